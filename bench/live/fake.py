@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Stand-ins for a dry run: programs that compute nothing and leave invented events.
+
+  fake.py req|hog|cost|tenants ARGUMENT...   as the programs of those names
+  fake.py mps | cotenantd | cotenant         as much of these as the runner uses
+
+FAKE_FAIL=NAME makes the program of that name (or kind) fail, to try the runner out. Where the
+emulated driver is preloaded (docs/emulated-gpu.md), req, hog and tenants really use that.
+"""
+import array
+import ctypes
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+
+def option(argv, name, otherwise=""):
+    return argv[argv.index(name) + 1] if name in argv[:-1] else otherwise
+
+
+class Stretch:
+    """When a program worked: between pauses."""
+
+    def __init__(self):
+        self.stopping = False
+        self.since, self.all = None, []
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGUSR1, lambda *_: self._end())
+        signal.signal(signal.SIGUSR2, lambda *_: self.begin())
+
+    def begin(self):
+        self.since = self.since or time.monotonic_ns()
+
+    def _end(self):
+        if self.since:
+            self.all.append((self.since, time.monotonic_ns()))
+            self.since = None
+
+    def _stop(self, *_):
+        self._end()
+        self.stopping = True
+
+
+class Emulated:
+    """A context on the emulated GPU, and its kernel that lasts as long as it is told."""
+
+    def __init__(self):
+        self.cuda = ctypes.CDLL(None)
+        context, module, self.spin, self.stream = (ctypes.c_void_p() for _ in range(4))
+        self._call("cuInit", 0)
+        self._call("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
+        self._call("cuModuleLoadData", ctypes.byref(module), b"cotenant emulated kernels 1")
+        self._call("cuModuleGetFunction", ctypes.byref(self.spin), module, b"spin")
+        self._call("cuStreamCreate", ctypes.byref(self.stream), 1)
+
+    def _call(self, name, *arguments):
+        rc = getattr(self.cuda, name)(*arguments)
+        if rc:
+            raise RuntimeError(f"{name} failed with {rc}")
+
+    def run(self, n_blocks, block_us):
+        block_ns, counter = ctypes.c_uint64(int(block_us * 1000)), ctypes.c_uint64(0)
+        parameters = (ctypes.c_void_p * 2)(ctypes.addressof(block_ns), ctypes.addressof(counter))
+        self._call("cuLaunchKernel", self.spin, n_blocks, 1, 1, 256, 1, 1, 0, self.stream,
+                   parameters, None)
+        begin = time.monotonic_ns()
+        self._call("cuStreamSynchronize", self.stream)
+        return begin, time.monotonic_ns()
+
+    def work(self, stretch, latency, end, events):
+        rng = random.Random(1)
+        while not stretch.stopping and time.monotonic() < end:
+            if not stretch.since:
+                time.sleep(0.001)
+            elif latency:
+                time.sleep(rng.expovariate(1 / 4e-3))
+                begin, stop = self.run(16, 100)
+                events.extend((begin, begin, stop))
+            else:
+                begin, stop = self.run(1056, 20000)
+                events.extend((begin, stop, 1))
+
+
+def emulated():
+    return "emu/libcuda.so" in os.environ.get("LD_PRELOAD", "")
+
+
+def requests(begin, end, rng, events):
+    slow = 2.0 if "COTENANT_NAME" not in os.environ else 1.2
+    while begin < end:
+        begin += int(rng.expovariate(1 / 4e6))
+        took = int(125_000 * slow * rng.uniform(0.98, 1.1))
+        events.extend((begin, begin, begin + took))
+        begin += took
+
+
+def kernels(begin, end, each_ns, events):
+    while begin + each_ns < end:
+        events.extend((begin, begin + each_ns, 1))
+        begin += each_ns
+
+
+def segments(stretches, each_s):
+    names = [f"{us:g}" for us in (40000, 10000, 1000, 100, 20)]
+    out, i, each = [], 0, int(each_s * 1e9)
+    for begin, end in stretches:
+        while begin < end:
+            out.append([names[i % 5], begin, min(end, begin + each)])
+            begin, i = begin + each, i + 1
+    return out
+
+
+def program(kind, argv):
+    what = argv[0] if argv and not argv[0].startswith("-") else kind
+    if os.environ.get("FAKE_FAIL") in (kind, what):
+        print("told to fail", file=sys.stderr)
+        return 3
+    stretch, rng, gpu = Stretch(), random.Random(1), Emulated() if emulated() else None
+    end = time.monotonic() + float(option(argv, "--life", "60"))
+    models = ("resnet-graph", "resnet-eager", "bert-graph", "gpt")
+    latency = kind == "req" or what.startswith(models)
+    result = {"program": what, "iters": 49500, "role": "latency" if latency else "batch",
+              "t_begin_ns": time.monotonic_ns(), "pid": os.getpid(), "torch": "invented"}
+    if option(argv, "--ready"):
+        open(option(argv, "--ready"), "w").close()
+    go = option(argv, "--go")
+    while go and not os.path.exists(go) and not stretch.stopping:
+        time.sleep(0.002)
+    stretch.begin()
+    events = array.array("q")
+    if gpu:
+        gpu.work(stretch, latency, end, events)
+    while not stretch.stopping and time.monotonic() < end:
+        time.sleep(0.002)
+    stretch._end()
+    for begin, stop in stretch.all:
+        if gpu:
+            break
+        if latency:
+            requests(begin, stop, rng, events)
+        else:
+            kernels(begin, stop, 20_000_000, events)
+    first = stretch.all[0][0] if stretch.all else 0
+    result["notes"] = [[n, first + n * 20_000_000, f"{n:016x}"] for n in (8, 16, 32)]
+    if "--each" in argv:
+        result["segments"] = segments(stretch.all, float(option(argv, "--each")))
+    with open(option(argv, "--out") + ".bin", "wb") as f:
+        events.tofile(f)
+    with open(option(argv, "--out"), "w") as f:
+        json.dump(result, f)
+    return 0
+
+
+def cost(argv):
+    now = time.monotonic_ns()
+    result = {"program": "cost", "t_begin_ns": now, "t_init_ns": now + 100_000_000,
+              "t_context_ns": now + 200_000_000, "t_kernel_ns": now + 210_000_000}
+    for key in ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns", "graph_p99_ns"):
+        result[key] = 2000.0 + random.random()
+    if option(argv, "--ready"):
+        open(option(argv, "--ready"), "w").close()
+        time.sleep(float(option(argv, "--life", "5")))
+    with open(option(argv, "--out"), "w") as f:
+        json.dump(result, f)
+    return 0
+
+
+def mps(argv):
+    control = os.path.join(os.environ["CUDA_MPS_PIPE_DIRECTORY"], "control")
+    if argv == ["-f"]:
+        open(control, "w").close()
+        while os.path.exists(control):
+            time.sleep(0.01)
+        return 0
+    if sys.stdin.read().strip() == "quit" and os.path.exists(control):
+        os.unlink(control)
+    return 0
+
+
+def cotenantd(_):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    open(os.path.join(os.environ["COTENANT_RUNTIME_DIR"], "cotenantd.sock"), "w").close()
+    while True:
+        time.sleep(1)
+
+
+def cotenant(argv):
+    if argv[:1] == ["run"]:
+        os.environ["COTENANT_NAME"] = option(argv, "--name")
+        rest = argv[argv.index("--") + 1:]
+        os.execvp(rest[0], rest)
+    if argv[:1] == ["stats"]:
+        pool = {"name": "batch", "slice_us": 100, "slice_read_back_us": 100, "mode": "switch"}
+        print(json.dumps({"daemon": {"policy": "pools", "policy_wanted": "pools"}, "core": {},
+                          "pools": [pool], "tenants": []}))
+    if argv[:1] == ["--version"]:
+        print("cotenant 0 (stand-in)")
+    return 0
+
+
+def main():
+    kind, argv = sys.argv[1], sys.argv[2:]
+    special = {"cost": cost, "mps": mps, "cotenantd": cotenantd, "cotenant": cotenant}
+    return special[kind](argv) if kind in special else program(kind, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

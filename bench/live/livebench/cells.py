@@ -1,0 +1,212 @@
+"""What is measured, in order of how much it tells.
+
+A cell is one start of a mix of programs in one way of sharing. It has windows: stretches of time in
+which the same processes run with some of them paused, or with another slice or mode. So the figures
+of a program alone come from the same processes as those of default time slicing, minutes at most
+from the other ways.
+"""
+from dataclasses import dataclass, replace
+
+from .programs import PROGRAMS
+
+# How the programs of a cell are started.
+STARTS = ("plain", "mps", "mps70", "pools", "pools-solo", "rotate")
+
+SLICES_US = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+CYCLED_BLOCKS = 5     # of hog blocks --cycle
+CONTEXT_VARIANTS = 10  # of hog context
+
+
+@dataclass(frozen=True)
+class Window:
+    label: str
+    active: tuple = ()   # names of tenants; () = all
+    commands: tuple = ()  # of `cotenant set`
+    scale: float = 1     # of the usual length
+    settle_s: float = 0.7
+
+
+@dataclass(frozen=True)
+class Cell:
+    group: str
+    start: str
+    latency: tuple  # specs
+    batch: tuple
+    windows: tuple  # (Window, seconds)
+    priority: float
+    each_s: float = 0  # for programs that cycle through variants
+    rep: int = 0
+
+    @property
+    def id(self):
+        return f"{self.group}.{self.start}.r{self.rep}"
+
+    @property
+    def torch(self):
+        return any(PROGRAMS[s].torch for s in self.latency + self.batch)
+
+    def tenants(self):
+        """(name, Program), latency programs first."""
+        return [(f"L{i + 1}", PROGRAMS[s]) for i, s in enumerate(self.latency)] + \
+            [(f"B{i + 1}", PROGRAMS[s]) for i, s in enumerate(self.batch)]
+
+
+ALL_WAYS = ("plain", "mps", "mps70", "pools", "rotate")
+WITH_SOLO = ALL_WAYS + ("pools-solo",)  # the latency program outside the pools
+FEW_WAYS = ("plain", "mps", "pools", "rotate")
+# This way tells less than the others: its cells come later.
+SOLO_AFTER = 9
+
+
+@dataclass
+class Group:
+    name: str
+    title: str
+    latency: tuple
+    batch: tuple
+    starts: tuple = ALL_WAYS
+    kind: str = "mix"
+
+
+def _names(prefix, specs):
+    return [f"{prefix}{i + 1}" for i in range(len(specs))]
+
+
+def _first_of_each(prefix, specs):
+    """One tenant of each spec, as (name, spec)."""
+    seen = {}
+    for name, spec in zip(_names(prefix, specs), specs):
+        seen.setdefault(spec, name)
+    return [(name, spec) for spec, name in seen.items()]
+
+
+def _windows(group, start):
+    batch = tuple(_names("B", group.batch))
+    if start == "plain":
+        alone = _first_of_each("B", group.batch) + _first_of_each("L", group.latency)
+        return tuple(Window(f"alone:{name}", (name,)) for name, _ in alone) + \
+            (Window("timeslice"),)
+    if start == "mps" and len(batch) > 1:
+        return (Window("mps-batch", batch), Window("mps"))
+    if start == "pools":
+        return (Window("pools"),
+                Window("pools-drain", commands=("pool:batch --mode drain",)))
+    return (Window(start),)
+
+
+GROUPS = [
+    Group("a1", "100 us requests; one 40 ms-kernel program", ("req",), ("hog",)),
+    Group("b1", "ResNet-50 graph; GEMM", ("resnet-graph@low",), ("gemm",)),
+    Group("a2", "100 us requests; two 40 ms-kernel programs", ("req",), ("hog",) * 2, WITH_SOLO),
+    Group("b3", "ResNet-50 graph; GEMM, ResNet-50 training, BERT training",
+          ("resnet-graph@low",), ("gemm", "resnet-train", "bert-train"), WITH_SOLO),
+    Group("slices", "100 us requests; two 40 ms-kernel programs; the batch pool's slice",
+          ("req",), ("hog",) * 2, ("pools",), "slices"),
+    Group("blocks", "100 us requests; blocks of 20 us to 40 ms, switched and drained",
+          ("req",), ("blocks",), ("pools",), "blocks"),
+    Group("context", "100 us requests; kernels with more and more state",
+          ("req",), ("context",), ("pools",), "context"),
+    Group("cost", "what control costs a program that has the GPU alone", (), (), ("cost",), "cost"),
+    Group("a4", "100 us requests; four 40 ms-kernel programs", ("req",), ("hog",) * 4),
+    Group("c1", "two times 100 us requests; two 40 ms-kernel programs",
+          ("req",) * 2, ("hog",) * 2),
+    Group("c2", "ResNet-50 and BERT graphs; GEMM, ResNet-50 training",
+          ("resnet-graph@low", "bert-graph@low"), ("gemm", "resnet-train")),
+    Group("m1", "100 us requests; memory copies by a kernel", ("req",), ("copy",)),
+    Group("b2", "BERT graph; ResNet-50 training, BERT training",
+          ("bert-graph@low",), ("resnet-train", "bert-train")),
+    Group("g1", "GPT decoder; GEMM", ("gpt@low",), ("gemm",)),
+    Group("e1", "ResNet-50 eager; GEMM", ("resnet-eager@low",), ("gemm",)),
+    Group("b1-medium", "ResNet-50 graph, medium load; GEMM",
+          ("resnet-graph@medium",), ("gemm",), FEW_WAYS),
+    Group("b1-high", "ResNet-50 graph, high load; GEMM",
+          ("resnet-graph@high",), ("gemm",), FEW_WAYS),
+    Group("a1-1ms", "100 us requests, gaps of 1 ms; one 40 ms-kernel program",
+          ("req@1ms",), ("hog",), FEW_WAYS),
+    Group("a1-300us", "100 us requests, gaps of 0.3 ms; one 40 ms-kernel program",
+          ("req@300us",), ("hog",), FEW_WAYS),
+    Group("a1-open", "100 us requests, Poisson arrivals; one 40 ms-kernel program",
+          ("req-open",), ("hog",), FEW_WAYS),
+    Group("a1-graph", "100 us requests of ten kernels as a graph; one 40 ms-kernel program",
+          ("req-graph",), ("hog",), FEW_WAYS),
+    Group("m2", "100 us requests; memory copies by copy engines", ("req",), ("dma",), FEW_WAYS),
+    Group("g1-high", "GPT decoder, high load; GEMM, BERT training",
+          ("gpt@high",), ("gemm", "bert-train"), FEW_WAYS),
+    Group("b4", "BERT graph; two GEMM, ResNet-50 training, BERT training",
+          ("bert-graph@low",), ("gemm", "gemm", "resnet-train", "bert-train"), FEW_WAYS),
+    Group("a8", "100 us requests; eight 40 ms-kernel programs", ("req",), ("hog",) * 8,
+          ("plain", "pools")),
+]
+GROUP_OF = {group.name: group for group in GROUPS}
+
+# The first run of everything that matters comes before the second of anything.
+REPEAT_AFTER = 11
+
+
+def _sweep(group):
+    alone = Window("alone:L1", ("L1",))
+    if group.kind == "slices":
+        steps = tuple(Window(f"slice:{us}", commands=(f"pool:batch --slice {us}us",),
+                             scale=0.6, settle_s=0.4) for us in SLICES_US)
+        return (alone,) + steps, 0
+    if group.kind == "blocks":
+        n = CYCLED_BLOCKS
+        return (alone, Window("cycle:batch-alone", ("B1",), scale=0),
+                Window("cycle:switch", commands=("pool:batch --mode switch",), scale=0),
+                Window("cycle:drain", commands=("pool:batch --mode drain",), scale=0)), n
+    return (alone, Window("cycle:switch", commands=("pool:batch --mode switch",), scale=0)), \
+        CONTEXT_VARIANTS
+
+
+def make_cells(seconds, repeats, torch_seconds=None):
+    """All cells, most telling first. `seconds` is the usual length of a window."""
+    cells = []
+    for index, group in enumerate(GROUPS):
+        for rep in range(repeats):
+            # The ways in another order each time: what drifts hits all of them.
+            starts = group.starts[rep % len(group.starts):] + \
+                group.starts[:rep % len(group.starts)]
+            for i, start in enumerate(starts):
+                priority = index + REPEAT_AFTER * rep + 0.01 * i
+                priority += SOLO_AFTER if start == "pools-solo" else 0
+                cells.append(_make(group, start, rep, priority, seconds, torch_seconds))
+    return sorted(cells, key=lambda c: c.priority)
+
+
+def _make(group, start, rep, priority, seconds, torch_seconds):
+    if group.kind == "cost":
+        return Cell(group.name, start, (), (), (), priority, rep=rep)
+    if group.kind == "mix":
+        windows, n_variants = _windows(group, start), 0
+    else:
+        windows, n_variants = _sweep(group)
+    each_s = max(0.3, 0.35 * seconds)
+    cell = Cell(group.name, start, group.latency, group.batch, windows, priority,
+                each_s=each_s if n_variants else 0, rep=rep)
+    usual = (torch_seconds or 1.4 * seconds) if cell.torch else seconds
+    lengths = tuple((w, usual * w.scale if w.scale else n_variants * each_s + 0.5)
+                    for w in windows)
+    return replace(cell, windows=lengths)
+
+
+def choose(cells, only):
+    """Those that `only` names: groups, group.start, or ids; all if it is empty."""
+    if not only:
+        return cells
+    unknown = [o for o in only if not any(_named(c, o) for c in cells)]
+    if unknown:
+        raise ValueError(f"no cell is called '{unknown[0]}'; --list shows them")
+    return [c for c in cells if any(_named(c, o) for o in only)]
+
+
+def _named(cell, name):
+    return name in (cell.group, f"{cell.group}.{cell.start}", cell.id)
+
+
+def estimate_s(cell):
+    """About how long a cell takes."""
+    if cell.group == "cost":
+        return 45.0
+    start = 11.0 if cell.torch else 1.5
+    start += {"plain": 0, "mps": 1.5, "mps70": 1.5, "rotate": 0.5}.get(cell.start, 3.0)
+    return start + 2.0 + sum(w.settle_s + s for w, s in cell.windows)

@@ -1,0 +1,128 @@
+"""What control costs a program that has the GPU alone: launches and the start."""
+import json
+import os
+import shutil
+import statistics
+import tempfile
+import time
+
+from . import measure, process
+from .process import Failed
+from .programs import Program
+from .ways import WAYS
+
+LAUNCH_ROUNDS, START_ROUNDS = 3, 6
+LAUNCH_KEYS = ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns", "graph_p99_ns")
+IDLE_S = 2.0
+
+PROBE = Program("cost", "batch", "cost", ())
+
+
+def _once(argv, env, folder, timeout_s=40):
+    out = os.path.join(folder, "cost.out")
+    for stale in (out, out + ".bin"):
+        if os.path.exists(stale):
+            os.unlink(stale)
+    log = os.path.join(folder, "cost.log")
+    begin = time.monotonic_ns()
+    child = process.spawn([*argv, "--out", out], env, log)
+    try:
+        if not process.wait_for(lambda: child.poll() is not None, timeout_s, 0.002):
+            raise Failed(f"{argv} takes longer than {timeout_s} s")
+    finally:
+        process.end([child])
+    try:
+        with open(out) as f:
+            result = json.load(f)
+    except (OSError, ValueError):
+        raise Failed(f"cost left no result: {process.tail(log)}") from None
+    if result.get("error"):
+        raise Failed(f"cost: {result['error']}")
+    result["t_spawn_ns"] = begin
+    return result
+
+
+def _variants(tools, way, env):
+    """Name: function from argv to (argv, environment). The same program three ways."""
+    def controlled(argv):
+        return way.launch("cost", PROBE, argv)
+    return {"without": lambda argv: (argv, env),
+            "library only": lambda argv: (argv, {**env, "LD_PRELOAD": tools.library}),
+            "cotenant run": controlled}
+
+
+def _rounds(kind, n, variants, tools, folder):
+    runs = {name: [] for name in variants}
+    for i in range(n):
+        for name, make in list(variants.items())[i % 3:] + list(variants.items())[:i % 3]:
+            argv, env = make([*tools.programs["cost"], kind])
+            runs[name].append(_once(argv, env, folder))
+    return runs
+
+
+def _start_ms(run):
+    begin = run["t_spawn_ns"]
+    return {"main_ms": (run["t_begin_ns"] - begin) / 1e6,
+            "init_ms": (run["t_init_ns"] - begin) / 1e6,
+            "context_ms": (run["t_context_ns"] - begin) / 1e6,
+            "kernel_ms": (run["t_kernel_ns"] - begin) / 1e6}
+
+
+def _medians(rows):
+    return {key: round(statistics.median(r[key] for r in rows), 3) for key in rows[0]}
+
+
+def run(cell, tools, mark):
+    begin = time.monotonic()
+    folder = tempfile.mkdtemp(prefix="cl-")
+    env = tools.environment(mark)
+    way = WAYS["cost"](tools, folder, env)
+    result = {"id": cell.id, "group": "cost", "start": "cost", "rep": cell.rep,
+              "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    try:
+        way.start()
+        cpu, since = way.cpu_s(), time.monotonic()
+        time.sleep(IDLE_S)
+        result["daemon_idle_cpu"] = ((way.cpu_s() or 0) - (cpu or 0)) / (time.monotonic() - since)
+        result["daemon_rss_kib"] = _rss_kib(way.daemon.pid)
+        variants = _variants(tools, way, env)
+        _rounds("start", 1, variants, tools, folder)  # files come into memory
+        starts = _rounds("start", START_ROUNDS, variants, tools, folder)
+        rows = {name: [_start_ms(r) for r in runs] for name, runs in starts.items()}
+        result["start_ms"] = {name: {"median": _medians(r), "context_ms": [
+            round(x["context_ms"], 2) for x in r]} for name, r in rows.items()}
+        launches = _rounds("launch", LAUNCH_ROUNDS, variants, tools, folder)
+        result["launch_ns"] = {
+            name: {"median": _medians([{k: r[k] for k in LAUNCH_KEYS} for r in runs]),
+                   "launch_ns": [r["launch_ns"] for r in runs]} for name, runs in launches.items()}
+        result["library_kib"] = _library(tools, way, folder, mark)
+        result["status"] = "ok"
+    except Failed as e:
+        result.update(status="failed", why=str(e)[:1000])
+    finally:
+        way.stop()
+        result["left_over"] = process.sweep(mark)
+        shutil.rmtree(folder, ignore_errors=True)
+        result["seconds"] = round(time.monotonic() - begin, 2)
+    return result
+
+
+def _library(tools, way, folder, mark):
+    """In a program that sits there with its context made."""
+    ready, go = os.path.join(folder, "ready"), os.path.join(folder, "never")
+    argv, env = way.launch("cost", PROBE, [*tools.programs["cost"], "launch", "--ready", ready,
+                                           "--go", go, "--life", "30"])
+    child = process.spawn(argv, env, os.path.join(folder, "cost.log"))
+    try:
+        process.wait_for(lambda: os.path.exists(ready) or child.poll() is not None, 20)
+        return measure.library_kib(child.pid)
+    finally:
+        process.end([child])
+
+
+def _rss_kib(pid):
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+    except (OSError, StopIteration, ValueError):
+        return None

@@ -1,0 +1,66 @@
+"""From the events that programs leave to numbers. All times in ns unless a name says otherwise."""
+import array
+import base64
+import zlib
+
+
+def load(path):
+    """The triples of common.cuh as a list of tuples."""
+    values = array.array("q")
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except OSError:
+        return []
+    values.frombytes(data[:len(data) // 24 * 24])
+    return list(zip(values[0::3], values[1::3], values[2::3]))
+
+
+def nearest_rank(ordered, p):
+    """The smallest value that at least p percent of all do not exceed."""
+    if not ordered:
+        return None
+    rank = -(-len(ordered) * p // 100)  # rounded up
+    return ordered[min(len(ordered), max(1, int(rank))) - 1]
+
+
+def pack(values):
+    """Whole numbers, compressed; unpack() undoes it."""
+    return base64.b64encode(zlib.compress(array.array("I", values).tobytes(), 9)).decode()
+
+
+def unpack(text):
+    values = array.array("I")
+    values.frombytes(zlib.decompress(base64.b64decode(text)))
+    return list(values)
+
+
+def latency(events, begin, end, raw=True):
+    """Of the requests that arrived in the window: from arrival to answer."""
+    chosen = [e for e in events if begin <= e[0] < end]
+    times = sorted(e[2] - e[0] for e in chosen)
+    service = sorted(e[2] - e[1] for e in chosen)
+    if not times:
+        return {"n": 0}
+    seconds = (end - begin) / 1e9
+    out = {"n": len(times), "rate": len(times) / seconds, "mean_us": sum(times) / len(times) / 1e3,
+           "max_us": times[-1] / 1e3, "service_p50_us": nearest_rank(service, 50) / 1e3,
+           "service_p99_us": nearest_rank(service, 99) / 1e3}
+    for p, key in ((50, "p50_us"), (90, "p90_us"), (99, "p99_us"), (99.9, "p999_us")):
+        out[key] = nearest_rank(times, p) / 1e3
+    if raw:  # in tenths of a microsecond, in order of arrival
+        out["raw_100ns"] = pack([min(2**32 - 1, (e[2] - e[0]) // 100) for e in chosen])
+    return out
+
+
+def rate(events, begin, end):
+    """Units of work per second: one that lies partly in the window counts in part."""
+    work, longest = 0.0, 0
+    for start, stop, units in events:
+        inside = min(stop, end) - max(start, begin)
+        if inside > 0 and stop > start:
+            work += units * inside / (stop - start)
+            longest = max(longest, stop - start)
+    seconds = (end - begin) / 1e9
+    return {"rate": work / seconds, "longest_ms": longest / 1e6,
+            "n": sum(1 for e in events if begin <= e[1] < end)}

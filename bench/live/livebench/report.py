@@ -1,0 +1,149 @@
+"""The table, as Markdown that also reads as text."""
+from . import figures
+
+
+def _ms(us):
+    if us is None:
+        return "-"
+    return f"{us / 1e3:.3f}" if us < 10000 else f"{us / 1e3:.1f}"
+
+
+def _number(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _mid(value):
+    return value["median"] if value else None
+
+
+def _spread(value, show):
+    """The median, and where there are repeats the range."""
+    if not value:
+        return "-"
+    if value["n"] < 2:
+        return show(value["median"])
+    return f"{show(value['median'])} ({show(value['min'])}..{show(value['max'])})"
+
+
+def table(head, rows):
+    rows = [[str(c) for c in row] for row in rows]
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+
+    def line(cells):
+        return "| " + " | ".join(c.ljust(w) for c, w in zip(cells, widths)) + " |"
+    return "\n".join([line(head), "|" + "|".join("-" * (w + 2) for w in widths) + "|",
+                      *map(line, rows)])
+
+
+HEAD = ["way", "p50 ms", "p99 ms", "p99 / alone", "batch, each of its rate alone", "sum",
+        "wanted", "latency", "sum ok", "results"]
+
+
+def _mix_row(row):
+    own = row["ours"]
+    return [row["way"],
+            ", ".join(_spread(x.get("p50_us"), _ms) for x in row["latency"]),
+            ", ".join(_spread(x.get("p99_us"), _ms) for x in row["latency"]),
+            ", ".join(_spread(x.get("ratio"), _number) for x in row["latency"]),
+            ", ".join(_number(_mid(x["part"])) for x in row["batch"]),
+            _spread(row["sum"], _number), _number(row["sum_wanted"]) if own else "",
+            row["latency_verdict"] if own else f"({row['latency_verdict'].lower()})",
+            row["sum_verdict"] if own else "", row["identical_verdict"]]
+
+
+def _mixes(rows):
+    parts = []
+    for name in dict.fromkeys(r["group"] for r in rows):
+        group = [r for r in rows if r["group"] == name]
+        alone = ", ".join(f"{x['spec']} {_ms(_mid(x.get('alone_p50_us')))} / "
+                          f"{_ms(_mid(x.get('alone_p99_us')))}" for x in group[0]["latency"])
+        rates = ", ".join(f"{x['spec']} {_number(_mid(x['alone']))}/s" for x in group[0]["batch"])
+        together = group[0]["mps_batch_only_sum"]
+        more = f"; batch only, under MPS: sum {together:.2f}" if together else ""
+        parts.append(f"### {name}: {group[0]['title']}\n\nAlone, p50 / p99 ms: {alone}; {rates}"
+                     f"{more}. Latency programs' share of the time: "
+                     f"{_number(_mid(group[-1]['share']))}.\n\n"
+                     + table(HEAD, [_mix_row(r) for r in group]))
+    return parts
+
+
+def _slices(cells):
+    rows = figures.make_slices(cells)
+    if not rows:
+        return []
+    body = [[r["slice_us"], _spread(r["p50_us"], _ms), _spread(r["p99_us"], _ms),
+             _spread(r["sum"], _number), ", ".join(str(x) for x in r["read_back_us"])]
+            for r in rows]
+    return ["### The batch pool's slice\n\n100 us requests beside two 40 ms-kernel programs.\n\n"
+            + table(["slice us", "p50 ms", "p99 ms", "sum", "read back us"], body)]
+
+
+def _blocks(cells):
+    rows, alone = figures.make_blocks(cells)
+    if not rows:
+        return []
+    body = [[f"{r['block_us']:g}", r["mode"], _spread(r["p50_us"], _ms),
+             _spread(r["p99_us"], _ms), _number(r["part"])] for r in rows]
+    return [f"### Switch against drain\n\n100 us requests (alone {_ms(_mid(alone['p50_us']))} / "
+            f"{_ms(_mid(alone['p99_us']))} ms) beside one program whose kernels of 40 ms consist "
+            "of such blocks.\n\n"
+            + table(["block us", "mode", "p50 ms", "p99 ms", "batch / alone"], body)]
+
+
+def _context(cells):
+    rows, alone = figures.make_context(cells)
+    if not rows:
+        return []
+    body = [[r["name"], r.get("regs", "-"), r.get("reg_kib_per_sm", "-"),
+             r.get("smem_kib_per_sm", "-"), _spread(r["p50_us"], _ms), _spread(r["p99_us"], _ms),
+             _number(r["extra_us"], 0)] for r in rows]
+    return ["### What a switch costs against the state in use\n\n100 us requests (alone "
+            f"{_ms(_mid(alone['p50_us']))} ms in the median).\n\n"
+            + table(["kernel", "registers", "registers KiB/SM", "shared KiB/SM", "p50 ms",
+                     "p99 ms", "more than alone us"], body)]
+
+
+def _cost(cells):
+    cost = figures.make_cost(cells)
+    if not cost:
+        return []
+    cell, names = cost["cell"], list(cost["cell"]["start_ms"])
+    start = [[n, *(_number(cell["start_ms"][n]["median"][k], 1) for k in
+                   ("main_ms", "init_ms", "context_ms", "kernel_ms"))] for n in names]
+    launch = [[n, *(_number(cell["launch_ns"][n]["median"][k], 0) for k in
+                    ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns",
+                     "graph_p99_ns"))] for n in names]
+    checks = [[c["what"], _number(c["value"], 3), _number(c["limit"], 3), c["verdict"]]
+              for c in cost["checks"]]
+    return ["### What control costs\n\n"
+            + table(["program", "main ms", "cuInit ms", "context ms", "first kernel ms"], start)
+            + "\n\n" + table(["program", "launch ns", "least", "launch + wait", "its p99",
+                              "graph + wait", "its p99"], launch)
+            + "\n\n" + table(["what", "value", "limit", "verdict"], checks)]
+
+
+def _failures(cells):
+    bad = [c for c in cells if c.get("status") != "ok"]
+    if not bad:
+        return []
+    return ["### Not measured\n\n" + "\n".join(
+        f"- {c['id']}: {c.get('why', 'unknown')[:300]}".replace("\n", " ") for c in bad)]
+
+
+def markdown(result):
+    cells, rows = result["cells"], result["rows"]
+    facts = result["machine"]
+    head = ["# Live benchmark", "",
+            ", ".join(str(facts.get(k)) for k in ("gpu", "driver", "cuda", "torch")
+                      if facts.get(k)) + f". {facts.get('date', '')}. "
+            f"Commit {facts.get('commit') or 'not given'}.",
+            f"Command: `{facts.get('command', '')}`", "",
+            "Latencies are from arrival to answer; percentiles by nearest rank. A program alone "
+            "was measured in the same processes as `timeslice`. Several repeats: median "
+            "(least..greatest). `wanted`: the sum that the batch programs must reach. Verdicts in "
+            "brackets are for ways that have no target here."]
+    if facts.get("fake"):
+        head[0] = "# Live benchmark: DRY RUN, invented figures"
+    parts = _mixes(rows) + _slices(cells) + _blocks(cells) + _context(cells) + _cost(cells) + \
+        _failures(cells)
+    return "\n".join(head) + "\n\n" + "\n\n".join(parts) + "\n"

@@ -1,0 +1,107 @@
+"""One picture: for each mix, p99 against alone and the batch programs' sum, for each way."""
+from xml.sax.saxutils import escape
+import math
+
+from .figures import OURS, WAY_ORDER
+
+COLOURS = {"timeslice": "#9a9a9a", "mps": "#c9a15b", "mps70": "#e0cfa3", "pools": "#1f6fb2",
+           "pools-drain": "#7fb3dc", "pools-solo": "#12406a", "rotate": "#3a9a6b"}
+LEFT, BAR, GAP, WIDTH, TEXT = 230, 13, 24, 330, 60
+RATIO_MAX, SUM_MAX = 300.0, 3.0
+
+
+def _mid(value):
+    return value["median"] if value else None
+
+
+class _Page:
+    def __init__(self):
+        self.parts = []
+
+    def text(self, x, y, text, size=12, anchor="start", weight="normal", colour="#222"):
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" '
+                          f'text-anchor="{anchor}" font-weight="{weight}">{escape(text)}</text>')
+
+    def bar(self, x, y, w, h, colour):
+        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(w, 1):.1f}" '
+                          f'height="{h:.1f}" fill="{colour}"/>')
+
+    def line(self, x1, y1, x2, y2, colour="#ddd", dash=""):
+        extra = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                          f'stroke="{colour}"{extra}/>')
+
+
+def _ratio_x(ratio):
+    ratio = min(max(ratio, 1.0), RATIO_MAX)
+    return WIDTH * math.log(ratio) / math.log(RATIO_MAX)
+
+
+def _axes(page, top, bottom, right):
+    for ratio in (1, 1.25, 2, 5, 10, 30, 100, 300):
+        x = LEFT + _ratio_x(ratio)
+        page.line(x, top, x, bottom, "#d33" if ratio == 1.25 else "#ddd",
+                  "4 3" if ratio == 1.25 else "")
+        if ratio != 1.25:
+            page.text(x, top - 5, f"{ratio:g}", 10, "middle", colour="#666")
+    for value in (0, 0.5, 1, 1.5, 2, 2.5, 3):
+        x = right + WIDTH * value / SUM_MAX
+        page.line(x, top, x, bottom)
+        page.text(x, top - 5, f"{value:g}", 10, "middle", colour="#666")
+
+
+def draw(rows, title):
+    groups = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row)
+    right, top = LEFT + WIDTH + TEXT, 92
+    height = top + sum(len(g) * BAR + GAP for g in groups.values()) + 20
+    page = _Page()
+    page.text(14, 24, title, 15, weight="bold")
+    for i, way in enumerate(w for w in WAY_ORDER if any(r["way"] == w for r in rows)):
+        page.bar(14 + 105 * i, 36, 10, 10, COLOURS[way])
+        page.text(28 + 105 * i, 45, way, 11)
+    page.text(LEFT, top - 20, "p99 of requests, times alone (log)", 11, weight="bold")
+    page.text(right, top - 20, "batch programs' sum, in programs alone", 11, weight="bold")
+    _axes(page, top, height - 16, right)
+    y = top + 8
+    for name, group in groups.items():
+        page.text(14, y + 11, name, 12, weight="bold")
+        for i, line in enumerate(_wrap(group[0]["title"], 34)[:3]):
+            page.text(14, y + 24 + 12 * i, line, 10, colour="#555")
+        for row in group:
+            _bars(page, row, y, right)
+            y += BAR
+        y += GAP
+    body = "\n".join(page.parts)
+    width = right + WIDTH + TEXT
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
+            f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
+
+
+def _bars(page, row, y, right):
+    colour, weight = COLOURS[row["way"]], "bold" if row["way"] in OURS else "normal"
+    ratios = [_mid(x.get("ratio")) for x in row["latency"]]
+    ratios = [r for r in ratios if r]
+    if ratios:
+        worst = max(ratios)
+        page.bar(LEFT, y, _ratio_x(worst), BAR - 3, colour)
+        page.text(LEFT + _ratio_x(worst) + 4, y + BAR - 4, f"{worst:.2f}", 10, weight=weight)
+    total = _mid(row["sum"])
+    if total is not None:
+        x = WIDTH * min(total, SUM_MAX) / SUM_MAX
+        page.bar(right, y, x, BAR - 3, colour)
+        page.text(right + x + 4, y + BAR - 4, f"{total:.2f}", 10, weight=weight)
+    if row["ours"] and row["sum_wanted"]:
+        x = right + WIDTH * min(row["sum_wanted"], SUM_MAX) / SUM_MAX
+        page.line(x, y - 1, x, y + BAR - 2, "#d33")
+
+
+def _wrap(text, width):
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width and lines[-1]:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines

@@ -1,0 +1,237 @@
+"""The ways of sharing a GPU: what has to run beside the programs, and how these are started.
+
+Everything lives in private folders and is stopped at the end. Nothing of the GPU is set.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+from . import process
+from .process import Failed
+
+MPS_THREADS_PERCENT = 70
+START_S, STOP_S = 20, 15
+
+
+def _library(folder):
+    """Where `cotenant run` finds it: COTENANT_LIBRARY, or beside the programs."""
+    lib = os.path.join(os.path.dirname(folder), "lib")
+    places = [os.path.join(lib, "cotenant", "libcotenant.so"), os.path.join(lib, "libcotenant.so")]
+    named = os.environ.get("COTENANT_LIBRARY")
+    return named or next((p for p in places if os.path.exists(p)), places[-1])
+
+
+def _mps_control():
+    """COTENANT_MPS_CONTROL, or the driver's, which is not in PATH everywhere."""
+    name = "nvidia-cuda-mps-control"
+    return os.environ.get("COTENANT_MPS_CONTROL") or shutil.which(name) or \
+        shutil.which(name, path="/usr/local/nvidia/bin:/usr/bin:/usr/local/bin") or name
+
+
+class Tools:
+    """Where the programs are: argv prefixes."""
+
+    def __init__(self, live, root, fake=False, cotenant=None, python="python3"):
+        self.fake, self.root = fake, root
+        self.bin = cotenant or os.path.join(root, "build", "bin")
+        self.library = _library(self.bin)
+        self.deps = os.path.join(live, "bin", "deps")
+        self.mps = [_mps_control()]
+        self.cotenant = [os.path.join(self.bin, "cotenant")]
+        self.cotenantd = [os.path.join(self.bin, "cotenantd")]
+        self.programs = {name: [os.path.join(live, "bin", name)] for name in ("req", "hog", "cost")}
+        self.programs["tenants"] = [python, os.path.join(live, "tenants.py")]
+        if fake:
+            stand_in = [python, os.path.join(live, "fake.py")]
+            self.programs = {name: [*stand_in, name] for name in self.programs}
+            if not cotenant:
+                self.mps = [*stand_in, "mps"]
+                self.cotenant = [*stand_in, "cotenant"]
+                self.cotenantd = [*stand_in, "cotenantd"]
+
+    def environment(self, mark):
+        env = process.clean_environment(mark)
+        if not self.fake and os.path.isabs(self.mps[0]):
+            env["COTENANT_MPS_CONTROL"] = self.mps[0]
+        if os.path.isdir(self.deps):
+            old = env.get("LD_LIBRARY_PATH")
+            env["LD_LIBRARY_PATH"] = self.deps + (":" + old if old else "")
+        return env
+
+
+class Way:
+    """Default time slicing: nothing beside the programs."""
+
+    def __init__(self, tools, folder, env):
+        self.tools, self.folder, self.env = tools, folder, env
+        self.log = os.path.join(folder, "way.log")
+
+    def start(self):
+        pass
+
+    def launch(self, name, program, argv):
+        """The argv and environment that put a program into this way."""
+        return argv, dict(self.env)
+
+    def command(self, text):
+        raise Failed(f"'{text}' needs cotenant")
+
+    def look(self):
+        """What the way says of itself; None where there is nobody to ask."""
+        return None
+
+    def cpu_s(self):
+        return None
+
+    def stop(self):
+        pass
+
+
+class Mps(Way):
+    """One MPS server for all."""
+    percent = None
+
+    def __init__(self, tools, folder, env):
+        super().__init__(tools, folder, env)
+        self.pipe = os.path.join(folder, "pipe")
+        self.env = {**env, "CUDA_MPS_PIPE_DIRECTORY": self.pipe,
+                    "CUDA_MPS_LOG_DIRECTORY": os.path.join(folder, "log")}
+        self.control = None
+
+    def _tell(self, line):
+        try:
+            subprocess.run(self.tools.mps, input=line + "\n", env=self.env, text=True, timeout=10,
+                           capture_output=True, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+
+    def start(self):
+        for name in ("pipe", "log"):
+            os.makedirs(os.path.join(self.folder, name), mode=0o700, exist_ok=True)
+        self.control = process.spawn([*self.tools.mps, "-f"], self.env, self.log)
+        listens = os.path.join(self.pipe, "control")
+        if not process.wait_for(lambda: os.path.exists(listens) or
+                                self.control.poll() is not None, START_S) or \
+                self.control.poll() is not None:
+            raise Failed(f"the MPS control program did not start: {process.tail(self.log)}")
+        self._tell(f"start_server -uid {os.geteuid()}")
+
+    def launch(self, name, program, argv):
+        env = dict(self.env)
+        if self.percent and program.role == "batch":
+            env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(self.percent)
+        return argv, env
+
+    def stop(self):
+        if self.control and self.control.poll() is None:
+            self._tell("quit")
+            process.wait_for(lambda: self.control.poll() is not None, STOP_S)
+        if self.control:
+            process.end([self.control])
+
+
+class Mps70(Mps):
+    percent = MPS_THREADS_PERCENT
+
+
+class Cotenant(Way):
+    """A daemon of our own, and programs started by `cotenant run`."""
+    policy = "pools"
+    solo = ()
+
+    def __init__(self, tools, folder, env):
+        super().__init__(tools, folder, env)
+        self.runtime = os.path.join(folder, "run")
+        self.env = {**env, "COTENANT_RUNTIME_DIR": self.runtime}
+        self.daemon = None
+
+    def configuration(self):
+        return f"schema: cotenantd/1\npolicy: {self.policy}\n"
+
+    def start(self):
+        os.makedirs(self.runtime, mode=0o700, exist_ok=True)
+        path = os.path.join(self.folder, "cotenantd.conf")
+        with open(path, "w") as f:
+            f.write(self.configuration())
+        self.daemon = process.spawn([*self.tools.cotenantd, "--config", path], self.env, self.log)
+        socket = os.path.join(self.runtime, "cotenantd.sock")
+        if not process.wait_for(lambda: os.path.exists(socket) or
+                                self.daemon.poll() is not None, START_S) or \
+                self.daemon.poll() is not None:
+            raise Failed(f"cotenantd did not start: {process.tail(self.log)}")
+
+    def launch(self, name, program, argv):
+        run = [*self.tools.cotenant, "run", "--required", "--class", program.role, "--name", name]
+        if program.role in self.solo:
+            run.append("--solo")
+        return [*run, "--", *argv], dict(self.env)
+
+    def _run(self, *arguments):
+        try:
+            return subprocess.run([*self.tools.cotenant, *arguments], env=self.env, text=True,
+                                  timeout=10, capture_output=True, check=False)
+        except (OSError, subprocess.TimeoutExpired) as e:
+            raise Failed(f"cotenant {arguments[0]}: {e}") from None
+
+    def command(self, text):
+        done = self._run("set", *text.split())
+        if done.returncode:
+            raise Failed(f"cotenant set {text}: {done.stderr.strip() or done.stdout.strip()}")
+
+    def look(self):
+        done = self._run("stats", "--json")
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            raise Failed(f"cotenant stats: {(done.stderr or done.stdout).strip()[:200]}") from None
+
+    def cpu_s(self):
+        try:
+            with open(f"/proc/{self.daemon.pid}/stat", "rb") as f:
+                fields = f.read().rpartition(b")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def _is_empty(self):
+        try:
+            return not self.look()["tenants"]
+        except (Failed, KeyError):
+            return True
+
+    def stop(self):
+        """Its programs have ended by now; the daemon then stops its pools itself."""
+        if self.daemon and self.daemon.poll() is None:
+            process.wait_for(self._is_empty, 3, 0.1)
+            self.daemon.terminate()
+            process.wait_for(lambda: self.daemon.poll() is not None, STOP_S)
+        if self.daemon:
+            process.end([self.daemon])
+
+
+class PoolsSolo(Cotenant):
+    solo = ("latency",)
+
+
+class Rotate(Cotenant):
+    policy = "rotate"
+
+
+class AllSolo(Cotenant):
+    """For what control costs one program: no pools, no turns."""
+    solo = ("latency", "batch")
+
+
+WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "pools": Cotenant, "pools-solo": PoolsSolo,
+        "rotate": Rotate, "cost": AllSolo}
+
+
+def fell_back(look):
+    """Why the way was not the one that was asked for, or None."""
+    if not look:
+        return None
+    daemon = look.get("daemon", {})
+    if daemon.get("policy") != daemon.get("policy_wanted"):
+        return f"the policy was {daemon.get('policy')}"
+    return None

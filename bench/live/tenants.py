@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""PyTorch programs for the live benchmark, with random weights and fixed seeds.
+
+  latency: resnet-graph  bert-graph  resnet-eager  gpt
+  batch:   gemm  resnet-train  bert-train
+
+Same life and same files as the C programs (common.cuh): warm up, write --ready, wait for --go, work
+until SIGTERM, write --out and --out.bin; SIGUSR1 pauses, SIGUSR2 goes on.
+"""
+import argparse
+import array
+import ctypes
+import gc
+import hashlib
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+
+NOTES_FROM = 8  # a hash of the result after 8, 16, 32, ... iterations
+DEPTH = 2       # iterations in the queue
+
+
+class Life:
+    """Signals, hand-shake, and what is written at the end."""
+
+    def __init__(self, args):
+        self.args = args
+        self.stopping = self.paused = False
+        self.events = array.array("q")
+        self.end_ns = time.monotonic_ns() + int(args.life * 1e9)
+        latency = args.kind in LATENCY
+        self.out = {"program": args.kind, "role": "latency" if latency else "batch",
+                    "pid": os.getpid(), "t_begin_ns": time.monotonic_ns()}
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        signal.signal(signal.SIGUSR1, lambda *_: setattr(self, "paused", True))
+        signal.signal(signal.SIGUSR2, lambda *_: setattr(self, "paused", False))
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG: end with the runner
+        libc.prctl(29, 1000, 0, 0, 0)           # PR_SET_TIMERSLACK
+
+    def _stop(self, *_):
+        self.stopping = True
+
+    def is_stopping(self):
+        return self.stopping or time.monotonic_ns() >= self.end_ns
+
+    def ready_and_wait(self):
+        self.out["t_ready_ns"] = time.monotonic_ns()
+        if self.args.ready:
+            with open(self.args.ready, "w"):
+                pass
+        while self.args.go and not os.path.exists(self.args.go) and not self.is_stopping():
+            time.sleep(0.001)
+        self.out["t_go_ns"] = time.monotonic_ns()
+
+    def wait_while_paused(self):
+        while self.paused and not self.is_stopping():
+            time.sleep(0.0005)
+
+    def write(self):
+        self.out["t_end_ns"] = time.monotonic_ns()
+        self.out["n_events"] = len(self.events) // 3
+        if not self.args.out:
+            print(json.dumps(self.out))
+            return
+        with open(self.args.out + ".bin", "wb") as f:
+            self.events.tofile(f)
+        with open(self.args.out + ".new", "w") as f:
+            json.dump(self.out, f)
+        os.rename(self.args.out + ".new", self.args.out)
+
+
+class Cuda:
+    name = "cuda"
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def sync(self):
+        self.torch.cuda.current_stream().synchronize()
+
+    def mark(self):
+        event = self.torch.cuda.Event()
+        event.record()
+        return event.synchronize
+
+    def graph(self, work):
+        torch = self.torch
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                work()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            work()
+        return graph.replay
+
+
+class Cpu:
+    """Only for trying the programs out on a machine without a GPU."""
+    name = "cpu"
+
+    def __init__(self, torch):
+        torch.set_num_threads(1)
+
+    def sync(self):
+        pass
+
+    def mark(self):
+        return lambda: None
+
+    def graph(self, work):
+        return work
+
+
+# ---- latency programs: each returns what one request is ----
+
+def make_resnet(ctx, as_graph):
+    torch, args, device = ctx
+    model, ctx.life.out["model"] = ctx.models.resnet50(args.own_models, args.small)
+    model = model.to(ctx.half).eval().to(device.name).to(memory_format=torch.channels_last)
+    x = torch.randn(1, 3, 224, 224, device=device.name).to(ctx.half)
+    x = x.to(memory_format=torch.channels_last)
+    return device.graph(lambda: model(x)) if as_graph else lambda: model(x)
+
+
+def make_bert(ctx):
+    torch, args, device = ctx
+    model, forward, ctx.life.out["model"] = ctx.models.bert(False, args.own_models, args.small)
+    model = model.to(ctx.half).eval().to(device.name)
+    x = torch.randint(0, 30000, (1, 128), device=device.name)
+    return device.graph(lambda: forward(model, x))
+
+
+def make_gpt(ctx):
+    _, args, device = ctx
+    model = ctx.models.gpt(args.small).to(ctx.half).eval().to(device.name)
+    ctx.life.out["model"] = "own"
+    model.begin()
+    return model.step
+
+
+LATENCY = {
+    "resnet-graph": lambda ctx: make_resnet(ctx, True),
+    "resnet-eager": lambda ctx: make_resnet(ctx, False),
+    "bert-graph": make_bert,
+    "gpt": make_gpt,
+}
+
+
+# ---- batch programs: each returns one iteration, and a hash of what was computed so far ----
+
+def hash_of(*tensors):
+    digest = hashlib.sha256()
+    for t in tensors:
+        digest.update(bytes(t.detach().cpu().contiguous().view(-1).numpy().tobytes()))
+    return digest.hexdigest()[:16]
+
+
+def bits(torch, t):
+    """Sums of the bit patterns, so that no rounding hides a difference."""
+    kind = {2: torch.int16, 4: torch.int32}[t.element_size()]
+    return t.detach().contiguous().view(-1).view(kind).sum(dtype=torch.int64)
+
+
+def make_gemm(ctx):
+    torch, args, device = ctx
+    n = 256 if args.small else 12288
+    a = torch.randn(n, n, device=device.name).to(torch.bfloat16)
+    b = torch.randn(n, n, device=device.name).to(torch.bfloat16)
+    c = torch.empty_like(a)
+
+    def digest():
+        words = c.view(torch.int16)
+        return hash_of(words.sum(0, dtype=torch.int64), words.sum(1, dtype=torch.int64))
+    return lambda: torch.matmul(a, b, out=c), digest
+
+
+def make_training(ctx, model, optimizer, loss_of):
+    torch, _, device = ctx
+    losses = []
+
+    def step():
+        with torch.autocast(device.name, torch.bfloat16):
+            loss = loss_of()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+
+    def digest():
+        sums = torch.stack([bits(torch, p) for p in model.parameters()])
+        result = hash_of(torch.stack([loss.float() for loss in losses]), sums)
+        del losses[:]
+        return result
+    return step, digest
+
+
+def make_resnet_training(ctx):
+    torch, args, device = ctx
+    model, ctx.life.out["model"] = ctx.models.resnet50(args.own_models, args.small)
+    model = model.train().to(device.name).to(memory_format=torch.channels_last)
+    n, side = (2, 64) if args.small else (64, 224)
+    x = torch.randn(n, 3, side, side, device=device.name).to(memory_format=torch.channels_last)
+    y = torch.randint(0, 1000, (n,), device=device.name)
+    criterion = torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    return make_training(ctx, model, optimizer, lambda: criterion(model(x), y))
+
+
+def make_bert_training(ctx):
+    torch, args, device = ctx
+    model, loss_of, ctx.life.out["model"] = ctx.models.bert(True, args.own_models, args.small)
+    model = model.train().to(device.name)
+    shape = (2, 16) if args.small else (32, 512)
+    x = torch.randint(0, 30000, shape, device=device.name)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+    return make_training(ctx, model, optimizer, lambda: loss_of(model, x))
+
+
+BATCH = {"gemm": make_gemm, "resnet-train": make_resnet_training, "bert-train": make_bert_training}
+
+
+# ---- the loops ----
+
+def wait_until(life, when_ns):
+    left = when_ns - time.monotonic_ns()
+    if left > 600_000:
+        time.sleep(left / 1e9 - 0.0004)
+    while time.monotonic_ns() < when_ns and not life.stopping:
+        pass
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def serve(ctx, request):
+    life, args, device = ctx.life, ctx.args, ctx.device
+    times = []
+    for _ in range(args.warm):
+        begin = time.monotonic_ns()
+        request()
+        device.sync()
+        times.append(time.monotonic_ns() - begin)
+    solo_ms = median(times[args.warm // 3:]) / 1e6
+    gap_ms = args.gap_ms or solo_ms * (1 - args.duty) / args.duty
+    mean_ns = 1e9 / args.rate if args.rate else gap_ms * 1e6
+    life.out.update(warm_ms=solo_ms, gap_ms=gap_ms, rate=args.rate)
+    rng = random.Random(args.seed)
+    gc.collect()
+    gc.freeze()  # else collections of all that was imported show as slow requests
+    life.ready_and_wait()
+    arrival = time.monotonic_ns()
+    while not life.is_stopping():
+        if life.paused:
+            life.wait_while_paused()
+            arrival = time.monotonic_ns()
+        arrival += int(rng.expovariate(1.0) * mean_ns)
+        wait_until(life, arrival)
+        if life.stopping:
+            break
+        start = time.monotonic_ns()
+        request()
+        device.sync()
+        end = time.monotonic_ns()
+        life.events.extend((arrival, start, end))
+        if not args.rate:
+            arrival = end
+
+
+def work_off(ctx, step, digest):
+    life, device = ctx.life, ctx.device
+    queue, notes = deque(), []
+    n, next_note = 0, NOTES_FROM
+    for _ in range(ctx.args.warm_batch):
+        step()
+    device.sync()
+    life.out["warm_hash"] = digest()
+    life.ready_and_wait()
+    last = time.monotonic_ns()
+
+    def end_one():
+        nonlocal last
+        queue.popleft()()
+        now = time.monotonic_ns()
+        life.events.extend((last, now, 1))
+        last = now
+
+    while not life.is_stopping():
+        if life.paused:
+            while queue:
+                end_one()
+            life.wait_while_paused()
+            last = time.monotonic_ns()
+            continue
+        if n == next_note:
+            while queue:
+                end_one()
+            notes.append([n, time.monotonic_ns(), digest()])
+            next_note *= 2
+        step()
+        n += 1
+        queue.append(device.mark())
+        if len(queue) >= DEPTH:
+            end_one()
+    while queue:
+        end_one()
+    device.sync()
+    life.out["notes"] = notes
+
+
+class Context:
+    """What a program is made with; unpacks as torch, args, device."""
+
+    def __init__(self, life, args):
+        import torch
+        import models
+        self.torch, self.models, self.life, self.args = torch, models, life, args
+        self.device = Cuda(torch) if args.device == "cuda" else Cpu(torch)
+        self.half = torch.half if args.device == "cuda" else torch.float
+
+    def __iter__(self):
+        return iter((self.torch, self.args, self.device))
+
+
+def be_deterministic(torch):
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.deterministic = True
+    if hasattr(torch.utils, "deterministic"):
+        torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+def run(life, args):
+    if args.kind in BATCH:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    ctx = Context(life, args)
+    torch = ctx.torch
+    torch.manual_seed(args.seed)
+    torch.backends.cudnn.benchmark = False
+    life.out.update(torch=torch.__version__, cuda=torch.version.cuda,
+                    t_import_ns=time.monotonic_ns())
+    if args.device == "cuda":
+        life.out["gpu"] = torch.cuda.get_device_name(0)
+    if args.kind in LATENCY:
+        with torch.no_grad():
+            serve(ctx, LATENCY[args.kind](ctx))
+        return
+    be_deterministic(torch)
+    work_off(ctx, *BATCH[args.kind](ctx))
+    if args.device == "cuda":
+        life.out["memory_mib"] = torch.cuda.max_memory_allocated() >> 20
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("kind", choices=[*LATENCY, *BATCH])
+    parser.add_argument("--ready")
+    parser.add_argument("--go")
+    parser.add_argument("--out")
+    parser.add_argument("--life", type=float, default=120, help="seconds until it ends by itself")
+    parser.add_argument("--duty", type=float, default=0.1, help="share of the time in requests")
+    parser.add_argument("--gap-ms", type=float, default=0, help="mean gap, instead of --duty")
+    parser.add_argument("--rate", type=float, default=0, help="Poisson arrivals, instead of gaps")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--warm", type=int, default=60, help="requests to warm up with")
+    parser.add_argument("--warm-batch", type=int, default=6, help="iterations to warm up with")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--own-models", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    args = parser.parse_args()
+    life = Life(args)
+    try:
+        run(life, args)
+    except Exception as e:  # the runner has to know why
+        traceback.print_exc()
+        life.out["error"] = f"{type(e).__name__}: {e}"[:500]
+        life.write()
+        return 3
+    life.write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Tests of the live benchmark that need no GPU: python3 bench/live/test_live.py"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from livebench import cells, events, figures, process
+
+LIVE = os.path.dirname(os.path.abspath(__file__))
+RUN = [sys.executable, os.path.join(LIVE, "run.py"), "--dry-run", "--seconds", "0.4"]
+
+
+class Numbers(unittest.TestCase):
+    def test_nearest_rank(self):
+        values = list(range(1, 101))
+        self.assertEqual([events.nearest_rank(values, p) for p in (1, 50, 99, 100)],
+                         [1, 50, 99, 100])
+        self.assertEqual(events.nearest_rank([7], 99), 7)
+        self.assertIsNone(events.nearest_rank([], 50))
+
+    def test_units_at_the_edges_count_in_part(self):
+        units = [(0, 40, 1), (40, 80, 1), (80, 120, 1)]
+        self.assertAlmostEqual(events.rate(units, 20, 100)["rate"] * 80e-9, 2.0)
+
+    def test_a_stall_inside_a_unit_shows(self):
+        self.assertEqual(events.rate([(0, 50_000_000, 1)], 0, 100_000_000)["longest_ms"], 50)
+
+    def test_latency_counts_from_arrival(self):
+        got = events.latency([(0, 100_000, 300_000), (10**9, 10**9, 10**9 + 5)], 0, 10**9)
+        self.assertEqual((got["n"], got["p50_us"], got["service_p50_us"]), (1, 300.0, 200.0))
+        self.assertEqual(events.unpack(got["raw_100ns"]), [3000])
+
+    def test_pack(self):
+        self.assertEqual(events.unpack(events.pack([0, 1, 2**32 - 1])), [0, 1, 2**32 - 1])
+
+
+class Plan(unittest.TestCase):
+    def test_ids_are_unique_and_ordered(self):
+        plan = cells.make_cells(4, 3)
+        self.assertEqual(len({c.id for c in plan}), len(plan))
+        self.assertEqual([c.priority for c in plan], sorted(c.priority for c in plan))
+        self.assertEqual(plan[0].group, "a1")
+
+    def test_each_program_is_measured_alone_once(self):
+        plain = next(c for c in cells.make_cells(4, 1) if c.id == "a4.plain.r0")
+        self.assertEqual([w.label for w, _ in plain.windows],
+                         ["alone:B1", "alone:L1", "timeslice"])
+
+    def test_unknown_names(self):
+        with self.assertRaises(ValueError):
+            cells.choose(cells.make_cells(4, 1), ["a1.pool"])
+
+
+def mix_cell(start, label, p99_us, rate, notes):
+    req = {"n": 100, "rate": 250, "p50_us": 100, "p99_us": p99_us}
+    windows = [{"label": label, "t0_ns": 20, "t1_ns": 30,
+                "programs": {"L1": req, "B1": {"rate": rate, "n": 9}}}]
+    if start == "plain":
+        windows = [{"label": "alone:B1", "t0_ns": 0, "t1_ns": 9,
+                    "programs": {"B1": {"rate": 25.0, "n": 9}}},
+                   {"label": "alone:L1", "t0_ns": 10, "t1_ns": 19,
+                    "programs": {"L1": {**req, "p99_us": 150}}}] + windows
+    return {"id": f"a1.{start}.r0", "group": "a1", "start": start, "rep": 0, "status": "ok",
+            "windows": windows,
+            "tenants": {"L1": {"spec": "req", "role": "latency"},
+                        "B1": {"spec": "hog", "role": "batch", "notes": notes}}}
+
+
+class Verdicts(unittest.TestCase):
+    ALONE = mix_cell("plain", "timeslice", 2300, 24, [[8, 5, "a"], [16, 25, "b"]])
+
+    def row(self, p99_us, rate, notes, start="pools"):
+        rows = figures.make_rows([self.ALONE, mix_cell(start, start, p99_us, rate, notes)])
+        return next(r for r in rows if r["way"] == start)
+
+    def test_met(self):
+        row = self.row(390, 24.5, [[8, 22, "a"]])
+        self.assertEqual((row["latency_verdict"], row["sum_verdict"], row["identical_verdict"]),
+                         ("met", "met", "same"))
+        self.assertAlmostEqual(row["sum_wanted"], 0.95 * (1 - 0.025))
+
+    def test_missed(self):
+        row = self.row(410, 20, [[8, 22, "a"]])
+        self.assertEqual((row["latency_verdict"], row["sum_verdict"]), ("MISSED", "MISSED"))
+
+    def test_rotate_has_another_sum(self):
+        self.assertEqual(self.row(390, 21, [], "rotate")["sum_verdict"], "met")
+
+    def test_a_wrong_result_is_seen(self):
+        self.assertEqual(self.row(390, 24.5, [[8, 22, "x"]])["identical_verdict"], "DIFFERENT")
+
+    def test_only_what_was_made_alone_is_a_reference(self):
+        row = self.row(390, 24.5, [[16, 22, "x"]])  # note 16 came while others ran
+        self.assertEqual(row["identical"], ["not reached"])
+
+
+class DryRuns(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.out = os.path.join(self.folder.name, "out")
+        self.addCleanup(self.folder.cleanup)
+
+    def run_it(self, *arguments, **env):
+        return subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=120,
+                              capture_output=True, check=False, env={**os.environ, **env})
+
+    def result(self):
+        with open(os.path.join(self.out, "result.json")) as f:
+            return json.load(f)
+
+    def test_measures_resumes_and_merges(self):
+        done = self.run_it("--only", "a1.plain,a1.mps")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        again = self.run_it("--only", "a1.plain,a1.pools,a1.rotate")
+        self.assertNotIn("] a1.plain", again.stdout)
+        ways = {r["way"] for r in self.result()["rows"]}
+        self.assertEqual(ways, {"timeslice", "mps", "pools", "pools-drain", "rotate"})
+        for name in ("table.md", "plot.svg", "cells.json.gz"):
+            self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
+
+    def test_sweeps(self):
+        done = self.run_it("--only", "slices,blocks,context,cost")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = self.result()
+        self.assertEqual(len(result["slices"]), len(cells.SLICES_US))
+        self.assertEqual(len(result["blocks"]), 10)
+        self.assertTrue(result["cost"]["checks"])
+
+    def test_a_failing_program_is_reported_and_tried_again(self):
+        self.run_it("--only", "a1.mps", FAKE_FAIL="hog")
+        self.assertIn("told to fail", self.result()["cells"][0]["why"])
+        self.run_it("--only", "a1.mps")
+        self.assertEqual(self.result()["cells"][0]["status"], "ok")
+
+    def test_nothing_is_left_when_it_is_ended(self):
+        with subprocess.Popen([*RUN, "--seconds", "9", "--only", "a1.pools", "--out", self.out],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+            time.sleep(4)
+            ours = [p for p in os.listdir("/proc") if p.isdigit() and
+                    self.mark_of(p).startswith(f"{child.pid}-")]
+            self.assertTrue(ours)
+            child.send_signal(signal.SIGTERM)
+            child.wait(30)
+        self.assertFalse([p for p in ours if self.mark_of(p)])
+
+    @staticmethod
+    def mark_of(pid):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                for entry in f.read().split(b"\0"):
+                    if entry.startswith(process.MARK.encode() + b"="):
+                        return entry.split(b"=", 1)[1].decode()
+        except OSError:
+            pass
+        return ""
+
+
+if __name__ == "__main__":
+    unittest.main()

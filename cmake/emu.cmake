@@ -1,0 +1,24 @@
+# The emulated GPU (docs/emulated-gpu.md), in lib/emu: libcuda.so.1 and nvidia-cuda-mps-control.
+# It is for tests and demonstrations, and is not installed.
+#
+# cot_emu is the same for unit tests and tools: without the definitions of open and ioctl, which
+# only the shared library may have.
+
+set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
+set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/mps/client.c
+	src/emu/mps/wire.c)
+
+cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
+	LINK cot_base Threads::Threads ${CMAKE_DL_LIBS})
+
+cot_preloaded(cot_emu_cuda SOURCES ${emu_patterns} LINK Threads::Threads ${CMAKE_DL_LIBS})
+set_target_properties(cot_emu_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}")
+
+cot_glob(sources src/emu/mps/*.c)
+list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/emu/mps/client.c")
+add_executable(cot_emu_mps ${sources})
+target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)
+target_link_libraries(cot_emu_mps PRIVATE cot_plain_flags cot_emu_cuda Threads::Threads)
+set_target_properties(cot_emu_mps PROPERTIES OUTPUT_NAME nvidia-cuda-mps-control
+	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN")

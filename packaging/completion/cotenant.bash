@@ -1,0 +1,145 @@
+# Completion of cotenant for bash: commands, options, schedulers, studies, scenario files, and the
+# names of what runs.
+
+# First words of the lines of a list, without its head.
+_cotenant_list()
+{
+	"${COMP_WORDS[0]}" list "$1" 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_cotenant_words()
+{
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# Files and folders; $1 is a regular expression that their names must match.
+_cotenant_files()
+{
+	local name
+	compopt -o filenames 2>/dev/null
+	COMPREPLY=()
+	while IFS= read -r name; do
+		if [[ -d $name || $name =~ $1 ]]; then
+			COMPREPLY+=("$name")
+		fi
+	done < <(compgen -f -- "$2")
+}
+
+_cotenant_options()
+{
+	local common='--help --usage --version'
+	case $1 in
+	sim)
+		echo "--scheduler= --preempt= --seed= --json= --allocation --timeline= --report= $common"
+		;;
+	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
+	compare) echo "--json= $common" ;;
+	list) echo "--json= $common" ;;
+	run) echo "--class= --name= --weight= --gpu= --solo --required $common" ;;
+	set) echo "--class= --weight= --slice= --mode= --json $common" ;;
+	ps | freeze | thaw | stats) echo "--json $common" ;;
+	doctor) echo "--json --offline $common" ;;
+	*) echo "$common" ;;
+	esac
+}
+
+# The programs that the daemon knows, and the pools.
+_cotenant_tenants()
+{
+	"${COMP_WORDS[0]}" ps 2>/dev/null | awk 'NR > 1 && NF > 1 { print $2 }'
+	echo pool:latency pool:batch
+}
+
+# The value of an option ($2) of a command ($1); false when it takes none that we know of.
+_cotenant_value()
+{
+	case $1 in
+	ps | freeze | thaw | stats | doctor) return 1 ;;
+	set) [[ $2 != --json ]] || return 1 ;;
+	esac
+	shift
+	case $1 in
+	--class) _cotenant_words 'latency batch' "$2" ;;
+	--mode) _cotenant_words 'switch drain auto' "$2" ;;
+	--slice) _cotenant_words 'auto' "$2" ;;
+	--name | --weight | --gpu) COMPREPLY=() ;;
+	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
+	--preempt) _cotenant_words 'switch drain' "$2" ;;
+	--json) _cotenant_files '\.json$' "$2" ;;
+	--timeline) _cotenant_files '\.json$' "$2" ;;
+	--report) _cotenant_files '\.html$' "$2" ;;
+	--seed | --threads | --jitter | --sizes) COMPREPLY=() ;;
+	*) return 1 ;;
+	esac
+}
+
+# cotenant run: behind its options comes a command line of its own. The index of the program's word
+# goes to `offset`; false while our options are being typed.
+_cotenant_program()
+{
+	local i
+
+	for ((i = 2; i <= COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--)
+			((i < COMP_CWORD)) || return 1
+			offset=$((i + 1))
+			return 0
+			;;
+		-* | =) ;;
+		*)
+			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu) ]] && continue
+			offset=$i
+			return 0
+			;;
+		esac
+	done
+	return 1
+}
+
+_cotenant()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev command=${COMP_WORDS[1]} offset
+
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare reproduce list help
+			--help --usage --version' "$cur"
+		return
+	fi
+	if [[ $command == run ]] && _cotenant_program; then
+		if declare -F _command_offset >/dev/null; then
+			_command_offset "$offset"
+		elif ((offset == COMP_CWORD)); then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
+		fi
+		return
+	fi
+	# bash splits --option=value into three words.
+	prev=${COMP_WORDS[COMP_CWORD - 1]}
+	if [[ $cur == '=' ]]; then
+		cur=
+	elif [[ $prev == '=' ]]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	if [[ $prev == --* ]] && _cotenant_value "$command" "$prev" "$cur"; then
+		return
+	fi
+	if [[ $cur == -* ]]; then
+		_cotenant_words "$(_cotenant_options "$command")" "$cur"
+		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
+		return
+	fi
+	case $command in
+	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
+	list) _cotenant_words 'schedulers gpus traces' "$cur" ;;
+	reproduce) _cotenant_words 'preemption' "$cur" ;;
+	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
+	help)
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare reproduce list' "$cur"
+		;;
+	esac
+}
+
+complete -F _cotenant cotenant

@@ -1,0 +1,20 @@
+/*
+ * Names for the compiler extensions that we use, and two macros every file needs.
+ * Nothing here has state; everything is safe from any thread.
+ */
+#ifndef COT_BASE_COMPILER_H
+#define COT_BASE_COMPILER_H
+
+#include <stddef.h>
+
+#define COT_PRINTF(fmt_arg, first_arg) __attribute__((format(printf, fmt_arg, first_arg)))
+#define COT_NODISCARD		       __attribute__((warn_unused_result))
+#define COT_LIKELY(x)		       __builtin_expect(!!(x), 1)
+#define COT_UNLIKELY(x)		       __builtin_expect(!!(x), 0)
+
+#define COT_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* 128-bit products keep rates, bandwidths and jitter exact in integers. */
+__extension__ typedef unsigned __int128 cot_u128;
+
+#endif

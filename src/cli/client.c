@@ -1,0 +1,303 @@
+#include "cli/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "daemon/paths.h"
+
+#define ANSWER_MS  5000
+#define START_MS   5000
+#define ANSWER_MAX (16u << 20) /* of all RESULT packets together */
+
+/* ---- connecting ---- */
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd, rc;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+static void become_daemon(const char *program, int ready_fd, int log_fd)
+{
+	char number[16];
+	char name[] = "cotenantd", idle[] = "--exit-idle=60", ready[] = "--ready-fd";
+	char *argv[] = {name, idle, ready, number, NULL};
+	pid_t pid;
+	int in;
+
+	/* A process of its own that nobody waits for. */
+	(void)setsid();
+	pid = fork();
+	if (pid)
+		_exit(pid < 0);
+	(void)snprintf(number, sizeof(number), "%d", ready_fd);
+	in = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (in < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(in, STDOUT_FILENO) < 0 ||
+	    dup2(log_fd < 0 ? in : log_fd, STDERR_FILENO) < 0 || chdir("/") < 0)
+		_exit(126);
+	/* The daemon must not be controlled by a daemon. */
+	(void)unsetenv("COTENANT_SOCKET");
+	(void)unsetenv("COTENANT_TENANT");
+	(void)unsetenv("NOTIFY_SOCKET");
+	(void)fcntl(ready_fd, F_SETFD, 0);
+	(void)execv(program, argv);
+	_exit(127);
+}
+
+/* Returns when it is ready, or has ended. */
+static int start_daemon(const char *runtime, struct cot_error *err)
+{
+	char program[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
+	int ends[2], log_fd, rc;
+	struct pollfd ready;
+	pid_t pid;
+
+	rc = cot_paths_daemon(program, err);
+	if (!rc)
+		rc = cot_paths_make_private(runtime, cot_paths_is_system(runtime) ? 0755 : 0700,
+					    err);
+	if (!rc)
+		rc = cot_paths_join(log, runtime, "cotenantd.log", err);
+	if (rc < 0)
+		return rc;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	pid = fork();
+	if (pid == 0)
+		become_daemon(program, ends[1], log_fd);
+	(void)close(ends[1]);
+	if (log_fd >= 0)
+		(void)close(log_fd);
+	ready = (struct pollfd){.fd = ends[0], .events = POLLIN};
+	if (pid > 0)
+		(void)poll(&ready, 1, START_MS);
+	(void)close(ends[0]);
+	return 0;
+}
+
+static int no_daemon(struct cot_error *err, const char *path, int rc)
+{
+	if (rc == -EACCES)
+		return cot_error_set(err, rc, "may not connect to %s", path);
+	return cot_error_set(err, rc, "no cotenantd answers on %s (%s)", path, strerror(-rc));
+}
+
+int cot_client_open(struct cot_client *client, bool start, struct cot_error *err)
+{
+	const char *named = getenv("COTENANT_SOCKET"),
+		   *system = COT_SYSTEM_RUNTIME "/" COT_SOCKET_NAME;
+	char runtime[COT_PATH_TEXT_MAX], own[COT_PATH_TEXT_MAX];
+	int rc;
+
+	*client = (struct cot_client){.fd = -1};
+	if (named && *named) {
+		client->fd = connect_to(named);
+		return client->fd < 0 ? no_daemon(err, named, client->fd) : 0;
+	}
+	rc = cot_paths_runtime(runtime, err);
+	if (!rc)
+		rc = cot_paths_join(own, runtime, COT_SOCKET_NAME, err);
+	if (rc < 0)
+		return rc;
+	if (!getenv("COTENANT_RUNTIME_DIR"))
+		client->fd = connect_to(system);
+	if (client->fd < 0)
+		client->fd = connect_to(own);
+	if (client->fd >= 0)
+		return 0;
+	if (!start)
+		return no_daemon(err, own, client->fd);
+	rc = start_daemon(runtime, err);
+	if (rc < 0)
+		return rc;
+	client->fd = connect_to(own);
+	if (client->fd < 0)
+		return cot_error_set(err, client->fd,
+				     "cotenantd did not start; see %s/cotenantd.log", runtime);
+	return 0;
+}
+
+void cot_client_close(struct cot_client *client)
+{
+	if (client->fd >= 0)
+		(void)close(client->fd);
+	client->fd = -1;
+}
+
+/* ---- talking ---- */
+
+int cot_client_send(struct cot_client *client, enum cot_msg_type type, void *packet, size_t size,
+		    struct cot_error *err)
+{
+	cot_proto_header(packet, type, (uint32_t)size, ++client->seq);
+	if (send(client->fd, packet, size, MSG_NOSIGNAL) < 0)
+		return cot_error_set(err, -errno, "cannot write to cotenantd: %s", strerror(errno));
+	return 0;
+}
+
+/* What is left of a time-out. */
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static ssize_t read_packet(struct cot_client *client, int64_t until_ms)
+{
+	struct pollfd p = {.fd = client->fd, .events = POLLIN};
+	int64_t left_ms;
+	int n;
+
+	do {
+		left_ms = until_ms - now_ms();
+		n = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return -ETIMEDOUT;
+	return recv(client->fd, client->packet, sizeof(client->packet), MSG_DONTWAIT);
+}
+
+int cot_client_receive(struct cot_client *client, int timeout_ms, struct cot_error *err)
+{
+	const struct cot_msg_header *h = (const struct cot_msg_header *)client->packet;
+	const struct cot_msg_text *text = (const struct cot_msg_text *)client->packet;
+	int64_t until_ms = now_ms() + timeout_ms;
+	ssize_t n;
+	int type;
+
+	do {
+		n = read_packet(client, until_ms);
+		if (n == -ETIMEDOUT)
+			return cot_error_set(err, -ETIMEDOUT, "cotenantd does not answer");
+		if (n <= 0)
+			return cot_error_set(err, -EPIPE, "cotenantd closed the connection");
+		type = cot_proto_check(client->packet, (size_t)n);
+		if (type < 0)
+			return cot_error_set(err, -EBADMSG,
+					     "cotenantd speaks another version of the protocol");
+		if (type == COT_MSG_REFUSED)
+			return cot_error_set(err, -EACCES, "%.*s", (int)(h->length - sizeof(*text)),
+					     text->text);
+	} while (!type || h->seq != client->seq);
+	return type;
+}
+
+/* Collects the text of all RESULT packets. */
+static int receive_result(struct cot_client *client, int timeout_ms, char **ret_text,
+			  int *ret_status, struct cot_error *err)
+{
+	const struct cot_msg_result *m = (const struct cot_msg_result *)client->packet;
+	char *text = NULL, *grown;
+	size_t size = 0, n;
+	int type;
+
+	do {
+		type = cot_client_receive(client, timeout_ms, err);
+		if (type >= 0 && type != COT_MSG_RESULT)
+			type = cot_error_set(err, -EBADMSG, "cotenantd gave an unexpected answer");
+		if (type < 0)
+			goto err_free;
+		n = m->h.length - sizeof(*m);
+		grown = size + n < ANSWER_MAX ? realloc(text, size + n + 1) : NULL;
+		if (!grown) {
+			type = cot_error_set(err, -ENOMEM, "the answer is too large");
+			goto err_free;
+		}
+		text = grown;
+		memcpy(text + size, m->text, n);
+		size += n;
+		text[size] = '\0';
+	} while (m->more);
+	*ret_text = text;
+	*ret_status = m->status;
+	return 0;
+
+err_free:
+	free(text);
+	return type;
+}
+
+int cot_client_query(struct cot_client *client, enum cot_proto_query what, char **ret_text,
+		     struct cot_error *err)
+{
+	struct cot_msg_query m = {.what = what};
+	char *text;
+	int status, rc;
+
+	rc = cot_client_send(client, COT_MSG_QUERY, &m, sizeof(m), err);
+	if (!rc)
+		rc = receive_result(client, ANSWER_MS, &text, &status, err);
+	if (rc < 0)
+		return rc;
+	if (status < 0) {
+		rc = cot_error_set(err, status, "%s", text);
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
+	return 0;
+}
+
+int cot_client_command(struct cot_client *client, struct cot_msg_command *command, char **ret_text,
+		       struct cot_error *err)
+{
+	char *text;
+	int status, rc;
+
+	rc = cot_client_send(client, COT_MSG_COMMAND, command, sizeof(*command), err);
+	if (!rc)
+		rc = receive_result(client, ANSWER_MS, &text, &status, err);
+	if (rc < 0)
+		return rc;
+	if (status < 0) {
+		rc = cot_error_set(err, status, "%s", text);
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
+	return 0;
+}
+
+int cot_client_exit_status(int rc)
+{
+	switch (rc) {
+	case 0:
+		return COT_EXIT_OK;
+	case -ENOENT:
+	case -ECONNREFUSED:
+	case -EPIPE:
+	case -ETIMEDOUT:
+		return COT_EXIT_NO_DAEMON;
+	case -EACCES:
+	case -EPERM:
+		return COT_EXIT_PERMISSION;
+	case -ESRCH:
+		return COT_EXIT_NOT_FOUND;
+	default:
+		return COT_EXIT_FAILURE;
+	}
+}

@@ -1,0 +1,164 @@
+#include "cli/common.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+void cot_cli_complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	(void)fflush(stdout);
+	(void)fputs("cotenant: ", stderr);
+	va_start(ap, fmt);
+	(void)vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	(void)fputc('\n', stderr);
+}
+
+/* ---- -h ---- */
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != 'h')
+		return ARGP_ERR_UNKNOWN;
+	argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	return 0;
+}
+
+static const struct argp_option help_options[] = {
+	{.key = 'h', .flags = OPTION_HIDDEN},
+	{0},
+};
+
+static const struct argp help_argp = {.options = help_options, .parser = parse_help};
+
+const struct argp_child cot_cli_argp_children[] = {{.argp = &help_argp}, {0}};
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal_number)
+{
+	(void)signal_number;
+	interrupted = 1;
+}
+
+static void catch (int signal_number)
+{
+	struct sigaction action;
+
+	/* Who started us may have decided that we do not hear it, as shells do for `command &`. */
+	if (sigaction(signal_number, NULL, &action) < 0 || action.sa_handler == SIG_IGN)
+		return;
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_signal;
+	(void)sigaction(signal_number, &action, NULL);
+}
+
+void cot_cli_catch_signals(void)
+{
+	catch (SIGINT);
+	catch (SIGTERM);
+	catch (SIGHUP);
+}
+
+bool cot_cli_interrupted(void)
+{
+	return interrupted;
+}
+
+/* ---- files ---- */
+
+/* The folder that holds a file, and the file's name in it. */
+static const char *split(const char *path, char *folder, size_t size, struct stat *ret_folder)
+{
+	const char *slash = strrchr(path, '/');
+	int n = slash ? (int)(slash - path) + 1 : 2;
+
+	(void)snprintf(folder, size, "%.*s", n, slash ? path : "./");
+	if (stat(folder, ret_folder) < 0)
+		memset(ret_folder, 0, sizeof(*ret_folder));
+	return slash ? slash + 1 : path;
+}
+
+bool cot_cli_same_file(const char *a, const char *b)
+{
+	char folder[PATH_MAX];
+	struct stat sa, sb;
+	const char *na, *nb;
+
+	if (!strcmp(a, b))
+		return true;
+	if (!stat(a, &sa) && !stat(b, &sb))
+		return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	na = split(a, folder, sizeof(folder), &sa);
+	nb = split(b, folder, sizeof(folder), &sb);
+	return !strcmp(na, nb) && sa.st_ino && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* ---- progress ---- */
+
+#define PATIENCE_S 0.5
+#define REDRAW_S   0.1
+#define BAR_CELLS  30
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+void cot_progress_init(struct cot_progress *p, const char *label)
+{
+	const char *term = getenv("TERM");
+
+	memset(p, 0, sizeof(*p));
+	p->label = label;
+	p->enabled = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+	p->start_s = now_s();
+	p->next_s = p->start_s + PATIENCE_S;
+}
+
+void cot_progress_update(struct cot_progress *p, double done)
+{
+	char bar[BAR_CELLS + 1];
+	double now;
+	int filled, i;
+
+	if (!p->enabled)
+		return;
+	now = now_s();
+	if (now < p->next_s)
+		return;
+	p->next_s = now + REDRAW_S;
+	p->shown = true;
+	done = done < 0.0 ? 0.0 : done > 1.0 ? 1.0 : done;
+	filled = (int)(done * BAR_CELLS);
+	for (i = 0; i < BAR_CELLS; i++)
+		bar[i] = i < filled ? '#' : '.';
+	bar[BAR_CELLS] = '\0';
+	(void)fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s\033[K", p->label, bar, done * 100.0,
+		      now - p->start_s);
+	(void)fflush(stderr);
+}
+
+void cot_progress_finish(struct cot_progress *p)
+{
+	if (p->shown) {
+		(void)fputs("\r\033[K", stderr);
+		(void)fflush(stderr);
+	}
+	p->shown = false;
+	p->enabled = false;
+}

@@ -1,0 +1,37 @@
+/*
+ * What the subcommands share: complaints on stderr, signals, a progress bar.
+ * For the main thread only, but cot_cli_interrupted() may be asked from any.
+ */
+#ifndef COT_CLI_COMMON_H
+#define COT_CLI_COMMON_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "base/compiler.h"
+
+/* "cotenant: ..." and a newline on stderr. */
+void cot_cli_complain(const char *fmt, ...) COT_PRINTF(1, 2);
+
+/* An argp child for every parser: `-h` as a short form of --help. */
+extern const struct argp_child cot_cli_argp_children[];
+
+/* From here on SIGINT, SIGTERM and SIGHUP only set a flag, for those who have files to clean up. */
+void cot_cli_catch_signals(void);
+bool cot_cli_interrupted(void);
+
+/* Whether two paths are one file, or will be once they are written. */
+bool cot_cli_same_file(const char *a, const char *b);
+
+/* A bar on stderr, if that is a terminal and the work takes more than half a second. */
+struct cot_progress {
+	const char *label;
+	double start_s, next_s;
+	bool enabled, shown;
+};
+
+void cot_progress_init(struct cot_progress *p, const char *label);
+void cot_progress_update(struct cot_progress *p, double done); /* in [0, 1] */
+void cot_progress_finish(struct cot_progress *p);	       /* wipes the bar away */
+
+#endif

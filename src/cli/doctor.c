@@ -1,0 +1,145 @@
+/*
+ * cotenant doctor: says what works on this machine, and what to do about what does not.
+ */
+#include "cli/doctor.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+
+struct arguments {
+	bool json, offline, probe;
+};
+
+enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PROBE };
+
+static const struct argp_option options[] = {
+	{"offline", KEY_OFFLINE, NULL, 0, "Start nothing: no daemon, no program on the GPU", 0},
+	{"json", KEY_JSON, NULL, 0, "Print the findings as JSON", 0},
+	{"probe", KEY_PROBE, NULL, OPTION_HIDDEN, "Be the program that is tried out", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		a->json = true;
+		return 0;
+	case KEY_OFFLINE:
+		a->offline = true;
+		return 0;
+	case KEY_PROBE:
+		a->probe = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+struct cot_finding *cot_doctor_add(struct cot_findings *f, const char *name,
+				   enum cot_finding_grade grade, const char *fmt, ...)
+{
+	unsigned i = f->n < COT_FINDINGS_MAX ? f->n++ : COT_FINDINGS_MAX - 1;
+	struct cot_finding *finding = &f->finding[i];
+	va_list args;
+
+	*finding = (struct cot_finding){.name = name, .grade = grade};
+	va_start(args, fmt);
+	(void)vsnprintf(finding->what, sizeof(finding->what), fmt, args);
+	va_end(args);
+	return finding;
+}
+
+void cot_doctor_advise(struct cot_finding *finding, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(finding->advice, sizeof(finding->advice), fmt, args);
+	va_end(args);
+}
+
+static void print_text(const struct cot_findings *f)
+{
+	static const char *const words[] = {"ok  ", "warn", "FAIL", "skip"};
+	unsigned i;
+
+	for (i = 0; i < f->n; i++) {
+		const struct cot_finding *finding = &f->finding[i];
+
+		(void)printf("%s  %-9s %s\n", words[finding->grade], finding->name, finding->what);
+		if (finding->advice[0])
+			(void)printf("                -> %s\n", finding->advice);
+	}
+}
+
+static void print_json(const struct cot_findings *f, bool good)
+{
+	static const char *const words[] = {"ok", "warn", "fail", "skip"};
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < f->n; i++) {
+		const struct cot_finding *finding = &f->finding[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s, s:s}", "check", finding->name,
+						"result", words[finding->grade], "what",
+						finding->what, "advice", finding->advice));
+	}
+	o = json_pack("{s:s, s:b, s:o}", "schema", "cotenant.doctor/1", "ok", good, "findings",
+		      list);
+	(void)json_dumpf(o, stdout, JSON_INDENT(2));
+	(void)putchar('\n');
+	json_decref(o);
+}
+
+int cot_cmd_doctor(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Say what works on this machine, and what to do about what does not."
+		       "\vRuns two small programs on the GPU for about a second, unless --offline. "
+		       "The exit status is 1 when something needed fails.",
+		.children = cot_cli_argp_children,
+	};
+	static struct cot_findings f;
+	struct arguments a = {0};
+	bool good = true, gpu, daemon;
+	unsigned i;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return COT_EXIT_USAGE;
+	if (a.probe)
+		return cot_doctor_probe();
+	gpu = cot_doctor_machine(&f);
+	daemon = cot_doctor_daemon(&f, !a.offline);
+	if (a.offline || !gpu || !daemon)
+		(void)cot_doctor_add(&f, "control", COT_FINDING_SKIP,
+				     "slices and freezing were not tried%s",
+				     a.offline ? " (--offline)" : "");
+	else
+		cot_doctor_live(&f);
+	for (i = 0; i < f.n; i++)
+		good &= f.finding[i].grade != COT_FINDING_FAIL;
+	if (a.json)
+		print_json(&f, good);
+	else
+		print_text(&f);
+	return good ? COT_EXIT_OK : COT_EXIT_FAILURE;
+}

@@ -1,0 +1,311 @@
+/*
+ * What can be seen of the machine without running anything on the GPU.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/client.h"
+#include "cli/doctor.h"
+#include "cli/show.h"
+#include "daemon/config.h"
+#include "daemon/gpus.h"
+#include "daemon/paths.h"
+
+#define CONTROL_DEVICE "/dev/nvidiactl"
+#define VERSION_FILE   "/proc/driver/nvidia/version"
+
+/* ---- driver ---- */
+
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ..." */
+static bool driver_version(char *text, size_t size)
+{
+	char line[256], *word, *save = NULL;
+	FILE *f = fopen(VERSION_FILE, "re");
+	bool found = false;
+
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	(void)fclose(f);
+	for (word = strtok_r(line, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
+		if (word[0] >= '1' && word[0] <= '9' && strchr(word, '.') && !found) {
+			(void)snprintf(text, size, "%s", word);
+			found = true;
+		}
+	}
+	return found;
+}
+
+static void check_driver(struct cot_findings *f)
+{
+	char version[64];
+	struct cot_finding *finding;
+	int fd;
+
+	if (driver_version(version, sizeof(version)))
+		(void)cot_doctor_add(f, "driver", COT_FINDING_OK, "NVIDIA kernel driver %s",
+				     version);
+	else
+		(void)cot_doctor_add(f, "driver", COT_FINDING_WARN,
+				     "the version of the kernel driver is not shown here (%s)",
+				     VERSION_FILE);
+	fd = open(CONTROL_DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)close(fd);
+		(void)cot_doctor_add(f, "device", COT_FINDING_OK,
+				     "the control device %s can be used", CONTROL_DEVICE);
+		return;
+	}
+	finding = cot_doctor_add(f, "device", COT_FINDING_FAIL,
+				 "the control device %s cannot be opened: %s", CONTROL_DEVICE,
+				 strerror(errno));
+	if (errno == ENOENT)
+		cot_doctor_advise(finding,
+				  "load the driver (nvidia-modprobe), or start the container with "
+				  "the GPU");
+	else
+		cot_doctor_advise(finding, "let this user read and write the device");
+}
+
+static void check_gpus(struct cot_findings *f)
+{
+	struct cot_finding *finding;
+	struct cot_gpus gpus;
+	unsigned i;
+
+	cot_gpus_find(&gpus);
+	for (i = 0; i < gpus.n && gpus.found; i++)
+		(void)cot_doctor_add(f, "gpu", COT_FINDING_OK, "GPU %u: %s %s", i,
+				     gpus.gpu[i].model, gpus.gpu[i].uuid);
+	if (gpus.found)
+		return;
+	finding = cot_doctor_add(f, "gpu", COT_FINDING_WARN,
+				 "neither /proc/driver/nvidia nor /dev shows a GPU");
+	cot_doctor_advise(finding, "the daemon takes it that there is one; COTENANT_GPUS=N says "
+				   "how many");
+}
+
+/* ---- things that load ---- */
+
+/* In a child: a library that crashes while it loads shall not take the doctor along. Returns 0, or
+ * -1 with the loader's words. */
+static int try_load(const char *library, int (*then)(void *handle), char *text, size_t size)
+{
+	int ends[2], status = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+		const char *error = handle ? "" : dlerror();
+		int code = 0;
+
+		if (handle && then)
+			code = then(handle);
+		if (!handle)
+			(void)!write(ends[1], error, strlen(error));
+		_exit(handle ? code : 255);
+	}
+	(void)close(ends[1]);
+	n = pid > 0 ? read(ends[0], text, size - 1) : 0;
+	text[n > 0 ? n : 0] = '\0';
+	(void)close(ends[0]);
+	if (pid > 0)
+		(void)waitpid(pid, &status, 0);
+	if (pid < 0 || !WIFEXITED(status)) {
+		(void)snprintf(text, size, "it crashes");
+		return -1;
+	}
+	return WEXITSTATUS(status) == 255 ? -1 : WEXITSTATUS(status);
+}
+
+/* cuInit(): its result, as an exit status. */
+static int init_cuda(void *handle)
+{
+	int (*init)(unsigned) = NULL;
+	void *symbol = dlsym(handle, "cuInit");
+	int rc;
+
+	if (!symbol)
+		return 254;
+	memcpy(&init, &symbol, sizeof(init)); /* ISO C knows no cast from data to code */
+	rc = init(0);
+	return rc > 253 || rc < 0 ? 253 : rc;
+}
+
+static bool check_cuda(struct cot_findings *f)
+{
+	struct cot_finding *finding;
+	char text[256];
+	int rc = try_load("libcuda.so.1", init_cuda, text, sizeof(text));
+
+	if (!rc) {
+		(void)cot_doctor_add(f, "cuda", COT_FINDING_OK, "libcuda.so.1 loads and starts");
+		return true;
+	}
+	if (rc < 0) {
+		finding = cot_doctor_add(f, "cuda", COT_FINDING_FAIL,
+					 "libcuda.so.1 does not load: %s", text);
+		cot_doctor_advise(finding, "install the driver's user part, or add its folder to "
+					   "LD_LIBRARY_PATH");
+		return false;
+	}
+	finding = cot_doctor_add(f, "cuda", COT_FINDING_FAIL,
+				 "libcuda.so.1 loads, but cuInit() gives error %d", rc);
+	if (rc == 100)
+		cot_doctor_advise(finding, "no device: is CUDA_VISIBLE_DEVICES right?");
+	else if (rc >= 803 && rc <= 804)
+		cot_doctor_advise(finding, "the driver's kernel and user part differ in version");
+	else
+		cot_doctor_advise(finding, "see whether nvidia-smi works");
+	return false;
+}
+
+static void check_library(struct cot_findings *f)
+{
+	char path[COT_PATH_TEXT_MAX], text[256];
+	struct cot_finding *finding;
+	struct cot_error err;
+
+	if (cot_paths_library(path, &err) < 0) {
+		(void)cot_doctor_add(f, "library", COT_FINDING_FAIL, "%s", err.text);
+		return;
+	}
+	if (try_load(path, NULL, text, sizeof(text)) < 0) {
+		(void)cot_doctor_add(f, "library", COT_FINDING_FAIL, "%s does not load: %s", path,
+				     text);
+		return;
+	}
+	if (strpbrk(path, " :")) {
+		finding = cot_doctor_add(f, "library", COT_FINDING_FAIL,
+					 "the path %s has a space or a colon", path);
+		cot_doctor_advise(finding, "LD_PRELOAD cannot hold it: move it");
+		return;
+	}
+	(void)cot_doctor_add(f, "library", COT_FINDING_OK, "%s loads", path);
+}
+
+static void check_mps(struct cot_findings *f, const struct cot_config *config)
+{
+	char path[COT_PATH_TEXT_MAX];
+	struct cot_finding *finding;
+
+	if (!config->use_mps) {
+		(void)cot_doctor_add(f, "mps", COT_FINDING_WARN,
+				     "the configuration says not to use MPS: programs take turns");
+		return;
+	}
+	if (cot_paths_program(config->mps_program, path)) {
+		(void)cot_doctor_add(f, "mps", COT_FINDING_OK, "the MPS control program is %s",
+				     path);
+		return;
+	}
+	finding = cot_doctor_add(f, "mps", COT_FINDING_WARN,
+				 "the MPS control program '%s' is not in PATH: no pools, programs "
+				 "take turns",
+				 config->mps_program);
+	cot_doctor_advise(finding, "install it (it comes with the driver), add its folder to "
+				   "PATH, or set COTENANT_MPS_CONTROL");
+}
+
+static void check_config(struct cot_findings *f, struct cot_config *ret_config)
+{
+	char path[COT_PATH_TEXT_MAX];
+	struct cot_error err = {{0}};
+	int rc = cot_paths_config(path, &err);
+
+	cot_config_default(ret_config);
+	if (rc < 0 || (access(path, F_OK) < 0 && errno == ENOENT)) {
+		(void)cot_doctor_add(f, "config", COT_FINDING_OK,
+				     "no configuration file: the defaults count");
+		return;
+	}
+	rc = cot_config_read(path, ret_config, &err);
+	if (rc < 0)
+		(void)cot_doctor_add(f, "config", COT_FINDING_FAIL, "%s", err.text);
+	else
+		(void)cot_doctor_add(f, "config", COT_FINDING_OK, "%s is right; policy %s", path,
+				     ret_config->policy->name);
+}
+
+bool cot_doctor_machine(struct cot_findings *f)
+{
+	struct cot_config config;
+	bool cuda;
+
+	check_driver(f);
+	check_gpus(f);
+	cuda = check_cuda(f);
+	check_library(f);
+	check_config(f, &config);
+	check_mps(f, &config);
+	return cuda;
+}
+
+/* ---- the daemon ---- */
+
+static void judge_daemon(struct cot_findings *f, const json_t *answer)
+{
+	const json_t *daemon = json_object_get(answer, "daemon");
+	struct cot_finding *finding;
+
+	(void)cot_doctor_add(f, "daemon", COT_FINDING_OK, "cotenantd (process %lld) answers on %s",
+			     cot_show_number(daemon, "pid"), cot_show_text(daemon, "socket"));
+	if (!*cot_show_text(answer, "library")) {
+		finding = cot_doctor_add(f, "daemon", COT_FINDING_FAIL,
+					 "the daemon does not find libcotenant.so: pools have no "
+					 "slices");
+		cot_doctor_advise(finding, "start the daemon with COTENANT_LIBRARY=/full/path");
+	}
+	if (cot_show_bool(answer, "mps_failed")) {
+		finding = cot_doctor_add(f, "daemon", COT_FINDING_WARN,
+					 "MPS did not start, so the policy is '%s'",
+					 cot_show_text(daemon, "policy"));
+		cot_doctor_advise(finding, "read the logs below %s/gpu0-*/log",
+				  cot_show_text(daemon, "runtime_directory"));
+	} else if (strcmp(cot_show_text(daemon, "policy"),
+			  cot_show_text(daemon, "policy_wanted"))) {
+		finding = cot_doctor_add(f, "daemon", COT_FINDING_WARN,
+					 "the policy '%s' went wrong (%s); '%s' took over",
+					 cot_show_text(daemon, "policy_wanted"),
+					 cot_show_text(json_object_get(answer, "core"), "fault"),
+					 cot_show_text(daemon, "policy"));
+		cot_doctor_advise(finding, "send SIGHUP to the daemon to start it again");
+	}
+}
+
+bool cot_doctor_daemon(struct cot_findings *f, bool start)
+{
+	static struct cot_client client;
+	struct cot_finding *finding;
+	struct cot_error err = {{0}};
+	json_t *answer;
+	int rc;
+
+	rc = cot_client_open(&client, start, &err);
+	cot_client_close(&client);
+	if (!rc)
+		rc = cot_show_query(COT_QUERY_DOCTOR, false, &answer, &err);
+	if (rc < 0) {
+		finding = cot_doctor_add(f, "daemon", start ? COT_FINDING_FAIL : COT_FINDING_WARN,
+					 "%s", err.text);
+		if (!start)
+			cot_doctor_advise(finding, "'cotenant run' starts one when it needs it");
+		return false;
+	}
+	judge_daemon(f, answer);
+	json_decref(answer);
+	return true;
+}

@@ -1,0 +1,382 @@
+/*
+ * The probe: a program that `cotenant doctor` runs through `cotenant run`, alone and in a pool, to
+ * see that its slice can be set and that it really stops when it is frozen.
+ *
+ * It makes a CUDA context and says "ready MPS", MPS being 1 when it is a client of an MPS server.
+ * For each byte on its input it then clears some memory on the GPU and says "done". It ends with
+ * its input.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/client.h"
+#include "cli/doctor.h"
+#include "cli/show.h"
+#include "emu/driver/builtin.h"
+
+#define MEMORY_BYTES	  (64u << 20)
+#define MPS_ENABLED	  133 /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
+#define START_MS	  30000
+#define WORK_MS		  2000
+#define FROZEN_MS	  150 /* work must not be done in this time */
+#define EMULATED_BLOCK_NS 100000
+#define SETTLE_MS	  1500 /* the daemon leaves a context that is new alone for a while */
+#define SETTLE_STEP_MS	  40
+
+/* ---- the probe itself ---- */
+
+struct cuda {
+	int (*init)(unsigned flags);
+	int (*device)(int *device, int ordinal);
+	int (*attribute)(int *value, int attribute, int device);
+	int (*name)(char *name, int size, int device);
+	int (*retain)(void **context, int device);
+	int (*use)(void *context);
+	int (*allocate)(unsigned long long *memory, size_t bytes);
+	int (*clear)(unsigned long long memory, unsigned char value, size_t n);
+	int (*wait)(void);
+	int (*load)(void **module, const void *image);
+	int (*function)(void **function, void *module, const char *name);
+	int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+		      unsigned by, unsigned bz, unsigned shared_bytes, void *stream,
+		      void **arguments, void **extra);
+};
+
+static bool load(struct cuda *cuda)
+{
+	static const char *const names[] = {"cuInit",
+					    "cuDeviceGet",
+					    "cuDeviceGetAttribute",
+					    "cuDeviceGetName",
+					    "cuDevicePrimaryCtxRetain",
+					    "cuCtxSetCurrent",
+					    "cuMemAlloc_v2",
+					    "cuMemsetD8_v2",
+					    "cuCtxSynchronize",
+					    "cuModuleLoadData",
+					    "cuModuleGetFunction",
+					    "cuLaunchKernel"};
+	void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *symbol;
+	size_t i;
+
+	_Static_assert(sizeof(struct cuda) == sizeof(names) / sizeof(names[0]) * sizeof(void *),
+		       "one name for each function");
+	for (i = 0; i < COT_ARRAY_LEN(names); i++) {
+		symbol = handle ? dlsym(handle, names[i]) : NULL;
+		if (!symbol)
+			return false;
+		memcpy((char *)cuda + i * sizeof(symbol), &symbol, sizeof(symbol));
+	}
+	return true;
+}
+
+/* Memory is cleared by a kernel of the driver's. The emulated driver clears it without one, so
+ * there a built-in kernel is launched as well. */
+static int do_work(const struct cuda *cuda, unsigned long long memory, void *kernel)
+{
+	uint64_t block_ns = EMULATED_BLOCK_NS, counter = 0;
+	void *arguments[] = {&block_ns, &counter};
+	int rc = cuda->clear(memory, 0, MEMORY_BYTES);
+
+	if (!rc && kernel)
+		rc = cuda->launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+	return rc ? rc : cuda->wait();
+}
+
+static void *emulated_kernel(const struct cuda *cuda, int device)
+{
+	void *module, *kernel;
+	char name[64] = "";
+
+	if (cuda->name(name, sizeof(name), device) || !strstr(name, "emulated") ||
+	    cuda->load(&module, COT_EMU_BUILTIN_IMAGE) || cuda->function(&kernel, module, "spin"))
+		return NULL;
+	return kernel;
+}
+
+int cot_doctor_probe(void)
+{
+	unsigned long long memory;
+	int device, mps = 0, rc;
+	struct cuda cuda;
+	void *context, *kernel = NULL;
+	char byte;
+
+	if (!load(&cuda)) {
+		(void)printf("error libcuda.so.1 does not load\n");
+		return 1;
+	}
+	rc = cuda.init(0);
+	if (!rc)
+		rc = cuda.device(&device, 0);
+	if (!rc && cuda.attribute(&mps, MPS_ENABLED, device))
+		mps = -1;
+	if (!rc)
+		rc = cuda.retain(&context, device);
+	if (!rc)
+		rc = cuda.use(context);
+	if (!rc)
+		rc = cuda.allocate(&memory, MEMORY_BYTES);
+	if (!rc)
+		kernel = emulated_kernel(&cuda, device);
+	(void)printf(rc ? "error the CUDA driver gives error %d\n" : "ready %d\n", rc ? rc : mps);
+	(void)fflush(stdout);
+	while (!rc && read(STDIN_FILENO, &byte, 1) == 1) {
+		rc = do_work(&cuda, memory, kernel);
+		(void)printf(rc ? "error the CUDA driver gives error %d\n" : "done\n", rc);
+		(void)fflush(stdout);
+	}
+	return rc ? 1 : 0;
+}
+
+/* ---- running it ---- */
+
+struct probe {
+	pid_t pid;
+	int to, from;
+	char line[256];
+};
+
+static void become_probe(int in, int out, bool solo)
+{
+	char self[] = "/proc/self/exe", run[] = "run", alone[] = "--solo", name[] = "--name=doctor",
+	     dashes[] = "--", doctor[] = "doctor", probe[] = "--probe", program[512];
+	char *argv[] = {program, run,	name, solo ? alone : name, dashes, program,
+			doctor,	 probe, NULL};
+	ssize_t n = readlink(self, program, sizeof(program) - 1);
+
+	if (n <= 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+		_exit(125);
+	program[n] = '\0';
+	(void)unsetenv("COTENANT_NAME");
+	(void)unsetenv("COTENANT_SOLO");
+	(void)unsetenv("COTENANT_DISABLE");
+	(void)execv(program, argv);
+	_exit(126);
+}
+
+static bool start_probe(struct probe *p, bool solo)
+{
+	int in[2], out[2];
+
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return false;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		(void)close(in[0]);
+		(void)close(in[1]);
+		return false;
+	}
+	p->pid = fork();
+	if (p->pid == 0)
+		become_probe(in[0], out[1], solo);
+	(void)close(in[0]);
+	(void)close(out[1]);
+	p->to = in[1];
+	p->from = out[0];
+	return p->pid > 0;
+}
+
+/* The next line, or false after the time. */
+static bool read_line(struct probe *p, int timeout_ms)
+{
+	struct pollfd ready = {.fd = p->from, .events = POLLIN};
+	ssize_t n;
+
+	p->line[0] = '\0';
+	if (poll(&ready, 1, timeout_ms) <= 0)
+		return false;
+	n = read(p->from, p->line, sizeof(p->line) - 1);
+	p->line[n > 0 ? n : 0] = '\0';
+	p->line[strcspn(p->line, "\n")] = '\0';
+	return n > 0;
+}
+
+static bool work(struct probe *p, int timeout_ms)
+{
+	if (write(p->to, "w", 1) != 1)
+		return false;
+	return read_line(p, timeout_ms) && !strcmp(p->line, "done");
+}
+
+static void stop_probe(struct probe *p)
+{
+	if (p->pid <= 0)
+		return;
+	(void)close(p->to);
+	if (read_line(p, WORK_MS)) /* something that was late */
+		(void)read_line(p, WORK_MS);
+	(void)kill(p->pid, SIGKILL);
+	(void)waitpid(p->pid, NULL, 0);
+	(void)close(p->from);
+}
+
+/* ---- what is tried ---- */
+
+/* Sends a command about a program. The daemon's words, or the error, go into `text`. */
+static bool order(enum cot_proto_command what, uint64_t tenant, char *text, size_t size)
+{
+	struct cot_msg_command command = {.what = what, .tenant = tenant};
+	static struct cot_client client;
+	struct cot_error err = {{0}};
+	char *answer = NULL;
+	int rc;
+
+	rc = cot_client_open(&client, false, &err);
+	if (!rc)
+		rc = cot_client_command(&client, &command, &answer, &err);
+	cot_client_close(&client);
+	(void)snprintf(text, size, "%s", rc < 0 ? err.text : answer);
+	free(answer);
+	return rc == 0;
+}
+
+/* The daemon's words about the tenant, or about the pool that it is in. NULL when there are none.
+ */
+static json_t *look_up(pid_t pid, uint64_t *ret_tenant)
+{
+	json_t *answer = NULL, *found = NULL, *o;
+	struct cot_error err;
+	const char *pool = NULL;
+	size_t i;
+
+	if (cot_show_query(COT_QUERY_STATS, false, &answer, &err) < 0)
+		return NULL;
+	json_array_foreach(json_object_get(answer, "tenants"), i, o)
+	{
+		if (cot_show_number(o, "pid") != pid)
+			continue;
+		*ret_tenant = (uint64_t)cot_show_number(o, "id");
+		pool = json_string_value(json_object_get(o, "pool"));
+		found = o;
+	}
+	json_array_foreach(json_object_get(answer, "pools"), i,
+			   o) if (pool && !strcmp(cot_show_text(o, "name"), pool)) found = o;
+	json_incref(found);
+	json_decref(answer);
+	return found;
+}
+
+/* Waits until the policy has set the slices, and judges them. */
+static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, uint64_t *ret_tenant)
+{
+	struct cot_finding *finding;
+	long long groups = 0, wanted = 0, got = 0, doubts = 0;
+	unsigned i;
+
+	for (i = 0; i < SETTLE_MS / SETTLE_STEP_MS && (!groups || wanted != got); i++) {
+		json_t *o = look_up(pid, ret_tenant);
+
+		groups = cot_show_number(o, "channel_groups");
+		wanted = cot_show_number(o, "slice_us");
+		got = cot_show_number(o, "slice_read_back_us");
+		doubts = cot_show_number(o, "doubts");
+		json_decref(o);
+		(void)usleep(SETTLE_STEP_MS * 1000);
+	}
+	if (!groups) {
+		finding = cot_doctor_add(f, name, COT_FINDING_FAIL,
+					 "the library saw no channel groups of the driver");
+		cot_doctor_advise(finding, "this driver allocates them in a way that is not known: "
+					   "programs run, but without control");
+		return false;
+	}
+	if (wanted && wanted == got) {
+		(void)cot_doctor_add(f, name, COT_FINDING_OK,
+				     "slices work: %lld us was set and read back on %lld channel "
+				     "groups%s",
+				     got, groups, doubts ? " (with doubts)" : "");
+		return true;
+	}
+	(void)cot_doctor_add(f, name, wanted ? COT_FINDING_FAIL : COT_FINDING_SKIP,
+			     wanted ? "the slice shall be %lld us, but %lld us was read back"
+				    : "the policy sets no slices (%lld us, %lld us)",
+			     wanted, got);
+	return !wanted;
+}
+
+static void check_freeze(struct cot_findings *f, struct probe *p, uint64_t tenant)
+{
+	char frozen[256], thawed[256];
+	struct cot_finding *finding;
+	bool stopped, resumed;
+
+	if (!order(COT_COMMAND_FREEZE, tenant, frozen, sizeof(frozen))) {
+		(void)cot_doctor_add(f, "freeze", COT_FINDING_FAIL, "freezing failed: %s", frozen);
+		return;
+	}
+	stopped = !work(p, FROZEN_MS);
+	if (!order(COT_COMMAND_THAW, tenant, thawed, sizeof(thawed))) {
+		(void)cot_doctor_add(f, "freeze", COT_FINDING_FAIL, "thawing failed: %s", thawed);
+		return;
+	}
+	resumed = stopped ? read_line(p, WORK_MS) && !strcmp(p->line, "done") : true;
+	if (stopped && resumed) {
+		(void)cot_doctor_add(f, "freeze", COT_FINDING_OK,
+				     "freezing works: %s, and work waited; %s, and it went on",
+				     frozen, thawed);
+		return;
+	}
+	finding = cot_doctor_add(f, "freeze", COT_FINDING_FAIL, "%s",
+				 stopped ? "what was thawed does not go on"
+					 : "the driver says that the program is frozen, but its "
+					   "work goes on");
+	cot_doctor_advise(finding, "set 'policy: timeslice', or use pools only");
+}
+
+static void check_alone(struct cot_findings *f)
+{
+	struct probe p = {0};
+	uint64_t tenant = 0;
+
+	if (!start_probe(&p, true) || !read_line(&p, START_MS) || strncmp(p.line, "ready", 5)) {
+		(void)cot_doctor_add(f, "slices", COT_FINDING_FAIL,
+				     "a program alone on the GPU does not start: %s",
+				     p.line[0] ? p.line : "no answer");
+	} else if (!work(&p, WORK_MS)) {
+		(void)cot_doctor_add(f, "slices", COT_FINDING_FAIL,
+				     "a program alone on the GPU does not run: %s", p.line);
+	} else if (check_slices(f, "slices", p.pid, &tenant) && tenant) {
+		check_freeze(f, &p, tenant);
+	}
+	stop_probe(&p);
+}
+
+static void check_pool(struct cot_findings *f)
+{
+	struct cot_finding *finding;
+	struct probe p = {0};
+	uint64_t tenant = 0;
+	bool started, mps;
+
+	started =
+		start_probe(&p, false) && read_line(&p, START_MS) && !strncmp(p.line, "ready ", 6);
+	mps = started && strcmp(p.line, "ready 0") != 0;
+	if (!started || !work(&p, WORK_MS)) {
+		finding = cot_doctor_add(f, "pool", COT_FINDING_FAIL,
+					 "a program in the batch pool does not run: %s",
+					 p.line[0] ? p.line : "no answer");
+		cot_doctor_advise(finding, "set 'mps: {use: false}' in the configuration; programs "
+					   "then take turns");
+	} else if (!mps) {
+		(void)cot_doctor_add(f, "pool", COT_FINDING_WARN,
+				     "the program ran outside MPS, so there are no pools");
+	} else {
+		(void)check_slices(f, "pool", p.pid, &tenant);
+	}
+	stop_probe(&p);
+}
+
+void cot_doctor_live(struct cot_findings *f)
+{
+	check_alone(f);
+	check_pool(f);
+}

@@ -1,0 +1,264 @@
+/*
+ * cotenant list: what there is to put into a scenario.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "report/format.h"
+#include "report/outfile.h"
+#include "report/table.h"
+#include "sim/hw.h"
+#include "trace/gpu.h"
+#include "trace/trace.h"
+
+struct arguments {
+	const char *what;
+	const char *json;
+};
+
+enum { KEY_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, "FILE", 0, "Write the list as JSON; - is standard output", 0},
+	{0},
+};
+
+/* ---- schedulers ---- */
+
+static struct cot_table *table_schedulers(void)
+{
+	static const struct cot_column columns[] = {
+		{"scheduler", COT_ALIGN_LEFT},
+		{"preempts", COT_ALIGN_LEFT},
+		{"what it does", COT_ALIGN_LEFT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	unsigned i;
+
+	for (i = 0; t && i < hw_n_scheds; i++) {
+		cot_table_text(t, hw_scheds[i]->name);
+		cot_table_text(t, hw_scheds[i]->preempts ? "yes" : "no");
+		cot_table_text(t, hw_scheds[i]->summary);
+	}
+	return t;
+}
+
+static json_t *json_scheduler(unsigned i)
+{
+	return json_pack("{s:s, s:b, s:s}", "name", hw_scheds[i]->name, "preempts",
+			 hw_scheds[i]->preempts ? 1 : 0, "summary", hw_scheds[i]->summary);
+}
+
+static unsigned n_schedulers(void)
+{
+	return hw_n_scheds;
+}
+
+/* ---- GPUs ---- */
+
+static uint32_t shmem_max(const struct cot_gpu *gpu)
+{
+	return gpu->shmem_config_bytes[gpu->n_shmem_configs - 1];
+}
+
+static struct cot_table *table_gpus(void)
+{
+	static const struct cot_column columns[] = {
+		{"GPU", COT_ALIGN_LEFT},	 {"SMs", COT_ALIGN_RIGHT},
+		{"MHz", COT_ALIGN_RIGHT},	 {"memory", COT_ALIGN_RIGHT},
+		{"PCIe", COT_ALIGN_RIGHT},	 {"registers/SM", COT_ALIGN_RIGHT},
+		{"shared/SM", COT_ALIGN_RIGHT},	 {"blocks/SM", COT_ALIGN_RIGHT},
+		{"threads/SM", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	struct cot_text text;
+	unsigned i;
+
+	for (i = 0; t && i < cot_n_gpu_presets; i++) {
+		const struct cot_gpu *gpu = &cot_gpu_presets[i];
+
+		cot_table_text(t, gpu->name);
+		cot_table_cell(t, "%" PRIu32, gpu->n_sms);
+		cot_table_cell(t, "%" PRIu32, gpu->clock_mhz);
+		cot_table_cell(t, "%s/s", cot_format_bytes(&text, (double)gpu->dram_bytes_per_s));
+		cot_table_cell(t, "%s/s", cot_format_bytes(&text, (double)gpu->pcie_bytes_per_s));
+		cot_table_text(t, cot_format_count(&text, gpu->regs_per_sm));
+		cot_table_cell(t, "%" PRIu32 " KiB", shmem_max(gpu) / 1024);
+		cot_table_cell(t, "%" PRIu32, gpu->blocks_per_sm);
+		cot_table_cell(t, "%" PRIu32, gpu->threads_per_sm);
+	}
+	return t;
+}
+
+static json_t *json_gpu(unsigned i)
+{
+	const struct cot_gpu *gpu = &cot_gpu_presets[i];
+	json_t *configs = json_array();
+	uint32_t c;
+
+	for (c = 0; c < gpu->n_shmem_configs; c++)
+		(void)json_array_append_new(
+			configs, json_integer((json_int_t)gpu->shmem_config_bytes[c] / 1024));
+	/* The keys and units of a scenario's `gpu` map. */
+	return json_pack("{s:s, s:I, s:I, s:f, s:I, s:o, s:I, s:I, s:f, s:f}", "name", gpu->name,
+			 "sms", (json_int_t)gpu->n_sms, "clock_mhz", (json_int_t)gpu->clock_mhz,
+			 "dram_gbps", (double)gpu->dram_bytes_per_s / 1e9, "regs_per_sm",
+			 (json_int_t)gpu->regs_per_sm, "shmem_configs_kb", configs, "blocks_per_sm",
+			 (json_int_t)gpu->blocks_per_sm, "threads_per_sm",
+			 (json_int_t)gpu->threads_per_sm, "pcie_gbps",
+			 (double)gpu->pcie_bytes_per_s / 1e9, "pcie_latency_us",
+			 (double)gpu->pcie_latency_ps / 1e6);
+}
+
+static unsigned n_gpus(void)
+{
+	return cot_n_gpu_presets;
+}
+
+/* ---- traces ---- */
+
+static struct cot_table *table_traces(void)
+{
+	static const struct cot_column columns[] = {
+		{"trace", COT_ALIGN_LEFT},
+		{"what it is", COT_ALIGN_LEFT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	unsigned i;
+
+	for (i = 0; t && i < cot_trace_count(); i++) {
+		cot_table_text(t, cot_trace_name(i));
+		cot_table_text(t, cot_trace_summary(i));
+	}
+	return t;
+}
+
+static json_t *json_trace(unsigned i)
+{
+	return json_pack("{s:s, s:s}", "name", cot_trace_name(i), "summary", cot_trace_summary(i));
+}
+
+/* ---- the command ---- */
+
+static const struct list {
+	const char *name;
+	struct cot_table *(*table)(void); /* NULL when out of memory */
+	json_t *(*item)(unsigned i);
+	unsigned (*n)(void);
+} lists[] = {
+	{"schedulers", table_schedulers, json_scheduler, n_schedulers},
+	{"gpus", table_gpus, json_gpu, n_gpus},
+	{"traces", table_traces, json_trace, cot_trace_count},
+};
+
+static const struct list *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(lists); i++)
+		if (!strcmp(lists[i].name, name))
+			return &lists[i];
+	return NULL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		a->json = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->what)
+			argp_error(state, "one list at a time; '%s' is one too many", arg);
+		if (!find(arg))
+			argp_error(state, "unknown list '%s'; expected schedulers, gpus or traces",
+				   arg);
+		a->what = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->what)
+			argp_error(state, "expected schedulers, gpus or traces");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int print_text(const struct list *list, struct cot_error *err)
+{
+	struct cot_table *t = list->table();
+	int rc = t ? cot_table_print(t, stdout) : -ENOMEM;
+
+	cot_table_destroy(t);
+	if (rc < 0)
+		return cot_error_set(err, rc, "out of memory");
+	if (fflush(stdout))
+		return cot_error_set(err, -errno, "cannot write to standard output: %s",
+				     strerror(errno));
+	return 0;
+}
+
+static int print_json(const struct list *list, const char *path, struct cot_error *err)
+{
+	json_t *items = json_array(), *root = json_object();
+	struct cot_outfile *out = NULL;
+	unsigned i, n = list->n();
+	int rc;
+
+	for (i = 0; i < n; i++)
+		(void)json_array_append_new(items, list->item(i));
+	if (json_array_size(items) != n ||
+	    json_object_set_new(root, "schema", json_string("cotenant.list/1")) ||
+	    json_object_set(root, list->name, items)) {
+		rc = cot_error_set(err, -ENOMEM, "out of memory");
+		goto out;
+	}
+	rc = cot_outfile_open(path, &out, err);
+	if (rc < 0)
+		goto out;
+	/* A write error shows in the stream, and so in the commit. */
+	(void)json_dumpf(root, cot_outfile_stream(out), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	(void)fputc('\n', cot_outfile_stream(out));
+	rc = cot_outfile_commit(out, err);
+out:
+	cot_outfile_destroy(out);
+	json_decref(items);
+	json_decref(root);
+	return rc;
+}
+
+int cot_cmd_list(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "schedulers|gpus|traces",
+		.doc = "Shows what a scenario can name: the hardware schedulers, the GPU presets, or "
+		       "the built-in traces of applications.",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments args = {0};
+	struct cot_error err;
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return COT_EXIT_FAILURE;
+	if (args.json)
+		rc = print_json(find(args.what), args.json, &err);
+	else
+		rc = print_text(find(args.what), &err);
+	if (rc < 0)
+		cot_cli_complain("%s", err.text);
+	return rc < 0 ? COT_EXIT_FAILURE : COT_EXIT_OK;
+}

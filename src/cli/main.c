@@ -1,0 +1,143 @@
+/*
+ * The program `cotenant`: finds the subcommand and hands over to it.
+ */
+#include <argp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+#ifndef COT_VERSION
+#define COT_VERSION "0.1.0"
+#endif
+
+static const struct cot_command commands[] = {
+	{"run", "run a program under control on a shared GPU", cot_cmd_run},
+	{"ps", "show the programs under control", cot_cmd_ps},
+	{"set", "change a program's class, weight, slice or mode", cot_cmd_set},
+	{"freeze", "take a program off the GPU", cot_cmd_freeze},
+	{"thaw", "let it on again", cot_cmd_thaw},
+	{"stats", "show slices, freezes and what the policy did", cot_cmd_stats},
+	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
+	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
+	{"compare", "play a scenario under every scheduler", cot_cmd_compare},
+	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
+	{"list", "show the schedulers, GPUs and traces there are", cot_cmd_list},
+};
+
+static const struct cot_command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/* The end of --help: the commands. argp frees the text. */
+static char *list_commands(int key, const char *text, void *input)
+{
+	char *list = NULL;
+	size_t size, i;
+	FILE *out;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	out = open_memstream(&list, &size);
+	if (!out)
+		return NULL;
+	(void)fputs("Commands:\n", out);
+	for (i = 0; i < COT_ARRAY_LEN(commands); i++)
+		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	(void)fputs("  help       explain a command: cotenant help COMMAND\n\n"
+		    "Each command explains itself with --help and has a manual page, such as\n"
+		    "cotenant-sim(1). A place to start: cotenant doctor.",
+		    out);
+	return fclose(out) ? NULL : list;
+}
+
+struct arguments {
+	int first; /* index of the command in argv; 0: none */
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_ARG:
+		arguments->first = state->next - 1;
+		state->next = state->argc; /* the rest is the command's */
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_state_help(state, stderr,
+				ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_POST_DOC);
+		exit(COT_EXIT_USAGE);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(const struct cot_command *command, int argc, char **argv)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "cotenant %s", command->name);
+	argv[0] = name; /* what argp calls the program in its messages */
+	return command->run(argc, argv);
+}
+
+static int unknown(const char *name)
+{
+	cot_cli_complain("unknown command '%s'; 'cotenant --help' lists the commands", name);
+	return COT_EXIT_USAGE;
+}
+
+/* `cotenant help [COMMAND]` is `cotenant [COMMAND] --help`. */
+static int help(int argc, char **argv, const struct argp *argp)
+{
+	static char program[] = "cotenant", option[] = "--help";
+	char *help_argv[] = {program, option, NULL};
+	const struct cot_command *command;
+
+	if (argc < 2)
+		return argp_parse(argp, 2, help_argv, 0, NULL, NULL) ? COT_EXIT_FAILURE
+								     : COT_EXIT_OK;
+	command = find(argv[1]);
+	return command ? run(command, 2, help_argv) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	static char program[] = "cotenant";
+	static const struct argp argp = {
+		.parser = parse,
+		.args_doc = "COMMAND [ARGUMENT...]",
+		.doc = "Sharing one GPU between programs, so that those with requests keep their latency.",
+		.children = cot_cli_argp_children,
+		.help_filter = list_commands,
+	};
+	struct arguments arguments = {0};
+	const struct cot_command *command;
+
+	argp_program_version = "cotenant " COT_VERSION;
+	argp_err_exit_status = COT_EXIT_USAGE;
+	if (argc < 1)
+		return COT_EXIT_USAGE;
+	argv[0] = program;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments))
+		return COT_EXIT_FAILURE;
+	argc -= arguments.first;
+	argv += arguments.first;
+	if (!strcmp(argv[0], "help"))
+		return help(argc, argv, &argp);
+	command = find(argv[0]);
+	return command ? run(command, argc, argv) : unknown(argv[0]);
+}

@@ -1,0 +1,148 @@
+/*
+ * cotenant ps: the programs and pools under control.
+ */
+#include <argp.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/show.h"
+
+enum { KEY_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		*(bool *)state->input = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void add_slice(struct cot_columns *t, const json_t *o)
+{
+	long long slice = cot_show_number(o, "slice_us");
+	const char *by = cot_show_bool(o, "slice_by_user") ? "!" : "";
+
+	if (slice)
+		cot_columns_add(t, "%lld us%s", slice, by);
+	else
+		cot_columns_add(t, "driver's");
+}
+
+static void print_pools(const json_t *pools)
+{
+	struct cot_columns t;
+	const json_t *p;
+	size_t i;
+
+	if (!json_array_size(pools))
+		return;
+	cot_columns_init(&t, 8);
+	for (i = 0; i < 8; i++)
+		cot_columns_add(&t, "%s",
+				((const char *const[]){"POOL", "GPU", "MPS", "STATE", "SLICE",
+						       "MODE", "GROUPS", "PROGRAMS"})[i]);
+	json_array_foreach((json_t *)pools, i, p)
+	{
+		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
+		cot_columns_add(&t, "%lld", cot_show_number(p, "gpu"));
+		cot_columns_add(&t, "%s", cot_show_text(p, "mps"));
+		cot_columns_add(&t, "%s%s", cot_show_text(p, "state"),
+				cot_show_bool(p, "held") ? " (held)" : "");
+		add_slice(&t, p);
+		cot_columns_add(&t, "%s", cot_show_text(p, "mode"));
+		cot_columns_add(&t, "%lld", cot_show_number(p, "channel_groups"));
+		cot_columns_add(&t, "%lld", cot_show_number(p, "tenants"));
+	}
+	cot_columns_print(&t);
+	(void)putchar('\n');
+}
+
+static void add_gpus(struct cot_columns *t, const json_t *list)
+{
+	char text[64] = "";
+	const json_t *gpu;
+	size_t i, used = 0;
+
+	json_array_foreach((json_t *)list, i, gpu) if (used < sizeof(text)) used +=
+		(size_t)snprintf(text + used, sizeof(text) - used, "%s%lld", i ? "," : "",
+				 (long long)json_integer_value(gpu));
+	cot_columns_add(t, "%s", text);
+}
+
+static void print_tenants(const json_t *tenants)
+{
+	struct cot_columns t;
+	const json_t *p;
+	size_t i;
+
+	cot_columns_init(&t, 9);
+	for (i = 0; i < 9; i++)
+		cot_columns_add(&t, "%s",
+				((const char *const[]){"ID", "NAME", "CLASS", "WEIGHT", "PID",
+						       "GPU", "POOL", "STATE", "SLICE"})[i]);
+	json_array_foreach((json_t *)tenants, i, p)
+	{
+		bool alone = json_is_null(json_object_get(p, "pool"));
+
+		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
+		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
+		cot_columns_add(&t, "%s", cot_show_text(p, "class"));
+		cot_columns_add(&t, "%lld", cot_show_number(p, "weight"));
+		cot_columns_add(&t, "%lld", cot_show_number(p, "pid"));
+		add_gpus(&t, json_object_get(p, "gpus"));
+		cot_columns_add(&t, "%s", alone ? "alone" : cot_show_text(p, "pool"));
+		cot_columns_add(&t, "%s%s", alone ? cot_show_text(p, "state") : "pool's",
+				cot_show_bool(p, "held") ? " (held)" : "");
+		if (alone)
+			add_slice(&t, p);
+		else
+			cot_columns_add(&t, "pool's");
+	}
+	cot_columns_print(&t);
+}
+
+int cot_cmd_ps(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Show the programs and pools under control. A ! marks a slice that a user "
+		       "set.",
+		.children = cot_cli_argp_children,
+	};
+	struct cot_error err = {{0}};
+	bool as_json = false;
+	json_t *answer;
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
+		return COT_EXIT_USAGE;
+	rc = cot_show_query(COT_QUERY_PS, as_json, &answer, &err);
+	if (rc < 0) {
+		cot_cli_complain("%s", err.text);
+		return cot_client_exit_status(rc);
+	}
+	if (!answer)
+		return COT_EXIT_OK;
+	print_pools(json_object_get(answer, "pools"));
+	print_tenants(json_object_get(answer, "tenants"));
+	json_decref(answer);
+	return COT_EXIT_OK;
+}

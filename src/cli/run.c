@@ -1,0 +1,273 @@
+/*
+ * cotenant run: registers a program with the daemon and becomes it.
+ *
+ * The program is exec'ed, so its exit status, signals and process id are its own; 125, 126 and 127
+ * as in env(1). Without a daemon or library the program runs unchanged, after one line on stderr,
+ * unless COTENANT_REQUIRED=1.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "daemon/paths.h"
+#include "trace/number.h"
+
+enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+
+#define WEIGHT_MAX 10000u
+/* An MPS server may take some seconds to come up. */
+#define REGISTER_MS 20000
+
+struct arguments {
+	const char *class, *name, *gpu, *weight;
+	bool solo, required;
+	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
+	int first;	  /* index of the program in argv */
+};
+
+enum { KEY_CLASS = 256, KEY_WEIGHT, KEY_GPU, KEY_SOLO, KEY_REQUIRED };
+
+static const struct argp_option options[] = {
+	{"class", KEY_CLASS, "CLASS", 0, "latency, or batch (the default)", 0},
+	{"name", 'n', "NAME", 0, "What to call it; default: the program's", 0},
+	{"weight", KEY_WEIGHT, "N", 0, "Its share among batch programs: 1 to 10000, default 100",
+	 0},
+	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
+	 0},
+	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
+	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_CLASS:
+		a->class = arg;
+		return 0;
+	case 'n':
+		a->name = arg;
+		return 0;
+	case KEY_WEIGHT:
+		a->weight = arg;
+		return 0;
+	case KEY_GPU:
+		a->gpu = arg;
+		return 0;
+	case KEY_SOLO:
+		a->solo = true;
+		return 0;
+	case KEY_REQUIRED:
+		a->required = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		a->first = state->next - 1;
+		state->next = state->argc; /* the rest is the program's */
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no program given; as in: cotenant run -- python3 train.py");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static bool is_yes(const char *name)
+{
+	const char *value = variable(name);
+
+	return value && strcmp(value, "0") != 0;
+}
+
+static void read_environment(struct arguments *a)
+{
+	if (!a->class)
+		a->class = variable("COTENANT_CLASS");
+	if (!a->name)
+		a->name = variable("COTENANT_NAME");
+	if (!a->weight)
+		a->weight = variable("COTENANT_WEIGHT");
+	if (!a->gpu)
+		a->gpu = variable("COTENANT_GPU");
+	/* A program that is told to see some GPUs is meant for these. */
+	if (!a->gpu) {
+		a->gpu = variable("CUDA_VISIBLE_DEVICES");
+		a->gpu_of_cuda = a->gpu != NULL;
+	}
+	a->solo |= is_yes("COTENANT_SOLO");
+	a->required |= is_yes("COTENANT_REQUIRED");
+}
+
+/* The last part of the program's path. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
+		   struct cot_error *err)
+{
+	const char *name = a->name ? a->name : base_name(program);
+	const char *gpu = a->gpu ? a->gpu : "";
+	uint64_t weight = 100;
+
+	*m = (struct cot_msg_register){.solo = a->solo, .pid = (uint32_t)getpid()};
+	if (!a->class || !strcmp(a->class, "batch"))
+		m->class_ = COT_PROTO_BATCH;
+	else if (!strcmp(a->class, "latency"))
+		m->class_ = COT_PROTO_LATENCY;
+	else
+		return cot_error_set(err, -EINVAL, "the class is '%s'; expected latency or batch",
+				     a->class);
+	if (a->weight && (!cot_number_u64(a->weight, &weight) || !weight || weight > WEIGHT_MAX))
+		return cot_error_set(err, -EINVAL,
+				     "the weight is '%s'; expected a whole number from 1 to %u",
+				     a->weight, WEIGHT_MAX);
+	m->weight = (uint16_t)weight;
+	if (strlen(gpu) >= sizeof(m->gpu))
+		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
+	(void)snprintf(m->gpu, sizeof(m->gpu), "%s", gpu);
+	(void)snprintf(m->name, sizeof(m->name), "%s", name); /* cut where it is too long */
+	return 0;
+}
+
+/* Sets what the daemon says; the note is for the user. */
+static int take_environment(const struct cot_msg_registered *m)
+{
+	const char *entry = m->env, *end = (const char *)m + m->h.length;
+
+	for (; entry < end; entry += strlen(entry) + 1) {
+		const char *equals = strchr(entry, '=');
+		char key[64];
+
+		if (!equals || equals == entry || (size_t)(equals - entry) >= sizeof(key))
+			continue;
+		(void)snprintf(key, sizeof(key), "%.*s", (int)(equals - entry), entry);
+		if (!strcmp(key, "COTENANT_NOTE"))
+			cot_cli_complain("%s", equals + 1);
+		else if (setenv(key, equals + 1, 1) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int preload(struct cot_error *err)
+{
+	const char *others = variable("LD_PRELOAD");
+	char library[COT_PATH_TEXT_MAX], *value = NULL;
+	int rc = cot_paths_library(library, err);
+
+	if (rc < 0)
+		return rc;
+	if (strpbrk(library, " :"))
+		return cot_error_set(err, -EINVAL,
+				     "the library's path '%s' has a space or a colon, which the "
+				     "dynamic linker takes for the end of it",
+				     library);
+	if (others && strstr(others, library))
+		return 0;
+	if (asprintf(&value, "%s%s%s", library, others ? ":" : "", others ? others : "") < 0)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	rc = setenv("LD_PRELOAD", value, 1) < 0 ? -errno : 0;
+	free(value);
+	return rc;
+}
+
+/* Asks for a place. COT_MSG_REGISTERED, or -errno. */
+static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot_error *err)
+{
+	int rc = cot_client_open(client, true, err);
+
+	if (!rc)
+		rc = cot_client_send(client, COT_MSG_REGISTER, m, sizeof(*m), err);
+	if (!rc)
+		rc = cot_client_receive(client, REGISTER_MS, err);
+	if (rc >= 0 && rc != COT_MSG_REGISTERED)
+		rc = cot_error_set(err, -EBADMSG, "cotenantd gave an unexpected answer");
+	if (rc < 0)
+		cot_client_close(client);
+	return rc;
+}
+
+static int enlist(const struct arguments *a, const char *program, struct cot_error *err)
+{
+	static struct cot_client client;
+	struct cot_msg_register m;
+	int rc = fill_in(a, program, &m, err);
+
+	if (!rc)
+		rc = ask(&client, &m, err);
+	if (rc == -EACCES && a->gpu_of_cuda) {
+		/* Parts of GPUs, or numbers of a container: CUDA understands what we do not. */
+		m.gpu[0] = '\0';
+		m.solo = 1;
+		rc = ask(&client, &m, err);
+	}
+	if (rc < 0)
+		return rc;
+	rc = preload(err);
+	if (!rc)
+		rc = take_environment((const struct cot_msg_registered *)client.packet);
+	cot_client_close(&client);
+	return rc;
+}
+
+/* A mistake of the user, or a no of the daemon, is not overlooked. */
+static bool is_final(int rc)
+{
+	return rc == -EINVAL || rc == -EACCES || rc == -EPERM;
+}
+
+int cot_cmd_run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[--] PROGRAM [ARGUMENT...]",
+		.doc = "Run a program under cotenant's control."
+		       "\vWithout a daemon the program runs unchanged. See cotenant-run(1).",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments a = {0};
+	struct cot_error err = {{0}};
+	int rc;
+
+	argp_err_exit_status = STATUS_FAILED;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a))
+		return STATUS_FAILED;
+	read_environment(&a);
+	if (!is_yes("COTENANT_DISABLE")) {
+		rc = enlist(&a, argv[a.first], &err);
+		if (rc < 0 && (a.required || is_final(rc))) {
+			cot_cli_complain("%s", err.text);
+			return STATUS_FAILED;
+		}
+		if (rc < 0)
+			cot_cli_complain("%s; running '%s' without control", err.text,
+					 argv[a.first]);
+	}
+	(void)execvp(argv[a.first], argv + a.first);
+	rc = errno;
+	cot_cli_complain("cannot run '%s': %s", argv[a.first], strerror(rc));
+	return rc == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}

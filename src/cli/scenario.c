@@ -1,0 +1,73 @@
+#include "cli/scenario.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <cotenant/policy.h>
+
+#include "cli/common.h"
+#include "sim/sim.h"
+#include "trace/scenario_read.h"
+
+#define MAX_SCHEDULERS 64u
+#define MAX_POLICIES   64u
+
+int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
+			  struct cot_scenario **ret_sc, struct cot_error *err)
+{
+	const char *names[MAX_SCHEDULERS], *policies[MAX_POLICIES];
+	struct cot_scenario_options opt = {
+		.schedulers = names,
+		.policies = policies,
+		.scheduler = o->scheduler,
+		.preempt = o->preempt,
+		.seed = o->seed,
+	};
+
+	while (opt.n_schedulers < hw_n_scheds && opt.n_schedulers < MAX_SCHEDULERS) {
+		names[opt.n_schedulers] = hw_scheds[opt.n_schedulers]->name;
+		opt.n_schedulers++;
+	}
+	while (opt.n_policies < cot_n_policies && opt.n_policies < MAX_POLICIES) {
+		policies[opt.n_policies] = cot_policies[opt.n_policies]->name;
+		opt.n_policies++;
+	}
+	return cot_scenario_read(path, &opt, ret_sc, err);
+}
+
+struct alone {
+	struct cot_progress progress;
+	uint32_t index, n_apps;
+};
+
+/* Of a lone app's run only the app's number tells how far we are. */
+static bool keep_going(void *arg)
+{
+	struct alone *a = arg;
+
+	cot_progress_update(&a->progress, (double)a->index / a->n_apps);
+	return !cot_cli_interrupted();
+}
+
+int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct cot_error *err)
+{
+	struct alone a = {.n_apps = sc->n_apps};
+	int rc = 0;
+
+	cot_progress_init(&a.progress, "each alone");
+	for (a.index = 0; a.index < sc->n_apps && !rc; a.index++) {
+		rc = cot_sim_isolated_us(sc, a.index, keep_going, &a, &ret_us[a.index]);
+		if (rc == -EDEADLK) {
+			ret_us[a.index] = (double)NAN;
+			rc = 0;
+		} else if (rc == -EINTR) {
+			(void)cot_error_set(err, rc, "interrupted; nothing was written");
+		} else if (rc < 0) {
+			(void)cot_error_set(err, rc, "cannot simulate '%s' alone: %s",
+					    sc->apps[a.index].name, strerror(-rc));
+		}
+	}
+	cot_progress_finish(&a.progress);
+	return rc;
+}

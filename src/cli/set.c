@@ -1,0 +1,162 @@
+/*
+ * cotenant set: changes a program or pool while it runs.
+ */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/target.h"
+#include "trace/number.h"
+
+#define WEIGHT_MAX 10000u
+
+struct arguments {
+	const char *target;
+	struct cot_msg_command command;
+	bool json;
+};
+
+enum { KEY_JSON = 256, KEY_CLASS, KEY_WEIGHT, KEY_SLICE, KEY_MODE };
+
+static const struct argp_option options[] = {
+	{"class", KEY_CLASS, "CLASS", 0, "latency or batch; for programs outside the pools", 0},
+	{"weight", KEY_WEIGHT, "N", 0, "Its share among batch programs: 1 to 10000", 0},
+	{"slice", KEY_SLICE, "TIME", 0, "Its time slice, as in 100us or 2ms; auto: the policy's",
+	 0},
+	{"mode", KEY_MODE, "MODE", 0,
+	 "How the hardware preempts it: switch or drain; auto: the policy's", 0},
+	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
+	{0},
+};
+
+/* "100", "100us" or "2ms" in microseconds. */
+static bool parse_time_us(const char *text, uint64_t *ret_us)
+{
+	size_t n = strcspn(text, "um");
+	char number[24];
+	uint64_t unit;
+
+	if (!text[n] || !strcmp(text + n, "us"))
+		unit = 1;
+	else if (!strcmp(text + n, "ms"))
+		unit = 1000;
+	else
+		return false;
+	if (n >= sizeof(number))
+		return false;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	if (!cot_number_u64(number, ret_us) || *ret_us > UINT32_MAX)
+		return false;
+	*ret_us *= unit;
+	return true;
+}
+
+static void parse_slice(struct cot_msg_command *c, const char *text, struct argp_state *state)
+{
+	c->fields |= COT_SET_SLICE;
+	c->slice_us = 0;
+	if (!strcmp(text, "auto"))
+		return;
+	if (!parse_time_us(text, &c->slice_us) || !c->slice_us)
+		argp_error(state, "--slice is '%s'; expected a time such as 100us or 2ms, or auto",
+			   text);
+}
+
+static void parse_mode(struct cot_msg_command *c, const char *text, struct argp_state *state)
+{
+	c->fields |= COT_SET_MODE;
+	if (!strcmp(text, "switch"))
+		c->mode = COT_PROTO_SWITCH;
+	else if (!strcmp(text, "drain"))
+		c->mode = COT_PROTO_DRAIN;
+	else if (!strcmp(text, "auto"))
+		c->mode = COT_PROTO_KEEP;
+	else
+		argp_error(state, "--mode is '%s'; expected switch, drain or auto", text);
+}
+
+static void parse_class(struct cot_msg_command *c, const char *text, struct argp_state *state)
+{
+	c->fields |= COT_SET_CLASS;
+	if (!strcmp(text, "latency"))
+		c->class_ = COT_PROTO_LATENCY;
+	else if (!strcmp(text, "batch"))
+		c->class_ = COT_PROTO_BATCH;
+	else
+		argp_error(state, "--class is '%s'; expected latency or batch", text);
+}
+
+static void parse_weight(struct cot_msg_command *c, const char *text, struct argp_state *state)
+{
+	uint64_t weight;
+
+	c->fields |= COT_SET_WEIGHT;
+	if (!cot_number_u64(text, &weight) || !weight || weight > WEIGHT_MAX)
+		argp_error(state, "--weight is '%s'; expected a whole number from 1 to %u", text,
+			   WEIGHT_MAX);
+	c->weight = (uint16_t)weight;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		a->json = true;
+		return 0;
+	case KEY_CLASS:
+		parse_class(&a->command, arg, state);
+		return 0;
+	case KEY_WEIGHT:
+		parse_weight(&a->command, arg, state);
+		return 0;
+	case KEY_SLICE:
+		parse_slice(&a->command, arg, state);
+		return 0;
+	case KEY_MODE:
+		parse_mode(&a->command, arg, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->target)
+			argp_error(state, "one at a time; '%s' is one too many", arg);
+		a->target = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->target)
+			argp_error(state, "no program given; cotenant ps lists them");
+		if (!a->command.fields)
+			argp_error(state, "nothing to change; as in: cotenant set train "
+					  "--weight 50");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cot_cmd_set(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "PROGRAM|ID|pool:CLASS[:GPU]",
+		.doc = "Change a program or a pool while it runs.",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments a = {.command = {.what = COT_COMMAND_SET}};
+	struct cot_error err;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return COT_EXIT_USAGE;
+	if (cot_target_parse(a.target, &a.command, &err) < 0) {
+		cot_cli_complain("%s", err.text);
+		return COT_EXIT_USAGE;
+	}
+	return cot_target_command(&a.command, a.json);
+}

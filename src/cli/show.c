@@ -1,0 +1,110 @@
+#include "cli/show.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/client.h"
+
+int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err)
+{
+	static struct cot_client client;
+	json_error_t json_err;
+	char *text;
+	int rc;
+
+	*ret = NULL;
+	rc = cot_client_open(&client, false, err);
+	if (rc < 0)
+		return rc;
+	rc = cot_client_query(&client, what, &text, err);
+	cot_client_close(&client);
+	if (rc < 0)
+		return rc;
+	*ret = json_loads(text, 0, &json_err);
+	free(text);
+	if (!*ret)
+		return cot_error_set(err, -1, "cotenantd's answer is not JSON: %s", json_err.text);
+	if (print) {
+		(void)json_dumpf(*ret, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		(void)putchar('\n');
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return 0;
+}
+
+const char *cot_show_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "-";
+}
+
+long long cot_show_number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+double cot_show_real(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+bool cot_show_bool(const json_t *object, const char *key)
+{
+	return json_is_true(json_object_get(object, key));
+}
+
+void cot_columns_init(struct cot_columns *t, unsigned n_columns)
+{
+	*t = (struct cot_columns){.n_columns = n_columns};
+}
+
+void cot_columns_add(struct cot_columns *t, const char *fmt, ...)
+{
+	char *cell = NULL;
+	va_list args;
+
+	if (t->n_cells == t->cap) {
+		char **grown = realloc(t->cells, (t->cap + 64) * sizeof(*grown));
+
+		if (!grown)
+			return;
+		t->cells = grown;
+		t->cap += 64;
+	}
+	va_start(args, fmt);
+	if (vasprintf(&cell, fmt, args) < 0)
+		cell = NULL;
+	va_end(args);
+	t->cells[t->n_cells++] = cell;
+}
+
+static const char *cell(const struct cot_columns *t, unsigned i)
+{
+	return t->cells[i] ? t->cells[i] : "";
+}
+
+void cot_columns_print(struct cot_columns *t)
+{
+	size_t width[COT_TABLE_COLUMNS] = {0};
+	unsigned i;
+
+	for (i = 0; i < t->n_cells; i++)
+		if (strlen(cell(t, i)) > width[i % t->n_columns])
+			width[i % t->n_columns] = strlen(cell(t, i));
+	for (i = 0; i < t->n_cells; i++) {
+		bool last = i % t->n_columns == t->n_columns - 1;
+
+		if (last)
+			(void)printf("%s\n", cell(t, i));
+		else
+			(void)printf("%-*s  ", (int)width[i % t->n_columns], cell(t, i));
+	}
+	for (i = 0; i < t->n_cells; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	*t = (struct cot_columns){0};
+}

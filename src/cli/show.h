@@ -1,0 +1,34 @@
+/*
+ * What the commands that show something share: one query, its JSON, columns.
+ */
+#ifndef COT_CLI_SHOW_H
+#define COT_CLI_SHOW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "proto/proto.h"
+
+/* Asks the daemon. With `print`, writes the JSON to standard output and returns NULL in *ret.
+ * 0 or -errno with a sentence. */
+int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err);
+
+/* Members of an object, with a default where there is none. */
+const char *cot_show_text(const json_t *object, const char *key);
+long long cot_show_number(const json_t *object, const char *key);
+double cot_show_real(const json_t *object, const char *key);
+bool cot_show_bool(const json_t *object, const char *key);
+
+/* Cells in columns: collected, then printed as wide as they need to be. */
+#define COT_TABLE_COLUMNS 12
+struct cot_columns {
+	unsigned n_columns, n_cells, cap;
+	char **cells;
+};
+
+void cot_columns_init(struct cot_columns *t, unsigned n_columns);
+void cot_columns_add(struct cot_columns *t, const char *fmt, ...) COT_PRINTF(2, 3);
+void cot_columns_print(struct cot_columns *t); /* and frees them */
+
+#endif

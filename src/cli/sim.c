@@ -1,0 +1,411 @@
+/*
+ * cotenant sim: plays one scenario and shows the outcome.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/scenario.h"
+#include "report/allocation.h"
+#include "report/fanout.h"
+#include "report/format.h"
+#include "report/outfile.h"
+#include "report/sampler.h"
+#include "report/sim_summary.h"
+#include "report/table.h"
+#include "report/timeline.h"
+#include "sim/swhost.h"
+#include "trace/number.h"
+#include "trace/scenario_read.h"
+
+/* Points in time between two looks at the signals and the progress bar: some 30 ms. */
+#define SLICE_INSTANTS	 200000u
+#define MAX_NAMES_LENGTH 512u
+
+struct arguments {
+	const char *scenario;
+	struct cot_cli_overrides overrides;
+	uint64_t seed_value;
+	const char *json, *timeline, *report;
+	bool allocation;
+};
+
+enum {
+	KEY_SCHEDULER = 256,
+	KEY_PREEMPT,
+	KEY_SEED,
+	KEY_JSON,
+	KEY_ALLOCATION,
+	KEY_TIMELINE,
+	KEY_REPORT
+};
+
+static const struct argp_option options[] = {
+	{"scheduler", KEY_SCHEDULER, "NAME", 0, "Use this scheduler, not the scenario's", 0},
+	{"preempt", KEY_PREEMPT, "MODE", 0,
+	 "Preempt SMs by context switch (switch) or by draining (drain)", 0},
+	{"seed", KEY_SEED, "N", 0, "Use this seed for what is random", 0},
+	{"json", KEY_JSON, "FILE", 0, "Write the outcome as JSON; - is standard output", 1},
+	{"allocation", KEY_ALLOCATION, NULL, 0,
+	 "Add to the JSON who holds how many SMs, at each change", 1},
+	{"timeline", KEY_TIMELINE, "FILE", 0, "Write a timeline for Perfetto or chrome://tracing",
+	 1},
+	{"report", KEY_REPORT, "FILE", 0, "Write an HTML page with charts", 1},
+	{0},
+};
+
+/* "fcfs, npq, ..." */
+static const char *scheduler_names(char *text, size_t size)
+{
+	size_t used = 0;
+	unsigned i;
+
+	text[0] = '\0';
+	for (i = 0; i < hw_n_scheds && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 hw_scheds[i]->name);
+	return text;
+}
+
+static void parse_seed(struct arguments *a, const char *text, struct argp_state *state)
+{
+	if (!cot_number_u64(text, &a->seed_value) || a->seed_value > INT64_MAX)
+		argp_error(state, "--seed is '%s'; expected a whole number from 0 to %" PRId64,
+			   text, INT64_MAX);
+	a->overrides.seed = &a->seed_value;
+}
+
+static void parse_scheduler(struct arguments *a, const char *name, struct argp_state *state)
+{
+	char names[MAX_NAMES_LENGTH];
+
+	if (!hw_sched_find(name))
+		argp_error(state, "unknown scheduler '%s'; expected one of %s", name,
+			   scheduler_names(names, sizeof(names)));
+	a->overrides.scheduler = name;
+}
+
+/* Two of the three outputs with one name would overwrite each other. */
+static void check(const struct arguments *a, struct argp_state *state)
+{
+	const char *files[] = {a->json, a->timeline, a->report};
+	unsigned i, j;
+
+	if (!a->scenario)
+		argp_error(state, "no scenario given; expected a file such as scenarios/demo.yaml");
+	if (a->allocation && !a->json)
+		argp_error(state, "--allocation adds to the JSON; it needs --json FILE");
+	for (i = 0; i < COT_ARRAY_LEN(files); i++) {
+		if (!files[i])
+			continue;
+		if (i && !strcmp(files[i], "-"))
+			argp_error(state, "only --json can go to standard output");
+		for (j = 0; j < i; j++)
+			if (files[j] && cot_cli_same_file(files[i], files[j]))
+				argp_error(state, "two outputs are the same file '%s'", files[i]);
+		if (strcmp(files[i], "-") && cot_cli_same_file(files[i], a->scenario))
+			argp_error(state, "the output '%s' is the scenario itself", files[i]);
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_SCHEDULER:
+		parse_scheduler(a, arg, state);
+		return 0;
+	case KEY_PREEMPT:
+		if (strcmp(arg, "switch") && strcmp(arg, "drain"))
+			argp_error(state, "--preempt is '%s'; expected switch or drain", arg);
+		a->overrides.preempt = arg;
+		return 0;
+	case KEY_SEED:
+		parse_seed(a, arg, state);
+		return 0;
+	case KEY_JSON:
+		a->json = arg;
+		return 0;
+	case KEY_ALLOCATION:
+		a->allocation = true;
+		return 0;
+	case KEY_TIMELINE:
+		a->timeline = arg;
+		return 0;
+	case KEY_REPORT:
+		a->report = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->scenario)
+			argp_error(state, "one scenario at a time; '%s' is one too many", arg);
+		a->scenario = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(a, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Everything that one simulation needs; all of it is released by finish(). */
+struct job {
+	const struct arguments *args;
+	struct cot_scenario *sc;
+	double isolated_us[COT_MAX_APPS];
+	struct cot_outfile *json, *timeline_file, *report;
+	struct cot_allocation *allocation;
+	struct cot_timeline *timeline;
+	struct cot_sampler *sampler;
+	struct cot_fanout fanout;
+	struct cot_swhost *host; /* of the scenario's policy; NULL without one */
+	struct cot_sim *sim;	 /* the host's, if there is one */
+};
+
+static void finish(struct job *job)
+{
+	if (job->host)
+		cot_swhost_destroy(job->host);
+	else
+		cot_sim_destroy(job->sim);
+	cot_sampler_destroy(job->sampler);
+	cot_timeline_destroy(job->timeline);
+	cot_allocation_destroy(job->allocation);
+	cot_outfile_destroy(job->report);
+	cot_outfile_destroy(job->timeline_file);
+	cot_outfile_destroy(job->json);
+	cot_scenario_destroy(job->sc);
+}
+
+static int open_file(const char *path, struct cot_outfile **ret_out, struct cot_error *err)
+{
+	return path ? cot_outfile_open(path, ret_out, err) : 0;
+}
+
+/* Opens what will be written before the run, so that a wrong path is noticed at once. */
+static int open_outputs(struct job *job, struct cot_error *err)
+{
+	const struct arguments *a = job->args;
+	int rc = open_file(a->json, &job->json, err);
+
+	if (!rc)
+		rc = open_file(a->timeline, &job->timeline_file, err);
+	if (!rc)
+		rc = open_file(a->report, &job->report, err);
+	if (!rc && a->allocation)
+		rc = cot_allocation_create(job->sc, &job->allocation, err);
+	if (rc < 0)
+		return rc;
+	if (job->allocation)
+		cot_fanout_add(&job->fanout, &cot_allocation_observer, job->allocation);
+	if (a->timeline) {
+		job->timeline =
+			cot_timeline_create(job->sc, cot_outfile_stream(job->timeline_file));
+		if (!job->timeline)
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		cot_fanout_add(&job->fanout, &cot_timeline_observer, job->timeline);
+	}
+	if (a->report) {
+		job->sampler = cot_sampler_create(job->sc);
+		if (!job->sampler)
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		cot_fanout_add(&job->fanout, &cot_sampler_observer, job->sampler);
+	}
+	return 0;
+}
+
+/* Which applications had not done what the stop rule wants when nothing could happen any more. */
+static int explain_stall(const struct job *job, struct cot_error *err)
+{
+	const struct cot_scenario *sc = job->sc;
+	char names[COT_ERROR_MAX / 2] = "";
+	struct cot_sim_result result;
+	size_t used = 0;
+	uint32_t i;
+
+	cot_sim_result(job->sim, &result);
+	for (i = 0; i < sc->n_apps && used < sizeof(names); i++) {
+		if (sc->stop_runs && result.apps[i].runs >= sc->stop_runs)
+			continue;
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", sc->apps[i].name);
+	}
+	return cot_error_set(
+		err, -EDEADLK, "%s: the simulation stalled at %.6f us under %s; not finished: %s",
+		job->args->scenario, (double)result.end_ps / 1e6, sc->scheduler, names);
+}
+
+static int create(struct job *job, const struct cot_sim_observer *observer, struct cot_error *err)
+{
+	int rc;
+
+	if (!job->sc->policy[0])
+		return cot_sim_create(job->sc, NULL, observer, &job->fanout, &job->sim, err);
+	rc = cot_swhost_create(job->sc, NULL, observer, &job->fanout, &job->host, err);
+	if (!rc)
+		job->sim = cot_swhost_sim(job->host);
+	return rc;
+}
+
+static int simulate(struct job *job, struct cot_error *err)
+{
+	const struct cot_sim_observer *observer = job->fanout.n ? &cot_fanout_observer : NULL;
+	struct cot_progress progress;
+	enum cot_sim_status status;
+	int rc;
+
+	rc = create(job, observer, err);
+	if (rc < 0)
+		return rc;
+	cot_progress_init(&progress, "simulating");
+	do {
+		status = job->host ? cot_swhost_run(job->host, SLICE_INSTANTS)
+				   : cot_sim_run(job->sim, SLICE_INSTANTS);
+		cot_progress_update(&progress, cot_sim_progress(job->sim));
+	} while (status == COT_SIM_MORE && !cot_cli_interrupted());
+	cot_progress_finish(&progress);
+	if (cot_cli_interrupted())
+		return cot_error_set(err, -EINTR, "interrupted; nothing was written");
+	if (status == COT_SIM_NO_MEMORY)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	return status == COT_SIM_STALLED ? explain_stall(job, err) : 0;
+}
+
+static void time_cell(struct cot_table *t, uint64_t n, double ps)
+{
+	struct cot_text text;
+
+	cot_table_text(t, n ? cot_format_us(&text, ps / 1e6) : "-");
+}
+
+/* What a software policy is about: how long requests took. */
+static int print_responses(const struct job *job, FILE *out)
+{
+	static const struct cot_column columns[] = {
+		{"app", COT_ALIGN_LEFT},  {"class", COT_ALIGN_LEFT}, {"responses", COT_ALIGN_RIGHT},
+		{"p50", COT_ALIGN_RIGHT}, {"p99", COT_ALIGN_RIGHT},  {"longest", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	struct cot_text text;
+	uint32_t i;
+	int rc;
+
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < job->sc->n_apps; i++) {
+		bool latency = job->sc->apps[i].cls == COT_APP_LATENCY;
+		struct cot_swhost_times times;
+
+		cot_swhost_times(job->host, i, &times);
+		cot_table_text(t, job->sc->apps[i].name);
+		cot_table_text(t, latency ? "latency" : "batch");
+		cot_table_text(t, cot_format_count(&text, times.n_responses));
+		time_cell(t, times.n_responses, times.response_p50_ps);
+		time_cell(t, times.n_responses, times.response_p99_ps);
+		time_cell(t, times.n_responses, (double)times.response_max_ps);
+	}
+	(void)fprintf(out, "\npolicy %s\n", job->sc->policy);
+	rc = cot_table_print(t, out);
+	cot_table_destroy(t);
+	return rc;
+}
+
+static int print_text(const struct job *job, const struct cot_sim_summary *summary)
+{
+	int rc = cot_sim_print_text(summary, stdout);
+
+	return rc < 0 || !job->host ? rc : print_responses(job, stdout);
+}
+
+/* Writes all outputs; then, when all of them are safe, gives them their names. */
+static int write_outputs(struct job *job, struct cot_error *err)
+{
+	struct cot_outfile *files[] = {job->timeline_file, job->report, job->json};
+	struct cot_sim_summary summary;
+	struct cot_sim_result result;
+	unsigned i;
+	int rc = 0;
+
+	cot_sim_result(job->sim, &result);
+	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
+	if (job->timeline)
+		cot_timeline_finish(job->timeline, result.end_ps);
+	if (job->report) {
+		cot_sampler_finish(job->sampler, result.end_ps);
+		rc = cot_sim_print_html(&summary, job->sampler, cot_outfile_stream(job->report));
+		if (rc < 0)
+			return cot_error_set(err, rc, "cannot make the report: %s", strerror(-rc));
+	}
+	if (job->json)
+		rc = cot_sim_print_json(&summary, job->allocation, cot_outfile_stream(job->json),
+					err);
+	else if (print_text(job, &summary) < 0)
+		rc = cot_error_set(err, -ENOMEM, "out of memory");
+	for (i = 0; !rc && i < COT_ARRAY_LEN(files); i++)
+		if (files[i])
+			rc = cot_outfile_finish(files[i], err);
+	if (!rc && cot_cli_interrupted())
+		return cot_error_set(err, -EINTR, "interrupted; nothing was written");
+	for (i = 0; !rc && i < COT_ARRAY_LEN(files); i++)
+		if (files[i])
+			rc = cot_outfile_commit(files[i], err);
+	if (!rc && result.refused)
+		cot_cli_complain("scheduler %s asked %" PRIu64 " times for what is not possible; "
+				 "its results are doubtful",
+				 job->sc->scheduler, result.refused);
+	return rc;
+}
+
+static int exit_status(int rc)
+{
+	if (!rc)
+		return COT_EXIT_OK;
+	return rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
+}
+
+int cot_cmd_sim(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "SCENARIO",
+		.doc = "Plays SCENARIO (a YAML file; - is standard input) on the simulated GPU and "
+		       "shows how long every application took, alone and together.",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments args = {0};
+	struct job job = {.args = &args};
+	struct cot_error err;
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return COT_EXIT_FAILURE;
+	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &job.sc, &err);
+	if (rc < 0) {
+		cot_cli_complain("%s", err.text);
+		return rc == -ENOMEM ? COT_EXIT_FAILURE : COT_EXIT_USAGE;
+	}
+	cot_cli_catch_signals();
+	rc = open_outputs(&job, &err);
+	if (!rc)
+		rc = cot_cli_measure_alone(job.sc, job.isolated_us, &err);
+	if (!rc)
+		rc = simulate(&job, &err);
+	if (!rc)
+		rc = write_outputs(&job, &err);
+	finish(&job);
+	if (!rc && fflush(stdout))
+		rc = cot_error_set(&err, -EIO, "cannot write to standard output: %s",
+				   strerror(errno));
+	if (rc < 0)
+		cot_cli_complain("%s", err.text);
+	return exit_status(rc);
+}

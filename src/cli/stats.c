@@ -1,0 +1,131 @@
+/*
+ * cotenant stats: what was done, and how long it took.
+ */
+#include <argp.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/show.h"
+
+enum { KEY_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		*(bool *)state->input = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void add_row(struct cot_columns *t, const char *prefix, const json_t *o)
+{
+	cot_columns_add(t, "%s%s", prefix, cot_show_text(o, "name"));
+	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_us"));
+	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_read_back_us"));
+	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
+	cot_columns_add(t, "%lld", cot_show_number(o, "freezes"));
+	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "freeze_last_ms"),
+			cot_show_real(o, "freeze_max_ms"));
+	cot_columns_add(t, "%lld", cot_show_number(o, "thaws"));
+	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "thaw_last_ms"),
+			cot_show_real(o, "thaw_max_ms"));
+	cot_columns_add(t, "%lld", cot_show_number(o, "failed_orders"));
+	cot_columns_add(t, "%lld", cot_show_number(o, "leases_expired"));
+	cot_columns_add(t, "%lld", cot_show_number(o, "doubts"));
+}
+
+static void print_entities(const json_t *answer)
+{
+	static const char *const heads[] = {"ENTITY",  "SLICE",	   "READ BACK", "MODE",
+					    "FREEZES", "LAST/MAX", "THAWS",	"LAST/MAX",
+					    "FAILED",  "LAPSED",   "DOUBTS"};
+	struct cot_columns t;
+	json_t *o;
+	size_t i;
+
+	cot_columns_init(&t, COT_ARRAY_LEN(heads));
+	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
+		cot_columns_add(&t, "%s", heads[i]);
+	json_array_foreach(json_object_get(answer, "pools"), i, o) add_row(&t, "pool:", o);
+	json_array_foreach(json_object_get(answer, "tenants"), i,
+			   o) if (json_is_null(json_object_get(o, "pool"))) add_row(&t, "", o);
+	cot_columns_print(&t);
+}
+
+static void print_core(const json_t *answer)
+{
+	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw"};
+	const json_t *core = json_object_get(answer, "core");
+	const json_t *daemon = json_object_get(answer, "daemon");
+	struct cot_columns t;
+	unsigned i;
+
+	(void)printf("\nPolicy %s (wanted: %s), last fault: %s, fallbacks: %lld, rescues: %lld\n",
+		     cot_show_text(daemon, "policy"), cot_show_text(daemon, "policy_wanted"),
+		     cot_show_text(core, "fault"), cot_show_number(core, "fallbacks"),
+		     cot_show_number(core, "rescues"));
+	cot_columns_init(&t, 6);
+	for (i = 0; i < 6; i++)
+		cot_columns_add(&t, "%s",
+				((const char *const[]){"ACTION", "SENT", "FAILED", "TIMED OUT",
+						       "MEAN", "MAX"})[i]);
+	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
+		const json_t *k = json_object_get(core, kinds[i]);
+
+		cot_columns_add(&t, "%s", kinds[i]);
+		cot_columns_add(&t, "%lld", cot_show_number(k, "sent"));
+		cot_columns_add(&t, "%lld", cot_show_number(k, "failed"));
+		cot_columns_add(&t, "%lld", cot_show_number(k, "timed_out"));
+		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "mean_ms"));
+		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "max_ms"));
+	}
+	cot_columns_print(&t);
+	(void)printf("\n%lld connections, %lld refused, %lld bad packets\n",
+		     cot_show_number(answer, "connections"), cot_show_number(answer, "refused"),
+		     cot_show_number(answer, "bad_packets"));
+}
+
+int cot_cmd_stats(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Show slices, freezes and their latencies, and what the policy did.",
+		.children = cot_cli_argp_children,
+	};
+	struct cot_error err = {{0}};
+	bool as_json = false;
+	json_t *answer;
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
+		return COT_EXIT_USAGE;
+	rc = cot_show_query(COT_QUERY_STATS, as_json, &answer, &err);
+	if (rc < 0) {
+		cot_cli_complain("%s", err.text);
+		return cot_client_exit_status(rc);
+	}
+	if (answer) {
+		print_entities(answer);
+		print_core(answer);
+		json_decref(answer);
+	}
+	return COT_EXIT_OK;
+}

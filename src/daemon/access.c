@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define MAX_GROUPS 256
+
+static bool is_admin(const struct conn *c)
+{
+	return c->uid == 0 || c->uid == geteuid();
+}
+
+static bool has_group(const struct cot_allow *allow, gid_t gid)
+{
+	uint32_t i;
+
+	for (i = 0; i < allow->n_gids; i++)
+		if (allow->gids[i] == gid)
+			return true;
+	return false;
+}
+
+static bool allowed(const struct conn *c, const struct cot_allow *allow)
+{
+	gid_t groups[MAX_GROUPS];
+	socklen_t size = sizeof(groups);
+	uint32_t i;
+
+	if (allow->everybody || is_admin(c))
+		return true;
+	for (i = 0; i < allow->n_uids; i++)
+		if (allow->uids[i] == c->uid)
+			return true;
+	if (has_group(allow, c->gid))
+		return true;
+	/* The peer's own list, as the kernel keeps it: no name service is asked. */
+	if (!allow->n_gids ||
+	    getsockopt(c->source.fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return false;
+	for (i = 0; i < size / sizeof(groups[0]); i++)
+		if (has_group(allow, groups[i]))
+			return true;
+	return false;
+}
+
+int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
+		     struct cot_error *err)
+{
+	const struct cot_config *config = &c->d->config;
+	bool latency = cls == COT_CLASS_LATENCY;
+
+	if (!allowed(c, latency ? &config->latency : &config->batch))
+		return cot_error_set(err, -EPERM,
+				     "user %u may not run %s programs; the list 'allow.%s' in the "
+				     "daemon's configuration says who may",
+				     (unsigned)c->uid, latency ? "latency" : "batch",
+				     latency ? "latency" : "batch");
+	if (weight > config->max_weight && !is_admin(c))
+		return cot_error_set(err, -EPERM,
+				     "the weight %u is over the limit of %u that the daemon's "
+				     "configuration sets",
+				     weight, config->max_weight);
+	return 0;
+}
+
+int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err)
+{
+	if (is_admin(c) || c->uid == t->uid)
+		return 0;
+	return cot_error_set(err, -EPERM, "the program '%s' belongs to another user", t->name);
+}
+
+int cot_access_admin(const struct conn *c, struct cot_error *err)
+{
+	if (is_admin(c))
+		return 0;
+	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change a pool");
+}

@@ -1,0 +1,436 @@
+/*
+ * What the command line asks for: REGISTER (cotenant run), QUERY (ps, stats, doctor) and COMMAND
+ * (set, freeze, thaw).
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define TENANTS_PER_USER (MAX_TENANTS / 2)
+#define ENV_MAX		 8192
+/* How long FREEZE and THAW wait for the libraries. */
+#define CONFIRM_NS (2 * COT_NS_PER_S)
+
+/* ---- REGISTER ---- */
+
+struct env_block {
+	char text[ENV_MAX];
+	size_t used;
+	bool full;
+};
+
+static void put(struct env_block *b, const char *key, const char *fmt, ...) COT_PRINTF(3, 4);
+
+static void put(struct env_block *b, const char *key, const char *fmt, ...)
+{
+	char value[COT_PATH_TEXT_MAX];
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	if (n >= 0 && (size_t)n < sizeof(value))
+		n = snprintf(b->text + b->used, sizeof(b->text) - b->used, "%s=%s", key, value);
+	if (n < 0 || (size_t)n >= sizeof(b->text) - b->used)
+		b->full = true;
+	else
+		b->used += (size_t)n + 1;
+}
+
+static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
+			   const char *note)
+{
+	static struct env_block b;
+	static _Alignas(8) char packet[sizeof(struct cot_msg_registered) + ENV_MAX];
+	struct cot_msg_registered *m = (struct cot_msg_registered *)packet;
+	char visible[COT_PATH_TEXT_MAX];
+
+	b.used = 0;
+	b.full = false;
+	put(&b, "COTENANT_SOCKET", "%s", c->d->socket_path);
+	put(&b, "COTENANT_TENANT", "%u", t->id);
+	put(&b, "COTENANT_CLASS", "%s", t->cls == COT_CLASS_LATENCY ? "latency" : "batch");
+	put(&b, "COTENANT_NAME", "%s", t->name);
+	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
+	if (t->pool && cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used) < 0)
+		b.full = true;
+	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
+	put(&b, "COTENANT_GPU", "%s", visible);
+	if (!t->pool && *gpu && strcmp(gpu, "all") != 0)
+		put(&b, "CUDA_VISIBLE_DEVICES", "%s", visible);
+	if (note)
+		put(&b, "COTENANT_NOTE", "%s", note);
+	if (b.full)
+		return -ENOSPC;
+	m->tenant = t->id;
+	memcpy(m->env, b.text, b.used);
+	cot_proto_header(&m->h, COT_MSG_REGISTERED, (uint32_t)(sizeof(*m) + b.used), seq);
+	return cot_conn_send(c, packet, m->h.length, -1);
+}
+
+static void finish_register(struct conn *c, const struct cot_msg_register *m, struct pool *p,
+			    const char *note)
+{
+	struct tenant *t = cot_tenant_new(c->d, 0, c->pid);
+
+	if (!t) {
+		cot_conn_refuse(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
+		return;
+	}
+	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	t->weight = m->weight;
+	t->pool = p;
+	t->solo = !p;
+	t->uid = c->uid;
+	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	cot_tenant_announce(t);
+	log_info("new %s program '%s' (id %u, process %d) in %s",
+		 t->cls == COT_CLASS_LATENCY ? "latency" : "batch", t->name, t->id, (int)c->pid,
+		 p ? "a pool" : "no pool");
+	if (send_registered(c, m->h.seq, t, m->gpu, note) < 0)
+		cot_conn_refuse(c, m->h.seq,
+				"the answer did not fit; names and paths are too long");
+}
+
+static unsigned tenants_of(const struct daemon *d, uid_t uid)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < MAX_TENANTS; i++)
+		n += d->tenants[i].id && d->tenants[i].uid == uid;
+	return n;
+}
+
+static bool may_register(struct conn *c, const struct cot_msg_register *m)
+{
+	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	struct cot_error err;
+
+	if (m->class_ > COT_PROTO_BATCH || m->weight < COT_WEIGHT_MIN ||
+	    m->weight > COT_WEIGHT_MAX) {
+		cot_conn_refuse(c, m->h.seq, "the class or the weight is out of range");
+		return false;
+	}
+	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
+		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		return false;
+	}
+	if (c->uid != 0 && c->uid != geteuid() && tenants_of(c->d, c->uid) >= TENANTS_PER_USER) {
+		cot_conn_refuse(c, m->h.seq, "too many programs of one user (%u at most)",
+				(unsigned)TENANTS_PER_USER);
+		return false;
+	}
+	if (!cot_gpus_mask(&c->d->gpus, m->gpu)) {
+		cot_conn_refuse(
+			c, m->h.seq,
+			"there is no GPU '%s' here; expected a number below %u, a UUID, a list "
+			"of them, or all",
+			m->gpu, c->d->gpus.n);
+		return false;
+	}
+	return true;
+}
+
+static const char no_pool_note[] = "MPS cannot be had here, so this program stands alone and takes "
+				   "turns with others; 'cotenant doctor' says why";
+
+static void on_register(struct conn *c, const struct cot_msg_register *m)
+{
+	uint64_t mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	struct daemon *d = c->d;
+	struct pool *p;
+	int rc;
+
+	if (c->wait_pool || !may_register(c, m))
+		return;
+	if (m->solo || !d->config.policy->wants_pools || !d->config.use_mps ||
+	    (mask & (mask - 1))) {
+		finish_register(c, m, NULL, NULL);
+		return;
+	}
+	p = cot_pool_get(d, m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
+			 (unsigned)__builtin_ctzll(mask));
+	rc = p ? cot_pool_want(p) : -ENAMETOOLONG;
+	if (rc != -EINPROGRESS) {
+		finish_register(c, m, rc ? NULL : p, rc ? no_pool_note : NULL);
+		return;
+	}
+	c->register_ = malloc(sizeof(*m));
+	if (!c->register_) {
+		finish_register(c, m, NULL, no_pool_note);
+		return;
+	}
+	*c->register_ = *m;
+	c->wait_pool = p;
+}
+
+void cot_command_pool_settled(struct pool *p)
+{
+	struct daemon *d = p->d;
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[i];
+		struct cot_msg_register *m = c->register_;
+		bool up = p->state == POOL_UP;
+
+		if (c->source.fd < 0 || c->wait_pool != p)
+			continue;
+		c->wait_pool = NULL;
+		c->register_ = NULL;
+		finish_register(c, m, up ? p : NULL, up ? NULL : no_pool_note);
+		free(m);
+	}
+}
+
+/* ---- COMMAND ---- */
+
+struct target {
+	struct tenant *tenant;
+	struct pool *pool;
+	uint32_t entity;
+	const char *name;
+};
+
+static int find_pool_by_name(struct daemon *d, const char *name, struct target *ret_target,
+			     struct cot_error *err)
+{
+	char own[48];
+	unsigned i, n = 0;
+
+	for (i = 0; i < MAX_POOLS; i++) {
+		struct pool *p = &d->pools[i];
+
+		if (!p->id)
+			continue;
+		(void)snprintf(own, sizeof(own), "pool:%s:%u", p->name, p->gpu);
+		if (strcmp(own, name) != 0) {
+			(void)snprintf(own, sizeof(own), "pool:%s", p->name);
+			if (strcmp(own, name) != 0)
+				continue;
+		}
+		n++;
+		*ret_target = (struct target){.pool = p, .entity = p->id, .name = p->name};
+	}
+	if (n > 1)
+		return cot_error_set(err, -EINVAL,
+				     "there is a pool '%s' on %u GPUs; add the number of one, as "
+				     "in %s:0",
+				     name + 5, n, name);
+	if (!n)
+		return cot_error_set(err, -ESRCH, "there is no pool '%s' now", name);
+	return 0;
+}
+
+static int find_target(struct daemon *d, const struct cot_msg_command *m, struct target *ret_target,
+		       struct cot_error *err)
+{
+	struct tenant *t;
+	unsigned n = 1;
+
+	if (!m->tenant && !strncmp(m->name, "pool:", 5))
+		return find_pool_by_name(d, m->name, ret_target, err);
+	t = m->tenant ? cot_tenant_find(d, m->tenant) : cot_tenant_find_name(d, m->name, &n);
+	if (!t && m->tenant)
+		return cot_error_set(err, -ESRCH, "there is no program with the id %lu",
+				     (unsigned long)m->tenant);
+	if (!t)
+		return cot_error_set(err, -ESRCH,
+				     "there is no program called '%s'; cotenant ps lists them",
+				     m->name);
+	if (n > 1)
+		return cot_error_set(err, -EINVAL,
+				     "%u programs are called '%s'; name one by its id", n, m->name);
+	*ret_target = (struct target){.tenant = t, .entity = t->id, .name = t->name};
+	return 0;
+}
+
+static int only_alone(const struct target *target, const char *what, struct cot_error *err)
+{
+	const struct tenant *t = target->tenant;
+
+	if (!t || !t->pool)
+		return 0;
+	return cot_error_set(err, -EBUSY,
+			     "'%s' shares the pool '%s' with others, whose %s are one; use "
+			     "pool:%s, or run it with --solo",
+			     t->name, t->pool->name, what, t->pool->name);
+}
+
+static int check_set(const struct conn *c, const struct target *target,
+		     const struct cot_msg_command *m, struct cot_error *err)
+{
+	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	const struct tenant *t = target->tenant;
+	uint32_t weight = m->fields & COT_SET_WEIGHT ? m->weight : COT_WEIGHT_MIN;
+	int rc = 0;
+
+	if (!t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
+		return cot_error_set(err, -EINVAL, "a pool's class and weight are fixed");
+	if ((m->fields & COT_SET_WEIGHT) && (!m->weight || m->weight > COT_WEIGHT_MAX))
+		return cot_error_set(err, -EINVAL, "the weight is %u; expected 1 to %u", m->weight,
+				     COT_WEIGHT_MAX);
+	if ((m->fields & COT_SET_SLICE) && m->slice_us &&
+	    (m->slice_us < COT_SLICE_US_MIN || m->slice_us > COT_SLICE_US_MAX))
+		return cot_error_set(err, -EINVAL, "the slice is %lu us; expected %u to %u",
+				     (unsigned long)m->slice_us, COT_SLICE_US_MIN,
+				     COT_SLICE_US_MAX);
+	if ((m->fields & COT_SET_MODE) && m->mode > COT_PROTO_SWITCH)
+		return cot_error_set(err, -EINVAL, "there is no such mode");
+	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))
+		rc = only_alone(target, "slice and mode", err);
+	if (!rc && (m->fields & COT_SET_CLASS))
+		rc = only_alone(target, "class and slice", err);
+	if (!rc && t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
+		rc = cot_access_claim(c, m->fields & COT_SET_CLASS ? cls : t->cls, weight, err);
+	return rc;
+}
+
+static int apply_set(struct conn *c, const struct target *target, const struct cot_msg_command *m,
+		     struct cot_error *err)
+{
+	struct tenant *t = target->tenant;
+	int rc = check_set(c, target, m, err);
+
+	if (rc < 0)
+		return rc;
+	if (m->fields & COT_SET_CLASS)
+		t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	if (m->fields & COT_SET_WEIGHT)
+		t->weight = m->weight;
+	if (t)
+		cot_tenant_update(t);
+	if (m->fields & COT_SET_SLICE)
+		cot_host_override_slice(c->d->host, target->entity, (uint32_t)m->slice_us,
+					cot_now_ns());
+	if (m->fields & COT_SET_MODE)
+		cot_host_override_mode(c->d->host, target->entity, (enum cot_proto_mode)m->mode,
+				       cot_now_ns());
+	return 0;
+}
+
+static void wait_for(struct conn *c, const struct cot_msg_command *m, bool frozen)
+{
+	c->wait_frozen = frozen;
+	c->wait_seq = m->h.seq;
+	c->wait_since_ns = cot_now_ns();
+	c->wait_until_ns = c->wait_since_ns + CONFIRM_NS;
+	if (!c->d->waits.armed || c->d->waits.due_ns > c->wait_until_ns)
+		cot_timer_set(&c->d->loop, &c->d->waits, c->wait_until_ns);
+}
+
+static int hold(struct conn *c, const struct target *target, const struct cot_msg_command *m,
+		struct cot_error *err)
+{
+	struct cot_event ev = {.type = COT_EV_HOLD,
+			       .id = target->entity,
+			       .now_ns = cot_now_ns(),
+			       .hold = m->what == COT_COMMAND_FREEZE};
+	int rc = only_alone(target, "channel groups", err);
+
+	if (rc < 0)
+		return rc;
+	if (!cot_sched_entity(cot_host_sched(c->d->host), target->entity))
+		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", target->name);
+	wait_for(c, m, ev.hold);
+	c->wait_entity = target->entity;
+	(void)cot_host_event(c->d->host, &ev);
+	return -EINPROGRESS;
+}
+
+static void on_command(struct conn *c, const struct cot_msg_command *m)
+{
+	struct cot_error err = {{0}};
+	struct target target = {0};
+	int rc;
+
+	if (c->wait_entity) {
+		cot_conn_resultf(c, m->h.seq, -EBUSY, "one command at a time");
+		return;
+	}
+	rc = find_target(c->d, m, &target, &err);
+	if (!rc)
+		rc = target.tenant ? cot_access_change(c, target.tenant, &err)
+				   : cot_access_admin(c, &err);
+	if (!rc && m->what == COT_COMMAND_SET)
+		rc = apply_set(c, &target, m, &err);
+	else if (!rc && (m->what == COT_COMMAND_FREEZE || m->what == COT_COMMAND_THAW))
+		rc = hold(c, &target, m, &err);
+	else if (!rc)
+		rc = cot_error_set(&err, -ENOSYS, "this daemon does not know the command %u",
+				   m->what);
+	if (rc != -EINPROGRESS)
+		cot_conn_resultf(c, m->h.seq, rc, "%s", rc ? err.text : "done");
+}
+
+static void check_wait(struct conn *c, uint64_t now_ns)
+{
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), c->wait_entity);
+	enum cot_run wanted = c->wait_frozen ? COT_RUN_FROZEN : COT_RUN_RUNNING;
+	const char *done = c->wait_frozen ? "frozen" : "thawed";
+
+	if (!e) {
+		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
+	} else if (e->run == wanted && (e->held || !c->wait_frozen)) {
+		cot_conn_resultf(c, c->wait_seq, 0, "%s after %.3f ms", done,
+				 (double)(now_ns - c->wait_since_ns) / 1e6);
+	} else if (c->wait_frozen && !e->held) {
+		cot_conn_resultf(c, c->wait_seq, -EIO,
+				 "it could not be frozen, so it runs on; 'cotenant doctor' may say "
+				 "why");
+	} else if (!c->wait_frozen && e->run == COT_RUN_FROZEN) {
+		cot_conn_resultf(c, c->wait_seq, 0,
+				 "released; the policy keeps it frozen until its turn");
+	} else if (now_ns >= c->wait_until_ns) {
+		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
+	} else {
+		return;
+	}
+	c->wait_entity = 0;
+}
+
+void cot_command_check_waits(struct daemon *d, uint64_t now_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++)
+		if (d->conns[i].source.fd >= 0 && d->conns[i].wait_entity)
+			check_wait(&d->conns[i], now_ns);
+}
+
+/* ---- QUERY ---- */
+
+static void on_query(struct conn *c, const struct cot_msg_query *m)
+{
+	char *text = cot_answer_query(c->d, m->what);
+
+	if (text)
+		cot_conn_result(c, m->h.seq, 0, text);
+	else
+		cot_conn_resultf(c, m->h.seq, -ENOSYS, "this daemon does not know the question %u",
+				 m->what);
+}
+
+void cot_command_packet(struct conn *c, const void *packet, int type)
+{
+	switch (type) {
+	case COT_MSG_REGISTER:
+		on_register(c, packet);
+		break;
+	case COT_MSG_QUERY:
+		on_query(c, packet);
+		break;
+	case COT_MSG_COMMAND:
+		on_command(c, packet);
+		break;
+	default:
+		break;
+	}
+}

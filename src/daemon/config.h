@@ -1,0 +1,45 @@
+/*
+ * What cotenantd is told: a YAML file, cotenantd.conf(5), or the defaults. Owned by the daemon;
+ * read at the start and on SIGHUP.
+ */
+#ifndef COT_DAEMON_CONFIG_H
+#define COT_DAEMON_CONFIG_H
+
+#include <cotenant/policy.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "daemon/paths.h"
+
+#define COT_CONFIG_SCHEMA    "cotenantd/1"
+#define COT_CONFIG_NAMES_MAX 64u
+
+/* Users and groups that may do something. `everybody` counts before the lists. */
+struct cot_allow {
+	bool everybody;
+	uint32_t n_uids, n_gids;
+	uid_t uids[COT_CONFIG_NAMES_MAX];
+	gid_t gids[COT_CONFIG_NAMES_MAX];
+};
+
+struct cot_config {
+	const struct cot_policy_ops *policy;
+	struct cot_policy_config numbers;
+	bool use_mps;
+	char mps_program[COT_PATH_TEXT_MAX];
+	bool multiuser;	     /* one MPS server for programs of several users */
+	uint32_t linger_s;   /* a pool without tenants is stopped after this long */
+	uint32_t max_weight; /* that somebody may give to a program */
+	bool other_users;    /* may connect at all */
+	struct cot_allow latency, batch;
+};
+
+void cot_config_default(struct cot_config *config);
+/* Keys that the file leaves out keep their defaults. 0, -ENOENT, -EINVAL with a sentence. */
+int cot_config_read(const char *path, struct cot_config *ret_config, struct cot_error *err);
+int cot_config_parse(const char *name, const void *bytes, size_t size,
+		     struct cot_config *ret_config, struct cot_error *err);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * The daemon as a whole: its beginning, its signals, what happens between two rounds of events, its
+ * end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+/* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
+#define STOP_NS (500 * COT_NS_PER_MS)
+
+/* ---- small things ---- */
+
+uint32_t cot_daemon_new_id(struct daemon *d)
+{
+	while (!d->next_id || cot_tenant_find(d, d->next_id) || cot_pool_find(d, d->next_id))
+		d->next_id = d->next_id >= INT32_MAX ? 1 : d->next_id + 1;
+	return d->next_id++;
+}
+
+void cot_daemon_notify(const char *text)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *path = getenv("NOTIFY_SOCKET");
+	size_t n;
+	int fd;
+
+	if (!path || (path[0] != '/' && path[0] != '@'))
+		return;
+	n = strlen(path);
+	if (n >= sizeof(address.sun_path))
+		return;
+	memcpy(address.sun_path, path, n);
+	if (path[0] == '@') /* an abstract name */
+		address.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
+	(void)close(fd);
+}
+
+/* ---- configuration ---- */
+
+/* Where the default file is missing, the defaults count. */
+int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err)
+{
+	cot_config_default(ret_config);
+	if (!d->config_named && access(d->config_path, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	return cot_config_read(d->config_path, ret_config, err);
+}
+
+static void reload(struct daemon *d)
+{
+	struct cot_config config;
+	struct cot_error err = {{0}};
+	int rc;
+
+	cot_daemon_notify("RELOADING=1");
+	rc = cot_daemon_read_config(d, &config, &err);
+	if (!rc)
+		rc = cot_host_set_policy(d->host,
+					 d->mps_failed && config.policy->wants_pools
+						 ? cot_policy_find("rotate")
+						 : config.policy,
+					 &config.numbers, cot_now_ns(), &err);
+	if (rc < 0) {
+		log_error("the configuration stays as it was: %s", err.text);
+	} else {
+		d->config = config;
+		log_info("read %s again", d->config_path);
+	}
+	cot_daemon_notify("READY=1");
+}
+
+/* ---- events ---- */
+
+static void stop(struct daemon *d)
+{
+	if (d->stopping) { /* the second signal: at once */
+		d->loop.quit = true;
+		return;
+	}
+	d->stopping = true;
+	cot_daemon_notify("STOPPING=1");
+	log_info("stopping: everything is thawed and given back to the driver");
+	cot_host_stop(d->host, cot_now_ns());
+	cot_pool_stop_all(d);
+	cot_timer_set(&d->loop, &d->idle, cot_now_ns() + STOP_NS);
+}
+
+static void signal_came(struct cot_source *source, uint32_t events)
+{
+	struct daemon *d = (struct daemon *)((char *)source - offsetof(struct daemon, signals));
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(source->fd, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGCHLD:
+			(void)cot_pool_reap(d);
+			break;
+		case SIGHUP:
+			reload(d);
+			break;
+		default:
+			stop(d);
+			break;
+		}
+	}
+}
+
+static void idle_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, idle));
+
+	(void)now_ns;
+	if (d->stopping) {
+		d->loop.quit = true;
+		return;
+	}
+	if (cot_tenant_count(d))
+		return;
+	log_info("no program for %u s", d->exit_idle_s);
+	stop(d);
+}
+
+static void host_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, host_timer));
+
+	cot_host_tick(d->host, now_ns);
+}
+
+/* Connections that never said what they are. */
+static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, waits));
+	uint64_t next_ns = COT_NEVER;
+	unsigned i;
+
+	cot_command_check_waits(d, now_ns);
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[i];
+		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
+
+		if (c->source.fd < 0)
+			continue;
+		if (c->wait_entity)
+			due_ns = c->wait_until_ns;
+		else if (c->kind == CONN_COMMAND || c->entity)
+			continue;
+		else if (due_ns <= now_ns)
+			cot_conn_close(c);
+		if (c->source.fd >= 0 && due_ns < next_ns)
+			next_ns = due_ns;
+	}
+	if (next_ns != COT_NEVER)
+		cot_timer_set(&d->loop, &d->waits, next_ns);
+}
+
+static bool is_settled(struct daemon *d)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_POOLS; i++)
+		if (d->pools[i].id && d->pools[i].state == POOL_STOPPING)
+			return false;
+	return cot_sched_is_quiet(cot_host_sched(d->host));
+}
+
+/* Before every sleep. */
+static void settle(void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t wake_ns;
+
+	cot_command_check_waits(d, cot_now_ns());
+	if (d->state_dirty)
+		cot_state_save(d);
+	wake_ns = cot_host_wake_ns(d->host);
+	if (wake_ns == COT_NEVER)
+		cot_timer_clear(&d->host_timer);
+	else if (!d->host_timer.armed || d->host_timer.due_ns != wake_ns)
+		cot_timer_set(&d->loop, &d->host_timer, wake_ns);
+	if (d->stopping && is_settled(d))
+		d->loop.quit = true;
+}
+
+/* ---- beginning and end ---- */
+
+/* One daemon per runtime folder. */
+static int lock(struct daemon *d, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_join(path, d->runtime, "cotenantd.lock", err);
+
+	if (rc < 0)
+		return rc;
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock_fd < 0)
+		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return cot_error_set(err, -EBUSY, "another cotenantd serves %s already",
+				     d->runtime);
+	return 0;
+}
+
+static int prepare_runtime(struct daemon *d, struct cot_error *err)
+{
+	int rc = cot_paths_runtime(d->runtime, err);
+
+	if (!rc)
+		rc = cot_paths_make_private(d->runtime, d->config.other_users ? 0755 : 0700, err);
+	if (!rc)
+		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, err);
+	return rc;
+}
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 4096)
+		return;
+	limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int open_signals(struct daemon *d)
+{
+	sigset_t set;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	d->signals.ready = signal_came;
+	if (d->signals.fd < 0)
+		return -errno;
+	return cot_loop_add(&d->loop, &d->signals, EPOLLIN);
+}
+
+int cot_daemon_begin(struct daemon *d, struct cot_error *err)
+{
+	struct cot_error library_err;
+	int rc = prepare_runtime(d, err);
+
+	if (!rc)
+		rc = lock(d, err);
+	if (rc < 0)
+		return rc;
+	raise_descriptor_limit();
+	cot_gpus_find(&d->gpus);
+	if (!d->gpus.found)
+		log_warn("no NVIDIA GPU was found here; taking it that there is one");
+	if (cot_paths_library(d->library, &library_err) < 0) {
+		log_error("%s: pools will have no slices", library_err.text);
+		d->library[0] = '\0';
+	}
+	rc = cot_loop_init(&d->loop);
+	if (!rc)
+		rc = open_signals(d);
+	if (rc < 0)
+		return cot_error_set(err, rc, "cannot set up the event loop: %s", strerror(-rc));
+	d->loop.settle = settle;
+	d->loop.settle_arg = d;
+	d->host_timer.fire = host_fired;
+	d->waits.fire = waits_fired;
+	d->idle.fire = idle_fired;
+	rc = cot_host_create(&cot_library_host_ops, d, d->config.policy, &d->config.numbers,
+			     cot_now_ns(), &d->host, err);
+	if (rc < 0)
+		return rc;
+	rc = cot_server_open(d, err);
+	if (rc < 0)
+		return rc;
+	d->next_id = 1;
+	cot_state_load(d);
+	return 0;
+}
+
+void cot_daemon_end(struct daemon *d)
+{
+	cot_server_close(d);
+	cot_host_destroy(d->host);
+	cot_loop_finish(&d->loop);
+}

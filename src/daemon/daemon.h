@@ -1,0 +1,263 @@
+/*
+ * The inside of cotenantd, shared by its files. One thread; one struct daemon.
+ *
+ *   main.c      arguments                     daemon.c  signals, beginning and end
+ *   loop.c      descriptors and timers        log.c     lines on stderr
+ *   config.c    cotenantd.conf                access.c  who may do what
+ *   paths.c     where things are              gpus.c    which GPUs there are
+ *   server.c    the socket; packets in and out of connections
+ *   library.c   packets of libcotenant.so     command.c packets of the command line
+ *   tenant.c    programs                      pool.c    pools
+ *   mps.c       the MPS programs              host.c    the policy core's host
+ *   show.c      answers in JSON               state.c   what outlives the daemon
+ */
+#ifndef COT_DAEMON_DAEMON_H
+#define COT_DAEMON_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/config.h"
+#include "daemon/gpus.h"
+#include "daemon/host.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/paths.h"
+#include "proto/proto.h"
+
+#define MAX_CONNS   COT_HOST_MAX_MEMBERS
+#define MAX_TENANTS COT_SCHED_MAX_TENANTS
+#define MAX_POOLS   (2 * COT_GPUS_MAX)
+
+struct daemon;
+struct conn;
+
+/* A process whose end we want to know. */
+struct watch {
+	struct cot_source source; /* a pidfd; fd -1 when there is none */
+	pid_t pid;		  /* 0 = none */
+	uint64_t start_time;	  /* of /proc/PID/stat: tells it from a later one */
+};
+
+/* A program (and its children) that `cotenant run` or its own library has announced. */
+struct tenant {
+	struct daemon *d;
+	uint32_t id; /* 0 = unused */
+	enum cot_class cls;
+	uint32_t weight, block_us;
+	bool solo;
+	char name[COT_PROTO_NAME_MAX];
+	uint64_t gpu_mask;
+	uid_t uid;
+	struct watch watch;
+	struct pool *pool; /* NULL = it stands alone */
+	uint32_t n_conns;
+	bool ready; /* as told to the core */
+	uint64_t since_ns;
+};
+
+enum pool_state {
+	POOL_DOWN,     /* not needed */
+	POOL_STARTING, /* its control program runs, but does not answer yet */
+	POOL_UP,       /* programs may join */
+	POOL_FAILED,   /* will be tried again at `retry_ns` when somebody asks */
+	POOL_STOPPING, /* told to quit */
+};
+
+struct pool {
+	struct daemon *d;
+	uint32_t id; /* 0 = unused */
+	enum cot_class cls;
+	unsigned gpu;
+	enum pool_state state;
+	char name[16]; /* "latency", "batch" */
+	char folder[COT_PATH_TEXT_MAX], pipe[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
+	struct watch control;	/* nvidia-cuda-mps-control -f */
+	struct watch command;	/* one that was told a command */
+	struct cot_timer timer; /* of the state: readiness, give-up, linger */
+	uint64_t deadline_ns;	/* STARTING: until then */
+	uint64_t retry_ns, backoff_ns;
+	uint32_t n_tenants, n_conns;
+	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
+	bool announced, ready;
+	bool wanted;	   /* STOPPING: somebody has come */
+	char ended[128];   /* names of programs that ended lately, */
+	uint64_t ended_ns; /* the last of them then */
+};
+
+enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND };
+
+struct conn {
+	struct daemon *d;
+	struct cot_source source; /* fd -1 = unused */
+	enum conn_kind kind;
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	uint64_t since_ns;
+	/* what it may still send in this second */
+	uint64_t second;
+	uint32_t n_packets;
+	/* library */
+	uint32_t entity; /* whose orders it gets; 0 = none yet */
+	struct tenant *tenant;
+	struct pool *pool;
+	struct cot_page *page;
+	uint32_t n_groups, n_channels;
+	bool settled; /* its groups have been the same for a while: it gets orders */
+	struct cot_timer settle;
+	/* command: an answer that waits */
+	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
+	struct cot_msg_register *register_; /* owned */
+	uint32_t wait_entity;		    /* FREEZE, THAW: for the core to confirm */
+	bool wait_frozen;
+	uint32_t wait_seq;
+	uint64_t wait_until_ns, wait_since_ns;
+	char *out; /* RESULT text not sent yet; owned */
+	size_t out_size, out_sent;
+	uint32_t out_seq;
+	int out_status;
+};
+
+struct daemon {
+	struct cot_loop loop;
+	struct cot_config config;
+	char config_path[COT_PATH_TEXT_MAX];
+	bool config_named; /* by the user: must exist */
+	struct cot_gpus gpus;
+	struct cot_host *host;
+	struct cot_timer host_timer;
+	char runtime[COT_PATH_TEXT_MAX], socket_path[COT_PATH_TEXT_MAX];
+	char library[COT_PATH_TEXT_MAX]; /* empty when it was not found */
+	int lock_fd;
+	struct cot_source listener;
+	struct cot_timer listener_timer; /* after the descriptors ran out */
+	int spare_fd;
+	struct cot_source signals;
+	struct cot_timer waits; /* of commands, and of connections that say nothing */
+	struct cot_timer poll;	/* where there are no pidfds: looks after processes */
+	struct cot_timer idle;
+	uint32_t exit_idle_s; /* 0 = never */
+	bool mps_failed;      /* rotation takes over until a pool comes up */
+	bool state_dirty, stopping;
+	uint32_t next_id;
+	uint64_t start_ns;
+	struct tenant tenants[MAX_TENANTS];
+	struct pool pools[MAX_POOLS];
+	struct conn conns[MAX_CONNS];
+	uint64_t n_refused, n_bad_packets;
+};
+
+/* ---- server.c ---- */
+
+int cot_server_open(struct daemon *d, struct cot_error *err);
+void cot_server_close(struct daemon *d);
+void cot_conn_close(struct conn *c);
+/* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
+int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
+void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
+/* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
+void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
+void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
+	COT_PRINTF(4, 5);
+static inline unsigned conn_index(const struct conn *c)
+{
+	return (unsigned)(c - c->d->conns);
+}
+
+/* ---- library.c ---- */
+
+extern const struct cot_host_ops cot_library_host_ops;
+/* False: the connection is to be closed. */
+bool cot_library_packet(struct conn *c, const void *packet, int type);
+void cot_library_gone(struct conn *c);
+
+/* ---- command.c ---- */
+
+void cot_command_packet(struct conn *c, const void *packet, int type);
+/* The pool that REGISTERs wait for came up or failed. */
+void cot_command_pool_settled(struct pool *p);
+/* Answers FREEZE and THAW when the core has confirmed them. */
+void cot_command_check_waits(struct daemon *d, uint64_t now_ns);
+
+/* ---- access.c ---- */
+
+/* 0, or -EPERM with a sentence. */
+int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
+		     struct cot_error *err);
+int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err);
+int cot_access_admin(const struct conn *c, struct cot_error *err);
+
+/* ---- tenant.c ---- */
+
+struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
+struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, unsigned *ret_n);
+/* NULL when the table is full. The caller fills it in and then announces it. */
+struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid);
+void cot_tenant_announce(struct tenant *t);
+/* Removes it if its process has ended and no library is connected. */
+void cot_tenant_check(struct tenant *t);
+/* Class, weight, pool or readiness may have changed. */
+void cot_tenant_update(struct tenant *t);
+unsigned cot_tenant_count(const struct daemon *d);
+
+/* ---- watch: tenant.c ---- */
+
+int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
+		    void (*ended)(struct cot_source *source, uint32_t events));
+void cot_watch_stop(struct daemon *d, struct watch *w);
+bool cot_watch_is_alive(const struct watch *w);
+/* Gets a pidfd where there was none before. False: it must be looked after. */
+bool cot_watch_improve(struct daemon *d, struct watch *w);
+uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
+
+/* ---- pool.c ---- */
+
+struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, unsigned gpu);
+struct pool *cot_pool_find(struct daemon *d, uint64_t id);
+/* Starts it if need be. 0 = it is up; -EINPROGRESS = cot_command_pool_settled() will follow; else
+ * it cannot be had. */
+int cot_pool_want(struct pool *p);
+void cot_pool_update(struct pool *p); /* tells the core whether it is ready */
+void cot_pool_joined(struct pool *p); /* a tenant came or went */
+void cot_pool_left(struct pool *p, const char *name);
+void cot_pool_server_gone(struct pool *p);
+void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
+void cot_pool_stop_all(struct daemon *d);
+/* Looks after processes that have no pidfd. False: there are none. */
+bool cot_pool_reap(struct daemon *d);
+const char *cot_pool_state_name(enum pool_state state);
+
+/* ---- mps.c ---- */
+
+/* Starts the control program in the foreground. The pid, or -errno with a sentence. */
+pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err);
+/* Tells it one line of text; returns the pid of the process that does. */
+pid_t cot_mps_tell(const struct pool *p, const char *line, struct cot_error *err);
+bool cot_mps_listens(const struct pool *p);
+/* The variables that make a program join the pool: "KEY=VALUE\0..."; -ENOSPC. */
+int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used);
+
+/* ---- show.c ---- */
+
+char *cot_answer_query(struct daemon *d, unsigned what); /* NULL: unknown, or out of memory */
+
+/* ---- state.c ---- */
+
+void cot_state_load(struct daemon *d);
+void cot_state_save(struct daemon *d);
+
+/* ---- daemon.c ---- */
+
+/* Where the default file is missing, the defaults count. */
+int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err);
+/* Ready to serve when it returns 0; cot_daemon_end() also after a failure. */
+int cot_daemon_begin(struct daemon *d, struct cot_error *err);
+void cot_daemon_end(struct daemon *d);
+
+uint32_t cot_daemon_new_id(struct daemon *d);
+/* Sends sd_notify() text if somebody listens. */
+void cot_daemon_notify(const char *text);
+
+#endif

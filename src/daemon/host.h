@@ -1,0 +1,98 @@
+/*
+ * The policy core's host for real GPUs: turns actions into messages for the libraries in the
+ * programs, their answers into events, and keeps the leases of what is frozen. Knows no sockets and
+ * no clock: messages leave through struct cot_host_ops and the time comes as an argument, so that a
+ * test can be the other side.
+ *
+ * A *member* is one connected library, a number below COT_HOST_MAX_MEMBERS. An entity (a pool or a
+ * program that stands alone) has one member per process with channel groups; an action on the
+ * entity is an order to each of them, and is done when all have answered.
+ *
+ * A freeze holds only while the lease in the member's page does. The host renews leases every
+ * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. When it finds that it has
+ * come too late (the daemon was stopped), it takes the entity as thawed, which it is.
+ */
+#ifndef COT_DAEMON_HOST_H
+#define COT_DAEMON_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "proto/proto.h"
+#include "sched/sched.h"
+
+#define COT_HOST_MAX_MEMBERS 256u
+#define COT_HOST_LEASE_NS    (80 * COT_NS_PER_MS)
+#define COT_HOST_RENEW_NS    (25 * COT_NS_PER_MS)
+/* How long the libraries may take to answer. A freeze takes 0.5 to 2.4 ms on an H200, but as long
+ * as a thread block when blocks are drained, and programs may have to wait for a processor. */
+#define COT_HOST_ACK_NS (100 * COT_NS_PER_MS)
+
+struct cot_host;
+
+struct cot_host_ops {
+	/* Sends a SET, FREEZE, THAW or PREEMPT. 0 or -errno. Must not call back. */
+	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
+	/* Writes the lease into the member's page. */
+	void (*lease)(void *arg, unsigned member, uint64_t until_ns);
+};
+
+int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_policy_ops *policy,
+		    const struct cot_policy_config *numbers, uint64_t now_ns,
+		    struct cot_host **ret_host, struct cot_error *err);
+void cot_host_destroy(struct cot_host *host);
+
+/* Hands an event to the core and carries out what it decides. As cot_sched_event(). */
+int cot_host_event(struct cot_host *host, const struct cot_event *ev);
+/* The time of cot_host_wake_ns() has come. */
+void cot_host_tick(struct cot_host *host, uint64_t now_ns);
+uint64_t cot_host_wake_ns(const struct cot_host *host);
+
+int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *policy,
+			const struct cot_policy_config *numbers, uint64_t now_ns,
+			struct cot_error *err);
+/* Gives everything back to the driver; go on with ticks and answers until it is quiet. */
+void cot_host_stop(struct cot_host *host, uint64_t now_ns);
+
+/* What a member of the entity must be told at once, as the others were. */
+struct cot_host_settings {
+	uint32_t slice_us;
+	enum cot_proto_mode mode;
+	bool frozen;
+};
+
+void cot_host_settings(const struct cot_host *host, uint32_t entity,
+		       struct cot_host_settings *ret_settings);
+/* From here on it gets the entity's orders, at once a FREEZE if the others are frozen. */
+void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, uint64_t now_ns);
+/* Its library is gone; it answers no more. */
+void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns);
+void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,
+		  uint64_t now_ns);
+
+/*
+ * The user's own slice or mode for an entity goes before the policy's until it is taken back with
+ * slice 0 or COT_PROTO_KEEP. Sent at once.
+ */
+void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t slice_us,
+			     uint64_t now_ns);
+void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_proto_mode mode,
+			    uint64_t now_ns);
+/* Forgets overrides and settings of an entity that will not come back. */
+void cot_host_forget(struct cot_host *host, uint32_t entity);
+
+struct cot_host_entity_stats {
+	uint32_t slice_override_us;
+	enum cot_proto_mode mode_override;
+	uint64_t n_freezes, n_thaws, n_failed; /* confirmed by every member; failed orders */
+	uint64_t freeze_last_ns, freeze_max_ns, thaw_last_ns, thaw_max_ns; /* to the answer */
+	uint64_t n_lapsed;						   /* leases */
+};
+
+void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
+			   struct cot_host_entity_stats *ret_stats);
+struct cot_sched *cot_host_sched(struct cot_host *host);
+
+#endif

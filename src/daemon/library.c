@@ -1,0 +1,306 @@
+/*
+ * What libcotenant.so in a program says, and what it is told.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#ifndef SETTLE_NS
+#define SETTLE_NS (500 * COT_NS_PER_MS)
+#endif
+
+static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
+{
+	struct daemon *d = arg;
+
+	return cot_conn_send(&d->conns[member], packet, size, -1);
+}
+
+static void lease_of_member(void *arg, unsigned member, uint64_t until_ns)
+{
+	struct daemon *d = arg;
+
+	if (d->conns[member].page)
+		atomic_store_explicit(&d->conns[member].page->lease_until_ns, until_ns,
+				      memory_order_release);
+}
+
+const struct cot_host_ops cot_library_host_ops = {
+	.send = send_to_member,
+	.lease = lease_of_member,
+};
+
+/* Returns the descriptor to hand over; the mapping stays. */
+static int make_page(struct conn *c)
+{
+	int fd = memfd_create("cotenant", MFD_CLOEXEC | MFD_ALLOW_SEALING), rc;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(*c->page)) < 0)
+		goto err_close;
+	/* Fails where seals do not exist; the library checks the size anyway. */
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+	c->page = mmap(NULL, sizeof(*c->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (c->page == MAP_FAILED) {
+		c->page = NULL;
+		goto err_close;
+	}
+	c->page->version = COT_PAGE_VERSION;
+	return fd;
+
+err_close:
+	rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+/* Until the policy says something: what it probably will say. */
+static uint32_t first_slice(const struct conn *c)
+{
+	const struct cot_policy *policy = cot_sched_policy(cot_host_sched(c->d->host));
+	const struct cot_policy_config *numbers = &c->d->config.numbers;
+	enum cot_class cls = c->pool ? c->pool->cls : c->tenant->cls;
+	const struct cot_tenant *t;
+
+	if (policy->ops == &cot_policy_timeslice)
+		return COT_SLICE_DRIVER;
+	if (cls == COT_CLASS_LATENCY)
+		return numbers->latency_slice_us;
+	cot_for_each_tenant (t, policy)
+		if (t->cls == COT_CLASS_LATENCY)
+			return numbers->batch_slice_us;
+	return numbers->equal_slice_us;
+}
+
+static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
+{
+	struct cot_host_settings settings;
+	struct cot_msg_welcome m = {.tenant = id, .page_size = sizeof(struct cot_page)};
+	int fd = make_page(c), rc;
+
+	if (fd < 0)
+		return fd;
+	cot_host_settings(c->d->host, c->entity, &settings);
+	m.slice_us = settings.slice_us ? settings.slice_us : first_slice(c);
+	m.mode = settings.mode;
+	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), seq);
+	rc = cot_conn_send(c, &m, sizeof(m), fd);
+	(void)close(fd);
+	return rc;
+}
+
+/* A program that registers by itself, or one that another daemon knew: it may use the GPU already,
+ * so it stands alone. */
+static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
+			      struct cot_error *err)
+{
+	struct tenant *t = cot_tenant_new(c->d, id, c->pid);
+
+	if (!t) {
+		(void)cot_error_set(err, -ENOSPC, "too many programs (%u at most)", MAX_TENANTS);
+		return NULL;
+	}
+	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	t->weight = m->weight;
+	t->solo = true;
+	t->uid = c->uid;
+	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	if (!t->gpu_mask)
+		t->gpu_mask = 1;
+	cot_tenant_announce(t);
+	cot_daemon_log(COT_DLOG_INFO, NULL, "%s program '%s' (id %u, process %d)",
+		       id ? "took over" : "new", t->name, t->id, (int)c->pid);
+	return t;
+}
+
+static struct tenant *find_or_take_in(struct conn *c, const struct cot_msg_hello *m,
+				      struct cot_error *err)
+{
+	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : NULL;
+
+	if (t) {
+		if (c->uid != t->uid && c->uid != 0) {
+			(void)cot_error_set(err, -EPERM, "program %u belongs to another user",
+					    t->id);
+			return NULL;
+		}
+		return t;
+	}
+	if (m->tenant > INT32_MAX || cot_pool_find(c->d, m->tenant)) {
+		(void)cot_error_set(err, -EINVAL, "COTENANT_TENANT is not the number of a program");
+		return NULL;
+	}
+	if (cot_access_claim(c, cls, m->weight, err) < 0)
+		return NULL;
+	return take_in(c, m, (uint32_t)m->tenant, err);
+}
+
+static struct pool *find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
+{
+	struct pool *p = cot_pool_find(c->d, m->tenant);
+
+	if (c->uid != geteuid() && c->uid != 0) {
+		(void)cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
+		return NULL;
+	}
+	if (!p)
+		(void)cot_error_set(err, -ENOENT, "there is no pool %lu", (unsigned long)m->tenant);
+	return p;
+}
+
+static bool hello(struct conn *c, const struct cot_msg_hello *m)
+{
+	struct cot_error err = {{0}};
+	int rc;
+
+	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_PROTO_BATCH) {
+		cot_conn_refuse(c, m->h.seq, "the library sent a class or weight out of range");
+		return false;
+	}
+	if (m->role == COT_ROLE_POOL) {
+		c->pool = find_pool(c, m, &err);
+		if (c->pool)
+			c->pool->n_conns++;
+	} else {
+		c->tenant = find_or_take_in(c, m, &err);
+		if (c->tenant)
+			c->tenant->n_conns++;
+	}
+	if (!c->pool && !c->tenant) {
+		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		return false;
+	}
+	if (c->pool)
+		c->entity = c->pool->id;
+	else
+		c->entity = c->tenant->pool ? c->tenant->pool->id : c->tenant->id;
+	rc = send_welcome(c, m->h.seq, c->pool ? c->pool->id : c->tenant->id);
+	if (rc < 0) /* it comes back a little later */
+		log_warn("cannot welcome process %d: %s", (int)c->pid, strerror(-rc));
+	return rc == 0;
+}
+
+/* From now on, or no longer, it gets orders. */
+static void set_settled(struct conn *c, bool settled)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (c->settled == settled)
+		return;
+	c->settled = settled;
+	if (!settled)
+		cot_host_leave(c->d->host, conn_index(c), now_ns);
+	else
+		cot_host_join(c->d->host, conn_index(c), c->entity, now_ns);
+	if (c->pool)
+		cot_pool_update(c->pool);
+	else
+		cot_tenant_update(c->tenant);
+}
+
+static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct conn *c = (struct conn *)((char *)timer - offsetof(struct conn, settle));
+
+	(void)now_ns;
+	set_settled(c, true);
+}
+
+static bool is_held(const struct conn *c)
+{
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), c->entity);
+
+	return e && e->held;
+}
+
+/* It is thawed and gets no orders for a while. */
+static void leave_alone(struct conn *c)
+{
+	struct cot_msg_header thaw;
+
+	if (c->settled) {
+		cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 0);
+		(void)cot_conn_send(c, &thaw, sizeof(thaw), -1);
+		set_settled(c, false);
+	}
+	c->settle.fire = settle_fired;
+	cot_timer_set(&c->d->loop, &c->settle, cot_now_ns() + SETTLE_NS);
+}
+
+/*
+ * A driver that is being set up allocates its channels one by one, over some 0.2 s. A freeze in the
+ * midst of that made programs hang for ever on an H200 (driver 580), so a program that stands alone
+ * is left alone until that is over, with the slice of its WELCOME, and again whenever it allocates
+ * more. Pools are not frozen by policies, and should have their slices at once.
+ */
+static void groups(struct conn *c, const struct cot_msg_groups *m)
+{
+	bool more = m->n_groups > c->n_groups || m->n_channels > c->n_channels;
+
+	c->n_groups = m->n_groups;
+	c->n_channels = m->n_channels;
+	if (!c->entity)
+		return;
+	log_debug("process %d has %u channel groups, %u channels", (int)c->pid, m->n_groups,
+		  m->n_channels);
+	if (!m->n_groups) {
+		cot_timer_clear(&c->settle);
+		set_settled(c, false);
+	} else if (c->pool || c->tenant->pool) {
+		set_settled(c, true);
+	} else if (more && !is_held(c)) {
+		leave_alone(c);
+	}
+}
+
+static void ack(struct conn *c, const struct cot_msg_ack *m)
+{
+	if (m->status < 0)
+		log_debug("process %d could not carry out an order: %s (%u groups or channels)",
+			  (int)c->pid, strerror(-m->status), m->n_failed);
+	cot_host_ack(c->d->host, conn_index(c), m, cot_now_ns());
+}
+
+bool cot_library_packet(struct conn *c, const void *packet, int type)
+{
+	switch (type) {
+	case COT_MSG_HELLO:
+		return hello(c, packet);
+	case COT_MSG_GROUPS:
+		groups(c, packet);
+		break;
+	case COT_MSG_ACK:
+		ack(c, packet);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+void cot_library_gone(struct conn *c)
+{
+	cot_timer_clear(&c->settle);
+	cot_host_leave(c->d->host, conn_index(c), cot_now_ns());
+	c->n_groups = 0;
+	c->settled = false;
+	if (c->pool) {
+		c->pool->n_conns--;
+		cot_pool_update(c->pool);
+		cot_pool_server_gone(c->pool);
+	}
+	if (c->tenant) {
+		c->tenant->n_conns--;
+		cot_tenant_update(c->tenant);
+		cot_tenant_check(c->tenant);
+	}
+}

@@ -1,0 +1,115 @@
+#include "daemon/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 1024
+
+static enum cot_dlog_level max_level = COT_DLOG_INFO;
+static enum cot_dlog_format format = COT_DLOG_PLAIN;
+
+static const char *const level_words[] = {"ERROR", "WARN", "INFO", "DEBUG"};
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const int priorities[] = {3, 4, 6, 7}; /* of syslog */
+
+/* JOURNAL_STREAM is "device:inode" of the stream that leads to the journal. */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char own[64];
+	struct stat st;
+
+	if (!stream || fstat(STDERR_FILENO, &st) < 0)
+		return false;
+	(void)snprintf(own, sizeof(own), "%lu:%lu", (unsigned long)st.st_dev,
+		       (unsigned long)st.st_ino);
+	return !strcmp(own, stream);
+}
+
+void cot_daemon_log_init(enum cot_dlog_level level, bool json)
+{
+	max_level = level;
+	format = json ? COT_DLOG_JSON : stderr_is_journal() ? COT_DLOG_JOURNAL : COT_DLOG_PLAIN;
+}
+
+bool cot_daemon_log_level(const char *text, enum cot_dlog_level *ret_level)
+{
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(level_names); i++) {
+		if (!strcmp(text, level_names[i])) {
+			*ret_level = (enum cot_dlog_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void stamp(char *text, size_t size)
+{
+	struct timespec ts;
+	struct tm tm;
+	size_t n;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	(void)gmtime_r(&ts.tv_sec, &tm);
+	n = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + n, size - n, ".%03ldZ", ts.tv_nsec / 1000000);
+}
+
+/* Names come from outside: no control characters in a line of the log. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+static void put_json_string(FILE *out, const char *s)
+{
+	(void)putc('"', out);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			(void)putc('\\', out);
+		(void)putc(*s, out);
+	}
+	(void)putc('"', out);
+}
+
+void cot_daemon_log(enum cot_dlog_level level, const char *where, const char *fmt, ...)
+{
+	char message[LINE_MAX_BYTES], fields[128] = "", time_text[40];
+	va_list args;
+
+	if (level > max_level)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	clean(message);
+	if (where) {
+		(void)snprintf(fields, sizeof(fields), " %s", where);
+		clean(fields);
+	}
+	stamp(time_text, sizeof(time_text));
+	if (format == COT_DLOG_JOURNAL) {
+		(void)fprintf(stderr, "<%d>%s%s%s\n", priorities[level], fields + (where != NULL),
+			      where ? ": " : "", message);
+	} else if (format == COT_DLOG_PLAIN) {
+		(void)fprintf(stderr, "%s %s cotenantd[%d]%s: %s\n", time_text, level_words[level],
+			      (int)getpid(), fields, message);
+	} else {
+		(void)fprintf(stderr,
+			      "{\"time\":\"%s\",\"level\":\"%s\",\"pid\":%d,\"where\":", time_text,
+			      level_names[level], (int)getpid());
+		put_json_string(stderr, fields + (where != NULL));
+		(void)fputs(",\"message\":", stderr);
+		put_json_string(stderr, message);
+		(void)fputs("}\n", stderr);
+	}
+}

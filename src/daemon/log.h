@@ -1,0 +1,28 @@
+/*
+ * The daemon's log: lines on stderr. Plain lines carry the time and the level; under systemd's
+ * journal, which adds both itself, a "<N>" prefix; with COT_DLOG_JSON one object per line.
+ */
+#ifndef COT_DAEMON_LOG_H
+#define COT_DAEMON_LOG_H
+
+#include <stdbool.h>
+
+#include "base/compiler.h"
+
+enum cot_dlog_level { COT_DLOG_ERROR, COT_DLOG_WARN, COT_DLOG_INFO, COT_DLOG_DEBUG };
+enum cot_dlog_format { COT_DLOG_PLAIN, COT_DLOG_JOURNAL, COT_DLOG_JSON };
+
+/* Chooses plain or journal by itself, unless `json`. */
+void cot_daemon_log_init(enum cot_dlog_level level, bool json);
+bool cot_daemon_log_level(const char *text, enum cot_dlog_level *ret_level);
+
+/* `where` is a list of fields such as "gpu=0 tenant=a", or NULL. */
+void cot_daemon_log(enum cot_dlog_level level, const char *where, const char *fmt, ...)
+	COT_PRINTF(3, 4);
+
+#define log_error(...) cot_daemon_log(COT_DLOG_ERROR, NULL, __VA_ARGS__)
+#define log_warn(...)  cot_daemon_log(COT_DLOG_WARN, NULL, __VA_ARGS__)
+#define log_info(...)  cot_daemon_log(COT_DLOG_INFO, NULL, __VA_ARGS__)
+#define log_debug(...) cot_daemon_log(COT_DLOG_DEBUG, NULL, __VA_ARGS__)
+
+#endif

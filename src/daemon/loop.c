@@ -1,0 +1,169 @@
+#include "daemon/loop.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S 1000000000ull
+
+uint64_t cot_now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static void drain_clock(struct cot_source *source, uint32_t events)
+{
+	uint64_t n;
+
+	(void)events;
+	if (read(source->fd, &n, sizeof(n)) < 0)
+		return; /* set anew in between */
+}
+
+int cot_loop_init(struct cot_loop *loop)
+{
+	int rc;
+
+	*loop = (struct cot_loop){.epoll_fd = -1, .clock = {.fd = -1, .ready = drain_clock}};
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0)
+		return -errno;
+	loop->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (loop->clock.fd < 0) {
+		rc = -errno;
+		goto err_finish;
+	}
+	rc = cot_loop_add(loop, &loop->clock, EPOLLIN);
+	if (rc < 0)
+		goto err_finish;
+	return 0;
+
+err_finish:
+	cot_loop_finish(loop);
+	return rc;
+}
+
+void cot_loop_finish(struct cot_loop *loop)
+{
+	if (loop->clock.fd >= 0)
+		(void)close(loop->clock.fd);
+	if (loop->epoll_fd >= 0)
+		(void)close(loop->epoll_fd);
+	loop->clock.fd = loop->epoll_fd = -1;
+}
+
+static int control(struct cot_loop *loop, int op, struct cot_source *source, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = source};
+
+	return epoll_ctl(loop->epoll_fd, op, source->fd, &ev) < 0 ? -errno : 0;
+}
+
+int cot_loop_add(struct cot_loop *loop, struct cot_source *source, uint32_t events)
+{
+	return control(loop, EPOLL_CTL_ADD, source, events);
+}
+
+int cot_loop_change(struct cot_loop *loop, struct cot_source *source, uint32_t events)
+{
+	return control(loop, EPOLL_CTL_MOD, source, events);
+}
+
+void cot_loop_remove(struct cot_loop *loop, struct cot_source *source)
+{
+	int i;
+
+	(void)control(loop, EPOLL_CTL_DEL, source, 0);
+	for (i = 0; i < loop->n_batch; i++)
+		if (loop->batch[i] == source)
+			loop->batch[i] = NULL;
+}
+
+void cot_timer_clear(struct cot_timer *timer)
+{
+	if (!timer->armed)
+		return;
+	*timer->link = timer->next;
+	if (timer->next)
+		timer->next->link = timer->link;
+	timer->armed = false;
+}
+
+/* The list is in order of time; there are few timers. */
+void cot_timer_set(struct cot_loop *loop, struct cot_timer *timer, uint64_t due_ns)
+{
+	struct cot_timer **link = &loop->timers;
+
+	cot_timer_clear(timer);
+	while (*link && (*link)->due_ns <= due_ns)
+		link = &(*link)->next;
+	timer->due_ns = due_ns;
+	timer->next = *link;
+	timer->link = link;
+	if (timer->next)
+		timer->next->link = &timer->next;
+	*link = timer;
+	timer->armed = true;
+}
+
+static void fire_timers(struct cot_loop *loop)
+{
+	uint64_t now_ns = cot_now_ns();
+	struct cot_timer *timer;
+
+	while ((timer = loop->timers) && timer->due_ns <= now_ns) {
+		cot_timer_clear(timer);
+		timer->fire(timer, now_ns);
+	}
+}
+
+static void set_clock(struct cot_loop *loop)
+{
+	uint64_t due_ns = loop->timers ? loop->timers->due_ns : 0;
+	struct itimerspec when = {0};
+
+	if (due_ns == loop->clock_due_ns)
+		return;
+	if (loop->timers && !due_ns)
+		due_ns = 1; /* 0 would disarm */
+	when.it_value.tv_sec = (time_t)(due_ns / NS_PER_S);
+	when.it_value.tv_nsec = (long)(due_ns % NS_PER_S);
+	(void)timerfd_settime(loop->clock.fd, TFD_TIMER_ABSTIME, &when, NULL);
+	loop->clock_due_ns = due_ns;
+}
+
+int cot_loop_run(struct cot_loop *loop)
+{
+	struct epoll_event events[COT_LOOP_BATCH];
+	int i, n;
+
+	while (!loop->quit) {
+		if (loop->settle)
+			loop->settle(loop->settle_arg);
+		set_clock(loop);
+		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, -1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (i = 0; i < n; i++)
+			loop->batch[i] = events[i].data.ptr;
+		loop->n_batch = n < 0 ? 0 : n;
+		for (i = 0; i < loop->n_batch; i++) {
+			struct cot_source *source = loop->batch[i];
+
+			if (!source)
+				continue;
+			loop->batch[i] = NULL;
+			if (source == &loop->clock)
+				loop->clock_due_ns = 0;
+			source->ready(source, events[i].events);
+		}
+		loop->n_batch = 0;
+		fire_timers(loop);
+	}
+	return 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * The daemon's event loop: descriptors by epoll, deadlines by one timerfd. Sleeps without a
+ * time-out while no timer is armed. One thread.
+ */
+#ifndef COT_DAEMON_LOOP_H
+#define COT_DAEMON_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COT_LOOP_BATCH 32
+
+/* A descriptor to watch. Owned by whoever embeds it; must be removed before it goes away. */
+struct cot_source {
+	int fd;
+	void (*ready)(struct cot_source *source, uint32_t events); /* EPOLLIN, ... */
+};
+
+/* One deadline. Zeroed is not armed; `fire` runs once per arming. */
+struct cot_timer {
+	uint64_t due_ns;
+	void (*fire)(struct cot_timer *timer, uint64_t now_ns);
+	bool armed;
+	struct cot_timer *next, **link;
+};
+
+struct cot_loop {
+	int epoll_fd;
+	struct cot_source clock; /* the timerfd */
+	struct cot_timer *timers;
+	uint64_t clock_due_ns; /* what the timerfd is set to; 0 = nothing */
+	struct cot_source *batch[COT_LOOP_BATCH];
+	int n_batch;
+	bool quit;
+	/* After every round of events, before sleeping. */
+	void (*settle)(void *arg);
+	void *settle_arg;
+};
+
+int cot_loop_init(struct cot_loop *loop);
+void cot_loop_finish(struct cot_loop *loop);
+/* Until loop->quit. 0 or -errno. */
+int cot_loop_run(struct cot_loop *loop);
+
+int cot_loop_add(struct cot_loop *loop, struct cot_source *source, uint32_t events);
+int cot_loop_change(struct cot_loop *loop, struct cot_source *source, uint32_t events);
+/* Allowed from any callback, also for a source whose event is still to come in this round. Does
+ * not close the descriptor. */
+void cot_loop_remove(struct cot_loop *loop, struct cot_source *source);
+
+/* Arms, or moves, a timer. */
+void cot_timer_set(struct cot_loop *loop, struct cot_timer *timer, uint64_t due_ns);
+void cot_timer_clear(struct cot_timer *timer);
+
+uint64_t cot_now_ns(void); /* CLOCK_MONOTONIC */
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * cotenantd: its arguments.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "trace/number.h"
+
+#ifndef COT_VERSION
+#define COT_VERSION "0.1.0"
+#endif
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct arguments {
+	const char *config;
+	bool check, json;
+	enum cot_dlog_level level;
+	uint32_t exit_idle_s;
+	int ready_fd;
+};
+
+enum { KEY_CHECK = 256, KEY_LOG_FORMAT, KEY_LOG_LEVEL, KEY_EXIT_IDLE, KEY_READY_FD };
+
+static const struct argp_option options[] = {
+	{"config", 'c', "FILE", 0, "Read this configuration", 0},
+	{"check-config", KEY_CHECK, NULL, 0, "Only say whether the configuration is right", 0},
+	{"foreground", 'f', NULL, 0, "Stay in the foreground (it always does)", 0},
+	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End when no program was there for so long", 0},
+	{"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, info (default) or debug", 1},
+	{"log-format", KEY_LOG_FORMAT, "FORMAT", 0, "text (default) or json", 1},
+	{"ready-fd", KEY_READY_FD, "N", OPTION_HIDDEN, "Close this descriptor when ready", 1},
+	{0},
+};
+
+static uint32_t number(const char *text, uint32_t max, const char *option, struct argp_state *state)
+{
+	uint64_t value;
+
+	if (!cot_number_u64(text, &value) || value > max)
+		argp_error(state, "%s is '%s'; expected a whole number from 0 to %u", option, text,
+			   max);
+	return (uint32_t)value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'c':
+		a->config = arg;
+		return 0;
+	case 'f':
+		return 0;
+	case KEY_CHECK:
+		a->check = true;
+		return 0;
+	case KEY_LOG_LEVEL:
+		if (!cot_daemon_log_level(arg, &a->level))
+			argp_error(state,
+				   "--log-level is '%s'; expected error, warn, info or debug", arg);
+		return 0;
+	case KEY_LOG_FORMAT:
+		if (strcmp(arg, "text") && strcmp(arg, "json"))
+			argp_error(state, "--log-format is '%s'; expected text or json", arg);
+		a->json = !strcmp(arg, "json");
+		return 0;
+	case KEY_EXIT_IDLE:
+		a->exit_idle_s = number(arg, 1000000, "--exit-idle", state);
+		return 0;
+	case KEY_READY_FD:
+		a->ready_fd = (int)number(arg, 1000000, "--ready-fd", state);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int serve(struct daemon *d, const struct arguments *a)
+{
+	struct cot_error err = {{0}};
+	int rc = cot_daemon_begin(d, &err);
+
+	if (rc < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILED;
+	}
+	log_info("cotenantd " COT_VERSION " serves %u GPU%s on %s, policy '%s'", d->gpus.n,
+		 d->gpus.n == 1 ? "" : "s", d->socket_path, d->config.policy->name);
+	cot_daemon_notify("READY=1");
+	if (a->ready_fd >= 0) {
+		(void)!write(a->ready_fd, "1", 1);
+		(void)close(a->ready_fd);
+	}
+	if (d->exit_idle_s && !cot_tenant_count(d))
+		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
+	rc = cot_loop_run(&d->loop);
+	if (rc < 0)
+		log_error("the event loop failed: %s", strerror(-rc));
+	cot_state_save(d);
+	cot_daemon_end(d);
+	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Lets programs share a GPU: pools, slices, freezing. See cotenantd(8).",
+	};
+	static struct daemon d;
+	struct arguments a = {.level = COT_DLOG_INFO, .ready_fd = -1};
+	struct cot_error err = {{0}};
+	int rc;
+
+	argp_program_version = "cotenantd " COT_VERSION;
+	argp_err_exit_status = EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return EXIT_USAGE;
+	cot_daemon_log_init(a.level, a.json);
+	d.lock_fd = d.spare_fd = d.listener.fd = -1;
+	d.start_ns = cot_now_ns();
+	d.exit_idle_s = a.exit_idle_s;
+	d.config_named = a.config != NULL;
+	if (a.config)
+		rc = snprintf(d.config_path, sizeof(d.config_path), "%s", a.config) >=
+				     (int)sizeof(d.config_path)
+			     ? cot_error_set(&err, -ENAMETOOLONG, "the path is too long")
+			     : 0;
+	else
+		rc = cot_paths_config(d.config_path, &err);
+	if (!rc)
+		rc = cot_daemon_read_config(&d, &d.config, &err);
+	if (rc < 0) {
+		(void)fprintf(stderr, "cotenantd: %s\n", err.text);
+		return a.check ? EXIT_FAILED : EXIT_USAGE;
+	}
+	if (a.check) {
+		(void)printf("%s: right; policy %s\n", d.config_path, d.config.policy->name);
+		return EXIT_OK;
+	}
+	return serve(&d, &a);
+}

@@ -1,0 +1,195 @@
+/*
+ * NVIDIA's MPS programs: one control program in the foreground per pool, with private folders, and
+ * our library in it, so that it is in the servers that it starts as well. Commands are lines on the
+ * standard input of a second run of the same program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define MAX_VARIABLES 16
+
+struct variables {
+	char text[MAX_VARIABLES][COT_PATH_TEXT_MAX + 64];
+	unsigned n;
+};
+
+static void add(struct variables *v, const char *key, const char *value)
+{
+	if (v->n < MAX_VARIABLES)
+		(void)snprintf(v->text[v->n++], sizeof(v->text[0]), "%s=%s", key, value);
+}
+
+static void pipe_variables(const struct pool *p, struct variables *v)
+{
+	add(v, "CUDA_MPS_PIPE_DIRECTORY", p->pipe);
+	add(v, "CUDA_MPS_LOG_DIRECTORY", p->log);
+}
+
+/* Ours go before a preload that is set already, so that they see every call first. */
+static void preload_variable(const struct daemon *d, struct variables *v)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char value[COT_PATH_TEXT_MAX];
+
+	if (!d->library[0])
+		return;
+	if (snprintf(value, sizeof(value), "%s%s%s", d->library, others && *others ? ":" : "",
+		     others ? others : "") < (int)sizeof(value))
+		add(v, "LD_PRELOAD", value);
+}
+
+static void control_variables(const struct pool *p, struct variables *v)
+{
+	char text[COT_PATH_TEXT_MAX];
+
+	pipe_variables(p, v);
+	preload_variable(p->d, v);
+	add(v, "COTENANT_SOCKET", p->d->socket_path);
+	add(v, "COTENANT_ROLE", "pool");
+	add(v, "COTENANT_POOL", p->name);
+	(void)snprintf(text, sizeof(text), "%u", p->id);
+	add(v, "COTENANT_TENANT", text);
+	cot_gpus_visible(&p->d->gpus, 1ull << p->gpu, text, sizeof(text));
+	add(v, "COTENANT_GPU", text);
+	if (p->d->gpus.n > 1)
+		add(v, "CUDA_VISIBLE_DEVICES", text);
+}
+
+/* Only what a child may do between fork() and exec(): the variables were made before. */
+static void become(char *const argv[], struct variables *v, int in, int out)
+{
+	sigset_t none;
+	unsigned i;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)setsid();
+	for (i = 0; i < v->n; i++)
+		(void)putenv(v->text[i]);
+	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(out, STDERR_FILENO) < 0)
+		_exit(126);
+	(void)execvp(argv[0], argv);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v, int in,
+		   struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	int out, rc;
+	pid_t pid;
+
+	rc = cot_paths_join(path, p->log, "cotenantd-mps.log", err);
+	if (rc < 0)
+		return rc;
+	out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (out < 0)
+		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	pid = fork();
+	if (pid == 0)
+		become(argv, v, in, out);
+	rc = pid < 0 ? -errno : 0;
+	(void)close(out);
+	if (rc < 0)
+		return cot_error_set(err, rc, "cannot start a process: %s", strerror(-rc));
+	return pid;
+}
+
+pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
+{
+	static char foreground[] = "-f", multiuser[] = "-multiuser-server";
+	static struct variables v;
+	char program[COT_PATH_TEXT_MAX];
+	char *argv[] = {program, foreground, p->d->config.multiuser ? multiuser : NULL, NULL};
+	mode_t mode = p->d->config.other_users ? 0755 : 0700;
+	int in, rc;
+	pid_t pid;
+
+	if (!cot_paths_program(p->d->config.mps_program, program))
+		return cot_error_set(err, -ENOENT,
+				     "the MPS control program '%s' was not found; it comes with "
+				     "NVIDIA's driver",
+				     p->d->config.mps_program);
+	rc = cot_paths_make_private(p->folder, mode, err);
+	if (!rc)
+		rc = cot_paths_make_private(p->pipe, mode, err);
+	if (!rc)
+		rc = cot_paths_make_private(p->log, mode, err);
+	if (rc < 0)
+		return rc;
+	in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (in < 0)
+		return cot_error_set(err, -errno, "cannot open /dev/null: %s", strerror(errno));
+	v.n = 0;
+	control_variables(p, &v);
+	pid = spawn(p, argv, &v, in, err);
+	(void)close(in);
+	return pid;
+}
+
+pid_t cot_mps_tell(const struct pool *p, const char *line, struct cot_error *err)
+{
+	static struct variables v;
+	char program[COT_PATH_TEXT_MAX];
+	char *argv[] = {program, NULL};
+	int ends[2];
+	pid_t pid;
+
+	if (!cot_paths_program(p->d->config.mps_program, program))
+		return cot_error_set(err, -ENOENT, "the MPS control program was not found");
+	/* A line fits into the pipe's buffer: writing it does not wait. */
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	if (write(ends[1], line, strlen(line)) < 0 || write(ends[1], "\n", 1) < 0)
+		log_debug("cannot write to a pipe");
+	(void)close(ends[1]);
+	v.n = 0;
+	pipe_variables(p, &v);
+	pid = spawn(p, argv, &v, ends[0], err);
+	(void)close(ends[0]);
+	return pid;
+}
+
+bool cot_mps_listens(const struct pool *p)
+{
+	char path[COT_PATH_TEXT_MAX];
+	struct stat st;
+
+	return cot_paths_join(path, p->pipe, "control", NULL) == 0 && stat(path, &st) == 0;
+}
+
+int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used)
+{
+	static struct variables v;
+	char text[COT_PATH_TEXT_MAX];
+	unsigned i;
+
+	v.n = 0;
+	pipe_variables(p, &v);
+	if (p->d->gpus.n > 1) {
+		/* The server sees one GPU only, which is then number 0 to its programs. */
+		cot_gpus_visible(&p->d->gpus, 1ull << p->gpu, text, sizeof(text));
+		add(&v, "CUDA_VISIBLE_DEVICES", strncmp(text, "GPU-", 4) ? "0" : text);
+	}
+	for (i = 0; i < v.n; i++) {
+		size_t n = strlen(v.text[i]) + 1;
+
+		if (*used + n > size)
+			return -ENOSPC;
+		memcpy(block + *used, v.text[i], n);
+		*used += n;
+	}
+	return 0;
+}

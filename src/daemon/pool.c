@@ -1,0 +1,475 @@
+/*
+ * Pools: one MPS control program for each class and GPU, while somebody needs it.
+ *
+ *            want                 listens, server asked for
+ *   DOWN -----------> STARTING ------------------------------> UP
+ *    ^                   | ended, or too late                   | control program ended
+ *    |                   v                                      v
+ *    |                FAILED <----------------------------------+
+ *    |                   | want, after a pause: STARTING
+ *    +---- STOPPING <----+---- UP without tenants for a while
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define START_POLL_NS  (10 * COT_NS_PER_MS)
+#define START_NS       (15 * COT_NS_PER_S)
+#define STOP_NS	       (5 * COT_NS_PER_S)
+#define BACKOFF_MIN_NS (500 * COT_NS_PER_MS)
+#define BACKOFF_MAX_NS (60 * COT_NS_PER_S)
+#define NAMES_MAX      256u
+/* What ended so shortly before a fault is heard of probably ended by it. */
+#define RECENT_NS (2 * COT_NS_PER_S)
+
+static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+static int start(struct pool *p);
+
+static const char *where(const struct pool *p)
+{
+	static char text[48];
+
+	(void)snprintf(text, sizeof(text), "gpu=%u pool=%s", p->gpu, p->name);
+	return text;
+}
+
+const char *cot_pool_state_name(enum pool_state state)
+{
+	static const char *const names[] = {"down", "starting", "up", "failed", "stopping"};
+
+	return names[state];
+}
+
+static struct pool *pool_of_timer(struct cot_timer *timer)
+{
+	return (struct pool *)((char *)timer - offsetof(struct pool, timer));
+}
+
+static void set_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns)
+{
+	p->timer.fire = fire;
+	cot_timer_set(&p->d->loop, &p->timer, cot_now_ns() + in_ns);
+}
+
+/* "a, b, c" */
+static const char *names_of(const struct pool *p, char text[NAMES_MAX])
+{
+	size_t used = 0;
+	unsigned i;
+
+	(void)snprintf(text, NAMES_MAX, "none");
+	for (i = 0; i < MAX_TENANTS && used < NAMES_MAX; i++)
+		if (p->d->tenants[i].id && p->d->tenants[i].pool == p)
+			used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s",
+						 used ? ", " : "", p->d->tenants[i].name);
+	return text;
+}
+
+/*
+ * A fault of one program takes the server's context, and with it all programs of the pool. They
+ * often end before we hear of it.
+ */
+static void tell_of_loss(struct pool *p)
+{
+	char names[NAMES_MAX];
+
+	p->n_deaths++;
+	if (cot_now_ns() - p->ended_ns > RECENT_NS)
+		p->ended[0] = '\0';
+	cot_daemon_log(COT_DLOG_ERROR, where(p),
+		       "its MPS server lost its channel groups: a fault in one program of a pool "
+		       "ends all programs of that pool. Ended just now: %s; still there: %s. The "
+		       "other pool goes on",
+		       p->ended[0] ? p->ended : "none", names_of(p, names));
+}
+
+/* ---- what the core is told ---- */
+
+void cot_pool_update(struct pool *p)
+{
+	struct daemon *d = p->d;
+	bool ready = false;
+	struct cot_event ev;
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++)
+		if (d->conns[i].pool == p && d->conns[i].settled)
+			ready = true;
+	if (p->announced && ready == p->ready)
+		return;
+	if (ready)
+		cot_daemon_log(COT_DLOG_INFO, where(p),
+			       "its server has channel groups: slices are under control");
+	else if (p->announced && p->state == POOL_UP && !d->stopping)
+		tell_of_loss(p);
+	p->announced = true;
+	p->ready = ready;
+	ev = (struct cot_event){
+		.type = COT_EV_POOL,
+		.id = p->id,
+		.now_ns = cot_now_ns(),
+		.pool = {.cls = p->cls, .gpu_mask = 1ull << p->gpu, .ready = ready},
+	};
+	(void)cot_host_event(d->host, &ev);
+}
+
+struct pool *cot_pool_find(struct daemon *d, uint64_t id)
+{
+	unsigned i;
+
+	for (i = 0; id && i < MAX_POOLS; i++)
+		if (d->pools[i].id == id)
+			return &d->pools[i];
+	return NULL;
+}
+
+static int set_paths(struct pool *p)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "gpu%u-%s", p->gpu, p->name);
+	if (cot_paths_join(p->folder, p->d->runtime, name, NULL) < 0 ||
+	    cot_paths_join(p->pipe, p->folder, "pipe", NULL) < 0 ||
+	    cot_paths_join(p->log, p->folder, "log", NULL) < 0)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, unsigned gpu)
+{
+	struct pool *p = &d->pools[2 * gpu + (cls == COT_CLASS_BATCH)];
+
+	if (p->id)
+		return p;
+	*p = (struct pool){.d = d, .cls = cls, .gpu = gpu};
+	p->control.source.fd = p->command.source.fd = -1;
+	(void)snprintf(p->name, sizeof(p->name), "%s",
+		       cls == COT_CLASS_LATENCY ? "latency" : "batch");
+	if (set_paths(p) < 0)
+		return NULL;
+	p->id = cot_daemon_new_id(d);
+	cot_pool_update(p);
+	d->state_dirty = true;
+	return p;
+}
+
+/* ---- MPS there or not ---- */
+
+/* Without MPS programs stand alone, so the ones of the batch class must take turns. */
+static void set_mps_failed(struct daemon *d, bool failed)
+{
+	const struct cot_policy_ops *policy = d->config.policy;
+	struct cot_error err;
+
+	if (d->mps_failed == failed)
+		return;
+	d->mps_failed = failed;
+	if (failed)
+		policy = cot_policy_find("rotate");
+	log_warn("MPS %s; the policy is now '%s'",
+		 failed ? "cannot be had: programs stand alone and take turns" : "is back",
+		 policy->name);
+	if (cot_host_set_policy(d->host, policy, &d->config.numbers, cot_now_ns(), &err) < 0)
+		log_error("cannot change the policy: %s", err.text);
+}
+
+static void fail(struct pool *p)
+{
+	p->backoff_ns = p->backoff_ns ? 2 * p->backoff_ns : BACKOFF_MIN_NS;
+	if (p->backoff_ns > BACKOFF_MAX_NS)
+		p->backoff_ns = BACKOFF_MAX_NS;
+	p->state = POOL_FAILED;
+	p->retry_ns = cot_now_ns() + p->backoff_ns;
+	p->d->state_dirty = true;
+	cot_timer_clear(&p->timer);
+	if (p->n_tenants)
+		set_timer(p, retry_timer_fired, p->backoff_ns);
+}
+
+/* ---- the control program ---- */
+
+static void drop_command(struct pool *p)
+{
+	if (!p->command.pid)
+		return;
+	(void)waitpid(p->command.pid, NULL, WNOHANG);
+	cot_watch_stop(p->d, &p->command);
+}
+
+static void come_up(struct pool *p)
+{
+	p->state = POOL_UP;
+	p->backoff_ns = 0;
+	p->d->state_dirty = true;
+	cot_timer_clear(&p->timer);
+	cot_daemon_log(COT_DLOG_INFO, where(p), "up (MPS control process %d)", (int)p->control.pid);
+	set_mps_failed(p->d, false);
+	if (!p->n_tenants)
+		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+	cot_command_pool_settled(p);
+}
+
+static void command_ended(struct cot_source *source, uint32_t events)
+{
+	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
+	struct pool *p = (struct pool *)((char *)w - offsetof(struct pool, command));
+	int status = 0;
+
+	(void)events;
+	(void)waitpid(w->pid, &status, WNOHANG);
+	cot_watch_stop(p->d, w);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		cot_daemon_log(COT_DLOG_DEBUG, where(p), "an MPS command ended with status %#x",
+			       (unsigned)status);
+	if (p->state == POOL_STARTING)
+		come_up(p);
+}
+
+static int tell(struct pool *p, const char *line)
+{
+	struct cot_error err = {{0}};
+	pid_t pid;
+
+	drop_command(p);
+	pid = cot_mps_tell(p, line, &err);
+	if (pid < 0) {
+		cot_daemon_log(COT_DLOG_WARN, where(p), "%s", err.text);
+		return pid;
+	}
+	if (cot_watch_start(p->d, &p->command, pid, command_ended) < 0) {
+		(void)waitpid(pid, NULL, WNOHANG);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+/* Before the first program comes, so that the slices are set when it does. */
+static int ask_for_server(struct pool *p)
+{
+	char line[64];
+
+	(void)snprintf(line, sizeof(line), "start_server -uid %u", (unsigned)geteuid());
+	return tell(p, line);
+}
+
+static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	if (now_ns >= p->deadline_ns) {
+		cot_daemon_log(COT_DLOG_ERROR, where(p), "MPS did not start in time; see %s",
+			       p->log);
+		(void)kill(p->control.pid, SIGKILL);
+		return; /* control_ended() follows */
+	}
+	set_timer(p, start_timer_fired, START_POLL_NS);
+	if (!p->command.pid && cot_mps_listens(p) && ask_for_server(p) < 0)
+		come_up(p);
+}
+
+static void control_ended(struct cot_source *source, uint32_t events)
+{
+	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
+	struct pool *p = (struct pool *)((char *)w - offsetof(struct pool, control));
+	enum pool_state was = p->state;
+	char names[NAMES_MAX];
+	int status = 0;
+
+	(void)events;
+	(void)waitpid(w->pid, &status, WNOHANG);
+	cot_watch_stop(p->d, w);
+	p->d->state_dirty = true;
+	if (was == POOL_STOPPING) {
+		cot_timer_clear(&p->timer);
+		p->state = POOL_DOWN;
+		cot_daemon_log(COT_DLOG_INFO, where(p), "stopped");
+		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
+			cot_command_pool_settled(p);
+		p->wanted = false;
+		return;
+	}
+	p->n_deaths++;
+	cot_daemon_log(
+		COT_DLOG_ERROR, where(p),
+		"its MPS control program ended (status %#x); see %s. Programs in the pool: %s",
+		(unsigned)status, p->log, names_of(p, names));
+	fail(p);
+	if (was == POOL_STARTING) {
+		set_mps_failed(p->d, true);
+		cot_command_pool_settled(p);
+	}
+}
+
+static int start(struct pool *p)
+{
+	struct cot_error err = {{0}};
+	pid_t pid;
+
+	p->n_starts++;
+	pid = cot_mps_start_control(p, &err);
+	if (pid > 0 && cot_watch_start(p->d, &p->control, pid, control_ended) < 0) {
+		(void)waitpid(pid, NULL, WNOHANG);
+		pid = (pid_t)cot_error_set(&err, -ECHILD, "the MPS control program ended at once");
+	}
+	if (pid < 0) {
+		cot_daemon_log(COT_DLOG_ERROR, where(p), "%s", err.text);
+		fail(p);
+		set_mps_failed(p->d, true);
+		return (int)pid;
+	}
+	p->state = POOL_STARTING;
+	p->deadline_ns = cot_now_ns() + START_NS;
+	p->d->state_dirty = true;
+	set_timer(p, start_timer_fired, START_POLL_NS);
+	return -EINPROGRESS;
+}
+
+int cot_pool_want(struct pool *p)
+{
+	switch (p->state) {
+	case POOL_UP:
+		return 0;
+	case POOL_STOPPING:
+		p->wanted = true; /* started again when it has ended */
+		return -EINPROGRESS;
+	case POOL_STARTING:
+		return -EINPROGRESS;
+	case POOL_FAILED:
+		if (cot_now_ns() < p->retry_ns)
+			return -EAGAIN;
+		return start(p);
+	default:
+		return start(p);
+	}
+}
+
+static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	(void)now_ns;
+	if (p->n_tenants && p->state == POOL_FAILED)
+		(void)cot_pool_want(p);
+}
+
+/* ---- the end ---- */
+
+static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	(void)now_ns;
+	cot_daemon_log(COT_DLOG_WARN, where(p), "MPS does not stop by itself; it is ended");
+	(void)kill(p->control.pid, SIGTERM);
+	p->timer.fire = stop_timer_fired;
+	set_timer(p, stop_timer_fired, STOP_NS);
+}
+
+static void stop(struct pool *p)
+{
+	p->state = POOL_STOPPING;
+	p->d->state_dirty = true;
+	set_timer(p, stop_timer_fired, STOP_NS);
+	(void)tell(p, "quit");
+}
+
+static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	(void)now_ns;
+	if (p->state == POOL_UP && !p->n_tenants)
+		stop(p);
+}
+
+void cot_pool_joined(struct pool *p)
+{
+	p->n_tenants++;
+	if (p->state == POOL_UP)
+		cot_timer_clear(&p->timer);
+}
+
+void cot_pool_left(struct pool *p, const char *name)
+{
+	size_t used;
+
+	if (cot_now_ns() - p->ended_ns > RECENT_NS)
+		p->ended[0] = '\0';
+	p->ended_ns = cot_now_ns();
+	used = strlen(p->ended);
+	(void)snprintf(p->ended + used, sizeof(p->ended) - used, "%s%s", used ? ", " : "", name);
+	p->n_tenants--;
+	if (!p->n_tenants && p->state == POOL_UP)
+		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+}
+
+/* The control program starts another server when a program asks for one; we ask at once, so that
+ * those who come next find their slices set. */
+void cot_pool_server_gone(struct pool *p)
+{
+	if (p->state == POOL_UP && !p->n_conns && !p->d->stopping &&
+	    cot_watch_is_alive(&p->control))
+		(void)ask_for_server(p);
+}
+
+void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
+{
+	if (p->state != POOL_DOWN || cot_process_start_time(control) != start_time ||
+	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
+		return;
+	p->state = POOL_UP;
+	cot_daemon_log(COT_DLOG_INFO, where(p), "took over MPS control process %d", (int)control);
+	set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+}
+
+void cot_pool_stop_all(struct daemon *d)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_POOLS; i++) {
+		struct pool *p = &d->pools[i];
+
+		if (!p->id || (p->state != POOL_UP && p->state != POOL_STARTING))
+			continue;
+		if (p->n_tenants) {
+			cot_daemon_log(
+				COT_DLOG_INFO, where(p),
+				"left running for its %u programs; the next daemon takes it over",
+				p->n_tenants);
+			continue;
+		}
+		stop(p);
+	}
+}
+
+static bool reap(struct daemon *d, struct watch *w)
+{
+	if (cot_watch_improve(d, w))
+		return false;
+	if (cot_watch_is_alive(w))
+		return true;
+	w->source.ready(&w->source, 0);
+	return false;
+}
+
+bool cot_pool_reap(struct daemon *d)
+{
+	bool more = false;
+	unsigned i;
+
+	for (i = 0; i < MAX_POOLS; i++) {
+		if (!d->pools[i].id)
+			continue;
+		more |= reap(d, &d->pools[i].command);
+		more |= reap(d, &d->pools[i].control);
+	}
+	return more;
+}

@@ -1,0 +1,273 @@
+/*
+ * Answers to `cotenant ps`, `stats` and `doctor`, in JSON. Keys are stable: docs/protocol.md.
+ */
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+static double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static double seconds_since(uint64_t then_ns)
+{
+	return (double)(cot_now_ns() - then_ns) / 1e9;
+}
+
+static const char *class_name(enum cot_class cls)
+{
+	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
+}
+
+static const char *mode_name(enum cot_proto_mode mode)
+{
+	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "driver";
+}
+
+static const char *run_name(const struct cot_entity *e)
+{
+	static const char *const names[] = {"running", "freezing", "frozen", "thawing"};
+
+	return e ? names[e->run] : "idle";
+}
+
+static json_t *mask_list(uint64_t mask)
+{
+	json_t *list = json_array();
+	unsigned i;
+
+	for (i = 0; i < 64; i++)
+		if (mask >> i & 1)
+			json_array_append_new(list, json_integer(i));
+	return list;
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+static void put_number(json_t *object, const char *key, uint64_t value)
+{
+	put(object, key, json_integer((json_int_t)value));
+}
+
+/* Slice, mode and state of what the hardware switches between. */
+static void put_entity(struct daemon *d, json_t *object, uint32_t id)
+{
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(d->host), id);
+	struct cot_host_entity_stats stats;
+	struct cot_host_settings settings;
+
+	cot_host_settings(d->host, id, &settings);
+	cot_host_entity_stats(d->host, id, &stats);
+	put(object, "state", json_string(run_name(e)));
+	put(object, "held", json_boolean(e && e->held));
+	put_number(object, "slice_us", settings.slice_us);
+	put(object, "mode", json_string(mode_name(settings.mode)));
+	put(object, "slice_by_user", json_boolean(stats.slice_override_us != 0));
+	put(object, "mode_by_user", json_boolean(stats.mode_override != COT_PROTO_KEEP));
+	put_number(object, "freezes", stats.n_freezes);
+	put_number(object, "thaws", stats.n_thaws);
+	put_number(object, "failed_orders", stats.n_failed);
+	put_number(object, "lapsed_leases", stats.n_lapsed);
+	put(object, "freeze_last_ms", json_real(ms(stats.freeze_last_ns)));
+	put(object, "freeze_max_ms", json_real(ms(stats.freeze_max_ns)));
+	put(object, "thaw_last_ms", json_real(ms(stats.thaw_last_ns)));
+	put(object, "thaw_max_ms", json_real(ms(stats.thaw_max_ns)));
+}
+
+/* What the libraries of a tenant or pool have written into their pages. */
+static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
+		      const struct pool *p)
+{
+	uint64_t groups = 0, channels = 0, doubts = 0, expired = 0, slice = 0;
+	json_t *pids = json_array();
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		const struct conn *c = &d->conns[i];
+
+		if (c->source.fd < 0 || !c->page || c->tenant != t || c->pool != p)
+			continue;
+		json_array_append_new(pids, json_integer(c->pid));
+		groups += c->n_groups;
+		channels += c->n_channels;
+		doubts += atomic_load_explicit(&c->page->n_doubts, memory_order_relaxed);
+		expired += atomic_load_explicit(&c->page->n_lease_expired, memory_order_relaxed);
+		slice = atomic_load_explicit(&c->page->slice_us, memory_order_relaxed);
+	}
+	put(object, "library_pids", pids);
+	put_number(object, "channel_groups", groups);
+	put_number(object, "channels", channels);
+	put_number(object, "slice_read_back_us", slice);
+	put_number(object, "doubts", doubts);
+	put_number(object, "leases_expired", expired);
+}
+
+static json_t *show_tenant(struct daemon *d, const struct tenant *t)
+{
+	json_t *o = json_object();
+
+	put_number(o, "id", t->id);
+	put(o, "name", json_string(t->name));
+	put(o, "class", json_string(class_name(t->cls)));
+	put_number(o, "weight", t->weight);
+	put_number(o, "pid", (uint64_t)t->watch.pid);
+	put_number(o, "uid", t->uid);
+	put(o, "gpus", mask_list(t->gpu_mask));
+	put(o, "pool", t->pool ? json_string(t->pool->name) : json_null());
+	put(o, "seconds", json_real(seconds_since(t->since_ns)));
+	if (!t->pool)
+		put_entity(d, o, t->id);
+	put_pages(d, o, t, NULL);
+	return o;
+}
+
+static json_t *show_pool(struct daemon *d, const struct pool *p)
+{
+	json_t *o = json_object();
+
+	put_number(o, "id", p->id);
+	put(o, "name", json_string(p->name));
+	put_number(o, "gpu", p->gpu);
+	put(o, "mps", json_string(cot_pool_state_name(p->state)));
+	put_number(o, "control_pid", (uint64_t)p->control.pid);
+	put_number(o, "tenants", p->n_tenants);
+	put_number(o, "starts", p->n_starts);
+	put_number(o, "deaths", p->n_deaths);
+	put(o, "pipe_directory", json_string(p->pipe));
+	put(o, "log_directory", json_string(p->log));
+	put_entity(d, o, p->id);
+	put_pages(d, o, NULL, p);
+	return o;
+}
+
+static json_t *show_daemon(struct daemon *d)
+{
+	struct cot_sched *s = cot_host_sched(d->host);
+	json_t *o = json_object();
+
+	put_number(o, "pid", (uint64_t)getpid());
+	put_number(o, "protocol", COT_PROTO_VERSION);
+	put(o, "policy", json_string(cot_sched_policy(s)->ops->name));
+	put(o, "policy_wanted", json_string(cot_sched_wanted_policy(s)->name));
+	put(o, "runtime_directory", json_string(d->runtime));
+	put(o, "socket", json_string(d->socket_path));
+	put(o, "seconds", json_real(seconds_since(d->start_ns)));
+	return o;
+}
+
+static json_t *show_ps(struct daemon *d, const char *schema)
+{
+	json_t *o = json_object(), *tenants = json_array(), *pools = json_array();
+	unsigned i;
+
+	put(o, "schema", json_string(schema));
+	put(o, "daemon", show_daemon(d));
+	for (i = 0; i < MAX_POOLS; i++)
+		if (d->pools[i].id)
+			json_array_append_new(pools, show_pool(d, &d->pools[i]));
+	for (i = 0; i < MAX_TENANTS; i++)
+		if (d->tenants[i].id)
+			json_array_append_new(tenants, show_tenant(d, &d->tenants[i]));
+	put(o, "pools", pools);
+	put(o, "tenants", tenants);
+	return o;
+}
+
+static json_t *show_core(struct daemon *d)
+{
+	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw"};
+	struct cot_sched_stats s;
+	json_t *o = json_object();
+	unsigned i;
+
+	cot_sched_stats(cot_host_sched(d->host), &s);
+	put_number(o, "events", s.events);
+	put_number(o, "wrong_actions", s.wrong_actions);
+	put_number(o, "deferred", s.deferred);
+	put_number(o, "late_answers", s.late_answers);
+	put_number(o, "rescues", s.rescues);
+	put_number(o, "fallbacks", s.fallbacks);
+	put(o, "fault", json_string(cot_fault_name(s.fault)));
+	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
+		uint64_t answered = s.actions[i] - s.timed_out[i];
+		json_t *k = json_object();
+
+		put_number(k, "sent", s.actions[i]);
+		put_number(k, "failed", s.failed[i]);
+		put_number(k, "timed_out", s.timed_out[i]);
+		put(k, "mean_ms",
+		    json_real(answered ? ms(s.latency_sum_ns[i]) / (double)answered : 0));
+		put(k, "max_ms", json_real(ms(s.latency_max_ns[i])));
+		put(o, kinds[i], k);
+	}
+	return o;
+}
+
+static json_t *show_stats(struct daemon *d, const char *schema)
+{
+	json_t *o = show_ps(d, schema);
+	unsigned i, n = 0;
+
+	for (i = 0; i < MAX_CONNS; i++)
+		n += d->conns[i].source.fd >= 0;
+	put(o, "core", show_core(d));
+	put_number(o, "connections", n);
+	put_number(o, "refused", d->n_refused);
+	put_number(o, "bad_packets", d->n_bad_packets);
+	return o;
+}
+
+static json_t *show_doctor(struct daemon *d)
+{
+	char program[COT_PATH_TEXT_MAX] = "";
+	json_t *o = show_stats(d, "cotenant.daemon/1"), *gpus = json_array();
+	unsigned i;
+
+	(void)cot_paths_program(d->config.mps_program, program);
+	for (i = 0; i < d->gpus.n && d->gpus.found; i++) {
+		json_t *gpu = json_object();
+
+		put_number(gpu, "index", i);
+		put(gpu, "uuid", json_string(d->gpus.gpu[i].uuid));
+		put(gpu, "model", json_string(d->gpus.gpu[i].model));
+		json_array_append_new(gpus, gpu);
+	}
+	put(o, "gpus", gpus);
+	put(o, "library", json_string(d->library));
+	put(o, "mps_program", json_string(program));
+	put(o, "mps_wanted", json_boolean(d->config.use_mps));
+	put(o, "mps_failed", json_boolean(d->mps_failed));
+	put(o, "configuration", json_string(d->config_path));
+	return o;
+}
+
+char *cot_answer_query(struct daemon *d, unsigned what)
+{
+	json_t *o;
+	char *text;
+
+	switch (what) {
+	case COT_QUERY_PS:
+		o = show_ps(d, "cotenant.ps/1");
+		break;
+	case COT_QUERY_STATS:
+		o = show_stats(d, "cotenant.stats/1");
+		break;
+	case COT_QUERY_DOCTOR:
+		o = show_doctor(d);
+		break;
+	default:
+		return NULL;
+	}
+	text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+	json_decref(o);
+	return text;
+}

@@ -1,0 +1,244 @@
+/*
+ * Programs. One is there from its registration until its process has ended and no library of its
+ * children is connected any more.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+/* Where the kernel has no pidfds: how often to look after processes. */
+#define POLL_NS (500 * COT_NS_PER_MS)
+
+/* ---- watching processes ---- */
+
+uint64_t cot_process_start_time(pid_t pid)
+{
+	char path[64], line[1024], *p;
+	uint64_t start = 0;
+	size_t n;
+	FILE *f;
+	int i;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	(void)fclose(f);
+	line[n] = '\0';
+	p = strrchr(line, ')'); /* the name may hold anything */
+	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+		return 0;
+	for (i = 2; p && i < 22; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		start = strtoull(p + 1, NULL, 10);
+	return start ? start : 1;
+}
+
+static void poll_processes(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
+	bool more = cot_pool_reap(d);
+	unsigned i;
+
+	for (i = 0; i < MAX_TENANTS; i++) {
+		struct tenant *t = &d->tenants[i];
+
+		if (!t->id || cot_watch_improve(d, &t->watch))
+			continue;
+		more = true;
+		cot_tenant_check(t);
+	}
+	if (more)
+		cot_timer_set(&d->loop, &d->poll, now_ns + POLL_NS);
+}
+
+bool cot_watch_improve(struct daemon *d, struct watch *w)
+{
+	if (!w->pid || w->source.fd >= 0)
+		return true;
+	w->source.fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
+	if (w->source.fd < 0)
+		return false;
+	if (cot_loop_add(&d->loop, &w->source, EPOLLIN) == 0)
+		return true;
+	(void)close(w->source.fd);
+	w->source.fd = -1;
+	return false;
+}
+
+int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
+		    void (*ended)(struct cot_source *source, uint32_t events))
+{
+	*w = (struct watch){.source = {.fd = -1, .ready = ended}};
+	w->start_time = cot_process_start_time(pid);
+	if (!w->start_time)
+		return -ESRCH;
+	w->pid = pid;
+	if (!cot_watch_improve(d, w) && !d->poll.armed) {
+		d->poll.fire = poll_processes;
+		cot_timer_set(&d->loop, &d->poll, cot_now_ns() + POLL_NS);
+	}
+	return 0;
+}
+
+void cot_watch_stop(struct daemon *d, struct watch *w)
+{
+	if (w->pid && w->source.fd >= 0) {
+		cot_loop_remove(&d->loop, &w->source);
+		(void)close(w->source.fd);
+	}
+	*w = (struct watch){.source = {.fd = -1}};
+}
+
+bool cot_watch_is_alive(const struct watch *w)
+{
+	return w->pid && cot_process_start_time(w->pid) == w->start_time;
+}
+
+/* ---- tenants ---- */
+
+struct tenant *cot_tenant_find(struct daemon *d, uint64_t id)
+{
+	unsigned i;
+
+	for (i = 0; id && i < MAX_TENANTS; i++)
+		if (d->tenants[i].id == id)
+			return &d->tenants[i];
+	return NULL;
+}
+
+struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, unsigned *ret_n)
+{
+	struct tenant *found = NULL;
+	unsigned i;
+
+	*ret_n = 0;
+	for (i = 0; i < MAX_TENANTS; i++) {
+		if (!d->tenants[i].id || strcmp(d->tenants[i].name, name) != 0)
+			continue;
+		found = &d->tenants[i];
+		++*ret_n;
+	}
+	return found;
+}
+
+unsigned cot_tenant_count(const struct daemon *d)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < MAX_TENANTS; i++)
+		n += d->tenants[i].id != 0;
+	return n;
+}
+
+static void process_ended(struct cot_source *source, uint32_t events)
+{
+	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
+	struct tenant *t = (struct tenant *)((char *)w - offsetof(struct tenant, watch));
+
+	(void)events;
+	cot_watch_stop(t->d, w);
+	cot_tenant_check(t);
+}
+
+struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid)
+{
+	struct tenant *t = NULL;
+	unsigned i;
+
+	for (i = 0; !t && i < MAX_TENANTS; i++)
+		if (!d->tenants[i].id)
+			t = &d->tenants[i];
+	if (!t)
+		return NULL;
+	*t = (struct tenant){
+		.d = d, .id = id ? id : cot_daemon_new_id(d), .since_ns = cot_now_ns()};
+	if (id >= d->next_id)
+		d->next_id = id + 1;
+	(void)cot_watch_start(d, &t->watch, pid, process_ended);
+	d->state_dirty = true;
+	return t;
+}
+
+static void describe(const struct tenant *t, struct cot_event *ev)
+{
+	*ev = (struct cot_event){.type = COT_EV_TENANT,
+				 .id = t->id,
+				 .now_ns = cot_now_ns(),
+				 .tenant = {.cls = t->cls,
+					    .weight = t->weight,
+					    .gpu_mask = t->gpu_mask,
+					    .pool = t->pool ? t->pool->id : 0,
+					    .ready = t->ready,
+					    .block_us = t->block_us}};
+}
+
+void cot_tenant_announce(struct tenant *t)
+{
+	struct cot_event ev;
+	int rc;
+
+	describe(t, &ev);
+	rc = cot_host_event(t->d->host, &ev);
+	if (rc < 0)
+		log_error("the policy core does not take program %u: %s", t->id, strerror(-rc));
+	cot_timer_clear(&t->d->idle);
+	if (t->pool)
+		cot_pool_joined(t->pool);
+}
+
+static bool has_member(const struct tenant *t, const struct conn *c)
+{
+	return c->source.fd >= 0 && c->tenant == t && c->settled;
+}
+
+void cot_tenant_update(struct tenant *t)
+{
+	struct daemon *d = t->d;
+	struct cot_event ev;
+	unsigned i;
+
+	t->ready = false;
+	for (i = 0; i < MAX_CONNS; i++)
+		t->ready |= has_member(t, &d->conns[i]);
+	describe(t, &ev);
+	(void)cot_host_event(d->host, &ev);
+	d->state_dirty = true;
+}
+
+static void start_idle_timer(struct daemon *d)
+{
+	if (d->exit_idle_s && !cot_tenant_count(d))
+		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
+}
+
+void cot_tenant_check(struct tenant *t)
+{
+	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = t->id, .now_ns = cot_now_ns()};
+	struct daemon *d = t->d;
+	struct pool *p = t->pool;
+	char name[COT_PROTO_NAME_MAX];
+	uint32_t id = t->id;
+
+	if (!id || t->n_conns || cot_watch_is_alive(&t->watch))
+		return;
+	log_info("program '%s' (id %u) ended", t->name, id);
+	cot_watch_stop(d, &t->watch);
+	(void)cot_host_event(d->host, &ev);
+	memcpy(name, t->name, sizeof(name));
+	*t = (struct tenant){0};
+	if (p)
+		cot_pool_left(p, name);
+	else
+		cot_host_forget(d->host, id);
+	d->state_dirty = true;
+	start_idle_timer(d);
+}

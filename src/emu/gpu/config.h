@@ -1,0 +1,34 @@
+/*
+ * What the environment says about the emulated GPU. The first process fixes the physical values
+ * for everybody (they lie in the shared state); the rest is read by each process for itself.
+ * No state; safe from any thread as far as getenv is.
+ */
+#ifndef COT_EMU_GPU_CONFIG_H
+#define COT_EMU_GPU_CONFIG_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emu/gpu/model.h"
+
+struct cot_emu_config {
+	struct cot_emu_params params;
+	uint64_t scale_milli; /* wall time per GPU time, in thousandths */
+	uint64_t control_ns;  /* GPU time that a control takes, as a call to the firmware does */
+};
+
+/*
+ * COTENANT_EMU_SCALE (1; 10 lets the GPU run ten times slower), COTENANT_EMU_GPUS (1),
+ * COTENANT_EMU_SMS (132), COTENANT_EMU_SWITCH_US (170), COTENANT_EMU_DRAINED_US (80),
+ * COTENANT_EMU_IDLE_US (0), COTENANT_EMU_CONTROL_US (100). Values out of range count as not set.
+ */
+struct cot_emu_config cot_emu_config_read(void);
+
+/* COTENANT_EMU_DIR, or a folder of the user's own in shared memory. */
+int cot_emu_config_dir(char path[PATH_MAX]);
+
+/* Is `word` in COTENANT_EMU_QUIRKS, a comma-separated list of ways in which this GPU misbehaves? */
+bool cot_emu_config_quirk(const char *word);
+
+#endif

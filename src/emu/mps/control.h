@@ -1,0 +1,21 @@
+/*
+ * The emulated MPS control daemon: listens in the pipe directory, starts a server when the first
+ * client comes, hands clients over to it, and answers commands.
+ */
+#ifndef COT_EMU_MPS_CONTROL_H
+#define COT_EMU_MPS_CONTROL_H
+
+#include <stdbool.h>
+
+/* The environment variable and number by which the server is told its socket. */
+#define COT_MPS_SERVER_FD 3
+
+struct cot_mps_control;
+
+/* Takes over the pipe directory. -EADDRINUSE: a daemon is there already. */
+int cot_mps_control_create(struct cot_mps_control **ret_control);
+/* Serves until told to quit; the process's exit status. */
+int cot_mps_control_run(struct cot_mps_control *c);
+void cot_mps_control_destroy(struct cot_mps_control *c);
+
+#endif

@@ -1,0 +1,18 @@
+/* Between rm.c and control.c: the table of objects and its lock. */
+#ifndef COT_EMU_RM_INTERNAL_H
+#define COT_EMU_RM_INTERNAL_H
+
+#include "emu/gpu/shared.h"
+#include "emu/rm/abi.h"
+#include "emu/rm/objects.h"
+
+/* Copies the object if it exists. Takes and drops the table's lock. */
+bool cot_rm_lookup(uint32_t client, uint32_t handle, struct cot_rm_object *ret_object);
+
+/* A control of an object that exists; returns the resource manager's status. */
+uint32_t cot_rm_control(struct cot_emu_gpu *gpu, const struct cot_rm_object *o,
+			const struct cot_rm_control *c);
+
+uint32_t cot_rm_status(int err);
+
+#endif

@@ -1,0 +1,72 @@
+#include "emu/rm/objects.h"
+
+#include <stdlib.h>
+
+#define FIRST_CLIENT 0xc1d00001u /* where the real one begins */
+#define FIRST_HANDLE 0xcaf00001u
+
+struct cot_rm_object *cot_rm_find(struct cot_rm_table *t, uint32_t client, uint32_t handle)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n_objects; i++)
+		if (t->objects[i].client == client && t->objects[i].handle == handle)
+			return &t->objects[i];
+	return NULL;
+}
+
+static bool grow(struct cot_rm_table *t)
+{
+	uint32_t n = t->n_allocated ? 2 * t->n_allocated : 64;
+	struct cot_rm_object *objects;
+
+	if (t->n_objects < t->n_allocated)
+		return true;
+	if (t->n_allocated >= COT_RM_MAX_OBJECTS)
+		return false;
+	objects = realloc(t->objects, n * sizeof(*objects));
+	if (!objects)
+		return false;
+	t->objects = objects;
+	t->n_allocated = n;
+	return true;
+}
+
+struct cot_rm_object *cot_rm_add(struct cot_rm_table *t, const struct cot_rm_object *o)
+{
+	struct cot_rm_object *slot;
+
+	if (!grow(t))
+		return NULL;
+	slot = &t->objects[t->n_objects++];
+	*slot = *o;
+	if (!slot->handle && cot_rm_is_root(slot->class_id))
+		slot->handle = FIRST_CLIENT + t->last_client++;
+	else if (!slot->handle)
+		slot->handle = FIRST_HANDLE + t->last_handle++;
+	if (cot_rm_is_root(slot->class_id))
+		slot->client = slot->handle;
+	return slot;
+}
+
+void cot_rm_remove(struct cot_rm_table *t, struct cot_rm_object *o)
+{
+	*o = t->objects[--t->n_objects];
+}
+
+struct cot_rm_object *cot_rm_child(struct cot_rm_table *t, const struct cot_rm_object *o)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n_objects; i++)
+		if (t->objects[i].client == o->client && t->objects[i].parent == o->handle &&
+		    &t->objects[i] != o)
+			return &t->objects[i];
+	return NULL;
+}
+
+void cot_rm_clear(struct cot_rm_table *t)
+{
+	free(t->objects);
+	*t = (struct cot_rm_table){0};
+}

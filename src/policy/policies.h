@@ -1,0 +1,11 @@
+/* Declarations for the table in registry.c; each policy is described in its own file. */
+#ifndef COT_POLICY_POLICIES_H
+#define COT_POLICY_POLICIES_H
+
+#include <cotenant/policy.h>
+
+extern const struct cot_policy_ops cot_policy_pools;
+extern const struct cot_policy_ops cot_policy_rotate;
+/* cot_policy_timeslice is in policy.h: the core needs it. */
+
+#endif

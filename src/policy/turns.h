@@ -1,0 +1,48 @@
+/*
+ * Weighted fair turns: of the entities that take part, at most one per GPU is thawed. Used by
+ * policies; keeps its numbers in the entities' priv[], so it has no state of its own
+ * but struct turns.
+ *
+ *      +--------- another one's turn ----------+
+ *      v                                       |
+ *   WAITING --- least virtual time, and ---> TURN ---> (freeze failed) ---> LOOSE
+ *      ^        its GPUs are free                                             |
+ *      +----------------- after a while, try again ---------------------------+
+ *
+ * Virtual time is the time an entity had its turn, divided by its weight: who has the least is
+ * next. An entity that was idle starts at the least of the others, so nobody saves up; and one that
+ * has waited for config->cycle_ns is next whatever its share. A turn
+ * begins only when the freeze of the one before is acknowledged, never on trust. A turn ends early
+ * when its owner leaves the GPU idle and somebody waits; it goes on when nobody does.
+ *
+ * An entity that several freezes in a row could not stop is LOOSE: it runs all the time and the
+ * others take their turns beside it. The policy should then give them slices that two runnable
+ * programs can live with.
+ */
+#ifndef COT_POLICY_TURNS_H
+#define COT_POLICY_TURNS_H
+
+#include <cotenant/policy.h>
+
+struct turns {
+	uint64_t virtual_ns; /* never goes back; where entities that were idle start */
+};
+
+/* Whether `e` takes part. Must not depend on e->run. */
+typedef bool turns_member_fn(const struct cot_entity *e, const void *arg);
+
+/*
+ * Freezes and thaws the members, for a policy's tick(). Thaws everybody else that it had frozen.
+ * Returns when the next turn ends; COT_NEVER.
+ */
+uint64_t cot_turns_tick(struct cot_policy *p, struct turns *turns, turns_member_fn *is_member,
+			const void *arg);
+
+/* For a policy's action_done(). */
+void cot_turns_action_done(struct cot_policy *p, struct cot_entity *e,
+			   const struct cot_action_result *r);
+
+/* The GPUs on which somebody is LOOSE. */
+uint64_t cot_turns_loose_gpus(const struct cot_policy *p);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The outcome of one simulation as people and programs see it: means, slowdowns, metrics; and its
+ * three forms: text for a terminal, JSON, an HTML page. Pure but for the streams.
+ */
+#ifndef COT_REPORT_SIM_SUMMARY_H
+#define COT_REPORT_SIM_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/allocation.h"
+#include "report/sampler.h"
+#include "sim/metrics.h"
+#include "sim/sim.h"
+
+struct cot_app_summary {
+	bool finished_runs; /* turnaround_us is known */
+	bool has_isolated;
+	bool has_ntt;
+	double turnaround_us, isolated_us, ntt;
+};
+
+struct cot_sim_summary {
+	const struct cot_scenario *sc;
+	struct cot_sim_result result;
+	struct cot_app_summary apps[COT_MAX_APPS];
+	bool has_metrics; /* every app has an NTT */
+	struct cot_multi_metrics metrics;
+};
+
+/* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
+void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_result *result,
+		       const double *isolated_us, struct cot_sim_summary *ret_summary);
+
+/* A readable table. -ENOMEM. */
+int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out);
+
+/* "cotenant.sim/1"; with an `allocation` list when `a` is given. */
+int cot_sim_print_json(const struct cot_sim_summary *s, struct cot_allocation *a, FILE *out,
+		       struct cot_error *err);
+
+/* A self-contained page; `sampler` watched the run. -ENOMEM. */
+int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,
+		       FILE *out);
+
+/* "dss by context switch on k20c (13 SMs), seed 1". */
+#define COT_SIM_DESCRIPTION_MAX 256
+void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size);
+
+/* "switch" or "drain". */
+const char *cot_preempt_name(enum cot_preempt preempt);
+
+#endif

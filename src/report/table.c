@@ -1,0 +1,174 @@
+#include "report/table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+
+struct cot_table {
+	unsigned n_columns;
+	struct cot_column *columns;
+	char **cells; /* row by row */
+	size_t n_cells, capacity;
+	bool incomplete; /* a cell was lost for want of memory */
+};
+
+struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns)
+{
+	struct cot_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->columns = calloc(n_columns, sizeof(*columns));
+	if (!t->columns) {
+		free(t);
+		return NULL;
+	}
+	memcpy(t->columns, columns, n_columns * sizeof(*columns));
+	t->n_columns = n_columns;
+	return t;
+}
+
+void cot_table_destroy(struct cot_table *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->n_cells; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	free(t->columns);
+	free(t);
+}
+
+/* Takes `text`, which may be NULL. */
+static void add(struct cot_table *t, char *text)
+{
+	char *p;
+
+	if (text && t->n_cells == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 64;
+		char **cells = realloc(t->cells, capacity * sizeof(*cells));
+
+		if (cells) {
+			t->cells = cells;
+			t->capacity = capacity;
+		}
+	}
+	if (!text || t->n_cells == t->capacity) {
+		t->incomplete = true;
+		free(text);
+		return;
+	}
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	t->cells[t->n_cells++] = text;
+}
+
+void cot_table_cell(struct cot_table *t, const char *fmt, ...)
+{
+	va_list ap;
+	char *text = NULL;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	add(t, text);
+}
+
+void cot_table_text(struct cot_table *t, const char *text)
+{
+	add(t, strdup(text));
+}
+
+/* Characters, not bytes: every one counts as one column wide. */
+static int width_of(const char *s)
+{
+	int width = 0;
+
+	for (; *s; s++)
+		width += ((unsigned char)*s & 0xc0) != 0x80;
+	return width;
+}
+
+static void print_row(const struct cot_table *t, FILE *out, const int *widths, char *const *cells,
+		      size_t n_cells)
+{
+	unsigned c;
+
+	for (c = 0; c < t->n_columns; c++) {
+		const char *text = !cells ? t->columns[c].head : c < n_cells ? cells[c] : "";
+		int pad = widths[c] - width_of(text);
+		bool last = c + 1 == t->n_columns;
+
+		if (t->columns[c].align == COT_ALIGN_RIGHT)
+			(void)fprintf(out, "%*s%s", pad, "", text);
+		else
+			(void)fprintf(out, "%s%*s", text, last ? 0 : pad, "");
+		(void)fputs(last ? "\n" : "  ", out);
+	}
+}
+
+int cot_table_print(const struct cot_table *t, FILE *out)
+{
+	int *widths;
+	size_t i;
+
+	if (t->incomplete)
+		return -ENOMEM;
+	widths = calloc(t->n_columns, sizeof(*widths));
+	if (!widths)
+		return -ENOMEM;
+	for (i = 0; i < t->n_columns; i++)
+		widths[i] = width_of(t->columns[i].head);
+	for (i = 0; i < t->n_cells; i++) {
+		int width = width_of(t->cells[i]);
+
+		if (width > widths[i % t->n_columns])
+			widths[i % t->n_columns] = width;
+	}
+	print_row(t, out, widths, NULL, 0);
+	for (i = 0; i < t->n_cells; i += t->n_columns)
+		print_row(t, out, widths, t->cells + i, t->n_cells - i);
+	free(widths);
+	return 0;
+}
+
+static void html_cell(const struct cot_table *t, FILE *out, const char *tag, unsigned column,
+		      const char *text)
+{
+	bool right = t->columns[column].align == COT_ALIGN_RIGHT;
+
+	(void)fprintf(out, "<%s%s>", tag, right ? " class=\"num\"" : "");
+	cot_html_text(out, text);
+	(void)fprintf(out, "</%s>", tag);
+}
+
+int cot_table_html(const struct cot_table *t, FILE *out)
+{
+	unsigned c;
+	size_t i;
+
+	if (t->incomplete)
+		return -ENOMEM;
+	(void)fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
+	for (c = 0; c < t->n_columns; c++)
+		html_cell(t, out, "th", c, t->columns[c].head);
+	(void)fputs("</tr></thead>\n<tbody>\n", out);
+	for (i = 0; i < t->n_cells; i++) {
+		c = (unsigned)(i % t->n_columns);
+		if (!c)
+			(void)fputs("<tr>", out);
+		html_cell(t, out, "td", c, t->cells[i]);
+		if (c + 1 == t->n_columns || i + 1 == t->n_cells)
+			(void)fputs("</tr>\n", out);
+	}
+	(void)fputs("</tbody></table></div>\n", out);
+	return 0;
+}

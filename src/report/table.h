@@ -1,0 +1,35 @@
+/*
+ * Tables with aligned columns, for terminals and for HTML pages. Cells are given row by row; the
+ * texts are copied. Control characters in cells are shown as '?', so that a name from a scenario
+ * cannot drive the terminal. Not thread-safe.
+ */
+#ifndef COT_REPORT_TABLE_H
+#define COT_REPORT_TABLE_H
+
+#include <stdio.h>
+
+#include "base/compiler.h"
+
+enum cot_align { COT_ALIGN_LEFT, COT_ALIGN_RIGHT };
+
+struct cot_column {
+	const char *head;
+	enum cot_align align;
+};
+
+struct cot_table;
+
+/* `columns` is copied, its strings are not. NULL when out of memory. */
+struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns);
+void cot_table_destroy(struct cot_table *t);
+
+/* Adds the next cell; after the last column comes the next row. A lack of memory is reported by
+ * the printing functions. */
+void cot_table_cell(struct cot_table *t, const char *fmt, ...) COT_PRINTF(2, 3);
+void cot_table_text(struct cot_table *t, const char *text);
+
+/* 0 or -ENOMEM. Write errors are the stream's affair. */
+int cot_table_print(const struct cot_table *t, FILE *out);
+int cot_table_html(const struct cot_table *t, FILE *out);
+
+#endif

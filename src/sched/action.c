@@ -1,0 +1,464 @@
+/*
+ * From wishes to actions. A wish that differs from what is so goes into a queue, from which the
+ * host takes actions; its answer settles the wish. Wishes that contradict each other before the
+ * host has looked cancel out.
+ */
+#include <errno.h>
+
+#include "sched/inside.h"
+
+/* The first and the longest pause before something that failed is tried again. */
+#define BACKOFF_MIN_NS (100 * COT_NS_PER_MS)
+#define BACKOFF_MAX_NS (5 * COT_NS_PER_S)
+/* A thaw that failed keeps a program from its work, so it is tried again sooner. */
+#define RETHAW_MIN_NS (10 * COT_NS_PER_MS)
+#define RETHAW_MAX_NS (1 * COT_NS_PER_S)
+
+static enum cot_action_kind action_kind(enum wish_kind kind, uint32_t value)
+{
+	switch (kind) {
+	case WISH_SLICE:
+		return COT_ACTION_SLICE;
+	case WISH_MODE:
+		return COT_ACTION_MODE;
+	default:
+		return value == RUN_FROZEN ? COT_ACTION_FREEZE : COT_ACTION_THAW;
+	}
+}
+
+void cot_sched_action_entity_init(struct entity *e)
+{
+	enum wish_kind kind;
+
+	for (kind = 0; kind < N_WISHES; kind++)
+		e->wish[kind] = (struct wish){0};
+	/* As the driver makes them: its own slice, switching, thawed. */
+	e->wish[WISH_MODE].want = e->wish[WISH_MODE].have = COT_MODE_SWITCH;
+	e->rethaw_ns = 0;
+	e->rethaw_backoff_ns = 0;
+}
+
+/* ---- the queue ---- */
+
+static void enqueue(struct cot_sched *s, struct entity *e, enum wish_kind kind)
+{
+	struct queue_entry *q;
+
+	if (e->wish[kind].queued)
+		return;
+	e->wish[kind].queued = true;
+	q = &s->queue[(s->queue_head + s->queue_n++) % QUEUE_MAX];
+	q->entity = (uint16_t)(e - s->entities);
+	q->kind = (uint8_t)kind;
+}
+
+void cot_sched_action_entity_forget(struct cot_sched *s, struct entity *e)
+{
+	uint16_t index = (uint16_t)(e - s->entities);
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < s->queue_n; i++) {
+		struct queue_entry q = s->queue[(s->queue_head + i) % QUEUE_MAX];
+
+		if (q.entity != index)
+			s->queue[(s->queue_head + kept++) % QUEUE_MAX] = q;
+	}
+	s->queue_n = kept;
+	cot_sched_action_entity_init(e);
+}
+
+static bool is_due(const struct wish *w)
+{
+	return w->want != VALUE_NONE && w->want != (w->seq ? w->sent : w->have);
+}
+
+static void set_run(struct cot_sched *s, struct entity *e, enum cot_run run)
+{
+	if (e->pub.run == run)
+		return;
+	e->pub.run = run;
+	e->pub.run_since_ns = s->policy.now_ns;
+}
+
+/* `run` as it follows from the wish. */
+static void show_run(struct cot_sched *s, struct entity *e)
+{
+	const struct wish *w = &e->wish[WISH_RUN];
+	bool settled = !w->seq && w->have == w->want;
+
+	if (w->want == RUN_FROZEN)
+		set_run(s, e, settled ? COT_RUN_FROZEN : COT_RUN_FREEZING);
+	else
+		set_run(s, e, settled ? COT_RUN_RUNNING : COT_RUN_THAWING);
+}
+
+static void want(struct cot_sched *s, struct entity *e, enum wish_kind kind, uint32_t value,
+		 bool own)
+{
+	struct wish *w = &e->wish[kind];
+
+	w->want = value;
+	w->own = own;
+	w->decided_ns = s->policy.now_ns;
+	if (is_due(w))
+		enqueue(s, e, kind);
+	if (kind == WISH_RUN)
+		show_run(s, e);
+}
+
+bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
+{
+	while (s->queue_n) {
+		struct queue_entry q = s->queue[s->queue_head];
+		struct entity *e = &s->entities[q.entity];
+		struct wish *w = &e->wish[q.kind];
+
+		s->queue_head = (s->queue_head + 1) % QUEUE_MAX;
+		s->queue_n--;
+		w->queued = false;
+		if (!is_due(w))
+			continue;
+		if (!++s->next_seq)
+			s->next_seq = 1;
+		w->seq = s->next_seq;
+		w->sent = w->want;
+		w->sent_ns = s->policy.now_ns;
+		w->deadline_ns = time_after(s->policy.now_ns, s->limits.ack_ns);
+		*ret_action = (struct cot_action){
+			.seq = w->seq,
+			.entity = e->pub.id,
+			.kind = action_kind(q.kind, w->sent),
+			.value = q.kind == WISH_RUN ? 0 : w->sent,
+			.now_ns = s->policy.now_ns,
+			.deadline_ns = w->deadline_ns,
+		};
+		s->stats.actions[ret_action->kind]++;
+		if (w->own && ret_action->kind == COT_ACTION_THAW)
+			s->stats.rescues++;
+		cot_sched_watchdog_count_action(s);
+		if (s->tap)
+			s->tap(s->tap_arg, NULL, ret_action);
+		return true;
+	}
+	return false;
+}
+
+/* ---- the policy's wishes ---- */
+
+static int wrong(struct cot_sched *s)
+{
+	cot_sched_watchdog_count_wrong(s);
+	return -EINVAL;
+}
+
+static int later(struct cot_sched *s)
+{
+	s->stats.deferred++;
+	return -EAGAIN;
+}
+
+/* A pointer that a policy kept too long is caught here, without reading what it points to. */
+static struct entity *checked(struct cot_sched *s, const struct cot_entity *e)
+{
+	uintptr_t offset = (uintptr_t)e - (uintptr_t)s->entities;
+	struct entity *entity;
+
+	if (offset >= sizeof(s->entities) || offset % sizeof(s->entities[0]))
+		return NULL;
+	entity = &s->entities[offset / sizeof(s->entities[0])];
+	return entity->used && entity->up ? entity : NULL;
+}
+
+static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kind, uint32_t value)
+{
+	struct cot_sched *s = sched_of(p);
+	struct entity *e = checked(s, pub);
+	struct wish *w;
+
+	if (s->in_fini) {
+		cot_sched_watchdog_count_wrong(s);
+		return -EPERM;
+	}
+	if (!e)
+		return wrong(s);
+	w = &e->wish[kind];
+	if (w->want == value)
+		return 0;
+	if (s->stopped || (kind == WISH_RUN && e->pub.held))
+		return later(s);
+	if (w->retry_ns > p->now_ns && !(kind == WISH_RUN && value == RUN_THAWED))
+		return later(s);
+	want(s, e, kind, value, false);
+	return 0;
+}
+
+static int set_slice(struct cot_policy *p, struct cot_entity *e, uint32_t slice_us)
+{
+	if (slice_us != COT_SLICE_DRIVER &&
+	    (slice_us < COT_SLICE_US_MIN || slice_us > COT_SLICE_US_MAX))
+		return wrong(sched_of(p));
+	return wish(p, e, WISH_SLICE, slice_us);
+}
+
+static int set_mode(struct cot_policy *p, struct cot_entity *e, enum cot_mode mode)
+{
+	if (mode != COT_MODE_SWITCH && mode != COT_MODE_DRAIN)
+		return wrong(sched_of(p));
+	return wish(p, e, WISH_MODE, mode);
+}
+
+static int freeze(struct cot_policy *p, struct cot_entity *e)
+{
+	return wish(p, e, WISH_RUN, RUN_FROZEN);
+}
+
+static int thaw(struct cot_policy *p, struct cot_entity *e)
+{
+	return wish(p, e, WISH_RUN, RUN_THAWED);
+}
+
+const struct cot_policy_actions cot_sched_actions = {
+	.set_slice = set_slice,
+	.set_mode = set_mode,
+	.freeze = freeze,
+	.thaw = thaw,
+};
+
+/* ---- the core's wishes ---- */
+
+void cot_sched_action_want_run(struct cot_sched *s, struct entity *e, uint32_t run)
+{
+	if (e->wish[WISH_RUN].want != run)
+		want(s, e, WISH_RUN, run, true);
+}
+
+void cot_sched_action_thaw_all(struct cot_sched *s)
+{
+	struct cot_entity *e;
+
+	cot_for_each_entity (e, &s->policy)
+		if (!e->held)
+			cot_sched_action_want_run(s, entity_of(e), RUN_THAWED);
+}
+
+int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold)
+{
+	struct entity *e = cot_sched_table_up(s, id);
+
+	if (!e)
+		return -EINVAL;
+	if (e->pub.held == hold)
+		return 0;
+	e->pub.held = hold;
+	cot_sched_action_want_run(s, e, hold ? RUN_FROZEN : RUN_THAWED);
+	if (s->started && s->policy.ops->entity_changed)
+		s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_HELD);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+static void grow_backoff(uint64_t *backoff_ns, uint64_t min_ns, uint64_t max_ns)
+{
+	*backoff_ns = *backoff_ns ? 2 * *backoff_ns : min_ns;
+	if (*backoff_ns > max_ns)
+		*backoff_ns = max_ns;
+}
+
+static void succeed(struct entity *e, enum wish_kind kind)
+{
+	struct wish *w = &e->wish[kind];
+
+	w->have = w->sent;
+	if (kind == WISH_SLICE)
+		e->pub.slice_us = w->have;
+	if (kind == WISH_MODE)
+		e->pub.mode = (enum cot_mode)w->have;
+	if (kind == WISH_RUN && w->have == RUN_THAWED) {
+		/* It says nothing about whether the next freeze will work. */
+		e->rethaw_backoff_ns = 0;
+		return;
+	}
+	w->retry_ns = 0;
+	w->backoff_ns = 0;
+	if (kind == WISH_RUN)
+		e->pub.n_failed = 0;
+}
+
+/* What is wanted now may already be newer than what failed. */
+static void fail(struct cot_sched *s, struct entity *e, enum wish_kind kind)
+{
+	struct wish *w = &e->wish[kind];
+	uint64_t now_ns = s->policy.now_ns;
+
+	w->have = VALUE_NONE;
+	if (kind == WISH_RUN && w->sent == RUN_THAWED) {
+		grow_backoff(&e->rethaw_backoff_ns, RETHAW_MIN_NS, RETHAW_MAX_NS);
+		if (w->want == RUN_THAWED)
+			e->rethaw_ns = time_after(now_ns, e->rethaw_backoff_ns);
+		return;
+	}
+	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
+	w->retry_ns = time_after(now_ns, w->backoff_ns);
+	if (kind != WISH_RUN) {
+		if (w->want == w->sent)
+			w->want = VALUE_NONE;
+		return;
+	}
+	/* Part of it may be frozen. */
+	e->pub.n_failed++;
+	if (w->want == RUN_FROZEN) {
+		w->want = RUN_THAWED;
+		w->own = true;
+		enqueue(s, e, kind);
+	}
+}
+
+static void tell(struct cot_sched *s, struct entity *e, bool own, const struct cot_action_result *r)
+{
+	const struct cot_policy_ops *ops = s->policy.ops;
+
+	if (!s->started)
+		return;
+	if (own && ops->entity_changed)
+		ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_RUN);
+	else if (!own && ops->action_done)
+		ops->action_done(&s->policy, &e->pub, r);
+}
+
+static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, int status)
+{
+	struct wish *w = &e->wish[kind];
+	bool replaced = w->want != w->sent, own = w->own;
+	struct cot_action_result r = {
+		.kind = action_kind(kind, w->sent),
+		.status = status,
+		.value = kind == WISH_RUN ? 0 : w->sent,
+		.latency_ns = s->policy.now_ns - w->decided_ns,
+	};
+	uint64_t took_ns = s->policy.now_ns - w->sent_ns;
+
+	w->seq = 0;
+	s->stats.latency_sum_ns[r.kind] += took_ns;
+	if (took_ns > s->stats.latency_max_ns[r.kind])
+		s->stats.latency_max_ns[r.kind] = took_ns;
+	if (status == -ETIMEDOUT)
+		s->stats.timed_out[r.kind]++;
+	else if (status)
+		s->stats.failed[r.kind]++;
+	if (status)
+		fail(s, e, kind);
+	else
+		succeed(e, kind);
+	if (kind == WISH_RUN)
+		show_run(s, e);
+	/* A user's freeze that failed is over: whoever sent the event sees the failure too. */
+	if (status && r.kind == COT_ACTION_FREEZE && e->pub.held) {
+		e->pub.held = false;
+		if (s->started && s->policy.ops->entity_changed)
+			s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_HELD);
+	} else if (!replaced) {
+		tell(s, e, own, &r);
+	}
+}
+
+int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status)
+{
+	struct entity *e = cot_sched_table_up(s, id);
+	enum wish_kind kind;
+
+	if (status > 0 || !seq)
+		return -EINVAL;
+	for (kind = 0; e && kind < N_WISHES; kind++) {
+		if (e->wish[kind].seq != seq)
+			continue;
+		settle(s, e, kind, status);
+		return 0;
+	}
+	/* Replaced by a newer action, given up, or its entity is gone: all of that is normal. */
+	s->stats.late_answers++;
+	return 0;
+}
+
+static bool found(struct wish *w, uint32_t value)
+{
+	bool changed = w->have != value;
+
+	/* An action on its way decides what comes of it. */
+	if (w->seq)
+		return false;
+	w->have = value;
+	w->want = value;
+	return changed;
+}
+
+int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev)
+{
+	struct entity *e = cot_sched_table_up(s, ev->id);
+	bool changed;
+
+	if (!e || (ev->state.mode != COT_MODE_SWITCH && ev->state.mode != COT_MODE_DRAIN))
+		return -EINVAL;
+	changed = found(&e->wish[WISH_SLICE], ev->state.slice_us);
+	changed |= found(&e->wish[WISH_MODE], ev->state.mode);
+	changed |= found(&e->wish[WISH_RUN], ev->state.frozen ? RUN_FROZEN : RUN_THAWED);
+	if (!changed)
+		return 0;
+	if (!e->wish[WISH_SLICE].seq)
+		e->pub.slice_us = ev->state.slice_us;
+	if (!e->wish[WISH_MODE].seq)
+		e->pub.mode = ev->state.mode;
+	show_run(s, e);
+	if (e->pub.held)
+		cot_sched_action_want_run(s, e, RUN_FROZEN);
+	else if (s->stopped)
+		cot_sched_action_want_run(s, e, RUN_THAWED);
+	if (s->started && s->policy.ops->entity_changed)
+		s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_RUN);
+	return 0;
+}
+
+/* ---- time ---- */
+
+void cot_sched_action_on_time(struct cot_sched *s)
+{
+	uint64_t now_ns = s->policy.now_ns;
+	struct cot_entity *pub;
+	enum wish_kind kind;
+
+	cot_for_each_entity (pub, &s->policy) {
+		struct entity *e = entity_of(pub);
+
+		for (kind = 0; kind < N_WISHES; kind++)
+			if (e->wish[kind].seq && e->wish[kind].deadline_ns <= now_ns)
+				settle(s, e, kind, -ETIMEDOUT);
+		if (e->rethaw_ns && e->rethaw_ns <= now_ns) {
+			e->rethaw_ns = 0;
+			if (is_due(&e->wish[WISH_RUN]))
+				enqueue(s, e, WISH_RUN);
+		}
+	}
+}
+
+uint64_t cot_sched_action_wake_ns(const struct cot_sched *s)
+{
+	uint64_t now_ns = s->policy.now_ns, wake_ns = COT_NEVER;
+	struct cot_entity *pub;
+	enum wish_kind kind;
+
+	cot_for_each_entity (pub, &s->policy) {
+		const struct entity *e = entity_of(pub);
+
+		for (kind = 0; kind < N_WISHES; kind++) {
+			const struct wish *w = &e->wish[kind];
+
+			if (w->seq)
+				earlier(&wake_ns, w->deadline_ns);
+			if (w->retry_ns > now_ns)
+				earlier(&wake_ns, w->retry_ns);
+		}
+		if (e->rethaw_ns)
+			earlier(&wake_ns, e->rethaw_ns);
+	}
+	return wake_ns;
+}

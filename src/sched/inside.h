@@ -1,0 +1,158 @@
+/*
+ * The inside of the policy core, shared by the files of src/sched/. Outsiders use sched.h.
+ *
+ *   sched.c     life, time, and the call of the policy
+ *   table.c     tenants and entities: what events do to them
+ *   action.c    wishes of the policy -> actions -> answers
+ *   watchdog.c  whether the policy does its work
+ */
+#ifndef COT_SCHED_INSIDE_H
+#define COT_SCHED_INSIDE_H
+
+#include "sched/sched.h"
+
+#define N_GPUS 64u /* bits of a gpu_mask */
+
+/* Kinds of wishes: freezing and thawing are two values of one. */
+enum wish_kind { WISH_SLICE, WISH_MODE, WISH_RUN, N_WISHES };
+enum { RUN_THAWED, RUN_FROZEN };
+
+/* No wish, or nothing known about the real state. No slice, mode or run has this value. */
+#define VALUE_NONE UINT32_MAX
+
+/*
+ * One property of an entity: how it shall be and how it is. An action is due when they differ.
+ * Actions on one entity are carried out in order, so a newer wish is sent without waiting for the
+ * answer to the older one; only the answer to the newest counts.
+ */
+struct wish {
+	uint32_t want, have;
+	uint32_t sent; /* while in flight */
+	uint32_t seq;  /* of the action in flight; 0 = none */
+	bool queued;
+	bool own;	     /* the core's wish, not the policy's */
+	uint64_t decided_ns; /* when `want` got its value */
+	uint64_t sent_ns, deadline_ns;
+	uint64_t retry_ns; /* the policy may not try again before; 0 = nothing has failed */
+	uint64_t backoff_ns;
+};
+
+struct entity {
+	struct cot_entity pub; /* first: the policy's pointer is ours */
+	bool used, up;
+	struct wish wish[N_WISHES];
+	uint64_t rethaw_ns, rethaw_backoff_ns; /* a thaw that failed is tried again then */
+	bool starving;
+	uint64_t starving_since_ns;
+};
+
+struct tenant {
+	struct cot_tenant pub; /* first */
+	bool used;
+};
+
+/* The queue holds each wish at most once. */
+#define QUEUE_MAX (COT_SCHED_MAX_ENTITIES * N_WISHES)
+
+struct queue_entry {
+	uint16_t entity;
+	uint8_t kind;
+};
+
+struct cot_sched {
+	struct cot_policy policy; /* first: the policy's handle is ours */
+	struct cot_policy_config config;
+	struct cot_sched_limits limits;
+	const struct cot_policy_ops *wanted;
+	bool started;		  /* init() has succeeded */
+	bool stopped;		  /* by cot_sched_stop() */
+	bool in_fini;		  /* no action may be called */
+	enum cot_fault fault_now; /* found in a callback; acted upon when it has returned */
+	uint32_t fault_entity;
+	uint64_t wake_ns; /* the policy's */
+
+	struct tenant tenants[COT_SCHED_MAX_TENANTS];
+	struct entity entities[COT_SCHED_MAX_ENTITIES];
+	struct cot_tenant **tenants_tail;
+	struct cot_entity **entities_tail;
+
+	struct queue_entry queue[QUEUE_MAX];
+	uint32_t queue_head, queue_n;
+	uint32_t next_seq;
+
+	uint64_t stalled_since_ns[N_GPUS]; /* COT_NEVER = not stalled */
+	uint32_t n_wrong;
+	uint64_t storm_second;
+	uint32_t storm_n;
+
+	struct cot_sched_stats stats;
+	cot_sched_tap_fn *tap;
+	void *tap_arg;
+	_Alignas(16) unsigned char state[COT_POLICY_STATE_MAX];
+};
+
+static inline struct cot_sched *sched_of(struct cot_policy *p)
+{
+	return (struct cot_sched *)p;
+}
+
+static inline struct entity *entity_of(struct cot_entity *e)
+{
+	return (struct entity *)e;
+}
+
+static inline uint64_t time_after(uint64_t t_ns, uint64_t dt_ns)
+{
+	return dt_ns < COT_NEVER - t_ns ? t_ns + dt_ns : COT_NEVER;
+}
+
+static inline void earlier(uint64_t *t_ns, uint64_t candidate_ns)
+{
+	if (candidate_ns < *t_ns)
+		*t_ns = candidate_ns;
+}
+
+/* ---- sched.c ---- */
+
+/* The policy is to be replaced as soon as no callback of it is running. */
+void cot_sched_fault(struct cot_sched *s, enum cot_fault fault, uint32_t entity);
+
+/* ---- table.c ---- */
+
+void cot_sched_table_init(struct cot_sched *s);
+int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *d);
+int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id);
+int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_pool_desc *d);
+int cot_sched_table_on_pool_left(struct cot_sched *s, uint32_t id);
+int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activity activity);
+/* An entity that is up, or NULL. */
+struct entity *cot_sched_table_up(struct cot_sched *s, uint32_t id);
+
+/* ---- action.c ---- */
+
+extern const struct cot_policy_actions cot_sched_actions;
+
+void cot_sched_action_entity_init(struct entity *e);
+/* Forgets what is queued or in flight for an entity that goes down. */
+void cot_sched_action_entity_forget(struct cot_sched *s, struct entity *e);
+/* The core's own wish, whatever the policy says. */
+void cot_sched_action_want_run(struct cot_sched *s, struct entity *e, uint32_t run);
+/* Thaws everybody who is not held. */
+void cot_sched_action_thaw_all(struct cot_sched *s);
+int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status);
+int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev);
+int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold);
+/* Actions without an answer, thaws to try again. */
+void cot_sched_action_on_time(struct cot_sched *s);
+/* When cot_sched_action_on_time() or the policy may have something to do because of actions. */
+uint64_t cot_sched_action_wake_ns(const struct cot_sched *s);
+
+/* ---- watchdog.c ---- */
+
+void cot_sched_watchdog_init(struct cot_sched *s);
+void cot_sched_watchdog_check(struct cot_sched *s);
+uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s);
+void cot_sched_watchdog_count_action(struct cot_sched *s);
+void cot_sched_watchdog_count_wrong(struct cot_sched *s);
+
+#endif

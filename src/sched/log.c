@@ -1,0 +1,276 @@
+#include "sched/log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const event_names[] = {
+	[COT_EV_TICK] = "tick", [COT_EV_TENANT] = "tenant",	  [COT_EV_TENANT_LEFT] = "left",
+	[COT_EV_POOL] = "pool", [COT_EV_POOL_LEFT] = "pool-left", [COT_EV_ACTIVITY] = "activity",
+	[COT_EV_DONE] = "done", [COT_EV_STATE] = "state",	  [COT_EV_HOLD] = "hold",
+};
+static const char *const action_names[] = {
+	[COT_ACTION_SLICE] = "slice",
+	[COT_ACTION_MODE] = "mode",
+	[COT_ACTION_FREEZE] = "freeze",
+	[COT_ACTION_THAW] = "thaw",
+};
+static const char *const class_names[] = {"latency", "batch"};
+static const char *const activity_names[] = {"unknown", "idle", "active"};
+static const char *const mode_names[] = {"switch", "drain"};
+
+#define N(names) ((unsigned)(sizeof(names) / sizeof((names)[0])))
+
+/* ---- printing ---- */
+
+static const char *name_of(const char *const *names, unsigned n, unsigned i)
+{
+	return i < n ? names[i] : "?";
+}
+
+#define NAME(names, i) name_of(names, N(names), (unsigned)(i))
+
+static void print_details(char *s, size_t size, const struct cot_event *ev)
+{
+	const struct cot_tenant_desc *t = &ev->tenant;
+	const struct cot_pool_desc *p = &ev->pool;
+
+	switch (ev->type) {
+	case COT_EV_TENANT:
+		(void)snprintf(s, size,
+			       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
+			       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32,
+			       NAME(class_names, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
+			       t->block_us, t->target_p99_us);
+		break;
+	case COT_EV_POOL:
+		(void)snprintf(s, size, " class=%s gpus=0x%" PRIx64 " ready=%d",
+			       NAME(class_names, p->cls), p->gpu_mask, p->ready);
+		break;
+	case COT_EV_ACTIVITY:
+		(void)snprintf(s, size, " is=%s", NAME(activity_names, ev->activity));
+		break;
+	case COT_EV_DONE:
+		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d", ev->done.seq,
+			       ev->done.status);
+		break;
+	case COT_EV_STATE:
+		(void)snprintf(s, size, " frozen=%d us=%" PRIu32 " mode=%s", ev->state.frozen,
+			       ev->state.slice_us, NAME(mode_names, ev->state.mode));
+		break;
+	case COT_EV_HOLD:
+		(void)snprintf(s, size, " on=%d", ev->hold);
+		break;
+	default:
+		*s = '\0';
+		break;
+	}
+}
+
+void cot_log_print_event(char *line, size_t size, const struct cot_event *ev)
+{
+	char details[COT_LOG_LINE_MAX];
+
+	print_details(details, sizeof(details), ev);
+	(void)snprintf(line, size, "%" PRIu64 " %s %" PRIu32 "%s", ev->now_ns,
+		       NAME(event_names, ev->type), ev->id, details);
+}
+
+void cot_log_print_action(char *line, size_t size, const struct cot_action *a)
+{
+	char value[32] = "";
+
+	if (a->kind == COT_ACTION_SLICE)
+		(void)snprintf(value, sizeof(value), " us=%" PRIu32, a->value);
+	else if (a->kind == COT_ACTION_MODE)
+		(void)snprintf(value, sizeof(value), " mode=%s", NAME(mode_names, a->value));
+	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
+		       NAME(action_names, a->kind), a->entity, a->seq, value);
+}
+
+/* ---- reading ---- */
+
+struct reader {
+	const char *at;
+	bool failed;
+};
+
+static void skip_blanks(struct reader *r)
+{
+	while (*r->at == ' ')
+		r->at++;
+}
+
+/* Takes `word` if it is next, up to a blank or the end, or up to its own '='. */
+static bool take(struct reader *r, const char *word)
+{
+	size_t n = strlen(word);
+
+	skip_blanks(r);
+	if (strncmp(r->at, word, n) || (word[n - 1] != '=' && r->at[n] != ' ' && r->at[n] != '\0'))
+		return false;
+	r->at += n;
+	return true;
+}
+
+static void expect(struct reader *r, const char *word)
+{
+	if (!r->failed && !take(r, word))
+		r->failed = true;
+}
+
+static uint64_t read_number(struct reader *r, uint64_t max)
+{
+	unsigned long long v;
+	char *end;
+
+	skip_blanks(r);
+	if (r->failed || !isdigit((unsigned char)*r->at)) {
+		r->failed = true;
+		return 0;
+	}
+	errno = 0;
+	v = strtoull(r->at, &end, 0);
+	if (errno || v > max || (*end != ' ' && *end != '\0'))
+		r->failed = true;
+	r->at = end;
+	return r->failed ? 0 : v;
+}
+
+static uint32_t read_u32(struct reader *r)
+{
+	return (uint32_t)read_number(r, UINT32_MAX);
+}
+
+static unsigned read_name(struct reader *r, const char *const *names, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; !r->failed && i < n; i++)
+		if (take(r, names[i]))
+			return i;
+	r->failed = true;
+	return 0;
+}
+
+static uint32_t number_of(struct reader *r, const char *key)
+{
+	expect(r, key);
+	return read_u32(r);
+}
+
+static bool flag_of(struct reader *r, const char *key)
+{
+	expect(r, key);
+	return read_number(r, 1) != 0;
+}
+
+static uint64_t mask_of(struct reader *r, const char *key)
+{
+	expect(r, key);
+	return read_number(r, UINT64_MAX);
+}
+
+#define NAME_OF(r, key, names) (expect(r, key), read_name(r, names, N(names)))
+
+static int status_of(struct reader *r)
+{
+	bool minus;
+
+	expect(r, "status=");
+	minus = *r->at == '-';
+	if (minus)
+		r->at++;
+	return minus ? -(int)read_number(r, 4095) : (int)read_number(r, 0);
+}
+
+static void read_details(struct reader *r, struct cot_event *ev)
+{
+	switch (ev->type) {
+	case COT_EV_TENANT:
+		ev->tenant.cls = (enum cot_class)NAME_OF(r, "class=", class_names);
+		ev->tenant.weight = number_of(r, "weight=");
+		ev->tenant.gpu_mask = mask_of(r, "gpus=");
+		ev->tenant.pool = number_of(r, "pool=");
+		ev->tenant.ready = flag_of(r, "ready=");
+		ev->tenant.block_us = number_of(r, "block_us=");
+		ev->tenant.target_p99_us = number_of(r, "target_us=");
+		break;
+	case COT_EV_POOL:
+		ev->pool.cls = (enum cot_class)NAME_OF(r, "class=", class_names);
+		ev->pool.gpu_mask = mask_of(r, "gpus=");
+		ev->pool.ready = flag_of(r, "ready=");
+		break;
+	case COT_EV_ACTIVITY:
+		ev->activity = (enum cot_activity)NAME_OF(r, "is=", activity_names);
+		break;
+	case COT_EV_DONE:
+		ev->done.seq = number_of(r, "seq=");
+		ev->done.status = status_of(r);
+		break;
+	case COT_EV_STATE:
+		ev->state.frozen = flag_of(r, "frozen=");
+		ev->state.slice_us = number_of(r, "us=");
+		ev->state.mode = (enum cot_mode)NAME_OF(r, "mode=", mode_names);
+		break;
+	case COT_EV_HOLD:
+		ev->hold = flag_of(r, "on=");
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_action(struct reader *r, struct cot_action *a)
+{
+	a->kind = (enum cot_action_kind)read_name(r, action_names, N(action_names));
+	a->entity = read_u32(r);
+	a->seq = number_of(r, "seq=");
+	if (a->kind == COT_ACTION_SLICE)
+		a->value = number_of(r, "us=");
+	else if (a->kind == COT_ACTION_MODE)
+		a->value = NAME_OF(r, "mode=", mode_names);
+}
+
+int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,
+		  struct cot_action *ret_action, struct cot_error *err)
+{
+	struct reader r = {.at = line};
+	struct cot_event ev;
+	struct cot_action a = {0};
+	uint64_t now_ns;
+	bool is_action;
+
+	/* Padding too, so that events can be compared as bytes. */
+	memset(&ev, 0, sizeof(ev));
+	skip_blanks(&r);
+	if (*r.at == '#' || *r.at == '\0') {
+		*ret_kind = COT_LOG_NOTHING;
+		return 0;
+	}
+	now_ns = read_number(&r, UINT64_MAX);
+	is_action = take(&r, ">");
+	if (is_action) {
+		a.now_ns = now_ns;
+		read_action(&r, &a);
+	} else {
+		ev.now_ns = now_ns;
+		ev.type = (enum cot_event_type)read_name(&r, event_names, N(event_names));
+		ev.id = read_u32(&r);
+		read_details(&r, &ev);
+	}
+	skip_blanks(&r);
+	if (r.failed || *r.at)
+		return cot_error_set(err, -EINVAL,
+				     "column %d: expected a line of an event log here",
+				     (int)(r.at - line) + 1);
+	*ret_kind = is_action ? COT_LOG_ACTION : COT_LOG_EVENT;
+	if (is_action)
+		*ret_action = a;
+	else
+		*ret_ev = ev;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * The event log of the policy core as text: one line per event and per action, so that what a
+ * daemon decided can be read, kept, and played again in a test or a simulation. Actions are in the
+ * log for readers and for comparison; playing needs the events only.
+ *
+ *     1000000 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0
+ *     1000000 > slice 3 seq=1 us=100
+ *     1210000 done 3 seq=1 status=0
+ *
+ * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
+ * Pure, stateless.
+ */
+#ifndef COT_SCHED_LOG_H
+#define COT_SCHED_LOG_H
+
+#include "sched/sched.h"
+
+#define COT_LOG_LINE_MAX 256
+
+/* Write one line without a newline; cut if `size` is too small. */
+void cot_log_print_event(char *line, size_t size, const struct cot_event *ev);
+void cot_log_print_action(char *line, size_t size, const struct cot_action *a);
+
+enum cot_log_kind { COT_LOG_NOTHING, COT_LOG_EVENT, COT_LOG_ACTION };
+
+/*
+ * Reads one line (without a newline). Writes *ret_ev or *ret_action, as *ret_kind says. -EINVAL
+ * with a sentence for anything that the functions above could not have written.
+ */
+int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,
+		  struct cot_action *ret_action, struct cot_error *err);
+
+#endif

@@ -1,0 +1,339 @@
+/* The life of the policy core: time, events, and the call of the policy. */
+#include "sched/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "sched/inside.h"
+
+#define ACK_NS		  (20 * COT_NS_PER_MS) /* 20 times the mean freeze: h200-measured.md 1 */
+#define STALL_NS	  (500 * COT_NS_PER_MS)
+#define STARVE_NS	  (10 * COT_NS_PER_S)
+#define MIN_WAKE_NS	  (100 * COT_NS_PER_US)
+#define MAX_WRONG	  100u
+#define MAX_ACTIONS_PER_S 4000u
+
+static const char *const fault_names[] = {
+	[COT_FAULT_NONE] = "none",	 [COT_FAULT_INIT] = "init",   [COT_FAULT_STALL] = "stall",
+	[COT_FAULT_STARVED] = "starved", [COT_FAULT_WRONG] = "wrong", [COT_FAULT_STORM] = "storm",
+};
+
+const char *cot_fault_name(enum cot_fault fault)
+{
+	return (unsigned)fault < COT_N_FAULTS ? fault_names[fault] : "unknown";
+}
+
+/* ---- starting and ending policies ---- */
+
+static int check_ops(const struct cot_policy_ops *ops, struct cot_error *err)
+{
+	if (!ops->name || !ops->summary || !ops->tick)
+		return cot_error_set(err, -EINVAL, "policy '%s' lacks a name, a summary or tick()",
+				     ops->name ? ops->name : "?");
+	if (ops->abi != COT_POLICY_ABI)
+		return cot_error_set(err, -EINVAL,
+				     "policy '%s' was made for interface %u; expected %u",
+				     ops->name, ops->abi, COT_POLICY_ABI);
+	if (ops->state_bytes > COT_POLICY_STATE_MAX)
+		return cot_error_set(err, -EINVAL,
+				     "policy '%s' wants %u bytes of state; at most %u", ops->name,
+				     ops->state_bytes, COT_POLICY_STATE_MAX);
+	return 0;
+}
+
+static bool is_slice(uint32_t slice_us)
+{
+	return slice_us >= COT_SLICE_US_MIN && slice_us <= COT_SLICE_US_MAX;
+}
+
+static int check_config(const struct cot_policy_config *c, struct cot_error *err)
+{
+	if (!is_slice(c->latency_slice_us) || !is_slice(c->batch_slice_us) ||
+	    !is_slice(c->equal_slice_us))
+		return cot_error_set(err, -EINVAL, "a slice is out of range; expected %u to %u us",
+				     COT_SLICE_US_MIN, COT_SLICE_US_MAX);
+	if (c->turn_ns < COT_NS_PER_MS || c->turn_ns > c->cycle_ns ||
+	    c->cycle_ns > 3600 * COT_NS_PER_S)
+		return cot_error_set(err, -EINVAL,
+				     "a turn must last at least 1 ms and at most a cycle, "
+				     "a cycle at most an hour");
+	return 0;
+}
+
+static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
+{
+	struct cot_entity *e;
+	int r;
+
+	memset(s->state, 0, sizeof(s->state));
+	cot_for_each_entity (e, &s->policy)
+		memset(e->priv, 0, sizeof(e->priv));
+	s->policy.ops = ops;
+	s->wake_ns = COT_NEVER;
+	s->fault_now = COT_FAULT_NONE;
+	cot_sched_watchdog_init(s);
+	r = ops->init ? ops->init(&s->policy) : 0;
+	s->started = !r;
+	if (r)
+		cot_sched_fault(s, COT_FAULT_INIT, 0);
+}
+
+static void end(struct cot_sched *s)
+{
+	if (s->started && s->policy.ops->fini) {
+		s->in_fini = true;
+		s->policy.ops->fini(&s->policy);
+		s->in_fini = false;
+	}
+	s->started = false;
+	cot_sched_action_thaw_all(s);
+}
+
+/* The first fault is the one that is told. */
+void cot_sched_fault(struct cot_sched *s, enum cot_fault fault, uint32_t entity)
+{
+	if (s->fault_now != COT_FAULT_NONE)
+		return;
+	s->fault_now = fault;
+	s->fault_entity = entity;
+}
+
+static void fall_back(struct cot_sched *s)
+{
+	s->stats.fallbacks++;
+	s->stats.fault = s->fault_now;
+	s->stats.fault_entity = s->fault_entity;
+	s->stats.fault_ns = s->policy.now_ns;
+	end(s);
+	start(s, &cot_policy_timeslice);
+}
+
+/* ---- time ---- */
+
+static void tick(struct cot_sched *s)
+{
+	uint64_t earliest_ns = time_after(s->policy.now_ns, s->limits.min_wake_ns);
+	bool own = s->policy.ops == &cot_policy_timeslice;
+
+	cot_sched_watchdog_check(s);
+	if (s->fault_now != COT_FAULT_NONE && !own)
+		fall_back(s);
+	s->wake_ns = s->policy.ops->tick(&s->policy);
+	/* A fault of this very tick. The fallback makes none, whatever is counted. */
+	if (s->fault_now != COT_FAULT_NONE && s->policy.ops != &cot_policy_timeslice) {
+		fall_back(s);
+		s->wake_ns = s->policy.ops->tick(&s->policy);
+	}
+	s->fault_now = COT_FAULT_NONE;
+	if (s->wake_ns < earliest_ns)
+		s->wake_ns = earliest_ns;
+}
+
+uint64_t cot_sched_wake_ns(const struct cot_sched *s)
+{
+	uint64_t wake_ns = s->wake_ns;
+
+	earlier(&wake_ns, cot_sched_action_wake_ns(s));
+	earlier(&wake_ns, cot_sched_watchdog_wake_ns(s));
+	return wake_ns;
+}
+
+int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
+{
+	int r = 0;
+
+	if (ev->now_ns > s->policy.now_ns)
+		s->policy.now_ns = ev->now_ns;
+	s->stats.events++;
+	if (s->tap)
+		s->tap(s->tap_arg, ev, NULL);
+	switch (ev->type) {
+	case COT_EV_TICK:
+		break;
+	case COT_EV_TENANT:
+		r = cot_sched_table_on_tenant(s, ev->id, &ev->tenant);
+		break;
+	case COT_EV_TENANT_LEFT:
+		r = cot_sched_table_on_tenant_left(s, ev->id);
+		break;
+	case COT_EV_POOL:
+		r = cot_sched_table_on_pool(s, ev->id, &ev->pool);
+		break;
+	case COT_EV_POOL_LEFT:
+		r = cot_sched_table_on_pool_left(s, ev->id);
+		break;
+	case COT_EV_ACTIVITY:
+		r = cot_sched_table_on_activity(s, ev->id, ev->activity);
+		break;
+	case COT_EV_DONE:
+		r = cot_sched_action_on_done(s, ev->id, ev->done.seq, ev->done.status);
+		break;
+	case COT_EV_STATE:
+		r = cot_sched_action_on_state(s, ev);
+		break;
+	case COT_EV_HOLD:
+		r = cot_sched_action_on_hold(s, ev->id, ev->hold);
+		break;
+	default:
+		r = -EINVAL;
+		break;
+	}
+	if (r)
+		s->stats.events_refused++;
+	cot_sched_action_on_time(s);
+	tick(s);
+	return r;
+}
+
+/* ---- life ---- */
+
+static void or_default(uint64_t *value, uint64_t by_default)
+{
+	if (!*value)
+		*value = by_default;
+}
+
+static void fill_limits(struct cot_sched_limits *l)
+{
+	or_default(&l->ack_ns, ACK_NS);
+	or_default(&l->stall_ns, STALL_NS);
+	or_default(&l->starve_ns, STARVE_NS);
+	or_default(&l->min_wake_ns, MIN_WAKE_NS);
+	if (!l->max_wrong)
+		l->max_wrong = MAX_WRONG;
+	if (!l->max_actions_per_s)
+		l->max_actions_per_s = MAX_ACTIONS_PER_S;
+}
+
+static int set_config(struct cot_sched *s, const struct cot_policy_config *config,
+		      struct cot_error *err)
+{
+	struct cot_policy_config c;
+	int r;
+
+	if (config)
+		c = *config;
+	else
+		cot_policy_config_init(&c);
+	r = check_config(&c, err);
+	if (!r)
+		s->config = c;
+	return r;
+}
+
+int cot_sched_create(const struct cot_policy_ops *ops, const struct cot_policy_config *config,
+		     const struct cot_sched_limits *limits, uint64_t now_ns,
+		     struct cot_sched **ret_sched, struct cot_error *err)
+{
+	struct cot_sched *s;
+	int r = check_ops(ops, err);
+
+	if (r)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	r = set_config(s, config, err);
+	if (r) {
+		free(s);
+		return r;
+	}
+	if (limits)
+		s->limits = *limits;
+	fill_limits(&s->limits);
+	cot_sched_table_init(s);
+	s->wanted = ops;
+	s->policy = (struct cot_policy){
+		.actions = &cot_sched_actions,
+		.config = &s->config,
+		.state = s->state,
+		.now_ns = now_ns,
+	};
+	start(s, ops);
+	tick(s);
+	*ret_sched = s;
+	return 0;
+}
+
+void cot_sched_destroy(struct cot_sched *s)
+{
+	if (!s)
+		return;
+	end(s);
+	free(s);
+}
+
+int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
+			 const struct cot_policy_config *config, uint64_t now_ns,
+			 struct cot_error *err)
+{
+	int r = check_ops(ops, err);
+
+	if (!r)
+		r = set_config(s, config, err);
+	if (r)
+		return r;
+	if (now_ns > s->policy.now_ns)
+		s->policy.now_ns = now_ns;
+	end(s);
+	s->wanted = ops;
+	s->stats.fault = COT_FAULT_NONE;
+	s->stats.fault_entity = 0;
+	start(s, ops);
+	tick(s);
+	return 0;
+}
+
+void cot_sched_stop(struct cot_sched *s, uint64_t now_ns)
+{
+	struct cot_entity *e;
+
+	if (now_ns > s->policy.now_ns)
+		s->policy.now_ns = now_ns;
+	cot_for_each_entity (e, &s->policy)
+		e->held = false;
+	end(s);
+	start(s, &cot_policy_timeslice);
+	tick(s);
+	s->stopped = true;
+}
+
+bool cot_sched_is_quiet(const struct cot_sched *s)
+{
+	struct cot_entity *pub;
+	enum wish_kind kind;
+
+	cot_for_each_entity (pub, &s->policy)
+		for (kind = 0; kind < N_WISHES; kind++) {
+			const struct wish *w = &entity_of(pub)->wish[kind];
+
+			if (w->seq || (w->want != VALUE_NONE && w->want != w->have))
+				return false;
+		}
+	return true;
+}
+
+/* ---- for those who show things ---- */
+
+const struct cot_policy *cot_sched_policy(const struct cot_sched *s)
+{
+	return &s->policy;
+}
+
+const struct cot_policy_ops *cot_sched_wanted_policy(const struct cot_sched *s)
+{
+	return s->wanted;
+}
+
+void cot_sched_stats(const struct cot_sched *s, struct cot_sched_stats *ret_stats)
+{
+	*ret_stats = s->stats;
+}
+
+void cot_sched_set_tap(struct cot_sched *s, cot_sched_tap_fn *tap, void *arg)
+{
+	s->tap = tap;
+	s->tap_arg = arg;
+}

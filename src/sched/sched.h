@@ -1,0 +1,186 @@
+/*
+ * The core that runs a software policy (include/cotenant/policy.h). It owns the tables of tenants
+ * and entities, checks what the policy asks for, and guards against a policy that is wrong.
+ *
+ * Pure like a policy: events with their time go in, actions come out. The host (the daemon for a
+ * real GPU, src/sim/swhost.c for a simulated one, a test) does this, in one thread:
+ *
+ *     cot_sched_event(s, &event);                 whenever something happened, and
+ *                                                 a COT_EV_TICK when cot_sched_wake_ns() has come
+ *     while (cot_sched_next_action(s, &action))   after each event
+ *             ... carry it out, or start to; later answer it with a COT_EV_DONE ...
+ *     arm the timer for cot_sched_wake_ns(s)
+ *
+ * The same events in the same order give the same actions, on every host. Memory is bounded:
+ * everything is allocated by cot_sched_create(). Not thread-safe.
+ *
+ * When the policy goes wrong (enum cot_fault), `timeslice` takes its place: everything is thawed
+ * and the driver's own slices come back. That lasts until cot_sched_set_policy().
+ * A policy that never returns cannot be caught here: then the leases of the tenants run out and
+ * they thaw themselves.
+ */
+#ifndef COT_SCHED_SCHED_H
+#define COT_SCHED_SCHED_H
+
+#include <cotenant/policy.h>
+
+#include "base/error.h"
+
+#define COT_SCHED_MAX_TENANTS  256u
+#define COT_SCHED_MAX_ENTITIES 320u /* tenants that stand alone, and pools */
+
+struct cot_sched;
+
+/* ---- events ---- */
+
+enum cot_event_type {
+	COT_EV_TICK,	    /* the time has come, or just passed */
+	COT_EV_TENANT,	    /* tenant `id` joined, or is now as in `tenant` */
+	COT_EV_TENANT_LEFT, /* its program ended or its connection was lost */
+	COT_EV_POOL,	    /* pool `id` exists, or is now as in `pool` */
+	COT_EV_POOL_LEFT,   /* the pool's server ended; its tenants are told to leave one by one */
+	COT_EV_ACTIVITY,    /* tenant `id` became active or idle */
+	COT_EV_DONE,	    /* an action ended */
+	COT_EV_STATE,	    /* entity `id` is found to be as in `state`, without an action */
+	COT_EV_HOLD,	    /* the user freezes (`hold`) or releases entity `id` */
+	COT_EV_N_TYPES,
+};
+
+/* One number space for tenants and pools: ids are the host's, not 0, not used again soon. */
+struct cot_tenant_desc {
+	enum cot_class cls;
+	uint32_t weight;
+	uint64_t gpu_mask; /* not 0; the GPU it asked for until its channel groups are known */
+	uint32_t pool;	   /* 0 = stands alone. Fixed when it joins; the pool may come up later */
+	bool ready; /* stands alone: has channel groups and its library listens. Else ignored */
+	uint32_t block_us;
+	uint32_t target_p99_us;
+};
+
+struct cot_pool_desc {
+	enum cot_class cls;
+	uint64_t gpu_mask;
+	bool ready; /* the server has channel groups and the library in it listens */
+};
+
+struct cot_event {
+	enum cot_event_type type;
+	uint32_t id;
+	uint64_t now_ns; /* less than the last event's counts as the last event's */
+	union {
+		struct cot_tenant_desc tenant;
+		struct cot_pool_desc pool;
+		enum cot_activity activity;
+		struct {
+			uint32_t seq; /* the action's */
+			int status;   /* 0 or -errno. Success only if the effect was checked */
+		} done;
+		struct {
+			bool frozen;
+			uint32_t slice_us; /* COT_SLICE_DRIVER: not ours */
+			enum cot_mode mode;
+		} state; /* after a restart of the host; after a lease ran out */
+		bool hold;
+	};
+};
+
+/* ---- actions ---- */
+
+struct cot_action {
+	uint32_t seq;	 /* for the answer; grows, never 0 */
+	uint32_t entity; /* id of a pool, or of a tenant that stands alone */
+	enum cot_action_kind kind;
+	uint32_t value;	      /* SLICE: us, or COT_SLICE_DRIVER; MODE: enum cot_mode */
+	uint64_t now_ns;      /* when it was decided */
+	uint64_t deadline_ns; /* no answer until then counts as -ETIMEDOUT */
+};
+
+/* ---- watchdog ---- */
+
+enum cot_fault {
+	COT_FAULT_NONE,
+	COT_FAULT_INIT,	   /* the policy did not start */
+	COT_FAULT_STALL,   /* on some GPU everybody with work was frozen for stall_ns */
+	COT_FAULT_STARVED, /* an entity with work was frozen for starve_ns */
+	COT_FAULT_WRONG,   /* more than max_wrong wrong actions */
+	COT_FAULT_STORM,   /* more than max_actions_per_s actions within a second */
+	COT_N_FAULTS,
+};
+
+/* Zero members mean the default. */
+struct cot_sched_limits {
+	uint64_t ack_ns;	    /* how long the host may take to answer; default 20 ms */
+	uint64_t stall_ns;	    /* default 500 ms */
+	uint64_t starve_ns;	    /* default 10 s */
+	uint64_t min_wake_ns;	    /* least time between two ticks by the clock; default 100 us */
+	uint32_t max_wrong;	    /* default 100 */
+	uint32_t max_actions_per_s; /* default 4000 */
+};
+
+struct cot_sched_stats {
+	uint64_t events, events_refused;
+	uint64_t actions[4];	/* sent, by enum cot_action_kind */
+	uint64_t failed[4];	/* answered with an error, by kind */
+	uint64_t timed_out[4];	/* not answered in time, by kind */
+	uint64_t late_answers;	/* to actions that had been given up, or to none */
+	uint64_t wrong_actions; /* refused: the policy's mistakes */
+	uint64_t deferred;	/* refused for now: -EAGAIN */
+	uint64_t rescues;	/* thaws of the core's own */
+	uint64_t fallbacks;
+	uint64_t latency_sum_ns[4], latency_max_ns[4]; /* of answered actions, by kind */
+	enum cot_fault fault;			       /* why it fell back last */
+	uint32_t fault_entity;			       /* whom it concerned; 0 = nobody */
+	uint64_t fault_ns;
+};
+
+/* ---- functions ---- */
+
+/*
+ * Copies config and limits (NULL: defaults). -EINVAL for a policy without a required member or with
+ * another COT_POLICY_ABI, or for a senseless configuration; -ENOMEM. A failing init() of the policy
+ * is no error here: the core falls back.
+ */
+int cot_sched_create(const struct cot_policy_ops *ops, const struct cot_policy_config *config,
+		     const struct cot_sched_limits *limits, uint64_t now_ns,
+		     struct cot_sched **ret_sched, struct cot_error *err);
+void cot_sched_destroy(struct cot_sched *s);
+
+/*
+ * -EINVAL: no such tenant, pool or value; -EEXIST: the id is in use by the other kind; -ENOSPC: the
+ * table is full. Nothing changes then, but that time goes on.
+ */
+int cot_sched_event(struct cot_sched *s, const struct cot_event *ev);
+
+/* Takes the next action to carry out, in order of decision; false when there is none. */
+bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action);
+
+/* When the next COT_EV_TICK is due if nothing happens before; COT_NEVER. */
+uint64_t cot_sched_wake_ns(const struct cot_sched *s);
+
+/* Ends the policy and starts another one (or the same one again) with everything as it is. */
+int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
+			 const struct cot_policy_config *config, uint64_t now_ns,
+			 struct cot_error *err);
+
+/* Gives everything back to the driver and takes no more wishes: for the end of the host. Go on
+ * until cot_sched_is_quiet(). */
+void cot_sched_stop(struct cot_sched *s, uint64_t now_ns);
+/* No action is wanted or unanswered. */
+bool cot_sched_is_quiet(const struct cot_sched *s);
+
+/* For those who show things. NULL when there is none of that id. */
+const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
+const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);
+/* The policy that is at work (after a fallback: timeslice), with the tables. */
+const struct cot_policy *cot_sched_policy(const struct cot_sched *s);
+/* The policy that was asked for. */
+const struct cot_policy_ops *cot_sched_wanted_policy(const struct cot_sched *s);
+void cot_sched_stats(const struct cot_sched *s, struct cot_sched_stats *ret_stats);
+const char *cot_fault_name(enum cot_fault fault);
+
+/* Sees every event as it is taken and every action as it is handed out: for logs, traces and
+ * tests. Exactly one of the two is not NULL. Must not call back. */
+typedef void cot_sched_tap_fn(void *arg, const struct cot_event *ev, const struct cot_action *a);
+void cot_sched_set_tap(struct cot_sched *s, cot_sched_tap_fn *tap, void *arg);
+
+#endif

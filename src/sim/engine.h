@@ -1,0 +1,228 @@
+/*
+ * The inside of a simulation, shared by the files of src/sim/. Outsiders use sim.h, schedulers
+ * hw.h. Every pointer is owned by the struct cot_sim it hangs from.
+ *
+ *   app.c       programs: CPU phases, enqueueing, waiting, replay
+ *   dispatch.c  command queues -> engines: command buffers and the transfer engine
+ *   exec.c      the execution engine's tables and the actions of hw.h
+ *   sm.c        the SM driver: blocks on SMs, save, restore, drain
+ *   sim.c       events in order of time
+ */
+#ifndef COT_SIM_ENGINE_H
+#define COT_SIM_ENGINE_H
+
+#include "base/hist.h"
+#include "sim/jitter.h"
+#include "sim/sim.h"
+#include "sim/timers.h"
+
+/*
+ * A run of thread blocks [first, first + n) that started together and, being equally long, end
+ * together: one event instead of n. With jitter every cohort is a single block.
+ */
+struct cohort {
+	uint64_t work_ps;   /* running: the SM's progress at which it ends; else: work left */
+	uint64_t ready_ps;  /* waiting: when it starts */
+	uint64_t issued_ps; /* first issue of these blocks, and on which SM: their order */
+	uint32_t issued_sm;
+	uint32_t first, n;
+	bool waiting; /* for restored contexts or SM set-up */
+	bool saved;   /* has a context in memory that must be restored before it goes on */
+};
+
+/* Preempted Thread Block Queue: FIFO of cohorts (none running). */
+struct ptbq {
+	struct cohort *ring;
+	uint32_t cap, head, n;
+};
+
+struct kernel {
+	struct hw_kernel hw;
+	bool active;
+	uint64_t launch_hash; /* identifies the launch for jitter */
+	uint64_t begin_ps;
+	uint32_t claimed; /* fresh blocks that coasting SMs will take */
+	uint32_t share;	  /* waves an SM could claim at share_at_ps */
+	uint64_t share_at_ps;
+	struct ptbq ptbq;
+};
+
+/*
+ * Progress is work done since the SM was set up, in picoseconds of full speed. It grows at
+ * rate_q32 and is brought up to date only when the SM has an event or its rate changes, so a
+ * change of rate costs the same however many blocks are resident.
+ */
+struct sm {
+	struct hw_sm *hw; /* its entry in hw.sms */
+	uint64_t progress_ps;
+	uint32_t progress_frac; /* 2^-32 ps */
+	uint64_t progress_at_ps;
+	uint64_t rate_q32;
+	uint64_t restore_free_ps; /* restores on one SM follow each other */
+	uint64_t reserved_ps;	  /* when the preemption began */
+	uint64_t save_end_ps;	  /* while saving */
+	bool saving;
+	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
+	uint32_t n_cohorts, n_waiting;
+	struct cohort *cohorts; /* gpu.blocks_per_sm of them */
+	/* what the observer was told last */
+	enum cot_sm_activity seen_activity;
+	uint64_t seen_seq;
+};
+
+struct app {
+	const struct cot_app *desc;
+	uint32_t index;
+	uint64_t hash; /* of seed and name: an app alone draws the same block times as in a mix */
+	/* The CPU side: steps [0, posted) are done or enqueued. */
+	uint32_t posted;
+	bool started, in_cpu, waiting;
+	enum cot_app_activity seen;
+	/* The GPU side: the head of the command queue. */
+	uint32_t head, head_launch;
+	bool busy;    /* a command of this queue is with an engine */
+	bool blocked; /* its context's command buffer is taken */
+	uint64_t blocked_seq;
+	uint32_t launches; /* of this run so far */
+	struct hw_command command;
+	uint64_t launch_hash;
+	/* transfers */
+	uint64_t transfer_seq, transfer_bytes;
+	uint32_t transfer_dir;
+	bool transfer_queued;
+	uint64_t run_begin_ps;
+	struct cot_app_result result;
+};
+
+enum { DMA_H2D, DMA_D2H, N_DMA };
+
+struct dma {
+	uint32_t app; /* being served; COT_NO_APP when free */
+};
+
+struct hw {
+	struct cot_sim *sim;
+	const struct hw_sched_ops *ops;
+	struct hw_sm *sms; /* SMST: n_sms entries */
+	uint32_t n_idle;
+	struct hw_kernel *active, **active_tail;
+	struct hw_command *pending, **pending_tail;
+	struct hw_command **buffers; /* per context; NULL when free */
+	struct hw_context *contexts; /* n_apps entries */
+	uint32_t n_active, max_active;
+	struct kernel *kernels; /* KSRT: max_active entries */
+	unsigned events;	/* for the next schedule() */
+	uint64_t n_refused;
+	uint64_t next_seq;
+	_Alignas(16) unsigned char state[HW_STATE_MAX];
+};
+
+struct cot_sim {
+	const struct cot_scenario *sc;
+	const struct cot_sim_observer *obs;
+	void *obs_arg;
+	uint64_t now_ps;
+	struct timers timers;
+	struct hw hw;
+	struct sm *sms;
+	struct app apps[COT_MAX_APPS];
+	struct dma dma[N_DMA];
+	uint32_t runnable; /* apps whose CPU side or queue can go on, a bit each */
+	uint32_t n_satisfied;
+	bool done, out_of_memory;
+	uint32_t n_coasting;
+	struct jitter *jitter; /* NULL when all blocks are equal */
+	uint64_t block_completions, preemptions, saved_bytes, restored_bytes;
+	struct cot_hist *latency;
+};
+
+/* ---- sm.c ---- */
+
+int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_blocks);
+void cot_sm_finish(struct sm *sm);
+void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k);
+void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm);
+void cot_sm_refill(struct cot_sim *sim, struct sm *sm);
+void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm);
+/* Brings the tables up to date with coasting SMs, before the scheduler looks. */
+void cot_sm_settle_all(struct cot_sim *sim);
+/*
+ * Ends the coasting of all SMs (of k, unless NULL) in the midst of an instant: of the waves that
+ * end right now, those of SMs below due_before have ended.
+ */
+void cot_sm_end_coasting(struct cot_sim *sim, const struct kernel *k, uint32_t due_before);
+#define SM_ALL_DUE UINT32_MAX
+void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32);
+/* Tells the observer what the SM does, if that changed. */
+void cot_sm_observe(struct cot_sim *sim, struct sm *sm);
+
+/* ---- exec.c ---- */
+
+static inline struct kernel *kernel_of(struct hw_kernel *k)
+{
+	return (struct kernel *)k;
+}
+
+int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops);
+void hw_finish(struct hw *hw);
+/* A launch has reached its context's command buffer, which is free. */
+void hw_submit(struct hw *hw, struct hw_command *c);
+/* The last block of k is done: leaves the active queue. */
+void hw_complete(struct hw *hw, struct kernel *k);
+/* Asks the scheduler if anything happened. */
+void hw_decide(struct hw *hw);
+int cot_ptbq_push(struct ptbq *q, const struct cohort *c);
+/* Takes at most max_blocks blocks from the head; the queue is not empty. */
+struct cohort cot_ptbq_pop(struct ptbq *q, uint32_t max_blocks);
+
+/* ---- dispatch.c ---- */
+
+/* Sends the head of the app's command queue to its engine, if there is one and it is free. */
+void cot_dispatch_app(struct cot_sim *sim, struct app *app);
+bool cot_queue_is_empty(const struct app *app);
+/* The context's command buffer is free again. */
+void cot_dispatch_unblock(struct cot_sim *sim, uint32_t context);
+/* The command that the app's queue waited for is complete. */
+void cot_dispatch_complete(struct cot_sim *sim, struct app *app);
+void cot_dma_on_timer(struct cot_sim *sim, uint32_t dir);
+/* Starts the transfers that may start: a context was thawed. */
+void cot_dma_kick(struct cot_sim *sim);
+
+/* ---- app.c ---- */
+
+void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed);
+/* Lets the CPU side go on as far as it can. */
+void cot_app_advance(struct cot_sim *sim, struct app *app);
+void cot_app_on_timer(struct cot_sim *sim, struct app *app);
+/* Tells the observer what the CPU side does, if that changed. */
+void cot_app_observe(struct cot_sim *sim, struct app *app, enum cot_app_activity activity);
+
+/* ---- timer ids ---- */
+
+static inline uint32_t timer_of_sm(const struct cot_sim *sim, uint32_t sm)
+{
+	(void)sim;
+	return sm;
+}
+static inline uint32_t timer_of_app(const struct cot_sim *sim, uint32_t app)
+{
+	return sim->sc->gpu.n_sms + app;
+}
+static inline uint32_t timer_of_dma(const struct cot_sim *sim, uint32_t dma)
+{
+	return sim->sc->gpu.n_sms + sim->sc->n_apps + dma;
+}
+static inline uint32_t timer_of_sched(const struct cot_sim *sim)
+{
+	return sim->sc->gpu.n_sms + sim->sc->n_apps + N_DMA;
+}
+static inline uint32_t timer_of_alarm(const struct cot_sim *sim)
+{
+	return timer_of_sched(sim) + 1;
+}
+static inline uint32_t n_timers(const struct cot_sim *sim)
+{
+	return timer_of_alarm(sim) + 1;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* Declarations for the table in registry.c; each scheduler is described in its own file. */
+#ifndef COT_SIM_HW_SCHEDS_H
+#define COT_SIM_HW_SCHEDS_H
+
+#include "sim/hw.h"
+
+extern const struct hw_sched_ops hw_sched_fcfs;
+extern const struct hw_sched_ops hw_sched_npq;
+extern const struct hw_sched_ops hw_sched_ppq;
+extern const struct hw_sched_ops hw_sched_ppq_shared;
+extern const struct hw_sched_ops hw_sched_dss;
+extern const struct hw_sched_ops hw_sched_timeslice;
+
+#endif

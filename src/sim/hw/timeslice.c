@@ -1,0 +1,175 @@
+/*
+ * Time slicing between contexts: what the driver of a real GPU does by default. Contexts with work
+ * take turns, round robin; a turn gives the whole GPU, the leftover rule holds inside it, and a
+ * context that runs out of work ends its turn early. Changing turns preempts every SM that the
+ * next context can use; the others run empty. The slice of the next context starts when the last SM
+ * that it gets has begun its work. Without a software policy every context has the scenario's
+ * quantum; a policy gives each its own, and freezes some (hw_context).
+ */
+#include "sim/hw/common.h"
+#include "sim/hw/scheds.h"
+
+struct turns {
+	uint32_t context;
+	bool begun;	/* some context has had a turn */
+	bool running;	/* `context` has the turn */
+	bool switching; /* SMs are still on their way to it */
+};
+
+static bool is_frozen(struct hw *hw, const struct hw_kernel *k)
+{
+	return hw_context(hw, k->context)->frozen;
+}
+
+static struct hw_kernel *kernel_of_context(struct hw *hw, uint32_t context)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		if (k->context == context && !is_frozen(hw, k))
+			return k;
+	return NULL;
+}
+
+/* The next context after `from` in round-robin order that may run an active kernel; maybe `from`.
+ * There is one. */
+static uint32_t next_context(struct hw *hw, uint32_t from)
+{
+	uint32_t n = hw_scenario(hw)->n_apps, i;
+
+	for (i = 1; i <= n; i++)
+		if (kernel_of_context(hw, (from + i) % n))
+			return (from + i) % n;
+	return from;
+}
+
+static struct hw_kernel *with_blocks(struct hw *hw, uint32_t context)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		if (k->context == context && hw_unissued(k))
+			return k;
+	return NULL;
+}
+
+static void open_issue(struct hw *hw, uint32_t context)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		hw_set_issue(hw, k, k->context == context && !is_frozen(hw, k));
+}
+
+/* Frozen contexts leave the GPU even if nobody else wants it. */
+static void evict_frozen(struct hw *hw)
+{
+	struct hw_sm *sm;
+
+	hw_for_each_sm (sm, hw)
+		if (sm->state == HW_SM_RUNNING && is_frozen(hw, sm->kernel))
+			(void)hw_evict(hw, sm);
+}
+
+static void hand_over(struct hw *hw, uint32_t context)
+{
+	struct turns *t = hw_state(hw);
+	struct hw_kernel *to;
+	struct hw_sm *sm;
+
+	t->context = context;
+	t->begun = true;
+	t->running = true;
+	open_issue(hw, context);
+	hw_for_each_sm (sm, hw) {
+		to = with_blocks(hw, context);
+		if (!to)
+			break;
+		if (sm->state == HW_SM_RUNNING && sm->kernel->context != context)
+			(void)hw_reserve(hw, sm, to);
+		else if (sm->state == HW_SM_RESERVED && sm->next != to)
+			(void)hw_retarget(hw, sm, to);
+	}
+	t->switching = true;
+}
+
+/* When the last of the SMs begins to work for the context; HW_TIMER_OFF while one is being vacated.
+ */
+static uint64_t turn_begin_ps(struct hw *hw)
+{
+	uint64_t begin_ps = hw_now_ps(hw);
+	struct hw_sm *sm;
+
+	hw_for_each_sm (sm, hw) {
+		if (sm->state == HW_SM_RESERVED)
+			return HW_TIMER_OFF;
+		if (sm->state == HW_SM_RUNNING && sm->begin_ps > begin_ps)
+			begin_ps = sm->begin_ps;
+	}
+	return begin_ps;
+}
+
+/* Round robin starts with the first context. */
+static uint32_t whose_turn(struct hw *hw)
+{
+	const struct turns *t = hw_state(hw);
+
+	return next_context(hw, t->begun ? t->context : hw_scenario(hw)->n_apps - 1);
+}
+
+static void start_quantum(struct hw *hw)
+{
+	struct turns *t = hw_state(hw);
+	uint64_t begin_ps = turn_begin_ps(hw);
+
+	t->switching = begin_ps == HW_TIMER_OFF;
+	if (!t->switching)
+		begin_ps += hw_context(hw, t->context)->slice_ps;
+	hw_timer_set(hw, begin_ps);
+}
+
+static bool any_may_run(struct hw *hw)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		if (!is_frozen(hw, k))
+			return true;
+	return false;
+}
+
+static bool of_context(const struct hw_kernel *k, const void *arg)
+{
+	return k->context == *(const uint32_t *)arg;
+}
+
+static void schedule(struct hw *hw, unsigned events)
+{
+	struct turns *t = hw_state(hw);
+
+	hw_admit_all(hw);
+	if (!any_may_run(hw)) {
+		t->running = false;
+		open_issue(hw, UINT32_MAX);
+		evict_frozen(hw);
+		hw_timer_set(hw, HW_TIMER_OFF);
+		return;
+	}
+	if (!t->running || !kernel_of_context(hw, t->context) || (events & HW_EV_TIMER))
+		hand_over(hw, whose_turn(hw));
+	else
+		open_issue(hw, t->context);
+	evict_frozen(hw);
+	hw_fill_in_order(hw, of_context, &t->context);
+	if (t->switching)
+		start_quantum(hw);
+}
+
+const struct hw_sched_ops hw_sched_timeslice = {
+	.name = "timeslice",
+	.summary = "programs take turns on the whole GPU: the default of real GPUs",
+	.preempts = true,
+	.contexts = true,
+	.state_bytes = sizeof(struct turns),
+	.schedule = schedule,
+};

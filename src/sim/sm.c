@@ -1,0 +1,591 @@
+/*
+ * The SM driver (Tanasic et al., section 3.2 and Figure 3): sets SMs up, keeps them full of thread
+ * blocks, and preempts them.
+ *
+ *          hw_assign()                   hw_reserve()
+ *   IDLE --------------> RUNNING -------------------------------> RESERVED
+ *    ^                    |   ^                                     |
+ *    |   no block left    |   |   blocks saved, or all finished,    |
+ *    +--------------------+   +-- and `next` has a block to issue --+
+ *    |                                     otherwise                |
+ *    +--------------------------------------------------------------+
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "sim/engine.h"
+#include "trace/gpu.h"
+
+int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_blocks)
+{
+	hw->index = index;
+	hw->state = HW_SM_IDLE;
+	sm->hw = hw;
+	sm->rate_q32 = COT_RATE_ONE;
+	sm->cohorts = calloc(max_blocks, sizeof(*sm->cohorts));
+	return sm->cohorts ? 0 : -ENOMEM;
+}
+
+void cot_sm_finish(struct sm *sm)
+{
+	free(sm->cohorts);
+}
+
+/* ---- progress ---- */
+
+static void bring_up_to_date(const struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t dt = sim->now_ps - sm->progress_at_ps;
+
+	sm->progress_at_ps = sim->now_ps;
+	if (COT_LIKELY(sm->rate_q32 == COT_RATE_ONE)) {
+		sm->progress_ps += dt;
+	} else {
+		cot_u128 p = (cot_u128)dt * sm->rate_q32 + sm->progress_frac;
+
+		sm->progress_ps += (uint64_t)(p >> 32);
+		sm->progress_frac = (uint32_t)p;
+	}
+}
+
+/* When the SM's progress reaches `target`; never before now. */
+static uint64_t time_of_progress(const struct sm *sm, uint64_t target)
+{
+	uint64_t left = target > sm->progress_ps ? target - sm->progress_ps : 0;
+	cot_u128 dt;
+
+	if (COT_LIKELY(sm->rate_q32 == COT_RATE_ONE && !sm->progress_frac))
+		return sm->progress_at_ps + left;
+	if (!left)
+		return sm->progress_at_ps;
+	if (!sm->rate_q32)
+		return COT_TIMER_OFF;
+	dt = (((cot_u128)left << 32) - sm->progress_frac + sm->rate_q32 - 1) / sm->rate_q32;
+	if (dt >= COT_TIMER_OFF - sm->progress_at_ps)
+		return COT_TIMER_OFF;
+	return sm->progress_at_ps + (uint64_t)dt;
+}
+
+/* The SM is up to date. */
+static void set_timer(struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t due = COT_TIMER_OFF, first_end = UINT64_MAX;
+	uint32_t i;
+
+	if (sm->saving) {
+		cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), sm->save_end_ps);
+		return;
+	}
+	for (i = 0; i < sm->n_cohorts; i++) {
+		const struct cohort *c = &sm->cohorts[i];
+
+		if (COT_UNLIKELY(c->waiting)) {
+			if (c->ready_ps < due)
+				due = c->ready_ps;
+		} else if (c->work_ps < first_end) {
+			first_end = c->work_ps;
+		}
+	}
+	if (first_end != UINT64_MAX) {
+		uint64_t t = time_of_progress(sm, first_end);
+
+		if (t < due)
+			due = t;
+	}
+	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), due);
+}
+
+static void end_coasting(struct cot_sim *sim, struct sm *sm, bool due_now);
+
+void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32)
+{
+	end_coasting(sim, sm, true);
+	if (!sm->saving) /* what is being saved stands still */
+		bring_up_to_date(sim, sm);
+	sm->rate_q32 = rate_q32;
+	set_timer(sim, sm);
+}
+
+/* ---- issue ---- */
+
+static uint64_t block_work_ps(const struct cot_sim *sim, const struct kernel *k, uint32_t index)
+{
+	if (!sim->jitter)
+		return k->hw.desc->block_ps;
+	return jitter_block_ps(sim->jitter, k->launch_hash, index, k->hw.desc->block_ps);
+}
+
+/* The next blocks of k, at most max_blocks: preempted ones first. work_ps is the work left. */
+static struct cohort take_blocks(struct cot_sim *sim, const struct sm *sm, struct kernel *k,
+				 uint32_t max_blocks)
+{
+	struct hw_kernel *hk = &k->hw;
+	struct cohort c = {0};
+
+	if (hk->n_preempted) {
+		c = cot_ptbq_pop(&k->ptbq, max_blocks);
+		hk->n_preempted -= c.n;
+		return c;
+	}
+	c.issued_ps = sim->now_ps;
+	c.issued_sm = sm->hw->index;
+	c.first = hk->desc->n_blocks - hk->n_fresh;
+	c.n = sim->jitter ? 1 : max_blocks < hk->n_fresh ? max_blocks : hk->n_fresh;
+	c.work_ps = block_work_ps(sim, k, c.first);
+	hk->n_fresh -= c.n;
+	return c;
+}
+
+/*
+ * Fills the free slots of an SM that is up to date. Blocks issued at one instant whose contexts
+ * must be restored start together, when the last context is there. `setting_up`: so do all.
+ */
+static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
+{
+	struct kernel *k = kernel_of(sm->hw->kernel);
+	uint32_t free_slots = k->hw.desc->blocks_per_sm - sm->hw->n_resident;
+	uint32_t from = sm->n_cohorts, i;
+	uint64_t restore_bytes = 0, ready;
+
+	if (k->claimed && k->hw.n_fresh - k->claimed < free_slots)
+		cot_sm_end_coasting(sim, k, sm->hw->index);
+	while (free_slots && hw_unissued(&k->hw)) {
+		struct cohort *c = &sm->cohorts[sm->n_cohorts++];
+
+		*c = take_blocks(sim, sm, k, free_slots);
+		free_slots -= c->n;
+		sm->hw->n_resident += c->n;
+		k->hw.n_resident += c->n;
+		if (c->saved)
+			restore_bytes += (uint64_t)c->n * k->hw.desc->ctx_bytes_per_block;
+	}
+	ready = sim->now_ps + (setting_up ? sim->sc->gpu.setup_ps : 0);
+	if (restore_bytes) {
+		sim->restored_bytes += restore_bytes;
+		if (sm->restore_free_ps > ready)
+			ready = sm->restore_free_ps;
+		ready += cot_gpu_sm_move_ps(&sim->sc->gpu, restore_bytes);
+		sm->restore_free_ps = ready;
+	}
+	if (setting_up)
+		sm->hw->begin_ps = ready;
+	for (i = from; i < sm->n_cohorts; i++) {
+		struct cohort *c = &sm->cohorts[i];
+
+		if (ready > sim->now_ps && (c->saved || setting_up)) {
+			c->waiting = true;
+			c->ready_ps = ready;
+			sm->n_waiting++;
+		} else {
+			c->waiting = false;
+			c->work_ps += sm->progress_ps;
+		}
+	}
+}
+
+void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
+{
+	sm->hw->state = HW_SM_RUNNING;
+	sm->hw->kernel = &k->hw;
+	sm->hw->next = NULL;
+	k->hw.n_sms++;
+	sm->progress_ps = 0;
+	sm->progress_frac = 0;
+	sm->progress_at_ps = sim->now_ps;
+	sm->restore_free_ps = 0;
+	if (k->claimed) /* the shares become smaller */
+		cot_sm_end_coasting(sim, k, SM_ALL_DUE);
+	issue(sim, sm, true);
+	set_timer(sim, sm);
+	cot_sm_observe(sim, sm);
+}
+
+void cot_sm_refill(struct cot_sim *sim, struct sm *sm)
+{
+	bring_up_to_date(sim, sm);
+	issue(sim, sm, false);
+	set_timer(sim, sm);
+}
+
+/* ---- giving an SM up ---- */
+
+static void make_idle(struct cot_sim *sim, struct sm *sm)
+{
+	sm->hw->state = HW_SM_IDLE;
+	sm->hw->kernel = NULL;
+	sm->hw->next = NULL;
+	sim->hw.n_idle++;
+	sim->hw.events |= HW_EV_IDLE;
+	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), COT_TIMER_OFF);
+	cot_sm_observe(sim, sm);
+}
+
+static void release(struct cot_sim *sim, struct sm *sm, struct hw_kernel *k)
+{
+	if (sim->hw.ops->sm_released)
+		sim->hw.ops->sm_released(&sim->hw, sm->hw, k);
+	make_idle(sim, sm);
+}
+
+/* A reserved SM has no block on it any more. */
+static void switch_to_next(struct cot_sim *sim, struct sm *sm)
+{
+	struct hw_kernel *next = sm->hw->next;
+
+	sim->preemptions++;
+	cot_hist_add(sim->latency, sim->now_ps - sm->reserved_ps);
+	sm->hw->kernel->n_sms--;
+	if (!next) {
+		make_idle(sim, sm);
+		return;
+	}
+	next->n_reserved--;
+	if (kernel_of(next)->claimed)
+		cot_sm_end_coasting(sim, kernel_of(next), sm->hw->index);
+	if (hw_unissued(next) && next->issue) {
+		sim->hw.events |= HW_EV_SWITCHED;
+		cot_sm_set_up(sim, sm, kernel_of(next));
+	} else {
+		release(sim, sm, next);
+	}
+}
+
+/* ---- preemption ---- */
+
+static int push_back(struct kernel *k, const struct sm *sm, const struct cohort *c)
+{
+	struct cohort left = *c;
+
+	if (!c->waiting)
+		left.work_ps = c->work_ps > sm->progress_ps ? c->work_ps - sm->progress_ps : 0;
+	left.waiting = false;
+	left.saved = true;
+	return cot_ptbq_push(&k->ptbq, &left);
+}
+
+static bool issued_before(const struct cohort *a, const struct cohort *b)
+{
+	if (a->issued_ps != b->issued_ps)
+		return a->issued_ps < b->issued_ps;
+	if (a->issued_sm != b->issued_sm)
+		return a->issued_sm < b->issued_sm;
+	return a->first < b->first;
+}
+
+/* Cohorts in order of first issue, so that they go on in that order. At most a few dozen. */
+static void sort_cohorts(struct sm *sm)
+{
+	uint32_t i, j;
+
+	for (i = 1; i < sm->n_cohorts; i++) {
+		struct cohort c = sm->cohorts[i];
+
+		for (j = i; j > 0 && issued_before(&c, &sm->cohorts[j - 1]); j--)
+			sm->cohorts[j] = sm->cohorts[j - 1];
+		sm->cohorts[j] = c;
+	}
+}
+
+static void end_save(struct cot_sim *sim, struct sm *sm)
+{
+	struct kernel *k = kernel_of(sm->hw->kernel);
+	uint32_t i;
+
+	/* From now on preempted blocks go first. */
+	if (k->claimed)
+		cot_sm_end_coasting(sim, k, sm->hw->index);
+	sm->saving = false;
+	sort_cohorts(sm);
+	for (i = 0; i < sm->n_cohorts; i++)
+		if (push_back(k, sm, &sm->cohorts[i]))
+			sim->out_of_memory = true;
+	k->hw.n_preempted += sm->hw->n_resident;
+	k->hw.n_resident -= sm->hw->n_resident;
+	sm->hw->n_resident = 0;
+	sm->n_cohorts = 0;
+	sm->n_waiting = 0;
+	switch_to_next(sim, sm);
+}
+
+/*
+ * The trap routine saves every resident block, those included that have made no progress yet or
+ * were just being restored: save(SM) = resident blocks * context / SM's share of the bandwidth.
+ */
+static void begin_save(struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t bytes = (uint64_t)sm->hw->n_resident * sm->hw->kernel->desc->ctx_bytes_per_block;
+	uint64_t save_ps = sim->sc->gpu.trap_ps + cot_gpu_sm_move_ps(&sim->sc->gpu, bytes);
+
+	if (sim->hw.ops->contexts && save_ps < sim->sc->gpu.switch_ps)
+		save_ps = sim->sc->gpu.switch_ps;
+	sim->saved_bytes += bytes;
+	sm->saving = true;
+	sm->save_end_ps = sim->now_ps + save_ps;
+	set_timer(sim, sm);
+	cot_sm_observe(sim, sm);
+}
+
+/* The SM has just become RESERVED. */
+void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm)
+{
+	end_coasting(sim, sm, true);
+	bring_up_to_date(sim, sm);
+	sm->reserved_ps = sim->now_ps;
+	if (sim->hw.contexts[sm->hw->kernel->context].preempt == COT_PREEMPT_SWITCH)
+		begin_save(sim, sm);
+	else
+		cot_sm_observe(sim, sm);
+}
+
+/* ---- events ---- */
+
+static void start_waiting(struct cot_sim *sim, struct sm *sm)
+{
+	uint32_t i;
+
+	for (i = 0; i < sm->n_cohorts; i++) {
+		struct cohort *c = &sm->cohorts[i];
+
+		if (!c->waiting || c->ready_ps > sim->now_ps)
+			continue;
+		c->waiting = false;
+		c->saved = false;
+		c->work_ps += sm->progress_ps;
+		sm->n_waiting--;
+	}
+	cot_sm_observe(sim, sm);
+}
+
+/* Removes the blocks that have done all their work; returns how many. */
+static uint32_t reap(struct sm *sm)
+{
+	uint32_t i = 0, n = 0;
+
+	while (i < sm->n_cohorts) {
+		struct cohort *c = &sm->cohorts[i];
+
+		if (c->waiting || c->work_ps > sm->progress_ps) {
+			i++;
+			continue;
+		}
+		n += c->n;
+		*c = sm->cohorts[--sm->n_cohorts];
+	}
+	return n;
+}
+
+static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
+{
+	struct hw_kernel *k = sm->hw->kernel;
+
+	sim->block_completions += n;
+	sm->hw->n_resident -= n;
+	k->n_resident -= n;
+	k->n_done += n;
+	if (sm->hw->state == HW_SM_RUNNING && k->issue && hw_unissued(k))
+		issue(sim, sm, false);
+	if (COT_UNLIKELY(!sm->hw->n_resident)) {
+		if (sm->hw->state == HW_SM_RESERVED) {
+			switch_to_next(sim, sm);
+		} else {
+			k->n_sms--;
+			release(sim, sm, k);
+		}
+	} else {
+		set_timer(sim, sm);
+		if (COT_UNLIKELY(sm->n_waiting))
+			cot_sm_observe(sim, sm);
+	}
+	if (COT_UNLIKELY(k->n_done == k->desc->n_blocks))
+		hw_complete(&sim->hw, kernel_of(k));
+}
+
+/* ---- coasting ---- */
+
+/*
+ * Nearly every event of a long kernel is the same: all blocks of an SM end at once and as many
+ * fresh ones take their places. While the kernel has plenty of them, an SM *coasts*: it claims its
+ * share of the fresh blocks for some waves ahead and has no event until they are done. Whoever
+ * could see or change the tables ends that first (cot_sm_settle_all, cot_sm_end_coasting), so the
+ * outcome is that of one event per wave; a property test holds the two against each other.
+ */
+#define COAST_MAX_PS (1ull << 62) /* ahead: times must not wrap */
+
+static bool wave_ended(const struct cot_sim *sim, const struct sm *sm)
+{
+	const struct hw_kernel *k = sm->hw->kernel;
+	const struct cohort *c = &sm->cohorts[0];
+
+	return sm->n_cohorts == 1 && !c->waiting && c->work_ps <= sm->progress_ps && !sim->jitter &&
+	       sm->hw->state == HW_SM_RUNNING && k->issue && !k->n_preempted &&
+	       c->n == k->desc->blocks_per_sm &&
+	       k->n_fresh - kernel_of(sm->hw->kernel)->claimed >= c->n;
+}
+
+/* The single cohort of the SM has ended `waves` times, and fresh blocks took its place. */
+static void renew(struct cot_sim *sim, struct sm *sm, uint32_t waves, uint64_t issued_ps)
+{
+	struct hw_kernel *k = sm->hw->kernel;
+	struct cohort *c = &sm->cohorts[0];
+
+	sim->block_completions += (uint64_t)waves * c->n;
+	k->n_done += waves * c->n;
+	c->first = k->desc->n_blocks - k->n_fresh + (waves - 1) * c->n;
+	c->issued_ps = issued_ps;
+	c->issued_sm = sm->hw->index;
+	c->saved = false;
+	k->n_fresh -= waves * c->n;
+}
+
+/* Accounts for the waves that have ended while coasting, so that the tables are true. */
+static void settle(struct cot_sim *sim, struct sm *sm, bool due_now)
+{
+	struct kernel *k = kernel_of(sm->hw->kernel);
+	struct cohort *c = &sm->cohorts[0];
+	uint64_t block_ps = k->hw.desc->block_ps, waves;
+
+	bring_up_to_date(sim, sm);
+	if (sm->progress_ps + due_now <= c->work_ps)
+		return;
+	waves = (sm->progress_ps + due_now - 1 - c->work_ps) / block_ps + 1;
+	if (waves > sm->coast_waves)
+		waves = sm->coast_waves;
+	sm->coast_waves -= (uint32_t)waves;
+	sim->n_coasting -= !sm->coast_waves;
+	k->claimed -= (uint32_t)waves * c->n;
+	c->work_ps += waves * block_ps;
+	renew(sim, sm, (uint32_t)waves, time_of_progress(sm, c->work_ps) - block_ps);
+}
+
+static void end_coasting(struct cot_sim *sim, struct sm *sm, bool due_now)
+{
+	if (!sm->coast_waves)
+		return;
+	settle(sim, sm, due_now);
+	if (!sm->coast_waves)
+		return; /* its timer is due at the end of the last wave */
+	kernel_of(sm->hw->kernel)->claimed -= sm->coast_waves * sm->cohorts[0].n;
+	sm->coast_waves = 0;
+	sim->n_coasting--;
+	set_timer(sim, sm);
+}
+
+void cot_sm_settle_all(struct cot_sim *sim)
+{
+	uint32_t i;
+
+	for (i = 0; sim->n_coasting && i < sim->sc->gpu.n_sms; i++)
+		if (sim->sms[i].coast_waves)
+			settle(sim, &sim->sms[i], true);
+}
+
+void cot_sm_end_coasting(struct cot_sim *sim, const struct kernel *k, uint32_t due_before)
+{
+	uint32_t i;
+
+	for (i = 0; sim->n_coasting && i < sim->sc->gpu.n_sms; i++)
+		if (!k || sim->sms[i].hw->kernel == &k->hw)
+			end_coasting(sim, &sim->sms[i], i < due_before);
+}
+
+/*
+ * How many waves of its fresh blocks each SM of k can surely have. SMs that begin a wave at one
+ * instant get equal shares, so that they come back together.
+ */
+static uint32_t fair_share(const struct cot_sim *sim, struct kernel *k, uint32_t wave_blocks)
+{
+	uint32_t left = k->hw.n_fresh - k->claimed;
+	uint64_t share = left / (k->hw.n_sms * wave_blocks);
+
+	if (k->share_at_ps == sim->now_ps && (uint64_t)k->share * wave_blocks <= left)
+		return k->share;
+	if (share > COAST_MAX_PS / k->hw.desc->block_ps)
+		share = COAST_MAX_PS / k->hw.desc->block_ps;
+	k->share_at_ps = sim->now_ps;
+	k->share = (uint32_t)share;
+	return k->share;
+}
+
+/* The SM has just begun a wave: claims more of them if its kernel has plenty. */
+static void coast(struct cot_sim *sim, struct sm *sm)
+{
+	struct kernel *k = kernel_of(sm->hw->kernel);
+	uint32_t wave_blocks = sm->cohorts[0].n, share;
+
+	if (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac)
+		return;
+	share = fair_share(sim, k, wave_blocks);
+	if (share < 2)
+		return;
+	sm->coast_waves = share - 1;
+	k->claimed += sm->coast_waves * wave_blocks;
+	sim->n_coasting++;
+}
+
+static bool renew_wave(struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t block_ps = sm->hw->kernel->desc->block_ps;
+	struct cohort *c = &sm->cohorts[0];
+
+	if (!wave_ended(sim, sm))
+		return false;
+	renew(sim, sm, 1, sim->now_ps);
+	c->work_ps = sm->progress_ps + block_ps;
+	coast(sim, sm);
+	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index),
+		       time_of_progress(sm, c->work_ps + sm->coast_waves * block_ps));
+	return true;
+}
+
+void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm)
+{
+	uint32_t n;
+
+	if (COT_UNLIKELY(sm->saving)) {
+		end_save(sim, sm);
+		return;
+	}
+	if (sm->coast_waves)
+		end_coasting(sim, sm, false);
+	bring_up_to_date(sim, sm);
+	if (COT_LIKELY(renew_wave(sim, sm)))
+		return;
+	if (COT_UNLIKELY(sm->n_waiting))
+		start_waiting(sim, sm);
+	n = reap(sm);
+	if (COT_LIKELY(n))
+		blocks_done(sim, sm, n);
+	else
+		set_timer(sim, sm);
+}
+
+/* ---- observers ---- */
+
+static enum cot_sm_activity activity_of(const struct sm *sm)
+{
+	if (sm->hw->state == HW_SM_IDLE)
+		return COT_SM_IDLE;
+	if (sm->saving)
+		return COT_SM_SAVE;
+	if (sm->hw->state == HW_SM_RESERVED)
+		return COT_SM_DRAIN;
+	return sm->n_waiting == sm->n_cohorts ? COT_SM_RESTORE : COT_SM_RUN;
+}
+
+void cot_sm_observe(struct cot_sim *sim, struct sm *sm)
+{
+	const struct hw_kernel *k = sm->hw->kernel;
+	enum cot_sm_activity activity;
+	uint64_t seq = k ? k->seq : 0;
+
+	if (!sim->obs || !sim->obs->sm_changed)
+		return;
+	activity = activity_of(sm);
+	if (activity == sm->seen_activity && seq == sm->seen_seq)
+		return;
+	sm->seen_activity = activity;
+	sm->seen_seq = seq;
+	sim->obs->sm_changed(sim->obs_arg, sim->now_ps, sm->hw->index, activity,
+			     k ? k->app : COT_NO_APP, k ? k->desc->name : NULL);
+}

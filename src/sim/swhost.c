@@ -1,0 +1,501 @@
+#include "sim/swhost.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "base/rng.h"
+#include "base/units.h"
+
+#define PS_PER_NS 1000u
+
+/*
+ * How long actions take, each evenly spread from `from_us` on (h200-measured.md 1: freeze 0.45 to
+ * 1.0 ms, thaw 0.6 to 1.2 ms on average). A slice or a mode is one control call: 200 us, our
+ * choice, between those of a system call and of a freeze.
+ */
+static const struct {
+	uint32_t from_us, spread_us;
+} delays[] = {
+	[COT_ACTION_SLICE] = {200, 0},
+	[COT_ACTION_MODE] = {200, 0},
+	[COT_ACTION_FREEZE] = {450, 550},
+	[COT_ACTION_THAW] = {600, 600},
+};
+
+/* Actions on their way. The core sends one per entity and kind, and a newer one before the answer
+ * only when its policy changed its mind. */
+#define MAX_ON_WAY 256u
+
+struct on_way {
+	struct cot_action action;
+	uint64_t due_ps;
+	int status;
+	bool applied; /* a freeze that waits until the last block is gone */
+};
+
+struct app_state {
+	bool joined, active;
+	uint64_t active_since_ps;
+	struct cot_hist *runs, *responses;
+};
+
+struct cot_swhost {
+	struct cot_swhost_options options;
+	struct cot_scenario *sc; /* a copy, with the contexts that the policy wants */
+	const struct cot_policy_ops *policy;
+	struct cot_sim *sim;
+	struct cot_sched *sched;
+	const struct cot_sim_observer *obs;
+	void *obs_arg;
+	struct cot_sim_observer own;
+	struct app_state apps[COT_MAX_APPS];
+	uint32_t entities[COT_MAX_APPS]; /* of each context; 0 = not used */
+	struct hw_context contexts[COT_MAX_APPS];
+	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
+	uint32_t n_on_way;
+};
+
+/* ---- contexts ---- */
+
+static bool is_pooled(const struct cot_swhost *h, const struct cot_app *app)
+{
+	return h->policy->wants_pools && !app->solo;
+}
+
+static uint32_t entity_id(const struct cot_swhost *h, uint32_t app)
+{
+	const struct cot_app *a = &h->sc->apps[app];
+
+	if (!is_pooled(h, a))
+		return app + 1;
+	return a->cls == COT_APP_LATENCY ? COT_SWHOST_LATENCY_POOL : COT_SWHOST_BATCH_POOL;
+}
+
+/* Every entity gets one context, numbered by its first application. */
+static void assign_contexts(struct cot_swhost *h)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < h->sc->n_apps; i++) {
+		uint32_t id = entity_id(h, i);
+
+		for (j = 0; entity_id(h, j) != id; j++)
+			;
+		h->sc->apps[i].context = j;
+		h->entities[j] = id;
+	}
+}
+
+static uint32_t context_of(const struct cot_swhost *h, uint32_t entity)
+{
+	uint32_t i;
+
+	for (i = 0; h->entities[i] != entity; i++)
+		;
+	return i;
+}
+
+/* ---- actions from the core ---- */
+
+static uint64_t delay_ps(const struct cot_swhost *h, const struct cot_action *a)
+{
+	uint64_t us = delays[a->kind].from_us;
+	struct cot_rng rng = {cot_hash64(h->sc->seed, a->seq)};
+
+	if (h->options.instant)
+		return 0;
+	us += cot_rng_below(&rng, delays[a->kind].spread_us + 1u);
+	return us * COT_PS_PER_US;
+}
+
+/* Actions on one entity are carried out in order. */
+static void take_action(struct cot_swhost *h, const struct cot_action *a)
+{
+	struct on_way *w;
+	uint32_t i;
+	int status = h->options.fault ? h->options.fault(h->options.fault_arg, a) : 0;
+
+	/* Without room there is no answer either. */
+	if (status == COT_SWHOST_SILENT || h->n_on_way == MAX_ON_WAY)
+		return;
+	w = &h->on_way[h->n_on_way];
+	*w = (struct on_way){
+		.action = *a,
+		.due_ps = cot_sim_now_ps(h->sim) + delay_ps(h, a),
+		.status = status,
+	};
+	for (i = 0; i < h->n_on_way; i++)
+		if (h->on_way[i].action.entity == a->entity && h->on_way[i].due_ps > w->due_ps)
+			w->due_ps = h->on_way[i].due_ps;
+	h->n_on_way++;
+}
+
+/* ---- events to the core ---- */
+
+static uint64_t now_ns(const struct cot_swhost *h)
+{
+	return cot_sim_now_ps(h->sim) / PS_PER_NS;
+}
+
+/* As the daemon does: an event, then at once what it led to. */
+static void send(struct cot_swhost *h, struct cot_event ev)
+{
+	struct cot_action a;
+
+	ev.now_ns = now_ns(h);
+	(void)cot_sched_event(h->sched, &ev);
+	while (cot_sched_next_action(h->sched, &a))
+		take_action(h, &a);
+}
+
+static enum cot_class class_of(const struct cot_app *a)
+{
+	return a->cls == COT_APP_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+}
+
+static uint32_t longest_block_us(const struct cot_app *a)
+{
+	uint64_t longest_ps = 0;
+	uint32_t i;
+
+	for (i = 0; i < a->program.n_kernels; i++)
+		if (a->program.kernels[i].block_ps > longest_ps)
+			longest_ps = a->program.kernels[i].block_ps;
+	return (uint32_t)cot_div_up(longest_ps, COT_PS_PER_US);
+}
+
+static void join(struct cot_swhost *h, uint32_t app)
+{
+	const struct cot_app *a = &h->sc->apps[app];
+	uint32_t entity = entity_id(h, app);
+	struct cot_event ev = {
+		.type = COT_EV_TENANT,
+		.id = app + 1,
+		.tenant =
+			{
+				.cls = class_of(a),
+				.weight = a->weight ? a->weight : COT_WEIGHT_DEFAULT,
+				.gpu_mask = 1,
+				.pool = is_pooled(h, a) ? entity : 0,
+				.ready = true,
+				.block_us = h->options.no_hints ? 0 : longest_block_us(a),
+			},
+	};
+
+	h->apps[app].joined = true;
+	if (is_pooled(h, a) && !cot_sched_entity(h->sched, entity))
+		send(h, (struct cot_event){
+				.type = COT_EV_POOL,
+				.id = entity,
+				.pool = {.cls = class_of(a), .gpu_mask = 1, .ready = true},
+			});
+	send(h, ev);
+	send(h, (struct cot_event){
+			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
+}
+
+static void look_at_apps(struct cot_swhost *h)
+{
+	uint64_t now_ps = cot_sim_now_ps(h->sim);
+	uint32_t i;
+
+	for (i = 0; i < h->sc->n_apps; i++) {
+		struct app_state *a = &h->apps[i];
+		bool active = cot_sim_app_active(h->sim, i);
+
+		if (!a->joined && h->sc->apps[i].start_ps <= now_ps)
+			join(h, i);
+		if (a->active == active)
+			continue;
+		a->active = active;
+		if (active)
+			a->active_since_ps = now_ps;
+		else
+			cot_hist_add(a->responses, now_ps - a->active_since_ps);
+		send(h, (struct cot_event){
+				.type = COT_EV_ACTIVITY,
+				.id = i + 1,
+				.activity = active ? COT_ACTIVITY_ACTIVE : COT_ACTIVITY_IDLE,
+			});
+	}
+}
+
+/* ---- actions to the GPU ---- */
+
+static void apply(struct cot_swhost *h, const struct cot_action *a)
+{
+	uint32_t context = context_of(h, a->entity);
+	struct hw_context *c = &h->contexts[context];
+
+	switch (a->kind) {
+	case COT_ACTION_SLICE:
+		c->slice_ps =
+			a->value == COT_SLICE_DRIVER ? h->sc->quantum_ps : a->value * COT_PS_PER_US;
+		break;
+	case COT_ACTION_MODE:
+		c->preempt = a->value == COT_MODE_DRAIN ? COT_PREEMPT_DRAIN : COT_PREEMPT_SWITCH;
+		break;
+	case COT_ACTION_FREEZE:
+		c->frozen = true;
+		break;
+	case COT_ACTION_THAW:
+		c->frozen = false;
+		break;
+	}
+	cot_sim_set_context(h->sim, context, c);
+}
+
+/* Replaced by a thaw while it waited for the last block. */
+static bool is_overtaken(const struct cot_swhost *h, const struct cot_action *a)
+{
+	return a->kind == COT_ACTION_FREEZE && !h->contexts[context_of(h, a->entity)].frozen;
+}
+
+/* Whether the action is over; carries it out if it is its time. */
+static bool advance_action(struct cot_swhost *h, struct on_way *w)
+{
+	if (w->due_ps > cot_sim_now_ps(h->sim))
+		return false;
+	if (w->status)
+		return true;
+	if (!w->applied)
+		apply(h, &w->action);
+	w->applied = true;
+	return w->action.kind != COT_ACTION_FREEZE || is_overtaken(h, &w->action) ||
+	       !cot_sim_context_on_gpu(h->sim, context_of(h, w->action.entity));
+}
+
+/* Sends the answers to all actions that are over. */
+static bool answer(struct cot_swhost *h)
+{
+	bool any = false;
+	uint32_t i = 0;
+
+	while (i < h->n_on_way) {
+		struct on_way w;
+
+		if (!advance_action(h, &h->on_way[i])) {
+			i++;
+			continue;
+		}
+		w = h->on_way[i];
+		memmove(&h->on_way[i], &h->on_way[i + 1],
+			(--h->n_on_way - i) * sizeof(h->on_way[0]));
+		send(h, (struct cot_event){.type = COT_EV_DONE,
+					   .id = w.action.entity,
+					   .done = {.seq = w.action.seq, .status = w.status}});
+		any = true;
+	}
+	return any;
+}
+
+/* ---- time ---- */
+
+static void set_alarm(struct cot_swhost *h)
+{
+	uint64_t wake_ns = cot_sched_wake_ns(h->sched), t_ps = UINT64_MAX, now_ps;
+	uint32_t i;
+
+	if (wake_ns < UINT64_MAX / PS_PER_NS)
+		t_ps = wake_ns * PS_PER_NS;
+	now_ps = cot_sim_now_ps(h->sim);
+	for (i = 0; i < h->n_on_way; i++)
+		if (h->on_way[i].due_ps > now_ps && h->on_way[i].due_ps < t_ps)
+			t_ps = h->on_way[i].due_ps;
+	cot_sim_set_alarm(h->sim, t_ps);
+}
+
+/* After an instant of the simulation: what happened goes to the core, and what that leads to at the
+ * same instant back to the simulation. */
+static void run_core(struct cot_swhost *h)
+{
+	do {
+		look_at_apps(h);
+	} while (answer(h));
+	if (cot_sched_wake_ns(h->sched) <= now_ns(h)) {
+		send(h, (struct cot_event){.type = COT_EV_TICK});
+		while (answer(h))
+			look_at_apps(h);
+	}
+	set_alarm(h);
+}
+
+enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants)
+{
+	enum cot_sim_status status = COT_SIM_MORE;
+	uint64_t n;
+
+	for (n = 0; n < max_instants && status == COT_SIM_MORE; n++) {
+		status = cot_sim_run(h->sim, 1);
+		if (status == COT_SIM_MORE)
+			run_core(h);
+	}
+	return status;
+}
+
+/* ---- observers: ours counts runs, and passes everything on ---- */
+
+static void sm_changed(void *arg, uint64_t t_ps, uint32_t sm, enum cot_sm_activity activity,
+		       uint32_t app, const char *kernel)
+{
+	struct cot_swhost *h = arg;
+
+	h->obs->sm_changed(h->obs_arg, t_ps, sm, activity, app, kernel);
+}
+
+static void app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_activity activity)
+{
+	struct cot_swhost *h = arg;
+
+	h->obs->app_changed(h->obs_arg, t_ps, app, activity);
+}
+
+static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
+			const char *kernel)
+{
+	struct cot_swhost *h = arg;
+
+	h->obs->kernel_done(h->obs_arg, begin_ps, end_ps, app, kernel);
+}
+
+static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run)
+{
+	struct cot_swhost *h = arg;
+
+	cot_hist_add(h->apps[app].runs, end_ps - begin_ps);
+	if (h->obs && h->obs->run_done)
+		h->obs->run_done(h->obs_arg, begin_ps, end_ps, app, run);
+}
+
+static void instant_done(void *arg, uint64_t t_ps)
+{
+	struct cot_swhost *h = arg;
+
+	h->obs->instant_done(h->obs_arg, t_ps);
+}
+
+static void observe(struct cot_swhost *h, const struct cot_sim_observer *obs, void *obs_arg)
+{
+	h->obs = obs;
+	h->obs_arg = obs_arg;
+	h->own.run_done = run_done;
+	if (!obs)
+		return;
+	h->own.sm_changed = obs->sm_changed ? sm_changed : NULL;
+	h->own.app_changed = obs->app_changed ? app_changed : NULL;
+	h->own.kernel_done = obs->kernel_done ? kernel_done : NULL;
+	h->own.instant_done = obs->instant_done ? instant_done : NULL;
+}
+
+/* ---- life ---- */
+
+static int check(const struct cot_scenario *sc, const struct cot_policy_ops *policy,
+		 struct cot_error *err)
+{
+	const struct hw_sched_ops *ops = hw_sched_find(sc->scheduler);
+
+	if (!policy)
+		return cot_error_set(err, -EINVAL, "unknown policy '%s'", sc->policy);
+	if (!ops)
+		return cot_error_set(err, -EINVAL, "unknown scheduler '%s'", sc->scheduler);
+	if (!ops->contexts)
+		return cot_error_set(err, -EINVAL,
+				     "a software policy needs the scheduler 'timeslice', not '%s'",
+				     sc->scheduler);
+	return 0;
+}
+
+static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_error *err)
+{
+	uint32_t i;
+	int r;
+
+	h->sc = malloc(sizeof(*h->sc));
+	if (!h->sc)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	*h->sc = *sc;
+	assign_contexts(h);
+	for (i = 0; i < sc->n_apps; i++) {
+		h->apps[i].runs = cot_hist_create();
+		h->apps[i].responses = cot_hist_create();
+		if (!h->apps[i].runs || !h->apps[i].responses)
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		h->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
+	}
+	r = cot_sched_create(h->policy, h->options.config, h->options.limits, 0, &h->sched, err);
+	if (r)
+		return r;
+	if (h->options.tap)
+		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
+	return cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
+}
+
+int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_options *options,
+		      const struct cot_sim_observer *obs, void *obs_arg,
+		      struct cot_swhost **ret_host, struct cot_error *err)
+{
+	const struct cot_policy_ops *policy =
+		options && options->policy ? options->policy : cot_policy_find(sc->policy);
+	struct cot_swhost *h;
+	int r = check(sc, policy, err);
+
+	if (r)
+		return r;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	if (options)
+		h->options = *options;
+	h->policy = policy;
+	observe(h, obs, obs_arg);
+	r = init(h, sc, err);
+	if (r) {
+		cot_swhost_destroy(h);
+		return r;
+	}
+	*ret_host = h;
+	return 0;
+}
+
+void cot_swhost_destroy(struct cot_swhost *h)
+{
+	uint32_t i;
+
+	if (!h)
+		return;
+	cot_sim_destroy(h->sim);
+	cot_sched_destroy(h->sched);
+	for (i = 0; i < COT_MAX_APPS; i++) {
+		cot_hist_destroy(h->apps[i].runs);
+		cot_hist_destroy(h->apps[i].responses);
+	}
+	free(h->sc);
+	free(h);
+}
+
+struct cot_sim *cot_swhost_sim(struct cot_swhost *h)
+{
+	return h->sim;
+}
+
+const struct cot_sched *cot_swhost_sched(const struct cot_swhost *h)
+{
+	return h->sched;
+}
+
+void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhost_times *ret_times)
+{
+	const struct app_state *a = &h->apps[app];
+
+	*ret_times = (struct cot_swhost_times){
+		.n_runs = cot_hist_count(a->runs),
+		.n_responses = cot_hist_count(a->responses),
+		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
+		.run_p99_ps = cot_hist_quantile(a->runs, 0.99),
+		.response_p50_ps = cot_hist_quantile(a->responses, 0.50),
+		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
+		.response_max_ps = cot_hist_max(a->responses),
+	};
+}

@@ -1,0 +1,73 @@
+/*
+ * Hosts a software policy (include/cotenant/policy.h) in a simulation: the same core and the same
+ * policy as in the daemon, with the simulated GPU below them and virtual time.
+ *
+ *     simulated programs --- joined, active, idle ---> core + policy
+ *           ^                                              |
+ *           +---- slice, mode, freeze, thaw  <---- delay --+
+ *
+ * An application of the scenario is a tenant (its index + 1 is the tenant's id), a GPU context is
+ * an entity. Where the policy wants pools, the latency applications share one context and the
+ * batch applications another one, but for those that are `solo`; the scenario's own contexts do
+ * not count then. Actions take as long as they took on an H200; a freeze is acknowledged when the
+ * last block has left the GPU. Deterministic like the simulation; one thread.
+ *
+ * The GPU's scheduler must obey contexts (`timeslice`).
+ */
+#ifndef COT_SIM_SWHOST_H
+#define COT_SIM_SWHOST_H
+
+#include "sched/sched.h"
+#include "sim/sim.h"
+
+struct cot_swhost;
+
+#define COT_SWHOST_LATENCY_POOL (COT_MAX_APPS + 1u)
+#define COT_SWHOST_BATCH_POOL	(COT_MAX_APPS + 2u)
+
+struct cot_swhost_options {
+	const struct cot_policy_ops *policy;	/* NULL: the scenario's */
+	const struct cot_policy_config *config; /* NULL: the defaults */
+	const struct cot_sched_limits *limits;	/* NULL: the defaults */
+	bool no_hints; /* do not tell the policy how long thread blocks are */
+	bool instant;  /* actions take no time */
+	/* Breaks the actuators, for tests. May be NULL. Returns the -errno that the action `a` ends
+	 * with, 0 to carry it out, or COT_SWHOST_SILENT for no answer at all. */
+	int (*fault)(void *arg, const struct cot_action *a);
+	void *fault_arg;
+	cot_sched_tap_fn *tap; /* may be NULL */
+	void *tap_arg;
+};
+
+#define COT_SWHOST_SILENT 1
+
+/*
+ * `sc` and what the options point to must outlive the host, but for config and limits, which are
+ * copied. Observers see the simulation as with cot_sim_create(). -EINVAL with a sentence for an
+ * unknown policy or scheduler, or for a scheduler that does not obey contexts; -ENOMEM.
+ */
+int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_options *options,
+		      const struct cot_sim_observer *obs, void *obs_arg,
+		      struct cot_swhost **ret_host, struct cot_error *err);
+void cot_swhost_destroy(struct cot_swhost *h);
+
+/* As cot_sim_run(). */
+enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants);
+
+struct cot_sim *cot_swhost_sim(struct cot_swhost *h);
+const struct cot_sched *cot_swhost_sched(const struct cot_swhost *h);
+
+/*
+ * Times of one application. A turnaround is one run of its program. A response is from the moment
+ * when it enqueues work for the GPU until all of that is done: for a program that computes, sends a
+ * request and waits, the latency of the request.
+ */
+struct cot_swhost_times {
+	uint64_t n_runs, n_responses;
+	double run_p50_ps, run_p99_ps, response_p50_ps, response_p99_ps;
+	uint64_t response_max_ps;
+};
+
+void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhost_times *ret_times);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * GPU presets and the arithmetic that follows from a GPU's resources alone.
+ * Pure; the tables are constant.
+ */
+#ifndef COT_TRACE_GPU_H
+#define COT_TRACE_GPU_H
+
+#include "trace/scenario.h"
+
+/* What a scenario gets that names no GPU. */
+#define COT_GPU_DEFAULT "k20c"
+
+extern const struct cot_gpu cot_gpu_presets[];
+extern const unsigned cot_n_gpu_presets;
+
+/* NULL when there is no preset of that name. */
+const struct cot_gpu *cot_gpu_find(const char *name);
+
+/*
+ * Resident thread blocks per SM: the least of block slots, registers, threads and shared memory
+ * under the first configuration that holds one block (Tanasic et al., section 2.3 and footnote 1).
+ * A resource that the kernel does not use (0) does not limit. 0 when one block does not fit.
+ */
+uint32_t cot_gpu_occupancy(const struct cot_gpu *gpu, uint32_t regs_per_block,
+			   uint32_t shmem_per_block, uint32_t threads_per_block);
+
+/* Context bytes of a full SM: its register file and its largest shared memory. */
+uint64_t cot_gpu_ctx_bytes_max(const struct cot_gpu *gpu);
+
+/* Time to move `bytes` between one SM and memory at the SM's share of the DRAM bandwidth. */
+uint64_t cot_gpu_sm_move_ps(const struct cot_gpu *gpu, uint64_t bytes);
+
+/*
+ * One PCIe transfer: latency + whole 4 KiB bursts (Tanasic et al., Table 2).
+ */
+uint64_t cot_gpu_pcie_ps(const struct cot_gpu *gpu, uint64_t bytes);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * A scenario: one GPU, one scheduler, the applications that share it and what each of them does.
+ * This is the resolved form that the simulator reads; it is immutable once built and may be shared
+ * by any number of simulations in any threads. scenario_read.h makes one from YAML.
+ *
+ * Times are picoseconds (`_ps`), bandwidths bytes per second, sizes bytes (KB = 1024 B, GB/s = 1e9
+ * B/s as in the paper's Table 1: Tanasic et al., "Enabling Preemptive Multiprogramming on GPUs").
+ */
+#ifndef COT_TRACE_SCENARIO_H
+#define COT_TRACE_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+#define COT_MAX_APPS		32 /* one hardware command queue each (Hyper-Q has 32) */
+#define COT_MAX_SMS		1024
+#define COT_MAX_BLOCKS_PER_SM	64
+#define COT_MAX_SHMEM_CONFIGS	16
+#define COT_MAX_STEPS		65536 /* of one program, loops unrolled */
+#define COT_MAX_KERNELS		1024  /* of one program */
+#define COT_MAX_BLOCKS		(1u << 31)
+#define COT_MAX_LAUNCHES	1000000u
+#define COT_NAME_MAX		64
+#define COT_KERNEL_BLOCK_US_MAX 1e9
+
+struct cot_gpu {
+	char name[COT_NAME_MAX];
+	uint32_t n_sms;
+	uint32_t clock_mhz;
+	uint64_t dram_bytes_per_s;
+	uint32_t regs_per_sm; /* 32-bit registers */
+	uint32_t n_shmem_configs;
+	uint32_t shmem_config_bytes[COT_MAX_SHMEM_CONFIGS]; /* ascending; the last is the most */
+	uint32_t blocks_per_sm;				    /* thread-block slots */
+	uint32_t threads_per_sm;
+	uint64_t pcie_bytes_per_s; /* each direction */
+	uint64_t pcie_latency_ps;
+	uint64_t trap_ps;  /* pipeline drain before a context is saved */
+	uint64_t setup_ps; /* to make an SM ready for another kernel */
+	/* Least time that a switch between contexts takes when it interrupts one; the scheduler
+	 * `timeslice` pays it. 0 = only what moving the contexts of blocks takes. */
+	uint64_t switch_ps;
+};
+
+struct cot_kernel {
+	char name[COT_NAME_MAX];
+	uint32_t n_blocks;
+	uint32_t blocks_per_sm;	      /* resident at most, on the scenario's GPU */
+	uint64_t block_ps;	      /* one block's time at full progress, mean */
+	uint32_t regs_per_block;      /* 32-bit registers */
+	uint32_t shmem_per_block;     /* bytes */
+	uint32_t ctx_bytes_per_block; /* 4 * regs + shared memory: what a context switch saves */
+};
+
+enum cot_step_kind {
+	COT_STEP_CPU,	 /* the CPU computes for cpu_ps */
+	COT_STEP_H2D,	 /* copy `bytes` to the GPU, in queue order; the program waits */
+	COT_STEP_D2H,	 /* copy `bytes` from the GPU, in queue order; the program waits */
+	COT_STEP_KERNEL, /* enqueue `launches` launches of kernel `kernel`; does not wait */
+	COT_STEP_SYNC,	 /* wait until everything enqueued is done */
+};
+
+struct cot_step {
+	enum cot_step_kind kind;
+	uint32_t kernel;   /* index into the program's kernels */
+	uint32_t launches; /* >= 1 */
+	uint64_t cpu_ps;
+	uint64_t bytes;
+};
+
+/* A program does at least one thing that takes time. Its end is an implicit sync. */
+struct cot_program {
+	const struct cot_step *steps;
+	uint32_t n_steps;
+	const struct cot_kernel *kernels;
+	uint32_t n_kernels;
+};
+
+#define COT_TOKENS_EQUAL (-1)
+
+/* What a software policy is told about an application. */
+enum cot_app_class { COT_APP_BATCH, COT_APP_LATENCY };
+
+#define COT_APP_WEIGHT_DEFAULT 100u
+
+struct cot_app {
+	char name[COT_NAME_MAX];
+	int32_t priority; /* larger is more important */
+	int32_t tokens;	  /* DSS budget in SMs, or COT_TOKENS_EQUAL */
+	uint32_t context; /* apps with equal numbers share one GPU context; < n_apps */
+	uint64_t start_ps;
+	enum cot_app_class cls;
+	uint32_t weight; /* 1 to 10000; 0 means COT_APP_WEIGHT_DEFAULT */
+	bool solo;	 /* keeps a context of its own where a policy makes pools */
+	struct cot_program program;
+};
+
+enum cot_preempt { COT_PREEMPT_SWITCH, COT_PREEMPT_DRAIN };
+enum cot_transfer_order { COT_TRANSFERS_FCFS, COT_TRANSFERS_PRIORITY };
+
+struct cot_scenario {
+	struct cot_gpu gpu;
+	char scheduler[COT_NAME_MAX]; /* a name known to hw_sched_find() */
+	enum cot_preempt preempt;
+	enum cot_transfer_order transfers;
+	uint64_t seed;
+	double block_jitter_cv; /* coefficient of variation of block times; 0 = all equal */
+	uint64_t quantum_ps;	/* time slicing */
+	uint32_t stop_runs;	/* every app completes this many runs; 0 = no such rule */
+	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
+	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */
+	char policy[COT_NAME_MAX];
+	uint32_t n_apps;
+	struct cot_app apps[COT_MAX_APPS];
+};
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/sh
+# The completion in a real bash.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+command -v bash >/dev/null || exit 77
+mkdir "$work/d" "$work/d/folder"
+small_scenario >"$work/d/s.yaml"
+touch "$work/d/other.txt"
+
+# complete_as "EXPECTED" WORD...: what is offered after these words, sorted; the last one is being
+# typed. bash hands over "--a=b" as three words.
+complete_as() {
+	expected=$1
+	shift
+	found=$(cd "$work/d" && bash -c '
+		source "$0"
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		_cotenant 2>/dev/null
+		((${#COMPREPLY[@]})) && printf "%s\n" "${COMPREPLY[@]}"
+	' "$SOURCE_DIR/packaging/completion/cotenant.bash" "$COTENANT" "$@" | sort | tr '\n' ' ')
+	[ "${found% }" = "$expected" ] || fail "$*: offers '$found', expected '$expected'"
+}
+
+complete_as "reproduce" rep
+complete_as "--help --usage --version compare doctor freeze help list ps reproduce run set sim stats thaw" ""
+complete_as "dss" sim --scheduler d
+complete_as "ppq ppq-shared" sim --scheduler = ppq
+complete_as "dss fcfs npq ppq ppq-shared timeslice" sim --scheduler =
+complete_as "drain switch" sim --preempt = ""
+complete_as "folder s.yaml" sim ""
+complete_as "--scheduler= --seed=" sim --s
+complete_as "gpus schedulers traces" list ""
+complete_as "preemption" reproduce ""
+complete_as "--quick" reproduce preemption --q
+complete_as "batch latency" run --class = ""
+complete_as "--name=" run --n
+complete_as "--weight=" run --class = latency --w
+complete_as "auto drain switch" set --mode = ""
+complete_as "--json" freeze --j
+complete_as "--offline" doctor --o
+COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency" freeze pool
+# Behind the options of run stands another command.
+complete_as "chmod" run --class = latency -- chmo
+complete_as "chmod" run -n x chmo
+finish

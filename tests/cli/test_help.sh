@@ -1,0 +1,64 @@
+#!/bin/sh
+# Every command explains itself, and wrong arguments end with status 2 and one complaint.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+expect 0 --help
+for command in run ps set freeze thaw stats doctor sim compare reproduce list help; do
+	says "$work/out" "  $command "
+done
+empty "$work/err"
+expect 0 help
+says "$work/out" "Usage: cotenant "
+expect 0 -h
+expect 0 --version
+grep -qE '^cotenant [0-9]+\.[0-9]+\.[0-9]+' "$work/out" || fail "--version: $(cat "$work/out")"
+
+version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/CMakeLists.txt")
+says "$work/out" "cotenant $version"
+
+for command in run ps set freeze thaw stats doctor sim compare reproduce list; do
+	for how in --help -h; do
+		expect 0 "$command" "$how"
+		says "$work/out" "Usage: cotenant $command"
+		empty "$work/err"
+	done
+	cp "$work/out" "$work/long"
+	expect 0 help "$command"
+	cmp -s "$work/out" "$work/long" || fail "help $command differs from $command --help"
+done
+expect 0 reproduce preemption --help
+says "$work/out" "--quick"
+
+# wrong SENTENCE ARGUMENT...: status 2, the sentence on stderr, nothing on stdout.
+wrong() {
+	sentence=$1
+	shift
+	expect 2 "$@"
+	says "$work/err" "$sentence"
+	empty "$work/out"
+}
+
+small_scenario >"$work/s.yaml"
+wrong "Usage: cotenant"
+wrong "unknown command 'simulate'" simulate
+wrong "unknown command 'x'" help x
+wrong "unrecognized option '--bogus'" sim --bogus
+wrong "no scenario given" sim
+wrong "one scenario at a time" sim "$work/s.yaml" "$work/s.yaml"
+wrong "unknown scheduler 'best'; expected one of fcfs" sim "$work/s.yaml" --scheduler best
+wrong "expected switch or drain" sim "$work/s.yaml" --preempt stop
+for seed in -1 x 1x 9223372036854775808 99999999999999999999 ''; do
+	wrong "--seed is '$seed'" sim "$work/s.yaml" --seed="$seed"
+done
+wrong "needs --json" sim "$work/s.yaml" --allocation
+wrong "same file" sim "$work/s.yaml" --json "$work/x" --report "$work/x"
+wrong "same file" sim "$work/s.yaml" --json "$work/x" --timeline "$work/../$(basename "$work")/x"
+wrong "is the scenario itself" sim "$work/s.yaml" --json "$work/s.yaml"
+wrong "is the scenario itself" compare "$work/s.yaml" --json "$work/s.yaml"
+wrong "standard output" sim "$work/s.yaml" --timeline -
+wrong "expected schedulers, gpus or traces" list
+wrong "unknown list 'planets'" list planets
+wrong "one list at a time" list gpus traces
+wrong "" reproduce
+wrong "" reproduce everything
+finish

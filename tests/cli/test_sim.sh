@@ -1,0 +1,83 @@
+#!/bin/sh
+# What `cotenant sim` writes, and where.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+small_scenario >"$work/s.yaml"
+mkdir "$work/d"
+
+# Text: every application, the metrics, units.
+expect 0 sim "$work/s.yaml"
+for text in urgent batch ANTT STP fairness preemptions " us" "ppq by context switch" "seed 7"; do
+	says "$work/out" "$text"
+done
+empty "$work/err"
+cp "$work/out" "$work/text"
+expect 0 sim "$work/s.yaml" --scheduler fcfs --seed 8
+says "$work/out" "fcfs, which does not preempt, on k20c (13 SMs), seed 8"
+expect 0 sim "$work/s.yaml" --preempt drain
+says "$work/out" "ppq by draining"
+
+# From standard input, the same.
+"$COTENANT" sim - <"$work/s.yaml" >"$work/out" 2>"$work/err" || fail "a scenario on standard input"
+cmp -s "$work/out" "$work/text" || fail "standard input gives another result"
+
+# JSON on standard output: nothing else there; the same bytes in a file and every time.
+expect 0 sim "$work/s.yaml" --json - --allocation
+[ "$(head -c 1 "$work/out")" = "{" ] || fail "not JSON alone: $(head -n 3 "$work/out")"
+for key in schema scheduler preempt seed end_us apps name runs turnaround_us isolated_us ntt antt \
+	stp fairness preemptions count saved_bytes latency_us p50 p99 max block_completions \
+	allocation t_us sms; do
+	says "$work/out" "\"$key\": "
+done
+cp "$work/out" "$work/first"
+expect 0 sim "$work/s.yaml" --allocation --json "$work/d/out.json" --timeline "$work/d/t.json" \
+	--report "$work/d/r.html"
+cmp -s "$work/first" "$work/d/out.json" || fail "the JSON in a file differs"
+[ "$(names_in "$work/d")" = "out.json r.html t.json" ] || fail "left: $(names_in "$work/d")"
+says "$work/d/t.json" '"traceEvents":['
+says "$work/d/r.html" "<svg "
+# Nothing is fetched and nothing runs.
+if grep -qiE '<script|src=|href=|url\(' "$work/d/r.html"; then
+	fail "the report is not self-contained"
+fi
+
+# Permissions are the user's, or those of the file that is replaced.
+umask 027
+rm "$work/d/"*
+expect 0 sim "$work/s.yaml" --json "$work/d/new.json"
+[ "$(stat -c %a "$work/d/new.json")" = 640 ] || fail "mode $(stat -c %a "$work/d/new.json")"
+chmod 604 "$work/d/new.json"
+ln -s new.json "$work/d/link.json"
+echo old >"$work/d/new.json"
+expect 0 sim "$work/s.yaml" --json "$work/d/link.json"
+[ -L "$work/d/link.json" ] || fail "the link was replaced"
+says "$work/d/new.json" cotenant.sim/1
+[ "$(stat -c %a "$work/d/new.json")" = 604 ] || fail "the mode of the old file is gone"
+expect 0 sim "$work/s.yaml" --json /dev/null
+[ -c /dev/null ] || fail "/dev/null was replaced"
+
+# What cannot be written: a complaint, status 1, and nothing half-written in the other places.
+rm "$work/d/"*
+expect 1 sim "$work/s.yaml" --json "$work/d/a.json" --timeline "$work/d/no/t.json"
+says "$work/err" "cannot write $work/d/no/t.json: No such file or directory"
+[ -z "$(names_in "$work/d")" ] || fail "left: $(names_in "$work/d")"
+expect 1 sim "$work/s.yaml" --json "$work/d"
+says "$work/err" "Is a directory"
+if [ -c /dev/full ]; then
+	expect 1 sim "$work/s.yaml" --json /dev/full --report "$work/d/r.html" \
+		--timeline "$work/d/t.json"
+	says "$work/err" "cannot write /dev/full: No space left on device"
+	"$COTENANT" sim "$work/s.yaml" >/dev/full 2>"$work/err"
+	[ $? -eq 1 ] || fail "a full standard output goes unnoticed"
+fi
+[ -z "$(names_in "$work/d")" ] || fail "left: $(names_in "$work/d")"
+
+# Nobody completes a run: null, not a number that nobody can know.
+sed 's/^stop:.*/stop: {at_us: 1}/' "$work/s.yaml" >"$work/short.yaml"
+expect 0 sim "$work/short.yaml" --json -
+for key in antt stp fairness turnaround_us ntt; do
+	says "$work/out" "\"$key\": null"
+done
+says "$work/out" '"end_us": 1.0'
+expect 0 sim "$work/short.yaml"
+finish

@@ -1,0 +1,83 @@
+/*
+ * Packets: what passes the check can be read without looking at a length again. Every field that
+ * the daemon, the library and the command line read is read here, within the packet's own bytes.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/proto.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition)        \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+/* The entries of an environment block end inside it. */
+static void walk_environment(const struct cot_msg_registered *m)
+{
+	const char *entry = m->env, *end = (const char *)m + m->h.length;
+	unsigned n = 0;
+
+	while (entry < end) {
+		entry += strlen(entry) + 1;
+		n++;
+	}
+	REQUIRE(entry == end);
+	REQUIRE(n <= m->h.length);
+}
+
+static void read_all(const void *packet, int type)
+{
+	const struct cot_msg_hello *hello = packet;
+	const struct cot_msg_register *reg = packet;
+	const struct cot_msg_command *command = packet;
+
+	switch (type) {
+	case COT_MSG_HELLO:
+		REQUIRE(strlen(hello->name) < COT_PROTO_NAME_MAX);
+		REQUIRE(strlen(hello->gpu) < COT_PROTO_NAME_MAX);
+		break;
+	case COT_MSG_REGISTER:
+		REQUIRE(strlen(reg->name) < COT_PROTO_NAME_MAX);
+		REQUIRE(strlen(reg->gpu) < COT_PROTO_NAME_MAX);
+		break;
+	case COT_MSG_COMMAND:
+		REQUIRE(strlen(command->name) < COT_PROTO_NAME_MAX);
+		break;
+	case COT_MSG_REGISTERED:
+		walk_environment(packet);
+		break;
+	default:
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct cot_msg_header *h;
+	void *packet;
+	int type;
+
+	/* As a receiver has it: aligned, and not a byte more. */
+	if (posix_memalign(&packet, 8, size ? size : 1))
+		return 0;
+	memcpy(packet, data, size);
+	h = packet;
+	type = cot_proto_check(packet, size);
+	REQUIRE(type >= 0 || type == -EBADMSG || type == -EPROTONOSUPPORT);
+	if (type >= 0)
+		REQUIRE(h->length == size && h->magic == COT_PROTO_MAGIC);
+	if (type > 0) {
+		REQUIRE(type == h->type && h->version == COT_PROTO_VERSION);
+		REQUIRE(size >= cot_proto_min_size(h->type));
+		read_all(packet, type);
+	}
+	free(packet);
+	return 0;
+}

@@ -1,0 +1,77 @@
+/*
+ * Event logs, and with them the policy core: whatever the lines are, each is refused with a
+ * sentence or can be printed and read again; and whatever the events are, the policies and the core
+ * survive them, with actions that make sense.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition)        \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+static void check_action(const struct cot_sched *s, const struct cot_action *a)
+{
+	REQUIRE(a->seq && cot_sched_entity(s, a->entity));
+	REQUIRE(a->deadline_ns >= a->now_ns);
+	if (a->kind == COT_ACTION_SLICE && a->value != COT_SLICE_DRIVER)
+		REQUIRE(a->value >= COT_SLICE_US_MIN && a->value <= COT_SLICE_US_MAX);
+	if (a->kind == COT_ACTION_MODE)
+		REQUIRE(a->value == COT_MODE_SWITCH || a->value == COT_MODE_DRAIN);
+}
+
+static void take_line(struct cot_sched **scheds, const char *line)
+{
+	struct cot_error err = {""};
+	enum cot_log_kind kind;
+	char again[COT_LOG_LINE_MAX];
+	struct cot_event ev, ev2;
+	struct cot_action a, a2;
+	unsigned i;
+
+	if (cot_log_parse(line, &kind, &ev, &a, &err)) {
+		REQUIRE(err.text[0]);
+		return;
+	}
+	if (kind != COT_LOG_EVENT)
+		return;
+	cot_log_print_event(again, sizeof(again), &ev);
+	REQUIRE(!cot_log_parse(again, &kind, &ev2, &a2, &err));
+	/* Both are zeroed before they are filled in, the gaps between the members as well. */
+	REQUIRE(!memcmp(&ev, &ev2, sizeof(ev))); /* NOLINT(*-memory-comparison,cert-*) */
+	for (i = 0; i < cot_n_policies; i++) {
+		(void)cot_sched_event(scheds[i], &ev);
+		while (cot_sched_next_action(scheds[i], &a))
+			check_action(scheds[i], &a);
+		REQUIRE(cot_sched_wake_ns(scheds[i]) > 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cot_sched *scheds[16];
+	struct cot_error err;
+	char *text = malloc(size + 1), *line, *rest;
+	unsigned i;
+
+	REQUIRE(text && cot_n_policies <= 16);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	for (i = 0; i < cot_n_policies; i++)
+		REQUIRE(!cot_sched_create(cot_policies[i], NULL, NULL, 0, &scheds[i], &err));
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		take_line(scheds, line);
+	for (i = 0; i < cot_n_policies; i++)
+		cot_sched_destroy(scheds[i]);
+	free(text);
+	return 0;
+}

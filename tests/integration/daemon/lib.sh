@@ -1,0 +1,170 @@
+# Helpers of the daemon's tests. Needs, from the environment:
+#   COTENANT, COTENANTD, PEER     the programs (PEER is daemon/peer.c)
+#   COTENANT_LIBRARY              libcotenant.so
+#   EMU, PROGS                    folders of the emulated driver and of the test programs; only
+#                                 for tests that call need_emulator
+# shellcheck shell=sh
+
+: "${COTENANT:?the command}" "${COTENANTD:?the daemon}" "${PEER:?the other end, for tests}"
+
+work=$(mktemp -d) || exit 1
+LC_ALL=C
+COTENANT_RUNTIME_DIR=$work/run
+COTENANT_SOCKET=$work/run/cotenantd.sock
+COTENANT_GPUS=1
+COTENANT_MPS_CONTROL=$work/no-mps
+export LC_ALL COTENANT_RUNTIME_DIR COTENANT_SOCKET COTENANT_GPUS COTENANT_MPS_CONTROL
+unset COTENANT_TENANT COTENANT_CLASS COTENANT_NAME COTENANT_WEIGHT COTENANT_GPU COTENANT_REQUIRED \
+	COTENANT_DISABLE COTENANT_ROLE COTENANT_POOL COTENANT_LOG CUDA_VISIBLE_DEVICES LD_PRELOAD
+daemon_pid=
+children=
+n_failed=0
+
+fail() {
+	echo "FAILED: $*" >&2
+	n_failed=$((n_failed + 1))
+}
+
+says() {
+	grep -qF -e "$2" "$1" || fail "expected '$2' in $1: $(tail -c 2000 "$1")"
+}
+
+says_not() {
+	grep -qF -e "$2" "$1" && fail "did not expect '$2' in $1: $(tail -c 2000 "$1")"
+	return 0
+}
+
+# In the background, ended with the test. The pid is in $pid.
+background() {
+	"$@" &
+	pid=$!
+	children="$children $pid"
+}
+
+now_ms() {
+	date +%s%3N
+}
+
+# until_true SECONDS COMMAND...: tries again and again.
+until_true() {
+	until_ms=$(($(now_ms) + $1 * 1000))
+	shift
+	while ! "$@"; do
+		[ "$(now_ms)" -lt "$until_ms" ] || return 1
+		sleep 0.02
+	done
+}
+
+# start_daemon ARGUMENT...: returns when it serves.
+start_daemon() {
+	mkdir -p "$work"
+	"$COTENANTD" --log-level debug "$@" >>"$work/daemon.log" 2>&1 &
+	daemon_pid=$!
+	until_true 5 "$COTENANT" ps >/dev/null 2>&1 || fail "no daemon: $(cat "$work/daemon.log")"
+}
+
+# stop_daemon: politely; its status is in $status.
+stop_daemon() {
+	kill "$daemon_pid" 2>/dev/null
+	wait "$daemon_pid"
+	# shellcheck disable=SC2034 # for the caller
+	status=$?
+	daemon_pid=
+}
+
+# kill_daemon: at once.
+kill_daemon() {
+	kill -9 "$daemon_pid"
+	wait "$daemon_pid" 2>/dev/null
+	daemon_pid=
+}
+
+# ps_value NAME KEY: a member of the program or pool of that name, as `ps --json` shows it.
+ps_value() {
+	"$COTENANT" ps --json | awk -v name="\"$1\"" -v key="\"$2\":" '
+		/^    {/ { found = ""; value = "" }
+		$1 == "\"name\":" && ($2 == name "," || $2 == name) { found = 1 }
+		$1 == key { value = $2; gsub(/[",]/, "", value) }
+		/^    }/ { if (found && value != "") { print value; exit } }'
+}
+
+is() {
+	[ "$(ps_value "$1" "$2")" = "$3" ]
+}
+
+# expect_value NAME KEY VALUE: now or soon.
+expect_value() {
+	until_true 5 is "$1" "$2" "$3" ||
+		fail "$1: $2 is '$(ps_value "$1" "$2")', expected '$3'"
+}
+
+# The number of programs.
+n_programs() {
+	"$COTENANT" ps --json | grep -c '"weight":'
+}
+
+has_programs() {
+	[ "$(n_programs)" -eq "$1" ]
+}
+
+# need_emulator: everything after it runs on the emulated GPU.
+need_emulator() {
+	if [ ! -e "${EMU:-}/libcuda.so.1" ] || [ ! -d "${PROGS:-}" ] ||
+		[ ! -e "${COTENANT_LIBRARY:-}" ]; then
+		echo "no emulated driver here"
+		exit 77
+	fi
+	mkdir -p "$work/emu"
+	COTENANT_EMU_DIR=$work/emu
+	COTENANT_MPS_CONTROL=$EMU/nvidia-cuda-mps-control
+	export COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_LIBRARY
+}
+
+# value NAME FILE: the number behind a name in a line of "name value name value ...".
+value() {
+	awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) { print $(i + 1); exit } }' "$2"
+}
+
+# between LEAST MOST NUMBER
+between() {
+	awk -v v="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(v != "" && v >= a && v <= b) }'
+}
+
+expect_between() {
+	between "$1" "$2" "$3" || fail "$4 is '$3', expected $1 to $2"
+}
+
+# groups PID KEY: that number of the process's compute group on the emulated GPU.
+group() {
+	"$PROGS/emu_state" | awk -v pid="$1" -v key="$2" '
+		$3 == pid && $7 == "graphics" {
+			for (i = 1; i < NF; i++) if ($i == key) { print $(i + 1); exit } }'
+}
+
+# How many processes on the emulated GPU are frozen.
+n_frozen() {
+	"$PROGS/emu_state" | awk '$7 == "graphics" && $13 > 0 { n++ } END { print n + 0 }'
+}
+
+tidy() {
+	for pid in $children $daemon_pid; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	# Pools outlive their daemon on purpose.
+	for log in "$work"/run/gpu*/pipe; do
+		[ -d "$log" ] || continue
+		echo quit | CUDA_MPS_PIPE_DIRECTORY=$log timeout 5 "$COTENANT_MPS_CONTROL" \
+			>/dev/null 2>&1
+	done
+	rm -rf "$work"
+}
+trap tidy EXIT
+trap 'exit 1' INT TERM
+
+finish() {
+	[ "$n_failed" -eq 0 ] || {
+		tail -40 "$work/daemon.log" >&2
+		exit 1
+	}
+	exit 0
+}

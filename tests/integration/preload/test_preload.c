@@ -1,0 +1,712 @@
+/*
+ * libcotenant.so in real processes, over a stand-in for the driver. This program is the daemon;
+ * started with TENANT in its environment it is the program under control. Needs COTENANT_LIB
+ * (path of libcotenant.so) and COTENANT_FAKE_RM (path of the stand-in).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_state.h"
+#include "proto/proto.h"
+#include "tenant.h"
+
+#define MS	1000000ull
+#define CHANNEL 0xc86fu
+#define GROUP	0xa06cu
+#define WAIT_MS 3000 /* for what should come at once, on a machine that is busy */
+
+static char dir[] = "cotpreXXXXXX"; /* below $TMPDIR */
+static char base[64], socket_path[96], state_path[96];
+static struct fake_state *fake;
+static int listener = -1, conn = -1;
+static struct cot_page *page;
+static int page_fd = -1;
+static int tenant_pid, to_tenant, from_tenant;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ms(unsigned ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+/* ---- the program ---- */
+
+static void become_tenant(const char *extra)
+{
+	const char *value = extra ? strchr(extra, '=') : NULL;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s %s", getenv("COTENANT_LIB"), getenv("COTENANT_FAKE_RM"));
+	setenv("LD_PRELOAD", text, 1);
+	setenv("COTENANT_SOCKET", socket_path, 1);
+	setenv("FAKE_RM_STATE", state_path, 1);
+	setenv("TENANT", "1", 1);
+	setenv("COTENANT_NAME", "it", 1);
+	setenv("COTENANT_WEIGHT", "7", 1);
+	setenv("COTENANT_LOG", "warn", 1);
+	setenv("COTENANT_TENANT", "42", 1);
+	if (value) {
+		snprintf(text, sizeof(text), "%.*s", (int)(value - extra), extra);
+		setenv(text, value + 1, 1);
+	}
+	execl("/proc/self/exe", "tenant", (char *)NULL);
+	_exit(99);
+}
+
+/* `extra`: one more variable, NAME=VALUE, or NULL. */
+static void start_tenant(const char *extra)
+{
+	int in[2], out[2];
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	tenant_pid = fork();
+	if (tenant_pid == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		become_tenant(extra);
+	}
+	close(in[0]);
+	close(out[1]);
+	to_tenant = in[1];
+	from_tenant = out[0];
+}
+
+static unsigned long ask(char what)
+{
+	struct pollfd p = {.fd = from_tenant, .events = POLLIN};
+	char line[32] = {what, '\n'};
+	ssize_t n;
+
+	assert_int_equal(write(to_tenant, line, 2), 2);
+	assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+	n = read(from_tenant, line, sizeof(line) - 1);
+	assert_true(n > 0);
+	line[n] = '\0';
+	return strtoul(line, NULL, 10);
+}
+
+static void tell(char what)
+{
+	char line[2] = {what, '\n'};
+
+	assert_int_equal(write(to_tenant, line, 2), 2);
+}
+
+/* ---- the daemon ---- */
+
+static union {
+	struct cot_msg_header h;
+	struct cot_msg_hello hello;
+	struct cot_msg_groups groups;
+	struct cot_msg_ack ack;
+	unsigned char bytes[4096];
+} got;
+
+static void start_listening(void)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	strcpy(a.sun_path, socket_path);
+	unlink(socket_path);
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(listener, 64), 0);
+}
+
+static void accept_one(int timeout_ms)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	assert_int_equal(poll(&p, 1, timeout_ms), 1);
+	conn = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(conn >= 0);
+}
+
+/* The next packet's type, 0 when none comes in time, -1 when the peer hung up. */
+static int receive(int timeout_ms)
+{
+	struct pollfd p = {.fd = conn, .events = POLLIN};
+	ssize_t n;
+	int type;
+
+	if (poll(&p, 1, timeout_ms) != 1)
+		return 0;
+	n = recv(conn, got.bytes, sizeof(got.bytes), 0);
+	if (n <= 0)
+		return -1;
+	type = cot_proto_check(got.bytes, (size_t)n);
+	assert_true(type > 0);
+	return type;
+}
+
+static void expect(int type)
+{
+	int t;
+
+	/* Counts may come as often as they change. */
+	do {
+		t = receive(WAIT_MS);
+	} while (t == COT_MSG_GROUPS && type != COT_MSG_GROUPS);
+	assert_int_equal(t, type);
+}
+
+/* Until the daemon has been told of so many groups. */
+static void expect_groups(uint32_t n_groups)
+{
+	int t;
+
+	do {
+		t = receive(WAIT_MS);
+	} while (t > 0 && !(t == COT_MSG_GROUPS && got.groups.n_groups == n_groups));
+	assert_int_equal(t, COT_MSG_GROUPS);
+}
+
+static void send_packet(void *packet, enum cot_msg_type type, uint32_t size, uint32_t seq)
+{
+	cot_proto_header(packet, type, size, seq);
+	assert_int_equal(send(conn, packet, size, MSG_NOSIGNAL), size);
+}
+
+static void make_page(bool sealed)
+{
+	page_fd = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(ftruncate(page_fd, 4096), 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
+	assert_true(page != MAP_FAILED);
+	page->version = COT_PAGE_VERSION;
+	if (sealed)
+		assert_int_equal(
+			fcntl(page_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+}
+
+static void welcome(uint64_t slice_us, uint32_t mode)
+{
+	struct cot_msg_welcome m = {
+		.tenant = 42, .slice_us = slice_us, .mode = mode, .page_size = 4096};
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&m, sizeof(m)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = room,
+			     .msg_controllen = sizeof(room)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), 0);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &page_fd, sizeof(int));
+	assert_int_equal(sendmsg(conn, &msg, MSG_NOSIGNAL), sizeof(m));
+}
+
+static void lease_ms(unsigned ms)
+{
+	atomic_store(&page->lease_until_ns, now_ns() + ms * MS);
+}
+
+static int order(enum cot_msg_type type, uint32_t seq)
+{
+	struct cot_msg_header h;
+
+	send_packet(&h, type, sizeof(h), seq);
+	expect(COT_MSG_ACK);
+	assert_int_equal(got.h.seq, seq);
+	return got.ack.status;
+}
+
+static int order_set(uint64_t slice_us, uint32_t mode)
+{
+	struct cot_msg_set m = {.slice_us = slice_us, .mode = mode};
+
+	send_packet(&m, COT_MSG_SET, sizeof(m), 5);
+	expect(COT_MSG_ACK);
+	return got.ack.status;
+}
+
+static unsigned n_disabled(void)
+{
+	return fake_rm_count(&fake->rm, CHANNEL, true);
+}
+
+static uint64_t first_slice(void)
+{
+	unsigned i;
+
+	for (i = 0; i < fake->rm.n_objects; i++)
+		if (fake->rm.objects[i].live && fake->rm.objects[i].class_ == GROUP)
+			return fake->rm.objects[i].slice_us;
+	return 0;
+}
+
+/* Until the condition holds, at most ms; how long it took. */
+#define WAIT_FOR(condition, ms)                           \
+	do {                                              \
+		uint64_t until_ = now_ns() + (ms)*MS;     \
+		while (!(condition) && now_ns() < until_) \
+			sleep_ms(1);                      \
+		assert_true(condition);                   \
+	} while (0)
+
+static void begin(void)
+{
+	start_tenant(NULL);
+	ask('c');
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	assert_int_equal(got.hello.pid, tenant_pid);
+	make_page(true);
+	welcome(100, COT_PROTO_DRAIN);
+	WAIT_FOR(first_slice() == 100, WAIT_MS);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(fake, 0, sizeof(*fake));
+	start_listening();
+	conn = -1;
+	page = NULL;
+	page_fd = -1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	kill(tenant_pid, SIGKILL);
+	waitpid(tenant_pid, NULL, 0);
+	close(to_tenant);
+	close(from_tenant);
+	close(listener);
+	if (conn >= 0)
+		close(conn);
+	if (page)
+		munmap(page, 4096);
+	if (page_fd >= 0)
+		close(page_fd);
+	return 0;
+}
+
+/* ---- tests ---- */
+
+static void test_never_cuda(void **state)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	(void)state;
+	start_tenant(NULL);
+	assert_int_equal(ask('t'), 1);
+	assert_int_equal(poll(&p, 1, 100), 0);
+	tell('q');
+	assert_int_equal(waitpid(tenant_pid, NULL, 0), tenant_pid);
+}
+
+static void test_hello_and_slices(void **state)
+{
+	unsigned long us;
+
+	(void)state;
+	start_tenant(NULL);
+	us = ask('c');
+	print_message("first group, with the thread's start: %lu us\n", us);
+	assert_true(us < 20000);
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	assert_int_equal(got.hello.tenant, 42);
+	assert_int_equal(got.hello.weight, 7);
+	assert_string_equal(got.hello.name, "it");
+	expect(COT_MSG_GROUPS);
+	make_page(true);
+	welcome(100, COT_PROTO_DRAIN);
+	WAIT_FOR(first_slice() == 100, WAIT_MS);
+	WAIT_FOR(fake->rm.objects[4].mode == 1 || fake->rm.objects[5].mode == 1, WAIT_MS);
+	ask('g'); /* with the driver's own SET_TIMESLICE */
+	assert_int_equal(order_set(500, COT_PROTO_KEEP), 0);
+	assert_int_equal(got.ack.value, 500);
+	print_message("SET: %llu us\n", (unsigned long long)got.ack.latency_ns / 1000);
+	assert_int_equal(first_slice(), 500);
+	assert_int_equal(atomic_load(&page->slice_us), 500);
+	assert_int_equal(order(COT_MSG_PREEMPT, 6), 0);
+	assert_int_equal(fake->rm.n_preempt, 2);
+	assert_int_equal(ask('t'), 2);
+	assert_int_equal(order_set(1ull << 40, 0), -EINVAL);
+	WAIT_FOR(atomic_load(&page->n_groups) == 2, WAIT_MS);
+	assert_int_equal(order_set(0, COT_PROTO_SWITCH), 0);
+	assert_int_equal(first_slice(), 2048);
+}
+
+static void test_freeze(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(order(COT_MSG_FREEZE, 1), -ETIME); /* without a lease */
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 2), 0);
+	assert_int_equal(n_disabled(), 1);
+	ask('g');
+	WAIT_FOR(n_disabled() == 2, 100);
+	assert_int_equal(order(COT_MSG_THAW, 3), 0);
+	assert_int_equal(n_disabled(), 0);
+	assert_int_equal(atomic_load(&page->n_freezes), 1);
+	assert_int_equal(atomic_load(&page->n_thaws), 1);
+	assert_true(atomic_load(&page->freeze_max_ns) > 0);
+	atomic_store(&page->lease_until_ns, UINT64_MAX); /* no daemon writes this */
+	assert_int_equal(order(COT_MSG_FREEZE, 4), -ETIME);
+	assert_int_equal(n_disabled(), 0);
+}
+
+static uint64_t last_change(void)
+{
+	uint64_t t = 0;
+	unsigned i;
+
+	for (i = 0; i < fake->rm.n_objects; i++)
+		if (fake->rm.objects[i].changed_ns > t)
+			t = fake->rm.objects[i].changed_ns;
+	return t;
+}
+
+static void test_daemon_dies(void **state)
+{
+	uint64_t t;
+
+	(void)state;
+	begin();
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	t = now_ns();
+	close(conn); /* as the kernel does after kill -9 */
+	WAIT_FOR(n_disabled() == 0, 100);
+	print_message("thawed %llu us after\n", (unsigned long long)(last_change() - t) / 1000);
+
+	/* It comes back: the program introduces itself with the same id, keeps its slice. */
+	accept_one(2500);
+	expect(COT_MSG_HELLO);
+	assert_int_equal(got.hello.tenant, 42);
+	expect(COT_MSG_GROUPS);
+	assert_int_equal(got.groups.n_groups, 1);
+	assert_int_equal(first_slice(), 100);
+	welcome(200, COT_PROTO_SWITCH);
+	WAIT_FOR(first_slice() == 200, WAIT_MS);
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 2), 0);
+	assert_int_equal(order(COT_MSG_THAW, 3), 0);
+}
+
+static void test_daemon_stops(void **state)
+{
+	uint64_t end;
+
+	(void)state;
+	begin();
+	lease_ms(80);
+	end = atomic_load(&page->lease_until_ns);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	WAIT_FOR(n_disabled() == 0, 180);
+	print_message("thawed %lld us after the lease's end\n",
+		      (long long)(last_change() - end) / 1000);
+	assert_true(last_change() >= end);
+	WAIT_FOR(atomic_load(&page->n_lease_expired) == 1, 100);
+	assert_int_equal(receive(50), 0); /* still connected */
+}
+
+static void test_lease_is_renewed(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	begin();
+	lease_ms(60);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	for (i = 0; i < 20; i++) {
+		lease_ms(60);
+		sleep_ms(20);
+		assert_int_equal(n_disabled(), 1);
+	}
+	WAIT_FOR(n_disabled() == 0, 160);
+}
+
+/* Context switches of all the program's threads. */
+static unsigned long n_switches(void)
+{
+	unsigned long n, sum = 0;
+	char path[64], line[128];
+	unsigned tid;
+	FILE *f;
+
+	for (tid = (unsigned)tenant_pid; tid < (unsigned)tenant_pid + 8; tid++) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%u/status", tenant_pid, tid);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "voluntary_ctxt_switches: %lu", &n) == 1)
+				sum += n;
+		if (f)
+			fclose(f);
+	}
+	return sum;
+}
+
+static void test_sleeps(void **state)
+{
+	unsigned long before;
+
+	(void)state;
+	begin();
+	lease_ms(1); /* over by the time of the wait below */
+	sleep_ms(100);
+	before = n_switches();
+	assert_true(before > 0);
+	sleep_ms(1000);
+	assert_int_equal(n_switches(), before);
+}
+
+static void test_fork(void **state)
+{
+	int parent_conn, child;
+
+	(void)state;
+	begin();
+	parent_conn = conn;
+	child = (int)ask('f');
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	assert_int_equal(got.hello.pid, child);
+	welcome(300, COT_PROTO_KEEP);
+	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, WAIT_MS);
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	assert_int_equal(n_disabled(), 1);
+	assert_int_equal(first_slice(), 100); /* the parent's */
+	assert_int_equal(fake->rm.n_foreign, 0);
+	/* The parent's end is noticed although the child lives. */
+	kill(tenant_pid, SIGKILL);
+	close(conn);
+	conn = parent_conn;
+	while (receive(WAIT_MS) > 0)
+		;
+	assert_int_equal(receive(WAIT_MS), -1);
+	kill(child, SIGKILL);
+}
+
+static void test_child_without_handlers(void **state)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	(void)state;
+	begin();
+	ask('v');
+	assert_int_equal(fake->rm.n_foreign, 0);
+	assert_int_equal(poll(&p, 1, 50), 0);
+	assert_int_equal(order_set(700, COT_PROTO_KEEP), 0);
+	assert_int_equal(fake->rm.n_foreign, 0);
+}
+
+static void test_exec(void **state)
+{
+	(void)state;
+	begin();
+	tell('e');
+	while (receive(WAIT_MS) > 0)
+		; /* hangs up */
+	close(conn);
+	ask('c');
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	assert_int_equal(got.hello.pid, tenant_pid);
+}
+
+static void test_program_closes_descriptors(void **state)
+{
+	struct cot_msg_header h;
+
+	(void)state;
+	begin();
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	ask('x');
+	send_packet(&h, COT_MSG_PREEMPT, sizeof(h), 9);
+	WAIT_FOR(n_disabled() == 0, WAIT_MS); /* lost, so thawed */
+	close(conn);
+	accept_one(2500);
+	expect(COT_MSG_HELLO);
+	ask('g');
+	expect_groups(2);
+}
+
+static void test_no_descriptors(void **state)
+{
+	(void)state;
+	start_tenant(NULL);
+	ask('l');
+	ask('c');
+	ask('g');
+	assert_int_equal(fake_rm_count(&fake->rm, GROUP, false), 2);
+	assert_int_equal(first_slice(), 2048);
+	assert_int_equal(ask('g'), 0);
+}
+
+static void test_refused(void **state)
+{
+	struct {
+		struct cot_msg_header h;
+		char text[16];
+	} m = {.text = "not that class"};
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	(void)state;
+	start_tenant("COTENANT_LOG=none");
+	ask('c');
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	send_packet(&m, COT_MSG_REFUSED, sizeof(m), 0);
+	while (receive(WAIT_MS) > 0)
+		;
+	WAIT_FOR(ask('t') == 1, WAIT_MS); /* a pass-through from now on */
+	ask('g');
+	assert_int_equal(poll(&p, 1, 1500), 0);
+}
+
+static void test_malformed(void **state)
+{
+	struct cot_msg_set m = {.slice_us = 1};
+
+	(void)state;
+	begin();
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	cot_proto_header(&m.h, COT_MSG_SET, sizeof(m), 0);
+	assert_int_equal(send(conn, &m, sizeof(m) - 8, 0), sizeof(m) - 8);
+	WAIT_FOR(n_disabled() == 0, 100);
+	assert_int_equal(first_slice(), 100);
+}
+
+static void test_unsealed_page(void **state)
+{
+	(void)state;
+	start_tenant(NULL);
+	ask('c');
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	make_page(false);
+	welcome(100, COT_PROTO_DRAIN);
+	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), -EOPNOTSUPP);
+	assert_int_equal(n_disabled(), 0);
+}
+
+static void test_disabled(void **state)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	(void)state;
+	start_tenant("COTENANT_DISABLE=1");
+	ask('c');
+	assert_int_equal(ask('t'), 1);
+	assert_int_equal(poll(&p, 1, 100), 0);
+	assert_int_equal(first_slice(), 2048);
+}
+
+/* Without a daemon: slices from the environment. And what all this costs. */
+static void test_alone(void **state)
+{
+	(void)state;
+	close(listener);
+	unlink(socket_path);
+	start_tenant("COTENANT_SLICE_US=250");
+	ask('c');
+	assert_int_equal(first_slice(), 250);
+	assert_true(ask('m') < 1024);
+	print_message("private memory of the library: %lu KiB\n", ask('m'));
+	start_listening(); /* the daemon starts later */
+	accept_one(2500);
+	expect(COT_MSG_HELLO);
+	ask('d');
+	expect_groups(0);
+}
+
+static int prepare(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd;
+
+	snprintf(base, sizeof(base), "%.40s/%s", tmp ? tmp : P_tmpdir, dir);
+	if (!mkdtemp(base))
+		return -1;
+	snprintf(socket_path, sizeof(socket_path), "%s/socket", base);
+	snprintf(state_path, sizeof(state_path), "%s/state", base);
+	fd = open(state_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*fake)) < 0)
+		return -1;
+	fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return fake == MAP_FAILED ? -1 : 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_never_cuda),
+		TEST(test_hello_and_slices),
+		TEST(test_freeze),
+		TEST(test_daemon_dies),
+		TEST(test_daemon_stops),
+		TEST(test_lease_is_renewed),
+		TEST(test_sleeps),
+		TEST(test_fork),
+		TEST(test_child_without_handlers),
+		TEST(test_exec),
+		TEST(test_program_closes_descriptors),
+		TEST(test_no_descriptors),
+		TEST(test_refused),
+		TEST(test_malformed),
+		TEST(test_unsealed_page),
+		TEST(test_disabled),
+		TEST(test_alone),
+	};
+	int rc;
+
+	(void)argc;
+	if (getenv("TENANT"))
+		return tenant_main(argv);
+	if (!getenv("COTENANT_LIB") || !getenv("COTENANT_FAKE_RM"))
+		return 77;
+	if (prepare() < 0) {
+		perror("test_preload");
+		return 1;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(socket_path);
+	unlink(state_path);
+	rmdir(base);
+	return rc;
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# The daemon with one library: who it is, what it is told, what `ps` shows, live changes.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+
+"$COTENANT" ps >"$work/out" 2>&1
+[ $? -eq 3 ] || fail "ps without a daemon: $(cat "$work/out")"
+says "$work/out" "no cotenantd answers"
+
+start_daemon
+[ "$(stat -c %a "$work/run")" = 700 ] || fail "the folder is open"
+[ "$(stat -c %a "$COTENANT_SOCKET")" = 600 ] || fail "the socket is open"
+"$COTENANTD" >"$work/out" 2>&1
+[ $? -eq 1 ] || fail "two daemons in one folder"
+says "$work/out" "another cotenantd"
+
+background "$PEER" library --name a --weight 50 >"$work/a"
+expect_value a slice_us 2000
+says "$work/a" "welcome"
+says_not "$work/a" "page can be resized"
+[ "$(ps_value a class)" = batch ] || fail "class"
+[ "$(ps_value a weight)" = 50 ] || fail "weight"
+[ "$(ps_value a state)" = running ] || fail "state"
+[ "$(ps_value a channel_groups)" = 4 ] || fail "groups"
+background "$PEER" library --name b --class latency >"$work/b"
+b_pid=$pid
+expect_value b slice_us 10000
+expect_value a slice_us 100
+
+# Live changes, within 50 ms: the library has its order before the command returns.
+"$COTENANT" set a --weight 7 >"$work/out" || fail "set --weight"
+[ "$(ps_value a weight)" = 7 ] || fail "the weight stayed"
+"$COTENANT" set a --slice 333us --mode drain >"$work/out" || fail "set --slice"
+until_true 1 grep -qx "set 333 1" "$work/a" || fail "no order: $(cat "$work/a")"
+[ "$(ps_value a slice_by_user)" = true ] || fail "slice_by_user"
+"$COTENANT" set a --slice auto --mode auto >"$work/out" || fail "set --slice auto"
+until_true 1 grep -qx "set 100 2" "$work/a" || fail "not taken back: $(cat "$work/a")"
+"$COTENANT" set b --class batch >/dev/null || fail "set --class"
+expect_value a slice_us 2000
+"$COTENANT" set b --class latency --json >"$work/out" || fail "set --json"
+says "$work/out" '"ok": true'
+
+# A failing order has a sentence and a status of its own.
+"$COTENANT" set nobody --weight 7 >"$work/out" 2>&1
+[ $? -eq 6 ] || fail "an unknown name"
+says "$work/out" "no program called 'nobody'"
+"$COTENANT" set a --slice 1us >"$work/out" 2>&1 && fail "a slice of 1 us"
+says "$work/out" "expected 20 to"
+"$COTENANT" set a >"$work/out" 2>&1
+[ $? -eq 2 ] || fail "nothing to set"
+"$COTENANT" freeze pool:batch >"$work/out" 2>&1
+[ $? -eq 6 ] || fail "a pool that is not there"
+
+"$COTENANT" freeze a >"$work/out" || fail "freeze"
+says "$work/out" "frozen after"
+[ "$(ps_value a held)" = true ] || fail "not held"
+[ "$(ps_value a state)" = frozen ] || fail "not frozen"
+"$COTENANT" thaw a >"$work/out" || fail "thaw"
+says "$work/out" "thawed after"
+[ "$(ps_value a state)" = running ] || fail "not thawed"
+"$COTENANT" stats >"$work/out" || fail "stats"
+says "$work/out" "Policy pools"
+"$COTENANT" stats --json | grep -q '"bad_packets": 0' || fail "stats --json"
+
+# Two programs of one name: by id only.
+background "$PEER" library --name a >"$work/a2"
+until_true 2 has_programs 3 || fail "three programs"
+"$COTENANT" set a --weight 9 >"$work/out" 2>&1 && fail "which a?"
+says "$work/out" "2 programs are called 'a'"
+id=$("$COTENANT" ps | awk '$2 == "b" { print $1 }')
+"$COTENANT" set "$id" --weight 9 >"$work/out" || fail "by id"
+[ "$(ps_value b weight)" = 9 ] || fail "the weight by id"
+
+# One that ends is gone.
+kill -9 "$b_pid"
+until_true 2 has_programs 2 || fail "it is still there"
+
+# SIGHUP reads the configuration again; a wrong one changes nothing.
+kill -HUP "$daemon_pid"
+until_true 2 grep -q "read .* again" "$work/daemon.log" || fail "no reload"
+
+stop_daemon
+[ "$status" -eq 0 ] || fail "status $status at the end"
+[ ! -e "$COTENANT_SOCKET" ] || fail "the socket is left"
+until_true 1 grep -q hangup "$work/a" || fail "the library was not told"
+finish

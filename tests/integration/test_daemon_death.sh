@@ -1,0 +1,42 @@
+#!/bin/sh
+# The daemon dies, or stops, while a program is frozen; then another one takes over.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+
+# A user's freeze is renewed for as long as the daemon lives.
+start_daemon
+background "$PEER" library --name a --seconds 30 >"$work/a"
+expect_value a slice_us 2000
+id=$(ps_value a id)
+"$COTENANT" freeze a >/dev/null || fail "freeze"
+sleep 0.5
+says_not "$work/a" lapsed
+
+# Stopped: the lease ends within 100 ms. Afterwards the freeze is done again.
+kill -STOP "$daemon_pid"
+sleep 0.1
+grep -qx lapsed "$work/a" || fail "the lease did not end in 100 ms"
+kill -CONT "$daemon_pid"
+until_true 1 is a state frozen || fail "not frozen again"
+[ "$(grep -cx freeze "$work/a")" -ge 2 ] || fail "no second order"
+
+# Killed: the library is told at once.
+kill_daemon
+until_true 1 grep -q hangup "$work/a" || fail "no hangup"
+
+# The next daemon knows the program by its id, though it starts numbering for itself.
+start_daemon
+background "$PEER" library --name other --seconds 30 >"$work/other"
+expect_value other slice_us 2000
+background "$PEER" library --name a --id "$id" --weight 70 --seconds 30 >"$work/a"
+expect_value a slice_us 2000
+[ "$(ps_value a id)" = "$id" ] || fail "another id"
+[ "$(ps_value a weight)" = 70 ] || fail "another weight"
+[ "$(ps_value other id)" != "$id" ] || fail "one id for two"
+"$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
+
+# Ended politely: thawed first.
+stop_daemon
+[ "$status" -eq 0 ] || fail "status $status"
+until_true 1 grep -q hangup "$work/a" || fail "no hangup at the end"
+says "$work/a" thaw
+finish

@@ -1,0 +1,40 @@
+#!/bin/sh
+# More programs than places, more connections than descriptors, orders that nobody answers.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+
+start_daemon
+background "$PEER" crowd 64 3 >"$work/crowd"
+until_true 5 has_programs 64 || fail "$(n_programs) of 64 programs"
+says "$work/crowd" "welcomed 64 refused 0"
+"$PEER" crowd 300 0.2 >"$work/out"
+says "$work/out" "welcomed 192 refused 108"
+until_true 5 has_programs 64 || fail "$(n_programs) after the crowd"
+"$COTENANT" ps --json >"$work/out" || fail "ps of 64"
+wait "$pid"
+until_true 5 has_programs 0 || fail "$(n_programs) left"
+
+# One that never answers: the command says so, others go on.
+background "$PEER" library --name mute --silent >"$work/mute"
+background "$PEER" library --name good >"$work/good"
+expect_value good slice_us 2000
+"$COTENANT" freeze mute >"$work/out" 2>&1 && fail "a mute program froze"
+"$COTENANT" freeze good >"$work/out" || fail "freeze of the good one"
+"$COTENANT" thaw good >"$work/out" || fail "thaw of the good one"
+stop_daemon
+
+# 40 descriptors: some are turned away, none hangs, and places that come free are used.
+(
+	# shellcheck disable=SC3045 # the shells that we know have it
+	ulimit -n 40
+	exec "$COTENANTD"
+) >>"$work/daemon.log" 2>&1 &
+daemon_pid=$!
+until_true 5 "$COTENANT" ps >/dev/null 2>&1 || fail "no daemon with 40 descriptors"
+"$PEER" crowd 60 0.2 >"$work/out"
+says_not "$work/out" "welcomed 60"
+until_true 5 has_programs 0 || fail "they are still there"
+"$PEER" crowd 5 0.2 >"$work/out"
+says "$work/out" "welcomed 5 refused 0 closed 0"
+stop_daemon
+[ "$status" -eq 0 ] || fail "status $status"
+finish

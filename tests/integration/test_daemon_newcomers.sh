@@ -1,0 +1,32 @@
+#!/bin/sh
+# A program that sets its channels up, or makes more of them, is not frozen for a while.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+
+start_daemon
+background "$PEER" library --name first --class latency >"$work/first"
+background "$PEER" library --name a >"$work/a"
+expect_value a slice_us 100
+background "$PEER" library --name b --grow 2 >"$work/b"
+# Both batch programs take turns as soon as b has settled, and not before.
+sleep 0.3
+says_not "$work/b" freeze
+until_true 3 grep -qx freeze "$work/b" || fail "b has no turns"
+until_true 3 grep -qx grown "$work/b" || fail "b does not grow"
+sleep 0.3
+sed '1,/^grown/d' "$work/b" >"$work/after"
+[ "$(grep -cx thaw "$work/after")" -ge 1 ] || fail "not thawed: $(cat "$work/after")"
+says_not "$work/after" freeze
+sed '1,/^grown/d' "$work/b" | grep -q . || fail "nothing after it grew"
+until_true 3 sh -c "sed '1,/^grown/d' '$work/b' | grep -qx freeze" || fail "b has no turns again"
+
+# A user's freeze stays.
+"$COTENANT" freeze a >/dev/null || fail "freeze a"
+background "$PEER" library --name held --grow 1.5 >"$work/held"
+expect_value held state running
+"$COTENANT" freeze held >/dev/null || fail "freeze held"
+until_true 3 grep -qx grown "$work/held" || fail "it does not grow"
+sleep 0.2
+[ "$(ps_value held state)" = frozen ] || fail "a held program was thawed"
+stop_daemon
+[ "$status" -eq 0 ] || fail "status $status"
+finish

@@ -1,0 +1,66 @@
+#!/bin/sh
+# kill -9 and SIGSTOP of the daemon while real programs are frozen: they run again within 100 ms.
+# Then the next daemon takes programs and pools over.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+
+# thawed_within MS: until nothing on the GPU is disabled.
+thawed_within() {
+	from=$(now_ms)
+	until [ "$(n_frozen)" -eq 0 ]; do
+		[ $(($(now_ms) - from)) -le 2000 ] || break
+	done
+	took=$(($(now_ms) - from))
+	echo "thawed after $took ms"
+	[ "$took" -le "$1" ] || fail "thawed after $took ms"
+}
+
+start_daemon
+background "$COTENANT" run --solo --name a -- "$PROGS/batch" --seconds 8 >"$work/a"
+background "$COTENANT" run --solo --name b -- "$PROGS/batch" --seconds 8 >"$work/b"
+background "$COTENANT" run --name pooled -- "$PROGS/batch" --seconds 8 >"$work/pooled"
+expect_value a slice_us 2000
+expect_value b slice_us 2000
+expect_value batch slice_us 2000
+id=$(ps_value a id)
+control=$(ps_value batch control_pid)
+
+"$COTENANT" freeze a >/dev/null || fail "freeze a"
+"$COTENANT" freeze b >/dev/null || fail "freeze b"
+[ "$(n_frozen)" -eq 2 ] || fail "$(n_frozen) are frozen"
+kill -STOP "$daemon_pid"
+thawed_within 130 # 100 ms, and the look takes its time
+kill -CONT "$daemon_pid"
+expect_value a state frozen
+expect_value b state frozen
+[ "$(n_frozen)" -eq 2 ] || fail "$(n_frozen) are frozen again"
+
+kill -9 "$daemon_pid"
+thawed_within 130
+wait "$daemon_pid" 2>/dev/null
+
+start_daemon
+expect_value a slice_us 2000 # it comes back within a second or so
+[ "$(ps_value a id)" = "$id" ] || fail "a has another id"
+expect_value batch slice_read_back_us 2000
+[ "$(ps_value batch control_pid)" = "$control" ] || fail "the pool was not taken over"
+[ "$(ps_value pooled pool)" = batch ] || fail "the program in the pool was forgotten"
+"$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
+"$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool after the restart"
+"$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool"
+
+# A polite end leaves a pool that has programs, and nothing frozen.
+stop_daemon
+[ "$status" -eq 0 ] || fail "status $status"
+[ "$(n_frozen)" -eq 0 ] || fail "something is frozen after the end"
+kill -0 "$control" || fail "the pool ended under its program"
+start_daemon
+expect_value batch control_pid "$control"
+for p in a b pooled; do
+	until_true 15 test -s "$work/$p" || fail "$p does not end"
+	[ "$(value wrong "$work/$p")" = 0 ] || fail "$p: wrong results"
+done
+until_true 3 has_programs 0 || fail "programs are left"
+stop_daemon
+until_true 5 test ! -e "$work/run/gpu0-batch/pipe/control" || fail "the pool is left"
+finish

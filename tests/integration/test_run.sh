@@ -1,0 +1,101 @@
+#!/bin/sh
+# cotenant run: the program's own status, that of env(1) when it cannot run, and what happens
+# without a daemon.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+
+# expect STATUS ARGUMENT...
+expect() {
+	expected=$1
+	shift
+	"$COTENANT" run "$@" >"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	[ "$status" -eq "$expected" ] || fail "run $*: status $status: $(cat "$work/err")"
+}
+
+# No daemon, and it is named: one line, and the program runs unchanged.
+expect 7 -- sh -c 'echo "$COTENANT_TENANT.$LD_PRELOAD"; exit 7'
+[ "$(cat "$work/out")" = . ] || fail "changed: $(cat "$work/out")"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "not one line: $(cat "$work/err")"
+says "$work/err" "without control"
+COTENANT_REQUIRED=1 expect 125 -- true
+expect 125 --required -- true
+COTENANT_DISABLE=1 expect 0 -- true
+[ ! -s "$work/err" ] || fail "said something: $(cat "$work/err")"
+
+# The user's mistakes.
+expect 125
+expect 125 --class fast -- true
+expect 125 --weight 0 -- true
+expect 125 --weight many -- true
+expect 125 --no-such-option -- true
+
+start_daemon
+expect 125 --gpu 5 -- true
+says "$work/err" "there is no GPU '5'"
+expect 0 --help
+
+if [ -e "${COTENANT_LIBRARY:-}" ]; then
+	expect 0 --solo -- true
+	[ ! -s "$work/err" ] || fail "said something: $(cat "$work/err")"
+	expect 3 --solo -- sh -c 'exit 3'
+	expect 127 --solo -- "$work/none"
+	expect 126 --solo -- /etc/passwd
+	"$COTENANT" run --solo -- sh -c 'kill -9 $$'
+	[ $? -eq 137 ] || fail "a signal"
+	# The rest is the program's, also what looks like ours.
+	expect 0 --solo -- echo --class x
+	[ "$(cat "$work/out")" = "--class x" ] || fail "arguments: $(cat "$work/out")"
+	expect 0 --solo echo --weight
+	[ "$(cat "$work/out")" = "--weight" ] || fail "arguments: $(cat "$work/out")"
+
+	expect 0 --solo --class latency --name n1 --weight 42 --gpu 0 -- env
+	for variable in "COTENANT_SOCKET=$COTENANT_SOCKET" COTENANT_CLASS=latency \
+		COTENANT_NAME=n1 COTENANT_WEIGHT=42 COTENANT_GPU=0 CUDA_VISIBLE_DEVICES=0; do
+		grep -qx "$variable" "$work/out" || fail "no $variable: $(grep COT "$work/out")"
+	done
+	grep -q "^LD_PRELOAD=.*libcotenant.so" "$work/out" || fail "no library"
+	# What CUDA is told to use is ours to understand, not to refuse.
+	CUDA_VISIBLE_DEVICES=MIG-1234 expect 0 -- env
+	grep -qx CUDA_VISIBLE_DEVICES=MIG-1234 "$work/out" || fail "another CUDA_VISIBLE_DEVICES"
+	grep -q ^COTENANT_TENANT= "$work/out" || fail "no registration"
+	COTENANT_CLASS=latency COTENANT_NAME=n2 COTENANT_SOLO=1 expect 0 -- env
+	grep -qx COTENANT_CLASS=latency "$work/out" || fail "COTENANT_CLASS"
+	grep -qx COTENANT_NAME=n2 "$work/out" || fail "COTENANT_NAME"
+	COTENANT_CLASS=latency expect 0 --solo --class batch -- env # the option goes first
+	grep -qx COTENANT_CLASS=batch "$work/out" || fail "--class"
+
+	# No MPS here: said once, and the program stands alone; the policy is rotation.
+	expect 0 -- true
+	says "$work/err" "MPS cannot be had"
+	"$COTENANT" ps --json | grep -q '"policy": "rotate"' || fail "no rotation"
+
+	# It is there while it runs, and not longer.
+	background "$COTENANT" run --solo --name sleeper -- sleep 60
+	until_true 2 is sleeper class batch || fail "no sleeper"
+	[ "$(ps_value sleeper pid)" = "$pid" ] || fail "another pid"
+	kill "$pid"
+	until_true 2 has_programs 0 || fail "it is still there"
+
+	# A space would end the path in LD_PRELOAD.
+	mkdir "$work/a b" && cp "$COTENANT_LIBRARY" "$work/a b/libcotenant.so"
+	COTENANT_LIBRARY="$work/a b/libcotenant.so" expect 125 --solo -- true
+fi
+stop_daemon
+
+# Started by `run` itself when no socket is named; it ends by itself when told so.
+unset COTENANT_SOCKET
+expect 0 --solo -- true
+until_true 1 test -S "$work/run/cotenantd.sock" || fail "no daemon was started"
+daemon_pid=$("$COTENANT" ps --json | awk '$1 == "\"pid\":" { print $2 + 0; exit }')
+[ "$(stat -c %a "$work/run")" = 700 ] || fail "the folder is open"
+# Two at once start one daemon.
+kill "$daemon_pid"
+until_true 2 test ! -e "$work/run/cotenantd.sock" || fail "it does not end"
+background "$COTENANT" run --solo -- sleep 1
+background "$COTENANT" run --solo -- sleep 1
+background "$COTENANT" run --solo -- sleep 1
+until_true 3 has_programs 3 || fail "$(n_programs) of three programs"
+daemon_pid=$("$COTENANT" ps --json | awk '$1 == "\"pid\":" { print $2 + 0; exit }')
+kill "$daemon_pid"
+daemon_pid=
+finish

@@ -1,0 +1,162 @@
+#include "policy/chaos.h"
+
+#include <errno.h>
+
+enum chaos chaos_knob;
+
+struct chaos_state {
+	struct cot_entity *gone;
+	uint64_t n_ticks;
+};
+
+static uint64_t lives;
+
+static const char *const names[] = {
+	[CHAOS_NONE] = "none",
+	[CHAOS_INIT_FAILS] = "init fails",
+	[CHAOS_STALL] = "stall",
+	[CHAOS_STARVE] = "starve",
+	[CHAOS_FORGET] = "forget",
+	[CHAOS_STALE] = "stale",
+	[CHAOS_WILD] = "wild",
+	[CHAOS_BAD_SLICE] = "bad slice",
+	[CHAOS_BAD_MODE] = "bad mode",
+	[CHAOS_STORM] = "storm",
+	[CHAOS_WAKE_PAST] = "wake in the past",
+	[CHAOS_ACT_IN_FINI] = "act in fini",
+	[CHAOS_FREEZE_LATENCY] = "freeze latency",
+	[CHAOS_MEMORY] = "memory",
+	[CHAOS_ABSOLUTE_TIME] = "absolute time",
+};
+
+const char *chaos_name(enum chaos knob)
+{
+	return names[knob];
+}
+
+static int init(struct cot_policy *p)
+{
+	(void)p;
+	lives++;
+	return chaos_knob == CHAOS_INIT_FAILS ? -EIO : 0;
+}
+
+static void fini(struct cot_policy *p)
+{
+	if (chaos_knob == CHAOS_ACT_IN_FINI && p->entities)
+		(void)cot_freeze(p, p->entities);
+}
+
+static void entity_down(struct cot_policy *p, struct cot_entity *e)
+{
+	struct chaos_state *s = p->state;
+
+	s->gone = e;
+	if (chaos_knob == CHAOS_STALE)
+		(void)cot_freeze(p, e);
+}
+
+static void freeze_class(struct cot_policy *p, enum cot_class cls, bool all)
+{
+	struct cot_entity *e;
+
+	cot_for_each_entity (e, p) {
+		if (e->cls != cls)
+			continue;
+		(void)cot_freeze(p, e);
+		if (!all)
+			return;
+	}
+}
+
+static void flip(struct cot_policy *p, bool on)
+{
+	struct cot_entity *e;
+
+	cot_for_each_entity (e, p)
+		(void)cot_set_slice(p, e, on ? 100 : 200);
+}
+
+static void do_wrong(struct cot_policy *p, struct chaos_state *s)
+{
+	static struct cot_entity stranger;
+	struct cot_entity *e;
+
+	switch (chaos_knob) {
+	case CHAOS_STALL:
+		freeze_class(p, COT_CLASS_LATENCY, true);
+		freeze_class(p, COT_CLASS_BATCH, true);
+		break;
+	case CHAOS_STARVE:
+		freeze_class(p, COT_CLASS_BATCH, false);
+		break;
+	case CHAOS_FORGET:
+		if (s->n_ticks == 3)
+			freeze_class(p, COT_CLASS_BATCH, false);
+		break;
+	case CHAOS_STALE:
+		if (s->gone)
+			(void)cot_thaw(p, s->gone);
+		break;
+	case CHAOS_WILD:
+		(void)cot_freeze(p, &stranger);
+		(void)cot_freeze(p, NULL);
+		if (p->entities)
+			(void)cot_freeze(p, (struct cot_entity *)((char *)p->entities + 8));
+		break;
+	case CHAOS_BAD_SLICE:
+		cot_for_each_entity (e, p)
+			(void)cot_set_slice(p, e, COT_SLICE_US_MAX + 1);
+		break;
+	case CHAOS_BAD_MODE:
+		cot_for_each_entity (e, p)
+			(void)cot_set_mode(p, e, (enum cot_mode)77);
+		break;
+	case CHAOS_STORM:
+		flip(p, s->n_ticks & 1);
+		break;
+	case CHAOS_FREEZE_LATENCY:
+		if (p->entities)
+			freeze_class(p, COT_CLASS_LATENCY, true);
+		break;
+	case CHAOS_MEMORY:
+		flip(p, lives & 1);
+		break;
+	case CHAOS_ABSOLUTE_TIME:
+		flip(p, p->now_ns / (3600 * COT_NS_PER_S) & 1);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint64_t tick(struct cot_policy *p)
+{
+	struct chaos_state *s = p->state;
+
+	s->n_ticks++;
+	do_wrong(p, s);
+	switch (chaos_knob) {
+	case CHAOS_STORM:
+	case CHAOS_WAKE_PAST:
+		return 0;
+	case CHAOS_BAD_SLICE:
+	case CHAOS_BAD_MODE:
+	case CHAOS_WILD:
+	case CHAOS_STALE:
+		return p->now_ns + 10 * COT_NS_PER_MS;
+	default:
+		return COT_NEVER;
+	}
+}
+
+const struct cot_policy_ops chaos_policy = {
+	.name = "chaos",
+	.summary = "does one thing wrong",
+	.abi = COT_POLICY_ABI,
+	.state_bytes = sizeof(struct chaos_state),
+	.init = init,
+	.fini = fini,
+	.entity_down = entity_down,
+	.tick = tick,
+};

@@ -1,0 +1,33 @@
+/*
+ * A policy made for testing: it does one thing wrong, chosen by a knob. The core must survive it
+ * and the contract suite must notice it. One at a time: the knob is global.
+ */
+#ifndef COT_TESTS_CHAOS_H
+#define COT_TESTS_CHAOS_H
+
+#include <cotenant/policy.h>
+
+enum chaos {
+	CHAOS_NONE, /* correct: does nothing */
+	CHAOS_INIT_FAILS,
+	CHAOS_STALL,	 /* freezes everybody */
+	CHAOS_STARVE,	 /* freezes the first batch entity for ever */
+	CHAOS_FORGET,	 /* freezes for a turn, and forgets to thaw when it is given up */
+	CHAOS_STALE,	 /* uses entities that are gone */
+	CHAOS_WILD,	 /* uses pointers that never were entities */
+	CHAOS_BAD_SLICE, /* slices out of range */
+	CHAOS_BAD_MODE,
+	CHAOS_STORM,	 /* changes its mind as often as it can */
+	CHAOS_WAKE_PAST, /* always wants to be called at once */
+	CHAOS_ACT_IN_FINI,
+	CHAOS_FREEZE_LATENCY, /* freezes latency entities now and then */
+	CHAOS_MEMORY,	      /* remembers its last life in a static variable */
+	CHAOS_ABSOLUTE_TIME,  /* decides by what the time is, not by what has passed */
+	CHAOS_N,
+};
+
+extern enum chaos chaos_knob;
+extern const struct cot_policy_ops chaos_policy;
+const char *chaos_name(enum chaos knob);
+
+#endif

@@ -1,0 +1,183 @@
+#include "policy/policy_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
+		     const struct cot_policy_config *config, const struct cot_sched_limits *limits)
+{
+	struct cot_error err;
+
+	memset(b, 0, sizeof(*b));
+	b->delay_ns = COT_NS_PER_MS;
+	assert_int_equal(cot_sched_create(ops, config, limits, 0, &b->sched, &err), 0);
+}
+
+void bench_init(struct bench *b, const struct cot_policy_ops *ops)
+{
+	bench_init_with(b, ops, NULL, NULL);
+}
+
+void bench_finish(struct bench *b)
+{
+	cot_sched_destroy(b->sched);
+}
+
+static void take_actions(struct bench *b)
+{
+	struct cot_action a;
+
+	while (cot_sched_next_action(b->sched, &a)) {
+		b->n_actions++;
+		assert_true(b->n_pending < BENCH_MAX_PENDING);
+		assert_true(a.seq && a.entity && a.entity < BENCH_MAX_IDS);
+		b->pending[b->n_pending].action = a;
+		b->pending[b->n_pending++].due_ns = b->now_ns + b->delay_ns;
+	}
+}
+
+int bench_event(struct bench *b, struct cot_event ev)
+{
+	int r;
+
+	assert_true(ev.id < BENCH_MAX_IDS);
+	if (ev.id >= b->n_ids)
+		b->n_ids = ev.id + 1;
+	ev.now_ns = b->now_ns;
+	r = cot_sched_event(b->sched, &ev);
+	take_actions(b);
+	return r;
+}
+
+static void carry_out(struct bench *b, const struct cot_action *a)
+{
+	switch (a->kind) {
+	case COT_ACTION_SLICE:
+		b->slice_us[a->entity] = a->value;
+		break;
+	case COT_ACTION_MODE:
+		b->mode[a->entity] = (enum cot_mode)a->value;
+		break;
+	case COT_ACTION_FREEZE:
+		b->frozen[a->entity] = true;
+		break;
+	case COT_ACTION_THAW:
+		b->frozen[a->entity] = false;
+		break;
+	}
+}
+
+static void answer_first(struct bench *b)
+{
+	struct cot_action a = b->pending[0].action;
+	int status = b->fault ? b->fault(b, &a) : 0;
+
+	memmove(&b->pending[0], &b->pending[1], --b->n_pending * sizeof(b->pending[0]));
+	if (status == BENCH_SILENT)
+		return;
+	if (!status)
+		carry_out(b, &a);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_DONE,
+						.id = a.entity,
+						.done = {.seq = a.seq, .status = status}});
+}
+
+static void pass(struct bench *b, uint64_t to_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n_ids; i++)
+		if (!b->frozen[i])
+			b->thawed_ns[i] += to_ns - b->now_ns;
+	b->now_ns = to_ns;
+}
+
+void bench_run(struct bench *b, uint64_t for_ns)
+{
+	uint64_t end_ns = b->now_ns + for_ns;
+
+	for (;;) {
+		uint64_t wake_ns = cot_sched_wake_ns(b->sched), next_ns = end_ns;
+		bool answers = b->n_pending && b->pending[0].due_ns <= end_ns;
+
+		assert_true(wake_ns >= b->now_ns);
+		if (answers)
+			next_ns = b->pending[0].due_ns;
+		answers &= next_ns <= wake_ns;
+		if (!answers && wake_ns > end_ns)
+			break;
+		pass(b, answers ? next_ns : wake_ns);
+		if (answers)
+			answer_first(b);
+		else
+			(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	}
+	pass(b, end_ns);
+}
+
+void bench_reset_times(struct bench *b)
+{
+	memset(b->thawed_ns, 0, sizeof(b->thawed_ns));
+}
+
+int bench_solo_on(struct bench *b, uint32_t id, enum cot_class cls, uint32_t weight,
+		  uint64_t gpu_mask)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
+						 .id = id,
+						 .tenant = {.cls = cls,
+							    .weight = weight,
+							    .gpu_mask = gpu_mask,
+							    .ready = true}});
+}
+
+int bench_solo(struct bench *b, uint32_t id, enum cot_class cls, uint32_t weight)
+{
+	return bench_solo_on(b, id, cls, weight, GPU0);
+}
+
+int bench_member(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
+						 .id = id,
+						 .tenant = {.cls = cls,
+							    .weight = COT_WEIGHT_DEFAULT,
+							    .gpu_mask = GPU0,
+							    .pool = pool}});
+}
+
+int bench_pool(struct bench *b, uint32_t id, enum cot_class cls)
+{
+	return bench_event(
+		b, (struct cot_event){.type = COT_EV_POOL,
+				      .id = id,
+				      .pool = {.cls = cls, .gpu_mask = GPU0, .ready = true}});
+}
+
+int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity)
+{
+	return bench_event(
+		b, (struct cot_event){.type = COT_EV_ACTIVITY, .id = id, .activity = activity});
+}
+
+int bench_leave(struct bench *b, uint32_t id)
+{
+	b->frozen[id] = false;
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT_LEFT, .id = id});
+}
+
+int bench_hold(struct bench *b, uint32_t id, bool hold)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_HOLD, .id = id, .hold = hold});
+}
+
+struct cot_sched_stats bench_stats(const struct bench *b)
+{
+	struct cot_sched_stats stats;
+
+	cot_sched_stats(b->sched, &stats);
+	return stats;
+}

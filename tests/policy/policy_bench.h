@@ -1,0 +1,62 @@
+/*
+ * A plain host for tests of the policy core: does what the daemon does, with time by assignment
+ * and with actuators that a test can break.
+ */
+#ifndef COT_TESTS_POLICY_BENCH_H
+#define COT_TESTS_POLICY_BENCH_H
+
+#include "sched/sched.h"
+
+#define BENCH_MAX_PENDING 4096u
+#define BENCH_MAX_IDS	  512u
+
+enum { GPU0 = 1u, GPU1 = 2u };
+
+struct bench_pending {
+	struct cot_action action;
+	uint64_t due_ns;
+};
+
+struct bench {
+	struct cot_sched *sched;
+	uint64_t now_ns;
+	uint64_t delay_ns; /* of every action */
+	/* Returns the status of an action, or BENCH_SILENT. NULL: all succeed. */
+	int (*fault)(struct bench *b, const struct cot_action *a);
+	void *fault_arg;
+	struct bench_pending pending[BENCH_MAX_PENDING];
+	uint32_t n_pending;
+	/* How the pretended hardware is, by entity id. */
+	bool frozen[BENCH_MAX_IDS];
+	uint32_t slice_us[BENCH_MAX_IDS];
+	enum cot_mode mode[BENCH_MAX_IDS];
+	uint64_t thawed_ns[BENCH_MAX_IDS]; /* total time thawed, since bench_reset_times() */
+	uint64_t n_actions;
+	uint32_t n_ids; /* one more than the highest id seen */
+};
+
+#define BENCH_SILENT 1
+
+void bench_init(struct bench *b, const struct cot_policy_ops *ops);
+void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
+		     const struct cot_policy_config *config, const struct cot_sched_limits *limits);
+void bench_finish(struct bench *b);
+
+/* Fills in the time; takes the actions that follow. */
+int bench_event(struct bench *b, struct cot_event ev);
+/* Lets time pass, with the ticks and answers that fall into it. */
+void bench_run(struct bench *b, uint64_t for_ns);
+void bench_reset_times(struct bench *b);
+
+/* Short forms of events. */
+int bench_solo(struct bench *b, uint32_t id, enum cot_class cls, uint32_t weight);
+int bench_solo_on(struct bench *b, uint32_t id, enum cot_class cls, uint32_t weight,
+		  uint64_t gpu_mask);
+int bench_member(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool);
+int bench_pool(struct bench *b, uint32_t id, enum cot_class cls);
+int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity);
+int bench_leave(struct bench *b, uint32_t id);
+int bench_hold(struct bench *b, uint32_t id, bool hold);
+struct cot_sched_stats bench_stats(const struct bench *b);
+
+#endif

@@ -1,0 +1,361 @@
+#include "policy/sw_contract.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "policy/policy_bench.h"
+
+#define S  COT_NS_PER_S
+#define MS COT_NS_PER_MS
+
+/* One bench per check is too large for the stack. */
+static struct bench *bench_new(const struct cot_policy_ops *ops)
+{
+	struct bench *b = malloc(sizeof(*b));
+
+	if (!b)
+		abort();
+	bench_init(b, ops);
+	return b;
+}
+
+static const char *bench_end(struct bench *b, const char *said)
+{
+	struct cot_sched_stats stats = bench_stats(b);
+
+	if (!said && stats.fallbacks)
+		said = cot_fault_name(stats.fault);
+	if (!said && stats.wrong_actions)
+		said = "it called actions with wrong arguments";
+	bench_finish(b);
+	free(b);
+	return said;
+}
+
+/* ---- the description ---- */
+
+static const char *check_description(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct cot_policy_config config;
+	const char *c;
+
+	(void)seed;
+	cot_policy_config_init(&config);
+	for (c = ops->name; *c; c++)
+		if (!(*c >= 'a' && *c <= 'z') && *c != '-')
+			return "its name is not of small letters";
+	if (strlen(ops->summary) > 80 || strchr(ops->summary, '\n'))
+		return "its summary is not one line of up to 80 characters";
+	return ops->abi == COT_POLICY_ABI ? NULL : "its interface is another one";
+}
+
+/* ---- everybody gets the GPU ---- */
+
+enum { LATENCY = 1, BATCH = 10, N_BATCH = 8 };
+
+static void fill(struct bench *b)
+{
+	uint32_t i;
+
+	(void)bench_solo(b, LATENCY, COT_CLASS_LATENCY, COT_WEIGHT_DEFAULT);
+	for (i = 0; i < N_BATCH; i++)
+		(void)bench_solo(b, BATCH + i, COT_CLASS_BATCH, COT_WEIGHT_DEFAULT);
+}
+
+static const char *everybody_ran(const struct bench *b, uint64_t at_least_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < N_BATCH; i++)
+		if (b->thawed_ns[BATCH + i] < at_least_ns)
+			return "a batch program was frozen nearly all the time";
+	return NULL;
+}
+
+static const char *check_everybody_runs(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	const char *said;
+
+	(void)seed;
+	fill(b);
+	bench_run(b, 30 * S);
+	said = everybody_ran(b, 30 * S / N_BATCH / 2);
+	if (!said && b->thawed_ns[LATENCY] < 30 * S)
+		said = "a latency program was frozen";
+	return bench_end(b, said);
+}
+
+static const char *check_idle_owner_gives_up(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	const char *said;
+	uint32_t i;
+
+	(void)seed;
+	fill(b);
+	bench_run(b, 1 * S);
+	for (i = 0; i < N_BATCH - 1; i++)
+		(void)bench_activity(b, BATCH + i, COT_ACTIVITY_IDLE);
+	bench_run(b, 100 * MS);
+	bench_reset_times(b);
+	bench_run(b, 5 * S);
+	said = b->thawed_ns[BATCH + N_BATCH - 1] == 5 * S ? NULL
+							  : "the only program with work was frozen";
+	return bench_end(b, said);
+}
+
+/* ---- the broken world ---- */
+
+static int fail_sometimes(struct bench *b, const struct cot_action *a)
+{
+	struct cot_rng *rng = b->fault_arg;
+
+	(void)a;
+	switch (cot_rng_below(rng, 10)) {
+	case 0:
+		return BENCH_SILENT;
+	case 1:
+	case 2:
+		return -EIO;
+	default:
+		return 0;
+	}
+}
+
+static const char *check_failing_actions(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	struct cot_rng rng = {seed};
+	const char *said;
+
+	b->fault = fail_sometimes;
+	b->fault_arg = &rng;
+	fill(b);
+	bench_run(b, 60 * S);
+	said = everybody_ran(b, 60 * S / N_BATCH / 4);
+	return bench_end(b, said);
+}
+
+static int fail_always(struct bench *b, const struct cot_action *a)
+{
+	(void)b;
+	(void)a;
+	return -EIO;
+}
+
+static const char *check_dead_actions(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+
+	(void)seed;
+	b->fault = fail_always;
+	fill(b);
+	bench_run(b, 5 * S);
+	b->n_actions = 0;
+	bench_run(b, 30 * S);
+	/* Nine entities, up to three actions each, and the core's pauses of up to 5 s. */
+	return bench_end(b, b->n_actions < 30 * 100 ? NULL : "it keeps hammering a dead GPU");
+}
+
+/* ---- quiet ---- */
+
+static const char *check_quiet(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	uint64_t events;
+
+	(void)seed;
+	fill(b);
+	bench_run(b, 5 * S);
+	b->n_actions = 0;
+	events = bench_stats(b).events;
+	bench_run(b, 10 * S);
+	events = bench_stats(b).events - events;
+	if (b->n_actions > 10 * 200)
+		return bench_end(b, "it acts more than 200 times a second on a steady load");
+	return bench_end(b, events <= 10 * 1000
+				    ? NULL
+				    : "it wants to be called more than 1000 times a second");
+}
+
+/* ---- the end ---- */
+
+static const char *check_leaves_nothing(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	const char *said = NULL;
+	uint32_t i;
+
+	(void)seed;
+	fill(b);
+	bench_run(b, 333 * MS);
+	cot_sched_stop(b->sched, b->now_ns);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	bench_run(b, 50 * MS);
+	if (!cot_sched_is_quiet(b->sched))
+		said = "the core is not quiet 50 ms after the end";
+	for (i = 0; i < BENCH_MAX_IDS; i++)
+		if (b->frozen[i] || b->slice_us[i] != COT_SLICE_DRIVER)
+			said = "something was left frozen or with our slice";
+	return bench_end(b, said);
+}
+
+/* ---- chance ---- */
+
+struct story {
+	struct cot_rng rng;
+	bool there[64], held[64], pool_up[2];
+};
+
+enum { POOL = 100 };
+
+static void one_event(struct bench *b, struct story *st)
+{
+	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, 40), i = id;
+	enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
+
+	switch (cot_rng_below(&st->rng, 12)) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		if (!st->there[i] && id % 3 == 0)
+			(void)bench_member(b, id, cls, POOL + cls);
+		else
+			(void)bench_solo_on(b, id, cls, 1 + (uint32_t)cot_rng_below(&st->rng, 1000),
+					    1 + cot_rng_below(&st->rng, 3));
+		st->there[i] = true;
+		break;
+	case 4:
+		if (st->there[i])
+			(void)bench_leave(b, id);
+		st->there[i] = false;
+		break;
+	case 5:
+		(void)bench_pool(b, POOL + cls, cls);
+		break;
+	case 6:
+		b->frozen[POOL + cls] = false;
+		(void)bench_event(b,
+				  (struct cot_event){.type = COT_EV_POOL_LEFT, .id = POOL + cls});
+		break;
+	case 7:
+		(void)bench_hold(b, id, cot_rng_below(&st->rng, 4) == 0);
+		break;
+	default:
+		(void)bench_activity(b, id, (enum cot_activity)cot_rng_below(&st->rng, 3));
+		break;
+	}
+}
+
+static const char *check_random_events(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	struct story st = {.rng = {seed}};
+	unsigned i;
+
+	b->fault = fail_sometimes;
+	b->fault_arg = &st.rng;
+	for (i = 0; i < 5000; i++) {
+		one_event(b, &st);
+		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
+	}
+	return bench_end(b, NULL);
+}
+
+/* ---- purity ---- */
+
+struct decisions {
+	uint64_t hash;
+	uint64_t shift_ns;
+	unsigned n;
+};
+
+static void hash_action(void *arg, const struct cot_event *ev, const struct cot_action *a)
+{
+	struct decisions *d = arg;
+
+	(void)ev;
+	if (!a)
+		return;
+	d->n++;
+	d->hash = cot_hash64(d->hash, a->now_ns - d->shift_ns);
+	d->hash = cot_hash64(d->hash, a->entity);
+	d->hash = cot_hash64(d->hash, (uint64_t)a->kind << 32 | a->value);
+}
+
+static uint64_t decisions_of(const struct cot_policy_ops *ops, uint64_t seed, uint64_t shift_ns,
+			     const char **said)
+{
+	struct bench *b = bench_new(ops);
+	struct decisions d = {.shift_ns = shift_ns};
+	struct story st = {.rng = {seed}};
+	unsigned i;
+
+	cot_sched_set_tap(b->sched, hash_action, &d);
+	b->now_ns = shift_ns;
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	for (i = 0; i < 500; i++) {
+		one_event(b, &st);
+		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
+	}
+	*said = bench_end(b, *said);
+	return d.hash;
+}
+
+static const char *check_same_again(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	const char *said = NULL;
+	uint64_t first = decisions_of(ops, seed, 0, &said);
+
+	if (first != decisions_of(ops, seed, 0, &said))
+		return "it decided otherwise on the same events";
+	return said;
+}
+
+static const char *check_any_time(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	const char *said = NULL;
+	uint64_t first = decisions_of(ops, seed, 0, &said);
+
+	if (first != decisions_of(ops, seed, 5 * 3600 * S, &said))
+		return "it decided otherwise at another time of day";
+	return said;
+}
+
+/* ---- the end of the policy itself ---- */
+
+static const char *check_replaced(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	struct cot_error err;
+	unsigned i;
+
+	(void)seed;
+	fill(b);
+	for (i = 0; i < 20; i++) {
+		bench_run(b, 70 * MS);
+		if (cot_sched_set_policy(b->sched, ops, NULL, b->now_ns, &err))
+			return bench_end(b, "it could not be started again");
+	}
+	bench_run(b, 5 * S);
+	return bench_end(b, everybody_ran(b, 100 * MS));
+}
+
+const struct sw_check sw_checks[] = {
+	{"is described", false, check_description},
+	{"everybody runs", false, check_everybody_runs},
+	{"the only one with work runs", false, check_idle_owner_gives_up},
+	{"actions that fail sometimes", true, check_failing_actions},
+	{"actions that always fail", false, check_dead_actions},
+	{"is quiet", false, check_quiet},
+	{"leaves nothing behind", false, check_leaves_nothing},
+	{"random events", true, check_random_events},
+	{"decides the same again", true, check_same_again},
+	{"decides the same at any time", true, check_any_time},
+	{"can be replaced", false, check_replaced},
+};
+const unsigned n_sw_checks = sizeof(sw_checks) / sizeof(sw_checks[0]);

@@ -1,0 +1,152 @@
+/* cotenantd.conf: what it may say, and the sentence for what it may not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/config.h"
+
+#define HEAD "schema: cotenantd/1\n"
+
+static struct cot_config config;
+static struct cot_error err;
+
+static int parse(const char *text)
+{
+	memset(&err, 0, sizeof(err));
+	return cot_config_parse("test.conf", text, strlen(text), &config, &err);
+}
+
+static void good(const char *text)
+{
+	if (parse(text) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void bad(const char *text, const char *place, const char *words)
+{
+	memset(&config, 0x5a, sizeof(config));
+	assert_int_equal(parse(text), -EINVAL);
+	if (strncmp(err.text, place, strlen(place)) != 0 || !strstr(err.text, words))
+		fail_msg("expected '%s ... %s', got '%s'", place, words, err.text);
+	/* Nothing is written on failure. */
+	assert_int_equal(config.linger_s, 0x5a5a5a5a);
+}
+
+static void test_least(void **state)
+{
+	(void)state;
+	good(HEAD);
+	assert_string_equal(config.policy->name, "pools");
+	assert_int_equal(config.numbers.latency_slice_us, 10000);
+	assert_int_equal(config.numbers.batch_slice_us, 100);
+	assert_true(config.use_mps);
+	assert_false(config.multiuser);
+	assert_string_equal(config.mps_program, "nvidia-cuda-mps-control");
+	assert_true(config.latency.everybody && config.batch.everybody);
+	assert_int_equal(config.max_weight, COT_WEIGHT_MAX);
+}
+
+static void test_all(void **state)
+{
+	(void)state;
+	good(HEAD "policy: rotate\n"
+		  "slices_us: {latency: 5000, batch: 50, equal: 3000}\n"
+		  "rotation_ms: {turn: 20, cycle: 1000}\n"
+		  "linger_ms: 250\n"
+		  "drain_block_us: 0\n"
+		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
+		  "allow:\n"
+		  "  latency: [root, '@root', 1234]\n"
+		  "  batch: ['*']\n"
+		  "  max_weight: 500\n"
+		  "  other_users: true\n");
+	assert_string_equal(config.policy->name, "rotate");
+	assert_int_equal(config.numbers.latency_slice_us, 5000);
+	assert_int_equal(config.numbers.batch_slice_us, 50);
+	assert_int_equal(config.numbers.equal_slice_us, 3000);
+	assert_int_equal(config.numbers.turn_ns, 20 * COT_NS_PER_MS);
+	assert_int_equal(config.numbers.cycle_ns, 1000 * COT_NS_PER_MS);
+	assert_int_equal(config.numbers.linger_ns, 250 * COT_NS_PER_MS);
+	assert_int_equal(config.numbers.drain_block_us, 0);
+	assert_false(config.use_mps);
+	assert_true(config.multiuser);
+	assert_string_equal(config.mps_program, "/opt/mps");
+	assert_int_equal(config.linger_s, 0);
+	assert_false(config.latency.everybody);
+	assert_int_equal(config.latency.n_uids, 2);
+	assert_int_equal(config.latency.uids[0], 0);
+	assert_int_equal(config.latency.uids[1], 1234);
+	assert_int_equal(config.latency.n_gids, 1);
+	assert_int_equal(config.latency.gids[0], 0);
+	assert_true(config.batch.everybody);
+	assert_int_equal(config.max_weight, 500);
+	assert_true(config.other_users);
+}
+
+/* A missing list means everybody; an empty one would be easy to misread. */
+static void test_nobody(void **state)
+{
+	(void)state;
+	good(HEAD "allow: {latency: [none]}\n");
+	assert_false(config.latency.everybody);
+	assert_int_equal(config.latency.n_uids + config.latency.n_gids, 0);
+	assert_true(config.batch.everybody);
+}
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	bad("schema: cotenantd/2\n", "test.conf:1:", "expected cotenantd/1");
+	bad("policy: pools\n", "test.conf:1:", "schema");
+	bad(HEAD "policy: best\n", "test.conf:2:", "expected one of pools");
+	bad(HEAD "polcy: pools\n", "test.conf:2:", "polcy");
+	bad(HEAD "slices_us: {batch: 5}\n", "test.conf:2:", "20");
+	bad(HEAD "slices_us: {batch: fast}\n", "test.conf:2:", "number");
+	bad(HEAD "rotation_ms: {turn: 500, cycle: 100}\n", "test.conf:2:", "shorter");
+	bad(HEAD "allow:\n  latency: [nobody-of-this-name]\n", "test.conf:3:", "no user");
+	bad(HEAD "allow:\n  latency: ['@no-group-of-this-name']\n", "test.conf:3:", "no group");
+	bad(HEAD "allow: {max_weight: 0}\n", "test.conf:2:", "1");
+	bad(HEAD "mps: {use: maybe}\n", "test.conf:2:", "maybe");
+	bad(HEAD "allow: {latency: []}\n", "test.conf:2:", "");
+	bad("\x01", "test.conf:1:", "");
+	bad("", "test.conf:1:", "");
+}
+
+static void test_missing_file(void **state)
+{
+	(void)state;
+	assert_int_equal(cot_config_read("/nonexistent/cotenantd.conf", &config, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nonexistent/cotenantd.conf"));
+}
+
+static void test_program_from_the_environment(void **state)
+{
+	(void)state;
+	(void)setenv("COTENANT_MPS_CONTROL", "/opt/control", 1);
+	good(HEAD);
+	assert_string_equal(config.mps_program, "/opt/control");
+	good(HEAD "mps: {program: other}\n");
+	assert_string_equal(config.mps_program, "other");
+	(void)unsetenv("COTENANT_MPS_CONTROL");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_missing_file),
+		cmocka_unit_test(test_program_from_the_environment),
+	};
+
+	(void)unsetenv("COTENANT_MPS_CONTROL");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

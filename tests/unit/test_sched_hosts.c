@@ -1,0 +1,306 @@
+/*
+ * One event log gives the same decisions on every host: a run of the simulator is recorded, events
+ * and decisions, as text; then the same events are played to the bare core and to the daemon's
+ * host, whose libraries are played by this test. Every line must come out again.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "daemon/host.h"
+#include "sched/log.h"
+#include "sim/swhost.h"
+#include "trace/gpu.h"
+
+/* ---- what is recorded ---- */
+
+#define MAX_LINES 60000u
+
+struct record {
+	char (*lines)[COT_LOG_LINE_MAX];
+	unsigned n, n_actions;
+};
+
+static void record(void *arg, const struct cot_event *ev, const struct cot_action *a)
+{
+	struct record *r = arg;
+
+	assert_true(r->n < MAX_LINES);
+	if (ev)
+		cot_log_print_event(r->lines[r->n++], COT_LOG_LINE_MAX, ev);
+	else
+		cot_log_print_action(r->lines[r->n++], COT_LOG_LINE_MAX, a);
+	r->n_actions += a != NULL;
+}
+
+static void record_init(struct record *r)
+{
+	*r = (struct record){.lines = calloc(MAX_LINES, COT_LOG_LINE_MAX)};
+	assert_non_null(r->lines);
+}
+
+static void assert_same(const struct record *a, const struct record *b)
+{
+	unsigned i;
+
+	for (i = 0; i < a->n && i < b->n; i++)
+		if (strcmp(a->lines[i], b->lines[i]))
+			fail_msg("line %u is '%s' in the simulator and '%s' here", i + 1,
+				 a->lines[i], b->lines[i]);
+	assert_int_equal(a->n, b->n);
+}
+
+/* ---- the simulation ---- */
+
+#define MS_PS (1000 * COT_PS_PER_US)
+
+static const struct cot_kernel kernels[] = {
+	{.name = "request",
+	 .n_blocks = 132,
+	 .blocks_per_sm = 1,
+	 .block_ps = 100 * COT_PS_PER_US,
+	 .ctx_bytes_per_block = 65536},
+	{.name = "work",
+	 .n_blocks = 132 * 20,
+	 .blocks_per_sm = 2,
+	 .block_ps = 700 * COT_PS_PER_US,
+	 .ctx_bytes_per_block = 65536},
+};
+static const struct cot_step request_steps[] = {
+	{.kind = COT_STEP_CPU, .cpu_ps = 3 * MS_PS},
+	{.kind = COT_STEP_KERNEL, .kernel = 0, .launches = 1},
+	{.kind = COT_STEP_SYNC},
+	/* Longer than the policies wait before they take a program for idle. */
+	{.kind = COT_STEP_CPU, .cpu_ps = 1500 * MS_PS},
+};
+static const struct cot_step batch_steps[] = {
+	{.kind = COT_STEP_KERNEL, .kernel = 1, .launches = 3},
+	{.kind = COT_STEP_SYNC},
+	{.kind = COT_STEP_CPU, .cpu_ps = 15 * MS_PS},
+};
+
+static void make(struct cot_scenario *sc)
+{
+	uint32_t i;
+
+	*sc = (struct cot_scenario){
+		.gpu = *cot_gpu_find("h200"),
+		.scheduler = "timeslice",
+		.seed = 7,
+		.block_jitter_cv = 0.2,
+		.quantum_ps = 2048 * COT_PS_PER_US,
+		.stop_ps = 5000 * MS_PS,
+		.n_apps = 5,
+	};
+	for (i = 0; i < sc->n_apps; i++) {
+		struct cot_app *a = &sc->apps[i];
+		bool latency = i == 0;
+
+		(void)snprintf(a->name, sizeof(a->name), "app%u", i);
+		a->context = i;
+		a->cls = latency ? COT_APP_LATENCY : COT_APP_BATCH;
+		a->weight = 50 * i + 50;
+		a->solo = i == 4;
+		a->start_ps = i * 30 * MS_PS;
+		a->program = (struct cot_program){
+			.steps = latency ? request_steps : batch_steps,
+			.n_steps = latency ? 4 : 3,
+			.kernels = kernels,
+			.n_kernels = 2,
+		};
+	}
+}
+
+/* Some actions fail, some are never answered: the log has that too. */
+static int fault(void *arg, const struct cot_action *a)
+{
+	(void)arg;
+	if (a->seq % 13 == 5)
+		return -EIO;
+	return a->seq % 17 == 3 ? COT_SWHOST_SILENT : 0;
+}
+
+/* The three hosts have to wait equally long for an answer. */
+static const struct cot_sched_limits limits = {.ack_ns = COT_HOST_ACK_NS};
+
+static void simulate(const struct cot_policy_ops *policy, bool broken, struct record *r)
+{
+	struct cot_swhost_options opt = {
+		.policy = policy,
+		.limits = &limits,
+		.fault = broken ? fault : NULL,
+		.tap = record,
+		.tap_arg = r,
+	};
+	struct cot_scenario sc;
+	struct cot_swhost *h;
+	struct cot_error err;
+
+	make(&sc);
+	if (cot_swhost_create(&sc, &opt, NULL, NULL, &h, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
+	cot_swhost_destroy(h);
+}
+
+/* ---- the bare core ---- */
+
+static void play_to_core(const struct cot_policy_ops *policy, const struct record *from,
+			 struct record *to)
+{
+	struct cot_sched *s;
+	struct cot_error err;
+	unsigned i;
+
+	assert_int_equal(cot_sched_create(policy, NULL, &limits, 0, &s, &err), 0);
+	cot_sched_set_tap(s, record, to);
+	for (i = 0; i < from->n; i++) {
+		enum cot_log_kind kind;
+		struct cot_action a;
+		struct cot_event ev;
+
+		assert_int_equal(cot_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
+		if (kind != COT_LOG_EVENT)
+			continue;
+		(void)cot_sched_event(s, &ev);
+		while (cot_sched_next_action(s, &a))
+			;
+	}
+	cot_sched_destroy(s);
+}
+
+/* ---- the daemon's host; every entity is one library, whose number is the entity's id ---- */
+
+/* What each order set, by its number: it is read back with the answer. */
+static uint64_t slice_of[MAX_LINES];
+
+static int send(void *arg, unsigned member, const void *packet, size_t size)
+{
+	const struct cot_msg_set *set = packet;
+
+	(void)arg;
+	(void)member;
+	assert_true(size >= sizeof(set->h));
+	if (set->h.type == COT_MSG_SET)
+		slice_of[set->h.seq % MAX_LINES] = set->slice_us;
+	return 0;
+}
+
+static void lease(void *arg, unsigned member, uint64_t until_ns)
+{
+	(void)arg;
+	(void)member;
+	(void)until_ns;
+}
+
+static const struct cot_host_ops host_ops = {.send = send, .lease = lease};
+
+/* The host renews leases by itself in between. */
+static void let_time_pass(struct cot_host *host, uint64_t to_ns)
+{
+	while (cot_host_wake_ns(host) < to_ns)
+		cot_host_tick(host, cot_host_wake_ns(host));
+}
+
+static void give(struct cot_host *host, const struct cot_event *ev)
+{
+	struct cot_msg_ack ack = {0};
+
+	switch (ev->type) {
+	case COT_EV_TICK:
+		cot_host_tick(host, ev->now_ns);
+		break;
+	case COT_EV_DONE:
+		ack.h.seq = ev->done.seq;
+		ack.status = ev->done.status;
+		ack.value = slice_of[ev->done.seq % MAX_LINES];
+		cot_host_ack(host, ev->id, &ack, ev->now_ns);
+		break;
+	default:
+		if (ev->type == COT_EV_POOL || (ev->type == COT_EV_TENANT && !ev->tenant.pool))
+			cot_host_join(host, ev->id, ev->id, ev->now_ns);
+		(void)cot_host_event(host, ev);
+		break;
+	}
+}
+
+static void play_to_daemon(const struct cot_policy_ops *policy, const struct record *from,
+			   struct record *to)
+{
+	struct cot_host *host;
+	struct cot_error err;
+	unsigned i;
+
+	memset(slice_of, 0, sizeof(slice_of));
+	assert_int_equal(cot_host_create(&host_ops, NULL, policy, NULL, 0, &host, &err), 0);
+	cot_sched_set_tap(cot_host_sched(host), record, to);
+	for (i = 0; i < from->n; i++) {
+		enum cot_log_kind kind;
+		struct cot_action a;
+		struct cot_event ev;
+
+		assert_int_equal(cot_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
+		if (kind != COT_LOG_EVENT)
+			continue;
+		let_time_pass(host, ev.now_ns);
+		give(host, &ev);
+	}
+	cot_host_destroy(host);
+}
+
+/* ---- the comparison ---- */
+
+static void compare(bool broken)
+{
+	unsigned i;
+
+	for (i = 0; i < cot_n_policies; i++) {
+		struct record sim, core, daemon;
+
+		record_init(&sim);
+		record_init(&core);
+		record_init(&daemon);
+		simulate(cot_policies[i], broken, &sim);
+		play_to_core(cot_policies[i], &sim, &core);
+		assert_same(&sim, &core);
+		play_to_daemon(cot_policies[i], &sim, &daemon);
+		assert_same(&sim, &daemon);
+		print_message("%s: %u events, %u decisions, the same on three hosts\n",
+			      cot_policies[i]->name, sim.n - sim.n_actions, sim.n_actions);
+		if (cot_policies[i] != &cot_policy_timeslice)
+			assert_true(sim.n_actions > 10);
+		free(sim.lines);
+		free(core.lines);
+		free(daemon.lines);
+	}
+}
+
+static void test_same_decisions(void **state)
+{
+	(void)state;
+	compare(false);
+}
+
+static void test_same_decisions_when_actions_fail(void **state)
+{
+	(void)state;
+	compare(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_decisions),
+		cmocka_unit_test(test_same_decisions_when_actions_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

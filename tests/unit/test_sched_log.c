@@ -1,0 +1,163 @@
+/* The event log as text: what is written can be read, and nothing else. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "sched/log.h"
+
+static void assert_round_trip(const char *line)
+{
+	struct cot_action a;
+	struct cot_event ev;
+	enum cot_log_kind kind;
+	struct cot_error err = {""};
+	char again[COT_LOG_LINE_MAX];
+
+	if (cot_log_parse(line, &kind, &ev, &a, &err))
+		fail_msg("'%s': %s", line, err.text);
+	if (kind == COT_LOG_EVENT)
+		cot_log_print_event(again, sizeof(again), &ev);
+	else
+		cot_log_print_action(again, sizeof(again), &a);
+	assert_string_equal(line, again);
+}
+
+static void test_round_trips(void **state)
+{
+	(void)state;
+	assert_round_trip("0 tick 0");
+	assert_round_trip("18446744073709551615 tick 0");
+	assert_round_trip("5 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 "
+			  "target_us=0");
+	assert_round_trip("5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 "
+			  "ready=0 block_us=4294967295 target_us=900");
+	assert_round_trip("6 left 3");
+	assert_round_trip("7 pool 9 class=latency gpus=0x2 ready=1");
+	assert_round_trip("7 pool-left 9");
+	assert_round_trip("8 activity 3 is=idle");
+	assert_round_trip("9 done 3 seq=4 status=0");
+	assert_round_trip("9 done 3 seq=4 status=-110");
+	assert_round_trip("10 state 3 frozen=1 us=100 mode=drain");
+	assert_round_trip("11 hold 3 on=1");
+	assert_round_trip("12 > slice 3 seq=5 us=100");
+	assert_round_trip("12 > mode 3 seq=6 mode=switch");
+	assert_round_trip("12 > freeze 3 seq=7");
+	assert_round_trip("12 > thaw 3 seq=8");
+}
+
+static void test_nothing(void **state)
+{
+	static const char *const lines[] = {"", "   ", "# a remark", "  # another one"};
+	struct cot_action a;
+	struct cot_event ev;
+	enum cot_log_kind kind;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		assert_int_equal(cot_log_parse(lines[i], &kind, &ev, &a, NULL), 0);
+		assert_int_equal(kind, COT_LOG_NOTHING);
+	}
+}
+
+static void test_wrong_lines(void **state)
+{
+	static const char *const lines[] = {
+		"tick",
+		"x tick 0",
+		"-1 tick 0",
+		"1 tick",
+		"1 tock 0",
+		"1 tick 0 more",
+		"1 tick 4294967296",
+		"18446744073709551616 tick 0",
+		"1 tickx 0",
+		"1 activity 3 is=asleep",
+		"1 activity 3",
+		"1 tenant 3 class=batch",
+		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=2 block_us=0 target_us=0",
+		"1 done 3 seq=4 status=5",
+		"1 done 3 seq=4 status=-",
+		"1 done 3 seq=4 status=--5",
+		"1 > melt 3 seq=4",
+		"1 > slice 3 seq=4",
+		"1 >slice 3 seq=4 us=5",
+		"1 > thaw 3 seq=4 us=5",
+	};
+	struct cot_action a;
+	struct cot_event ev;
+	enum cot_log_kind kind;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct cot_error err = {""};
+
+		if (cot_log_parse(lines[i], &kind, &ev, &a, &err) != -EINVAL)
+			fail_msg("'%s' was taken", lines[i]);
+		assert_true(strlen(err.text) > 10);
+	}
+}
+
+/* Whatever is taken can be printed, and means the same then. */
+static void test_random_lines(void **state)
+{
+	static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyz=->#x _";
+	static const char *const seeds[] = {
+		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0",
+		"9 done 3 seq=4 status=-110",
+		"12 > slice 3 seq=5 us=100",
+	};
+	const char *env = getenv("COT_TEST_SEED");
+	struct cot_rng rng = {env ? strtoull(env, NULL, 0) : 1};
+	unsigned i, n_taken = 0;
+
+	(void)state;
+	print_message("COT_TEST_SEED=%llu\n", (unsigned long long)rng.state);
+	for (i = 0; i < 200000; i++) {
+		char line[COT_LOG_LINE_MAX], again[COT_LOG_LINE_MAX];
+		enum cot_log_kind kind, kind2;
+		struct cot_event ev, ev2;
+		struct cot_action a, a2;
+		size_t n;
+
+		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 3)]));
+		line[cot_rng_below(&rng, n)] = alphabet[cot_rng_below(&rng, sizeof(alphabet) - 1)];
+		if (cot_rng_below(&rng, 4) == 0)
+			line[cot_rng_below(&rng, n)] = '\0';
+		if (cot_log_parse(line, &kind, &ev, &a, NULL) || kind == COT_LOG_NOTHING)
+			continue;
+		n_taken++;
+		if (kind == COT_LOG_EVENT)
+			cot_log_print_event(again, sizeof(again), &ev);
+		else
+			cot_log_print_action(again, sizeof(again), &a);
+		assert_int_equal(cot_log_parse(again, &kind2, &ev2, &a2, NULL), 0);
+		assert_int_equal(kind, kind2);
+		if (kind == COT_LOG_EVENT)
+			assert_memory_equal(&ev, &ev2, sizeof(ev));
+		else
+			assert_memory_equal(&a, &a2, sizeof(a));
+	}
+	assert_true(n_taken > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trips),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_wrong_lines),
+		cmocka_unit_test(test_random_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
