@@ -46,6 +46,8 @@ def parse(argv):
     p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
                    help="a cells.json.gz of an earlier run, to go on from")
     p.add_argument("--repeats", type=int, default=1)
+    p.add_argument("--rounds", type=int, default=1, metavar="N",
+                   help="measure the windows of a mix N times in turn, in the same processes")
     p.add_argument("--seconds", type=float, default=4, help="length of a window")
     p.add_argument("--torch-seconds", type=float, metavar="SECONDS",
                    help="of windows with PyTorch programs; default: 1.4 times --seconds")
@@ -273,7 +275,7 @@ def main(argv):
     only = [o for o in options.only.split(",") if o] or (SMOKE if options.smoke else ())
     try:
         chosen = plan.choose(plan.make_cells(options.seconds, options.repeats,
-                                             options.torch_seconds), only)
+                                             options.torch_seconds, options.rounds), only)
     except ValueError as e:
         print(f"run: {e}", file=sys.stderr)
         return 2
