@@ -25,6 +25,7 @@ static const struct cot_command commands[] = {
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
 	{"compare", "play a scenario under every scheduler", cot_cmd_compare},
+	{"model", "predict time, power and consolidation of kernels", cot_cmd_model},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
 	{"list", "show the schedulers, GPUs and traces there are", cot_cmd_list},
 };

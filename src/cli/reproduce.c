@@ -10,6 +10,8 @@
 static const struct cot_command studies[] = {
 	{"preemption", "Tanasic et al. (ISCA 2014): preemptive multiprogramming on GPUs",
 	 cot_reproduce_preemption},
+	{"consolidation", "US patent 8,643,656: energy-aware task consolidation on GPUs",
+	 cot_reproduce_consolidation},
 };
 
 static void print_usage(FILE *out)
@@ -17,12 +19,12 @@ static void print_usage(FILE *out)
 	unsigned i;
 
 	fputs("Usage: cotenant reproduce STUDY [OPTION...]\n"
-	      "Repeat a published evaluation in simulation and print it beside the paper's own "
+	      "Repeat a published evaluation and print it beside the paper's own "
 	      "values.\n\n"
 	      "Studies:\n",
 	      out);
 	for (i = 0; i < COT_ARRAY_LEN(studies); i++)
-		fprintf(out, "  %-12s %s\n", studies[i].name, studies[i].summary);
+		fprintf(out, "  %-14s %s\n", studies[i].name, studies[i].summary);
 	fputs("\n`cotenant reproduce STUDY --help` tells the options of a study.\n", out);
 }
 
@@ -47,7 +49,8 @@ int cot_cmd_reproduce(int argc, char **argv)
 		argv[1] = name;
 		return studies[i].run(argc - 1, argv + 1);
 	}
-	cot_cli_complain("reproduce: there is no study '%.40s'; expected '%s'", argv[1],
-			 studies[0].name);
+	cot_cli_complain("reproduce: there is no study '%.40s'; expected preemption or "
+			 "consolidation",
+			 argv[1]);
 	return COT_EXIT_USAGE;
 }

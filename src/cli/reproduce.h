@@ -5,6 +5,7 @@
 #ifndef COT_CLI_REPRODUCE_H
 #define COT_CLI_REPRODUCE_H
 
+int cot_reproduce_consolidation(int argc, char **argv);
 int cot_reproduce_preemption(int argc, char **argv);
 
 #endif

@@ -7,6 +7,7 @@
 #include <cotenant/policy.h>
 
 #include "cli/common.h"
+#include "sim/qos.h"
 #include "sim/sim.h"
 #include "trace/scenario_read.h"
 
@@ -24,6 +25,7 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		.preempt = o->preempt,
 		.seed = o->seed,
 	};
+	int rc;
 
 	while (opt.n_schedulers < hw_n_scheds && opt.n_schedulers < MAX_SCHEDULERS) {
 		names[opt.n_schedulers] = hw_scheds[opt.n_schedulers]->name;
@@ -33,7 +35,15 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		policies[opt.n_policies] = cot_policies[opt.n_policies]->name;
 		opt.n_policies++;
 	}
-	return cot_scenario_read(path, &opt, ret_sc, err);
+	rc = cot_scenario_read(path, &opt, ret_sc, err);
+	if (rc)
+		return rc;
+	rc = cot_qos_resolve(*ret_sc);
+	if (!rc)
+		return 0;
+	cot_scenario_destroy(*ret_sc);
+	return cot_error_set(err, rc, "cannot simulate the apps with a qos alone: %s",
+			     strerror(-rc));
 }
 
 struct alone {

@@ -18,6 +18,7 @@
 #include "report/sim_summary.h"
 #include "report/table.h"
 #include "report/timeline.h"
+#include "sim/qos.h"
 #include "sim/swhost.h"
 #include "trace/number.h"
 #include "trace/scenario_read.h"
@@ -165,6 +166,7 @@ struct job {
 	struct cot_allocation *allocation;
 	struct cot_timeline *timeline;
 	struct cot_sampler *sampler;
+	struct cot_epochs *epochs;
 	struct cot_fanout fanout;
 	struct cot_swhost *host; /* of the scenario's policy; NULL without one */
 	struct cot_sim *sim;	 /* the host's, if there is one */
@@ -177,6 +179,7 @@ static void finish(struct job *job)
 	else
 		cot_sim_destroy(job->sim);
 	cot_sampler_destroy(job->sampler);
+	cot_epochs_destroy(job->epochs);
 	cot_timeline_destroy(job->timeline);
 	cot_allocation_destroy(job->allocation);
 	cot_outfile_destroy(job->report);
@@ -218,6 +221,12 @@ static int open_outputs(struct job *job, struct cot_error *err)
 		if (!job->sampler)
 			return cot_error_set(err, -ENOMEM, "out of memory");
 		cot_fanout_add(&job->fanout, &cot_sampler_observer, job->sampler);
+	}
+	if (cot_qos_is_counted(job->sc)) {
+		job->epochs = cot_epochs_create(job->sc);
+		if (!job->epochs)
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		cot_fanout_add(&job->fanout, &cot_epochs_observer, job->epochs);
 	}
 	return 0;
 }
@@ -336,6 +345,7 @@ static int write_outputs(struct job *job, struct cot_error *err)
 
 	cot_sim_result(job->sim, &result);
 	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
+	summary.epochs = job->epochs;
 	if (job->timeline)
 		cot_timeline_finish(job->timeline, result.end_ps);
 	if (job->report) {

@@ -51,12 +51,22 @@ static void on_instant_done(void *arg, uint64_t t_ps)
 	f->to[i].observer->instant_done(f->to[i].arg, t_ps);
 }
 
+static void on_epoch_done(void *arg, const struct cot_sim_epoch *epoch)
+{
+	const struct cot_fanout *f = arg;
+	unsigned i;
+
+	FOR_EACH(f, i, epoch_done)
+	f->to[i].observer->epoch_done(f->to[i].arg, epoch);
+}
+
 const struct cot_sim_observer cot_fanout_observer = {
 	.sm_changed = on_sm_changed,
 	.app_changed = on_app_changed,
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
 	.instant_done = on_instant_done,
+	.epoch_done = on_epoch_done,
 };
 
 void cot_fanout_add(struct cot_fanout *f, const struct cot_sim_observer *observer, void *arg)

@@ -45,6 +45,107 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 	return list;
 }
 
+/* ---- what was counted ---- */
+
+/* One number for each epoch, as a list. */
+static json_t *series(const struct cot_sim_summary *s, uint32_t app,
+		      double (*value)(const struct cot_epochs *e, uint32_t row, uint32_t app))
+{
+	json_t *list = json_array();
+	uint32_t i;
+
+	for (i = 0; i < cot_epochs_count(s->epochs); i++)
+		if (json_array_append_new(list, json_real(value(s->epochs, i, app)))) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static double row_end(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_row(e, row)->end_us;
+}
+
+static double row_sms(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	return cot_epochs_row(e, row)->sms[app];
+}
+
+static double row_gated(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_row(e, row)->gated;
+}
+
+static double row_watts(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_watts(e, row);
+}
+
+static double row_dram(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_dram_bps(e, row) / 1e9;
+}
+
+static json_t *make_counted_app(const struct cot_sim_summary *s, uint32_t i)
+{
+	const struct cot_app *app = &s->sc->apps[i];
+	json_t *o = json_object();
+
+	if (json_object_set_new(o, "name", json_string(app->name)) ||
+	    json_object_set_new(o, "insts", json_real(s->result.counts.insts[i])) ||
+	    json_object_set_new(o, "ipc", json_real(cot_sim_ipc(s, i))) ||
+	    json_object_set_new(o, "dram_bytes", json_real(s->result.counts.bytes[i])) ||
+	    (app->qos.ipc > 0.0 &&
+	     json_object_set_new(o, "ipc_target", json_real(app->qos.ipc))) ||
+	    json_object_set_new(o, "epoch_ipc", series(s, i, cot_epochs_ipc)) ||
+	    json_object_set_new(o, "epoch_sms", series(s, i, row_sms))) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+static json_t *make_counted(const struct cot_sim_summary *s)
+{
+	const struct cot_sim_counts *n = &s->result.counts;
+	json_t *root = json_object(), *apps = json_array();
+	uint32_t i;
+
+	for (i = 0; i < s->sc->n_apps; i++)
+		if (json_array_append_new(apps, make_counted_app(s, i)))
+			goto err_apps;
+	if (json_object_set_new(root, "apps", apps)) {
+		json_decref(root);
+		return NULL;
+	}
+	if (json_object_set_new(root, "energy_j", json_real(n->energy_j)) ||
+	    json_object_set_new(root, "power_w", json_real(cot_sim_mean_watts(s))) ||
+	    json_object_set_new(root, "dram_gbps", json_real(cot_sim_dram_bps(s) / 1e9)) ||
+	    json_object_set_new(root, "dram_utilisation",
+				json_real(cot_sim_dram_bps(s) /
+					  (double)s->sc->gpu.dram_bytes_per_s)) ||
+	    json_object_set_new(root, "active_sm_us", json_real(n->active_sm_us)) ||
+	    json_object_set_new(root, "gated_sm_us", json_real(n->gated_sm_us)) ||
+	    json_object_set_new(root, "epoch_end_us", series(s, 0, row_end)) ||
+	    json_object_set_new(root, "epoch_power_w", series(s, 0, row_watts)) ||
+	    json_object_set_new(root, "epoch_dram_gbps", series(s, 0, row_dram)) ||
+	    json_object_set_new(root, "epoch_gated_sms", series(s, 0, row_gated))) {
+		json_decref(root);
+		return NULL;
+	}
+	return root;
+
+err_apps:
+	json_decref(apps);
+	json_decref(root);
+	return NULL;
+}
+
 static json_t *make_preemptions(const struct cot_sim_result *r)
 {
 	return json_pack("{s:I, s:I, s:{s:f, s:f, s:f}}", "count", (json_int_t)r->preemptions,
@@ -71,7 +172,8 @@ static json_t *make_root(const struct cot_sim_summary *s)
 	    json_object_set_new(root, "fairness", real_or_null(known, s->metrics.fairness)) ||
 	    json_object_set_new(root, "preemptions", make_preemptions(&s->result)) ||
 	    json_object_set_new(root, "block_completions",
-				json_integer((json_int_t)s->result.block_completions))) {
+				json_integer((json_int_t)s->result.block_completions)) ||
+	    (s->epochs && json_object_set_new(root, "counted", make_counted(s)))) {
 		json_decref(root);
 		return NULL;
 	}

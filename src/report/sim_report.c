@@ -267,6 +267,77 @@ static void latencies(const struct cot_sampler *sampler, FILE *out)
 	cot_html_figure_end(out, "Each bar reaches from the bound on its left to its own.");
 }
 
+/* Lines over time, one for each app, of what `value` tells of an epoch. */
+static int epoch_lines(const struct cot_sim_summary *s, FILE *out, const char *title,
+		       const char *y_label, uint32_t n_series, const char *const *names,
+		       double (*value)(const struct cot_epochs *e, uint32_t row, uint32_t app))
+{
+	uint32_t n = cot_epochs_count(s->epochs), i, app;
+	double *x = calloc((size_t)n * (n_series + 1) + 1, sizeof(*x));
+	const double *xs[COT_MAX_APPS], *ys[COT_MAX_APPS];
+	unsigned n_points[COT_MAX_APPS];
+	struct cot_line_chart chart = {
+		.title = title,
+		.x_label = "time, us",
+		.y_label = y_label,
+		.n_series = n_series,
+		.series = names,
+		.n_points = n_points,
+		.x = xs,
+		.y = ys,
+		.reference = (double)NAN,
+	};
+
+	if (!x)
+		return -ENOMEM;
+	for (app = 0; app < n_series; app++) {
+		xs[app] = x;
+		ys[app] = x + (size_t)n * (app + 1);
+		n_points[app] = n;
+		for (i = 0; i < n; i++) {
+			x[i] = cot_epochs_row(s->epochs, i)->end_us;
+			x[(size_t)n * (app + 1) + i] = value(s->epochs, i, app);
+		}
+	}
+	cot_html_figure_begin(out);
+	cot_svg_lines(out, &chart);
+	cot_html_figure_end(out, title);
+	free(x);
+	return 0;
+}
+
+static double watts(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_watts(e, row);
+}
+
+static double gbps(const struct cot_epochs *e, uint32_t row, uint32_t app)
+{
+	(void)app;
+	return cot_epochs_dram_bps(e, row) / 1e9;
+}
+
+static int counted(const struct cot_sim_summary *s, FILE *out)
+{
+	static const char *const all = "GPU";
+	const char *names[COT_MAX_APPS];
+	int rc;
+
+	if (!s->epochs || !cot_epochs_count(s->epochs))
+		return 0;
+	app_names(s, names);
+	cot_html_heading(out, "What was done");
+	rc = epoch_lines(s, out, "Instructions per cycle of every application",
+			 "warp instructions per cycle", s->sc->n_apps, names, cot_epochs_ipc);
+	if (!rc)
+		rc = epoch_lines(s, out, "Memory bandwidth in use, copies included", "GB/s", 1,
+				 &all, gbps);
+	if (!rc)
+		rc = epoch_lines(s, out, "Power", "W", 1, &all, watts);
+	return rc;
+}
+
 int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,
 		       FILE *out)
 {
@@ -288,6 +359,9 @@ int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler
 		rc = overview(s, sampler, out);
 	if (!rc)
 		rc = closeup(s, sampler, out);
+	if (rc < 0)
+		return rc;
+	rc = counted(s, out);
 	if (rc < 0)
 		return rc;
 	latencies(sampler, out);

@@ -60,6 +60,31 @@ void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_resul
 		s->metrics = cot_multi_metrics(single_us, multi_us, sc->n_apps);
 }
 
+static double seconds(const struct cot_sim_summary *s)
+{
+	return (double)(s->result.end_ps ? s->result.end_ps : 1) * 1e-12;
+}
+
+double cot_sim_ipc(const struct cot_sim_summary *s, uint32_t app)
+{
+	return s->result.counts.insts[app] / (seconds(s) * s->sc->gpu.clock_mhz * 1e6);
+}
+
+double cot_sim_mean_watts(const struct cot_sim_summary *s)
+{
+	return s->result.counts.energy_j / seconds(s);
+}
+
+double cot_sim_dram_bps(const struct cot_sim_summary *s)
+{
+	double bytes = s->result.counts.transfer_bytes;
+	uint32_t i;
+
+	for (i = 0; i < s->sc->n_apps; i++)
+		bytes += s->result.counts.bytes[i];
+	return bytes / seconds(s);
+}
+
 static void us_or_dash(struct cot_table *t, bool known, double us)
 {
 	struct cot_text text;
@@ -118,6 +143,42 @@ static void print_metrics(const struct cot_sim_summary *s, FILE *out)
 		      s->metrics.fairness);
 }
 
+/* What is known only where kernels say what they do. */
+static int print_counted(const struct cot_sim_summary *s, FILE *out)
+{
+	static const struct cot_column columns[] = {
+		{"app", COT_ALIGN_LEFT},   {"IPC", COT_ALIGN_RIGHT},
+		{"goal", COT_ALIGN_RIGHT}, {"of goal", COT_ALIGN_RIGHT},
+		{"GB/s", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	uint32_t i;
+	int rc;
+
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < s->sc->n_apps; i++) {
+		double ipc = cot_sim_ipc(s, i), goal = s->sc->apps[i].qos.ipc;
+
+		cot_table_text(t, s->sc->apps[i].name);
+		cot_table_cell(t, "%.3f", ipc);
+		if (goal > 0.0) {
+			cot_table_cell(t, "%.3f", goal);
+			cot_table_cell(t, "%.1f %%", 100.0 * ipc / goal);
+		} else {
+			cot_table_text(t, "-");
+			cot_table_text(t, "-");
+		}
+		cot_table_cell(t, "%.1f", s->result.counts.bytes[i] / seconds(s) / 1e9);
+	}
+	rc = cot_table_print(t, out);
+	cot_table_destroy(t);
+	(void)fprintf(out, "\npower        %.1f W, %.4g J; memory %.0f %% of its bandwidth\n\n",
+		      cot_sim_mean_watts(s), s->result.counts.energy_j,
+		      100.0 * cot_sim_dram_bps(s) / (double)s->sc->gpu.dram_bytes_per_s);
+	return rc;
+}
+
 static void print_preemptions(const struct cot_sim_summary *s, FILE *out)
 {
 	const struct cot_sim_result *r = &s->result;
@@ -150,6 +211,10 @@ int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 	(void)fputs("\n", out);
 	print_metrics(s, out);
 	(void)fputs("\n", out);
+	if (s->result.counted)
+		rc = print_counted(s, out);
+	if (rc < 0)
+		return rc;
 	print_preemptions(s, out);
 	(void)fprintf(out, "simulated    %s", cot_format_us(&a, cot_us_from_ps(s->result.end_ps)));
 	(void)fprintf(out, "; %s thread blocks completed\n",

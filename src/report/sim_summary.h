@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "report/allocation.h"
+#include "report/epochs.h"
 #include "report/sampler.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
@@ -27,11 +28,18 @@ struct cot_sim_summary {
 	struct cot_app_summary apps[COT_MAX_APPS];
 	bool has_metrics; /* every app has an NTT */
 	struct cot_multi_metrics metrics;
+	/* Of scenarios with kernels that say what they do; else NULL. Not owned. */
+	const struct cot_epochs *epochs;
 };
 
 /* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
 void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_result *result,
 		       const double *isolated_us, struct cot_sim_summary *ret_summary);
+
+/* Means over the whole run: warp instructions per cycle, watts, bytes per second of memory. */
+double cot_sim_ipc(const struct cot_sim_summary *s, uint32_t app);
+double cot_sim_mean_watts(const struct cot_sim_summary *s);
+double cot_sim_dram_bps(const struct cot_sim_summary *s);
 
 /* A readable table. -ENOMEM. */
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out);

@@ -35,6 +35,7 @@ struct cot_timeline {
 static const char *const sm_activities[] = {
 	[COT_SM_IDLE] = "idle",	  [COT_SM_RUN] = "run",		[COT_SM_SAVE] = "save",
 	[COT_SM_DRAIN] = "drain", [COT_SM_RESTORE] = "restore",
+	[COT_SM_GATED] = "gated",
 };
 
 static const char *const app_activities[] = {
@@ -139,6 +140,13 @@ static void end_sm(struct cot_timeline *tl, uint32_t sm, uint64_t t_ps)
 	char name[2 * COT_NAME_MAX + 32];
 	const char *app;
 
+	if (was->activity == COT_SM_GATED && was->begin_ps != t_ps) {
+		open_complete(tl, PID_GPU, TID_SM(sm), sm_activities[COT_SM_GATED]);
+		(void)fputs(",\"cat\":\"gated\"", tl->out);
+		write_times(tl, was->begin_ps, t_ps);
+		(void)fputs("}", tl->out);
+		return;
+	}
 	if (was->activity == COT_SM_IDLE || was->app == COT_NO_APP || was->begin_ps == t_ps)
 		return;
 	app = tl->sc->apps[was->app].name;
@@ -211,11 +219,41 @@ static void on_run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 		      cot_format_exact_us(&t, end_ps - begin_ps, false));
 }
 
+/* Counter tracks: every epoch shows at its beginning what it will have been. */
+static void counter(struct cot_timeline *tl, uint64_t t_ps, const char *name, const char *suffix,
+		    double value)
+{
+	char joined[COT_NAME_MAX + 32];
+	struct cot_text t;
+
+	(void)snprintf(joined, sizeof(joined), "%s%s", name, suffix);
+	open_event(tl, "C", PID_APPS, TID_CPU(0));
+	cot_json_write_string(tl->out, joined);
+	(void)fprintf(tl->out, ",\"ts\":%s,\"args\":{\"value\":%.15g}}",
+		      cot_format_exact_us(&t, t_ps, false), value);
+}
+
+static void on_epoch_done(void *arg, const struct cot_sim_epoch *e)
+{
+	struct cot_timeline *tl = arg;
+	double s = (double)(e->end_ps - e->begin_ps) * 1e-12, bytes = e->counts.transfer_bytes;
+	uint32_t i;
+
+	for (i = 0; i < tl->sc->n_apps; i++) {
+		counter(tl, e->begin_ps, tl->sc->apps[i].name, ": IPC",
+			e->counts.insts[i] / (s * tl->sc->gpu.clock_mhz * 1e6));
+		bytes += e->counts.bytes[i];
+	}
+	counter(tl, e->begin_ps, "memory, GB/s", "", bytes / s / 1e9);
+	counter(tl, e->begin_ps, "power, W", "", e->counts.energy_j / s);
+}
+
 const struct cot_sim_observer cot_timeline_observer = {
 	.sm_changed = on_sm_changed,
 	.app_changed = on_app_changed,
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
+	.epoch_done = on_epoch_done,
 };
 
 void cot_timeline_finish(struct cot_timeline *tl, uint64_t end_ps)

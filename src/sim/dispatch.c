@@ -55,10 +55,40 @@ static void dma_start_next(struct cot_sim *sim, uint32_t dir)
 	if (!best)
 		return;
 	best->transfer_queued = false;
-	sim->dma[dir].app = best->index;
+	sim->dma[dir] = (struct dma){
+		.app = best->index,
+		.left_ps = cot_gpu_pcie_ps(&sim->sc->gpu, best->transfer_bytes),
+		.at_ps = sim->now_ps,
+		.rate_q32 = COT_RATE_ONE,
+	};
+	if (sim->contend && sim->dma[dir].left_ps)
+		sim->dma[dir].bytes_q32 = (uint64_t)(((cot_u128)best->transfer_bytes << 32) /
+						     sim->dma[dir].left_ps);
+	cot_touch_flows(sim);
 	cot_app_observe(sim, best, dir == DMA_H2D ? COT_APP_H2D : COT_APP_D2H);
 	cot_timers_set(&sim->timers, timer_of_dma(sim, dir),
-		       sim->now_ps + cot_gpu_pcie_ps(&sim->sc->gpu, best->transfer_bytes));
+		       sim->now_ps + sim->dma[dir].left_ps);
+}
+
+void cot_dma_set_rate(struct cot_sim *sim, uint32_t dir, uint64_t rate_q32)
+{
+	struct dma *d = &sim->dma[dir];
+	uint64_t done = (uint64_t)(((cot_u128)(sim->now_ps - d->at_ps) * d->rate_q32) >> 32);
+	bool same = rate_q32 == d->rate_q32;
+
+	if (done > d->left_ps)
+		done = d->left_ps;
+	sim->contend->transferred_q32 += (cot_u128)done * d->bytes_q32;
+	d->left_ps -= done;
+	d->at_ps = sim->now_ps;
+	d->rate_q32 = rate_q32;
+	if (same)
+		return;
+	cot_timers_set(&sim->timers, timer_of_dma(sim, dir),
+		       rate_q32 ? sim->now_ps + (uint64_t)((((cot_u128)d->left_ps << 32) +
+							    rate_q32 - 1) /
+							   rate_q32)
+				: COT_TIMER_OFF);
 }
 
 static void dma_submit(struct cot_sim *sim, struct app *app, const struct cot_step *s)
@@ -76,6 +106,11 @@ void cot_dma_on_timer(struct cot_sim *sim, uint32_t dir)
 	struct app *app = &sim->apps[sim->dma[dir].app];
 
 	cot_timers_set(&sim->timers, timer_of_dma(sim, dir), COT_TIMER_OFF);
+	if (sim->contend) {
+		sim->contend->transferred_q32 +=
+			(cot_u128)sim->dma[dir].left_ps * sim->dma[dir].bytes_q32;
+		cot_touch_flows(sim);
+	}
 	sim->dma[dir].app = COT_NO_APP;
 	cot_app_observe(sim, app, COT_APP_WAIT);
 	cot_dispatch_complete(sim, app);

@@ -6,12 +6,15 @@
  *   dispatch.c  command queues -> engines: command buffers and the transfer engine
  *   exec.c      the execution engine's tables and the actions of hw.h
  *   sm.c        the SM driver: blocks on SMs, save, restore, drain
+ *   contend.c   rates from the fluid model (fluid.c); counts of work, bytes and energy
+ *   exec_share.c  the actions of hw.h that need those
  *   sim.c       events in order of time
  */
 #ifndef COT_SIM_ENGINE_H
 #define COT_SIM_ENGINE_H
 
 #include "base/hist.h"
+#include "sim/contend.h"
 #include "sim/jitter.h"
 #include "sim/sim.h"
 #include "sim/timers.h"
@@ -58,9 +61,11 @@ struct sm {
 	uint32_t progress_frac; /* 2^-32 ps */
 	uint64_t progress_at_ps;
 	uint64_t rate_q32;
+	struct meter *meter; /* NULL where contention is not modelled */
 	uint64_t restore_free_ps; /* restores on one SM follow each other */
 	uint64_t reserved_ps;	  /* when the preemption began */
 	uint64_t save_end_ps;	  /* while saving */
+	uint64_t wake_ps;	  /* that its set-up takes longer because it had no power */
 	bool saving;
 	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
 	uint32_t n_cohorts, n_waiting;
@@ -98,6 +103,9 @@ enum { DMA_H2D, DMA_D2H, N_DMA };
 
 struct dma {
 	uint32_t app; /* being served; COT_NO_APP when free */
+	uint64_t left_ps, at_ps; /* at full speed, and since when; kept when rates change */
+	uint64_t rate_q32;
+	uint64_t bytes_q32; /* per picosecond at full speed, latency and all */
 };
 
 struct hw {
@@ -124,7 +132,9 @@ struct cot_sim {
 	uint64_t now_ps;
 	struct timers timers;
 	struct hw hw;
+	uint32_t n_slots; /* entries of sms and hw.sms: SMs times lanes */
 	struct sm *sms;
+	struct contention *contend; /* NULL where nothing says what its blocks do */
 	struct app apps[COT_MAX_APPS];
 	struct dma dma[N_DMA];
 	uint32_t runnable; /* apps whose CPU side or queue can go on, a bit each */
@@ -153,8 +163,29 @@ void cot_sm_settle_all(struct cot_sim *sim);
 void cot_sm_end_coasting(struct cot_sim *sim, const struct kernel *k, uint32_t due_before);
 #define SM_ALL_DUE UINT32_MAX
 void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32);
+/* Brings progress, and with it the counts, up to date. */
+void cot_sm_bring_up_to_date(struct cot_sim *sim, struct sm *sm);
+/* The blocks that run now. */
+uint32_t cot_sm_n_running(const struct sm *sm);
+/* Sets the timer again: the meter's quota has changed. The SM is up to date. */
+void cot_sm_retime(struct cot_sim *sim, struct sm *sm);
 /* Tells the observer what the SM does, if that changed. */
 void cot_sm_observe(struct cot_sim *sim, struct sm *sm);
+
+/* What runs changed; cheap where contention is not modelled. */
+static inline void cot_touch(struct cot_sim *sim)
+{
+	if (COT_UNLIKELY(sim->contend))
+		sim->contend->touched = true;
+}
+
+static inline void cot_touch_flows(struct cot_sim *sim)
+{
+	if (COT_UNLIKELY(sim->contend)) {
+		sim->contend->touched = true;
+		sim->contend->changed = true;
+	}
+}
 
 /* ---- exec.c ---- */
 
@@ -163,6 +194,8 @@ static inline struct kernel *kernel_of(struct hw_kernel *k)
 	return (struct kernel *)k;
 }
 
+/* Counts a wrong action; false. */
+bool hw_refuse(struct hw *hw);
 int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops);
 void hw_finish(struct hw *hw);
 /* A launch has reached its context's command buffer, which is free. */
@@ -185,6 +218,8 @@ void cot_dispatch_unblock(struct cot_sim *sim, uint32_t context);
 /* The command that the app's queue waited for is complete. */
 void cot_dispatch_complete(struct cot_sim *sim, struct app *app);
 void cot_dma_on_timer(struct cot_sim *sim, uint32_t dir);
+/* A transfer goes on at a fraction of its full speed. */
+void cot_dma_set_rate(struct cot_sim *sim, uint32_t dir, uint64_t rate_q32);
 /* Starts the transfers that may start: a context was thawed. */
 void cot_dma_kick(struct cot_sim *sim);
 
@@ -206,23 +241,27 @@ static inline uint32_t timer_of_sm(const struct cot_sim *sim, uint32_t sm)
 }
 static inline uint32_t timer_of_app(const struct cot_sim *sim, uint32_t app)
 {
-	return sim->sc->gpu.n_sms + app;
+	return sim->n_slots + app;
 }
 static inline uint32_t timer_of_dma(const struct cot_sim *sim, uint32_t dma)
 {
-	return sim->sc->gpu.n_sms + sim->sc->n_apps + dma;
+	return sim->n_slots + sim->sc->n_apps + dma;
 }
 static inline uint32_t timer_of_sched(const struct cot_sim *sim)
 {
-	return sim->sc->gpu.n_sms + sim->sc->n_apps + N_DMA;
+	return sim->n_slots + sim->sc->n_apps + N_DMA;
 }
 static inline uint32_t timer_of_alarm(const struct cot_sim *sim)
 {
 	return timer_of_sched(sim) + 1;
 }
-static inline uint32_t n_timers(const struct cot_sim *sim)
+static inline uint32_t timer_of_epoch(const struct cot_sim *sim)
 {
 	return timer_of_alarm(sim) + 1;
+}
+static inline uint32_t n_timers(const struct cot_sim *sim)
+{
+	return timer_of_epoch(sim) + 1;
 }
 
 #endif

@@ -68,15 +68,17 @@ int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops)
 
 	hw->sim = sim;
 	hw->ops = ops;
-	hw->n_idle = sc->gpu.n_sms;
+	hw->n_idle = sim->n_slots;
 	hw->active_tail = &hw->active;
 	hw->pending_tail = &hw->pending;
 	/* One queue has at most one kernel in flight, so there are never more than apps. */
 	hw->max_active = sc->gpu.n_sms < sc->n_apps ? sc->gpu.n_sms : sc->n_apps;
-	hw->sms = calloc(sc->gpu.n_sms, sizeof(*hw->sms));
+	hw->sms = calloc(sim->n_slots, sizeof(*hw->sms));
 	hw->kernels = calloc(hw->max_active, sizeof(*hw->kernels));
 	hw->buffers = calloc(sc->n_apps, sizeof(struct hw_command *));
 	hw->contexts = calloc(sc->n_apps, sizeof(*hw->contexts));
+	for (i = 0; hw->sms && i < sim->n_slots; i++)
+		hw->sms[i].sm = i % sc->gpu.n_sms;
 	for (i = 0; hw->contexts && i < sc->n_apps; i++)
 		hw->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	return hw->sms && hw->kernels && hw->buffers && hw->contexts ? 0 : -ENOMEM;
@@ -135,7 +137,7 @@ void hw_complete(struct hw *hw, struct kernel *k)
 
 	if (hw->ops->finished)
 		hw->ops->finished(hw, &k->hw);
-	for (i = 0; k->hw.n_reserved && i < sim->sc->gpu.n_sms; i++) {
+	for (i = 0; k->hw.n_reserved && i < sim->n_slots; i++) {
 		if (hw->sms[i].next != &k->hw)
 			continue;
 		hw->sms[i].next = NULL;
@@ -214,7 +216,7 @@ struct hw_sm *hw_idle_sm(struct hw *hw)
 
 	if (!hw->n_idle)
 		return NULL;
-	for (i = 0; i < hw->sim->sc->gpu.n_sms; i++)
+	for (i = 0; i < hw->sim->n_slots; i++)
 		if (hw->sms[i].state == HW_SM_IDLE)
 			return &hw->sms[i];
 	return NULL;
@@ -227,7 +229,7 @@ uint64_t hw_n_refused(const struct hw *hw)
 
 /* ---- what a scheduler may do ---- */
 
-static bool refuse(struct hw *hw)
+bool hw_refuse(struct hw *hw)
 {
 	hw->n_refused++;
 	return false;
@@ -269,7 +271,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 	struct kernel *k;
 
 	if (hw_active_full(hw) || !is_pending(hw, c)) {
-		(void)refuse(hw);
+		(void)hw_refuse(hw);
 		return NULL;
 	}
 	k = free_entry(hw);
@@ -300,9 +302,11 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 
 bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
-	if (sm->state != HW_SM_IDLE || !is_active(hw, k) || !hw_unissued(k) || !k->issue)
-		return refuse(hw);
-	hw->n_idle--;
+	if ((sm->state != HW_SM_IDLE && sm->state != HW_SM_GATED) || !is_active(hw, k) ||
+	    !hw_unissued(k) || !k->issue)
+		return hw_refuse(hw);
+	if (sm->state == HW_SM_IDLE)
+		hw->n_idle--;
 	cot_sm_set_up(hw->sim, &hw->sim->sms[sm->index], kernel_of(k));
 	return true;
 }
@@ -310,7 +314,7 @@ bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 bool hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if (sm->state != HW_SM_RUNNING || sm->kernel == k || !is_active(hw, k) || !hw_unissued(k))
-		return refuse(hw);
+		return hw_refuse(hw);
 	sm->state = HW_SM_RESERVED;
 	sm->next = k;
 	k->n_reserved++;
@@ -321,7 +325,7 @@ bool hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 bool hw_evict(struct hw *hw, struct hw_sm *sm)
 {
 	if (sm->state != HW_SM_RUNNING)
-		return refuse(hw);
+		return hw_refuse(hw);
 	sm->state = HW_SM_RESERVED;
 	sm->next = NULL;
 	cot_sm_begin_preemption(hw->sim, &hw->sim->sms[sm->index]);
@@ -331,7 +335,7 @@ bool hw_evict(struct hw *hw, struct hw_sm *sm)
 bool hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if (sm->state != HW_SM_RESERVED || !is_active(hw, k) || !hw_unissued(k))
-		return refuse(hw);
+		return hw_refuse(hw);
 	if (sm->next)
 		sm->next->n_reserved--;
 	sm->next = k;
@@ -350,7 +354,7 @@ void hw_set_issue(struct hw *hw, struct hw_kernel *k, bool on)
 		cot_sm_end_coasting(hw->sim, kernel_of(k), SM_ALL_DUE);
 		return;
 	}
-	for (i = 0; hw_unissued(k) && i < hw->sim->sc->gpu.n_sms; i++)
+	for (i = 0; hw_unissued(k) && i < hw->sim->n_slots; i++)
 		if (hw->sms[i].state == HW_SM_RUNNING && hw->sms[i].kernel == k)
 			cot_sm_refill(hw->sim, &hw->sim->sms[i]);
 }
@@ -358,7 +362,7 @@ void hw_set_issue(struct hw *hw, struct hw_kernel *k, bool on)
 void hw_timer_set(struct hw *hw, uint64_t t_ps)
 {
 	if (t_ps < hw->sim->now_ps) {
-		(void)refuse(hw);
+		(void)hw_refuse(hw);
 		return;
 	}
 	cot_timers_set(&hw->sim->timers, timer_of_sched(hw->sim), t_ps);

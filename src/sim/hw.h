@@ -57,11 +57,15 @@ enum hw_sm_state {
 	HW_SM_IDLE,
 	HW_SM_RUNNING,
 	HW_SM_RESERVED, /* being preempted: no new block of `kernel`; then works for `next` */
+	HW_SM_GATED,	/* idle and without power, until it is assigned */
 };
 
 /* An SM: its entry in the SM Status Table. Read-only. */
 struct hw_sm {
 	uint32_t index;
+	uint32_t sm;	/* the SM itself; differs from `index` with `shares_sms` only */
+	uint32_t limit; /* blocks of `kernel` that it takes */
+	uint32_t room_of; /* with shares_sms: how many such blocks would fill the SM */
 	enum hw_sm_state state;
 	struct hw_kernel *kernel; /* NULL when idle */
 	struct hw_kernel *next; /* whom it is reserved for; NULL unless RESERVED, or if that left */
@@ -84,12 +88,18 @@ enum hw_event {
 	HW_EV_SWITCHED = 1u << 3, /* a reserved SM now works for another kernel */
 	HW_EV_TIMER = 1u << 4,	  /* the time set by hw_timer_set() has come */
 	HW_EV_CONTEXT = 1u << 5,  /* a software policy changed a context */
+	HW_EV_EPOCH = 1u << 6,	  /* an epoch has ended: hw_insts() may be read */
+	HW_EV_QUOTA = 1u << 7,	  /* a lane has used up what hw_set_quota() gave it */
 };
 
 struct hw_sched_ops {
 	const char *name;    /* as in scenario files */
 	const char *summary; /* one line, for `cotenant list schedulers` */
 	bool preempts;	     /* it calls hw_reserve(): the preemption mechanism matters */
+	/* Several kernels share an SM, where kernels say what their blocks do: hw_sms() has a lane
+	 * of every SM for every app, first lane 0 of all SMs, and a lane is used like an SM once
+	 * hw_set_limit() has given it room. Elsewhere there is one lane, and it is the SM. */
+	bool shares_sms;
 	bool contexts;	     /* it obeys struct hw_context, and switches cost gpu.switch_ps */
 
 	/* Bytes of zeroed state that hw_state() returns; at most HW_STATE_MAX. */
@@ -115,7 +125,7 @@ struct hw_sched_ops {
 	void (*finished)(struct hw *hw, struct hw_kernel *k);
 };
 
-#define HW_STATE_MAX 256
+#define HW_STATE_MAX 2560
 
 /* ---- what a scheduler may read ---- */
 
@@ -130,10 +140,23 @@ uint32_t hw_n_active(const struct hw *hw);
 bool hw_active_full(const struct hw *hw); /* it has one entry per SM */
 struct hw_sm *hw_idle_sm(struct hw *hw);  /* the idle SM with the lowest index, or NULL */
 
+/*
+ * Where kernels say what their blocks do, time is cut into epochs of scenario.epoch_cycles, and
+ * instructions are counted: those of an app that count towards its promise, so far. 0 elsewhere.
+ */
+double hw_insts(const struct hw *hw, uint32_t app);
+uint32_t hw_n_slots(const struct hw *hw); /* entries of hw_sms() */
+
 #define hw_for_each_active(k, hw)  for ((k) = hw_active(hw); (k); (k) = (k)->next)
 #define hw_for_each_pending(c, hw) for ((c) = hw_pending(hw); (c); (c) = (c)->next)
 #define hw_for_each_sm(s, hw) \
 	for ((s) = hw_sms(hw); (s) < hw_sms(hw) + hw_scenario(hw)->gpu.n_sms; (s)++)
+
+/* Whether SMs have several lanes; see shares_sms. */
+static inline bool hw_has_lanes(const struct hw *hw)
+{
+	return hw_n_slots(hw) > hw_scenario(hw)->gpu.n_sms;
+}
 
 /* Blocks of k that are not on an SM and not done. */
 static inline uint32_t hw_unissued(const struct hw_kernel *k)
@@ -174,6 +197,28 @@ void hw_set_issue(struct hw *hw, struct hw_kernel *k, bool on);
  * HW_TIMER_OFF clears it. */
 void hw_timer_set(struct hw *hw, uint64_t t_ps);
 #define HW_TIMER_OFF UINT64_MAX
+
+/* Takes an idle SM's power away. hw_assign() gives it back, which takes gpu.power.wake_cycles. */
+bool hw_gate(struct hw *hw, struct hw_sm *sm);
+
+/*
+ * With shares_sms: a lane holds at most n blocks of k from now on. Refused when the blocks of all
+ * lanes would not fit the SM together; blocks that are too many stay until they end.
+ */
+bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, uint32_t n);
+
+/* Of blocks of k: whether hw_set_limit() would do it. */
+bool hw_limit_fits(const struct hw *hw, const struct hw_sm *lane, const struct hw_kernel *k,
+		   uint32_t n);
+
+/* The kernels on a lane may issue so many warp instructions from now on, then none. */
+void hw_set_quota(struct hw *hw, struct hw_sm *lane, double insts);
+#define HW_QUOTA_NONE 1e300
+double hw_quota_left(const struct hw *hw, const struct hw_sm *lane);
+
+/* Warps of a lane that could issue but got no slot: the mean since the last time it was asked.
+ * Once an epoch is over. */
+double hw_idle_warps(struct hw *hw, struct hw_sm *lane);
 
 uint64_t hw_n_refused(const struct hw *hw);
 

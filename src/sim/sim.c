@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "sim/engine.h"
+#include "sim/qos.h"
 
 #define INSTANTS_A_LOOK 200000u /* some 30 ms */
 
@@ -36,11 +37,12 @@ static int init_tables(struct cot_sim *sim, const struct hw_sched_ops *ops)
 	uint32_t n_blocks = max_resident(sc), i;
 
 	sim->latency = cot_hist_create();
-	sim->sms = calloc(sc->gpu.n_sms, sizeof(*sim->sms));
+	sim->n_slots = sc->gpu.n_sms * (ops->shares_sms && cot_qos_is_counted(sc) ? sc->n_apps : 1);
+	sim->sms = calloc(sim->n_slots, sizeof(*sim->sms));
 	if (!sim->latency || !sim->sms || hw_init(&sim->hw, sim, ops) ||
 	    cot_timers_init(&sim->timers, n_timers(sim)))
 		return -ENOMEM;
-	for (i = 0; i < sc->gpu.n_sms; i++)
+	for (i = 0; i < sim->n_slots; i++)
 		if (cot_sm_init(&sim->sms[i], &sim->hw.sms[i], i, n_blocks))
 			return -ENOMEM;
 	if (sc->block_jitter_cv > 0.0) {
@@ -49,7 +51,7 @@ static int init_tables(struct cot_sim *sim, const struct hw_sched_ops *ops)
 			return -ENOMEM;
 		cot_jitter_init(sim->jitter, sc->block_jitter_cv);
 	}
-	return 0;
+	return cot_contend_init(sim, &sim->contend);
 }
 
 int cot_sim_create(const struct cot_scenario *sc, const struct hw_sched_ops *ops,
@@ -79,6 +81,7 @@ int cot_sim_create(const struct cot_scenario *sc, const struct hw_sched_ops *ops
 		cot_app_init(&sim->apps[i], &sc->apps[i], i, sc->seed);
 		cot_timers_set(&sim->timers, timer_of_app(sim, i), sc->apps[i].start_ps);
 	}
+	cot_contend_start(sim);
 	*ret_sim = sim;
 	return 0;
 }
@@ -89,21 +92,20 @@ void cot_sim_destroy(struct cot_sim *sim)
 
 	if (!sim)
 		return;
-	for (i = 0; sim->sms && i < sim->sc->gpu.n_sms; i++)
+	for (i = 0; sim->sms && i < sim->n_slots; i++)
 		cot_sm_finish(&sim->sms[i]);
 	free(sim->sms);
 	hw_finish(&sim->hw);
 	cot_timers_finish(&sim->timers);
 	cot_hist_destroy(sim->latency);
 	free(sim->jitter);
+	cot_contend_finish(sim->contend);
 	free(sim);
 }
 
 static void fire(struct cot_sim *sim, uint32_t id)
 {
-	const struct cot_scenario *sc = sim->sc;
-
-	if (COT_LIKELY(id < sc->gpu.n_sms)) {
+	if (COT_LIKELY(id < sim->n_slots)) {
 		cot_sm_on_timer(sim, &sim->sms[id]);
 	} else if (id < timer_of_dma(sim, 0)) {
 		cot_app_on_timer(sim, &sim->apps[id - timer_of_app(sim, 0)]);
@@ -113,6 +115,8 @@ static void fire(struct cot_sim *sim, uint32_t id)
 		cot_timers_set(&sim->timers, id, COT_TIMER_OFF);
 		if (id == timer_of_sched(sim))
 			sim->hw.events |= HW_EV_TIMER;
+		else if (id == timer_of_epoch(sim))
+			cot_contend_on_timer(sim);
 	}
 }
 
@@ -135,6 +139,8 @@ static void decide(struct cot_sim *sim)
 		hw_decide(&sim->hw);
 		run_apps(sim);
 	}
+	if (COT_UNLIKELY(sim->contend))
+		cot_contend_update(sim);
 }
 
 static void run_instant(struct cot_sim *sim)
@@ -180,6 +186,8 @@ enum cot_sim_status cot_sim_run(struct cot_sim *sim, uint64_t max_instants)
 	enum cot_sim_status status = run_instants(sim, max_instants);
 
 	cot_sm_end_coasting(sim, NULL, SM_ALL_DUE);
+	if (sim->contend)
+		cot_contend_settle(sim);
 	return status;
 }
 
@@ -201,6 +209,11 @@ void cot_sim_result(const struct cot_sim *sim, struct cot_sim_result *ret_result
 	};
 	for (i = 0; i < sim->sc->n_apps; i++)
 		ret_result->apps[i] = sim->apps[i].result;
+	if (!sim->contend)
+		return;
+	ret_result->counted = true;
+	ret_result->n_epochs = sim->contend->n_epochs;
+	ret_result->counts = sim->contend->now;
 }
 
 double cot_sim_progress(const struct cot_sim *sim)
@@ -218,6 +231,11 @@ double cot_sim_progress(const struct cot_sim *sim)
 	if (sc->stop_ps)
 		by_time = (double)sim->now_ps / (double)sc->stop_ps;
 	return by_runs > by_time ? by_runs : by_time;
+}
+
+double cot_sim_power_w(const struct cot_sim *sim)
+{
+	return sim->contend ? cot_contend_power_w(sim) : 0.0;
 }
 
 struct hw *cot_sim_hw(struct cot_sim *sim)
@@ -242,7 +260,7 @@ bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context)
 {
 	uint32_t i;
 
-	for (i = 0; i < sim->sc->gpu.n_sms; i++) {
+	for (i = 0; i < sim->n_slots; i++) {
 		const struct hw_kernel *k = sim->hw.sms[i].kernel;
 
 		if (k && k->context == context)

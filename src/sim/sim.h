@@ -23,6 +23,7 @@ enum cot_sm_activity {
 	COT_SM_SAVE,	/* saving the contexts of a preempted kernel */
 	COT_SM_DRAIN,	/* reserved; running its last blocks */
 	COT_SM_RESTORE, /* set up for a kernel, all its blocks waiting for restored contexts */
+	COT_SM_GATED,	/* without power; nobody's */
 };
 
 enum cot_app_activity {
@@ -33,6 +34,24 @@ enum cot_app_activity {
 };
 
 #define COT_NO_APP UINT32_MAX
+
+/*
+ * What was done, in simulations with kernels that say what their blocks do (all 0 in others).
+ * Instructions are those of warps; bytes are moved to or from the GPU's memory.
+ */
+struct cot_sim_counts {
+	double insts[COT_MAX_APPS], bytes[COT_MAX_APPS];
+	double transfer_bytes; /* copies to and from the GPU */
+	double energy_j;
+	double gated_sm_us, active_sm_us; /* sums over SMs: without power, and with blocks */
+};
+
+struct cot_sim_epoch {
+	uint64_t index, begin_ps, end_ps;
+	uint32_t sms[COT_MAX_APPS]; /* on which the app has a kernel, at the end */
+	uint32_t n_gated;
+	struct cot_sim_counts counts; /* of this epoch */
+};
 
 /*
  * Callbacks of an observer, all optional, called in order of time during cot_sim_run(). They must
@@ -52,6 +71,9 @@ struct cot_sim_observer {
 	void (*run_done)(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run);
 	/* After all changes of one instant; SM owners are consistent here. */
 	void (*instant_done)(void *arg, uint64_t t_ps);
+	/* An epoch is over and nothing has been decided upon it. Only with kernels that say what
+	 * their blocks do. */
+	void (*epoch_done)(void *arg, const struct cot_sim_epoch *epoch);
 };
 
 /*
@@ -86,6 +108,9 @@ struct cot_sim_result {
 	double latency_p50_ps, latency_p99_ps; /* of preemptions; 0 when there was none */
 	uint64_t latency_max_ps;
 	uint64_t refused; /* wrong actions of the scheduler; 0 for a correct one */
+	bool counted; /* `counts` is more than zeros */
+	uint64_t n_epochs;
+	struct cot_sim_counts counts;
 	uint32_t n_apps;
 	struct cot_app_result apps[COT_MAX_APPS];
 };
@@ -95,13 +120,16 @@ void cot_sim_result(const struct cot_sim *sim, struct cot_sim_result *ret_result
 /* Progress for a user's eyes: completed runs out of wanted, over all apps, in [0, 1]. */
 double cot_sim_progress(const struct cot_sim *sim);
 
+/* Watts drawn from now to the next instant; 0 where nothing is counted. */
+double cot_sim_power_w(const struct cot_sim *sim);
+
 /* The engine, for tests that look at its tables. */
 struct hw *cot_sim_hw(struct cot_sim *sim);
 
 /*
  * Sets the rate at which the blocks on SM `sm` progress from now on, as a fraction of full speed in
  * 32.32 fixed point (COT_RATE_ONE = full speed, 0 = halted). Takes effect at the current instant,
- * whatever is resident. Later models of contention and power drive this.
+ * whatever is resident. Where contention is modelled the model sets the rates.
  */
 #define COT_RATE_ONE (1ull << 32)
 void cot_sim_set_rate(struct cot_sim *sim, uint32_t sm, uint64_t rate_q32);

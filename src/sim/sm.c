@@ -34,9 +34,9 @@ void cot_sm_finish(struct sm *sm)
 
 /* ---- progress ---- */
 
-static void bring_up_to_date(const struct cot_sim *sim, struct sm *sm)
+static void bring_up_to_date(struct cot_sim *sim, struct sm *sm)
 {
-	uint64_t dt = sim->now_ps - sm->progress_at_ps;
+	uint64_t dt = sim->now_ps - sm->progress_at_ps, before = sm->progress_ps;
 
 	sm->progress_at_ps = sim->now_ps;
 	if (COT_LIKELY(sm->rate_q32 == COT_RATE_ONE)) {
@@ -47,6 +47,23 @@ static void bring_up_to_date(const struct cot_sim *sim, struct sm *sm)
 		sm->progress_ps += (uint64_t)(p >> 32);
 		sm->progress_frac = (uint32_t)p;
 	}
+	if (COT_UNLIKELY(sm->meter))
+		cot_contend_count(sim, sm, sm->progress_ps - before, dt);
+}
+
+void cot_sm_bring_up_to_date(struct cot_sim *sim, struct sm *sm)
+{
+	bring_up_to_date(sim, sm);
+}
+
+uint32_t cot_sm_n_running(const struct sm *sm)
+{
+	uint32_t n = sm->saving ? 0 : sm->hw->n_resident, i;
+
+	for (i = 0; n && sm->n_waiting && i < sm->n_cohorts; i++)
+		if (sm->cohorts[i].waiting)
+			n -= sm->cohorts[i].n;
+	return n;
 }
 
 /* When the SM's progress reaches `target`; never before now. */
@@ -67,16 +84,28 @@ static uint64_t time_of_progress(const struct sm *sm, uint64_t target)
 	return sm->progress_at_ps + (uint64_t)dt;
 }
 
+/* When the meter's quota is used up, as progress of the SM; UINT64_MAX for never. */
+static uint64_t quota_end(const struct sm *sm)
+{
+	uint32_t n;
+
+	if (!sm->meter || sm->meter->quota_ps == QUOTA_NONE || !sm->meter->quota_ps)
+		return UINT64_MAX;
+	n = cot_sm_n_running(sm);
+	return n ? sm->progress_ps + (sm->meter->quota_ps + n - 1) / n : UINT64_MAX;
+}
+
 /* The SM is up to date. */
 static void set_timer(struct cot_sim *sim, struct sm *sm)
 {
-	uint64_t due = COT_TIMER_OFF, first_end = UINT64_MAX;
+	uint64_t due = COT_TIMER_OFF, first_end;
 	uint32_t i;
 
 	if (sm->saving) {
 		cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), sm->save_end_ps);
 		return;
 	}
+	first_end = quota_end(sm);
 	for (i = 0; i < sm->n_cohorts; i++) {
 		const struct cohort *c = &sm->cohorts[i];
 
@@ -104,6 +133,11 @@ void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32)
 	if (!sm->saving) /* what is being saved stands still */
 		bring_up_to_date(sim, sm);
 	sm->rate_q32 = rate_q32;
+	set_timer(sim, sm);
+}
+
+void cot_sm_retime(struct cot_sim *sim, struct sm *sm)
+{
 	set_timer(sim, sm);
 }
 
@@ -144,9 +178,13 @@ static struct cohort take_blocks(struct cot_sim *sim, const struct sm *sm, struc
 static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 {
 	struct kernel *k = kernel_of(sm->hw->kernel);
-	uint32_t free_slots = k->hw.desc->blocks_per_sm - sm->hw->n_resident;
+	uint32_t free_slots = sm->hw->limit - sm->hw->n_resident;
 	uint32_t from = sm->n_cohorts, i;
 	uint64_t restore_bytes = 0, ready;
+
+	if (COT_UNLIKELY(sm->hw->limit < sm->hw->n_resident))
+		return;
+	cot_touch(sim);
 
 	if (k->claimed && k->hw.n_fresh - k->claimed < free_slots)
 		cot_sm_end_coasting(sim, k, sm->hw->index);
@@ -160,7 +198,7 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 		if (c->saved)
 			restore_bytes += (uint64_t)c->n * k->hw.desc->ctx_bytes_per_block;
 	}
-	ready = sim->now_ps + (setting_up ? sim->sc->gpu.setup_ps : 0);
+	ready = sim->now_ps + (setting_up ? sim->sc->gpu.setup_ps + sm->wake_ps : 0);
 	if (restore_bytes) {
 		sim->restored_bytes += restore_bytes;
 		if (sm->restore_free_ps > ready)
@@ -186,8 +224,13 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
 {
+	sm->wake_ps = 0;
+	if (COT_UNLIKELY(sm->hw->state == HW_SM_GATED))
+		sm->wake_ps = cot_contend_wake(sim);
 	sm->hw->state = HW_SM_RUNNING;
 	sm->hw->kernel = &k->hw;
+	if (!hw_has_lanes(&sim->hw))
+		sm->hw->limit = k->hw.desc->blocks_per_sm;
 	sm->hw->next = NULL;
 	k->hw.n_sms++;
 	sm->progress_ps = 0;
@@ -215,6 +258,7 @@ static void make_idle(struct cot_sim *sim, struct sm *sm)
 	sm->hw->state = HW_SM_IDLE;
 	sm->hw->kernel = NULL;
 	sm->hw->next = NULL;
+	cot_touch(sim);
 	sim->hw.n_idle++;
 	sim->hw.events |= HW_EV_IDLE;
 	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), COT_TIMER_OFF);
@@ -331,6 +375,7 @@ void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm)
 {
 	end_coasting(sim, sm, true);
 	bring_up_to_date(sim, sm);
+	cot_touch(sim);
 	sm->reserved_ps = sim->now_ps;
 	if (sim->hw.contexts[sm->hw->kernel->context].preempt == COT_PREEMPT_SWITCH)
 		begin_save(sim, sm);
@@ -354,6 +399,7 @@ static void start_waiting(struct cot_sim *sim, struct sm *sm)
 		c->work_ps += sm->progress_ps;
 		sm->n_waiting--;
 	}
+	cot_touch(sim);
 	cot_sm_observe(sim, sm);
 }
 
@@ -379,6 +425,7 @@ static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
 {
 	struct hw_kernel *k = sm->hw->kernel;
 
+	cot_touch(sim);
 	sim->block_completions += n;
 	sm->hw->n_resident -= n;
 	k->n_resident -= n;
@@ -419,7 +466,7 @@ static bool wave_ended(const struct cot_sim *sim, const struct sm *sm)
 
 	return sm->n_cohorts == 1 && !c->waiting && c->work_ps <= sm->progress_ps && !sim->jitter &&
 	       sm->hw->state == HW_SM_RUNNING && k->issue && !k->n_preempted &&
-	       c->n == k->desc->blocks_per_sm &&
+	       c->n == sm->hw->limit && (!sm->meter || sm->meter->quota_ps == QUOTA_NONE) &&
 	       k->n_fresh - kernel_of(sm->hw->kernel)->claimed >= c->n;
 }
 
@@ -513,7 +560,7 @@ static void coast(struct cot_sim *sim, struct sm *sm)
 	struct kernel *k = kernel_of(sm->hw->kernel);
 	uint32_t wave_blocks = sm->cohorts[0].n, share;
 
-	if (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac)
+	if (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac || k->hw.desc->work.insts)
 		return;
 	share = fair_share(sim, k, wave_blocks);
 	if (share < 2)
@@ -564,6 +611,8 @@ void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm)
 
 static enum cot_sm_activity activity_of(const struct sm *sm)
 {
+	if (sm->hw->state == HW_SM_GATED)
+		return COT_SM_GATED;
 	if (sm->hw->state == HW_SM_IDLE)
 		return COT_SM_IDLE;
 	if (sm->saving)
@@ -573,19 +622,35 @@ static enum cot_sm_activity activity_of(const struct sm *sm)
 	return sm->n_waiting == sm->n_cohorts ? COT_SM_RESTORE : COT_SM_RUN;
 }
 
+/* Observers see one kernel on an SM: of its lanes, the one with the most blocks. */
+static struct sm *main_lane(struct cot_sim *sim, struct sm *sm)
+{
+	struct sm *best = &sim->sms[sm->hw->sm];
+	uint32_t slot;
+
+	for (slot = sm->hw->sm; slot < sim->n_slots; slot += sim->sc->gpu.n_sms)
+		if (sim->hw.sms[slot].n_resident > best->hw->n_resident)
+			best = &sim->sms[slot];
+	return best;
+}
+
 void cot_sm_observe(struct cot_sim *sim, struct sm *sm)
 {
-	const struct hw_kernel *k = sm->hw->kernel;
+	struct sm *seen = &sim->sms[sm->hw->sm];
+	const struct hw_kernel *k;
 	enum cot_sm_activity activity;
-	uint64_t seq = k ? k->seq : 0;
+	uint64_t seq;
 
 	if (!sim->obs || !sim->obs->sm_changed)
 		return;
+	sm = main_lane(sim, sm);
+	k = sm->hw->kernel;
+	seq = k ? k->seq : 0;
 	activity = activity_of(sm);
-	if (activity == sm->seen_activity && seq == sm->seen_seq)
+	if (activity == seen->seen_activity && seq == seen->seen_seq)
 		return;
-	sm->seen_activity = activity;
-	sm->seen_seq = seq;
-	sim->obs->sm_changed(sim->obs_arg, sim->now_ps, sm->hw->index, activity,
+	seen->seen_activity = activity;
+	seen->seen_seq = seq;
+	sim->obs->sm_changed(sim->obs_arg, sim->now_ps, sm->hw->sm, activity,
 			     k ? k->app : COT_NO_APP, k ? k->desc->name : NULL);
 }

@@ -7,6 +7,18 @@
 #define KIB		 1024u
 #define PCIE_BURST_BYTES 4096u
 
+/*
+ * Our choices for all GPUs: four fifths of the peak bandwidth can be had (the rest goes to refresh,
+ * turns of the bus and rows); latency rises with the load as in the warp-by-warp model of the tests,
+ * which has eight channels; kernels that share an SM's cache move a fifth more.
+ */
+#define FLUID_DEFAULTS .dram_efficiency = 0.8, .queueing = 0.01, .share_penalty = 0.2
+
+/*
+ * Power of the Fermi and Kepler cards: 1.59 W for an idle SM and 11 W of the chip as in GPUWattch's
+ * file for the GTX 480 (40 nm); of the H200: per SM as in AccelWattch's for Volta. The other figures
+ * are ours, chosen so that busy cards draw what such cards draw.
+ */
 const struct cot_gpu cot_gpu_presets[] = {
 	{
 		/* Tanasic et al., Table 2; PCIe 2.0 x16; 10 us is our choice */
@@ -21,6 +33,10 @@ const struct cot_gpu cot_gpu_presets[] = {
 		.threads_per_sm = 2048,
 		.pcie_bytes_per_s = 8000000000,
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
+		.issue_width = 4,
+		.sm_bytes_per_cycle = 32,
+		FLUID_DEFAULTS,
+		.power = {20, 0.08, 1.6, 3.6, 9, 14, 1000},
 	},
 	{
 		/* NVIDIA GF100, as configured in GPGPU-Sim (SM2_GTX480) */
@@ -35,6 +51,10 @@ const struct cot_gpu cot_gpu_presets[] = {
 		.threads_per_sm = 1536,
 		.pcie_bytes_per_s = 8000000000,
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
+		.issue_width = 2,
+		.sm_bytes_per_cycle = 32,
+		FLUID_DEFAULTS,
+		.power = {11, 0.08, 1.59, 3.6, 9, 14, 1000},
 	},
 	{
 		/* NVIDIA GH100 as sold: 132 SMs, HBM3e, PCIe 5.0 x16 */
@@ -52,6 +72,10 @@ const struct cot_gpu cot_gpu_presets[] = {
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
 		/* Measured: what a request waits longer that interrupts a batch program */
 		.switch_ps = 170 * COT_PS_PER_US,
+		.issue_width = 4,
+		.sm_bytes_per_cycle = 64,
+		FLUID_DEFAULTS,
+		.power = {70, 0.04, 0.28, 0.77, 1.2, 5, 1000},
 	},
 };
 const unsigned cot_n_gpu_presets = COT_ARRAY_LEN(cot_gpu_presets);
@@ -104,6 +128,29 @@ uint64_t cot_gpu_ctx_bytes_max(const struct cot_gpu *gpu)
 uint64_t cot_gpu_sm_move_ps(const struct cot_gpu *gpu, uint64_t bytes)
 {
 	return cot_transfer_ps(bytes * gpu->n_sms, gpu->dram_bytes_per_s);
+}
+
+double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *kernel)
+{
+	const struct cot_kernel_work *w = &kernel->work;
+	double per_warp = (double)w->insts / w->warps, blocks = kernel->blocks_per_sm;
+	double bytes = (double)w->insts * w->mem_fraction * w->dram_bytes *
+		       (1.0 + gpu->share_penalty) * blocks;
+	double cycles;
+
+	cycles = per_warp * (w->cpi + w->mem_fraction * w->latency *
+					      cot_gpu_latency_factor_max(gpu) / w->mlp);
+	cycles += (double)w->insts * blocks / gpu->issue_width;
+	cycles += bytes / gpu->sm_bytes_per_cycle;
+	return cycles / gpu->clock_mhz +
+	       bytes * gpu->n_sms / (gpu->dram_efficiency * (double)gpu->dram_bytes_per_s) * 1e6;
+}
+
+uint64_t cot_gpu_work_ps(const struct cot_gpu *gpu, uint64_t insts)
+{
+	cot_u128 ps = (cot_u128)insts * COT_PS_PER_US + gpu->clock_mhz / 2;
+
+	return (uint64_t)(ps / gpu->clock_mhz);
 }
 
 uint64_t cot_gpu_pcie_ps(const struct cot_gpu *gpu, uint64_t bytes)

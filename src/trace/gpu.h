@@ -31,6 +31,22 @@ uint64_t cot_gpu_ctx_bytes_max(const struct cot_gpu *gpu);
 uint64_t cot_gpu_sm_move_ps(const struct cot_gpu *gpu, uint64_t bytes);
 
 /*
+ * An upper bound of the time of one block of a kernel with `work`, on a GPU full of its blocks:
+ * what instructions, issue slots and memory take, one after the other.
+ */
+double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *kernel);
+
+/* The block's time at one instruction per cycle: the unit in which its progress is counted. */
+uint64_t cot_gpu_work_ps(const struct cot_gpu *gpu, uint64_t insts);
+
+/* The most that queueing multiplies the latency of memory by. */
+#define COT_GPU_LOAD_MAX 0.95
+static inline double cot_gpu_latency_factor_max(const struct cot_gpu *gpu)
+{
+	return 1.0 + gpu->queueing * COT_GPU_LOAD_MAX / (1.0 - COT_GPU_LOAD_MAX);
+}
+
+/*
  * One PCIe transfer: latency + whole 4 KiB bursts (Tanasic et al., Table 2).
  */
 uint64_t cot_gpu_pcie_ps(const struct cot_gpu *gpu, uint64_t bytes);

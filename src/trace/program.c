@@ -28,6 +28,22 @@ static const cyaml_schema_field_t kernel_fields[] = {
 			     struct cot_raw_kernel, threads_per_block),
 	CYAML_FIELD_UINT_PTR("launches", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			     struct cot_raw_kernel, launches),
+	CYAML_FIELD_UINT_PTR("warps_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			     struct cot_raw_kernel, warps_per_block),
+	CYAML_FIELD_UINT_PTR("insts_per_warp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			     struct cot_raw_kernel, insts_per_warp),
+	CYAML_FIELD_UINT_PTR("insts_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			     struct cot_raw_kernel, insts_per_block),
+	CYAML_FIELD_FLOAT_PTR("cpi", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, cpi),
+	CYAML_FIELD_FLOAT_PTR("mem_fraction", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, mem_fraction),
+	CYAML_FIELD_FLOAT_PTR("dram_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, dram_bytes),
+	CYAML_FIELD_FLOAT_PTR("latency_cycles", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, latency_cycles),
+	CYAML_FIELD_FLOAT_PTR("mlp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, mlp),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t kernel_row_fields[] = {
@@ -92,6 +108,14 @@ const struct cot_yaml_range cot_program_ranges[] = {
 	{"threads_per_block", 0, COT_THREADS_MAX},
 	{"launches", 1, COT_MAX_LAUNCHES},
 	{"times", 1, COT_MAX_STEPS},
+	{"warps_per_block", 1, COT_WARPS_MAX},
+	{"insts_per_warp", 1, COT_INSTS_MAX},
+	{"insts_per_block", 1, COT_INSTS_MAX},
+	{"cpi", 1, 100000},
+	{"mem_fraction", 0, 1},
+	{"dram_bytes", 0, 65536},
+	{"latency_cycles", 1, 1000000},
+	{"mlp", 1, 1024},
 	{NULL, 0, 0},
 };
 
@@ -138,11 +162,19 @@ static int add_step(const struct cot_program_source *src, const char *path,
 	return 0;
 }
 
+static bool same_work(const struct cot_kernel_work *a, const struct cot_kernel_work *b)
+{
+	return a->insts == b->insts && a->warps == b->warps && a->cpi == b->cpi &&
+	       a->mem_fraction == b->mem_fraction && a->dram_bytes == b->dram_bytes &&
+	       a->latency == b->latency && a->mlp == b->mlp;
+}
+
 static bool same_kernel(const struct cot_kernel *a, const struct cot_kernel *b)
 {
 	return a->n_blocks == b->n_blocks && a->blocks_per_sm == b->blocks_per_sm &&
 	       a->block_ps == b->block_ps && a->regs_per_block == b->regs_per_block &&
-	       a->shmem_per_block == b->shmem_per_block && !strcmp(a->name, b->name);
+	       a->shmem_per_block == b->shmem_per_block && same_work(&a->work, &b->work) &&
+	       !strcmp(a->name, b->name);
 }
 
 /* Steps that launch the same kernel share one entry. */
@@ -282,7 +314,9 @@ double cot_program_solo_us(const struct cot_program *program, const struct cot_g
 			break;
 		case COT_STEP_KERNEL:
 			k = &program->kernels[step->kernel];
-			us += (double)step->launches * cot_us_from_ps(k->block_ps) *
+			us += (double)step->launches *
+			      (k->work.insts ? cot_gpu_work_us_max(gpu, k)
+					     : cot_us_from_ps(k->block_ps)) *
 			      (double)cot_div_up(k->n_blocks,
 						 (uint64_t)gpu->n_sms * k->blocks_per_sm);
 			break;

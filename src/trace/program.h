@@ -20,6 +20,9 @@ struct cot_raw_kernel {
 	uint32_t *blocks_per_sm;
 	uint32_t *regs_per_block, *shmem_per_block, *threads_per_block;
 	uint32_t *launches;
+	uint32_t *warps_per_block;
+	uint64_t *insts_per_warp, *insts_per_block;
+	double *cpi, *mem_fraction, *dram_bytes, *latency_cycles, *mlp;
 };
 
 struct cot_raw_repeat;
@@ -51,6 +54,8 @@ extern const struct cot_yaml_range cot_program_ranges[];
 #define COT_REGS_MAX	   16777216u
 #define COT_SHMEM_MAX	   67108864u
 #define COT_THREADS_MAX	   65536u
+#define COT_WARPS_MAX	   2048u
+#define COT_INSTS_MAX	   1e12
 
 /* Owns the steps and kernels of one program. */
 struct cot_program_store {

@@ -25,6 +25,16 @@
 #define COT_NAME_MAX		64
 #define COT_KERNEL_BLOCK_US_MAX 1e9
 
+/* What a GPU draws, for studies of power gating; all of it at the scenario's clock. */
+struct cot_gpu_power {
+	double base_w;		/* whatever the SMs do */
+	double gated_w, idle_w; /* of one SM without power, and of one without blocks */
+	double active_w;	/* of one SM with resident blocks, stalled or not */
+	double inst_nj;		/* of one warp instruction */
+	double dram_pj_per_bit; /* moved to or from memory */
+	uint32_t wake_cycles;	/* until a gated SM works; it costs as many cycles of idle_w more */
+};
+
 struct cot_gpu {
 	char name[COT_NAME_MAX];
 	uint32_t n_sms;
@@ -42,16 +52,38 @@ struct cot_gpu {
 	/* Least time that a switch between contexts takes when it interrupts one; the scheduler
 	 * `timeslice` pays it. 0 = only what moving the contexts of blocks takes. */
 	uint64_t switch_ps;
+	/* For kernels that say what they do (struct cot_kernel_work); see sim/fluid.h. */
+	double issue_width;	   /* warp instructions per cycle of one SM */
+	double sm_bytes_per_cycle; /* between one SM and memory */
+	double dram_efficiency;	   /* what programs can have of dram_bytes_per_s, 0 to 1 */
+	double queueing;	   /* how fast latency rises with the load of memory */
+	double share_penalty;	   /* what traffic grows by when kernels share an SM's cache */
+	struct cot_gpu_power power;
+};
+
+/*
+ * What the thread blocks of a kernel do, so that the simulator can say how fast they go beside
+ * others. insts 0: unknown, the kernel is known by its time alone and nothing slows it down.
+ */
+struct cot_kernel_work {
+	uint64_t insts;	     /* warp instructions of one block */
+	uint32_t warps;	     /* of one block */
+	double cpi;	     /* cycles from one instruction of a warp to its next; >= 1 */
+	double mem_fraction; /* of the instructions that go to memory, 0 to 1 */
+	double dram_bytes;   /* moved by each of these, behind the caches */
+	double latency;	     /* cycles of one of these when memory is idle */
+	double mlp;	     /* how many of these a warp has in flight; >= 1 */
 };
 
 struct cot_kernel {
 	char name[COT_NAME_MAX];
 	uint32_t n_blocks;
 	uint32_t blocks_per_sm;	      /* resident at most, on the scenario's GPU */
-	uint64_t block_ps;	      /* one block's time at full progress, mean */
+	uint64_t block_ps; /* one block's time, mean; with `work`, at one instruction per cycle */
 	uint32_t regs_per_block;      /* 32-bit registers */
 	uint32_t shmem_per_block;     /* bytes */
 	uint32_t ctx_bytes_per_block; /* 4 * regs + shared memory: what a context switch saves */
+	struct cot_kernel_work work;
 };
 
 enum cot_step_kind {
@@ -85,6 +117,13 @@ enum cot_app_class { COT_APP_BATCH, COT_APP_LATENCY };
 
 #define COT_APP_WEIGHT_DEFAULT 100u
 
+/* A promise to an application (cudaSetQoS of SMQoS); both 0: none. */
+struct cot_qos {
+	char kernel[COT_NAME_MAX]; /* whose instructions count; empty: all kernels of the app */
+	double ipc;		   /* warp instructions per cycle of the whole GPU, on average */
+	double percent; /* of what it reaches alone; the front end turns that into `ipc` */
+};
+
 struct cot_app {
 	char name[COT_NAME_MAX];
 	int32_t priority; /* larger is more important */
@@ -94,8 +133,12 @@ struct cot_app {
 	enum cot_app_class cls;
 	uint32_t weight; /* 1 to 10000; 0 means COT_APP_WEIGHT_DEFAULT */
 	bool solo;	 /* keeps a context of its own where a policy makes pools */
+	struct cot_qos qos;
 	struct cot_program program;
 };
+
+#define COT_EPOCH_CYCLES_DEFAULT  10000u
+#define COT_QOS_THRESHOLD_DEFAULT 0.03
 
 enum cot_preempt { COT_PREEMPT_SWITCH, COT_PREEMPT_DRAIN };
 enum cot_transfer_order { COT_TRANSFERS_FCFS, COT_TRANSFERS_PRIORITY };
@@ -108,6 +151,11 @@ struct cot_scenario {
 	uint64_t seed;
 	double block_jitter_cv; /* coefficient of variation of block times; 0 = all equal */
 	uint64_t quantum_ps;	/* time slicing */
+	/* Kernels that say what they do: how often rates are measured and decided upon, and by how
+	 * much the rate of an application varies from epoch to epoch. */
+	uint32_t epoch_cycles; /* 0 means COT_EPOCH_CYCLES_DEFAULT */
+	double rate_noise;
+	double qos_threshold; /* of SMQoS; 0 means COT_QOS_THRESHOLD_DEFAULT */
 	uint32_t stop_runs;	/* every app completes this many runs; 0 = no such rule */
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
 	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */

@@ -18,6 +18,16 @@ static const cyaml_schema_value_t shmem_config_schema = {
 	CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t),
 };
 
+static const cyaml_schema_field_t power_fields[] = {
+	CYAML_FIELD_FLOAT_PTR("base_w", OPT_PTR, struct cot_raw_power, base_w),
+	CYAML_FIELD_FLOAT_PTR("gated_w", OPT_PTR, struct cot_raw_power, gated_w),
+	CYAML_FIELD_FLOAT_PTR("idle_w", OPT_PTR, struct cot_raw_power, idle_w),
+	CYAML_FIELD_FLOAT_PTR("active_w", OPT_PTR, struct cot_raw_power, active_w),
+	CYAML_FIELD_FLOAT_PTR("inst_nj", OPT_PTR, struct cot_raw_power, inst_nj),
+	CYAML_FIELD_FLOAT_PTR("dram_pj_per_bit", OPT_PTR, struct cot_raw_power, dram_pj_per_bit),
+	CYAML_FIELD_UINT_PTR("wake_cycles", OPT_PTR, struct cot_raw_power, wake_cycles),
+	CYAML_FIELD_END};
+
 static const cyaml_schema_field_t gpu_fields[] = {
 	CYAML_FIELD_STRING_PTR("preset", OPT_PTR, struct cot_raw_gpu, preset, 1, COT_NAME_MAX - 1),
 	CYAML_FIELD_UINT_PTR("sms", OPT_PTR, struct cot_raw_gpu, sms),
@@ -33,6 +43,13 @@ static const cyaml_schema_field_t gpu_fields[] = {
 	CYAML_FIELD_FLOAT_PTR("trap_us", OPT_PTR, struct cot_raw_gpu, trap_us),
 	CYAML_FIELD_FLOAT_PTR("setup_us", OPT_PTR, struct cot_raw_gpu, setup_us),
 	CYAML_FIELD_FLOAT_PTR("switch_us", OPT_PTR, struct cot_raw_gpu, switch_us),
+	CYAML_FIELD_FLOAT_PTR("issue_width", OPT_PTR, struct cot_raw_gpu, issue_width),
+	CYAML_FIELD_FLOAT_PTR("sm_bytes_per_cycle", OPT_PTR, struct cot_raw_gpu,
+			      sm_bytes_per_cycle),
+	CYAML_FIELD_FLOAT_PTR("dram_efficiency", OPT_PTR, struct cot_raw_gpu, dram_efficiency),
+	CYAML_FIELD_FLOAT_PTR("queueing", OPT_PTR, struct cot_raw_gpu, queueing),
+	CYAML_FIELD_FLOAT_PTR("share_penalty", OPT_PTR, struct cot_raw_gpu, share_penalty),
+	CYAML_FIELD_MAPPING_PTR("power", OPT_PTR, struct cot_raw_gpu, power, power_fields),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t stop_fields[] = {
@@ -49,6 +66,11 @@ static const cyaml_strval_t yes_words[] = {
 	{"true", 1},
 };
 
+static const cyaml_schema_field_t qos_fields[] = {
+	CYAML_FIELD_STRING_PTR("kernel", OPT_PTR, struct cot_raw_qos, kernel, 1, COT_NAME_MAX - 1),
+	CYAML_FIELD_FLOAT_PTR("ipc", OPT_PTR, struct cot_raw_qos, ipc),
+	CYAML_FIELD_FLOAT_PTR("percent", OPT_PTR, struct cot_raw_qos, percent), CYAML_FIELD_END};
+
 static const cyaml_schema_field_t app_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct cot_raw_app, name, 1,
 			       COT_NAME_MAX - 1),
@@ -62,6 +84,7 @@ static const cyaml_schema_field_t app_fields[] = {
 	CYAML_FIELD_UINT_PTR("weight", OPT_PTR, struct cot_raw_app, weight),
 	CYAML_FIELD_ENUM("solo", WORDS, struct cot_raw_app, solo, yes_words,
 			 COT_ARRAY_LEN(yes_words)),
+	CYAML_FIELD_MAPPING_PTR("qos", OPT_PTR, struct cot_raw_app, qos, qos_fields),
 	CYAML_FIELD_SEQUENCE("program", OPT_PTR, struct cot_raw_app, program,
 			     &cot_program_step_schema, 1, COT_PROGRAM_STEPS_MAX),
 	CYAML_FIELD_STRING_PTR("trace", OPT_PTR, struct cot_raw_app, trace, 1, 1023),
@@ -100,6 +123,9 @@ static const cyaml_schema_field_t scenario_fields[] = {
 	CYAML_FIELD_UINT_PTR("seed", OPT_PTR, struct cot_raw_scenario, seed),
 	CYAML_FIELD_FLOAT("block_jitter_cv", OPTIONAL, struct cot_raw_scenario, block_jitter_cv),
 	CYAML_FIELD_FLOAT_PTR("quantum_us", OPT_PTR, struct cot_raw_scenario, quantum_us),
+	CYAML_FIELD_UINT_PTR("epoch_cycles", OPT_PTR, struct cot_raw_scenario, epoch_cycles),
+	CYAML_FIELD_FLOAT_PTR("rate_noise", OPT_PTR, struct cot_raw_scenario, rate_noise),
+	CYAML_FIELD_FLOAT_PTR("qos_threshold", OPT_PTR, struct cot_raw_scenario, qos_threshold),
 	CYAML_FIELD_ENUM("block_time", WORDS, struct cot_raw_scenario, block_time, block_time_words,
 			 COT_ARRAY_LEN(block_time_words)),
 	CYAML_FIELD_MAPPING_PTR("stop", OPT_PTR, struct cot_raw_scenario, stop, stop_fields),
@@ -123,6 +149,23 @@ static const struct cot_yaml_range ranges[] = {
 	{"trap_us", 0, 1000000},
 	{"setup_us", 0, 1000000},
 	{"switch_us", 0, 1000000},
+	{"issue_width", 0.125, 64},
+	{"sm_bytes_per_cycle", 0.125, 4096},
+	{"dram_efficiency", 0.01, 1},
+	{"queueing", 0, 10},
+	{"share_penalty", 0, 10},
+	{"base_w", 0, 100000},
+	{"gated_w", 0, 1000},
+	{"idle_w", 0, 1000},
+	{"active_w", 0, 1000},
+	{"inst_nj", 0, 1000},
+	{"dram_pj_per_bit", 0, 1000},
+	{"wake_cycles", 0, 1000000},
+	{"epoch_cycles", 100, 1000000000},
+	{"rate_noise", 0, 0.2},
+	{"qos_threshold", 0.0001, 0.5},
+	{"ipc", 0.000001, 65536},
+	{"percent", 1, 100},
 	{"block_jitter_cv", 0, 2},
 	{"quantum_us", 1, COT_STEP_US_MAX},
 	{"runs", 1, 1000000},
@@ -194,7 +237,34 @@ static bool only_preset(const struct cot_raw_gpu *raw)
 	return !raw->sms && !raw->clock_mhz && !raw->dram_gbps && !raw->regs_per_sm &&
 	       !raw->shmem_configs_kb && !raw->blocks_per_sm && !raw->threads_per_sm &&
 	       !raw->pcie_gbps && !raw->pcie_latency_us && !raw->trap_us && !raw->setup_us &&
-	       !raw->switch_us;
+	       !raw->switch_us && !raw->issue_width && !raw->sm_bytes_per_cycle &&
+	       !raw->dram_efficiency && !raw->queueing && !raw->share_penalty && !raw->power;
+}
+
+static void set_double(double *field, const double *value)
+{
+	if (value)
+		*field = *value;
+}
+
+static void set_fluid(struct cot_gpu *gpu, const struct cot_raw_gpu *raw)
+{
+	const struct cot_raw_power *power = raw->power;
+
+	set_double(&gpu->issue_width, raw->issue_width);
+	set_double(&gpu->sm_bytes_per_cycle, raw->sm_bytes_per_cycle);
+	set_double(&gpu->dram_efficiency, raw->dram_efficiency);
+	set_double(&gpu->queueing, raw->queueing);
+	set_double(&gpu->share_penalty, raw->share_penalty);
+	if (!power)
+		return;
+	set_double(&gpu->power.base_w, power->base_w);
+	set_double(&gpu->power.gated_w, power->gated_w);
+	set_double(&gpu->power.idle_w, power->idle_w);
+	set_double(&gpu->power.active_w, power->active_w);
+	set_double(&gpu->power.inst_nj, power->inst_nj);
+	set_double(&gpu->power.dram_pj_per_bit, power->dram_pj_per_bit);
+	set_u32(&gpu->power.wake_cycles, power->wake_cycles);
 }
 
 int cot_scenario_gpu(const struct cot_yaml *doc, const struct cot_raw_gpu *raw,
@@ -225,5 +295,6 @@ int cot_scenario_gpu(const struct cot_yaml *doc, const struct cot_raw_gpu *raw,
 	set_time(&ret_gpu->trap_ps, raw->trap_us);
 	set_time(&ret_gpu->setup_ps, raw->setup_us);
 	set_time(&ret_gpu->switch_ps, raw->switch_us);
+	set_fluid(ret_gpu, raw);
 	return set_shmem(doc, raw, ret_gpu, err);
 }

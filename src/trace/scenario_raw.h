@@ -20,6 +20,18 @@ struct cot_raw_gpu {
 	uint32_t *blocks_per_sm, *threads_per_sm;
 	double *pcie_gbps, *pcie_latency_us;
 	double *trap_us, *setup_us, *switch_us;
+	double *issue_width, *sm_bytes_per_cycle, *dram_efficiency, *queueing, *share_penalty;
+	struct cot_raw_power *power;
+};
+
+struct cot_raw_power {
+	double *base_w, *gated_w, *idle_w, *active_w, *inst_nj, *dram_pj_per_bit;
+	uint32_t *wake_cycles;
+};
+
+struct cot_raw_qos {
+	char *kernel;
+	double *ipc, *percent;
 };
 
 struct cot_raw_stop {
@@ -36,6 +48,7 @@ struct cot_raw_app {
 	enum cot_app_class cls;
 	uint32_t *weight;
 	int solo;
+	struct cot_raw_qos *qos;
 	struct cot_raw_step *program;
 	uint32_t program_count;
 	char *trace;
@@ -51,6 +64,8 @@ struct cot_raw_scenario {
 	uint64_t *seed;
 	double block_jitter_cv;
 	double *quantum_us;
+	uint32_t *epoch_cycles;
+	double *rate_noise, *qos_threshold;
 	int block_time; /* enum cot_block_time */
 	struct cot_raw_stop *stop;
 	struct cot_raw_app *apps;

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "trace/gpu.h"
+#include "trace/kernel_work.h"
 #include "trace/scenario_raw.h"
 #include "trace/text.h"
 #include "trace/trace_load.h"
@@ -168,6 +169,9 @@ static int read_head(struct reader *r)
 	if (r->opt->seed)
 		sc->seed = *r->opt->seed;
 	sc->block_jitter_cv = raw->block_jitter_cv;
+	sc->epoch_cycles = raw->epoch_cycles ? *raw->epoch_cycles : COT_EPOCH_CYCLES_DEFAULT;
+	sc->rate_noise = raw->rate_noise ? *raw->rate_noise : 0.0;
+	sc->qos_threshold = raw->qos_threshold ? *raw->qos_threshold : COT_QOS_THRESHOLD_DEFAULT;
 	sc->quantum_ps = raw->quantum_us ? cot_ps_from_us(*raw->quantum_us) : DEFAULT_QUANTUM;
 	return 0;
 }
@@ -188,7 +192,8 @@ static int resolve_occupancy(const struct cot_program_source *src, const struct 
 			     const char *path, struct cot_kernel *k, struct cot_error *err)
 {
 	const struct cot_gpu *gpu = src->arg;
-	uint32_t threads = raw->threads_per_block ? *raw->threads_per_block : 0;
+	uint32_t threads = raw->threads_per_block ? *raw->threads_per_block
+						  : k->work.warps * COT_WARP_THREADS;
 	char field[PATH_MAX_LEN];
 	uint32_t fits;
 
@@ -209,14 +214,19 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
 {
 	const struct cot_gpu *gpu = src->arg;
 	struct cot_kernel k = {.n_blocks = *raw->blocks};
+	bool by_work = cot_kernel_work_given(raw);
 	uint64_t waves;
-	int rc;
+	int rc = 0;
 
-	if (!raw->block_us == !raw->kernel_us)
-		return cot_yaml_fail(
-			src->doc, path, err,
-			"the kernel has %s block_us %s kernel_us; expected one of them",
-			raw->block_us ? "both" : "neither", raw->block_us ? "and" : "nor");
+	if (by_work)
+		rc = cot_kernel_work_read(src->doc, raw, path, &k.work, err);
+	else if (!raw->block_us == !raw->kernel_us)
+		rc = cot_yaml_fail(src->doc, path, err,
+				   "the kernel has %s block_us %s kernel_us; expected one of them",
+				   raw->block_us ? "both" : "neither",
+				   raw->block_us ? "and" : "nor");
+	if (rc)
+		return rc;
 	(void)snprintf(k.name, sizeof(k.name), "%s", raw->name);
 	k.regs_per_block = raw->regs_per_block ? *raw->regs_per_block : 0;
 	k.shmem_per_block = raw->shmem_per_block ? *raw->shmem_per_block : 0;
@@ -224,7 +234,9 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
 	rc = resolve_occupancy(src, raw, path, &k, err);
 	if (rc)
 		return rc;
-	if (raw->block_us) {
+	if (by_work) {
+		k.block_ps = cot_gpu_work_ps(gpu, k.work.insts);
+	} else if (raw->block_us) {
 		k.block_ps = cot_ps_from_us(*raw->block_us);
 	} else {
 		waves = cot_div_up(k.n_blocks, (uint64_t)gpu->n_sms * k.blocks_per_sm);
@@ -320,6 +332,41 @@ static int check_name(const struct reader *r, uint32_t i, const char *path)
 	return 0;
 }
 
+/* A promise is about instructions, so the app must have kernels that count them. */
+static int read_qos(struct reader *r, uint32_t i, const char *path)
+{
+	const struct cot_raw_qos *raw = r->raw->apps[i].qos;
+	struct cot_app *app = &r->owner->sc.apps[i];
+	bool counted = false;
+	char field[PATH_MAX_LEN], quote[COT_QUOTE_MAX];
+	uint32_t k;
+
+	if (!raw)
+		return 0;
+	(void)snprintf(field, sizeof(field), "%s.qos", path);
+	if (!raw->ipc == !raw->percent)
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "qos has %s ipc %s percent; expected one of them",
+				     raw->ipc ? "both" : "neither", raw->ipc ? "and" : "nor");
+	for (k = 0; k < app->program.n_kernels; k++)
+		if (!raw->kernel || !strcmp(raw->kernel, app->program.kernels[k].name))
+			counted |= app->program.kernels[k].work.insts > 0;
+	if (!counted && raw->kernel)
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "the app launches no kernel '%s' with instructions; expected "
+				     "the name of one that has insts_per_warp or insts_per_block",
+				     cot_text_quote(raw->kernel, quote));
+	if (!counted)
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "no kernel of the app has instructions; expected one with "
+				     "insts_per_warp or insts_per_block");
+	if (raw->kernel)
+		(void)snprintf(app->qos.kernel, sizeof(app->qos.kernel), "%s", raw->kernel);
+	app->qos.ipc = raw->ipc ? *raw->ipc : 0.0;
+	app->qos.percent = raw->percent ? *raw->percent : 0.0;
+	return 0;
+}
+
 static int read_app(struct reader *r, uint32_t i)
 {
 	const struct cot_raw_app *raw = &r->raw->apps[i];
@@ -339,7 +386,8 @@ static int read_app(struct reader *r, uint32_t i)
 	app->weight = raw->weight ? *raw->weight : COT_APP_WEIGHT_DEFAULT;
 	app->solo = raw->solo != 0;
 	app->start_ps = raw->start_us ? cot_ps_from_us(*raw->start_us) : 0;
-	return read_program(r, i, path);
+	rc = read_program(r, i, path);
+	return rc ? rc : read_qos(r, i, path);
 }
 
 /* Simulated time is bounded, so that no sum of times leaves 64 bits. */

@@ -1,0 +1,199 @@
+/*
+ * cotenant model: what the analytical models say of kernels: time, power, and whether they should
+ * run together; and trains the power model.
+ */
+#include "cli/model.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "report/outfile.h"
+#include "trace/number.h"
+
+enum { KEY_JSON = 256, KEY_CONCURRENT, KEY_PIECEWISE, KEY_GAIN, KEY_SEED, KEY_TRAIN };
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, "FILE", 0, "Write the result as JSON; - is standard output", 0},
+	{"concurrent", KEY_CONCURRENT, NULL, 0,
+	 "The kernels are launched one by one, not merged into one: each block takes what its own "
+	 "kernel needs",
+	 0},
+	{"piecewise", KEY_PIECEWISE, NULL, 0,
+	 "Share the bandwidth anew when a block ends, instead of as at the start to the end", 0},
+	{"min-gain", KEY_GAIN, "PCT", 0,
+	 "consolidate: together must save more than PCT per cent of the energy (default 0)", 0},
+	{"train", KEY_TRAIN, "PCT", 0,
+	 "train: per cent of the workloads that are trained with (default 60)", 0},
+	{"seed", KEY_SEED, "N", 0, "train: draw other workloads (default 1)", 0},
+	{0},
+};
+
+struct arguments {
+	const char *what, *path, *json;
+	struct cot_model_options options;
+	double min_gain_pct;
+	struct cot_model_train_options train;
+};
+
+static const char *const parts[] = {"time", "power", "consolidate", "train"};
+
+static bool is_part(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(parts); i++)
+		if (!strcmp(parts[i], word))
+			return true;
+	return false;
+}
+
+static uint64_t parse_whole(struct argp_state *state, const char *name, const char *text,
+			    uint64_t min, uint64_t max)
+{
+	uint64_t value = 0;
+
+	if (!cot_number_u64(text, &value) || value < min || value > max)
+		argp_error(state, "%s is '%.40s'; expected a whole number from %llu to %llu", name,
+			   text, (unsigned long long)min, (unsigned long long)max);
+	return value;
+}
+
+static void parse_word(struct argp_state *state, struct arguments *a, const char *word)
+{
+	if (!a->what) {
+		if (!is_part(word))
+			argp_error(state,
+				   "unknown part '%.40s'; expected time, power, consolidate or "
+				   "train",
+				   word);
+		a->what = word;
+	} else if (!a->path) {
+		a->path = word;
+	} else {
+		argp_error(state, "one file at a time; '%.40s' is one too many", word);
+	}
+}
+
+static void check(struct argp_state *state, const struct arguments *a)
+{
+	if (!a->what)
+		argp_error(state, "no part given; expected time, power, consolidate or train");
+	if (!a->path)
+		argp_error(state, "no file given; expected %s",
+			   !strcmp(a->what, "train") ? "a table of measurements (CSV)"
+						     : "kernels such as scenarios/kernels.yaml");
+	if (a->json && strcmp(a->json, "-") != 0 && cot_cli_same_file(a->json, a->path))
+		argp_error(state, "the output '%s' is the input itself", a->json);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_JSON:
+		a->json = arg;
+		return 0;
+	case KEY_CONCURRENT:
+		a->options.concurrent = true;
+		return 0;
+	case KEY_PIECEWISE:
+		a->options.piecewise = true;
+		return 0;
+	case KEY_GAIN:
+		if (!cot_number_double(arg, &a->min_gain_pct) || a->min_gain_pct < 0 ||
+		    a->min_gain_pct > 100)
+			argp_error(state, "--min-gain is '%.40s'; expected a number from 0 to 100",
+				   arg);
+		return 0;
+	case KEY_TRAIN:
+		a->train.train_pct = (uint32_t)parse_whole(state, "--train", arg, 1, 99);
+		return 0;
+	case KEY_SEED:
+		a->train.seed = parse_whole(state, "--seed", arg, 0, INT64_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		parse_word(state, a, arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(state, a);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int show_kernels(const struct arguments *a, FILE *out, struct cot_error *err)
+{
+	struct cot_model_input in = {0};
+	bool power = strcmp(a->what, "time") != 0;
+	int rc;
+
+	rc = cot_kernels_read(a->path, &in.file, err);
+	if (rc)
+		return rc;
+	if (power && !in.file.has_power)
+		return cot_error_set(err, -EINVAL,
+				     "%s:1:1: the key 'power' is missing; '%s' expected it to say "
+				     "what the power goes into",
+				     a->path, a->what);
+	cot_model_input_init(&in);
+	in.machine.options = a->options;
+	in.machine.min_gain = a->min_gain_pct / 100;
+	if (!power)
+		return cot_model_show_time(&in, a->json, out, err);
+	return !strcmp(a->what, "power") ? cot_model_show_power(&in, a->json, out, err)
+					 : cot_model_show_plan(&in, a->json, out, err);
+}
+
+/* An exit status. What fails between the opening and the closing of the output is the input's
+ * fault, unless memory or a disk is. */
+static int show(const struct arguments *a, struct cot_error *err)
+{
+	struct cot_outfile *file = NULL;
+	bool mistake = false;
+	FILE *out;
+	int rc;
+
+	rc = cot_outfile_open(a->json ? a->json : "-", &file, err);
+	if (!rc) {
+		out = cot_outfile_stream(file);
+		if (!strcmp(a->what, "train"))
+			rc = cot_model_show_training(a->path, &a->train, a->json, out, err);
+		else
+			rc = show_kernels(a, out, err);
+		mistake = rc && rc != -ENOMEM && rc != -EIO;
+	}
+	if (!rc)
+		rc = cot_outfile_commit(file, err);
+	cot_outfile_destroy(file);
+	if (!rc)
+		return COT_EXIT_OK;
+	cot_cli_complain("%s", err->text);
+	return mistake ? COT_EXIT_USAGE : COT_EXIT_FAILURE;
+}
+
+int cot_cmd_model(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS",
+		.doc = "Predicts how long kernels take on a GPU, alone and together, what they "
+		       "draw, and whether they should run together. KERNELS is a YAML file, "
+		       "MEASUREMENTS a table (CSV); - is standard input.",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments a = {.train = {.seed = 1, .train_pct = 60}};
+	struct cot_error err = {"out of memory"};
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return COT_EXIT_FAILURE;
+	return show(&a, &err);
+}

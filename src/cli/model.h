@@ -1,0 +1,55 @@
+/*
+ * What the parts of `cotenant model` share: the kernels of a file in the form that the models take,
+ * and numbers in their output. Main thread only.
+ */
+#ifndef COT_CLI_MODEL_H
+#define COT_CLI_MODEL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "model/consolidate.h"
+#include "trace/kernels.h"
+
+/* Kernels as the models want them. */
+struct cot_model_input {
+	struct cot_kernels file;
+	struct cot_model_machine machine;
+	struct cot_model_kernel kernels[COT_KERNELS_MAX];
+	uint32_t pending[COT_KERNELS_MAX];
+};
+
+/* Fills `kernels`, `pending` and the GPU and power of `machine` from `file`. */
+void cot_model_input_init(struct cot_model_input *in);
+
+/* A number with ten significant digits, so that no compiler's last bit shows. */
+json_t *cot_model_number(double x);
+
+/* Writes the object, gives up its reference, and complains on failure. -ENOMEM when NULL. */
+int cot_model_write_json(json_t *object, FILE *out, struct cot_error *err);
+
+/* "encryption + 2 monte-carlo" for one instance, and two. Cut to the size of the buffer. */
+const char *cot_model_set_name(const struct cot_kernels *file, const uint32_t *copies, char *buf,
+			       size_t size);
+
+/* The parts: text, or JSON, on `out`. */
+int cot_model_show_time(const struct cot_model_input *in, bool json, FILE *out,
+			struct cot_error *err);
+int cot_model_show_power(const struct cot_model_input *in, bool json, FILE *out,
+			 struct cot_error *err);
+int cot_model_show_plan(const struct cot_model_input *in, bool json, FILE *out,
+			struct cot_error *err);
+
+struct cot_model_train_options {
+	uint64_t seed;
+	uint32_t train_pct;
+};
+
+/* Reads measurements from `path`. */
+int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
+			    bool json, FILE *out, struct cot_error *err);
+
+#endif

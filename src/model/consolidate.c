@@ -1,0 +1,178 @@
+#include "model/consolidate.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- costs ---- */
+
+/* Copies of a kernel are one kernel with as many times the blocks. */
+static int gather(const struct cot_model_kernel *kernels, const uint32_t *copies, uint32_t n,
+		  struct cot_model_kernel *ret, uint32_t *ret_n)
+{
+	uint32_t i, times, used = 0;
+
+	for (i = 0; i < n; i++) {
+		times = copies ? copies[i] : 1;
+		if (!times)
+			continue;
+		if (used == COT_MODEL_SET_MAX || kernels[i].n_blocks > UINT32_MAX / times)
+			return -EINVAL;
+		ret[used] = kernels[i];
+		ret[used].n_blocks *= times;
+		ret[used].transfer_bytes *= times;
+		ret[used].memory_bytes *= times;
+		used++;
+	}
+	*ret_n = used;
+	return used ? 0 : -EINVAL;
+}
+
+int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		      const uint32_t *copies, uint32_t n, struct cot_model_cost *ret)
+{
+	struct cot_model_kernel set[COT_MODEL_SET_MAX];
+	struct cot_model_events one, all = {0};
+	struct cot_model_set time;
+	uint32_t i;
+	int rc;
+
+	rc = gather(kernels, copies, n, set, &n);
+	if (!rc)
+		rc = cot_model_set_time(&m->gpu, set, n, &m->options, &time);
+	if (rc)
+		return rc;
+	for (i = 0; i < n; i++) {
+		cot_model_events_of(&set[i], &one);
+		all.transactions += one.transactions;
+		all.instructions += one.instructions;
+	}
+	cot_model_draw_of(&m->gpu, &m->power, &all, time.cycles, &ret->draw);
+	ret->exec_s = time.seconds;
+	ret->transfer_s = time.transfer_s;
+	ret->seconds = time.seconds + time.transfer_s;
+	ret->thermal_w = cot_model_thermal_w(&m->power, ret->draw.dynamic_w, time.seconds);
+	ret->power_w = m->power.idle_w + ret->thermal_w + ret->draw.dynamic_w;
+	ret->energy_j = cot_model_energy_j(&m->power, ret->draw.dynamic_w, time.seconds) +
+			m->power.idle_w * time.transfer_s;
+	return 0;
+}
+
+/* ---- static ---- */
+
+static int apart(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		 const uint32_t *copies, uint32_t n, struct cot_model_verdict *v,
+		 double *ret_bytes)
+{
+	struct cot_model_cost cost;
+	uint32_t i, times, total = 0;
+	int rc;
+
+	*ret_bytes = 0;
+	for (i = 0; i < n; i++) {
+		times = copies ? copies[i] : 1;
+		if (!times)
+			continue;
+		rc = cot_model_cost_of(m, &kernels[i], NULL, 1, &cost);
+		if (rc)
+			return rc;
+		total += times;
+		v->apart_s += cost.seconds * times;
+		v->apart_j += cost.energy_j * times;
+		*ret_bytes += kernels[i].memory_bytes * times;
+	}
+	return total < 2 ? -EINVAL : 0;
+}
+
+int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		    const uint32_t *copies, uint32_t n, struct cot_model_verdict *ret)
+{
+	double bytes;
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = apart(m, kernels, copies, n, ret, &bytes);
+	if (rc)
+		return rc;
+	/* Each fits alone; together they may not. */
+	if (cot_model_cost_of(m, kernels, copies, n, &ret->together)) {
+		memset(&ret->together, 0, sizeof(ret->together));
+		return 0;
+	}
+	ret->fits = bytes <= m->gpu.memory_bytes;
+	ret->energy_ok = ret->together.energy_j < ret->apart_j;
+	ret->time_ok = ret->together.seconds < ret->apart_s;
+	ret->consolidate = ret->fits && ret->energy_ok && ret->time_ok &&
+			   ret->together.energy_j < (1 - m->min_gain) * ret->apart_j;
+	return 0;
+}
+
+/* ---- runtime ---- */
+
+static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel *b)
+{
+	return a->n_blocks == b->n_blocks && a->threads_per_block == b->threads_per_block &&
+	       a->regs_per_block == b->regs_per_block && a->shmem_per_block == b->shmem_per_block &&
+	       a->comp == b->comp && a->uncoal == b->uncoal && a->coal == b->coal &&
+	       a->syncs == b->syncs && a->transactions == b->transactions &&
+	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
+	       a->memory_bytes == b->memory_bytes;
+}
+
+bool cot_model_template_matches(const struct cot_model_template *t,
+				const struct cot_model_kernel *kernels, uint32_t n)
+{
+	bool taken[COT_MODEL_MIXED_MAX] = {false};
+	uint32_t i, j;
+
+	if (n != t->n || n > COT_MODEL_MIXED_MAX)
+		return false;
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < n; j++)
+			if (!taken[j] && same(&t->kernels[i], &kernels[j]))
+				break;
+		if (j == n)
+			return false;
+		taken[j] = true;
+	}
+	return true;
+}
+
+int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,
+		    enum cot_model_where *ret_where, double *ret_energy_j)
+{
+	double cpu_j = k->cpu_s * k->cpu_w;
+	struct cot_model_cost gpu;
+	int rc = cot_model_cost_of(m, k, NULL, 1, &gpu);
+
+	if (rc)
+		return rc;
+	*ret_where = cpu_j > 0 && cpu_j < gpu.energy_j ? COT_MODEL_CPU : COT_MODEL_GPU;
+	*ret_energy_j = *ret_where == COT_MODEL_CPU ? cpu_j : gpu.energy_j;
+	return 0;
+}
+
+int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_template *templates,
+		      uint32_t n_templates, const struct cot_model_kernel *kernels, uint32_t n,
+		      double free_bytes, enum cot_model_where *ret_where)
+{
+	double bytes = 0, energy_j;
+	bool together = false;
+	uint32_t i;
+	int rc;
+
+	if (n < 2 || n > COT_MODEL_MIXED_MAX)
+		return -EINVAL;
+	for (i = 0; i < n; i++)
+		bytes += kernels[i].memory_bytes;
+	for (i = 0; i < n_templates && !together; i++)
+		together = templates[i].consolidate && bytes <= free_bytes &&
+			   cot_model_template_matches(&templates[i], kernels, n);
+	for (i = 0; i < n; i++) {
+		rc = cot_model_alone(m, &kernels[i], &ret_where[i], &energy_j);
+		if (rc)
+			return rc;
+		if (together)
+			ret_where[i] = COT_MODEL_TOGETHER;
+	}
+	return 0;
+}

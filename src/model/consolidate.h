@@ -1,0 +1,111 @@
+/*
+ * Whether kernels should run together: the decision flow of the patent's Fig. 4, in its static form
+ * (before a consolidated kernel is written) and its runtime form (requests have arrived). Pure; see
+ * model.h.
+ */
+#ifndef COT_MODEL_CONSOLIDATE_H
+#define COT_MODEL_CONSOLIDATE_H
+
+#include "model/place.h"
+#include "model/power.h"
+
+#define COT_MODEL_KINDS_MAX   10u /* different kernels of a plan */
+#define COT_MODEL_COPIES_MAX  64u /* of one kernel */
+#define COT_MODEL_MIXED_MAX   4u  /* kernels of a set that is not all copies of one */
+
+struct cot_model_machine {
+	struct cot_model_gpu gpu;
+	struct cot_model_power power;
+	struct cot_model_options options;
+	/* The criterion that Fig. 4 leaves open: together must use less than (1 - min_gain) of the
+	 * energy of apart. 0: any gain. */
+	double min_gain;
+};
+
+/* What a run of a set costs the system, transfers included (at idle power). */
+struct cot_model_cost {
+	double seconds, energy_j;
+	double exec_s, transfer_s;
+	double power_w; /* mean over the execution */
+	struct cot_model_draw draw;
+	double thermal_w;
+};
+
+/*
+ * `copies[i]` instances of kernels[i] at once, for n kernels; `copies` NULL: one of each. Kernels
+ * without copies are left out. -EINVAL: a block does not fit on an SM, no kernel, too many.
+ */
+int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		      const uint32_t *copies, uint32_t n, struct cot_model_cost *ret_cost);
+
+struct cot_model_verdict {
+	struct cot_model_cost together;
+	double apart_s, apart_j; /* one after another */
+	bool fits;		 /* a block of the set fits on an SM, the data on the device */
+	bool energy_ok, time_ok;
+	bool consolidate; /* all of these and min_gain */
+};
+
+/* The static form. `together` is all 0 where no block fits. -EINVAL: a kernel cannot even run
+ * alone, or fewer than two instances. */
+int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		    const uint32_t *copies, uint32_t n, struct cot_model_verdict *ret_verdict);
+
+/* ---- runtime ---- */
+
+enum cot_model_where { COT_MODEL_TOGETHER, COT_MODEL_GPU, COT_MODEL_CPU };
+
+/* The static result for kernels, kept with a consolidated kernel that was built for them. */
+struct cot_model_template {
+	struct cot_model_kernel kernels[COT_MODEL_MIXED_MAX];
+	uint32_t n;
+	bool consolidate;
+};
+
+/* Whether the template was judged for just these kernels, in any order. */
+bool cot_model_template_matches(const struct cot_model_template *t,
+				const struct cot_model_kernel *kernels, uint32_t n);
+
+/*
+ * What to do with n kernels (2 to COT_MODEL_MIXED_MAX) that have arrived: together, when a template
+ * matches that was found beneficial and their data fit into free_bytes of device memory; else each
+ * alone on the GPU or on the CPU, whichever takes less energy (ret_where[i]). A kernel that does
+ * not run on the CPU stays on the GPU. -EINVAL as cot_model_judge().
+ */
+int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_template *templates,
+		      uint32_t n_templates, const struct cot_model_kernel *kernels, uint32_t n,
+		      double free_bytes, enum cot_model_where *ret_where);
+
+/* The cheaper place for one kernel. */
+int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,
+		    enum cot_model_where *ret_where, double *ret_energy_j);
+
+/* ---- search ---- */
+
+/*
+ * Visits the candidates among pending requests, pending[i] (to COT_MODEL_COPIES_MAX) instances of
+ * kernel i, n kernels (to COT_MODEL_KINDS_MAX): every set of 2 to COT_MODEL_MIXED_MAX instances, and
+ * every number of copies of one kernel. copies[] is the candidate; begin with all 0. false: no more.
+ */
+bool cot_model_next_candidate(const uint32_t *pending, uint32_t n, uint32_t *copies);
+
+struct cot_model_step {
+	uint32_t copies[COT_MODEL_KINDS_MAX];
+	uint32_t n; /* instances */
+	enum cot_model_where where;
+	struct cot_model_verdict verdict; /* of a set of two and more */
+	double energy_j, seconds;	  /* of the step as it is done */
+};
+
+#define COT_MODEL_STEPS_MAX (COT_MODEL_KINDS_MAX * COT_MODEL_COPIES_MAX)
+
+/*
+ * Greedy: runs the set that saves the most energy, then the best of the rest, until nothing saves.
+ * What is left runs one by one where it is cheaper. Equal savings: more instances first, then the
+ * shorter time, then the set found first. Calls `take` for each step in order.
+ */
+int cot_model_plan(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
+		   const uint32_t *pending, uint32_t n,
+		   void (*take)(void *arg, const struct cot_model_step *step), void *arg);
+
+#endif

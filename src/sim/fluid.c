@@ -1,0 +1,205 @@
+#include "sim/fluid.h"
+
+#include "trace/gpu.h"
+
+#define LATENCY_STEPS 30 /* halvings: a billionth of the range */
+#define LEVEL_STEPS   40
+#define WAIT_STEPS    24 /* of Newton's method from below, which doubles the digits */
+#define NO_LEVEL      1e300
+
+void cot_fluid_init(struct cot_fluid *f, const struct cot_gpu *gpu)
+{
+	double clock_hz = gpu->clock_mhz * 1e6;
+
+	*f = (struct cot_fluid){
+		.issue_width = gpu->issue_width,
+		.sm_bytes_per_cycle = gpu->sm_bytes_per_cycle,
+		.dram_bytes_per_cycle =
+			(double)gpu->dram_bytes_per_s * gpu->dram_efficiency / clock_hz,
+		.queueing = gpu->queueing,
+		.latency_factor = 1.0,
+	};
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Cycles from one instruction of a warp to its next when it never waits for a slot. */
+static double think_time(const struct cot_fluid_lane *l, double factor)
+{
+	return l->work->cpi + l->work->mem_fraction * l->work->latency * factor / l->work->mlp;
+}
+
+/*
+ * The wait w for an issue slot at which the slots are just all used: sum of warps / (think + w) =
+ * width, over the lanes that are not capped. 0 when they are not all used. The sum falls and is
+ * convex in w, so Newton's steps from below never pass the solution.
+ */
+static double issue_wait(const struct cot_fluid_group *g, double width, double factor)
+{
+	double wait = 0.0, sum, slope, at;
+	uint32_t i, step;
+
+	for (step = 0; step < WAIT_STEPS; step++) {
+		sum = 0.0;
+		slope = 0.0;
+		for (i = 0; i < g->n_lanes; i++) {
+			const struct cot_fluid_lane *l = &g->lanes[i];
+
+			if (l->halted || l->capped)
+				continue;
+			at = think_time(l, factor) + wait;
+			sum += l->warps / at;
+			slope += l->warps / (at * at);
+		}
+		if (!(sum > width))
+			break;
+		wait += (sum - width) / slope;
+	}
+	return wait;
+}
+
+/*
+ * What each kernel of the group does when none may move more than `level` bytes per cycle. A kernel
+ * that this holds back leaves issue slots to the others, which shortens their wait; so kernels are
+ * held back one after the other, and none of them is let go again.
+ */
+static double rates_of_group(const struct cot_fluid *f, struct cot_fluid_group *g, double factor,
+			     double level)
+{
+	double width = f->issue_width, wait, bytes;
+	bool again;
+	uint32_t i;
+
+	for (i = 0; i < g->n_lanes; i++)
+		g->lanes[i].capped = false;
+	do {
+		again = false;
+		bytes = 0.0;
+		wait = issue_wait(g, width, factor);
+		for (i = 0; i < g->n_lanes; i++) {
+			struct cot_fluid_lane *l = &g->lanes[i];
+
+			if (!l->capped && !l->halted) {
+				l->rate = l->stall * l->warps / (think_time(l, factor) + wait);
+				l->idle_warps = l->rate * wait;
+				if (l->rate * l->inst_bytes > level) {
+					l->capped = true;
+					l->rate = level / l->inst_bytes;
+					l->idle_warps = 0.0; /* they wait for memory instead */
+					width -= l->rate;
+					again = g->n_lanes > 1;
+				}
+			}
+			bytes += l->rate * l->inst_bytes;
+		}
+	} while (again);
+	return bytes;
+}
+
+/* The same with the limit of the SM's port. */
+static double solve_group(const struct cot_fluid *f, struct cot_fluid_group *g, double factor,
+			  double level)
+{
+	double bytes = rates_of_group(f, g, factor, level), lo = 0.0, hi, mid;
+	uint32_t step;
+
+	if (bytes <= f->sm_bytes_per_cycle)
+		return bytes;
+	hi = least(level, f->sm_bytes_per_cycle);
+	for (step = 0; step < LEVEL_STEPS; step++) {
+		mid = 0.5 * (lo + hi);
+		if (rates_of_group(f, g, factor, mid) > f->sm_bytes_per_cycle)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return rates_of_group(f, g, factor, lo);
+}
+
+/* Bytes per cycle of all together, none of them more than `level`. */
+static double solve_all(struct cot_fluid *f, double factor, double level)
+{
+	double bytes = 0.0;
+	uint32_t i;
+
+	for (i = 0; i < f->n_groups; i++)
+		bytes += f->groups[i].n_sms * solve_group(f, &f->groups[i], factor, level);
+	for (i = 0; i < f->n_flows; i++) {
+		f->flows[i].rate = least(f->flows[i].demand, level);
+		bytes += f->flows[i].rate;
+	}
+	return bytes;
+}
+
+static double factor_at(const struct cot_fluid *f, double demand)
+{
+	double load = least(demand / f->dram_bytes_per_cycle, COT_GPU_LOAD_MAX);
+
+	return 1.0 + f->queueing * load / (1.0 - load);
+}
+
+/*
+ * More latency means less demand, less demand less latency: there is one factor at which both
+ * agree. Halving the range finds it, so the result depends on nothing that was before.
+ */
+static void find_latency(struct cot_fluid *f)
+{
+	double lo = 1.0, hi = factor_at(f, f->dram_bytes_per_cycle), mid;
+	uint32_t step;
+
+	f->demand = solve_all(f, hi, NO_LEVEL);
+	f->latency_factor = hi;
+	if (factor_at(f, f->demand) >= hi)
+		return; /* as loaded as can be */
+	for (step = 0; step < LATENCY_STEPS && f->demand > 0.0; step++) {
+		mid = 0.5 * (lo + hi);
+		f->demand = solve_all(f, mid, NO_LEVEL);
+		if (factor_at(f, f->demand) > mid)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	f->latency_factor = hi;
+	f->demand = solve_all(f, hi, NO_LEVEL);
+}
+
+static void prepare(struct cot_fluid *f)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < f->n_groups; i++)
+		for (j = 0; j < f->groups[i].n_lanes; j++) {
+			struct cot_fluid_lane *l = &f->groups[i].lanes[j];
+
+			l->inst_bytes = l->work->mem_fraction * l->work->dram_bytes * l->penalty;
+			l->rate = 0.0;
+			l->idle_warps = l->warps; /* as long as it is halted */
+		}
+}
+
+/*
+ * Memory is shared max-min fairly: there is a level that nobody exceeds and at which all of the
+ * bandwidth is used. The higher it is the more is used, so halving finds it.
+ */
+void cot_fluid_solve(struct cot_fluid *f)
+{
+	double lo = 0.0, hi = f->dram_bytes_per_cycle, mid;
+	uint32_t step;
+
+	prepare(f);
+	find_latency(f);
+	f->dram_rate = f->demand;
+	if (f->demand <= f->dram_bytes_per_cycle)
+		return;
+	for (step = 0; step < LEVEL_STEPS; step++) {
+		mid = 0.5 * (lo + hi);
+		if (solve_all(f, f->latency_factor, mid) > f->dram_bytes_per_cycle)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	f->dram_rate = solve_all(f, f->latency_factor, lo);
+}
