@@ -35,6 +35,7 @@ _cotenant_options()
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--json= $common" ;;
 	list) echo "--json= $common" ;;
+	model) echo "--json= --concurrent --piecewise --min-gain= --train= --seed= $common" ;;
 	run) echo "--class= --name= --weight= --gpu= --solo --required $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
@@ -68,7 +69,7 @@ _cotenant_value()
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --threads | --jitter | --sizes) COMPREPLY=() ;;
+	--seed | --threads | --jitter | --sizes | --min-gain | --train) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -98,13 +99,23 @@ _cotenant_program()
 	return 1
 }
 
+# cotenant model PART FILE
+_cotenant_model()
+{
+	case ${COMP_WORDS[2]} in
+	time | power | consolidate) _cotenant_files '\.ya?ml$' "$1" ;;
+	train | heat) _cotenant_files '\.csv$' "$1" ;;
+	esac
+	((COMP_CWORD > 2)) || _cotenant_words 'time power consolidate train heat' "$1"
+}
+
 _cotenant()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev command=${COMP_WORDS[1]} offset
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare reproduce list help
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -134,10 +145,12 @@ _cotenant()
 	case $command in
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
 	list) _cotenant_words 'schedulers gpus traces' "$cur" ;;
-	reproduce) _cotenant_words 'preemption' "$cur" ;;
+	reproduce) _cotenant_words 'preemption consolidation' "$cur" ;;
+	model) _cotenant_model "$cur" ;;
 	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare reproduce list' "$cur"
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce list' \
+			"$cur"
 		;;
 	esac
 }

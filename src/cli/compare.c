@@ -90,11 +90,24 @@ static void add_row(struct comparison *c, const struct hw_sched_ops *ops, enum c
 	r->sc->preempt = preempt;
 }
 
+static bool any_goal(const struct cot_scenario *sc)
+{
+	uint32_t i;
+
+	for (i = 0; i < sc->n_apps; i++)
+		if (sc->apps[i].qos.ipc > 0.0)
+			return true;
+	return false;
+}
+
+/* Schedulers that keep goals would all be the same where there is none. */
 static void add_rows(struct comparison *c)
 {
 	unsigned i;
 
 	for (i = 0; i < hw_n_scheds && c->n_rows + 2 <= MAX_ROWS; i++) {
+		if (hw_scheds[i]->needs_goals && !any_goal(c->sc))
+			continue;
 		add_row(c, hw_scheds[i], COT_PREEMPT_SWITCH);
 		if (hw_scheds[i]->preempts)
 			add_row(c, hw_scheds[i], COT_PREEMPT_DRAIN);

@@ -168,8 +168,7 @@ static int train(struct study *st)
 			cot_model_draw_of(&in->machine.gpu, &none, &events, time.cycles, &draw);
 			rates[2 * i + k][0] = draw.memory_rate;
 			rates[2 * i + k][1] = draw.instruction_rate;
-			watts[2 * i + k] =
-				st->s[i].printed_kj[k] * 1e3 / st->s[i].printed_s[k];
+			watts[2 * i + k] = st->s[i].printed_kj[k] * 1e3 / st->s[i].printed_s[k];
 		}
 	if (cot_model_fit(&samples, NULL, &fit, &event))
 		return cot_error_set(st->err, -EINVAL, "the four runs do not determine the power");
@@ -191,8 +190,7 @@ static int predict(struct study *st, struct scenario *s)
 
 	s->in.machine.power = st->power;
 	rc = cot_model_judge(&s->in.machine, s->in.kernels, NULL, 2, &s->verdict);
-	rc = rc ? rc
-		: cot_model_set_time(gpu, s->in.kernels, 2, &s->in.machine.options, &s->set);
+	rc = rc ? rc : cot_model_set_time(gpu, s->in.kernels, 2, &s->in.machine.options, &s->set);
 	for (k = 0; k < 2 && !rc; k++) {
 		rc = cot_model_cost_of(&s->in.machine, &s->in.kernels[k], NULL, 1, &cost);
 		s->energy_kj[k] = cost.energy_j / 1e3;
@@ -221,8 +219,10 @@ static int predict(struct study *st, struct scenario *s)
 
 static void alone(struct study *st)
 {
-	static const char *const ids[][2] = {
-		{"enc_s", "enc_kj"}, {"mc_s", "mc_kj"}, {"search_s", "search_kj"}, {"bs_s", "bs_kj"}};
+	static const char *const ids[][2] = {{"enc_s", "enc_kj"},
+					     {"mc_s", "mc_kj"},
+					     {"search_s", "search_kj"},
+					     {"bs_s", "bs_kj"}};
 	struct cot_model_time time;
 	unsigned i;
 
@@ -240,11 +240,10 @@ static void alone(struct study *st)
 
 static void together(struct study *st)
 {
-	static const char *const ids[2][7] = {
-		{"both1_s", "both1_kj", "layout1_s", "power1_w", "decision1", "time1_pct",
-		 "energy1_pct"},
-		{"both2_s", "both2_kj", "layout2_s", "power2_w", "decision2", "time2_pct",
-		 "energy2_pct"}};
+	static const char *const ids[2][7] = {{"both1_s", "both1_kj", "layout1_s", "power1_w",
+					       "decision1", "time1_pct", "energy1_pct"},
+					      {"both2_s", "both2_kj", "layout2_s", "power2_w",
+					       "decision2", "time2_pct", "energy2_pct"}};
 	unsigned i, above = 0;
 
 	for (i = 0; i < 2; i++) {
@@ -263,12 +262,15 @@ static void together(struct study *st)
 	set_ours(st, "above", above);
 }
 
-/* "1.2": 1 block of the first kernel and 2 of the second. */
-static double critical_blocks(const struct scenario *s)
+static void critical(struct study *st)
 {
-	const struct cot_model_sms *sms = &s->set.sms[s->set.critical];
+	static const char *const ids[2][2] = {{"critical1_enc", "critical1_mc"},
+					      {"critical2_search", "critical2_bs"}};
+	unsigned i, k;
 
-	return sms->blocks[0] + sms->blocks[1] / 10;
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < 2; k++)
+			set_ours(st, ids[i][k], st->s[i].set.sms[st->s[i].set.critical].blocks[k]);
 }
 
 static void blocks(struct study *st)
@@ -279,8 +281,6 @@ static void blocks(struct study *st)
 	double sms = 0;
 	unsigned i;
 
-	set_ours(st, "critical1_blocks", critical_blocks(&st->s[0]));
-	set_ours(st, "critical2_blocks", critical_blocks(&st->s[1]));
 	/* 12 KB in 3 blocks are 4 KB each; 184 KB is then decimal, or 46 blocks. */
 	set_ours(st, "enc184_blocks", ceil(184e3 / (12.0 * 1024 / 3)));
 	for (i = 0; i < 6; i++) {
@@ -302,11 +302,13 @@ static void power(struct study *st)
 	unsigned i;
 
 	for (i = 0; i < 2; i++)
-		error[i] = fabs(st->s[i].power_ours_w / (st->s[i].power_w) - 1) *
-			   st->s[i].power_w / (st->s[i].power_w - idle) * 100;
+		error[i] = fabs(st->s[i].power_ours_w / (st->s[i].power_w) - 1) * st->s[i].power_w /
+			   (st->s[i].power_w - idle) * 100;
 	set_ours(st, "error_mean_pct", (error[0] + error[1]) / 2);
 	set_ours(st, "error_worst_pct", fmax(error[0], error[1]));
-	set_ours(st, "shares_pct", 34.77 + 22.62 + 9.5 + 33.08);
+	set_ours(st, "shares_pct",
+		 printed(st, "share_mem_pct") + printed(st, "share_instr_pct") +
+			 printed(st, "share_other_pct") + printed(st, "share_lambda_pct"));
 	/* Each SM by its own event rates, as if it were the whole GPU, and all added up. The mean
 	 * of the rates is that of the virtual SM, so the sum is as many times its power. */
 	gpu_w = st->s[0].power_ours_w - idle;
@@ -332,6 +334,7 @@ int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err)
 	if (!rc) {
 		alone(st);
 		together(st);
+		critical(st);
 		blocks(st);
 		power(st);
 		rc = cot_consolidation_sweep_run(&st->s[0].in, &st->s[1].in, &ret->sweep);

@@ -22,8 +22,8 @@ struct cot_consolidation_row {
  * kernels from a grid of counts, made to match the printed times alone, the parts that decide as
  * the patent measured. */
 struct cot_consolidation_sweep {
-	uint32_t n_kernels;	    /* of the grid, for each kernel of the patent */
-	uint32_t n_pairs;	    /* for each scenario */
+	uint32_t n_kernels;		/* of the grid, for each kernel of the patent */
+	uint32_t n_pairs;		/* for each scenario */
 	double reject1, reject1_layout; /* scenario 1: our distribution; blocks as printed */
 	double accept2, accept2_layout;
 	double low1_s, high1_s, low2_s, high2_s; /* 5th and 95th percentile, our distribution */

@@ -95,7 +95,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The part of the pairs that are slower together; scenarios end with equal times rarely. */
+/* The part of the pairs that are no faster together. */
 static double slower(const double *times, double apart_s)
 {
 	size_t i, n = 0;

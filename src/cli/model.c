@@ -38,7 +38,7 @@ struct arguments {
 	struct cot_model_train_options train;
 };
 
-static const char *const parts[] = {"time", "power", "consolidate", "train"};
+static const char *const parts[] = {"time", "power", "consolidate", "train", "heat"};
 
 static bool is_part(const char *word)
 {
@@ -48,6 +48,11 @@ static bool is_part(const char *word)
 		if (!strcmp(parts[i], word))
 			return true;
 	return false;
+}
+
+static bool takes_table(const char *part)
+{
+	return !strcmp(part, "train") || !strcmp(part, "heat");
 }
 
 static uint64_t parse_whole(struct argp_state *state, const char *name, const char *text,
@@ -66,8 +71,8 @@ static void parse_word(struct argp_state *state, struct arguments *a, const char
 	if (!a->what) {
 		if (!is_part(word))
 			argp_error(state,
-				   "unknown part '%.40s'; expected time, power, consolidate or "
-				   "train",
+				   "unknown part '%.40s'; expected time, power, consolidate, train "
+				   "or heat",
 				   word);
 		a->what = word;
 	} else if (!a->path) {
@@ -80,11 +85,12 @@ static void parse_word(struct argp_state *state, struct arguments *a, const char
 static void check(struct argp_state *state, const struct arguments *a)
 {
 	if (!a->what)
-		argp_error(state, "no part given; expected time, power, consolidate or train");
+		argp_error(state,
+			   "no part given; expected time, power, consolidate, train or heat");
 	if (!a->path)
 		argp_error(state, "no file given; expected %s",
-			   !strcmp(a->what, "train") ? "a table of measurements (CSV)"
-						     : "kernels such as scenarios/kernels.yaml");
+			   takes_table(a->what) ? "a table of measurements (CSV)"
+						: "kernels such as scenarios/models/kernels.yaml");
 	if (a->json && strcmp(a->json, "-") != 0 && cot_cli_same_file(a->json, a->path))
 		argp_error(state, "the output '%s' is the input itself", a->json);
 }
@@ -139,10 +145,11 @@ static int show_kernels(const struct arguments *a, FILE *out, struct cot_error *
 	if (rc)
 		return rc;
 	if (power && !in.file.has_power)
-		return cot_error_set(err, -EINVAL,
-				     "%s:1:1: the key 'power' is missing; '%s' expected it to say "
-				     "what the power goes into",
-				     a->path, a->what);
+		return cot_error_set(
+			err, -EINVAL,
+			"%s:1:1: the key 'power' is missing; '%s' needs it to know what the "
+			"power goes into",
+			a->path, a->what);
 	cot_model_input_init(&in);
 	in.machine.options = a->options;
 	in.machine.min_gain = a->min_gain_pct / 100;
@@ -166,6 +173,8 @@ static int show(const struct arguments *a, struct cot_error *err)
 		out = cot_outfile_stream(file);
 		if (!strcmp(a->what, "train"))
 			rc = cot_model_show_training(a->path, &a->train, a->json, out, err);
+		else if (!strcmp(a->what, "heat"))
+			rc = cot_model_show_heat(a->path, a->json, out, err);
 		else
 			rc = show_kernels(a, out, err);
 		mistake = rc && rc != -ENOMEM && rc != -EIO;
@@ -184,7 +193,8 @@ int cot_cmd_model(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS",
+		.args_doc =
+			"time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS\nheat MEASUREMENTS",
 		.doc = "Predicts how long kernels take on a GPU, alone and together, what they "
 		       "draw, and whether they should run together. KERNELS is a YAML file, "
 		       "MEASUREMENTS a table (CSV); - is standard input.",

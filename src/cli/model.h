@@ -52,4 +52,7 @@ struct cot_model_train_options {
 int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
 			    bool json, FILE *out, struct cot_error *err);
 
+/* Reads a step test from `path`. */
+int cot_model_show_heat(const char *path, bool json, FILE *out, struct cot_error *err);
+
 #endif

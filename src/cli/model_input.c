@@ -6,6 +6,10 @@
 
 #define DIGITS 10
 
+_Static_assert(COT_KERNELS_MAX <= COT_MODEL_SET_MAX, "a file may have more than a set takes");
+_Static_assert(COT_KERNELS_COPIES_MAX <= COT_MODEL_COPIES_MAX, "more copies than a plan takes");
+_Static_assert(COT_KERNELS_LAYOUT_MAX <= COT_MODEL_SMS_MAX, "more entries than a layout takes");
+
 static void set_gpu(const struct cot_kernels_gpu *from, struct cot_model_gpu *to)
 {
 	*to = (struct cot_model_gpu){

@@ -7,7 +7,7 @@
 #include "report/format.h"
 #include "report/table.h"
 
-#define NAME_MAX_LEN   160
+#define NAME_MAX_LEN	160
 #define CANDIDATES_TEXT 20u /* more would not fit a screen: then the chosen ones only */
 
 struct candidate {
@@ -107,8 +107,7 @@ static void print_candidate(struct cot_table *t, const struct plan *p, const str
 	cot_table_cell(t, "%.5g", v->apart_j);
 	if (runs) {
 		cot_table_cell(t, "%.5g", v->together.energy_j);
-		cot_table_cell(t, "%+.1f %%",
-			       (v->together.energy_j / v->apart_j - 1) * 100);
+		cot_table_cell(t, "%+.1f %%", (v->together.energy_j / v->apart_j - 1) * 100);
 	} else {
 		cot_table_text(t, "-");
 		cot_table_text(t, "-");
@@ -119,9 +118,9 @@ static void print_candidate(struct cot_table *t, const struct plan *p, const str
 static int print_candidates(const struct plan *p, FILE *out)
 {
 	static const struct cot_column columns[] = {
-		{"set", COT_ALIGN_LEFT},	  {"apart", COT_ALIGN_RIGHT},
-		{"together", COT_ALIGN_RIGHT},	  {"apart J", COT_ALIGN_RIGHT},
-		{"together J", COT_ALIGN_RIGHT},  {"energy", COT_ALIGN_RIGHT},
+		{"set", COT_ALIGN_LEFT},	 {"apart", COT_ALIGN_RIGHT},
+		{"together", COT_ALIGN_RIGHT},	 {"apart J", COT_ALIGN_RIGHT},
+		{"together J", COT_ALIGN_RIGHT}, {"energy", COT_ALIGN_RIGHT},
 		{"consolidate", COT_ALIGN_LEFT},
 	};
 	bool all = p->n_candidates <= CANDIDATES_TEXT;
@@ -162,8 +161,8 @@ static void print_steps(const struct plan *p, FILE *out)
 		seconds += s->seconds;
 		energy_j += s->energy_j;
 	}
-	(void)fprintf(out, "One after another: %s, %.5g J.\n",
-		      cot_format_us(&text, seconds * 1e6), energy_j);
+	(void)fprintf(out, "One after another: %s, %.5g J.\n", cot_format_us(&text, seconds * 1e6),
+		      energy_j);
 }
 
 /* ---- JSON ---- */

@@ -28,16 +28,16 @@ static int predict(const struct cot_model_input *in, struct result *r, struct co
 		line->name = in->file.kernels[i].name;
 		line->runs = true;
 		if (cot_model_cost_of(&in->machine, &in->kernels[i], NULL, 1, &line->cost))
-			return cot_error_set(err, -EINVAL,
-					     "a block of '%s' does not fit on an SM", line->name);
+			return cot_error_set(err, -EINVAL, "a block of '%s' does not fit on an SM",
+					     line->name);
 		instances += in->pending[i];
 	}
 	if (instances < 2)
 		return 0;
 	cot_model_set_name(&in->file, in->pending, r->together, sizeof(r->together));
 	r->lines[r->n].name = r->together;
-	r->lines[r->n].runs = !cot_model_cost_of(&in->machine, in->kernels, in->pending,
-						 in->file.n, &r->lines[r->n].cost);
+	r->lines[r->n].runs = !cot_model_cost_of(&in->machine, in->kernels, in->pending, in->file.n,
+						 &r->lines[r->n].cost);
 	r->n++;
 	return 0;
 }
@@ -132,8 +132,7 @@ int cot_model_show_power(const struct cot_model_input *in, bool json, FILE *out,
 		(void)json_array_append_new(lines, json_line(&r.lines[i]));
 	return cot_model_write_json(json_pack("{s:s, s:s, s:o, s:o}", "schema",
 					      "cotenant.model.power/1", "gpu", in->file.gpu.name,
-					      "idle_w",
-					      cot_model_number(in->machine.power.idle_w), "runs",
-					      lines),
+					      "idle_w", cot_model_number(in->machine.power.idle_w),
+					      "runs", lines),
 				    out, err);
 }

@@ -8,7 +8,7 @@
 
 struct result {
 	struct cot_model_time alone[COT_KERNELS_MAX];
-	uint32_t n;	     /* kernels that run together; those without instances do not */
+	uint32_t n; /* kernels that run together; those without instances do not */
 	uint32_t index[COT_MODEL_SET_MAX];
 	bool has_set, has_layout;
 	struct cot_model_set set;
@@ -30,31 +30,24 @@ static const char *time_text(struct cot_text *text, double s)
 /* ---- the predictions ---- */
 
 /* All instances of the file together: those of one kernel as one larger grid. */
-static int predict_set(const struct cot_model_input *in, struct result *r, struct cot_error *err)
+static void predict_set(const struct cot_model_input *in, struct result *r)
 {
 	struct cot_model_kernel set[COT_MODEL_SET_MAX];
 	uint32_t i, instances = 0;
-	int rc;
 
 	for (i = 0; i < in->file.n; i++) {
 		instances += in->pending[i];
 		if (!in->pending[i])
 			continue;
-		if (r->n == COT_MODEL_SET_MAX)
-			return cot_error_set(err, -EINVAL,
-					     "more than %u kernels run together; expected fewer, or "
-					     "count: 0 for some",
-					     COT_MODEL_SET_MAX);
 		set[r->n] = in->kernels[i];
 		set[r->n].n_blocks *= in->pending[i];
 		set[r->n].transfer_bytes *= in->pending[i];
 		r->index[r->n++] = i;
 	}
 	if (instances < 2)
-		return 0;
-	rc = cot_model_set_time(&in->machine.gpu, set, r->n, &in->machine.options, &r->set);
-	r->has_set = !rc;
-	return 0;
+		return;
+	r->has_set =
+		!cot_model_set_time(&in->machine.gpu, set, r->n, &in->machine.options, &r->set);
 }
 
 static void predict_layout(const struct cot_model_input *in, struct result *r)
@@ -62,7 +55,7 @@ static void predict_layout(const struct cot_model_input *in, struct result *r)
 	uint32_t i;
 
 	r->n_layout = in->file.n_layout;
-	if (!r->n_layout || in->file.n > COT_MODEL_SET_MAX)
+	if (!r->n_layout)
 		return;
 	for (i = 0; i < r->n_layout; i++) {
 		if (i)
@@ -82,11 +75,11 @@ static int predict(const struct cot_model_input *in, struct result *r, struct co
 
 	for (i = 0; i < in->file.n; i++)
 		if (cot_model_time_alone(&in->machine.gpu, &in->kernels[i], &r->alone[i]))
-			return cot_error_set(err, -EINVAL,
-					     "a block of '%s' does not fit on an SM",
+			return cot_error_set(err, -EINVAL, "a block of '%s' does not fit on an SM",
 					     in->file.kernels[i].name);
 	predict_layout(in, r);
-	return predict_set(in, r, err);
+	predict_set(in, r);
+	return 0;
 }
 
 /* ---- text ---- */
@@ -204,16 +197,16 @@ static json_t *json_alone(const struct cot_model_input *in, const struct result 
 		const struct cot_model_time *a = &r->alone[i];
 
 		(void)json_array_append_new(
-			all, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}",
-				       "kernel", in->file.kernels[i].name, "active_sms",
-				       (int)a->active_sms, "blocks_per_sm", (int)a->blocks_per_sm,
-				       "warps_per_sm", cot_model_number(a->n_warps), "mwp",
-				       cot_model_number(a->sm.mwp), "cwp",
-				       cot_model_number(a->sm.cwp), "equation", a->sm.equation,
-				       "rounds", cot_model_number(a->n_rep), "cycles",
-				       cot_model_number(a->cycles), "seconds",
-				       cot_model_number(a->seconds), "transfer_s",
-				       cot_model_number(a->transfer_s)));
+			all,
+			json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}",
+				  "kernel", in->file.kernels[i].name, "active_sms",
+				  (int)a->active_sms, "blocks_per_sm", (int)a->blocks_per_sm,
+				  "warps_per_sm", cot_model_number(a->n_warps), "mwp",
+				  cot_model_number(a->sm.mwp), "cwp", cot_model_number(a->sm.cwp),
+				  "equation", a->sm.equation, "rounds", cot_model_number(a->n_rep),
+				  "cycles", cot_model_number(a->cycles), "seconds",
+				  cot_model_number(a->seconds), "transfer_s",
+				  cot_model_number(a->transfer_s)));
 	}
 	return all;
 }
@@ -230,11 +223,10 @@ static json_t *json_sms(const struct cot_model_input *in, const struct cot_model
 			(void)json_object_set_new(blocks,
 						  in->file.kernels[index ? index[k] : k].name,
 						  cot_model_number(sms[i].blocks[k]));
-		(void)json_array_append_new(all, json_pack("{s:i, s:i, s:o, s:o}", "first_sm",
-							   (int)sms[i].first, "sms", (int)sms[i].n,
-							   "blocks_each", blocks, "seconds",
-							   cot_model_number(seconds(
-								   in, sms[i].end_cycles))));
+		(void)json_array_append_new(
+			all, json_pack("{s:i, s:i, s:o, s:o}", "first_sm", (int)sms[i].first, "sms",
+				       (int)sms[i].n, "blocks_each", blocks, "seconds",
+				       cot_model_number(seconds(in, sms[i].end_cycles))));
 	}
 	return all;
 }

@@ -1,5 +1,5 @@
-/* cotenant model train: the coefficients of the power model, and how far it is off on workloads that
- * it was not trained with. */
+/* cotenant model train: the coefficients of the power model, and how far it is off on workloads
+ * that it was not trained with. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +102,7 @@ static void print_errors(const struct result *r, const char *what, const struct 
 			 FILE *out)
 {
 	(void)fprintf(out, "%s: %u runs, mean error %.2f %%, worst %.2f %% (%s)\n", what, e->n,
-		      e->mean * 100, e->worst * 100,
-		      r->m.workloads[r->m.workload[e->worst_row]]);
+		      e->mean * 100, e->worst * 100, r->m.workloads[r->m.workload[e->worst_row]]);
 }
 
 static int print_text(const struct result *r, FILE *out, struct cot_error *err)
@@ -152,16 +151,15 @@ static json_t *json_result(const struct result *r)
 	uint32_t i;
 
 	for (i = 0; i < r->fit.n_events; i++)
-		(void)json_array_append_new(events, json_pack("{s:s, s:o, s:o}", "event",
-							      r->m.events[i], "watts",
-							      cot_model_number(r->fit.watts[i]),
-							      "share",
-							      cot_model_number(r->fit.share[i])));
+		(void)json_array_append_new(events,
+					    json_pack("{s:s, s:o, s:o}", "event", r->m.events[i],
+						      "watts", cot_model_number(r->fit.watts[i]),
+						      "share", cot_model_number(r->fit.share[i])));
 	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:o}", "schema",
 			 "cotenant.model.train/1", "events", events, "lambda_w",
 			 cot_model_number(r->fit.lambda_w), "lambda_share",
-			 cot_model_number(r->fit.lambda_share), "train_workloads",
-			 (int)r->n_train, "test_workloads", (int)r->n_test, "train_errors",
+			 cot_model_number(r->fit.lambda_share), "train_workloads", (int)r->n_train,
+			 "test_workloads", (int)r->n_test, "train_errors",
 			 json_errors(r, &r->train), "test_errors", json_errors(r, &r->test),
 			 "test_system_errors", json_errors(r, &r->test_system));
 }

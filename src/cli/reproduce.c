@@ -10,6 +10,8 @@
 static const struct cot_command studies[] = {
 	{"preemption", "Tanasic et al. (ISCA 2014): preemptive multiprogramming on GPUs",
 	 cot_reproduce_preemption},
+	{"smqos", "Sun et al.: SMs and power divided by promised instructions per cycle",
+	 cot_reproduce_smqos},
 	{"consolidation", "US patent 8,643,656: energy-aware task consolidation on GPUs",
 	 cot_reproduce_consolidation},
 };

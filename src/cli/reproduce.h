@@ -7,5 +7,6 @@
 
 int cot_reproduce_consolidation(int argc, char **argv);
 int cot_reproduce_preemption(int argc, char **argv);
+int cot_reproduce_smqos(int argc, char **argv);
 
 #endif

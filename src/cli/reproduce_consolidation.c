@@ -46,8 +46,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* In per cent; of decisions, blocks and percentages only whether they are equal. */
 static bool has_deviation(const struct cot_consolidation_row *r)
 {
-	return r->has_printed && r->has_ours && (r->unit[0] == 's' || r->unit[0] == 'k' ||
-						 r->unit[0] == 'W');
+	return r->has_printed && r->has_ours &&
+	       (r->unit[0] == 's' || r->unit[0] == 'k' || r->unit[0] == 'W');
 }
 
 static double deviation_pct(const struct cot_consolidation_row *r)
@@ -59,21 +59,43 @@ static double deviation_pct(const struct cot_consolidation_row *r)
 
 static void print_row(struct cot_table *t, const struct cot_consolidation_row *r)
 {
+	double d = has_deviation(r) ? deviation_pct(r) : 0;
+
 	cot_table_text(t, r->quantity);
-	if (r->has_printed)
-		cot_table_cell(t, "%.5g%s%s", r->printed, *r->unit ? " " : "", r->unit);
-	else
-		cot_table_text(t, "-");
-	if (r->has_ours)
-		cot_table_cell(t, "%.5g%s%s", r->ours, *r->unit ? " " : "", r->unit);
-	else
-		cot_table_text(t, "-");
+	cot_table_cell(t, "%.5g%s%s", r->printed, *r->unit ? " " : "", r->unit);
+	cot_table_cell(t, "%.5g%s%s", r->ours, *r->unit ? " " : "", r->unit);
 	if (has_deviation(r))
-		cot_table_cell(t, "%+.1f %%", deviation_pct(r));
+		cot_table_cell(t, "%+.1f %%", fabs(d) < 0.05 ? 0.0 : d);
 	else
 		cot_table_text(t, "");
 	cot_table_text(t, r->kind);
-	cot_table_text(t, r->note);
+}
+
+/* What does not agree although it follows from the text, and what cannot be checked. */
+static void print_notes(const struct cot_consolidation *c, FILE *out)
+{
+	uint32_t i;
+
+	(void)fputs("\nfitted: counts and coefficients were chosen so. predicted: by the models. "
+		    "derived: from the text.\n\n",
+		    out);
+	for (i = 0; i < c->n; i++) {
+		const struct cot_consolidation_row *r = &c->rows[i];
+
+		if (!strcmp(r->kind, "derived") && fabs(r->ours - r->printed) > 0.5 && *r->note)
+			(void)fprintf(out, "%s: %s.\n", r->quantity, r->note);
+	}
+	(void)fputs("\nNot checked:\n", out);
+	for (i = 0; i < c->n; i++) {
+		const struct cot_consolidation_row *r = &c->rows[i];
+
+		if (r->has_ours)
+			continue;
+		(void)fprintf(out, "  %s", r->quantity);
+		if (r->has_printed)
+			(void)fprintf(out, " (%.5g%s%s)", r->printed, *r->unit ? " " : "", r->unit);
+		(void)fprintf(out, ": %s\n", r->note);
+	}
 }
 
 static void print_sweep(const struct cot_consolidation *c, FILE *out)
@@ -103,9 +125,9 @@ static void print_sweep(const struct cot_consolidation *c, FILE *out)
 static int print_text(const struct cot_consolidation *c, FILE *out)
 {
 	static const struct cot_column columns[] = {
-		{"quantity", COT_ALIGN_LEFT},	{"printed", COT_ALIGN_RIGHT},
-		{"ours", COT_ALIGN_RIGHT},	{"deviation", COT_ALIGN_RIGHT},
-		{"kind", COT_ALIGN_LEFT},	{"note", COT_ALIGN_LEFT},
+		{"quantity", COT_ALIGN_LEFT}, {"printed", COT_ALIGN_RIGHT},
+		{"ours", COT_ALIGN_RIGHT},    {"deviation", COT_ALIGN_RIGHT},
+		{"kind", COT_ALIGN_LEFT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
@@ -113,12 +135,15 @@ static int print_text(const struct cot_consolidation *c, FILE *out)
 
 	if (t) {
 		for (i = 0; i < c->n; i++)
-			print_row(t, &c->rows[i]);
+			if (c->rows[i].has_printed && c->rows[i].has_ours)
+				print_row(t, &c->rows[i]);
 		rc = cot_table_print(t, out);
 	}
 	cot_table_destroy(t);
-	if (!rc)
+	if (!rc) {
+		print_notes(c, out);
 		print_sweep(c, out);
+	}
 	return rc;
 }
 
@@ -136,15 +161,14 @@ static json_t *json_row(const struct cot_consolidation_row *r)
 
 static json_t *json_sweep(const struct cot_consolidation_sweep *s)
 {
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:[oo], s:[oo]}", "kernels",
-			 (int)s->n_kernels, "pairs", (int)s->n_pairs, "scenario_1_rejected",
-			 cot_model_number(s->reject1), "scenario_1_rejected_layout",
-			 cot_model_number(s->reject1_layout), "scenario_2_accepted",
-			 cot_model_number(s->accept2), "scenario_2_accepted_layout",
-			 cot_model_number(s->accept2_layout), "scenario_1_s_p5_p95",
-			 cot_model_number(s->low1_s), cot_model_number(s->high1_s),
-			 "scenario_2_s_p5_p95", cot_model_number(s->low2_s),
-			 cot_model_number(s->high2_s));
+	return json_pack(
+		"{s:i, s:i, s:o, s:o, s:o, s:o, s:[oo], s:[oo]}", "kernels", (int)s->n_kernels,
+		"pairs", (int)s->n_pairs, "scenario_1_rejected", cot_model_number(s->reject1),
+		"scenario_1_rejected_layout", cot_model_number(s->reject1_layout),
+		"scenario_2_accepted", cot_model_number(s->accept2), "scenario_2_accepted_layout",
+		cot_model_number(s->accept2_layout), "scenario_1_s_p5_p95",
+		cot_model_number(s->low1_s), cot_model_number(s->high1_s), "scenario_2_s_p5_p95",
+		cot_model_number(s->low2_s), cot_model_number(s->high2_s));
 }
 
 static json_t *json_all(const struct cot_consolidation *c)

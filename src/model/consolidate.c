@@ -60,8 +60,7 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 /* ---- static ---- */
 
 static int apart(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
-		 const uint32_t *copies, uint32_t n, struct cot_model_verdict *v,
-		 double *ret_bytes)
+		 const uint32_t *copies, uint32_t n, struct cot_model_verdict *v, double *ret_bytes)
 {
 	struct cot_model_cost cost;
 	uint32_t i, times, total = 0;

@@ -9,9 +9,9 @@
 #include "model/place.h"
 #include "model/power.h"
 
-#define COT_MODEL_KINDS_MAX   10u /* different kernels of a plan */
-#define COT_MODEL_COPIES_MAX  64u /* of one kernel */
-#define COT_MODEL_MIXED_MAX   4u  /* kernels of a set that is not all copies of one */
+#define COT_MODEL_KINDS_MAX  COT_MODEL_SET_MAX /* different kernels of a plan */
+#define COT_MODEL_COPIES_MAX 64u	       /* of one kernel */
+#define COT_MODEL_MIXED_MAX  4u		       /* kernels of a set that is not all copies of one */
 
 struct cot_model_machine {
 	struct cot_model_gpu gpu;
@@ -84,8 +84,9 @@ int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_ke
 
 /*
  * Visits the candidates among pending requests, pending[i] (to COT_MODEL_COPIES_MAX) instances of
- * kernel i, n kernels (to COT_MODEL_KINDS_MAX): every set of 2 to COT_MODEL_MIXED_MAX instances, and
- * every number of copies of one kernel. copies[] is the candidate; begin with all 0. false: no more.
+ * kernel i, n kernels (to COT_MODEL_KINDS_MAX): every set of 2 to COT_MODEL_MIXED_MAX instances,
+ * and every number of copies of one kernel. copies[] is the candidate; begin with all 0. false: no
+ * more.
  */
 bool cot_model_next_candidate(const uint32_t *pending, uint32_t n, uint32_t *copies);
 

@@ -5,8 +5,8 @@
 
 #include "base/rng.h"
 
-#define N_MAX	COT_MODEL_EVENTS_MAX
-#define TINY	1e-10 /* of an event's variance: what is left of it is rounding */
+#define N_MAX COT_MODEL_EVENTS_MAX
+#define TINY  1e-10 /* of an event's variance: what is left of it is rounding */
 
 /*
  * The normal equations in centred and scaled events, so that counts of any size mix, solved by

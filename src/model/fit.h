@@ -43,7 +43,8 @@ struct cot_model_errors {
 };
 
 /* Errors over the rows with use[i] equal to `wanted`. Predicted and measured power both get base_w
- * added (NULL: 0): 0 compares the GPU's dynamic power, the idle power that of the system. n = 0 if no row. */
+ * added (NULL: 0): 0 compares the GPU's dynamic power, the idle power that of the system. n = 0 if
+ * no row. */
 void cot_model_fit_errors(const struct cot_model_samples *s, const bool *use, bool wanted,
 			  const struct cot_model_fit *fit, const double *base_w,
 			  struct cot_model_errors *ret_errors);

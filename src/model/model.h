@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #define COT_MODEL_WARP	      32u
-#define COT_MODEL_SET_MAX     8u  /* kernels that run together */
-#define COT_MODEL_SLOTS_MAX   32u /* thread blocks that an SM can hold */
+#define COT_MODEL_SET_MAX     10u   /* kernels that run together */
+#define COT_MODEL_SLOTS_MAX   32u   /* thread blocks that an SM can hold */
 #define COT_MODEL_TRANSACTION 128.0 /* bytes that one coalesced transaction carries */
 
 struct cot_model_gpu {
@@ -27,12 +27,12 @@ struct cot_model_gpu {
 	uint32_t shmem_per_sm;			/* bytes */
 	double clock_ghz;
 	double dram_gbps;
-	double mem_latency;   /* Mem_LD: round trip of one access, unloaded; cycles */
-	double uncoal_delay;  /* Departure_del_uncoal: between transactions of one access; cycles */
-	double coal_delay;    /* Departure_del_coal: between coalesced accesses of an SM; cycles */
-	double issue;	      /* Issue_cycles: to issue one warp instruction */
-	double pcie_gbps;     /* host to device and back */
-	double memory_bytes;  /* of the device */
+	double mem_latency;  /* Mem_LD: round trip of one access, unloaded; cycles */
+	double uncoal_delay; /* Departure_del_uncoal: between transactions of one access; cycles */
+	double coal_delay;   /* Departure_del_coal: between coalesced accesses of an SM; cycles */
+	double issue;	     /* Issue_cycles: to issue one warp instruction */
+	double pcie_gbps;    /* host to device and back */
+	double memory_bytes; /* of the device */
 };
 
 struct cot_model_kernel {
@@ -41,11 +41,11 @@ struct cot_model_kernel {
 	uint32_t regs_per_block;    /* 32-bit registers */
 	uint32_t shmem_per_block;   /* bytes */
 	/* Executed by one warp. comp > 0 or one of the other two. */
-	double comp;	     /* instructions that do not access global memory */
-	double uncoal, coal; /* uncoalesced, coalesced accesses */
-	double syncs;	     /* barriers */
-	double transactions; /* of one uncoalesced access, at least 1 */
-	double load_bytes;   /* that one access of a warp moves, on average; > 0 */
+	double comp;	       /* instructions that do not access global memory */
+	double uncoal, coal;   /* uncoalesced, coalesced accesses */
+	double syncs;	       /* barriers */
+	double transactions;   /* of one uncoalesced access, at least 1 */
+	double load_bytes;     /* that one access of a warp moves, on average; > 0 */
 	double transfer_bytes; /* over PCIe, both directions */
 	double memory_bytes;   /* of device memory */
 	double cpu_s, cpu_w;   /* on the host instead: time and whole-system power; 0: cannot */

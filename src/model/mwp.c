@@ -136,10 +136,10 @@ void cot_model_sm_time(const struct cot_model_mix *mix, double mwp_peak,
 	if (at_least(ret->mwp, n) && at_least(ret->cwp, n)) {
 		ret->equation = 4;
 		ret->cycles = w->mem_cycles + w->comp_cycles + per_access * (ret->mwp - 1);
-	} else if (at_least(ret->cwp, ret->mwp) ||
-		   (w->comp_cycles > w->mem_cycles && memory_bound > issue_bound)) {
-		/* Printed without the second half of the condition: with much computation (5) then
-		 * falls below the time that it takes to issue the instructions. */
+	} else if ((at_least(ret->cwp, ret->mwp) || w->comp_cycles > w->mem_cycles) &&
+		   memory_bound >= w->comp_cycles * n) {
+		/* Printed without the last condition. With much computation (5) then falls below
+		 * the time that it takes to issue the instructions of all warps. */
 		ret->equation = 5;
 		ret->cycles = memory_bound;
 	} else {

@@ -62,8 +62,8 @@ void cot_model_sm_time(const struct cot_model_mix *mix, double mwp_peak,
 struct cot_model_time {
 	struct cot_model_sm_time sm;
 	uint32_t blocks_per_sm, active_sms;
-	double n_warps;	   /* N: active warps per SM */
-	double n_rep;	   /* #Rep, a whole number */
+	double n_warps; /* N: active warps per SM */
+	double n_rep;	/* #Rep, a whole number */
 	double mwp_peak;
 	double cycles;	   /* with barriers and #Rep */
 	double seconds;	   /* on the GPU */

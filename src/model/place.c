@@ -4,7 +4,10 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define ROUNDS_MAX 64u
+#define EVENTS_MAX 512u
 #define DONE	   1e-9 /* of a block; what rounding leaves of blocks that end together */
 
 /* Blocks of one kernel that started on an SM at the same time. */
@@ -56,15 +59,24 @@ static struct needs needs_of(const struct cot_model_kernel *k)
 	return (struct needs){1, k->threads_per_block, k->regs_per_block, k->shmem_per_block};
 }
 
-static struct needs largest(const struct cot_model_kernel *kernels, uint32_t n)
+/*
+ * A block of the consolidated kernel: the threads of the largest, each with the registers of the
+ * neediest, and the largest shared memory, which the kernels use one instead of the other.
+ */
+static struct needs merged_needs(const struct cot_model_kernel *kernels, uint32_t n)
 {
 	struct needs all = {1, 0, 0, 0};
+	uint64_t regs;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
 		all.threads = max_u32(all.threads, kernels[i].threads_per_block);
-		all.regs = max_u32(all.regs, kernels[i].regs_per_block);
 		all.shmem = max_u32(all.shmem, kernels[i].shmem_per_block);
+	}
+	for (i = 0; i < n; i++) {
+		regs = cot_div_up((uint64_t)kernels[i].regs_per_block * all.threads,
+				  kernels[i].threads_per_block);
+		all.regs = max_u32(all.regs, regs < UINT32_MAX ? (uint32_t)regs : UINT32_MAX);
 	}
 	return all;
 }
@@ -131,6 +143,12 @@ static void start_block(struct engine *e, struct group *g, uint32_t kernel)
 	g->changed = true;
 }
 
+static void next_head(struct engine *e)
+{
+	while (e->head < e->n && !e->waiting[e->head])
+		e->head++;
+}
+
 /* One block to every SM of the group; false when there is none or no room. */
 static bool give_blocks(struct engine *e, uint32_t g)
 {
@@ -142,8 +160,7 @@ static bool give_blocks(struct engine *e, uint32_t g)
 		cut(e, g, e->waiting[k]);
 	e->waiting[k] -= e->groups[g].n_sms;
 	start_block(e, &e->groups[g], k);
-	while (e->head < e->n && !e->waiting[e->head])
-		e->head++;
+	next_head(e);
 	return true;
 }
 
@@ -279,15 +296,49 @@ static void advance(struct engine *e, struct group *g, double cycles, double *en
 	g->n_cohorts = kept;
 }
 
-static void run(struct engine *e, bool piecewise, double *end_cycles)
+/*
+ * When only blocks of one kernel run, the same number on every SM, and more of them wait, then
+ * after the time of a block all is as before, but for those that waited. Such rounds are skipped at
+ * once.
+ */
+static void skip_rounds(struct engine *e)
 {
-	double cycles;
-	uint32_t g;
+	uint32_t k = e->head, resident = 0, rounds, g, i, here[COT_MODEL_SMS_MAX];
 
-	for (;;) {
+	if (k == e->n)
+		return;
+	for (g = 0; g < e->n_groups; g++) {
+		const struct group *group = &e->groups[g];
+
+		here[g] = 0;
+		for (i = 0; i < group->n_cohorts; i++) {
+			if (group->cohorts[i].kernel != k)
+				return;
+			here[g] += group->cohorts[i].n;
+		}
+		if (!here[g] || here[g] != here[0])
+			return;
+		resident += here[g] * group->n_sms;
+	}
+	rounds = e->waiting[k] / resident;
+	e->now += rounds / e->groups[0].rate[k];
+	e->waiting[k] -= rounds * resident;
+	for (g = 0; g < e->n_groups; g++)
+		e->groups[g].ran[k] += rounds * here[g];
+	next_head(e);
+}
+
+/* Plays until nothing runs. false: that would take more events. */
+static bool run(struct engine *e, bool piecewise, uint32_t events_max, double *end_cycles)
+{
+	uint32_t events, g;
+	double cycles;
+
+	for (events = 0; events < events_max; events++) {
+		skip_rounds(e);
 		cycles = next_end(e);
 		if (cycles >= DBL_MAX)
-			return;
+			return true;
 		e->now += cycles;
 		for (g = 0; g < e->n_groups; g++)
 			advance(e, &e->groups[g], cycles, end_cycles);
@@ -296,24 +347,23 @@ static void run(struct engine *e, bool piecewise, double *end_cycles)
 			share_bandwidth(e);
 		update_rates(e, piecewise);
 	}
+	return false;
 }
 
 /* ---- the set ---- */
 
-/* So few blocks that there are at most some ROUNDS_MAX rounds. */
-static int set_grain(struct engine *e, const struct cot_model_kernel *kernels)
+/* All blocks one by one, or so few that those of a kernel make at most some ROUNDS_MAX rounds. */
+static int set_grain(struct engine *e, const struct cot_model_kernel *kernels, bool coarse)
 {
-	double rounds = 0;
 	uint32_t i, room, by;
+	double rounds;
 
 	for (i = 0; i < e->n; i++) {
 		room = room_for(e->gpu, &e->needs[i]);
 		if (!room || !kernels[i].n_blocks)
 			return -EINVAL;
-		rounds += (double)kernels[i].n_blocks / ((double)room * e->gpu->n_sms);
-	}
-	by = rounds > ROUNDS_MAX ? (uint32_t)(rounds / ROUNDS_MAX) + 1 : 1;
-	for (i = 0; i < e->n; i++) {
+		rounds = (double)kernels[i].n_blocks / ((double)room * e->gpu->n_sms);
+		by = coarse && rounds > ROUNDS_MAX ? (uint32_t)(rounds / ROUNDS_MAX) + 1 : 1;
 		e->waiting[i] = kernels[i].n_blocks / by + (kernels[i].n_blocks % by ? 1 : 0);
 		e->grain[i] = (double)kernels[i].n_blocks / e->waiting[i];
 	}
@@ -321,20 +371,21 @@ static int set_grain(struct engine *e, const struct cot_model_kernel *kernels)
 }
 
 static int init(struct engine *e, const struct cot_model_gpu *gpu,
-		const struct cot_model_kernel *kernels, uint32_t n, bool concurrent)
+		const struct cot_model_kernel *kernels, uint32_t n, bool concurrent, bool coarse)
 {
 	uint32_t i;
 
+	memset(e, 0, sizeof(*e));
 	e->gpu = gpu;
 	e->n = n;
 	for (i = 0; i < n; i++) {
 		cot_model_warp_of(gpu, &kernels[i], &e->warps[i]);
 		e->warps_per_block[i] = cot_model_warps_per_block(&kernels[i]);
-		e->needs[i] = concurrent ? needs_of(&kernels[i]) : largest(kernels, n);
+		e->needs[i] = concurrent ? needs_of(&kernels[i]) : merged_needs(kernels, n);
 	}
 	e->groups[0].n_sms = gpu->n_sms;
 	e->n_groups = 1;
-	return set_grain(e, kernels);
+	return set_grain(e, kernels, coarse);
 }
 
 static void report(const struct engine *e, const struct cot_model_kernel *kernels,
@@ -364,20 +415,24 @@ int cot_model_set_time(const struct cot_model_gpu *gpu, const struct cot_model_k
 		       struct cot_model_set *ret)
 {
 	struct engine e;
+	bool coarse = false, done;
 	int rc;
 
 	if (!n || n > COT_MODEL_SET_MAX)
 		return -EINVAL;
-	memset(&e, 0, sizeof(e));
-	rc = init(&e, gpu, kernels, n, options->concurrent);
-	if (rc)
-		return rc;
-	memset(ret, 0, sizeof(*ret));
-	dispatch(&e);
-	share_bandwidth(&e);
-	ret->mwp_peak = e.mwp_peak;
-	update_rates(&e, true);
-	run(&e, options->piecewise, ret->end_cycles);
+	do {
+		rc = init(&e, gpu, kernels, n, options->concurrent, coarse);
+		if (rc)
+			return rc;
+		memset(ret, 0, sizeof(*ret));
+		dispatch(&e);
+		share_bandwidth(&e);
+		ret->mwp_peak = e.mwp_peak;
+		update_rates(&e, true);
+		done = run(&e, options->piecewise, coarse ? UINT32_MAX : EVENTS_MAX,
+			   ret->end_cycles);
+		coarse = true;
+	} while (!done);
 	report(&e, kernels, ret);
 	return 0;
 }

@@ -5,8 +5,8 @@
  *
  * Blocks go in the order of the kernels, one to each SM in turn, as long as the SM has room. The
  * rest wait; each goes to the first SM that has room when a block has ended. A block never moves.
- * While several kernels are on an SM they progress side by side: when the shorter one has ended, the
- * others go on with what is left.
+ * While several kernels are on an SM they progress side by side: when the shorter one has ended,
+ * the others go on with what is left.
  */
 #ifndef COT_MODEL_PLACE_H
 #define COT_MODEL_PLACE_H
@@ -15,8 +15,8 @@
 
 struct cot_model_options {
 	/*
-	 * false: the set is one consolidated kernel, as in the patent: each block takes the
-	 * registers, shared memory and threads of the largest kernel of the set.
+	 * false: the set is one consolidated kernel, as in the patent: each block has the threads
+	 * of the largest, each with the registers of the neediest, and the largest shared memory.
 	 * true: the kernels are launched one by one and each block takes what its kernel needs.
 	 */
 	bool concurrent;
@@ -47,9 +47,10 @@ struct cot_model_set {
 };
 
 /*
- * Runs n kernels (1 to COT_MODEL_SET_MAX) together. Of a grid with more than some 64 rounds of
- * blocks several are taken as one, so that the cost is bounded; the work stays the same.
- * -EINVAL: no block of some kernel (of the consolidated kernel) fits on an SM, or n.
+ * Runs n kernels (1 to COT_MODEL_SET_MAX) together. Where that would take hundreds of steps, as
+ * with very short blocks beside very long ones, several blocks in sequence are taken as one, so
+ * that the cost is bounded; the work stays the same. -EINVAL: no block of some kernel (of the
+ * consolidated kernel) fits on an SM, or n.
  */
 int cot_model_set_time(const struct cot_model_gpu *gpu, const struct cot_model_kernel *kernels,
 		       uint32_t n, const struct cot_model_options *options,

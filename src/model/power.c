@@ -4,11 +4,11 @@
 
 #include "model/mwp.h"
 
-#define LN2_HIGH 0x1.62e42fefa3800p-1 /* 42 bits: its multiples below 2^11 are exact */
-#define LN2_LOW	 0x1.ef35793c76730p-45
-#define LN2_INV	 0x1.71547652b82fep+0
+#define LN2_HIGH  0x1.62e42fefa3800p-1 /* 42 bits: its multiples below 2^11 are exact */
+#define LN2_LOW	  0x1.ef35793c76730p-45
+#define LN2_INV	  0x1.71547652b82fep+0
 #define DECAY_END 745.2 /* beyond this exp(-x) is 0 */
-#define TERMS	 16
+#define TERMS	  16
 
 /* exp(-x) = 2^-n * exp(-r) with r in [-ln2/2, ln2/2], the second factor by its series. */
 double cot_model_decay(double x)
@@ -79,8 +79,8 @@ double cot_model_power_at(const struct cot_model_power *power, double dynamic_w,
 	double warmth = 0;
 
 	if (power->thermal_gain > 0)
-		warmth = power->thermal_gain * dynamic_w *
-			 (1 - cot_model_decay(t_s / power->tau_s));
+		warmth =
+			power->thermal_gain * dynamic_w * (1 - cot_model_decay(t_s / power->tau_s));
 	return power->idle_w + warmth + dynamic_w;
 }
 

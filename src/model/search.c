@@ -29,8 +29,8 @@ static bool is_candidate(const uint32_t *copies, uint32_t n)
 }
 
 /*
- * Counts up like an odometer, kernel 0 fastest. A number that can only grow beyond a mixed set, with
- * another kernel in it, is skipped at once: the wheel goes back to 0.
+ * Counts up like an odometer, kernel 0 fastest. A number that can only grow beyond a mixed set,
+ * with another kernel in it, is skipped at once: the wheel goes back to 0.
  */
 bool cot_model_next_candidate(const uint32_t *pending, uint32_t n, uint32_t *copies)
 {

@@ -290,12 +290,31 @@ static bool same_sm(const struct cot_sim *sim, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Kernels on one SM take its cache from each other: each loses by the others' part of the warps that
+ * use memory. */
+static void set_penalties(struct cot_fluid_group *g, double penalty)
+{
+	double all = 0.0;
+	uint32_t i;
+
+	if (g->n_lanes < 2)
+		return;
+	for (i = 0; i < g->n_lanes; i++)
+		all += g->lanes[i].warps * g->lanes[i].work->mem_fraction;
+	for (i = 0; i < g->n_lanes && all > 0.0; i++) {
+		const struct cot_fluid_lane *l = &g->lanes[i];
+
+		g->lanes[i].penalty =
+			1.0 + penalty * (1.0 - l->warps * l->work->mem_fraction / all);
+	}
+}
+
 /* The lanes of SM `sm` that take part, as a new group. */
 static void add_group(struct cot_sim *sim, uint32_t sm, uint32_t *n_lanes)
 {
 	struct contention *c = sim->contend;
 	struct cot_fluid_group *g = &c->groups[c->fluid.n_groups++];
-	uint32_t slot, i;
+	uint32_t slot;
 
 	*g = (struct cot_fluid_group){.n_sms = 1, .lanes = &c->lanes[*n_lanes]};
 	for (slot = sm; slot < sim->n_slots; slot += sim->sc->gpu.n_sms) {
@@ -312,8 +331,7 @@ static void add_group(struct cot_sim *sim, uint32_t sm, uint32_t *n_lanes)
 			.penalty = 1.0,
 		};
 	}
-	for (i = 0; g->n_lanes > 1 && i < g->n_lanes; i++)
-		g->lanes[i].penalty = 1.0 + sim->sc->gpu.share_penalty;
+	set_penalties(g, sim->sc->gpu.share_penalty);
 	*n_lanes += g->n_lanes;
 }
 

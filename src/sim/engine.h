@@ -65,6 +65,7 @@ struct sm {
 	uint64_t restore_free_ps; /* restores on one SM follow each other */
 	uint64_t reserved_ps;	  /* when the preemption began */
 	uint64_t save_end_ps;	  /* while saving */
+	uint64_t room_ps;	  /* lanes: when what another lane gave up has been saved */
 	uint64_t wake_ps;	  /* that its set-up takes longer because it had no power */
 	bool saving;
 	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
@@ -152,6 +153,8 @@ int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_bl
 void cot_sm_finish(struct sm *sm);
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k);
 void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm);
+/* Takes the blocks off the SM that are more than its limit. */
+void cot_sm_shed(struct cot_sim *sim, struct sm *sm);
 void cot_sm_refill(struct cot_sim *sim, struct sm *sm);
 void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm);
 /* Brings the tables up to date with coasting SMs, before the scheduler looks. */

@@ -24,31 +24,38 @@ bool hw_gate(struct hw *hw, struct hw_sm *sm)
 	return true;
 }
 
-/*
- * The part of an SM that n blocks take: of whatever resource k needs most of, so that blocks of
- * several kernels fit together if their parts do.
- */
-static uint64_t part_q32(uint64_t n, uint32_t blocks_per_sm)
+struct needs {
+	uint64_t blocks, regs, shmem, threads;
+};
+
+static void add_needs(struct needs *sum, const struct cot_kernel *k, uint64_t n)
 {
-	return (n << 32) / blocks_per_sm;
+	sum->blocks += n;
+	sum->regs += n * k->regs_per_block;
+	sum->shmem += n * k->shmem_per_block;
+	sum->threads += n * k->work.warps * 32;
 }
 
 bool hw_limit_fits(const struct hw *hw, const struct hw_sm *lane, const struct hw_kernel *k,
 		   uint32_t n)
 {
-	uint64_t sum = part_q32(n, k->desc->blocks_per_sm);
+	const struct cot_gpu *gpu = &hw->sim->sc->gpu;
+	struct needs sum = {0};
 	uint32_t blocks, slot;
 
-	for (slot = lane->sm; slot < hw->sim->n_slots; slot += hw->sim->sc->gpu.n_sms) {
+	add_needs(&sum, k->desc, n);
+	for (slot = lane->sm; slot < hw->sim->n_slots; slot += gpu->n_sms) {
 		const struct hw_sm *other = &hw->sms[slot];
 
 		if (other == lane)
 			continue;
 		blocks = other->limit > other->n_resident ? other->limit : other->n_resident;
 		if (blocks)
-			sum += part_q32(blocks, other->room_of);
+			add_needs(&sum, other->room, blocks);
 	}
-	return sum <= 1ull << 32;
+	return sum.blocks <= gpu->blocks_per_sm && sum.regs <= gpu->regs_per_sm &&
+	       sum.shmem <= gpu->shmem_config_bytes[gpu->n_shmem_configs - 1] &&
+	       sum.threads <= gpu->threads_per_sm;
 }
 
 bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, uint32_t n)
@@ -56,11 +63,13 @@ bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, 
 	struct sm *sm = &hw->sim->sms[lane->index];
 	bool more = n > lane->limit;
 
-	if (!hw_has_lanes(hw) || (lane->kernel && lane->kernel != k) ||
+	if (!hw_has_lanes(hw) || (!n && lane->kernel) || (lane->kernel && lane->kernel != k) ||
 	    n > k->desc->blocks_per_sm || (more && !hw_limit_fits(hw, lane, k, n)))
 		return hw_refuse(hw);
 	lane->limit = n;
-	lane->room_of = k->desc->blocks_per_sm;
+	lane->room = k->desc;
+	if (lane->state == HW_SM_RUNNING && lane->n_resident > n)
+		cot_sm_shed(hw->sim, sm);
 	if (more && lane->state == HW_SM_RUNNING && hw_unissued(k) && k->issue)
 		cot_sm_refill(hw->sim, sm);
 	return true;

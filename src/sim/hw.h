@@ -65,7 +65,7 @@ struct hw_sm {
 	uint32_t index;
 	uint32_t sm;	/* the SM itself; differs from `index` with `shares_sms` only */
 	uint32_t limit; /* blocks of `kernel` that it takes */
-	uint32_t room_of; /* with shares_sms: how many such blocks would fill the SM */
+	const struct cot_kernel *room; /* with shares_sms: whose blocks `limit` counts */
 	enum hw_sm_state state;
 	struct hw_kernel *kernel; /* NULL when idle */
 	struct hw_kernel *next; /* whom it is reserved for; NULL unless RESERVED, or if that left */
@@ -100,7 +100,8 @@ struct hw_sched_ops {
 	 * of every SM for every app, first lane 0 of all SMs, and a lane is used like an SM once
 	 * hw_set_limit() has given it room. Elsewhere there is one lane, and it is the SM. */
 	bool shares_sms;
-	bool contexts;	     /* it obeys struct hw_context, and switches cost gpu.switch_ps */
+	bool needs_goals; /* without an app's qos it only fills SMs in order of arrival */
+	bool contexts;	  /* it obeys struct hw_context, and switches cost gpu.switch_ps */
 
 	/* Bytes of zeroed state that hw_state() returns; at most HW_STATE_MAX. */
 	uint32_t state_bytes;
@@ -125,7 +126,7 @@ struct hw_sched_ops {
 	void (*finished)(struct hw *hw, struct hw_kernel *k);
 };
 
-#define HW_STATE_MAX 2560
+#define HW_STATE_MAX 4096
 
 /* ---- what a scheduler may read ---- */
 
@@ -203,7 +204,8 @@ bool hw_gate(struct hw *hw, struct hw_sm *sm);
 
 /*
  * With shares_sms: a lane holds at most n blocks of k from now on. Refused when the blocks of all
- * lanes would not fit the SM together; blocks that are too many stay until they end.
+ * lanes would not fit the SM together, and for 0 while k is there. Blocks that are too many are
+ * saved, and what comes in their place waits for that.
  */
 bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, uint32_t n);
 

@@ -206,12 +206,14 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 		ready += cot_gpu_sm_move_ps(&sim->sc->gpu, restore_bytes);
 		sm->restore_free_ps = ready;
 	}
+	if (COT_UNLIKELY(sm->room_ps > ready))
+		ready = sm->room_ps;
 	if (setting_up)
 		sm->hw->begin_ps = ready;
 	for (i = from; i < sm->n_cohorts; i++) {
 		struct cohort *c = &sm->cohorts[i];
 
-		if (ready > sim->now_ps && (c->saved || setting_up)) {
+		if (ready > sim->now_ps && (c->saved || setting_up || sm->room_ps == ready)) {
 			c->waiting = true;
 			c->ready_ps = ready;
 			sm->n_waiting++;
@@ -306,6 +308,49 @@ static int push_back(struct kernel *k, const struct sm *sm, const struct cohort 
 	left.waiting = false;
 	left.saved = true;
 	return cot_ptbq_push(&k->ptbq, &left);
+}
+
+/* What a lane of an SM gives up is saved before another lane can use the room. */
+static void take_time_to_save(struct cot_sim *sim, const struct sm *sm, uint64_t bytes)
+{
+	uint64_t free_ps = sim->now_ps + sim->sc->gpu.trap_ps +
+			   cot_gpu_sm_move_ps(&sim->sc->gpu, bytes);
+	uint32_t slot;
+
+	sim->saved_bytes += bytes;
+	for (slot = sm->hw->sm; slot < sim->n_slots; slot += sim->sc->gpu.n_sms)
+		if (sim->sms[slot].room_ps < free_ps)
+			sim->sms[slot].room_ps = free_ps;
+}
+
+/* The blocks that came last are saved, until no more than the limit are left. */
+void cot_sm_shed(struct cot_sim *sim, struct sm *sm)
+{
+	struct kernel *k = kernel_of(sm->hw->kernel);
+	uint32_t n = sm->hw->n_resident - sm->hw->limit, take;
+
+	bring_up_to_date(sim, sm);
+	cot_touch(sim);
+	take_time_to_save(sim, sm, (uint64_t)n * k->hw.desc->ctx_bytes_per_block);
+	k->hw.n_resident -= n;
+	k->hw.n_preempted += n;
+	sm->hw->n_resident -= n;
+	while (n) {
+		struct cohort *c = &sm->cohorts[sm->n_cohorts - 1], part = *c;
+
+		take = n < c->n ? n : c->n;
+		part.n = take;
+		part.first = c->first + c->n - take;
+		if (push_back(k, sm, &part))
+			sim->out_of_memory = true;
+		c->n -= take;
+		n -= take;
+		if (c->n)
+			continue;
+		sm->n_waiting -= c->waiting;
+		sm->n_cohorts--;
+	}
+	set_timer(sim, sm);
 }
 
 static bool issued_before(const struct cohort *a, const struct cohort *b)

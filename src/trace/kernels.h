@@ -16,6 +16,7 @@
 
 #define COT_KERNELS_MAX	       10u /* different kernels of one file */
 #define COT_KERNELS_COPIES_MAX 64u
+#define COT_KERNELS_BLOCKS_MAX ((1u << 26) - 1) /* all copies together stay below 2^32 */
 #define COT_KERNELS_LAYOUT_MAX 9u
 #define COT_KERNELS_SLOTS_MAX  32u
 

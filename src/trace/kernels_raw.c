@@ -109,7 +109,7 @@ static const struct cot_yaml_range ranges[] = {
 	{"instruction_w", 0, 1000000000},
 	{"thermal_gain", 0, 100},
 	{"thermal_tau_s", 0.001, 1000000},
-	{"blocks", 1, 1000000000},
+	{"blocks", 1, COT_KERNELS_BLOCKS_MAX},
 	{"threads_per_block", 1, COT_THREADS_MAX},
 	{"regs_per_block", 0, COT_REGS_MAX},
 	{"shmem_per_block", 0, COT_SHMEM_MAX},

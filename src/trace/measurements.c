@@ -55,15 +55,6 @@ static int find_columns(struct reader *r)
 					     r->name, COT_MEASUREMENTS_EVENTS_MAX);
 		r->events[r->out->n_events++] = i;
 	}
-	if (!r->out->n_events)
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:1:1: the table has no column of an event; expected some, "
-				     "such as transactions and instructions",
-				     r->name);
-	if (!cot_csv_rows(r->csv))
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:1:1: the table has no runs; expected a line for each",
-				     r->name);
 	if (cot_csv_rows(r->csv) > COT_MEASUREMENTS_MAX)
 		return cot_error_set(r->err, -EINVAL,
 				     "%s: the table has %u runs; expected at most %u", r->name,
@@ -71,21 +62,29 @@ static int find_columns(struct reader *r)
 	return 0;
 }
 
+/* Room for every run; there must be some, and some event. */
 static int allocate(struct reader *r)
 {
 	struct cot_measurements *m = r->out;
 
 	m->n = cot_csv_rows(r->csv);
+	if (!m->n_events)
+		return cot_error_set(r->err, -EINVAL,
+				     "%s:1:1: the table has no column of an event; expected some, "
+				     "such as transactions and instructions",
+				     r->name);
+	if (!m->n)
+		return cot_error_set(r->err, -EINVAL,
+				     "%s:1:1: the table has no runs; expected a line for each",
+				     r->name);
 	m->has_set = r->column[SET] != COT_CSV_NONE;
-	m->events = calloc(m->n_events, sizeof(*m->events));
 	m->workloads = calloc(m->n, sizeof(*m->workloads));
 	m->workload = calloc(m->n, sizeof(*m->workload));
 	m->rates = calloc((size_t)m->n * m->n_events, sizeof(*m->rates));
 	m->dynamic_w = calloc(m->n, sizeof(*m->dynamic_w));
 	m->idle_w = calloc(m->n, sizeof(*m->idle_w));
 	m->train = calloc(m->n, sizeof(*m->train));
-	if (!m->events || !m->workloads || !m->workload || !m->rates || !m->dynamic_w ||
-	    !m->idle_w || !m->train)
+	if (!m->workloads || !m->workload || !m->rates || !m->dynamic_w || !m->idle_w || !m->train)
 		return cot_error_set(r->err, -ENOMEM, "%s: out of memory", r->name);
 	return 0;
 }
@@ -255,7 +254,6 @@ int cot_measurements_read(const char *path, struct cot_measurements *ret, struct
 
 void cot_measurements_finish(struct cot_measurements *m)
 {
-	free(m->events);
 	free(m->workloads);
 	free(m->workload);
 	free(m->rates);

@@ -27,7 +27,7 @@
 
 struct cot_measurements {
 	uint32_t n, n_events, n_workloads;
-	char (*events)[COT_NAME_MAX];	 /* n_events names */
+	char events[COT_MEASUREMENTS_EVENTS_MAX][COT_NAME_MAX]; /* n_events names */
 	char (*workloads)[COT_NAME_MAX]; /* n_workloads names, in the order of their first run */
 	uint32_t *workload;		 /* of each run */
 	double *rates;			 /* n rows: events per cycle and SM */

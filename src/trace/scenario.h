@@ -57,7 +57,7 @@ struct cot_gpu {
 	double sm_bytes_per_cycle; /* between one SM and memory */
 	double dram_efficiency;	   /* what programs can have of dram_bytes_per_s, 0 to 1 */
 	double queueing;	   /* how fast latency rises with the load of memory */
-	double share_penalty;	   /* what traffic grows by when kernels share an SM's cache */
+	double share_penalty;	   /* what traffic grows by where others use an SM's cache */
 	struct cot_gpu_power power;
 };
 
@@ -155,6 +155,7 @@ struct cot_scenario {
 	 * much the rate of an application varies from epoch to epoch. */
 	uint32_t epoch_cycles; /* 0 means COT_EPOCH_CYCLES_DEFAULT */
 	double rate_noise;
+	uint32_t qos_batch_sms; /* that a task with a goal leaves to a batch task */
 	double qos_threshold; /* of SMQoS; 0 means COT_QOS_THRESHOLD_DEFAULT */
 	uint32_t stop_runs;	/* every app completes this many runs; 0 = no such rule */
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */

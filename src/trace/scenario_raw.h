@@ -66,6 +66,7 @@ struct cot_raw_scenario {
 	double *quantum_us;
 	uint32_t *epoch_cycles;
 	double *rate_noise, *qos_threshold;
+	uint32_t *qos_batch_sms;
 	int block_time; /* enum cot_block_time */
 	struct cot_raw_stop *stop;
 	struct cot_raw_app *apps;

@@ -171,6 +171,7 @@ static int read_head(struct reader *r)
 	sc->block_jitter_cv = raw->block_jitter_cv;
 	sc->epoch_cycles = raw->epoch_cycles ? *raw->epoch_cycles : COT_EPOCH_CYCLES_DEFAULT;
 	sc->rate_noise = raw->rate_noise ? *raw->rate_noise : 0.0;
+	sc->qos_batch_sms = raw->qos_batch_sms ? *raw->qos_batch_sms : 1;
 	sc->qos_threshold = raw->qos_threshold ? *raw->qos_threshold : COT_QOS_THRESHOLD_DEFAULT;
 	sc->quantum_ps = raw->quantum_us ? cot_ps_from_us(*raw->quantum_us) : DEFAULT_QUANTUM;
 	return 0;
@@ -256,7 +257,7 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
 static int read_trace(struct reader *r, uint32_t i, const char *path)
 {
 	const char *name = r->raw->apps[i].trace;
-	char field[PATH_MAX_LEN], list[256], quote[COT_QUOTE_MAX];
+	char field[PATH_MAX_LEN], list[512], quote[COT_QUOTE_MAX];
 	struct cot_error inner = {""};
 	bool is_file;
 	int rc;

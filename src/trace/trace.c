@@ -9,6 +9,7 @@
 #include "base/embedded.h"
 #include "base/units.h"
 #include "trace/gpu.h"
+#include "trace/kernel_work.h"
 #include "trace/text.h"
 #include "trace/trace_load.h"
 #include "trace/trace_table.h"
@@ -151,7 +152,7 @@ static int open_named(const char *name, const char *beside, struct open_trace *r
 		      struct cot_error *err)
 {
 	const struct cot_embedded *built_in = find_built_in(name);
-	char path[COT_PATH_MAX], list[256], quote[COT_QUOTE_MAX], *bytes;
+	char path[COT_PATH_MAX], list[512], quote[COT_QUOTE_MAX], *bytes;
 	bool is_file;
 	size_t size;
 	int rc;
@@ -240,7 +241,8 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
 			"no kernel '%s' of benchmark '%s' in the table; expected one of "
 			"its rows",
 			cot_text_quote(raw->name, quote), ctx->trace->benchmark);
-	fits = cot_gpu_occupancy(ctx->gpu, row->regs_per_block, row->shmem_per_block, 0);
+	fits = cot_gpu_occupancy(ctx->gpu, row->regs_per_block, row->shmem_per_block,
+				 row->work.warps * COT_WARP_THREADS);
 	if (!fits)
 		return cot_yaml_fail(
 			src->doc, path, err,
@@ -251,7 +253,9 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
 		.n_blocks = row->n_blocks,
 		/* The threads per block are not recorded, so never more than was observed. */
 		.blocks_per_sm = fits < row->blocks_per_sm ? fits : row->blocks_per_sm,
-		.block_ps = cot_trace_block_ps(row, ctx->mode, ctx->trace->gpu),
+		.block_ps = row->work.insts ? cot_gpu_work_ps(ctx->gpu, row->work.insts)
+					    : cot_trace_block_ps(row, ctx->mode, ctx->trace->gpu),
+		.work = row->work,
 		.regs_per_block = row->regs_per_block,
 		.shmem_per_block = row->shmem_per_block,
 		.ctx_bytes_per_block = 4 * row->regs_per_block + row->shmem_per_block,

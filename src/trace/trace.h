@@ -31,6 +31,8 @@ struct cot_trace_kernel {
 	uint32_t blocks_per_sm;
 	double resource_pct, save_time_us; /* as printed */
 	char kernel_class[COT_NAME_MAX], app_class[COT_NAME_MAX];
+	struct cot_kernel_work work; /* of tables that tell that, and no times */
+	uint32_t insts_per_warp;
 };
 
 struct cot_trace {

@@ -19,6 +19,8 @@ struct column {
 	double min, max;
 };
 
+#define WORK_KEY	       "insts_per_warp" /* a table with this column is about work */
+#define INSTS_PER_WARP_MAX 100000000u
 #define AT(member) offsetof(struct cot_trace_kernel, member)
 
 /* The columns of Table 1 in Tanasic et al.; `benchmark` comes first and picks the rows. */
@@ -38,48 +40,79 @@ static const struct column columns[] = {
 	{"class2", TEXT, false, AT(app_class), 0, 0},
 };
 
-static int fail_columns(const char *name, const char *what, const char *column,
-			struct cot_error *err)
+/* The columns of kernels that are known by what they do. */
+static const struct column work_columns[] = {
+	{"kernel", TEXT, true, AT(name), 0, 0},
+	{"class", TEXT, false, AT(kernel_class), 0, 0},
+	{"num_tbs", WHOLE, true, AT(n_blocks), 1, COT_MAX_BLOCKS},
+	{"shmem_per_tb_b", WHOLE, true, AT(shmem_per_block), 0, COT_SHMEM_MAX},
+	{"regs_per_tb", WHOLE, true, AT(regs_per_block), 0, COT_REGS_MAX},
+	{"tbs_per_sm", WHOLE, true, AT(blocks_per_sm), 1, COT_MAX_BLOCKS_PER_SM},
+	{"warps_per_tb", WHOLE, true, AT(work.warps), 1, COT_WARPS_MAX},
+	{WORK_KEY, WHOLE, true, AT(insts_per_warp), 1, INSTS_PER_WARP_MAX},
+	{"cpi", NUMBER, true, AT(work.cpi), 1, 100000},
+	{"mem_fraction", NUMBER, true, AT(work.mem_fraction), 0, 1},
+	{"dram_bytes", NUMBER, true, AT(work.dram_bytes), 0, 65536},
+	{"latency_cycles", NUMBER, true, AT(work.latency), 1, 1000000},
+	{"mlp", NUMBER, true, AT(work.mlp), 1, 1024},
+};
+
+struct layout {
+	const struct column *columns;
+	size_t n;
+};
+
+static const struct layout measured = {columns, COT_ARRAY_LEN(columns)};
+static const struct layout worked = {work_columns, COT_ARRAY_LEN(work_columns)};
+
+static const struct layout *layout_of(const struct cot_csv *csv)
+{
+	return cot_csv_find(csv, WORK_KEY) == COT_CSV_NONE ? &measured : &worked;
+}
+
+static int fail_columns(const struct layout *l, const char *name, const char *what,
+			const char *column, struct cot_error *err)
 {
 	char list[256], quote[COT_QUOTE_MAX];
 	size_t n, i;
 
 	n = (size_t)snprintf(list, sizeof(list), "benchmark");
-	for (i = 0; i < COT_ARRAY_LEN(columns); i++)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, ", %s", columns[i].name);
+	for (i = 0; i < l->n; i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, ", %s", l->columns[i].name);
 	return cot_error_set(err, -EINVAL, "%s:1:1: %s column '%s'; expected columns out of %s",
 			     name, what, cot_text_quote(column, quote), list);
 }
 
-static const struct column *find_column(const char *name)
+static const struct column *find_column(const struct layout *l, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < COT_ARRAY_LEN(columns); i++)
-		if (!strcmp(columns[i].name, name))
-			return &columns[i];
+	for (i = 0; i < l->n; i++)
+		if (!strcmp(l->columns[i].name, name))
+			return &l->columns[i];
 	return NULL;
 }
 
 static int check_columns(const char *name, const struct cot_csv *csv, struct cot_error *err)
 {
+	const struct layout *l = layout_of(csv);
 	uint32_t i;
 
 	for (i = 0; i < cot_csv_columns(csv); i++)
-		if (!find_column(cot_csv_name(csv, i)) && strcmp(cot_csv_name(csv, i), "benchmark"))
-			return fail_columns(name, "unknown", cot_csv_name(csv, i), err);
+		if (!find_column(l, cot_csv_name(csv, i)) && strcmp(cot_csv_name(csv, i), "benchmark"))
+			return fail_columns(l, name, "unknown", cot_csv_name(csv, i), err);
 	if (cot_csv_find(csv, "benchmark") == COT_CSV_NONE)
-		return fail_columns(name, "no", "benchmark", err);
-	for (i = 0; i < COT_ARRAY_LEN(columns); i++)
-		if (columns[i].required && cot_csv_find(csv, columns[i].name) == COT_CSV_NONE)
-			return fail_columns(name, "no", columns[i].name, err);
+		return fail_columns(l, name, "no", "benchmark", err);
+	for (i = 0; i < l->n; i++)
+		if (l->columns[i].required && cot_csv_find(csv, l->columns[i].name) == COT_CSV_NONE)
+			return fail_columns(l, name, "no", l->columns[i].name, err);
 	return 0;
 }
 
 static int read_cell(const struct cot_csv *csv, uint32_t row, uint32_t i,
 		     struct cot_trace_kernel *kernel, struct cot_error *err)
 {
-	const struct column *column = find_column(cot_csv_name(csv, i));
+	const struct column *column = find_column(layout_of(csv), cot_csv_name(csv, i));
 	const char *text = cot_csv_cell(csv, row, i);
 	void *at;
 
@@ -110,6 +143,7 @@ static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_trace_ke
 
 	for (i = 0; !rc && i < cot_csv_columns(csv); i++)
 		rc = read_cell(csv, row, i, &kernels[n], err);
+	kernels[n].work.insts = (uint64_t)kernels[n].insts_per_warp * kernels[n].work.warps;
 	for (i = 0; !rc && i < n; i++)
 		if (!strcmp(kernels[i].name, kernels[n].name))
 			rc = cot_csv_fail(csv, row, cot_csv_find(csv, "kernel"), err,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A scenario under every scheduler: one row each, two for those that preempt; each row is what
-# `cotenant sim` says of the same scheduler.
+# `cotenant sim` says of the same scheduler. Those that keep goals are left out where there is none.
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 small_scenario >"$work/s.yaml"
@@ -8,6 +8,12 @@ expect 0 compare "$work/s.yaml"
 "$COTENANT" list schedulers | awk 'NR > 1 { print $1, $2 }' >"$work/schedulers"
 n=0
 while read -r name preempts; do
+	case $name in
+	smqos | spart | rollover*)
+		grep -q "^$name " "$work/out" && fail "$name has a row, and nobody has a goal"
+		continue
+		;;
+	esac
 	rows=$(grep -c "^$name  *\(-\|switch\|drain\) " "$work/out")
 	expected=1
 	[ "$preempts" = no ] || expected=2

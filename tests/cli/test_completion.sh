@@ -23,7 +23,7 @@ complete_as() {
 }
 
 complete_as "reproduce" rep
-complete_as "--help --usage --version compare doctor freeze help list ps reproduce run set sim stats thaw" ""
+complete_as "--help --usage --version compare doctor freeze help list model ps reproduce run set sim stats thaw" ""
 complete_as "dss" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss fcfs npq ppq ppq-shared timeslice" sim --scheduler =
@@ -31,7 +31,10 @@ complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
 complete_as "--scheduler= --seed=" sim --s
 complete_as "gpus schedulers traces" list ""
-complete_as "preemption" reproduce ""
+complete_as "consolidation preemption" reproduce ""
+complete_as "consolidate heat power time train" model ""
+complete_as "folder s.yaml" model time ""
+complete_as "--min-gain=" model consolidate --m
 complete_as "--quick" reproduce preemption --q
 complete_as "batch latency" run --class = ""
 complete_as "--name=" run --n

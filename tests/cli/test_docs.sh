@@ -46,10 +46,12 @@ agree() {
 	done <"$work/help"
 }
 
-for command in run ps set freeze thaw stats doctor sim compare list; do
+for command in run ps set freeze thaw stats doctor sim compare model list; do
 	agree $command "$(page_of $command)" $command $command
 done
 agree reproduce cotenant-reproduce.1.scd reproduce reproduce preemption
+agree consolidation cotenant-reproduce.1.scd "" reproduce consolidation
+agree reproduce-smqos cotenant-reproduce-smqos.1.scd "" reproduce smqos
 agree cotenant cotenant.1.scd ""
 
 # Every command has a page and is completed.

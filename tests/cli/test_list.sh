@@ -3,7 +3,8 @@
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 expect 0 list schedulers
-for name in fcfs npq ppq ppq-shared dss timeslice; do
+for name in fcfs npq ppq ppq-shared dss timeslice smqos spart rollover rollover-naive \
+	rollover-history rollover-elastic; do
 	grep -q "^$name  *\(yes\|no\)  *." "$work/out" || fail "no scheduler $name"
 done
 expect 0 list gpus
@@ -11,6 +12,7 @@ grep -q '^k20c  *13 ' "$work/out" || fail "no k20c with 13 SMs"
 expect 0 list traces
 says "$work/out" "parboil/lbm"
 [ "$(grep -c '^parboil/' "$work/out")" -eq 10 ] || fail "expected ten Parboil traces"
+[ "$(grep -c '^smqos/' "$work/out")" -eq 12 ] || fail "expected twelve SMQoS benchmarks"
 
 for list in schedulers gpus traces; do
 	expect 0 list "$list" --json -

@@ -38,10 +38,11 @@ static void for_each_kernel(void (*check)(const struct cot_trace *,
 	unsigned i, n = 0;
 	uint32_t j;
 
-	assert_int_equal(cot_trace_count(), N_BENCHMARKS);
-	for (i = 0; i < cot_trace_count(); i++) {
+	assert_true(cot_trace_count() >= N_BENCHMARKS);
+	for (i = 0; i < N_BENCHMARKS; i++) {
 		struct cot_trace *trace = read_trace(i);
 
+		assert_true(!strncmp(cot_trace_name(i), "parboil/", strlen("parboil/")));
 		for (j = 0; j < trace->n_kernels; j++, n++)
 			check(trace, &trace->kernels[j]);
 		cot_trace_destroy(trace);
@@ -162,7 +163,7 @@ static void test_programs_launch_what_the_table_counts(void **state)
 	uint32_t j;
 
 	(void)state;
-	for (i = 0; i < cot_trace_count(); i++) {
+	for (i = 0; i < N_BENCHMARKS; i++) {
 		struct cot_trace *trace = read_trace(i);
 
 		assert_string_equal(trace->name, cot_trace_name(i));
@@ -224,7 +225,7 @@ static void test_phases_are_halves(void **state)
 	uint32_t j;
 
 	(void)state;
-	for (i = 0; i < cot_trace_count(); i++) {
+	for (i = 0; i < N_BENCHMARKS; i++) {
 		double us[2] = {0, 0};
 		bool after = false;
 
@@ -288,7 +289,9 @@ static void test_unknown_trace(void **state)
 			    "no trace 'parboil/bfs'; expected a file *.yaml or one of "
 			    "parboil/cutcp, parboil/histo, parboil/lbm, parboil/mri-gridding, "
 			    "parboil/mri-q, parboil/sad, parboil/sgemm, parboil/spmv, "
-			    "parboil/stencil, parboil/tpacf");
+			    "parboil/stencil, parboil/tpacf, smqos/atax, smqos/bicg, smqos/bino, "
+			    "smqos/cp, smqos/gesummv, smqos/hs, smqos/lbm, smqos/lib, smqos/merge, "
+			    "smqos/mri-g, smqos/pf, smqos/tpacf");
 }
 
 int main(void)

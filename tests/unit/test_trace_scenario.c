@@ -226,12 +226,14 @@ static void test_options_win_over_the_file(void **state)
 #define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
 #define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
 #define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
-#define APP_KEYS  "name, priority, tokens, context, start_us, class, weight, solo, program, trace"
+#define APP_KEYS  "name, priority, tokens, context, start_us, class, weight, solo, qos, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                        \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "             \
 	"parboil/mri-gridding, parboil/mri-q, parboil/sad, parboil/sgemm, parboil/spmv, " \
-	"parboil/stencil, parboil/tpacf"
+	"parboil/stencil, parboil/tpacf, smqos/atax, smqos/bicg, smqos/bino, smqos/cp, "          \
+	"smqos/gesummv, smqos/hs, smqos/lbm, smqos/lib, smqos/merge, smqos/mri-g, smqos/pf, " \
+	"smqos/tpacf"
 
 static const struct {
 	const char *text, *expected;
@@ -243,7 +245,8 @@ static const struct {
 	 "s.yaml:1:9: schema is 'cotenant.scenario/2'; expected cotenant.scenario/1"},
 	{HEAD "gpus: k20c\n" APP,
 	 "s.yaml:2:1: unknown key 'gpus'; expected one of schema, gpu, scheduler, policy, "
-	 "preempt, transfers, seed, block_jitter_cv, quantum_us, block_time, stop, apps"},
+	 "preempt, transfers, seed, block_jitter_cv, quantum_us, epoch_cycles, rate_noise, "
+	 "qos_batch_sms, qos_threshold, block_time, stop, apps"},
 	{HEAD "scheduler: fcfs\npolicy: pools\n" APP,
 	 "s.yaml:3:9: a policy needs the scheduler timeslice, not 'fcfs'"},
 	{HEAD "gpu: k20\n" APP,
@@ -342,7 +345,23 @@ static const struct {
 	 "unrolled"},
 	{KERNEL("bloks: 3, block_us: 1"),
 	 "s.yaml:5:27: unknown key 'bloks'; expected one of name, blocks, block_us, kernel_us, "
-	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches"},
+	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, "
+	 "warps_per_block, insts_per_warp, insts_per_block, cpi, mem_fraction, dram_bytes, "
+	 "latency_cycles, mlp"},
+	{KERNEL("blocks: 3, block_us: 1, warps_per_block: 4, insts_per_warp: 9"),
+	 "s.yaml:5:17: the kernel has both a measured time and instructions; expected either "
+	 "block_us or kernel_us, or insts_per_warp or insts_per_block"},
+	{KERNEL("blocks: 3, insts_per_warp: 9"),
+	 "s.yaml:5:17: the kernel lacks warps_per_block; expected it beside insts_per_warp or "
+	 "insts_per_block"},
+	{KERNEL("blocks: 3, warps_per_block: 4, mlp: 2"),
+	 "s.yaml:5:17: the kernel has neither insts_per_warp nor insts_per_block; expected one of "
+	 "them"},
+	{KERNEL("blocks: 3, warps_per_block: 4, insts_per_block: 3"),
+	 "s.yaml:5:17: a block has 3 instructions; expected at least one for each of its 4 warps, "
+	 "and at most 1000000000000"},
+	{KERNEL("blocks: 3, warps_per_block: 4, insts_per_warp: 3, mem_fraction: 1.5"),
+	 "s.yaml:5:91: mem_fraction is '1.5'; expected a number from 0 to 1"},
 	{KERNEL("block_us: 1"), "s.yaml:5:17: the key 'blocks' is missing; expected it in kernel"},
 	{KERNEL("blocks: 3"),
 	 "s.yaml:5:17: the kernel has neither block_us nor kernel_us; expected one of them"},

@@ -1,0 +1,172 @@
+/*
+ * How long a prediction of the analytical models takes: nanoseconds each on one core, the median of
+ * repeats.
+ *
+ *     bench_model [REPEATS]
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/embedded.h"
+#include "cli/model.h"
+#include "report/table.h"
+
+#define CALLS	    100000
+#define REPEATS	    11
+#define REPEATS_MAX 101
+
+static struct cot_model_input one, two;
+static double sink; /* keeps the compiler from leaving the work out */
+
+static void load(const char *name, struct cot_model_input *in)
+{
+	const struct cot_embedded *file = cot_embedded_find(name);
+	struct cot_error err;
+
+	if (!file || cot_kernels_parse(name, file->bytes, file->size, &in->file, &err))
+		exit(1);
+	cot_model_input_init(in);
+}
+
+static void time_alone(void)
+{
+	struct cot_model_time t;
+
+	one.kernels[0].comp += 1;
+	(void)cot_model_time_alone(&one.machine.gpu, &one.kernels[0], &t);
+	sink += t.cycles;
+}
+
+static void power_alone(void)
+{
+	struct cot_model_events events;
+	struct cot_model_draw draw;
+
+	one.kernels[0].comp += 1;
+	cot_model_events_of(&one.kernels[0], &events);
+	cot_model_draw_of(&one.machine.gpu, &one.machine.power, &events, 1e9, &draw);
+	sink += cot_model_energy_j(&one.machine.power, draw.dynamic_w, 1);
+}
+
+static void time_beside(void)
+{
+	struct cot_model_time t[2];
+
+	two.kernels[0].comp += 1;
+	two.kernels[1].n_blocks = 15;
+	(void)cot_model_time_beside(&two.machine.gpu, two.kernels, 2, t);
+	sink += t[0].cycles;
+}
+
+static void time_together(void)
+{
+	struct cot_model_set set;
+
+	two.kernels[0].comp += 1;
+	two.kernels[1].n_blocks = 45;
+	(void)cot_model_set_time(&two.machine.gpu, two.kernels, 2, &two.machine.options, &set);
+	sink += set.cycles;
+}
+
+static void layout(void)
+{
+	struct cot_model_sms sms[2] = {{0, 15, {1, 1}, 0}, {15, 15, {0, 2}, 0}};
+
+	two.kernels[0].comp += 1;
+	sink += cot_model_layout_cycles(&two.machine.gpu, two.kernels, 2, sms, 2);
+}
+
+static void judge(void)
+{
+	struct cot_model_verdict v;
+
+	two.kernels[0].comp += 1;
+	two.kernels[1].n_blocks = 45;
+	(void)cot_model_judge(&two.machine, two.kernels, NULL, 2, &v);
+	sink += v.together.energy_j;
+}
+
+static void long_grids(void)
+{
+	struct cot_model_kernel k[2] = {two.kernels[0], two.kernels[1]};
+	struct cot_model_set set;
+
+	two.kernels[0].comp += 1;
+	k[0].n_blocks = 100000;
+	k[1].n_blocks = 70001;
+	(void)cot_model_set_time(&two.machine.gpu, k, 2, &two.machine.options, &set);
+	sink += set.cycles;
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+	unsigned kernels;
+} points[] = {
+	{"time of a kernel alone", time_alone, 1},
+	{"power and energy of a kernel", power_alone, 1},
+	{"two kernels side by side (first category)", time_beside, 2},
+	{"two kernels with blocks as given", layout, 2},
+	{"two kernels together (second category)", time_together, 2},
+	{"two long grids together", long_grids, 2},
+	{"decision on two kernels", judge, 2},
+};
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double measure(void (*call)(void), unsigned repeats)
+{
+	double samples[REPEATS_MAX], begin;
+	unsigned i, j;
+
+	for (i = 0; i < repeats; i++) {
+		begin = now_ns();
+		for (j = 0; j < CALLS; j++)
+			call();
+		samples[i] = (now_ns() - begin) / CALLS;
+	}
+	qsort(samples, repeats, sizeof(*samples), compare);
+	return samples[repeats / 2];
+}
+
+int main(int argc, char **argv)
+{
+	static const struct cot_column columns[] = {
+		{"prediction", COT_ALIGN_LEFT},
+		{"ns", COT_ALIGN_RIGHT},
+		{"ns per kernel", COT_ALIGN_RIGHT},
+	};
+	unsigned repeats = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : REPEATS, i;
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	double ns;
+
+	if (!t || !repeats || repeats > REPEATS_MAX)
+		return 2;
+	load("models/consolidation-1.yaml", &one);
+	load("models/consolidation-2.yaml", &two);
+	for (i = 0; i < COT_ARRAY_LEN(points); i++) {
+		ns = measure(points[i].call, repeats);
+		cot_table_text(t, points[i].name);
+		cot_table_cell(t, "%.0f", ns);
+		cot_table_cell(t, "%.0f", ns / points[i].kernels);
+	}
+	(void)cot_table_print(t, stdout);
+	cot_table_destroy(t);
+	return sink > 0 ? 0 : 1;
+}

@@ -1,0 +1,39 @@
+/*
+ * The decisions of SMQoS (Sun et al., "SMQoS: Improving Utilization and Energy Efficiency with QoS
+ * Awareness on GPUs"), section III, as functions of numbers: Algorithm 1 for a task with a goal,
+ * the search for the best number of SMs of a batch task, and Algorithm 2.
+ *
+ * Corrected: the printed flags of Algorithm 1 are never reset; and the printed rule for a batch task
+ * that gave an SM away ends the search one step down whatever it finds, so that a task never goes
+ * below its first number of SMs. docs/simulator.md has the argument.
+ */
+#ifndef COT_SIM_HW_SMQOS_SEARCH_H
+#define COT_SIM_HW_SMQOS_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum smqos_op { SMQOS_NONE, SMQOS_IN, SMQOS_OUT };
+
+/* What is remembered of a batch task. */
+struct smqos_task {
+	uint32_t opt;  /* best number of SMs known */
+	bool upper;    /* more SMs do not pay */
+	bool lower;    /* fewer SMs hurt */
+	enum smqos_op last; /* what it wanted itself at the end of the last epoch, and got */
+	double ipc_last;    /* of the epoch before that */
+};
+
+/*
+ * Algorithm 1: what a task with a goal wants. `ave` is its mean over n_epochs, `epoch` the last one
+ * alone. It gives an SM away only if its mean would survive an epoch without any instruction.
+ */
+enum smqos_op smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs);
+
+/* An epoch with `ipc` on n SMs is over: what that says about the task's last swap. */
+void smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold);
+
+/* Algorithm 2: what a batch task on n SMs wants. */
+enum smqos_op smqos_batch_wants(const struct smqos_task *t, uint32_t n);
+
+#endif

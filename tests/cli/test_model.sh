@@ -1,0 +1,119 @@
+#!/bin/sh
+# cotenant model: predictions for files of kernels, training, and the sentence for every mistake.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+models=$SOURCE_DIR/data/models
+examples=$SOURCE_DIR/scenarios/models
+
+# The two printed scenarios decide as the patent measured.
+expect 0 model consolidate "$models/consolidation-1.yaml"
+says "$work/out" "no: slower, more energy"
+says "$work/out" "gpu      monte-carlo: 62.4 s"
+expect 0 model consolidate "$models/consolidation-2.yaml"
+says "$work/out" "together search + blackscholes: 62.5 s"
+expect 0 model consolidate "$models/consolidation-2.yaml" --min-gain 11
+says "$work/out" "no: saves too little"
+# What makes the first one slower is the bandwidth, taken as shared to the end.
+expect 0 model consolidate "$models/consolidation-1.yaml" --piecewise
+says "$work/out" "together encryption + monte-carlo"
+
+expect 0 model time "$models/consolidation-1.yaml"
+says "$work/out" "Together 86.3 s, one after another 81.9 s"
+says "$work/out" "SMs 15 to 29: 2 of monte-carlo, 86.3 s (critical)"
+says "$work/out" "SMs 0 to 14: 1 of encryption + 2 of monte-carlo, 84.7 s (critical)"
+expect 0 model power "$models/consolidation-1.yaml"
+says "$work/out" "encryption + monte-carlo"
+says "$work/out" "181.0 W idle"
+
+# Every part as JSON: on standard output, and in a file.
+for part in time power consolidate; do
+	expect 0 model "$part" "$examples/kernels.yaml" --json -
+	says "$work/out" "\"schema\": \"cotenant.model.$part/1\""
+	cp "$work/out" "$work/first"
+	expect 0 model "$part" "$examples/kernels.yaml" --json "$work/file"
+	empty "$work/out"
+	cmp -s "$work/first" "$work/file" || fail "$part: the file differs from standard output"
+	rm "$work/file"
+done
+expect 0 model time "$examples/h200.yaml"
+expect 2 model power "$examples/h200.yaml"
+says "$work/err" "the key 'power' is missing"
+
+# Training: coefficients, and errors on workloads that it has not seen.
+expect 0 model train "$examples/power.csv"
+says "$work/out" "6 workloads to train with, 4 others to test with."
+grep -q '^test, system power *: 12 runs, mean error [0-9.]* %, worst [0-9.]* % (' "$work/out" ||
+	fail "no errors on the test set: $(cat "$work/out")"
+expect 0 model train "$examples/power.csv" --train 30 --seed 4 --json -
+says "$work/out" '"train_workloads": 3'
+says "$work/out" '"test_workloads": 7'
+{
+	echo workload,seconds,power_w,idle_w,sms,clock_mhz,x,y
+	for i in 1 2 3 4 5; do echo "w$i,1,$((200 + i)),100,10,1000,${i}e9,$((2 * i))e9"; done
+} >"$work/m.csv"
+expect 2 model train "$work/m.csv"
+says "$work/err" "m.csv:1:1: in the training runs 'y' does not vary by itself"
+sed 2,4d "$work/m.csv" >"$work/few.csv"
+expect 2 model train "$work/few.csv"
+says "$work/err" "too few training runs for 2 events; expected at least 3"
+sed 3,6d "$work/m.csv" >"$work/one.csv"
+expect 2 model train "$work/one.csv"
+says "$work/err" "there is one workload; expected several"
+
+# The thermal term: 24 W of 180 W with 35 s.
+expect 0 model heat "$examples/heat.csv"
+says "$work/out" "thermal_gain 0.13"
+says "$work/out" "thermal_tau_s 3"
+expect 0 model heat "$examples/heat.csv" --json -
+says "$work/out" '"schema": "cotenant.model.heat/1"'
+sed 's/,120$/,400/' "$examples/heat.csv" >"$work/m.csv"
+expect 2 model heat "$work/m.csv"
+says "$work/err" "not above the 400.0 W idle; expected a load"
+sed 's/^9,/6,/' "$examples/heat.csv" >"$work/m.csv"
+expect 2 model heat "$work/m.csv"
+says "$work/err" "m.csv:6:1: seconds is 6 after 6; expected times that grow"
+
+# wrong SENTENCE ARGUMENT...
+wrong() {
+	sentence=$1
+	shift
+	expect 2 model "$@"
+	says "$work/err" "$sentence"
+	empty "$work/out"
+}
+wrong "no part given; expected time, power, consolidate, train or heat"
+wrong "unknown part 'speed'" speed
+wrong "no file given; expected kernels" time
+wrong "no file given; expected a table of measurements" train
+wrong "one file at a time" time a b
+wrong "nowhere.yaml: cannot open: No such file" time "$work/nowhere.yaml"
+wrong "stdin:1:1: the file is empty" time -
+wrong "--min-gain is '101'" consolidate x --min-gain 101
+wrong "--train is '0'" train x --train 0
+wrong "--seed is '-1'" train x --seed=-1
+cp "$examples/kernels.yaml" "$work/k.yaml"
+wrong "is the input itself" time "$work/k.yaml" --json "$work/k.yaml"
+cmp -s "$examples/kernels.yaml" "$work/k.yaml" || fail "the input was overwritten"
+sed 's/blocks: 15/blocks: many/' "$work/k.yaml" >"$work/bad.yaml"
+line=$(grep -n 'blocks: many' "$work/bad.yaml" | cut -d: -f1)
+wrong "bad.yaml:$line:13: blocks is 'many'; expected a whole number" time "$work/bad.yaml" \
+	--json "$work/none.json"
+[ ! -e "$work/none.json" ] || fail "an output without an input"
+expect 1 model time "$work/k.yaml" --json "$work/no/folder.json"
+says "$work/err" "cannot write $work/no/folder.json"
+if [ -c /dev/full ]; then
+	"$COTENANT" model time "$work/k.yaml" >/dev/full 2>"$work/err"
+	[ $? -eq 1 ] || fail "a full standard output goes unnoticed"
+fi
+
+# The study puts every printed number beside ours.
+expect 0 reproduce consolidation
+says "$work/out" "Not checked:"
+grep -qE '^consolidate scenario 1 .* 0 +0 ' "$work/out" || fail "scenario 1 is consolidated"
+grep -qE '^consolidate scenario 2 .* 1 +1 ' "$work/out" || fail "scenario 2 is not consolidated"
+expect 0 reproduce consolidation --json -
+says "$work/out" '"study": "consolidation"'
+[ "$(grep -c '"id": ' "$work/out")" -eq "$(($(grep -c '^[a-z]' \
+	"$SOURCE_DIR/data/printed/consolidation.csv") - 1))" ] || fail "numbers are missing"
+expect 2 reproduce consolidation --quick
+finish

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The SMQoS study: its outputs, the same on any number of threads, and its mistakes.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+small="reproduce smqos --quick --sms 8 --epoch 20000"
+
+# shellcheck disable=SC2086 # words
+expect 0 $small --threads 1 --json "$work/a.json" --report "$work/a.html" --mix pf,lbm --target 95
+says "$work/out" "Q11"
+says "$work/out" "Cases that keep their promise, per cent"
+says "$work/out" "gesummv    MI"
+says "$work/a.json" '"schema": "cotenant.reproduce-smqos/1"'
+says "$work/a.json" '"promised_ipc"'
+[ "$(grep -c '"reached"' "$work/a.json")" -eq 228 ] || fail "not 19 mixes x 4 goals x 3 systems"
+[ "$(grep -c '"class": "CI"' "$work/a.json")" -eq 6 ] || fail "not six CI benchmarks"
+says "$work/a.html" "Figure 4: power"
+says "$work/a.html" "pf, promised 95 %, beside lbm"
+grep -q '<script\|http' "$work/a.html" && fail "the page is not self-contained"
+
+# shellcheck disable=SC2086 # words
+expect 0 $small --threads 3 --json - --mix pf,lbm --target 95
+cmp -s "$work/out" "$work/a.json" || fail "the outcome depends on the number of threads"
+empty "$work/err"
+
+expect 2 reproduce smqos --mix pf
+says "$work/err" "--mix: 'pf'; expected two benchmarks such as pf,lbm"
+expect 2 reproduce smqos --mix pf,bfs
+says "$work/err" "--mix: no benchmark 'bfs'; expected two of bino, merge"
+expect 2 reproduce smqos --target 87
+says "$work/err" "--target: '87'; expected 80, 85, 90 or 95"
+expect 2 reproduce smqos --sms 1
+says "$work/err" "--sms: '1'; expected a whole number from 2 to 128"
+expect 2 reproduce smqos --noise 0.5
+says "$work/err" "--noise: '0.5'; expected a number from 0 to 0.2"
+expect 2 reproduce smqos --threshold x
+says "$work/err" "--threshold: 'x'; expected a number from 0.0001 to 0.5"
+expect 2 reproduce smqos now
+says "$work/err" "'now' is too much; expected options only"
+expect 1 reproduce smqos --json "$work/no/such/folder.json"
+finish

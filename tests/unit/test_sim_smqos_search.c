@@ -1,0 +1,146 @@
+/*
+ * The decisions of SMQoS as numbers: Algorithm 1, the search for the best number of SMs, Algorithm
+ * 2; and what the search comes to on tasks whose IPC grows up to a known number of SMs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sim/hw/smqos_search.h"
+
+#define THRESHOLD 0.03
+
+/* Below the goal in either respect: one more. At the goal exactly: nothing. */
+static void a_goal_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(smqos_goal_wants(9.9, 12, 10, 5), SMQOS_IN);
+	assert_int_equal(smqos_goal_wants(12, 9.9, 10, 5), SMQOS_IN);
+	assert_int_equal(smqos_goal_wants(10, 10, 10, 1000), SMQOS_NONE);
+	assert_int_equal(smqos_goal_wants(12, 10, 10, 1000), SMQOS_NONE);
+	assert_int_equal(smqos_goal_wants(12, 12, 10, 4), SMQOS_NONE);
+	assert_int_equal(smqos_goal_wants(12, 12, 10, 6), SMQOS_OUT);
+}
+
+/* At the IPC alone the first SM is given away after 5, 6, 10 and 20 epochs: (1/p) N/(N+1) > 1. */
+static void the_first_release_depends_on_the_target(void **state)
+{
+	static const struct {
+		double target;
+		uint64_t epochs;
+	} cases[] = {{80, 5}, {85, 6}, {90, 10}, {95, 20}};
+	uint64_t n;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		for (n = 1; smqos_goal_wants(100, 100, cases[i].target, n) != SMQOS_OUT; n++)
+			assert_int_equal(smqos_goal_wants(100, 100, cases[i].target, n),
+					 SMQOS_NONE);
+		assert_int_equal(n, cases[i].epochs);
+	}
+}
+
+/* 100 per SM up to `sat` of them, 1 for each beyond. */
+static double ipc_on(uint32_t n, uint32_t sat)
+{
+	return n <= sat ? 100.0 * n : 100.0 * sat + (n - sat);
+}
+
+/* Where the task goes from 8 SMs when 4 more are free. */
+static void walk(uint32_t sat, char *path, size_t size, struct smqos_task *ret)
+{
+	struct smqos_task t = {.opt = 8};
+	uint32_t n = 8, total = 12, epoch;
+	size_t used = 0;
+
+	path[0] = '\0';
+	for (epoch = 0; epoch < 40; epoch++) {
+		double ipc = ipc_on(n, sat);
+		enum smqos_op want;
+
+		smqos_judge(&t, n, ipc, THRESHOLD);
+		want = smqos_batch_wants(&t, n);
+		if (want == SMQOS_NONE || (want == SMQOS_IN && n == total) ||
+		    (want == SMQOS_OUT && n == 1))
+			continue;
+		n = want == SMQOS_IN ? n + 1 : n - 1;
+		t.last = want;
+		t.ipc_last = ipc;
+		used += (size_t)snprintf(path + used, size - used, "%s%u", used ? " " : "", n);
+	}
+	*ret = t;
+}
+
+static void the_search_ends_where_more_does_not_pay(void **state)
+{
+	static const struct {
+		uint32_t sat;
+		const char *path;
+		uint32_t opt;
+	} golden[] = {
+		{4, "9 8 7 6 5 4 3 4", 4},
+		{8, "9 8 7 8", 8},
+		{11, "9 10 11 12 11", 11},
+	};
+	struct smqos_task t;
+	char path[128];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		walk(golden[i].sat, path, sizeof(path), &t);
+		assert_string_equal(path, golden[i].path);
+		assert_int_equal(t.opt, golden[i].opt);
+		assert_true(t.upper && t.lower);
+	}
+}
+
+/* Wherever the task saturates within reach, that is what is found. */
+static void every_saturation_is_found(void **state)
+{
+	struct smqos_task t;
+	char path[128];
+	uint32_t sat;
+
+	(void)state;
+	for (sat = 2; sat <= 11; sat++) {
+		walk(sat, path, sizeof(path), &t);
+		assert_int_equal(t.opt, sat);
+	}
+}
+
+/* Once both bounds are known nothing changes them; an epoch without a swap of its own says nothing. */
+static void what_is_found_stays(void **state)
+{
+	struct smqos_task t = {.opt = 6, .upper = true, .lower = true, .last = SMQOS_OUT,
+			       .ipc_last = 100};
+
+	(void)state;
+	smqos_judge(&t, 5, 10, THRESHOLD);
+	assert_int_equal(t.opt, 6);
+	assert_int_equal(smqos_batch_wants(&t, 5), SMQOS_IN);
+	assert_int_equal(smqos_batch_wants(&t, 6), SMQOS_NONE);
+	assert_int_equal(smqos_batch_wants(&t, 7), SMQOS_OUT);
+	t = (struct smqos_task){.opt = 6};
+	smqos_judge(&t, 5, 10, THRESHOLD);
+	assert_false(t.upper || t.lower);
+	assert_int_equal(t.opt, 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_goal_is_kept),
+		cmocka_unit_test(the_first_release_depends_on_the_target),
+		cmocka_unit_test(the_search_ends_where_more_does_not_pay),
+		cmocka_unit_test(every_saturation_is_found),
+		cmocka_unit_test(what_is_found_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* The reader of kernels for the models: defaults, every key, and the sentence for every mistake. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trace/kernels.h"
+
+#define HEAD "schema: cotenant.kernels/1\n"
+#define K    "{name: a, blocks: 3, threads_per_block: 64, comp: 10}"
+
+static struct cot_kernels parse(const char *text)
+{
+	struct cot_kernels k;
+	struct cot_error err = {""};
+
+	memset(&k, 0xa5, sizeof(k));
+	if (cot_kernels_parse("k.yaml", text, strlen(text), &k, &err))
+		fail_msg("%s", err.text);
+	return k;
+}
+
+static void test_defaults(void **state)
+{
+	struct cot_kernels k = parse(HEAD "kernels: [" K "]\n");
+
+	(void)state;
+	assert_string_equal(k.gpu.name, "c1060");
+	assert_int_equal(k.gpu.sms, 30);
+	assert_false(k.has_power);
+	assert_int_equal(k.n, 1);
+	assert_int_equal(k.n_layout, 0);
+	assert_string_equal(k.kernels[0].name, "a");
+	assert_int_equal(k.kernels[0].blocks, 3);
+	assert_int_equal(k.kernels[0].count, 1);
+	assert_true(k.kernels[0].transactions == 32 && k.kernels[0].load_bytes == 128);
+	assert_true(k.kernels[0].coalesced == 0 && k.kernels[0].memory_bytes == 0);
+}
+
+static void test_every_key(void **state)
+{
+	struct cot_kernels k = parse(
+		HEAD
+		"gpu: {preset: h200, sms: 4, clock_mhz: 1000, threads_per_sm: 512,\n"
+		"  blocks_per_sm: 8, regs_per_sm: 1000, shmem_per_sm: 2000, dram_gbps: 100.5,\n"
+		"  pcie_gbps: 2.5, memory_gb: 1.5, mem_latency_cycles: 300,\n"
+		"  uncoalesced_delay_cycles: 3, coalesced_delay_cycles: 2, issue_cycles: 0.5}\n"
+		"power: {idle_w: 100, lambda_w: 20, memory_w: 500, instruction_w: 60.5,\n"
+		"  thermal_gain: 0.1, thermal_tau_s: 30}\n"
+		"kernels:\n"
+		"  - {name: a, blocks: 4, threads_per_block: 64, regs_per_block: 640,\n"
+		"     shmem_per_block: 128, comp: 1e6, uncoalesced: 5, coalesced: 6, syncs: 2,\n"
+		"     transactions: 4.5, load_bytes: 64, h2d_bytes: 1e9, d2h_bytes: 10,\n"
+		"     memory_bytes: 1e8, cpu_s: 3, cpu_w: 200, count: 12}\n"
+		"layout: [{sms: 1, blocks_each: [2.5]}, {sms: 3, blocks_each: [0.5]}]\n");
+	const struct cot_kernels_entry *e = &k.kernels[0];
+
+	(void)state;
+	assert_string_equal(k.gpu.name, "custom");
+	assert_int_equal(k.gpu.sms, 4);
+	assert_int_equal(k.gpu.shmem_per_sm, 2000);
+	assert_true(k.gpu.dram_gbps == 100.5 && k.gpu.memory_bytes == 1.5e9);
+	assert_true(k.gpu.mem_latency == 300 && k.gpu.issue == 0.5);
+	assert_true(k.has_power && k.power.instruction_w == 60.5);
+	assert_true(k.power.thermal_gain == 0.1 && k.power.thermal_tau_s == 30);
+	assert_true(e->comp == 1e6 && e->uncoalesced == 5 && e->coalesced == 6 && e->syncs == 2);
+	assert_true(e->transactions == 4.5 && e->load_bytes == 64 && e->h2d_bytes == 1e9);
+	assert_true(e->cpu_s == 3 && e->cpu_w == 200);
+	assert_int_equal(e->count, 12);
+	assert_int_equal(k.n_layout, 2);
+	assert_int_equal(k.layout[1].sms, 3);
+	assert_true(k.layout[0].blocks[0] == 2.5);
+}
+
+static void test_mistakes(void **state)
+{
+	static const struct {
+		const char *text, *sentence;
+	} cases[] = {
+		{"", "k.yaml:1:1: the file is empty"},
+		{"kernels: [" K "]\n", "k.yaml:1:1: the key 'schema' is missing"},
+		{"schema: cotenant.kernels/2\nkernels: [" K "]\n",
+		 "k.yaml:1:9: the schema is 'cotenant.kernels/2'; expected cotenant.kernels/1"},
+		{HEAD "kernels: []\n", "k.yaml:2:10: kernels has"},
+		{HEAD "gpu: v100\nkernels: [" K "]\n",
+		 "k.yaml:2:6: unknown GPU 'v100'; expected one of c1060, fx5600, h200"},
+		{HEAD "gpu: {sms: 0}\nkernels: [" K "]\n",
+		 "k.yaml:2:12: sms is '0'; expected a whole number from 1 to 1024"},
+		{HEAD "gpu: {speed: 1}\nkernels: [" K "]\n",
+		 "k.yaml:2:7: unknown key 'speed'; expected one of preset"},
+		{HEAD "power: {idle_w: 1}\nkernels: [" K "]\n", "k.yaml:2:8: the key 'lambda_w'"},
+		{HEAD "power: {idle_w: 1, lambda_w: 1, memory_w: 1, instruction_w: 1,\n"
+		      "  thermal_gain: 1}\nkernels: [" K "]\n",
+		 "k.yaml:3:17: thermal_gain without thermal_tau_s"},
+		{HEAD "kernels: [" K ", " K "]\n",
+		 "k.yaml:2:73: two kernels are named 'a'; expected a name of its own for each"},
+		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 2048, comp: 1}\n",
+		 "k.yaml:3:45: a block takes 2048 threads; expected at most 1024, what an SM of "
+		 "the GPU 'c1060' has"},
+		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 1,\n"
+		      "     regs_per_block: 16385}\n",
+		 "k.yaml:4:22: a block takes 16385 registers; expected at most 16384"},
+		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 0}\n",
+		 "k.yaml:3:5: the kernel does nothing; expected comp, coalesced or uncoalesced"},
+		{HEAD
+		 "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 1, cpu_s: 2}\n",
+		 "k.yaml:3:5: the kernel has only one of cpu_s and cpu_w"},
+		{HEAD "kernels:\n  - {name: b, blocks: 0, threads_per_block: 1, comp: 1}\n",
+		 "k.yaml:3:23: blocks is '0'; expected a whole number from 1"},
+		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: nan}\n",
+		 "comp is 'nan'; expected a number from 0"},
+		{HEAD "kernels: [" K "]\nlayout: [{sms: 3, blocks_each: [1, 1]}]\n",
+		 "k.yaml:3:32: blocks_each has 2 numbers; expected 1, one for each kernel"},
+		{HEAD "kernels: [" K "]\nlayout: [{sms: 3, blocks_each: [2]}]\n",
+		 "k.yaml:3:9: the layout has 6 blocks of 'a'; expected 3, all that it has"},
+		{HEAD "kernels: [" K "]\nlayout: [{sms: 31, blocks_each: [2]}]\n",
+		 "k.yaml:3:16: the layout has 31 SMs so far; expected at most 30"},
+	};
+	struct cot_kernels k;
+	struct cot_error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(
+			cot_kernels_parse("k.yaml", cases[i].text, strlen(cases[i].text), &k, &err),
+			-EINVAL);
+		if (!strstr(err.text, cases[i].sentence))
+			fail_msg("%zu: '%s', expected '%s'", i, err.text, cases[i].sentence);
+	}
+}
+
+static void test_files(void **state)
+{
+	struct cot_kernels k;
+	struct cot_error err = {""};
+
+	(void)state;
+	assert_int_equal(cot_kernels_read("/nowhere/k.yaml", &k, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nowhere/k.yaml: cannot open"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_every_key),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
