@@ -32,7 +32,7 @@ static void print_usage(FILE *out)
 
 int cot_cmd_reproduce(int argc, char **argv)
 {
-	char name[64];
+	char name[64], list[128] = "";
 	unsigned i;
 
 	if (argc < 2) {
@@ -51,8 +51,11 @@ int cot_cmd_reproduce(int argc, char **argv)
 		argv[1] = name;
 		return studies[i].run(argc - 1, argv + 1);
 	}
-	cot_cli_complain("reproduce: there is no study '%.40s'; expected preemption or "
-			 "consolidation",
-			 argv[1]);
+	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
+		size_t n = strlen(list);
+
+		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", studies[i].name);
+	}
+	cot_cli_complain("reproduce: there is no study '%.40s'; expected one of %s", argv[1], list);
 	return COT_EXIT_USAGE;
 }

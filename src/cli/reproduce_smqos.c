@@ -128,7 +128,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->seed = parse_u64(state, "--seed", arg, 0, INT64_MAX);
 		break;
 	case OPT_THREADS:
-		o->n_threads = (unsigned)parse_u64(state, "--threads", arg, 1, COT_POOL_MAX_THREADS);
+		o->n_threads =
+			(unsigned)parse_u64(state, "--threads", arg, 1, COT_POOL_MAX_THREADS);
 		break;
 	case OPT_SMS:
 		o->settings.n_sms = (uint32_t)parse_u64(state, "--sms", arg, 2, COT_SMQ_MAX_SMS);

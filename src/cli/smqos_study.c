@@ -10,14 +10,14 @@
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
-#define GPU_NAME    "gtx480"
-#define CYCLES	    2000000u /* section IV-A */
-#define BASE_SMS    16u	     /* that the memory of GPU_NAME is for */
-#define QUICK_STEP  7u
-#define SENSE_STEP  7u /* sensitivity is measured on every seventh mix */
-#define PHASE_1	    0.05 /* of all the work: everyone alone */
-#define MI_PART	    0.75 /* a task whose IPC no longer grows from here on is bound by memory */
-#define MI_GROWTH   1.10
+#define GPU_NAME   "gtx480"
+#define CYCLES	   2000000u /* section IV-A */
+#define BASE_SMS   16u	    /* that the memory of GPU_NAME is for */
+#define QUICK_STEP 7u
+#define SENSE_STEP 7u	/* sensitivity is measured on every seventh mix */
+#define PHASE_1	   0.05 /* of all the work: everyone alone */
+#define MI_PART	   0.75 /* a task whose IPC no longer grows from here on is bound by memory */
+#define MI_GROWTH  1.10
 
 const struct cot_smq_settings cot_smq_defaults = {
 	.n_sms = 32,
@@ -239,11 +239,13 @@ static int add_alone(struct study *st)
 
 	for (b = 0; b < st->n_bundles; b++)
 		for (i = 0; i < COT_SMQ_BENCHMARKS && !rc; i++)
-			rc = add_job(st, (struct job){.kind = ALONE, .bundle = (uint8_t)b,
+			rc = add_job(st, (struct job){.kind = ALONE,
+						      .bundle = (uint8_t)b,
 						      .mix = (uint16_t)i});
 	for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
 		for (n = 1; n <= st->bundles[0].gpu.n_sms && !rc; n++)
-			rc = add_job(st, (struct job){.kind = CURVE, .mix = (uint16_t)i,
+			rc = add_job(st, (struct job){.kind = CURVE,
+						      .mix = (uint16_t)i,
 						      .n_sms = (uint16_t)n});
 	return rc;
 }
@@ -263,7 +265,8 @@ static int add_mixes(struct study *st)
 								      .target = (uint8_t)t,
 								      .mix = (uint16_t)mix});
 	for (s = 0; s < COT_SMQ_SYSTEMS && st->opt->has_mix && !rc; s++)
-		rc = add_job(st, (struct job){.kind = TIMELINE, .system = (uint8_t)s,
+		rc = add_job(st, (struct job){.kind = TIMELINE,
+					      .system = (uint8_t)s,
 					      .target = (uint8_t)st->opt->target});
 	return rc;
 }
@@ -275,9 +278,8 @@ static void progress(void *arg, size_t n_done, size_t n_jobs)
 	double done = (double)n_done / (double)n_jobs;
 
 	if (st->opt->progress)
-		st->opt->progress(st->opt->arg, st->phase_begin
-							? PHASE_1 + (1.0 - PHASE_1) * done
-							: PHASE_1 * done);
+		st->opt->progress(st->opt->arg, st->phase_begin ? PHASE_1 + (1.0 - PHASE_1) * done
+								: PHASE_1 * done);
 }
 
 static bool stop(void *arg)
@@ -341,13 +343,13 @@ static int add_senses(struct study *st)
 	struct cot_smq_settings s;
 	int rc;
 
-#define SENSE(text, field, value)        \
-	do {                             \
-		s = main;                \
-		s.field = (value);       \
+#define SENSE(text, field, value)            \
+	do {                                 \
+		s = main;                    \
+		s.field = (value);           \
 		rc = add_sense(st, text, s); \
-		if (rc)                  \
-			return rc;       \
+		if (rc)                      \
+			return rc;           \
 	} while (0)
 
 	SENSE("as above, fewer mixes", n_sms, main.n_sms);

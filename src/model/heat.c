@@ -7,6 +7,7 @@
 #include "model/power.h"
 
 #define GRID_RATIO 1.05 /* between the time constants that are tried first */
+#define SPAN	   1e6	/* between the length of the test and the least time constant */
 #define REFINE	   80	/* steps of the search between two of them; each cuts a third off */
 
 struct curve {
@@ -85,12 +86,15 @@ int cot_model_heat_fit(const double *t_s, const double *watts, uint32_t n,
 		       struct cot_model_heat *ret)
 {
 	struct curve c = {.t_s = t_s, .watts = watts, .n = n};
-	double d;
+	double d, least_s;
 	uint32_t i;
 
 	if (n < 4 || !grows(t_s, n))
 		return -EINVAL;
-	ret->tau_s = seek(&c, t_s[1] - t_s[0], 10 * t_s[n - 1]);
+	least_s = t_s[1] - t_s[0];
+	if (least_s < t_s[n - 1] / SPAN)
+		least_s = t_s[n - 1] / SPAN;
+	ret->tau_s = seek(&c, least_s, 10 * t_s[n - 1]);
 	(void)fit_line(&c, ret->tau_s);
 	ret->start_w = c.start_w;
 	ret->rise_w = c.rise_w;

@@ -16,7 +16,8 @@ struct cot_model_heat {
 
 /*
  * Fits start_w + rise_w * (1 - exp(-t / tau_s)) to n samples by least squares. t_s grows, from 0
- * on. tau_s is sought between the first gap of two samples and ten times the length of the test.
+ * on. tau_s is sought between the first gap of two samples (or a millionth of the test, if that is
+ * longer) and ten times the length of the test.
  * -EINVAL with fewer than four samples or a time that does not grow.
  */
 int cot_model_heat_fit(const double *t_s, const double *watts, uint32_t n,

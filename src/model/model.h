@@ -40,7 +40,8 @@ struct cot_model_kernel {
 	uint32_t threads_per_block; /* at least 1 */
 	uint32_t regs_per_block;    /* 32-bit registers */
 	uint32_t shmem_per_block;   /* bytes */
-	/* Executed by one warp. comp > 0 or one of the other two. */
+	/* Executed by one warp; each is 0 or at least 1e-6, and not all of the first three are 0.
+	 */
 	double comp;	       /* instructions that do not access global memory */
 	double uncoal, coal;   /* uncoalesced, coalesced accesses */
 	double syncs;	       /* barriers */

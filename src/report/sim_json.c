@@ -100,8 +100,7 @@ static json_t *make_counted_app(const struct cot_sim_summary *s, uint32_t i)
 	    json_object_set_new(o, "insts", json_real(s->result.counts.insts[i])) ||
 	    json_object_set_new(o, "ipc", json_real(cot_sim_ipc(s, i))) ||
 	    json_object_set_new(o, "dram_bytes", json_real(s->result.counts.bytes[i])) ||
-	    (app->qos.ipc > 0.0 &&
-	     json_object_set_new(o, "ipc_target", json_real(app->qos.ipc))) ||
+	    (app->qos.ipc > 0.0 && json_object_set_new(o, "ipc_target", json_real(app->qos.ipc))) ||
 	    json_object_set_new(o, "epoch_ipc", series(s, i, cot_epochs_ipc)) ||
 	    json_object_set_new(o, "epoch_sms", series(s, i, row_sms))) {
 		json_decref(o);
@@ -126,9 +125,9 @@ static json_t *make_counted(const struct cot_sim_summary *s)
 	if (json_object_set_new(root, "energy_j", json_real(n->energy_j)) ||
 	    json_object_set_new(root, "power_w", json_real(cot_sim_mean_watts(s))) ||
 	    json_object_set_new(root, "dram_gbps", json_real(cot_sim_dram_bps(s) / 1e9)) ||
-	    json_object_set_new(root, "dram_utilisation",
-				json_real(cot_sim_dram_bps(s) /
-					  (double)s->sc->gpu.dram_bytes_per_s)) ||
+	    json_object_set_new(
+		    root, "dram_utilisation",
+		    json_real(cot_sim_dram_bps(s) / (double)s->sc->gpu.dram_bytes_per_s)) ||
 	    json_object_set_new(root, "active_sm_us", json_real(n->active_sm_us)) ||
 	    json_object_set_new(root, "gated_sm_us", json_real(n->gated_sm_us)) ||
 	    json_object_set_new(root, "epoch_end_us", series(s, 0, row_end)) ||

@@ -147,9 +147,8 @@ static void print_metrics(const struct cot_sim_summary *s, FILE *out)
 static int print_counted(const struct cot_sim_summary *s, FILE *out)
 {
 	static const struct cot_column columns[] = {
-		{"app", COT_ALIGN_LEFT},   {"IPC", COT_ALIGN_RIGHT},
-		{"goal", COT_ALIGN_RIGHT}, {"of goal", COT_ALIGN_RIGHT},
-		{"GB/s", COT_ALIGN_RIGHT},
+		{"app", COT_ALIGN_LEFT},      {"IPC", COT_ALIGN_RIGHT},	 {"goal", COT_ALIGN_RIGHT},
+		{"of goal", COT_ALIGN_RIGHT}, {"GB/s", COT_ALIGN_RIGHT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;

@@ -96,8 +96,7 @@ static int read_numbers(const struct cot_csv *csv, uint32_t row, struct cot_smq_
 	int rc;
 
 	if (target == COT_CSV_NONE || value == COT_CSV_NONE)
-		return cot_csv_fail(csv, row, 0, err,
-				    "the table has no column '%s'; expected one",
+		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'; expected one",
 				    target == COT_CSV_NONE ? "target" : "value");
 	rc = cot_csv_u32(csv, row, target, 0, 100, &p->target, err);
 	return rc ? rc : cot_csv_double(csv, row, value, -100.0, 1000.0, &p->value, err);
@@ -121,8 +120,8 @@ static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_smq_prin
 	return rc ? rc : read_numbers(csv, row, p, err);
 }
 
-int cot_smq_printed_read(const char *name, const void *bytes, size_t size,
-			 struct cot_smq_report *r, struct cot_error *err)
+int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
+			 struct cot_error *err)
 {
 	struct cot_csv *csv;
 	uint32_t row;

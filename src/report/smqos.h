@@ -14,12 +14,12 @@
 #include "report/epochs.h"
 
 #define COT_SMQ_BENCHMARKS 12u
-#define COT_SMQ_TARGETS    4u
-#define COT_SMQ_MIXES      (COT_SMQ_BENCHMARKS * (COT_SMQ_BENCHMARKS - 1))
-#define COT_SMQ_CASES      (COT_SMQ_MIXES * COT_SMQ_TARGETS)
-#define COT_SMQ_MAX_SMS    128u
+#define COT_SMQ_TARGETS	   4u
+#define COT_SMQ_MIXES	   (COT_SMQ_BENCHMARKS * (COT_SMQ_BENCHMARKS - 1))
+#define COT_SMQ_CASES	   (COT_SMQ_MIXES * COT_SMQ_TARGETS)
+#define COT_SMQ_MAX_SMS	   128u
 #define COT_SMQ_MAX_SENSES 16u
-#define COT_SMQ_PRINTED    32u
+#define COT_SMQ_PRINTED	   32u
 
 enum cot_smq_system { COT_SMQ_SMQOS, COT_SMQ_SPART, COT_SMQ_ROLLOVER, COT_SMQ_SYSTEMS };
 
@@ -34,7 +34,7 @@ extern const char *const cot_smq_pair_names[COT_SMQ_PAIRS];
 /* One mix under one target and system. */
 struct cot_smq_outcome {
 	bool run;
-	double of_goal;    /* mean IPC over the promised one */
+	double of_goal;	   /* mean IPC over the promised one */
 	double throughput; /* IPC of the batch task over its IPC alone */
 	double watts;
 };
@@ -106,11 +106,11 @@ void cot_smq_mix(unsigned mix, unsigned *ret_ls, unsigned *ret_batch);
 enum cot_smq_pair cot_smq_pair_of(const struct cot_smq_report *r, unsigned mix);
 
 struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct cot_smq_run *run,
-			    enum cot_smq_system system, unsigned pair, unsigned target);
+				    enum cot_smq_system system, unsigned pair, unsigned target);
 
 /* Reads what the paper prints; -EINVAL with a sentence. */
 int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
-		     struct cot_error *err);
+			 struct cot_error *err);
 /* The table that is built in. */
 int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err);
 

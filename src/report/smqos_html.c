@@ -88,8 +88,7 @@ static void figure(FILE *out, const struct cot_smq_report *r, const char *title,
 
 	for (g = 0; g < N_GROUPS; g++) {
 		unsigned pair = g / COT_SMQ_TARGETS, t = g % COT_SMQ_TARGETS;
-		struct cot_smq_mean base =
-			cot_smq_mean_of(r, r->main, COT_SMQ_ROLLOVER, pair, t);
+		struct cot_smq_mean base = cot_smq_mean_of(r, r->main, COT_SMQ_ROLLOVER, pair, t);
 
 		(void)snprintf(labels[g], sizeof(labels[g]), "%s %u",
 			       pair < COT_SMQ_PAIRS ? cot_smq_pair_names[pair] : "all",

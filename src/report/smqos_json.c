@@ -76,8 +76,9 @@ static json_t *cases(const struct cot_smq_report *r)
 						  "target", (int)cot_smq_targets[t], "system",
 						  cot_smq_system_names[s], "ipc_of_goal",
 						  number(o->of_goal), "throughput",
-						  number(o->throughput), "power_w", number(o->watts),
-						  "reached", (int)(o->of_goal >= 1.0)));
+						  number(o->throughput), "power_w",
+						  number(o->watts), "reached",
+						  (int)(o->of_goal >= 1.0)));
 			}
 	return list;
 }
@@ -90,8 +91,8 @@ static json_t *means(const struct cot_smq_report *r, const struct cot_smq_run *r
 	for (pair = 0; list && pair <= COT_SMQ_PAIRS; pair++)
 		for (t = 0; t <= COT_SMQ_TARGETS; t++)
 			for (s = 0; s < COT_SMQ_SYSTEMS; s++) {
-				struct cot_smq_mean m = cot_smq_mean_of(
-					r, run, (enum cot_smq_system)s, pair, t);
+				struct cot_smq_mean m =
+					cot_smq_mean_of(r, run, (enum cot_smq_system)s, pair, t);
 
 				if (!m.n)
 					continue;
@@ -116,9 +117,9 @@ static json_t *senses(const struct cot_smq_report *r)
 	unsigned i;
 
 	for (i = 0; list && i < r->n_senses; i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:o}", "settings",
-							    r->senses[i].what, "means",
-							    means(r, r->senses[i].run)));
+		(void)json_array_append_new(list,
+					    json_pack("{s:s, s:o}", "settings", r->senses[i].what,
+						      "means", means(r, r->senses[i].run)));
 	return list;
 }
 
@@ -140,13 +141,13 @@ static json_t *timeline(const struct cot_smq_report *r)
 	unsigned s;
 
 	for (s = 0; systems && s < COT_SMQ_SYSTEMS; s++)
-		(void)json_array_append_new(
-			systems, json_pack("{s:s, s:o, s:o, s:o, s:o}", "system",
-					   cot_smq_system_names[s], "goal_ipc",
-					   series(t->epochs[s], 0, false), "goal_sms",
-					   series(t->epochs[s], 0, true), "batch_ipc",
-					   series(t->epochs[s], 1, false), "batch_sms",
-					   series(t->epochs[s], 1, true)));
+		(void)json_array_append_new(systems,
+					    json_pack("{s:s, s:o, s:o, s:o, s:o}", "system",
+						      cot_smq_system_names[s], "goal_ipc",
+						      series(t->epochs[s], 0, false), "goal_sms",
+						      series(t->epochs[s], 0, true), "batch_ipc",
+						      series(t->epochs[s], 1, false), "batch_sms",
+						      series(t->epochs[s], 1, true)));
 	return json_pack("{s:s, s:s, s:i, s:o, s:o}", "goal", cot_smq_benchmarks[t->ls], "batch",
 			 cot_smq_benchmarks[t->batch], "target", (int)cot_smq_targets[t->target],
 			 "promised_ipc", number(t->scenarios[0]->apps[0].qos.ipc), "systems",
@@ -156,13 +157,13 @@ static json_t *timeline(const struct cot_smq_report *r)
 int cot_smq_write_json(FILE *out, const struct cot_smq_report *r)
 {
 	const struct cot_smq_settings *s = &r->main->settings;
-	json_t *root = json_pack(
-		"{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o}", "schema",
-		"cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed, "quick", (int)r->quick,
-		"settings", "sms", (int)s->n_sms, "epoch_cycles", (int)s->epoch_cycles, "threshold",
-		number(s->threshold), "noise", number(s->noise), "comparison", pairs(r),
-		"benchmarks", benchmarks(r), "means", means(r, r->main), "sensitivity", senses(r),
-		"cases", cases(r));
+	json_t *root =
+		json_pack("{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
+			  "schema", "cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed,
+			  "quick", (int)r->quick, "settings", "sms", (int)s->n_sms, "epoch_cycles",
+			  (int)s->epoch_cycles, "threshold", number(s->threshold), "noise",
+			  number(s->noise), "comparison", pairs(r), "benchmarks", benchmarks(r),
+			  "means", means(r, r->main), "sensitivity", senses(r), "cases", cases(r));
 	int rc = root ? 0 : -ENOMEM;
 
 	if (!rc && r->has_timeline && json_object_set_new(root, "timeline", timeline(r)))

@@ -15,11 +15,11 @@ static int print(struct cot_table *t, FILE *out)
 static int write_pairs(FILE *out, const struct cot_smq_report *r)
 {
 	static const struct cot_column columns[] = {
-		{"", COT_ALIGN_LEFT},	     {"figure", COT_ALIGN_LEFT},
-		{"what", COT_ALIGN_LEFT},    {"than", COT_ALIGN_LEFT},
-		{"mixes", COT_ALIGN_LEFT},   {"target", COT_ALIGN_LEFT},
+		{"", COT_ALIGN_LEFT},	      {"figure", COT_ALIGN_LEFT},
+		{"what", COT_ALIGN_LEFT},     {"than", COT_ALIGN_LEFT},
+		{"mixes", COT_ALIGN_LEFT},    {"target", COT_ALIGN_LEFT},
 		{"paper %", COT_ALIGN_RIGHT}, {"ours %", COT_ALIGN_RIGHT},
-		{"off by", COT_ALIGN_RIGHT}, {"agrees", COT_ALIGN_LEFT},
+		{"off by", COT_ALIGN_RIGHT},  {"agrees", COT_ALIGN_LEFT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
@@ -106,9 +106,9 @@ static double watts(const struct cot_smq_mean *m)
 static int write_benchmarks(FILE *out, const struct cot_smq_report *r)
 {
 	static const struct cot_column columns[] = {
-		{"benchmark", COT_ALIGN_LEFT}, {"class", COT_ALIGN_LEFT},
+		{"benchmark", COT_ALIGN_LEFT},	  {"class", COT_ALIGN_LEFT},
 		{"IPC on half", COT_ALIGN_RIGHT}, {"IPC on three quarters", COT_ALIGN_RIGHT},
-		{"IPC on all", COT_ALIGN_RIGHT}, {"W", COT_ALIGN_RIGHT},
+		{"IPC on all", COT_ALIGN_RIGHT},  {"W", COT_ALIGN_RIGHT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t n = r->main->settings.n_sms;
@@ -172,18 +172,20 @@ int cot_smq_write_text(FILE *out, const struct cot_smq_report *r)
 	const struct cot_smq_settings *s = &r->main->settings;
 	int rc;
 
-	(void)fprintf(out,
-		      "SMQoS (Sun et al.), section IV: %u mixes of two tasks, %s, %u SMs, epochs of "
-		      "%u cycles, threshold %g, noise %g, seed %llu\n\n",
-		      COT_SMQ_MIXES, r->quick ? "every seventh of them run" : "all run", s->n_sms,
-		      s->epoch_cycles, s->threshold, s->noise, (unsigned long long)r->seed);
+	(void)fprintf(
+		out,
+		"SMQoS (Sun et al.), section IV: %u mixes of two tasks, %s, %u SMs, epochs of "
+		"%u cycles, threshold %g, noise %g, seed %llu\n\n",
+		COT_SMQ_MIXES, r->quick ? "every seventh of them run" : "all run", s->n_sms,
+		s->epoch_cycles, s->threshold, s->noise, (unsigned long long)r->seed);
 	rc = write_pairs(out, r);
 	if (!rc)
 		rc = write_benchmarks(out, r);
 	if (!rc)
 		rc = write_metric(out, r, "Cases that keep their promise, per cent", reach, 1);
 	if (!rc)
-		rc = write_metric(out, r, "Throughput of the batch task, 1 is alone", throughput, 3);
+		rc = write_metric(out, r, "Throughput of the batch task, 1 is alone", throughput,
+				  3);
 	if (!rc)
 		rc = write_metric(out, r, "Power, W", watts, 1);
 	return rc ? rc : write_senses(out, r);

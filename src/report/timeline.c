@@ -34,8 +34,7 @@ struct cot_timeline {
 
 static const char *const sm_activities[] = {
 	[COT_SM_IDLE] = "idle",	  [COT_SM_RUN] = "run",		[COT_SM_SAVE] = "save",
-	[COT_SM_DRAIN] = "drain", [COT_SM_RESTORE] = "restore",
-	[COT_SM_GATED] = "gated",
+	[COT_SM_DRAIN] = "drain", [COT_SM_RESTORE] = "restore", [COT_SM_GATED] = "gated",
 };
 
 static const char *const app_activities[] = {

@@ -290,8 +290,8 @@ static bool same_sm(const struct cot_sim *sim, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Kernels on one SM take its cache from each other: each loses by the others' part of the warps that
- * use memory. */
+/* Kernels on one SM take its cache from each other: each loses by the others' part of the warps
+ * that use memory. */
 static void set_penalties(struct cot_fluid_group *g, double penalty)
 {
 	double all = 0.0;
@@ -426,12 +426,11 @@ static void apply(struct cot_sim *sim)
 	}
 	for (dir = 0; dir < N_DMA; dir++)
 		if (c->flows[dir].demand > 0.0)
-			cot_dma_set_rate(sim, dir,
-					 c->flows[dir].rate < c->flows[dir].demand
-						 ? to_fixed(c->flows[dir].rate /
-								    c->flows[dir].demand,
-							    Q32)
-						 : COT_RATE_ONE);
+			cot_dma_set_rate(
+				sim, dir,
+				c->flows[dir].rate < c->flows[dir].demand
+					? to_fixed(c->flows[dir].rate / c->flows[dir].demand, Q32)
+					: COT_RATE_ONE);
 }
 
 void cot_contend_update(struct cot_sim *sim)
@@ -456,8 +455,8 @@ double cot_contend_power_w(const struct cot_sim *sim)
 	const struct cot_gpu *gpu = &sim->sc->gpu;
 	const struct cot_gpu_power *p = &gpu->power;
 	double hz = gpu->clock_mhz * 1e6, idle = (double)gpu->n_sms - c->n_gated - c->n_active;
-	double w = p->base_w + p->gated_w * c->n_gated + p->active_w * c->n_active +
-		   p->idle_w * idle;
+	double w =
+		p->base_w + p->gated_w * c->n_gated + p->active_w * c->n_active + p->idle_w * idle;
 	uint32_t i;
 
 	for (i = 0; i < sim->n_slots; i++)

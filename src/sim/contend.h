@@ -26,8 +26,8 @@ struct meter {
 	bool halted, moving; /* moving: contexts are being saved or restored */
 	bool counted;	     /* towards the app's promise */
 	/* Until the next change. */
-	uint64_t bytes_q32;   /* per picosecond of work */
-	uint64_t idle_q16;    /* warps without an issue slot */
+	uint64_t bytes_q32;	 /* per picosecond of work */
+	uint64_t idle_q16;	 /* warps without an issue slot */
 	double inst_bytes, rate; /* as the model gave them: for the power of the moment */
 	/* Since the last epoch. */
 	uint64_t quota_ps; /* work that may still be done; QUOTA_NONE */

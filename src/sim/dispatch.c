@@ -62,12 +62,11 @@ static void dma_start_next(struct cot_sim *sim, uint32_t dir)
 		.rate_q32 = COT_RATE_ONE,
 	};
 	if (sim->contend && sim->dma[dir].left_ps)
-		sim->dma[dir].bytes_q32 = (uint64_t)(((cot_u128)best->transfer_bytes << 32) /
-						     sim->dma[dir].left_ps);
+		sim->dma[dir].bytes_q32 =
+			(uint64_t)(((cot_u128)best->transfer_bytes << 32) / sim->dma[dir].left_ps);
 	cot_touch_flows(sim);
 	cot_app_observe(sim, best, dir == DMA_H2D ? COT_APP_H2D : COT_APP_D2H);
-	cot_timers_set(&sim->timers, timer_of_dma(sim, dir),
-		       sim->now_ps + sim->dma[dir].left_ps);
+	cot_timers_set(&sim->timers, timer_of_dma(sim, dir), sim->now_ps + sim->dma[dir].left_ps);
 }
 
 void cot_dma_set_rate(struct cot_sim *sim, uint32_t dir, uint64_t rate_q32)
@@ -85,9 +84,9 @@ void cot_dma_set_rate(struct cot_sim *sim, uint32_t dir, uint64_t rate_q32)
 	if (same)
 		return;
 	cot_timers_set(&sim->timers, timer_of_dma(sim, dir),
-		       rate_q32 ? sim->now_ps + (uint64_t)((((cot_u128)d->left_ps << 32) +
-							    rate_q32 - 1) /
-							   rate_q32)
+		       rate_q32 ? sim->now_ps +
+					  (uint64_t)((((cot_u128)d->left_ps << 32) + rate_q32 - 1) /
+						     rate_q32)
 				: COT_TIMER_OFF);
 }
 

@@ -61,7 +61,7 @@ struct sm {
 	uint32_t progress_frac; /* 2^-32 ps */
 	uint64_t progress_at_ps;
 	uint64_t rate_q32;
-	struct meter *meter; /* NULL where contention is not modelled */
+	struct meter *meter;	  /* NULL where contention is not modelled */
 	uint64_t restore_free_ps; /* restores on one SM follow each other */
 	uint64_t reserved_ps;	  /* when the preemption began */
 	uint64_t save_end_ps;	  /* while saving */
@@ -103,7 +103,7 @@ struct app {
 enum { DMA_H2D, DMA_D2H, N_DMA };
 
 struct dma {
-	uint32_t app; /* being served; COT_NO_APP when free */
+	uint32_t app;		 /* being served; COT_NO_APP when free */
 	uint64_t left_ps, at_ps; /* at full speed, and since when; kept when rates change */
 	uint64_t rate_q32;
 	uint64_t bytes_q32; /* per picosecond at full speed, latency and all */

@@ -54,8 +54,8 @@ struct cot_fluid {
 	uint32_t n_flows;
 	/* set by cot_fluid_solve() */
 	double latency_factor; /* 1: memory is idle */
-	double demand;	       /* of all at that latency, bytes per cycle: may exceed what there is */
-	double dram_rate;      /* bytes per cycle moved */
+	double demand;	  /* of all at that latency, bytes per cycle: may exceed what there is */
+	double dram_rate; /* bytes per cycle moved */
 };
 
 /* The constants of a GPU; groups and flows are empty. */

@@ -37,8 +37,7 @@ int cot_qos_isolated_ipc(const struct cot_scenario *sc, uint32_t index, double *
 		return -ENOMEM;
 	}
 	status = cot_sim_run(sim, UINT64_MAX);
-	*ret_ipc = hw_insts(cot_sim_hw(sim), 0) /
-		   ((double)sim->now_ps * sc->gpu.clock_mhz / 1e6);
+	*ret_ipc = hw_insts(cot_sim_hw(sim), 0) / ((double)sim->now_ps * sc->gpu.clock_mhz / 1e6);
 	cot_sim_destroy(sim);
 	free(alone);
 	if (status != COT_SIM_DONE)

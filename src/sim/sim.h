@@ -108,7 +108,7 @@ struct cot_sim_result {
 	double latency_p50_ps, latency_p99_ps; /* of preemptions; 0 when there was none */
 	uint64_t latency_max_ps;
 	uint64_t refused; /* wrong actions of the scheduler; 0 for a correct one */
-	bool counted; /* `counts` is more than zeros */
+	bool counted;	  /* `counts` is more than zeros */
 	uint64_t n_epochs;
 	struct cot_sim_counts counts;
 	uint32_t n_apps;

@@ -313,8 +313,8 @@ static int push_back(struct kernel *k, const struct sm *sm, const struct cohort 
 /* What a lane of an SM gives up is saved before another lane can use the room. */
 static void take_time_to_save(struct cot_sim *sim, const struct sm *sm, uint64_t bytes)
 {
-	uint64_t free_ps = sim->now_ps + sim->sc->gpu.trap_ps +
-			   cot_gpu_sm_move_ps(&sim->sc->gpu, bytes);
+	uint64_t free_ps =
+		sim->now_ps + sim->sc->gpu.trap_ps + cot_gpu_sm_move_ps(&sim->sc->gpu, bytes);
 	uint32_t slot;
 
 	sim->saved_bytes += bytes;

@@ -9,15 +9,15 @@
 
 /*
  * Our choices for all GPUs: four fifths of the peak bandwidth can be had (the rest goes to refresh,
- * turns of the bus and rows); latency rises with the load as in the warp-by-warp model of the tests,
- * which has eight channels; a kernel whose cache others use moves up to a fifth more.
+ * turns of the bus and rows); latency rises with the load as in the warp-by-warp model of the
+ * tests, which has eight channels; a kernel whose cache others use moves up to a fifth more.
  */
 #define FLUID_DEFAULTS .dram_efficiency = 0.8, .queueing = 0.01, .share_penalty = 0.2
 
 /*
  * Power of the Fermi and Kepler cards: 1.59 W for an idle SM and 11 W of the chip as in GPUWattch's
- * file for the GTX 480 (40 nm); of the H200: per SM as in AccelWattch's for Volta. The other figures
- * are ours, chosen so that busy cards draw what such cards draw.
+ * file for the GTX 480 (40 nm); of the H200: per SM as in AccelWattch's for Volta. The other
+ * figures are ours, chosen so that busy cards draw what such cards draw.
  */
 const struct cot_gpu cot_gpu_presets[] = {
 	{
@@ -138,8 +138,8 @@ double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *k
 		       (1.0 + gpu->share_penalty) * blocks;
 	double cycles;
 
-	cycles = per_warp * (w->cpi + w->mem_fraction * w->latency *
-					      cot_gpu_latency_factor_max(gpu) / w->mlp);
+	cycles = per_warp *
+		 (w->cpi + w->mem_fraction * w->latency * cot_gpu_latency_factor_max(gpu) / w->mlp);
 	cycles += (double)w->insts * blocks / gpu->issue_width;
 	cycles += bytes / gpu->sm_bytes_per_cycle;
 	return cycles / gpu->clock_mhz +

@@ -45,8 +45,8 @@ int cot_kernel_work_read(const struct cot_yaml *doc, const struct cot_raw_kernel
 				     raw->insts_per_warp ? "both" : "neither",
 				     raw->insts_per_warp ? "and" : "nor");
 	work.warps = *raw->warps_per_block;
-	work.insts = raw->insts_per_warp ? *raw->insts_per_warp * work.warps
-					 : *raw->insts_per_block;
+	work.insts =
+		raw->insts_per_warp ? *raw->insts_per_warp * work.warps : *raw->insts_per_block;
 	if (work.insts < work.warps || (double)work.insts > COT_INSTS_MAX)
 		return cot_yaml_fail(doc, path, err,
 				     "a block has %llu instructions; expected at least one for "

@@ -11,6 +11,7 @@
 #define SCHEMA	     "cotenant.kernels/1"
 #define PATH_MAX_LEN 64
 #define KIB	     1024u
+#define COUNT_MIN    1e-6
 
 const struct cot_kernels_gpu cot_kernels_gpus[] = {
 	{
@@ -218,6 +219,31 @@ static int check_block(struct reader *r, uint32_t i)
 	return 0;
 }
 
+/* Less than this of anything is nothing, and would make ratios that no double holds. */
+static int check_counts(struct reader *r, uint32_t i)
+{
+	const struct cot_raw_model_kernel *k = &r->raw->kernels[i];
+	const struct {
+		const char *key;
+		double count;
+	} counts[] = {
+		{"comp", k->comp},
+		{"uncoalesced", k->uncoalesced},
+		{"coalesced", k->coalesced},
+	};
+	char path[PATH_MAX_LEN];
+	size_t c;
+
+	for (c = 0; c < COT_ARRAY_LEN(counts); c++) {
+		if (!(counts[c].count > 0) || counts[c].count >= COUNT_MIN)
+			continue;
+		(void)snprintf(path, sizeof(path), "kernels[%u].%s", i, counts[c].key);
+		return cot_yaml_fail(r->doc, path, r->err, "%s is %g; expected 0 or at least %g",
+				     counts[c].key, counts[c].count, COUNT_MIN);
+	}
+	return 0;
+}
+
 static int check_work(struct reader *r, uint32_t i)
 {
 	const struct cot_raw_model_kernel *k = &r->raw->kernels[i];
@@ -243,6 +269,7 @@ static int read_kernel(struct reader *r, uint32_t i)
 
 	rc = check_name(r, i);
 	rc = rc ? rc : check_block(r, i);
+	rc = rc ? rc : check_counts(r, i);
 	rc = rc ? rc : check_work(r, i);
 	if (rc)
 		return rc;

@@ -78,7 +78,7 @@ struct cot_kernel_work {
 struct cot_kernel {
 	char name[COT_NAME_MAX];
 	uint32_t n_blocks;
-	uint32_t blocks_per_sm;	      /* resident at most, on the scenario's GPU */
+	uint32_t blocks_per_sm; /* resident at most, on the scenario's GPU */
 	uint64_t block_ps; /* one block's time, mean; with `work`, at one instruction per cycle */
 	uint32_t regs_per_block;      /* 32-bit registers */
 	uint32_t shmem_per_block;     /* bytes */
@@ -156,7 +156,7 @@ struct cot_scenario {
 	uint32_t epoch_cycles; /* 0 means COT_EPOCH_CYCLES_DEFAULT */
 	double rate_noise;
 	uint32_t qos_batch_sms; /* that a task with a goal leaves to a batch task */
-	double qos_threshold; /* of SMQoS; 0 means COT_QOS_THRESHOLD_DEFAULT */
+	double qos_threshold;	/* of SMQoS; 0 means COT_QOS_THRESHOLD_DEFAULT */
 	uint32_t stop_runs;	/* every app completes this many runs; 0 = no such rule */
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
 	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */

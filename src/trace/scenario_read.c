@@ -193,8 +193,8 @@ static int resolve_occupancy(const struct cot_program_source *src, const struct 
 			     const char *path, struct cot_kernel *k, struct cot_error *err)
 {
 	const struct cot_gpu *gpu = src->arg;
-	uint32_t threads = raw->threads_per_block ? *raw->threads_per_block
-						  : k->work.warps * COT_WARP_THREADS;
+	uint32_t threads =
+		raw->threads_per_block ? *raw->threads_per_block : k->work.warps * COT_WARP_THREADS;
 	char field[PATH_MAX_LEN];
 	uint32_t fits;
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-#define COT_STEP_SAMPLES_MAX 16384u
+#define COT_STEP_SAMPLES_MAX 4096u
 
 struct cot_step_test {
 	uint32_t n; /* at least 4 */

@@ -19,9 +19,9 @@ struct column {
 	double min, max;
 };
 
-#define WORK_KEY	       "insts_per_warp" /* a table with this column is about work */
+#define WORK_KEY	   "insts_per_warp" /* a table with this column is about work */
 #define INSTS_PER_WARP_MAX 100000000u
-#define AT(member) offsetof(struct cot_trace_kernel, member)
+#define AT(member)	   offsetof(struct cot_trace_kernel, member)
 
 /* The columns of Table 1 in Tanasic et al.; `benchmark` comes first and picks the rows. */
 static const struct column columns[] = {
@@ -99,7 +99,8 @@ static int check_columns(const char *name, const struct cot_csv *csv, struct cot
 	uint32_t i;
 
 	for (i = 0; i < cot_csv_columns(csv); i++)
-		if (!find_column(l, cot_csv_name(csv, i)) && strcmp(cot_csv_name(csv, i), "benchmark"))
+		if (!find_column(l, cot_csv_name(csv, i)) &&
+		    strcmp(cot_csv_name(csv, i), "benchmark"))
 			return fail_columns(l, name, "unknown", cot_csv_name(csv, i), err);
 	if (cot_csv_find(csv, "benchmark") == COT_CSV_NONE)
 		return fail_columns(l, name, "no", "benchmark", err);

@@ -38,9 +38,13 @@ static struct cot_kernel *build_work(struct sim_build *b, uint32_t n_blocks, uin
 	struct cot_step *s = build_kernel(b, n_blocks, 1, blocks_per_sm, 1);
 	struct cot_kernel *k = &b->kernels[app][s->kernel];
 
-	k->work = (struct cot_kernel_work){
-		.insts = insts, .warps = 8, .cpi = cpi, .mem_fraction = mem_fraction,
-		.dram_bytes = 100, .latency = 400, .mlp = 2};
+	k->work = (struct cot_kernel_work){.insts = insts,
+					   .warps = 8,
+					   .cpi = cpi,
+					   .mem_fraction = mem_fraction,
+					   .dram_bytes = 100,
+					   .latency = 400,
+					   .mlp = 2};
 	k->block_ps = insts * 1000;
 	return k;
 }
@@ -141,11 +145,24 @@ static const struct cot_sim_observer watcher = {.epoch_done = epoch_done};
 
 static void draw_scenario(struct sim_build *b, uint64_t seed)
 {
-	static const char *const scheds[] = {"fcfs", "npq", "ppq", "ppq-shared", "dss", "timeslice"};
+	static const char *const scheds[] = {
+		"fcfs",
+		"npq",
+		"ppq",
+		"ppq-shared",
+		"dss",
+		"timeslice",
+		"smqos",
+		"spart",
+		"rollover",
+		"rollover-naive",
+		"rollover-history",
+		"rollover-elastic",
+	};
 	struct cot_rng r = {.state = seed};
 	uint32_t n_apps = 1 + (uint32_t)cot_rng_below(&r, 3), i, j;
 
-	build_gpu(b, scheds[cot_rng_below(&r, 6)], 1 + (uint32_t)cot_rng_below(&r, 6));
+	build_gpu(b, scheds[cot_rng_below(&r, 12)], 1 + (uint32_t)cot_rng_below(&r, 6));
 	b->sc.gpu.queueing = 0.05;
 	b->sc.preempt = cot_rng_below(&r, 2) ? COT_PREEMPT_SWITCH : COT_PREEMPT_DRAIN;
 	b->sc.block_jitter_cv = cot_rng_below(&r, 3) ? 0.0 : 0.3;
@@ -169,6 +186,9 @@ static void draw_scenario(struct sim_build *b, uint64_t seed)
 		if (cot_rng_below(&r, 3) == 0)
 			(void)build_kernel(b, 1 + (uint32_t)cot_rng_below(&r, 9), 5, 2, 1);
 	}
+	b->sc.apps[0].qos.ipc = 0.1 * (double)(1 + cot_rng_below(&r, 60));
+	b->sc.qos_batch_sms = (uint32_t)cot_rng_below(&r, 2);
+	b->sc.qos_threshold = 0.03;
 }
 
 /* Instructions that a kernel's finished launches and its blocks under way stand for. */
@@ -228,8 +248,8 @@ static void add_finished(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t
 	(void)end_ps;
 	for (i = 0; i < p->n_kernels; i++)
 		if (p->kernels[i].name[1] == kernel[1])
-			f->insts[app] += (double)p->kernels[i].n_blocks *
-					 (double)p->kernels[i].work.insts;
+			f->insts[app] +=
+				(double)p->kernels[i].n_blocks * (double)p->kernels[i].work.insts;
 }
 
 static void on_epoch(void *arg, const struct cot_sim_epoch *e)
@@ -278,6 +298,8 @@ static void check_scenario(uint64_t seed, bool equal_blocks_only)
 	}
 	most = 80.0 * (double)r.end_ps / 1000.0;
 	assert_true(bytes <= most * (1 + 1e-6) + 1.0);
+	assert_int_equal(r.refused, 0);
+	w.energy += (double)w.sim->contend->n_wakes * 1.5e-6; /* 1 us of idle power each */
 	if (fabs(w.energy - r.counts.energy_j) > 1e-6 * r.counts.energy_j)
 		fail_msg("seed %u: %.9g J counted, %.9g J by power", (unsigned)seed,
 			 r.counts.energy_j, w.energy);

@@ -38,9 +38,13 @@ static struct cot_app *add_app(struct sim_build *b, const char *name, double mem
 	struct cot_step *s = build_kernel(b, 100000, 1, 4, 1);
 	struct cot_kernel *k = &b->kernels[b->sc.n_apps - 1][s->kernel];
 
-	k->work = (struct cot_kernel_work){
-		.insts = 2000, .warps = 8, .cpi = 8, .mem_fraction = mem_fraction,
-		.dram_bytes = 100, .latency = 40, .mlp = 2};
+	k->work = (struct cot_kernel_work){.insts = 2000,
+					   .warps = 8,
+					   .cpi = 8,
+					   .mem_fraction = mem_fraction,
+					   .dram_bytes = 100,
+					   .latency = 40,
+					   .mlp = 2};
 	k->block_ps = 2000000;
 	return app;
 }

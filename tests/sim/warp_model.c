@@ -4,12 +4,12 @@
 
 #include "base/rng.h"
 
-#define WHEEL 65536u /* cycles; no latency is longer */
+#define WHEEL  65536u /* cycles; no latency is longer */
 #define NOBODY UINT32_MAX
 
 struct warp {
 	uint32_t lane, in_flight, in_batch;
-	uint64_t ready;			/* cycle in which it may issue */
+	uint64_t ready; /* cycle in which it may issue */
 	bool batch_full;
 };
 
@@ -29,9 +29,9 @@ struct world {
 	struct cot_rng rng;
 	struct warp *warps;
 	uint32_t n_warps;
-	struct list ready[WARPS_MAX_LANES];  /* per SM: may issue, in order */
-	struct list *sleeping;		     /* wheel: may issue in that cycle */
-	struct list *back;		     /* wheel of requests that come back in that cycle */
+	struct list ready[WARPS_MAX_LANES];    /* per SM: may issue, in order */
+	struct list *sleeping;		       /* wheel: may issue in that cycle */
+	struct list *back;		       /* wheel of requests that come back in that cycle */
 	uint32_t *request_warp, *request_next; /* pool of requests */
 	uint32_t n_requests, free_request;
 	struct list port[WARPS_MAX_LANES];

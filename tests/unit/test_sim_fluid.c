@@ -36,9 +36,13 @@ static void init(struct world *w, double width, double dram)
 static struct cot_fluid_lane *add_lane(struct world *w, uint32_t i, double warps, double cpi,
 				       double mem_fraction)
 {
-	w->work[i] = (struct cot_kernel_work){
-		.insts = 1, .warps = 1, .cpi = cpi, .mem_fraction = mem_fraction,
-		.dram_bytes = 100, .latency = 400, .mlp = 1};
+	w->work[i] = (struct cot_kernel_work){.insts = 1,
+					      .warps = 1,
+					      .cpi = cpi,
+					      .mem_fraction = mem_fraction,
+					      .dram_bytes = 100,
+					      .latency = 400,
+					      .mlp = 1};
 	w->lanes[i] = (struct cot_fluid_lane){
 		.work = &w->work[i], .warps = warps, .stall = 1.0, .penalty = 1.0};
 	return &w->lanes[i];

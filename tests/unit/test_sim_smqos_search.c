@@ -114,11 +114,12 @@ static void every_saturation_is_found(void **state)
 	}
 }
 
-/* Once both bounds are known nothing changes them; an epoch without a swap of its own says nothing. */
+/* Once both bounds are known nothing changes them; an epoch without a swap of its own says nothing.
+ */
 static void what_is_found_stays(void **state)
 {
-	struct smqos_task t = {.opt = 6, .upper = true, .lower = true, .last = SMQOS_OUT,
-			       .ipc_last = 100};
+	struct smqos_task t = {
+		.opt = 6, .upper = true, .lower = true, .last = SMQOS_OUT, .ipc_last = 100};
 
 	(void)state;
 	smqos_judge(&t, 5, 10, THRESHOLD);

@@ -105,6 +105,8 @@ static void test_mistakes(void **state)
 		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 1,\n"
 		      "     regs_per_block: 16385}\n",
 		 "k.yaml:4:22: a block takes 16385 registers; expected at most 16384"},
+		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 1e-300}\n",
+		 "k.yaml:3:54: comp is 1e-300; expected 0 or at least 1e-06"},
 		{HEAD "kernels:\n  - {name: b, blocks: 1, threads_per_block: 1, comp: 0}\n",
 		 "k.yaml:3:5: the kernel does nothing; expected comp, coalesced or uncoalesced"},
 		{HEAD

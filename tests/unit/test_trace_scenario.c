@@ -226,12 +226,13 @@ static void test_options_win_over_the_file(void **state)
 #define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
 #define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
 #define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
-#define APP_KEYS  "name, priority, tokens, context, start_us, class, weight, solo, qos, program, trace"
+#define APP_KEYS \
+	"name, priority, tokens, context, start_us, class, weight, solo, qos, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
-#define ALL_TRACES                                                                        \
-	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "             \
-	"parboil/mri-gridding, parboil/mri-q, parboil/sad, parboil/sgemm, parboil/spmv, " \
-	"parboil/stencil, parboil/tpacf, smqos/atax, smqos/bicg, smqos/bino, smqos/cp, "          \
+#define ALL_TRACES                                                                            \
+	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \
+	"parboil/mri-gridding, parboil/mri-q, parboil/sad, parboil/sgemm, parboil/spmv, "     \
+	"parboil/stencil, parboil/tpacf, smqos/atax, smqos/bicg, smqos/bino, smqos/cp, "      \
 	"smqos/gesummv, smqos/hs, smqos/lbm, smqos/lib, smqos/merge, smqos/mri-g, smqos/pf, " \
 	"smqos/tpacf"
 

@@ -19,9 +19,9 @@ static const struct {
 	const char *name;
 	const char *cls;
 } benchmarks[] = {
-	{"smqos/bino", "CI"},	 {"smqos/merge", "CI"}, {"smqos/cp", "CI"},  {"smqos/tpacf", "CI"},
+	{"smqos/bino", "CI"},	 {"smqos/merge", "CI"}, {"smqos/cp", "CI"},   {"smqos/tpacf", "CI"},
 	{"smqos/hs", "CI"},	 {"smqos/pf", "CI"},	{"smqos/atax", "MI"}, {"smqos/bicg", "MI"},
-	{"smqos/gesummv", "MI"}, {"smqos/lib", "MI"},	{"smqos/lbm", "MI"}, {"smqos/mri-g", "MI"},
+	{"smqos/gesummv", "MI"}, {"smqos/lib", "MI"},	{"smqos/lbm", "MI"},  {"smqos/mri-g", "MI"},
 };
 
 static double ipc_on(const char *name, uint32_t n_sms)

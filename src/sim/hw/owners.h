@@ -1,7 +1,7 @@
 /*
- * SMs that belong to applications rather than to kernels: who owns which SM lasts from one launch to
- * the next. For schedulers that divide the GPU by goals (SMQoS, Spart). Stateless; the table is part
- * of a scheduler's state.
+ * SMs that belong to applications rather than to kernels: who owns which SM lasts from one launch
+ * to the next. For schedulers that divide the GPU by goals (SMQoS, Spart). Stateless; the table is
+ * part of a scheduler's state.
  */
 #ifndef COT_SIM_HW_OWNERS_H
 #define COT_SIM_HW_OWNERS_H

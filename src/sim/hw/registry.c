@@ -4,10 +4,18 @@
 
 /* The one list of hardware schedulers. */
 const struct hw_sched_ops *const hw_scheds[] = {
-	&hw_sched_fcfs,	      &hw_sched_npq, &hw_sched_ppq,
-	&hw_sched_ppq_shared, &hw_sched_dss, &hw_sched_timeslice,
-	&hw_sched_smqos, &hw_sched_spart, &hw_sched_rollover,
-	&hw_sched_rollover_naive, &hw_sched_rollover_history, &hw_sched_rollover_elastic,
+	&hw_sched_fcfs,
+	&hw_sched_npq,
+	&hw_sched_ppq,
+	&hw_sched_ppq_shared,
+	&hw_sched_dss,
+	&hw_sched_timeslice,
+	&hw_sched_smqos,
+	&hw_sched_spart,
+	&hw_sched_rollover,
+	&hw_sched_rollover_naive,
+	&hw_sched_rollover_history,
+	&hw_sched_rollover_elastic,
 };
 const unsigned hw_n_scheds = COT_ARRAY_LEN(hw_scheds);
 

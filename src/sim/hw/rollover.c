@@ -285,25 +285,26 @@ static void run(struct hw *hw, unsigned events, const struct variant *v)
 		on_used_up(hw, v);
 }
 
-#define VARIANT(id, text, does, ...)                                 \
-	static void schedule_##id(struct hw *hw, unsigned events)    \
-	{                                                            \
-		static const struct variant v = {__VA_ARGS__};       \
-                                                                     \
-		run(hw, events, &v);                                 \
-	}                                                            \
-	const struct hw_sched_ops hw_sched_##id = {                  \
-		.name = text,                                        \
-		.summary = does,                                     \
-		.shares_sms = true,                                  \
-		.needs_goals = true,                                 \
-		.state_bytes = sizeof(struct rollover),              \
-		.schedule = schedule_##id,                           \
+#define VARIANT(id, text, does, ...)                              \
+	static void schedule_##id(struct hw *hw, unsigned events) \
+	{                                                         \
+		static const struct variant v = {__VA_ARGS__};    \
+                                                                  \
+		run(hw, events, &v);                              \
+	}                                                         \
+	const struct hw_sched_ops hw_sched_##id = {               \
+		.name = text,                                     \
+		.summary = does,                                  \
+		.shares_sms = true,                               \
+		.needs_goals = true,                              \
+		.state_bytes = sizeof(struct rollover),           \
+		.schedule = schedule_##id,                        \
 	}
 
 VARIANT(rollover, "rollover", "kernels share SMs by quotas of instructions; unused quota is kept",
 	.history = true, .keep = true);
-VARIANT(rollover_naive, "rollover-naive", "as rollover, with the same quotas in every epoch", false);
+VARIANT(rollover_naive, "rollover-naive", "as rollover, with the same quotas in every epoch",
+	false);
 VARIANT(rollover_history, "rollover-history", "as rollover, but unused quota is lost",
 	.history = true);
 VARIANT(rollover_elastic, "rollover-elastic",

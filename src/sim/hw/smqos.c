@@ -1,11 +1,11 @@
 /*
  * SMQoS: at the end of every epoch a task that misses its goal gets one SM, an idle one if there is
- * one, else a batch task's; a task that can spare one gives it away. Batch tasks look for the number
- * of SMs past which more do not pay, and what they do not need loses its power.
+ * one, else a batch task's; a task that can spare one gives it away. Batch tasks look for the
+ * number of SMs past which more do not pay, and what they do not need loses its power.
  *
- * Several tasks of a kind are our extension: tasks with a goal decide in order; a batch task gets an
- * idle SM before others if it is farther below its best number, and loses one before others if it
- * is farther above it. Without any goal SMs go to kernels in order of arrival.
+ * Several tasks of a kind are our extension: tasks with a goal decide in order; a batch task gets
+ * an idle SM before others if it is farther below its best number, and loses one before others if
+ * it is farther above it. Without any goal SMs go to kernels in order of arrival.
  */
 #include "sim/hw/common.h"
 #include "sim/hw/owners.h"
@@ -29,9 +29,9 @@ static uint32_t n_of(struct hw *hw, uint32_t app)
 }
 
 /*
- * Whether all of the task's SMs worked for it in the whole epoch. An SM that changes hands is saved,
- * restored and maybe woken first, which may take longer than an epoch: an epoch with such an SM says
- * nothing about how many SMs pay.
+ * Whether all of the task's SMs worked for it in the whole epoch. An SM that changes hands is
+ * saved, restored and maybe woken first, which may take longer than an epoch: an epoch with such an
+ * SM says nothing about how many SMs pay.
  */
 static bool is_settled(struct hw *hw, uint32_t app)
 {
@@ -206,7 +206,8 @@ static void schedule(struct hw *hw, unsigned events)
 
 const struct hw_sched_ops hw_sched_smqos = {
 	.name = "smqos",
-	.summary = "SMs moved one at a time to keep promised IPCs; what does not pay loses its power",
+	.summary =
+		"SMs moved one at a time to keep promised IPCs; what does not pay loses its power",
 	.preempts = true,
 	.needs_goals = true,
 	.state_bytes = sizeof(struct smqos),

@@ -3,9 +3,9 @@
  * Awareness on GPUs"), section III, as functions of numbers: Algorithm 1 for a task with a goal,
  * the search for the best number of SMs of a batch task, and Algorithm 2.
  *
- * Corrected: the printed flags of Algorithm 1 are never reset; and the printed rule for a batch task
- * that gave an SM away ends the search one step down whatever it finds, so that a task never goes
- * below its first number of SMs. docs/simulator.md has the argument.
+ * Corrected: the printed flags of Algorithm 1 are never reset; and the printed rule for a batch
+ * task that gave an SM away ends the search one step down whatever it finds, so that a task never
+ * goes below its first number of SMs. docs/simulator.md has the argument.
  */
 #ifndef COT_SIM_HW_SMQOS_SEARCH_H
 #define COT_SIM_HW_SMQOS_SEARCH_H
@@ -17,9 +17,9 @@ enum smqos_op { SMQOS_NONE, SMQOS_IN, SMQOS_OUT };
 
 /* What is remembered of a batch task. */
 struct smqos_task {
-	uint32_t opt;  /* best number of SMs known */
-	bool upper;    /* more SMs do not pay */
-	bool lower;    /* fewer SMs hurt */
+	uint32_t opt;	    /* best number of SMs known */
+	bool upper;	    /* more SMs do not pay */
+	bool lower;	    /* fewer SMs hurt */
 	enum smqos_op last; /* what it wanted itself at the end of the last epoch, and got */
 	double ipc_last;    /* of the epoch before that */
 };
