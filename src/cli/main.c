@@ -26,6 +26,7 @@ static const struct cot_command commands[] = {
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
 	{"compare", "play a scenario under every scheduler", cot_cmd_compare},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
+	{"ptx", "rewrite kernels: persistent workers, slices, counters", cot_cmd_ptx},
 	{"list", "show the schedulers, GPUs and traces there are", cot_cmd_list},
 };
 

@@ -15,6 +15,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/emulate.h"
 #include "daemon/paths.h"
 #include "trace/number.h"
 
@@ -27,11 +28,21 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 struct arguments {
 	const char *class, *name, *gpu, *weight;
 	bool solo, required;
-	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
-	int first;	  /* index of the program in argv */
+	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
+	struct cot_emulate emulate; /* device NULL: on a real GPU */
+	int first;		    /* index of the program in argv */
 };
 
-enum { KEY_CLASS = 256, KEY_WEIGHT, KEY_GPU, KEY_SOLO, KEY_REQUIRED };
+enum {
+	KEY_CLASS = 256,
+	KEY_WEIGHT,
+	KEY_GPU,
+	KEY_SOLO,
+	KEY_REQUIRED,
+	KEY_EMULATE,
+	KEY_SEED,
+	KEY_CHECK,
+};
 
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency, or batch (the default)", 0},
@@ -42,6 +53,10 @@ static const struct argp_option options[] = {
 	 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
+	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU: h200, or k20c", 0},
+	{"emulate-seed", KEY_SEED, "N", 0, "Run its kernels in an order that N decides", 0},
+	{"emulate-check", KEY_CHECK, "CHECKS", 0, "Look for mistakes in kernels: races, aligned",
+	 0},
 	{0},
 };
 
@@ -70,6 +85,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REQUIRED:
 		a->required = true;
+		return 0;
+	case KEY_EMULATE:
+		a->emulate.device = arg;
+		return 0;
+	case KEY_SEED:
+		a->emulate.seed = arg;
+		return 0;
+	case KEY_CHECK:
+		a->emulate.checks = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		a->first = state->next - 1;
@@ -238,6 +262,23 @@ static bool is_final(int rc)
 	return rc == -EINVAL || rc == -EACCES || rc == -EPERM;
 }
 
+/*
+ * On a machine of its own there is nobody to share with, so a daemon is asked for only if an
+ * option is about it.
+ */
+static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_error *err)
+{
+	*ret_controlled = true;
+	if (!a->emulate.device)
+		return a->emulate.seed || a->emulate.checks
+			       ? cot_error_set(err, -EINVAL,
+					       "--emulate-seed and --emulate-check need --emulate")
+			       : 0;
+	*ret_controlled = a->class || a->weight || (a->gpu && !a->gpu_of_cuda) || a->solo ||
+			  a->required || cot_emulate_is_shared();
+	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
+}
+
 int cot_cmd_run(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -250,13 +291,18 @@ int cot_cmd_run(int argc, char **argv)
 	};
 	struct arguments a = {0};
 	struct cot_error err = {{0}};
+	bool controlled;
 	int rc;
 
 	argp_err_exit_status = STATUS_FAILED;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a))
 		return STATUS_FAILED;
 	read_environment(&a);
-	if (!is_yes("COTENANT_DISABLE")) {
+	if (emulate(&a, &controlled, &err) < 0) {
+		cot_cli_complain("%s", err.text);
+		return STATUS_FAILED;
+	}
+	if (controlled && !is_yes("COTENANT_DISABLE")) {
 		rc = enlist(&a, argv[a.first], &err);
 		if (rc < 0 && (a.required || is_final(rc))) {
 			cot_cli_complain("%s", err.text);

@@ -23,7 +23,7 @@ complete_as() {
 }
 
 complete_as "reproduce" rep
-complete_as "--help --usage --version compare doctor freeze help list ps reproduce run set sim stats thaw" ""
+complete_as "--help --usage --version compare doctor freeze help list ps ptx reproduce run set sim stats thaw" ""
 complete_as "dss" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss fcfs npq ppq ppq-shared timeslice" sim --scheduler =
@@ -31,6 +31,13 @@ complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
 complete_as "--scheduler= --seed=" sim --s
 complete_as "gpus schedulers traces" list ""
+cp "$SOURCE_DIR/tests/ptx/pass/golden.ptx" "$work/d/k.ptx"
+complete_as "folder k.ptx" ptx ""
+complete_as "--pass=" ptx --p
+complete_as "slice" ptx --pass = s
+complete_as "early task waits" ptx k.ptx --kernel = ""
+complete_as "--list" ptx k.ptx --l
+rm "$work/d/k.ptx"
 complete_as "preemption" reproduce ""
 complete_as "--quick" reproduce preemption --q
 complete_as "batch latency" run --class = ""

@@ -46,7 +46,7 @@ agree() {
 	done <"$work/help"
 }
 
-for command in run ps set freeze thaw stats doctor sim compare list; do
+for command in run ps set freeze thaw stats doctor sim compare ptx list; do
 	agree $command "$(page_of $command)" $command $command
 done
 agree reproduce cotenant-reproduce.1.scd reproduce reproduce preemption

@@ -1,0 +1,269 @@
+/*
+ * The pass `workers`: few blocks that do many tasks each, and leave when asked to. How they share
+ * the work stands in cotenant/passes.h.
+ *
+ *   begin:   id = first + worker * chunk                 nobody is asked
+ *   chunk:   left = min(chunk, n_tasks - id); block index from id
+ *   task:    the body; ret and exit lead to the tail
+ *   tail:    one task less; block index + 1; if some are left: (barrier) -> task
+ *   claim:   the first thread: asked to leave? else id = atomicAdd(next, chunk); into shared memory
+ *            barrier; all read id; none left: end, else -> chunk
+ *
+ * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
+ * is in the parameter, which is constant memory; the index is counted up, and divided only once per
+ * chunk; one barrier per chunk, and one per task only if the body uses shared memory or barriers.
+ * Two words in shared memory take turns, so that a fast thread cannot overwrite what a slow one
+ * has still to read: between two writes of a word lies the barrier of the other.
+ *
+ * A compiler would move what is the same for all tasks out of the loop, which costs registers (14 in
+ * BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries: hence
+ * the branch to the tail, never taken, at the beginning.
+ *
+ * Threads that return early live on, while others of their block still wait at barriers. Then every
+ * barrier of the body becomes a vote "are all done?", to which working threads say no and returned
+ * ones yes; these vote until all say yes.
+ */
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "cotenant/passes.h"
+#include "ptx/pass/inside.h"
+
+#define ARG(field) offsetof(struct cot_workers_args, field)
+
+struct workers {
+	struct cot_emit e;
+	struct cot_facts facts; /* with ctaid.x, which counts tasks in any case */
+	unsigned barrier;	/* the number of our own barrier */
+};
+
+/* "@%p bra LABEL" for all threads but the first one of the block. */
+static void put_not_leader(struct workers *w, struct cot_ptx_stmt *before, const char *label)
+{
+	cot_emit_format(&w->e, before,
+			"mov.u32 %%t, %%tid.x; mov.u32 %%u, %%tid.y; or.b32 %%t, %%t, %%u;\n"
+			"mov.u32 %%u, %%tid.z; or.b32 %%t, %%t, %%u;\n"
+			"setp.ne.u32 %%p, %%t, 0; @%%p bra %s;",
+			label);
+}
+
+/* %v: the tasks of the chunk that begins with %id, which is below n_tasks. Uses %t. */
+static void put_chunk_size(struct workers *w, struct cot_ptx_stmt *before)
+{
+	cot_emit_format(&w->e, before,
+			"ld.param.u32 %%t, [args+%zu]; sub.u32 %%t, %%t, %%id;\n"
+			"ld.param.u32 %%v, [args+%zu]; min.u32 %%v, %%v, %%t;",
+			ARG(n_tasks), ARG(chunk));
+}
+
+/* All threads of the block meet here; those of a warp may come from different places. */
+static void put_barrier(struct workers *w)
+{
+	cot_emit_format(&w->e, NULL, "bar.warp.sync 0xffffffff; bar.sync %u;", w->barrier);
+}
+
+/* ---- in front of the body ---- */
+
+static void declare(struct workers *w)
+{
+	static const char *const labels[] = {"chunk",  "task", "tail", "claim", "posted",
+					     "answer", "out",  "idle", "same", "begun"};
+	struct cot_emit *e = &w->e;
+	struct cot_ptx_stmt *var = NULL;
+	size_t i;
+
+	cot_emit_param(e, "args", sizeof(struct cot_workers_args));
+	(void)cot_emit_reg(e, COT_PTX_B32, "%slot");
+	(void)cot_emit_reg(e, COT_PTX_PRED, "%p");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%id");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%left");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%t");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%u");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%v");
+	(void)cot_emit_reg(e, COT_PTX_B64, "%control");
+	for (i = 0; i < COT_ARRAY_LEN(labels); i++)
+		(void)cot_emit_label(e, labels[i]);
+	/* The claimed id, in two places by turns; then the tasks that this worker did. */
+	if (!e->rc)
+		e->rc = cot_ptx_insert_text(e->func, cot_ptx_body_start(e->func),
+					    ".shared .align 8 .b32 cot_slots[4];", NULL, 0, &var,
+					    NULL, e->err);
+	if (!e->rc)
+		cot_emit_bind(e, "slots", cot_ptx_var_operand(var->var));
+}
+
+static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
+{
+	cot_emit_format(&w->e, start,
+			"mov.u32 %%slot, slots; mov.u32 %%id, %%ctaid.x;\n"
+			"ld.param.u32 %%u, [args+%zu]; ld.param.u32 %%left, [args+%zu];\n"
+			"mad.lo.u32 %%id, %%id, %%u, %%left;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra idle;",
+			ARG(chunk), ARG(first), ARG(n_tasks));
+	put_chunk_size(w, start);
+	cot_emit_text(&w->e, start, "mov.u32 %left, %v;");
+	put_not_leader(w, start, "begun");
+	cot_emit_format(&w->e, start,
+			"st.shared.u32 [slots+8], %%left;\n"
+			"begun:\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
+			ARG(chunk)); /* never: the second entry of the loop */
+}
+
+static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
+{
+	cot_emit_text(&w->e, start, "chunk:");
+	put_chunk_size(w, start);
+	cot_emit_text(&w->e, start, "mov.u32 %left, %v;");
+	cot_block_index_decode(&w->e, start, &w->facts, ARG(grid));
+	cot_emit_text(&w->e, start, "task: .pragma \"nounroll\";");
+	cot_block_index_load_grid(&w->e, start, &w->facts, ARG(grid));
+}
+
+/* ---- behind it ---- */
+
+static void put_next_index(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+
+	cot_emit_format(e, NULL,
+			"add.u32 %%bx, %%bx, 1; ld.param.u32 %%t, [args+%zu];\n"
+			"setp.ne.u32 %%p, %%bx, %%t; @%%p bra same;\n"
+			"mov.u32 %%bx, 0;",
+			ARG(grid));
+	if (w->facts.ctaid & 2)
+		cot_emit_format(e, NULL,
+				"add.u32 %%by, %%by, 1; ld.param.u32 %%t, [args+%zu];\n"
+				"setp.ne.u32 %%p, %%by, %%t; @%%p bra same;\n"
+				"mov.u32 %%by, 0;",
+				ARG(grid) + 4);
+	if (w->facts.ctaid & 4)
+		cot_emit_text(e, NULL, "add.u32 %bz, %bz, 1;");
+	cot_emit_text(e, NULL, "same:");
+}
+
+static void put_tail(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+
+	cot_emit_text(e, NULL, "tail:");
+	if (w->facts.async_copies)
+		cot_emit_text(e, NULL, "cp.async.wait_all;");
+	if (w->facts.early_return)
+		cot_emit_text(e, NULL,
+			      ".reg .pred %yes; setp.eq.u32 %yes, %left, %left;\n"
+			      "again: barrier.red.and.pred %p, 0, %yes; @!%p bra again;");
+	cot_emit_text(e, NULL,
+		      "sub.u32 %left, %left, 1; setp.eq.u32 %p, %left, 0; @%p bra claim;");
+	put_next_index(w);
+	if (w->facts.uses_shared && !w->facts.early_return)
+		put_barrier(w);
+	else
+		cot_emit_text(e, NULL, "bar.warp.sync 0xffffffff;");
+	cot_emit_text(e, NULL, "bra task;");
+}
+
+/* What the first thread does for the block; %id is -1 when the worker has to leave. */
+static void put_leader_claim(struct workers *w)
+{
+	cot_emit_format(&w->e, NULL,
+			"mov.u32 %%id, -1;\n"
+			"ld.param.u64 %%control, [args]; cvta.to.global.u64 %%control, %%control;\n"
+			"ld.volatile.global.u32 %%u, [%%control+%zu];\n"
+			"ld.param.u32 %%t, [args+%zu]; min.u32 %%u, %%u, %%t;\n"
+			"ld.param.u32 %%t, [args+%zu]; mul.lo.u32 %%u, %%u, %%t;\n"
+			"mov.u32 %%t, %%ctaid.x; setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;",
+			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm));
+	cot_emit_format(&w->e, NULL,
+			"ld.param.u32 %%v, [args+%zu];\n"
+			"atom.global.add.u32 %%id, [%%control+%zu], %%v;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
+			ARG(chunk), offsetof(struct cot_workers_control, next), ARG(n_tasks));
+	put_chunk_size(w, NULL);
+	cot_emit_text(&w->e, NULL,
+		      "ld.shared.u32 %u, [slots+8]; add.u32 %u, %u, %v; st.shared.u32 [slots+8], %u;\n"
+		      "posted: st.shared.u32 [%slot], %id;");
+}
+
+static void put_claim(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+
+	/* When the first chunks are all there is, nobody asks. */
+	cot_emit_format(e, NULL,
+			"claim: ld.param.u32 %%t, [args+%zu]; ld.param.u32 %%u, [args+%zu];\n"
+			"mul.lo.u32 %%u, %%t, %%u; ld.param.u32 %%t, [args+%zu]; add.u32 %%u, %%u, %%t;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%u, %%t; @%%p bra out;",
+			ARG(n_workers), ARG(chunk), ARG(first), ARG(n_tasks));
+	put_not_leader(w, NULL, "answer");
+	put_leader_claim(w);
+	cot_emit_text(e, NULL, "answer:");
+	put_barrier(w);
+	cot_emit_format(e, NULL,
+			"ld.shared.u32 %%id, [%%slot]; xor.b32 %%slot, %%slot, 4;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.lt.u32 %%p, %%id, %%t; @%%p bra chunk;\n"
+			"out:",
+			ARG(n_tasks));
+	put_not_leader(w, NULL, "idle");
+	cot_emit_format(e, NULL,
+			"ld.param.u64 %%control, [args]; cvta.to.global.u64 %%control, %%control;\n"
+			"ld.shared.u32 %%u, [slots+8];\n"
+			"red.global.add.u32 [%%control+%zu], %%u;\n"
+			"idle: ret;",
+			offsetof(struct cot_workers_control, done));
+}
+
+/* ---- the body ---- */
+
+/* Working threads answer "not all are done" wherever they would have waited. */
+static void change_barriers(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+	struct cot_ptx_stmt *s, *next;
+
+	for (s = e->func->first; s && !e->rc; s = next) {
+		next = s->next;
+		if (s->kind != COT_PTX_STMT_INSN || s->insn.n_operands != 1 ||
+		    (s->insn.op != COT_PTX_OP_BAR_SYNC && s->insn.op != COT_PTX_OP_BARRIER_SYNC))
+			continue;
+		cot_emit_text(e, s,
+			      ".reg .pred %no; setp.ne.u32 %no, %left, %left;\n"
+			      "barrier.red.and.pred %no, 0, %no;");
+		if (!e->rc)
+			cot_ptx_unlink(e->func, s);
+	}
+}
+
+static unsigned own_barrier(const struct cot_facts *facts)
+{
+	unsigned i;
+
+	if (!facts->named_barriers)
+		return 0; /* all threads come to the body's barriers equally often */
+	for (i = 0; i < 15 && (facts->barriers >> i & 1); i++)
+		continue;
+	return i;
+}
+
+int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+		     struct cot_error *err)
+{
+	struct workers w = {.facts = *facts, .barrier = own_barrier(facts)};
+	struct cot_block_index index;
+	struct cot_ptx_stmt *start;
+
+	w.facts.ctaid |= facts->ctaid & 4 ? 3 : 1;
+	cot_emit_init(&w.e, kernel, err);
+	declare(&w);
+	cot_block_index_make(&w.e, &w.facts, &index);
+	cot_block_index_replace(&w.e, &index);
+	cot_pass_redirect_ends(&w.e, "tail");
+	if (facts->early_return)
+		change_barriers(&w);
+	start = cot_ptx_body_start(kernel);
+	put_begin(&w, start);
+	put_chunk(&w, start);
+	put_tail(&w);
+	put_claim(&w);
+	return w.e.rc;
+}
