@@ -1,5 +1,6 @@
 # The emulated GPU (docs/emulated-gpu.md), in lib/emu: libcuda.so.1 and nvidia-cuda-mps-control.
-# It is for tests and demonstrations, and is not installed.
+# `cotenant run --emulate` looks for it in the folder emu beside libcotenant.so, in the build and where it
+# is installed.
 #
 # cot_emu is the same for unit tests and tools: without the definitions of open and ioctl, which
 # only the shared library may have.
@@ -26,4 +27,6 @@ add_executable(cot_emu_mps ${sources})
 target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)
 target_link_libraries(cot_emu_mps PRIVATE cot_plain_flags cot_emu_cuda Threads::Threads)
 set_target_properties(cot_emu_mps PROPERTIES OUTPUT_NAME nvidia-cuda-mps-control
-	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN")
+	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+install(TARGETS cot_emu_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)
+install(TARGETS cot_emu_mps RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)

@@ -11,7 +11,8 @@ LC_ALL=C
 export LC_ALL
 cotenant=${1:?the program cotenant}
 target=${2-sm_90}
-[ $# -lt 2 ] && shift || shift 2
+shift
+[ $# -eq 0 ] || shift
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- "$here"/../../kernels/ptx/*.ptx
 command -v ptxas >/dev/null || {

@@ -1,12 +1,13 @@
 /*
- * How to launch what `cotenant ptx --pass` makes: the parameter that each pass appends to a kernel's
- * own ones, and the memory that it points to. For host programs in C and C++, and for tests.
+ * How to launch what `cotenant ptx --pass` makes: the parameter that each pass appends to a
+ * kernel's own ones, and the memory that it points to. For host programs in C and C++, and for
+ * tests.
  *
  *   pass      new kernel            appended parameter          grid of the launch
  *   workers   NAME$cot_workers      struct cot_workers_args     args.n_workers, 1, 1
  *   slice     NAME$cot_slice        struct cot_slice_args       n_blocks of the slice, 1, 1
- *   fuse      A$cot_fuse$B          struct cot_fuse_args        args.first_blocks + the second's, 1, 1
- *   count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
+ *   fuse      A$cot_fuse$B          struct cot_fuse_args        args.first_blocks + the second's,
+ * 1, 1 count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
  *   record    NAME$cot_record       uint64_t: device address of struct cot_record_row per block
  *
  * The parameter stands behind the kernel's own parameters, by value, aligned to 8 bytes. Block size
@@ -63,6 +64,15 @@ struct cot_workers_args {
 	uint32_t chunk;	  /* tasks of a claim, at least 1 */
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
+	/*
+	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before
+	 * the last one, so that nobody waits for the answers; workers then leave up to a chunk and
+	 * a task later. For tasks of a few microseconds. cot_workers_plan() sets it when a chunk
+	 * has several tasks. Kernels with nested loops have no use for it: there it is as if it
+	 * were 0.
+	 */
+	uint32_t ahead;
+	uint32_t pad;
 };
 
 /*
@@ -105,8 +115,8 @@ struct cot_slice_args {
  *
  * Parameters: those of the first kernel, those of the second, then this. Blocks below first_blocks
  * are the first kernel's. The launch has one-dimensional blocks, of the larger of the two sizes
- * rounded up to whole warps; threads that a kernel has no use for end at once. Dynamic shared memory
- * is the larger of the two.
+ * rounded up to whole warps; threads that a kernel has no use for end at once. Dynamic shared
+ * memory is the larger of the two.
  */
 struct cot_fuse_args {
 	uint32_t first_blocks; /* first_grid[0] * first_grid[1] * first_grid[2] */

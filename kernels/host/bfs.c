@@ -94,7 +94,7 @@ const struct cot_bench cot_bench_bfs = {
 	.summary = "breadth-first search in a graph, level by level",
 	.entry = "BFS_kernel_warp",
 	.n_threads = THREADS,
-	.blocks = {6, 3907, 3907, 3907},
+	.blocks = {4, 3907, 3907, 3907},
 	.create = create,
 	.check = check,
 };

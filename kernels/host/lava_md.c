@@ -134,7 +134,7 @@ const struct cot_bench cot_bench_lava_md = {
 	.summary = "forces between particles in neighbouring boxes",
 	.entry = "kernel_gpu_cuda",
 	.n_threads = THREADS,
-	.blocks = {5, 64, 1000, 8000},
+	.blocks = {4, 64, 1000, 8000},
 	.create = create,
 	.check = check,
 };

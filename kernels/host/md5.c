@@ -168,7 +168,7 @@ const struct cot_bench cot_bench_md5 = {
 	.summary = "finds the key of an MD5 digest by trying all keys",
 	.entry = "FindKeyWithDigest_Kernel",
 	.n_threads = THREADS,
-	.blocks = {7, 2605, 25432, 25432},
+	.blocks = {5, 2605, 25432, 25432},
 	.create = create,
 	.check = check,
 };

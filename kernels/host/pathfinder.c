@@ -81,8 +81,8 @@ const struct cot_bench cot_bench_pathfinder = {
 	.summary = "cheapest way through a grid",
 	.entry = "dynproc_kernel",
 	.n_threads = BLOCK,
-	.blocks = {13, 23149, 23149, 23149},
-	.work = {36, 101, 101, 101}, /* rows */
+	.blocks = {9, 23149, 23149, 23149},
+	.work = {26, 101, 101, 101}, /* rows */
 	.create = create,
 	.check = check,
 };

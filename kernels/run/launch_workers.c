@@ -9,6 +9,8 @@
 #define ALIGNED	 128u
 #define MAX_NAME 160
 
+#define SHORT_TASK_NS 10000u
+
 _Static_assert(sizeof(struct cot_workers_control) % ALIGNED == 0,
 	       "control blocks in an array are aligned");
 
@@ -72,6 +74,11 @@ static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_worke
 	if (rc)
 		return cot_error_set(err, rc, "%s: no plan for %u tasks on %u SMs", what->entry,
 				     cot_step_tasks(what), r->quota);
+	/* Where a claim takes about as long as a task, it is made while the task runs. */
+	if (r->task_ns && r->task_ns < SHORT_TASK_NS)
+		ret_args->ahead = 1;
+	if (r->ahead != COT_AHEAD_AS_PLANNED)
+		ret_args->ahead = r->ahead == COT_AHEAD_ALWAYS;
 	return 0;
 }
 
@@ -130,6 +137,7 @@ int cot_workers_step(struct cot_session *s, uint32_t step, void *run, struct cot
 	(void)s;
 	if (rc)
 		return rc;
+	r->args[step] = args;
 	r->n_tasks += args.n_tasks;
 	for (;;) {
 		rc = launch_once(r, step, &args, &control, &left, err);

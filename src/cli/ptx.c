@@ -212,9 +212,10 @@ static int find_kernels(struct job *job, struct cot_error *err)
 	for (i = 0; i < a->n_kernels; i++) {
 		func = cot_ptx_find_func(job->module, a->kernels[i]);
 		if (!func || !func->entry)
-			return cot_error_set(err, -EINVAL,
-					     "%s: there is no kernel '%s'; --list shows what there is",
-					     a->file, a->kernels[i]);
+			return cot_error_set(
+				err, -EINVAL,
+				"%s: there is no kernel '%s'; --list shows what there is", a->file,
+				a->kernels[i]);
 		if (a->passes[0] == COT_PASS_FUSE)
 			job->kernels[job->n_kernels++] = func;
 	}
@@ -224,8 +225,9 @@ static int find_kernels(struct job *job, struct cot_error *err)
 		if (!cot_cli_ptx_is_kernel(item) || !wanted(a, item->func->name))
 			continue;
 		if (job->n_kernels == MAX_KERNELS)
-			return cot_error_set(err, -E2BIG, "%s: more than %u kernels; name some "
-							  "with --kernel",
+			return cot_error_set(err, -E2BIG,
+					     "%s: more than %u kernels; name some "
+					     "with --kernel",
 					     a->file, MAX_KERNELS);
 		job->kernels[job->n_kernels++] = item->func;
 	}
@@ -237,7 +239,8 @@ static void drop(struct cot_ptx_func *func)
 	cot_ptx_remove_item(func->module, cot_ptx_item_of_func(func));
 }
 
-/* The passes from `first` on, each on the outcome of the one before; only the last outcome stays. */
+/* The passes from `first` on, each on the outcome of the one before; only the last outcome stays.
+ */
 static int apply_passes(const struct job *job, unsigned first, struct cot_ptx_func *func,
 			bool made_here, struct cot_ptx_func **ret_func, struct cot_refusal *refusal,
 			struct cot_error *err)
@@ -362,7 +365,8 @@ static int run(struct job *job)
 				   strerror(errno));
 	if (rc)
 		return complain(rc, &err, false);
-	/* Refused kernels are no failure, unless they were asked for by name or there is no other. */
+	/* Refused kernels are no failure, unless they were asked for by name or there is no other.
+	 */
 	if (job->n_made < job->n_results && (job->a->n_kernels || !job->n_made))
 		return COT_EXIT_FAILURE;
 	return COT_EXIT_OK;

@@ -1,5 +1,6 @@
 /*
- * The parts of `cotenant ptx`: ptx.c reads, rewrites and writes; ptx_list.c shows what is in a file.
+ * The parts of `cotenant ptx`: ptx.c reads, rewrites and writes; ptx_list.c shows what is in a
+ * file.
  */
 #ifndef COT_CLI_PTX_H
 #define COT_CLI_PTX_H

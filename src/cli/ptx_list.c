@@ -95,8 +95,8 @@ static void print_refusals(const struct kernel *k, FILE *out)
 static int list_text(const struct cot_ptx_module *module, FILE *out)
 {
 	struct cot_column columns[5 + COT_N_PASSES] = {
-		{"kernel", COT_ALIGN_LEFT},   {"parameters", COT_ALIGN_RIGHT},
-		{"bytes", COT_ALIGN_RIGHT},   {"shared", COT_ALIGN_RIGHT},
+		{"kernel", COT_ALIGN_LEFT},	{"parameters", COT_ALIGN_RIGHT},
+		{"bytes", COT_ALIGN_RIGHT},	{"shared", COT_ALIGN_RIGHT},
 		{"registers", COT_ALIGN_RIGHT},
 	};
 	const struct cot_ptx_item *item;
@@ -106,8 +106,8 @@ static int list_text(const struct cot_ptx_module *module, FILE *out)
 	int rc = 0;
 
 	for (i = 0; i < COT_N_PASSES; i++)
-		columns[5 + i] = (struct cot_column){cot_pass_info((enum cot_pass)i)->name,
-						     COT_ALIGN_LEFT};
+		columns[5 + i] =
+			(struct cot_column){cot_pass_info((enum cot_pass)i)->name, COT_ALIGN_LEFT};
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	if (!t)
 		return -ENOMEM;

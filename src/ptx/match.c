@@ -151,6 +151,8 @@ static bool sreg_fits(const struct context *c, const struct cot_ptx_operand *o,
 
 	if (sreg == COT_PTX_SREG_WARP_SZ)
 		return true;
+	if (cot_ptx_sreg_has_parts(sreg) && o->part == COT_PTX_WHOLE && c->insn->vec != 4)
+		return false; /* %tid is all four */
 	if (c->insn->op == COT_PTX_OP_CVT)
 		return true;
 	if (c->insn->op != COT_PTX_OP_MOV)

@@ -244,6 +244,7 @@ struct cot_ptx_var {
 	struct cot_ptx_init *inits;
 	struct cot_ptx_func *func; /* whose parameter or local variable it is; NULL: the module's */
 	const char *attribute;	   /* other .attribute(...), as text, or NULL */
+	uint32_t order;		   /* private, as that of functions */
 	struct cot_ptx_scope *scope;
 };
 
@@ -298,7 +299,8 @@ struct cot_ptx_func {
 
 	struct cot_ptx_func *decl_of;  /* a declaration: the definition with its name, if any */
 	struct cot_ptx_scope *scope;   /* the parameters and the whole body */
-	uint32_t cap_regs, cap_labels; /* private */
+	uint32_t cap_regs, cap_labels; /* private, as is the next */
+	uint32_t order;		       /* while the module is verified: the first item with it */
 };
 
 enum cot_ptx_item_kind {
@@ -361,10 +363,13 @@ void cot_ptx_print_stmt(const struct cot_ptx_func *func, const struct cot_ptx_st
 
 /*
  * Checks every function that is not opaque against the rules of PTX: operands, types, scopes,
- * labels, parameters of calls. To be called after each pass. -EINVAL and one sentence ("FUNCTION:
- * LINE: ...") for the first thing wrong. A module straight from the reader may fail too.
+ * labels, parameters of calls; and that what is named is in the module, and declared before. To be
+ * called after each pass; what the reader took is in order. -EINVAL and one sentence
+ * ("FUNCTION: line LINE: ...") for the first thing wrong. Which types an opcode has is not checked.
  */
 int cot_ptx_verify(const struct cot_ptx_module *module, struct cot_error *err);
+
+/* The same for one function, without what concerns the rest of the module. */
 int cot_ptx_verify_func(const struct cot_ptx_func *func, struct cot_error *err);
 
 /* ---- looking ---- */
@@ -405,8 +410,8 @@ void cot_ptx_for_each_operand(struct cot_ptx_insn *insn, cot_ptx_operand_fn fn, 
  */
 
 /*
- * Declares a register for the whole function, at the start of its body. Its name begins with "%"
- * and `hint` and is new everywhere in the function.
+ * Declares a register for the whole function, at the start of its body. Its name is new in the
+ * module and ends with `hint`: %cot7_flag.
  */
 int cot_ptx_new_reg(struct cot_ptx_func *func, enum cot_ptx_type type, const char *hint,
 		    uint32_t *ret_reg);
@@ -420,8 +425,7 @@ int cot_ptx_new_label(struct cot_ptx_func *func, const char *hint,
 int cot_ptx_insert_label(struct cot_ptx_func *func, struct cot_ptx_stmt *before,
 			 struct cot_ptx_label *label);
 
-/* What a name in an inserted text stands for: exactly one of the kinds REG, INT, VAR, LABEL, FUNC.
- */
+/* What a name in an inserted text stands for: a REG, INT, VAR, LABEL or FUNC. */
 struct cot_ptx_bind {
 	const char *name; /* as it is spelled in the text: "%flag", "page", "done" */
 	struct cot_ptx_operand operand;
@@ -484,13 +488,17 @@ int cot_ptx_add_text(struct cot_ptx_module *module, struct cot_ptx_item *before,
 		     struct cot_ptx_item **ret_first, struct cot_error *err);
 
 /*
- * A copy of a function with its body, under another name, put right after the original. -EEXIST
- * when the name is taken, -EINVAL for an opaque function.
+ * A copy of a function with its body, under another name, put right after the original. Where it
+ * calls itself, the copy calls the original. -EEXIST when the name is taken, -EINVAL for an opaque
+ * function.
  */
 int cot_ptx_clone_func(struct cot_ptx_func *func, const char *name, struct cot_ptx_func **ret_func,
 		       struct cot_error *err);
 
-/* Gives a function another name, its declarations too. -EEXIST when the name is taken. */
+/*
+ * Gives a function another name, its declarations too. -EEXIST when the name is taken, -EINVAL when
+ * an opaque text has the old one in it.
+ */
 int cot_ptx_rename_func(struct cot_ptx_func *func, const char *name, struct cot_error *err);
 
 /* Takes an item out of the module. Nothing may refer to it: cot_ptx_verify() would say so. */

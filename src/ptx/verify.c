@@ -19,6 +19,7 @@ struct verifier {
 	uint8_t *declared;   /* by register: its declaration has been passed */
 	uint8_t *placed;     /* by label: it stands in the function */
 	const char *missing; /* found while walking through operands */
+	uint32_t order;	     /* of the item; 0: one function alone is verified */
 	unsigned depth;
 };
 
@@ -57,6 +58,12 @@ static bool var_is_visible(const struct verifier *v, const struct cot_ptx_var *v
 	return !var->func || (var->func == v->func && is_inside(v->stmt->scope, var->scope));
 }
 
+/* What belongs to the module is there, and the reader has met it before this item. */
+static bool is_known(const struct verifier *v, uint32_t order)
+{
+	return !v->order || (order && order <= v->order);
+}
+
 static void check_name(void *arg, struct cot_ptx_operand *o)
 {
 	struct verifier *v = arg;
@@ -67,6 +74,10 @@ static void check_name(void *arg, struct cot_ptx_operand *o)
 		v->missing = "a label that is not placed where it can be seen";
 	else if (o->kind == COT_PTX_OPND_VAR && !var_is_visible(v, o->var))
 		v->missing = "a variable that is not declared here";
+	else if (o->kind == COT_PTX_OPND_VAR && !o->var->func && !is_known(v, o->var->order))
+		v->missing = "a variable that is not declared before";
+	else if (o->kind == COT_PTX_OPND_FUNC && !is_known(v, o->func->order))
+		v->missing = "a function that is not declared before";
 }
 
 /* ---- calls ---- */
@@ -249,6 +260,8 @@ static int check_targets(struct verifier *v)
 		if (v->stmt->kind == COT_PTX_STMT_CALLTARGETS) {
 			if (o->kind != COT_PTX_OPND_FUNC)
 				return complain(v, "something that is no function");
+			if (!is_known(v, o->func->order))
+				return complain(v, "a function that is not declared before");
 			continue;
 		}
 		if (o->kind != COT_PTX_OPND_LABEL || !label_is_visible(v, o->label))
@@ -350,9 +363,9 @@ static int verify_body(struct verifier *v)
 	return r;
 }
 
-int cot_ptx_verify_func(const struct cot_ptx_func *func, struct cot_error *err)
+static int verify_func(const struct cot_ptx_func *func, uint32_t order, struct cot_error *err)
 {
-	struct verifier v = {.func = func, .err = err};
+	struct verifier v = {.func = func, .err = err, .order = order};
 	int r = -ENOMEM;
 
 	if (func->opaque || !func->has_body)
@@ -368,13 +381,89 @@ int cot_ptx_verify_func(const struct cot_ptx_func *func, struct cot_error *err)
 	return r;
 }
 
+int cot_ptx_verify_func(const struct cot_ptx_func *func, struct cot_error *err)
+{
+	return verify_func(func, 0, err);
+}
+
+/* ---- the module ---- */
+
+/* A function is known from its first declaration on. */
+static void note_order(const struct cot_ptx_module *module)
+{
+	const struct cot_ptx_item *item;
+	uint32_t order = 1;
+
+	for (item = module->first; item; item = item->next, order++) {
+		struct cot_ptx_func *func = item->kind == COT_PTX_ITEM_FUNC ? item->func : NULL;
+
+		if (item->kind == COT_PTX_ITEM_VAR)
+			item->var->order = order;
+		if (func && !func->order)
+			func->order = order;
+		if (func && func->decl_of && !func->decl_of->order)
+			func->decl_of->order = order;
+	}
+}
+
+/* What is removed keeps its number: so it is forgotten before. */
+static void forget_order(const struct cot_ptx_module *module)
+{
+	const struct cot_ptx_item *item;
+
+	for (item = module->first; item; item = item->next) {
+		if (item->kind == COT_PTX_ITEM_FUNC)
+			item->func->order = 0;
+		else if (item->kind == COT_PTX_ITEM_VAR)
+			item->var->order = 0;
+	}
+}
+
+static int verify_var(const struct cot_ptx_var *var, uint32_t order, struct cot_error *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < var->n_inits; i++) {
+		const struct cot_ptx_init *init = &var->inits[i];
+		uint32_t known = order;
+
+		if (init->kind == COT_PTX_INIT_ADDR)
+			known = init->var ? init->var->order : init->func->order;
+		if (!known || known > order)
+			return cot_error_set(
+				err, -EINVAL,
+				"%s: line %u: value %u is the address of something that is "
+				"not declared before",
+				var->name, var->line, i + 1);
+	}
+	return 0;
+}
+
+static int verify_item(const struct cot_ptx_item *item, uint32_t order, struct cot_error *err)
+{
+	if (item->kind == COT_PTX_ITEM_FUNC)
+		return verify_func(item->func, order, err);
+	if (item->kind == COT_PTX_ITEM_VAR)
+		return verify_var(item->var, order, err);
+	if (item->kind != COT_PTX_ITEM_ALIAS)
+		return 0;
+	if (!item->alias[0]->order || item->alias[0]->order > order || !item->alias[1]->order ||
+	    item->alias[1]->order > order)
+		return cot_error_set(err, -EINVAL,
+				     "line %u: an alias of functions that are not declared before",
+				     item->line);
+	return 0;
+}
+
 int cot_ptx_verify(const struct cot_ptx_module *module, struct cot_error *err)
 {
 	const struct cot_ptx_item *item;
+	uint32_t order = 1;
 	int r = 0;
 
-	for (item = module->first; !r && item; item = item->next)
-		if (item->kind == COT_PTX_ITEM_FUNC)
-			r = cot_ptx_verify_func(item->func, err);
+	note_order(module);
+	for (item = module->first; !r && item; item = item->next, order++)
+		r = verify_item(item, order, err);
+	forget_order(module);
 	return r;
 }

@@ -6,6 +6,10 @@ COTENANT=$(dirname "$COTENANT")/kernels-run
 expect 0 --help
 says "$work/out" "Usage: kernels-run [OPTION...] BENCHMARK..."
 says "$work/out" "--quota"
+sed -nE 's/^ +(-[^ ]+, +)*(--[a-z-]+).*/\2/p' "$work/out" | sort -u >"$work/help"
+grep '^\*-' "$SOURCE_DIR/docs/man/kernels-run.1.scd" | grep -oE -e '--[a-z][a-z-]*' | sort -u >"$work/page"
+cmp -s "$work/help" "$work/page" ||
+	fail "--help and the manual page differ: $(diff "$work/help" "$work/page" | grep '^[<>]')"
 expect 0 --version
 version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/CMakeLists.txt")
 says "$work/out" "kernels-run $version"

@@ -26,8 +26,8 @@ may_be() {
 # assemble FILE WHAT
 assemble() {
 	for target in $targets; do
-		may_be "$1" $target || continue
-		ptxas -arch=$target "$1" -o "$work/code" >"$work/log" 2>&1 ||
+		may_be "$1" "$target" || continue
+		ptxas -arch="$target" "$1" -o "$work/code" >"$work/log" 2>&1 ||
 			fail "$2 for $target: $(head -3 "$work/log")"
 		n_assembled=$((n_assembled + 1))
 	done

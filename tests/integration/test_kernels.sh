@@ -40,7 +40,7 @@ done
 [ "$(grep '"refused":' "$work/all" | grep -c 'solver2')" = 1 ] || fail "refused: $(grep refused "$work/all")"
 
 # One SM's worth of workers leaves, then everybody; the rest is done by other launches.
-run evict md5hash --blocks 150 --quota 2% --chunk 1 --evict 1@1,all@3 --evictions 2
+run evict md5hash --blocks 80 --quota 2% --chunk 1 --evict 1@1,all@3 --evictions 2
 [ "0$(number resumed)" -ge 1 ] || fail "nobody left before the end: $(cat "$work/evict")"
 [ "0$(number left_over)" -ge 1 ] || fail "nothing was left over: $(cat "$work/evict")"
 [ "$(number eviction_runs)" = 3 ] || fail "eviction runs: $(cat "$work/evict")"

@@ -66,11 +66,29 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#define UNDER_TSAN __has_feature(thread_sanitizer)
+#else
+#define UNDER_TSAN 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || UNDER_TSAN
+#define SLOW_BUILD 1
+#elif defined(__has_feature)
+#define SLOW_BUILD __has_feature(address_sanitizer)
+#else
+#define SLOW_BUILD 0
+#endif
+
 static bool left_out(const struct cot_bench *bench)
 {
 	const char *only = getenv("COTENANT_TRUTH_BENCH");
 
-	return only && cot_bench_find(only) != bench;
+	if (only)
+		return cot_bench_find(only) != bench;
+	/* All is one thread; twenty times slower would be too long for seeing nothing. */
+	return UNDER_TSAN && strcmp(bench->name, "nn") != 0;
 }
 
 /* ---- set up: the plain run ---- */
@@ -112,6 +130,10 @@ static void set_up(struct fixture *f, const struct cot_bench *bench,
 	must(f, cot_bench_create(&f->in, bench, COT_BENCH_TEST, 0, seed, &f->err));
 	must(f, cot_session_init(&f->session, &f->machine.base, &f->in, &f->err));
 	f->machine.seed = seed;
+	/* Looks for accesses that nothing orders. That bfs has them is by design. */
+	if (!SLOW_BUILD && seed % 2 && strcmp(bench->name, "bfs") != 0 &&
+	    (!partner || strcmp(partner->name, "bfs") != 0))
+		f->machine.checks = COT_EXEC_CHECK_RACES;
 	run_plain(f, &f->session, f->plain);
 	f->stats = f->machine.stats;
 	f->n_schedule_steps = f->machine.n_steps;
@@ -248,6 +270,7 @@ static void workers_once(struct fixture *f, struct cot_rng *rng)
 	plan_evictions(&evictor, rng, f->n_schedule_steps, quota);
 	must(f, cot_workers_run_init(&run, &f->session, quota, (uint32_t)cot_rng_below(rng, 6), 0,
 				     &f->err));
+	run.ahead = (enum cot_ahead)cot_rng_below(rng, COT_AHEAD_ALWAYS + 1);
 	run.before = about_to_launch;
 	run.arg = &evictor;
 	run.resume_quota = 1 + (uint32_t)cot_rng_below(rng, f->machine.base.n_sms);
@@ -317,6 +340,16 @@ static int take_records(void *arg, uint32_t step, const void *rows, uint32_t n_r
 	return 0;
 }
 
+/* The interpreter counts for itself; what it executed is what the pass has counted. */
+static void check_counts(const struct fixture *f, const struct sums *sums)
+{
+	/* Two threads of bfs may find a vertex at once, in one schedule and not in another. */
+	uint64_t slack = strcmp(f->bench->name, "bfs") == 0 ? f->stats.n_thread_insns / 100 : 0;
+
+	assert_true(sums->thread_insns >= f->stats.n_thread_insns - slack);
+	assert_true(sums->thread_insns <= f->stats.n_thread_insns + slack);
+}
+
 static void rows_once(struct fixture *f, enum cot_pass pass)
 {
 	struct sums sums = {.n_sms = f->machine.base.n_sms};
@@ -334,9 +367,8 @@ static void rows_once(struct fixture *f, enum cot_pass pass)
 	same(f, &f->session, f->plain, cot_pass_info(pass)->name);
 	assert_int_equal(sums.n_bad, 0);
 	assert_int_equal(sums.n_rows, f->stats.n_blocks);
-	/* The interpreter counts for itself; what it executed is what the pass has counted. */
 	if (count)
-		assert_int_equal(sums.thread_insns, f->stats.n_thread_insns);
+		check_counts(f, &sums);
 	cot_rows_run_finish(&run);
 }
 
@@ -354,7 +386,7 @@ static void each_seed(const struct cot_bench *bench, uint64_t first, uint64_t n)
 		unsigned i;
 
 		set_up(&f, bench, NULL, ALL_PASSES & ~(1u << COT_PASS_FUSE), seed);
-		for (i = 0; i < 2 && taken(&f, COT_PASS_WORKERS); i++)
+		for (i = 0; i < (SLOW_BUILD ? 1 : 2) && taken(&f, COT_PASS_WORKERS); i++)
 			workers_once(&f, &rng);
 		if (taken(&f, COT_PASS_SLICE))
 			slice_once(&f, &rng);

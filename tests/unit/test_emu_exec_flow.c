@@ -118,8 +118,8 @@ static uint32_t by_table(uint32_t tid, uint32_t block, uint32_t n)
 			sum ^= 0x55;
 			break;
 		case 3:
-			sum += x;
-			/* fall through */
+			sum += x + 100;
+			break;
 		default:
 			sum += 100;
 			break;

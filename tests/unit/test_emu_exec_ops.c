@@ -262,7 +262,7 @@ static const struct op_case float_cases[] = {
 	{"rrr", "min.f32 $d, $a, $b;", FNAN, F1, 0, F1},
 	{"rrr", "max.f32 $d, $a, $b;", F1, 0x7f800001, 0, F1},
 	{"rrr", "min.f32 $d, $a, $b;", FNAN, 0xffffffff, 0, FNAN},
-/*LATER 	{"rrr", "min.NaN.f32 $d, $a, $b;", FNAN, F1, 0, FNAN}, */
+	{"rrr", "min.NaN.f32 $d, $a, $b;", FNAN, F1, 0, FNAN},
 	{"rrr", "max.ftz.f32 $d, $a, $b;", FDEN, NEG | FDEN, 0, 0},
 	{"rrr", "min.xorsign.abs.f32 $d, $a, $b;", F2 | NEG, F1, 0, F1 | NEG},
 	{"ddd", "max.f64 $d, $a, $b;", DNAN, D1, 0, D1},
@@ -292,7 +292,7 @@ static const struct op_case float_cases[] = {
 	{"rrr", "add.f16x2 $d, $a, $b;", 0x3c004000, 0x3c003c00, 0, 0x40004200},
 	{"rrrr", "fma.rn.bf16x2 $d, $a, $b, $c;", 0x3f803f80, 0x40003f80, 0x00003f80, 0x40004000},
 	{"hhh", "max.bf16 $d, $a, $b;", 0x3f80, 0x4000, 0, 0x4000},
-/*LATER 	{"hhh", "min.NaN.f16 $d, $a, $b;", 0x7e00, 0x3c00, 0, 0x7fff}, */
+	{"hhh", "min.NaN.f16 $d, $a, $b;", 0x7e00, 0x3c00, 0, 0x7fff},
 	{"hh", "neg.f16 $d, $a;", 0x3c00, 0, 0, 0xbc00},
 	{"hh", "ex2.approx.f16 $d, $a;", 0x4000, 0, 0, 0x4400},
 	{"hh", "tanh.approx.bf16 $d, $a;", 0x7f80, 0, 0, 0x3f80},

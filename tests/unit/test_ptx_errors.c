@@ -262,6 +262,8 @@ static const struct example statements[] = {
 	{"mov.f32 %f1, s;", "k: line 9: expected no address as operand 2 of 'mov.f32 %f1, s'"},
 	{"mov.u32 %r1, %clock64;",
 	 "k: line 9: expected no special register of this kind as operand 2 of 'mov.u32 %r1, %clock64'"},
+	{"mov.u32 %r1, %tid;",
+	 "k: line 9: expected no special register of this kind as operand 2 of 'mov.u32 %r1, %tid'"},
 	{"add.s32 _, %r1, %r2;",
 	 "k: line 9: expected a register as operand 1 of 'add.s32 _, %r1, %r2'"},
 	{"mov.u64 %rd1, L; L:",

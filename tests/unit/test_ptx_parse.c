@@ -146,6 +146,7 @@ static const struct example statements[] = {
 	{"mov.b128 %q, {%rd1, %rd2};", NULL},
 	{"mov.u32 %r1, %tid.x;", NULL},
 	{"mov.u32 %r1, %nctaid.z;", NULL},
+	{"mov.v4.u32 {%r1, %r2, %r3, %r4}, %tid;", NULL},
 	{"mov.b32 %r1, %envreg31;", NULL},
 	{"mov.u64 %rd1, %clock64;", NULL},
 	{"mov.pred %p1, %is_explicit_cluster;", NULL},

@@ -1,6 +1,6 @@
 /*
- * The host's half of workers: plans for all kinds of grids, and, with workers played in C, that every
- * task is done exactly once whoever leaves and whenever.
+ * The host's half of workers: plans for all kinds of grids, and, with workers played in C, that
+ * every task is done exactly once whoever leaves and whenever.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,10 +17,10 @@
 #include "base/rng.h"
 #include "cotenant/passes.h"
 
-#define CONTROL	  0x7f0000000080ull
-#define MAX_TASKS 3000u
+#define CONTROL	    0x7f0000000080ull
+#define MAX_TASKS   3000u
 #define MAX_WORKERS 256u
-#define SEEDS	  3000u
+#define SEEDS	    3000u
 
 /* The layout is fixed: kernels are made with it. */
 static void layout(void **state)
@@ -29,7 +29,7 @@ static void layout(void **state)
 	assert_int_equal(sizeof(struct cot_workers_control), 384);
 	assert_int_equal(offsetof(struct cot_workers_control, evict), COT_WORKERS_EVICT_OFFSET);
 	assert_int_equal(offsetof(struct cot_workers_control, done), 256);
-	assert_int_equal(sizeof(struct cot_workers_args), 40);
+	assert_int_equal(sizeof(struct cot_workers_args), 48);
 	assert_int_equal(offsetof(struct cot_workers_args, n_workers), 36);
 	assert_int_equal(sizeof(struct cot_slice_args), 16);
 	assert_int_equal(sizeof(struct cot_fuse_args), 56);
@@ -49,6 +49,7 @@ static void plans(void **state)
 	assert_int_equal(a.n_workers, 80);
 	assert_int_equal(a.first, 0);
 	assert_int_equal(a.chunk, 4);
+	assert_int_equal(a.ahead, 1);
 	assert_int_equal(a.per_sm, 8);
 	assert_true(a.control == CONTROL);
 	assert_memory_equal(a.grid, grid, sizeof(grid));
@@ -60,13 +61,15 @@ static void plans(void **state)
 	assert_int_equal(a.n_workers, 3);
 	assert_int_equal(cot_workers_plan(small, 8, 132, 0, CONTROL, &a, &c), 0);
 	assert_int_equal(a.chunk, 1);
+	assert_int_equal(a.ahead, 0);
 	assert_int_equal(a.n_workers, 5);
 }
 
 static void wrong_plans(void **state)
 {
 	static const uint32_t grids[][3] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
-	const uint32_t fine[3] = {10, 1, 1}, huge[3] = {1u << 31, 2, 1}, wide[3] = {1u << 31, 65535, 65535};
+	const uint32_t fine[3] = {10, 1, 1}, huge[3] = {1u << 31, 2, 1},
+		       wide[3] = {1u << 31, 65535, 65535};
 	const uint32_t most[3] = {UINT32_MAX - 2, 1, 1};
 	struct cot_workers_args a = {.n_tasks = 77}, before = a;
 	struct cot_workers_control c;
@@ -173,9 +176,8 @@ static void play_game(struct game *g, uint64_t seed)
 	grid[2] = 1 + (uint32_t)cot_rng_below(&g->rng, 3);
 	per_sm = 1 + (uint32_t)cot_rng_below(&g->rng, 8);
 	quota = 1 + (uint32_t)cot_rng_below(&g->rng, 16);
-	assert_int_equal(cot_workers_plan(grid, per_sm, quota,
-					  (uint32_t)cot_rng_below(&g->rng, 6), CONTROL, &g->args,
-					  &g->control),
+	assert_int_equal(cot_workers_plan(grid, per_sm, quota, (uint32_t)cot_rng_below(&g->rng, 6),
+					  CONTROL, &g->args, &g->control),
 			 0);
 	while (left) {
 		play_launch(g, quota);
@@ -233,8 +235,8 @@ static void resume_notices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout),      cmocka_unit_test(plans),
-		cmocka_unit_test(wrong_plans), cmocka_unit_test(chunks),
+		cmocka_unit_test(layout),	   cmocka_unit_test(plans),
+		cmocka_unit_test(wrong_plans),	   cmocka_unit_test(chunks),
 		cmocka_unit_test(every_task_once), cmocka_unit_test(resume_notices),
 	};
 

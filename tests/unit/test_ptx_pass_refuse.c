@@ -56,7 +56,7 @@ static const struct refused_case cases[] = {
 	{COT_PASS_RECORD, COT_REASON_NONE, 0,
 	 HEAD_75 ".visible .entry K(.param .align 8 .b8 big[4344])\n{\nret;\n}\n"},
 	{COT_PASS_WORKERS, COT_REASON_PARAMETERS, 4,
-	 HEAD_75 ".visible .entry K(.param .align 8 .b8 big[4320])\n{\nret;\n}\n"},
+	 HEAD_75 ".visible .entry K(.param .align 8 .b8 big[4312])\n{\nret;\n}\n"},
 	{COT_PASS_RECORD, COT_REASON_NONE, 0,
 	 ".version 8.1\n.target sm_90\n.address_size 64\n"
 	 ".visible .entry K(.param .align 8 .b8 big[32752])\n{\nret;\n}\n"},

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "ptx/parse.h"
 #include "unit/ptx_fixture.h"
 
 static void expect_wrong(struct ptx_fixture *x, const char *sentence)
@@ -108,6 +109,37 @@ static void test_wrong_function(void **state)
 	expect_wrong(x, "k: line 13: a variable of another function or block in '.param .u64 p'");
 }
 
+/* Things of the module that are gone, or stand behind what names them. */
+static void test_wrong_order(void **state)
+{
+	struct ptx_fixture *x = *state;
+	struct cot_ptx_item *first, *decl;
+
+	assert_int_equal(cot_ptx_insert_text(x->k, NULL, "mov.u64 %rd1, g; mov.u64 %rd2, f;", NULL,
+					     0, NULL, NULL, &x->err),
+			 0);
+	assert_int_equal(cot_ptx_add_text(x->module, cot_ptx_item_of_func(x->k)->next,
+					  ".global .u64 t[2] = {7, g};\n.global .u64 u = f;",
+					  &first, &x->err),
+			 0);
+	ptx_check(x);
+	cot_ptx_remove_item(x->module, first);
+	cot_ptx_link_item(x->module, first, x->module->first);
+	expect_wrong(x,
+		     "t: line 1: value 2 is the address of something that is not declared before");
+	cot_ptx_remove_item(x->module, first);
+	ptx_verify(x);
+
+	first = cot_ptx_item_of_var(x->module, cot_ptx_find_var(x->module, "g"));
+	cot_ptx_remove_item(x->module, first);
+	expect_wrong(x, "k: line 0: a variable that is not declared before in 'mov.u64 %rd1, g'");
+	cot_ptx_link_item(x->module, first, cot_ptx_item_of_func(x->k));
+	decl = cot_ptx_item_of_func(x->k)->prev->prev;
+	assert_int_equal(decl->kind, COT_PTX_ITEM_FUNC);
+	cot_ptx_remove_item(x->module, decl);
+	expect_wrong(x, "k: line 25: a function that is not declared before in 'call (b), f, (a)'");
+}
+
 int main(void)
 {
 #define WITH_MODULE(test) cmocka_unit_test_setup_teardown(test, ptx_setup, ptx_teardown)
@@ -115,6 +147,7 @@ int main(void)
 		WITH_MODULE(test_wrong_places),
 		WITH_MODULE(test_wrong_blocks),
 		WITH_MODULE(test_wrong_function),
+		WITH_MODULE(test_wrong_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

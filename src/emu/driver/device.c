@@ -1,5 +1,6 @@
 /* Devices: what the presets look like to a program. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/driver.h"
@@ -295,19 +296,29 @@ CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+/* "domain:bus:slot.function", or "bus:slot.function", in hexadecimal. */
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
 {
 	CUresult result = check_device(0, device);
-	unsigned domain = 0, bus = 0, slot = 0;
-	int i;
+	unsigned long part[3] = {0, 0, 0};
+	char *end;
+	int n = 0, i;
 
 	if (result)
 		return result;
-	if (!text || (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3 &&
-		      sscanf(text, "%x:%x", &bus, &slot) != 2))
+	for (; text && n < 3; text = end + 1) {
+		part[n] = strtoul(text, &end, 16);
+		if (end == text)
+			return CUDA_ERROR_INVALID_VALUE;
+		n++;
+		if (*end != ':')
+			break;
+	}
+	if (n < 2)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < cot_emu_n_visible(); i++)
-		if (!domain && !slot && (unsigned)cot_emu_visible(i) + 1 == bus) {
+		if (!part[n - 1] && (n == 2 || !part[0]) &&
+		    part[n - 2] == (unsigned long)cot_emu_visible(i) + 1) {
 			*device = i;
 			return CUDA_SUCCESS;
 		}

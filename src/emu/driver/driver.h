@@ -182,9 +182,9 @@ CUresult cot_emu_stream_get(CUstream handle, struct CUstream_st **ret_stream);
 /* Queues a copy of *op; it owns what the operation owns from now on, also on failure. */
 CUresult cot_emu_stream_push(struct CUstream_st *s, const struct cot_emu_op *op);
 /* Queues a task, or does it at once; as above. Kernels and captured streams included. */
-CUresult cot_emu_stream_submit(CUstream stream, struct cot_emu_task *task);
+CUresult cot_emu_stream_submit(CUstream handle, struct cot_emu_task *task);
 /* The same, and returns when it is done, as copies that wait do. */
-CUresult cot_emu_stream_submit_and_wait(CUstream stream, struct cot_emu_task *task);
+CUresult cot_emu_stream_submit_and_wait(CUstream handle, struct cot_emu_task *task);
 /* Retires all before `position`. Without `block`: CUDA_ERROR_NOT_READY instead of waiting. */
 CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool block);
 CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block);
@@ -218,9 +218,9 @@ CUresult cot_emu_free_now(CUdeviceptr ptr);
 
 /* Waits for its end. */
 CUresult cot_emu_copy_flat(CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes);
-CUresult cot_emu_copy_solid(CUstream stream, const CUDA_MEMCPY3D *copy, bool wait);
-CUDA_MEMCPY3D cot_emu_copy_of_plane(const CUDA_MEMCPY2D *copy);
-CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *params, bool wait);
+CUresult cot_emu_copy_solid(CUstream stream, const CUDA_MEMCPY3D *p, bool wait);
+CUDA_MEMCPY3D cot_emu_copy_of_plane(const CUDA_MEMCPY2D *p);
+CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *p, bool wait);
 
 /* ---- event.c ---- */
 

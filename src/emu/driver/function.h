@@ -63,6 +63,7 @@ struct cot_emu_function {
 	const struct cot_emu_param *params;
 	uint32_t n_params, args_size;
 	uint32_t max_threads, n_registers, shared_bytes, local_bytes;
+	uint32_t target; /* the compute capability that the code was made for; 0: the GPU's */
 	uint32_t required_block[3];
 	_Atomic uint32_t max_dynamic_shared; /* as the program has set it */
 	_Atomic int32_t carveout, non_portable_cluster;

@@ -41,7 +41,9 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction fu
 		*value = (int)f->n_registers;
 		break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+		*value = (int)(f->target ? f->target : cot_emu_device_target());
+		break;
+	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: /* as if it had been compiled when it was loaded */
 		*value = (int)cot_emu_device_target();
 		break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:

@@ -15,7 +15,7 @@ CUresult cot_emu_nodes_add(struct cot_emu_nodes *nodes, struct CUgraphNode_st *n
 	if (nodes->n == COT_EMU_MAX_NODES)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (nodes->n == nodes->capacity) {
-		more = realloc(nodes->items, capacity * sizeof(*more));
+		more = realloc(nodes->items, capacity * sizeof(struct CUgraphNode_st *));
 		if (!more)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		nodes->items = more;
@@ -55,7 +55,8 @@ void cot_emu_nodes_remove(struct cot_emu_nodes *nodes, const struct CUgraphNode_
 	if (i == nodes->n)
 		return;
 	nodes->n--;
-	memmove(nodes->items + i, nodes->items + i + 1, (nodes->n - i) * sizeof(*nodes->items));
+	memmove(nodes->items + i, nodes->items + i + 1,
+		(nodes->n - i) * sizeof(struct CUgraphNode_st *));
 }
 
 void cot_emu_nodes_free(struct cot_emu_nodes *nodes)

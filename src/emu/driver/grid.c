@@ -339,7 +339,7 @@ static CUresult start_watcher(struct grid *g)
 	err = pthread_create(&thread, &attr, watcher, g);
 	pthread_attr_destroy(&attr);
 	if (err)
-		unref(g);
+		atomic_fetch_sub(&g->n_refs, 1);
 	return err ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 

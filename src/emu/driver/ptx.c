@@ -1,6 +1,5 @@
 /* The loader for PTX: functions that really run. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +22,16 @@ static bool accepts(const void *image)
 static uint32_t target_of(const char *text)
 {
 	const char *at = strstr(text, TARGET_WORD);
-	unsigned number = 0;
+	unsigned long number;
 
-	if (!at || sscanf(at + strlen(TARGET_WORD), " sm_%u", &number) != 1)
+	if (!at)
 		return 0;
-	return number;
+	at += strlen(TARGET_WORD);
+	at += strspn(at, " \t");
+	if (strncmp(at, "sm_", 3) != 0)
+		return 0;
+	number = strtoul(at + 3, NULL, 10);
+	return number < 1000 ? (uint32_t)number : 0;
 }
 
 /* For an older GPU than the text asks for, the text's own is what the interpreter is told. */
@@ -74,7 +78,7 @@ static uint32_t registers_of(const struct cot_exec_function_info *info)
 }
 
 /* The parameters of all functions, in one block behind the functions' own array. */
-static bool describe(struct cot_emu_module *m, const struct cot_exec_module *x)
+static bool describe(struct cot_emu_module *m, const struct cot_exec_module *x, uint32_t target)
 {
 	uint32_t n = cot_exec_module_n_functions(x), i, k, total = 0;
 	struct cot_emu_param *params;
@@ -96,6 +100,7 @@ static bool describe(struct cot_emu_module *m, const struct cot_exec_module *x)
 		to->params = params;
 		to->n_params = info->n_params;
 		to->args_size = info->args_size;
+		to->target = target;
 		to->max_threads = info->max_threads;
 		to->n_registers = registers_of(info);
 		to->shared_bytes = info->shared_bytes;
@@ -165,7 +170,7 @@ static CUresult load(const struct cot_emu_code *code, struct cot_emu_module *m,
 	if (rc)
 		return result_of(rc);
 	rc = enter_variables(m->context, x);
-	if (!rc && !describe(m, x))
+	if (!rc && !describe(m, x, target_of(code->text)))
 		rc = -ENOMEM;
 	if (rc) {
 		forget_variables(x);

@@ -172,7 +172,8 @@ static bool do_first(struct CUstream_st *s)
 	return true;
 }
 
-static void leave_context(struct CUstream_st *s)
+/* The context holds a reference; true if it is now the caller's. */
+static bool leave_context(struct CUstream_st *s)
 {
 	struct cot_emu_context *c = s->context;
 	struct CUstream_st **at;
@@ -187,8 +188,7 @@ static void leave_context(struct CUstream_st *s)
 		c->n_streams--;
 	}
 	pthread_mutex_unlock(&c->lock);
-	if (found)
-		cot_emu_stream_unref(s);
+	return found;
 }
 
 static void *work(void *arg)
@@ -212,13 +212,12 @@ static void *work(void *arg)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (!dropping) {
-		cot_emu_stream_ref(s);
-		leave_context(s);
+		if (leave_context(s))
+			atomic_fetch_sub(&s->n_refs, 1); /* never the last: this thread has one */
 		pthread_mutex_lock(&s->lock);
 		s->has_worker = false;
 		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);
-		cot_emu_stream_unref(s);
 	}
 	cot_emu_stream_unref(s);
 	return NULL;
@@ -496,7 +495,8 @@ CUresult cot_emu_stream_close(struct CUstream_st *s)
 	/* Without a worker nobody would do the rest. */
 	if (!has_worker) {
 		result = cot_emu_stream_drain(s, true);
-		leave_context(s);
+		if (leave_context(s))
+			cot_emu_stream_unref(s);
 	}
 	return result;
 }

@@ -283,6 +283,127 @@ static const struct symbol {
 #undef P
 };
 
+/*
+ * What the CUDA runtime also asks for, and what does not exist here: textures, memory of other
+ * processes and of graphics, linking, and some of graphs. A program that calls one of these is told
+ * that it is not supported, as by a GPU that cannot do it.
+ */
+static const char *const unsupported[] = {
+	"cuArray3DCreate",
+	"cuArray3DGetDescriptor",
+	"cuArrayCreate",
+	"cuArrayDestroy",
+	"cuArrayGetDescriptor",
+	"cuArrayGetMemoryRequirements",
+	"cuArrayGetPlane",
+	"cuArrayGetSparseProperties",
+	"cuCtxDetach",
+	"cuDestroyExternalMemory",
+	"cuDestroyExternalSemaphore",
+	"cuDeviceGetGraphMemAttribute",
+	"cuDeviceGetHostAtomicCapabilities",
+	"cuDeviceGetP2PAtomicCapabilities",
+	"cuDeviceGetTexture1DLinearMaxWidth",
+	"cuDeviceGraphMemTrim",
+	"cuDeviceRegisterAsyncNotification",
+	"cuDeviceSetGraphMemAttribute",
+	"cuDeviceUnregisterAsyncNotification",
+	"cuExternalMemoryGetMappedBuffer",
+	"cuExternalMemoryGetMappedMipmappedArray",
+	"cuFlushGPUDirectRDMAWrites",
+	"cuGraphAddExternalSemaphoresSignalNode",
+	"cuGraphAddExternalSemaphoresWaitNode",
+	"cuGraphAddMemAllocNode",
+	"cuGraphAddMemFreeNode",
+	"cuGraphConditionalHandleCreate",
+	"cuGraphDebugDotPrint",
+	"cuGraphExecChildGraphNodeSetParams",
+	"cuGraphExecExternalSemaphoresSignalNodeSetParams",
+	"cuGraphExecExternalSemaphoresWaitNodeSetParams",
+	"cuGraphExternalSemaphoresSignalNodeGetParams",
+	"cuGraphExternalSemaphoresSignalNodeSetParams",
+	"cuGraphExternalSemaphoresWaitNodeGetParams",
+	"cuGraphExternalSemaphoresWaitNodeSetParams",
+	"cuGraphKernelNodeCopyAttributes",
+	"cuGraphKernelNodeGetAttribute",
+	"cuGraphKernelNodeSetAttribute",
+	"cuGraphMemAllocNodeGetParams",
+	"cuGraphMemFreeNodeGetParams",
+	"cuGraphReleaseUserObject",
+	"cuGraphRetainUserObject",
+	"cuImportExternalMemory",
+	"cuImportExternalSemaphore",
+	"cuIpcCloseMemHandle",
+	"cuIpcGetEventHandle",
+	"cuIpcGetMemHandle",
+	"cuIpcOpenEventHandle",
+	"cuIpcOpenMemHandle",
+	"cuLibraryGetUnifiedFunction",
+	"cuLinkAddData",
+	"cuLinkAddFile",
+	"cuLinkComplete",
+	"cuLinkCreate",
+	"cuLinkDestroy",
+	"cuLogsCurrent",
+	"cuLogsDumpToFile",
+	"cuLogsDumpToMemory",
+	"cuLogsRegisterCallback",
+	"cuLogsUnregisterCallback",
+	"cuMemDiscardAndPrefetchBatchAsync",
+	"cuMemDiscardBatchAsync",
+	"cuMemGetDefaultMemPool",
+	"cuMemGetMemPool",
+	"cuMemPoolExportPointer",
+	"cuMemPoolExportToShareableHandle",
+	"cuMemPoolImportFromShareableHandle",
+	"cuMemPoolImportPointer",
+	"cuMemPrefetchBatchAsync",
+	"cuMemRangeGetAttribute",
+	"cuMemRangeGetAttributes",
+	"cuMemSetMemPool",
+	"cuMemcpy3DBatchAsync",
+	"cuMemcpyBatchAsync",
+	"cuMipmappedArrayCreate",
+	"cuMipmappedArrayDestroy",
+	"cuMipmappedArrayGetLevel",
+	"cuMipmappedArrayGetMemoryRequirements",
+	"cuMipmappedArrayGetSparseProperties",
+	"cuModuleGetSurfRef",
+	"cuModuleGetTexRef",
+	"cuOccupancyMaxActiveClusters",
+	"cuOccupancyMaxPotentialClusterSize",
+	"cuSignalExternalSemaphoresAsync",
+	"cuStreamBeginCaptureToGraph",
+	"cuSurfObjectCreate",
+	"cuSurfObjectDestroy",
+	"cuSurfObjectGetResourceDesc",
+	"cuTexObjectCreate",
+	"cuTexObjectDestroy",
+	"cuTexObjectGetResourceDesc",
+	"cuTexObjectGetResourceViewDesc",
+	"cuTexObjectGetTextureDesc",
+	"cuUserObjectCreate",
+	"cuUserObjectRelease",
+	"cuUserObjectRetain",
+	"cuWaitExternalSemaphoresAsync",
+};
+
+static CUresult refuse(void)
+{
+	cot_emu_note("the program has called something that does not exist here");
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static bool is_unsupported(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(unsupported); i++)
+		if (!strcmp(unsupported[i], name))
+			return true;
+	return false;
+}
+
 static const struct symbol *find(const char *name, int version, int *ret_status)
 {
 	const struct symbol *best = NULL;
@@ -306,6 +427,7 @@ static const struct symbol *find(const char *name, int version, int *ret_status)
 CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
 			     int *status)
 {
+	void (*refusal)(void) = (void (*)(void))refuse;
 	const struct symbol *best;
 	int found;
 
@@ -315,6 +437,12 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, u
 	*function = NULL;
 	if (status)
 		*status = found;
+	if (!best && is_unsupported(symbol)) {
+		memcpy(function, &refusal, sizeof(*function));
+		if (status)
+			*status = CU_GET_PROC_ADDRESS_SUCCESS;
+		return CUDA_SUCCESS;
+	}
 	if (!best) {
 		if (*symbol)
 			cot_emu_note("the driver has no %s of CUDA %d.%d", symbol, version / 1000,

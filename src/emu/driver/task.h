@@ -85,7 +85,7 @@ bool cot_emu_task_quick(const struct cot_emu_task *task);
 CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
 			     CUfunction function, void **params, void **extra,
 			     struct cot_emu_task *ret_task);
-CUresult cot_emu_task_copy(const CUDA_MEMCPY3D *given, struct cot_emu_task *ret_task);
-CUresult cot_emu_task_fill(const CUDA_MEMSET_NODE_PARAMS *given, struct cot_emu_task *ret_task);
+CUresult cot_emu_task_copy(const CUDA_MEMCPY3D *p, struct cot_emu_task *ret_task);
+CUresult cot_emu_task_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct cot_emu_task *ret_task);
 
 #endif

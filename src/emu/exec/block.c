@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "emu/exec/inside.h"
-#include "emu/exec/race.h"
 
 #define TURN	  512u /* instructions after which the next warp, or group, has its turn */
 #define MAX_STEP  64u  /* of the seeded schedule */
@@ -20,7 +19,6 @@ void cot_exec_block_destroy(struct cot_exec_block *b)
 		free(b->warps[i].local);
 		free(b->warps[i].joins);
 	}
-	cot_exec_race_forget(b);
 	free(b->shared);
 	free(b->warp_rows);
 	free(b);
@@ -94,7 +92,7 @@ int cot_exec_block_begin(struct cot_exec_block *b, uint64_t number, uint32_t sm)
 		if (cot_exec_warp_begin(w))
 			return -1;
 	}
-	return cot_exec_race_begin(b);
+	return 0;
 }
 
 /* ---- running ---- */
@@ -111,6 +109,7 @@ static enum cot_exec_flow run_group(struct cot_exec_warp *w, uint64_t limit, uin
 	in = code + g->pc;
 	for (; n < limit; in++) {
 		n++;
+		n_threads += mask == ALL_LANES ? LANES : (unsigned)__builtin_popcount(mask);
 		m = mask;
 		if (in->guard != NOWHERE) {
 			uint32_t p = cot_exec_pred(w, in->guard);
@@ -119,7 +118,6 @@ static enum cot_exec_flow run_group(struct cot_exec_warp *w, uint64_t limit, uin
 			if (!m)
 				continue;
 		}
-		n_threads += m == ALL_LANES ? LANES : (unsigned)__builtin_popcount(m);
 		flow = in->fn(w, in, m);
 		if (COT_LIKELY(flow == FLOW_NEXT))
 			continue;
@@ -166,7 +164,11 @@ static enum cot_exec_flow run_warp(struct cot_exec_warp *w, uint64_t limit, uint
 	uint64_t until = *ret_n + limit;
 	enum cot_exec_flow flow = FLOW_NEXT;
 
-	while (w->n_ready && *ret_n < until) {
+	while (*ret_n < until) {
+		if (!w->n_ready && w->n_joins)
+			cot_exec_lose_patience(w);
+		if (!w->n_ready)
+			break;
 		cot_exec_use_group(w, pick_group(w, w->worker->rng));
 		flow = run_group(w, until - *ret_n, ret_n);
 		if (flow == FLOW_FAULT)
@@ -217,6 +219,14 @@ static enum cot_exec_block_state stuck(struct cot_exec_block *b)
 	return BLOCK_FAULTED;
 }
 
+/* Lanes at joins go on where a barrier holds the rest of their warp, and now everybody. */
+static bool wake(struct cot_exec_warp *w)
+{
+	if (!w->n_ready && w->live)
+		cot_exec_lose_patience(w);
+	return w->n_ready;
+}
+
 static enum cot_exec_block_state state_of(struct cot_exec_block *b)
 {
 	uint32_t i;
@@ -224,7 +234,7 @@ static enum cot_exec_block_state state_of(struct cot_exec_block *b)
 	if (!b->n_live)
 		return BLOCK_ENDED;
 	for (i = 0; i < b->n_warps; i++)
-		if (b->warps[i].n_ready)
+		if (wake(&b->warps[i]))
 			return BLOCK_RUNS;
 	return stuck(b);
 }

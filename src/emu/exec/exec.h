@@ -181,7 +181,8 @@ typedef void (*cot_exec_free)(void *arg, uint64_t address);
 struct cot_exec_stats {
 	uint64_t n_blocks;	 /* ended */
 	uint64_t n_warp_insns;	 /* instructions executed by warps or parts of them */
-	uint64_t n_thread_insns; /* the same times the threads that took part */
+	uint64_t n_thread_insns; /* the same times the threads that were there, also where a guard
+				  * let them do nothing */
 };
 
 #define COT_EXEC_CHECK_RACES   0x1u /* shared and global accesses without order between them */

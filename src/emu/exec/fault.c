@@ -48,16 +48,19 @@ enum cot_exec_flow cot_exec_fault(struct cot_exec_warp *w, const struct cot_exec
 				  unsigned lane, enum cot_exec_fault_kind kind, uint64_t address,
 				  const char *fmt, ...)
 {
-	struct cot_exec_run *run = w->block->run;
-	struct cot_exec_fault fault = {.kind = kind, .address = address};
 	const uint32_t *tid = (const uint32_t *)(const void *)w->base[BASE_WARP];
+	struct cot_exec_run *run = w->block->run;
+	struct cot_exec_fault fault = {0};
 	char why[COT_ERROR_MAX / 2];
 	va_list args;
 	unsigned k;
 
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	/* The analyser loses the va_list where the format is passed on the stack. */
+	vsnprintf(/* NOLINT(clang-analyzer-valist.Uninitialized) */ why, sizeof(why), fmt, args);
 	va_end(args);
+	fault.kind = kind;
+	fault.address = address;
 	for (k = 0; k < 3; k++) {
 		fault.block[k] = w->block->id[k];
 		fault.thread[k] = tid[(WARP_TID + k) * LANES + lane];

@@ -241,7 +241,7 @@ static const cot_exec_lower_fn families[] = {
 	cot_exec_lower_mov,	cot_exec_lower_compare, cot_exec_lower_logic,
 	cot_exec_lower_bits,	cot_exec_lower_cvt,	cot_exec_lower_memory,
 	cot_exec_lower_control, cot_exec_lower_barrier, cot_exec_lower_atomic,
-	cot_exec_lower_warp,	cot_exec_lower_async,
+	cot_exec_lower_warp,	cot_exec_lower_async,	cot_exec_lower_mma,
 };
 
 static bool is_arithmetic(uint16_t op)

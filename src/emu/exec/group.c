@@ -187,7 +187,8 @@ static bool more_regs(struct cot_exec_warp *w, uint32_t need)
 	grown = aligned_alloc(64, bytes);
 	if (!grown)
 		return false;
-	memcpy(grown, w->regs, w->reg_bytes);
+	if (w->regs)
+		memcpy(grown, w->regs, w->reg_bytes);
 	free(w->regs);
 	w->regs = grown;
 	w->reg_bytes = bytes;
@@ -208,7 +209,7 @@ static bool more_local(struct cot_exec_warp *w, uint32_t need)
 	grown = calloc(LANES, bytes);
 	if (!grown)
 		return false;
-	for (i = 0; w->local_bytes && i < LANES; i++)
+	for (i = 0; w->local && i < LANES; i++)
 		memcpy(grown + (size_t)i * bytes, w->local + (size_t)i * w->local_bytes,
 		       w->local_bytes);
 	free(w->local);
@@ -344,8 +345,9 @@ void cot_exec_lose_patience(struct cot_exec_warp *w)
 {
 	uint32_t j;
 
+	/* With nobody else to run there is nothing to wait for: the others wait for somebody. */
 	for (j = 0; j < w->n_joins; j++)
-		if (w->joins[j].arrived && w->n_run - w->joins[j].since > PATIENCE)
+		if (w->joins[j].arrived && (!w->n_ready || w->n_run - w->joins[j].since > PATIENCE))
 			go_on(w, (int32_t)j);
 }
 
@@ -432,6 +434,9 @@ int cot_exec_warp_begin(struct cot_exec_warp *w)
 {
 	const struct cot_exec_run *run = w->block->run;
 	uint32_t function = (uint32_t)(run->function - run->module->functions);
+	/* A little even for those that need none: there are no empty rows and frames then. */
+	uint32_t regs = run->function->deep_reg_bytes + ROW_BYTES;
+	uint32_t local = run->function->deep_local_bytes + 16;
 
 	memset(w->groups, 0, sizeof(w->groups));
 	memset(w->frames, 0, sizeof(w->frames));
@@ -443,8 +448,7 @@ int cot_exec_warp_begin(struct cot_exec_warp *w)
 	w->carry = 0;
 	w->live = w->started;
 	w->group = NULL;
-	if (!more_regs(w, run->function->deep_reg_bytes) ||
-	    !more_local(w, run->function->deep_local_bytes) || new_frame(w, function, -1) < 0)
+	if (!more_regs(w, regs) || !more_local(w, local) || new_frame(w, function, -1) < 0)
 		return -1;
 	memset(w->local, 0, (size_t)w->local_bytes * LANES);
 	w->groups[0] =

@@ -182,7 +182,7 @@ struct cot_exec_module {
 	uint32_t n_kernels;
 	struct cot_exec_variable *variables;
 	uint32_t n_variables;
-	uint8_t *data;			  /* the variables */
+	uint8_t *data, *data_memory;	  /* the variables, and what was allocated for them */
 	uint64_t data_bytes, const_bytes; /* constant ones come first */
 	uint8_t *consts;		  /* rows */
 	struct cot_exec_call *calls;
@@ -254,7 +254,6 @@ struct cot_exec_warp {
 	uint32_t reg_bytes;
 	uint8_t *local; /* LANES times local_bytes */
 	uint32_t local_bytes;
-	uint64_t race_epoch;
 };
 
 struct cot_exec_barrier {
@@ -281,7 +280,6 @@ struct cot_exec_block {
 	struct cot_exec_barrier barriers[N_BARRIERS];
 	uint8_t *shared;
 	uint8_t *warp_rows;
-	struct cot_exec_shadow *shadow; /* of shared memory: race checks */
 	struct cot_exec_warp warps[];
 };
 

@@ -123,7 +123,7 @@ bool cot_exec_lower_async(struct cot_exec_lower *l, const struct cot_ptx_insn *x
 bool cot_exec_lower_barrier(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 bool cot_exec_lower_warp(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 bool cot_exec_lower_control(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
-bool cot_exec_lower_video(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
+
 bool cot_exec_lower_mma(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 
 /* A special register whose value changes while the kernel runs, into a row of its own. */

@@ -261,13 +261,20 @@ static int lower_function(struct cot_exec_lower *l, uint32_t index)
 {
 	struct cot_exec_function *f = &((struct cot_exec_function *)l->functions.items)[index];
 	uint32_t first_pc = (uint32_t)l->code.n;
+	char undefined[COT_ERROR_MAX];
 	int error;
 
 	l->func = l->sources[index];
+	snprintf(undefined, sizeof(undefined), "the function %.200s is called and not defined",
+		 l->func->name);
 	l->function = index;
 	f->info.max_threads = COT_EXEC_MAX_THREADS;
 	if (l->func->opaque) {
 		f->refused = strdup(l->func->reason ? l->func->reason : "not understood");
+		return f->refused ? 0 : -ENOMEM;
+	}
+	if (!l->func->has_body && !f->builtin) {
+		f->refused = strdup(undefined);
 		return f->refused ? 0 : -ENOMEM;
 	}
 	error = begin_function(l);
@@ -554,65 +561,6 @@ void cot_exec_module_unload(struct cot_exec_module *m)
 	free(m->actuals);
 	free(m->tables);
 	free(m->lists);
-	free(m->data);
+	free(m->data_memory);
 	free(m);
-}
-
-/* ---- looking ---- */
-
-uint32_t cot_exec_module_n_functions(const struct cot_exec_module *m)
-{
-	return m->n_kernels;
-}
-
-const struct cot_exec_function *cot_exec_module_function(const struct cot_exec_module *m,
-							 uint32_t index)
-{
-	return index < m->n_kernels ? &m->functions[m->kernels[index]] : NULL;
-}
-
-const struct cot_exec_function *cot_exec_module_find(const struct cot_exec_module *m,
-						     const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < m->n_kernels; i++)
-		if (!strcmp(m->functions[m->kernels[i]].info.name, name))
-			return &m->functions[m->kernels[i]];
-	return NULL;
-}
-
-const struct cot_exec_function_info *cot_exec_function_info(const struct cot_exec_function *f)
-{
-	return &f->info;
-}
-
-int cot_exec_function_refused(const struct cot_exec_function *f, struct cot_error *err)
-{
-	return f->refused ? cot_error_set(err, -ENOTSUP, "%s", f->refused) : 0;
-}
-
-uint32_t cot_exec_module_n_variables(const struct cot_exec_module *m)
-{
-	return m->n_variables;
-}
-
-int cot_exec_module_variable(const struct cot_exec_module *m, uint32_t index,
-			     struct cot_exec_variable *ret_variable)
-{
-	if (index >= m->n_variables)
-		return -ENOENT;
-	*ret_variable = m->variables[index];
-	return 0;
-}
-
-int cot_exec_module_find_variable(const struct cot_exec_module *m, const char *name,
-				  struct cot_exec_variable *ret_variable)
-{
-	uint32_t i;
-
-	for (i = 0; i < m->n_variables; i++)
-		if (!strcmp(m->variables[i].name, name))
-			return cot_exec_module_variable(m, i, ret_variable);
-	return -ENOENT;
 }

@@ -217,7 +217,7 @@ static uint8_t order_mode(const struct cot_ptx_insn *x)
 		return 0;
 	if (cot_ptx_has_mod(x, COT_PTX_MOD_FTZ))
 		how |= ANY_FTZ;
-	if (cot_ptx_has_mod(x, COT_PTX_MOD_NAN))
+	if (cot_ptx_has_mod(x, COT_PTX_MOD_MINMAX_NAN))
 		how |= ANY_NAN;
 	if (cot_ptx_has_mod(x, COT_PTX_MOD_XORSIGN_ABS))
 		how |= ANY_XORSIGN;

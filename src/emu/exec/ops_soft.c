@@ -251,7 +251,7 @@ bool cot_exec_lower_soft(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
 	how.s.ftz = cot_ptx_has_mod(x, COT_PTX_MOD_FTZ);
 	how.s.sat = cot_ptx_has_mod(x, COT_PTX_MOD_SAT);
 	how.s.relu = cot_ptx_has_mod(x, COT_PTX_MOD_RELU);
-	how.s.nan = cot_ptx_has_mod(x, COT_PTX_MOD_NAN);
+	how.s.nan = cot_ptx_has_mod(x, COT_PTX_MOD_MINMAX_NAN);
 	how.s.xorsign = cot_ptx_has_mod(x, COT_PTX_MOD_XORSIGN_ABS);
 	for (k = 1; k < x->n_operands; k++)
 		src[k - 1] = cot_exec_source(l, &x->operands[k], bits);

@@ -5,11 +5,13 @@
  * same instruction, maybe in several groups; then they are done for all of them at once.
  */
 #include "emu/exec/lower.h"
+#include "emu/exec/matrix.h"
 #include "emu/exec/ops.h"
 #include "emu/exec/race.h"
 
 /* The operation for lanes m. */
-typedef void (*warp_fn)(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m);
+typedef enum cot_exec_flow (*warp_fn)(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				      uint32_t m);
 
 enum {
 	KIND_SHFL,
@@ -17,10 +19,11 @@ enum {
 	KIND_MATCH,
 	KIND_REDUX,
 	KIND_ELECT,
-	KIND_SYNC
-}; /* low bits of insn.n */
-#define KIND(in) ((in)->n & 7)
-#define SUB(in)	 ((in)->n >> 3)
+	KIND_SYNC,
+	KIND_MATRIX, /* and what follows in enum cot_exec_matrix */
+};		     /* low bits of insn.n */
+#define KIND(in) ((in)->n & 15)
+#define SUB(in)	 ((in)->n >> 4)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
@@ -58,7 +61,8 @@ static bool shfl_source(unsigned mode, unsigned i, uint32_t b, uint32_t c, unsig
 }
 
 /* Reading a lane that does not take part gives what its register holds. */
-static void do_shfl(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_shfl(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				  uint32_t m)
 {
 	row_u32 *d = ROW(u32, in->dst);
 	const row_u32 *b = ROW(u32, in->b), *c = ROW(u32, in->c);
@@ -75,10 +79,12 @@ static void do_shfl(struct cot_exec_warp *w, const struct cot_exec_insn *in, uin
 	}
 	if (in->d != NOWHERE)
 		cot_exec_set_pred(w, in->d, m, good);
+	return FLOW_NEXT;
 }
 
 /* imm: the predicate is negated */
-static void do_vote(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_vote(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				  uint32_t m)
 {
 	uint32_t p = (cot_exec_pred(w, in->a) ^ (in->imm ? ALL_LANES : 0)) & m;
 	row_u32 *d;
@@ -87,14 +93,16 @@ static void do_vote(struct cot_exec_warp *w, const struct cot_exec_insn *in, uin
 	if (SUB(in) == VOTE_BALLOT) {
 		d = ROW(u32, in->dst);
 		FOR_LANES(m, d[i] = p);
-		return;
+		return FLOW_NEXT;
 	}
 	yes = SUB(in) == VOTE_ALL ? p == m : SUB(in) == VOTE_ANY ? p != 0 : p == m || p == 0;
 	cot_exec_set_pred(w, in->dst, m, yes ? ALL_LANES : 0);
+	return FLOW_NEXT;
 }
 
 /* imm: values of 64 bits; SUB: all */
-static void do_match(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_match(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				   uint32_t m)
 {
 	const row_u32 *a = ROW(u32, in->a);
 	const row_u64 *a64 = ROW(u64, in->a);
@@ -122,6 +130,7 @@ static void do_match(struct cot_exec_warp *w, const struct cot_exec_insn *in, ui
 	}
 	if (in->d != NOWHERE)
 		cot_exec_set_pred(w, in->d, m, good);
+	return FLOW_NEXT;
 }
 
 static uint32_t reduce(unsigned op, uint32_t x, uint32_t y)
@@ -147,7 +156,8 @@ static uint32_t reduce(unsigned op, uint32_t x, uint32_t y)
 	}
 }
 
-static void do_redux(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_redux(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				   uint32_t m)
 {
 	const row_u32 *a = ROW(u32, in->a);
 	row_u32 *d = ROW(u32, in->dst);
@@ -156,9 +166,11 @@ static void do_redux(struct cot_exec_warp *w, const struct cot_exec_insn *in, ui
 	for (; rest; rest &= rest - 1)
 		value = reduce(SUB(in), value, a[__builtin_ctz(rest)]);
 	FOR_LANES(m, d[i] = value);
+	return FLOW_NEXT;
 }
 
-static void do_elect(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_elect(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				   uint32_t m)
 {
 	uint32_t leader = (uint32_t)__builtin_ctz(m);
 
@@ -169,18 +181,28 @@ static void do_elect(struct cot_exec_warp *w, const struct cot_exec_insn *in, ui
 	}
 	if (in->d != NOWHERE)
 		cot_exec_set_pred(w, in->d, m, 1u << leader);
+	return FLOW_NEXT;
 }
 
-static void do_nothing(struct cot_exec_warp *w, const struct cot_exec_insn *in, uint32_t m)
+static enum cot_exec_flow do_nothing(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+				     uint32_t m)
 {
 	(void)w;
 	(void)in;
 	(void)m;
+	return FLOW_NEXT;
 }
 
 static const warp_fn operations[] = {
-	[KIND_SHFL] = do_shfl,	 [KIND_VOTE] = do_vote,	  [KIND_MATCH] = do_match,
-	[KIND_REDUX] = do_redux, [KIND_ELECT] = do_elect, [KIND_SYNC] = do_nothing,
+	[KIND_SHFL] = do_shfl,
+	[KIND_VOTE] = do_vote,
+	[KIND_MATCH] = do_match,
+	[KIND_REDUX] = do_redux,
+	[KIND_ELECT] = do_elect,
+	[KIND_SYNC] = do_nothing,
+	[KIND_MATRIX + COT_EXEC_MATRIX_MMA] = cot_exec_do_mma,
+	[KIND_MATRIX + COT_EXEC_MATRIX_MEMORY] = cot_exec_do_wmma_memory,
+	[KIND_MATRIX + COT_EXEC_MATRIX_LOAD] = cot_exec_do_ldmatrix,
 };
 
 /* ---- waiting for each other ---- */
@@ -229,15 +251,15 @@ HANDLER(meet)
 	struct cot_exec_group *g = w->group;
 
 	if (COT_LIKELY(!(wanted & ~m))) {
-		operations[KIND(in)](w, in, m);
 		if (KIND(in) == KIND_SYNC)
-			cot_exec_race_warp(w, m);
-		return FLOW_NEXT;
+			cot_exec_race_warp(w);
+		return operations[KIND(in)](w, in, m);
 	}
 	others = gathered(w, in, g->frame);
 	if (!(wanted & ~(m | others))) {
-		operations[KIND(in)](w, in, m | others);
-		cot_exec_race_warp(w, m | others);
+		if (operations[KIND(in)](w, in, m | others) != FLOW_NEXT)
+			return FLOW_FAULT;
+		cot_exec_race_warp(w);
 		release(w, in, g->frame);
 		return FLOW_NEXT;
 	}
@@ -270,8 +292,10 @@ void cot_exec_warp_recheck(struct cot_exec_warp *w)
 		if (g->wanted & w->live & ~here)
 			continue;
 		cot_exec_use_frame(w, g->frame);
-		operations[KIND(in)](w, in, here);
-		cot_exec_race_warp(w, here);
+		/* A fault stops the run anyway. */
+		if (operations[KIND(in)](w, in, here) != FLOW_NEXT)
+			return;
+		cot_exec_race_warp(w);
 		release(w, in, g->frame);
 	}
 	if (w->group)
@@ -281,8 +305,7 @@ void cot_exec_warp_recheck(struct cot_exec_warp *w)
 /* Those without .sync: whoever is here. */
 HANDLER(alone)
 {
-	operations[KIND(in)](w, in, m);
-	return FLOW_NEXT;
+	return operations[KIND(in)](w, in, m);
 }
 
 HANDLER(activemask)
@@ -307,10 +330,20 @@ static struct cot_exec_insn *emit(struct cot_exec_lower *l, const struct cot_ptx
 	in = cot_exec_emit(l, sync ? meet : alone);
 	if (!in)
 		return NULL;
-	in->n = (uint8_t)(kind | (unsigned)sub << 3);
+	in->n = (uint8_t)(kind | (unsigned)sub << 4);
 	in->e = members;
 	in->dst = in->d = NOWHERE;
 	return in;
+}
+
+void cot_exec_emit_matrix(struct cot_exec_lower *l, enum cot_exec_matrix kind,
+			  const struct cot_exec_insn *in)
+{
+	struct cot_exec_insn out = *in;
+
+	out.n = (uint8_t)(KIND_MATRIX + kind);
+	out.e = cot_exec_const_row(l, UINT32_MAX, 32);
+	cot_exec_emit_memory(l, meet, &out);
 }
 
 /* d, or d|p */

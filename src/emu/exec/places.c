@@ -7,7 +7,8 @@
 
 #include "base/rng.h"
 
-#define MAX_DATA      (4ull << 30)
+#define MAX_DATA      (1ull << 30) /* bytes of all variables */
+#define DATA_ALIGN    256u
 #define DYNAMIC_ALIGN 16u
 
 static size_t slot_of(const struct cot_exec_list *table, const void *key)
@@ -157,7 +158,7 @@ int cot_exec_place_module(struct cot_exec_lower *l, struct cot_error *err)
 
 	error = for_each_data(l, COT_PTX_SPACE_CONST, place_data, &at);
 	m->const_bytes = at;
-	at = align_up(at, 256);
+	at = align_up(at, DATA_ALIGN);
 	if (!error)
 		error = for_each_data(l, COT_PTX_SPACE_GLOBAL, place_data, &at);
 	m->data_bytes = at;
@@ -168,10 +169,11 @@ int cot_exec_place_module(struct cot_exec_lower *l, struct cot_error *err)
 	if (error)
 		return cot_error_set(err, error,
 				     "the variables of the module need too much memory");
-	m->data = aligned_alloc(256, align_up(at + 1, 256));
-	if (!m->data)
+	/* Pages that nobody touches cost nothing this way; with aligned_alloc() they would. */
+	m->data_memory = calloc(1, at + 1 + DATA_ALIGN);
+	if (!m->data_memory)
 		return cot_error_set(err, -ENOMEM, "no memory for the variables of the module");
-	memset(m->data, 0, align_up(at + 1, 256));
+	m->data = m->data_memory + DATA_ALIGN - (uintptr_t)m->data_memory % DATA_ALIGN;
 	return 0;
 }
 

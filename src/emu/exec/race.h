@@ -13,10 +13,7 @@ enum cot_exec_flow cot_exec_race_check(struct cot_exec_warp *w, const struct cot
 
 /* All threads of the block have met. */
 void cot_exec_race_barrier(struct cot_exec_block *b);
-/* Lanes m of the warp have met. */
-void cot_exec_race_warp(struct cot_exec_warp *w, uint32_t m);
-/* The block begins: it has seen nothing of the others. */
-int cot_exec_race_begin(struct cot_exec_block *b);
-void cot_exec_race_forget(struct cot_exec_block *b);
+/* Lanes of the warp have met. */
+void cot_exec_race_warp(struct cot_exec_warp *w);
 
 #endif

@@ -143,18 +143,22 @@ static int plan(struct cot_exec_run *run, struct cot_error *err)
 	struct cot_exec_launch *a = &run->launch;
 	const struct cot_exec_function_info *f = &run->function->info;
 	struct cot_exec_sm_limits limits = cot_exec_sm_limits(run->module->target);
+	uint32_t most = limits.registers / (run->n_warps * LANES), n_registers = f->n_registers;
 	uint64_t resident;
 
+	/* The number of registers is an estimate: for one block it is always low enough. */
+	if (n_registers > most)
+		n_registers = most;
 	if (!a->n_sms)
 		a->n_sms = DEFAULT_SMS;
 	if (!a->blocks_per_sm)
-		a->blocks_per_sm = cot_exec_occupancy(&limits, f->n_registers, run->shared_bytes,
-						      run->n_threads);
+		a->blocks_per_sm =
+			cot_exec_occupancy(&limits, n_registers, run->shared_bytes, run->n_threads);
 	if (!a->blocks_per_sm)
 		return cot_error_set(
 			err, -EINVAL,
 			"%s: a block of %u threads with %u registers each does not fit on an SM",
-			f->name, run->n_threads, f->n_registers);
+			f->name, run->n_threads, n_registers);
 	resident = (uint64_t)a->n_sms * a->blocks_per_sm;
 	run->max_resident = resident > UINT32_MAX ? UINT32_MAX : (uint32_t)resident;
 	if (a->cooperative && run->n_blocks > resident)
@@ -196,7 +200,8 @@ static int fill_run(struct cot_exec_run *run, const struct cot_exec_launch *a,
 	fill_rows(run);
 	fill_tids(run);
 	if (a->checks & COT_EXEC_CHECK_RACES && cot_exec_races_create(run))
-		return cot_error_set(err, -ENOMEM, "no memory for the check of races");
+		return cot_error_set(err, -EINVAL, "%s: a grid too large for the check of races",
+				     a->function->info.name);
 	return 0;
 }
 
@@ -499,6 +504,7 @@ enum cot_exec_state cot_exec_run_seeded(struct cot_exec_run *run, uint64_t seed,
 {
 	struct cot_exec_block **blocks;
 	struct cot_rng rng = {seed};
+	enum cot_exec_block_state state;
 	struct cot_exec_worker worker;
 	uint64_t step = 0;
 	uint32_t n = 0, k;
@@ -515,9 +521,10 @@ enum cot_exec_state cot_exec_run_seeded(struct cot_exec_run *run, uint64_t seed,
 			break;
 		}
 		k = (uint32_t)cot_rng_below(&rng, n);
-		if (cot_exec_block_step(blocks[k], &worker) == BLOCK_RUNS)
+		state = cot_exec_block_step(blocks[k], &worker);
+		if (state == BLOCK_RUNS)
 			continue;
-		run->n_ended++;
+		run->n_ended += state == BLOCK_ENDED;
 		put_away(run, blocks[k]);
 		blocks[k] = blocks[--n];
 	}

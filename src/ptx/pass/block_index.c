@@ -216,8 +216,7 @@ void cot_block_index_replace(struct cot_emit *e, const struct cot_block_index *i
 		next = s->next;
 		if (s->kind != COT_PTX_STMT_INSN)
 			continue;
-		cot_ptx_for_each_operand(&s->insn, replace_part,
-					 (void *)(uintptr_t)index);
+		cot_ptx_for_each_operand(&s->insn, replace_part, (void *)(uintptr_t)index);
 		if (s->insn.op == COT_PTX_OP_CALL)
 			replace_call(e, s, index);
 	}

@@ -65,7 +65,8 @@ static int add_edge(struct cot_cfg *cfg, struct cot_cfg_block *b, uint32_t to)
 	return 0;
 }
 
-static int add_target(struct cot_cfg *cfg, struct cot_cfg_block *b, const struct cot_ptx_label *label)
+static int add_target(struct cot_cfg *cfg, struct cot_cfg_block *b,
+		      const struct cot_ptx_label *label)
 {
 	const struct cot_ptx_stmt *s = label->stmt;
 	uint32_t i;

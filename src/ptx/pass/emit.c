@@ -172,14 +172,15 @@ void cot_pass_redirect_ends(struct cot_emit *e, const char *label)
 
 void cot_pass_row(struct cot_emit *e, struct cot_ptx_stmt *before, size_t bytes)
 {
-	cot_emit_format(e, before,
-			".reg .b32 %%t, %%u, %%v; .reg .b64 %%o;\n"
-			"mov.u32 %%t, %%ctaid.z; mov.u32 %%u, %%nctaid.y; mov.u32 %%v, %%ctaid.y;\n"
-			"mad.lo.u32 %%t, %%t, %%u, %%v; mov.u32 %%u, %%nctaid.x; mov.u32 %%v, %%ctaid.x;\n"
-			"mad.lo.u32 %%t, %%t, %%u, %%v; mul.wide.u32 %%o, %%t, %zu;\n"
-			"ld.param.u64 %%row, [args]; cvta.to.global.u64 %%row, %%row;\n"
-			"add.u64 %%row, %%row, %%o;",
-			bytes);
+	cot_emit_format(
+		e, before,
+		".reg .b32 %%t, %%u, %%v; .reg .b64 %%o;\n"
+		"mov.u32 %%t, %%ctaid.z; mov.u32 %%u, %%nctaid.y; mov.u32 %%v, %%ctaid.y;\n"
+		"mad.lo.u32 %%t, %%t, %%u, %%v; mov.u32 %%u, %%nctaid.x; mov.u32 %%v, %%ctaid.x;\n"
+		"mad.lo.u32 %%t, %%t, %%u, %%v; mul.wide.u32 %%o, %%t, %zu;\n"
+		"ld.param.u64 %%row, [args]; cvta.to.global.u64 %%row, %%row;\n"
+		"add.u64 %%row, %%row, %%o;",
+		bytes);
 }
 
 void cot_pass_need_version(struct cot_ptx_module *module, uint32_t major, uint32_t minor)

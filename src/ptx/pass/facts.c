@@ -82,7 +82,7 @@ static bool known(const struct cot_ptx_func *const *funcs, uint32_t n,
 int cot_pass_closure(const struct cot_ptx_func *func, const struct cot_ptx_func ***ret_funcs,
 		     uint32_t *ret_n)
 {
-	const struct cot_ptx_func **funcs = malloc(CALLEES_MAX * sizeof(*funcs)), *callee;
+	const struct cot_ptx_func **funcs = malloc(CALLEES_MAX * sizeof(void *)), *callee;
 	const struct cot_ptx_stmt *s;
 	uint32_t n = 0, i;
 
@@ -124,8 +124,9 @@ static bool harmless(const char *name)
 
 static bool launches(const char *name)
 {
-	return !strncmp(name, "cudaLaunchDevice", 16) || !strncmp(name, "cudaGetParameterBuffer", 22) ||
-	       !strncmp(name, "__cudaCDP", 9) || !strcmp(name, "cudaDeviceSynchronize");
+	return !strncmp(name, "cudaLaunchDevice", 16) ||
+	       !strncmp(name, "cudaGetParameterBuffer", 22) || !strncmp(name, "__cudaCDP", 9) ||
+	       !strcmp(name, "cudaDeviceSynchronize");
 }
 
 static void scan_head(struct cot_scan *scan, const struct cot_ptx_func *func)
@@ -148,8 +149,9 @@ static void scan_head(struct cot_scan *scan, const struct cot_ptx_func *func)
 	if (inner && func->has_body)
 		scan->facts->n_calls++;
 	if (!inner && (m->sm < 70 || m->version_major < 6))
-		refuse(scan, COT_REASON_TARGET, func, func->line, false, ".version %u.%u, .target %s",
-		       (unsigned)m->version_major, (unsigned)m->version_minor, m->target);
+		refuse(scan, COT_REASON_TARGET, func, func->line, false,
+		       ".version %u.%u, .target %s", (unsigned)m->version_major,
+		       (unsigned)m->version_minor, m->target);
 	for (i = 0; i < func->n_directives; i++) {
 		uint8_t kind = func->directives[i].kind;
 
@@ -164,7 +166,7 @@ static void scan_head(struct cot_scan *scan, const struct cot_ptx_func *func)
 static uint32_t appended_bytes(enum cot_pass pass)
 {
 	static const uint32_t bytes[] = {
-		[COT_PASS_WORKERS] = 40, [COT_PASS_SLICE] = 16, [COT_PASS_FUSE] = 56,
+		[COT_PASS_WORKERS] = 48, [COT_PASS_SLICE] = 16, [COT_PASS_FUSE] = 56,
 		[COT_PASS_COUNT] = 8,	 [COT_PASS_RECORD] = 8,
 	};
 
@@ -344,6 +346,37 @@ static void scan_body(struct cot_scan *scan, const struct cot_ptx_func *func)
 	}
 }
 
+/*
+ * Loops inside loops, in the order of the text: a loop lies between a label and the last branch
+ * back to it. A table of labels counts as such, for nobody looked where it leads.
+ */
+static int find_nested_loops(struct cot_scan *scan, const struct cot_ptx_func *func)
+{
+	uint32_t *begins = calloc(func->n_labels + 1, sizeof(*begins)), place = 0, loop = 0;
+	const struct cot_ptx_stmt *s;
+	const struct cot_ptx_operand *to;
+
+	if (!begins)
+		return -ENOMEM;
+	for (s = func->first; s; s = s->next) {
+		place++;
+		if (s->kind == COT_PTX_STMT_LABEL)
+			begins[s->label->index] = place;
+		if (s->kind != COT_PTX_STMT_INSN ||
+		    !(cot_ptx_op_info(s->insn.op)->flags & COT_PTX_F_BRANCH))
+			continue;
+		to = &s->insn.operands[0];
+		if (s->insn.op != COT_PTX_OP_BRA || to->kind != COT_PTX_OPND_LABEL)
+			scan->facts->nested_loops = true;
+		else if (begins[to->label->index] && begins[to->label->index] < loop)
+			scan->facts->nested_loops = true;
+		else if (begins[to->label->index] > loop)
+			loop = begins[to->label->index];
+	}
+	free(begins);
+	return 0;
+}
+
 /* The module's variables in shared memory are laid out for every kernel that may name them. */
 static void scan_module(struct cot_scan *scan)
 {
@@ -388,18 +421,20 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 	}
 	if (rc)
 		return rc;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !rc; i++) {
 		scan_head(&scan, funcs[i]);
-		if (!funcs[i]->opaque)
-			scan_body(&scan, funcs[i]);
+		if (funcs[i]->opaque)
+			continue;
+		scan_body(&scan, funcs[i]);
+		rc = find_nested_loops(&scan, funcs[i]);
 	}
-	if (!kernel->opaque) {
+	if (!rc && !kernel->opaque) {
 		scan_params(&scan);
 		scan_module(&scan);
 	}
-	if (pass == COT_PASS_WORKERS && !kernel->opaque && kernel->has_body)
+	if (!rc && pass == COT_PASS_WORKERS && !kernel->opaque && kernel->has_body)
 		rc = cot_hazards_find(&scan, funcs, n);
-	if (pass == COT_PASS_COUNT && !kernel->opaque)
+	if (!rc && pass == COT_PASS_COUNT && !kernel->opaque)
 		rc = scan_size(&scan);
 	free(funcs);
 	if (rc)

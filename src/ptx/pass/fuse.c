@@ -84,7 +84,8 @@ static void put_thread_index(struct cot_emit *e, struct side *side, struct cot_p
 			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%n, %%n, %%t;\n"
 			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%n, %%n, %%t;\n"
 			"setp.ge.u32 %%p, %%thread, %%n; @%%p exit;",
-			(unsigned)side->block, (unsigned)side->block + 4, (unsigned)side->block + 8);
+			(unsigned)side->block, (unsigned)side->block + 4,
+			(unsigned)side->block + 8);
 	cot_pass_decode(e, start, "%thread", tid_names, side->tid, side->block);
 	for (i = 0; i < 3; i++)
 		if (side->ntid >> i & 1)
@@ -222,8 +223,7 @@ static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 	start = cot_ptx_body_start(side->func);
 	cot_emit_format(&e, start,
 			".reg .b32 %%t; mov.u32 %%id, %%ctaid.x; ld.param.u32 %%t, [args+%u];%s",
-			(unsigned)ARG(first_blocks),
-			side->second ? " sub.u32 %id, %id, %t;" : "");
+			(unsigned)ARG(first_blocks), side->second ? " sub.u32 %id, %id, %t;" : "");
 	put_thread_index(&e, side, start);
 	cot_block_index_decode(&e, start, facts, side->grid);
 	cot_block_index_load_grid(&e, start, facts, side->grid);

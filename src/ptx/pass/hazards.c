@@ -131,7 +131,8 @@ struct found {
 	const struct cot_ptx_stmt *barrier;    /* some threads may not come here */
 	const struct cot_ptx_stmt *warp;       /* some lanes may not come here */
 	const struct cot_ptx_func *warp_owner; /* the function in which it stands */
-	const struct cot_ptx_stmt *call; /* a function with a barrier; some threads may not come here */
+	const struct cot_ptx_stmt
+		*call; /* a function with a barrier; some threads may not come here */
 };
 
 static void look_at_call(const struct cot_ptx_stmt *s, enum cot_uniform place, struct found *found)

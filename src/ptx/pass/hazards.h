@@ -1,6 +1,7 @@
 /*
- * What is right while a block's threads end with the task, and wrong once they live on: barriers and
- * warp instructions that other threads skipped by returning, and loops that wait for other blocks.
+ * What is right while a block's threads end with the task, and wrong once they live on: barriers
+ * and warp instructions that other threads skipped by returning, and loops that wait for other
+ * blocks.
  */
 #ifndef COT_PTX_PASS_HAZARDS_H
 #define COT_PTX_PASS_HAZARDS_H

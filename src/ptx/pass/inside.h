@@ -8,8 +8,8 @@
 
 /* ---- text with names of its own ----
  *
- * A pass writes PTX with names such as "%left" or "tail"; here stands what they mean in the function.
- * After the first failure nothing happens any more; rc has it.
+ * A pass writes PTX with names such as "%left" or "tail"; here stands what they mean in the
+ * function. After the first failure nothing happens any more; rc has it.
  */
 #define COT_EMIT_BINDS_MAX 40
 
@@ -64,7 +64,8 @@ void cot_block_index_replace(struct cot_emit *e, const struct cot_block_index *i
 
 /*
  * Text that makes x, y and z (those whose bits are set in mask, in the registers `names`) from the
- * number `number`; the extents stand at `offset` in the parameter "args". One row needs no division.
+ * number `number`; the extents stand at `offset` in the parameter "args". One row needs no
+ * division.
  */
 void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
 		     const char *const names[3], uint32_t mask, uint32_t offset);

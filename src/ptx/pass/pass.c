@@ -77,13 +77,16 @@ typedef int (*rewrite_fn)(struct cot_ptx_func *kernel, const struct cot_facts *f
 			  struct cot_error *err);
 
 static const rewrite_fn rewrites[] = {
-	[COT_PASS_WORKERS] = cot_pass_workers, [COT_PASS_SLICE] = cot_pass_slice,
-	[COT_PASS_FUSE] = NULL,		       [COT_PASS_COUNT] = cot_pass_count,
+	[COT_PASS_WORKERS] = cot_pass_workers,
+	[COT_PASS_SLICE] = cot_pass_slice,
+	[COT_PASS_FUSE] = NULL,
+	[COT_PASS_COUNT] = cot_pass_count,
 	[COT_PASS_RECORD] = cot_pass_record,
 };
 
-int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel, struct cot_ptx_func **ret_kernel,
-		   struct cot_refusal *ret_refusal, struct cot_error *err)
+int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,
+		   struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
+		   struct cot_error *err)
 {
 	struct cot_ptx_func *copy;
 	struct cot_facts facts;

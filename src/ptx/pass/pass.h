@@ -53,15 +53,16 @@ struct cot_refusal {
 
 /* What is known of a kernel and the functions that it calls. */
 struct cot_facts {
-	uint32_t ctaid, nctaid;	    /* bits 0 to 2: x, y, z is read */
-	uint64_t shared_bytes;	    /* static shared memory */
-	uint32_t n_calls;	    /* calls of functions with a body */
-	uint16_t barriers;	    /* bit n: barrier n is used */
-	bool named_barriers;	    /* barriers other than bar.sync 0 of the whole block */
-	bool uses_shared;	    /* reads, writes or names shared memory, or has a barrier */
-	bool early_return;	    /* threads may return before a barrier that others wait at */
-	bool needs_rows;	    /* right only if the block's x size is a multiple of 32 */
-	bool async_copies;	    /* cp.async */
+	uint32_t ctaid, nctaid; /* bits 0 to 2: x, y, z is read */
+	uint64_t shared_bytes;	/* static shared memory */
+	uint32_t n_calls;	/* calls of functions with a body */
+	uint16_t barriers;	/* bit n: barrier n is used */
+	bool named_barriers;	/* barriers other than bar.sync 0 of the whole block */
+	bool uses_shared;	/* reads, writes or names shared memory, or has a barrier */
+	bool nested_loops;	/* loops inside loops, in it or in what it calls */
+	bool early_return;	/* threads may return before a barrier that others wait at */
+	bool needs_rows;	/* right only if the block's x size is a multiple of 32 */
+	bool async_copies;	/* cp.async */
 };
 
 /*
@@ -76,8 +77,9 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
  * refused; other errors are in *err (-EEXIST: the name is taken; -EINVAL: the module itself is
  * wrong in a way that the verifier found). Not for COT_PASS_FUSE.
  */
-int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel, struct cot_ptx_func **ret_kernel,
-		   struct cot_refusal *ret_refusal, struct cot_error *err);
+int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,
+		   struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
+		   struct cot_error *err);
 
 /* The same for two kernels of one module; the new one is called FIRST$cot_fuse$SECOND. */
 int cot_pass_fuse(struct cot_ptx_func *first, struct cot_ptx_func *second,

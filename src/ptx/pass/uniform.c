@@ -10,14 +10,14 @@ struct analysis {
 	const struct cot_cfg *cfg;
 	struct cot_uniformity *out;
 	bool entry, rows, changed;
-	uint8_t *n_defs;	/* by register: 0, 1 or 2 for more */
-	uint8_t *branches;	/* by block: the class its branch had when its region was marked */
-	bool *seen;		/* scratch for regions */
-	uint32_t *stack;	/* the same */
+	uint8_t *n_defs;   /* by register: 0, 1 or 2 for more */
+	uint8_t *branches; /* by block: the class its branch had when its region was marked */
+	bool *seen;	   /* scratch for regions */
+	uint32_t *stack;   /* the same */
 	/* What the block at hand has written itself: known better than what all blocks write. */
 	uint8_t *local;
-	uint32_t *local_visit; /* by register: the visit of a block to which `local` belongs */
-	uint32_t visit;	       /* the one at hand; visits count from 1 */
+	uint32_t *local_visit;	/* by register: the visit of a block to which `local` belongs */
+	uint32_t visit;		/* the one at hand; visits count from 1 */
 	enum cot_uniform value; /* scratch: what the instruction at hand writes */
 	bool guarded;		/* scratch: it may also write nothing */
 };
@@ -182,10 +182,12 @@ static enum cot_uniform of_load(const struct analysis *a, const struct cot_ptx_i
 			return COT_UNI_DIFFERENT; /* what a call gave back */
 		return u;
 	}
-	if (insn->space == COT_PTX_SPACE_LOCAL || (sem != COT_PTX_NO_MOD && sem != COT_PTX_MOD_WEAK))
+	if (insn->space == COT_PTX_SPACE_LOCAL ||
+	    (sem != COT_PTX_NO_MOD && sem != COT_PTX_MOD_WEAK))
 		return COT_UNI_DIFFERENT;
 	if (insn->space == COT_PTX_SPACE_NONE && u != COT_UNI_NONE)
-		return COT_UNI_DIFFERENT; /* one generic address may be each thread's own local one */
+		return COT_UNI_DIFFERENT; /* one generic address may be each thread's own local one
+					   */
 	return u == COT_UNI_LANES ? COT_UNI_DIFFERENT : u;
 }
 

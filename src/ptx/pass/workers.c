@@ -12,12 +12,16 @@
  * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
  * is in the parameter, which is constant memory; the index is counted up, and divided only once per
  * chunk; one barrier per chunk, and one per task only if the body uses shared memory or barriers.
+ * Where tasks are short, the time until a claim is answered would show: args.ahead has the next
+ * chunk claimed ahead. That costs a register; a kernel with loops inside loops, whose tasks take
+ * long anyway, does without.
+ *
  * Two words in shared memory take turns, so that a fast thread cannot overwrite what a slow one
  * has still to read: between two writes of a word lies the barrier of the other.
  *
- * A compiler would move what is the same for all tasks out of the loop, which costs registers (14 in
- * BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries: hence
- * the branch to the tail, never taken, at the beginning.
+ * A compiler would move what is the same for all tasks out of the loop, which costs registers (14
+ * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
+ * hence the branch to the tail, never taken, at the beginning.
  *
  * Threads that return early live on, while others of their block still wait at barriers. Then every
  * barrier of the body becomes a vote "are all done?", to which working threads say no and returned
@@ -35,6 +39,7 @@ struct workers {
 	struct cot_emit e;
 	struct cot_facts facts; /* with ctaid.x, which counts tasks in any case */
 	unsigned barrier;	/* the number of our own barrier */
+	bool ahead;		/* claims its chunks ahead */
 };
 
 /* "@%p bra LABEL" for all threads but the first one of the block. */
@@ -66,8 +71,9 @@ static void put_barrier(struct workers *w)
 
 static void declare(struct workers *w)
 {
-	static const char *const labels[] = {"chunk",  "task", "tail", "claim", "posted",
-					     "answer", "out",  "idle", "same", "begun"};
+	static const char *const labels[] = {"chunk",  "task",	"tail",	    "claim", "posted",
+					     "answer", "out",	"idle",	    "same",  "begun",
+					     "polled", "ahead", "together", "ready", "asked"};
 	struct cot_emit *e = &w->e;
 	struct cot_ptx_stmt *var = NULL;
 	size_t i;
@@ -81,6 +87,8 @@ static void declare(struct workers *w)
 	(void)cot_emit_reg(e, COT_PTX_B32, "%u");
 	(void)cot_emit_reg(e, COT_PTX_B32, "%v");
 	(void)cot_emit_reg(e, COT_PTX_B64, "%control");
+	if (w->ahead)
+		(void)cot_emit_reg(e, COT_PTX_B32, "%next");
 	for (i = 0; i < COT_ARRAY_LEN(labels); i++)
 		(void)cot_emit_label(e, labels[i]);
 	/* The claimed id, in two places by turns; then the tasks that this worker did. */
@@ -90,6 +98,46 @@ static void declare(struct workers *w)
 					    NULL, e->err);
 	if (!e->rc)
 		cot_emit_bind(e, "slots", cot_ptx_var_operand(var->var));
+}
+
+/* %control: where the control block is. */
+static void put_control(struct workers *w, struct cot_ptx_stmt *before)
+{
+	cot_emit_text(&w->e, before,
+		      "ld.param.u64 %control, [args]; cvta.to.global.u64 %control, %control;");
+}
+
+/* Goes to the label if the first chunks are all there is: then nobody needs to ask. */
+static void put_nothing_to_claim(struct workers *w, struct cot_ptx_stmt *before, const char *label)
+{
+	cot_emit_format(
+		&w->e, before,
+		"ld.param.u32 %%t, [args+%zu]; ld.param.u32 %%u, [args+%zu];\n"
+		"mul.lo.u32 %%u, %%t, %%u; ld.param.u32 %%t, [args+%zu]; add.u32 %%u, %%u, %%t;\n"
+		"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%u, %%t; @%%p bra %s;",
+		ARG(n_workers), ARG(chunk), ARG(first), ARG(n_tasks), label);
+}
+
+static void put_poll(struct workers *w, struct cot_ptx_stmt *before, const char *reg)
+{
+	cot_emit_format(&w->e, before, "ld.volatile.global.u32 %s, [%%control+%zu];", reg,
+			offsetof(struct cot_workers_control, evict));
+}
+
+/* `id`: the first task of the next chunk; -1 if `evict` says that this worker has to leave. */
+static void put_ask(struct workers *w, struct cot_ptx_stmt *before, const char *evict,
+		    const char *id, const char *leave)
+{
+	cot_emit_format(&w->e, before,
+			"ld.param.u32 %%t, [args+%zu]; min.u32 %%u, %s, %%t;\n"
+			"ld.param.u32 %%t, [args+%zu]; mul.lo.u32 %%u, %%u, %%t;\n"
+			"mov.u32 %s, -1;\n"
+			"mov.u32 %%t, %%ctaid.x; setp.lt.u32 %%p, %%t, %%u; @%%p bra %s;",
+			ARG(n_workers), evict, ARG(per_sm), id, leave);
+	cot_emit_format(
+		&w->e, before,
+		"ld.param.u32 %%v, [args+%zu]; atom.global.add.u32 %s, [%%control+%zu], %%v;",
+		ARG(chunk), id, offsetof(struct cot_workers_control, next));
 }
 
 static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
@@ -110,14 +158,47 @@ static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
 			ARG(chunk)); /* never: the second entry of the loop */
 }
 
+/*
+ * Claiming ahead: the flag is read before the last task but one of a chunk, and the next chunk is
+ * claimed before the last one. Both take as long as a short task, and nobody waits for them.
+ */
+static void put_claim_ahead(struct workers *w, struct cot_ptx_stmt *start)
+{
+	struct cot_emit *e = &w->e;
+
+	cot_emit_format(e, start,
+			"setp.gt.u32 %%p, %%left, 2; @%%p bra ready;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra ready;",
+			ARG(ahead));
+	put_not_leader(w, start, "together");
+	put_control(w, start);
+	cot_emit_text(e, start, "setp.eq.u32 %p, %left, 1; @%p bra ahead;");
+	put_poll(w, start, "%next");
+	cot_emit_text(e, start, "bra together;\nahead:");
+	put_nothing_to_claim(w, start, "together");
+	put_ask(w, start, "%next", "%next", "together");
+	cot_emit_text(e, start, "together: bar.warp.sync 0xffffffff;\nready:");
+}
+
 static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 {
-	cot_emit_text(&w->e, start, "chunk:");
+	struct cot_emit *e = &w->e;
+
+	cot_emit_text(e, start, "chunk:");
 	put_chunk_size(w, start);
-	cot_emit_text(&w->e, start, "mov.u32 %left, %v;");
-	cot_block_index_decode(&w->e, start, &w->facts, ARG(grid));
-	cot_emit_text(&w->e, start, "task: .pragma \"nounroll\";");
-	cot_block_index_load_grid(&w->e, start, &w->facts, ARG(grid));
+	cot_emit_text(e, start, "mov.u32 %left, %v;");
+	if (w->ahead) { /* a chunk of one task has no task but one in which to read the flag */
+		cot_emit_text(e, start, "setp.ne.u32 %p, %left, 1; @%p bra polled;");
+		put_not_leader(w, start, "polled");
+		put_control(w, start);
+		put_poll(w, start, "%next");
+		cot_emit_text(e, start, "polled:");
+	}
+	cot_block_index_decode(e, start, &w->facts, ARG(grid));
+	cot_emit_text(e, start, "task: .pragma \"nounroll\";");
+	if (w->ahead)
+		put_claim_ahead(w, start);
+	cot_block_index_load_grid(e, start, &w->facts, ARG(grid));
 }
 
 /* ---- behind it ---- */
@@ -153,8 +234,7 @@ static void put_tail(struct workers *w)
 		cot_emit_text(e, NULL,
 			      ".reg .pred %yes; setp.eq.u32 %yes, %left, %left;\n"
 			      "again: barrier.red.and.pred %p, 0, %yes; @!%p bra again;");
-	cot_emit_text(e, NULL,
-		      "sub.u32 %left, %left, 1; setp.eq.u32 %p, %left, 0; @%p bra claim;");
+	cot_emit_text(e, NULL, "sub.u32 %left, %left, 1; setp.eq.u32 %p, %left, 0; @%p bra claim;");
 	put_next_index(w);
 	if (w->facts.uses_shared && !w->facts.early_return)
 		put_barrier(w);
@@ -166,47 +246,48 @@ static void put_tail(struct workers *w)
 /* What the first thread does for the block; %id is -1 when the worker has to leave. */
 static void put_leader_claim(struct workers *w)
 {
-	cot_emit_format(&w->e, NULL,
-			"mov.u32 %%id, -1;\n"
-			"ld.param.u64 %%control, [args]; cvta.to.global.u64 %%control, %%control;\n"
-			"ld.volatile.global.u32 %%u, [%%control+%zu];\n"
-			"ld.param.u32 %%t, [args+%zu]; min.u32 %%u, %%u, %%t;\n"
-			"ld.param.u32 %%t, [args+%zu]; mul.lo.u32 %%u, %%u, %%t;\n"
-			"mov.u32 %%t, %%ctaid.x; setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;",
-			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm));
-	cot_emit_format(&w->e, NULL,
-			"ld.param.u32 %%v, [args+%zu];\n"
-			"atom.global.add.u32 %%id, [%%control+%zu], %%v;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
-			ARG(chunk), offsetof(struct cot_workers_control, next), ARG(n_tasks));
+	struct cot_emit *e = &w->e;
+
+	if (w->ahead)
+		cot_emit_format(
+			e, NULL,
+			"mov.u32 %%id, %%next;\n"
+			"ld.param.u32 %%t, [args+%zu]; setp.ne.u32 %%p, %%t, 0; @%%p bra asked;",
+			ARG(ahead));
+	put_control(w, NULL);
+	put_poll(w, NULL, "%v");
+	put_ask(w, NULL, "%v", "%id", "posted");
+	cot_emit_text(e, NULL, "asked:");
+	cot_emit_format(
+		e, NULL,
+		"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
+		ARG(n_tasks));
 	put_chunk_size(w, NULL);
-	cot_emit_text(&w->e, NULL,
-		      "ld.shared.u32 %u, [slots+8]; add.u32 %u, %u, %v; st.shared.u32 [slots+8], %u;\n"
-		      "posted: st.shared.u32 [%slot], %id;");
+	cot_emit_text(
+		e, NULL,
+		"ld.shared.u32 %u, [slots+8]; add.u32 %u, %u, %v; st.shared.u32 [slots+8], %u;\n"
+		"posted: st.shared.u32 [%slot], %id;");
 }
 
 static void put_claim(struct workers *w)
 {
 	struct cot_emit *e = &w->e;
 
-	/* When the first chunks are all there is, nobody asks. */
-	cot_emit_format(e, NULL,
-			"claim: ld.param.u32 %%t, [args+%zu]; ld.param.u32 %%u, [args+%zu];\n"
-			"mul.lo.u32 %%u, %%t, %%u; ld.param.u32 %%t, [args+%zu]; add.u32 %%u, %%u, %%t;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%u, %%t; @%%p bra out;",
-			ARG(n_workers), ARG(chunk), ARG(first), ARG(n_tasks));
+	cot_emit_text(e, NULL, "claim:");
+	put_nothing_to_claim(w, NULL, "out");
 	put_not_leader(w, NULL, "answer");
 	put_leader_claim(w);
 	cot_emit_text(e, NULL, "answer:");
 	put_barrier(w);
-	cot_emit_format(e, NULL,
-			"ld.shared.u32 %%id, [%%slot]; xor.b32 %%slot, %%slot, 4;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.lt.u32 %%p, %%id, %%t; @%%p bra chunk;\n"
-			"out:",
-			ARG(n_tasks));
+	cot_emit_format(
+		e, NULL,
+		"ld.shared.u32 %%id, [%%slot]; xor.b32 %%slot, %%slot, 4;\n"
+		"ld.param.u32 %%t, [args+%zu]; setp.lt.u32 %%p, %%id, %%t; @%%p bra chunk;\n"
+		"out:",
+		ARG(n_tasks));
 	put_not_leader(w, NULL, "idle");
+	put_control(w, NULL);
 	cot_emit_format(e, NULL,
-			"ld.param.u64 %%control, [args]; cvta.to.global.u64 %%control, %%control;\n"
 			"ld.shared.u32 %%u, [slots+8];\n"
 			"red.global.add.u32 [%%control+%zu], %%u;\n"
 			"idle: ret;",
@@ -248,7 +329,8 @@ static unsigned own_barrier(const struct cot_facts *facts)
 int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		     struct cot_error *err)
 {
-	struct workers w = {.facts = *facts, .barrier = own_barrier(facts)};
+	struct workers w = {
+		.facts = *facts, .barrier = own_barrier(facts), .ahead = !facts->nested_loops};
 	struct cot_block_index index;
 	struct cot_ptx_stmt *start;
 

@@ -54,6 +54,7 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 	a.chunk = chunk ? chunk
 			: cot_workers_chunk(a.n_tasks,
 					    at_most(UINT32_MAX, (uint64_t)quota * per_sm), 0);
+	a.ahead = a.chunk > 1;
 	rc = choose_workers(&a, quota, a.n_tasks);
 	if (rc)
 		return rc;

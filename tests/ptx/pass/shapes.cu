@@ -17,14 +17,15 @@ static __device__ __forceinline__ unsigned mix(unsigned a, unsigned b)
 /* Some threads return before a barrier. */
 extern "C" __global__ void early_return(unsigned *out, unsigned n)
 {
-	__shared__ unsigned part[BLOCK];
+	__shared__ unsigned part[BLOCK], other[BLOCK];
 	unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
 
 	part[t] = mix(i, 1);
+	other[t] = mix(i, 2);
 	if (i % 7 == 3 || i >= n)
 		return;
 	__syncthreads();
-	out[i] = mix(out[i], part[(t + 1) % blockDim.x]);
+	out[i] = mix(out[i], part[(t + 1) % blockDim.x] + other[(t + 2) % blockDim.x]);
 }
 
 /* Each thread returns after rounds of its own, and all others go on meeting at barriers. */
@@ -107,7 +108,8 @@ extern "C" __global__ void warp_sum(unsigned *out)
 	__shared__ unsigned part[32];
 	unsigned t = threadIdx.x, v = mix(blockIdx.x, t);
 
-	part[t % 32] = 0;
+	if (t < 32)
+		part[t] = 0;
 	__syncthreads();
 	__nvvm_atom_add_gen_i((int *)&part[t % 32], (int)v);
 	__syncthreads();
