@@ -65,11 +65,11 @@ struct cot_workers_args {
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
 	/*
-	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before
-	 * the last one, so that nobody waits for the answers; workers then leave up to a chunk and
-	 * a task later. For tasks of a few microseconds. cot_workers_plan() sets it when a chunk
-	 * has several tasks. Kernels with nested loops have no use for it: there it is as if it
-	 * were 0.
+	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before the
+	 * last one, so that nobody waits for the answers. Workers then leave up to a chunk and a task
+	 * later, and hold tasks that others could do: only for tasks of a few microseconds, and if each
+	 * worker claims at least 16 times. cot_workers_plan() sets it then, if a chunk has several
+	 * tasks. Kernels with nested loops have no use for it: there it is as if it were 0.
 	 */
 	uint32_t ahead;
 	uint32_t pad;
@@ -87,8 +87,8 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 		     struct cot_workers_control *ret_control);
 
 /*
- * How many tasks to claim at a time when one takes task_ns (0: not known): some 5 us of work, but
- * at least eight claims per worker, so that they end together.
+ * How many tasks to claim at a time when one takes task_ns (0: not known): some 16 us of work, but
+ * at least 32 claims per worker, so that they end together.
  */
 uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_ns);
 

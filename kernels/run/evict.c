@@ -79,18 +79,23 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	return rc;
 }
 
-static int note_begin(void *arg, uint64_t control, const struct cot_workers_args *args,
-		      struct cot_error *err)
+/*
+ * All that was queued before the kernel has been done: its control block is there, and it begins at
+ * once. A flag that came earlier would be overwritten.
+ */
+static int before_launch(void *arg, uint64_t control, const struct cot_workers_args *args,
+			 struct cot_error *err)
 {
 	struct moments *m = arg;
+	const struct cot_cuda *cuda = m->e->cuda;
+	int rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), m->e->bench->entry, err);
 
 	(void)control;
 	(void)args;
-	(void)err;
 	if (!m->begun)
 		m->begin_ms = now_ms();
 	m->begun = true;
-	return 0;
+	return rc;
 }
 
 static int run_with(struct cot_experiment *e, struct moments *m, struct cot_error *err)
@@ -100,7 +105,7 @@ static int run_with(struct cot_experiment *e, struct moments *m, struct cot_erro
 	uint64_t n_left_over = workers->n_left_over, n_different;
 	int rc = cot_session_reset(&e->session, err);
 
-	workers->before = note_begin;
+	workers->before = before_launch;
 	workers->during = while_running;
 	workers->arg = m;
 	if (!rc)

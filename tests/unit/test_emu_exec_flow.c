@@ -224,13 +224,13 @@ static void test_lock_in_warp(void **state)
 			     "@%p1 bra L; ld.volatile.global.u32 %r6, [%rd6];\n"
 			     "add.u32 %r7, %r6, 1; st.volatile.global.u32 [%rd6], %r7; membar.gl;\n"
 			     "atom.global.exch.b32 %r8, [%rd5], 0;" STORE("%r6") "ret; }\n");
-	out = exec_alloc(&t, 4 * 64 * 4);
+	out = exec_alloc(&t, 2 * 64 * 4);
 	exec_arg_ptr(&t, 0, out);
-	if (exec_run(&t, 4, 64, 2))
+	if (exec_run(&t, 2, 64, 2))
 		fail_msg("%s", t.fault.text);
-	for (i = 1; i < 4 * 64; i++)
+	for (i = 1; i < 2 * 64; i++)
 		out[0] ^= out[i];
-	/* Each number once: 0 ^ 1 ^ ... ^ 255 is 0. */
+	/* Each number once: 0 ^ 1 ^ ... ^ 127 is 0. */
 	assert_int_equal(out[0], 0);
 	exec_unload(&t);
 }
@@ -281,7 +281,7 @@ static void test_reduction(void **state)
 static void test_seeds(void **state)
 {
 	const char *more = getenv("COTENANT_TEST_SEEDS");
-	uint64_t n_seeds = more ? strtoull(more, NULL, 10) : 300, seed;
+	uint64_t n_seeds = more ? strtoull(more, NULL, 10) : 1000, seed;
 	struct exec_test t;
 	uint32_t *out, i;
 

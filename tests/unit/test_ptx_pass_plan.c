@@ -91,14 +91,14 @@ static void wrong_plans(void **state)
 static void chunks(void **state)
 {
 	(void)state;
-	assert_int_equal(cot_workers_chunk(1000000, 1000, 1000), 5);
-	assert_int_equal(cot_workers_chunk(1000000, 1000, 100), 50);
+	assert_int_equal(cot_workers_chunk(1000000, 1000, 1000), 16);
+	assert_int_equal(cot_workers_chunk(10000000, 1000, 100), 160);
 	assert_int_equal(cot_workers_chunk(1000000, 1000, 1000000), 1);
-	/* At least eight claims each. */
-	assert_int_equal(cot_workers_chunk(80000, 1000, 100), 10);
+	/* At least 32 claims each. */
+	assert_int_equal(cot_workers_chunk(320000, 1000, 100), 10);
 	assert_int_equal(cot_workers_chunk(1000, 1000, 100), 1);
 	assert_int_equal(cot_workers_chunk(0, 0, 0), 1);
-	assert_true(cot_workers_chunk(UINT32_MAX, 1, 1) <= 5000);
+	assert_true(cot_workers_chunk(UINT32_MAX, 1, 1) <= 16000);
 }
 
 /* ---- workers in C ---- */

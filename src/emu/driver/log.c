@@ -5,15 +5,14 @@
 
 #include "emu/driver/driver.h"
 
-static void say(const char *format, va_list args) COT_PRINTF(1, 0);
-
 /* In one write, so that lines of several processes do not mix. */
-static void say(const char *format, va_list args)
+static void say(const char *text)
 {
 	char line[1024];
-	int n = snprintf(line, sizeof(line), "emulated GPU: ");
+	int n = snprintf(line, sizeof(line) - 1, "emulated GPU: %s", text);
 
-	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+	if (n < 0)
+		return;
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n] = '\n';
@@ -22,21 +21,25 @@ static void say(const char *format, va_list args)
 
 void cot_emu_complain(const char *format, ...)
 {
+	char text[1000];
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	say(text);
 }
 
 void cot_emu_note(const char *format, ...)
 {
 	const char *value = getenv("COTENANT_EMU_LOG");
+	char text[1000];
 	va_list args;
 
 	if (!value || !*value || *value == '0')
 		return;
 	va_start(args, format);
-	say(format, args);
+	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	say(text);
 }

@@ -231,6 +231,7 @@ enum cot_exec_flow cot_exec_access(struct cot_exec_warp *w, const struct cot_exe
 	enum cot_exec_flow flow = FLOW_NEXT;
 	bool done = false;
 
+	w->talks |= in->flags & INSN_STRONG;
 	if (all && wide && in->space <= MEM_GENERIC)
 		done = access_all_global(w, in, bytes, offset, ret_p);
 	else if (all && !wide && in->space == MEM_SHARED)

@@ -164,6 +164,7 @@ static enum cot_exec_flow run_warp(struct cot_exec_warp *w, uint64_t limit, uint
 	uint64_t until = *ret_n + limit;
 	enum cot_exec_flow flow = FLOW_NEXT;
 
+	w->talks = false;
 	while (*ret_n < until) {
 		if (!w->n_ready && w->n_joins)
 			cot_exec_lose_patience(w);

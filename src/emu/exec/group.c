@@ -343,11 +343,11 @@ static void go_on(struct cot_exec_warp *w, int32_t j)
 
 void cot_exec_lose_patience(struct cot_exec_warp *w)
 {
-	uint32_t j;
+	uint32_t patience = w->talks ? SHORT_PATIENCE : PATIENCE, j;
 
 	/* With nobody else to run there is nothing to wait for: the others wait for somebody. */
 	for (j = 0; j < w->n_joins; j++)
-		if (w->joins[j].arrived && (!w->n_ready || w->n_run - w->joins[j].since > PATIENCE))
+		if (w->joins[j].arrived && (!w->n_ready || w->n_run - w->joins[j].since > patience))
 			go_on(w, (int32_t)j);
 }
 
@@ -442,6 +442,7 @@ int cot_exec_warp_begin(struct cot_exec_warp *w)
 	memset(w->frames, 0, sizeof(w->frames));
 	w->n_joins = 0;
 	w->n_run = 0;
+	w->talks = false;
 	w->free_join = -1;
 	w->turn = 0;
 	w->n_ready = 0;

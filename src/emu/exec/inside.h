@@ -44,8 +44,12 @@
 #define MAX_LOCAL_BYTES (512u << 10) /* per thread, as on the real GPU */
 #define MAX_JOINS	4096u
 
-/* Instructions after which lanes at a join wait no longer for the others. */
-#define PATIENCE 4096u
+/*
+ * Instructions after which lanes at a join wait no longer for the others. Others that use atomics
+ * or volatile accesses may well be waiting for them.
+ */
+#define PATIENCE       16384u
+#define SHORT_PATIENCE 1024u
 
 struct cot_exec_warp;
 struct cot_exec_insn;
@@ -245,6 +249,7 @@ struct cot_exec_warp {
 	uint32_t turn;
 	uint32_t n_ready;
 	uint64_t n_run; /* instructions so far */
+	bool talks;	/* atomics and the like in this turn */
 	struct cot_exec_group groups[LANES];
 	struct cot_exec_frame frames[MAX_FRAMES];
 	struct cot_exec_join *joins;

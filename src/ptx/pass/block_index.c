@@ -281,7 +281,7 @@ void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char
 		     const char *const names[3], uint32_t mask, uint32_t offset)
 {
 	bool x = mask & 1, y = mask & 2, z = mask & 4;
-	char to_x[96] = "", to_y[64] = "", to_z[64] = "", load[64] = "";
+	char to_x[96] = "", to_y[64] = "", to_z[64] = "", deeper[COT_EMIT_LINE / 2] = "";
 	uint32_t i;
 
 	if (!mask)
@@ -293,21 +293,24 @@ void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char
 		(void)snprintf(to_x, sizeof(to_x),
 			       "mul.lo.u32 %%cells, %%row, %%n; sub.u32 %s, %s, %%cells;", names[0],
 			       number);
-	if (y || z)
-		(void)snprintf(load, sizeof(load), "ld.param.u32 %%n, [args+%u];",
-			       (unsigned)offset + 4);
+	/* A division costs as much as a small task: none in one row, one in one plane. */
 	if (y)
 		(void)snprintf(to_y, sizeof(to_y), "rem.u32 %s, %%row, %%n;", names[1]);
 	if (z)
 		(void)snprintf(to_z, sizeof(to_z), "div.u32 %s, %%row, %%n;", names[2]);
+	if (y || z)
+		(void)snprintf(deeper, sizeof(deeper),
+			       "%s%s%s ld.param.u32 %%n, [args+%u];\n"
+			       "setp.lt.u32 %%inside, %%row, %%n; @%%inside bra decoded;\n%s %s",
+			       y ? "mov.u32 " : "", y ? names[1] : "", y ? ", %row;" : "",
+			       (unsigned)offset + 4, to_y, to_z);
 	cot_emit_format(e, before,
-			".reg .pred %%one_row; .reg .b32 %%row, %%n%s;\n"
+			".reg .pred %%inside; .reg .b32 %%row, %%n%s;\n"
 			"ld.param.u32 %%n, [args+%u];\n"
-			"setp.lt.u32 %%one_row, %s, %%n; @%%one_row bra decoded;\n"
-			"div.u32 %%row, %s, %%n; %s %s %s %s\n"
+			"setp.lt.u32 %%inside, %s, %%n; @%%inside bra decoded;\n"
+			"div.u32 %%row, %s, %%n; %s\n%s\n"
 			"decoded:",
-			x ? ", %cells" : "", (unsigned)offset, number, number, to_x, load, to_y,
-			to_z);
+			x ? ", %cells" : "", (unsigned)offset, number, number, to_x, deeper);
 }
 
 void cot_block_index_decode(struct cot_emit *e, struct cot_ptx_stmt *before,

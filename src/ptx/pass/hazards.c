@@ -324,7 +324,7 @@ out:
 
 /*
  * Threads may return before barriers. Right only if all barriers of the whole block are plain ones,
- * which become votes, and nothing else uses barrier 0.
+ * from which and to which one can jump (not inside braces), and nothing else uses barrier 0.
  */
 static void judge_early_return(struct cot_scan *scan, const struct cot_ptx_func *const *funcs,
 			       uint32_t n)
@@ -335,7 +335,8 @@ static void judge_early_return(struct cot_scan *scan, const struct cot_ptx_func 
 	scan->facts->early_return = true;
 	for (i = 0; i < n; i++)
 		for (s = funcs[i]->first; s; s = s->next)
-			if (is_barrier(s) && (i || !is_plain_barrier(s)) &&
+			if (is_barrier(s) &&
+			    (i || !is_plain_barrier(s) || s->scope != funcs[i]->scope) &&
 			    (is_full_barrier(s) || is_barrier_0(&s->insn)))
 				cot_scan_refuse(scan, COT_REASON_EARLY_BARRIER, funcs[i], s);
 }

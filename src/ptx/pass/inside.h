@@ -11,7 +11,7 @@
  * A pass writes PTX with names such as "%left" or "tail"; here stands what they mean in the
  * function. After the first failure nothing happens any more; rc has it.
  */
-#define COT_EMIT_BINDS_MAX 40
+#define COT_EMIT_BINDS_MAX 48
 
 struct cot_emit {
 	struct cot_ptx_func *func;

@@ -23,10 +23,13 @@
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
  * hence the branch to the tail, never taken, at the beginning.
  *
- * Threads that return early live on, while others of their block still wait at barriers. Then every
- * barrier of the body becomes a vote "are all done?", to which working threads say no and returned
- * ones yes; these vote until all say yes.
+ * What only the first thread does is followed by bar.warp.sync: without it, the compiler let that
+ * lane run the next task apart from its warp, which took twice as long.
+ *
+ * Threads that return early live on, while others of their block still wait at barriers: see
+ * change_barriers().
  */
+#include <errno.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -35,11 +38,16 @@
 
 #define ARG(field) offsetof(struct cot_workers_args, field)
 
+#define MAX_SITES 256u
+
 struct workers {
 	struct cot_emit e;
 	struct cot_facts facts; /* with ctaid.x, which counts tasks in any case */
 	unsigned barrier;	/* the number of our own barrier */
-	bool ahead;		/* claims its chunks ahead */
+	bool ahead;		/* can claim its chunks ahead */
+	/* Behind the barriers of the body, if threads return early. */
+	struct cot_ptx_label *sites[MAX_SITES];
+	unsigned n_sites;
 };
 
 /* "@%p bra LABEL" for all threads but the first one of the block. */
@@ -73,7 +81,8 @@ static void declare(struct workers *w)
 {
 	static const char *const labels[] = {"chunk",  "task",	"tail",	    "claim", "posted",
 					     "answer", "out",	"idle",	    "same",  "begun",
-					     "polled", "ahead", "together", "ready", "asked"};
+					     "polled", "ahead", "together", "ready", "asked",
+					     "meet",   "met"};
 	struct cot_emit *e = &w->e;
 	struct cot_ptx_stmt *var = NULL;
 	size_t i;
@@ -89,6 +98,10 @@ static void declare(struct workers *w)
 	(void)cot_emit_reg(e, COT_PTX_B64, "%control");
 	if (w->ahead)
 		(void)cot_emit_reg(e, COT_PTX_B32, "%next");
+	if (w->facts.early_return) {
+		(void)cot_emit_reg(e, COT_PTX_B32, "%site");
+		(void)cot_emit_reg(e, COT_PTX_PRED, "%all");
+	}
 	for (i = 0; i < COT_ARRAY_LEN(labels); i++)
 		(void)cot_emit_label(e, labels[i]);
 	/* The claimed id, in two places by turns; then the tasks that this worker did. */
@@ -153,7 +166,7 @@ static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
 	put_not_leader(w, start, "begun");
 	cot_emit_format(&w->e, start,
 			"st.shared.u32 [slots+8], %%left;\n"
-			"begun:\n"
+			"begun: bar.warp.sync 0xffffffff;\n"
 			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
 			ARG(chunk)); /* never: the second entry of the loop */
 }
@@ -192,7 +205,7 @@ static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 		put_not_leader(w, start, "polled");
 		put_control(w, start);
 		put_poll(w, start, "%next");
-		cot_emit_text(e, start, "polled:");
+		cot_emit_text(e, start, "polled: bar.warp.sync 0xffffffff;");
 	}
 	cot_block_index_decode(e, start, &w->facts, ARG(grid));
 	cot_emit_text(e, start, "task: .pragma \"nounroll\";");
@@ -223,6 +236,77 @@ static void put_next_index(struct workers *w)
 	cot_emit_text(e, NULL, "same:");
 }
 
+/* One barrier: its thread goes to where all meet, and comes back. A guard stays. */
+static void put_site(struct workers *w, struct cot_ptx_stmt *s)
+{
+	struct cot_emit *e = &w->e;
+	struct cot_ptx_label *back = w->sites[w->n_sites - 1];
+	size_t n_binds = e->n_binds;
+
+	if (e->rc)
+		return;
+	cot_emit_bind(e, "back", cot_ptx_label_operand(back));
+	if (s->insn.guard != COT_PTX_NO_REG) {
+		cot_emit_bind(e, "%guard", cot_ptx_reg_operand(s->insn.guard));
+		cot_emit_format(e, s, "@%s%%guard bra back;", s->insn.guard_negated ? "" : "!");
+	}
+	cot_emit_format(e, s, "mov.u32 %%site, %u; bra meet;\nback:", w->n_sites);
+	e->n_binds = n_binds;
+	if (!e->rc)
+		cot_ptx_unlink(e->func, s);
+}
+
+/*
+ * Barriers of a body from which threads return early. Each thread notes where it is: 0 has returned,
+ * k waits at the k-th barrier. All go to one place, where first the warp and then the block meet,
+ * and vote "have all returned?". Those who wait then go back to where they were, those who returned
+ * go on when all have. So no warp ever comes to a barrier in parts.
+ */
+static void change_barriers(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+	struct cot_ptx_stmt *s, *next;
+
+	for (s = e->func->first; s && !e->rc; s = next) {
+		next = s->next;
+		if (s->kind != COT_PTX_STMT_INSN || s->insn.n_operands != 1 ||
+		    (s->insn.op != COT_PTX_OP_BAR_SYNC && s->insn.op != COT_PTX_OP_BARRIER_SYNC))
+			continue;
+		if (w->n_sites == MAX_SITES) {
+			e->rc = cot_error_set(e->err, -E2BIG, "%s: more than %u barriers",
+					      e->func->name, MAX_SITES);
+			return;
+		}
+		w->sites[w->n_sites] = cot_emit_label(e, "back");
+		e->n_binds -= e->rc ? 0 : 1; /* there will be another of that name */
+		w->n_sites++;
+		put_site(w, s);
+	}
+}
+
+static void put_meeting(struct workers *w)
+{
+	struct cot_emit *e = &w->e;
+	size_t n_binds = e->n_binds;
+	unsigned i;
+
+	cot_emit_text(e, NULL,
+		      "mov.u32 %site, 0;\n"
+		      "meet: setp.eq.u32 %all, %site, 0; bar.warp.sync 0xffffffff;\n"
+		      "bar.red.and.pred %all, 0, %all; @%all bra met;\n"
+		      "setp.eq.u32 %p, %site, 0; @%p bra meet;");
+	for (i = 0; i < w->n_sites && !e->rc; i++) {
+		cot_emit_bind(e, "back", cot_ptx_label_operand(w->sites[i]));
+		if (i + 1 < w->n_sites)
+			cot_emit_format(e, NULL, "setp.eq.u32 %%p, %%site, %u; @%%p bra back;",
+					i + 1);
+		else
+			cot_emit_text(e, NULL, "bra back;");
+		e->n_binds = n_binds;
+	}
+	cot_emit_text(e, NULL, "met: bar.warp.sync 0xffffffff;");
+}
+
 static void put_tail(struct workers *w)
 {
 	struct cot_emit *e = &w->e;
@@ -231,9 +315,7 @@ static void put_tail(struct workers *w)
 	if (w->facts.async_copies)
 		cot_emit_text(e, NULL, "cp.async.wait_all;");
 	if (w->facts.early_return)
-		cot_emit_text(e, NULL,
-			      ".reg .pred %yes; setp.eq.u32 %yes, %left, %left;\n"
-			      "again: barrier.red.and.pred %p, 0, %yes; @!%p bra again;");
+		put_meeting(w);
 	cot_emit_text(e, NULL, "sub.u32 %left, %left, 1; setp.eq.u32 %p, %left, 0; @%p bra claim;");
 	put_next_index(w);
 	if (w->facts.uses_shared && !w->facts.early_return)
@@ -294,26 +376,7 @@ static void put_claim(struct workers *w)
 			offsetof(struct cot_workers_control, done));
 }
 
-/* ---- the body ---- */
-
-/* Working threads answer "not all are done" wherever they would have waited. */
-static void change_barriers(struct workers *w)
-{
-	struct cot_emit *e = &w->e;
-	struct cot_ptx_stmt *s, *next;
-
-	for (s = e->func->first; s && !e->rc; s = next) {
-		next = s->next;
-		if (s->kind != COT_PTX_STMT_INSN || s->insn.n_operands != 1 ||
-		    (s->insn.op != COT_PTX_OP_BAR_SYNC && s->insn.op != COT_PTX_OP_BARRIER_SYNC))
-			continue;
-		cot_emit_text(e, s,
-			      ".reg .pred %no; setp.ne.u32 %no, %left, %left;\n"
-			      "barrier.red.and.pred %no, 0, %no;");
-		if (!e->rc)
-			cot_ptx_unlink(e->func, s);
-	}
-}
+/* ---- the whole ---- */
 
 static unsigned own_barrier(const struct cot_facts *facts)
 {
