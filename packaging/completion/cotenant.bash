@@ -35,8 +35,8 @@ _cotenant_options()
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--json= $common" ;;
 	list) echo "--json= $common" ;;
-	run) echo "--class= --name= --weight= --gpu= --solo --required $common" ;;
-	set) echo "--class= --weight= --slice= --mode= --json $common" ;;
+	run) echo "--class= --name= --weight= --gpu= --block= --solo --required $common" ;;
+	set) echo "--class= --weight= --slice= --mode= --block= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
 	doctor) echo "--json --offline $common" ;;
 	*) echo "$common" ;;
@@ -62,6 +62,7 @@ _cotenant_value()
 	--class) _cotenant_words 'latency batch' "$2" ;;
 	--mode) _cotenant_words 'switch drain auto' "$2" ;;
 	--slice) _cotenant_words 'auto' "$2" ;;
+	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
@@ -89,7 +90,7 @@ _cotenant_program()
 		-* | =) ;;
 		*)
 			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
-			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu) ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu|--block) ]] && continue
 			offset=$i
 			return 0
 			;;
@@ -133,7 +134,7 @@ _cotenant()
 	fi
 	case $command in
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
-	list) _cotenant_words 'schedulers gpus traces' "$cur" ;;
+	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption' "$cur" ;;
 	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
 	help)

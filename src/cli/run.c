@@ -6,6 +6,7 @@
  * unless COTENANT_REQUIRED=1.
  */
 #include <argp.h>
+#include <cotenant/policy.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,13 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define REGISTER_MS 20000
 
 struct arguments {
-	const char *class, *name, *gpu, *weight;
+	const char *class, *name, *gpu, *weight, *block;
 	bool solo, required;
 	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	int first;	  /* index of the program in argv */
 };
 
-enum { KEY_CLASS = 256, KEY_WEIGHT, KEY_GPU, KEY_SOLO, KEY_REQUIRED };
+enum { KEY_CLASS = 256, KEY_WEIGHT, KEY_GPU, KEY_BLOCK, KEY_SOLO, KEY_REQUIRED };
 
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency, or batch (the default)", 0},
@@ -40,6 +41,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
 	 0},
+	{"block", KEY_BLOCK, "TIME", 0,
+	 "How long its thread blocks last at most, as in 100us or 2ms, if you know", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{0},
@@ -64,6 +67,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_GPU:
 		a->gpu = arg;
+		return 0;
+	case KEY_BLOCK:
+		a->block = arg;
 		return 0;
 	case KEY_SOLO:
 		a->solo = true;
@@ -105,6 +111,8 @@ static void read_environment(struct arguments *a)
 		a->name = variable("COTENANT_NAME");
 	if (!a->weight)
 		a->weight = variable("COTENANT_WEIGHT");
+	if (!a->block)
+		a->block = variable("COTENANT_BLOCK_US");
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
 	/* A program that is told to see some GPUs is meant for these. */
@@ -129,7 +137,7 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 {
 	const char *name = a->name ? a->name : base_name(program);
 	const char *gpu = a->gpu ? a->gpu : "";
-	uint64_t weight = 100;
+	uint64_t weight = 100, block_us = 0;
 
 	*m = (struct cot_msg_register){.solo = a->solo, .pid = (uint32_t)getpid()};
 	if (!a->class || !strcmp(a->class, "batch"))
@@ -144,6 +152,12 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 				     "the weight is '%s'; expected a whole number from 1 to %u",
 				     a->weight, WEIGHT_MAX);
 	m->weight = (uint16_t)weight;
+	if (a->block && (!cot_cli_time_us(a->block, &block_us) || block_us > COT_BLOCK_US_MAX))
+		return cot_error_set(err, -EINVAL,
+				     "the longest block is '%s'; expected a time such as 100us or "
+				     "2ms, up to %u us",
+				     a->block, COT_BLOCK_US_MAX);
+	m->block_us = (uint32_t)block_us;
 	if (strlen(gpu) >= sizeof(m->gpu))
 		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
 	(void)snprintf(m->gpu, sizeof(m->gpu), "%s", gpu);
@@ -151,8 +165,8 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 	return 0;
 }
 
-/* Sets what the daemon says; the note is for the user. */
-static int take_environment(const struct cot_msg_registered *m)
+/* Sets what the daemon says; the note is for the user. `own_gpu`: what CUDA is told stays. */
+static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 {
 	const char *entry = m->env, *end = (const char *)m + m->h.length;
 
@@ -163,6 +177,8 @@ static int take_environment(const struct cot_msg_registered *m)
 		if (!equals || equals == entry || (size_t)(equals - entry) >= sizeof(key))
 			continue;
 		(void)snprintf(key, sizeof(key), "%.*s", (int)(equals - entry), entry);
+		if (own_gpu && !strcmp(key, "CUDA_VISIBLE_DEVICES"))
+			continue;
 		if (!strcmp(key, "COTENANT_NOTE"))
 			cot_cli_complain("%s", equals + 1);
 		else if (setenv(key, equals + 1, 1) < 0)
@@ -213,6 +229,7 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 {
 	static struct cot_client client;
 	struct cot_msg_register m;
+	bool own_gpu = false;
 	int rc = fill_in(a, program, &m, err);
 
 	if (!rc)
@@ -221,13 +238,14 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 		/* Parts of GPUs, or numbers of a container: CUDA understands what we do not. */
 		m.gpu[0] = '\0';
 		m.solo = 1;
+		own_gpu = true;
 		rc = ask(&client, &m, err);
 	}
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
 	if (!rc)
-		rc = take_environment((const struct cot_msg_registered *)client.packet);
+		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
 	cot_client_close(&client);
 	return rc;
 }

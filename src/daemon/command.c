@@ -58,11 +58,12 @@ static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t,
 	put(&b, "COTENANT_CLASS", "%s", t->cls == COT_CLASS_LATENCY ? "latency" : "batch");
 	put(&b, "COTENANT_NAME", "%s", t->name);
 	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
+	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
 	if (t->pool && cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used) < 0)
 		b.full = true;
 	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
 	put(&b, "COTENANT_GPU", "%s", visible);
-	if (!t->pool && *gpu && strcmp(gpu, "all") != 0)
+	if (!t->pool && (*gpu || c->d->gpus.n > 1) && strcmp(gpu, "all") != 0)
 		put(&b, "CUDA_VISIBLE_DEVICES", "%s", visible);
 	if (note)
 		put(&b, "COTENANT_NOTE", "%s", note);
@@ -85,6 +86,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	}
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
+	t->block_us = m->block_us;
 	t->pool = p;
 	t->solo = !p;
 	t->uid = c->uid;
@@ -114,8 +116,9 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 	struct cot_error err;
 
 	if (m->class_ > COT_PROTO_BATCH || m->weight < COT_WEIGHT_MIN ||
-	    m->weight > COT_WEIGHT_MAX) {
-		cot_conn_refuse(c, m->h.seq, "the class or the weight is out of range");
+	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
+		cot_conn_refuse(c, m->h.seq,
+				"the class, the weight or the block time is out of range");
 		return false;
 	}
 	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
@@ -274,6 +277,12 @@ static int check_set(const struct conn *c, const struct target *target,
 
 	if (!t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
 		return cot_error_set(err, -EINVAL, "a pool's class and weight are fixed");
+	if (!t && (m->fields & COT_SET_BLOCK))
+		return cot_error_set(err, -EINVAL,
+				     "how long blocks last is said of a program, not of a pool");
+	if ((m->fields & COT_SET_BLOCK) && m->block_us > COT_BLOCK_US_MAX)
+		return cot_error_set(err, -EINVAL, "the blocks last %u us; expected up to %u",
+				     m->block_us, COT_BLOCK_US_MAX);
 	if ((m->fields & COT_SET_WEIGHT) && (!m->weight || m->weight > COT_WEIGHT_MAX))
 		return cot_error_set(err, -EINVAL, "the weight is %u; expected 1 to %u", m->weight,
 				     COT_WEIGHT_MAX);
@@ -305,6 +314,8 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 		t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	if (m->fields & COT_SET_WEIGHT)
 		t->weight = m->weight;
+	if (m->fields & COT_SET_BLOCK)
+		t->block_us = m->block_us;
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)

@@ -49,6 +49,8 @@ struct tenant {
 	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
+	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
+	uint64_t gpu_seen; /* those of the groups until now */
 	uid_t uid;
 	struct watch watch;
 	struct pool *pool; /* NULL = it stands alone */

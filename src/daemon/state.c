@@ -26,11 +26,11 @@ static json_t *save_pool(const struct pool *p)
 
 static json_t *save_tenant(const struct tenant *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", (int)t->id, "class",
-			 (int)t->cls, "weight", (int)t->weight, "gpus", (json_int_t)t->gpu_mask,
-			 "uid", (int)t->uid, "pid", (int)t->watch.pid, "start",
-			 (json_int_t)t->watch.start_time, "pool", t->pool ? (int)t->pool->id : 0,
-			 "name", t->name);
+	return json_pack("{s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", (int)t->id,
+			 "class", (int)t->cls, "weight", (int)t->weight, "block_us",
+			 (int)t->block_us, "gpus", (json_int_t)t->gpu_mask, "uid", (int)t->uid,
+			 "pid", (int)t->watch.pid, "start", (json_int_t)t->watch.start_time, "pool",
+			 t->pool ? (int)t->pool->id : 0, "name", t->name);
 }
 
 static json_t *save_all(const struct daemon *d)
@@ -92,17 +92,19 @@ static void load_pool(struct daemon *d, json_t *entry)
 
 static void load_tenant(struct daemon *d, json_t *entry)
 {
-	int id, cls, weight, uid, pid, pool;
+	int id, cls, weight, uid, pid, pool, block_us = 0;
 	json_int_t gpus, start;
 	const char *name;
 	struct tenant *t;
 
-	if (json_unpack(entry, "{s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", &id, "class",
-			&cls, "weight", &weight, "gpus", &gpus, "uid", &uid, "pid", &pid, "start",
-			&start, "pool", &pool, "name", &name) < 0)
+	if (json_unpack(entry, "{s:i, s:i, s:i, s?i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", &id,
+			"class", &cls, "weight", &weight, "block_us", &block_us, "gpus", &gpus,
+			"uid", &uid, "pid", &pid, "start", &start, "pool", &pool, "name",
+			&name) < 0)
 		return;
 	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || weight < (int)COT_WEIGHT_MIN ||
-	    weight > (int)COT_WEIGHT_MAX || !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
+	    weight > (int)COT_WEIGHT_MAX || block_us < 0 || block_us > (int)COT_BLOCK_US_MAX ||
+	    !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
 	    cot_process_start_time(pid) != (uint64_t)start)
 		return;
 	t = cot_tenant_new(d, (uint32_t)id, pid);
@@ -110,6 +112,7 @@ static void load_tenant(struct daemon *d, json_t *entry)
 		return;
 	t->cls = (enum cot_class)cls;
 	t->weight = (uint32_t)weight;
+	t->block_us = (uint32_t)block_us;
 	t->uid = (uid_t)uid;
 	t->gpu_mask = (uint64_t)gpus;
 	t->pool = cot_pool_find(d, (uint64_t)pool);

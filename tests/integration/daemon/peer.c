@@ -39,7 +39,7 @@ struct options {
 	uint64_t id;
 	bool pool, silent;
 	const char *class, *name, *gpu;
-	unsigned groups, version, weight;
+	unsigned groups, version, weight, block_us;
 	double seconds, grow;
 };
 
@@ -106,6 +106,8 @@ static void read_options(int argc, char **argv, struct options *o)
 			o->version = (unsigned)atoi(value);
 		else if (!strcmp(argv[i - 1], "--weight"))
 			o->weight = (unsigned)atoi(value);
+		else if (!strcmp(argv[i - 1], "--block-us"))
+			o->block_us = (unsigned)strtoul(value, NULL, 10);
 		else if (!strcmp(argv[i - 1], "--grow"))
 			o->grow = strtod(value, NULL);
 		else if (!strcmp(argv[i - 1], "--seconds"))
@@ -123,6 +125,7 @@ static void make_hello(const struct options *o, struct cot_msg_hello *m)
 		.weight = (uint16_t)o->weight,
 		.pid = (uint32_t)getpid(),
 		.tenant = o->id,
+		.block_us = o->block_us,
 	};
 	snprintf(m->name, sizeof(m->name), "%s", o->name);
 	snprintf(m->gpu, sizeof(m->gpu), "%s", o->gpu);
