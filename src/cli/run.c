@@ -16,6 +16,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/loadable.h"
 #include "daemon/paths.h"
 #include "trace/number.h"
 
@@ -135,7 +136,7 @@ static const char *base_name(const char *path)
 static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
 		   struct cot_error *err)
 {
-	const char *name = a->name ? a->name : base_name(program);
+	const char *name = a->name && *a->name ? a->name : base_name(program);
 	const char *gpu = a->gpu ? a->gpu : "";
 	uint64_t weight = 100, block_us = 0;
 
@@ -250,6 +251,22 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	return rc;
 }
 
+/* 0, or -ENOEXEC with a sentence. Such a program may be a launcher of others. */
+static int check_loadable(const char *program, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	const char *why = NULL;
+
+	if (cot_paths_program(program, path))
+		why = cot_loadable_obstacle(path);
+	if (!why)
+		return 0;
+	return cot_error_set(err, -ENOEXEC,
+			     "'%.200s' is %s, so no library can be loaded into it: only programs "
+			     "that it starts are under control",
+			     program, why);
+}
+
 /* A mistake of the user, or a no of the daemon, is not overlooked. */
 static bool is_final(int rc)
 {
@@ -276,11 +293,15 @@ int cot_cmd_run(int argc, char **argv)
 	read_environment(&a);
 	if (!is_yes("COTENANT_DISABLE")) {
 		rc = enlist(&a, argv[a.first], &err);
+		if (!rc)
+			rc = check_loadable(argv[a.first], &err);
 		if (rc < 0 && (a.required || is_final(rc))) {
 			cot_cli_complain("%s", err.text);
 			return STATUS_FAILED;
 		}
-		if (rc < 0)
+		if (rc == -ENOEXEC)
+			cot_cli_complain("%s", err.text);
+		else if (rc < 0)
 			cot_cli_complain("%s; running '%s' without control", err.text,
 					 argv[a.first]);
 	}

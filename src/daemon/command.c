@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -84,6 +85,13 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 		cot_conn_refuse(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
 		return;
 	}
+	if (!t->watch.pid) { /* nobody would tell us of its end */
+		*t = (struct tenant){0};
+		cot_conn_refuse(c, m->h.seq,
+				"the program has ended, or its process cannot be seen from the "
+				"daemon's PID namespace");
+		return;
+	}
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
@@ -91,12 +99,12 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->solo = !p;
 	t->uid = c->uid;
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
-	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s",
 		 t->cls == COT_CLASS_LATENCY ? "latency" : "batch", t->name, t->id, (int)c->pid,
 		 p ? "a pool" : "no pool");
-	if (send_registered(c, m->h.seq, t, m->gpu, note) < 0)
+	if (send_registered(c, m->h.seq, t, m->gpu, note) == -ENOSPC)
 		cot_conn_refuse(c, m->h.seq,
 				"the answer did not fit; names and paths are too long");
 }
@@ -418,15 +426,61 @@ void cot_command_check_waits(struct daemon *d, uint64_t now_ns)
 
 /* ---- QUERY ---- */
 
+/*
+ * An answer may take a millisecond, and questions cost nothing. So one is answered in each round of
+ * the loop: leases, orders and commands do not wait for those who ask much.
+ */
 static void on_query(struct conn *c, const struct cot_msg_query *m)
 {
-	char *text = cot_answer_query(c->d, m->what);
+	if (c->out) /* it did not wait for the last answer */
+		return;
+	c->asked = true;
+	c->query = m->what;
+	c->query_seq = m->h.seq;
+	(void)cot_loop_change(&c->d->loop, &c->source, 0); /* nothing more until then */
+	if (!c->d->queries.armed)
+		cot_timer_set(&c->d->loop, &c->d->queries, cot_now_ns());
+}
 
+static void answer(struct conn *c)
+{
+	char *text = cot_answer_query(c->d, c->query);
+
+	c->asked = false;
 	if (text)
-		cot_conn_result(c, m->h.seq, 0, text);
+		cot_conn_result(c, c->query_seq, 0, text);
 	else
-		cot_conn_resultf(c, m->h.seq, -ENOSYS, "this daemon does not know the question %u",
-				 m->what);
+		cot_conn_resultf(c, c->query_seq, -ENOSYS,
+				 "this daemon does not know the question %u", c->query);
+	if (c->source.fd >= 0 && !c->out)
+		(void)cot_loop_change(&c->d->loop, &c->source, EPOLLIN);
+}
+
+static struct conn *next_asker(struct daemon *d)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[(d->next_asker + i) % MAX_CONNS];
+
+		if (c->source.fd >= 0 && c->asked)
+			return c;
+	}
+	return NULL;
+}
+
+void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, queries));
+	struct conn *c = next_asker(d);
+
+	(void)now_ns;
+	if (!c)
+		return;
+	d->next_asker = conn_index(c) + 1;
+	answer(c);
+	if (next_asker(d))
+		cot_timer_set(&d->loop, &d->queries, cot_now_ns());
 }
 
 void cot_command_packet(struct conn *c, const void *packet, int type)

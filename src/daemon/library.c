@@ -113,7 +113,7 @@ static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uin
 	t->block_us = m->block_us;
 	t->solo = true;
 	t->uid = c->uid;
-	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	cot_tenant_set_name(t, m->name);
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	t->gpu_unknown = !m->gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)

@@ -19,9 +19,11 @@
 
 static json_t *save_pool(const struct pool *p)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "gpu",
-			 (int)p->gpu, "pid", (int)(p->state == POOL_UP ? p->control.pid : 0),
-			 "start", (json_int_t)p->control.start_time);
+	return json_pack(
+		"{s:i, s:i, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "gpu",
+		(int)p->gpu, "pid",
+		(int)(p->state == POOL_UP || p->state == POOL_STARTING ? p->control.pid : 0),
+		"start", (json_int_t)p->control.start_time);
 }
 
 static json_t *save_tenant(const struct tenant *t)
@@ -66,8 +68,14 @@ void cot_state_save(struct daemon *d)
 		(void)close(fd);
 	}
 	json_decref(state);
-	if (rc < 0 || rename(fresh, path) < 0)
-		log_warn("cannot write %s: %s", path, strerror(errno));
+	if (rc < 0 || rename(fresh, path) < 0) {
+		if (!d->state_lost)
+			log_warn("cannot write %s: %s; the next daemon may not know every program",
+				 path, strerror(errno));
+		d->state_lost = true;
+	} else {
+		d->state_lost = false;
+	}
 }
 
 /* ---- loading ---- */
@@ -117,7 +125,7 @@ static void load_tenant(struct daemon *d, json_t *entry)
 	t->gpu_mask = (uint64_t)gpus;
 	t->pool = cot_pool_find(d, (uint64_t)pool);
 	t->solo = !t->pool;
-	(void)snprintf(t->name, sizeof(t->name), "%s", name);
+	cot_tenant_set_name(t, name);
 	cot_tenant_announce(t);
 	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, pid);
 }

@@ -69,4 +69,34 @@ done
 until_true 3 has_programs 0 || fail "programs are left"
 stop_daemon
 until_true 5 test ! -e "$work/run/gpu0-batch/pipe/control" || fail "the pool is left"
+
+# Killed while a pool starts: the next daemon waits for that one, and starts no second.
+cat >"$work/slow-mps" <<END
+#!/bin/sh
+[ \$# -eq 0 ] || sleep 1
+exec "$EMU/nvidia-cuda-mps-control" "\$@"
+END
+chmod +x "$work/slow-mps"
+COTENANT_MPS_CONTROL=$work/slow-mps
+start_daemon
+"$COTENANT" run -- true 2>"$work/err" &
+pid=$!
+until_true 2 is batch mps starting || fail "the pool does not start"
+control=$(ps_value batch control_pid)
+kill_daemon
+wait "$pid" || fail "a program without its daemon"
+start_daemon
+"$COTENANT" run --required --name late -- "$PROGS/batch" --seconds 0.2 >"$work/late" 2>&1 ||
+	fail "late: $(cat "$work/late")"
+is batch control_pid "$control" || fail "another control program"
+is batch deaths 0 || fail "$(ps_value batch deaths) deaths"
+# Killed, it leaves its socket, which is not taken for that of the next one.
+kill -9 "$control"
+expect_value batch mps failed
+sleep 0.6 # its pause
+"$COTENANT" run --required --name later -- "$PROGS/batch" --seconds 0.2 >"$work/later" 2>&1 ||
+	fail "later: $(cat "$work/later")"
+expect_value batch slice_read_back_us 2000
+COTENANT_MPS_CONTROL=$EMU/nvidia-cuda-mps-control
+stop_daemon
 finish

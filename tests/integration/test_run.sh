@@ -82,6 +82,11 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 	kill "$pid"
 	until_true 2 has_programs 0 || fail "it is still there"
 
+	# Programs that take no library: said, and no place for --required.
+	expect 0 --solo -- "$PROGS/still"
+	says "$work/err" "is linked statically, so no library can be loaded"
+	expect 125 --required --solo -- "$PROGS/still"
+
 	# A space would end the path in LD_PRELOAD.
 	mkdir "$work/a b" && cp "$COTENANT_LIBRARY" "$work/a b/libcotenant.so"
 	COTENANT_LIBRARY="$work/a b/libcotenant.so" expect 125 --solo -- true
@@ -90,9 +95,13 @@ stop_daemon
 
 # Started by `run` itself when no socket is named; it ends by itself when told so.
 unset COTENANT_SOCKET
-expect 0 --solo -- true
+exec 7>"$work/held"
+expect 0 --solo -- "$PROGS/nocuda"
+says "$work/out" "children 0" # what has started it is not the program's
 until_true 1 test -S "$work/run/cotenantd.sock" || fail "no daemon was started"
 daemon_pid=$("$COTENANT" ps --json | awk '$1 == "\"pid\":" { print $2 + 0; exit }')
+readlink /proc/"$daemon_pid"/fd/* | grep -qF "$work/held" && fail "the daemon holds a file of ours"
+exec 7>&-
 [ "$(stat -c %a "$work/run")" = 700 ] || fail "the folder is open"
 # Two at once start one daemon.
 kill "$daemon_pid"
