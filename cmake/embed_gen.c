@@ -1,9 +1,10 @@
 /*
  * Build tool: writes files as C arrays with the table that src/base/embedded.h declares.
  *
- *     cot_embed_gen ROOT LIST OUTPUT
+ *     cot_embed_gen ROOT LIST OUTPUT TABLE
  *
- * LIST holds one path per line, relative to ROOT; the table is sorted by that name.
+ * LIST holds one path per line, relative to ROOT; the table cot_TABLE is sorted by that name, and
+ * cot_n_TABLE is how many there are.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -73,18 +74,21 @@ static int write_bytes(FILE *out, const char *root, size_t i)
 	return 0;
 }
 
-static void write_table(FILE *out)
+static void write_table(FILE *out, const char *table)
 {
 	size_t i;
 
-	fprintf(out, "const struct cot_embedded cot_embedded_files[] = {\n");
+	fprintf(out,
+		"extern const struct cot_embedded cot_%s[];\nextern const unsigned cot_n_%s;\n"
+		"const struct cot_embedded cot_%s[] = {\n",
+		table, table, table);
 	for (i = 0; i < n_names; i++)
 		fprintf(out, "\t{\"%s\", bytes_%zu, sizeof(bytes_%zu) - 1},\n", names[i], i, i);
 	fprintf(out, "\t{0, 0, 0},\n};\n");
-	fprintf(out, "const unsigned cot_n_embedded_files = %zu;\n", n_names);
+	fprintf(out, "const unsigned cot_n_%s = %zu;\n", table, n_names);
 }
 
-static int write_all(const char *root, const char *path)
+static int write_all(const char *root, const char *path, const char *table)
 {
 	FILE *out = fopen(path, "w");
 	size_t i;
@@ -95,7 +99,7 @@ static int write_all(const char *root, const char *path)
 	fprintf(out, "/* Made by cmake/embed_gen.c. */\n#include \"base/embedded.h\"\n\n");
 	for (i = 0; i < n_names && !bad; i++)
 		bad = write_bytes(out, root, i);
-	write_table(out);
+	write_table(out, table);
 	if (fclose(out) && !bad)
 		bad = fail(path);
 	if (bad)
@@ -107,11 +111,11 @@ int main(int argc, char **argv)
 {
 	int bad;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: cot_embed_gen ROOT LIST OUTPUT\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: cot_embed_gen ROOT LIST OUTPUT TABLE\n");
 		return 2;
 	}
-	bad = read_names(argv[2]) || write_all(argv[1], argv[3]);
+	bad = read_names(argv[2]) || write_all(argv[1], argv[3], argv[4]);
 	while (n_names)
 		free(names[--n_names]);
 	return bad;

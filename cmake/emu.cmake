@@ -1,17 +1,23 @@
 # The emulated GPU (docs/emulated-gpu.md), in lib/emu: libcuda.so.1 and nvidia-cuda-mps-control.
-# It is for tests and demonstrations, and is not installed.
+# `cotenant run --emulate` looks for it in the folder emu beside libcotenant.so, in the build and where it
+# is installed.
 #
 # cot_emu is the same for unit tests and tools: without the definitions of open and ioctl, which
 # only the shared library may have.
 
 set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
-set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/mps/client.c
-	src/emu/mps/wire.c)
+set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/fatbin/*.c
+	src/emu/mps/client.c src/emu/mps/wire.c)
+# What it needs of the other libraries: into a shared library go objects of its own.
+set(emu_below src/emu/exec/*.c src/ptx/*.c src/base/arena.c src/base/error.c)
 
 cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
-	LINK cot_base Threads::Threads ${CMAKE_DL_LIBS})
+	LINK cot_exec cot_base dep_lz4 dep_zstd Threads::Threads ${CMAKE_DL_LIBS})
 
-cot_preloaded(cot_emu_cuda SOURCES ${emu_patterns} LINK Threads::Threads ${CMAKE_DL_LIBS})
+# Compression is linked dynamically, also where other libraries are not: an archive may not fit
+# into a shared library.
+cot_preloaded(cot_emu_cuda SOURCES ${emu_patterns} ${emu_below}
+	LINK PkgConfig::LZ4 PkgConfig::ZSTD m Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(cot_emu_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
 	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}")
 
@@ -21,4 +27,6 @@ add_executable(cot_emu_mps ${sources})
 target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)
 target_link_libraries(cot_emu_mps PRIVATE cot_plain_flags cot_emu_cuda Threads::Threads)
 set_target_properties(cot_emu_mps PROPERTIES OUTPUT_NAME nvidia-cuda-mps-control
-	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN")
+	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+install(TARGETS cot_emu_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)
+install(TARGETS cot_emu_mps RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)

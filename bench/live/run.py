@@ -123,11 +123,15 @@ def without_raw(value):
 def merge(options, facts):
     """All cells into result.json, table.md, plot.svg, and cells.json.gz (with raw latencies)."""
     cells = load_cells(options)
-    for cell in cells:
-        if cell.get("machine", {}).get("gpu"):
-            facts = {**cell["machine"], **{k: v for k, v in facts.items() if v is not None}}
+    machines = sorted((c["machine"] for c in cells if c.get("machine", {}).get("gpu")),
+                      key=lambda m: m.get("date") or "")
+    if machines:
+        facts = {**machines[-1], **{k: v for k, v in facts.items() if v is not None}}
+    runs = list(dict.fromkeys((m.get("date"), m.get("commit"), m.get("command"))
+                              for m in machines))
     rows = figures.make_rows(cells)
-    result = {"schema": "cotenant-live/1", "machine": facts, "rows": rows,
+    result = {"schema": "cotenant-live/1", "machine": facts,
+              "runs": [dict(zip(("date", "commit", "command"), r)) for r in runs], "rows": rows,
               "slices": figures.make_slices(cells), "cost": figures.make_cost(cells),
               "blocks": figures.make_blocks(cells)[0],
               "context": figures.make_context(cells)[0], "cells": without_raw(cells)}

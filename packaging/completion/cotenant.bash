@@ -36,8 +36,12 @@ _cotenant_options()
 	compare) echo "--json= $common" ;;
 	list) echo "--json= $common" ;;
 	model) echo "--json= --concurrent --piecewise --min-gain= --train= --seed= $common" ;;
-	run) echo "--class= --name= --weight= --gpu= --solo --required $common" ;;
-	set) echo "--class= --weight= --slice= --mode= --json $common" ;;
+	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
+	run)
+		echo "--class= --name= --weight= --gpu= --block= --solo --required
+			--emulate= --emulate-seed= --emulate-check= $common"
+		;;
+	set) echo "--class= --weight= --slice= --mode= --block= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
 	doctor) echo "--json --offline $common" ;;
 	*) echo "$common" ;;
@@ -51,25 +55,43 @@ _cotenant_tenants()
 	echo pool:latency pool:batch
 }
 
+# The kernels of the PTX file that is named on the line.
+_cotenant_kernels()
+{
+	local word
+	for word in "${COMP_WORDS[@]:2}"; do
+		[[ $word == *.ptx && -f $word ]] || continue
+		"${COMP_WORDS[0]}" ptx "$word" --list 2>/dev/null |
+			awk '$2 ~ /^[0-9]+$/ { print $1 }'
+	done
+}
+
 # The value of an option ($2) of a command ($1); false when it takes none that we know of.
 _cotenant_value()
 {
 	case $1 in
 	ps | freeze | thaw | stats | doctor) return 1 ;;
+	ptx) [[ $2 != --@(json|list) ]] || return 1 ;;
 	set) [[ $2 != --json ]] || return 1 ;;
 	esac
 	shift
 	case $1 in
 	--class) _cotenant_words 'latency batch' "$2" ;;
 	--mode) _cotenant_words 'switch drain auto' "$2" ;;
+	--emulate) _cotenant_words 'h200 k20c' "$2" ;;
+	--emulate-check) _cotenant_words 'races aligned' "$2" ;;
 	--slice) _cotenant_words 'auto' "$2" ;;
+	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
+	--pass) _cotenant_words 'workers slice fuse count record' "$2" ;;
+	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
+	--output) _cotenant_files '\.ptx$' "$2" ;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --threads | --jitter | --sizes | --min-gain | --train) COMPREPLY=() ;;
+	--seed | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -90,7 +112,7 @@ _cotenant_program()
 		-* | =) ;;
 		*)
 			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
-			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu) ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu|--block|--emulate?(-seed|-check)) ]] && continue
 			offset=$i
 			return 0
 			;;
@@ -115,7 +137,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce list help
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -143,13 +165,14 @@ _cotenant()
 		return
 	fi
 	case $command in
+	ptx) _cotenant_files '\.ptx$' "$cur" ;;
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
-	list) _cotenant_words 'schedulers gpus traces' "$cur" ;;
-	reproduce) _cotenant_words 'preemption consolidation' "$cur" ;;
+	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
+	reproduce) _cotenant_words 'preemption smqos consolidation' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
 	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce list' \
+		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce ptx list' \
 			"$cur"
 		;;
 	esac

@@ -3,7 +3,7 @@
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 expect 0 --help
-for command in run ps set freeze thaw stats doctor sim compare model reproduce list help; do
+for command in run ps set freeze thaw stats doctor sim compare model reproduce ptx list help; do
 	says "$work/out" "  $command "
 done
 empty "$work/err"
@@ -16,7 +16,7 @@ grep -qE '^cotenant [0-9]+\.[0-9]+\.[0-9]+' "$work/out" || fail "--version: $(ca
 version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/CMakeLists.txt")
 says "$work/out" "cotenant $version"
 
-for command in run ps set freeze thaw stats doctor sim compare model reproduce list; do
+for command in run ps set freeze thaw stats doctor sim compare model reproduce ptx list; do
 	for how in --help -h; do
 		expect 0 "$command" "$how"
 		says "$work/out" "Usage: cotenant $command"
@@ -58,7 +58,7 @@ wrong "same file" sim "$work/s.yaml" --json "$work/x" --timeline "$work/../$(bas
 wrong "is the scenario itself" sim "$work/s.yaml" --json "$work/s.yaml"
 wrong "is the scenario itself" compare "$work/s.yaml" --json "$work/s.yaml"
 wrong "standard output" sim "$work/s.yaml" --timeline -
-wrong "expected schedulers, gpus or traces" list
+wrong "expected schedulers, policies, gpus or traces" list
 wrong "unknown list 'planets'" list planets
 wrong "one list at a time" list gpus traces
 wrong "" reproduce

@@ -293,7 +293,9 @@ static void wrong_calls_are_refused(void **state)
 	(void)state;
 	assert_int_equal(cuInit(1), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuDeviceGet(&dev, 7), CUDA_ERROR_INVALID_DEVICE);
-	assert_int_equal(cuModuleLoadData(&module, ".version 8.0"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+	assert_int_equal(cuModuleLoadData(&module, ".version 8.0"), CUDA_ERROR_INVALID_PTX);
+	assert_int_equal(cuModuleLoadData(&module, "\177ELF machine code"),
+			 CUDA_ERROR_NO_BINARY_FOR_GPU);
 	OK(cuModuleLoadData(&module, COT_EMU_BUILTIN_IMAGE));
 	assert_int_equal(cuModuleGetFunction(&f, module, "nothing"), CUDA_ERROR_NOT_FOUND);
 	OK(cuModuleUnload(module));

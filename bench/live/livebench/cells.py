@@ -13,6 +13,9 @@ from .programs import PROGRAMS
 STARTS = ("plain", "mps", "mps70", "pools", "pools-solo", "rotate")
 
 SLICES_US = (1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+# Whether other slices of one pool help two programs in the other.
+PAIR_SLICES_US = (("batch", 1000), ("batch", 100), ("latency", 2000), ("latency", 1000),
+                  ("latency", 500), ("latency", 100))
 CYCLED_BLOCKS = 5     # of hog blocks --cycle
 CONTEXT_VARIANTS = 10  # of hog context
 
@@ -168,7 +171,9 @@ def _sweep(group, start):
                 Window("drain", commands=("pool:batch --slice auto --mode drain",))), 0
     if group.kind == "pair":
         both = Window("latency-only", ("L1", "L2"))
-        return (alone, both) + ((Window(start),) if start == "pools" else ()), 0
+        steps = [Window(f"{pool}:{us}", commands=(f"pool:{pool} --slice {us}us",))
+                 for pool, us in PAIR_SLICES_US]
+        return (alone, both) + ((Window(start), *steps) if start == "pools" else ()), 0
     if group.kind == "cold":
         return (alone, Window("alone:L2", ("L2",))), 0
     if group.kind == "slices":

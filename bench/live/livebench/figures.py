@@ -99,7 +99,7 @@ def _one_window(cell, window, alone, notes):
             if not figures.get("n"):
                 out["latency"].append({"spec": spec, "n": 0})
                 continue
-            share += figures["rate"] * (p50 or 0) / 1e6
+            share = None if share is None or p50 is None else share + figures["rate"] * p50 / 1e6
             out["latency"].append({
                 "spec": spec, "n": figures["n"], "p50_us": figures["p50_us"],
                 "p99_us": figures["p99_us"], "alone_p50_us": p50, "alone_p99_us": p99,

@@ -159,9 +159,9 @@ def markdown(result):
     facts = result["machine"]
     head = ["# Live benchmark", "",
             ", ".join(str(facts.get(k)) for k in ("gpu", "driver", "cuda", "torch")
-                      if facts.get(k)) + f". {facts.get('date', '')}. "
-            f"Commit {facts.get('commit') or 'not given'}.",
-            f"Command: `{facts.get('command', '')}`", "",
+                      if facts.get(k)) + ". Merged from:", "",
+            *(f"- {r['date']}, commit {r['commit'] or 'not given'}: `{r['command']}`"
+              for r in result["runs"] or [facts]), "",
             "Latencies are from arrival to answer; percentiles by nearest rank. A program alone "
             "was measured in the same processes as `timeslice`. Several repeats: median "
             "(least..greatest). `wanted`: the sum that the batch programs must reach. Verdicts in "

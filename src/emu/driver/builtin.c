@@ -9,6 +9,7 @@
  */
 #include "emu/driver/builtin.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -111,10 +112,11 @@ static const struct cot_emu_param spin_params[] = {{0, 8}, {8, 8}};
 static const struct cot_emu_param mix_params[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}};
 static const struct cot_emu_param trap_params[] = {{0, 8}};
 
-#define FUNCTION(id)                                                                          \
-	{                                                                                     \
-		.name = #id, .ops = &id##_ops, .params = id##_params,                         \
-		.n_params = COT_ARRAY_LEN(id##_params), .args_size = sizeof(struct id##_args) \
+#define FUNCTION(id)                                                                               \
+	{                                                                                          \
+		.tag = COT_EMU_FUNCTION_TAG, .name = #id, .ops = &id##_ops, .params = id##_params, \
+		.n_params = COT_ARRAY_LEN(id##_params), .args_size = sizeof(struct id##_args),     \
+		.max_threads = COT_EMU_MAX_THREADS, .n_registers = 16                              \
 	}
 
 static const struct cot_emu_function functions[] = {FUNCTION(spin), FUNCTION(mix), FUNCTION(trap)};
@@ -124,11 +126,20 @@ static bool accepts(const void *image)
 	return !strncmp(image, COT_EMU_BUILTIN_IMAGE, strlen(COT_EMU_BUILTIN_IMAGE));
 }
 
-static CUresult load(const void *image, struct cot_emu_module *ret_module)
+static CUresult load(const struct cot_emu_code *code, struct cot_emu_module *ret_module,
+		     struct cot_error *err)
 {
-	(void)image;
-	ret_module->functions = functions;
+	uint32_t i;
+
+	(void)code;
+	(void)err;
+	ret_module->functions = malloc(sizeof(functions));
+	if (!ret_module->functions)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(ret_module->functions, functions, sizeof(functions));
 	ret_module->n_functions = COT_ARRAY_LEN(functions);
+	for (i = 0; i < ret_module->n_functions; i++)
+		ret_module->functions[i].module = ret_module;
 	return CUDA_SUCCESS;
 }
 

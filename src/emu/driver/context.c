@@ -1,13 +1,18 @@
-/* Contexts, and the table for the MPS server. */
+/* Contexts: which there are, and which one is a thread's. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/driver.h"
-#include "emu/driver/export.h"
+#include "emu/driver/grid.h"
 #include "emu/mps/client.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_emu_context *contexts; /* under list_lock */
+
+static _Atomic uint64_t last_id;
+
+/* In the order of CUlimit; what a program sets is remembered and changes nothing. */
+static const size_t default_limits[COT_EMU_N_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 
 static _Thread_local struct cot_emu_context *stack[COT_EMU_CTX_STACK];
 static _Thread_local unsigned depth;
@@ -56,7 +61,7 @@ static CUresult fill_context(struct cot_emu_context *c)
 	result = cot_emu_hardware_create(c);
 	if (result)
 		goto err_pool;
-	result = cot_emu_stream_make(c, &c->null_stream);
+	result = cot_emu_stream_make(c, 0, 0, &c->null_stream);
 	if (result)
 		goto err_hardware;
 	return CUDA_SUCCESS;
@@ -88,6 +93,9 @@ CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 	c->n_channels = c->shared ? n_shared_channels : COT_EMU_CTX_CHANNELS;
 	c->n_sms = sms_of_client(cot_emu_gpu_config(cot_emu_machine())->params.n_sms);
 	c->pool = -1;
+	c->id = atomic_fetch_add(&last_id, 1) + 1;
+	c->lazy = true;
+	memcpy(c->limits, default_limits, sizeof(c->limits));
 	pthread_mutex_init(&c->lock, NULL);
 	result = fill_context(c);
 	if (result) {
@@ -102,6 +110,21 @@ CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 	return CUDA_SUCCESS;
 }
 
+/* Workers take their streams out of the list themselves, hence the lock. */
+static struct CUstream_st *take_stream(struct cot_emu_context *c)
+{
+	struct CUstream_st *s;
+
+	pthread_mutex_lock(&c->lock);
+	s = c->streams;
+	if (s) {
+		c->streams = s->next;
+		c->n_streams--;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return s;
+}
+
 void cot_emu_context_free(struct cot_emu_context *c)
 {
 	struct cot_emu_context **at;
@@ -113,22 +136,23 @@ void cot_emu_context_free(struct cot_emu_context *c)
 	if (*at)
 		*at = c->next;
 	pthread_mutex_unlock(&list_lock);
+	cot_emu_slots_free(c);
 	/* The work goes with the context; what it would have done to memory is not done. */
-	while ((s = c->streams)) {
-		c->streams = s->next;
+	while ((s = take_stream(c))) {
 		cot_emu_stream_abandon(s);
 		cot_emu_stream_unref(s);
 	}
+	cot_emu_print_flush();
 	cot_emu_hardware_destroy(c);
 	if (c->pool >= 0)
 		cot_mps_leave(c->pool);
 	cot_emu_modules_free(c);
-	cot_emu_blocks_free(c);
+	cot_emu_memory_forget(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-CUresult cot_emu_current(struct cot_emu_context **ret_context)
+CUresult cot_emu_current_even_faulted(struct cot_emu_context **ret_context)
 {
 	CUresult result = cot_emu_ready();
 
@@ -137,7 +161,38 @@ CUresult cot_emu_current(struct cot_emu_context **ret_context)
 	if (!depth || !stack[depth - 1])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*ret_context = stack[depth - 1];
-	return (CUresult)atomic_load(&stack[depth - 1]->fault);
+	return CUDA_SUCCESS;
+}
+
+CUresult cot_emu_current(struct cot_emu_context **ret_context)
+{
+	CUresult result = cot_emu_current_even_faulted(ret_context);
+
+	return result ? result : (CUresult)atomic_load(&(*ret_context)->fault);
+}
+
+CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context)
+{
+	struct cot_emu_context *c;
+
+	if (!handle)
+		return cot_emu_current(ret_context);
+	pthread_mutex_lock(&list_lock);
+	for (c = contexts; c && c != of_handle(handle); c = c->next)
+		;
+	pthread_mutex_unlock(&list_lock);
+	if (!c)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ret_context = c;
+	return (CUresult)atomic_load(&c->fault);
+}
+
+CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault)
+{
+	int none = CUDA_SUCCESS;
+
+	atomic_compare_exchange_strong(&c->fault, &none, fault);
+	return (CUresult)atomic_load(&c->fault);
 }
 
 /* ---- current context ---- */
@@ -192,33 +247,6 @@ CUresult cuCtxGetCurrent(CUcontext *ctx)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice *device)
-{
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_current(&c);
-
-	if (result)
-		return result;
-	if (!device)
-		return CUDA_ERROR_INVALID_VALUE;
-	*device = c->device;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_current(&c);
-
-	if (result)
-		return result;
-	if (least)
-		*least = 0;
-	if (greatest)
-		*greatest = -5;
-	return CUDA_SUCCESS;
-}
-
 static struct CUstream_st *nth_stream(struct cot_emu_context *c, uint32_t n)
 {
 	struct CUstream_st *s;
@@ -232,17 +260,17 @@ static struct CUstream_st *nth_stream(struct cot_emu_context *c, uint32_t n)
 	return s;
 }
 
-CUresult cuCtxSynchronize(void)
+CUresult cot_emu_context_drain(struct cot_emu_context *c)
 {
-	struct cot_emu_context *c;
+	CUresult result = (CUresult)atomic_load(&c->fault);
 	struct CUstream_st *s;
-	CUresult result = cot_emu_current(&c);
 	uint32_t i;
 
 	for (i = 0; !result && (s = nth_stream(c, i)); i++) {
 		result = cot_emu_stream_drain(s, true);
 		cot_emu_stream_unref(s);
 	}
+	cot_emu_print_flush();
 	return result;
 }
 
@@ -253,17 +281,17 @@ CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
 	struct cot_emu_context *c;
 	CUresult result;
 
-	(void)flags; /* how to wait: we always sleep */
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = cot_emu_context_make(device, 0, &c);
 	if (result)
 		return result;
+	c->flags = flags; /* how to wait: we always sleep */
 	*ctx = (CUcontext)c;
 	return cuCtxPushCurrent_v2(*ctx);
 }
 
-static void forget_current(const struct cot_emu_context *c)
+void cot_emu_context_forget(const struct cot_emu_context *c)
 {
 	if (depth && stack[depth - 1] == c)
 		depth--;
@@ -278,14 +306,12 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 		return result;
 	if (!c || c->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	forget_current(c);
+	cot_emu_context_forget(c);
 	cot_emu_context_free(c);
 	return CUDA_SUCCESS;
 }
 
-static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct cot_emu_context *find_primary(CUdevice device)
+struct cot_emu_context *cot_emu_context_primary(CUdevice device)
 {
 	struct cot_emu_context *c;
 
@@ -296,96 +322,32 @@ static struct cot_emu_context *find_primary(CUdevice device)
 	return c;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
+/* The module of the library in any context, taken out of it; or NULL. */
+static struct cot_emu_module *take_module(const struct cot_emu_library *l)
 {
+	struct cot_emu_module *found = NULL, **at;
 	struct cot_emu_context *c;
-	CUresult result = cot_emu_ready();
 
-	if (result)
-		return result;
-	if (!ctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&primary_lock);
-	c = find_primary(device);
-	if (!c)
-		result = cot_emu_context_make(device, 0, &c);
-	if (!result) {
-		c->primary = true;
-		c->n_refs++;
-		*ctx = (CUcontext)c;
+	pthread_mutex_lock(&list_lock);
+	for (c = contexts; c && !found; c = c->next) {
+		pthread_mutex_lock(&c->lock);
+		for (at = &c->modules; *at && (*at)->library != l; at = &(*at)->next)
+			;
+		found = *at;
+		if (found)
+			*at = found->next;
+		pthread_mutex_unlock(&c->lock);
 	}
-	pthread_mutex_unlock(&primary_lock);
-	return result;
+	pthread_mutex_unlock(&list_lock);
+	return found;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+void cot_emu_contexts_drop_library(const struct cot_emu_library *l)
 {
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_ready();
+	struct cot_emu_module *m;
 
-	if (result)
-		return result;
-	pthread_mutex_lock(&primary_lock);
-	c = find_primary(device);
-	if (!c)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (!--c->n_refs) {
-		forget_current(c);
-		cot_emu_context_free(c);
+	while ((m = take_module(l))) {
+		(void)cot_emu_context_drain(m->context);
+		cot_emu_module_unload(m);
 	}
-	pthread_mutex_unlock(&primary_lock);
-	return result;
-}
-
-/* ---- for the MPS server ---- */
-
-static CUresult mps_create(CUdevice device, unsigned n_channels, uint32_t *ret_tokens,
-			   struct cot_emu_context **ret_context)
-{
-	CUresult result = cot_emu_context_make(device, n_channels, ret_context);
-	unsigned i;
-
-	for (i = 0; !result && i < n_channels; i++)
-		ret_tokens[i] = cot_emu_channel_token((*ret_context)->channels[i]);
-	return result;
-}
-
-static bool mps_faulted(struct cot_emu_context *c)
-{
-	struct cot_emu_gpu *gpu = cot_emu_machine();
-	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
-	const struct cot_emu_group *g;
-	bool faulted;
-
-	if (!m)
-		return true;
-	g = cot_emu_model_group(m, cot_emu_model_group_of(m, c->channels[0]));
-	faulted = !g || g->faulted;
-	cot_emu_gpu_commit(gpu, false);
-	return faulted;
-}
-
-static void mps_bury(void)
-{
-	cot_emu_gpu_bury(cot_emu_machine());
-}
-
-static const struct cot_emu_export_mps export_mps = {
-	.size = sizeof(export_mps),
-	.create = mps_create,
-	.destroy = cot_emu_context_free,
-	.faulted = mps_faulted,
-	.bury = mps_bury,
-};
-
-CUresult cuGetExportTable(const void **table, const CUuuid *id)
-{
-	static const CUuuid mps_id = COT_EMU_EXPORT_MPS_ID;
-
-	if (!table || !id)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (memcmp(id, &mps_id, sizeof(mps_id)))
-		return CUDA_ERROR_NOT_FOUND;
-	*table = &export_mps;
-	return CUDA_SUCCESS;
 }

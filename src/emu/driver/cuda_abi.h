@@ -6,50 +6,12 @@
 #ifndef COT_EMU_DRIVER_CUDA_ABI_H
 #define COT_EMU_DRIVER_CUDA_ABI_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#define COT_EMU_API __attribute__((visibility("default")))
+#include "emu/driver/abi_calls.h"
+#include "emu/driver/abi_errors.h"
+#include "emu/driver/abi_graph.h"
+#include "emu/driver/abi_types.h"
 
 #define COT_EMU_DRIVER_VERSION 13000
-
-typedef int CUdevice;
-typedef unsigned long long CUdeviceptr;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
-typedef struct CUstream_st *CUstream;
-typedef struct CUevent_st *CUevent;
-
-typedef struct CUuuid_st {
-	unsigned char bytes[16];
-} CUuuid;
-
-typedef enum cudaError_enum {
-	CUDA_SUCCESS = 0,
-	CUDA_ERROR_INVALID_VALUE = 1,
-	CUDA_ERROR_OUT_OF_MEMORY = 2,
-	CUDA_ERROR_NOT_INITIALIZED = 3,
-	CUDA_ERROR_NO_DEVICE = 100,
-	CUDA_ERROR_INVALID_DEVICE = 101,
-	CUDA_ERROR_INVALID_IMAGE = 200,
-	CUDA_ERROR_INVALID_CONTEXT = 201,
-	CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
-	CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE = 708,
-	CUDA_ERROR_INVALID_HANDLE = 400,
-	CUDA_ERROR_NOT_FOUND = 500,
-	CUDA_ERROR_NOT_READY = 600,
-	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
-	CUDA_ERROR_LAUNCH_FAILED = 719,
-	CUDA_ERROR_NOT_SUPPORTED = 801,
-	CUDA_ERROR_SYSTEM_NOT_READY = 802,
-	CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
-	CUDA_ERROR_MPS_CONNECTION_FAILED = 805,
-	CUDA_ERROR_MPS_RPC_FAILURE = 806,
-	CUDA_ERROR_MPS_SERVER_NOT_READY = 807,
-	CUDA_ERROR_MPS_MAX_CLIENTS_REACHED = 808,
-	CUDA_ERROR_UNKNOWN = 999
-} CUresult;
 
 typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
@@ -62,13 +24,6 @@ typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED = 90,
 	CU_DEVICE_ATTRIBUTE_MPS_ENABLED = 133
 } CUdevice_attribute;
-
-#define CU_STREAM_NON_BLOCKING	1u
-#define CU_EVENT_DISABLE_TIMING 2u
-
-#define CU_LAUNCH_PARAM_END	       ((void *)0x00)
-#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
-#define CU_LAUNCH_PARAM_BUFFER_SIZE    ((void *)0x02)
 
 /* cuda.h gives these plain names to the second versions too. */
 #define cuDeviceTotalMem	  cuDeviceTotalMem_v2
@@ -91,6 +46,9 @@ typedef enum CUdevice_attribute_enum {
 #define cuMemsetD32		  cuMemsetD32_v2
 #define cuStreamDestroy		  cuStreamDestroy_v2
 #define cuEventDestroy		  cuEventDestroy_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuModuleGetGlobal	  cuModuleGetGlobal_v2
+#define cuStreamBeginCapture	  cuStreamBeginCapture_v2
 
 COT_EMU_API CUresult cuInit(unsigned flags);
 COT_EMU_API CUresult cuDriverGetVersion(int *version);

@@ -2,12 +2,18 @@
  * Inside the emulated driver: contexts, streams and events. The entry points of libcuda are in
  * the .c files, grouped as in NVIDIA's manual.
  *
- * Kernels are queued on the emulated GPU when they are launched; everything else in a stream takes
- * no GPU time. What operations do to memory is done when the program waits for or asks about the
- * stream, in stream order: a program cannot tell, short of reading memory without synchronising.
+ * A stream is a queue of operations that are retired in order. There are two ways to do that:
+ *
+ *   by a worker   a thread of the stream's own does one operation after the other, while the
+ *                 program goes on. What is done in no time, in a stream that has nothing else to
+ *                 do, the caller does at once.
+ *   lazily        in contexts that have only the built-in kernels: these are queued on the
+ *                 emulated GPU when they are launched, and what operations do to memory is done
+ *                 when the program waits for the stream. No thread is needed then, and none comes
+ *                 between the model's time and the program.
  *
  * Locks: a stream's lock covers its queue and is never held while waiting; the context list has
- * its own. Thread-safe.
+ * its own. Order: capture lock, context, stream, event. Thread-safe.
  */
 #ifndef COT_EMU_DRIVER_DRIVER_H
 #define COT_EMU_DRIVER_DRIVER_H
@@ -19,6 +25,7 @@
 
 #include "emu/driver/cuda_abi.h"
 #include "emu/driver/function.h"
+#include "emu/driver/task.h"
 #include "emu/gpu/shared.h"
 
 #define COT_EMU_CTX_CHANNELS  8u   /* of a program's own compute group, as CUDA has by default */
@@ -27,24 +34,19 @@
 #define COT_EMU_MAX_OPS	      256u /* queued in one stream */
 #define COT_EMU_MAX_STREAMS   1024u
 #define COT_EMU_CTX_STACK     16u
+#define COT_EMU_N_LIMITS      7u
 
 enum cot_emu_op_kind {
-	COT_EMU_OP_KERNEL,
-	COT_EMU_OP_COPY,
-	COT_EMU_OP_SET,
+	COT_EMU_OP_KERNEL, /* a built-in kernel that is already queued on the GPU */
 	COT_EMU_OP_RECORD,
 	COT_EMU_OP_WAIT,
+	COT_EMU_OP_TASK,
 };
 
 struct cot_emu_op {
 	enum cot_emu_op_kind kind;
 	struct cot_emu_ticket ticket; /* kernel */
-	struct cot_emu_launch launch; /* kernel */
-	void *owned;		      /* arguments, or the staged source of a copy */
-	unsigned char *to;	      /* copy, set */
-	const unsigned char *from;    /* copy */
-	size_t n;		      /* copy: bytes; set: elements */
-	uint32_t value, element;      /* set */
+	struct cot_emu_task task;     /* kernel, task */
 	CUevent event;		      /* record: a reference */
 	uint64_t asked_ns;	      /* record */
 	struct CUstream_st *other;    /* wait: a reference */
@@ -55,13 +57,24 @@ struct CUstream_st {
 	_Atomic uint32_t n_refs;
 	struct cot_emu_context *context;
 	struct CUstream_st *next; /* in its context */
+	uint64_t id;
+	int priority;
+	unsigned flags;
+	pthread_t owner; /* of a per-thread default stream */
+	bool per_thread;
 	pthread_mutex_t lock;
-	uint64_t head, tail; /* operations retired, and queued; positions never repeat */
+	pthread_cond_t changed; /* an operation was queued or retired, or the stream is to end */
+	bool has_worker;
+	bool closing;	       /* no more operations; the worker ends with the last one */
+	_Atomic bool dropping; /* what is queued is not done any more */
+	uint64_t head, tail;   /* operations retired, and queued; positions never repeat */
 	struct cot_emu_op ops[COT_EMU_MAX_OPS];
 	struct cot_emu_channel_id channel;
 	struct cot_emu_ticket last_kernel;
 	struct cot_emu_ticket after; /* what the next kernel has to wait for */
 	uint64_t last_end_ns;
+	struct cot_emu_capture *capture; /* NULL: not capturing; see capture.h */
+	struct cot_emu_nodes *capture_nodes;
 };
 
 struct CUevent_st {
@@ -70,11 +83,12 @@ struct CUevent_st {
 	struct CUstream_st *stream; /* a reference, once recorded */
 	uint64_t position;
 	struct cot_emu_ticket kernel; /* the last one before the record */
+	unsigned flags;
 	bool done;
 	uint64_t time_ns;
+	struct cot_emu_capture *capture; /* it was recorded in, and ... */
+	struct cot_emu_nodes *nodes;	 /* ... after these */
 };
-
-struct cot_emu_block;
 
 struct cot_emu_context {
 	CUdevice device;
@@ -86,14 +100,18 @@ struct cot_emu_context {
 	uint32_t n_channels;
 	_Atomic uint32_t next_channel;
 	struct cot_emu_channel_id channels[COT_EMU_POOL_CHANNELS];
-	int pool;	      /* slot at the MPS server, or -1 */
-	_Atomic int fault;    /* a CUresult that all calls return from now on */
-	pthread_mutex_t lock; /* of the three lists */
-	struct cot_emu_block *blocks;
+	int pool;	   /* slot at the MPS server, or -1 */
+	_Atomic int fault; /* a CUresult that all calls return from now on */
+	_Atomic bool lazy; /* only built-in kernels so far; see above */
+	unsigned flags;
+	uint64_t id;
+	pthread_mutex_t lock; /* of the lists */
 	struct cot_emu_module *modules;
 	struct CUstream_st *streams;
 	uint32_t n_streams;
 	struct CUstream_st *null_stream;
+	struct cot_emu_slot *slots; /* what the runtime keeps with a context: runtime_tables.c */
+	size_t limits[COT_EMU_N_LIMITS];
 };
 
 /* ---- init.c ---- */
@@ -103,7 +121,16 @@ CUresult cot_emu_ready(void);
 struct cot_emu_gpu *cot_emu_machine(void);
 /* The GPU behind a device number, or -1: CUDA_VISIBLE_DEVICES chooses and orders. */
 int cot_emu_visible(CUdevice device);
+int cot_emu_n_visible(void);
 bool cot_emu_under_mps(void);
+
+/* ---- device.c ---- */
+
+/* Of all devices, in bytes. */
+uint64_t cot_emu_device_memory(void);
+/* The compute capability, such as 90. */
+uint32_t cot_emu_device_target(void);
+int cot_emu_device_attribute(int what);
 
 /* ---- node.c: the control device, reached as the real driver reaches it ---- */
 
@@ -126,36 +153,95 @@ struct cot_emu_channel_id cot_emu_channel_of_token(uint32_t token);
 
 /* The calling thread's context, checked: initialised, current, not faulted. */
 CUresult cot_emu_current(struct cot_emu_context **ret_context);
+/* The same, whatever happened to it. */
+CUresult cot_emu_current_even_faulted(struct cot_emu_context **ret_context);
+/* The context behind a handle; NULL is the current one. */
+CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context);
 CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 			      struct cot_emu_context **ret_context);
 void cot_emu_context_free(struct cot_emu_context *c);
+CUresult cot_emu_context_drain(struct cot_emu_context *c);
+/* The device's primary context, or NULL. */
+struct cot_emu_context *cot_emu_context_primary(CUdevice device);
+/* It is no longer the thread's current one. */
+void cot_emu_context_forget(const struct cot_emu_context *c);
+void cot_emu_contexts_drop_library(const struct cot_emu_library *l);
+/* Notes the first fault, which stays; returns the one that counts. */
+CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault);
 
 /* ---- stream.c ---- */
 
-CUresult cot_emu_stream_make(struct cot_emu_context *c, struct CUstream_st **ret_stream);
+CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int priority,
+			     struct CUstream_st **ret_stream);
 void cot_emu_stream_ref(struct CUstream_st *s);
 void cot_emu_stream_unref(struct CUstream_st *s);
-/* Drops all that is queued, on the GPU too. */
+/* Drops all that is queued, on the GPU too, and waits for the worker to end. */
 void cot_emu_stream_abandon(struct CUstream_st *s);
-/* The stream behind a handle: NULL is the context's own. */
+/* The stream behind a handle: NULL and CU_STREAM_LEGACY are the context's own. */
 CUresult cot_emu_stream_get(CUstream handle, struct CUstream_st **ret_stream);
 /* Queues a copy of *op; it owns what the operation owns from now on, also on failure. */
 CUresult cot_emu_stream_push(struct CUstream_st *s, const struct cot_emu_op *op);
-/* Queues a kernel: launch arguments are owned as above. */
-CUresult cot_emu_stream_launch(struct CUstream_st *s, struct cot_emu_op *op,
-			       const struct cot_emu_work *work);
+/* Queues a task, or does it at once; as above. Kernels and captured streams included. */
+CUresult cot_emu_stream_submit(CUstream handle, struct cot_emu_task *task);
+/* The same, and returns when it is done, as copies that wait do. */
+CUresult cot_emu_stream_submit_and_wait(CUstream handle, struct cot_emu_task *task);
 /* Retires all before `position`. Without `block`: CUDA_ERROR_NOT_READY instead of waiting. */
 CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool block);
 CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block);
+/* Takes the stream out of its context and lets go of it when its work is done. */
+CUresult cot_emu_stream_close(struct CUstream_st *s);
+/* Makes the legacy stream and the blocking ones wait for each other, before an operation. */
+CUresult cot_emu_stream_order(struct CUstream_st *s);
+CUresult cot_emu_stream_push_wait(struct CUstream_st *s, struct CUstream_st *other,
+				  uint64_t position);
+bool cot_emu_stream_is_blocking(const struct CUstream_st *s);
 
-/* ---- memory.c, module.c: what a context still has when it is destroyed ---- */
+/* ---- lazy.c: kernels that are queued on the GPU when they are launched ---- */
 
-void cot_emu_blocks_free(struct cot_emu_context *c);
+CUresult cot_emu_lazy_launch(struct CUstream_st *s, struct cot_emu_op *op);
+CUresult cot_emu_lazy_retire_first(struct CUstream_st *s, uint64_t position, bool block);
+/* Waits for a kernel on the GPU. */
+CUresult cot_emu_kernel_await(struct cot_emu_ticket ticket, bool block,
+			      struct cot_emu_outcome *ret_outcome);
+void cot_emu_kernel_release(struct cot_emu_ticket ticket);
+CUresult cot_emu_kernel_result(struct cot_emu_context *c, int err);
+/* A built-in kernel from beginning to end. */
+CUresult cot_emu_kernel_run(struct CUstream_st *s, const struct cot_emu_launch *launch);
+
+/* ---- memory.c, module.c, library.c: what a context has when it is destroyed ---- */
+
+void cot_emu_memory_forget(struct cot_emu_context *c);
 void cot_emu_modules_free(struct cot_emu_context *c);
+CUresult cot_emu_free_now(CUdeviceptr ptr);
+
+/* ---- copy.c, fill.c: the calls with the stream as an argument, for per_thread.c ---- */
+
+/* Waits for its end. */
+CUresult cot_emu_copy_flat(CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes);
+CUresult cot_emu_copy_solid(CUstream stream, const CUDA_MEMCPY3D *p, bool wait);
+CUDA_MEMCPY3D cot_emu_copy_of_plane(const CUDA_MEMCPY2D *p);
+CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *p, bool wait);
 
 /* ---- event.c ---- */
 
+void cot_emu_event_ref(CUevent event);
 void cot_emu_event_unref(CUevent event);
 void cot_emu_event_done(CUevent event, struct CUstream_st *s, uint64_t position, uint64_t time_ns);
+/* Now, by a graph that runs in the stream. */
+void cot_emu_event_stamp(CUevent event);
+CUresult cot_emu_event_await(CUevent event, bool block);
+
+/* ---- runtime_tables.c ---- */
+
+CUresult cot_emu_runtime_table(const void **table, const CUuuid *id);
+/* Calls what was asked to be called when the context ends. */
+void cot_emu_slots_free(struct cot_emu_context *c);
+
+/* ---- log.c ---- */
+
+/* One line on stderr, beginning with "emulated GPU: ". */
+void cot_emu_complain(const char *format, ...) COT_PRINTF(1, 2);
+/* The same, only with COTENANT_EMU_LOG=1. */
+void cot_emu_note(const char *format, ...) COT_PRINTF(1, 2);
 
 #endif

@@ -1,7 +1,11 @@
 /*
- * What a kernel is to the emulated driver: how long it keeps the GPU, and what it does to memory.
- * A loader turns an image (the argument of cuModuleLoadData) into functions. There is one loader
- * for the built-in kernels; one that runs PTX is another entry of the table in module.c.
+ * What a module and a kernel are to the emulated driver. A loader turns an image (the argument of
+ * cuModuleLoadData) into functions. There are two: for the built-in test kernels, which last as
+ * long as their first argument says, and for PTX, which runs.
+ *
+ * A library (cuLibraryLoadData) belongs to no context: it keeps its image, and makes a module of
+ * it in every context that uses it. A kernel is a name in a library; where CUDA takes a function
+ * it takes a kernel as well, hence the tag in front of both.
  */
 #ifndef COT_EMU_DRIVER_FUNCTION_H
 #define COT_EMU_DRIVER_FUNCTION_H
@@ -9,21 +13,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "emu/driver/cuda_abi.h"
+#include "emu/driver/image.h"
 #include "emu/gpu/model.h"
 
-#define COT_EMU_MAX_ARGS_SIZE 4096u
+#define COT_EMU_MAX_ARGS_SIZE 32764u
 #define COT_EMU_MAX_THREADS   1024u
+
+#define COT_EMU_FUNCTION_TAG 0x636e7566u
+#define COT_EMU_KERNEL_TAG   0x6e72656bu
 
 struct cot_emu_context;
 struct cot_emu_function;
+struct cot_emu_library;
+struct cot_emu_loader;
+struct CUstream_st;
 
 struct cot_emu_launch {
 	const struct cot_emu_function *function;
-	uint32_t grid[3], block[3];
-	uint32_t shared_bytes;
-	uint32_t n_sms;		   /* that the launch may use, and ... */
-	uint32_t n_sms_gpu;	   /* ... that there are */
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t shared_bytes; /* dynamic */
+	uint32_t n_sms;	       /* that the launch may use, and ... */
+	uint32_t n_sms_gpu;    /* ... that there are */
+	bool cooperative;
 	const unsigned char *args; /* packed as the function's layout says */
 };
 
@@ -32,35 +45,64 @@ struct cot_emu_function_ops {
 	void (*cost)(const struct cot_emu_launch *launch, struct cot_emu_work *ret_work);
 	/* Does the work. Called when the kernel has ended, in stream order; NULL: nothing to do. */
 	CUresult (*run)(const struct cot_emu_launch *launch);
+	/*
+	 * Instead of `run`, for kernels whose length nobody knows: does the work while the kernel
+	 * is on the GPU, and returns when it has ended. Called in stream order.
+	 */
+	CUresult (*execute)(struct CUstream_st *s, const struct cot_emu_launch *launch);
 };
 
 struct cot_emu_param {
-	uint16_t offset, size;
+	uint32_t offset, size;
 };
 
 struct cot_emu_function {
+	uint32_t tag; /* COT_EMU_FUNCTION_TAG */
 	const char *name;
 	const struct cot_emu_function_ops *ops;
 	const struct cot_emu_param *params;
 	uint32_t n_params, args_size;
+	uint32_t max_threads, n_registers, shared_bytes, local_bytes;
+	uint32_t target; /* the compute capability that the code was made for; 0: the GPU's */
+	uint32_t required_block[3];
+	_Atomic uint32_t max_dynamic_shared; /* as the program has set it */
+	_Atomic int32_t carveout, non_portable_cluster;
+	struct cot_emu_module *module;
 	const void *code; /* the loader's own */
+};
+
+struct cot_emu_global {
+	CUdeviceptr address;
+	size_t bytes;
 };
 
 struct cot_emu_module {
 	const struct cot_emu_loader *loader;
-	const struct cot_emu_function *functions;
+	struct cot_emu_function *functions;
 	uint32_t n_functions;
 	void *owned; /* the loader's own */
 	struct cot_emu_context *context;
-	struct cot_emu_module *next; /* in its context */
+	struct cot_emu_library *library; /* NULL: none */
+	struct cot_emu_module *next;	 /* in its context */
 };
 
 struct cot_emu_loader {
 	const char *name;
 	/* Looks at the image's beginning only. */
 	bool (*accepts)(const void *image);
-	CUresult (*load)(const void *image, struct cot_emu_module *ret_module);
+	CUresult (*load)(const struct cot_emu_code *code, struct cot_emu_module *ret_module,
+			 struct cot_error *err);
 	void (*unload)(struct cot_emu_module *module); /* NULL: nothing to free */
+	/* NULL: no variables. */
+	bool (*global)(struct cot_emu_module *module, const char *name,
+		       struct cot_emu_global *ret_global);
+};
+
+struct cot_emu_kernel_name {
+	uint32_t tag; /* COT_EMU_KERNEL_TAG */
+	const char *name;
+	struct cot_emu_library *library;
+	struct cot_emu_kernel_name *next; /* in its library */
 };
 
 /*
@@ -70,6 +112,31 @@ struct cot_emu_loader {
 void cot_emu_cost_of_waves(const struct cot_emu_launch *launch, uint64_t block_ns,
 			   struct cot_emu_work *ret_work);
 
+/* ---- module.c ---- */
+
+/* What is wrong with the code goes to stderr too. */
+CUresult cot_emu_module_load(struct cot_emu_context *c, const struct cot_emu_code *code,
+			     struct cot_emu_module **ret_module, struct cot_error *err);
+struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name);
+/* All its modules are gone, or about to be. */
+void cot_emu_module_unload(struct cot_emu_module *m);
+
+/* ---- library.c ---- */
+
+/* The function behind a function's or a kernel's handle, in this context. */
+CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
+			      struct cot_emu_function **ret_function);
+/* The module that the library has in this context, loaded if it is not yet. */
+CUresult cot_emu_library_module(struct cot_emu_library *l, struct cot_emu_context *c,
+				struct cot_emu_module **ret_module);
+
+/* ---- function_api.c ---- */
+
+/* Blocks that one SM of the device holds at a time; 0: not even one. */
+uint32_t cot_emu_occupancy(const struct cot_emu_function *f, uint32_t n_threads,
+			   uint32_t dynamic_shared);
+
 extern const struct cot_emu_loader cot_emu_builtin_loader;
+extern const struct cot_emu_loader cot_emu_ptx_loader;
 
 #endif

@@ -1,20 +1,17 @@
-/* Initialisation, devices and errors. */
+/* Initialisation and errors. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emu/driver/driver.h"
-#include "emu/driver/export.h"
+#include "emu/driver/grid.h"
 #include "emu/mps/client.h"
 #include "emu/rm/rm.h"
 
-#define DEVICE_NAME   "cotenant emulated GPU"
-#define DEVICE_MEMORY (139ull << 30)
-
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int init_pid; /* the process that has called cuInit */
+static _Atomic bool ended;   /* the process is at its end */
 static CUresult init_result;
 static struct cot_emu_gpu *machine;
 static bool under_mps;
@@ -79,6 +76,18 @@ static CUresult initialise(void)
 	return result;
 }
 
+/*
+ * What others have registered before us, such as the runtime's own end, comes after this, and finds
+ * that there is no CUDA any more; nobody may wait then for a kernel that never ends.
+ */
+static void at_exit(void)
+{
+	if (atomic_load(&init_pid) != getpid())
+		return;
+	atomic_store(&ended, true);
+	cot_emu_grids_stop();
+}
+
 CUresult cuInit(unsigned flags)
 {
 	int pid = atomic_load(&init_pid);
@@ -92,8 +101,10 @@ CUresult cuInit(unsigned flags)
 	if (!atomic_load(&init_pid)) {
 		init_result = initialise();
 		/* Where there is an MPS server that takes nobody now, there may be one later. */
-		if (init_result == CUDA_SUCCESS)
+		if (init_result == CUDA_SUCCESS) {
 			atomic_store(&init_pid, getpid());
+			(void)atexit(at_exit);
+		}
 	}
 	pthread_mutex_unlock(&init_lock);
 	return init_result;
@@ -101,12 +112,19 @@ CUresult cuInit(unsigned flags)
 
 CUresult cot_emu_ready(void)
 {
-	return atomic_load(&init_pid) == getpid() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+	if (atomic_load(&init_pid) != getpid())
+		return CUDA_ERROR_NOT_INITIALIZED;
+	return atomic_load(&ended) ? CUDA_ERROR_DEINITIALIZED : CUDA_SUCCESS;
 }
 
 struct cot_emu_gpu *cot_emu_machine(void)
 {
 	return machine;
+}
+
+int cot_emu_n_visible(void)
+{
+	return n_visible;
 }
 
 bool cot_emu_under_mps(void)
@@ -119,120 +137,11 @@ int cot_emu_visible(CUdevice device)
 	return device >= 0 && device < n_visible ? visible[device] : -1;
 }
 
-static CUresult check_device(CUdevice device, const void *out)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!out)
-		return CUDA_ERROR_INVALID_VALUE;
-	return cot_emu_visible(device) < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-}
-
 CUresult cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
 	*version = COT_EMU_DRIVER_VERSION;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGet(CUdevice *device, int ordinal)
-{
-	CUresult result = check_device(ordinal, device);
-
-	if (!result)
-		*device = ordinal;
-	return result;
-}
-
-CUresult cuDeviceGetCount(int *count)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!count)
-		return CUDA_ERROR_INVALID_VALUE;
-	*count = n_visible;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetName(char *name, int size, CUdevice device)
-{
-	CUresult result = check_device(device, name);
-
-	if (result)
-		return result;
-	if (size <= 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	snprintf(name, (size_t)size, "%s", DEVICE_NAME);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
-{
-	CUresult result = check_device(device, uuid);
-
-	if (result)
-		return result;
-	memcpy(uuid->bytes, "cotenant-emu-gp", 15);
-	uuid->bytes[15] = (unsigned char)('0' + cot_emu_visible(device));
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
-{
-	return cuDeviceGetUuid(uuid, device);
-}
-
-CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
-{
-	CUresult result = check_device(device, bytes);
-
-	if (!result)
-		*bytes = DEVICE_MEMORY;
-	return result;
-}
-
-CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
-{
-	CUresult result = check_device(device, value);
-
-	if (result)
-		return result;
-	switch (what) {
-	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*value = COT_EMU_MAX_THREADS;
-		break;
-	case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-		*value = 32;
-		break;
-	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-		*value = 1980000;
-		break;
-	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-		*value = (int)cot_emu_gpu_config(machine)->params.n_sms;
-		break;
-	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-		*value = 2048;
-		break;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-		*value = 9;
-		break;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-		*value = 0;
-		break;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
-		*value = 1;
-		break;
-	case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
-		*value = under_mps;
-		break;
-	default:
-		return CUDA_ERROR_INVALID_VALUE;
-	}
 	return CUDA_SUCCESS;
 }
 
@@ -242,37 +151,8 @@ static const struct {
 	CUresult code;
 	const char *name, *text;
 } errors[] = {
-#define E(code, text)             \
-	{                         \
-		code, #code, text \
-	}
-	E(CUDA_SUCCESS, "no error"),
-	E(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-	E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-	E(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-	E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
-	E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-	E(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
-	E(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-	E(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for the emulated GPU"),
-	E(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "primary context is active"),
-	E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-	E(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-	E(CUDA_ERROR_NOT_READY, "device not ready"),
-	E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-	E(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-	E(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-	E(CUDA_ERROR_SYSTEM_NOT_READY, "system not yet initialized"),
-	E(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "another version of the emulated GPU is in use"),
-	E(CUDA_ERROR_MPS_CONNECTION_FAILED,
-	  "MPS client failed to connect to the MPS control daemon"),
-	E(CUDA_ERROR_MPS_RPC_FAILURE,
-	  "the remote procedural call between the MPS server and the MPS client failed"),
-	E(CUDA_ERROR_MPS_SERVER_NOT_READY,
-	  "MPS server is not ready to accept new MPS client requests"),
-	E(CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
-	  "the hardware resources required to create MPS client have been exhausted"),
-	E(CUDA_ERROR_UNKNOWN, "unknown error"),
+#define E(name, value, text) {name, #name, text},
+	COT_CUDA_ERRORS(E)
 #undef E
 };
 

@@ -1,61 +1,100 @@
 /*
  * Device memory is memory of the process, at the same address; it is private to it, as on the real
- * GPU. Transfers take no GPU time. A source in host memory is read when the call is made.
+ * GPU. So is memory that host and device share: there is nothing to move.
  */
-#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
+#include "emu/driver/pool.h"
+#include "emu/driver/range.h"
 
-#define DEVICE_MEMORY (139ull << 30)
-#define ALIGNMENT     512u
-
-/* In front of each allocation. */
-struct cot_emu_block {
-	size_t bytes;
-	struct cot_emu_context *context;
-	struct cot_emu_block *prev, *next; /* in its context */
-};
-
-#define HEADER ALIGNMENT
-static_assert(sizeof(struct cot_emu_block) <= HEADER, "the header keeps the alignment");
+#define ALIGNMENT 512u
+/* From here on an allocation has pages of its own, which cost nothing until they are touched. */
+#define MAP_BYTES (1u << 20)
 
 static _Atomic uint64_t used_bytes;
 
-static void link_block(struct cot_emu_context *c, struct cot_emu_block *b)
+static void *map_bytes(size_t bytes)
 {
-	pthread_mutex_lock(&c->lock);
-	b->context = c;
-	b->prev = NULL;
-	b->next = c->blocks;
-	if (b->next)
-		b->next->prev = b;
-	c->blocks = b;
-	pthread_mutex_unlock(&c->lock);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
-static void unlink_block(struct cot_emu_block *b)
+static void free_range(const struct cot_emu_range *r)
 {
-	pthread_mutex_lock(&b->context->lock);
-	if (b->prev)
-		b->prev->next = b->next;
+	if (r->kind & (COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED))
+		atomic_fetch_sub(&used_bytes, r->bytes);
+	if (r->pool)
+		cot_emu_pool_gave_back(r->pool, r->bytes);
+	if (r->kind == COT_EMU_RANGE_REGISTERED)
+		return;
+	if (r->mapped)
+		munmap((void *)(uintptr_t)r->start, r->mapped);
 	else
-		b->context->blocks = b->next;
-	if (b->next)
-		b->next->prev = b->prev;
-	pthread_mutex_unlock(&b->context->lock);
+		free((void *)(uintptr_t)r->start);
 }
 
-void cot_emu_blocks_free(struct cot_emu_context *c)
+static bool take_device_memory(size_t bytes)
 {
-	struct cot_emu_block *b;
+	uint64_t limit = cot_emu_device_memory();
 
-	while ((b = c->blocks)) {
-		c->blocks = b->next;
-		atomic_fetch_sub(&used_bytes, b->bytes);
-		free(b);
-	}
+	if (bytes <= limit && atomic_fetch_add(&used_bytes, bytes) + bytes <= limit)
+		return true;
+	if (bytes <= limit)
+		atomic_fetch_sub(&used_bytes, bytes);
+	return false;
+}
+
+/* Makes memory and enters it; r->kind, flags and pool are given. */
+static CUresult make(struct cot_emu_context *c, size_t bytes, struct cot_emu_range *r)
+{
+	bool device = r->kind & (COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED);
+	void *p = NULL;
+
+	if (device && !take_device_memory(bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r->mapped = bytes >= MAP_BYTES ? bytes : 0;
+	if (r->mapped)
+		p = map_bytes(bytes);
+	else if (posix_memalign(&p, ALIGNMENT, bytes))
+		p = NULL;
+	r->start = (uintptr_t)p;
+	r->bytes = bytes;
+	r->context = c;
+	r->device = c->device;
+	if (p && !cot_emu_range_add(r))
+		return CUDA_SUCCESS;
+	if (p && r->mapped)
+		munmap(p, r->mapped);
+	else
+		free(p);
+	if (device)
+		atomic_fetch_sub(&used_bytes, bytes);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void cot_emu_memory_forget(struct cot_emu_context *c)
+{
+	struct cot_emu_range r;
+
+	while (cot_emu_range_take(c, &r))
+		free_range(&r);
+}
+
+CUresult cot_emu_free_now(CUdeviceptr ptr)
+{
+	struct cot_emu_range r;
+
+	if (!cot_emu_range_remove(ptr, COT_EMU_RANGE_DEVICE | COT_EMU_RANGE_MANAGED, &r))
+		return CUDA_ERROR_INVALID_VALUE;
+	free_range(&r);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -66,54 +105,133 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	if (result)
 		return result;
 	if (free_bytes)
-		*free_bytes = DEVICE_MEMORY - atomic_load(&used_bytes);
+		*free_bytes = cot_emu_device_memory() - atomic_load(&used_bytes);
 	if (total_bytes)
-		*total_bytes = DEVICE_MEMORY;
+		*total_bytes = cot_emu_device_memory();
 	return CUDA_SUCCESS;
 }
 
-CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
+static CUresult allocate(CUdeviceptr *ptr, size_t bytes, enum cot_emu_range_kind kind,
+			 unsigned flags)
 {
+	struct cot_emu_range r = {.kind = kind, .flags = flags};
 	struct cot_emu_context *c;
-	struct cot_emu_block *b;
 	CUresult result = cot_emu_current(&c);
-	void *memory;
 
+	if (!result)
+		result = cot_emu_capture_check_unsafe();
 	if (result)
 		return result;
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (bytes > DEVICE_MEMORY)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (atomic_fetch_add(&used_bytes, bytes) + bytes > DEVICE_MEMORY ||
-	    posix_memalign(&memory, ALIGNMENT, bytes + HEADER)) {
-		atomic_fetch_sub(&used_bytes, bytes);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	b = memory;
-	b->bytes = bytes;
-	link_block(c, b);
-	*ptr = (uintptr_t)memory + HEADER;
-	return CUDA_SUCCESS;
+	result = make(c, bytes, &r);
+	if (!result)
+		*ptr = r.start;
+	return result;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
+{
+	return allocate(ptr, bytes, COT_EMU_RANGE_DEVICE, 0);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned flags)
+{
+	if (flags != 1 && flags != 2) /* attached to all streams, or to the host */
+		return CUDA_ERROR_INVALID_VALUE;
+	return allocate(ptr, bytes, COT_EMU_RANGE_MANAGED, flags);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
+			    unsigned element)
+{
+	size_t row = (width + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	CUresult result;
+
+	if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16) ||
+	    row < width || height > SIZE_MAX / row)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = cuMemAlloc_v2(ptr, row * height);
+	if (!result)
+		*pitch = row;
+	return result;
+}
+
+CUresult cot_emu_pool_make(struct cot_emu_context *c, CUmemoryPool pool, size_t bytes,
+			   CUdeviceptr *ret_ptr)
+{
+	struct cot_emu_range r = {.kind = COT_EMU_RANGE_DEVICE, .pool = pool};
+	CUresult result = make(c, bytes, &r);
+
+	if (!result)
+		*ret_ptr = r.start;
+	return result;
 }
 
 /* Waits for all work of the context first, as the real one does. */
 CUresult cuMemFree_v2(CUdeviceptr ptr)
 {
-	CUresult result = cuCtxSynchronize();
-	struct cot_emu_block *b;
+	CUresult result = cot_emu_capture_check_unsafe();
 
+	if (!result)
+		result = cuCtxSynchronize();
 	if (result || !ptr)
 		return result;
-	b = (struct cot_emu_block *)(uintptr_t)(ptr - HEADER);
-	unlink_block(b);
-	atomic_fetch_sub(&used_bytes, b->bytes);
-	free(b);
+	return cot_emu_free_now(ptr);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
+{
+	struct cot_emu_range r;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!cot_emu_range_find(ptr, &r))
+		return CUDA_ERROR_NOT_FOUND;
+	if (base)
+		*base = r.start;
+	if (size)
+		*size = r.bytes;
 	return CUDA_SUCCESS;
+}
+
+/* ---- host memory ---- */
+
+CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
+{
+	CUdeviceptr p;
+	CUresult result;
+
+	if (!ptr || flags & ~7u) /* portable, mapped, write-combined */
+		return CUDA_ERROR_INVALID_VALUE;
+	result = allocate(&p, bytes, COT_EMU_RANGE_HOST, flags);
+	if (!result)
+		*ptr = (void *)(uintptr_t)p;
+	return result;
 }
 
 CUresult cuMemAllocHost_v2(void **ptr, size_t bytes)
 {
+	return cuMemHostAlloc(ptr, bytes, 0);
+}
+
+CUresult cuMemFreeHost(void *ptr)
+{
+	CUresult result = cuCtxSynchronize();
+	struct cot_emu_range r;
+
+	if (result)
+		return result;
+	if (!cot_emu_range_remove((uintptr_t)ptr, COT_EMU_RANGE_HOST, &r))
+		return CUDA_ERROR_INVALID_VALUE;
+	free_range(&r);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
+{
+	struct cot_emu_range r = {.kind = COT_EMU_RANGE_REGISTERED, .flags = flags};
 	struct cot_emu_context *c;
 	CUresult result = cot_emu_current(&c);
 
@@ -121,121 +239,118 @@ CUresult cuMemAllocHost_v2(void **ptr, size_t bytes)
 		return result;
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ptr = malloc(bytes);
-	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult cuMemFreeHost(void *ptr)
-{
-	CUresult result = cuCtxSynchronize();
-
-	if (!result)
-		free(ptr);
-	return result;
-}
-
-/* ---- transfers ---- */
-
-static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes, bool stage)
-{
-	struct cot_emu_op op = {.kind = COT_EMU_OP_COPY, .to = to, .from = from, .n = bytes};
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
-
-	if (result || !bytes)
-		return result;
-	if (!to || !from)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (stage) {
-		op.owned = malloc(bytes);
-		if (!op.owned)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		op.from = memcpy(op.owned, from, bytes);
+	r.start = (uintptr_t)ptr;
+	r.bytes = bytes;
+	r.context = c;
+	r.device = c->device;
+	switch (-cot_emu_range_add(&r)) {
+	case 0:
+		return CUDA_SUCCESS;
+	case EEXIST:
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	default:
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	return cot_emu_stream_push(s, &op);
 }
 
-static CUresult set(CUstream stream, CUdeviceptr to, uint32_t value, uint32_t element, size_t n)
+CUresult cuMemHostUnregister(void *ptr)
 {
-	struct cot_emu_op op = {.kind = COT_EMU_OP_SET, .n = n, .value = value, .element = element};
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	CUresult result = cuCtxSynchronize();
+	struct cot_emu_range r;
 
-	if (result || !n)
+	if (result)
 		return result;
-	if (!to)
+	return cot_emu_range_remove((uintptr_t)ptr, COT_EMU_RANGE_REGISTERED, &r)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+static bool find_host(const void *ptr, struct cot_emu_range *ret_range)
+{
+	return cot_emu_range_find((uintptr_t)ptr, ret_range) &&
+	       ret_range->kind &
+		       (COT_EMU_RANGE_HOST | COT_EMU_RANGE_REGISTERED | COT_EMU_RANGE_MANAGED);
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *ptr, unsigned flags)
+{
+	struct cot_emu_range r;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!device || flags || !find_host(ptr, &r))
 		return CUDA_ERROR_INVALID_VALUE;
-	op.to = (unsigned char *)(uintptr_t)to;
-	return cot_emu_stream_push(s, &op);
+	*device = (uintptr_t)ptr;
+	return CUDA_SUCCESS;
 }
 
-/* A call that waits: after everything that was launched before, on any stream. */
-static CUresult after_all(CUresult result)
+CUresult cuMemHostGetFlags(unsigned *flags, void *ptr)
 {
-	return result ? result : cuCtxSynchronize();
+	struct cot_emu_range r;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!flags || !find_host(ptr, &r))
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = r.flags | 2; /* everything is mapped */
+	return CUDA_SUCCESS;
 }
 
-static void *host(CUdeviceptr ptr)
+/* ---- hints about memory that both sides share: there is one copy only ---- */
+
+static CUresult check_managed(CUdeviceptr ptr, size_t bytes)
 {
-	return (void *)(uintptr_t)ptr;
+	struct cot_emu_range r;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!bytes || !cot_emu_range_find(ptr, &r) || r.kind != COT_EMU_RANGE_MANAGED ||
+	    bytes > r.bytes - (ptr - r.start))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t bytes, int advice, CUmemLocation where)
 {
-	return copy(stream, host(to), from, bytes, true);
+	(void)advice;
+	(void)where;
+	return check_managed(ptr, bytes);
 }
 
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+CUresult cuMemAdvise(CUdeviceptr ptr, size_t bytes, int advice, CUdevice device)
 {
-	return copy(stream, to, host(from), bytes, false);
+	(void)advice;
+	(void)device;
+	return check_managed(ptr, bytes);
 }
 
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t bytes, CUmemLocation where, unsigned flags,
+			       CUstream stream)
 {
-	return copy(stream, host(to), host(from), bytes, false);
+	struct cot_emu_task task = {.kind = COT_EMU_TASK_EMPTY};
+	CUresult result = check_managed(ptr, bytes);
+
+	(void)where;
+	if (result || flags)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	return cot_emu_stream_submit(stream, &task);
 }
 
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
+CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t bytes, CUdevice device, CUstream stream)
 {
-	CUresult result = cuCtxSynchronize();
-
-	return result ? result : after_all(copy(NULL, host(to), from, bytes, false));
+	return cuMemPrefetchAsync_v2(ptr, bytes, (CUmemLocation){1, device}, 0, stream);
 }
 
-CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t bytes, unsigned flags)
 {
-	CUresult result = cuCtxSynchronize();
+	struct cot_emu_task task = {.kind = COT_EMU_TASK_EMPTY};
+	struct cot_emu_range r;
 
-	return result ? result : after_all(copy(NULL, to, host(from), bytes, false));
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-	CUresult result = cuCtxSynchronize();
-
-	return result ? result : after_all(copy(NULL, host(to), host(from), bytes, false));
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream stream)
-{
-	return set(stream, to, value, 1, n);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
-{
-	return set(stream, to, value, sizeof(value), n);
-}
-
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t n)
-{
-	CUresult result = cuCtxSynchronize();
-
-	return result ? result : after_all(set(NULL, to, value, 1, n));
-}
-
-CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t n)
-{
-	CUresult result = cuCtxSynchronize();
-
-	return result ? result : after_all(set(NULL, to, value, sizeof(value), n));
+	(void)flags;
+	if (!cot_emu_range_find(ptr, &r) || (bytes && bytes > r.bytes - (ptr - r.start)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return cot_emu_stream_submit(stream, &task);
 }

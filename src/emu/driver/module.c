@@ -1,51 +1,125 @@
-/* Modules, functions and launches. */
+/* Modules: code in a context. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/driver.h"
 #include "emu/driver/function.h"
+#include "emu/driver/image.h"
+
+/* Of the options of cuModuleLoadDataEx, those that say where messages go. */
+enum { OPTION_ERROR_LOG = 5, OPTION_ERROR_LOG_SIZE = 6 };
 
 static const struct cot_emu_loader *const loaders[] = {
-	&cot_emu_builtin_loader,
+	&cot_emu_builtin_loader, &cot_emu_ptx_loader, /* takes what is left */
 };
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
+static CUresult load(struct cot_emu_context *c, const struct cot_emu_code *code,
+		     struct cot_emu_module **ret_module, struct cot_error *err)
 {
-	struct cot_emu_context *c;
-	struct cot_emu_module *m;
-	CUresult result = cot_emu_current(&c);
+	struct cot_emu_module *m = calloc(1, sizeof(*m));
+	CUresult result;
 	size_t i = 0;
 
-	if (result)
-		return result;
-	if (!module || !image)
-		return CUDA_ERROR_INVALID_VALUE;
-	while (i < COT_ARRAY_LEN(loaders) && !loaders[i]->accepts(image))
-		i++;
-	if (i == COT_ARRAY_LEN(loaders))
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	while (!loaders[i]->accepts(code->text))
+		i++;
 	m->loader = loaders[i];
 	m->context = c;
-	result = m->loader->load(image, m);
+	result = m->loader->load(code, m, err);
 	if (result) {
 		free(m);
 		return result;
 	}
+	/* What the workers are for: from now on there may be kernels that run. */
+	if (m->loader != &cot_emu_builtin_loader)
+		atomic_store(&c->lazy, false);
 	pthread_mutex_lock(&c->lock);
 	m->next = c->modules;
 	c->modules = m;
 	pthread_mutex_unlock(&c->lock);
-	*module = (CUmodule)m;
+	*ret_module = m;
 	return CUDA_SUCCESS;
 }
 
-static void free_module(struct cot_emu_module *m)
+CUresult cot_emu_module_load(struct cot_emu_context *c, const struct cot_emu_code *code,
+			     struct cot_emu_module **ret_module, struct cot_error *err)
+{
+	CUresult result = load(c, code, ret_module, err);
+
+	if (result && *err->text)
+		cot_emu_complain("%s", err->text);
+	return result;
+}
+
+static CUresult load_image(CUmodule *module, const void *image, const char *path,
+			   struct cot_error *err)
+{
+	struct cot_emu_code code = {.text = NULL};
+	struct cot_emu_module *m;
+	struct cot_emu_context *c;
+	CUresult result = cot_emu_current(&c);
+
+	if (result)
+		return result;
+	if (!module || (!image && !path))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = path ? cot_emu_code_read(path, &code, err) : cot_emu_code_take(image, &code, err);
+	if (result && *err->text)
+		cot_emu_complain("%s", err->text);
+	if (!result)
+		result = cot_emu_module_load(c, &code, &m, err);
+	cot_emu_code_free(&code);
+	if (!result)
+		*module = (CUmodule)m;
+	return result;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+	struct cot_error err = {{0}};
+
+	return load_image(module, image, NULL, &err);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	return cuModuleLoadData(module, image);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+	struct cot_error err = {{0}};
+
+	return path ? load_image(module, NULL, path, &err) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n_options, int *options,
+			    void **values)
+{
+	struct cot_error err = {{0}};
+	CUresult result = load_image(module, image, NULL, &err);
+	char *log = NULL;
+	size_t size = 0;
+	unsigned i;
+
+	for (i = 0; options && values && i < n_options; i++) {
+		if (options[i] == OPTION_ERROR_LOG)
+			log = values[i];
+		else if (options[i] == OPTION_ERROR_LOG_SIZE)
+			size = (uintptr_t)values[i];
+	}
+	if (log && size)
+		(void)snprintf(log, size, "%s", err.text);
+	return result;
+}
+
+void cot_emu_module_unload(struct cot_emu_module *m)
 {
 	if (m->loader->unload)
 		m->loader->unload(m);
+	free(m->functions);
 	free(m);
 }
 
@@ -55,123 +129,105 @@ void cot_emu_modules_free(struct cot_emu_context *c)
 
 	while ((m = c->modules)) {
 		c->modules = m->next;
-		free_module(m);
+		cot_emu_module_unload(m);
 	}
 }
 
 CUresult cuModuleUnload(CUmodule module)
 {
 	struct cot_emu_module *m = (struct cot_emu_module *)module, **at;
-	CUresult result = cuCtxSynchronize();
+	CUresult result = cot_emu_ready();
+	bool found;
 
 	if (result)
 		return result;
 	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = cot_emu_context_drain(m->context);
 	pthread_mutex_lock(&m->context->lock);
 	for (at = &m->context->modules; *at && *at != m; at = &(*at)->next)
 		;
-	if (*at)
+	found = *at != NULL;
+	if (found)
 		*at = m->next;
 	pthread_mutex_unlock(&m->context->lock);
-	free_module(m);
-	return CUDA_SUCCESS;
+	if (found)
+		cot_emu_module_unload(m);
+	return result;
+}
+
+struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n_functions; i++)
+		if (!strcmp(m->functions[i].name, name))
+			return &m->functions[i];
+	return NULL;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-	const struct cot_emu_module *m = (const struct cot_emu_module *)module;
 	CUresult result = cot_emu_ready();
-	uint32_t i;
+	struct cot_emu_function *f;
 
 	if (result)
 		return result;
-	if (!function || !m || !name)
+	if (!function || !module || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	for (i = 0; i < m->n_functions; i++)
-		if (!strcmp(m->functions[i].name, name)) {
-			/* Functions are never written to; the handle's type has no const. */
-			*function = (CUfunction)(uintptr_t)&m->functions[i];
-			return CUDA_SUCCESS;
-		}
-	return CUDA_ERROR_NOT_FOUND;
-}
-
-/* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
-static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,
-			  unsigned char **ret_args)
-{
-	const void *buffer = NULL;
-	size_t size = 0, i;
-	unsigned char *args;
-
-	if (params && extra)
-		return CUDA_ERROR_INVALID_VALUE;
-	for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			buffer = extra[1];
-		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			size = *(const size_t *)extra[1];
-		else
-			return CUDA_ERROR_INVALID_VALUE;
-	}
-	if (f->args_size > COT_EMU_MAX_ARGS_SIZE)
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	if (f->n_params && !params && (!buffer || size < f->args_size))
-		return CUDA_ERROR_INVALID_VALUE;
-	args = calloc(1, f->args_size ? f->args_size : 1);
-	if (!args)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (buffer && !params)
-		memcpy(args, buffer, f->args_size);
-	for (i = 0; params && i < f->n_params; i++)
-		memcpy(args + f->params[i].offset, params[i], f->params[i].size);
-	*ret_args = args;
+	f = cot_emu_module_function((struct cot_emu_module *)module, name);
+	if (!f)
+		return CUDA_ERROR_NOT_FOUND;
+	*function = (CUfunction)f;
 	return CUDA_SUCCESS;
 }
 
-static bool shape_valid(const struct cot_emu_launch *l)
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module, const char *name)
 {
-	uint64_t threads = (uint64_t)l->block[0] * l->block[1];
+	struct cot_emu_module *m = (struct cot_emu_module *)module;
+	CUresult result = cot_emu_ready();
+	struct cot_emu_global g;
 
-	return l->grid[0] && l->grid[1] && l->grid[2] && l->grid[0] <= INT32_MAX &&
-	       l->grid[1] <= 65535 && l->grid[2] <= 65535 && l->block[0] && l->block[1] &&
-	       l->block[2] && l->block[0] <= COT_EMU_MAX_THREADS &&
-	       l->block[1] <= COT_EMU_MAX_THREADS && l->block[2] <= 64 &&
-	       threads * l->block[2] <= COT_EMU_MAX_THREADS;
+	if (result)
+		return result;
+	if (!m || !name || (!ptr && !bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!m->loader->global || !m->loader->global(m, name, &g))
+		return CUDA_ERROR_NOT_FOUND;
+	if (ptr)
+		*ptr = g.address;
+	if (bytes)
+		*bytes = g.bytes;
+	return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-			CUstream stream, void **params, void **extra)
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
 {
-	const struct cot_emu_function *f = (const struct cot_emu_function *)function;
-	struct cot_emu_op op = {.kind = COT_EMU_OP_KERNEL};
-	struct cot_emu_launch *l = &op.launch;
-	struct cot_emu_work work;
-	struct CUstream_st *s;
-	unsigned char *args;
-	CUresult result = cot_emu_stream_get(stream, &s);
-
-	if (result)
-		return result;
-	if (!f)
-		return CUDA_ERROR_INVALID_HANDLE;
-	*l = (struct cot_emu_launch){
-		.function = f,
-		.grid = {grid_x, grid_y, grid_z},
-		.block = {block_x, block_y, block_z},
-		.shared_bytes = shared_bytes,
-		.n_sms = s->context->n_sms,
-		.n_sms_gpu = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
-	};
-	if (!shape_valid(l))
+	if (!n || !module)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = pack_args(f, params, extra, &args);
-	if (result)
-		return result;
-	op.owned = args;
-	l->args = args;
-	f->ops->cost(l, &work);
-	return cot_emu_stream_launch(s, &op, &work);
+	*n = ((struct cot_emu_module *)module)->n_functions;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
+{
+	struct cot_emu_module *m = (struct cot_emu_module *)module;
+	unsigned i;
+
+	if (!functions || !m)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (i = 0; i < n && i < m->n_functions; i++)
+		functions[i] = (CUfunction)&m->functions[i];
+	return CUDA_SUCCESS;
+}
+
+/* 1: eager, 2: lazy */
+CUresult cuModuleGetLoadingMode(int *mode)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result || !mode)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	*mode = 2;
+	return CUDA_SUCCESS;
 }

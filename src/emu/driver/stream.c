@@ -1,47 +1,39 @@
-/* Streams: queues of operations that are retired in order. */
-#include <errno.h>
+/* Streams: queues of operations that are retired in order, by a worker or lazily; see driver.h. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
+
+static _Atomic uint64_t last_id;
 
 void cot_emu_stream_ref(struct CUstream_st *s)
 {
 	atomic_fetch_add(&s->n_refs, 1);
 }
 
-/* Lets go of what the operation holds. */
-static void finish_op(struct cot_emu_op *op)
+/* Lets go of what the operation holds, also of a kernel that is still on the GPU. */
+static void drop_op(struct cot_emu_op *op)
 {
-	free(op->owned);
+	if (op->kind == COT_EMU_OP_KERNEL)
+		cot_emu_kernel_release(op->ticket);
+	cot_emu_task_drop(&op->task);
 	if (op->event)
 		cot_emu_event_unref(op->event);
 	if (op->other)
 		cot_emu_stream_unref(op->other);
 }
 
-static void release(struct cot_emu_ticket ticket)
-{
-	struct cot_emu_gpu *gpu = cot_emu_machine();
-	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
-
-	if (!m)
-		return;
-	cot_emu_model_release(m, ticket);
-	cot_emu_gpu_commit(gpu, false);
-}
-
 void cot_emu_stream_abandon(struct CUstream_st *s)
 {
-	struct cot_emu_op *op;
-
 	pthread_mutex_lock(&s->lock);
-	for (; s->head < s->tail; s->head++) {
-		op = &s->ops[s->head % COT_EMU_MAX_OPS];
-		if (op->kind == COT_EMU_OP_KERNEL)
-			release(op->ticket);
-		finish_op(op);
-	}
+	s->closing = true;
+	s->dropping = true;
+	pthread_cond_broadcast(&s->changed);
+	while (s->has_worker)
+		pthread_cond_wait(&s->changed, &s->lock);
+	for (; s->head < s->tail; s->head++)
+		drop_op(&s->ops[s->head % COT_EMU_MAX_OPS]);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -50,11 +42,14 @@ void cot_emu_stream_unref(struct CUstream_st *s)
 	if (!s || atomic_fetch_sub(&s->n_refs, 1) != 1)
 		return;
 	cot_emu_stream_abandon(s);
+	cot_emu_capture_leave(s);
+	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
-CUresult cot_emu_stream_make(struct cot_emu_context *c, struct CUstream_st **ret_stream)
+CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int priority,
+			     struct CUstream_st **ret_stream)
 {
 	struct CUstream_st *s = calloc(1, sizeof(*s));
 	CUresult result = CUDA_SUCCESS;
@@ -62,8 +57,12 @@ CUresult cot_emu_stream_make(struct cot_emu_context *c, struct CUstream_st **ret
 	if (!s)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
 	s->n_refs = 1;
 	s->context = c;
+	s->flags = flags;
+	s->priority = priority;
+	s->id = atomic_fetch_add(&last_id, 1) + 1;
 	if (c->n_channels)
 		s->channel = c->channels[atomic_fetch_add(&c->next_channel, 1) % c->n_channels];
 	pthread_mutex_lock(&c->lock);
@@ -82,6 +81,27 @@ CUresult cot_emu_stream_make(struct cot_emu_context *c, struct CUstream_st **ret
 	return result;
 }
 
+static CUresult find_per_thread(struct cot_emu_context *c, struct CUstream_st **ret_stream)
+{
+	struct CUstream_st *s;
+	CUresult result;
+
+	pthread_mutex_lock(&c->lock);
+	for (s = c->streams; s && !(s->per_thread && pthread_equal(s->owner, pthread_self()));
+	     s = s->next)
+		;
+	pthread_mutex_unlock(&c->lock);
+	if (!s) {
+		result = cot_emu_stream_make(c, 0, 0, &s);
+		if (result)
+			return result;
+		s->owner = pthread_self();
+		s->per_thread = true;
+	}
+	*ret_stream = s;
+	return CUDA_SUCCESS;
+}
+
 CUresult cot_emu_stream_get(CUstream handle, struct CUstream_st **ret_stream)
 {
 	struct cot_emu_context *c;
@@ -89,133 +109,365 @@ CUresult cot_emu_stream_get(CUstream handle, struct CUstream_st **ret_stream)
 
 	if (result)
 		return result;
-	/* 1 and 2 are the names of the legacy and the per-thread default stream. */
-	*ret_stream = (uintptr_t)handle <= 2 ? c->null_stream : handle;
+	if (handle == CU_STREAM_PER_THREAD)
+		return find_per_thread(c, ret_stream);
+	*ret_stream = !handle || handle == CU_STREAM_LEGACY ? c->null_stream : handle;
 	return (CUresult)atomic_load(&(*ret_stream)->context->fault);
 }
 
-/* ---- waiting for a kernel ---- */
+/* ---- the worker ---- */
 
-struct wanted {
-	struct cot_emu_ticket ticket;
-	struct cot_emu_outcome outcome;
-};
-
-static bool has_ended(const struct cot_emu_model *m, void *arg)
+/* With the lock held, which is not held meanwhile; the operation stays the first. */
+static void do_op(struct CUstream_st *s, struct cot_emu_op *op)
 {
-	struct wanted *w = arg;
-
-	w->outcome = cot_emu_model_outcome(m, w->ticket);
-	return w->outcome.state != COT_EMU_KERNEL_QUEUED;
-}
-
-static CUresult await(struct cot_emu_ticket ticket, bool block, struct cot_emu_outcome *ret_outcome)
-{
-	struct wanted w = {.ticket = ticket};
-	int err = cot_emu_gpu_wait(cot_emu_machine(), has_ended, &w, block ? COT_EMU_NEVER : 0);
-
-	*ret_outcome = w.outcome;
-	if (err == -ETIMEDOUT)
-		return CUDA_ERROR_NOT_READY;
-	return err ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
-}
-
-/* ---- retiring ---- */
-
-static void set_memory(const struct cot_emu_op *op)
-{
-	size_t i;
-
-	if (op->element == 1) {
-		memset(op->to, (int)op->value, op->n);
-		return;
-	}
-	for (i = 0; i < op->n; i++)
-		memcpy(op->to + i * sizeof(op->value), &op->value, sizeof(op->value));
-}
-
-static CUresult fail_context(struct cot_emu_context *c, CUresult fault)
-{
-	int none = CUDA_SUCCESS;
-
-	atomic_compare_exchange_strong(&c->fault, &none, fault);
-	return (CUresult)atomic_load(&c->fault);
-}
-
-/* With the lock held, for a kernel that has ended. */
-static CUresult retire_kernel(struct CUstream_st *s, struct cot_emu_op *op,
-			      const struct cot_emu_outcome *outcome)
-{
-	const struct cot_emu_function_ops *ops = op->launch.function->ops;
-	CUresult result;
-
-	if (outcome->state != COT_EMU_KERNEL_DONE)
-		return fail_context(s->context, CUDA_ERROR_LAUNCH_FAILED);
-	s->last_end_ns = outcome->ended_ns;
-	result = ops->run ? ops->run(&op->launch) : CUDA_SUCCESS;
-	return result ? fail_context(s->context, result) : CUDA_SUCCESS;
-}
-
-static void retire_quick(struct CUstream_st *s, struct cot_emu_op *op)
-{
+	struct cot_emu_context *c = s->context;
+	CUresult result = CUDA_SUCCESS;
 	uint64_t time_ns;
 
+	pthread_mutex_unlock(&s->lock);
 	switch (op->kind) {
-	case COT_EMU_OP_COPY:
-		memmove(op->to, op->from, op->n);
-		break;
-	case COT_EMU_OP_SET:
-		set_memory(op);
-		break;
 	case COT_EMU_OP_RECORD:
 		time_ns = op->asked_ns > s->last_end_ns ? op->asked_ns : s->last_end_ns;
 		cot_emu_event_done(op->event, s, op->position, time_ns);
 		break;
+	case COT_EMU_OP_WAIT:
+		(void)cot_emu_stream_retire(op->other, op->position, true);
+		/* What comes next here cannot begin before. */
+		if (op->other->last_end_ns > s->last_end_ns)
+			s->last_end_ns = op->other->last_end_ns;
+		break;
+	case COT_EMU_OP_TASK:
+		result = cot_emu_task_run(s, &op->task);
+		break;
 	default:
 		break;
 	}
+	if (result)
+		(void)cot_emu_context_fail(c, result);
+	pthread_mutex_lock(&s->lock);
 }
 
-/* Waits, without the lock, for what the first operation needs; again if somebody was faster. */
-static CUresult retire_first(struct CUstream_st *s, uint64_t position, bool block)
+/* The kernels that were queued while the context was lazy come first. */
+static bool do_first(struct CUstream_st *s)
 {
-	struct cot_emu_op *op = &s->ops[position % COT_EMU_MAX_OPS], copy;
-	struct cot_emu_outcome outcome = {.state = COT_EMU_KERNEL_FREE};
+	struct cot_emu_op *op = &s->ops[s->head % COT_EMU_MAX_OPS];
+
+	if (op->kind == COT_EMU_OP_KERNEL && !s->dropping) {
+		struct cot_emu_outcome outcome;
+
+		pthread_mutex_unlock(&s->lock);
+		(void)cot_emu_kernel_await(op->ticket, true, &outcome);
+		if (outcome.state != COT_EMU_KERNEL_DONE)
+			(void)cot_emu_context_fail(s->context, CUDA_ERROR_LAUNCH_FAILED);
+		else if (op->task.launch.function->ops->run)
+			(void)op->task.launch.function->ops->run(&op->task.launch);
+		pthread_mutex_lock(&s->lock);
+		s->last_end_ns = outcome.ended_ns;
+	} else if (!s->dropping && !atomic_load(&s->context->fault)) {
+		do_op(s, op);
+	}
+	drop_op(op);
+	s->head++;
+	pthread_cond_broadcast(&s->changed);
+	return true;
+}
+
+/* The context holds a reference; true if it is now the caller's. */
+static bool leave_context(struct CUstream_st *s)
+{
+	struct cot_emu_context *c = s->context;
+	struct CUstream_st **at;
+	bool found;
+
+	pthread_mutex_lock(&c->lock);
+	for (at = &c->streams; *at && *at != s; at = &(*at)->next)
+		;
+	found = *at != NULL;
+	if (found) {
+		*at = s->next;
+		c->n_streams--;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+static void *work(void *arg)
+{
+	struct CUstream_st *s = arg;
+	bool dropping;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		if (s->head < s->tail)
+			(void)do_first(s);
+		else if (s->closing)
+			break;
+		else
+			pthread_cond_wait(&s->changed, &s->lock);
+	}
+	dropping = s->dropping;
+	if (dropping)
+		s->has_worker =
+			false; /* somebody waits for that, and goes on to free the context */
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (!dropping) {
+		if (leave_context(s))
+			atomic_fetch_sub(&s->n_refs, 1); /* never the last: this thread has one */
+		pthread_mutex_lock(&s->lock);
+		s->has_worker = false;
+		pthread_cond_broadcast(&s->changed);
+		pthread_mutex_unlock(&s->lock);
+	}
+	cot_emu_stream_unref(s);
+	return NULL;
+}
+
+/* With the lock held. */
+static CUresult start_worker(struct CUstream_st *s)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	if (s->has_worker)
+		return CUDA_SUCCESS;
+	if (pthread_attr_init(&attr))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	cot_emu_stream_ref(s);
+	s->has_worker = true;
+	err = pthread_create(&thread, &attr, work, s);
+	pthread_attr_destroy(&attr);
+	if (!err)
+		return CUDA_SUCCESS;
+	s->has_worker = false;
+	atomic_fetch_sub(&s->n_refs, 1);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- queueing ---- */
+
+/* With the lock held: room for one more, after retiring some if need be. */
+static CUresult make_room(struct CUstream_st *s)
+{
 	CUresult result = CUDA_SUCCESS;
 
-	copy = *op;
-	if (op->kind == COT_EMU_OP_WAIT)
-		cot_emu_stream_ref(copy.other);
-	pthread_mutex_unlock(&s->lock);
-	if (copy.kind == COT_EMU_OP_KERNEL)
-		result = await(copy.ticket, block, &outcome);
-	if (copy.kind == COT_EMU_OP_WAIT) {
-		result = cot_emu_stream_retire(copy.other, copy.position, block);
-		cot_emu_stream_unref(copy.other);
+	while (!result && s->tail - s->head >= COT_EMU_MAX_OPS) {
+		if (s->has_worker)
+			pthread_cond_wait(&s->changed, &s->lock);
+		else
+			result = cot_emu_lazy_retire_first(s, s->head, true);
 	}
-	pthread_mutex_lock(&s->lock);
-	if (result || s->head != position)
-		return result;
-	if (copy.kind == COT_EMU_OP_KERNEL) {
-		result = retire_kernel(s, op, &outcome);
-		release(copy.ticket);
-	} else {
-		retire_quick(s, op);
-	}
-	finish_op(op);
-	s->head++;
 	return result;
 }
+
+static bool is_quick(const struct cot_emu_op *op)
+{
+	return op->kind == COT_EMU_OP_RECORD ||
+	       (op->kind == COT_EMU_OP_TASK && cot_emu_task_quick(&op->task));
+}
+
+/* With the lock held: does a quick operation of an idle stream here and now. */
+static void do_now(struct CUstream_st *s, struct cot_emu_op *op)
+{
+	uint64_t time_ns;
+
+	if (op->kind == COT_EMU_OP_RECORD) {
+		time_ns = op->asked_ns > s->last_end_ns ? op->asked_ns : s->last_end_ns;
+		cot_emu_event_done(op->event, s, op->position, time_ns);
+	} else {
+		(void)cot_emu_task_run(s, &op->task);
+	}
+	drop_op(op);
+	s->head++;
+}
+
+static void note_record(struct CUstream_st *s, CUevent event)
+{
+	struct CUstream_st *before;
+
+	cot_emu_stream_ref(s);
+	pthread_mutex_lock(&event->lock);
+	before = event->stream;
+	event->stream = s;
+	event->position = s->tail;
+	event->kernel = s->last_kernel;
+	event->done = false;
+	pthread_mutex_unlock(&event->lock);
+	if (before == s)
+		atomic_fetch_sub(&s->n_refs, 1); /* never the last: we hold one */
+	else
+		cot_emu_stream_unref(before);
+}
+
+CUresult cot_emu_stream_push(struct CUstream_st *s, const struct cot_emu_op *op)
+{
+	bool lazy = atomic_load(&s->context->lazy), idle;
+	struct cot_emu_op copy = *op;
+	CUresult result;
+
+	pthread_mutex_lock(&s->lock);
+	result = make_room(s);
+	if (!result && s->closing)
+		result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	idle = s->head == s->tail;
+	if (!result && !lazy && !(idle && is_quick(op)))
+		result = start_worker(s);
+	if (!result) {
+		copy.position = op->kind == COT_EMU_OP_WAIT ? op->position : s->tail;
+		s->ops[s->tail++ % COT_EMU_MAX_OPS] = copy;
+		if (op->kind == COT_EMU_OP_RECORD)
+			note_record(s, op->event);
+		if (!lazy && idle && is_quick(op))
+			do_now(s, &s->ops[s->head % COT_EMU_MAX_OPS]);
+		pthread_cond_broadcast(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (result)
+		drop_op(&copy);
+	return result;
+}
+
+CUresult cot_emu_stream_push_wait(struct CUstream_st *s, struct CUstream_st *other,
+				  uint64_t position)
+{
+	struct cot_emu_op op = {.kind = COT_EMU_OP_WAIT, .other = other, .position = position};
+	bool over;
+
+	pthread_mutex_lock(&other->lock);
+	over = other->head >= position;
+	pthread_mutex_unlock(&other->lock);
+	if (over || other == s)
+		return CUDA_SUCCESS;
+	cot_emu_stream_ref(other);
+	return cot_emu_stream_push(s, &op);
+}
+
+bool cot_emu_stream_is_blocking(const struct CUstream_st *s)
+{
+	return s != s->context->null_stream && !(s->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* The n-th stream of the context that the legacy one waits for, with a reference; or NULL. */
+static struct CUstream_st *nth_blocking(struct cot_emu_context *c, uint32_t n)
+{
+	struct CUstream_st *s;
+
+	pthread_mutex_lock(&c->lock);
+	for (s = c->streams; s && (!cot_emu_stream_is_blocking(s) || n--); s = s->next)
+		;
+	if (s)
+		cot_emu_stream_ref(s);
+	pthread_mutex_unlock(&c->lock);
+	return s;
+}
+
+CUresult cot_emu_stream_order(struct CUstream_st *s)
+{
+	struct cot_emu_context *c = s->context;
+	CUresult result = CUDA_SUCCESS;
+	struct CUstream_st *other;
+	uint64_t tail;
+	uint32_t i;
+
+	if (cot_emu_stream_is_blocking(s)) {
+		pthread_mutex_lock(&c->null_stream->lock);
+		tail = c->null_stream->tail;
+		pthread_mutex_unlock(&c->null_stream->lock);
+		return cot_emu_stream_push_wait(s, c->null_stream, tail);
+	}
+	if (s != c->null_stream)
+		return CUDA_SUCCESS;
+	for (i = 0; !result && (other = nth_blocking(c, i)); i++) {
+		pthread_mutex_lock(&other->lock);
+		tail = other->tail;
+		pthread_mutex_unlock(&other->lock);
+		result = cot_emu_stream_push_wait(s, other, tail);
+		cot_emu_stream_unref(other);
+	}
+	return result;
+}
+
+/* What needs no thread beside the program's own. */
+static bool fits_lazy(const struct cot_emu_task *task)
+{
+	return task->kind == COT_EMU_TASK_COPY || task->kind == COT_EMU_TASK_SET ||
+	       task->kind == COT_EMU_TASK_EMPTY ||
+	       (task->kind == COT_EMU_TASK_LAUNCH && !task->launch.function->ops->execute);
+}
+
+static CUresult submit(struct CUstream_st *s, struct cot_emu_task *task)
+{
+	struct cot_emu_op op = {.kind = COT_EMU_OP_TASK, .task = *task};
+	CUresult result;
+
+	if (!fits_lazy(task))
+		atomic_store(&s->context->lazy, false);
+	if (atomic_load(&s->context->lazy)) {
+		if (task->kind != COT_EMU_TASK_LAUNCH)
+			return cot_emu_stream_push(s, &op);
+		op.kind = COT_EMU_OP_KERNEL;
+		return cot_emu_lazy_launch(s, &op);
+	}
+	result = cot_emu_stream_order(s);
+	if (result) {
+		cot_emu_task_drop(task);
+		return result;
+	}
+	return cot_emu_stream_push(s, &op);
+}
+
+CUresult cot_emu_stream_submit(CUstream handle, struct cot_emu_task *task)
+{
+	struct CUstream_st *s;
+	CUresult result = cot_emu_stream_get(handle, &s);
+	bool captured = false;
+
+	if (!result)
+		result = cot_emu_capture_task(s, task, &captured);
+	if (result)
+		cot_emu_task_drop(task);
+	if (result || captured)
+		return result;
+	return submit(s, task);
+}
+
+CUresult cot_emu_stream_submit_and_wait(CUstream handle, struct cot_emu_task *task)
+{
+	struct CUstream_st *s;
+	CUresult result = cot_emu_stream_get(handle, &s);
+
+	if (!result)
+		result = cot_emu_capture_forbid(s);
+	/* Without workers, the order between streams is kept by waiting for all of them. */
+	if (!result && atomic_load(&s->context->lazy))
+		result = cot_emu_context_drain(s->context);
+	if (result) {
+		cot_emu_task_drop(task);
+		return result;
+	}
+	result = submit(s, task);
+	return result ? result : cot_emu_stream_drain(s, true);
+}
+
+/* ---- waiting ---- */
 
 CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool block)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	pthread_mutex_lock(&s->lock);
-	while (!result && s->head < position && s->head < s->tail)
-		result = retire_first(s, s->head, block);
+	while (!result && s->head < position && s->head < s->tail) {
+		if (!s->has_worker)
+			result = cot_emu_lazy_retire_first(s, s->head, block);
+		else if (!block)
+			result = CUDA_ERROR_NOT_READY;
+		else
+			pthread_cond_wait(&s->changed, &s->lock);
+	}
 	pthread_mutex_unlock(&s->lock);
-	return result;
+	return result ? result : (CUresult)atomic_load(&s->context->fault);
 }
 
 CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block)
@@ -228,221 +480,23 @@ CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block)
 	return cot_emu_stream_retire(s, tail, block);
 }
 
-/* ---- queueing ---- */
-
-/* With the lock held: room for one more, after retiring some if need be. */
-static CUresult make_room(struct CUstream_st *s)
+CUresult cot_emu_stream_close(struct CUstream_st *s)
 {
 	CUresult result = CUDA_SUCCESS;
-
-	while (!result && s->tail - s->head >= COT_EMU_MAX_OPS)
-		result = retire_first(s, s->head, true);
-	return result;
-}
-
-CUresult cot_emu_stream_push(struct CUstream_st *s, const struct cot_emu_op *op)
-{
-	struct cot_emu_op copy = *op;
-	CUresult result;
+	bool has_worker;
 
 	pthread_mutex_lock(&s->lock);
-	result = make_room(s);
-	if (!result) {
-		copy.position = op->kind == COT_EMU_OP_WAIT ? op->position : s->tail;
-		s->ops[s->tail++ % COT_EMU_MAX_OPS] = copy;
-		if (op->kind == COT_EMU_OP_RECORD) {
-			cot_emu_stream_ref(s);
-			pthread_mutex_lock(&op->event->lock);
-			cot_emu_stream_unref(op->event->stream);
-			op->event->stream = s;
-			op->event->position = s->tail;
-			op->event->kernel = s->last_kernel;
-			op->event->done = false;
-			pthread_mutex_unlock(&op->event->lock);
-		}
+	has_worker = s->has_worker;
+	if (has_worker) {
+		s->closing = true;
+		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (result)
-		finish_op(&copy);
+	/* Without a worker nobody would do the rest. */
+	if (!has_worker) {
+		result = cot_emu_stream_drain(s, true);
+		if (leave_context(s))
+			cot_emu_stream_unref(s);
+	}
 	return result;
-}
-
-static CUresult result_of_submit(struct cot_emu_context *c, int err)
-{
-	switch (-err) {
-	case 0:
-		return CUDA_SUCCESS;
-	case EINVAL:
-		return CUDA_ERROR_INVALID_VALUE;
-	case ENOENT: /* an MPS server that has gone took its channels along */
-		return fail_context(c, c->pool >= 0 ? CUDA_ERROR_MPS_RPC_FAILURE
-						    : CUDA_ERROR_LAUNCH_FAILED);
-	case EIO:
-		return fail_context(c, CUDA_ERROR_LAUNCH_FAILED);
-	default:
-		return CUDA_ERROR_UNKNOWN;
-	}
-}
-
-/* Will the model take one more kernel of this channel? */
-static bool has_room(const struct cot_emu_model *m, void *arg)
-{
-	const struct CUstream_st *s = arg;
-	const struct cot_emu_channel *ch = cot_emu_model_channel(m, s->channel);
-	uint32_t i;
-
-	if (!ch || ch->n_queued >= COT_EMU_MAX_QUEUED)
-		return !ch;
-	for (i = 0; i < m->n_kernels && m->kernels[i].serial; i++)
-		;
-	return i < COT_EMU_MAX_KERNELS;
-}
-
-static int submit(struct CUstream_st *s, const struct cot_emu_work *work,
-		  struct cot_emu_ticket *ret_ticket)
-{
-	struct cot_emu_gpu *gpu = cot_emu_machine();
-	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
-	int err;
-
-	if (!m)
-		return -ENOTRECOVERABLE;
-	err = cot_emu_model_submit(m, s->channel, cot_emu_gpu_client(gpu), work, s->after,
-				   ret_ticket);
-	cot_emu_gpu_commit(gpu, false);
-	return err;
-}
-
-CUresult cot_emu_stream_launch(struct CUstream_st *s, struct cot_emu_op *op,
-			       const struct cot_emu_work *work)
-{
-	CUresult result;
-	int err;
-
-	pthread_mutex_lock(&s->lock);
-	result = make_room(s);
-	while (!result && (err = submit(s, work, &op->ticket))) {
-		if (err != -EAGAIN) {
-			result = result_of_submit(s->context, err);
-			break;
-		}
-		/* Our own finished kernels fill the table until they are retired. */
-		if (s->head < s->tail) {
-			result = retire_first(s, s->head, true);
-			continue;
-		}
-		pthread_mutex_unlock(&s->lock);
-		cot_emu_gpu_wait(cot_emu_machine(), has_room, s, COT_EMU_NEVER);
-		pthread_mutex_lock(&s->lock);
-	}
-	if (!result) {
-		s->last_kernel = op->ticket;
-		s->after = (struct cot_emu_ticket){0, 0};
-		s->ops[s->tail++ % COT_EMU_MAX_OPS] = *op;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (result)
-		finish_op(op);
-	return result;
-}
-
-/* ---- entry points ---- */
-
-CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
-{
-	struct cot_emu_context *c;
-	struct CUstream_st *s;
-	CUresult result = cot_emu_current(&c);
-
-	(void)priority; /* kernels of one context share the SMs whatever their priority */
-	if (result)
-		return result;
-	if (!stream || flags & ~CU_STREAM_NON_BLOCKING)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = cot_emu_stream_make(c, &s);
-	if (!result)
-		*stream = s;
-	return result;
-}
-
-CUresult cuStreamCreate(CUstream *stream, unsigned flags)
-{
-	return cuStreamCreateWithPriority(stream, flags, 0);
-}
-
-/* Waits for the work first, where the real one would go on in the background. */
-CUresult cuStreamDestroy_v2(CUstream stream)
-{
-	struct CUstream_st *s, **at;
-	struct cot_emu_context *c;
-	CUresult result;
-
-	if ((uintptr_t)stream <= 2)
-		return CUDA_ERROR_INVALID_HANDLE;
-	result = cot_emu_stream_get(stream, &s);
-	if (result)
-		return result;
-	result = cot_emu_stream_drain(s, true);
-	c = s->context;
-	pthread_mutex_lock(&c->lock);
-	for (at = &c->streams; *at && *at != s; at = &(*at)->next)
-		;
-	if (*at) {
-		*at = s->next;
-		c->n_streams--;
-	}
-	pthread_mutex_unlock(&c->lock);
-	cot_emu_stream_unref(s);
-	return result;
-}
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
-
-	return result ? result : cot_emu_stream_drain(s, true);
-}
-
-CUresult cuStreamQuery(CUstream stream)
-{
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
-
-	return result ? result : cot_emu_stream_drain(s, false);
-}
-
-/* One kernel can wait for one other; a second event is waited for here and now. */
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
-{
-	struct cot_emu_op op = {.kind = COT_EMU_OP_WAIT};
-	struct cot_emu_ticket kernel = {0, 0};
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
-	bool busy;
-
-	if (result)
-		return result;
-	if (!event || flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&event->lock);
-	busy = event->stream && !event->done && event->stream != s;
-	if (busy) {
-		op.other = event->stream;
-		op.position = event->position;
-		kernel = event->kernel;
-		cot_emu_stream_ref(op.other);
-	}
-	pthread_mutex_unlock(&event->lock);
-	if (!busy)
-		return CUDA_SUCCESS;
-	if (s->after.serial) {
-		result = cot_emu_stream_retire(op.other, op.position, true);
-		cot_emu_stream_unref(op.other);
-		return result;
-	}
-	pthread_mutex_lock(&s->lock);
-	s->after = kernel;
-	pthread_mutex_unlock(&s->lock);
-	return cot_emu_stream_push(s, &op);
 }

@@ -41,9 +41,19 @@ static uint32_t read_count(const char *name, uint32_t fallback, uint32_t most)
 	return (uint32_t)(read_milli(name, fallback * 1000ull, 1000, most * 1000ull) / 1000);
 }
 
+static enum cot_emu_preset read_preset(void)
+{
+	const char *s = getenv("COTENANT_EMU_DEVICE");
+
+	return s && !strcmp(s, "k20c") ? COT_EMU_K20C : COT_EMU_H200;
+}
+
 struct cot_emu_config cot_emu_config_read(void)
 {
-	struct cot_emu_config c = {.params = cot_emu_params_default()};
+	struct cot_emu_config c = {.params = cot_emu_params_default(), .preset = read_preset()};
+
+	if (c.preset == COT_EMU_K20C)
+		c.params.n_sms = 13;
 
 	/* A thousandth of a microsecond is a nanosecond. */
 	c.params.switch_ns = read_us("COTENANT_EMU_SWITCH_US", COT_EMU_SWITCH_NS / 1000);
@@ -69,9 +79,20 @@ int cot_emu_config_dir(char path[PATH_MAX])
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-bool cot_emu_config_quirk(const char *word)
+bool cot_emu_config_seed(uint64_t *ret_seed)
 {
-	const char *list = getenv("COTENANT_EMU_QUIRKS");
+	const char *s = getenv("COTENANT_EMU_SEED");
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return false;
+	*ret_seed = strtoull(s, &end, 0);
+	return !*end;
+}
+
+static bool lists(const char *variable, const char *word)
+{
+	const char *list = getenv(variable);
 	size_t n = strlen(word);
 
 	while (list && *list) {
@@ -82,4 +103,14 @@ bool cot_emu_config_quirk(const char *word)
 			list++;
 	}
 	return false;
+}
+
+bool cot_emu_config_quirk(const char *word)
+{
+	return lists("COTENANT_EMU_QUIRKS", word);
+}
+
+bool cot_emu_config_check(const char *word)
+{
+	return lists("COTENANT_EMU_CHECK", word);
 }

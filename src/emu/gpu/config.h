@@ -12,21 +12,32 @@
 
 #include "emu/gpu/model.h"
 
+/* Which GPU it looks like; driver/device.c has what that means. */
+enum cot_emu_preset { COT_EMU_H200, COT_EMU_K20C, COT_EMU_N_PRESETS };
+
 struct cot_emu_config {
 	struct cot_emu_params params;
+	uint32_t preset;
 	uint64_t scale_milli; /* wall time per GPU time, in thousandths */
 	uint64_t control_ns;  /* GPU time that a control takes, as a call to the firmware does */
 };
 
 /*
- * COTENANT_EMU_SCALE (1; 10 lets the GPU run ten times slower), COTENANT_EMU_GPUS (1),
- * COTENANT_EMU_SMS (132), COTENANT_EMU_SWITCH_US (170), COTENANT_EMU_DRAINED_US (80),
- * COTENANT_EMU_IDLE_US (0), COTENANT_EMU_CONTROL_US (100). Values out of range count as not set.
+ * COTENANT_EMU_DEVICE (h200, or k20c), COTENANT_EMU_SCALE (1; 10 lets the GPU run ten times
+ * slower), COTENANT_EMU_GPUS (1), COTENANT_EMU_SMS (as many as the device has),
+ * COTENANT_EMU_SWITCH_US (170), COTENANT_EMU_DRAINED_US (80), COTENANT_EMU_IDLE_US (0),
+ * COTENANT_EMU_CONTROL_US (100). Values out of range count as not set.
  */
 struct cot_emu_config cot_emu_config_read(void);
 
 /* COTENANT_EMU_DIR, or a folder of the user's own in shared memory. */
 int cot_emu_config_dir(char path[PATH_MAX]);
+
+/* COTENANT_EMU_SEED: a number of the process's own that decides the order in which kernels run. */
+bool cot_emu_config_seed(uint64_t *ret_seed);
+
+/* Is `word` in COTENANT_EMU_CHECK, a comma-separated list of what to look for in kernels? */
+bool cot_emu_config_check(const char *word);
 
 /* Is `word` in COTENANT_EMU_QUIRKS, a comma-separated list of ways in which this GPU misbehaves? */
 bool cot_emu_config_quirk(const char *word);

@@ -75,6 +75,18 @@ static uint64_t leave_point(const struct cot_emu_channel *ch, const struct cot_e
 	return blocks * k->block_ns < k->total_ns ? blocks * k->block_ns : k->total_ns;
 }
 
+/*
+ * An open kernel that has been told to leave: until when it counts as running, or 0 if it has
+ * stopped. A switch takes the context away from a program that does not stop in time.
+ */
+static uint64_t parks_until(const struct cot_emu_engine *e, const struct cot_emu_channel *ch,
+			    const struct cot_emu_kernel *k)
+{
+	if (k->parked || k->started_ns == COT_EMU_NEVER)
+		return 0;
+	return ch->mode == COT_EMU_MODE_SWITCH ? e->leave_ns + COT_EMU_PARK_NS : COT_EMU_NEVER;
+}
+
 /* The kernel of this channel that is running now, or -1. */
 static int32_t channel_running(const struct cot_emu_model *m, const struct cot_emu_engine *e,
 			       const struct cot_emu_channel *ch)
@@ -87,7 +99,27 @@ static int32_t channel_running(const struct cot_emu_model *m, const struct cot_e
 	if (e->state != COT_EMU_LEAVE || ch->head < 0)
 		return -1;
 	k = &m->kernels[ch->head];
+	if (k->open)
+		return parks_until(e, ch, k) > m->now_ns ? ch->head : -1;
 	return leave_point(ch, k) > k->progress_ns ? ch->head : -1;
+}
+
+enum cot_emu_leave_to cot_emu_engine_leave_to(const struct cot_emu_model *m, uint32_t kernel)
+{
+	const struct cot_emu_kernel *k = &m->kernels[kernel];
+	const struct cot_emu_channel *ch = &m->channels[k->channel];
+	const struct cot_emu_engine *e = &m->engines[m->groups[ch->group].gpu];
+
+	if (e->current != (int32_t)ch->group)
+		return COT_EMU_MUST_STOP;
+	if (e->state == COT_EMU_RUN)
+		return channel_ready(m, ch) == (int32_t)kernel ? COT_EMU_MAY_RUN
+							       : COT_EMU_MUST_STOP;
+	if (e->state != COT_EMU_LEAVE || channel_running(m, e, ch) != (int32_t)kernel)
+		return COT_EMU_MUST_STOP;
+	if (ch->mode == COT_EMU_MODE_IDLE)
+		return COT_EMU_MAY_RUN;
+	return ch->mode == COT_EMU_MODE_DRAIN ? COT_EMU_MAY_DRAIN : COT_EMU_MUST_STOP;
 }
 
 static uint64_t running_load(const struct cot_emu_model *m, const struct cot_emu_engine *e)
@@ -161,6 +193,11 @@ static uint64_t next_stop(const struct cot_emu_model *m, const struct cot_emu_en
 		if (i < 0)
 			continue;
 		k = &m->kernels[i];
+		if (k->open) {
+			if (e->state == COT_EMU_LEAVE)
+				next = min_u64(next, parks_until(e, &m->channels[c], k));
+			continue;
+		}
 		goal = e->state == COT_EMU_LEAVE ? leave_point(&m->channels[c], k) : k->total_ns;
 		next = min_u64(next, e->since_ns + time_for_work(goal - k->progress_ns, load));
 	}
@@ -178,7 +215,7 @@ uint64_t cot_emu_engine_next(const struct cot_emu_model *m, const struct cot_emu
 		return COT_EMU_NEVER;
 	g = &m->groups[e->current];
 	next = next_stop(m, e);
-	if (e->state == COT_EMU_RUN && next != COT_EMU_NEVER && (e->expelled || contested(m, e)))
+	if (e->state == COT_EMU_RUN && group_ready(m, g) && (e->expelled || contested(m, e)))
 		next = min_u64(next, slice_end(e, g->slice_ns, m->now_ns));
 	return next;
 }
@@ -294,7 +331,8 @@ static uint64_t switch_cost(const struct cot_emu_model *m, const struct cot_emu_
 		k = &m->kernels[m->channels[c].head];
 		if (k->started_ns == COT_EMU_NEVER)
 			continue;
-		if (k->progress_ns % k->block_ns)
+		if (k->open ? m->channels[c].mode != COT_EMU_MODE_DRAIN
+			    : k->progress_ns % k->block_ns != 0)
 			return m->params.switch_ns;
 		cost = m->params.drained_ns;
 	}
@@ -316,6 +354,12 @@ static void begin_switch(struct cot_emu_model *m, struct cot_emu_engine *e, uint
 	e->current = -1;
 	e->switch_end_ns = m->now_ns + cost_ns;
 	e->n_switches++;
+}
+
+static void leave(const struct cot_emu_model *m, struct cot_emu_engine *e)
+{
+	e->state = COT_EMU_LEAVE;
+	e->leave_ns = m->now_ns;
 }
 
 static void end_switch(struct cot_emu_model *m, struct cot_emu_engine *e)
@@ -358,7 +402,7 @@ static bool step(struct cot_emu_model *m, struct cot_emu_engine *e)
 		return true;
 	}
 	if (slice_end(e, g->slice_ns, m->now_ns) == m->now_ns && (e->expelled || contested(m, e))) {
-		e->state = COT_EMU_LEAVE;
+		leave(m, e);
 		return true;
 	}
 	return false;
@@ -383,7 +427,7 @@ void cot_emu_engine_expel(struct cot_emu_model *m, uint32_t group)
 	struct cot_emu_engine *e = &m->engines[m->groups[group].gpu];
 
 	if (e->current == (int32_t)group && e->state == COT_EMU_RUN)
-		e->state = COT_EMU_LEAVE;
+		leave(m, e);
 }
 
 void cot_emu_engine_forget(struct cot_emu_model *m, uint32_t group)

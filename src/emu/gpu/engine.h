@@ -26,6 +26,9 @@ void cot_emu_engine_forget(struct cot_emu_model *m, uint32_t group);
 
 bool cot_emu_engine_resident(const struct cot_emu_model *m, uint32_t group);
 
+/* What a queued open kernel may do now. */
+enum cot_emu_leave_to cot_emu_engine_leave_to(const struct cot_emu_model *m, uint32_t kernel);
+
 /* Unlinks a queued kernel from its channel. */
 void cot_emu_kernel_unlink(struct cot_emu_model *m, uint32_t kernel);
 

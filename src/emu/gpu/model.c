@@ -399,6 +399,8 @@ bool cot_emu_model_channel_resident(const struct cot_emu_model *m,
 
 static bool work_valid(const struct cot_emu_work *w)
 {
+	if (w->open)
+		return w->demand && w->demand <= COT_EMU_WHOLE_GPU;
 	return w->total_ns && w->total_ns <= COT_EMU_MAX_WORK && w->block_ns &&
 	       w->block_ns <= w->total_ns && w->demand && w->demand <= COT_EMU_WHOLE_GPU;
 }
@@ -440,13 +442,15 @@ int cot_emu_model_submit(struct cot_emu_model *m, struct cot_emu_channel_id chan
 		.serial = serial,
 		.state = COT_EMU_KERNEL_QUEUED,
 		.traps = work->traps,
+		.open = work->open,
+		.parked = work->open,
 		.client = (uint16_t)client,
 		.channel = (uint16_t)channel.slot,
 		.demand = (uint16_t)work->demand,
 		.next = -1,
 		.after = after,
-		.block_ns = work->block_ns,
-		.total_ns = work->total_ns,
+		.block_ns = work->open ? COT_EMU_NEVER : work->block_ns,
+		.total_ns = work->open ? COT_EMU_NEVER : work->total_ns,
 		.submitted_ns = m->now_ns,
 		.started_ns = COT_EMU_NEVER,
 	};
@@ -489,4 +493,52 @@ void cot_emu_model_release(struct cot_emu_model *m, struct cot_emu_ticket ticket
 	while (m->n_kernels && !m->kernels[m->n_kernels - 1].serial)
 		m->n_kernels--;
 	cot_emu_engines_settle(m);
+}
+
+/* ---- open kernels ---- */
+
+enum cot_emu_leave_to cot_emu_model_leave_to(const struct cot_emu_model *m,
+					     struct cot_emu_ticket ticket)
+{
+	if (!ticket_valid(m, ticket) || m->kernels[ticket.slot].state != COT_EMU_KERNEL_QUEUED)
+		return COT_EMU_IS_OVER;
+	return cot_emu_engine_leave_to(m, ticket.slot);
+}
+
+void cot_emu_model_park(struct cot_emu_model *m, struct cot_emu_ticket ticket, bool parked)
+{
+	if (!ticket_valid(m, ticket) || m->kernels[ticket.slot].parked == parked)
+		return;
+	cot_emu_engines_book(m);
+	m->kernels[ticket.slot].parked = parked;
+	cot_emu_engines_settle(m);
+}
+
+void cot_emu_model_end(struct cot_emu_model *m, struct cot_emu_ticket ticket, bool faulted)
+{
+	struct cot_emu_kernel *k;
+
+	if (!ticket_valid(m, ticket) || m->kernels[ticket.slot].state != COT_EMU_KERNEL_QUEUED)
+		return;
+	k = &m->kernels[ticket.slot];
+	cot_emu_engines_book(m);
+	if (faulted) {
+		cot_emu_group_fault(m, m->channels[k->channel].group);
+	} else {
+		cot_emu_kernel_unlink(m, ticket.slot);
+		k->state = COT_EMU_KERNEL_DONE;
+		k->ended_ns = m->now_ns;
+	}
+	cot_emu_engines_settle(m);
+}
+
+bool cot_emu_model_has_open(const struct cot_emu_model *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n_kernels; i++)
+		if (m->kernels[i].serial && m->kernels[i].open &&
+		    m->kernels[i].state == COT_EMU_KERNEL_QUEUED)
+			return true;
+	return false;
 }

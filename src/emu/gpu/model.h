@@ -40,6 +40,8 @@
 #define COT_EMU_SLICE_NS   (1024ull * 1000)		  /* the resource manager's default */
 #define COT_EMU_SWITCH_NS  (170ull * 1000) /* saving a context in the middle of blocks */
 #define COT_EMU_DRAINED_NS (80ull * 1000)  /* changing the context when all blocks have ended */
+/* What a kernel that really runs may take to stop; then it is off the GPU, whatever it does. */
+#define COT_EMU_PARK_NS (50ull * 1000 * 1000)
 
 enum cot_emu_engine_kind {
 	COT_EMU_ENGINE_GRAPHICS, /* compute: on the run list of the model */
@@ -116,6 +118,8 @@ struct cot_emu_kernel {
 	uint32_t serial; /* 0: free */
 	uint8_t state;
 	uint8_t traps;
+	uint8_t open;	/* nobody knows how long it takes: its owner says when it has ended */
+	uint8_t parked; /* open: nothing of it runs */
 	uint16_t client;
 	uint16_t channel;
 	uint16_t demand; /* of COT_EMU_WHOLE_GPU */
@@ -133,6 +137,7 @@ struct cot_emu_engine {
 	int32_t current;	 /* group on the GPU, -1: none */
 	int32_t leaving;	 /* group whose context a switch saves, -1: none */
 	uint32_t last;		 /* where the run list goes on */
+	uint64_t leave_ns;	 /* when it was told to leave */
 	uint64_t since_ns;	 /* progress of kernels is right at this time */
 	uint64_t slice_start_ns; /* a slice that nobody contests is renewed from here */
 	uint64_t switch_end_ns;
@@ -156,6 +161,15 @@ struct cot_emu_work {
 	uint64_t block_ns; /* one thread block; blocks of a kernel end together */
 	uint32_t demand;   /* 1..COT_EMU_WHOLE_GPU */
 	bool traps;	   /* ends with a fault, which takes the whole group along */
+	bool open;	   /* lasts until cot_emu_model_end(); the times are not looked at */
+};
+
+/* What an open kernel may do now. */
+enum cot_emu_leave_to {
+	COT_EMU_MAY_RUN,
+	COT_EMU_MAY_DRAIN, /* finish the blocks that have begun */
+	COT_EMU_MUST_STOP,
+	COT_EMU_IS_OVER, /* it has ended, with a fault or by the owner's word */
 };
 
 struct cot_emu_outcome {
@@ -243,6 +257,19 @@ bool cot_emu_model_channel_resident(const struct cot_emu_model *m,
 int cot_emu_model_submit(struct cot_emu_model *m, struct cot_emu_channel_id channel,
 			 uint32_t client, const struct cot_emu_work *work,
 			 struct cot_emu_ticket after, struct cot_emu_ticket *ret_ticket);
+/*
+ * Open kernels are computed by threads of their owner. They run while this says so; the owner tells
+ * when all of them have stopped (park), and tells before they go on again. A group leaves the GPU
+ * when its open kernels are parked, in the modes `drain` and `idle` as late as that may be.
+ */
+enum cot_emu_leave_to cot_emu_model_leave_to(const struct cot_emu_model *m,
+					     struct cot_emu_ticket ticket);
+void cot_emu_model_park(struct cot_emu_model *m, struct cot_emu_ticket ticket, bool parked);
+/* Its last thread has ended; a fault takes the whole group along. */
+void cot_emu_model_end(struct cot_emu_model *m, struct cot_emu_ticket ticket, bool faulted);
+/* Is there an open kernel? Then a change by one program is news for others. */
+bool cot_emu_model_has_open(const struct cot_emu_model *m);
+
 /* state FREE: the ticket is not valid (any more). */
 struct cot_emu_outcome cot_emu_model_outcome(const struct cot_emu_model *m,
 					     struct cot_emu_ticket ticket);

@@ -10,6 +10,9 @@
 #include "emu/driver/builtin.h"
 #include "emu/driver/cuda_abi.h"
 
+/* Later ones have a cuCtxCreate with other parameters. */
+#define VERSION 11030
+
 static CUresult (*get)(const char *, void **, int, uint64_t, int *);
 
 static void *resolve(const char *name)
@@ -17,7 +20,7 @@ static void *resolve(const char *name)
 	void *function = NULL;
 	int status = 0;
 
-	if (get(name, &function, COT_EMU_DRIVER_VERSION, 0, &status) || !function)
+	if (get(name, &function, VERSION, 0, &status) || !function)
 		fprintf(stderr, "%s: not found (%d)\n", name, status);
 	return function;
 }

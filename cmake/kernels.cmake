@@ -1,0 +1,17 @@
+# The benchmarks in kernels/: cot_kernels is their host half with the PTX in it, and kernels-run
+# runs them. The PTX is a checked-in product of kernels/build-ptx, so clang is not needed here.
+
+cot_embed(cot_kernel_ptx ROOT kernels TABLE kernel_ptx DIRECTORIES ptx)
+cot_unit(kernels SOURCES kernels/host/*.c LINK cot_kernel_ptx cot_base m)
+target_include_directories(cot_kernels PUBLIC "${CMAKE_SOURCE_DIR}")
+
+# Launching by means of the passes, on any machine (kernels/run/machine.h); tests use it as well.
+cot_unit(launch GNU SOURCES kernels/run/session.c kernels/run/rewrite.c kernels/run/launch_*.c
+	LINK cot_kernels cot_ptx)
+
+if(TARGET cot_ptx)
+	cot_glob(sources kernels/run/*.c)
+	list(FILTER sources EXCLUDE REGEX "/(main|session|rewrite|launch_[a-z]*)\\.c$")
+	cot_program(kernels-run kernels/run/main.c cot_launch cot_ptx ${CMAKE_DL_LIBS} m)
+	target_sources(kernels-run PRIVATE ${sources})
+endif()

@@ -1,0 +1,28 @@
+/* A machine (machine.h) that is a GPU: a module on it, and launches on cuda->stream. */
+#ifndef COT_KERNELS_RUN_CUDA_MACHINE_H
+#define COT_KERNELS_RUN_CUDA_MACHINE_H
+
+#include "kernels/run/cuda.h"
+#include "kernels/run/machine.h"
+
+#define COT_CUDA_MACHINE_ENTRIES 64u
+
+struct cot_cuda_machine {
+	struct cot_machine base; /* first */
+	struct cot_cuda *cuda;	 /* not owned */
+	cot_cuda_module module;
+	struct {
+		char name[128];
+		cot_cuda_function function;
+	} entries[COT_CUDA_MACHINE_ENTRIES]; /* those asked for so far */
+	uint32_t n_entries;
+};
+
+int cot_cuda_machine_init(struct cot_cuda_machine *m, struct cot_cuda *cuda, const char *ptx,
+			  struct cot_error *err);
+void cot_cuda_machine_finish(struct cot_cuda_machine *m);
+
+int cot_cuda_machine_function(struct cot_cuda_machine *m, const char *entry,
+			      cot_cuda_function *ret_function, struct cot_error *err);
+
+#endif

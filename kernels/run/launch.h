@@ -1,0 +1,105 @@
+/*
+ * How the steps of a session are launched by means of each pass: what include/cotenant/passes.h
+ * asks of a host. Each kind has a state that is made for one session, and functions of the type
+ * cot_session_launch that take it. One thread.
+ */
+#ifndef COT_KERNELS_RUN_LAUNCH_H
+#define COT_KERNELS_RUN_LAUNCH_H
+
+#include "cotenant/passes.h"
+#include "kernels/run/session.h"
+
+/* ---- workers ---- */
+
+/*
+ * Told after each launch of workers, while they run or when the machine has run them already:
+ * `control` is the device address of their control block. May raise control->evict.
+ */
+typedef int (*cot_workers_during)(void *arg, uint64_t control, const struct cot_workers_args *args,
+				  struct cot_error *err);
+
+/* Whether workers claim while they work (struct cot_workers_args). */
+enum cot_ahead { COT_AHEAD_AS_PLANNED, COT_AHEAD_NEVER, COT_AHEAD_ALWAYS };
+
+struct cot_workers_run {
+	struct cot_session *s;
+	uint32_t quota;	  /* SMs' worth of workers, at least 1 */
+	uint32_t chunk;	  /* tasks of a claim; 0: by task_ns */
+	uint64_t task_ns; /* 0: not known */
+	enum cot_ahead ahead;
+	cot_workers_during before; /* may be NULL: the same before each launch */
+	cot_workers_during during; /* may be NULL */
+	void *arg;
+	/* Evicted workers' tasks are launched again with this many units; 0: quota. */
+	uint32_t resume_quota;
+
+	uint64_t controls, pristine;   /* on the machine: a control block for each step */
+	struct cot_workers_args *args; /* of each step: the first launch */
+	uint32_t n_armed;
+
+	uint32_t n_launches;	       /* launches of cot_workers_step() so far, */
+	uint32_t n_resumed;	       /* and how many of them were for what had been left */
+	uint64_t n_tasks, n_left_over; /* tasks, and those that were left to a launch more */
+};
+
+int cot_workers_run_init(struct cot_workers_run *r, struct cot_session *s, uint32_t quota,
+			 uint32_t chunk, uint64_t task_ns, struct cot_error *err);
+void cot_workers_run_finish(struct cot_workers_run *r);
+
+/* A step until all of its tasks are done, with as many launches as it takes. */
+int cot_workers_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+
+/*
+ * The same without waiting, for measuring: arm() makes the control blocks of all steps ready,
+ * replay() launches a step once, confirm() waits and sees whether all tasks were done.
+ */
+int cot_workers_arm(struct cot_workers_run *r, struct cot_error *err);
+int cot_workers_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+int cot_workers_confirm(struct cot_workers_run *r, struct cot_error *err);
+
+/* ---- slices ---- */
+
+struct cot_slice_run {
+	uint32_t n_blocks; /* in a slice, at least 1 */
+	uint64_t seed;	   /* 0: in order; otherwise in an order that it decides */
+	uint64_t n_launches;
+};
+
+int cot_slice_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+
+/* ---- two kernels in one grid ---- */
+
+/*
+ * Runs both sessions, which are on one machine: step by step together as long as both have one.
+ * replay: as many steps as each took the last time, without asking.
+ */
+int cot_fuse_run(struct cot_session *first, struct cot_session *second, bool replay,
+		 struct cot_error *err);
+
+/* ---- rows for each block: count and record ---- */
+
+struct cot_rows_run {
+	struct cot_session *s;
+	const char *suffix; /* "$cot_count" */
+	uint32_t row_bytes;
+	uint64_t rows; /* on the machine */
+	size_t capacity_bytes;
+	/* Told after each step; `rows` are n_rows rows, one per block. */
+	int (*take)(void *arg, uint32_t step, const void *rows, uint32_t n_rows,
+		    struct cot_error *err);
+	void *arg;
+};
+
+int cot_rows_run_init(struct cot_rows_run *r, struct cot_session *s, const char *suffix,
+		      uint32_t row_bytes, struct cot_error *err);
+void cot_rows_run_finish(struct cot_rows_run *r);
+int cot_rows_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+/* Launches only: nobody clears or reads the rows. */
+int cot_rows_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+
+/* ---- for those above ---- */
+
+/* Tasks of a step's grid. */
+uint32_t cot_step_tasks(const struct cot_bench_step *step);
+
+#endif

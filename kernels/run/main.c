@@ -1,0 +1,108 @@
+/* kernels-run: the benchmarks in kernels/ on whatever CUDA driver is here. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/run/experiment.h"
+#include "kernels/run/options.h"
+#include "kernels/run/report.h"
+
+enum { ALL_RIGHT, SOMETHING_WRONG, COULD_NOT_RUN };
+
+static int failed(const struct cot_error *err)
+{
+	fprintf(stderr, "kernels-run: %s\n", err->text);
+	return COULD_NOT_RUN;
+}
+
+static int print_ptx(const struct cot_options *options)
+{
+	struct cot_error err;
+	uint32_t i, k;
+
+	for (i = 0; i < options->n_benches; i++) {
+		struct cot_rewritten rewritten;
+		uint32_t passes = options->passes;
+
+		/* A fused kernel belongs to two benchmarks. */
+		if (!options->partner)
+			passes &= ~(1u << COT_PASS_FUSE);
+		if (cot_rewrite(options->benches[i], options->partner, passes, &rewritten, &err))
+			return failed(&err);
+		fputs(rewritten.text, stdout);
+		for (k = 0; k < rewritten.n_outcomes; k++)
+			if (rewritten.outcomes[k].refusal.reason != COT_REASON_NONE)
+				fprintf(stderr, "kernels-run: %s\n",
+					rewritten.outcomes[k].refusal.text);
+		cot_rewritten_finish(&rewritten);
+	}
+	return ALL_RIGHT;
+}
+
+static int run_all(const struct cot_options *options, struct cot_cuda *cuda, FILE *out)
+{
+	/* Thousands of times are in it. */
+	struct cot_experiment *e = calloc(1, sizeof(*e));
+	struct cot_error err;
+	int status = ALL_RIGHT;
+	uint32_t i;
+
+	if (!e) {
+		cot_error_set(&err, -ENOMEM, "not enough memory");
+		return failed(&err);
+	}
+	cot_report_machine(out, cuda, options);
+	for (i = 0; i < options->n_benches; i++) {
+		if (cot_experiment_run(e, options, cuda, options->benches[i], &err)) {
+			cot_report_failure(out, options->benches[i], &err);
+			status = failed(&err);
+		} else {
+			cot_report_experiment(out, e);
+			if (!cot_experiment_complete(e))
+				status = COULD_NOT_RUN;
+			else if (!cot_experiment_passed(e) && status == ALL_RIGHT)
+				status = SOMETHING_WRONG;
+		}
+		cot_experiment_finish(e);
+	}
+	free(e);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct cot_options options;
+	struct cot_cuda cuda;
+	struct cot_error err;
+	FILE *out = stdout;
+	int status;
+
+	cot_options_parse(argc, argv, &options);
+	if (options.list) {
+		cot_report_list(stdout);
+		return ALL_RIGHT;
+	}
+	if (options.print_ptx)
+		return print_ptx(&options);
+	if (options.output) {
+		out = fopen(options.output, "w");
+		if (!out) {
+			cot_error_set(&err, -errno, "%s cannot be written: %s", options.output,
+				      strerror(errno));
+			return failed(&err);
+		}
+	}
+	if (cot_cuda_open(&cuda, options.gpu, &err)) {
+		status = failed(&err);
+	} else {
+		status = run_all(&options, &cuda, out);
+		cot_cuda_close(&cuda);
+	}
+	if (out != stdout && fclose(out)) {
+		cot_error_set(&err, -errno, "%s cannot be written: %s", options.output,
+			      strerror(errno));
+		return failed(&err);
+	}
+	return status;
+}

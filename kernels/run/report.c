@@ -1,0 +1,159 @@
+#include "kernels/run/report.h"
+
+#include <inttypes.h>
+
+static void string(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "\"%s\":\"", name);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		if ((unsigned char)*text < ' ')
+			fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static const char *truth(bool value)
+{
+	return value ? "true" : "false";
+}
+
+void cot_report_machine(FILE *out, const struct cot_cuda *cuda, const struct cot_options *options)
+{
+	fputc('{', out);
+	string(out, "gpu", cuda->name);
+	fprintf(out,
+		",\"driver\":%d,\"compute_capability\":%d,\"n_sms\":%d,\"size\":\"%s\","
+		"\"seed\":%" PRIu64 "}\n",
+		cuda->driver_version, cuda->capability, cuda->n_sms,
+		cot_bench_size_name(options->size), options->seed);
+}
+
+void cot_report_failure(FILE *out, const struct cot_bench *bench, const struct cot_error *err)
+{
+	fputc('{', out);
+	string(out, "benchmark", bench->name);
+	fputc(',', out);
+	string(out, "failed", err->text);
+	fputs("}\n", out);
+}
+
+static void times(FILE *out, const char *name, const struct cot_times *t)
+{
+	uint32_t i;
+
+	if (!t->n)
+		return;
+	fprintf(out,
+		",\"%s\":{\"n\":%u,\"median_us\":%.2f,\"min_us\":%.2f,\"max_us\":%.2f,"
+		"\"all_us\":[",
+		name, t->n, cot_times_quantile(t, 0.5), cot_times_quantile(t, 0.0),
+		cot_times_quantile(t, 1.0));
+	for (i = 0; i < t->n; i++)
+		fprintf(out, "%s%.2f", i ? "," : "", t->us[i]);
+	fputs("]}", out);
+}
+
+static void plain(FILE *out, const struct cot_experiment *e)
+{
+	if (e->options->no_reference)
+		return;
+	fprintf(out, ",\"right\":%s,\"n_checked\":%" PRIu64 ",\"n_wrong\":%" PRIu64,
+		truth(e->right), e->verdict.n_checked, e->verdict.n_wrong);
+	if (!e->right) {
+		fputc(',', out);
+		string(out, "first_wrong", e->verdict.text);
+	}
+}
+
+static void workers(FILE *out, const struct cot_experiment *e, const struct cot_variant *v)
+{
+	const struct cot_evictions *ev = &e->evictions;
+
+	fprintf(out, ",\"quota_sms\":%u", e->quota);
+	fprintf(out, ",\"n_workers\":%u,\"chunk\":%u,\"ahead\":%s", v->workers.args[0].n_workers,
+		v->workers.args[0].chunk, truth(v->workers.args[0].ahead));
+	if (!ev->n_runs)
+		return;
+	fprintf(out,
+		",\"eviction_runs\":%u,\"eviction_same\":%s,\"resumed\":%u,\"left_over\":%" PRIu64
+		",\"evicted_in_time\":%u",
+		ev->n_runs, truth(ev->same), ev->n_resumed, ev->n_left_over, ev->n_in_time);
+	times(out, "eviction", &ev->latency);
+}
+
+static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
+{
+	const struct cot_variant *v = &e->variants[pass];
+	double base = cot_times_quantile(&e->variants[COT_PLAIN].times, 0.5);
+
+	if (pass == COT_PASS_FUSE)
+		base += cot_times_quantile(&e->partner_times, 0.5);
+
+	fputc('{', out);
+	string(out, "benchmark", e->bench->name);
+	fprintf(out, ",\"pass\":\"%s\"", v->name);
+	if (v->refusal || v->failed) {
+		fputc(',', out);
+		string(out, v->refusal ? "refused" : "failed",
+		       v->refusal ? v->refusal->text : v->error.text);
+		fputs("}\n", out);
+		return;
+	}
+	fprintf(out, ",\"same\":%s,\"n_different\":%" PRIu64 ",\"blocks\":%u,\"launches\":%u",
+		truth(v->same), v->n_different, e->in.n_blocks, e->session.n_steps);
+	fprintf(out, ",\"registers\":%d,\"local_bytes\":%d,\"shared_bytes\":%d,\"per_sm\":%d",
+		v->registers, v->local_bytes, v->shared_bytes, v->per_sm);
+	if (pass == COT_PLAIN)
+		plain(out, e);
+	if (pass == COT_PASS_WORKERS)
+		workers(out, e, v);
+	if (pass == COT_PASS_SLICE || pass == COT_VIRTUAL)
+		fprintf(out, ",\"slice\":%u", v->slice.n_blocks);
+	if (pass == COT_PASS_FUSE)
+		fprintf(out, ",\"with\":\"%s\"", e->partner->name);
+	if (pass == COT_PASS_COUNT)
+		fprintf(out,
+			",\"thread_insns\":%" PRIu64 ",\"warp_insns\":%" PRIu64
+			",\"read_bytes\":%" PRIu64 ",\"written_bytes\":%" PRIu64,
+			e->counts.thread_insns, e->counts.warp_insns, e->counts.read_bytes,
+			e->counts.written_bytes);
+	if (pass == COT_PASS_RECORD)
+		fprintf(out, ",\"blocks_not_seen\":%" PRIu64, e->n_rows_bad);
+	times(out, "time", &v->times);
+	if (v->times.n && base > 0)
+		fprintf(out, ",\"ratio\":%.4f", cot_times_quantile(&v->times, 0.5) / base);
+	fputs("}\n", out);
+}
+
+void cot_report_experiment(FILE *out, const struct cot_experiment *e)
+{
+	uint32_t i;
+
+	variant(out, e, COT_PLAIN);
+	for (i = 0; i < COT_N_VARIANTS; i++)
+		if (i != COT_PLAIN && e->variants[i].wanted)
+			variant(out, e, i);
+	fflush(out);
+}
+
+void cot_report_list(FILE *out)
+{
+	uint32_t i, k;
+
+	fprintf(out, "%-15s %-24s %7s", "benchmark", "kernel", "threads");
+	for (k = 0; k < COT_BENCH_N_SIZES; k++)
+		fprintf(out, " %8s", cot_bench_size_name((enum cot_bench_size)k));
+	fprintf(out, "  what it does\n");
+	for (i = 0; i < cot_bench_n_all; i++) {
+		const struct cot_bench *b = cot_bench_all[i];
+
+		fprintf(out, "%-15s %-24s %7u", b->name, b->entry, b->n_threads);
+		for (k = 0; k < COT_BENCH_N_SIZES; k++)
+			fprintf(out, " %8u", b->blocks[k]);
+		fprintf(out, "  %s\n", b->summary);
+	}
+}

@@ -1,0 +1,157 @@
+#include "kernels/run/rewrite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernels of a module, in the order of the text. */
+struct entries {
+	struct cot_ptx_func *func[COT_REWRITE_MAX_ENTRIES];
+	uint32_t n, n_own; /* the partner's come after n_own */
+};
+
+/* Where the body of a module begins: after .version, .target and .address_size. */
+static const char *after_header(const char *text)
+{
+	const char *at = strstr(text, ".address_size");
+
+	at = at ? strchr(at, '\n') : NULL;
+	return at ? at + 1 : text;
+}
+
+static int join(const struct cot_bench *bench, const struct cot_bench *partner, char **ret_text,
+		struct cot_error *err)
+{
+	size_t size, partner_size = 0;
+	const char *text = cot_bench_ptx(bench, &size);
+	const char *more = partner ? cot_bench_ptx(partner, &partner_size) : "";
+
+	if (!text || !more)
+		return cot_error_set(err, -ENOENT, "%s: its PTX is not in this program",
+				     text ? partner->name : bench->name);
+	*ret_text = malloc(size + partner_size + 1);
+	if (!*ret_text)
+		return cot_error_set(err, -ENOMEM, "not enough memory for the PTX");
+	memcpy(*ret_text, text, size);
+	snprintf(*ret_text + size, partner_size + 1, "%s", after_header(more));
+	return 0;
+}
+
+static void find_entries(const struct cot_ptx_module *module, const struct cot_bench *bench,
+			 struct entries *entries)
+{
+	const struct cot_ptx_item *item;
+	char needle[256];
+	size_t size;
+	const char *own = cot_bench_ptx(bench, &size);
+
+	*entries = (struct entries){0};
+	for (item = module->first; item; item = item->next) {
+		if (item->kind != COT_PTX_ITEM_FUNC || !item->func->entry ||
+		    !item->func->has_body || entries->n == COT_REWRITE_MAX_ENTRIES)
+			continue;
+		entries->func[entries->n++] = item->func;
+		snprintf(needle, sizeof(needle), ".entry %s(", item->func->name);
+		if (strstr(own, needle))
+			entries->n_own = entries->n;
+	}
+}
+
+static int add_outcome(struct cot_rewritten *r, enum cot_pass pass, const char *entry,
+		       const struct cot_refusal *refusal)
+{
+	struct cot_rewrite_outcome *outcome =
+		realloc(r->outcomes, (r->n_outcomes + 1) * sizeof(*outcome));
+
+	if (!outcome)
+		return -ENOMEM;
+	r->outcomes = outcome;
+	outcome += r->n_outcomes++;
+	*outcome = (struct cot_rewrite_outcome){.refusal = *refusal, .pass = pass};
+	snprintf(outcome->entry, sizeof(outcome->entry), "%s", entry);
+	return 0;
+}
+
+static int apply(struct cot_rewritten *r, enum cot_pass pass, struct cot_ptx_func *first,
+		 struct cot_ptx_func *second, struct cot_error *err)
+{
+	struct cot_refusal refusal = {0};
+	struct cot_ptx_func *made;
+	int rc = second ? cot_pass_fuse(first, second, &made, &refusal, err)
+			: cot_pass_apply(pass, first, &made, &refusal, err);
+
+	if (rc && rc != -ENOTSUP)
+		return rc;
+	if (!rc)
+		refusal.reason = COT_REASON_NONE;
+	return add_outcome(r, pass, first->name, &refusal);
+}
+
+static int apply_all(struct cot_rewritten *r, const struct entries *entries, uint32_t passes,
+		     struct cot_error *err)
+{
+	uint32_t i, k, pass;
+	int rc = 0;
+
+	for (pass = 0; pass < COT_N_PASSES && !rc; pass++) {
+		if (!(passes & 1u << pass))
+			continue;
+		for (i = 0; i < entries->n_own && !rc; i++) {
+			if (pass != COT_PASS_FUSE) {
+				rc = apply(r, (enum cot_pass)pass, entries->func[i], NULL, err);
+				continue;
+			}
+			for (k = entries->n_own; k < entries->n && !rc; k++)
+				rc = apply(r, COT_PASS_FUSE, entries->func[i], entries->func[k],
+					   err);
+		}
+	}
+	return rc;
+}
+
+int cot_rewrite(const struct cot_bench *bench, const struct cot_bench *partner, uint32_t passes,
+		struct cot_rewritten *ret_rewritten, struct cot_error *err)
+{
+	struct cot_rewritten r = {0};
+	struct cot_ptx_module *module = NULL;
+	struct entries entries;
+	char *text;
+	int rc = join(bench, partner, &text, err);
+
+	if (rc)
+		return rc;
+	rc = cot_ptx_parse(text, strlen(text), bench->name, &module, err);
+	if (!rc) {
+		find_entries(module, bench, &entries);
+		rc = apply_all(&r, &entries, passes, err);
+	}
+	if (!rc && cot_ptx_print(module, &r.text, &r.size))
+		rc = cot_error_set(err, -ENOMEM, "not enough memory for the PTX");
+	cot_ptx_destroy(module);
+	free(text);
+	if (rc)
+		cot_rewritten_finish(&r);
+	else
+		*ret_rewritten = r;
+	return rc;
+}
+
+void cot_rewritten_finish(struct cot_rewritten *r)
+{
+	free(r->text);
+	free(r->outcomes);
+	*r = (struct cot_rewritten){0};
+}
+
+const struct cot_refusal *cot_rewritten_refusal(const struct cot_rewritten *r, const char *entry,
+						enum cot_pass pass)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n_outcomes; i++)
+		if (r->outcomes[i].pass == pass && strcmp(r->outcomes[i].entry, entry) == 0 &&
+		    r->outcomes[i].refusal.reason != COT_REASON_NONE)
+			return &r->outcomes[i].refusal;
+	return NULL;
+}

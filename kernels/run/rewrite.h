@@ -1,0 +1,43 @@
+/*
+ * The PTX of a benchmark with the kernels that the passes make of it, in one module beside the
+ * originals. One thread; nothing is kept.
+ */
+#ifndef COT_KERNELS_RUN_REWRITE_H
+#define COT_KERNELS_RUN_REWRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/host/bench.h"
+#include "ptx/pass/pass.h"
+
+#define COT_REWRITE_MAX_ENTRIES 16u
+
+/* What became of one kernel under one pass. */
+struct cot_rewrite_outcome {
+	struct cot_refusal refusal; /* reason COT_REASON_NONE: it was made */
+	char entry[COT_ERROR_MAX];  /* of the original, or the first of two */
+	enum cot_pass pass;
+};
+
+struct cot_rewritten {
+	char *text; /* with a zero at the end; owned */
+	size_t size;
+	struct cot_rewrite_outcome *outcomes; /* owned */
+	uint32_t n_outcomes;
+};
+
+/*
+ * Applies each pass of the set (bit COT_PASS_...) to each kernel of the benchmark. COT_PASS_FUSE
+ * needs `partner`, another benchmark, whose kernels come into the module and are fused behind each
+ * of the first's. A refusal is an outcome, not an error.
+ */
+int cot_rewrite(const struct cot_bench *bench, const struct cot_bench *partner, uint32_t passes,
+		struct cot_rewritten *ret_rewritten, struct cot_error *err);
+void cot_rewritten_finish(struct cot_rewritten *r);
+
+/* The refusal of a kernel by a pass, or NULL if it was made. */
+const struct cot_refusal *cot_rewritten_refusal(const struct cot_rewritten *r, const char *entry,
+						enum cot_pass pass);
+
+#endif

@@ -1,0 +1,259 @@
+#include "cli/emulate.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/paths.h"
+#include "trace/number.h"
+
+#define DRIVER	    "libcuda.so.1"
+#define MPS_CONTROL "nvidia-cuda-mps-control"
+/* The daemon of a machine takes some time to notice that it is alone. */
+#define TRIES 100
+
+static int refuse(struct cot_error *err, const char *what, const char *value, const char *expected)
+{
+	return cot_error_set(err, -EINVAL, "%s is '%s'; expected %s", what, value, expected);
+}
+
+/* Are all words of the list, with commas, among the known ones? */
+static bool checks_valid(const char *list)
+{
+	size_t n;
+
+	do {
+		n = strcspn(list, ",");
+		if (!(n == 5 && !strncmp(list, "races", n)) &&
+		    !(n == 7 && !strncmp(list, "aligned", n)))
+			return false;
+		list += n;
+	} while (*list++);
+	return true;
+}
+
+static int check(const struct cot_emulate *e, struct cot_error *err)
+{
+	uint64_t seed;
+
+	if (strcmp(e->device, "h200") != 0 && strcmp(e->device, "k20c") != 0)
+		return refuse(err, "the GPU to emulate", e->device, "h200 or k20c");
+	if (e->seed && !cot_number_u64(e->seed, &seed))
+		return refuse(err, "the seed", e->seed, "a whole number");
+	if (e->checks && !checks_valid(e->checks))
+		return refuse(err, "the list of checks", e->checks, "races, aligned, or both");
+	return 0;
+}
+
+/* The folder `emu` beside the library. */
+static int find_files(char ret_folder[COT_PATH_TEXT_MAX], struct cot_error *err)
+{
+	char library[COT_PATH_TEXT_MAX], driver[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_library(library, err);
+	char *slash;
+
+	if (rc < 0)
+		return rc;
+	slash = strrchr(library, '/');
+	if (!slash)
+		return cot_error_set(err, -ENOENT, "the library's path '%s' has no folder",
+				     library);
+	*slash = '\0';
+	rc = cot_paths_join(ret_folder, library, "emu", err);
+	if (!rc)
+		rc = cot_paths_join(driver, ret_folder, DRIVER, err);
+	if (rc < 0)
+		return rc;
+	if (access(driver, R_OK))
+		return cot_error_set(err, -ENOENT, "there is no emulated driver '%s'", driver);
+	if (strpbrk(driver, " :"))
+		return cot_error_set(err, -EINVAL,
+				     "the path '%s' has a space or a colon, which the dynamic "
+				     "linker takes for the end of it",
+				     driver);
+	return 0;
+}
+
+/* Puts a value in front of those of a variable that lists paths. */
+static int put_before(const char *name, const char *value)
+{
+	const char *others = getenv(name);
+	char *list = NULL;
+	int rc;
+
+	if (others && !*others)
+		others = NULL;
+	if (asprintf(&list, "%s%s%s", value, others ? ":" : "", others ? others : "") < 0)
+		return -ENOMEM;
+	rc = setenv(name, list, 1) ? -errno : 0;
+	free(list);
+	return rc;
+}
+
+static int set_default(const char *name, const char *value)
+{
+	return setenv(name, value, 0) ? -errno : 0;
+}
+
+static int set_path(const char *name, const char *folder, const char *file, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_join(path, folder, file, err);
+
+	return rc ? rc : set_default(name, path);
+}
+
+/* ---- a machine of the program's own ---- */
+
+/* Files, and one level of folders with files: what a machine and its daemon leave. */
+static void remove_folder(const char *path, int depth)
+{
+	DIR *dir = opendir(path);
+	char inner[COT_PATH_TEXT_MAX];
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (unlinkat(dirfd(dir), entry->d_name, 0) && errno == EISDIR && depth &&
+		    !cot_paths_join(inner, path, entry->d_name, NULL))
+			remove_folder(inner, depth - 1);
+	}
+	if (dir)
+		closedir(dir);
+	(void)rmdir(path);
+}
+
+/* Runs in a process that is nobody's child: the program must not find it when it waits for its own.
+ */
+static void clean_up_after(int pidfd, const char *folder)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct timespec pause = {0, 100 * 1000 * 1000};
+	int i;
+
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	for (i = 0; i < TRIES && !access(folder, F_OK); i++) {
+		remove_folder(folder, 4);
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+static void become_cleaner(int pidfd, const char *folder)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	int fd, null = open("/dev/null", O_RDWR);
+
+	(void)setsid();
+	(void)sigaction(SIGINT, &ignore, NULL);
+	(void)sigaction(SIGHUP, &ignore, NULL);
+	/* Whoever reads what the program writes must see its end. */
+	for (fd = 0; fd < 3; fd++)
+		(void)dup2(null, fd);
+	if (fork() == 0)
+		clean_up_after(pidfd, folder);
+	_exit(0);
+}
+
+static int start_cleaner(const char *folder)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	pid_t pid;
+
+	if (pidfd < 0)
+		return -errno;
+	pid = fork();
+	if (!pid)
+		become_cleaner(pidfd, folder);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+	(void)close(pidfd);
+	return pid < 0 ? -errno : 0;
+}
+
+static int make_machine(struct cot_error *err)
+{
+	const char *base = access("/dev/shm", W_OK) ? P_tmpdir : "/dev/shm";
+	char folder[COT_PATH_TEXT_MAX];
+	int rc;
+
+	(void)snprintf(folder, sizeof(folder), "%s/cotenant-emu-XXXXXX", base);
+	if (!mkdtemp(folder))
+		return cot_error_set(err, -errno, "cannot make a folder in %s: %s", base,
+				     strerror(errno));
+	rc = setenv("COTENANT_EMU_DIR", folder, 1) ? -errno : start_cleaner(folder);
+	if (rc < 0) {
+		(void)rmdir(folder);
+		return cot_error_set(err, rc, "cannot watch over %s: %s", folder, strerror(-rc));
+	}
+	return 0;
+}
+
+bool cot_emulate_is_shared(void)
+{
+	const char *folder = getenv("COTENANT_EMU_DIR");
+
+	return folder && *folder;
+}
+
+/* ---- all together ---- */
+
+/* The daemon of this machine, and what it needs; the user's own daemon is for real GPUs. */
+static int set_up_daemon(const char *files, struct cot_error *err)
+{
+	const char *folder = getenv("COTENANT_EMU_DIR"), *n = getenv("COTENANT_EMU_GPUS");
+	int rc = 0;
+
+	if (!getenv("COTENANT_SOCKET"))
+		rc = set_path("COTENANT_RUNTIME_DIR", folder, "run", err);
+	if (!rc)
+		rc = set_path("COTENANT_MPS_CONTROL", files, MPS_CONTROL, err);
+	return rc ? rc : set_default("COTENANT_GPUS", n && *n ? n : "1");
+}
+
+static int set_options(const struct cot_emulate *e)
+{
+	int rc = setenv("COTENANT_EMU_DEVICE", e->device, 1) ? -errno : 0;
+
+	if (!rc && e->seed)
+		rc = setenv("COTENANT_EMU_SEED", e->seed, 1) ? -errno : 0;
+	if (!rc && e->checks)
+		rc = setenv("COTENANT_EMU_CHECK", e->checks, 1) ? -errno : 0;
+	return rc;
+}
+
+int cot_emulate_set_up(const struct cot_emulate *e, bool controlled, struct cot_error *err)
+{
+	char files[COT_PATH_TEXT_MAX], driver[COT_PATH_TEXT_MAX];
+	int rc = check(e, err);
+
+	if (!rc)
+		rc = find_files(files, err);
+	if (!rc)
+		rc = cot_paths_join(driver, files, DRIVER, err);
+	if (rc < 0)
+		return rc;
+	if (!cot_emulate_is_shared())
+		rc = make_machine(err);
+	if (!rc && controlled)
+		rc = set_up_daemon(files, err);
+	if (rc < 0)
+		return rc;
+	rc = set_options(e);
+	/* Preloaded it also serves programs that have a path to a driver built in. */
+	if (!rc)
+		rc = put_before("LD_PRELOAD", driver);
+	if (!rc)
+		rc = put_before("LD_LIBRARY_PATH", files);
+	return rc ? cot_error_set(err, rc, "cannot set the environment: %s", strerror(-rc)) : 0;
+}

@@ -1,0 +1,406 @@
+/*
+ * cotenant ptx: reads kernels as PTX, rewrites them by passes, and writes them.
+ */
+#include "cli/ptx.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "report/outfile.h"
+
+#define MAX_PASSES  8u
+#define MAX_KERNELS 1024u
+#define READ_STEP   (1u << 20)
+
+struct arguments {
+	const char *file, *output;
+	enum cot_pass passes[MAX_PASSES];
+	unsigned n_passes;
+	const char *kernels[MAX_KERNELS];
+	unsigned n_kernels;
+	bool list, json;
+};
+
+enum { KEY_PASS = 256, KEY_KERNEL, KEY_LIST, KEY_JSON };
+
+static const struct argp_option options[] = {
+	{"pass", KEY_PASS, "PASS[,PASS...]", 0,
+	 "Rewrite by these, one after the other: workers, slice, fuse, count, record", 0},
+	{"kernel", KEY_KERNEL, "NAME", 0,
+	 "Rewrite this kernel only; may be given several times, and twice for fuse", 0},
+	{"output", 'o', "FILE", 0, "Write the module there; - is standard output", 0},
+	{"list", KEY_LIST, NULL, 0, "Show the kernels, and which passes take them", 0},
+	{"json", KEY_JSON, NULL, 0,
+	 "Show the list, or what became of each kernel, as JSON on standard output", 0},
+	{0},
+};
+
+/* ---- arguments ---- */
+
+static void add_passes(struct arguments *a, const char *list, struct argp_state *state)
+{
+	const char *end;
+
+	for (;; list = end + 1) {
+		end = list + strcspn(list, ",");
+		if (a->n_passes == MAX_PASSES)
+			argp_error(state, "too many passes; %u are the most", MAX_PASSES);
+		if (cot_pass_find(list, (size_t)(end - list), &a->passes[a->n_passes]))
+			argp_error(state,
+				   "unknown pass '%.*s'; expected workers, slice, fuse, count or "
+				   "record",
+				   (int)(end - list), list);
+		if (a->passes[a->n_passes] == COT_PASS_FUSE && a->n_passes)
+			argp_error(state, "fuse must be the first pass");
+		a->n_passes++;
+		if (!*end)
+			return;
+	}
+}
+
+static void check(const struct arguments *a, struct argp_state *state)
+{
+	if (!a->file)
+		argp_error(state, "no PTX file given");
+	if (a->list && (a->n_passes || a->output || a->n_kernels))
+		argp_error(state, "--list goes with no other option but --json");
+	if (a->n_kernels && !a->n_passes)
+		argp_error(state, "--kernel needs --pass");
+	if (a->json && !a->list && (!a->n_passes || !a->output || !strcmp(a->output, "-")))
+		argp_error(state, "--json needs --list, or --pass and --output to a file");
+	if (a->n_passes && a->passes[0] == COT_PASS_FUSE && a->n_kernels != 2)
+		argp_error(state, "fuse needs --kernel twice");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = NULL;
+		return 0;
+	case KEY_PASS:
+		add_passes(a, arg, state);
+		return 0;
+	case KEY_KERNEL:
+		if (a->n_kernels == MAX_KERNELS)
+			argp_error(state, "too many kernels; %u are the most", MAX_KERNELS);
+		a->kernels[a->n_kernels++] = arg;
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case KEY_LIST:
+		a->list = true;
+		return 0;
+	case KEY_JSON:
+		a->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_error(state, "one file at a time; '%s' is one too many", arg);
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(a, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- reading ---- */
+
+static int grow(char **text, size_t *cap, const char *name, struct cot_error *err)
+{
+	char *more;
+
+	if (*cap > COT_PTX_SOURCE_MAX)
+		return cot_error_set(err, -E2BIG, "%s: larger than %u bytes", name,
+				     COT_PTX_SOURCE_MAX);
+	more = realloc(*text, *cap + READ_STEP);
+	if (!more)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	*text = more;
+	*cap += READ_STEP;
+	return 0;
+}
+
+static int read_stream(FILE *in, const char *name, char **ret_text, size_t *ret_size,
+		       struct cot_error *err)
+{
+	char *text = NULL;
+	size_t cap = 0, size = 0, n;
+	int rc;
+
+	do {
+		rc = size == cap ? grow(&text, &cap, name, err) : 0;
+		n = rc ? 0 : fread(text + size, 1, cap - size, in);
+		size += n;
+	} while (n);
+	if (!rc && ferror(in))
+		rc = cot_error_set(err, -EIO, "cannot read %s: %s", name, strerror(errno));
+	if (rc) {
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
+	*ret_size = size;
+	return 0;
+}
+
+static int read_module(const char *path, struct cot_ptx_module **ret_module, struct cot_error *err)
+{
+	bool standard = !strcmp(path, "-");
+	const char *name = standard ? "standard input" : path;
+	FILE *in = standard ? stdin : fopen(path, "rb");
+	char *text = NULL;
+	size_t size = 0;
+	int rc;
+
+	if (!in)
+		return cot_error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+	rc = read_stream(in, name, &text, &size, err);
+	if (!standard)
+		(void)fclose(in);
+	if (rc)
+		return rc;
+	rc = cot_ptx_parse(text, size, name, ret_module, err);
+	free(text);
+	if (rc)
+		return rc;
+	rc = cot_ptx_verify(*ret_module, err);
+	if (rc)
+		cot_ptx_destroy(*ret_module);
+	return rc;
+}
+
+/* ---- rewriting ---- */
+
+struct job {
+	const struct arguments *a;
+	struct cot_ptx_module *module;
+	struct cot_ptx_func *kernels[MAX_KERNELS];
+	struct cot_cli_ptx_result results[MAX_KERNELS];
+	char *pair; /* "A+B" for fuse */
+	unsigned n_kernels, n_results, n_made;
+};
+
+static bool wanted(const struct arguments *a, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < a->n_kernels; i++)
+		if (!strcmp(a->kernels[i], name))
+			return true;
+	return !a->n_kernels;
+}
+
+static int find_kernels(struct job *job, struct cot_error *err)
+{
+	const struct arguments *a = job->a;
+	const struct cot_ptx_item *item;
+	struct cot_ptx_func *func;
+	unsigned i;
+
+	for (i = 0; i < a->n_kernels; i++) {
+		func = cot_ptx_find_func(job->module, a->kernels[i]);
+		if (!func || !func->entry)
+			return cot_error_set(
+				err, -EINVAL,
+				"%s: there is no kernel '%s'; --list shows what there is", a->file,
+				a->kernels[i]);
+		if (a->passes[0] == COT_PASS_FUSE)
+			job->kernels[job->n_kernels++] = func;
+	}
+	if (a->passes[0] == COT_PASS_FUSE)
+		return 0;
+	for (item = job->module->first; item; item = item->next) {
+		if (!cot_cli_ptx_is_kernel(item) || !wanted(a, item->func->name))
+			continue;
+		if (job->n_kernels == MAX_KERNELS)
+			return cot_error_set(err, -E2BIG,
+					     "%s: more than %u kernels; name some "
+					     "with --kernel",
+					     a->file, MAX_KERNELS);
+		job->kernels[job->n_kernels++] = item->func;
+	}
+	return 0;
+}
+
+static void drop(struct cot_ptx_func *func)
+{
+	cot_ptx_remove_item(func->module, cot_ptx_item_of_func(func));
+}
+
+/* The passes from `first` on, each on the outcome of the one before; only the last outcome stays.
+ */
+static int apply_passes(const struct job *job, unsigned first, struct cot_ptx_func *func,
+			bool made_here, struct cot_ptx_func **ret_func, struct cot_refusal *refusal,
+			struct cot_error *err)
+{
+	struct cot_ptx_func *next;
+	unsigned i;
+	int rc = 0;
+
+	for (i = first; i < job->a->n_passes && !rc; i++) {
+		rc = cot_pass_apply(job->a->passes[i], func, &next, refusal, err);
+		if (made_here)
+			drop(func);
+		if (!rc)
+			func = next;
+		made_here = true;
+	}
+	if (!rc)
+		*ret_func = func;
+	return rc;
+}
+
+/* A refusal is an outcome, told and kept; 0 then. */
+static int note(struct job *job, int rc, const char *kernel, const struct cot_ptx_func *made,
+		const struct cot_refusal *refusal)
+{
+	struct cot_cli_ptx_result *r = &job->results[job->n_results];
+
+	if (rc && rc != -ENOTSUP)
+		return rc;
+	job->n_results++;
+	*r = (struct cot_cli_ptx_result){.kernel = kernel, .refusal = *refusal};
+	if (rc) {
+		cot_cli_complain("%s: %s", job->a->file, refusal->text);
+	} else {
+		r->made = made->name;
+		job->n_made++;
+	}
+	return 0;
+}
+
+static int rewrite_pair(struct job *job, struct cot_error *err)
+{
+	struct cot_refusal refusal = {0};
+	struct cot_ptx_func *made = NULL;
+	int rc = cot_pass_fuse(job->kernels[0], job->kernels[1], &made, &refusal, err);
+
+	if (!rc)
+		rc = apply_passes(job, 1, made, true, &made, &refusal, err);
+	if (asprintf(&job->pair, "%s+%s", job->kernels[0]->name, job->kernels[1]->name) < 0) {
+		job->pair = NULL;
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	}
+	return note(job, rc, job->pair, made, &refusal);
+}
+
+static int rewrite(struct job *job, struct cot_error *err)
+{
+	struct cot_refusal refusal;
+	struct cot_ptx_func *made;
+	unsigned i;
+	int rc = 0;
+
+	if (job->a->passes[0] == COT_PASS_FUSE)
+		return rewrite_pair(job, err);
+	for (i = 0; i < job->n_kernels && !rc; i++) {
+		made = NULL;
+		refusal = (struct cot_refusal){0};
+		rc = apply_passes(job, 0, job->kernels[i], false, &made, &refusal, err);
+		rc = note(job, rc, job->kernels[i]->name, made, &refusal);
+	}
+	return rc;
+}
+
+static int write_module(const struct job *job, struct cot_error *err)
+{
+	struct cot_outfile *out = NULL;
+	char *text;
+	size_t size;
+	int rc = cot_ptx_print(job->module, &text, &size);
+
+	if (rc)
+		return cot_error_set(err, rc, "out of memory");
+	rc = cot_outfile_open(job->a->output ? job->a->output : "-", &out, err);
+	if (!rc) {
+		/* A write error shows in the stream, and so in the commit. */
+		(void)fwrite(text, 1, size, cot_outfile_stream(out));
+		rc = cot_outfile_commit(out, err);
+	}
+	cot_outfile_destroy(out);
+	free(text);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+/* The user's mistake is what was read; what comes after is not. */
+static int complain(int rc, const struct cot_error *err, bool reading)
+{
+	cot_cli_complain("%s", err->text);
+	return reading && rc != -ENOMEM ? COT_EXIT_USAGE : COT_EXIT_FAILURE;
+}
+
+static int run(struct job *job)
+{
+	struct cot_error err;
+	int rc = 0;
+
+	if (job->a->list) {
+		rc = cot_cli_ptx_list(job->module, job->a->json, stdout, &err);
+	} else {
+		if (job->a->n_passes && find_kernels(job, &err))
+			return complain(-EINVAL, &err, true);
+		if (job->a->n_passes)
+			rc = rewrite(job, &err);
+		if (!rc)
+			rc = write_module(job, &err);
+		if (!rc && job->a->json)
+			rc = cot_cli_ptx_print_results(job->results, job->n_results, stdout, &err);
+	}
+	if (!rc && fflush(stdout))
+		rc = cot_error_set(&err, -EIO, "cannot write to standard output: %s",
+				   strerror(errno));
+	if (rc)
+		return complain(rc, &err, false);
+	/* Refused kernels are no failure, unless they were asked for by name or there is no other.
+	 */
+	if (job->n_made < job->n_results && (job->a->n_kernels || !job->n_made))
+		return COT_EXIT_FAILURE;
+	return COT_EXIT_OK;
+}
+
+int cot_cmd_ptx(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "FILE",
+		.doc = "Reads kernels in PTX (- is standard input), rewrites them and writes the "
+		       "module. Rewritten kernels stand beside the original ones. Without --pass, "
+		       "checks the module and writes it.",
+		.children = cot_cli_argp_children,
+	};
+	struct arguments *args = calloc(1, sizeof(*args));
+	struct job *job = calloc(1, sizeof(*job));
+	struct cot_error err;
+	int rc;
+
+	if (!args || !job) {
+		cot_cli_complain("out of memory");
+		rc = COT_EXIT_FAILURE;
+	} else if (argp_parse(&argp, argc, argv, 0, NULL, args)) {
+		rc = COT_EXIT_FAILURE;
+	} else {
+		job->a = args;
+		rc = read_module(args->file, &job->module, &err);
+		rc = rc ? complain(rc, &err, true) : run(job);
+		cot_ptx_destroy(job->module);
+		free(job->pair);
+	}
+	free(job);
+	free(args);
+	return rc;
+}

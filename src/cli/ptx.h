@@ -1,0 +1,32 @@
+/*
+ * The parts of `cotenant ptx`: ptx.c reads, rewrites and writes; ptx_list.c shows what is in a
+ * file.
+ */
+#ifndef COT_CLI_PTX_H
+#define COT_CLI_PTX_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "ptx/pass/pass.h"
+#include "ptx/ptx.h"
+
+/* A kernel that is defined in the module, and understood or not; not one that is only declared. */
+bool cot_cli_ptx_is_kernel(const struct cot_ptx_item *item);
+
+/* The kernels, and which passes take them. -ENOMEM. */
+int cot_cli_ptx_list(const struct cot_ptx_module *module, bool json, FILE *out,
+		     struct cot_error *err);
+
+/* What became of one kernel, for --json. */
+struct cot_cli_ptx_result {
+	const char *kernel; /* "A" or, fused, "A+B" */
+	const char *made;   /* NULL: refused */
+	struct cot_refusal refusal;
+};
+
+int cot_cli_ptx_print_results(const struct cot_cli_ptx_result *results, size_t n, FILE *out,
+			      struct cot_error *err);
+
+#endif

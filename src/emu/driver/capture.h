@@ -1,0 +1,36 @@
+/*
+ * Capture: a stream that writes down what it is given, as nodes of a graph, instead of doing it.
+ *
+ * A capture begins in one stream, the origin. Another stream joins it by waiting for an event that
+ * was recorded in a stream of the capture. Each stream of the capture knows the nodes that its
+ * next one will need. One lock covers all captures; none of this is in anybody's fast path but
+ * for the look whether a stream captures. Thread-safe.
+ */
+#ifndef COT_EMU_DRIVER_CAPTURE_H
+#define COT_EMU_DRIVER_CAPTURE_H
+
+#include <stdbool.h>
+
+#include "emu/driver/cuda_abi.h"
+
+struct CUstream_st;
+struct cot_emu_task;
+
+/* Is the stream capturing? Then it owns the task now, also on failure. */
+CUresult cot_emu_capture_task(struct CUstream_st *s, struct cot_emu_task *task, bool *ret_captured);
+/* The same for an event; `external`: for the world outside of the graph. */
+CUresult cot_emu_capture_record(struct CUstream_st *s, CUevent event, bool external,
+				bool *ret_captured);
+CUresult cot_emu_capture_wait(struct CUstream_st *s, CUevent event, bool external,
+			      bool *ret_captured);
+/* Before a call that a capturing stream cannot take, which spoils the capture. */
+CUresult cot_emu_capture_forbid(struct CUstream_st *s);
+/* Before a call that might wait for captured work: no capture may forbid it to this thread. */
+CUresult cot_emu_capture_check_unsafe(void);
+/* Was the event's last record in a capture that goes on? */
+bool cot_emu_capture_has(CUevent event);
+void cot_emu_capture_forget(CUevent event);
+/* The stream is going away. */
+void cot_emu_capture_leave(struct CUstream_st *s);
+
+#endif

@@ -1,0 +1,344 @@
+/* Devices: what the presets look like to a program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/driver/driver.h"
+
+struct preset {
+	const char *name;
+	uint64_t memory_bytes;
+};
+
+static const struct preset presets[COT_EMU_N_PRESETS] = {
+	[COT_EMU_H200] = {"cotenant emulated GPU (H200)", 143771ull << 20},
+	[COT_EMU_K20C] = {"cotenant emulated GPU (Tesla K20c)", 4742ull << 20},
+};
+
+enum { SM_COUNT = 16, PCI_BUS_ID = 33, MPS_ENABLED = 133 };
+
+/* Number in CUdevice_attribute, and the values of an H200 and a K20c. */
+static const struct {
+	int what, values[COT_EMU_N_PRESETS];
+} attributes[] = {
+	{1, {1024, 1024}}, /* threads per block */
+	{2, {1024, 1024}}, /* block dimensions */
+	{3, {1024, 1024}},
+	{4, {64, 64}},
+	{5, {2147483647, 2147483647}}, /* grid dimensions */
+	{6, {65535, 65535}},
+	{7, {65535, 65535}},
+	{8, {49152, 49152}},		/* shared memory per block */
+	{9, {65536, 65536}},		/* constant memory */
+	{10, {32, 32}},			/* warp size */
+	{11, {2147483647, 2147483647}}, /* pitch */
+	{12, {65536, 65536}},		/* registers per block */
+	{13, {1980000, 705500}},	/* clock, kHz */
+	{14, {512, 512}},		/* texture alignment */
+	{15, {1, 1}},			/* copies beside kernels */
+	{17, {0, 0}},			/* timeout of kernels */
+	{18, {0, 0}},			/* integrated */
+	{19, {1, 1}},			/* can map host memory */
+	{20, {0, 0}},			/* compute mode: default */
+	{30, {512, 512}},		/* surface alignment */
+	{31, {1, 1}},			/* concurrent kernels */
+	{32, {1, 1}},			/* ECC */
+	{34, {0, 0}},			/* PCI device */
+	{35, {0, 0}},			/* TCC driver */
+	{36, {3201000, 2600000}},	/* memory clock, kHz */
+	{37, {6144, 320}},		/* memory bus, bits */
+	{38, {62914560, 1310720}},	/* L2 cache */
+	{39, {2048, 2048}},		/* threads per SM */
+	{40, {3, 2}},			/* copy engines */
+	{41, {1, 1}},			/* unified addressing */
+	{50, {0, 0}},			/* PCI domain */
+	{51, {32, 32}},			/* texture pitch alignment */
+	{75, {9, 3}},			/* compute capability */
+	{76, {0, 5}},
+	{78, {1, 1}},	       /* stream priorities */
+	{79, {1, 1}},	       /* L1 cache for global and ... */
+	{80, {1, 1}},	       /* ... for local memory */
+	{81, {233472, 49152}}, /* shared memory per SM */
+	{82, {65536, 65536}},  /* registers per SM */
+	{83, {1, 1}},	       /* managed memory */
+	{84, {0, 0}},	       /* board of several GPUs */
+	{85, {0, 0}},
+	{86, {0, 0}}, /* native atomics with the host */
+	{87, {2, 3}}, /* single to double precision */
+	{88, {0, 0}}, /* pageable memory access */
+	{89, {1, 0}}, /* concurrent managed access */
+	{90, {1, 0}}, /* compute preemption */
+	{91, {1, 1}}, /* host pointer for registered memory */
+	{92, {1, 1}}, /* stream memory operations: the first version ... */
+	{93, {1, 1}},
+	{94, {1, 1}},
+	{95, {1, 0}}, /* cooperative launches */
+	{96, {0, 0}},
+	{97, {232448, 49152}}, /* shared memory per block on request */
+	{98, {0, 0}},	       /* remote writes */
+	{99, {1, 1}},	       /* host memory can be registered */
+	{100, {0, 0}},
+	{101, {0, 0}},
+	{102, {0, 0}}, /* virtual memory management */
+	{103, {0, 0}}, /* handles to share memory by */
+	{104, {0, 0}},
+	{105, {0, 0}},
+	{106, {32, 16}}, /* blocks per SM */
+	{107, {0, 0}},	 /* compression */
+	{108, {0, 0}},	 /* persisting L2 */
+	{109, {0, 0}},
+	{110, {0, 0}},	  /* GPUDirect RDMA */
+	{111, {1024, 0}}, /* shared memory that the system takes per block */
+	{112, {0, 0}},
+	{113, {0, 0}}, /* read-only registration */
+	{114, {0, 0}},
+	{115, {1, 1}}, /* memory pools */
+	{116, {0, 0}},
+	{117, {0, 0}},
+	{118, {0, 0}},
+	{119, {0, 0}}, /* handle types of pools */
+	{120, {1, 0}}, /* clusters */
+	{121, {0, 0}},
+	{122, {1, 1}}, /* ... and the second */
+	{123, {1, 1}},
+	{124, {0, 0}},
+	{125, {0, 0}}, /* interprocess events */
+	{126, {1, 1}}, /* memory domains */
+	{127, {0, 0}}, /* tensor maps */
+	{128, {0, 0}},
+	{129, {0, 0}}, /* unified function pointers */
+	{130, {0, 0}}, /* NUMA */
+	{131, {-1, -1}},
+	{132, {0, 0}}, /* multicast */
+	{134, {-1, -1}},
+	{135, {0, 0}},
+	{136, {0, 0}},
+	{137, {0, 0}},
+	{138, {0, 0}},
+	{139, {0, 0}},
+	{140, {0, 0}},
+	{141, {0, 0}},
+	{142, {0, 0}},
+	{143, {0, 0}},
+	{144, {0, 0}},
+	{145, {0, 0}},
+	{146, {0, 0}},
+	{147, {0, 0}},
+};
+
+/* Textures and surfaces do not exist here; these are their limits. */
+static bool about_textures(int what)
+{
+	return (what >= 21 && what <= 29) || (what >= 42 && what <= 49) ||
+	       (what >= 52 && what <= 74) || what == 77;
+}
+
+static uint32_t preset_index(void)
+{
+	return cot_emu_gpu_config(cot_emu_machine())->preset % COT_EMU_N_PRESETS;
+}
+
+static bool find_attribute(int what, int *ret_value)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(attributes); i++)
+		if (attributes[i].what == what) {
+			*ret_value = attributes[i].values[preset_index()];
+			return true;
+		}
+	*ret_value = 0;
+	return about_textures(what);
+}
+
+int cot_emu_device_attribute(int what)
+{
+	int value;
+
+	(void)find_attribute(what, &value);
+	return value;
+}
+
+uint64_t cot_emu_device_memory(void)
+{
+	return presets[preset_index()].memory_bytes;
+}
+
+uint32_t cot_emu_device_target(void)
+{
+	return (uint32_t)(cot_emu_device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *
+				  10 +
+			  cot_emu_device_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+}
+
+static CUresult check_device(CUdevice device, const void *out)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!out)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cot_emu_visible(device) < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	CUresult result = check_device(ordinal, device);
+
+	if (!result)
+		*device = ordinal;
+	return result;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	*count = cot_emu_n_visible();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	CUresult result = check_device(device, name);
+
+	if (result)
+		return result;
+	if (size <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	snprintf(name, (size_t)size, "%s", presets[preset_index()].name);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+	CUresult result = check_device(device, uuid);
+
+	if (result)
+		return result;
+	memcpy(uuid->bytes, "cotenant-emu-gp", 15);
+	uuid->bytes[15] = (unsigned char)('0' + cot_emu_visible(device));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+	return cuDeviceGetUuid(uuid, device);
+}
+
+CUresult cuDeviceGetLuid(char *luid, unsigned *mask, CUdevice device)
+{
+	CUresult result = check_device(device, luid);
+
+	if (result)
+		return result;
+	memset(luid, 0, 8);
+	if (mask)
+		*mask = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+	CUresult result = check_device(device, bytes);
+
+	if (!result)
+		*bytes = cot_emu_device_memory();
+	return result;
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
+{
+	CUresult result = check_device(device, major);
+
+	if (result || !minor)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	*major = (int)cot_emu_device_target() / 10;
+	*minor = (int)cot_emu_device_target() % 10;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+	CUresult result = check_device(device, value);
+
+	if (result)
+		return result;
+	switch ((int)what) {
+	case SM_COUNT:
+		*value = (int)cot_emu_gpu_config(cot_emu_machine())->params.n_sms;
+		return CUDA_SUCCESS;
+	case PCI_BUS_ID:
+		*value = cot_emu_visible(device) + 1;
+		return CUDA_SUCCESS;
+	case MPS_ENABLED:
+		*value = cot_emu_under_mps();
+		return CUDA_SUCCESS;
+	default:
+		return find_attribute(what, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
+{
+	CUresult result = check_device(device, text);
+
+	if (result)
+		return result;
+	if (size < 13)
+		return CUDA_ERROR_INVALID_VALUE;
+	snprintf(text, (size_t)size, "0000:%02X:00.0", (unsigned)cot_emu_visible(device) + 1);
+	return CUDA_SUCCESS;
+}
+
+/* "domain:bus:slot.function", or "bus:slot.function", in hexadecimal. */
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
+{
+	CUresult result = check_device(0, device);
+	unsigned long part[3] = {0, 0, 0};
+	char *end;
+	int n = 0, i;
+
+	if (result)
+		return result;
+	for (; text && n < 3; text = end + 1) {
+		part[n] = strtoul(text, &end, 16);
+		if (end == text)
+			return CUDA_ERROR_INVALID_VALUE;
+		n++;
+		if (*end != ':')
+			break;
+	}
+	if (n < 2)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (i = 0; i < cot_emu_n_visible(); i++)
+		if (!part[n - 1] && (n == 2 || !part[0]) &&
+		    part[n - 2] == (unsigned long)cot_emu_visible(i) + 1) {
+			*device = i;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* Each GPU is alone, although all memory is the process's. */
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+	CUresult result = check_device(device, can);
+
+	if (!result && cot_emu_visible(peer) < 0)
+		result = CUDA_ERROR_INVALID_DEVICE;
+	if (!result)
+		*can = 0;
+	return result;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, int what, CUdevice from, CUdevice to)
+{
+	(void)what;
+	return from == to ? CUDA_ERROR_INVALID_DEVICE : cuDeviceCanAccessPeer(value, from, to);
+}

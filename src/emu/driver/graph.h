@@ -1,0 +1,66 @@
+/*
+ * Graphs: nodes with dependencies, built by calls or by capturing streams, and what is made of
+ * them to run. A graph runs as one operation of a stream: its nodes one after the other, in an
+ * order that keeps the dependencies. A graph belongs to the thread that works with it, as in CUDA;
+ * an executable one is counted, since streams hold it.
+ */
+#ifndef COT_EMU_DRIVER_GRAPH_H
+#define COT_EMU_DRIVER_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/driver/task.h"
+
+#define COT_EMU_MAX_NODES (1u << 20) /* in one graph */
+
+/* A set of nodes in the order in which they came; grows as needed. */
+struct cot_emu_nodes {
+	struct CUgraphNode_st **items; /* malloc'ed */
+	size_t n, capacity;
+};
+
+struct CUgraphNode_st {
+	struct CUgraph_st *graph;
+	struct cot_emu_task task;      /* GRAPH stands for a child, which is in `child` */
+	struct CUgraph_st *child;      /* owned */
+	struct cot_emu_nodes needs;    /* must be done before */
+	struct CUgraphNode_st *origin; /* in a clone: what it is a copy of */
+	void **pointers; /* malloc'ed; to the arguments of a kernel, for a program that asked */
+	uint64_t id;
+	size_t mark; /* for walks */
+};
+
+struct CUgraph_st {
+	struct cot_emu_nodes nodes; /* owned */
+	uint64_t last_id;
+};
+
+struct cot_emu_context;
+
+CUresult cot_emu_nodes_add(struct cot_emu_nodes *nodes, struct CUgraphNode_st *node);
+CUresult cot_emu_nodes_add_all(struct cot_emu_nodes *nodes, const struct cot_emu_nodes *more);
+bool cot_emu_nodes_have(const struct cot_emu_nodes *nodes, const struct CUgraphNode_st *node);
+void cot_emu_nodes_remove(struct cot_emu_nodes *nodes, const struct CUgraphNode_st *node);
+void cot_emu_nodes_free(struct cot_emu_nodes *nodes);
+
+/* The node owns the task from now on, also on failure. */
+CUresult cot_emu_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *const *needs, size_t n,
+			   struct cot_emu_task *task, struct CUgraphNode_st **ret_node);
+void cot_emu_graph_free(struct CUgraph_st *graph);
+CUresult cot_emu_graph_clone(const struct CUgraph_st *graph, struct CUgraph_st **ret_clone);
+CUgraphNodeType cot_emu_node_type(const struct CUgraphNode_st *node);
+/* What a node does, from the parameters of its type. */
+CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *params, struct cot_emu_task *ret_task);
+CUresult cot_emu_params_task(const CUgraphNodeParams *params, struct cot_emu_task *ret_task);
+
+/* ---- graph_exec.c ---- */
+
+/* In an order that keeps the dependencies; CUDA_ERROR_INVALID_VALUE if there is a cycle. */
+CUresult cot_emu_graph_sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order);
+void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec);
+void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec);
+CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec *exec);
+
+#endif

@@ -1,0 +1,424 @@
+/* Executable graphs. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/driver/capture.h"
+#include "emu/driver/driver.h"
+#include "emu/driver/graph.h"
+
+struct step {
+	const struct CUgraphNode_st *node; /* what it was made from; a name only, may be gone */
+	struct cot_emu_task task;
+	struct cot_emu_graph_exec *child; /* a reference, or NULL */
+	CUgraphNodeType type;
+	bool disabled;
+};
+
+struct cot_emu_graph_exec {
+	_Atomic uint32_t n_refs;
+	unsigned long long flags;
+	pthread_mutex_t lock; /* of the steps: they may be changed while an earlier launch runs */
+	struct step *steps;
+	size_t n_steps;
+};
+
+static struct cot_emu_graph_exec *of(CUgraphExec exec)
+{
+	return (struct cot_emu_graph_exec *)exec;
+}
+
+void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec)
+{
+	atomic_fetch_add(&exec->n_refs, 1);
+}
+
+static void drop_step(struct step *step)
+{
+	cot_emu_task_drop(&step->task);
+	if (step->child)
+		cot_emu_graph_exec_unref(step->child);
+}
+
+void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec)
+{
+	size_t i;
+
+	if (!exec || atomic_fetch_sub(&exec->n_refs, 1) != 1)
+		return;
+	for (i = 0; i < exec->n_steps; i++)
+		drop_step(&exec->steps[i]);
+	free(exec->steps);
+	pthread_mutex_destroy(&exec->lock);
+	free(exec);
+}
+
+/* ---- the order ---- */
+
+/* Marks: how many of its needs are still to come. */
+CUresult cot_emu_graph_sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order)
+{
+	const struct cot_emu_nodes *all = &graph->nodes;
+	size_t n = 0, before, i, k;
+	bool ready;
+
+	for (i = 0; i < all->n; i++)
+		all->items[i]->mark = 0;
+	/* Nodes mostly come after what they need, so that one walk is enough. */
+	do {
+		before = n;
+		for (i = 0; i < all->n; i++) {
+			struct CUgraphNode_st *node = all->items[i];
+
+			ready = !node->mark;
+			for (k = 0; ready && k < node->needs.n; k++)
+				ready = node->needs.items[k]->mark;
+			if (!ready)
+				continue;
+			node->mark = 1;
+			ret_order[n++] = node;
+		}
+	} while (n > before);
+	return n == all->n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult make_exec(const struct CUgraph_st *graph, struct cot_emu_graph_exec **ret_exec);
+
+static CUresult make_step(const struct CUgraphNode_st *node, struct step *step)
+{
+	CUresult result = cot_emu_task_dup(&node->task, &step->task);
+
+	step->node = node;
+	step->type = cot_emu_node_type(node);
+	if (!result && node->child)
+		result = make_exec(node->child, &step->child);
+	return result;
+}
+
+static CUresult fill_exec(const struct CUgraph_st *graph, struct cot_emu_graph_exec *e)
+{
+	size_t n = graph->nodes.n, i;
+	struct CUgraphNode_st **order = malloc((n + 1) * sizeof(struct CUgraphNode_st *));
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+
+	e->steps = calloc(n + 1, sizeof(*e->steps));
+	if (!order || !e->steps)
+		goto out;
+	result = cot_emu_graph_sort(graph, order);
+	for (i = 0; !result && i < n; i++, e->n_steps++)
+		result = make_step(order[i], &e->steps[i]);
+out:
+	free(order);
+	return result;
+}
+
+static CUresult make_exec(const struct CUgraph_st *graph, struct cot_emu_graph_exec **ret_exec)
+{
+	struct cot_emu_graph_exec *e = calloc(1, sizeof(*e));
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	e->n_refs = 1;
+	pthread_mutex_init(&e->lock, NULL);
+	result = fill_exec(graph, e);
+	if (result)
+		cot_emu_graph_exec_unref(e);
+	else
+		*ret_exec = e;
+	return result;
+}
+
+/* A copy of the step's task, so that it can be changed while this one runs. */
+static CUresult take_step(struct cot_emu_graph_exec *e, size_t i, struct step *ret_step)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&e->lock);
+	*ret_step = (struct step){.disabled = e->steps[i].disabled};
+	if (!ret_step->disabled) {
+		result = cot_emu_task_dup(&e->steps[i].task, &ret_step->task);
+		ret_step->child = e->steps[i].child;
+		if (ret_step->child)
+			cot_emu_graph_exec_ref(ret_step->child);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return result;
+}
+
+CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec *e)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct step step;
+	size_t i;
+
+	for (i = 0; !result && i < e->n_steps && !atomic_load(&s->dropping); i++) {
+		result = take_step(e, i, &step);
+		if (result)
+			break;
+		result = step.child ? cot_emu_graph_exec_run(s, step.child)
+				    : cot_emu_task_run(s, &step.task);
+		drop_step(&step);
+	}
+	return result;
+}
+
+/* ---- entry points ---- */
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+	struct cot_emu_graph_exec *e;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!exec || !graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & 4) /* to be launched by kernels */
+		return CUDA_ERROR_NOT_SUPPORTED;
+	result = make_exec(graph, &e);
+	if (result)
+		return result;
+	e->flags = flags;
+	*exec = (CUgraphExec)e;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, char *log,
+			       size_t log_size)
+{
+	if (error)
+		*error = NULL;
+	if (log && log_size)
+		*log = '\0';
+	return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+				      CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+	CUresult result;
+
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = cuGraphInstantiateWithFlags(exec, graph, params->flags);
+	params->hErrNode_out = NULL;
+	params->result_out = result ? 1 : 0;
+	return result;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result || !exec)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	cot_emu_graph_exec_unref(of(exec));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *flags)
+{
+	if (!exec || !flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = of(exec)->flags;
+	return CUDA_SUCCESS;
+}
+
+/* There is nothing to prepare. */
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+	struct CUstream_st *s;
+
+	return exec ? cot_emu_stream_get(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH, .graph = of(exec)};
+	CUresult result = cot_emu_ready();
+
+	if (result || !exec)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	cot_emu_graph_exec_ref(task.graph);
+	return cot_emu_stream_submit(stream, &task);
+}
+
+/* ---- changing what will run ---- */
+
+static struct step *find_step(CUgraphExec exec, const struct CUgraphNode_st *node)
+{
+	struct cot_emu_graph_exec *e = of(exec);
+	size_t i;
+
+	for (i = 0; e && i < e->n_steps; i++)
+		if (e->steps[i].node == node)
+			return &e->steps[i];
+	return NULL;
+}
+
+/* The exec owns the task from now on, also on failure. */
+static CUresult set_task(CUgraphExec exec, const struct CUgraphNode_st *node,
+			 struct cot_emu_task *task, CUresult result)
+{
+	struct step *step = result ? NULL : find_step(exec, node);
+	struct cot_emu_task old;
+
+	if (result)
+		return result;
+	if (!step || step->task.kind != task->kind) {
+		cot_emu_task_drop(task);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&of(exec)->lock);
+	old = step->task;
+	step->task = *task;
+	pthread_mutex_unlock(&of(exec)->lock);
+	cot_emu_task_drop(&old);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+					   const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	struct cot_emu_task task;
+
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	return set_task(exec, node, &task, cot_emu_kernel_task(params, &task));
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					const CUDA_MEMCPY3D *params, CUcontext ctx)
+{
+	struct cot_emu_task task;
+
+	(void)ctx;
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	return set_task(exec, node, &task, cot_emu_task_copy(params, &task));
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx)
+{
+	struct cot_emu_task task;
+
+	(void)ctx;
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	return set_task(exec, node, &task, cot_emu_task_fill(params, &task));
+}
+
+static CUresult set_params(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *params)
+{
+	struct cot_emu_task task;
+
+	return set_task(exec, node, &task, cot_emu_params_task(params, &task));
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
+{
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	return set_params(exec, node, params);
+}
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+				      const CUDA_HOST_NODE_PARAMS *params)
+{
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST};
+
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	p.host = *params;
+	return set_params(exec, node, &p);
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
+{
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD};
+
+	p.event = event;
+	return set_params(exec, node, &p);
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
+{
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT};
+
+	p.event = event;
+	return set_params(exec, node, &p);
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled)
+{
+	struct step *step = find_step(exec, node);
+
+	if (!step)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&of(exec)->lock);
+	step->disabled = !enabled;
+	pthread_mutex_unlock(&of(exec)->lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned *enabled)
+{
+	const struct step *step = find_step(exec, node);
+
+	if (!step || !enabled)
+		return CUDA_ERROR_INVALID_VALUE;
+	*enabled = !step->disabled;
+	return CUDA_SUCCESS;
+}
+
+/* Same nodes in the same order? */
+static CUgraphExecUpdateResult compare(const struct cot_emu_graph_exec *a,
+				       const struct cot_emu_graph_exec *b)
+{
+	CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+	size_t i;
+
+	if (a->n_steps != b->n_steps)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	for (i = 0; !result && i < a->n_steps; i++) {
+		if (a->steps[i].type != b->steps[i].type)
+			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+		if (a->steps[i].child)
+			result = compare(a->steps[i].child, b->steps[i].child);
+	}
+	return result;
+}
+
+/* With the same shape, the new steps take the place of the old ones. */
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+	struct cot_emu_graph_exec *e = of(exec), *fresh;
+	CUgraphExecUpdateResult difference;
+	struct step *steps;
+	CUresult result = cot_emu_ready();
+	size_t i;
+
+	if (result)
+		return result;
+	if (!exec || !graph || !info)
+		return CUDA_ERROR_INVALID_VALUE;
+	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
+	result = make_exec(graph, &fresh);
+	if (result)
+		return result;
+	difference = compare(e, fresh);
+	if (!difference) {
+		pthread_mutex_lock(&e->lock);
+		steps = e->steps;
+		e->steps = fresh->steps;
+		fresh->steps = steps;
+		for (i = 0; i < e->n_steps; i++)
+			e->steps[i].node = steps[i].node; /* the names stay */
+		pthread_mutex_unlock(&e->lock);
+	}
+	cot_emu_graph_exec_unref(fresh);
+	info->result = difference;
+	return difference ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS;
+}

@@ -1,0 +1,231 @@
+/* Launches: arguments, shape and attributes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/driver/driver.h"
+#include "emu/driver/function.h"
+
+/* What a launch asks for beside its shape. */
+struct wishes {
+	uint32_t cluster[3];
+	bool cooperative;
+	CUevent after; /* to be recorded when the kernel has ended; NULL: none */
+};
+
+/* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
+static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,
+			  unsigned char **ret_args)
+{
+	const void *buffer = NULL;
+	size_t size = 0, i;
+	unsigned char *args;
+
+	if (params && extra)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[1];
+		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)extra[1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (f->args_size > COT_EMU_MAX_ARGS_SIZE)
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (f->n_params && !params && (!buffer || size < f->args_size))
+		return CUDA_ERROR_INVALID_VALUE;
+	args = calloc(1, f->args_size ? f->args_size : 1);
+	if (!args)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (buffer && !params)
+		memcpy(args, buffer, f->args_size);
+	for (i = 0; params && i < f->n_params; i++)
+		memcpy(args + f->params[i].offset, params[i], f->params[i].size);
+	*ret_args = args;
+	return CUDA_SUCCESS;
+}
+
+static bool shape_valid(const struct cot_emu_launch *l)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1];
+
+	return l->grid[0] && l->grid[1] && l->grid[2] && l->grid[0] <= INT32_MAX &&
+	       l->grid[1] <= 65535 && l->grid[2] <= 65535 && l->block[0] && l->block[1] &&
+	       l->block[2] && l->block[0] <= COT_EMU_MAX_THREADS &&
+	       l->block[1] <= COT_EMU_MAX_THREADS && l->block[2] <= 64 &&
+	       threads * l->block[2] <= COT_EMU_MAX_THREADS;
+}
+
+/* What the function itself asks of a launch. */
+static CUresult check_fit(const struct cot_emu_launch *l)
+{
+	const struct cot_emu_function *f = l->function;
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2], most_shared;
+	int most = 0;
+
+	if (threads > f->max_threads)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (f->required_block[0] && memcmp(f->required_block, l->block, sizeof(l->block)) != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	(void)cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				 (CUfunction)(uintptr_t)f);
+	most_shared = (uint32_t)most;
+	if (l->shared_bytes > most_shared)
+		return CUDA_ERROR_INVALID_VALUE;
+	return f->ops->execute && !cot_emu_occupancy(f, threads, l->shared_bytes)
+		       ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+		       : CUDA_SUCCESS;
+}
+
+/* All blocks of a cooperative launch have to be there at once. */
+static CUresult check_cooperative(const struct cot_emu_launch *l)
+{
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+
+	if (!l->function->ops->execute ||
+	    !cot_emu_device_attribute(95)) /* CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH */
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (blocks > (uint64_t)l->n_sms * cot_emu_occupancy(l->function, threads, l->shared_bytes))
+		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult read_attribute(const CUlaunchAttribute *a, struct wishes *w)
+{
+	switch (a->id) {
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		w->cooperative = a->value.cooperative != 0;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		w->cluster[0] = a->value.clusterDim.x;
+		w->cluster[1] = a->value.clusterDim.y;
+		w->cluster[2] = a->value.clusterDim.z;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+		w->after = a->value.programmaticEvent.event;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+		w->after = a->value.launchCompletionEvent.event;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default: /* hints, which may be ignored */
+		return (unsigned)a->id <= 64 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+static CUresult read_attributes(const CUlaunchConfig *config, struct wishes *w)
+{
+	CUresult result = CUDA_SUCCESS;
+	unsigned i;
+
+	if (config->numAttrs && !config->attrs)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (i = 0; !result && i < config->numAttrs; i++)
+		result = read_attribute(&config->attrs[i], w);
+	if (!result && w->cluster[0] * w->cluster[1] * w->cluster[2] > 1)
+		result = CUDA_ERROR_NOT_SUPPORTED;
+	return result;
+}
+
+static CUresult make_task(struct cot_emu_context *c, const CUlaunchConfig *config,
+			  CUfunction function, void **params, void **extra, const struct wishes *w,
+			  struct cot_emu_task *ret_task)
+{
+	struct cot_emu_task t = {.kind = COT_EMU_TASK_LAUNCH};
+	struct cot_emu_launch *l = &t.launch;
+	struct cot_emu_function *f;
+	CUresult result = cot_emu_function_get(function, c, &f);
+	unsigned char *args;
+
+	if (result)
+		return result;
+	*l = (struct cot_emu_launch){
+		.function = f,
+		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.cluster = {w->cluster[0], w->cluster[1], w->cluster[2]},
+		.shared_bytes = config->sharedMemBytes,
+		.n_sms = c->n_sms,
+		.n_sms_gpu = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
+		.cooperative = w->cooperative,
+	};
+	if (!shape_valid(l))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = check_fit(l);
+	if (!result && w->cooperative)
+		result = check_cooperative(l);
+	if (!result)
+		result = pack_args(f, params, extra, &args);
+	if (result)
+		return result;
+	t.owned = args;
+	t.owned_bytes = f->args_size ? f->args_size : 1;
+	l->args = args;
+	*ret_task = t;
+	return CUDA_SUCCESS;
+}
+
+CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
+			     CUfunction function, void **params, void **extra,
+			     struct cot_emu_task *ret_task)
+{
+	struct wishes w = {.cooperative = false};
+	CUresult result = read_attributes(config, &w);
+
+	return result ? result : make_task(c, config, function, params, extra, &w, ret_task);
+}
+
+static CUresult launch(const CUlaunchConfig *config, CUfunction function, void **params,
+		       void **extra, const struct wishes *w)
+{
+	struct cot_emu_task task;
+	struct CUstream_st *s;
+	CUresult result = cot_emu_stream_get(config->hStream, &s);
+
+	if (!result)
+		result = make_task(s->context, config, function, params, extra, w, &task);
+	if (!result)
+		result = cot_emu_stream_submit(config->hStream, &task);
+	if (!result && w->after)
+		result = cuEventRecord(w->after, config->hStream);
+	return result;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+			  void **extra)
+{
+	struct wishes w = {.cooperative = false};
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = read_attributes(config, &w);
+	return result ? result : launch(config, function, params, extra, &w);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+			CUstream stream, void **params, void **extra)
+{
+	CUlaunchConfig config = {grid_x,  grid_y,	grid_z, block_x, block_y,
+				 block_z, shared_bytes, stream, NULL,	 0};
+	struct wishes w = {.cooperative = false};
+
+	return launch(&config, function, params, extra, &w);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+				   unsigned grid_z, unsigned block_x, unsigned block_y,
+				   unsigned block_z, unsigned shared_bytes, CUstream stream,
+				   void **params)
+{
+	CUlaunchConfig config = {grid_x,  grid_y,	grid_z, block_x, block_y,
+				 block_z, shared_bytes, stream, NULL,	 0};
+	struct wishes w = {.cooperative = true};
+
+	return launch(&config, function, params, NULL, &w);
+}

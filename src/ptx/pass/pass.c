@@ -1,0 +1,117 @@
+#include "ptx/pass/pass.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "ptx/pass/inside.h"
+
+static const struct cot_pass_info passes[] = {
+	[COT_PASS_WORKERS] = {"workers", "$cot_workers",
+			      "persistent blocks that claim tasks and can be asked to leave"},
+	[COT_PASS_SLICE] = {"slice", "$cot_slice", "a range of the grid's blocks"},
+	[COT_PASS_FUSE] = {"fuse", "$cot_fuse", "two kernels in one grid"},
+	[COT_PASS_COUNT] = {"count", "$cot_count",
+			    "instructions and bytes of memory of each block, counted"},
+	[COT_PASS_RECORD] = {"record", "$cot_record", "begin, end and SM of each block, noted"},
+};
+
+const struct cot_pass_info *cot_pass_info(enum cot_pass pass)
+{
+	return &passes[pass];
+}
+
+int cot_pass_find(const char *name, size_t length, enum cot_pass *ret_pass)
+{
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(passes); i++) {
+		if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) {
+			*ret_pass = (enum cot_pass)i;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* ---- reasons ---- */
+
+enum {
+	W = 1 << COT_PASS_WORKERS,
+	S = 1 << COT_PASS_SLICE,
+	F = 1 << COT_PASS_FUSE,
+	C = 1 << COT_PASS_COUNT,
+	R = 1 << COT_PASS_RECORD,
+};
+
+static const struct reason {
+	const char *name;
+	unsigned passes;
+	const char *why;
+} reasons[] = {
+	[COT_REASON_NONE] = {"none", 0, ""},
+#define REASON(id, name, passes, why) [COT_REASON_##id] = {name, passes, why},
+#include "ptx/pass/reasons.def"
+#undef REASON
+};
+
+const char *cot_reason_name(enum cot_reason reason)
+{
+	return reasons[reason].name;
+}
+
+const char *cot_reason_why(enum cot_reason reason)
+{
+	return reasons[reason].why;
+}
+
+bool cot_reason_refuses(enum cot_reason reason, enum cot_pass pass)
+{
+	return reasons[reason].passes >> pass & 1;
+}
+
+/* ---- one kernel through one pass ---- */
+
+typedef int (*rewrite_fn)(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+			  struct cot_error *err);
+
+static const rewrite_fn rewrites[] = {
+	[COT_PASS_WORKERS] = cot_pass_workers,
+	[COT_PASS_SLICE] = cot_pass_slice,
+	[COT_PASS_FUSE] = NULL,
+	[COT_PASS_COUNT] = cot_pass_count,
+	[COT_PASS_RECORD] = cot_pass_record,
+};
+
+int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,
+		   struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
+		   struct cot_error *err)
+{
+	struct cot_ptx_func *copy;
+	struct cot_facts facts;
+	char *name;
+	int rc = cot_pass_check(pass, kernel, &facts, ret_refusal);
+
+	if (rc == -ENOMEM)
+		return cot_error_set(err, rc, "out of memory");
+	if (rc)
+		return cot_error_set(err, rc, "%s", ret_refusal->text);
+	name = cot_pass_join(kernel->name, passes[pass].suffix, NULL);
+	if (!name)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	rc = cot_ptx_clone_func(kernel, name, &copy, err);
+	free(name);
+	if (rc)
+		return rc;
+	rc = rewrites[pass](copy, &facts, err);
+	cot_pass_move_last(copy);
+	if (!rc)
+		rc = cot_ptx_verify_func(copy, err);
+	if (rc) {
+		cot_ptx_remove_item(copy->module, cot_ptx_item_of_func(copy));
+		return rc;
+	}
+	*ret_kernel = copy;
+	return 0;
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# cotenant ptx: what it reads, rewrites, refuses and says.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+pass=$SOURCE_DIR/tests/ptx/pass
+cp "$pass/golden.ptx" "$work/golden.ptx"
+cd "$work" || exit 1
+
+# Without a pass: checked and printed, and the same when read again, from a file or a pipe.
+expect 0 ptx golden.ptx
+cp out once.ptx
+says once.ptx ".visible .entry early("
+empty err
+expect 0 ptx once.ptx -o twice.ptx
+empty out
+cmp -s once.ptx twice.ptx || fail "printed twice differs"
+"$COTENANT" ptx - <once.ptx >piped.ptx || fail "standard input"
+cmp -s once.ptx piped.ptx || fail "standard input gives something else"
+
+# Each pass as it was when somebody last looked at it.
+same() {
+	cmp -s "$1" "$pass/$1" || fail "$1 differs: $(diff "$1" "$pass/$1" | head -20)"
+}
+for name in workers slice count record; do
+	expect 0 ptx golden.ptx --pass $name -o golden.$name.ptx
+	same golden.$name.ptx
+	says golden.$name.ptx ".entry early\$cot_$name("
+	says golden.$name.ptx ".entry early("
+	# What a pass made can be read again.
+	expect 0 ptx golden.$name.ptx -o again.ptx
+	cmp -s golden.$name.ptx again.ptx || fail "$name: printed twice differs"
+done
+expect 0 ptx golden.ptx --pass fuse --kernel early --kernel task -o golden.fuse.ptx
+same golden.fuse.ptx
+expect 0 ptx golden.ptx --pass record,workers --kernel early -o golden.record-workers.ptx
+same golden.record-workers.ptx
+grep -q 'entry early$cot_record(' golden.record-workers.ptx && fail "the kernel in between stayed"
+grep -q 'entry task$cot' golden.record-workers.ptx && fail "a kernel that nobody named"
+
+# Refused: told, and no failure while others go through; a failure when it was asked for.
+expect 0 ptx golden.ptx --pass workers
+says err "golden.ptx: kernel waits, line 77: spin (ld.volatile.global.u32 %r0, [total]): a loop"
+grep -q 'waits$cot' out && fail "a refused kernel was rewritten"
+expect 1 ptx golden.ptx --pass workers --kernel waits -o none.ptx
+says err "kernel waits, line 77: spin"
+expect 0 ptx golden.ptx --pass slice --kernel waits -o some.ptx
+empty err
+
+# The list.
+expect 0 ptx golden.ptx --list
+says out "waits            0    0 B     0 B          2  spin     yes    yes   yes    yes"
+says out "kernel task, line 59: calls ("
+expect 0 ptx golden.ptx --list --json
+says out '"schema": "cotenant.ptx/1"'
+says out '"reason": "spin"'
+says out '"line": 77'
+expect 0 ptx golden.ptx --pass workers -o x.ptx --json
+says out '"made": "early$cot_workers"'
+says out '"made": null'
+says out '"reason": "spin"'
+
+# Mistakes.
+wrong() {
+	sentence=$1
+	shift
+	expect 2 ptx "$@"
+	says err "$sentence"
+	empty out
+}
+wrong "no PTX file given"
+wrong "one file at a time; 'b' is one too many" a b
+wrong "cannot read no/such.ptx: No such file or directory" no/such.ptx
+wrong "unknown pass 'faster'; expected workers, slice, fuse, count or record" golden.ptx --pass faster
+wrong "unknown pass ''" golden.ptx --pass workers,
+wrong "fuse must be the first pass" golden.ptx --pass workers,fuse
+wrong "fuse needs --kernel twice" golden.ptx --pass fuse --kernel early
+wrong "--kernel needs --pass" golden.ptx --kernel early
+wrong "--list goes with no other option" golden.ptx --list -o x
+wrong "--json needs --list" golden.ptx --json
+wrong "--json needs --list" golden.ptx --pass slice --json
+wrong "golden.ptx: there is no kernel 'late'" golden.ptx --pass slice --kernel late
+wrong "golden.ptx: there is no kernel 'place'" golden.ptx --pass slice --kernel place
+wrong "too many passes" golden.ptx --pass slice,slice,slice,slice,slice,slice,slice,slice,slice
+printf 'hello\n' >bad.ptx
+wrong "bad.ptx:1:" bad.ptx
+wrong "" /dev/null
+expect 1 ptx golden.ptx -o no/such/folder.ptx
+says err "cannot write no/such/folder.ptx"
+if [ -c /dev/full ]; then
+	expect 1 ptx golden.ptx -o /dev/full
+	says err "No space left"
+fi
+
+# The page has the table of reasons as the code has it.
+sh "$pass/reasons-table" "$SOURCE_DIR" >table
+[ "$(wc -l <table)" -gt 20 ] || fail "reasons-table found only $(wc -l <table) reasons"
+grep '^| `' "$SOURCE_DIR/docs/ptx.md" >page
+cmp -s table page || fail "docs/ptx.md has another table of reasons: $(diff page table)"
+
+# What was built with clang is what is kept.
+"$pass/build-shapes" "$work/shapes.ptx" 2>err
+case $? in
+0) cmp -s shapes.ptx "$pass/shapes.ptx" || fail "build-shapes gives something else than shapes.ptx" ;;
+77) ;;
+*) fail "build-shapes: $(cat err)" ;;
+esac
+finish

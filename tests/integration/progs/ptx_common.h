@@ -1,0 +1,110 @@
+/*
+ * Kernels in PTX that really run, for the programs ptx_*.c: on the emulated GPU, and the same text
+ * on a real one.
+ */
+#ifndef COT_TESTS_PTX_COMMON_H
+#define COT_TESTS_PTX_COMMON_H
+
+#include "common.h"
+
+/* clang-format off */
+static const char ptx_text[] =
+	".version 7.0\n"
+	".target sm_35\n"
+	".address_size 64\n"
+	/* Every block's first thread counts in counts[block] until stop[0] is not zero. */
+	".visible .entry poll(.param .u64 stop, .param .u64 counts)\n"
+	"{\n"
+	"  .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<5>;\n"
+	"  ld.param.u64 %rd1, [stop];\n"
+	"  ld.param.u64 %rd2, [counts];\n"
+	"  mov.u32 %r1, %ctaid.x;\n"
+	"  mul.wide.u32 %rd3, %r1, 4;\n"
+	"  add.u64 %rd4, %rd2, %rd3;\n"
+	"  mov.u32 %r2, 0;\n"
+	"again:\n"
+	"  add.u32 %r2, %r2, 1;\n"
+	"  st.volatile.global.u32 [%rd4], %r2;\n"
+	"  ld.volatile.global.u32 %r3, [%rd1];\n"
+	"  setp.eq.u32 %p1, %r3, 0;\n"
+	"  @%p1 bra again;\n"
+	"  ret;\n"
+	"}\n"
+	/* words[i] = words[i] * 1664525 + 1013904223, `rounds` times. */
+	".visible .entry mix(.param .u64 words, .param .u32 n, .param .u32 rounds)\n"
+	"{\n"
+	"  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  ld.param.u32 %r1, [n];\n"
+	"  ld.param.u32 %r2, [rounds];\n"
+	"  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
+	"  mad.lo.u32 %r6, %r3, %r4, %r5;\n"
+	"  setp.ge.u32 %p1, %r6, %r1;\n"
+	"  @%p1 bra end;\n"
+	"  mul.wide.u32 %rd2, %r6, 4;\n"
+	"  add.u64 %rd3, %rd1, %rd2;\n"
+	"  ld.global.u32 %r7, [%rd3];\n"
+	"  mov.u32 %r8, 0;\n"
+	"round:\n"
+	"  mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"
+	"  add.u32 %r8, %r8, 1;\n"
+	"  setp.lt.u32 %p2, %r8, %r2;\n"
+	"  @%p2 bra round;\n"
+	"  st.global.u32 [%rd3], %r7;\n"
+	"end: ret;\n"
+	"}\n"
+	/* Neighbours write the same word: a race. */
+	".visible .entry race(.param .u64 words)\n"
+	"{\n"
+	"  .reg .b32 %r<3>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  mov.u32 %r1, %tid.x;\n"
+	"  shr.u32 %r2, %r1, 6;\n"
+	"  mul.wide.u32 %rd2, %r2, 4;\n"
+	"  add.u64 %rd3, %rd1, %rd2;\n"
+	"  st.global.u32 [%rd3], %r1;\n"
+	"  ret;\n"
+	"}\n"
+	/* 0: nothing; 1: far beyond; 2: not aligned; 3: trap */
+	".visible .entry wrong(.param .u64 words, .param .u32 how)\n"
+	"{\n"
+	"  .reg .pred %p<4>; .reg .b32 %r<3>; .reg .b64 %rd<3>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  ld.param.u32 %r1, [how];\n"
+	"  setp.eq.u32 %p1, %r1, 1;\n"
+	"  setp.eq.u32 %p2, %r1, 2;\n"
+	"  setp.eq.u32 %p3, %r1, 3;\n"
+	"  @%p1 st.global.u32 [%rd1+0x40000000], %r1;\n"
+	"  @%p2 st.global.u32 [%rd1+2], %r1;\n"
+	"  @%p3 trap;\n"
+	"  ret;\n"
+	"}\n";
+/* clang-format on */
+
+struct ptx_prog {
+	CUcontext context;
+	CUmodule module;
+	CUstream stream, other;
+};
+
+static inline struct ptx_prog ptx_start(void)
+{
+	struct ptx_prog p;
+
+	PROG_CHECK(cuInit(0));
+	PROG_CHECK(cuCtxCreate(&p.context, 0, 0));
+	PROG_CHECK(cuModuleLoadData(&p.module, ptx_text));
+	PROG_CHECK(cuStreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
+	PROG_CHECK(cuStreamCreate(&p.other, CU_STREAM_NON_BLOCKING));
+	return p;
+}
+
+static inline CUfunction ptx_function(const struct ptx_prog *p, const char *name)
+{
+	CUfunction f;
+
+	PROG_CHECK(cuModuleGetFunction(&f, p->module, name));
+	return f;
+}
+
+#endif

@@ -1,0 +1,48 @@
+#!/bin/sh
+# kernels-run on the emulated GPU: ten benchmarks under every pass, and workers that have to leave.
+set -u
+: "${COTENANT:?the program beside which kernels-run is}" "${EMU:?the folder of the emulated GPU}"
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+export COTENANT_EMU_DIR="$work/gpu"
+n_failed=0
+
+fail() {
+	echo "FAILED: $*" >&2
+	n_failed=$((n_failed + 1))
+}
+
+# run NAME ARGUMENT...: kernels-run on the emulated driver; its lines go to $work/NAME.
+run() {
+	name=$1
+	shift
+	LD_LIBRARY_PATH=$EMU timeout 120 "$(dirname "$COTENANT")/kernels-run" "$@" >"$work/$name" 2>"$work/err" ||
+		fail "kernels-run $*: status $?: $(cat "$work/err")"
+	! grep -E '"(same|right|eviction_same)":false|"failed":' "$work/$name" || fail "kernels-run $*"
+}
+
+# number FIELD: the first such number in the lines of the run `evict`.
+number() {
+	sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$work/evict" | head -n 1
+}
+
+run all all --pass all --repeat 1
+[ "$(grep -c '"pass":"plain".*"right":true' "$work/all")" = 10 ] || fail "plain: $(cat "$work/all")"
+for pass in workers slice virtual_block fuse count record; do
+	n=$(grep -c "\"pass\":\"$pass\",\"same\":true" "$work/all")
+	# What is called cannot be counted.
+	expected=10
+	[ $pass != count ] || expected=9
+	[ "$n" = $expected ] || fail "$pass: $n benchmarks have the plain result, expected $expected"
+done
+[ "$(grep '"refused":' "$work/all" | grep -c 'solver2')" = 1 ] || fail "refused: $(grep refused "$work/all")"
+
+# One SM's worth of workers leaves, then everybody; the rest is done by other launches.
+run evict md5hash --blocks 80 --quota 2% --chunk 1 --evict 1@1,all@3 --evictions 2
+[ "0$(number resumed)" -ge 1 ] || fail "nobody left before the end: $(cat "$work/evict")"
+[ "0$(number left_over)" -ge 1 ] || fail "nothing was left over: $(cat "$work/evict")"
+[ "$(number eviction_runs)" = 3 ] || fail "eviction runs: $(cat "$work/evict")"
+
+[ $n_failed = 0 ]

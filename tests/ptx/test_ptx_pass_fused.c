@@ -1,0 +1,194 @@
+/*
+ * Two kernels in one grid do what they do alone, and counters count what is executed: on the
+ * interpreter, with the kernels of tests/ptx/pass/shapes.cu.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "ptx/shapes.h"
+
+/* ---- two kernels in one ---- */
+
+/* The second kernel of a pair works on the second half of the memory. */
+static void push_half(struct launch *l, const struct shape *s, uint32_t half)
+{
+	uint32_t n = shapes_n_tasks(s) * s->block[0] * s->block[1];
+
+	shapes_push_address(l, machine.out + half * (WORDS_MAX / 2));
+	if (s->arguments == OUT_LENGTHS_N)
+		shapes_push_address(l, machine.lengths);
+	if (s->arguments != OUT)
+		shapes_push(l, &n, sizeof(n), 4);
+}
+
+static void play_pair_alone(const struct shape *first, const struct shape *second)
+{
+	const struct shape *both[2] = {first, second};
+	struct launch l;
+	uint32_t i;
+
+	shapes_reset();
+	for (i = 0; i < 2; i++) {
+		l = shapes_prepare(both[i], "", 0);
+		l.n_args = 0;
+		push_half(&l, both[i], i);
+		(void)shapes_play(&l, 1, NULL, NULL);
+	}
+	shapes_keep_expected();
+}
+
+static struct launch prepare_pair(const struct shape *first, const struct shape *second)
+{
+	struct launch l = {.grid = {shapes_n_tasks(first) + shapes_n_tasks(second), 1, 1}};
+	struct cot_fuse_args args = {.first_blocks = shapes_n_tasks(first)};
+	uint32_t threads = shapes_n_threads(first) > shapes_n_threads(second)
+				   ? shapes_n_threads(first)
+				   : shapes_n_threads(second);
+
+	(void)snprintf(l.name, sizeof(l.name), "%s$cot_fuse$%s", first->name, second->name);
+	l.block[0] = (threads + 31) / 32 * 32;
+	l.block[1] = l.block[2] = 1;
+	l.shared = first->shared > second->shared ? first->shared : second->shared;
+	memcpy(args.first_grid, first->grid, sizeof(args.first_grid));
+	memcpy(args.first_block, first->block, sizeof(args.first_block));
+	memcpy(args.second_grid, second->grid, sizeof(args.second_grid));
+	memcpy(args.second_block, second->block, sizeof(args.second_block));
+	push_half(&l, first, 0);
+	push_half(&l, second, 1);
+	shapes_push(&l, &args, sizeof(args), 8);
+	return l;
+}
+
+/* The fused kernel again as workers: its grid is one of tasks like any other. */
+static void play_pair_as_workers(const struct launch *fused, uint64_t seed)
+{
+	struct cot_workers_args args;
+	struct launch l = *fused;
+	uint32_t left;
+
+	(void)snprintf(l.name, sizeof(l.name), "%s$cot_workers", fused->name);
+	assert_int_equal(cot_workers_plan(fused->grid, PER_SM, N_SMS, 2,
+					  (uint64_t)(uintptr_t)&machine.control, &args,
+					  &machine.control),
+			 0);
+	l.grid[0] = args.n_workers;
+	shapes_push(&l, &args, sizeof(args), 8);
+	(void)shapes_play(&l, seed, NULL, NULL);
+	assert_int_equal(cot_workers_resume(&args, &machine.control, N_SMS, &left), 0);
+	assert_int_equal(left, 0);
+}
+
+static void fused(void **state)
+{
+	uint64_t seed;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_pairs; i++) {
+		const struct shape *first = shapes_find(pairs[i].first);
+		const struct shape *second = shapes_find(pairs[i].second);
+		struct launch l = prepare_pair(first, second);
+
+		play_pair_alone(first, second);
+		for (seed = 1; seed <= shapes_n_seeds() / 2 + 1; seed++) {
+			shapes_reset();
+			(void)shapes_play(&l, seed, NULL, NULL);
+			shapes_compare(l.name, seed);
+			if (!pairs[i].workers)
+				continue;
+			shapes_reset();
+			play_pair_as_workers(&l, seed);
+			shapes_compare(l.name, seed);
+		}
+	}
+}
+
+/* ---- counters ---- */
+
+static struct cot_count_row add_rows(uint32_t n)
+{
+	struct cot_count_row sum = {0};
+	uint64_t *to = (uint64_t *)&sum;
+	uint32_t i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < sizeof(sum) / sizeof(*to); k++)
+			to[k] += ((const uint64_t *)&machine.counts[i])[k];
+	return sum;
+}
+
+static void counters(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		const struct shape *s = &shapes[i];
+		struct launch l = shapes_prepare(s, "$cot_count", 0);
+		struct cot_exec_stats stats;
+		struct cot_count_row sum;
+
+		if (!s->counted)
+			continue;
+		stats = shapes_play_original(s);
+		shapes_push_address(&l, machine.counts);
+		shapes_reset();
+		(void)shapes_play(&l, 1, NULL, NULL);
+		shapes_compare(s->name, 0);
+		sum = add_rows(shapes_n_tasks(s));
+		assert_int_equal(sum.thread_insns, stats.n_thread_insns);
+		assert_true(sum.warp_insns * 32 >= sum.thread_insns);
+		assert_true(sum.warp_insns <= sum.thread_insns);
+	}
+}
+
+/* Two kernels whose traffic can be counted by hand. */
+static void traffic(void **state)
+{
+	const struct shape *s = shapes_find("volume");
+	uint64_t threads = (uint64_t)shapes_n_tasks(s) * shapes_n_threads(s);
+	struct launch l = shapes_prepare(s, "$cot_count", 0);
+	struct cot_count_row sum;
+
+	(void)state;
+	shapes_push_address(&l, machine.counts);
+	shapes_reset();
+	(void)shapes_play(&l, 1, NULL, NULL);
+	sum = add_rows(shapes_n_tasks(s));
+	assert_int_equal(sum.read_bytes[COT_COUNT_GLOBAL], threads * 4);
+	assert_int_equal(sum.written_bytes[COT_COUNT_GLOBAL], threads * 4);
+	assert_int_equal(sum.requests[COT_COUNT_GLOBAL], threads / 32 * 2);
+	assert_int_equal(sum.requests[COT_COUNT_SHARED], 0);
+	s = shapes_find("groups");
+	l = shapes_prepare(s, "$cot_count", 0);
+	threads = (uint64_t)shapes_n_tasks(s) * shapes_n_threads(s);
+	shapes_push_address(&l, machine.counts);
+	shapes_reset();
+	(void)shapes_play(&l, 1, NULL, NULL);
+	sum = add_rows(shapes_n_tasks(s));
+	assert_int_equal(sum.read_bytes[COT_COUNT_SHARED], threads * 4);
+	assert_int_equal(sum.written_bytes[COT_COUNT_SHARED], threads * 4);
+	assert_int_equal(sum.requests[COT_COUNT_SHARED], threads / 32 * 2);
+	assert_int_equal(sum.read_bytes[COT_COUNT_LOCAL], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fused),
+		cmocka_unit_test(counters),
+		cmocka_unit_test(traffic),
+	};
+
+	return cmocka_run_group_tests(tests, shapes_set_up, shapes_tear_down);
+}

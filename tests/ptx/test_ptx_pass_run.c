@@ -1,0 +1,205 @@
+/*
+ * Rewritten kernels do what the original ones do, bit for bit, on the interpreter: kernels with the
+ * shapes that passes have trouble with (tests/ptx/pass/shapes.cu), under many schedules, with
+ * workers asked to leave at any moment. COT_PTX_SEEDS=N plays N schedules for each kernel and not
+ * the few.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/rng.h"
+#include "ptx/shapes.h"
+
+#define LAUNCHES_MAX 10000u
+
+/* ---- workers ---- */
+
+struct evicting {
+	struct cot_rng *rng;
+	uint32_t quota;
+	uint64_t every; /* steps between two demands, about */
+};
+
+/* Asks some more workers to leave, never fewer than before. */
+static int ask_to_leave(void *arg, uint64_t step)
+{
+	struct evicting *e = arg;
+	volatile uint32_t *evict = &machine.control.evict;
+
+	(void)step;
+	if (*evict < e->quota && cot_rng_below(e->rng, e->every) == 0)
+		*evict += 1 + (uint32_t)cot_rng_below(e->rng, e->quota - *evict);
+	return 0;
+}
+
+/* Returns how many launches it took. */
+static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t seed, bool evict)
+{
+	struct cot_rng rng;
+	struct cot_workers_args args;
+	struct evicting evicting = {&rng, 0, 0};
+	uint32_t left = 1, n, chunk;
+
+	rng = (struct cot_rng){seed};
+	chunk = 1 + (uint32_t)cot_rng_below(&rng, 4);
+	evicting.quota = 1 + (uint32_t)cot_rng_below(&rng, N_SMS);
+	evicting.every = 1 + cot_rng_below(&rng, 60);
+	assert_int_equal(cot_workers_plan(s->grid, PER_SM, evicting.quota, chunk,
+					  (uint64_t)(uintptr_t)&machine.control, &args,
+					  &machine.control),
+			 0);
+	args.ahead = seed & 1;
+	shapes_reset();
+	for (n = 0; left && n < LAUNCHES_MAX; n++) {
+		struct launch l = shapes_prepare(s, suffix, args.n_workers);
+
+		if (strstr(suffix, "record"))
+			shapes_push_address(&l, machine.records);
+		shapes_push(&l, &args, sizeof(args), 8);
+		(void)shapes_play(&l, seed * 1000 + n, evict ? ask_to_leave : NULL, &evicting);
+		evicting.quota = 1 + (uint32_t)cot_rng_below(&rng, N_SMS);
+		assert_int_equal(cot_workers_resume(&args, &machine.control, evicting.quota, &left),
+				 0);
+	}
+	assert_int_equal(left, 0);
+	assert_int_equal(machine.control.done, shapes_n_tasks(s));
+	return n;
+}
+
+static void workers(void **state)
+{
+	uint64_t seed, n = shapes_n_seeds();
+	uint32_t relaunches = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		(void)shapes_play_original(&shapes[i]);
+		for (seed = 1; seed <= n; seed++) {
+			relaunches += play_workers(&shapes[i], "$cot_workers", seed, seed % 3) - 1;
+			shapes_compare(shapes[i].name, seed);
+		}
+	}
+	/* Without them, being asked to leave was not tested. */
+	assert_true(relaunches > n);
+}
+
+/*
+ * Asked before they begin, workers of the first units do their first chunk only. If one unit stays,
+ * it does the rest; if none does, the first chunks are all that is done.
+ */
+static void who_leaves(void **state)
+{
+	const struct shape *s = shapes_find("volume");
+	struct cot_workers_args args;
+	struct launch l;
+	uint32_t evict, left, first_chunks;
+
+	(void)state;
+	for (evict = 0; evict <= 3; evict++) {
+		assert_int_equal(cot_workers_plan(s->grid, PER_SM, 3, 2,
+						  (uint64_t)(uintptr_t)&machine.control, &args,
+						  &machine.control),
+				 0);
+		args.ahead = evict & 1;
+		machine.control.evict = evict;
+		first_chunks = args.n_workers * args.chunk;
+		l = shapes_prepare(s, "$cot_workers", args.n_workers);
+		shapes_push(&l, &args, sizeof(args), 8);
+		(void)shapes_play(&l, evict + 1, NULL, NULL);
+		assert_int_equal(cot_workers_resume(&args, &machine.control, 3, &left), 0);
+		assert_int_equal(left, evict < 3 ? 0 : shapes_n_tasks(s) - first_chunks);
+	}
+}
+
+static void check_records(const struct shape *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < shapes_n_tasks(s); i++) {
+		const struct cot_record_row *r = &machine.records[i];
+
+		if (!r->n_ends || r->end_ns < r->begin_ns || !r->begin_ns || r->sm >= N_SMS)
+			fail_msg("%s: task %u: %llu to %llu on SM %u, %u ends", s->name,
+				 (unsigned)i, (unsigned long long)r->begin_ns,
+				 (unsigned long long)r->end_ns, (unsigned)r->sm,
+				 (unsigned)r->n_ends);
+	}
+	assert_int_equal(machine.records[i].n_ends, 0);
+}
+
+/* Two passes: what the first noted is about tasks, not about workers. */
+static void recorded_workers(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		(void)shapes_play_original(&shapes[i]);
+		(void)play_workers(&shapes[i], "$cot_record$cot_workers", i + 1, true);
+		shapes_compare(shapes[i].name, i);
+		check_records(&shapes[i]);
+	}
+}
+
+/* ---- slices ---- */
+
+static void slices(void **state)
+{
+	struct cot_rng rng;
+	uint32_t cut[3], k;
+	uint64_t seed;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		const struct shape *s = &shapes[i];
+
+		(void)shapes_play_original(s);
+		for (seed = 1; seed <= shapes_n_seeds(); seed++) {
+			rng = (struct cot_rng){seed};
+			cut[0] = 0;
+			cut[1] = (uint32_t)cot_rng_below(&rng, shapes_n_tasks(s) + 1);
+			cut[2] = shapes_n_tasks(s);
+			shapes_reset();
+			/* The second slice first: their order must not matter. */
+			for (k = 2; k-- > 0;) {
+				struct cot_slice_args args = {
+					.grid = {s->grid[0], s->grid[1], s->grid[2]},
+					.first = cut[k],
+				};
+				struct launch l = shapes_prepare(s, "$cot_slice$cot_record",
+								 cut[k + 1] - cut[k]);
+
+				if (cut[k + 1] == cut[k])
+					continue;
+				shapes_push(&l, &args, sizeof(args), 8);
+				shapes_push_address(&l, machine.records);
+				(void)shapes_play(&l, seed, NULL, NULL);
+			}
+			shapes_compare(s->name, seed);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workers),
+		cmocka_unit_test(who_leaves),
+		cmocka_unit_test(recorded_workers),
+		cmocka_unit_test(slices),
+	};
+
+	return cmocka_run_group_tests(tests, shapes_set_up, shapes_tear_down);
+}

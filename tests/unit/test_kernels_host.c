@@ -1,0 +1,262 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "kernels/exact_math.h"
+#include "kernels/host/bench.h"
+
+/* Table 3 of the SMGuard paper. */
+static void grids_are_those_of_the_paper(void **state)
+{
+	static const struct {
+		const char *name, *entry;
+		uint32_t small, large, n_threads;
+	} paper[] = {
+		{"nn", "euclid", 32768, 32768, 256},
+		{"particlefilter", "kernel", 79, 1563, 128},
+		{"pathfinder", "dynproc_kernel", 23149, 23149, 256},
+		{"myocyte", "solver2", 4, 96, 32},
+		{"lavaMD", "kernel_gpu_cuda", 64, 1000, 128},
+		{"matrixMul", "matrixMulCUDA", 1024, 16384, 1024},
+		{"vectorAdd", "vectorAdd", 156250, 156250, 256},
+		{"BlackScholes", "BlackScholesGPU", 39063, 390625, 128},
+		{"bfs", "BFS_kernel_warp", 3907, 3907, 1024},
+		{"md5hash", "FindKeyWithDigest_Kernel", 2605, 25432, 384},
+	};
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(cot_bench_n_all, COT_ARRAY_LEN(paper));
+	for (i = 0; i < cot_bench_n_all; i++) {
+		const struct cot_bench *bench = cot_bench_all[i];
+
+		assert_string_equal(bench->name, paper[i].name);
+		assert_string_equal(bench->entry, paper[i].entry);
+		assert_int_equal(bench->blocks[COT_BENCH_SMALL], paper[i].small);
+		assert_int_equal(bench->blocks[COT_BENCH_LARGE], paper[i].large);
+		assert_int_equal(bench->n_threads, paper[i].n_threads);
+	}
+}
+
+static void names_are_found(void **state)
+{
+	(void)state;
+	assert_ptr_equal(cot_bench_find("LAVAmd"), cot_bench_find("lavaMD"));
+	assert_non_null(cot_bench_find("lavaMD"));
+	assert_null(cot_bench_find("lava"));
+	assert_null(cot_bench_find(""));
+	assert_int_equal(cot_bench_find_size("large"), COT_BENCH_LARGE);
+	assert_int_equal(cot_bench_find_size("Large"), COT_BENCH_N_SIZES);
+}
+
+static void every_benchmark_has_ptx_with_its_kernels(void **state)
+{
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < cot_bench_n_all; i++) {
+		struct cot_bench_instance in;
+		size_t length;
+		const char *text = cot_bench_ptx(cot_bench_all[i], &length);
+
+		assert_non_null(text);
+		assert_int_equal(strlen(text), length);
+		assert_int_equal(
+			cot_bench_create(&in, cot_bench_all[i], COT_BENCH_TEST, 0, 1, NULL), 0);
+		for (k = 0; k < in.n_steps; k++) {
+			char entry[128];
+
+			snprintf(entry, sizeof(entry), ".visible .entry %s(", in.steps[k].entry);
+			assert_non_null(strstr(text, entry));
+		}
+		cot_bench_destroy(&in);
+	}
+}
+
+/* What stands in the buffers before the first launch is never the result. */
+static void a_wrong_result_is_noticed(void **state)
+{
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < cot_bench_n_all; i++) {
+		struct cot_bench_instance in;
+		struct cot_bench_verdict verdict;
+		void *result[COT_BENCH_MAX_BUFFERS];
+
+		assert_int_equal(
+			cot_bench_create(&in, cot_bench_all[i], COT_BENCH_TEST, 0, 1, NULL), 0);
+		for (k = 0; k < in.n_buffers; k++)
+			result[k] = in.buffers[k].data;
+		assert_int_equal(cot_bench_check(&in, result, &verdict), 0);
+		assert_true(verdict.n_wrong > 0);
+		assert_true(verdict.n_wrong <= verdict.n_checked);
+		assert_true(verdict.text[0] != '\0');
+		cot_bench_destroy(&in);
+	}
+}
+
+static void equal_seeds_give_equal_inputs(void **state)
+{
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < cot_bench_n_all; i++) {
+		struct cot_bench_instance a, b, c;
+		bool differs = false;
+
+		assert_int_equal(cot_bench_create(&a, cot_bench_all[i], COT_BENCH_TEST, 3, 5, NULL),
+				 0);
+		assert_int_equal(cot_bench_create(&b, cot_bench_all[i], COT_BENCH_TEST, 3, 5, NULL),
+				 0);
+		assert_int_equal(cot_bench_create(&c, cot_bench_all[i], COT_BENCH_TEST, 3, 6, NULL),
+				 0);
+		for (k = 0; k < a.n_buffers; k++) {
+			size_t size = a.buffers[k].size_bytes;
+
+			assert_int_equal(size, b.buffers[k].size_bytes);
+			assert_memory_equal(a.buffers[k].data, b.buffers[k].data, size);
+			differs |= size != c.buffers[k].size_bytes ||
+				   memcmp(a.buffers[k].data, c.buffers[k].data, size) != 0;
+		}
+		differs |= memcmp(a.number, c.number, sizeof(a.number)) != 0;
+		assert_true(differs);
+		cot_bench_destroy(&a);
+		cot_bench_destroy(&b);
+		cot_bench_destroy(&c);
+	}
+}
+
+/* The digests are those of md5sum for the same bytes. */
+static void md5_is_md5(void **state)
+{
+	static const struct {
+		uint32_t n_blocks;
+		int64_t key;
+		unsigned char digest[16];
+	} known[] = {
+		{7,
+		 20766,
+		 {0x0c, 0x11, 0xd1, 0x6d, 0xd1, 0x26, 0xf8, 0x69, 0x06, 0x9f, 0x54, 0xc3, 0xe5,
+		  0xe8, 0xa0, 0x4f}},
+		{2606,
+		 19331243,
+		 {0xef, 0x5c, 0x3a, 0xf8, 0x8c, 0x84, 0xbf, 0x08, 0xcb, 0xad, 0x1b, 0x7e, 0x00,
+		  0xdf, 0x79, 0x09}},
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(known); i++) {
+		struct cot_bench_instance in;
+
+		assert_int_equal(cot_bench_create(&in, cot_bench_find("md5hash"), COT_BENCH_TEST,
+						  known[i].n_blocks, 2014, NULL),
+				 0);
+		assert_int_equal(in.number[3], known[i].key);
+		assert_memory_equal(in.steps[0].args[0].bytes, known[i].digest, 16);
+		cot_bench_destroy(&in);
+	}
+}
+
+static void too_many_blocks_are_refused(void **state)
+{
+	struct cot_bench_instance in;
+	struct cot_error err;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < cot_bench_n_all; i++) {
+		assert_int_not_equal(cot_bench_create(&in, cot_bench_all[i], COT_BENCH_TEST,
+						      UINT32_MAX, 1, &err),
+				     0);
+		assert_non_null(strstr(err.text, "too many"));
+		assert_null(in.steps);
+	}
+}
+
+static void arguments_are_put_together(void **state)
+{
+	struct cot_bench_instance in;
+	unsigned char values[COT_BENCH_MAX_ARGS][COT_BENCH_MAX_BYTES];
+	uint64_t address[COT_BENCH_MAX_BUFFERS], found;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_BENCH_MAX_BUFFERS; i++)
+		address[i] = 0x1000 + i;
+	assert_int_equal(
+		cot_bench_create(&in, cot_bench_find("particlefilter"), COT_BENCH_TEST, 2, 1, NULL),
+		0);
+	cot_bench_bind(&in.steps[0], address, values);
+	memcpy(&found, values[1], sizeof(found));
+	assert_int_equal(found, 0x1001);
+	/* The picture: its pixels, their number, and the two arrays of the disk. */
+	memcpy(&found, values[4], sizeof(found));
+	assert_int_equal(found, 0x1004);
+	memcpy(&found, values[4] + 24, sizeof(found));
+	assert_int_equal(found, 0x1005);
+	memcpy(&found, values[4] + 32, sizeof(found));
+	assert_int_equal(found, 0x1006);
+	cot_bench_destroy(&in);
+}
+
+static double in_units_f32(float got, double want)
+{
+	return fabs((double)got - want) / (ldexp(1.0, -23) * fabs(want));
+}
+
+static void exact_math_is_accurate(void **state)
+{
+	double worst_exp = 0, worst_log = 0, worst_f64 = 0;
+	int i;
+
+	(void)state;
+	for (i = -80000; i <= 80000; i++) {
+		float x = (float)i * 0.001f,
+		      y = ldexpf(1.0f + (float)(i + 80000) * 0.5e-5f, i % 90);
+		double units = in_units_f32(cot_exp_f32(x), exp((double)x)), want;
+
+		worst_exp = units > worst_exp ? units : worst_exp;
+		want = log((double)y);
+		units = fabs((double)cot_log_f32(y) - want) /
+			(ldexp(1.0, -23) * (fabs(want) > 0.5 ? fabs(want) : 0.5));
+		worst_log = units > worst_log ? units : worst_log;
+		want = exp((double)i * 0.008);
+		units = fabs(cot_exp_f64((double)i * 0.008) - want) / (ldexp(1.0, -52) * want);
+		worst_f64 = units > worst_f64 ? units : worst_f64;
+	}
+	assert_true(worst_exp < 1.5);
+	assert_true(worst_log < 2.0);
+	assert_true(worst_f64 < 3.0);
+	assert_true(cot_exp_f32(1000.0f) < INFINITY);
+	assert_true(cot_exp_f32(-1000.0f) > 0.0f);
+	assert_true(cot_exp_f32(0.0f) == 1.0f);
+	assert_true(cot_exp_f64(0.0) == 1.0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grids_are_those_of_the_paper),
+		cmocka_unit_test(names_are_found),
+		cmocka_unit_test(every_benchmark_has_ptx_with_its_kernels),
+		cmocka_unit_test(a_wrong_result_is_noticed),
+		cmocka_unit_test(equal_seeds_give_equal_inputs),
+		cmocka_unit_test(md5_is_md5),
+		cmocka_unit_test(too_many_blocks_are_refused),
+		cmocka_unit_test(arguments_are_put_together),
+		cmocka_unit_test(exact_math_is_accurate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
