@@ -65,11 +65,12 @@ struct cot_workers_args {
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
 	/*
-	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before the
-	 * last one, so that nobody waits for the answers. Workers then leave up to a chunk and a task
-	 * later, and hold tasks that others could do: only for tasks of a few microseconds, and if each
-	 * worker claims at least 16 times. cot_workers_plan() sets it then, if a chunk has several
-	 * tasks. Kernels with nested loops have no use for it: there it is as if it were 0.
+	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before
+	 * the last one, so that nobody waits for the answers. Workers then leave up to a chunk and
+	 * a task later, and hold tasks that others could do: only for tasks of a few microseconds,
+	 * and if each worker claims at least 16 times. cot_workers_plan() sets it then, if a chunk
+	 * has several tasks. Kernels with nested loops have no use for it: there it is as if it
+	 * were 0.
 	 */
 	uint32_t ahead;
 	uint32_t pad;

@@ -49,9 +49,9 @@ struct shapes_machine {
 extern struct shapes_machine machine;
 
 /*
- * Not as workers: pairs with barriers, to which the threads that a kernel has no use for never come,
- * and which stand inside braces; and warp_sum, whose thread index a fused kernel divides, so that
- * nobody can say any more which threads are a warp.
+ * Not as workers: pairs with barriers, to which the threads that a kernel has no use for never
+ * come, and which stand inside braces; and warp_sum, whose thread index a fused kernel divides, so
+ * that nobody can say any more which threads are a warp.
  */
 struct pair {
 	const char *first, *second;

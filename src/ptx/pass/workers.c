@@ -23,8 +23,8 @@
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
  * hence the branch to the tail, never taken, at the beginning.
  *
- * What only the first thread does is followed by bar.warp.sync: without it, the compiler let that
- * lane run the next task apart from its warp, which took twice as long.
+ * Each task begins with bar.warp.sync. Without it, after something that only the first thread did,
+ * the compiler let that lane run its first task apart from its warp, which took twice as long.
  *
  * Threads that return early live on, while others of their block still wait at barriers: see
  * change_barriers().
@@ -79,10 +79,9 @@ static void put_barrier(struct workers *w)
 
 static void declare(struct workers *w)
 {
-	static const char *const labels[] = {"chunk",  "task",	"tail",	    "claim", "posted",
-					     "answer", "out",	"idle",	    "same",  "begun",
-					     "polled", "ahead", "together", "ready", "asked",
-					     "meet",   "met"};
+	static const char *const labels[] = {
+		"chunk", "task",   "tail",  "claim",	"posted", "answer", "out",  "idle", "same",
+		"begun", "polled", "ahead", "together", "ready",  "asked",  "meet", "met"};
 	struct cot_emit *e = &w->e;
 	struct cot_ptx_stmt *var = NULL;
 	size_t i;
@@ -166,7 +165,7 @@ static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
 	put_not_leader(w, start, "begun");
 	cot_emit_format(&w->e, start,
 			"st.shared.u32 [slots+8], %%left;\n"
-			"begun: bar.warp.sync 0xffffffff;\n"
+			"begun:\n"
 			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
 			ARG(chunk)); /* never: the second entry of the loop */
 }
@@ -190,7 +189,7 @@ static void put_claim_ahead(struct workers *w, struct cot_ptx_stmt *start)
 	cot_emit_text(e, start, "bra together;\nahead:");
 	put_nothing_to_claim(w, start, "together");
 	put_ask(w, start, "%next", "%next", "together");
-	cot_emit_text(e, start, "together: bar.warp.sync 0xffffffff;\nready:");
+	cot_emit_text(e, start, "together:\nready:");
 }
 
 static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
@@ -205,12 +204,14 @@ static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 		put_not_leader(w, start, "polled");
 		put_control(w, start);
 		put_poll(w, start, "%next");
-		cot_emit_text(e, start, "polled: bar.warp.sync 0xffffffff;");
+		cot_emit_text(e, start, "polled:");
 	}
 	cot_block_index_decode(e, start, &w->facts, ARG(grid));
 	cot_emit_text(e, start, "task: .pragma \"nounroll\";");
 	if (w->ahead)
 		put_claim_ahead(w, start);
+	cot_emit_text(e, start,
+		      "bar.warp.sync 0xffffffff;"); /* see above: what the first thread did */
 	cot_block_index_load_grid(e, start, &w->facts, ARG(grid));
 }
 
@@ -257,10 +258,10 @@ static void put_site(struct workers *w, struct cot_ptx_stmt *s)
 }
 
 /*
- * Barriers of a body from which threads return early. Each thread notes where it is: 0 has returned,
- * k waits at the k-th barrier. All go to one place, where first the warp and then the block meet,
- * and vote "have all returned?". Those who wait then go back to where they were, those who returned
- * go on when all have. So no warp ever comes to a barrier in parts.
+ * Barriers of a body from which threads return early. Each thread notes where it is: 0 has
+ * returned, k waits at the k-th barrier. All go to one place, where first the warp and then the
+ * block meet, and vote "have all returned?". Those who wait then go back to where they were, those
+ * who returned go on when all have. So no warp ever comes to a barrier in parts.
  */
 static void change_barriers(struct workers *w)
 {
@@ -304,7 +305,7 @@ static void put_meeting(struct workers *w)
 			cot_emit_text(e, NULL, "bra back;");
 		e->n_binds = n_binds;
 	}
-	cot_emit_text(e, NULL, "met: bar.warp.sync 0xffffffff;");
+	cot_emit_text(e, NULL, "met:");
 }
 
 static void put_tail(struct workers *w)
@@ -320,8 +321,6 @@ static void put_tail(struct workers *w)
 	put_next_index(w);
 	if (w->facts.uses_shared && !w->facts.early_return)
 		put_barrier(w);
-	else
-		cot_emit_text(e, NULL, "bar.warp.sync 0xffffffff;");
 	cot_emit_text(e, NULL, "bra task;");
 }
 

@@ -8,8 +8,8 @@
 
 /*
  * Measured on an H200. Below some 10 us of work per claim, claims cost several per cent (vector
- * addition in chunks of 5 us: 1.8 %, of 16 us: nothing). When a chunk is more than a few per cent of
- * a worker's share, the last workers keep the others waiting (a 9th: 2.9 %; a 5th: 9.7 %).
+ * addition in chunks of 5 us: 1.8 %, of 16 us: nothing). When a chunk is more than a few per cent
+ * of a worker's share, the last workers keep the others waiting (a 9th: 2.9 %; a 5th: 9.7 %).
  */
 #define CHUNK_NS	  16000u
 #define CLAIMS_PER_WORKER 32u
