@@ -193,7 +193,7 @@ def cotenant(argv):
         rest = argv[argv.index("--") + 1:]
         os.execvp(rest[0], rest)
     if argv[:1] == ["stats"]:
-        pool = {"name": "batch", "slice_us": 100, "slice_read_back_us": 100, "mode": "switch"}
+        pool = {"name": "batch", "slice_us": 20, "slice_read_back_us": 20, "mode": "switch"}
         print(json.dumps({"daemon": {"policy": "pools", "policy_wanted": "pools"}, "core": {},
                           "pools": [pool], "tenants": []}))
     if argv[:1] == ["--version"]:

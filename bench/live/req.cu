@@ -2,10 +2,13 @@
  * A latency program: requests of a given GPU time (a chain of multiply-adds, calibrated at the
  * start), at Poisson arrivals (--rate) or with Poisson gaps after each answer (--gap-us).
  *
- *   req --us 100 --rate 250 [--gap-us G] [--graph N] [--blocks 16] [--iters I] [--seed S]
- *       [--ready F] [--go F] [--out F] [--life S]
+ *   req --us 100 --rate 250 [--gap-us G] [--graph N [--stamps]] [--first] [--blocks 16] [--iters I]
+ *       [--seed S] [--ready F] [--go F] [--out F] [--life S]
  *
  * --graph N: N kernels in one CUDA graph instead of one kernel. --iters skips the calibration.
+ * --first: on a stream of the highest priority. --stamps: each kernel notes when it began and ended, by the GPU's clock. The file then also has, for
+ * every request, its begin (host clock), how long it took from there to the answer, from its first
+ * kernel's begin to its last one's end, and its longest pause between two kernels; all in ns.
  */
 #include <math.h>
 
@@ -13,27 +16,49 @@
 
 #include "common.cuh"
 
-#define THREADS 256
+#define THREADS	   256
+#define STAMPS_MAX 1024
+#define PARTS_MAX  (1u << 16)
 
-__global__ void chain(float *out, int iters)
+struct stamp {
+	unsigned long long begin, end;
+};
+
+static __device__ unsigned long long gpu_ns(void)
+{
+	unsigned long long ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+/* The first block's times stand for the kernel's: all are as long, and fit at once. */
+__global__ void chain(float *out, int iters, struct stamp *stamp)
 {
 	float x = threadIdx.x * 1e-3f + blockIdx.x, a = 0.999f, b = 1e-3f;
+	bool notes = stamp && !blockIdx.x && !threadIdx.x;
+
+	if (notes)
+		stamp->begin = gpu_ns();
 
 #pragma unroll 8
 	for (int i = 0; i < iters; i++)
 		x = fmaf(x, a, b);
 	out[blockIdx.x * THREADS + threadIdx.x] = x;
+	if (notes)
+		stamp->end = gpu_ns();
 }
 
 struct work {
 	int blocks, iters, n_graph;
 	float *out;
+	struct stamp *stamps; /* mapped memory of the host; NULL: not noted */
 	cudaStream_t stream;
 	cudaGraphExec_t graph;
 
-	void kernel(int n) const
+	void kernel(int n, struct stamp *stamp = NULL) const
 	{
-		chain<<<blocks, THREADS, 0, stream>>>(out, n);
+		chain<<<blocks, THREADS, 0, stream>>>(out, n, stamp);
 	}
 	void launch() const
 	{
@@ -85,7 +110,7 @@ static void make_graph(struct work *w)
 
 	CHECK(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
 	for (int i = 0; i < w->n_graph; i++)
-		w->kernel(std::max(1, w->iters / w->n_graph));
+		w->kernel(std::max(1, w->iters / w->n_graph), w->stamps ? w->stamps + i : NULL);
 	CHECK(cudaStreamEndCapture(w->stream, &graph));
 	CHECK(cudaGraphInstantiate(&w->graph, graph, 0));
 }
@@ -99,6 +124,26 @@ static void wait_until(int64_t when_ns)
 		sleep_us(left / 1000 - 200);
 	while (now_ns() < when_ns && !stopping)
 		;
+}
+
+/* What the requests were made of, as JSON. */
+static std::string parts;
+static unsigned n_parts;
+
+static void note_parts(const struct work &w, int64_t start, int64_t end)
+{
+	const struct stamp *s = w.stamps;
+	unsigned long long longest = 0;
+	char t[160];
+
+	if (!s || n_parts++ >= PARTS_MAX)
+		return;
+	for (int i = 1; i < w.n_graph; i++)
+		longest = std::max(longest, s[i].begin - s[i - 1].end);
+	snprintf(t, sizeof(t), "%s[%lld, %lld, %llu, %llu]", parts.empty() ? "" : ", ",
+		 (long long)start, (long long)(end - start), s[w.n_graph - 1].end - s[0].begin,
+		 longest);
+	parts += t;
 }
 
 static void serve(const struct work &w, double rate, double gap_us, uint64_t seed)
@@ -124,6 +169,7 @@ static void serve(const struct work &w, double rate, double gap_us, uint64_t see
 		CHECK(cudaStreamSynchronize(w.stream));
 		end = now_ns();
 		result.event(arrival, start, end);
+		note_parts(w, start, end);
 		if (gap_us > 0)
 			arrival = end;
 	}
@@ -134,13 +180,20 @@ int main(int argc, char **argv)
 	struct arguments a = {argc, argv};
 	double us = a.number("--us", 100), rate = a.number("--rate", 250);
 	struct work w = {};
+	int last, first;
 
 	begin(a, "req", "latency");
 	w.blocks = (int)a.number("--blocks", 16);
 	w.n_graph = (int)a.number("--graph", 0);
 	CHECK(cudaSetDevice(0));
-	CHECK(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking));
+	CHECK(cudaDeviceGetStreamPriorityRange(&last, &first));
+	CHECK(cudaStreamCreateWithPriority(&w.stream, cudaStreamNonBlocking,
+					   a.has("--first") ? first : last));
 	CHECK(cudaMalloc(&w.out, (size_t)w.blocks * THREADS * sizeof(*w.out)));
+	if (w.n_graph > STAMPS_MAX)
+		fail("--graph: at most %d kernels", STAMPS_MAX);
+	if (a.has("--stamps"))
+		CHECK(cudaHostAlloc(&w.stamps, STAMPS_MAX * sizeof(*w.stamps), cudaHostAllocMapped));
 	w.iters = (int)a.number("--iters", 0);
 	if (!w.iters)
 		w.iters = calibrate(w, us);
@@ -155,6 +208,8 @@ int main(int argc, char **argv)
 	ready_and_wait(a);
 	serve(w, rate, a.number("--gap-us", 0), (uint64_t)a.number("--seed", 1));
 	result.integer("n_events", (int64_t)result.events.size() / 3);
+	if (w.stamps)
+		result.raw("parts", "[" + parts + "]");
 	result.write();
 	return 0;
 }

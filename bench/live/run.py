@@ -46,6 +46,8 @@ def parse(argv):
     p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
                    help="a cells.json.gz of an earlier run, to go on from")
     p.add_argument("--repeats", type=int, default=1)
+    p.add_argument("--rounds", type=int, default=1, metavar="N",
+                   help="measure the windows of a mix N times in turn, in the same processes")
     p.add_argument("--seconds", type=float, default=4, help="length of a window")
     p.add_argument("--torch-seconds", type=float, metavar="SECONDS",
                    help="of windows with PyTorch programs; default: 1.4 times --seconds")
@@ -121,11 +123,15 @@ def without_raw(value):
 def merge(options, facts):
     """All cells into result.json, table.md, plot.svg, and cells.json.gz (with raw latencies)."""
     cells = load_cells(options)
-    for cell in cells:
-        if cell.get("machine", {}).get("gpu"):
-            facts = {**cell["machine"], **{k: v for k, v in facts.items() if v is not None}}
+    machines = sorted((c["machine"] for c in cells if c.get("machine", {}).get("gpu")),
+                      key=lambda m: m.get("date") or "")
+    if machines:
+        facts = {**machines[-1], **{k: v for k, v in facts.items() if v is not None}}
+    runs = list(dict.fromkeys((m.get("date"), m.get("commit"), m.get("command"))
+                              for m in machines))
     rows = figures.make_rows(cells)
-    result = {"schema": "cotenant-live/1", "machine": facts, "rows": rows,
+    result = {"schema": "cotenant-live/1", "machine": facts,
+              "runs": [dict(zip(("date", "commit", "command"), r)) for r in runs], "rows": rows,
               "slices": figures.make_slices(cells), "cost": figures.make_cost(cells),
               "blocks": figures.make_blocks(cells)[0],
               "context": figures.make_context(cells)[0], "cells": without_raw(cells)}
@@ -273,7 +279,7 @@ def main(argv):
     only = [o for o in options.only.split(",") if o] or (SMOKE if options.smoke else ())
     try:
         chosen = plan.choose(plan.make_cells(options.seconds, options.repeats,
-                                             options.torch_seconds), only)
+                                             options.torch_seconds, options.rounds), only)
     except ValueError as e:
         print(f"run: {e}", file=sys.stderr)
         return 2

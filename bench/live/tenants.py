@@ -243,8 +243,22 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
+def make_wipe(ctx):
+    """Fills what caches the GPU has, as another program's work between two requests does."""
+    torch, args, device = ctx
+    if not args.cold:
+        return lambda: None
+    words = torch.zeros(64 << 20, dtype=torch.int32, device=device.name)
+
+    def wipe():
+        words.add_(1)
+        device.sync()
+    return wipe
+
+
 def serve(ctx, request):
     life, args, device = ctx.life, ctx.args, ctx.device
+    wipe = make_wipe(ctx)
     times = []
     for _ in range(args.warm):
         begin = time.monotonic_ns()
@@ -264,6 +278,7 @@ def serve(ctx, request):
         if life.paused:
             life.wait_while_paused()
             arrival = time.monotonic_ns()
+        wipe()
         arrival += int(rng.expovariate(1.0) * mean_ns)
         wait_until(life, arrival)
         if life.stopping:
@@ -370,6 +385,8 @@ def main():
     parser.add_argument("--duty", type=float, default=0.1, help="share of the time in requests")
     parser.add_argument("--gap-ms", type=float, default=0, help="mean gap, instead of --duty")
     parser.add_argument("--rate", type=float, default=0, help="Poisson arrivals, instead of gaps")
+    parser.add_argument("--cold", action="store_true",
+                        help="wipe the GPU's caches before each request")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--warm", type=int, default=60, help="requests to warm up with")
     parser.add_argument("--warm-batch", type=int, default=6, help="iterations to warm up with")

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from livebench import cells, events, figures, process
+from livebench import cells, events, figures, process, svg
 
 LIVE = os.path.dirname(os.path.abspath(__file__))
 RUN = [sys.executable, os.path.join(LIVE, "run.py"), "--dry-run", "--seconds", "0.4"]
@@ -50,6 +50,25 @@ class Plan(unittest.TestCase):
         plain = next(c for c in cells.make_cells(4, 1) if c.id == "a4.plain.r0")
         self.assertEqual([w.label for w, _ in plain.windows],
                          ["alone:B1", "alone:L1", "timeslice"])
+
+    def test_every_way_has_a_colour(self):
+        self.assertEqual(set(svg.COLOURS), set(figures.WAY_ORDER))
+
+    def test_rounds_repeat_what_varies(self):
+        cell = next(c for c in cells.make_cells(4, 1, rounds=2) if c.id == "c1.pools.r0")
+        self.assertEqual([w.label for w, _ in cell.windows],
+                         ["latency-only", "pools", "pools", "pools-drain"])
+
+    def test_requests_that_follow_closely_are_not_apart(self):
+        ms = 10**6
+        answers = [(0, 0, ms), (ms + 1000, ms + 1000, 3 * ms), (5 * ms, 5 * ms, 6 * ms)]
+        got = events.latency(answers, 0, 10 * ms, raw=False)
+        self.assertEqual((got["n"], got["apart_n"], got["apart_p99_us"]), (3, 1, 1000.0))
+
+    def test_parts(self):
+        got = events.parts([[5, 1000, 800, 10], [50, 2000, 900, 20]], 0, 10)
+        self.assertEqual((got["n"], got["total_p50_us"], got["before_and_after_p99_us"]),
+                         (1, 1.0, 0.2))
 
     def test_unknown_names(self):
         with self.assertRaises(ValueError):

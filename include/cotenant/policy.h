@@ -48,6 +48,9 @@
 #define COT_WEIGHT_DEFAULT 100u
 #define COT_WEIGHT_MAX	   10000u
 
+/* Longest thread block that somebody may speak of. */
+#define COT_BLOCK_US_MAX 1000000000u
+
 enum cot_class {
 	COT_CLASS_LATENCY, /* answers requests; should find the GPU free */
 	COT_CLASS_BATCH,   /* wants to get much done */
@@ -100,7 +103,7 @@ struct cot_entity {
 	uint64_t run_since_ns;	 /* when `run` got this value */
 	uint32_t slice_us;	 /* acknowledged; COT_SLICE_DRIVER at first */
 	enum cot_mode mode;	 /* acknowledged; COT_MODE_SWITCH at first, as the driver's own */
-	uint32_t block_us;	 /* the longest thread block of its programs; 0 = not known */
+	uint32_t block_us;	 /* longest thread block; 0 = not known of all its programs */
 	uint32_t target_p99_us;	 /* the strictest target of its tenants; 0 = none was given */
 	uint32_t n_failed;	 /* freezes that failed one after the other, until now */
 	struct cot_entity *next; /* in order of entity_up(); use cot_for_each_entity() */
@@ -116,7 +119,7 @@ struct cot_tenant {
 	uint64_t gpu_mask;
 	uint32_t pool; /* id of its pool; 0 = it stands alone and its entity has the tenant's id */
 	enum cot_activity activity;
-	uint32_t block_us;	   /* as in struct cot_entity */
+	uint32_t block_us;	   /* longest thread block, as the user said; 0 = not known */
 	uint32_t target_p99_us;	   /* what the user asked for; 0 = nothing */
 	struct cot_entity *entity; /* NULL while that is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */

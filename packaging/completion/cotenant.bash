@@ -37,10 +37,10 @@ _cotenant_options()
 	list) echo "--json= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
-		echo "--class= --name= --weight= --gpu= --solo --required
+		echo "--class= --name= --weight= --gpu= --block= --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	set) echo "--class= --weight= --slice= --mode= --json $common" ;;
+	set) echo "--class= --weight= --slice= --mode= --block= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
 	doctor) echo "--json --offline $common" ;;
 	*) echo "$common" ;;
@@ -80,6 +80,7 @@ _cotenant_value()
 	--emulate) _cotenant_words 'h200 k20c' "$2" ;;
 	--emulate-check) _cotenant_words 'races aligned' "$2" ;;
 	--slice) _cotenant_words 'auto' "$2" ;;
+	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
 	--pass) _cotenant_words 'workers slice fuse count record' "$2" ;;
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
@@ -110,7 +111,7 @@ _cotenant_program()
 		-* | =) ;;
 		*)
 			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
-			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu|--emulate?(-seed|-check)) ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu|--block|--emulate?(-seed|-check)) ]] && continue
 			offset=$i
 			return 0
 			;;
@@ -155,7 +156,7 @@ _cotenant()
 	case $command in
 	ptx) _cotenant_files '\.ptx$' "$cur" ;;
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
-	list) _cotenant_words 'schedulers gpus traces' "$cur" ;;
+	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption' "$cur" ;;
 	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
 	help)

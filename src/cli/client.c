@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 
 static int connect_to(const char *path)
 {
+	const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd, rc;
 
@@ -31,11 +34,29 @@ static int connect_to(const char *path)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	/* Many may stand in line at a daemon that was stopped. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
-	rc = -errno;
+	rc = errno == EAGAIN ? -ETIMEDOUT : -errno;
 	(void)close(fd);
 	return rc;
+}
+
+/*
+ * What the program was given is not the daemon's to hold open: somebody may wait for the end of a
+ * pipe, or for a lock. Where the kernel cannot close all at once, the first thousand.
+ */
+static void close_others(int kept)
+{
+	int fd;
+
+	if ((kept <= 3 || close_range(3, (unsigned)kept - 1, 0) == 0) &&
+	    close_range((unsigned)kept + 1, ~0u, 0) == 0)
+		return;
+	for (fd = 3; fd < 1024; fd++)
+		if (fd != kept)
+			(void)close(fd);
 }
 
 static void become_daemon(const char *program, int ready_fd, int log_fd)
@@ -60,6 +81,7 @@ static void become_daemon(const char *program, int ready_fd, int log_fd)
 	(void)unsetenv("COTENANT_SOCKET");
 	(void)unsetenv("COTENANT_TENANT");
 	(void)unsetenv("NOTIFY_SOCKET");
+	close_others(ready_fd);
 	(void)fcntl(ready_fd, F_SETFD, 0);
 	(void)execv(program, argv);
 	_exit(127);
@@ -83,7 +105,7 @@ static int start_daemon(const char *runtime, struct cot_error *err)
 		return rc;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	pid = fork();
 	if (pid == 0)
 		become_daemon(program, ends[1], log_fd);
@@ -94,6 +116,8 @@ static int start_daemon(const char *runtime, struct cot_error *err)
 	if (pid > 0)
 		(void)poll(&ready, 1, START_MS);
 	(void)close(ends[0]);
+	if (pid > 0) /* the program that we become must not find a child that it does not know */
+		(void)waitpid(pid, NULL, 0);
 	return 0;
 }
 
@@ -127,7 +151,7 @@ int cot_client_open(struct cot_client *client, bool start, struct cot_error *err
 		client->fd = connect_to(own);
 	if (client->fd >= 0)
 		return 0;
-	if (!start)
+	if (!start || client->fd == -ETIMEDOUT) /* then there is one */
 		return no_daemon(err, own, client->fd);
 	rc = start_daemon(runtime, err);
 	if (rc < 0)

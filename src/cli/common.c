@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trace/number.h"
+
 void cot_cli_complain(const char *fmt, ...)
 {
 	va_list ap;
@@ -88,6 +90,28 @@ static const char *split(const char *path, char *folder, size_t size, struct sta
 	if (stat(folder, ret_folder) < 0)
 		memset(ret_folder, 0, sizeof(*ret_folder));
 	return slash ? slash + 1 : path;
+}
+
+bool cot_cli_time_us(const char *text, uint64_t *ret_us)
+{
+	size_t n = strcspn(text, "um");
+	char number[24];
+	uint64_t unit;
+
+	if (!text[n] || !strcmp(text + n, "us"))
+		unit = 1;
+	else if (!strcmp(text + n, "ms"))
+		unit = 1000;
+	else
+		return false;
+	if (n >= sizeof(number))
+		return false;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	if (!cot_number_u64(number, ret_us) || *ret_us > UINT32_MAX)
+		return false;
+	*ret_us *= unit;
+	return true;
 }
 
 bool cot_cli_same_file(const char *a, const char *b)

@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -19,6 +20,9 @@ extern const struct argp_child cot_cli_argp_children[];
 /* From here on SIGINT, SIGTERM and SIGHUP only set a flag, for those who have files to clean up. */
 void cot_cli_catch_signals(void);
 bool cot_cli_interrupted(void);
+
+/* "100", "100us" or "2ms" in microseconds; false for everything else. */
+bool cot_cli_time_us(const char *text, uint64_t *ret_us);
 
 /* Whether two paths are one file, or will be once they are written. */
 bool cot_cli_same_file(const char *a, const char *b);

@@ -1,7 +1,8 @@
 /*
- * cotenant list: what there is to put into a scenario.
+ * cotenant list: what there is to put into a scenario, or into the daemon's configuration.
  */
 #include <argp.h>
+#include <cotenant/policy.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -23,6 +24,8 @@ struct arguments {
 };
 
 enum { KEY_JSON = 256 };
+
+#define LISTS "schedulers, policies, gpus or traces"
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, "FILE", 0, "Write the list as JSON; - is standard output", 0},
@@ -58,6 +61,37 @@ static json_t *json_scheduler(unsigned i)
 static unsigned n_schedulers(void)
 {
 	return hw_n_scheds;
+}
+
+/* ---- policies ---- */
+
+static struct cot_table *table_policies(void)
+{
+	static const struct cot_column columns[] = {
+		{"policy", COT_ALIGN_LEFT},
+		{"MPS", COT_ALIGN_LEFT},
+		{"what it does", COT_ALIGN_LEFT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	unsigned i;
+
+	for (i = 0; t && i < cot_n_policies; i++) {
+		cot_table_text(t, cot_policies[i]->name);
+		cot_table_text(t, cot_policies[i]->wants_pools ? "yes" : "no");
+		cot_table_text(t, cot_policies[i]->summary);
+	}
+	return t;
+}
+
+static json_t *json_policy(unsigned i)
+{
+	return json_pack("{s:s, s:b, s:s}", "name", cot_policies[i]->name, "pools",
+			 cot_policies[i]->wants_pools ? 1 : 0, "summary", cot_policies[i]->summary);
+}
+
+static unsigned n_policies(void)
+{
+	return cot_n_policies;
 }
 
 /* ---- GPUs ---- */
@@ -153,6 +187,7 @@ static const struct list {
 	unsigned (*n)(void);
 } lists[] = {
 	{"schedulers", table_schedulers, json_scheduler, n_schedulers},
+	{"policies", table_policies, json_policy, n_policies},
 	{"gpus", table_gpus, json_gpu, n_gpus},
 	{"traces", table_traces, json_trace, cot_trace_count},
 };
@@ -182,13 +217,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->what)
 			argp_error(state, "one list at a time; '%s' is one too many", arg);
 		if (!find(arg))
-			argp_error(state, "unknown list '%s'; expected schedulers, gpus or traces",
-				   arg);
+			argp_error(state, "unknown list '%s'; expected " LISTS, arg);
 		a->what = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->what)
-			argp_error(state, "expected schedulers, gpus or traces");
+			argp_error(state, "expected " LISTS);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -243,9 +277,10 @@ int cot_cmd_list(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "schedulers|gpus|traces",
-		.doc = "Shows what a scenario can name: the hardware schedulers, the GPU presets, or "
-		       "the built-in traces of applications.",
+		.args_doc = "schedulers|policies|gpus|traces",
+		.doc = "Shows what a scenario can name: the hardware schedulers, the software "
+		       "policies (which cotenantd knows as well), the GPU presets, or the built-in "
+		       "traces of applications.",
 		.children = cot_cli_argp_children,
 	};
 	struct arguments args = {0};

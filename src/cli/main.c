@@ -27,7 +27,7 @@ static const struct cot_command commands[] = {
 	{"compare", "play a scenario under every scheduler", cot_cmd_compare},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
 	{"ptx", "rewrite kernels: persistent workers, slices, counters", cot_cmd_ptx},
-	{"list", "show the schedulers, GPUs and traces there are", cot_cmd_list},
+	{"list", "show the schedulers, policies, GPUs and traces there are", cot_cmd_list},
 };
 
 static const struct cot_command *find(const char *name)

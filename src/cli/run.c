@@ -6,6 +6,7 @@
  * unless COTENANT_REQUIRED=1.
  */
 #include <argp.h>
+#include <cotenant/policy.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/emulate.h"
+#include "cli/loadable.h"
 #include "daemon/paths.h"
 #include "trace/number.h"
 
@@ -26,7 +28,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define REGISTER_MS 20000
 
 struct arguments {
-	const char *class, *name, *gpu, *weight;
+	const char *class, *name, *gpu, *weight, *block;
 	bool solo, required;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -37,6 +39,7 @@ enum {
 	KEY_CLASS = 256,
 	KEY_WEIGHT,
 	KEY_GPU,
+	KEY_BLOCK,
 	KEY_SOLO,
 	KEY_REQUIRED,
 	KEY_EMULATE,
@@ -51,6 +54,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
 	 0},
+	{"block", KEY_BLOCK, "TIME", 0,
+	 "How long its thread blocks last at most, as in 100us or 2ms, if you know", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU: h200, or k20c", 0},
@@ -79,6 +84,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_GPU:
 		a->gpu = arg;
+		return 0;
+	case KEY_BLOCK:
+		a->block = arg;
 		return 0;
 	case KEY_SOLO:
 		a->solo = true;
@@ -129,6 +137,8 @@ static void read_environment(struct arguments *a)
 		a->name = variable("COTENANT_NAME");
 	if (!a->weight)
 		a->weight = variable("COTENANT_WEIGHT");
+	if (!a->block)
+		a->block = variable("COTENANT_BLOCK_US");
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
 	/* A program that is told to see some GPUs is meant for these. */
@@ -151,9 +161,9 @@ static const char *base_name(const char *path)
 static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
 		   struct cot_error *err)
 {
-	const char *name = a->name ? a->name : base_name(program);
+	const char *name = a->name && *a->name ? a->name : base_name(program);
 	const char *gpu = a->gpu ? a->gpu : "";
-	uint64_t weight = 100;
+	uint64_t weight = 100, block_us = 0;
 
 	*m = (struct cot_msg_register){.solo = a->solo, .pid = (uint32_t)getpid()};
 	if (!a->class || !strcmp(a->class, "batch"))
@@ -168,6 +178,12 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 				     "the weight is '%s'; expected a whole number from 1 to %u",
 				     a->weight, WEIGHT_MAX);
 	m->weight = (uint16_t)weight;
+	if (a->block && (!cot_cli_time_us(a->block, &block_us) || block_us > COT_BLOCK_US_MAX))
+		return cot_error_set(err, -EINVAL,
+				     "the longest block is '%s'; expected a time such as 100us or "
+				     "2ms, up to %u us",
+				     a->block, COT_BLOCK_US_MAX);
+	m->block_us = (uint32_t)block_us;
 	if (strlen(gpu) >= sizeof(m->gpu))
 		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
 	(void)snprintf(m->gpu, sizeof(m->gpu), "%s", gpu);
@@ -175,8 +191,8 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 	return 0;
 }
 
-/* Sets what the daemon says; the note is for the user. */
-static int take_environment(const struct cot_msg_registered *m)
+/* Sets what the daemon says; the note is for the user. `own_gpu`: what CUDA is told stays. */
+static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 {
 	const char *entry = m->env, *end = (const char *)m + m->h.length;
 
@@ -187,6 +203,8 @@ static int take_environment(const struct cot_msg_registered *m)
 		if (!equals || equals == entry || (size_t)(equals - entry) >= sizeof(key))
 			continue;
 		(void)snprintf(key, sizeof(key), "%.*s", (int)(equals - entry), entry);
+		if (own_gpu && !strcmp(key, "CUDA_VISIBLE_DEVICES"))
+			continue;
 		if (!strcmp(key, "COTENANT_NOTE"))
 			cot_cli_complain("%s", equals + 1);
 		else if (setenv(key, equals + 1, 1) < 0)
@@ -237,6 +255,7 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 {
 	static struct cot_client client;
 	struct cot_msg_register m;
+	bool own_gpu = false;
 	int rc = fill_in(a, program, &m, err);
 
 	if (!rc)
@@ -245,15 +264,32 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 		/* Parts of GPUs, or numbers of a container: CUDA understands what we do not. */
 		m.gpu[0] = '\0';
 		m.solo = 1;
+		own_gpu = true;
 		rc = ask(&client, &m, err);
 	}
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
 	if (!rc)
-		rc = take_environment((const struct cot_msg_registered *)client.packet);
+		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
 	cot_client_close(&client);
 	return rc;
+}
+
+/* 0, or -ENOEXEC with a sentence. Such a program may be a launcher of others. */
+static int check_loadable(const char *program, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	const char *why = NULL;
+
+	if (cot_paths_program(program, path))
+		why = cot_loadable_obstacle(path);
+	if (!why)
+		return 0;
+	return cot_error_set(err, -ENOEXEC,
+			     "'%.200s' is %s, so no library can be loaded into it: only programs "
+			     "that it starts are under control",
+			     program, why);
 }
 
 /* A mistake of the user, or a no of the daemon, is not overlooked. */
@@ -304,11 +340,15 @@ int cot_cmd_run(int argc, char **argv)
 	}
 	if (controlled && !is_yes("COTENANT_DISABLE")) {
 		rc = enlist(&a, argv[a.first], &err);
+		if (!rc)
+			rc = check_loadable(argv[a.first], &err);
 		if (rc < 0 && (a.required || is_final(rc))) {
 			cot_cli_complain("%s", err.text);
 			return STATUS_FAILED;
 		}
-		if (rc < 0)
+		if (rc == -ENOEXEC)
+			cot_cli_complain("%s", err.text);
+		else if (rc < 0)
 			cot_cli_complain("%s; running '%s' without control", err.text,
 					 argv[a.first]);
 	}

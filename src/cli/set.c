@@ -2,6 +2,7 @@
  * cotenant set: changes a program or pool while it runs.
  */
 #include <argp.h>
+#include <cotenant/policy.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct arguments {
 	bool json;
 };
 
-enum { KEY_JSON = 256, KEY_CLASS, KEY_WEIGHT, KEY_SLICE, KEY_MODE };
+enum { KEY_JSON = 256, KEY_CLASS, KEY_WEIGHT, KEY_SLICE, KEY_MODE, KEY_BLOCK };
 
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency or batch; for programs outside the pools", 0},
@@ -27,32 +28,11 @@ static const struct argp_option options[] = {
 	 0},
 	{"mode", KEY_MODE, "MODE", 0,
 	 "How the hardware preempts it: switch or drain; auto: the policy's", 0},
+	{"block", KEY_BLOCK, "TIME", 0,
+	 "How long its thread blocks last at most; unknown: nobody knows", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };
-
-/* "100", "100us" or "2ms" in microseconds. */
-static bool parse_time_us(const char *text, uint64_t *ret_us)
-{
-	size_t n = strcspn(text, "um");
-	char number[24];
-	uint64_t unit;
-
-	if (!text[n] || !strcmp(text + n, "us"))
-		unit = 1;
-	else if (!strcmp(text + n, "ms"))
-		unit = 1000;
-	else
-		return false;
-	if (n >= sizeof(number))
-		return false;
-	memcpy(number, text, n);
-	number[n] = '\0';
-	if (!cot_number_u64(number, ret_us) || *ret_us > UINT32_MAX)
-		return false;
-	*ret_us *= unit;
-	return true;
-}
 
 static void parse_slice(struct cot_msg_command *c, const char *text, struct argp_state *state)
 {
@@ -60,7 +40,7 @@ static void parse_slice(struct cot_msg_command *c, const char *text, struct argp
 	c->slice_us = 0;
 	if (!strcmp(text, "auto"))
 		return;
-	if (!parse_time_us(text, &c->slice_us) || !c->slice_us)
+	if (!cot_cli_time_us(text, &c->slice_us) || !c->slice_us)
 		argp_error(state, "--slice is '%s'; expected a time such as 100us or 2ms, or auto",
 			   text);
 }
@@ -76,6 +56,19 @@ static void parse_mode(struct cot_msg_command *c, const char *text, struct argp_
 		c->mode = COT_PROTO_KEEP;
 	else
 		argp_error(state, "--mode is '%s'; expected switch, drain or auto", text);
+}
+
+static void parse_block(struct cot_msg_command *c, const char *text, struct argp_state *state)
+{
+	uint64_t us = 0;
+
+	c->fields |= COT_SET_BLOCK;
+	if (strcmp(text, "unknown") &&
+	    (!cot_cli_time_us(text, &us) || !us || us > COT_BLOCK_US_MAX))
+		argp_error(state,
+			   "--block is '%s'; expected a time such as 100us or 2ms, or unknown",
+			   text);
+	c->block_us = (uint32_t)us;
 }
 
 static void parse_class(struct cot_msg_command *c, const char *text, struct argp_state *state)
@@ -119,6 +112,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SLICE:
 		parse_slice(&a->command, arg, state);
+		return 0;
+	case KEY_BLOCK:
+		parse_block(&a->command, arg, state);
 		return 0;
 	case KEY_MODE:
 		parse_mode(&a->command, arg, state);

@@ -12,11 +12,9 @@
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
-#include "report/format.h"
 #include "report/outfile.h"
 #include "report/sampler.h"
 #include "report/sim_summary.h"
-#include "report/table.h"
 #include "report/timeline.h"
 #include "sim/swhost.h"
 #include "trace/number.h"
@@ -279,52 +277,6 @@ static int simulate(struct job *job, struct cot_error *err)
 	return status == COT_SIM_STALLED ? explain_stall(job, err) : 0;
 }
 
-static void time_cell(struct cot_table *t, uint64_t n, double ps)
-{
-	struct cot_text text;
-
-	cot_table_text(t, n ? cot_format_us(&text, ps / 1e6) : "-");
-}
-
-/* What a software policy is about: how long requests took. */
-static int print_responses(const struct job *job, FILE *out)
-{
-	static const struct cot_column columns[] = {
-		{"app", COT_ALIGN_LEFT},  {"class", COT_ALIGN_LEFT}, {"responses", COT_ALIGN_RIGHT},
-		{"p50", COT_ALIGN_RIGHT}, {"p99", COT_ALIGN_RIGHT},  {"longest", COT_ALIGN_RIGHT},
-	};
-	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	struct cot_text text;
-	uint32_t i;
-	int rc;
-
-	if (!t)
-		return -ENOMEM;
-	for (i = 0; i < job->sc->n_apps; i++) {
-		bool latency = job->sc->apps[i].cls == COT_APP_LATENCY;
-		struct cot_swhost_times times;
-
-		cot_swhost_times(job->host, i, &times);
-		cot_table_text(t, job->sc->apps[i].name);
-		cot_table_text(t, latency ? "latency" : "batch");
-		cot_table_text(t, cot_format_count(&text, times.n_responses));
-		time_cell(t, times.n_responses, times.response_p50_ps);
-		time_cell(t, times.n_responses, times.response_p99_ps);
-		time_cell(t, times.n_responses, (double)times.response_max_ps);
-	}
-	(void)fprintf(out, "\npolicy %s\n", job->sc->policy);
-	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
-	return rc;
-}
-
-static int print_text(const struct job *job, const struct cot_sim_summary *summary)
-{
-	int rc = cot_sim_print_text(summary, stdout);
-
-	return rc < 0 || !job->host ? rc : print_responses(job, stdout);
-}
-
 /* Writes all outputs; then, when all of them are safe, gives them their names. */
 static int write_outputs(struct job *job, struct cot_error *err)
 {
@@ -336,6 +288,8 @@ static int write_outputs(struct job *job, struct cot_error *err)
 
 	cot_sim_result(job->sim, &result);
 	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
+	if (job->host)
+		cot_sim_summarize_responses(&summary, job->host);
 	if (job->timeline)
 		cot_timeline_finish(job->timeline, result.end_ps);
 	if (job->report) {
@@ -347,7 +301,7 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	if (job->json)
 		rc = cot_sim_print_json(&summary, job->allocation, cot_outfile_stream(job->json),
 					err);
-	else if (print_text(job, &summary) < 0)
+	else if (cot_sim_print_text(&summary, stdout) < 0)
 		rc = cot_error_set(err, -ENOMEM, "out of memory");
 	for (i = 0; !rc && i < COT_ARRAY_LEN(files); i++)
 		if (files[i])

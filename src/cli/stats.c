@@ -34,9 +34,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void add_row(struct cot_columns *t, const char *prefix, const json_t *o)
+/* Whether there are pools of more than the first GPU: then their names need its number. */
+static bool has_gpus(const json_t *pools)
 {
-	cot_columns_add(t, "%s%s", prefix, cot_show_text(o, "name"));
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach((json_t *)pools, i, o) if (cot_show_number(o, "gpu") > 0) return true;
+	return false;
+}
+
+static void add_row(struct cot_columns *t, const json_t *o)
+{
 	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_us"));
 	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_read_back_us"));
 	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
@@ -56,6 +65,7 @@ static void print_entities(const json_t *answer)
 	static const char *const heads[] = {"ENTITY",  "SLICE",	   "READ BACK", "MODE",
 					    "FREEZES", "LAST/MAX", "THAWS",	"LAST/MAX",
 					    "FAILED",  "LAPSED",   "DOUBTS"};
+	const json_t *pools = json_object_get(answer, "pools");
 	struct cot_columns t;
 	json_t *o;
 	size_t i;
@@ -63,9 +73,22 @@ static void print_entities(const json_t *answer)
 	cot_columns_init(&t, COT_ARRAY_LEN(heads));
 	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
 		cot_columns_add(&t, "%s", heads[i]);
-	json_array_foreach(json_object_get(answer, "pools"), i, o) add_row(&t, "pool:", o);
-	json_array_foreach(json_object_get(answer, "tenants"), i,
-			   o) if (json_is_null(json_object_get(o, "pool"))) add_row(&t, "", o);
+	json_array_foreach(pools, i, o)
+	{
+		if (has_gpus(pools))
+			cot_columns_add(&t, "pool:%s:%lld", cot_show_text(o, "name"),
+					cot_show_number(o, "gpu"));
+		else
+			cot_columns_add(&t, "pool:%s", cot_show_text(o, "name"));
+		add_row(&t, o);
+	}
+	json_array_foreach(json_object_get(answer, "tenants"), i, o)
+	{
+		if (!json_is_null(json_object_get(o, "pool")))
+			continue;
+		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
+		add_row(&t, o);
+	}
 	cot_columns_print(&t);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -58,11 +59,12 @@ static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t,
 	put(&b, "COTENANT_CLASS", "%s", t->cls == COT_CLASS_LATENCY ? "latency" : "batch");
 	put(&b, "COTENANT_NAME", "%s", t->name);
 	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
+	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
 	if (t->pool && cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used) < 0)
 		b.full = true;
 	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
 	put(&b, "COTENANT_GPU", "%s", visible);
-	if (!t->pool && *gpu && strcmp(gpu, "all") != 0)
+	if (!t->pool && (*gpu || c->d->gpus.n > 1) && strcmp(gpu, "all") != 0)
 		put(&b, "CUDA_VISIBLE_DEVICES", "%s", visible);
 	if (note)
 		put(&b, "COTENANT_NOTE", "%s", note);
@@ -83,18 +85,26 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 		cot_conn_refuse(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
 		return;
 	}
+	if (!t->watch.pid) { /* nobody would tell us of its end */
+		*t = (struct tenant){0};
+		cot_conn_refuse(c, m->h.seq,
+				"the program has ended, or its process cannot be seen from the "
+				"daemon's PID namespace");
+		return;
+	}
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
+	t->block_us = m->block_us;
 	t->pool = p;
 	t->solo = !p;
 	t->uid = c->uid;
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
-	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s",
 		 t->cls == COT_CLASS_LATENCY ? "latency" : "batch", t->name, t->id, (int)c->pid,
 		 p ? "a pool" : "no pool");
-	if (send_registered(c, m->h.seq, t, m->gpu, note) < 0)
+	if (send_registered(c, m->h.seq, t, m->gpu, note) == -ENOSPC)
 		cot_conn_refuse(c, m->h.seq,
 				"the answer did not fit; names and paths are too long");
 }
@@ -114,8 +124,9 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 	struct cot_error err;
 
 	if (m->class_ > COT_PROTO_BATCH || m->weight < COT_WEIGHT_MIN ||
-	    m->weight > COT_WEIGHT_MAX) {
-		cot_conn_refuse(c, m->h.seq, "the class or the weight is out of range");
+	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
+		cot_conn_refuse(c, m->h.seq,
+				"the class, the weight or the block time is out of range");
 		return false;
 	}
 	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
@@ -274,6 +285,12 @@ static int check_set(const struct conn *c, const struct target *target,
 
 	if (!t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
 		return cot_error_set(err, -EINVAL, "a pool's class and weight are fixed");
+	if (!t && (m->fields & COT_SET_BLOCK))
+		return cot_error_set(err, -EINVAL,
+				     "how long blocks last is said of a program, not of a pool");
+	if ((m->fields & COT_SET_BLOCK) && m->block_us > COT_BLOCK_US_MAX)
+		return cot_error_set(err, -EINVAL, "the blocks last %u us; expected up to %u",
+				     m->block_us, COT_BLOCK_US_MAX);
 	if ((m->fields & COT_SET_WEIGHT) && (!m->weight || m->weight > COT_WEIGHT_MAX))
 		return cot_error_set(err, -EINVAL, "the weight is %u; expected 1 to %u", m->weight,
 				     COT_WEIGHT_MAX);
@@ -305,6 +322,8 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 		t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	if (m->fields & COT_SET_WEIGHT)
 		t->weight = m->weight;
+	if (m->fields & COT_SET_BLOCK)
+		t->block_us = m->block_us;
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)
@@ -407,15 +426,61 @@ void cot_command_check_waits(struct daemon *d, uint64_t now_ns)
 
 /* ---- QUERY ---- */
 
+/*
+ * An answer may take a millisecond, and questions cost nothing. So one is answered in each round of
+ * the loop: leases, orders and commands do not wait for those who ask much.
+ */
 static void on_query(struct conn *c, const struct cot_msg_query *m)
 {
-	char *text = cot_answer_query(c->d, m->what);
+	if (c->out) /* it did not wait for the last answer */
+		return;
+	c->asked = true;
+	c->query = m->what;
+	c->query_seq = m->h.seq;
+	(void)cot_loop_change(&c->d->loop, &c->source, 0); /* nothing more until then */
+	if (!c->d->queries.armed)
+		cot_timer_set(&c->d->loop, &c->d->queries, cot_now_ns());
+}
 
+static void answer(struct conn *c)
+{
+	char *text = cot_answer_query(c->d, c->query);
+
+	c->asked = false;
 	if (text)
-		cot_conn_result(c, m->h.seq, 0, text);
+		cot_conn_result(c, c->query_seq, 0, text);
 	else
-		cot_conn_resultf(c, m->h.seq, -ENOSYS, "this daemon does not know the question %u",
-				 m->what);
+		cot_conn_resultf(c, c->query_seq, -ENOSYS,
+				 "this daemon does not know the question %u", c->query);
+	if (c->source.fd >= 0 && !c->out)
+		(void)cot_loop_change(&c->d->loop, &c->source, EPOLLIN);
+}
+
+static struct conn *next_asker(struct daemon *d)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[(d->next_asker + i) % MAX_CONNS];
+
+		if (c->source.fd >= 0 && c->asked)
+			return c;
+	}
+	return NULL;
+}
+
+void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, queries));
+	struct conn *c = next_asker(d);
+
+	(void)now_ns;
+	if (!c)
+		return;
+	d->next_asker = conn_index(c) + 1;
+	answer(c);
+	if (next_asker(d))
+		cot_timer_set(&d->loop, &d->queries, cot_now_ns());
 }
 
 void cot_command_packet(struct conn *c, const void *packet, int type)

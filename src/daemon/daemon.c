@@ -25,7 +25,8 @@
 
 uint32_t cot_daemon_new_id(struct daemon *d)
 {
-	while (!d->next_id || cot_tenant_find(d, d->next_id) || cot_pool_find(d, d->next_id))
+	while (!d->next_id || d->next_id > INT32_MAX || cot_tenant_find(d, d->next_id) ||
+	       cot_pool_find(d, d->next_id))
 		d->next_id = d->next_id >= INT32_MAX ? 1 : d->next_id + 1;
 	return d->next_id++;
 }
@@ -286,6 +287,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->host_timer.fire = host_fired;
 	d->waits.fire = waits_fired;
 	d->idle.fire = idle_fired;
+	d->queries.fire = cot_command_answer_one;
 	rc = cot_host_create(&cot_library_host_ops, d, d->config.policy, &d->config.numbers,
 			     cot_now_ns(), &d->host, err);
 	if (rc < 0)

@@ -49,6 +49,8 @@ struct tenant {
 	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
+	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
+	uint64_t gpu_seen; /* those of the groups until now */
 	uid_t uid;
 	struct watch watch;
 	struct pool *pool; /* NULL = it stands alone */
@@ -114,6 +116,8 @@ struct conn {
 	bool wait_frozen;
 	uint32_t wait_seq;
 	uint64_t wait_until_ns, wait_since_ns;
+	bool asked; /* QUERY: not answered yet, and nothing is read until then */
+	uint32_t query, query_seq;
 	char *out; /* RESULT text not sent yet; owned */
 	size_t out_size, out_sent;
 	uint32_t out_seq;
@@ -141,12 +145,17 @@ struct daemon {
 	uint32_t exit_idle_s; /* 0 = never */
 	bool mps_failed;      /* rotation takes over until a pool comes up */
 	bool state_dirty, stopping;
+	bool state_lost; /* it could not be written, and that has been said */
 	uint32_t next_id;
 	uint64_t start_ns;
 	struct tenant tenants[MAX_TENANTS];
 	struct pool pools[MAX_POOLS];
 	struct conn conns[MAX_CONNS];
 	uint64_t n_refused, n_bad_packets;
+	struct cot_timer queries; /* at once, while somebody has asked */
+	unsigned next_asker;	  /* in conns */
+	uint64_t noise_since_ns;  /* complaints about peers */
+	uint32_t n_noise;
 };
 
 /* ---- server.c ---- */
@@ -178,6 +187,8 @@ void cot_library_gone(struct conn *c);
 void cot_command_packet(struct conn *c, const void *packet, int type);
 /* The pool that REGISTERs wait for came up or failed. */
 void cot_command_pool_settled(struct pool *p);
+/* Answers the next QUERY. */
+void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns);
 /* Answers FREEZE and THAW when the core has confirmed them. */
 void cot_command_check_waits(struct daemon *d, uint64_t now_ns);
 
@@ -195,6 +206,8 @@ struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
 struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, unsigned *ret_n);
 /* NULL when the table is full. The caller fills it in and then announces it. */
 struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid);
+/* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
+void cot_tenant_set_name(struct tenant *t, const char *name);
 void cot_tenant_announce(struct tenant *t);
 /* Removes it if its process has ended and no library is connected. */
 void cot_tenant_check(struct tenant *t);

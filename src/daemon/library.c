@@ -67,6 +67,7 @@ static uint32_t first_slice(const struct conn *c)
 	const struct cot_policy *policy = cot_sched_policy(cot_host_sched(c->d->host));
 	const struct cot_policy_config *numbers = &c->d->config.numbers;
 	enum cot_class cls = c->pool ? c->pool->cls : c->tenant->cls;
+	uint64_t gpus = c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask;
 	const struct cot_tenant *t;
 
 	if (policy->ops == &cot_policy_timeslice)
@@ -74,7 +75,7 @@ static uint32_t first_slice(const struct conn *c)
 	if (cls == COT_CLASS_LATENCY)
 		return numbers->latency_slice_us;
 	cot_for_each_tenant (t, policy)
-		if (t->cls == COT_CLASS_LATENCY)
+		if (t->cls == COT_CLASS_LATENCY && (t->gpu_mask & gpus))
 			return numbers->batch_slice_us;
 	return numbers->equal_slice_us;
 }
@@ -109,10 +110,12 @@ static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uin
 	}
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
+	t->block_us = m->block_us;
 	t->solo = true;
 	t->uid = c->uid;
-	(void)snprintf(t->name, sizeof(t->name), "%s", m->name);
+	cot_tenant_set_name(t, m->name);
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	t->gpu_unknown = !m->gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;
 	cot_tenant_announce(t);
@@ -162,8 +165,10 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 	struct cot_error err = {{0}};
 	int rc;
 
-	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_PROTO_BATCH) {
-		cot_conn_refuse(c, m->h.seq, "the library sent a class or weight out of range");
+	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_PROTO_BATCH ||
+	    m->block_us > COT_BLOCK_US_MAX) {
+		cot_conn_refuse(c, m->h.seq,
+				"the library sent a class, weight or block time out of range");
 		return false;
 	}
 	if (m->role == COT_ROLE_POOL) {
@@ -236,6 +241,19 @@ static void leave_alone(struct conn *c)
 	cot_timer_set(&c->d->loop, &c->settle, cot_now_ns() + SETTLE_NS);
 }
 
+/* The driver numbers its devices as we do: in the order of their addresses on the bus. */
+static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
+{
+	uint64_t seen = m->gpus & ((1ull << c->d->gpus.n) - 1);
+	struct tenant *t = c->tenant;
+
+	if (!t || !t->gpu_unknown || !(seen & ~t->gpu_seen))
+		return;
+	t->gpu_seen |= seen;
+	t->gpu_mask = t->gpu_seen;
+	cot_tenant_update(t);
+}
+
 /*
  * A driver that is being set up allocates its channels one by one, over some 0.2 s. A freeze in the
  * midst of that made programs hang for ever on an H200 (driver 580), so a program that stands alone
@@ -252,6 +270,7 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 		return;
 	log_debug("process %d has %u channel groups, %u channels", (int)c->pid, m->n_groups,
 		  m->n_channels);
+	find_gpus(c, m);
 	if (!m->n_groups) {
 		cot_timer_clear(&c->settle);
 		set_settled(c, false);

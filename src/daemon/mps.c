@@ -107,6 +107,15 @@ static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v
 	return pid;
 }
 
+/* One that was killed has left its socket, which would look as if the new one listened already. */
+static void forget_socket(const struct pool *p)
+{
+	char path[COT_PATH_TEXT_MAX];
+
+	if (cot_paths_join(path, p->pipe, "control", NULL) == 0)
+		(void)unlink(path);
+}
+
 pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 {
 	static char foreground[] = "-f", multiuser[] = "-multiuser-server";
@@ -132,6 +141,7 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (in < 0)
 		return cot_error_set(err, -errno, "cannot open /dev/null: %s", strerror(errno));
+	forget_socket(p);
 	v.n = 0;
 	control_variables(p, &v);
 	pid = spawn(p, argv, &v, in, err);

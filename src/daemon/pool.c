@@ -308,6 +308,14 @@ static void control_ended(struct cot_source *source, uint32_t events)
 	}
 }
 
+static void wait_for_control(struct pool *p)
+{
+	p->state = POOL_STARTING;
+	p->deadline_ns = cot_now_ns() + START_NS;
+	p->d->state_dirty = true;
+	set_timer(p, start_timer_fired, START_POLL_NS);
+}
+
 static int start(struct pool *p)
 {
 	struct cot_error err = {{0}};
@@ -325,10 +333,7 @@ static int start(struct pool *p)
 		set_mps_failed(p->d, true);
 		return (int)pid;
 	}
-	p->state = POOL_STARTING;
-	p->deadline_ns = cot_now_ns() + START_NS;
-	p->d->state_dirty = true;
-	set_timer(p, start_timer_fired, START_POLL_NS);
+	wait_for_control(p);
 	return -EINPROGRESS;
 }
 
@@ -425,9 +430,13 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	if (p->state != POOL_DOWN || cot_process_start_time(control) != start_time ||
 	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
 		return;
-	p->state = POOL_UP;
 	cot_daemon_log(COT_DLOG_INFO, where(p), "took over MPS control process %d", (int)control);
-	set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+	if (cot_mps_listens(p)) {
+		p->state = POOL_UP;
+		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+	} else {
+		wait_for_control(p);
+	}
 }
 
 void cot_pool_stop_all(struct daemon *d)

@@ -21,10 +21,15 @@
 #define PACKETS_PER_ROUND  32
 #define PACKETS_PER_SECOND 4000u
 #define CONNS_PER_USER	   (MAX_CONNS / 2)
+/* Places that only root and the daemon's own user, with the servers of its pools, may take. */
+#define CONNS_RESERVED 16u
 /* How long to leave new connections alone when descriptors have run out. */
 #define PAUSE_NS (100 * COT_NS_PER_MS)
 /* A connection must say what it is within this time. */
 #define HELLO_NS (5 * COT_NS_PER_S)
+/* Lines about peers' mistakes: so many in so long. */
+#define NOISE_LINES 20u
+#define NOISE_NS    (10 * COT_NS_PER_S)
 
 /* ---- out ---- */
 
@@ -54,6 +59,23 @@ int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
 	return 0;
 }
 
+/*
+ * A peer may connect and do wrong as often as it likes: of the lines about that, some in a while
+ * are enough. True: say it.
+ */
+static bool may_complain(struct daemon *d)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (now_ns - d->noise_since_ns > NOISE_NS) {
+		if (d->n_noise > NOISE_LINES)
+			log_warn("left out %u more lines about peers", d->n_noise - NOISE_LINES);
+		d->noise_since_ns = now_ns;
+		d->n_noise = 0;
+	}
+	return ++d->n_noise <= NOISE_LINES;
+}
+
 void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
 {
 	_Alignas(8) char packet[sizeof(struct cot_msg_text) + COT_ERROR_MAX];
@@ -66,8 +88,9 @@ void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
 	va_end(args);
 	if (n < 0 || n >= COT_ERROR_MAX)
 		n = COT_ERROR_MAX - 1;
-	cot_daemon_log(COT_DLOG_WARN, NULL, "refused process %d of user %u: %s", (int)c->pid,
-		       (unsigned)c->uid, m->text);
+	if (may_complain(c->d))
+		log_warn("refused process %d of user %u: %s", (int)c->pid, (unsigned)c->uid,
+			 m->text);
 	cot_proto_header(&m->h, COT_MSG_REFUSED, (uint32_t)(sizeof(*m) + (size_t)n), seq);
 	(void)cot_conn_send(c, packet, m->h.length, -1);
 	c->d->n_refused++;
@@ -215,12 +238,15 @@ static bool take(struct conn *c, const void *packet, size_t size)
 	}
 	if (type < 0 || !fits_kind(c, type)) {
 		c->d->n_bad_packets++;
-		log_warn("process %d of user %u sent a malformed packet (%zu bytes)", (int)c->pid,
-			 (unsigned)c->uid, size);
+		if (may_complain(c->d))
+			log_warn("process %d of user %u sent a malformed packet (%zu bytes)",
+				 (int)c->pid, (unsigned)c->uid, size);
 		return false;
 	}
 	if (too_fast(c)) {
-		log_warn("process %d of user %u sends too much", (int)c->pid, (unsigned)c->uid);
+		if (may_complain(c->d))
+			log_warn("process %d of user %u sends too much", (int)c->pid,
+				 (unsigned)c->uid);
 		return false;
 	}
 	if (c->kind == CONN_LIBRARY)
@@ -255,7 +281,7 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 
 	if (events & EPOLLOUT)
 		flush_result(c);
-	for (i = 0; i < PACKETS_PER_ROUND && c->source.fd >= 0; i++) {
+	for (i = 0; i < PACKETS_PER_ROUND && c->source.fd >= 0 && !c->asked; i++) {
 		union {
 			struct cmsghdr header;
 			char bytes[CMSG_SPACE(4 * sizeof(int))];
@@ -289,20 +315,28 @@ static unsigned conns_of(const struct daemon *d, uid_t uid)
 	return n;
 }
 
-static struct conn *free_slot(struct daemon *d)
+/* A place for a connection of this user, or NULL. */
+static struct conn *free_slot(struct daemon *d, uid_t uid)
 {
-	unsigned i;
+	bool stranger = uid != 0 && uid != geteuid();
+	struct conn *c = NULL;
+	unsigned i, n_free = 0;
 
-	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].source.fd < 0)
-			return &d->conns[i];
-	return NULL;
+	for (i = 0; i < MAX_CONNS; i++) {
+		if (d->conns[i].source.fd >= 0)
+			continue;
+		c = &d->conns[i];
+		n_free++;
+	}
+	if (stranger && (n_free <= CONNS_RESERVED || conns_of(d, uid) >= CONNS_PER_USER))
+		return NULL;
+	return c;
 }
 
 static void welcome(struct daemon *d, int fd)
 {
 	struct conn full = {.d = d, .source = {.fd = fd}};
-	struct conn *c = free_slot(d);
+	struct conn *c;
 	struct ucred peer = {0};
 	socklen_t size = sizeof(peer);
 
@@ -312,10 +346,11 @@ static void welcome(struct daemon *d, int fd)
 	}
 	full.pid = peer.pid;
 	full.uid = peer.uid;
-	if (!c ||
-	    (peer.uid != 0 && peer.uid != geteuid() && conns_of(d, peer.uid) >= CONNS_PER_USER)) {
-		cot_conn_refuse(&full, 0, "too many programs are connected (%u at most)",
-				c ? (unsigned)CONNS_PER_USER : (unsigned)MAX_CONNS);
+	c = free_slot(d, peer.uid);
+	if (!c) {
+		cot_conn_refuse(&full, 0,
+				"too many programs are connected (%u at most, %u of one user)",
+				MAX_CONNS, CONNS_PER_USER);
 		close_politely(fd);
 		return;
 	}
@@ -348,7 +383,8 @@ static void out_of_descriptors(struct daemon *d)
 {
 	int fd;
 
-	log_warn("out of file descriptors: a program was turned away; raise LimitNOFILE");
+	if (may_complain(d))
+		log_warn("out of file descriptors: a program was turned away; raise LimitNOFILE");
 	(void)close(d->spare_fd);
 	fd = accept4(d->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)

@@ -118,6 +118,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put(o, "name", json_string(t->name));
 	put(o, "class", json_string(class_name(t->cls)));
 	put_number(o, "weight", t->weight);
+	put_number(o, "block_us", t->block_us);
 	put_number(o, "pid", (uint64_t)t->watch.pid);
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));

@@ -19,18 +19,20 @@
 
 static json_t *save_pool(const struct pool *p)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "gpu",
-			 (int)p->gpu, "pid", (int)(p->state == POOL_UP ? p->control.pid : 0),
-			 "start", (json_int_t)p->control.start_time);
+	return json_pack(
+		"{s:i, s:i, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "gpu",
+		(int)p->gpu, "pid",
+		(int)(p->state == POOL_UP || p->state == POOL_STARTING ? p->control.pid : 0),
+		"start", (json_int_t)p->control.start_time);
 }
 
 static json_t *save_tenant(const struct tenant *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", (int)t->id, "class",
-			 (int)t->cls, "weight", (int)t->weight, "gpus", (json_int_t)t->gpu_mask,
-			 "uid", (int)t->uid, "pid", (int)t->watch.pid, "start",
-			 (json_int_t)t->watch.start_time, "pool", t->pool ? (int)t->pool->id : 0,
-			 "name", t->name);
+	return json_pack("{s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", (int)t->id,
+			 "class", (int)t->cls, "weight", (int)t->weight, "block_us",
+			 (int)t->block_us, "gpus", (json_int_t)t->gpu_mask, "uid", (int)t->uid,
+			 "pid", (int)t->watch.pid, "start", (json_int_t)t->watch.start_time, "pool",
+			 t->pool ? (int)t->pool->id : 0, "name", t->name);
 }
 
 static json_t *save_all(const struct daemon *d)
@@ -66,8 +68,14 @@ void cot_state_save(struct daemon *d)
 		(void)close(fd);
 	}
 	json_decref(state);
-	if (rc < 0 || rename(fresh, path) < 0)
-		log_warn("cannot write %s: %s", path, strerror(errno));
+	if (rc < 0 || rename(fresh, path) < 0) {
+		if (!d->state_lost)
+			log_warn("cannot write %s: %s; the next daemon may not know every program",
+				 path, strerror(errno));
+		d->state_lost = true;
+	} else {
+		d->state_lost = false;
+	}
 }
 
 /* ---- loading ---- */
@@ -92,17 +100,19 @@ static void load_pool(struct daemon *d, json_t *entry)
 
 static void load_tenant(struct daemon *d, json_t *entry)
 {
-	int id, cls, weight, uid, pid, pool;
+	int id, cls, weight, uid, pid, pool, block_us = 0;
 	json_int_t gpus, start;
 	const char *name;
 	struct tenant *t;
 
-	if (json_unpack(entry, "{s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", &id, "class",
-			&cls, "weight", &weight, "gpus", &gpus, "uid", &uid, "pid", &pid, "start",
-			&start, "pool", &pool, "name", &name) < 0)
+	if (json_unpack(entry, "{s:i, s:i, s:i, s?i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", &id,
+			"class", &cls, "weight", &weight, "block_us", &block_us, "gpus", &gpus,
+			"uid", &uid, "pid", &pid, "start", &start, "pool", &pool, "name",
+			&name) < 0)
 		return;
 	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || weight < (int)COT_WEIGHT_MIN ||
-	    weight > (int)COT_WEIGHT_MAX || !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
+	    weight > (int)COT_WEIGHT_MAX || block_us < 0 || block_us > (int)COT_BLOCK_US_MAX ||
+	    !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
 	    cot_process_start_time(pid) != (uint64_t)start)
 		return;
 	t = cot_tenant_new(d, (uint32_t)id, pid);
@@ -110,11 +120,12 @@ static void load_tenant(struct daemon *d, json_t *entry)
 		return;
 	t->cls = (enum cot_class)cls;
 	t->weight = (uint32_t)weight;
+	t->block_us = (uint32_t)block_us;
 	t->uid = (uid_t)uid;
 	t->gpu_mask = (uint64_t)gpus;
 	t->pool = cot_pool_find(d, (uint64_t)pool);
 	t->solo = !t->pool;
-	(void)snprintf(t->name, sizeof(t->name), "%s", name);
+	cot_tenant_set_name(t, name);
 	cot_tenant_announce(t);
 	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, pid);
 }

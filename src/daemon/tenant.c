@@ -139,6 +139,39 @@ unsigned cot_tenant_count(const struct daemon *d)
 	return n;
 }
 
+/* How many bytes the UTF-8 character takes; 0 = it is none, or one that controls a terminal. */
+static size_t character(const unsigned char *s)
+{
+	size_t i, n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n == 0 || s[0] > 0xf4 || s[0] < 0x20 || s[0] == 0x7f)
+		return 0;
+	for (i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void cot_tenant_set_name(struct tenant *t, const char *name)
+{
+	size_t n, used = 0;
+
+	for (; *name; name += n) {
+		bool fits = (n = character((const unsigned char *)name)) > 0;
+
+		n = fits ? n : 1;
+		if (used + n >= sizeof(t->name))
+			break;
+		memcpy(t->name + used, fits ? name : "?", n);
+		used += n;
+	}
+	t->name[used] = '\0';
+}
+
 static void process_ended(struct cot_source *source, uint32_t events)
 {
 	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));

@@ -3,8 +3,12 @@
 uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns)
 {
 	const struct cot_entity *e;
+	const struct cot_tenant *t;
 	uint64_t gpus = 0;
 
+	cot_for_each_tenant (t, p)
+		if (t->cls == COT_CLASS_LATENCY && !t->entity && t->activity != COT_ACTIVITY_IDLE)
+			gpus |= t->gpu_mask;
 	cot_for_each_entity (e, p) {
 		uint64_t until_ns;
 
@@ -21,8 +25,32 @@ uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns)
 	return gpus;
 }
 
-enum cot_mode cot_policy_batch_mode(const struct cot_policy *p, const struct cot_entity *e)
+static uint32_t slice_us(const struct cot_policy *p, const struct cot_entity *e,
+			 uint64_t latency_gpus, uint64_t loose_gpus)
 {
-	return e->block_us && e->block_us <= p->config->drain_block_us ? COT_MODE_DRAIN
-								       : COT_MODE_SWITCH;
+	if (!(e->gpu_mask & latency_gpus))
+		return p->config->equal_slice_us;
+	if (e->cls == COT_CLASS_LATENCY)
+		return p->config->latency_slice_us;
+	return e->gpu_mask & loose_gpus ? p->config->equal_slice_us : p->config->batch_slice_us;
+}
+
+static enum cot_mode mode(const struct cot_policy *p, const struct cot_entity *e,
+			  uint64_t latency_gpus)
+{
+	/* `block_us` is 0 unless it is known of every program. */
+	if (e->cls == COT_CLASS_BATCH && (e->gpu_mask & latency_gpus) && e->block_us &&
+	    e->block_us <= p->config->drain_block_us)
+		return COT_MODE_DRAIN;
+	return COT_MODE_SWITCH;
+}
+
+void cot_policy_favour_latency(struct cot_policy *p, uint64_t latency_gpus, uint64_t loose_gpus)
+{
+	struct cot_entity *e;
+
+	cot_for_each_entity (e, p) {
+		(void)cot_set_slice(p, e, slice_us(p, e, latency_gpus, loose_gpus));
+		(void)cot_set_mode(p, e, mode(p, e, latency_gpus));
+	}
 }

@@ -11,12 +11,19 @@ static inline void policy_earlier(uint64_t *t_ns, uint64_t candidate_ns)
 }
 
 /*
- * The GPUs on which a latency entity is active, or was within the last config->linger_ns.
+ * The GPUs on which a latency entity is active, or was within the last config->linger_ns; and those
+ * of latency programs that cannot be acted upon yet, or not now: they run all the same.
  * Brings *wake_ns forward to when that will change by the clock alone.
  */
 uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns);
 
-/* Draining if the longest block is known to be short; else switching. */
-enum cot_mode cot_policy_batch_mode(const struct cot_policy *p, const struct cot_entity *e);
+/*
+ * Slices and modes of all entities. On `latency_gpus` latency entities get long slices and batch
+ * entities short ones, which are drained if all their programs are known to have blocks of
+ * config->drain_block_us at most, else switched. Elsewhere all slices are equally long.
+ * `loose_gpus`: where a batch entity runs next to the one whose turn it is; batch entities get
+ * longer slices there, for work to get done at all.
+ */
+void cot_policy_favour_latency(struct cot_policy *p, uint64_t latency_gpus, uint64_t loose_gpus);
 
 #endif

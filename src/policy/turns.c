@@ -11,7 +11,7 @@
 #define FAILED_NS (100 * COT_NS_PER_MS)
 
 /* How long the owner of a turn may be idle before somebody else gets the rest of it. A freeze and
- * a thaw take 1 to 2 ms together (h200-measured.md 1): giving up for less would cost more. */
+ * a thaw take 1 to 2 ms together on an H200: giving up for less would cost more. */
 #define GRACE_NS (2 * COT_NS_PER_MS)
 
 /* Turns are not made shorter than this, whatever the weights: the same freeze and thaw. */

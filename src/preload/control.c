@@ -211,6 +211,7 @@ static void greet(void)
 		.weight = self.settings->weight,
 		.pid = (uint32_t)getpid(),
 		.tenant = self.tenant,
+		.block_us = self.settings->block_us,
 	};
 
 	memcpy(hello.name, self.settings->name, sizeof(hello.name));

@@ -5,6 +5,7 @@
 
 #define SLICE_US_MAX 1000000ull
 #define WEIGHT_MAX   10000ull
+#define BLOCK_US_MAX 1000000000ull
 
 /* A whole decimal number up to max; false, and counted, when it is anything else. */
 static bool read_number(struct cot_settings *s, const char *text, uint64_t max, uint64_t *ret)
@@ -93,6 +94,8 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 		s->class_);
 	if (read_number(s, get("COTENANT_WEIGHT"), WEIGHT_MAX, &x) && x > 0)
 		s->weight = (uint16_t)x;
+	if (read_number(s, get("COTENANT_BLOCK_US"), BLOCK_US_MAX, &x))
+		s->block_us = (uint32_t)x;
 	default_name(s, program);
 	read_text(s, get("COTENANT_NAME"), s->name, sizeof(s->name));
 	read_text(s, get("COTENANT_GPU"), s->gpu, sizeof(s->gpu));

@@ -34,7 +34,7 @@ BIND_OLD(pthread_attr_setstacksize);
 #define OLD(name) name
 #endif
 
-/* Enough for our frames and snprintf(); programs with much thread-local data get more. */
+/* Enough for our frames, snprintf() and the dynamic linker; more where the C library wants it. */
 static const size_t stack_bytes[] = {64u << 10, 256u << 10, 1u << 20, 8u << 20};
 
 /* Descriptors of ours start here if the limit allows. */
@@ -99,6 +99,19 @@ void *cot_next_symbol(const char *name)
 	return OLD(dlsym)(RTLD_NEXT, name);
 }
 
+/*
+ * The program's thread-local data lies on every thread's stack, ours too: asked only for 64 KiB,
+ * the C library may leave us 4 of them. What it takes is said by a function that glibc exports
+ * without declaring it (the JVM and Rust rely on it); 0 where there is none.
+ */
+static size_t taken_of_stack(const pthread_attr_t *attr)
+{
+	void *found = cot_next_symbol("__pthread_get_minstack");
+	size_t (*ask)(const pthread_attr_t *) = (size_t(*)(const pthread_attr_t *))(uintptr_t)found;
+
+	return ask ? (ask(attr) + 0xfff) & ~(size_t)0xfff : 0;
+}
+
 static int start_with(pthread_attr_t *attr, size_t stack, void *(*body)(void *), void *arg)
 {
 	pthread_t thread;
@@ -111,8 +124,8 @@ int cot_thread_start(void *(*body)(void *), void *arg)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
+	size_t i, taken;
 	int rc = EINVAL;
-	size_t i;
 
 #ifdef OLDEST
 	if (!OLD(pthread_create) || !OLD(pthread_attr_setstacksize))
@@ -125,8 +138,9 @@ int cot_thread_start(void *(*body)(void *), void *arg)
 	 * sigprocmask() is per thread, and unlike pthread_sigmask() it never moved. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
+	taken = taken_of_stack(&attr);
 	for (i = 0; i < COT_ARRAY_LEN(stack_bytes) && rc == EINVAL; i++)
-		rc = start_with(&attr, stack_bytes[i], body, arg);
+		rc = start_with(&attr, taken + stack_bytes[i], body, arg);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -rc;

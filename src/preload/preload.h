@@ -53,6 +53,7 @@ struct cot_settings {
 	uint8_t role;	/* enum cot_proto_role */
 	uint8_t class_; /* enum cot_proto_class */
 	uint16_t weight;
+	uint32_t block_us; /* 0 = not known */
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
 	unsigned n_bad; /* variables whose value is not understood: left at their default */

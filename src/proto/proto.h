@@ -63,6 +63,8 @@ struct cot_msg_hello {
 	uint64_t tenant;	       /* id from a registration, or 0 */
 	char name[COT_PROTO_NAME_MAX]; /* NUL-terminated */
 	char gpu[COT_PROTO_NAME_MAX];  /* index, UUID or empty: not known yet */
+	uint32_t block_us;	       /* longest thread block; 0: not known */
+	uint32_t reserved;
 };
 
 struct cot_msg_groups {
@@ -108,6 +110,8 @@ struct cot_msg_register {
 	uint32_t pid; /* that will exec the program */
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
+	uint32_t block_us; /* longest thread block; 0: not known */
+	uint32_t reserved;
 };
 
 struct cot_msg_registered {
@@ -136,6 +140,7 @@ enum {
 	COT_SET_WEIGHT = 1u << 1,
 	COT_SET_SLICE = 1u << 2,
 	COT_SET_MODE = 1u << 3,
+	COT_SET_BLOCK = 1u << 4,
 };
 
 struct cot_msg_command {
@@ -149,6 +154,8 @@ struct cot_msg_command {
 	uint8_t class_;
 	uint8_t reserved;
 	char name[COT_PROTO_NAME_MAX]; /* of a tenant, or "pool:latency", "pool:batch" */
+	uint32_t block_us;	       /* 0: not known */
+	uint32_t reserved2;
 };
 
 struct cot_msg_result {
@@ -159,15 +166,15 @@ struct cot_msg_result {
 };
 
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
-_Static_assert(sizeof(struct cot_msg_hello) == 160, "layout");
+_Static_assert(sizeof(struct cot_msg_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_ack) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_set) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_welcome) == 40, "layout");
-_Static_assert(sizeof(struct cot_msg_register) == 152, "layout");
+_Static_assert(sizeof(struct cot_msg_register) == 160, "layout");
 _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
-_Static_assert(sizeof(struct cot_msg_command) == 112, "layout");
+_Static_assert(sizeof(struct cot_msg_command) == 120, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
 
 /*

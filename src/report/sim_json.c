@@ -17,6 +17,24 @@ static json_t *real_or_null(bool known, double value)
 	return known ? json_real(value) : json_null();
 }
 
+/* 0 or -1. */
+static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t i)
+{
+	const struct cot_response_summary *r = &s->responses[i];
+	const char *class_name = cot_app_class_name(s->sc->apps[i].cls);
+	json_t *times = json_null();
+
+	if (r->n)
+		times = json_pack("{s:f, s:f, s:f, s:f}", "p50", r->p50_us, "p95", r->p95_us, "p99",
+				  r->p99_us, "max", r->max_us);
+	if (json_object_set_new(app, "class", json_string(class_name)) ||
+	    json_object_set_new(app, "responses", json_integer((json_int_t)r->n))) {
+		json_decref(times);
+		return -1;
+	}
+	return json_object_set_new(app, "response_us", times);
+}
+
 static json_t *make_apps(const struct cot_sim_summary *s)
 {
 	json_t *list = json_array();
@@ -35,6 +53,7 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 		    json_object_set_new(app, "isolated_us",
 					real_or_null(a->has_isolated, a->isolated_us)) ||
 		    json_object_set_new(app, "ntt", real_or_null(a->has_ntt, a->ntt)) ||
+		    (s->has_responses && add_responses(app, s, i)) ||
 		    json_array_append(list, app)) {
 			json_decref(app);
 			json_decref(list);
@@ -62,6 +81,7 @@ static json_t *make_root(const struct cot_sim_summary *s)
 
 	if (json_object_set_new(root, "schema", json_string("cotenant.sim/1")) ||
 	    json_object_set_new(root, "scheduler", json_string(sc->scheduler)) ||
+	    (s->has_responses && json_object_set_new(root, "policy", json_string(sc->policy))) ||
 	    json_object_set_new(root, "preempt", json_string(cot_preempt_name(sc->preempt))) ||
 	    json_object_set_new(root, "seed", json_integer((json_int_t)sc->seed)) ||
 	    json_object_set_new(root, "end_us", json_real(cot_us_from_ps(s->result.end_ps))) ||

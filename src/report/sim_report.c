@@ -267,6 +267,25 @@ static void latencies(const struct cot_sampler *sampler, FILE *out)
 	cot_html_figure_end(out, "Each bar reaches from the bound on its left to its own.");
 }
 
+static int responses(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_responses_table(s);
+	char text[COT_NAME_MAX + 128];
+	int rc = -ENOMEM;
+
+	if (t) {
+		cot_html_heading(out, "Responses");
+		(void)snprintf(text, sizeof(text),
+			       "Under the policy %s: from the moment when an app enqueues work for "
+			       "the GPU until all of it is done.",
+			       s->sc->policy);
+		cot_html_paragraph(out, text);
+		rc = cot_table_html(t, out);
+	}
+	cot_table_destroy(t);
+	return rc;
+}
+
 int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,
 		       FILE *out)
 {
@@ -276,6 +295,8 @@ int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler
 	cot_sim_describe(s->sc, subtitle, sizeof(subtitle));
 	cot_html_begin(out, "A simulated GPU, shared", subtitle);
 	rc = apps_table(s, out);
+	if (!rc && s->has_responses)
+		rc = responses(s, out);
 	if (!rc) {
 		cot_html_heading(out, "Totals");
 		rc = totals_table(s, out);

@@ -14,6 +14,11 @@ const char *cot_preempt_name(enum cot_preempt preempt)
 	return preempt == COT_PREEMPT_DRAIN ? "drain" : "switch";
 }
 
+const char *cot_app_class_name(enum cot_app_class cls)
+{
+	return cls == COT_APP_LATENCY ? "latency" : "batch";
+}
+
 void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size)
 {
 	const struct hw_sched_ops *ops = hw_sched_find(sc->scheduler);
@@ -136,6 +141,19 @@ static void print_preemptions(const struct cot_sim_summary *s, FILE *out)
 		      cot_format_us(&c, cot_us_from_ps(r->latency_max_ps)));
 }
 
+static int print_responses(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_responses_table(s);
+	int rc = -ENOMEM;
+
+	if (t) {
+		(void)fprintf(out, "\npolicy %s\n", s->sc->policy);
+		rc = cot_table_print(t, out);
+	}
+	cot_table_destroy(t);
+	return rc;
+}
+
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 {
 	char head[COT_SIM_DESCRIPTION_MAX];
@@ -154,5 +172,5 @@ int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 	(void)fprintf(out, "simulated    %s", cot_format_us(&a, cot_us_from_ps(s->result.end_ps)));
 	(void)fprintf(out, "; %s thread blocks completed\n",
 		      cot_format_count(&a, s->result.block_completions));
-	return 0;
+	return s->has_responses ? print_responses(s, out) : 0;
 }

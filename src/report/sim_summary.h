@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "report/allocation.h"
 #include "report/sampler.h"
+#include "report/table.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
+#include "sim/swhost.h"
 
 struct cot_app_summary {
 	bool finished_runs; /* turnaround_us is known */
@@ -21,19 +23,32 @@ struct cot_app_summary {
 	double turnaround_us, isolated_us, ntt;
 };
 
+/* Of one app: from the moment when it enqueues work for the GPU until all of that is done. */
+struct cot_response_summary {
+	uint64_t n;
+	double p50_us, p95_us, p99_us, max_us; /* 0 without responses */
+};
+
 struct cot_sim_summary {
 	const struct cot_scenario *sc;
 	struct cot_sim_result result;
 	struct cot_app_summary apps[COT_MAX_APPS];
 	bool has_metrics; /* every app has an NTT */
 	struct cot_multi_metrics metrics;
+	bool has_responses; /* a software policy was at work */
+	struct cot_response_summary responses[COT_MAX_APPS];
 };
 
 /* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
 void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_result *result,
 		       const double *isolated_us, struct cot_sim_summary *ret_summary);
 
-/* A readable table. -ENOMEM. */
+/* Adds the response times that the host of the scenario's policy has seen. */
+void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swhost *host);
+/* They as a table, for text and HTML. NULL when out of memory. */
+struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
+
+/* Readable tables. -ENOMEM. */
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out);
 
 /* "cotenant.sim/1"; with an `allocation` list when `a` is given. */
@@ -50,5 +65,7 @@ void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size);
 
 /* "switch" or "drain". */
 const char *cot_preempt_name(enum cot_preempt preempt);
+/* "latency" or "batch". */
+const char *cot_app_class_name(enum cot_app_class cls);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "sched/inside.h"
 
-#define ACK_NS		  (20 * COT_NS_PER_MS) /* 20 times the mean freeze: h200-measured.md 1 */
+#define ACK_NS		  (20 * COT_NS_PER_MS) /* 20 times a mean freeze on an H200 */
 #define STALL_NS	  (500 * COT_NS_PER_MS)
 #define STARVE_NS	  (10 * COT_NS_PER_S)
 #define MIN_WAKE_NS	  (100 * COT_NS_PER_US)

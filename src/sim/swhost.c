@@ -11,8 +11,8 @@
 #define PS_PER_NS 1000u
 
 /*
- * How long actions take, each evenly spread from `from_us` on (h200-measured.md 1: freeze 0.45 to
- * 1.0 ms, thaw 0.6 to 1.2 ms on average). A slice or a mode is one control call: 200 us, our
+ * How long actions take, each evenly spread from `from_us` on (measured on an H200: freeze 0.45
+ * to 1.0 ms, thaw 0.6 to 1.2 ms on average). A slice or a mode is one control call: 200 us, our
  * choice, between those of a system call and of a freeze.
  */
 static const struct {
@@ -155,17 +155,6 @@ static enum cot_class class_of(const struct cot_app *a)
 	return a->cls == COT_APP_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 }
 
-static uint32_t longest_block_us(const struct cot_app *a)
-{
-	uint64_t longest_ps = 0;
-	uint32_t i;
-
-	for (i = 0; i < a->program.n_kernels; i++)
-		if (a->program.kernels[i].block_ps > longest_ps)
-			longest_ps = a->program.kernels[i].block_ps;
-	return (uint32_t)cot_div_up(longest_ps, COT_PS_PER_US);
-}
-
 static void join(struct cot_swhost *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
@@ -180,7 +169,7 @@ static void join(struct cot_swhost *h, uint32_t app)
 				.gpu_mask = 1,
 				.pool = is_pooled(h, a) ? entity : 0,
 				.ready = true,
-				.block_us = h->options.no_hints ? 0 : longest_block_us(a),
+				.block_us = a->block_hint_us,
 			},
 	};
 
@@ -331,6 +320,8 @@ enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants)
 		status = cot_sim_run(h->sim, 1);
 		if (status == COT_SIM_MORE)
 			run_core(h);
+		else
+			look_at_apps(h); /* what ended at the last instant counts */
 	}
 	return status;
 }
@@ -495,6 +486,7 @@ void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhos
 		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
 		.run_p99_ps = cot_hist_quantile(a->runs, 0.99),
 		.response_p50_ps = cot_hist_quantile(a->responses, 0.50),
+		.response_p95_ps = cot_hist_quantile(a->responses, 0.95),
 		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
 		.response_max_ps = cot_hist_max(a->responses),
 	};

@@ -29,8 +29,7 @@ struct cot_swhost_options {
 	const struct cot_policy_ops *policy;	/* NULL: the scenario's */
 	const struct cot_policy_config *config; /* NULL: the defaults */
 	const struct cot_sched_limits *limits;	/* NULL: the defaults */
-	bool no_hints; /* do not tell the policy how long thread blocks are */
-	bool instant;  /* actions take no time */
+	bool instant;				/* actions take no time */
 	/* Breaks the actuators, for tests. May be NULL. Returns the -errno that the action `a` ends
 	 * with, 0 to carry it out, or COT_SWHOST_SILENT for no answer at all. */
 	int (*fault)(void *arg, const struct cot_action *a);
@@ -64,7 +63,8 @@ const struct cot_sched *cot_swhost_sched(const struct cot_swhost *h);
  */
 struct cot_swhost_times {
 	uint64_t n_runs, n_responses;
-	double run_p50_ps, run_p99_ps, response_p50_ps, response_p99_ps;
+	double run_p50_ps, run_p99_ps;
+	double response_p50_ps, response_p95_ps, response_p99_ps;
 	uint64_t response_max_ps;
 };
 

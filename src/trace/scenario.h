@@ -94,6 +94,9 @@ struct cot_app {
 	enum cot_app_class cls;
 	uint32_t weight; /* 1 to 10000; 0 means COT_APP_WEIGHT_DEFAULT */
 	bool solo;	 /* keeps a context of its own where a policy makes pools */
+	/* Longest thread block that the policy is told of; 0 = nothing, as of a real program of
+	 * which nobody knows. */
+	uint32_t block_hint_us;
 	struct cot_program program;
 };
 

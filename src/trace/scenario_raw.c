@@ -60,6 +60,7 @@ static const cyaml_schema_field_t app_fields[] = {
 	CYAML_FIELD_ENUM("class", WORDS, struct cot_raw_app, cls, class_words,
 			 COT_ARRAY_LEN(class_words)),
 	CYAML_FIELD_UINT_PTR("weight", OPT_PTR, struct cot_raw_app, weight),
+	CYAML_FIELD_UINT_PTR("block_hint_us", OPT_PTR, struct cot_raw_app, block_hint_us),
 	CYAML_FIELD_ENUM("solo", WORDS, struct cot_raw_app, solo, yes_words,
 			 COT_ARRAY_LEN(yes_words)),
 	CYAML_FIELD_SEQUENCE("program", OPT_PTR, struct cot_raw_app, program,
@@ -130,6 +131,7 @@ static const struct cot_yaml_range ranges[] = {
 	{"priority", -1000000, 1000000},
 	{"tokens", 0, COT_MAX_SMS},
 	{"weight", 1, 10000},
+	{"block_hint_us", 0, 1000000000},
 	{"start_us", 0, COT_STEP_US_MAX},
 	{NULL, 0, 0},
 };

@@ -34,7 +34,7 @@ struct cot_raw_app {
 	char *context;
 	double *start_us;
 	enum cot_app_class cls;
-	uint32_t *weight;
+	uint32_t *weight, *block_hint_us;
 	int solo;
 	struct cot_raw_step *program;
 	uint32_t program_count;

@@ -337,6 +337,7 @@ static int read_app(struct reader *r, uint32_t i)
 	app->context = read_context(r, i);
 	app->cls = raw->cls;
 	app->weight = raw->weight ? *raw->weight : COT_APP_WEIGHT_DEFAULT;
+	app->block_hint_us = raw->block_hint_us ? *raw->block_hint_us : 0;
 	app->solo = raw->solo != 0;
 	app->start_ps = raw->start_us ? cot_ps_from_us(*raw->start_us) : 0;
 	return read_program(r, i, path);

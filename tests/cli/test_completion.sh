@@ -30,7 +30,7 @@ complete_as "dss fcfs npq ppq ppq-shared timeslice" sim --scheduler =
 complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
 complete_as "--scheduler= --seed=" sim --s
-complete_as "gpus schedulers traces" list ""
+complete_as "gpus policies schedulers traces" list ""
 cp "$SOURCE_DIR/tests/ptx/pass/golden.ptx" "$work/d/k.ptx"
 complete_as "folder k.ptx" ptx ""
 complete_as "--pass=" ptx --p
@@ -44,10 +44,17 @@ complete_as "batch latency" run --class = ""
 complete_as "--name=" run --n
 complete_as "--weight=" run --class = latency --w
 complete_as "auto drain switch" set --mode = ""
+complete_as "unknown" set --block = ""
+complete_as "auto" set --slice = a
+complete_as "batch latency" set --class = ""
+complete_as "--weight=" set --w
+complete_as "--help --json --usage --version" stats --
+complete_as "--block=" run --b
 complete_as "--json" freeze --j
 complete_as "--offline" doctor --o
 COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency" freeze pool
 # Behind the options of run stands another command.
 complete_as "chmod" run --class = latency -- chmo
 complete_as "chmod" run -n x chmo
+complete_as "chmod" run --block = 20us chmo
 finish

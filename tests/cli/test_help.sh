@@ -56,7 +56,7 @@ wrong "same file" sim "$work/s.yaml" --json "$work/x" --timeline "$work/../$(bas
 wrong "is the scenario itself" sim "$work/s.yaml" --json "$work/s.yaml"
 wrong "is the scenario itself" compare "$work/s.yaml" --json "$work/s.yaml"
 wrong "standard output" sim "$work/s.yaml" --timeline -
-wrong "expected schedulers, gpus or traces" list
+wrong "expected schedulers, policies, gpus or traces" list
 wrong "unknown list 'planets'" list planets
 wrong "one list at a time" list gpus traces
 wrong "" reproduce

@@ -6,13 +6,18 @@ expect 0 list schedulers
 for name in fcfs npq ppq ppq-shared dss timeslice; do
 	grep -q "^$name  *\(yes\|no\)  *." "$work/out" || fail "no scheduler $name"
 done
+expect 0 list policies
+grep -q '^pools  *yes  *.' "$work/out" || fail "no policy pools, for MPS"
+for name in rotate timeslice; do
+	grep -q "^$name  *no  *." "$work/out" || fail "no policy $name"
+done
 expect 0 list gpus
 grep -q '^k20c  *13 ' "$work/out" || fail "no k20c with 13 SMs"
 expect 0 list traces
 says "$work/out" "parboil/lbm"
 [ "$(grep -c '^parboil/' "$work/out")" -eq 10 ] || fail "expected ten Parboil traces"
 
-for list in schedulers gpus traces; do
+for list in schedulers policies gpus traces; do
 	expect 0 list "$list" --json -
 	says "$work/out" '"schema": "cotenant.list/1"'
 	says "$work/out" "\"$list\": ["

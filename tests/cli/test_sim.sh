@@ -41,6 +41,18 @@ if grep -qiE '<script|src=|href=|url\(' "$work/d/r.html"; then
 	fail "the report is not self-contained"
 fi
 
+# With a policy: how long requests took, in all three forms.
+sed -e 's/^scheduler:.*/scheduler: timeslice/' -e '/^preempt/i policy: pools' \
+	-e '/name: urgent/a\    class: latency' "$work/s.yaml" >"$work/policy.yaml"
+expect 0 sim "$work/policy.yaml"
+says "$work/out" "policy pools"
+says "$work/out" "urgent  latency"
+expect 0 sim "$work/policy.yaml" --json - --report "$work/d/r.html"
+for text in '"policy": "pools"' '"class": "latency"' '"responses": ' '"response_us": {' '"p95": '; do
+	says "$work/out" "$text"
+done
+says "$work/d/r.html" "Under the policy pools"
+
 # Permissions are the user's, or those of the file that is replaced.
 umask 027
 rm "$work/d/"*

@@ -55,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(sc->stop_runs || sc->stop_ps);
 	for (i = 0; i < sc->n_apps; i++) {
 		REQUIRE(sc->apps[i].name[0] && sc->apps[i].context < sc->n_apps);
+		REQUIRE(sc->apps[i].weight >= 1 && sc->apps[i].weight <= 10000);
+		REQUIRE(sc->apps[i].block_hint_us <= 1000000000);
 		check_program(&sc->apps[i].program);
 	}
 	cot_scenario_destroy(sc);

@@ -87,27 +87,27 @@ echo "-- plain processes"
 line=$("$progs/request" --seconds 0.2)
 check "alone a request takes its own time" between "$line" gpu_p50_us 100 110
 
-line=$(beside 0.6 "$progs/batch")
+line=$(beside 0.4 "$progs/batch")
 check "default slices: a request waits for the other program's slice" \
 	between "$line" gpu_p99_us 1000 2500
 check "... and the other program loses little" \
 	between "$(cat "$work/batch.out")" share 0.85 1.01
 
-line=$(beside 0.6 "$progs/slicer" --slice-us 100)
+line=$(beside 0.4 "$progs/slicer" --slice-us 100)
 check "SET_TIMESLICE 100 us through ioctl: a request waits for that and one switch" \
 	between "$line" gpu_p99_us 100 420
 check "... and the other program still loses little" \
 	between "$(cat "$work/batch.out")" share 0.80 1.01
 check "... and its results are right" between "$(cat "$work/batch.out")" wrong 0 0
 
-line=$(beside 0.6 "$progs/slicer" --slice-us 100 --mode 1)
+line=$(beside 0.4 "$progs/slicer" --slice-us 100 --mode 1)
 check "draining waits for the end of long blocks" between "$line" gpu_max_us 10000 44000
 
 line=$(beside 0.4 "$progs/slicer" --slice-us 100 --mode 1 --block-us 100)
 check "draining short blocks is quick" between "$line" gpu_p99_us 100 500
 
-"$progs/batch" --seconds 0.6 >"$work/one" &
-"$progs/batch" --seconds 0.6 >"$work/two" &
+"$progs/batch" --seconds 0.4 >"$work/one" &
+"$progs/batch" --seconds 0.4 >"$work/two" &
 wait
 check "two batch programs halve the GPU (one)" between "$(cat "$work/one")" share 0.30 0.62
 check "two batch programs halve the GPU (two)" between "$(cat "$work/two")" share 0.30 0.62
@@ -123,7 +123,7 @@ kill -KILL $pid
 line=$("$progs/request" --count 3)
 check "kill -9 releases the GPU" between "$line" gpu_max_us 100 40000
 
-seconds=${EMU_STRESS_SECONDS:-3}
+seconds=${EMU_STRESS_SECONDS:-2}
 end=$((SECONDS + seconds))
 kills=0
 while [ $SECONDS -lt $end ]; do
@@ -160,8 +160,8 @@ second_daemon() {
 }
 check "a second daemon in the same directory is refused" fails second_daemon
 
-in_pool b "$progs/batch" --seconds 1 >"$work/one" &
-in_pool b "$progs/batch" --seconds 1 >"$work/two" &
+in_pool b "$progs/batch" --seconds 0.6 >"$work/one" &
+in_pool b "$progs/batch" --seconds 0.6 >"$work/two" &
 until_busy
 line=$(in_pool a "$progs/request" --seconds 0.4)
 check "the hardware switches between pools" between "$line" gpu_p99_us 500 2500
@@ -178,7 +178,7 @@ check "inside a pool programs share the SMs (two)" between "$(cat "$work/two")" 
 echo "-- a fault in a pool"
 in_pool b "$progs/batch" --seconds 20 >"$work/one" &
 until_busy
-in_pool a "$progs/request" --seconds 0.6 >"$work/two" &
+in_pool a "$progs/request" --seconds 0.3 >"$work/two" &
 check "a kernel traps in pool b" in_pool b "$progs/trap"
 wait
 check "... which ends the other program there" grep -q LAUNCH_FAILED "$work/one"

@@ -62,5 +62,13 @@ expect_value theirs slice_us 2000
 # Half of the places are not for one user.
 as 4243 4243 "$PEER" crowd 200 0.2 >"$work/out"
 grep -q "^welcomed 1[0-2][0-9] " "$work/out" || fail "$(cat "$work/out")"
+# Two users together do not shut out root and the servers of the pools.
+for user in 5001 5002; do
+	background as $user $user "$PEER" crowd 128 2 >"$work/crowd$user"
+done
+until_true 5 grep -q welcomed "$work/crowd5001" || fail "no first crowd"
+until_true 5 grep -q welcomed "$work/crowd5002" || fail "no second crowd"
+says "$work/crowd5001" "welcomed 1"
+"$COTENANT" ps >"$work/out" 2>&1 || fail "root is shut out: $(cat "$work/out")"
 stop_daemon
 finish

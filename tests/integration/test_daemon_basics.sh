@@ -24,7 +24,7 @@ says_not "$work/a" "page can be resized"
 background "$PEER" library --name b --class latency >"$work/b"
 b_pid=$pid
 expect_value b slice_us 10000
-expect_value a slice_us 100
+expect_value a slice_us 20
 
 # Live changes, within 50 ms: the library has its order before the command returns.
 "$COTENANT" set a --weight 7 >"$work/out" || fail "set --weight"
@@ -33,7 +33,20 @@ expect_value a slice_us 100
 until_true 1 grep -qx "set 333 1" "$work/a" || fail "no order: $(cat "$work/a")"
 [ "$(ps_value a slice_by_user)" = true ] || fail "slice_by_user"
 "$COTENANT" set a --slice auto --mode auto >"$work/out" || fail "set --slice auto"
-until_true 1 grep -qx "set 100 2" "$work/a" || fail "not taken back: $(cat "$work/a")"
+until_true 1 grep -qx "set 20 2" "$work/a" || fail "not taken back: $(cat "$work/a")"
+# With blocks that are known to be short the policy drains: said live, and taken back.
+"$COTENANT" set a --block 100us >"$work/out" || fail "set --block"
+until_true 1 grep -qx "set 20 1" "$work/a" || fail "not drained: $(cat "$work/a")"
+[ "$(ps_value a block_us)" = 100 ] || fail "block_us"
+[ "$(ps_value a mode_by_user)" = false ] || fail "mode_by_user"
+n=$(grep -cx "set 20 2" "$work/a")
+"$COTENANT" set a --block unknown >"$work/out" || fail "set --block unknown"
+until_true 1 test "$(grep -cx "set 20 2" "$work/a")" -gt "$n" || fail "still drained"
+background "$PEER" library --name c --block-us 30 >"$work/c"
+c_pid=$pid
+until_true 2 grep -qx "set 20 1" "$work/c" || fail "c is not drained: $(cat "$work/c")"
+kill -9 "$c_pid"
+until_true 2 has_programs 2 || fail "c is still there"
 "$COTENANT" set b --class batch >/dev/null || fail "set --class"
 expect_value a slice_us 2000
 "$COTENANT" set b --class latency --json >"$work/out" || fail "set --json"
@@ -45,6 +58,11 @@ says "$work/out" '"ok": true'
 says "$work/out" "no program called 'nobody'"
 "$COTENANT" set a --slice 1us >"$work/out" 2>&1 && fail "a slice of 1 us"
 says "$work/out" "expected 20 to"
+for block in 0 1s 1000001ms many; do
+	"$COTENANT" set a --block "$block" >"$work/out" 2>&1
+	[ $? -eq 2 ] || fail "a block of $block"
+	says "$work/out" "expected a time such as 100us or 2ms, or unknown"
+done
 "$COTENANT" set a >"$work/out" 2>&1
 [ $? -eq 2 ] || fail "nothing to set"
 "$COTENANT" freeze pool:batch >"$work/out" 2>&1

@@ -34,6 +34,19 @@ expect_value a slice_us 2000
 [ "$(ps_value other id)" != "$id" ] || fail "one id for two"
 "$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
 
+# A program that was killed before the daemon has read its registration leaves nothing behind.
+n=$(n_programs)
+kill -STOP "$daemon_pid"
+"$COTENANT" run --solo --name ghost -- sleep 60 2>"$work/err" &
+ghost=$!
+sleep 0.3
+kill -9 "$ghost"
+wait "$ghost" 2>/dev/null
+kill -CONT "$daemon_pid"
+until_true 2 grep -q "the program has ended" "$work/daemon.log" || fail "no word of the ghost"
+has_programs "$n" || fail "a ghost"
+until_true 1 is a state frozen || fail "not frozen again after the ghost"
+
 # Ended politely: thawed first.
 stop_daemon
 [ "$status" -eq 0 ] || fail "status $status"

@@ -20,6 +20,32 @@ expect_value good slice_us 2000
 "$COTENANT" freeze mute >"$work/out" 2>&1 && fail "a mute program froze"
 "$COTENANT" freeze good >"$work/out" || fail "freeze of the good one"
 "$COTENANT" thaw good >"$work/out" || fail "thaw of the good one"
+
+# Those who ask without end do not keep a lease from being renewed, or a command from its effect.
+background "$PEER" crowd 64 2.5 >"$work/crowd"
+until_true 5 has_programs 66 || fail "$(n_programs) of 66 programs"
+"$COTENANT" freeze good >"$work/out" || fail "freeze of the good one"
+background "$PEER" ask 60 1 >"$work/ask"
+sleep 0.3
+start_ms=$(now_ms)
+"$COTENANT" set good --weight 70 >"$work/out" || fail "set beside questions"
+took_ms=$(($(now_ms) - start_ms))
+[ "$took_ms" -lt 1000 ] || fail "a command took $took_ms ms beside questions"
+wait "$pid"
+says "$work/ask" asked
+[ "$(grep -c lapsed "$work/good")" -le 2 ] || fail "leases were not renewed beside questions"
+"$COTENANT" thaw good >"$work/out" || fail "thaw beside questions"
+
+# A daemon that was stopped, and more commands than the kernel lets stand in line: they give up.
+kill -STOP "$daemon_pid"
+n=0
+while [ $n -lt 80 ]; do
+	background "$COTENANT" ps >"$work/ps" 2>&1
+	n=$((n + 1))
+done
+timeout 15 "$COTENANT" ps >"$work/out" 2>&1 && fail "ps of a stopped daemon"
+says "$work/out" "cotenant: "
+kill -CONT "$daemon_pid"
 stop_daemon
 
 # 40 descriptors: some are turned away, none hangs, and places that come free are used.

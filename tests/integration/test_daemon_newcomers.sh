@@ -5,7 +5,7 @@
 start_daemon
 background "$PEER" library --name first --class latency >"$work/first"
 background "$PEER" library --name a >"$work/a"
-expect_value a slice_us 100
+expect_value a slice_us 20
 background "$PEER" library --name b --grow 2 >"$work/b"
 # Both batch programs take turns as soon as b has settled, and not before.
 sleep 0.3

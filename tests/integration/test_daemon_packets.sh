@@ -25,6 +25,24 @@ for version in 0 2 65535; do
 	says "$work/out" "refused this daemon speaks version 1"
 done
 
+# Names come from outside: no line ends, and nothing that is not text.
+name=$(printf 'a\nb\033c\377\303\251')
+background "$PEER" library --name "$name" >"$work/named"
+until_true 5 has_programs 2 || fail "$(n_programs) of 2 programs"
+"$COTENANT" ps --json >"$work/out"
+says "$work/out" "$(printf '"a?b?c?\303\251"')"
+until_true 2 grep -qF "$(printf '"a?b?c?\303\251"')" "$work/run/state.json" || fail "not in the state"
+kill "$pid"
+
+# Who does wrong again and again does not fill the log.
+n=0
+while [ $n -lt 40 ]; do
+	"$PEER" bad short >/dev/null
+	n=$((n + 1))
+done
+n=$(grep -c "malformed packet" "$work/daemon.log")
+[ "$n" -le 20 ] || fail "$n lines of 40 malformed packets"
+
 for seed in 1 2 3; do
 	"$PEER" storm 3000 $seed >"$work/out" || fail "storm $seed"
 done

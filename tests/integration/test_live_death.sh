@@ -16,9 +16,12 @@ thawed_within() {
 }
 
 start_daemon
-background "$COTENANT" run --solo --name a -- "$PROGS/batch" --seconds 8 >"$work/a"
-background "$COTENANT" run --solo --name b -- "$PROGS/batch" --seconds 8 >"$work/b"
-background "$COTENANT" run --name pooled -- "$PROGS/batch" --seconds 8 >"$work/pooled"
+background "$COTENANT" run --solo --name a -- "$PROGS/batch" --seconds 60 >"$work/a"
+a=$pid
+background "$COTENANT" run --solo --name b -- "$PROGS/batch" --seconds 60 >"$work/b"
+b=$pid
+background "$COTENANT" run --name pooled --block 70us -- "$PROGS/batch" --seconds 60 >"$work/pooled"
+pooled=$pid
 expect_value a slice_us 2000
 expect_value b slice_us 2000
 expect_value batch slice_us 2000
@@ -45,6 +48,7 @@ expect_value a slice_us 2000 # it comes back within a second or so
 expect_value batch slice_read_back_us 2000
 [ "$(ps_value batch control_pid)" = "$control" ] || fail "the pool was not taken over"
 [ "$(ps_value pooled pool)" = batch ] || fail "the program in the pool was forgotten"
+[ "$(ps_value pooled block_us)" = 70 ] || fail "what is known of its blocks was forgotten"
 "$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
 "$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool after the restart"
 "$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool"
@@ -56,6 +60,8 @@ stop_daemon
 kill -0 "$control" || fail "the pool ended under its program"
 start_daemon
 expect_value batch control_pid "$control"
+sleep 0.5
+kill "$a" "$b" "$pooled" # they end by themselves and say what they did
 for p in a b pooled; do
 	until_true 15 test -s "$work/$p" || fail "$p does not end"
 	[ "$(value wrong "$work/$p")" = 0 ] || fail "$p: wrong results"
@@ -63,4 +69,34 @@ done
 until_true 3 has_programs 0 || fail "programs are left"
 stop_daemon
 until_true 5 test ! -e "$work/run/gpu0-batch/pipe/control" || fail "the pool is left"
+
+# Killed while a pool starts: the next daemon waits for that one, and starts no second.
+cat >"$work/slow-mps" <<END
+#!/bin/sh
+[ \$# -eq 0 ] || sleep 1
+exec "$EMU/nvidia-cuda-mps-control" "\$@"
+END
+chmod +x "$work/slow-mps"
+COTENANT_MPS_CONTROL=$work/slow-mps
+start_daemon
+"$COTENANT" run -- true 2>"$work/err" &
+pid=$!
+until_true 2 is batch mps starting || fail "the pool does not start"
+control=$(ps_value batch control_pid)
+kill_daemon
+wait "$pid" || fail "a program without its daemon"
+start_daemon
+"$COTENANT" run --required --name late -- "$PROGS/batch" --seconds 0.2 >"$work/late" 2>&1 ||
+	fail "late: $(cat "$work/late")"
+is batch control_pid "$control" || fail "another control program"
+is batch deaths 0 || fail "$(ps_value batch deaths) deaths"
+# Killed, it leaves its socket, which is not taken for that of the next one.
+kill -9 "$control"
+expect_value batch mps failed
+sleep 0.6 # its pause
+"$COTENANT" run --required --name later -- "$PROGS/batch" --seconds 0.2 >"$work/later" 2>&1 ||
+	fail "later: $(cat "$work/later")"
+expect_value batch slice_read_back_us 2000
+COTENANT_MPS_CONTROL=$EMU/nvidia-cuda-mps-control
+stop_daemon
 finish

@@ -9,24 +9,36 @@ need_emulator
 sum=$(value checksum "$work/alone")
 
 start_daemon
-background "$COTENANT" run --name b1 -- "$PROGS/batch" --seconds 4 >"$work/b1"
-background "$COTENANT" run --name b2 -- "$PROGS/batch" --seconds 4 >"$work/b2"
+background "$COTENANT" run --name b1 -- "$PROGS/batch" --seconds 60 >"$work/b1"
+b1=$pid
+background "$COTENANT" run --name b2 -- "$PROGS/batch" --seconds 60 >"$work/b2"
+b2=$pid
 expect_value batch channel_groups 4
 expect_value batch slice_read_back_us 2000
-background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 1.5 >"$work/svc"
+background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 2 >"$work/svc"
 svc=$pid
 expect_value latency slice_read_back_us 10000
-expect_value batch slice_read_back_us 100
+expect_value batch slice_read_back_us 20
 [ "$(ps_value svc pool)" = latency ] || fail "svc is not in its pool"
 [ "$(ps_value b1 pool)" = batch ] || fail "b1 is not in its pool"
 "$COTENANT" ps >"$work/out" || fail "ps"
-says "$work/out" "100 us"
+says "$work/out" "  20 us"
+
+# Both programs say that their blocks are short: the policy drains. One of them knows no more.
+"$COTENANT" set b1 --block 50us >/dev/null || fail "set b1 --block"
+[ "$(ps_value batch mode)" != drain ] || fail "b2's blocks may be long"
+"$COTENANT" set b2 --block 20us >/dev/null || fail "set b2 --block"
+expect_value batch mode drain
+"$COTENANT" set b1 --block unknown >/dev/null || fail "set b1 --block unknown"
+expect_value batch mode switch
+"$COTENANT" set pool:batch --block 20us >"$work/out" 2>&1 && fail "a pool's blocks"
+says "$work/out" "said of a program"
 
 # A live change reaches the server of the pool.
 "$COTENANT" set pool:batch --slice 500us >/dev/null || fail "set pool:batch"
 expect_value batch slice_read_back_us 500
 "$COTENANT" set pool:batch --slice auto >/dev/null || fail "set --slice auto"
-expect_value batch slice_read_back_us 100
+expect_value batch slice_read_back_us 20
 "$COTENANT" set pool:batch --mode drain >/dev/null || fail "set --mode"
 server=$(ps_value batch library_pids)
 "$COTENANT" set pool:batch --mode auto >/dev/null || fail "set --mode auto"
@@ -46,6 +58,7 @@ says "$work/out" "use pool:batch"
 wait "$svc" || fail "svc"
 # A request of 100 us, one short slice and one switch; the hold above is not its concern.
 expect_between 100 450 "$(value gpu_p50_us "$work/svc")" "median of a request"
+kill "$b1" "$b2" # they end by themselves and say what they did
 for b in b1 b2; do
 	until_true 10 test -s "$work/$b" || fail "$b does not end"
 	[ "$(value checksum "$work/$b")" = "$sum" ] || fail "$b computed something else"

@@ -15,7 +15,7 @@ background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seco
 svc=$pid
 until_true 5 has_programs 4 || fail "$(n_programs) programs"
 says "$work/b1.err" "MPS cannot be had"
-expect_value b1 slice_us 100
+expect_value b1 slice_us 20
 "$COTENANT" stats --json | grep -q '"policy": "rotate"' || fail "no rotation"
 sleep 0.5
 # Of three batch programs two are frozen, or three while one turn ends and another one begins.

@@ -27,6 +27,10 @@ expect 125
 expect 125 --class fast -- true
 expect 125 --weight 0 -- true
 expect 125 --weight many -- true
+for block in long -1 1s 1000001ms; do
+	expect 125 --block "$block" -- true
+	says "$work/err" "expected a time such as 100us or 2ms"
+done
 expect 125 --no-such-option -- true
 
 start_daemon
@@ -48,9 +52,10 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 	expect 0 --solo echo --weight
 	[ "$(cat "$work/out")" = "--weight" ] || fail "arguments: $(cat "$work/out")"
 
-	expect 0 --solo --class latency --name n1 --weight 42 --gpu 0 -- env
+	expect 0 --solo --class latency --name n1 --weight 42 --block 2ms --gpu 0 -- env
 	for variable in "COTENANT_SOCKET=$COTENANT_SOCKET" COTENANT_CLASS=latency \
-		COTENANT_NAME=n1 COTENANT_WEIGHT=42 COTENANT_GPU=0 CUDA_VISIBLE_DEVICES=0; do
+		COTENANT_NAME=n1 COTENANT_WEIGHT=42 COTENANT_BLOCK_US=2000 \
+		COTENANT_GPU=0 CUDA_VISIBLE_DEVICES=0; do
 		grep -qx "$variable" "$work/out" || fail "no $variable: $(grep COT "$work/out")"
 	done
 	grep -q "^LD_PRELOAD=.*libcotenant.so" "$work/out" || fail "no library"
@@ -58,7 +63,8 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 	CUDA_VISIBLE_DEVICES=MIG-1234 expect 0 -- env
 	grep -qx CUDA_VISIBLE_DEVICES=MIG-1234 "$work/out" || fail "another CUDA_VISIBLE_DEVICES"
 	grep -q ^COTENANT_TENANT= "$work/out" || fail "no registration"
-	COTENANT_CLASS=latency COTENANT_NAME=n2 COTENANT_SOLO=1 expect 0 -- env
+	COTENANT_CLASS=latency COTENANT_NAME=n2 COTENANT_SOLO=1 COTENANT_BLOCK_US=70 expect 0 -- env
+	grep -qx COTENANT_BLOCK_US=70 "$work/out" || fail "COTENANT_BLOCK_US"
 	grep -qx COTENANT_CLASS=latency "$work/out" || fail "COTENANT_CLASS"
 	grep -qx COTENANT_NAME=n2 "$work/out" || fail "COTENANT_NAME"
 	COTENANT_CLASS=latency expect 0 --solo --class batch -- env # the option goes first
@@ -76,6 +82,11 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 	kill "$pid"
 	until_true 2 has_programs 0 || fail "it is still there"
 
+	# Programs that take no library: said, and no place for --required.
+	expect 0 --solo -- "$PROGS/still"
+	says "$work/err" "is linked statically, so no library can be loaded"
+	expect 125 --required --solo -- "$PROGS/still"
+
 	# A space would end the path in LD_PRELOAD.
 	mkdir "$work/a b" && cp "$COTENANT_LIBRARY" "$work/a b/libcotenant.so"
 	COTENANT_LIBRARY="$work/a b/libcotenant.so" expect 125 --solo -- true
@@ -84,9 +95,13 @@ stop_daemon
 
 # Started by `run` itself when no socket is named; it ends by itself when told so.
 unset COTENANT_SOCKET
-expect 0 --solo -- true
+exec 7>"$work/held"
+expect 0 --solo -- "$PROGS/nocuda"
+says "$work/out" "children 0" # what has started it is not the program's
 until_true 1 test -S "$work/run/cotenantd.sock" || fail "no daemon was started"
 daemon_pid=$("$COTENANT" ps --json | awk '$1 == "\"pid\":" { print $2 + 0; exit }')
+readlink /proc/"$daemon_pid"/fd/* | grep -qF "$work/held" && fail "the daemon holds a file of ours"
+exec 7>&-
 [ "$(stat -c %a "$work/run")" = 700 ] || fail "the folder is open"
 # Two at once start one daemon.
 kill "$daemon_pid"

@@ -26,6 +26,7 @@ static const char *const names[] = {
 	[CHAOS_ACT_IN_FINI] = "act in fini",
 	[CHAOS_FREEZE_LATENCY] = "freeze latency",
 	[CHAOS_MEMORY] = "memory",
+	[CHAOS_DRAIN] = "drain",
 	[CHAOS_ABSOLUTE_TIME] = "absolute time",
 };
 
@@ -118,6 +119,10 @@ static void do_wrong(struct cot_policy *p, struct chaos_state *s)
 	case CHAOS_FREEZE_LATENCY:
 		if (p->entities)
 			freeze_class(p, COT_CLASS_LATENCY, true);
+		break;
+	case CHAOS_DRAIN:
+		cot_for_each_entity (e, p)
+			(void)cot_set_mode(p, e, COT_MODE_DRAIN);
 		break;
 	case CHAOS_MEMORY:
 		flip(p, lives & 1);

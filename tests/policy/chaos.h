@@ -22,6 +22,7 @@ enum chaos {
 	CHAOS_ACT_IN_FINI,
 	CHAOS_FREEZE_LATENCY, /* freezes latency entities now and then */
 	CHAOS_MEMORY,	      /* remembers its last life in a static variable */
+	CHAOS_DRAIN,	      /* drains everybody, however long blocks are */
 	CHAOS_ABSOLUTE_TIME,  /* decides by what the time is, not by what has passed */
 	CHAOS_N,
 };

@@ -149,6 +149,18 @@ int bench_member(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool
 							    .pool = pool}});
 }
 
+int bench_blocks(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool, uint32_t block_us)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
+						 .id = id,
+						 .tenant = {.cls = cls,
+							    .weight = COT_WEIGHT_DEFAULT,
+							    .gpu_mask = GPU0,
+							    .pool = pool,
+							    .ready = true,
+							    .block_us = block_us}});
+}
+
 int bench_pool(struct bench *b, uint32_t id, enum cot_class cls)
 {
 	return bench_event(

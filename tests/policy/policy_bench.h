@@ -54,6 +54,9 @@ int bench_solo_on(struct bench *b, uint32_t id, enum cot_class cls, uint32_t wei
 		  uint64_t gpu_mask);
 int bench_member(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool);
 int bench_pool(struct bench *b, uint32_t id, enum cot_class cls);
+/* A program whose longest block is known; pool 0: it stands alone. Also changes one. */
+int bench_blocks(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool,
+		 uint32_t block_us);
 int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity);
 int bench_leave(struct bench *b, uint32_t id);
 int bench_hold(struct bench *b, uint32_t id, bool hold);

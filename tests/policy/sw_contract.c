@@ -266,6 +266,46 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 	return bench_end(b, NULL);
 }
 
+/* ---- draining ---- */
+
+/* A long block would keep everybody else off the GPU. */
+static bool may_drain(const struct cot_entity *e, uint32_t longest_us)
+{
+	return e->mode != COT_MODE_DRAIN || (e->block_us && e->block_us <= longest_us);
+}
+
+static const char *check_drains_short_blocks_only(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	struct cot_policy_config config;
+	struct cot_rng rng = {seed};
+	const char *said = NULL;
+	unsigned i;
+
+	cot_policy_config_init(&config);
+	(void)bench_pool(b, POOL + COT_CLASS_LATENCY, COT_CLASS_LATENCY);
+	(void)bench_pool(b, POOL + COT_CLASS_BATCH, COT_CLASS_BATCH);
+	for (i = 0; !said && i < 200; i++) {
+		uint32_t id = 1 + (uint32_t)cot_rng_below(&rng, 8), pool = 0;
+		enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
+		/* 0: nobody has said. Both sides of the limit. */
+		uint32_t block_us = (uint32_t)cot_rng_below(&rng, 4) * config.drain_block_us / 2;
+		const struct cot_entity *e;
+
+		if (id % 2)
+			pool = POOL + cls;
+		if (cot_rng_below(&rng, 4))
+			(void)bench_blocks(b, id, cls, pool, block_us);
+		else if (cot_sched_tenant(b->sched, id))
+			(void)bench_leave(b, id);
+		bench_run(b, 30 * MS);
+		cot_for_each_entity (e, cot_sched_policy(b->sched))
+			if (!may_drain(e, config.drain_block_us))
+				said = "it drains blocks that are long or of unknown length";
+	}
+	return bench_end(b, said);
+}
+
 /* ---- purity ---- */
 
 struct decisions {
@@ -354,6 +394,7 @@ const struct sw_check sw_checks[] = {
 	{"is quiet", false, check_quiet},
 	{"leaves nothing behind", false, check_leaves_nothing},
 	{"random events", true, check_random_events},
+	{"drains short blocks only", true, check_drains_short_blocks_only},
 	{"decides the same again", true, check_same_again},
 	{"decides the same at any time", true, check_any_time},
 	{"can be replaced", false, check_replaced},

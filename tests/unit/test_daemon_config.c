@@ -44,7 +44,7 @@ static void test_least(void **state)
 	good(HEAD);
 	assert_string_equal(config.policy->name, "pools");
 	assert_int_equal(config.numbers.latency_slice_us, 10000);
-	assert_int_equal(config.numbers.batch_slice_us, 100);
+	assert_int_equal(config.numbers.batch_slice_us, 20);
 	assert_true(config.use_mps);
 	assert_false(config.multiuser);
 	assert_string_equal(config.mps_program, "nvidia-cuda-mps-control");

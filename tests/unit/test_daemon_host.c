@@ -182,10 +182,10 @@ static void test_slices_follow_the_policy(void **state)
 	assert_int_equal(last(COT_MSG_SET)->slice_us, 2000);
 	assert_int_equal(last(COT_MSG_SET)->member, 10);
 	start(2, COT_CLASS_LATENCY, 20);
-	assert_int_equal(entity(1)->slice_us, 100);
+	assert_int_equal(entity(1)->slice_us, 20);
 	assert_int_equal(entity(2)->slice_us, 10000);
 	cot_host_settings(w.host, 1, &settings);
-	assert_int_equal(settings.slice_us, 100);
+	assert_int_equal(settings.slice_us, 20);
 	assert_false(settings.frozen);
 }
 
@@ -268,14 +268,14 @@ static void test_the_users_slice_goes_first(void **state)
 	answer_all(0);
 	start(2, COT_CLASS_LATENCY, 1);
 	/* The policy's new wish is answered with the user's slice, and counts as carried out. */
-	assert_int_equal(entity(1)->slice_us, 100);
+	assert_int_equal(entity(1)->slice_us, 20);
 	assert_int_equal(w.sent[w.n_sent - 1].type, COT_MSG_SET);
 	cot_host_entity_stats(w.host, 1, &stats);
 	assert_int_equal(stats.slice_override_us, 500);
 	assert_int_equal(stats.n_failed, 0);
 	cot_host_override_slice(w.host, 1, 0, w.now_ns);
 	assert_int_equal(last(COT_MSG_SET)->member, 0);
-	assert_int_equal(last(COT_MSG_SET)->slice_us, 100);
+	assert_int_equal(last(COT_MSG_SET)->slice_us, 20);
 }
 
 static void test_the_users_mode_is_taken_back(void **state)

@@ -65,6 +65,8 @@ static void test_all(void **state)
 					  "latency",
 					  "COTENANT_WEIGHT",
 					  "10000",
+					  "COTENANT_BLOCK_US",
+					  "250",
 					  "COTENANT_NAME",
 					  "web",
 					  "COTENANT_GPU",
@@ -81,6 +83,7 @@ static void test_all(void **state)
 	assert_int_equal(s.tenant, 77);
 	assert_int_equal(s.class_, COT_PROTO_LATENCY);
 	assert_int_equal(s.weight, 10000);
+	assert_int_equal(s.block_us, 250);
 	assert_string_equal(s.name, "web");
 	assert_string_equal(s.gpu, "1");
 	assert_int_equal(s.n_bad, 0);
@@ -118,6 +121,8 @@ static void test_nonsense(void **state)
 					"Latency",
 					"COTENANT_WEIGHT",
 					"100000",
+					"COTENANT_BLOCK_US",
+					"1000000001",
 					"COTENANT_NAME",
 					long_text,
 					"COTENANT_GPU",
@@ -136,8 +141,9 @@ static void test_nonsense(void **state)
 	assert_int_equal(s.tenant, 0);
 	assert_int_equal(s.class_, COT_PROTO_BATCH);
 	assert_int_equal(s.weight, 100);
+	assert_int_equal(s.block_us, 0);
 	assert_string_equal(s.name, "python3");
-	assert_int_equal(s.n_bad, 8);
+	assert_int_equal(s.n_bad, 9);
 	environment = (const char *const[]){"COTENANT_WEIGHT", "12a", "COTENANT_TENANT",
 					    "99999999999999999999999", NULL};
 	cot_settings_read(&s, get, NULL);

@@ -356,6 +356,95 @@ static void test_html(void **state)
 	stop(&r);
 }
 
+/* A hundred requests per run alone on the GPU: 90 of 10 us, 5 of 20, 4 of 30, one of 40. */
+#define REQUESTS(times, us)                                                                   \
+	"      - repeat: {times: " #times ", program: [{kernel: {name: k" #us ", blocks: 1, " \
+	"block_us: " #us "}}, sync, {cpu_us: 5}]}\n"
+
+static const char requests_text[] =
+	"schema: cotenant.scenario/1\n"
+	"scheduler: timeslice\n"
+	"policy: pools\n"
+	"stop: {runs: 1}\n"
+	"apps:\n"
+	"  - name: \"re<quests\"\n"
+	"    class: latency\n"
+	"    program:\n" REQUESTS(4, 30) REQUESTS(89, 10) REQUESTS(1, 40) REQUESTS(
+		5,
+		20) "      - kernel: {name: last, blocks: 1, block_us: 10}\n" /* to the very end */
+		    "  - name: waits\n"
+		    "    program: [{cpu_us: 1}]\n";
+
+static void play_requests(struct cot_scenario **ret_sc, struct cot_sampler **ret_sampler,
+			  struct cot_sim_summary *summary)
+{
+	static const char *const policies[] = {"pools"};
+	struct cot_scenario_options opt = {.policies = policies, .n_policies = 1};
+	double isolated_us[COT_MAX_APPS] = {1, 1};
+	struct cot_fanout fanout = {0};
+	struct cot_sim_result result;
+	struct cot_swhost *host;
+	struct cot_error err;
+
+	if (cot_scenario_parse("test", requests_text, strlen(requests_text), &opt, ret_sc, &err))
+		fail_msg("%s", err.text);
+	*ret_sampler = cot_sampler_create(*ret_sc);
+	cot_fanout_add(&fanout, &cot_sampler_observer, *ret_sampler);
+	if (cot_swhost_create(*ret_sc, NULL, &cot_fanout_observer, &fanout, &host, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(cot_swhost_run(host, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_result(cot_swhost_sim(host), &result);
+	cot_sampler_finish(*ret_sampler, result.end_ps);
+	cot_sim_summarize(*ret_sc, &result, isolated_us, summary);
+	cot_sim_summarize_responses(summary, host);
+	cot_swhost_destroy(host);
+}
+
+static void test_responses(void **state)
+{
+	static const char *const app_keys[] = {"name",	      "runs",	     "turnaround_us",
+					       "isolated_us", "ntt",	     "class",
+					       "responses",   "response_us", NULL};
+	static const char *const time_keys[] = {"p50", "p95", "p99", "max", NULL};
+	static const double expected[] = {10, 20, 30, 40};
+	json_t *root, *app, *times;
+	struct run r = {0};
+	char *text = NULL;
+	size_t size, i;
+	FILE *out;
+
+	(void)state;
+	play_requests(&r.sc, &r.sampler, &r.summary);
+	root = json_of(&r, NULL);
+	assert_string_equal(json_string_value(json_object_get(root, "policy")), "pools");
+	app = json_array_get(json_object_get(root, "apps"), 0);
+	assert_keys(app, app_keys);
+	assert_string_equal(json_string_value(json_object_get(app, "class")), "latency");
+	assert_int_equal(json_integer_value(json_object_get(app, "responses")), 100);
+	times = json_object_get(app, "response_us");
+	assert_keys(times, time_keys);
+	for (i = 0; i < 4; i++)
+		if (fabs(real(times, time_keys[i]) - expected[i]) > 1e-3)
+			fail_msg("%s is %f", time_keys[i], real(times, time_keys[i]));
+	app = json_array_get(json_object_get(root, "apps"), 1);
+	assert_string_equal(json_string_value(json_object_get(app, "class")), "batch");
+	assert_int_equal(json_integer_value(json_object_get(app, "responses")), 0);
+	assert_true(json_is_null(json_object_get(app, "response_us")));
+	json_decref(root);
+
+	out = open_memstream(&text, &size);
+	assert_non_null(out);
+	assert_int_equal(cot_sim_print_html(&r.summary, r.sampler, out), 0);
+	assert_int_equal(cot_sim_print_text(&r.summary, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "Under the policy pools"));
+	assert_non_null(strstr(text, "<td>re&lt;quests</td><td>latency</td>"));
+	assert_non_null(strstr(text, "re<quests  latency        100  10.0 us  20.0 us  30.0 us  "
+				     "40.0 us\n"));
+	free(text);
+	stop(&r);
+}
+
 /* Nobody completed a run: null where nothing is known. */
 static void test_unknown(void **state)
 {
@@ -384,9 +473,10 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),	 cmocka_unit_test(test_allocation),
-		cmocka_unit_test(test_timeline), cmocka_unit_test(test_sampler),
-		cmocka_unit_test(test_html),	 cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_json),	  cmocka_unit_test(test_allocation),
+		cmocka_unit_test(test_timeline),  cmocka_unit_test(test_sampler),
+		cmocka_unit_test(test_html),	  cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_responses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,14 +62,20 @@ static void assert_same(const struct record *a, const struct record *b)
 
 #define MS_PS (1000 * COT_PS_PER_US)
 
+/* What may be said of blocks: that they are short enough to be drained, or too long. */
+enum { SHORT_US = 50, LONG_US = 700 };
+
+/* A small GPU: what is decided depends on when programs have work, not on its size. */
+#define N_SMS 12u
+
 static const struct cot_kernel kernels[] = {
 	{.name = "request",
-	 .n_blocks = 132,
+	 .n_blocks = N_SMS,
 	 .blocks_per_sm = 1,
 	 .block_ps = 100 * COT_PS_PER_US,
 	 .ctx_bytes_per_block = 65536},
 	{.name = "work",
-	 .n_blocks = 132 * 20,
+	 .n_blocks = N_SMS * 20,
 	 .blocks_per_sm = 2,
 	 .block_ps = 700 * COT_PS_PER_US,
 	 .ctx_bytes_per_block = 65536},
@@ -87,7 +93,7 @@ static const struct cot_step batch_steps[] = {
 	{.kind = COT_STEP_CPU, .cpu_ps = 15 * MS_PS},
 };
 
-static void make(struct cot_scenario *sc)
+static void make(struct cot_scenario *sc, uint32_t block_us)
 {
 	uint32_t i;
 
@@ -100,6 +106,7 @@ static void make(struct cot_scenario *sc)
 		.stop_ps = 5000 * MS_PS,
 		.n_apps = 5,
 	};
+	sc->gpu.n_sms = N_SMS;
 	for (i = 0; i < sc->n_apps; i++) {
 		struct cot_app *a = &sc->apps[i];
 		bool latency = i == 0;
@@ -109,6 +116,7 @@ static void make(struct cot_scenario *sc)
 		a->cls = latency ? COT_APP_LATENCY : COT_APP_BATCH;
 		a->weight = 50 * i + 50;
 		a->solo = i == 4;
+		a->block_hint_us = block_us;
 		a->start_ps = i * 30 * MS_PS;
 		a->program = (struct cot_program){
 			.steps = latency ? request_steps : batch_steps,
@@ -131,7 +139,8 @@ static int fault(void *arg, const struct cot_action *a)
 /* The three hosts have to wait equally long for an answer. */
 static const struct cot_sched_limits limits = {.ack_ns = COT_HOST_ACK_NS};
 
-static void simulate(const struct cot_policy_ops *policy, bool broken, struct record *r)
+static void simulate(const struct cot_policy_ops *policy, bool broken, uint32_t block_us,
+		     struct record *r)
 {
 	struct cot_swhost_options opt = {
 		.policy = policy,
@@ -144,7 +153,7 @@ static void simulate(const struct cot_policy_ops *policy, bool broken, struct re
 	struct cot_swhost *h;
 	struct cot_error err;
 
-	make(&sc);
+	make(&sc, block_us);
 	if (cot_swhost_create(&sc, &opt, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
@@ -258,7 +267,17 @@ static void play_to_daemon(const struct cot_policy_ops *policy, const struct rec
 
 /* ---- the comparison ---- */
 
-static void compare(bool broken)
+static unsigned count(const struct record *r, const char *words)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < r->n; i++)
+		n += strstr(r->lines[i], words) != NULL;
+	return n;
+}
+
+/* `block_us`: what is said of the programs' blocks. */
+static void compare(bool broken, uint32_t block_us)
 {
 	unsigned i;
 
@@ -268,15 +287,18 @@ static void compare(bool broken)
 		record_init(&sim);
 		record_init(&core);
 		record_init(&daemon);
-		simulate(cot_policies[i], broken, &sim);
+		simulate(cot_policies[i], broken, block_us, &sim);
 		play_to_core(cot_policies[i], &sim, &core);
 		assert_same(&sim, &core);
 		play_to_daemon(cot_policies[i], &sim, &daemon);
 		assert_same(&sim, &daemon);
 		print_message("%s: %u events, %u decisions, the same on three hosts\n",
 			      cot_policies[i]->name, sim.n - sim.n_actions, sim.n_actions);
-		if (cot_policies[i] != &cot_policy_timeslice)
+		if (cot_policies[i] != &cot_policy_timeslice) {
 			assert_true(sim.n_actions > 10);
+			/* The log tells what the policy was told, so the modes must agree too. */
+			assert_int_equal(count(&sim, " mode=drain") > 0, block_us == SHORT_US);
+		}
 		free(sim.lines);
 		free(core.lines);
 		free(daemon.lines);
@@ -286,13 +308,20 @@ static void compare(bool broken)
 static void test_same_decisions(void **state)
 {
 	(void)state;
-	compare(false);
+	compare(false, 0);
 }
 
 static void test_same_decisions_when_actions_fail(void **state)
 {
 	(void)state;
-	compare(true);
+	compare(true, LONG_US);
+}
+
+static void test_same_decisions_when_blocks_are_short(void **state)
+{
+	(void)state;
+	compare(false, SHORT_US);
+	compare(true, SHORT_US);
 }
 
 int main(void)
@@ -300,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_decisions),
 		cmocka_unit_test(test_same_decisions_when_actions_fail),
+		cmocka_unit_test(test_same_decisions_when_blocks_are_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_rotate_one_at_a_time(void **state)
 		assert_true(n_thawed_batch(2, 5) <= 1);
 	}
 	assert_int_equal(b.slice_us[1], 10000);
-	assert_int_equal(b.slice_us[2], 100);
+	assert_int_equal(b.slice_us[2], 20);
 	assert_int_equal(b.thawed_ns[1], 20 * S);
 	/* A freeze and a thaw of 1 ms each are lost per turn of 50 ms. */
 	for (i = 2; i <= 5; i++)
@@ -183,6 +183,7 @@ static void test_rotate_what_cannot_be_frozen(void **state)
 	(void)state;
 	start("rotate");
 	b.fault = fail_freezes_of_2;
+	(void)bench_solo(&b, 9, COT_CLASS_LATENCY, 100);
 	for (i = 1; i <= 3; i++)
 		(void)bench_solo(&b, i, COT_CLASS_BATCH, 100);
 	bench_run(&b, 5 * S);
@@ -195,7 +196,7 @@ static void test_rotate_what_cannot_be_frozen(void **state)
 	/* Some day it works again. */
 	b.fault = NULL;
 	bench_run(&b, 15 * S);
-	assert_int_equal(b.slice_us[1], 100);
+	assert_int_equal(b.slice_us[1], 20);
 	bench_reset_times(&b);
 	bench_run(&b, 10 * S);
 	for (i = 1; i <= 3; i++)
@@ -212,6 +213,54 @@ static void test_rotate_many(void **state)
 		(void)bench_solo(&b, i, COT_CLASS_BATCH, i == 1 ? 1 : 10000);
 	bench_run(&b, 60 * S);
 	assert_true(b.thawed_ns[1] > 0);
+}
+
+/* Short slices are for latency programs, also for one that is just starting. */
+static void test_rotate_slices_follow_latency_programs(void **state)
+{
+	struct cot_event ev = {
+		.type = COT_EV_TENANT,
+		.id = 3,
+		.tenant = {.cls = COT_CLASS_LATENCY, .weight = 100, .gpu_mask = GPU0},
+	};
+
+	(void)state;
+	start("rotate");
+	(void)bench_solo(&b, 1, COT_CLASS_BATCH, 100);
+	(void)bench_solo_on(&b, 2, COT_CLASS_BATCH, 100, GPU1);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.slice_us[1], 2000);
+	(void)bench_event(&b, ev);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.slice_us[1], 20);
+	assert_int_equal(b.slice_us[2], 2000);
+	ev.tenant.ready = true;
+	(void)bench_event(&b, ev);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.slice_us[1], 20);
+	assert_int_equal(b.slice_us[3], 10000);
+	ev.tenant.ready = false; /* left alone while it sets up more channels */
+	(void)bench_event(&b, ev);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.slice_us[1], 20);
+	(void)bench_leave(&b, 3);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.slice_us[1], 2000);
+}
+
+static void test_rotate_mode_follows_the_blocks(void **state)
+{
+	(void)state;
+	start("rotate");
+	(void)bench_blocks(&b, 1, COT_CLASS_LATENCY, 0, 20);
+	(void)bench_blocks(&b, 2, COT_CLASS_BATCH, 0, 20);
+	(void)bench_blocks(&b, 3, COT_CLASS_BATCH, 0, 5000);
+	(void)bench_solo(&b, 4, COT_CLASS_BATCH, 100);
+	bench_run(&b, 200 * MS);
+	assert_int_equal(b.mode[1], COT_MODE_SWITCH);
+	assert_int_equal(b.mode[2], COT_MODE_DRAIN);
+	assert_int_equal(b.mode[3], COT_MODE_SWITCH);
+	assert_int_equal(b.mode[4], COT_MODE_SWITCH);
 }
 
 /* ---- pools ---- */
@@ -235,18 +284,18 @@ static void test_pools_slices_follow_the_latency_pool(void **state)
 	assert_int_equal(b.slice_us[LATENCY_POOL], 2000);
 	(void)bench_member(&b, 2, COT_CLASS_LATENCY, LATENCY_POOL);
 	bench_run(&b, 2 * MS);
-	assert_int_equal(b.slice_us[BATCH_POOL], 100);
+	assert_int_equal(b.slice_us[BATCH_POOL], 20);
 	assert_int_equal(b.slice_us[LATENCY_POOL], 10000);
 	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_SWITCH);
 	/* Idle between requests is not gone. */
 	(void)bench_activity(&b, 2, COT_ACTIVITY_IDLE);
 	bench_run(&b, 900 * MS);
-	assert_int_equal(b.slice_us[BATCH_POOL], 100);
+	assert_int_equal(b.slice_us[BATCH_POOL], 20);
 	bench_run(&b, 200 * MS);
 	assert_int_equal(b.slice_us[BATCH_POOL], 2000);
 	(void)bench_activity(&b, 2, COT_ACTIVITY_ACTIVE);
 	bench_run(&b, 2 * MS);
-	assert_int_equal(b.slice_us[BATCH_POOL], 100);
+	assert_int_equal(b.slice_us[BATCH_POOL], 20);
 	(void)bench_leave(&b, 2);
 	bench_run(&b, 2 * MS);
 	assert_int_equal(b.slice_us[BATCH_POOL], 2000);
@@ -271,26 +320,32 @@ static void test_pools_requests_cost_no_actions(void **state)
 	assert_int_equal(b.n_actions, n);
 }
 
+/* Draining is for batch pools of which every program is known to have short blocks. */
 static void test_pools_mode_follows_the_blocks(void **state)
 {
-	struct cot_event ev = {
-		.type = COT_EV_TENANT,
-		.id = 1,
-		.tenant = {.cls = COT_CLASS_BATCH,
-			   .weight = 100,
-			   .gpu_mask = GPU0,
-			   .pool = BATCH_POOL,
-			   .block_us = 20},
-	};
-
 	(void)state;
 	two_pools();
-	(void)bench_event(&b, ev);
-	(void)bench_member(&b, 2, COT_CLASS_LATENCY, LATENCY_POOL);
+	(void)bench_blocks(&b, 1, COT_CLASS_BATCH, BATCH_POOL, 20);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_SWITCH); /* nobody waits */
+	(void)bench_blocks(&b, 2, COT_CLASS_LATENCY, LATENCY_POOL, 20);
 	bench_run(&b, 10 * MS);
 	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_DRAIN);
-	ev.tenant.block_us = 500;
-	(void)bench_event(&b, ev);
+	assert_int_equal(b.mode[LATENCY_POOL], COT_MODE_SWITCH);
+	(void)bench_blocks(&b, 1, COT_CLASS_BATCH, BATCH_POOL, 101);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_SWITCH);
+	(void)bench_blocks(&b, 1, COT_CLASS_BATCH, BATCH_POOL, 100);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_DRAIN);
+	/* One of which nobody knows is enough. */
+	(void)bench_member(&b, 3, COT_CLASS_BATCH, BATCH_POOL);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_SWITCH);
+	(void)bench_blocks(&b, 3, COT_CLASS_BATCH, BATCH_POOL, 90);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_DRAIN);
+	(void)bench_leave(&b, 2);
 	bench_run(&b, 10 * MS);
 	assert_int_equal(b.mode[BATCH_POOL], COT_MODE_SWITCH);
 }
@@ -345,6 +400,8 @@ int main(void)
 		T(test_rotate_several_gpus),
 		T(test_rotate_what_cannot_be_frozen),
 		T(test_rotate_many),
+		T(test_rotate_slices_follow_latency_programs),
+		T(test_rotate_mode_follows_the_blocks),
 		T(test_pools_slices_follow_the_latency_pool),
 		T(test_pools_requests_cost_no_actions),
 		T(test_pools_mode_follows_the_blocks),

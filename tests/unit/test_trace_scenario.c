@@ -113,6 +113,10 @@ static const char full[] =
 	"            - sync\n"
 	"      - d2h_bytes: 1\n"
 	"  - name: second\n"
+	"    class: latency\n"
+	"    weight: 7\n"
+	"    block_hint_us: 50\n"
+	"    solo: true\n"
 	"    program:\n"
 	"      - kernel: {name: k, blocks: 1, block_us: 0.000001}\n"
 	"  - name: third\n"
@@ -182,6 +186,14 @@ static void test_every_key_of_an_app(void **state)
 	assert_int_equal(k->block_ps, 3333333);
 	assert_int_equal(k->ctx_bytes_per_block, 4 * 100 + 256);
 	assert_int_equal(sc->apps[1].program.kernels[0].block_ps, 1);
+	assert_int_equal(app->cls, COT_APP_BATCH);
+	assert_int_equal(app->weight, COT_APP_WEIGHT_DEFAULT);
+	assert_int_equal(app->block_hint_us, 0);
+	assert_false(app->solo);
+	assert_int_equal(sc->apps[1].cls, COT_APP_LATENCY);
+	assert_int_equal(sc->apps[1].weight, 7);
+	assert_int_equal(sc->apps[1].block_hint_us, 50);
+	assert_true(sc->apps[1].solo);
 	/* Contexts: the first and the third share one. */
 	assert_int_equal(app->context, 0);
 	assert_int_equal(sc->apps[1].context, 1);
@@ -226,7 +238,9 @@ static void test_options_win_over_the_file(void **state)
 #define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
 #define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
 #define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
-#define APP_KEYS  "name, priority, tokens, context, start_us, class, weight, solo, program, trace"
+#define APP_KEYS                                                                          \
+	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
+	"program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                        \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "             \

@@ -12,7 +12,10 @@ from .programs import PROGRAMS
 # How the programs of a cell are started.
 STARTS = ("plain", "mps", "mps70", "pools", "pools-solo", "rotate")
 
-SLICES_US = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+SLICES_US = (1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+# Whether other slices of one pool help two programs in the other.
+PAIR_SLICES_US = (("batch", 1000), ("batch", 100), ("latency", 2000), ("latency", 1000),
+                  ("latency", 500), ("latency", 100))
 CYCLED_BLOCKS = 5     # of hog blocks --cycle
 CONTEXT_VARIANTS = 10  # of hog context
 
@@ -80,18 +83,24 @@ def _first_of_each(prefix, specs):
     return [(name, spec) for spec, name in seen.items()]
 
 
-def _windows(group, start):
+def _windows(group, start, rounds):
+    """What tells of batch programs alone is measured once, the rest in rounds."""
     batch = tuple(_names("B", group.batch))
+    once = again = last = ()
     if start == "plain":
-        alone = _first_of_each("B", group.batch) + _first_of_each("L", group.latency)
-        return tuple(Window(f"alone:{name}", (name,)) for name, _ in alone) + \
+        once = tuple(Window(f"alone:{n}", (n,)) for n, _ in _first_of_each("B", group.batch))
+        again = tuple(Window(f"alone:{n}", (n,)) for n, _ in _first_of_each("L", group.latency)) + \
             (Window("timeslice"),)
-    if start == "mps" and len(batch) > 1:
-        return (Window("mps-batch", batch), Window("mps"))
-    if start == "pools":
-        return (Window("pools"),
-                Window("pools-drain", commands=("pool:batch --mode drain",)))
-    return (Window(start),)
+    elif start == "pools":
+        if len(group.latency) > 1:
+            once = (Window("latency-only", tuple(_names("L", group.latency))),)
+        again = (Window(start),)
+        if group.starts == ALL_WAYS or group.starts == WITH_SOLO:
+            last = (Window("pools-drain", commands=("pool:batch --mode drain",)),)
+    else:
+        once = (Window("mps-batch", batch),) if start == "mps" and len(batch) > 1 else ()
+        again = (Window(start),)
+    return once + again * rounds + last
 
 
 GROUPS = [
@@ -106,6 +115,16 @@ GROUPS = [
           ("req",), ("blocks",), ("pools",), "blocks"),
     Group("context", "100 us requests; kernels with more and more state",
           ("req",), ("context",), ("pools",), "context"),
+    Group("parts", "requests of 40 kernels in 800 us; one 40 ms-kernel program", ("req-parts",),
+          ("hog",), ("pools", "pools-solo"), "parts"),
+    Group("parts-gemm", "requests of 40 kernels in 800 us; GEMM", ("req-parts",), ("gemm",),
+          ("pools",), "parts"),
+    Group("pair", "two times requests of 40 kernels in 800 us; one 40 ms-kernel program",
+          ("req-parts@1ms",) * 2, ("hog",), ("mps", "pools"), "pair"),
+    Group("pair-first", "the same, on streams of the highest priority",
+          ("req-parts-first@1ms",) * 2, ("hog",), ("mps", "pools"), "pair"),
+    Group("cold", "ResNet-50 graph alone, with and without what it left in the caches",
+          ("resnet-graph@low", "resnet-graph-cold"), (), ("plain",), "cold"),
     Group("cost", "what control costs a program that has the GPU alone", (), (), ("cost",), "cost"),
     Group("a4", "100 us requests; four 40 ms-kernel programs", ("req",), ("hog",) * 4),
     Group("c1", "two times 100 us requests; two 40 ms-kernel programs",
@@ -143,8 +162,20 @@ GROUP_OF = {group.name: group for group in GROUPS}
 REPEAT_AFTER = 11
 
 
-def _sweep(group):
+def _sweep(group, start):
     alone = Window("alone:L1", ("L1",))
+    if group.kind == "parts":
+        return (alone, Window("pools"),
+                Window("slice:1", commands=("pool:batch --slice 1us",)),
+                Window("slice:100", commands=("pool:batch --slice 100us",)),
+                Window("drain", commands=("pool:batch --slice auto --mode drain",))), 0
+    if group.kind == "pair":
+        both = Window("latency-only", ("L1", "L2"))
+        steps = [Window(f"{pool}:{us}", commands=(f"pool:{pool} --slice {us}us",))
+                 for pool, us in PAIR_SLICES_US]
+        return (alone, both) + ((Window(start), *steps) if start == "pools" else ()), 0
+    if group.kind == "cold":
+        return (alone, Window("alone:L2", ("L2",))), 0
     if group.kind == "slices":
         steps = tuple(Window(f"slice:{us}", commands=(f"pool:batch --slice {us}us",),
                              scale=0.6, settle_s=0.4) for us in SLICES_US)
@@ -158,8 +189,9 @@ def _sweep(group):
         CONTEXT_VARIANTS
 
 
-def make_cells(seconds, repeats, torch_seconds=None):
-    """All cells, most telling first. `seconds` is the usual length of a window."""
+def make_cells(seconds, repeats, torch_seconds=None, rounds=1):
+    """All cells, most telling first. `seconds` is the usual length of a window, `rounds` how often
+    the windows of a mix are measured in a cell."""
     cells = []
     for index, group in enumerate(GROUPS):
         for rep in range(repeats):
@@ -169,17 +201,18 @@ def make_cells(seconds, repeats, torch_seconds=None):
             for i, start in enumerate(starts):
                 priority = index + REPEAT_AFTER * rep + 0.01 * i
                 priority += SOLO_AFTER if start == "pools-solo" else 0
-                cells.append(_make(group, start, rep, priority, seconds, torch_seconds))
+                cells.append(_make(group, start, rep, priority, seconds, torch_seconds,
+                                   rounds))
     return sorted(cells, key=lambda c: c.priority)
 
 
-def _make(group, start, rep, priority, seconds, torch_seconds):
+def _make(group, start, rep, priority, seconds, torch_seconds, rounds):
     if group.kind == "cost":
         return Cell(group.name, start, (), (), (), priority, rep=rep)
     if group.kind == "mix":
-        windows, n_variants = _windows(group, start), 0
+        windows, n_variants = _windows(group, start, rounds), 0
     else:
-        windows, n_variants = _sweep(group)
+        windows, n_variants = _sweep(group, start)
     each_s = max(0.3, 0.35 * seconds)
     cell = Cell(group.name, start, group.latency, group.batch, windows, priority,
                 each_s=each_s if n_variants else 0, rep=rep)

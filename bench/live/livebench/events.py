@@ -35,6 +35,16 @@ def unpack(text):
     return list(values)
 
 
+APART_NS = 500_000
+
+
+def _apart(events, begin, end):
+    """The latencies of requests that arrived some time after the answer before: the GPU had gone
+    back to others by then, entirely."""
+    return sorted(e[2] - e[0] for last, e in zip(events, events[1:])
+                  if begin <= e[0] < end and e[0] - last[2] >= APART_NS)
+
+
 def latency(events, begin, end, raw=True):
     """Of the requests that arrived in the window: from arrival to answer."""
     chosen = [e for e in events if begin <= e[0] < end]
@@ -48,6 +58,8 @@ def latency(events, begin, end, raw=True):
            "service_p99_us": nearest_rank(service, 99) / 1e3}
     for p, key in ((50, "p50_us"), (90, "p90_us"), (99, "p99_us"), (99.9, "p999_us")):
         out[key] = nearest_rank(times, p) / 1e3
+    apart = _apart(events, begin, end)
+    out["apart_n"], out["apart_p99_us"] = len(apart), (nearest_rank(apart, 99) or 0) / 1e3
     if raw:  # in tenths of a microsecond, in order of arrival
         out["raw_100ns"] = pack([min(2**32 - 1, (e[2] - e[0]) // 100) for e in chosen])
     return out
@@ -64,3 +76,16 @@ def rate(events, begin, end):
     seconds = (end - begin) / 1e9
     return {"rate": work / seconds, "longest_ms": longest / 1e6,
             "n": sum(1 for e in events if begin <= e[1] < end)}
+
+
+def parts(requests, begin, end):
+    """Of requests (begin, total, on the GPU, longest pause between kernels) in the window."""
+    chosen = [r for r in requests if begin <= r[0] < end]
+    columns = {"total": [r[1] for r in chosen], "on_gpu": [r[2] for r in chosen],
+               "longest_pause": [r[3] for r in chosen],
+               "before_and_after": [r[1] - r[2] for r in chosen]}
+    out = {"n": len(chosen)}
+    for name, values in columns.items():
+        for p in (50, 99):
+            out[f"{name}_p{p}_us"] = (nearest_rank(sorted(values), p) or 0) / 1e3
+    return out

@@ -9,7 +9,7 @@ SUM_POOLS, SUM_ROTATE = 0.95, 0.85
 # For whom the targets are (draining is for programs with short blocks). The others are what one
 # would use instead.
 OURS = ("pools", "pools-solo", "rotate")
-WAY_ORDER = ("timeslice", "mps", "mps70", "pools", "pools-drain", "pools-solo", "rotate")
+WAY_ORDER = ("timeslice", "mps", "mps70", "latency-only", "pools", "pools-drain", "pools-solo", "rotate")
 
 
 def spread(values):
@@ -99,7 +99,7 @@ def _one_window(cell, window, alone, notes):
             if not figures.get("n"):
                 out["latency"].append({"spec": spec, "n": 0})
                 continue
-            share += figures["rate"] * (p50 or 0) / 1e6
+            share = None if share is None or p50 is None else share + figures["rate"] * p50 / 1e6
             out["latency"].append({
                 "spec": spec, "n": figures["n"], "p50_us": figures["p50_us"],
                 "p99_us": figures["p99_us"], "alone_p50_us": p50, "alone_p99_us": p99,
@@ -175,7 +175,7 @@ def make_rows(cells):
         if GROUP_OF.get(cell["group"]) is None or GROUP_OF[cell["group"]].kind != "mix":
             continue
         for window in cell["windows"]:
-            if not window["label"].startswith("alone:"):
+            if not window["label"].startswith("alone:") and window["programs"]:
                 found.setdefault((cell["group"], window["label"]), []).append(
                     _one_window(cell, window, alone, notes))
     rows = []
@@ -296,6 +296,34 @@ def make_context(cells):
                      "p99_us": _of(programs, "L1", "p99_us")})
     rows.sort(key=lambda r: r.get("reg_kib_per_sm", 0) + r.get("smem_kib_per_sm", 0))
     return rows, alone
+
+
+def make_parts(cells):
+    """What a request of many kernels is made of, per window."""
+    rows = []
+    for cell in cells:
+        if GROUP_OF.get(cell["group"]) is None or cell.get("status") != "ok" or \
+                GROUP_OF[cell["group"]].kind not in ("parts", "pair"):
+            continue
+        for window in cell["windows"]:
+            parts = window["programs"].get("L1", {}).get("parts")
+            if parts:
+                rows.append({"group": cell["group"], "start": cell["start"],
+                             "window": window["label"], **parts})
+    return rows
+
+
+def make_cold(cells):
+    """A request alone, and alone after the caches have been wiped."""
+    rows = []
+    for cell in cells:
+        if cell["group"] != "cold" or cell.get("status") != "ok":
+            continue
+        for window in cell["windows"]:
+            name = window["label"].partition(":")[2]
+            rows.append({"spec": cell["tenants"][name]["spec"],
+                         **_latency_of(window["programs"][name])})
+    return rows
 
 
 def make_cost(cells):

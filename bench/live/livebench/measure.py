@@ -6,9 +6,10 @@ import time
 
 from . import events, process
 from .process import Failed, Tenant
+from .programs import REQUEST_US
 from .ways import WAYS, fell_back
 
-READY_S, READY_TORCH_S = 40, 120
+READY_S, READY_TORCH_S = 30, 75
 STOP_S = 15
 FIRST_SETTLE_S = 0.3
 SEGMENT_MARGIN_NS = 150_000_000  # of a variant: what is in the queue belongs to the one before
@@ -48,7 +49,8 @@ class Runner:
     def _argv(self, cell, program):
         argv = [*self.tools.programs[program.tool], *program.arguments]
         if program.tool == "req" and self.options.get("req_iters"):
-            argv += ["--iters", str(self.options["req_iters"])]
+            us = float(argv[argv.index("--us") + 1])
+            argv += ["--iters", str(round(self.options["req_iters"] * us / REQUEST_US))]
         if cell.each_s and program.role == "batch":
             argv += ["--each", f"{cell.each_s:.3f}"]
         if program.tool == "tenants":
@@ -120,6 +122,8 @@ class Runner:
                     window.setdefault("programs", {})[tenant.name] = \
                         _figures(tenant, all_events, window["t0_ns"], window["t1_ns"])
             tenant.events = all_events
+            if "parts" in left:
+                _read_parts(tenant, left.pop("parts"), result["windows"])
         if cell.each_s:
             _read_segments(tenants, result)
 
@@ -128,6 +132,14 @@ def _figures(tenant, all_events, begin, end, raw=True):
     if tenant.program.role == "latency":
         return events.latency(all_events, begin, end, raw)
     return events.rate(all_events, begin, end)
+
+
+def _read_parts(tenant, parts, windows):
+    """What the requests of each window were made of; see --stamps of req."""
+    for window in windows:
+        figures = window.get("programs", {}).get(tenant.name)
+        if figures:
+            figures["parts"] = events.parts(parts, window["t0_ns"], window["t1_ns"])
 
 
 def _read_segments(tenants, result):

@@ -26,11 +26,12 @@ class Program:
     @property
     def short_request(self):
         """The 100 us program has a target in us, the others one as a multiple."""
-        return self.tool == "req"
+        return self.tool == "req" and str(REQUEST_US) in self.arguments
 
 
 def _requests(spec, *arguments):
-    return Program(spec, "latency", "req", ("--us", str(REQUEST_US), *arguments))
+    us = () if "--us" in arguments else ("--us", str(REQUEST_US))
+    return Program(spec, "latency", "req", (*us, *arguments))
 
 
 def _model(kind, load):
@@ -47,12 +48,20 @@ def _training(kind):
     return Program(kind, "batch", "tenants", (kind,), True)
 
 
+# One request is a graph of 40 kernels, which note their times.
+_PARTS = ("--us", "800", "--graph", "40", "--stamps")
+
 _ALL = [
     _requests("req", "--gap-us", "4000"),
     _requests("req@1ms", "--gap-us", "1000"),
     _requests("req@300us", "--gap-us", "300"),
     _requests("req-open", "--rate", "250"),
     _requests("req-graph", "--gap-us", "4000", "--graph", "10"),
+    _requests("req-parts", *_PARTS, "--gap-us", "4000"),
+    _requests("req-parts@1ms", *_PARTS, "--gap-us", "1000"),
+    _requests("req-parts-first@1ms", *_PARTS, "--gap-us", "1000", "--first"),
+    Program("resnet-graph-cold", "latency", "tenants",
+            ("resnet-graph", "--gap-ms", "8.550", "--cold")),
     *(_model(kind, load) for kind in SOLO_MS for load in LOADS),
     _hog("hog", "long"),
     _hog("copy", "copy"),
@@ -62,6 +71,7 @@ _ALL = [
     _hog("context", "context", checked=False),
     _training("gemm"),
     _training("resnet-train"),
-    _training("bert-train"),
+    # Its attention adds in whatever order: two runs alone differ.
+    Program("bert-train", "batch", "tenants", ("bert-train",)),
 ]
 PROGRAMS = {program.spec: program for program in _ALL}

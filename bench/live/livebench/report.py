@@ -103,6 +103,30 @@ def _context(cells):
                      "p99 ms", "more than alone us"], body)]
 
 
+def _parts(cells):
+    rows = figures.make_parts(cells)
+    if not rows:
+        return []
+    body = [[r["group"], r["start"], r["window"], r["n"]] + [
+        _ms(r[f"{name}_{p}_us"]) for name in ("total", "before_and_after", "on_gpu", "longest_pause")
+        for p in ("p50", "p99")] for r in rows]
+    return ["### Where the time of a request goes\n\nRequests of 40 kernels as a CUDA graph. `on GPU` "
+            "is from the first kernel's begin to the last one's end by the GPU's clock, `pause` the "
+            "longest between two kernels, `rest` the time before and after. ms, p50 and p99.\n\n"
+            + table(["mix", "start", "window", "n", "total", "p99", "rest", "p99", "on GPU", "p99",
+                     "pause", "p99"], body)]
+
+
+def _cold(cells):
+    rows = figures.make_cold(cells)
+    if not rows:
+        return []
+    return ["### A request that finds the caches cold\n\nAlone; `cold`: another kernel reads and writes "
+            "256 MiB before each request, outside of its time.\n\n"
+            + table(["program", "n", "p50 ms", "p99 ms"],
+                    [[r["spec"], r["n"], _ms(r["p50_us"]), _ms(r["p99_us"])] for r in rows])]
+
+
 def _cost(cells):
     cost = figures.make_cost(cells)
     if not cost:
@@ -135,15 +159,15 @@ def markdown(result):
     facts = result["machine"]
     head = ["# Live benchmark", "",
             ", ".join(str(facts.get(k)) for k in ("gpu", "driver", "cuda", "torch")
-                      if facts.get(k)) + f". {facts.get('date', '')}. "
-            f"Commit {facts.get('commit') or 'not given'}.",
-            f"Command: `{facts.get('command', '')}`", "",
+                      if facts.get(k)) + ". Merged from:", "",
+            *(f"- {r['date']}, commit {r['commit'] or 'not given'}: `{r['command']}`"
+              for r in result["runs"] or [facts]), "",
             "Latencies are from arrival to answer; percentiles by nearest rank. A program alone "
             "was measured in the same processes as `timeslice`. Several repeats: median "
             "(least..greatest). `wanted`: the sum that the batch programs must reach. Verdicts in "
             "brackets are for ways that have no target here."]
     if facts.get("fake"):
         head[0] = "# Live benchmark: DRY RUN, invented figures"
-    parts = _mixes(rows) + _slices(cells) + _blocks(cells) + _context(cells) + _cost(cells) + \
-        _failures(cells)
+    parts = _mixes(rows) + _slices(cells) + _blocks(cells) + _context(cells) + _parts(cells) + \
+        _cold(cells) + _cost(cells) + _failures(cells)
     return "\n".join(head) + "\n\n" + "\n\n".join(parts) + "\n"

@@ -5,7 +5,8 @@ import math
 from .figures import OURS, WAY_ORDER
 
 COLOURS = {"timeslice": "#9a9a9a", "mps": "#c9a15b", "mps70": "#e0cfa3", "pools": "#1f6fb2",
-           "pools-drain": "#7fb3dc", "pools-solo": "#12406a", "rotate": "#3a9a6b"}
+           "latency-only": "#b7a6d9", "pools-drain": "#7fb3dc", "pools-solo": "#12406a",
+           "rotate": "#3a9a6b"}
 LEFT, BAR, GAP, WIDTH, TEXT = 230, 13, 24, 330, 60
 RATIO_MAX, SUM_MAX = 300.0, 3.0
 

@@ -11,6 +11,7 @@
  *   peer crowd N SECONDS opens N connections, says HELLO on each; "welcomed M refused K closed L"
  *   peer register [--class C] [--version N] [--weight W] [--gpu G]
  *       "registered ID" and the variables, or "refused TEXT"
+ *   peer ask N SECONDS   asks for ps on N connections, without waiting for answers; "asked M"
  *   peer storm N SEED    sends N packets of random kinds and contents over connections of its own
  */
 #include <errno.h>
@@ -39,7 +40,7 @@ struct options {
 	uint64_t id;
 	bool pool, silent;
 	const char *class, *name, *gpu;
-	unsigned groups, version, weight;
+	unsigned groups, version, weight, block_us;
 	double seconds, grow;
 };
 
@@ -106,6 +107,8 @@ static void read_options(int argc, char **argv, struct options *o)
 			o->version = (unsigned)atoi(value);
 		else if (!strcmp(argv[i - 1], "--weight"))
 			o->weight = (unsigned)atoi(value);
+		else if (!strcmp(argv[i - 1], "--block-us"))
+			o->block_us = (unsigned)strtoul(value, NULL, 10);
 		else if (!strcmp(argv[i - 1], "--grow"))
 			o->grow = strtod(value, NULL);
 		else if (!strcmp(argv[i - 1], "--seconds"))
@@ -123,6 +126,7 @@ static void make_hello(const struct options *o, struct cot_msg_hello *m)
 		.weight = (uint16_t)o->weight,
 		.pid = (uint32_t)getpid(),
 		.tenant = o->id,
+		.block_us = o->block_us,
 	};
 	snprintf(m->name, sizeof(m->name), "%s", o->name);
 	snprintf(m->gpu, sizeof(m->gpu), "%s", o->gpu);
@@ -384,6 +388,30 @@ static int crowd(unsigned n, double seconds)
 	return 0;
 }
 
+static int ask(unsigned n, double seconds)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	uint64_t until_ns = now_ns() + (uint64_t)(seconds * 1e9);
+	static int fds[CROWD_MAX];
+	unsigned i, j, asked = 0;
+
+	cot_proto_header(&query.h, COT_MSG_QUERY, sizeof(query), 1);
+	for (i = 0; i < n && i < CROWD_MAX; i++)
+		fds[i] = connect_daemon();
+	while (now_ns() < until_ns) {
+		for (i = 0; i < n && i < CROWD_MAX; i++) {
+			for (j = 0; j < 16; j++)
+				asked += send(fds[i], &query, sizeof(query),
+					      MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+			while (recv(fds[i], packet, sizeof(packet), MSG_DONTWAIT) > 0)
+				continue;
+		}
+		usleep(1000);
+	}
+	printf("asked %u\n", asked);
+	return asked < n;
+}
+
 /* ---- the command line ---- */
 
 static int reg(const struct options *o)
@@ -432,6 +460,8 @@ int main(int argc, char **argv)
 		return bad(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "crowd"))
 		return crowd((unsigned)atoi(argv[2]), strtod(argv[3], NULL));
+	if (argc == 4 && !strcmp(argv[1], "ask"))
+		return ask((unsigned)atoi(argv[2]), strtod(argv[3], NULL));
 	if (argc == 4 && !strcmp(argv[1], "storm"))
 		return storm((unsigned)atoi(argv[2]), strtoull(argv[3], NULL, 10));
 	if (argc < 2)

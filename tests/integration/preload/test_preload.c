@@ -69,6 +69,7 @@ static void become_tenant(const char *extra)
 	setenv("TENANT", "1", 1);
 	setenv("COTENANT_NAME", "it", 1);
 	setenv("COTENANT_WEIGHT", "7", 1);
+	setenv("COTENANT_BLOCK_US", "250", 1);
 	setenv("COTENANT_LOG", "warn", 1);
 	setenv("COTENANT_TENANT", "42", 1);
 	if (value) {
@@ -341,6 +342,7 @@ static void test_hello_and_slices(void **state)
 	expect(COT_MSG_HELLO);
 	assert_int_equal(got.hello.tenant, 42);
 	assert_int_equal(got.hello.weight, 7);
+	assert_int_equal(got.hello.block_us, 250);
 	assert_string_equal(got.hello.name, "it");
 	expect(COT_MSG_GROUPS);
 	make_page(true);

@@ -1,6 +1,7 @@
 /*
  * A program that never touches CUDA: threads, a fork, files and an ordinary ioctl. Prints how many
- * threads and descriptors it has, so that a preloaded library that adds some is found out.
+ * threads, descriptors and children it has, so that a library or a launcher that adds some is
+ * found out.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -24,8 +25,12 @@ static int count(const char *path)
 int main(void)
 {
 	int status = 1, pending = -1, ends[2];
-	pid_t pid = fork();
+	int unknown = 0;
+	pid_t pid;
 
+	while (waitpid(-1, NULL, 0) > 0)
+		unknown++;
+	pid = fork();
 	if (!pid)
 		_exit(0);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || pipe(ends) || write(ends[1], "x", 1) != 1 ||
@@ -34,7 +39,7 @@ int main(void)
 	close(ends[0]);
 	close(ends[1]);
 	/* The descriptor that lists the descriptors is one of them. */
-	printf("nocuda threads %d descriptors %d pending %d\n", count("/proc/self/task"),
-	       count("/proc/self/fd") - 1, pending);
+	printf("nocuda threads %d descriptors %d pending %d children %d\n",
+	       count("/proc/self/task"), count("/proc/self/fd") - 1, pending, unknown);
 	return status || pending != 1;
 }

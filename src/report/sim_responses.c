@@ -1,0 +1,59 @@
+/*
+ * What a software policy is about: how long requests took.
+ */
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "report/format.h"
+#include "report/sim_summary.h"
+
+void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swhost *host)
+{
+	uint32_t i;
+
+	s->has_responses = true;
+	for (i = 0; i < s->sc->n_apps; i++) {
+		struct cot_swhost_times t;
+
+		cot_swhost_times(host, i, &t);
+		s->responses[i] = (struct cot_response_summary){
+			.n = t.n_responses,
+			.p50_us = t.response_p50_ps / (double)COT_PS_PER_US,
+			.p95_us = t.response_p95_ps / (double)COT_PS_PER_US,
+			.p99_us = t.response_p99_ps / (double)COT_PS_PER_US,
+			.max_us = cot_us_from_ps(t.response_max_ps),
+		};
+	}
+}
+
+static void us_cell(struct cot_table *t, bool known, double us)
+{
+	struct cot_text text;
+
+	cot_table_text(t, known ? cot_format_us(&text, us) : "-");
+}
+
+struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
+{
+	static const struct cot_column columns[] = {
+		{"app", COT_ALIGN_LEFT},  {"class", COT_ALIGN_LEFT}, {"responses", COT_ALIGN_RIGHT},
+		{"p50", COT_ALIGN_RIGHT}, {"p95", COT_ALIGN_RIGHT},  {"p99", COT_ALIGN_RIGHT},
+		{"max", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	struct cot_text text;
+	uint32_t i;
+
+	for (i = 0; t && i < s->sc->n_apps; i++) {
+		const struct cot_response_summary *r = &s->responses[i];
+
+		cot_table_text(t, s->sc->apps[i].name);
+		cot_table_text(t, cot_app_class_name(s->sc->apps[i].cls));
+		cot_table_text(t, cot_format_count(&text, r->n));
+		us_cell(t, r->n > 0, r->p50_us);
+		us_cell(t, r->n > 0, r->p95_us);
+		us_cell(t, r->n > 0, r->p99_us);
+		us_cell(t, r->n > 0, r->max_us);
+	}
+	return t;
+}
