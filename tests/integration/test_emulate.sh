@@ -1,6 +1,7 @@
 #!/bin/sh
 # cotenant run --emulate: programs with PTX kernels on the emulated GPU, alone and together, with
 # the daemon; kernels are really stopped by a freeze, and faults are told.
+# shellcheck disable=SC2317 # functions that until_true calls
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 need_emulator
 unset COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_SOCKET COTENANT_RUNTIME_DIR COTENANT_GPUS

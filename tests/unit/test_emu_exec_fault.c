@@ -87,6 +87,38 @@ static void test_faults(void **state)
 	}
 }
 
+/* Barriers that are executed, and that only the strict check complains about. */
+static void test_strict_barriers(void **state)
+{
+	static const struct fault_case strict[] = {
+		{KERNEL
+		 "setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.sync 0; ret; A: bar.sync 0; ret; }",
+		 1, 32, COT_EXEC_FAULT_BARRIER, 0, 0, 7, "part of a warp"},
+		{KERNEL "setp.lt.u32 %p1, %r1, 32; @%p1 bra A;\nbarrier.sync 0; ret;\n"
+			"A: barrier.red.popc.u32 %r3, 0, %p1; ret; }",
+		 1, 64, COT_EXEC_FAULT_BARRIER, 0, 0, 0, "a reduction"},
+		{KERNEL "setp.lt.u32 %p1, %r1, 16; @%p1 bra A; barrier.sync 0; ret;\n"
+			"A: barrier.sync 0; ret; }",
+		 1, 32, COT_EXEC_FAULT_NONE, 0, 0, 0, ""},
+		/* The rest of a warp whose other lanes have ended is a whole one. */
+		{KERNEL "setp.lt.u32 %p1, %r1, 16; @%p1 exit; bar.sync 0; ret; }", 1, 64,
+		 COT_EXEC_FAULT_NONE, 0, 0, 0, ""},
+	};
+	struct exec_test t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(strict) / sizeof(strict[0]); i++) {
+		exec_load_body(&t, strict[i].text);
+		exec_arg_ptr(&t, 0, exec_alloc(&t, 256));
+		assert_int_equal(exec_run(&t, 1, strict[i].n_threads, 1), COT_EXEC_FAULT_NONE);
+		t.launch.checks = COT_EXEC_CHECK_ALIGNED;
+		assert_int_equal(exec_run(&t, 1, strict[i].n_threads, 1), strict[i].kind);
+		assert_non_null(strstr(t.fault.text, strict[i].says));
+		exec_unload(&t);
+	}
+}
+
 static void test_read_only(void **state)
 {
 	static uint32_t words[4] = {1, 2, 3, 4};
@@ -416,12 +448,12 @@ static void test_occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults),	  cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_bad_launch),
-		cmocka_unit_test(test_printf),	  cmocka_unit_test(test_assert),
-		cmocka_unit_test(test_gate),	  cmocka_unit_test(test_work),
-		cmocka_unit_test(test_hook),	  cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_occupancy),
+		cmocka_unit_test(test_faults),	   cmocka_unit_test(test_strict_barriers),
+		cmocka_unit_test(test_read_only),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bad_launch), cmocka_unit_test(test_printf),
+		cmocka_unit_test(test_assert),	   cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_work),	   cmocka_unit_test(test_hook),
+		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_occupancy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

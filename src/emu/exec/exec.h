@@ -185,8 +185,12 @@ struct cot_exec_stats {
 				  * let them do nothing */
 };
 
-#define COT_EXEC_CHECK_RACES   0x1u /* shared and global accesses without order between them */
-#define COT_EXEC_CHECK_ALIGNED 0x2u /* bar.sync and the like by part of a warp is a fault */
+#define COT_EXEC_CHECK_RACES 0x1u /* shared and global accesses without order between them */
+/*
+ * Barriers that PTX leaves undefined and that a GPU may hang on: bar.sync, bar.red and other
+ * aligned ones by a part of a warp, and a barrier used with and without reduction at once.
+ */
+#define COT_EXEC_CHECK_ALIGNED 0x2u
 
 struct cot_exec_launch {
 	const struct cot_exec_function *function;

@@ -39,7 +39,8 @@ bool cot_exec_refuse(struct cot_exec_lower *l, const char *fmt, ...)
 	if (l->refusal)
 		return false;
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	/* The analyser loses the va_list. */
+	vsnprintf(/* NOLINT(clang-analyzer-valist.Uninitialized) */ why, sizeof(why), fmt, args);
 	va_end(args);
 	snprintf(text, sizeof(text), "%.150s, PTX line %u: %s", l->func->name,
 		 l->stmt ? l->stmt->line : l->func->line, why);

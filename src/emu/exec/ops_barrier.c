@@ -82,6 +82,26 @@ void cot_exec_barriers_recheck(struct cot_exec_block *b)
 			release(b, id);
 }
 
+/* What PTX leaves undefined and this interpreter executes: a GPU may hang. */
+static enum cot_exec_flow check_strictly(struct cot_exec_warp *w, const struct cot_exec_insn *in,
+					 unsigned lane, uint32_t id)
+{
+	const struct cot_exec_barrier *bar = &w->block->barriers[id];
+
+	if (ALIGNED(in) && w->group->mask != w->live)
+		return cot_exec_fault(
+			w, in, lane, COT_EXEC_FAULT_BARRIER, 0,
+			"barrier %u reached by part of a warp (lanes 0x%08x of 0x%08x)", id,
+			w->group->mask, w->live);
+	if (bar->used && bar->reduces != (RED(in) != RED_NONE))
+		return cot_exec_fault(
+			w, in, lane, COT_EXEC_FAULT_BARRIER, 0,
+			"barrier %u with a reduction and, in line %u, without one (or "
+			"the other way round)",
+			id, bar->line);
+	return FLOW_NEXT;
+}
+
 static enum cot_exec_flow check(struct cot_exec_warp *w, const struct cot_exec_insn *in,
 				unsigned lane, uint32_t id, uint32_t count)
 {
@@ -99,13 +119,9 @@ static enum cot_exec_flow check(struct cot_exec_warp *w, const struct cot_exec_i
 			w, in, lane, COT_EXEC_FAULT_BARRIER, 0,
 			"barrier %u for %u threads, but in line %u it is for %u (0 is all)", id,
 			count, bar->line, bar->expected);
-	if (w->block->run->launch.checks & COT_EXEC_CHECK_ALIGNED && ALIGNED(in) &&
-	    w->group->mask != w->live)
-		return cot_exec_fault(
-			w, in, lane, COT_EXEC_FAULT_BARRIER, 0,
-			"barrier %u reached by part of a warp (lanes 0x%08x of 0x%08x)", id,
-			w->group->mask, w->live);
-	return FLOW_NEXT;
+	return w->block->run->launch.checks & COT_EXEC_CHECK_ALIGNED
+		       ? check_strictly(w, in, lane, id)
+		       : FLOW_NEXT;
 }
 
 /* Lanes of m that mean the same barrier as the first. */
@@ -144,6 +160,7 @@ HANDLER(barrier)
 	if (!bar->used) {
 		bar->used = true;
 		bar->expected = count;
+		bar->reduces = RED(in) != RED_NONE;
 		bar->line = w->block->run->module->lines[here];
 	}
 	bar->arrived += (uint32_t)__builtin_popcount(m);

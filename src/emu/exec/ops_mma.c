@@ -342,8 +342,9 @@ static bool holds(const struct matrix_op *op, unsigned which, unsigned as)
 	uint32_t have = op->n[which] * per_register(op->type[which]) * LANES;
 	uint32_t need = rows_of(op, as) * cols_of(op, as);
 
-	return rows_of(op, as) <= MAX_SIDE && cols_of(op, as) <= MAX_SIDE &&
-	       (op->wmma ? have >= need : have == need);
+	if (rows_of(op, as) > MAX_SIDE || cols_of(op, as) > MAX_SIDE || !need || need % LANES)
+		return false;
+	return op->wmma ? have >= need : have == need;
 }
 
 static bool lower_mma(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
@@ -372,6 +373,9 @@ static bool lower_mma(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
 	for (k = 0; k < N_OPERAND; k++)
 		if (!holds(&op, k, k))
 			return false;
+	/* The layouts that place_of() knows: 16 rows, or 8 with one register of a. */
+	if (!wmma && op.m != 16 && (op.m != 8 || op.n[MAT_A] != 1))
+		return false;
 	cot_exec_emit_matrix(l, COT_EXEC_MATRIX_MMA, &(struct cot_exec_insn){.dst = list});
 	return true;
 }

@@ -35,7 +35,7 @@ int cot_pass_record(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 			".reg .b32 %%t; .reg .b64 %%now;\n"
 			"mov.u64 %%now, %%globaltimer; st.global.u64 [%%row+%zu], %%now;\n"
 			"mov.u32 %%t, %%smid; st.global.u32 [%%row+%zu], %%t;\n"
-			"began:",
+			"began: bar.warp.sync 0xffffffff;",
 			offsetof(struct cot_record_row, begin_ns),
 			offsetof(struct cot_record_row, sm));
 	cot_emit_text(&e, NULL,

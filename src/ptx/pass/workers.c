@@ -23,8 +23,8 @@
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
  * hence the branch to the tail, never taken, at the beginning.
  *
- * What only the first thread does is followed by bar.warp.sync: without it, the compiler let that
- * lane run the next task apart from its warp, which took twice as long.
+ * Each task begins with bar.warp.sync. Without it, after something that only the first thread did,
+ * the compiler let that lane run its first task apart from its warp, which took twice as long.
  *
  * Threads that return early live on, while others of their block still wait at barriers: see
  * change_barriers().
@@ -165,7 +165,7 @@ static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
 	put_not_leader(w, start, "begun");
 	cot_emit_format(&w->e, start,
 			"st.shared.u32 [slots+8], %%left;\n"
-			"begun: bar.warp.sync 0xffffffff;\n"
+			"begun:\n"
 			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
 			ARG(chunk)); /* never: the second entry of the loop */
 }
@@ -189,7 +189,7 @@ static void put_claim_ahead(struct workers *w, struct cot_ptx_stmt *start)
 	cot_emit_text(e, start, "bra together;\nahead:");
 	put_nothing_to_claim(w, start, "together");
 	put_ask(w, start, "%next", "%next", "together");
-	cot_emit_text(e, start, "together: bar.warp.sync 0xffffffff;\nready:");
+	cot_emit_text(e, start, "together:\nready:");
 }
 
 static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
@@ -204,12 +204,14 @@ static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 		put_not_leader(w, start, "polled");
 		put_control(w, start);
 		put_poll(w, start, "%next");
-		cot_emit_text(e, start, "polled: bar.warp.sync 0xffffffff;");
+		cot_emit_text(e, start, "polled:");
 	}
 	cot_block_index_decode(e, start, &w->facts, ARG(grid));
 	cot_emit_text(e, start, "task: .pragma \"nounroll\";");
 	if (w->ahead)
 		put_claim_ahead(w, start);
+	cot_emit_text(e, start,
+		      "bar.warp.sync 0xffffffff;"); /* see above: what the first thread did */
 	cot_block_index_load_grid(e, start, &w->facts, ARG(grid));
 }
 
@@ -303,7 +305,7 @@ static void put_meeting(struct workers *w)
 			cot_emit_text(e, NULL, "bra back;");
 		e->n_binds = n_binds;
 	}
-	cot_emit_text(e, NULL, "met: bar.warp.sync 0xffffffff;");
+	cot_emit_text(e, NULL, "met:");
 }
 
 static void put_tail(struct workers *w)
@@ -319,8 +321,6 @@ static void put_tail(struct workers *w)
 	put_next_index(w);
 	if (w->facts.uses_shared && !w->facts.early_return)
 		put_barrier(w);
-	else
-		cot_emit_text(e, NULL, "bar.warp.sync 0xffffffff;");
 	cot_emit_text(e, NULL, "bra task;");
 }
 
