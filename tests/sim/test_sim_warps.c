@@ -19,7 +19,7 @@
 #define N_SMS	 8u
 #define CYCLES	 20000u
 #define CLOSE	 0.10 /* of the instructions per cycle of a kernel */
-#define FARTHEST 0.20
+#define FARTHEST 0.35
 
 enum mix { ALONE, APART, TOGETHER, N_MIXES };
 

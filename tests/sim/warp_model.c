@@ -229,6 +229,8 @@ static void make_warps(struct world *w)
 		if (w->gpu->lanes[lane].work.mlp > most)
 			most = (uint32_t)w->gpu->lanes[lane].work.mlp;
 	}
+	if (!n)
+		abort(); /* a GPU without warps */
 	w->n_warps = n;
 	w->n_requests = n * most;
 	w->warps = calloc(n, sizeof(*w->warps));
