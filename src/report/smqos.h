@@ -75,7 +75,6 @@ struct cot_smq_pair_of_values {
 /* One mix seen epoch by epoch. */
 struct cot_smq_timeline {
 	unsigned ls, batch, target;
-	double goal_ipc;
 	struct cot_epochs *epochs[COT_SMQ_SYSTEMS]; /* owned */
 	struct cot_scenario *scenarios[COT_SMQ_SYSTEMS];
 };

@@ -153,6 +153,13 @@ uint32_t hw_n_slots(const struct hw *hw); /* entries of hw_sms() */
 #define hw_for_each_sm(s, hw) \
 	for ((s) = hw_sms(hw); (s) < hw_sms(hw) + hw_scenario(hw)->gpu.n_sms; (s)++)
 
+static inline uint32_t hw_epoch_cycles(const struct hw *hw)
+{
+	uint32_t cycles = hw_scenario(hw)->epoch_cycles;
+
+	return cycles ? cycles : COT_EPOCH_CYCLES_DEFAULT;
+}
+
 /* Whether SMs have several lanes; see shares_sms. */
 static inline bool hw_has_lanes(const struct hw *hw)
 {

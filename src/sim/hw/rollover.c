@@ -174,22 +174,22 @@ static void set_goals(struct hw *hw, const struct variant *v)
 	for (i = 0; i < sc->n_apps; i++) {
 		double insts = hw_insts(hw, i);
 
-		r->ipc[i] = (insts - r->insts[i]) / sc->epoch_cycles;
+		r->ipc[i] = (insts - r->insts[i]) / hw_epoch_cycles(hw);
 		r->insts[i] = insts;
 		if (!hw_has_goal(hw, i))
 			continue;
 		goal = sc->apps[i].qos.ipc;
 		if (r->ipc[i] / goal < slack)
 			slack = r->ipc[i] / goal;
-		r->quota[i] = goal * sc->epoch_cycles;
-		lack = MARGIN * goal * (double)(r->n_epochs + 1) * sc->epoch_cycles - insts;
+		r->quota[i] = goal * hw_epoch_cycles(hw);
+		lack = MARGIN * goal * (double)(r->n_epochs + 1) * hw_epoch_cycles(hw) - insts;
 		if (v->history && lack > r->quota[i])
 			r->quota[i] = lack;
 	}
 	for (i = 0; i < sc->n_apps; i++)
 		if (!hw_has_goal(hw, i)) {
 			goal = r->ipc[i] * slack;
-			r->quota[i] = (goal > least ? goal : least) * sc->epoch_cycles;
+			r->quota[i] = (goal > least ? goal : least) * hw_epoch_cycles(hw);
 		}
 }
 
@@ -208,7 +208,7 @@ static void give_quota(struct hw *hw, uint32_t sm, bool keep)
 			total += lane_of(hw, s, i)->limit;
 		part = total ? (double)lane->limit / total : 0.0;
 		quota = r->quota[i] * part;
-		kept = left + sc->apps[i].qos.ipc * sc->epoch_cycles * part;
+		kept = left + sc->apps[i].qos.ipc * hw_epoch_cycles(hw) * part;
 		/* What was not used and what is missing from the mean are the same instructions. */
 		if (keep && hw_has_goal(hw, i) && left < HW_QUOTA_NONE && kept > quota)
 			quota = kept;

@@ -51,17 +51,18 @@ static void collect(struct hw *hw)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
+	double threshold = sc->qos_threshold > 0.0 ? sc->qos_threshold : COT_QOS_THRESHOLD_DEFAULT;
 	uint32_t i;
 
 	s->n_epochs++;
 	for (i = 0; i < sc->n_apps; i++) {
 		double insts = hw_insts(hw, i);
 
-		s->epoch[i] = (insts - s->insts[i]) / sc->epoch_cycles;
+		s->epoch[i] = (insts - s->insts[i]) / hw_epoch_cycles(hw);
 		s->insts[i] = insts;
 		s->settled[i] = is_settled(hw, i);
 		if (!hw_has_goal(hw, i) && s->settled[i])
-			smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], sc->qos_threshold);
+			smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
 	}
 	s->epoch_begin_ps = hw_now_ps(hw);
 }
@@ -95,7 +96,7 @@ static bool adjust_goal(struct hw *hw, uint32_t app)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
-	double ave = s->insts[app] / ((double)s->n_epochs * sc->epoch_cycles);
+	double ave = s->insts[app] / ((double)s->n_epochs * hw_epoch_cycles(hw));
 	uint32_t from;
 
 	switch (smqos_goal_wants(ave, s->epoch[app], sc->apps[app].qos.ipc, s->n_epochs)) {

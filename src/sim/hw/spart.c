@@ -45,7 +45,7 @@ static void plan(struct hw *hw, uint32_t *want)
 	uint32_t kept = batch * sc->qos_batch_sms + sc->n_apps - batch;
 
 	for (i = 0; i < sc->n_apps; i++) {
-		double insts = hw_insts(hw, i), had = (insts - s->insts[i]) / sc->epoch_cycles;
+		double insts = hw_insts(hw, i), had = (insts - s->insts[i]) / hw_epoch_cycles(hw);
 		uint32_t n = hw_owners_count(hw, &s->owners, i), most;
 
 		s->insts[i] = insts;
