@@ -18,12 +18,12 @@
 static void a_goal_is_kept(void **state)
 {
 	(void)state;
-	assert_int_equal(smqos_goal_wants(9.9, 12, 10, 5), SMQOS_IN);
-	assert_int_equal(smqos_goal_wants(12, 9.9, 10, 5), SMQOS_IN);
-	assert_int_equal(smqos_goal_wants(10, 10, 10, 1000), SMQOS_NONE);
-	assert_int_equal(smqos_goal_wants(12, 10, 10, 1000), SMQOS_NONE);
-	assert_int_equal(smqos_goal_wants(12, 12, 10, 4), SMQOS_NONE);
-	assert_int_equal(smqos_goal_wants(12, 12, 10, 6), SMQOS_OUT);
+	assert_int_equal(hw_smqos_goal_wants(9.9, 12, 10, 5), SMQOS_IN);
+	assert_int_equal(hw_smqos_goal_wants(12, 9.9, 10, 5), SMQOS_IN);
+	assert_int_equal(hw_smqos_goal_wants(10, 10, 10, 1000), SMQOS_NONE);
+	assert_int_equal(hw_smqos_goal_wants(12, 10, 10, 1000), SMQOS_NONE);
+	assert_int_equal(hw_smqos_goal_wants(12, 12, 10, 4), SMQOS_NONE);
+	assert_int_equal(hw_smqos_goal_wants(12, 12, 10, 6), SMQOS_OUT);
 }
 
 /* At the IPC alone the first SM is given away after 5, 6, 10 and 20 epochs: (1/p) N/(N+1) > 1. */
@@ -38,8 +38,8 @@ static void the_first_release_depends_on_the_target(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		for (n = 1; smqos_goal_wants(100, 100, cases[i].target, n) != SMQOS_OUT; n++)
-			assert_int_equal(smqos_goal_wants(100, 100, cases[i].target, n),
+		for (n = 1; hw_smqos_goal_wants(100, 100, cases[i].target, n) != SMQOS_OUT; n++)
+			assert_int_equal(hw_smqos_goal_wants(100, 100, cases[i].target, n),
 					 SMQOS_NONE);
 		assert_int_equal(n, cases[i].epochs);
 	}
@@ -63,8 +63,8 @@ static void walk(uint32_t sat, char *path, size_t size, struct smqos_task *ret)
 		double ipc = ipc_on(n, sat);
 		enum smqos_op want;
 
-		smqos_judge(&t, n, ipc, THRESHOLD);
-		want = smqos_batch_wants(&t, n);
+		hw_smqos_judge(&t, n, ipc, THRESHOLD);
+		want = hw_smqos_batch_wants(&t, n);
 		if (want == SMQOS_NONE || (want == SMQOS_IN && n == total) ||
 		    (want == SMQOS_OUT && n == 1))
 			continue;
@@ -122,13 +122,13 @@ static void what_is_found_stays(void **state)
 		.opt = 6, .upper = true, .lower = true, .last = SMQOS_OUT, .ipc_last = 100};
 
 	(void)state;
-	smqos_judge(&t, 5, 10, THRESHOLD);
+	hw_smqos_judge(&t, 5, 10, THRESHOLD);
 	assert_int_equal(t.opt, 6);
-	assert_int_equal(smqos_batch_wants(&t, 5), SMQOS_IN);
-	assert_int_equal(smqos_batch_wants(&t, 6), SMQOS_NONE);
-	assert_int_equal(smqos_batch_wants(&t, 7), SMQOS_OUT);
+	assert_int_equal(hw_smqos_batch_wants(&t, 5), SMQOS_IN);
+	assert_int_equal(hw_smqos_batch_wants(&t, 6), SMQOS_NONE);
+	assert_int_equal(hw_smqos_batch_wants(&t, 7), SMQOS_OUT);
 	t = (struct smqos_task){.opt = 6};
-	smqos_judge(&t, 5, 10, THRESHOLD);
+	hw_smqos_judge(&t, 5, 10, THRESHOLD);
 	assert_false(t.upper || t.lower);
 	assert_int_equal(t.opt, 6);
 }

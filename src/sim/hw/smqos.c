@@ -62,7 +62,7 @@ static void collect(struct hw *hw)
 		s->insts[i] = insts;
 		s->settled[i] = is_settled(hw, i);
 		if (!hw_has_goal(hw, i) && s->settled[i])
-			smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
+			hw_smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
 	}
 	s->epoch_begin_ps = hw_now_ps(hw);
 }
@@ -99,7 +99,7 @@ static bool adjust_goal(struct hw *hw, uint32_t app)
 	double ave = s->insts[app] / ((double)s->n_epochs * hw_epoch_cycles(hw));
 	uint32_t from;
 
-	switch (smqos_goal_wants(ave, s->epoch[app], sc->apps[app].qos.ipc, s->n_epochs)) {
+	switch (hw_smqos_goal_wants(ave, s->epoch[app], sc->apps[app].qos.ipc, s->n_epochs)) {
 	case SMQOS_IN:
 		if (hw_owners_move(hw, &s->owners, HW_NOBODY, app))
 			return true;
@@ -162,7 +162,7 @@ static void adjust_batch(struct hw *hw)
 		if (next == HW_NOBODY)
 			return;
 		done[next] = true;
-		swap(hw, next, smqos_batch_wants(&s->tasks[next], n_of(hw, next)));
+		swap(hw, next, hw_smqos_batch_wants(&s->tasks[next], n_of(hw, next)));
 	}
 }
 

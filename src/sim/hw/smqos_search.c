@@ -1,6 +1,6 @@
 #include "sim/hw/smqos_search.h"
 
-enum smqos_op smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs)
+enum smqos_op hw_smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs)
 {
 	if (ave < target || epoch < target)
 		return SMQOS_IN;
@@ -9,7 +9,7 @@ enum smqos_op smqos_goal_wants(double ave, double epoch, double target, uint64_t
 	return SMQOS_NONE;
 }
 
-void smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold)
+void hw_smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold)
 {
 	enum smqos_op last = t->last;
 
@@ -35,7 +35,7 @@ void smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold)
 	}
 }
 
-enum smqos_op smqos_batch_wants(const struct smqos_task *t, uint32_t n)
+enum smqos_op hw_smqos_batch_wants(const struct smqos_task *t, uint32_t n)
 {
 	if (n < t->opt || !t->upper)
 		return SMQOS_IN;

@@ -28,12 +28,12 @@ struct smqos_task {
  * Algorithm 1: what a task with a goal wants. `ave` is its mean over n_epochs, `epoch` the last one
  * alone. It gives an SM away only if its mean would survive an epoch without any instruction.
  */
-enum smqos_op smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs);
+enum smqos_op hw_smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs);
 
 /* An epoch with `ipc` on n SMs is over: what that says about the task's last swap. */
-void smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold);
+void hw_smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold);
 
 /* Algorithm 2: what a batch task on n SMs wants. */
-enum smqos_op smqos_batch_wants(const struct smqos_task *t, uint32_t n);
+enum smqos_op hw_smqos_batch_wants(const struct smqos_task *t, uint32_t n);
 
 #endif
