@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 # The same program twice: --evict 66@20 has half of the workers leave after 20 ms, all@100 all of them
 # after 100 ms; what they leave is launched again.
-arguments=("$benchmark" --size small --pass workers --evict 66@20,all@100)
+arguments=("$benchmark" --size small --pass workers --evict "66@20,all@100")
 if [ -e /dev/nvidiactl ]; then
 	gpu="the GPU of this machine"
 	run=("$program")
