@@ -18,7 +18,7 @@ bool cot_loadable_is_static(const void *bytes, size_t size)
 	memcpy(&header, bytes, sizeof(header));
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || !header.e_phnum ||
-	    header.e_phentsize != sizeof(segment))
+	    header.e_phoff < sizeof(header) || header.e_phentsize != sizeof(segment))
 		return false;
 	for (i = 0; i < header.e_phnum; i++) {
 		size_t at = i * sizeof(segment);
