@@ -1,5 +1,6 @@
 /* The report for people, on a terminal. */
 #include <errno.h>
+#include <string.h>
 
 #include "report/smqos.h"
 #include "report/table.h"
@@ -19,7 +20,7 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 		{"what", COT_ALIGN_LEFT},     {"than", COT_ALIGN_LEFT},
 		{"mixes", COT_ALIGN_LEFT},    {"target", COT_ALIGN_LEFT},
 		{"paper %", COT_ALIGN_RIGHT}, {"ours %", COT_ALIGN_RIGHT},
-		{"off by", COT_ALIGN_RIGHT},  {"agrees", COT_ALIGN_LEFT},
+		{"off by", COT_ALIGN_RIGHT},  {"same sign", COT_ALIGN_LEFT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
@@ -43,7 +44,9 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 		if (v->measured) {
 			cot_table_cell(t, "%.2f", v->value);
 			cot_table_cell(t, "%+.2f", v->deviation);
-			cot_table_text(t, v->agrees ? "yes" : "no");
+			cot_table_text(t, !strcmp(p->against, "none") ? "-"
+					  : v->agrees		      ? "yes"
+								      : "no");
 		} else {
 			cot_table_text(t, "-");
 			cot_table_text(t, "-");
