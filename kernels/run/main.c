@@ -1,8 +1,10 @@
 /* kernels-run: the benchmarks in kernels/ on whatever CUDA driver is here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/run/experiment.h"
 #include "kernels/run/options.h"
@@ -16,7 +18,15 @@ static int failed(const struct cot_error *err)
 	return COULD_NOT_RUN;
 }
 
-static int print_ptx(const struct cot_options *options)
+static int cannot_write(const char *name, int code)
+{
+	struct cot_error err;
+
+	cot_error_set(&err, -code, "%s cannot be written: %s", name, strerror(code));
+	return failed(&err);
+}
+
+static int print_ptx(const struct cot_options *options, FILE *out, const char *name)
 {
 	struct cot_error err;
 	uint32_t i, k;
@@ -30,7 +40,12 @@ static int print_ptx(const struct cot_options *options)
 			passes &= ~(1u << COT_PASS_FUSE);
 		if (cot_rewrite(options->benches[i], options->partner, passes, &rewritten, &err))
 			return failed(&err);
-		fputs(rewritten.text, stdout);
+		if (fputs(rewritten.text, out) < 0) {
+			int code = errno;
+
+			cot_rewritten_finish(&rewritten);
+			return cannot_write(name, code);
+		}
 		for (k = 0; k < rewritten.n_outcomes; k++)
 			if (rewritten.outcomes[k].refusal.reason != COT_REASON_NONE)
 				fprintf(stderr, "kernels-run: %s\n",
@@ -40,7 +55,8 @@ static int print_ptx(const struct cot_options *options)
 	return ALL_RIGHT;
 }
 
-static int run_all(const struct cot_options *options, struct cot_cuda *cuda, FILE *out)
+static int run_all(const struct cot_options *options, struct cot_cuda *cuda, FILE *out,
+		   const char *name)
 {
 	/* Thousands of times are in it. */
 	struct cot_experiment *e = calloc(1, sizeof(*e));
@@ -53,7 +69,7 @@ static int run_all(const struct cot_options *options, struct cot_cuda *cuda, FIL
 		return failed(&err);
 	}
 	cot_report_machine(out, cuda, options);
-	for (i = 0; i < options->n_benches; i++) {
+	for (i = 0; i < options->n_benches && !ferror(out); i++) {
 		if (cot_experiment_run(e, options, cuda, options->benches[i], &err)) {
 			cot_report_failure(out, options->benches[i], &err);
 			status = failed(&err);
@@ -65,44 +81,52 @@ static int run_all(const struct cot_options *options, struct cot_cuda *cuda, FIL
 				status = SOMETHING_WRONG;
 		}
 		cot_experiment_finish(e);
+		if (fflush(out))
+			status = cannot_write(name, errno);
 	}
 	free(e);
+	return status;
+}
+
+static int run_on_gpu(const struct cot_options *options, FILE *out, const char *name)
+{
+	struct cot_cuda cuda;
+	struct cot_error err;
+	int status;
+
+	if (cot_cuda_open(&cuda, options->gpu, &err))
+		return failed(&err);
+	status = run_all(options, &cuda, out, name);
+	cot_cuda_close(&cuda);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
 	struct cot_options options;
-	struct cot_cuda cuda;
-	struct cot_error err;
+	const char *name = "standard output";
 	FILE *out = stdout;
-	int status;
+	int status = ALL_RIGHT;
 
 	cot_options_parse(argc, argv, &options);
-	if (options.list) {
-		cot_report_list(stdout);
-		return ALL_RIGHT;
-	}
-	if (options.print_ptx)
-		return print_ptx(&options);
 	if (options.output) {
-		out = fopen(options.output, "w");
-		if (!out) {
-			cot_error_set(&err, -errno, "%s cannot be written: %s", options.output,
-				      strerror(errno));
-			return failed(&err);
-		}
+		name = options.output;
+		out = fopen(name, "w");
+		if (!out)
+			return cannot_write(name, errno);
+	} else if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		/* The next file to be opened would get the number, and our lines. */
+		return cannot_write(name, errno);
 	}
-	if (cot_cuda_open(&cuda, options.gpu, &err)) {
-		status = failed(&err);
-	} else {
-		status = run_all(&options, &cuda, out);
-		cot_cuda_close(&cuda);
-	}
-	if (out != stdout && fclose(out)) {
-		cot_error_set(&err, -errno, "%s cannot be written: %s", options.output,
-			      strerror(errno));
-		return failed(&err);
-	}
+	if (options.list)
+		cot_report_list(out);
+	else if (options.print_ptx)
+		status = print_ptx(&options, out, name);
+	else
+		status = run_on_gpu(&options, out, name);
+	if (!ferror(out) && fflush(out))
+		status = cannot_write(name, errno);
+	if (fclose(out) && status == ALL_RIGHT)
+		status = cannot_write(name, errno);
 	return status;
 }

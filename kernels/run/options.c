@@ -43,7 +43,7 @@ static const struct argp_option options[] = {
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 1},
 	{0, 0, 0, 0, "Workers and slices:", 2},
 	{"quota", 'q', "PERCENT", 0, "Share of the SMs that workers get (default: 100%)", 2},
-	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: some 5 us)",
+	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: up to 16 us)",
 	 2},
 	{"evict", KEY_EVICT, "[UNITS@]MS,...", 0,
 	 "Have so many SMs' worth of workers leave (or all) so long after the first launch; what is "
@@ -90,7 +90,7 @@ static uint32_t percent(const struct argp_state *state, const char *text)
 
 static void add_passes(const struct argp_state *state, struct cot_options *o, const char *text)
 {
-	while (*text) {
+	for (;; text++) {
 		size_t length = strcspn(text, ",");
 		enum cot_pass pass;
 
@@ -103,13 +103,15 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 				   "there is no pass '%.*s'; expected plain, workers, slice, fuse, "
 				   "count, record or all",
 				   (int)length, text);
-		text += length + (text[length] == ',');
+		text += length;
+		if (!*text)
+			return;
 	}
 }
 
 static void add_moment(const struct argp_state *state, struct cot_options *o, const char *text)
 {
-	const char *at = strchr(text, '@');
+	const char *at = memchr(text, '@', strcspn(text, ","));
 	char units[16] = "all", *end;
 	double ms;
 
@@ -213,6 +215,19 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void check(const struct argp_state *state, const struct cot_options *o)
+{
+	uint32_t i;
+
+	if (!o->n_benches && !o->list)
+		argp_error(state, "no benchmark given; expected names from --list, or all");
+	for (i = 0; i < o->n_benches && o->passes & 1u << COT_PASS_FUSE; i++)
+		if (o->benches[i] == o->partner)
+			argp_error(state,
+				   "%s cannot be fused with itself; expected another at --with",
+				   o->partner->name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cot_options *o = state->input;
@@ -247,8 +262,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_bench(state, o, arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->n_benches && !o->list)
-			argp_error(state, "no benchmark given; expected names from --list, or all");
+		check(state, o);
 		return 0;
 	default:
 		return parse_number(key, arg, state);

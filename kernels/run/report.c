@@ -137,7 +137,6 @@ void cot_report_experiment(FILE *out, const struct cot_experiment *e)
 	for (i = 0; i < COT_N_VARIANTS; i++)
 		if (i != COT_PLAIN && e->variants[i].wanted)
 			variant(out, e, i);
-	fflush(out);
 }
 
 void cot_report_list(FILE *out)

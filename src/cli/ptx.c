@@ -314,8 +314,17 @@ static int rewrite(struct job *job, struct cot_error *err)
 	return rc;
 }
 
+static int cannot_write(const char *path, struct cot_error *err)
+{
+	int code = errno;
+
+	return cot_error_set(err, -code, "cannot write %s: %s",
+			     strcmp(path, "-") ? path : "to standard output", strerror(code));
+}
+
 static int write_module(const struct job *job, struct cot_error *err)
 {
+	const char *path = job->a->output ? job->a->output : "-";
 	struct cot_outfile *out = NULL;
 	char *text;
 	size_t size;
@@ -323,11 +332,12 @@ static int write_module(const struct job *job, struct cot_error *err)
 
 	if (rc)
 		return cot_error_set(err, rc, "out of memory");
-	rc = cot_outfile_open(job->a->output ? job->a->output : "-", &out, err);
+	rc = cot_outfile_open(path, &out, err);
 	if (!rc) {
-		/* A write error shows in the stream, and so in the commit. */
-		(void)fwrite(text, 1, size, cot_outfile_stream(out));
-		rc = cot_outfile_commit(out, err);
+		if (fwrite(text, 1, size, cot_outfile_stream(out)) < size)
+			rc = cannot_write(path, err);
+		else
+			rc = cot_outfile_commit(out, err);
 	}
 	cot_outfile_destroy(out);
 	free(text);

@@ -190,8 +190,10 @@ static int run_study(struct arguments *a, struct output *outs)
 		cot_repro_finish(r);
 	}
 	free(r);
-	if (rc == -EINTR)
+	if (rc == -EINTR) {
+		cot_cli_complain("interrupted; nothing was written");
 		return COT_EXIT_INTERRUPTED;
+	}
 	if (rc)
 		cot_cli_complain("%s", err.text);
 	return rc ? COT_EXIT_FAILURE : COT_EXIT_OK;

@@ -5,13 +5,13 @@
 endless_scenario >"$work/s.yaml"
 mkdir "$work/d" "$work/tmp"
 
-# interrupted SIGNAL COMMAND...: starts it, waits for its first file, sends the signal.
+# interrupted SIGNAL COMMAND...: starts it with outputs, waits for its first file, sends the signal.
 interrupted() {
 	signal=$1
 	shift
 	echo before >"$work/d/out.json"
-	TMPDIR="$work/tmp" "$@" sim "$work/s.yaml" --allocation --json "$work/d/out.json" \
-		--report "$work/d/r.html" >"$work/out" 2>"$work/err" &
+	TMPDIR="$work/tmp" "$@" --json "$work/d/out.json" --report "$work/d/r.html" \
+		>"$work/out" 2>"$work/err" &
 	child=$!
 	tries=0
 	while [ "$(names_in "$work/d")" = out.json ] && [ "$tries" -lt 100 ]; do
@@ -29,10 +29,12 @@ interrupted() {
 	[ -z "$(names_in "$work/tmp")" ] || fail "left in TMPDIR: $(names_in "$work/tmp")"
 }
 
-interrupted TERM "$COTENANT"
-interrupted HUP "$COTENANT"
+interrupted TERM "$COTENANT" sim "$work/s.yaml" --allocation
+interrupted HUP "$COTENANT" sim "$work/s.yaml" --allocation
+interrupted TERM "$COTENANT" reproduce preemption --threads 1
+interrupted TERM "$COTENANT" reproduce smqos --threads 1
 # A shell starts background commands with SIGINT ignored.
 if env --default-signal=INT true 2>/dev/null; then
-	interrupted INT env --default-signal=INT "$COTENANT"
+	interrupted INT env --default-signal=INT "$COTENANT" sim "$work/s.yaml" --allocation
 fi
 finish

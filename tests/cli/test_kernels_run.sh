@@ -30,6 +30,9 @@ refused() {
 refused "no benchmark given" --pass workers
 refused "there is no benchmark 'nm'" nm
 refused "there is no pass 'wrokers'" bfs --pass wrokers
+refused "there is no pass ''" bfs --pass ''
+refused "there is no pass ''" bfs --pass workers,
+refused "bfs cannot be fused with itself" bfs --pass fuse --with bfs
 refused "there is no size 'huge'" bfs --size huge
 refused "expected a number from 1 to 100" bfs --quota 0%
 refused "expected a number from 1 to 100" bfs --quota 101
@@ -41,6 +44,7 @@ refused "expected milliseconds" bfs --evict 3@
 refused "expected milliseconds" bfs --evict -1
 refused "the number of SMs in --evict" bfs --evict x@1
 refused "goes back in time" bfs --evict 2,1
+refused "goes back in time" bfs --evict 2,all@1
 
 expect 0 vectorAdd --print-ptx --pass workers,slice,count,record
 for suffix in '' "\$cot_workers" "\$cot_slice" "\$cot_count" "\$cot_record"; do
@@ -49,6 +53,22 @@ done
 empty "$work/err"
 expect 0 vectorAdd --print-ptx --pass fuse --with lavaMD
 says "$work/out" ".entry vectorAdd\$cot_fuse\$kernel_gpu_cuda("
+
+expect 0 vectorAdd --print-ptx --output "$work/printed.ptx"
+empty "$work/out"
+says "$work/printed.ptx" ".entry vectorAdd\$cot_workers("
+
+# Nowhere to write to.
+for arguments in --list "vectorAdd --print-ptx" "all --print-ptx"; do
+	# shellcheck disable=SC2086
+	"$COTENANT" $arguments >/dev/full 2>"$work/err"
+	[ $? -eq 2 ] || fail "$arguments: the disk is full, and it did not say so"
+	says "$work/err" "standard output cannot be written: No space left"
+	# shellcheck disable=SC2086
+	"$COTENANT" $arguments >&- 2>"$work/err"
+	[ $? -eq 2 ] || fail "$arguments: standard output is closed, and it did not say so"
+	says "$work/err" "standard output cannot be written: Bad file descriptor"
+done
 
 # Neither a GPU's driver nor the emulated one.
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then

@@ -80,6 +80,9 @@ wrong "--json needs --list" golden.ptx --json
 wrong "--json needs --list" golden.ptx --pass slice --json
 wrong "golden.ptx: there is no kernel 'late'" golden.ptx --pass slice --kernel late
 wrong "golden.ptx: there is no kernel 'place'" golden.ptx --pass slice --kernel place
+# What a pass wrote has no line.
+expect 1 ptx golden.ptx --pass workers,workers
+says err "\$cot_workers: spin ("
 wrong "too many passes" golden.ptx --pass slice,slice,slice,slice,slice,slice,slice,slice,slice
 printf 'hello\n' >bad.ptx
 wrong "bad.ptx:1:" bad.ptx
@@ -88,6 +91,8 @@ expect 1 ptx golden.ptx -o no/such/folder.ptx
 says err "cannot write no/such/folder.ptx"
 if [ -c /dev/full ]; then
 	expect 1 ptx golden.ptx -o /dev/full
+	says err "No space left"
+	expect 1 ptx "$SOURCE_DIR/tests/ptx/samples/basics.sm_90.ptx" -o /dev/full
 	says err "No space left"
 fi
 

@@ -182,6 +182,10 @@ static const struct refused_case cases[] = {
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
 	 HEAD_75 KERNEL(EARLY_RETURN "activemask.b32 %r7;\n"
 				     "shfl.sync.down.b32 %r6, %r5, 1, 31, %r7;")},
+	/* Asked before some return, the mask names them. */
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL("activemask.b32 %r7; " EARLY_RETURN
+			"shfl.sync.down.b32 %r6, %r5, 1, 31, %r7;")},
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
 	 HEAD_75 KERNEL("mov.u32 %r2, %tid.x; setp.gt.u32 %p1, %r2, 31;\n@%p1 ret;\n"
 			"shfl.sync.down.b32 %r6, %r5, 1, 31, -1;")},

@@ -25,7 +25,7 @@ static void refuse(struct cot_scan *scan, enum cot_reason reason, const struct c
 		   uint32_t line, bool names_func, const char *fmt, ...)
 {
 	struct cot_refusal *r = scan->refusal;
-	char what[COT_ERROR_MAX / 2];
+	char what[COT_ERROR_MAX / 2], where[32] = "";
 	va_list args;
 
 	if (r->reason != COT_REASON_NONE || !cot_reason_refuses(reason, scan->pass))
@@ -35,10 +35,11 @@ static void refuse(struct cot_scan *scan, enum cot_reason reason, const struct c
 	va_end(args);
 	r->reason = reason;
 	r->line = line;
-	(void)snprintf(r->text, sizeof(r->text), "kernel %s, line %u%s%s: %s (%s): %s",
-		       scan->kernel->name, (unsigned)line, names_func ? ", in " : "",
-		       names_func ? func->name : "", cot_reason_name(reason), what,
-		       cot_reason_why(reason));
+	if (line) /* what an earlier pass wrote has none */
+		(void)snprintf(where, sizeof(where), ", line %u", (unsigned)line);
+	(void)snprintf(r->text, sizeof(r->text), "kernel %s%s%s%s: %s (%s): %s", scan->kernel->name,
+		       where, names_func ? ", in " : "", names_func ? func->name : "",
+		       cot_reason_name(reason), what, cot_reason_why(reason));
 }
 
 void cot_scan_refuse(struct cot_scan *scan, enum cot_reason reason, const struct cot_ptx_func *func,

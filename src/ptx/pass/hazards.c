@@ -155,14 +155,43 @@ static void look_at_call(const struct cot_ptx_stmt *s, enum cot_uniform place, s
 	free(callees);
 }
 
-static void look_at(const struct cot_ptx_func *func, const struct cot_ptx_stmt *s,
-		    enum cot_uniform place, struct found *found)
+/*
+ * Was activemask asked where the whole warp comes by? Then it names lanes that may return before
+ * the mask is used. Nobody waits for lanes that have ended; but those of a worker live on.
+ */
+static bool asked_together(const struct cot_cfg *cfg, const struct cot_uniformity *uniformity,
+			   const struct cot_ptx_operand *mask)
 {
+	const struct cot_ptx_stmt *s;
+	uint32_t b;
+
+	if (!mask || mask->kind != COT_PTX_OPND_REG)
+		return false;
+	for (b = 0; b < cfg->n_blocks; b++) {
+		if (uniformity->blocks[b] > COT_UNI_WARP)
+			continue;
+		for (s = cfg->blocks[b].first;; s = s->next) {
+			if (s->kind == COT_PTX_STMT_INSN && s->insn.op == COT_PTX_OP_ACTIVEMASK &&
+			    s->insn.operands[0].reg == mask->reg)
+				return true;
+			if (s == cfg->blocks[b].last)
+				break;
+		}
+	}
+	return false;
+}
+
+static void look_at(const struct cot_cfg *cfg, const struct cot_uniformity *uniformity,
+		    const struct cot_ptx_stmt *s, enum cot_uniform place, struct found *found)
+{
+	const struct cot_ptx_func *func = cfg->func;
+
 	if (place <= COT_UNI_BLOCK || s->kind != COT_PTX_STMT_INSN)
 		return;
 	if (!found->barrier && is_full_barrier(s))
 		found->barrier = s;
-	if (!found->warp && place > COT_UNI_WARP && waits_for_lanes(func, s)) {
+	if (!found->warp && place > COT_UNI_WARP &&
+	    (waits_for_lanes(func, s) || asked_together(cfg, uniformity, mask_of(&s->insn)))) {
 		found->warp = s;
 		found->warp_owner = func;
 	}
@@ -183,7 +212,8 @@ static int look(const struct cot_ptx_func *func, bool entry, bool rows, struct f
 		rc = cot_uniform_analyse(&cfg, entry, rows, &uniformity);
 	for (b = 0; !rc && b < cfg.n_blocks; b++) {
 		for (s = cfg.blocks[b].first;; s = s->next) {
-			look_at(func, s, (enum cot_uniform)uniformity.blocks[b], ret_found);
+			look_at(&cfg, &uniformity, s, (enum cot_uniform)uniformity.blocks[b],
+				ret_found);
 			if (s == cfg.blocks[b].last)
 				break;
 		}
