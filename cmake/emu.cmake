@@ -18,8 +18,11 @@ cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
 # into a shared library.
 cot_preloaded(cot_emu_cuda SOURCES ${emu_patterns} ${emu_below}
 	LINK PkgConfig::LZ4 PkgConfig::ZSTD m Threads::Threads ${CMAKE_DL_LIBS})
+# As with the real driver, what stands before it is not called by the driver itself.
+set(interposed "${CMAKE_SOURCE_DIR}/src/emu/driver/interposed.list")
+target_link_options(cot_emu_cuda PRIVATE "-Wl,--dynamic-list=${interposed}")
 set_target_properties(cot_emu_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
-	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}")
+	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}" LINK_DEPENDS "${interposed}")
 
 cot_glob(sources src/emu/mps/*.c)
 list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/emu/mps/client.c")

@@ -15,3 +15,17 @@ if(TARGET cot_ptx)
 	cot_program(kernels-run kernels/run/main.c cot_launch cot_ptx ${CMAKE_DL_LIBS} m)
 	target_sources(kernels-run PRIVATE ${sources})
 endif()
+
+# The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others.
+if(TARGET cot_launch AND COT_BENCH)
+	foreach(name app remap)
+		add_executable(smguard-${name} bench/smguard/${name}.c bench/smguard/job.c
+			kernels/run/cuda.c kernels/run/cuda_machine.c)
+		target_include_directories(smguard-${name} PRIVATE "${CMAKE_SOURCE_DIR}")
+		target_compile_definitions(smguard-${name} PRIVATE _GNU_SOURCE=)
+		target_link_libraries(smguard-${name} PRIVATE cot_flags cot_launch cot_ptx
+			${CMAKE_DL_LIBS} m)
+		set_target_properties(smguard-${name} PROPERTIES
+			RUNTIME_OUTPUT_DIRECTORY "${COT_BIN_DIR}")
+	endforeach()
+endif()

@@ -48,8 +48,9 @@ struct cot_workers_control {
 	uint32_t pad0[31];
 	uint32_t evict; /* capacity units that should leave; written by the host */
 	uint32_t pad1[31];
-	uint32_t done; /* tasks done by workers that ended, added up over all launches */
-	uint32_t pad2[31];
+	uint32_t done;	/* tasks done by workers that ended, added up over all launches */
+	uint32_t ended; /* workers that did tasks and ended, added up; counted after their tasks */
+	uint32_t pad2[30];
 };
 
 /* Where the host writes to have workers leave. */

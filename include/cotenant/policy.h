@@ -3,7 +3,8 @@
  *
  * A policy looks at *entities*, the things that the hardware can switch between: a pool (one MPS
  * server with all its programs) or a program that stands alone. It may give an entity a time slice
- * and a preemption mode, freeze it and thaw it. It is pure: it reads the tables below and the time
+ * and a preemption mode, freeze it and thaw it. And it looks at *works*, the rewritten kernels, and
+ * says on how much of the GPU each of them runs. It is pure: it reads the tables below and the time
  * in `now_ns`, and calls the cot_*() actions. It keeps no clock, opens nothing, reads no
  * environment, draws no random numbers and allocates nothing. So one object file decides for a real
  * GPU (in the daemon) and for a simulated one, and a test plays an hour in a millisecond.
@@ -30,7 +31,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 1
+#define COT_POLICY_ABI 2
 
 #define COT_NEVER UINT64_MAX
 
@@ -50,6 +51,10 @@
 
 /* Longest thread block that somebody may speak of. */
 #define COT_BLOCK_US_MAX 1000000000u
+
+/* Most SMs that a GPU may have, and most CapSMs that a work may get one after the other. */
+#define COT_SMS_MAX    1024u
+#define COT_CAPSMS_MAX (1u << 20)
 
 enum cot_class {
 	COT_CLASS_LATENCY, /* answers requests; should find the GPU free */
@@ -85,6 +90,11 @@ enum cot_run {
 	COT_RUN_FREEZING,
 	COT_RUN_FROZEN,
 	COT_RUN_THAWING,
+};
+
+/* A part of a GPU: so many of its SMs, or percent of them. Both 0: nothing was said. */
+struct cot_share {
+	uint16_t sms, pct;
 };
 
 /* What the hardware switches between. Owned by the core, read-only but for `priv`; valid from
@@ -123,6 +133,65 @@ struct cot_tenant {
 	uint32_t target_p99_us;	   /* what the user asked for; 0 = nothing */
 	struct cot_entity *entity; /* NULL while that is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
+	struct cot_share quota;	   /* its works may have this much together */
+	struct cot_share reserve;  /* of latency programs: what each of its works shall get */
+};
+
+/*
+ * ---- work ----
+ *
+ * A work is a kernel launch that was rewritten so that a chosen number of *workers* does all its
+ * thread blocks (its *tasks*), or several such launches one after the other. A policy says how many
+ * workers, takes part of them back while they run, and the others do the rest. Amounts are CapSMs
+ * (Yu et al., "SMGuard", section 4): as many workers as fit one SM, wherever they are. All a work's
+ * CapSMs are numbered in order of their grant, and the first ones are evicted first.
+ *
+ *                     cot_grant()
+ *       WAITING ---------------------> RUNNING ------> over (work_done)
+ *          ^                            |  ^ |
+ *          |                            |  | | cot_evict(): the first n leave soon, after their
+ * task |   ended with a rest        |  +-+ cot_grant(): more join it, if it can grow
+ *          +----------------------------+
+ *            (only if it was granted as settled)
+ *
+ * While it runs, (granted - evicted) CapSMs are its own; (evicted - left) are on their way out.
+ */
+enum cot_work_method {
+	COT_WORK_QUOTA,	  /* takes what there is, up to its quota: batch programs */
+	COT_WORK_RESERVE, /* is to get what it wants, from others if need be: latency programs */
+};
+
+enum cot_work_state {
+	COT_WORK_WAITING, /* nothing of it runs */
+	COT_WORK_RUNNING,
+};
+
+/* Owned by the core, read-only but for `priv`; valid from work_ready() to the end of work_done().
+ */
+struct cot_work {
+	uint32_t id; /* the host's name for it */
+	struct cot_tenant *tenant;
+	uint32_t gpu;	/* its number: a bit of gpu_mask */
+	uint32_t n_sms; /* of that GPU */
+	enum cot_work_method method;
+	bool can_settle;  /* its program can wait for its end and start the rest */
+	bool can_grow;	  /* workers may be added while it runs */
+	uint32_t n_tasks; /* to do when it began to wait; 0 = not known */
+	uint32_t per_sm;  /* workers in a CapSM */
+	uint32_t task_ns; /* how long a task takes; 0 = not known */
+	/* The most that it may have at a time, at least 1: what it asked for, and no more than the
+	 * GPU has, its tenant's settings allow, and its tasks could use. */
+	uint32_t want;
+	enum cot_work_state state;
+	bool settled; /* all of it may be evicted; else one CapSM must stay to do the rest */
+	uint32_t granted, evicted,
+		left;	    /* in all since it began to run: granted >= evicted >= left */
+	uint32_t n_returns; /* times that it ended with a rest */
+	uint64_t waiting_since_ns, running_since_ns;
+	uint64_t evicted_ns;   /* of the last eviction */
+	struct cot_work *next; /* in order of arrival; use cot_for_each_work() */
+	uint64_t priv[4];      /* the policy's own; zero at arrival and after a change of policy */
+	uint32_t asked;	       /* what the program asked for; 0 = whatever it may have */
 };
 
 /* Numbers that a user may set. cot_policy_config_init() fills in the defaults. */
@@ -134,6 +203,13 @@ struct cot_policy_config {
 	uint64_t turn_ns;   /* rotation: a turn of an entity of average weight */
 	uint64_t cycle_ns;  /* rotation: turns are shortened so that all fit in here */
 	uint32_t drain_block_us; /* blocks up to this long are drained, not switched; 0 = never */
+	/* For works. Kept free of long batch tasks while there is a latency program that did not
+	 * say how much it wants, in 1/1000 of the SMs. */
+	uint32_t reserve_permille;
+	/* Tasks up to this long are taken back when somebody comes, rather than kept out; 0 = never
+	 */
+	uint32_t adapt_task_us;
+	uint64_t grow_after_ns; /* how long latency programs must be away before others grow */
 };
 
 enum cot_action_kind {
@@ -141,6 +217,9 @@ enum cot_action_kind {
 	COT_ACTION_MODE,
 	COT_ACTION_FREEZE,
 	COT_ACTION_THAW,
+	COT_ACTION_GRANT, /* these two have no result: what comes of them is told by work_...() */
+	COT_ACTION_EVICT,
+	COT_N_ACTIONS,
 };
 
 struct cot_action_result {
@@ -160,6 +239,7 @@ enum cot_change {
 	COT_CHANGED_HELD = 1u << 5,
 	COT_CHANGED_RUN =
 		1u << 6, /* `run`, `slice_us` or `mode`, without an action of the policy */
+	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve; `want` of its works */
 };
 
 struct cot_policy;
@@ -232,6 +312,25 @@ struct cot_policy_ops {
 	 * action that failed may be tried again.
 	 */
 	uint64_t (*tick)(struct cot_policy *p);
+
+	/* With wants_pools: latency and batch programs go into one pool, so that their works share
+	 * the SMs. */
+	bool one_pool;
+
+	/* Grants and evicts works. Without it the core grants every work what it wants, at once;
+	 * the three callbacks below are then never called. */
+	bool takes_work;
+
+	/* A work waits for cot_grant(): it is new, or it ended with a rest (n_returns). For every
+	 * launch of a program: keep it short. */
+	void (*work_ready)(struct cot_policy *p, struct cot_work *w);
+
+	/* CapSMs that were evicted have left: `left` has grown. Not told at its end. */
+	void (*work_evicted)(struct cot_policy *p, struct cot_work *w);
+
+	/* It is over, or its program is gone; what it had is free. `w` is no longer in the table,
+	 * and invalid afterwards. */
+	void (*work_done)(struct cot_policy *p, struct cot_work *w);
 };
 
 #define COT_POLICY_STATE_MAX 4096
@@ -242,6 +341,8 @@ struct cot_policy_actions {
 	int (*set_mode)(struct cot_policy *p, struct cot_entity *e, enum cot_mode mode);
 	int (*freeze)(struct cot_policy *p, struct cot_entity *e);
 	int (*thaw)(struct cot_policy *p, struct cot_entity *e);
+	int (*grant)(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
+	int (*evict)(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
 };
 
 /* A policy at work. Owned by the core, read-only. */
@@ -254,10 +355,13 @@ struct cot_policy {
 	struct cot_entity *entities;
 	struct cot_tenant *tenants;
 	uint32_t n_entities, n_tenants;
+	struct cot_work *works;
+	uint32_t n_works;
 };
 
 #define cot_for_each_entity(e, p) for ((e) = (p)->entities; (e); (e) = (e)->next)
 #define cot_for_each_tenant(t, p) for ((t) = (p)->tenants; (t); (t) = (t)->next)
+#define cot_for_each_work(w, p)	  for ((w) = (p)->works; (w); (w) = (w)->next)
 
 /*
  * ---- what a policy may do ----
@@ -288,6 +392,36 @@ static inline int cot_freeze(struct cot_policy *p, struct cot_entity *e)
 static inline int cot_thaw(struct cot_policy *p, struct cot_entity *e)
 {
 	return p->actions->thaw(p, e);
+}
+
+/*
+ * Lets a waiting work begin with `capsms` (1 to want). `settled`: all of it may be evicted later;
+ * only for one that can_settle. For a running work that can_grow, `capsms` is the new end of its
+ * numbers, as large as before or larger, so that at most `want` run; `settled` stays as it was.
+ * -EINVAL for anything else; -EAGAIN when its numbers are used up.
+ */
+static inline int cot_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled)
+{
+	return p->actions->grant(p, w, capsms, settled);
+}
+
+/* The first `capsms` of a running work shall leave: as many as before or more, and fewer than were
+ * granted unless it is settled. Else -EINVAL. */
+static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms)
+{
+	return p->actions->evict(p, w, capsms);
+}
+
+/* 1 to n_sms; 0 when nothing was said. Percent are rounded to the nearest. */
+static inline uint32_t cot_share_sms(struct cot_share share, uint32_t n_sms)
+{
+	uint32_t n = share.sms;
+
+	if (share.pct)
+		n = (n_sms * share.pct + 50) / 100;
+	else if (!n)
+		return 0;
+	return n < 1 ? 1 : n < n_sms ? n : n_sms;
 }
 
 /* Whether `e` may have work for the GPU. */

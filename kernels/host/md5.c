@@ -8,13 +8,15 @@ enum { KEY, DIGEST, N_FOUND, TRACES };
 enum { THREADS = 384, CHECKED = 1 << 14 };
 enum { N_KEYS, LENGTH, VALUES, WANTED }; /* in->number */
 
-/* The sizes of the paper: ten values in seven bytes, 25 in six. */
+/* The sizes of the paper: ten values in seven bytes, 25 in six; and one for larger GPUs. */
 static const struct space {
 	uint32_t max_blocks, values, length, n_threads;
 } spaces[] = {
 	{2605, 10, 7, 1000000},
 	{25432, 25, 6, 9765625},
+	{96394, 78, 5, 37015056},
 };
+enum { N_SPACES = sizeof(spaces) / sizeof(spaces[0]) };
 
 struct md5 {
 	uint32_t word[4];
@@ -91,14 +93,16 @@ static struct md5 md5_of(uint64_t key, uint32_t values, uint32_t length)
 
 static int create(struct cot_bench_instance *in, uint64_t seed)
 {
-	const struct space *space = &spaces[in->n_blocks > spaces[0].max_blocks];
+	const struct space *space = spaces;
 	uint64_t n_threads = (uint64_t)in->n_blocks * THREADS;
 	struct cot_rng rng = {seed};
 	struct cot_bench_step *step;
 	uint64_t n_keys, wanted;
 	struct md5 digest;
 
-	if (in->n_blocks > spaces[1].max_blocks)
+	while (space < spaces + N_SPACES && in->n_blocks > space->max_blocks)
+		space++;
+	if (space == spaces + N_SPACES)
 		return -ERANGE;
 	if (n_threads > space->n_threads)
 		n_threads = space->n_threads;

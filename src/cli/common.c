@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/proto.h"
 #include "trace/number.h"
 
 void cot_cli_complain(const char *fmt, ...)
@@ -111,6 +112,19 @@ bool cot_cli_time_us(const char *text, uint64_t *ret_us)
 	if (!cot_number_u64(number, ret_us) || *ret_us > UINT32_MAX)
 		return false;
 	*ret_us *= unit;
+	return true;
+}
+
+bool cot_cli_share(const char *text, uint16_t *ret_share)
+{
+	uint16_t sms, pct;
+
+	*ret_share = 0;
+	if (!strcmp(text, "none"))
+		return true;
+	if (!cot_number_share(text, COT_PROTO_SMS_MAX, &sms, &pct))
+		return false;
+	*ret_share = pct ? pct : (uint16_t)(sms | COT_SHARE_SMS);
 	return true;
 }
 

@@ -118,6 +118,49 @@ static void print_tenants(const json_t *tenants)
 	cot_columns_print(&t);
 }
 
+/* A share, or "-". */
+static void add_share(struct cot_columns *t, const json_t *o, const char *key)
+{
+	cot_columns_add(t, "%s",
+			json_is_string(json_object_get(o, key)) ? cot_show_text(o, key) : "-");
+}
+
+/* Those whose kernels are rewritten. */
+static void print_works(const json_t *tenants)
+{
+	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE",
+					    "HAS SMS", "LEAVING", "RUNNING", "WAITING"};
+	struct cot_columns t;
+	const json_t *p;
+	size_t i, n = 0;
+
+	cot_columns_init(&t, COT_ARRAY_LEN(heads));
+	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
+		cot_columns_add(&t, "%s", heads[i]);
+	json_array_foreach((json_t *)tenants, i, p)
+	{
+		const json_t *w = json_object_get(p, "work");
+
+		if (!json_is_object(w))
+			continue;
+		n++;
+		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
+		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
+		add_share(&t, p, "quota");
+		add_share(&t, p, "reserve");
+		cot_columns_add(&t, "%lld of %lld",
+				cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
+				cot_show_number(w, "n_sms"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "leaving"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "running"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "waiting"));
+	}
+	if (n) {
+		(void)putchar('\n');
+		cot_columns_print(&t);
+	}
+}
+
 int cot_cmd_ps(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -143,6 +186,7 @@ int cot_cmd_ps(int argc, char **argv)
 		return COT_EXIT_OK;
 	print_pools(json_object_get(answer, "pools"));
 	print_tenants(json_object_get(answer, "tenants"));
+	print_works(json_object_get(answer, "tenants"));
 	json_decref(answer);
 	return COT_EXIT_OK;
 }

@@ -28,8 +28,8 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define REGISTER_MS 20000
 
 struct arguments {
-	const char *class, *name, *gpu, *weight, *block;
-	bool solo, required;
+	const char *class, *name, *gpu, *weight, *block, *quota, *reserve;
+	bool solo, required, rewrite;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
 	int first;		    /* index of the program in argv */
@@ -40,6 +40,9 @@ enum {
 	KEY_WEIGHT,
 	KEY_GPU,
 	KEY_BLOCK,
+	KEY_QUOTA,
+	KEY_RESERVE,
+	KEY_REWRITE,
 	KEY_SOLO,
 	KEY_REQUIRED,
 	KEY_EMULATE,
@@ -56,6 +59,12 @@ static const struct argp_option options[] = {
 	 0},
 	{"block", KEY_BLOCK, "TIME", 0,
 	 "How long its thread blocks last at most, as in 100us or 2ms, if you know", 0},
+	{"quota", KEY_QUOTA, "SHARE", 0,
+	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
+	{"reserve", KEY_RESERVE, "SHARE", 0,
+	 "How much of a GPU each kernel of a latency program shall get", 0},
+	{"rewrite", KEY_REWRITE, NULL, 0,
+	 "Make its kernels able to share SMs by number; --quota and --reserve do so too", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU: h200, or k20c", 0},
@@ -87,6 +96,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_BLOCK:
 		a->block = arg;
+		return 0;
+	case KEY_QUOTA:
+		a->quota = arg;
+		return 0;
+	case KEY_RESERVE:
+		a->reserve = arg;
+		return 0;
+	case KEY_REWRITE:
+		a->rewrite = true;
 		return 0;
 	case KEY_SOLO:
 		a->solo = true;
@@ -139,6 +157,11 @@ static void read_environment(struct arguments *a)
 		a->weight = variable("COTENANT_WEIGHT");
 	if (!a->block)
 		a->block = variable("COTENANT_BLOCK_US");
+	if (!a->quota)
+		a->quota = variable("COTENANT_QUOTA");
+	if (!a->reserve)
+		a->reserve = variable("COTENANT_RESERVE");
+	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve;
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
 	/* A program that is told to see some GPUs is meant for these. */
@@ -156,6 +179,31 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int fill_in_share(const char *what, const char *text, uint16_t *ret_share,
+			 struct cot_error *err)
+{
+	if (text && !cot_cli_share(text, ret_share))
+		return cot_error_set(err, -EINVAL,
+				     "the %s is '%s'; expected a part of a GPU such as 50%% or "
+				     "66sm",
+				     what, text);
+	return 0;
+}
+
+static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
+			  struct cot_error *err)
+{
+	int rc = fill_in_share("quota", a->quota, &m->quota, err);
+
+	if (!rc)
+		rc = fill_in_share("reserve", a->reserve, &m->reserve, err);
+	if (!rc && m->reserve && m->class_ != COT_PROTO_LATENCY)
+		rc = cot_error_set(err, -EINVAL,
+				   "a reserve is for latency programs; a batch program may have a "
+				   "quota");
+	return rc;
 }
 
 static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
@@ -184,6 +232,8 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 				     "2ms, up to %u us",
 				     a->block, COT_BLOCK_US_MAX);
 	m->block_us = (uint32_t)block_us;
+	if (fill_in_shares(a, m, err) < 0)
+		return -EINVAL;
 	if (strlen(gpu) >= sizeof(m->gpu))
 		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
 	(void)snprintf(m->gpu, sizeof(m->gpu), "%s", gpu);
@@ -213,25 +263,52 @@ static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 	return 0;
 }
 
-static int preload(struct cot_error *err)
+/* Before what the variable says already, unless it is in there. */
+static int put_first(const char *name, const char *path, struct cot_error *err)
 {
-	const char *others = variable("LD_PRELOAD");
-	char library[COT_PATH_TEXT_MAX], *value = NULL;
-	int rc = cot_paths_library(library, err);
+	const char *others = variable(name);
+	char *value = NULL;
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	if (strpbrk(library, " :"))
+	if (strpbrk(path, " :"))
 		return cot_error_set(err, -EINVAL,
 				     "the library's path '%s' has a space or a colon, which the "
 				     "dynamic linker takes for the end of it",
-				     library);
-	if (others && strstr(others, library))
+				     path);
+	if (others && strstr(others, path))
 		return 0;
-	if (asprintf(&value, "%s%s%s", library, others ? ":" : "", others ? others : "") < 0)
+	if (asprintf(&value, "%s%s%s", path, others ? ":" : "", others ? others : "") < 0)
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	rc = setenv("LD_PRELOAD", value, 1) < 0 ? -errno : 0;
+	rc = setenv(name, value, 1) < 0 ? -errno : 0;
 	free(value);
+	return rc;
+}
+
+static int preload(struct cot_error *err)
+{
+	char library[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_library(library, err);
+
+	return rc < 0 ? rc : put_first("LD_PRELOAD", library, err);
+}
+
+/*
+ * The shim is called like the driver, so that whoever looks for that finds it: preloaded for
+ * programs that have it linked or look it up by name, first in the path for the others.
+ */
+static int preload_shim(struct cot_error *err)
+{
+	char shim[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_shim(shim, err);
+
+	if (!rc)
+		rc = put_first("LD_PRELOAD", shim, err);
+	if (rc < 0)
+		return rc;
+	*strrchr(shim, '/') = '\0';
+	rc = put_first("LD_LIBRARY_PATH", shim, err);
+	if (!rc && setenv("COTENANT_SHIM", "1", 1) < 0)
+		rc = -errno;
 	return rc;
 }
 
@@ -270,6 +347,8 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
+	if (!rc && a->rewrite)
+		rc = preload_shim(err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
 	cot_client_close(&client);
@@ -310,8 +389,8 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 			       ? cot_error_set(err, -EINVAL,
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
-	*ret_controlled = a->class || a->weight || (a->gpu && !a->gpu_of_cuda) || a->solo ||
-			  a->required || cot_emulate_is_shared();
+	*ret_controlled = a->class || a->weight || a->rewrite || (a->gpu && !a->gpu_of_cuda) ||
+			  a->solo || a->required || cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }
 

@@ -19,7 +19,16 @@ struct arguments {
 	bool json;
 };
 
-enum { KEY_JSON = 256, KEY_CLASS, KEY_WEIGHT, KEY_SLICE, KEY_MODE, KEY_BLOCK };
+enum {
+	KEY_JSON = 256,
+	KEY_CLASS,
+	KEY_WEIGHT,
+	KEY_SLICE,
+	KEY_MODE,
+	KEY_BLOCK,
+	KEY_QUOTA,
+	KEY_RESERVE
+};
 
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency or batch; for programs outside the pools", 0},
@@ -30,6 +39,10 @@ static const struct argp_option options[] = {
 	 "How the hardware preempts it: switch or drain; auto: the policy's", 0},
 	{"block", KEY_BLOCK, "TIME", 0,
 	 "How long its thread blocks last at most; unknown: nobody knows", 0},
+	{"quota", KEY_QUOTA, "SHARE", 0,
+	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
+	{"reserve", KEY_RESERVE, "SHARE", 0,
+	 "How much of a GPU each of them shall get; of latency programs", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };
@@ -69,6 +82,17 @@ static void parse_block(struct cot_msg_command *c, const char *text, struct argp
 			   "--block is '%s'; expected a time such as 100us or 2ms, or unknown",
 			   text);
 	c->block_us = (uint32_t)us;
+}
+
+static uint16_t parse_share(const char *option, const char *text, struct argp_state *state)
+{
+	uint16_t share;
+
+	if (!cot_cli_share(text, &share))
+		argp_error(state,
+			   "%s is '%s'; expected a part of a GPU such as 50%% or 66sm, or none",
+			   option, text);
+	return share;
 }
 
 static void parse_class(struct cot_msg_command *c, const char *text, struct argp_state *state)
@@ -115,6 +139,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_BLOCK:
 		parse_block(&a->command, arg, state);
+		return 0;
+	case KEY_QUOTA:
+		a->command.fields |= COT_SET_QUOTA;
+		a->command.quota = parse_share("--quota", arg, state);
+		return 0;
+	case KEY_RESERVE:
+		a->command.fields |= COT_SET_RESERVE;
+		a->command.reserve = parse_share("--reserve", arg, state);
 		return 0;
 	case KEY_MODE:
 		parse_mode(&a->command, arg, state);

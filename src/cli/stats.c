@@ -92,9 +92,73 @@ static void print_entities(const json_t *answer)
 	cot_columns_print(&t);
 }
 
+static void add_spread(struct cot_columns *t, const json_t *work, const char *key)
+{
+	const json_t *s = json_object_get(work, key);
+
+	cot_columns_add(t, "%.0f/%.0f/%.0f us", cot_show_real(s, "p50"), cot_show_real(s, "p99"),
+			cot_show_real(s, "max"));
+}
+
+static void print_refusals(const json_t *tenants)
+{
+	const char *reason;
+	json_t *o, *n;
+	size_t i;
+
+	json_array_foreach((json_t *)tenants, i, o)
+	{
+		const json_t *work = json_object_get(o, "work");
+
+		json_object_foreach(json_object_get(work, "refusals"), reason, n)(void)
+			printf("%s: %lld kernels not rewritten: %s\n", cot_show_text(o, "name"),
+			       (long long)json_integer_value(n), reason);
+	}
+}
+
+/* Programs whose kernels are rewritten. */
+static void print_works(const json_t *tenants)
+{
+	static const char *const heads[] = {
+		"PROGRAM", "KERNELS",  "LAUNCHES",  "PLAIN",   "WAIT P50/P99/MAX",
+		"TASKS",   "REMAPPED", "EVICTIONS", "RESUMES", "DELAY P50/P99/MAX"};
+	struct cot_columns t;
+	json_t *o;
+	size_t i, n = 0;
+
+	cot_columns_init(&t, COT_ARRAY_LEN(heads));
+	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
+		cot_columns_add(&t, "%s", heads[i]);
+	json_array_foreach((json_t *)tenants, i, o)
+	{
+		const json_t *w = json_object_get(o, "work");
+
+		if (!json_is_object(w))
+			continue;
+		n++;
+		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
+		cot_columns_add(&t, "%lld of %lld", cot_show_number(w, "kernels_rewritten"),
+				cot_show_number(w, "kernels_rewritten") +
+					cot_show_number(w, "kernels_refused"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "launches_workers"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "launches_plain"));
+		add_spread(&t, w, "wait_us");
+		cot_columns_add(&t, "%lld", cot_show_number(w, "tasks"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "remapped"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "evictions"));
+		cot_columns_add(&t, "%lld", cot_show_number(w, "resumes"));
+		add_spread(&t, w, "eviction_us");
+	}
+	if (!n)
+		return;
+	(void)putchar('\n');
+	cot_columns_print(&t);
+	print_refusals(tenants);
+}
+
 static void print_core(const json_t *answer)
 {
-	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw"};
+	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
 	const json_t *core = json_object_get(answer, "core");
 	const json_t *daemon = json_object_get(answer, "daemon");
 	struct cot_columns t;
@@ -147,6 +211,7 @@ int cot_cmd_stats(int argc, char **argv)
 	}
 	if (answer) {
 		print_entities(answer);
+		print_works(json_object_get(answer, "tenants"));
 		print_core(answer);
 		json_decref(answer);
 	}

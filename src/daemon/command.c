@@ -44,6 +44,13 @@ static void put(struct env_block *b, const char *key, const char *fmt, ...)
 		b->used += (size_t)n + 1;
 }
 
+static void put_share(struct env_block *b, const char *key, uint16_t share)
+{
+	if (share)
+		put(b, key, "%u%s", (unsigned)(share & ~COT_SHARE_SMS),
+		    share & COT_SHARE_SMS ? "sm" : "%");
+}
+
 static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
 			   const char *note)
 {
@@ -60,6 +67,8 @@ static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t,
 	put(&b, "COTENANT_NAME", "%s", t->name);
 	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
 	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
+	put_share(&b, "COTENANT_QUOTA", t->quota);
+	put_share(&b, "COTENANT_RESERVE", t->reserve);
 	if (t->pool && cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used) < 0)
 		b.full = true;
 	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
@@ -95,6 +104,8 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
+	t->quota = m->quota;
+	t->reserve = m->reserve;
 	t->pool = p;
 	t->solo = !p;
 	t->uid = c->uid;
@@ -118,6 +129,9 @@ static unsigned tenants_of(const struct daemon *d, uid_t uid)
 	return n;
 }
 
+static const char reserve_is_for_latency[] =
+	"a reserve is for latency programs; a batch program may have a quota";
+
 static bool may_register(struct conn *c, const struct cot_msg_register *m)
 {
 	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
@@ -138,6 +152,10 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 				(unsigned)TENANTS_PER_USER);
 		return false;
 	}
+	if (m->reserve && cls != COT_CLASS_LATENCY) {
+		cot_conn_refuse(c, m->h.seq, "%s", reserve_is_for_latency);
+		return false;
+	}
 	if (!cot_gpus_mask(&c->d->gpus, m->gpu)) {
 		cot_conn_refuse(
 			c, m->h.seq,
@@ -152,6 +170,22 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 static const char no_pool_note[] = "MPS cannot be had here, so this program stands alone and takes "
 				   "turns with others; 'cotenant doctor' says why";
 
+static const char *note_on_shares(const struct daemon *d, const struct cot_msg_register *m)
+{
+	static char note[256];
+	const struct cot_policy_ops *policy = d->config.policy;
+
+	if ((!m->quota && !m->reserve) || policy->one_pool)
+		return NULL;
+	(void)snprintf(
+		note, sizeof(note),
+		"the policy '%s' keeps quotas, but takes nothing back for a reserve, and has "
+		"latency and batch programs take turns; 'policy: smguard' in the daemon's "
+		"configuration shares the SMs",
+		policy->name);
+	return note;
+}
+
 static void on_register(struct conn *c, const struct cot_msg_register *m)
 {
 	uint64_t mask = cot_gpus_mask(&c->d->gpus, m->gpu);
@@ -163,14 +197,14 @@ static void on_register(struct conn *c, const struct cot_msg_register *m)
 		return;
 	if (m->solo || !d->config.policy->wants_pools || !d->config.use_mps ||
 	    (mask & (mask - 1))) {
-		finish_register(c, m, NULL, NULL);
+		finish_register(c, m, NULL, note_on_shares(d, m));
 		return;
 	}
 	p = cot_pool_get(d, m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
-			 (unsigned)__builtin_ctzll(mask));
+			 d->config.policy->one_pool, (unsigned)__builtin_ctzll(mask));
 	rc = p ? cot_pool_want(p) : -ENAMETOOLONG;
 	if (rc != -EINPROGRESS) {
-		finish_register(c, m, rc ? NULL : p, rc ? no_pool_note : NULL);
+		finish_register(c, m, rc ? NULL : p, rc ? no_pool_note : note_on_shares(d, m));
 		return;
 	}
 	c->register_ = malloc(sizeof(*m));
@@ -196,7 +230,7 @@ void cot_command_pool_settled(struct pool *p)
 			continue;
 		c->wait_pool = NULL;
 		c->register_ = NULL;
-		finish_register(c, m, up ? p : NULL, up ? NULL : no_pool_note);
+		finish_register(c, m, up ? p : NULL, up ? note_on_shares(d, m) : no_pool_note);
 		free(m);
 	}
 }
@@ -288,6 +322,12 @@ static int check_set(const struct conn *c, const struct target *target,
 	if (!t && (m->fields & COT_SET_BLOCK))
 		return cot_error_set(err, -EINVAL,
 				     "how long blocks last is said of a program, not of a pool");
+	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE)))
+		return cot_error_set(err, -EINVAL,
+				     "quotas and reserves are of programs, not of pools");
+	if ((m->fields & COT_SET_RESERVE) && m->reserve &&
+	    (m->fields & COT_SET_CLASS ? cls : t->cls) != COT_CLASS_LATENCY)
+		return cot_error_set(err, -EINVAL, "%s", reserve_is_for_latency);
 	if ((m->fields & COT_SET_BLOCK) && m->block_us > COT_BLOCK_US_MAX)
 		return cot_error_set(err, -EINVAL, "the blocks last %u us; expected up to %u",
 				     m->block_us, COT_BLOCK_US_MAX);
@@ -324,6 +364,10 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 		t->weight = m->weight;
 	if (m->fields & COT_SET_BLOCK)
 		t->block_us = m->block_us;
+	if (m->fields & COT_SET_QUOTA)
+		t->quota = m->quota;
+	if (m->fields & COT_SET_RESERVE)
+		t->reserve = m->reserve;
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)

@@ -43,6 +43,7 @@ struct raw_config {
 	struct raw_slices *slices_us;
 	struct raw_rotation *rotation_ms;
 	uint32_t *linger_ms, *drain_block_us;
+	uint32_t *reserve_permille, *adapt_task_us, *grow_after_us;
 	struct raw_mps *mps;
 	struct raw_allow *allow;
 };
@@ -85,6 +86,9 @@ static const cyaml_schema_field_t config_fields[] = {
 				rotation_fields),
 	CYAML_FIELD_UINT_PTR("linger_ms", OPT_PTR, struct raw_config, linger_ms),
 	CYAML_FIELD_UINT_PTR("drain_block_us", OPT_PTR, struct raw_config, drain_block_us),
+	CYAML_FIELD_UINT_PTR("reserve_permille", OPT_PTR, struct raw_config, reserve_permille),
+	CYAML_FIELD_UINT_PTR("adapt_task_us", OPT_PTR, struct raw_config, adapt_task_us),
+	CYAML_FIELD_UINT_PTR("grow_after_us", OPT_PTR, struct raw_config, grow_after_us),
 	CYAML_FIELD_MAPPING_PTR("mps", OPT_PTR, struct raw_config, mps, mps_fields),
 	CYAML_FIELD_MAPPING_PTR("allow", OPT_PTR, struct raw_config, allow, allow_fields),
 	CYAML_FIELD_END};
@@ -103,6 +107,9 @@ static const struct cot_yaml_range ranges[] = {
 	{"linger_ms", 0, 3600000},
 	{"linger_s", 0, 86400},
 	{"drain_block_us", 0, 1000000},
+	{"reserve_permille", 0, 1000},
+	{"adapt_task_us", 0, 10000000},
+	{"grow_after_us", 0, 60000000},
 	{"max_weight", COT_WEIGHT_MIN, COT_WEIGHT_MAX},
 	{NULL, 0, 0},
 };
@@ -252,6 +259,16 @@ static int read_rotation(struct reader *r, const struct raw_rotation *raw)
 	return 0;
 }
 
+static void read_works(struct cot_policy_config *numbers, const struct raw_config *raw)
+{
+	if (raw->reserve_permille)
+		numbers->reserve_permille = *raw->reserve_permille;
+	if (raw->adapt_task_us)
+		numbers->adapt_task_us = *raw->adapt_task_us;
+	if (raw->grow_after_us)
+		numbers->grow_after_ns = *raw->grow_after_us * COT_NS_PER_US;
+}
+
 static int read_config(struct reader *r)
 {
 	const struct raw_config *raw = cot_yaml_data(r->doc);
@@ -273,6 +290,7 @@ static int read_config(struct reader *r)
 		r->config->numbers.linger_ns = *raw->linger_ms * COT_NS_PER_MS;
 	if (raw->drain_block_us)
 		r->config->numbers.drain_block_us = *raw->drain_block_us;
+	read_works(&r->config->numbers, raw);
 	read_mps(r->config, raw->mps);
 	if (!raw->allow)
 		return 0;

@@ -163,7 +163,7 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 			continue;
 		if (c->wait_entity)
 			due_ns = c->wait_until_ns;
-		else if (c->kind == CONN_COMMAND || c->entity)
+		else if (c->kind == CONN_COMMAND || c->kind == CONN_WORK || c->entity)
 			continue;
 		else if (due_ns <= now_ns)
 			cot_conn_close(c);

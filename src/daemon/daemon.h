@@ -7,6 +7,7 @@
  *   paths.c     where things are              gpus.c    which GPUs there are
  *   server.c    the socket; packets in and out of connections
  *   library.c   packets of libcotenant.so     command.c packets of the command line
+ *   work.c      packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools
  *   mps.c       the MPS programs              host.c    the policy core's host
  *   show.c      answers in JSON               state.c   what outlives the daemon
@@ -20,7 +21,7 @@
 
 #include "daemon/config.h"
 #include "daemon/gpus.h"
-#include "daemon/host.h"
+#include "daemon/host_work.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
@@ -28,7 +29,7 @@
 
 #define MAX_CONNS   COT_HOST_MAX_MEMBERS
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS
-#define MAX_POOLS   (2 * COT_GPUS_MAX)
+#define MAX_POOLS   (3 * COT_GPUS_MAX) /* of each GPU: latency, batch, shared */
 
 struct daemon;
 struct conn;
@@ -46,6 +47,7 @@ struct tenant {
 	uint32_t id; /* 0 = unused */
 	enum cot_class cls;
 	uint32_t weight, block_us;
+	uint16_t quota, reserve; /* as in messages */
 	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
@@ -57,6 +59,8 @@ struct tenant {
 	uint32_t n_conns;
 	bool ready; /* as told to the core */
 	uint64_t since_ns;
+	/* What those of its shims counted that are gone. */
+	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 };
 
 enum pool_state {
@@ -71,9 +75,10 @@ struct pool {
 	struct daemon *d;
 	uint32_t id; /* 0 = unused */
 	enum cot_class cls;
+	bool shared; /* for both classes; cls is COT_CLASS_BATCH then */
 	unsigned gpu;
 	enum pool_state state;
-	char name[16]; /* "latency", "batch" */
+	char name[16]; /* "latency", "batch", "shared" */
 	char folder[COT_PATH_TEXT_MAX], pipe[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
 	struct watch control;	/* nvidia-cuda-mps-control -f */
 	struct watch command;	/* one that was told a command */
@@ -88,7 +93,7 @@ struct pool {
 	uint64_t ended_ns; /* the last of them then */
 };
 
-enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND };
+enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND, CONN_WORK };
 
 struct conn {
 	struct daemon *d;
@@ -109,6 +114,7 @@ struct conn {
 	uint32_t n_groups, n_channels;
 	bool settled; /* its groups have been the same for a while: it gets orders */
 	struct cot_timer settle;
+	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */
@@ -181,6 +187,15 @@ extern const struct cot_host_ops cot_library_host_ops;
 /* False: the connection is to be closed. */
 bool cot_library_packet(struct conn *c, const void *packet, int type);
 void cot_library_gone(struct conn *c);
+/* The program that says this of itself, maybe a new one; NULL with a sentence. */
+struct tenant *cot_library_tenant(struct conn *c, const struct cot_msg_hello *m,
+				  struct cot_error *err);
+
+/* ---- work.c ---- */
+
+/* False: the connection is to be closed. */
+bool cot_work_packet(struct conn *c, const void *packet, int type);
+void cot_work_gone(struct conn *c);
 
 /* ---- command.c ---- */
 
@@ -227,7 +242,9 @@ uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
 
 /* ---- pool.c ---- */
 
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, unsigned gpu);
+struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
+/* Whether there is one already. */
+bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
 struct pool *cot_pool_find(struct daemon *d, uint64_t id);
 /* Starts it if need be. 0 = it is up; -EINPROGRESS = cot_command_pool_settled() will follow; else
  * it cannot be had. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/host_work.h"
+
 #define MAX_ENTITIES COT_SCHED_MAX_ENTITIES
 #define MAX_ORDERS   512u
 #define SET_WORDS    (COT_HOST_MAX_MEMBERS / 64)
@@ -44,6 +46,7 @@ struct cot_host {
 	uint32_t own_seq; /* of the host's own orders: the upper half of the numbers */
 	uint64_t lease_until_ns, renew_ns;
 	unsigned n_frozen; /* entities */
+	struct cot_host_works *works;
 };
 
 #define OWN_SEQ 0x80000000u
@@ -271,8 +274,12 @@ static void pump(struct cot_host *host, uint64_t now_ns)
 {
 	struct cot_action a;
 
-	while (cot_sched_next_action(host->sched, &a))
-		carry_out(host, &a, now_ns);
+	while (cot_sched_next_action(host->sched, &a)) {
+		if (a.kind == COT_ACTION_GRANT || a.kind == COT_ACTION_EVICT)
+			cot_host_works_carry_out(host->works, &a, now_ns);
+		else
+			carry_out(host, &a, now_ns);
+	}
 }
 
 /* An order that the core knows nothing of. */
@@ -305,8 +312,13 @@ int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	host->ops = ops;
 	host->arg = arg;
-	rc = cot_sched_create(policy, numbers, &limits, now_ns, &host->sched, err);
+	host->works = cot_host_works_create(ops, arg);
+	if (host->works)
+		rc = cot_sched_create(policy, numbers, &limits, now_ns, &host->sched, err);
+	else
+		rc = cot_error_set(err, -ENOMEM, "out of memory");
 	if (rc < 0) {
+		cot_host_works_destroy(host->works);
 		free(host);
 		return rc;
 	}
@@ -319,12 +331,18 @@ void cot_host_destroy(struct cot_host *host)
 	if (!host)
 		return;
 	cot_sched_destroy(host->sched);
+	cot_host_works_destroy(host->works);
 	free(host);
 }
 
-struct cot_sched *cot_host_sched(struct cot_host *host)
+struct cot_sched *cot_host_sched(const struct cot_host *host)
 {
 	return host->sched;
+}
+
+struct cot_host_works *cot_host_works(const struct cot_host *host)
+{
+	return host->works;
 }
 
 int cot_host_event(struct cot_host *host, const struct cot_event *ev)

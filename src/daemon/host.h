@@ -31,9 +31,11 @@
 #define COT_HOST_ACK_NS (100 * COT_NS_PER_MS)
 
 struct cot_host;
+struct cot_host_works;
 
 struct cot_host_ops {
-	/* Sends a SET, FREEZE, THAW or PREEMPT. 0 or -errno. Must not call back. */
+	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT or WORK_EVICT. 0 or -errno. Must not call
+	 * back. */
 	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
 	/* Writes the lease into the member's page. */
 	void (*lease)(void *arg, unsigned member, uint64_t until_ns);
@@ -93,6 +95,9 @@ struct cot_host_entity_stats {
 
 void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats);
-struct cot_sched *cot_host_sched(struct cot_host *host);
+struct cot_sched *cot_host_sched(const struct cot_host *host);
+
+/* For host_work.c. */
+struct cot_host_works *cot_host_works(const struct cot_host *host);
 
 #endif

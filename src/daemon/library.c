@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -18,8 +19,13 @@
 static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
 {
 	struct daemon *d = arg;
+	struct conn *c = &d->conns[member];
+	int rc = cot_conn_send(c, packet, size, -1);
 
-	return cot_conn_send(&d->conns[member], packet, size, -1);
+	/* A shim that misses a grant would wait for ever. Its end is noticed, but not in here. */
+	if (rc < 0 && c->kind == CONN_WORK && c->source.fd >= 0)
+		(void)shutdown(c->source.fd, SHUT_RDWR);
+	return rc;
 }
 
 static void lease_of_member(void *arg, unsigned member, uint64_t until_ns)
@@ -124,11 +130,40 @@ static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uin
 	return t;
 }
 
-static struct tenant *find_or_take_in(struct conn *c, const struct cot_msg_hello *m,
-				      struct cot_error *err)
+static bool has_library(const struct tenant *t)
+{
+	const struct daemon *d = t->d;
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++)
+		if (d->conns[i].tenant == t && d->conns[i].kind == CONN_LIBRARY)
+			return true;
+	return false;
+}
+
+/*
+ * Without a number: the shims and the library of one process mean the same program, whichever says
+ * hello first.
+ */
+static struct tenant *find_process(const struct conn *c)
+{
+	struct daemon *d = c->d;
+	unsigned i;
+
+	for (i = 0; i < MAX_TENANTS; i++) {
+		struct tenant *t = &d->tenants[i];
+
+		if (t->id && t->watch.pid == c->pid && (c->kind == CONN_WORK || !has_library(t)))
+			return t;
+	}
+	return NULL;
+}
+
+struct tenant *cot_library_tenant(struct conn *c, const struct cot_msg_hello *m,
+				  struct cot_error *err)
 {
 	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
-	struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : NULL;
+	struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : find_process(c);
 
 	if (t) {
 		if (c->uid != t->uid && c->uid != 0) {
@@ -176,7 +211,7 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 		if (c->pool)
 			c->pool->n_conns++;
 	} else {
-		c->tenant = find_or_take_in(c, m, &err);
+		c->tenant = cot_library_tenant(c, m, &err);
 		if (c->tenant)
 			c->tenant->n_conns++;
 	}

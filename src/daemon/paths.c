@@ -179,6 +179,25 @@ int cot_paths_library(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
 	return 0;
 }
 
+int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
+{
+	static const char *const names[] = {"shim/libcuda.so.1", "cotenant/shim/libcuda.so.1"};
+	char library[COT_PATH_TEXT_MAX], *slash;
+	unsigned i;
+	int rc = cot_paths_library(library, err);
+
+	if (rc < 0)
+		return rc;
+	slash = strrchr(library, '/');
+	*slash = '\0';
+	for (i = 0; i < COT_ARRAY_LEN(names); i++)
+		if (cot_paths_join(ret_path, library, names[i], NULL) == 0 &&
+		    access(ret_path, R_OK) == 0)
+			return 0;
+	return cot_error_set(err, -ENOENT, "shim/libcuda.so.1 is not beside libcotenant.so in '%s'",
+			     library);
+}
+
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
 {
 	static const char *const places[] = {"cotenantd", "../sbin/cotenantd"};

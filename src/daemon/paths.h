@@ -35,6 +35,8 @@ int cot_paths_config(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
  * relative to the folder of the running program. -ENOENT with a sentence.
  */
 int cot_paths_library(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
+/* The library that stands in front of the driver's, in a folder of its own. */
+int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 
 /* Finds a program as execvp() would. */

@@ -1,5 +1,5 @@
 /*
- * Pools: one MPS control program for each class and GPU, while somebody needs it.
+ * Pools: one MPS control program for each class and GPU, or one for both, while somebody needs it.
  *
  *            want                 listens, server asked for
  *   DOWN -----------> STARTING ------------------------------> UP
@@ -143,16 +143,29 @@ static int set_paths(struct pool *p)
 	return 0;
 }
 
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, unsigned gpu)
+static unsigned pool_index(enum cot_class cls, bool shared, unsigned gpu)
 {
-	struct pool *p = &d->pools[2 * gpu + (cls == COT_CLASS_BATCH)];
+	return 3 * gpu + (shared ? 2 : cls == COT_CLASS_BATCH ? 1 : 0);
+}
+
+bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+{
+	return d->pools[pool_index(cls, shared, gpu)].id != 0;
+}
+
+struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+{
+	struct pool *p = &d->pools[pool_index(cls, shared, gpu)];
 
 	if (p->id)
 		return p;
-	*p = (struct pool){.d = d, .cls = cls, .gpu = gpu};
+	*p = (struct pool){
+		.d = d, .cls = shared ? COT_CLASS_BATCH : cls, .shared = shared, .gpu = gpu};
 	p->control.source.fd = p->command.source.fd = -1;
 	(void)snprintf(p->name, sizeof(p->name), "%s",
-		       cls == COT_CLASS_LATENCY ? "latency" : "batch");
+		       shared			  ? "shared"
+		       : cls == COT_CLASS_LATENCY ? "latency"
+						  : "batch");
 	if (set_paths(p) < 0)
 		return NULL;
 	p->id = cot_daemon_new_id(d);

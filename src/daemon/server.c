@@ -20,7 +20,9 @@
 #define BACKLOG		   64
 #define PACKETS_PER_ROUND  32
 #define PACKETS_PER_SECOND 4000u
-#define CONNS_PER_USER	   (MAX_CONNS / 2)
+/* Some for every launch of a kernel. */
+#define WORK_PACKETS_PER_SECOND 200000u
+#define CONNS_PER_USER		(MAX_CONNS / 2)
 /* Places that only root and the daemon's own user, with the servers of its pools, may take. */
 #define CONNS_RESERVED 16u
 /* How long to leave new connections alone when descriptors have run out. */
@@ -175,9 +177,12 @@ void cot_conn_close(struct conn *c)
 	c->source.fd = -1;
 	if (c->kind == CONN_LIBRARY)
 		cot_library_gone(c);
+	if (c->kind == CONN_WORK)
+		cot_work_gone(c);
 	if (c->page)
 		(void)munmap(c->page, sizeof(*c->page));
 	free(c->register_);
+	free(c->counts);
 	free(c->out);
 	*c = (struct conn){.d = c->d, .source = {.fd = -1}};
 }
@@ -193,9 +198,19 @@ static bool fits_kind(struct conn *c, int type)
 			return false;
 		kind = CONN_LIBRARY;
 		break;
+	case COT_MSG_WORK_HELLO:
+		if (c->kind != CONN_NEW)
+			return false;
+		kind = CONN_WORK;
+		break;
 	case COT_MSG_GROUPS:
 	case COT_MSG_ACK:
 		return c->kind == CONN_LIBRARY;
+	case COT_MSG_WORK_REQUEST:
+	case COT_MSG_WORK_EVICTED:
+	case COT_MSG_WORK_DONE:
+	case COT_MSG_WORK_COUNTS:
+		return c->kind == CONN_WORK;
 	case COT_MSG_REGISTER:
 	case COT_MSG_QUERY:
 	case COT_MSG_COMMAND:
@@ -218,7 +233,8 @@ static bool too_fast(struct conn *c)
 		c->second = second;
 		c->n_packets = 0;
 	}
-	return ++c->n_packets > PACKETS_PER_SECOND;
+	return ++c->n_packets >
+	       (c->kind == CONN_WORK ? WORK_PACKETS_PER_SECOND : PACKETS_PER_SECOND);
 }
 
 /* False: the connection is to be closed. */
@@ -251,6 +267,8 @@ static bool take(struct conn *c, const void *packet, size_t size)
 	}
 	if (c->kind == CONN_LIBRARY)
 		return cot_library_packet(c, packet, type);
+	if (c->kind == CONN_WORK)
+		return cot_work_packet(c, packet, type);
 	cot_command_packet(c, packet, type);
 	return true;
 }

@@ -3,6 +3,7 @@
  */
 #include <jansson.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,91 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 	put_number(object, "leases_expired", expired);
 }
 
+/* As the user wrote it. */
+static json_t *share(uint16_t s)
+{
+	char text[16];
+
+	if (!s)
+		return json_null();
+	(void)snprintf(text, sizeof(text), "%u%s", (unsigned)(s & ~COT_SHARE_SMS),
+		       s & COT_SHARE_SMS ? "sm" : "%");
+	return json_string(text);
+}
+
+static json_t *spread(const struct cot_hist *h)
+{
+	json_t *o = json_object();
+
+	put_number(o, "n", cot_hist_count(h));
+	put(o, "p50", json_real(cot_hist_quantile(h, 0.50) / 1e3));
+	put(o, "p99", json_real(cot_hist_quantile(h, 0.99) / 1e3));
+	put(o, "max", json_real((double)cot_hist_max(h) / 1e3));
+	return o;
+}
+
+static void add(json_t *o, const char *key, uint64_t n)
+{
+	put_number(o, key, n + (uint64_t)json_integer_value(json_object_get(o, key)));
+}
+
+/* What its shims counted. */
+static void put_counts(struct daemon *d, json_t *o, const struct tenant *t)
+{
+	json_t *refusals = json_object();
+	unsigned i;
+	uint32_t j;
+
+	put_number(o, "kernels_rewritten", t->n_rewritten);
+	put_number(o, "kernels_refused", t->n_not_rewritten);
+	put_number(o, "launches_workers", t->n_launched_workers);
+	put_number(o, "launches_plain", t->n_launched_plain);
+	for (i = 0; i < MAX_CONNS; i++) {
+		const struct cot_msg_work_counts *m = d->conns[i].counts;
+
+		if (d->conns[i].source.fd < 0 || d->conns[i].tenant != t || !m)
+			continue;
+		add(o, "kernels_rewritten", m->n_rewritten);
+		add(o, "kernels_refused", m->n_refused);
+		add(o, "launches_workers", m->n_launched_workers);
+		add(o, "launches_plain", m->n_launched_plain);
+		for (j = 0; j < m->n_reasons; j++)
+			add(refusals, m->reasons[j].name, m->reasons[j].n_kernels);
+	}
+	put(o, "refusals", refusals);
+}
+
+static json_t *show_work(struct daemon *d, const struct tenant *t)
+{
+	struct cot_host_work_stats s;
+	json_t *o;
+
+	cot_host_work_stats(d->host, t->id, &s);
+	if (!s.evictions)
+		return json_null();
+	o = json_object();
+	put_number(o, "n_sms", s.n_sms);
+	put_number(o, "granted", s.granted);
+	put_number(o, "evicted", s.evicted);
+	put_number(o, "leaving", s.leaving);
+	put_number(o, "running", s.n_running);
+	put_number(o, "waiting", s.n_waiting);
+	put_number(o, "requests", s.n_requests);
+	put_number(o, "launches", s.n_launches);
+	put_number(o, "tasks", s.n_tasks);
+	put_number(o, "remapped", s.n_remapped);
+	put_number(o, "evictions", s.n_evictions);
+	put_number(o, "evicted_capsms", s.n_evicted_capsms);
+	put_number(o, "resumes", s.n_returns);
+	put_number(o, "failed", s.n_failed);
+	put(o, "eviction_last_us", json_real((double)s.eviction_last_ns / 1e3));
+	put(o, "eviction_us", spread(s.evictions));
+	put(o, "order_us", spread(s.orders));
+	put(o, "wait_us", spread(s.waits));
+	put_counts(d, o, t);
+	return o;
+}
+
 static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 {
 	json_t *o = json_object();
@@ -119,6 +205,8 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put(o, "class", json_string(class_name(t->cls)));
 	put_number(o, "weight", t->weight);
 	put_number(o, "block_us", t->block_us);
+	put(o, "quota", share(t->quota));
+	put(o, "reserve", share(t->reserve));
 	put_number(o, "pid", (uint64_t)t->watch.pid);
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));
@@ -127,6 +215,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	if (!t->pool)
 		put_entity(d, o, t->id);
 	put_pages(d, o, t, NULL);
+	put(o, "work", show_work(d, t));
 	return o;
 }
 
@@ -184,7 +273,7 @@ static json_t *show_ps(struct daemon *d, const char *schema)
 
 static json_t *show_core(struct daemon *d)
 {
-	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw"};
+	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
 	struct cot_sched_stats s;
 	json_t *o = json_object();
 	unsigned i;
@@ -195,6 +284,8 @@ static json_t *show_core(struct daemon *d)
 	put_number(o, "deferred", s.deferred);
 	put_number(o, "late_answers", s.late_answers);
 	put_number(o, "rescues", s.rescues);
+	put_number(o, "works", s.works);
+	put_number(o, "works_returned", s.works_returned);
 	put_number(o, "fallbacks", s.fallbacks);
 	put(o, "fault", json_string(cot_fault_name(s.fault)));
 	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {

@@ -20,18 +20,19 @@
 static json_t *save_pool(const struct pool *p)
 {
 	return json_pack(
-		"{s:i, s:i, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "gpu",
-		(int)p->gpu, "pid",
+		"{s:i, s:i, s:b, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "shared",
+		(int)p->shared, "gpu", (int)p->gpu, "pid",
 		(int)(p->state == POOL_UP || p->state == POOL_STARTING ? p->control.pid : 0),
 		"start", (json_int_t)p->control.start_time);
 }
 
 static json_t *save_tenant(const struct tenant *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", (int)t->id,
-			 "class", (int)t->cls, "weight", (int)t->weight, "block_us",
-			 (int)t->block_us, "gpus", (json_int_t)t->gpu_mask, "uid", (int)t->uid,
-			 "pid", (int)t->watch.pid, "start", (json_int_t)t->watch.start_time, "pool",
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id",
+			 (int)t->id, "class", (int)t->cls, "weight", (int)t->weight, "block_us",
+			 (int)t->block_us, "quota", (int)t->quota, "reserve", (int)t->reserve,
+			 "gpus", (json_int_t)t->gpu_mask, "uid", (int)t->uid, "pid",
+			 (int)t->watch.pid, "start", (json_int_t)t->watch.start_time, "pool",
 			 t->pool ? (int)t->pool->id : 0, "name", t->name);
 }
 
@@ -82,36 +83,38 @@ void cot_state_save(struct daemon *d)
 
 static void load_pool(struct daemon *d, json_t *entry)
 {
-	int id, cls, gpu, pid;
+	int id, cls, gpu, pid, shared = 0;
 	json_int_t start;
 	struct pool *p;
 
-	if (json_unpack(entry, "{s:i, s:i, s:i, s:i, s:I}", "id", &id, "class", &cls, "gpu", &gpu,
-			"pid", &pid, "start", &start) < 0)
+	if (json_unpack(entry, "{s:i, s:i, s?b, s:i, s:i, s:I}", "id", &id, "class", &cls, "shared",
+			&shared, "gpu", &gpu, "pid", &pid, "start", &start) < 0)
 		return;
 	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 || (unsigned)gpu >= d->gpus.n ||
-	    d->pools[2 * gpu + (cls == COT_CLASS_BATCH)].id)
+	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu))
 		return;
 	d->next_id = (uint32_t)id; /* its servers know it by this number */
-	p = cot_pool_get(d, (enum cot_class)cls, (unsigned)gpu);
+	p = cot_pool_get(d, (enum cot_class)cls, shared, (unsigned)gpu);
 	if (p && pid > 0)
 		cot_pool_adopt(p, pid, (uint64_t)start);
 }
 
 static void load_tenant(struct daemon *d, json_t *entry)
 {
-	int id, cls, weight, uid, pid, pool, block_us = 0;
+	int id, cls, weight, uid, pid, pool, block_us = 0, quota = 0, reserve = 0;
 	json_int_t gpus, start;
 	const char *name;
 	struct tenant *t;
 
-	if (json_unpack(entry, "{s:i, s:i, s:i, s?i, s:I, s:i, s:i, s:I, s:i, s:s}", "id", &id,
-			"class", &cls, "weight", &weight, "block_us", &block_us, "gpus", &gpus,
-			"uid", &uid, "pid", &pid, "start", &start, "pool", &pool, "name",
-			&name) < 0)
+	if (json_unpack(entry, "{s:i, s:i, s:i, s?i, s?i, s?i, s:I, s:i, s:i, s:I, s:i, s:s}", "id",
+			&id, "class", &cls, "weight", &weight, "block_us", &block_us, "quota",
+			&quota, "reserve", &reserve, "gpus", &gpus, "uid", &uid, "pid", &pid,
+			"start", &start, "pool", &pool, "name", &name) < 0)
 		return;
 	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || weight < (int)COT_WEIGHT_MIN ||
 	    weight > (int)COT_WEIGHT_MAX || block_us < 0 || block_us > (int)COT_BLOCK_US_MAX ||
+	    quota < 0 || quota > UINT16_MAX || !cot_proto_is_share((uint16_t)quota) ||
+	    reserve < 0 || reserve > UINT16_MAX || !cot_proto_is_share((uint16_t)reserve) ||
 	    !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
 	    cot_process_start_time(pid) != (uint64_t)start)
 		return;
@@ -121,6 +124,8 @@ static void load_tenant(struct daemon *d, json_t *entry)
 	t->cls = (enum cot_class)cls;
 	t->weight = (uint32_t)weight;
 	t->block_us = (uint32_t)block_us;
+	t->quota = (uint16_t)quota;
+	t->reserve = (uint16_t)reserve;
 	t->uid = (uid_t)uid;
 	t->gpu_mask = (uint64_t)gpus;
 	t->pool = cot_pool_find(d, (uint64_t)pool);

@@ -201,6 +201,13 @@ struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid)
 	return t;
 }
 
+static struct cot_share share(uint16_t from)
+{
+	if (from & COT_SHARE_SMS)
+		return (struct cot_share){.sms = (uint16_t)(from & ~COT_SHARE_SMS)};
+	return (struct cot_share){.pct = from};
+}
+
 static void describe(const struct tenant *t, struct cot_event *ev)
 {
 	*ev = (struct cot_event){.type = COT_EV_TENANT,
@@ -211,7 +218,9 @@ static void describe(const struct tenant *t, struct cot_event *ev)
 					    .gpu_mask = t->gpu_mask,
 					    .pool = t->pool ? t->pool->id : 0,
 					    .ready = t->ready,
-					    .block_us = t->block_us}};
+					    .block_us = t->block_us,
+					    .quota = share(t->quota),
+					    .reserve = share(t->reserve)}};
 }
 
 void cot_tenant_announce(struct tenant *t)
@@ -266,6 +275,7 @@ void cot_tenant_check(struct tenant *t)
 	log_info("program '%s' (id %u) ended", t->name, id);
 	cot_watch_stop(d, &t->watch);
 	(void)cot_host_event(d->host, &ev);
+	cot_host_work_forget(d->host, id);
 	memcpy(name, t->name, sizeof(name));
 	*t = (struct tenant){0};
 	if (p)

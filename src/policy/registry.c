@@ -4,9 +4,8 @@
 
 /* The one list of software policies. */
 const struct cot_policy_ops *const cot_policies[] = {
-	&cot_policy_pools,
-	&cot_policy_rotate,
-	&cot_policy_timeslice,
+	&cot_policy_pools,   &cot_policy_rotate, &cot_policy_smguard,
+	&cot_policy_effisha, &cot_policy_static, &cot_policy_timeslice,
 };
 const unsigned cot_n_policies = sizeof(cot_policies) / sizeof(cot_policies[0]);
 
@@ -47,5 +46,11 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		 * us (0.429 against 0.509 ms) and of 100 us (0.460 against 0.471), and with longer
 		 * ones no longer (1000 us: 0.825 against 0.474). */
 		.drain_block_us = 100,
+		/* The paper reserves 8 of 13 SMs. */
+		.reserve_permille = 615,
+		/* An eviction takes as long as a task, and some tens of microseconds to be told:
+		 * tasks that are not much longer than that. Our choices, as is the next. */
+		.adapt_task_us = 200,
+		.grow_after_ns = 500 * COT_NS_PER_US,
 	};
 }

@@ -18,6 +18,14 @@ static const uint32_t min_size[] = {
 	[COT_MSG_QUERY] = sizeof(struct cot_msg_query),
 	[COT_MSG_COMMAND] = sizeof(struct cot_msg_command),
 	[COT_MSG_RESULT] = sizeof(struct cot_msg_result),
+	[COT_MSG_WORK_HELLO] = sizeof(struct cot_msg_work_hello),
+	[COT_MSG_WORK_REQUEST] = sizeof(struct cot_msg_work_request),
+	[COT_MSG_WORK_EVICTED] = sizeof(struct cot_msg_work_evicted),
+	[COT_MSG_WORK_DONE] = sizeof(struct cot_msg_work_done),
+	[COT_MSG_WORK_COUNTS] = sizeof(struct cot_msg_work_counts),
+	[COT_MSG_WORK_WELCOME] = sizeof(struct cot_msg_work_welcome),
+	[COT_MSG_WORK_GRANT] = sizeof(struct cot_msg_work_grant),
+	[COT_MSG_WORK_EVICT] = sizeof(struct cot_msg_work_evict),
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -50,7 +58,72 @@ static int env_ends(const struct cot_msg_registered *m)
 	return n == 0 || m->env[n - 1] == '\0';
 }
 
-static int strings_end(const void *packet, unsigned type)
+int cot_proto_is_share(uint16_t share)
+{
+	uint32_t n = share & ~COT_SHARE_SMS;
+
+	return share & COT_SHARE_SMS ? n >= 1 && n <= COT_PROTO_SMS_MAX : n <= 100;
+}
+
+static int is_work_hello(const struct cot_msg_work_hello *m)
+{
+	return ends(m->name) && ends(m->gpu) && m->n_sms >= 1 && m->n_sms <= COT_PROTO_SMS_MAX &&
+	       m->class_ <= COT_PROTO_BATCH && cot_proto_is_share(m->quota) &&
+	       cot_proto_is_share(m->reserve);
+}
+
+static int is_work_request(const struct cot_msg_work_request *m)
+{
+	return m->work && m->per_sm >= 1 && m->per_sm <= COT_PROTO_PER_SM_MAX &&
+	       m->want <= COT_PROTO_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE;
+}
+
+static int is_work_grant(const struct cot_msg_work_grant *m)
+{
+	return m->work && m->capsms >= 1 && m->capsms <= COT_PROTO_CAPSMS_MAX;
+}
+
+static int is_work_evict(const struct cot_msg_work_evict *m)
+{
+	return m->work && m->capsms <= COT_PROTO_CAPSMS_MAX;
+}
+
+static int is_work_evicted(const struct cot_msg_work_evicted *m)
+{
+	return m->work && m->capsms <= COT_PROTO_CAPSMS_MAX;
+}
+
+static int is_work_done(const struct cot_msg_work_done *m)
+{
+	return m->work && m->status <= 0;
+}
+
+/* A name that ends, of printable ASCII. */
+static int is_reason(const struct cot_work_reason *r)
+{
+	size_t i;
+
+	for (i = 0; i < COT_PROTO_REASON_MAX && r->name[i]; i++)
+		if (r->name[i] < ' ' || r->name[i] > '~')
+			return 0;
+	return i < COT_PROTO_REASON_MAX;
+}
+
+static int are_work_counts(const struct cot_msg_work_counts *m)
+{
+	uint32_t i;
+
+	if (m->n_reasons > COT_PROTO_REASONS_MAX ||
+	    m->h.length < sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]))
+		return 0;
+	for (i = 0; i < m->n_reasons; i++)
+		if (!is_reason(&m->reasons[i]))
+			return 0;
+	return 1;
+}
+
+/* Strings that end, numbers within their bounds: whatever a receiver need not check again. */
+static int is_well_formed(const void *packet, unsigned type)
 {
 	const struct cot_msg_hello *hello = packet;
 	const struct cot_msg_register *reg = packet;
@@ -60,11 +133,27 @@ static int strings_end(const void *packet, unsigned type)
 	case COT_MSG_HELLO:
 		return ends(hello->name) && ends(hello->gpu);
 	case COT_MSG_REGISTER:
-		return ends(reg->name) && ends(reg->gpu);
+		return ends(reg->name) && ends(reg->gpu) && cot_proto_is_share(reg->quota) &&
+		       cot_proto_is_share(reg->reserve);
 	case COT_MSG_COMMAND:
-		return ends(command->name);
+		return ends(command->name) && cot_proto_is_share(command->quota) &&
+		       cot_proto_is_share(command->reserve);
 	case COT_MSG_REGISTERED:
 		return env_ends(packet);
+	case COT_MSG_WORK_HELLO:
+		return is_work_hello(packet);
+	case COT_MSG_WORK_REQUEST:
+		return is_work_request(packet);
+	case COT_MSG_WORK_GRANT:
+		return is_work_grant(packet);
+	case COT_MSG_WORK_EVICT:
+		return is_work_evict(packet);
+	case COT_MSG_WORK_EVICTED:
+		return is_work_evicted(packet);
+	case COT_MSG_WORK_DONE:
+		return is_work_done(packet);
+	case COT_MSG_WORK_COUNTS:
+		return are_work_counts(packet);
 	default:
 		return 1;
 	}
@@ -79,14 +168,15 @@ int cot_proto_check(const void *packet, size_t size)
 	    h->length != size)
 		return -EBADMSG;
 	if (h->version != COT_PROTO_VERSION) {
-		if (h->type == COT_MSG_HELLO || h->type == COT_MSG_REGISTER)
+		if (h->type == COT_MSG_HELLO || h->type == COT_MSG_WORK_HELLO ||
+		    h->type == COT_MSG_REGISTER)
 			return -EPROTONOSUPPORT;
 		return -EBADMSG;
 	}
 	least = cot_proto_min_size(h->type);
 	if (!least)
 		return 0;
-	if (size < least || !strings_end(packet, h->type))
+	if (size < least || !is_well_formed(packet, h->type))
 		return -EBADMSG;
 	return h->type;
 }

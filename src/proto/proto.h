@@ -1,12 +1,12 @@
 /*
- * Messages between cotenantd, the preloaded library and the command line, over an AF_UNIX
+ * Messages between cotenantd, the preloaded library, the shim and the command line, over an AF_UNIX
  * SOCK_SEQPACKET socket: one message per packet, fixed layout, host byte order (both ends are on
  * one machine). Pure encoding and decoding on buffers: no sockets, no allocation, any thread.
  *
  * Every packet starts with struct cot_msg_header. A receiver ignores a type that it does not know,
  * treats a packet shorter than its type demands as an error, and ignores bytes beyond (a newer peer
- * may append fields). The daemon answers a HELLO or REGISTER of another major version with REFUSED;
- * the library then becomes a pass-through.
+ * may append fields). The daemon answers a HELLO, WORK_HELLO or REGISTER of another major version
+ * with REFUSED; the library then becomes a pass-through.
  */
 #ifndef COT_PROTO_PROTO_H
 #define COT_PROTO_PROTO_H
@@ -26,6 +26,13 @@ enum cot_msg_type {
 	COT_MSG_GROUPS = 2, /* struct cot_msg_groups; after each change */
 	COT_MSG_ACK = 3,    /* struct cot_msg_ack; one for each SET/FREEZE/THAW/PREEMPT */
 
+	/* shim -> daemon; see "work" below */
+	COT_MSG_WORK_HELLO = 4,	  /* struct cot_msg_work_hello; first message */
+	COT_MSG_WORK_REQUEST = 5, /* struct cot_msg_work_request */
+	COT_MSG_WORK_EVICTED = 6, /* struct cot_msg_work_evicted */
+	COT_MSG_WORK_DONE = 7,	  /* struct cot_msg_work_done */
+	COT_MSG_WORK_COUNTS = 8,  /* struct cot_msg_work_counts; now and then, and at the end */
+
 	/* daemon -> library */
 	COT_MSG_WELCOME = 16, /* struct cot_msg_welcome, with the page's descriptor (SCM_RIGHTS) */
 	COT_MSG_SET = 17,     /* struct cot_msg_set */
@@ -33,6 +40,11 @@ enum cot_msg_type {
 	COT_MSG_THAW = 19,    /* header only */
 	COT_MSG_PREEMPT = 20, /* header only: give the GPU up once, now */
 	COT_MSG_REFUSED = 21, /* struct cot_msg_text: why; the peer closes */
+
+	/* daemon -> shim */
+	COT_MSG_WORK_WELCOME = 24, /* struct cot_msg_work_welcome */
+	COT_MSG_WORK_GRANT = 25,   /* struct cot_msg_work_grant */
+	COT_MSG_WORK_EVICT = 26,   /* struct cot_msg_work_evict */
 
 	/* command line -> daemon, and back */
 	COT_MSG_REGISTER = 32,	 /* struct cot_msg_register */
@@ -110,8 +122,8 @@ struct cot_msg_register {
 	uint32_t pid; /* that will exec the program */
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
-	uint32_t block_us; /* longest thread block; 0: not known */
-	uint32_t reserved;
+	uint32_t block_us;	 /* longest thread block; 0: not known */
+	uint16_t quota, reserve; /* shares of a GPU for its works; see COT_SHARE_SMS */
 };
 
 struct cot_msg_registered {
@@ -141,6 +153,8 @@ enum {
 	COT_SET_SLICE = 1u << 2,
 	COT_SET_MODE = 1u << 3,
 	COT_SET_BLOCK = 1u << 4,
+	COT_SET_QUOTA = 1u << 5,
+	COT_SET_RESERVE = 1u << 6,
 };
 
 struct cot_msg_command {
@@ -155,7 +169,7 @@ struct cot_msg_command {
 	uint8_t reserved;
 	char name[COT_PROTO_NAME_MAX]; /* of a tenant, or "pool:latency", "pool:batch" */
 	uint32_t block_us;	       /* 0: not known */
-	uint32_t reserved2;
+	uint16_t quota, reserve;       /* 0: none any more */
 };
 
 struct cot_msg_result {
@@ -163,6 +177,150 @@ struct cot_msg_result {
 	int32_t status; /* 0 or a negative errno */
 	uint32_t more;	/* 1: another RESULT with the same seq follows */
 	char text[];	/* JSON for a QUERY, a sentence for a COMMAND; up to h.length */
+};
+
+/*
+ * ---- work ----
+ *
+ * The shim, a library in front of the driver's, launches kernels as workers
+ * (include/cotenant/passes.h) on a part of the GPU that the daemon grants. It has a connection of
+ * its own for each GPU that the program uses. A *work* is a launch, or several launches one after
+ * the other in one stream that share what was granted. Amounts are CapSMs: as many workers as fit
+ * one SM together, wherever they are.
+ *
+ *      shim                                    daemon
+ *      WORK_HELLO      ---------------------->
+ *                      <----------------------  WORK_WELCOME, or REFUSED
+ *      WORK_REQUEST    ---------------------->  waits until there is room, or evicts others
+ *                      <----------------------  WORK_GRANT
+ *        launches                               somebody else needs room:
+ *                      <----------------------  WORK_EVICT (0 or more times; the amount grows)
+ *        has told the kernel; the workers
+ *        have left
+ *      WORK_EVICTED    ---------------------->
+ *        the kernel has ended
+ *      WORK_DONE       ---------------------->  left == 0: the work is over and its id is free
+ *                      <----------------------  left > 0: a WORK_GRANT for the rest, sooner or
+ * later
+ *
+ * CapSMs of a work are numbered in the order in which they were granted; those below the number in
+ * WORK_EVICT leave. A work that can grow may get another WORK_GRANT while it runs: the number in it
+ * is the new end. So (granted - evicted) CapSMs run. After a WORK_DONE with something left, numbers
+ * begin at 0 again.
+ *
+ * Every request is granted, at once or after others have ended; there is no refusal. A connection
+ * that ends gives everything back. A shim that loses the daemon goes on without it.
+ */
+
+/* Works of one connection that may be unfinished at a time; more than that is a malformed packet.
+ */
+#define COT_PROTO_WORKS_MAX   64u
+#define COT_PROTO_SMS_MAX     1024u
+#define COT_PROTO_CAPSMS_MAX  (1u << 20)
+#define COT_PROTO_REASON_MAX  32u
+#define COT_PROTO_REASONS_MAX 32u
+
+/*
+ * A share of a GPU in 16 bits: 0 = none was given; 1..100 = percent of its SMs;
+ * COT_SHARE_SMS | n = n SMs (1..COT_PROTO_SMS_MAX).
+ */
+#define COT_SHARE_SMS 0x8000u
+
+enum cot_proto_method {
+	COT_PROTO_WORK_DEFAULT = 0, /* RESERVE for latency programs, QUOTA for batch programs */
+	COT_PROTO_WORK_QUOTA = 1,   /* as much as is left, up to the quota */
+	COT_PROTO_WORK_RESERVE = 2, /* what it wants, taken from others if need be */
+};
+
+/* WORK_REQUEST: the shim is able to wait for the kernel's end and to launch the rest. */
+#define COT_WORK_CAN_SETTLE 1u
+/* WORK_REQUEST: the shim is able to add workers to a work that runs. */
+#define COT_WORK_CAN_GROW 2u
+/* WORK_GRANT: it shall do so for this work: all its workers may be told to leave. Otherwise at
+ * least one CapSM of workers stays, and the kernel always ends complete. */
+#define COT_WORK_SETTLED 1u
+
+struct cot_msg_work_hello {
+	struct cot_msg_header h;
+	uint64_t tenant; /* id from a registration, or 0 */
+	uint32_t pid;
+	uint32_t n_sms; /* of the GPU: 1..COT_PROTO_SMS_MAX */
+	uint8_t class_; /* enum cot_proto_class */
+	uint8_t reserved;
+	uint16_t weight;
+	uint16_t quota, reserve; /* shares; those of a registration go before */
+	char name[COT_PROTO_NAME_MAX];
+	char gpu[COT_PROTO_NAME_MAX]; /* UUID or index */
+};
+
+struct cot_msg_work_welcome {
+	struct cot_msg_header h;
+	uint64_t tenant;
+	uint32_t works_max; /* that may be unfinished at a time */
+	uint32_t reserved;
+};
+
+struct cot_msg_work_request {
+	struct cot_msg_header h;
+	uint64_t work;	  /* the shim's name for it: not 0, not that of an unfinished one */
+	uint32_t n_tasks; /* thread blocks of the original launch; 0 = not known */
+	uint32_t per_sm;  /* workers in a CapSM: 1..COT_PROTO_PER_SM_MAX */
+	uint32_t want;	  /* CapSMs; 0 = as many as the program's settings allow */
+	uint8_t method;	  /* enum cot_proto_method */
+	uint8_t flags;	  /* COT_WORK_CAN_... */
+	uint16_t reserved;
+	uint32_t task_ns; /* how long one task takes; 0 = not known */
+	uint32_t reserved2;
+};
+#define COT_PROTO_PER_SM_MAX 64u
+
+struct cot_msg_work_grant {
+	struct cot_msg_header h;
+	uint64_t work;
+	uint32_t capsms; /* granted in all since it began to run: 1..COT_PROTO_CAPSMS_MAX */
+	uint32_t flags;	 /* COT_WORK_SETTLED */
+};
+
+struct cot_msg_work_evict {
+	struct cot_msg_header h;
+	uint64_t work;
+	uint32_t capsms; /* that shall leave, in all: units below this number */
+	uint32_t reserved;
+};
+
+struct cot_msg_work_evicted {
+	struct cot_msg_header h;
+	uint64_t work;
+	uint32_t capsms; /* that have left, in all */
+	uint32_t reserved;
+	uint64_t delay_ns; /* from the flag's being written until the last of them had left */
+};
+
+struct cot_msg_work_done {
+	struct cot_msg_header h;
+	uint64_t work;
+	uint32_t left;	     /* tasks that nobody has done; more than 0 only if SETTLED */
+	int32_t status;	     /* 0, or -errno: the launch failed, the work is over */
+	uint64_t n_tasks;    /* done in this launch, or these */
+	uint64_t n_remapped; /* of them, by others than those who would have without eviction */
+	uint32_t n_launches; /* of kernels under this grant */
+	uint32_t reserved;
+};
+
+/* What the shim has done since it began; each message replaces the one before. */
+struct cot_work_reason {
+	char name[COT_PROTO_REASON_MAX]; /* printable ASCII and a NUL, as in docs/ptx.md */
+	uint64_t n_kernels;
+};
+
+struct cot_msg_work_counts {
+	struct cot_msg_header h;
+	uint64_t n_rewritten, n_refused; /* kernels */
+	uint64_t n_launched_workers;	 /* launches of rewritten kernels as workers */
+	uint64_t n_launched_plain;	 /* launches left as they were */
+	uint32_t n_reasons;		 /* why kernels were refused */
+	uint32_t reserved;
+	struct cot_work_reason reasons[]; /* n_reasons, at most COT_PROTO_REASONS_MAX */
 };
 
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
@@ -176,6 +334,15 @@ _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_command) == 120, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
+_Static_assert(sizeof(struct cot_msg_work_hello) == 168, "layout");
+_Static_assert(sizeof(struct cot_msg_work_welcome) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_work_request) == 48, "layout");
+_Static_assert(sizeof(struct cot_msg_work_grant) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_work_evict) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_work_evicted) == 40, "layout");
+_Static_assert(sizeof(struct cot_msg_work_done) == 56, "layout");
+_Static_assert(sizeof(struct cot_work_reason) == 40, "layout");
+_Static_assert(sizeof(struct cot_msg_work_counts) == 56, "layout");
 
 /*
  * The page that the daemon shares with one library: a memfd, sealed against resizing. All fields
@@ -203,10 +370,13 @@ void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t
 /*
  * Checks a received packet of `size` bytes (aligned for uint64_t): magic, length, the least size of
  * its type, that strings inside it end. Returns the type; 0 for a type that is to be ignored;
- * -EBADMSG for a malformed packet; -EPROTONOSUPPORT for another major version (HELLO and REGISTER
- * only: their header alone is valid then).
+ * -EBADMSG for a malformed packet; -EPROTONOSUPPORT for another major version (HELLO, WORK_HELLO
+ * and REGISTER only: their header alone is valid then).
  */
 int cot_proto_check(const void *packet, size_t size);
+
+/* Whether `share` is one, or 0. */
+int cot_proto_is_share(uint16_t share);
 
 /* The least size of a packet of this type, 0 when the type is unknown. */
 size_t cot_proto_min_size(unsigned type);

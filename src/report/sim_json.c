@@ -35,6 +35,37 @@ static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t 
 	return json_object_set_new(app, "response_us", times);
 }
 
+static json_t *spread_us(double p50_ps, double p99_ps, uint64_t max_ps)
+{
+	return json_pack("{s:f, s:f, s:f}", "p50", p50_ps / (double)COT_PS_PER_US, "p99",
+			 p99_ps / (double)COT_PS_PER_US, "max", cot_us_from_ps(max_ps));
+}
+
+static json_t *share(struct cot_app_share s)
+{
+	return s.pct   ? json_sprintf("%u%%", s.pct)
+	       : s.sms ? json_sprintf("%usm", s.sms)
+		       : json_null();
+}
+
+/* 0 or -1. */
+static int add_works(json_t *app, const struct cot_sim_summary *s, uint32_t i)
+{
+	const struct cot_swhost_works *w = &s->works[i];
+
+	if (!w->rewritten)
+		return json_object_set_new(app, "work", json_null());
+	return json_object_set_new(
+		app, "work",
+		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "quota",
+			  share(s->sc->apps[i].quota), "reserve", share(s->sc->apps[i].reserve),
+			  "works", (json_int_t)w->n_works, "resumes", (json_int_t)w->n_returns,
+			  "evictions", (json_int_t)w->n_evictions, "evicted_sms",
+			  (json_int_t)w->n_evicted_sms, "wait_us",
+			  spread_us(w->wait_p50_ps, w->wait_p99_ps, w->wait_max_ps), "eviction_us",
+			  spread_us(w->eviction_p50_ps, w->eviction_p99_ps, w->eviction_max_ps)));
+}
+
 static json_t *make_apps(const struct cot_sim_summary *s)
 {
 	json_t *list = json_array();
@@ -54,7 +85,7 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 					real_or_null(a->has_isolated, a->isolated_us)) ||
 		    json_object_set_new(app, "ntt", real_or_null(a->has_ntt, a->ntt)) ||
 		    (s->has_responses && add_responses(app, s, i)) ||
-		    json_array_append(list, app)) {
+		    (s->has_works && add_works(app, s, i)) || json_array_append(list, app)) {
 			json_decref(app);
 			json_decref(list);
 			return NULL;

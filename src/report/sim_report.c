@@ -357,6 +357,22 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 	return rc;
 }
 
+static int works(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_works_table(s);
+	int rc = -ENOMEM;
+
+	if (t) {
+		cot_html_heading(out, "Rewritten kernels");
+		cot_html_paragraph(out, "How long they waited for SMs, how often some were taken "
+					"back while they ran, and how long after the flag the last "
+					"of these was free.");
+		rc = cot_table_html(t, out);
+	}
+	cot_table_destroy(t);
+	return rc;
+}
+
 int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,
 		       FILE *out)
 {
@@ -368,6 +384,8 @@ int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler
 	rc = apps_table(s, out);
 	if (!rc && s->has_responses)
 		rc = responses(s, out);
+	if (!rc && s->has_works)
+		rc = works(s, out);
 	if (!rc) {
 		cot_html_heading(out, "Totals");
 		rc = totals_table(s, out);

@@ -1,5 +1,5 @@
 /*
- * What a software policy is about: how long requests took.
+ * What a software policy is about: how long requests took, and what became of rewritten kernels.
  */
 #include <inttypes.h>
 
@@ -23,6 +23,8 @@ void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swh
 			.p99_us = t.response_p99_ps / (double)COT_PS_PER_US,
 			.max_us = cot_us_from_ps(t.response_max_ps),
 		};
+		cot_swhost_works(host, i, &s->works[i]);
+		s->has_works |= s->works[i].rewritten;
 	}
 }
 
@@ -54,6 +56,38 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 		us_cell(t, r->n > 0, r->p95_us);
 		us_cell(t, r->n > 0, r->p99_us);
 		us_cell(t, r->n > 0, r->max_us);
+	}
+	return t;
+}
+
+struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s)
+{
+	static const struct cot_column columns[] = {
+		{"app", COT_ALIGN_LEFT},	{"works", COT_ALIGN_RIGHT},
+		{"resumed", COT_ALIGN_RIGHT},	{"wait p99", COT_ALIGN_RIGHT},
+		{"evictions", COT_ALIGN_RIGHT}, {"SMs evicted", COT_ALIGN_RIGHT},
+		{"delay p50", COT_ALIGN_RIGHT}, {"delay p99", COT_ALIGN_RIGHT},
+		{"delay max", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	struct cot_text text;
+	uint32_t i;
+
+	for (i = 0; t && i < s->sc->n_apps; i++) {
+		const struct cot_swhost_works *w = &s->works[i];
+		double ps_per_us = (double)COT_PS_PER_US;
+
+		if (!w->rewritten)
+			continue;
+		cot_table_text(t, s->sc->apps[i].name);
+		cot_table_text(t, cot_format_count(&text, w->n_works));
+		cot_table_text(t, cot_format_count(&text, w->n_returns));
+		us_cell(t, w->n_works > 0, w->wait_p99_ps / ps_per_us);
+		cot_table_text(t, cot_format_count(&text, w->n_evictions));
+		cot_table_text(t, cot_format_count(&text, w->n_evicted_sms));
+		us_cell(t, w->n_evictions > 0, w->eviction_p50_ps / ps_per_us);
+		us_cell(t, w->n_evictions > 0, w->eviction_p99_ps / ps_per_us);
+		us_cell(t, w->n_evictions > 0, cot_us_from_ps(w->eviction_max_ps));
 	}
 	return t;
 }

@@ -214,6 +214,19 @@ static int print_responses(const struct cot_sim_summary *s, FILE *out)
 	return rc;
 }
 
+static int print_works(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_works_table(s);
+	int rc = -ENOMEM;
+
+	if (t) {
+		(void)fputs("\nrewritten kernels\n", out);
+		rc = cot_table_print(t, out);
+	}
+	cot_table_destroy(t);
+	return rc;
+}
+
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 {
 	char head[COT_SIM_DESCRIPTION_MAX];
@@ -236,5 +249,6 @@ int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 	(void)fprintf(out, "simulated    %s", cot_format_us(&a, cot_us_from_ps(s->result.end_ps)));
 	(void)fprintf(out, "; %s thread blocks completed\n",
 		      cot_format_count(&a, s->result.block_completions));
-	return s->has_responses ? print_responses(s, out) : 0;
+	rc = s->has_responses ? print_responses(s, out) : 0;
+	return !rc && s->has_works ? print_works(s, out) : rc;
 }

@@ -40,6 +40,8 @@ struct cot_sim_summary {
 	const struct cot_epochs *epochs;
 	bool has_responses; /* a software policy was at work */
 	struct cot_response_summary responses[COT_MAX_APPS];
+	bool has_works; /* with rewritten kernels */
+	struct cot_swhost_works works[COT_MAX_APPS];
 };
 
 /* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
@@ -51,10 +53,12 @@ double cot_sim_ipc(const struct cot_sim_summary *s, uint32_t app);
 double cot_sim_mean_watts(const struct cot_sim_summary *s);
 double cot_sim_dram_bps(const struct cot_sim_summary *s);
 
-/* Adds the response times that the host of the scenario's policy has seen. */
+/* Adds what the host of the scenario's policy has seen: response times, works. */
 void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swhost *host);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
+/* What became of rewritten kernels; only if has_works. */
+struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s);
 
 /* Readable tables. -ENOMEM. */
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out);

@@ -108,6 +108,9 @@ static void want(struct cot_sched *s, struct entity *e, enum wish_kind kind, uin
 
 bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 {
+	/* Somebody waits for these. */
+	if (cot_sched_work_next_action(s, ret_action))
+		return true;
 	while (s->queue_n) {
 		struct queue_entry q = s->queue[s->queue_head];
 		struct entity *e = &s->entities[q.entity];
@@ -145,7 +148,7 @@ bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 
 /* ---- the policy's wishes ---- */
 
-static int wrong(struct cot_sched *s)
+int cot_sched_action_wrong(struct cot_sched *s)
 {
 	cot_sched_watchdog_count_wrong(s);
 	return -EINVAL;
@@ -180,7 +183,7 @@ static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kin
 		return -EPERM;
 	}
 	if (!e)
-		return wrong(s);
+		return cot_sched_action_wrong(s);
 	w = &e->wish[kind];
 	if (w->want == value)
 		return 0;
@@ -196,14 +199,14 @@ static int set_slice(struct cot_policy *p, struct cot_entity *e, uint32_t slice_
 {
 	if (slice_us != COT_SLICE_DRIVER &&
 	    (slice_us < COT_SLICE_US_MIN || slice_us > COT_SLICE_US_MAX))
-		return wrong(sched_of(p));
+		return cot_sched_action_wrong(sched_of(p));
 	return wish(p, e, WISH_SLICE, slice_us);
 }
 
 static int set_mode(struct cot_policy *p, struct cot_entity *e, enum cot_mode mode)
 {
 	if (mode != COT_MODE_SWITCH && mode != COT_MODE_DRAIN)
-		return wrong(sched_of(p));
+		return cot_sched_action_wrong(sched_of(p));
 	return wish(p, e, WISH_MODE, mode);
 }
 
@@ -222,6 +225,8 @@ const struct cot_policy_actions cot_sched_actions = {
 	.set_mode = set_mode,
 	.freeze = freeze,
 	.thaw = thaw,
+	.grant = cot_sched_work_grant,
+	.evict = cot_sched_work_evict,
 };
 
 /* ---- the core's wishes ---- */

@@ -4,6 +4,7 @@
  *   sched.c     life, time, and the call of the policy
  *   table.c     tenants and entities: what events do to them
  *   action.c    wishes of the policy -> actions -> answers
+ *   work.c      works: what events and the policy do to them
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -51,6 +52,17 @@ struct tenant {
 	bool used;
 };
 
+struct work {
+	struct cot_work pub; /* first */
+	bool used, queued;
+	uint32_t sent_granted, sent_evicted; /* what the host has been told */
+};
+
+/* GPUs on which nothing gets on, and since when. */
+struct stalls {
+	uint64_t gpus, since_ns[N_GPUS];
+};
+
 /* The queue holds each wish at most once. */
 #define QUEUE_MAX (COT_SCHED_MAX_ENTITIES * N_WISHES)
 
@@ -80,7 +92,14 @@ struct cot_sched {
 	uint32_t queue_head, queue_n;
 	uint32_t next_seq;
 
-	uint64_t stalled_since_ns[N_GPUS]; /* COT_NEVER = not stalled */
+	struct work works[COT_SCHED_MAX_WORKS]; /* by id, modulo */
+	struct cot_work **works_tail;
+	uint32_t n_works_waiting;
+	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
+	uint32_t work_queue_head, work_queue_n;
+
+	struct stalls frozen_stalls; /* everybody with work is frozen */
+	struct stalls work_stalls;   /* works wait, and none runs */
 	uint32_t n_wrong;
 	uint64_t storm_second;
 	uint32_t storm_n;
@@ -146,6 +165,27 @@ int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold);
 void cot_sched_action_on_time(struct cot_sched *s);
 /* When cot_sched_action_on_time() or the policy may have something to do because of actions. */
 uint64_t cot_sched_action_wake_ns(const struct cot_sched *s);
+
+/* The policy's mistake. -EINVAL. */
+int cot_sched_action_wrong(struct cot_sched *s);
+
+/* ---- work.c ---- */
+
+void cot_sched_work_init(struct cot_sched *s);
+/* A new policy: nothing of the old one's is left in them. */
+void cot_sched_work_forget_policy(struct cot_sched *s);
+int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d);
+int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms);
+int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left);
+/* The tenant's settings have changed. */
+void cot_sched_work_on_shares(struct cot_sched *s, const struct cot_tenant *t);
+/* The tenant leaves: so do its works. */
+void cot_sched_work_drop(struct cot_sched *s, const struct cot_tenant *t);
+/* The core's own: what waits gets what it wants. With `older_ns`, only what has waited as long. */
+void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns);
+bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_action);
+int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
+int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
 
 /* ---- watchdog.c ---- */
 

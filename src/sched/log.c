@@ -8,18 +8,18 @@
 #include <string.h>
 
 static const char *const event_names[] = {
-	[COT_EV_TICK] = "tick", [COT_EV_TENANT] = "tenant",	  [COT_EV_TENANT_LEFT] = "left",
-	[COT_EV_POOL] = "pool", [COT_EV_POOL_LEFT] = "pool-left", [COT_EV_ACTIVITY] = "activity",
-	[COT_EV_DONE] = "done", [COT_EV_STATE] = "state",	  [COT_EV_HOLD] = "hold",
+	[COT_EV_TICK] = "tick", [COT_EV_TENANT] = "tenant",	   [COT_EV_TENANT_LEFT] = "left",
+	[COT_EV_POOL] = "pool", [COT_EV_POOL_LEFT] = "pool-left",  [COT_EV_ACTIVITY] = "activity",
+	[COT_EV_DONE] = "done", [COT_EV_STATE] = "state",	   [COT_EV_HOLD] = "hold",
+	[COT_EV_WORK] = "work", [COT_EV_WORK_EVICTED] = "evicted", [COT_EV_WORK_DONE] = "work-done",
 };
 static const char *const action_names[] = {
-	[COT_ACTION_SLICE] = "slice",
-	[COT_ACTION_MODE] = "mode",
-	[COT_ACTION_FREEZE] = "freeze",
-	[COT_ACTION_THAW] = "thaw",
+	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
+	[COT_ACTION_THAW] = "thaw",   [COT_ACTION_GRANT] = "grant", [COT_ACTION_EVICT] = "evict",
 };
 static const char *const class_names[] = {"latency", "batch"};
 static const char *const activity_names[] = {"unknown", "idle", "active"};
+static const char *const method_names[] = {"quota", "reserve"};
 static const char *const mode_names[] = {"switch", "drain"};
 
 #define N(names) ((unsigned)(sizeof(names) / sizeof((names)[0])))
@@ -33,18 +33,44 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 
 #define NAME(names, i) name_of(names, N(names), (unsigned)(i))
 
+static const char *share_text(char text[16], struct cot_share s)
+{
+	(void)snprintf(text, 16, "%u%s", (unsigned)(s.pct ? s.pct : s.sms),
+		       s.pct   ? "%"
+		       : s.sms ? "sm"
+			       : "");
+	return text;
+}
+
+static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
+{
+	char quota[16], reserve[16];
+
+	(void)snprintf(s, size,
+		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
+		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32 " quota=%s reserve=%s",
+		       NAME(class_names, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
+		       t->block_us, t->target_p99_us, share_text(quota, t->quota),
+		       share_text(reserve, t->reserve));
+}
+
+static void print_work(char *s, size_t size, const struct cot_work_desc *w)
+{
+	(void)snprintf(s, size,
+		       " tenant=%" PRIu32 " gpu=%" PRIu32 " sms=%" PRIu32
+		       " method=%s settle=%d grow=%d tasks=%" PRIu32 " per_sm=%" PRIu32
+		       " want=%" PRIu32 " task_ns=%" PRIu32,
+		       w->tenant, w->gpu, w->n_sms, NAME(method_names, w->method), w->can_settle,
+		       w->can_grow, w->n_tasks, w->per_sm, w->asked, w->task_ns);
+}
+
 static void print_details(char *s, size_t size, const struct cot_event *ev)
 {
-	const struct cot_tenant_desc *t = &ev->tenant;
 	const struct cot_pool_desc *p = &ev->pool;
 
 	switch (ev->type) {
 	case COT_EV_TENANT:
-		(void)snprintf(s, size,
-			       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
-			       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32,
-			       NAME(class_names, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
-			       t->block_us, t->target_p99_us);
+		print_tenant(s, size, &ev->tenant);
 		break;
 	case COT_EV_POOL:
 		(void)snprintf(s, size, " class=%s gpus=0x%" PRIx64 " ready=%d",
@@ -64,6 +90,15 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 	case COT_EV_HOLD:
 		(void)snprintf(s, size, " on=%d", ev->hold);
 		break;
+	case COT_EV_WORK:
+		print_work(s, size, &ev->work);
+		break;
+	case COT_EV_WORK_EVICTED:
+		(void)snprintf(s, size, " capsms=%" PRIu32, ev->capsms);
+		break;
+	case COT_EV_WORK_DONE:
+		(void)snprintf(s, size, " left=%" PRIu32, ev->left);
+		break;
 	default:
 		*s = '\0';
 		break;
@@ -81,12 +116,17 @@ void cot_log_print_event(char *line, size_t size, const struct cot_event *ev)
 
 void cot_log_print_action(char *line, size_t size, const struct cot_action *a)
 {
-	char value[32] = "";
+	char value[48] = "";
 
 	if (a->kind == COT_ACTION_SLICE)
 		(void)snprintf(value, sizeof(value), " us=%" PRIu32, a->value);
 	else if (a->kind == COT_ACTION_MODE)
 		(void)snprintf(value, sizeof(value), " mode=%s", NAME(mode_names, a->value));
+	else if (a->kind == COT_ACTION_GRANT)
+		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32 " settled=%d", a->value,
+			       a->settled);
+	else if (a->kind == COT_ACTION_EVICT)
+		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32, a->value);
 	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
 		       NAME(action_names, a->kind), a->entity, a->seq, value);
 }
@@ -187,17 +227,65 @@ static int status_of(struct reader *r)
 	return minus ? -(int)read_number(r, 4095) : (int)read_number(r, 0);
 }
 
+static struct cot_share share_of(struct reader *r, const char *key)
+{
+	struct cot_share share = {0};
+	char *end;
+	long v;
+
+	expect(r, key);
+	if (r->failed || !isdigit((unsigned char)*r->at)) {
+		r->failed = true;
+		return share;
+	}
+	v = strtol(r->at, &end, 10);
+	if (v >= 1 && v <= 100 && *end == '%') {
+		share.pct = (uint16_t)v;
+		end++;
+	} else if (v >= 1 && v <= (long)COT_SMS_MAX && !strncmp(end, "sm", 2)) {
+		share.sms = (uint16_t)v;
+		end += 2;
+	} else if (v) {
+		r->failed = true;
+	}
+	if (*end != ' ' && *end != '\0')
+		r->failed = true;
+	r->at = end;
+	return share;
+}
+
+static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
+{
+	t->cls = (enum cot_class)NAME_OF(r, "class=", class_names);
+	t->weight = number_of(r, "weight=");
+	t->gpu_mask = mask_of(r, "gpus=");
+	t->pool = number_of(r, "pool=");
+	t->ready = flag_of(r, "ready=");
+	t->block_us = number_of(r, "block_us=");
+	t->target_p99_us = number_of(r, "target_us=");
+	t->quota = share_of(r, "quota=");
+	t->reserve = share_of(r, "reserve=");
+}
+
+static void read_work(struct reader *r, struct cot_work_desc *w)
+{
+	w->tenant = number_of(r, "tenant=");
+	w->gpu = number_of(r, "gpu=");
+	w->n_sms = number_of(r, "sms=");
+	w->method = (enum cot_work_method)NAME_OF(r, "method=", method_names);
+	w->can_settle = flag_of(r, "settle=");
+	w->can_grow = flag_of(r, "grow=");
+	w->n_tasks = number_of(r, "tasks=");
+	w->per_sm = number_of(r, "per_sm=");
+	w->asked = number_of(r, "want=");
+	w->task_ns = number_of(r, "task_ns=");
+}
+
 static void read_details(struct reader *r, struct cot_event *ev)
 {
 	switch (ev->type) {
 	case COT_EV_TENANT:
-		ev->tenant.cls = (enum cot_class)NAME_OF(r, "class=", class_names);
-		ev->tenant.weight = number_of(r, "weight=");
-		ev->tenant.gpu_mask = mask_of(r, "gpus=");
-		ev->tenant.pool = number_of(r, "pool=");
-		ev->tenant.ready = flag_of(r, "ready=");
-		ev->tenant.block_us = number_of(r, "block_us=");
-		ev->tenant.target_p99_us = number_of(r, "target_us=");
+		read_tenant(r, &ev->tenant);
 		break;
 	case COT_EV_POOL:
 		ev->pool.cls = (enum cot_class)NAME_OF(r, "class=", class_names);
@@ -219,6 +307,15 @@ static void read_details(struct reader *r, struct cot_event *ev)
 	case COT_EV_HOLD:
 		ev->hold = flag_of(r, "on=");
 		break;
+	case COT_EV_WORK:
+		read_work(r, &ev->work);
+		break;
+	case COT_EV_WORK_EVICTED:
+		ev->capsms = number_of(r, "capsms=");
+		break;
+	case COT_EV_WORK_DONE:
+		ev->left = number_of(r, "left=");
+		break;
 	default:
 		break;
 	}
@@ -233,6 +330,10 @@ static void read_action(struct reader *r, struct cot_action *a)
 		a->value = number_of(r, "us=");
 	else if (a->kind == COT_ACTION_MODE)
 		a->value = NAME_OF(r, "mode=", mode_names);
+	else if (a->kind == COT_ACTION_GRANT || a->kind == COT_ACTION_EVICT)
+		a->value = number_of(r, "capsms=");
+	if (a->kind == COT_ACTION_GRANT)
+		a->settled = flag_of(r, "settled=");
 }
 
 int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,
@@ -240,12 +341,13 @@ int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_even
 {
 	struct reader r = {.at = line};
 	struct cot_event ev;
-	struct cot_action a = {0};
+	struct cot_action a;
 	uint64_t now_ns;
 	bool is_action;
 
-	/* Padding too, so that events can be compared as bytes. */
+	/* Padding too, so that they can be compared as bytes. */
 	memset(&ev, 0, sizeof(ev));
+	memset(&a, 0, sizeof(a));
 	skip_blanks(&r);
 	if (*r.at == '#' || *r.at == '\0') {
 		*ret_kind = COT_LOG_NOTHING;

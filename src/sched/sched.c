@@ -59,6 +59,9 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 		return cot_error_set(err, -EINVAL,
 				     "a turn must last at least 1 ms and at most a cycle, "
 				     "a cycle at most an hour");
+	if (c->reserve_permille > 1000)
+		return cot_error_set(err, -EINVAL,
+				     "the reserve is out of range; expected up to 1000 of 1000");
 	return 0;
 }
 
@@ -70,6 +73,7 @@ static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 	memset(s->state, 0, sizeof(s->state));
 	cot_for_each_entity (e, &s->policy)
 		memset(e->priv, 0, sizeof(e->priv));
+	cot_sched_work_forget_policy(s);
 	s->policy.ops = ops;
 	s->wake_ns = COT_NEVER;
 	s->fault_now = COT_FAULT_NONE;
@@ -126,6 +130,8 @@ static void tick(struct cot_sched *s)
 		fall_back(s);
 		s->wake_ns = s->policy.ops->tick(&s->policy);
 	}
+	if (!s->policy.ops->takes_work)
+		cot_sched_work_grant_all(s, 0);
 	s->fault_now = COT_FAULT_NONE;
 	if (s->wake_ns < earliest_ns)
 		s->wake_ns = earliest_ns;
@@ -175,6 +181,15 @@ int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 		break;
 	case COT_EV_HOLD:
 		r = cot_sched_action_on_hold(s, ev->id, ev->hold);
+		break;
+	case COT_EV_WORK:
+		r = cot_sched_work_on_work(s, ev->id, &ev->work);
+		break;
+	case COT_EV_WORK_EVICTED:
+		r = cot_sched_work_on_evicted(s, ev->id, ev->capsms);
+		break;
+	case COT_EV_WORK_DONE:
+		r = cot_sched_work_on_done(s, ev->id, ev->left);
 		break;
 	default:
 		r = -EINVAL;
@@ -244,6 +259,7 @@ int cot_sched_create(const struct cot_policy_ops *ops, const struct cot_policy_c
 		s->limits = *limits;
 	fill_limits(&s->limits);
 	cot_sched_table_init(s);
+	cot_sched_work_init(s);
 	s->wanted = ops;
 	s->policy = (struct cot_policy){
 		.actions = &cot_sched_actions,

@@ -28,21 +28,25 @@
 
 #define COT_SCHED_MAX_TENANTS  256u
 #define COT_SCHED_MAX_ENTITIES 320u /* tenants that stand alone, and pools */
+#define COT_SCHED_MAX_WORKS    2048u
 
 struct cot_sched;
 
 /* ---- events ---- */
 
 enum cot_event_type {
-	COT_EV_TICK,	    /* the time has come, or just passed */
-	COT_EV_TENANT,	    /* tenant `id` joined, or is now as in `tenant` */
-	COT_EV_TENANT_LEFT, /* its program ended or its connection was lost */
-	COT_EV_POOL,	    /* pool `id` exists, or is now as in `pool` */
-	COT_EV_POOL_LEFT,   /* the pool's server ended; its tenants are told to leave one by one */
-	COT_EV_ACTIVITY,    /* tenant `id` became active or idle */
-	COT_EV_DONE,	    /* an action ended */
-	COT_EV_STATE,	    /* entity `id` is found to be as in `state`, without an action */
-	COT_EV_HOLD,	    /* the user freezes (`hold`) or releases entity `id` */
+	COT_EV_TICK,	     /* the time has come, or just passed */
+	COT_EV_TENANT,	     /* tenant `id` joined, or is now as in `tenant` */
+	COT_EV_TENANT_LEFT,  /* its program ended or its connection was lost */
+	COT_EV_POOL,	     /* pool `id` exists, or is now as in `pool` */
+	COT_EV_POOL_LEFT,    /* the pool's server ended; its tenants are told to leave one by one */
+	COT_EV_ACTIVITY,     /* tenant `id` became active or idle */
+	COT_EV_DONE,	     /* an action ended */
+	COT_EV_STATE,	     /* entity `id` is found to be as in `state`, without an action */
+	COT_EV_HOLD,	     /* the user freezes (`hold`) or releases entity `id` */
+	COT_EV_WORK,	     /* work `id` is ready and waits to be granted */
+	COT_EV_WORK_EVICTED, /* of work `id`, `capsms` in all have left */
+	COT_EV_WORK_DONE,    /* work `id` ended; `left` tasks are not done, and it waits for them */
 	COT_EV_N_TYPES,
 };
 
@@ -55,6 +59,22 @@ struct cot_tenant_desc {
 	bool ready; /* stands alone: has channel groups and its library listens. Else ignored */
 	uint32_t block_us;
 	uint32_t target_p99_us;
+	struct cot_share quota, reserve;
+};
+
+/*
+ * Ids of works are a space of their own, not 0, and counted up: no two unfinished ones may be the
+ * same modulo COT_SCHED_MAX_WORKS.
+ */
+struct cot_work_desc {
+	uint32_t tenant;
+	uint32_t gpu, n_sms;
+	enum cot_work_method method;
+	bool can_settle, can_grow;
+	uint32_t n_tasks; /* 0 = not known */
+	uint32_t per_sm;
+	uint32_t asked;	  /* CapSMs; 0 = as many as the tenant may have */
+	uint32_t task_ns; /* 0 = not known */
 };
 
 struct cot_pool_desc {
@@ -81,6 +101,9 @@ struct cot_event {
 			enum cot_mode mode;
 		} state; /* after a restart of the host; after a lease ran out */
 		bool hold;
+		struct cot_work_desc work;
+		uint32_t capsms;
+		uint32_t left;
 	};
 };
 
@@ -88,11 +111,14 @@ struct cot_event {
 
 struct cot_action {
 	uint32_t seq;	 /* for the answer; grows, never 0 */
-	uint32_t entity; /* id of a pool, or of a tenant that stands alone */
+	uint32_t entity; /* id of a pool, or of a tenant that stands alone; of a work */
 	enum cot_action_kind kind;
-	uint32_t value;	      /* SLICE: us, or COT_SLICE_DRIVER; MODE: enum cot_mode */
+	uint32_t value;	      /* SLICE: us, or COT_SLICE_DRIVER; MODE: enum cot_mode; GRANT, EVICT:
+				 CapSMs in all */
 	uint64_t now_ns;      /* when it was decided */
-	uint64_t deadline_ns; /* no answer until then counts as -ETIMEDOUT */
+	uint64_t deadline_ns; /* no answer until then counts as -ETIMEDOUT; GRANT and EVICT have
+				 none */
+	bool settled;	      /* GRANT */
 };
 
 /* ---- watchdog ---- */
@@ -100,7 +126,8 @@ struct cot_action {
 enum cot_fault {
 	COT_FAULT_NONE,
 	COT_FAULT_INIT,	   /* the policy did not start */
-	COT_FAULT_STALL,   /* on some GPU everybody with work was frozen for stall_ns */
+	COT_FAULT_STALL,   /* on some GPU everybody with work was frozen, or works waited and
+			      none ran, for stall_ns */
 	COT_FAULT_STARVED, /* an entity with work was frozen for starve_ns */
 	COT_FAULT_WRONG,   /* more than max_wrong wrong actions */
 	COT_FAULT_STORM,   /* more than max_actions_per_s actions within a second */
@@ -111,7 +138,7 @@ enum cot_fault {
 struct cot_sched_limits {
 	uint64_t ack_ns;	    /* how long the host may take to answer; default 20 ms */
 	uint64_t stall_ns;	    /* default 500 ms */
-	uint64_t starve_ns;	    /* default 10 s */
+	uint64_t starve_ns;	    /* default 10 s; a work that waits as long is granted */
 	uint64_t min_wake_ns;	    /* least time between two ticks by the clock; default 100 us */
 	uint32_t max_wrong;	    /* default 100 */
 	uint32_t max_actions_per_s; /* default 4000 */
@@ -119,17 +146,19 @@ struct cot_sched_limits {
 
 struct cot_sched_stats {
 	uint64_t events, events_refused;
-	uint64_t actions[4];	/* sent, by enum cot_action_kind */
-	uint64_t failed[4];	/* answered with an error, by kind */
-	uint64_t timed_out[4];	/* not answered in time, by kind */
-	uint64_t late_answers;	/* to actions that had been given up, or to none */
-	uint64_t wrong_actions; /* refused: the policy's mistakes */
-	uint64_t deferred;	/* refused for now: -EAGAIN */
-	uint64_t rescues;	/* thaws of the core's own */
+	uint64_t actions[COT_N_ACTIONS];   /* sent, by enum cot_action_kind */
+	uint64_t failed[COT_N_ACTIONS];	   /* answered with an error, by kind */
+	uint64_t timed_out[COT_N_ACTIONS]; /* not answered in time, by kind */
+	uint64_t late_answers;		   /* to actions that had been given up, or to none */
+	uint64_t wrong_actions;		   /* refused: the policy's mistakes */
+	uint64_t deferred;		   /* refused for now: -EAGAIN */
+	uint64_t rescues; /* thaws of the core's own, and grants to works that waited long */
+	uint64_t works, works_returned;
 	uint64_t fallbacks;
-	uint64_t latency_sum_ns[4], latency_max_ns[4]; /* of answered actions, by kind */
-	enum cot_fault fault;			       /* why it fell back last */
-	uint32_t fault_entity;			       /* whom it concerned; 0 = nobody */
+	/* Of answered actions, by kind. */
+	uint64_t latency_sum_ns[COT_N_ACTIONS], latency_max_ns[COT_N_ACTIONS];
+	enum cot_fault fault;  /* why it fell back last */
+	uint32_t fault_entity; /* whom it concerned; 0 = nobody */
 	uint64_t fault_ns;
 };
 
@@ -171,6 +200,7 @@ bool cot_sched_is_quiet(const struct cot_sched *s);
 /* For those who show things. NULL when there is none of that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
 const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);
+const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id);
 /* The policy that is at work (after a fallback: timeslice), with the tables. */
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s);
 /* The policy that was asked for. */

@@ -232,6 +232,16 @@ static struct tenant *tenant_create(struct cot_sched *s, uint32_t id)
 	return NULL;
 }
 
+static bool is_same_share(struct cot_share a, struct cot_share b)
+{
+	return a.sms == b.sms && a.pct == b.pct;
+}
+
+static bool is_share(struct cot_share s)
+{
+	return s.pct <= 100 && s.sms <= COT_SMS_MAX && (!s.pct || !s.sms);
+}
+
 static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 {
 	unsigned what = 0;
@@ -244,11 +254,15 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 		what |= COT_CHANGED_GPU;
 	if (t->block_us != d->block_us || t->target_p99_us != d->target_p99_us)
 		what |= COT_CHANGED_HINTS;
+	if (!is_same_share(t->quota, d->quota) || !is_same_share(t->reserve, d->reserve))
+		what |= COT_CHANGED_SHARES;
 	t->cls = d->cls;
 	t->weight = d->weight;
 	t->gpu_mask = d->gpu_mask;
 	t->block_us = d->block_us;
 	t->target_p99_us = d->target_p99_us;
+	t->quota = d->quota;
+	t->reserve = d->reserve;
 	return what;
 }
 
@@ -291,13 +305,16 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 	unsigned what;
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
-	    d->weight > COT_WEIGHT_MAX || d->pool == id)
+	    d->weight > COT_WEIGHT_MAX || d->pool == id || !is_share(d->quota) ||
+	    !is_share(d->reserve))
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);
 	if (t->pub.pool != d->pool)
 		return -EINVAL;
 	what = describe(&t->pub, d);
+	if (what & COT_CHANGED_SHARES)
+		cot_sched_work_on_shares(s, &t->pub);
 	if (what && s->started && s->policy.ops->tenant_changed)
 		s->policy.ops->tenant_changed(&s->policy, &t->pub, what);
 	e = find_entity(s, d->pool ? d->pool : id);
@@ -326,6 +343,7 @@ int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 
 	if (!t)
 		return -EINVAL;
+	cot_sched_work_drop(s, &t->pub);
 	if (!t->pub.pool)
 		entity_destroy(s, find_entity(s, id));
 	unlink_tenant(s, t);

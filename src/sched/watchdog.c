@@ -1,16 +1,16 @@
 /*
  * Whether the policy does its work. It is judged by what it leads to, not by what it says: nobody
- * with work may be frozen for long, and of those that share a GPU somebody must run.
+ * with work may be frozen for long, and of those that share a GPU somebody must run. A rewritten
+ * kernel may wait for one that takes long, but not for ever, and not for nobody.
  */
 #include "sched/inside.h"
 
 void cot_sched_watchdog_init(struct cot_sched *s)
 {
 	struct cot_entity *e;
-	uint32_t i;
 
-	for (i = 0; i < N_GPUS; i++)
-		s->stalled_since_ns[i] = COT_NEVER;
+	s->frozen_stalls.gpus = 0;
+	s->work_stalls.gpus = 0;
 	cot_for_each_entity (e, &s->policy)
 		entity_of(e)->starving = false;
 	s->n_wrong = 0;
@@ -39,11 +39,35 @@ static void check_starved(struct cot_sched *s)
 	}
 }
 
+/* Of the GPUs in `stalled`: for how long. */
+static void time_stalls(struct cot_sched *s, struct stalls *t, uint64_t stalled)
+{
+	uint64_t now_ns = s->policy.now_ns, gpus;
+
+	for (gpus = stalled; gpus; gpus &= gpus - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(gpus);
+
+		if (!(t->gpus >> i & 1))
+			t->since_ns[i] = now_ns;
+		else if (now_ns - t->since_ns[i] >= s->limits.stall_ns)
+			cot_sched_fault(s, COT_FAULT_STALL, 0);
+	}
+	t->gpus = stalled;
+}
+
+static void stalls_wake(const struct cot_sched *s, const struct stalls *t, uint64_t *wake_ns)
+{
+	uint64_t gpus;
+
+	for (gpus = t->gpus; gpus; gpus &= gpus - 1)
+		earlier(wake_ns,
+			time_after(t->since_ns[__builtin_ctzll(gpus)], s->limits.stall_ns));
+}
+
 static void check_stalled(struct cot_sched *s)
 {
-	uint64_t waiting = 0, served = 0, stalled, now_ns = s->policy.now_ns;
+	uint64_t waiting = 0, served = 0;
 	struct cot_entity *e;
-	uint32_t i;
 
 	cot_for_each_entity (e, &s->policy) {
 		if (!cot_entity_may_run(e))
@@ -53,28 +77,38 @@ static void check_stalled(struct cot_sched *s)
 		else
 			served |= e->gpu_mask;
 	}
-	stalled = waiting & ~served;
-	for (i = 0; i < N_GPUS; i++) {
-		if (!(stalled >> i & 1))
-			s->stalled_since_ns[i] = COT_NEVER;
-		else if (s->stalled_since_ns[i] == COT_NEVER)
-			s->stalled_since_ns[i] = now_ns;
-		else if (now_ns - s->stalled_since_ns[i] >= s->limits.stall_ns)
-			cot_sched_fault(s, COT_FAULT_STALL, 0);
+	time_stalls(s, &s->frozen_stalls, waiting & ~served);
+}
+
+static void check_works(struct cot_sched *s)
+{
+	uint64_t waiting = 0, served = 0;
+	const struct cot_work *w;
+
+	cot_for_each_work(w, &s->policy)
+	{
+		if (w->state == COT_WORK_WAITING)
+			waiting |= 1ull << w->gpu;
+		else
+			served |= 1ull << w->gpu;
 	}
+	time_stalls(s, &s->work_stalls, waiting & ~served);
+	if (s->n_works_waiting)
+		cot_sched_work_grant_all(s, s->limits.starve_ns);
 }
 
 void cot_sched_watchdog_check(struct cot_sched *s)
 {
 	check_starved(s);
 	check_stalled(s);
+	check_works(s);
 }
 
 uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s)
 {
 	uint64_t wake_ns = COT_NEVER;
+	const struct cot_work *w;
 	struct cot_entity *pub;
-	uint32_t i;
 
 	cot_for_each_entity (pub, &s->policy) {
 		const struct entity *e = entity_of(pub);
@@ -82,9 +116,12 @@ uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s)
 		if (e->starving)
 			earlier(&wake_ns, time_after(e->starving_since_ns, s->limits.starve_ns));
 	}
-	for (i = 0; i < N_GPUS; i++)
-		if (s->stalled_since_ns[i] != COT_NEVER)
-			earlier(&wake_ns, time_after(s->stalled_since_ns[i], s->limits.stall_ns));
+	stalls_wake(s, &s->frozen_stalls, &wake_ns);
+	stalls_wake(s, &s->work_stalls, &wake_ns);
+	if (!s->n_works_waiting)
+		return wake_ns;
+	cot_for_each_work(w, &s->policy) if (w->state == COT_WORK_WAITING)
+		earlier(&wake_ns, time_after(w->waiting_since_ns, s->limits.starve_ns));
 	return wake_ns;
 }
 

@@ -119,8 +119,10 @@ struct hw {
 	struct hw_command **buffers; /* per context; NULL when free */
 	struct hw_context *contexts; /* n_apps entries */
 	uint32_t n_active, max_active;
-	struct kernel *kernels; /* KSRT: max_active entries */
-	unsigned events;	/* for the next schedule() */
+	struct kernel *kernels;		/* KSRT: max_active entries */
+	uint32_t sms_max[COT_MAX_APPS]; /* that a kernel of the app may have */
+	bool rewritten[COT_MAX_APPS];	/* sms_max is 0 at every launch */
+	unsigned events;		/* for the next schedule() */
 	uint64_t n_refused;
 	uint64_t next_seq;
 	_Alignas(16) unsigned char state[HW_STATE_MAX];
@@ -153,6 +155,8 @@ int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_bl
 void cot_sm_finish(struct sm *sm);
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k);
 void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm);
+/* Lets the blocks end, whatever the mode. */
+void cot_sm_begin_drain(struct cot_sim *sim, struct sm *sm);
 /* Takes the blocks off the SM that are more than its limit. */
 void cot_sm_shed(struct cot_sim *sim, struct sm *sm);
 void cot_sm_refill(struct cot_sim *sim, struct sm *sm);
@@ -205,6 +209,8 @@ void hw_finish(struct hw *hw);
 void hw_submit(struct hw *hw, struct hw_command *c);
 /* The last block of k is done: leaves the active queue. */
 void hw_complete(struct hw *hw, struct kernel *k);
+/* A running SM takes no new block, and is idle when its blocks have ended. */
+void hw_retire(struct hw *hw, struct hw_sm *sm);
 /* Asks the scheduler if anything happened. */
 void hw_decide(struct hw *hw);
 int cot_ptbq_push(struct ptbq *q, const struct cohort *c);

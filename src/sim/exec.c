@@ -79,6 +79,8 @@ int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops)
 	hw->contexts = calloc(sc->n_apps, sizeof(*hw->contexts));
 	for (i = 0; hw->sms && i < sim->n_slots; i++)
 		hw->sms[i].sm = i % sc->gpu.n_sms;
+	for (i = 0; i < COT_MAX_APPS; i++)
+		hw->sms_max[i] = UINT32_MAX;
 	for (i = 0; hw->contexts && i < sc->n_apps; i++)
 		hw->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	return hw->sms && hw->kernels && hw->buffers && hw->contexts ? 0 : -ENOMEM;
@@ -100,6 +102,8 @@ void hw_submit(struct hw *hw, struct hw_command *c)
 {
 	c->seq = ++hw->next_seq;
 	c->next = NULL;
+	if (hw->rewritten[c->app])
+		hw->sms_max[c->app] = 0;
 	hw->buffers[c->context] = c;
 	*hw->pending_tail = c;
 	hw->pending_tail = &c->next;
@@ -205,6 +209,11 @@ const struct hw_context *hw_context(const struct hw *hw, uint32_t context)
 	return &hw->contexts[context];
 }
 
+bool hw_may_take(const struct hw *hw, const struct hw_kernel *k)
+{
+	return k->n_sms + k->n_reserved < hw->sms_max[k->app];
+}
+
 bool hw_active_full(const struct hw *hw)
 {
 	return hw->n_active == hw->max_active;
@@ -303,7 +312,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if ((sm->state != HW_SM_IDLE && sm->state != HW_SM_GATED) || !is_active(hw, k) ||
-	    !hw_unissued(k) || !k->issue)
+	    !hw_unissued(k) || !k->issue || !hw_may_take(hw, k))
 		return hw_refuse(hw);
 	if (sm->state == HW_SM_IDLE)
 		hw->n_idle--;
@@ -313,7 +322,8 @@ bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 
 bool hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
-	if (sm->state != HW_SM_RUNNING || sm->kernel == k || !is_active(hw, k) || !hw_unissued(k))
+	if (sm->state != HW_SM_RUNNING || sm->kernel == k || !is_active(hw, k) || !hw_unissued(k) ||
+	    !hw_may_take(hw, k))
 		return hw_refuse(hw);
 	sm->state = HW_SM_RESERVED;
 	sm->next = k;
@@ -330,6 +340,13 @@ bool hw_evict(struct hw *hw, struct hw_sm *sm)
 	sm->next = NULL;
 	cot_sm_begin_preemption(hw->sim, &hw->sim->sms[sm->index]);
 	return true;
+}
+
+void hw_retire(struct hw *hw, struct hw_sm *sm)
+{
+	sm->state = HW_SM_RESERVED;
+	sm->next = NULL;
+	cot_sm_begin_drain(hw->sim, &hw->sim->sms[sm->index]);
 }
 
 bool hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)

@@ -139,7 +139,10 @@ struct hw_command *hw_pending(struct hw *hw); /* first of the waiting launches *
 const struct hw_context *hw_context(const struct hw *hw, uint32_t context);
 uint32_t hw_n_active(const struct hw *hw);
 bool hw_active_full(const struct hw *hw); /* it has one entry per SM */
-struct hw_sm *hw_idle_sm(struct hw *hw);  /* the idle SM with the lowest index, or NULL */
+/* Whether it may have one more SM: a software policy says how many a rewritten kernel gets. Without
+ * one always. */
+bool hw_may_take(const struct hw *hw, const struct hw_kernel *k);
+struct hw_sm *hw_idle_sm(struct hw *hw); /* the idle SM with the lowest index, or NULL */
 
 /*
  * Where kernels say what their blocks do, time is cut into epochs of scenario.epoch_cycles, and
@@ -185,7 +188,8 @@ static inline uint32_t hw_demand(const struct hw_kernel *k)
  * Refused when the queue is full. */
 struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c);
 
-/* Gives an idle SM to an active kernel that has a block to issue; fills it with blocks. */
+/* Gives an idle SM to an active kernel that has a block to issue and may take it; fills it with
+ * blocks. */
 bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Starts the preemption of a RUNNING SM in favour of k, another active kernel. */

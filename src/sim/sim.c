@@ -279,6 +279,62 @@ uint64_t cot_sim_now_ps(const struct cot_sim *sim)
 	return sim->now_ps;
 }
 
+const struct cot_scenario *cot_sim_scenario(const struct cot_sim *sim)
+{
+	return sim->sc;
+}
+
+/* ---- rewritten kernels ---- */
+
+void cot_sim_wait_for_sms(struct cot_sim *sim, uint32_t app)
+{
+	sim->hw.rewritten[app] = true;
+	sim->hw.sms_max[app] = 0;
+}
+
+void cot_sim_set_sms(struct cot_sim *sim, uint32_t app, uint32_t n_sms)
+{
+	struct hw_sm *sm = sim->hw.sms + sim->n_slots;
+	uint32_t n = 0;
+
+	cot_sm_settle_all(sim);
+	sim->hw.sms_max[app] = n_sms;
+	while (sm-- > sim->hw.sms)
+		n += sm->state == HW_SM_RUNNING && sm->kernel->app == app;
+	for (sm = sim->hw.sms; n > n_sms; sm++) {
+		if (sm->state != HW_SM_RUNNING || sm->kernel->app != app)
+			continue;
+		hw_retire(&sim->hw, sm);
+		n--;
+	}
+	sim->hw.events |= HW_EV_CONTEXT;
+	decide(sim);
+}
+
+bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_launch *ret_launch)
+{
+	const struct hw_command *c;
+	const struct hw_kernel *k;
+
+	for (c = sim->hw.pending; c; c = c->next) {
+		if (c->app != app)
+			continue;
+		*ret_launch = (struct cot_sim_launch){
+			.seq = c->seq, .kernel = c->kernel, .n_left = c->kernel->n_blocks};
+		return true;
+	}
+	for (k = sim->hw.active; k; k = k->next) {
+		if (k->app != app)
+			continue;
+		*ret_launch = (struct cot_sim_launch){.seq = k->seq,
+						      .kernel = k->desc,
+						      .n_left = k->desc->n_blocks - k->n_done,
+						      .n_sms = k->n_sms};
+		return true;
+	}
+	return false;
+}
+
 void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps)
 {
 	cot_timers_set(&sim->timers, timer_of_alarm(sim), t_ps < sim->now_ps ? sim->now_ps : t_ps);

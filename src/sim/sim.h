@@ -144,6 +144,26 @@ bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context);
 /* Whether `app` has enqueued commands for the GPU that are not complete. */
 bool cot_sim_app_active(const struct cot_sim *sim, uint32_t app);
 uint64_t cot_sim_now_ps(const struct cot_sim *sim);
+const struct cot_scenario *cot_sim_scenario(const struct cot_sim *sim);
+
+/*
+ * Rewritten kernels: how many SMs a launch may have is said from outside while it runs. From now on
+ * every launch of `app` begins with none.
+ */
+void cot_sim_wait_for_sms(struct cot_sim *sim, uint32_t app);
+/* How many SMs its launch may have from now on. Those that are too many take no new block, and are
+ * free when their blocks have ended. */
+void cot_sim_set_sms(struct cot_sim *sim, uint32_t app, uint32_t n_sms);
+
+/* The launch of `app` that waits or runs; a program has one at a time. False: there is none. */
+struct cot_sim_launch {
+	uint64_t seq; /* no two launches have the same */
+	const struct cot_kernel *kernel;
+	uint32_t n_left; /* blocks that are not done */
+	uint32_t n_sms;	 /* that work for it */
+};
+
+bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_launch *ret_launch);
 /* There is an instant at t_ps (>= now), even if nothing happens; replaces an earlier setting. */
 void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps);
 

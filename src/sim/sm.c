@@ -415,17 +415,29 @@ static void begin_save(struct cot_sim *sim, struct sm *sm)
 	cot_sm_observe(sim, sm);
 }
 
-/* The SM has just become RESERVED. */
-void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm)
+static void begin_preemption(struct cot_sim *sim, struct sm *sm, bool save)
 {
 	end_coasting(sim, sm, true);
 	bring_up_to_date(sim, sm);
 	cot_touch(sim);
 	sm->reserved_ps = sim->now_ps;
-	if (sim->hw.contexts[sm->hw->kernel->context].preempt == COT_PREEMPT_SWITCH)
+	if (save)
 		begin_save(sim, sm);
 	else
 		cot_sm_observe(sim, sm);
+}
+
+/* The SM has just become RESERVED. */
+void cot_sm_begin_preemption(struct cot_sim *sim, struct sm *sm)
+{
+	const struct hw_context *c = &sim->hw.contexts[sm->hw->kernel->context];
+
+	begin_preemption(sim, sm, c->preempt == COT_PREEMPT_SWITCH);
+}
+
+void cot_sm_begin_drain(struct cot_sim *sim, struct sm *sm)
+{
+	begin_preemption(sim, sm, false);
 }
 
 /* ---- events ---- */

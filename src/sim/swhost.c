@@ -7,6 +7,7 @@
 #include "base/hist.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "sim/swworks.h"
 
 #define PS_PER_NS 1000u
 
@@ -55,6 +56,7 @@ struct cot_swhost {
 	struct hw_context contexts[COT_MAX_APPS];
 	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
 	uint32_t n_on_way;
+	struct swworks works;
 };
 
 /* ---- contexts ---- */
@@ -70,6 +72,8 @@ static uint32_t entity_id(const struct cot_swhost *h, uint32_t app)
 
 	if (!is_pooled(h, a))
 		return app + 1;
+	if (h->policy->one_pool)
+		return COT_SWHOST_BATCH_POOL;
 	return a->cls == COT_APP_LATENCY ? COT_SWHOST_LATENCY_POOL : COT_SWHOST_BATCH_POOL;
 }
 
@@ -101,21 +105,33 @@ static uint32_t context_of(const struct cot_swhost *h, uint32_t entity)
 
 static uint64_t delay_ps(const struct cot_swhost *h, const struct cot_action *a)
 {
-	uint64_t us = delays[a->kind].from_us;
+	uint64_t us;
 	struct cot_rng rng = {cot_hash64(h->sc->seed, a->seq)};
 
 	if (h->options.instant)
 		return 0;
+	if (a->kind == COT_ACTION_GRANT)
+		return h->sc->workers.grant_ps;
+	if (a->kind == COT_ACTION_EVICT)
+		return h->sc->workers.evict_ps;
+	us = delays[a->kind].from_us;
 	us += cot_rng_below(&rng, delays[a->kind].spread_us + 1u);
 	return us * COT_PS_PER_US;
 }
 
-/* Actions on one entity are carried out in order. */
+static bool is_on_work(const struct cot_action *a)
+{
+	return a->kind == COT_ACTION_GRANT || a->kind == COT_ACTION_EVICT;
+}
+
+/* Actions on one entity, or work, are carried out in order. */
 static void take_action(struct cot_swhost *h, const struct cot_action *a)
 {
 	struct on_way *w;
 	uint32_t i;
-	int status = h->options.fault ? h->options.fault(h->options.fault_arg, a) : 0;
+	/* A message to a program that lives arrives. */
+	int status =
+		h->options.fault && !is_on_work(a) ? h->options.fault(h->options.fault_arg, a) : 0;
 
 	/* Without room there is no answer either. */
 	if (status == COT_SWHOST_SILENT || h->n_on_way == MAX_ON_WAY)
@@ -127,7 +143,9 @@ static void take_action(struct cot_swhost *h, const struct cot_action *a)
 		.status = status,
 	};
 	for (i = 0; i < h->n_on_way; i++)
-		if (h->on_way[i].action.entity == a->entity && h->on_way[i].due_ps > w->due_ps)
+		if (h->on_way[i].action.entity == a->entity &&
+		    is_on_work(&h->on_way[i].action) == is_on_work(a) &&
+		    h->on_way[i].due_ps > w->due_ps)
 			w->due_ps = h->on_way[i].due_ps;
 	h->n_on_way++;
 }
@@ -155,6 +173,11 @@ static enum cot_class class_of(const struct cot_app *a)
 	return a->cls == COT_APP_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 }
 
+static struct cot_share share_of(struct cot_app_share s)
+{
+	return (struct cot_share){.sms = s.sms, .pct = s.pct};
+}
+
 static void join(struct cot_swhost *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
@@ -170,6 +193,8 @@ static void join(struct cot_swhost *h, uint32_t app)
 				.pool = is_pooled(h, a) ? entity : 0,
 				.ready = true,
 				.block_us = a->block_hint_us,
+				.quota = share_of(a->quota),
+				.reserve = share_of(a->reserve),
 			},
 	};
 
@@ -178,11 +203,18 @@ static void join(struct cot_swhost *h, uint32_t app)
 		send(h, (struct cot_event){
 				.type = COT_EV_POOL,
 				.id = entity,
-				.pool = {.cls = class_of(a), .gpu_mask = 1, .ready = true},
+				.pool = {.cls = h->policy->one_pool ? COT_CLASS_BATCH : class_of(a),
+					 .gpu_mask = 1,
+					 .ready = true},
 			});
 	send(h, ev);
 	send(h, (struct cot_event){
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
+}
+
+static void send_work(void *arg, struct cot_event ev)
+{
+	send(arg, ev);
 }
 
 static void look_at_apps(struct cot_swhost *h)
@@ -209,15 +241,22 @@ static void look_at_apps(struct cot_swhost *h)
 				.activity = active ? COT_ACTIVITY_ACTIVE : COT_ACTIVITY_IDLE,
 			});
 	}
+	cot_swworks_look(&h->works);
 }
 
 /* ---- actions to the GPU ---- */
 
 static void apply(struct cot_swhost *h, const struct cot_action *a)
 {
-	uint32_t context = context_of(h, a->entity);
-	struct hw_context *c = &h->contexts[context];
+	uint32_t context;
+	struct hw_context *c;
 
+	if (is_on_work(a)) {
+		cot_swworks_apply(&h->works, a);
+		return;
+	}
+	context = context_of(h, a->entity);
+	c = &h->contexts[context];
 	switch (a->kind) {
 	case COT_ACTION_SLICE:
 		c->slice_ps =
@@ -231,6 +270,8 @@ static void apply(struct cot_swhost *h, const struct cot_action *a)
 		break;
 	case COT_ACTION_THAW:
 		c->frozen = false;
+		break;
+	default:
 		break;
 	}
 	cot_sim_set_context(h->sim, context, c);
@@ -272,10 +313,12 @@ static bool answer(struct cot_swhost *h)
 		w = h->on_way[i];
 		memmove(&h->on_way[i], &h->on_way[i + 1],
 			(--h->n_on_way - i) * sizeof(h->on_way[0]));
+		any = true;
+		if (is_on_work(&w.action))
+			continue; /* nobody waits to hear that it arrived */
 		send(h, (struct cot_event){.type = COT_EV_DONE,
 					   .id = w.action.entity,
 					   .done = {.seq = w.action.seq, .status = w.status}});
-		any = true;
 	}
 	return any;
 }
@@ -408,6 +451,8 @@ static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	*h->sc = *sc;
 	assign_contexts(h);
+	if (cot_swworks_init(&h->works, h->sc))
+		return cot_error_set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < sc->n_apps; i++) {
 		h->apps[i].runs = cot_hist_create();
 		h->apps[i].responses = cot_hist_create();
@@ -420,7 +465,10 @@ static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_
 		return r;
 	if (h->options.tap)
 		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
-	return cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
+	r = cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
+	if (!r)
+		cot_swworks_start(&h->works, h->sim, send_work, h);
+	return r;
 }
 
 int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_options *options,
@@ -462,6 +510,7 @@ void cot_swhost_destroy(struct cot_swhost *h)
 		cot_hist_destroy(h->apps[i].runs);
 		cot_hist_destroy(h->apps[i].responses);
 	}
+	cot_swworks_finish(&h->works);
 	free(h->sc);
 	free(h);
 }
@@ -489,5 +538,27 @@ void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhos
 		.response_p95_ps = cot_hist_quantile(a->responses, 0.95),
 		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
 		.response_max_ps = cot_hist_max(a->responses),
+	};
+}
+
+void cot_swhost_works(const struct cot_swhost *h, uint32_t app, struct cot_swhost_works *ret_works)
+{
+	const struct swwork *w = &h->works.apps[app];
+
+	*ret_works = (struct cot_swhost_works){0};
+	if (!w->waits)
+		return;
+	*ret_works = (struct cot_swhost_works){
+		.rewritten = true,
+		.n_works = w->n_works,
+		.n_evictions = w->n_evictions,
+		.n_evicted_sms = w->n_evicted_sms,
+		.n_returns = w->n_returns,
+		.wait_p50_ps = cot_hist_quantile(w->waits, 0.50),
+		.wait_p99_ps = cot_hist_quantile(w->waits, 0.99),
+		.wait_max_ps = cot_hist_max(w->waits),
+		.eviction_p50_ps = cot_hist_quantile(w->evictions, 0.50),
+		.eviction_p99_ps = cot_hist_quantile(w->evictions, 0.99),
+		.eviction_max_ps = cot_hist_max(w->evictions),
 	};
 }

@@ -10,7 +10,8 @@
  * an entity. Where the policy wants pools, the latency applications share one context and the
  * batch applications another one, but for those that are `solo`; the scenario's own contexts do
  * not count then. Actions take as long as they took on an H200; a freeze is acknowledged when the
- * last block has left the GPU. Deterministic like the simulation; one thread.
+ * last block has left the GPU. The launches of rewritten kernels are works (swworks.h).
+ * Deterministic like the simulation; one thread.
  *
  * The GPU's scheduler must obey contexts (`timeslice`).
  */
@@ -67,6 +68,17 @@ struct cot_swhost_times {
 	double response_p50_ps, response_p95_ps, response_p99_ps;
 	uint64_t response_max_ps;
 };
+
+/* What became of the rewritten kernels of an application; `rewritten` false: it has none. */
+struct cot_swhost_works {
+	bool rewritten;
+	uint64_t n_works, n_evictions, n_evicted_sms, n_returns;
+	/* From ready to begun, and from the flag to the last evicted worker's end. */
+	double wait_p50_ps, wait_p99_ps, eviction_p50_ps, eviction_p99_ps;
+	uint64_t wait_max_ps, eviction_max_ps;
+};
+
+void cot_swhost_works(const struct cot_swhost *h, uint32_t app, struct cot_swhost_works *ret_works);
 
 void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhost_times *ret_times);
 

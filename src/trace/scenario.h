@@ -124,6 +124,11 @@ struct cot_qos {
 	double percent; /* of what it reaches alone; the front end turns that into `ipc` */
 };
 
+/* A part of the GPU: so many of its SMs, or percent of them; both 0: nothing was said. */
+struct cot_app_share {
+	uint16_t sms, pct;
+};
+
 struct cot_app {
 	char name[COT_NAME_MAX];
 	int32_t priority; /* larger is more important */
@@ -137,8 +142,22 @@ struct cot_app {
 	/* Longest thread block that the policy is told of; 0 = nothing, as of a real program of
 	 * which nobody knows. */
 	uint32_t block_hint_us;
+	/* Its kernels are rewritten, so that a policy can say how many SMs they get: with `rewrite`
+	 * or one of these. */
+	struct cot_app_share quota, reserve;
+	bool rewrite;
 	struct cot_program program;
 };
+
+/* What rewritten kernels cost. */
+struct cot_workers {
+	uint64_t grant_ps; /* until a kernel that may begin does */
+	uint64_t evict_ps; /* until workers that shall leave know it */
+	double overhead;   /* of their thread blocks' time, as a part of it */
+};
+
+#define COT_WORKERS_GRANT_US 20
+#define COT_WORKERS_EVICT_US 20
 
 #define COT_EPOCH_CYCLES_DEFAULT  10000u
 #define COT_QOS_THRESHOLD_DEFAULT 0.03
@@ -164,6 +183,7 @@ struct cot_scenario {
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
 	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */
 	char policy[COT_NAME_MAX];
+	struct cot_workers workers;
 	uint32_t n_apps;
 	struct cot_app apps[COT_MAX_APPS];
 };

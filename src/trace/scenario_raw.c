@@ -56,6 +56,13 @@ static const cyaml_schema_field_t stop_fields[] = {
 	CYAML_FIELD_UINT_PTR("runs", OPT_PTR, struct cot_raw_stop, runs),
 	CYAML_FIELD_FLOAT_PTR("at_us", OPT_PTR, struct cot_raw_stop, at_us), CYAML_FIELD_END};
 
+static const cyaml_schema_field_t workers_fields[] = {
+	CYAML_FIELD_FLOAT_PTR("grant_us", OPT_PTR, struct cot_raw_workers, grant_us),
+	CYAML_FIELD_FLOAT_PTR("evict_us", OPT_PTR, struct cot_raw_workers, evict_us),
+	CYAML_FIELD_FLOAT_PTR("overhead_percent", OPT_PTR, struct cot_raw_workers,
+			      overhead_percent),
+	CYAML_FIELD_END};
+
 static const cyaml_strval_t class_words[] = {
 	{"batch", COT_APP_BATCH},
 	{"latency", COT_APP_LATENCY},
@@ -84,6 +91,11 @@ static const cyaml_schema_field_t app_fields[] = {
 	CYAML_FIELD_UINT_PTR("weight", OPT_PTR, struct cot_raw_app, weight),
 	CYAML_FIELD_UINT_PTR("block_hint_us", OPT_PTR, struct cot_raw_app, block_hint_us),
 	CYAML_FIELD_ENUM("solo", WORDS, struct cot_raw_app, solo, yes_words,
+			 COT_ARRAY_LEN(yes_words)),
+	CYAML_FIELD_STRING_PTR("quota", OPT_PTR, struct cot_raw_app, quota, 1, COT_NAME_MAX - 1),
+	CYAML_FIELD_STRING_PTR("reserve", OPT_PTR, struct cot_raw_app, reserve, 1,
+			       COT_NAME_MAX - 1),
+	CYAML_FIELD_ENUM("rewrite", WORDS, struct cot_raw_app, rewrite, yes_words,
 			 COT_ARRAY_LEN(yes_words)),
 	CYAML_FIELD_MAPPING_PTR("qos", OPT_PTR, struct cot_raw_app, qos, qos_fields),
 	CYAML_FIELD_SEQUENCE("program", OPT_PTR, struct cot_raw_app, program,
@@ -130,6 +142,8 @@ static const cyaml_schema_field_t scenario_fields[] = {
 	CYAML_FIELD_FLOAT_PTR("qos_threshold", OPT_PTR, struct cot_raw_scenario, qos_threshold),
 	CYAML_FIELD_ENUM("block_time", WORDS, struct cot_raw_scenario, block_time, block_time_words,
 			 COT_ARRAY_LEN(block_time_words)),
+	CYAML_FIELD_MAPPING_PTR("workers", OPT_PTR, struct cot_raw_scenario, workers,
+				workers_fields),
 	CYAML_FIELD_MAPPING_PTR("stop", OPT_PTR, struct cot_raw_scenario, stop, stop_fields),
 	CYAML_FIELD_SEQUENCE("apps", CYAML_FLAG_POINTER, struct cot_raw_scenario, apps, &app_schema,
 			     1, COT_MAX_APPS),
@@ -178,6 +192,9 @@ static const struct cot_yaml_range ranges[] = {
 	{"weight", 1, 10000},
 	{"block_hint_us", 0, 1000000000},
 	{"start_us", 0, COT_STEP_US_MAX},
+	{"grant_us", 0, 1000000},
+	{"evict_us", 0, 1000000},
+	{"overhead_percent", 0, 1000},
 	{NULL, 0, 0},
 };
 

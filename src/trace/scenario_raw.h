@@ -34,6 +34,10 @@ struct cot_raw_qos {
 	double *ipc, *percent;
 };
 
+struct cot_raw_workers {
+	double *grant_us, *evict_us, *overhead_percent;
+};
+
 struct cot_raw_stop {
 	uint32_t *runs;
 	double *at_us;
@@ -47,7 +51,8 @@ struct cot_raw_app {
 	double *start_us;
 	enum cot_app_class cls;
 	uint32_t *weight, *block_hint_us;
-	int solo;
+	int solo, rewrite;
+	char *quota, *reserve;
 	struct cot_raw_qos *qos;
 	struct cot_raw_step *program;
 	uint32_t program_count;
@@ -68,6 +73,7 @@ struct cot_raw_scenario {
 	double *rate_noise, *qos_threshold;
 	uint32_t *qos_batch_sms;
 	int block_time; /* enum cot_block_time */
+	struct cot_raw_workers *workers;
 	struct cot_raw_stop *stop;
 	struct cot_raw_app *apps;
 	uint32_t apps_count;

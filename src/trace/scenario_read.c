@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
+#include "trace/number.h"
 #include "trace/scenario_raw.h"
 #include "trace/text.h"
 #include "trace/trace_load.h"
@@ -136,6 +137,23 @@ static int read_stop(struct reader *r)
 	return 0;
 }
 
+static void read_workers(struct reader *r)
+{
+	const struct cot_raw_workers *raw = r->raw->workers;
+	struct cot_workers *w = &r->owner->sc.workers;
+
+	w->grant_ps = COT_WORKERS_GRANT_US * COT_PS_PER_US;
+	w->evict_ps = COT_WORKERS_EVICT_US * COT_PS_PER_US;
+	if (!raw)
+		return;
+	if (raw->grant_us)
+		w->grant_ps = cot_ps_from_us(*raw->grant_us);
+	if (raw->evict_us)
+		w->evict_ps = cot_ps_from_us(*raw->evict_us);
+	if (raw->overhead_percent)
+		w->overhead = *raw->overhead_percent / 100.0;
+}
+
 static int read_head(struct reader *r)
 {
 	const struct cot_raw_scenario *raw = r->raw;
@@ -158,6 +176,7 @@ static int read_head(struct reader *r)
 		rc = read_stop(r);
 	if (rc)
 		return rc;
+	read_workers(r);
 	sc->transfers = raw->transfers;
 	/* JSON's integers end there. */
 	if (raw->seed && *raw->seed > INT64_MAX)
@@ -368,6 +387,51 @@ static int read_qos(struct reader *r, uint32_t i, const char *path)
 	return 0;
 }
 
+static int read_share(struct reader *r, const char *path, const char *key, const char *text,
+		      struct cot_app_share *share)
+{
+	char field[PATH_MAX_LEN], quote[COT_QUOTE_MAX];
+
+	if (!text)
+		return 0;
+	(void)snprintf(field, sizeof(field), "%s.%s", path, key);
+	if (!r->owner->sc.policy[0])
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "%s is for a software policy; expected a policy such as "
+				     "smguard",
+				     key);
+	if (!cot_number_share(text, COT_MAX_SMS, &share->sms, &share->pct))
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "%s is '%s'; expected a part of the GPU such as 50%% or 66sm",
+				     key, cot_text_quote(text, quote));
+	return 0;
+}
+
+static int read_shares(struct reader *r, uint32_t i, const char *path)
+{
+	const struct cot_raw_app *raw = &r->raw->apps[i];
+	struct cot_app *app = &r->owner->sc.apps[i];
+	char field[PATH_MAX_LEN];
+	int rc = read_share(r, path, "quota", raw->quota, &app->quota);
+
+	if (!rc)
+		rc = read_share(r, path, "reserve", raw->reserve, &app->reserve);
+	if (rc)
+		return rc;
+	if (raw->reserve && app->cls != COT_APP_LATENCY) {
+		(void)snprintf(field, sizeof(field), "%s.reserve", path);
+		return cot_yaml_fail(r->doc, field, r->err,
+				     "a reserve is for apps of class latency; a batch app may have "
+				     "a quota");
+	}
+	app->rewrite = raw->rewrite != 0;
+	if (!app->rewrite || r->owner->sc.policy[0])
+		return 0;
+	(void)snprintf(field, sizeof(field), "%s.rewrite", path);
+	return cot_yaml_fail(r->doc, field, r->err,
+			     "rewrite is for a software policy; expected a policy such as smguard");
+}
+
 static int read_app(struct reader *r, uint32_t i)
 {
 	const struct cot_raw_app *raw = &r->raw->apps[i];
@@ -388,7 +452,9 @@ static int read_app(struct reader *r, uint32_t i)
 	app->block_hint_us = raw->block_hint_us ? *raw->block_hint_us : 0;
 	app->solo = raw->solo != 0;
 	app->start_ps = raw->start_us ? cot_ps_from_us(*raw->start_us) : 0;
-	rc = read_program(r, i, path);
+	rc = read_shares(r, i, path);
+	if (!rc)
+		rc = read_program(r, i, path);
 	return rc ? rc : read_qos(r, i, path);
 }
 

@@ -37,6 +37,10 @@ static void read_all(const void *packet, int type)
 	const struct cot_msg_hello *hello = packet;
 	const struct cot_msg_register *reg = packet;
 	const struct cot_msg_command *command = packet;
+	const struct cot_msg_work_hello *work_hello = packet;
+	const struct cot_msg_work_request *request = packet;
+	const struct cot_msg_work_counts *counts = packet;
+	uint32_t i;
 
 	switch (type) {
 	case COT_MSG_HELLO:
@@ -46,12 +50,27 @@ static void read_all(const void *packet, int type)
 	case COT_MSG_REGISTER:
 		REQUIRE(strlen(reg->name) < COT_PROTO_NAME_MAX);
 		REQUIRE(strlen(reg->gpu) < COT_PROTO_NAME_MAX);
+		REQUIRE(cot_proto_is_share(reg->quota) && cot_proto_is_share(reg->reserve));
 		break;
 	case COT_MSG_COMMAND:
 		REQUIRE(strlen(command->name) < COT_PROTO_NAME_MAX);
 		break;
 	case COT_MSG_REGISTERED:
 		walk_environment(packet);
+		break;
+	case COT_MSG_WORK_HELLO:
+		REQUIRE(strlen(work_hello->name) < COT_PROTO_NAME_MAX);
+		REQUIRE(strlen(work_hello->gpu) < COT_PROTO_NAME_MAX);
+		REQUIRE(work_hello->n_sms && work_hello->n_sms <= COT_PROTO_SMS_MAX);
+		REQUIRE(cot_proto_is_share(work_hello->quota));
+		break;
+	case COT_MSG_WORK_REQUEST:
+		REQUIRE(request->work && request->per_sm && request->want <= COT_PROTO_SMS_MAX);
+		REQUIRE(request->method <= COT_PROTO_WORK_RESERVE);
+		break;
+	case COT_MSG_WORK_COUNTS:
+		for (i = 0; i < counts->n_reasons; i++)
+			REQUIRE(strlen(counts->reasons[i].name) < COT_PROTO_REASON_MAX);
 		break;
 	default:
 		break;

@@ -21,8 +21,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_action(const struct cot_sched *s, const struct cot_action *a)
 {
-	REQUIRE(a->seq && cot_sched_entity(s, a->entity));
-	REQUIRE(a->deadline_ns >= a->now_ns);
+	const struct cot_work *w = cot_sched_work(s, a->entity);
+
+	REQUIRE(a->seq && a->deadline_ns >= a->now_ns);
+	if (a->kind == COT_ACTION_GRANT || a->kind == COT_ACTION_EVICT) {
+		REQUIRE(w && w->state == COT_WORK_RUNNING && a->value && a->value <= w->granted);
+		REQUIRE(w->left <= w->evicted && w->evicted <= w->granted);
+		REQUIRE(w->settled || w->evicted < w->granted);
+		return;
+	}
+	REQUIRE(cot_sched_entity(s, a->entity));
 	if (a->kind == COT_ACTION_SLICE && a->value != COT_SLICE_DRIVER)
 		REQUIRE(a->value >= COT_SLICE_US_MIN && a->value <= COT_SLICE_US_MAX);
 	if (a->kind == COT_ACTION_MODE)

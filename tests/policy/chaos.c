@@ -6,6 +6,7 @@ enum chaos chaos_knob;
 
 struct chaos_state {
 	struct cot_entity *gone;
+	struct cot_work *gone_work;
 	uint64_t n_ticks;
 };
 
@@ -28,6 +29,14 @@ static const char *const names[] = {
 	[CHAOS_MEMORY] = "memory",
 	[CHAOS_DRAIN] = "drain",
 	[CHAOS_ABSOLUTE_TIME] = "absolute time",
+	[CHAOS_OVERGRANT] = "overgrant",
+	[CHAOS_GRANT_AGAIN] = "grant again",
+	[CHAOS_SETTLE_ANY] = "settle any",
+	[CHAOS_EVICT_ALL] = "evict all",
+	[CHAOS_EVICT_BACK] = "evict back",
+	[CHAOS_NEVER_GRANT] = "never grant",
+	[CHAOS_FORGET_WORK] = "forget work",
+	[CHAOS_STALE_WORK] = "stale work",
 };
 
 const char *chaos_name(enum chaos knob)
@@ -135,12 +144,63 @@ static void do_wrong(struct cot_policy *p, struct chaos_state *s)
 	}
 }
 
+static void work_done(struct cot_policy *p, struct cot_work *w)
+{
+	struct chaos_state *s = p->state;
+
+	s->gone_work = w;
+	if (chaos_knob == CHAOS_STALE_WORK)
+		(void)cot_grant(p, w, 1, false);
+}
+
+static void do_wrong_to_running(struct cot_policy *p, struct cot_work *w)
+{
+	switch (chaos_knob) {
+	case CHAOS_GRANT_AGAIN:
+		(void)cot_grant(p, w, w->granted + 1, false);
+		break;
+	case CHAOS_EVICT_ALL:
+		(void)cot_evict(p, w, w->granted);
+		break;
+	case CHAOS_EVICT_BACK:
+		if (w->evicted)
+			(void)cot_evict(p, w, w->evicted - 1);
+		else if (w->granted > 2)
+			(void)cot_evict(p, w, 2);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Everybody gets everything at once, but for what is wrong. */
+static void look_after_works(struct cot_policy *p, const struct chaos_state *s)
+{
+	struct cot_work *w;
+
+	if (chaos_knob == CHAOS_STALE_WORK && s->gone_work && !p->works)
+		(void)cot_evict(p, s->gone_work, 1);
+	cot_for_each_work(w, p)
+	{
+		if (w->state == COT_WORK_RUNNING)
+			do_wrong_to_running(p, w);
+		else if (chaos_knob == CHAOS_OVERGRANT)
+			(void)cot_grant(p, w, w->want + 1, false);
+		else if (chaos_knob == CHAOS_SETTLE_ANY)
+			(void)cot_grant(p, w, w->want, true);
+		else if (chaos_knob != CHAOS_NEVER_GRANT &&
+			 (chaos_knob != CHAOS_FORGET_WORK || w->tenant->id != 3))
+			(void)cot_grant(p, w, w->want, false);
+	}
+}
+
 static uint64_t tick(struct cot_policy *p)
 {
 	struct chaos_state *s = p->state;
 
 	s->n_ticks++;
 	do_wrong(p, s);
+	look_after_works(p, s);
 	switch (chaos_knob) {
 	case CHAOS_STORM:
 	case CHAOS_WAKE_PAST:
@@ -149,6 +209,11 @@ static uint64_t tick(struct cot_policy *p)
 	case CHAOS_BAD_MODE:
 	case CHAOS_WILD:
 	case CHAOS_STALE:
+	case CHAOS_OVERGRANT:
+	case CHAOS_GRANT_AGAIN:
+	case CHAOS_SETTLE_ANY:
+	case CHAOS_EVICT_ALL:
+	case CHAOS_EVICT_BACK:
 		return p->now_ns + 10 * COT_NS_PER_MS;
 	default:
 		return COT_NEVER;
@@ -163,5 +228,7 @@ const struct cot_policy_ops chaos_policy = {
 	.init = init,
 	.fini = fini,
 	.entity_down = entity_down,
+	.takes_work = true,
+	.work_done = work_done,
 	.tick = tick,
 };

@@ -24,6 +24,14 @@ enum chaos {
 	CHAOS_MEMORY,	      /* remembers its last life in a static variable */
 	CHAOS_DRAIN,	      /* drains everybody, however long blocks are */
 	CHAOS_ABSOLUTE_TIME,  /* decides by what the time is, not by what has passed */
+	CHAOS_OVERGRANT,      /* grants a work more than it can use */
+	CHAOS_GRANT_AGAIN,    /* and one that runs already */
+	CHAOS_SETTLE_ANY,     /* grants as settled what cannot be */
+	CHAOS_EVICT_ALL,      /* leaves nobody to do the rest */
+	CHAOS_EVICT_BACK,     /* takes an eviction back */
+	CHAOS_NEVER_GRANT,
+	CHAOS_FORGET_WORK, /* never grants the works of one program */
+	CHAOS_STALE_WORK,  /* uses works that are gone */
 	CHAOS_N,
 };
 

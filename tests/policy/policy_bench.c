@@ -26,11 +26,35 @@ void bench_finish(struct bench *b)
 	cot_sched_destroy(b->sched);
 }
 
+/* Messages that need no answer. */
+static bool take_for_work(struct bench *b, const struct cot_action *a)
+{
+	struct bench_work *w = &b->works[a->entity % BENCH_MAX_WORKS];
+
+	if (a->kind == COT_ACTION_GRANT) {
+		/* As a program sees it: a waiting one begins, a running one grows. */
+		assert_true(a->value > w->granted && a->value > w->evicted);
+		w->settled = w->granted ? w->settled : a->settled;
+		w->granted = a->value;
+		w->n_grants++;
+		return true;
+	}
+	if (a->kind != COT_ACTION_EVICT)
+		return false;
+	assert_true(a->value > w->evicted);
+	assert_true(a->value <= w->granted - (w->settled ? 0 : 1));
+	w->evicted = a->value;
+	w->n_evictions++;
+	return true;
+}
+
 static void take_actions(struct bench *b)
 {
 	struct cot_action a;
 
 	while (cot_sched_next_action(b->sched, &a)) {
+		if (take_for_work(b, &a))
+			continue;
 		b->n_actions++;
 		assert_true(b->n_pending < BENCH_MAX_PENDING);
 		assert_true(a.seq && a.entity && a.entity < BENCH_MAX_IDS);
@@ -44,7 +68,7 @@ int bench_event(struct bench *b, struct cot_event ev)
 	int r;
 
 	assert_true(ev.id < BENCH_MAX_IDS);
-	if (ev.id >= b->n_ids)
+	if (ev.type < COT_EV_WORK && ev.id >= b->n_ids)
 		b->n_ids = ev.id + 1;
 	ev.now_ns = b->now_ns;
 	r = cot_sched_event(b->sched, &ev);
@@ -66,6 +90,8 @@ static void carry_out(struct bench *b, const struct cot_action *a)
 		break;
 	case COT_ACTION_THAW:
 		b->frozen[a->entity] = false;
+		break;
+	default:
 		break;
 	}
 }
@@ -192,4 +218,50 @@ struct cot_sched_stats bench_stats(const struct bench *b)
 
 	cot_sched_stats(b->sched, &stats);
 	return stats;
+}
+
+int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, uint32_t per_sm,
+	       uint32_t task_ns, bool can_settle)
+{
+	const struct cot_tenant *t = cot_sched_tenant(b->sched, tenant);
+	bool latency = t && t->cls == COT_CLASS_LATENCY;
+	struct cot_event ev = {
+		.type = COT_EV_WORK,
+		.id = id,
+		.work = {.tenant = tenant,
+			 .n_sms = 132,
+			 .method = latency ? COT_WORK_RESERVE : COT_WORK_QUOTA,
+			 .can_settle = can_settle,
+			 .n_tasks = n_tasks,
+			 .per_sm = per_sm,
+			 .task_ns = task_ns},
+	};
+
+	b->works[id % BENCH_MAX_WORKS] = (struct bench_work){0};
+	return bench_event(b, ev);
+}
+
+int bench_work_evicted(struct bench *b, uint32_t id, uint32_t capsms)
+{
+	return bench_event(
+		b, (struct cot_event){.type = COT_EV_WORK_EVICTED, .id = id, .capsms = capsms});
+}
+
+int bench_work_done(struct bench *b, uint32_t id, uint32_t left)
+{
+	b->works[id % BENCH_MAX_WORKS] = (struct bench_work){0};
+	return bench_event(b, (struct cot_event){.type = COT_EV_WORK_DONE, .id = id, .left = left});
+}
+
+int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share quota,
+		 struct cot_share reserve)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
+						 .id = id,
+						 .tenant = {.cls = cls,
+							    .weight = COT_WEIGHT_DEFAULT,
+							    .gpu_mask = GPU0,
+							    .ready = true,
+							    .quota = quota,
+							    .reserve = reserve}});
 }

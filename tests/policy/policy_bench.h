@@ -9,12 +9,19 @@
 
 #define BENCH_MAX_PENDING 4096u
 #define BENCH_MAX_IDS	  512u
+#define BENCH_MAX_WORKS	  1024u
 
 enum { GPU0 = 1u, GPU1 = 2u };
 
 struct bench_pending {
 	struct cot_action action;
 	uint64_t due_ns;
+};
+
+/* What the program of a work has been told. */
+struct bench_work {
+	uint32_t granted, evicted, n_grants, n_evictions;
+	bool settled;
 };
 
 struct bench {
@@ -32,7 +39,8 @@ struct bench {
 	enum cot_mode mode[BENCH_MAX_IDS];
 	uint64_t thawed_ns[BENCH_MAX_IDS]; /* total time thawed, since bench_reset_times() */
 	uint64_t n_actions;
-	uint32_t n_ids; /* one more than the highest id seen */
+	struct bench_work works[BENCH_MAX_WORKS]; /* by id */
+	uint32_t n_ids;				  /* one more than the highest id seen */
 };
 
 #define BENCH_SILENT 1
@@ -60,6 +68,14 @@ int bench_blocks(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool
 int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity);
 int bench_leave(struct bench *b, uint32_t id);
 int bench_hold(struct bench *b, uint32_t id, bool hold);
+/* Works on GPU 0, of 132 SMs. Those of latency programs are reservations. */
+int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, uint32_t per_sm,
+	       uint32_t task_ns, bool can_settle);
+int bench_work_evicted(struct bench *b, uint32_t id, uint32_t capsms);
+int bench_work_done(struct bench *b, uint32_t id, uint32_t left);
+/* A program alone on GPU 0 with shares, or a change of them. */
+int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share quota,
+		 struct cot_share reserve);
 struct cot_sched_stats bench_stats(const struct bench *b);
 
 #endif

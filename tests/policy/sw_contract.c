@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "policy/policy_bench.h"
+#include "policy/work_bench.h"
 
 #define S  COT_NS_PER_S
 #define MS COT_NS_PER_MS
@@ -208,16 +209,49 @@ static const char *check_leaves_nothing(const struct cot_policy_ops *ops, uint64
 struct story {
 	struct cot_rng rng;
 	bool there[64], held[64], pool_up[2];
+	uint32_t last_work;
 };
 
 enum { POOL = 100 };
+
+/* Something about works, true or not. */
+static void one_work_event(struct bench *b, struct story *st, uint32_t tenant)
+{
+	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, st->last_work % BENCH_MAX_IDS + 1);
+	const struct cot_work *w = cot_sched_work(b->sched, id % BENCH_MAX_IDS);
+
+	switch (cot_rng_below(&st->rng, 4)) {
+	case 0:
+		st->last_work++;
+		(void)bench_work(b, st->last_work % BENCH_MAX_IDS, tenant,
+				 (uint32_t)cot_rng_below(&st->rng, 10000),
+				 1 + (uint32_t)cot_rng_below(&st->rng, 32),
+				 (uint32_t)cot_rng_below(&st->rng, 400000),
+				 cot_rng_below(&st->rng, 2));
+		break;
+	case 1:
+		if (w)
+			(void)bench_work_evicted(b, w->id, (uint32_t)cot_rng_below(&st->rng, 200));
+		break;
+	default:
+		if (w && w->state == COT_WORK_RUNNING)
+			(void)bench_work_done(b, w->id, cot_rng_below(&st->rng, 4) ? 0 : 100);
+		break;
+	}
+}
 
 static void one_event(struct bench *b, struct story *st)
 {
 	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, 40), i = id;
 	enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
 
-	switch (cot_rng_below(&st->rng, 12)) {
+	switch (cot_rng_below(&st->rng, 16)) {
+	case 12:
+	case 13:
+	case 14:
+	case 15:
+		one_work_event(b, st, id);
+		break;
 	case 0:
 	case 1:
 	case 2:
@@ -264,6 +298,110 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
 	return bench_end(b, NULL);
+}
+
+/* ---- works ---- */
+
+/* One latency program, and batch programs with quotas, long and short tasks, that can be started
+ * again or not. */
+static struct work_bench *works_new(const struct cot_policy_ops *ops)
+{
+	struct work_bench *wb = calloc(1, sizeof(*wb));
+	uint32_t i;
+
+	if (!wb)
+		abort();
+	wb->b = bench_new(ops);
+	(void)bench_shares(wb->b, 1, COT_CLASS_LATENCY, (struct cot_share){0},
+			   (struct cot_share){.pct = 30});
+	wb->programs[0] = (struct work_program){
+		.tenant = 1, .n_tasks = 1000, .per_sm = 4, .task_ns = 20000, .pause_ns = 3 * MS};
+	for (i = 1; i < 6; i++) {
+		(void)bench_shares(wb->b, i + 1, COT_CLASS_BATCH,
+				   (struct cot_share){.pct = i % 2 ? 0 : 40},
+				   (struct cot_share){0});
+		wb->programs[i] = (struct work_program){
+			.tenant = i + 1,
+			.n_tasks = 20000,
+			.per_sm = 8,
+			.task_ns = i < 3 ? 50000 : 400000,
+			.can_settle = i % 3 != 0,
+		};
+	}
+	return wb;
+}
+
+static const char *works_end(struct work_bench *wb, const char *said)
+{
+	said = bench_end(wb->b, said);
+	free(wb);
+	return said;
+}
+
+static const char *check_works_run(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct work_bench *wb = works_new(ops);
+	const char *said = NULL;
+	uint32_t i;
+
+	(void)seed;
+	(void)work_bench_run(wb, 1 * S);
+	if (wb->programs[0].n_done < 50)
+		said = "works of a latency program hardly ran";
+	for (i = 1; i < 6; i++)
+		if (wb->programs[i].max_wait_ns > 9 * S / 10)
+			said = "a work of a batch program waited for more than 0.9 s";
+	if (work_bench_end(wb, 10 * S))
+		said = "a work did not end";
+	if (bench_stats(wb->b).rescues)
+		said = "a work had to be granted by the core";
+	return works_end(wb, said);
+}
+
+static void disturb(struct work_bench *wb, struct cot_rng *rng)
+{
+	uint32_t i = (uint32_t)cot_rng_below(rng, 6), id = i + 1;
+	struct cot_share share = {.pct = (uint16_t)cot_rng_below(rng, 101)};
+
+	switch (cot_rng_below(rng, 6)) {
+	case 0: /* it dies with whatever it has */
+		(void)bench_leave(wb->b, id);
+		wb->programs[i].work = 0;
+		wb->programs[i].tenant = 0;
+		break;
+	case 1: /* another one comes */
+		if (wb->programs[i].tenant)
+			break;
+		(void)bench_shares(wb->b, id, i ? COT_CLASS_BATCH : COT_CLASS_LATENCY, share,
+				   (struct cot_share){0});
+		wb->programs[i].tenant = id;
+		wb->programs[i].next_ns = 0;
+		break;
+	default:
+		if (wb->programs[i].tenant)
+			(void)bench_shares(wb->b, id, i ? COT_CLASS_BATCH : COT_CLASS_LATENCY,
+					   i ? share : (struct cot_share){0},
+					   i ? (struct cot_share){0} : share);
+		break;
+	}
+}
+
+static const char *check_random_works(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct work_bench *wb = works_new(ops);
+	struct cot_rng rng = {seed};
+	const char *said = NULL;
+	unsigned i;
+
+	for (i = 0; i < 60; i++) {
+		(void)work_bench_run(wb, cot_rng_below(&rng, 5 * MS));
+		disturb(wb, &rng);
+	}
+	if (work_bench_end(wb, 10 * S))
+		said = "a work did not end";
+	else if (cot_sched_policy(wb->b->sched)->n_works)
+		said = "a work is left in the table";
+	return works_end(wb, said);
 }
 
 /* ---- draining ---- */
@@ -394,6 +532,8 @@ const struct sw_check sw_checks[] = {
 	{"is quiet", false, check_quiet},
 	{"leaves nothing behind", false, check_leaves_nothing},
 	{"random events", true, check_random_events},
+	{"works run", false, check_works_run},
+	{"random works", true, check_random_works},
 	{"drains short blocks only", true, check_drains_short_blocks_only},
 	{"decides the same again", true, check_same_again},
 	{"decides the same at any time", true, check_any_time},

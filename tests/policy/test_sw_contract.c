@@ -154,6 +154,53 @@ static void test_core_survives_chaos(void **state)
 	free(b);
 }
 
+/* Works are never lost: those that a wrong policy leaves waiting are granted all the same. */
+static void test_core_saves_works(void **state)
+{
+	static const struct {
+		enum chaos knob;
+		enum cot_fault fault;
+		uint64_t within_ns;
+	} cases[] = {
+		{CHAOS_NEVER_GRANT, COT_FAULT_STALL, COT_NS_PER_S},
+		{CHAOS_OVERGRANT, COT_FAULT_WRONG, COT_NS_PER_S},
+		{CHAOS_SETTLE_ANY, COT_FAULT_WRONG, COT_NS_PER_S},
+		{CHAOS_GRANT_AGAIN, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
+		{CHAOS_EVICT_ALL, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
+		{CHAOS_EVICT_BACK, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
+		{CHAOS_FORGET_WORK, COT_FAULT_NONE, 11 * COT_NS_PER_S},
+	};
+	struct bench *b = malloc(sizeof(*b));
+	unsigned i, id;
+
+	(void)state;
+	assert_non_null(b);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cot_sched_stats stats;
+
+		chaos_knob = cases[i].knob;
+		bench_init(b, &chaos_policy);
+		for (id = 1; id < 5; id++) {
+			(void)bench_solo(b, id, COT_CLASS_BATCH, 100);
+			assert_int_equal(bench_work(b, id, id, 100000, 8, 50000, false), 0);
+		}
+		bench_run(b, cases[i].within_ns + 100 * COT_NS_PER_MS);
+		stats = bench_stats(b);
+		assert_int_equal(stats.fallbacks, cases[i].fault != COT_FAULT_NONE);
+		assert_int_equal(stats.fault, cases[i].fault);
+		assert_int_equal(stats.rescues, cases[i].knob == CHAOS_FORGET_WORK);
+		for (id = 1; id < 5; id++) {
+			const struct bench_work *w = &b->works[id];
+
+			/* Somebody is left to do the rest; the bench looks at each message. */
+			assert_true(w->granted > w->evicted);
+			assert_int_equal(w->granted, 132);
+		}
+		bench_finish(b);
+	}
+	free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_document_is_up_to_date),
 		cmocka_unit_test(test_suite_catches_chaos),
 		cmocka_unit_test(test_core_survives_chaos),
+		cmocka_unit_test(test_core_saves_works),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 	struct cot_rng rng;
 	struct cot_workers_args args;
 	struct evicting evicting = {&rng, 0, 0};
-	uint32_t left = 1, n, chunk;
+	uint32_t left = 1, n, chunk, n_workers = 0;
 
 	rng = (struct cot_rng){seed};
 	chunk = 1 + (uint32_t)cot_rng_below(&rng, 4);
@@ -66,6 +66,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 		if (strstr(suffix, "record"))
 			shapes_push_address(&l, machine.records);
 		shapes_push(&l, &args, sizeof(args), 8);
+		n_workers += args.n_workers;
 		(void)shapes_play(&l, seed * 1000 + n, evict ? ask_to_leave : NULL, &evicting);
 		evicting.quota = 1 + (uint32_t)cot_rng_below(&rng, N_SMS);
 		assert_int_equal(cot_workers_resume(&args, &machine.control, evicting.quota, &left),
@@ -73,6 +74,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 	}
 	assert_int_equal(left, 0);
 	assert_int_equal(machine.control.done, shapes_n_tasks(s));
+	assert_int_equal(machine.control.ended, n_workers);
 	return n;
 }
 

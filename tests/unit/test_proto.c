@@ -18,12 +18,41 @@ static struct cot_msg_header *header(void)
 	return (struct cot_msg_header *)packet;
 }
 
+/* Numbers without which a message about works makes no sense. */
+static void fill_in_work(unsigned type)
+{
+	struct cot_msg_work_hello *hello = (struct cot_msg_work_hello *)packet;
+	struct cot_msg_work_request *request = (struct cot_msg_work_request *)packet;
+	struct cot_msg_work_grant *grant = (struct cot_msg_work_grant *)packet;
+
+	switch (type) {
+	case COT_MSG_WORK_HELLO:
+		hello->n_sms = 1;
+		break;
+	case COT_MSG_WORK_REQUEST:
+		request->work = 1;
+		request->per_sm = 1;
+		break;
+	case COT_MSG_WORK_GRANT:
+	case COT_MSG_WORK_EVICT:
+	case COT_MSG_WORK_EVICTED:
+	case COT_MSG_WORK_DONE: /* all begin with the work's name */
+		grant->work = 1;
+		if (type == COT_MSG_WORK_GRANT)
+			grant->capsms = 1;
+		break;
+	default:
+		break;
+	}
+}
+
 static size_t make(unsigned type, size_t extra)
 {
 	size_t size = cot_proto_min_size(type) + extra;
 
 	memset(packet, 0, sizeof(packet));
 	cot_proto_header(header(), (enum cot_msg_type)type, (uint32_t)size, 7);
+	fill_in_work(type);
 	return size;
 }
 
@@ -47,7 +76,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 14);
+	assert_int_equal(n, 22);
 }
 
 static void test_header(void **state)
@@ -90,6 +119,12 @@ static void test_versions(void **state)
 		size = make(COT_MSG_REGISTER, 0);
 		header()->version = versions[i];
 		assert_int_equal(cot_proto_check(packet, size), -EPROTONOSUPPORT);
+		size = make(COT_MSG_WORK_HELLO, 0);
+		header()->version = versions[i];
+		assert_int_equal(cot_proto_check(packet, size), -EPROTONOSUPPORT);
+		size = make(COT_MSG_WORK_REQUEST, 0);
+		header()->version = versions[i];
+		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 		size = make(COT_MSG_ACK, 0);
 		header()->version = versions[i];
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
@@ -122,6 +157,100 @@ static void test_strings_must_end(void **state)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
+static void test_shares(void **state)
+{
+	struct cot_msg_register *reg = (struct cot_msg_register *)packet;
+	struct cot_msg_command *command = (struct cot_msg_command *)packet;
+	size_t size = make(COT_MSG_REGISTER, 0);
+
+	(void)state;
+	assert_true(cot_proto_is_share(0));
+	assert_true(cot_proto_is_share(1));
+	assert_true(cot_proto_is_share(100));
+	assert_false(cot_proto_is_share(101));
+	assert_false(cot_proto_is_share(COT_SHARE_SMS));
+	assert_true(cot_proto_is_share(COT_SHARE_SMS | 1));
+	assert_true(cot_proto_is_share(COT_SHARE_SMS | COT_PROTO_SMS_MAX));
+	assert_false(cot_proto_is_share(COT_SHARE_SMS | (COT_PROTO_SMS_MAX + 1)));
+	reg->quota = 101;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	reg->quota = 0;
+	reg->reserve = COT_SHARE_SMS;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	size = make(COT_MSG_COMMAND, 0);
+	command->reserve = 200;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
+static void test_work_numbers(void **state)
+{
+	struct cot_msg_work_hello *hello = (struct cot_msg_work_hello *)packet;
+	struct cot_msg_work_request *request = (struct cot_msg_work_request *)packet;
+	struct cot_msg_work_grant *grant = (struct cot_msg_work_grant *)packet;
+	struct cot_msg_work_done *done = (struct cot_msg_work_done *)packet;
+	size_t size = make(COT_MSG_WORK_HELLO, 0);
+
+	(void)state;
+	hello->n_sms = 0;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	hello->n_sms = COT_PROTO_SMS_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	hello->n_sms = COT_PROTO_SMS_MAX;
+	hello->class_ = 2;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	hello->class_ = 0;
+	memset(hello->gpu, 'a', sizeof(hello->gpu));
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+
+	size = make(COT_MSG_WORK_REQUEST, 0);
+	request->work = 0;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	request->work = 1;
+	request->per_sm = COT_PROTO_PER_SM_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	request->per_sm = COT_PROTO_PER_SM_MAX;
+	request->want = COT_PROTO_SMS_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	request->want = 0;
+	request->method = 3;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+
+	size = make(COT_MSG_WORK_GRANT, 0);
+	grant->capsms = 0;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	grant->capsms = COT_PROTO_CAPSMS_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+
+	size = make(COT_MSG_WORK_DONE, 0);
+	done->status = 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
+/* As many reasons as are announced, and no more than there may be. */
+static void test_work_counts(void **state)
+{
+	struct cot_msg_work_counts *m = (struct cot_msg_work_counts *)packet;
+	size_t one = sizeof(m->reasons[0]);
+	size_t size = make(COT_MSG_WORK_COUNTS, 2 * one);
+
+	(void)state;
+	m->n_reasons = 2;
+	memcpy(m->reasons[0].name, "cooperative", 12);
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_COUNTS);
+	m->n_reasons = 3;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	m->n_reasons = 2;
+	m->reasons[1].name[0] = '\n';
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	memset(m->reasons[1].name, 'a', sizeof(m->reasons[1].name));
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	size = make(COT_MSG_WORK_COUNTS, (COT_PROTO_REASONS_MAX + 1) * one);
+	m->n_reasons = COT_PROTO_REASONS_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	m->n_reasons = UINT32_MAX;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
 static void test_types_beyond_the_table(void **state)
 {
 	(void)state;
@@ -138,6 +267,9 @@ int main(void)
 		cmocka_unit_test(test_unknown_type_is_ignored),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_strings_must_end),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_work_numbers),
+		cmocka_unit_test(test_work_counts),
 		cmocka_unit_test(test_types_beyond_the_table),
 	};
 

@@ -29,6 +29,7 @@ static void layout(void **state)
 	assert_int_equal(sizeof(struct cot_workers_control), 384);
 	assert_int_equal(offsetof(struct cot_workers_control, evict), COT_WORKERS_EVICT_OFFSET);
 	assert_int_equal(offsetof(struct cot_workers_control, done), 256);
+	assert_int_equal(offsetof(struct cot_workers_control, ended), 260);
 	assert_int_equal(sizeof(struct cot_workers_args), 48);
 	assert_int_equal(offsetof(struct cot_workers_args, n_workers), 36);
 	assert_int_equal(sizeof(struct cot_slice_args), 16);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "daemon/host.h"
+#include "daemon/host_work.h"
 #include "sched/log.h"
 #include "sim/swhost.h"
 #include "trace/gpu.h"
@@ -87,13 +87,20 @@ static const struct cot_step request_steps[] = {
 	/* Longer than the policies wait before they take a program for idle. */
 	{.kind = COT_STEP_CPU, .cpu_ps = 1500 * MS_PS},
 };
+/* One that comes while rewritten kernels run, so that some are evicted. */
+static const struct cot_step busy_steps[] = {
+	{.kind = COT_STEP_CPU, .cpu_ps = 7 * MS_PS},
+	{.kind = COT_STEP_KERNEL, .kernel = 0, .launches = 2},
+	{.kind = COT_STEP_SYNC},
+};
 static const struct cot_step batch_steps[] = {
 	{.kind = COT_STEP_KERNEL, .kernel = 1, .launches = 3},
 	{.kind = COT_STEP_SYNC},
 	{.kind = COT_STEP_CPU, .cpu_ps = 15 * MS_PS},
 };
 
-static void make(struct cot_scenario *sc, uint32_t block_us)
+/* `rewritten`: the programs' kernels can be told how many SMs to use. */
+static void make(struct cot_scenario *sc, uint32_t block_us, bool rewritten)
 {
 	uint32_t i;
 
@@ -103,8 +110,9 @@ static void make(struct cot_scenario *sc, uint32_t block_us)
 		.seed = 7,
 		.block_jitter_cv = 0.2,
 		.quantum_ps = 2048 * COT_PS_PER_US,
-		.stop_ps = 5000 * MS_PS,
+		.stop_ps = (rewritten ? 1500 : 5000) * MS_PS,
 		.n_apps = 5,
+		.workers = {.grant_ps = 20 * COT_PS_PER_US, .evict_ps = 30 * COT_PS_PER_US},
 	};
 	sc->gpu.n_sms = N_SMS;
 	for (i = 0; i < sc->n_apps; i++) {
@@ -118,9 +126,14 @@ static void make(struct cot_scenario *sc, uint32_t block_us)
 		a->solo = i == 4;
 		a->block_hint_us = block_us;
 		a->start_ps = i * 30 * MS_PS;
+		a->rewrite = rewritten;
+		a->quota.pct = rewritten && i == 2 ? 50 : 0;
+		a->reserve.sms = rewritten && latency ? 5 : 0;
 		a->program = (struct cot_program){
-			.steps = latency ? request_steps : batch_steps,
-			.n_steps = latency ? 4 : 3,
+			.steps = !latency    ? batch_steps
+				 : rewritten ? busy_steps
+					     : request_steps,
+			.n_steps = latency && !rewritten ? 4 : 3,
 			.kernels = kernels,
 			.n_kernels = 2,
 		};
@@ -140,7 +153,7 @@ static int fault(void *arg, const struct cot_action *a)
 static const struct cot_sched_limits limits = {.ack_ns = COT_HOST_ACK_NS};
 
 static void simulate(const struct cot_policy_ops *policy, bool broken, uint32_t block_us,
-		     struct record *r)
+		     bool rewritten, struct record *r)
 {
 	struct cot_swhost_options opt = {
 		.policy = policy,
@@ -153,7 +166,7 @@ static void simulate(const struct cot_policy_ops *policy, bool broken, uint32_t 
 	struct cot_swhost *h;
 	struct cot_error err;
 
-	make(&sc, block_us);
+	make(&sc, block_us, rewritten);
 	if (cot_swhost_create(&sc, &opt, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
@@ -219,6 +232,43 @@ static void let_time_pass(struct cot_host *host, uint64_t to_ns)
 		cot_host_tick(host, cot_host_wake_ns(host));
 }
 
+/* A tenant's shim is one member, beyond those that are libraries; its works are named by number. */
+#define SHIM(tenant) (200u + (tenant))
+
+static uint32_t tenant_of[MAX_LINES]; /* of each work */
+
+static void give_work(struct cot_host *host, const struct cot_event *ev)
+{
+	const struct cot_work_desc *d = &ev->work;
+	struct cot_msg_work_request m = {
+		.work = ev->id,
+		.n_tasks = d->n_tasks,
+		.per_sm = d->per_sm,
+		.want = d->asked,
+		.task_ns = d->task_ns,
+		.flags = (uint8_t)((d->can_settle ? COT_WORK_CAN_SETTLE : 0) |
+				   (d->can_grow ? COT_WORK_CAN_GROW : 0)),
+	};
+	const struct cot_host_shim shim = {.tenant = d->tenant, .gpu = d->gpu, .n_sms = d->n_sms};
+
+	tenant_of[ev->id % MAX_LINES] = d->tenant;
+	(void)cot_host_work_join(host, SHIM(d->tenant), &shim);
+	assert_int_equal(cot_host_work_request(host, SHIM(d->tenant), &m, d->method, ev->now_ns),
+			 0);
+}
+
+static void give_back(struct cot_host *host, const struct cot_event *ev)
+{
+	unsigned member = SHIM(tenant_of[ev->id % MAX_LINES]);
+	struct cot_msg_work_evicted evicted = {.work = ev->id, .capsms = ev->capsms};
+	struct cot_msg_work_done done = {.work = ev->id, .left = ev->left};
+
+	if (ev->type == COT_EV_WORK_DONE)
+		cot_host_work_done(host, member, &done, ev->now_ns);
+	else
+		cot_host_work_evicted(host, member, &evicted, ev->now_ns);
+}
+
 static void give(struct cot_host *host, const struct cot_event *ev)
 {
 	struct cot_msg_ack ack = {0};
@@ -232,6 +282,13 @@ static void give(struct cot_host *host, const struct cot_event *ev)
 		ack.status = ev->done.status;
 		ack.value = slice_of[ev->done.seq % MAX_LINES];
 		cot_host_ack(host, ev->id, &ack, ev->now_ns);
+		break;
+	case COT_EV_WORK:
+		give_work(host, ev);
+		break;
+	case COT_EV_WORK_EVICTED:
+	case COT_EV_WORK_DONE:
+		give_back(host, ev);
 		break;
 	default:
 		if (ev->type == COT_EV_POOL || (ev->type == COT_EV_TENANT && !ev->tenant.pool))
@@ -282,19 +339,28 @@ static void compare(bool broken, uint32_t block_us)
 	unsigned i;
 
 	for (i = 0; i < cot_n_policies; i++) {
+		bool shares = cot_policies[i]->one_pool;
 		struct record sim, core, daemon;
 
+		/* Nothing of this is about works. */
+		if (shares && (broken || block_us))
+			continue;
 		record_init(&sim);
 		record_init(&core);
 		record_init(&daemon);
-		simulate(cot_policies[i], broken, block_us, &sim);
+		simulate(cot_policies[i], broken, block_us, shares, &sim);
 		play_to_core(cot_policies[i], &sim, &core);
 		assert_same(&sim, &core);
 		play_to_daemon(cot_policies[i], &sim, &daemon);
 		assert_same(&sim, &daemon);
 		print_message("%s: %u events, %u decisions, the same on three hosts\n",
 			      cot_policies[i]->name, sim.n - sim.n_actions, sim.n_actions);
-		if (cot_policies[i] != &cot_policy_timeslice) {
+		if (cot_policies[i]->takes_work) {
+			assert_true(count(&sim, " > grant ") > 100);
+			assert_true(count(&sim, " > evict ") > 10);
+			assert_true(count(&sim, " evicted ") > 10 ||
+				    count(&sim, " work-done ") > 100);
+		} else if (cot_policies[i] != &cot_policy_timeslice && !shares) {
 			assert_true(sim.n_actions > 10);
 			/* The log tells what the policy was told, so the modes must agree too. */
 			assert_int_equal(count(&sim, " mode=drain") > 0, block_us == SHORT_US);

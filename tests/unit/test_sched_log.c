@@ -36,9 +36,10 @@ static void test_round_trips(void **state)
 	assert_round_trip("0 tick 0");
 	assert_round_trip("18446744073709551615 tick 0");
 	assert_round_trip("5 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 "
-			  "target_us=0");
+			  "target_us=0 quota=0 reserve=0");
 	assert_round_trip("5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 "
-			  "ready=0 block_us=4294967295 target_us=900");
+			  "ready=0 block_us=4294967295 target_us=900 quota=100% "
+			  "reserve=1024sm");
 	assert_round_trip("6 left 3");
 	assert_round_trip("7 pool 9 class=latency gpus=0x2 ready=1");
 	assert_round_trip("7 pool-left 9");
@@ -51,6 +52,12 @@ static void test_round_trips(void **state)
 	assert_round_trip("12 > mode 3 seq=6 mode=switch");
 	assert_round_trip("12 > freeze 3 seq=7");
 	assert_round_trip("12 > thaw 3 seq=8");
+	assert_round_trip("13 work 7 tenant=3 gpu=63 sms=132 method=reserve settle=0 grow=1 "
+			  "tasks=4294967295 per_sm=8 want=9 task_ns=4294967295");
+	assert_round_trip("14 evicted 7 capsms=12");
+	assert_round_trip("15 work-done 7 left=5");
+	assert_round_trip("16 > grant 7 seq=9 capsms=66 settled=1");
+	assert_round_trip("17 > evict 7 seq=10 capsms=65");
 }
 
 static void test_nothing(void **state)
@@ -83,7 +90,14 @@ static void test_wrong_lines(void **state)
 		"1 activity 3 is=asleep",
 		"1 activity 3",
 		"1 tenant 3 class=batch",
-		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=2 block_us=0 target_us=0",
+		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=2 block_us=0 target_us=0 "
+		"quota=0 reserve=0",
+		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target_us=0 "
+		"quota=101% reserve=0",
+		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target_us=0 "
+		"quota=5 reserve=0",
+		"1 work 3 tenant=1",
+		"1 > grant 3 seq=4 capsms=5",
 		"1 done 3 seq=4 status=5",
 		"1 done 3 seq=4 status=-",
 		"1 done 3 seq=4 status=--5",
@@ -112,7 +126,10 @@ static void test_random_lines(void **state)
 {
 	static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyz=->#x _";
 	static const char *const seeds[] = {
-		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0",
+		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0 "
+		"quota=50% reserve=7sm",
+		"5 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8 "
+		"want=0 task_ns=50",
 		"9 done 3 seq=4 status=-110",
 		"12 > slice 3 seq=5 us=100",
 	};
@@ -129,7 +146,7 @@ static void test_random_lines(void **state)
 		struct cot_action a, a2;
 		size_t n;
 
-		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 3)]));
+		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 4)]));
 		line[cot_rng_below(&rng, n)] = alphabet[cot_rng_below(&rng, sizeof(alphabet) - 1)];
 		if (cot_rng_below(&rng, 4) == 0)
 			line[cot_rng_below(&rng, n)] = '\0';

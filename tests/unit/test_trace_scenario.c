@@ -41,6 +41,13 @@ static struct cot_scenario *parse(const char *text)
 	return parse_with(text, &options);
 }
 
+#define HEAD	  "schema: cotenant.scenario/1\n"
+#define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
+#define SMGUARD	  "scheduler: timeslice\npolicy: smguard\n"
+#define SHARED(s) "apps: [{name: a, " s ", program: [{cpu_us: 1}]}]\n"
+#define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
+#define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
+
 static void test_defaults(void **state)
 {
 	struct cot_scenario *sc =
@@ -201,6 +208,40 @@ static void test_every_key_of_an_app(void **state)
 	cot_scenario_destroy(sc);
 }
 
+static void test_shares(void **state)
+{
+	struct cot_scenario *sc =
+		parse("schema: cotenant.scenario/1\n"
+		      "scheduler: timeslice\n"
+		      "policy: smguard\n"
+		      "workers: {grant_us: 1.5, evict_us: 8.5, overhead_percent: 5}\n"
+		      "apps:\n"
+		      "  - {name: a, class: latency, reserve: 30%, quota: 132sm,\n"
+		      "     program: [{cpu_us: 1}]}\n"
+		      "  - {name: b, quota: 66sm, program: [{cpu_us: 1}]}\n"
+		      "  - {name: c, rewrite: true, program: [{cpu_us: 1}]}\n"
+		      "  - {name: d, program: [{cpu_us: 1}]}\n");
+
+	(void)state;
+	assert_int_equal(sc->workers.grant_ps, 3 * US / 2);
+	assert_int_equal(sc->workers.evict_ps, 17 * US / 2);
+	assert_true(sc->workers.overhead == 0.05);
+	assert_int_equal(sc->apps[0].reserve.pct, 30);
+	assert_int_equal(sc->apps[0].reserve.sms, 0);
+	assert_int_equal(sc->apps[0].quota.sms, 132);
+	assert_int_equal(sc->apps[1].quota.sms, 66);
+	assert_false(sc->apps[1].rewrite);
+	assert_true(sc->apps[2].rewrite);
+	assert_false(sc->apps[3].rewrite);
+	assert_int_equal(sc->apps[3].quota.sms + sc->apps[3].quota.pct, 0);
+	cot_scenario_destroy(sc);
+	sc = parse(HEAD APP);
+	assert_int_equal(sc->workers.grant_ps, COT_WORKERS_GRANT_US * US);
+	assert_int_equal(sc->workers.evict_ps, COT_WORKERS_EVICT_US * US);
+	assert_true(sc->workers.overhead == 0.0);
+	cot_scenario_destroy(sc);
+}
+
 static void test_options_win_over_the_file(void **state)
 {
 	const uint64_t seed = 42;
@@ -234,13 +275,9 @@ static void test_options_win_over_the_file(void **state)
 	cot_scenario_destroy(sc);
 }
 
-#define HEAD	  "schema: cotenant.scenario/1\n"
-#define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
-#define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
-#define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
-	"qos, program, trace"
+	"quota, reserve, rewrite, qos, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                            \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \
@@ -260,7 +297,23 @@ static const struct {
 	{HEAD "gpus: k20c\n" APP,
 	 "s.yaml:2:1: unknown key 'gpus'; expected one of schema, gpu, scheduler, policy, "
 	 "preempt, transfers, seed, block_jitter_cv, quantum_us, epoch_cycles, rate_noise, "
-	 "qos_batch_sms, qos_threshold, block_time, stop, apps"},
+	 "qos_batch_sms, qos_threshold, block_time, workers, stop, apps"},
+	{HEAD SMGUARD SHARED("quota: 101%"),
+	 "s.yaml:4:25: quota is '101%'; expected a part of the GPU such as 50% or 66sm"},
+	{HEAD SMGUARD SHARED("quota: 50"),
+	 "s.yaml:4:25: quota is '50'; expected a part of the GPU such as 50% or 66sm"},
+	{HEAD SMGUARD SHARED("quota: 0sm"),
+	 "s.yaml:4:25: quota is '0sm'; expected a part of the GPU such as 50% or 66sm"},
+	{HEAD SMGUARD SHARED("reserve: 1025sm"),
+	 "s.yaml:4:27: reserve is '1025sm'; expected a part of the GPU such as 50% or 66sm"},
+	{HEAD SMGUARD SHARED("reserve: 30%"),
+	 "s.yaml:4:27: a reserve is for apps of class latency; a batch app may have a quota"},
+	{HEAD SHARED("quota: 50%"), "s.yaml:2:25: quota is for a software policy; expected a "
+				    "policy such as smguard"},
+	{HEAD SHARED("rewrite: true"), "s.yaml:2:27: rewrite is for a software policy; expected a "
+				       "policy such as smguard"},
+	{HEAD "workers: {evict_us: -1}\n" APP,
+	 "s.yaml:2:21: evict_us is '-1'; expected a number from 0 to 1000000"},
 	{HEAD "scheduler: fcfs\npolicy: pools\n" APP,
 	 "s.yaml:3:9: a policy needs the scheduler timeslice, not 'fcfs'"},
 	{HEAD "gpu: k20\n" APP,
@@ -600,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_key_of_the_head),
 		cmocka_unit_test(test_every_key_of_an_app),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_options_win_over_the_file),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_too_many_apps),

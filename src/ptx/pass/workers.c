@@ -371,8 +371,10 @@ static void put_claim(struct workers *w)
 	cot_emit_format(e, NULL,
 			"ld.shared.u32 %%u, [slots+8];\n"
 			"red.global.add.u32 [%%control+%zu], %%u;\n"
+			"red.global.add.u32 [%%control+%zu], 1;\n"
 			"idle: ret;",
-			offsetof(struct cot_workers_control, done));
+			offsetof(struct cot_workers_control, done),
+			offsetof(struct cot_workers_control, ended));
 }
 
 /* ---- the whole ---- */

@@ -21,12 +21,18 @@ static bool is_frozen(struct hw *hw, const struct hw_kernel *k)
 	return hw_context(hw, k->context)->frozen;
 }
 
+/* It is not frozen, and does not wait to be granted SMs. */
+static bool may_run(struct hw *hw, const struct hw_kernel *k)
+{
+	return !is_frozen(hw, k) && (k->n_sms || k->n_reserved || hw_may_take(hw, k));
+}
+
 static struct hw_kernel *kernel_of_context(struct hw *hw, uint32_t context)
 {
 	struct hw_kernel *k;
 
 	hw_for_each_active (k, hw)
-		if (k->context == context && !is_frozen(hw, k))
+		if (k->context == context && may_run(hw, k))
 			return k;
 	return NULL;
 }
@@ -48,7 +54,7 @@ static struct hw_kernel *with_blocks(struct hw *hw, uint32_t context)
 	struct hw_kernel *k;
 
 	hw_for_each_active (k, hw)
-		if (k->context == context && hw_unissued(k))
+		if (k->context == context && hw_unissued(k) && hw_may_take(hw, k))
 			return k;
 	return NULL;
 }
@@ -133,7 +139,7 @@ static bool any_may_run(struct hw *hw)
 	struct hw_kernel *k;
 
 	hw_for_each_active (k, hw)
-		if (!is_frozen(hw, k))
+		if (may_run(hw, k))
 			return true;
 	return false;
 }

@@ -330,8 +330,9 @@ static int storm(unsigned n, uint64_t seed)
 
 	for (i = 0; i < n; i++) {
 		struct cot_msg_header *h = (struct cot_msg_header *)packet;
-		static const uint16_t types[] = {1, 2, 3, 16, 17, 18, 32, 33, 34, 35, 36, 77};
-		unsigned type = types[cot_rng_below(&rng, 12)];
+		static const uint16_t types[] = {1,  2,	 3,  4,	 5,  6,	 7,  8,	 16, 17,
+						 18, 24, 25, 32, 33, 34, 35, 36, 77};
+		unsigned type = types[cot_rng_below(&rng, sizeof(types) / sizeof(types[0]))];
 		size_t size = cot_proto_min_size(type), j;
 
 		if (size < sizeof(*h) || cot_rng_below(&rng, 4) == 0)

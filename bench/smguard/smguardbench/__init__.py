@@ -1,0 +1,1 @@
+"""What bench/smguard/run.py is made of."""

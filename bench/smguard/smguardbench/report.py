@@ -1,0 +1,148 @@
+"""The table: the paper's values beside ours, then every pair and kernel."""
+from . import plan
+
+TITLES = {"mps": "MPS", "smguard": "smguard", "effisha": "effisha", "fixed": "fixed shares",
+          "retreat": "filling and retreating"}
+
+
+def number(value, digits=2):
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def times(value):
+    return "-" if value is None else number(value) + "x"
+
+
+def ms(us):
+    return "-" if us is None else f"{us * 1e-3:.3g}"
+
+
+def percent(ratio):
+    return "-" if ratio is None else f"{100 * (ratio - 1):+.1f} %"
+
+
+def row(*cells):
+    return "| " + " | ".join(str(c) for c in cells) + " |"
+
+
+def head(*cells):
+    return [row(*cells), "|" + "---|" * len(cells)]
+
+
+def _met(value, good):
+    return "-" if value is None else "yes" if good(value) else "**no**"
+
+
+def _at_most(found):
+    return f"{times(found['mean'])}, {times(found['max'])} at most" if found else "-"
+
+
+def _summary(s):
+    def of(way, key):
+        return s.get(way, {}).get(key)
+
+    lines = [f"Averages over {s['n_pairs']} of {len(plan.LS) * len(plan.BATCH)} pairs.", "",
+             *head("figure", "what", "paper", "goal", "here", "met", "MPS here", "effisha here")]
+    lines += [
+        row(12, "speed-up of the latency-sensitive program over MPS", "9.8x", ">= 9.8x",
+            times(of("smguard", "speedup")),
+            _met(of("smguard", "speedup"), lambda v: v >= 9.8), "1x",
+            times(of("effisha", "speedup"))),
+        row("", "least and most", "1.9x, 55.2x", "", f"{times(of('smguard', 'speedup_min'))}, "
+            f"{times(of('smguard', 'speedup_max'))}", "", "", ""),
+        row(13, "ANTT (lower is better)", "1.56 (MPS 6.5)", "<= 1.56",
+            number(of("smguard", "antt")), _met(of("smguard", "antt"), lambda v: v <= 1.56),
+            number(of("mps", "antt")), number(of("effisha", "antt"))),
+        row(14, "STP (higher is better)", "1.57 (MPS 1.22)", ">= 1.57",
+            number(of("smguard", "stp")), _met(of("smguard", "stp"), lambda v: v >= 1.57),
+            number(of("mps", "stp")), number(of("effisha", "stp"))),
+        row(10, "shares of capacity over whole SMs", "1.049x", "",
+            times(s.get("capsm_over_sm")), "", "", ""),
+        row(15, "eviction beyond one block-task, longest", "-", "<= 50 us",
+            "-" if s.get("delay_beyond_task_us") is None else
+            f"{s['delay_beyond_task_us']:.0f} us",
+            _met(s.get("delay_beyond_task_us"), lambda v: v <= 50), "", ""),
+        row(16, "an evicted kernel's time over ideal, remapped", "1.2x, 1.7x at most",
+            "<= 1.2x", _at_most(s.get("remap")),
+            _met(s.get("remap", {}).get("mean"), lambda v: v <= 1.2), "", ""),
+        row("", "the same, ended and launched again", "1.8x, 2.9x at most (F&R)", "",
+            _at_most(s.get("relaunch")), "", "", ""),
+        row("", "filling and retreating here", "", "", _at_most(s.get("retreat")), "", "", ""),
+        row(17, "cost of rewriting, kernel", "+3.87 %", "", percent(s.get("overhead")), "", "",
+            ""),
+        row("", "the same, request of a program alone", "+1.58 %", "",
+            percent(of("smguard", "turnaround")), "", "", ""),
+    ]
+    return lines
+
+
+def _pairs(pairs):
+    ways = [w for w in TITLES if any(w in p["ways"] for p in pairs)]
+    ours = [w for w in ways if w != "mps"]
+    lines = head("pair", "alone, ms", *(f"LS NTT {TITLES[w]}" for w in ways),
+                 *(f"speed-up {TITLES[w]}" for w in ours),
+                 *(f"ANTT {TITLES[w]}" for w in ways), *(f"STP {TITLES[w]}" for w in ways),
+                 "evicted")
+    for p in pairs:
+        def each(key, names, p=p):
+            return [number(p["ways"].get(w, {}).get(key)) for w in names]
+        alone = f"{ms(p['alone_us']['ls'])} + {ms(p['alone_us']['batch'])}"
+        lines.append(row(p["pair"], alone, *each("ntt_ls", ways), *each("speedup", ours),
+                         *each("antt", ways), *each("stp", ways),
+                         p["ways"].get("smguard", {}).get("evictions", {}).get("evictions", "-")))
+    return lines
+
+
+def _remap(rows):
+    lines = head("kernel", "plain, ms", "workers", "tasks per worker", "a task, us",
+                 "all leave, us (mean, longest)", "remapped / ideal", "launched again / ideal",
+                 "retreating / ideal")
+    for r in rows:
+        delay = r.get("delay_us")
+        lines.append(row(r["kernel"], ms(r["plain_us"]), percent(r["overhead"]),
+                         number(r["tasks_per_worker"], 1), number(r["task_us"], 1),
+                         f"{delay['mean']:.0f}, {delay['max']:.0f}" if delay else "-",
+                         *(f"{number(r[w]['mean'])} ({number(r[w]['max'])})" if w in r else "-"
+                           for w in ("remap", "relaunch", "retreat"))))
+    return lines
+
+
+def _burst(rows):
+    shares = [p["reserve"] for p in rows[0]["points"]]
+    lines = head("pair", *(f"{s}/{plan.OF_SMS}" for s in shares))
+    for r in rows:
+        by = {p["reserve"]: p["slowdown"] for p in r["points"]}
+        lines.append(row(r["pair"], *(number(by.get(s)) for s in shares)))
+    return lines
+
+
+def _reserve(rows):
+    lines = head("pair", "alone, ms", "fixed shares, ms", "filling and retreating, ms", "ratio")
+    for r in rows:
+        times = [ms(r["ways"][w]["ls"]["mean"]) if w in r["ways"] else "-"
+                 for w in ("fixed", "retreat")]
+        lines.append(row(r["pair"], ms(r["alone_us"]["ls"]), *times,
+                         number(r.get("capsm_over_sm"))))
+    return lines
+
+
+def markdown(result):
+    machine = result.get("machine", {})
+    where = machine.get("gpu") or "no GPU"
+    lines = [f"# Quotas, reservations and eviction: {where}", "",
+             f"{machine.get('date', '')}, driver {machine.get('driver', '-')}, commit "
+             f"{machine.get('commit', '-')}.", "", "## The paper beside ours", "",
+             *_summary(result["summary"])]
+    for title, rows, make in (
+            ("Pairs: requests 1 ms after the batch kernel", result["pairs"], _pairs),
+            ("Kernels as workers that leave", result["remap"], _remap),
+            ("Bursty requests: slowdown by what is reserved", result["burst"], _burst),
+            ("Fixed shares of capacity beside whole SMs", result["reserve"], _reserve)):
+        if rows:
+            lines += ["", f"## {title}", "", *make(rows)]
+    if result["failed"]:
+        lines += ["", "## Failed", ""]
+        lines += [f"* {f['id']}: {f['why']}" for f in result["failed"]]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Tests of the bench: python3 bench/smguard/test_smguard.py [FOLDER OF THE PROGRAMS]
+
+With a folder the whole bench runs as well, with tiny kernels on the emulated GPU.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "live")]
+
+from smguardbench import figures, measure, plan, report, svg  # noqa: E402
+
+BIN = None
+RUN = [sys.executable, os.path.join(HERE, "run.py")]
+
+
+def request(us):
+    return {"us": us, "gpu_us": us, "launches": 1, "start_us": 0}
+
+
+def pair_cell(ls="nn", batch="md5"):
+    """Alone 1 and 10 ms; together 20 and 10 under MPS, 2 and 12.5 under smguard."""
+    repeats = [{"way": "mps", "ls": request(us), "batch": request(10000)} for us in
+               (19000, 21000)]
+    repeats.append({"way": "smguard", "ls": request(2000), "batch": request(12500)})
+    alone = [{"way": w, "ls": request(1000 * f), "batch": request(10000 * f)}
+             for w, f in (("mps", 1.0), ("smguard", 1.02))]
+    stats = {"smguard": {"before": {batch: {"work": {"evictions": 3}}},
+                         "after": {batch: {"work": {"evictions": 10}}}}}
+    return {"id": f"pair.{ls}.{batch}", "group": "pair", "names": [ls, batch], "status": "ok",
+            "repeats": repeats, "alone": alone, "stats": stats}
+
+
+def remap_cell(tasks_per_worker=8.0):
+    sample = {"units": 66, "of_units": 132, "at_us": 5000, "ideal_us": 15000}
+    return {"id": "remap.mm", "group": "remap", "names": ["mm"], "status": "ok", "remap": {
+        "plain_us": [10000, 10100, 9900], "workers_us": [10200] * 3, "delay_us": [110, 130],
+        "task_us": 100.0, "tasks_per_worker": tasks_per_worker, "units": 132, "same": True,
+        "remap": [{**sample, "us": 16500}], "relaunch": [{**sample, "us": 22500}]}}
+
+
+class Figures(unittest.TestCase):
+    def test_a_pair(self):
+        row = figures.pair_row(pair_cell())
+        mps, ours = row["ways"]["mps"], row["ways"]["smguard"]
+        self.assertAlmostEqual(mps["antt"], (20 + 1) / 2)
+        self.assertAlmostEqual(mps["stp"], 1 / 20 + 1)
+        self.assertAlmostEqual(ours["speedup"], 10)
+        self.assertAlmostEqual(ours["antt"], (2 + 1.25) / 2)
+        self.assertAlmostEqual(ours["stp"], 0.5 + 0.8)
+        self.assertAlmostEqual(ours["turnaround"]["ls"], 1.02)
+        self.assertEqual(ours["evictions"]["evictions"], 7)
+
+    def test_the_summary(self):
+        s = figures.make([pair_cell(), remap_cell()])["summary"]
+        self.assertAlmostEqual(s["smguard"]["speedup"], 10)
+        self.assertAlmostEqual(s["overhead"], 1.02)
+        self.assertAlmostEqual(s["remap"]["mean"], 1.1)
+        self.assertAlmostEqual(s["relaunch"]["mean"], 1.5)
+        self.assertAlmostEqual(s["delay_beyond_task_us"], 30)
+
+    def test_one_task_per_worker_is_no_remapping(self):
+        self.assertNotIn("remap", figures.make([remap_cell(1.0)])["summary"])
+
+    def test_a_failed_cell_is_named_and_not_counted(self):
+        broken = {"id": "pair.nn.mm", "group": "pair", "names": ["nn", "mm"], "status": "failed",
+                  "why": "it ended"}
+        result = figures.make([pair_cell(), broken])
+        self.assertEqual(result["summary"]["n_pairs"], 1)
+        self.assertIn("pair.nn.mm: it ended", report.markdown({**result, "machine": {}}))
+
+    def test_pages_are_whole(self):
+        result = {**figures.make([pair_cell(), remap_cell()]), "machine": {"gpu": "G"}}
+        self.assertIn("| nn+md5 |", report.markdown(result))
+        pictures = svg.draw_all(result)
+        self.assertEqual({"figure12.svg", "figure13.svg", "figure14.svg", "figure15.svg",
+                          "figure16.svg", "figure17.svg"}, set(pictures))
+        for text in pictures.values():
+            xml.etree.ElementTree.fromstring(text)
+
+    def test_nothing_measured(self):
+        result = {**figures.make([]), "machine": {}}
+        self.assertIn("0 of 24 pairs", report.markdown(result))
+        self.assertEqual(svg.draw_all(result), {})
+
+
+class Plan(unittest.TestCase):
+    def test_the_papers_pairs(self):
+        cells = plan.make_cells(20, ("mps", "smguard"))
+        self.assertEqual(sum(c.group == "pair" for c in cells), 24)
+        self.assertEqual(len({c.id for c in cells}), len(cells))
+        self.assertFalse(any(c.group == "reserve" for c in cells))
+
+    def test_choosing(self):
+        cells = plan.make_cells(20, ("mps",))
+        self.assertEqual(len(plan.choose(cells, ["pair.nn.*", "remap"])), 6 + len(plan.KERNELS))
+        with self.assertRaises(ValueError):
+            plan.choose(cells, ["pair.xx"])
+
+    def test_sizes_follow_the_measured_time(self):
+        mm, mc, bfs = plan.KERNELS["mm"], plan.KERNELS["mc"], plan.KERNELS["bfs"]
+        size = measure.rescaled(mm, {"blocks": 128 * 128}, mm.target_ms / 8)
+        self.assertEqual(size["blocks"], 256 * 256)
+        self.assertEqual(measure.rescaled(mc, {"blocks": 96, "work": 100}, mc.target_ms * 2),
+                         {"blocks": 96, "work": 50})
+        self.assertEqual(measure.rescaled(bfs, {"blocks": 3907}, 1.0), {"blocks": 3907})
+        most = plan.KERNELS["md5"].most
+        self.assertEqual(measure.rescaled(plan.KERNELS["md5"], {"blocks": 1000}, 0.01)["blocks"],
+                         most)
+
+
+class Mistakes(unittest.TestCase):
+    def run_with(self, *arguments):
+        return subprocess.run([*RUN, *arguments], capture_output=True, text=True, check=False)
+
+    def test_unknown_names(self):
+        done = self.run_with("--only", "pair.aa.bb", "--list")
+        self.assertEqual((done.returncode, done.stderr), (2, "run: no cell is called "
+                                                             "'pair.aa.bb'; --list shows them\n"))
+        self.assertIn("there is no way 'mpx'", self.run_with("--ways", "mpx").stderr)
+
+
+class Emulated(unittest.TestCase):
+    """Processes, daemon, MPS and results; the times mean nothing."""
+
+    def setUp(self):
+        if not BIN:
+            self.skipTest("no folder of the programs was given")
+        self.folder = tempfile.TemporaryDirectory(prefix="cst-")
+        self.addCleanup(self.folder.cleanup)
+
+    def bench(self, *arguments):
+        done = subprocess.run([*RUN, "--emulate", "--bin", BIN, "--out", self.folder.name,
+                               "--repeats", "2", *arguments], capture_output=True, text=True,
+                              check=False, timeout=200)
+        with open(os.path.join(self.folder.name, "result.json")) as f:
+            return done, json.load(f)
+
+    def test_pairs_and_remapping(self):
+        only = "pair.nn.bs,pair.va.bs,remap.bs"
+        done, result = self.bench("--only", only, "--ways", "mps,smguard,effisha")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([p["pair"] for p in result["pairs"]], ["nn+bs", "va+bs"])
+        for pair in result["pairs"]:
+            self.assertEqual(list(pair["ways"]), ["mps", "smguard", "effisha"])
+            for way in ("smguard", "effisha"):
+                self.assertGreater(pair["ways"][way]["evictions"]["tasks"], 0)
+        self.assertTrue(result["remap"][0]["same"])
+        again, result = self.bench("--only", only, "--ways", "mps,smguard,effisha")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertNotIn("expected", again.stdout.split("#")[0])
+        self.assertEqual(len(result["pairs"]), 2)
+
+    def test_bursts(self):
+        done, result = self.bench("--only", "burst.va.bs", "--ways", "fixed")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([p["reserve"] for p in result["burst"][0]["points"]],
+                         list(plan.BURST_RESERVES))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]):
+        BIN = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,30 @@
+# lib/shim/libcuda.so.1: the shim, which `cotenant run --quota` puts before the driver's library
+# (docs/shim.md). Compression is linked statically, and none of its names can be seen.
+
+set(COT_SHIM_DIR "${COT_LIB_DIR}/shim")
+find_library(COT_SHIM_LZ4 NAMES liblz4.a HINTS ${LZ4_LIBRARY_DIRS} ${LZ4_LIBDIR} REQUIRED)
+find_library(COT_SHIM_ZSTD NAMES libzstd.a HINTS ${ZSTD_LIBRARY_DIRS} ${ZSTD_LIBDIR} REQUIRED)
+mark_as_advanced(COT_SHIM_LZ4 COT_SHIM_ZSTD)
+
+# What it needs of the other libraries: into a shared library go objects of its own.
+cot_preloaded(cot_shim_cuda SOURCES src/shim/*.c src/emu/fatbin/*.c src/ptx/*.c src/ptx/pass/*.c
+		src/base/arena.c src/base/error.c src/proto/*.c
+		src/preload/env.c src/preload/link.c src/preload/log.c src/preload/os.c
+		src/preload/wake.c
+	LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}")
+set_target_properties(cot_shim_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+	LIBRARY_OUTPUT_DIRECTORY "${COT_SHIM_DIR}" LINK_DEPENDS "${check}")
+target_compile_options(cot_shim_cuda PRIVATE -ffunction-sections -fdata-sections)
+# Its own names mean its own functions, whatever else is loaded.
+target_link_options(cot_shim_cuda PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+add_custom_command(TARGET cot_shim_cuda POST_BUILD
+	COMMAND "${check}" "$<TARGET_FILE:cot_shim_cuda>" cu VERBATIM)
+install(TARGETS cot_shim_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/shim)
+
+# bench_shim: the shim before a driver that does nothing.
+if(COT_BENCH)
+	add_library(cot_stub_driver MODULE bench/shim/driver.c)
+	target_link_libraries(cot_stub_driver PRIVATE cot_plain_flags)
+	set_target_properties(cot_stub_driver PROPERTIES
+		LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
+endif()

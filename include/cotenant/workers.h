@@ -1,0 +1,241 @@
+/*
+ * Persistent workers by hand: for people who write a kernel that shares the GPU by itself, in CUDA
+ * C++, instead of having `cotenant ptx` or `cotenant run` rewrite one. The control block, the
+ * parameter and the protocol are those of cotenant/passes.h ("workers"), so hosts treat both alike.
+ * Header only. The same file serves the kernel (nvcc, or clang with or without the CUDA toolkit)
+ * and the host program (C11 or C++).
+ *
+ * In the kernel, the loop of tasks takes the place of the grid, and task.x, y, z that of blockIdx:
+ *
+ *     extern "C" __global__ void scale(float *x, int n, struct cot_workers_args workers)
+ *     {
+ *         struct cot_workers_task task = cot_workers_begin(workers);
+ *
+ *         while (cot_workers_next(workers, task)) {
+ *             int i = task.x * blockDim.x + threadIdx.x;
+ *
+ *             if (i < n)
+ *                 x[i] *= 2.0f;
+ *         }
+ *     }
+ *
+ * All threads of the block go through the loop together: cot_workers_next() is a barrier. A thread
+ * with nothing to do in a task goes on to the next one by `continue` only if no thread waits at a
+ * barrier of the task after that; none may return from within the loop.
+ *
+ * On the host:
+ *
+ *     cot_workers_share(grid, per_sm, units, chunk, control, &args, &block);
+ *     do {
+ *         copy block to control; launch args.n_workers blocks, args as the last parameter
+ *         (while it runs: cuStreamWriteValue32 on another stream to control +
+ *          COT_WORKERS_EVICT_OFFSET, "so many units should leave"; it may only grow)
+ *         wait; copy control to block
+ *         cot_workers_rest(&args, &block, units, &left);
+ *     } while (left);
+ *
+ * per_sm is what the driver says of the kernel's occupancy, and a unit is per_sm workers: one SM's
+ * worth, wherever they run. Kernels that `cotenant ptx` made are planned by cot_workers_plan()
+ * instead, which fills in more than such a loop needs.
+ */
+#ifndef COTENANT_WORKERS_H
+#define COTENANT_WORKERS_H
+
+#include <stdbool.h>
+
+#include "cotenant/passes.h"
+
+/* ---- in a kernel ---- */
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+
+#if defined(__clang__)
+#define COT_WORKERS_DEVICE static inline __attribute__((device, always_inline))
+#define COT_WORKERS_SHARED __attribute__((shared))
+#define COT_WORKERS_BLOCK  ((uint32_t)__nvvm_read_ptx_sreg_ctaid_x())
+#define COT_WORKERS_LEADS                                                \
+	(!(__nvvm_read_ptx_sreg_tid_x() | __nvvm_read_ptx_sreg_tid_y() | \
+	   __nvvm_read_ptx_sreg_tid_z()))
+#define COT_WORKERS_ADD(at, n) ((uint32_t)__nvvm_atom_add_gen_i((int *)(at), (int)(n)))
+#define COT_WORKERS_MEET()     __syncthreads()
+#else
+#define COT_WORKERS_DEVICE     static __device__ __forceinline__
+#define COT_WORKERS_SHARED     __shared__
+#define COT_WORKERS_BLOCK      blockIdx.x
+#define COT_WORKERS_LEADS      (!(threadIdx.x | threadIdx.y | threadIdx.z))
+#define COT_WORKERS_ADD(at, n) atomicAdd((unsigned *)(at), (unsigned)(n))
+#define COT_WORKERS_MEET()     __syncthreads()
+#endif
+
+/* The task at hand. All threads of a block have the same. */
+struct cot_workers_task {
+	uint32_t x, y, z; /* what blockIdx is in a grid of all tasks */
+	uint32_t id;	  /* x + grid[0] * (y + grid[1] * z) */
+	uint32_t left;	  /* tasks of the chunk, with the next one */
+	uint32_t n_done;  /* by this worker, with the one at hand */
+};
+
+COT_WORKERS_DEVICE void cot_workers_place(const struct cot_workers_args &args,
+					  struct cot_workers_task &task)
+{
+	task.x = task.id;
+	task.y = task.z = 0;
+	if (args.grid[1] * args.grid[2] == 1)
+		return;
+	task.x = task.id % args.grid[0];
+	task.y = task.id / args.grid[0];
+	if (args.grid[2] == 1)
+		return;
+	task.z = task.y / args.grid[1];
+	task.y = task.y % args.grid[1];
+}
+
+/* The worker's first chunk, which is its own without asking. */
+COT_WORKERS_DEVICE struct cot_workers_task cot_workers_begin(const struct cot_workers_args &args)
+{
+	struct cot_workers_task task = {};
+
+	task.id = args.first + COT_WORKERS_BLOCK * args.chunk;
+	if (task.id < args.n_tasks)
+		task.left =
+			args.n_tasks - task.id < args.chunk ? args.n_tasks - task.id : args.chunk;
+	task.id--;
+	return task;
+}
+
+/* By one thread: the next chunk, or nothing if the worker should leave or all is claimed. */
+COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &args, uint32_t *ret_id)
+{
+	struct cot_workers_control *control = (struct cot_workers_control *)args.control;
+	uint32_t evict = *(volatile uint32_t *)&control->evict;
+
+	if (COT_WORKERS_BLOCK / args.per_sm < evict)
+		return 0;
+	*ret_id = COT_WORKERS_ADD(&control->next, args.chunk);
+	if (*ret_id >= args.n_tasks)
+		return 0;
+	return args.n_tasks - *ret_id < args.chunk ? args.n_tasks - *ret_id : args.chunk;
+}
+
+/*
+ * Goes on to the next task; false: there is none, the kernel ends. For all threads of the block.
+ * What a task has claimed is always done, so that nothing is lost when workers leave.
+ */
+COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
+					 struct cot_workers_task &task)
+{
+	/* volatile: clang takes it for a variable that a barrier cannot change. */
+	static volatile COT_WORKERS_SHARED uint32_t chunk[2]; /* first task, number of tasks */
+	uint32_t id = 0;
+
+	COT_WORKERS_MEET(); /* the last task is done, and `chunk` has been read by all */
+	if (!task.left) {
+		if (COT_WORKERS_LEADS) {
+			chunk[1] = cot_workers_claim(args, &id);
+			chunk[0] = id;
+		}
+		COT_WORKERS_MEET();
+		task.id = chunk[0] - 1;
+		task.left = chunk[1];
+	}
+	if (!task.left) {
+		if (COT_WORKERS_LEADS)
+			COT_WORKERS_ADD(&((struct cot_workers_control *)args.control)->done,
+					task.n_done);
+		return false;
+	}
+	task.id++;
+	task.left--;
+	task.n_done++;
+	cot_workers_place(args, task);
+	return true;
+}
+
+#undef COT_WORKERS_DEVICE
+#undef COT_WORKERS_SHARED
+#undef COT_WORKERS_BLOCK
+#undef COT_WORKERS_LEADS
+#undef COT_WORKERS_ADD
+#undef COT_WORKERS_MEET
+
+#endif
+
+/* ---- on the host ---- */
+
+#if !defined(__CUDA_ARCH__)
+
+#include <string.h>
+
+/* As many workers as `units` allow, and not more than there are chunks. */
+static inline bool cot_workers_choose(struct cot_workers_args *a, uint32_t units)
+{
+	uint32_t left = a->n_tasks - a->first, chunks = left / a->chunk + (left % a->chunk != 0);
+	uint64_t workers = (uint64_t)units * a->per_sm;
+
+	a->n_workers = workers < chunks ? (uint32_t)workers : chunks ? chunks : 1;
+	/* Every worker's last claim goes beyond the end: that must not wrap around. */
+	return (uint64_t)a->n_tasks + ((uint64_t)a->n_workers + 1) * a->chunk <= UINT32_MAX;
+}
+
+/*
+ * A launch from the beginning, of at most `units` SMs' worth of workers that claim `chunk` tasks at
+ * a time (some 10 to 20 us of work; 0: a 32nd of a worker's share, at most 4). `control` is a
+ * device address, a multiple of 128, where ret_control is to be copied. false for a zero or an
+ * unaligned address, and when there are too many tasks for 32 bits.
+ */
+static inline bool cot_workers_share(const uint32_t grid[3], uint32_t per_sm, uint32_t units,
+				     uint32_t chunk, uint64_t control,
+				     struct cot_workers_args *ret_args,
+				     struct cot_workers_control *ret_control)
+{
+	uint64_t plane = (uint64_t)grid[0] * grid[1];
+	struct cot_workers_args a;
+	uint64_t share;
+
+	if (!plane || !grid[2] || !per_sm || !units || control % 128 || plane > UINT32_MAX ||
+	    plane * grid[2] > UINT32_MAX)
+		return false;
+	memset(&a, 0, sizeof(a));
+	a.control = control;
+	a.grid[0] = grid[0];
+	a.grid[1] = grid[1];
+	a.grid[2] = grid[2];
+	a.per_sm = per_sm;
+	a.n_tasks = (uint32_t)(plane * grid[2]);
+	share = a.n_tasks / ((uint64_t)units * per_sm * 32);
+	a.chunk = chunk ? chunk : share > 4 ? 4 : share ? (uint32_t)share : 1;
+	if (!cot_workers_choose(&a, units))
+		return false;
+	*ret_args = a;
+	memset(ret_control, 0, sizeof(*ret_control));
+	ret_control->next = a.n_workers * a.chunk;
+	return true;
+}
+
+/*
+ * After a launch has ended, with the control block that was copied back: how many tasks are left.
+ * If any, args and control are made ready for another launch, of `units`. false: the launch failed,
+ * for its workers did not do what they had claimed.
+ */
+static inline bool cot_workers_rest(struct cot_workers_args *args,
+				    struct cot_workers_control *control, uint32_t units,
+				    uint32_t *ret_left)
+{
+	uint32_t claimed = control->next < args->n_tasks ? control->next : args->n_tasks;
+
+	if (!units || control->done != claimed)
+		return false;
+	*ret_left = args->n_tasks - claimed;
+	if (!*ret_left)
+		return true;
+	args->first = claimed;
+	if (!cot_workers_choose(args, units))
+		return false;
+	control->next = args->first + args->n_workers * args->chunk;
+	control->evict = 0;
+	return true;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * What the shim in a program says: which GPU it is on, and what its kernels want of it. One
+ * connection per GPU that the program uses.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+
+/* ---- WORK_HELLO ---- */
+
+static bool is_one(uint64_t mask)
+{
+	return mask && !(mask & (mask - 1));
+}
+
+/*
+ * The number of the GPU that the shim means. In containers, with parts of GPUs and behind an MPS
+ * server it may have a name that the daemon does not know; a program with one GPU means that.
+ */
+static int find_gpu(const struct conn *c, const struct cot_msg_work_hello *m, uint32_t *ret_gpu,
+		    struct cot_error *err)
+{
+	const struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : NULL;
+	uint64_t mask = m->gpu[0] ? cot_gpus_mask(&c->d->gpus, m->gpu) : 0;
+
+	if (t && is_one(t->gpu_mask))
+		mask = t->gpu_mask;
+	else if (!is_one(mask) && c->d->gpus.n == 1)
+		mask = 1;
+	if (!is_one(mask))
+		return cot_error_set(err, -ENODEV,
+				     "'%.63s' does not name one GPU of this machine; expected its "
+				     "number or UUID",
+				     m->gpu);
+	*ret_gpu = (uint32_t)__builtin_ctzll(mask);
+	return 0;
+}
+
+/* The program as its library would introduce it. */
+static struct tenant *find_program(struct conn *c, const struct cot_msg_work_hello *m,
+				   struct cot_error *err)
+{
+	struct cot_msg_hello as = {
+		.role = COT_ROLE_TENANT,
+		.class_ = m->class_,
+		.weight = m->weight ? m->weight : COT_WEIGHT_DEFAULT,
+		.pid = m->pid,
+		.tenant = m->tenant,
+	};
+	struct tenant *t;
+
+	if (m->weight > COT_WEIGHT_MAX) {
+		(void)cot_error_set(err, -EINVAL, "the shim sent a weight out of range");
+		return NULL;
+	}
+	memcpy(as.name, m->name, sizeof(as.name));
+	memcpy(as.gpu, m->gpu, sizeof(as.gpu));
+	t = cot_library_tenant(c, &as, err);
+	if (t && !m->tenant && !t->quota && !t->reserve) { /* nobody else has said anything */
+		t->quota = m->quota;
+		t->reserve = m->reserve;
+	}
+	return t;
+}
+
+static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
+{
+	struct cot_msg_work_welcome answer = {.works_max = COT_PROTO_WORKS_MAX};
+	struct cot_host_shim shim = {.n_sms = m->n_sms};
+	struct cot_error err = {{0}};
+	struct tenant *t = NULL;
+	int rc = find_gpu(c, m, &shim.gpu, &err);
+
+	if (!rc)
+		t = find_program(c, m, &err);
+	if (!t) {
+		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		return false;
+	}
+	shim.tenant = t->id;
+	rc = cot_host_work_join(c->d->host, conn_index(c), &shim);
+	if (rc < 0) {
+		cot_conn_refuse(c, m->h.seq, "no room for one more program with rewritten kernels");
+		cot_tenant_check(t);
+		return false;
+	}
+	c->tenant = t;
+	t->n_conns++;
+	cot_tenant_update(t);
+	log_debug("the shim of process %d is on GPU %u, %u SMs", (int)c->pid, shim.gpu, m->n_sms);
+	answer.tenant = t->id;
+	cot_proto_header(&answer.h, COT_MSG_WORK_WELCOME, sizeof(answer), m->h.seq);
+	return cot_conn_send(c, &answer, sizeof(answer), -1) == 0;
+}
+
+/* ---- works ---- */
+
+/* Only latency programs may take from others. */
+static enum cot_work_method method_of(const struct conn *c, const struct cot_msg_work_request *m)
+{
+	if (c->tenant->cls == COT_CLASS_LATENCY && m->method != COT_PROTO_WORK_QUOTA)
+		return COT_WORK_RESERVE;
+	return COT_WORK_QUOTA;
+}
+
+static bool keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
+{
+	size_t size = sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
+
+	if (!c->counts)
+		c->counts = malloc(sizeof(*m) + COT_PROTO_REASONS_MAX * sizeof(m->reasons[0]));
+	if (!c->counts)
+		return true; /* nothing depends on them */
+	memcpy(c->counts, m, size);
+	return true;
+}
+
+bool cot_work_packet(struct conn *c, const void *packet, int type)
+{
+	struct cot_host *host = c->d->host;
+
+	if (type == COT_MSG_WORK_HELLO)
+		return hello(c, packet);
+	if (!c->tenant)
+		return false;
+	switch (type) {
+	case COT_MSG_WORK_REQUEST:
+		return cot_host_work_request(host, conn_index(c), packet, method_of(c, packet),
+					     cot_now_ns()) == 0;
+	case COT_MSG_WORK_EVICTED:
+		cot_host_work_evicted(host, conn_index(c), packet, cot_now_ns());
+		return true;
+	case COT_MSG_WORK_DONE:
+		cot_host_work_done(host, conn_index(c), packet, cot_now_ns());
+		return true;
+	case COT_MSG_WORK_COUNTS:
+		return keep_counts(c, packet);
+	default:
+		return true;
+	}
+}
+
+/* Of a program that goes on without its shim, or on another GPU too, the counts are kept. */
+static void hand_counts_over(struct conn *c)
+{
+	struct cot_msg_work_counts *m = c->counts;
+	struct tenant *t = c->tenant;
+
+	if (!m)
+		return;
+	t->n_rewritten += m->n_rewritten;
+	t->n_not_rewritten += m->n_refused;
+	t->n_launched_workers += m->n_launched_workers;
+	t->n_launched_plain += m->n_launched_plain;
+}
+
+void cot_work_gone(struct conn *c)
+{
+	struct tenant *t = c->tenant;
+
+	cot_host_work_leave(c->d->host, conn_index(c), cot_now_ns());
+	if (!t)
+		return;
+	hand_counts_over(c);
+	c->tenant = NULL;
+	t->n_conns--;
+	cot_tenant_check(t);
+}

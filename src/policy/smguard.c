@@ -1,0 +1,412 @@
+/*
+ * SMGuard (Yu et al., IEEE TPDS 2018), live: kernels run on a chosen number of CapSMs, part of it
+ * is taken back while they run, and the workers that stay do the rest.
+ *
+ * Works wait in two pools. A *reservation* (latency programs) gets what its program reserved: from
+ * what is free, and what is missing is evicted from batch works (Algorithm 1). It does not wait for
+ * these to leave: the hardware places its workers as they do. A *quota* work (batch programs) gets
+ * what is free, up to its program's quota, and waits if that is nothing. Works are served in order
+ * of arrival, reservations first.
+ *
+ * Where the printed algorithm is silent or wrong:
+ *  - nobody gets more workers than it has tasks (the core sees to that: `want`);
+ *  - a reservation that gets nothing in spite of evictions, and a quota work for which nothing is
+ *    left, wait: as printed they would be launched with 0 workers;
+ *  - an eviction leaves one CapSM, to do the rest, as long as that is enough; more only from works
+ *    that can be started again;
+ *  - so much as latency programs have reserved is kept free of long batch tasks while there are
+ *    such programs; 8/13 of the SMs (section 6.3) if one does not say how much. Short tasks are
+ *    taken back in no time, so they may have everything meanwhile (config->adapt_task_us);
+ *  - a batch program may be at it for as long as it likes, so one that waits gets a fair part
+ *    after a while, which is evicted from those that have more;
+ *  - what was evicted comes back: config->grow_after_ns after the last latency work has ended.
+ */
+#include "policy/policies.h"
+#include "policy/shared.h"
+#include "policy/works.h"
+
+/* How long a batch work waits before others give some up for it. Our choice. */
+#define SHARE_AFTER_NS (5 * COT_NS_PER_MS)
+/*
+ * Starting a settled work again with more takes its program a round trip and a launch, some 30 us,
+ * and it cannot go on to something else before its kernel has ended: only for what lasts. Our
+ * choices.
+ */
+#define SETTLE_NS (2 * COT_NS_PER_MS)
+#define REGROW_NS (1 * COT_NS_PER_MS)
+
+struct guard {
+	uint64_t guarded_until_ns[64]; /* a GPU, since its last latency work has ended */
+};
+
+/* One GPU, now. In CapSMs. */
+struct room {
+	uint32_t gpu, n_sms;
+	uint32_t there, kept;		  /* of all works; see works.h */
+	uint32_t batch_there, long_there; /* of batch works; of those with long tasks */
+	uint32_t long_kept;
+	uint32_t reserve;   /* kept free of long batch tasks, and of all while `guarded` */
+	bool has_latency;   /* a latency work is there */
+	bool guarded;	    /* or was not long ago */
+	uint32_t n_batch;   /* batch works */
+	uint32_t n_waiting; /* of these, waiting */
+};
+
+static bool is_batch(const struct cot_work *w)
+{
+	return w->method == COT_WORK_QUOTA;
+}
+
+static bool is_long(const struct cot_policy *p, const struct cot_work *w)
+{
+	return !w->task_ns || w->task_ns > p->config->adapt_task_us * COT_NS_PER_US;
+}
+
+static uint32_t default_reserve(const struct cot_policy *p, uint32_t n_sms)
+{
+	uint32_t n = (n_sms * p->config->reserve_permille + 500) / 1000;
+
+	return n ? n : 1;
+}
+
+/* ---- what there is ---- */
+
+/* What latency programs want to find free, whether or not they want something now. */
+static uint32_t sum_reserves(const struct cot_policy *p, const struct room *r)
+{
+	const struct cot_tenant *t;
+	uint32_t said = 0;
+	bool silent = false;
+
+	cot_for_each_tenant (t, p) {
+		uint32_t n;
+
+		if (t->cls != COT_CLASS_LATENCY || !(t->gpu_mask >> r->gpu & 1))
+			continue;
+		n = cot_share_sms(t->reserve, r->n_sms);
+		said += n;
+		silent |= !n;
+	}
+	if (silent && said < default_reserve(p, r->n_sms))
+		said = default_reserve(p, r->n_sms);
+	/* One is left for batch programs, however much is reserved. */
+	return said < r->n_sms ? said : r->n_sms - 1;
+}
+
+static void count(const struct cot_policy *p, struct room *r, const struct cot_work *w)
+{
+	r->n_sms = w->n_sms;
+	r->there += works_there(w);
+	r->kept += works_kept(w);
+	if (!is_batch(w)) {
+		r->has_latency = true;
+		return;
+	}
+	r->n_batch++;
+	r->n_waiting += w->state == COT_WORK_WAITING;
+	r->batch_there += works_there(w);
+	if (!is_long(p, w))
+		return;
+	r->long_there += works_there(w);
+	r->long_kept += works_kept(w);
+}
+
+static struct room look(const struct cot_policy *p, uint32_t gpu)
+{
+	const struct guard *g = p->state;
+	struct room r = {.gpu = gpu};
+	const struct cot_work *w;
+
+	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
+	r.reserve = sum_reserves(p, &r);
+	r.guarded = r.has_latency || g->guarded_until_ns[gpu] > p->now_ns;
+	return r;
+}
+
+static uint32_t less(uint32_t a, uint32_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a batch work may have besides what it has. */
+static uint32_t batch_room(const struct cot_policy *p, const struct room *r,
+			   const struct cot_work *w)
+{
+	uint32_t free_sms = less(r->n_sms, r->there);
+
+	if (is_long(p, w))
+		free_sms = least(free_sms, less(r->n_sms - r->reserve, r->long_there));
+	if (r->guarded)
+		free_sms = least(free_sms, less(r->n_sms - r->reserve, r->batch_there));
+	return free_sms;
+}
+
+/* What is left of its program's quota. */
+static uint32_t quota_room(const struct cot_policy *p, const struct room *r,
+			   const struct cot_work *w)
+{
+	uint32_t quota = cot_share_sms(w->tenant->quota, r->n_sms), used = 0;
+	const struct cot_work *other;
+
+	if (!quota)
+		return r->n_sms;
+	cot_for_each_work(other, p) if (other->gpu == r->gpu && other->tenant == w->tenant &&
+					is_batch(other)) used += works_there(other);
+	return less(quota, used);
+}
+
+/* ---- what is taken back ---- */
+
+static bool may_give(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)p;
+	(void)arg;
+	return is_batch(w);
+}
+
+/* Somebody is to have it soon. */
+static bool may_give_short(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)arg;
+	return is_batch(w) && !is_long(p, w);
+}
+
+static bool may_give_long(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)arg;
+	return is_batch(w) && is_long(p, w);
+}
+
+static bool is_of_tenant(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)p;
+	return is_batch(w) && w->tenant == arg;
+}
+
+static bool is_of_others(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)p;
+	return is_batch(w) && w->tenant != arg;
+}
+
+/* A quota was lowered. */
+static void keep_quotas(struct cot_policy *p, const struct room *r)
+{
+	const struct cot_tenant *t;
+	const struct cot_work *w;
+
+	cot_for_each_tenant (t, p) {
+		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = 0;
+
+		if (!quota)
+			continue;
+		cot_for_each_work(w, p) if (w->gpu == r->gpu && w->tenant == t && is_batch(w))
+			kept += works_kept(w);
+		if (kept > quota)
+			(void)cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant, t);
+	}
+}
+
+/* A latency program came, or reserves more. */
+static void keep_reserve(struct cot_policy *p, const struct room *r)
+{
+	uint32_t limit = r->n_sms - r->reserve;
+
+	if (r->long_kept > limit)
+		(void)cot_works_adjust(p, r->gpu, r->long_kept - limit, 1, false, may_give_long,
+				       NULL);
+}
+
+/* ---- Algorithm 1 ---- */
+
+static uint32_t request(const struct cot_policy *p, const struct cot_work *w)
+{
+	if (w->tenant->reserve.sms || w->tenant->reserve.pct || w->asked)
+		return w->want;
+	return least(w->want, default_reserve(p, w->n_sms));
+}
+
+static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint32_t capsms,
+		  bool settled)
+{
+	if (cot_grant(p, w, capsms, settled))
+		return;
+	*r = look(p, r->gpu);
+}
+
+/* Lines 1 to 7. What was told to leave counts as free. False: it waits. */
+static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
+{
+	uint32_t want = request(p, w), remain = less(r->n_sms, r->kept);
+
+	if (want > remain) {
+		remain +=
+			cot_works_adjust(p, r->gpu, want - remain, 1, false, may_give_short, NULL);
+		if (want > remain)
+			remain +=
+				cot_works_adjust(p, r->gpu, want - remain, 1, true, may_give, NULL);
+	}
+	if (!remain)
+		return false;
+	grant(p, r, w, least(want, remain), false);
+	return true;
+}
+
+/* What a work with `capsms` still takes, if all is as it seems; 0 = not known. */
+static uint64_t takes_ns(const struct cot_work *w, uint32_t capsms)
+{
+	return (uint64_t)w->n_tasks * w->task_ns / w->per_sm / (capsms ? capsms : 1);
+}
+
+/* Lines 8 to 11. */
+static void serve_quota(struct cot_policy *p, struct room *r, struct cot_work *w)
+{
+	uint32_t capsms = least(w->want, least(batch_room(p, r, w), quota_room(p, r, w)));
+
+	if (capsms)
+		grant(p, r, w, capsms, w->can_settle && takes_ns(w, capsms) >= SETTLE_NS);
+}
+
+static bool serve_reservations(struct cot_policy *p, struct room *r)
+{
+	struct cot_work *w;
+
+	cot_for_each_work(w, p) if (w->gpu == r->gpu && w->state == COT_WORK_WAITING &&
+				    !is_batch(w) && !serve_reservation(p, r, w)) return false;
+	return true;
+}
+
+static void serve_quotas(struct cot_policy *p, struct room *r)
+{
+	struct cot_work *w;
+
+	cot_for_each_work(w, p)
+	{
+		if (r->there >= r->n_sms)
+			return;
+		if (w->gpu == r->gpu && w->state == COT_WORK_WAITING && is_batch(w))
+			serve_quota(p, r, w);
+	}
+}
+
+/* ---- among batch programs ---- */
+
+/* Others give up what they have beyond an equal part, for those that have waited for long. */
+static uint64_t share(struct cot_policy *p, const struct room *r)
+{
+	uint32_t all = r->n_sms - (r->guarded ? r->reserve : 0), part;
+	uint64_t wake_ns = COT_NEVER;
+	const struct cot_work *w;
+
+	part = r->n_batch ? all / r->n_batch : 0;
+	part = part ? part : 1;
+	cot_for_each_work(w, p)
+	{
+		uint64_t since_ns = w->waiting_since_ns + SHARE_AFTER_NS;
+		uint32_t wants = least(w->want, part), going = r->there - r->kept;
+
+		if (w->gpu != r->gpu || w->state != COT_WORK_WAITING || !is_batch(w) ||
+		    !quota_room(p, r, w))
+			continue;
+		if (since_ns > p->now_ns)
+			policy_earlier(&wake_ns, since_ns);
+		else if (wants > going)
+			(void)cot_works_adjust(p, r->gpu, wants - going, part, false, is_of_others,
+					       w->tenant);
+	}
+	return wake_ns;
+}
+
+static bool is_worth_it(const struct cot_policy *p, const struct cot_work *w, uint32_t more)
+{
+	uint32_t kept = works_kept(w);
+	uint64_t all_ns = takes_ns(w, kept), gone_ns = p->now_ns - w->running_since_ns;
+
+	return more >= kept / 4 + 1 && all_ns > gone_ns + REGROW_NS;
+}
+
+static void grow(struct cot_policy *p, struct room *r, struct cot_work *w)
+{
+	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(p, r, w));
+
+	more = least(more, less(w->want, kept));
+	if (!more || w->evicted != w->left)
+		return;
+	if (!w->settled && w->can_grow)
+		grant(p, r, w, w->granted + more, false);
+	else if (w->settled && is_worth_it(p, w, more))
+		(void)cot_evict(p, w, w->granted); /* it comes back, and gets more then */
+}
+
+/* What latency programs no longer need. */
+static uint64_t give_back(struct cot_policy *p, struct room *r)
+{
+	const struct guard *g = p->state;
+	struct cot_work *w;
+
+	if (r->has_latency || r->n_waiting || !r->n_batch)
+		return COT_NEVER;
+	if (r->guarded)
+		return g->guarded_until_ns[r->gpu];
+	cot_for_each_work(w, p)
+	{
+		if (r->there >= r->n_sms)
+			break;
+		if (works_is_on(w, r->gpu) && is_batch(w))
+			grow(p, r, w);
+	}
+	return COT_NEVER;
+}
+
+/* ---- the policy ---- */
+
+static uint64_t decide(struct cot_policy *p, uint32_t gpu)
+{
+	struct room r = look(p, gpu);
+	uint64_t wake_ns;
+
+	keep_quotas(p, &r);
+	keep_reserve(p, &r);
+	r = look(p, gpu);
+	if (serve_reservations(p, &r))
+		serve_quotas(p, &r);
+	r = look(p, gpu);
+	wake_ns = share(p, &r);
+	policy_earlier(&wake_ns, give_back(p, &r));
+	return wake_ns;
+}
+
+static uint64_t tick(struct cot_policy *p)
+{
+	uint64_t gpus = cot_works_gpus(p), wake_ns = COT_NEVER;
+
+	cot_works_leave_entities(p);
+	for (; gpus; gpus &= gpus - 1)
+		policy_earlier(&wake_ns, decide(p, (uint32_t)__builtin_ctzll(gpus)));
+	return wake_ns;
+}
+
+static void work_done(struct cot_policy *p, struct cot_work *w)
+{
+	struct guard *g = p->state;
+
+	if (!is_batch(w))
+		g->guarded_until_ns[w->gpu] = p->now_ns + p->config->grow_after_ns;
+}
+
+const struct cot_policy_ops cot_policy_smguard = {
+	.name = "smguard",
+	.summary = "one pool; shares of the SMs, taken back from running kernels and given back",
+	.abi = COT_POLICY_ABI,
+	.wants_pools = true,
+	.one_pool = true,
+	.takes_work = true,
+	.state_bytes = sizeof(struct guard),
+	.work_done = work_done,
+	.tick = tick,
+};

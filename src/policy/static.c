@@ -1,0 +1,22 @@
+/*
+ * Fixed shares: every work gets what its program's quota allows, at once, and nothing is ever taken
+ * back. What SMGuard's evictions are measured against, and what kernels that can only be told where
+ * to run at their start need.
+ */
+#include "policy/policies.h"
+#include "policy/works.h"
+
+static uint64_t tick(struct cot_policy *p)
+{
+	cot_works_leave_entities(p);
+	return COT_NEVER;
+}
+
+const struct cot_policy_ops cot_policy_static = {
+	.name = "static",
+	.summary = "one pool; rewritten kernels keep to their quotas, nothing is evicted",
+	.abi = COT_POLICY_ABI,
+	.wants_pools = true,
+	.one_pool = true,
+	.tick = tick,
+};

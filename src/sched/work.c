@@ -1,0 +1,350 @@
+/*
+ * Works: rewritten kernels that wait for a part of the GPU, run on it, give some of it back and may
+ * get more. The policy decides; here is what is so, and what may be asked for.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sched/inside.h"
+
+void cot_sched_work_init(struct cot_sched *s)
+{
+	s->works_tail = &s->policy.works;
+}
+
+void cot_sched_work_forget_policy(struct cot_sched *s)
+{
+	struct cot_work *w;
+
+	cot_for_each_work(w, &s->policy) memset(w->priv, 0, sizeof(w->priv));
+}
+
+static struct work *find_work(const struct cot_sched *s, uint32_t id)
+{
+	const struct work *w = &s->works[id % COT_SCHED_MAX_WORKS];
+
+	return w->used && w->pub.id == id ? (struct work *)w : NULL;
+}
+
+const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id)
+{
+	const struct work *w = find_work(s, id);
+
+	return w ? &w->pub : NULL;
+}
+
+/* ---- what the host is to be told ---- */
+
+static void enqueue(struct cot_sched *s, struct work *w)
+{
+	uint32_t at = (s->work_queue_head + s->work_queue_n) % COT_SCHED_MAX_WORKS;
+
+	if (w->queued)
+		return;
+	w->queued = true;
+	s->work_queue[at] = (uint16_t)(w - s->works);
+	s->work_queue_n++;
+}
+
+static void forget_queued(struct cot_sched *s, const struct work *w)
+{
+	uint16_t index = (uint16_t)(w - s->works);
+	uint32_t i, kept = 0;
+
+	for (i = 0; w->queued && i < s->work_queue_n; i++) {
+		uint16_t q = s->work_queue[(s->work_queue_head + i) % COT_SCHED_MAX_WORKS];
+
+		if (q != index)
+			s->work_queue[(s->work_queue_head + kept++) % COT_SCHED_MAX_WORKS] = q;
+	}
+	if (w->queued)
+		s->work_queue_n = kept;
+}
+
+static void fill_action(struct cot_sched *s, struct work *w, struct cot_action *ret_action)
+{
+	bool grant = w->pub.granted != w->sent_granted;
+
+	if (!++s->next_seq)
+		s->next_seq = 1;
+	*ret_action = (struct cot_action){
+		.seq = s->next_seq,
+		.entity = w->pub.id,
+		.kind = grant ? COT_ACTION_GRANT : COT_ACTION_EVICT,
+		.value = grant ? w->pub.granted : w->pub.evicted,
+		.now_ns = s->policy.now_ns,
+		.deadline_ns = COT_NEVER,
+		.settled = grant && w->pub.settled,
+	};
+	if (grant)
+		w->sent_granted = w->pub.granted;
+	else
+		w->sent_evicted = w->pub.evicted;
+}
+
+bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_action)
+{
+	struct work *w;
+
+	if (!s->work_queue_n)
+		return false;
+	w = &s->works[s->work_queue[s->work_queue_head]];
+	fill_action(s, w, ret_action);
+	if (w->pub.evicted == w->sent_evicted) { /* both are said */
+		s->work_queue_head = (s->work_queue_head + 1) % COT_SCHED_MAX_WORKS;
+		s->work_queue_n--;
+		w->queued = false;
+	}
+	s->stats.actions[ret_action->kind]++;
+	if (s->tap)
+		s->tap(s->tap_arg, NULL, ret_action);
+	return true;
+}
+
+/* ---- the table ---- */
+
+static uint32_t at_most(uint32_t n, uint32_t limit)
+{
+	return limit && limit < n ? limit : n;
+}
+
+static void set_want(struct work *w)
+{
+	const struct cot_tenant *t = w->pub.tenant;
+	uint32_t n = w->pub.n_sms;
+
+	n = at_most(n, w->pub.asked);
+	n = at_most(n, cot_share_sms(t->quota, w->pub.n_sms));
+	if (w->pub.method == COT_WORK_RESERVE)
+		n = at_most(n, cot_share_sms(t->reserve, w->pub.n_sms));
+	if (w->pub.n_tasks)
+		n = at_most(n, (w->pub.n_tasks - 1) / w->pub.per_sm + 1);
+	w->pub.want = n;
+}
+
+static void set_waiting(struct cot_sched *s, struct work *w, uint32_t n_tasks)
+{
+	w->pub.state = COT_WORK_WAITING;
+	w->pub.n_tasks = n_tasks;
+	w->pub.settled = false;
+	w->pub.granted = w->pub.evicted = w->pub.left = 0;
+	w->sent_granted = w->sent_evicted = 0;
+	w->pub.waiting_since_ns = s->policy.now_ns;
+	s->n_works_waiting++;
+	set_want(w);
+	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_ready)
+		s->policy.ops->work_ready(&s->policy, &w->pub);
+}
+
+static struct cot_tenant *tenant_of(struct cot_sched *s, uint32_t id)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, &s->policy)
+		if (t->id == id)
+			return t;
+	return NULL;
+}
+
+int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d)
+{
+	struct work *w = &s->works[id % COT_SCHED_MAX_WORKS];
+	struct cot_tenant *t = tenant_of(s, d->tenant);
+
+	if (!id || !t || d->gpu >= N_GPUS || !d->n_sms || d->n_sms > COT_SMS_MAX || !d->per_sm ||
+	    (d->method != COT_WORK_QUOTA && d->method != COT_WORK_RESERVE))
+		return -EINVAL;
+	if (w->used)
+		return w->pub.id == id ? -EEXIST : -ENOSPC;
+	*w = (struct work){
+		.used = true,
+		.pub =
+			{
+				.id = id,
+				.tenant = t,
+				.gpu = d->gpu,
+				.n_sms = d->n_sms,
+				.method = d->method,
+				.can_settle = d->can_settle,
+				.can_grow = d->can_grow,
+				.per_sm = d->per_sm,
+				.task_ns = d->task_ns,
+				.asked = d->asked,
+			},
+	};
+	*s->works_tail = &w->pub;
+	s->works_tail = &w->pub.next;
+	s->policy.n_works++;
+	s->stats.works++;
+	set_waiting(s, w, d->n_tasks);
+	return 0;
+}
+
+int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
+{
+	struct work *w = find_work(s, id);
+
+	if (!w || capsms > w->pub.evicted)
+		return -EINVAL;
+	if (capsms <= w->pub.left)
+		return 0;
+	w->pub.left = capsms;
+	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_evicted)
+		s->policy.ops->work_evicted(&s->policy, &w->pub);
+	return 0;
+}
+
+/* The policy no longer finds it in the table when it is told. */
+static void remove_work(struct cot_sched *s, struct work *w)
+{
+	struct cot_work **p = &s->policy.works;
+
+	while (*p != &w->pub)
+		p = &(*p)->next;
+	*p = w->pub.next;
+	if (s->works_tail == &w->pub.next)
+		s->works_tail = p;
+	s->policy.n_works--;
+	s->n_works_waiting -= w->pub.state == COT_WORK_WAITING;
+	forget_queued(s, w);
+	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_done)
+		s->policy.ops->work_done(&s->policy, &w->pub);
+	w->used = false;
+}
+
+int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left)
+{
+	struct work *w = find_work(s, id);
+
+	if (!w)
+		return -EINVAL;
+	if (!left) {
+		remove_work(s, w);
+		return 0;
+	}
+	if (w->pub.state != COT_WORK_RUNNING)
+		return -EINVAL;
+	forget_queued(s, w);
+	w->queued = false;
+	w->pub.n_returns++;
+	s->stats.works_returned++;
+	set_waiting(s, w, left);
+	return 0;
+}
+
+void cot_sched_work_on_shares(struct cot_sched *s, const struct cot_tenant *t)
+{
+	struct cot_work *w;
+
+	cot_for_each_work(w, &s->policy) if (w->tenant == t) set_want((struct work *)w);
+}
+
+void cot_sched_work_drop(struct cot_sched *s, const struct cot_tenant *t)
+{
+	struct cot_work *w, *next;
+
+	for (w = s->policy.works; w; w = next) {
+		next = w->next;
+		if (w->tenant == t)
+			remove_work(s, (struct work *)w);
+	}
+}
+
+/* ---- what the policy may do ---- */
+
+/* A pointer that a policy kept too long is caught here, without reading what it points to. */
+static struct work *checked(struct cot_sched *s, const struct cot_work *w)
+{
+	uintptr_t offset = (uintptr_t)w - (uintptr_t)s->works;
+	struct work *work;
+
+	if (offset >= sizeof(s->works) || offset % sizeof(s->works[0]))
+		return NULL;
+	work = &s->works[offset / sizeof(s->works[0])];
+	return work->used ? work : NULL;
+}
+
+static void begin(struct cot_sched *s, struct work *w, uint32_t capsms, bool settled)
+{
+	w->pub.state = COT_WORK_RUNNING;
+	w->pub.granted = capsms;
+	w->pub.settled = settled;
+	w->pub.running_since_ns = s->policy.now_ns;
+	s->n_works_waiting--;
+	enqueue(s, w);
+}
+
+static int grow(struct cot_sched *s, struct work *w, uint32_t capsms)
+{
+	if (capsms == w->pub.granted)
+		return 0;
+	if (!w->pub.can_grow || capsms < w->pub.granted || capsms - w->pub.evicted > w->pub.want)
+		return cot_sched_action_wrong(s);
+	if (capsms > COT_CAPSMS_MAX) {
+		s->stats.deferred++;
+		return -EAGAIN;
+	}
+	w->pub.granted = capsms;
+	enqueue(s, w);
+	return 0;
+}
+
+static int refuse_in_fini(struct cot_sched *s)
+{
+	cot_sched_watchdog_count_wrong(s);
+	return -EPERM;
+}
+
+int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled)
+{
+	struct cot_sched *s = sched_of(p);
+	struct work *work = checked(s, w);
+
+	if (s->in_fini)
+		return refuse_in_fini(s);
+	if (!work)
+		return cot_sched_action_wrong(s);
+	if (w->state == COT_WORK_RUNNING)
+		return grow(s, work, capsms);
+	if (!capsms || capsms > w->want || (settled && !w->can_settle))
+		return cot_sched_action_wrong(s);
+	begin(s, work, capsms, settled);
+	return 0;
+}
+
+int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms)
+{
+	struct cot_sched *s = sched_of(p);
+	struct work *work = checked(s, w);
+
+	if (s->in_fini)
+		return refuse_in_fini(s);
+	if (!work || w->state != COT_WORK_RUNNING || capsms < w->evicted)
+		return cot_sched_action_wrong(s);
+	if (capsms == w->evicted)
+		return 0;
+	if (capsms > w->granted - (w->settled ? 0 : 1))
+		return cot_sched_action_wrong(s);
+	w->evicted = capsms;
+	w->evicted_ns = p->now_ns;
+	enqueue(s, work);
+	return 0;
+}
+
+/* ---- the core's own ---- */
+
+void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns)
+{
+	uint64_t now_ns = s->policy.now_ns;
+	struct cot_work *w;
+
+	if (!s->n_works_waiting)
+		return;
+	cot_for_each_work(w, &s->policy)
+	{
+		if (w->state != COT_WORK_WAITING || now_ns - w->waiting_since_ns < older_ns)
+			continue;
+		s->stats.rescues += older_ns != 0;
+		begin(s, (struct work *)w, w->want, false);
+	}
+}

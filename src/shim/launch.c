@@ -1,0 +1,505 @@
+/*
+ * A launch. It is left as it is, or made into workers: as many as the daemon has granted, in the
+ * program's own stream. If the work is not *settled*, that is all: the launch returns, and the
+ * watcher sees its end. If it is, all workers may be told to leave, so what comes behind them in
+ * the stream must not come before the rest is done: the launch returns only then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/shim.h"
+
+#define PARAMS_ON_STACK 64u
+#define PARAMS_MAX	4096u
+#define ARGS_MAX	32764u
+#define ARGS_ON_STACK	4096u
+#define TIME_EVERY	64u
+#define SLOT_WAIT_NS	(2 * COT_NS_PER_S)
+#define SETTLE_SPIN_NS	(200 * 1000ull)
+
+struct launch {
+	struct cot_shim_ref *ref;
+	cot_cu_handle handle, workers;
+	const struct cot_shim_kernel *kernel;
+	const struct cot_cu_launch *config;
+	bool per_thread, with_attributes;
+	void **params, **extra;
+	cot_cu_handle stream; /* never NULL: one of the default ones by name */
+	struct cot_shim_need need;
+	struct cot_shim_context *context;
+	struct cot_shim_work *work;
+	struct cot_shim_slot *slot;
+	cot_shim_again again; /* with `arg`: the program's own launch */
+	void *arg;
+};
+
+/* ---- whether ---- */
+
+static bool attribute_allows(const struct cot_cu_launch_attribute *a)
+{
+	switch (a->id) {
+	case COT_CU_LAUNCH_IGNORE:
+	case COT_CU_LAUNCH_ACCESS_POLICY_WINDOW:
+	case COT_CU_LAUNCH_SYNCHRONIZATION_POLICY:
+	case COT_CU_LAUNCH_PRIORITY:
+	case COT_CU_LAUNCH_MEM_SYNC_DOMAIN_MAP:
+	case COT_CU_LAUNCH_MEM_SYNC_DOMAIN:
+	case COT_CU_LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return true;
+	case COT_CU_LAUNCH_COOPERATIVE:
+	case COT_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION:
+		return a->value.number == 0;
+	case COT_CU_LAUNCH_CLUSTER_DIMENSION:
+		return a->value.cluster.x <= 1 && a->value.cluster.y <= 1 &&
+		       a->value.cluster.z <= 1;
+	default:
+		return false;
+	}
+}
+
+static bool attributes_allow(const struct cot_cu_launch *config)
+{
+	unsigned i;
+
+	for (i = 0; config->attributes && i < config->n_attributes; i++)
+		if (!attribute_allows(&config->attributes[i]))
+			return false;
+	return true;
+}
+
+/* Workers that fit one SM; 0: none. Remembered for the shape that was asked for last. */
+static uint32_t find_per_sm(struct launch *l)
+{
+	uint64_t threads =
+		(uint64_t)l->config->block[0] * l->config->block[1] * l->config->block[2];
+	uint64_t shape = threads << 32 | l->config->shared_bytes;
+	uint32_t known = atomic_load(&l->ref->per_sm);
+	int n = 0;
+
+	if (!threads || threads > 1024)
+		return 0;
+	if (known && atomic_load(&l->ref->shape) == shape)
+		return known;
+	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&n, l->workers, (int)threads,
+								  l->config->shared_bytes) ||
+	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
+		return 0;
+	/* Two launches at a time with different shapes: neither is taken for the other. */
+	atomic_store(&l->ref->per_sm, 0);
+	atomic_store(&l->ref->shape, shape);
+	atomic_store(&l->ref->per_sm, (uint32_t)n);
+	return (uint32_t)n;
+}
+
+/* The stream by a name that means the same to the functions for legacy default streams. */
+static cot_cu_handle name_stream(const struct launch *l)
+{
+	if (l->config->stream)
+		return l->config->stream;
+	return l->per_thread ? COT_CU_STREAM_PER_THREAD : COT_CU_STREAM_LEGACY;
+}
+
+/* What the shim has is in the current context; a stream may be in another, on a part of the GPU. */
+static bool is_stream_here(const struct launch *l)
+{
+	cot_cu_handle context = NULL;
+
+	if (l->stream == COT_CU_STREAM_LEGACY || l->stream == COT_CU_STREAM_PER_THREAD)
+		return true;
+	return !COT_REAL(cuStreamGetCtx)(l->stream, &context) && context == l->context->handle;
+}
+
+/* COT_SHIM_N_WHYS: it may be made into workers. */
+static enum cot_shim_why obstacle(struct launch *l)
+{
+	const unsigned *grid = l->config->grid;
+	uint64_t plane = (uint64_t)grid[0] * grid[1];
+	int capturing = COT_CU_CAPTURE_NONE;
+
+	if (atomic_load(&l->ref->broken))
+		return COT_SHIM_WHY_REFUSED;
+	if (!attributes_allow(l->config))
+		return COT_SHIM_WHY_ATTRIBUTE;
+	if (!plane || !grid[2] || plane > UINT32_MAX || plane * grid[2] > UINT32_MAX)
+		return COT_SHIM_WHY_LARGE;
+	l->stream = name_stream(l);
+	if (COT_REAL(cuStreamIsCapturing)(l->stream, &capturing) ||
+	    capturing != COT_CU_CAPTURE_NONE)
+		return COT_SHIM_WHY_CAPTURED;
+	l->need.per_sm = find_per_sm(l);
+	if (!l->need.per_sm)
+		return COT_SHIM_WHY_NO_ROOM;
+	l->need.n_tasks = (uint32_t)(plane * grid[2]);
+	if (l->need.n_tasks <= l->need.per_sm)
+		return COT_SHIM_WHY_SMALL;
+	l->need.stream = l->stream;
+	l->need.thread = l->stream == COT_CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
+	l->need.task_ns = atomic_load(&l->ref->task_ns);
+	l->context = cot_shim_context_current();
+	return l->context && is_stream_here(l) ? COT_SHIM_N_WHYS : COT_SHIM_WHY_CONTEXT;
+}
+
+/* ---- the launch itself ---- */
+
+static int launch_with(struct launch *l, void **params, void **extra)
+{
+	const struct cot_cu_launch *from = l->config;
+	struct cot_cu_launch config = *from;
+
+	if (!l->with_attributes)
+		return COT_REAL(cuLaunchKernel)(l->workers, l->slot->args.n_workers, 1, 1,
+						from->block[0], from->block[1], from->block[2],
+						from->shared_bytes, l->stream, params, extra);
+	config.grid[0] = l->slot->args.n_workers;
+	config.grid[1] = config.grid[2] = 1;
+	config.stream = l->stream;
+	return COT_REAL(cuLaunchKernelEx)(&config, l->workers, params, extra);
+}
+
+/* The program's pointers, and one to ours. */
+static int launch_params(struct launch *l)
+{
+	void *on_stack[PARAMS_ON_STACK + 1], **list = on_stack;
+	uint32_t n = l->kernel->n_params;
+	int rc;
+
+	if (n > PARAMS_ON_STACK)
+		list = n <= PARAMS_MAX ? malloc((n + 1) * sizeof(*list)) : NULL;
+	if (!list)
+		return COT_CU_ERROR_NOT_SUPPORTED;
+	if (n)
+		memcpy(list, l->params, n * sizeof(*list));
+	list[n] = &l->slot->args;
+	rc = launch_with(l, list, NULL);
+	if (list != on_stack)
+		free(list);
+	return rc;
+}
+
+/* The program's buffer; false: it is not understood. */
+static bool find_buffer(void **extra, const void **ret_buffer, size_t *ret_size)
+{
+	const void *buffer = NULL;
+	size_t size = 0;
+	unsigned i;
+
+	for (i = 0; extra[0] != COT_CU_PARAM_END; extra += 2, i++) {
+		if (i == 2)
+			return false;
+		if (extra[0] == COT_CU_PARAM_BUFFER_POINTER)
+			buffer = extra[1];
+		else if (extra[0] == COT_CU_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)extra[1];
+		else
+			return false;
+	}
+	*ret_buffer = buffer;
+	*ret_size = size;
+	return buffer || !size;
+}
+
+static int launch_buffer(struct launch *l)
+{
+	_Alignas(16) unsigned char on_stack[ARGS_ON_STACK];
+	size_t at = l->kernel->args_at, size = at + sizeof(struct cot_workers_args), given;
+	unsigned char *args = on_stack;
+	void *extra[5];
+	const void *buffer;
+	int rc;
+
+	if (size > ARGS_MAX || !find_buffer(l->extra, &buffer, &given))
+		return COT_CU_ERROR_NOT_SUPPORTED;
+	if (size > sizeof(on_stack))
+		args = malloc(size);
+	if (!args)
+		return COT_CU_ERROR_NOT_SUPPORTED;
+	memset(args, 0, at);
+	if (buffer)
+		memcpy(args, buffer, given < at ? given : at);
+	memcpy(args + at, &l->slot->args, sizeof(l->slot->args));
+	extra[0] = COT_CU_PARAM_BUFFER_POINTER;
+	extra[1] = args;
+	extra[2] = COT_CU_PARAM_BUFFER_SIZE;
+	extra[3] = &size;
+	extra[4] = COT_CU_PARAM_END;
+	rc = launch_with(l, NULL, extra);
+	if (args != on_stack)
+		free(args);
+	return rc;
+}
+
+static int make_events(struct cot_shim_slot *s)
+{
+	int rc = 0;
+
+	if (!s->end)
+		rc = COT_REAL(cuEventCreate)(&s->end, COT_CU_EVENT_BLOCKING_SYNC);
+	if (!rc && !s->begin)
+		rc = COT_REAL(cuEventCreate)(&s->begin, COT_CU_EVENT_BLOCKING_SYNC);
+	return rc;
+}
+
+/* Into the program's stream: the control block's beginning, the workers, and an event. */
+static int submit(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	uint32_t next = s->args.first + s->args.n_workers * s->args.chunk;
+	unsigned n = atomic_fetch_add(&l->ref->n_launched, 1);
+	int rc = make_events(s);
+
+	if (!rc && !s->original && s->armed != next) {
+		rc = cot_shim_write(l->context, l->stream, s->control, next);
+		s->armed = next;
+	}
+	s->timed = !rc && n % TIME_EVERY == 0 && !COT_REAL(cuEventRecord)(s->begin, l->stream);
+	if (!rc && s->original)
+		rc = l->again(l->arg);
+	else if (!rc)
+		rc = l->extra ? launch_buffer(l) : launch_params(l);
+	if (rc)
+		return rc;
+	/* Without the event nobody would know of the end: it is waited for here. */
+	if (COT_REAL(cuEventRecord)(s->end, l->stream)) {
+		s->timed = false;
+		(void)COT_REAL(cuStreamSynchronize)(l->stream);
+	}
+	return 0;
+}
+
+/* ---- how many ---- */
+
+static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret_args,
+		 struct cot_workers_control *ret_control)
+{
+	const struct cot_shim_need *need = &l->need;
+	uint32_t chunk = cot_workers_chunk(need->n_tasks, capsms * need->per_sm, need->task_ns);
+
+	return cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
+				ret_control) == 0;
+}
+
+/* With the lock: a slot, with a bound for how long all of them are in use. */
+static struct cot_shim_slot *take_slot(struct launch *l, uint32_t next)
+{
+	uint64_t until = cot_now_ns() + SLOT_WAIT_NS;
+	struct cot_shim_slot *s;
+
+	while (!(s = cot_shim_slot_take(l->context, next)))
+		if (l->context->closing || !cot_shim_changed_wait(until))
+			return NULL;
+	return s;
+}
+
+/* With the lock: what the slot says about the launch. */
+static void fill_slot(struct launch *l, const struct cot_workers_args *args)
+{
+	struct cot_shim_slot *s = l->slot;
+	struct cot_shim_work *w = l->work;
+
+	s->work = w;
+	s->ref = l->ref;
+	s->handle = l->handle;
+	s->args = *args;
+	s->args.control = s->control;
+	/* Workers that do one task each cannot leave sooner than the program's own blocks end. */
+	s->original = args->n_workers == args->n_tasks;
+	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
+	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
+	s->flag = 0;
+	s->state = COT_SHIM_SLOT_TAKEN;
+}
+
+/* With the lock: a work, a slot, and a plan for both; COT_SHIM_N_WHYS: there they are. */
+static enum cot_shim_why prepare(struct launch *l)
+{
+	struct cot_workers_control control;
+	struct cot_workers_args args;
+	enum cot_shim_why why = COT_SHIM_WHY_LARGE;
+
+	if (!l->context->usable || l->context->closing || !cot_shim_runtime_start())
+		return COT_SHIM_WHY_CONTEXT;
+	l->work = cot_shim_work_get(l->context, &l->need, &why);
+	if (!l->work)
+		return why;
+	if (plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
+		why = COT_SHIM_WHY_BUSY;
+		l->slot = take_slot(l, control.next);
+	}
+	/* Workers may have been told to leave while there was no slot. */
+	if (l->slot && l->work->evicted < l->work->capsms &&
+	    plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
+		fill_slot(l, &args);
+		return COT_SHIM_N_WHYS;
+	}
+	if (l->slot)
+		cot_shim_slot_give(l->slot, false);
+	cot_shim_work_put(l->work);
+	return why;
+}
+
+/* ---- settled works ---- */
+
+static void wait_for_end(const struct cot_shim_slot *s)
+{
+	uint64_t until = cot_now_ns() + SETTLE_SPIN_NS;
+
+	while (COT_REAL(cuEventQuery)(s->end) == COT_CU_ERROR_NOT_READY)
+		if (cot_now_ns() >= until) {
+			(void)COT_REAL(cuEventSynchronize)(s->end);
+			return;
+		}
+}
+
+/* The launch has ended and its workers may all have left. False: nothing is left, or it failed. */
+static bool find_rest(struct launch *l, uint32_t *ret_left)
+{
+	struct cot_shim_slot *s = l->slot;
+	struct cot_workers_args args = s->args;
+	struct cot_workers_control control;
+
+	if (cot_shim_read(s))
+		return false;
+	control = l->context->host[s->index];
+	if (cot_workers_resume(&args, &control, 1, ret_left) || !*ret_left)
+		return false;
+	/* Before the next grant, so that nothing that comes with that is undone. */
+	pthread_mutex_lock(&l->context->submit);
+	(void)cot_shim_write(l->context, l->context->stream, s->control + COT_WORKERS_EVICT_OFFSET,
+			     0);
+	(void)cot_shim_write(l->context, l->context->stream,
+			     s->control + offsetof(struct cot_workers_control, ended), 0);
+	pthread_mutex_unlock(&l->context->submit);
+	return !COT_REAL(cuStreamSynchronize)(l->context->stream);
+}
+
+/* With the lock: makes the slot ready for the rest, with what is granted now. */
+static bool plan_rest(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	struct cot_shim_work *w = l->work;
+	uint32_t here = w->state == COT_SHIM_WORK_GRANTED ? w->capsms - w->evicted : w->capsms,
+		 left;
+	struct cot_workers_control control = l->context->host[s->index];
+	struct cot_workers_args args = s->args;
+
+	if (cot_workers_resume(&args, &control, here ? here : 1, &left) &&
+	    cot_workers_resume(&args, &control, 1, &left))
+		return false;
+	fill_slot(l, &args);
+	s->settled = true; /* also if nobody will tell them to leave any more */
+	s->armed = 0;	   /* it is not what it was */
+	return true;
+}
+
+/* The end of a launch whose rest is done here, too. */
+static int settle(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	uint32_t left = 0;
+	int rc = 0;
+
+	for (;;) {
+		bool evicted;
+
+		wait_for_end(s);
+		pthread_mutex_lock(&cot_shim_lock);
+		evicted = s->flag >= s->n_units;
+		s->state = COT_SHIM_SLOT_HELD;
+		pthread_mutex_unlock(&cot_shim_lock);
+		if (!evicted || !find_rest(l, &left))
+			break;
+		pthread_mutex_lock(&cot_shim_lock);
+		cot_shim_runtime_pause(s, left);
+		(void)cot_shim_work_regrant(l->work, left);
+		evicted = plan_rest(l);
+		pthread_mutex_unlock(&cot_shim_lock);
+		if (!evicted || (rc = submit(l)))
+			break;
+		pthread_mutex_lock(&cot_shim_lock);
+		cot_shim_runtime_watch(s);
+		pthread_mutex_unlock(&cot_shim_lock);
+	}
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_ended(s);
+	pthread_mutex_unlock(&cot_shim_lock);
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+/* The driver does not take it; the program's own launch says whose fault that is. */
+static int give_up(struct launch *l, int rc)
+{
+	bool original = l->slot->original;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	/* What is in the stream by now may still write its control block. */
+	cot_shim_slot_give(l->slot, !original);
+	cot_shim_work_put(l->work);
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (original)
+		return rc;
+	rc = l->again(l->arg);
+	if (!rc)
+		atomic_store(&l->ref->broken, true);
+	cot_shim_count_plain(COT_SHIM_WHY_REFUSED);
+	return rc;
+}
+
+static int launch_workers(struct launch *l)
+{
+	enum cot_shim_why why;
+	bool settled;
+	int rc;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	why = prepare(l);
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (why != COT_SHIM_N_WHYS) {
+		cot_shim_count_plain(why);
+		return l->again(l->arg);
+	}
+	settled = l->slot->settled;
+	rc = submit(l);
+	if (rc)
+		return give_up(l, rc);
+	cot_shim_count_workers();
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_watch(l->slot);
+	pthread_mutex_unlock(&cot_shim_lock);
+	/* From here on the slot is the watcher's, unless the launch waits itself. */
+	return settled ? settle(l) : COT_CU_SUCCESS;
+}
+
+int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, bool per_thread,
+		    bool with_attributes, void **params, void **extra, cot_shim_again again,
+		    void *arg)
+{
+	struct launch l = {
+		.ref = cot_shim_code_ref(function),
+		.handle = function,
+		.config = config,
+		.per_thread = per_thread,
+		.with_attributes = with_attributes,
+		.params = params,
+		.extra = extra,
+		.again = again,
+		.arg = arg,
+	};
+	enum cot_shim_why why;
+
+	if (!l.ref || !l.ref->kernel)
+		return again(arg);
+	l.workers = l.ref->workers;
+	l.kernel = l.ref->kernel;
+	/* Somebody may have begun to use the entry for another. */
+	if (atomic_load(&l.ref->handle) != function)
+		return again(arg);
+	why = (params && extra) || (l.kernel->n_params && !params && !extra)
+		      ? COT_SHIM_WHY_ARGUMENTS
+		      : obstacle(&l);
+	if (why == COT_SHIM_N_WHYS)
+		return launch_workers(&l);
+	cot_shim_count_plain(why);
+	return again(arg);
+}

@@ -1,0 +1,367 @@
+/*
+ * The shim: a libcuda.so.1 that stands before the driver's in programs with a quota or a
+ * reservation. It has kernels rewritten when they are loaded, so that a launch can be given a part
+ * of the GPU and lose some of it while it runs. This header is for its own files.
+ *
+ *     stubs.c    every entry point of the driver, as a jump
+ *     driver.c   finds and loads the driver; cache.c reads ld.so.cache
+ *     take_*.c   the entry points that do more than pass on, and cuGetProcAddress
+ *     image.c    PTX out of images; rewrite.c: the pass over it
+ *     code.c     which modules and kernels were rewritten; table.c: which handle is which
+ *     launch.c   a launch: left as it is, or made into workers
+ *     context.c  what a context has for it: control blocks, events, a stream to write flags
+ *     work.c     works: what was asked of the daemon, granted and taken back
+ *     runtime.c  the two threads: one listens to the daemon, one waits for the ends of kernels
+ *     counts.c   what has been done
+ *
+ * Rules, as in src/preload: libc only. Never exit, abort or assert. Never wait without a bound. In
+ * any doubt the launch is the driver's, as the program made it, and counted.
+ *
+ * Locks: cot_shim_lock guards contexts, works and links; the code's own lock (code.c) modules and
+ * handles. Neither is held while the other is taken, nor during a call into the driver that may
+ * wait for the GPU.
+ */
+#ifndef COT_SHIM_SHIM_H
+#define COT_SHIM_SHIM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "cotenant/passes.h"
+#include "preload/preload.h"
+#include "shim/abi.h"
+
+#define COT_SHIM_API __attribute__((visibility("default")))
+
+/* ---- stubs.c, driver.c ---- */
+
+struct cot_shim_entry {
+	const char *name;
+	void **slot; /* holds the driver's function, once it is loaded */
+	void *ours;  /* NULL: passed on */
+};
+
+extern const struct cot_shim_entry cot_shim_entries[];
+extern const size_t cot_shim_n_entries;
+
+#define CALL(name, params)                \
+	typedef int cot_fn_##name params; \
+	extern void *cot_real_##name __attribute__((visibility("hidden")));
+#include "shim/driver.def"
+#undef CALL
+
+/* The driver's function: COT_REAL(cuCtxGetCurrent)(&context). Loads the driver if need be. */
+#define COT_REAL(name) ((cot_fn_##name *)__atomic_load_n(&cot_real_##name, __ATOMIC_RELAXED))
+
+/* Fills all slots, once. The driver's functions, or ones that return an error. */
+void cot_shim_driver_load(void);
+
+/* Whether the program is to be controlled at all; otherwise everything is passed on. */
+extern _Atomic bool cot_shim_enabled;
+static inline bool cot_shim_is_on(void)
+{
+	return atomic_load_explicit(&cot_shim_enabled, memory_order_relaxed);
+}
+
+/* ---- settings ---- */
+
+struct cot_shim_settings {
+	struct cot_settings common;
+	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
+	uint32_t wait_ms;	 /* how long a launch waits for room */
+	char driver[512];	 /* empty: to be found */
+};
+
+extern struct cot_shim_settings cot_shim_settings;
+/* From the environment; whether the shim is asked for. */
+bool cot_shim_settings_read(struct cot_shim_settings *s, const char *(*get)(const char *name),
+			    const char *program);
+
+/* ---- cache.c: /etc/ld.so.cache ---- */
+
+/*
+ * The path of the `nth` library of that name for this machine in the bytes of a cache; NULL if
+ * there are not so many, or the cache is damaged. It points into the bytes.
+ */
+const char *cot_shim_cache_find(const unsigned char *bytes, size_t n, const char *name,
+				unsigned nth);
+
+/* ---- counts.c ---- */
+
+/* Why a launch, or the code of a whole image, is left as it is. */
+enum cot_shim_why {
+#define WHY(id, name, what) COT_SHIM_WHY_##id,
+#include "shim/why.def"
+#undef WHY
+	COT_SHIM_N_WHYS,
+};
+
+void cot_shim_count_why(enum cot_shim_why why);
+void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten kernel */
+void cot_shim_count_workers(void);
+void cot_shim_count_rewritten(unsigned n);
+void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
+/* A packet of at most `size` bytes; the bytes used, 0 if nothing has changed since the last one. */
+size_t cot_shim_counts_fill(void *packet, size_t size, bool always);
+
+/* ---- image.c, rewrite.c ---- */
+
+/*
+ * The PTX of an image that the driver would run on a GPU of compute capability `target`; `n` is its
+ * size, or 0 if it says so itself. malloc'ed. -ENOENT and *ret_why if there is none.
+ */
+int cot_shim_image_text(const void *image, size_t n, unsigned target, char **ret_text,
+			size_t *ret_length, enum cot_shim_why *ret_why);
+int cot_shim_image_read(const char *path, void **ret_bytes, size_t *ret_n);
+
+struct cot_shim_kernel {
+	char *name;	   /* the program's */
+	uint32_t n_params; /* of its own */
+	uint32_t args_at;  /* where struct cot_workers_args is among the packed arguments */
+};
+
+struct cot_shim_rewritten {
+	char *text;
+	struct cot_shim_kernel *kernels;
+	unsigned n_kernels;
+};
+
+/*
+ * 0 with at least one kernel; -ENOENT: none can be rewritten. `newest`: the version of PTX that the
+ * driver knows, 90 for 9.0. Counts reasons.
+ */
+int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
+		     struct cot_shim_rewritten *ret);
+void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);
+
+#define COT_SHIM_SUFFIX "$cot_workers"
+
+/* ---- code.c, table.c ---- */
+
+struct cot_shim_code; /* what was rewritten of an image */
+
+/* What a handle of a function or kernel stands for. Never freed, only used anew. */
+struct cot_shim_ref {
+	_Atomic(cot_cu_handle) handle;
+	struct cot_shim_code *code; /* NULL: the handle's function was not rewritten */
+	const struct cot_shim_kernel *kernel;
+	cot_cu_handle owner;	  /* the module or library that it goes with */
+	cot_cu_handle workers;	  /* the rewritten function, or kernel */
+	_Atomic uint64_t shape;	  /* threads << 32 | dynamic shared memory, for which ... */
+	_Atomic uint32_t per_sm;  /* ... so many workers fit one SM; 0: not known */
+	_Atomic uint32_t task_ns; /* how long a task took; 0: not known yet */
+	_Atomic uint32_t n_launched;
+	_Atomic bool broken; /* the rewritten one does not launch */
+};
+
+/* The entry of a handle, or NULL. Takes no lock. */
+struct cot_shim_ref *cot_shim_table_find(cot_cu_handle handle);
+/* Adds or changes one; under the code's lock. NULL: out of memory. */
+struct cot_shim_ref *cot_shim_table_put(cot_cu_handle handle);
+/* Drops the entries of an owner, and with it all of handles that were not rewritten. */
+void cot_shim_table_drop(cot_cu_handle owner);
+void cot_shim_table_clear(void);
+
+/* The image was rewritten and is loaded as `owner`. Takes over *r. */
+void cot_shim_code_add(cot_cu_handle owner, struct cot_shim_rewritten *r);
+/* `module` is the library's, in one context. */
+void cot_shim_code_alias(cot_cu_handle module, cot_cu_handle library);
+void cot_shim_code_forget(cot_cu_handle owner);
+/* How many functions the owner has beyond the program's own. */
+unsigned cot_shim_code_n_added(cot_cu_handle owner);
+/* The program has got this handle, for the function of that name. */
+void cot_shim_code_function(cot_cu_handle handle, cot_cu_handle owner, const char *name,
+			    bool is_kernel);
+/* The program has got a function of a kernel. */
+void cot_shim_code_function_of(cot_cu_handle function, cot_cu_handle kernel);
+/* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
+struct cot_shim_ref *cot_shim_code_ref(cot_cu_handle handle);
+bool cot_shim_is_added(const char *name);
+void cot_shim_code_reset(void); /* after fork() */
+
+/* ---- launch.c ---- */
+
+/* The driver's result. `again` launches what the program asked for, as it is. */
+typedef int (*cot_shim_again)(void *arg);
+int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, bool per_thread,
+		    bool with_attributes, void **params, void **extra, cot_shim_again again,
+		    void *arg);
+
+/* ---- context.c ---- */
+
+#define COT_SHIM_SLOTS 512u
+
+struct cot_shim_context;
+struct cot_shim_gpu;
+struct cot_shim_work;
+
+/*
+ *    FREE --take--> TAKEN --launch--> RUNNING --end--> ARMING --> FREE
+ *                     ^                  |
+ *                     +----- HELD <------+   settled, and tasks are left
+ */
+enum cot_shim_slot_state {
+	COT_SHIM_SLOT_FREE,
+	COT_SHIM_SLOT_TAKEN,   /* a launch is being made */
+	COT_SHIM_SLOT_RUNNING, /* launched; `event` comes after it */
+	COT_SHIM_SLOT_HELD,    /* ended, and to be launched again: no flags are written */
+	COT_SHIM_SLOT_ARMING,  /* its control block is being made ready again */
+};
+
+/* A control block, and the launch that uses it. */
+struct cot_shim_slot {
+	struct cot_shim_context *context;
+	struct cot_shim_slot *next; /* of those that are free, or run, or are to be armed */
+	enum cot_shim_slot_state state;
+	uint32_t index;
+	uint32_t armed; /* control->next, as it is or will be made ready */
+	cot_cu_address control;
+	cot_cu_handle begin, end; /* events; NULL: not made yet */
+	bool timed;		  /* `begin` was recorded */
+	bool settled;		  /* the launching thread waits for the end itself */
+	bool original; /* the program's own kernel, since each worker would do one task only */
+	struct cot_shim_ref *ref;
+	cot_cu_handle handle; /* the ref's, then */
+	struct cot_shim_work *work;
+	struct cot_workers_args args;
+	uint32_t n_units; /* groups of per_sm workers */
+	uint32_t flag;	  /* written to control->evict */
+};
+
+struct cot_shim_context {
+	struct cot_shim_context *next;
+	cot_cu_handle handle; /* NULL: free for another */
+	bool making, usable, closing;
+	struct cot_shim_gpu *gpu;
+	cot_cu_handle stream; /* of the highest priority; waits for no other */
+	bool mem_ops;	      /* the driver can write words in stream order */
+	cot_cu_address controls;
+	struct cot_workers_control *host; /* pinned, one for each slot */
+	struct cot_shim_slot *free, *to_arm;
+	unsigned n_busy;	/* slots, and threads of ours that work for it */
+	pthread_mutex_t submit; /* for what goes into `stream`; taken before the lock */
+	struct cot_shim_slot slots[COT_SHIM_SLOTS];
+};
+
+extern pthread_mutex_t cot_shim_lock;
+
+/* Without the lock: that of the calling thread, made on first use; NULL: none, or not usable. */
+struct cot_shim_context *cot_shim_context_current(void);
+/* With the lock. */
+struct cot_shim_context *cot_shim_contexts_first(void);
+/* Before the program destroys it: waits, with a bound, until nobody uses it. */
+void cot_shim_context_close(cot_cu_handle handle);
+void cot_shim_contexts_close_device(int device);
+void cot_shim_contexts_forget(void); /* after fork() */
+
+/* With the lock: a slot, armed for `next` if there is one; NULL: none is free. */
+struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next);
+/* With the lock: to be armed again for the same; or at once free, if it was not used. */
+void cot_shim_slot_give(struct cot_shim_slot *s, bool used);
+/* Without the lock, on a thread of ours: arms what is to be armed. */
+void cot_shim_context_arm(struct cot_shim_context *c);
+/* Writes a word in stream order. The driver's result. */
+int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
+		   uint32_t value);
+/* Copies the slot's control block to c->host, and waits for it. */
+int cot_shim_read(struct cot_shim_slot *s);
+
+/* ---- work.c ---- */
+
+enum cot_shim_work_state {
+	COT_SHIM_WORK_FREE,
+	COT_SHIM_WORK_ASKED,
+	COT_SHIM_WORK_GRANTED,
+	COT_SHIM_WORK_LOST, /* the daemon is gone; free when its last user is */
+};
+
+struct cot_shim_work {
+	enum cot_shim_work_state state;
+	uint64_t id;
+	struct cot_shim_gpu *gpu;
+	struct cot_shim_context *context;
+	cot_cu_handle stream;
+	uint64_t thread;	/* of a per-thread default stream; else 0 */
+	bool ending;		/* no more launches under it */
+	uint32_t needed;	/* CapSMs that hold all tasks of the launch it was asked for */
+	uint32_t capsms, flags; /* granted */
+	uint32_t evicted;	/* of them, that are to leave ... */
+	uint32_t told;		/* ... and of which the daemon knows that they have left */
+	uint64_t evict_ns;	/* when the last flag was written; 0: not yet */
+	uint32_t n_users;	/* launches being made or running, and threads that wait */
+	uint64_t since_ns, idle_ns;
+	uint64_t n_tasks, n_remapped;
+	uint32_t n_launches;
+};
+
+/* One GPU, and the connection to the daemon about it. */
+struct cot_shim_gpu {
+	struct cot_shim_gpu *next;
+	int device;
+	uint32_t n_sms;
+	char uuid[COT_PROTO_NAME_MAX];
+	struct cot_link link;
+	bool welcomed, refused;
+	uint64_t retry_ns, retry_after_ns, welcome_until_ns;
+	uint32_t works_max;
+	uint64_t last_id, counts_ns;
+	struct cot_shim_work works[COT_PROTO_WORKS_MAX];
+};
+
+/* All with the lock. */
+struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uuid);
+struct cot_shim_gpu *cot_shim_gpus_first(void);
+void cot_shim_gpus_forget(void); /* after fork(): without the lock */
+void cot_shim_gpu_receive(struct cot_shim_gpu *g);
+void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always);
+
+/* What a launch needs to know before it asks. */
+struct cot_shim_need {
+	cot_cu_handle stream;
+	uint64_t thread;
+	uint32_t n_tasks, per_sm, task_ns;
+};
+
+/*
+ * A work with at least one CapSM for this launch, and one user more; NULL and *ret_why. Lets go of
+ * the lock while it waits.
+ */
+struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
+					const struct cot_shim_need *need,
+					enum cot_shim_why *ret_why);
+/* One user less. */
+void cot_shim_work_put(struct cot_shim_work *w);
+/*
+ * Tasks are left, all workers have left: waits for the next grant, without the lock. False: there
+ * is no daemon any more.
+ */
+bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left);
+/* The evicted workers have left. */
+void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now);
+/* Ends works that nobody has used for a while; returns when to come again. */
+uint64_t cot_shim_works_expire(uint64_t now);
+void cot_shim_works_close(const struct cot_shim_context *c);
+
+/* ---- runtime.c ---- */
+
+/* With the lock: starts the threads if they are not there; false: they cannot be started. */
+bool cot_shim_runtime_start(void);
+/* The thread that listens has something new to look at. */
+void cot_shim_runtime_wake(void);
+/* With the lock: the slot's launch has been made; has been ended by eviction; has ended. */
+void cot_shim_runtime_watch(struct cot_shim_slot *s);
+void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left);
+void cot_shim_runtime_ended(struct cot_shim_slot *s);
+void cot_shim_runtime_forget(void); /* after fork() */
+
+/* Something has changed that others may wait for. */
+void cot_shim_changed(void);
+/* With the lock, which it lets go of meanwhile: waits for a change. False: it is too late. */
+bool cot_shim_changed_wait(uint64_t until_ns);
+
+#endif

@@ -1,0 +1,131 @@
+/* EffiSha's decisions: the whole GPU, one work at a time, by class. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "policy/policies.h"
+#include "policy/policy_bench.h"
+
+#define MS   COT_NS_PER_MS
+#define MANY 1000000u
+
+enum { LATENCY = 1, BATCH, BATCH2 };
+
+static struct bench *begin(void)
+{
+	struct bench *b = malloc(sizeof(*b));
+	uint32_t id;
+
+	assert_non_null(b);
+	bench_init(b, &cot_policy_effisha);
+	for (id = LATENCY; id <= BATCH2; id++)
+		(void)bench_shares(b, id, id == LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
+				   (struct cot_share){0}, (struct cot_share){0});
+	return b;
+}
+
+static void end(struct bench *b)
+{
+	assert_int_equal(bench_stats(b).wrong_actions, 0);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
+	bench_finish(b);
+	free(b);
+}
+
+static void expect(const struct bench *b, uint32_t work, uint32_t granted, uint32_t evicted)
+{
+	assert_int_equal(b->works[work].granted, granted);
+	assert_int_equal(b->works[work].evicted, evicted);
+}
+
+static void test_one_at_a_time(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, 80, 8, 0, true); /* for 10 SMs; the others stay idle */
+	(void)bench_work(b, 2, BATCH2, MANY, 8, 0, true);
+	expect(b, 1, 10, 0);
+	expect(b, 2, 0, 0);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 2, 132, 0);
+	end(b);
+}
+
+/* The batch work leaves whole, and starts the rest again when the other has ended. */
+static void test_priority(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, MANY, 8, 0, true);
+	assert_true(b->works[1].settled);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, 0, true);
+	expect(b, 1, 132, 132);
+	expect(b, 2, 132, 0);
+	assert_false(b->works[2].settled); /* nobody comes before it */
+	(void)bench_work_evicted(b, 1, 132);
+	(void)bench_work_done(b, 1, MANY / 2);
+	expect(b, 1, 0, 0);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, 0, true);
+	expect(b, 3, 0, 0);
+	(void)bench_work_done(b, 2, 0);
+	expect(b, 1, 132, 0);
+	expect(b, 3, 0, 0);
+	end(b);
+}
+
+/* A row of launches has no end: equals take turns of 50 ms. */
+static void test_turns(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, MANY, 8, 0, true);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, 0, true);
+	bench_run(b, 49 * MS);
+	expect(b, 1, 132, 0);
+	bench_run(b, 2 * MS);
+	expect(b, 1, 132, 132);
+	expect(b, 2, 132, 0);
+	(void)bench_work_done(b, 1, 7);
+	bench_run(b, 48 * MS);
+	expect(b, 2, 132, 0);
+	bench_run(b, 3 * MS);
+	expect(b, 2, 132, 132);
+	expect(b, 1, 1, 0);
+	end(b);
+}
+
+/* What cannot be started again keeps one SM, and does not stand in the way. */
+static void test_not_settled(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, MANY, 8, 0, false);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, 0, false);
+	expect(b, 1, 132, 131);
+	expect(b, 2, 132, 0);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, 0, false);
+	expect(b, 3, 0, 0);
+	(void)bench_work_done(b, 2, 0);
+	expect(b, 3, 132, 0);
+	end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_not_settled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,472 @@
+/*
+ * SMGuard's decisions on a GPU of 132 SMs, each computed by hand: the paths of Algorithm 1, the
+ * reserve, quotas that change, victims, and what comes back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/policies.h"
+#include "policy/policy_bench.h"
+
+enum { LATENCY = 1, LATENCY2, BATCH, BATCH2, BATCH3 };
+
+#define US	   COT_NS_PER_US
+#define MS	   COT_NS_PER_MS
+#define SHORT_NS   50000u
+#define LONG_NS	   2000000u
+#define MANY	   1000000u
+#define SMS(n)	   ((struct cot_share){.sms = (n)})
+#define PERCENT(n) ((struct cot_share){.pct = (n)})
+#define NONE	   ((struct cot_share){0})
+
+static struct bench *begin(void)
+{
+	struct bench *b = malloc(sizeof(*b));
+
+	assert_non_null(b);
+	bench_init(b, &cot_policy_smguard);
+	return b;
+}
+
+/* No policy of ours makes mistakes. */
+static void end(struct bench *b)
+{
+	assert_int_equal(bench_stats(b).wrong_actions, 0);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
+	bench_finish(b);
+	free(b);
+}
+
+static void latency(struct bench *b, uint32_t id, struct cot_share reserve)
+{
+	assert_int_equal(bench_shares(b, id, COT_CLASS_LATENCY, NONE, reserve), 0);
+}
+
+static void batch(struct bench *b, uint32_t id, struct cot_share quota)
+{
+	assert_int_equal(bench_shares(b, id, COT_CLASS_BATCH, quota, NONE), 0);
+}
+
+static void expect(const struct bench *b, uint32_t work, uint32_t granted, uint32_t evicted)
+{
+	assert_int_equal(b->works[work].granted, granted);
+	assert_int_equal(b->works[work].evicted, evicted);
+}
+
+/* ---- Algorithm 1 ---- */
+
+/* Lines 1 and 2, for both ways to submit. */
+static void test_enough_left(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(50));
+	latency(b, LATENCY, SMS(40));
+	assert_int_equal(bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false), 0);
+	expect(b, 1, 50, 0);
+	assert_int_equal(bench_work(b, 2, LATENCY, MANY, 8, LONG_NS, false), 0);
+	expect(b, 2, 40, 0);
+	expect(b, 1, 50, 0);
+	end(b);
+}
+
+/* A launch of 100 blocks, 8 to an SM, has work for 13. */
+static void test_fewer_tasks_than_workers(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(50));
+	latency(b, LATENCY, SMS(40));
+	(void)bench_work(b, 1, BATCH, 100, 8, SHORT_NS, false);
+	expect(b, 1, 13, 0);
+	(void)bench_work(b, 2, LATENCY, 1, 8, SHORT_NS, false);
+	expect(b, 2, 1, 0);
+	(void)bench_work(b, 3, LATENCY, 0, 8, 0, false); /* nobody knows how many */
+	expect(b, 3, 40, 0);
+	end(b);
+}
+
+/* Lines 4 to 7: what is missing is taken from those who run. */
+static void test_reserve_with_adjustment(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 0);
+	latency(b, LATENCY, SMS(40));
+	expect(b, 1, 132, 0); /* short tasks may stay until somebody wants something */
+	(void)bench_work(b, 2, LATENCY, MANY, 4, SHORT_NS, false);
+	expect(b, 1, 132, 40);
+	expect(b, 2, 40, 0); /* at once: the hardware places its workers when the others leave */
+	end(b);
+}
+
+/* What was told to leave before is not taken a second time. */
+static void test_reserve_counts_what_leaves(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	latency(b, LATENCY, SMS(40));
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, LATENCY, MANY, 4, SHORT_NS, false);
+	expect(b, 1, 132, 40);
+	(void)bench_work_done(b, 2, 0);
+	(void)bench_work(b, 3, LATENCY, MANY, 4, SHORT_NS, false);
+	expect(b, 1, 132, 40);
+	expect(b, 3, 40, 0);
+	(void)bench_work_evicted(b, 1, 40);
+	(void)bench_work(b, 4, LATENCY, MANY, 4, SHORT_NS, false);
+	expect(b, 1, 132, 80);
+	expect(b, 4, 40, 0);
+	end(b);
+}
+
+/* Reservations do not take from each other: the third gets nothing, and waits. */
+static void test_reserve_waits(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(100));
+	latency(b, LATENCY2, SMS(100));
+	(void)bench_work(b, 1, LATENCY, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, LATENCY2, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 100, 0);
+	expect(b, 2, 32, 0); /* what is left, rather than nothing */
+	(void)bench_work(b, 3, LATENCY2, MANY, 8, SHORT_NS, false);
+	expect(b, 3, 0, 0);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 3, 100, 0);
+	end(b);
+}
+
+/* Line 9: what is left, up to the quota. Nothing left: it waits; printed are 0 workers. */
+static void test_quota_waits(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(100));
+	batch(b, BATCH2, SMS(100));
+	batch(b, BATCH3, SMS(100));
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 3, BATCH3, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 100, 0);
+	expect(b, 2, 32, 0);
+	expect(b, 3, 0, 0);
+	(void)bench_work_done(b, 2, 0);
+	expect(b, 3, 32, 0);
+	end(b);
+}
+
+/* A quota is of all works of a program together. */
+static void test_quota_is_of_the_program(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, PERCENT(50));
+	batch(b, BATCH2, NONE);
+	(void)bench_work(b, 1, BATCH, 400, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, BATCH, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 3, BATCH, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 50, 0);
+	expect(b, 2, 16, 0); /* 50 % of 132 are 66 */
+	expect(b, 3, 0, 0);
+	(void)bench_work(b, 4, BATCH2, MANY, 8, SHORT_NS, false); /* is not held up by it */
+	expect(b, 4, 66, 0);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 3, 50, 0);
+	end(b);
+}
+
+/* ---- eviction ---- */
+
+/* E == Q: the last one goes too where that is needed, and comes back for the rest. */
+static void test_all_evicted(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(132));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
+	assert_true(b->works[1].settled);
+	expect(b, 1, 132, 0);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 132);
+	expect(b, 2, 132, 0);
+	(void)bench_work_done(b, 1, 5000);
+	expect(b, 1, 0, 0);
+	assert_int_equal(cot_sched_work(b->sched, 1)->state, COT_WORK_WAITING);
+	(void)bench_work_done(b, 2, 0);
+	/* 5000 tasks of 8 workers per SM. One SM is the batch programs' in any case. */
+	expect(b, 1, 1, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 1, 1, 1); /* the latency program is gone: it starts again with more */
+	(void)bench_work_done(b, 1, 4000);
+	expect(b, 1, 132, 0);
+	end(b);
+}
+
+/* One that cannot be started again keeps one SM. */
+static void test_one_stays(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(132));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 131);
+	expect(b, 2, 131, 0);
+	end(b);
+}
+
+/* The one with the most gives first, down to one; of equals the youngest. Long tasks last. */
+static void test_victims(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(30));
+	batch(b, BATCH2, SMS(40));
+	batch(b, BATCH3, SMS(30));
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, SHORT_NS, false);
+	bench_run(b, 1 * MS);
+	(void)bench_work(b, 3, BATCH3, MANY, 8, SHORT_NS, false);
+	latency(b, LATENCY, SMS(52)); /* 32 are free: 20 from the largest */
+	(void)bench_work(b, 4, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 2, 40, 20);
+	expect(b, 4, 52, 0);
+	latency(b, LATENCY2, SMS(10)); /* 30, 20, 30: from the younger one */
+	(void)bench_work(b, 5, LATENCY2, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 30, 0);
+	expect(b, 2, 40, 20);
+	expect(b, 3, 30, 10);
+	end(b);
+}
+
+static void test_long_tasks_last(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(60));
+	batch(b, BATCH2, SMS(40));
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, SHORT_NS, false);
+	latency(b, LATENCY, SMS(62));
+	(void)bench_work(b, 3, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 60, 0);
+	expect(b, 2, 40, 30);
+	latency(b, LATENCY2, SMS(20));
+	(void)bench_work(b, 4, LATENCY2, MANY, 8, SHORT_NS, false);
+	expect(b, 2, 40, 39);
+	/* 82 of 132 are reserved, so long tasks have 50 at most; one more is missing. */
+	expect(b, 1, 60, 11);
+	expect(b, 4, 20, 0);
+	end(b);
+}
+
+/* ---- the reserve ---- */
+
+/* Long tasks stay out of what latency programs want; 8 of 13 if these do not say how much. */
+static void test_standing_reserve(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 1, 132, 0); /* nobody to keep anything for */
+	latency(b, LATENCY, NONE);
+	expect(b, 1, 132, 81); /* 8/13 of 132 is 81.2 */
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 2, 81, 0);
+	(void)bench_work_evicted(b, 1, 81);
+	(void)bench_work_done(b, 1, 0);
+	(void)bench_work(b, 3, BATCH, MANY, 8, 0, false); /* of unknown length: taken for long */
+	expect(b, 3, 51, 0);
+	end(b);
+}
+
+static void test_reserve_as_said(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, PERCENT(30)); /* 39.6 of 132 */
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 1, 92, 0);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 2, 40, 0);
+	expect(b, 1, 92, 0);
+	end(b);
+}
+
+static void test_everything_reserved(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, PERCENT(100));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 1, 1, 0);
+	end(b);
+}
+
+/* ---- live changes ---- */
+
+static void test_quota_lowered_and_raised(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(100));
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 1, 100, 0);
+	batch(b, BATCH, SMS(30));
+	expect(b, 1, 100, 70);
+	batch(b, BATCH, SMS(120)); /* of the next launch */
+	expect(b, 1, 100, 70);
+	(void)bench_work_done(b, 1, 0);
+	(void)bench_work(b, 2, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 2, 120, 0);
+	end(b);
+}
+
+/* ---- among batch programs ---- */
+
+static void test_fair_parts(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, LONG_NS, false);
+	expect(b, 1, 132, 0);
+	expect(b, 2, 0, 0);
+	bench_run(b, 4 * MS);
+	expect(b, 1, 132, 0);
+	bench_run(b, 2 * MS); /* it has waited for 5 ms */
+	expect(b, 1, 132, 66);
+	expect(b, 2, 0, 0);
+	(void)bench_work_evicted(b, 1, 66);
+	expect(b, 2, 66, 0);
+	end(b);
+}
+
+/* ---- growing ---- */
+
+static void test_settled_one_grows_again(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 81);
+	(void)bench_work_evicted(b, 1, 81);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 400 * US);
+	expect(b, 1, 132, 81); /* the next request may come at once */
+	bench_run(b, 200 * US);
+	expect(b, 1, 132, 132);
+	(void)bench_work_done(b, 1, MANY / 2);
+	expect(b, 1, 132, 0);
+	end(b);
+}
+
+/* Not for what is over soon: 2000 tasks of 50 us, 8 to an SM, take 0.2 ms more. */
+static void test_short_one_does_not_grow(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, 60000, 8, SHORT_NS, true); /* 2.8 ms */
+	assert_true(b->works[1].settled);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	(void)bench_work_evicted(b, 1, 81);
+	bench_run(b, 6500 * US);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 1, 132, 81);
+	end(b);
+}
+
+static void test_lease_grows(void **state)
+{
+	struct bench *b = begin();
+	struct cot_event ev = {.type = COT_EV_WORK,
+			       .id = 1,
+			       .work = {.tenant = BATCH,
+					.n_sms = 132,
+					.method = COT_WORK_QUOTA,
+					.can_grow = true,
+					.per_sm = 8,
+					.task_ns = SHORT_NS}};
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, SMS(100));
+	assert_int_equal(bench_event(b, ev), 0);
+	expect(b, 1, 100, 0);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 100, 49);
+	(void)bench_work_evicted(b, 1, 49);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 1, 149, 49); /* 100 again */
+	end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_enough_left),
+		cmocka_unit_test(test_fewer_tasks_than_workers),
+		cmocka_unit_test(test_reserve_with_adjustment),
+		cmocka_unit_test(test_reserve_counts_what_leaves),
+		cmocka_unit_test(test_reserve_waits),
+		cmocka_unit_test(test_quota_waits),
+		cmocka_unit_test(test_quota_is_of_the_program),
+		cmocka_unit_test(test_all_evicted),
+		cmocka_unit_test(test_one_stays),
+		cmocka_unit_test(test_victims),
+		cmocka_unit_test(test_long_tasks_last),
+		cmocka_unit_test(test_standing_reserve),
+		cmocka_unit_test(test_reserve_as_said),
+		cmocka_unit_test(test_everything_reserved),
+		cmocka_unit_test(test_quota_lowered_and_raised),
+		cmocka_unit_test(test_fair_parts),
+		cmocka_unit_test(test_settled_one_grows_again),
+		cmocka_unit_test(test_short_one_does_not_grow),
+		cmocka_unit_test(test_lease_grows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
