@@ -47,7 +47,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 14);
+	assert_int_equal(n, 15);
 }
 
 static void test_header(void **state)
