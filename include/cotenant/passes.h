@@ -5,9 +5,9 @@
  *
  *   pass      new kernel            appended parameter          grid of the launch
  *   workers   NAME$cot_workers      struct cot_workers_args     args.n_workers, 1, 1
- *   slice     NAME$cot_slice        struct cot_slice_args       n_blocks of the slice, 1, 1
- *   fuse      A$cot_fuse$B          struct cot_fuse_args        args.first_blocks + the second's,
- * 1, 1 count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
+ *   slice     NAME$cot_slice        struct cot_slice_args       what cot_slice_next() says
+ *   fuse      A$cot_fuse$B          struct cot_fuse_args        what cot_fuse_plan() says
+ *   count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
  *   record    NAME$cot_record       uint64_t: device address of struct cot_record_row per block
  *
  * The parameter stands behind the kernel's own parameters, by value, aligned to 8 bytes. Block size
@@ -25,11 +25,26 @@
 extern "C" {
 #endif
 
+/* ---- division ----
+ *
+ * n / d for every n of 32 bits is (n * multiplier + addend) >> 32 >> shift, computed in 64 bits: on
+ * a GPU two instructions, where a division takes thirty.
+ */
+struct cot_divider {
+	uint64_t addend;
+	uint32_t multiplier, shift;
+};
+
+/* d is at least 1. */
+struct cot_divider cot_divider_make(uint32_t d);
+
 /* ---- workers ----
  *
  * n_workers blocks do all tasks. Worker w begins with the `chunk` tasks from first + w * chunk on,
- * without asking anybody. Then it claims: control->next += chunk, and the old value is the first of
- * its next `chunk` tasks; from n_tasks on there are none left, and it ends. Before each claim it
+ * without asking anybody. Then it claims: control->next += c, and the old value is the first of its
+ * next c tasks; from n_tasks on there are none left, and it ends. c is `chunk`, but less towards
+ * the end, so that all end together: at most (n_tasks - the first task of the chunk at hand) >>
+ * tail_shift, and at least `least`. Before each claim it
  * looks at control->evict, the number of capacity units (groups of `per_sm` workers: as many as fit
  * one SM) that should leave: workers w with w / per_sm < evict end instead of claiming. What they
  * would have done, the others claim; if all leave, [next, n_tasks) is left for another launch.
@@ -64,6 +79,9 @@ struct cot_workers_args {
 	uint32_t chunk;	  /* tasks of a claim, at least 1 */
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
+	uint32_t begun;	     /* where the first chunks end: control->next at the beginning */
+	uint32_t tail_shift; /* at most 31 */
+	uint32_t least;	     /* at least 1, at most chunk */
 	/*
 	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before
 	 * the last one, so that nobody waits for the answers. Workers then leave up to a chunk and
@@ -73,7 +91,7 @@ struct cot_workers_args {
 	 * were 0.
 	 */
 	uint32_t ahead;
-	uint32_t pad;
+	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
 };
 
 /*
@@ -88,8 +106,8 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 		     struct cot_workers_control *ret_control);
 
 /*
- * How many tasks to claim at a time when one takes task_ns (0: not known): some 16 us of work, but
- * at least 32 claims per worker, so that they end together.
+ * How many tasks to claim at a time when one takes task_ns (0: not known): some 24 us of work, but
+ * at most an eighth of a worker's share.
  */
 uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_ns);
 
@@ -104,13 +122,25 @@ int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control
 
 /* ---- slice ----
  *
- * Block b of the launch is task first + b of the original grid. Slices may be launched in any order
- * if the kernel's blocks are independent.
+ * A launch does a box of the original grid: the block with the index (x, y, z) is the original's
+ * (x + first[0], y + first[1], z + first[2]). So nothing has to be divided, and a box that is the
+ * whole grid costs one addition for each index that is read. Boxes may be launched in any order if
+ * the kernel's blocks are independent.
  */
 struct cot_slice_args {
 	uint32_t grid[3]; /* of the original launch */
-	uint32_t first;
+	uint32_t first[3];
 };
+
+/*
+ * The next launch of a slice that is a range of tasks: a box of at most n_tasks tasks that begins
+ * with task `first`, as large as it can be. Its arguments and its grid; returns its number of
+ * tasks, 0 when there is nothing to launch (n_tasks is 0, or first is not in the grid). Any range
+ * of a grid of one row is one box, of two dimensions up to three, of three up to five; one that
+ * begins and ends with a row, or a plane, is one.
+ */
+uint32_t cot_slice_next(const uint32_t grid[3], uint32_t first, uint32_t n_tasks,
+			struct cot_slice_args *ret_args, uint32_t ret_launch[3]);
 
 /* ---- fuse ----
  *
@@ -119,12 +149,25 @@ struct cot_slice_args {
  * rounded up to whole warps; threads that a kernel has no use for end at once. Dynamic shared
  * memory is the larger of the two.
  */
-struct cot_fuse_args {
-	uint32_t first_blocks; /* first_grid[0] * first_grid[1] * first_grid[2] */
-	uint32_t first_grid[3], first_block[3];
-	uint32_t second_grid[3], second_block[3];
-	uint32_t pad;
+struct cot_fuse_side {
+	uint32_t grid[3], block[3];
+	struct cot_divider by_row, by_column;		  /* of the grid */
+	struct cot_divider by_block_row, by_block_column; /* of the block */
 };
+
+struct cot_fuse_args {
+	uint32_t first_blocks; /* of the first kernel's grid */
+	uint32_t pad;
+	struct cot_fuse_side first, second;
+};
+
+/*
+ * Fills in the arguments and says what to launch. -EINVAL for a zero, -ERANGE when there are too
+ * many blocks to count them in 32 bits, or more than 1024 threads in one.
+ */
+int cot_fuse_plan(const uint32_t first_grid[3], const uint32_t first_block[3],
+		  const uint32_t second_grid[3], const uint32_t second_block[3],
+		  struct cot_fuse_args *ret_args, uint32_t *ret_n_blocks, uint32_t *ret_n_threads);
 
 /* ---- count ----
  *

@@ -84,6 +84,7 @@ static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_worke
 		ret_args->ahead = 1;
 	if (r->ahead != COT_AHEAD_AS_PLANNED)
 		ret_args->ahead = r->ahead == COT_AHEAD_ALWAYS;
+	ret_args->least = ret_args->ahead && chunk > 1 ? 2 : 1;
 	return 0;
 }
 

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 
 #include "kernels/host/bench.h"
+#include "kernels/run/launch.h"
 #include "ptx/pass/pass.h"
 
-#define COT_OPTIONS_MAX_BENCHES	  16u
+#define COT_OPTIONS_MAX_BENCHES	  32u
 #define COT_OPTIONS_MAX_EVICTIONS 16u
 #define COT_OPTIONS_ALL_UNITS	  UINT32_MAX
 
@@ -20,6 +21,7 @@ struct cot_options {
 	uint32_t n_blocks;    /* 0: that of the size */
 	uint32_t quota_pct;   /* of the SMs, for workers */
 	uint32_t chunk;	      /* 0: chosen from how long a task takes */
+	enum cot_ahead ahead; /* whether claims are made while workers work */
 	uint32_t slice;	      /* blocks of a slice; 0: four slices */
 	uint32_t n_repeats;   /* 0: nothing is measured */
 	uint32_t n_evictions; /* at moments spread over the run, everybody; each is a run */
@@ -29,6 +31,7 @@ struct cot_options {
 	} evictions[COT_OPTIONS_MAX_EVICTIONS]; /* all in one run, in the order of time */
 	uint32_t n_moments;
 	uint64_t seed;
+	uint32_t limit_s; /* of each benchmark, in a process of its own; 0: none */
 	int gpu;
 	bool no_reference, list, print_ptx;
 	const char *output; /* NULL: standard output */

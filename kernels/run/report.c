@@ -139,20 +139,29 @@ void cot_report_experiment(FILE *out, const struct cot_experiment *e)
 			variant(out, e, i);
 }
 
-void cot_report_list(FILE *out)
+static void list(FILE *out, const struct cot_bench *const *benches, unsigned n)
 {
 	uint32_t i, k;
 
-	fprintf(out, "%-15s %-24s %7s", "benchmark", "kernel", "threads");
-	for (k = 0; k < COT_BENCH_N_SIZES; k++)
-		fprintf(out, " %8s", cot_bench_size_name((enum cot_bench_size)k));
-	fprintf(out, "  what it does\n");
-	for (i = 0; i < cot_bench_n_all; i++) {
-		const struct cot_bench *b = cot_bench_all[i];
+	for (i = 0; i < n; i++) {
+		const struct cot_bench *b = benches[i];
 
 		fprintf(out, "%-15s %-24s %7u", b->name, b->entry, b->n_threads);
 		for (k = 0; k < COT_BENCH_N_SIZES; k++)
 			fprintf(out, " %8u", b->blocks[k]);
 		fprintf(out, "  %s\n", b->summary);
 	}
+}
+
+void cot_report_list(FILE *out)
+{
+	uint32_t k;
+
+	fprintf(out, "%-15s %-24s %7s", "benchmark", "kernel", "threads");
+	for (k = 0; k < COT_BENCH_N_SIZES; k++)
+		fprintf(out, " %8s", cot_bench_size_name((enum cot_bench_size)k));
+	fprintf(out, "  what it does\n");
+	list(out, cot_bench_all, cot_bench_n_all);
+	fprintf(out, "\nshapes: small kernels that passes have trouble with\n");
+	list(out, cot_bench_shapes, cot_bench_n_shapes);
 }

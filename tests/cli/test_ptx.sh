@@ -101,12 +101,4 @@ sh "$pass/reasons-table" "$SOURCE_DIR" >table
 [ "$(wc -l <table)" -gt 20 ] || fail "reasons-table found only $(wc -l <table) reasons"
 grep '^| `' "$SOURCE_DIR/docs/ptx.md" >page
 cmp -s table page || fail "docs/ptx.md has another table of reasons: $(diff page table)"
-
-# What was built with clang is what is kept.
-"$pass/build-shapes" "$work/shapes.ptx" 2>err
-case $? in
-0) cmp -s shapes.ptx "$pass/shapes.ptx" || fail "build-shapes gives something else than shapes.ptx" ;;
-77) ;;
-*) fail "build-shapes: $(cat err)" ;;
-esac
 finish

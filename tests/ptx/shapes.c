@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "ptx/shapes.h"
 
-#define SHAPES "tests/ptx/pass/shapes.ptx"
+#define SHAPES "kernels/ptx/shapes.ptx"
 #define SEEDS  6u
 
 const struct shape shapes[] = {
@@ -178,6 +178,7 @@ int shapes_tear_down(void **state)
 void shapes_push(struct launch *l, const void *value, size_t size, size_t align)
 {
 	l->n_args = (l->n_args + align - 1) / align * align;
+	assert_true(l->n_args + size <= sizeof(l->args));
 	memcpy(l->args + l->n_args, value, size);
 	l->n_args += size;
 }

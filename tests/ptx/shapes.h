@@ -1,6 +1,6 @@
 /*
  * The machine of the tests that run rewritten kernels: the interpreter with the kernels of
- * tests/ptx/pass/shapes.cu, original and rewritten, in one module. One at a time; failures end the
+ * kernels/shapes.cu, original and rewritten, in one module. One at a time; failures end the
  * test.
  */
 #ifndef COT_TESTS_SHAPES_H
@@ -64,7 +64,7 @@ extern const size_t n_pairs;
 struct launch {
 	char name[96];
 	uint32_t grid[3], block[3], shared;
-	unsigned char args[256];
+	unsigned char args[512];
 	size_t n_args;
 };
 

@@ -1,6 +1,6 @@
 /*
  * Rewritten kernels do what the original ones do, bit for bit, on the interpreter: kernels with the
- * shapes that passes have trouble with (tests/ptx/pass/shapes.cu), under many schedules, with
+ * shapes that passes have trouble with (kernels/shapes.cu), under many schedules, with
  * workers asked to leave at any moment. COT_PTX_SEEDS=N plays N schedules for each kernel and not
  * the few.
  */
@@ -59,6 +59,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 					  &machine.control),
 			 0);
 	args.ahead = seed & 1;
+	args.least = 1 + (uint32_t)cot_rng_below(&rng, chunk);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
 		struct launch l = shapes_prepare(s, suffix, args.n_workers);
@@ -154,11 +155,29 @@ static void recorded_workers(void **state)
 
 /* ---- slices ---- */
 
+/* Tasks from `first` to before `end`. */
+static void play_slice(const struct shape *s, uint32_t first, uint32_t end, uint64_t seed)
+{
+	struct cot_slice_args args;
+	uint32_t launch[3], n;
+
+	for (; first < end; first += n) {
+		struct launch l = shapes_prepare(s, "$cot_slice$cot_record", 0);
+
+		n = cot_slice_next(s->grid, first, end - first, &args, launch);
+		assert_true(n > 0);
+		memcpy(l.grid, launch, sizeof(launch));
+		shapes_push(&l, &args, sizeof(args), 8);
+		shapes_push_address(&l, machine.records);
+		(void)shapes_play(&l, seed, NULL, NULL);
+	}
+}
+
 static void slices(void **state)
 {
 	struct cot_rng rng;
-	uint32_t cut[3], k;
 	uint64_t seed;
+	uint32_t cut;
 	size_t i;
 
 	(void)state;
@@ -168,25 +187,11 @@ static void slices(void **state)
 		(void)shapes_play_original(s);
 		for (seed = 1; seed <= shapes_n_seeds(); seed++) {
 			rng = (struct cot_rng){seed};
-			cut[0] = 0;
-			cut[1] = (uint32_t)cot_rng_below(&rng, shapes_n_tasks(s) + 1);
-			cut[2] = shapes_n_tasks(s);
+			cut = (uint32_t)cot_rng_below(&rng, shapes_n_tasks(s) + 1);
 			shapes_reset();
 			/* The second slice first: their order must not matter. */
-			for (k = 2; k-- > 0;) {
-				struct cot_slice_args args = {
-					.grid = {s->grid[0], s->grid[1], s->grid[2]},
-					.first = cut[k],
-				};
-				struct launch l = shapes_prepare(s, "$cot_slice$cot_record",
-								 cut[k + 1] - cut[k]);
-
-				if (cut[k + 1] == cut[k])
-					continue;
-				shapes_push(&l, &args, sizeof(args), 8);
-				shapes_push_address(&l, machine.records);
-				(void)shapes_play(&l, seed, NULL, NULL);
-			}
+			play_slice(s, cut, shapes_n_tasks(s), seed);
+			play_slice(s, 0, cut, seed);
 			shapes_compare(s->name, seed);
 		}
 	}

@@ -1,5 +1,6 @@
 /*
- * Rewritten kernels compute what the originals compute: ten benchmarks under every pass, in the
+ * Rewritten kernels compute what the originals compute: ten benchmarks, and small kernels with what
+ * passes have trouble with, under every pass, in the
  * interpreter, bit for bit the same as the plain kernel, which is what the CPU's reference says.
  * Quotas, chunks, orders, evictions and the schedule follow from a seed.
  *
@@ -186,6 +187,7 @@ static const struct {
 	enum cot_reason reason;
 } refusals[] = {
 	{"myocyte", COT_PASS_COUNT, COT_REASON_CALLS},
+	{"calls", COT_PASS_COUNT, COT_REASON_CALLS},
 };
 
 /* Does the pass take every kernel that the benchmark launches? */
@@ -407,6 +409,8 @@ static void passes_keep_results(void **state)
 	(void)state;
 	for (i = 0; i < cot_bench_n_all; i++)
 		each_seed(cot_bench_all[i], first, n);
+	for (i = 0; i < cot_bench_n_shapes; i++)
+		each_seed(cot_bench_shapes[i], first, n);
 }
 
 /* Each benchmark with one other; which one depends on the seed. */

@@ -3,21 +3,27 @@
  * the work stands in cotenant/passes.h.
  *
  *   begin:   id = first + worker * chunk                 nobody is asked
- *   chunk:   left = min(chunk, n_tasks - id); block index from id
+ *   chunk:   block index from id
  *   task:    the body; ret and exit lead to the tail
  *   tail:    one task less; block index + 1; if some are left: (barrier) -> task
- *   claim:   the first thread: asked to leave? else id = atomicAdd(next, chunk); into shared memory
- *            barrier; all read id; none left: end, else -> chunk
+ *   claim:   the first thread: asked to leave? else id = atomicAdd(next, c); into shared memory
+ *            barrier; all read id and left; none left: end, else -> chunk
  *
  * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
- * is in the parameter, which is constant memory; the index is counted up, and divided only once per
- * chunk; one barrier per chunk, and one per task only if the body uses shared memory or barriers.
+ * is in the parameter, which is constant memory; the index is counted up, and made anew only once
+ * per chunk; one barrier per chunk, and one per task only if the body uses shared memory or barriers.
  * Where tasks are short, the time until a claim is answered would show: args.ahead has the next
  * chunk claimed ahead. That costs a register; a kernel with loops inside loops, whose tasks take
  * long anyway, does without.
  *
- * Two words in shared memory take turns, so that a fast thread cannot overwrite what a slow one
- * has still to read: between two writes of a word lies the barrier of the other.
+ * Two places in shared memory, each for the first task of a chunk and its size, take turns, so that
+ * a fast thread cannot overwrite what a slow one has still to read: between two writes of a place
+ * lies the barrier of the other. The other place has the chunk at hand, by which the size of a
+ * claim is found.
+ *
+ * The address of a claim is one that a compiler cannot tell to be the same for all threads. It
+ * would make one addition for the warp out of those of all its lanes, which needs the answer at
+ * once, also where the claim is made ahead so that nobody waits.
  *
  * A compiler would move what is the same for all tasks out of the loop, which costs registers (14
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
@@ -36,7 +42,7 @@
 #include "cotenant/passes.h"
 #include "ptx/pass/inside.h"
 
-#define ARG(field) offsetof(struct cot_workers_args, field)
+#define ARG(field) ((uint32_t)offsetof(struct cot_workers_args, field))
 
 #define MAX_SITES 256u
 
@@ -60,13 +66,24 @@ static void put_not_leader(struct workers *w, struct cot_ptx_stmt *before, const
 			label);
 }
 
-/* %v: the tasks of the chunk that begins with %id, which is below n_tasks. Uses %t. */
-static void put_chunk_size(struct workers *w, struct cot_ptx_stmt *before)
+/* The register, tasks of a chunk that begins with %id, is cut off at the last task. Uses %t. */
+static void put_cut(struct workers *w, struct cot_ptx_stmt *before, const char *size)
 {
 	cot_emit_format(&w->e, before,
-			"ld.param.u32 %%t, [args+%zu]; sub.u32 %%t, %%t, %%id;\n"
-			"ld.param.u32 %%v, [args+%zu]; min.u32 %%v, %%v, %%t;",
-			ARG(n_tasks), ARG(chunk));
+			"ld.param.u32 %%t, [args+%u]; sub.u32 %%t, %%t, %%id; min.u32 %s, %s, %%t;",
+			ARG(n_tasks), size, size);
+}
+
+/* %v: how much to claim, from the chunk at hand. Uses %t. */
+static void put_claim_size(struct workers *w, struct cot_ptx_stmt *before)
+{
+	cot_emit_format(&w->e, before,
+			"xor.b32 %%t, %%slot, 8; ld.shared.u32 %%t, [%%t];\n"
+			"ld.param.u32 %%v, [args+%u]; sub.u32 %%t, %%v, %%t;\n"
+			"ld.param.u32 %%v, [args+%u]; shr.u32 %%t, %%t, %%v;\n"
+			"ld.param.u32 %%v, [args+%u]; min.u32 %%v, %%v, %%t;\n"
+			"ld.param.u32 %%t, [args+%u]; max.u32 %%v, %%v, %%t;",
+			ARG(n_tasks), ARG(tail_shift), ARG(chunk), ARG(least));
 }
 
 /* All threads of the block meet here; those of a warp may come from different places. */
@@ -95,6 +112,7 @@ static void declare(struct workers *w)
 	(void)cot_emit_reg(e, COT_PTX_B32, "%u");
 	(void)cot_emit_reg(e, COT_PTX_B32, "%v");
 	(void)cot_emit_reg(e, COT_PTX_B64, "%control");
+	(void)cot_emit_reg(e, COT_PTX_B64, "%here");
 	if (w->ahead)
 		(void)cot_emit_reg(e, COT_PTX_B32, "%next");
 	if (w->facts.early_return) {
@@ -103,10 +121,10 @@ static void declare(struct workers *w)
 	}
 	for (i = 0; i < COT_ARRAY_LEN(labels); i++)
 		(void)cot_emit_label(e, labels[i]);
-	/* The claimed id, in two places by turns; then the tasks that this worker did. */
+	/* A claimed id and its number of tasks, by turns; then how many this worker did. */
 	if (!e->rc)
 		e->rc = cot_ptx_insert_text(e->func, cot_ptx_body_start(e->func),
-					    ".shared .align 8 .b32 cot_slots[4];", NULL, 0, &var,
+					    ".shared .align 16 .b32 cot_slots[5];", NULL, 0, &var,
 					    NULL, e->err);
 	if (!e->rc)
 		cot_emit_bind(e, "slots", cot_ptx_var_operand(var->var));
@@ -122,12 +140,10 @@ static void put_control(struct workers *w, struct cot_ptx_stmt *before)
 /* Goes to the label if the first chunks are all there is: then nobody needs to ask. */
 static void put_nothing_to_claim(struct workers *w, struct cot_ptx_stmt *before, const char *label)
 {
-	cot_emit_format(
-		&w->e, before,
-		"ld.param.u32 %%t, [args+%zu]; ld.param.u32 %%u, [args+%zu];\n"
-		"mul.lo.u32 %%u, %%t, %%u; ld.param.u32 %%t, [args+%zu]; add.u32 %%u, %%u, %%t;\n"
-		"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%u, %%t; @%%p bra %s;",
-		ARG(n_workers), ARG(chunk), ARG(first), ARG(n_tasks), label);
+	cot_emit_format(&w->e, before,
+			"ld.param.u32 %%t, [args+%u]; ld.param.u32 %%u, [args+%u];\n"
+			"setp.ge.u32 %%p, %%t, %%u; @%%p bra %s;",
+			ARG(begun), ARG(n_tasks), label);
 }
 
 static void put_poll(struct workers *w, struct cot_ptx_stmt *before, const char *reg)
@@ -141,32 +157,34 @@ static void put_ask(struct workers *w, struct cot_ptx_stmt *before, const char *
 		    const char *id, const char *leave)
 {
 	cot_emit_format(&w->e, before,
-			"ld.param.u32 %%t, [args+%zu]; min.u32 %%u, %s, %%t;\n"
-			"ld.param.u32 %%t, [args+%zu]; mul.lo.u32 %%u, %%u, %%t;\n"
+			"ld.param.u32 %%t, [args+%u]; min.u32 %%u, %s, %%t;\n"
+			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%u, %%u, %%t;\n"
 			"mov.u32 %s, -1;\n"
 			"mov.u32 %%t, %%ctaid.x; setp.lt.u32 %%p, %%t, %%u; @%%p bra %s;",
 			ARG(n_workers), evict, ARG(per_sm), id, leave);
-	cot_emit_format(
-		&w->e, before,
-		"ld.param.u32 %%v, [args+%zu]; atom.global.add.u32 %s, [%%control+%zu], %%v;",
-		ARG(chunk), id, offsetof(struct cot_workers_control, next));
+	put_claim_size(w, before);
+	/* The first thread's index is 0. */
+	cot_emit_format(&w->e, before,
+			"mov.u32 %%t, %%tid.x; cvt.u64.u32 %%here, %%t;\n"
+			"add.u64 %%here, %%here, %%control; atom.global.add.u32 %s, [%%here+%zu], %%v;",
+			id, offsetof(struct cot_workers_control, next));
 }
 
 static void put_begin(struct workers *w, struct cot_ptx_stmt *start)
 {
 	cot_emit_format(&w->e, start,
 			"mov.u32 %%slot, slots; mov.u32 %%id, %%ctaid.x;\n"
-			"ld.param.u32 %%u, [args+%zu]; ld.param.u32 %%left, [args+%zu];\n"
+			"ld.param.u32 %%u, [args+%u]; ld.param.u32 %%left, [args+%u];\n"
 			"mad.lo.u32 %%id, %%id, %%u, %%left;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra idle;",
+			"ld.param.u32 %%t, [args+%u]; setp.ge.u32 %%p, %%id, %%t; @%%p bra idle;",
 			ARG(chunk), ARG(first), ARG(n_tasks));
-	put_chunk_size(w, start);
-	cot_emit_text(&w->e, start, "mov.u32 %left, %v;");
+	cot_emit_format(&w->e, start, "ld.param.u32 %%left, [args+%u];", ARG(chunk));
+	put_cut(w, start, "%left");
 	put_not_leader(w, start, "begun");
 	cot_emit_format(&w->e, start,
-			"st.shared.u32 [slots+8], %%left;\n"
+			"st.shared.v2.u32 [slots+8], {%%id, %%left}; st.shared.u32 [slots+16], %%left;\n"
 			"begun:\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
+			"ld.param.u32 %%t, [args+%u]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
 			ARG(chunk)); /* never: the second entry of the loop */
 }
 
@@ -180,7 +198,7 @@ static void put_claim_ahead(struct workers *w, struct cot_ptx_stmt *start)
 
 	cot_emit_format(e, start,
 			"setp.gt.u32 %%p, %%left, 2; @%%p bra ready;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.eq.u32 %%p, %%t, 0; @%%p bra ready;",
+			"ld.param.u32 %%t, [args+%u]; setp.eq.u32 %%p, %%t, 0; @%%p bra ready;",
 			ARG(ahead));
 	put_not_leader(w, start, "together");
 	put_control(w, start);
@@ -194,11 +212,10 @@ static void put_claim_ahead(struct workers *w, struct cot_ptx_stmt *start)
 
 static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 {
+	const struct cot_decode at = {ARG(grid), ARG(by_row), ARG(by_column)};
 	struct cot_emit *e = &w->e;
 
 	cot_emit_text(e, start, "chunk:");
-	put_chunk_size(w, start);
-	cot_emit_text(e, start, "mov.u32 %left, %v;");
 	if (w->ahead) { /* a chunk of one task has no task but one in which to read the flag */
 		cot_emit_text(e, start, "setp.ne.u32 %p, %left, 1; @%p bra polled;");
 		put_not_leader(w, start, "polled");
@@ -206,7 +223,7 @@ static void put_chunk(struct workers *w, struct cot_ptx_stmt *start)
 		put_poll(w, start, "%next");
 		cot_emit_text(e, start, "polled:");
 	}
-	cot_block_index_decode(e, start, &w->facts, ARG(grid));
+	cot_block_index_decode(e, start, &w->facts, &at);
 	cot_emit_text(e, start, "task: .pragma \"nounroll\";");
 	if (w->ahead)
 		put_claim_ahead(w, start);
@@ -222,13 +239,13 @@ static void put_next_index(struct workers *w)
 	struct cot_emit *e = &w->e;
 
 	cot_emit_format(e, NULL,
-			"add.u32 %%bx, %%bx, 1; ld.param.u32 %%t, [args+%zu];\n"
+			"add.u32 %%bx, %%bx, 1; ld.param.u32 %%t, [args+%u];\n"
 			"setp.ne.u32 %%p, %%bx, %%t; @%%p bra same;\n"
 			"mov.u32 %%bx, 0;",
 			ARG(grid));
 	if (w->facts.ctaid & 2)
 		cot_emit_format(e, NULL,
-				"add.u32 %%by, %%by, 1; ld.param.u32 %%t, [args+%zu];\n"
+				"add.u32 %%by, %%by, 1; ld.param.u32 %%t, [args+%u];\n"
 				"setp.ne.u32 %%p, %%by, %%t; @%%p bra same;\n"
 				"mov.u32 %%by, 0;",
 				ARG(grid) + 4);
@@ -333,7 +350,7 @@ static void put_leader_claim(struct workers *w)
 		cot_emit_format(
 			e, NULL,
 			"mov.u32 %%id, %%next;\n"
-			"ld.param.u32 %%t, [args+%zu]; setp.ne.u32 %%p, %%t, 0; @%%p bra asked;",
+			"ld.param.u32 %%t, [args+%u]; setp.ne.u32 %%p, %%t, 0; @%%p bra asked;",
 			ARG(ahead));
 	put_control(w, NULL);
 	put_poll(w, NULL, "%v");
@@ -341,13 +358,15 @@ static void put_leader_claim(struct workers *w)
 	cot_emit_text(e, NULL, "asked:");
 	cot_emit_format(
 		e, NULL,
-		"ld.param.u32 %%t, [args+%zu]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
+		"ld.param.u32 %%t, [args+%u]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
 		ARG(n_tasks));
-	put_chunk_size(w, NULL);
+	if (w->ahead) /* it was claimed long before, by the same chunk at hand */
+		put_claim_size(w, NULL);
+	put_cut(w, NULL, "%v");
 	cot_emit_text(
 		e, NULL,
-		"ld.shared.u32 %u, [slots+8]; add.u32 %u, %u, %v; st.shared.u32 [slots+8], %u;\n"
-		"posted: st.shared.u32 [%slot], %id;");
+		"ld.shared.u32 %u, [slots+16]; add.u32 %u, %u, %v; st.shared.u32 [slots+16], %u;\n"
+		"posted: st.shared.v2.u32 [%slot], {%id, %v};");
 }
 
 static void put_claim(struct workers *w)
@@ -362,14 +381,14 @@ static void put_claim(struct workers *w)
 	put_barrier(w);
 	cot_emit_format(
 		e, NULL,
-		"ld.shared.u32 %%id, [%%slot]; xor.b32 %%slot, %%slot, 4;\n"
-		"ld.param.u32 %%t, [args+%zu]; setp.lt.u32 %%p, %%id, %%t; @%%p bra chunk;\n"
+		"ld.shared.v2.u32 {%%id, %%left}, [%%slot]; xor.b32 %%slot, %%slot, 8;\n"
+		"ld.param.u32 %%t, [args+%u]; setp.lt.u32 %%p, %%id, %%t; @%%p bra chunk;\n"
 		"out:",
 		ARG(n_tasks));
 	put_not_leader(w, NULL, "idle");
 	put_control(w, NULL);
 	cot_emit_format(e, NULL,
-			"ld.shared.u32 %%u, [slots+8];\n"
+			"ld.shared.u32 %%u, [slots+16];\n"
 			"red.global.add.u32 [%%control+%zu], %%u;\n"
 			"idle: ret;",
 			offsetof(struct cot_workers_control, done));
