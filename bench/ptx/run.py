@@ -67,7 +67,7 @@ def ratios(measured, name):
 
 def summary(measured):
     result = {}
-    for name in ("workers", "virtual_block", "slice"):
+    for name in ("workers", "retreat", "virtual_block", "slice"):
         found = ratios(measured, name)
         if not found:
             continue
@@ -133,9 +133,9 @@ def eviction(line):
 
 def costs(measured):
     """The table of what was measured at one size."""
-    out = ["| benchmark | blocks | plain | spread | workers | virtual block | 4 slices | registers: "
+    out = ["| benchmark | blocks | plain | spread | workers | retreat | virtual block | 4 slices | registers: "
            "plain, workers, slice | blocks per SM: plain, workers | chunk | leaving (us) |",
-           "|---|---|---|---|---|---|---|---|---|---|---|"]
+           "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for name, p in measured.items():
         if "plain" not in p:
             continue
@@ -144,8 +144,8 @@ def costs(measured):
         out.append("| " + " | ".join([
             name, str(plain["blocks"]),
             f"{plain['time']['median_us']:.0f} us" if "time" in plain else "", spread(plain),
-            cell(workers, percent), cell(virtual, percent), cell(four, percent),
-            ", ".join([str(plain["registers"]), cell(workers, lambda l: str(l["registers"])),
+            cell(workers, percent), cell(p.get("retreat"), percent), cell(virtual, percent),
+            cell(four, percent), ", ".join([str(plain["registers"]), cell(workers, lambda l: str(l["registers"])),
                        cell(virtual, lambda l: str(l["registers"]))]),
             f"{plain['per_sm']}, " + cell(workers, lambda l: str(l["per_sm"])),
             cell(workers, lambda l: str(l.get("chunk", ""))), cell(workers, eviction)]) + " |")
@@ -154,7 +154,7 @@ def costs(measured):
 
 def totals(total):
     out = []
-    for name in ("workers", "virtual_block", "slice"):
+    for name in ("workers", "retreat", "virtual_block", "slice"):
         if name in total:
             t = total[name]
             out.append(f"* {name}: {(t['mean'] - 1) * 100:+.2f} % on average, "
@@ -168,12 +168,12 @@ def totals(total):
     return out
 
 
-PASSES = ["workers", "virtual_block", "slice", "fuse", "count", "record"]
+PASSES = ["workers", "retreat", "virtual_block", "slice", "fuse", "count", "record"]
 
 
 def checks(checked):
     out = ["| benchmark | blocks | CPU | " + " | ".join(PASSES) + " | after evictions |",
-           "|---|---|---|---|---|---|---|---|---|---|"]
+           "|---|---|---|" + "---|" * (len(PASSES) + 1)]
     for name, p in checked.items():
         if "plain" not in p:
             continue
@@ -191,8 +191,8 @@ def table(machine, tables, total, problems):
     out = [f"# What rewriting costs on {machine['gpu']}", "",
            f"{machine['n_sms']} SMs, driver {machine['driver']}. Times are medians of "
            "interleaved repeats; spread is how far the middle half of the plain times reaches. Cost is "
-           "the time beside that of the plain kernels: of workers on all SMs, of one launch with a "
-           "virtual block index, and of four slices. Leaving: the time from the beginning of the write "
+           "the time beside that of the plain kernels: of workers on all SMs, of filling and retreating on "
+           "all SMs, of one launch with a virtual block index, and of four slices. Leaving: the time from the beginning of the write "
            "of the flag to the end of the last worker, median / longest.", "",
            "## Long enough to measure", ""]
     out += costs(tables["measured"]) + [""] + totals(total)
@@ -278,7 +278,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     a = parser.parse_args()
     check, measure = ("test", "test") if a.quick else ("large", "gpu")
-    costs_of = ["--pass", "workers,slice", "--no-reference", "--repeat", str(a.repeats)]
+    costs_of = ["--pass", "workers,retreat,slice", "--no-reference", "--repeat", str(a.repeats)]
     kinds = {
         "measured": ["--size", measure, *costs_of, "--evictions", str(a.evictions)],
         "paper": ["--size", check, *costs_of],

@@ -5,6 +5,7 @@
  *
  *   pass      new kernel            appended parameter          grid of the launch
  *   workers   NAME$cot_workers      struct cot_workers_args     args.n_workers, 1, 1
+ *   retreat   NAME$cot_retreat      struct cot_retreat_args     blocks per SM * SMs, 1, 1
  *   slice     NAME$cot_slice        struct cot_slice_args       what cot_slice_next() says
  *   fuse      A$cot_fuse$B          struct cot_fuse_args        what cot_fuse_plan() says
  *   count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
@@ -119,6 +120,65 @@ uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_n
  */
 int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control *control,
 		       uint32_t quota, uint32_t *ret_left);
+
+/* ---- retreat ----
+ *
+ * "Filling and retreating" (Wu et al., ICS 2015), to compare with: a launch fills all SMs with
+ * blocks, and those on an SM that the kernel may not use, or that are more than `workers` on one,
+ * end at once. The others are workers whose tasks follow from the SM and from how many came to it
+ * before: the tasks are dealt out in n_allowed * workers shares. Nobody claims, and nobody leaves:
+ * a task belongs to an SM. If fewer workers came to an SM than planned, because other kernels were
+ * there or because %smid is not the SM that the host means (as under MPS), their shares are left,
+ * and the host launches them again.
+ *
+ *     cot_retreat_plan()                  fills args and rows; copy the rows to the device
+ *     launch, blocks per SM * SMs blocks  NAME$cot_retreat
+ *     kernel has ended: copy the rows back
+ *     cot_retreat_left()                  0: nothing left. else plan again for what it names
+ *
+ * Two things are done otherwise than in the paper's listing: shares differ by one task where the
+ * listing rounds down and drops the rest, and the tasks of a share follow each other, so that no
+ * list of them has to be padded.
+ */
+
+/* One SM, in device memory; the index is %smid. */
+struct cot_retreat_row {
+	uint32_t rank;	    /* among the SMs that are allowed; COT_RETREAT_AWAY: not one of them */
+	uint32_t n_arrived; /* blocks that came here so far, also those that retreated */
+	uint32_t n_done;    /* tasks done by workers here that ended */
+	uint32_t pad;
+};
+
+#define COT_RETREAT_AWAY UINT32_MAX
+
+struct cot_retreat_args {
+	uint64_t rows;	  /* device address of n_rows rows, a multiple of 16 */
+	uint32_t grid[3]; /* of the original launch */
+	uint32_t n_rows;  /* blocks on an SM with a higher number retreat */
+	uint32_t first, n_tasks;
+	uint32_t n_allowed;    /* SMs */
+	uint32_t workers;      /* on each of them, at least 1 */
+	uint32_t share, extra; /* tasks of a worker; the first `extra` shares have one more */
+	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
+};
+
+/*
+ * A launch of n_tasks tasks from `first` on (0 for both: all of the grid) on the SMs whose byte in
+ * `allowed` is not zero (NULL: on all). n_rows rows are filled in; `rows` is their device address.
+ * -EINVAL: a zero, no SM is allowed, tasks beyond the grid, or an address that is not aligned;
+ * -ERANGE: too many tasks or shares to count them in 32 bits.
+ */
+int cot_retreat_plan(const uint32_t grid[3], uint32_t first, uint32_t n_tasks,
+		     const uint8_t *allowed, uint32_t n_rows, uint32_t workers, uint64_t rows,
+		     struct cot_retreat_args *ret_args, struct cot_retreat_row *ret_rows);
+
+/*
+ * After a launch, from the rows that were copied back: the first range of tasks at or behind `from`
+ * that nobody has done; *ret_n 0: there is none. -EIO: workers that came did not do their shares;
+ * the launch failed.
+ */
+int cot_retreat_left(const struct cot_retreat_args *args, const struct cot_retreat_row *rows,
+		     uint32_t from, uint32_t *ret_first, uint32_t *ret_n);
 
 /* ---- slice ----
  *

@@ -221,20 +221,20 @@ static int check(const struct cot_bench_instance *in, void *const *result,
 	return 0;
 }
 
-#define SHAPE(function, text, threads, gx, gy, gz, ...)                                            \
-	static const struct shape shape_##function = {                                             \
-		.bench = {.name = #function,                                                       \
-			  .summary = text,                                                         \
-			  .entry = #function,                                                      \
-			  .file = "shapes",                                                        \
-			  .n_threads = threads,                                                    \
-			  .blocks = {(gx) * (gy) * (gz), 16 * (gx) * (gy) * (gz),                  \
-				     256 * (gx) * (gy) * (gz), 4096 * (gx) * (gy) * (gz)},         \
-			  .create = create,                                                        \
-			  .check = check},                                                         \
-		.grid = {gx, gy, gz},                                                              \
-		.run = function,                                                                   \
-		__VA_ARGS__,                                                                       \
+#define SHAPE(function, text, threads, gx, gy, gz, ...)                                    \
+	static const struct shape shape_##function = {                                     \
+		.bench = {.name = #function,                                               \
+			  .summary = text,                                                 \
+			  .entry = #function,                                              \
+			  .file = "shapes",                                                \
+			  .n_threads = threads,                                            \
+			  .blocks = {(gx) * (gy) * (gz), 16 * (gx) * (gy) * (gz),          \
+				     256 * (gx) * (gy) * (gz), 4096 * (gx) * (gy) * (gz)}, \
+			  .create = create,                                                \
+			  .check = check},                                                 \
+		.grid = {gx, gy, gz},                                                      \
+		.run = function,                                                           \
+		__VA_ARGS__,                                                               \
 	}
 
 SHAPE(early_return, "threads return before a barrier", 100, 7, 1, 1, .block = {100, 1, 1},
@@ -255,9 +255,9 @@ SHAPE(no_index, "neither the index nor the grid's size is read", 64, 4, 3, 2, .b
 SHAPE(local_array, "an array in local memory", 64, 5, 1, 1, .block = {64, 1, 1});
 
 const struct cot_bench *const cot_bench_shapes[] = {
-	&shape_early_return.bench, &shape_rounds.bench,	  &shape_sums.bench,
-	&shape_volume.bench,	   &shape_planes.bench,	  &shape_calls.bench,
-	&shape_warp_sum.bench,	   &shape_groups.bench,	  &shape_dynamic_shared.bench,
+	&shape_early_return.bench, &shape_rounds.bench,	     &shape_sums.bench,
+	&shape_volume.bench,	   &shape_planes.bench,	     &shape_calls.bench,
+	&shape_warp_sum.bench,	   &shape_groups.bench,	     &shape_dynamic_shared.bench,
 	&shape_no_index.bench,	   &shape_local_array.bench,
 };
 const unsigned cot_bench_n_shapes = COT_ARRAY_LEN(cot_bench_shapes);

@@ -277,6 +277,7 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 {
 	struct cot_variant *v = e->variants;
 	struct cot_variant *workers = &v[COT_PASS_WORKERS], *slice = &v[COT_PASS_SLICE];
+	struct cot_variant *retreat = &v[COT_PASS_RETREAT];
 	struct cot_variant *count = &v[COT_PASS_COUNT], *record = &v[COT_PASS_RECORD];
 	uint64_t n_tasks = 0;
 	uint32_t i;
@@ -296,6 +297,11 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 		workers->replay = cot_workers_replay;
 		workers->state = &workers->workers;
 	}
+	if (!rc && wants(e, COT_PASS_RETREAT))
+		rc = cot_retreat_run_init(&retreat->retreat, &e->session, e->quota, err);
+	retreat->step = cot_retreat_step;
+	retreat->replay = cot_retreat_replay;
+	retreat->state = &retreat->retreat;
 	slice->slice.n_blocks = e->options->slice ? e->options->slice : e->in.n_blocks / 4 + 1;
 	slice->step = slice->replay = cot_slice_step;
 	slice->state = &slice->slice;
@@ -424,6 +430,7 @@ void cot_experiment_finish(struct cot_experiment *e)
 		struct cot_machine *m = &e->machine.base;
 
 		cot_workers_run_finish(&e->variants[COT_PASS_WORKERS].workers);
+		cot_retreat_run_finish(&e->variants[COT_PASS_RETREAT].retreat);
 		cot_rows_run_finish(&e->variants[COT_PASS_COUNT].rows);
 		cot_rows_run_finish(&e->variants[COT_PASS_RECORD].rows);
 		free_all(m, e->plain, COT_BENCH_MAX_BUFFERS);

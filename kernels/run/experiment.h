@@ -36,6 +36,7 @@ struct cot_variant {
 	cot_session_launch step, replay;
 	void *state; /* of step and replay */
 	struct cot_workers_run workers;
+	struct cot_retreat_run retreat;
 	struct cot_slice_run slice;
 	struct cot_rows_run rows;
 };
@@ -80,8 +81,8 @@ struct cot_experiment {
 };
 
 /*
- * All of it; `now` is as in the structure. A variant that failed or is wrong is no error; without the plain kernels there is
- * nothing. cot_experiment_finish() in any case.
+ * All of it; `now` is as in the structure. A variant that failed or is wrong is no error; without
+ * the plain kernels there is nothing. cot_experiment_finish() in any case.
  */
 int cot_experiment_run(struct cot_experiment *e, const struct cot_options *options,
 		       struct cot_cuda *cuda, const struct cot_bench *bench, char *now,

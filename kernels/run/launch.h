@@ -57,6 +57,33 @@ int cot_workers_arm(struct cot_workers_run *r, struct cot_error *err);
 int cot_workers_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 int cot_workers_confirm(struct cot_workers_run *r, struct cot_error *err);
 
+/* ---- filling and retreating ---- */
+
+struct cot_retreat_run {
+	struct cot_session *s;
+	uint32_t quota;	 /* SMs that are allowed: those with the lowest numbers, at least 1 */
+	uint32_t n_rows; /* the machine's SMs */
+	uint64_t rows, pristine;
+	struct cot_retreat_row *host;  /* n_rows of them for each step */
+	struct cot_retreat_args *args; /* of each step */
+	uint32_t n_armed;
+
+	uint32_t n_launches, n_resumed; /* as those of workers */
+	uint64_t n_left_over;
+};
+
+int cot_retreat_run_init(struct cot_retreat_run *r, struct cot_session *s, uint32_t quota,
+			 struct cot_error *err);
+void cot_retreat_run_finish(struct cot_retreat_run *r);
+
+/* A step until all of its tasks are done, with as many launches as it takes. */
+int cot_retreat_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+
+/* For measuring, as with workers. -EAGAIN from confirm(): an SM got too few workers. */
+int cot_retreat_arm(struct cot_retreat_run *r, struct cot_error *err);
+int cot_retreat_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+int cot_retreat_confirm(struct cot_retreat_run *r, struct cot_error *err);
+
 /* ---- slices ---- */
 
 struct cot_slice_run {

@@ -12,7 +12,7 @@ static const char doc[] =
 	"as they are and rewritten by cotenant's passes, and compares the results bit for bit with "
 	"each other and with the CPU's. Prints one line of JSON for each benchmark and pass."
 	"\v"
-	"Passes: plain, workers, slice, fuse, count, record, all; more than one with commas.\n"
+	"Passes: plain, workers, retreat, slice, fuse, count, record, all; more with commas.\n"
 	"Sizes: test (a moment in the emulator), small and large (the grids of the paper), gpu (long "
 	"enough to measure on an H200).\n\n"
 	"Examples:\n"
@@ -105,10 +105,11 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 		else if (cot_pass_find(text, length, &pass) == 0)
 			o->passes |= 1u << pass;
 		else if (length != 5 || strncmp(text, "plain", 5) != 0)
-			argp_error(state,
-				   "there is no pass '%.*s'; expected plain, workers, slice, fuse, "
-				   "count, record or all",
-				   (int)length, text);
+			argp_error(
+				state,
+				"there is no pass '%.*s'; expected plain, workers, retreat, slice, "
+				"fuse, count, record or all",
+				(int)length, text);
 		text += length;
 		if (!*text)
 			return;

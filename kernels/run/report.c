@@ -111,6 +111,11 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 		plain(out, e);
 	if (pass == COT_PASS_WORKERS)
 		workers(out, e, v);
+	if (pass == COT_PASS_RETREAT)
+		fprintf(out,
+			",\"quota_sms\":%u,\"n_workers\":%u,\"resumed\":%u,\"left_over\":%" PRIu64,
+			e->quota, v->retreat.args[0].n_allowed * v->retreat.args[0].workers,
+			v->retreat.n_resumed, v->retreat.n_left_over);
 	if (pass == COT_PASS_SLICE || pass == COT_VIRTUAL)
 		fprintf(out, ",\"slice\":%u", v->slice.n_blocks);
 	if (pass == COT_PASS_FUSE)

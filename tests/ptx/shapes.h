@@ -19,6 +19,7 @@
 #define ROWS_MAX  4096u
 #define N_SMS	  3u
 #define PER_SM	  2u
+#define SM_ROWS	  (N_SMS + 1u)
 
 enum arguments { OUT, OUT_N, OUT_LENGTHS_N };
 
@@ -44,6 +45,7 @@ struct shapes_machine {
 	_Alignas(256) struct cot_workers_control control;
 	_Alignas(256) struct cot_count_row counts[ROWS_MAX];
 	_Alignas(256) struct cot_record_row records[ROWS_MAX];
+	_Alignas(256) struct cot_retreat_row rows[SM_ROWS];
 };
 
 extern struct shapes_machine machine;

@@ -52,8 +52,8 @@ static struct launch prepare_pair(const struct shape *first, const struct shape 
 	struct launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
 	struct cot_fuse_args args;
 
-	assert_int_equal(cot_fuse_plan(first->grid, first->block, second->grid, second->block, &args,
-				       &l.grid[0], &l.block[0]),
+	assert_int_equal(cot_fuse_plan(first->grid, first->block, second->grid, second->block,
+				       &args, &l.grid[0], &l.block[0]),
 			 0);
 	(void)snprintf(l.name, sizeof(l.name), "%s$cot_fuse$%s", first->name, second->name);
 	l.shared = first->shared > second->shared ? first->shared : second->shared;

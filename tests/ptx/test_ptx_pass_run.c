@@ -153,6 +153,84 @@ static void recorded_workers(void **state)
 	}
 }
 
+/* ---- filling and retreating ---- */
+
+/* Some SMs, at least one of those that there are. */
+static void choose_sms(struct cot_rng *rng, uint8_t allowed[SM_ROWS])
+{
+	uint32_t i;
+
+	for (i = 0; i < SM_ROWS; i++)
+		allowed[i] = (uint8_t)cot_rng_below(rng, 2);
+	allowed[cot_rng_below(rng, N_SMS)] = 1;
+}
+
+/* One launch for n tasks from `first` on; its rows are in machine.rows. */
+static void fill_once(const struct shape *s, struct cot_rng *rng, uint32_t first, uint32_t n,
+		      struct cot_retreat_args *ret_args)
+{
+	uint32_t workers = 1 + (uint32_t)cot_rng_below(rng, PER_SM), n_rows, i;
+	uint8_t allowed[SM_ROWS];
+	struct launch l;
+
+	choose_sms(rng, allowed);
+	/* A row less than there are SMs, as many, one more. */
+	n_rows = N_SMS - 1 + (uint32_t)cot_rng_below(rng, 3);
+	for (i = 0; i < n_rows && !allowed[i]; i++)
+		;
+	if (i == n_rows)
+		n_rows = N_SMS;
+	assert_int_equal(cot_retreat_plan(s->grid, first, n, allowed, n_rows, workers,
+					  (uint64_t)(uintptr_t)machine.rows, ret_args,
+					  machine.rows),
+			 0);
+	/* Too few blocks at times, as if other kernels had been in their places, or too many. */
+	l = shapes_prepare(s, "$cot_retreat", 1 + (uint32_t)cot_rng_below(rng, 2 * N_SMS * PER_SM));
+	shapes_push(&l, ret_args, sizeof(*ret_args), 8);
+	(void)shapes_play(&l, cot_rng_next(rng), NULL, NULL);
+	for (i = 0; i < n_rows; i++)
+		if (!allowed[i])
+			assert_int_equal(machine.rows[i].n_arrived | machine.rows[i].n_done, 0);
+}
+
+/* Until nothing is left; returns how many launches it took. */
+static uint32_t fill(const struct shape *s, struct cot_rng *rng, uint32_t first, uint32_t n)
+{
+	struct cot_retreat_row rows[SM_ROWS];
+	struct cot_retreat_args args;
+	uint32_t next, n_next, n_launches = 1, from = first;
+
+	fill_once(s, rng, first, n, &args);
+	memcpy(rows, machine.rows, sizeof(rows));
+	for (;; from = next + n_next) {
+		assert_int_equal(cot_retreat_left(&args, rows, from, &next, &n_next), 0);
+		if (!n_next)
+			return n_launches;
+		n_launches += fill(s, rng, next, n_next);
+		assert_true(n_launches < LAUNCHES_MAX);
+	}
+}
+
+static void retreats(void **state)
+{
+	uint64_t seed, n_launches = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		(void)shapes_play_original(&shapes[i]);
+		for (seed = 1; seed <= shapes_n_seeds(); seed++) {
+			struct cot_rng rng = {seed};
+
+			shapes_reset();
+			n_launches += fill(&shapes[i], &rng, 0, 0);
+			shapes_compare(shapes[i].name, seed);
+		}
+	}
+	/* Some launches did all of their tasks, and some left a part to others. */
+	assert_true(n_launches > n_shapes * shapes_n_seeds());
+}
+
 /* ---- slices ---- */
 
 /* Tasks from `first` to before `end`. */
@@ -200,9 +278,8 @@ static void slices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(workers),
-		cmocka_unit_test(who_leaves),
-		cmocka_unit_test(recorded_workers),
+		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
+		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};
 

@@ -27,9 +27,9 @@
 #include "kernels/run/rewrite.h"
 #include "ptx/exec_machine.h"
 
-#define ALL_PASSES                                                             \
-	(1u << COT_PASS_WORKERS | 1u << COT_PASS_SLICE | 1u << COT_PASS_FUSE | \
-	 1u << COT_PASS_COUNT | 1u << COT_PASS_RECORD)
+#define ALL_PASSES                                                                \
+	(1u << COT_PASS_WORKERS | 1u << COT_PASS_RETREAT | 1u << COT_PASS_SLICE | \
+	 1u << COT_PASS_FUSE | 1u << COT_PASS_COUNT | 1u << COT_PASS_RECORD)
 #define MAX_EVICTIONS 3u
 
 /* One benchmark (or two, for fusing), its module with all passes, and the plain result. */
@@ -289,6 +289,23 @@ static void workers_once(struct fixture *f, struct cot_rng *rng)
 	f->machine.per_sm = 0;
 }
 
+/* Random schedules leave SMs short of workers, so there is something to launch again. */
+static void retreat_once(struct fixture *f, struct cot_rng *rng)
+{
+	struct cot_retreat_run run;
+	uint32_t quota = 1 + (uint32_t)cot_rng_below(rng, f->machine.base.n_sms);
+
+	f->machine.per_sm = 1 + (uint32_t)cot_rng_below(rng, 3);
+	must(f, cot_retreat_run_init(&run, &f->session, quota, &f->err));
+	must(f, cot_session_reset(&f->session, &f->err));
+	must(f, cot_session_run(&f->session, cot_retreat_step, &run, &f->err));
+	same(f, &f->session, f->plain, "retreat");
+	totals.n_resumed += run.n_resumed;
+	totals.n_left_over += run.n_left_over;
+	cot_retreat_run_finish(&run);
+	f->machine.per_sm = 0;
+}
+
 static void slice_once(struct fixture *f, struct cot_rng *rng)
 {
 	struct cot_slice_run run = {
@@ -390,6 +407,8 @@ static void each_seed(const struct cot_bench *bench, uint64_t first, uint64_t n)
 		set_up(&f, bench, NULL, ALL_PASSES & ~(1u << COT_PASS_FUSE), seed);
 		for (i = 0; i < (SLOW_BUILD ? 1 : 2) && taken(&f, COT_PASS_WORKERS); i++)
 			workers_once(&f, &rng);
+		if (taken(&f, COT_PASS_RETREAT))
+			retreat_once(&f, &rng);
 		if (taken(&f, COT_PASS_SLICE))
 			slice_once(&f, &rng);
 		if (taken(&f, COT_PASS_COUNT))

@@ -33,6 +33,8 @@ static void layout(void **state)
 	assert_int_equal(sizeof(struct cot_workers_args), 88);
 	assert_int_equal(offsetof(struct cot_workers_args, n_workers), 36);
 	assert_int_equal(offsetof(struct cot_workers_args, by_row), 56);
+	assert_int_equal(sizeof(struct cot_retreat_args), 80);
+	assert_int_equal(sizeof(struct cot_retreat_row), 16);
 	assert_int_equal(sizeof(struct cot_slice_args), 24);
 	assert_int_equal(sizeof(struct cot_fuse_side), 88);
 	assert_int_equal(sizeof(struct cot_fuse_args), 184);
@@ -161,7 +163,8 @@ static void dividers(void **state)
 			divides_around(0u - d - 1, &rng);
 		}
 	for (i = 0; i < 20000 + n; i++)
-		divides_around(((uint32_t)cot_rng_next(&rng) | 1) >> cot_rng_below(&rng, 31) | 1, &rng);
+		divides_around(((uint32_t)cot_rng_next(&rng) | 1) >> cot_rng_below(&rng, 31) | 1,
+			       &rng);
 	/* All numbers, for divisors of both roundings. */
 	for (d = 1; d < 1u << 22; d++) {
 		divides(7, d * 1021u);
@@ -247,6 +250,92 @@ static void fuse_plans(void **state)
 	assert_memory_equal(args.second.grid, line, sizeof(line));
 }
 
+/* ---- filling and retreating ---- */
+
+#define SMS 5u
+
+/* The tasks of all shares, as retreat.c finds them, each once. */
+static void shares_cover(const struct cot_retreat_args *a)
+{
+	uint32_t next = a->first, slot, id;
+
+	for (slot = 0; slot < a->n_allowed * a->workers; slot++) {
+		id = a->first + slot * a->share + (slot < a->extra ? slot : a->extra);
+		assert_int_equal(id, next);
+		next += a->share + (slot < a->extra);
+	}
+	assert_int_equal(next, a->first + a->n_tasks);
+}
+
+static void retreat_plans(void **state)
+{
+	const uint32_t grid[3] = {7, 5, 3}, huge[3] = {1u << 31, 4, 1}, none[3] = {7, 0, 1};
+	const uint8_t some[SMS] = {0, 1, 0, 1, 1}, nobody[SMS] = {0};
+	struct cot_retreat_args a = {.n_tasks = 77}, before = a;
+	struct cot_retreat_row rows[SMS] = {{.rank = 9}};
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(cot_retreat_plan(none, 0, 0, NULL, SMS, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, nobody, SMS, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, NULL, SMS, 0, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, NULL, 0, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, NULL, SMS, 2, 8, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 105, 1, NULL, SMS, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 100, 6, NULL, SMS, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(grid, 5, 0, NULL, SMS, 2, 16, &a, rows), -EINVAL);
+	assert_int_equal(cot_retreat_plan(huge, 0, 0, NULL, SMS, 2, 16, &a, rows), -ERANGE);
+	assert_memory_equal(&a, &before, sizeof(a));
+	assert_int_equal(rows[0].rank, 9);
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, some, SMS, 4, 16, &a, rows), 0);
+	assert_int_equal(a.n_tasks, 105);
+	assert_int_equal(a.n_allowed, 3);
+	assert_int_equal(rows[0].rank, COT_RETREAT_AWAY);
+	assert_int_equal(rows[1].rank, 0);
+	assert_int_equal(rows[3].rank, 1);
+	assert_int_equal(rows[4].rank, 2);
+	assert_int_equal(a.share, 8);
+	assert_int_equal(a.extra, 9);
+	for (n = 1; n <= 105; n++) {
+		assert_int_equal(cot_retreat_plan(grid, 105 - n, n, some, SMS, 4, 16, &a, rows), 0);
+		shares_cover(&a);
+	}
+}
+
+static void retreat_leaves(void **state)
+{
+	const uint32_t grid[3] = {10, 1, 1};
+	const uint8_t some[SMS] = {0, 1, 0, 1, 1};
+	struct cot_retreat_row rows[SMS];
+	struct cot_retreat_args a;
+	uint32_t first = 9, n = 9;
+
+	(void)state;
+	/* Six shares: 2 2 2 2 1 1 tasks, two on each SM. */
+	assert_int_equal(cot_retreat_plan(grid, 0, 0, some, SMS, 2, 16, &a, rows), 0);
+	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), 0);
+	assert_int_equal(first, 0);
+	assert_int_equal(n, 10);
+	rows[1].n_arrived = 1;
+	rows[1].n_done = 2;
+	rows[3].n_arrived = 7; /* five of them retreated */
+	rows[3].n_done = 4;
+	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), 0);
+	assert_int_equal(first, 2);
+	assert_int_equal(n, 2);
+	assert_int_equal(cot_retreat_left(&a, rows, 4, &first, &n), 0);
+	assert_int_equal(first, 8);
+	assert_int_equal(n, 2);
+	assert_int_equal(cot_retreat_left(&a, rows, 10, &first, &n), 0);
+	assert_int_equal(n, 0);
+	/* What cannot be: a share half done, or somebody where nobody may be. */
+	rows[3].n_done = 3;
+	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), -EIO);
+	rows[3].n_done = 4;
+	rows[2].n_arrived = 1;
+	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), -EIO);
+}
+
 /* ---- workers in C ---- */
 
 struct game {
@@ -271,7 +360,8 @@ static void take(struct game *g, uint32_t w, uint32_t id, uint32_t size)
 static void step(struct game *g, uint32_t w)
 {
 	const struct cot_workers_args *a = &g->args;
-	uint32_t evict = g->control.evict < a->n_workers ? g->control.evict : a->n_workers, id, size;
+	uint32_t evict = g->control.evict < a->n_workers ? g->control.evict : a->n_workers, id,
+		 size;
 
 	if (g->at[w] < g->end[w]) {
 		g->times[g->at[w]++]++;
@@ -383,11 +473,12 @@ static void resume_notices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout),	   cmocka_unit_test(plans),
-		cmocka_unit_test(dividers),	   cmocka_unit_test(boxes),
-		cmocka_unit_test(fuse_plans),
-		cmocka_unit_test(wrong_plans),	   cmocka_unit_test(chunks),
-		cmocka_unit_test(every_task_once), cmocka_unit_test(resume_notices),
+		cmocka_unit_test(layout),	  cmocka_unit_test(plans),
+		cmocka_unit_test(dividers),	  cmocka_unit_test(boxes),
+		cmocka_unit_test(fuse_plans),	  cmocka_unit_test(retreat_plans),
+		cmocka_unit_test(retreat_leaves), cmocka_unit_test(wrong_plans),
+		cmocka_unit_test(chunks),	  cmocka_unit_test(every_task_once),
+		cmocka_unit_test(resume_notices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -297,10 +297,11 @@ static void put_division(struct cot_emit *e, struct cot_ptx_stmt *before, const 
 static void put_rest(struct cot_emit *e, struct cot_ptx_stmt *before, const char *name,
 		     const char *number, uint32_t extent)
 {
-	cot_emit_format(e, before,
-			"ld.param.u32 %%factor, [args+%u]; mul.lo.u32 %%factor, %%factor, %%above;\n"
-			"sub.u32 %s, %s, %%factor;",
-			(unsigned)extent, name, number);
+	cot_emit_format(
+		e, before,
+		"ld.param.u32 %%factor, [args+%u]; mul.lo.u32 %%factor, %%factor, %%above;\n"
+		"sub.u32 %s, %s, %%factor;",
+		(unsigned)extent, name, number);
 }
 
 void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
@@ -313,16 +314,16 @@ void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char
 	(void)cot_emit_reg(e, COT_PTX_B64, "%wide");
 	(void)cot_emit_reg(e, COT_PTX_B32, "%factor");
 	(void)cot_emit_reg(e, COT_PTX_B32, "%above");
-	(void)cot_emit_reg(e, COT_PTX_B32, "%row");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%rows");
 	put_division(e, before, number, at->by_row);
 	if (mask & 1)
 		put_rest(e, before, names[0], number, at->extents);
 	if (mask & 6) {
-		cot_emit_text(e, before, "mov.u32 %row, %above;");
-		put_division(e, before, "%row", at->by_column);
+		cot_emit_text(e, before, "mov.u32 %rows, %above;");
+		put_division(e, before, "%rows", at->by_column);
 	}
 	if (mask & 2)
-		put_rest(e, before, names[1], "%row", at->extents + 4);
+		put_rest(e, before, names[1], "%rows", at->extents + 4);
 	if (mask & 4)
 		cot_emit_format(e, before, "mov.u32 %s, %%above;", names[2]);
 	e->n_binds = n_binds;

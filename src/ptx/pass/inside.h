@@ -104,6 +104,8 @@ struct cot_ptx_func *cot_pass_callee(const struct cot_ptx_insn *call);
 
 int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		     struct cot_error *err);
+int cot_pass_retreat(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+		     struct cot_error *err);
 int cot_pass_slice(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		   struct cot_error *err);
 int cot_pass_count(struct cot_ptx_func *kernel, const struct cot_facts *facts,
