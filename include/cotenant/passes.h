@@ -83,15 +83,7 @@ struct cot_workers_args {
 	uint32_t begun;	     /* where the first chunks end: control->next at the beginning */
 	uint32_t tail_shift; /* at most 31 */
 	uint32_t least;	     /* at least 1, at most chunk */
-	/*
-	 * 1: look at evict before the last task but one of a chunk, and claim the next chunk before
-	 * the last one, so that nobody waits for the answers. Workers then leave up to a chunk and
-	 * a task later, and hold tasks that others could do: only for tasks of a few microseconds,
-	 * and if each worker claims at least 16 times. cot_workers_plan() sets it then, if a chunk
-	 * has several tasks. Kernels with nested loops have no use for it: there it is as if it
-	 * were 0.
-	 */
-	uint32_t ahead;
+	uint32_t pad;
 	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
 };
 
@@ -108,7 +100,8 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 
 /*
  * How many tasks to claim at a time when one takes task_ns (0: not known): some 24 us of work, but
- * at most an eighth of a worker's share.
+ * at most a quarter of a worker's share; all of the share if that takes no longer than two claims'
+ * work.
  */
 uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_ns);
 

@@ -292,7 +292,6 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 
 		rc = cot_workers_run_init(&workers->workers, &e->session, e->quota,
 					  e->options->chunk, (uint64_t)task_ns + 1, err);
-		workers->workers.ahead = e->options->ahead;
 		workers->step = cot_workers_step;
 		workers->replay = cot_workers_replay;
 		workers->state = &workers->workers;

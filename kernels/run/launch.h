@@ -18,15 +18,11 @@
 typedef int (*cot_workers_during)(void *arg, uint64_t control, const struct cot_workers_args *args,
 				  struct cot_error *err);
 
-/* Whether workers claim while they work (struct cot_workers_args). */
-enum cot_ahead { COT_AHEAD_AS_PLANNED, COT_AHEAD_NEVER, COT_AHEAD_ALWAYS };
-
 struct cot_workers_run {
 	struct cot_session *s;
-	uint32_t quota;	  /* SMs' worth of workers, at least 1 */
-	uint32_t chunk;	  /* tasks of a claim; 0: by task_ns */
-	uint64_t task_ns; /* 0: not known */
-	enum cot_ahead ahead;
+	uint32_t quota;		   /* SMs' worth of workers, at least 1 */
+	uint32_t chunk;		   /* tasks of a claim; 0: by task_ns */
+	uint64_t task_ns;	   /* 0: not known */
 	cot_workers_during before; /* may be NULL: the same before each launch */
 	cot_workers_during during; /* may be NULL */
 	void *arg;

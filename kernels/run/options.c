@@ -30,8 +30,7 @@ enum {
 	KEY_NO_REFERENCE,
 	KEY_PRINT,
 	KEY_WITH,
-	KEY_LIMIT,
-	KEY_AHEAD
+	KEY_LIMIT
 };
 
 static const struct argp_option options[] = {
@@ -47,8 +46,6 @@ static const struct argp_option options[] = {
 	{"quota", 'q', "PERCENT", 0, "Share of the SMs that workers get (default: 100%)", 2},
 	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: up to 24 us)",
 	 2},
-	{"ahead", KEY_AHEAD, "yes|no", 0,
-	 "Whether a worker claims while it works (default: for short tasks)", 2},
 	{"evict", KEY_EVICT, "[UNITS@]MS,...", 0,
 	 "Have so many SMs' worth of workers leave (or all) so long after the first launch; what is "
 	 "left is launched again",
@@ -193,15 +190,6 @@ static void set_size(const struct argp_state *state, struct cot_options *o, cons
 			   name);
 }
 
-static enum cot_ahead yes_or_no(const struct argp_state *state, const char *text)
-{
-	if (strcmp(text, "yes") == 0)
-		return COT_AHEAD_ALWAYS;
-	if (strcmp(text, "no"))
-		argp_error(state, "--ahead is '%s'; expected yes or no", text);
-	return COT_AHEAD_NEVER;
-}
-
 static error_t parse_number(int key, char *arg, struct argp_state *state)
 {
 	struct cot_options *o = state->input;
@@ -272,9 +260,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		o->output = arg;
-		return 0;
-	case KEY_AHEAD:
-		o->ahead = yes_or_no(state, arg);
 		return 0;
 	case KEY_WITH:
 		o->partner = bench(state, arg);

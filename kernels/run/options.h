@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "kernels/host/bench.h"
-#include "kernels/run/launch.h"
 #include "ptx/pass/pass.h"
 
 #define COT_OPTIONS_MAX_BENCHES	  32u
@@ -21,7 +20,6 @@ struct cot_options {
 	uint32_t n_blocks;    /* 0: that of the size */
 	uint32_t quota_pct;   /* of the SMs, for workers */
 	uint32_t chunk;	      /* 0: chosen from how long a task takes */
-	enum cot_ahead ahead; /* whether claims are made while workers work */
 	uint32_t slice;	      /* blocks of a slice; 0: four slices */
 	uint32_t n_repeats;   /* 0: nothing is measured */
 	uint32_t n_evictions; /* at moments spread over the run, everybody; each is a run */

@@ -74,8 +74,8 @@ static void workers(FILE *out, const struct cot_experiment *e, const struct cot_
 	const struct cot_evictions *ev = &e->evictions;
 
 	fprintf(out, ",\"quota_sms\":%u", e->quota);
-	fprintf(out, ",\"n_workers\":%u,\"chunk\":%u,\"ahead\":%s", v->workers.args[0].n_workers,
-		v->workers.args[0].chunk, truth(v->workers.args[0].ahead));
+	fprintf(out, ",\"n_workers\":%u,\"chunk\":%u", v->workers.args[0].n_workers,
+		v->workers.args[0].chunk);
 	if (!ev->n_runs)
 		return;
 	fprintf(out,

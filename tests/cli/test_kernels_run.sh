@@ -36,7 +36,6 @@ refused "there is no pass ''" bfs --pass workers,
 refused "bfs cannot be fused with itself" bfs --pass fuse --with bfs
 refused "--with lavaMD needs the pass fuse" bfs --with lavaMD
 refused "--with lavaMD needs the pass fuse" bfs --with lavaMD --pass slice,count
-refused "--ahead is 'maybe'; expected yes or no" bfs --ahead maybe
 refused "expected a number from 1 to 86400" bfs --time-limit 0
 refused "there is no size 'huge'" bfs --size huge
 refused "expected a number from 1 to 100" bfs --quota 0%

@@ -58,7 +58,6 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 					  (uint64_t)(uintptr_t)&machine.control, &args,
 					  &machine.control),
 			 0);
-	args.ahead = seed & 1;
 	args.least = 1 + (uint32_t)cot_rng_below(&rng, chunk);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
@@ -112,7 +111,6 @@ static void who_leaves(void **state)
 						  (uint64_t)(uintptr_t)&machine.control, &args,
 						  &machine.control),
 				 0);
-		args.ahead = evict & 1;
 		machine.control.evict = evict;
 		first_chunks = args.n_workers * args.chunk;
 		l = shapes_prepare(s, "$cot_workers", args.n_workers);

@@ -272,7 +272,6 @@ static void workers_once(struct fixture *f, struct cot_rng *rng)
 	plan_evictions(&evictor, rng, f->n_schedule_steps, quota);
 	must(f, cot_workers_run_init(&run, &f->session, quota, (uint32_t)cot_rng_below(rng, 6), 0,
 				     &f->err));
-	run.ahead = (enum cot_ahead)cot_rng_below(rng, COT_AHEAD_ALWAYS + 1);
 	run.before = about_to_launch;
 	run.arg = &evictor;
 	run.resume_quota = 1 + (uint32_t)cot_rng_below(rng, f->machine.base.n_sms);

@@ -54,10 +54,9 @@ static void plans(void **state)
 	assert_int_equal(a.n_workers, 80);
 	assert_int_equal(a.first, 0);
 	assert_int_equal(a.chunk, 4);
-	assert_int_equal(a.ahead, 1);
-	assert_int_equal(a.least, 2);
+	assert_int_equal(a.least, 1);
 	assert_int_equal(a.begun, 320);
-	assert_int_equal(a.tail_shift, 8); /* 2 * 80 workers are at most 2^8 */
+	assert_int_equal(a.tail_shift, 7); /* 2 * 80 workers are at least 2^7 */
 	assert_int_equal(a.per_sm, 8);
 	assert_true(a.control == CONTROL);
 	assert_memory_equal(a.grid, grid, sizeof(grid));
@@ -69,7 +68,6 @@ static void plans(void **state)
 	assert_int_equal(a.n_workers, 3);
 	assert_int_equal(cot_workers_plan(small, 8, 132, 0, CONTROL, &a, &c), 0);
 	assert_int_equal(a.chunk, 1);
-	assert_int_equal(a.ahead, 0);
 	assert_int_equal(a.least, 1);
 	assert_int_equal(a.n_workers, 5);
 }
@@ -103,8 +101,11 @@ static void chunks(void **state)
 	assert_int_equal(cot_workers_chunk(1000000, 1000, 1000), 24);
 	assert_int_equal(cot_workers_chunk(10000000, 1000, 100), 240);
 	assert_int_equal(cot_workers_chunk(1000000, 1000, 1000000), 1);
-	/* At least 8 claims each. */
-	assert_int_equal(cot_workers_chunk(80000, 1000, 100), 10);
+	/* At least 4 claims each. */
+	assert_int_equal(cot_workers_chunk(600000, 1000, 100), 150);
+	/* So little that it is dealt out at once. */
+	assert_int_equal(cot_workers_chunk(80000, 1000, 100), 80);
+	assert_int_equal(cot_workers_chunk(480001, 1000, 100), 120);
 	assert_int_equal(cot_workers_chunk(1000, 1000, 100), 1);
 	assert_int_equal(cot_workers_chunk(0, 0, 0), 1);
 	assert_true(cot_workers_chunk(UINT32_MAX, 1, 1) <= 24000);

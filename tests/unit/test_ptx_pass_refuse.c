@@ -200,8 +200,8 @@ static const struct refused_case cases[] = {
 	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
 	 HEAD_75 KERNEL("match.any.sync.b32 %r7, %r6, -1; " EARLY_RETURN SHFL_R7)},
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
-	 HEAD_75 KERNEL(EARLY_RETURN "match.any.sync.b32 %r7, %r6, %r8; activemask.b32 %r7;\n"
-				     SHFL_R7)},
+	 HEAD_75 KERNEL(EARLY_RETURN
+			"activemask.b32 %r8; match.any.sync.b32 %r7, %r6, %r8;\n" SHFL_R7)},
 	/* A ballot of those who stay, or of those who go. */
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
 	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, !%p1, -1; @%p1 ret;\n" SHFL_R7)},
@@ -217,30 +217,30 @@ static const struct refused_case cases[] = {
 				      "@!%p1 ret; " SHFL_R7)},
 	/* Only some of those who stay come to the use. */
 	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
-	 HEAD_75 KERNEL(EARLY_RETURN "activemask.b32 %r7; setp.eq.u32 %p2, %r2, 3; @%p2 ret; "
-				     SHFL_R7)},
+	 HEAD_75 KERNEL(EARLY_RETURN
+			"activemask.b32 %r7; setp.eq.u32 %p2, %r2, 3; @%p2 ret; " SHFL_R7)},
 	/* Not in all lanes asked; asked for by somebody else; asked in the round before. */
 	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
 	 HEAD_75 KERNEL(EARLY_RETURN "@%p2 activemask.b32 %r7; " SHFL_R7)},
-	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 13,
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 15,
 	 HEAD_75 ".func (.param .b32 m) f()\n{\n.reg .b32 %a; activemask.b32 %a; "
 		 "st.param.b32 [m], %a;\nret;\n}\n" KERNEL(
 			 "{ .param .b32 m; call (m), f, (); ld.param.b32 %r7, [m]; } " EARLY_RETURN
 				 SHFL_R7)},
-	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 6,
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 7,
 	 HEAD_75 ".func f(.param .b32 m)\n{\n.reg .b32 %a; .reg .b32 %b; ld.param.b32 %a, [m];\n"
 		 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(
 			 "activemask.b32 %r7; " EARLY_RETURN
 			 "{ .param .b32 m; st.param.b32 [m], %r7; call f, (m); }")},
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
-	 HEAD_75 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; activemask.b32 %a;\n"
-		 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN
-									     "call f, ();")},
-	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 7,
-	 HEAD_75 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; .reg .pred %p; activemask.b32 %a;\n"
-		 "setp.eq.u32 %p, %a, 3; @%p ret;\n"
-		 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN
-									     "call f, ();")},
+	 HEAD_75
+	 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; activemask.b32 %a;\n"
+	 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN "call f, ();")},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 8,
+	 HEAD_75
+	 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; .reg .pred %p; activemask.b32 %a;\n"
+	 "setp.eq.u32 %p, %a, 3; @%p ret;\n"
+	 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN "call f, ();")},
 	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
 	 HEAD_75 KERNEL(EARLY_RETURN "AGAIN: " SHFL_R7 " activemask.b32 %r7;\n"
 				     "setp.eq.u32 %p2, %r6, 3; @%p2 bra AGAIN;")},

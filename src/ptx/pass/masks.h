@@ -16,8 +16,8 @@
 bool cot_mask_waits(const struct cot_cfg *cfg, uint32_t block, const struct cot_ptx_stmt *s);
 
 /*
- * The first such statement of a whole function, NULL if there is none. One of a function that is too
- * large to look at counts. -ENOMEM.
+ * The first such statement of a whole function, NULL if there is none. One of a function that is
+ * too large to look at counts. -ENOMEM.
  */
 int cot_mask_first_waiting(const struct cot_ptx_func *func, const struct cot_ptx_stmt **ret_stmt);
 

@@ -79,9 +79,10 @@ void cot_tasks_put_barrier(struct cot_tasks *t, struct cot_ptx_stmt *before)
 void cot_tasks_put_second_entry(struct cot_tasks *t, struct cot_ptx_stmt *start, uint32_t not_zero)
 {
 	if (!t->facts.early_return) /* it must not have another way in, see put_meeting() */
-		cot_emit_format(&t->e, start,
-				"ld.param.u32 %%t, [args+%u]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
-				not_zero);
+		cot_emit_format(
+			&t->e, start,
+			"ld.param.u32 %%t, [args+%u]; setp.eq.u32 %%p, %%t, 0; @%%p bra tail;",
+			not_zero);
 }
 
 void cot_tasks_put_index(struct cot_tasks *t, struct cot_ptx_stmt *start)
