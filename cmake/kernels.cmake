@@ -13,7 +13,7 @@ if(TARGET cot_ptx)
 	cot_glob(sources kernels/run/*.c)
 	list(FILTER sources EXCLUDE REGEX "/(main|session|rewrite|launch_[a-z]*)\\.c$")
 	cot_program(kernels-run kernels/run/main.c cot_launch cot_ptx ${CMAKE_DL_LIBS} m)
-	target_sources(kernels-run PRIVATE ${sources})
+	target_sources(kernels-run PRIVATE ${sources} src/report/outfile.c)
 endif()
 
 # The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others.

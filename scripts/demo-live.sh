@@ -1,22 +1,37 @@
 #!/bin/bash
 # The second part of ./dev demo: programs that really run. A latency-sensitive program and two
-# batch programs share a GPU, first as usual, then under `cotenant run`. Without a GPU they run on
-# the emulated one (docs/emulated-gpu.md), which is slow in nothing but the programs' own work.
+# batch programs share a GPU, first as usual, then under `cotenant run`. Where there is no GPU, or
+# one that cannot be used, they run on the emulated one (docs/emulated-gpu.md), which is slow in
+# nothing but the programs' own work.
 #   demo-live.sh BIN_DIR PROGRAMS_DIR EMU_DIR [SECONDS]
-set -eu
+set -u
 cotenant=$1/cotenant
 daemon=$1/cotenantd
 progs=$2
-emu=$(realpath "$3")
+emu=$(realpath "$3") || exit 1
 seconds=${4:-3}
-work=$(mktemp -d)
+# A socket's path has 107 bytes: a long TMPDIR would leave too few.
+folder=${TMPDIR:-/tmp}
+[ ${#folder} -le 40 ] || folder=/tmp
+work=$(mktemp -d "$folder/cotenant-demo.XXXXXX") || exit 1
 daemon_pid=
+pids=()
+
+# end_all SIGNAL: what was started and not waited for.
+end_all() {
+	local pid
+	for pid in "${pids[@]}" $daemon_pid; do
+		kill -"$1" "$pid" 2>/dev/null || :
+	done
+	for pid in "${pids[@]}" $daemon_pid; do
+		wait "$pid" 2>/dev/null || :
+	done
+	pids=()
+	daemon_pid=
+}
 
 finish() {
-	if [ -n "$daemon_pid" ]; then
-		kill "$daemon_pid" 2>/dev/null || :
-		wait "$daemon_pid" 2>/dev/null || :
-	fi
+	end_all TERM
 	rm -rf "$work"
 }
 trap finish EXIT
@@ -24,30 +39,80 @@ trap 'exit 1' INT TERM
 
 # The daemon of the demonstration is its own, beside one that may run here.
 export COTENANT_RUNTIME_DIR=$work/run XDG_CONFIG_HOME=$work
-unset COTENANT_SOCKET COTENANT_CLASS COTENANT_NAME COTENANT_WEIGHT COTENANT_GPU COTENANT_DISABLE
+unset COTENANT_SOCKET COTENANT_CLASS COTENANT_NAME COTENANT_WEIGHT COTENANT_GPU COTENANT_DISABLE \
+	COTENANT_SOLO COTENANT_BLOCK_US COTENANT_TENANT COTENANT_ROLE LD_PRELOAD
+library_path=${LD_LIBRARY_PATH:-}
 
-# The folder of the real driver, or nothing.
+# ---- which GPU ----
+
+# The folder of the real driver's user part, or nothing. The emulated one does not count.
 driver_folder() {
-	local path
-	[ -e /dev/nvidiactl ] || return 0
-	path=$(PATH=$PATH:/sbin ldconfig -p | awk '/libcuda\.so\.1 / { print $NF; exit }')
-	[ -z "$path" ] || dirname "$path"
+	local folder folders
+	IFS=: read -ra folders <<<"$library_path"
+	folders+=("$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null |
+		awk '/libcuda\.so\.1 \(libc6,/ { sub(/\/[^\/]*$/, "", $NF); print $NF; exit }')")
+	folders+=(/usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib/wsl/lib /usr/local/nvidia/lib64)
+	for folder in "${folders[@]}"; do
+		if [ -e "$folder/libcuda.so.1" ] && [ "$(realpath "$folder")" != "$emu" ]; then
+			echo "$folder"
+			return
+		fi
+	done
 }
 
-driver=$(driver_folder)
-if [ -n "$driver" ]; then
+# last_line FILE: what a program said at the end, as a part of a sentence.
+last_line() {
+	local line
+	line=$(grep -v '^[[:space:]]*$' "$1" 2>/dev/null | tail -1 | cut -c 1-200)
+	echo "${line:-it said nothing}"
+}
+
+use_gpu() {
 	gpu="the GPU of this machine"
 	prefix=
 	# The programs are linked with the emulated driver; this comes first.
-	export LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-else
+	export LD_LIBRARY_PATH=$1${library_path:+:$library_path}
+}
+
+use_emulated_gpu() {
 	gpu="an emulated H200"
 	# GPU time, from events: what the CPU of this machine is busy with does not count.
 	prefix=gpu_
+	export LD_LIBRARY_PATH=$emu${library_path:+:$library_path}
 	export COTENANT_EMU_DIR=$work/emu COTENANT_MPS_CONTROL=$emu/nvidia-cuda-mps-control
 	export COTENANT_GPUS=1
-	mkdir "$COTENANT_EMU_DIR"
-fi
+	unset CUDA_VISIBLE_DEVICES CUDA_MPS_PIPE_DIRECTORY
+	mkdir -p "$COTENANT_EMU_DIR"
+}
+
+# Tries the real GPU. It fails with a sentence in $why; in an empty one where there is none.
+try_gpu() {
+	local driver status
+	why=
+	if [ ! -e /dev/nvidiactl ]; then
+		[ ! -e /proc/driver/nvidia/version ] ||
+			why="The NVIDIA driver is loaded, but there is no /dev/nvidiactl here."
+		return 1
+	fi
+	if ! { : <>/dev/nvidiactl; } 2>/dev/null; then
+		why="There is an NVIDIA GPU, but user $(id -un 2>/dev/null || id -u) may not use it (/dev/nvidiactl)."
+		return 1
+	fi
+	driver=$(driver_folder)
+	if [ -z "$driver" ]; then
+		why="There is an NVIDIA GPU, but its driver's library libcuda.so.1 was not found."
+		return 1
+	fi
+	use_gpu "$driver"
+	timeout --foreground -k 5 60 "$progs/request" --count 1 >"$work/try" 2>&1
+	status=$?
+	[ $status -ne 0 ] || return 0
+	[ $status -lt 124 ] || [ -s "$work/try" ] || echo "no answer within a minute" >>"$work/try"
+	why="There is an NVIDIA GPU, but it cannot be used: $(last_line "$work/try")."
+	return 1
+}
+
+# ---- measuring ----
 
 # value NAME FILE: the number behind a name in "name number name number ...".
 value() {
@@ -58,54 +123,108 @@ row() {
 	printf '%-26s %9s %9s %9s   %12s\n' "$@"
 }
 
-# measure TITLE N_BATCH [COMMAND...]: COMMAND stands before each program, with its class.
+# measure TITLE N_BATCH [COMMAND...]: COMMAND stands before each program, with its class. It fails
+# with a sentence in $why.
 measure() {
-	local title=$1 n=$2 i pids=() rate
+	local title=$1 n=$2 i rate status
 	shift 2
+	rm -f "$work"/batch[0-9]
 	for ((i = 0; i < n; i++)); do
 		"$@" ${1+--class=batch --} "$progs/batch" --seconds $((seconds + 2)) \
-			>"$work/batch$i" &
+			>"$work/batch$i" 2>&1 &
 		pids+=($!)
 	done
-	sleep 1
-	"$@" ${1+--class=latency --} "$progs/request" --seconds "$seconds" >"$work/request" || {
-		cat "$work/request"
-		exit 1
-	}
-	for i in "${pids[@]}"; do
-		kill "$i"
-	done
-	for i in "${pids[@]}"; do
-		wait "$i" || :
+	[ "$n" = 0 ] || sleep 1
+	timeout --foreground -k 5 $((seconds + 60)) \
+		"$@" ${1+--class=latency --} "$progs/request" --seconds "$seconds" >"$work/request" 2>&1
+	status=$?
+	end_batch
+	[ $status -lt 124 ] || [ -s "$work/request" ] || echo "no answer in time" >>"$work/request"
+	if [ $status -ne 0 ]; then
+		why="The requests failed: $(last_line "$work/request")."
+		return 1
+	fi
+	for ((i = 0; i < n; i++)); do
+		[ -z "$(value kernels "$work/batch$i")" ] || continue
+		why="A batch program failed: $(last_line "$work/batch$i")."
+		return 1
 	done
 	rate=-
 	[ "$n" = 0 ] || rate=$(cat "$work"/batch[0-9] |
-		awk '{ sum += $4 } END { printf "%.1f /s", sum }')
+		awk '/^kernels / { sum += $4 } END { printf "%.1f /s", sum }')
 	row "$title" "$(value "${prefix}p50_us" "$work/request") us" \
 		"$(value "${prefix}p99_us" "$work/request") us" \
 		"$(value "${prefix}max_us" "$work/request") us" "$rate"
 }
 
-cat <<END
+# They say what they did when they are told to end. One that hangs is killed.
+end_batch() {
+	local pid until=$((SECONDS + 20))
+	for pid in "${pids[@]}"; do
+		kill "$pid" 2>/dev/null || :
+	done
+	for pid in "${pids[@]}"; do
+		while kill -0 "$pid" 2>/dev/null && [ $SECONDS -lt $until ]; do
+			sleep 0.05
+		done
+		kill -9 "$pid" 2>/dev/null || :
+		wait "$pid" 2>/dev/null || :
+	done
+	pids=()
+}
+
+start_daemon() {
+	"$daemon" --log-level warn >"$work/daemon.log" 2>&1 &
+	daemon_pid=$!
+	for _ in {1..100}; do
+		"$cotenant" ps >"$work/ps" 2>&1 && return
+		kill -0 $daemon_pid 2>/dev/null || break
+		sleep 0.05
+	done
+	why="cotenantd does not start: $(last_line "$work/daemon.log")."
+	return 1
+}
+
+# Fails with a sentence in $why.
+demonstrate() {
+	cat <<END
 
 Now live, on $gpu: requests of 100 us, and two batch programs whose
 kernels take 43 ms each.
 
 END
-row "" p50 p99 longest "batch"
-measure "requests alone" 0
-measure "with two batch programs" 2
+	row "" p50 p99 longest "batch"
+	measure "requests alone" 0 || return 1
+	measure "with two batch programs" 2 || return 1
+	start_daemon || return 1
+	measure "the same, cotenant run" 2 "$cotenant" run --required || return 1
+	if [ -s "$work/daemon.log" ]; then
+		echo
+		echo "The daemon says:"
+		cat "$work/daemon.log"
+	fi
+}
 
-"$daemon" --log-level warn >"$work/daemon.log" 2>&1 &
-daemon_pid=$!
-for _ in {1..100}; do
-	"$cotenant" ps >"$work/ps" 2>&1 && break
-	sleep 0.05
-done
-measure "the same, cotenant run" 2 "$cotenant" run --required
-if [ -s "$work/daemon.log" ]; then
-	echo
-	cat "$work/daemon.log"
+if try_gpu; then
+	if demonstrate; then
+		done=1
+	else
+		why="This does not work on the GPU of this machine. $why"
+	fi
+fi
+if [ -z "${done-}" ]; then
+	end_all TERM
+	if [ -n "$why" ]; then
+		echo
+		echo "$why"
+		[ ! -s "$work/daemon.log" ] || sed 's/^/  daemon: /' "$work/daemon.log"
+		echo "The emulated GPU is used instead; 'cotenant doctor' may say more."
+	fi
+	use_emulated_gpu
+	if ! demonstrate; then
+		echo "$why" >&2
+		exit 1
+	fi
 fi
 cat <<'END'
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What rewriting kernels costs on this machine's GPU, and how quickly workers leave it.
 
-  run.py [--binary kernels-run] [--out FOLDER] [--quick] [--repeats N] [--time-limit SECONDS]
+  run.py [--binary kernels-run] [--out FOLDER] [--quick] [--repeats N] [--evictions N]
+         [--benchmarks NAME...] [--no-shapes] [--time-limit SECONDS] [--each-limit SECONDS]
 
-Measures every benchmark; then runs each with every pass at the sizes of the SMGuard paper and checks
-the results against the CPU's. Each is a process of its own with a time limit, so one that fails or
+Measures every benchmark at a size at which it takes a millisecond or more, and at that of the SMGuard
+paper; then runs each with every pass at the paper's size and checks the results against the CPU's; and
+then the small kernels with what passes have trouble with. Each is a process of its own with a time limit, so one that fails or
 hangs takes nothing else along. Writes result.json (all that kernels-run printed, and a summary) and
 table.md after each of them. The exit status is 1 when a result is wrong, 2 when something could not
 be run.
@@ -65,7 +67,7 @@ def ratios(measured, name):
 
 def summary(measured):
     result = {}
-    for name in ("workers", "virtual_block", "slice"):
+    for name in ("workers", "retreat", "virtual_block", "slice"):
         found = ratios(measured, name)
         if not found:
             continue
@@ -115,20 +117,25 @@ def percent(line):
     return f"{(line['ratio'] - 1) * 100:+.1f} %" if "ratio" in line else ""
 
 
+def spread(line):
+    """How far the middle half of the times reaches, in per cent of the median."""
+    times = sorted(line.get("time", {}).get("all_us", []))
+    if len(times) < 4:
+        return ""
+    middle = times[3 * len(times) // 4] - times[len(times) // 4]
+    return f"{100 * middle / statistics.median(times):.1f} %"
+
+
 def eviction(line):
     e = line.get("eviction")
     return f"{e['median_us']:.0f} / {e['max_us']:.0f}" if e else ""
 
 
-def table(machine, checked, measured, total, problems):
-    out = [f"# What rewriting costs on {machine['gpu']}", "",
-           f"{machine['n_sms']} SMs, driver {machine['driver']}. Times are medians of "
-           "interleaved repeats. Cost is the time beside that of the plain kernels: of workers on "
-           "all SMs, of one launch with a virtual block index, and of four slices. Leaving: the time "
-           "from the beginning of the write of the flag to the end of the last worker, median / longest.", "",
-           "| benchmark | blocks | plain | workers | virtual block | 4 slices | registers: plain, "
-           "workers, slice | blocks per SM: plain, workers | chunk | leaving (us) |",
-           "|---|---|---|---|---|---|---|---|---|---|"]
+def costs(measured):
+    """The table of what was measured at one size."""
+    out = ["| benchmark | blocks | plain | spread | workers | retreat | virtual block | 4 slices | registers: "
+           "plain, workers, slice | blocks per SM: plain, workers | chunk | leaving (us) |",
+           "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for name, p in measured.items():
         if "plain" not in p:
             continue
@@ -136,14 +143,18 @@ def table(machine, checked, measured, total, problems):
         virtual, four = p.get("virtual_block"), p.get("slice")
         out.append("| " + " | ".join([
             name, str(plain["blocks"]),
-            f"{plain['time']['median_us']:.0f} us" if "time" in plain else "",
-            cell(workers, percent), cell(virtual, percent), cell(four, percent),
-            ", ".join([str(plain["registers"]), cell(workers, lambda l: str(l["registers"])),
+            f"{plain['time']['median_us']:.0f} us" if "time" in plain else "", spread(plain),
+            cell(workers, percent), cell(p.get("retreat"), percent), cell(virtual, percent),
+            cell(four, percent), ", ".join([str(plain["registers"]), cell(workers, lambda l: str(l["registers"])),
                        cell(virtual, lambda l: str(l["registers"]))]),
             f"{plain['per_sm']}, " + cell(workers, lambda l: str(l["per_sm"])),
             cell(workers, lambda l: str(l.get("chunk", ""))), cell(workers, eviction)]) + " |")
-    out.append("")
-    for name in ("workers", "virtual_block", "slice"):
+    return out
+
+
+def totals(total):
+    out = []
+    for name in ("workers", "retreat", "virtual_block", "slice"):
         if name in total:
             t = total[name]
             out.append(f"* {name}: {(t['mean'] - 1) * 100:+.2f} % on average, "
@@ -154,19 +165,46 @@ def table(machine, checked, measured, total, problems):
         e = total["eviction_us"]
         out.append(f"* Leaving: {e['median']:.1f} us in the median, {e['p99']:.1f} us at the 99th "
                    f"percentile, {e['max']:.1f} us at most, of {e['n']} evictions.")
-    out += ["", "Results at the sizes of the paper, each pass against the plain kernels, and these "
-            "against the CPU:", "", "| benchmark | blocks | CPU | " +
-            " | ".join(["workers", "virtual_block", "slice", "fuse", "count", "record"]) + " |",
-            "|---|---|---|---|---|---|---|---|---|"]
+    return out
+
+
+PASSES = ["workers", "retreat", "virtual_block", "slice", "fuse", "count", "record"]
+
+
+def checks(checked):
+    out = ["| benchmark | blocks | CPU | " + " | ".join(PASSES) + " | after evictions |",
+           "|---|---|---|" + "---|" * (len(PASSES) + 1)]
     for name, p in checked.items():
         if "plain" not in p:
             continue
         row = [name, str(p["plain"]["blocks"]), "same" if p["plain"].get("right") else "WRONG"]
-        for which in ("workers", "virtual_block", "slice", "fuse", "count", "record"):
+        for which in PASSES:
             row.append(cell(p.get(which), lambda l: "same" if l["same"] else "DIFFERENT"))
+        w = p.get("workers", {})
+        row.append(("same" if w["eviction_same"] else "DIFFERENT") + f", {w['evicted_in_time']} of "
+                   f"{w['eviction_runs']}" if "eviction_same" in w else "")
         out.append("| " + " | ".join(row) + " |")
-    refusals = [line["refused"] for p in checked.values() for line in p.values()
-                if "refused" in line]
+    return out
+
+
+def table(machine, tables, total, problems):
+    out = [f"# What rewriting costs on {machine['gpu']}", "",
+           f"{machine['n_sms']} SMs, driver {machine['driver']}. Times are medians of "
+           "interleaved repeats; spread is how far the middle half of the plain times reaches. Cost is "
+           "the time beside that of the plain kernels: of workers on all SMs, of filling and retreating on "
+           "all SMs, of one launch with a virtual block index, and of four slices. Leaving: the time from the beginning of the write "
+           "of the flag to the end of the last worker, median / longest.", "",
+           "## Long enough to measure", ""]
+    out += costs(tables["measured"]) + [""] + totals(total)
+    out += ["", "## The grids of the paper", ""] + costs(tables["paper"]) + [""]
+    out += totals(total["paper"])
+    out += ["", "## Results", "", "Each pass against the plain kernels, and these against the CPU, at "
+            "the sizes of the paper:", ""] + checks(tables["checked"])
+    if tables["shapes"]:
+        out += ["", "Small kernels with what passes have trouble with:", ""]
+        out += checks(tables["shapes"])
+    refusals = [line["refused"] for kind in ("checked", "shapes") for p in tables[kind].values()
+                for line in p.values() if "refused" in line]
     if refusals:
         out += ["", "Refused:", ""] + [f"* {text}" for text in sorted(set(refusals))]
     if problems:
@@ -186,7 +224,7 @@ class Results:
     def __init__(self, folder):
         self.folder = folder
         self.machine = None
-        self.lines = {"measured": [], "checked": []}
+        self.lines = {kind: [] for kind in ("measured", "paper", "checked", "shapes")}
         self.seconds = {}
         self.problems = []
         os.makedirs(folder, exist_ok=True)
@@ -202,8 +240,9 @@ class Results:
         self.write()
 
     def write(self):
-        measured, checked = by_pass(self.lines["measured"]), by_pass(self.lines["checked"])
-        total = summary(measured)
+        tables = {kind: by_pass(lines) for kind, lines in self.lines.items()}
+        total = summary(tables["measured"])
+        total["paper"] = summary(tables["paper"])
         total["problems"] = self.problems
         total["seconds"] = self.seconds
         write(os.path.join(self.folder, "result.json"),
@@ -211,7 +250,7 @@ class Results:
               + "\n")
         if self.machine:
             write(os.path.join(self.folder, "table.md"),
-                  table(self.machine, checked, measured, total, self.problems))
+                  table(self.machine, tables, total, self.problems))
 
     def status(self):
         if any("failed" in line for lines in self.lines.values() for line in lines):
@@ -235,14 +274,19 @@ def main():
                         help="for all together (default: 100)")
     parser.add_argument("--each-limit", type=float, default=15.0, metavar="SECONDS",
                         help="for each benchmark (default: 15)")
+    parser.add_argument("--no-shapes", dest="shapes", action="store_false")
     parser.add_argument("--quick", action="store_true")
     a = parser.parse_args()
     check, measure = ("test", "test") if a.quick else ("large", "gpu")
+    costs_of = ["--pass", "workers,retreat,slice", "--no-reference", "--repeat", str(a.repeats)]
     kinds = {
-        "measured": ["--size", measure, "--pass", "workers,slice", "--no-reference", "--repeat",
-                     str(a.repeats), "--evictions", str(a.evictions)],
-        "checked": ["--size", check, "--pass", "all", "--repeat", "1" if a.quick else "3"],
+        "measured": ["--size", measure, *costs_of, "--evictions", str(a.evictions)],
+        "paper": ["--size", check, *costs_of],
+        "checked": ["--size", check, "--pass", "all"],
     }
+    # Few workers, so that launches last long enough for evictions.
+    shapes = ["--size", "test" if a.quick else "large", "--pass", "all", "--quota", "2%",
+              "--evictions", str(a.evictions), "--time-limit", "6"]
     end = time.monotonic() + a.time_limit
     try:
         results = Results(a.out)
@@ -251,6 +295,10 @@ def main():
                 begin = time.monotonic()
                 lines = run(a.binary, name, arguments, min(a.each_limit, end - begin))
                 results.add(kind, name, lines, time.monotonic() - begin)
+        if a.shapes:
+            begin = time.monotonic()
+            results.add("shapes", "all", run(a.binary, "shapes", shapes, end - begin),
+                        time.monotonic() - begin)
     except OSError as e:
         print(f"run.py: {a.out}: {e.strerror}", file=sys.stderr)
         return 2

@@ -34,6 +34,9 @@ const struct cot_bench *cot_bench_find(const char *name)
 	for (i = 0; i < cot_bench_n_all; i++)
 		if (strcasecmp(cot_bench_all[i]->name, name) == 0)
 			return cot_bench_all[i];
+	for (i = 0; i < cot_bench_n_shapes; i++)
+		if (strcasecmp(cot_bench_shapes[i]->name, name) == 0)
+			return cot_bench_shapes[i];
 	return NULL;
 }
 
@@ -57,7 +60,7 @@ const char *cot_bench_ptx(const struct cot_bench *bench, size_t *ret_length)
 	char name[64];
 	unsigned i;
 
-	snprintf(name, sizeof(name), "ptx/%s.ptx", bench->name);
+	snprintf(name, sizeof(name), "ptx/%s.ptx", bench->file ? bench->file : bench->name);
 	for (i = 0; i < cot_n_kernel_ptx; i++) {
 		if (strcmp(cot_kernel_ptx[i].name, name))
 			continue;

@@ -50,6 +50,7 @@ struct cot_bench_arg {
 struct cot_bench_step {
 	const char *entry;
 	uint32_t grid[3], block[3];
+	uint32_t shared_bytes; /* dynamic shared memory */
 	uint32_t n_args;
 	struct cot_bench_arg args[COT_BENCH_MAX_ARGS];
 };
@@ -79,6 +80,7 @@ struct cot_bench_verdict {
 struct cot_bench {
 	const char *name, *summary;
 	const char *entry; /* the paper's kernel, which most of the time goes to */
+	const char *file;  /* ptx/FILE.ptx, of which only `entry` is meant; NULL: all of NAME.ptx */
 	uint32_t n_threads;
 	uint32_t blocks[COT_BENCH_N_SIZES];
 	uint32_t work[COT_BENCH_N_SIZES]; /* rows, steps, pixels, ...: what makes a block longer */
@@ -97,7 +99,11 @@ struct cot_bench {
 extern const struct cot_bench *const cot_bench_all[];
 extern const unsigned cot_bench_n_all;
 
-/* Upper and lower case are the same; NULL if there is none. */
+/* Small kernels with what passes have trouble with (kernels/shapes.cu); not of the paper. */
+extern const struct cot_bench *const cot_bench_shapes[];
+extern const unsigned cot_bench_n_shapes;
+
+/* In both lists. Upper and lower case are the same; NULL if there is none. */
 const struct cot_bench *cot_bench_find(const char *name);
 /* COT_BENCH_N_SIZES if there is none of that name. */
 enum cot_bench_size cot_bench_find_size(const char *name);

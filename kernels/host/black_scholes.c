@@ -83,7 +83,7 @@ const struct cot_bench cot_bench_black_scholes = {
 	.summary = "prices of European options",
 	.entry = "BlackScholesGPU",
 	.n_threads = THREADS,
-	.blocks = {11, 39063, 390625, 781250},
+	.blocks = {11, 39063, 390625, 1000000},
 	.create = create,
 	.check = check,
 };

@@ -49,7 +49,7 @@ const struct cot_bench cot_bench_nn = {
 	.summary = "distances of records from one place",
 	.entry = "euclid",
 	.n_threads = THREADS,
-	.blocks = {19, 32768, 32768, 524288},
+	.blocks = {19, 32768, 32768, 1310720},
 	.create = create,
 	.check = check,
 };

@@ -45,7 +45,7 @@ const struct cot_bench cot_bench_vector_add = {
 	.summary = "adds two vectors",
 	.entry = "vectorAdd",
 	.n_threads = THREADS,
-	.blocks = {23, 156250, 156250, 625000},
+	.blocks = {23, 156250, 156250, 1250000},
 	.create = create,
 	.check = check,
 };

@@ -109,7 +109,8 @@ static int launch(struct cot_machine *m, const char *entry, const uint32_t grid[
 	memcpy(values, args->values, args->n * sizeof(values[0]));
 	return cot_cuda_check(cuda,
 			      cuda->launch(function, grid[0], grid[1], grid[2], block[0], block[1],
-					   block[2], 0, cuda->stream, values, NULL),
+					   block[2], args->shared_bytes, cuda->stream, values,
+					   NULL),
 			      entry, err);
 }
 

@@ -139,13 +139,16 @@ static int at_moments(struct cot_experiment *e, struct cot_error *err)
 int cot_experiment_evict(struct cot_experiment *e, struct cot_error *err)
 {
 	uint32_t n = e->options->n_evictions, all = COT_OPTIONS_ALL_UNITS, i;
+	double whole_us = 0.0;
 	int rc = 0;
 
 	e->evictions.same = true;
 	if (e->options->n_moments)
 		rc = at_moments(e, err);
+	if (!rc && n)
+		rc = cot_experiment_time(e, &e->variants[COT_PASS_WORKERS], &whole_us, err);
 	for (i = 0; i < n && !rc; i++) {
-		double at_ms = e->plain_us * 1e-3 * 0.8 * (i + 0.5) / n;
+		double at_ms = whole_us * 1e-3 * 0.8 * (i + 0.5) / n;
 		struct moments m = {
 			.e = e, .at_ms = &at_ms, .units = &all, .n = 1, .measures = true};
 

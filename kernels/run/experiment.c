@@ -27,18 +27,29 @@ static enum cot_pass pass_of(uint32_t variant)
 
 /* ---- setting up ---- */
 
+/* The next one of the list. */
+static const struct cot_bench *next_of(const struct cot_bench *const *list, unsigned n,
+				       const struct cot_bench *bench)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		if (list[i] == bench)
+			return list[(i + 1) % n];
+	return NULL;
+}
+
 static const struct cot_bench *partner_of(const struct cot_options *options,
 					  const struct cot_bench *bench)
 {
-	unsigned i;
+	const struct cot_bench *next;
 
 	if (!(options->passes & 1u << COT_PASS_FUSE))
 		return NULL;
 	if (options->partner)
 		return options->partner;
-	for (i = 0; i < cot_bench_n_all && cot_bench_all[i] != bench; i++)
-		;
-	return cot_bench_all[(i + 1) % cot_bench_n_all];
+	next = next_of(cot_bench_all, cot_bench_n_all, bench);
+	return next ? next : next_of(cot_bench_shapes, cot_bench_n_shapes, bench);
 }
 
 static int load(struct cot_experiment *e, struct cot_error *err)
@@ -266,6 +277,7 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 {
 	struct cot_variant *v = e->variants;
 	struct cot_variant *workers = &v[COT_PASS_WORKERS], *slice = &v[COT_PASS_SLICE];
+	struct cot_variant *retreat = &v[COT_PASS_RETREAT];
 	struct cot_variant *count = &v[COT_PASS_COUNT], *record = &v[COT_PASS_RECORD];
 	uint64_t n_tasks = 0;
 	uint32_t i;
@@ -284,6 +296,11 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 		workers->replay = cot_workers_replay;
 		workers->state = &workers->workers;
 	}
+	if (!rc && wants(e, COT_PASS_RETREAT))
+		rc = cot_retreat_run_init(&retreat->retreat, &e->session, e->quota, err);
+	retreat->step = cot_retreat_step;
+	retreat->replay = cot_retreat_replay;
+	retreat->state = &retreat->retreat;
 	slice->slice.n_blocks = e->options->slice ? e->options->slice : e->in.n_blocks / 4 + 1;
 	slice->step = slice->replay = cot_slice_step;
 	slice->state = &slice->slice;
@@ -323,12 +340,19 @@ static int run_fused(struct cot_experiment *e, struct cot_variant *v, struct cot
 	return rc;
 }
 
+void cot_experiment_note(struct cot_experiment *e, const char *what)
+{
+	if (e->now)
+		snprintf(e->now, COT_NOW, "%s", what);
+}
+
 static int run_variant(struct cot_experiment *e, uint32_t variant, struct cot_error *err)
 {
 	struct cot_variant *v = &e->variants[variant];
 	uint64_t n_different = 0;
 	int rc = cot_session_reset(&e->session, err);
 
+	cot_experiment_note(e, v->name);
 	if (!rc && variant == COT_PASS_FUSE)
 		rc = run_fused(e, v, err);
 	else if (!rc)
@@ -341,12 +365,14 @@ static int run_variant(struct cot_experiment *e, uint32_t variant, struct cot_er
 }
 
 int cot_experiment_run(struct cot_experiment *e, const struct cot_options *options,
-		       struct cot_cuda *cuda, const struct cot_bench *bench, struct cot_error *err)
+		       struct cot_cuda *cuda, const struct cot_bench *bench, char *now,
+		       struct cot_error *err)
 {
 	uint32_t i;
 	int rc;
 
-	*e = (struct cot_experiment){.options = options, .cuda = cuda, .bench = bench};
+	*e = (struct cot_experiment){.options = options, .cuda = cuda, .bench = bench, .now = now};
+	cot_experiment_note(e, "plain");
 	e->partner = partner_of(options, bench);
 	e->quota = ((uint32_t)cuda->n_sms * options->quota_pct + 99) / 100;
 	rc = load(e, err);
@@ -375,8 +401,10 @@ int cot_experiment_run(struct cot_experiment *e, const struct cot_options *optio
 	if (!rc && (options->n_moments || options->n_evictions) && wants(e, COT_PASS_WORKERS)) {
 		struct cot_variant *v = &e->variants[COT_PASS_WORKERS];
 
+		cot_experiment_note(e, "an eviction");
 		v->failed = cot_experiment_evict(e, &v->error) != 0;
 	}
+	cot_experiment_note(e, "a repeat");
 	if (!rc && options->n_repeats)
 		rc = cot_experiment_measure(e, err);
 	return rc;
@@ -401,6 +429,7 @@ void cot_experiment_finish(struct cot_experiment *e)
 		struct cot_machine *m = &e->machine.base;
 
 		cot_workers_run_finish(&e->variants[COT_PASS_WORKERS].workers);
+		cot_retreat_run_finish(&e->variants[COT_PASS_RETREAT].retreat);
 		cot_rows_run_finish(&e->variants[COT_PASS_COUNT].rows);
 		cot_rows_run_finish(&e->variants[COT_PASS_RECORD].rows);
 		free_all(m, e->plain, COT_BENCH_MAX_BUFFERS);

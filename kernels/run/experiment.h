@@ -15,6 +15,7 @@
 #define COT_VIRTUAL	(COT_N_PASSES + 1) /* COT_PASS_SLICE, all blocks in one slice */
 #define COT_N_VARIANTS	(COT_N_PASSES + 2)
 #define COT_MAX_REPEATS 1000u
+#define COT_NOW		32u
 
 /* Times of something that was repeated. */
 struct cot_times {
@@ -35,6 +36,7 @@ struct cot_variant {
 	cot_session_launch step, replay;
 	void *state; /* of step and replay */
 	struct cot_workers_run workers;
+	struct cot_retreat_run retreat;
 	struct cot_slice_run slice;
 	struct cot_rows_run rows;
 };
@@ -71,6 +73,7 @@ struct cot_experiment {
 	double plain_us; /* one run */
 	uint32_t quota;	 /* SMs */
 	struct cot_variant variants[COT_N_VARIANTS];
+	char *now; /* COT_NOW bytes for the name of what is being run; NULL: nobody asks */
 	struct cot_times partner_times; /* its plain kernels, where something is fused */
 	struct cot_evictions evictions;
 	struct cot_counts counts;
@@ -78,11 +81,12 @@ struct cot_experiment {
 };
 
 /*
- * All of it. A variant that failed or is wrong is no error; without the plain kernels there is
- * nothing. cot_experiment_finish() in any case.
+ * All of it; `now` is as in the structure. A variant that failed or is wrong is no error; without
+ * the plain kernels there is nothing. cot_experiment_finish() in any case.
  */
 int cot_experiment_run(struct cot_experiment *e, const struct cot_options *options,
-		       struct cot_cuda *cuda, const struct cot_bench *bench, struct cot_error *err);
+		       struct cot_cuda *cuda, const struct cot_bench *bench, char *now,
+		       struct cot_error *err);
 void cot_experiment_finish(struct cot_experiment *e);
 
 /* Was everything right, and did everything run? */
@@ -93,6 +97,9 @@ bool cot_experiment_complete(const struct cot_experiment *e);
 bool cot_variant_runs(const struct cot_variant *v);
 
 /* ---- parts, in files of their own ---- */
+
+/* For e->now. */
+void cot_experiment_note(struct cot_experiment *e, const char *what);
 
 /* Words that differ between a session's outputs and the plain ones. */
 int cot_experiment_compare(struct cot_experiment *e, struct cot_session *s, const uint64_t *plain,

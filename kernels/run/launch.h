@@ -18,15 +18,11 @@
 typedef int (*cot_workers_during)(void *arg, uint64_t control, const struct cot_workers_args *args,
 				  struct cot_error *err);
 
-/* Whether workers claim while they work (struct cot_workers_args). */
-enum cot_ahead { COT_AHEAD_AS_PLANNED, COT_AHEAD_NEVER, COT_AHEAD_ALWAYS };
-
 struct cot_workers_run {
 	struct cot_session *s;
-	uint32_t quota;	  /* SMs' worth of workers, at least 1 */
-	uint32_t chunk;	  /* tasks of a claim; 0: by task_ns */
-	uint64_t task_ns; /* 0: not known */
-	enum cot_ahead ahead;
+	uint32_t quota;		   /* SMs' worth of workers, at least 1 */
+	uint32_t chunk;		   /* tasks of a claim; 0: by task_ns */
+	uint64_t task_ns;	   /* 0: not known */
 	cot_workers_during before; /* may be NULL: the same before each launch */
 	cot_workers_during during; /* may be NULL */
 	void *arg;
@@ -56,6 +52,33 @@ int cot_workers_step(struct cot_session *s, uint32_t step, void *run, struct cot
 int cot_workers_arm(struct cot_workers_run *r, struct cot_error *err);
 int cot_workers_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 int cot_workers_confirm(struct cot_workers_run *r, struct cot_error *err);
+
+/* ---- filling and retreating ---- */
+
+struct cot_retreat_run {
+	struct cot_session *s;
+	uint32_t quota;	 /* SMs that are allowed: those with the lowest numbers, at least 1 */
+	uint32_t n_rows; /* the machine's SMs */
+	uint64_t rows, pristine;
+	struct cot_retreat_row *host;  /* n_rows of them for each step */
+	struct cot_retreat_args *args; /* of each step */
+	uint32_t n_armed;
+
+	uint32_t n_launches, n_resumed; /* as those of workers */
+	uint64_t n_left_over;
+};
+
+int cot_retreat_run_init(struct cot_retreat_run *r, struct cot_session *s, uint32_t quota,
+			 struct cot_error *err);
+void cot_retreat_run_finish(struct cot_retreat_run *r);
+
+/* A step until all of its tasks are done, with as many launches as it takes. */
+int cot_retreat_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+
+/* For measuring, as with workers. -EAGAIN from confirm(): an SM got too few workers. */
+int cot_retreat_arm(struct cot_retreat_run *r, struct cot_error *err);
+int cot_retreat_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
+int cot_retreat_confirm(struct cot_retreat_run *r, struct cot_error *err);
 
 /* ---- slices ---- */
 

@@ -3,13 +3,6 @@
 
 #include "kernels/run/launch.h"
 
-#define WARP 32u
-
-static uint32_t threads_of(const struct cot_bench_step *step)
-{
-	return step->block[0] * step->block[1] * step->block[2];
-}
-
 static int launch(struct cot_session *first, uint32_t i, struct cot_session *second, uint32_t k,
 		  struct cot_error *err)
 {
@@ -17,21 +10,21 @@ static int launch(struct cot_session *first, uint32_t i, struct cot_session *sec
 	unsigned char values_a[COT_BENCH_MAX_ARGS][COT_BENCH_MAX_BYTES];
 	unsigned char values_b[COT_BENCH_MAX_ARGS][COT_BENCH_MAX_BYTES];
 	struct cot_machine_args args, more;
-	struct cot_fuse_args own = {.first_blocks = cot_step_tasks(a)};
-	uint32_t n_threads = threads_of(a) > threads_of(b) ? threads_of(a) : threads_of(b);
-	const uint32_t grid[3] = {own.first_blocks + cot_step_tasks(b), 1, 1};
-	const uint32_t block[3] = {(n_threads + WARP - 1) / WARP * WARP, 1, 1};
+	struct cot_fuse_args own;
+	uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
 	char entry[320];
+	int rc = cot_fuse_plan(a->grid, a->block, b->grid, b->block, &own, &grid[0], &block[0]);
 
-	memcpy(own.first_grid, a->grid, sizeof(a->grid));
-	memcpy(own.first_block, a->block, sizeof(a->block));
-	memcpy(own.second_grid, b->grid, sizeof(b->grid));
-	memcpy(own.second_block, b->block, sizeof(b->block));
+	if (rc)
+		return cot_error_set(err, rc, "%s and %s: their grids do not go together", a->entry,
+				     b->entry);
 	cot_session_args(first, i, values_a, &args);
 	cot_session_args(second, k, values_b, &more);
 	memcpy(args.values + args.n, more.values, more.n * sizeof(more.values[0]));
 	memcpy(args.sizes + args.n, more.sizes, more.n * sizeof(more.sizes[0]));
 	args.n += more.n;
+	if (more.shared_bytes > args.shared_bytes)
+		args.shared_bytes = more.shared_bytes;
 	args.values[args.n] = &own;
 	args.sizes[args.n++] = sizeof(own);
 	snprintf(entry, sizeof(entry), "%s$cot_fuse$%s", a->entry, b->entry);

@@ -9,9 +9,6 @@
 #define ALIGNED	 128u
 #define MAX_NAME 160
 
-#define SHORT_TASK_NS 10000u
-#define MANY_TASKS    16u /* of a worker */
-
 _Static_assert(sizeof(struct cot_workers_control) % ALIGNED == 0,
 	       "control blocks in an array are aligned");
 
@@ -75,15 +72,6 @@ static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_worke
 	if (rc)
 		return cot_error_set(err, rc, "%s: no plan for %u tasks on %u SMs", what->entry,
 				     cot_step_tasks(what), r->quota);
-	/*
-	 * A claim that takes about as long as a task is made while a task runs; not where workers
-	 * have few tasks, since the last one of each would wait for a worker that is busy.
-	 */
-	if (r->task_ns && r->task_ns < SHORT_TASK_NS &&
-	    ret_args->n_tasks / ret_args->n_workers >= MANY_TASKS)
-		ret_args->ahead = 1;
-	if (r->ahead != COT_AHEAD_AS_PLANNED)
-		ret_args->ahead = r->ahead == COT_AHEAD_ALWAYS;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct cot_machine_args {
 	const void *values[COT_MACHINE_MAX_ARGS];
 	uint32_t sizes[COT_MACHINE_MAX_ARGS];
 	uint32_t n;
+	uint32_t shared_bytes; /* dynamic shared memory of the launch */
 };
 
 struct cot_machine_ops {

@@ -12,7 +12,7 @@ static const char doc[] =
 	"as they are and rewritten by cotenant's passes, and compares the results bit for bit with "
 	"each other and with the CPU's. Prints one line of JSON for each benchmark and pass."
 	"\v"
-	"Passes: plain, workers, slice, fuse, count, record, all; more than one with commas.\n"
+	"Passes: plain, workers, retreat, slice, fuse, count, record, all; more with commas.\n"
 	"Sizes: test (a moment in the emulator), small and large (the grids of the paper), gpu (long "
 	"enough to measure on an H200).\n\n"
 	"Examples:\n"
@@ -29,7 +29,8 @@ enum {
 	KEY_GPU,
 	KEY_NO_REFERENCE,
 	KEY_PRINT,
-	KEY_WITH
+	KEY_WITH,
+	KEY_LIMIT
 };
 
 static const struct argp_option options[] = {
@@ -43,7 +44,7 @@ static const struct argp_option options[] = {
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 1},
 	{0, 0, 0, 0, "Workers and slices:", 2},
 	{"quota", 'q', "PERCENT", 0, "Share of the SMs that workers get (default: 100%)", 2},
-	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: up to 16 us)",
+	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: up to 24 us)",
 	 2},
 	{"evict", KEY_EVICT, "[UNITS@]MS,...", 0,
 	 "Have so many SMs' worth of workers leave (or all) so long after the first launch; what is "
@@ -54,6 +55,8 @@ static const struct argp_option options[] = {
 	{"slice", KEY_SLICE, "N", 0, "Blocks of a slice (default: a quarter of the grid)", 2},
 	{0, 0, 0, 0, "Measuring and output:", 3},
 	{"repeat", 'r', "N", 0, "Measure times: the median of N repeats (default: 0, none)", 3},
+	{"time-limit", KEY_LIMIT, "SECONDS", 0,
+	 "Run each benchmark in a process of its own, and end it after so long", 3},
 	{"no-reference", KEY_NO_REFERENCE, 0, 0, "Don't compute the result on the CPU", 3},
 	{"output", 'o', "FILE", 0, "Write the lines to FILE", 3},
 	{"print-ptx", KEY_PRINT, 0, 0, "Print the rewritten PTX and run nothing", 3},
@@ -99,10 +102,11 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 		else if (cot_pass_find(text, length, &pass) == 0)
 			o->passes |= 1u << pass;
 		else if (length != 5 || strncmp(text, "plain", 5) != 0)
-			argp_error(state,
-				   "there is no pass '%.*s'; expected plain, workers, slice, fuse, "
-				   "count, record or all",
-				   (int)length, text);
+			argp_error(
+				state,
+				"there is no pass '%.*s'; expected plain, workers, retreat, slice, "
+				"fuse, count, record or all",
+				(int)length, text);
 		text += length;
 		if (!*text)
 			return;
@@ -168,6 +172,11 @@ static void add_bench(const struct argp_state *state, struct cot_options *o, con
 			add_bench(state, o, cot_bench_all[i]->name);
 		return;
 	}
+	if (strcmp(name, "shapes") == 0) {
+		for (i = 0; i < cot_bench_n_shapes; i++)
+			add_bench(state, o, cot_bench_shapes[i]->name);
+		return;
+	}
 	if (o->n_benches == COT_OPTIONS_MAX_BENCHES)
 		argp_error(state, "more than %u benchmarks", COT_OPTIONS_MAX_BENCHES);
 	o->benches[o->n_benches++] = bench(state, name);
@@ -204,6 +213,9 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 	case KEY_EVICTIONS:
 		o->n_evictions = (uint32_t)number(state, "--evictions", arg, 1, 1000);
 		return 0;
+	case KEY_LIMIT:
+		o->limit_s = (uint32_t)number(state, "--time-limit", arg, 1, 86400);
+		return 0;
 	case KEY_SEED:
 		o->seed = number(state, "--seed", arg, 0, UINT64_MAX);
 		return 0;
@@ -220,7 +232,10 @@ static void check(const struct argp_state *state, const struct cot_options *o)
 	uint32_t i;
 
 	if (!o->n_benches && !o->list)
-		argp_error(state, "no benchmark given; expected names from --list, or all");
+		argp_error(state, "no benchmark given; expected names from --list, all or shapes");
+	if (o->partner && !(o->passes & 1u << COT_PASS_FUSE))
+		argp_error(state, "--with %s needs the pass fuse; expected --pass with fuse or all",
+			   o->partner->name);
 	for (i = 0; i < o->n_benches && o->passes & 1u << COT_PASS_FUSE; i++)
 		if (o->benches[i] == o->partner)
 			argp_error(state,

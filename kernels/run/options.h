@@ -7,7 +7,7 @@
 #include "kernels/host/bench.h"
 #include "ptx/pass/pass.h"
 
-#define COT_OPTIONS_MAX_BENCHES	  16u
+#define COT_OPTIONS_MAX_BENCHES	  32u
 #define COT_OPTIONS_MAX_EVICTIONS 16u
 #define COT_OPTIONS_ALL_UNITS	  UINT32_MAX
 
@@ -29,6 +29,7 @@ struct cot_options {
 	} evictions[COT_OPTIONS_MAX_EVICTIONS]; /* all in one run, in the order of time */
 	uint32_t n_moments;
 	uint64_t seed;
+	uint32_t limit_s; /* of each benchmark, in a process of its own; 0: none */
 	int gpu;
 	bool no_reference, list, print_ptx;
 	const char *output; /* NULL: standard output */

@@ -74,8 +74,8 @@ static void workers(FILE *out, const struct cot_experiment *e, const struct cot_
 	const struct cot_evictions *ev = &e->evictions;
 
 	fprintf(out, ",\"quota_sms\":%u", e->quota);
-	fprintf(out, ",\"n_workers\":%u,\"chunk\":%u,\"ahead\":%s", v->workers.args[0].n_workers,
-		v->workers.args[0].chunk, truth(v->workers.args[0].ahead));
+	fprintf(out, ",\"n_workers\":%u,\"chunk\":%u", v->workers.args[0].n_workers,
+		v->workers.args[0].chunk);
 	if (!ev->n_runs)
 		return;
 	fprintf(out,
@@ -111,6 +111,11 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 		plain(out, e);
 	if (pass == COT_PASS_WORKERS)
 		workers(out, e, v);
+	if (pass == COT_PASS_RETREAT)
+		fprintf(out,
+			",\"quota_sms\":%u,\"n_workers\":%u,\"resumed\":%u,\"left_over\":%" PRIu64,
+			e->quota, v->retreat.args[0].n_allowed * v->retreat.args[0].workers,
+			v->retreat.n_resumed, v->retreat.n_left_over);
 	if (pass == COT_PASS_SLICE || pass == COT_VIRTUAL)
 		fprintf(out, ",\"slice\":%u", v->slice.n_blocks);
 	if (pass == COT_PASS_FUSE)
@@ -139,20 +144,29 @@ void cot_report_experiment(FILE *out, const struct cot_experiment *e)
 			variant(out, e, i);
 }
 
-void cot_report_list(FILE *out)
+static void list(FILE *out, const struct cot_bench *const *benches, unsigned n)
 {
 	uint32_t i, k;
 
-	fprintf(out, "%-15s %-24s %7s", "benchmark", "kernel", "threads");
-	for (k = 0; k < COT_BENCH_N_SIZES; k++)
-		fprintf(out, " %8s", cot_bench_size_name((enum cot_bench_size)k));
-	fprintf(out, "  what it does\n");
-	for (i = 0; i < cot_bench_n_all; i++) {
-		const struct cot_bench *b = cot_bench_all[i];
+	for (i = 0; i < n; i++) {
+		const struct cot_bench *b = benches[i];
 
 		fprintf(out, "%-15s %-24s %7u", b->name, b->entry, b->n_threads);
 		for (k = 0; k < COT_BENCH_N_SIZES; k++)
 			fprintf(out, " %8u", b->blocks[k]);
 		fprintf(out, "  %s\n", b->summary);
 	}
+}
+
+void cot_report_list(FILE *out)
+{
+	uint32_t k;
+
+	fprintf(out, "%-15s %-24s %7s", "benchmark", "kernel", "threads");
+	for (k = 0; k < COT_BENCH_N_SIZES; k++)
+		fprintf(out, " %8s", cot_bench_size_name((enum cot_bench_size)k));
+	fprintf(out, "  what it does\n");
+	list(out, cot_bench_all, cot_bench_n_all);
+	fprintf(out, "\nshapes: small kernels that passes have trouble with\n");
+	list(out, cot_bench_shapes, cot_bench_n_shapes);
 }

@@ -1,6 +1,7 @@
 #include "kernels/run/rewrite.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,18 @@ static const char *after_header(const char *text)
 	return at ? at + 1 : text;
 }
 
+static bool same_file(const struct cot_bench *a, const struct cot_bench *b)
+{
+	return a->file && b->file && strcmp(a->file, b->file) == 0;
+}
+
 static int join(const struct cot_bench *bench, const struct cot_bench *partner, char **ret_text,
 		struct cot_error *err)
 {
+	bool both = partner && !same_file(bench, partner);
 	size_t size, partner_size = 0;
 	const char *text = cot_bench_ptx(bench, &size);
-	const char *more = partner ? cot_bench_ptx(partner, &partner_size) : "";
+	const char *more = both ? cot_bench_ptx(partner, &partner_size) : "";
 
 	if (!text || !more)
 		return cot_error_set(err, -ENOENT, "%s: its PTX is not in this program",
@@ -38,23 +45,46 @@ static int join(const struct cot_bench *bench, const struct cot_bench *partner, 
 	return 0;
 }
 
-static void find_entries(const struct cot_ptx_module *module, const struct cot_bench *bench,
-			 struct entries *entries)
+static bool has_entry(const struct cot_bench *bench, const char *entry)
 {
-	const struct cot_ptx_item *item;
 	char needle[256];
 	size_t size;
-	const char *own = cot_bench_ptx(bench, &size);
+
+	if (bench->file)
+		return strcmp(bench->entry, entry) == 0;
+	snprintf(needle, sizeof(needle), ".entry %s(", entry);
+	return strstr(cot_bench_ptx(bench, &size), needle) != NULL;
+}
+
+static void add_entries(struct cot_ptx_module *module, const struct cot_bench *bench,
+			struct entries *entries)
+{
+	const struct cot_ptx_item *item;
+
+	for (item = module->first; item; item = item->next)
+		if (item->kind == COT_PTX_ITEM_FUNC && item->func->entry && item->func->has_body &&
+		    entries->n < COT_REWRITE_MAX_ENTRIES && has_entry(bench, item->func->name))
+			entries->func[entries->n++] = item->func;
+}
+
+/* Kernels of the file that nobody asked for go, so that a driver need not compile them. */
+static void find_entries(struct cot_ptx_module *module, const struct cot_bench *bench,
+			 const struct cot_bench *partner, struct entries *entries)
+{
+	struct cot_ptx_item *item, *next;
+	uint32_t i;
 
 	*entries = (struct entries){0};
-	for (item = module->first; item; item = item->next) {
-		if (item->kind != COT_PTX_ITEM_FUNC || !item->func->entry ||
-		    !item->func->has_body || entries->n == COT_REWRITE_MAX_ENTRIES)
-			continue;
-		entries->func[entries->n++] = item->func;
-		snprintf(needle, sizeof(needle), ".entry %s(", item->func->name);
-		if (strstr(own, needle))
-			entries->n_own = entries->n;
+	add_entries(module, bench, entries);
+	entries->n_own = entries->n;
+	if (partner)
+		add_entries(module, partner, entries);
+	for (item = module->first; item; item = next) {
+		next = item->next;
+		for (i = 0; i < entries->n && entries->func[i] != item->func; i++)
+			;
+		if (item->kind == COT_PTX_ITEM_FUNC && item->func->entry && i == entries->n)
+			cot_ptx_remove_item(module, item);
 	}
 }
 
@@ -123,7 +153,7 @@ int cot_rewrite(const struct cot_bench *bench, const struct cot_bench *partner, 
 		return rc;
 	rc = cot_ptx_parse(text, strlen(text), bench->name, &module, err);
 	if (!rc) {
-		find_entries(module, bench, &entries);
+		find_entries(module, bench, partner, &entries);
 		rc = apply_all(&r, &entries, passes, err);
 	}
 	if (!rc && cot_ptx_print(module, &r.text, &r.size))

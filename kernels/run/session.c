@@ -84,6 +84,7 @@ void cot_session_args(const struct cot_session *s, uint32_t step,
 
 	cot_bench_bind(what, s->address, values);
 	ret_args->n = what->n_args;
+	ret_args->shared_bytes = what->shared_bytes;
 	for (i = 0; i < what->n_args; i++) {
 		ret_args->values[i] = values[i];
 		ret_args->sizes[i] = what->args[i].size_bytes;

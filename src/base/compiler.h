@@ -9,8 +9,10 @@
 
 #define COT_PRINTF(fmt_arg, first_arg) __attribute__((format(printf, fmt_arg, first_arg)))
 #define COT_NODISCARD		       __attribute__((warn_unused_result))
-#define COT_LIKELY(x)		       __builtin_expect(!!(x), 1)
-#define COT_UNLIKELY(x)		       __builtin_expect(!!(x), 0)
+/* Its result depends on its arguments alone: for getters of what never changes, too. */
+#define COT_CONST	__attribute__((const))
+#define COT_LIKELY(x)	__builtin_expect(!!(x), 1)
+#define COT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #define COT_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -226,6 +226,9 @@ int cot_client_receive(struct cot_client *client, int timeout_ms, struct cot_err
 		if (type == COT_MSG_REFUSED)
 			return cot_error_set(err, -EACCES, "%.*s", (int)(h->length - sizeof(*text)),
 					     text->text);
+		if (type == COT_MSG_LATER)
+			return cot_error_set(err, -EBUSY, "%.*s", (int)(h->length - sizeof(*text)),
+					     text->text);
 	} while (!type || h->seq != client->seq);
 	return type;
 }

@@ -30,7 +30,7 @@ enum { KEY_PASS = 256, KEY_KERNEL, KEY_LIST, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{"pass", KEY_PASS, "PASS[,PASS...]", 0,
-	 "Rewrite by these, one after the other: workers, slice, fuse, count, record", 0},
+	 "Rewrite by these, one after the other: workers, retreat, slice, fuse, count, record", 0},
 	{"kernel", KEY_KERNEL, "NAME", 0,
 	 "Rewrite this kernel only; may be given several times, and twice for fuse", 0},
 	{"output", 'o', "FILE", 0, "Write the module there; - is standard output", 0},
@@ -52,8 +52,8 @@ static void add_passes(struct arguments *a, const char *list, struct argp_state 
 			argp_error(state, "too many passes; %u are the most", MAX_PASSES);
 		if (cot_pass_find(list, (size_t)(end - list), &a->passes[a->n_passes]))
 			argp_error(state,
-				   "unknown pass '%.*s'; expected workers, slice, fuse, count or "
-				   "record",
+				   "unknown pass '%.*s'; expected workers, retreat, slice, fuse, "
+				   "count or record",
 				   (int)(end - list), list);
 		if (a->passes[a->n_passes] == COT_PASS_FUSE && a->n_passes)
 			argp_error(state, "fuse must be the first pass");

@@ -22,7 +22,7 @@ struct kernel {
 	struct cot_refusal refusals[COT_N_PASSES];
 	uint64_t shared_bytes;
 	uint32_t params_bytes;
-	bool needs_rows; /* the pass `workers` */
+	bool needs_rows; /* the passes `workers` and `retreat` */
 };
 
 static int look_at(const struct cot_ptx_func *func, struct kernel *ret_kernel)
@@ -70,8 +70,10 @@ static void add_row(struct cot_table *t, const struct kernel *k)
 		if (reason != COT_REASON_NONE)
 			cot_table_text(t, cot_reason_name(reason));
 		else
-			cot_table_text(t, pass == COT_PASS_WORKERS && k->needs_rows ? "yes, rows"
-										    : "yes");
+			cot_table_text(t, k->needs_rows && (pass == COT_PASS_WORKERS ||
+							    pass == COT_PASS_RETREAT)
+						  ? "yes, rows"
+						  : "yes");
 	}
 }
 

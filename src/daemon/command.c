@@ -91,7 +91,8 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	struct tenant *t = cot_tenant_new(c->d, 0, c->pid);
 
 	if (!t) {
-		cot_conn_refuse(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
+		cot_conn_defer(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
+		cot_conn_close(c);
 		return;
 	}
 	if (!t->watch.pid) { /* nobody would tell us of its end */
@@ -148,8 +149,9 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 		return false;
 	}
 	if (c->uid != 0 && c->uid != geteuid() && tenants_of(c->d, c->uid) >= TENANTS_PER_USER) {
-		cot_conn_refuse(c, m->h.seq, "too many programs of one user (%u at most)",
-				(unsigned)TENANTS_PER_USER);
+		cot_conn_defer(c, m->h.seq, "too many programs of one user (%u at most)",
+			       (unsigned)TENANTS_PER_USER);
+		cot_conn_close(c);
 		return false;
 	}
 	if (m->reserve && cls != COT_CLASS_LATENCY) {

@@ -14,12 +14,15 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
+/* Half a second. */
+#define LOCK_TRIES 20
 
 /* ---- small things ---- */
 
@@ -204,20 +207,41 @@ static void settle(void *arg)
 
 /* ---- beginning and end ---- */
 
+/* Who took the lock has written its number: a dead one's child holds it until it has become an MPS
+ * program, which takes a moment. */
+static bool owner_lives(int fd)
+{
+	char text[16] = "";
+	long pid;
+
+	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
+		return true;
+	pid = strtol(text, NULL, 10);
+	return pid > 0 && cot_process_start_time((pid_t)pid) != 0;
+}
+
 /* One daemon per runtime folder. */
 static int lock(struct daemon *d, struct cot_error *err)
 {
-	char path[COT_PATH_TEXT_MAX];
-	int rc = cot_paths_join(path, d->runtime, "cotenantd.lock", err);
+	static const struct timespec pause = {.tv_nsec = 25 * COT_NS_PER_MS};
+	char path[COT_PATH_TEXT_MAX], own[16];
+	unsigned i;
+	int n, rc = cot_paths_join(path, d->runtime, "cotenantd.lock", err);
 
 	if (rc < 0)
 		return rc;
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (d->lock_fd < 0)
 		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return cot_error_set(err, -EBUSY, "another cotenantd serves %s already",
-				     d->runtime);
+	for (i = 0; flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (i == LOCK_TRIES || owner_lives(d->lock_fd))
+			return cot_error_set(err, -EBUSY, "another cotenantd serves %s already",
+					     d->runtime);
+		(void)nanosleep(&pause, NULL);
+	}
+	n = snprintf(own, sizeof(own), "%d\n", (int)getpid());
+	if (ftruncate(d->lock_fd, 0) < 0 || pwrite(d->lock_fd, own, (size_t)n, 0) != n)
+		log_debug("cannot write %s: %s", path, strerror(errno));
 	return 0;
 }
 
@@ -288,6 +312,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->waits.fire = waits_fired;
 	d->idle.fire = idle_fired;
 	d->queries.fire = cot_command_answer_one;
+	d->stops.fire = cot_tenant_check_stops;
 	rc = cot_host_create(&cot_library_host_ops, d, d->config.policy, &d->config.numbers,
 			     cot_now_ns(), &d->host, err);
 	if (rc < 0)

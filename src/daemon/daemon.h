@@ -11,6 +11,7 @@
  *   tenant.c    programs                      pool.c    pools
  *   mps.c       the MPS programs              host.c    the policy core's host
  *   show.c      answers in JSON               state.c   what outlives the daemon
+ *   found.c     what an environment tells     recover.c when the state is lost
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
@@ -57,7 +58,8 @@ struct tenant {
 	struct watch watch;
 	struct pool *pool; /* NULL = it stands alone */
 	uint32_t n_conns;
-	bool ready; /* as told to the core */
+	bool ready;   /* as told to the core */
+	bool stopped; /* its processes are: likewise */
 	uint64_t since_ns;
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
@@ -88,7 +90,8 @@ struct pool {
 	uint32_t n_tenants, n_conns;
 	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
 	bool announced, ready;
-	bool wanted;	   /* STOPPING: somebody has come */
+	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */
+	bool lost;	   /* FAILED: it was UP before */
 	char ended[128];   /* names of programs that ended lately, */
 	uint64_t ended_ns; /* the last of them then */
 };
@@ -113,8 +116,11 @@ struct conn {
 	struct cot_page *page;
 	uint32_t n_groups, n_channels;
 	bool settled; /* its groups have been the same for a while: it gets orders */
+	bool late;    /* an order has not been answered in time, nor one since */
+	bool alone;   /* it is left alone, until `settle` */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
+	uint64_t grace_ns, grace_since_ns; /* how long it may still be left alone; counted then */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */
@@ -147,6 +153,7 @@ struct daemon {
 	struct cot_source signals;
 	struct cot_timer waits; /* of commands, and of connections that say nothing */
 	struct cot_timer poll;	/* where there are no pidfds: looks after processes */
+	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;
 	uint32_t exit_idle_s; /* 0 = never */
 	bool mps_failed;      /* rotation takes over until a pool comes up */
@@ -171,7 +178,9 @@ void cot_server_close(struct daemon *d);
 void cot_conn_close(struct conn *c);
 /* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
 int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
+/* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
 void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
+void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
 /* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
 void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
 void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
@@ -187,9 +196,8 @@ extern const struct cot_host_ops cot_library_host_ops;
 /* False: the connection is to be closed. */
 bool cot_library_packet(struct conn *c, const void *packet, int type);
 void cot_library_gone(struct conn *c);
-/* The program that says this of itself, maybe a new one; NULL with a sentence. */
-struct tenant *cot_library_tenant(struct conn *c, const struct cot_msg_hello *m,
-				  struct cot_error *err);
+/* Sets c->tenant: the program that says this of itself, maybe a new one. -ENOSPC: not now. */
+int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err);
 
 /* ---- work.c ---- */
 
@@ -229,6 +237,8 @@ void cot_tenant_check(struct tenant *t);
 /* Class, weight, pool or readiness may have changed. */
 void cot_tenant_update(struct tenant *t);
 unsigned cot_tenant_count(const struct daemon *d);
+/* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
+void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
 
 /* ---- watch: tenant.c ---- */
 
@@ -239,6 +249,7 @@ bool cot_watch_is_alive(const struct watch *w);
 /* Gets a pidfd where there was none before. False: it must be looked after. */
 bool cot_watch_improve(struct daemon *d, struct watch *w);
 uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
+pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
 
 /* ---- pool.c ---- */
 
@@ -277,6 +288,10 @@ char *cot_answer_query(struct daemon *d, unsigned what); /* NULL: unknown, or ou
 
 void cot_state_load(struct daemon *d);
 void cot_state_save(struct daemon *d);
+
+/* ---- recover.c ---- */
+
+void cot_state_recover(struct daemon *d);
 
 /* ---- daemon.c ---- */
 

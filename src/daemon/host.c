@@ -32,6 +32,7 @@ struct order {
 	uint32_t slice_us; /* SLICE: what must be read back; 0 = any */
 	uint64_t sent_ns;
 	struct member_set waiting;
+	bool late; /* that has been told */
 	int status;
 };
 
@@ -400,6 +401,22 @@ static void lapse(struct cot_host *host, uint64_t now_ns)
 	}
 }
 
+static void tell_late(struct cot_host *host, uint64_t now_ns)
+{
+	unsigned i, member;
+
+	for (i = 0; i < MAX_ORDERS; i++) {
+		struct order *o = &host->orders[i];
+
+		if (!o->seq || o->late || now_ns - o->sent_ns < COT_HOST_ACK_NS)
+			continue;
+		o->late = true;
+		for (member = 0; member < COT_HOST_MAX_MEMBERS; member++)
+			if (set_has(&o->waiting, member))
+				host->ops->late(host->arg, member);
+	}
+}
+
 void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = now_ns};
@@ -410,6 +427,8 @@ void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 		renew(host, now_ns);
 	if (cot_sched_wake_ns(host->sched) <= now_ns)
 		(void)cot_sched_event(host->sched, &ev);
+	if (host->ops->late)
+		tell_late(host, now_ns);
 	pump(host, now_ns);
 }
 

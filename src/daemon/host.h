@@ -39,6 +39,8 @@ struct cot_host_ops {
 	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
 	/* Writes the lease into the member's page. */
 	void (*lease)(void *arg, unsigned member, uint64_t until_ns);
+	/* It has not answered within COT_HOST_ACK_NS. Must not call back. May be NULL. */
+	void (*late)(void *arg, unsigned member);
 };
 
 int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_policy_ops *policy,

@@ -15,6 +15,9 @@
 #ifndef SETTLE_NS
 #define SETTLE_NS (500 * COT_NS_PER_MS)
 #endif
+/* For so long in all is a program left alone, and for a tenth of the time that it was not. */
+#define GRACE_NS     (10 * SETTLE_NS)
+#define GRACE_REFILL 10u
 
 static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
 {
@@ -37,9 +40,18 @@ static void lease_of_member(void *arg, unsigned member, uint64_t until_ns)
 				      memory_order_release);
 }
 
+static void member_is_late(void *arg, unsigned member)
+{
+	struct daemon *d = arg;
+
+	d->conns[member].late = true;
+	cot_timer_set(&d->loop, &d->stops, cot_now_ns());
+}
+
 const struct cot_host_ops cot_library_host_ops = {
 	.send = send_to_member,
 	.lease = lease_of_member,
+	.late = member_is_late,
 };
 
 /* Returns the descriptor to hand over; the mapping stays. */
@@ -105,15 +117,13 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 
 /* A program that registers by itself, or one that another daemon knew: it may use the GPU already,
  * so it stands alone. */
-static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
-			      struct cot_error *err)
+static int take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
+		   struct cot_error *err)
 {
 	struct tenant *t = cot_tenant_new(c->d, id, c->pid);
 
-	if (!t) {
-		(void)cot_error_set(err, -ENOSPC, "too many programs (%u at most)", MAX_TENANTS);
-		return NULL;
-	}
+	if (!t)
+		return cot_error_set(err, -ENOSPC, "too many programs (%u at most)", MAX_TENANTS);
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
@@ -127,7 +137,8 @@ static struct tenant *take_in(struct conn *c, const struct cot_msg_hello *m, uin
 	cot_tenant_announce(t);
 	cot_daemon_log(COT_DLOG_INFO, NULL, "%s program '%s' (id %u, process %d)",
 		       id ? "took over" : "new", t->name, t->id, (int)c->pid);
-	return t;
+	c->tenant = t;
+	return 0;
 }
 
 static bool has_library(const struct tenant *t)
@@ -159,40 +170,35 @@ static struct tenant *find_process(const struct conn *c)
 	return NULL;
 }
 
-struct tenant *cot_library_tenant(struct conn *c, const struct cot_msg_hello *m,
-				  struct cot_error *err)
+int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
 	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : find_process(c);
+	int rc;
 
 	if (t) {
-		if (c->uid != t->uid && c->uid != 0) {
-			(void)cot_error_set(err, -EPERM, "program %u belongs to another user",
-					    t->id);
-			return NULL;
-		}
-		return t;
+		if (c->uid != t->uid && c->uid != 0)
+			return cot_error_set(err, -EPERM, "program %u belongs to another user",
+					     t->id);
+		c->tenant = t;
+		return 0;
 	}
-	if (m->tenant > INT32_MAX || cot_pool_find(c->d, m->tenant)) {
-		(void)cot_error_set(err, -EINVAL, "COTENANT_TENANT is not the number of a program");
-		return NULL;
-	}
-	if (cot_access_claim(c, cls, m->weight, err) < 0)
-		return NULL;
-	return take_in(c, m, (uint32_t)m->tenant, err);
+	if (m->tenant > INT32_MAX || cot_pool_find(c->d, m->tenant))
+		return cot_error_set(err, -EINVAL,
+				     "COTENANT_TENANT is not the number of a program");
+	rc = cot_access_claim(c, cls, m->weight, err);
+	return rc < 0 ? rc : take_in(c, m, (uint32_t)m->tenant, err);
 }
 
-static struct pool *find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
+static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
-	struct pool *p = cot_pool_find(c->d, m->tenant);
-
-	if (c->uid != geteuid() && c->uid != 0) {
-		(void)cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
-		return NULL;
-	}
-	if (!p)
-		(void)cot_error_set(err, -ENOENT, "there is no pool %lu", (unsigned long)m->tenant);
-	return p;
+	if (c->uid != geteuid() && c->uid != 0)
+		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
+	c->pool = cot_pool_find(c->d, m->tenant);
+	if (!c->pool)
+		return cot_error_set(err, -ENOENT, "there is no pool %lu",
+				     (unsigned long)m->tenant);
+	return 0;
 }
 
 static bool hello(struct conn *c, const struct cot_msg_hello *m)
@@ -206,27 +212,39 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 				"the library sent a class, weight or block time out of range");
 		return false;
 	}
-	if (m->role == COT_ROLE_POOL) {
-		c->pool = find_pool(c, m, &err);
-		if (c->pool)
-			c->pool->n_conns++;
-	} else {
-		c->tenant = cot_library_tenant(c, m, &err);
-		if (c->tenant)
-			c->tenant->n_conns++;
-	}
-	if (!c->pool && !c->tenant) {
+	rc = m->role == COT_ROLE_POOL ? find_pool(c, m, &err) : cot_library_tenant(c, m, &err);
+	if (rc == -ENOSPC)
+		cot_conn_defer(c, m->h.seq, "%s", err.text);
+	else if (rc < 0)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+	if (rc < 0)
 		return false;
-	}
-	if (c->pool)
+	c->grace_ns = GRACE_NS;
+	if (c->pool) {
+		c->pool->n_conns++;
 		c->entity = c->pool->id;
-	else
+	} else {
+		c->tenant->n_conns++;
 		c->entity = c->tenant->pool ? c->tenant->pool->id : c->tenant->id;
+	}
 	rc = send_welcome(c, m->h.seq, c->pool ? c->pool->id : c->tenant->id);
 	if (rc < 0) /* it comes back a little later */
 		log_warn("cannot welcome process %d: %s", (int)c->pid, strerror(-rc));
 	return rc == 0;
+}
+
+/* Counts the time since the last call, in which it was left alone (`settle` runs) or was not. */
+static void take_grace(struct conn *c, uint64_t now_ns)
+{
+	uint64_t passed_ns = c->grace_since_ns ? now_ns - c->grace_since_ns : 0;
+
+	if (!c->alone)
+		c->grace_ns += passed_ns / GRACE_REFILL;
+	else
+		c->grace_ns -= passed_ns < c->grace_ns ? passed_ns : c->grace_ns;
+	if (c->grace_ns > GRACE_NS)
+		c->grace_ns = GRACE_NS;
+	c->grace_since_ns = now_ns;
 }
 
 /* From now on, or no longer, it gets orders. */
@@ -237,6 +255,7 @@ static void set_settled(struct conn *c, bool settled)
 	if (c->settled == settled)
 		return;
 	c->settled = settled;
+	take_grace(c, now_ns);
 	if (!settled)
 		cot_host_leave(c->d->host, conn_index(c), now_ns);
 	else
@@ -251,7 +270,8 @@ static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct conn *c = (struct conn *)((char *)timer - offsetof(struct conn, settle));
 
-	(void)now_ns;
+	take_grace(c, now_ns);
+	c->alone = false;
 	set_settled(c, true);
 }
 
@@ -262,18 +282,26 @@ static bool is_held(const struct conn *c)
 	return e && e->held;
 }
 
-/* It is thawed and gets no orders for a while. */
+/* It is thawed and gets no orders for a while, unless that has been so for very long. */
 static void leave_alone(struct conn *c)
 {
+	uint64_t now_ns = cot_now_ns();
 	struct cot_msg_header thaw;
 
+	take_grace(c, now_ns);
+	if (c->grace_ns < SETTLE_NS) {
+		if (!c->settled && !c->alone)
+			set_settled(c, true);
+		return;
+	}
+	c->alone = true;
 	if (c->settled) {
 		cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 0);
 		(void)cot_conn_send(c, &thaw, sizeof(thaw), -1);
 		set_settled(c, false);
 	}
 	c->settle.fire = settle_fired;
-	cot_timer_set(&c->d->loop, &c->settle, cot_now_ns() + SETTLE_NS);
+	cot_timer_set(&c->d->loop, &c->settle, now_ns + SETTLE_NS);
 }
 
 /* The driver numbers its devices as we do: in the order of their addresses on the bus. */
@@ -293,7 +321,8 @@ static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
  * A driver that is being set up allocates its channels one by one, over some 0.2 s. A freeze in the
  * midst of that made programs hang for ever on an H200 (driver 580), so a program that stands alone
  * is left alone until that is over, with the slice of its WELCOME, and again whenever it allocates
- * more. Pools are not frozen by policies, and should have their slices at once.
+ * more: but for a tenth of the time at most, after the first five seconds of that, or it would have
+ * no turns at all. Pools are not frozen by policies, and should have their slices at once.
  */
 static void groups(struct conn *c, const struct cot_msg_groups *m)
 {
@@ -308,6 +337,8 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 	find_gpus(c, m);
 	if (!m->n_groups) {
 		cot_timer_clear(&c->settle);
+		take_grace(c, cot_now_ns());
+		c->alone = false;
 		set_settled(c, false);
 	} else if (c->pool || c->tenant->pool) {
 		set_settled(c, true);
@@ -322,6 +353,10 @@ static void ack(struct conn *c, const struct cot_msg_ack *m)
 		log_debug("process %d could not carry out an order: %s (%u groups or channels)",
 			  (int)c->pid, strerror(-m->status), m->n_failed);
 	cot_host_ack(c->d->host, conn_index(c), m, cot_now_ns());
+	if (c->late) {
+		c->late = false;
+		cot_timer_set(&c->d->loop, &c->d->stops, cot_now_ns());
+	}
 }
 
 bool cot_library_packet(struct conn *c, const void *packet, int type)

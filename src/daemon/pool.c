@@ -196,6 +196,7 @@ static void set_mps_failed(struct daemon *d, bool failed)
 
 static void fail(struct pool *p)
 {
+	p->lost = p->state == POOL_UP;
 	p->backoff_ns = p->backoff_ns ? 2 * p->backoff_ns : BACKOFF_MIN_NS;
 	if (p->backoff_ns > BACKOFF_MAX_NS)
 		p->backoff_ns = BACKOFF_MAX_NS;
@@ -350,6 +351,20 @@ static int start(struct pool *p)
 	return -EINPROGRESS;
 }
 
+/* One that was up is started again in a moment: who comes until then waits for that. */
+static int want_failed(struct pool *p)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (now_ns >= p->retry_ns)
+		return start(p);
+	if (!p->lost)
+		return -EAGAIN;
+	p->wanted = true;
+	set_timer(p, retry_timer_fired, p->retry_ns - now_ns);
+	return -EINPROGRESS;
+}
+
 int cot_pool_want(struct pool *p)
 {
 	switch (p->state) {
@@ -361,9 +376,7 @@ int cot_pool_want(struct pool *p)
 	case POOL_STARTING:
 		return -EINPROGRESS;
 	case POOL_FAILED:
-		if (cot_now_ns() < p->retry_ns)
-			return -EAGAIN;
-		return start(p);
+		return want_failed(p);
 	default:
 		return start(p);
 	}
@@ -374,8 +387,11 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 	struct pool *p = pool_of_timer(timer);
 
 	(void)now_ns;
-	if (p->n_tenants && p->state == POOL_FAILED)
-		(void)cot_pool_want(p);
+	if (p->state != POOL_FAILED || (!p->n_tenants && !p->wanted))
+		return;
+	p->wanted = false;
+	if (start(p) != -EINPROGRESS)
+		cot_command_pool_settled(p);
 }
 
 /* ---- the end ---- */

@@ -78,24 +78,43 @@ static bool may_complain(struct daemon *d)
 	return ++d->n_noise <= NOISE_LINES;
 }
 
-void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
+static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const char *fmt,
+		   va_list args) COT_PRINTF(4, 0);
+
+static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const char *fmt,
+		   va_list args)
 {
 	_Alignas(8) char packet[sizeof(struct cot_msg_text) + COT_ERROR_MAX];
 	struct cot_msg_text *m = (struct cot_msg_text *)packet;
-	va_list args;
-	int n;
+	int n = vsnprintf(m->text, COT_ERROR_MAX, fmt, args);
 
-	va_start(args, fmt);
-	n = vsnprintf(m->text, COT_ERROR_MAX, fmt, args);
-	va_end(args);
 	if (n < 0 || n >= COT_ERROR_MAX)
 		n = COT_ERROR_MAX - 1;
 	if (may_complain(c->d))
-		log_warn("refused process %d of user %u: %s", (int)c->pid, (unsigned)c->uid,
-			 m->text);
-	cot_proto_header(&m->h, COT_MSG_REFUSED, (uint32_t)(sizeof(*m) + (size_t)n), seq);
+		log_warn("%s process %d of user %u: %s",
+			 type == COT_MSG_LATER ? "no place for" : "refused", (int)c->pid,
+			 (unsigned)c->uid, m->text);
+	cot_proto_header(&m->h, type, (uint32_t)(sizeof(*m) + (size_t)n), seq);
 	(void)cot_conn_send(c, packet, m->h.length, -1);
 	c->d->n_refused++;
+}
+
+void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_no(c, COT_MSG_REFUSED, seq, fmt, args);
+	va_end(args);
+}
+
+void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_no(c, COT_MSG_LATER, seq, fmt, args);
+	va_end(args);
 }
 
 /* What the peer has sent already must be read first: else it gets a reset in place of our words. */
@@ -366,9 +385,9 @@ static void welcome(struct daemon *d, int fd)
 	full.uid = peer.uid;
 	c = free_slot(d, peer.uid);
 	if (!c) {
-		cot_conn_refuse(&full, 0,
-				"too many programs are connected (%u at most, %u of one user)",
-				MAX_CONNS, CONNS_PER_USER);
+		cot_conn_defer(&full, 0,
+			       "too many programs are connected (%u at most, %u of one user)",
+			       MAX_CONNS, CONNS_PER_USER);
 		close_politely(fd);
 		return;
 	}

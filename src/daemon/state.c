@@ -141,22 +141,24 @@ void cot_state_load(struct daemon *d)
 	json_t *state, *entry;
 	uint32_t next_id = 1;
 	json_error_t error;
+	bool known = false;
 	size_t i;
 	int version = 0, saved = 0;
 
 	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) < 0)
 		return;
 	state = json_load_file(path, 0, &error);
-	if (!state)
-		return; /* none, or a broken one: programs come back by themselves */
 	if (json_unpack(state, "{s:i, s:i}", "version", &version, "next_id", &saved) == 0 &&
 	    version == STATE_VERSION && saved > 0) {
+		known = true;
 		next_id = (uint32_t)saved;
 		json_array_foreach(json_object_get(state, "pools"), i, entry) load_pool(d, entry);
 		json_array_foreach(json_object_get(state, "tenants"), i, entry)
 			load_tenant(d, entry);
 	}
 	json_decref(state);
+	if (!known) /* there is none, or a broken one */
+		cot_state_recover(d);
 	if (d->next_id < next_id)
 		d->next_id = next_id;
 }

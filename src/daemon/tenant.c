@@ -14,28 +14,57 @@
 
 /* Where the kernel has no pidfds: how often to look after processes. */
 #define POLL_NS (500 * COT_NS_PER_MS)
+/* How often to look whether a program that was stopped goes on. */
+#define STOPS_NS (200 * COT_NS_PER_MS)
 
 /* ---- watching processes ---- */
 
-uint64_t cot_process_start_time(pid_t pid)
+#define STAT_MAX 1024
+
+/* What /proc says of it after its name, beginning with the letter of its state; "" = none. */
+static const char *read_stat(pid_t pid, char line[STAT_MAX])
 {
-	char path[64], line[1024], *p;
-	uint64_t start = 0;
+	char path[64], *p;
 	size_t n;
 	FILE *f;
-	int i;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return 0;
-	n = fread(line, 1, sizeof(line) - 1, f);
+		return "";
+	n = fread(line, 1, STAT_MAX - 1, f);
 	(void)fclose(f);
 	line[n] = '\0';
 	p = strrchr(line, ')'); /* the name may hold anything */
-	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+	return p && p[1] == ' ' ? p + 2 : "";
+}
+
+static bool is_stopped(pid_t pid)
+{
+	char line[STAT_MAX];
+	const char *p = read_stat(pid, line);
+
+	return *p == 'T' || *p == 't';
+}
+
+pid_t cot_process_parent(pid_t pid)
+{
+	char line[STAT_MAX];
+	const char *p = read_stat(pid, line);
+
+	return *p && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
+}
+
+uint64_t cot_process_start_time(pid_t pid)
+{
+	char line[STAT_MAX];
+	const char *p = read_stat(pid, line);
+	uint64_t start = 0;
+	int i;
+
+	if (!*p || *p == 'Z' || *p == 'X')
 		return 0;
-	for (i = 2; p && i < 22; i++)
+	for (i = 3; p && i < 22; i++)
 		p = strchr(p + 1, ' ');
 	if (p)
 		start = strtoull(p + 1, NULL, 10);
@@ -254,6 +283,55 @@ void cot_tenant_update(struct tenant *t)
 	describe(t, &ev);
 	(void)cot_host_event(d->host, &ev);
 	d->state_dirty = true;
+}
+
+/* Whether all of its processes that should have answered are stopped, and none answers. */
+static bool all_stopped(struct tenant *t)
+{
+	struct daemon *d = t->d;
+	bool stopped = false;
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[i];
+
+		if (!has_member(t, c))
+			continue;
+		c->late = c->late && is_stopped(c->pid);
+		if (!c->late)
+			return false;
+		stopped = true;
+	}
+	return stopped;
+}
+
+/*
+ * One that is stopped cannot freeze, but has no more work for the GPU than it has begun. Were it
+ * taken for one that runs, it would keep turns that it does not use, and the slices of all would
+ * be made for a program that cannot be frozen.
+ */
+void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, stops));
+	bool more = false;
+	unsigned i;
+
+	for (i = 0; i < MAX_TENANTS; i++) {
+		struct tenant *t = &d->tenants[i];
+		struct cot_event ev = {.type = COT_EV_ACTIVITY, .id = t->id, .now_ns = now_ns};
+		bool stopped = t->id && !t->pool && all_stopped(t);
+
+		more |= stopped;
+		if (!t->id || stopped == t->stopped)
+			continue;
+		t->stopped = stopped;
+		log_info("program '%s' (id %u) %s", t->name, t->id,
+			 stopped ? "was stopped by a signal: it counts as idle" : "goes on");
+		ev.activity = stopped ? COT_ACTIVITY_IDLE : COT_ACTIVITY_UNKNOWN;
+		(void)cot_host_event(d->host, &ev);
+	}
+	if (more)
+		cot_timer_set(&d->loop, &d->stops, now_ns + STOPS_NS);
 }
 
 static void start_idle_timer(struct daemon *d)

@@ -39,8 +39,7 @@ static int find_gpu(const struct conn *c, const struct cot_msg_work_hello *m, ui
 }
 
 /* The program as its library would introduce it. */
-static struct tenant *find_program(struct conn *c, const struct cot_msg_work_hello *m,
-				   struct cot_error *err)
+static int find_program(struct conn *c, const struct cot_msg_work_hello *m, struct cot_error *err)
 {
 	struct cot_msg_hello as = {
 		.role = COT_ROLE_TENANT,
@@ -50,19 +49,19 @@ static struct tenant *find_program(struct conn *c, const struct cot_msg_work_hel
 		.tenant = m->tenant,
 	};
 	struct tenant *t;
+	int rc;
 
-	if (m->weight > COT_WEIGHT_MAX) {
-		(void)cot_error_set(err, -EINVAL, "the shim sent a weight out of range");
-		return NULL;
-	}
+	if (m->weight > COT_WEIGHT_MAX)
+		return cot_error_set(err, -EINVAL, "the shim sent a weight out of range");
 	memcpy(as.name, m->name, sizeof(as.name));
 	memcpy(as.gpu, m->gpu, sizeof(as.gpu));
-	t = cot_library_tenant(c, &as, err);
-	if (t && !m->tenant && !t->quota && !t->reserve) { /* nobody else has said anything */
+	rc = cot_library_tenant(c, &as, err);
+	t = c->tenant;
+	if (!rc && !m->tenant && !t->quota && !t->reserve) { /* nobody else has said anything */
 		t->quota = m->quota;
 		t->reserve = m->reserve;
 	}
-	return t;
+	return rc;
 }
 
 static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
@@ -70,23 +69,26 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 	struct cot_msg_work_welcome answer = {.works_max = COT_PROTO_WORKS_MAX};
 	struct cot_host_shim shim = {.n_sms = m->n_sms};
 	struct cot_error err = {{0}};
-	struct tenant *t = NULL;
+	struct tenant *t;
 	int rc = find_gpu(c, m, &shim.gpu, &err);
 
 	if (!rc)
-		t = find_program(c, m, &err);
-	if (!t) {
+		rc = find_program(c, m, &err);
+	if (rc == -ENOSPC)
+		cot_conn_defer(c, m->h.seq, "%s", err.text);
+	else if (rc < 0)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+	if (rc < 0)
 		return false;
-	}
+	t = c->tenant;
 	shim.tenant = t->id;
 	rc = cot_host_work_join(c->d->host, conn_index(c), &shim);
 	if (rc < 0) {
 		cot_conn_refuse(c, m->h.seq, "no room for one more program with rewritten kernels");
+		c->tenant = NULL;
 		cot_tenant_check(t);
 		return false;
 	}
-	c->tenant = t;
 	t->n_conns++;
 	cot_tenant_update(t);
 	log_debug("the shim of process %d is on GPU %u, %u SMs", (int)c->pid, shim.gpu, m->n_sms);

@@ -10,7 +10,7 @@
  *       |       there are groups  |                   |
  *       +-------------------------+-------------------+ hang-up, error: thaw at once;
  *       |                                               slices stay for COT_KEEP_NS
- *       +--> retired: REFUSED, the library is a pass-through from then on
+ *       +--> retired: REFUSED, the library is a pass-through from then on. LATER is a hang-up
  */
 #include <errno.h>
 #include <poll.h>
@@ -278,12 +278,17 @@ static void acknowledge(uint32_t seq, const struct cot_rm_result *res, uint64_t 
 	send_or_lose(&ack, COT_MSG_ACK, sizeof(ack), seq);
 }
 
-static void retire(const struct cot_link_packet *p)
+static void log_words(const char *what, const struct cot_link_packet *p)
 {
 	size_t n = p->size - sizeof(struct cot_msg_header);
 
-	cot_log(COT_LOG_WARN, "the daemon refuses this program: %.*s", n < 300 ? (int)n : 300,
+	cot_log(COT_LOG_WARN, "%s: %.*s", what, n < 300 ? (int)n : 300,
 		(const char *)p->u.bytes + sizeof(struct cot_msg_header));
+}
+
+static void retire(const struct cot_link_packet *p)
+{
+	log_words("the daemon refuses this program", p);
 	lose("it refused");
 	use_own_settings();
 	atomic_store(&self.stage, STAGE_RETIRED);
@@ -316,6 +321,10 @@ static void obey(const struct cot_link_packet *p)
 		break;
 	case COT_MSG_REFUSED:
 		retire(p);
+		return;
+	case COT_MSG_LATER:
+		log_words("the daemon has no place for this program now", p);
+		lose("it has no place");
 		return;
 	default:
 		return; /* of a newer daemon, and nothing that has to be done */

@@ -75,6 +75,7 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 {
 	static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
 	static const char *const classes[] = {"latency", "batch", NULL};
+	static const char *const pools[] = {"latency", "batch", "shared", NULL};
 	static const char *const roles[] = {"tenant", "pool", NULL};
 	static const char *const modes[] = {"driver", "drain", "switch", NULL};
 	uint64_t x;
@@ -89,9 +90,10 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 	if (read_number(s, get("COTENANT_TENANT"), UINT64_MAX / 10 - 1, &x))
 		s->tenant = x;
 	s->role = (uint8_t)read_word(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);
-	s->class_ = (uint8_t)read_word(
-		s, get(s->role == COT_ROLE_POOL ? "COTENANT_POOL" : "COTENANT_CLASS"), classes,
-		s->class_);
+	if (s->role != COT_ROLE_POOL)
+		s->class_ = (uint8_t)read_word(s, get("COTENANT_CLASS"), classes, s->class_);
+	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_PROTO_LATENCY)
+		s->class_ = COT_PROTO_LATENCY; /* a shared one is a batch pool */
 	if (read_number(s, get("COTENANT_WEIGHT"), WEIGHT_MAX, &x) && x > 0)
 		s->weight = (uint16_t)x;
 	if (read_number(s, get("COTENANT_BLOCK_US"), BLOCK_US_MAX, &x))

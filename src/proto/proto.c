@@ -13,6 +13,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_THAW] = sizeof(struct cot_msg_header),
 	[COT_MSG_PREEMPT] = sizeof(struct cot_msg_header),
 	[COT_MSG_REFUSED] = sizeof(struct cot_msg_text),
+	[COT_MSG_LATER] = sizeof(struct cot_msg_text),
 	[COT_MSG_REGISTER] = sizeof(struct cot_msg_register),
 	[COT_MSG_REGISTERED] = sizeof(struct cot_msg_registered),
 	[COT_MSG_QUERY] = sizeof(struct cot_msg_query),

@@ -6,7 +6,7 @@
  * Every packet starts with struct cot_msg_header. A receiver ignores a type that it does not know,
  * treats a packet shorter than its type demands as an error, and ignores bytes beyond (a newer peer
  * may append fields). The daemon answers a HELLO, WORK_HELLO or REGISTER of another major version
- * with REFUSED; the library then becomes a pass-through.
+ * with REFUSED; the library then becomes a pass-through. After a LATER it tries again.
  */
 #ifndef COT_PROTO_PROTO_H
 #define COT_PROTO_PROTO_H
@@ -39,7 +39,8 @@ enum cot_msg_type {
 	COT_MSG_FREEZE = 18,  /* header only; valid while the page's lease is */
 	COT_MSG_THAW = 19,    /* header only */
 	COT_MSG_PREEMPT = 20, /* header only: give the GPU up once, now */
-	COT_MSG_REFUSED = 21, /* struct cot_msg_text: why; the peer closes */
+	COT_MSG_REFUSED = 21, /* struct cot_msg_text: why not, for good; the peer closes */
+	COT_MSG_LATER = 23,   /* struct cot_msg_text: why not now; the peer closes */
 
 	/* daemon -> shim */
 	COT_MSG_WORK_WELCOME = 24, /* struct cot_msg_work_welcome */

@@ -90,6 +90,8 @@ static void lay_out(struct cot_shim_context *c)
 {
 	unsigned i;
 
+	for (i = 0; i < COT_SHIM_STREAMS; i++)
+		atomic_store(&c->streams[i], NULL);
 	c->free = NULL;
 	c->to_arm = NULL;
 	for (i = COT_SHIM_SLOTS; i-- > 0;) {

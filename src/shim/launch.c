@@ -102,11 +102,17 @@ static cot_cu_handle name_stream(const struct launch *l)
 /* What the shim has is in the current context; a stream may be in another, on a part of the GPU. */
 static bool is_stream_here(const struct launch *l)
 {
+	_Atomic(cot_cu_handle) *known =
+		&l->context->streams[((uintptr_t)l->stream >> 4) % COT_SHIM_STREAMS];
 	cot_cu_handle context = NULL;
 
-	if (l->stream == COT_CU_STREAM_LEGACY || l->stream == COT_CU_STREAM_PER_THREAD)
+	if (l->stream == COT_CU_STREAM_LEGACY || l->stream == COT_CU_STREAM_PER_THREAD ||
+	    atomic_load_explicit(known, memory_order_relaxed) == l->stream)
 		return true;
-	return !COT_REAL(cuStreamGetCtx)(l->stream, &context) && context == l->context->handle;
+	if (COT_REAL(cuStreamGetCtx)(l->stream, &context) || context != l->context->handle)
+		return false;
+	atomic_store_explicit(known, l->stream, memory_order_relaxed);
+	return true;
 }
 
 /* COT_SHIM_N_WHYS: it may be made into workers. */

@@ -89,6 +89,13 @@ bool cot_shim_changed_wait(uint64_t until_ns)
 	return wait_for(&changes, until_ns, SPIN_NS);
 }
 
+void cot_shim_yield(void)
+{
+	pthread_mutex_unlock(&cot_shim_lock);
+	(void)sched_yield();
+	pthread_mutex_lock(&cot_shim_lock);
+}
+
 static void pause_for(uint64_t ns)
 {
 	struct timespec t = span(ns);
@@ -412,39 +419,60 @@ void cot_shim_runtime_ended(struct cot_shim_slot *s)
 	ring(&work_to_watch);
 }
 
-/* The first launch that nobody else waits for; *ret_others: there are some in other streams. */
-static struct cot_shim_slot *first_watched(bool *ret_others)
+static struct cot_shim_slot *next_of(struct cot_shim_slot *s, const struct cot_shim_work *w)
 {
-	struct cot_shim_slot *s, *first = NULL;
+	do
+		s = s->next;
+	while (s && (s->settled || s->work != w));
+	return s;
+}
+
+/*
+ * A launch to wait for, of those that nobody else waits for: in the middle of its stream's, so that
+ * many short ones do not wake us as often. *ret_others: there are some in other streams.
+ */
+static struct cot_shim_slot *choose_watched(bool *ret_others)
+{
+	struct cot_shim_slot *s, *first = NULL, *chosen = NULL;
+	unsigned n = 0;
 
 	*ret_others = false;
 	for (s = running; s; s = s->next) {
 		if (s->settled)
 			continue;
 		if (!first)
-			first = s;
-		else if (s->work != first->work)
+			first = chosen = s;
+		if (s->work != first->work) {
 			*ret_others = true;
+			return first;
+		}
+		/* Every second one, the chosen one moves on by one. */
+		if (n++ % 2 && n > 3)
+			chosen = next_of(chosen, first->work);
 	}
-	return first;
+	return chosen;
 }
 
-/* With the lock. Whether any had ended. */
+/* With the lock. Whether any had ended. In a stream, none ends before the one in front of it. */
 static bool collect_ended(void)
 {
+	static uint32_t pass;
 	struct cot_shim_slot *s, *next;
 	struct cot_shim_context *current = NULL;
 	bool found = false;
 
+	pass++;
 	for (s = running; s; s = next) {
 		next = s->next;
-		if (s->settled)
+		if (s->settled || s->work->looked == pass)
 			continue;
 		if (s->context != current)
 			(void)COT_REAL(cuCtxSetCurrent)(s->context->handle);
 		current = s->context;
-		if (COT_REAL(cuEventQuery)(s->end) == COT_CU_ERROR_NOT_READY)
+		if (COT_REAL(cuEventQuery)(s->end) == COT_CU_ERROR_NOT_READY) {
+			s->work->looked = pass;
 			continue;
+		}
 		cot_shim_runtime_ended(s);
 		found = true;
 	}
@@ -502,7 +530,7 @@ static void *watcher(void *unused)
 		next = cot_shim_works_expire(cot_now_ns());
 		if (arm_all())
 			continue;
-		s = first_watched(&others);
+		s = choose_watched(&others);
 		if (s)
 			wait_for_end(s, others, &pause);
 		else

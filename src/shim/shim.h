@@ -148,13 +148,13 @@ struct cot_shim_code; /* what was rewritten of an image */
 /* What a handle of a function or kernel stands for. Never freed, only used anew. */
 struct cot_shim_ref {
 	_Atomic(cot_cu_handle) handle;
-	struct cot_shim_code *code; /* NULL: the handle's function was not rewritten */
-	const struct cot_shim_kernel *kernel;
-	cot_cu_handle owner;	  /* the module or library that it goes with */
-	cot_cu_handle workers;	  /* the rewritten function, or kernel */
-	_Atomic uint64_t shape;	  /* threads << 32 | dynamic shared memory, for which ... */
-	_Atomic uint32_t per_sm;  /* ... so many workers fit one SM; 0: not known */
-	_Atomic uint32_t task_ns; /* how long a task took; 0: not known yet */
+	_Atomic(struct cot_shim_code *) code; /* NULL: the handle's function was not rewritten */
+	_Atomic(const struct cot_shim_kernel *) kernel;
+	_Atomic(cot_cu_handle) owner;	/* the module or library that it goes with */
+	_Atomic(cot_cu_handle) workers; /* the rewritten function, or kernel */
+	_Atomic uint64_t shape;		/* threads << 32 | dynamic shared memory, for which ... */
+	_Atomic uint32_t per_sm;	/* ... so many workers fit one SM; 0: not known */
+	_Atomic uint32_t task_ns;	/* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched;
 	_Atomic bool broken; /* the rewritten one does not launch */
 };
@@ -194,7 +194,8 @@ int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, 
 
 /* ---- context.c ---- */
 
-#define COT_SHIM_SLOTS 512u
+#define COT_SHIM_SLOTS	 512u
+#define COT_SHIM_STREAMS 16u
 
 struct cot_shim_context;
 struct cot_shim_gpu;
@@ -240,6 +241,7 @@ struct cot_shim_context {
 	struct cot_shim_gpu *gpu;
 	cot_cu_handle stream; /* of the highest priority; waits for no other */
 	bool mem_ops;	      /* the driver can write words in stream order */
+	_Atomic(cot_cu_handle) streams[COT_SHIM_STREAMS]; /* known to be this context's */
 	cot_cu_address controls;
 	struct cot_workers_control *host; /* pinned, one for each slot */
 	struct cot_shim_slot *free, *to_arm;
@@ -297,6 +299,7 @@ struct cot_shim_work {
 	uint64_t since_ns, idle_ns;
 	uint64_t n_tasks, n_remapped;
 	uint32_t n_launches;
+	uint32_t looked; /* in which pass of the watcher it was found to run */
 };
 
 /* One GPU, and the connection to the daemon about it. */
@@ -361,6 +364,8 @@ void cot_shim_runtime_forget(void); /* after fork() */
 
 /* Something has changed that others may wait for. */
 void cot_shim_changed(void);
+/* With the lock: lets others have it for a moment. */
+void cot_shim_yield(void);
 /* With the lock, which it lets go of meanwhile: waits for a change. False: it is too late. */
 bool cot_shim_changed_wait(uint64_t until_ns);
 

@@ -12,12 +12,15 @@
 
 #include "shim/shim.h"
 
-#define LINGER_NS (COT_NS_PER_MS / 2)
+/* A request of a latency program is often several launches with a look at results in between. */
+#define LINGER_NS	  (COT_NS_PER_MS / 2)
+#define LINGER_LATENCY_NS COT_NS_PER_MS
 /* An idle stream asks again after so long, a busy one less often: it has to run dry for that. */
 #define OLD_IDLE_NS (5 * COT_NS_PER_MS)
 #define OLD_BUSY_NS (50 * COT_NS_PER_MS)
 #define WELCOME_NS  COT_NS_PER_S
 #define COUNTS_NS   COT_NS_PER_S
+#define SPIN_NS	    (200 * 1000ull) /* most grants come sooner */
 
 static struct cot_shim_gpu *gpus;
 
@@ -122,9 +125,14 @@ void cot_shim_work_put(struct cot_shim_work *w)
 	cot_shim_changed();
 }
 
+static uint64_t linger_ns(void)
+{
+	return cot_shim_settings.common.class_ == COT_PROTO_LATENCY ? LINGER_LATENCY_NS : LINGER_NS;
+}
+
 uint64_t cot_shim_works_expire(uint64_t now)
 {
-	uint64_t next = COT_NEVER;
+	uint64_t next = COT_NEVER, linger = linger_ns();
 	struct cot_shim_gpu *g;
 	unsigned i;
 
@@ -134,10 +142,10 @@ uint64_t cot_shim_works_expire(uint64_t now)
 
 			if (w->state != COT_SHIM_WORK_GRANTED || w->n_users)
 				continue;
-			if (w->idle_ns + LINGER_NS <= now)
+			if (w->idle_ns + linger <= now)
 				finish(w, 0, 0);
-			else if (w->idle_ns + LINGER_NS < next)
-				next = w->idle_ns + LINGER_NS;
+			else if (w->idle_ns + linger < next)
+				next = w->idle_ns + linger;
 		}
 	}
 	return next;
@@ -253,6 +261,7 @@ static void take_evict(struct cot_shim_gpu *g, const struct cot_msg_work_evict *
 	if (evict <= w->evicted)
 		return;
 	w->evicted = evict;
+	cot_shim_runtime_wake(); /* whoever has read this */
 	if (!w->n_users)
 		finish(w, 0, 0);
 	else if (!(w->flags & COT_WORK_SETTLED) && evict == w->capsms)
@@ -378,7 +387,7 @@ static struct cot_shim_work *find_free(struct cot_shim_gpu *g)
 		for (i = 0; i < n; i++)
 			if (g->works[i].state == COT_SHIM_WORK_FREE)
 				return &g->works[i];
-		(void)cot_shim_works_expire(COT_NEVER - LINGER_NS);
+		(void)cot_shim_works_expire(COT_NEVER);
 	}
 	return NULL;
 }
@@ -414,11 +423,19 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 	return NULL;
 }
 
-/* False: the daemon is gone, or the time is over. */
+/*
+ * False: the daemon is gone, or the time is over. At first this thread reads what comes itself:
+ * that saves the time in which another one would wake up.
+ */
 static bool wait_granted(struct cot_shim_work *w)
 {
-	uint64_t until = cot_now_ns() + cot_shim_settings.wait_ms * COT_NS_PER_MS;
+	uint64_t now = cot_now_ns(), spin_until = now + SPIN_NS;
+	uint64_t until = now + cot_shim_settings.wait_ms * COT_NS_PER_MS;
 
+	while (w->state == COT_SHIM_WORK_ASKED && cot_now_ns() < spin_until) {
+		cot_shim_yield();
+		cot_shim_gpu_receive(w->gpu);
+	}
 	while (w->state == COT_SHIM_WORK_ASKED)
 		if (!cot_shim_changed_wait(until))
 			break;

@@ -81,7 +81,7 @@ int cot_contend_init(struct cot_sim *sim, struct contention **ret)
 								     : COT_EPOCH_CYCLES_DEFAULT);
 	for (i = 0; i < COT_MAX_APPS; i++)
 		c->stall[i] = 1.0;
-	c->touched = true;
+	sim->touched = true;
 	*ret = c;
 	return 0;
 }
@@ -135,7 +135,7 @@ void cot_contend_count(struct cot_sim *sim, struct sm *sm, uint64_t delta_ps, ui
 		return;
 	m->quota_ps = work < m->quota_ps ? m->quota_ps - (uint64_t)work : 0;
 	if (!m->quota_ps) {
-		c->touched = true;
+		sim->touched = true;
 		sim->hw.events |= HW_EV_QUOTA;
 	}
 }
@@ -437,12 +437,12 @@ void cot_contend_update(struct cot_sim *sim)
 {
 	struct contention *c = sim->contend;
 
-	if (!c->touched)
+	if (!sim->touched)
 		return;
-	c->touched = false;
-	if (!look_at_all(sim) && !c->changed)
+	sim->touched = false;
+	if (!look_at_all(sim) && !sim->flows_touched)
 		return;
-	c->changed = false;
+	sim->flows_touched = false;
 	make_groups(sim);
 	make_flows(sim);
 	cot_fluid_solve(&c->fluid);
@@ -530,8 +530,8 @@ void cot_contend_on_timer(struct cot_sim *sim)
 	c->epoch_begin_ps = sim->now_ps;
 	c->n_epochs++;
 	draw_epoch(sim);
-	c->touched = true;
-	c->changed = sim->sc->rate_noise > 0.0;
+	sim->touched = true;
+	sim->flows_touched = sim->sc->rate_noise > 0.0;
 	sim->hw.events |= HW_EV_EPOCH;
 	cot_timers_set(&sim->timers, timer_of_epoch(sim), sim->now_ps + c->epoch_ps);
 }

@@ -43,7 +43,6 @@ struct contention {
 	struct cot_fluid_group *groups;
 	struct cot_fluid_flow *flows;
 	uint32_t *group_of; /* per SM */
-	bool touched, changed;
 	/* epochs */
 	uint64_t epoch_ps, n_epochs, epoch_begin_ps, n_idle_epochs;
 	double stall[COT_MAX_APPS];

@@ -6,6 +6,7 @@
  *   dispatch.c  command queues -> engines: command buffers and the transfer engine
  *   exec.c      the execution engine's tables and the actions of hw.h
  *   sm.c        the SM driver: blocks on SMs, save, restore, drain
+ *   sm_tell.c   what observers are told of SMs
  *   contend.c   rates from the fluid model (fluid.c); counts of work, bytes and energy
  *   exec_share.c  the actions of hw.h that need those
  *   sim.c       events in order of time
@@ -57,7 +58,14 @@ struct kernel {
  */
 struct sm {
 	struct hw_sm *hw; /* its entry in hw.sms */
+	/* Its rate is 1 and nothing is metered: progress is time. */
+	bool plain;
+	bool saving;
+	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
+	uint32_t n_cohorts, n_waiting;
+	struct cohort *cohorts; /* gpu.blocks_per_sm of them */
 	uint64_t progress_ps;
+	uint64_t first_end_ps;	/* progress at which the first running cohort ends; or UINT64_MAX */
 	uint32_t progress_frac; /* 2^-32 ps */
 	uint64_t progress_at_ps;
 	uint64_t rate_q32;
@@ -67,10 +75,6 @@ struct sm {
 	uint64_t save_end_ps;	  /* while saving */
 	uint64_t room_ps;	  /* lanes: when what another lane gave up has been saved */
 	uint64_t wake_ps;	  /* that its set-up takes longer because it had no power */
-	bool saving;
-	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
-	uint32_t n_cohorts, n_waiting;
-	struct cohort *cohorts; /* gpu.blocks_per_sm of them */
 	/* what the observer was told last */
 	enum cot_sm_activity seen_activity;
 	uint64_t seen_seq;
@@ -114,6 +118,7 @@ struct hw {
 	const struct hw_sched_ops *ops;
 	struct hw_sm *sms; /* SMST: n_sms entries */
 	uint32_t n_idle;
+	uint32_t first_idle; /* no SM below it is idle */
 	struct hw_kernel *active, **active_tail;
 	struct hw_command *pending, **pending_tail;
 	struct hw_command **buffers; /* per context; NULL when free */
@@ -138,6 +143,8 @@ struct cot_sim {
 	uint32_t n_slots; /* entries of sms and hw.sms: SMs times lanes */
 	struct sm *sms;
 	struct contention *contend; /* NULL where nothing says what its blocks do */
+	/* For it: what runs has changed; so has what moves. */
+	bool touched, flows_touched;
 	struct app apps[COT_MAX_APPS];
 	struct dma dma[N_DMA];
 	uint32_t runnable; /* apps whose CPU side or queue can go on, a bit each */
@@ -176,22 +183,25 @@ void cot_sm_bring_up_to_date(struct cot_sim *sim, struct sm *sm);
 uint32_t cot_sm_n_running(const struct sm *sm);
 /* Sets the timer again: the meter's quota has changed. The SM is up to date. */
 void cot_sm_retime(struct cot_sim *sim, struct sm *sm);
-/* Tells the observer what the SM does, if that changed. */
-void cot_sm_observe(struct cot_sim *sim, struct sm *sm);
+/* Tells the observer what the SM does, if that changed. In sm_tell.c. */
+void cot_sm_tell(struct cot_sim *sim, struct sm *sm);
 
-/* What runs changed; cheap where contention is not modelled. */
+static inline void cot_sm_observe(struct cot_sim *sim, struct sm *sm)
+{
+	if (COT_UNLIKELY(sim->obs))
+		cot_sm_tell(sim, sm);
+}
+
+/* What runs changed. Contention looks at it at the end of the instant, if it is modelled. */
 static inline void cot_touch(struct cot_sim *sim)
 {
-	if (COT_UNLIKELY(sim->contend))
-		sim->contend->touched = true;
+	sim->touched = true;
 }
 
 static inline void cot_touch_flows(struct cot_sim *sim)
 {
-	if (COT_UNLIKELY(sim->contend)) {
-		sim->contend->touched = true;
-		sim->contend->changed = true;
-	}
+	sim->touched = true;
+	sim->flows_touched = true;
 }
 
 /* ---- exec.c ---- */

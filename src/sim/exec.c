@@ -221,14 +221,11 @@ bool hw_active_full(const struct hw *hw)
 
 struct hw_sm *hw_idle_sm(struct hw *hw)
 {
-	uint32_t i;
-
 	if (!hw->n_idle)
 		return NULL;
-	for (i = 0; i < hw->sim->n_slots; i++)
-		if (hw->sms[i].state == HW_SM_IDLE)
-			return &hw->sms[i];
-	return NULL;
+	while (hw->sms[hw->first_idle].state != HW_SM_IDLE)
+		hw->first_idle++;
+	return &hw->sms[hw->first_idle];
 }
 
 uint64_t hw_n_refused(const struct hw *hw)

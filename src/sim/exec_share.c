@@ -88,7 +88,7 @@ void hw_set_quota(struct hw *hw, struct hw_sm *lane, double insts)
 	if (lane->kernel && !sm->saving)
 		cot_sm_bring_up_to_date(sim, sm);
 	sm->meter->quota_ps = ps < 9e18 ? (uint64_t)ps : QUOTA_NONE;
-	sim->contend->touched = true;
+	cot_touch(sim);
 	if (lane->kernel)
 		cot_sm_retime(sim, sm);
 }

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "trace/scenario.h"
 
 struct hw; /* the execution engine of one simulation */
@@ -130,10 +131,12 @@ struct hw_sched_ops {
 
 /* ---- what a scheduler may read ---- */
 
-const struct cot_scenario *hw_scenario(const struct hw *hw);
+/* Where these four are stays the same as long as the simulation lives. */
+const struct cot_scenario *hw_scenario(const struct hw *hw) COT_CONST;
+void *hw_state(struct hw *hw) COT_CONST;
+struct hw_sm *hw_sms(struct hw *hw) COT_CONST;	    /* array of hw_scenario()->gpu.n_sms */
+uint32_t hw_n_slots(const struct hw *hw) COT_CONST; /* entries of hw_sms() */
 uint64_t hw_now_ps(const struct hw *hw);
-void *hw_state(struct hw *hw);
-struct hw_sm *hw_sms(struct hw *hw);	      /* array of hw_scenario()->gpu.n_sms */
 struct hw_kernel *hw_active(struct hw *hw);   /* first of the active queue */
 struct hw_command *hw_pending(struct hw *hw); /* first of the waiting launches */
 const struct hw_context *hw_context(const struct hw *hw, uint32_t context);
@@ -149,7 +152,6 @@ struct hw_sm *hw_idle_sm(struct hw *hw); /* the idle SM with the lowest index, o
  * instructions are counted: those of an app that count towards its promise, so far. 0 elsewhere.
  */
 double hw_insts(const struct hw *hw, uint32_t app);
-uint32_t hw_n_slots(const struct hw *hw); /* entries of hw_sms() */
 
 #define hw_for_each_active(k, hw)  for ((k) = hw_active(hw); (k); (k) = (k)->next)
 #define hw_for_each_pending(c, hw) for ((c) = hw_pending(hw); (c); (c) = (c)->next)

@@ -23,6 +23,7 @@ int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_bl
 	hw->state = HW_SM_IDLE;
 	sm->hw = hw;
 	sm->rate_q32 = COT_RATE_ONE;
+	sm->first_end_ps = UINT64_MAX;
 	sm->cohorts = calloc(max_blocks, sizeof(*sm->cohorts));
 	return sm->cohorts ? 0 : -ENOMEM;
 }
@@ -34,12 +35,17 @@ void cot_sm_finish(struct sm *sm)
 
 /* ---- progress ---- */
 
-static void bring_up_to_date(struct cot_sim *sim, struct sm *sm)
+/* After a change of what it depends on. Kernels with measured times alone never need more. */
+static void set_plain(struct sm *sm)
 {
-	uint64_t dt = sim->now_ps - sm->progress_at_ps, before = sm->progress_ps;
+	sm->plain = sm->rate_q32 == COT_RATE_ONE && !sm->progress_frac && !sm->meter;
+}
 
-	sm->progress_at_ps = sim->now_ps;
-	if (COT_LIKELY(sm->rate_q32 == COT_RATE_ONE)) {
+static void add_progress(struct cot_sim *sim, struct sm *sm, uint64_t dt)
+{
+	uint64_t before = sm->progress_ps;
+
+	if (sm->rate_q32 == COT_RATE_ONE) {
 		sm->progress_ps += dt;
 	} else {
 		cot_u128 p = (cot_u128)dt * sm->rate_q32 + sm->progress_frac;
@@ -47,8 +53,19 @@ static void bring_up_to_date(struct cot_sim *sim, struct sm *sm)
 		sm->progress_ps += (uint64_t)(p >> 32);
 		sm->progress_frac = (uint32_t)p;
 	}
-	if (COT_UNLIKELY(sm->meter))
+	if (sm->meter)
 		cot_contend_count(sim, sm, sm->progress_ps - before, dt);
+}
+
+static inline void bring_up_to_date(struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t dt = sim->now_ps - sm->progress_at_ps;
+
+	sm->progress_at_ps = sim->now_ps;
+	if (COT_LIKELY(sm->plain))
+		sm->progress_ps += dt;
+	else
+		add_progress(sim, sm, dt);
 }
 
 void cot_sm_bring_up_to_date(struct cot_sim *sim, struct sm *sm)
@@ -66,13 +83,11 @@ uint32_t cot_sm_n_running(const struct sm *sm)
 	return n;
 }
 
-/* When the SM's progress reaches `target`; never before now. */
-static uint64_t time_of_progress(const struct sm *sm, uint64_t target)
+static uint64_t time_of_work(const struct sm *sm, uint64_t left)
 {
-	uint64_t left = target > sm->progress_ps ? target - sm->progress_ps : 0;
 	cot_u128 dt;
 
-	if (COT_LIKELY(sm->rate_q32 == COT_RATE_ONE && !sm->progress_frac))
+	if (sm->rate_q32 == COT_RATE_ONE && !sm->progress_frac)
 		return sm->progress_at_ps + left;
 	if (!left)
 		return sm->progress_at_ps;
@@ -82,6 +97,14 @@ static uint64_t time_of_progress(const struct sm *sm, uint64_t target)
 	if (dt >= COT_TIMER_OFF - sm->progress_at_ps)
 		return COT_TIMER_OFF;
 	return sm->progress_at_ps + (uint64_t)dt;
+}
+
+/* When the SM's progress reaches `target`; never before now. */
+static inline uint64_t time_of_progress(const struct sm *sm, uint64_t target)
+{
+	uint64_t left = target > sm->progress_ps ? target - sm->progress_ps : 0;
+
+	return COT_LIKELY(sm->plain) ? sm->progress_at_ps + left : time_of_work(sm, left);
 }
 
 /* When the meter's quota is used up, as progress of the SM; UINT64_MAX for never. */
@@ -95,33 +118,38 @@ static uint64_t quota_end(const struct sm *sm)
 	return n ? sm->progress_ps + (sm->meter->quota_ps + n - 1) / n : UINT64_MAX;
 }
 
-/* The SM is up to date. */
-static void set_timer(struct cot_sim *sim, struct sm *sm)
+/* When something happens on the SM next. */
+static uint64_t next_event(const struct sm *sm)
 {
 	uint64_t due = COT_TIMER_OFF, first_end;
 	uint32_t i;
 
-	if (sm->saving) {
-		cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), sm->save_end_ps);
-		return;
-	}
-	first_end = quota_end(sm);
-	for (i = 0; i < sm->n_cohorts; i++) {
-		const struct cohort *c = &sm->cohorts[i];
-
-		if (COT_UNLIKELY(c->waiting)) {
-			if (c->ready_ps < due)
-				due = c->ready_ps;
-		} else if (c->work_ps < first_end) {
-			first_end = c->work_ps;
-		}
-	}
+	if (sm->saving)
+		return sm->save_end_ps;
+	for (i = 0; sm->n_waiting && i < sm->n_cohorts; i++)
+		if (sm->cohorts[i].waiting && sm->cohorts[i].ready_ps < due)
+			due = sm->cohorts[i].ready_ps;
+	first_end = sm->plain ? UINT64_MAX : quota_end(sm);
+	if (sm->first_end_ps < first_end)
+		first_end = sm->first_end_ps;
 	if (first_end != UINT64_MAX) {
 		uint64_t t = time_of_progress(sm, first_end);
 
 		if (t < due)
 			due = t;
 	}
+	return due;
+}
+
+/* The SM is up to date. */
+static inline void set_timer(struct cot_sim *sim, struct sm *sm)
+{
+	uint64_t due, end = sm->first_end_ps;
+
+	if (COT_LIKELY(sm->plain && !sm->n_waiting && !sm->saving && end != UINT64_MAX))
+		due = sm->progress_at_ps + (end > sm->progress_ps ? end - sm->progress_ps : 0);
+	else
+		due = next_event(sm);
 	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), due);
 }
 
@@ -133,6 +161,7 @@ void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32)
 	if (!sm->saving) /* what is being saved stands still */
 		bring_up_to_date(sim, sm);
 	sm->rate_q32 = rate_q32;
+	set_plain(sm);
 	set_timer(sim, sm);
 }
 
@@ -151,24 +180,46 @@ static uint64_t block_work_ps(const struct cot_sim *sim, const struct kernel *k,
 }
 
 /* The next blocks of k, at most max_blocks: preempted ones first. work_ps is the work left. */
-static struct cohort take_blocks(struct cot_sim *sim, const struct sm *sm, struct kernel *k,
-				 uint32_t max_blocks)
+static inline void take_blocks(struct cot_sim *sim, const struct sm *sm, struct kernel *k,
+			       uint32_t max_blocks, struct cohort *ret_c)
 {
 	struct hw_kernel *hk = &k->hw;
-	struct cohort c = {0};
 
-	if (hk->n_preempted) {
-		c = cot_ptbq_pop(&k->ptbq, max_blocks);
-		hk->n_preempted -= c.n;
-		return c;
+	if (COT_UNLIKELY(hk->n_preempted)) {
+		*ret_c = cot_ptbq_pop(&k->ptbq, max_blocks);
+		hk->n_preempted -= ret_c->n;
+		return;
 	}
-	c.issued_ps = sim->now_ps;
-	c.issued_sm = sm->hw->index;
-	c.first = hk->desc->n_blocks - hk->n_fresh;
-	c.n = sim->jitter ? 1 : max_blocks < hk->n_fresh ? max_blocks : hk->n_fresh;
-	c.work_ps = block_work_ps(sim, k, c.first);
-	hk->n_fresh -= c.n;
-	return c;
+	ret_c->issued_ps = sim->now_ps;
+	ret_c->issued_sm = sm->hw->index;
+	ret_c->first = hk->desc->n_blocks - hk->n_fresh;
+	ret_c->n = sim->jitter ? 1 : max_blocks < hk->n_fresh ? max_blocks : hk->n_fresh;
+	ret_c->work_ps = block_work_ps(sim, k, ret_c->first);
+	ret_c->waiting = false;
+	ret_c->saved = false;
+	hk->n_fresh -= ret_c->n;
+}
+
+/* Blocks whose contexts are to be restored, or `all`, begin at `ready`; the others now. */
+static inline void begin_blocks(const struct cot_sim *sim, struct sm *sm, uint32_t from,
+				uint64_t ready, bool all)
+{
+	uint32_t i;
+
+	for (i = from; i < sm->n_cohorts; i++) {
+		struct cohort *c = &sm->cohorts[i];
+
+		if (ready > sim->now_ps && (c->saved || all)) {
+			c->waiting = true;
+			c->ready_ps = ready;
+			sm->n_waiting++;
+		} else {
+			c->waiting = false;
+			c->work_ps += sm->progress_ps;
+			if (c->work_ps < sm->first_end_ps)
+				sm->first_end_ps = c->work_ps;
+		}
+	}
 }
 
 /*
@@ -179,7 +230,7 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 {
 	struct kernel *k = kernel_of(sm->hw->kernel);
 	uint32_t free_slots = sm->hw->limit - sm->hw->n_resident;
-	uint32_t from = sm->n_cohorts, i;
+	uint32_t from = sm->n_cohorts;
 	uint64_t restore_bytes = 0, ready;
 
 	if (COT_UNLIKELY(sm->hw->limit < sm->hw->n_resident))
@@ -191,7 +242,7 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 	while (free_slots && hw_unissued(&k->hw)) {
 		struct cohort *c = &sm->cohorts[sm->n_cohorts++];
 
-		*c = take_blocks(sim, sm, k, free_slots);
+		take_blocks(sim, sm, k, free_slots, c);
 		free_slots -= c->n;
 		sm->hw->n_resident += c->n;
 		k->hw.n_resident += c->n;
@@ -210,18 +261,7 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 		ready = sm->room_ps;
 	if (setting_up)
 		sm->hw->begin_ps = ready;
-	for (i = from; i < sm->n_cohorts; i++) {
-		struct cohort *c = &sm->cohorts[i];
-
-		if (ready > sim->now_ps && (c->saved || setting_up || sm->room_ps == ready)) {
-			c->waiting = true;
-			c->ready_ps = ready;
-			sm->n_waiting++;
-		} else {
-			c->waiting = false;
-			c->work_ps += sm->progress_ps;
-		}
-	}
+	begin_blocks(sim, sm, from, ready, setting_up || sm->room_ps == ready);
 }
 
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
@@ -231,12 +271,13 @@ void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
 		sm->wake_ps = cot_contend_wake(sim);
 	sm->hw->state = HW_SM_RUNNING;
 	sm->hw->kernel = &k->hw;
-	if (!hw_has_lanes(&sim->hw))
+	if (sim->n_slots == sim->sc->gpu.n_sms)
 		sm->hw->limit = k->hw.desc->blocks_per_sm;
 	sm->hw->next = NULL;
 	k->hw.n_sms++;
 	sm->progress_ps = 0;
 	sm->progress_frac = 0;
+	set_plain(sm);
 	sm->progress_at_ps = sim->now_ps;
 	sm->restore_free_ps = 0;
 	if (k->claimed) /* the shares become smaller */
@@ -262,6 +303,8 @@ static void make_idle(struct cot_sim *sim, struct sm *sm)
 	sm->hw->next = NULL;
 	cot_touch(sim);
 	sim->hw.n_idle++;
+	if (sm->hw->index < sim->hw.first_idle)
+		sim->hw.first_idle = sm->hw->index;
 	sim->hw.events |= HW_EV_IDLE;
 	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index), COT_TIMER_OFF);
 	cot_sm_observe(sim, sm);
@@ -323,6 +366,16 @@ static void take_time_to_save(struct cot_sim *sim, const struct sm *sm, uint64_t
 			sim->sms[slot].room_ps = free_ps;
 }
 
+static void find_first_end(struct sm *sm)
+{
+	uint32_t i;
+
+	sm->first_end_ps = UINT64_MAX;
+	for (i = 0; i < sm->n_cohorts; i++)
+		if (!sm->cohorts[i].waiting && sm->cohorts[i].work_ps < sm->first_end_ps)
+			sm->first_end_ps = sm->cohorts[i].work_ps;
+}
+
 /* The blocks that came last are saved, until no more than the limit are left. */
 void cot_sm_shed(struct cot_sim *sim, struct sm *sm)
 {
@@ -350,6 +403,7 @@ void cot_sm_shed(struct cot_sim *sim, struct sm *sm)
 		sm->n_waiting -= c->waiting;
 		sm->n_cohorts--;
 	}
+	find_first_end(sm);
 	set_timer(sim, sm);
 }
 
@@ -394,6 +448,7 @@ static void end_save(struct cot_sim *sim, struct sm *sm)
 	sm->hw->n_resident = 0;
 	sm->n_cohorts = 0;
 	sm->n_waiting = 0;
+	sm->first_end_ps = UINT64_MAX;
 	switch_to_next(sim, sm);
 }
 
@@ -456,6 +511,7 @@ static void start_waiting(struct cot_sim *sim, struct sm *sm)
 		c->work_ps += sm->progress_ps;
 		sm->n_waiting--;
 	}
+	find_first_end(sm);
 	cot_touch(sim);
 	cot_sm_observe(sim, sm);
 }
@@ -463,18 +519,27 @@ static void start_waiting(struct cot_sim *sim, struct sm *sm)
 /* Removes the blocks that have done all their work; returns how many. */
 static uint32_t reap(struct sm *sm)
 {
-	uint32_t i = 0, n = 0;
+	struct cohort *c = sm->cohorts, *last = c + sm->n_cohorts;
+	uint64_t first_end = UINT64_MAX;
+	uint32_t n = 0;
 
-	while (i < sm->n_cohorts) {
-		struct cohort *c = &sm->cohorts[i];
-
-		if (c->waiting || c->work_ps > sm->progress_ps) {
-			i++;
-			continue;
+	if (sm->first_end_ps > sm->progress_ps)
+		return 0;
+	while (c < last) {
+		if (c->waiting) {
+			c++;
+		} else if (c->work_ps > sm->progress_ps) {
+			if (c->work_ps < first_end)
+				first_end = c->work_ps;
+			c++;
+		} else {
+			n += c->n;
+			if (c != --last)
+				*c = *last;
 		}
-		n += c->n;
-		*c = sm->cohorts[--sm->n_cohorts];
 	}
+	sm->n_cohorts = (uint32_t)(last - sm->cohorts);
+	sm->first_end_ps = first_end;
 	return n;
 }
 
@@ -523,7 +588,8 @@ static bool wave_ended(const struct cot_sim *sim, const struct sm *sm)
 
 	return sm->n_cohorts == 1 && !c->waiting && c->work_ps <= sm->progress_ps && !sim->jitter &&
 	       sm->hw->state == HW_SM_RUNNING && k->issue && !k->n_preempted &&
-	       c->n == sm->hw->limit && (!sm->meter || sm->meter->quota_ps == QUOTA_NONE) &&
+	       c->n == sm->hw->limit &&
+	       (sm->plain || !sm->meter || sm->meter->quota_ps == QUOTA_NONE) &&
 	       k->n_fresh - kernel_of(sm->hw->kernel)->claimed >= c->n;
 }
 
@@ -559,6 +625,7 @@ static void settle(struct cot_sim *sim, struct sm *sm, bool due_now)
 	sim->n_coasting -= !sm->coast_waves;
 	k->claimed -= (uint32_t)waves * c->n;
 	c->work_ps += waves * block_ps;
+	sm->first_end_ps = c->work_ps;
 	renew(sim, sm, (uint32_t)waves, time_of_progress(sm, c->work_ps) - block_ps);
 }
 
@@ -600,10 +667,11 @@ void cot_sm_end_coasting(struct cot_sim *sim, const struct kernel *k, uint32_t d
 static uint32_t fair_share(const struct cot_sim *sim, struct kernel *k, uint32_t wave_blocks)
 {
 	uint32_t left = k->hw.n_fresh - k->claimed;
-	uint64_t share = left / (k->hw.n_sms * wave_blocks);
+	uint64_t share;
 
 	if (k->share_at_ps == sim->now_ps && (uint64_t)k->share * wave_blocks <= left)
 		return k->share;
+	share = left / (k->hw.n_sms * wave_blocks);
 	if (share > COAST_MAX_PS / k->hw.desc->block_ps)
 		share = COAST_MAX_PS / k->hw.desc->block_ps;
 	k->share_at_ps = sim->now_ps;
@@ -617,7 +685,8 @@ static void coast(struct cot_sim *sim, struct sm *sm)
 	struct kernel *k = kernel_of(sm->hw->kernel);
 	uint32_t wave_blocks = sm->cohorts[0].n, share;
 
-	if (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac || k->hw.desc->work.insts)
+	if (!sm->plain &&
+	    (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac || k->hw.desc->work.insts))
 		return;
 	share = fair_share(sim, k, wave_blocks);
 	if (share < 2)
@@ -636,6 +705,7 @@ static bool renew_wave(struct cot_sim *sim, struct sm *sm)
 		return false;
 	renew(sim, sm, 1, sim->now_ps);
 	c->work_ps = sm->progress_ps + block_ps;
+	sm->first_end_ps = c->work_ps;
 	coast(sim, sm);
 	cot_timers_set(&sim->timers, timer_of_sm(sim, sm->hw->index),
 		       time_of_progress(sm, c->work_ps + sm->coast_waves * block_ps));
@@ -662,52 +732,4 @@ void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm)
 		blocks_done(sim, sm, n);
 	else
 		set_timer(sim, sm);
-}
-
-/* ---- observers ---- */
-
-static enum cot_sm_activity activity_of(const struct sm *sm)
-{
-	if (sm->hw->state == HW_SM_GATED)
-		return COT_SM_GATED;
-	if (sm->hw->state == HW_SM_IDLE)
-		return COT_SM_IDLE;
-	if (sm->saving)
-		return COT_SM_SAVE;
-	if (sm->hw->state == HW_SM_RESERVED)
-		return COT_SM_DRAIN;
-	return sm->n_waiting == sm->n_cohorts ? COT_SM_RESTORE : COT_SM_RUN;
-}
-
-/* Observers see one kernel on an SM: of its lanes, the one with the most blocks. */
-static struct sm *main_lane(struct cot_sim *sim, struct sm *sm)
-{
-	struct sm *best = &sim->sms[sm->hw->sm];
-	uint32_t slot;
-
-	for (slot = sm->hw->sm; slot < sim->n_slots; slot += sim->sc->gpu.n_sms)
-		if (sim->hw.sms[slot].n_resident > best->hw->n_resident)
-			best = &sim->sms[slot];
-	return best;
-}
-
-void cot_sm_observe(struct cot_sim *sim, struct sm *sm)
-{
-	struct sm *seen = &sim->sms[sm->hw->sm];
-	const struct hw_kernel *k;
-	enum cot_sm_activity activity;
-	uint64_t seq;
-
-	if (!sim->obs || !sim->obs->sm_changed)
-		return;
-	sm = main_lane(sim, sm);
-	k = sm->hw->kernel;
-	seq = k ? k->seq : 0;
-	activity = activity_of(sm);
-	if (activity == seen->seen_activity && seq == seen->seen_seq)
-		return;
-	seen->seen_activity = activity;
-	seen->seen_seq = seq;
-	sim->obs->sm_changed(sim->obs_arg, sim->now_ps, sm->hw->sm, activity,
-			     k ? k->app : COT_NO_APP, k ? k->desc->name : NULL);
 }

@@ -33,7 +33,7 @@ measured() { # BENCHMARK RATIO
 		\"eviction\":{\"median_us\":8,\"max_us\":20,\"all_us\":[7,8,20]}}" | tr -d '\n'
 	echo
 }
-for name in one two; do
+for name in one two shapes; do
 	checked $name >"$work/$name-large"
 done
 measured one 1.01 >"$work/one-gpu"
@@ -50,11 +50,12 @@ bench() {
 }
 
 bench 0
-says "$work/results/table.md" "| one | 7 | 1000 us | +1.0 % |"
+says "$work/results/table.md" "| one | 7 | 1000 us |  | +1.0 % |"
 says "$work/results/table.md" "* workers: +2.00 % on average, +3.0 % at worst (two)"
 says "$work/results/table.md" "the goal of 2 % and 5 % is met"
 says "$work/results/table.md" "8.0 us in the median, 20.0 us at the 99th percentile"
-says "$work/results/table.md" "| one | 7 | same | same |  |  | refused |"
+says "$work/results/table.md" "| one | 7 | same | same |  |  |  | refused |"
+says "$work/results/table.md" "| shapes | 7 | same | same |  |  |  | refused |"
 says "$work/results/table.md" "kernel one, line 3: no"
 says "$work/out" "the goal of 2 % and 5 % is met"
 python3 -c 'import json, sys
@@ -78,7 +79,7 @@ echo '{"benchmark":"one","failed":"cuMemAlloc failed: CUDA_ERROR_OUT_OF_MEMORY (
 echo 2 >"$work/one-status"
 bench 2
 says "$work/out" "CUDA_ERROR_OUT_OF_MEMORY"
-says "$work/results/table.md" "| two | 7 | 1000 us | +6.0 % |"
+says "$work/results/table.md" "| two | 7 | 1000 us |  | +6.0 % |"
 : >"$work/one-gpu"
 bench 2
 says "$work/out" "WRONG: one: exit status 2"
@@ -86,7 +87,7 @@ rm "$work/one-status"
 touch "$work/one-sleeps"
 bench 2 --each-limit 0.5
 says "$work/out" "WRONG: one: did not end within"
-says "$work/results/table.md" "| two | 7 | 1000 us | +6.0 % |"
+says "$work/results/table.md" "| two | 7 | 1000 us |  | +6.0 % |"
 rm "$work/one-sleeps"
 echo nonsense >"$work/one-gpu"
 bench 2

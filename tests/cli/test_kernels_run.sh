@@ -15,7 +15,8 @@ version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/C
 says "$work/out" "kernels-run $version"
 
 expect 0 --list
-for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash; do
+for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash \
+	early_return rounds volume; do
 	says "$work/out" "$name "
 done
 
@@ -33,6 +34,9 @@ refused "there is no pass 'wrokers'" bfs --pass wrokers
 refused "there is no pass ''" bfs --pass ''
 refused "there is no pass ''" bfs --pass workers,
 refused "bfs cannot be fused with itself" bfs --pass fuse --with bfs
+refused "--with lavaMD needs the pass fuse" bfs --with lavaMD
+refused "--with lavaMD needs the pass fuse" bfs --with lavaMD --pass slice,count
+refused "expected a number from 1 to 86400" bfs --time-limit 0
 refused "there is no size 'huge'" bfs --size huge
 refused "expected a number from 1 to 100" bfs --quota 0%
 refused "expected a number from 1 to 100" bfs --quota 101
@@ -77,6 +81,18 @@ if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
 	empty "$work/out"
 fi
 expect 2 vectorAdd --output "$work/nowhere/lines"
-says "$work/err" "cannot be written"
+says "$work/err" "cannot write $work/nowhere/lines: No such file"
+
+# Without a GPU a file of results stays what it was.
+if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+	for limit in "" "--time-limit 5"; do
+		echo precious >"$work/lines"
+		# shellcheck disable=SC2086
+		expect 2 vectorAdd $limit --output "$work/lines"
+		[ "$(cat "$work/lines")" = precious ] || fail "results were overwritten by nothing"
+	done
+fi
+expect 0 --list --output "$work/lines"
+says "$work/lines" "vectorAdd "
 
 finish

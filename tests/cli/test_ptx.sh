@@ -21,7 +21,7 @@ cmp -s once.ptx piped.ptx || fail "standard input gives something else"
 same() {
 	cmp -s "$1" "$pass/$1" || fail "$1 differs: $(diff "$1" "$pass/$1" | head -20)"
 }
-for name in workers slice count record; do
+for name in workers retreat slice count record; do
 	expect 0 ptx golden.ptx --pass $name -o golden.$name.ptx
 	same golden.$name.ptx
 	says golden.$name.ptx ".entry early\$cot_$name("
@@ -48,7 +48,7 @@ empty err
 
 # The list.
 expect 0 ptx golden.ptx --list
-says out "waits            0    0 B     0 B          2  spin     yes    yes   yes    yes"
+says out "waits            0    0 B     0 B          2  spin     spin     yes    yes   yes    yes"
 says out "kernel task, line 59: calls ("
 expect 0 ptx golden.ptx --list --json
 says out '"schema": "cotenant.ptx/1"'
@@ -70,7 +70,7 @@ wrong() {
 wrong "no PTX file given"
 wrong "one file at a time; 'b' is one too many" a b
 wrong "cannot read no/such.ptx: No such file or directory" no/such.ptx
-wrong "unknown pass 'faster'; expected workers, slice, fuse, count or record" golden.ptx --pass faster
+wrong "unknown pass 'faster'; expected workers, retreat, slice, fuse, count or record" golden.ptx --pass faster
 wrong "unknown pass ''" golden.ptx --pass workers,
 wrong "fuse must be the first pass" golden.ptx --pass workers,fuse
 wrong "fuse needs --kernel twice" golden.ptx --pass fuse --kernel early
@@ -101,12 +101,4 @@ sh "$pass/reasons-table" "$SOURCE_DIR" >table
 [ "$(wc -l <table)" -gt 20 ] || fail "reasons-table found only $(wc -l <table) reasons"
 grep '^| `' "$SOURCE_DIR/docs/ptx.md" >page
 cmp -s table page || fail "docs/ptx.md has another table of reasons: $(diff page table)"
-
-# What was built with clang is what is kept.
-"$pass/build-shapes" "$work/shapes.ptx" 2>err
-case $? in
-0) cmp -s shapes.ptx "$pass/shapes.ptx" || fail "build-shapes gives something else than shapes.ptx" ;;
-77) ;;
-*) fail "build-shapes: $(cat err)" ;;
-esac
 finish

@@ -6,7 +6,7 @@
 command -v ptxas >/dev/null || exit 77
 targets=sm_90
 passes="workers slice,record count,workers"
-files="$SOURCE_DIR/kernels/ptx/*.ptx $SOURCE_DIR/tests/ptx/pass/shapes.ptx"
+files="$SOURCE_DIR/kernels/ptx/*.ptx"
 if [ -n "${COT_PTX_ALL-}" ]; then
 	targets="sm_75 sm_80 sm_90 sm_90a"
 	passes="$passes slice count record record,workers"

@@ -41,7 +41,7 @@ until_true 1 grep -qx "set 20 1" "$work/a" || fail "not drained: $(cat "$work/a"
 [ "$(ps_value a mode_by_user)" = false ] || fail "mode_by_user"
 n=$(grep -cx "set 20 2" "$work/a")
 "$COTENANT" set a --block unknown >"$work/out" || fail "set --block unknown"
-until_true 1 test "$(grep -cx "set 20 2" "$work/a")" -gt "$n" || fail "still drained"
+until_true 1 sh -c "[ \$(grep -cx 'set 20 2' '$work/a') -gt $n ]" || fail "still drained"
 background "$PEER" library --name c --block-us 30 >"$work/c"
 c_pid=$pid
 until_true 2 grep -qx "set 20 1" "$work/c" || fail "c is not drained: $(cat "$work/c")"

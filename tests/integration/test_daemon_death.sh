@@ -23,6 +23,10 @@ until_true 1 is a state frozen || fail "not frozen again"
 kill_daemon
 until_true 1 grep -q hangup "$work/a" || fail "no hangup"
 
+# A child that was on its way to become another program holds the lock for a moment longer.
+flock "$work/run/cotenantd.lock" sleep 0.3 &
+sleep 0.1
+
 # The next daemon knows the program by its id, though it starts numbering for itself.
 start_daemon
 background "$PEER" library --name other --seconds 30 >"$work/other"

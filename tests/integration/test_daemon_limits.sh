@@ -22,19 +22,20 @@ expect_value good slice_us 2000
 "$COTENANT" thaw good >"$work/out" || fail "thaw of the good one"
 
 # Those who ask without end do not keep a lease from being renewed, or a command from its effect.
+# What the daemon waits for a processor, on a machine that has other work too, is not its fault.
+background "$PEER" library --name leased --daemon "$daemon_pid" >"$work/leased"
+expect_value leased slice_us 2000
 background "$PEER" crowd 64 2.5 >"$work/crowd"
-until_true 5 has_programs 66 || fail "$(n_programs) of 66 programs"
-"$COTENANT" freeze good >"$work/out" || fail "freeze of the good one"
+until_true 5 has_programs 67 || fail "$(n_programs) of 67 programs"
+"$COTENANT" freeze leased >"$work/out" || fail "freeze of the leased one"
 background "$PEER" ask 60 1 >"$work/ask"
 sleep 0.3
-start_ms=$(now_ms)
-"$COTENANT" set good --weight 70 >"$work/out" || fail "set beside questions"
-took_ms=$(($(now_ms) - start_ms))
-[ "$took_ms" -lt 1000 ] || fail "a command took $took_ms ms beside questions"
+"$PEER" weight good 5 "$daemon_pid" >"$work/weight" || fail "set beside questions"
+expect_between 0 100 "$(value longest "$work/weight")" "time of a command beside questions, ms,"
 wait "$pid"
 says "$work/ask" asked
-[ "$(grep -c lapsed "$work/good")" -le 2 ] || fail "leases were not renewed beside questions"
-"$COTENANT" thaw good >"$work/out" || fail "thaw beside questions"
+says_not "$work/leased" lapsed
+"$COTENANT" thaw leased >"$work/out" || fail "thaw beside questions"
 
 # A daemon that was stopped, and more commands than the kernel lets stand in line: they give up.
 kill -STOP "$daemon_pid"

@@ -19,6 +19,18 @@ says_not "$work/after" freeze
 sed '1,/^grown/d' "$work/b" | grep -q . || fail "nothing after it grew"
 until_true 3 sh -c "sed '1,/^grown/d' '$work/b' | grep -qx freeze" || fail "b has no turns again"
 
+# One that makes more of them all the time is left alone for five seconds in all, and then a tenth
+# of the time.
+background "$PEER" library --name c --grow 0.1 --grow-again 0.1 >"$work/c"
+c=$pid
+sleep 3
+says_not "$work/c" freeze
+until_true 5 grep -qx freeze "$work/c" || fail "c has no turns"
+sleep 2
+n=$(grep -cx freeze "$work/c")
+[ "$n" -ge 5 ] || fail "c was frozen $n times only"
+kill -9 "$c"
+
 # A user's freeze stays.
 "$COTENANT" freeze a >/dev/null || fail "freeze a"
 background "$PEER" library --name held --grow 1.5 >"$work/held"

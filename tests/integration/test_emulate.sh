@@ -47,6 +47,13 @@ done
 "$COTENANT" run --emulate-seed 1 -- true >"$work/out" 2>&1
 [ $? -eq 125 ] || fail "a seed without --emulate"
 
+# What the environment says is told when nobody understands it, once, and the program runs.
+COTENANT_EMU_SCALE=fast COTENANT_EMU_SMS=0 "$COTENANT" run --emulate h200 -- "$PROGS/ptx_work" \
+	>"$work/out" 2>&1 || fail "wrong values: $(cat "$work/out")"
+says "$work/out" "emulated GPU: COTENANT_EMU_SCALE is 'fast', which counts as not set; expected a number from 0.01 to 1000"
+says "$work/out" "emulated GPU: COTENANT_EMU_SMS is '0', which counts as not set; expected a whole number"
+[ "$(grep -c "counts as not set" "$work/out")" -eq 2 ] || fail "told twice: $(cat "$work/out")"
+
 wrong() {
 	"$COTENANT" run --emulate h200 -- "$PROGS/ptx_wrong" --how "$1" >"$work/out" 2>&1 ||
 		fail "ptx_wrong $1"

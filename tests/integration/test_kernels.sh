@@ -1,5 +1,6 @@
 #!/bin/sh
-# kernels-run on the emulated GPU: ten benchmarks under every pass, and workers that have to leave.
+# kernels-run on the emulated GPU: ten benchmarks and the small kernels under every pass, workers that
+# have to leave, and a benchmark that takes too long.
 set -u
 : "${COTENANT:?the program beside which kernels-run is}" "${EMU:?the folder of the emulated GPU}"
 
@@ -38,6 +39,23 @@ for pass in workers slice virtual_block fuse count record; do
 	[ "$n" = $expected ] || fail "$pass: $n benchmarks have the plain result, expected $expected"
 done
 [ "$(grep '"refused":' "$work/all" | grep -c 'solver2')" = 1 ] || fail "refused: $(grep refused "$work/all")"
+
+# Each in a process of its own.
+run shapes shapes --pass all --quota 2% --evictions 2 --time-limit 60
+[ "$(grep -c '"pass":"plain".*"right":true' "$work/shapes")" = 11 ] ||
+	fail "plain: $(cat "$work/shapes")"
+[ "$(grep -c '"pass":"workers","same":true.*"eviction_same":true' "$work/shapes")" = 11 ] ||
+	fail "workers: $(cat "$work/shapes")"
+[ "$(grep -c '"gpu":' "$work/shapes")" = 1 ] || fail "the GPU: $(cat "$work/shapes")"
+
+# What takes too long is ended, and the next one goes on.
+LD_LIBRARY_PATH=$EMU timeout 120 "$(dirname "$COTENANT")/kernels-run" matrixMul early_return --size small \
+	--pass plain --time-limit 8 >"$work/late" 2>"$work/err"
+[ $? = 2 ] || fail "a benchmark that takes too long: $(cat "$work/late" "$work/err")"
+grep -q '"benchmark":"matrixMul","failed":"matrixMul: plain did not end within 8 s"' "$work/late" ||
+	fail "a benchmark that takes too long: $(cat "$work/late" "$work/err")"
+grep -q '"benchmark":"early_return","pass":"plain".*"right":true' "$work/late" ||
+	fail "after one that took too long: $(cat "$work/late" "$work/err")"
 
 # One SM's worth of workers leaves, then everybody; the rest is done by other launches.
 run evict md5hash --blocks 80 --quota 2% --chunk 1 --evict 1@1,all@3 --evictions 2

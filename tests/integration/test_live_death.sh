@@ -53,6 +53,24 @@ expect_value batch slice_read_back_us 2000
 "$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool after the restart"
 "$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool"
 
+# With its file lost, the next daemon finds the pool and the programs by their processes.
+kill_daemon
+for content in "" "{"; do
+	rm "$work/run/state.json"
+	[ -z "$content" ] || echo "$content" >"$work/run/state.json"
+	start_daemon
+	expect_value a slice_us 2000
+	[ "$(ps_value a id)" = "$id" ] || fail "a has another id without the file"
+	is batch control_pid "$control" || fail "another control program without the file"
+	[ "$(ps_value pooled pool)" = batch ] || fail "pooled is not in its pool"
+	[ "$(ps_value pooled block_us)" = 70 ] || fail "block_us of pooled without the file"
+	has_programs 3 || fail "$(n_programs) programs without the file, expected 3"
+	expect_value batch slice_read_back_us 2000
+	"$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool without the file"
+	"$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool without the file"
+	[ -n "$content" ] || kill_daemon
+done
+
 # A polite end leaves a pool that has programs, and nothing frozen.
 stop_daemon
 [ "$status" -eq 0 ] || fail "status $status"
@@ -93,9 +111,10 @@ is batch deaths 0 || fail "$(ps_value batch deaths) deaths"
 # Killed, it leaves its socket, which is not taken for that of the next one.
 kill -9 "$control"
 expect_value batch mps failed
-sleep 0.6 # its pause
+# Who comes while it is to be started again waits for that.
 "$COTENANT" run --required --name later -- "$PROGS/batch" --seconds 0.2 >"$work/later" 2>&1 ||
 	fail "later: $(cat "$work/later")"
+says_not "$work/later" "stands alone"
 expect_value batch slice_read_back_us 2000
 COTENANT_MPS_CONTROL=$EMU/nvidia-cuda-mps-control
 stop_daemon

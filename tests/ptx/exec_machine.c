@@ -165,6 +165,7 @@ static int launch(struct cot_machine *machine, const char *entry, const uint32_t
 	}
 	memcpy(what.grid, grid, sizeof(what.grid));
 	memcpy(what.block, block, sizeof(what.block));
+	what.shared_bytes = args->shared_bytes;
 	what.args = buffer;
 	what.args_size = info->args_size;
 	return run(m, &what, err);

@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "ptx/shapes.h"
 
-#define SHAPES "tests/ptx/pass/shapes.ptx"
+#define SHAPES "kernels/ptx/shapes.ptx"
 #define SEEDS  6u
 
 const struct shape shapes[] = {
@@ -104,6 +104,7 @@ static void rewrite(struct cot_ptx_module *m, const struct shape *s)
 		return; /* the same kernel with another grid */
 	(void)apply(COT_PASS_WORKERS, kernel);
 	(void)apply(COT_PASS_WORKERS, apply(COT_PASS_RECORD, kernel));
+	(void)apply(COT_PASS_RETREAT, kernel);
 	(void)apply(COT_PASS_RECORD, apply(COT_PASS_SLICE, kernel));
 	if (s->counted)
 		(void)apply(COT_PASS_COUNT, kernel);
@@ -155,6 +156,7 @@ int shapes_set_up(void **state)
 	ADD(control);
 	ADD(counts);
 	ADD(records);
+	ADD(rows);
 #undef ADD
 	if (cot_exec_module_load(machine.memory, text, size, "rewritten", 90, &machine.module,
 				 &err))
@@ -178,6 +180,7 @@ int shapes_tear_down(void **state)
 void shapes_push(struct launch *l, const void *value, size_t size, size_t align)
 {
 	l->n_args = (l->n_args + align - 1) / align * align;
+	assert_true(l->n_args + size <= sizeof(l->args));
 	memcpy(l->args + l->n_args, value, size);
 	l->n_args += size;
 }
@@ -227,7 +230,9 @@ struct cot_exec_stats shapes_play(const struct launch *l, uint64_t seed, cot_exe
 		.n_sms = N_SMS,
 		/* Workers come to no barrier in parts of a warp; early_return itself does. */
 		.checks = COT_EXEC_CHECK_RACES |
-			  (strstr(l->name, "$cot_workers") ? COT_EXEC_CHECK_ALIGNED : 0),
+			  (strstr(l->name, "$cot_workers") || strstr(l->name, "$cot_retreat")
+				   ? COT_EXEC_CHECK_ALIGNED
+				   : 0),
 	};
 	struct cot_exec_run *run = NULL;
 	struct cot_exec_stats stats;

@@ -1,6 +1,6 @@
 /*
  * The machine of the tests that run rewritten kernels: the interpreter with the kernels of
- * tests/ptx/pass/shapes.cu, original and rewritten, in one module. One at a time; failures end the
+ * kernels/shapes.cu, original and rewritten, in one module. One at a time; failures end the
  * test.
  */
 #ifndef COT_TESTS_SHAPES_H
@@ -19,6 +19,7 @@
 #define ROWS_MAX  4096u
 #define N_SMS	  3u
 #define PER_SM	  2u
+#define SM_ROWS	  (N_SMS + 1u)
 
 enum arguments { OUT, OUT_N, OUT_LENGTHS_N };
 
@@ -44,6 +45,7 @@ struct shapes_machine {
 	_Alignas(256) struct cot_workers_control control;
 	_Alignas(256) struct cot_count_row counts[ROWS_MAX];
 	_Alignas(256) struct cot_record_row records[ROWS_MAX];
+	_Alignas(256) struct cot_retreat_row rows[SM_ROWS];
 };
 
 extern struct shapes_machine machine;
@@ -64,7 +66,7 @@ extern const size_t n_pairs;
 struct launch {
 	char name[96];
 	uint32_t grid[3], block[3], shared;
-	unsigned char args[256];
+	unsigned char args[512];
 	size_t n_args;
 };
 

@@ -1,6 +1,6 @@
 /*
  * Two kernels in one grid do what they do alone, and counters count what is executed: on the
- * interpreter, with the kernels of tests/ptx/pass/shapes.cu.
+ * interpreter, with the kernels of kernels/shapes.cu.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -49,20 +49,14 @@ static void play_pair_alone(const struct shape *first, const struct shape *secon
 
 static struct launch prepare_pair(const struct shape *first, const struct shape *second)
 {
-	struct launch l = {.grid = {shapes_n_tasks(first) + shapes_n_tasks(second), 1, 1}};
-	struct cot_fuse_args args = {.first_blocks = shapes_n_tasks(first)};
-	uint32_t threads = shapes_n_threads(first) > shapes_n_threads(second)
-				   ? shapes_n_threads(first)
-				   : shapes_n_threads(second);
+	struct launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+	struct cot_fuse_args args;
 
+	assert_int_equal(cot_fuse_plan(first->grid, first->block, second->grid, second->block,
+				       &args, &l.grid[0], &l.block[0]),
+			 0);
 	(void)snprintf(l.name, sizeof(l.name), "%s$cot_fuse$%s", first->name, second->name);
-	l.block[0] = (threads + 31) / 32 * 32;
-	l.block[1] = l.block[2] = 1;
 	l.shared = first->shared > second->shared ? first->shared : second->shared;
-	memcpy(args.first_grid, first->grid, sizeof(args.first_grid));
-	memcpy(args.first_block, first->block, sizeof(args.first_block));
-	memcpy(args.second_grid, second->grid, sizeof(args.second_grid));
-	memcpy(args.second_block, second->block, sizeof(args.second_block));
 	push_half(&l, first, 0);
 	push_half(&l, second, 1);
 	shapes_push(&l, &args, sizeof(args), 8);

@@ -1,6 +1,6 @@
 /*
  * Rewritten kernels do what the original ones do, bit for bit, on the interpreter: kernels with the
- * shapes that passes have trouble with (tests/ptx/pass/shapes.cu), under many schedules, with
+ * shapes that passes have trouble with (kernels/shapes.cu), under many schedules, with
  * workers asked to leave at any moment. COT_PTX_SEEDS=N plays N schedules for each kernel and not
  * the few.
  */
@@ -58,7 +58,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 					  (uint64_t)(uintptr_t)&machine.control, &args,
 					  &machine.control),
 			 0);
-	args.ahead = seed & 1;
+	args.least = 1 + (uint32_t)cot_rng_below(&rng, chunk);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
 		struct launch l = shapes_prepare(s, suffix, args.n_workers);
@@ -113,7 +113,6 @@ static void who_leaves(void **state)
 						  (uint64_t)(uintptr_t)&machine.control, &args,
 						  &machine.control),
 				 0);
-		args.ahead = evict & 1;
 		machine.control.evict = evict;
 		first_chunks = args.n_workers * args.chunk;
 		l = shapes_prepare(s, "$cot_workers", args.n_workers);
@@ -154,13 +153,109 @@ static void recorded_workers(void **state)
 	}
 }
 
+/* ---- filling and retreating ---- */
+
+/* Some SMs, at least one of those that there are. */
+static void choose_sms(struct cot_rng *rng, uint8_t allowed[SM_ROWS])
+{
+	uint32_t i;
+
+	for (i = 0; i < SM_ROWS; i++)
+		allowed[i] = (uint8_t)cot_rng_below(rng, 2);
+	allowed[cot_rng_below(rng, N_SMS)] = 1;
+}
+
+/* One launch for n tasks from `first` on; its rows are in machine.rows. */
+static void fill_once(const struct shape *s, struct cot_rng *rng, uint32_t first, uint32_t n,
+		      struct cot_retreat_args *ret_args)
+{
+	uint32_t workers = 1 + (uint32_t)cot_rng_below(rng, PER_SM), n_rows, i;
+	uint8_t allowed[SM_ROWS];
+	struct launch l;
+
+	choose_sms(rng, allowed);
+	/* A row less than there are SMs, as many, one more. */
+	n_rows = N_SMS - 1 + (uint32_t)cot_rng_below(rng, 3);
+	for (i = 0; i < n_rows && !allowed[i]; i++)
+		;
+	if (i == n_rows)
+		n_rows = N_SMS;
+	assert_int_equal(cot_retreat_plan(s->grid, first, n, allowed, n_rows, workers,
+					  (uint64_t)(uintptr_t)machine.rows, ret_args,
+					  machine.rows),
+			 0);
+	/* Too few blocks at times, as if other kernels had been in their places, or too many. */
+	l = shapes_prepare(s, "$cot_retreat", 1 + (uint32_t)cot_rng_below(rng, 2 * N_SMS * PER_SM));
+	shapes_push(&l, ret_args, sizeof(*ret_args), 8);
+	(void)shapes_play(&l, cot_rng_next(rng), NULL, NULL);
+	for (i = 0; i < n_rows; i++)
+		if (!allowed[i])
+			assert_int_equal(machine.rows[i].n_arrived | machine.rows[i].n_done, 0);
+}
+
+/* Until nothing is left; returns how many launches it took. */
+static uint32_t fill(const struct shape *s, struct cot_rng *rng, uint32_t first, uint32_t n)
+{
+	struct cot_retreat_row rows[SM_ROWS];
+	struct cot_retreat_args args;
+	uint32_t next, n_next, n_launches = 1, from = first;
+
+	fill_once(s, rng, first, n, &args);
+	memcpy(rows, machine.rows, sizeof(rows));
+	for (;; from = next + n_next) {
+		assert_int_equal(cot_retreat_left(&args, rows, from, &next, &n_next), 0);
+		if (!n_next)
+			return n_launches;
+		n_launches += fill(s, rng, next, n_next);
+		assert_true(n_launches < LAUNCHES_MAX);
+	}
+}
+
+static void retreats(void **state)
+{
+	uint64_t seed, n_launches = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_shapes; i++) {
+		(void)shapes_play_original(&shapes[i]);
+		for (seed = 1; seed <= shapes_n_seeds(); seed++) {
+			struct cot_rng rng = {seed};
+
+			shapes_reset();
+			n_launches += fill(&shapes[i], &rng, 0, 0);
+			shapes_compare(shapes[i].name, seed);
+		}
+	}
+	/* Some launches did all of their tasks, and some left a part to others. */
+	assert_true(n_launches > n_shapes * shapes_n_seeds());
+}
+
 /* ---- slices ---- */
+
+/* Tasks from `first` to before `end`. */
+static void play_slice(const struct shape *s, uint32_t first, uint32_t end, uint64_t seed)
+{
+	struct cot_slice_args args;
+	uint32_t launch[3], n;
+
+	for (; first < end; first += n) {
+		struct launch l = shapes_prepare(s, "$cot_slice$cot_record", 0);
+
+		n = cot_slice_next(s->grid, first, end - first, &args, launch);
+		assert_true(n > 0);
+		memcpy(l.grid, launch, sizeof(launch));
+		shapes_push(&l, &args, sizeof(args), 8);
+		shapes_push_address(&l, machine.records);
+		(void)shapes_play(&l, seed, NULL, NULL);
+	}
+}
 
 static void slices(void **state)
 {
 	struct cot_rng rng;
-	uint32_t cut[3], k;
 	uint64_t seed;
+	uint32_t cut;
 	size_t i;
 
 	(void)state;
@@ -170,25 +265,11 @@ static void slices(void **state)
 		(void)shapes_play_original(s);
 		for (seed = 1; seed <= shapes_n_seeds(); seed++) {
 			rng = (struct cot_rng){seed};
-			cut[0] = 0;
-			cut[1] = (uint32_t)cot_rng_below(&rng, shapes_n_tasks(s) + 1);
-			cut[2] = shapes_n_tasks(s);
+			cut = (uint32_t)cot_rng_below(&rng, shapes_n_tasks(s) + 1);
 			shapes_reset();
 			/* The second slice first: their order must not matter. */
-			for (k = 2; k-- > 0;) {
-				struct cot_slice_args args = {
-					.grid = {s->grid[0], s->grid[1], s->grid[2]},
-					.first = cut[k],
-				};
-				struct launch l = shapes_prepare(s, "$cot_slice$cot_record",
-								 cut[k + 1] - cut[k]);
-
-				if (cut[k + 1] == cut[k])
-					continue;
-				shapes_push(&l, &args, sizeof(args), 8);
-				shapes_push_address(&l, machine.records);
-				(void)shapes_play(&l, seed, NULL, NULL);
-			}
+			play_slice(s, cut, shapes_n_tasks(s), seed);
+			play_slice(s, 0, cut, seed);
 			shapes_compare(s->name, seed);
 		}
 	}
@@ -197,9 +278,8 @@ static void slices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(workers),
-		cmocka_unit_test(who_leaves),
-		cmocka_unit_test(recorded_workers),
+		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
+		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};
 

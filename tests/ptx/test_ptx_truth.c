@@ -1,5 +1,6 @@
 /*
- * Rewritten kernels compute what the originals compute: ten benchmarks under every pass, in the
+ * Rewritten kernels compute what the originals compute: ten benchmarks, and small kernels with what
+ * passes have trouble with, under every pass, in the
  * interpreter, bit for bit the same as the plain kernel, which is what the CPU's reference says.
  * Quotas, chunks, orders, evictions and the schedule follow from a seed.
  *
@@ -26,9 +27,9 @@
 #include "kernels/run/rewrite.h"
 #include "ptx/exec_machine.h"
 
-#define ALL_PASSES                                                             \
-	(1u << COT_PASS_WORKERS | 1u << COT_PASS_SLICE | 1u << COT_PASS_FUSE | \
-	 1u << COT_PASS_COUNT | 1u << COT_PASS_RECORD)
+#define ALL_PASSES                                                                \
+	(1u << COT_PASS_WORKERS | 1u << COT_PASS_RETREAT | 1u << COT_PASS_SLICE | \
+	 1u << COT_PASS_FUSE | 1u << COT_PASS_COUNT | 1u << COT_PASS_RECORD)
 #define MAX_EVICTIONS 3u
 
 /* One benchmark (or two, for fusing), its module with all passes, and the plain result. */
@@ -186,6 +187,7 @@ static const struct {
 	enum cot_reason reason;
 } refusals[] = {
 	{"myocyte", COT_PASS_COUNT, COT_REASON_CALLS},
+	{"calls", COT_PASS_COUNT, COT_REASON_CALLS},
 };
 
 /* Does the pass take every kernel that the benchmark launches? */
@@ -270,7 +272,6 @@ static void workers_once(struct fixture *f, struct cot_rng *rng)
 	plan_evictions(&evictor, rng, f->n_schedule_steps, quota);
 	must(f, cot_workers_run_init(&run, &f->session, quota, (uint32_t)cot_rng_below(rng, 6), 0,
 				     &f->err));
-	run.ahead = (enum cot_ahead)cot_rng_below(rng, COT_AHEAD_ALWAYS + 1);
 	run.before = about_to_launch;
 	run.arg = &evictor;
 	run.resume_quota = 1 + (uint32_t)cot_rng_below(rng, f->machine.base.n_sms);
@@ -284,6 +285,23 @@ static void workers_once(struct fixture *f, struct cot_rng *rng)
 	totals.n_resumed += run.n_resumed;
 	totals.n_left_over += run.n_left_over;
 	cot_workers_run_finish(&run);
+	f->machine.per_sm = 0;
+}
+
+/* Random schedules leave SMs short of workers, so there is something to launch again. */
+static void retreat_once(struct fixture *f, struct cot_rng *rng)
+{
+	struct cot_retreat_run run;
+	uint32_t quota = 1 + (uint32_t)cot_rng_below(rng, f->machine.base.n_sms);
+
+	f->machine.per_sm = 1 + (uint32_t)cot_rng_below(rng, 3);
+	must(f, cot_retreat_run_init(&run, &f->session, quota, &f->err));
+	must(f, cot_session_reset(&f->session, &f->err));
+	must(f, cot_session_run(&f->session, cot_retreat_step, &run, &f->err));
+	same(f, &f->session, f->plain, "retreat");
+	totals.n_resumed += run.n_resumed;
+	totals.n_left_over += run.n_left_over;
+	cot_retreat_run_finish(&run);
 	f->machine.per_sm = 0;
 }
 
@@ -388,6 +406,8 @@ static void each_seed(const struct cot_bench *bench, uint64_t first, uint64_t n)
 		set_up(&f, bench, NULL, ALL_PASSES & ~(1u << COT_PASS_FUSE), seed);
 		for (i = 0; i < (SLOW_BUILD ? 1 : 2) && taken(&f, COT_PASS_WORKERS); i++)
 			workers_once(&f, &rng);
+		if (taken(&f, COT_PASS_RETREAT))
+			retreat_once(&f, &rng);
 		if (taken(&f, COT_PASS_SLICE))
 			slice_once(&f, &rng);
 		if (taken(&f, COT_PASS_COUNT))
@@ -407,6 +427,8 @@ static void passes_keep_results(void **state)
 	(void)state;
 	for (i = 0; i < cot_bench_n_all; i++)
 		each_seed(cot_bench_all[i], first, n);
+	for (i = 0; i < cot_bench_n_shapes; i++)
+		each_seed(cot_bench_shapes[i], first, n);
 }
 
 /* Each benchmark with one other; which one depends on the seed. */

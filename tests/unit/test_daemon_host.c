@@ -29,6 +29,7 @@ static struct world {
 	unsigned n_sent;
 	uint64_t lease_ns[COT_HOST_MAX_MEMBERS];
 	unsigned n_leases;
+	unsigned n_late[COT_HOST_MAX_MEMBERS];
 	int send_rc;
 } w;
 
@@ -61,7 +62,13 @@ static void lease(void *arg, unsigned member, uint64_t until_ns)
 	w.n_leases++;
 }
 
-static const struct cot_host_ops ops = {.send = record, .lease = lease};
+static void late(void *arg, unsigned member)
+{
+	(void)arg;
+	w.n_late[member]++;
+}
+
+static const struct cot_host_ops ops = {.send = record, .lease = lease, .late = late};
 
 static int setup(void **state)
 {
@@ -226,6 +233,24 @@ static void test_every_process_must_answer(void **state)
 	/* Twice the same answer, or one from nowhere, changes nothing. */
 	answer(&w.sent[from + 2], -EIO, 0);
 	assert_int_equal(entity(1)->slice_us, 2000);
+}
+
+static void test_one_that_is_late_is_told_of(void **state)
+{
+	(void)state;
+	tenant(1, COT_CLASS_BATCH, false);
+	cot_host_join(w.host, 0, 1, w.now_ns);
+	cot_host_join(w.host, 1, 1, w.now_ns);
+	tenant(1, COT_CLASS_BATCH, true);
+	answer(&w.sent[0], 0, 2000);
+	pass(COT_HOST_ACK_NS - 1);
+	assert_int_equal(w.n_late[1], 0);
+	pass(1 * MS);
+	assert_int_equal(w.n_late[1], 1);
+	assert_int_equal(w.n_late[0], 0); /* it has answered */
+	/* Once for each order. */
+	cot_host_tick(w.host, w.now_ns);
+	assert_int_equal(w.n_late[1], 1);
 }
 
 static void test_one_that_leaves_need_not_answer(void **state)
@@ -452,6 +477,7 @@ int main(void)
 		TEST(slices_follow_the_policy),
 		TEST(a_wrong_read_back_is_a_failure),
 		TEST(every_process_must_answer),
+		TEST(one_that_is_late_is_told_of),
 		TEST(one_that_leaves_need_not_answer),
 		TEST(send_failure_is_an_answer),
 		TEST(the_users_slice_goes_first),

@@ -1,4 +1,5 @@
 /* The check for races: those that are there are found, with both lines, and no others. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,10 +122,53 @@ static void test_races(void **state)
 	assert_true(good);
 }
 
+/* Beyond its bound the check is refused, also where the number of warps would wrap around. */
+static void test_limit(void **state)
+{
+	static const struct {
+		uint32_t grid[3], block;
+		bool fits;
+	} grids[] = {
+		{{2048, 1, 1}, 32, true},
+		{{2049, 1, 1}, 32, false},
+		{{1024, 2, 1}, 1, true},
+		{{64, 1, 1}, 1024, true},
+		{{65, 1, 1}, 1024, false},
+		{{INT32_MAX, 65535, 65535}, 64, false},
+		{{1u << 30, 32768, 32768}, 512, false},
+	};
+	struct exec_test t;
+	size_t i;
+
+	(void)state;
+	exec_load_body(&t, ".visible .entry k()\n{\nret;\n}\n");
+	t.launch.checks = COT_EXEC_CHECK_RACES;
+	for (i = 0; i < sizeof(grids) / sizeof(grids[0]); i++) {
+		struct cot_exec_run *run = NULL;
+		struct cot_error err = {""};
+		int rc;
+
+		memcpy(t.launch.grid, grids[i].grid, sizeof(grids[i].grid));
+		t.launch.block[0] = grids[i].block;
+		t.launch.block[1] = t.launch.block[2] = 1;
+		rc = cot_exec_start(&t.launch, &run, &err);
+		if (grids[i].fits) {
+			assert_int_equal(rc, 0);
+			cot_exec_destroy(run);
+			continue;
+		}
+		assert_int_equal(rc, -E2BIG);
+		assert_non_null(strstr(err.text, "are too many for the check of races; expected at "
+						 "most 2048 warps"));
+	}
+	exec_unload(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_races),
+		cmocka_unit_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

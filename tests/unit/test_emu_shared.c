@@ -244,10 +244,68 @@ static void bad_numbers_count_as_not_set(void **state)
 	unsetenv("COTENANT_EMU_QUIRKS");
 }
 
+/* Each wrong value is one sentence; right ones are none. */
+static void wrong_values_are_told(void **state)
+{
+	static const struct {
+		const char *name, *right[4], *wrong[5];
+	} cases[] = {
+		{"COTENANT_EMU_SWITCH_US",
+		 {"0", "170", "0.001", "1000000"},
+		 {"12x", "-1", "1000001", ".", "0.0001"}},
+		{"COTENANT_EMU_DRAINED_US", {"80", NULL}, {"x", NULL}},
+		{"COTENANT_EMU_IDLE_US", {"0", NULL}, {"1 2", NULL}},
+		{"COTENANT_EMU_CONTROL_US", {"0", NULL}, {"fast", NULL}},
+		{"COTENANT_EMU_SCALE", {"0.01", "1000", NULL}, {"0", "1001", "1e3", NULL}},
+		{"COTENANT_EMU_GPUS", {"1", "4", "2.0", NULL}, {"0", "5", "1.5", NULL}},
+		{"COTENANT_EMU_SMS", {"1", "1024", NULL}, {"0", "1025", NULL}},
+		{"COTENANT_EMU_DEVICE",
+		 {"h200", "k20c", NULL},
+		 {"h100", "H200", "h200,k20c", NULL}},
+		{"COTENANT_EMU_CHECK", {"races", "aligned,races", NULL}, {"race", "races,", NULL}},
+		{"COTENANT_EMU_QUIRKS", {"no-slice", "any-ptx,no-mode", NULL}, {"none", ",", NULL}},
+		{"COTENANT_EMU_SEED",
+		 {"0", "0x10", "18446744073709551615", NULL},
+		 {"x", "-1", "18446744073709551616", "1 ", NULL}},
+	};
+	char text[512], begin[128];
+	size_t i, k;
+
+	(void)state;
+	assert_false(cot_emu_config_wrong(0, text, sizeof(text)));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (k = 0; k < 4 && cases[i].right[k]; k++) {
+			setenv(cases[i].name, cases[i].right[k], 1);
+			if (cot_emu_config_wrong(0, text, sizeof(text)))
+				fail_msg("%s", text);
+		}
+		for (k = 0; k < 5 && cases[i].wrong[k]; k++) {
+			setenv(cases[i].name, cases[i].wrong[k], 1);
+			if (!cot_emu_config_wrong(0, text, sizeof(text)))
+				fail_msg("%s may be '%s'", cases[i].name, cases[i].wrong[k]);
+			snprintf(begin, sizeof(begin), "%s is '%s', which", cases[i].name,
+				 cases[i].wrong[k]);
+			assert_memory_equal(text, begin, strlen(begin));
+			assert_non_null(strstr(text, "; expected "));
+			assert_false(cot_emu_config_wrong(1, text, sizeof(text)));
+		}
+		setenv(cases[i].name, "", 1); /* as if it were not set */
+		assert_false(cot_emu_config_wrong(0, text, sizeof(text)));
+	}
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		setenv(cases[i].name, cases[i].wrong[0], 1);
+	for (i = 0; cot_emu_config_wrong((unsigned)i, text, sizeof(text)); i++)
+		;
+	assert_int_equal(i, sizeof(cases) / sizeof(cases[0]));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		unsetenv(cases[i].name);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, emu_dir_setup, emu_dir_teardown)
 	const struct CMUnitTest tests[] = {
+		CASE(wrong_values_are_told),
 		CASE(a_wait_lasts_as_long_as_the_kernel),
 		CASE(the_scale_makes_the_gpu_slower),
 		CASE(a_killed_neighbour_lets_go_of_the_gpu),

@@ -76,7 +76,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 22);
+	assert_int_equal(n, 23);
 }
 
 static void test_header(void **state)

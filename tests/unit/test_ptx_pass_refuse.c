@@ -33,6 +33,12 @@
 	"mad.lo.u32 %r5, %r3, %r4, %r2; setp.ge.u32 %p1, %r5, %r1;\n"                                \
 	"@%p1 ret;\n"
 
+/* The same up to the return, in lines 7 and 8, and the use of a mask. */
+#define BEFORE_RETURN                                                                                \
+	"ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x;\n" \
+	"mad.lo.u32 %r5, %r3, %r4, %r2; setp.ge.u32 %p1, %r5, %r1; "
+#define SHFL_R7 "shfl.sync.down.b32 %r6, %r5, 1, 31, %r7;"
+
 struct refused_case {
 	enum cot_pass pass;
 	enum cot_reason reason; /* COT_REASON_NONE: taken */
@@ -65,9 +71,9 @@ static const struct refused_case cases[] = {
 	 ".visible .entry K(.param .align 8 .b8 big[32760])\n{\nret;\n}\n"},
 
 	{COT_PASS_WORKERS, COT_REASON_SHARED_SIZE, 4,
-	 HEAD_75 ".visible .entry K()\n{\n.shared .b8 s[49144];\nret;\n}\n"},
+	 HEAD_75 ".visible .entry K()\n{\n.shared .b8 s[49128];\nret;\n}\n"},
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
-	 HEAD_75 ".visible .entry K()\n{\n.shared .b8 s[49136];\nret;\n}\n"},
+	 HEAD_75 ".visible .entry K()\n{\n.shared .b8 s[49120];\nret;\n}\n"},
 	{COT_PASS_FUSE, COT_REASON_NONE, 0,
 	 HEAD_75 ".visible .entry K()\n{\n.shared .b8 s[49152];\nret;\n}\n"},
 
@@ -186,6 +192,58 @@ static const struct refused_case cases[] = {
 	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
 	 HEAD_75 KERNEL("activemask.b32 %r7; " EARLY_RETURN
 			"shfl.sync.down.b32 %r6, %r5, 1, 31, %r7;")},
+	/* So do a ballot of something else, one of all, and a match. */
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL("vote.sync.ballot.b32 %r7, 1, -1; " EARLY_RETURN SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL("vote.sync.ballot.b32 %r7, %p2, -1; " EARLY_RETURN SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL("match.any.sync.b32 %r7, %r6, -1; " EARLY_RETURN SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
+	 HEAD_75 KERNEL(EARLY_RETURN
+			"activemask.b32 %r8; match.any.sync.b32 %r7, %r6, %r8;\n" SHFL_R7)},
+	/* A ballot of those who stay, or of those who go. */
+	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
+	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, !%p1, -1; @%p1 ret;\n" SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 9,
+	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, %p1, -1; @%p1 ret;\n" SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
+	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, %p1, -1; @!%p1 ret;\n" SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
+	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, %p1, -1; @%p1 bra IN; ret;\n"
+				      "IN: " SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 9,
+	 HEAD_75 KERNEL(BEFORE_RETURN "vote.sync.ballot.b32 %r7, %p1, -1; not.pred %p1, %p1;\n"
+				      "@!%p1 ret; " SHFL_R7)},
+	/* Only some of those who stay come to the use. */
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL(EARLY_RETURN
+			"activemask.b32 %r7; setp.eq.u32 %p2, %r2, 3; @%p2 ret; " SHFL_R7)},
+	/* Not in all lanes asked; asked for by somebody else; asked in the round before. */
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL(EARLY_RETURN "@%p2 activemask.b32 %r7; " SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 15,
+	 HEAD_75 ".func (.param .b32 m) f()\n{\n.reg .b32 %a; activemask.b32 %a; "
+		 "st.param.b32 [m], %a;\nret;\n}\n" KERNEL(
+			 "{ .param .b32 m; call (m), f, (); ld.param.b32 %r7, [m]; } " EARLY_RETURN
+				 SHFL_R7)},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 7,
+	 HEAD_75 ".func f(.param .b32 m)\n{\n.reg .b32 %a; .reg .b32 %b; ld.param.b32 %a, [m];\n"
+		 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(
+			 "activemask.b32 %r7; " EARLY_RETURN
+			 "{ .param .b32 m; st.param.b32 [m], %r7; call f, (m); }")},
+	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
+	 HEAD_75
+	 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; activemask.b32 %a;\n"
+	 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN "call f, ();")},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 8,
+	 HEAD_75
+	 ".func f()\n{\n.reg .b32 %a; .reg .b32 %b; .reg .pred %p; activemask.b32 %a;\n"
+	 "setp.eq.u32 %p, %a, 3; @%p ret;\n"
+	 "shfl.sync.down.b32 %b, %a, 1, 31, %a; ret;\n}\n" KERNEL(EARLY_RETURN "call f, ();")},
+	{COT_PASS_WORKERS, COT_REASON_EARLY_WARP, 10,
+	 HEAD_75 KERNEL(EARLY_RETURN "AGAIN: " SHFL_R7 " activemask.b32 %r7;\n"
+				     "setp.eq.u32 %p2, %r6, 3; @%p2 bra AGAIN;")},
 	{COT_PASS_WORKERS, COT_REASON_NONE, 0,
 	 HEAD_75 KERNEL("mov.u32 %r2, %tid.x; setp.gt.u32 %p1, %r2, 31;\n@%p1 ret;\n"
 			"shfl.sync.down.b32 %r6, %r5, 1, 31, -1;")},

@@ -56,7 +56,6 @@ class Cell:
 
 ALL_WAYS = ("plain", "mps", "mps70", "pools", "rotate")
 WITH_SOLO = ALL_WAYS + ("pools-solo",)  # the latency program outside the pools
-FEW_WAYS = ("plain", "mps", "pools", "rotate")
 # This way tells less than the others: its cells come later.
 SOLO_AFTER = 9
 
@@ -137,22 +136,29 @@ GROUPS = [
     Group("g1", "GPT decoder; GEMM", ("gpt@low",), ("gemm",)),
     Group("e1", "ResNet-50 eager; GEMM", ("resnet-eager@low",), ("gemm",)),
     Group("b1-medium", "ResNet-50 graph, medium load; GEMM",
-          ("resnet-graph@medium",), ("gemm",), FEW_WAYS),
+          ("resnet-graph@medium",), ("gemm",)),
     Group("b1-high", "ResNet-50 graph, high load; GEMM",
-          ("resnet-graph@high",), ("gemm",), FEW_WAYS),
+          ("resnet-graph@high",), ("gemm",)),
+    Group("b2-medium", "BERT graph, medium load; ResNet-50 training, BERT training",
+          ("bert-graph@medium",), ("resnet-train", "bert-train")),
+    Group("b2-high", "BERT graph, high load; ResNet-50 training, BERT training",
+          ("bert-graph@high",), ("resnet-train", "bert-train")),
+    Group("g1-medium", "GPT decoder, medium load; GEMM", ("gpt@medium",), ("gemm",)),
+    Group("e1-medium", "ResNet-50 eager, medium load; GEMM", ("resnet-eager@medium",), ("gemm",)),
+    Group("e1-high", "ResNet-50 eager, high load; GEMM", ("resnet-eager@high",), ("gemm",)),
     Group("a1-1ms", "100 us requests, gaps of 1 ms; one 40 ms-kernel program",
-          ("req@1ms",), ("hog",), FEW_WAYS),
+          ("req@1ms",), ("hog",)),
     Group("a1-300us", "100 us requests, gaps of 0.3 ms; one 40 ms-kernel program",
-          ("req@300us",), ("hog",), FEW_WAYS),
+          ("req@300us",), ("hog",)),
     Group("a1-open", "100 us requests, Poisson arrivals; one 40 ms-kernel program",
-          ("req-open",), ("hog",), FEW_WAYS),
+          ("req-open",), ("hog",)),
     Group("a1-graph", "100 us requests of ten kernels as a graph; one 40 ms-kernel program",
-          ("req-graph",), ("hog",), FEW_WAYS),
-    Group("m2", "100 us requests; memory copies by copy engines", ("req",), ("dma",), FEW_WAYS),
+          ("req-graph",), ("hog",)),
+    Group("m2", "100 us requests; memory copies by copy engines", ("req",), ("dma",)),
     Group("g1-high", "GPT decoder, high load; GEMM, BERT training",
-          ("gpt@high",), ("gemm", "bert-train"), FEW_WAYS),
+          ("gpt@high",), ("gemm", "bert-train")),
     Group("b4", "BERT graph; two GEMM, ResNet-50 training, BERT training",
-          ("bert-graph@low",), ("gemm", "gemm", "resnet-train", "bert-train"), FEW_WAYS),
+          ("bert-graph@low",), ("gemm", "gemm", "resnet-train", "bert-train")),
     Group("a8", "100 us requests; eight 40 ms-kernel programs", ("req",), ("hog",) * 8,
           ("plain", "pools")),
 ]

@@ -6,6 +6,7 @@
 
 #include "emu/driver/driver.h"
 #include "emu/driver/grid.h"
+#include "emu/gpu/config.h"
 #include "emu/mps/client.h"
 #include "emu/rm/rm.h"
 
@@ -60,11 +61,24 @@ static CUresult result_of_attach(int err)
 	}
 }
 
+/* What the environment says and nobody understands, once for a process. */
+static void tell_wrong_values(void)
+{
+	static bool told;
+	char text[512];
+	unsigned i;
+
+	for (i = 0; !told && cot_emu_config_wrong(i, text, sizeof(text)); i++)
+		cot_emu_complain("%s", text);
+	told = true;
+}
+
 static CUresult initialise(void)
 {
 	CUresult result;
 	int err = cot_emu_node_open();
 
+	tell_wrong_values();
 	if (!err)
 		err = cot_emu_gpu_attach(&machine);
 	if (err)

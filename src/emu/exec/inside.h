@@ -450,7 +450,8 @@ size_t cot_exec_format(struct cot_exec_warp *w, unsigned lane, uint64_t format, 
 
 /* ---- race.c ---- */
 
-int cot_exec_races_create(struct cot_exec_run *run);
+/* -E2BIG: more warps than it takes; -ENOMEM. */
+int cot_exec_races_create(struct cot_exec_run *run, struct cot_error *err);
 void cot_exec_races_destroy(struct cot_exec_races *races);
 
 #endif

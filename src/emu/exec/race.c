@@ -10,6 +10,7 @@
  */
 #include "emu/exec/race.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,17 +40,29 @@ struct cot_exec_races {
 	size_t n_words, room;
 };
 
-int cot_exec_races_create(struct cot_exec_run *run)
+static int no_memory(const struct cot_exec_run *run, struct cot_error *err)
+{
+	return cot_error_set(err, -ENOMEM, "%s: no memory for the check of races",
+			     run->function->info.name);
+}
+
+int cot_exec_races_create(struct cot_exec_run *run, struct cot_error *err)
 {
 	struct cot_exec_races *races;
-	uint64_t n = run->n_blocks * run->n_warps;
+	uint64_t n;
 	uint32_t i;
 
-	if (n > MAX_WARPS)
-		return -1;
+	/* Blocks first: the product of a large grid would wrap around. */
+	if (run->n_blocks > MAX_WARPS / run->n_warps)
+		return cot_error_set(err, -E2BIG,
+				     "%s: %llu blocks of %u warps are too many for the check of "
+				     "races; expected at most %u warps",
+				     run->function->info.name, (unsigned long long)run->n_blocks,
+				     (unsigned)run->n_warps, MAX_WARPS);
+	n = run->n_blocks * run->n_warps;
 	races = calloc(1, sizeof(*races));
 	if (!races)
-		return -1;
+		return no_memory(run, err);
 	pthread_mutex_init(&races->lock, NULL);
 	races->n_warps = (uint32_t)n;
 	races->warps_per_block = run->n_warps;
@@ -58,7 +71,7 @@ int cot_exec_races_create(struct cot_exec_run *run)
 	races->clocks = calloc(n * n, sizeof(*races->clocks));
 	if (!races->words || !races->clocks) {
 		cot_exec_races_destroy(races);
-		return -1;
+		return no_memory(run, err);
 	}
 	for (i = 0; i < n; i++)
 		races->clocks[(size_t)i * n + i] = 1;

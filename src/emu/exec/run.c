@@ -199,10 +199,7 @@ static int fill_run(struct cot_exec_run *run, const struct cot_exec_launch *a,
 	run->launch.sms = NULL;
 	fill_rows(run);
 	fill_tids(run);
-	if (a->checks & COT_EXEC_CHECK_RACES && cot_exec_races_create(run))
-		return cot_error_set(err, -EINVAL, "%s: a grid too large for the check of races",
-				     a->function->info.name);
-	return 0;
+	return a->checks & COT_EXEC_CHECK_RACES ? cot_exec_races_create(run, err) : 0;
 }
 
 int cot_exec_start(const struct cot_exec_launch *launch, struct cot_exec_run **ret_run,

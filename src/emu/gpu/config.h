@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "emu/gpu/model.h"
@@ -26,9 +27,15 @@ struct cot_emu_config {
  * COTENANT_EMU_DEVICE (h200, or k20c), COTENANT_EMU_SCALE (1; 10 lets the GPU run ten times
  * slower), COTENANT_EMU_GPUS (1), COTENANT_EMU_SMS (as many as the device has),
  * COTENANT_EMU_SWITCH_US (170), COTENANT_EMU_DRAINED_US (80), COTENANT_EMU_IDLE_US (0),
- * COTENANT_EMU_CONTROL_US (100). Values out of range count as not set.
+ * COTENANT_EMU_CONTROL_US (100). Wrong values count as not set; see cot_emu_config_wrong().
  */
 struct cot_emu_config cot_emu_config_read(void);
+
+/*
+ * The i-th variable with a value that means nothing, as one sentence: what it is and what was
+ * expected. False when there are not that many.
+ */
+bool cot_emu_config_wrong(unsigned i, char *text, size_t size);
 
 /* COTENANT_EMU_DIR, or a folder of the user's own in shared memory. */
 int cot_emu_config_dir(char path[PATH_MAX]);

@@ -3,10 +3,12 @@
  * called functions from parameters.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cotenant/passes.h"
 #include "ptx/pass/inside.h"
 
 #define COPY_SUFFIX "$cot_index"
@@ -277,46 +279,60 @@ static struct cot_ptx_func *copy_callee(struct cot_emit *e, struct cot_ptx_func 
 
 /* ---- from numbers to indices ---- */
 
-void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
-		     const char *const names[3], uint32_t mask, uint32_t offset)
+/* %above: how often the extent of the divider fits `number`. */
+static void put_division(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
+			 uint32_t divider)
 {
-	bool x = mask & 1, y = mask & 2, z = mask & 4;
-	char to_x[96] = "", to_y[64] = "", to_z[64] = "", deeper[COT_EMIT_LINE / 2] = "";
-	uint32_t i;
+	cot_emit_format(
+		e, before,
+		"ld.param.u64 %%wide, [args+%zu]; ld.param.u32 %%factor, [args+%zu];\n"
+		"mad.wide.u32 %%wide, %s, %%factor, %%wide; mov.b64 {%%factor, %%above}, %%wide;\n"
+		"ld.param.u32 %%factor, [args+%zu]; shr.u32 %%above, %%above, %%factor;",
+		divider + offsetof(struct cot_divider, addend),
+		divider + offsetof(struct cot_divider, multiplier), number,
+		divider + offsetof(struct cot_divider, shift));
+}
+
+/* One index: what is left of `number` without %above times the extent. */
+static void put_rest(struct cot_emit *e, struct cot_ptx_stmt *before, const char *name,
+		     const char *number, uint32_t extent)
+{
+	cot_emit_format(
+		e, before,
+		"ld.param.u32 %%factor, [args+%u]; mul.lo.u32 %%factor, %%factor, %%above;\n"
+		"sub.u32 %s, %s, %%factor;",
+		(unsigned)extent, name, number);
+}
+
+void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
+		     const char *const names[3], uint32_t mask, const struct cot_decode *at)
+{
+	size_t n_binds = e->n_binds;
 
 	if (!mask)
 		return;
-	for (i = 0; i < 3; i++)
-		if (mask >> i & 1)
-			cot_emit_format(e, before, "mov.u32 %s, %s;", names[i], i ? "0" : number);
-	if (x)
-		(void)snprintf(to_x, sizeof(to_x),
-			       "mul.lo.u32 %%cells, %%row, %%n; sub.u32 %s, %s, %%cells;", names[0],
-			       number);
-	/* A division costs as much as a small task: none in one row, one in one plane. */
-	if (y)
-		(void)snprintf(to_y, sizeof(to_y), "rem.u32 %s, %%row, %%n;", names[1]);
-	if (z)
-		(void)snprintf(to_z, sizeof(to_z), "div.u32 %s, %%row, %%n;", names[2]);
-	if (y || z)
-		(void)snprintf(deeper, sizeof(deeper),
-			       "%s%s%s ld.param.u32 %%n, [args+%u];\n"
-			       "setp.lt.u32 %%inside, %%row, %%n; @%%inside bra decoded;\n%s %s",
-			       y ? "mov.u32 " : "", y ? names[1] : "", y ? ", %row;" : "",
-			       (unsigned)offset + 4, to_y, to_z);
-	cot_emit_format(e, before,
-			".reg .pred %%inside; .reg .b32 %%row, %%n%s;\n"
-			"ld.param.u32 %%n, [args+%u];\n"
-			"setp.lt.u32 %%inside, %s, %%n; @%%inside bra decoded;\n"
-			"div.u32 %%row, %s, %%n; %s\n%s\n"
-			"decoded:",
-			x ? ", %cells" : "", (unsigned)offset, number, number, to_x, deeper);
+	(void)cot_emit_reg(e, COT_PTX_B64, "%wide");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%factor");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%above");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%rows");
+	put_division(e, before, number, at->by_row);
+	if (mask & 1)
+		put_rest(e, before, names[0], number, at->extents);
+	if (mask & 6) {
+		cot_emit_text(e, before, "mov.u32 %rows, %above;");
+		put_division(e, before, "%rows", at->by_column);
+	}
+	if (mask & 2)
+		put_rest(e, before, names[1], "%rows", at->extents + 4);
+	if (mask & 4)
+		cot_emit_format(e, before, "mov.u32 %s, %%above;", names[2]);
+	e->n_binds = n_binds;
 }
 
 void cot_block_index_decode(struct cot_emit *e, struct cot_ptx_stmt *before,
-			    const struct cot_facts *facts, uint32_t offset)
+			    const struct cot_facts *facts, const struct cot_decode *at)
 {
-	cot_pass_decode(e, before, "%id", part_names, facts->ctaid & 7, offset);
+	cot_pass_decode(e, before, "%id", part_names, facts->ctaid & 7, at);
 }
 
 void cot_block_index_load_grid(struct cot_emit *e, struct cot_ptx_stmt *before,

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "cotenant/passes.h"
 #include "ptx/pass/cfg.h"
 #include "ptx/pass/hazards.h"
 #include "ptx/pass/inside.h"
 
 #define STATIC_SHARED_MAX (48u * 1024)
-#define WORKERS_SHARED	  16u /* what the pass `workers` adds, see workers.c */
+#define WORKERS_SHARED	  32u /* what `workers` and `retreat` add, see tasks.h */
 #define PARAMS_MAX	  4352u
 #define PARAMS_MAX_81	  32764u /* from PTX 8.1 on, for sm_70 and later */
 #define CALLEES_MAX	  4096u
@@ -167,8 +168,12 @@ static void scan_head(struct cot_scan *scan, const struct cot_ptx_func *func)
 static uint32_t appended_bytes(enum cot_pass pass)
 {
 	static const uint32_t bytes[] = {
-		[COT_PASS_WORKERS] = 48, [COT_PASS_SLICE] = 16, [COT_PASS_FUSE] = 56,
-		[COT_PASS_COUNT] = 8,	 [COT_PASS_RECORD] = 8,
+		[COT_PASS_WORKERS] = sizeof(struct cot_workers_args),
+		[COT_PASS_RETREAT] = sizeof(struct cot_retreat_args),
+		[COT_PASS_SLICE] = sizeof(struct cot_slice_args),
+		[COT_PASS_FUSE] = sizeof(struct cot_fuse_args),
+		[COT_PASS_COUNT] = 8,
+		[COT_PASS_RECORD] = 8,
 	};
 
 	return bytes[pass];
@@ -433,7 +438,8 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 		scan_params(&scan);
 		scan_module(&scan);
 	}
-	if (!rc && pass == COT_PASS_WORKERS && !kernel->opaque && kernel->has_body)
+	if (!rc && (pass == COT_PASS_WORKERS || pass == COT_PASS_RETREAT) && !kernel->opaque &&
+	    kernel->has_body)
 		rc = cot_hazards_find(&scan, funcs, n);
 	if (!rc && pass == COT_PASS_COUNT && !kernel->opaque)
 		rc = scan_size(&scan);

@@ -22,14 +22,15 @@
 #define SHARED	     "cot_fuse_shared"
 #define SHARED_ALIGN 16u
 
-#define ARG(field) ((uint32_t)offsetof(struct cot_fuse_args, field))
+#define ARG(field)  ((uint32_t)offsetof(struct cot_fuse_args, field))
+#define SIDE(field) (side->at + (uint32_t)offsetof(struct cot_fuse_side, field))
 
 static const char *const tid_names[3] = {"%tx", "%ty", "%tz"};
 static const char *const ntid_names[3] = {"%ux", "%uy", "%uz"};
 
 struct side {
 	struct cot_ptx_func *func;
-	uint32_t grid, block; /* where its extents stand in the parameter */
+	uint32_t at; /* where its struct cot_fuse_side stands in the parameter */
 	bool second;
 	uint32_t tid, ntid; /* bits: what is read */
 	uint32_t tid_regs[3], ntid_regs[3];
@@ -76,6 +77,7 @@ static void each_operand(struct cot_ptx_func *func, cot_ptx_operand_fn fn, void 
 
 static void put_thread_index(struct cot_emit *e, struct side *side, struct cot_ptx_stmt *start)
 {
+	const struct cot_decode at = {SIDE(block), SIDE(by_block_row), SIDE(by_block_column)};
 	uint32_t i;
 
 	cot_emit_format(e, start,
@@ -84,13 +86,13 @@ static void put_thread_index(struct cot_emit *e, struct side *side, struct cot_p
 			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%n, %%n, %%t;\n"
 			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%n, %%n, %%t;\n"
 			"setp.ge.u32 %%p, %%thread, %%n; @%%p exit;",
-			(unsigned)side->block, (unsigned)side->block + 4,
-			(unsigned)side->block + 8);
-	cot_pass_decode(e, start, "%thread", tid_names, side->tid, side->block);
+			(unsigned)SIDE(block), (unsigned)SIDE(block) + 4,
+			(unsigned)SIDE(block) + 8);
+	cot_pass_decode(e, start, "%thread", tid_names, side->tid, &at);
 	for (i = 0; i < 3; i++)
 		if (side->ntid >> i & 1)
 			cot_emit_format(e, start, "ld.param.u32 %s, [args+%u];", ntid_names[i],
-					(unsigned)(side->block + 4 * i));
+					(unsigned)(SIDE(block) + 4 * i));
 }
 
 /* ---- shared memory ---- */
@@ -194,6 +196,7 @@ static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		     struct cot_error *err)
 {
 	char *name = cot_pass_join(kernel->name, "$cot_side", side->second ? "2" : "1");
+	const struct cot_decode at = {SIDE(grid), SIDE(by_row), SIDE(by_column)};
 	struct cot_block_index index;
 	struct cot_ptx_stmt *start;
 	struct cot_emit e;
@@ -225,8 +228,8 @@ static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 			".reg .b32 %%t; mov.u32 %%id, %%ctaid.x; ld.param.u32 %%t, [args+%u];%s",
 			(unsigned)ARG(first_blocks), side->second ? " sub.u32 %id, %id, %t;" : "");
 	put_thread_index(&e, side, start);
-	cot_block_index_decode(&e, start, facts, side->grid);
-	cot_block_index_load_grid(&e, start, facts, side->grid);
+	cot_block_index_decode(&e, start, facts, &at);
+	cot_block_index_load_grid(&e, start, facts, SIDE(grid));
 	return e.rc;
 }
 
@@ -355,8 +358,8 @@ int cot_pass_fuse(struct cot_ptx_func *first, struct cot_ptx_func *second,
 		  struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
 		  struct cot_error *err)
 {
-	struct side a = {.grid = ARG(first_grid), .block = ARG(first_block)};
-	struct side b = {.grid = ARG(second_grid), .block = ARG(second_block), .second = true};
+	struct side a = {.at = ARG(first)};
+	struct side b = {.at = ARG(second), .second = true};
 	struct cot_facts facts_a, facts_b;
 	char *name = NULL;
 	int rc = check_side(first, &facts_a, ret_refusal, err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ptx/pass/inside.h"
+#include "ptx/pass/masks.h"
 #include "ptx/pass/uniform.h"
 
 /* ---- what instructions are ---- */
@@ -52,78 +53,6 @@ static bool has_full_barrier(const struct cot_ptx_func *func)
 	return false;
 }
 
-/* The operand that says which lanes take part; NULL: the instruction has none. */
-static const struct cot_ptx_operand *mask_of(const struct cot_ptx_insn *insn)
-{
-	switch (insn->op) {
-	case COT_PTX_OP_SHFL:
-	case COT_PTX_OP_VOTE:
-	case COT_PTX_OP_MATCH:
-	case COT_PTX_OP_REDUX:
-	case COT_PTX_OP_ELECT:
-	case COT_PTX_OP_BAR_WARP_SYNC:
-		return &insn->operands[insn->n_operands - 1];
-	default:
-		return NULL;
-	}
-}
-
-/* ---- masks that name only lanes which are there ---- */
-
-struct writer {
-	uint32_t reg;
-	bool found;
-};
-
-static void note_write(void *arg, uint32_t reg, bool written)
-{
-	struct writer *w = arg;
-
-	w->found |= written && reg == w->reg;
-}
-
-/* Every instruction that writes the mask asked who is there: activemask, or a vote among them. */
-static bool mask_is_asked(const struct cot_ptx_func *func, const struct cot_ptx_operand *mask)
-{
-	const struct cot_ptx_stmt *s;
-	bool any = false;
-
-	if (!mask || mask->kind != COT_PTX_OPND_REG)
-		return false;
-	for (s = func->first; s; s = s->next) {
-		struct writer w = {mask->reg, false};
-
-		if (s->kind != COT_PTX_STMT_INSN)
-			continue;
-		cot_ptx_for_each_reg(&s->insn, note_write, &w);
-		if (!w.found)
-			continue;
-		if (s->insn.op != COT_PTX_OP_ACTIVEMASK && s->insn.op != COT_PTX_OP_MATCH &&
-		    !(s->insn.op == COT_PTX_OP_VOTE &&
-		      cot_ptx_has_mod(&s->insn, COT_PTX_MOD_BALLOT)))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
-static bool waits_for_lanes(const struct cot_ptx_func *func, const struct cot_ptx_stmt *s)
-{
-	return s->kind == COT_PTX_STMT_INSN && s->insn.op != COT_PTX_OP_ACTIVEMASK &&
-	       (cot_ptx_op_info(s->insn.op)->flags & COT_PTX_F_WARP) &&
-	       !mask_is_asked(func, mask_of(&s->insn));
-}
-
-static const struct cot_ptx_stmt *first_waiting(const struct cot_ptx_func *func)
-{
-	const struct cot_ptx_stmt *s;
-
-	for (s = func->first; s; s = s->next)
-		if (waits_for_lanes(func, s))
-			return s;
-	return NULL;
-}
-
 /* ---- one function ---- */
 
 /* What was found in one function; the statements are the first of their kind. */
@@ -135,68 +64,42 @@ struct found {
 		*call; /* a function with a barrier; some threads may not come here */
 };
 
-static void look_at_call(const struct cot_ptx_stmt *s, enum cot_uniform place, struct found *found)
+static int look_at_call(const struct cot_ptx_stmt *s, enum cot_uniform place, struct found *found)
 {
 	const struct cot_ptx_func **callees, *callee = cot_pass_callee(&s->insn);
 	const struct cot_ptx_stmt *waiting;
 	uint32_t n = 0, i;
+	int rc = callee ? cot_pass_closure(callee, &callees, &n) : 0;
 
-	if (!callee || cot_pass_closure(callee, &callees, &n))
-		return; /* the kernel's own closure failed then as well */
-	for (i = 0; i < n; i++) {
+	if (rc || !callee)
+		return rc;
+	for (i = 0; i < n && !rc; i++) {
 		if (!found->call && has_full_barrier(callees[i]))
 			found->call = s;
-		waiting = place > COT_UNI_WARP ? first_waiting(callees[i]) : NULL;
-		if (!found->warp && waiting) {
+		if (place <= COT_UNI_WARP || found->warp)
+			continue;
+		rc = cot_mask_first_waiting(callees[i], &waiting);
+		if (!rc && waiting) {
 			found->warp = waiting;
 			found->warp_owner = callees[i];
 		}
 	}
 	free(callees);
+	return rc;
 }
 
-/*
- * Was activemask asked where the whole warp comes by? Then it names lanes that may return before
- * the mask is used. Nobody waits for lanes that have ended; but those of a worker live on.
- */
-static bool asked_together(const struct cot_cfg *cfg, const struct cot_uniformity *uniformity,
-			   const struct cot_ptx_operand *mask)
+static int look_at(const struct cot_cfg *cfg, uint32_t block, const struct cot_ptx_stmt *s,
+		   enum cot_uniform place, struct found *found)
 {
-	const struct cot_ptx_stmt *s;
-	uint32_t b;
-
-	if (!mask || mask->kind != COT_PTX_OPND_REG)
-		return false;
-	for (b = 0; b < cfg->n_blocks; b++) {
-		if (uniformity->blocks[b] > COT_UNI_WARP)
-			continue;
-		for (s = cfg->blocks[b].first;; s = s->next) {
-			if (s->kind == COT_PTX_STMT_INSN && s->insn.op == COT_PTX_OP_ACTIVEMASK &&
-			    s->insn.operands[0].reg == mask->reg)
-				return true;
-			if (s == cfg->blocks[b].last)
-				break;
-		}
-	}
-	return false;
-}
-
-static void look_at(const struct cot_cfg *cfg, const struct cot_uniformity *uniformity,
-		    const struct cot_ptx_stmt *s, enum cot_uniform place, struct found *found)
-{
-	const struct cot_ptx_func *func = cfg->func;
-
 	if (place <= COT_UNI_BLOCK || s->kind != COT_PTX_STMT_INSN)
-		return;
+		return 0;
 	if (!found->barrier && is_full_barrier(s))
 		found->barrier = s;
-	if (!found->warp && place > COT_UNI_WARP &&
-	    (waits_for_lanes(func, s) || asked_together(cfg, uniformity, mask_of(&s->insn)))) {
+	if (!found->warp && place > COT_UNI_WARP && cot_mask_waits(cfg, block, s)) {
 		found->warp = s;
-		found->warp_owner = func;
+		found->warp_owner = cfg->func;
 	}
-	if (s->insn.op == COT_PTX_OP_CALL)
-		look_at_call(s, place, found);
+	return s->insn.op == COT_PTX_OP_CALL ? look_at_call(s, place, found) : 0;
 }
 
 static int look(const struct cot_ptx_func *func, bool entry, bool rows, struct found *ret_found)
@@ -211,9 +114,8 @@ static int look(const struct cot_ptx_func *func, bool entry, bool rows, struct f
 	if (!rc)
 		rc = cot_uniform_analyse(&cfg, entry, rows, &uniformity);
 	for (b = 0; !rc && b < cfg.n_blocks; b++) {
-		for (s = cfg.blocks[b].first;; s = s->next) {
-			look_at(&cfg, &uniformity, s, (enum cot_uniform)uniformity.blocks[b],
-				ret_found);
+		for (s = cfg.blocks[b].first; !rc; s = s->next) {
+			rc = look_at(&cfg, b, s, (enum cot_uniform)uniformity.blocks[b], ret_found);
 			if (s == cfg.blocks[b].last)
 				break;
 		}

@@ -62,17 +62,21 @@ void cot_block_index_make(struct cot_emit *e, const struct cot_facts *facts,
  */
 void cot_block_index_replace(struct cot_emit *e, const struct cot_block_index *index);
 
+/* Where the extents of a grid or block, and the dividers by them, stand in the parameter "args". */
+struct cot_decode {
+	uint32_t extents, by_row, by_column;
+};
+
 /*
  * Text that makes x, y and z (those whose bits are set in mask, in the registers `names`) from the
- * number `number`; the extents stand at `offset` in the parameter "args". One row needs no
- * division.
+ * number in the register `number`.
  */
 void cot_pass_decode(struct cot_emit *e, struct cot_ptx_stmt *before, const char *number,
-		     const char *const names[3], uint32_t mask, uint32_t offset);
+		     const char *const names[3], uint32_t mask, const struct cot_decode *at);
 
 /* The same for the block index, from %id to %bx, %by and %bz. */
 void cot_block_index_decode(struct cot_emit *e, struct cot_ptx_stmt *before,
-			    const struct cot_facts *facts, uint32_t offset);
+			    const struct cot_facts *facts, const struct cot_decode *at);
 
 /* Text that loads %gx, %gy and %gz, those of facts->nctaid, from there. */
 void cot_block_index_load_grid(struct cot_emit *e, struct cot_ptx_stmt *before,
@@ -99,6 +103,8 @@ struct cot_ptx_func *cot_pass_callee(const struct cot_ptx_insn *call);
 /* ---- the passes: change a copy of the kernel ---- */
 
 int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+		     struct cot_error *err);
+int cot_pass_retreat(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		     struct cot_error *err);
 int cot_pass_slice(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		   struct cot_error *err);

@@ -10,6 +10,8 @@
 static const struct cot_pass_info passes[] = {
 	[COT_PASS_WORKERS] = {"workers", "$cot_workers",
 			      "persistent blocks that claim tasks and can be asked to leave"},
+	[COT_PASS_RETREAT] = {"retreat", "$cot_retreat",
+			      "blocks that stay or end by the SM they are on, to compare with"},
 	[COT_PASS_SLICE] = {"slice", "$cot_slice", "a range of the grid's blocks"},
 	[COT_PASS_FUSE] = {"fuse", "$cot_fuse", "two kernels in one grid"},
 	[COT_PASS_COUNT] = {"count", "$cot_count",
@@ -38,7 +40,7 @@ int cot_pass_find(const char *name, size_t length, enum cot_pass *ret_pass)
 /* ---- reasons ---- */
 
 enum {
-	W = 1 << COT_PASS_WORKERS,
+	T = 1 << COT_PASS_WORKERS | 1 << COT_PASS_RETREAT,
 	S = 1 << COT_PASS_SLICE,
 	F = 1 << COT_PASS_FUSE,
 	C = 1 << COT_PASS_COUNT,
@@ -77,11 +79,9 @@ typedef int (*rewrite_fn)(struct cot_ptx_func *kernel, const struct cot_facts *f
 			  struct cot_error *err);
 
 static const rewrite_fn rewrites[] = {
-	[COT_PASS_WORKERS] = cot_pass_workers,
-	[COT_PASS_SLICE] = cot_pass_slice,
-	[COT_PASS_FUSE] = NULL,
-	[COT_PASS_COUNT] = cot_pass_count,
-	[COT_PASS_RECORD] = cot_pass_record,
+	[COT_PASS_WORKERS] = cot_pass_workers, [COT_PASS_RETREAT] = cot_pass_retreat,
+	[COT_PASS_SLICE] = cot_pass_slice,     [COT_PASS_FUSE] = NULL,
+	[COT_PASS_COUNT] = cot_pass_count,     [COT_PASS_RECORD] = cot_pass_record,
 };
 
 int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,

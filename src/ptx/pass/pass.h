@@ -17,6 +17,7 @@
 
 enum cot_pass {
 	COT_PASS_WORKERS, /* fewer blocks, each doing many tasks; can be asked to leave */
+	COT_PASS_RETREAT, /* blocks that stay or end by the SM they are on */
 	COT_PASS_SLICE,	  /* some of the blocks of the grid */
 	COT_PASS_FUSE,	  /* two kernels in one grid */
 	COT_PASS_COUNT,	  /* counts instructions and bytes of each block */

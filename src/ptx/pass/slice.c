@@ -1,6 +1,6 @@
 /*
- * The pass `slice`: a launch does a range of the original grid's blocks. Block b is task first + b;
- * its index follows from the original grid. Nothing else changes, so nearly every kernel is taken.
+ * The pass `slice`: a launch does a box of the original grid, at first[0], first[1], first[2]. The
+ * index is the launch's own, moved there. Nothing else changes, so nearly every kernel is taken.
  */
 #include <stddef.h>
 
@@ -10,21 +10,26 @@
 int cot_pass_slice(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		   struct cot_error *err)
 {
+	static const char axis[3] = {'x', 'y', 'z'};
 	struct cot_block_index index;
 	struct cot_ptx_stmt *start;
 	struct cot_emit e;
+	uint32_t i;
 
 	cot_emit_init(&e, kernel, err);
 	cot_emit_param(&e, "args", sizeof(struct cot_slice_args));
-	(void)cot_emit_reg(&e, COT_PTX_B32, "%id");
+	(void)cot_emit_reg(&e, COT_PTX_B32, "%t");
 	cot_block_index_make(&e, facts, &index);
 	cot_block_index_replace(&e, &index);
 	start = cot_ptx_body_start(kernel);
-	cot_emit_format(&e, start,
-			".reg .b32 %%t; mov.u32 %%id, %%ctaid.x; ld.param.u32 %%t, [args+%zu];"
-			"add.u32 %%id, %%id, %%t;",
-			offsetof(struct cot_slice_args, first));
-	cot_block_index_decode(&e, start, facts, offsetof(struct cot_slice_args, grid));
+	for (i = 0; i < 3; i++)
+		if (facts->ctaid >> i & 1)
+			cot_emit_format(&e, start,
+					"mov.u32 %%b%c, %%ctaid.%c; ld.param.u32 %%t, [args+%zu];\n"
+					"add.u32 %%b%c, %%b%c, %%t;",
+					axis[i], axis[i],
+					offsetof(struct cot_slice_args, first) + 4 * i, axis[i],
+					axis[i]);
 	cot_block_index_load_grid(&e, start, facts, offsetof(struct cot_slice_args, grid));
 	return e.rc;
 }

@@ -2,18 +2,19 @@
  * The host's half of the pass `workers`: how many workers, which chunks, and what is left.
  */
 #include <errno.h>
-#include <stdbool.h>
 
 #include "cotenant/passes.h"
 
 /*
- * Measured on an H200. Below some 10 us of work per claim, claims cost several per cent (vector
- * addition in chunks of 5 us: 1.8 %, of 16 us: nothing). When a chunk is more than a few per cent
- * of a worker's share, the last workers keep the others waiting (a 9th: 2.9 %; a 5th: 9.7 %).
+ * Measured on an H200: below some 10 us of work per claim, claims cost several per cent (vector
+ * addition in chunks of 5 us: 1.8 %, of 16 us: nothing). The end needs no care here, since claims
+ * get smaller towards it, but not below an eighth of a chunk: a claim takes 1 to 2 us.
  */
-#define CHUNK_NS	  16000u
-#define CLAIMS_PER_WORKER 32u
-#define AHEAD_CLAIMS	  16u /* claiming ahead, a worker has one task more that others could do */
+#define CHUNK_NS	  24000u
+#define CLAIMS_PER_WORKER 4u
+#define LEAST_PART	  8u
+#define TAIL_SHARE	  2u /* a claim is at most 1 / (2 * workers) to 1 / workers of what is left */
+#define MAX_SHIFT	  31u
 #define CONTROL_ALIGN	  128u
 
 static uint32_t at_most(uint32_t a, uint64_t b)
@@ -25,8 +26,11 @@ uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_n
 {
 	uint64_t balanced = n_workers ? n_tasks / ((uint64_t)n_workers * CLAIMS_PER_WORKER) : 1;
 	uint64_t wanted = task_ns ? CHUNK_NS / task_ns : 4;
+	uint64_t share = n_workers ? ((uint64_t)n_tasks + n_workers - 1) / n_workers : 1;
 	uint64_t chunk = wanted < balanced ? wanted : balanced;
 
+	if (task_ns && share <= 2 * wanted)
+		chunk = share;
 	return chunk ? at_most(UINT32_MAX, chunk) : 1;
 }
 
@@ -37,6 +41,11 @@ static int choose_workers(struct cot_workers_args *a, uint32_t quota, uint32_t l
 	uint32_t chunks = left / a->chunk + (left % a->chunk ? 1 : 0);
 
 	a->n_workers = at_most(chunks ? chunks : 1, workers);
+	a->tail_shift = 0;
+	while (a->tail_shift < MAX_SHIFT &&
+	       (uint64_t)a->n_workers * TAIL_SHARE >> (a->tail_shift + 1))
+		a->tail_shift++;
+	a->begun = a->first + a->n_workers * a->chunk;
 	/* Every worker's last claim goes beyond the end: that must not wrap around. */
 	if ((uint64_t)a->n_tasks + ((uint64_t)a->n_workers + 1) * a->chunk > UINT32_MAX)
 		return -ERANGE;
@@ -63,9 +72,11 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 	rc = choose_workers(&a, quota, a.n_tasks);
 	if (rc)
 		return rc;
-	a.ahead = a.chunk > 1 && a.n_tasks / a.n_workers / a.chunk >= AHEAD_CLAIMS;
+	a.least = a.chunk / LEAST_PART ? a.chunk / LEAST_PART : 1;
+	a.by_row = cot_divider_make(grid[0]);
+	a.by_column = cot_divider_make(grid[1]);
 	*ret_args = a;
-	*ret_control = (struct cot_workers_control){.next = a.n_workers * a.chunk};
+	*ret_control = (struct cot_workers_control){.next = a.begun};
 	return 0;
 }
 
@@ -88,7 +99,7 @@ int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control
 	if (!*ret_left)
 		return 0;
 	*args = a;
-	control->next = a.first + a.n_workers * a.chunk;
+	control->next = a.begun;
 	control->evict = 0;
 	return 0;
 }

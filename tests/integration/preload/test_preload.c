@@ -595,6 +595,32 @@ static void test_refused(void **state)
 	assert_int_equal(poll(&p, 1, 1500), 0);
 }
 
+/* No place for it now: it comes back, and is served when there is one. */
+static void test_later(void **state)
+{
+	struct {
+		struct cot_msg_header h;
+		char text[16];
+	} m = {.text = "too many"};
+	unsigned i;
+
+	(void)state;
+	start_tenant("COTENANT_LOG=none");
+	ask('c');
+	for (i = 0; i < 2; i++) {
+		accept_one(WAIT_MS);
+		expect(COT_MSG_HELLO);
+		send_packet(&m, COT_MSG_LATER, sizeof(m), 0);
+		while (receive(WAIT_MS) > 0)
+			;
+	}
+	accept_one(WAIT_MS);
+	expect(COT_MSG_HELLO);
+	make_page(true);
+	welcome(700, COT_PROTO_KEEP);
+	WAIT_FOR(first_slice() == 700, WAIT_MS);
+}
+
 static void test_malformed(void **state)
 {
 	struct cot_msg_set m = {.slice_us = 1};
@@ -689,6 +715,7 @@ int main(int argc, char **argv)
 		TEST(test_program_closes_descriptors),
 		TEST(test_no_descriptors),
 		TEST(test_refused),
+		TEST(test_later),
 		TEST(test_malformed),
 		TEST(test_unsealed_page),
 		TEST(test_disabled),

@@ -189,8 +189,6 @@ static void test_settled(void **state)
 	grant(expect_request(4000), 6, COT_WORK_SETTLED);
 	sleep_ms(50);
 	assert_false(answers());
-	evict(1, 2);
-	expect_packet(COT_MSG_WORK_EVICTED);
 	evict(1, 6);
 	left = expect_rest(1);
 	assert_in_range(left, 1, 3999);

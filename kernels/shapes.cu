@@ -1,9 +1,9 @@
 /*
  * Kernels with the shapes that passes have trouble with, each small enough to follow by hand. All
  * write to `out` what depends on their block and thread index, so that a task that is lost, done
- * twice or mixed with another shows. Built by tests/ptx/pass/build-shapes.
+ * twice or mixed with another shows. kernels/host/shapes.c does the same on the CPU.
  */
-#include "../../../kernels/cuda_min.h"
+#include "cuda_min.h"
 
 #define BLOCK 100 /* threads; not a multiple of a warp */
 

@@ -1,0 +1,135 @@
+/* Which program or pool of ours a process is, by its environment. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/found.h"
+
+#define SOCKET "/run/cotenant/cotenantd.sock"
+/* sizeof counts the last NUL, as the kernel does. */
+#define PARSE(block, f) cot_found_parse(block, sizeof(block), SOCKET, f)
+
+static void test_program(void **state)
+{
+	static const char block[] =
+		"HOME=/root\0COTENANT_SOCKET=" SOCKET
+		"\0COTENANT_TENANT=12\0COTENANT_CLASS=latency\0COTENANT_NAME=serve\0"
+		"COTENANT_WEIGHT=70\0COTENANT_BLOCK_US=50\0COTENANT_GPU=1\0"
+		"CUDA_MPS_PIPE_DIRECTORY=/run/cotenant/gpu1-latency/pipe";
+	struct cot_found f;
+
+	(void)state;
+	assert_true(PARSE(block, &f));
+	assert_false(f.is_pool);
+	assert_int_equal(f.id, 12);
+	assert_int_equal(f.cls, COT_CLASS_LATENCY);
+	assert_int_equal(f.weight, 70);
+	assert_int_equal(f.block_us, 50);
+	assert_string_equal(f.name, "serve");
+	assert_string_equal(f.gpu, "1");
+	assert_string_equal(f.pipe, "/run/cotenant/gpu1-latency/pipe");
+}
+
+static void test_pool(void **state)
+{
+	static const char block[] = "COTENANT_SOCKET=" SOCKET "\0COTENANT_ROLE=pool\0"
+				    "COTENANT_POOL=batch\0COTENANT_TENANT=3\0COTENANT_GPU=0";
+	struct cot_found f;
+
+	(void)state;
+	assert_true(PARSE(block, &f));
+	assert_true(f.is_pool);
+	assert_int_equal(f.id, 3);
+	assert_int_equal(f.cls, COT_CLASS_BATCH);
+	assert_int_equal(f.weight, COT_WEIGHT_DEFAULT);
+}
+
+static void test_shares(void **state)
+{
+	static const char pool[] = "COTENANT_SOCKET=" SOCKET "\0COTENANT_ROLE=pool\0"
+				   "COTENANT_POOL=shared\0COTENANT_TENANT=3\0COTENANT_GPU=0";
+	static const char block[] =
+		"COTENANT_SOCKET=" SOCKET "\0COTENANT_TENANT=12\0COTENANT_CLASS=latency\0"
+		"COTENANT_QUOTA=50%\0COTENANT_RESERVE=66sm";
+	struct cot_found f;
+
+	(void)state;
+	assert_true(PARSE(pool, &f));
+	assert_true(f.is_pool && f.shared);
+	assert_int_equal(f.cls, COT_CLASS_BATCH);
+	assert_true(PARSE(block, &f));
+	assert_false(f.shared);
+	assert_int_equal(f.quota, 50);
+	assert_int_equal(f.reserve, COT_SHARE_SMS | 66);
+}
+
+static void test_nothing_of_ours(void **state)
+{
+	static const char *const blocks[] = {
+		/* another daemon's; its socket's name goes on */
+		"COTENANT_SOCKET=" SOCKET "2\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch",
+		"XCOTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch",
+		/* no number, and wrong ones */
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_CLASS=batch",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=0\nCOTENANT_CLASS=batch",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=2147483648\nCOTENANT_CLASS=batch",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=-1\nCOTENANT_CLASS=batch",
+		"COTENANT_SOCKET=" SOCKET
+		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_QUOTA=101%",
+		/* no class, and a wrong one; no program is shared */
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1\nCOTENANT_CLASS=shared",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1\nCOTENANT_CLASS=bath",
+		"COTENANT_SOCKET=" SOCKET
+		"\nCOTENANT_TENANT=1\nCOTENANT_ROLE=pool\nCOTENANT_CLASS=batch",
+		"COTENANT_SOCKET=" SOCKET
+		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_WEIGHT=0",
+		"COTENANT_SOCKET=" SOCKET
+		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_BLOCK_US=1000000001",
+		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_GPU="
+		"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28",
+		"",
+	};
+	struct cot_found f = {.id = 77};
+	char block[512];
+	unsigned i;
+	size_t n, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		n = strlen(blocks[i]) + 1;
+		for (j = 0; j < n; j++)
+			block[j] = blocks[i][j] == '\n' ? '\0' : blocks[i][j];
+		assert_false(cot_found_parse(block, n, SOCKET, &f));
+	}
+	assert_int_equal(f.id, 77); /* written on success only */
+}
+
+/* The last variable was cut off: it may be another one than it seems. */
+static void test_cut(void **state)
+{
+	static const char block[] =
+		"COTENANT_SOCKET=" SOCKET "\0COTENANT_CLASS=batch\0COTENANT_TENANT=12";
+	struct cot_found f;
+	size_t n;
+
+	(void)state;
+	assert_true(PARSE(block, &f));
+	for (n = 0; n < sizeof(block); n++)
+		assert_false(cot_found_parse(block, n, SOCKET, &f));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_program), cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_shares),	cmocka_unit_test(test_nothing_of_ours),
+		cmocka_unit_test(test_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
