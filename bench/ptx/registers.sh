@@ -21,7 +21,7 @@ command -v ptxas >/dev/null || {
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-passes="workers slice count record"
+passes="workers retreat slice count record"
 
 # usage FILE: lines "kernel registers shared spilled".
 usage() {

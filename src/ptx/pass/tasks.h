@@ -18,8 +18,8 @@
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
  * hence a branch to the tail, never taken, which the pass puts where it sets %id.
  *
- * Each task begins with bar.warp.sync. Without it, after something that only the first thread did,
- * the compiler let that lane run its first task apart from its warp, which took twice as long.
+ * Each task begins with bar.warp.sync, so that a warp begins it together whatever a part of it did
+ * before.
  */
 #ifndef COT_PTX_PASS_TASKS_H
 #define COT_PTX_PASS_TASKS_H

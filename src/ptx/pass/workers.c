@@ -12,9 +12,10 @@
  * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
  * is in the parameter, which is constant memory; the index is counted up, and made anew only once
  * per chunk; one barrier per chunk, and one per task only if the body uses shared memory or
- * barriers. Claims are not made before their answers are needed: it won one per cent for tasks of a
- * microsecond, and where it was only compiled, the lanes of some warps went apart and took twice as
- * long (myocyte and particlefilter on an H200).
+ * barriers. Claims are not made before their answers are needed: that won one per cent for tasks of
+ * a microsecond, and where it was only compiled, together with the second entry of the loop,
+ * myocyte and particlefilter took twice as long on an H200, as if some lanes of a warp went through
+ * the task after the others.
  *
  * Two places in shared memory, each for the first task of a chunk and its size, take turns, so that
  * a fast thread cannot overwrite what a slow one has still to read: between two writes of a place
