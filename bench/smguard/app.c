@@ -21,7 +21,9 @@ enum {
 	KEY_INTERVAL,
 	KEY_COMMANDS,
 	KEY_LAUNCHES,
-	KEY_NO_REFERENCE
+	KEY_NO_REFERENCE,
+	KEY_AS,
+	KEY_SMS
 };
 
 #define MAX_LINE 128
@@ -55,6 +57,11 @@ static const struct argp_option options[] = {
 	{"interval", KEY_INTERVAL, "US", 0, "From one to the next (default: as soon as it can)", 0},
 	{"commands", KEY_COMMANDS, 0, 0, "Do what standard input says", 0},
 	{"launches", KEY_LAUNCHES, 0, 0, "Print the times of each launch, too", 0},
+	{"as", KEY_AS, "FORM", 0,
+	 "plain; or, to compare with: workers, or retreat (fills the GPU and retreats), which it "
+	 "launches on a part of the GPU by itself",
+	 0},
+	{"sms", KEY_SMS, "N", 0, "SMs for the other forms (default: all)", 0},
 	{"no-reference", KEY_NO_REFERENCE, 0, 0, "Don't compute the result on the CPU", 0},
 	{0},
 };
@@ -76,6 +83,7 @@ static uint64_t number(const struct argp_state *state, const char *what, const c
 static error_t take_option(int key, char *text, struct argp_state *state)
 {
 	struct options *o = state->input;
+	int form;
 
 	switch (key) {
 	case 's':
@@ -115,6 +123,17 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_NO_REFERENCE:
 		o->no_reference = true;
+		return 0;
+	case KEY_SMS:
+		o->job.n_sms = (uint32_t)number(state, "--sms", text, 1, 65536);
+		return 0;
+	case KEY_AS:
+		form = cot_job_find_form(text);
+		if (form < 0)
+			argp_error(state,
+				   "there is no form '%s'; expected plain, workers or retreat",
+				   text);
+		o->job.form = (enum cot_job_form)form;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->job.bench)
@@ -168,7 +187,7 @@ static int print_request(const struct options *o, const struct cot_job *job)
 	printf("{\"event\":\"run\",\"start_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
 	       ",\"us\":%.1f,\"gpu_us\":%.1f,\"launches\":%u",
 	       r->start_ns, r->end_ns, (double)(r->end_ns - r->start_ns) * 1e-3, r->gpu_us,
-	       r->n_launches);
+	       r->n_launches + r->n_own);
 	if (o->shows_launches) {
 		print_times("call_us", r->call_us, r->n_launches);
 		print_times("return_us", r->return_us, r->n_launches);
@@ -198,7 +217,7 @@ static int print_ready(const struct options *o, struct cot_job *job,
 	       "\"launches\":%u,\"us\":%.1f,\"gpu_us\":%.1f",
 	       job->bench.name, job->bench.entry, job->in.n_blocks, job->in.work,
 	       job->bench.n_threads, per_sm, job->cuda.n_sms, job->cuda.name,
-	       job->request.n_launches,
+	       job->request.n_launches + job->request.n_own,
 	       (double)(job->request.end_ns - job->request.start_ns) * 1e-3, job->request.gpu_us);
 	if (!o->no_reference)
 		printf(",\"right\":%s,\"n_checked\":%" PRIu64 ",\"n_wrong\":%" PRIu64,
@@ -276,6 +295,23 @@ static int loop(const struct options *o, struct cot_job *job, uint64_t end_ns, b
 	return finish_line();
 }
 
+/* The moment in "WORD NS". */
+static bool is_command(const char *line, const char *word, uint64_t *ret_ns)
+{
+	size_t length = strlen(word);
+	unsigned long long ns;
+	char *end;
+
+	if (strncmp(line, word, length) != 0 || line[length] != ' ')
+		return false;
+	errno = 0;
+	ns = strtoull(line + length + 1, &end, 10);
+	if (errno || end == line + length + 1 || line[length + 1] == '-' || strcmp(end, "\n") != 0)
+		return false;
+	*ret_ns = ns;
+	return true;
+}
+
 /* Until 'quit' or the end of the input. */
 static int obey(const struct options *o, struct cot_job *job, bool *wrong)
 {
@@ -284,11 +320,10 @@ static int obey(const struct options *o, struct cot_job *job, bool *wrong)
 
 	while (!status && fgets(line, sizeof(line), stdin)) {
 		uint64_t ns = 0;
-		char end = '\0';
 
-		if (sscanf(line, "run %" SCNu64 " %c", &ns, &end) == 1) {
+		if (is_command(line, "run", &ns)) {
 			status = run(o, job, ns);
-		} else if (sscanf(line, "loop %" SCNu64 " %c", &ns, &end) == 1) {
+		} else if (is_command(line, "loop", &ns)) {
 			status = loop(o, job, ns, wrong);
 		} else if (strcmp(line, "check\n") == 0) {
 			status = check(job, wrong);

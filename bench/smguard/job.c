@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/run/rewrite.h"
+
 #define NS_PER_S	1000000000u
 #define SPIN_NS		300000u /* a sleeper wakes up late by less than this */
 #define COMPARE_BLOCKS	8u	/* for each SM */
@@ -75,6 +77,49 @@ static int load(struct cot_job *job, const char *ptx, struct cot_error *err)
 	return rc;
 }
 
+/* As the form needs it. */
+static int load_form(struct cot_job *job, const struct cot_job_settings *settings,
+		     struct cot_error *err)
+{
+	static const uint32_t passes[] = {0, 1u << COT_PASS_WORKERS, 1u << COT_PASS_RETREAT};
+	struct cot_rewritten rewritten;
+	int rc;
+
+	if (settings->ptx || settings->form == COT_JOB_PLAIN)
+		return load(job, settings->ptx, err);
+	rc = cot_rewrite(settings->bench, NULL, passes[settings->form], &rewritten, err);
+	if (rc)
+		return rc;
+	rc = load(job, rewritten.text, err);
+	cot_rewritten_finish(&rewritten);
+	return rc;
+}
+
+static int make_form(struct cot_job *job, const struct cot_job_settings *settings,
+		     struct cot_error *err)
+{
+	uint32_t all = (uint32_t)job->cuda.n_sms;
+	uint32_t n = settings->n_sms && settings->n_sms < all ? settings->n_sms : all;
+
+	job->form = settings->form;
+	if (job->form == COT_JOB_WORKERS)
+		return cot_workers_run_init(&job->workers, &job->session, n, 0, 0, err);
+	if (job->form == COT_JOB_RETREAT)
+		return cot_retreat_run_init(&job->retreat, &job->session, n, err);
+	return 0;
+}
+
+int cot_job_find_form(const char *name)
+{
+	static const char *const names[] = {"plain", "workers", "retreat"};
+	int i;
+
+	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
 static int make_events(struct cot_job *job, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = &job->cuda;
@@ -108,11 +153,13 @@ int cot_job_init(struct cot_job *job, const struct cot_job_settings *settings,
 		cot_bench_destroy(&job->in);
 		return rc;
 	}
-	rc = load(job, settings->ptx, err);
+	rc = load_form(job, settings, err);
 	if (!rc)
 		rc = make_events(job, err);
 	job->session = (struct cot_session){
 		.machine = &job->machine.base, .in = &job->in, .n_steps = job->in.n_steps};
+	if (!rc)
+		rc = make_form(job, settings, err);
 	for (i = 0; i < job->in.n_buffers && !rc; i++)
 		rc = upload(job, i, err);
 	if (!rc)
@@ -128,6 +175,10 @@ void cot_job_finish(struct cot_job *job)
 	struct cot_cuda *cuda = &job->cuda;
 	uint32_t i;
 
+	if (job->workers.s)
+		cot_workers_run_finish(&job->workers);
+	if (job->retreat.s)
+		cot_retreat_run_finish(&job->retreat);
 	for (i = 0; i < COT_BENCH_MAX_BUFFERS; i++) {
 		if (job->session.address[i])
 			cuda->free(job->session.address[i]);
@@ -174,6 +225,33 @@ static int launch(struct cot_session *s, uint32_t step, void *arg, struct cot_er
 			      "cuEventRecord", err);
 }
 
+/* How long a task takes is known after the first request. */
+static void learn_task(struct cot_job *job)
+{
+	uint64_t n_tasks = 0;
+	uint32_t i;
+
+	for (i = 0; i < job->session.n_steps; i++)
+		n_tasks += cot_step_tasks(&job->in.steps[i]);
+	job->workers.task_ns = 1 + (uint64_t)(job->request.gpu_us * 1e3 *
+					      job->workers.args[0].n_workers / (double)n_tasks);
+}
+
+static int launch_all(struct cot_job *job, struct cot_error *err)
+{
+	uint32_t before = job->workers.n_launches + job->retreat.n_launches;
+	int rc;
+
+	if (job->form == COT_JOB_PLAIN)
+		return cot_session_run(&job->session, launch, job, err);
+	if (job->form == COT_JOB_WORKERS)
+		rc = cot_session_run(&job->session, cot_workers_step, &job->workers, err);
+	else
+		rc = cot_session_run(&job->session, cot_retreat_step, &job->retreat, err);
+	job->request.n_own = job->workers.n_launches + job->retreat.n_launches - before;
+	return rc;
+}
+
 static int read_events(struct cot_job *job, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = &job->cuda;
@@ -197,19 +275,23 @@ int cot_job_run(struct cot_job *job, uint64_t at_ns, struct cot_error *err)
 	int rc;
 
 	wait_until(at_ns);
-	job->request.n_launches = 0;
+	job->request.n_launches = job->request.n_own = 0;
 	job->request.start_ns = cot_job_now_ns();
 	rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
 			    err);
 	if (!rc)
-		rc = cot_session_run(&job->session, launch, job, err);
+		rc = launch_all(job, err);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->event_record(job->end, cuda->stream),
 				    "cuEventRecord", err);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), job->bench.entry, err);
 	job->request.end_ns = cot_job_now_ns();
-	return rc ? rc : read_events(job, err);
+	if (!rc)
+		rc = read_events(job, err);
+	if (!rc && job->form == COT_JOB_WORKERS && !job->workers.task_ns)
+		learn_task(job);
+	return rc;
 }
 
 /* ---- results ---- */

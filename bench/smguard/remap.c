@@ -49,7 +49,9 @@ struct remap {
 	uint32_t of_units; /* units that the first launch has, at most quota */
 	double per_worker; /* tasks of the first launch for each of its workers */
 	double task_us;	   /* about: the plain kernel's time over its waves */
-	struct times plain, alone, delay;
+	double longest_us; /* of the plain kernel's blocks */
+	/* On the GPU: plain, as workers, and as workers that the host asks after each launch. */
+	struct times plain, workers_alone, alone, delay;
 	struct samples ways[N_WAYS];
 	uint64_t n_different;
 	/* The run at hand. */
@@ -134,12 +136,20 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	return rc || !m->measures_delay ? rc : take_delay(m, err);
 }
 
+static int checked(struct remap *m, struct cot_error *err)
+{
+	uint64_t n_different = 0;
+	int rc = cot_job_check(&m->job, &n_different, err);
+
+	m->n_different += n_different;
+	return rc;
+}
+
 /* A request by workers; *ret_us is its time on the GPU. */
 static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 {
 	struct cot_job *job = &m->job;
 	const struct cot_cuda *cuda = &job->cuda;
-	uint64_t n_different = 0;
 	float ms = 0.0f;
 	int rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
 				err);
@@ -159,10 +169,7 @@ static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->end),
 				    "cuEventElapsedTime", err);
 	*ret_us = (double)ms * 1e3;
-	if (!rc)
-		rc = cot_job_check(job, &n_different, err);
-	m->n_different += n_different;
-	return rc;
+	return rc ? rc : checked(m, err);
 }
 
 static double median(const struct times *t)
@@ -179,26 +186,91 @@ static double median(const struct times *t)
 	return t->n ? sorted[t->n / 2] : 0.0;
 }
 
+/* A request without asking between launches; begin and end are recorded. */
+static int replay(struct remap *m, cot_session_launch launch, void *arg, double *ret_us,
+		  struct cot_error *err)
+{
+	struct cot_job *job = &m->job;
+	const struct cot_cuda *cuda = &job->cuda;
+	float ms = 0.0f;
+	int rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
+				err);
+
+	if (!rc)
+		rc = cot_session_replay(&job->session, launch, arg, err);
+	if (!rc)
+		rc = cot_cuda_check(cuda, cuda->event_record(job->end, cuda->stream),
+				    "cuEventRecord", err);
+	if (!rc)
+		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), job->bench.entry, err);
+	if (!rc)
+		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->end),
+				    "cuEventElapsedTime", err);
+	*ret_us = (double)ms * 1e3;
+	return rc;
+}
+
 /* Plain and as workers that stay, in turn. */
 static int compare_times(struct remap *m, uint32_t n, struct cot_error *err)
 {
-	uint64_t n_different = 0;
 	uint32_t i;
 	int rc = 0;
 
 	m->moment_ns = 0;
 	m->rest = m->quota;
 	for (i = 0; i < n && !rc; i++) {
-		rc = cot_job_run(&m->job, 0, err);
+		rc = replay(m, cot_session_launch_plain, NULL, &m->plain.us[i], err);
 		if (!rc)
-			rc = cot_job_check(&m->job, &n_different, err);
-		m->n_different += n_different;
-		m->plain.us[m->plain.n++] = m->job.request.gpu_us;
+			rc = checked(m, err);
+		m->workers.quota = m->quota;
 		if (!rc)
-			rc = run_workers(m, &m->alone.us[m->alone.n], err);
-		m->alone.n++;
+			rc = cot_workers_arm(&m->workers, err);
+		if (!rc)
+			rc = replay(m, cot_workers_replay, &m->workers, &m->workers_alone.us[i],
+				    err);
+		if (!rc)
+			rc = cot_workers_confirm(&m->workers, err);
+		if (!rc)
+			rc = checked(m, err);
+		if (!rc)
+			rc = run_workers(m, &m->alone.us[i], err);
+		m->plain.n = m->workers_alone.n = m->alone.n = i + 1;
 	}
 	return rc;
+}
+
+static int take_rows(void *arg, uint32_t step, const void *rows, uint32_t n_rows,
+		     struct cot_error *err)
+{
+	const struct cot_record_row *row = rows;
+	struct remap *m = arg;
+	uint32_t i;
+
+	(void)step;
+	(void)err;
+	for (i = 0; i < n_rows; i++) {
+		double us = (double)(row[i].end_ns - row[i].begin_ns) * 1e-3;
+
+		if (row[i].n_ends && us > m->longest_us)
+			m->longest_us = us;
+	}
+	return 0;
+}
+
+/* How long a block takes at most. */
+static int measure_blocks(struct remap *m, struct cot_error *err)
+{
+	struct cot_rows_run rows;
+	int rc = cot_rows_run_init(&rows, &m->job.session, "$cot_record",
+				   sizeof(struct cot_record_row), err);
+
+	if (rc)
+		return rc;
+	rows.take = take_rows;
+	rows.arg = m;
+	rc = cot_session_run(&m->job.session, cot_rows_step, &rows, err);
+	cot_rows_run_finish(&rows);
+	return rc ? rc : checked(m, err);
 }
 
 /* ---- leaving ---- */
@@ -358,6 +430,8 @@ static int measure(struct remap *m, const struct options *o, struct cot_error *e
 	int rc = compare_times(m, o->n_repeats, err);
 
 	if (!rc)
+		rc = measure_blocks(m, err);
+	if (!rc)
 		rc = measure_delays(m, o->n_evictions, err);
 	if (!rc)
 		rc = measure_remaps(m, o->n_remaps, err);
@@ -394,11 +468,13 @@ static void print_samples(const char *name, const struct samples *samples)
 static int print(const struct remap *m)
 {
 	printf("{\"event\":\"remap\",\"benchmark\":\"%s\",\"blocks\":%u,\"work\":%u,\"sms\":%d,"
-	       "\"units\":%u,\"tasks_per_worker\":%.2f,\"task_us\":%.2f,\"same\":%s",
+	       "\"units\":%u,\"tasks_per_worker\":%.2f,\"task_us\":%.2f,\"longest_us\":%.2f,\"same\":%s",
 	       m->job.bench.name, m->job.in.n_blocks, m->job.in.work, m->job.cuda.n_sms,
-	       m->of_units, m->per_worker, m->task_us, m->n_different ? "false" : "true");
+	       m->of_units, m->per_worker, m->task_us, m->longest_us,
+	       m->n_different ? "false" : "true");
 	print_times("plain_us", &m->plain);
-	print_times("workers_us", &m->alone);
+	print_times("workers_us", &m->workers_alone);
+	print_times("asking_us", &m->alone);
 	print_times("delay_us", &m->delay);
 	print_samples("remap", &m->ways[REMAP]);
 	print_samples("relaunch", &m->ways[RELAUNCH]);
@@ -504,7 +580,8 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, 0, &o);
 	m.rng = (struct cot_rng){o.job.seed};
-	if (cot_rewrite(o.job.bench, NULL, 1u << COT_PASS_WORKERS, &rewritten, &err)) {
+	if (cot_rewrite(o.job.bench, NULL, 1u << COT_PASS_WORKERS | 1u << COT_PASS_RECORD,
+			&rewritten, &err)) {
 		fprintf(stderr, "smguard-remap: %s\n", err.text);
 		return COULD_NOT_RUN;
 	}

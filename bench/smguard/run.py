@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """SMGuard's evaluation on this machine's GPU: pairs of programs under MPS and under cotenant.
 
-Measures the kernels alone and chooses their sizes; then runs cells in the order of how much they tell,
-as many as fit into --budget, one JSON file each; cells that are there already are not run again. Then
-merges all into result.json, table.md and figures. See docs/smguard.md.
+Measures the kernels alone and chooses their sizes; then runs cells in the order of how much they
+tell, as many as fit into --budget, one JSON file each; cells that are there already are not run
+again. Then merges all into result.json, table.md and figures. See docs/smguard.md.
 """
 import argparse
 import glob
@@ -44,13 +44,13 @@ def parse(argv):
     p.add_argument("--budget", type=float, default=360, metavar="SECONDS")
     p.add_argument("--out", default="build/smguard", metavar="DIR")
     p.add_argument("--repeats", type=int, default=20)
-    p.add_argument("--ways", default="mps,smguard,effisha,fixed", metavar="WAY[,..]",
+    p.add_argument("--ways", default="mps,smguard,effisha,fixed,capsm,retreat", metavar="WAY[,..]",
                    help=", ".join(WAYS))
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, cotenantd and smguard-app")
     p.add_argument("--gap-ms", type=float, default=1.0,
                    help="from the batch program's request to the other's")
-    p.add_argument("--short-task-us", type=int, default=1000, metavar="US",
+    p.add_argument("--short-task-us", type=int, default=3000, metavar="US",
                    help="batch kernels of such tasks may have what is reserved meanwhile")
     p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
                    help="a cells.json.gz of an earlier run, to go on from")
@@ -69,7 +69,7 @@ def parse(argv):
     options.cells = os.path.join(options.out, "cells")
     options.bin = os.path.abspath(options.bin)
     options.tiny = options.emulate
-    options.patience_s = 120 if options.emulate else 60
+    options.patience_s, options.start_s = (120, 240) if options.emulate else (15, 60)
     options.lead_ns = measure.LEAD_NS
     options.torch, options.python = False, None  # for machine.facts
     options.way_names = tuple(w for w in options.ways.split(",") if w)
@@ -163,7 +163,7 @@ def sizes_of(tools, mark, options):
         print(f"run: sizes chosen in {time.monotonic() - begin:.1f} s: " + ", ".join(
             f"{n} {s['ms']:.3g} ms" if "ms" in s else f"{n} (scaled)"
             for n, s in sizes.items()), flush=True)
-    return saved["kernels"]
+    return saved["kernels"], saved["sms"]
 
 
 class Budget:
@@ -182,15 +182,19 @@ class Budget:
 
 def show(result):
     if result["status"] != "ok":
-        return "FAILED: " + result.get("why", "")[:400]
+        return f"{result['status'].upper()}: " + result.get("why", "")[:400]
     if result["group"] == "remap":
         row = figures.remap_row(result)
         return (f"plain {row['plain_us']:.0f} us, workers {100 * (row['overhead'] - 1):+.1f} %" +
                 (f", remapped {row['remap']['mean']:.2f}" if "remap" in row else ""))
+    if result["group"] == "alone":
+        row = figures.make_alone([result])[0]
+        return "  ".join(f"{w} {row[w]['us']['mean']:.0f} us" for w in ("mps", "smguard")
+                         if w in row)
     if result["group"] == "burst":
         return " ".join(f"{p['reserve']}:{p['slowdown']:.2f}"
                         for p in figures.make_burst([result])[0]["points"])
-    row = figures.pair_row(result, "fixed" if result["group"] == "reserve" else "mps")
+    row = figures.pair_row(result, "capsm" if result["group"] == "reserve" else "mps")
     return "  ".join(f"{w} {o['ls']['mean']:.0f}/{o['batch']['mean']:.0f} us" +
                      (f" STP {o['stp']:.2f}" if "stp" in o else "")
                      for w, o in row["ways"].items())
@@ -198,13 +202,16 @@ def show(result):
 
 def measure_cells(chosen, runner, options, facts, sizes, budget):
     skipped = []
-    for cell in chosen:
+    todo = [c for c in chosen if options.again or
+            (read_json(cell_path(options, c.id)) or {}).get("status") != "ok"]
+    for cell in todo:
+        runner.later.setdefault(cell.group, []).append(cell.names)
+    for cell in todo:
         path = cell_path(options, cell.id)
-        if (read_json(path) or {}).get("status") == "ok" and not options.again:
-            continue
         estimate_s = plan.estimate_s(cell, sizes)
         if not budget.fits(estimate_s):
             skipped.append(cell.id)
+            runner.later[cell.group].remove(cell.names)
             continue
         result = runner.run(cell)
         budget.learn(estimate_s, result["seconds"])
@@ -239,7 +246,7 @@ def run_all(options, chosen):
         if options.emulate:
             facts["gpu"] = "EMULATED GPU: the times mean nothing"
         print(f"run: {facts.get('gpu')}, {facts.get('cotenant')}", flush=True)
-        sizes = sizes_of(tools, mark, options)
+        sizes, tools.sms = sizes_of(tools, mark, options)
         runner = measure.Runner(tools, mark, options, sizes)
         skipped = measure_cells(chosen, runner, options, facts, sizes, budget)
     except (Enough, Failed) as e:

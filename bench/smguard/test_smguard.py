@@ -40,8 +40,9 @@ def pair_cell(ls="nn", batch="md5"):
 def remap_cell(tasks_per_worker=8.0):
     sample = {"units": 66, "of_units": 132, "at_us": 5000, "ideal_us": 15000}
     return {"id": "remap.mm", "group": "remap", "names": ["mm"], "status": "ok", "remap": {
-        "plain_us": [10000, 10100, 9900], "workers_us": [10200] * 3, "delay_us": [110, 130],
-        "task_us": 100.0, "tasks_per_worker": tasks_per_worker, "units": 132, "same": True,
+        "plain_us": [10000, 10100, 9900], "workers_us": [10200] * 3, "delay_us": [110, 120, 130],
+        "asking_us": [10300], "task_us": 100.0, "longest_us": 90.0,
+        "tasks_per_worker": tasks_per_worker, "units": 132, "same": True,
         "remap": [{**sample, "us": 16500}], "relaunch": [{**sample, "us": 22500}]}}
 
 
@@ -54,7 +55,6 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(ours["speedup"], 10)
         self.assertAlmostEqual(ours["antt"], (2 + 1.25) / 2)
         self.assertAlmostEqual(ours["stp"], 0.5 + 0.8)
-        self.assertAlmostEqual(ours["turnaround"]["ls"], 1.02)
         self.assertEqual(ours["evictions"]["evictions"], 7)
 
     def test_the_summary(self):
@@ -63,7 +63,15 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(s["overhead"], 1.02)
         self.assertAlmostEqual(s["remap"]["mean"], 1.1)
         self.assertAlmostEqual(s["relaunch"]["mean"], 1.5)
-        self.assertAlmostEqual(s["delay_beyond_task_us"], 30)
+        self.assertAlmostEqual(s["delay_beyond_task_us"]["median"], 30)
+        self.assertAlmostEqual(s["delay_beyond_task_us"]["max"], 40)
+
+    def test_alone(self):
+        requests = [{"way": w, **request(us)} for w, us in
+                    (("mps", 100), ("smguard", 104), ("mps", 100), ("smguard", 106))]
+        cell = {"id": "alone.nn", "group": "alone", "names": ["nn"], "status": "ok",
+                "requests": requests}
+        self.assertAlmostEqual(figures.make([cell])["summary"]["turnaround"], 1.05)
 
     def test_one_task_per_worker_is_no_remapping(self):
         self.assertNotIn("remap", figures.make([remap_cell(1.0)])["summary"])
@@ -100,6 +108,7 @@ class Plan(unittest.TestCase):
     def test_choosing(self):
         cells = plan.make_cells(20, ("mps",))
         self.assertEqual(len(plan.choose(cells, ["pair.nn.*", "remap"])), 6 + len(plan.KERNELS))
+        self.assertEqual(plan.role("nn", "alone"), "batch")
         with self.assertRaises(ValueError):
             plan.choose(cells, ["pair.xx"])
 
@@ -143,7 +152,7 @@ class Emulated(unittest.TestCase):
             return done, json.load(f)
 
     def test_pairs_and_remapping(self):
-        only = "pair.nn.bs,pair.va.bs,remap.bs"
+        only = "pair.nn.bs,pair.va.bs,remap.bs,alone.va"
         done, result = self.bench("--only", only, "--ways", "mps,smguard,effisha")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual([p["pair"] for p in result["pairs"]], ["nn+bs", "va+bs"])
@@ -152,6 +161,7 @@ class Emulated(unittest.TestCase):
             for way in ("smguard", "effisha"):
                 self.assertGreater(pair["ways"][way]["evictions"]["tasks"], 0)
         self.assertTrue(result["remap"][0]["same"])
+        self.assertIn("turnaround", result["alone"][0])
         again, result = self.bench("--only", only, "--ways", "mps,smguard,effisha")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotIn("expected", again.stdout.split("#")[0])

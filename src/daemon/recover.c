@@ -82,12 +82,6 @@ static bool is_root(const struct processes *all, const struct process *p)
 	return true;
 }
 
-/* The folder of a pool for both classes is named so. */
-static bool is_shared(const struct cot_found *f)
-{
-	return strstr(f->pipe, "-shared/") != NULL;
-}
-
 static void recover_pool(struct daemon *d, const struct process *p)
 {
 	uint64_t gpus = cot_gpus_mask(&d->gpus, p->found.gpu);

@@ -84,7 +84,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 	shim.tenant = t->id;
 	rc = cot_host_work_join(c->d->host, conn_index(c), &shim);
 	if (rc < 0) {
-		cot_conn_refuse(c, m->h.seq, "no room for one more program with rewritten kernels");
+		cot_conn_defer(c, m->h.seq, "no room for one more program with rewritten kernels");
 		c->tenant = NULL;
 		cot_tenant_check(t);
 		return false;

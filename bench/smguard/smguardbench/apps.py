@@ -1,4 +1,4 @@
-"""Programs that are driven by lines on their standard input, and answer each with a line of JSON."""
+"""Programs that are driven by lines on standard input, and answer each with a line of JSON."""
 import json
 import os
 import select
@@ -75,9 +75,7 @@ class App:
 
 
 def check(apps, timeout_s):
-    """Every result of the last requests; afterwards everything is as it was at first."""
+    """Names of those whose last result is wrong; afterwards everything is as it was at first."""
     for app in apps:
         app.tell("check")
-    wrong = [a.name for a in apps if not a.hear("check", timeout_s)["same"]]
-    if wrong:
-        raise Failed(f"wrong results: {', '.join(wrong)}")
+    return [a.name for a in apps if not a.hear("check", timeout_s)["same"]]

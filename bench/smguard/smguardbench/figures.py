@@ -40,9 +40,6 @@ def pair_row(cell, reference="mps"):
             out.update(ntt_ls=ntt["ls"], ntt_batch=ntt["batch"],
                        antt=(ntt["ls"] + ntt["batch"]) / 2,
                        stp=1 / ntt["ls"] + 1 / ntt["batch"])
-        own = {who: _alone(cell, who, way) for who in ("ls", "batch")}
-        if all(own.values()) and all(alone.values()):
-            out["turnaround"] = {who: own[who] / alone[who] for who in own}
         out["evictions"] = _evictions(cell, way, batch)
         row["ways"][way] = out
     base = row["ways"].get(reference)
@@ -75,14 +72,32 @@ def make_pairs(cells):
     return [pair_row(c) for c in found]
 
 
+def make_alone(cells):
+    """What being under control costs a program that has the GPU for itself."""
+    rows = []
+    for cell in _ok(cells, "alone"):
+        by_way = {}
+        for r in cell["requests"]:
+            by_way.setdefault(r["way"], []).append(r)
+        row = {"kernel": cell["names"][0]}
+        for way, requests in by_way.items():
+            row[way] = {"us": _spread([r["us"] for r in requests]),
+                        "gpu_us": _spread([r["gpu_us"] for r in requests])}
+        if "mps" in row and "smguard" in row:
+            row["turnaround"] = row["smguard"]["us"]["mean"] / row["mps"]["us"]["mean"]
+        rows.append(row)
+    order = list(plan.KERNELS)
+    return sorted(rows, key=lambda r: order.index(r["kernel"]))
+
+
 def make_reserve(cells):
-    """Figure 10: the latency-sensitive kernel's time by shares of capacity over that by whole SMs."""
+    """Figure 10: the latency-sensitive kernel's time beside CapSMs over that beside SMs."""
     rows = []
     for cell in _ok(cells, "reserve"):
-        row = pair_row(cell, "fixed")
+        row = pair_row(cell, "capsm")
         ways = row["ways"]
-        if "fixed" in ways and "retreat" in ways:
-            row["capsm_over_sm"] = ways["fixed"]["ls"]["mean"] / ways["retreat"]["ls"]["mean"]
+        if "capsm" in ways and "retreat" in ways:
+            row["capsm_over_sm"] = ways["capsm"]["ls"]["mean"] / ways["retreat"]["ls"]["mean"]
         rows.append(row)
     return rows
 
@@ -103,17 +118,19 @@ def remap_row(cell):
     plain, workers = statistics.median(r["plain_us"]), statistics.median(r["workers_us"])
     row = {"kernel": cell["names"][0], "plain_us": plain, "workers_us": workers,
            "overhead": workers / plain, "task_us": r["task_us"],
+           "longest_us": r["longest_us"],
            "tasks_per_worker": r["tasks_per_worker"], "units": r["units"], "same": r["same"]}
     if r["delay_us"]:
         delays = sorted(r["delay_us"])
         row["delay_us"] = {"n": len(delays), "mean": statistics.fmean(delays),
                            "median": statistics.median(delays), "max": delays[-1]}
-    for way in ("remap", "relaunch", "retreat"):
+    for way in ("remap", "relaunch"):
         samples = r.get(way)
         if samples:
             ratios = [s["us"] / s["ideal_us"] for s in samples]
             row[way] = {"n": len(ratios), "mean": statistics.fmean(ratios), "max": max(ratios),
-                        "over_alone": statistics.fmean(s["us"] for s in samples) / workers}
+                        "over_alone": statistics.fmean(s["us"] for s in samples) /
+                        statistics.median(r["asking_us"])}
     return row
 
 
@@ -138,22 +155,24 @@ def summary(result):
                     "antt_max": max(r["antt"] for r in rows),
                     "stp": mean([r["stp"] for r in rows]),
                     "ntt_ls": mean([r["ntt_ls"] for r in rows]),
-                    "ntt_batch": mean([r["ntt_batch"] for r in rows]),
-                    "turnaround": mean([x for r in rows if "turnaround" in r
-                                        for x in r["turnaround"].values()])}
+                    "ntt_batch": mean([r["ntt_batch"] for r in rows])}
+    turnaround = [r["turnaround"] for r in result["alone"] if "turnaround" in r]
+    if turnaround:
+        out["turnaround"], out["turnaround_max"] = mean(turnaround), max(turnaround)
     if remap:
         out["overhead"] = mean([r["overhead"] for r in remap])
         out["overhead_max"] = max(r["overhead"] for r in remap)
-        for way in ("remap", "relaunch", "retreat"):
+        for way in ("remap", "relaunch"):
             # Where each worker has one task there is nothing to hand over.
             rows = [r[way] for r in remap if way in r and r["tasks_per_worker"] >= 2]
             if rows:
                 out[way] = {"mean": mean([r["mean"] for r in rows]),
                             "max": max(r["max"] for r in rows), "n": len(rows)}
-        late = [r["delay_us"]["max"] - r["task_us"] for r in remap
-                if "delay_us" in r and r["tasks_per_worker"] >= 2]
-        if late:
-            out["delay_beyond_task_us"] = max(late)
+        rows = [r for r in remap if "delay_us" in r and r["tasks_per_worker"] >= 2]
+        if rows:
+            out["delay_beyond_task_us"] = {
+                k: max(r["delay_us"][k] - r["longest_us"] for r in rows)
+                for k in ("median", "max")}
     capsm = [r["capsm_over_sm"] for r in result["reserve"] if "capsm_over_sm" in r]
     if capsm:
         out["capsm_over_sm"] = mean(capsm)
@@ -161,8 +180,9 @@ def summary(result):
 
 
 def make(cells):
-    result = {"pairs": make_pairs(cells), "reserve": make_reserve(cells),
-              "burst": make_burst(cells), "remap": make_remap(cells)}
+    result = {"pairs": make_pairs(cells), "alone": make_alone(cells),
+              "reserve": make_reserve(cells), "burst": make_burst(cells),
+              "remap": make_remap(cells)}
     result["summary"] = summary(result)
     result["failed"] = [{"id": c["id"], "why": c.get("why")} for c in cells
                         if c["status"] != "ok"]

@@ -55,19 +55,29 @@ class EffiSha(Shared):
     shares = {"latency": ("--reserve", "100%"), "batch": ("--quota", "100%")}
 
 
-class Retreat(Shared):
-    """Filling and retreating: batch blocks leave SMs that are not theirs."""
-    policy = "static"
-    shares = {"latency": ("--reserve", RESERVED), "batch": ("--quota", LEFT)}
+class Own(PlainMps):
+    """Plain MPS; the batch program keeps to its part of the GPU by itself."""
+    form = None
 
     def launch_app(self, role, name, argv):
         argv, env = super().launch_app(role, name, argv)
         if role == "batch":
-            env["COTENANT_PASS"] = "retreat"
+            sms = self.tools.sms - round(self.tools.sms * plan.RESERVE / plan.OF_SMS)
+            argv = [*argv, "--as", self.form, "--sms", str(max(1, sms))]
         return argv, env
 
 
-WAYS = {"mps": PlainMps, "smguard": SMGuard, "effisha": EffiSha, "fixed": Fixed,
+class CapSM(Own):
+    """As many workers as that many SMs hold, wherever the hardware places them."""
+    form = "workers"
+
+
+class Retreat(Own):
+    """Filling and retreating: blocks on other SMs end at once."""
+    form = "retreat"
+
+
+WAYS = {"mps": PlainMps, "smguard": SMGuard, "effisha": EffiSha, "fixed": Fixed, "capsm": CapSM,
         "retreat": Retreat}
 
 
@@ -84,19 +94,21 @@ class Site:
         self.apps = {}
         self.way.start()
 
-    def start(self, kernel):
-        """Does not wait until it is ready."""
-        role = "latency" if kernel in plan.LS else "batch"
-        argv = [self.program, *size_arguments(kernel, self.sizes[kernel]), "--commands"]
+    def start(self, kernel, role):
+        """Does not wait until it is ready, on a GPU."""
+        argv = [self.program, *size_arguments(kernel, self.sizes[kernel], self.options),
+                "--commands"]
         if not self.options.reference:
             argv.append("--no-reference")
         argv, env = self.way.launch_app(role, kernel, argv)
         self.apps[kernel] = App(f"{self.name}-{kernel}", argv, env, self.folder)
+        if self.options.tiny:  # many at a time would keep the emulated GPU busy with switching
+            self.settle()
 
     def settle(self):
         for app in self.apps.values():
             if not app.ready:
-                app.wait_until_ready(self.options.patience_s)
+                app.wait_until_ready(self.options.start_s)
 
     def end(self, kernel):
         if kernel in self.apps:
@@ -116,8 +128,8 @@ class Site:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def size_arguments(kernel, size):
-    arguments = [plan.KERNELS[kernel].name]
+def size_arguments(kernel, size, options):
+    arguments = [plan.KERNELS[kernel].name, "--size", "test" if options.tiny else "gpu"]
     for name in ("blocks", "work"):
         if size.get(name):
             arguments += [f"--{name}", str(size[name])]

@@ -145,7 +145,7 @@ static void test_evict(void **state)
 	accept_tenant();
 	grant(expect_request(4000), 8, 0);
 	expect_line("0");
-	sleep_ms(50);
+	sleep_ms(30);
 	evict(1, 5);
 	expect_packet(COT_MSG_WORK_EVICTED);
 	assert_int_equal(in.evicted.capsms, 5);
@@ -187,7 +187,7 @@ static void test_settled(void **state)
 	say("launch params 4000 %u", MIDDLE);
 	accept_tenant();
 	grant(expect_request(4000), 6, COT_WORK_SETTLED);
-	sleep_ms(50);
+	sleep_ms(30);
 	assert_false(answers());
 	evict(1, 6);
 	left = expect_rest(1);

@@ -54,7 +54,7 @@ static void test_death_settled(void **state)
 	say("launch params 4000 %u", MIDDLE);
 	accept_tenant();
 	grant(expect_request(4000), 6, COT_WORK_SETTLED);
-	sleep_ms(50);
+	sleep_ms(30);
 	evict(1, 6);
 	expect_rest(1);
 	close(conn);
