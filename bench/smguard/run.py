@@ -44,13 +44,14 @@ def parse(argv):
     p.add_argument("--budget", type=float, default=360, metavar="SECONDS")
     p.add_argument("--out", default="build/smguard", metavar="DIR")
     p.add_argument("--repeats", type=int, default=20)
-    p.add_argument("--ways", default="mps,smguard,effisha,fixed,capsm,retreat", metavar="WAY[,..]",
+    p.add_argument("--ways", metavar="WAY[,..]",
+                   default="mps,smguard,effisha,fixed,capsm,retreat",
                    help=", ".join(WAYS))
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, cotenantd and smguard-app")
     p.add_argument("--gap-ms", type=float, default=1.0,
                    help="from the batch program's request to the other's")
-    p.add_argument("--short-task-us", type=int, default=3000, metavar="US",
+    p.add_argument("--short-task-us", type=int, default=1000, metavar="US",
                    help="batch kernels of such tasks may have what is reserved meanwhile")
     p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
                    help="a cells.json.gz of an earlier run, to go on from")
@@ -214,7 +215,8 @@ def measure_cells(chosen, runner, options, facts, sizes, budget):
             runner.later[cell.group].remove(cell.names)
             continue
         result = runner.run(cell)
-        budget.learn(estimate_s, result["seconds"])
+        if result["status"] == "ok":  # how long a failure took says nothing of the next cell
+            budget.learn(estimate_s, result["seconds"])
         result["machine"] = facts
         write(path, json.dumps(result))
         print(f"[{time.monotonic() - budget.begin:5.0f} s] {cell.id}: {result['seconds']:.1f} s "

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "live")]
 
-from smguardbench import figures, measure, plan, report, svg  # noqa: E402
+from smguardbench import apps, figures, measure, plan, report, svg  # noqa: E402
 
 BIN = None
 RUN = [sys.executable, os.path.join(HERE, "run.py")]
@@ -166,6 +166,14 @@ class Emulated(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotIn("expected", again.stdout.split("#")[0])
         self.assertEqual(len(result["pairs"]), 2)
+
+    def test_a_program_that_does_not_answer_leaves_last_words(self):
+        folder = self.folder.name
+        app = apps.App("mute", ["sleep", "60"], dict(os.environ), folder)
+        self.addCleanup(app.end)
+        with self.assertRaises(apps.Failed):
+            app.wait_until_ready(0.2)
+        self.assertTrue(app.threads()[0].startswith("sleep S"))
 
     def test_bursts(self):
         done, result = self.bench("--only", "burst.va.bs", "--ways", "fixed")

@@ -46,10 +46,14 @@ struct cot_divider cot_divider_make(uint32_t d);
  * next c tasks; from n_tasks on there are none left, and it ends. c is `chunk`, but less towards
  * the end, so that all end together: at most (n_tasks - the first task of the chunk at hand) >>
  * tail_shift, and at least `least`. Before each claim it
- * looks at control->evict, the number of capacity units (groups of `per_sm` workers: as many as fit
- * one SM) that should leave: workers w with w / per_sm < evict end instead of claiming. What they
- * would have done, the others claim; if all leave, [next, n_tasks) is left for another launch.
- * A task is done by whom it was claimed, always: nothing is saved and nothing is lost.
+ * looks at control->evict, the number of capacity units (`per_sm` workers: as many as fit one SM)
+ * that should leave: the first evict * per_sm workers, in the order below, end instead of claiming.
+ * What they would have done, the others claim; if all leave, [next, n_tasks) is left for another
+ * launch. A task is done by whom it was claimed, always: nothing is saved and nothing is lost.
+ *
+ * The hardware deals blocks out to all SMs in turn. If the host says in args.n_sms how many there
+ * are, workers leave in the order of w % n_sms, and of w / n_sms if that is the same: SM by SM, so
+ * that others find whole SMs. cot_workers_plan() sets 1, which means: in the order of w.
  *
  *     cot_workers_plan()                  fills args and a control block; copy that to the device
  *     launch, n_workers blocks            NAME$cot_workers
@@ -84,7 +88,7 @@ struct cot_workers_args {
 	uint32_t begun;	     /* where the first chunks end: control->next at the beginning */
 	uint32_t tail_shift; /* at most 31 */
 	uint32_t least;	     /* at least 1, at most chunk */
-	uint32_t pad;
+	uint32_t n_sms;	     /* of the GPU; 1: not known. See above */
 	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
 };
 

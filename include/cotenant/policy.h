@@ -134,7 +134,7 @@ struct cot_tenant {
 	struct cot_entity *entity; /* NULL while that is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
 	struct cot_share quota;	   /* its works may have this much together */
-	struct cot_share reserve;  /* of latency programs: what each of its works shall get */
+	struct cot_share reserve;  /* of latency programs: what each of its works gets at least */
 };
 
 /*
@@ -158,7 +158,8 @@ struct cot_tenant {
  */
 enum cot_work_method {
 	COT_WORK_QUOTA,	  /* takes what there is, up to its quota: batch programs */
-	COT_WORK_RESERVE, /* is to get what it wants, from others if need be: latency programs */
+	COT_WORK_RESERVE, /* is to get what was reserved, from others if need be: latency programs
+			   */
 };
 
 enum cot_work_state {
@@ -317,8 +318,8 @@ struct cot_policy_ops {
 	 * the SMs. */
 	bool one_pool;
 
-	/* Grants and evicts works. Without it the core grants every work what it wants, at once;
-	 * the three callbacks below are then never called. */
+	/* Grants and evicts works. Without it the core grants every work what it wants, or what its
+	 * program reserved, at once; the three callbacks below are then never called. */
 	bool takes_work;
 
 	/* A work waits for cot_grant(): it is new, or it ended with a rest (n_returns). For every

@@ -126,6 +126,7 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 {
 	/* volatile: clang takes it for a variable that a barrier cannot change. */
 	static volatile COT_WORKERS_SHARED uint32_t chunk[2]; /* first task, number of tasks */
+	struct cot_workers_control *control;
 	uint32_t id = 0;
 
 	COT_WORKERS_MEET(); /* the last task is done, and `chunk` has been read by all */
@@ -139,9 +140,11 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 		task.left = chunk[1];
 	}
 	if (!task.left) {
-		if (COT_WORKERS_LEADS)
-			COT_WORKERS_ADD(&((struct cot_workers_control *)args.control)->done,
-					task.n_done);
+		if (COT_WORKERS_LEADS) {
+			control = (struct cot_workers_control *)args.control;
+			COT_WORKERS_ADD(&control->done, task.n_done);
+			COT_WORKERS_ADD(&control->ended, 1);
+		}
 		return false;
 	}
 	task.id++;

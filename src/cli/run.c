@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
-	 "How much of a GPU each kernel of a latency program shall get", 0},
+	 "How much of a GPU each kernel of a latency program gets at least", 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
 	 "Make its kernels able to share SMs by number; --quota and --reserve do so too", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},

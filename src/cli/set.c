@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
-	 "How much of a GPU each of them shall get; of latency programs", 0},
+	 "How much of a GPU each of them gets at least; of latency programs", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };

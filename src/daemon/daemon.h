@@ -120,7 +120,7 @@ struct conn {
 	bool alone;   /* it is left alone, until `settle` */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
-	uint64_t grace_ns, grace_since_ns; /* how long it may still be left alone; counted then */
+	uint64_t grace_ns, grace_since_ns;  /* how long it may still be left alone; counted then */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */

@@ -51,6 +51,6 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		/* An eviction takes as long as a task, and some tens of microseconds to be told:
 		 * tasks that are not much longer than that. Our choices, as is the next. */
 		.adapt_task_us = 200,
-		.grow_after_ns = 500 * COT_NS_PER_US,
+		.grow_after_ns = 100 * COT_NS_PER_US,
 	};
 }

@@ -3,10 +3,11 @@
  * is taken back while they run, and the workers that stay do the rest.
  *
  * Works wait in two pools. A *reservation* (latency programs) gets what its program reserved: from
- * what is free, and what is missing is evicted from batch works (Algorithm 1). It does not wait for
- * these to leave: the hardware places its workers as they do. A *quota* work (batch programs) gets
- * what is free, up to its program's quota, and waits if that is nothing. Works are served in order
- * of arrival, reservations first.
+ * what is free, and what is missing is evicted from batch works (Algorithm 1); and what else is
+ * free or can be had from short tasks, for as long as nobody misses it. It does not wait for these
+ * to leave: the hardware places its workers as they do. A *quota* work (batch programs) gets what
+ * is free, up to its program's quota, and waits if that is nothing. Works are served in order of
+ * arrival, reservations first.
  *
  * Where the printed algorithm is silent or wrong:
  *  - nobody gets more workers than it has tasks (the core sees to that: `want`);
@@ -45,11 +46,13 @@ struct room {
 	uint32_t there, kept;		  /* of all works; see works.h */
 	uint32_t batch_there, long_there; /* of batch works; of those with long tasks */
 	uint32_t long_kept;
-	uint32_t reserve;   /* kept free of long batch tasks, and of all while `guarded` */
-	bool has_latency;   /* a latency work is there */
-	bool guarded;	    /* or was not long ago */
-	uint32_t n_batch;   /* batch works */
-	uint32_t n_waiting; /* of these, waiting */
+	uint32_t reserve;	   /* kept free of long batch tasks, and of all while `guarded` */
+	bool has_latency;	   /* a latency work is there */
+	bool guarded;		   /* or was not long ago */
+	uint64_t latency_since_ns; /* since when the oldest of them runs; COT_NEVER: none does */
+	uint32_t n_batch;	   /* batch works */
+	uint32_t n_waiting;	   /* of these, waiting */
+	bool missed;		   /* one of them could do with more */
 };
 
 static bool is_batch(const struct cot_work *w)
@@ -93,6 +96,13 @@ static uint32_t sum_reserves(const struct cot_policy *p, const struct room *r)
 	return said < r->n_sms ? said : r->n_sms - 1;
 }
 
+/* It could do more with more. */
+static bool misses(const struct cot_work *w)
+{
+	return w->state == COT_WORK_WAITING ||
+	       (works_kept(w) < w->want && (w->settled || w->can_grow));
+}
+
 static void count(const struct cot_policy *p, struct room *r, const struct cot_work *w)
 {
 	r->n_sms = w->n_sms;
@@ -100,9 +110,12 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	r->kept += works_kept(w);
 	if (!is_batch(w)) {
 		r->has_latency = true;
+		if (w->state == COT_WORK_RUNNING && w->running_since_ns < r->latency_since_ns)
+			r->latency_since_ns = w->running_since_ns;
 		return;
 	}
 	r->n_batch++;
+	r->missed |= misses(w);
 	r->n_waiting += w->state == COT_WORK_WAITING;
 	r->batch_there += works_there(w);
 	if (!is_long(p, w))
@@ -114,7 +127,7 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 static struct room look(const struct cot_policy *p, uint32_t gpu)
 {
 	const struct guard *g = p->state;
-	struct room r = {.gpu = gpu};
+	struct room r = {.gpu = gpu, .latency_since_ns = COT_NEVER};
 	const struct cot_work *w;
 
 	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
@@ -224,11 +237,31 @@ static void keep_reserve(struct cot_policy *p, const struct room *r)
 
 /* ---- Algorithm 1 ---- */
 
-static uint32_t request(const struct cot_policy *p, const struct cot_work *w)
+/* What a latency work is to get in any case. */
+static uint32_t reserved(const struct cot_policy *p, const struct cot_work *w)
 {
-	if (w->tenant->reserve.sms || w->tenant->reserve.pct || w->asked)
-		return w->want;
-	return least(w->want, default_reserve(p, w->n_sms));
+	uint32_t n = cot_share_sms(w->tenant->reserve, w->n_sms);
+
+	return least(w->want, n ? n : default_reserve(p, w->n_sms));
+}
+
+/* Of what latency works have beyond that. */
+static uint32_t take_surplus(struct cot_policy *p, const struct room *r, uint32_t gap)
+{
+	struct cot_work *w;
+	uint32_t taken = 0;
+
+	cot_for_each_work(w, p)
+	{
+		uint32_t n;
+
+		if (!works_is_on(w, r->gpu) || is_batch(w))
+			continue;
+		n = least(less(works_kept(w), reserved(p, w)), gap - taken);
+		if (n && !cot_evict(p, w, w->evicted + n))
+			taken += n;
+	}
+	return taken;
 }
 
 static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint32_t capsms,
@@ -239,21 +272,24 @@ static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint
 	*r = look(p, r->gpu);
 }
 
-/* Lines 1 to 7. What was told to leave counts as free. False: it waits. */
+/*
+ * Lines 1 to 7. What was told to leave counts as free. Beyond what it reserved it gets what is free
+ * and what short tasks can leave. False: it waits.
+ */
 static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t want = request(p, w), remain = less(r->n_sms, r->kept);
+	uint32_t need = reserved(p, w), remain = less(r->n_sms, r->kept);
 
-	if (want > remain) {
-		remain +=
-			cot_works_adjust(p, r->gpu, want - remain, 1, false, may_give_short, NULL);
-		if (want > remain)
-			remain +=
-				cot_works_adjust(p, r->gpu, want - remain, 1, true, may_give, NULL);
-	}
+	if (w->want > remain)
+		remain += cot_works_adjust(p, r->gpu, w->want - remain, 1, false, may_give_short,
+					   NULL);
+	if (need > remain)
+		remain += cot_works_adjust(p, r->gpu, need - remain, 1, true, may_give, NULL);
+	if (need > remain)
+		remain += take_surplus(p, r, need - remain);
 	if (!remain)
 		return false;
-	grant(p, r, w, least(want, remain), false);
+	grant(p, r, w, least(w->want, remain), false);
 	return true;
 }
 
@@ -343,15 +379,31 @@ static void grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 		(void)cot_evict(p, w, w->granted); /* it comes back, and gets more then */
 }
 
+/* A latency work that stays gives back what it has beyond its reserve. */
+static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
+{
+	uint64_t since_ns = r->latency_since_ns;
+
+	if (!r->missed || since_ns == COT_NEVER)
+		return COT_NEVER;
+	if (since_ns + SHARE_AFTER_NS > p->now_ns)
+		return since_ns + SHARE_AFTER_NS;
+	(void)take_surplus(p, r, r->n_sms);
+	return COT_NEVER;
+}
+
 /* What latency programs no longer need. */
 static uint64_t give_back(struct cot_policy *p, struct room *r)
 {
 	const struct guard *g = p->state;
 	struct cot_work *w;
 
-	if (r->has_latency || r->n_waiting || !r->n_batch)
+	if (r->n_waiting || !r->n_batch)
 		return COT_NEVER;
-	if (r->guarded)
+	if (r->has_latency &&
+	    (r->latency_since_ns == COT_NEVER || r->latency_since_ns + SHARE_AFTER_NS > p->now_ns))
+		return COT_NEVER;
+	if (!r->has_latency && r->guarded)
 		return g->guarded_until_ns[r->gpu];
 	cot_for_each_work(w, p)
 	{
@@ -377,6 +429,8 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 		serve_quotas(p, &r);
 	r = look(p, gpu);
 	wake_ns = share(p, &r);
+	policy_earlier(&wake_ns, limit_latency(p, &r));
+	r = look(p, gpu);
 	policy_earlier(&wake_ns, give_back(p, &r));
 	return wake_ns;
 }

@@ -115,8 +115,6 @@ static void set_want(struct work *w)
 
 	n = at_most(n, w->pub.asked);
 	n = at_most(n, cot_share_sms(t->quota, w->pub.n_sms));
-	if (w->pub.method == COT_WORK_RESERVE)
-		n = at_most(n, cot_share_sms(t->reserve, w->pub.n_sms));
 	if (w->pub.n_tasks)
 		n = at_most(n, (w->pub.n_tasks - 1) / w->pub.per_sm + 1);
 	w->pub.want = n;
@@ -333,6 +331,14 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 
 /* ---- the core's own ---- */
 
+/* Where nothing can be had back, a latency program keeps to what it has reserved. */
+static uint32_t fixed_share(const struct cot_work *w)
+{
+	if (w->method != COT_WORK_RESERVE)
+		return w->want;
+	return at_most(w->want, cot_share_sms(w->tenant->reserve, w->n_sms));
+}
+
 void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns)
 {
 	uint64_t now_ns = s->policy.now_ns;
@@ -345,6 +351,6 @@ void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns)
 		if (w->state != COT_WORK_WAITING || now_ns - w->waiting_since_ns < older_ns)
 			continue;
 		s->stats.rescues += older_ns != 0;
-		begin(s, (struct work *)w, w->want, false);
+		begin(s, (struct work *)w, fixed_share(w), false);
 	}
 }

@@ -278,10 +278,19 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 		 struct cot_workers_control *ret_control)
 {
 	const struct cot_shim_need *need = &l->need;
-	uint32_t chunk = cot_workers_chunk(need->n_tasks, capsms * need->per_sm, need->task_ns);
+	uint32_t chunk;
 
-	return cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
-				ret_control) == 0;
+	/* More would only wait for each other. */
+	if (capsms > l->context->gpu->n_sms)
+		capsms = l->context->gpu->n_sms;
+	chunk = cot_workers_chunk(need->n_tasks, capsms * need->per_sm, need->task_ns);
+	if (cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
+			     ret_control))
+		return false;
+	/* Those that leave are to leave whole SMs: others cannot share one with some of them well.
+	 */
+	ret_args->n_sms = l->context->gpu->n_sms;
+	return true;
 }
 
 /* With the lock: a slot, with a bound for how long all of them are in use. */
@@ -378,13 +387,20 @@ static bool find_rest(struct launch *l, uint32_t *ret_left)
 	return !COT_REAL(cuStreamSynchronize)(l->context->stream);
 }
 
+/* What the work has, if the daemon has taken nothing back since it was there. */
+static uint32_t room_of(const struct cot_shim_work *w)
+{
+	uint32_t here = w->state == COT_SHIM_WORK_GRANTED ? w->capsms - w->evicted : w->capsms;
+
+	return here < w->gpu->n_sms ? here : w->gpu->n_sms;
+}
+
 /* With the lock: makes the slot ready for the rest, with what is granted now. */
 static bool plan_rest(struct launch *l)
 {
 	struct cot_shim_slot *s = l->slot;
 	struct cot_shim_work *w = l->work;
-	uint32_t here = w->state == COT_SHIM_WORK_GRANTED ? w->capsms - w->evicted : w->capsms,
-		 left;
+	uint32_t here = room_of(w), left;
 	struct cot_workers_control control = l->context->host[s->index];
 	struct cot_workers_args args = s->args;
 

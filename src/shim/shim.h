@@ -11,7 +11,8 @@
  *     launch.c   a launch: left as it is, or made into workers
  *     context.c  what a context has for it: control blocks, events, a stream to write flags
  *     work.c     works: what was asked of the daemon, granted and taken back
- *     runtime.c  the two threads: one listens to the daemon, one waits for the ends of kernels
+ *     runtime.c  starts two threads: listen.c listens to the daemon and writes flags, watch.c waits
+ *                for the ends of launches
  *     counts.c   what has been done
  *
  * Rules, as in src/preload: libc only. Never exit, abort or assert. Never wait without a bound. In
@@ -350,7 +351,7 @@ void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now);
 uint64_t cot_shim_works_expire(uint64_t now);
 void cot_shim_works_close(const struct cot_shim_context *c);
 
-/* ---- runtime.c ---- */
+/* ---- runtime.c, watch.c ---- */
 
 /* With the lock: starts the threads if they are not there; false: they cannot be started. */
 bool cot_shim_runtime_start(void);

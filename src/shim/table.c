@@ -14,12 +14,14 @@
 
 struct table {
 	size_t size; /* a power of two */
+	struct table *before;
 	_Atomic(struct cot_shim_ref *) slots[];
 };
 
 static _Atomic(struct table *) current;
-static struct table *spare; /* the one before, if it has the same size */
-static size_t n_used;	    /* slots that were ever filled; as all below, under the code's lock */
+static struct table *spare;   /* the one before, if it has the same size */
+static struct table *retired; /* smaller ones: somebody may still look into them */
+static size_t n_used;	      /* slots that were ever filled; as all below, under the code's lock */
 static struct cot_shim_ref **refs, **unused;
 static size_t n_refs, n_unused, room;
 
@@ -69,13 +71,23 @@ static void enter(struct table *t, struct cot_shim_ref *r)
 	}
 }
 
+static void retire(struct table *t)
+{
+	t->before = retired;
+	retired = t;
+}
+
 static struct table *new_table(size_t size)
 {
 	struct table *t = spare;
 	size_t i;
 
 	spare = NULL;
-	if (!t || t->size != size)
+	if (t && t->size != size) {
+		retire(t);
+		t = NULL;
+	}
+	if (!t)
 		return calloc(1, sizeof(*t) + size * sizeof(t->slots[0]));
 	for (i = 0; i < size; i++)
 		atomic_store(&t->slots[i], NULL);
@@ -102,7 +114,10 @@ static struct table *make_room(void)
 		if (atomic_load(&refs[i]->handle))
 			enter(larger, refs[i]);
 	atomic_store_explicit(&current, larger, memory_order_release);
-	spare = t;
+	if (t && t->size == size)
+		spare = t;
+	else if (t)
+		retire(t);
 	return larger;
 }
 

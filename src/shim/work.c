@@ -232,11 +232,11 @@ static void take_grant(struct cot_shim_gpu *g, const struct cot_msg_work_grant *
 
 	/* More than before, for the launches to come. */
 	if (w && w->state == COT_SHIM_WORK_GRANTED && m->capsms > w->capsms)
-		w->capsms = m->capsms < COT_PROTO_SMS_MAX ? m->capsms : COT_PROTO_SMS_MAX;
+		w->capsms = m->capsms; /* what has left is in it */
 	if (!w || w->state != COT_SHIM_WORK_ASKED)
 		return;
 	w->state = COT_SHIM_WORK_GRANTED;
-	w->capsms = m->capsms < COT_PROTO_SMS_MAX ? m->capsms : COT_PROTO_SMS_MAX;
+	w->capsms = m->capsms;
 	w->flags = m->flags;
 	w->evicted = w->told = 0;
 	w->evict_ns = 0;

@@ -302,7 +302,9 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 
 /* ---- works ---- */
 
-/* One latency program, and batch programs with quotas, long and short tasks, that can be started
+enum { LONG_LATENCY = 6 };
+
+/* Two latency programs, and batch programs with quotas, long and short tasks, that can be started
  * again or not. */
 static struct work_bench *works_new(const struct cot_policy_ops *ops)
 {
@@ -316,6 +318,14 @@ static struct work_bench *works_new(const struct cot_policy_ops *ops)
 			   (struct cot_share){.pct = 30});
 	wb->programs[0] = (struct work_program){
 		.tenant = 1, .n_tasks = 1000, .per_sm = 4, .task_ns = 20000, .pause_ns = 3 * MS};
+	/* Its works stay for some 10 ms, long enough for others to miss what it has. */
+	(void)bench_shares(wb->b, LONG_LATENCY + 1, COT_CLASS_LATENCY, (struct cot_share){0},
+			   (struct cot_share){.pct = 20});
+	wb->programs[LONG_LATENCY] = (struct work_program){.tenant = LONG_LATENCY + 1,
+							   .n_tasks = 200000,
+							   .per_sm = 4,
+							   .task_ns = 20000,
+							   .pause_ns = 20 * MS};
 	for (i = 1; i < 6; i++) {
 		(void)bench_shares(wb->b, i + 1, COT_CLASS_BATCH,
 				   (struct cot_share){.pct = i % 2 ? 0 : 40},
@@ -346,7 +356,7 @@ static const char *check_works_run(const struct cot_policy_ops *ops, uint64_t se
 
 	(void)seed;
 	(void)work_bench_run(wb, 1 * S);
-	if (wb->programs[0].n_done < 50)
+	if (wb->programs[0].n_done < 50 || wb->programs[LONG_LATENCY].n_done < 5)
 		said = "works of a latency program hardly ran";
 	for (i = 1; i < 6; i++)
 		if (wb->programs[i].max_wait_ns > 9 * S / 10)

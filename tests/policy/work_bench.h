@@ -8,7 +8,7 @@
 #include "policy/policy_bench.h"
 
 #define WORK_BENCH_PROGRAMS 12u
-#define WORK_BENCH_STEP_NS  (100 * COT_NS_PER_US)
+#define WORK_BENCH_STEP_NS  (250 * COT_NS_PER_US)
 
 struct work_program {
 	uint32_t tenant; /* 0 = none */

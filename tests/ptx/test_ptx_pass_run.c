@@ -59,6 +59,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 					  &machine.control),
 			 0);
 	args.least = 1 + (uint32_t)cot_rng_below(&rng, chunk);
+	args.n_sms = 1 + (uint32_t)cot_rng_below(&rng, 2 * N_SMS);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
 		struct launch l = shapes_prepare(s, suffix, args.n_workers);

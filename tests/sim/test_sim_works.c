@@ -132,8 +132,8 @@ static void test_quota(void **state)
 /*
  * The batch program has 12 SMs from 20 on. At 350 six are asked back, at 380 they know, at 420
  * their blocks have ended, and the request runs there until 470. 48 blocks are done then, 72 left
- * for 6 SMs. At 970 the latency program has been away for 500 us; at 990 six SMs come back, beside
- * the others, of which 36 blocks are left: 6 each at 990, 1020, 1090, 1120, 1190 and 1220.
+ * for 6 SMs. At 570 the latency program has been away for 100 us; at 590 six SMs come back, beside
+ * the others. 60 blocks are left then: 6 each at 590, 620, 690 and so on, the last at 1020.
  */
 static void test_eviction_and_growth(void **state)
 {
@@ -144,7 +144,7 @@ static void test_eviction_and_growth(void **state)
 	make(&sc, "smguard", 2);
 	run(&sc, &o);
 	expect_us(&o, REQUEST, 470 - 350);
-	expect_us(&o, BATCH, 1320);
+	expect_us(&o, BATCH, 1120);
 	assert_int_equal(o.works[BATCH].n_evictions, 1);
 	assert_int_equal(o.works[BATCH].n_evicted_sms, 6);
 	assert_int_equal(o.works[BATCH].n_returns, 0);

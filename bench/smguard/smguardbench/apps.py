@@ -57,6 +57,19 @@ class App:
         if self.ready.get("right") is False:
             raise Failed(f"{self.name}: the first result is not the CPU's")
 
+    def threads(self):
+        """Name, state and what it waits for in the kernel, of each thread."""
+        folder, found = f"/proc/{self.child.pid}/task", []
+        try:
+            for task in sorted(os.listdir(folder)):
+                with open(f"{folder}/{task}/stat", encoding="utf-8", errors="replace") as f:
+                    name, _, rest = f.read().partition("(")[2].rpartition(")")
+                with open(f"{folder}/{task}/wchan", encoding="utf-8") as f:
+                    found.append(f"{name} {rest.split()[0]} {f.read()}")
+        except (OSError, IndexError):
+            pass
+        return found
+
     def end(self):
         """Lets it end by itself, as it should, and by force if it does not."""
         if self.child.poll() is None:

@@ -1,5 +1,4 @@
 """Measures a cell. Sites (ways with their programs) stay from cell to cell, as long as they can."""
-import argparse
 import json
 import os
 import random
@@ -49,7 +48,8 @@ class Runner:
             for kernel in dict.fromkeys([*cell.names, *others]):
                 role = plan.role(kernel, cell.group)
                 if kernel not in site.apps and (kernel in cell.names or role == "batch"):
-                    site.start(kernel, role)
+                    # What runs alone was compared with the CPU's when it ran in pairs.
+                    site.start(kernel, role, cell.group != "alone")
         for site in sites:
             site.settle()
         return sites
@@ -72,7 +72,8 @@ class Runner:
             result.update(getattr(self, "_" + cell.group)(cell))
         except (Failed, OSError, KeyError) as e:
             result.update(status="failed", why=f"{type(e).__name__}: {e}"
-                          if not isinstance(e, Failed) else str(e))
+                          if not isinstance(e, Failed) else str(e),
+                          logs={site.name: site.last_words() for site in self.sites.values()})
             self.close()
         if self.wrong:
             # Another run may show whether it was chance; its times tell nothing.
@@ -220,13 +221,12 @@ def rescaled(kernel, size, measured_ms):
 def calibrate(tools, mark, options):
     """Each kernel alone under MPS; those far from their target get another size, once."""
     sizes = first_sizes(options.tiny)
-    options = argparse.Namespace(**{**vars(options), "reference": False})
     for attempt in range(2):
         site = Site("mps", tools, mark, sizes, options)
         try:
             todo = [n for n in sizes if attempt == 0 or "ms" not in sizes[n]]
             for name in todo:
-                site.start(name, "batch")
+                site.start(name, "batch", False)
             site.settle()
             for name in todo:
                 sizes[name]["ms"] = _alone_ms(site.apps[name], options)

@@ -75,8 +75,8 @@ def make_cells(repeats, ways):
 
     pairs = [(ls, batch) for ls in LS for batch in BATCH]
     cells = [Cell("pair", p, of(PAIR_WAYS), repeats) for p in pairs]
-    cells += [Cell("alone", (k,), of(ALONE_WAYS), max(1, repeats // 2)) for k in KERNELS]
     cells += [Cell("remap", (k,), (), max(1, repeats // 2)) for k in KERNELS]
+    cells += [Cell("alone", (k,), of(ALONE_WAYS), max(1, repeats // 2)) for k in KERNELS]
     cells += [Cell("burst", p, of(("fixed",)), max(1, repeats // 2)) for p in BURST_PAIRS]
     cells += [Cell("reserve", p, of(RESERVE_WAYS), max(1, repeats // 4)) for p in pairs]
     return [c for c in cells if c.ways or c.group == "remap"]

@@ -2,7 +2,8 @@
 from xml.sax.saxutils import escape
 import math
 
-COLOURS = {"mps": "#c9a15b", "smguard": "#1f6fb2", "effisha": "#9a9a9a", "capsm": "#7fb3dc",
+COLOURS = {"mps": "#c9a15b", "smguard": "#1f6fb2", "effisha": "#9a9a9a",
+           "capsm": "#7fb3dc",
            "retreat": "#3a9a6b", "remap": "#1f6fb2", "relaunch": "#9a9a9a"}
 LINES = ("#1f6fb2", "#c9a15b", "#3a9a6b", "#b0486a", "#6b5bb5", "#777777")
 HEIGHT, TOP, BOTTOM, LEFT, BAR, GAP = 180, 46, 64, 52, 11, 10
@@ -143,7 +144,7 @@ def draw_all(result):
     """{file: text}; a figure without values is left out."""
     pairs, remap = result["pairs"], result["remap"]
     ways = {"mps": "MPS", "smguard": "smguard", "effisha": "effisha"}
-    ours = {w: ways[w] for w in ("smguard", "effisha")}
+    ours = {w: ways[w] for w in ways if w != "mps"}
     out = {
         "figure10.svg": bars("Figure 10: LS time beside CapSMs over that beside whole SMs",
                              [(r["pair"], {"capsm": r.get("capsm_over_sm")})

@@ -3,6 +3,8 @@ import os
 import shutil
 import tempfile
 
+from livebench import process
+from livebench.process import Failed
 from livebench.ways import Cotenant, Mps
 
 from . import plan
@@ -29,7 +31,7 @@ class Shared(Cotenant):
     def launch_app(self, role, name, argv):
         run = [*self.tools.cotenant, "run", "--required", "--class", role, "--name", name,
                *self.shares[role]]
-        return [*run, "--", *argv], dict(self.env)
+        return [*run, "--", *argv], {**self.env, "COTENANT_LOG": "info"}
 
 
 RESERVED = f"{100 * plan.RESERVE // plan.OF_SMS}%"
@@ -94,11 +96,11 @@ class Site:
         self.apps = {}
         self.way.start()
 
-    def start(self, kernel, role):
-        """Does not wait until it is ready, on a GPU."""
+    def start(self, kernel, role, reference):
+        """Does not wait until it is ready, on a GPU. reference: compares with the CPU's result."""
         argv = [self.program, *size_arguments(kernel, self.sizes[kernel], self.options),
                 "--commands"]
-        if not self.options.reference:
+        if not (reference and self.options.reference):
             argv.append("--no-reference")
         argv, env = self.way.launch_app(role, kernel, argv)
         self.apps[kernel] = App(f"{self.name}-{kernel}", argv, env, self.folder)
@@ -119,6 +121,18 @@ class Site:
         if not self.way.policy:
             return {}
         return {t.get("name"): t for t in self.way.look().get("tenants", [])}
+
+    def last_words(self):
+        """Logs, threads and the daemon's view, for who looks for what went wrong."""
+        out = {"way": process.tail(self.way.log, 4000)}
+        for kernel, app in self.apps.items():
+            out[kernel] = {"log": process.tail(app.log, 2000), "ready": bool(app.ready),
+                           "threads": app.threads()}
+        try:
+            out["stats"] = self.stats()
+        except Failed as e:
+            out["stats"] = str(e)
+        return out
 
     def close(self):
         for kernel in list(self.apps):

@@ -84,16 +84,29 @@ static void put_nothing_to_claim(struct cot_tasks *t, const char *label)
 			ARG(begun), ARG(n_tasks), label);
 }
 
-/* %id: the first task of the next chunk, %v: its size; %id is -1 if this worker has to leave. */
+/*
+ * %id: the first task of the next chunk, %v: its size; %id is -1 if this worker has to leave.
+ *
+ * Those whose rank is below what has to leave, leave. Workers of one SM follow each other in rank,
+ * if worker w is on SM w % n_sms: the rank is how many workers are on the SMs before that one, and
+ * how many came to it before. Nothing of this is computed while nobody has to leave.
+ */
 static void put_ask(struct cot_tasks *t)
 {
 	cot_emit_format(&t->e, NULL,
+			".reg .b32 %%w; mov.u32 %%id, -1;\n"
 			"ld.volatile.global.u32 %%v, [%%control+%zu];\n"
-			"ld.param.u32 %%t, [args+%u]; min.u32 %%u, %%v, %%t;\n"
+			"setp.eq.u32 %%p, %%v, 0; @%%p bra stay;\n"
+			"ld.param.u32 %%left, [args+%u]; min.u32 %%u, %%v, %%left;\n"
 			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%u, %%u, %%t;\n"
-			"mov.u32 %%id, -1;\n"
-			"mov.u32 %%t, %%ctaid.x; setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;",
-			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm));
+			"ld.param.u32 %%v, [args+%u];\n"
+			"mov.u32 %%t, %%ctaid.x; rem.u32 %%id, %%t, %%v; div.u32 %%t, %%t, %%v;\n"
+			"rem.u32 %%w, %%left, %%v; min.u32 %%w, %%w, %%id; add.u32 %%t, %%t, %%w;\n"
+			"div.u32 %%left, %%left, %%v; mad.lo.u32 %%t, %%id, %%left, %%t;\n"
+			"mov.u32 %%id, -1; setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;\n"
+			"stay:",
+			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm),
+			ARG(n_sms));
 	put_claim_size(t);
 	cot_emit_format(&t->e, NULL, "atom.global.add.u32 %%id, [%%control+%zu], %%v;",
 			offsetof(struct cot_workers_control, next));

@@ -57,7 +57,11 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 		     struct cot_workers_control *ret_control)
 {
 	struct cot_workers_args a = {
-		.control = control, .grid = {grid[0], grid[1], grid[2]}, .per_sm = per_sm};
+		.control = control,
+		.grid = {grid[0], grid[1], grid[2]},
+		.per_sm = per_sm,
+		.n_sms = 1,
+	};
 	uint64_t plane = (uint64_t)grid[0] * grid[1];
 	int rc;
 

@@ -18,7 +18,7 @@
 
 #define WAIT_MS 20000 /* for what should come at once, on a machine that is busy */
 #define SHORT	20u   /* rounds of a task */
-#define MIDDLE	3000u
+#define MIDDLE	2000u
 #define LONG	8000u
 
 /* What came last. */
