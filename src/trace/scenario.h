@@ -58,6 +58,8 @@ struct cot_gpu {
 	double dram_efficiency;	   /* what programs can have of dram_bytes_per_s, 0 to 1 */
 	double queueing;	   /* how fast latency rises with the load of memory */
 	double share_penalty;	   /* what traffic grows by where others use an SM's cache */
+	double share_stall; /* part of its rate that a kernel loses where others use an SM, 0 to 1
+			     */
 	struct cot_gpu_power power;
 };
 

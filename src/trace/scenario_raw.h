@@ -21,6 +21,7 @@ struct cot_raw_gpu {
 	double *pcie_gbps, *pcie_latency_us;
 	double *trap_us, *setup_us, *switch_us;
 	double *issue_width, *sm_bytes_per_cycle, *dram_efficiency, *queueing, *share_penalty;
+	double *share_stall;
 	struct cot_raw_power *power;
 };
 
