@@ -2,8 +2,8 @@
  * One of the benchmarks in kernels/, again and again, and the power meanwhile. It runs in the
  * context that cot_cuda_open() made. One thread.
  */
-#ifndef COT_CONTENTION_BENCH_POWER_H
-#define COT_CONTENTION_BENCH_POWER_H
+#ifndef COT_BENCH_CONTENTION_BENCH_POWER_H
+#define COT_BENCH_CONTENTION_BENCH_POWER_H
 
 #include "bench/contention/meter.h"
 #include "kernels/host/bench.h"

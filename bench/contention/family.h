@@ -2,8 +2,8 @@
  * The kernels of kernels.cu and what a warp does in one chunk of theirs: instructions as ptxas
  * makes them for sm_90, and bytes. Constant.
  */
-#ifndef COT_CONTENTION_FAMILY_H
-#define COT_CONTENTION_FAMILY_H
+#ifndef COT_BENCH_CONTENTION_FAMILY_H
+#define COT_BENCH_CONTENTION_FAMILY_H
 
 #include <stdint.h>
 

@@ -15,10 +15,11 @@ typedef unsigned long long u64;
 
 #define LANES 32
 #define KIB   1024
+#define ANYWHERE ((u64)2 << 30) /* what the GPU has page tables at hand for */
 
 struct settings {
 	char *data;
-	u64 size;		/* a power of two */
+	u64 size;		/* a power of two; 64 KiB more are there */
 	u64 start, open, close; /* %globaltimer */
 	u32 zero;		/* 0, which the compiler must not know */
 };
@@ -128,16 +129,49 @@ template <> struct word<16> {
 
 /* ---- chunks ---- */
 
+/*
+ * A warp's way through the data. It has a part of its own: warps that read the same one after the
+ * other would fall into step, all but the first finding it in the cache, and those that the SM
+ * favours must not stay in a part that fits there. Where there is little data, which shall be in
+ * the cache, all go through all of it. No two of 64 warps begin at the same address modulo 64 KiB.
+ */
+template <int CHUNK> struct path {
+	char *at, *first, *end;
+
+	__device__ __forceinline__ void begin(char *data, u64 size, int offset)
+	{
+		u64 chunks = size / CHUNK, own = chunks / n_warps(), w = warp();
+
+		if (own >= 4) {
+			own = (own - 1) | 1; /* odd: no step is a power of two */
+			first = data + w * own * CHUNK + w % 64 * KIB + offset;
+			end = first + own * CHUNK;
+			at = first;
+		} else {
+			first = data + offset;
+			end = first + chunks * CHUNK;
+			at = first + w % chunks * CHUNK;
+		}
+	}
+	__device__ __forceinline__ char *next()
+	{
+		char *p = at;
+
+		at += CHUNK;
+		if (at == end)
+			at = first;
+		return p;
+	}
+};
+
 /* WIDTH bytes a lane and load, AHEAD loads before the first is used, FMAS more for each load. */
 template <int WIDTH, int AHEAD, int FMAS, int CHUNK> struct reading {
-	const char *base;
-	u64 mask;
+	path<CHUNK> way;
 	float sum[2], x[4], d, k;
 
 	__device__ __forceinline__ void begin(const settings &s)
 	{
-		base = s.data + lane() * WIDTH;
-		mask = s.size - 1;
+		way.begin(s.data, s.size, lane() * WIDTH);
 		d = -1.9f - 0.001f * (float)(warp() % 64);
 		k = 0.001f;
 		sum[0] = sum[1] = 0.0f;
@@ -145,9 +179,9 @@ template <int WIDTH, int AHEAD, int FMAS, int CHUNK> struct reading {
 		for (int i = 0; i < 4; i++)
 			x[i] = 0.1f + 0.01f * (float)(lane() * 4 + i);
 	}
-	__device__ __forceinline__ void chunk(u64 n)
+	__device__ __forceinline__ void chunk()
 	{
-		const char *p = base + (((n * n_warps() + warp()) * CHUNK) & mask);
+		const char *p = way.next();
 
 #pragma unroll 1
 		for (int i = 0; i < CHUNK / (WIDTH * LANES * AHEAD); i++) {
@@ -174,18 +208,17 @@ template <int WIDTH, int AHEAD, int FMAS, int CHUNK> struct reading {
 
 /* From one half of the data to the other, 16 bytes a lane. */
 template <int AHEAD, int CHUNK> struct copying {
-	char *base;
-	u64 mask, half;
+	path<CHUNK> way;
+	u64 half;
 
 	__device__ __forceinline__ void begin(const settings &s)
 	{
-		base = s.data + lane() * 16;
 		half = s.size / 2;
-		mask = half - 1;
+		way.begin(s.data, half, lane() * 16);
 	}
-	__device__ __forceinline__ void chunk(u64 n)
+	__device__ __forceinline__ void chunk()
 	{
-		char *p = base + (((n * n_warps() + warp()) * CHUNK) & mask), *q = p + half;
+		char *p = way.next(), *q = p + half;
 
 #pragma unroll 1
 		for (int i = 0; i < CHUNK / (16 * LANES * AHEAD); i++) {
@@ -217,11 +250,11 @@ template <int AHEAD, int LOADS> struct gathering {
 	__device__ __forceinline__ void begin(const settings &s)
 	{
 		base = s.data;
-		mask = s.size - 1;
+		mask = (s.size < ANYWHERE ? s.size : ANYWHERE) - 1;
 		seed = (warp() * LANES + lane()) * 2654435761u + 12345u;
 		sum[0] = sum[1] = 0.0f;
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < LOADS / AHEAD; i++) {
@@ -252,12 +285,12 @@ template <int LOADS> struct chasing {
 	__device__ __forceinline__ void begin(const settings &s)
 	{
 		base = s.data;
-		mask = s.size - 1;
+		mask = (s.size < ANYWHERE ? s.size : ANYWHERE) - 1;
 		seed = (warp() + 1) * 2654435761u;
 		zero = s.zero;
 		next = 0;
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < LOADS; i++) {
@@ -288,7 +321,7 @@ template <int CHAINS, int COUNT> struct multiplying {
 		for (int i = 0; i < CHAINS; i++)
 			x[i] = 0.1f + 0.01f * (float)(lane() * 4 + i);
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < COUNT / 256; i++) {
@@ -319,7 +352,7 @@ template <int COUNT> struct multiplying_doubles {
 		for (int i = 0; i < 4; i++)
 			x[i] = 0.1 + 0.01 * (double)(lane() * 4 + i);
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < COUNT / 256; i++) {
@@ -344,7 +377,7 @@ template <int COUNT> struct whole_numbers {
 		for (int i = 0; i < 4; i++)
 			x[i] = (warp() * LANES + lane()) * 2654435761u + i;
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < COUNT / 256; i++) {
@@ -379,7 +412,7 @@ template <int COUNT> struct special {
 		for (int i = 0; i < 4; i++)
 			x[i] = 0.1f + 0.01f * (float)(lane() * 4 + i);
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < COUNT / 128; i++) {
@@ -412,7 +445,7 @@ template <int COUNT> struct sharing {
 		at += lane() * 16;
 		sum[0] = sum[1] = 0.0f;
 	}
-	__device__ __forceinline__ void chunk(u64)
+	__device__ __forceinline__ void chunk()
 	{
 #pragma unroll 1
 		for (int i = 0; i < COUNT / 4; i++) {
@@ -455,7 +488,8 @@ template <class Work> static __device__ __forceinline__ void work(settings s, re
 		}
 		if (t >= s.close)
 			break;
-		w.chunk(n++);
+		w.chunk();
+		n++;
 	}
 	r.close = t;
 	r.chunks = n - n_before;
@@ -485,7 +519,7 @@ KERNEL(mix64, 1024, 2, reading<16, 2, 60, 16 * KIB>)
 KERNEL(mix128, 1024, 2, reading<16, 2, 124, 8 * KIB>)
 KERNEL(mix256, 1024, 2, reading<16, 2, 252, 8 * KIB>)
 KERNEL(copy16x2, 1024, 2, copying<2, 64 * KIB>)
-KERNEL(gather, 1024, 2, gathering<4, 16>)
+KERNEL(gather, 1024, 2, gathering<4, 64>)
 KERNEL(chase, 1024, 2, chasing<32>)
 KERNEL(fma1, 1024, 2, multiplying<1, 8192>)
 KERNEL(fma4, 1024, 2, multiplying<4, 16384>)

@@ -94,7 +94,7 @@ static void mix(FILE *out, const struct cot_mix *m, const struct cot_mix_result 
 {
 	uint32_t i;
 
-	fputs(",\"mix\":[", out);
+	fprintf(out, ",\"on_rest\":%s,\"mix\":[", m->on_rest ? "true" : "false");
 	for (i = 0; i < m->n; i++) {
 		const struct cot_mix_part *p = &m->parts[i];
 
@@ -104,11 +104,12 @@ static void mix(FILE *out, const struct cot_mix *m, const struct cot_mix_result 
 			const struct cot_mix_result *r = &results[i];
 
 			fprintf(out,
-				",\"chunks_per_s\":%.6g,\"chunks_per_cycle\":%.6g,\"mhz\":%.2f,\"n_warps\":%u,\"n_late\":%u,"
+				",\"chunks_per_s\":%.6g,\"chunks_per_cycle\":%.6g,\"mhz\":%.2f,\"n_warps\":%u,\"n_late\":%u,\"n_starved\":%u,"
 				"\"n_sms\":%u,\"warps_least\":%u,\"warps_most\":%u,"
 				"\"sm_least\":%.6g,\"sm_most\":%.6g",
 				r->chunks_per_s, r->chunks_per_cycle, r->mhz, r->n_warps, r->n_late,
-				r->n_sms, r->warps_least, r->warps_most, r->sm_least, r->sm_most);
+				r->n_starved, r->n_sms, r->warps_least, r->warps_most, r->sm_least,
+				r->sm_most);
 		}
 		fputc('}', out);
 	}

@@ -1,6 +1,6 @@
 /* What was measured, one line of JSON for each thing. One thread. */
-#ifndef COT_CONTENTION_LINES_H
-#define COT_CONTENTION_LINES_H
+#ifndef COT_BENCH_CONTENTION_LINES_H
+#define COT_BENCH_CONTENTION_LINES_H
 
 #include <stdio.h>
 

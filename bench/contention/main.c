@@ -18,9 +18,9 @@
 #define COMMAND_MAX	  512u
 #define SMOKE_DATA	  ((uint64_t)1 << 20)
 #define SMOKE_L2	  ((uint64_t)1 << 18)
-#define DATA		  ((uint64_t)2 << 30)
+#define DATA		  ((uint64_t)8 << 30)
 #define L2		  ((uint64_t)16 << 20)
-#define POWER_SETTLE	  0.3 /* seconds */
+#define POWER_SETTLE	  0.25 /* seconds */
 #define SECONDS_OF_RATE	  0.02
 #define SECONDS_OF_MAKING 4.0 /* a benchmark's inputs */
 
@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeats", KEY_REPEATS, "N", 0, "Windows of each rate (default: 3)", 0},
 	{"window", KEY_WINDOW, "MS", 0, "Length of such a window (default: 8)", 0},
-	{"power-seconds", KEY_SECONDS, "S", 0, "Length of a measurement of power (default: 1.2)",
+	{"power-seconds", KEY_SECONDS, "S", 0, "Length of a measurement of power (default: 1.1)",
 	 0},
 	{"smoke", KEY_SMOKE, NULL, 0, "Few warps and little memory, to try it out", 0},
 	{"list", 'l', NULL, 0, "List what would be measured on an H200", 0},
@@ -203,7 +203,7 @@ static int measure_rate(struct run *r, const struct cot_point *point, struct cot
 	uint32_t i;
 	int rc = 0;
 
-	for (i = 0; i < r->settings->repeats && !rc; i++) {
+	for (i = 0; i < r->settings->repeats && !rc && !interrupted; i++) {
 		rc = run_mix(r, &point->mix, &r->times, NULL, NULL, results, err);
 		if (!rc)
 			cot_lines_rate(r->out, point, i, results);
@@ -427,6 +427,7 @@ static void list(void)
 	}
 }
 
+/* Of a file its name: the folder is of this machine only. */
 static void keep_command(int argc, char **argv, char *command, size_t size)
 {
 	size_t used = 0;
@@ -434,9 +435,10 @@ static void keep_command(int argc, char **argv, char *command, size_t size)
 
 	command[0] = '\0';
 	for (i = 0; i < argc && used < size; i++) {
-		const char *word = i ? argv[i] : "bench_contention";
+		const char *word = i ? argv[i] : "bench_contention", *name = strrchr(word, '/');
 
-		n = snprintf(command + used, size - used, "%s%s", i ? " " : "", word);
+		n = snprintf(command + used, size - used, "%s%s", i ? " " : "",
+			     name ? name + 1 : word);
 		used += n > 0 ? (size_t)n : 0;
 	}
 }
@@ -445,9 +447,9 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
 	static struct run run;
-	struct settings settings = {
+	static struct settings settings = {
 		.budget_s = 190,
-		.power_s = 1.2,
+		.power_s = 1.1,
 		.stages = (1u << COT_N_STAGES) - 1,
 		.repeats = 3,
 		.window_ms = 8,

@@ -6,8 +6,8 @@
  * step to another has no error of a step: cot_meter_watch() keeps the first and the last step that
  * it saw. One thread.
  */
-#ifndef COT_CONTENTION_METER_H
-#define COT_CONTENTION_METER_H
+#ifndef COT_BENCH_CONTENTION_METER_H
+#define COT_BENCH_CONTENTION_METER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,8 @@
 #define LANES	    32u
 #define THREADS_MAX 1024u
 #define SMS_MAX	    1024u
-#define WARPS_MAX   64u /* of an SM */
+#define WARPS_MAX   64u			 /* of an SM */
+#define SLACK	    ((uint64_t)64 << 10) /* behind the data */
 
 /* As in kernels.cu. */
 struct settings {
@@ -27,7 +28,7 @@ struct record {
 static int fill(struct cot_mix_runner *r, uint64_t data, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
-	uint64_t n = r->data_bytes / 4;
+	uint64_t n = (r->data_bytes + SLACK) / 4;
 	cot_cuda_function function;
 	void *args[] = {&data, &n};
 	int rc;
@@ -93,7 +94,7 @@ static int allocate(struct cot_mix_runner *r, struct cot_error *err)
 		rc = cot_cuda_check(cuda, cuda->alloc(&r->records[i], r->records_bytes),
 				    "cuMemAlloc", err);
 		if (!rc)
-			rc = cot_cuda_check(cuda, cuda->alloc(&r->data[i], r->data_bytes),
+			rc = cot_cuda_check(cuda, cuda->alloc(&r->data[i], r->data_bytes + SLACK),
 					    "cuMemAlloc", err);
 		if (!rc)
 			rc = fill(r, r->data[i], err);
@@ -164,13 +165,19 @@ static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix,
 		ret_places[0] = &r->partitions->whole;
 		return 0;
 	}
-	rc = cot_partitions_split(r->partitions, mix->parts[0].sms, &split, err);
+	rc = cot_partitions_split(r->partitions,
+				  mix->on_rest ? r->partitions->whole.n_sms - mix->parts[0].sms
+					       : mix->parts[0].sms,
+				  &split, err);
 	if (rc)
 		return rc;
+	if (mix->on_rest && split->rest.n_sms != mix->parts[0].sms)
+		return cot_error_set(err, -ENOTSUP, "%u SMs are left of the GPU; expected %u",
+				     split->rest.n_sms, mix->parts[0].sms);
 	if (mix->n > 1 && split->rest.n_sms != mix->parts[1].sms)
 		return cot_error_set(err, -ENOTSUP, "%u SMs are left of the GPU; expected %u",
 				     split->rest.n_sms, mix->parts[1].sms);
-	ret_places[0] = &split->first;
+	ret_places[0] = mix->on_rest ? &split->rest : &split->first;
 	ret_places[1] = &split->rest;
 	return 0;
 }
@@ -230,8 +237,12 @@ static void count(const struct record *records, uint32_t n, uint64_t open,
 		const struct record *w = &records[i];
 		double ns = (double)(w->close - w->open);
 
-		if (!w->open || w->first > open || w->close <= w->open) {
+		if (!w->first || w->first > open) {
 			ret->n_late++;
+			continue;
+		}
+		if (!w->open || w->close <= w->open) {
+			ret->n_starved++;
 			continue;
 		}
 		rate = (double)w->chunks / ns * 1e9;
@@ -242,8 +253,8 @@ static void count(const struct record *records, uint32_t n, uint64_t open,
 		rates[w->sm % SMS_MAX] += rate;
 		warps[w->sm % SMS_MAX]++;
 	}
-	if (n > ret->n_late)
-		ret->mhz = mhz / (n - ret->n_late);
+	if (n > ret->n_late + ret->n_starved)
+		ret->mhz = mhz / (n - ret->n_late - ret->n_starved);
 	for (i = 0; i < SMS_MAX; i++) {
 		if (!warps[i])
 			continue;

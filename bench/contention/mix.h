@@ -2,8 +2,8 @@
  * Kernels side by side on partitions of the GPU, and how fast each of them works in a window in
  * which all of them do. All warps wait for one moment, so no launch is in the window. One thread.
  */
-#ifndef COT_CONTENTION_MIX_H
-#define COT_CONTENTION_MIX_H
+#ifndef COT_BENCH_CONTENTION_MIX_H
+#define COT_BENCH_CONTENTION_MIX_H
 
 #include "bench/contention/family.h"
 #include "bench/contention/partition.h"
@@ -22,12 +22,13 @@ struct cot_mix_part {
 };
 
 /*
- * One part: the first partition of a split at its SMs, or the whole GPU. Two: the first has its
- * SMs, the second the rest.
+ * One part: the first partition of a split at its SMs, or what is left of a split (on_rest), or the
+ * whole GPU. Two: the first has its SMs, the second the rest.
  */
 struct cot_mix {
 	struct cot_mix_part parts[COT_MIX_PARTS];
 	uint32_t n;
+	bool on_rest;
 };
 
 struct cot_mix_times {
@@ -40,7 +41,12 @@ struct cot_mix_result {
 	double chunks_per_s;	 /* of all warps, by the GPU's timer */
 	double chunks_per_cycle; /* by the clocks of their SMs */
 	double mhz;		 /* the SM clock in the window, by the warps' cycles */
-	uint32_t n_warps, n_late;
+	/*
+	 * Late: they came when the window was open. Starved: they were in one chunk from before it
+	 * opened until it was closed, as an SM may favour its oldest warps; what they did counts
+	 * as nothing.
+	 */
+	uint32_t n_warps, n_late, n_starved;
 	uint32_t n_sms;			  /* that the warps were on */
 	uint32_t warps_least, warps_most; /* of these SMs */
 	double sm_least, sm_most;	  /* chunks per second of these SMs */

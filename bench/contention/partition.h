@@ -3,8 +3,8 @@
  * a stream. Kernels that are loaded in the primary context run on any of these streams. A driver
  * without green contexts has the whole GPU only. One thread.
  */
-#ifndef COT_CONTENTION_PARTITION_H
-#define COT_CONTENTION_PARTITION_H
+#ifndef COT_BENCH_CONTENTION_PARTITION_H
+#define COT_BENCH_CONTENTION_PARTITION_H
 
 #include <stdbool.h>
 #include <stdint.h>

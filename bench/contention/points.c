@@ -100,15 +100,26 @@ static void add(struct cot_points *p, enum cot_point_kind kind, enum cot_stage s
 }
 
 static void add_alone(struct cot_points *p, enum cot_stage stage, const struct subject *s, size_t n,
-		      uint32_t n_sms)
+		      size_t n_counts, uint32_t n_sms)
 {
 	size_t i, j;
 
-	for (j = 0; j < LEN(sm_counts); j++)
+	for (j = 0; j < n_counts; j++)
 		for (i = 0; i < n; i++)
 			if (sm_counts[j] < n_sms)
 				add(p, COT_POINT_RATE, stage, &s[i],
 				    sm_counts[j] ? sm_counts[j] : n_sms, NULL, 0);
+}
+
+/* Alone on what is left of a split, as in the pairs. */
+static void add_on_rest(struct cot_points *p, size_t n, uint32_t n_sms, uint32_t first)
+{
+	size_t i;
+
+	for (i = 0; i < n && first < n_sms; i++) {
+		add(p, COT_POINT_RATE, COT_STAGE_ALONE, &core[i], n_sms - first, NULL, 0);
+		p->points[p->n - 1].mix.on_rest = true;
+	}
 }
 
 static void add_pairs(struct cot_points *p, uint32_t n_sms, uint32_t first)
@@ -155,22 +166,25 @@ void cot_points_make(struct cot_points *p, uint32_t n_sms)
 	size_t i;
 
 	p->n = 0;
-	add_alone(p, COT_STAGE_ALONE, core, LEN(core), n_sms);
+	add_alone(p, COT_STAGE_ALONE, core, LEN(core), LEN(sm_counts), n_sms);
+	add_on_rest(p, LEN(core), n_sms, 64);
+	add_on_rest(p, LEN(core), n_sms, 32);
+	add_on_rest(p, LEN(core), n_sms, 96);
 	add_pairs(p, n_sms, 64);
 	add_pairs(p, n_sms, 32);
+	add_pairs(p, n_sms, 96);
 	for (i = 0; i < LEN(loads) && n_sms > 8; i++)
 		add(p, COT_POINT_RATE, COT_STAGE_LATENCY, &others[10], 8, &loads[i], n_sms - 8);
-	add_alone(p, COT_STAGE_ALONE, others, LEN(others), n_sms);
+	add_alone(p, COT_STAGE_ALONE, others, LEN(others), 5, n_sms);
 	add(p, COT_POINT_IDLE, COT_STAGE_POWER, NULL, 0, NULL, 0);
 	add_powered(p, COT_STAGE_POWER, LEN(powered), n_sms, n_sms);
-	add_benchmarks(p);
 	add_powered(p, COT_STAGE_POWER, POWERED_ON_FEWER, 64, n_sms);
 	add_powered_pairs(p, n_sms);
 	add_powered(p, COT_STAGE_POWER, POWERED_ON_FEWER, 16, n_sms);
 	add(p, COT_POINT_IDLE, COT_STAGE_POWER, NULL, 0, NULL, 0);
+	add_benchmarks(p);
 	add_powered(p, COT_STAGE_MORE, 6, 32, n_sms);
 	add_powered(p, COT_STAGE_MORE, 6, 96, n_sms);
-	add_pairs(p, n_sms, 96);
 	/* Once more, to see how well they repeat. */
 	add_powered(p, COT_STAGE_MORE, 3, n_sms, n_sms);
 }

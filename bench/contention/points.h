@@ -2,8 +2,8 @@
  * What is measured, in the order in which it is: what tells most comes first, so that a run that
  * ends early has it. Constant for a number of SMs.
  */
-#ifndef COT_CONTENTION_POINTS_H
-#define COT_CONTENTION_POINTS_H
+#ifndef COT_BENCH_CONTENTION_POINTS_H
+#define COT_BENCH_CONTENTION_POINTS_H
 
 #include "bench/contention/mix.h"
 #include "kernels/host/bench.h"

@@ -196,6 +196,8 @@ static int read_part(struct reader *r, const json_t *object, struct cot_contenti
 		rc = whole(r, object, "n_late", 0, UINT32_MAX, &n_late);
 	if (!rc && n_late)
 		return fail(r, "warps came late, so the rate says nothing", "n_late of 0");
+	if (!rc)
+		rc = whole(r, object, "n_starved", 0, UINT32_MAX, &part->n_starved);
 	return rc;
 }
 
@@ -217,6 +219,10 @@ static int read_mix(struct reader *r, const json_t *object, struct cot_contentio
 			return rc;
 		sms += run->parts[run->n++].sms;
 	}
+	run->on_rest = json_is_true(json_object_get(object, "on_rest"));
+	if (run->on_rest && run->n != 1)
+		return fail(r, "'on_rest' is true with another number of kernels than one",
+			    "false");
 	if (sms > r->out->sms)
 		return fail(r, "the kernels of 'mix' have more SMs than the GPU", "fewer");
 	return 0;

@@ -42,12 +42,14 @@ struct cot_contention_part {
 	uint32_t warps; /* of an SM */
 	uint32_t sms;
 	double chunks_per_s, mhz; /* of all warps; the clock meanwhile */
+	uint32_t n_starved;	  /* warps that did not even end a chunk */
 };
 
 struct cot_contention_run {
 	bool is_power;
 	uint32_t line;
-	uint32_t n; /* parts; 0: nothing ran, or a benchmark */
+	uint32_t n;   /* parts; 0: nothing ran, or a benchmark */
+	bool on_rest; /* one part, on the SMs that the second of two has */
 	struct cot_contention_part parts[COT_CONTENTION_PARTS_MAX];
 	/* Of power only. */
 	double watts, seconds;

@@ -20,9 +20,10 @@
 	"{\"kind\":\"kernel\",\"kernel\":\"a\",\"loads_ahead\":2,\"insts\":16,\"fma\":8," \
 	"\"dfma\":0,\"whole\":0,\"special\":0,\"shared\":0,\"loads\":2,\"stores\":0,"     \
 	"\"read_bytes\":1024,\"written_bytes\":0}\n"
-#define PART(sms, late)                                                    \
-	"{\"kernel\":\"a\",\"memory\":\"dram\",\"warps\":64,\"sms\":" #sms \
-	",\"chunks_per_s\":5.5,\"chunks_per_cycle\":1,\"mhz\":1980,\"n_late\":" #late "}"
+#define PART(sms, late)                                                               \
+	"{\"kernel\":\"a\",\"memory\":\"dram\",\"warps\":64,\"sms\":" #sms            \
+	",\"chunks_per_s\":5.5,\"chunks_per_cycle\":1,\"mhz\":1980,\"n_late\":" #late \
+	",\"n_starved\":3}"
 #define RATE(parts) "{\"kind\":\"rate\",\"mix\":[" parts "]}\n"
 #define POWER(rest) "{\"kind\":\"power\",\"watts\":300,\"seconds\":1,\"sm_mhz\":1980," rest "}\n"
 
@@ -52,6 +53,8 @@ static void test_all(void **state)
 	assert_int_equal(c.runs[0].line, 3);
 	assert_false(c.runs[0].is_power);
 	assert_int_equal(c.runs[1].n, 2);
+	assert_int_equal(c.runs[1].parts[0].n_starved, 3);
+	assert_false(c.runs[1].on_rest);
 	assert_int_equal(c.runs[1].parts[1].sms, 68);
 	assert_int_equal(c.runs[1].parts[0].memory, COT_CONTENTION_DRAM);
 	assert_true(c.runs[1].parts[0].chunks_per_s == 5.5 && c.runs[1].parts[0].mhz == 1980);
@@ -81,6 +84,9 @@ static void test_mistakes(void **state)
 		{MACHINE KERNEL RATE(PART(133, 0)), "'sms' is no number within its limits"},
 		{MACHINE KERNEL RATE(PART(8.5, 0)), "'sms' is 8.5; expected a whole number"},
 		{MACHINE KERNEL RATE(PART(68, 0) "," PART(68, 0)), "more SMs than the GPU"},
+		{MACHINE KERNEL
+		 "{\"kind\":\"rate\",\"on_rest\":true,\"mix\":[" PART(8, 0) "," PART(8, 0) "]}",
+		 "'on_rest' is true with another number"},
 		{MACHINE KERNEL RATE("1"), "a kernel of 'mix' is no object"},
 		{MACHINE POWER("\"benchmark\":\"nn\""), "the key 'runs_per_s' is missing"},
 		{MACHINE "{\"kind\":\"power\",\"mix\":[]}", "the key 'watts' is missing"},
