@@ -124,10 +124,10 @@ int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control
  * "Filling and retreating" (Wu et al., ICS 2015), to compare with: a launch fills all SMs with
  * blocks, and those on an SM that the kernel may not use, or that are more than `workers` on one,
  * end at once. The others are workers whose tasks follow from the SM and from how many came to it
- * before: the tasks are dealt out in n_allowed * workers shares. Nobody claims, and nobody leaves:
- * a task belongs to an SM. If fewer workers came to an SM than planned, because other kernels were
- * there or because %smid is not the SM that the host means (as under MPS), their shares are left,
- * and the host launches them again.
+ * before: the tasks are dealt out in n_allowed * workers shares, first one for each SM, then a
+ * second one, and so on. Nobody claims, and nobody leaves: a task belongs to an SM. If fewer
+ * workers came to an SM than planned, because other kernels were there or because %smid is not the
+ * SM that the host means (as under MPS), their shares are left, and the host launches them again.
  *
  *     cot_retreat_plan()                  fills args and rows; copy the rows to the device
  *     launch, blocks per SM * SMs blocks  NAME$cot_retreat

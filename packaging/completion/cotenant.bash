@@ -35,7 +35,7 @@ _cotenant_options()
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--json= $common" ;;
 	list) echo "--json= $common" ;;
-	model) echo "--json= --concurrent --piecewise --min-gain= --train= --seed= $common" ;;
+	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --rewrite
@@ -93,7 +93,7 @@ _cotenant_value()
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train) COMPREPLY=() ;;
+	--seed | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train | --train-with) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -129,8 +129,9 @@ _cotenant_model()
 	case ${COMP_WORDS[2]} in
 	time | power | consolidate) _cotenant_files '\.ya?ml$' "$1" ;;
 	train | heat) _cotenant_files '\.csv$' "$1" ;;
+	check | powers) _cotenant_files '\.jsonl$' "$1" ;;
 	esac
-	((COMP_CWORD > 2)) || _cotenant_words 'time power consolidate train heat' "$1"
+	((COMP_CWORD > 2)) || _cotenant_words 'time power consolidate train heat check powers' "$1"
 }
 
 _cotenant()

@@ -13,7 +13,16 @@
 #include "report/outfile.h"
 #include "trace/number.h"
 
-enum { KEY_JSON = 256, KEY_CONCURRENT, KEY_PIECEWISE, KEY_GAIN, KEY_SEED, KEY_TRAIN };
+enum {
+	KEY_JSON = 256,
+	KEY_CONCURRENT,
+	KEY_PIECEWISE,
+	KEY_GAIN,
+	KEY_SEED,
+	KEY_TRAIN,
+	KEY_POINTS,
+	KEY_TRAIN_WITH
+};
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, "FILE", 0, "Write the result as JSON; - is standard output", 0},
@@ -28,6 +37,9 @@ static const struct argp_option options[] = {
 	{"train", KEY_TRAIN, "PCT", 0,
 	 "train: per cent of the workloads that are trained with (default 60)", 0},
 	{"seed", KEY_SEED, "N", 0, "train: draw other workloads (default 1)", 0},
+	{"train-with", KEY_TRAIN_WITH, "NAMES", 0,
+	 "powers: these workloads, with commas between, are the set 'train', the others 'test'", 0},
+	{"points", KEY_POINTS, NULL, 0, "check: show every mix, not the errors alone", 0},
 	{0},
 };
 
@@ -36,9 +48,12 @@ struct arguments {
 	struct cot_model_options options;
 	double min_gain_pct;
 	struct cot_model_train_options train;
+	bool points;
+	const char *train_with;
 };
 
-static const char *const parts[] = {"time", "power", "consolidate", "train", "heat"};
+static const char *const parts[] = {"time", "power", "consolidate", "train",
+				    "heat", "check", "powers"};
 
 static bool is_part(const char *word)
 {
@@ -53,6 +68,14 @@ static bool is_part(const char *word)
 static bool takes_table(const char *part)
 {
 	return !strcmp(part, "train") || !strcmp(part, "heat");
+}
+
+static const char *input_of(const char *part)
+{
+	if (!strcmp(part, "check") || !strcmp(part, "powers"))
+		return "what bench_contention measured (JSON lines)";
+	return takes_table(part) ? "a table of measurements (CSV)"
+				 : "kernels such as scenarios/models/kernels.yaml";
 }
 
 static uint64_t parse_whole(struct argp_state *state, const char *name, const char *text,
@@ -71,8 +94,8 @@ static void parse_word(struct argp_state *state, struct arguments *a, const char
 	if (!a->what) {
 		if (!is_part(word))
 			argp_error(state,
-				   "unknown part '%.40s'; expected time, power, consolidate, train "
-				   "or heat",
+				   "unknown part '%.40s'; expected time, power, consolidate, "
+				   "train, heat, check or powers",
 				   word);
 		a->what = word;
 	} else if (!a->path) {
@@ -86,11 +109,12 @@ static void check(struct argp_state *state, const struct arguments *a)
 {
 	if (!a->what)
 		argp_error(state,
-			   "no part given; expected time, power, consolidate, train or heat");
+			   "no part given; expected time, power, consolidate, train, heat, check "
+			   "or powers");
 	if (!a->path)
-		argp_error(state, "no file given; expected %s",
-			   takes_table(a->what) ? "a table of measurements (CSV)"
-						: "kernels such as scenarios/models/kernels.yaml");
+		argp_error(state, "no file given; expected %s", input_of(a->what));
+	if (a->json && !strcmp(a->what, "powers"))
+		argp_error(state, "'powers' writes a table; expected no --json");
 	if (a->json && strcmp(a->json, "-") != 0 && cot_cli_same_file(a->json, a->path))
 		argp_error(state, "the output '%s' is the input itself", a->json);
 }
@@ -123,6 +147,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SEED:
 		a->train.seed = parse_whole(state, "--seed", arg, 0, INT64_MAX);
+		return 0;
+	case KEY_POINTS:
+		a->points = true;
+		return 0;
+	case KEY_TRAIN_WITH:
+		a->train_with = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		parse_word(state, a, arg);
@@ -175,6 +205,10 @@ static int show(const struct arguments *a, struct cot_error *err)
 			rc = cot_model_show_training(a->path, &a->train, a->json, out, err);
 		else if (!strcmp(a->what, "heat"))
 			rc = cot_model_show_heat(a->path, a->json, out, err);
+		else if (!strcmp(a->what, "check"))
+			rc = cot_model_show_check(a->path, a->points, a->json, out, err);
+		else if (!strcmp(a->what, "powers"))
+			rc = cot_model_show_powers(a->path, a->train_with, out, err);
 		else
 			rc = show_kernels(a, out, err);
 		mistake = rc && rc != -ENOMEM && rc != -EIO;
@@ -194,10 +228,11 @@ int cot_cmd_model(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc =
-			"time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS\nheat MEASUREMENTS",
+			"time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS\nheat MEASUREMENTS\ncheck MEASUREMENTS\npowers MEASUREMENTS",
 		.doc = "Predicts how long kernels take on a GPU, alone and together, what they "
-		       "draw, and whether they should run together. KERNELS is a YAML file, "
-		       "MEASUREMENTS a table (CSV); - is standard input.",
+		       "draw, and whether they should run together; trains the models and "
+		       "checks them against measurements. KERNELS is a YAML file, MEASUREMENTS "
+		       "a table (CSV) or, for check and powers, lines of JSON; - is standard input.",
 		.children = cot_cli_argp_children,
 	};
 	struct arguments a = {.train = {.seed = 1, .train_pct = 60}};

@@ -52,6 +52,15 @@ struct cot_model_train_options {
 int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
 			    bool json, FILE *out, struct cot_error *err);
 
+/* Reads what bench_contention measured from `path`; with `points` every mix is shown. */
+int cot_model_show_check(const char *path, bool points, bool json, FILE *out,
+			 struct cot_error *err);
+
+/* Writes the table that cot_model_show_training() reads, from what bench_contention measured.
+ * `train_with`: the workloads of the set 'train', with commas between; NULL: no sets. */
+int cot_model_show_powers(const char *path, const char *train_with, FILE *out,
+			  struct cot_error *err);
+
 /* Reads a step test from `path`. */
 int cot_model_show_heat(const char *path, bool json, FILE *out, struct cot_error *err);
 

@@ -28,6 +28,7 @@ enum {
 	OPT_THRESHOLD,
 	OPT_NOISE,
 	OPT_SENSITIVITY,
+	OPT_ABLATION,
 	OPT_MIX,
 	OPT_TARGET
 };
@@ -41,6 +42,10 @@ static const struct argp_option options[] = {
 	{"target", OPT_TARGET, "PERCENT", 0, "The goal of --mix: 80, 85, 90 (default) or 95", 0},
 	{"sensitivity", OPT_SENSITIVITY, NULL, 0,
 	 "Also run with other thresholds, epochs, noise and numbers of SMs", 0},
+	{"ablation", OPT_ABLATION, NULL, 0,
+	 "Also run with other assumptions where the paper is silent or our model differs; a minute "
+	 "or two",
+	 0},
 	{"sms", OPT_SMS, "N", 0, "SMs of the GPU (default 32)", 1},
 	{"epoch", OPT_EPOCH, "CYCLES", 0, "Length of an epoch (default 10000)", 1},
 	{"threshold", OPT_THRESHOLD, "X", 0, "Threshold of SMQoS's search (default 0.03)", 1},
@@ -146,6 +151,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SENSITIVITY:
 		o->sensitivity = true;
+		break;
+	case OPT_ABLATION:
+		o->ablation = true;
 		break;
 	case OPT_MIX:
 		parse_mix(state, arg, o);

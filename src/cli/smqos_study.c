@@ -10,14 +10,15 @@
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
-#define GPU_NAME   "gtx480"
-#define CYCLES	   2000000u /* section IV-A */
-#define BASE_SMS   16u	    /* that the memory of GPU_NAME is for */
-#define QUICK_STEP 7u
-#define SENSE_STEP 7u	/* sensitivity is measured on every seventh mix */
-#define PHASE_1	   0.05 /* of all the work: everyone alone */
-#define MI_PART	   0.75 /* a task whose IPC no longer grows from here on is bound by memory */
-#define MI_GROWTH  1.10
+#define GPU_NAME	    "gtx480"
+#define CYCLES		    2000000u /* section IV-A */
+#define BASE_SMS	    16u	     /* that the memory of GPU_NAME is for */
+#define QUICK_STEP	    7u
+#define SENSE_STEP	    7u /* sensitivity is measured on every seventh mix */
+#define ABLATION_QUICK_STEP 31u
+#define PHASE_1		    0.05 /* of all the work: everyone alone */
+#define MI_PART		    0.75 /* a task whose IPC no longer grows from here on is bound by memory */
+#define MI_GROWTH	    1.10
 
 const struct cot_smq_settings cot_smq_defaults = {
 	.n_sms = 32,
@@ -26,6 +27,9 @@ const struct cot_smq_settings cot_smq_defaults = {
 	.noise = 0.01,
 	.batch_sms = 0,
 	.share_penalty = 0.2,
+	.context_scale = 1.0,
+	.block_parts = 1,
+	.sm_scale = 1,
 };
 
 /* Simulations with equal settings share these. */
@@ -34,7 +38,8 @@ struct bundle {
 	struct cot_gpu gpu;
 	unsigned step; /* every step-th mix */
 	struct cot_trace_program *owners[COT_SMQ_BENCHMARKS];
-	const struct cot_program *programs[COT_SMQ_BENCHMARKS];
+	struct cot_kernel *kernels[COT_SMQ_BENCHMARKS]; /* as the settings have them; owned */
+	struct cot_program programs[COT_SMQ_BENCHMARKS];
 };
 
 enum kind { ALONE, CURVE, MIX, TIMELINE };
@@ -60,6 +65,20 @@ struct study {
 
 /* ---- scenarios ---- */
 
+static void scale_sms(struct cot_gpu *gpu, uint32_t scale)
+{
+	uint32_t i;
+
+	gpu->dram_bytes_per_s *= scale;
+	gpu->issue_width *= scale;
+	gpu->sm_bytes_per_cycle *= scale;
+	gpu->regs_per_sm *= scale;
+	gpu->blocks_per_sm *= scale;
+	gpu->threads_per_sm *= scale;
+	for (i = 0; i < gpu->n_shmem_configs; i++)
+		gpu->shmem_config_bytes[i] *= scale;
+}
+
 static struct cot_gpu gpu_of(const struct cot_smq_settings *s)
 {
 	struct cot_gpu gpu = *cot_gpu_find(GPU_NAME);
@@ -68,6 +87,8 @@ static struct cot_gpu gpu_of(const struct cot_smq_settings *s)
 	gpu.dram_bytes_per_s = gpu.dram_bytes_per_s / BASE_SMS * s->n_sms;
 	gpu.n_sms = s->n_sms;
 	gpu.share_penalty = s->share_penalty;
+	gpu.share_stall = s->share_stall;
+	scale_sms(&gpu, s->sm_scale);
 	return gpu;
 }
 
@@ -75,7 +96,7 @@ static void set_app(struct cot_app *app, const struct bundle *b, unsigned benchm
 {
 	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
 	strcpy(app->name, cot_smq_benchmarks[benchmark]);
-	app->program = *b->programs[benchmark];
+	app->program = b->programs[benchmark];
 }
 
 static struct cot_scenario make_scenario(const struct study *st, const struct bundle *b)
@@ -91,6 +112,7 @@ static struct cot_scenario make_scenario(const struct study *st, const struct bu
 		.rate_noise = s->noise,
 		.qos_threshold = s->threshold,
 		.qos_batch_sms = s->batch_sms,
+		.preempt = s->drain ? COT_PREEMPT_DRAIN : COT_PREEMPT_SWITCH,
 		.stop_ps = CYCLES / s->epoch_cycles * epoch_ps,
 	};
 
@@ -154,6 +176,8 @@ static void make_mix(const struct study *st, const struct job *j, unsigned ls, u
 	*sc = make_scenario(st, b);
 	sc->n_apps = 2;
 	strcpy(sc->scheduler, cot_smq_system_names[j->system]);
+	if (j->system == COT_SMQ_SMQOS && b->run->settings.hasty)
+		strcpy(sc->scheduler, "smqos-hasty");
 	set_app(&sc->apps[0], b, ls, 0);
 	set_app(&sc->apps[1], b, batch, 1);
 	sc->apps[0].qos.ipc = b->run->isolated_ipc[ls] * cot_smq_targets[j->target] / 100.0;
@@ -177,6 +201,8 @@ static int run_mix(struct study *st, const struct job *j)
 		.of_goal = ipc_of(&sc, &r, 0) / sc.apps[0].qos.ipc,
 		.throughput = ipc_of(&sc, &r, 1) / b->run->isolated_ipc[batch],
 		.watts = r.counts.energy_j / (cot_us_from_ps(r.end_ps) * 1e-6),
+		.moves = (double)r.preemptions / (double)r.n_epochs,
+		.gated = r.counts.gated_sm_us / cot_us_from_ps(r.end_ps),
 	};
 	return 0;
 }
@@ -306,10 +332,34 @@ static int run_phase(struct study *st)
 
 /* ---- settings ---- */
 
+/* The program of a benchmark as the settings have it. */
+static int change_program(struct bundle *b, unsigned benchmark, const struct cot_program *p)
+{
+	const struct cot_smq_settings *s = &b->run->settings;
+	struct cot_kernel *kernels = calloc(p->n_kernels, sizeof(*kernels));
+	uint32_t i;
+
+	b->kernels[benchmark] = kernels;
+	b->programs[benchmark] = *p;
+	b->programs[benchmark].kernels = kernels;
+	if (!kernels)
+		return -ENOMEM;
+	for (i = 0; i < p->n_kernels; i++) {
+		kernels[i] = p->kernels[i];
+		kernels[i].n_blocks *= s->block_parts;
+		kernels[i].work.insts /= s->block_parts;
+		kernels[i].blocks_per_sm *= s->sm_scale;
+		kernels[i].ctx_bytes_per_block =
+			(uint32_t)(kernels[i].ctx_bytes_per_block * s->context_scale);
+	}
+	return 0;
+}
+
 static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsigned step,
 		      struct cot_smq_run **ret_run)
 {
 	struct bundle *b = &st->bundles[st->n_bundles++];
+	const struct cot_program *program;
 	char name[2 * COT_NAME_MAX];
 	unsigned i;
 	int rc = 0;
@@ -323,18 +373,22 @@ static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsign
 	b->run->settings = *s;
 	for (i = 0; i < COT_SMQ_BENCHMARKS && !rc; i++) {
 		(void)snprintf(name, sizeof(name), "smqos/%s", cot_smq_benchmarks[i]);
-		rc = cot_trace_program(name, COT_BLOCK_TIME_WAVE, &b->gpu, &b->owners[i],
-				       &b->programs[i], st->err);
+		rc = cot_trace_program(name, COT_BLOCK_TIME_WAVE, &b->gpu, &b->owners[i], &program,
+				       st->err);
+		if (!rc)
+			rc = change_program(b, i, program);
 	}
 	return rc;
 }
 
-static int add_sense(struct study *st, const char *what, struct cot_smq_settings s)
+static int add_sense(struct study *st, const char *what, struct cot_smq_settings s, bool ablation)
 {
+	unsigned step = !ablation ? SENSE_STEP : st->opt->quick ? ABLATION_QUICK_STEP : 1;
 	struct cot_smq_sense *sense = &st->report->senses[st->report->n_senses++];
 
 	sense->what = what;
-	return add_bundle(st, &s, SENSE_STEP, &sense->run);
+	sense->ablation = ablation;
+	return add_bundle(st, &s, step, &sense->run);
 }
 
 static int add_senses(struct study *st)
@@ -343,13 +397,13 @@ static int add_senses(struct study *st)
 	struct cot_smq_settings s;
 	int rc;
 
-#define SENSE(text, field, value)            \
-	do {                                 \
-		s = main;                    \
-		s.field = (value);           \
-		rc = add_sense(st, text, s); \
-		if (rc)                      \
-			return rc;           \
+#define SENSE(text, field, value)                   \
+	do {                                        \
+		s = main;                           \
+		s.field = (value);                  \
+		rc = add_sense(st, text, s, false); \
+		if (rc)                             \
+			return rc;                  \
 	} while (0)
 
 	SENSE("as above, fewer mixes", n_sms, main.n_sms);
@@ -366,6 +420,50 @@ static int add_senses(struct study *st)
 	SENSE("16 SMs", n_sms, 16);
 #undef SENSE
 	return 0;
+}
+
+/* What the paper leaves open, or what our model has otherwise: one at a time, then together. */
+static int add_ablations(struct study *st)
+{
+	const struct cot_smq_settings *m = &st->opt->settings;
+	static const struct {
+		const char *what;
+		double context_scale, share_stall;
+		uint32_t block_parts, sm_scale, n_sms; /* 0: as they are */
+		bool drain, hasty;
+	} rows[] = {
+		{"SMQoS decides while SMs change hands", 1, 0, 0, 0, 0, false, true},
+		{"SMs change hands at no cost", 0, 0, 0, 0, 0, false, false},
+		{"at half the cost", 0.5, 0, 0, 0, 0, false, false},
+		{"at one and a half times the cost", 1.5, 0, 0, 0, 0, false, false},
+		{"at double the cost", 2, 0, 0, 0, 0, false, false},
+		{"when their blocks have ended", 1, 0, 0, 0, 0, true, false},
+		{"sharing an SM costs up to 0.1", 1, 0.1, 0, 0, 0, false, false},
+		{"sharing an SM costs up to 0.2", 1, 0.2, 0, 0, 0, false, false},
+		{"sharing an SM costs up to 0.3", 1, 0.3, 0, 0, 0, false, false},
+		{"blocks a quarter as long", 1, 0, 4, 0, 0, false, false},
+		{"SMs twice as large", 1, 0, 0, 2, 0, false, false},
+		{"16 SMs", 1, 0, 0, 0, 16, false, false},
+		{"short blocks, large SMs", 1, 0, 4, 2, 0, false, false},
+		{"and no cost to change hands", 0, 0, 4, 2, 0, false, false},
+		{"and sharing costs up to 0.3", 0, 0.3, 4, 2, 0, false, false},
+	};
+	unsigned i;
+	int rc = add_sense(st, "as above", *m, true);
+
+	for (i = 0; i < COT_ARRAY_LEN(rows) && !rc; i++) {
+		struct cot_smq_settings s = *m;
+
+		s.context_scale *= rows[i].context_scale;
+		s.share_stall += rows[i].share_stall;
+		s.block_parts = rows[i].block_parts ? rows[i].block_parts : s.block_parts;
+		s.sm_scale = rows[i].sm_scale ? rows[i].sm_scale : s.sm_scale;
+		s.n_sms = rows[i].n_sms ? rows[i].n_sms : s.n_sms;
+		s.drain = rows[i].drain;
+		s.hasty = rows[i].hasty;
+		rc = add_sense(st, rows[i].what, s, true);
+	}
+	return rc;
 }
 
 /* The class that a curve has: bound by memory if the last quarter of the SMs adds little. */
@@ -385,6 +483,9 @@ static void finish(struct study *st)
 	for (b = 0; b < st->n_bundles; b++)
 		for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
 			cot_trace_program_destroy(st->bundles[b].owners[i]);
+	for (b = 0; b < st->n_bundles; b++)
+		for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+			free(st->bundles[b].kernels[i]);
 	free(st->jobs);
 }
 
@@ -424,6 +525,8 @@ int cot_smq_study_run(const struct cot_smq_options *opt, struct cot_smq_report *
 		rc = add_bundle(&st, &opt->settings, opt->quick ? QUICK_STEP : 1, &ret->main);
 	if (!rc && opt->sensitivity)
 		rc = add_senses(&st);
+	if (!rc && opt->ablation)
+		rc = add_ablations(&st);
 	if (!rc)
 		rc = run_all(&st);
 	finish(&st);

@@ -11,6 +11,7 @@ struct cot_smq_options {
 	uint64_t seed;
 	bool quick;	  /* every seventh mix */
 	bool sensitivity; /* other thresholds, epochs, noise and numbers of SMs as well */
+	bool ablation;	  /* other assumptions, one by one */
 	bool has_mix;	  /* a mix to be seen epoch by epoch */
 	unsigned ls, batch, target;
 	unsigned n_threads;

@@ -9,7 +9,8 @@
 #include "trace/csv.h"
 
 #define PRINTED_TABLE "printed/smqos.csv"
-#define REACH_CLOSE   5.0 /* points */
+#define REACH_CLOSE   5.0  /* points */
+#define NEAR	      0.99 /* of the promise */
 
 const char *const cot_smq_system_names[COT_SMQ_SYSTEMS] = {"smqos", "spart", "rollover"};
 const char *const cot_smq_benchmarks[COT_SMQ_BENCHMARKS] = {
@@ -58,6 +59,9 @@ struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct
 			reached += o->of_goal >= 1.0;
 			m.throughput += o->throughput;
 			m.watts += o->watts;
+			m.near_pct += o->of_goal >= NEAR;
+			m.moves += o->moves;
+			m.gated += o->gated;
 		}
 	}
 	if (!m.n)
@@ -65,6 +69,9 @@ struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct
 	m.reach_pct = 100.0 * reached / m.n;
 	m.throughput /= m.n;
 	m.watts /= m.n;
+	m.near_pct *= 100.0 / m.n;
+	m.moves /= m.n;
+	m.gated /= m.n;
 	return m;
 }
 

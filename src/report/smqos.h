@@ -18,7 +18,7 @@
 #define COT_SMQ_MIXES	   (COT_SMQ_BENCHMARKS * (COT_SMQ_BENCHMARKS - 1))
 #define COT_SMQ_CASES	   (COT_SMQ_MIXES * COT_SMQ_TARGETS)
 #define COT_SMQ_MAX_SMS	   128u
-#define COT_SMQ_MAX_SENSES 16u
+#define COT_SMQ_MAX_SENSES 32u
 #define COT_SMQ_PRINTED	   32u
 
 enum cot_smq_system { COT_SMQ_SMQOS, COT_SMQ_SPART, COT_SMQ_ROLLOVER, COT_SMQ_SYSTEMS };
@@ -37,6 +37,8 @@ struct cot_smq_outcome {
 	double of_goal;	   /* mean IPC over the promised one */
 	double throughput; /* IPC of the batch task over its IPC alone */
 	double watts;
+	double moves; /* SMs that began to change hands, per epoch */
+	double gated; /* SMs without power, on average */
 };
 
 struct cot_smq_settings {
@@ -44,6 +46,13 @@ struct cot_smq_settings {
 	uint32_t batch_sms; /* that a batch task keeps in any case */
 	double threshold, noise;
 	double share_penalty; /* of the GPU: see struct cot_gpu */
+	/* What the paper leaves open, or what differs from it: see docs/simulator.md. */
+	double share_stall;   /* of the GPU as well */
+	double context_scale; /* contexts of blocks are so many times as large */
+	uint32_t block_parts; /* every block is cut into so many */
+	uint32_t sm_scale;    /* an SM is so many times as large */
+	bool drain;	      /* SMs change hands when their blocks have ended */
+	bool hasty;	      /* SMQoS decides while SMs change hands */
 };
 
 /* Outcomes of many mixes under one set of settings; the index is cot_smq_case(). */
@@ -57,6 +66,8 @@ struct cot_smq_run {
 struct cot_smq_mean {
 	unsigned n;
 	double reach_pct, throughput, watts;
+	double near_pct; /* cases that miss their promise by 1 % at most, or keep it */
+	double moves, gated;
 };
 
 struct cot_smq_printed {
@@ -81,6 +92,7 @@ struct cot_smq_timeline {
 
 struct cot_smq_sense {
 	const char *what;
+	bool ablation;		 /* else sensitivity */
 	struct cot_smq_run *run; /* owned */
 };
 

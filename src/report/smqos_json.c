@@ -98,28 +98,33 @@ static json_t *means(const struct cot_smq_report *r, const struct cot_smq_run *r
 					continue;
 				(void)json_array_append_new(
 					list,
-					json_pack("{s:s, s:i, s:s, s:i, s:o, s:o, s:o}", "group",
-						  pair < COT_SMQ_PAIRS ? cot_smq_pair_names[pair]
-								       : "all",
-						  "target",
-						  t < COT_SMQ_TARGETS ? (int)cot_smq_targets[t] : 0,
-						  "system", cot_smq_system_names[s], "cases",
-						  (int)m.n, "reach_pct", number(m.reach_pct),
-						  "throughput", number(m.throughput), "power_w",
-						  number(m.watts)));
+					json_pack(
+						"{s:s, s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
+						"group",
+						pair < COT_SMQ_PAIRS ? cot_smq_pair_names[pair]
+								     : "all",
+						"target",
+						t < COT_SMQ_TARGETS ? (int)cot_smq_targets[t] : 0,
+						"system", cot_smq_system_names[s], "cases",
+						(int)m.n, "reach_pct", number(m.reach_pct),
+						"throughput", number(m.throughput), "power_w",
+						number(m.watts), "within_1_pct", number(m.near_pct),
+						"moves_per_epoch", number(m.moves),
+						"sms_without_power", number(m.gated)));
 			}
 	return list;
 }
 
-static json_t *senses(const struct cot_smq_report *r)
+static json_t *senses(const struct cot_smq_report *r, bool ablation)
 {
 	json_t *list = json_array();
 	unsigned i;
 
 	for (i = 0; list && i < r->n_senses; i++)
-		(void)json_array_append_new(list,
-					    json_pack("{s:s, s:o}", "settings", r->senses[i].what,
-						      "means", means(r, r->senses[i].run)));
+		if (r->senses[i].ablation == ablation)
+			(void)json_array_append_new(list, json_pack("{s:s, s:o}", "settings",
+								    r->senses[i].what, "means",
+								    means(r, r->senses[i].run)));
 	return list;
 }
 
@@ -157,13 +162,13 @@ static json_t *timeline(const struct cot_smq_report *r)
 int cot_smq_write_json(FILE *out, const struct cot_smq_report *r)
 {
 	const struct cot_smq_settings *s = &r->main->settings;
-	json_t *root =
-		json_pack("{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
-			  "schema", "cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed,
-			  "quick", (int)r->quick, "settings", "sms", (int)s->n_sms, "epoch_cycles",
-			  (int)s->epoch_cycles, "threshold", number(s->threshold), "noise",
-			  number(s->noise), "comparison", pairs(r), "benchmarks", benchmarks(r),
-			  "means", means(r, r->main), "sensitivity", senses(r), "cases", cases(r));
+	json_t *root = json_pack(
+		"{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+		"cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed, "quick", (int)r->quick,
+		"settings", "sms", (int)s->n_sms, "epoch_cycles", (int)s->epoch_cycles, "threshold",
+		number(s->threshold), "noise", number(s->noise), "comparison", pairs(r),
+		"benchmarks", benchmarks(r), "means", means(r, r->main), "sensitivity",
+		senses(r, false), "ablation", senses(r, true), "cases", cases(r));
 	int rc = root ? 0 : -ENOMEM;
 
 	if (!rc && r->has_timeline && json_object_set_new(root, "timeline", timeline(r)))

@@ -149,13 +149,15 @@ static int write_senses(FILE *out, const struct cot_smq_report *r)
 	struct cot_smq_mean m[COT_SMQ_SYSTEMS];
 	unsigned i, s;
 
-	if (!r->n_senses)
+	if (!r->n_senses || r->senses[0].ablation)
 		return 0;
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	if (!t)
 		return -ENOMEM;
 	(void)fprintf(out, "\nOther settings, all targets\n\n");
 	for (i = 0; i < r->n_senses; i++) {
+		if (r->senses[i].ablation)
+			continue;
 		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
 			m[s] = cot_smq_mean_of(r, r->senses[i].run, (enum cot_smq_system)s,
 					       COT_SMQ_PAIRS, COT_SMQ_TARGETS);
@@ -166,6 +168,52 @@ static int write_senses(FILE *out, const struct cot_smq_report *r)
 			cot_table_cell(t, "%.3f", m[s].throughput);
 		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
 			cot_table_cell(t, "%.1f", m[s].watts);
+	}
+	return print(t, out);
+}
+
+static int write_ablations(FILE *out, const struct cot_smq_report *r)
+{
+	static const struct cot_column columns[] = {
+		{"assumption", COT_ALIGN_LEFT},
+		{"reach smqos %", COT_ALIGN_RIGHT},
+		{"spart", COT_ALIGN_RIGHT},
+		{"rollover", COT_ALIGN_RIGHT},
+		{"throughput smqos", COT_ALIGN_RIGHT},
+		{"over spart %", COT_ALIGN_RIGHT},
+		{"over rollover %", COT_ALIGN_RIGHT},
+		{"moves smqos", COT_ALIGN_RIGHT},
+		{"spart", COT_ALIGN_RIGHT},
+		{"no power", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t;
+	unsigned i, s;
+
+	if (!r->n_senses || !r->senses[r->n_senses - 1].ablation)
+		return 0;
+	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	if (!t)
+		return -ENOMEM;
+	(void)fprintf(out, "\nOther assumptions, all targets; moves: SMs per epoch; no power: SMs "
+			   "of SMQoS\n\n");
+	for (i = 0; i < r->n_senses; i++) {
+		struct cot_smq_mean m[COT_SMQ_SYSTEMS];
+
+		if (!r->senses[i].ablation)
+			continue;
+		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
+			m[s] = cot_smq_mean_of(r, r->senses[i].run, (enum cot_smq_system)s,
+					       COT_SMQ_PAIRS, COT_SMQ_TARGETS);
+		cot_table_text(t, r->senses[i].what);
+		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
+			cot_table_cell(t, "%.1f", m[s].reach_pct);
+		cot_table_cell(t, "%.3f", m[COT_SMQ_SMQOS].throughput);
+		for (s = COT_SMQ_SPART; s <= COT_SMQ_ROLLOVER; s++)
+			cot_table_cell(t, "%+.1f",
+				       100.0 * (m[COT_SMQ_SMQOS].throughput / m[s].throughput - 1));
+		cot_table_cell(t, "%.2f", m[COT_SMQ_SMQOS].moves);
+		cot_table_cell(t, "%.2f", m[COT_SMQ_SPART].moves);
+		cot_table_cell(t, "%.2f", m[COT_SMQ_SMQOS].gated);
 	}
 	return print(t, out);
 }
@@ -191,5 +239,7 @@ int cot_smq_write_text(FILE *out, const struct cot_smq_report *r)
 				  3);
 	if (!rc)
 		rc = write_metric(out, r, "Power, W", watts, 1);
-	return rc ? rc : write_senses(out, r);
+	if (!rc)
+		rc = write_senses(out, r);
+	return rc ? rc : write_ablations(out, r);
 }

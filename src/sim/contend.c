@@ -290,6 +290,20 @@ static bool same_sm(const struct cot_sim *sim, uint32_t a, uint32_t b)
 	return true;
 }
 
+/* Pipelines, load-store units and the like: each loses by the others' part of the warps that run.
+ */
+static void set_stalls(struct cot_fluid_group *g, double stall)
+{
+	double all = 0.0;
+	uint32_t i;
+
+	for (i = 0; i < g->n_lanes; i++)
+		all += g->lanes[i].halted ? 0.0 : g->lanes[i].warps;
+	for (i = 0; i < g->n_lanes; i++)
+		if (!g->lanes[i].halted)
+			g->lanes[i].stall *= 1.0 - stall * (1.0 - g->lanes[i].warps / all);
+}
+
 /* Kernels on one SM take its cache from each other: each loses by the others' part of the warps
  * that use memory. */
 static void set_penalties(struct cot_fluid_group *g, double penalty)
@@ -332,6 +346,8 @@ static void add_group(struct cot_sim *sim, uint32_t sm, uint32_t *n_lanes)
 		};
 	}
 	set_penalties(g, sim->sc->gpu.share_penalty);
+	if (g->n_lanes > 1 && sim->sc->gpu.share_stall > 0.0)
+		set_stalls(g, sim->sc->gpu.share_stall);
 	*n_lanes += g->n_lanes;
 }
 

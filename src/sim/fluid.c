@@ -17,6 +17,7 @@ void cot_fluid_init(struct cot_fluid *f, const struct cot_gpu *gpu)
 		.dram_bytes_per_cycle =
 			(double)gpu->dram_bytes_per_s * gpu->dram_efficiency / clock_hz,
 		.queueing = gpu->queueing,
+		.load_max = gpu->load_max,
 		.latency_factor = 1.0,
 	};
 }
@@ -61,6 +62,15 @@ static double issue_wait(const struct cot_fluid_group *g, double width, double f
 	return wait;
 }
 
+/* Instructions per cycle with which a kernel neither moves more than `level` bytes per cycle nor
+ * needs more than its units do. */
+static double limit_of(const struct cot_fluid_lane *l, double level)
+{
+	double units = l->work->ipc_max > 0.0 ? l->work->ipc_max : NO_LEVEL;
+
+	return l->inst_bytes > 0.0 ? least(units, level / l->inst_bytes) : units;
+}
+
 /*
  * What each kernel of the group does when none may move more than `level` bytes per cycle. A kernel
  * that this holds back leaves issue slots to the others, which shortens their wait; so kernels are
@@ -69,7 +79,7 @@ static double issue_wait(const struct cot_fluid_group *g, double width, double f
 static double rates_of_group(const struct cot_fluid *f, struct cot_fluid_group *g, double factor,
 			     double level)
 {
-	double width = f->issue_width, wait, bytes;
+	double width = f->issue_width, wait, bytes, limit;
 	bool again;
 	uint32_t i;
 
@@ -85,10 +95,11 @@ static double rates_of_group(const struct cot_fluid *f, struct cot_fluid_group *
 			if (!l->capped && !l->halted) {
 				l->rate = l->stall * l->warps / (think_time(l, factor) + wait);
 				l->idle_warps = l->rate * wait;
-				if (l->rate * l->inst_bytes > level) {
+				limit = limit_of(l, level);
+				if (l->rate > limit) {
 					l->capped = true;
-					l->rate = level / l->inst_bytes;
-					l->idle_warps = 0.0; /* they wait for memory instead */
+					l->rate = limit;
+					l->idle_warps = 0.0; /* they wait for something else */
 					width -= l->rate;
 					again = g->n_lanes > 1;
 				}
@@ -136,9 +147,7 @@ static double solve_all(struct cot_fluid *f, double factor, double level)
 
 static double factor_at(const struct cot_fluid *f, double demand)
 {
-	double load = least(demand / f->dram_bytes_per_cycle, COT_GPU_LOAD_MAX);
-
-	return 1.0 + f->queueing * load / (1.0 - load);
+	return cot_gpu_latency_factor(f->queueing, demand / f->dram_bytes_per_cycle, f->load_max);
 }
 
 /*

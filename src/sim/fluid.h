@@ -5,12 +5,15 @@
  *
  * A warp issues an instruction, then waits `cpi` cycles, and with probability `mem_fraction` for
  * memory, whose latency rises with its load. So n warps alone issue n / (cpi + mem_fraction *
- * latency / mlp) instructions per cycle, unless the issue slots of the SM, its port to memory or
- * the memory itself have less to give:
+ * latency / mlp) instructions per cycle, unless the issue slots of the SM, its units, its port to
+ * memory or the memory itself have less to give:
  *
  *   issue slots   all warps on the SM wait equally long for one (a queue)
+ *   units         of a kernel that needs some of which there are few (ipc_max)
  *   SM's port     the kernels on the SM share it max-min fairly
- *   memory        kernels on SMs and transfers share it max-min fairly
+ *   memory        latency rises until all together want what there is; so the kernels' shares are
+ *                 as the accesses that they have under way. If latency has risen to its most
+ *                 (load_max) and they still want more, they and transfers share it max-min fairly
  */
 #ifndef COT_SIM_FLUID_H
 #define COT_SIM_FLUID_H
@@ -48,6 +51,7 @@ struct cot_fluid_flow {
 
 struct cot_fluid {
 	double issue_width, sm_bytes_per_cycle, dram_bytes_per_cycle, queueing;
+	double load_max; /* latency rises until this load; 0: COT_GPU_LOAD_MAX */
 	struct cot_fluid_group *groups;
 	uint32_t n_groups;
 	struct cot_fluid_flow *flows;

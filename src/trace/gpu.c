@@ -16,8 +16,10 @@
 
 /*
  * Power of the Fermi and Kepler cards: 1.59 W for an idle SM and 11 W of the chip as in GPUWattch's
- * file for the GTX 480 (40 nm); of the H200: per SM as in AccelWattch's for Volta. The other
- * figures are ours, chosen so that busy cards draw what such cards draw.
+ * file for the GTX 480 (40 nm), the others ours, chosen so that busy cards draw what such cards
+ * draw. Of the H200: an idle SM as in AccelWattch's file for Volta; the other figures as measured
+ * (data/measured/h200): 122 W in all when idle, 15 W more with one waiting warp on every SM, and
+ * energies of instructions and bytes as `cotenant model train` finds them.
  */
 const struct cot_gpu cot_gpu_presets[] = {
 	{
@@ -72,10 +74,17 @@ const struct cot_gpu cot_gpu_presets[] = {
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
 		/* Measured: what a request waits longer that interrupts a batch program */
 		.switch_ps = 170 * COT_PS_PER_US,
+		/*
+		 * Measured (data/measured/h200): `cotenant model check` has these limits of an SM
+		 * and of memory, and how latency rises, of which no end was seen.
+		 */
 		.issue_width = 4,
-		.sm_bytes_per_cycle = 64,
-		FLUID_DEFAULTS,
-		.power = {70, 0.04, 0.28, 0.77, 1.2, 5, 1000},
+		.sm_bytes_per_cycle = 81,
+		.dram_efficiency = 0.983,
+		.queueing = 0.056,
+		.load_max = 0.999,
+		.share_penalty = 0.2,
+		.power = {85, 0.04, 0.28, 0.39, 0.38, 14.7, 1000},
 	},
 };
 const unsigned cot_n_gpu_presets = COT_ARRAY_LEN(cot_gpu_presets);
@@ -88,6 +97,19 @@ const struct cot_gpu *cot_gpu_find(const char *name)
 		if (!strcmp(cot_gpu_presets[i].name, name))
 			return &cot_gpu_presets[i];
 	return NULL;
+}
+
+double cot_gpu_latency_factor(double queueing, double load, double load_max)
+{
+	double most = load_max > 0.0 ? load_max : COT_GPU_LOAD_MAX;
+
+	load = load < most ? load : most;
+	return 1.0 + queueing * load / (1.0 - load);
+}
+
+double cot_gpu_latency_factor_max(const struct cot_gpu *gpu)
+{
+	return cot_gpu_latency_factor(gpu->queueing, 1.0, gpu->load_max);
 }
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -141,6 +163,8 @@ double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *k
 	cycles = per_warp *
 		 (w->cpi + w->mem_fraction * w->latency * cot_gpu_latency_factor_max(gpu) / w->mlp);
 	cycles += (double)w->insts * blocks / gpu->issue_width;
+	if (w->ipc_max > 0.0)
+		cycles += (double)w->insts * blocks / w->ipc_max;
 	cycles += bytes / gpu->sm_bytes_per_cycle;
 	return cycles / gpu->clock_mhz +
 	       bytes * gpu->n_sms / (gpu->dram_efficiency * (double)gpu->dram_bytes_per_s) * 1e6;

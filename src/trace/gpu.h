@@ -39,12 +39,12 @@ double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *k
 /* The block's time at one instruction per cycle: the unit in which its progress is counted. */
 uint64_t cot_gpu_work_ps(const struct cot_gpu *gpu, uint64_t insts);
 
-/* The most that queueing multiplies the latency of memory by. */
+/* The load of memory at which its latency stops rising, where a GPU has no `load_max`. */
 #define COT_GPU_LOAD_MAX 0.95
-static inline double cot_gpu_latency_factor_max(const struct cot_gpu *gpu)
-{
-	return 1.0 + gpu->queueing * COT_GPU_LOAD_MAX / (1.0 - COT_GPU_LOAD_MAX);
-}
+
+/* What queueing multiplies the latency of memory by at a load, and at most. */
+double cot_gpu_latency_factor(double queueing, double load, double load_max);
+double cot_gpu_latency_factor_max(const struct cot_gpu *gpu);
 
 /*
  * One PCIe transfer: latency + whole 4 KiB bursts (Tanasic et al., Table 2).

@@ -10,7 +10,8 @@
 bool cot_kernel_work_given(const struct cot_raw_kernel *raw)
 {
 	return raw->warps_per_block || raw->insts_per_warp || raw->insts_per_block || raw->cpi ||
-	       raw->mem_fraction || raw->dram_bytes || raw->latency_cycles || raw->mlp;
+	       raw->mem_fraction || raw->dram_bytes || raw->latency_cycles || raw->mlp ||
+	       raw->ipc_max;
 }
 
 static double number(const double *given, double otherwise)
@@ -27,6 +28,7 @@ int cot_kernel_work_read(const struct cot_yaml *doc, const struct cot_raw_kernel
 		.dram_bytes = number(raw->dram_bytes, DEFAULT_DRAM),
 		.latency = number(raw->latency_cycles, DEFAULT_LATENCY),
 		.mlp = number(raw->mlp, DEFAULT_MLP),
+		.ipc_max = number(raw->ipc_max, 0.0),
 	};
 
 	if (raw->block_us || raw->kernel_us)

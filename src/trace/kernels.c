@@ -50,9 +50,11 @@ const struct cot_kernels_gpu cot_kernels_gpus[] = {
 	},
 	{
 		/*
-		 * GH100 with HBM3e. An SM issues four warp instructions per cycle. At full
-		 * bandwidth an access of 128 B leaves an SM every 132 * 128 * 1.98 / 4800 = 7
-		 * cycles. Latency and the other delay are of the usual size, not measured.
+		 * GH100 with HBM3e, as measured (data/measured/h200). An SM issues four warp
+		 * instructions per cycle. One access takes 725 cycles when one warp on every SM
+		 * waits for one; sectors read one by one leave an SM every 2.5 cycles. At full
+		 * bandwidth an access of 128 B leaves an SM every 132 * 128 * 1.98 / 4719 = 7
+		 * cycles.
 		 */
 		.name = "h200",
 		.sms = 132,
@@ -61,11 +63,11 @@ const struct cot_kernels_gpu cot_kernels_gpus[] = {
 		.blocks_per_sm = 32,
 		.regs_per_sm = 65536,
 		.shmem_per_sm = 228 * KIB,
-		.dram_gbps = 4800,
+		.dram_gbps = 4719,
 		.pcie_gbps = 63,
 		.memory_bytes = 141e9,
-		.mem_latency = 600,
-		.uncoalesced_delay = 2,
+		.mem_latency = 725,
+		.uncoalesced_delay = 2.5,
 		.coalesced_delay = 7,
 		.issue = 0.25,
 	},

@@ -44,6 +44,8 @@ static const cyaml_schema_field_t kernel_fields[] = {
 			      struct cot_raw_kernel, latency_cycles),
 	CYAML_FIELD_FLOAT_PTR("mlp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			      struct cot_raw_kernel, mlp),
+	CYAML_FIELD_FLOAT_PTR("ipc_max", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct cot_raw_kernel, ipc_max),
 	CYAML_FIELD_END};
 
 static const cyaml_schema_field_t kernel_row_fields[] = {
@@ -116,6 +118,7 @@ const struct cot_yaml_range cot_program_ranges[] = {
 	{"dram_bytes", 0, 65536},
 	{"latency_cycles", 1, 1000000},
 	{"mlp", 1, 1024},
+	{"ipc_max", 0.001, 64},
 	{NULL, 0, 0},
 };
 
@@ -166,7 +169,7 @@ static bool same_work(const struct cot_kernel_work *a, const struct cot_kernel_w
 {
 	return a->insts == b->insts && a->warps == b->warps && a->cpi == b->cpi &&
 	       a->mem_fraction == b->mem_fraction && a->dram_bytes == b->dram_bytes &&
-	       a->latency == b->latency && a->mlp == b->mlp;
+	       a->latency == b->latency && a->mlp == b->mlp && a->ipc_max == b->ipc_max;
 }
 
 static bool same_kernel(const struct cot_kernel *a, const struct cot_kernel *b)

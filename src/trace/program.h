@@ -22,7 +22,7 @@ struct cot_raw_kernel {
 	uint32_t *launches;
 	uint32_t *warps_per_block;
 	uint64_t *insts_per_warp, *insts_per_block;
-	double *cpi, *mem_fraction, *dram_bytes, *latency_cycles, *mlp;
+	double *cpi, *mem_fraction, *dram_bytes, *latency_cycles, *mlp, *ipc_max;
 };
 
 struct cot_raw_repeat;

@@ -57,7 +57,10 @@ struct cot_gpu {
 	double sm_bytes_per_cycle; /* between one SM and memory */
 	double dram_efficiency;	   /* what programs can have of dram_bytes_per_s, 0 to 1 */
 	double queueing;	   /* how fast latency rises with the load of memory */
+	double load_max;	   /* until this load; 0: COT_GPU_LOAD_MAX */
 	double share_penalty;	   /* what traffic grows by where others use an SM's cache */
+	double share_stall; /* part of its rate that a kernel loses where others use an SM, 0 to 1
+			     */
 	struct cot_gpu_power power;
 };
 
@@ -73,6 +76,7 @@ struct cot_kernel_work {
 	double dram_bytes;   /* moved by each of these, behind the caches */
 	double latency;	     /* cycles of one of these when memory is idle */
 	double mlp;	     /* how many of these a warp has in flight; >= 1 */
+	double ipc_max;	     /* what the units that it needs do on an SM; 0: whatever is issued */
 };
 
 struct cot_kernel {

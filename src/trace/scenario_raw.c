@@ -48,7 +48,9 @@ static const cyaml_schema_field_t gpu_fields[] = {
 			      sm_bytes_per_cycle),
 	CYAML_FIELD_FLOAT_PTR("dram_efficiency", OPT_PTR, struct cot_raw_gpu, dram_efficiency),
 	CYAML_FIELD_FLOAT_PTR("queueing", OPT_PTR, struct cot_raw_gpu, queueing),
+	CYAML_FIELD_FLOAT_PTR("load_max", OPT_PTR, struct cot_raw_gpu, load_max),
 	CYAML_FIELD_FLOAT_PTR("share_penalty", OPT_PTR, struct cot_raw_gpu, share_penalty),
+	CYAML_FIELD_FLOAT_PTR("share_stall", OPT_PTR, struct cot_raw_gpu, share_stall),
 	CYAML_FIELD_MAPPING_PTR("power", OPT_PTR, struct cot_raw_gpu, power, power_fields),
 	CYAML_FIELD_END};
 
@@ -169,7 +171,9 @@ static const struct cot_yaml_range ranges[] = {
 	{"sm_bytes_per_cycle", 0.125, 4096},
 	{"dram_efficiency", 0.01, 1},
 	{"queueing", 0, 10},
+	{"load_max", 0.01, 0.999},
 	{"share_penalty", 0, 10},
+	{"share_stall", 0, 1},
 	{"base_w", 0, 100000},
 	{"gated_w", 0, 1000},
 	{"idle_w", 0, 1000},
@@ -259,7 +263,8 @@ static bool only_preset(const struct cot_raw_gpu *raw)
 	       !raw->shmem_configs_kb && !raw->blocks_per_sm && !raw->threads_per_sm &&
 	       !raw->pcie_gbps && !raw->pcie_latency_us && !raw->trap_us && !raw->setup_us &&
 	       !raw->switch_us && !raw->issue_width && !raw->sm_bytes_per_cycle &&
-	       !raw->dram_efficiency && !raw->queueing && !raw->share_penalty && !raw->power;
+	       !raw->dram_efficiency && !raw->queueing && !raw->load_max && !raw->share_penalty &&
+	       !raw->share_stall && !raw->power;
 }
 
 static void set_double(double *field, const double *value)
@@ -276,7 +281,9 @@ static void set_fluid(struct cot_gpu *gpu, const struct cot_raw_gpu *raw)
 	set_double(&gpu->sm_bytes_per_cycle, raw->sm_bytes_per_cycle);
 	set_double(&gpu->dram_efficiency, raw->dram_efficiency);
 	set_double(&gpu->queueing, raw->queueing);
+	set_double(&gpu->load_max, raw->load_max);
 	set_double(&gpu->share_penalty, raw->share_penalty);
+	set_double(&gpu->share_stall, raw->share_stall);
 	if (!power)
 		return;
 	set_double(&gpu->power.base_w, power->base_w);

@@ -20,7 +20,8 @@ struct cot_raw_gpu {
 	uint32_t *blocks_per_sm, *threads_per_sm;
 	double *pcie_gbps, *pcie_latency_us;
 	double *trap_us, *setup_us, *switch_us;
-	double *issue_width, *sm_bytes_per_cycle, *dram_efficiency, *queueing, *share_penalty;
+	double *issue_width, *sm_bytes_per_cycle, *dram_efficiency, *queueing, *load_max;
+	double *share_penalty, *share_stall;
 	struct cot_raw_power *power;
 };
 

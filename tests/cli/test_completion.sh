@@ -26,7 +26,7 @@ complete_as "reproduce" rep
 complete_as "--help --usage --version compare doctor freeze help list model ps ptx reproduce run set sim stats thaw" ""
 complete_as "dss" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
-complete_as "dss fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos spart timeslice" sim --scheduler =
+complete_as "dss fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty spart timeslice" sim --scheduler =
 complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
 complete_as "--scheduler= --seed=" sim --s
@@ -39,7 +39,7 @@ complete_as "early task waits" ptx k.ptx --kernel = ""
 complete_as "--list" ptx k.ptx --l
 rm "$work/d/k.ptx"
 complete_as "consolidation preemption smqos" reproduce ""
-complete_as "consolidate heat power time train" model ""
+complete_as "check consolidate heat power powers time train" model ""
 complete_as "folder s.yaml" model time ""
 complete_as "--min-gain=" model consolidate --m
 complete_as "--quick" reproduce preemption --q

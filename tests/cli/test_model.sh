@@ -73,6 +73,48 @@ sed 's/^9,/6,/' "$examples/heat.csv" >"$work/m.csv"
 expect 2 model heat "$work/m.csv"
 says "$work/err" "m.csv:6:1: seconds is 6 after 6; expected times that grow"
 
+# What was measured on an H200: the contention model predicts mixes that it was not trained with, and
+# the power model powers.
+measured=$SOURCE_DIR/data/measured/h200
+expect 0 model check "$measured/contention.jsonl"
+# below GROUP LIMIT: the mean error of these mixes, in per cent
+below() {
+	awk -v group="$1" -v limit="$2" '
+		index($0, group) == 1 {
+			for (i = 2; i <= NF; i++)
+				if ($i == "%") {
+					found = 1
+					bad = $(i - 1) >= limit
+					exit
+				}
+		}
+		END { exit !found || bad }' "$work/out" || fail "$1: not below $2 %: $(grep "^$1" "$work/out")"
+}
+below "alone on other SMs" 3
+below "pairs" 4
+says "$work/out" "issue_width 4.01"
+cp "$work/out" "$work/text"
+"$COTENANT" model check - <"$measured/contention.jsonl" >"$work/out" 2>"$work/err" || fail "standard input: $(cat "$work/err")"
+cmp -s "$work/out" "$work/text" || fail "standard input gives another result"
+expect 0 model check "$measured/contention.jsonl" --points
+says "$work/out" "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"
+expect 0 model check "$measured/contention.jsonl" --points --json -
+says "$work/out" '"schema": "cotenant.model.check/1"'
+says "$work/out" '"what": "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"'
+expect 0 model powers "$measured/contention.jsonl" --train-with "$(sed -n 's/.*--train-with "\(.*\)".*/\1/p' "$measured/README.md")"
+cmp -s "$work/out" "$measured/power.csv" || fail "power.csv is not what its command makes"
+expect 0 model powers "$measured/contention.jsonl"
+says "$work/out" "workload,seconds,power_w,"
+expect 0 model train "$measured/power.csv"
+awk '/^test, system power/ { found = 1; exit !($9 < 6.39 && $12 < 10.1) } END { exit !found }' "$work/out" ||
+	fail "test, system power: $(tail -n 1 "$work/out")"
+sed '/"kind":"power"/d' "$measured/contention.jsonl" >"$work/rates.jsonl"
+expect 2 model powers "$work/rates.jsonl"
+says "$work/err" "rates.jsonl: no power was measured with nothing running"
+grep -v '"kernel":"chase","memory":"dram"' "$measured/contention.jsonl" >"$work/chaseless.jsonl"
+expect 2 model check "$work/chaseless.jsonl"
+says "$work/err" "nothing in it says how long one access to memory takes; expected 'chase'"
+
 # wrong SENTENCE ARGUMENT...
 wrong() {
 	sentence=$1
@@ -81,11 +123,15 @@ wrong() {
 	says "$work/err" "$sentence"
 	empty "$work/out"
 }
-wrong "no part given; expected time, power, consolidate, train or heat"
+wrong "no part given; expected time, power, consolidate, train, heat, check or powers"
 wrong "unknown part 'speed'" speed
 wrong "no file given; expected kernels" time
 wrong "no file given; expected a table of measurements" train
 wrong "one file at a time" time a b
+wrong "no file given; expected what bench_contention measured" check
+wrong "'powers' writes a table; expected no --json" powers x --json y
+wrong "$(printf '%s' "$work/k.jsonl"): cannot open" check "$work/k.jsonl"
+wrong "kernels.yaml:1: no JSON" check "$examples/kernels.yaml"
 wrong "nowhere.yaml: cannot open: No such file" time "$work/nowhere.yaml"
 wrong "stdin:1:1: the file is empty" time -
 wrong "--min-gain is '101'" consolidate x --min-gain 101

@@ -22,6 +22,17 @@ expect 0 $small --threads 3 --json - --mix pf,lbm --target 95
 cmp -s "$work/out" "$work/a.json" || fail "the outcome depends on the number of threads"
 empty "$work/err"
 
+# shellcheck disable=SC2086 # words
+expect 0 $small --ablation --json "$work/c.json"
+says "$work/out" "Other assumptions, all targets"
+says "$work/out" "SMs change hands at no cost"
+[ "$(grep -c '"settings": "' "$work/c.json")" -eq 16 ] || fail "not sixteen assumptions"
+# The batch task has more where SMs change hands at no cost.
+moved=$(sed -n 's/^as above .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")
+free=$(sed -n 's/^SMs change hands at no cost .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")
+echo "$moved $free" | awk 'NF != 2 || $2 + 0 < $1 + 0 { exit 1 }' ||
+	fail "throughput is $moved where SMs change hands at a cost, $free without"
+
 expect 2 reproduce smqos --mix pf
 says "$work/err" "--mix: 'pf'; expected two benchmarks such as pf,lbm"
 expect 2 reproduce smqos --mix pf,bfs

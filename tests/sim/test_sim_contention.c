@@ -90,6 +90,31 @@ static void memory_slows_those_that_use_it(void **state)
 	play_end(&p);
 }
 
+/*
+ * On each SM two blocks of 8 warps, and slots enough for both: 4000 instructions take 8 us each. If
+ * sharing costs 0.3, each loses half of that, for the half of the warps that are not its own.
+ */
+static void sharing_an_sm_may_cost(void **state)
+{
+	struct sim_build b;
+	struct play p;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		build_gpu(&b, "rollover", 2);
+		b.sc.gpu.share_stall = i ? 0.3 : 0.0;
+		(void)build_app(&b, "a");
+		(void)build_work(&b, 2, 1, 4000, 16, 0);
+		(void)build_app(&b, "b");
+		(void)build_work(&b, 2, 1, 4000, 16, 0);
+		play(&p, &b);
+		NEAR((double)p.result.apps[0].turnaround_sum_ps / (double)p.result.apps[0].runs,
+		     i ? 8e6 / 0.85 : 8e6, 1e-6);
+		play_end(&p);
+	}
+}
+
 /* A measured kernel is as fast beside one that uses memory as without it. b's blocks issue 8 / 81
  * instructions per cycle: 81 us each; the second one starts on the SM that a leaves. */
 static void measured_kernels_keep_their_time(void **state)
@@ -153,6 +178,7 @@ static void draw_scenario(struct sim_build *b, uint64_t seed)
 		"dss",
 		"timeslice",
 		"smqos",
+		"smqos-hasty",
 		"spart",
 		"rollover",
 		"rollover-naive",
@@ -162,8 +188,10 @@ static void draw_scenario(struct sim_build *b, uint64_t seed)
 	struct cot_rng r = {.state = seed};
 	uint32_t n_apps = 1 + (uint32_t)cot_rng_below(&r, 3), i, j;
 
-	build_gpu(b, scheds[cot_rng_below(&r, 12)], 1 + (uint32_t)cot_rng_below(&r, 6));
+	build_gpu(b, scheds[cot_rng_below(&r, COT_ARRAY_LEN(scheds))],
+		  1 + (uint32_t)cot_rng_below(&r, 6));
 	b->sc.gpu.queueing = 0.05;
+	b->sc.gpu.share_stall = cot_rng_below(&r, 2) ? 0.0 : 0.3;
 	b->sc.preempt = cot_rng_below(&r, 2) ? COT_PREEMPT_SWITCH : COT_PREEMPT_DRAIN;
 	b->sc.block_jitter_cv = cot_rng_below(&r, 3) ? 0.0 : 0.3;
 	b->sc.rate_noise = cot_rng_below(&r, 2) ? 0.0 : 0.02;
@@ -371,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(issue_slots_set_the_pace),
 		cmocka_unit_test(memory_slows_those_that_use_it),
+		cmocka_unit_test(sharing_an_sm_may_cost),
 		cmocka_unit_test(measured_kernels_keep_their_time),
 		cmocka_unit_test(work_and_energy_are_conserved),
 		cmocka_unit_test(results_do_not_depend_on_when_one_looks),

@@ -108,6 +108,28 @@ static void smqos_moves_one_sm_at_a_time(void **state)
 	assert_true(ipc(&r, 0) < 13.5);
 }
 
+/*
+ * Moving an SM takes three epochs here. Who does not wait for it asks for another in each of them,
+ * has too many then, gives them back, and so on: more SMs change hands and less is done on them.
+ */
+static void smqos_waits_for_its_moves(void **state)
+{
+	static struct record waits, hasty;
+	struct sim_build b;
+
+	(void)state;
+	build_gpu(&b, "smqos", 16);
+	b.sc.gpu.dram_bytes_per_s /= 40;
+	add_app(&b, "a", 0)->qos.ipc = 23;
+	(void)add_app(&b, "b", 0);
+	run(&b, &waits);
+	(void)snprintf(b.sc.scheduler, sizeof(b.sc.scheduler), "smqos-hasty");
+	run(&b, &hasty);
+	assert_true(waits.result.preemptions < hasty.result.preemptions);
+	assert_true(ipc(&waits, 1) > ipc(&hasty, 1));
+	assert_true(ipc(&waits, 0) >= 0.98 * 23);
+}
+
 /* Two SMs of b fill memory: what b does not need has no power, and that shows in the energy. */
 static void smqos_gates_what_does_not_pay(void **state)
 {
@@ -225,7 +247,7 @@ static void woken_sms_take_their_time(void **state)
 	b.sc.apps[0].start_ps = 0;
 	(void)build_app(&b, "b");
 	build_kernel(&b, 1, 1, 1, 0)->launches = 1;
-	b.kernels[1][0].work = (struct cot_kernel_work){2000, 8, 8, 0, 0, 40, 1};
+	b.kernels[1][0].work = (struct cot_kernel_work){2000, 8, 8, 0, 0, 40, 1, 0};
 	b.kernels[1][0].block_ps = 2000000;
 	build_cpu(&b, 1e6);
 	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
@@ -248,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(smqos_moves_one_sm_at_a_time),
+		cmocka_unit_test(smqos_waits_for_its_moves),
 		cmocka_unit_test(smqos_gates_what_does_not_pay),
 		cmocka_unit_test(spart_moves_by_its_model),
 		cmocka_unit_test(rollover_shares_every_sm),

@@ -53,9 +53,21 @@ static void names_are_found(void **state)
 	assert_ptr_equal(cot_bench_find("LAVAmd"), cot_bench_find("lavaMD"));
 	assert_non_null(cot_bench_find("lavaMD"));
 	assert_null(cot_bench_find("lava"));
+	assert_ptr_equal(cot_bench_find("early_return"), cot_bench_shapes[0]);
 	assert_null(cot_bench_find(""));
 	assert_int_equal(cot_bench_find_size("large"), COT_BENCH_LARGE);
 	assert_int_equal(cot_bench_find_size("Large"), COT_BENCH_N_SIZES);
+}
+
+/* Both lists, one behind the other. */
+static unsigned n_benches(void)
+{
+	return cot_bench_n_all + cot_bench_n_shapes;
+}
+
+static const struct cot_bench *bench_at(unsigned i)
+{
+	return i < cot_bench_n_all ? cot_bench_all[i] : cot_bench_shapes[i - cot_bench_n_all];
 }
 
 static void every_benchmark_has_ptx_with_its_kernels(void **state)
@@ -63,15 +75,14 @@ static void every_benchmark_has_ptx_with_its_kernels(void **state)
 	unsigned i, k;
 
 	(void)state;
-	for (i = 0; i < cot_bench_n_all; i++) {
+	for (i = 0; i < n_benches(); i++) {
 		struct cot_bench_instance in;
 		size_t length;
-		const char *text = cot_bench_ptx(cot_bench_all[i], &length);
+		const char *text = cot_bench_ptx(bench_at(i), &length);
 
 		assert_non_null(text);
 		assert_int_equal(strlen(text), length);
-		assert_int_equal(
-			cot_bench_create(&in, cot_bench_all[i], COT_BENCH_TEST, 0, 1, NULL), 0);
+		assert_int_equal(cot_bench_create(&in, bench_at(i), COT_BENCH_TEST, 0, 1, NULL), 0);
 		for (k = 0; k < in.n_steps; k++) {
 			char entry[128];
 
@@ -88,13 +99,12 @@ static void a_wrong_result_is_noticed(void **state)
 	unsigned i, k;
 
 	(void)state;
-	for (i = 0; i < cot_bench_n_all; i++) {
+	for (i = 0; i < n_benches(); i++) {
 		struct cot_bench_instance in;
 		struct cot_bench_verdict verdict;
 		void *result[COT_BENCH_MAX_BUFFERS];
 
-		assert_int_equal(
-			cot_bench_create(&in, cot_bench_all[i], COT_BENCH_TEST, 0, 1, NULL), 0);
+		assert_int_equal(cot_bench_create(&in, bench_at(i), COT_BENCH_TEST, 0, 1, NULL), 0);
 		for (k = 0; k < in.n_buffers; k++)
 			result[k] = in.buffers[k].data;
 		assert_int_equal(cot_bench_check(&in, result, &verdict), 0);
@@ -110,16 +120,13 @@ static void equal_seeds_give_equal_inputs(void **state)
 	unsigned i, k;
 
 	(void)state;
-	for (i = 0; i < cot_bench_n_all; i++) {
+	for (i = 0; i < n_benches(); i++) {
 		struct cot_bench_instance a, b, c;
 		bool differs = false;
 
-		assert_int_equal(cot_bench_create(&a, cot_bench_all[i], COT_BENCH_TEST, 3, 5, NULL),
-				 0);
-		assert_int_equal(cot_bench_create(&b, cot_bench_all[i], COT_BENCH_TEST, 3, 5, NULL),
-				 0);
-		assert_int_equal(cot_bench_create(&c, cot_bench_all[i], COT_BENCH_TEST, 3, 6, NULL),
-				 0);
+		assert_int_equal(cot_bench_create(&a, bench_at(i), COT_BENCH_TEST, 3, 5, NULL), 0);
+		assert_int_equal(cot_bench_create(&b, bench_at(i), COT_BENCH_TEST, 3, 5, NULL), 0);
+		assert_int_equal(cot_bench_create(&c, bench_at(i), COT_BENCH_TEST, 3, 6, NULL), 0);
 		for (k = 0; k < a.n_buffers; k++) {
 			size_t size = a.buffers[k].size_bytes;
 

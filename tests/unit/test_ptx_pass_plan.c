@@ -313,7 +313,7 @@ static void retreat_leaves(void **state)
 	uint32_t first = 9, n = 9;
 
 	(void)state;
-	/* Six shares: 2 2 2 2 1 1 tasks, two on each SM. */
+	/* Six shares of 2 2 2 2 1 1 tasks, for the SMs 1 3 4 1 3 4. */
 	assert_int_equal(cot_retreat_plan(grid, 0, 0, some, SMS, 2, 16, &a, rows), 0);
 	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), 0);
 	assert_int_equal(first, 0);
@@ -321,19 +321,19 @@ static void retreat_leaves(void **state)
 	rows[1].n_arrived = 1;
 	rows[1].n_done = 2;
 	rows[3].n_arrived = 7; /* five of them retreated */
-	rows[3].n_done = 4;
+	rows[3].n_done = 3;
 	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), 0);
-	assert_int_equal(first, 2);
-	assert_int_equal(n, 2);
-	assert_int_equal(cot_retreat_left(&a, rows, 4, &first, &n), 0);
-	assert_int_equal(first, 8);
-	assert_int_equal(n, 2);
+	assert_int_equal(first, 4); /* the first share of SM 4, the second one of SM 1 */
+	assert_int_equal(n, 4);
+	assert_int_equal(cot_retreat_left(&a, rows, 8, &first, &n), 0);
+	assert_int_equal(first, 9);
+	assert_int_equal(n, 1);
 	assert_int_equal(cot_retreat_left(&a, rows, 10, &first, &n), 0);
 	assert_int_equal(n, 0);
 	/* What cannot be: a share half done, or somebody where nobody may be. */
-	rows[3].n_done = 3;
+	rows[3].n_done = 2;
 	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), -EIO);
-	rows[3].n_done = 4;
+	rows[3].n_done = 3;
 	rows[2].n_arrived = 1;
 	assert_int_equal(cot_retreat_left(&a, rows, 0, &first, &n), -EIO);
 }

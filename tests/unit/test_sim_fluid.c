@@ -100,6 +100,26 @@ static void kernels_on_an_sm_wait_alike(void **state)
 	NEAR(w.lanes[1].rate, 16.0 / (12.0 + wait));
 }
 
+/* Its units do half an instruction per cycle; the other kernel on the SM has the other slots. */
+static void units_limit_a_kernel(void **state)
+{
+	struct world w;
+
+	(void)state;
+	init(&w, 2, 1e9);
+	(void)add_lane(&w, 0, 32, 4, 0);
+	(void)add_lane(&w, 1, 32, 4, 0);
+	w.work[0].ipc_max = 0.5;
+	add_group(&w, 1, 0, 2);
+	cot_fluid_solve(&w.f);
+	NEAR(w.lanes[0].rate, 0.5);
+	NEAR(w.lanes[1].rate, 1.5);
+	/* With room for both it has what it would have anyway. */
+	w.lanes[0].warps = 1;
+	cot_fluid_solve(&w.f);
+	assert_true(w.lanes[0].rate < 0.25 + 1e-9);
+}
+
 static void a_halted_kernel_leaves_its_slots(void **state)
 {
 	struct world w;
@@ -156,6 +176,35 @@ static void the_port_is_shared_max_min(void **state)
 	NEAR(w.lanes[1].rate * 100.0, 8.0);
 }
 
+/*
+ * Where latency may rise as far as it takes, nobody is held back: kernels get memory as they have
+ * accesses under way, 48 warps three times as much as 16, and nearly all of it is used. (Below
+ * load_max of 0.95 they are held to equal shares, as above.)
+ */
+static void memory_is_shared_as_accesses_wait(void **state)
+{
+	struct world w;
+
+	(void)state;
+	init(&w, 4, 40);
+	w.f.queueing = 0.05;
+	w.f.load_max = 0.999;
+	(void)add_lane(&w, 0, 48, 0.001, 1);
+	(void)add_lane(&w, 1, 16, 0.001, 1);
+	add_group(&w, 20, 0, 1);
+	add_group(&w, 20, 1, 1);
+	cot_fluid_solve(&w.f);
+	assert_true(w.f.dram_rate < 40.0 && w.f.dram_rate > 38.0);
+	NEAR(w.f.demand, w.f.dram_rate);
+	assert_true(fabs(w.lanes[0].rate / w.lanes[1].rate - 3.0) < 1e-3);
+	/* Little's law. */
+	NEAR(w.lanes[0].rate * 400.0 * w.f.latency_factor, 48.0);
+	w.f.load_max = 0.0;
+	cot_fluid_solve(&w.f);
+	NEAR(w.f.dram_rate, 40.0);
+	NEAR(w.lanes[0].rate, w.lanes[1].rate);
+}
+
 static void latency_rises_with_load(void **state)
 {
 	struct world w;
@@ -184,6 +233,7 @@ static void draw(struct world *w, uint64_t seed)
 	init(w, 1 + (double)cot_rng_below(&r, 4), 20 + (double)cot_rng_below(&r, 300));
 	w->f.sm_bytes_per_cycle = 4 + (double)cot_rng_below(&r, 60);
 	w->f.queueing = 0.01 * (double)cot_rng_below(&r, 12);
+	w->f.load_max = cot_rng_below(&r, 3) ? 0.0 : 0.999;
 	for (g = 0; g < n_groups; g++) {
 		uint32_t first = n, lanes = 1 + (uint32_t)cot_rng_below(&r, 2);
 
@@ -251,9 +301,11 @@ int main(void)
 		cmocka_unit_test(few_warps_are_bound_by_latency),
 		cmocka_unit_test(many_warps_are_bound_by_slots),
 		cmocka_unit_test(kernels_on_an_sm_wait_alike),
+		cmocka_unit_test(units_limit_a_kernel),
 		cmocka_unit_test(a_halted_kernel_leaves_its_slots),
 		cmocka_unit_test(memory_is_shared_max_min),
 		cmocka_unit_test(the_port_is_shared_max_min),
+		cmocka_unit_test(memory_is_shared_as_accesses_wait),
 		cmocka_unit_test(latency_rises_with_load),
 		cmocka_unit_test(laws_hold_for_any_input),
 	};

@@ -45,6 +45,17 @@ static void the_first_release_depends_on_the_target(void **state)
 	}
 }
 
+/* An epoch in which SMs changed hands says nothing; what is missing on average may be asked for. */
+static void moves_are_waited_for(void **state)
+{
+	(void)state;
+	assert_true(hw_smqos_goal_may(SMQOS_IN, true, 12, 10));
+	assert_true(hw_smqos_goal_may(SMQOS_OUT, true, 12, 10));
+	assert_true(hw_smqos_goal_may(SMQOS_IN, false, 9.9, 10));
+	assert_false(hw_smqos_goal_may(SMQOS_IN, false, 10, 10));
+	assert_false(hw_smqos_goal_may(SMQOS_OUT, false, 12, 10));
+}
+
 /* 100 per SM up to `sat` of them, 1 for each beyond. */
 static double ipc_on(uint32_t n, uint32_t sat)
 {
@@ -138,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_goal_is_kept),
 		cmocka_unit_test(the_first_release_depends_on_the_target),
+		cmocka_unit_test(moves_are_waited_for),
 		cmocka_unit_test(the_search_ends_where_more_does_not_pay),
 		cmocka_unit_test(every_saturation_is_found),
 		cmocka_unit_test(what_is_found_stays),

@@ -414,7 +414,8 @@ static const struct {
 	 "s.yaml:5:27: unknown key 'bloks'; expected one of name, blocks, block_us, kernel_us, "
 	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, "
 	 "warps_per_block, insts_per_warp, insts_per_block, cpi, mem_fraction, dram_bytes, "
-	 "latency_cycles, mlp"},
+	 "latency_cycles, mlp, "
+	 "ipc_max"},
 	{KERNEL("blocks: 3, block_us: 1, warps_per_block: 4, insts_per_warp: 9"),
 	 "s.yaml:5:17: the kernel has both a measured time and instructions; expected either "
 	 "block_us or kernel_us, or insts_per_warp or insts_per_block"},

@@ -26,8 +26,14 @@ const struct cot_pass_info *cot_pass_info(enum cot_pass pass)
 
 int cot_pass_find(const char *name, size_t length, enum cot_pass *ret_pass)
 {
+	static const char whole[] = "virtual_block";
 	size_t i;
 
+	/* A slice that is the whole grid. */
+	if (length == strlen(whole) && !memcmp(whole, name, length)) {
+		*ret_pass = COT_PASS_SLICE;
+		return 0;
+	}
 	for (i = 0; i < COT_ARRAY_LEN(passes); i++) {
 		if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) {
 			*ret_pass = (enum cot_pass)i;

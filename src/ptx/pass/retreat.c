@@ -4,7 +4,7 @@
  * workers are compared with.
  *
  *   begin:   the first thread: on an SM that is allowed? n = atomicAdd(n_arrived, 1); n < workers?
- *            then its share is rank * workers + n; into shared memory
+ *            then its share is n * n_allowed + rank; into shared memory
  *            barrier; all read it; none: end
  *   task:    the body; ret and exit lead to the tail
  *   tail:    one task less; block index + 1; if some are left: (barrier) -> task
@@ -51,9 +51,10 @@ static void put_arrival(struct cot_tasks *t, struct cot_ptx_stmt *start)
 	cot_emit_format(e, start,
 			"atom.global.add.u32 %%v, [%%row+%u], 1; ld.param.u32 %%t, [args+%u];\n"
 			"setp.ge.u32 %%p, %%v, %%t; @%%p bra posted;\n"
-			"mad.lo.u32 %%id, %%u, %%t, %%v; st.shared.u64 [slots+8], %%row;\n"
+			"ld.param.u32 %%t, [args+%u]; mad.lo.u32 %%id, %%v, %%t, %%u;\n"
+			"st.shared.u64 [slots+8], %%row;\n"
 			"posted: st.shared.u32 [slots], %%id;",
-			ROW(n_arrived), ARG(workers));
+			ROW(n_arrived), ARG(workers), ARG(n_allowed));
 }
 
 static void put_begin(struct cot_tasks *t, struct cot_ptx_stmt *start)

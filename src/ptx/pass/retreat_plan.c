@@ -2,6 +2,7 @@
  * The host's half of the pass `retreat`: which SM gets which tasks, and what was left.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "cotenant/passes.h"
@@ -63,6 +64,13 @@ static uint32_t begin_of(const struct cot_retreat_args *a, uint32_t i)
 	return i * a->share + (i < a->extra ? i : a->extra);
 }
 
+/* The share of the n-th worker on an SM: the first ones of all SMs come first. */
+static uint32_t share_of(const struct cot_retreat_args *a, const struct cot_retreat_row *row,
+			 uint32_t n)
+{
+	return n * a->n_allowed + row->rank;
+}
+
 static uint32_t arrived(const struct cot_retreat_args *a, const struct cot_retreat_row *row)
 {
 	return row->n_arrived < a->workers ? row->n_arrived : a->workers;
@@ -71,41 +79,60 @@ static uint32_t arrived(const struct cot_retreat_args *a, const struct cot_retre
 /* Did all workers on this SM do their shares? */
 static int check_row(const struct cot_retreat_args *a, const struct cot_retreat_row *row)
 {
-	uint32_t i = row->rank * a->workers;
+	uint32_t n, share, n_tasks = 0;
 
 	if (row->rank == COT_RETREAT_AWAY)
 		return row->n_arrived || row->n_done ? -EIO : 0;
 	if (row->rank >= a->n_allowed)
 		return -EIO;
-	return row->n_done == begin_of(a, i + arrived(a, row)) - begin_of(a, i) ? 0 : -EIO;
+	for (n = 0; n < arrived(a, row); n++) {
+		share = share_of(a, row, n);
+		n_tasks += begin_of(a, share + 1) - begin_of(a, share);
+	}
+	return row->n_done == n_tasks ? 0 : -EIO;
+}
+
+/* What is left, as far as it is one range. */
+struct range {
+	uint32_t first, n;
+	bool ended; /* there is more behind a gap */
+};
+
+static void add_share(struct range *range, uint32_t begin, uint32_t end, uint32_t from)
+{
+	begin = begin < from ? from : begin;
+	if (begin >= end)
+		return;
+	if (range->n && range->first + range->n != begin) {
+		range->ended = true;
+		return;
+	}
+	range->first = range->n ? range->first : begin;
+	range->n += end - begin;
 }
 
 int cot_retreat_left(const struct cot_retreat_args *args, const struct cot_retreat_row *rows,
 		     uint32_t from, uint32_t *ret_first, uint32_t *ret_n)
 {
-	uint32_t i, begin, end, first = 0, n = 0;
+	struct range range = {0};
+	uint32_t i, n, share;
 	int rc = 0;
 
 	for (i = 0; i < args->n_rows && !rc; i++)
 		rc = check_row(args, &rows[i]);
 	if (rc)
 		return rc;
-	/* Ranks grow with the number of the SM, and shares with the rank. */
-	for (i = 0; i < args->n_rows; i++) {
-		if (rows[i].rank == COT_RETREAT_AWAY)
-			continue;
-		begin = rows[i].rank * args->workers;
-		end = args->first + begin_of(args, begin + args->workers);
-		begin = args->first + begin_of(args, begin + arrived(args, &rows[i]));
-		begin = begin < from ? from : begin;
-		if (begin >= end)
-			continue;
-		if (n && first + n != begin)
-			break;
-		first = n ? first : begin;
-		n += end - begin;
+	/* In the order of the shares: ranks grow with the number of the SM. */
+	for (n = 0; n < args->workers && !range.ended; n++) {
+		for (i = 0; i < args->n_rows && !range.ended; i++) {
+			if (rows[i].rank == COT_RETREAT_AWAY || n < arrived(args, &rows[i]))
+				continue;
+			share = share_of(args, &rows[i], n);
+			add_share(&range, args->first + begin_of(args, share),
+				  args->first + begin_of(args, share + 1), from);
+		}
 	}
-	*ret_first = first;
-	*ret_n = n;
+	*ret_first = range.first;
+	*ret_n = range.n;
 	return 0;
 }

@@ -14,7 +14,7 @@
  * The body stays inline, so its registers stay its own; the index is counted up from task to task;
  * tasks are kept apart by a barrier only if the body uses shared memory or barriers.
  *
- * A compiler would move what is the same for all tasks out of the loop, which costs registers (14
+ * A compiler would move what is the same for all tasks out of the loop, which costs registers (11
  * in BlackScholes) and with them blocks per SM. It cannot do so when the loop has two entries:
  * hence a branch to the tail, never taken, which the pass puts where it sets %id.
  *

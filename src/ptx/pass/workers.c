@@ -13,9 +13,10 @@
  * is in the parameter, which is constant memory; the index is counted up, and made anew only once
  * per chunk; one barrier per chunk, and one per task only if the body uses shared memory or
  * barriers. Claims are not made before their answers are needed: that won one per cent for tasks of
- * a microsecond, and where it was only compiled, together with the second entry of the loop,
- * myocyte and particlefilter took twice as long on an H200, as if some lanes of a warp went through
- * the task after the others.
+ * a microsecond. And between what only the first thread reads from others and the next task there
+ * must be a barrier, as there is here. ptxas puts a YIELD behind such a read, if it stands in a
+ * branch; then the other lanes need not wait where the branch ends, and the warp goes on in parts
+ * until a barrier joins it. So myocyte and particlefilter took twice as long on an H200.
  *
  * Two places in shared memory, each for the first task of a chunk and its size, take turns, so that
  * a fast thread cannot overwrite what a slow one has still to read: between two writes of a place

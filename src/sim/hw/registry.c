@@ -11,6 +11,7 @@ const struct hw_sched_ops *const hw_scheds[] = {
 	&hw_sched_dss,
 	&hw_sched_timeslice,
 	&hw_sched_smqos,
+	&hw_sched_smqos_hasty,
 	&hw_sched_spart,
 	&hw_sched_rollover,
 	&hw_sched_rollover_naive,

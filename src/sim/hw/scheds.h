@@ -11,6 +11,7 @@ extern const struct hw_sched_ops hw_sched_ppq_shared;
 extern const struct hw_sched_ops hw_sched_dss;
 extern const struct hw_sched_ops hw_sched_timeslice;
 extern const struct hw_sched_ops hw_sched_smqos;
+extern const struct hw_sched_ops hw_sched_smqos_hasty;
 extern const struct hw_sched_ops hw_sched_spart;
 extern const struct hw_sched_ops hw_sched_rollover;
 extern const struct hw_sched_ops hw_sched_rollover_naive;

@@ -92,14 +92,18 @@ static uint32_t victim(struct hw *hw)
 }
 
 /* Algorithm 1 for one task; true if SMs moved. */
-static bool adjust_goal(struct hw *hw, uint32_t app)
+static bool adjust_goal(struct hw *hw, uint32_t app, bool hasty)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
 	double ave = s->insts[app] / ((double)s->n_epochs * hw_epoch_cycles(hw));
+	double target = sc->apps[app].qos.ipc;
+	enum smqos_op op = hw_smqos_goal_wants(ave, s->epoch[app], target, s->n_epochs);
 	uint32_t from;
 
-	switch (hw_smqos_goal_wants(ave, s->epoch[app], sc->apps[app].qos.ipc, s->n_epochs)) {
+	if (!hasty && !hw_smqos_goal_may(op, s->settled[app], ave, target))
+		return false;
+	switch (op) {
 	case SMQOS_IN:
 		if (hw_owners_move(hw, &s->owners, HW_NOBODY, app))
 			return true;
@@ -176,7 +180,7 @@ static void begin(struct hw *hw)
 		s->tasks[i].opt = n_of(hw, i);
 }
 
-static void end_epoch(struct hw *hw)
+static void end_epoch(struct hw *hw, bool hasty)
 {
 	bool moved = false;
 	uint32_t i;
@@ -184,12 +188,12 @@ static void end_epoch(struct hw *hw)
 	collect(hw);
 	for (i = 0; i < hw_scenario(hw)->n_apps; i++)
 		if (hw_has_goal(hw, i))
-			moved |= adjust_goal(hw, i);
+			moved |= adjust_goal(hw, i, hasty);
 	if (!moved)
 		adjust_batch(hw);
 }
 
-static void schedule(struct hw *hw, unsigned events)
+static void run(struct hw *hw, unsigned events, bool hasty)
 {
 	struct smqos *s = hw_state(hw);
 
@@ -201,8 +205,18 @@ static void schedule(struct hw *hw, unsigned events)
 	if (!s->owners.made)
 		begin(hw);
 	if (events & HW_EV_EPOCH)
-		end_epoch(hw);
+		end_epoch(hw, hasty);
 	hw_owners_apply(hw, &s->owners);
+}
+
+static void schedule(struct hw *hw, unsigned events)
+{
+	run(hw, events, false);
+}
+
+static void schedule_hasty(struct hw *hw, unsigned events)
+{
+	run(hw, events, true);
 }
 
 const struct hw_sched_ops hw_sched_smqos = {
@@ -213,4 +227,13 @@ const struct hw_sched_ops hw_sched_smqos = {
 	.needs_goals = true,
 	.state_bytes = sizeof(struct smqos),
 	.schedule = schedule,
+};
+
+const struct hw_sched_ops hw_sched_smqos_hasty = {
+	.name = "smqos-hasty",
+	.summary = "as smqos, but moves SMs while others still change hands, as printed",
+	.preempts = true,
+	.needs_goals = true,
+	.state_bytes = sizeof(struct smqos),
+	.schedule = schedule_hasty,
 };

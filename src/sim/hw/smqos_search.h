@@ -5,7 +5,8 @@
  *
  * Corrected: the printed flags of Algorithm 1 are never reset; and the printed rule for a batch
  * task that gave an SM away ends the search one step down whatever it finds, so that a task never
- * goes below its first number of SMs. docs/simulator.md has the argument.
+ * goes below its first number of SMs. And a move that takes longer than an epoch is waited for: the
+ * printed rule moves an SM again in each of these epochs. docs/simulator.md has the argument.
  */
 #ifndef COT_SIM_HW_SMQOS_SEARCH_H
 #define COT_SIM_HW_SMQOS_SEARCH_H
@@ -29,6 +30,15 @@ struct smqos_task {
  * alone. It gives an SM away only if its mean would survive an epoch without any instruction.
  */
 enum smqos_op hw_smqos_goal_wants(double ave, double epoch, double target, uint64_t n_epochs);
+
+/*
+ * Whether it may have that after an epoch in which an SM of it was changing hands: such an epoch
+ * says nothing about how many SMs it needs. What it misses on average it may ask for.
+ */
+static inline bool hw_smqos_goal_may(enum smqos_op op, bool settled, double ave, double target)
+{
+	return settled || (op == SMQOS_IN && ave < target);
+}
 
 /* An epoch with `ipc` on n SMs is over: what that says about the task's last swap. */
 void hw_smqos_judge(struct smqos_task *t, uint32_t n, double ipc, double threshold);

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Makes the samples again: NAME.sm_XX[.WHAT].ptx from NAME.cu, by nvcc 13.0 and clang 14. What differs
-# afterwards comes from another version of the compiler.
+# afterwards comes from another version of the compiler. Those named *.nvrtcNN.ptx are not made here: NVRTC
+# 11.8, 12.4 and 13.0 made them, of kernels/*.cu and halves.cu, by nvrtcCompileProgram() with
+# --gpu-architecture=compute_XX --std=c++14 -default-device.
 set -eu
 cd "$(dirname "$0")"
 
