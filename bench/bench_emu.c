@@ -125,7 +125,7 @@ static int measure(const struct bench *b, const struct options *o, struct cot_ex
 		.args_size = sizeof(args),
 	};
 	struct cot_exec_stats stats;
-	double best = 0, s;
+	double best = 0, s = 0;
 	uint32_t i;
 
 	if (cot_exec_module_load(memory, b->ptx, strlen(b->ptx), b->name, 0, &module, &err))
