@@ -132,8 +132,11 @@ static void print_works(const json_t *tenants)
 					    "HAS SMS", "LEAVING", "RUNNING", "WAITING"};
 	struct cot_columns t;
 	const json_t *p;
-	size_t i, n = 0;
+	size_t i;
 
+	if (!cot_show_any_work(tenants))
+		return;
+	(void)putchar('\n');
 	cot_columns_init(&t, COT_ARRAY_LEN(heads));
 	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
 		cot_columns_add(&t, "%s", heads[i]);
@@ -143,7 +146,6 @@ static void print_works(const json_t *tenants)
 
 		if (!json_is_object(w))
 			continue;
-		n++;
 		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
 		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
 		add_share(&t, p, "quota");
@@ -155,10 +157,7 @@ static void print_works(const json_t *tenants)
 		cot_columns_add(&t, "%lld", cot_show_number(w, "running"));
 		cot_columns_add(&t, "%lld", cot_show_number(w, "waiting"));
 	}
-	if (n) {
-		(void)putchar('\n');
-		cot_columns_print(&t);
-	}
+	cot_columns_print(&t);
 }
 
 int cot_cmd_ps(int argc, char **argv)

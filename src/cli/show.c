@@ -57,6 +57,19 @@ bool cot_show_bool(const json_t *object, const char *key)
 	return json_is_true(json_object_get(object, key));
 }
 
+bool cot_show_any_work(const json_t *tenants)
+{
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach((json_t *)tenants, i, p)
+	{
+		if (json_is_object(json_object_get(p, "work")))
+			return true;
+	}
+	return false;
+}
+
 void cot_columns_init(struct cot_columns *t, unsigned n_columns)
 {
 	*t = (struct cot_columns){.n_columns = n_columns};

@@ -19,6 +19,8 @@ const char *cot_show_text(const json_t *object, const char *key);
 long long cot_show_number(const json_t *object, const char *key);
 double cot_show_real(const json_t *object, const char *key);
 bool cot_show_bool(const json_t *object, const char *key);
+/* Whether one of them has kernels that are rewritten ("work"). */
+bool cot_show_any_work(const json_t *tenants);
 
 /* Cells in columns: collected, then printed as wide as they need to be. */
 #define COT_TABLE_COLUMNS 12

@@ -124,8 +124,11 @@ static void print_works(const json_t *tenants)
 		"TASKS",   "REMAPPED", "EVICTIONS", "RESUMES", "DELAY P50/P99/MAX"};
 	struct cot_columns t;
 	json_t *o;
-	size_t i, n = 0;
+	size_t i;
 
+	if (!cot_show_any_work(tenants))
+		return;
+	(void)putchar('\n');
 	cot_columns_init(&t, COT_ARRAY_LEN(heads));
 	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
 		cot_columns_add(&t, "%s", heads[i]);
@@ -135,7 +138,6 @@ static void print_works(const json_t *tenants)
 
 		if (!json_is_object(w))
 			continue;
-		n++;
 		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
 		cot_columns_add(&t, "%lld of %lld", cot_show_number(w, "kernels_rewritten"),
 				cot_show_number(w, "kernels_rewritten") +
@@ -149,9 +151,6 @@ static void print_works(const json_t *tenants)
 		cot_columns_add(&t, "%lld", cot_show_number(w, "resumes"));
 		add_spread(&t, w, "eviction_us");
 	}
-	if (!n)
-		return;
-	(void)putchar('\n');
 	cot_columns_print(&t);
 	print_refusals(tenants);
 }
