@@ -72,6 +72,7 @@ static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_worke
 	if (rc)
 		return cot_error_set(err, rc, "%s: no plan for %u tasks on %u SMs", what->entry,
 				     cot_step_tasks(what), r->quota);
+	ret_args->n_sms = r->s->machine->n_sms;
 	return 0;
 }
 

@@ -50,8 +50,7 @@ class Runner:
                 if kernel not in site.apps and (kernel in cell.names or role == "batch"):
                     # What runs alone was compared with the CPU's when it ran in pairs.
                     site.start(kernel, role, cell.group != "alone")
-        for site in sites:
-            site.settle()
+            site.settle()  # all programs of all ways at once would wait for processors
         return sites
 
     def close(self):
