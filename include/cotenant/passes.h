@@ -47,13 +47,16 @@ struct cot_divider cot_divider_make(uint32_t d);
  * the end, so that all end together: at most (n_tasks - the first task of the chunk at hand) >>
  * tail_shift, and at least `least`. Before each claim it
  * looks at control->evict, the number of capacity units (`per_sm` workers: as many as fit one SM)
- * that should leave: the first evict * per_sm workers, in the order below, end instead of claiming.
- * What they would have done, the others claim; if all leave, [next, n_tasks) is left for another
- * launch. A task is done by whom it was claimed, always: nothing is saved and nothing is lost.
+ * that should leave: evict * per_sm workers end instead of claiming. Each counts itself in
+ * control->leaving first, so that no more of them do. What they would have done, the others claim;
+ * if all leave, [next, n_tasks) is left for another launch. A task is done by whom it was claimed,
+ * always: nothing is saved and nothing is lost.
  *
- * The hardware deals blocks out to all SMs in turn. If the host says in args.n_sms how many there
- * are, workers leave in the order of w % n_sms, and of w / n_sms if that is the same: SM by SM, so
- * that others find whole SMs. cot_workers_plan() sets 1, which means: in the order of w.
+ * If the host says in args.n_sms how many SMs there are, only those on the SMs with the lowest
+ * %smid leave, on as many SMs as hold so many workers if all hold equally many: others find whole
+ * SMs. If they hold fewer (other kernels were there before), the host adds
+ * COT_WORKERS_EVICT_ANYWHERE to what it writes, and the rest leaves from any SM.
+ * cot_workers_plan() sets 0: from any SM.
  *
  *     cot_workers_plan()                  fills args and a control block; copy that to the device
  *     launch, n_workers blocks            NAME$cot_workers
@@ -67,14 +70,16 @@ struct cot_workers_control {
 	uint32_t next; /* first task that nobody has claimed; may pass n_tasks */
 	uint32_t pad0[31];
 	uint32_t evict; /* capacity units that should leave; written by the host */
-	uint32_t pad1[31];
+	uint32_t leaving; /* workers that do; for a moment more than should */
+	uint32_t pad1[30];
 	uint32_t done;	/* tasks done by workers that ended, added up over all launches */
 	uint32_t ended; /* workers that did tasks and ended, added up; counted after their tasks */
 	uint32_t pad2[30];
 };
 
 /* Where the host writes to have workers leave. */
-#define COT_WORKERS_EVICT_OFFSET 128
+#define COT_WORKERS_EVICT_OFFSET   128
+#define COT_WORKERS_EVICT_ANYWHERE 0x80000000u
 
 /* The appended parameter. */
 struct cot_workers_args {
@@ -88,7 +93,7 @@ struct cot_workers_args {
 	uint32_t begun;	     /* where the first chunks end: control->next at the beginning */
 	uint32_t tail_shift; /* at most 31 */
 	uint32_t least;	     /* at least 1, at most chunk */
-	uint32_t n_sms;	     /* of the GPU; 1: not known. See above */
+	uint32_t n_sms;	     /* of the GPU; 0: not known. See above */
 	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
 };
 

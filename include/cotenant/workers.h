@@ -56,6 +56,7 @@
 #define COT_WORKERS_LEADS                                                \
 	(!(__nvvm_read_ptx_sreg_tid_x() | __nvvm_read_ptx_sreg_tid_y() | \
 	   __nvvm_read_ptx_sreg_tid_z()))
+#define COT_WORKERS_SM	       ((uint32_t)__nvvm_read_ptx_sreg_smid())
 #define COT_WORKERS_ADD(at, n) ((uint32_t)__nvvm_atom_add_gen_i((int *)(at), (int)(n)))
 #define COT_WORKERS_MEET()     __syncthreads()
 #else
@@ -63,6 +64,7 @@
 #define COT_WORKERS_SHARED     __shared__
 #define COT_WORKERS_BLOCK      blockIdx.x
 #define COT_WORKERS_LEADS      (!(threadIdx.x | threadIdx.y | threadIdx.z))
+#define COT_WORKERS_SM	       cot_workers_sm()
 #define COT_WORKERS_ADD(at, n) atomicAdd((unsigned *)(at), (unsigned)(n))
 #define COT_WORKERS_MEET()     __syncthreads()
 #endif
@@ -103,13 +105,42 @@ COT_WORKERS_DEVICE struct cot_workers_task cot_workers_begin(const struct cot_wo
 	return task;
 }
 
+#if !defined(__clang__)
+COT_WORKERS_DEVICE uint32_t cot_workers_sm(void)
+{
+	uint32_t sm;
+
+	asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+	return sm;
+}
+#endif
+
+/* Whether this worker is one of those that have been asked to leave. */
+COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
+					   struct cot_workers_control *control)
+{
+	uint32_t evict = *(volatile uint32_t *)&control->evict;
+	uint32_t n = evict & ~COT_WORKERS_EVICT_ANYWHERE;
+
+	if (!evict)
+		return false;
+	n = n < args.n_workers / args.per_sm ? n * args.per_sm : args.n_workers;
+	/* Only those on the first SMs, as many as hold so many workers. */
+	if (args.n_sms && !(evict & COT_WORKERS_EVICT_ANYWHERE) && n < args.n_workers &&
+	    COT_WORKERS_SM > (n * args.n_sms - 1) / args.n_workers)
+		return false;
+	if (COT_WORKERS_ADD(&control->leaving, 1) < n)
+		return true;
+	COT_WORKERS_ADD(&control->leaving, -1);
+	return false;
+}
+
 /* By one thread: the next chunk, or nothing if the worker should leave or all is claimed. */
 COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &args, uint32_t *ret_id)
 {
 	struct cot_workers_control *control = (struct cot_workers_control *)args.control;
-	uint32_t evict = *(volatile uint32_t *)&control->evict;
 
-	if (COT_WORKERS_BLOCK / args.per_sm < evict)
+	if (cot_workers_leaves(args, control))
 		return 0;
 	*ret_id = COT_WORKERS_ADD(&control->next, args.chunk);
 	if (*ret_id >= args.n_tasks)
@@ -158,6 +189,7 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 #undef COT_WORKERS_SHARED
 #undef COT_WORKERS_BLOCK
 #undef COT_WORKERS_LEADS
+#undef COT_WORKERS_SM
 #undef COT_WORKERS_ADD
 #undef COT_WORKERS_MEET
 
@@ -235,7 +267,7 @@ static inline bool cot_workers_rest(struct cot_workers_args *args,
 	if (!cot_workers_choose(args, units))
 		return false;
 	control->next = args->first + args->n_workers * args->chunk;
-	control->evict = 0;
+	control->evict = control->leaving = 0;
 	return true;
 }
 

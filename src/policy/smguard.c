@@ -13,8 +13,8 @@
  *  - nobody gets more workers than it has tasks (the core sees to that: `want`);
  *  - a reservation that gets nothing in spite of evictions, and a quota work for which nothing is
  *    left, wait: as printed they would be launched with 0 workers;
- *  - an eviction leaves one CapSM, to do the rest, as long as that is enough; more only from works
- *    that can be started again;
+ *  - an eviction leaves one CapSM, to do the rest; works that can be started again leave wholly if
+ *    even that is wanted, for one on an SM with others has most of its issue slots;
  *  - so much as latency programs have reserved is kept free of long batch tasks while there are
  *    such programs; 8/13 of the SMs (section 6.3) if one does not say how much. Short tasks are
  *    taken back in no time, so they may have everything meanwhile (config->adapt_task_us);
@@ -281,7 +281,7 @@ static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_w
 	uint32_t need = reserved(p, w), remain = less(r->n_sms, r->kept);
 
 	if (w->want > remain)
-		remain += cot_works_adjust(p, r->gpu, w->want - remain, 1, false, may_give_short,
+		remain += cot_works_adjust(p, r->gpu, w->want - remain, 1, true, may_give_short,
 					   NULL);
 	if (need > remain)
 		remain += cot_works_adjust(p, r->gpu, need - remain, 1, true, may_give, NULL);
@@ -299,12 +299,22 @@ static uint64_t takes_ns(const struct cot_work *w, uint32_t capsms)
 	return (uint64_t)w->n_tasks * w->task_ns / w->per_sm / (capsms ? capsms : 1);
 }
 
+/*
+ * A short work can have all in a moment, if no latency work comes; better than a part now. Not if
+ * they come again and again.
+ */
+static bool is_early(const struct cot_policy *p, const struct room *r, const struct cot_work *w)
+{
+	return r->guarded && !r->has_latency && !is_long(p, w) &&
+	       p->now_ns < w->waiting_since_ns + SHARE_AFTER_NS;
+}
+
 /* Lines 8 to 11. */
 static void serve_quota(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
 	uint32_t capsms = least(w->want, least(batch_room(p, r, w), quota_room(p, r, w)));
 
-	if (capsms)
+	if (capsms && !is_early(p, r, w))
 		grant(p, r, w, capsms, w->can_settle && takes_ns(w, capsms) >= SETTLE_NS);
 }
 
@@ -419,6 +429,7 @@ static uint64_t give_back(struct cot_policy *p, struct room *r)
 
 static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 {
+	const struct guard *g = p->state;
 	struct room r = look(p, gpu);
 	uint64_t wake_ns;
 
@@ -429,6 +440,8 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 		serve_quotas(p, &r);
 	r = look(p, gpu);
 	wake_ns = share(p, &r);
+	if (r.n_waiting && r.guarded && !r.has_latency)
+		policy_earlier(&wake_ns, g->guarded_until_ns[gpu]);
 	policy_earlier(&wake_ns, limit_latency(p, &r));
 	r = look(p, gpu);
 	policy_earlier(&wake_ns, give_back(p, &r));

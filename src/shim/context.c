@@ -313,23 +313,24 @@ int cot_shim_read(struct cot_shim_slot *s)
 
 static void arm_one(const struct cot_shim_slot *s)
 {
-	static const size_t at[3] = {offsetof(struct cot_workers_control, next),
-				     offsetof(struct cot_workers_control, evict),
-				     offsetof(struct cot_workers_control, done)};
+	static const size_t at[] = {offsetof(struct cot_workers_control, next),
+				    offsetof(struct cot_workers_control, evict),
+				    offsetof(struct cot_workers_control, leaving),
+				    offsetof(struct cot_workers_control, done),
+				    offsetof(struct cot_workers_control, ended)};
 	const struct cot_shim_context *c = s->context;
-	union cot_cu_mem_op ops[4];
+	union cot_cu_mem_op ops[COT_ARRAY_LEN(at)];
 	unsigned i;
 
 	memset(ops, 0, sizeof(ops));
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < COT_ARRAY_LEN(at); i++) {
 		ops[i].write.operation = COT_CU_MEM_OP_WRITE_VALUE_32;
-		ops[i].write.address =
-			s->control + (i < 3 ? at[i] : offsetof(struct cot_workers_control, ended));
+		ops[i].write.address = s->control + at[i];
 		ops[i].write.value = i == 0 ? s->armed : 0;
 	}
-	if (c->mem_ops && !COT_REAL(cuStreamBatchMemOp_v2)(c->stream, 4, ops, 0))
+	if (c->mem_ops && !COT_REAL(cuStreamBatchMemOp_v2)(c->stream, COT_ARRAY_LEN(at), ops, 0))
 		return;
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < COT_ARRAY_LEN(at); i++)
 		(void)COT_REAL(cuMemsetD32Async)(ops[i].write.address, (uint32_t)ops[i].write.value,
 						 1, c->stream);
 }

@@ -287,8 +287,7 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 	if (cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
 			     ret_control))
 		return false;
-	/* Those that leave are to leave whole SMs: others cannot share one with some of them well.
-	 */
+	/* Those that leave are to leave whole SMs: who shares one with others may starve there. */
 	ret_args->n_sms = l->context->gpu->n_sms;
 	return true;
 }
@@ -321,6 +320,7 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args)
 	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
 	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
 	s->flag = 0;
+	s->anywhere = false;
 	s->state = COT_SHIM_SLOT_TAKEN;
 }
 
@@ -368,9 +368,13 @@ static void wait_for_end(const struct cot_shim_slot *s)
 /* The launch has ended and its workers may all have left. False: nothing is left, or it failed. */
 static bool find_rest(struct launch *l, uint32_t *ret_left)
 {
+	static const size_t zero[] = {offsetof(struct cot_workers_control, evict),
+				      offsetof(struct cot_workers_control, leaving),
+				      offsetof(struct cot_workers_control, ended)};
 	struct cot_shim_slot *s = l->slot;
 	struct cot_workers_args args = s->args;
 	struct cot_workers_control control;
+	unsigned i;
 
 	if (cot_shim_read(s))
 		return false;
@@ -379,10 +383,8 @@ static bool find_rest(struct launch *l, uint32_t *ret_left)
 		return false;
 	/* Before the next grant, so that nothing that comes with that is undone. */
 	pthread_mutex_lock(&l->context->submit);
-	(void)cot_shim_write(l->context, l->context->stream, s->control + COT_WORKERS_EVICT_OFFSET,
-			     0);
-	(void)cot_shim_write(l->context, l->context->stream,
-			     s->control + offsetof(struct cot_workers_control, ended), 0);
+	for (i = 0; i < COT_ARRAY_LEN(zero); i++)
+		(void)cot_shim_write(l->context, l->context->stream, s->control + zero[i], 0);
 	pthread_mutex_unlock(&l->context->submit);
 	return !COT_REAL(cuStreamSynchronize)(l->context->stream);
 }

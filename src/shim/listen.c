@@ -10,6 +10,9 @@
 #define GPUS_MAX	16u
 #define LOOK_NS		(2 * COT_NS_PER_MS) /* evicted workers are looked for without pause */
 #define LOOK_PAUSE_NS	(200 * 1000ull)
+/* On the SMs that are to be left there are fewer than was thought, and others have to go too. */
+#define ANYWHERE_NS	(2 * COT_NS_PER_MS)
+#define ANYWHERE_TASKS	4u
 #define COUNTS_PAUSE_NS COT_NS_PER_S
 
 /* ---- flags ---- */
@@ -29,6 +32,25 @@ static uint32_t wanted_flag(const struct cot_shim_slot *s)
 	return s->n_units > stay ? s->n_units - stay : 0;
 }
 
+static bool have_left(const struct cot_shim_slot *s)
+{
+	const struct cot_workers_control *seen = &s->context->host[s->index];
+	uint64_t evicted = (uint64_t)s->flag * s->args.per_sm;
+
+	return seen->ended >= (evicted < s->args.n_workers ? evicted : s->args.n_workers);
+}
+
+/* Whoever is on the right SM has had the time to leave. */
+static bool is_late(const struct cot_shim_slot *s, uint64_t now)
+{
+	uint64_t patience = ANYWHERE_NS;
+
+	if (!s->flag || s->anywhere || s->state != COT_SHIM_SLOT_RUNNING || have_left(s))
+		return false;
+	patience += (uint64_t)ANYWHERE_TASKS * s->args.chunk * atomic_load(&s->ref->task_ns);
+	return now > s->flag_ns + patience;
+}
+
 struct flag {
 	cot_cu_address at;
 	uint32_t value;
@@ -46,8 +68,15 @@ static unsigned collect_flags(struct cot_shim_context *c, struct flag *flags)
 
 		if (flag > s->flag) {
 			s->flag = flag;
-			flags[n++] = (struct flag){s->control + COT_WORKERS_EVICT_OFFSET, flag};
+			s->flag_ns = now;
+		} else if (is_late(s, now)) {
+			s->anywhere = true;
+		} else {
+			continue;
 		}
+		flags[n++] = (struct flag){s->control + COT_WORKERS_EVICT_OFFSET,
+					   s->flag | (s->anywhere ? COT_WORKERS_EVICT_ANYWHERE
+								  : 0)};
 	}
 	for (i = 0; i < COT_PROTO_WORKS_MAX; i++) {
 		struct cot_shim_work *w = &c->gpu->works[i];
@@ -73,14 +102,6 @@ static void write_flags(struct cot_shim_context *c)
 }
 
 /* ---- seeing them go ---- */
-
-static bool have_left(const struct cot_shim_slot *s)
-{
-	const struct cot_workers_control *seen = &s->context->host[s->index];
-	uint64_t evicted = (uint64_t)s->flag * s->args.per_sm;
-
-	return seen->ended >= (evicted < s->args.n_workers ? evicted : s->args.n_workers);
-}
 
 /* What the evicted workers leave to the others. */
 static uint64_t left_to_others(const struct cot_shim_slot *s)

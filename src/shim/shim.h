@@ -233,6 +233,8 @@ struct cot_shim_slot {
 	struct cot_workers_args args;
 	uint32_t n_units; /* groups of per_sm workers */
 	uint32_t flag;	  /* written to control->evict */
+	bool anywhere;	  /* and that they may leave from any SM */
+	uint64_t flag_ns; /* when `flag` was */
 };
 
 struct cot_shim_context {

@@ -13,11 +13,11 @@ says "$work/out" "grant 1 132 1"
 "$shim" --name small request:1:9:8 grant:1 done:1:0 >"$work/out"
 says "$work/out" "grant 1 2 0"
 
-# A latency program takes what it reserved from one that runs, and that gets it back.
+# A latency program takes what it wants, all but one SM, from one that runs, and that gets it back.
 background "$shim" --name batch request:7:100000000:8:50000 grant:7 evict:7 evicted:7:131 evict:7 \
 	evicted:7:132 done:7:9000000 grant:7 counts sleep:2 done:7:0 >"$work/batch"
 until_true 5 is batch granted 132 || fail "the batch program has $(ps_value batch granted)"
-"$shim" --name request --class latency request:1:100000:4:10000 grant:1 sleep:0.2 done:1:0 \
+"$shim" --name request --class latency request:1:524:4:10000 grant:1 sleep:0.2 done:1:0 \
 	>"$work/request"
 says "$work/request" "grant 1 131 0"
 until_true 5 grep -qF "evict 7 132" "$work/batch" || fail "the batch program was not asked to grow"

@@ -59,7 +59,7 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 					  &machine.control),
 			 0);
 	args.least = 1 + (uint32_t)cot_rng_below(&rng, chunk);
-	args.n_sms = 1 + (uint32_t)cot_rng_below(&rng, 2 * N_SMS);
+	args.n_sms = (uint32_t)cot_rng_below(&rng, 2 * N_SMS);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
 		struct launch l = shapes_prepare(s, suffix, args.n_workers);
@@ -98,8 +98,8 @@ static void workers(void **state)
 }
 
 /*
- * Asked before they begin, workers of the first units do their first chunk only. If one unit stays,
- * it does the rest; if none does, the first chunks are all that is done.
+ * Asked before they begin, workers do their first chunk only. If one unit stays, it does the rest;
+ * if none does, the first chunks are all that is done.
  */
 static void who_leaves(void **state)
 {
@@ -121,6 +121,54 @@ static void who_leaves(void **state)
 		(void)shapes_play(&l, evict + 1, NULL, NULL);
 		assert_int_equal(cot_workers_resume(&args, &machine.control, 3, &left), 0);
 		assert_int_equal(left, evict < 3 ? 0 : shapes_n_tasks(s) - first_chunks);
+	}
+}
+
+/* How many of the workers began on that SM or one before it. */
+static uint32_t n_workers_up_to(const struct cot_workers_args *args, uint32_t sm)
+{
+	uint32_t w, n = 0;
+
+	for (w = 0; w < args->n_workers; w++)
+		n += machine.records[w * args->chunk].sm <= sm;
+	return n;
+}
+
+/* Who leaves was on the first SMs, as many as that takes; and from anywhere if the host says so. */
+static void play_whole_sms(const struct shape *s, uint32_t evict, uint64_t seed)
+{
+	uint32_t n_units = evict & ~COT_WORKERS_EVICT_ANYWHERE, asked = n_units * PER_SM, i, n;
+	struct cot_workers_args args;
+	struct launch l;
+
+	shapes_reset();
+	assert_int_equal(cot_workers_plan(s->grid, PER_SM, N_SMS, 2,
+					  (uint64_t)(uintptr_t)&machine.control, &args,
+					  &machine.control),
+			 0);
+	assert_int_equal(args.n_workers, N_SMS * PER_SM);
+	args.n_sms = N_SMS;
+	machine.control.evict = evict;
+	l = shapes_prepare(s, "$cot_record$cot_workers", args.n_workers);
+	shapes_push_address(&l, machine.records);
+	shapes_push(&l, &args, sizeof(args), 8);
+	(void)shapes_play(&l, seed, NULL, NULL);
+	n = evict == n_units ? n_workers_up_to(&args, n_units - 1) : args.n_workers;
+	assert_int_equal(machine.control.leaving, n < asked ? n : asked);
+	for (i = args.begun; i < shapes_n_tasks(s) && evict == n_units && n <= asked; i++)
+		assert_true(machine.records[i].sm >= n_units);
+}
+
+static void whole_sms_leave(void **state)
+{
+	const struct shape *s = shapes_find("volume");
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 20; seed++) {
+		play_whole_sms(s, 1, seed);
+		play_whole_sms(s, 2, seed);
+		play_whole_sms(s, 1 | COT_WORKERS_EVICT_ANYWHERE, seed);
 	}
 }
 
@@ -280,6 +328,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
+		cmocka_unit_test(whole_sms_leave),
+		cmocka_unit_test(whole_sms_leave),
 		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};

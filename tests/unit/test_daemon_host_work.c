@@ -108,7 +108,7 @@ static void expect(unsigned member, int type, uint64_t work, uint32_t capsms)
 static void test_a_life(void **state)
 {
 	struct cot_host *h = begin("smguard");
-	struct cot_msg_work_evicted evicted = {.work = 77, .capsms = 131, .delay_ns = 9000};
+	struct cot_msg_work_evicted evicted = {.work = 77, .capsms = 132, .delay_ns = 9000};
 	struct cot_host_work_stats s;
 
 	(void)state;
@@ -117,21 +117,22 @@ static void test_a_life(void **state)
 	assert_int_equal(sent[M_BATCH].m.flags, COT_WORK_SETTLED);
 	/* The names of two shims have nothing to do with each other. */
 	assert_int_equal(request(h, M_LATENCY, 77, 2000), 0);
-	expect(M_LATENCY, COT_MSG_WORK_GRANT, 77, 131);
-	expect(M_BATCH, COT_MSG_WORK_EVICT, 77, 131);
+	expect(M_LATENCY, COT_MSG_WORK_GRANT, 77, 132);
+	expect(M_BATCH, COT_MSG_WORK_EVICT, 77, 132);
 	cot_host_work_evicted(h, M_BATCH, &evicted, 32000);
 	cot_host_work_stats(h, BATCH, &s);
 	assert_int_equal(s.granted, 132);
-	assert_int_equal(s.evicted, 131);
+	assert_int_equal(s.evicted, 132);
 	assert_int_equal(s.leaving, 0);
 	assert_int_equal(s.n_evictions, 1);
-	assert_int_equal(s.n_evicted_capsms, 131);
+	assert_int_equal(s.n_evicted_capsms, 132);
 	assert_int_equal(s.eviction_last_ns, 9000);
 	assert_int_equal(cot_hist_max(s.evictions), 9000);
 	assert_int_equal(cot_hist_max(s.orders), 30000); /* from the order to the answer */
 	assert_int_equal(cot_hist_max(s.waits), 0);
 	done(h, M_LATENCY, 77, 0, 0, 40000);
 	done(h, M_BATCH, 77, 5000, 0, 50000); /* the rest */
+	cot_host_tick(h, 150000); /* no other latency work came */
 	cot_host_work_stats(h, BATCH, &s);
 	assert_int_equal(s.n_returns, 1);
 	assert_int_equal(s.n_tasks, 500);
@@ -140,7 +141,7 @@ static void test_a_life(void **state)
 	assert_int_equal(s.n_running, 1);
 	assert_int_equal(sent[M_BATCH].type, COT_MSG_WORK_GRANT);
 	assert_int_equal(sent[M_BATCH].m.work, 77);
-	done(h, M_BATCH, 77, 0, 0, 60000);
+	done(h, M_BATCH, 77, 0, 0, 160000);
 	cot_host_work_stats(h, BATCH, &s);
 	assert_int_equal(s.n_running + s.n_waiting + s.granted, 0);
 	assert_int_equal(s.n_requests, 1);
@@ -255,7 +256,7 @@ static void test_lies(void **state)
 	assert_int_equal(request(h, M_LATENCY, 1, 20), 0);
 	evicted.capsms = 1000;
 	cot_host_work_evicted(h, M_BATCH, &evicted, 30);
-	evicted.capsms = 131;
+	evicted.capsms = 132;
 	cot_host_work_evicted(h, M_BATCH, &evicted, 40);
 	cot_host_work_evicted(h, M_BATCH, &evicted, 50); /* twice */
 	cot_host_work_stats(h, BATCH, &s);

@@ -232,12 +232,38 @@ static void test_all_evicted(void **state)
 	expect(b, 1, 0, 0);
 	assert_int_equal(cot_sched_work(b->sched, 1)->state, COT_WORK_WAITING);
 	(void)bench_work_done(b, 2, 0);
-	/* 5000 tasks of 8 workers per SM. One SM is the batch programs' in any case. */
-	expect(b, 1, 1, 0);
-	bench_run(b, 1 * MS);
-	expect(b, 1, 1, 1); /* the latency program is gone: it starts again with more */
-	(void)bench_work_done(b, 1, 4000);
+	/* 5000 tasks of 8 workers per SM. The next request may come at once. */
+	bench_run(b, 50 * US);
+	assert_int_equal(cot_sched_work(b->sched, 1)->state, COT_WORK_WAITING);
+	bench_run(b, 100 * US);
 	expect(b, 1, 132, 0);
+	end(b);
+}
+
+/* Latency works come without a pause long enough: what the reserve leaves is better than nothing. */
+static void test_all_evicted_again_and_again(void **state)
+{
+	struct bench *b = begin();
+	uint64_t id;
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 132);
+	(void)bench_work_done(b, 1, 50000);
+	for (id = 2; id < 20; id++) {
+		bench_run(b, 300 * US);
+		assert_int_equal(cot_sched_work(b->sched, 1)->state, COT_WORK_WAITING);
+		(void)bench_work_done(b, id, 0);
+		bench_run(b, 50 * US);
+		if (cot_sched_work(b->sched, 1)->state == COT_WORK_RUNNING)
+			break;
+		(void)bench_work(b, id + 1, LATENCY, MANY, 8, SHORT_NS, false);
+	}
+	assert_in_range(id, 14, 16); /* after 5 ms */
+	expect(b, 1, 51, 0);
 	end(b);
 }
 
@@ -405,7 +431,7 @@ static void test_settled_one_grows_again(void **state)
 	latency(b, LATENCY, SMS(81));
 	batch(b, BATCH, NONE);
 	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
-	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, LATENCY, 131 * 8, 8, SHORT_NS, false);
 	expect(b, 1, 132, 131);
 	(void)bench_work_evicted(b, 1, 131);
 	(void)bench_work_done(b, 2, 0);
@@ -549,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_quota_waits),
 		cmocka_unit_test(test_quota_is_of_the_program),
 		cmocka_unit_test(test_all_evicted),
+		cmocka_unit_test(test_all_evicted_again_and_again),
 		cmocka_unit_test(test_one_stays),
 		cmocka_unit_test(test_victims),
 		cmocka_unit_test(test_long_tasks_last),

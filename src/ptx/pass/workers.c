@@ -55,13 +55,14 @@ static void put_claim_size(struct cot_tasks *t)
 
 static void declare(struct cot_tasks *t)
 {
-	static const char *const labels[] = {"chunk", "claim", "posted", "answer",
-					     "out",   "idle",  "begun"};
+	static const char *const labels[] = {"chunk", "claim", "stay", "leave", "posted",
+					     "answer", "out", "idle", "begun"};
 	struct cot_emit *e = &t->e;
 	size_t i;
 
 	cot_emit_param(e, "args", sizeof(struct cot_workers_args));
 	(void)cot_emit_reg(e, COT_PTX_B32, "%slot");
+	(void)cot_emit_reg(e, COT_PTX_B32, "%w");
 	(void)cot_emit_reg(e, COT_PTX_B64, "%control");
 	for (i = 0; i < COT_ARRAY_LEN(labels); i++)
 		(void)cot_emit_label(e, labels[i]);
@@ -88,26 +89,32 @@ static void put_nothing_to_claim(struct cot_tasks *t, const char *label)
 /*
  * %id: the first task of the next chunk, %v: its size; %id is -1 if this worker has to leave.
  *
- * Those whose rank is below what has to leave, leave. Workers of one SM follow each other in rank,
- * if worker w is on SM w % n_sms: the rank is how many workers are on the SMs before that one, and
- * how many came to it before. Nothing of this is computed while nobody has to leave.
+ * %u: how many workers are to leave, %t: the highest SM that they are on. n_sms * %u is 0 if there
+ * is no n_sms, and the SM before the first one is a very high one. Who has come too late to leave
+ * takes back that it was counted. Nothing of this is computed while nobody has to leave.
  */
 static void put_ask(struct cot_tasks *t)
 {
 	cot_emit_format(&t->e, NULL,
-			".reg .b32 %%w; mov.u32 %%id, -1;\n"
+			"mov.u32 %%id, -1;\n"
 			"ld.volatile.global.u32 %%v, [%%control+%zu];\n"
 			"setp.eq.u32 %%p, %%v, 0; @%%p bra stay;\n"
-			"ld.param.u32 %%left, [args+%u]; min.u32 %%u, %%v, %%left;\n"
-			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%u, %%u, %%t;\n"
-			"ld.param.u32 %%v, [args+%u];\n"
-			"mov.u32 %%t, %%ctaid.x; rem.u32 %%id, %%t, %%v; div.u32 %%t, %%t, %%v;\n"
-			"rem.u32 %%w, %%left, %%v; min.u32 %%w, %%w, %%id; add.u32 %%t, %%t, %%w;\n"
-			"div.u32 %%left, %%left, %%v; mad.lo.u32 %%t, %%id, %%left, %%t;\n"
-			"mov.u32 %%id, -1; setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;\n"
+			"ld.param.u32 %%w, [args+%u]; ld.param.u32 %%t, [args+%u];\n"
+			"and.b32 %%u, %%v, 0x7fffffff; min.u32 %%u, %%u, %%w;\n"
+			"mul.lo.u32 %%u, %%u, %%t; min.u32 %%u, %%u, %%w;",
+			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm));
+	cot_emit_format(&t->e, NULL,
+			"setp.lt.s32 %%p, %%v, 0; @%%p bra leave;\n"
+			"setp.eq.u32 %%p, %%u, %%w; @%%p bra leave;\n"
+			"ld.param.u32 %%t, [args+%u]; mul.lo.u32 %%t, %%t, %%u;\n"
+			"sub.u32 %%t, %%t, 1; div.u32 %%t, %%t, %%w;\n"
+			"mov.u32 %%w, %%smid; setp.gt.u32 %%p, %%w, %%t; @%%p bra stay;\n"
+			"leave: atom.global.add.u32 %%t, [%%control+%zu], 1;\n"
+			"setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;\n"
+			"red.global.add.u32 [%%control+%zu], -1;\n"
 			"stay:",
-			offsetof(struct cot_workers_control, evict), ARG(n_workers), ARG(per_sm),
-			ARG(n_sms));
+			ARG(n_sms), offsetof(struct cot_workers_control, leaving),
+			offsetof(struct cot_workers_control, leaving));
 	put_claim_size(t);
 	cot_emit_format(&t->e, NULL, "atom.global.add.u32 %%id, [%%control+%zu], %%v;",
 			offsetof(struct cot_workers_control, next));

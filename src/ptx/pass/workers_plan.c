@@ -60,7 +60,6 @@ int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, ui
 		.control = control,
 		.grid = {grid[0], grid[1], grid[2]},
 		.per_sm = per_sm,
-		.n_sms = 1,
 	};
 	uint64_t plane = (uint64_t)grid[0] * grid[1];
 	int rc;
@@ -104,6 +103,6 @@ int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control
 		return 0;
 	*args = a;
 	control->next = a.begun;
-	control->evict = 0;
+	control->evict = control->leaving = 0;
 	return 0;
 }
