@@ -69,7 +69,7 @@ struct cot_divider cot_divider_make(uint32_t d);
 struct cot_workers_control {
 	uint32_t next; /* first task that nobody has claimed; may pass n_tasks */
 	uint32_t pad0[31];
-	uint32_t evict; /* capacity units that should leave; written by the host */
+	uint32_t evict;	  /* capacity units that should leave; written by the host */
 	uint32_t leaving; /* workers that do; for a moment more than should */
 	uint32_t pad1[30];
 	uint32_t done;	/* tasks done by workers that ended, added up over all launches */

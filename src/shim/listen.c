@@ -7,9 +7,9 @@
 
 #include "shim/runtime.h"
 
-#define GPUS_MAX	16u
-#define LOOK_NS		(2 * COT_NS_PER_MS) /* evicted workers are looked for without pause */
-#define LOOK_PAUSE_NS	(200 * 1000ull)
+#define GPUS_MAX      16u
+#define LOOK_NS	      (2 * COT_NS_PER_MS) /* evicted workers are looked for without pause */
+#define LOOK_PAUSE_NS (200 * 1000ull)
 /* On the SMs that are to be left there are fewer than was thought, and others have to go too. */
 #define ANYWHERE_NS	(2 * COT_NS_PER_MS)
 #define ANYWHERE_TASKS	4u
@@ -74,9 +74,9 @@ static unsigned collect_flags(struct cot_shim_context *c, struct flag *flags)
 		} else {
 			continue;
 		}
-		flags[n++] = (struct flag){s->control + COT_WORKERS_EVICT_OFFSET,
-					   s->flag | (s->anywhere ? COT_WORKERS_EVICT_ANYWHERE
-								  : 0)};
+		flags[n++] =
+			(struct flag){s->control + COT_WORKERS_EVICT_OFFSET,
+				      s->flag | (s->anywhere ? COT_WORKERS_EVICT_ANYWHERE : 0)};
 	}
 	for (i = 0; i < COT_PROTO_WORKS_MAX; i++) {
 		struct cot_shim_work *w = &c->gpu->works[i];

@@ -328,8 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
-		cmocka_unit_test(whole_sms_leave),
-		cmocka_unit_test(whole_sms_leave),
+		cmocka_unit_test(whole_sms_leave),  cmocka_unit_test(whole_sms_leave),
 		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};

@@ -132,7 +132,7 @@ static void test_a_life(void **state)
 	assert_int_equal(cot_hist_max(s.waits), 0);
 	done(h, M_LATENCY, 77, 0, 0, 40000);
 	done(h, M_BATCH, 77, 5000, 0, 50000); /* the rest */
-	cot_host_tick(h, 150000); /* no other latency work came */
+	cot_host_tick(h, 150000);	      /* no other latency work came */
 	cot_host_work_stats(h, BATCH, &s);
 	assert_int_equal(s.n_returns, 1);
 	assert_int_equal(s.n_tasks, 500);

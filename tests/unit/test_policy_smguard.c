@@ -240,7 +240,8 @@ static void test_all_evicted(void **state)
 	end(b);
 }
 
-/* Latency works come without a pause long enough: what the reserve leaves is better than nothing. */
+/* Latency works come without a pause long enough: what the reserve leaves is better than nothing.
+ */
 static void test_all_evicted_again_and_again(void **state)
 {
 	struct bench *b = begin();

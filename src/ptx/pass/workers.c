@@ -55,8 +55,8 @@ static void put_claim_size(struct cot_tasks *t)
 
 static void declare(struct cot_tasks *t)
 {
-	static const char *const labels[] = {"chunk", "claim", "stay", "leave", "posted",
-					     "answer", "out", "idle", "begun"};
+	static const char *const labels[] = {"chunk",  "claim", "stay", "leave", "posted",
+					     "answer", "out",	"idle", "begun"};
 	struct cot_emit *e = &t->e;
 	size_t i;
 
