@@ -2,7 +2,7 @@
 # runs them. The PTX is a checked-in product of kernels/build-ptx, so clang is not needed here.
 
 cot_embed(cot_kernel_ptx ROOT kernels TABLE kernel_ptx DIRECTORIES ptx)
-cot_unit(kernels SOURCES kernels/host/*.c LINK cot_kernel_ptx cot_base m)
+cot_unit(kernels GNU SOURCES kernels/host/*.c LINK cot_kernel_ptx cot_base m Threads::Threads)
 target_include_directories(cot_kernels PUBLIC "${CMAKE_SOURCE_DIR}")
 
 # Launching by means of the passes, on any machine (kernels/run/machine.h); tests use it as well.

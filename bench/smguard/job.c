@@ -391,6 +391,7 @@ int cot_job_check_on_cpu(struct cot_job *job, struct cot_bench_verdict *ret_verd
 		results[i] = malloc(buffer->size_bytes);
 		if (!results[i])
 			rc = cot_error_set(err, -ENOMEM, "%s: not enough memory", job->bench.name);
+		cot_bench_use_large_pages(results[i], buffer->size_bytes);
 		if (!rc)
 			rc = m->ops->read(m, results[i], job->session.address[i],
 					  buffer->size_bytes, err);

@@ -118,6 +118,12 @@ int cot_bench_create(struct cot_bench_instance *in, const struct cot_bench *benc
 		     struct cot_error *err);
 void cot_bench_destroy(struct cot_bench_instance *in);
 
+/*
+ * For memory that is about to be filled, gigabytes of it: the kernel clears and maps that page by
+ * page, which with small pages takes longer than what is computed. A hint.
+ */
+void cot_bench_use_large_pages(void *data, size_t size_bytes);
+
 /* 0 (look at n_wrong) or -ENOMEM. */
 int cot_bench_check(const struct cot_bench_instance *in, void *const *result,
 		    struct cot_bench_verdict *verdict);

@@ -3,7 +3,7 @@
 #include "kernels/host/parts.h"
 
 enum { C, A, B };
-enum { TILE = 32, CHECKED = 1 << 14 };
+enum { TILE = 32, CHECKED = 1 << 14, GROUP = 16 };
 enum { ROWS, INNER, COLUMNS }; /* in->number */
 
 /* As square as n_blocks tiles can be. */
@@ -43,21 +43,40 @@ static int create(struct cot_bench_instance *in, uint64_t seed)
 	return 0;
 }
 
+/*
+ * Elements of the product, GROUP at a time: each column is a cache miss per row, and those of
+ * several elements do not wait for one another.
+ */
+static void multiply(const struct cot_bench_instance *in, const size_t *places, float *sums)
+{
+	const float *a = in->buffers[A].data, *b = in->buffers[B].data;
+	size_t inner = (size_t)in->number[INNER], columns = (size_t)in->number[COLUMNS], i, j;
+	const float *row[GROUP], *column[GROUP];
+
+	for (i = 0; i < GROUP; i++) {
+		row[i] = a + places[i] / columns * inner;
+		column[i] = b + places[i] % columns;
+		sums[i] = 0.0f;
+	}
+	for (j = 0; j < inner; j++)
+		for (i = 0; i < GROUP; i++)
+			sums[i] += row[i][j] * column[i][j * columns];
+}
+
 static int check(const struct cot_bench_instance *in, void *const *result,
 		 struct cot_bench_verdict *verdict)
 {
-	const float *a = in->buffers[A].data, *b = in->buffers[B].data, *c = result[C];
-	size_t inner = (size_t)in->number[INNER], columns = (size_t)in->number[COLUMNS];
-	size_t i, j, n = (size_t)in->number[ROWS] * columns;
+	size_t n = (size_t)in->number[ROWS] * (size_t)in->number[COLUMNS], i, k;
+	size_t n_samples = cot_bench_n_samples(n, CHECKED), places[GROUP];
+	const float *c = result[C];
+	float sums[GROUP];
 
-	for (i = 0; i < cot_bench_n_samples(n, CHECKED); i++) {
-		size_t k = cot_bench_sample(i, n, CHECKED);
-		const float *row = a + k / columns * inner, *column = b + k % columns;
-		float sum = 0.0f;
-
-		for (j = 0; j < inner; j++)
-			sum += row[j] * column[j * columns];
-		cot_bench_same_f32(verdict, "c", k, c[k], sum);
+	for (i = 0; i < n_samples; i += GROUP) {
+		for (k = 0; k < GROUP; k++)
+			places[k] = i + k < n_samples ? cot_bench_sample(i + k, n, CHECKED) : 0;
+		multiply(in, places, sums);
+		for (k = 0; k < GROUP && i + k < n_samples; k++)
+			cot_bench_same_f32(verdict, "c", places[k], c[places[k]], sums[k]);
 	}
 	return 0;
 }

@@ -2,13 +2,26 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/rng.h"
 
-#define PERIOD ((size_t)1048573) /* a prime */
+#define PERIOD	   ((size_t)1048573) /* a prime */
+#define LARGE_PAGE ((uintptr_t)2 << 20)
+#define N_THREADS  4u
+
+void cot_bench_use_large_pages(void *data, size_t size_bytes)
+{
+	uintptr_t begin = ((uintptr_t)data + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	uintptr_t end = ((uintptr_t)data + size_bytes) & ~(LARGE_PAGE - 1);
+
+	if (data && begin < end)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
 
 void *cot_bench_buffer(struct cot_bench_instance *in, const char *name, size_t n, size_t size,
 		       bool is_output)
@@ -21,6 +34,7 @@ void *cot_bench_buffer(struct cot_bench_instance *in, const char *name, size_t n
 	buffer->data = calloc(n, size);
 	if (!buffer->data)
 		return NULL;
+	cot_bench_use_large_pages(buffer->data, n * size);
 	buffer->name = name;
 	buffer->size_bytes = n * size;
 	buffer->is_output = is_output;
@@ -80,17 +94,55 @@ void cot_bench_arg_f32(struct cot_bench_step *step, float value)
 	cot_bench_arg_bytes(step, &value, sizeof(value));
 }
 
-/* Copies what there is of an array behind itself until it is full. */
+/* ---- contents ---- */
+
+/* Bytes from `begin` on, as the first `period` of them. */
+struct piece {
+	char *bytes;
+	size_t period, begin, end;
+};
+
+static void *fill_piece(void *arg)
+{
+	const struct piece *p = arg;
+	size_t at;
+
+	for (at = p->begin; at < p->end; at += p->period)
+		memcpy(p->bytes + at, p->bytes, p->end - at < p->period ? p->end - at : p->period);
+	return NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Copies the first values until the array is full; gigabytes, by several threads. */
 static void repeat(void *values, size_t period, size_t n, size_t size)
 {
-	char *bytes = values;
+	size_t n_periods = (n + period - 1) / period, each = n_periods / N_THREADS + 1;
+	struct piece pieces[N_THREADS];
+	pthread_t threads[N_THREADS];
+	bool started[N_THREADS];
+	unsigned i;
 
-	while (period < n) {
-		size_t more = period < n - period ? period : n - period;
+	for (i = 0; i < N_THREADS; i++) {
+		size_t begin = i ? i * each : 1;
 
-		memcpy(bytes + period * size, bytes, more * size);
-		period += more;
+		pieces[i] = (struct piece){
+			.bytes = values,
+			.period = period * size,
+			.begin = least(begin * period, n) * size,
+			.end = least((i + 1) * each * period, n) * size,
+		};
+		started[i] = n_periods > 4 * N_THREADS &&
+			     !pthread_create(&threads[i], NULL, fill_piece, &pieces[i]);
+		if (!started[i])
+			fill_piece(&pieces[i]);
 	}
+	for (i = 0; i < N_THREADS; i++)
+		if (started[i])
+			pthread_join(threads[i], NULL);
 }
 
 void cot_bench_fill_f32(float *values, size_t n, uint64_t seed, float low, float high)
@@ -103,7 +155,8 @@ void cot_bench_fill_f32(float *values, size_t n, uint64_t seed, float low, float
 
 		values[i] = low + unit * (high - low);
 	}
-	repeat(values, period, n, sizeof(values[0]));
+	if (period < n)
+		repeat(values, period, n, sizeof(values[0]));
 }
 
 void cot_bench_fill_u32(uint32_t *values, size_t n, uint64_t seed, uint32_t end)
@@ -113,7 +166,8 @@ void cot_bench_fill_u32(uint32_t *values, size_t n, uint64_t seed, uint32_t end)
 
 	for (i = 0; i < period; i++)
 		values[i] = (uint32_t)cot_rng_below(&rng, end);
-	repeat(values, period, n, sizeof(values[0]));
+	if (period < n)
+		repeat(values, period, n, sizeof(values[0]));
 }
 
 size_t cot_bench_n_samples(size_t n, size_t limit)

@@ -42,7 +42,7 @@ int cot_workers_run_init(struct cot_workers_run *r, struct cot_session *s, uint3
 			 uint32_t chunk, uint64_t task_ns, struct cot_error *err);
 void cot_workers_run_finish(struct cot_workers_run *r);
 
-/* A step until all of its tasks are done, with as many launches as it takes. */
+/* A step until all of its tasks are done, with as many launches as it takes; -EIO: no progress. */
 int cot_workers_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 
 /*
@@ -63,6 +63,7 @@ struct cot_retreat_run {
 	struct cot_retreat_row *host;  /* n_rows of them for each step */
 	struct cot_retreat_args *args; /* of each step */
 	uint32_t n_armed;
+	uint64_t patience_ns; /* without a task that gets done; 0: 10 s */
 
 	uint32_t n_launches, n_resumed; /* as those of workers */
 	uint64_t n_left_over;
@@ -72,7 +73,7 @@ int cot_retreat_run_init(struct cot_retreat_run *r, struct cot_session *s, uint3
 			 struct cot_error *err);
 void cot_retreat_run_finish(struct cot_retreat_run *r);
 
-/* A step until all of its tasks are done, with as many launches as it takes. */
+/* A step until all of its tasks are done, with as many launches as it takes; -EIO: no progress. */
 int cot_retreat_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 
 /* For measuring, as with workers. -EAGAIN from confirm(): an SM got too few workers. */

@@ -2,12 +2,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/run/launch.h"
 
-#define SUFFIX	     "$cot_retreat"
-#define MAX_NAME     160
-#define MAX_LAUNCHES 1000u /* of one step: other kernels may keep workers away now and then */
+#define SUFFIX	    "$cot_retreat"
+#define MAX_NAME    160
+#define PATIENCE_NS 10000000000u /* other kernels may keep workers away for a while */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 int cot_retreat_run_init(struct cot_retreat_run *r, struct cot_session *s, uint32_t quota,
 			 struct cot_error *err)
@@ -96,8 +105,8 @@ int cot_retreat_replay(struct cot_session *s, uint32_t step, void *run, struct c
 }
 
 /* What the rows say now. */
-static int left(struct cot_retreat_run *r, uint32_t step, uint32_t from, uint32_t *ret_first,
-		uint32_t *ret_n, struct cot_error *err)
+static int left(struct cot_retreat_run *r, uint32_t step, uint32_t *ret_first, uint32_t *ret_n,
+		struct cot_error *err)
 {
 	struct cot_retreat_row *rows = r->host + (size_t)step * r->n_rows;
 	struct cot_machine *m = r->s->machine;
@@ -105,59 +114,112 @@ static int left(struct cot_retreat_run *r, uint32_t step, uint32_t from, uint32_
 
 	if (rc)
 		return rc;
-	rc = cot_retreat_left(&r->args[step], rows, from, ret_first, ret_n);
+	rc = cot_retreat_left(&r->args[step], rows, 0, ret_first, ret_n);
 	return rc ? cot_error_set(err, rc, "%s: workers on an SM did not do their tasks",
 				  r->s->in->steps[step].entry)
 		  : 0;
 }
 
-/* One launch of a range and what it left, again and again until nothing is left of it. */
-static int run_range(struct cot_retreat_run *r, uint32_t step, uint32_t first, uint32_t n,
-		     uint32_t *budget, struct cot_error *err)
+/* Tasks of a step; n 0: all. */
+struct range {
+	uint32_t first, n;
+};
+
+struct ranges {
+	struct range *at;
+	size_t n, room;
+};
+
+static int put_range(struct ranges *ranges, uint32_t first, uint32_t n, struct cot_error *err)
+{
+	size_t room = ranges->room ? 2 * ranges->room : 16;
+	struct range *at = ranges->at;
+
+	if (ranges->n == ranges->room) {
+		at = realloc(ranges->at, room * sizeof(*at));
+		if (!at)
+			return cot_error_set(err, -ENOMEM, "not enough memory");
+		ranges->at = at;
+		ranges->room = room;
+	}
+	at[ranges->n++] = (struct range){first, n};
+	return 0;
+}
+
+/* What a launch has left of its range goes to the others. */
+static int put_left(struct cot_retreat_run *r, uint32_t step, struct ranges *ranges,
+		    uint32_t *ret_n_left, struct cot_error *err)
+{
+	const struct cot_retreat_row *rows = r->host + (size_t)step * r->n_rows;
+	uint32_t first, n;
+	int rc = left(r, step, &first, &n, err);
+
+	*ret_n_left = 0;
+	while (!rc && n) {
+		*ret_n_left += n;
+		rc = put_range(ranges, first, n, err);
+		if (!rc)
+			rc = cot_retreat_left(&r->args[step], rows, first + n, &first, &n);
+	}
+	return rc;
+}
+
+/* One launch of a range; whether any of its tasks were done. */
+static int run_range(struct cot_retreat_run *r, uint32_t step, struct range range,
+		     struct ranges *ranges, bool *ret_progress, struct cot_error *err)
 {
 	struct cot_machine *m = r->s->machine;
-	uint32_t from = first, next, n_next;
-	struct cot_retreat_row *rows;
-	struct cot_retreat_args args;
-	size_t bytes = row_bytes(r);
-	int rc = plan(r, step, first, n, err);
+	uint32_t n_left;
+	int rc = plan(r, step, range.first, range.n, err);
 
-	if (!(*budget)--)
-		return cot_error_set(err, -EIO, "%s: %u launches, and tasks are left",
-				     r->s->in->steps[step].entry, MAX_LAUNCHES);
 	if (!rc)
-		rc = m->ops->write(m, r->args[step].rows, r->host + (size_t)step * r->n_rows, bytes,
-				   err);
+		rc = m->ops->write(m, r->args[step].rows, r->host + (size_t)step * r->n_rows,
+				   row_bytes(r), err);
 	if (!rc)
 		rc = cot_retreat_replay(r->s, step, r, err);
 	if (!rc)
-		rc = left(r, step, from, &next, &n_next, err);
-	if (rc || !n_next)
+		rc = put_left(r, step, ranges, &n_left, err);
+	if (rc)
 		return rc;
-	/* A launch of one range has rows of its own: keep those of this one. */
-	rows = malloc(bytes);
-	if (!rows)
-		return cot_error_set(err, -ENOMEM, "not enough memory");
-	memcpy(rows, r->host + (size_t)step * r->n_rows, bytes);
-	args = r->args[step];
-	while (!rc && n_next) {
-		r->n_resumed++;
-		r->n_left_over += n_next;
-		rc = run_range(r, step, next, n_next, budget, err);
-		from = next + n_next;
-		if (!rc)
-			rc = cot_retreat_left(&args, rows, from, &next, &n_next);
+	*ret_progress = n_left < r->args[step].n_tasks;
+	r->n_left_over += n_left;
+	return 0;
+}
+
+static int run_all(struct cot_retreat_run *r, uint32_t step, struct ranges *ranges,
+		   struct cot_error *err)
+{
+	uint64_t patience_ns = r->patience_ns ? r->patience_ns : PATIENCE_NS;
+	uint64_t begun = now_ns();
+	uint32_t before = r->n_launches;
+	int rc = put_range(ranges, 0, 0, err);
+	bool progress;
+
+	while (!rc && ranges->n) {
+		r->n_resumed += r->n_launches > before;
+		rc = run_range(r, step, ranges->at[--ranges->n], ranges, &progress, err);
+		if (rc)
+			return rc;
+		if (progress)
+			begun = now_ns();
+		else if (now_ns() - begun > patience_ns)
+			return cot_error_set(err, -EIO,
+					     "%s: tasks are left after %u launches, and for %.3g s "
+					     "none has been done: other kernels keep the SMs",
+					     r->s->in->steps[step].entry, r->n_launches - before,
+					     (double)patience_ns * 1e-9);
 	}
-	free(rows);
 	return rc;
 }
 
 int cot_retreat_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err)
 {
-	uint32_t budget = MAX_LAUNCHES;
+	struct ranges ranges = {0};
+	int rc = run_all(run, step, &ranges, err);
 
 	(void)s;
-	return run_range(run, step, 0, 0, &budget, err);
+	free(ranges.at);
+	return rc;
 }
 
 int cot_retreat_arm(struct cot_retreat_run *r, struct cot_error *err)
@@ -184,7 +246,7 @@ int cot_retreat_confirm(struct cot_retreat_run *r, struct cot_error *err)
 	int rc = 0;
 
 	for (i = 0; i < r->s->n_steps && !rc; i++) {
-		rc = left(r, i, 0, &first, &n, err);
+		rc = left(r, i, &first, &n, err);
 		if (!rc && n)
 			rc = cot_error_set(err, -EAGAIN,
 					   "%s: an SM got fewer workers than fit, and %u tasks or "

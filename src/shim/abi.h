@@ -26,6 +26,7 @@ enum {
 
 #define COT_CU_STREAM_NON_BLOCKING  1u
 #define COT_CU_EVENT_BLOCKING_SYNC  1u
+#define COT_CU_CTX_BLOCKING_SYNC    4u
 #define COT_CU_EVENT_DISABLE_TIMING 2u
 
 #define COT_CU_PROC_PER_THREAD 2u /* flag of cuGetProcAddress */

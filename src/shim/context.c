@@ -66,15 +66,8 @@ static void unmake(struct cot_shim_context *c)
 {
 	unsigned i;
 
-	for (i = 0; i < COT_SHIM_SLOTS; i++) {
-		struct cot_shim_slot *s = &c->slots[i];
-
-		if (s->begin)
-			(void)COT_REAL(cuEventDestroy_v2)(s->begin);
-		if (s->end)
-			(void)COT_REAL(cuEventDestroy_v2)(s->end);
-		s->begin = s->end = NULL;
-	}
+	for (i = 0; i < COT_SHIM_SLOTS; i++)
+		cot_shim_end_unmake(&c->slots[i]);
 	if (c->controls)
 		(void)COT_REAL(cuMemFree_v2)(c->controls);
 	if (c->host)
@@ -105,6 +98,14 @@ static void lay_out(struct cot_shim_context *c)
 	}
 }
 
+/* The program wants its threads to sleep while they wait. */
+static bool wants_sleep(void)
+{
+	unsigned flags = 0;
+
+	return !COT_REAL(cuCtxGetFlags)(&flags) && flags & COT_CU_CTX_BLOCKING_SYNC;
+}
+
 /* The program may be recording a graph on another thread: our calls must not disturb it. */
 static bool make(struct cot_shim_context *c, struct cot_shim_gpu **ret_gpu)
 {
@@ -116,6 +117,7 @@ static bool make(struct cot_shim_context *c, struct cot_shim_gpu **ret_gpu)
 	if (!COT_REAL(cuCtxGetDevice)(&device) &&
 	    !COT_REAL(cuDeviceGetAttribute)(&n_sms, COT_CU_DEVICE_SMS, device) && n_sms > 0) {
 		uuid_text(device, uuid);
+		c->sleeps = wants_sleep();
 		made = make_stream(c) && make_memory(c);
 		if (!made)
 			unmake(c);

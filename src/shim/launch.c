@@ -13,9 +13,7 @@
 #define PARAMS_MAX	4096u
 #define ARGS_MAX	32764u
 #define ARGS_ON_STACK	4096u
-#define TIME_EVERY	64u
 #define SLOT_WAIT_NS	(2 * COT_NS_PER_S)
-#define SETTLE_SPIN_NS	(200 * 1000ull)
 
 struct launch {
 	struct cot_shim_ref *ref;
@@ -234,30 +232,19 @@ static int launch_buffer(struct launch *l)
 	return rc;
 }
 
-static int make_events(struct cot_shim_slot *s)
-{
-	int rc = 0;
-
-	if (!s->end)
-		rc = COT_REAL(cuEventCreate)(&s->end, COT_CU_EVENT_BLOCKING_SYNC);
-	if (!rc && !s->begin)
-		rc = COT_REAL(cuEventCreate)(&s->begin, COT_CU_EVENT_BLOCKING_SYNC);
-	return rc;
-}
-
 /* Into the program's stream: the control block's beginning, the workers, and an event. */
 static int submit(struct launch *l)
 {
 	struct cot_shim_slot *s = l->slot;
 	uint32_t next = s->args.first + s->args.n_workers * s->args.chunk;
-	unsigned n = atomic_fetch_add(&l->ref->n_launched, 1);
-	int rc = make_events(s);
+	bool timed = cot_shim_end_is_timed(s);
+	int rc = cot_shim_end_make(s);
 
 	if (!rc && !s->original && s->armed != next) {
 		rc = cot_shim_write(l->context, l->stream, s->control, next);
 		s->armed = next;
 	}
-	s->timed = !rc && n % TIME_EVERY == 0 && !COT_REAL(cuEventRecord)(s->begin, l->stream);
+	s->timed = !rc && timed && !COT_REAL(cuEventRecord)(s->begin, l->stream);
 	if (!rc && s->original)
 		rc = l->again(l->arg);
 	else if (!rc)
@@ -354,17 +341,6 @@ static enum cot_shim_why prepare(struct launch *l)
 
 /* ---- settled works ---- */
 
-static void wait_for_end(const struct cot_shim_slot *s)
-{
-	uint64_t until = cot_now_ns() + SETTLE_SPIN_NS;
-
-	while (COT_REAL(cuEventQuery)(s->end) == COT_CU_ERROR_NOT_READY)
-		if (cot_now_ns() >= until) {
-			(void)COT_REAL(cuEventSynchronize)(s->end);
-			return;
-		}
-}
-
 /* The launch has ended and its workers may all have left. False: nothing is left, or it failed. */
 static bool find_rest(struct launch *l, uint32_t *ret_left)
 {
@@ -425,7 +401,7 @@ static int settle(struct launch *l)
 	for (;;) {
 		bool evicted;
 
-		wait_for_end(s);
+		cot_shim_end_wait(s);
 		pthread_mutex_lock(&cot_shim_lock);
 		evicted = s->flag >= s->n_units;
 		s->state = COT_SHIM_SLOT_HELD;

@@ -11,6 +11,7 @@
  *     launch.c   a launch: left as it is, or made into workers
  *     context.c  what a context has for it: control blocks, events, a stream to write flags
  *     work.c     works: what was asked of the daemon, granted and taken back
+ *     end.c      waits for the end of a launch, and learns from its time
  *     runtime.c  starts two threads: listen.c listens to the daemon and writes flags, watch.c waits
  *                for the ends of launches
  *     counts.c   what has been done
@@ -156,7 +157,7 @@ struct cot_shim_ref {
 	_Atomic uint64_t shape;		/* threads << 32 | dynamic shared memory, for which ... */
 	_Atomic uint32_t per_sm;	/* ... so many workers fit one SM; 0: not known */
 	_Atomic uint32_t task_ns;	/* how long a task took; 0: not known yet */
-	_Atomic uint32_t n_launched;
+	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */
 };
 
@@ -223,9 +224,10 @@ struct cot_shim_slot {
 	uint32_t index;
 	uint32_t armed; /* control->next, as it is or will be made ready */
 	cot_cu_address control;
-	cot_cu_handle begin, end; /* events; NULL: not made yet */
-	bool timed;		  /* `begin` was recorded */
-	bool settled;		  /* the launching thread waits for the end itself */
+	cot_cu_handle begin, ends[2]; /* events; NULL: not made yet */
+	cot_cu_handle end;	      /* of `ends`: waited for asleep, or awake */
+	bool timed;		      /* `begin` was recorded */
+	bool settled;		      /* the launching thread waits for the end itself */
 	bool original; /* the program's own kernel, since each worker would do one task only */
 	struct cot_shim_ref *ref;
 	cot_cu_handle handle; /* the ref's, then */
@@ -243,6 +245,7 @@ struct cot_shim_context {
 	bool making, usable, closing;
 	struct cot_shim_gpu *gpu;
 	cot_cu_handle stream; /* of the highest priority; waits for no other */
+	bool sleeps;	      /* the program wants its threads to sleep while they wait */
 	bool mem_ops;	      /* the driver can write words in stream order */
 	_Atomic(cot_cu_handle) streams[COT_SHIM_STREAMS]; /* known to be this context's */
 	cot_cu_address controls;
@@ -352,6 +355,18 @@ void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now);
 /* Ends works that nobody has used for a while; returns when to come again. */
 uint64_t cot_shim_works_expire(uint64_t now);
 void cot_shim_works_close(const struct cot_shim_context *c);
+
+/* ---- end.c ---- */
+
+/* The events that the slot's launch needs. The driver's result. */
+int cot_shim_end_make(struct cot_shim_slot *s);
+void cot_shim_end_unmake(struct cot_shim_slot *s);
+/* Counts a launch; whether its time is to be measured. */
+bool cot_shim_end_is_timed(const struct cot_shim_slot *s);
+/* It has ended. */
+void cot_shim_end_learn(const struct cot_shim_slot *s);
+/* By the thread that made a settled launch, without the lock. */
+void cot_shim_end_wait(const struct cot_shim_slot *s);
 
 /* ---- runtime.c, watch.c ---- */
 

@@ -47,27 +47,6 @@ void cot_shim_runtime_watch(struct cot_shim_slot *s)
 		cot_shim_ring(&cot_shim_to_watch);
 }
 
-/* How long a task takes: a worker does them one after the other. */
-static void learn(struct cot_shim_slot *s)
-{
-	struct cot_shim_ref *r = s->ref;
-	uint32_t before = atomic_load(&r->task_ns);
-	double task_ns;
-	float ms = 0;
-
-	if (!s->timed || s->flag || COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
-	    atomic_load(&r->handle) != s->handle)
-		return;
-	task_ns = (double)ms * 1e6 * s->args.n_workers / s->args.n_tasks;
-	if (task_ns < 1)
-		task_ns = 1;
-	if (task_ns > UINT32_MAX / 2)
-		task_ns = UINT32_MAX / 2;
-	if (before)
-		task_ns = (3.0 * before + task_ns) / 4;
-	atomic_store(&r->task_ns, (uint32_t)task_ns);
-}
-
 void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left)
 {
 	unlink_running(s);
@@ -80,7 +59,7 @@ void cot_shim_runtime_ended(struct cot_shim_slot *s)
 	struct cot_shim_work *w = s->work;
 
 	unlink_running(s);
-	learn(s);
+	cot_shim_end_learn(s);
 	w->n_launches++;
 	w->n_tasks += s->args.n_tasks - s->args.first;
 	if (!s->original)

@@ -12,15 +12,20 @@
 
 #include "shim/shim.h"
 
-/* A request of a latency program is often several launches with a look at results in between. */
+/*
+ * A request of a latency program is often several launches with a look at results in between; but
+ * as long as its work is there, batch programs do not get back what they gave for it.
+ */
 #define LINGER_NS	  (COT_NS_PER_MS / 2)
-#define LINGER_LATENCY_NS COT_NS_PER_MS
+#define LINGER_LATENCY_NS (COT_NS_PER_MS / 4)
 /* An idle stream asks again after so long, a busy one less often: it has to run dry for that. */
 #define OLD_IDLE_NS (5 * COT_NS_PER_MS)
 #define OLD_BUSY_NS (50 * COT_NS_PER_MS)
 #define WELCOME_NS  COT_NS_PER_S
 #define COUNTS_NS   COT_NS_PER_S
-#define SPIN_NS	    (200 * 1000ull) /* most grants come sooner */
+/* Most grants come sooner. Later it takes two wake-ups more, of the listener and of the caller. */
+#define SPIN_NS		(200 * 1000ull)
+#define SPIN_LATENCY_NS COT_NS_PER_MS
 
 static struct cot_shim_gpu *gpus;
 
@@ -125,9 +130,14 @@ void cot_shim_work_put(struct cot_shim_work *w)
 	cot_shim_changed();
 }
 
+static bool is_latency(void)
+{
+	return cot_shim_settings.common.class_ == COT_PROTO_LATENCY;
+}
+
 static uint64_t linger_ns(void)
 {
-	return cot_shim_settings.common.class_ == COT_PROTO_LATENCY ? LINGER_LATENCY_NS : LINGER_NS;
+	return is_latency() ? LINGER_LATENCY_NS : LINGER_NS;
 }
 
 uint64_t cot_shim_works_expire(uint64_t now)
@@ -349,6 +359,9 @@ static bool suits(const struct cot_shim_work *w, const struct cot_shim_need *nee
 	uint32_t here = w->capsms - w->evicted, units = units_of(need);
 	uint64_t age = now - w->since_ns;
 
+	if (units > w->gpu->n_sms)
+		units = w->gpu->n_sms; /* nobody gets more */
+
 	if (!here)
 		return false;
 	/* It has all that it had tasks for; this launch has more. */
@@ -423,13 +436,18 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 	return NULL;
 }
 
+static uint64_t spin_ns(void)
+{
+	return is_latency() ? SPIN_LATENCY_NS : SPIN_NS;
+}
+
 /*
  * False: the daemon is gone, or the time is over. At first this thread reads what comes itself:
  * that saves the time in which another one would wake up.
  */
 static bool wait_granted(struct cot_shim_work *w)
 {
-	uint64_t now = cot_now_ns(), spin_until = now + SPIN_NS;
+	uint64_t now = cot_now_ns(), spin_until = now + spin_ns();
 	uint64_t until = now + cot_shim_settings.wait_ms * COT_NS_PER_MS;
 
 	while (w->state == COT_SHIM_WORK_ASKED && cot_now_ns() < spin_until) {

@@ -144,6 +144,27 @@ static void equal_seeds_give_equal_inputs(void **state)
 }
 
 /* The digests are those of md5sum for the same bytes. */
+/* Long arrays repeat their first values to the end, whoever copies them. */
+static void long_inputs_repeat(void **state)
+{
+	const size_t period = 1048573;
+	struct cot_bench_instance in;
+	struct cot_error err;
+	const float *values;
+	size_t i, n;
+
+	(void)state;
+	assert_int_equal(cot_bench_create(&in, cot_bench_find("nn"), COT_BENCH_GPU, 35000, 1, &err),
+			 0);
+	values = in.buffers[0].data;
+	n = in.buffers[0].size_bytes / sizeof(values[0]);
+	assert_true(n > 17 * period);
+	for (i = period; i < n; i += period)
+		assert_memory_equal(values + i, values,
+				    (n - i < period ? n - i : period) * sizeof(values[0]));
+	cot_bench_destroy(&in);
+}
+
 static void md5_is_md5(void **state)
 {
 	static const struct {
@@ -259,6 +280,7 @@ int main(void)
 		cmocka_unit_test(every_benchmark_has_ptx_with_its_kernels),
 		cmocka_unit_test(a_wrong_result_is_noticed),
 		cmocka_unit_test(equal_seeds_give_equal_inputs),
+		cmocka_unit_test(long_inputs_repeat),
 		cmocka_unit_test(md5_is_md5),
 		cmocka_unit_test(too_many_blocks_are_refused),
 		cmocka_unit_test(arguments_are_put_together),

@@ -149,7 +149,8 @@ class Runner:
             end_ns = time.monotonic_ns() + int(self._burst_s(cell) * 1e9)
             hog.tell(f"loop {end_ns}")
             answers = []
-            while time.monotonic_ns() < end_ns and len(answers) < cell.repeats:
+            # One in any case, though this thread may not have run until then.
+            while not answers or time.monotonic_ns() < end_ns and len(answers) < cell.repeats:
                 time.sleep(self.rng.uniform(*BURST_WAIT_S))
                 answers.append(self._requests([request], 0)[0])
             points.append({"reserve": reserve, "share": share, "requests": answers,

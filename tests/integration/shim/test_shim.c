@@ -136,6 +136,24 @@ static void test_lease(void **state)
 	expect_right();
 }
 
+/* What has all of the GPU is not given back for a launch that has more tasks. */
+static void test_lease_of_all(void **state)
+{
+	(void)state;
+	load("data");
+	say("shared 60000");
+	expect_line("set");
+	say("launch params 396 %u", LONG);
+	accept_tenant();
+	grant(expect_request(396), 132, 0);
+	assert_int_equal(in.request.per_sm, 3);
+	expect_line("0");
+	say("launch params 2000 %u", SHORT);
+	expect_line("0");
+	expect_done(1, 2396, 2);
+	expect_right();
+}
+
 /* A work that is told to leave in part goes on with the rest, and its results are right. */
 static void test_evict(void **state)
 {
@@ -318,6 +336,7 @@ int main(void)
 		TEST(test_plain),
 		TEST(test_one_task),
 		TEST(test_lease),
+		TEST(test_lease_of_all),
 		TEST(test_evict),
 		TEST(test_evict_all),
 		TEST(test_settled),
