@@ -55,7 +55,8 @@ def parse(argv):
     p.add_argument("--list", action="store_true", help="only show the cells")
     p.add_argument("--doctor", action="store_true", help="only show what is missing here")
     p.add_argument("--merge", action="store_true", help="measure nothing, write the results anew")
-    p.add_argument("--again", action="store_true", help="run cells that are there already")
+    p.add_argument("--again", action="store_true", help="run cells that are there already; "
+                   "with --merge: a later --from replaces mixes and ways of an earlier one")
     p.add_argument("--no-torch", dest="torch", action="store_false", help="no PyTorch programs")
     p.add_argument("--own-models", action="store_true",
                    help="not those of torchvision and transformers")
@@ -84,13 +85,25 @@ def cell_path(options, cell_id):
     return os.path.join(options.cells, cell_id + ".json")
 
 
+def forget_way(options, cell):
+    """All that is there of this mix in this way, whatever run it is of."""
+    for path in glob.glob(cell_path(options, f"{cell['group']}.{cell['start']}.r*")):
+        os.remove(path)
+
+
 def import_cells(options):
+    """The longer windows of a cell stay; with --merge --again what a later file measured well does."""
     for path in options.imports:
         with gzip.open(path, "rt") as f:
-            for cell in json.load(f)["cells"]:
-                target = cell_path(options, cell["id"])
-                if not is_done(target, cell.get("window_s", 0)):
-                    write(target, json.dumps(cell))
+            cells = json.load(f)["cells"]
+        if options.merge and options.again:
+            for cell in cells:
+                if cell.get("status") == "ok":
+                    forget_way(options, cell)
+        for cell in cells:
+            target = cell_path(options, cell["id"])
+            if not is_done(target, cell.get("window_s", 0)):
+                write(target, json.dumps(cell))
 
 
 def load_cells(options):

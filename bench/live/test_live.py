@@ -142,6 +142,16 @@ class DryRuns(unittest.TestCase):
         for name in ("table.md", "plot.svg", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
 
+    def test_new_cells_replace_old_ones_on_demand(self):
+        files = []
+        for name, arguments in (("old", ["--seconds", "0.5", "--repeats", "2"]), ("new", [])):
+            self.run_it("--only", "a1.mps", "--cells", os.path.join(self.out, name), *arguments)
+            files += ["--from", os.path.join(self.out, name + ".gz")]
+            os.rename(os.path.join(self.out, "cells.json.gz"), files[-1])
+        for arguments, expected in (([], [0.5, 0.5]), (["--again"], [0.4])):
+            self.run_it("--merge", "--cells", os.path.join(self.out, "merged"), *files, *arguments)
+            self.assertEqual([c["window_s"] for c in self.result()["cells"]], expected)
+
     def test_sweeps(self):
         done = self.run_it("--only", "slices,blocks,context,cost")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -46,8 +46,12 @@ static bool has_gpus(const json_t *pools)
 
 static void add_row(struct cot_columns *t, const json_t *o)
 {
-	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_us"));
-	cot_columns_add(t, "%lld us", cot_show_number(o, "slice_read_back_us"));
+	long long wanted = cot_show_number(o, "slice_us");
+	long long got = cot_show_number(o, "slice_read_back_us");
+	bool waits = wanted && got != wanted && cot_show_number(o, "orders_waiting") > 0;
+
+	cot_columns_add(t, "%lld us", wanted);
+	cot_columns_add(t, "%lld us%s", got, waits ? " (waiting)" : "");
 	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "freezes"));
 	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "freeze_last_ms"),

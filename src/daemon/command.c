@@ -14,8 +14,6 @@
 
 #define TENANTS_PER_USER (MAX_TENANTS / 2)
 #define ENV_MAX		 8192
-/* How long FREEZE and THAW wait for the libraries. */
-#define CONFIRM_NS (2 * COT_NS_PER_S)
 
 /* ---- REGISTER ---- */
 
@@ -381,33 +379,13 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 	return 0;
 }
 
-static void wait_for(struct conn *c, const struct cot_msg_command *m, bool frozen)
-{
-	c->wait_frozen = frozen;
-	c->wait_seq = m->h.seq;
-	c->wait_since_ns = cot_now_ns();
-	c->wait_until_ns = c->wait_since_ns + CONFIRM_NS;
-	if (!c->d->waits.armed || c->d->waits.due_ns > c->wait_until_ns)
-		cot_timer_set(&c->d->loop, &c->d->waits, c->wait_until_ns);
-}
-
 static int hold(struct conn *c, const struct target *target, const struct cot_msg_command *m,
 		struct cot_error *err)
 {
-	struct cot_event ev = {.type = COT_EV_HOLD,
-			       .id = target->entity,
-			       .now_ns = cot_now_ns(),
-			       .hold = m->what == COT_COMMAND_FREEZE};
 	int rc = only_alone(target, "channel groups", err);
 
-	if (rc < 0)
-		return rc;
-	if (!cot_sched_entity(cot_host_sched(c->d->host), target->entity))
-		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", target->name);
-	wait_for(c, m, ev.hold);
-	c->wait_entity = target->entity;
-	(void)cot_host_event(c->d->host, &ev);
-	return -EINPROGRESS;
+	return rc < 0 ? rc
+		      : cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
 }
 
 static void on_command(struct conn *c, const struct cot_msg_command *m)
@@ -433,41 +411,6 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 				   m->what);
 	if (rc != -EINPROGRESS)
 		cot_conn_resultf(c, m->h.seq, rc, "%s", rc ? err.text : "done");
-}
-
-static void check_wait(struct conn *c, uint64_t now_ns)
-{
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), c->wait_entity);
-	enum cot_run wanted = c->wait_frozen ? COT_RUN_FROZEN : COT_RUN_RUNNING;
-	const char *done = c->wait_frozen ? "frozen" : "thawed";
-
-	if (!e) {
-		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
-	} else if (e->run == wanted && (e->held || !c->wait_frozen)) {
-		cot_conn_resultf(c, c->wait_seq, 0, "%s after %.3f ms", done,
-				 (double)(now_ns - c->wait_since_ns) / 1e6);
-	} else if (c->wait_frozen && !e->held) {
-		cot_conn_resultf(c, c->wait_seq, -EIO,
-				 "it could not be frozen, so it runs on; 'cotenant doctor' may say "
-				 "why");
-	} else if (!c->wait_frozen && e->run == COT_RUN_FROZEN) {
-		cot_conn_resultf(c, c->wait_seq, 0,
-				 "released; the policy keeps it frozen until its turn");
-	} else if (now_ns >= c->wait_until_ns) {
-		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
-	} else {
-		return;
-	}
-	c->wait_entity = 0;
-}
-
-void cot_command_check_waits(struct daemon *d, uint64_t now_ns)
-{
-	unsigned i;
-
-	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].source.fd >= 0 && d->conns[i].wait_entity)
-			check_wait(&d->conns[i], now_ns);
 }
 
 /* ---- QUERY ---- */

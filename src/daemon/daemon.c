@@ -157,7 +157,7 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 	uint64_t next_ns = COT_NEVER;
 	unsigned i;
 
-	cot_command_check_waits(d, now_ns);
+	cot_hold_check(d, now_ns);
 	for (i = 0; i < MAX_CONNS; i++) {
 		struct conn *c = &d->conns[i];
 		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
@@ -193,7 +193,7 @@ static void settle(void *arg)
 	struct daemon *d = arg;
 	uint64_t wake_ns;
 
-	cot_command_check_waits(d, cot_now_ns());
+	cot_hold_check(d, cot_now_ns());
 	if (d->state_dirty)
 		cot_state_save(d);
 	wake_ns = cot_host_wake_ns(d->host);

@@ -120,7 +120,6 @@ struct conn {
 	bool alone;   /* it is left alone, until `settle` */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
-	uint64_t grace_ns, grace_since_ns;  /* how long it may still be left alone; counted then */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */
@@ -128,7 +127,9 @@ struct conn {
 	bool wait_frozen;
 	uint32_t wait_seq;
 	uint64_t wait_until_ns, wait_since_ns;
-	bool asked; /* QUERY: not answered yet, and nothing is read until then */
+	uint32_t wait_tenant;	/* FREEZE: the program, 0 = a pool */
+	uint64_t wait_retry_ns; /* FREEZE: when to try, 0 = it has been ordered */
+	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
 	uint32_t query, query_seq;
 	char *out; /* RESULT text not sent yet; owned */
 	size_t out_size, out_sent;
@@ -212,8 +213,14 @@ void cot_command_packet(struct conn *c, const void *packet, int type);
 void cot_command_pool_settled(struct pool *p);
 /* Answers the next QUERY. */
 void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns);
-/* Answers FREEZE and THAW when the core has confirmed them. */
-void cot_command_check_waits(struct daemon *d, uint64_t now_ns);
+
+/* ---- hold.c ---- */
+
+/* FREEZE or THAW of an entity; `tenant` is NULL for a pool. -EINPROGRESS: cot_hold_check() answers.
+ */
+int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
+		   const struct cot_msg_command *m, struct cot_error *err);
+void cot_hold_check(struct daemon *d, uint64_t now_ns);
 
 /* ---- access.c ---- */
 

@@ -192,6 +192,8 @@ static void count(struct entity *e, const struct order *o, uint64_t took_ns)
 {
 	struct cot_host_entity_stats *s = &e->stats;
 
+	if (o->kind == COT_ACTION_FREEZE)
+		s->freeze_status = o->status;
 	if (o->status < 0) {
 		s->n_failed++;
 	} else if (o->kind == COT_ACTION_FREEZE) {
@@ -560,6 +562,10 @@ void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats)
 {
 	const struct entity *e = find(host, entity);
+	unsigned i;
 
 	*ret_stats = e ? e->stats : (struct cot_host_entity_stats){0};
+	for (i = 0; e && i < MAX_ORDERS; i++)
+		if (host->orders[i].seq && host->orders[i].entity == entity)
+			ret_stats->n_waiting++;
 }

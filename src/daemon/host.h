@@ -93,6 +93,8 @@ struct cot_host_entity_stats {
 	uint64_t n_freezes, n_thaws, n_failed; /* confirmed by every member; failed orders */
 	uint64_t freeze_last_ns, freeze_max_ns, thaw_last_ns, thaw_max_ns; /* to the answer */
 	uint64_t n_lapsed;						   /* leases */
+	unsigned n_waiting; /* orders that a member has not answered yet */
+	int freeze_status;  /* of the last one: 0 or -errno */
 };
 
 void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,

@@ -15,10 +15,6 @@
 #ifndef SETTLE_NS
 #define SETTLE_NS (500 * COT_NS_PER_MS)
 #endif
-/* For so long in all is a program left alone, and for a tenth of the time that it was not. */
-#define GRACE_NS     (10 * SETTLE_NS)
-#define GRACE_REFILL 10u
-
 static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
 {
 	struct daemon *d = arg;
@@ -219,7 +215,6 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
 	if (rc < 0)
 		return false;
-	c->grace_ns = GRACE_NS;
 	if (c->pool) {
 		c->pool->n_conns++;
 		c->entity = c->pool->id;
@@ -233,20 +228,6 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 	return rc == 0;
 }
 
-/* Counts the time since the last call, in which it was left alone (`settle` runs) or was not. */
-static void take_grace(struct conn *c, uint64_t now_ns)
-{
-	uint64_t passed_ns = c->grace_since_ns ? now_ns - c->grace_since_ns : 0;
-
-	if (!c->alone)
-		c->grace_ns += passed_ns / GRACE_REFILL;
-	else
-		c->grace_ns -= passed_ns < c->grace_ns ? passed_ns : c->grace_ns;
-	if (c->grace_ns > GRACE_NS)
-		c->grace_ns = GRACE_NS;
-	c->grace_since_ns = now_ns;
-}
-
 /* From now on, or no longer, it gets orders. */
 static void set_settled(struct conn *c, bool settled)
 {
@@ -255,7 +236,6 @@ static void set_settled(struct conn *c, bool settled)
 	if (c->settled == settled)
 		return;
 	c->settled = settled;
-	take_grace(c, now_ns);
 	if (!settled)
 		cot_host_leave(c->d->host, conn_index(c), now_ns);
 	else
@@ -270,7 +250,7 @@ static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct conn *c = (struct conn *)((char *)timer - offsetof(struct conn, settle));
 
-	take_grace(c, now_ns);
+	(void)now_ns;
 	c->alone = false;
 	set_settled(c, true);
 }
@@ -282,18 +262,11 @@ static bool is_held(const struct conn *c)
 	return e && e->held;
 }
 
-/* It is thawed and gets no orders for a while, unless that has been so for very long. */
+/* It is thawed and gets no orders for a while. */
 static void leave_alone(struct conn *c)
 {
-	uint64_t now_ns = cot_now_ns();
 	struct cot_msg_header thaw;
 
-	take_grace(c, now_ns);
-	if (c->grace_ns < SETTLE_NS) {
-		if (!c->settled && !c->alone)
-			set_settled(c, true);
-		return;
-	}
 	c->alone = true;
 	if (c->settled) {
 		cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 0);
@@ -301,7 +274,7 @@ static void leave_alone(struct conn *c)
 		set_settled(c, false);
 	}
 	c->settle.fire = settle_fired;
-	cot_timer_set(&c->d->loop, &c->settle, now_ns + SETTLE_NS);
+	cot_timer_set(&c->d->loop, &c->settle, cot_now_ns() + SETTLE_NS);
 }
 
 /* The driver numbers its devices as we do: in the order of their addresses on the bus. */
@@ -318,11 +291,13 @@ static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
 }
 
 /*
- * A driver that is being set up allocates its channels one by one, over some 0.2 s. A freeze in the
- * midst of that made programs hang for ever on an H200 (driver 580), so a program that stands alone
- * is left alone until that is over, with the slice of its WELCOME, and again whenever it allocates
- * more: but for a tenth of the time at most, after the first five seconds of that, or it would have
- * no turns at all. Pools are not frozen by policies, and should have their slices at once.
+ * A driver that is being set up allocates its channels one by one, over some 0.2 s, and works on
+ * them for a while after that. A freeze in the midst of that made programs hang for ever on an H200
+ * (driver 580), so a program that stands alone is left alone until that is over, with the slice of
+ * its WELCOME, and again whenever it allocates more. One that does so without end has no turns: it
+ * runs all the time, and the others pay for it. A program that hangs would be worse. What is held
+ * by the user waits in its library before it allocates more (src/cuda/rm/gate.c). Pools are not
+ * frozen by policies, and should have their slices at once.
  */
 static void groups(struct conn *c, const struct cot_msg_groups *m)
 {
@@ -337,12 +312,11 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 	find_gpus(c, m);
 	if (!m->n_groups) {
 		cot_timer_clear(&c->settle);
-		take_grace(c, cot_now_ns());
 		c->alone = false;
 		set_settled(c, false);
-	} else if (c->pool || c->tenant->pool) {
+	} else if ((c->pool || c->tenant->pool) && !is_held(c)) {
 		set_settled(c, true);
-	} else if (more && !is_held(c)) {
+	} else if (more && !(c->settled && is_held(c))) {
 		leave_alone(c);
 	}
 }

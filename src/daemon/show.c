@@ -76,6 +76,7 @@ static void put_entity(struct daemon *d, json_t *object, uint32_t id)
 	put_number(object, "freezes", stats.n_freezes);
 	put_number(object, "thaws", stats.n_thaws);
 	put_number(object, "failed_orders", stats.n_failed);
+	put_number(object, "orders_waiting", stats.n_waiting);
 	put_number(object, "lapsed_leases", stats.n_lapsed);
 	put(object, "freeze_last_ms", json_real(ms(stats.freeze_last_ns)));
 	put(object, "freeze_max_ms", json_real(ms(stats.freeze_max_ns)));
@@ -87,10 +88,13 @@ static void put_entity(struct daemon *d, json_t *object, uint32_t id)
 static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 		      const struct pool *p)
 {
-	uint64_t groups = 0, channels = 0, doubts = 0, expired = 0, slice = 0;
+	uint64_t groups = 0, channels = 0, doubts = 0, expired = 0, slice = 0, got;
+	struct cot_host_settings wanted;
 	json_t *pids = json_array();
+	bool any = false;
 	unsigned i;
 
+	cot_host_settings(d->host, p ? p->id : t->id, &wanted);
 	for (i = 0; i < MAX_CONNS; i++) {
 		const struct conn *c = &d->conns[i];
 
@@ -101,7 +105,12 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 		channels += c->n_channels;
 		doubts += atomic_load_explicit(&c->page->n_doubts, memory_order_relaxed);
 		expired += atomic_load_explicit(&c->page->n_lease_expired, memory_order_relaxed);
-		slice = atomic_load_explicit(&c->page->slice_us, memory_order_relaxed);
+		/* Of several processes, one that has another slice than it should, if any. */
+		got = atomic_load_explicit(&c->page->slice_us, memory_order_relaxed);
+		if (c->n_groups && (!any || slice == wanted.slice_us)) {
+			slice = got;
+			any = true;
+		}
 	}
 	put(object, "library_pids", pids);
 	put_number(object, "channel_groups", groups);

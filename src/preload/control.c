@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/preload.h"
@@ -38,8 +39,9 @@ struct control {
 
 	uint64_t retry_ns, retry_after_ns; /* the next connection; the pause after it */
 	unsigned n_retries;
-	uint64_t keep_until_ns; /* COT_NEVER: nothing of a lost daemon is kept */
-	uint64_t thaw_ns;	/* COT_NEVER: no thaw is due */
+	uint64_t keep_until_ns;		  /* COT_NEVER: nothing of a lost daemon is kept */
+	uint64_t thaw_ns;		  /* COT_NEVER: no thaw is due */
+	_Atomic uint64_t frozen_until_ns; /* the lease, as it was seen last; for other threads */
 	unsigned n_thaws;
 };
 
@@ -83,6 +85,15 @@ static uint64_t lease_end(uint64_t now)
 	return end > now + COT_LEASE_MAX_NS ? now : end;
 }
 
+/* Likewise, for the program's threads that wait for the thaw. */
+static uint64_t publish_lease(uint64_t now)
+{
+	uint64_t end = lease_end(now);
+
+	atomic_store(&self.frozen_until_ns, end);
+	return end;
+}
+
 /* ---- what is done to the groups ---- */
 
 static void thaw(const char *why)
@@ -124,10 +135,12 @@ static void freeze(struct cot_rm_result *res)
 	if (!page)
 		return;
 	res->status = -ETIME; /* an order that came too late */
-	if (lease_end(start) <= start)
+	if (publish_lease(start) <= start)
 		return;
 	self.thaw_ns = COT_NEVER;
 	cot_rm_freeze(self.rm, res);
+	if (res->status == -EAGAIN && !is_frozen())
+		return; /* nothing was done, since channels are being set up */
 	publish_time(&page->n_freezes, &page->freeze_last_ns, &page->freeze_max_ns,
 		     cot_now_ns() - start);
 	if (res->status)
@@ -361,7 +374,7 @@ static uint64_t timers(uint64_t now)
 
 	if (self.thaw_ns <= now)
 		thaw("again");
-	if (is_frozen() && lease_end(now) <= now) {
+	if (is_frozen() && publish_lease(now) <= now) {
 		if (self.link.page)
 			atomic_fetch_add_explicit(&self.link.page->n_lease_expired, 1,
 						  memory_order_relaxed);
@@ -435,6 +448,21 @@ static void *run(void *unused)
 }
 
 /* ---- from the program's threads ---- */
+
+/*
+ * The lease is looked at again when it ends; if nobody does, the control thread is gone or stopped.
+ * The system call itself: nanosleep() would be a place to be cancelled at, which ioctl() is not.
+ */
+bool cot_control_wait(void)
+{
+	struct timespec t = {.tv_nsec = COT_WAIT_STEP_NS};
+
+	if (atomic_load(&self.stage) != STAGE_RUNNING ||
+	    cot_now_ns() > atomic_load(&self.frozen_until_ns) + COT_WAIT_SLACK_NS)
+		return false;
+	(void)syscall(SYS_nanosleep, &t, NULL);
+	return true;
+}
 
 static void prepare(void)
 {

@@ -57,6 +57,8 @@ static const struct cot_rm_host host = {
 	.ioctl = host_ioctl,
 	.identify = cot_fd_identity,
 	.changed = cot_control_notify,
+	.now_ns = cot_now_ns,
+	.wait = cot_control_wait,
 };
 
 static void after_fork_in_child(void)

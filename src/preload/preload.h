@@ -37,6 +37,10 @@
 #define COT_THAW_RETRY_NS  (10 * COT_NS_PER_MS)
 #define COT_THAW_TRIES_MAX 100u
 
+/* A set-up that waits for the thaw looks so often, and waits so long after the end of the lease. */
+#define COT_WAIT_STEP_NS  (2 * COT_NS_PER_MS)
+#define COT_WAIT_SLACK_NS (500 * COT_NS_PER_MS)
+
 #define COT_SOCKET_PATH_MAX 108u
 
 enum cot_log_level { COT_LOG_NONE, COT_LOG_ERROR, COT_LOG_WARN, COT_LOG_INFO, COT_LOG_DEBUG };
@@ -144,6 +148,8 @@ int cot_link_send(struct cot_link *l, void *packet, enum cot_msg_type type, uint
 /* Something changed among the groups. Starts the thread at the first call, wakes it later. */
 void cot_control_notify(void);
 void cot_control_init(struct cot_rm *rm, const struct cot_settings *settings);
+/* A program's thread waits a moment for the thaw. False: it has waited long enough. */
+bool cot_control_wait(void);
 /* In the child of a fork: the parent's thread, socket and page are not its own. */
 void cot_control_forget(void);
 

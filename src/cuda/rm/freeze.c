@@ -132,6 +132,12 @@ void cot_rm_freeze(struct cot_rm *rm, struct cot_rm_result *ret)
 	struct cot_rm_result back = {.status = 0};
 
 	*ret = (struct cot_rm_result){.status = 0};
+	if (!cot_rm_close_gate(rm)) {
+		cot_rm_fail(ret, -EAGAIN);
+		if (!was_frozen)
+			cot_rm_open_gate(rm);
+		return;
+	}
 	cot_rm_prune(rm);
 	/* First: a channel that comes from now on is announced by host.changed(). */
 	atomic_store(&rm->frozen, true);
@@ -146,6 +152,7 @@ void cot_rm_freeze(struct cot_rm *rm, struct cot_rm_result *ret)
 		return;
 	atomic_store(&rm->frozen, false);
 	switch_all(rm, false, &back);
+	cot_rm_open_gate(rm);
 }
 
 void cot_rm_thaw(struct cot_rm *rm, struct cot_rm_result *ret)
@@ -154,4 +161,5 @@ void cot_rm_thaw(struct cot_rm *rm, struct cot_rm_result *ret)
 	atomic_store(&rm->frozen, false);
 	cot_rm_prune(rm);
 	switch_all(rm, false, ret);
+	cot_rm_open_gate(rm); /* not before: what is set up next must find all as it was */
 }

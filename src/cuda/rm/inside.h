@@ -32,6 +32,14 @@ int cot_rm_slice_group(struct cot_rm *rm, const struct cot_rm_object *o, uint64_
 /* Gives one channel a preemption mode (COT_NV_PREEMPTION_...). 0 or -errno. */
 int cot_rm_mode_channel(struct cot_rm *rm, const struct cot_rm_object *o, uint32_t mode);
 
+/* Around each request of the program that sets channels up or takes them down. The first one waits
+ * while the process is frozen, for as long as host.wait() says. */
+void cot_rm_begin_change(struct cot_rm *rm);
+void cot_rm_end_change(struct cot_rm *rm);
+/* False: channels are being set up or taken down, or were a moment ago. Closed all the same. */
+bool cot_rm_close_gate(struct cot_rm *rm);
+void cot_rm_open_gate(struct cot_rm *rm);
+
 void cot_rm_fail(struct cot_rm_result *res, int status);
 
 static inline void cot_rm_doubt(struct cot_rm *rm)

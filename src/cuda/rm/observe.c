@@ -61,6 +61,19 @@ static bool read_alloc(const struct request *r, struct cot_nv_alloc *ret, bool *
 	return true;
 }
 
+/* A channel or a group, and not the program's memory or anything else. */
+static bool is_channel(struct cot_rm *rm, uint32_t client, uint32_t handle)
+{
+	const struct cot_rm_object *o;
+	bool yes;
+
+	pthread_mutex_lock(&rm->lock);
+	o = cot_rm_table_find(&rm->table, client, handle);
+	yes = o && (o->kind == COT_RM_GROUP || o->kind == COT_RM_CHANNEL);
+	pthread_mutex_unlock(&rm->lock);
+	return yes;
+}
+
 static enum cot_rm_kind kind_of(uint32_t class_)
 {
 	switch (class_) {
@@ -164,13 +177,33 @@ static void after_alloc(struct cot_rm *rm, const struct request *r)
 	changed(rm);
 }
 
+/* Of a channel or a group: itself, or something below it. */
+static bool is_set_up(struct cot_rm *rm, const struct request *r)
+{
+	struct cot_nv_alloc a;
+	enum cot_rm_kind kind;
+	bool packed;
+
+	if (!read_alloc(r, &a, &packed))
+		return false;
+	kind = kind_of(a.class_);
+	return kind == COT_RM_GROUP || kind == COT_RM_CHANNEL ||
+	       cot_nv_is_compute_class(a.class_) || is_channel(rm, a.client, a.parent);
+}
+
 static int pass_alloc(struct cot_rm *rm, const struct request *r)
 {
-	int rc = pass(rm, r);
-	int saved = errno;
+	bool set_up = is_set_up(rm, r);
+	int rc, saved;
 
+	if (set_up)
+		cot_rm_begin_change(rm);
+	rc = pass(rm, r);
+	saved = errno;
 	if (rc == 0)
 		after_alloc(rm, r);
+	if (set_up)
+		cot_rm_end_change(rm);
 	errno = saved;
 	return rc;
 }
@@ -208,17 +241,36 @@ out:
 
 /* ---- freeing ---- */
 
+/* Frees channels or groups: themselves, a device or a client that has some, what is below them. */
+static bool is_taken_down(struct cot_rm *rm, const struct cot_nv_free *f)
+{
+	const struct cot_rm_object *o;
+	bool yes = false;
+
+	if (is_channel(rm, f->client, f->object) || is_channel(rm, f->client, f->parent))
+		return true;
+	pthread_mutex_lock(&rm->lock);
+	o = cot_rm_table_find(&rm->table, f->client, f->object);
+	if (o && (o->kind == COT_RM_CLIENT || o->kind == COT_RM_DEVICE))
+		yes = rm->table.n_groups || rm->table.n_channels;
+	pthread_mutex_unlock(&rm->lock);
+	return yes;
+}
+
 static int pass_free(struct cot_rm *rm, const struct request *r)
 {
 	uint32_t groups, channels;
+	bool fewer, taken_down;
 	struct cot_nv_free f;
 	unsigned slot;
 	int rc, saved;
-	bool fewer;
 
 	if (r->size != sizeof(f))
 		return pass(rm, r);
 	memcpy(&f, r->body, sizeof(f));
+	taken_down = is_taken_down(rm, &f);
+	if (taken_down)
+		cot_rm_begin_change(rm);
 	slot = cot_rm_begin_free(rm, f.client, f.object);
 	rc = pass(rm, r);
 	saved = errno;
@@ -233,6 +285,8 @@ static int pass_free(struct cot_rm *rm, const struct request *r)
 	pthread_mutex_unlock(&rm->lock);
 	if (fewer)
 		changed(rm);
+	if (taken_down)
+		cot_rm_end_change(rm);
 	errno = saved;
 	return rc;
 }
@@ -325,15 +379,18 @@ static bool mark_scheduled(struct cot_rm *rm, uint32_t client, uint32_t handle)
 static int pass_schedule(struct cot_rm *rm, const struct request *r)
 {
 	struct cot_nv_control c;
-	int rc = pass(rm, r);
-	int saved = errno;
+	int rc, saved;
 
+	cot_rm_begin_change(rm);
+	rc = pass(rm, r);
+	saved = errno;
 	memcpy(&c, r->body, sizeof(c));
 	if (rc == 0 && c.status == COT_NV_OK) {
 		/* What came after the freeze can be frozen now. */
 		if (mark_scheduled(rm, c.client, c.object) && atomic_load(&rm->frozen))
 			changed(rm);
 	}
+	cot_rm_end_change(rm);
 	errno = saved;
 	return rc;
 }

@@ -13,6 +13,9 @@ static void reset(struct cot_rm *rm)
 	cot_rm_table_init(&rm->table);
 	memset(rm->freeing, 0, sizeof(rm->freeing));
 	atomic_store(&rm->frozen, false);
+	atomic_store(&rm->gate_closed, false);
+	atomic_store(&rm->n_changing, 0);
+	atomic_store(&rm->changed_ns, 0);
 	rm->chunk = (struct cot_nv_disable *)(void *)rm->chunk_space;
 }
 

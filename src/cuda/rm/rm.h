@@ -43,7 +43,19 @@ struct cot_rm_host {
 	 * request, without the lock, on the program's thread: must not wait. NULL allowed.
 	 */
 	void (*changed)(void);
+	/* A clock, for how long ago channels were set up. NULL: as if that were long ago. */
+	uint64_t (*now_ns)(void);
+	/*
+	 * Called by cot_rm_pass(), without the lock, on the program's thread, when a set-up begins
+	 * while the process is frozen: waits a moment. False: it has waited long enough. NULL: no
+	 * waiting.
+	 */
+	bool (*wait)(void);
 };
+
+/* A process is not frozen for so long after its channels changed: the driver's own first work on
+ * new channels comes later than the last request for them, on an H200 by some 0.1 s. */
+#define COT_RM_QUIET_NS 400000000ull
 
 /* An object whose free is under way: the driver may know it no more while the table still does. */
 struct cot_rm_freeing {
@@ -60,6 +72,9 @@ struct cot_rm {
 	_Atomic uint32_t want_slice_us; /* 0 = the driver's own */
 	_Atomic uint32_t want_mode;	/* enum cot_rm_mode */
 	_Atomic bool frozen;
+	_Atomic bool gate_closed;    /* no set-up may begin: frozen, or about to be */
+	_Atomic unsigned n_changing; /* requests that set channels up or take them down */
+	_Atomic uint64_t changed_ns; /* when the last of them ended; 0 = none yet */
 	_Atomic uint64_t n_doubts; /* did as the driver would, because something was not certain */
 	_Atomic uint64_t n_lost;   /* objects that found no place in the table */
 	struct cot_nv_disable *chunk; /* for freeze and thaw; points into chunk_space */
@@ -98,7 +113,9 @@ void cot_rm_set_mode(struct cot_rm *rm, enum cot_rm_mode mode, struct cot_rm_res
 
 /*
  * All channels or none: when one cannot be disabled, the others are enabled again and it fails.
- * -ENOSPC: more channels than the table holds. Freezing twice takes in what came in between.
+ * -ENOSPC: more channels than the table holds. -EAGAIN: channels are being set up or taken down,
+ * or were less than COT_RM_QUIET_NS ago; nothing was done. Freezing twice takes in what came in
+ * between.
  */
 void cot_rm_freeze(struct cot_rm *rm, struct cot_rm_result *ret);
 

@@ -84,7 +84,7 @@ static uint32_t read_count(enum number n, uint32_t fallback)
 static const char *const device_words[] = {"h200", "k20c", NULL};
 static const char *const check_words[] = {"races", "aligned", NULL};
 static const char *const quirk_words[] = {"no-slice",	   "no-preempt", "no-mode", "no-freeze",
-					  "hollow-freeze", "any-ptx",	 NULL};
+					  "hollow-freeze", "any-ptx",	 "fragile", NULL};
 
 static const struct {
 	const char *name, *expected;
@@ -94,7 +94,8 @@ static const struct {
 	{"COTENANT_EMU_DEVICE", "h200 or k20c", device_words, false},
 	{"COTENANT_EMU_CHECK", "races, aligned, or both with a comma", check_words, true},
 	{"COTENANT_EMU_QUIRKS",
-	 "no-slice, no-preempt, no-mode, no-freeze, hollow-freeze or any-ptx, with commas between",
+	 "no-slice, no-preempt, no-mode, no-freeze, hollow-freeze, any-ptx or fragile, with commas "
+	 "between",
 	 quirk_words, true},
 };
 

@@ -4,13 +4,18 @@
  * needs no privilege, interleave levels need it and change nothing.
  */
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/rm/internal.h"
 
 /* A freeze or preempt that takes longer than this in GPU time is reported as timed out. */
 #define OFF_GPU_NS (60ull * 1000 * 1000 * 1000)
+/* How long the driver works on new channels after the last request for them. */
+#define FRAGILE_NS (100ull * 1000 * 1000)
 
 static void *params(const struct cot_rm_control *c)
 {
@@ -158,6 +163,27 @@ static bool all_off(const struct cot_emu_model *m, void *arg)
 	return true;
 }
 
+/*
+ * With the quirk `fragile`: channels that are disabled while the driver sets channels up, or just
+ * did, never run again. So it was on an H200. Said once, for who wonders why a program hangs.
+ */
+static bool breaks_set_up(const struct cot_rm_disable_channels *p)
+{
+	static _Atomic bool broken;
+	struct timespec t;
+	uint64_t now_ns;
+
+	if (!cot_emu_config_quirk("fragile"))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (p->disable && now_ns - cot_rm_changed_ns() < FRAGILE_NS &&
+	    !atomic_exchange(&broken, true))
+		fprintf(stderr,
+			"cotenant-emu: channels were disabled during a set-up: they hang\n");
+	return !p->disable && atomic_load(&broken);
+}
+
 /* Channels that do not exist make the call fail; the others are done all the same. */
 static uint32_t disable_channels(struct cot_emu_gpu *gpu, const struct cot_rm_disable_channels *p)
 {
@@ -178,7 +204,7 @@ static uint32_t disable_channels(struct cot_emu_gpu *gpu, const struct cot_rm_di
 		else
 			status = NV_ERR_INVALID_CHANNEL;
 	}
-	if (cot_emu_config_quirk("hollow-freeze"))
+	if (cot_emu_config_quirk("hollow-freeze") || breaks_set_up(p))
 		return status;
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/rm/internal.h"
@@ -17,6 +18,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_rm_table table; /* under lock */
 static _Atomic int owner_pid;	  /* the process whose handles these are; 0: nobody's */
+
+static _Atomic uint64_t changed_ns; /* when channels were set up or taken down last */
 
 /* Device nodes that this process has opened: the first n_nodes never change any more. */
 static struct {
@@ -132,6 +135,19 @@ static void read_params(void *to, size_t size, uint64_t params, uint32_t params_
 		       params_size && params_size < size ? params_size : size);
 }
 
+static void note_change(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	atomic_store(&changed_ns, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
+uint64_t cot_rm_changed_ns(void)
+{
+	return atomic_load(&changed_ns);
+}
+
 static uint32_t make_group(struct cot_emu_gpu *gpu, struct cot_rm_object *o, uint64_t params,
 			   uint32_t params_size)
 {
@@ -160,6 +176,7 @@ static uint32_t make_channel(struct cot_emu_gpu *gpu, struct cot_rm_object *o,
 
 	if (parent->class_id != KEPLER_CHANNEL_GROUP_A)
 		return NV_ERR_INVALID_OBJECT_PARENT;
+	note_change();
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)
 		return NV_ERR_INVALID_STATE;
@@ -197,6 +214,7 @@ static void unmake_object(struct cot_emu_gpu *gpu, const struct cot_rm_object *o
 
 	if (o->class_id != KEPLER_CHANNEL_GROUP_A && !cot_rm_is_channel(o->class_id))
 		return;
+	note_change();
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)
 		return;

@@ -220,6 +220,8 @@ static bool obey(int fd, const struct options *o)
 	case COT_MSG_WELCOME:
 		printf("welcome %lu\n", (unsigned long)welcome->tenant);
 		slice_us = welcome->slice_us;
+		if (page)
+			atomic_store(&page->slice_us, slice_us);
 		cot_proto_header(&groups.h, COT_MSG_GROUPS, sizeof(groups), 2);
 		(void)!send(fd, &groups, sizeof(groups), MSG_NOSIGNAL);
 		return true;
@@ -243,8 +245,11 @@ static bool obey(int fd, const struct options *o)
 		printf("unexpected type %u\n", h->type);
 		return true;
 	}
-	if (!o->silent)
-		acknowledge(fd, h->seq, slice_us);
+	if (o->silent)
+		return true;
+	if (page)
+		atomic_store(&page->slice_us, slice_us);
+	acknowledge(fd, h->seq, slice_us);
 	return true;
 }
 

@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "cuda/rm/rm.h"
 #include "fake_state.h"
 #include "proto/proto.h"
 #include "tenant.h"
@@ -99,13 +100,12 @@ static void start_tenant(const char *extra)
 	from_tenant = out[0];
 }
 
-static unsigned long ask(char what)
+static unsigned long told(void)
 {
 	struct pollfd p = {.fd = from_tenant, .events = POLLIN};
-	char line[32] = {what, '\n'};
+	char line[32];
 	ssize_t n;
 
-	assert_int_equal(write(to_tenant, line, 2), 2);
 	assert_int_equal(poll(&p, 1, WAIT_MS), 1);
 	n = read(from_tenant, line, sizeof(line) - 1);
 	assert_true(n > 0);
@@ -118,6 +118,12 @@ static void tell(char what)
 	char line[2] = {what, '\n'};
 
 	assert_int_equal(write(to_tenant, line, 2), 2);
+}
+
+static unsigned long ask(char what)
+{
+	tell(what);
+	return told();
 }
 
 /* ---- the daemon ---- */
@@ -287,6 +293,12 @@ static void begin(void)
 	WAIT_FOR(first_slice() == 100, WAIT_MS);
 }
 
+/* Until it may be frozen. */
+static void be_quiet(void)
+{
+	sleep_ms(COT_RM_QUIET_NS / 1000000 + 20);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -370,18 +382,42 @@ static void test_freeze(void **state)
 	begin();
 	assert_int_equal(order(COT_MSG_FREEZE, 1), -ETIME); /* without a lease */
 	lease_ms(900);
+	assert_int_equal(order(COT_MSG_FREEZE, 2), -EAGAIN); /* its channels are too new */
+	assert_int_equal(n_disabled(), 0);
+	be_quiet();
+	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 2), 0);
 	assert_int_equal(n_disabled(), 1);
-	ask('g');
-	WAIT_FOR(n_disabled() == 2, 100);
+	tell('g'); /* more channels: not before the thaw */
+	sleep_ms(50);
+	assert_int_equal(fake_rm_count(&fake->rm, GROUP, false), 1);
 	assert_int_equal(order(COT_MSG_THAW, 3), 0);
 	assert_int_equal(n_disabled(), 0);
+	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, 100);
+	(void)told();
+	assert_int_equal(order(COT_MSG_FREEZE, 4), -EAGAIN);
+	assert_int_equal(atomic_load(&page->n_doubts), 0);
 	assert_int_equal(atomic_load(&page->n_freezes), 1);
 	assert_int_equal(atomic_load(&page->n_thaws), 1);
 	assert_true(atomic_load(&page->freeze_max_ns) > 0);
 	atomic_store(&page->lease_until_ns, UINT64_MAX); /* no daemon writes this */
 	assert_int_equal(order(COT_MSG_FREEZE, 4), -ETIME);
 	assert_int_equal(n_disabled(), 0);
+}
+
+/* A set-up that waits for the thaw goes on when the lease ends, whatever became of the daemon. */
+static void test_set_up_while_frozen(void **state)
+{
+	(void)state;
+	begin();
+	be_quiet();
+	lease_ms(100);
+	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
+	tell('g');
+	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, 300);
+	(void)told();
+	assert_int_equal(n_disabled(), 0);
+	assert_int_equal(atomic_load(&page->n_doubts), 0);
 }
 
 static uint64_t last_change(void)
@@ -401,6 +437,7 @@ static void test_daemon_dies(void **state)
 
 	(void)state;
 	begin();
+	be_quiet();
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	t = now_ns();
@@ -428,6 +465,7 @@ static void test_daemon_stops(void **state)
 
 	(void)state;
 	begin();
+	be_quiet();
 	lease_ms(80);
 	end = atomic_load(&page->lease_until_ns);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
@@ -445,6 +483,7 @@ static void test_lease_is_renewed(void **state)
 
 	(void)state;
 	begin();
+	be_quiet();
 	lease_ms(60);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	for (i = 0; i < 20; i++) {
@@ -502,6 +541,7 @@ static void test_fork(void **state)
 	assert_int_equal(got.hello.pid, child);
 	welcome(300, COT_PROTO_KEEP);
 	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, WAIT_MS);
+	be_quiet();
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	assert_int_equal(n_disabled(), 1);
@@ -550,6 +590,7 @@ static void test_program_closes_descriptors(void **state)
 
 	(void)state;
 	begin();
+	be_quiet();
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	ask('x');
@@ -627,6 +668,7 @@ static void test_malformed(void **state)
 
 	(void)state;
 	begin();
+	be_quiet();
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	cot_proto_header(&m.h, COT_MSG_SET, sizeof(m), 0);
@@ -705,6 +747,7 @@ int main(int argc, char **argv)
 		TEST(test_never_cuda),
 		TEST(test_hello_and_slices),
 		TEST(test_freeze),
+		TEST(test_set_up_while_frozen),
 		TEST(test_daemon_dies),
 		TEST(test_daemon_stops),
 		TEST(test_lease_is_renewed),
