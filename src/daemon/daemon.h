@@ -115,9 +115,10 @@ struct conn {
 	struct pool *pool;
 	struct cot_page *page;
 	uint32_t n_groups, n_channels;
-	bool settled; /* its groups have been the same for a while: it gets orders */
-	bool late;    /* an order has not been answered in time, nor one since */
-	bool alone;   /* it is left alone, until `settle` */
+	bool settled;	   /* its groups have been the same for a while: it gets orders */
+	bool late;	   /* an order has not been answered in time, nor one since */
+	bool alone;	   /* it is left alone, until `settle` */
+	uint64_t grown_ns; /* when it had more channels than before; 0 = never */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	/* command: an answer that waits */
@@ -197,6 +198,8 @@ extern const struct cot_host_ops cot_library_host_ops;
 /* False: the connection is to be closed. */
 bool cot_library_packet(struct conn *c, const void *packet, int type);
 void cot_library_gone(struct conn *c);
+/* Whether no process of the program or pool has set up channels lately. */
+bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns);
 /* Sets c->tenant: the program that says this of itself, maybe a new one. -ENOSPC: not now. */
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err);
 

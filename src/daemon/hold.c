@@ -45,16 +45,17 @@ static void order_hold(struct conn *c, bool hold)
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err)
 {
-	bool freeze = m->what == COT_COMMAND_FREEZE, known;
+	bool freeze = m->what == COT_COMMAND_FREEZE, known, now;
 
 	known = cot_sched_entity(cot_host_sched(c->d->host), entity);
 	if (!known && !(freeze && is_left_alone(c->d, tenant)))
 		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", name);
+	now = known && (!freeze || cot_library_is_quiet(c->d, entity, cot_now_ns()));
 	c->wait_entity = entity;
 	c->wait_tenant = tenant ? tenant->id : 0;
-	c->wait_retry_ns = known ? 0 : cot_now_ns();
+	c->wait_retry_ns = now ? 0 : cot_now_ns();
 	wait_for(c, m, freeze);
-	if (known)
+	if (now)
 		order_hold(c, freeze);
 	return -EINPROGRESS;
 }
@@ -75,7 +76,8 @@ static void try_again(struct conn *c, const struct cot_entity *e, uint64_t now_n
 {
 	if (!c->wait_retry_ns) {
 		c->wait_retry_ns = now_ns + RETRY_NS;
-	} else if (now_ns >= c->wait_retry_ns && e) {
+	} else if (now_ns >= c->wait_retry_ns && e &&
+		   cot_library_is_quiet(c->d, c->wait_entity, now_ns)) {
 		c->wait_retry_ns = 0;
 		c->wait_until_ns = now_ns + CONFIRM_NS;
 		order_hold(c, true);

@@ -246,6 +246,20 @@ static void set_settled(struct conn *c, bool settled)
 		cot_tenant_update(c->tenant);
 }
 
+bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		const struct conn *c = &d->conns[i];
+
+		if (c->source.fd >= 0 && c->entity == entity && c->grown_ns &&
+		    now_ns - c->grown_ns < SETTLE_NS)
+			return false;
+	}
+	return true;
+}
+
 static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct conn *c = (struct conn *)((char *)timer - offsetof(struct conn, settle));
@@ -310,6 +324,8 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 	log_debug("process %d has %u channel groups, %u channels", (int)c->pid, m->n_groups,
 		  m->n_channels);
 	find_gpus(c, m);
+	if (more)
+		c->grown_ns = cot_now_ns();
 	if (!m->n_groups) {
 		cot_timer_clear(&c->settle);
 		c->alone = false;

@@ -21,7 +21,6 @@ static unsigned n_changed;
 static struct cot_rm_identity file_of[64]; /* what fstat() would say; ino 0 = closed */
 static unsigned long last_request;
 static void (*during_disable)(void); /* called inside the next DISABLE_CHANNELS */
-static void (*during_alloc)(void);   /* likewise, of an allocation */
 
 static int host_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -32,11 +31,6 @@ static int host_ioctl(int fd, unsigned long request, void *arg)
 	last_request = request;
 	if (hook && _IOC_NR(request) == COT_NV_NR_CONTROL && c->cmd == COT_NV_DISABLE_CHANNELS) {
 		during_disable = NULL;
-		hook();
-	}
-	hook = during_alloc;
-	if (hook && _IOC_NR(request) == COT_NV_NR_ALLOC) {
-		during_alloc = NULL;
 		hook();
 	}
 	return fake_rm_ioctl(&fake, 1, request, arg, 0);
@@ -53,36 +47,10 @@ static void host_changed(void)
 	n_changed++;
 }
 
-static uint64_t clock_ns;
-static unsigned n_waits, n_waits_max;
-static void (*during_wait)(void); /* called at the last wait */
-
-static uint64_t host_now_ns(void)
-{
-	return clock_ns;
-}
-
-static bool host_wait(void)
-{
-	errno = EINTR;
-	if (++n_waits == n_waits_max && during_wait)
-		during_wait();
-	return n_waits < n_waits_max;
-}
-
 static const struct cot_rm_host host = {
 	.ioctl = host_ioctl,
 	.identify = host_identify,
 	.changed = host_changed,
-};
-
-/* With a clock, and set-ups that wait. */
-static const struct cot_rm_host patient = {
-	.ioctl = host_ioctl,
-	.identify = host_identify,
-	.changed = host_changed,
-	.now_ns = host_now_ns,
-	.wait = host_wait,
 };
 
 static int setup(void **state)
@@ -95,7 +63,6 @@ static int setup(void **state)
 		file_of[i] = (struct cot_rm_identity){5, 100 + i, 0};
 	n_changed = 0;
 	during_disable = NULL;
-	during_alloc = NULL;
 	cot_rm_init(&rm, &host);
 	return 0;
 }
@@ -532,130 +499,6 @@ static void test_freeze_waits_for_the_schedule(void **state)
 	assert_false(fake_rm_find(&fake, 0, early)->hung || fake_rm_find(&fake, 0, later)->hung);
 }
 
-static struct context new_patient(void)
-{
-	struct context a;
-
-	cot_rm_init(&rm, &patient);
-	clock_ns = 1000;
-	n_waits = 0;
-	n_waits_max = 3;
-	during_wait = NULL;
-	a = new_context(0, 0);
-	clock_ns += COT_RM_QUIET_NS;
-	return a;
-}
-
-/* The driver works on new channels for a while after the last request for them. */
-static void test_freeze_waits_for_quiet(void **state)
-{
-	struct cot_nv_free f = {0};
-	struct cot_rm_result res;
-	struct context a;
-	uint32_t memory, channel;
-
-	(void)state;
-	a = new_patient();
-	memory = alloc(a.client, a.device, 0x40);
-	assert_int_not_equal(memory, 0);
-	cot_rm_freeze(&rm, &res); /* memory is not a channel */
-	assert_int_equal(res.status, 0);
-	cot_rm_thaw(&rm, &res);
-
-	channel = alloc(a.client, a.group, CHANNEL_CLASS);
-	clock_ns += COT_RM_QUIET_NS - 1;
-	cot_rm_freeze(&rm, &res);
-	assert_int_equal(res.status, -EAGAIN);
-	assert_int_equal(res.n_done, 0);
-	assert_false(atomic_load(&rm.frozen));
-	assert_int_equal(fake_rm_count(&fake, CHANNEL_CLASS, true), 0);
-	clock_ns++;
-	schedule(a.client, a.group);
-	cot_rm_freeze(&rm, &res); /* scheduling is part of it */
-	assert_int_equal(res.status, -EAGAIN);
-	clock_ns += COT_RM_QUIET_NS;
-	assert_int_not_equal(alloc(a.client, channel, COMPUTE_CLASS), 0);
-	cot_rm_freeze(&rm, &res); /* and so is what is made below a channel */
-	assert_int_equal(res.status, -EAGAIN);
-	clock_ns += COT_RM_QUIET_NS;
-	f = (struct cot_nv_free){.client = a.client, .parent = a.group, .object = channel};
-	assert_int_equal(cot_rm_pass(&rm, FD, COT_NV_REQUEST(COT_NV_NR_FREE, sizeof(f)), &f), 0);
-	cot_rm_freeze(&rm, &res); /* and its end */
-	assert_int_equal(res.status, -EAGAIN);
-	assert_int_equal(n_waits, 0);
-	clock_ns += COT_RM_QUIET_NS;
-	cot_rm_freeze(&rm, &res);
-	assert_int_equal(res.status, 0);
-}
-
-static void thaw_from_outside(void)
-{
-	struct cot_rm_result res;
-
-	cot_rm_thaw(&rm, &res);
-	assert_int_equal(res.status, 0);
-	n_waits_max = UINT32_MAX;
-}
-
-/* What begins while the process is frozen waits for the thaw, but not for ever. */
-static void test_set_up_waits_for_the_thaw(void **state)
-{
-	struct cot_rm_result res;
-	struct context a;
-
-	(void)state;
-	a = new_patient();
-	cot_rm_freeze(&rm, &res);
-	assert_int_equal(res.status, 0);
-	during_wait = thaw_from_outside;
-	n_waits_max = 5;
-	errno = 0;
-	assert_int_not_equal(alloc(a.client, a.device, COT_NV_CLASS_GROUP), 0);
-	assert_int_equal(n_waits, 5);
-	assert_int_equal(errno, 0);
-	assert_int_equal(fake_rm_count(&fake, CHANNEL_CLASS, true), 0);
-	assert_int_equal(atomic_load(&rm.n_doubts), 0);
-
-	/* Nobody thaws it: the program gets what it wants, and nothing new is disabled then. */
-	clock_ns += COT_RM_QUIET_NS;
-	cot_rm_freeze(&rm, &res);
-	assert_int_equal(res.status, 0);
-	during_wait = NULL;
-	n_waits = 0;
-	n_waits_max = 4;
-	assert_int_not_equal(alloc(a.client, a.group, CHANNEL_CLASS), 0);
-	assert_int_equal(n_waits, 4);
-	assert_int_equal(atomic_load(&rm.n_doubts), 1);
-	schedule(a.client, a.group);
-	cot_rm_sync(&rm, &res);
-	assert_int_equal(res.status, -EAGAIN);
-	assert_int_equal(fake_rm_count(&fake, CHANNEL_CLASS, true), 2);
-	cot_rm_thaw(&rm, &res);
-	assert_int_equal(fake_rm_count(&fake, CHANNEL_CLASS, true), 0);
-}
-
-static struct cot_rm_result during;
-
-static void freeze_from_outside(void)
-{
-	cot_rm_freeze(&rm, &during);
-}
-
-/* A freeze that comes while a request of a set-up is under way. */
-static void test_freeze_during_a_set_up(void **state)
-{
-	struct context a;
-
-	(void)state;
-	a = new_patient();
-	during_alloc = freeze_from_outside;
-	during.status = 0;
-	assert_int_not_equal(alloc(a.client, a.group, CHANNEL_CLASS), 0);
-	assert_int_equal(during.status, -EAGAIN);
-	assert_int_equal(fake_rm_count(&fake, CHANNEL_CLASS, true), 0);
-	assert_int_equal(n_waits, 0);
-}
-
 /* With nothing to disable yet, a freeze is not a success. */
 static void test_freeze_too_early(void **state)
 {
@@ -941,9 +784,6 @@ int main(void)
 		cmocka_unit_test_setup(test_freeze_races_with_free, setup),
 		cmocka_unit_test_setup(test_freeze_all_or_none, setup),
 		cmocka_unit_test_setup(test_freeze_waits_for_the_schedule, setup),
-		cmocka_unit_test_setup(test_freeze_waits_for_quiet, setup),
-		cmocka_unit_test_setup(test_set_up_waits_for_the_thaw, setup),
-		cmocka_unit_test_setup(test_freeze_during_a_set_up, setup),
 		cmocka_unit_test_setup(test_freeze_too_early, setup),
 		cmocka_unit_test_setup(test_channels_in_a_shared_group, setup),
 		cmocka_unit_test_setup(test_thaw_that_fails, setup),
