@@ -94,7 +94,8 @@ static void mix(FILE *out, const struct cot_mix *m, const struct cot_mix_result 
 {
 	uint32_t i;
 
-	fprintf(out, ",\"on_rest\":%s,\"mix\":[", m->on_rest ? "true" : "false");
+	fprintf(out, ",\"on_rest\":%s,\"shared\":%s,\"mix\":[", m->on_rest ? "true" : "false",
+		m->shared ? "true" : "false");
 	for (i = 0; i < m->n; i++) {
 		const struct cot_mix_part *p = &m->parts[i];
 

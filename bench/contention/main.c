@@ -1,7 +1,7 @@
 /*
- * Measures how fast kernels of known work run alone on parts of a GPU and beside each other, and
- * what the GPU draws meanwhile. One line of JSON for each measurement; `cotenant model check` and
- * `cotenant model train` read them. Sets nothing on the GPU.
+ * Measures how fast kernels of known work run alone on parts of a GPU, beside each other and on the
+ * same SMs, and what the GPU draws meanwhile. One line of JSON for each measurement; `cotenant
+ * model check` and `cotenant model train` read them. Sets nothing on the GPU.
  */
 #include <argp.h>
 #include <errno.h>
@@ -57,7 +57,8 @@ static const struct argp_option options[] = {
 	{"budget", KEY_BUDGET, "SECONDS", 0,
 	 "Begin nothing that would not end in time (default: 190)", 0},
 	{"only", KEY_ONLY, "PARTS", 0,
-	 "Parts with commas between: alone, pairs, latency, power, benchmarks, more (default: all)",
+	 "Parts with commas between: alone, pairs, latency, shared, power, benchmarks, more (default: "
+	 "all)",
 	 0},
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeats", KEY_REPEATS, "N", 0, "Windows of each rate (default: 3)", 0},
@@ -71,7 +72,7 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Measures kernels of known work on this machine's GPU: alone on 8 to all SMs, in pairs on "
-	"disjoint SMs, and their power. Writes one line of JSON for each measurement, when it is "
+	"disjoint SMs and on the same ones, and their power. Writes one line of JSON for each measurement, when it is "
 	"done.";
 
 static double number(const struct argp_state *state, const char *what, const char *text,
@@ -100,7 +101,7 @@ static unsigned stages(const struct argp_state *state, const char *text)
 		if (i == COT_N_STAGES)
 			argp_error(state,
 				   "there is no part '%.*s'; expected alone, pairs, latency, "
-				   "power, benchmarks or more",
+				   "shared, power, benchmarks or more",
 				   (int)length, text);
 		bits |= 1u << i;
 		text += length;
@@ -176,6 +177,19 @@ static bool all_came(const struct cot_mix *mix, const struct cot_mix_result *res
 	return true;
 }
 
+/* Kernels that share SMs do so everywhere alike. */
+static bool all_is_even(const struct cot_mix *mix, const struct cot_mix_result *results)
+{
+	uint32_t i;
+
+	for (i = 0; i < mix->n && mix->shared; i++)
+		if (results[i].n_sms != mix->parts[i].sms ||
+		    results[i].warps_least != mix->parts[i].warps ||
+		    results[i].warps_most != mix->parts[i].warps)
+			return false;
+	return true;
+}
+
 /* The first launch of a kernel loads it, which may take too long; then it is run again. */
 static int run_mix(struct run *r, const struct cot_mix *mix, const struct cot_mix_times *times,
 		   cot_mix_during during, void *arg, struct cot_mix_result *ret_results,
@@ -186,11 +200,15 @@ static int run_mix(struct run *r, const struct cot_mix *mix, const struct cot_mi
 
 	for (i = 0; i < TRIES && !rc; i++) {
 		rc = cot_mix_run(&r->runner, mix, times, during, arg, ret_results, err);
-		if (!rc && all_came(mix, ret_results))
+		if (!rc && all_came(mix, ret_results) &&
+		    (r->runner.anywhere || all_is_even(mix, ret_results)))
 			return 0;
 	}
 	if (rc)
 		return rc;
+	if (all_came(mix, ret_results))
+		return cot_error_set(err, -EAGAIN,
+				     "in %u tries the blocks were not on all SMs alike", TRIES);
 	return cot_error_set(err, -EAGAIN,
 			     "in %u tries some warps came when the window was open; expected that "
 			     "all run at once",
@@ -419,8 +437,9 @@ static void list(void)
 		if (p->benchmark)
 			printf(" %s", p->benchmark->name);
 		for (j = 0; j < p->mix.n; j++)
-			printf(" %s/%u warps on %u SMs", p->mix.parts[j].family->entry,
-			       p->mix.parts[j].warps, p->mix.parts[j].sms);
+			printf(" %s/%u warps on %s%u SMs", p->mix.parts[j].family->entry,
+			       p->mix.parts[j].warps, j && p->mix.shared ? "the same " : "",
+			       p->mix.parts[j].sms);
 		if (p->kind == COT_POINT_IDLE)
 			printf(" idle");
 		putchar('\n');

@@ -38,7 +38,7 @@ static int fill(struct cot_mix_runner *r, uint64_t data, struct cot_error *err)
 	if (!rc)
 		rc = cot_cuda_check(cuda,
 				    cuda->launch(function, 4 * (unsigned)cuda->n_sms, 1, 1, 256, 1,
-						 1, 0, r->partitions->whole.stream, args, NULL),
+						 1, 0, r->partitions->whole.streams[0], args, NULL),
 				    "cuLaunchKernel", err);
 	return rc;
 }
@@ -63,7 +63,7 @@ static int find_functions(struct cot_mix_runner *r, struct cot_error *err)
 static int ask_time(struct cot_mix_runner *r, uint64_t ret_words[3], struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
-	cot_cuda_stream stream = r->partitions->whole.stream;
+	cot_cuda_stream stream = r->partitions->whole.streams[0];
 	void *args[] = {&r->time};
 	int rc;
 
@@ -155,14 +155,17 @@ void cot_mix_runner_finish(struct cot_mix_runner *r)
 
 /* ---- running ---- */
 
+/* The streams that the parts run on. */
 static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix,
-		       const struct cot_partition **ret_places, struct cot_error *err)
+		       cot_cuda_stream *ret_streams, struct cot_error *err)
 {
 	const struct cot_partition_split *split;
 	int rc;
 
-	if (mix->n == 1 && (r->anywhere || mix->parts[0].sms == r->partitions->whole.n_sms)) {
-		ret_places[0] = &r->partitions->whole;
+	if ((mix->n == 1 || mix->shared) &&
+	    (r->anywhere || mix->parts[0].sms == r->partitions->whole.n_sms)) {
+		ret_streams[0] = r->partitions->whole.streams[0];
+		ret_streams[1] = r->partitions->whole.streams[1];
 		return 0;
 	}
 	rc = cot_partitions_split(r->partitions,
@@ -174,11 +177,11 @@ static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix,
 	if (mix->on_rest && split->rest.n_sms != mix->parts[0].sms)
 		return cot_error_set(err, -ENOTSUP, "%u SMs are left of the GPU; expected %u",
 				     split->rest.n_sms, mix->parts[0].sms);
-	if (mix->n > 1 && split->rest.n_sms != mix->parts[1].sms)
+	if (mix->n > 1 && !mix->shared && split->rest.n_sms != mix->parts[1].sms)
 		return cot_error_set(err, -ENOTSUP, "%u SMs are left of the GPU; expected %u",
 				     split->rest.n_sms, mix->parts[1].sms);
-	ret_places[0] = mix->on_rest ? &split->rest : &split->first;
-	ret_places[1] = &split->rest;
+	ret_streams[0] = mix->on_rest ? split->rest.streams[0] : split->first.streams[0];
+	ret_streams[1] = mix->shared ? split->first.streams[1] : split->rest.streams[0];
 	return 0;
 }
 
@@ -192,7 +195,7 @@ static int forget(struct cot_mix_runner *r, const struct cot_mix *mix, struct co
 	for (i = 0; i < mix->n && !rc; i++)
 		rc = cot_cuda_check(cuda,
 				    cuda->fill_async(r->records[i], 0, r->records_bytes / 4,
-						     r->partitions->whole.stream),
+						     r->partitions->whole.streams[0]),
 				    "cuMemsetD32Async", err);
 	return rc;
 }
@@ -206,8 +209,7 @@ static uint64_t bytes_of(const struct cot_mix_runner *r, const struct cot_mix_pa
 }
 
 static int launch(struct cot_mix_runner *r, const struct cot_mix_part *part, uint32_t i,
-		  const struct cot_partition *place, struct settings *settings,
-		  struct cot_error *err)
+		  cot_cuda_stream stream, struct settings *settings, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
 	uint32_t threads = part->warps * LANES, per_sm = 1;
@@ -221,8 +223,8 @@ static int launch(struct cot_mix_runner *r, const struct cot_mix_part *part, uin
 	settings->size = bytes_of(r, part);
 	return cot_cuda_check(cuda,
 			      cuda->launch(r->functions[part->family - cot_families],
-					   per_sm * part->sms, 1, 1, threads, 1, 1, 0,
-					   place->stream, args, NULL),
+					   per_sm * part->sms, 1, 1, threads, 1, 1, 0, stream, args,
+					   NULL),
 			      "cuLaunchKernel", err);
 }
 
@@ -241,6 +243,7 @@ static void count(const struct record *records, uint32_t n, uint64_t open,
 			ret->n_late++;
 			continue;
 		}
+		warps[w->sm % SMS_MAX]++;
 		if (!w->open || w->close <= w->open) {
 			ret->n_starved++;
 			continue;
@@ -251,7 +254,6 @@ static void count(const struct record *records, uint32_t n, uint64_t open,
 		if (w->cycles)
 			ret->chunks_per_cycle += (double)w->chunks / (double)w->cycles;
 		rates[w->sm % SMS_MAX] += rate;
-		warps[w->sm % SMS_MAX]++;
 	}
 	if (n > ret->n_late + ret->n_starved)
 		ret->mhz = mhz / (n - ret->n_late - ret->n_starved);
@@ -294,14 +296,14 @@ int cot_mix_run(struct cot_mix_runner *r, const struct cot_mix *mix,
 		struct cot_mix_result *ret_results, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
-	const struct cot_partition *places[COT_MIX_PARTS];
+	cot_cuda_stream streams[COT_MIX_PARTS];
 	struct settings settings = {0};
 	uint64_t words[3];
 	double asked_s;
 	uint32_t i;
 	int rc, waited;
 
-	rc = find_places(r, mix, places, err);
+	rc = find_places(r, mix, streams, err);
 	if (!rc)
 		rc = forget(r, mix, err);
 	if (!rc)
@@ -313,14 +315,14 @@ int cot_mix_run(struct cot_mix_runner *r, const struct cot_mix *mix,
 	settings.open = settings.start + times->settle_ns;
 	settings.close = settings.open + times->window_ns;
 	for (i = 0; i < mix->n && !rc; i++)
-		rc = launch(r, &mix->parts[i], i, places[i], &settings, err);
+		rc = launch(r, &mix->parts[i], i, streams[i], &settings, err);
 	if (!rc && during)
 		during(arg, asked_s + 1e-9 * (double)(times->lead_ns + times->settle_ns),
 		       asked_s + 1e-9 * (double)(times->lead_ns + times->settle_ns +
 						 times->window_ns));
 	/* Whatever was launched has to end before memory is used again. */
 	for (i = 0; i < mix->n; i++) {
-		waited = cuda->stream_wait(places[i]->stream);
+		waited = cuda->stream_wait(streams[i]);
 		if (!rc)
 			rc = cot_cuda_check(cuda, waited, mix->parts[i].family->entry, err);
 	}

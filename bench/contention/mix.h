@@ -1,6 +1,7 @@
 /*
- * Kernels side by side on partitions of the GPU, and how fast each of them works in a window in
- * which all of them do. All warps wait for one moment, so no launch is in the window. One thread.
+ * Kernels beside each other, on partitions of the GPU or on the same SMs, and how fast each of them
+ * works in a window in which all of them do. All warps wait for one moment, so no launch is in the
+ * window. One thread.
  */
 #ifndef COT_BENCH_CONTENTION_MIX_H
 #define COT_BENCH_CONTENTION_MIX_H
@@ -23,12 +24,13 @@ struct cot_mix_part {
 
 /*
  * One part: the first partition of a split at its SMs, or what is left of a split (on_rest), or the
- * whole GPU. Two: the first has its SMs, the second the rest.
+ * whole GPU. Two: the first has its SMs, the second the rest; or (shared) both have the same SMs,
+ * and each SM has blocks of both.
  */
 struct cot_mix {
 	struct cot_mix_part parts[COT_MIX_PARTS];
 	uint32_t n;
-	bool on_rest;
+	bool on_rest, shared;
 };
 
 struct cot_mix_times {
@@ -48,7 +50,7 @@ struct cot_mix_result {
 	 */
 	uint32_t n_warps, n_late, n_starved;
 	uint32_t n_sms;			  /* that the warps were on */
-	uint32_t warps_least, warps_most; /* of these SMs */
+	uint32_t warps_least, warps_most; /* of these SMs, starved ones as well */
 	double sm_least, sm_most;	  /* chunks per second of these SMs */
 };
 

@@ -105,6 +105,7 @@ static int find_sms(struct cot_partitions *p, struct cot_error *err)
 int cot_partitions_init(struct cot_partitions *p, struct cot_cuda *cuda, int ordinal,
 			struct cot_error *err)
 {
+	uint32_t i;
 	int rc;
 
 	memset(p, 0, sizeof(*p));
@@ -122,10 +123,10 @@ int cot_partitions_init(struct cot_partitions *p, struct cot_cuda *cuda, int ord
 				    "cuDevicePrimaryCtxRetain", err);
 	if (!rc)
 		rc = cot_partitions_use_primary(p, err);
-	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    cuda->stream_create(&p->whole.stream, STREAM_NON_BLOCKING, 0),
-				    "cuStreamCreateWithPriority", err);
+	for (i = 0; i < COT_PARTITION_STREAMS && !rc; i++)
+		rc = cot_cuda_check(
+			cuda, cuda->stream_create(&p->whole.streams[i], STREAM_NON_BLOCKING, 0),
+			"cuStreamCreateWithPriority", err);
 	if (!rc)
 		rc = find_sms(p, err);
 	if (rc)
@@ -135,8 +136,11 @@ int cot_partitions_init(struct cot_partitions *p, struct cot_cuda *cuda, int ord
 
 static void release(struct cot_partitions *p, struct cot_partition *part)
 {
-	if (part->stream)
-		p->cuda->stream_destroy(part->stream);
+	uint32_t i;
+
+	for (i = 0; i < COT_PARTITION_STREAMS; i++)
+		if (part->streams[i])
+			p->cuda->stream_destroy(part->streams[i]);
 	if (part->green)
 		p->calls->cuGreenCtxDestroy(part->green);
 	memset(part, 0, sizeof(*part));
@@ -164,6 +168,7 @@ static int make_part(struct cot_partitions *p, struct resource *sms, struct cot_
 {
 	const struct cot_partition_calls *calls = p->calls;
 	void *description;
+	uint32_t i;
 	int rc;
 
 	part->n_sms = sms->u.sm.count;
@@ -174,9 +179,9 @@ static int make_part(struct cot_partitions *p, struct resource *sms, struct cot_
 				    calls->cuGreenCtxCreate(&part->green, description, p->device,
 							    GREEN_DEFAULT_STREAM),
 				    "cuGreenCtxCreate", err);
-	if (!rc)
+	for (i = 0; i < COT_PARTITION_STREAMS && !rc; i++)
 		rc = cot_cuda_check(p->cuda,
-				    calls->cuGreenCtxStreamCreate(&part->stream, part->green,
+				    calls->cuGreenCtxStreamCreate(&part->streams[i], part->green,
 								  STREAM_NON_BLOCKING, 0),
 				    "cuGreenCtxStreamCreate", err);
 	return rc;

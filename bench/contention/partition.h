@@ -1,7 +1,7 @@
 /*
  * The SMs of a GPU in parts: the primary context, and green contexts on some of its SMs, each with
- * a stream. Kernels that are loaded in the primary context run on any of these streams. A driver
- * without green contexts has the whole GPU only. One thread.
+ * two streams, as two kernels may share its SMs. Kernels that are loaded in the primary context run
+ * on any of these streams. A driver without green contexts has the whole GPU only. One thread.
  */
 #ifndef COT_BENCH_CONTENTION_PARTITION_H
 #define COT_BENCH_CONTENTION_PARTITION_H
@@ -11,12 +11,13 @@
 
 #include "kernels/run/cuda.h"
 
-#define COT_PARTITION_SPLITS 32u
+#define COT_PARTITION_SPLITS  32u
+#define COT_PARTITION_STREAMS 2u
 
 struct cot_partition {
 	uint32_t n_sms;
 	void *green;
-	cot_cuda_stream stream;
+	cot_cuda_stream streams[COT_PARTITION_STREAMS];
 };
 
 /* So many SMs, and what is left of the GPU. */

@@ -5,7 +5,7 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 const char *const cot_stage_names[COT_N_STAGES] = {
-	"alone", "pairs", "latency", "power", "benchmarks", "more",
+	"alone", "pairs", "latency", "shared", "power", "benchmarks", "more",
 };
 
 struct subject {
@@ -54,6 +54,37 @@ static const struct subject loads[] = {
 	{"read16x2", 4, COT_MIX_DRAM},	{"read16x2", 8, COT_MIX_DRAM},
 	{"read16x2", 16, COT_MIX_DRAM}, {"read16x1", 8, COT_MIX_DRAM},
 	{"copy16x2", 64, COT_MIX_DRAM}, {"fma4", 64, COT_MIX_NONE},
+};
+
+/* Two of them fill an SM. The first are one family, from reading alone to computing alone. */
+static const struct subject halves[] = {
+	{"read16x2", 32, COT_MIX_DRAM}, {"fma4", 32, COT_MIX_NONE},
+	{"mix64", 32, COT_MIX_DRAM},	{"mix16", 32, COT_MIX_DRAM},
+	{"mix256", 32, COT_MIX_DRAM},	{"mix32", 32, COT_MIX_DRAM},
+	{"mix128", 32, COT_MIX_DRAM},	{"mix8", 32, COT_MIX_DRAM},
+	{"copy16x2", 32, COT_MIX_DRAM}, {"read4x4", 32, COT_MIX_DRAM},
+};
+
+/* A quarter of an SM beside three quarters of it. */
+static const struct subject quarters[] = {
+	{"read16x2", 16, COT_MIX_DRAM},
+	{"fma4", 16, COT_MIX_NONE},
+	{"mix64", 16, COT_MIX_DRAM},
+	{"mix16", 16, COT_MIX_DRAM},
+};
+static const struct subject most[] = {
+	{"read16x2", 48, COT_MIX_DRAM},
+	{"fma4", 48, COT_MIX_NONE},
+	{"mix64", 48, COT_MIX_DRAM},
+	{"mix16", 48, COT_MIX_DRAM},
+};
+
+/* So few warps that they fill neither slots nor memory. */
+static const struct subject few[] = {
+	{"read16x2", 4, COT_MIX_DRAM},
+	{"fma4", 4, COT_MIX_NONE},
+	{"mix64", 8, COT_MIX_DRAM},
+	{"fma1", 8, COT_MIX_NONE},
 };
 
 static const struct subject powered[] = {
@@ -132,6 +163,55 @@ static void add_pairs(struct cot_points *p, uint32_t n_sms, uint32_t first)
 			    n_sms - first);
 }
 
+/* Two kernels on the same SMs; which of them came first may matter. */
+static void add_shared(struct cot_points *p, const struct subject *a, const struct subject *b,
+		       uint32_t sms)
+{
+	add(p, COT_POINT_RATE, COT_STAGE_SHARED, a, sms, b, sms);
+	p->points[p->n - 1].mix.shared = true;
+}
+
+static void add_sharing(struct cot_points *p, uint32_t sms)
+{
+	size_t i, j;
+
+	for (i = 0; i < LEN(halves); i++)
+		for (j = 0; j < LEN(halves); j++)
+			add_shared(p, &halves[i], &halves[j], sms);
+	for (i = 0; i < LEN(quarters); i++)
+		for (j = 0; j < LEN(most); j++) {
+			add_shared(p, &quarters[i], &most[j], sms);
+			add_shared(p, &most[j], &quarters[i], sms);
+		}
+	for (i = 0; i < LEN(few); i++)
+		for (j = 0; j < LEN(few); j++)
+			add_shared(p, &few[i], &few[j], sms);
+}
+
+/* The same kernels alone before, so that this part tells all by itself. */
+static void add_shared_stage(struct cot_points *p, uint32_t n_sms)
+{
+	static const struct {
+		const struct subject *subjects;
+		size_t n;
+	} all[] = {
+		{halves, LEN(halves)},
+		{quarters, LEN(quarters)},
+		{most, LEN(most)},
+		{few, LEN(few)},
+		{core, 1},	  /* an SM full of reads says what its port can do */
+		{&others[10], 1}, /* and single accesses what memory takes */
+	};
+	size_t i;
+
+	if (n_sms <= 8)
+		return;
+	for (i = 0; i < LEN(all); i++)
+		add_alone(p, COT_STAGE_SHARED, all[i].subjects, all[i].n, 2, n_sms);
+	add_sharing(p, n_sms);
+	add_sharing(p, 8);
+}
+
 static void add_powered(struct cot_points *p, enum cot_stage stage, size_t n, uint32_t sms,
 			uint32_t n_sms)
 {
@@ -175,6 +255,7 @@ void cot_points_make(struct cot_points *p, uint32_t n_sms)
 	add_pairs(p, n_sms, 96);
 	for (i = 0; i < LEN(loads) && n_sms > 8; i++)
 		add(p, COT_POINT_RATE, COT_STAGE_LATENCY, &others[10], 8, &loads[i], n_sms - 8);
+	add_shared_stage(p, n_sms);
 	add_alone(p, COT_STAGE_ALONE, others, LEN(others), 5, n_sms);
 	add(p, COT_POINT_IDLE, COT_STAGE_POWER, NULL, 0, NULL, 0);
 	add_powered(p, COT_STAGE_POWER, LEN(powered), n_sms, n_sms);
@@ -202,6 +283,7 @@ void cot_points_make_smoke(struct cot_points *p, uint32_t n_sms)
 	}
 	if (n_sms > 8)
 		add(p, COT_POINT_RATE, COT_STAGE_PAIRS, &pair[0], 8, &pair[1], n_sms - 8);
+	add_shared(p, &pair[0], &pair[1], 2);
 	add(p, COT_POINT_IDLE, COT_STAGE_POWER, NULL, 0, NULL, 0);
 	add(p, COT_POINT_POWER, COT_STAGE_POWER, &pair[1], 2, NULL, 0);
 	add_benchmarks(p);

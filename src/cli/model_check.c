@@ -10,10 +10,13 @@
 #include "report/table.h"
 
 static const char *const group_names[COT_CHECK_N_GROUPS] = {
-	"trained with",
-	"alone on other SMs",
-	"pairs",
-	"data in the cache",
+	"trained with", "alone on other SMs", "pairs", "data in the cache", "on the same SMs",
+};
+
+static const char *const slots_names[COT_CHECK_N_SLOTS] = {
+	"issue slots left",
+	"all used, the second waits",
+	"all used, it never waits",
 };
 
 /* ---- text ---- */
@@ -86,7 +89,10 @@ static int print_points(const struct cot_check *c, FILE *out)
 			cot_table_text(t, j ? "" : cot_check_point_name(c, p, name, sizeof(name)));
 			cot_table_cell(t, "%.4g", p->measured[j]);
 			cot_table_cell(t, "%.4g", p->predicted[j]);
-			cot_table_cell(t, "%+.1f %%", 100 * cot_check_error_of(p, j));
+			if (p->measured[j] > 0)
+				cot_table_cell(t, "%+.1f %%", 100 * cot_check_error_of(p, j));
+			else
+				cot_table_text(t, "");
 			cot_table_cell(t, "%.1f %%", 100 * p->spread);
 		}
 	}
@@ -112,7 +118,7 @@ static int print_errors(const struct cot_check *c, FILE *out)
 	char name[256];
 	int rc, g;
 
-	for (g = 0; t && g < COT_CHECK_N_GROUPS; g++) {
+	for (g = 0; t && g < COT_CHECK_N_ERROR_GROUPS; g++) {
 		cot_check_errors(c, (enum cot_check_group)g, &e);
 		if (!e.n)
 			continue;
@@ -134,6 +140,46 @@ static int print_errors(const struct cot_check *c, FILE *out)
 	return rc;
 }
 
+static int print_sharing(const struct cot_check *c, FILE *out)
+{
+	static const struct cot_column columns[] = {
+		{"two kernels on the same SMs", COT_ALIGN_LEFT},
+		{"mixes", COT_ALIGN_RIGHT},
+		{"mean error", COT_ALIGN_RIGHT},
+		{"within 0.1", COT_ALIGN_RIGHT},
+		{"first came", COT_ALIGN_RIGHT},
+		{"predicted", COT_ALIGN_RIGHT},
+		{"second", COT_ALIGN_RIGHT},
+		{"predicted", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	struct cot_check_sharing s;
+	uint32_t n = 0, i;
+	int rc, slots;
+
+	for (slots = 0; t && slots < COT_CHECK_N_SLOTS; slots++) {
+		cot_check_sharing(c, (enum cot_check_slots)slots, &s);
+		if (!s.n)
+			continue;
+		n += s.n;
+		cot_table_text(t, slots_names[slots]);
+		cot_table_cell(t, "%u", s.n_points);
+		cot_table_cell(t, "%.3f", s.mean);
+		cot_table_cell(t, "%.1f %%", 100.0 * s.n_within / s.n);
+		for (i = 0; i < COT_CONTENTION_PARTS_MAX; i++) {
+			cot_table_cell(t, "%.3f", s.measured[i]);
+			cot_table_cell(t, "%.3f", s.predicted[i]);
+		}
+	}
+	rc = t ? 0 : -ENOMEM;
+	if (n) {
+		(void)fputs("\nParts of the rate that a kernel has alone on as many SMs:\n\n", out);
+		rc = cot_table_print(t, out);
+	}
+	cot_table_destroy(t);
+	return rc;
+}
+
 static int print_text(const struct cot_check *c, bool points, FILE *out)
 {
 	int rc = print_gpu(c, out);
@@ -146,7 +192,9 @@ static int print_text(const struct cot_check *c, bool points, FILE *out)
 		rc = print_points(c, out);
 	}
 	(void)fputc('\n', out);
-	return rc ? rc : print_errors(c, out);
+	if (!rc)
+		rc = print_errors(c, out);
+	return rc ? rc : print_sharing(c, out);
 }
 
 /* ---- JSON ---- */
@@ -201,11 +249,11 @@ static json_t *json_points(const struct cot_check *c)
 			(void)json_array_append_new(predicted, cot_model_number(p->predicted[j]));
 		}
 		(void)json_array_append_new(
-			all, json_pack("{s:s, s:s, s:b, s:o, s:o, s:o}", "what",
+			all, json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "what",
 				       cot_check_point_name(c, p, name, sizeof(name)), "group",
 				       group_names[cot_check_group_of(c, p)], "on_rest", p->on_rest,
-				       "measured", measured, "predicted", predicted, "spread",
-				       cot_model_number(p->spread)));
+				       "shared", p->shared, "measured", measured, "predicted",
+				       predicted, "spread", cot_model_number(p->spread)));
 	}
 	return all;
 }
@@ -217,7 +265,7 @@ static json_t *json_errors(const struct cot_check *c)
 	char name[256];
 	int g;
 
-	for (g = 0; g < COT_CHECK_N_GROUPS; g++) {
+	for (g = 0; g < COT_CHECK_N_ERROR_GROUPS; g++) {
 		cot_check_errors(c, (enum cot_check_group)g, &e);
 		if (!e.n)
 			continue;
@@ -234,11 +282,34 @@ static json_t *json_errors(const struct cot_check *c)
 	return all;
 }
 
+static json_t *json_sharing(const struct cot_check *c)
+{
+	json_t *all = json_array();
+	struct cot_check_sharing s;
+	int slots;
+
+	for (slots = 0; slots < COT_CHECK_N_SLOTS; slots++) {
+		cot_check_sharing(c, (enum cot_check_slots)slots, &s);
+		if (!s.n)
+			continue;
+		(void)json_array_append_new(
+			all,
+			json_pack("{s:s, s:i, s:i, s:o, s:o, s:[o, o], s:[o, o]}", "slots",
+				  slots_names[slots], "mixes", (int)s.n_points, "rates", (int)s.n,
+				  "mean", cot_model_number(s.mean), "within_tenth",
+				  cot_model_number((double)s.n_within / s.n), "measured",
+				  cot_model_number(s.measured[0]), cot_model_number(s.measured[1]),
+				  "predicted", cot_model_number(s.predicted[0]),
+				  cot_model_number(s.predicted[1])));
+	}
+	return all;
+}
+
 static json_t *json_result(const struct cot_check *c, bool points)
 {
-	json_t *result =
-		json_pack("{s:s, s:o, s:o, s:o}", "schema", "cotenant.model.check/1", "gpu",
-			  json_gpu(c), "kernels", json_subjects(c), "errors", json_errors(c));
+	json_t *result = json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", "cotenant.model.check/1",
+				   "gpu", json_gpu(c), "kernels", json_subjects(c), "errors",
+				   json_errors(c), "same_sms", json_sharing(c));
 
 	if (result && points)
 		(void)json_object_set_new(result, "points", json_points(c));

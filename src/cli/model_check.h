@@ -28,7 +28,7 @@ struct cot_check_subject {
 /* A mix, with the median of its repeats. Rates are warp instructions per cycle. */
 struct cot_check_point {
 	uint32_t n;
-	bool on_rest;
+	bool on_rest, shared;
 	uint32_t subject[COT_CONTENTION_PARTS_MAX], sms[COT_CONTENTION_PARTS_MAX];
 	uint32_t n_repeats;
 	double mhz; /* the SM clock meanwhile: a GPU at its power limit lowers it */
@@ -36,6 +36,7 @@ struct cot_check_point {
 	double spread; /* of the repeats, over their median: the larger of the parts' */
 	double predicted[COT_CONTENTION_PARTS_MAX];
 	bool train;
+	bool slots_full; /* the kernels share SMs and, says the model, use all issue slots */
 };
 
 /* The GPU in the model. */
@@ -73,12 +74,15 @@ enum cot_check_group {
 	COT_CHECK_ALONE,   /* alone on other numbers of SMs, and other SMs */
 	COT_CHECK_PAIRS,
 	COT_CHECK_CACHE, /* any of these with data in the level 2 cache, which is not modelled */
+	COT_CHECK_N_ERROR_GROUPS,
+	COT_CHECK_SHARED = COT_CHECK_N_ERROR_GROUPS, /* two kernels on the same SMs */
 	COT_CHECK_N_GROUPS,
 };
 enum cot_check_group cot_check_group_of(const struct cot_check *c,
 					const struct cot_check_point *point);
 
-/* Of the parts of the points of a group: |predicted - measured| / measured. */
+/* Of the parts of the points of a group, but those that share SMs: |predicted - measured| /
+ * measured. */
 struct cot_check_errors {
 	uint32_t n_points, n, n_within; /* parts; with at most 10 % */
 	double mean, worst;
@@ -86,9 +90,28 @@ struct cot_check_errors {
 };
 void cot_check_errors(const struct cot_check *c, enum cot_check_group group,
 		      struct cot_check_errors *ret);
+/*
+ * Two kernels on the same SMs, in parts of the rate that each has alone on as many: one of them may
+ * get nothing, so that errors over what was measured would say nothing.
+ */
+struct cot_check_sharing {
+	uint32_t n_points, n, n_within; /* parts; with at most 0.1 between the two */
+	double mean;			/* |predicted - measured| */
+	double measured[COT_CONTENTION_PARTS_MAX], predicted[COT_CONTENTION_PARTS_MAX]; /* means */
+};
+enum cot_check_slots {
+	COT_CHECK_SLOTS_LEFT,	/* says the model */
+	COT_CHECK_SLOTS_USED,	/* all of them, and the second kernel waits for memory at times */
+	COT_CHECK_SLOTS_GREEDY, /* all of them, and it never waits */
+	COT_CHECK_N_SLOTS,
+};
+void cot_check_sharing(const struct cot_check *c, enum cot_check_slots slots,
+		       struct cot_check_sharing *ret);
+
+/* Over what was measured, which must not be 0. */
 double cot_check_error_of(const struct cot_check_point *point, uint32_t part);
 
-/* "read16x2/64 on 64 SMs + fma4/64 on 68 SMs" */
+/* "read16x2/64 on 64 SMs + fma4/64 on 68 SMs", "read16x2/32 + fma4/32 on 132 SMs" */
 const char *cot_check_point_name(const struct cot_check *c, const struct cot_check_point *point,
 				 char *buf, size_t size);
 

@@ -23,9 +23,10 @@
 #define COST_MAX  32.0
 #define NEAR	  2e-3 /* what needs no parameter */
 #define LOAD_MAX  0.999
-#define MANY	  32u /* warps: half of what an SM holds */
-#define GRID	  200 /* steps of the search for the bandwidth */
-#define GRID_SPAN 0.2 /* how far above what was measured */
+#define FULL	  0.99 /* of the issue slots */
+#define MANY	  32u  /* warps: half of what an SM holds */
+#define GRID	  200  /* steps of the search for the bandwidth */
+#define GRID_SPAN 0.2  /* how far above what was measured */
 
 static const struct cot_contention_kernel *kernel_of(const struct cot_check *c, uint32_t subject)
 {
@@ -51,8 +52,9 @@ void cot_check_predict(const struct cot_check *c, struct cot_check_point *point)
 		.queueing = c->gpu.queueing,
 		.load_max = c->gpu.load_max,
 		.groups = groups,
-		.n_groups = point->n,
+		.n_groups = point->shared ? 1 : point->n,
 	};
+	double all = 0.0;
 	uint32_t i;
 
 	for (i = 0; i < point->n; i++) {
@@ -62,9 +64,14 @@ void cot_check_predict(const struct cot_check *c, struct cot_check_point *point)
 			.work = &s->work, .warps = s->warps, .stall = 1.0, .penalty = 1.0};
 		groups[i] = (struct cot_fluid_group){point->sms[i], 1, &lanes[i]};
 	}
+	if (point->shared)
+		groups[0].n_lanes = point->n;
 	cot_fluid_solve(&f);
-	for (i = 0; i < point->n; i++)
+	for (i = 0; i < point->n; i++) {
 		point->predicted[i] = lanes[i].rate * point->sms[i];
+		all += lanes[i].rate;
+	}
+	point->slots_full = point->shared && all > FULL * c->gpu.issue_width;
 }
 
 /* Predicted over measured, of a point with one part. */

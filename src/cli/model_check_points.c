@@ -39,7 +39,8 @@ static bool same_mix(const struct cot_contention_run *a, const struct cot_conten
 {
 	uint32_t i;
 
-	if (a->n != b->n || a->is_power || b->is_power || a->on_rest != b->on_rest)
+	if (a->n != b->n || a->is_power || b->is_power || a->on_rest != b->on_rest ||
+	    a->shared != b->shared)
 		return false;
 	for (i = 0; i < a->n; i++)
 		if (a->parts[i].kernel != b->parts[i].kernel ||
@@ -66,7 +67,9 @@ static double median(double *values, uint32_t n)
 /* Instructions per cycle of a part of a run. */
 static double rate_of(const struct cot_check *c, const struct cot_contention_part *part)
 {
-	return part->chunks_per_s * c->file->kernels[part->kernel].insts / (part->mhz * 1e6);
+	return part->mhz > 0 ? part->chunks_per_s * c->file->kernels[part->kernel].insts /
+				       (part->mhz * 1e6)
+			     : 0;
 }
 
 /* The repeats of a mix follow each other in the file, or come again later. */
@@ -84,13 +87,16 @@ static void gather(struct cot_check *c, uint32_t first, bool *taken, struct cot_
 			continue;
 		for (j = 0; j < run->n; j++)
 			rates[j][p->n_repeats] = rate_of(c, &runs[i].parts[j]);
-		mhz[p->n_repeats++] = runs[i].parts[0].mhz;
+		/* 0 where a kernel got nothing. */
+		mhz[p->n_repeats++] = runs[i].parts[0].mhz > 0 ? runs[i].parts[0].mhz
+							       : runs[i].parts[run->n - 1].mhz;
 	}
 	p->mhz = median(mhz, p->n_repeats);
 	for (j = 0; j < run->n; j++) {
 		p->measured[j] = median(rates[j], p->n_repeats);
-		p->spread = fmax(p->spread,
-				 (rates[j][p->n_repeats - 1] - rates[j][0]) / p->measured[j]);
+		if (p->measured[j] > 0)
+			p->spread = fmax(p->spread, (rates[j][p->n_repeats - 1] - rates[j][0]) /
+							    p->measured[j]);
 	}
 }
 
@@ -101,7 +107,7 @@ static int add_point(struct cot_check *c, uint32_t first, bool *taken, const cha
 	struct cot_check_point *p = &c->points[c->n_points];
 	uint32_t i;
 
-	*p = (struct cot_check_point){.n = run->n, .on_rest = run->on_rest};
+	*p = (struct cot_check_point){.n = run->n, .on_rest = run->on_rest, .shared = run->shared};
 	for (i = 0; i < run->n; i++) {
 		p->subject[i] = find_subject(c, &run->parts[i]);
 		if (p->subject[i] == UINT32_MAX)
@@ -152,7 +158,7 @@ static void choose(struct cot_check *c)
 			p->train = true;
 			c->subjects[p->subject[0]].fitted = true;
 		}
-		if (p->n == 2 && cot_check_is_probe(c, p->subject[0]))
+		if (p->n == 2 && !p->shared && cot_check_is_probe(c, p->subject[0]))
 			p->train = true;
 	}
 }
@@ -208,6 +214,8 @@ enum cot_check_group cot_check_group_of(const struct cot_check *c,
 {
 	uint32_t i;
 
+	if (point->shared)
+		return COT_CHECK_SHARED;
 	for (i = 0; i < point->n; i++)
 		if (c->subjects[point->subject[i]].memory == COT_CONTENTION_L2)
 			return COT_CHECK_CACHE;
@@ -260,6 +268,68 @@ void cot_check_errors(const struct cot_check *c, enum cot_check_group group,
 		ret->mean /= ret->n;
 }
 
+/* Of the part, by the rate of its kernel alone; 0: it was not measured, or is not in the model. */
+static double part_of_alone(const struct cot_check *c, const struct cot_check_point *point,
+			    uint32_t part)
+{
+	const struct cot_check_subject *s = &c->subjects[point->subject[part]];
+	const struct cot_check_point *alone =
+		cot_check_alone(c, point->subject[part], point->sms[part]);
+
+	if (!alone || alone->sms[0] != point->sms[part] || !s->fitted ||
+	    s->memory == COT_CONTENTION_L2)
+		return 0.0;
+	return 1.0 / alone->measured[0];
+}
+
+static void add_sharing(const struct cot_check *c, const struct cot_check_point *p,
+			struct cot_check_sharing *ret)
+{
+	double parts[COT_CONTENTION_PARTS_MAX], error;
+	uint32_t j;
+
+	for (j = 0; j < p->n; j++) {
+		parts[j] = part_of_alone(c, p, j);
+		if (!(parts[j] > 0.0))
+			return;
+	}
+	ret->n_points++;
+	for (j = 0; j < p->n; j++) {
+		error = parts[j] * fabs(p->predicted[j] - p->measured[j]);
+		ret->measured[j] += parts[j] * p->measured[j];
+		ret->predicted[j] += parts[j] * p->predicted[j];
+		ret->mean += error;
+		ret->n_within += error <= WITHIN;
+		ret->n++;
+	}
+}
+
+static enum cot_check_slots slots_of(const struct cot_check *c, const struct cot_check_point *p)
+{
+	if (!p->slots_full)
+		return COT_CHECK_SLOTS_LEFT;
+	return c->subjects[p->subject[1]].work.mem_fraction > 0.0 ? COT_CHECK_SLOTS_USED
+								  : COT_CHECK_SLOTS_GREEDY;
+}
+
+void cot_check_sharing(const struct cot_check *c, enum cot_check_slots slots,
+		       struct cot_check_sharing *ret)
+{
+	uint32_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	for (i = 0; i < c->n_points; i++)
+		if (c->points[i].shared && slots_of(c, &c->points[i]) == slots)
+			add_sharing(c, &c->points[i], ret);
+	if (!ret->n)
+		return;
+	ret->mean /= ret->n;
+	for (i = 0; i < COT_CONTENTION_PARTS_MAX; i++) {
+		ret->measured[i] /= ret->n_points;
+		ret->predicted[i] /= ret->n_points;
+	}
+}
+
 const char *cot_check_point_name(const struct cot_check *c, const struct cot_check_point *point,
 				 char *buf, size_t size)
 {
@@ -269,8 +339,12 @@ const char *cot_check_point_name(const struct cot_check *c, const struct cot_che
 
 	buf[0] = '\0';
 	for (i = 0; i < point->n && used < size; i++) {
-		n = snprintf(buf + used, size - used, "%s%s on %u SMs", i ? " + " : "",
-			     c->subjects[point->subject[i]].name, point->sms[i]);
+		n = snprintf(buf + used, size - used, "%s%s", i ? " + " : "",
+			     c->subjects[point->subject[i]].name);
+		used += n > 0 ? (size_t)n : 0;
+		if (used >= size || (point->shared && i + 1 < point->n))
+			continue;
+		n = snprintf(buf + used, size - used, " on %u SMs", point->sms[i]);
 		used += n > 0 ? (size_t)n : 0;
 	}
 	return buf;

@@ -33,7 +33,7 @@ static double usual_mhz(const struct cot_contention *file)
 	uint32_t n = 0, i;
 
 	for (i = 0; mhz && i < file->n_runs; i++)
-		if (file->runs[i].n)
+		if (file->runs[i].n && file->runs[i].parts[0].mhz > 0)
 			mhz[n++] = file->runs[i].parts[0].mhz;
 	if (n) {
 		qsort(mhz, n, sizeof(*mhz), ascending);

@@ -71,34 +71,38 @@ uint32_t cot_model_occupancy(const struct cot_model_gpu *gpu, const struct cot_m
 void cot_model_mix_of(const struct cot_model_warp *warps, const uint32_t *warps_per_block,
 		      const double *n_blocks, uint32_t n, struct cot_model_mix *ret)
 {
-	struct cot_model_warp *mean = &ret->mean;
-	double w;
+	struct cot_model_mix mix = {0};
+	struct cot_model_warp *mean = &mix.mean;
+	double w, accesses;
 	uint32_t i;
 
-	memset(ret, 0, sizeof(*ret));
 	for (i = 0; i < n; i++) {
+		if (!(n_blocks[i] > 0))
+			continue;
 		w = n_blocks[i] * warps_per_block[i];
-		ret->n_blocks += n_blocks[i];
-		ret->n_warps += w;
-		mean->n_mem += w * warps[i].n_mem;
+		accesses = w * warps[i].n_mem;
+		mix.n_blocks += n_blocks[i];
+		mix.n_warps += w;
+		mean->n_mem += accesses;
 		mean->comp_cycles += w * warps[i].comp_cycles;
 		mean->mem_cycles += w * warps[i].mem_cycles;
-		mean->mem_latency += w * warps[i].n_mem * warps[i].mem_latency;
-		mean->departure += w * warps[i].n_mem * warps[i].departure;
+		mean->mem_latency += accesses * warps[i].mem_latency;
+		mean->departure += accesses * warps[i].departure;
 		mean->bw_gbps += w * warps[i].bw_gbps;
 		mean->syncs += w * warps[i].syncs;
 	}
-	if (ret->n_warps <= 0)
-		return;
 	if (mean->n_mem > 0) {
 		mean->mem_latency /= mean->n_mem;
 		mean->departure /= mean->n_mem;
 	}
-	mean->n_mem /= ret->n_warps;
-	mean->comp_cycles /= ret->n_warps;
-	mean->mem_cycles /= ret->n_warps;
-	mean->bw_gbps /= ret->n_warps;
-	mean->syncs /= ret->n_warps;
+	if (mix.n_warps > 0) {
+		mean->n_mem /= mix.n_warps;
+		mean->comp_cycles /= mix.n_warps;
+		mean->mem_cycles /= mix.n_warps;
+		mean->bw_gbps /= mix.n_warps;
+		mean->syncs /= mix.n_warps;
+	}
+	*ret = mix;
 }
 
 double cot_model_mwp_peak(const struct cot_model_gpu *gpu, double sum_gbps)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -24,13 +25,15 @@ struct needs {
 struct group {
 	uint32_t first, n_sms;
 	uint32_t n_cohorts;
-	struct cohort cohorts[COT_MODEL_SLOTS_MAX];
 	struct needs used;
+	double blocks[COT_MODEL_SET_MAX]; /* that are here now */
+	double mixed[COT_MODEL_SET_MAX];  /* of which `mix` and `rate` are */
+	struct cot_model_mix mix;
 	double rate[COT_MODEL_SET_MAX]; /* blocks per cycle that one block of a kernel makes */
-	double bw_gbps;			/* BW_per_warp of the big block */
+	bool stale;			/* the rates are of another mix or bandwidth */
 	uint32_t ran[COT_MODEL_SET_MAX];
 	double end;
-	bool changed;
+	struct cohort cohorts[COT_MODEL_SLOTS_MAX];
 };
 
 struct engine {
@@ -48,6 +51,11 @@ struct engine {
 };
 
 /* ---- what blocks need ---- */
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
 
 static uint32_t max_u32(uint32_t a, uint32_t b)
 {
@@ -106,13 +114,23 @@ static void give_back(struct needs *used, const struct needs *less, uint32_t n)
 	used->shmem -= n * less->shmem;
 }
 
-static uint32_t room_for(const struct cot_model_gpu *gpu, const struct needs *needs)
+static uint32_t room_of(uint32_t all, uint32_t used, uint32_t more, uint32_t most)
 {
-	struct needs used = {0};
+	return more ? min_u32((all - used) / more, most) : most;
+}
 
-	while (fits(gpu, &used, needs))
-		take(&used, needs, 1);
-	return used.slots;
+/* How many more blocks fit. */
+static uint32_t room_for(const struct cot_model_gpu *gpu, const struct needs *used,
+			 const struct needs *needs)
+{
+	uint32_t n;
+
+	if (!fits(gpu, used, needs))
+		return 0;
+	n = min_u32(gpu->blocks_per_sm, COT_MODEL_SLOTS_MAX) - used->slots;
+	n = room_of(gpu->threads_per_sm, used->threads, needs->threads, n);
+	n = room_of(gpu->regs_per_sm, used->regs, needs->regs, n);
+	return room_of(gpu->shmem_per_sm, used->shmem, needs->shmem, n);
 }
 
 /* ---- blocks to SMs ---- */
@@ -130,17 +148,17 @@ static void cut(struct engine *e, uint32_t g, uint32_t m)
 	group[1].n_sms -= m;
 }
 
-static void start_block(struct engine *e, struct group *g, uint32_t kernel)
+static void start_blocks(struct engine *e, struct group *g, uint32_t kernel, uint32_t n)
 {
 	struct cohort *last = g->n_cohorts ? &g->cohorts[g->n_cohorts - 1] : NULL;
 
 	if (last && last->kernel == kernel && last->left >= 1)
-		last->n++;
+		last->n += n;
 	else
-		g->cohorts[g->n_cohorts++] = (struct cohort){kernel, 1, 1};
-	take(&g->used, &e->needs[kernel], 1);
-	g->ran[kernel]++;
-	g->changed = true;
+		g->cohorts[g->n_cohorts++] = (struct cohort){kernel, n, 1};
+	take(&g->used, &e->needs[kernel], n);
+	g->blocks[kernel] += n;
+	g->ran[kernel] += n;
 }
 
 static void next_head(struct engine *e)
@@ -159,8 +177,30 @@ static bool give_blocks(struct engine *e, uint32_t g)
 	if (e->waiting[k] < e->groups[g].n_sms)
 		cut(e, g, e->waiting[k]);
 	e->waiting[k] -= e->groups[g].n_sms;
-	start_block(e, &e->groups[g], k);
+	start_blocks(e, &e->groups[g], k, 1);
 	next_head(e);
+	return true;
+}
+
+/* When more blocks wait than there is room for, every SM gets what it has room for, at once. false:
+ * there are not so many, so it matters which SM is the first. */
+static bool fill(struct engine *e)
+{
+	uint32_t k = e->head, room[COT_MODEL_SMS_MAX], g;
+	uint64_t n = 0;
+
+	if (k == e->n)
+		return false;
+	for (g = 0; g < e->n_groups; g++) {
+		room[g] = room_for(e->gpu, &e->groups[g].used, &e->needs[k]);
+		n += (uint64_t)room[g] * e->groups[g].n_sms;
+	}
+	if (n >= e->waiting[k])
+		return false;
+	e->waiting[k] -= (uint32_t)n;
+	for (g = 0; g < e->n_groups; g++)
+		if (room[g])
+			start_blocks(e, &e->groups[g], k, room[g]);
 	return true;
 }
 
@@ -169,6 +209,8 @@ static void dispatch(struct engine *e)
 	uint32_t g;
 	bool gave;
 
+	if (fill(e))
+		return;
 	do {
 		gave = false;
 		for (g = 0; g < e->n_groups; g++)
@@ -179,15 +221,26 @@ static void dispatch(struct engine *e)
 
 /* ---- progress ---- */
 
-static void mix_of(const struct engine *e, const struct group *g, double *ret_blocks,
-		   struct cot_model_mix *ret_mix)
+/* Most blocks are followed by one of the same kernel; then all stays as it is. */
+static void mix_blocks(struct engine *e)
 {
+	struct group *g;
 	uint32_t i;
+	bool same;
 
-	memset(ret_blocks, 0, e->n * sizeof(*ret_blocks));
-	for (i = 0; i < g->n_cohorts; i++)
-		ret_blocks[g->cohorts[i].kernel] += g->cohorts[i].n;
-	cot_model_mix_of(e->warps, e->warps_per_block, ret_blocks, e->n, ret_mix);
+	for (g = e->groups; g < e->groups + e->n_groups; g++) {
+		same = true;
+		for (i = 0; i < e->n && g->n_cohorts; i++) {
+			if (g->blocks[i] == g->mixed[i])
+				continue;
+			g->mixed[i] = g->blocks[i];
+			same = false;
+		}
+		if (same)
+			continue;
+		cot_model_mix_of(e->warps, e->warps_per_block, g->mixed, e->n, &g->mix);
+		g->stale = true;
+	}
 }
 
 /* How long a warp of the kernel needs in the mixture, up to a factor that all kernels share. */
@@ -210,66 +263,56 @@ static double cost(const struct cot_model_warp *w, const struct cot_model_sm_tim
  */
 static void set_rates(const struct engine *e, struct group *g)
 {
-	double blocks[COT_MODEL_SET_MAX], costs[COT_MODEL_SET_MAX], sum = 0, cycles;
+	double costs[COT_MODEL_SET_MAX], sum = 0, cycles;
 	struct cot_model_sm_time t;
-	struct cot_model_mix mix;
 	uint32_t i;
 
-	g->changed = false;
+	g->stale = false;
 	if (!g->n_cohorts)
 		return;
-	mix_of(e, g, blocks, &mix);
-	cot_model_sm_time(&mix, e->mwp_peak, &t);
+	cot_model_sm_time(&g->mix, e->mwp_peak, &t);
 	for (i = 0; i < e->n; i++) {
-		costs[i] = cost(&e->warps[i], &t, mix.n_warps);
-		sum += costs[i] * blocks[i] * e->warps_per_block[i];
+		if (!(g->blocks[i] > 0))
+			continue;
+		costs[i] = cost(&e->warps[i], &t, g->mix.n_warps);
+		sum += costs[i] * g->blocks[i] * e->warps_per_block[i];
 	}
-	cycles = (t.cycles + t.sync_cycles) * mix.n_warps / sum;
+	cycles = (t.cycles + t.sync_cycles) * g->mix.n_warps / sum;
 	for (i = 0; i < e->n; i++)
-		g->rate[i] = 1 / (cycles * costs[i] * e->grain[i]);
+		if (g->blocks[i] > 0)
+			g->rate[i] = 1 / (cycles * costs[i] * e->grain[i]);
 }
 
 static void share_bandwidth(struct engine *e)
 {
-	double blocks[COT_MODEL_SET_MAX], sum = 0;
-	struct cot_model_mix mix;
-	uint32_t g;
+	double sum = 0;
+	const struct group *g;
 
-	for (g = 0; g < e->n_groups; g++) {
-		struct group *group = &e->groups[g];
-
-		if (group->changed) {
-			group->bw_gbps = 0;
-			if (group->n_cohorts) {
-				mix_of(e, group, blocks, &mix);
-				group->bw_gbps = mix.mean.bw_gbps;
-			}
-		}
-		sum += group->bw_gbps * group->n_sms;
-	}
+	for (g = e->groups; g < e->groups + e->n_groups; g++)
+		if (g->n_cohorts)
+			sum += g->mix.mean.bw_gbps * g->n_sms;
 	e->mwp_peak = cot_model_mwp_peak(e->gpu, sum);
 }
 
 static void update_rates(struct engine *e, bool all)
 {
-	uint32_t g;
+	struct group *g;
 
-	for (g = 0; g < e->n_groups; g++)
-		if (all || e->groups[g].changed)
-			set_rates(e, &e->groups[g]);
+	for (g = e->groups; g < e->groups + e->n_groups; g++)
+		if (all || g->stale)
+			set_rates(e, g);
 }
 
 /* Cycles until the next block ends; DBL_MAX when nothing runs. */
 static double next_end(const struct engine *e)
 {
 	double best = DBL_MAX, t;
-	uint32_t g, i;
+	const struct cohort *c;
+	const struct group *g;
 
-	for (g = 0; g < e->n_groups; g++)
-		for (i = 0; i < e->groups[g].n_cohorts; i++) {
-			const struct cohort *c = &e->groups[g].cohorts[i];
-
-			t = c->left / e->groups[g].rate[c->kernel];
+	for (g = e->groups; g < e->groups + e->n_groups; g++)
+		for (c = g->cohorts; c < g->cohorts + g->n_cohorts; c++) {
+			t = c->left / g->rate[c->kernel];
 			if (t < best)
 				best = t;
 		}
@@ -278,22 +321,23 @@ static double next_end(const struct engine *e)
 
 static void advance(struct engine *e, struct group *g, double cycles, double *end_cycles)
 {
-	uint32_t i, kept = 0;
+	const struct cohort *from, *end = g->cohorts + g->n_cohorts;
+	struct cohort *kept = g->cohorts;
 
-	for (i = 0; i < g->n_cohorts; i++) {
-		struct cohort c = g->cohorts[i];
+	for (from = g->cohorts; from < end; from++) {
+		struct cohort c = *from;
 
 		c.left -= cycles * g->rate[c.kernel];
 		if (c.left > DONE) {
-			g->cohorts[kept++] = c;
+			*kept++ = c;
 			continue;
 		}
 		give_back(&g->used, &e->needs[c.kernel], c.n);
+		g->blocks[c.kernel] -= c.n;
 		end_cycles[c.kernel] = e->now;
 		g->end = e->now;
-		g->changed = true;
 	}
-	g->n_cohorts = kept;
+	g->n_cohorts = (uint32_t)(kept - g->cohorts);
 }
 
 /*
@@ -303,35 +347,31 @@ static void advance(struct engine *e, struct group *g, double cycles, double *en
  */
 static void skip_rounds(struct engine *e)
 {
-	uint32_t k = e->head, resident = 0, rounds, g, i, here[COT_MODEL_SMS_MAX];
+	uint32_t k = e->head, here, resident, rounds;
+	struct group *g, *end = e->groups + e->n_groups;
 
 	if (k == e->n)
 		return;
-	for (g = 0; g < e->n_groups; g++) {
-		const struct group *group = &e->groups[g];
-
-		here[g] = 0;
-		for (i = 0; i < group->n_cohorts; i++) {
-			if (group->cohorts[i].kernel != k)
-				return;
-			here[g] += group->cohorts[i].n;
-		}
-		if (!here[g] || here[g] != here[0])
+	here = e->groups[0].used.slots;
+	for (g = e->groups; g < end; g++)
+		if (g->used.slots != here || g->blocks[k] != here)
 			return;
-		resident += here[g] * group->n_sms;
-	}
+	if (!here)
+		return;
+	resident = here * e->gpu->n_sms;
 	rounds = e->waiting[k] / resident;
 	e->now += rounds / e->groups[0].rate[k];
 	e->waiting[k] -= rounds * resident;
-	for (g = 0; g < e->n_groups; g++)
-		e->groups[g].ran[k] += rounds * here[g];
+	for (g = e->groups; g < end; g++)
+		g->ran[k] += rounds * here;
 	next_head(e);
 }
 
 /* Plays until nothing runs. false: that would take more events. */
 static bool run(struct engine *e, bool piecewise, uint32_t events_max, double *end_cycles)
 {
-	uint32_t events, g;
+	struct group *g;
+	uint32_t events;
 	double cycles;
 
 	for (events = 0; events < events_max; events++) {
@@ -340,9 +380,10 @@ static bool run(struct engine *e, bool piecewise, uint32_t events_max, double *e
 		if (cycles >= DBL_MAX)
 			return true;
 		e->now += cycles;
-		for (g = 0; g < e->n_groups; g++)
-			advance(e, &e->groups[g], cycles, end_cycles);
+		for (g = e->groups; g < e->groups + e->n_groups; g++)
+			advance(e, g, cycles, end_cycles);
 		dispatch(e);
+		mix_blocks(e);
 		if (piecewise)
 			share_bandwidth(e);
 		update_rates(e, piecewise);
@@ -355,11 +396,12 @@ static bool run(struct engine *e, bool piecewise, uint32_t events_max, double *e
 /* All blocks one by one, or so few that those of a kernel make at most some ROUNDS_MAX rounds. */
 static int set_grain(struct engine *e, const struct cot_model_kernel *kernels, bool coarse)
 {
+	const struct needs none = {0};
 	uint32_t i, room, by;
 	double rounds;
 
 	for (i = 0; i < e->n; i++) {
-		room = room_for(e->gpu, &e->needs[i]);
+		room = room_for(e->gpu, &none, &e->needs[i]);
 		if (!room || !kernels[i].n_blocks)
 			return -EINVAL;
 		rounds = (double)kernels[i].n_blocks / ((double)room * e->gpu->n_sms);
@@ -373,16 +415,21 @@ static int set_grain(struct engine *e, const struct cot_model_kernel *kernels, b
 static int init(struct engine *e, const struct cot_model_gpu *gpu,
 		const struct cot_model_kernel *kernels, uint32_t n, bool concurrent, bool coarse)
 {
+	struct needs all = {0};
 	uint32_t i;
 
-	memset(e, 0, sizeof(*e));
+	if (!concurrent)
+		all = merged_needs(kernels, n);
 	e->gpu = gpu;
 	e->n = n;
+	e->head = 0;
+	e->now = 0;
 	for (i = 0; i < n; i++) {
 		cot_model_warp_of(gpu, &kernels[i], &e->warps[i]);
 		e->warps_per_block[i] = cot_model_warps_per_block(&kernels[i]);
-		e->needs[i] = concurrent ? needs_of(&kernels[i]) : merged_needs(kernels, n);
+		e->needs[i] = concurrent ? needs_of(&kernels[i]) : all;
 	}
+	memset(&e->groups[0], 0, offsetof(struct group, cohorts));
 	e->groups[0].n_sms = gpu->n_sms;
 	e->n_groups = 1;
 	return set_grain(e, kernels, coarse);
@@ -395,13 +442,16 @@ static void report(const struct engine *e, const struct cot_model_kernel *kernel
 
 	set->cycles = e->now;
 	set->seconds = e->now / (e->gpu->clock_ghz * 1e9);
+	set->transfer_s = 0;
+	set->critical = 0;
 	for (i = 0; i < e->n; i++)
 		set->transfer_s += cot_model_transfer_s(e->gpu, &kernels[i]);
 	set->n_sms = e->n_groups;
 	for (g = 0; g < e->n_groups; g++) {
 		const struct group *group = &e->groups[g];
 
-		set->sms[g] = (struct cot_model_sms){.first = group->first, .n = group->n_sms};
+		set->sms[g].first = group->first;
+		set->sms[g].n = group->n_sms;
 		set->sms[g].end_cycles = group->end;
 		for (i = 0; i < e->n; i++)
 			set->sms[g].blocks[i] = group->ran[i] * e->grain[i];
@@ -424,8 +474,9 @@ int cot_model_set_time(const struct cot_model_gpu *gpu, const struct cot_model_k
 		rc = init(&e, gpu, kernels, n, options->concurrent, coarse);
 		if (rc)
 			return rc;
-		memset(ret, 0, sizeof(*ret));
+		memset(ret->end_cycles, 0, sizeof(ret->end_cycles));
 		dispatch(&e);
+		mix_blocks(&e);
 		share_bandwidth(&e);
 		ret->mwp_peak = e.mwp_peak;
 		update_rates(&e, true);

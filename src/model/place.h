@@ -41,7 +41,7 @@ struct cot_model_set {
 	double transfer_s;	/* all transfers, one after another */
 	double end_cycles[COT_MODEL_SET_MAX];
 	double mwp_peak; /* at the start */
-	uint32_t n_sms;	 /* entries of `sms` */
+	uint32_t n_sms;	 /* entries of `sms`; only these, and n kernels of each, are set */
 	struct cot_model_sms sms[COT_MODEL_SMS_MAX];
 	uint32_t critical; /* entry of the critical SM; the first of several */
 };

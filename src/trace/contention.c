@@ -172,8 +172,11 @@ static int read_memory(struct reader *r, const json_t *object, enum cot_contenti
 	return fail(r, "'memory' is another word", "none, dram or l2");
 }
 
-static int read_part(struct reader *r, const json_t *object, struct cot_contention_part *part)
+/* A kernel that shares SMs may get nothing at all. */
+static int read_part(struct reader *r, const json_t *object, bool may_starve,
+		     struct cot_contention_part *part)
 {
+	double chunks_min = may_starve ? 0 : 1e-9;
 	char name[COT_NAME_MAX];
 	uint32_t n_late;
 	int rc = text(r, object, "kernel", true, name, sizeof(name));
@@ -189,9 +192,9 @@ static int read_part(struct reader *r, const json_t *object, struct cot_contenti
 	if (!rc)
 		rc = whole(r, object, "sms", 1, r->out->sms, &part->sms);
 	if (!rc)
-		rc = number(r, object, "chunks_per_s", 1e-9, RATE_MAX, &part->chunks_per_s);
+		rc = number(r, object, "chunks_per_s", chunks_min, RATE_MAX, &part->chunks_per_s);
 	if (!rc)
-		rc = number(r, object, "mhz", 1, 1e5, &part->mhz);
+		rc = number(r, object, "mhz", part->chunks_per_s > 0 ? 1 : 0, 1e5, &part->mhz);
 	if (!rc)
 		rc = whole(r, object, "n_late", 0, UINT32_MAX, &n_late);
 	if (!rc && n_late)
@@ -201,31 +204,45 @@ static int read_part(struct reader *r, const json_t *object, struct cot_contenti
 	return rc;
 }
 
+static int check_sms(struct reader *r, const struct cot_contention_run *run)
+{
+	const struct cot_contention_part *a = &run->parts[0], *b = &run->parts[1];
+
+	if (run->shared && run->n != 2)
+		return fail(r, "'shared' is true with another number of kernels than two", "false");
+	if (run->shared && a->sms != b->sms)
+		return fail(r, "kernels that share SMs have different numbers of them", "the same");
+	if (run->shared && !(a->mhz > 0) && !(b->mhz > 0))
+		return fail(r, "neither kernel did anything", "one that did");
+	if (run->shared && a->warps + b->warps > COT_CONTENTION_WARPS_MAX)
+		return fail(r, "kernels that share SMs have more than 64 warps on one", "fewer");
+	if (run->n == 2 && !run->shared && a->sms + b->sms > r->out->sms)
+		return fail(r, "the kernels of 'mix' have more SMs than the GPU", "fewer");
+	return 0;
+}
+
 static int read_mix(struct reader *r, const json_t *object, struct cot_contention_run *run)
 {
 	const json_t *mix = json_object_get(object, "mix"), *part;
-	uint32_t sms = 0;
 	size_t i;
 	int rc;
 
 	if (!json_is_array(mix) || json_array_size(mix) > COT_CONTENTION_PARTS_MAX)
 		return fail(r, "'mix' is missing or too long", "a list of at most two kernels");
+	run->shared = json_is_true(json_object_get(object, "shared"));
 	for (i = 0; i < json_array_size(mix); i++) {
 		part = json_array_get(mix, i);
 		if (!json_is_object(part))
 			return fail(r, "a kernel of 'mix' is no object", "one");
-		rc = read_part(r, part, &run->parts[run->n]);
+		rc = read_part(r, part, run->shared && !run->is_power, &run->parts[run->n++]);
 		if (rc)
 			return rc;
-		sms += run->parts[run->n++].sms;
 	}
 	run->on_rest = json_is_true(json_object_get(object, "on_rest"));
 	if (run->on_rest && run->n != 1)
 		return fail(r, "'on_rest' is true with another number of kernels than one",
 			    "false");
-	if (sms > r->out->sms)
-		return fail(r, "the kernels of 'mix' have more SMs than the GPU", "fewer");
-	return 0;
+	return check_sms(r, run);
 }
 
 static int read_power(struct reader *r, const json_t *object, struct cot_contention_run *run)

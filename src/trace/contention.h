@@ -1,7 +1,7 @@
 /*
- * What bench_contention measured on a GPU: how fast kernels of known work ran alone and side by
- * side, and the power meanwhile. Lines of JSON, schema "cotenant.contention/1" in the first. Every
- * mistake is one sentence "FILE:LINE: what is wrong; what was expected". No state.
+ * What bench_contention measured on a GPU: how fast kernels of known work ran alone, side by side
+ * and on the same SMs, and the power meanwhile. Lines of JSON, schema "cotenant.contention/1" in
+ * the first. Every mistake is one sentence "FILE:LINE: what is wrong; what was expected". No state.
  */
 #ifndef COT_TRACE_CONTENTION_H
 #define COT_TRACE_CONTENTION_H
@@ -35,13 +35,13 @@ enum cot_contention_memory {
 	COT_CONTENTION_N_MEMORIES,
 };
 
-/* A kernel on SMs of its own. */
+/* A kernel, on SMs of its own if the run is not shared. */
 struct cot_contention_part {
 	uint32_t kernel; /* index */
 	enum cot_contention_memory memory;
 	uint32_t warps; /* of an SM */
 	uint32_t sms;
-	double chunks_per_s, mhz; /* of all warps; the clock meanwhile */
+	double chunks_per_s, mhz; /* of all warps; the clock meanwhile; 0, 0: all are starved */
 	uint32_t n_starved;	  /* warps that did not even end a chunk */
 };
 
@@ -50,6 +50,7 @@ struct cot_contention_run {
 	uint32_t line;
 	uint32_t n;   /* parts; 0: nothing ran, or a benchmark */
 	bool on_rest; /* one part, on the SMs that the second of two has */
+	bool shared;  /* two parts, both on the same SMs */
 	struct cot_contention_part parts[COT_CONTENTION_PARTS_MAX];
 	/* Of power only. */
 	double watts, seconds;

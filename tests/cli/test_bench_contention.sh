@@ -10,6 +10,8 @@ expect 0 --list
 grep -q '^alone *read16x2/64 warps on 8 SMs$' "$work/out" || fail "nothing alone on 8 SMs"
 grep -q '^pairs *fma4/64 warps on 64 SMs read16x2/64 warps on 68 SMs$' "$work/out" ||
 	fail "no pair on 64 and 68 SMs"
+grep -q '^shared *mix64/32 warps on 8 SMs fma4/32 warps on the same 8 SMs$' "$work/out" ||
+	fail "no two kernels on the same SMs"
 for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash; do
 	says "$work/out" "benchmarks $name"
 done

@@ -92,6 +92,7 @@ below() {
 }
 below "alone on other SMs" 3
 below "pairs" 4
+grep -q "on the same SMs" "$work/out" && fail "no kernels shared SMs, but they are in the table"
 says "$work/out" "issue_width 4.01"
 cp "$work/out" "$work/text"
 "$COTENANT" model check - <"$measured/contention.jsonl" >"$work/out" 2>"$work/err" || fail "standard input: $(cat "$work/err")"
@@ -101,6 +102,18 @@ says "$work/out" "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"
 expect 0 model check "$measured/contention.jsonl" --points --json -
 says "$work/out" '"schema": "cotenant.model.check/1"'
 says "$work/out" '"what": "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"'
+# Two kernels on the same SMs: right while issue slots are left; then the
+# first has the advantage, unless the second never waits.
+expect 0 model check "$measured/shared.jsonl"
+below "alone on other SMs" 3
+awk '/^issue slots left/ { left = $5 < 0.08 && $6 > 75 }
+	/^all used, the second waits/ { used = $10 > 0.9 && $12 < 0.4 }
+	/^all used, it never waits/ { greedy = $10 < 0.5 && $12 > 0.6 }
+	END { exit !(left && used && greedy) }' "$work/out" || fail "on the same SMs: $(tail -n 4 "$work/out")"
+expect 0 model check "$measured/shared.jsonl" --points
+says "$work/out" "mix64/32 + mix64/32 on 8 SMs"
+expect 0 model check "$measured/shared.jsonl" --json -
+says "$work/out" '"slots": "all used, it never waits"'
 expect 0 model powers "$measured/contention.jsonl" --train-with "$(sed -n 's/.*--train-with "\(.*\)".*/\1/p' "$measured/README.md")"
 cmp -s "$work/out" "$measured/power.csv" || fail "power.csv is not what its command makes"
 expect 0 model powers "$measured/contention.jsonl"

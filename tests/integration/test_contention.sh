@@ -29,13 +29,15 @@ run() {
 }
 
 # Without NVML: rates alone, no pairs, no power.
-run "$EMU" alone,pairs,power
+run "$EMU" alone,pairs,shared,power
 has "$work/err" "this driver has no cuDeviceGetDevResource, so there are no green contexts"
 has "$work/lines" '"green_contexts":false,"energy":false'
 n=$(grep -c '"kind":"rate"' "$work/lines")
 [ "$n" -ge 15 ] || fail "$n rates: $(grep failure "$work/lines")"
 has "$work/lines" '"kind":"failure","stage":"pairs"'
-has "$work/lines" '"kind":"failure","stage":"power","on_rest":false,"mix":[],"why":"there is no libnvidia-ml'
+# Two kernels at once need no partitions.
+has "$work/lines" '"kind":"rate","stage":"shared","repeat":0,"on_rest":false,"shared":true,"mix":[{"kernel":"chase"'
+has "$work/lines" '"kind":"failure","stage":"power","on_rest":false,"shared":false,"mix":[],"why":"there is no libnvidia-ml'
 tail -n 1 "$work/lines" | grep -q '"kind":"end","why":"done"' || fail "no last line"
 
 # With it: 250 W within what a busy machine does to a short window; benchmarks as well.

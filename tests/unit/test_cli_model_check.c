@@ -46,7 +46,7 @@ static const struct {
 static struct cot_contention file;
 
 /* Rates of a mix by the model, as bench_contention would have written them. */
-static void add_run(int a, uint32_t sms_a, int b, uint32_t sms_b)
+static void add_mix(int a, uint32_t sms_a, int b, uint32_t sms_b, bool shared)
 {
 	const int which[] = {a, b};
 	const uint32_t sms[] = {sms_a, sms_b};
@@ -60,12 +60,12 @@ static void add_run(int a, uint32_t sms_a, int b, uint32_t sms_b)
 		.queueing = QUEUEING,
 		.load_max = 0.999,
 		.groups = groups,
-		.n_groups = b < 0 ? 1 : 2,
+		.n_groups = b < 0 || shared ? 1 : 2,
 	};
 	struct cot_contention_run *run = &file.runs[file.n_runs++];
-	uint32_t i;
+	uint32_t n = b < 0 ? 1 : 2, i;
 
-	for (i = 0; i < f.n_groups; i++) {
+	for (i = 0; i < n; i++) {
 		int k = which[i];
 		double accesses = truth[k].loads + truth[k].stores;
 
@@ -83,9 +83,11 @@ static void add_run(int a, uint32_t sms_a, int b, uint32_t sms_b)
 			.work = &work[i], .warps = truth[k].warps, .stall = 1, .penalty = 1};
 		groups[i] = (struct cot_fluid_group){sms[i], 1, &lanes[i]};
 	}
+	if (shared)
+		groups[0].n_lanes = 2;
 	cot_fluid_solve(&f);
-	*run = (struct cot_contention_run){.n = f.n_groups, .line = file.n_runs};
-	for (i = 0; i < f.n_groups; i++)
+	*run = (struct cot_contention_run){.n = n, .shared = shared, .line = file.n_runs};
+	for (i = 0; i < n; i++)
 		run->parts[i] = (struct cot_contention_part){
 			.kernel = which[i] == CACHED ? READ : (uint32_t)which[i],
 			.memory = truth[which[i]].memory,
@@ -94,6 +96,11 @@ static void add_run(int a, uint32_t sms_a, int b, uint32_t sms_b)
 			.mhz = MHZ,
 			.chunks_per_s = lanes[i].rate * sms[i] * MHZ * 1e6 / truth[which[i]].insts,
 		};
+}
+
+static void add_run(int a, uint32_t sms_a, int b, uint32_t sms_b)
+{
+	add_mix(a, sms_a, b, sms_b, false);
 }
 
 static int make_up(void **state)
@@ -213,6 +220,51 @@ static void test_worst(void **state)
 	cot_check_finish(&check);
 }
 
+/*
+ * Two kernels on the same SMs. As the model says, they are found right, with slots left (two that
+ * wait for memory) and without; when the second gets nothing instead, that is what is seen.
+ */
+static void test_sharing(void **state)
+{
+	struct cot_check_sharing s;
+	struct cot_check_errors e;
+	struct cot_error err = {""};
+	char name[128];
+	uint32_t first = file.n_runs;
+
+	(void)state;
+	add_mix(MIX, 8, COPY, 8, true);
+	add_mix(READ, SMS, MIX, SMS, true);
+	add_mix(FMA, 8, MIX, 8, true);
+	assert_int_equal(cot_check_make(&file, "made-up", &check, &err), 0);
+	cot_check_errors(&check, COT_CHECK_PAIRS, &e);
+	assert_int_equal(e.n_points, 16);
+	cot_check_sharing(&check, COT_CHECK_SLOTS_LEFT, &s);
+	assert_int_equal(s.n_points, 2);
+	assert_int_equal(s.n_within, 4);
+	assert_true(s.mean < 0.05);
+	cot_check_sharing(&check, COT_CHECK_SLOTS_USED, &s);
+	assert_int_equal(s.n_points, 1);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_within, 2);
+	assert_true(s.measured[0] < 0.95 && s.measured[1] < 0.95 && s.measured[1] > 0.1);
+	assert_string_equal(
+		cot_check_point_name(&check, &check.points[check.n_points - 1], name, sizeof(name)),
+		"fma/64 + mix/16 on 8 SMs");
+	cot_check_finish(&check);
+
+	file.runs[first + 2].parts[1].chunks_per_s = 0;
+	file.runs[first + 2].parts[1].mhz = 0;
+	assert_int_equal(cot_check_make(&file, "made-up", &check, &err), 0);
+	near(check.points[check.n_points - 1].mhz, MHZ, 1e-9);
+	cot_check_sharing(&check, COT_CHECK_SLOTS_USED, &s);
+	assert_int_equal(s.n_within, 1);
+	assert_true(s.measured[1] <= 0 && s.predicted[1] > 0.1);
+	cot_check_sharing(&check, COT_CHECK_SLOTS_GREEDY, &s);
+	assert_int_equal(s.n, 0);
+	cot_check_finish(&check);
+}
+
 /* Repeats: the median counts, in whatever order they come. */
 static void test_repeats(void **state)
 {
@@ -253,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_parameters, make_up, forget),
 		cmocka_unit_test_setup_teardown(test_worst, make_up, forget),
+		cmocka_unit_test_setup_teardown(test_sharing, make_up, forget),
 		cmocka_unit_test_setup_teardown(test_repeats, make_up, forget),
 		cmocka_unit_test_setup_teardown(test_too_little, make_up, forget),
 	};

@@ -209,6 +209,8 @@ static void test_splits(void **state)
 	assert_int_equal(cot_partitions_split(&p, 8, &b, &err), 0);
 	assert_int_equal(b->rest.n_sms, 124);
 	assert_int_equal(driver.n_made, 4);
+	/* Two kernels may share any part. */
+	assert_int_equal(driver.n_streams, COT_PARTITION_STREAMS * (1 + driver.n_made));
 	/* The same is not made twice. */
 	assert_int_equal(cot_partitions_split(&p, 64, &again, &err), 0);
 	assert_ptr_equal(a, again);

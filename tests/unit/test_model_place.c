@@ -13,6 +13,7 @@
 #include "model/place.h"
 
 #define PROPERTY_RUNS 3000
+#define SAME_BITS     0x13f83f4144800df5ull /* of test_same_bits */
 
 static const struct cot_model_gpu c1060 = {.n_sms = 30,
 					   .threads_per_sm = 1024,
@@ -182,10 +183,10 @@ static void test_layout(void **state)
 
 static struct cot_model_kernel random_kernel(struct cot_rng *rng)
 {
-	struct cot_model_kernel k =
-		kernel(1 + (uint32_t)cot_rng_below(rng, 3000), (double)cot_rng_below(rng, 100000),
-		       (double)cot_rng_below(rng, 10000) + 1);
+	struct cot_model_kernel k = kernel(1 + (uint32_t)cot_rng_below(rng, 3000), 0, 0);
 
+	k.comp = (double)cot_rng_below(rng, 100000);
+	k.coal = (double)cot_rng_below(rng, 10000) + 1;
 	k.threads_per_block = 1 + (uint32_t)cot_rng_below(rng, 512);
 	k.regs_per_block = (uint32_t)cot_rng_below(rng, 16385);
 	k.shmem_per_block = (uint32_t)cot_rng_below(rng, 16385);
@@ -288,6 +289,52 @@ static void test_large_grid(void **state)
 	near(set.cycles, 4 * (16 * 1e9 + 4 * 1000 * 1e7 / 30), 0.02);
 }
 
+static uint64_t hash_of(const struct cot_model_set *set, uint32_t n, uint64_t h)
+{
+	double values[3 + COT_MODEL_SET_MAX];
+	uint64_t bits;
+	uint32_t i, j;
+
+	values[0] = set->cycles;
+	values[1] = set->mwp_peak;
+	values[2] = set->critical;
+	memcpy(values + 3, set->end_cycles, n * sizeof(*values));
+	for (i = 0; i <= set->n_sms; i++) {
+		for (j = 0; j < (i ? n : 3 + n); j++) {
+			memcpy(&bits, i ? &set->sms[i - 1].blocks[j] : &values[j], sizeof(bits));
+			h = cot_hash64(h, bits);
+		}
+	}
+	return h;
+}
+
+/*
+ * The same bits with every compiler, and as before blocks were handed out many at a time and rates
+ * were kept while nothing changes.
+ */
+static void test_same_bits(void **state)
+{
+	struct cot_model_kernel k[4];
+	struct cot_rng rng = {17};
+	struct cot_model_set set;
+	uint64_t h = 0;
+	uint32_t n, i;
+	int round;
+
+	(void)state;
+	for (round = 0; round < PROPERTY_RUNS; round++) {
+		struct cot_model_options o = {.concurrent = round % 2, .piecewise = round / 2 % 2};
+
+		n = 1 + (uint32_t)cot_rng_below(&rng, 4);
+		for (i = 0; i < n; i++)
+			k[i] = random_kernel(&rng);
+		if (!cot_model_set_time(&c1060, k, n, &o, &set))
+			h = hash_of(&set, n, h);
+	}
+	if (h != SAME_BITS)
+		fail_msg("the hash of all results is %#llx", (unsigned long long)h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_properties),
 		cmocka_unit_test(test_two_halves),
 		cmocka_unit_test(test_large_grid),
+		cmocka_unit_test(test_same_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,15 @@
 	"{\"kernel\":\"a\",\"memory\":\"dram\",\"warps\":64,\"sms\":" #sms            \
 	",\"chunks_per_s\":5.5,\"chunks_per_cycle\":1,\"mhz\":1980,\"n_late\":" #late \
 	",\"n_starved\":3}"
-#define RATE(parts) "{\"kind\":\"rate\",\"mix\":[" parts "]}\n"
-#define POWER(rest) "{\"kind\":\"power\",\"watts\":300,\"seconds\":1,\"sm_mhz\":1980," rest "}\n"
+#define STARVED                                                                            \
+	"{\"kernel\":\"a\",\"memory\":\"dram\",\"warps\":32,\"sms\":8,\"chunks_per_s\":0," \
+	"\"chunks_per_cycle\":0,\"mhz\":0,\"n_late\":0,\"n_starved\":256}"
+#define BESIDE                                                                             \
+	"{\"kernel\":\"a\",\"memory\":\"dram\",\"warps\":32,\"sms\":8,\"chunks_per_s\":7," \
+	"\"chunks_per_cycle\":1,\"mhz\":1980,\"n_late\":0,\"n_starved\":0}"
+#define SHARED(parts) "{\"kind\":\"rate\",\"shared\":true,\"mix\":[" parts "]}\n"
+#define RATE(parts)   "{\"kind\":\"rate\",\"mix\":[" parts "]}\n"
+#define POWER(rest)   "{\"kind\":\"power\",\"watts\":300,\"seconds\":1,\"sm_mhz\":1980," rest "}\n"
 
 static int parse(const char *text, struct cot_contention *ret, struct cot_error *err)
 {
@@ -65,6 +72,24 @@ static void test_all(void **state)
 	cot_contention_finish(&c);
 }
 
+/* On the same SMs, where one of two may get nothing. */
+static void test_shared(void **state)
+{
+	static const char text[] = MACHINE KERNEL SHARED(BESIDE "," STARVED) RATE(PART(8, 0));
+	struct cot_contention c;
+	struct cot_error err = {""};
+
+	(void)state;
+	if (parse(text, &c, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(c.n_runs, 2);
+	assert_true(c.runs[0].shared && !c.runs[1].shared);
+	assert_true(c.runs[0].parts[0].mhz == 1980 && c.runs[0].parts[1].mhz == 0);
+	assert_true(c.runs[0].parts[1].chunks_per_s == 0);
+	assert_int_equal(c.runs[0].parts[1].n_starved, 256);
+	cot_contention_finish(&c);
+}
+
 static void test_mistakes(void **state)
 {
 	static const struct {
@@ -87,6 +112,13 @@ static void test_mistakes(void **state)
 		{MACHINE KERNEL
 		 "{\"kind\":\"rate\",\"on_rest\":true,\"mix\":[" PART(8, 0) "," PART(8, 0) "]}",
 		 "'on_rest' is true with another number"},
+		{MACHINE KERNEL POWER("\"shared\":true,\"mix\":[" BESIDE "," STARVED "]"),
+		 "'chunks_per_s' is no number within its limits"},
+		{MACHINE KERNEL RATE(STARVED), "'chunks_per_s' is no number within its limits"},
+		{MACHINE KERNEL SHARED(STARVED "," STARVED), "neither kernel did anything"},
+		{MACHINE KERNEL SHARED(BESIDE), "'shared' is true with another number"},
+		{MACHINE KERNEL SHARED(BESIDE "," PART(64, 0)), "have different numbers of them"},
+		{MACHINE KERNEL SHARED(PART(8, 0) "," BESIDE), "have more than 64 warps on one"},
 		{MACHINE KERNEL RATE("1"), "a kernel of 'mix' is no object"},
 		{MACHINE POWER("\"benchmark\":\"nn\""), "the key 'runs_per_s' is missing"},
 		{MACHINE "{\"kind\":\"power\",\"mix\":[]}", "the key 'watts' is missing"},
@@ -122,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_files),
 	};
