@@ -40,13 +40,16 @@ static bool have_left(const struct cot_shim_slot *s)
 	return seen->ended >= (evicted < s->args.n_workers ? evicted : s->args.n_workers);
 }
 
-/* Whoever is on the right SM has had the time to leave. */
-static bool is_late(const struct cot_shim_slot *s, uint64_t now)
+/* Whoever is on the right SM has had the time to leave since the launch could begin. */
+static bool is_late(struct cot_shim_slot *s, uint64_t now)
 {
 	uint64_t patience = ANYWHERE_NS;
 
-	if (!s->flag || s->anywhere || s->state != COT_SHIM_SLOT_RUNNING || have_left(s))
+	if (!s->flag || s->anywhere || s->state != COT_SHIM_SLOT_RUNNING ||
+	    cot_shim_watch_first(s->work) != s || have_left(s))
 		return false;
+	if (!s->flag_ns)
+		s->flag_ns = now;
 	patience += (uint64_t)ANYWHERE_TASKS * s->args.chunk * atomic_load(&s->ref->task_ns);
 	return now > s->flag_ns + patience;
 }
@@ -68,7 +71,7 @@ static unsigned collect_flags(struct cot_shim_context *c, struct flag *flags)
 
 		if (flag > s->flag) {
 			s->flag = flag;
-			s->flag_ns = now;
+			s->flag_ns = 0;
 		} else if (is_late(s, now)) {
 			s->anywhere = true;
 		} else {

@@ -236,7 +236,7 @@ struct cot_shim_slot {
 	uint32_t n_units; /* groups of per_sm workers */
 	uint32_t flag;	  /* written to control->evict */
 	bool anywhere;	  /* and that they may leave from any SM */
-	uint64_t flag_ns; /* when `flag` was */
+	uint64_t flag_ns; /* since when those that leave are looked for; 0: not yet */
 };
 
 struct cot_shim_context {
