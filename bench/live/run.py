@@ -56,7 +56,7 @@ def parse(argv):
     p.add_argument("--doctor", action="store_true", help="only show what is missing here")
     p.add_argument("--merge", action="store_true", help="measure nothing, write the results anew")
     p.add_argument("--again", action="store_true", help="run cells that are there already; "
-                   "with --merge: a later --from replaces mixes and ways of an earlier one")
+                   "with --merge: mixes and ways of later --from replace those of the first")
     p.add_argument("--no-torch", dest="torch", action="store_false", help="no PyTorch programs")
     p.add_argument("--own-models", action="store_true",
                    help="not those of torchvision and transformers")
@@ -91,15 +91,29 @@ def forget_way(options, cell):
         os.remove(path)
 
 
+def number_on(cells, n_repeats):
+    """Repeats behind those of the files before; the ways of a mix keep a number in common."""
+    before = dict(n_repeats)
+    for cell in cells:
+        group, rep = cell["group"], cell["rep"] + before.get(cell["group"], 0)
+        cell.update(rep=rep, id=f"{group}.{cell['start']}.r{rep}")
+        n_repeats[group] = max(n_repeats.get(group, 0), rep + 1)
+
+
 def import_cells(options):
-    """The longer windows of a cell stay; with --merge --again what a later file measured well does."""
-    for path in options.imports:
+    """The longer windows of a cell stay. With --merge --again what the files after the first have
+    measured well does, as repeats of each other; of the first, the other mixes and ways."""
+    n_repeats, replaced = {}, set()
+    for i, path in enumerate(options.imports):
         with gzip.open(path, "rt") as f:
             cells = json.load(f)["cells"]
-        if options.merge and options.again:
-            for cell in cells:
-                if cell.get("status") == "ok":
+        if i and options.merge and options.again:
+            good = [c for c in cells if c.get("status") == "ok"]
+            number_on(good, n_repeats)
+            for cell in good:
+                if (cell["group"], cell["start"]) not in replaced:
                     forget_way(options, cell)
+                    replaced.add((cell["group"], cell["start"]))
         for cell in cells:
             target = cell_path(options, cell["id"])
             if not is_done(target, cell.get("window_s", 0)):

@@ -148,9 +148,13 @@ class DryRuns(unittest.TestCase):
             self.run_it("--only", "a1.mps", "--cells", os.path.join(self.out, name), *arguments)
             files += ["--from", os.path.join(self.out, name + ".gz")]
             os.rename(os.path.join(self.out, "cells.json.gz"), files[-1])
-        for arguments, expected in (([], [0.5, 0.5]), (["--again"], [0.4])):
-            self.run_it("--merge", "--cells", os.path.join(self.out, "merged"), *files, *arguments)
-            self.assertEqual([c["window_s"] for c in self.result()["cells"]], expected)
+        twice = [*files, *files[2:]]
+        for arguments, expected in ((files, [("r0", 0.5), ("r1", 0.5)]),
+                                    ([*files, "--again"], [("r0", 0.4)]),
+                                    ([*twice, "--again"], [("r0", 0.4), ("r1", 0.4)])):
+            self.run_it("--merge", "--cells", os.path.join(self.out, "merged"), *arguments)
+            self.assertEqual([(c["id"].split(".")[-1], c["window_s"])
+                              for c in self.result()["cells"]], expected)
 
     def test_sweeps(self):
         done = self.run_it("--only", "slices,blocks,context,cost")

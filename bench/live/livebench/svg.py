@@ -95,7 +95,7 @@ def _bars(page, row, y, right):
         page.bar(right, y, x, BAR - 3, colour)
         page.text(right + x + 4, y + BAR - 4, f"{total:.2f}", 10, weight=weight)
     if row["ours"] and row["sum_wanted"]:
-        x = right + WIDTH * min(row["sum_wanted"], SUM_MAX) / SUM_MAX
+        x = right + WIDTH * max(0, min(row["sum_wanted"], SUM_MAX)) / SUM_MAX
         page.line(x, y - 1, x, y + BAR - 2, "#d33")
 
 
