@@ -96,7 +96,7 @@ END
 "$cotenant" run --required --class batch --name batch --quota $quota -- "$program" "${batch[@]}" \
 	--repeat 1000000 >"$work/batch" 2>"$work/errors" &
 batch_pid=$!
-alone=0 beside=- most=0
+alone=0 beside=0 most=0
 for ((i = 0; i < 20 * seconds; i++)); do
 	kill -0 $batch_pid 2>/dev/null || failed "the batch program has ended"
 	[ "$(grep -c '"check"' "$work/batch")" -lt 2 ] || break
@@ -115,13 +115,16 @@ while kill -0 $request_pid 2>/dev/null; do
 	"$cotenant" stats --json >"$work/now"
 	grep -q '"name": "request"' "$work/now" || continue
 	mv "$work/now" "$work/stats"
-	n=$(held request)
-	[ "$n" -gt 0 ] || continue
-	[ "$n" -le "$most" ] || most=$n
+	with=$(held request)
 	n=$(held batch)
-	# Between two kernels it holds none.
-	[ "$n" -gt 0 ] || continue
-	[ "$beside" != - ] && [ "$n" -ge "$beside" ] || beside=$n
+	[ "$with" -le "$most" ] || [ "$beside" != 0 ] || most=$with
+	# Between two kernels, or when it had to leave wholly, it holds none.
+	if [ "$with" -eq 0 ] || [ "$n" -eq 0 ]; then
+		continue
+	fi
+	if [ "$beside" -eq 0 ] || [ "$n" -lt "$beside" ]; then
+		beside=$n most=$with
+	fi
 done
 wait $request_pid || failed "the latency program failed"
 
