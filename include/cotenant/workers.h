@@ -124,7 +124,8 @@ COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
 
 	if (!evict)
 		return false;
-	n = n < args.n_workers / args.per_sm ? n * args.per_sm : args.n_workers;
+	n = n < args.n_workers ? n * args.per_sm : args.n_workers;
+	n = n < args.n_workers ? n : args.n_workers;
 	/* Only those on the first SMs, as many as hold so many workers. */
 	if (args.n_sms && !(evict & COT_WORKERS_EVICT_ANYWHERE) && n < args.n_workers &&
 	    COT_WORKERS_SM > (n * args.n_sms - 1) / args.n_workers)

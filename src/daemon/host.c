@@ -17,9 +17,10 @@ struct member_set {
 struct entity {
 	uint32_t id; /* 0 = unused */
 	struct member_set members;
-	uint32_t slice_us;	  /* the policy's */
-	enum cot_proto_mode mode; /* the policy's */
-	bool frozen;		  /* the last order was to freeze */
+	struct member_set refused; /* came while it was frozen, and could not be frozen then */
+	uint32_t slice_us;	   /* the policy's */
+	enum cot_proto_mode mode;  /* the policy's */
+	bool frozen;		   /* the last order was to freeze */
 	struct cot_host_entity_stats stats;
 };
 
@@ -141,6 +142,7 @@ static void set_frozen(struct cot_host *host, struct entity *e, bool frozen, uin
 	if (e->frozen != frozen)
 		host->n_frozen += frozen ? 1u : -1u;
 	e->frozen = frozen;
+	e->refused = (struct member_set){0};
 	if (frozen)
 		renew(host, now_ns);
 }
@@ -419,14 +421,32 @@ static void tell_late(struct cot_host *host, uint64_t now_ns)
 	}
 }
 
+/* Those that set channels up when they came may be done with it. */
+static void freeze_refused(struct cot_host *host, uint64_t now_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_ENTITIES; i++) {
+		struct entity *e = &host->entities[i];
+		struct member_set to = e->refused;
+
+		if (!e->id || !e->frozen || set_empty(&to))
+			continue;
+		e->refused = (struct member_set){0};
+		own_order(host, e, COT_ACTION_FREEZE, &to, now_ns);
+	}
+}
+
 void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = now_ns};
 
 	if (host->n_frozen && now_ns >= host->lease_until_ns)
 		lapse(host, now_ns);
-	if (host->n_frozen && now_ns >= host->renew_ns)
+	if (host->n_frozen && now_ns >= host->renew_ns) {
 		renew(host, now_ns);
+		freeze_refused(host, now_ns);
+	}
 	if (cot_sched_wake_ns(host->sched) <= now_ns)
 		(void)cot_sched_event(host->sched, &ev);
 	if (host->ops->late)
@@ -481,8 +501,10 @@ void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns)
 		return;
 	e = find(host, host->member_entity[member]);
 	host->member_entity[member] = 0;
-	if (e)
+	if (e) {
 		set_drop(&e->members, member);
+		set_drop(&e->refused, member);
+	}
 	if (e && set_empty(&e->members))
 		set_frozen(host, e, false, now_ns);
 	for (i = 0; i < MAX_ORDERS; i++) {
@@ -504,10 +526,15 @@ void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_a
 		  uint64_t now_ns)
 {
 	struct order *o = find_order(host, ack->h.seq);
+	struct entity *e;
 
 	if (!o || member >= COT_HOST_MAX_MEMBERS || !set_has(&o->waiting, member))
 		return;
 	set_drop(&o->waiting, member);
+	e = find(host, o->entity);
+	if (e && e->frozen && !o->for_core && o->kind == COT_ACTION_FREEZE &&
+	    ack->status == -EAGAIN)
+		set_put(&e->refused, member);
 	if (ack->status < 0)
 		o->status = ack->status;
 	else if (o->slice_us && ack->value != o->slice_us && !o->status)

@@ -14,7 +14,8 @@
  *  - a reservation that gets nothing in spite of evictions, and a quota work for which nothing is
  *    left, wait: as printed they would be launched with 0 workers;
  *  - an eviction leaves one CapSM, to do the rest; works that can be started again leave wholly if
- *    even that is wanted, for one on an SM with others has most of its issue slots;
+ *    even that is wanted, for one on an SM with others has most of its issue slots. Where latency
+ *    works come again and again without a pause, such a work gets less than the one CapSM;
  *  - so much as latency programs have reserved is kept free of long batch tasks while there are
  *    such programs; 8/13 of the SMs (section 6.3) if one does not say how much. Short tasks are
  *    taken back in no time, so they may have everything meanwhile (config->adapt_task_us);

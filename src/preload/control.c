@@ -139,7 +139,7 @@ static void freeze(struct cot_rm_result *res)
 		return;
 	self.thaw_ns = COT_NEVER;
 	cot_rm_freeze(self.rm, res);
-	if (res->status == -EAGAIN && !is_frozen())
+	if (res->status == -EAGAIN && !res->n_done && !is_frozen())
 		return; /* nothing was done, since channels are being set up */
 	publish_time(&page->n_freezes, &page->freeze_last_ns, &page->freeze_max_ns,
 		     cot_now_ns() - start);

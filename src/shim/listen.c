@@ -66,12 +66,15 @@ static unsigned collect_flags(struct cot_shim_context *c, struct flag *flags)
 	unsigned i, n = 0;
 
 	for (i = 0; i < COT_SHIM_SLOTS; i++) {
-		struct cot_shim_slot *s = &c->slots[i];
+		struct cot_shim_slot *s = &c->slots[i], *first;
 		uint32_t flag = wanted_flag(s);
 
 		if (flag > s->flag) {
+			first = cot_shim_watch_first(s->work);
 			s->flag = flag;
 			s->flag_ns = 0;
+			/* Nobody looks at those behind the first launch later on. */
+			s->anywhere |= first && first != s;
 		} else if (is_late(s, now)) {
 			s->anywhere = true;
 		} else {

@@ -399,6 +399,28 @@ static void test_a_late_process_is_frozen_too(void **state)
 	assert_int_equal(w.n_sent, 3); /* a thaw for both */
 }
 
+/* It sets channels up at that moment, and is frozen when it is done with it. */
+static void test_a_late_process_is_frozen_later(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	start(1, COT_CLASS_BATCH, 0);
+	hold(1, true);
+	answer_all(0);
+	w.n_sent = 0;
+	cot_host_join(w.host, 4, 1, w.now_ns);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(w.n_sent, 1);
+		assert_int_equal(w.sent[0].type, COT_MSG_FREEZE);
+		assert_int_equal(w.sent[0].member, 4);
+		answer(last(COT_MSG_FREEZE), i < 2 ? -EAGAIN : 0, 0);
+		w.n_sent = 0;
+		pass(30 * MS);
+	}
+	assert_int_equal(w.n_sent, 0);
+}
+
 static void test_failed_freeze_is_undone(void **state)
 {
 	(void)state;
@@ -486,6 +508,7 @@ int main(void)
 		TEST(leases_are_renewed_only_while_frozen),
 		TEST(lapsed_lease),
 		TEST(a_late_process_is_frozen_too),
+		TEST(a_late_process_is_frozen_later),
 		TEST(failed_freeze_is_undone),
 		TEST(silent_library),
 		TEST(stop_thaws),
