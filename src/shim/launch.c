@@ -14,6 +14,11 @@
 #define ARGS_MAX	32764u
 #define ARGS_ON_STACK	4096u
 #define SLOT_WAIT_NS	(2 * COT_NS_PER_S)
+#define THREADS_MAX	1024u
+#define SHAPE_BITS	48
+#define SHAPE_MASK	((1ull << SHAPE_BITS) - 1)
+
+_Static_assert((uint64_t)THREADS_MAX << 32 < SHAPE_MASK, "a shape has room");
 
 struct launch {
 	struct cot_shim_ref *ref;
@@ -65,27 +70,28 @@ static bool attributes_allow(const struct cot_cu_launch *config)
 	return true;
 }
 
-/* Workers that fit one SM; 0: none. Remembered for the shape that was asked for last. */
+/*
+ * Workers that fit one SM; 0: none. What was found last is remembered in one word, since threads
+ * launch at the same time: the shape (threads of a block, dynamic shared memory), and above it the
+ * number. No shape is 0.
+ */
 static uint32_t find_per_sm(struct launch *l)
 {
 	uint64_t threads =
 		(uint64_t)l->config->block[0] * l->config->block[1] * l->config->block[2];
 	uint64_t shape = threads << 32 | l->config->shared_bytes;
-	uint32_t known = atomic_load(&l->ref->per_sm);
+	uint64_t known = atomic_load(&l->ref->fit);
 	int n = 0;
 
-	if (!threads || threads > 1024)
+	if (!threads || threads > THREADS_MAX)
 		return 0;
-	if (known && atomic_load(&l->ref->shape) == shape)
-		return known;
+	if ((known & SHAPE_MASK) == shape)
+		return (uint32_t)(known >> SHAPE_BITS);
 	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&n, l->workers, (int)threads,
 								  l->config->shared_bytes) ||
 	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
 		return 0;
-	/* Two launches at a time with different shapes: neither is taken for the other. */
-	atomic_store(&l->ref->per_sm, 0);
-	atomic_store(&l->ref->shape, shape);
-	atomic_store(&l->ref->per_sm, (uint32_t)n);
+	atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
 	return (uint32_t)n;
 }
 

@@ -154,8 +154,7 @@ struct cot_shim_ref {
 	_Atomic(const struct cot_shim_kernel *) kernel;
 	_Atomic(cot_cu_handle) owner;	/* the module or library that it goes with */
 	_Atomic(cot_cu_handle) workers; /* the rewritten function, or kernel */
-	_Atomic uint64_t shape;		/* threads << 32 | dynamic shared memory, for which ... */
-	_Atomic uint32_t per_sm;	/* ... so many workers fit one SM; 0: not known */
+	_Atomic uint64_t fit;		/* workers that fit one SM, and their shape: launch.c */
 	_Atomic uint32_t task_ns;	/* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */

@@ -165,8 +165,7 @@ struct cot_shim_ref *cot_shim_table_put(cot_cu_handle handle)
 	r->kernel = NULL;
 	r->owner = NULL;
 	r->workers = NULL;
-	atomic_store(&r->shape, 0);
-	atomic_store(&r->per_sm, 0);
+	atomic_store(&r->fit, 0);
 	atomic_store(&r->task_ns, 0);
 	atomic_store(&r->n_launched, 0);
 	atomic_store(&r->n_timed, 0);

@@ -362,7 +362,7 @@ static cot_cu_handle workers_of(cot_cu_handle handle)
 
 	if (!r || !r->kernel)
 		return NULL;
-	atomic_store(&r->per_sm, 0); /* more may fit now, or fewer */
+	atomic_store(&r->fit, 0); /* more may fit now, or fewer */
 	return r->workers;
 }
 
