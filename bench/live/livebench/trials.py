@@ -84,13 +84,17 @@ class Bench:
     def names(self):
         return {t["name"] for t in (self.ps() or {}).get("tenants", [])}
 
-    def run(self, name, options, argv, uid=None):
+    def run(self, name, options, argv, uid=None, gate=None):
+        """`gate`: a pipe's end at which it waits for the other one to be closed."""
         prefix = [] if uid is None else ["setpriv", "--reuid", str(uid), "--regid", str(uid),
                                          "--clear-groups"]
+        if gate is not None:
+            prefix = ["sh", "-c", 'read _; exec "$@"', "gate", *prefix]
         full = [*prefix, self.setup.program("cotenant"), "run", "--name", name, *options, "--",
                 self.setup.prog(argv[0]), *map(str, argv[1:])]
         log = self.path(name + ".log")
-        child = process.spawn(full, self.env, log)
+        more = {} if gate is None else {"stdin": gate}
+        child = process.spawn(full, self.env, log, **more)
         self.children[name] = child, log
         return child
 
@@ -130,16 +134,25 @@ def daemons_of(bench):
 def race_round(setup, report, mark, number, n_programs):
     with Bench(setup, report, mark) as bench:
         names = [f"p{i}" for i in range(n_programs)]
+        gate, opener = os.pipe()
         for i, name in enumerate(names):
             bench.run(name, ["--class", "latency" if i == 0 else "batch"],
-                      ["request" if i == 0 else "batch", "--seconds", setup.seconds(2)])
-        process.wait_for(lambda: bench.names() >= set(names), 20, 0.05)
-        known, n_daemons = bench.names(), len(daemons_of(bench))
+                      ["request" if i == 0 else "batch", "--seconds", setup.seconds(2)], gate=gate)
+        os.close(gate)
+        time.sleep(0.05)
+        os.close(opener)
+        known = set()
+
+        def all_known():
+            known.update(bench.names())
+            return known >= set(names)
+        process.wait_for(all_known, 3, 0.05)
+        n_daemons = len(daemons_of(bench))
         ended = [bench.wait(name, 60) for name in names]
         said = " | ".join(bench.text(n) for n in names)
-        without = said.count("without control")
+        without = n_programs - len(known & set(names))
         good = known >= set(names) and n_daemons == 1 and ended == [0] * n_programs and \
-            not without and "ERROR" not in said and "wrong 0" in said
+            "without control" not in said and "ERROR" not in said and "wrong 0" in said
         if not good:
             report.info(f"race {number}: ps knew {sorted(known)}, {n_daemons} daemons, "
                         f"statuses {ended}: {said[-600:]}")
