@@ -44,7 +44,7 @@ struct entity {
 	struct wish wish[N_WISHES];
 	uint64_t rethaw_ns, rethaw_backoff_ns; /* a thaw that failed is tried again then */
 	bool starving;
-	uint64_t starving_since_ns;
+	uint64_t starving_since_ns; /* in the watchdog's time */
 };
 
 struct tenant {
@@ -56,9 +56,19 @@ struct work {
 	struct cot_work pub; /* first */
 	bool used, queued;
 	uint32_t sent_granted, sent_evicted; /* what the host has been told */
+	struct cot_work **link;		     /* what points to it: the table, or the one before */
+	/* While it waits. */
+	struct work *later, **waiting_link;
+	uint64_t watched_since_ns; /* in the watchdog's time */
 };
 
-/* GPUs on which nothing gets on, and since when. */
+/* How many works of a GPU wait, or run; and where there is one. */
+struct work_counts {
+	uint64_t gpus;
+	uint32_t n[N_GPUS];
+};
+
+/* GPUs on which nothing gets on, and since when, in the watchdog's time. */
 struct stalls {
 	uint64_t gpus, since_ns[N_GPUS];
 };
@@ -81,7 +91,10 @@ struct cot_sched {
 	bool in_fini;		  /* no action may be called */
 	enum cot_fault fault_now; /* found in a callback; acted upon when it has returned */
 	uint32_t fault_entity;
-	uint64_t wake_ns; /* the policy's */
+	uint64_t wake_ns;	 /* the policy's */
+	uint64_t started_ns;	 /* since when it is at work */
+	uint64_t retry_ns;	 /* when the wanted policy is; COT_NEVER: it is not replaced */
+	uint64_t retry_pause_ns; /* the last one; 0 = there was none */
 
 	struct tenant tenants[COT_SCHED_MAX_TENANTS];
 	struct entity entities[COT_SCHED_MAX_ENTITIES];
@@ -94,12 +107,14 @@ struct cot_sched {
 
 	struct work works[COT_SCHED_MAX_WORKS]; /* by id, modulo */
 	struct cot_work **works_tail;
-	uint32_t n_works_waiting;
+	struct work *waiting, **waiting_tail; /* the one that waits longest first */
+	struct work_counts n_waiting, n_running;
 	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
 	uint32_t work_queue_head, work_queue_n;
 
 	struct stalls frozen_stalls; /* everybody with work is frozen */
 	struct stalls work_stalls;   /* works wait, and none runs */
+	uint64_t late_ns;	     /* how long the host was late, all in all */
 	uint32_t n_wrong;
 	uint64_t storm_second;
 	uint32_t storm_n;
@@ -123,6 +138,15 @@ static inline struct entity *entity_of(struct cot_entity *e)
 static inline uint64_t time_after(uint64_t t_ns, uint64_t dt_ns)
 {
 	return dt_ns < COT_NEVER - t_ns ? t_ns + dt_ns : COT_NEVER;
+}
+
+/*
+ * The watchdog's time: it stands still while the host keeps everybody waiting, since a policy that
+ * is not called can do nothing wrong.
+ */
+static inline uint64_t watch_ns(const struct cot_sched *s)
+{
+	return s->policy.now_ns - s->late_ns;
 }
 
 static inline void earlier(uint64_t *t_ns, uint64_t candidate_ns)
@@ -181,8 +205,10 @@ int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left);
 void cot_sched_work_on_shares(struct cot_sched *s, const struct cot_tenant *t);
 /* The tenant leaves: so do its works. */
 void cot_sched_work_drop(struct cot_sched *s, const struct cot_tenant *t);
-/* The core's own: what waits gets what it wants. With `older_ns`, only what has waited as long. */
-void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns);
+/* The core's own: what waits gets what it wants; or only what has waited since `until_ns` of the
+ * watchdog's time, which is a rescue. */
+void cot_sched_work_grant_all(struct cot_sched *s);
+void cot_sched_work_rescue(struct cot_sched *s, uint64_t until_ns);
 bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_action);
 int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
 int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
@@ -190,6 +216,8 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 /* ---- watchdog.c ---- */
 
 void cot_sched_watchdog_init(struct cot_sched *s);
+/* Time is about to go on to `now_ns`. */
+void cot_sched_watchdog_on_time(struct cot_sched *s, uint64_t now_ns);
 void cot_sched_watchdog_check(struct cot_sched *s);
 uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s);
 void cot_sched_watchdog_count_action(struct cot_sched *s);

@@ -14,6 +14,9 @@
 #define MIN_WAKE_NS	  (100 * COT_NS_PER_US)
 #define MAX_WRONG	  100u
 #define MAX_ACTIONS_PER_S 4000u
+#define RETRY_NS	  (10 * COT_NS_PER_S)
+/* The longest pause, in shortest ones: with the default some ten minutes. */
+#define RETRY_GROWTH_MAX 64u
 
 static const char *const fault_names[] = {
 	[COT_FAULT_NONE] = "none",	 [COT_FAULT_INIT] = "init",   [COT_FAULT_STALL] = "stall",
@@ -76,6 +79,8 @@ static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 	cot_sched_work_forget_policy(s);
 	s->policy.ops = ops;
 	s->wake_ns = COT_NEVER;
+	s->retry_ns = COT_NEVER;
+	s->started_ns = s->policy.now_ns;
 	s->fault_now = COT_FAULT_NONE;
 	cot_sched_watchdog_init(s);
 	r = ops->init ? ops->init(&s->policy) : 0;
@@ -104,34 +109,63 @@ void cot_sched_fault(struct cot_sched *s, enum cot_fault fault, uint32_t entity)
 	s->fault_entity = entity;
 }
 
+/* Twice the last one. A policy that did well for as long as the longest begins anew. */
+static uint64_t next_pause_ns(const struct cot_sched *s)
+{
+	uint64_t first_ns = s->limits.retry_ns, longest_ns = first_ns * RETRY_GROWTH_MAX;
+
+	if (!s->retry_pause_ns || s->policy.now_ns - s->started_ns >= longest_ns)
+		return first_ns;
+	return s->retry_pause_ns < longest_ns / 2 ? 2 * s->retry_pause_ns : longest_ns;
+}
+
 static void fall_back(struct cot_sched *s)
 {
+	s->retry_pause_ns = next_pause_ns(s);
 	s->stats.fallbacks++;
 	s->stats.fault = s->fault_now;
 	s->stats.fault_entity = s->fault_entity;
 	s->stats.fault_ns = s->policy.now_ns;
 	end(s);
 	start(s, &cot_policy_timeslice);
+	s->retry_ns = time_after(s->policy.now_ns, s->retry_pause_ns);
 }
 
 /* ---- time ---- */
 
+static void set_time(struct cot_sched *s, uint64_t now_ns)
+{
+	if (now_ns <= s->policy.now_ns)
+		return;
+	cot_sched_watchdog_on_time(s, now_ns);
+	s->policy.now_ns = now_ns;
+}
+
+static void ask(struct cot_sched *s)
+{
+	if (!s->started)
+		return;
+	s->wake_ns = s->policy.ops->tick(&s->policy);
+	if (!s->policy.ops->takes_work)
+		cot_sched_work_grant_all(s);
+}
+
+/* The policy comes first: it is judged by what it has seen and could act upon. */
 static void tick(struct cot_sched *s)
 {
 	uint64_t earliest_ns = time_after(s->policy.now_ns, s->limits.min_wake_ns);
-	bool own = s->policy.ops == &cot_policy_timeslice;
 
+	if (s->retry_ns <= s->policy.now_ns) {
+		end(s);
+		start(s, s->wanted);
+	}
+	ask(s);
 	cot_sched_watchdog_check(s);
-	if (s->fault_now != COT_FAULT_NONE && !own)
-		fall_back(s);
-	s->wake_ns = s->policy.ops->tick(&s->policy);
-	/* A fault of this very tick. The fallback makes none, whatever is counted. */
+	/* The fallback itself makes no mistakes, whatever is counted. */
 	if (s->fault_now != COT_FAULT_NONE && s->policy.ops != &cot_policy_timeslice) {
 		fall_back(s);
-		s->wake_ns = s->policy.ops->tick(&s->policy);
+		ask(s);
 	}
-	if (!s->policy.ops->takes_work)
-		cot_sched_work_grant_all(s, 0);
 	s->fault_now = COT_FAULT_NONE;
 	if (s->wake_ns < earliest_ns)
 		s->wake_ns = earliest_ns;
@@ -141,6 +175,7 @@ uint64_t cot_sched_wake_ns(const struct cot_sched *s)
 {
 	uint64_t wake_ns = s->wake_ns;
 
+	earlier(&wake_ns, s->retry_ns);
 	earlier(&wake_ns, cot_sched_action_wake_ns(s));
 	earlier(&wake_ns, cot_sched_watchdog_wake_ns(s));
 	return wake_ns;
@@ -150,8 +185,7 @@ int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 {
 	int r = 0;
 
-	if (ev->now_ns > s->policy.now_ns)
-		s->policy.now_ns = ev->now_ns;
+	set_time(s, ev->now_ns);
 	s->stats.events++;
 	if (s->tap)
 		s->tap(s->tap_arg, ev, NULL);
@@ -216,6 +250,7 @@ static void fill_limits(struct cot_sched_limits *l)
 	or_default(&l->stall_ns, STALL_NS);
 	or_default(&l->starve_ns, STARVE_NS);
 	or_default(&l->min_wake_ns, MIN_WAKE_NS);
+	or_default(&l->retry_ns, RETRY_NS);
 	if (!l->max_wrong)
 		l->max_wrong = MAX_WRONG;
 	if (!l->max_actions_per_s)
@@ -291,10 +326,10 @@ int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
 		r = set_config(s, config, err);
 	if (r)
 		return r;
-	if (now_ns > s->policy.now_ns)
-		s->policy.now_ns = now_ns;
+	set_time(s, now_ns);
 	end(s);
 	s->wanted = ops;
+	s->retry_pause_ns = 0;
 	s->stats.fault = COT_FAULT_NONE;
 	s->stats.fault_entity = 0;
 	start(s, ops);
@@ -306,8 +341,7 @@ void cot_sched_stop(struct cot_sched *s, uint64_t now_ns)
 {
 	struct cot_entity *e;
 
-	if (now_ns > s->policy.now_ns)
-		s->policy.now_ns = now_ns;
+	set_time(s, now_ns);
 	cot_for_each_entity (e, &s->policy)
 		e->held = false;
 	end(s);
@@ -341,6 +375,16 @@ const struct cot_policy *cot_sched_policy(const struct cot_sched *s)
 const struct cot_policy_ops *cot_sched_wanted_policy(const struct cot_sched *s)
 {
 	return s->wanted;
+}
+
+void cot_sched_fallback(const struct cot_sched *s, struct cot_sched_fallback *ret_fallback)
+{
+	*ret_fallback = (struct cot_sched_fallback){.retry_ns = s->retry_ns};
+	if (s->retry_ns == COT_NEVER)
+		return;
+	ret_fallback->fault = s->stats.fault;
+	ret_fallback->entity = s->stats.fault_entity;
+	ret_fallback->since_ns = s->stats.fault_ns;
 }
 
 void cot_sched_stats(const struct cot_sched *s, struct cot_sched_stats *ret_stats)

@@ -15,7 +15,9 @@
  * everything is allocated by cot_sched_create(). Not thread-safe.
  *
  * When the policy goes wrong (enum cot_fault), `timeslice` takes its place: everything is thawed
- * and the driver's own slices come back. That lasts until cot_sched_set_policy().
+ * and the driver's own slices come back. After a pause the policy is tried again; the pauses grow
+ * while it goes wrong. cot_sched_fallback() says how that stands. A host that comes late does not
+ * make the policy wrong: what it was late does not count.
  * A policy that never returns cannot be caught here: then the leases of the tenants run out and
  * they thaw themselves.
  */
@@ -140,6 +142,8 @@ struct cot_sched_limits {
 	uint64_t stall_ns;	    /* default 500 ms */
 	uint64_t starve_ns;	    /* default 10 s; a work that waits as long is granted */
 	uint64_t min_wake_ns;	    /* least time between two ticks by the clock; default 100 us */
+	uint64_t retry_ns;	    /* until a policy that went wrong is tried again; default 10 s,
+				       doubles each time up to 64 times as much */
 	uint32_t max_wrong;	    /* default 100 */
 	uint32_t max_actions_per_s; /* default 4000 */
 };
@@ -160,6 +164,14 @@ struct cot_sched_stats {
 	enum cot_fault fault;  /* why it fell back last */
 	uint32_t fault_entity; /* whom it concerned; 0 = nobody */
 	uint64_t fault_ns;
+};
+
+/* Whether the policy that was asked for is replaced, and why. */
+struct cot_sched_fallback {
+	enum cot_fault fault; /* NONE: it is at work */
+	uint32_t entity;      /* whom the fault concerned; 0 = nobody */
+	uint64_t since_ns;    /* of the host's clock, as is the next; 0 without a fault */
+	uint64_t retry_ns;    /* when it is tried again; COT_NEVER without a fault */
 };
 
 /* ---- functions ---- */
@@ -205,6 +217,7 @@ const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id);
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s);
 /* The policy that was asked for. */
 const struct cot_policy_ops *cot_sched_wanted_policy(const struct cot_sched *s);
+void cot_sched_fallback(const struct cot_sched *s, struct cot_sched_fallback *ret_fallback);
 void cot_sched_stats(const struct cot_sched *s, struct cot_sched_stats *ret_stats);
 const char *cot_fault_name(enum cot_fault fault);
 

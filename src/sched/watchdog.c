@@ -2,8 +2,14 @@
  * Whether the policy does its work. It is judged by what it leads to, not by what it says: nobody
  * with work may be frozen for long, and of those that share a GPU somebody must run. A rewritten
  * kernel may wait for one that takes long, but not for ever, and not for nobody.
+ *
+ * Only time in which the policy could act counts. A host that was stopped, or held up, comes late:
+ * what is beyond LATE_NS after the time that the core had asked for counts for nothing.
  */
 #include "sched/inside.h"
+
+/* So much is usual on a loaded machine. */
+#define LATE_NS (100 * COT_NS_PER_MS)
 
 void cot_sched_watchdog_init(struct cot_sched *s)
 {
@@ -17,6 +23,18 @@ void cot_sched_watchdog_init(struct cot_sched *s)
 	s->storm_n = 0;
 }
 
+void cot_sched_watchdog_on_time(struct cot_sched *s, uint64_t now_ns)
+{
+	uint64_t last_ns = s->policy.now_ns, due_ns;
+
+	if (now_ns - last_ns <= LATE_NS)
+		return;
+	due_ns = cot_sched_wake_ns(s);
+	due_ns = time_after(due_ns > last_ns ? due_ns : last_ns, LATE_NS);
+	if (now_ns > due_ns)
+		s->late_ns += now_ns - due_ns;
+}
+
 static bool is_kept_off(const struct cot_entity *e)
 {
 	return e->run == COT_RUN_FREEZING || e->run == COT_RUN_FROZEN;
@@ -24,7 +42,7 @@ static bool is_kept_off(const struct cot_entity *e)
 
 static void check_starved(struct cot_sched *s)
 {
-	uint64_t now_ns = s->policy.now_ns;
+	uint64_t now_ns = watch_ns(s);
 	struct cot_entity *pub;
 
 	cot_for_each_entity (pub, &s->policy) {
@@ -42,7 +60,7 @@ static void check_starved(struct cot_sched *s)
 /* Of the GPUs in `stalled`: for how long. */
 static void time_stalls(struct cot_sched *s, struct stalls *t, uint64_t stalled)
 {
-	uint64_t now_ns = s->policy.now_ns, gpus;
+	uint64_t now_ns = watch_ns(s), gpus;
 
 	for (gpus = stalled; gpus; gpus &= gpus - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(gpus);
@@ -55,13 +73,19 @@ static void time_stalls(struct cot_sched *s, struct stalls *t, uint64_t stalled)
 	t->gpus = stalled;
 }
 
+/* The clock's time, `limit_ns` after `since_ns` of the watchdog's. */
+static uint64_t clock_ns(const struct cot_sched *s, uint64_t since_ns, uint64_t limit_ns)
+{
+	return time_after(since_ns + s->late_ns, limit_ns);
+}
+
 static void stalls_wake(const struct cot_sched *s, const struct stalls *t, uint64_t *wake_ns)
 {
 	uint64_t gpus;
 
 	for (gpus = t->gpus; gpus; gpus &= gpus - 1)
 		earlier(wake_ns,
-			time_after(t->since_ns[__builtin_ctzll(gpus)], s->limits.stall_ns));
+			clock_ns(s, t->since_ns[__builtin_ctzll(gpus)], s->limits.stall_ns));
 }
 
 static void check_stalled(struct cot_sched *s)
@@ -82,19 +106,11 @@ static void check_stalled(struct cot_sched *s)
 
 static void check_works(struct cot_sched *s)
 {
-	uint64_t waiting = 0, served = 0;
-	const struct cot_work *w;
+	uint64_t now_ns = watch_ns(s), starve_ns = s->limits.starve_ns;
 
-	cot_for_each_work(w, &s->policy)
-	{
-		if (w->state == COT_WORK_WAITING)
-			waiting |= 1ull << w->gpu;
-		else
-			served |= 1ull << w->gpu;
-	}
-	time_stalls(s, &s->work_stalls, waiting & ~served);
-	if (s->n_works_waiting)
-		cot_sched_work_grant_all(s, s->limits.starve_ns);
+	time_stalls(s, &s->work_stalls, s->n_waiting.gpus & ~s->n_running.gpus);
+	if (now_ns >= starve_ns)
+		cot_sched_work_rescue(s, now_ns - starve_ns);
 }
 
 void cot_sched_watchdog_check(struct cot_sched *s)
@@ -107,21 +123,18 @@ void cot_sched_watchdog_check(struct cot_sched *s)
 uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s)
 {
 	uint64_t wake_ns = COT_NEVER;
-	const struct cot_work *w;
 	struct cot_entity *pub;
 
 	cot_for_each_entity (pub, &s->policy) {
 		const struct entity *e = entity_of(pub);
 
 		if (e->starving)
-			earlier(&wake_ns, time_after(e->starving_since_ns, s->limits.starve_ns));
+			earlier(&wake_ns, clock_ns(s, e->starving_since_ns, s->limits.starve_ns));
 	}
 	stalls_wake(s, &s->frozen_stalls, &wake_ns);
 	stalls_wake(s, &s->work_stalls, &wake_ns);
-	if (!s->n_works_waiting)
-		return wake_ns;
-	cot_for_each_work(w, &s->policy) if (w->state == COT_WORK_WAITING)
-		earlier(&wake_ns, time_after(w->waiting_since_ns, s->limits.starve_ns));
+	if (s->waiting)
+		earlier(&wake_ns, clock_ns(s, s->waiting->watched_since_ns, s->limits.starve_ns));
 	return wake_ns;
 }
 

@@ -10,6 +10,7 @@
 void cot_sched_work_init(struct cot_sched *s)
 {
 	s->works_tail = &s->policy.works;
+	s->waiting_tail = &s->waiting;
 }
 
 void cot_sched_work_forget_policy(struct cot_sched *s)
@@ -101,6 +102,42 @@ bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_acti
 	return true;
 }
 
+/* ---- who waits, and who runs ---- */
+
+static void count_in(struct work_counts *c, uint32_t gpu)
+{
+	c->n[gpu]++;
+	c->gpus |= 1ull << gpu;
+}
+
+static void count_out(struct work_counts *c, uint32_t gpu)
+{
+	if (!--c->n[gpu])
+		c->gpus &= ~(1ull << gpu);
+}
+
+static void begin_waiting(struct cot_sched *s, struct work *w)
+{
+	w->pub.state = COT_WORK_WAITING;
+	w->pub.waiting_since_ns = s->policy.now_ns;
+	w->watched_since_ns = watch_ns(s);
+	w->later = NULL;
+	w->waiting_link = s->waiting_tail;
+	*s->waiting_tail = w;
+	s->waiting_tail = &w->later;
+	count_in(&s->n_waiting, w->pub.gpu);
+}
+
+static void end_waiting(struct cot_sched *s, struct work *w)
+{
+	*w->waiting_link = w->later;
+	if (w->later)
+		w->later->waiting_link = w->waiting_link;
+	else
+		s->waiting_tail = w->waiting_link;
+	count_out(&s->n_waiting, w->pub.gpu);
+}
+
 /* ---- the table ---- */
 
 static uint32_t at_most(uint32_t n, uint32_t limit)
@@ -122,13 +159,11 @@ static void set_want(struct work *w)
 
 static void set_waiting(struct cot_sched *s, struct work *w, uint32_t n_tasks)
 {
-	w->pub.state = COT_WORK_WAITING;
+	begin_waiting(s, w);
 	w->pub.n_tasks = n_tasks;
 	w->pub.settled = false;
 	w->pub.granted = w->pub.evicted = w->pub.left = 0;
 	w->sent_granted = w->sent_evicted = 0;
-	w->pub.waiting_since_ns = s->policy.now_ns;
-	s->n_works_waiting++;
 	set_want(w);
 	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_ready)
 		s->policy.ops->work_ready(&s->policy, &w->pub);
@@ -170,6 +205,7 @@ int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_wo
 				.asked = d->asked,
 			},
 	};
+	w->link = s->works_tail;
 	*s->works_tail = &w->pub;
 	s->works_tail = &w->pub.next;
 	s->policy.n_works++;
@@ -195,15 +231,16 @@ int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
 /* The policy no longer finds it in the table when it is told. */
 static void remove_work(struct cot_sched *s, struct work *w)
 {
-	struct cot_work **p = &s->policy.works;
-
-	while (*p != &w->pub)
-		p = &(*p)->next;
-	*p = w->pub.next;
-	if (s->works_tail == &w->pub.next)
-		s->works_tail = p;
+	*w->link = w->pub.next;
+	if (w->pub.next)
+		((struct work *)w->pub.next)->link = w->link;
+	else
+		s->works_tail = w->link;
 	s->policy.n_works--;
-	s->n_works_waiting -= w->pub.state == COT_WORK_WAITING;
+	if (w->pub.state == COT_WORK_WAITING)
+		end_waiting(s, w);
+	else
+		count_out(&s->n_running, w->pub.gpu);
 	forget_queued(s, w);
 	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_done)
 		s->policy.ops->work_done(&s->policy, &w->pub);
@@ -224,6 +261,7 @@ int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left)
 		return -EINVAL;
 	forget_queued(s, w);
 	w->queued = false;
+	count_out(&s->n_running, w->pub.gpu);
 	w->pub.n_returns++;
 	s->stats.works_returned++;
 	set_waiting(s, w, left);
@@ -268,7 +306,8 @@ static void begin(struct cot_sched *s, struct work *w, uint32_t capsms, bool set
 	w->pub.granted = capsms;
 	w->pub.settled = settled;
 	w->pub.running_since_ns = s->policy.now_ns;
-	s->n_works_waiting--;
+	end_waiting(s, w);
+	count_in(&s->n_running, w->pub.gpu);
 	enqueue(s, w);
 }
 
@@ -339,18 +378,16 @@ static uint32_t fixed_share(const struct cot_work *w)
 	return at_most(w->want, cot_share_sms(w->tenant->reserve, w->n_sms));
 }
 
-void cot_sched_work_grant_all(struct cot_sched *s, uint64_t older_ns)
+void cot_sched_work_grant_all(struct cot_sched *s)
 {
-	uint64_t now_ns = s->policy.now_ns;
-	struct cot_work *w;
+	while (s->waiting)
+		begin(s, s->waiting, fixed_share(&s->waiting->pub), false);
+}
 
-	if (!s->n_works_waiting)
-		return;
-	cot_for_each_work(w, &s->policy)
-	{
-		if (w->state != COT_WORK_WAITING || now_ns - w->waiting_since_ns < older_ns)
-			continue;
-		s->stats.rescues += older_ns != 0;
-		begin(s, (struct work *)w, fixed_share(w), false);
+void cot_sched_work_rescue(struct cot_sched *s, uint64_t until_ns)
+{
+	while (s->waiting && s->waiting->watched_since_ns <= until_ns) {
+		s->stats.rescues++;
+		begin(s, s->waiting, fixed_share(&s->waiting->pub), false);
 	}
 }
