@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -16,9 +17,20 @@
 #include "cli/commands.h"
 #include "daemon/paths.h"
 
-#define ANSWER_MS  5000
-#define START_MS   5000
+#define ANSWER_MS 5000
+/* A daemon that does not get the lock waits 10 s for the one that has it. */
+#define START_MS   15000
+#define TRY_NS	   10000000 /* between two tries, and longer each time */
+#define LOG_MAX	   (1 << 20)
 #define ANSWER_MAX (16u << 20) /* of all RESULT packets together */
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
 
 /* ---- connecting ---- */
 
@@ -84,15 +96,45 @@ static void become_daemon(const char *program, int ready_fd, int log_fd)
 	close_others(ready_fd);
 	(void)fcntl(ready_fd, F_SETFD, 0);
 	(void)execv(program, argv);
+	(void)!write(ready_fd, COT_READY_FAILED, 1);
 	_exit(127);
 }
 
-/* Returns when it is ready, or has ended. */
-static int start_daemon(const char *runtime, struct cot_error *err)
+/* What the last daemons said is kept, up to a size. */
+static int open_log(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > LOG_MAX)
+		(void)!ftruncate(fd, 0);
+	return fd;
+}
+
+/* Waits for the daemon's word: 1 when one serves, 0 when it was killed first, -ESRCH when it cannot
+ * be; -ETIMEDOUT. */
+static int hear(int fd, int64_t until_ms)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	int64_t left_ms;
+	char word;
+	int n;
+
+	do {
+		left_ms = until_ms - now_ms();
+		n = poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return -ETIMEDOUT;
+	if (read(fd, &word, 1) != 1)
+		return 0;
+	return word == *COT_READY_SERVED ? 1 : -ESRCH;
+}
+
+static int start_daemon(const char *runtime, int64_t until_ms, struct cot_error *err)
 {
 	char program[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
 	int ends[2], log_fd, rc;
-	struct pollfd ready;
 	pid_t pid;
 
 	rc = cot_paths_daemon(program, err);
@@ -105,20 +147,22 @@ static int start_daemon(const char *runtime, struct cot_error *err)
 		return rc;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	log_fd = open_log(log);
 	pid = fork();
 	if (pid == 0)
 		become_daemon(program, ends[1], log_fd);
+	rc = pid < 0 ? -errno : 0;
 	(void)close(ends[1]);
 	if (log_fd >= 0)
 		(void)close(log_fd);
-	ready = (struct pollfd){.fd = ends[0], .events = POLLIN};
-	if (pid > 0)
-		(void)poll(&ready, 1, START_MS);
+	if (!rc)
+		rc = hear(ends[0], until_ms);
 	(void)close(ends[0]);
 	if (pid > 0) /* the program that we become must not find a child that it does not know */
 		(void)waitpid(pid, NULL, 0);
-	return 0;
+	if (rc < 0)
+		return cot_error_set(err, rc, "cotenantd did not start; see %s", log);
+	return rc;
 }
 
 static int no_daemon(struct cot_error *err, const char *path, int rc)
@@ -126,6 +170,29 @@ static int no_daemon(struct cot_error *err, const char *path, int rc)
 	if (rc == -EACCES)
 		return cot_error_set(err, rc, "may not connect to %s", path);
 	return cot_error_set(err, rc, "no cotenantd answers on %s (%s)", path, strerror(-rc));
+}
+
+/*
+ * Starts daemons until one answers. Each that is started waits for the one that has the lock, so
+ * one serves at a time; it may be killed, or end, before we are connected.
+ */
+static int connect_to_new(const char *runtime, const char *path, struct cot_error *err)
+{
+	int64_t until_ms = now_ms() + START_MS;
+	struct timespec pause = {0};
+	int fd, rc;
+
+	do {
+		(void)nanosleep(&pause, NULL);
+		pause.tv_nsec += TRY_NS;
+		rc = start_daemon(runtime, until_ms, err);
+		if (rc < 0)
+			return rc;
+		fd = connect_to(path);
+		if (fd >= 0)
+			return fd;
+	} while ((fd == -ENOENT || fd == -ECONNREFUSED) && now_ms() < until_ms);
+	return cot_error_set(err, fd, "cotenantd did not start; see %s/cotenantd.log", runtime);
 }
 
 int cot_client_open(struct cot_client *client, bool start, struct cot_error *err)
@@ -153,14 +220,8 @@ int cot_client_open(struct cot_client *client, bool start, struct cot_error *err
 		return 0;
 	if (!start || client->fd == -ETIMEDOUT) /* then there is one */
 		return no_daemon(err, own, client->fd);
-	rc = start_daemon(runtime, err);
-	if (rc < 0)
-		return rc;
-	client->fd = connect_to(own);
-	if (client->fd < 0)
-		return cot_error_set(err, client->fd,
-				     "cotenantd did not start; see %s/cotenantd.log", runtime);
-	return 0;
+	client->fd = connect_to_new(runtime, own, err);
+	return client->fd < 0 ? client->fd : 0;
 }
 
 void cot_client_close(struct cot_client *client)
@@ -179,15 +240,6 @@ int cot_client_send(struct cot_client *client, enum cot_msg_type type, void *pac
 	if (send(client->fd, packet, size, MSG_NOSIGNAL) < 0)
 		return cot_error_set(err, -errno, "cannot write to cotenantd: %s", strerror(errno));
 	return 0;
-}
-
-/* What is left of a time-out. */
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 static ssize_t read_packet(struct cot_client *client, int64_t until_ms)

@@ -25,7 +25,9 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 
 #define WEIGHT_MAX 10000u
 /* An MPS server may take some seconds to come up. */
-#define REGISTER_MS 20000
+#define REGISTER_MS 30000
+/* So many may end while we ask them. */
+#define DAEMONS_MAX 4u
 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve;
@@ -263,6 +265,19 @@ static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 	return 0;
 }
 
+/* Is it one of the list's entries? */
+static bool is_listed(const char *list, const char *path)
+{
+	size_t n;
+
+	for (; *list; list += n + !!list[n]) {
+		n = strcspn(list, " :");
+		if (n == strlen(path) && !strncmp(list, path, n))
+			return true;
+	}
+	return false;
+}
+
 /* Before what the variable says already, unless it is in there. */
 static int put_first(const char *name, const char *path, struct cot_error *err)
 {
@@ -275,7 +290,7 @@ static int put_first(const char *name, const char *path, struct cot_error *err)
 				     "the library's path '%s' has a space or a colon, which the "
 				     "dynamic linker takes for the end of it",
 				     path);
-	if (others && strstr(others, path))
+	if (others && is_listed(others, path))
 		return 0;
 	if (asprintf(&value, "%s%s%s", path, others ? ":" : "", others ? others : "") < 0)
 		return cot_error_set(err, -ENOMEM, "out of memory");
@@ -312,8 +327,7 @@ static int preload_shim(struct cot_error *err)
 	return rc;
 }
 
-/* Asks for a place. COT_MSG_REGISTERED, or -errno. */
-static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot_error *err)
+static int ask_once(struct cot_client *client, struct cot_msg_register *m, struct cot_error *err)
 {
 	int rc = cot_client_open(client, true, err);
 
@@ -325,6 +339,21 @@ static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot
 		rc = cot_error_set(err, -EBADMSG, "cotenantd gave an unexpected answer");
 	if (rc < 0)
 		cot_client_close(client);
+	return rc;
+}
+
+/* Asks for a place: of the next daemon, if this one ends meanwhile. COT_MSG_REGISTERED, or -errno.
+ */
+static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot_error *err)
+{
+	unsigned i;
+	int rc;
+
+	for (i = 0; i < DAEMONS_MAX; i++) {
+		rc = ask_once(client, m, err);
+		if (rc != -EPIPE && rc != -ECONNRESET)
+			break;
+	}
 	return rc;
 }
 

@@ -193,6 +193,10 @@ static void on_register(struct conn *c, const struct cot_msg_register *m)
 	struct pool *p;
 	int rc;
 
+	if (d->stopping) { /* the next daemon is asked then */
+		cot_conn_close(c);
+		return;
+	}
 	if (c->wait_pool || !may_register(c, m))
 		return;
 	if (m->solo || !d->config.policy->wants_pools || !d->config.use_mps ||

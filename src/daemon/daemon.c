@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -18,11 +17,10 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/lock.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
-/* Half a second. */
-#define LOCK_TRIES 20
 
 /* ---- small things ---- */
 
@@ -102,6 +100,7 @@ static void stop(struct daemon *d)
 	d->stopping = true;
 	cot_daemon_notify("STOPPING=1");
 	log_info("stopping: everything is thawed and given back to the driver");
+	cot_server_withdraw(d);
 	cot_host_stop(d->host, cot_now_ns());
 	cot_pool_stop_all(d);
 	cot_timer_set(&d->loop, &d->idle, cot_now_ns() + STOP_NS);
@@ -207,44 +206,6 @@ static void settle(void *arg)
 
 /* ---- beginning and end ---- */
 
-/* Who took the lock has written its number: a dead one's child holds it until it has become an MPS
- * program, which takes a moment. */
-static bool owner_lives(int fd)
-{
-	char text[16] = "";
-	long pid;
-
-	if (pread(fd, text, sizeof(text) - 1, 0) < 0)
-		return true;
-	pid = strtol(text, NULL, 10);
-	return pid > 0 && cot_process_start_time((pid_t)pid) != 0;
-}
-
-/* One daemon per runtime folder. */
-static int lock(struct daemon *d, struct cot_error *err)
-{
-	static const struct timespec pause = {.tv_nsec = 25 * COT_NS_PER_MS};
-	char path[COT_PATH_TEXT_MAX], own[16];
-	unsigned i;
-	int n, rc = cot_paths_join(path, d->runtime, "cotenantd.lock", err);
-
-	if (rc < 0)
-		return rc;
-	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (d->lock_fd < 0)
-		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	for (i = 0; flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0; i++) {
-		if (i == LOCK_TRIES || owner_lives(d->lock_fd))
-			return cot_error_set(err, -EBUSY, "another cotenantd serves %s already",
-					     d->runtime);
-		(void)nanosleep(&pause, NULL);
-	}
-	n = snprintf(own, sizeof(own), "%d\n", (int)getpid());
-	if (ftruncate(d->lock_fd, 0) < 0 || pwrite(d->lock_fd, own, (size_t)n, 0) != n)
-		log_debug("cannot write %s: %s", path, strerror(errno));
-	return 0;
-}
-
 static int prepare_runtime(struct daemon *d, struct cot_error *err)
 {
 	int rc = cot_paths_runtime(d->runtime, err);
@@ -290,7 +251,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	int rc = prepare_runtime(d, err);
 
 	if (!rc)
-		rc = lock(d, err);
+		rc = cot_lock_take(d->runtime, d->socket_path, &d->lock_fd, err);
 	if (rc < 0)
 		return rc;
 	raise_descriptor_limit();
@@ -322,7 +283,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 		return rc;
 	d->next_id = 1;
 	cot_state_load(d);
-	return 0;
+	return cot_server_publish(d, err);
 }
 
 void cot_daemon_end(struct daemon *d)

@@ -10,7 +10,8 @@
  *   work.c      packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools
  *   mps.c       the MPS programs              host.c    the policy core's host
- *   show.c      answers in JSON               state.c   what outlives the daemon
+ *   lock.c      one daemon per folder         show.c    answers in JSON
+ *   state.c     what outlives the daemon
  *   found.c     what an environment tells     recover.c when the state is lost
  */
 #ifndef COT_DAEMON_DAEMON_H
@@ -175,7 +176,11 @@ struct daemon {
 
 /* ---- server.c ---- */
 
+/* Listens, but cannot be found until it is published. */
 int cot_server_open(struct daemon *d, struct cot_error *err);
+int cot_server_publish(struct daemon *d, struct cot_error *err);
+/* Nobody new is let in, so that those who come next wait for the next daemon. */
+void cot_server_withdraw(struct daemon *d);
 void cot_server_close(struct daemon *d);
 void cot_conn_close(struct conn *c);
 /* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */

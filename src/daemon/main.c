@@ -14,7 +14,8 @@
 #define COT_VERSION "0.1.0"
 #endif
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+/* SERVED: another daemon serves this folder already. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SERVED = 3 };
 
 struct arguments {
 	const char *config;
@@ -33,7 +34,7 @@ static const struct argp_option options[] = {
 	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End when no program was there for so long", 0},
 	{"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, info (default) or debug", 1},
 	{"log-format", KEY_LOG_FORMAT, "FORMAT", 0, "text (default) or json", 1},
-	{"ready-fd", KEY_READY_FD, "N", OPTION_HIDDEN, "Close this descriptor when ready", 1},
+	{"ready-fd", KEY_READY_FD, "N", OPTION_HIDDEN, "Write to this descriptor when ready", 1},
 	{0},
 };
 
@@ -84,22 +85,37 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* A word for the one who started this daemon: does somebody serve now, or can nobody? */
+static void tell_starter(const struct arguments *a, bool served)
+{
+	if (a->ready_fd < 0)
+		return;
+	(void)!write(a->ready_fd, served ? COT_READY_SERVED : COT_READY_FAILED, 1);
+	(void)close(a->ready_fd);
+}
+
+/* Several may start one at the same moment: that the others find it there is what they want. */
+static int give_up(const struct arguments *a, int rc, const struct cot_error *err)
+{
+	bool served = rc == -EALREADY;
+
+	if (!served || a->ready_fd < 0)
+		log_error("%s", err->text);
+	tell_starter(a, served);
+	return served ? EXIT_SERVED : EXIT_FAILED;
+}
+
 static int serve(struct daemon *d, const struct arguments *a)
 {
 	struct cot_error err = {{0}};
 	int rc = cot_daemon_begin(d, &err);
 
-	if (rc < 0) {
-		log_error("%s", err.text);
-		return EXIT_FAILED;
-	}
+	if (rc < 0)
+		return give_up(a, rc, &err);
 	log_info("cotenantd " COT_VERSION " serves %u GPU%s on %s, policy '%s'", d->gpus.n,
 		 d->gpus.n == 1 ? "" : "s", d->socket_path, d->config.policy->name);
 	cot_daemon_notify("READY=1");
-	if (a->ready_fd >= 0) {
-		(void)!write(a->ready_fd, "1", 1);
-		(void)close(a->ready_fd);
-	}
+	tell_starter(a, true);
 	if (d->exit_idle_s && !cot_tenant_count(d))
 		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
 	rc = cot_loop_run(&d->loop);
@@ -142,6 +158,7 @@ int main(int argc, char **argv)
 		rc = cot_daemon_read_config(&d, &d.config, &err);
 	if (rc < 0) {
 		(void)fprintf(stderr, "cotenantd: %s\n", err.text);
+		tell_starter(&a, false);
 		return a.check ? EXIT_FAILED : EXIT_USAGE;
 	}
 	if (a.check) {

@@ -16,7 +16,12 @@
 #define COT_PATH_TEXT_MAX   512u /* a full path, with the NUL */
 #define COT_SOCKET_PATH_MAX 108u /* of sockaddr_un, with the NUL */
 #define COT_SOCKET_NAME	    "cotenantd.sock"
+#define COT_SOCKET_HIDDEN   ".cotenantd.new" /* until the daemon is ready; not longer */
 #define COT_SYSTEM_RUNTIME  "/run/cotenant"
+
+/* What a daemon with --ready-fd writes there; nothing when it was killed before. */
+#define COT_READY_SERVED "1" /* it serves, or another one does */
+#define COT_READY_FAILED "0" /* and another try would fail, too */
 
 int cot_paths_runtime(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 /* The folder of the machine's own daemon, which everybody may use. */

@@ -454,10 +454,20 @@ static void listener_ready(struct cot_source *source, uint32_t events)
 
 /* ---- life ---- */
 
+/*
+ * The socket listens under another name in the same folder, and gets its own one when the daemon is
+ * ready: whoever finds it there is answered. That of a daemon that was killed is replaced.
+ */
+static void hidden_path(const struct daemon *d, char path[COT_PATH_TEXT_MAX])
+{
+	(void)cot_paths_join(path, d->runtime, COT_SOCKET_HIDDEN, NULL);
+}
+
 int cot_server_open(struct daemon *d, struct cot_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	mode_t mode = d->config.other_users ? 0666 : 0600;
+	char path[COT_PATH_TEXT_MAX];
 	mode_t mask;
 	unsigned i;
 	int rc;
@@ -469,13 +479,14 @@ int cot_server_open(struct daemon *d, struct cot_error *err)
 				     "the socket's path '%s' is longer than %zu bytes; set "
 				     "COTENANT_RUNTIME_DIR to a shorter one",
 				     d->socket_path, sizeof(address.sun_path) - 1);
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", d->socket_path);
+	hidden_path(d, path);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	d->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	d->listener.ready = listener_ready;
 	if (d->listener.fd < 0 || d->spare_fd < 0)
 		return cot_error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-	(void)unlink(d->socket_path); /* left by one that was killed: we hold the lock */
+	(void)unlink(path); /* left by one that was killed: we hold the lock */
 	mask = umask(0777 & ~mode);
 	rc = bind(d->listener.fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	(void)umask(mask);
@@ -484,21 +495,37 @@ int cot_server_open(struct daemon *d, struct cot_error *err)
 	if (!rc)
 		rc = cot_loop_add(&d->loop, &d->listener, EPOLLIN);
 	if (rc < 0)
-		return cot_error_set(err, rc, "cannot listen on %s: %s", d->socket_path,
-				     strerror(-rc));
+		return cot_error_set(err, rc, "cannot listen on %s: %s", path, strerror(-rc));
 	return 0;
+}
+
+int cot_server_publish(struct daemon *d, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+
+	hidden_path(d, path);
+	if (rename(path, d->socket_path) == 0)
+		return 0;
+	return cot_error_set(err, -errno, "cannot rename %s to %s: %s", path, d->socket_path,
+			     strerror(errno));
+}
+
+void cot_server_withdraw(struct daemon *d)
+{
+	if (d->listener.fd < 0)
+		return;
+	(void)unlink(d->socket_path);
+	cot_timer_clear(&d->listener_timer);
+	cot_loop_remove(&d->loop, &d->listener);
+	(void)close(d->listener.fd);
+	d->listener.fd = -1;
 }
 
 void cot_server_close(struct daemon *d)
 {
 	unsigned i;
 
-	if (d->listener.fd >= 0) {
-		(void)unlink(d->socket_path);
-		cot_loop_remove(&d->loop, &d->listener);
-		(void)close(d->listener.fd);
-		d->listener.fd = -1;
-	}
+	cot_server_withdraw(d);
 	for (i = 0; i < MAX_CONNS; i++)
 		cot_conn_close(&d->conns[i]);
 }

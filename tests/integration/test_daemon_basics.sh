@@ -10,7 +10,7 @@ start_daemon
 [ "$(stat -c %a "$work/run")" = 700 ] || fail "the folder is open"
 [ "$(stat -c %a "$COTENANT_SOCKET")" = 600 ] || fail "the socket is open"
 "$COTENANTD" >"$work/out" 2>&1
-[ $? -eq 1 ] || fail "two daemons in one folder"
+[ $? -eq 3 ] || fail "two daemons in one folder"
 says "$work/out" "another cotenantd"
 
 background "$PEER" library --name a --weight 50 >"$work/a"

@@ -59,6 +59,17 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 		grep -qx "$variable" "$work/out" || fail "no $variable: $(grep COT "$work/out")"
 	done
 	grep -q "^LD_PRELOAD=.*libcotenant.so" "$work/out" || fail "no library"
+	# One that only begins like ours is not ours.
+	cp "$COTENANT_LIBRARY" "$work/libcotenant.so.bak" && cp "$COTENANT_LIBRARY" "$work/libcotenant.so"
+	for others in "$work/libcotenant.so.bak" "/none:$work/libcotenant.so.bak"; do
+		COTENANT_LIBRARY=$work/libcotenant.so LD_PRELOAD=$others expect 0 --solo -- env
+		grep -qx "LD_PRELOAD=$work/libcotenant.so:$others" "$work/out" ||
+			fail "not ours: $(grep ^LD_PRELOAD "$work/out")"
+	done
+	for others in "$work/libcotenant.so" "$work/libcotenant.so.bak $work/libcotenant.so"; do
+		COTENANT_LIBRARY=$work/libcotenant.so LD_PRELOAD=$others expect 0 --solo -- env
+		grep -qx "LD_PRELOAD=$others" "$work/out" || fail "twice: $(grep ^LD_PRELOAD "$work/out")"
+	done
 	# What CUDA is told to use is ours to understand, not to refuse.
 	CUDA_VISIBLE_DEVICES=MIG-1234 expect 0 -- env
 	grep -qx CUDA_VISIBLE_DEVICES=MIG-1234 "$work/out" || fail "another CUDA_VISIBLE_DEVICES"

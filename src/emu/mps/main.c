@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/mps/control.h"
@@ -33,10 +35,24 @@ static int explain(int err)
 	return 1;
 }
 
+/* A real one takes a second or more until it listens. */
+static void take_time(void)
+{
+	const char *text = getenv("COTENANT_EMU_MPS_START_MS");
+	long ms = text ? strtol(text, NULL, 10) : 0;
+	struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	if (ms > 0)
+		(void)nanosleep(&pause, NULL);
+}
+
 static int foreground(void)
 {
 	struct cot_mps_control *c;
-	int err = cot_mps_control_create(&c);
+	int err;
+
+	take_time();
+	err = cot_mps_control_create(&c);
 
 	return err ? explain(err) : serve(c);
 }

@@ -1,0 +1,20 @@
+/*
+ * One daemon per runtime folder: who holds the lock serves. The others are candidates: they wait
+ * until somebody answers on the socket, or until the lock is theirs because the holder ended or was
+ * killed, wherever it was in its start or its stop.
+ */
+#ifndef COT_DAEMON_LOCK_H
+#define COT_DAEMON_LOCK_H
+
+#include "base/error.h"
+
+/*
+ * Takes the lock in the folder `runtime`; waits for at most ten seconds.
+ *   0          it is ours, until the descriptor in *ret_fd is closed
+ *   -EALREADY  another daemon answers on `socket_path`
+ *   -EBUSY     another one holds the lock and does not answer
+ * or another -errno. All failures come with a sentence.
+ */
+int cot_lock_take(const char *runtime, const char *socket_path, int *ret_fd, struct cot_error *err);
+
+#endif
