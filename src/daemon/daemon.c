@@ -32,6 +32,12 @@ uint32_t cot_daemon_new_id(struct daemon *d)
 	return d->next_id++;
 }
 
+void cot_daemon_old_id(struct daemon *d, uint32_t id)
+{
+	if (id >= d->next_id && id < INT32_MAX)
+		d->next_id = id + 1;
+}
+
 void cot_daemon_notify(const char *text)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -193,7 +199,7 @@ static void settle(void *arg)
 	uint64_t wake_ns;
 
 	cot_hold_check(d, cot_now_ns());
-	if (d->state_dirty)
+	if (d->state_dirty && !d->state_retry.armed)
 		cot_state_save(d);
 	wake_ns = cot_host_wake_ns(d->host);
 	if (wake_ns == COT_NEVER)

@@ -11,8 +11,8 @@
  *   tenant.c    programs                      pool.c    pools
  *   mps.c       the MPS programs              host.c    the policy core's host
  *   lock.c      one daemon per folder         show.c    answers in JSON
- *   state.c     what outlives the daemon
- *   found.c     what an environment tells     recover.c when the state is lost
+ *   state.c     what outlives the daemon      recover.c what its file does not know
+ *   found.c     what an environment tells     processes.c  whose environments are there
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
@@ -27,6 +27,7 @@
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
+#include "daemon/processes.h"
 #include "proto/proto.h"
 
 #define MAX_CONNS   COT_HOST_MAX_MEMBERS
@@ -161,7 +162,8 @@ struct daemon {
 	uint32_t exit_idle_s; /* 0 = never */
 	bool mps_failed;      /* rotation takes over until a pool comes up */
 	bool state_dirty, stopping;
-	bool state_lost; /* it could not be written, and that has been said */
+	bool state_lost;	      /* it could not be written, and that has been said */
+	struct cot_timer state_retry; /* until it can be written again */
 	uint32_t next_id;
 	uint64_t start_ns;
 	struct tenant tenants[MAX_TENANTS];
@@ -269,6 +271,9 @@ pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
 /* ---- pool.c ---- */
 
 struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
+/* The same with a number of before, by which its servers know it. */
+struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bool shared,
+			   unsigned gpu);
 /* Whether there is one already. */
 bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
 struct pool *cot_pool_find(struct daemon *d, uint64_t id);
@@ -301,12 +306,17 @@ char *cot_answer_query(struct daemon *d, unsigned what); /* NULL: unknown, or ou
 
 /* ---- state.c ---- */
 
+/* Pools and programs of the daemon before this one: of its file, and what only processes know. */
 void cot_state_load(struct daemon *d);
+/* What cannot be written stays `state_dirty` and is tried again in a second. */
 void cot_state_save(struct daemon *d);
 
 /* ---- recover.c ---- */
 
-void cot_state_recover(struct daemon *d);
+void cot_recover_pools(struct daemon *d, const struct cot_processes *all);
+void cot_recover_tenants(struct daemon *d, const struct cot_processes *all);
+/* The running pool whose programs have this in CUDA_MPS_PIPE_DIRECTORY, or NULL. */
+struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);
 
 /* ---- daemon.c ---- */
 
@@ -317,6 +327,8 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err);
 void cot_daemon_end(struct daemon *d);
 
 uint32_t cot_daemon_new_id(struct daemon *d);
+/* A number that was given out before: new ones come after it. */
+void cot_daemon_old_id(struct daemon *d, uint32_t id);
 /* Sends sd_notify() text if somebody listens. */
 void cot_daemon_notify(const char *text);
 

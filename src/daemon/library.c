@@ -111,8 +111,21 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 	return rc;
 }
 
-/* A program that registers by itself, or one that another daemon knew: it may use the GPU already,
- * so it stands alone. */
+/* One that another daemon knew is still in the pool that `cotenant run` has put it in. */
+static void remember(struct tenant *t, const struct conn *c)
+{
+	static struct cot_process p;
+
+	if (!cot_process_read(t->d->socket_path, c->pid, &p) || p.found.is_pool ||
+	    p.found.id != t->id || p.uid != c->uid)
+		return;
+	t->quota = p.found.quota;
+	t->reserve = p.found.reserve;
+	t->pool = cot_recover_pool_with(t->d, p.found.pipe);
+	t->solo = !t->pool;
+}
+
+/* A program that registers by itself may use the GPU already, so it stands alone. */
 static int take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
 		   struct cot_error *err)
 {
@@ -126,6 +139,8 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
 	t->solo = true;
 	t->uid = c->uid;
 	cot_tenant_set_name(t, m->name);
+	if (id)
+		remember(t, c);
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	t->gpu_unknown = !m->gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)

@@ -153,7 +153,8 @@ bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, 
 	return d->pools[pool_index(cls, shared, gpu)].id != 0;
 }
 
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bool shared,
+			   unsigned gpu)
 {
 	struct pool *p = &d->pools[pool_index(cls, shared, gpu)];
 
@@ -168,10 +169,16 @@ struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, uns
 						  : "batch");
 	if (set_paths(p) < 0)
 		return NULL;
-	p->id = cot_daemon_new_id(d);
+	p->id = id ? id : cot_daemon_new_id(d);
+	cot_daemon_old_id(d, p->id);
 	cot_pool_update(p);
 	d->state_dirty = true;
 	return p;
+}
+
+struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+{
+	return cot_pool_take(d, 0, cls, shared, gpu);
 }
 
 /* ---- MPS there or not ---- */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,26 +15,26 @@
 
 #define STATE_NAME    "state.json"
 #define STATE_VERSION 1
+#define RETRY_NS      COT_NS_PER_S
 
 /* ---- saving ---- */
 
 static json_t *save_pool(const struct pool *p)
 {
-	return json_pack(
-		"{s:i, s:i, s:b, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls, "shared",
-		(int)p->shared, "gpu", (int)p->gpu, "pid",
-		(int)(p->state == POOL_UP || p->state == POOL_STARTING ? p->control.pid : 0),
-		"start", (json_int_t)p->control.start_time);
+	return json_pack("{s:i, s:i, s:b, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls,
+			 "shared", (int)p->shared, "gpu", (int)p->gpu, "pid", (int)p->control.pid,
+			 "start", (json_int_t)p->control.start_time);
 }
 
 static json_t *save_tenant(const struct tenant *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:I, s:i, s:s}", "id",
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:I, s:i, s:I, s:i, s:s}", "id",
 			 (int)t->id, "class", (int)t->cls, "weight", (int)t->weight, "block_us",
 			 (int)t->block_us, "quota", (int)t->quota, "reserve", (int)t->reserve,
-			 "gpus", (json_int_t)t->gpu_mask, "uid", (int)t->uid, "pid",
-			 (int)t->watch.pid, "start", (json_int_t)t->watch.start_time, "pool",
-			 t->pool ? (int)t->pool->id : 0, "name", t->name);
+			 "gpus", (json_int_t)t->gpu_mask, "gpu_unknown", (int)t->gpu_unknown, "uid",
+			 (json_int_t)t->uid, "pid", (int)t->watch.pid, "start",
+			 (json_int_t)t->watch.start_time, "pool", t->pool ? (int)t->pool->id : 0,
+			 "name", t->name);
 }
 
 static json_t *save_all(const struct daemon *d)
@@ -47,36 +48,66 @@ static json_t *save_all(const struct daemon *d)
 	for (i = 0; i < MAX_TENANTS; i++)
 		if (d->tenants[i].id)
 			json_array_append_new(tenants, save_tenant(&d->tenants[i]));
-	return json_pack("{s:i, s:i, s:o, s:o}", "version", STATE_VERSION, "next_id",
-			 (int)d->next_id, "pools", pools, "tenants", tenants);
+	return json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
+			 (json_int_t)d->next_id, "pools", pools, "tenants", tenants);
 }
 
+static int write_whole(const json_t *state, const char *path, const char *fresh)
+{
+	int fd, rc;
+
+	(void)unlink(fresh);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	errno = ENOMEM;
+	rc = json_dumpfd(state, fd, JSON_COMPACT) < 0 ? -errno : 0;
+	if (close(fd) < 0 && !rc)
+		rc = -errno;
+	if (!rc && rename(fresh, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		(void)unlink(fresh);
+	return rc;
+}
+
+static void retry_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, state_retry));
+
+	(void)now_ns;
+	if (d->state_dirty)
+		cot_state_save(d);
+}
+
+/*
+ * Until it can be written the old file stays: what it says of a process that still runs was true
+ * when it was written, and the next daemon asks the processes for the rest.
+ */
 void cot_state_save(struct daemon *d)
 {
 	char path[COT_PATH_TEXT_MAX], fresh[COT_PATH_TEXT_MAX];
 	json_t *state;
-	int fd, rc = -1;
+	int rc = cot_paths_join(path, d->runtime, STATE_NAME, NULL);
 
-	d->state_dirty = false;
-	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) < 0 ||
-	    cot_paths_join(fresh, d->runtime, STATE_NAME ".new", NULL) < 0)
-		return;
-	state = save_all(d);
-	(void)unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		rc = json_dumpfd(state, fd, JSON_COMPACT);
-		(void)close(fd);
+	if (!rc)
+		rc = cot_paths_join(fresh, d->runtime, STATE_NAME ".new", NULL);
+	if (!rc) {
+		state = save_all(d);
+		rc = write_whole(state, path, fresh);
+		json_decref(state);
 	}
-	json_decref(state);
-	if (rc < 0 || rename(fresh, path) < 0) {
+	d->state_dirty = rc < 0;
+	if (rc < 0) {
 		if (!d->state_lost)
-			log_warn("cannot write %s: %s; the next daemon may not know every program",
-				 path, strerror(errno));
-		d->state_lost = true;
-	} else {
-		d->state_lost = false;
+			log_warn("cannot write %s: %s; trying again every second", path,
+				 strerror(-rc));
+		d->state_retry.fire = retry_fired;
+		cot_timer_set(&d->loop, &d->state_retry, cot_now_ns() + RETRY_NS);
+	} else if (d->state_lost) {
+		log_info("%s is written again", path);
 	}
+	d->state_lost = rc < 0;
 }
 
 /* ---- loading ---- */
@@ -91,74 +122,111 @@ static void load_pool(struct daemon *d, json_t *entry)
 			&shared, "gpu", &gpu, "pid", &pid, "start", &start) < 0)
 		return;
 	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 || (unsigned)gpu >= d->gpus.n ||
-	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu))
+	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu) ||
+	    cot_pool_find(d, (uint64_t)id))
 		return;
-	d->next_id = (uint32_t)id; /* its servers know it by this number */
-	p = cot_pool_get(d, (enum cot_class)cls, shared, (unsigned)gpu);
+	p = cot_pool_take(d, (uint32_t)id, (enum cot_class)cls, shared, (unsigned)gpu);
 	if (p && pid > 0)
 		cot_pool_adopt(p, pid, (uint64_t)start);
 }
 
-static void load_tenant(struct daemon *d, json_t *entry)
-{
-	int id, cls, weight, uid, pid, pool, block_us = 0, quota = 0, reserve = 0;
-	json_int_t gpus, start;
+/* What of a tenant is in the file. */
+struct entry {
+	int id, cls, weight, block_us, quota, reserve, gpu_unknown, pid, pool;
+	json_int_t gpus, uid, start;
 	const char *name;
-	struct tenant *t;
+};
 
-	if (json_unpack(entry, "{s:i, s:i, s:i, s?i, s?i, s?i, s:I, s:i, s:i, s:I, s:i, s:s}", "id",
-			&id, "class", &cls, "weight", &weight, "block_us", &block_us, "quota",
-			&quota, "reserve", &reserve, "gpus", &gpus, "uid", &uid, "pid", &pid,
-			"start", &start, "pool", &pool, "name", &name) < 0)
-		return;
-	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || weight < (int)COT_WEIGHT_MIN ||
-	    weight > (int)COT_WEIGHT_MAX || block_us < 0 || block_us > (int)COT_BLOCK_US_MAX ||
-	    quota < 0 || quota > UINT16_MAX || !cot_proto_is_share((uint16_t)quota) ||
-	    reserve < 0 || reserve > UINT16_MAX || !cot_proto_is_share((uint16_t)reserve) ||
-	    !gpus || cot_tenant_find(d, (uint64_t)id) || pid <= 0 ||
-	    cot_process_start_time(pid) != (uint64_t)start)
-		return;
-	t = cot_tenant_new(d, (uint32_t)id, pid);
-	if (!t)
-		return;
-	t->cls = (enum cot_class)cls;
-	t->weight = (uint32_t)weight;
-	t->block_us = (uint32_t)block_us;
-	t->quota = (uint16_t)quota;
-	t->reserve = (uint16_t)reserve;
-	t->uid = (uid_t)uid;
-	t->gpu_mask = (uint64_t)gpus;
-	t->pool = cot_pool_find(d, (uint64_t)pool);
-	t->solo = !t->pool;
-	cot_tenant_set_name(t, name);
-	cot_tenant_announce(t);
-	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, pid);
+static bool read_entry(json_t *json, struct entry *e)
+{
+	*e = (struct entry){0};
+	return json_unpack(json,
+			   "{s:i, s:i, s:i, s?i, s?i, s?i, s:I, s?b, s:I, s:i, s:I, s:i, s:s}",
+			   "id", &e->id, "class", &e->cls, "weight", &e->weight, "block_us",
+			   &e->block_us, "quota", &e->quota, "reserve", &e->reserve, "gpus",
+			   &e->gpus, "gpu_unknown", &e->gpu_unknown, "uid", &e->uid, "pid", &e->pid,
+			   "start", &e->start, "pool", &e->pool, "name", &e->name) == 0 &&
+	       e->id > 0 && e->cls >= 0 && e->cls <= COT_CLASS_BATCH &&
+	       e->weight >= (int)COT_WEIGHT_MIN && e->weight <= (int)COT_WEIGHT_MAX &&
+	       e->block_us >= 0 && e->block_us <= (int)COT_BLOCK_US_MAX && e->quota >= 0 &&
+	       e->quota <= UINT16_MAX && cot_proto_is_share((uint16_t)e->quota) &&
+	       e->reserve >= 0 && e->reserve <= UINT16_MAX &&
+	       cot_proto_is_share((uint16_t)e->reserve) && e->gpus && e->uid >= 0 &&
+	       e->uid <= UINT32_MAX;
 }
 
-void cot_state_load(struct daemon *d)
+/* Its process, or what that one has left behind; 0 when all of it has ended. */
+static pid_t process_of(const struct entry *e, const struct cot_processes *all)
+{
+	const struct cot_process *p;
+
+	if (e->pid > 0 && e->start > 0 && cot_process_start_time(e->pid) == (uint64_t)e->start)
+		return e->pid;
+	p = cot_processes_of(all, (uint32_t)e->id, (uid_t)e->uid);
+	return p ? p->pid : 0;
+}
+
+static void load_tenant(struct daemon *d, json_t *json, const struct cot_processes *all)
+{
+	struct tenant *t;
+	struct entry e;
+	pid_t pid;
+
+	if (!read_entry(json, &e) || cot_tenant_find(d, (uint64_t)e.id) ||
+	    cot_pool_find(d, (uint64_t)e.id))
+		return;
+	pid = process_of(&e, all);
+	t = pid ? cot_tenant_new(d, (uint32_t)e.id, pid) : NULL;
+	if (!t)
+		return;
+	t->cls = (enum cot_class)e.cls;
+	t->weight = (uint32_t)e.weight;
+	t->block_us = (uint32_t)e.block_us;
+	t->quota = (uint16_t)e.quota;
+	t->reserve = (uint16_t)e.reserve;
+	t->uid = (uid_t)e.uid;
+	t->gpu_mask = (uint64_t)e.gpus;
+	t->gpu_unknown = e.gpu_unknown;
+	t->pool = cot_pool_find(d, (uint64_t)e.pool);
+	t->solo = !t->pool;
+	cot_tenant_set_name(t, e.name);
+	cot_tenant_announce(t);
+	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, (int)pid);
+}
+
+static json_t *read_file(const struct daemon *d)
 {
 	char path[COT_PATH_TEXT_MAX];
-	json_t *state, *entry;
-	uint32_t next_id = 1;
 	json_error_t error;
-	bool known = false;
-	size_t i;
-	int version = 0, saved = 0;
+	json_t *state = NULL;
 
-	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) < 0)
-		return;
-	state = json_load_file(path, 0, &error);
-	if (json_unpack(state, "{s:i, s:i}", "version", &version, "next_id", &saved) == 0 &&
-	    version == STATE_VERSION && saved > 0) {
-		known = true;
-		next_id = (uint32_t)saved;
-		json_array_foreach(json_object_get(state, "pools"), i, entry) load_pool(d, entry);
-		json_array_foreach(json_object_get(state, "tenants"), i, entry)
-			load_tenant(d, entry);
-	}
+	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) == 0)
+		state = json_load_file(path, 0, &error);
+	if (json_integer_value(json_object_get(state, "version")) == STATE_VERSION)
+		return state;
 	json_decref(state);
-	if (!known) /* there is none, or a broken one */
-		cot_state_recover(d);
-	if (d->next_id < next_id)
-		d->next_id = next_id;
+	return NULL;
+}
+
+/*
+ * What runs goes before what was written: pools are those whose control programs are there. The
+ * file knows what `cotenant set` has changed, and programs whose environment cannot be read.
+ */
+void cot_state_load(struct daemon *d)
+{
+	static const struct cot_processes none;
+	struct cot_processes *found = cot_processes_read(d->socket_path);
+	const struct cot_processes *all = found ? found : &none;
+	json_t *state = read_file(d), *entry;
+	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
+	size_t i;
+
+	cot_recover_pools(d, all);
+	json_array_foreach(json_object_get(state, "pools"), i, entry) load_pool(d, entry);
+	json_array_foreach(json_object_get(state, "tenants"), i, entry) load_tenant(d, entry, all);
+	cot_recover_tenants(d, all);
+	if (next_id > 1 && next_id <= INT32_MAX)
+		cot_daemon_old_id(d, (uint32_t)next_id - 1);
+	json_decref(state);
+	free(found);
 }

@@ -223,8 +223,7 @@ struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid)
 		return NULL;
 	*t = (struct tenant){
 		.d = d, .id = id ? id : cot_daemon_new_id(d), .since_ns = cot_now_ns()};
-	if (id >= d->next_id)
-		d->next_id = id + 1;
+	cot_daemon_old_id(d, t->id);
 	(void)cot_watch_start(d, &t->watch, pid, process_ended);
 	d->state_dirty = true;
 	return t;

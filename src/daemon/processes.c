@@ -1,0 +1,123 @@
+#include "daemon/processes.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define ENVIRON_MAX (256u << 10)
+
+static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, size, f);
+	(void)fclose(f);
+	return n;
+}
+
+/* The real user: a program that runs with another's rights has its environment from this one. */
+static bool read_owner(struct cot_process *p)
+{
+	char text[1024];
+	size_t n = read_file(p->pid, "status", text, sizeof(text) - 1);
+	const char *uid, *gid;
+
+	text[n] = '\0';
+	uid = strstr(text, "\nUid:\t");
+	gid = strstr(text, "\nGid:\t");
+	if (!uid || !gid)
+		return false;
+	p->uid = (uid_t)strtoul(uid + 6, NULL, 10);
+	p->gid = (gid_t)strtoul(gid + 6, NULL, 10);
+	return true;
+}
+
+/* By its name, which the control program gives it. */
+static bool is_server(pid_t pid)
+{
+	static const char suffix[] = "-server";
+	char text[4096];
+	size_t n = read_file(pid, "cmdline", text, sizeof(text) - 1);
+
+	text[n] = '\0';
+	n = strlen(text);
+	return n >= sizeof(suffix) - 1 && !strcmp(text + n - (sizeof(suffix) - 1), suffix);
+}
+
+static bool read_process(const char *socket_path, pid_t pid, char *block, struct cot_process *ret)
+{
+	size_t n = read_file(pid, "environ", block, ENVIRON_MAX);
+
+	*ret = (struct cot_process){.pid = pid};
+	if (!n || !cot_found_parse(block, n, socket_path, &ret->found))
+		return false;
+	ret->parent = cot_process_parent(pid);
+	ret->start_time = cot_process_start_time(pid);
+	ret->is_server = ret->found.is_pool && is_server(pid);
+	return ret->start_time && read_owner(ret);
+}
+
+bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *ret_process)
+{
+	char *block = malloc(ENVIRON_MAX);
+	bool is_ours = block && read_process(socket_path, pid, block, ret_process);
+
+	free(block);
+	return is_ours;
+}
+
+struct cot_processes *cot_processes_read(const char *socket_path)
+{
+	struct cot_processes *all = calloc(1, sizeof(*all));
+	char *block = malloc(ENVIRON_MAX), *end;
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	long pid;
+
+	while (dir && block && all && all->n < COT_ARRAY_LEN(all->p) && (entry = readdir(dir))) {
+		pid = strtol(entry->d_name, &end, 10);
+		if (*end || pid <= 0 || pid == (long)getpid())
+			continue;
+		all->n += read_process(socket_path, (pid_t)pid, block, &all->p[all->n]);
+	}
+	if (dir)
+		(void)closedir(dir);
+	free(block);
+	return all;
+}
+
+bool cot_process_is_root(const struct cot_processes *all, const struct cot_process *p)
+{
+	unsigned i;
+
+	for (i = 0; i < all->n; i++)
+		if (all->p[i].pid == p->parent && all->p[i].found.id == p->found.id &&
+		    all->p[i].found.is_pool == p->found.is_pool)
+			return false;
+	return true;
+}
+
+const struct cot_process *cot_processes_of(const struct cot_processes *all, uint32_t id, uid_t uid)
+{
+	const struct cot_process *oldest = NULL;
+	unsigned i;
+
+	for (i = 0; i < all->n; i++) {
+		const struct cot_process *p = &all->p[i];
+
+		if (!p->found.is_pool && p->found.id == id && (p->uid == uid || p->uid == 0) &&
+		    (!oldest || p->start_time < oldest->start_time))
+			oldest = p;
+	}
+	return oldest;
+}

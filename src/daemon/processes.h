@@ -1,0 +1,36 @@
+/*
+ * Which processes of this machine are programs or pools of ours, by what is in their environment.
+ * Reads /proc; a big machine takes tens of milliseconds, so the daemon does it when it starts, and
+ * later in a child (outlive.c).
+ */
+#ifndef COT_DAEMON_PROCESSES_H
+#define COT_DAEMON_PROCESSES_H
+
+#include <sys/types.h>
+
+#include "daemon/found.h"
+
+struct cot_process {
+	pid_t pid, parent;
+	uid_t uid; /* who started it: a program with another owner's rights keeps it */
+	gid_t gid;
+	uint64_t start_time; /* of /proc/PID/stat */
+	bool is_server;	     /* an MPS server, not the control program that has started it */
+	struct cot_found found;
+};
+
+struct cot_processes {
+	unsigned n;
+	struct cot_process p[1024];
+};
+
+/* What the processes of the daemon with this socket say; to be freed. NULL: out of memory. */
+struct cot_processes *cot_processes_read(const char *socket_path);
+/* One process; false when it is nothing of that daemon's, or cannot be read. */
+bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *ret_process);
+/* Whether no other process above it is the same program or pool. */
+bool cot_process_is_root(const struct cot_processes *all, const struct cot_process *p);
+/* The oldest process of the user's (or root's) that is this program; NULL: there is none. */
+const struct cot_process *cot_processes_of(const struct cot_processes *all, uint32_t id, uid_t uid);
+
+#endif
