@@ -1,0 +1,41 @@
+"""Which tests matter for a folder: regular expressions over the names of CTest.
+
+first   run first, those named after the file before the others
+then    run when all of these pass
+long    integration tests, run last and up to three times each, as CTest does; --quick leaves them out
+"""
+
+QUICK = r"(?!integration_|test_preload$|test_shim$|test_shim_deaths$)"
+
+FOLDERS = {
+    "src/base": (r"test_base_", QUICK + r"test_", None),
+    "src/trace": (r"test_trace_|fuzz_(scenario|trace|kernels|measurements|contention)$",
+                  r"test_sim_|cli_test_(sim|bad_scenario|list|model)$|test_daemon_config|fuzz_config", None),
+    "src/proto": (r"test_proto$|fuzz_proto", r"test_daemon_|fuzz_|test_shim_", r"integration_daemon_(basics|packets)"),
+    "src/model": (r"test_model_|test_cli_model", r"cli_test_model|test_policy_|test_sched_", None),
+    "src/ptx": (r"test_ptx_(edit|errors|parse|samples|verify)|fuzz_ptx$", r"test_ptx_|fuzz_ptx|cli_test_ptx$", None),
+    "src/ptx/pass": (r"test_ptx_pass_", r"test_ptx_|fuzz_ptx|cli_test_ptx", None),
+    "src/policy": (r"test_policy_|test_sched_policies|test_sched_work", r"test_sched_|test_sw_contract|test_sim_(policies|works)", None),
+    "src/sched": (r"test_sched_|fuzz_sched", r"test_policy_|test_sw_contract|test_sim_(policies|works)|test_daemon_host", None),
+    "src/sim": (r"test_sim_(?!properties)|test_sched_hosts", r"test_hw_contract|test_sw_contract|test_sim_properties|test_report_sim|cli_test_sim$", None),
+    "src/sim/hw": (r"test_sim_(?!properties)|test_hw_", r"test_hw_contract|test_sim_properties|cli_test_(reproduce_smqos|sim)$", None),
+    "src/cuda/rm": (r"test_cuda_rm", r"test_preload", r"integration_live_(channels|odd)"),
+    "src/preload": (r"test_preload", r"test_cuda_rm|test_shim", r"integration_(run|live_odd|live_channels)"),
+    "src/shim": (r"test_shim_(?!deaths)|fuzz_shim|fuzz_loadable", r"test_shim|test_smguard", r"integration_(shim_programs|daemon_works|live_shares)"),
+    "src/daemon": (r"test_daemon_|fuzz_(config|found|host_work)",
+                   r"test_sched_hosts|cli_test_sim$",
+                   r"integration_(daemon_(basics|readback|works|access|packets)|run|live_pools|live_rotate)$"),
+    "src/emu/exec": (r"test_emu_exec", r"test_ptx_pass|test_ptx_truth|fuzz_emu", None),
+    "src/emu": (r"test_emu_", r"test_shim", r"integration_emulate$"),
+    "src/report": (r"test_report_", r"cli_test_|test_reproduce", None),
+    "src/cli": (r"test_cli_|test_reproduce|cli_test_", None, r"integration_(run|emulate|daemon_basics)$"),
+}
+
+
+def stages(folder, quick):
+    """[(regular expression, attempts)] for a folder, or for the nearest one above it."""
+    while folder and folder not in FOLDERS:
+        folder = folder.rpartition("/")[0]
+    first, then, long = FOLDERS.get(folder, (QUICK, None, None))
+    listed = ((first, 1), (then, 1), (None if quick else long, 3))
+    return [(regex, attempts) for regex, attempts in listed if regex]
