@@ -332,6 +332,13 @@ struct cot_policy_ops {
 	/* It is over, or its program is gone; what it had is free. `w` is no longer in the table,
 	 * and invalid afterwards. */
 	void (*work_done)(struct cot_policy *p, struct cot_work *w);
+
+	/*
+	 * The slice of an entity that is being set up and is not in the table yet: entity_up()
+	 * follows soon, and then what the policy wishes counts. Without it the driver's own. May
+	 * be called at any time; changes nothing.
+	 */
+	uint32_t (*first_slice)(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask);
 };
 
 #define COT_POLICY_STATE_MAX 4096

@@ -9,7 +9,7 @@
  *   library.c   packets of libcotenant.so     command.c packets of the command line
  *   work.c      packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools
- *   mps.c       the MPS programs              host.c    the policy core's host
+ *   mps.c       the MPS programs              host.c, host_order.c  the core's host
  *   lock.c      one daemon per folder         show.c    answers in JSON
  *   state.c     what outlives the daemon      recover.c what its file does not know
  *   found.c     what an environment tells     processes.c  whose environments are there

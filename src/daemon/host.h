@@ -6,7 +6,12 @@
  *
  * A *member* is one connected library, a number below COT_HOST_MAX_MEMBERS. An entity (a pool or a
  * program that stands alone) has one member per process with channel groups; an action on the
- * entity is an order to each of them, and is done when all have answered.
+ * entity is an order to each of them, and is done when all have answered. A *guest* is a member
+ * whose answers are counted and do not decide: a program's own library in a pool, whose groups are
+ * the server's. One that fails, or does not answer in time, gets no more orders.
+ *
+ * The host remembers what each member was told, from its welcome on. So one that comes late, or
+ * comes back, is told what the others were.
  *
  * A freeze holds only while the lease in the member's page does. The host renews leases every
  * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. When it finds that it has
@@ -33,6 +38,21 @@
 struct cot_host;
 struct cot_host_works;
 
+/* What somebody should hear of, once. */
+struct cot_host_news {
+	enum cot_host_news_kind {
+		COT_HOST_STUCK,	    /* a freeze or thaw of `entity` failed, the first in a row */
+		COT_HOST_FREED,	    /* one succeeded again */
+		COT_HOST_FELL_BACK, /* the core took the policy for broken; see its stats */
+		COT_HOST_RECOVERED, /* the policy that is wanted is at work again */
+	} kind;
+	uint32_t entity;
+	enum cot_action_kind action; /* COT_ACTION_FREEZE or COT_ACTION_THAW */
+	int status;		     /* of the first that failed */
+	uint64_t for_ns;	     /* since it was ordered */
+	uint64_t n;		     /* that failed in a row */
+};
+
 struct cot_host_ops {
 	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT or WORK_EVICT. 0 or -errno. Must not call
 	 * back. */
@@ -41,6 +61,8 @@ struct cot_host_ops {
 	void (*lease)(void *arg, unsigned member, uint64_t until_ns);
 	/* It has not answered within COT_HOST_ACK_NS. Must not call back. May be NULL. */
 	void (*late)(void *arg, unsigned member);
+	/* Must not call back. May be NULL. */
+	void (*tell)(void *arg, const struct cot_host_news *news);
 };
 
 int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_policy_ops *policy,
@@ -60,7 +82,7 @@ int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *poli
 /* Gives everything back to the driver; go on with ticks and answers until it is quiet. */
 void cot_host_stop(struct cot_host *host, uint64_t now_ns);
 
-/* What a member of the entity must be told at once, as the others were. */
+/* How an entity shall be: as the user wants it, or else the policy. */
 struct cot_host_settings {
 	uint32_t slice_us;
 	enum cot_proto_mode mode;
@@ -69,8 +91,15 @@ struct cot_host_settings {
 
 void cot_host_settings(const struct cot_host *host, uint32_t entity,
 		       struct cot_host_settings *ret_settings);
+/*
+ * A library has connected: what it is to be told at once. While the entity is not there for the
+ * policy, the slice is what the policy says a newcomer of its class on its GPUs begins with.
+ */
+void cot_host_welcome(struct cot_host *host, unsigned member, uint32_t entity, enum cot_class cls,
+		      uint64_t gpu_mask, struct cot_host_settings *ret_settings);
 /* From here on it gets the entity's orders, at once a FREEZE if the others are frozen. */
-void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, uint64_t now_ns);
+void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool guest,
+		   uint64_t now_ns);
 /* Its library is gone; it answers no more. */
 void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns);
 void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,
@@ -87,6 +116,13 @@ void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_pro
 /* Forgets overrides and settings of an entity that will not come back. */
 void cot_host_forget(struct cot_host *host, uint32_t entity);
 
+/* Freezes or thaws that failed one after the other. */
+struct cot_host_trouble {
+	uint64_t n, since_ns,
+		last_ns; /* when the first and the last of them were ordered; 0 = none */
+	int status;	 /* of the last */
+};
+
 struct cot_host_entity_stats {
 	uint32_t slice_override_us;
 	enum cot_proto_mode mode_override;
@@ -95,6 +131,10 @@ struct cot_host_entity_stats {
 	uint64_t n_lapsed;						   /* leases */
 	unsigned n_waiting; /* orders that a member has not answered yet */
 	int freeze_status;  /* of the last one: 0 or -errno */
+	int set_status;	    /* of the last SET: likewise */
+	struct cot_host_trouble freeze, thaw;
+	unsigned n_guests;	/* now */
+	uint64_t n_guests_left; /* failed, or did not answer */
 };
 
 void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,

@@ -75,25 +75,6 @@ err_close:
 	return rc;
 }
 
-/* Until the policy says something: what it probably will say. */
-static uint32_t first_slice(const struct conn *c)
-{
-	const struct cot_policy *policy = cot_sched_policy(cot_host_sched(c->d->host));
-	const struct cot_policy_config *numbers = &c->d->config.numbers;
-	enum cot_class cls = c->pool ? c->pool->cls : c->tenant->cls;
-	uint64_t gpus = c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask;
-	const struct cot_tenant *t;
-
-	if (policy->ops == &cot_policy_timeslice)
-		return COT_SLICE_DRIVER;
-	if (cls == COT_CLASS_LATENCY)
-		return numbers->latency_slice_us;
-	cot_for_each_tenant (t, policy)
-		if (t->cls == COT_CLASS_LATENCY && (t->gpu_mask & gpus))
-			return numbers->batch_slice_us;
-	return numbers->equal_slice_us;
-}
-
 static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 {
 	struct cot_host_settings settings;
@@ -102,8 +83,10 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 
 	if (fd < 0)
 		return fd;
-	cot_host_settings(c->d->host, c->entity, &settings);
-	m.slice_us = settings.slice_us ? settings.slice_us : first_slice(c);
+	cot_host_welcome(c->d->host, conn_index(c), c->entity,
+			 c->pool ? c->pool->cls : c->tenant->cls,
+			 c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask, &settings);
+	m.slice_us = settings.slice_us;
 	m.mode = settings.mode;
 	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), seq);
 	rc = cot_conn_send(c, &m, sizeof(m), fd);
@@ -254,7 +237,8 @@ static void set_settled(struct conn *c, bool settled)
 	if (!settled)
 		cot_host_leave(c->d->host, conn_index(c), now_ns);
 	else
-		cot_host_join(c->d->host, conn_index(c), c->entity, now_ns);
+		cot_host_join(c->d->host, conn_index(c), c->entity, !c->pool && c->tenant->pool,
+			      now_ns);
 	if (c->pool)
 		cot_pool_update(c->pool);
 	else

@@ -37,4 +37,5 @@ const struct cot_policy_ops cot_policy_pools = {
 	.state_bytes = sizeof(struct turns),
 	.action_done = cot_turns_action_done,
 	.tick = tick,
+	.first_slice = cot_policy_first_slice,
 };

@@ -1,5 +1,7 @@
 #include "policy/shared.h"
 
+#include "policy/turns.h"
+
 uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns)
 {
 	const struct cot_entity *e;
@@ -25,14 +27,23 @@ uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns)
 	return gpus;
 }
 
-static uint32_t slice_us(const struct cot_policy *p, const struct cot_entity *e,
+static uint32_t slice_us(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask,
 			 uint64_t latency_gpus, uint64_t loose_gpus)
 {
-	if (!(e->gpu_mask & latency_gpus))
+	if (!(gpu_mask & latency_gpus))
 		return p->config->equal_slice_us;
-	if (e->cls == COT_CLASS_LATENCY)
+	if (cls == COT_CLASS_LATENCY)
 		return p->config->latency_slice_us;
-	return e->gpu_mask & loose_gpus ? p->config->equal_slice_us : p->config->batch_slice_us;
+	return gpu_mask & loose_gpus ? p->config->equal_slice_us : p->config->batch_slice_us;
+}
+
+uint32_t cot_policy_first_slice(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask)
+{
+	uint64_t wake_ns = COT_NEVER, latency_gpus = cot_policy_latency_gpus(p, &wake_ns);
+
+	if (cls == COT_CLASS_LATENCY)
+		latency_gpus |= gpu_mask;
+	return slice_us(p, cls, gpu_mask, latency_gpus, cot_turns_loose_gpus(p));
 }
 
 static enum cot_mode mode(const struct cot_policy *p, const struct cot_entity *e,
@@ -50,7 +61,8 @@ void cot_policy_favour_latency(struct cot_policy *p, uint64_t latency_gpus, uint
 	struct cot_entity *e;
 
 	cot_for_each_entity (e, p) {
-		(void)cot_set_slice(p, e, slice_us(p, e, latency_gpus, loose_gpus));
+		(void)cot_set_slice(p, e,
+				    slice_us(p, e->cls, e->gpu_mask, latency_gpus, loose_gpus));
 		(void)cot_set_mode(p, e, mode(p, e, latency_gpus));
 	}
 }

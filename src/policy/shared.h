@@ -26,4 +26,7 @@ uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns);
  */
 void cot_policy_favour_latency(struct cot_policy *p, uint64_t latency_gpus, uint64_t loose_gpus);
 
+/* For first_slice() of a policy that favours latency so. */
+uint32_t cot_policy_first_slice(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask);
+
 #endif

@@ -365,6 +365,14 @@ bool cot_sched_is_quiet(const struct cot_sched *s)
 	return true;
 }
 
+uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, uint64_t gpu_mask)
+{
+	const struct cot_policy_ops *ops = s->policy.ops;
+
+	return s->started && ops->first_slice ? ops->first_slice(&s->policy, cls, gpu_mask)
+					      : COT_SLICE_DRIVER;
+}
+
 /* ---- for those who show things ---- */
 
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s)

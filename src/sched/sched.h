@@ -209,6 +209,9 @@ void cot_sched_stop(struct cot_sched *s, uint64_t now_ns);
 /* No action is wanted or unanswered. */
 bool cot_sched_is_quiet(const struct cot_sched *s);
 
+/* The slice that an entity begins with before it is up: see policy.h. */
+uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, uint64_t gpu_mask);
+
 /* For those who show things. NULL when there is none of that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
 const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);

@@ -23,16 +23,31 @@
 /* ---- what is recorded ---- */
 
 #define MAX_LINES 60000u
+#define MAX_IDS	  256u
 
 struct record {
 	char (*lines)[COT_LOG_LINE_MAX];
 	unsigned n, n_actions;
+	uint32_t newest[MAX_IDS][3]; /* action of each entity: slice, mode, freeze or thaw */
 };
+
+/* Of actions that were replaced meanwhile the answers count no longer: a host may keep them. */
+static bool is_stale(const struct record *r, const struct cot_event *ev)
+{
+	const uint32_t *newest = r->newest[ev->id % MAX_IDS];
+
+	return ev->type == COT_EV_DONE && ev->done.seq != newest[0] && ev->done.seq != newest[1] &&
+	       ev->done.seq != newest[2];
+}
 
 static void record(void *arg, const struct cot_event *ev, const struct cot_action *a)
 {
 	struct record *r = arg;
 
+	if (a && a->kind <= COT_ACTION_THAW)
+		r->newest[a->entity % MAX_IDS][a->kind < COT_ACTION_FREEZE ? a->kind : 2] = a->seq;
+	if (ev && is_stale(r, ev))
+		return;
 	assert_true(r->n < MAX_LINES);
 	if (ev)
 		cot_log_print_event(r->lines[r->n++], COT_LOG_LINE_MAX, ev);
@@ -292,7 +307,7 @@ static void give(struct cot_host *host, const struct cot_event *ev)
 		break;
 	default:
 		if (ev->type == COT_EV_POOL || (ev->type == COT_EV_TENANT && !ev->tenant.pool))
-			cot_host_join(host, ev->id, ev->id, ev->now_ns);
+			cot_host_join(host, ev->id, ev->id, false, ev->now_ns);
 		(void)cot_host_event(host, ev);
 		break;
 	}

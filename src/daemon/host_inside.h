@@ -1,0 +1,136 @@
+/*
+ * The inside of the policy core's host, shared by host.c (time, members, what the user wants) and
+ * host_order.c (orders and their answers). Outsiders use host.h.
+ */
+#ifndef COT_DAEMON_HOST_INSIDE_H
+#define COT_DAEMON_HOST_INSIDE_H
+
+#include "daemon/host.h"
+
+#define MAX_ENTITIES COT_SCHED_MAX_ENTITIES
+#define SET_WORDS    (COT_HOST_MAX_MEMBERS / 64)
+
+struct member_set {
+	uint64_t bits[SET_WORDS];
+};
+
+/*
+ * The orders that an entity may have on their way: one of each kind. A new one takes the place of
+ * the one before, whose answer counts no longer, for the core neither. So whoever does not answer,
+ * and however much is asked of it, stands in nobody else's way.
+ */
+enum order_place {
+	PLACE_SLICE, /* the core's three wishes */
+	PLACE_MODE,
+	PLACE_RUN,
+	PLACE_OWN_SET, /* the host's own: nobody waits for their end */
+	PLACE_OWN_FREEZE,
+	N_PLACES,
+};
+
+struct order {
+	uint32_t seq; /* 0 = unused; also that of the messages */
+	enum cot_action_kind kind;
+	uint32_t slice_us; /* SLICE: what must be read back; 0 = any */
+	uint64_t sent_ns;
+	struct member_set waiting;
+	bool decided; /* those who decide have answered; only guests have not */
+	int status;
+};
+
+struct entity {
+	uint32_t id; /* 0 = unused */
+	struct member_set members;
+	struct member_set guests;   /* of them: those whose answers do not decide */
+	struct member_set unfrozen; /* came while it was frozen, and have not been frozen yet */
+	uint32_t slice_us;	    /* the policy's */
+	enum cot_proto_mode mode;   /* the policy's */
+	bool frozen;		    /* the last order was to freeze */
+	bool unsure;		    /* a member may have been told something else */
+	struct order orders[N_PLACES];
+	struct cot_host_entity_stats stats;
+};
+
+/* What a member was told last. */
+struct told {
+	uint32_t slice_us;
+	enum cot_proto_mode mode;
+};
+
+struct cot_host {
+	const struct cot_host_ops *ops;
+	void *arg;
+	struct cot_sched *sched;
+	struct entity entities[MAX_ENTITIES];
+	uint32_t member_entity[COT_HOST_MAX_MEMBERS]; /* 0 = none */
+	struct told told[COT_HOST_MAX_MEMBERS];
+	uint32_t own_seq; /* of the host's own orders: the upper half of the numbers */
+	uint64_t due_ns;  /* when the first order has waited long enough; COT_NEVER */
+	uint64_t lease_until_ns, renew_ns;
+	unsigned n_frozen;    /* entities */
+	uint64_t n_fallbacks; /* of the core, until now */
+	bool fell;	      /* the policy that was wanted is not at work */
+	struct cot_host_works *works;
+};
+
+/* ---- sets of members ---- */
+
+static inline void set_put(struct member_set *set, unsigned i)
+{
+	set->bits[i / 64] |= 1ull << (i % 64);
+}
+
+static inline void set_drop(struct member_set *set, unsigned i)
+{
+	set->bits[i / 64] &= ~(1ull << (i % 64));
+}
+
+static inline bool set_has(const struct member_set *set, unsigned i)
+{
+	return set->bits[i / 64] >> (i % 64) & 1;
+}
+
+static inline struct member_set set_without(const struct member_set *a, const struct member_set *b)
+{
+	struct member_set rest;
+	unsigned i;
+
+	for (i = 0; i < SET_WORDS; i++)
+		rest.bits[i] = a->bits[i] & ~b->bits[i];
+	return rest;
+}
+
+static inline bool set_empty(const struct member_set *set)
+{
+	unsigned i;
+
+	for (i = 0; i < SET_WORDS; i++)
+		if (set->bits[i])
+			return false;
+	return true;
+}
+
+/* ---- host.c ---- */
+
+struct entity *cot_host_find(const struct cot_host *host, uint32_t id);
+struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id);
+/* The user's, or else the policy's. */
+uint32_t cot_host_slice(const struct entity *e);
+enum cot_proto_mode cot_host_mode(const struct entity *e);
+void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns);
+/* It gets no more orders; its lease is not renewed. */
+void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned member);
+
+/* ---- host_order.c ---- */
+
+/* Everything that the core has decided, and what follows from that. */
+void cot_host_pump(struct cot_host *host, uint64_t now_ns);
+/* A SET or FREEZE that the core knows nothing of. -EBUSY: one is on its way. */
+int cot_host_own_order(struct cot_host *host, struct entity *e, enum order_place place,
+		       const struct member_set *to, uint64_t now_ns);
+/* Ends the orders that have waited for COT_HOST_ACK_NS. */
+void cot_host_end_late(struct cot_host *host, uint64_t now_ns);
+/* Nobody waits for the member's answers any more. */
+void cot_host_forgive(struct cot_host *host, struct entity *e, unsigned member, uint64_t now_ns);
+
+#endif
