@@ -340,6 +340,93 @@ static void test_gate(void **state)
 	exec_unload(&t);
 }
 
+/* Block 0 ends at once, the others when the flag is set; each counts then. */
+#define WAIT_THEN_COUNT                                                            \
+	KERNEL "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra E;\n"     \
+	       "L: ld.volatile.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0;\n" \
+	       "@%p1 bra L; E: red.global.add.u32 [%rd1+4], 1; ret; }\n"
+/* What takes so many slices never comes. */
+#define MANY_SLICES 100000
+
+struct door {
+	uint32_t *words; /* the flag, and how many blocks have ended */
+	_Atomic int n_inside, n_entered, n_slice, n_begun, n_ended_then;
+	int may_begin; /* so many blocks, before all threads have left */
+	_Atomic bool all_left;
+};
+
+static int set_flag_when_alone(void *arg, enum cot_exec_at at)
+{
+	struct door *d = arg;
+
+	if (at == COT_EXEC_AT_ENTER) {
+		d->n_inside++;
+		d->n_entered++;
+	}
+	if (at == COT_EXEC_AT_LEAVE)
+		d->n_inside--;
+	if (at == COT_EXEC_AT_SLICE && d->n_entered > 1 && d->n_inside == 1)
+		__atomic_store_n(d->words, 1, __ATOMIC_RELAXED);
+	return at == COT_EXEC_AT_SLICE && ++d->n_slice > MANY_SLICES;
+}
+
+/* A thread that waits for another one's block does not count as being inside. */
+static void test_idle_threads_leave(void **state)
+{
+	struct exec_test t;
+	struct door d = {.n_slice = 0};
+
+	(void)state;
+	exec_load_body(&t, WAIT_THEN_COUNT);
+	d.words = exec_alloc(&t, 8);
+	exec_arg_ptr(&t, 0, d.words);
+	t.launch.gate = set_flag_when_alone;
+	t.launch.arg = &d;
+	assert_int_equal(exec_run(&t, 2, 1, 2), COT_EXEC_FAULT_NONE);
+	assert_int_equal(d.words[1], 2);
+	assert_int_equal(d.n_inside, 0);
+	exec_unload(&t);
+}
+
+static int begin_some(void *arg, enum cot_exec_at at)
+{
+	struct door *d = arg;
+
+	if (at == COT_EXEC_AT_BLOCK)
+		return !d->all_left && d->n_begun++ >= d->may_begin;
+	if (at == COT_EXEC_AT_ENTER)
+		d->n_inside++;
+	if (at == COT_EXEC_AT_SLICE && ++d->n_slice == 20)
+		__atomic_store_n(d->words, 1, __ATOMIC_RELAXED);
+	if (at == COT_EXEC_AT_LEAVE && !--d->n_inside && !d->all_left) {
+		d->n_ended_then = (int)__atomic_load_n(&d->words[1], __ATOMIC_RELAXED);
+		d->all_left = true;
+	}
+	return d->n_slice > MANY_SLICES;
+}
+
+/* Where no block may begin, those that have begun end before the last thread leaves. */
+static void test_begun_blocks_end_first(void **state)
+{
+	unsigned n_threads;
+
+	(void)state;
+	for (n_threads = 1; n_threads <= 3; n_threads++) {
+		struct door d = {.may_begin = 5};
+		struct exec_test t;
+
+		exec_load_body(&t, WAIT_THEN_COUNT);
+		d.words = exec_alloc(&t, 8);
+		exec_arg_ptr(&t, 0, d.words);
+		t.launch.gate = begin_some;
+		t.launch.arg = &d;
+		assert_int_equal(exec_run(&t, 12, 1, n_threads), COT_EXEC_FAULT_NONE);
+		assert_int_equal(d.n_ended_then, 5);
+		assert_int_equal(d.words[1], 12);
+		exec_unload(&t);
+	}
+}
+
 /* The budget of work() is about kept, and the run goes on where it was. */
 static void test_work(void **state)
 {
@@ -448,12 +535,20 @@ static void test_occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_faults),	   cmocka_unit_test(test_strict_barriers),
-		cmocka_unit_test(test_read_only),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_bad_launch), cmocka_unit_test(test_printf),
-		cmocka_unit_test(test_assert),	   cmocka_unit_test(test_gate),
-		cmocka_unit_test(test_work),	   cmocka_unit_test(test_hook),
-		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_occupancy),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_strict_barriers),
+		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bad_launch),
+		cmocka_unit_test(test_printf),
+		cmocka_unit_test(test_assert),
+		cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_idle_threads_leave),
+		cmocka_unit_test(test_begun_blocks_end_first),
+		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_hook),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_occupancy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,17 +16,44 @@
 #define LOOK_NS		(20ull * 1000 * 1000)
 #define MAX_CPUS	64
 #define WORKSPACE_BYTES 512u
+/*
+ * A block that has not ended after so much draining may wait for one that a GPU would have begun
+ * together with it: then those begin, too.
+ */
+#define DRAIN_PATIENCE_NS (1000ull * 1000 * 1000)
 
+/*
+ * What the threads of a grid may do, as the model said when it was asked last:
+ *
+ *      +-------------------- the group's next turn ---------------------+
+ *      v                                                                |
+ *     OPEN --- must leave, mode `drain` --> DRAIN --- have stopped --> CLOSED --> OVER
+ *      |                                                                ^     (from all)
+ *      +------ must leave, mode `switch` -------------------------------+
+ *
+ * and where a thread is, seen from the gate:
+ *
+ *     OUTSIDE --- enter: OPEN ----> INSIDE --- slice: CLOSED -----> HALFWAY
+ *       ^                             |  ^                             |
+ *       +--- leave: has no block -----+  +---- OPEN or DRAIN ----------+
+ *
+ * The model waits for the grid's word that it has stopped: nobody is inside, and in a drain nobody
+ * is halfway through a block either. That becomes true by a thread that leaves or stands still, or
+ * by the model, which may want the grid to leave before the first thread has come in. So whoever
+ * comes last says it: a thread that was the last one inside, and the watcher at each change.
+ */
 enum gate { CLOSED, DRAIN, OPEN, OVER };
 
 struct grid {
 	_Atomic uint32_t n_refs; /* the stream's worker, and the watcher */
 	struct CUstream_st *stream;
 	struct cot_emu_ticket ticket;
+	bool cooperative;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	_Atomic int gate;  /* changed with the lock held */
-	uint32_t n_inside; /* threads that may run; under the lock, as the rest */
+	_Atomic int gate;	      /* changed with the lock held */
+	_Atomic uint64_t patient_ns;  /* in a drain: until then no block begins, in wall time */
+	uint32_t n_inside, n_halfway; /* threads; under the lock, as the rest */
 	bool ended;
 };
 
@@ -69,6 +96,19 @@ static enum gate gate_for(enum cot_emu_leave_to to)
 	}
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static bool has_stopped(const struct grid *g, enum gate gate)
+{
+	return !g->n_inside && (gate == CLOSED || (gate == DRAIN && !g->n_halfway));
+}
+
 /* With the lock held: makes gate and model agree, in one change of the model. */
 static void agree(struct grid *g)
 {
@@ -80,12 +120,23 @@ static void agree(struct grid *g)
 		gate = gate_for(cot_emu_model_leave_to(m, g->ticket));
 		if (gate == OPEN)
 			cot_emu_model_park(m, g->ticket, false);
-		else if (gate == CLOSED && !g->n_inside)
+		else if (has_stopped(g, gate))
 			cot_emu_model_park(m, g->ticket, true);
-		cot_emu_gpu_commit(gpu, gate == CLOSED);
+		cot_emu_gpu_commit(gpu, gate != OPEN);
 	}
+	if (gate == DRAIN && atomic_load(&g->gate) != DRAIN)
+		atomic_store(&g->patient_ns, wall_ns() + DRAIN_PATIENCE_NS);
 	atomic_store(&g->gate, gate);
 	pthread_cond_broadcast(&g->changed);
+}
+
+/* With the lock held: a thread is no longer inside. */
+static void step_out(struct grid *g)
+{
+	enum gate gate = (enum gate)atomic_load(&g->gate);
+
+	if (!--g->n_inside && gate != OPEN && gate != OVER)
+		agree(g);
 }
 
 struct seen {
@@ -145,18 +196,33 @@ static bool lets_through(enum gate gate, enum cot_exec_at at)
 	return gate == OPEN || gate == OVER || (gate == DRAIN && at == COT_EXEC_AT_SLICE);
 }
 
-/* Stands until the gate lets it through; does not count as being inside meanwhile. */
-static int stand(struct grid *g, enum cot_exec_at at, bool inside)
+/* May another block begin? */
+static bool may_begin(struct grid *g)
 {
+	enum gate gate = (enum gate)atomic_load_explicit(&g->gate, memory_order_acquire);
+
+	if (is_unwanted(g))
+		return false;
+	if (gate != DRAIN)
+		return gate == OPEN;
+	return g->cooperative || wall_ns() >= atomic_load(&g->patient_ns);
+}
+
+/* Stands until the gate lets it through; does not count as being inside meanwhile. */
+static int stand(struct grid *g, enum cot_exec_at at)
+{
+	bool halfway = at == COT_EXEC_AT_SLICE;
 	struct timespec until;
 
 	pthread_mutex_lock(&g->lock);
-	if (inside && !--g->n_inside && !lets_through((enum gate)atomic_load(&g->gate), at))
-		agree(g);
+	g->n_halfway += halfway;
+	if (halfway)
+		step_out(g);
 	while (!lets_through((enum gate)atomic_load(&g->gate), at) && !is_unwanted(g)) {
 		until = soon();
 		(void)pthread_cond_timedwait(&g->changed, &g->lock, &until);
 	}
+	g->n_halfway -= halfway;
 	g->n_inside++;
 	pthread_mutex_unlock(&g->lock);
 	return atomic_load(&g->gate) == OVER || is_unwanted(g);
@@ -165,8 +231,7 @@ static int stand(struct grid *g, enum cot_exec_at at, bool inside)
 static int leave(struct grid *g)
 {
 	pthread_mutex_lock(&g->lock);
-	if (!--g->n_inside && atomic_load(&g->gate) == CLOSED)
-		agree(g);
+	step_out(g);
 	pthread_mutex_unlock(&g->lock);
 	return 0;
 }
@@ -176,13 +241,19 @@ static int pass(void *arg, enum cot_exec_at at)
 	struct grid *g = arg;
 	enum gate gate = (enum gate)atomic_load_explicit(&g->gate, memory_order_acquire);
 
-	if (at == COT_EXEC_AT_LEAVE)
+	switch (at) {
+	case COT_EXEC_AT_LEAVE:
 		return leave(g);
-	if (at == COT_EXEC_AT_ENTER)
-		return stand(g, at, false);
+	case COT_EXEC_AT_ENTER:
+		return stand(g, at);
+	case COT_EXEC_AT_BLOCK:
+		return !may_begin(g);
+	default:
+		break;
+	}
 	if (is_unwanted(g))
 		return 1;
-	return lets_through(gate, at) ? gate == OVER : stand(g, at, true);
+	return lets_through(gate, at) ? gate == OVER : stand(g, at);
 }
 
 static int pass_seeded(void *arg, uint64_t step)
@@ -403,7 +474,7 @@ static CUresult start(struct grid *g, const struct cot_emu_launch *l, uint64_t w
 	return rc == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
 }
 
-static struct grid *make_grid(struct CUstream_st *s)
+static struct grid *make_grid(struct CUstream_st *s, bool cooperative)
 {
 	struct grid *g = calloc(1, sizeof(*g));
 
@@ -411,6 +482,7 @@ static struct grid *make_grid(struct CUstream_st *s)
 		return NULL;
 	g->n_refs = 1;
 	g->stream = s;
+	g->cooperative = cooperative;
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->changed, NULL);
 	return g;
@@ -419,7 +491,7 @@ static struct grid *make_grid(struct CUstream_st *s)
 CUresult cot_emu_grid_execute(struct CUstream_st *s, const struct cot_emu_launch *l)
 {
 	struct cot_exec_run *x = NULL;
-	struct grid *g = make_grid(s);
+	struct grid *g = make_grid(s, l->cooperative);
 	CUdeviceptr workspace = 0;
 	CUresult result;
 

@@ -160,13 +160,18 @@ struct cot_exec_run;
 enum cot_exec_at {
 	COT_EXEC_AT_BLOCK, /* about to begin a block */
 	COT_EXEC_AT_SLICE, /* inside a block, about every COT_EXEC_SLICE warp instructions */
-	COT_EXEC_AT_ENTER, /* a CPU thread joins the run */
-	COT_EXEC_AT_LEAVE, /* it leaves; the answer is ignored */
+	COT_EXEC_AT_ENTER, /* a CPU thread joins the run, or comes back to it */
+	COT_EXEC_AT_LEAVE, /* it leaves, or has nothing to do now; the answer is ignored */
 };
 
 /*
  * Called by every CPU thread of a run, without locks held. It may wait as long as it likes: the
  * thread does nothing meanwhile. 0 goes on; anything else ends the run (COT_EXEC_FAULT_STOPPED).
+ *
+ * AT_BLOCK is another kind of question: it must not wait or lock, and anything but 0 means "not
+ * now". The worker then goes on with blocks that have begun; when there are none for it, it leaves
+ * and enters again. So one that has left holds no block, and when nobody is between enter and leave
+ * but those that wait AT_SLICE, no block that has begun is anywhere but with them.
  */
 typedef int (*cot_exec_gate)(void *arg, enum cot_exec_at at);
 

@@ -340,7 +340,8 @@ void cot_exec_stop(struct cot_exec_run *run)
 /* Something to do for a worker; NULL: nothing now. The run is locked, and is again afterwards. */
 static struct cot_exec_block *take(struct cot_exec_run *run)
 {
-	bool new = may_begin(run) && (!run->ready || run->prefer_new);
+	bool new =
+		may_begin(run) && (!run->ready || run->prefer_new) && !ask(run, COT_EXEC_AT_BLOCK);
 	struct cot_exec_block *b;
 	uint64_t number = 0;
 	int failed;
@@ -351,8 +352,6 @@ static struct cot_exec_block *take(struct cot_exec_run *run)
 	b = reserve(run, &number);
 	pthread_mutex_unlock(&run->lock);
 	failed = !b;
-	if (b && ask(run, COT_EXEC_AT_BLOCK))
-		cot_exec_stop(run);
 	if (b)
 		failed = cot_exec_block_begin(b, number, run->sms[b->place]);
 	if (failed)
@@ -413,6 +412,22 @@ static void init_worker(struct cot_exec_worker *worker, struct cot_exec_run *run
 	worker->generation = cot_exec_memory_generation(run->launch.memory);
 }
 
+/* There is nothing for this worker now; the run is locked, and is again afterwards. */
+static void rest(struct cot_exec_run *run)
+{
+	pthread_mutex_unlock(&run->lock);
+	ask(run, COT_EXEC_AT_LEAVE);
+	pthread_mutex_lock(&run->lock);
+	run->n_waiting++;
+	while (!is_over(run) && !run->ready && !may_begin(run))
+		pthread_cond_wait(&run->changed, &run->lock);
+	run->n_waiting--;
+	pthread_mutex_unlock(&run->lock);
+	if (ask(run, COT_EXEC_AT_ENTER))
+		cot_exec_stop(run);
+	pthread_mutex_lock(&run->lock);
+}
+
 enum cot_exec_state cot_exec_work(struct cot_exec_run *run, uint64_t budget)
 {
 	struct cot_exec_worker worker;
@@ -440,9 +455,7 @@ enum cot_exec_state cot_exec_work(struct cot_exec_run *run, uint64_t budget)
 				state = COT_EXEC_IDLE;
 				break;
 			}
-			run->n_waiting++;
-			pthread_cond_wait(&run->changed, &run->lock);
-			run->n_waiting--;
+			rest(run);
 		}
 	}
 	book(&worker);
