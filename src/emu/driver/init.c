@@ -73,6 +73,34 @@ static void tell_wrong_values(void)
 	told = true;
 }
 
+static const char *reason(int err, bool own)
+{
+	switch (-err) {
+	case EPERM:
+		return own ? "it, or a file in it, belongs to somebody else; COTENANT_EMU_DIR names "
+			     "another folder"
+			   : "a file in it belongs to somebody else";
+	case EPROTO:
+		return "another version of the emulated GPU is using it, or its file has been cut "
+		       "short";
+	default:
+		return strerror(-err);
+	}
+}
+
+/* Why there is no machine, once for a process. In the child of a fork there is none by design. */
+static void tell_no_machine(int err)
+{
+	static bool told;
+	char path[PATH_MAX];
+	bool own;
+
+	if (!told && err != -EAGAIN && !cot_emu_config_dir(path, &own))
+		cot_emu_complain("the machine in '%.500s' cannot be used: %s", path,
+				 reason(err, own));
+	told = true;
+}
+
 static CUresult initialise(void)
 {
 	CUresult result;
@@ -81,8 +109,10 @@ static CUresult initialise(void)
 	tell_wrong_values();
 	if (!err)
 		err = cot_emu_gpu_attach(&machine);
-	if (err)
+	if (err) {
+		tell_no_machine(err);
 		return result_of_attach(err);
+	}
 	read_visible((int)cot_emu_gpu_config(machine)->params.n_gpus);
 	if (!n_visible)
 		return CUDA_ERROR_NO_DEVICE;

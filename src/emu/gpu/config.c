@@ -189,7 +189,7 @@ struct cot_emu_config cot_emu_config_read(void)
 	return c;
 }
 
-int cot_emu_config_dir(char path[PATH_MAX])
+int cot_emu_config_dir(char path[PATH_MAX], bool *ret_own)
 {
 	const char *dir = getenv("COTENANT_EMU_DIR");
 	const char *base = access("/dev/shm", W_OK) ? P_tmpdir : "/dev/shm";
@@ -199,7 +199,10 @@ int cot_emu_config_dir(char path[PATH_MAX])
 		n = snprintf(path, PATH_MAX, "%s", dir);
 	else
 		n = snprintf(path, PATH_MAX, "%s/cotenant-emu-%u", base, (unsigned)getuid());
-	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+	if (n < 0 || n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	*ret_own = !dir || !*dir;
+	return 0;
 }
 
 bool cot_emu_config_seed(uint64_t *ret_seed)

@@ -37,8 +37,8 @@ struct cot_emu_config cot_emu_config_read(void);
  */
 bool cot_emu_config_wrong(unsigned i, char *text, size_t size);
 
-/* COTENANT_EMU_DIR, or a folder of the user's own in shared memory. */
-int cot_emu_config_dir(char path[PATH_MAX]);
+/* COTENANT_EMU_DIR, or (ret_own) a folder of the user's own in shared memory. */
+int cot_emu_config_dir(char path[PATH_MAX], bool *ret_own);
 
 /* COTENANT_EMU_SEED: a number of the process's own that decides the order in which kernels run. */
 bool cot_emu_config_seed(uint64_t *ret_seed);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/gpu/folder.h"
 #include "emu/gpu/futex.h"
 
 #define REGION_MAGIC   0x756d652d746f6375ull
@@ -72,8 +73,6 @@ static uint64_t wall_time(const struct region *r, uint64_t gpu_ns)
 	return wall > INT64_MAX ? INT64_MAX : (uint64_t)wall;
 }
 
-/* ---- the folder ---- */
-
 static void read_boot_id(char id[BOOT_ID_SIZE])
 {
 	ssize_t n = 0;
@@ -88,45 +87,15 @@ static void read_boot_id(char id[BOOT_ID_SIZE])
 	close(fd);
 }
 
-static int open_dir(void)
-{
-	char path[PATH_MAX];
-	int err = cot_emu_config_dir(path), fd;
-
-	if (err)
-		return err;
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Files are open to whoever may enter the folder and write there. */
-static int open_in_dir(int dir, const char *name, int flags)
-{
-	struct stat st;
-	mode_t mode;
-	int fd;
-
-	if (fstat(dir, &st))
-		return -errno;
-	mode = st.st_mode & 0666;
-	fd = openat(dir, name, flags | O_CREAT | O_NOFOLLOW, mode);
-	if (fd < 0)
-		return -errno;
-	/* The umask has no say here; the owner's call is the one that counts. */
-	if (fstat(fd, &st) == 0 && (st.st_mode & 0777) != mode && st.st_uid == geteuid())
-		(void)!fchmod(fd, mode);
-	return fd;
-}
+/* ---- the folder ---- */
 
 int cot_emu_gpu_open_node(const char *name, int flags)
 {
-	int dir = open_dir(), fd;
+	int dir = cot_emu_folder_open(), fd;
 
 	if (dir < 0)
 		return dir;
-	fd = open_in_dir(dir, name, (flags & O_CLOEXEC) | O_RDWR);
+	fd = cot_emu_folder_file(dir, name, (flags & O_CLOEXEC) | O_RDWR);
 	close(dir);
 	return fd;
 }
@@ -205,7 +174,7 @@ static bool region_fits(const struct region *r)
 /* Maps the region, and makes a new machine of it if nobody uses the old one. */
 static int map_region(int dir, struct cot_emu_gpu *gpu, bool observe)
 {
-	int fd = open_in_dir(dir, "gpu", O_RDWR | O_CLOEXEC), err = 0;
+	int fd = cot_emu_folder_file(dir, "gpu", O_RDWR | O_CLOEXEC), err = 0;
 	struct region *r;
 	struct stat st;
 
@@ -215,14 +184,12 @@ static int map_region(int dir, struct cot_emu_gpu *gpu, bool observe)
 		err = -errno;
 		goto out;
 	}
-	if (st.st_size != sizeof(*r)) {
-		if (anybody_lives(gpu->lives_fd))
-			err = -EPROTO;
-		else if (ftruncate(fd, sizeof(*r)))
-			err = -errno;
-		if (err)
-			goto out;
-	}
+	if (!anybody_lives(gpu->lives_fd))
+		err = cot_emu_folder_fill(fd, sizeof(*r));
+	else if (st.st_size != sizeof(*r))
+		err = -EPROTO;
+	if (err)
+		goto out;
 	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (r == MAP_FAILED) {
 		err = -errno;
@@ -309,12 +276,12 @@ static int open_gpu(bool observe, struct cot_emu_gpu **ret_gpu)
 	gpu->lives_fd = -1;
 	gpu->client = -1;
 	gpu->pid = getpid();
-	dir = open_dir();
+	dir = cot_emu_folder_open();
 	if (dir < 0) {
 		err = dir;
 		goto err_gpu;
 	}
-	gpu->lives_fd = open_in_dir(dir, "clients", O_RDWR | O_CLOEXEC);
+	gpu->lives_fd = cot_emu_folder_file(dir, "clients", O_RDWR | O_CLOEXEC);
 	if (gpu->lives_fd < 0) {
 		err = gpu->lives_fd;
 		goto err_dir;
