@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/uncontrolled.h"
 #include "daemon/paths.h"
 
 #define ANSWER_MS 5000
@@ -92,6 +93,7 @@ static void become_daemon(const char *program, int ready_fd, int log_fd)
 	/* The daemon must not be controlled by a daemon. */
 	(void)unsetenv("COTENANT_SOCKET");
 	(void)unsetenv("COTENANT_TENANT");
+	(void)unsetenv(COT_UNCONTROLLED_MARK);
 	(void)unsetenv("NOTIFY_SOCKET");
 	close_others(ready_fd);
 	(void)fcntl(ready_fd, F_SETFD, 0);
@@ -195,33 +197,48 @@ static int connect_to_new(const char *runtime, const char *path, struct cot_erro
 	return cot_error_set(err, fd, "cotenantd did not start; see %s/cotenantd.log", runtime);
 }
 
+int cot_client_sockets(struct cot_sockets *ret_sockets, struct cot_error *err)
+{
+	const char *named = getenv("COTENANT_SOCKET");
+	struct cot_sockets s = {.named = named && *named};
+	char runtime[COT_PATH_TEXT_MAX];
+	int rc = 0;
+
+	if (s.named) {
+		(void)snprintf(s.path[s.n++], sizeof(s.path[0]), "%s", named);
+	} else {
+		rc = cot_paths_runtime(runtime, err);
+		if (!rc && !getenv("COTENANT_RUNTIME_DIR") && !cot_paths_is_system(runtime))
+			rc = cot_paths_join(s.path[s.n++], COT_SYSTEM_RUNTIME, COT_SOCKET_NAME,
+					    err);
+		if (!rc)
+			rc = cot_paths_join(s.path[s.n++], runtime, COT_SOCKET_NAME, err);
+	}
+	if (!rc)
+		*ret_sockets = s;
+	return rc;
+}
+
 int cot_client_open(struct cot_client *client, bool start, struct cot_error *err)
 {
-	const char *named = getenv("COTENANT_SOCKET"),
-		   *system = COT_SYSTEM_RUNTIME "/" COT_SOCKET_NAME;
-	char runtime[COT_PATH_TEXT_MAX], own[COT_PATH_TEXT_MAX];
-	int rc;
+	char runtime[COT_PATH_TEXT_MAX];
+	struct cot_sockets sockets;
+	const char *last;
+	unsigned i;
+	int rc = cot_client_sockets(&sockets, err);
 
 	*client = (struct cot_client){.fd = -1};
-	if (named && *named) {
-		client->fd = connect_to(named);
-		return client->fd < 0 ? no_daemon(err, named, client->fd) : 0;
-	}
+	for (i = 0; !rc && i < sockets.n && client->fd < 0; i++)
+		client->fd = connect_to(sockets.path[i]);
+	if (rc < 0 || client->fd >= 0)
+		return rc;
+	last = sockets.path[sockets.n - 1];
+	if (!start || sockets.named || client->fd == -ETIMEDOUT) /* then there is one */
+		return no_daemon(err, last, client->fd);
 	rc = cot_paths_runtime(runtime, err);
 	if (!rc)
-		rc = cot_paths_join(own, runtime, COT_SOCKET_NAME, err);
-	if (rc < 0)
-		return rc;
-	if (!getenv("COTENANT_RUNTIME_DIR"))
-		client->fd = connect_to(system);
-	if (client->fd < 0)
-		client->fd = connect_to(own);
-	if (client->fd >= 0)
-		return 0;
-	if (!start || client->fd == -ETIMEDOUT) /* then there is one */
-		return no_daemon(err, own, client->fd);
-	client->fd = connect_to_new(runtime, own, err);
-	return client->fd < 0 ? client->fd : 0;
+		client->fd = connect_to_new(runtime, last, err);
+	return rc < 0 ? rc : client->fd < 0 ? client->fd : 0;
 }
 
 void cot_client_close(struct cot_client *client)

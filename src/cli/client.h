@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "daemon/paths.h"
 #include "proto/proto.h"
 
 enum {
@@ -23,6 +24,16 @@ struct cot_client {
 	uint32_t seq;
 	_Alignas(8) unsigned char packet[COT_PROTO_PACKET_MAX];
 };
+
+/* Where a daemon of ours may be, in the order in which they are tried. */
+struct cot_sockets {
+	unsigned n;
+	char path[2][COT_PATH_TEXT_MAX];
+	bool named; /* by COTENANT_SOCKET: no other is started */
+};
+
+/* 0, or -errno with a sentence where there is no place for one. */
+int cot_client_sockets(struct cot_sockets *ret_sockets, struct cot_error *err);
 
 /*
  * Connects to $COTENANT_SOCKET, else to the daemon of the machine, else to that of the user.

@@ -128,7 +128,7 @@ int cot_cmd_doctor(int argc, char **argv)
 	if (a.probe)
 		return cot_doctor_probe();
 	gpu = cot_doctor_machine(&f);
-	daemon = cot_doctor_daemon(&f, !a.offline);
+	daemon = cot_doctor_daemon(&f, !a.offline && gpu);
 	if (a.offline || !gpu || !daemon)
 		(void)cot_doctor_add(&f, "control", COT_FINDING_SKIP,
 				     "slices and freezing were not tried%s",

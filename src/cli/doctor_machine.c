@@ -15,6 +15,7 @@
 #include "cli/client.h"
 #include "cli/doctor.h"
 #include "cli/show.h"
+#include "cli/uncontrolled.h"
 #include "daemon/config.h"
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
@@ -88,10 +89,13 @@ static void check_gpus(struct cot_findings *f)
 				     gpus.gpu[i].model, gpus.gpu[i].uuid);
 	if (gpus.found)
 		return;
-	finding = cot_doctor_add(f, "gpu", COT_FINDING_WARN,
-				 "neither /proc/driver/nvidia nor /dev shows a GPU");
-	cot_doctor_advise(finding, "the daemon takes it that there is one; COTENANT_GPUS=N says "
-				   "how many");
+	finding =
+		cot_doctor_add(f, "gpu", COT_FINDING_WARN,
+			       "there is no NVIDIA GPU here: neither /proc/driver/nvidia nor /dev "
+			       "shows one");
+	cot_doctor_advise(finding, "'cotenant run --emulate h200 -- PROGRAM' runs CUDA programs "
+				   "without one; where there is one that cannot be seen, "
+				   "COTENANT_GPUS=N says how many");
 }
 
 /* ---- things that load ---- */
@@ -286,6 +290,35 @@ static void judge_daemon(struct cot_findings *f, const json_t *answer)
 	}
 }
 
+static void check_programs(struct cot_findings *f, int rc)
+{
+	struct cot_finding *finding;
+	struct cot_error err;
+	const json_t *first;
+	json_t *answer, *list;
+
+	if (!rc)
+		rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
+	list = cot_uncontrolled_find(rc ? NULL : answer, rc);
+	first = json_array_get(list, 0);
+	if (first) {
+		finding = cot_doctor_add(
+			f, "programs", COT_FINDING_WARN,
+			"%zu program%s should be under control and %s not; '%s' (process %lld): %s",
+			json_array_size(list), json_array_size(list) == 1 ? "" : "s",
+			json_array_size(list) == 1 ? "is" : "are", cot_show_text(first, "name"),
+			cot_show_number(first, "pid"), cot_show_text(first, "reason"));
+		cot_doctor_advise(finding, "'cotenant ps' lists them; start them again when the "
+					   "reason is gone");
+	} else {
+		(void)cot_doctor_add(f, "programs", COT_FINDING_OK,
+				     "no program is seen that should be under control and is not");
+	}
+	json_decref(list);
+	if (!rc)
+		json_decref(answer);
+}
+
 bool cot_doctor_daemon(struct cot_findings *f, bool start)
 {
 	static struct cot_client client;
@@ -303,9 +336,11 @@ bool cot_doctor_daemon(struct cot_findings *f, bool start)
 					 "%s", err.text);
 		if (!start)
 			cot_doctor_advise(finding, "'cotenant run' starts one when it needs it");
+		check_programs(f, rc);
 		return false;
 	}
 	judge_daemon(f, answer);
+	check_programs(f, 0);
 	json_decref(answer);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/show.h"
+#include "cli/uncontrolled.h"
 
 enum { KEY_JSON = 256 };
 
@@ -160,32 +161,49 @@ static void print_works(const json_t *tenants)
 	cot_columns_print(&t);
 }
 
+static void print_json(json_t *answer, json_t *uncontrolled)
+{
+	json_t *o = answer ? json_incref(answer)
+			   : json_pack("{s:s, s:n, s:[], s:[]}", "schema", "cotenant.ps/1",
+				       "daemon", "pools", "tenants");
+
+	(void)json_object_set(o, "uncontrolled", uncontrolled);
+	cot_show_json(o);
+	json_decref(o);
+}
+
 int cot_cmd_ps(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Show the programs and pools under control. A ! marks a slice that a user "
-		       "set.",
+		.doc = "Show the programs and pools under control, and programs that should be. A "
+		       "! marks a slice that a user set.",
 		.children = cot_cli_argp_children,
 	};
 	struct cot_error err = {{0}};
+	json_t *answer, *uncontrolled;
 	bool as_json = false;
-	json_t *answer;
 	int rc;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
 		return COT_EXIT_USAGE;
-	rc = cot_show_query(COT_QUERY_PS, as_json, &answer, &err);
-	if (rc < 0) {
+	rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
+	if (rc < 0)
 		cot_cli_complain("%s", err.text);
-		return cot_client_exit_status(rc);
+	uncontrolled = cot_uncontrolled_find(answer, rc);
+	if (as_json) {
+		print_json(answer, uncontrolled);
+	} else if (answer) {
+		print_pools(json_object_get(answer, "pools"));
+		print_tenants(json_object_get(answer, "tenants"));
+		print_works(json_object_get(answer, "tenants"));
 	}
-	if (!answer)
-		return COT_EXIT_OK;
-	print_pools(json_object_get(answer, "pools"));
-	print_tenants(json_object_get(answer, "tenants"));
-	print_works(json_object_get(answer, "tenants"));
+	if (!as_json && answer && json_array_size(uncontrolled))
+		(void)putchar('\n');
+	if (!as_json)
+		cot_uncontrolled_print(uncontrolled);
+	json_decref(uncontrolled);
 	json_decref(answer);
-	return COT_EXIT_OK;
+	return rc < 0 ? cot_client_exit_status(rc) : COT_EXIT_OK;
 }

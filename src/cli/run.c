@@ -18,6 +18,8 @@
 #include "cli/common.h"
 #include "cli/emulate.h"
 #include "cli/loadable.h"
+#include "cli/uncontrolled.h"
+#include "daemon/gpus.h"
 #include "daemon/paths.h"
 #include "trace/number.h"
 
@@ -327,9 +329,30 @@ static int preload_shim(struct cot_error *err)
 	return rc;
 }
 
+static bool has_gpu(void)
+{
+	struct cot_gpus gpus;
+
+	cot_gpus_find(&gpus);
+	return gpus.found;
+}
+
+/* A daemon is started only where it has something to do. */
+static int open_client(struct cot_client *client, struct cot_error *err)
+{
+	bool start = has_gpu();
+	int rc = cot_client_open(client, start, err);
+
+	if ((rc == -ENOENT || rc == -ECONNREFUSED) && !start && !variable("COTENANT_SOCKET"))
+		rc = cot_error_set(err, rc,
+				   "there is no NVIDIA GPU here; --emulate h200 gives a program an "
+				   "emulated one");
+	return rc;
+}
+
 static int ask_once(struct cot_client *client, struct cot_msg_register *m, struct cot_error *err)
 {
-	int rc = cot_client_open(client, true, err);
+	int rc = open_client(client, err);
 
 	if (!rc)
 		rc = cot_client_send(client, COT_MSG_REGISTER, m, sizeof(*m), err);
@@ -357,6 +380,15 @@ static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot
 	return rc;
 }
 
+/* Without the libraries nobody asks for a place. */
+static int find_libraries(bool shim, struct cot_error *err)
+{
+	char path[COT_PATH_TEXT_MAX];
+	int rc = cot_paths_library(path, err);
+
+	return !rc && shim ? cot_paths_shim(path, err) : rc;
+}
+
 static int enlist(const struct arguments *a, const char *program, struct cot_error *err)
 {
 	static struct cot_client client;
@@ -364,6 +396,8 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	bool own_gpu = false;
 	int rc = fill_in(a, program, &m, err);
 
+	if (!rc)
+		rc = find_libraries(a->rewrite, err);
 	if (!rc)
 		rc = ask(&client, &m, err);
 	if (rc == -EACCES && a->gpu_of_cuda) {
@@ -406,6 +440,37 @@ static bool is_final(int rc)
 	return rc == -EINVAL || rc == -EACCES || rc == -EPERM;
 }
 
+/* What `ps` and `doctor` are to show of it: cli/uncontrolled.h. */
+static void leave_mark(const struct arguments *a, const char *program, const char *reason)
+{
+	(void)setenv(COT_UNCONTROLLED_MARK, reason, 1);
+	(void)setenv("COTENANT_NAME", a->name && *a->name ? a->name : base_name(program), 1);
+	(void)setenv("COTENANT_CLASS", a->class ? a->class : "batch", 1);
+}
+
+/* False: it is not to run. Otherwise it has control, or was told and marked. */
+static bool take_control(const struct arguments *a, const char *program)
+{
+	struct cot_error err = {{0}};
+	int rc = enlist(a, program, &err);
+
+	(void)unsetenv(COT_UNCONTROLLED_MARK);
+	if (!rc)
+		rc = check_loadable(program, &err);
+	if (!rc)
+		return true;
+	if (a->required || is_final(rc)) {
+		cot_cli_complain("%s", err.text);
+		return false;
+	}
+	if (rc == -ENOEXEC)
+		cot_cli_complain("%s", err.text);
+	else
+		cot_cli_complain("%s; running '%s' without control", err.text, program);
+	leave_mark(a, program, err.text);
+	return true;
+}
+
 /*
  * On a machine of its own there is nobody to share with, so a daemon is asked for only if an
  * option is about it.
@@ -433,6 +498,7 @@ int cot_cmd_run(int argc, char **argv)
 		       "\vWithout a daemon the program runs unchanged. See cotenant-run(1).",
 		.children = cot_cli_argp_children,
 	};
+	char path[COT_PATH_TEXT_MAX];
 	struct arguments a = {0};
 	struct cot_error err = {{0}};
 	bool controlled;
@@ -446,20 +512,10 @@ int cot_cmd_run(int argc, char **argv)
 		cot_cli_complain("%s", err.text);
 		return STATUS_FAILED;
 	}
-	if (controlled && !is_yes("COTENANT_DISABLE")) {
-		rc = enlist(&a, argv[a.first], &err);
-		if (!rc)
-			rc = check_loadable(argv[a.first], &err);
-		if (rc < 0 && (a.required || is_final(rc))) {
-			cot_cli_complain("%s", err.text);
-			return STATUS_FAILED;
-		}
-		if (rc == -ENOEXEC)
-			cot_cli_complain("%s", err.text);
-		else if (rc < 0)
-			cot_cli_complain("%s; running '%s' without control", err.text,
-					 argv[a.first]);
-	}
+	/* For one that cannot be run no daemon is bothered. */
+	if (controlled && !is_yes("COTENANT_DISABLE") && cot_paths_program(argv[a.first], path) &&
+	    !take_control(&a, argv[a.first]))
+		return STATUS_FAILED;
 	(void)execvp(argv[a.first], argv + a.first);
 	rc = errno;
 	cot_cli_complain("cannot run '%s': %s", argv[a.first], strerror(rc));

@@ -7,6 +7,12 @@
 
 #include "cli/client.h"
 
+void cot_show_json(const json_t *o)
+{
+	(void)json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	(void)putchar('\n');
+}
+
 int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err)
 {
 	static struct cot_client client;
@@ -27,8 +33,7 @@ int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct c
 	if (!*ret)
 		return cot_error_set(err, -1, "cotenantd's answer is not JSON: %s", json_err.text);
 	if (print) {
-		(void)json_dumpf(*ret, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		(void)putchar('\n');
+		cot_show_json(*ret);
 		json_decref(*ret);
 		*ret = NULL;
 	}

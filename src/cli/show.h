@@ -14,6 +14,9 @@
  * 0 or -errno with a sentence. */
 int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err);
 
+/* To standard output. */
+void cot_show_json(const json_t *o);
+
 /* Members of an object, with a default where there is none. */
 const char *cot_show_text(const json_t *object, const char *key);
 long long cot_show_number(const json_t *object, const char *key);

@@ -213,16 +213,20 @@ bool cot_paths_program(const char *name, char ret_path[COT_PATH_TEXT_MAX])
 {
 	const char *path = getenv("PATH"), *end;
 
-	if (strchr(name, '/')) {
+	if (strchr(name, '/'))
 		return access(name, X_OK) == 0 && set_path(ret_path, NULL, name, "", "") == 0;
-	}
-	for (; path && *path; path = *end ? end + 1 : end) {
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (;; path = end + 1) {
 		int n;
 
 		end = strchrnul(path, ':');
-		n = snprintf(ret_path, COT_PATH_TEXT_MAX, "%.*s/%s", (int)(end - path), path, name);
+		/* An empty entry is the current folder. */
+		n = snprintf(ret_path, COT_PATH_TEXT_MAX, "%.*s%s%s", (int)(end - path), path,
+			     end == path ? "" : "/", name);
 		if (n > 0 && (unsigned)n < COT_PATH_TEXT_MAX && access(ret_path, X_OK) == 0)
 			return true;
+		if (!*end)
+			return false;
 	}
-	return false;
 }
