@@ -52,6 +52,9 @@
 /* Longest thread block that somebody may speak of. */
 #define COT_BLOCK_US_MAX 1000000000u
 
+/* Most GPUs: bits of a gpu_mask. */
+#define COT_POLICY_GPUS_MAX 64u
+
 /* Most SMs that a GPU may have, and most CapSMs that a work may get one after the other. */
 #define COT_SMS_MAX    1024u
 #define COT_CAPSMS_MAX (1u << 20)
@@ -120,8 +123,8 @@ struct cot_entity {
 	uint64_t priv[8]; /* the policy's own; zero at entity_up() and after a change of policy */
 };
 
-/* A program under control. Owned by the core, read-only; valid from tenant_joined() to the end of
- * tenant_left(). */
+/* A program under control. Owned by the core, read-only but for `priv`; valid from tenant_joined()
+ * to the end of tenant_left(). */
 struct cot_tenant {
 	uint32_t id;
 	enum cot_class cls;
@@ -135,6 +138,8 @@ struct cot_tenant {
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
 	struct cot_share quota;	   /* its works may have this much together */
 	struct cot_share reserve;  /* of latency programs: what each of its works gets at least */
+	uint64_t priv[2]; /* the policy's own; zero at tenant_joined() and after a change of policy
+			   */
 };
 
 /*
@@ -193,6 +198,7 @@ struct cot_work {
 	struct cot_work *next; /* in order of arrival; use cot_for_each_work() */
 	uint64_t priv[4];      /* the policy's own; zero at arrival and after a change of policy */
 	uint32_t asked;	       /* what the program asked for; 0 = whatever it may have */
+	struct cot_work *next_running; /* on its GPU; use cot_for_each_running() */
 };
 
 /* Numbers that a user may set. cot_policy_config_init() fills in the defaults. */
@@ -365,11 +371,15 @@ struct cot_policy {
 	uint32_t n_entities, n_tenants;
 	struct cot_work *works;
 	uint32_t n_works;
+	/* By GPU, those that run, in order of their start; and where some wait, and run. */
+	struct cot_work *running[COT_POLICY_GPUS_MAX];
+	uint64_t waiting_gpus, running_gpus;
 };
 
-#define cot_for_each_entity(e, p) for ((e) = (p)->entities; (e); (e) = (e)->next)
-#define cot_for_each_tenant(t, p) for ((t) = (p)->tenants; (t); (t) = (t)->next)
-#define cot_for_each_work(w, p)	  for ((w) = (p)->works; (w); (w) = (w)->next)
+#define cot_for_each_entity(e, p)	for ((e) = (p)->entities; (e); (e) = (e)->next)
+#define cot_for_each_tenant(t, p)	for ((t) = (p)->tenants; (t); (t) = (t)->next)
+#define cot_for_each_work(w, p)		for ((w) = (p)->works; (w); (w) = (w)->next)
+#define cot_for_each_running(w, p, gpu) for ((w) = (p)->running[gpu]; (w); (w) = (w)->next_running)
 
 /*
  * ---- what a policy may do ----

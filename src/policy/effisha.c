@@ -57,7 +57,8 @@ static const struct cot_work *owner(const struct cot_policy *p, uint32_t gpu)
 {
 	const struct cot_work *w;
 
-	cot_for_each_work(w, p) if (works_is_on(w, gpu) && !is_leaving(w)) return w;
+	cot_for_each_work(w, p) if (w->gpu == gpu && w->state == COT_WORK_RUNNING &&
+				    !is_leaving(w)) return w;
 	return NULL;
 }
 
@@ -67,8 +68,6 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	const struct cot_work *now = owner(p, gpu);
 	unsigned above;
 
-	if (!next)
-		return COT_NEVER;
 	if (now) {
 		uint64_t turn_ns = now->running_since_ns + p->config->turn_ns;
 
@@ -90,7 +89,7 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 
 static uint64_t tick(struct cot_policy *p)
 {
-	uint64_t gpus = cot_works_gpus(p), wake_ns = COT_NEVER;
+	uint64_t gpus = p->waiting_gpus, wake_ns = COT_NEVER;
 
 	cot_works_leave_entities(p);
 	for (; gpus; gpus &= gpus - 1)

@@ -38,7 +38,9 @@
 #define REGROW_NS (1 * COT_NS_PER_MS)
 
 struct guard {
-	uint64_t guarded_until_ns[64]; /* a GPU, since its last latency work has ended */
+	uint64_t guarded_until_ns[COT_POLICY_GPUS_MAX]; /* since its last latency work has ended */
+	uint64_t wake_ns[COT_POLICY_GPUS_MAX]; /* when time alone changes what is to be done */
+	uint64_t decided_gpus; /* where nothing has changed since, but for the time */
 };
 
 /* One GPU, now. In CapSMs. */
@@ -53,8 +55,12 @@ struct room {
 	uint64_t latency_since_ns; /* since when the oldest of them runs; COT_NEVER: none does */
 	uint32_t n_batch;	   /* batch works */
 	uint32_t n_waiting;	   /* of these, waiting */
+	uint32_t n_requests;	   /* latency works, waiting */
 	bool missed;		   /* one of them could do with more */
 };
+
+/* Names for a tenant's priv[]: of its batch works on the GPU that is looked at, in CapSMs. */
+enum { THERE, KEPT };
 
 static bool is_batch(const struct cot_work *w)
 {
@@ -111,6 +117,7 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	r->kept += works_kept(w);
 	if (!is_batch(w)) {
 		r->has_latency = true;
+		r->n_requests += w->state == COT_WORK_WAITING;
 		if (w->state == COT_WORK_RUNNING && w->running_since_ns < r->latency_since_ns)
 			r->latency_since_ns = w->running_since_ns;
 		return;
@@ -119,6 +126,8 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	r->missed |= misses(w);
 	r->n_waiting += w->state == COT_WORK_WAITING;
 	r->batch_there += works_there(w);
+	w->tenant->priv[THERE] += works_there(w);
+	w->tenant->priv[KEPT] += works_kept(w);
 	if (!is_long(p, w))
 		return;
 	r->long_there += works_there(w);
@@ -130,7 +139,10 @@ static struct room look(const struct cot_policy *p, uint32_t gpu)
 	const struct guard *g = p->state;
 	struct room r = {.gpu = gpu, .latency_since_ns = COT_NEVER};
 	const struct cot_work *w;
+	struct cot_tenant *t;
 
+	cot_for_each_tenant (t, p)
+		t->priv[THERE] = t->priv[KEPT] = 0;
 	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
 	r.reserve = sum_reserves(p, &r);
 	r.guarded = r.has_latency || g->guarded_until_ns[gpu] > p->now_ns;
@@ -161,17 +173,11 @@ static uint32_t batch_room(const struct cot_policy *p, const struct room *r,
 }
 
 /* What is left of its program's quota. */
-static uint32_t quota_room(const struct cot_policy *p, const struct room *r,
-			   const struct cot_work *w)
+static uint32_t quota_room(const struct room *r, const struct cot_work *w)
 {
-	uint32_t quota = cot_share_sms(w->tenant->quota, r->n_sms), used = 0;
-	const struct cot_work *other;
+	uint32_t quota = cot_share_sms(w->tenant->quota, r->n_sms);
 
-	if (!quota)
-		return r->n_sms;
-	cot_for_each_work(other, p) if (other->gpu == r->gpu && other->tenant == w->tenant &&
-					is_batch(other)) used += works_there(other);
-	return less(quota, used);
+	return quota ? less(quota, (uint32_t)w->tenant->priv[THERE]) : r->n_sms;
 }
 
 /* ---- what is taken back ---- */
@@ -208,32 +214,30 @@ static bool is_of_others(const struct cot_policy *p, const struct cot_work *w, c
 	return is_batch(w) && w->tenant != arg;
 }
 
-/* A quota was lowered. */
-static void keep_quotas(struct cot_policy *p, const struct room *r)
+/* A quota was lowered. Returns what is taken. */
+static uint32_t keep_quotas(struct cot_policy *p, const struct room *r)
 {
 	const struct cot_tenant *t;
-	const struct cot_work *w;
+	uint32_t taken = 0;
 
 	cot_for_each_tenant (t, p) {
-		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = 0;
+		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = (uint32_t)t->priv[KEPT];
 
-		if (!quota)
-			continue;
-		cot_for_each_work(w, p) if (w->gpu == r->gpu && w->tenant == t && is_batch(w))
-			kept += works_kept(w);
-		if (kept > quota)
-			(void)cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant, t);
+		if (quota && kept > quota)
+			taken += cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,
+						  t);
 	}
+	return taken;
 }
 
-/* A latency program came, or reserves more. */
-static void keep_reserve(struct cot_policy *p, const struct room *r)
+/* A latency program came, or reserves more. Returns what is taken. */
+static uint32_t keep_reserve(struct cot_policy *p, const struct room *r)
 {
 	uint32_t limit = r->n_sms - r->reserve;
 
-	if (r->long_kept > limit)
-		(void)cot_works_adjust(p, r->gpu, r->long_kept - limit, 1, false, may_give_long,
-				       NULL);
+	if (r->long_kept <= limit)
+		return 0;
+	return cot_works_adjust(p, r->gpu, r->long_kept - limit, 1, false, may_give_long, NULL);
 }
 
 /* ---- Algorithm 1 ---- */
@@ -252,11 +256,11 @@ static uint32_t take_surplus(struct cot_policy *p, const struct room *r, uint32_
 	struct cot_work *w;
 	uint32_t taken = 0;
 
-	cot_for_each_work(w, p)
+	cot_for_each_running(w, p, r->gpu)
 	{
 		uint32_t n;
 
-		if (!works_is_on(w, r->gpu) || is_batch(w))
+		if (is_batch(w))
 			continue;
 		n = least(less(works_kept(w), reserved(p, w)), gap - taken);
 		if (n && !cot_evict(p, w, w->evicted + n))
@@ -313,7 +317,7 @@ static bool is_early(const struct cot_policy *p, const struct room *r, const str
 /* Lines 8 to 11. */
 static void serve_quota(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t capsms = least(w->want, least(batch_room(p, r, w), quota_room(p, r, w)));
+	uint32_t capsms = least(w->want, least(batch_room(p, r, w), quota_room(r, w)));
 
 	if (capsms && !is_early(p, r, w))
 		grant(p, r, w, capsms, w->can_settle && takes_ns(w, capsms) >= SETTLE_NS);
@@ -323,6 +327,8 @@ static bool serve_reservations(struct cot_policy *p, struct room *r)
 {
 	struct cot_work *w;
 
+	if (!r->n_requests)
+		return true;
 	cot_for_each_work(w, p) if (w->gpu == r->gpu && w->state == COT_WORK_WAITING &&
 				    !is_batch(w) && !serve_reservation(p, r, w)) return false;
 	return true;
@@ -334,7 +340,7 @@ static void serve_quotas(struct cot_policy *p, struct room *r)
 
 	cot_for_each_work(w, p)
 	{
-		if (r->there >= r->n_sms)
+		if (r->there >= r->n_sms || !r->n_waiting)
 			return;
 		if (w->gpu == r->gpu && w->state == COT_WORK_WAITING && is_batch(w))
 			serve_quota(p, r, w);
@@ -343,28 +349,51 @@ static void serve_quotas(struct cot_policy *p, struct room *r)
 
 /* ---- among batch programs ---- */
 
+/* An equal part of what there is for batch works. */
+struct part {
+	uint32_t capsms;
+	uint32_t going; /* on its way out already */
+	/* For works of this tenant the others have nothing left; `none`: for nobody. */
+	const struct cot_tenant *poor;
+	bool none;
+};
+
+static void give_part(struct cot_policy *p, const struct room *r, struct part *part,
+		      const struct cot_work *w)
+{
+	uint32_t gap = less(least(w->want, part->capsms), part->going);
+
+	if (!gap || part->none || w->tenant == part->poor)
+		return;
+	if (cot_works_adjust(p, r->gpu, gap, part->capsms, false, is_of_others, w->tenant) == gap)
+		return;
+	/* Of two tenants everybody is one of the others. */
+	part->none = part->poor;
+	part->poor = w->tenant;
+}
+
 /* Others give up what they have beyond an equal part, for those that have waited for long. */
 static uint64_t share(struct cot_policy *p, const struct room *r)
 {
-	uint32_t all = r->n_sms - (r->guarded ? r->reserve : 0), part;
+	uint32_t all = r->n_sms - (r->guarded ? r->reserve : 0);
 	uint64_t wake_ns = COT_NEVER;
+	struct part part = {.going = r->there - r->kept};
 	const struct cot_work *w;
 
-	part = r->n_batch ? all / r->n_batch : 0;
-	part = part ? part : 1;
+	if (!r->n_waiting)
+		return COT_NEVER;
+	part.capsms = all / r->n_batch ? all / r->n_batch : 1;
 	cot_for_each_work(w, p)
 	{
 		uint64_t since_ns = w->waiting_since_ns + SHARE_AFTER_NS;
-		uint32_t wants = least(w->want, part), going = r->there - r->kept;
 
 		if (w->gpu != r->gpu || w->state != COT_WORK_WAITING || !is_batch(w) ||
-		    !quota_room(p, r, w))
+		    !quota_room(r, w))
 			continue;
 		if (since_ns > p->now_ns)
 			policy_earlier(&wake_ns, since_ns);
-		else if (wants > going)
-			(void)cot_works_adjust(p, r->gpu, wants - going, part, false, is_of_others,
-					       w->tenant);
+		else
+			give_part(p, r, &part, w);
 	}
 	return wake_ns;
 }
@@ -379,7 +408,7 @@ static bool is_worth_it(const struct cot_policy *p, const struct cot_work *w, ui
 
 static void grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(p, r, w));
+	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(r, w));
 
 	more = least(more, less(w->want, kept));
 	if (!more || w->evicted != w->left)
@@ -420,7 +449,7 @@ static uint64_t give_back(struct cot_policy *p, struct room *r)
 	{
 		if (r->there >= r->n_sms)
 			break;
-		if (works_is_on(w, r->gpu) && is_batch(w))
+		if (w->gpu == r->gpu && is_batch(w))
 			grow(p, r, w);
 	}
 	return COT_NEVER;
@@ -434,29 +463,42 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	struct room r = look(p, gpu);
 	uint64_t wake_ns;
 
-	keep_quotas(p, &r);
-	keep_reserve(p, &r);
-	r = look(p, gpu);
+	if (keep_quotas(p, &r) + keep_reserve(p, &r))
+		r = look(p, gpu);
 	if (serve_reservations(p, &r))
 		serve_quotas(p, &r);
-	r = look(p, gpu);
 	wake_ns = share(p, &r);
 	if (r.n_waiting && r.guarded && !r.has_latency)
 		policy_earlier(&wake_ns, g->guarded_until_ns[gpu]);
 	policy_earlier(&wake_ns, limit_latency(p, &r));
-	r = look(p, gpu);
 	policy_earlier(&wake_ns, give_back(p, &r));
 	return wake_ns;
 }
 
+/* Nothing is looked at again before something has changed. */
 static uint64_t tick(struct cot_policy *p)
 {
-	uint64_t gpus = cot_works_gpus(p), wake_ns = COT_NEVER;
+	uint64_t gpus = p->waiting_gpus | p->running_gpus, wake_ns = COT_NEVER;
+	struct guard *g = p->state;
 
 	cot_works_leave_entities(p);
-	for (; gpus; gpus &= gpus - 1)
-		policy_earlier(&wake_ns, decide(p, (uint32_t)__builtin_ctzll(gpus)));
+	for (; gpus; gpus &= gpus - 1) {
+		uint32_t gpu = (uint32_t)__builtin_ctzll(gpus);
+
+		if (!(g->decided_gpus >> gpu & 1) || g->wake_ns[gpu] <= p->now_ns) {
+			g->decided_gpus |= 1ull << gpu;
+			g->wake_ns[gpu] = decide(p, gpu);
+		}
+		policy_earlier(&wake_ns, g->wake_ns[gpu]);
+	}
 	return wake_ns;
+}
+
+static void work_changed(struct cot_policy *p, struct cot_work *w)
+{
+	struct guard *g = p->state;
+
+	g->decided_gpus &= ~(1ull << w->gpu);
 }
 
 static void work_done(struct cot_policy *p, struct cot_work *w)
@@ -465,6 +507,22 @@ static void work_done(struct cot_policy *p, struct cot_work *w)
 
 	if (!is_batch(w))
 		g->guarded_until_ns[w->gpu] = p->now_ns + p->config->grow_after_ns;
+	work_changed(p, w);
+}
+
+/* What is reserved, and quotas. */
+static void tenant_came_or_went(struct cot_policy *p, struct cot_tenant *t)
+{
+	struct guard *g = p->state;
+
+	(void)t;
+	g->decided_gpus = 0;
+}
+
+static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
+{
+	if (what & (COT_CHANGED_CLASS | COT_CHANGED_GPU | COT_CHANGED_SHARES))
+		tenant_came_or_went(p, t);
 }
 
 const struct cot_policy_ops cot_policy_smguard = {
@@ -475,6 +533,11 @@ const struct cot_policy_ops cot_policy_smguard = {
 	.one_pool = true,
 	.takes_work = true,
 	.state_bytes = sizeof(struct guard),
+	.tenant_joined = tenant_came_or_went,
+	.tenant_left = tenant_came_or_went,
+	.tenant_changed = tenant_changed,
+	.work_ready = work_changed,
+	.work_evicted = work_changed,
 	.work_done = work_done,
 	.tick = tick,
 };

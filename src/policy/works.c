@@ -1,33 +1,16 @@
 #include "policy/works.h"
 
-uint64_t cot_works_gpus(const struct cot_policy *p)
-{
-	const struct cot_work *w;
-	uint64_t gpus = 0;
-
-	cot_for_each_work(w, p) gpus |= 1ull << w->gpu;
-	return gpus;
-}
-
-static bool gives_before(const struct cot_work *a, const struct cot_work *b)
-{
-	if (works_kept(a) != works_kept(b))
-		return works_kept(a) > works_kept(b);
-	/* The table is in order of arrival, so `a`, which comes later, is not older. */
-	return a->running_since_ns >= b->running_since_ns;
-}
-
+/* Of equals the youngest: they are in order of their start. */
 static struct cot_work *victim(const struct cot_policy *p, uint32_t gpu, uint32_t keep, bool last,
 			       cot_works_may_give_fn *may, const void *arg)
 {
 	struct cot_work *w, *best = NULL;
 
-	cot_for_each_work(w, p)
+	cot_for_each_running(w, p, gpu)
 	{
-		if (!works_is_on(w, gpu) || works_kept(w) <= keep || (last && !w->settled) ||
-		    !may(p, w, arg))
+		if (works_kept(w) <= keep || (last && !w->settled) || !may(p, w, arg))
 			continue;
-		if (!best || gives_before(w, best))
+		if (!best || works_kept(w) >= works_kept(best))
 			best = w;
 	}
 	return best;

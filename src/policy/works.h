@@ -15,14 +15,6 @@ static inline uint32_t works_there(const struct cot_work *w)
 	return w->granted - w->left;
 }
 
-static inline bool works_is_on(const struct cot_work *w, uint32_t gpu)
-{
-	return w->gpu == gpu && w->state == COT_WORK_RUNNING;
-}
-
-/* The GPUs of all works, a bit each. */
-uint64_t cot_works_gpus(const struct cot_policy *p);
-
 /* Which works may give something up; `arg` is the caller's. */
 typedef bool cot_works_may_give_fn(const struct cot_policy *p, const struct cot_work *w,
 				   const void *arg);

@@ -12,7 +12,7 @@
 
 #include "sched/sched.h"
 
-#define N_GPUS 64u /* bits of a gpu_mask */
+#define N_GPUS COT_POLICY_GPUS_MAX
 
 /* Kinds of wishes: freezing and thawing are two values of one. */
 enum wish_kind { WISH_SLICE, WISH_MODE, WISH_RUN, N_WISHES };
@@ -56,16 +56,12 @@ struct work {
 	struct cot_work pub; /* first */
 	bool used, queued;
 	uint32_t sent_granted, sent_evicted; /* what the host has been told */
-	struct cot_work **link;		     /* what points to it: the table, or the one before */
+	/* What points to it, in each list that it is in: the list, or the one before. */
+	struct cot_work **link, **running_link;
+	struct work **waiting_link;
 	/* While it waits. */
-	struct work *later, **waiting_link;
+	struct work *later;
 	uint64_t watched_since_ns; /* in the watchdog's time */
-};
-
-/* How many works of a GPU wait, or run; and where there is one. */
-struct work_counts {
-	uint64_t gpus;
-	uint32_t n[N_GPUS];
 };
 
 /* GPUs on which nothing gets on, and since when, in the watchdog's time. */
@@ -108,7 +104,8 @@ struct cot_sched {
 	struct work works[COT_SCHED_MAX_WORKS]; /* by id, modulo */
 	struct cot_work **works_tail;
 	struct work *waiting, **waiting_tail; /* the one that waits longest first */
-	struct work_counts n_waiting, n_running;
+	uint32_t n_waiting[N_GPUS];
+	struct cot_work **running_tail[N_GPUS];
 	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
 	uint32_t work_queue_head, work_queue_n;
 

@@ -71,11 +71,14 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 {
 	struct cot_entity *e;
+	struct cot_tenant *t;
 	int r;
 
 	memset(s->state, 0, sizeof(s->state));
 	cot_for_each_entity (e, &s->policy)
 		memset(e->priv, 0, sizeof(e->priv));
+	cot_for_each_tenant (t, &s->policy)
+		memset(t->priv, 0, sizeof(t->priv));
 	cot_sched_work_forget_policy(s);
 	s->policy.ops = ops;
 	s->wake_ns = COT_NEVER;

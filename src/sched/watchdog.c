@@ -108,7 +108,7 @@ static void check_works(struct cot_sched *s)
 {
 	uint64_t now_ns = watch_ns(s), starve_ns = s->limits.starve_ns;
 
-	time_stalls(s, &s->work_stalls, s->n_waiting.gpus & ~s->n_running.gpus);
+	time_stalls(s, &s->work_stalls, s->policy.waiting_gpus & ~s->policy.running_gpus);
 	if (now_ns >= starve_ns)
 		cot_sched_work_rescue(s, now_ns - starve_ns);
 }

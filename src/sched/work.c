@@ -11,6 +11,8 @@ void cot_sched_work_init(struct cot_sched *s)
 {
 	s->works_tail = &s->policy.works;
 	s->waiting_tail = &s->waiting;
+	for (unsigned i = 0; i < N_GPUS; i++)
+		s->running_tail[i] = &s->policy.running[i];
 }
 
 void cot_sched_work_forget_policy(struct cot_sched *s)
@@ -104,18 +106,6 @@ bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_acti
 
 /* ---- who waits, and who runs ---- */
 
-static void count_in(struct work_counts *c, uint32_t gpu)
-{
-	c->n[gpu]++;
-	c->gpus |= 1ull << gpu;
-}
-
-static void count_out(struct work_counts *c, uint32_t gpu)
-{
-	if (!--c->n[gpu])
-		c->gpus &= ~(1ull << gpu);
-}
-
 static void begin_waiting(struct cot_sched *s, struct work *w)
 {
 	w->pub.state = COT_WORK_WAITING;
@@ -125,7 +115,8 @@ static void begin_waiting(struct cot_sched *s, struct work *w)
 	w->waiting_link = s->waiting_tail;
 	*s->waiting_tail = w;
 	s->waiting_tail = &w->later;
-	count_in(&s->n_waiting, w->pub.gpu);
+	s->n_waiting[w->pub.gpu]++;
+	s->policy.waiting_gpus |= 1ull << w->pub.gpu;
 }
 
 static void end_waiting(struct cot_sched *s, struct work *w)
@@ -135,7 +126,34 @@ static void end_waiting(struct cot_sched *s, struct work *w)
 		w->later->waiting_link = w->waiting_link;
 	else
 		s->waiting_tail = w->waiting_link;
-	count_out(&s->n_waiting, w->pub.gpu);
+	if (!--s->n_waiting[w->pub.gpu])
+		s->policy.waiting_gpus &= ~(1ull << w->pub.gpu);
+}
+
+static void begin_running(struct cot_sched *s, struct work *w)
+{
+	uint32_t gpu = w->pub.gpu;
+
+	w->pub.state = COT_WORK_RUNNING;
+	w->pub.running_since_ns = s->policy.now_ns;
+	w->pub.next_running = NULL;
+	w->running_link = s->running_tail[gpu];
+	*s->running_tail[gpu] = &w->pub;
+	s->running_tail[gpu] = &w->pub.next_running;
+	s->policy.running_gpus |= 1ull << gpu;
+}
+
+static void end_running(struct cot_sched *s, struct work *w)
+{
+	uint32_t gpu = w->pub.gpu;
+
+	*w->running_link = w->pub.next_running;
+	if (w->pub.next_running)
+		((struct work *)w->pub.next_running)->running_link = w->running_link;
+	else
+		s->running_tail[gpu] = w->running_link;
+	if (!s->policy.running[gpu])
+		s->policy.running_gpus &= ~(1ull << gpu);
 }
 
 /* ---- the table ---- */
@@ -240,7 +258,7 @@ static void remove_work(struct cot_sched *s, struct work *w)
 	if (w->pub.state == COT_WORK_WAITING)
 		end_waiting(s, w);
 	else
-		count_out(&s->n_running, w->pub.gpu);
+		end_running(s, w);
 	forget_queued(s, w);
 	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_done)
 		s->policy.ops->work_done(&s->policy, &w->pub);
@@ -261,7 +279,7 @@ int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left)
 		return -EINVAL;
 	forget_queued(s, w);
 	w->queued = false;
-	count_out(&s->n_running, w->pub.gpu);
+	end_running(s, w);
 	w->pub.n_returns++;
 	s->stats.works_returned++;
 	set_waiting(s, w, left);
@@ -302,12 +320,10 @@ static struct work *checked(struct cot_sched *s, const struct cot_work *w)
 
 static void begin(struct cot_sched *s, struct work *w, uint32_t capsms, bool settled)
 {
-	w->pub.state = COT_WORK_RUNNING;
+	end_waiting(s, w);
+	begin_running(s, w);
 	w->pub.granted = capsms;
 	w->pub.settled = settled;
-	w->pub.running_since_ns = s->policy.now_ns;
-	end_waiting(s, w);
-	count_in(&s->n_running, w->pub.gpu);
 	enqueue(s, w);
 }
 
