@@ -25,6 +25,8 @@ static int record(void *arg, unsigned member, const void *packet, size_t size)
 	assert_int_equal(cot_proto_check(packet, size), m->h.type);
 	if (w.send_rc < 0)
 		return w.send_rc;
+	if (member < 64 && w.deaf >> member & 1)
+		return -EPIPE;
 	assert_true(w.n_sent < MAX_SENT);
 	*s = (struct sent){.member = member,
 			   .type = m->h.type,
