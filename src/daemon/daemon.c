@@ -187,7 +187,7 @@ static bool is_settled(struct daemon *d)
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (d->pools[i].id && d->pools[i].state == POOL_STOPPING)
+		if (d->pools[i].id && cot_pool_is_busy(&d->pools[i]))
 			return false;
 	return cot_sched_is_quiet(cot_host_sched(d->host));
 }

@@ -13,6 +13,7 @@
  *   lock.c      one daemon per folder         show.c    answers in JSON
  *   state.c     what outlives the daemon      recover.c what its file does not know
  *   found.c     what an environment tells     processes.c  whose environments are there
+ *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
@@ -44,6 +45,21 @@ struct watch {
 	uint64_t start_time;	  /* of /proc/PID/stat: tells it from a later one */
 };
 
+/* Looking for another process of programs whose process has ended: outlive.c. */
+enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
+
+struct heir {
+	uint32_t id; /* of the program */
+	pid_t pid;
+	uint64_t start_time;
+};
+
+struct outlive {
+	struct watch child;
+	int out; /* what it has found, one `struct heir` each */
+	struct cot_timer timer;
+};
+
 /* A program (and its children) that `cotenant run` or its own library has announced. */
 struct tenant {
 	struct daemon *d;
@@ -57,7 +73,9 @@ struct tenant {
 	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
 	uint64_t gpu_seen; /* those of the groups until now */
 	uid_t uid;
-	struct watch watch;
+	struct watch watch; /* one of its processes; none while another one is looked for */
+	enum tenant_search search;
+	bool by_itself;	   /* it has registered itself: no other process has its number */
 	struct pool *pool; /* NULL = it stands alone */
 	uint32_t n_conns;
 	bool ready;   /* as told to the core */
@@ -75,6 +93,18 @@ enum pool_state {
 	POOL_STOPPING, /* told to quit */
 };
 
+/* A question to MPS on its way: clients.c. */
+struct clients {
+	bool asked;
+	struct watch command; /* one that asks */
+	int out;	      /* what it answers */
+	struct cot_timer limit;
+	pid_t servers[8];
+	int n_servers, next; /* next: -1 = who the servers are has not been answered */
+	int n;		     /* until now */
+	void (*done)(struct pool *p, int n);
+};
+
 struct pool {
 	struct daemon *d;
 	uint32_t id; /* 0 = unused */
@@ -84,14 +114,17 @@ struct pool {
 	enum pool_state state;
 	char name[16]; /* "latency", "batch", "shared" */
 	char folder[COT_PATH_TEXT_MAX], pipe[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
-	struct watch control;	/* nvidia-cuda-mps-control -f */
-	struct watch command;	/* one that was told a command */
+	struct watch control; /* nvidia-cuda-mps-control -f */
+	struct watch command; /* one that was told a command */
+	struct clients clients;
 	struct cot_timer timer; /* of the state: readiness, give-up, linger */
-	uint64_t deadline_ns;	/* STARTING: until then */
+	uint64_t deadline_ns;	/* STARTING, STOPPING: who comes may wait until then */
 	uint64_t retry_ns, backoff_ns;
 	uint32_t n_tenants, n_conns;
 	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
 	bool announced, ready;
+	bool adopted;	   /* its control program was there before this daemon */
+	bool held_up;	   /* it could be stopped, but for clients; that has been said */
 	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */
 	bool lost;	   /* FAILED: it was UP before */
 	char ended[128];   /* names of programs that ended lately, */
@@ -157,6 +190,7 @@ struct daemon {
 	struct cot_source signals;
 	struct cot_timer waits; /* of commands, and of connections that say nothing */
 	struct cot_timer poll;	/* where there are no pidfds: looks after processes */
+	struct outlive outlive;
 	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;
 	uint32_t exit_idle_s; /* 0 = never */
@@ -249,8 +283,12 @@ struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid);
 /* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
 void cot_tenant_set_name(struct tenant *t, const char *name);
 void cot_tenant_announce(struct tenant *t);
-/* Removes it if its process has ended and no library is connected. */
+/* Removes it, now or soon, if all its processes have ended and no library is connected. */
 void cot_tenant_check(struct tenant *t);
+/* Watches this process of its from now on. False: it has ended. */
+bool cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
+/* No process of its is left: removes it unless a library is connected. */
+void cot_tenant_end(struct tenant *t);
 /* Class, weight, pool or readiness may have changed. */
 void cot_tenant_update(struct tenant *t);
 unsigned cot_tenant_count(const struct daemon *d);
@@ -265,8 +303,18 @@ void cot_watch_stop(struct daemon *d, struct watch *w);
 bool cot_watch_is_alive(const struct watch *w);
 /* Gets a pidfd where there was none before. False: it must be looked after. */
 bool cot_watch_improve(struct daemon *d, struct watch *w);
+/* Looks after a process that has no pidfd; tells of its end. False: there is no need to any more.
+ */
+bool cot_watch_reap(struct daemon *d, struct watch *w);
 uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
 pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
+
+/* ---- outlive.c ---- */
+
+/* Its process has ended: looks for another one, else cot_tenant_end() follows. */
+void cot_outlive_search(struct tenant *t);
+/* As cot_watch_reap(). */
+bool cot_outlive_reap(struct daemon *d);
 
 /* ---- pool.c ---- */
 
@@ -285,17 +333,30 @@ void cot_pool_joined(struct pool *p); /* a tenant came or went */
 void cot_pool_left(struct pool *p, const char *name);
 void cot_pool_server_gone(struct pool *p);
 void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
+/* Those that nobody uses. */
 void cot_pool_stop_all(struct daemon *d);
+bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
 /* Looks after processes that have no pidfd. False: there are none. */
 bool cot_pool_reap(struct daemon *d);
 const char *cot_pool_state_name(enum pool_state state);
+
+/* ---- clients.c ---- */
+
+/* done(p, n) follows, at the earliest before this returns: the clients of the pool's servers, or
+ * -1 when that cannot be known. Of several who ask at once the last one is answered. */
+void cot_clients_ask(struct pool *p, void (*done)(struct pool *p, int n));
+/* Process numbers, one a line: how many there are, or -EINVAL for anything else. */
+int cot_clients_parse(const char *text, pid_t *ret_pids, unsigned size);
+bool cot_clients_reap(struct pool *p); /* as cot_watch_reap() */
 
 /* ---- mps.c ---- */
 
 /* Starts the control program in the foreground. The pid, or -errno with a sentence. */
 pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err);
-/* Tells it one line of text; returns the pid of the process that does. */
-pid_t cot_mps_tell(const struct pool *p, const char *line, struct cot_error *err);
+/* Tells it one line of text; returns the pid of the process that does. What that one prints can be
+ * read from *ret_out (not blocking; the caller's to close) when it has ended; NULL: into the log.
+ */
+pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct cot_error *err);
 bool cot_mps_listens(const struct pool *p);
 /* The variables that make a program join the pool: "KEY=VALUE\0..."; -ENOSPC. */
 int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used);

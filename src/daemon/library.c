@@ -122,6 +122,7 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
 	t->solo = true;
 	t->uid = c->uid;
 	cot_tenant_set_name(t, m->name);
+	t->by_itself = !id;
 	if (id)
 		remember(t, c);
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);

@@ -66,7 +66,7 @@ static void control_variables(const struct pool *p, struct variables *v)
 }
 
 /* Only what a child may do between fork() and exec(): the variables were made before. */
-static void become(char *const argv[], struct variables *v, int in, int out)
+static void become(char *const argv[], struct variables *v, int in, int out, int log)
 {
 	sigset_t none;
 	unsigned i;
@@ -78,30 +78,31 @@ static void become(char *const argv[], struct variables *v, int in, int out)
 	for (i = 0; i < v->n; i++)
 		(void)putenv(v->text[i]);
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(out, STDERR_FILENO) < 0)
+	    dup2(log, STDERR_FILENO) < 0)
 		_exit(126);
 	(void)execvp(argv[0], argv);
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v, int in,
+/* `out` -1: what it prints goes into the log as well. */
+static pid_t spawn(const struct pool *p, char *const argv[], struct variables *v, int in, int out,
 		   struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX];
-	int out, rc;
+	int log, rc;
 	pid_t pid;
 
 	rc = cot_paths_join(path, p->log, "cotenantd-mps.log", err);
 	if (rc < 0)
 		return rc;
-	out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (out < 0)
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (log < 0)
 		return cot_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
 	pid = fork();
 	if (pid == 0)
-		become(argv, v, in, out);
+		become(argv, v, in, out < 0 ? log : out, log);
 	rc = pid < 0 ? -errno : 0;
-	(void)close(out);
+	(void)close(log);
 	if (rc < 0)
 		return cot_error_set(err, rc, "cannot start a process: %s", strerror(-rc));
 	return pid;
@@ -144,31 +145,53 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	forget_socket(p);
 	v.n = 0;
 	control_variables(p, &v);
-	pid = spawn(p, argv, &v, in, err);
+	pid = spawn(p, argv, &v, in, -1, err);
 	(void)close(in);
 	return pid;
 }
 
-pid_t cot_mps_tell(const struct pool *p, const char *line, struct cot_error *err)
+/* A line fits into the pipe's buffer: writing it does not wait. */
+static int open_line(const char *line)
+{
+	int ends[2], rc = 0;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	if (write(ends[1], line, strlen(line)) < 0 || write(ends[1], "\n", 1) < 0)
+		rc = -errno;
+	(void)close(ends[1]);
+	if (!rc)
+		return ends[0];
+	(void)close(ends[0]);
+	return rc;
+}
+
+pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct cot_error *err)
 {
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
 	char *argv[] = {program, NULL};
-	int ends[2];
+	int in, out[2] = {-1, -1};
 	pid_t pid;
 
 	if (!cot_paths_program(p->d->config.mps_program, program))
 		return cot_error_set(err, -ENOENT, "the MPS control program was not found");
-	/* A line fits into the pipe's buffer: writing it does not wait. */
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (ret_out && pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
 		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	if (write(ends[1], line, strlen(line)) < 0 || write(ends[1], "\n", 1) < 0)
-		log_debug("cannot write to a pipe");
-	(void)close(ends[1]);
+	in = open_line(line);
 	v.n = 0;
 	pipe_variables(p, &v);
-	pid = spawn(p, argv, &v, ends[0], err);
-	(void)close(ends[0]);
+	pid = in < 0 ? (pid_t)cot_error_set(err, in, "cannot make a pipe: %s", strerror(-in))
+		     : spawn(p, argv, &v, in, out[1], err);
+	if (in >= 0)
+		(void)close(in);
+	if (!ret_out)
+		return pid;
+	(void)close(out[1]);
+	if (pid < 0)
+		(void)close(out[0]);
+	else
+		*ret_out = out[0];
 	return pid;
 }
 

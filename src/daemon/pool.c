@@ -7,7 +7,10 @@
  *    |                   v                                      v
  *    |                FAILED <----------------------------------+
  *    |                   | want, after a pause: STARTING
- *    +---- STOPPING <----+---- UP without tenants for a while
+ *    +---- STOPPING <----+---- UP without tenants for a while, and without clients
+ *
+ * What uses a pool is never ended: MPS is told to quit only when it has no clients, and if one
+ * comes at that moment it is waited for.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +24,7 @@
 #define START_POLL_NS  (10 * COT_NS_PER_MS)
 #define START_NS       (15 * COT_NS_PER_S)
 #define STOP_NS	       (5 * COT_NS_PER_S)
+#define CLIENTS_NS     (5 * COT_NS_PER_S)
 #define BACKOFF_MIN_NS (500 * COT_NS_PER_MS)
 #define BACKOFF_MAX_NS (60 * COT_NS_PER_S)
 #define NAMES_MAX      256u
@@ -57,6 +61,11 @@ static void set_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t)
 {
 	p->timer.fire = fire;
 	cot_timer_set(&p->d->loop, &p->timer, cot_now_ns() + in_ns);
+}
+
+static void linger(struct pool *p)
+{
+	set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
 }
 
 /* "a, b, c" */
@@ -162,7 +171,7 @@ struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bo
 		return p;
 	*p = (struct pool){
 		.d = d, .cls = shared ? COT_CLASS_BATCH : cls, .shared = shared, .gpu = gpu};
-	p->control.source.fd = p->command.source.fd = -1;
+	p->control.source.fd = p->command.source.fd = p->clients.command.source.fd = -1;
 	(void)snprintf(p->name, sizeof(p->name), "%s",
 		       shared			  ? "shared"
 		       : cls == COT_CLASS_LATENCY ? "latency"
@@ -234,7 +243,7 @@ static void come_up(struct pool *p)
 	cot_daemon_log(COT_DLOG_INFO, where(p), "up (MPS control process %d)", (int)p->control.pid);
 	set_mps_failed(p->d, false);
 	if (!p->n_tenants)
-		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+		linger(p);
 	cot_command_pool_settled(p);
 }
 
@@ -260,7 +269,7 @@ static int tell(struct pool *p, const char *line)
 	pid_t pid;
 
 	drop_command(p);
-	pid = cot_mps_tell(p, line, &err);
+	pid = cot_mps_tell(p, line, NULL, &err);
 	if (pid < 0) {
 		cot_daemon_log(COT_DLOG_WARN, where(p), "%s", err.text);
 		return pid;
@@ -281,10 +290,30 @@ static int ask_for_server(struct pool *p)
 	return tell(p, line);
 }
 
+/*
+ * A control program that was there before us, whose socket is gone: it may have programs, so it is
+ * left alone. The pool cannot be used until it has ended.
+ */
+static void give_up(struct pool *p)
+{
+	cot_daemon_log(COT_DLOG_ERROR, where(p),
+		       "its MPS control program (process %d) does not answer; the pool cannot be "
+		       "used until that one has ended",
+		       (int)p->control.pid);
+	p->state = POOL_STOPPING;
+	p->deadline_ns = 0;
+	p->d->state_dirty = true;
+	cot_command_pool_settled(p);
+}
+
 static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct pool *p = pool_of_timer(timer);
 
+	if (now_ns >= p->deadline_ns && p->adopted) {
+		give_up(p);
+		return;
+	}
 	if (now_ns >= p->deadline_ns) {
 		cot_daemon_log(COT_DLOG_ERROR, where(p), "MPS did not start in time; see %s",
 			       p->log);
@@ -343,6 +372,7 @@ static int start(struct pool *p)
 	pid_t pid;
 
 	p->n_starts++;
+	p->adopted = false;
 	pid = cot_mps_start_control(p, &err);
 	if (pid > 0 && cot_watch_start(p->d, &p->control, pid, control_ended) < 0) {
 		(void)waitpid(pid, NULL, WNOHANG);
@@ -378,6 +408,8 @@ int cot_pool_want(struct pool *p)
 	case POOL_UP:
 		return 0;
 	case POOL_STOPPING:
+		if (cot_now_ns() >= p->deadline_ns)
+			return -EBUSY;
 		p->wanted = true; /* started again when it has ended */
 		return -EINPROGRESS;
 	case POOL_STARTING:
@@ -403,23 +435,65 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 
 /* ---- the end ---- */
 
+/* MPS was told to quit. One that has no clients can be ended without harm. */
+static void clients_of_stopping(struct pool *p, int n)
+{
+	if (p->state != POOL_STOPPING)
+		return;
+	set_timer(p, stop_timer_fired, STOP_NS);
+	if (n != 0)
+		return;
+	cot_daemon_log(COT_DLOG_WARN, where(p),
+		       "MPS does not stop by itself, and has no clients; it is ended");
+	(void)kill(p->control.pid, SIGTERM);
+}
+
 static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct pool *p = pool_of_timer(timer);
 
 	(void)now_ns;
-	cot_daemon_log(COT_DLOG_WARN, where(p), "MPS does not stop by itself; it is ended");
-	(void)kill(p->control.pid, SIGTERM);
-	p->timer.fire = stop_timer_fired;
+	if (!p->held_up) {
+		cot_daemon_log(COT_DLOG_WARN, where(p),
+			       "MPS waits for a client before it stops; programs that come stand "
+			       "alone until then");
+		p->held_up = true;
+		p->wanted = false;
+		cot_command_pool_settled(p);
+	}
 	set_timer(p, stop_timer_fired, STOP_NS);
+	cot_clients_ask(p, clients_of_stopping);
 }
 
 static void stop(struct pool *p)
 {
 	p->state = POOL_STOPPING;
+	p->held_up = false;
 	p->d->state_dirty = true;
+	p->deadline_ns = cot_now_ns() + STOP_NS;
 	set_timer(p, stop_timer_fired, STOP_NS);
 	(void)tell(p, "quit");
+}
+
+/* No program of ours is in it: MPS has the last word. */
+static void clients_of_unused(struct pool *p, int n)
+{
+	if (p->state != POOL_UP || p->n_tenants)
+		return;
+	if (n == 0) {
+		stop(p);
+		return;
+	}
+	if (!p->held_up && n > 0)
+		cot_daemon_log(
+			COT_DLOG_INFO, where(p),
+			"no program that is known uses it, but MPS has %d client%s: it stays", n,
+			n == 1 ? "" : "s");
+	else if (!p->held_up)
+		cot_daemon_log(COT_DLOG_WARN, where(p),
+			       "MPS does not say whether it has clients: it stays");
+	p->held_up = true;
+	set_timer(p, linger_timer_fired, CLIENTS_NS);
 }
 
 static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
@@ -428,12 +502,13 @@ static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 
 	(void)now_ns;
 	if (p->state == POOL_UP && !p->n_tenants)
-		stop(p);
+		cot_clients_ask(p, clients_of_unused);
 }
 
 void cot_pool_joined(struct pool *p)
 {
 	p->n_tenants++;
+	p->held_up = false;
 	if (p->state == POOL_UP)
 		cot_timer_clear(&p->timer);
 }
@@ -449,7 +524,7 @@ void cot_pool_left(struct pool *p, const char *name)
 	(void)snprintf(p->ended + used, sizeof(p->ended) - used, "%s%s", used ? ", " : "", name);
 	p->n_tenants--;
 	if (!p->n_tenants && p->state == POOL_UP)
-		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+		linger(p);
 }
 
 /* The control program starts another server when a program asks for one; we ask at once, so that
@@ -466,13 +541,23 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	if (p->state != POOL_DOWN || cot_process_start_time(control) != start_time ||
 	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
 		return;
+	p->adopted = true;
 	cot_daemon_log(COT_DLOG_INFO, where(p), "took over MPS control process %d", (int)control);
 	if (cot_mps_listens(p)) {
 		p->state = POOL_UP;
-		set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+		linger(p);
 	} else {
 		wait_for_control(p);
 	}
+}
+
+/* One that has just been started serves nobody yet. */
+static void stop_unused(struct pool *p)
+{
+	if (p->state == POOL_UP)
+		cot_clients_ask(p, clients_of_unused);
+	else if (p->state == POOL_STARTING && !p->adopted)
+		(void)kill(p->control.pid, SIGTERM);
 }
 
 void cot_pool_stop_all(struct daemon *d)
@@ -482,27 +567,21 @@ void cot_pool_stop_all(struct daemon *d)
 	for (i = 0; i < MAX_POOLS; i++) {
 		struct pool *p = &d->pools[i];
 
-		if (!p->id || (p->state != POOL_UP && p->state != POOL_STARTING))
+		if (!p->id)
 			continue;
-		if (p->n_tenants) {
+		if (!p->n_tenants)
+			stop_unused(p);
+		else if (p->state == POOL_UP || p->state == POOL_STARTING)
 			cot_daemon_log(
 				COT_DLOG_INFO, where(p),
 				"left running for its %u programs; the next daemon takes it over",
 				p->n_tenants);
-			continue;
-		}
-		stop(p);
 	}
 }
 
-static bool reap(struct daemon *d, struct watch *w)
+bool cot_pool_is_busy(const struct pool *p)
 {
-	if (cot_watch_improve(d, w))
-		return false;
-	if (cot_watch_is_alive(w))
-		return true;
-	w->source.ready(&w->source, 0);
-	return false;
+	return p->clients.asked || p->state == POOL_STOPPING;
 }
 
 bool cot_pool_reap(struct daemon *d)
@@ -513,8 +592,9 @@ bool cot_pool_reap(struct daemon *d)
 	for (i = 0; i < MAX_POOLS; i++) {
 		if (!d->pools[i].id)
 			continue;
-		more |= reap(d, &d->pools[i].command);
-		more |= reap(d, &d->pools[i].control);
+		more |= cot_clients_reap(&d->pools[i]);
+		more |= cot_watch_reap(d, &d->pools[i].command);
+		more |= cot_watch_reap(d, &d->pools[i].control);
 	}
 	return more;
 }

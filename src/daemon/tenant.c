@@ -3,6 +3,7 @@
  * children is connected any more.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ uint64_t cot_process_start_time(pid_t pid)
 static void poll_processes(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
-	bool more = cot_pool_reap(d);
+	bool more = cot_pool_reap(d) | cot_outlive_reap(d);
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {
@@ -129,7 +130,21 @@ void cot_watch_stop(struct daemon *d, struct watch *w)
 
 bool cot_watch_is_alive(const struct watch *w)
 {
-	return w->pid && cot_process_start_time(w->pid) == w->start_time;
+	struct pollfd p = {.fd = w->source.fd, .events = POLLIN};
+
+	if (!w->pid || w->source.fd < 0)
+		return w->pid && cot_process_start_time(w->pid) == w->start_time;
+	return poll(&p, 1, 0) == 0;
+}
+
+bool cot_watch_reap(struct daemon *d, struct watch *w)
+{
+	if (cot_watch_improve(d, w))
+		return false;
+	if (cot_watch_is_alive(w))
+		return true;
+	w->source.ready(&w->source, 0);
+	return false;
 }
 
 /* ---- tenants ---- */
@@ -209,6 +224,18 @@ static void process_ended(struct cot_source *source, uint32_t events)
 	(void)events;
 	cot_watch_stop(t->d, w);
 	cot_tenant_check(t);
+}
+
+bool cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
+{
+	if (cot_watch_start(t->d, &t->watch, pid, process_ended) < 0)
+		return false;
+	if (t->watch.start_time != start_time) { /* another one with its number */
+		cot_watch_stop(t->d, &t->watch);
+		return false;
+	}
+	t->d->state_dirty = true;
+	return true;
 }
 
 struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid)
@@ -341,13 +368,25 @@ static void start_idle_timer(struct daemon *d)
 
 void cot_tenant_check(struct tenant *t)
 {
+	if (!t->id || t->n_conns || cot_watch_is_alive(&t->watch))
+		return;
+	cot_watch_stop(t->d, &t->watch);
+	if (t->by_itself)
+		cot_tenant_end(t);
+	else
+		cot_outlive_search(t);
+}
+
+void cot_tenant_end(struct tenant *t)
+{
 	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = t->id, .now_ns = cot_now_ns()};
 	struct daemon *d = t->d;
 	struct pool *p = t->pool;
 	char name[COT_PROTO_NAME_MAX];
 	uint32_t id = t->id;
 
-	if (!id || t->n_conns || cot_watch_is_alive(&t->watch))
+	t->search = SEARCH_SETTLED;
+	if (t->n_conns) /* the end of the last one asks again */
 		return;
 	log_info("program '%s' (id %u) ended", t->name, id);
 	cot_watch_stop(d, &t->watch);
