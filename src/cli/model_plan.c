@@ -78,7 +78,9 @@ static const char *reason(const struct cot_model_verdict *v)
 		return "no: slower, more energy";
 	if (!v->energy_ok)
 		return "no: more energy";
-	return v->time_ok ? "no: saves too little" : "no: slower";
+	if (!v->time_ok)
+		return "no: slower";
+	return v->together.energy_j < v->least_j ? "no: saves too little" : "no: less on the CPU";
 }
 
 static const char *where_name(enum cot_model_where where)
@@ -184,9 +186,10 @@ static json_t *json_candidate(const struct plan *p, const struct candidate *c)
 	const struct cot_model_verdict *v = &c->verdict;
 	bool runs = v->together.exec_s > 0;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s}", "kernels",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s}", "kernels",
 			 json_copies(p, c->copies), "apart_s", cot_model_number(v->apart_s),
-			 "apart_j", cot_model_number(v->apart_j), "together_s",
+			 "apart_j", cot_model_number(v->apart_j), "least_j",
+			 cot_model_number(v->least_j), "together_s",
 			 runs ? cot_model_number(v->together.seconds) : json_null(), "together_j",
 			 runs ? cot_model_number(v->together.energy_j) : json_null(), "fits",
 			 v->fits, "energy_ok", v->energy_ok, "time_ok", v->time_ok, "consolidate",

@@ -59,11 +59,22 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 
 /* ---- static ---- */
 
+/* Where a kernel takes less energy, which is gpu_j on the GPU. */
+static enum cot_model_where cheaper(const struct cot_model_kernel *k, double gpu_j, double *ret_j)
+{
+	double cpu_j = k->cpu_s * k->cpu_w;
+	bool on_cpu = cpu_j > 0 && cpu_j < gpu_j;
+
+	*ret_j = on_cpu ? cpu_j : gpu_j;
+	return on_cpu ? COT_MODEL_CPU : COT_MODEL_GPU;
+}
+
 static int apart(const struct cot_model_machine *m, const struct cot_model_kernel *kernels,
 		 const uint32_t *copies, uint32_t n, struct cot_model_verdict *v, double *ret_bytes)
 {
 	struct cot_model_cost cost;
 	uint32_t i, times, total = 0;
+	double least_j;
 	int rc;
 
 	*ret_bytes = 0;
@@ -77,6 +88,8 @@ static int apart(const struct cot_model_machine *m, const struct cot_model_kerne
 		total += times;
 		v->apart_s += cost.seconds * times;
 		v->apart_j += cost.energy_j * times;
+		(void)cheaper(&kernels[i], cost.energy_j, &least_j);
+		v->least_j += least_j * times;
 		*ret_bytes += kernels[i].memory_bytes * times;
 	}
 	return total < 2 ? -EINVAL : 0;
@@ -101,7 +114,7 @@ int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_ke
 	ret->energy_ok = ret->together.energy_j < ret->apart_j;
 	ret->time_ok = ret->together.seconds < ret->apart_s;
 	ret->consolidate = ret->fits && ret->energy_ok && ret->time_ok &&
-			   ret->together.energy_j < (1 - m->min_gain) * ret->apart_j;
+			   ret->together.energy_j < (1 - m->min_gain) * ret->least_j;
 	return 0;
 }
 
@@ -139,14 +152,12 @@ bool cot_model_template_matches(const struct cot_model_template *t,
 int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,
 		    enum cot_model_where *ret_where, double *ret_energy_j)
 {
-	double cpu_j = k->cpu_s * k->cpu_w;
 	struct cot_model_cost gpu;
 	int rc = cot_model_cost_of(m, k, NULL, 1, &gpu);
 
 	if (rc)
 		return rc;
-	*ret_where = cpu_j > 0 && cpu_j < gpu.energy_j ? COT_MODEL_CPU : COT_MODEL_GPU;
-	*ret_energy_j = *ret_where == COT_MODEL_CPU ? cpu_j : gpu.energy_j;
+	*ret_where = cheaper(k, gpu.energy_j, ret_energy_j);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct cot_model_machine {
 	struct cot_model_power power;
 	struct cot_model_options options;
 	/* The criterion that Fig. 4 leaves open: together must use less than (1 - min_gain) of the
-	 * energy of apart. 0: any gain. */
+	 * energy that the kernels take each alone, on the GPU or the CPU. 0: any gain. */
 	double min_gain;
 };
 
@@ -40,10 +40,11 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 
 struct cot_model_verdict {
 	struct cot_model_cost together;
-	double apart_s, apart_j; /* one after another */
+	double apart_s, apart_j; /* one after another on the GPU */
+	double least_j;		 /* each alone where it takes least, on the GPU or the CPU */
 	bool fits;		 /* a block of the set fits on an SM, the data on the device */
-	bool energy_ok, time_ok;
-	bool consolidate; /* all of these and min_gain */
+	bool energy_ok, time_ok; /* against one after another, as in Fig. 4 */
+	bool consolidate;	 /* all of these, and less than (1 - min_gain) of least_j */
 };
 
 /* The static form. `together` is all 0 where no block fits. -EINVAL: a kernel cannot even run

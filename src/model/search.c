@@ -60,7 +60,7 @@ struct best {
 
 static bool better(const struct best *b, const struct cot_model_verdict *v, uint32_t n)
 {
-	double saving_j = v->apart_j - v->together.energy_j;
+	double saving_j = v->least_j - v->together.energy_j;
 
 	if (!b->found || saving_j != b->saving_j)
 		return !b->found || saving_j > b->saving_j;
@@ -85,7 +85,7 @@ static int find_best(const struct cot_model_machine *m, const struct cot_model_k
 		if (!v.consolidate || !better(b, &v, total))
 			continue;
 		b->found = true;
-		b->saving_j = v.apart_j - v.together.energy_j;
+		b->saving_j = v.least_j - v.together.energy_j;
 		memcpy(b->step.copies, copies, sizeof(copies));
 		b->step.n = total;
 		b->step.where = COT_MODEL_TOGETHER;

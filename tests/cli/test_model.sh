@@ -13,6 +13,16 @@ expect 0 model consolidate "$models/consolidation-2.yaml"
 says "$work/out" "together search + blackscholes: 62.5 s"
 expect 0 model consolidate "$models/consolidation-2.yaml" --min-gain 11
 says "$work/out" "no: saves too little"
+# Two searches go together, unless the CPU does each for less.
+sed '/name: blackscholes/,$d' "$models/consolidation-2.yaml" >"$work/search.yaml"
+echo "    count: 2" >>"$work/search.yaml"
+expect 0 model consolidate "$work/search.yaml"
+says "$work/out" "together 2 search"
+echo "    cpu_s: 10
+    cpu_w: 200" >>"$work/search.yaml"
+expect 0 model consolidate "$work/search.yaml"
+says "$work/out" "no: less on the CPU"
+says "$work/out" "One after another: 20.0 s, 4000 J."
 # What makes the first one slower is the bandwidth, taken as shared to the end.
 expect 0 model consolidate "$models/consolidation-1.yaml" --piecewise
 says "$work/out" "together encryption + monte-carlo"

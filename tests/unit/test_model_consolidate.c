@@ -281,6 +281,76 @@ static void test_plan(void **state)
 	assert_int_equal(cot_model_plan(&in.machine, in.kernels, pending, 4, take, &t), -EINVAL);
 }
 
+/* ---- the CPU ---- */
+
+static struct taken plan_of(const struct cot_model_input *in, const uint32_t *pending, uint32_t n)
+{
+	struct taken t = {.n = 0};
+
+	assert_int_equal(cot_model_plan(&in->machine, in->kernels, pending, n, take, &t), 0);
+	return t;
+}
+
+/* Two searches together take less energy than one after another on the GPU, but more than on the
+ * CPU. */
+static void test_cpu_takes_less(void **state)
+{
+	struct cot_model_input in = load("models/consolidation-2.yaml");
+	const uint32_t two = 2;
+	struct cot_model_verdict v;
+	struct taken t = plan_of(&in, &two, 1);
+	double together_j = t.steps[0].energy_j;
+
+	(void)state;
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.steps[0].where, COT_MODEL_TOGETHER);
+
+	in.kernels[0].cpu_s = 10;
+	in.kernels[0].cpu_w = 200;
+	assert_int_equal(cot_model_judge(&in.machine, in.kernels, &two, 1, &v), 0);
+	assert_true(v.energy_ok && v.time_ok && v.fits && !v.consolidate);
+	near(v.least_j, 4000, 1e-12);
+	t = plan_of(&in, &two, 1);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.steps[0].where, COT_MODEL_CPU);
+	near(t.steps[0].energy_j + t.steps[1].energy_j, 4000, 1e-12);
+
+	/* Just more than together, though each less than alone on the GPU. */
+	in.kernels[0].cpu_w = together_j / 2 / 10 * 1.001;
+	t = plan_of(&in, &two, 1);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.steps[0].where, COT_MODEL_TOGETHER);
+	in.machine.min_gain = 0.01;
+	assert_int_equal(plan_of(&in, &two, 1).steps[0].where, COT_MODEL_CPU);
+}
+
+/* One that is cheap on the CPU is no reason to take the other, which is not, along. */
+static void test_cpu_in_a_mixed_set(void **state)
+{
+	struct cot_model_input in = load("models/consolidation-2.yaml");
+	const uint32_t one_each[2] = {1, 1};
+	struct cot_model_verdict v;
+	struct taken t;
+
+	(void)state;
+	in.kernels[1].cpu_s = 5;
+	in.kernels[1].cpu_w = 100;
+	t = plan_of(&in, one_each, 2);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.steps[0].where, COT_MODEL_GPU);
+	assert_int_equal(t.steps[1].where, COT_MODEL_CPU);
+	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	near(v.least_j, t.steps[0].energy_j + 500, 1e-12);
+	/* Fig. 4 compares with the GPU: a set that is slower there stays apart, whatever the CPU
+	 * takes. */
+	in = load("models/consolidation-1.yaml");
+	in.kernels[0].cpu_s = in.kernels[1].cpu_s = 1000;
+	in.kernels[0].cpu_w = in.kernels[1].cpu_w = 1000;
+	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_true(!v.energy_ok && !v.time_ok && !v.consolidate);
+	near(v.least_j, v.apart_j, 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +362,8 @@ int main(void)
 		cmocka_unit_test(test_arrived),
 		cmocka_unit_test(test_candidates),
 		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_cpu_takes_less),
+		cmocka_unit_test(test_cpu_in_a_mixed_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
