@@ -110,15 +110,27 @@ static void rewrite(struct cot_ptx_module *m, const struct shape *s)
 		(void)apply(COT_PASS_COUNT, kernel);
 }
 
-static void fuse(struct cot_ptx_module *m, const struct pair *pair)
+static struct cot_ptx_func *fuse(struct cot_ptx_func *first, struct cot_ptx_func *second)
 {
 	struct cot_refusal refusal;
 	struct cot_ptx_func *made;
 	struct cot_error err = {""};
 
-	if (cot_pass_fuse(cot_ptx_find_func(m, pair->first), cot_ptx_find_func(m, pair->second),
-			  &made, &refusal, &err))
-		fail_msg("%s, %s: %s", pair->first, pair->second, err.text);
+	if (cot_pass_fuse(first, second, &made, &refusal, &err))
+		fail_msg("%s, %s: %s", first->name, second->name, err.text);
+	return made;
+}
+
+static void fuse_pair(struct cot_ptx_module *m, const struct pair *pair)
+{
+	struct cot_ptx_func *first = cot_ptx_find_func(m, pair->first);
+	struct cot_ptx_func *made = fuse(first, cot_ptx_find_func(m, pair->second));
+	struct cot_refusal refusal;
+
+	(void)fuse(made, first);
+	if (strcmp(pair->first, pair->second) != 0) /* else both orders have the same name */
+		(void)fuse(first, made);
+	(void)fuse(made, made);
 	if (pair->workers)
 		(void)apply(COT_PASS_WORKERS, made);
 	else
@@ -141,7 +153,7 @@ int shapes_set_up(void **state)
 	for (i = 0; i < n_shapes; i++)
 		rewrite(m, &shapes[i]);
 	for (i = 0; i < n_pairs; i++)
-		fuse(m, &pairs[i]);
+		fuse_pair(m, &pairs[i]);
 	if (cot_ptx_verify(m, &err) || cot_ptx_print(m, &text, &size))
 		fail_msg("%s", err.text);
 	cot_ptx_destroy(m);

@@ -64,9 +64,9 @@ extern const struct pair pairs[];
 extern const size_t n_pairs;
 
 struct launch {
-	char name[96];
+	char name[128];
 	uint32_t grid[3], block[3], shared;
-	unsigned char args[512];
+	unsigned char args[1024];
 	size_t n_args;
 };
 

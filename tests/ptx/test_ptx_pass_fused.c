@@ -19,35 +19,33 @@
 
 /* ---- two kernels in one ---- */
 
-/* The second kernel of a pair works on the second half of the memory. */
-static void push_half(struct launch *l, const struct shape *s, uint32_t half)
+/* Each kernel works on a part of the memory of its own. */
+static struct launch prepare_part(const struct shape *s, uint32_t part)
 {
 	uint32_t n = shapes_n_tasks(s) * s->block[0] * s->block[1];
+	struct launch l = shapes_prepare(s, "", 0);
 
-	shapes_push_address(l, machine.out + half * (WORDS_MAX / 2));
+	l.n_args = 0;
+	shapes_push_address(&l, machine.out + part * (WORDS_MAX / 4));
 	if (s->arguments == OUT_LENGTHS_N)
-		shapes_push_address(l, machine.lengths);
+		shapes_push_address(&l, machine.lengths);
 	if (s->arguments != OUT)
-		shapes_push(l, &n, sizeof(n), 4);
+		shapes_push(&l, &n, sizeof(n), 4);
+	return l;
 }
 
-static void play_pair_alone(const struct shape *first, const struct shape *second)
+static void play_alone(const struct launch *launches, uint32_t n)
 {
-	const struct shape *both[2] = {first, second};
-	struct launch l;
 	uint32_t i;
 
 	shapes_reset();
-	for (i = 0; i < 2; i++) {
-		l = shapes_prepare(both[i], "", 0);
-		l.n_args = 0;
-		push_half(&l, both[i], i);
-		(void)shapes_play(&l, 1, NULL, NULL);
-	}
+	for (i = 0; i < n; i++)
+		(void)shapes_play(&launches[i], 1, NULL, NULL);
 	shapes_keep_expected();
 }
 
-static struct launch prepare_pair(const struct shape *first, const struct shape *second)
+/* Two launches, of which each may be one of a fused kernel, in one. */
+static struct launch prepare_fused(const struct launch *first, const struct launch *second)
 {
 	struct launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
 	struct cot_fuse_args args;
@@ -55,10 +53,11 @@ static struct launch prepare_pair(const struct shape *first, const struct shape 
 	assert_int_equal(cot_fuse_plan(first->grid, first->block, second->grid, second->block,
 				       &args, &l.grid[0], &l.block[0]),
 			 0);
-	(void)snprintf(l.name, sizeof(l.name), "%s$cot_fuse$%s", first->name, second->name);
+	assert_true(snprintf(l.name, sizeof(l.name), "%s$cot_fuse$%s", first->name, second->name) <
+		    (int)sizeof(l.name));
 	l.shared = first->shared > second->shared ? first->shared : second->shared;
-	push_half(&l, first, 0);
-	push_half(&l, second, 1);
+	shapes_push(&l, first->args, first->n_args, 8);
+	shapes_push(&l, second->args, second->n_args, 8);
 	shapes_push(&l, &args, sizeof(args), 8);
 	return l;
 }
@@ -82,28 +81,61 @@ static void play_pair_as_workers(const struct launch *fused, uint64_t seed)
 	assert_int_equal(left, 0);
 }
 
-static void fused(void **state)
+static void play_seeds(const struct launch *l, bool workers)
 {
 	uint64_t seed;
+
+	for (seed = 1; seed <= shapes_n_seeds() / 2 + 1; seed++) {
+		shapes_reset();
+		(void)shapes_play(l, seed, NULL, NULL);
+		shapes_compare(l->name, seed);
+		if (!workers)
+			continue;
+		shapes_reset();
+		play_pair_as_workers(l, seed);
+		shapes_compare(l->name, seed);
+	}
+}
+
+static void fused(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < n_pairs; i++) {
+		struct launch parts[2] = {prepare_part(shapes_find(pairs[i].first), 0),
+					  prepare_part(shapes_find(pairs[i].second), 1)};
+		struct launch l = prepare_fused(&parts[0], &parts[1]);
+
+		play_alone(parts, 2);
+		play_seeds(&l, pairs[i].workers);
+	}
+}
+
+/* A fused kernel is a kernel like any other: with a third before it, behind it, or itself again. */
+static void fused_again(void **state)
+{
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < n_pairs; i++) {
 		const struct shape *first = shapes_find(pairs[i].first);
 		const struct shape *second = shapes_find(pairs[i].second);
-		struct launch l = prepare_pair(first, second);
+		struct launch parts[4] = {prepare_part(first, 0), prepare_part(second, 1),
+					  prepare_part(first, 2), prepare_part(second, 3)};
+		struct launch pair = prepare_fused(&parts[0], &parts[1]);
+		struct launch other = prepare_fused(&parts[2], &parts[3]), l;
 
-		play_pair_alone(first, second);
-		for (seed = 1; seed <= shapes_n_seeds() / 2 + 1; seed++) {
-			shapes_reset();
-			(void)shapes_play(&l, seed, NULL, NULL);
-			shapes_compare(l.name, seed);
-			if (!pairs[i].workers)
-				continue;
-			shapes_reset();
-			play_pair_as_workers(&l, seed);
-			shapes_compare(l.name, seed);
+		play_alone(parts, 3);
+		l = prepare_fused(&pair, &parts[2]);
+		play_seeds(&l, false);
+		if (first != second) {
+			l = prepare_fused(&parts[2], &pair);
+			play_seeds(&l, false);
 		}
+		play_alone(parts, 4);
+		l = prepare_fused(&pair, &other);
+		play_seeds(&l, false);
 	}
 }
 
@@ -180,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fused),
+		cmocka_unit_test(fused_again),
 		cmocka_unit_test(counters),
 		cmocka_unit_test(traffic),
 	};

@@ -344,6 +344,53 @@ static void too_large(void **state)
 	free(text);
 }
 
+/* Two kernels have room each, and both together or not. `bytes` of the second's parameters; the
+ * fused one has 184 more. */
+static void check_pair(const char *head, unsigned first_bytes, unsigned second_bytes, bool fits)
+{
+	char text[TEXT_MAX];
+	struct cot_ptx_func *made = NULL;
+	struct cot_refusal refusal;
+	struct cot_error err = {""};
+	struct cot_ptx_module *m;
+	int rc;
+
+	(void)snprintf(text, sizeof(text),
+		       "%s.visible .entry J()\n{\nret;\n}\n"
+		       ".visible .entry A(.param .align 4 .b8 a[%u])\n{\nret;\n}\n"
+		       ".visible .entry B(.param .align 8 .b8 b[%u])\n{\nret;\n}\n",
+		       head, first_bytes, second_bytes);
+	m = parse(text);
+	rc = cot_pass_fuse(cot_ptx_find_func(m, "A"), cot_ptx_find_func(m, "B"), &made, &refusal,
+			   &err);
+	if (fits && rc)
+		fail_msg("%u and %u bytes: %s", first_bytes, second_bytes, err.text);
+	if (!fits) {
+		assert_int_equal(rc, -ENOTSUP);
+		assert_int_equal(refusal.reason, COT_REASON_PARAMETERS);
+		assert_int_equal(refusal.line, 8);
+		assert_non_null(strstr(err.text, "kernel A, line 8: parameters"));
+		assert_null(made);
+		assert_null(cot_ptx_find_func(m, "A$cot_fuse$B"));
+	}
+	cot_ptx_destroy(m);
+}
+
+static void parameters_of_a_pair(void **state)
+{
+	(void)state;
+	check_pair(HEAD_75, 2084, 2080, true); /* 2084, 4 of padding, 2080, 184: 4352 */
+	check_pair(HEAD_75, 2088, 2080, true);
+	check_pair(HEAD_75, 2089, 2080, false);
+	check_pair(HEAD_75, 2084, 2088, false);
+	check_pair(HEAD_75, 2088, 2073, true); /* 7 of padding before the last one */
+	check_pair(HEAD_75, 2088, 2081, false);
+	check_pair(HEAD_90, 4000, 4000, false);
+	check_pair(".version 8.1\n.target sm_90\n.address_size 64\n", 16288, 16288, true);
+	check_pair(".version 8.1\n.target sm_90\n.address_size 64\n", 16288, 16296, false);
+	check_pair(".version 8.1\n.target sm_61\n.address_size 64\n", 4000, 4000, false);
+}
+
 /* A reason that no test provokes is one that nobody knows to work. */
 static void every_reason(void **state)
 {
@@ -379,9 +426,8 @@ static void pass_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_case),
-		cmocka_unit_test(too_large),
-		cmocka_unit_test(every_reason),
+		cmocka_unit_test(every_case),		cmocka_unit_test(too_large),
+		cmocka_unit_test(parameters_of_a_pair), cmocka_unit_test(every_reason),
 		cmocka_unit_test(pass_names),
 	};
 

@@ -164,7 +164,7 @@ static void scan_head(struct cot_scan *scan, const struct cot_ptx_func *func)
 	}
 }
 
-/* What the pass appends; the fused kernel's parameters are checked when they are put together. */
+/* What the pass appends. */
 static uint32_t appended_bytes(enum cot_pass pass)
 {
 	static const uint32_t bytes[] = {
@@ -179,13 +179,9 @@ static uint32_t appended_bytes(enum cot_pass pass)
 	return bytes[pass];
 }
 
-static void scan_params(struct cot_scan *scan)
+/* Where the function's parameters end when they stand behind `bytes` of others. */
+static uint64_t params_end(const struct cot_ptx_func *func, uint64_t bytes)
 {
-	const struct cot_ptx_func *func = scan->kernel;
-	const struct cot_ptx_module *m = func->module;
-	bool long_lists = m->sm >= 70 && (m->version_major > 8 ||
-					  (m->version_major == 8 && m->version_minor >= 1));
-	uint64_t bytes = 0;
 	uint32_t i;
 
 	for (i = 0; i < func->n_params; i++) {
@@ -193,6 +189,17 @@ static void scan_params(struct cot_scan *scan)
 
 		bytes = (bytes + align - 1) / align * align + cot_ptx_var_bytes(func->params[i]);
 	}
+	return bytes;
+}
+
+/* `bytes` of parameters, and what the pass appends. */
+static void scan_params(struct cot_scan *scan, uint64_t bytes)
+{
+	const struct cot_ptx_func *func = scan->kernel;
+	const struct cot_ptx_module *m = func->module;
+	bool long_lists = m->sm >= 70 && (m->version_major > 8 ||
+					  (m->version_major == 8 && m->version_minor >= 1));
+
 	bytes = (bytes + 7) / 8 * 8 + appended_bytes(scan->pass);
 	if (bytes > (long_lists ? PARAMS_MAX_81 : PARAMS_MAX))
 		refuse(scan, COT_REASON_PARAMETERS, func, func->line, false, "%llu bytes",
@@ -435,7 +442,7 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 		rc = find_nested_loops(&scan, funcs[i]);
 	}
 	if (!rc && !kernel->opaque) {
-		scan_params(&scan);
+		scan_params(&scan, params_end(kernel, 0));
 		scan_module(&scan);
 	}
 	if (!rc && (pass == COT_PASS_WORKERS || pass == COT_PASS_RETREAT) && !kernel->opaque &&
@@ -448,5 +455,15 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 		return rc;
 	if (ret_facts)
 		*ret_facts = facts;
+	return ret_refusal->reason == COT_REASON_NONE ? 0 : -ENOTSUP;
+}
+
+int cot_pass_check_pair(const struct cot_ptx_func *first, const struct cot_ptx_func *second,
+			struct cot_refusal *ret_refusal)
+{
+	struct cot_scan scan = {COT_PASS_FUSE, first, NULL, ret_refusal};
+
+	*ret_refusal = (struct cot_refusal){0};
+	scan_params(&scan, params_end(second, params_end(first, 0)));
 	return ret_refusal->reason == COT_REASON_NONE ? 0 : -ENOTSUP;
 }

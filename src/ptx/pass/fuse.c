@@ -18,7 +18,6 @@
 #include "ptx/pass/inside.h"
 #include "ptx/print.h"
 
-#define ARGS	     "cot_fuse_args"
 #define SHARED	     "cot_fuse_shared"
 #define SHARED_ALIGN 16u
 
@@ -30,9 +29,10 @@ static const char *const ntid_names[3] = {"%ux", "%uy", "%uz"};
 
 struct side {
 	struct cot_ptx_func *func;
-	uint32_t at; /* where its struct cot_fuse_side stands in the parameter */
-	bool second;
-	uint32_t tid, ntid; /* bits: what is read */
+	uint32_t at;	  /* where its struct cot_fuse_side stands in the parameter */
+	const char *args; /* the name of that parameter */
+	const struct cot_ptx_func *first; /* the second side: whose parameters come first */
+	uint32_t tid, ntid;		  /* bits: what is read */
 	uint32_t tid_regs[3], ntid_regs[3];
 	struct cot_ptx_var *array;	     /* its shared memory */
 	uint64_t shared_bytes, shared_align; /* all its variables together */
@@ -164,38 +164,67 @@ static void move_shared(struct cot_emit *e, struct side *side)
 
 /* ---- a side ---- */
 
-static int rename_params(struct cot_ptx_func *func)
+static bool has_param(const struct cot_ptx_func *func, const char *name)
 {
 	uint32_t i;
 
-	for (i = 0; i < func->n_params; i++) {
-		char *name = cot_pass_join(func->params[i]->name, "$second", NULL);
+	for (i = 0; i < func->n_params; i++)
+		if (!strcmp(func->params[i]->name, name))
+			return true;
+	return false;
+}
 
-		if (!name)
-			return -ENOMEM;
-		func->params[i]->name = cot_ptx_strdup(func->module, name);
+/*
+ * `stem`, with a number behind it where one of the kernels, which may be fused ones, has a
+ * parameter of that name. NULL when out of memory.
+ */
+static const char *fresh_name(const char *stem, const struct cot_ptx_func *first,
+			      const struct cot_ptx_func *second)
+{
+	char *name = cot_pass_join(stem, "", NULL), number[16];
+	const char *fresh;
+	unsigned i;
+
+	for (i = 2; name && (has_param(first, name) || has_param(second, name)); i++) {
+		(void)snprintf(number, sizeof(number), "$%u", i);
 		free(name);
+		name = cot_pass_join(stem, number, NULL);
+	}
+	fresh = name ? cot_ptx_strdup(first->module, name) : NULL;
+	free(name);
+	return fresh;
+}
+
+/* Parameters of the second kernel get names that the first has not. */
+static int rename_params(struct side *side)
+{
+	struct cot_ptx_func *func = side->func;
+	uint32_t i;
+
+	for (i = 0; side->first && i < func->n_params; i++) {
+		char *stem = cot_pass_join(func->params[i]->name, "$second", NULL);
+
+		if (!stem)
+			return -ENOMEM;
+		func->params[i]->name = fresh_name(stem, side->first, func);
+		free(stem);
 		if (!func->params[i]->name)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void add_args(struct cot_emit *e)
+static void add_args(struct cot_emit *e, const char *name)
 {
-	struct cot_ptx_var *var = NULL;
-
 	cot_emit_param(e, "args", sizeof(struct cot_fuse_args));
-	if (e->rc)
-		return;
-	var = e->binds[e->n_binds - 1].operand.var;
-	var->name = ARGS;
+	if (!e->rc)
+		e->binds[e->n_binds - 1].operand.var->name = name;
 }
 
 static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts, struct side *side,
 		     struct cot_error *err)
 {
-	char *name = cot_pass_join(kernel->name, "$cot_side", side->second ? "2" : "1");
+	char *name = cot_pass_join(kernel->name, "$cot_side", side->first ? "2" : "1");
 	const struct cot_decode at = {SIDE(grid), SIDE(by_row), SIDE(by_column)};
 	struct cot_block_index index;
 	struct cot_ptx_stmt *start;
@@ -208,9 +237,9 @@ static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 	if (rc)
 		return rc;
 	cot_emit_init(&e, side->func, err);
-	e.rc = side->second ? rename_params(side->func) : 0;
+	e.rc = rename_params(side);
 	each_operand(side->func, note_thread_index, side);
-	add_args(&e);
+	add_args(&e, side->args);
 	(void)cot_emit_reg(&e, COT_PTX_B32, "%id");
 	(void)cot_emit_reg(&e, COT_PTX_B32, "%thread");
 	for (i = 0; i < 3; i++) {
@@ -226,7 +255,7 @@ static int make_side(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 	start = cot_ptx_body_start(side->func);
 	cot_emit_format(&e, start,
 			".reg .b32 %%t; mov.u32 %%id, %%ctaid.x; ld.param.u32 %%t, [args+%u];%s",
-			(unsigned)ARG(first_blocks), side->second ? " sub.u32 %id, %id, %t;" : "");
+			(unsigned)ARG(first_blocks), side->first ? " sub.u32 %id, %id, %t;" : "");
 	put_thread_index(&e, side, start);
 	cot_block_index_decode(&e, start, facts, &at);
 	cot_block_index_load_grid(&e, start, facts, SIDE(grid));
@@ -307,7 +336,9 @@ static void print_fused(struct cot_ptx_buf *b, const char *name, const struct si
 		cot_ptx_buf_add(b, "];\n");
 	}
 	cot_ptx_buf_add(b, ".reg .pred %cot_first; .reg .b32 %cot_block, %cot_blocks;\n"
-			   "mov.u32 %cot_block, %ctaid.x; ld.param.u32 %cot_blocks, [" ARGS "];\n"
+			   "mov.u32 %cot_block, %ctaid.x; ld.param.u32 %cot_blocks, [");
+	cot_ptx_buf_add(b, first->args);
+	cot_ptx_buf_add(b, "];\n"
 			   "setp.lt.u32 %cot_first, %cot_block, %cot_blocks;\n"
 			   "@%cot_first bra $cot_first_kernel;\n");
 	print_side(b, second);
@@ -359,18 +390,23 @@ int cot_pass_fuse(struct cot_ptx_func *first, struct cot_ptx_func *second,
 		  struct cot_error *err)
 {
 	struct side a = {.at = ARG(first)};
-	struct side b = {.at = ARG(second), .second = true};
+	struct side b = {.at = ARG(second), .first = first};
 	struct cot_facts facts_a, facts_b;
 	char *name = NULL;
 	int rc = check_side(first, &facts_a, ret_refusal, err);
 
 	if (!rc)
 		rc = check_side(second, &facts_b, ret_refusal, err);
+	if (!rc && cot_pass_check_pair(first, second, ret_refusal))
+		rc = cot_error_set(err, -ENOTSUP, "%s", ret_refusal->text);
 	if (rc)
 		return rc;
 	name = cot_pass_join(first->name, "$cot_fuse$", second->name);
-	if (!name)
+	a.args = b.args = fresh_name("cot_fuse_args", first, second);
+	if (!name || !a.args) {
+		free(name);
 		return cot_error_set(err, -ENOMEM, "out of memory");
+	}
 	if (cot_ptx_find_func(first->module, name))
 		rc = cot_error_set(err, -EEXIST, "there is a %s already", name);
 	if (!rc)

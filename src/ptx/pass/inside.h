@@ -100,6 +100,10 @@ int cot_pass_closure(const struct cot_ptx_func *func, const struct cot_ptx_func 
 /* The definition that a call leads to; NULL when it is indirect. May be without body. */
 struct cot_ptx_func *cot_pass_callee(const struct cot_ptx_insn *call);
 
+/* Whether two kernels that `fuse` takes also go together. -ENOTSUP: no, see *ret_refusal. */
+int cot_pass_check_pair(const struct cot_ptx_func *first, const struct cot_ptx_func *second,
+			struct cot_refusal *ret_refusal);
+
 /* ---- the passes: change a copy of the kernel ---- */
 
 int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
