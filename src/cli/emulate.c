@@ -13,13 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "daemon/paths.h"
 #include "trace/number.h"
 
 #define DRIVER	    "libcuda.so.1"
 #define MPS_CONTROL "nvidia-cuda-mps-control"
-/* The daemon of a machine takes some time to notice that it is alone. */
-#define TRIES 100
+/* A machine's daemon and pools get a second to end, in ten tries, before they are killed. */
+#define POLITE_TRIES 10
+#define TRIES	     100
+#define ENVIRON_MAX  (256u << 10)
 
 static int refuse(struct cot_error *err, const char *what, const char *value, const char *expected)
 {
@@ -133,8 +136,67 @@ static void remove_folder(const char *path, int depth)
 	(void)rmdir(path);
 }
 
+static bool is_server(const char *pid)
+{
+	static const char *const names[] = {"/cotenantd", "/nvidia-cuda-mps-"};
+	char path[COT_PATH_TEXT_MAX], program[COT_PATH_TEXT_MAX];
+	const char *slash;
+	unsigned i;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/exe", pid);
+	n = readlink(path, program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = '\0';
+	slash = strrchr(program, '/');
+	for (i = 0; slash && i < COT_ARRAY_LEN(names); i++)
+		if (!strncmp(slash, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool has_variable(const char *pid, const char *variable)
+{
+	static char block[ENVIRON_MAX];
+	char path[COT_PATH_TEXT_MAX];
+	size_t n, at;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(block, 1, sizeof(block) - 1, f);
+	(void)fclose(f);
+	block[n] = '\0';
+	for (at = 0; at < n; at += strlen(block + at) + 1)
+		if (!strcmp(block + at, variable))
+			return true;
+	return false;
+}
+
+/* The daemon and the MPS programs of the machine. Returns how many there were. */
+static unsigned end_servers(const char *folder, int signal)
+{
+	char variable[COT_PATH_TEXT_MAX];
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	unsigned n = 0;
+
+	(void)snprintf(variable, sizeof(variable), "COTENANT_EMU_DIR=%s", folder);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !is_server(entry->d_name) ||
+		    !has_variable(entry->d_name, variable))
+			continue;
+		(void)kill((pid_t)strtol(entry->d_name, NULL, 10), signal);
+		n++;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
 /* Runs in a process that is nobody's child: the program must not find it when it waits for its own.
- */
+ * Those who would use the folder end first; the second SIGTERM ends a daemon at once. */
 static void clean_up_after(int pidfd, const char *folder)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -143,8 +205,12 @@ static void clean_up_after(int pidfd, const char *folder)
 
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
-	for (i = 0; i < TRIES && !access(folder, F_OK); i++) {
-		remove_folder(folder, 4);
+	for (i = 0; i < TRIES; i++) {
+		if (!end_servers(folder, i < POLITE_TRIES ? SIGTERM : SIGKILL)) {
+			remove_folder(folder, 4);
+			if (access(folder, F_OK))
+				return;
+		}
 		(void)nanosleep(&pause, NULL);
 	}
 }
@@ -232,6 +298,23 @@ static int set_options(const struct cot_emulate *e)
 	return rc;
 }
 
+/* A machine that ends with its program can have no daemon that outlives it. */
+static int check_own(struct cot_error *err)
+{
+	static const char *const names[] = {"COTENANT_RUNTIME_DIR", "COTENANT_SOCKET"};
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(names); i++)
+		if (getenv(names[i]))
+			return cot_error_set(
+				err, -EINVAL,
+				"%s names a daemon that others share, but without "
+				"COTENANT_EMU_DIR this program has an emulated GPU of its own; set "
+				"COTENANT_EMU_DIR to a folder for all of them, or unset %s",
+				names[i], names[i]);
+	return 0;
+}
+
 int cot_emulate_set_up(const struct cot_emulate *e, bool controlled, struct cot_error *err)
 {
 	char files[COT_PATH_TEXT_MAX], driver[COT_PATH_TEXT_MAX];
@@ -243,8 +326,12 @@ int cot_emulate_set_up(const struct cot_emulate *e, bool controlled, struct cot_
 		rc = cot_paths_join(driver, files, DRIVER, err);
 	if (rc < 0)
 		return rc;
-	if (!cot_emulate_is_shared())
-		rc = make_machine(err);
+	if (!cot_emulate_is_shared()) {
+		if (controlled)
+			rc = check_own(err);
+		if (!rc)
+			rc = make_machine(err);
+	}
 	if (!rc && controlled)
 		rc = set_up_daemon(files, err);
 	if (rc < 0)

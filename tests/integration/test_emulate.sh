@@ -36,7 +36,41 @@ done
 "$COTENANT" run --emulate k20c -- "$PROGS/ptx_work" >"$work/out" 2>&1 || fail "k20c"
 [ "$(value checksum "$work/out")" = "$sum" ] || fail "k20c computes something else"
 
+# With a daemon and a pool of the machine's own: they end with the program, too.
+servers() {
+	for process in /proc/[0-9]*; do
+		case $(readlink "$process/exe") in
+		*/cotenantd | */nvidia-cuda-mps-*)
+			tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx "$1" && echo "$process"
+			;;
+		esac
+	done
+}
+no_servers() {
+	[ -z "$(servers "$1")" ]
+}
+# shellcheck disable=SC2016 # for the shell inside
+"$COTENANT" run --emulate h200 --class latency -- sh -c \
+	'echo "COTENANT_EMU_DIR=$COTENANT_EMU_DIR"; "$0" --runs 1; echo "pool $CUDA_MPS_PIPE_DIRECTORY"; exec sleep 60' \
+	"$PROGS/ptx_work" >"$work/out" 2>&1 &
+own=$!
+until_true 30 grep -q "^pool /" "$work/out" || fail "no pool of its own: $(cat "$work/out")"
+variable=$(grep -m 1 ^COTENANT_EMU_DIR= "$work/out")
+[ "$(servers "$variable" | wc -l)" -ge 3 ] || fail "no daemon, control and server: $(servers "$variable")"
+kill "$own"
+wait "$own" 2>/dev/null
+until_true 10 no_servers "$variable" || fail "left behind: $(servers "$variable")"
+until_true 10 gone || fail "a machine was left behind: $(cat "$work/after")"
+
 # ---- mistakes ----
+
+# A daemon for many and a machine for one do not go together.
+for name in COTENANT_RUNTIME_DIR COTENANT_SOCKET; do
+	env "$name=$work/shared" "$COTENANT" run --emulate h200 --class batch -- true >"$work/out" 2>&1
+	[ $? -eq 125 ] || fail "$name without COTENANT_EMU_DIR"
+	says "$work/out" "$name names a daemon that others share"
+	env "$name=$work/shared" "$COTENANT" run --emulate h200 -- true || fail "$name without control"
+done
 
 for wrong in "v100 --" "h200 --emulate-seed x --" "h200 --emulate-check flaws --"; do
 	# shellcheck disable=SC2086 # options
