@@ -175,6 +175,35 @@ wait
 check "inside a pool programs share the SMs (one)" between "$(cat "$work/one")" share 0.30 0.62
 check "inside a pool programs share the SMs (two)" between "$(cat "$work/two")" share 0.30 0.62
 
+echo "-- shares of the SMs in a pool"
+# sees PERCENTAGE SMS: and runs on no others.
+sees() {
+	local line
+	line=$(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$1 in_pool b "$progs/ptx_sms")
+	[ "$line" = "sms $2 grid $2 nsmid $2 used $2 most $(($2 - 1))" ] && return
+	echo "     $1 %: $line"
+	return 1
+}
+for share in 100=132 50=66 15=18 14=18 13=16 12=14 10=12 9=10 8=10 7=8 1=8; do
+	check "${share%=*} % are ${share#*=} SMs" sees "${share%=*}" "${share#*=}"
+done
+alone() {
+	[ "$(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$progs/ptx_sms" | cut -d' ' -f1,2)" = "sms 132" ]
+}
+check "without MPS there are no shares" alone
+# A kernel on 8 of 132 SMs leaves the others to its neighbour: 1000 / 1061; else it is 1000 / 1485.
+beside() {
+	CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$1 in_pool b "$progs/ptx_loop" --seconds 60 \
+		--rounds 1000 >"$work/loop" &
+	local loop=$!
+	until grep -q "^step" "$work/loop"; do sleep 0.02; done
+	in_pool b "$progs/batch" --seconds 0.4
+	kill "$loop"
+	wait "$loop"
+}
+check "a kernel with a share of 5 % takes no more" between "$(beside 5)" share 0.90 1.01
+check "... and without it does" between "$(beside 100)" share 0.55 0.85
+
 echo "-- a fault in a pool"
 in_pool b "$progs/batch" --seconds 20 >"$work/one" &
 until_busy

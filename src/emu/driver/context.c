@@ -22,19 +22,6 @@ static struct cot_emu_context *of_handle(CUcontext ctx)
 	return (struct cot_emu_context *)ctx;
 }
 
-/* A share of the SMs, as CUDA_MPS_ACTIVE_THREAD_PERCENTAGE gives to a client. */
-static uint32_t sms_of_client(uint32_t n_sms)
-{
-	const char *s = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-	double pct = s ? strtod(s, NULL) : 100;
-	uint32_t n;
-
-	if (!cot_emu_under_mps() || !(pct > 0 && pct < 100))
-		return n_sms;
-	n = (uint32_t)(n_sms * pct / 100);
-	return n ? n : 1;
-}
-
 static CUresult join_pool(struct cot_emu_context *c)
 {
 	uint32_t tokens[COT_EMU_POOL_CHANNELS], i;
@@ -91,7 +78,6 @@ CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 	c->device = device;
 	c->shared = n_shared_channels > 0;
 	c->n_channels = c->shared ? n_shared_channels : COT_EMU_CTX_CHANNELS;
-	c->n_sms = sms_of_client(cot_emu_gpu_config(cot_emu_machine())->params.n_sms);
 	c->pool = -1;
 	c->id = atomic_fetch_add(&last_id, 1) + 1;
 	c->lazy = true;

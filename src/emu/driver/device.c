@@ -271,7 +271,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice devi
 		return result;
 	switch ((int)what) {
 	case SM_COUNT:
-		*value = (int)cot_emu_gpu_config(cot_emu_machine())->params.n_sms;
+		*value = (int)cot_emu_n_sms();
 		return CUDA_SUCCESS;
 	case PCI_BUS_ID:
 		*value = cot_emu_visible(device) + 1;

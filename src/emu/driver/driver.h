@@ -96,7 +96,6 @@ struct cot_emu_context {
 	uint32_t n_refs; /* of a primary context */
 	struct cot_emu_context *next;
 	uint32_t rm_client, rm_device, rm_subdevice, rm_group;
-	uint32_t n_sms;
 	uint32_t n_channels;
 	_Atomic uint32_t next_channel;
 	struct cot_emu_channel_id channels[COT_EMU_POOL_CHANNELS];
@@ -123,6 +122,8 @@ struct cot_emu_gpu *cot_emu_machine(void);
 int cot_emu_visible(CUdevice device);
 int cot_emu_n_visible(void);
 bool cot_emu_under_mps(void);
+/* Of each GPU, as this process sees it: an MPS client may have a share. */
+uint32_t cot_emu_n_sms(void);
 
 /* ---- device.c ---- */
 

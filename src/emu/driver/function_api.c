@@ -229,7 +229,6 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, CUfun
 					  size_t (*shared_of)(int block_size), size_t shared,
 					  int limit)
 {
-	uint32_t n_sms = cot_emu_gpu_config(cot_emu_machine())->params.n_sms;
 	struct cot_emu_function *f;
 	CUresult result = find(function, &f);
 	uint32_t threads, blocks, most = 0;
@@ -250,7 +249,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, CUfun
 		if (blocks * threads >= most && blocks) {
 			most = blocks * threads;
 			*block_size = (int)threads;
-			*grid_size = (int)(blocks * n_sms);
+			*grid_size = (int)(blocks * cot_emu_n_sms());
 		}
 	}
 	return CUDA_SUCCESS;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "base/units.h"
 #include "emu/driver/driver.h"
 #include "emu/driver/pool.h"
 #include "emu/driver/range.h"
@@ -307,21 +308,28 @@ static uint32_t n_cpus(const struct cot_emu_launch *l)
 	return blocks < (uint64_t)n ? (uint32_t)blocks : (uint32_t)n;
 }
 
-static int submit(struct grid *g, const struct cot_emu_launch *l)
+/* What it takes of the GPU: its blocks, or as many as the SMs that it may use hold. */
+static uint32_t demand(const struct cot_emu_launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-	uint32_t per_sm = cot_emu_occupancy(l->function, threads, l->shared_bytes);
+	uint64_t per_sm = cot_emu_occupancy(l->function, threads, l->shared_bytes);
 	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-	uint64_t fit = (uint64_t)per_sm * l->n_sms_gpu;
-	struct cot_emu_work work = {.open = true, .demand = COT_EMU_WHOLE_GPU};
+	uint64_t most = per_sm * l->n_sms, fit = per_sm * l->n_sms_gpu;
+
+	if (!fit)
+		return COT_EMU_WHOLE_GPU;
+	return (uint32_t)cot_div_up((blocks < most ? blocks : most) * COT_EMU_WHOLE_GPU, fit);
+}
+
+static int submit(struct grid *g, const struct cot_emu_launch *l)
+{
+	struct cot_emu_work work = {.open = true, .demand = demand(l)};
 	struct cot_emu_gpu *gpu = cot_emu_machine();
 	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
 	int err;
 
 	if (!m)
 		return -ENOTRECOVERABLE;
-	if (fit && blocks < fit)
-		work.demand = (uint32_t)((blocks * COT_EMU_WHOLE_GPU + fit - 1) / fit);
 	err = cot_emu_model_submit(m, g->stream->channel, cot_emu_gpu_client(gpu), &work,
 				   (struct cot_emu_ticket){0, 0}, &g->ticket);
 	cot_emu_gpu_commit(gpu, cot_emu_model_has_open(m));
@@ -454,7 +462,6 @@ static CUresult start(struct grid *g, const struct cot_emu_launch *l, uint64_t w
 		.args_size = l->function->args_size,
 		.grid_id = atomic_load(&n_launched),
 		.n_sms = l->n_sms,
-		.n_sms_gpu = l->n_sms_gpu,
 		.cooperative = l->cooperative,
 		.cooperative_workspace = workspace,
 		.checks = wanted_checks(),

@@ -16,6 +16,7 @@ static _Atomic bool ended;   /* the process is at its end */
 static CUresult init_result;
 static struct cot_emu_gpu *machine;
 static bool under_mps;
+static uint32_t n_sms;
 static int visible[COT_EMU_MAX_GPUS];
 static int n_visible;
 
@@ -73,6 +74,25 @@ static void tell_wrong_values(void)
 	told = true;
 }
 
+/*
+ * What an MPS client with a share of the SMs gets and is told that the GPU has. Compute capability
+ * 9.0 gives them out in pairs, and not fewer than eight; on an H200 with 132: 1 to 7 % are 8 SMs,
+ * 10 % are 12, 50 % are 66.
+ */
+#define SMS_AT_LEAST 8u
+
+static uint32_t sms_of_share(uint32_t all)
+{
+	const char *s = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	double pct = s ? strtod(s, NULL) : 100;
+	uint32_t n;
+
+	if (!(pct > 0 && pct < 100) || cot_emu_device_target() < 70 || all <= SMS_AT_LEAST)
+		return all;
+	n = (uint32_t)(all * pct / 100) & ~1u;
+	return n > SMS_AT_LEAST ? n : SMS_AT_LEAST;
+}
+
 static const char *reason(int err, bool own)
 {
 	switch (-err) {
@@ -117,6 +137,9 @@ static CUresult initialise(void)
 	if (!n_visible)
 		return CUDA_ERROR_NO_DEVICE;
 	result = cot_mps_probe(&under_mps);
+	n_sms = cot_emu_gpu_config(machine)->params.n_sms;
+	if (under_mps)
+		n_sms = sms_of_share(n_sms);
 	return result;
 }
 
@@ -174,6 +197,11 @@ int cot_emu_n_visible(void)
 bool cot_emu_under_mps(void)
 {
 	return under_mps;
+}
+
+uint32_t cot_emu_n_sms(void)
+{
+	return n_sms;
 }
 
 int cot_emu_visible(CUdevice device)

@@ -147,7 +147,7 @@ static CUresult make_task(struct cot_emu_context *c, const CUlaunchConfig *confi
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.cluster = {w->cluster[0], w->cluster[1], w->cluster[2]},
 		.shared_bytes = config->sharedMemBytes,
-		.n_sms = c->n_sms,
+		.n_sms = cot_emu_n_sms(),
 		.n_sms_gpu = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
 		.cooperative = w->cooperative,
 	};
