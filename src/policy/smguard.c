@@ -21,7 +21,9 @@
  *    taken back in no time, so they may have everything meanwhile (config->adapt_task_us);
  *  - a batch program may be at it for as long as it likes, so one that waits gets a fair part
  *    after a while, which is evicted from those that have more;
- *  - what was evicted comes back: config->grow_after_ns after the last latency work has ended.
+ *  - what long tasks are to leave is not counted on: short ones leave for a reservation meanwhile;
+ *  - what was evicted comes back: config->grow_after_ns after the last latency work has ended, and
+ *    not before two of its tasks could have ended if the work has to start again for it.
  */
 #include "policy/policies.h"
 #include "policy/shared.h"
@@ -36,6 +38,12 @@
  */
 #define SETTLE_NS (2 * COT_NS_PER_MS)
 #define REGROW_NS (1 * COT_NS_PER_MS)
+/*
+ * And its tasks have to end first. If the next latency work comes before that has paid, it was for
+ * nothing, and what leaves is not there for it: so many tasks' time without latency works. Our
+ * choice.
+ */
+#define REGROW_TASKS 2u
 
 struct guard {
 	uint64_t guarded_until_ns[COT_POLICY_GPUS_MAX]; /* since its last latency work has ended */
@@ -278,16 +286,18 @@ static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint
 }
 
 /*
- * Lines 1 to 7. What was told to leave counts as free. Beyond what it reserved it gets what is free
- * and what short tasks can leave. False: it waits.
+ * Lines 1 to 7. What was told to leave counts as free; what long tasks are to leave will not be so
+ * soon, so short ones leave in its place as far as they can. Beyond what it reserved it gets what
+ * is free and what short tasks can leave. False: it waits.
  */
 static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
 	uint32_t need = reserved(p, w), remain = less(r->n_sms, r->kept);
+	uint32_t soon = less(remain, r->long_there - r->long_kept);
 
-	if (w->want > remain)
-		remain += cot_works_adjust(p, r->gpu, w->want - remain, 1, true, may_give_short,
-					   NULL);
+	if (w->want > soon)
+		remain +=
+			cot_works_adjust(p, r->gpu, w->want - soon, 1, true, may_give_short, NULL);
 	if (need > remain)
 		remain += cot_works_adjust(p, r->gpu, need - remain, 1, true, may_give, NULL);
 	if (need > remain)
@@ -406,17 +416,37 @@ static bool is_worth_it(const struct cot_policy *p, const struct cot_work *w, ui
 	return more >= kept / 4 + 1 && all_ns > gone_ns + REGROW_NS;
 }
 
-static void grow(struct cot_policy *p, struct room *r, struct cot_work *w)
+/* When the pause between latency works is long enough for one that has to start again. */
+static uint64_t regrow_at_ns(const struct cot_policy *p, const struct room *r,
+			     const struct cot_work *w)
+{
+	const struct guard *g = p->state;
+	uint64_t guarded_ns = g->guarded_until_ns[w->gpu];
+
+	if (!guarded_ns || !r->reserve) /* there was none; or there is nobody who could come */
+		return 0;
+	return guarded_ns - p->config->grow_after_ns + (uint64_t)REGROW_TASKS * w->task_ns;
+}
+
+/* Returns when it may grow, if that is not now. */
+static uint64_t grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
 	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(r, w));
 
 	more = least(more, less(w->want, kept));
 	if (!more || w->evicted != w->left)
-		return;
-	if (!w->settled && w->can_grow)
-		grant(p, r, w, w->granted + more, false);
-	else if (w->settled && is_worth_it(p, w, more))
-		(void)cot_evict(p, w, w->granted); /* it comes back, and gets more then */
+		return COT_NEVER;
+	if (!w->settled) {
+		if (w->can_grow)
+			grant(p, r, w, w->granted + more, false);
+		return COT_NEVER;
+	}
+	if (!is_worth_it(p, w, more))
+		return COT_NEVER;
+	if (regrow_at_ns(p, r, w) > p->now_ns)
+		return regrow_at_ns(p, r, w);
+	(void)cot_evict(p, w, w->granted); /* it comes back, and gets more then */
+	return COT_NEVER;
 }
 
 /* A latency work that stays gives back what it has beyond its reserve. */
@@ -436,6 +466,7 @@ static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
 static uint64_t give_back(struct cot_policy *p, struct room *r)
 {
 	const struct guard *g = p->state;
+	uint64_t wake_ns = COT_NEVER;
 	struct cot_work *w;
 
 	if (r->n_waiting || !r->n_batch)
@@ -450,9 +481,9 @@ static uint64_t give_back(struct cot_policy *p, struct room *r)
 		if (r->there >= r->n_sms)
 			break;
 		if (w->gpu == r->gpu && is_batch(w))
-			grow(p, r, w);
+			policy_earlier(&wake_ns, grow(p, r, w));
 	}
-	return COT_NEVER;
+	return wake_ns;
 }
 
 /* ---- the policy ---- */

@@ -220,8 +220,8 @@ struct cot_sched_stats bench_stats(const struct bench *b)
 	return stats;
 }
 
-int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, uint32_t per_sm,
-	       uint32_t task_ns, bool can_settle)
+int bench_work_on(struct bench *b, uint32_t gpu, uint32_t id, uint32_t tenant, uint32_t n_tasks,
+		  uint32_t per_sm, uint32_t task_ns, bool can_settle)
 {
 	const struct cot_tenant *t = cot_sched_tenant(b->sched, tenant);
 	bool latency = t && t->cls == COT_CLASS_LATENCY;
@@ -229,6 +229,7 @@ int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, 
 		.type = COT_EV_WORK,
 		.id = id,
 		.work = {.tenant = tenant,
+			 .gpu = gpu,
 			 .n_sms = 132,
 			 .method = latency ? COT_WORK_RESERVE : COT_WORK_QUOTA,
 			 .can_settle = can_settle,
@@ -239,6 +240,12 @@ int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, 
 
 	b->works[id % BENCH_MAX_WORKS] = (struct bench_work){0};
 	return bench_event(b, ev);
+}
+
+int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, uint32_t per_sm,
+	       uint32_t task_ns, bool can_settle)
+{
+	return bench_work_on(b, 0, id, tenant, n_tasks, per_sm, task_ns, can_settle);
 }
 
 int bench_work_evicted(struct bench *b, uint32_t id, uint32_t capsms)
@@ -253,15 +260,21 @@ int bench_work_done(struct bench *b, uint32_t id, uint32_t left)
 	return bench_event(b, (struct cot_event){.type = COT_EV_WORK_DONE, .id = id, .left = left});
 }
 
-int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share quota,
-		 struct cot_share reserve)
+int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t gpu_mask,
+		    struct cot_share quota, struct cot_share reserve)
 {
 	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
 						 .id = id,
 						 .tenant = {.cls = cls,
 							    .weight = COT_WEIGHT_DEFAULT,
-							    .gpu_mask = GPU0,
+							    .gpu_mask = gpu_mask,
 							    .ready = true,
 							    .quota = quota,
 							    .reserve = reserve}});
+}
+
+int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share quota,
+		 struct cot_share reserve)
+{
+	return bench_shares_on(b, id, cls, GPU0, quota, reserve);
 }

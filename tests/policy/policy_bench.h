@@ -68,14 +68,18 @@ int bench_blocks(struct bench *b, uint32_t id, enum cot_class cls, uint32_t pool
 int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity);
 int bench_leave(struct bench *b, uint32_t id);
 int bench_hold(struct bench *b, uint32_t id, bool hold);
-/* Works on GPU 0, of 132 SMs. Those of latency programs are reservations. */
+/* Works on GPU 0, or another one, of 132 SMs. Those of latency programs are reservations. */
 int bench_work(struct bench *b, uint32_t id, uint32_t tenant, uint32_t n_tasks, uint32_t per_sm,
 	       uint32_t task_ns, bool can_settle);
+int bench_work_on(struct bench *b, uint32_t gpu, uint32_t id, uint32_t tenant, uint32_t n_tasks,
+		  uint32_t per_sm, uint32_t task_ns, bool can_settle);
 int bench_work_evicted(struct bench *b, uint32_t id, uint32_t capsms);
 int bench_work_done(struct bench *b, uint32_t id, uint32_t left);
-/* A program alone on GPU 0 with shares, or a change of them. */
+/* A program alone on GPU 0, or others, with shares; or a change of them. */
 int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share quota,
 		 struct cot_share reserve);
+int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t gpu_mask,
+		    struct cot_share quota, struct cot_share reserve);
 struct cot_sched_stats bench_stats(const struct bench *b);
 
 #endif

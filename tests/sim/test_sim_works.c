@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,6 +16,7 @@
 #include "base/units.h"
 #include "sim/swhost.h"
 #include "trace/gpu.h"
+#include "trace/scenario_read.h"
 
 #define US COT_PS_PER_US
 
@@ -240,13 +242,41 @@ static void test_fair_parts(void **state)
 	assert_in_range(o.works[BATCH2].wait_max_ps / US, 5050, 5150);
 }
 
+/*
+ * scenarios/shares.yaml: while `long` is there with its tasks of 3 ms, a request waits for tasks of
+ * 0.1 ms at most, and `long` does not start again between requests.
+ */
+static void test_shipped_scenario(void **state)
+{
+	static const char *const schedulers[] = {"timeslice"};
+	const struct cot_scenario_options options = {.schedulers = schedulers, .n_schedulers = 1};
+	const char *source = getenv("SOURCE_DIR");
+	struct cot_scenario *sc;
+	struct cot_error err;
+	struct outcome o;
+	char path[4096];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/scenarios/shares.yaml", source ? source : ".");
+	if (cot_scenario_read(path, &options, &sc, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(sc->n_apps, 3);
+	run(sc, &o);
+	assert_in_range(o.times[REQUEST].n_responses, 160, 180);
+	assert_in_range(o.times[REQUEST].response_p99_ps / US, 1, 250);
+	assert_in_range(o.times[REQUEST].response_max_ps / US, 1, 250);
+	assert_int_equal(o.works[BATCH2].n_evictions, 0); /* `long` */
+	assert_in_range(o.works[BATCH2].n_works, 8, 20);
+	cot_scenario_destroy(sc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quota),	   cmocka_unit_test(test_eviction_and_growth),
 		cmocka_unit_test(test_reserve),	   cmocka_unit_test(test_effisha),
 		cmocka_unit_test(test_static),	   cmocka_unit_test(test_other_policies),
-		cmocka_unit_test(test_fair_parts),
+		cmocka_unit_test(test_fair_parts), cmocka_unit_test(test_shipped_scenario),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

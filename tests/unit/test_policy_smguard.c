@@ -2,61 +2,16 @@
  * SMGuard's decisions on a GPU of 132 SMs, each computed by hand: the paths of Algorithm 1, the
  * reserve, quotas that change, victims, and what comes back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "policy/policies.h"
-#include "policy/policy_bench.h"
-
-enum { LATENCY = 1, LATENCY2, BATCH, BATCH2, BATCH3 };
-
-#define US	   COT_NS_PER_US
-#define MS	   COT_NS_PER_MS
-#define SHORT_NS   50000u
-#define LONG_NS	   2000000u
-#define MANY	   1000000u
-#define SMS(n)	   ((struct cot_share){.sms = (n)})
-#define PERCENT(n) ((struct cot_share){.pct = (n)})
-#define NONE	   ((struct cot_share){0})
+#include "policy/shares.h"
 
 static struct bench *begin(void)
 {
-	struct bench *b = malloc(sizeof(*b));
-
-	assert_non_null(b);
-	bench_init(b, &cot_policy_smguard);
-	return b;
+	return shares_begin(&cot_policy_smguard);
 }
 
-/* No policy of ours makes mistakes. */
 static void end(struct bench *b)
 {
-	assert_int_equal(bench_stats(b).wrong_actions, 0);
-	assert_int_equal(bench_stats(b).fallbacks, 0);
-	bench_finish(b);
-	free(b);
-}
-
-static void latency(struct bench *b, uint32_t id, struct cot_share reserve)
-{
-	assert_int_equal(bench_shares(b, id, COT_CLASS_LATENCY, NONE, reserve), 0);
-}
-
-static void batch(struct bench *b, uint32_t id, struct cot_share quota)
-{
-	assert_int_equal(bench_shares(b, id, COT_CLASS_BATCH, quota, NONE), 0);
-}
-
-static void expect(const struct bench *b, uint32_t work, uint32_t granted, uint32_t evicted)
-{
-	assert_int_equal(b->works[work].granted, granted);
-	assert_int_equal(b->works[work].evicted, evicted);
+	shares_end(b);
 }
 
 /* ---- Algorithm 1 ---- */

@@ -1,0 +1,61 @@
+/* Programs with shares on a GPU of 132 SMs, for tests of policies that deal out works. */
+#ifndef COT_TESTS_SHARES_H
+#define COT_TESTS_SHARES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "policy/policies.h"
+#include "policy/policy_bench.h"
+
+enum { LATENCY = 1, LATENCY2, BATCH, BATCH2, BATCH3 };
+
+#define US	   COT_NS_PER_US
+#define MS	   COT_NS_PER_MS
+#define SHORT_NS   50000u
+#define LONG_NS	   2000000u
+#define MANY	   1000000u
+#define SMS(n)	   ((struct cot_share){.sms = (n)})
+#define PERCENT(n) ((struct cot_share){.pct = (n)})
+#define NONE	   ((struct cot_share){0})
+
+static inline struct bench *shares_begin(const struct cot_policy_ops *ops)
+{
+	struct bench *b = malloc(sizeof(*b));
+
+	assert_non_null(b);
+	bench_init(b, ops);
+	return b;
+}
+
+/* No policy of ours makes mistakes. */
+static inline void shares_end(struct bench *b)
+{
+	assert_int_equal(bench_stats(b).wrong_actions, 0);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
+	bench_finish(b);
+	free(b);
+}
+
+static inline void latency(struct bench *b, uint32_t id, struct cot_share reserve)
+{
+	assert_int_equal(bench_shares(b, id, COT_CLASS_LATENCY, NONE, reserve), 0);
+}
+
+static inline void batch(struct bench *b, uint32_t id, struct cot_share quota)
+{
+	assert_int_equal(bench_shares(b, id, COT_CLASS_BATCH, quota, NONE), 0);
+}
+
+static inline void expect(const struct bench *b, uint32_t work, uint32_t granted, uint32_t evicted)
+{
+	assert_int_equal(b->works[work].granted, granted);
+	assert_int_equal(b->works[work].evicted, evicted);
+}
+
+#endif
