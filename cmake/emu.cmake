@@ -9,7 +9,8 @@ set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
 set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/fatbin/*.c
 	src/emu/mps/client.c src/emu/mps/wire.c)
 # What it needs of the other libraries: into a shared library go objects of its own.
-set(emu_below src/emu/exec/*.c src/ptx/*.c src/base/arena.c src/base/error.c)
+set(emu_below src/emu/exec/*.c src/ptx/*.c src/base/arena.c src/base/error.c
+	src/base/guarded.c)
 
 cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
 	LINK cot_exec cot_base dep_lz4 dep_zstd Threads::Threads ${CMAKE_DL_LIBS})

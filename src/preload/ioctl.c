@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/guarded.h"
 #include "cuda/rm/nv.h"
 #include "preload/preload.h"
 
@@ -56,6 +57,7 @@ static int host_ioctl(int fd, unsigned long request, void *arg)
 static const struct cot_rm_host host = {
 	.ioctl = host_ioctl,
 	.identify = cot_fd_identity,
+	.copy = cot_guarded_copy,
 	.changed = cot_control_notify,
 	.now_ns = cot_now_ns,
 	.wait = cot_control_wait,

@@ -21,11 +21,45 @@
 _Atomic bool cot_shim_enabled;
 struct cot_shim_settings cot_shim_settings;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool has_read, wanted; /* the environment; the shim */
+static char *path_list;	      /* LD_LIBRARY_PATH; NULL: none */
+
 static const char *const usual[] = {
 	"/usr/local/nvidia/lib64",   "/usr/local/nvidia/lib",	   "/usr/lib64",
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64/nvidia",
 	"/usr/lib/wsl/lib",	     "/run/opengl-driver/lib",	   "/usr/lib",
 };
+
+/* ---- the environment ---- */
+
+static const char *from_environment(const char *name)
+{
+	return getenv(name);
+}
+
+/* With the lock. */
+static void read_environment(void)
+{
+	const char *list = getenv("LD_LIBRARY_PATH");
+
+	if (has_read)
+		return;
+	has_read = true;
+	path_list = list ? strdup(list) : NULL;
+	wanted = cot_shim_settings_read(&cot_shim_settings, from_environment,
+					program_invocation_name);
+}
+
+/* Programs change their environment, or clear it, before they use the GPU. */
+__attribute__((constructor)) static void at_load(void)
+{
+	pthread_mutex_lock(&lock);
+	read_environment();
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- finding it ---- */
 
 /* What stands in a slot when the driver has no such function, or there is no driver. */
 static int missing(void)
@@ -121,17 +155,12 @@ static void *find_driver(void)
 	if (cot_shim_settings.driver[0])
 		handle = try_path(cot_shim_settings.driver);
 	if (!handle)
-		handle = try_list(getenv("LD_LIBRARY_PATH"));
+		handle = try_list(path_list);
 	if (!handle)
 		handle = try_cache();
 	for (i = 0; !handle && i < COT_ARRAY_LEN(usual); i++)
 		handle = try_folder(usual[i], strlen(usual[i]));
 	return handle;
-}
-
-static const char *from_environment(const char *name)
-{
-	return getenv(name);
 }
 
 static void fill(void *handle)
@@ -158,10 +187,9 @@ static void after_fork_in_child(void)
 
 static void load(void)
 {
-	bool wanted = cot_shim_settings_read(&cot_shim_settings, from_environment,
-					     program_invocation_name);
 	void *handle;
 
+	read_environment();
 	cot_log_level_set(cot_shim_settings.common.log);
 	handle = find_driver();
 	if (!handle) {
@@ -176,7 +204,6 @@ static void load(void)
 
 void cot_shim_driver_load(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static _Atomic uint64_t loading;
 	static bool loaded;
 

@@ -126,7 +126,7 @@ static uint32_t group_control(struct fake_rm *f, struct fake_object *o, uint32_t
 		return COT_NV_OK;
 	case COT_NV_GROUP_PREEMPT:
 		f->n_preempt++;
-		return COT_NV_OK;
+		return f->fail_preempt;
 	case COT_NV_GROUP_SCHEDULE:
 		schedule_group(f, o);
 		return COT_NV_OK;

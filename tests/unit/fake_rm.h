@@ -33,7 +33,7 @@ struct fake_rm {
 	uint32_t largest_chunk;
 
 	/* Knobs: what fails, and how (an RM status). */
-	uint32_t fail_alloc, fail_get_slice, fail_set_slice;
+	uint32_t fail_alloc, fail_get_slice, fail_set_slice, fail_preempt;
 	uint32_t bad_channel; /* a DISABLE_CHANNELS that names it fails */
 	int fail_errno;	      /* every request fails with it */
 	unsigned ignore_sets; /* so many SET_TIMESLICEs succeed without effect */

@@ -22,13 +22,36 @@ static struct cot_rm_identity file_of[64]; /* what fstat() would say; ino 0 = cl
 static unsigned long last_request;
 static void (*during_disable)(void); /* called inside the next DISABLE_CHANNELS */
 
+/* No program has its first page. */
+static bool is_bad(uint64_t pointer)
+{
+	return pointer && pointer < 4096;
+}
+
+static bool host_copy(void *to, const void *from, size_t n)
+{
+	if (is_bad((uintptr_t)from))
+		return false;
+	memcpy(to, from, n);
+	return true;
+}
+
 static int host_ioctl(int fd, unsigned long request, void *arg)
 {
-	const struct cot_nv_control *c = arg;
+	const struct cot_nv_xfer *x = arg;
+	struct cot_nv_control *c = arg;
 	void (*hook)(void) = during_disable;
 
 	assert_true(fd >= 0 && fd < 64 && file_of[fd].ino);
 	last_request = request;
+	if (is_bad((uintptr_t)arg) || (_IOC_NR(request) == COT_NV_NR_XFER && is_bad(x->ptr))) {
+		errno = EFAULT;
+		return -1;
+	}
+	if (_IOC_NR(request) == COT_NV_NR_CONTROL && is_bad(c->params)) {
+		c->status = COT_NV_INVALID_ARGUMENT;
+		return 0;
+	}
 	if (hook && _IOC_NR(request) == COT_NV_NR_CONTROL && c->cmd == COT_NV_DISABLE_CHANNELS) {
 		during_disable = NULL;
 		hook();
@@ -50,6 +73,7 @@ static void host_changed(void)
 static const struct cot_rm_host host = {
 	.ioctl = host_ioctl,
 	.identify = host_identify,
+	.copy = host_copy,
 	.changed = host_changed,
 };
 
@@ -280,9 +304,140 @@ static void test_slice_wrapped(void **state)
 	c.object = a.group;
 	assert_int_equal(cot_rm_pass(&rm, FD, COT_NV_REQUEST(COT_NV_NR_XFER, sizeof(x)), &x), 0);
 	assert_int_equal(c.status, 0);
-	assert_int_equal(_IOC_NR(last_request), COT_NV_NR_XFER);
 	assert_int_equal(slice_of(&a), 300);
 	assert_true(x.ptr == (uintptr_t)&c && c.params == (uintptr_t)&driver);
+	cot_rm_set_slice(&rm, 0, &res);
+	assert_int_equal(slice_of(&a), 2048);
+}
+
+/* A slice of the driver's own that nobody told us of comes back too; and one that it was refused
+ * is none. */
+static void test_slice_comes_back(void **state)
+{
+	struct cot_rm_result res;
+	uint64_t driver = 2048;
+	struct context a;
+
+	(void)state;
+	a = new_context(0, 0);
+	fake_rm_find(&fake, a.client, a.group)->slice_us = 700;
+	fake.fail_set_slice = COT_NV_NO_PERMISSION;
+	assert_int_equal(control(a.client, a.group, COT_NV_GROUP_SET_SLICE, &driver, 8),
+			 COT_NV_NO_PERMISSION);
+	fake.fail_set_slice = 0;
+	cot_rm_set_slice(&rm, 2000, &res);
+	assert_int_equal(slice_of(&a), 2000);
+	cot_rm_set_slice(&rm, 3000, &res); /* 2000 was ours */
+	cot_rm_set_slice(&rm, 0, &res);
+	assert_int_equal(res.status, 0);
+	assert_int_equal(slice_of(&a), 700);
+}
+
+/* Each status of RM is a failure of its own; none but OK is a success. */
+static void test_statuses(void **state)
+{
+	static const struct {
+		uint32_t status;
+		int rc;
+	} rows[] = {
+		{COT_NV_OK, 0},
+		{COT_NV_NO_PERMISSION, -EPERM},
+		{COT_NV_INVALID_ARGUMENT, -EINVAL},
+		{COT_NV_INVALID_CHANNEL, -ENOENT},
+		{COT_NV_INVALID_CLIENT, -ENOENT},
+		{COT_NV_INVALID_OBJECT, -ENOENT},
+		{COT_NV_INVALID_OBJECT_HANDLE, -ENOENT},
+		{COT_NV_OBJECT_NOT_FOUND, -ENOENT},
+		{COT_NV_BUSY_RETRY, -EBUSY},
+		{COT_NV_INSUFFICIENT_RESOURCES, -ENOMEM},
+		{COT_NV_NO_MEMORY, -ENOMEM},
+		{COT_NV_NOT_SUPPORTED, -EOPNOTSUPP},
+		{COT_NV_TIMEOUT, -ETIMEDOUT},
+		{COT_NV_GPU_IS_LOST, -ENODEV},
+		{COT_NV_INVALID_STATE, -EIO},
+		{1, -EIO},
+		{0xffff, -EIO},
+	};
+	struct cot_rm_result res;
+	unsigned i;
+
+	(void)state;
+	new_context(0, 0);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake.fail_preempt = rows[i].status;
+		cot_rm_preempt(&rm, &res);
+		assert_int_equal(res.status, rows[i].rc);
+		assert_int_equal(res.n_failed, rows[i].rc != 0);
+		assert_int_equal(res.n_done, rows[i].rc == 0);
+	}
+	fake.fail_errno = ENXIO;
+	cot_rm_preempt(&rm, &res);
+	assert_int_equal(res.status, -ENXIO);
+}
+
+/* Pointers that lead nowhere: the driver says so, and nothing is learnt. */
+static void test_bad_pointers(void **state)
+{
+	static const struct {
+		unsigned nr, size;
+	} requests[] = {
+		{COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc)},
+		{COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc_access)},
+		{COT_NV_NR_FREE, sizeof(struct cot_nv_free)},
+		{COT_NV_NR_DUP, sizeof(struct cot_nv_dup)},
+		{COT_NV_NR_CONTROL, sizeof(struct cot_nv_control)},
+		{COT_NV_NR_XFER, sizeof(struct cot_nv_xfer)},
+	};
+	struct cot_rm_counts counts;
+	struct cot_nv_xfer x;
+	unsigned i;
+
+	(void)state;
+	new_context(0, 0);
+	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		unsigned long number = COT_NV_REQUEST(requests[i].nr, requests[i].size);
+
+		errno = 0;
+		assert_int_equal(cot_rm_pass(&rm, FD, number, (void *)(uintptr_t)8), -1);
+		assert_int_equal(errno, EFAULT);
+		assert_int_equal(last_request, number);
+		x = (struct cot_nv_xfer){requests[i].nr, requests[i].size, 8};
+		errno = 0;
+		assert_int_equal(
+			cot_rm_pass(&rm, FD, COT_NV_REQUEST(COT_NV_NR_XFER, sizeof(x)), &x), -1);
+		assert_int_equal(errno, EFAULT);
+	}
+	cot_rm_counts(&rm, &counts);
+	assert_int_equal(counts.n_groups, 1);
+	assert_int_equal(counts.n_channels, 2);
+	assert_true(counts.n_doubts > 0);
+}
+
+/* The same of what a control's pointer leads to. */
+static void test_bad_params(void **state)
+{
+	void *nowhere = (void *)(uintptr_t)8;
+	struct cot_rm_result res;
+	struct context a;
+
+	(void)state;
+	a = new_context(0, 0);
+	alloc(a.client, a.channel[0], COMPUTE_CLASS);
+	cot_rm_set_slice(&rm, 300, &res);
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(control(a.client, a.group, COT_NV_GROUP_SET_SLICE, nowhere, 8),
+			 COT_NV_INVALID_ARGUMENT);
+	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, nowhere,
+				 sizeof(struct cot_nv_preemption)),
+			 COT_NV_INVALID_ARGUMENT);
+	assert_int_equal(control(a.client, a.group, COT_NV_GROUP_SCHEDULE, nowhere, 3),
+			 COT_NV_INVALID_ARGUMENT);
+	assert_int_equal(slice_of(&a), 300);
+	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CTA);
+	/* Parameters of an object that the driver did not read. */
+	(void)alloc_params(FD, a.client, a.client, COT_NV_CLASS_DEVICE, nowhere, 56);
+	cot_rm_set_slice(&rm, 0, &res);
+	assert_int_equal(slice_of(&a), COT_NV_DEFAULT_SLICE_US);
 }
 
 /* Parameters in a form that we do not read: the driver's slice passes, ours follows. */
@@ -370,6 +525,107 @@ static void test_mode(void **state)
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[1])->mode, COT_NV_PREEMPTION_CILP);
 	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
 	assert_int_equal(res.n_done, 0);
+}
+
+/* Groups on other engines, which have no such mode, are not asked for one. */
+static void test_mode_is_of_compute(void **state)
+{
+	uint32_t group_params[4] = {0, 0, 0, COT_NV_ENGINE_GRAPHICS_7 + 1};
+	uint32_t copy_group, copy_channel, last_group, last_channel;
+	struct cot_rm_result res;
+	struct context a;
+
+	(void)state;
+	a = new_context(0, 0);
+	alloc(a.client, a.channel[0], COMPUTE_CLASS);
+	copy_group = alloc_params(FD, a.client, a.device, COT_NV_CLASS_GROUP, group_params,
+				  sizeof(group_params));
+	copy_channel = alloc(a.client, copy_group, CHANNEL_CLASS);
+	alloc(a.client, copy_channel, COMPUTE_CLASS);
+	group_params[3] = COT_NV_ENGINE_GRAPHICS_7;
+	last_group = alloc_params(FD, a.client, a.device, COT_NV_CLASS_GROUP, group_params,
+				  sizeof(group_params));
+	last_channel = alloc(a.client, last_group, CHANNEL_CLASS);
+	alloc(a.client, last_channel, COMPUTE_CLASS);
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(res.status, 0);
+	assert_int_equal(res.n_done, 2);
+	assert_int_equal(fake_rm_find(&fake, 0, copy_channel)->mode, 0);
+	assert_int_equal(fake_rm_find(&fake, 0, last_channel)->mode, COT_NV_PREEMPTION_CTA);
+	/* Parameters that are too short to say it, or of another form. */
+	group_params[3] = COT_NV_ENGINE_GRAPHICS_7 + 1;
+	copy_group = alloc_params(FD, a.client, a.device, COT_NV_CLASS_GROUP, group_params, 15);
+	copy_channel = alloc(a.client, copy_group, CHANNEL_CLASS);
+	alloc(a.client, copy_channel, COMPUTE_CLASS);
+	assert_int_equal(fake_rm_find(&fake, 0, copy_channel)->mode, COT_NV_PREEMPTION_CTA);
+}
+
+/* A channel that cannot be reached keeps its mode: that is a failure. */
+static void test_mode_without_subdevice(void **state)
+{
+	uint32_t client, device, group, channel, other;
+	struct cot_rm_result res;
+
+	(void)state;
+	client = alloc(0, 0, COT_NV_CLASS_ROOT_CLIENT);
+	device = alloc(client, client, COT_NV_CLASS_DEVICE);
+	group = alloc(client, device, COT_NV_CLASS_GROUP);
+	channel = alloc(client, group, CHANNEL_CLASS);
+	alloc(client, channel, COMPUTE_CLASS);
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(res.status, -ENODEV);
+	assert_int_equal(res.n_failed, 1);
+	assert_int_equal(res.n_done, 0);
+	/* Another client's subdevice cannot name it. */
+	other = alloc(0, 0, COT_NV_CLASS_ROOT_CLIENT);
+	device = alloc(other, other, COT_NV_CLASS_DEVICE);
+	alloc(other, device, COT_NV_CLASS_SUBDEVICE);
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(res.status, -EXDEV);
+	assert_int_equal(fake_rm_find(&fake, 0, channel)->mode, 0);
+}
+
+/* Whoever wants to know hears of each channel and each group that goes. */
+static void test_changes_are_told(void **state)
+{
+	struct cot_rm_counts counts;
+	struct context a;
+	uint32_t empty;
+
+	(void)state;
+	a = new_context(0, 0);
+	empty = alloc(a.client, a.device, COT_NV_CLASS_GROUP);
+	n_changed = 0;
+	release(a.client, a.channel[0]);
+	assert_int_equal(n_changed, 1);
+	release(a.client, empty);
+	assert_int_equal(n_changed, 2);
+	release(a.client, a.subdevice);
+	assert_int_equal(n_changed, 2);
+	release(a.client, a.group);
+	assert_int_equal(n_changed, 3);
+	cot_rm_counts(&rm, &counts);
+	assert_int_equal(counts.n_groups + counts.n_channels, 0);
+}
+
+/* What a device had goes with it, wherever its entries are. */
+static void test_entries_are_used_anew(void **state)
+{
+	struct cot_rm_counts counts;
+	struct context a;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		a = new_context(0, 0);
+		release(a.client, i % 2 ? a.device : a.group);
+		cot_rm_counts(&rm, &counts);
+		assert_int_equal(counts.n_groups, 0);
+		assert_int_equal(counts.n_channels, 0);
+		release(a.client, a.client);
+		assert_int_equal(rm.table.fds[0].n_objects, 0);
+	}
+	assert_true(rm.table.n_used <= 6);
 }
 
 static void test_freeze(void **state)
@@ -777,8 +1033,16 @@ int main(void)
 		cmocka_unit_test_setup(test_slice, setup),
 		cmocka_unit_test_setup(test_slice_wrapped, setup),
 		cmocka_unit_test_setup(test_slice_packed, setup),
+		cmocka_unit_test_setup(test_slice_comes_back, setup),
+		cmocka_unit_test_setup(test_statuses, setup),
+		cmocka_unit_test_setup(test_bad_pointers, setup),
+		cmocka_unit_test_setup(test_bad_params, setup),
 		cmocka_unit_test_setup(test_slice_is_read_back, setup),
 		cmocka_unit_test_setup(test_mode, setup),
+		cmocka_unit_test_setup(test_mode_is_of_compute, setup),
+		cmocka_unit_test_setup(test_mode_without_subdevice, setup),
+		cmocka_unit_test_setup(test_changes_are_told, setup),
+		cmocka_unit_test_setup(test_entries_are_used_anew, setup),
 		cmocka_unit_test_setup(test_freeze, setup),
 		cmocka_unit_test_setup(test_freeze_chunks, setup),
 		cmocka_unit_test_setup(test_freeze_races_with_free, setup),

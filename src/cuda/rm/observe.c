@@ -1,4 +1,8 @@
-/* The program's own requests: carried out, learnt from, and in two cases changed on their way. */
+/*
+ * The program's own requests: carried out as they are, and learnt from. What has to be known before
+ * is copied with care, since its pointers may lead nowhere; what the driver has read is read after
+ * it said so.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -10,8 +14,7 @@ struct request {
 	unsigned long number;
 	void *arg;
 	unsigned nr, size;
-	void *body;
-	bool wrapped;
+	const void *body;
 };
 
 static int pass(struct cot_rm *rm, const struct request *r)
@@ -19,12 +22,16 @@ static int pass(struct cot_rm *rm, const struct request *r)
 	return rm->host->ioctl(r->fd, r->number, r->arg);
 }
 
-/* The same request with another body of the same size. */
-static int pass_body(struct cot_rm *rm, const struct request *r, void *body)
+/* False, and a doubt, where the program's memory cannot be read: the driver says what is wrong. */
+static bool peek(struct cot_rm *rm, void *to, const void *from, size_t n)
 {
-	struct cot_nv_xfer xfer = {.nr = r->nr, .size = r->size, .ptr = (uintptr_t)body};
-
-	return rm->host->ioctl(r->fd, r->number, r->wrapped ? (void *)&xfer : body);
+	if (!rm->host->copy)
+		memcpy(to, from, n);
+	else if (!rm->host->copy(to, from, n)) {
+		cot_rm_doubt(rm);
+		return false;
+	}
+	return true;
 }
 
 static void changed(struct cot_rm *rm)
@@ -36,18 +43,16 @@ static void changed(struct cot_rm *rm)
 /* ---- allocation ---- */
 
 /* Both layouts as one; *ret_packed: its parameters are not to be read. */
-static bool read_alloc(const struct request *r, struct cot_nv_alloc *ret, bool *ret_packed)
+static bool read_alloc(struct cot_rm *rm, const struct request *r, struct cot_nv_alloc *ret,
+		       bool *ret_packed)
 {
 	struct cot_nv_alloc_access a;
 
 	*ret_packed = false;
-	if (r->size == sizeof(*ret)) {
-		memcpy(ret, r->body, sizeof(*ret));
-		return true;
-	}
-	if (r->size != sizeof(a))
+	if (r->size == sizeof(*ret))
+		return peek(rm, ret, r->body, sizeof(*ret));
+	if (r->size != sizeof(a) || !peek(rm, &a, r->body, sizeof(a)))
 		return false;
-	memcpy(&a, r->body, sizeof(a));
 	*ret = (struct cot_nv_alloc){
 		.client = a.client,
 		.parent = a.parent,
@@ -93,14 +98,15 @@ static enum cot_rm_kind kind_of(uint32_t class_)
 }
 
 /* A word of the allocation's parameters, which RM has just read from the same place. */
-static uint32_t param_word(const struct cot_nv_alloc *a, unsigned offset, uint32_t otherwise)
+static uint32_t param_word(struct cot_rm *rm, const struct cot_nv_alloc *a, unsigned offset,
+			   uint32_t otherwise)
 {
 	uint32_t word;
 
 	/* The size may be left 0: then the class says it, and RM knows. */
-	if (!a->params || (a->params_size && a->params_size < offset + sizeof(word)))
+	if (!a->params || (a->params_size && a->params_size < offset + sizeof(word)) ||
+	    !peek(rm, &word, (const char *)(uintptr_t)a->params + offset, sizeof(word)))
 		return otherwise;
-	memcpy(&word, (const char *)(uintptr_t)a->params + offset, sizeof(word));
 	return word;
 }
 
@@ -111,21 +117,23 @@ static struct cot_rm_object record(struct cot_rm *rm, const struct request *r,
 	struct cot_rm_object copy = {.kind = COT_RM_FREE};
 	struct cot_rm_identity id = {0, 0, 0};
 	uint32_t client = kind == COT_RM_CLIENT ? a->object : a->client;
+	uint32_t instance = UINT32_MAX, engine = COT_NV_ENGINE_NONE;
 	struct cot_rm_object *o;
 
 	if (rm->host->identify && !rm->host->identify(r->fd, &id)) {
 		cot_rm_doubt(rm);
 		return copy;
 	}
+	if (!packed && kind == COT_RM_DEVICE)
+		instance = param_word(rm, a, COT_NV_DEVICE_INSTANCE_OFFSET, 0);
+	if (!packed && kind == COT_RM_GROUP)
+		engine = param_word(rm, a, COT_NV_GROUP_ENGINE_OFFSET, COT_NV_ENGINE_NONE);
 	pthread_mutex_lock(&rm->lock);
 	o = cot_rm_table_add(&rm->table, kind, client, a->object, a->parent, r->fd, &id);
-	if (o && !packed && kind == COT_RM_DEVICE) {
-		uint32_t instance = param_word(a, COT_NV_DEVICE_INSTANCE_OFFSET, 0);
-
+	if (o && kind == COT_RM_DEVICE)
 		o->gpu = instance < 0xff ? (uint8_t)instance : 0xff;
-	} else if (o && !packed && kind == COT_RM_GROUP) {
-		o->engine = param_word(a, COT_NV_GROUP_ENGINE_OFFSET, COT_NV_ENGINE_NONE);
-	}
+	if (o && kind == COT_RM_GROUP)
+		o->engine = engine;
 	if (o)
 		copy = *o;
 	pthread_mutex_unlock(&rm->lock);
@@ -160,7 +168,7 @@ static void after_alloc(struct cot_rm *rm, const struct request *r)
 	bool packed;
 	uint64_t us;
 
-	if (!read_alloc(r, &a, &packed) || a.status != COT_NV_OK)
+	if (!read_alloc(rm, r, &a, &packed) || a.status != COT_NV_OK)
 		return;
 	if (cot_nv_is_compute_class(a.class_)) {
 		record_compute(rm, &a);
@@ -184,7 +192,7 @@ static bool is_set_up(struct cot_rm *rm, const struct request *r)
 	enum cot_rm_kind kind;
 	bool packed;
 
-	if (!read_alloc(r, &a, &packed))
+	if (!read_alloc(rm, r, &a, &packed))
 		return false;
 	kind = kind_of(a.class_);
 	return kind == COT_RM_GROUP || kind == COT_RM_CHANNEL ||
@@ -223,9 +231,8 @@ static int pass_dup(struct cot_rm *rm, const struct request *r)
 	int rc = pass(rm, r);
 	int saved = errno;
 
-	if (rc != 0 || r->size != sizeof(d))
+	if (rc != 0 || r->size != sizeof(d) || !peek(rm, &d, r->body, sizeof(d)))
 		return rc;
-	memcpy(&d, r->body, sizeof(d));
 	if (d.status != COT_NV_OK || (rm->host->identify && !rm->host->identify(r->fd, &id)))
 		goto out;
 	pthread_mutex_lock(&rm->lock);
@@ -260,25 +267,24 @@ static bool is_taken_down(struct cot_rm *rm, const struct cot_nv_free *f)
 static int pass_free(struct cot_rm *rm, const struct request *r)
 {
 	uint32_t groups, channels;
-	bool fewer, taken_down;
+	bool fewer, taken_down, freed;
 	struct cot_nv_free f;
 	unsigned slot;
 	int rc, saved;
 
-	if (r->size != sizeof(f))
+	if (r->size != sizeof(f) || !peek(rm, &f, r->body, sizeof(f)))
 		return pass(rm, r);
-	memcpy(&f, r->body, sizeof(f));
 	taken_down = is_taken_down(rm, &f);
 	if (taken_down)
 		cot_rm_begin_change(rm);
 	slot = cot_rm_begin_free(rm, f.client, f.object);
 	rc = pass(rm, r);
 	saved = errno;
-	memcpy(&f, r->body, sizeof(f));
+	freed = rc == 0 && peek(rm, &f, r->body, sizeof(f)) && f.status == COT_NV_OK;
 	pthread_mutex_lock(&rm->lock);
 	groups = rm->table.n_groups;
 	channels = rm->table.n_channels;
-	if (rc == 0 && f.status == COT_NV_OK)
+	if (freed)
 		cot_rm_table_remove(&rm->table, f.client, f.object);
 	cot_rm_end_free(rm, slot);
 	fewer = rm->table.n_groups != groups || rm->table.n_channels != channels;
@@ -293,66 +299,70 @@ static int pass_free(struct cot_rm *rm, const struct request *r)
 
 /* ---- the driver's own controls ---- */
 
-/* The driver wants this slice for a group: remembered, and ours goes instead. */
-static int pass_set_slice(struct cot_rm *rm, const struct request *r, struct cot_nv_control *c)
+static bool has_succeeded(struct cot_rm *rm, const struct request *r, int rc)
 {
-	uint64_t wish, ours = atomic_load(&rm->want_slice_us);
-	struct cot_rm_object *o, copy = {.kind = COT_RM_FREE};
-	int rc, saved;
+	struct cot_nv_control c;
 
-	memcpy(&wish, (const void *)(uintptr_t)c->params, sizeof(wish));
+	return rc == 0 && peek(rm, &c, r->body, sizeof(c)) && c.status == COT_NV_OK;
+}
+
+/* What the driver has just read, if it is as long as that. */
+static bool read_params(struct cot_rm *rm, const struct cot_nv_control *c, void *to, size_t n)
+{
+	return c->params && !(c->flags & COT_NV_CONTROL_PACKED) && c->params_size == n &&
+	       peek(rm, to, (const void *)(uintptr_t)c->params, n);
+}
+
+/* The driver has given a group its own slice: remembered, and the wanted one follows at once. */
+static void after_set_slice(struct cot_rm *rm, const struct cot_nv_control *c)
+{
+	struct cot_rm_object *o, copy = {.kind = COT_RM_FREE};
+	uint64_t wish = 0, us;
+	bool known = read_params(rm, c, &wish, sizeof(wish));
+
 	pthread_mutex_lock(&rm->lock);
 	o = cot_rm_table_find(&rm->table, c->client, c->object);
 	if (o && o->kind == COT_RM_GROUP) {
-		o->driver_slice_us = wish < UINT32_MAX ? (uint32_t)wish : UINT32_MAX;
-		o->flags |= COT_RM_SLICE_KNOWN | (ours ? COT_RM_SLICE_OURS : 0);
+		if (known) {
+			o->driver_slice_us = wish < UINT32_MAX ? (uint32_t)wish : UINT32_MAX;
+			o->flags |= COT_RM_SLICE_KNOWN;
+		}
 		copy = *o;
 	}
 	pthread_mutex_unlock(&rm->lock);
-	if (copy.kind == COT_RM_FREE || !ours) {
-		rc = pass(rm, r);
-	} else {
-		struct cot_nv_control mine = *c;
-
-		mine.params = (uintptr_t)&ours;
-		rc = pass_body(rm, r, &mine);
-		mine.params = c->params;
-		memcpy(r->body, &mine, sizeof(mine));
-	}
-	saved = errno;
-	/* Another slice may have been ordered while this one was on its way. */
-	if (copy.kind != COT_RM_FREE && atomic_load(&rm->want_slice_us) != ours)
-		(void)cot_rm_slice_group(rm, &copy, &wish);
-	errno = saved;
-	return rc;
+	if (copy.kind == COT_RM_GROUP && atomic_load(&rm->want_slice_us))
+		(void)cot_rm_slice_group(rm, &copy, &us);
 }
 
-/* Likewise for a channel's preemption mode. */
-static int pass_set_mode(struct cot_rm *rm, const struct request *r, struct cot_nv_control *c)
+/* Likewise of a channel's preemption mode. */
+static void after_set_mode(struct cot_rm *rm, const struct cot_nv_control *c)
 {
+	struct cot_rm_object *o, copy = {.kind = COT_RM_FREE};
 	uint32_t ours = atomic_load(&rm->want_mode);
-	struct cot_nv_control mine = *c;
 	struct cot_nv_preemption p;
-	struct cot_rm_object *o;
-	bool known = false;
-	int rc;
 
-	memcpy(&p, (const void *)(uintptr_t)c->params, sizeof(p));
+	if (!read_params(rm, c, &p, sizeof(p)) || !(p.flags & COT_NV_PREEMPTION_SET_COMPUTE))
+		return;
 	pthread_mutex_lock(&rm->lock);
 	o = cot_rm_table_find(&rm->table, c->client, p.channel);
-	if (o && o->kind == COT_RM_CHANNEL && p.flags & COT_NV_PREEMPTION_SET_COMPUTE) {
+	if (o && o->kind == COT_RM_CHANNEL) {
 		o->driver_mode = p.compute;
-		o->flags |= ours ? COT_RM_MODE_OURS : 0;
-		known = true;
+		copy = *o;
 	}
 	pthread_mutex_unlock(&rm->lock);
-	if (!known || !ours)
-		return pass(rm, r);
-	p.compute = ours;
-	mine.params = (uintptr_t)&p;
-	rc = pass_body(rm, r, &mine);
-	mine.params = c->params;
-	memcpy(r->body, &mine, sizeof(mine));
+	if (copy.kind == COT_RM_CHANNEL && ours && cot_rm_mode_channel(rm, &copy, ours) == 0)
+		cot_rm_mark(rm, &copy, COT_RM_MODE_SET | COT_RM_MODE_OURS, 0);
+}
+
+static int pass_then(struct cot_rm *rm, const struct request *r, const struct cot_nv_control *c,
+		     void (*after)(struct cot_rm *rm, const struct cot_nv_control *c))
+{
+	int rc = pass(rm, r);
+	int saved = errno;
+
+	if (has_succeeded(rm, r, rc))
+		after(rm, c);
+	errno = saved;
 	return rc;
 }
 
@@ -376,41 +386,21 @@ static bool mark_scheduled(struct cot_rm *rm, uint32_t client, uint32_t handle)
 	return known;
 }
 
-static int pass_schedule(struct cot_rm *rm, const struct request *r)
+static void after_schedule(struct cot_rm *rm, const struct cot_nv_control *c)
 {
-	struct cot_nv_control c;
+	/* What came after the freeze can be frozen now. */
+	if (mark_scheduled(rm, c->client, c->object) && atomic_load(&rm->frozen))
+		changed(rm);
+}
+
+static int pass_schedule(struct cot_rm *rm, const struct request *r, const struct cot_nv_control *c)
+{
 	int rc, saved;
 
 	cot_rm_begin_change(rm);
-	rc = pass(rm, r);
+	rc = pass_then(rm, r, c, after_schedule);
 	saved = errno;
-	memcpy(&c, r->body, sizeof(c));
-	if (rc == 0 && c.status == COT_NV_OK) {
-		/* What came after the freeze can be frozen now. */
-		if (mark_scheduled(rm, c.client, c.object) && atomic_load(&rm->frozen))
-			changed(rm);
-	}
 	cot_rm_end_change(rm);
-	errno = saved;
-	return rc;
-}
-
-/* A slice whose parameters we cannot read: it passes, and the wanted one follows. */
-static int pass_unread_slice(struct cot_rm *rm, const struct request *r,
-			     const struct cot_nv_control *c)
-{
-	struct cot_rm_object copy = {.kind = COT_RM_FREE}, *o;
-	int rc = pass(rm, r);
-	int saved = errno;
-	uint64_t us;
-
-	pthread_mutex_lock(&rm->lock);
-	o = cot_rm_table_find(&rm->table, c->client, c->object);
-	if (o)
-		copy = *o;
-	pthread_mutex_unlock(&rm->lock);
-	if (copy.kind == COT_RM_GROUP && atomic_load(&rm->want_slice_us))
-		(void)cot_rm_slice_group(rm, &copy, &us);
 	errno = saved;
 	return rc;
 }
@@ -418,24 +408,17 @@ static int pass_unread_slice(struct cot_rm *rm, const struct request *r,
 static int pass_control(struct cot_rm *rm, const struct request *r)
 {
 	struct cot_nv_control c;
-	bool readable;
 
-	if (r->size != sizeof(c))
+	if (r->size != sizeof(c) || !peek(rm, &c, r->body, sizeof(c)))
 		return pass(rm, r);
-	memcpy(&c, r->body, sizeof(c));
-	readable = c.params && !(c.flags & COT_NV_CONTROL_PACKED);
 	switch (c.cmd) {
 	case COT_NV_GROUP_SET_SLICE:
-		if (readable && c.params_size == sizeof(uint64_t))
-			return pass_set_slice(rm, r, &c);
-		return pass_unread_slice(rm, r, &c);
+		return pass_then(rm, r, &c, after_set_slice);
 	case COT_NV_SET_PREEMPTION:
-		if (readable && c.params_size == sizeof(struct cot_nv_preemption))
-			return pass_set_mode(rm, r, &c);
-		return pass(rm, r);
+		return pass_then(rm, r, &c, after_set_mode);
 	case COT_NV_GROUP_SCHEDULE:
 	case COT_NV_CHANNEL_SCHEDULE:
-		return pass_schedule(rm, r);
+		return pass_schedule(rm, r, &c);
 	default:
 		return pass(rm, r);
 	}
@@ -458,15 +441,11 @@ int cot_rm_pass(struct cot_rm *rm, int fd, unsigned long number, void *arg)
 	if (!arg)
 		return pass(rm, &r);
 	if (r.nr == COT_NV_NR_XFER) {
-		if (r.size != sizeof(xfer))
-			return pass(rm, &r);
-		memcpy(&xfer, arg, sizeof(xfer));
-		if (!xfer.ptr)
+		if (r.size != sizeof(xfer) || !peek(rm, &xfer, arg, sizeof(xfer)) || !xfer.ptr)
 			return pass(rm, &r);
 		r.nr = xfer.nr;
 		r.size = xfer.size;
-		r.body = (void *)(uintptr_t)xfer.ptr;
-		r.wrapped = true;
+		r.body = (const void *)(uintptr_t)xfer.ptr;
 	}
 	switch (r.nr) {
 	case COT_NV_NR_ALLOC:

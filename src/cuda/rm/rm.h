@@ -12,8 +12,8 @@
  *     freeze  its channels are disabled and preempted; thaw enables them again
  *
  * What is wanted (slice, mode, frozen or not) is state: it holds for groups and channels that
- * come later too. The slice is given at once, and again instead of the slice that the driver's
- * user part sets on a new group. The rest needs a cot_rm_sync() after host.changed().
+ * come later too. The slice is given at once, and again after the slice that the driver's user
+ * part sets on a new group. The rest needs a cot_rm_sync() after host.changed().
  *
  * Threads: cot_rm_pass() from any number; all others from one thread at a time (the control
  * thread). The lock inside is never held while RM works. After fork(), the child calls
@@ -38,6 +38,11 @@ struct cot_rm_host {
 	int (*ioctl)(int fd, unsigned long request, void *arg);
 	/* Which file a descriptor stands for; false = none. NULL: descriptors are trusted. */
 	bool (*identify)(int fd, struct cot_rm_identity *ret_id);
+	/*
+	 * Copies `n` bytes, at most 4096, of the program's memory, whatever its pointer is; keeps
+	 * errno. False: they cannot be read, or nobody can tell. NULL: pointers are trusted.
+	 */
+	bool (*copy)(void *to, const void *from, size_t n);
 	/*
 	 * Groups or channels came, went or were scheduled. Called by cot_rm_pass() after the
 	 * request, without the lock, on the program's thread: must not wait. NULL allowed.

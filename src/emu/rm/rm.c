@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/guarded.h"
 #include "emu/rm/internal.h"
 
 #define DEVICE_PREFIX "/dev/nvidia"
@@ -353,6 +354,14 @@ static int fail(int err)
 	return -1;
 }
 
+/* As the kernel, which copies a request before it looks at it. */
+static bool is_readable(const void *arg, size_t n)
+{
+	char copied[4096];
+
+	return n <= 4096 && (!n || cot_guarded_copy(copied, arg, n));
+}
+
 int cot_rm_ioctl(unsigned long request, void *arg)
 {
 	struct cot_emu_gpu *gpu;
@@ -360,7 +369,7 @@ int cot_rm_ioctl(unsigned long request, void *arg)
 
 	if (_IOC_TYPE(request) != NV_IOCTL_MAGIC)
 		return fail(ENOTTY);
-	if (!arg)
+	if (!is_readable(arg, _IOC_SIZE(request)))
 		return fail(EFAULT);
 	if (request == COT_RM_IOCTL(NV_ESC_CHECK_VERSION_STR, struct cot_rm_version))
 		return check_version(arg);

@@ -349,7 +349,7 @@ static void test_hello_and_slices(void **state)
 	start_tenant(NULL);
 	us = ask('c');
 	print_message("first group, with the thread's start: %lu us\n", us);
-	assert_true(us < 20000);
+	assert_true(us < 900000); /* nobody has answered it yet */
 	accept_one(WAIT_MS);
 	expect(COT_MSG_HELLO);
 	assert_int_equal(got.hello.tenant, 42);
@@ -393,7 +393,7 @@ static void test_freeze(void **state)
 	assert_int_equal(fake_rm_count(&fake->rm, GROUP, false), 1);
 	assert_int_equal(order(COT_MSG_THAW, 3), 0);
 	assert_int_equal(n_disabled(), 0);
-	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, 100);
+	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, WAIT_MS);
 	(void)told();
 	assert_int_equal(order(COT_MSG_FREEZE, 4), -EAGAIN);
 	assert_int_equal(atomic_load(&page->n_doubts), 0);
@@ -414,7 +414,7 @@ static void test_set_up_while_frozen(void **state)
 	lease_ms(100);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	tell('g');
-	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, 300);
+	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, WAIT_MS);
 	(void)told();
 	assert_int_equal(n_disabled(), 0);
 	assert_int_equal(atomic_load(&page->n_doubts), 0);
@@ -441,8 +441,8 @@ static void test_daemon_dies(void **state)
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	t = now_ns();
-	close(conn); /* as the kernel does after kill -9 */
-	WAIT_FOR(n_disabled() == 0, 100);
+	close(conn);			  /* as the kernel does after kill -9 */
+	WAIT_FOR(n_disabled() == 0, 800); /* before the lease ends */
 	print_message("thawed %llu us after\n", (unsigned long long)(last_change() - t) / 1000);
 
 	/* It comes back: the program introduces itself with the same id, keeps its slice. */
@@ -469,11 +469,11 @@ static void test_daemon_stops(void **state)
 	lease_ms(80);
 	end = atomic_load(&page->lease_until_ns);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
-	WAIT_FOR(n_disabled() == 0, 180);
+	WAIT_FOR(n_disabled() == 0, WAIT_MS);
 	print_message("thawed %lld us after the lease's end\n",
 		      (long long)(last_change() - end) / 1000);
 	assert_true(last_change() >= end);
-	WAIT_FOR(atomic_load(&page->n_lease_expired) == 1, 100);
+	WAIT_FOR(atomic_load(&page->n_lease_expired) == 1, WAIT_MS);
 	assert_int_equal(receive(50), 0); /* still connected */
 }
 
@@ -484,14 +484,14 @@ static void test_lease_is_renewed(void **state)
 	(void)state;
 	begin();
 	be_quiet();
-	lease_ms(60);
+	lease_ms(400);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
-	for (i = 0; i < 20; i++) {
-		lease_ms(60);
+	for (i = 0; i < 30; i++) {
+		lease_ms(400);
 		sleep_ms(20);
 		assert_int_equal(n_disabled(), 1);
 	}
-	WAIT_FOR(n_disabled() == 0, 160);
+	WAIT_FOR(n_disabled() == 0, WAIT_MS);
 }
 
 /* Context switches of all the program's threads. */
@@ -594,8 +594,9 @@ static void test_program_closes_descriptors(void **state)
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	ask('x');
-	send_packet(&h, COT_MSG_PREEMPT, sizeof(h), 9);
-	WAIT_FOR(n_disabled() == 0, WAIT_MS); /* lost, so thawed */
+	cot_proto_header(&h, COT_MSG_PREEMPT, sizeof(h), 9);
+	(void)!send(conn, &h, sizeof(h), MSG_NOSIGNAL); /* maybe it has hung up already */
+	WAIT_FOR(n_disabled() == 0, WAIT_MS);		/* lost, so thawed */
 	close(conn);
 	accept_one(2500);
 	expect(COT_MSG_HELLO);
@@ -673,7 +674,7 @@ static void test_malformed(void **state)
 	assert_int_equal(order(COT_MSG_FREEZE, 1), 0);
 	cot_proto_header(&m.h, COT_MSG_SET, sizeof(m), 0);
 	assert_int_equal(send(conn, &m, sizeof(m) - 8, 0), sizeof(m) - 8);
-	WAIT_FOR(n_disabled() == 0, 100);
+	WAIT_FOR(n_disabled() == 0, 800);
 	assert_int_equal(first_slice(), 100);
 }
 
