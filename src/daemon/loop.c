@@ -1,12 +1,16 @@
 #include "daemon/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NS_PER_S 1000000000ull
+/* How exactly it is known what was waited for a processor. */
+#define LOOK_NS 1000000ull
 
 uint64_t cot_now_ns(void)
 {
@@ -15,6 +19,50 @@ uint64_t cot_now_ns(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
+
+/* ---- lateness ---- */
+
+/* What this thread has waited for a processor since it began; 0 where the kernel does not say. */
+static uint64_t read_waited_ns(const struct cot_loop *loop)
+{
+	char text[96], *end;
+	ssize_t n;
+
+	if (loop->schedstat_fd < 0)
+		return 0;
+	n = pread(loop->schedstat_fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	(void)strtoull(text, &end, 10); /* what it ran */
+	return strtoull(end, NULL, 10);
+}
+
+static void look_at_waits(struct cot_loop *loop, uint64_t now_ns)
+{
+	if (now_ns - loop->waited_looked_ns < LOOK_NS)
+		return;
+	loop->waited_ns = read_waited_ns(loop);
+	loop->waited_looked_ns = now_ns;
+}
+
+static void count_lateness(struct cot_loop *loop, uint64_t late_ns)
+{
+	struct cot_lateness *l = &loop->lateness;
+	uint64_t waited_ns, own_ns;
+
+	if (late_ns > l->worst_ns)
+		l->worst_ns = late_ns;
+	if (late_ns <= l->worst_own_ns && late_ns < COT_LOOP_LATE_NS)
+		return;
+	waited_ns = read_waited_ns(loop) - loop->waited_ns;
+	own_ns = late_ns > waited_ns ? late_ns - waited_ns : 0;
+	if (own_ns > l->worst_own_ns)
+		l->worst_own_ns = own_ns;
+	l->n_late += own_ns >= COT_LOOP_LATE_NS;
+}
+
+/* ---- life ---- */
 
 static void drain_clock(struct cot_source *source, uint32_t events)
 {
@@ -29,7 +77,10 @@ int cot_loop_init(struct cot_loop *loop)
 {
 	int rc;
 
-	*loop = (struct cot_loop){.epoll_fd = -1, .clock = {.fd = -1, .ready = drain_clock}};
+	*loop = (struct cot_loop){
+		.epoll_fd = -1,
+		.clock = {.fd = -1, .ready = drain_clock},
+		.schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)};
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
@@ -54,7 +105,9 @@ void cot_loop_finish(struct cot_loop *loop)
 		(void)close(loop->clock.fd);
 	if (loop->epoll_fd >= 0)
 		(void)close(loop->epoll_fd);
-	loop->clock.fd = loop->epoll_fd = -1;
+	if (loop->schedstat_fd >= 0)
+		(void)close(loop->schedstat_fd);
+	loop->clock.fd = loop->epoll_fd = loop->schedstat_fd = -1;
 }
 
 static int control(struct cot_loop *loop, int op, struct cot_source *source, uint32_t events)
@@ -103,6 +156,7 @@ void cot_timer_set(struct cot_loop *loop, struct cot_timer *timer, uint64_t due_
 	while (*link && (*link)->due_ns <= due_ns)
 		link = &(*link)->next;
 	timer->due_ns = due_ns;
+	timer->set_ns = cot_now_ns();
 	timer->next = *link;
 	timer->link = link;
 	if (timer->next)
@@ -116,10 +170,20 @@ static void fire_timers(struct cot_loop *loop)
 	uint64_t now_ns = cot_now_ns();
 	struct cot_timer *timer;
 
+	loop->pulse_ns = now_ns;
 	while ((timer = loop->timers) && timer->due_ns <= now_ns) {
+		uint64_t since_ns = timer->due_ns > timer->set_ns ? timer->due_ns : timer->set_ns;
+
 		cot_timer_clear(timer);
+		count_lateness(loop, cot_now_ns() - since_ns);
 		timer->fire(timer, now_ns);
 	}
+}
+
+static void settle(struct cot_loop *loop)
+{
+	if (loop->settle)
+		loop->settle(loop->settle_arg);
 }
 
 static void set_clock(struct cot_loop *loop)
@@ -137,32 +201,51 @@ static void set_clock(struct cot_loop *loop)
 	loop->clock_due_ns = due_ns;
 }
 
+/* In the midst of a round that takes long. */
+static void keep_time(struct cot_loop *loop)
+{
+	if (cot_now_ns() - loop->pulse_ns < COT_LOOP_PULSE_NS)
+		return;
+	settle(loop);
+	fire_timers(loop);
+	look_at_waits(loop, loop->pulse_ns);
+}
+
+static void serve(struct cot_loop *loop, const struct epoll_event *events, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		loop->batch[i] = events[i].data.ptr;
+	loop->n_batch = n;
+	for (i = 0; i < n; i++) {
+		struct cot_source *source = loop->batch[i];
+
+		if (!source)
+			continue;
+		loop->batch[i] = NULL;
+		if (source == &loop->clock)
+			loop->clock_due_ns = 0;
+		source->ready(source, events[i].events);
+		keep_time(loop);
+	}
+	loop->n_batch = 0;
+}
+
 int cot_loop_run(struct cot_loop *loop)
 {
 	struct epoll_event events[COT_LOOP_BATCH];
-	int i, n;
+	int n;
 
 	while (!loop->quit) {
-		if (loop->settle)
-			loop->settle(loop->settle_arg);
+		settle(loop);
 		set_clock(loop);
+		look_at_waits(loop, cot_now_ns());
 		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, -1);
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		for (i = 0; i < n; i++)
-			loop->batch[i] = events[i].data.ptr;
-		loop->n_batch = n < 0 ? 0 : n;
-		for (i = 0; i < loop->n_batch; i++) {
-			struct cot_source *source = loop->batch[i];
-
-			if (!source)
-				continue;
-			loop->batch[i] = NULL;
-			if (source == &loop->clock)
-				loop->clock_due_ns = 0;
-			source->ready(source, events[i].events);
-		}
-		loop->n_batch = 0;
+		loop->pulse_ns = cot_now_ns();
+		serve(loop, events, n < 0 ? 0 : n);
 		fire_timers(loop);
 	}
 	return 0;

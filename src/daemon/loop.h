@@ -1,6 +1,9 @@
 /*
  * The daemon's event loop: descriptors by epoll, deadlines by one timerfd. Sleeps without a
  * time-out while no timer is armed. One thread.
+ *
+ * Deadlines do not wait for descriptors: however many of them are ready, timers fire every
+ * COT_LOOP_PULSE_NS, if what `ready` does is short. How late they fire is counted.
  */
 #ifndef COT_DAEMON_LOOP_H
 #define COT_DAEMON_LOOP_H
@@ -8,7 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COT_LOOP_BATCH 32
+#define COT_LOOP_BATCH	  32
+#define COT_LOOP_PULSE_NS 5000000ull
+/* A timer that fires so much after its time is late. */
+#define COT_LOOP_LATE_NS 20000000ull
 
 /* A descriptor to watch. Owned by whoever embeds it; must be removed before it goes away. */
 struct cot_source {
@@ -18,10 +24,18 @@ struct cot_source {
 
 /* One deadline. Zeroed is not armed; `fire` runs once per arming. */
 struct cot_timer {
-	uint64_t due_ns;
+	uint64_t due_ns, set_ns;
 	void (*fire)(struct cot_timer *timer, uint64_t now_ns);
 	bool armed;
 	struct cot_timer *next, **link;
+};
+
+/*
+ * Of timers that fired after their time, or after they were set. `own` leaves out what the daemon
+ * waited for a processor: that is the machine's load, and the rest is our own fault.
+ */
+struct cot_lateness {
+	uint64_t n_late, worst_ns, worst_own_ns; /* n_late: by COT_LOOP_LATE_NS of our own */
 };
 
 struct cot_loop {
@@ -32,7 +46,11 @@ struct cot_loop {
 	struct cot_source *batch[COT_LOOP_BATCH];
 	int n_batch;
 	bool quit;
-	/* After every round of events, before sleeping. */
+	struct cot_lateness lateness;
+	uint64_t pulse_ns;		      /* when timers were last looked at */
+	int schedstat_fd;		      /* -1 = the kernel does not count */
+	uint64_t waited_ns, waited_looked_ns; /* for a processor, in all; when that was read */
+	/* After every round of events, before sleeping; and before timers fire in a long one. */
 	void (*settle)(void *arg);
 	void *settle_arg;
 };

@@ -119,12 +119,144 @@ static void test_sleeps(void **state)
 	assert_true(n_rounds <= 2);
 }
 
+/* ---- deadlines beside descriptors that are always ready ---- */
+
+#define BUSY 8
+
+static struct cot_source busy[BUSY];
+
+static void pass_ms(unsigned n)
+{
+	uint64_t until_ns = cot_now_ns() + n * MS;
+
+	while (cot_now_ns() < until_ns)
+		continue;
+}
+
+/* It stays ready. */
+static void work_2_ms(struct cot_source *source, uint32_t events)
+{
+	(void)source;
+	(void)events;
+	n_rounds++;
+	pass_ms(2);
+}
+
+static void make_busy(unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		busy[i] = (struct cot_source){.fd = eventfd(1, EFD_CLOEXEC), .ready = work_2_ms};
+		assert_int_equal(cot_loop_add(&loop, &busy[i], EPOLLIN), 0);
+	}
+}
+
+static void end_busy(unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		cot_loop_remove(&loop, &busy[i]);
+		(void)close(busy[i].fd);
+	}
+}
+
+/* A round of 16 ms has deadlines in between: what fires first ends the loop, in the first round. */
+static void test_timers_in_a_long_round(void **state)
+{
+	struct letter z = {.name = 0};
+
+	(void)state;
+	make_busy(BUSY);
+	set(&z, 'z', 1 * MS);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	end_busy(BUSY);
+	assert_int_equal(n_fired, 1);
+	assert_true(loop.lateness.worst_ns >= 1 * MS); /* the pulse is 5 ms */
+	assert_int_equal(n_rounds, BUSY);	       /* the rest of the round is not forgotten */
+}
+
+static unsigned n_settled;
+
+static void count_settled(void *arg)
+{
+	(void)arg;
+	n_settled++;
+}
+
+static void fire_in_round(struct cot_timer *timer, uint64_t now_ns)
+{
+	(void)timer;
+	(void)now_ns;
+	fired[n_fired++] = (char)('0' + n_rounds);
+}
+
+/* Which of the round's descriptors had been served when it fired: not all. */
+static void test_settles_in_a_long_round(void **state)
+{
+	struct cot_timer t = {.fire = fire_in_round};
+	struct letter z = {.name = 0};
+
+	(void)state;
+	loop.settle = count_settled;
+	n_settled = 0;
+	make_busy(BUSY);
+	cot_timer_set(&loop, &t, cot_now_ns());
+	set(&z, 'z', 6 * MS);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	end_busy(BUSY);
+	assert_true(fired[0] > '0' && fired[0] < '0' + BUSY);
+	assert_true(n_settled >= 3); /* before the round, and twice in it */
+}
+
+static void hold_up(struct cot_timer *timer, uint64_t now_ns)
+{
+	(void)timer;
+	(void)now_ns;
+	pass_ms(30);
+}
+
+static void test_lateness(void **state)
+{
+	struct cot_timer slow = {.fire = hold_up};
+	struct letter a = {.name = 0}, z = {.name = 0};
+
+	(void)state;
+	set(&z, 'z', 40 * MS);
+	set(&a, 'a', 2 * MS);
+	cot_timer_set(&loop, &slow, cot_now_ns() + 1 * MS);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	assert_true(loop.lateness.worst_ns >= 29 * MS);
+	assert_true(loop.lateness.worst_own_ns <= loop.lateness.worst_ns);
+	if (loop.schedstat_fd < 0)
+		assert_true(loop.lateness.worst_own_ns >= 29 * MS);
+	else /* what we waited for a processor meanwhile is not in it */
+		assert_true(loop.lateness.worst_own_ns >= 10 * MS);
+	assert_true(loop.lateness.n_late <= 2);
+}
+
+/* One that is set when its time has passed is not late for that. */
+static void test_set_late_is_not_late(void **state)
+{
+	struct letter z = {.name = 'z', .timer = {.fire = fire}};
+
+	(void)state;
+	cot_timer_set(&loop, &z.timer, 1);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	assert_int_equal(loop.lateness.n_late, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_timers_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removed_in_the_same_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sleeps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timers_in_a_long_round, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_settles_in_a_long_round, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lateness, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set_late_is_not_late, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
