@@ -12,8 +12,7 @@
 
 #include "daemon/daemon.h"
 
-#define TENANTS_PER_USER (MAX_TENANTS / 2)
-#define ENV_MAX		 8192
+#define ENV_MAX 8192
 
 /* ---- REGISTER ---- */
 
@@ -83,23 +82,46 @@ static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t,
 	return cot_conn_send(c, packet, m->h.length, -1);
 }
 
+/* There is no place, or it could not be seen to, now: it may come again. */
+static void put_off(struct conn *c, uint32_t seq, const char *why)
+{
+	cot_conn_defer(c, seq, "%s", why);
+	cot_conn_close(c);
+}
+
+static struct tenant *make_tenant(struct conn *c, uint32_t seq)
+{
+	struct cot_error err = {{0}};
+	struct tenant *t;
+	int rc = cot_tenant_new(c->d, c->uid, &t);
+
+	if (rc < 0) {
+		(void)cot_library_is_crowded(c, rc, &err);
+		put_off(c, seq, err.text);
+		return NULL;
+	}
+	rc = cot_tenant_watch_peer(t, c);
+	if (!rc)
+		return t;
+	cot_tenant_drop(t);
+	if (rc == -ESRCH) { /* nobody would tell us of its end */
+		cot_conn_refuse(c, seq,
+				"the program has ended, or its process cannot be seen from the "
+				"daemon's PID namespace");
+		return NULL;
+	}
+	(void)cot_library_is_crowded(c, rc, &err);
+	put_off(c, seq, err.text);
+	return NULL;
+}
+
 static void finish_register(struct conn *c, const struct cot_msg_register *m, struct pool *p,
 			    const char *note)
 {
-	struct tenant *t = cot_tenant_new(c->d, 0, c->pid);
+	struct tenant *t = make_tenant(c, m->h.seq);
 
-	if (!t) {
-		cot_conn_defer(c, m->h.seq, "too many programs (%u at most)", MAX_TENANTS);
-		cot_conn_close(c);
+	if (!t)
 		return;
-	}
-	if (!t->watch.pid) { /* nobody would tell us of its end */
-		*t = (struct tenant){0};
-		cot_conn_refuse(c, m->h.seq,
-				"the program has ended, or its process cannot be seen from the "
-				"daemon's PID namespace");
-		return;
-	}
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
@@ -107,7 +129,6 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->reserve = m->reserve;
 	t->pool = p;
 	t->solo = !p;
-	t->uid = c->uid;
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
@@ -117,15 +138,6 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	if (send_registered(c, m->h.seq, t, m->gpu, note) == -ENOSPC)
 		cot_conn_refuse(c, m->h.seq,
 				"the answer did not fit; names and paths are too long");
-}
-
-static unsigned tenants_of(const struct daemon *d, uid_t uid)
-{
-	unsigned i, n = 0;
-
-	for (i = 0; i < MAX_TENANTS; i++)
-		n += d->tenants[i].id && d->tenants[i].uid == uid;
-	return n;
 }
 
 static const char reserve_is_for_latency[] =
@@ -146,10 +158,8 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
 		return false;
 	}
-	if (c->uid != 0 && c->uid != geteuid() && tenants_of(c->d, c->uid) >= TENANTS_PER_USER) {
-		cot_conn_defer(c, m->h.seq, "too many programs of one user (%u at most)",
-			       (unsigned)TENANTS_PER_USER);
-		cot_conn_close(c);
+	if (cot_library_may_start(c, &err) < 0) {
+		put_off(c, m->h.seq, err.text);
 		return false;
 	}
 	if (m->reserve && cls != COT_CLASS_LATENCY) {
@@ -278,15 +288,18 @@ static int find_pool_by_name(struct daemon *d, const char *name, struct target *
 	return 0;
 }
 
-static int find_target(struct daemon *d, const struct cot_msg_command *m, struct target *ret_target,
+/* Of programs with one name the caller's own is meant: another user may have chosen the name so. */
+static int find_target(struct conn *c, const struct cot_msg_command *m, struct target *ret_target,
 		       struct cot_error *err)
 {
+	struct daemon *d = c->d;
 	struct tenant *t;
 	unsigned n = 1;
 
 	if (!m->tenant && !strncmp(m->name, "pool:", 5))
 		return find_pool_by_name(d, m->name, ret_target, err);
-	t = m->tenant ? cot_tenant_find(d, m->tenant) : cot_tenant_find_name(d, m->name, &n);
+	t = m->tenant ? cot_tenant_find(d, m->tenant)
+		      : cot_tenant_find_name(d, m->name, c->uid, &n);
 	if (!t && m->tenant)
 		return cot_error_set(err, -ESRCH, "there is no program with the id %lu",
 				     (unsigned long)m->tenant);
@@ -392,6 +405,23 @@ static int hold(struct conn *c, const struct target *target, const struct cot_ms
 		      : cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
 }
 
+/* Each change is a new plan, messages and a file that is written. */
+static int may_change(struct conn *c, struct cot_error *err)
+{
+	const struct cot_account_pace *pace = &c->d->account.paces[COT_RATE_CHANGES];
+	uint64_t now_ns = cot_now_ns(),
+		 wait_ns = cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_CHANGES, now_ns);
+
+	if (cot_account_take(&c->d->account, c->uid, COT_RATE_CHANGES, now_ns))
+		return 0;
+	return cot_error_set(err, -EAGAIN,
+			     "user %u changes too much: %lu changes at once are allowed, and %lu "
+			     "per second; try again in %lu ms",
+			     (unsigned)c->uid, (unsigned long)pace->burst,
+			     (unsigned long)(COT_NS_PER_S / pace->interval_ns),
+			     (unsigned long)(wait_ns / COT_NS_PER_MS + 1));
+}
+
 static void on_command(struct conn *c, const struct cot_msg_command *m)
 {
 	struct cot_error err = {{0}};
@@ -402,7 +432,9 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 		cot_conn_resultf(c, m->h.seq, -EBUSY, "one command at a time");
 		return;
 	}
-	rc = find_target(c->d, m, &target, &err);
+	rc = may_change(c, &err);
+	if (!rc)
+		rc = find_target(c, m, &target, &err);
 	if (!rc)
 		rc = target.tenant ? cot_access_change(c, target.tenant, &err)
 				   : cot_access_admin(c, &err);
@@ -430,13 +462,13 @@ static void on_query(struct conn *c, const struct cot_msg_query *m)
 	c->asked = true;
 	c->query = m->what;
 	c->query_seq = m->h.seq;
-	(void)cot_loop_change(&c->d->loop, &c->source, 0); /* nothing more until then */
-	if (!c->d->queries.armed)
-		cot_timer_set(&c->d->loop, &c->d->queries, cot_now_ns());
+	cot_conn_watch(c); /* nothing more until then */
+	cot_timer_set(&c->d->loop, &c->d->queries, cot_now_ns());
 }
 
 static void answer(struct conn *c)
 {
+	uint64_t begin_ns = cot_server_clock_ns();
 	char *text = cot_answer_query(c->d, c->query);
 
 	c->asked = false;
@@ -445,19 +477,27 @@ static void answer(struct conn *c)
 	else
 		cot_conn_resultf(c, c->query_seq, -ENOSYS,
 				 "this daemon does not know the question %u", c->query);
-	if (c->source.fd >= 0 && !c->out)
-		(void)cot_loop_change(&c->d->loop, &c->source, EPOLLIN);
+	cot_conn_watch(c);
+	cot_server_spend(c->d, c->uid, begin_ns);
 }
 
-static struct conn *next_asker(struct daemon *d)
+/* The next one whose user may have some of our time now. NULL: in *ret_wait_ns, if at all. */
+static struct conn *next_asker(struct daemon *d, uint64_t now_ns, uint64_t *ret_wait_ns)
 {
 	unsigned i;
 
+	*ret_wait_ns = COT_NEVER;
 	for (i = 0; i < MAX_CONNS; i++) {
 		struct conn *c = &d->conns[(d->next_asker + i) % MAX_CONNS];
+		uint64_t wait_ns;
 
-		if (c->source.fd >= 0 && c->asked)
+		if (c->source.fd < 0 || !c->asked)
+			continue;
+		wait_ns = cot_account_wait_ns(&d->account, c->uid, COT_RATE_TIME, now_ns);
+		if (!wait_ns)
 			return c;
+		if (wait_ns < *ret_wait_ns)
+			*ret_wait_ns = wait_ns;
 	}
 	return NULL;
 }
@@ -465,15 +505,18 @@ static struct conn *next_asker(struct daemon *d)
 void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, queries));
-	struct conn *c = next_asker(d);
+	uint64_t wait_ns;
+	struct conn *c = next_asker(d, now_ns, &wait_ns);
 
-	(void)now_ns;
-	if (!c)
-		return;
-	d->next_asker = conn_index(c) + 1;
-	answer(c);
-	if (next_asker(d))
-		cot_timer_set(&d->loop, &d->queries, cot_now_ns());
+	if (c) {
+		d->next_asker = conn_index(c) + 1;
+		answer(c);
+		now_ns = cot_now_ns();
+		if (next_asker(d, now_ns, &wait_ns))
+			wait_ns = 0;
+	}
+	if (wait_ns != COT_NEVER)
+		cot_timer_set(&d->loop, &d->queries, now_ns + wait_ns);
 }
 
 void cot_command_packet(struct conn *c, const void *packet, int type)

@@ -21,15 +21,26 @@
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
+/* Between two children that close what the daemon may not. */
+#define CLOSES_NS (20 * COT_NS_PER_MS)
+/* Between two lines about late deadlines. */
+#define LATE_AGAIN_NS (10 * COT_NS_PER_S)
 
 /* ---- small things ---- */
 
+static uint32_t id_after(uint32_t id)
+{
+	return id >= INT32_MAX ? 1 : id + 1;
+}
+
 uint32_t cot_daemon_new_id(struct daemon *d)
 {
-	while (!d->next_id || d->next_id > INT32_MAX || cot_tenant_find(d, d->next_id) ||
-	       cot_pool_find(d, d->next_id))
-		d->next_id = d->next_id >= INT32_MAX ? 1 : d->next_id + 1;
-	return d->next_id++;
+	uint32_t id = d->next_id;
+
+	while (!id || id > INT32_MAX || cot_tenant_find(d, id) || cot_pool_find(d, id))
+		id = id_after(id);
+	d->next_id = id_after(id);
+	return id;
 }
 
 void cot_daemon_old_id(struct daemon *d, uint32_t id)
@@ -90,6 +101,7 @@ static void reload(struct daemon *d)
 		log_error("the configuration stays as it was: %s", err.text);
 	} else {
 		d->config = config;
+		cot_server_set_access(d);
 		log_info("read %s again", d->config_path);
 	}
 	cot_daemon_notify("READY=1");
@@ -122,6 +134,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 		switch (info.ssi_signo) {
 		case SIGCHLD:
 			(void)cot_pool_reap(d);
+			cot_closer_reap(&d->closer);
 			break;
 		case SIGHUP:
 			reload(d);
@@ -192,6 +205,41 @@ static bool is_settled(struct daemon *d)
 	return cot_sched_is_quiet(cot_host_sched(d->host));
 }
 
+/*
+ * A canary: deadlines that come late are turns, leases and readiness that come late. Leases end by
+ * themselves then, so nobody stays frozen; the reason is somebody's to find.
+ */
+static void tell_lateness(struct daemon *d)
+{
+	const struct cot_lateness *l = &d->loop.lateness;
+	uint64_t now_ns = cot_now_ns();
+
+	if (l->n_late == d->n_late_told || now_ns < d->late_again_ns)
+		return;
+	log_warn("deadlines came late %lu times, by up to %.0f ms of the daemon's own: it was "
+		 "stopped or is overloaded",
+		 (unsigned long)(l->n_late - d->n_late_told), (double)l->worst_own_ns / 1e6);
+	d->n_late_told = l->n_late;
+	d->late_again_ns = now_ns + LATE_AGAIN_NS;
+}
+
+static void closes_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	(void)timer;
+	(void)now_ns; /* settle() follows */
+}
+
+/* One child in a while is enough: it takes all that has come until then. */
+static void close_rest(struct daemon *d)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (!d->closer.n || d->closes.armed)
+		return;
+	(void)cot_closer_run(&d->closer);
+	cot_timer_set(&d->loop, &d->closes, now_ns + CLOSES_NS);
+}
+
 /* Before every sleep. */
 static void settle(void *arg)
 {
@@ -199,6 +247,8 @@ static void settle(void *arg)
 	uint64_t wake_ns;
 
 	cot_hold_check(d, cot_now_ns());
+	close_rest(d);
+	tell_lateness(d);
 	if (d->state_dirty && !d->state_retry.armed)
 		cot_state_save(d);
 	wake_ns = cot_host_wake_ns(d->host);
@@ -217,7 +267,7 @@ static int prepare_runtime(struct daemon *d, struct cot_error *err)
 	int rc = cot_paths_runtime(d->runtime, err);
 
 	if (!rc)
-		rc = cot_paths_make_private(d->runtime, d->config.other_users ? 0755 : 0700, err);
+		rc = cot_paths_make_private(d->runtime, cot_server_folder_mode(d), err);
 	if (!rc)
 		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, err);
 	return rc;
@@ -261,6 +311,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	if (rc < 0)
 		return rc;
 	raise_descriptor_limit();
+	cot_account_init(&d->account, geteuid());
 	cot_gpus_find(&d->gpus);
 	if (!d->gpus.found)
 		log_warn("no NVIDIA GPU was found here; taking it that there is one");
@@ -277,6 +328,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->loop.settle_arg = d;
 	d->host_timer.fire = host_fired;
 	d->waits.fire = waits_fired;
+	d->closes.fire = closes_fired;
 	d->idle.fire = idle_fired;
 	d->queries.fire = cot_command_answer_one;
 	d->stops.fire = cot_tenant_check_stops;

@@ -5,7 +5,9 @@
  *   loop.c      descriptors and timers        log.c     lines on stderr
  *   config.c    cotenantd.conf                access.c  who may do what
  *   paths.c     where things are              gpus.c    which GPUs there are
- *   server.c    the socket; packets in and out of connections
+ *   server.c    the socket; packets of connections
+ *   answer.c    what they are told            peer.c    who they are
+ *   account.c   what each user may have       closer.c  ends what may take long to close
  *   library.c   packets of libcotenant.so     command.c packets of the command line
  *   work.c      packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools
@@ -22,6 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/account.h"
+#include "daemon/closer.h"
 #include "daemon/config.h"
 #include "daemon/gpus.h"
 #include "daemon/host_work.h"
@@ -43,6 +47,7 @@ struct watch {
 	struct cot_source source; /* a pidfd; fd -1 when there is none */
 	pid_t pid;		  /* 0 = none */
 	uint64_t start_time;	  /* of /proc/PID/stat: tells it from a later one */
+	uint64_t process;	  /* the kernel's own number of it; 0 = not known */
 };
 
 /* Looking for another process of programs whose process has ended: outlive.c. */
@@ -78,8 +83,9 @@ struct tenant {
 	bool by_itself;	   /* it has registered itself: no other process has its number */
 	struct pool *pool; /* NULL = it stands alone */
 	uint32_t n_conns;
-	bool ready;   /* as told to the core */
-	bool stopped; /* its processes are: likewise */
+	bool had_groups; /* channel groups: it has used the GPU */
+	bool ready;	 /* as told to the core */
+	bool stopped;	 /* its processes are: likewise */
 	uint64_t since_ns;
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
@@ -137,13 +143,16 @@ struct conn {
 	struct daemon *d;
 	struct cot_source source; /* fd -1 = unused */
 	enum conn_kind kind;
-	pid_t pid;
+	/* Who connected (peer.c). What the process has become since is no matter. */
+	pid_t pid; /* 0 = not seen from here */
 	uid_t uid;
 	gid_t gid;
+	int pidfd;	     /* -1 = none */
+	uint64_t start_time; /* as in struct watch; 0 = not known */
+	uint64_t process;
 	uint64_t since_ns;
-	/* what it may still send in this second */
-	uint64_t second;
-	uint32_t n_packets;
+	bool paused;  /* its user has had its part of the time: nothing is read for a while */
+	bool watched; /* the loop knows of it */
 	/* library */
 	uint32_t entity; /* whose orders it gets; 0 = none yet */
 	struct tenant *tenant;
@@ -156,6 +165,7 @@ struct conn {
 	uint64_t grown_ns; /* when it had more channels than before; 0 = never */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
+	unsigned n_works_charged;	    /* shim: to its user's account */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */
@@ -168,7 +178,7 @@ struct conn {
 	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
 	uint32_t query, query_seq;
 	char *out; /* RESULT text not sent yet; owned */
-	size_t out_size, out_sent;
+	size_t out_size, out_sent, out_charged;
 	uint32_t out_seq;
 	int out_status;
 };
@@ -187,6 +197,11 @@ struct daemon {
 	struct cot_source listener;
 	struct cot_timer listener_timer; /* after the descriptors ran out */
 	int spare_fd;
+	bool guarded; /* the kernel keeps peers from passing descriptors */
+	struct cot_account account;
+	struct cot_closer closer;
+	struct cot_timer pauses; /* of connections */
+	struct cot_timer closes; /* what the closer has kept is handed on */
 	struct cot_source signals;
 	struct cot_timer waits; /* of commands, and of connections that say nothing */
 	struct cot_timer poll;	/* where there are no pidfds: looks after processes */
@@ -207,7 +222,9 @@ struct daemon {
 	struct cot_timer queries; /* at once, while somebody has asked */
 	unsigned next_asker;	  /* in conns */
 	uint64_t noise_since_ns;  /* complaints about peers */
-	uint32_t n_noise;
+	uint32_t n_noise, n_left_out;
+	uint64_t told_ns; /* of descriptors that ran out */
+	uint64_t n_late_told, late_again_ns;
 };
 
 /* ---- server.c ---- */
@@ -217,8 +234,21 @@ int cot_server_open(struct daemon *d, struct cot_error *err);
 int cot_server_publish(struct daemon *d, struct cot_error *err);
 /* Nobody new is let in, so that those who come next wait for the next daemon. */
 void cot_server_withdraw(struct daemon *d);
+/* Who may reach the socket, and the folders above it and of the pools, as configured now. */
+void cot_server_set_access(struct daemon *d);
+unsigned cot_server_folder_mode(const struct daemon *d);
 void cot_server_close(struct daemon *d);
 void cot_conn_close(struct conn *c);
+/* What the loop shall tell of it has changed. */
+void cot_conn_watch(struct conn *c);
+/* Charges the time since `begin_ns` (cot_server_clock_ns()) to its user. */
+uint64_t cot_server_clock_ns(void);
+void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
+
+/* ---- answer.c ---- */
+
+/* Whether a line about this peer may go to the log. */
+bool cot_conn_may_complain(struct conn *c);
 /* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
 int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
 /* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
@@ -228,10 +258,29 @@ void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRIN
 void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
 void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
 	COT_PRINTF(4, 5);
+/* Sends what is left of the answer, as far as the peer reads; or forgets it. */
+void cot_conn_flush(struct conn *c);
+void cot_conn_forget_answer(struct conn *c);
 static inline unsigned conn_index(const struct conn *c)
 {
 	return (unsigned)(c - c->d->conns);
 }
+
+/* ---- peer.c ---- */
+
+/*
+ * Fills in who is at the other end of a connection that has just been accepted. -EMFILE, -ENFILE:
+ * there was no descriptor for it. Where the process cannot be told for certain, because it has
+ * ended or is not seen from here, `pidfd` is -1 and `start_time` 0.
+ */
+int cot_peer_identify(struct conn *c, int fd);
+/* Gives back what that took. */
+void cot_peer_finish(struct conn *c);
+/* Whether the watched process is the one that connected. False in doubt. */
+bool cot_peer_is(const struct conn *c, const struct watch *w);
+/* The kernel's own number of a process, by its pidfd; 0 where there are none. */
+uint64_t cot_peer_process(int pidfd);
+bool cot_peer_has_ended(int pidfd);
 
 /* ---- library.c ---- */
 
@@ -241,8 +290,13 @@ bool cot_library_packet(struct conn *c, const void *packet, int type);
 void cot_library_gone(struct conn *c);
 /* Whether no process of the program or pool has set up channels lately. */
 bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns);
-/* Sets c->tenant: the program that says this of itself, maybe a new one. -ENOSPC: not now. */
+/* Sets c->tenant: the program that says this of itself, maybe a new one. -EAGAIN: not now. */
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err);
+/* -EAGAIN, with a sentence on why there is no place for its program: what cot_tenant_new() or
+ * cot_tenant_watch_peer() returned. */
+int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err);
+/* Whether its user may start one more now; else -EAGAIN. */
+int cot_library_may_start(struct conn *c, struct cot_error *err);
 
 /* ---- work.c ---- */
 
@@ -277,9 +331,20 @@ int cot_access_admin(const struct conn *c, struct cot_error *err);
 /* ---- tenant.c ---- */
 
 struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
-struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, unsigned *ret_n);
-/* NULL when the table is full. The caller fills it in and then announces it. */
-struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid);
+/* Those of this user go before all others. */
+struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n);
+/*
+ * A new program of this user. The caller says which process it is by one of the two below, fills it
+ * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
+ */
+int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant);
+/* One that a daemon before this one knew by that number; `is_certain`: nobody else says so. */
+int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
+		       struct tenant **ret_tenant);
+/* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */
+int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
+/* Takes back what was never announced. */
+void cot_tenant_drop(struct tenant *t);
 /* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
 void cot_tenant_set_name(struct tenant *t, const char *name);
 void cot_tenant_announce(struct tenant *t);
@@ -306,6 +371,8 @@ bool cot_watch_improve(struct daemon *d, struct watch *w);
 /* Looks after a process that has no pidfd; tells of its end. False: there is no need to any more.
  */
 bool cot_watch_reap(struct daemon *d, struct watch *w);
+/* -ESRCH: there is none; another -errno: it could not be seen now. */
+int cot_process_start(pid_t pid, uint64_t *ret_start_time);
 uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
 pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
 

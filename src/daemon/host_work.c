@@ -268,8 +268,10 @@ int cot_host_work_request(struct cot_host *host, unsigned member,
 		return -EINVAL;
 	t->counts.n_requests++;
 	w = new_work(works);
-	if (!w)
-		goto grant_at_once;
+	if (!w) {
+		cot_host_work_pass(host, member, m);
+		return 0;
+	}
 	w->member = (uint16_t)member;
 	w->name = m->work;
 	w->asked_ns = now_ns;
@@ -287,14 +289,25 @@ int cot_host_work_request(struct cot_host *host, unsigned member,
 		.asked = m->want,
 		.task_ns = m->task_ns,
 	};
-	if (!cot_host_event(host, &ev))
-		return 0;
-	forget_work(works, w);
-
-grant_at_once:
-	/* Nobody could ever grant it: better too many workers than none. */
-	send_grant(works, member, m->work, m->want ? m->want : from->shim.n_sms, false);
+	if (cot_host_event(host, &ev) < 0) {
+		forget_work(works, w);
+		cot_host_work_pass(host, member, m);
+	}
 	return 0;
+}
+
+void cot_host_work_pass(struct cot_host *host, unsigned member,
+			const struct cot_msg_work_request *m)
+{
+	const struct cot_host_works *works = cot_host_works(host);
+
+	send_grant(works, member, m->work, m->want ? m->want : works->members[member].shim.n_sms,
+		   false);
+}
+
+unsigned cot_host_work_count(const struct cot_host *host, unsigned member)
+{
+	return cot_host_works(host)->members[member].n_works;
 }
 
 void cot_host_work_evicted(struct cot_host *host, unsigned member,

@@ -44,11 +44,17 @@ void cot_host_work_leave(struct cot_host *host, unsigned member, uint64_t now_ns
 int cot_host_work_request(struct cot_host *host, unsigned member,
 			  const struct cot_msg_work_request *m, enum cot_work_method method,
 			  uint64_t now_ns);
+/* Grants at once what there is no place for: nobody could ever grant it, and better too many
+ * workers than none. */
+void cot_host_work_pass(struct cot_host *host, unsigned member,
+			const struct cot_msg_work_request *m);
 void cot_host_work_evicted(struct cot_host *host, unsigned member,
 			   const struct cot_msg_work_evicted *m, uint64_t now_ns);
 void cot_host_work_done(struct cot_host *host, unsigned member, const struct cot_msg_work_done *m,
 			uint64_t now_ns);
 
+/* How many works of the member are not over. */
+unsigned cot_host_work_count(const struct cot_host *host, unsigned member);
 void cot_host_work_stats(const struct cot_host *host, uint32_t tenant,
 			 struct cot_host_work_stats *ret_stats);
 /* The tenant has ended. */

@@ -94,62 +94,97 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 	return rc;
 }
 
-/* One that another daemon knew is still in the pool that `cotenant run` has put it in. */
-static void remember(struct tenant *t, const struct conn *c)
+int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err)
 {
-	static struct cot_process p;
+	if (rc == -EDQUOT)
+		return cot_error_set(err, -EAGAIN,
+				     "user %u has too many programs; a user may have so many that "
+				     "as many places are left for each other one",
+				     (unsigned)c->uid);
+	if (rc == -ENOSPC)
+		return cot_error_set(err, -EAGAIN, "too many programs (%u at most)", MAX_TENANTS);
+	return cot_error_set(err, -EAGAIN, "the process cannot be watched now: %s", strerror(-rc));
+}
 
-	if (!cot_process_read(t->d->socket_path, c->pid, &p) || p.found.is_pool ||
-	    p.found.id != t->id || p.uid != c->uid)
-		return;
-	t->quota = p.found.quota;
-	t->reserve = p.found.reserve;
-	t->pool = cot_recover_pool_with(t->d, p.found.pipe);
+int cot_library_may_start(struct conn *c, struct cot_error *err)
+{
+	if (cot_account_take(&c->d->account, c->uid, COT_RATE_STARTS, cot_now_ns()))
+		return 0;
+	return cot_error_set(err, -EAGAIN, "user %u starts programs too fast", (unsigned)c->uid);
+}
+
+/*
+ * The number that a program says is its own if `cotenant run` has put it into its environment. Else
+ * it is nothing: that of a program which has ended, or one that nobody has given out.
+ */
+static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret_process)
+{
+	return id && id <= INT32_MAX && !cot_pool_find(c->d, id) && c->start_time &&
+	       cot_process_read(c->d->socket_path, c->pid, ret_process) &&
+	       ret_process->start_time == c->start_time && !ret_process->found.is_pool &&
+	       ret_process->found.id == id && ret_process->uid == c->uid;
+}
+
+static int make_tenant(struct conn *c, const struct cot_process *known, struct tenant **ret_tenant,
+		       struct cot_error *err)
+{
+	int rc = cot_library_may_start(c, err);
+
+	if (rc < 0)
+		return rc;
+	rc = known ? cot_tenant_restore(c->d, known->found.id, c->uid, false, ret_tenant)
+		   : cot_tenant_new(c->d, c->uid, ret_tenant);
+	if (rc < 0)
+		return cot_library_is_crowded(c, rc, err);
+	rc = cot_tenant_watch_peer(*ret_tenant, c);
+	if (rc < 0 && rc != -ESRCH) { /* one that is not seen lives as long as its connection */
+		cot_tenant_drop(*ret_tenant);
+		return cot_library_is_crowded(c, rc, err);
+	}
+	return 0;
+}
+
+/* One that another daemon knew is still in the pool that `cotenant run` has put it in. */
+static void remember(struct tenant *t, const struct cot_process *p)
+{
+	t->quota = p->found.quota;
+	t->reserve = p->found.reserve;
+	t->pool = cot_recover_pool_with(t->d, p->found.pipe);
 	t->solo = !t->pool;
 }
 
 /* A program that registers by itself may use the GPU already, so it stands alone. */
-static int take_in(struct conn *c, const struct cot_msg_hello *m, uint32_t id,
-		   struct cot_error *err)
+static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
-	struct tenant *t = cot_tenant_new(c->d, id, c->pid);
+	static struct cot_process p;
+	const struct cot_process *known = was_given(c, m->tenant, &p) ? &p : NULL;
+	struct tenant *t;
+	int rc = make_tenant(c, known, &t, err);
 
-	if (!t)
-		return cot_error_set(err, -ENOSPC, "too many programs (%u at most)", MAX_TENANTS);
+	if (rc < 0)
+		return rc;
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
 	t->solo = true;
-	t->uid = c->uid;
 	cot_tenant_set_name(t, m->name);
-	t->by_itself = !id;
-	if (id)
-		remember(t, c);
+	t->by_itself = !known;
+	if (known)
+		remember(t, known);
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	t->gpu_unknown = !m->gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;
 	cot_tenant_announce(t);
-	cot_daemon_log(COT_DLOG_INFO, NULL, "%s program '%s' (id %u, process %d)",
-		       id ? "took over" : "new", t->name, t->id, (int)c->pid);
+	log_info("%s program '%s' (id %u, process %d)", known ? "took over" : "new", t->name, t->id,
+		 (int)c->pid);
 	c->tenant = t;
 	return 0;
 }
 
-static bool has_library(const struct tenant *t)
-{
-	const struct daemon *d = t->d;
-	unsigned i;
-
-	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].tenant == t && d->conns[i].kind == CONN_LIBRARY)
-			return true;
-	return false;
-}
-
 /*
- * Without a number: the shims and the library of one process mean the same program, whichever says
- * hello first.
+ * The shims and the library of one process mean the same program, whichever says hello first: a
+ * process is one program.
  */
 static struct tenant *find_process(const struct conn *c)
 {
@@ -159,20 +194,28 @@ static struct tenant *find_process(const struct conn *c)
 	for (i = 0; i < MAX_TENANTS; i++) {
 		struct tenant *t = &d->tenants[i];
 
-		if (t->id && t->watch.pid == c->pid && (c->kind == CONN_WORK || !has_library(t)))
+		if (t->id && t->uid == c->uid && cot_peer_is(c, &t->watch))
 			return t;
 	}
 	return NULL;
 }
 
+static struct tenant *find_program(const struct conn *c, const struct cot_msg_hello *m)
+{
+	struct tenant *t = cot_tenant_find(c->d, m->tenant);
+
+	return t ? t : find_process(c);
+}
+
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
 	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
-	struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : find_process(c);
+	struct tenant *t = find_program(c, m);
 	int rc;
 
 	if (t) {
-		if (c->uid != t->uid && c->uid != 0)
+		/* Not even root's: what root runs would be another user's to freeze. */
+		if (c->uid != t->uid)
 			return cot_error_set(err, -EPERM, "program %u belongs to another user",
 					     t->id);
 		c->tenant = t;
@@ -182,7 +225,7 @@ int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot
 		return cot_error_set(err, -EINVAL,
 				     "COTENANT_TENANT is not the number of a program");
 	rc = cot_access_claim(c, cls, m->weight, err);
-	return rc < 0 ? rc : take_in(c, m, (uint32_t)m->tenant, err);
+	return rc < 0 ? rc : take_in(c, m, err);
 }
 
 static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
@@ -208,7 +251,7 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 		return false;
 	}
 	rc = m->role == COT_ROLE_POOL ? find_pool(c, m, &err) : cot_library_tenant(c, m, &err);
-	if (rc == -ENOSPC)
+	if (rc == -EAGAIN)
 		cot_conn_defer(c, m->h.seq, "%s", err.text);
 	else if (rc < 0)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
@@ -324,6 +367,8 @@ static void groups(struct conn *c, const struct cot_msg_groups *m)
 	log_debug("process %d has %u channel groups, %u channels", (int)c->pid, m->n_groups,
 		  m->n_channels);
 	find_gpus(c, m);
+	if (c->tenant && m->n_groups)
+		c->tenant->had_groups = true;
 	if (more)
 		c->grown_ns = cot_now_ns();
 	if (!m->n_groups) {

@@ -123,7 +123,7 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
 	char *argv[] = {program, foreground, p->d->config.multiuser ? multiuser : NULL, NULL};
-	mode_t mode = p->d->config.other_users ? 0755 : 0700;
+	unsigned mode = cot_server_folder_mode(p->d);
 	int in, rc;
 	pid_t pid;
 

@@ -94,11 +94,14 @@ static int make_parents(const char *path)
 
 int cot_paths_make_private(const char *path, unsigned mode, struct cot_error *err)
 {
+	bool made = false;
 	struct stat st;
 	int rc = make_parents(path);
 
-	if (!rc && mkdir(path, (mode_t)mode) < 0 && errno != EEXIST)
-		rc = -errno;
+	if (!rc) {
+		made = mkdir(path, (mode_t)mode) == 0;
+		rc = made || errno == EEXIST ? 0 : -errno;
+	}
 	if (!rc && lstat(path, &st) < 0)
 		rc = -errno;
 	if (rc < 0)
@@ -108,7 +111,8 @@ int cot_paths_make_private(const char *path, unsigned mode, struct cot_error *er
 		return cot_error_set(err, -ENOTDIR, "'%s' is not a folder", path);
 	if (st.st_uid != geteuid())
 		return cot_error_set(err, -EPERM, "the folder '%s' belongs to another user", path);
-	if ((st.st_mode & 07777 & ~(mode_t)mode) && chmod(path, (mode_t)mode) < 0)
+	/* What the umask took is given back; what somebody took on purpose is not. */
+	if ((made || (st.st_mode & 07777 & ~(mode_t)mode)) && chmod(path, (mode_t)mode) < 0)
 		return cot_error_set(err, -EPERM, "others may use the folder '%s': %s", path,
 				     strerror(errno));
 	return 0;

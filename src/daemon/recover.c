@@ -59,11 +59,10 @@ static void recover_tenant(struct daemon *d, const struct cot_process *p)
 
 	if (cot_tenant_find(d, f->id) || cot_pool_find(d, f->id) || !may_be(d, p))
 		return;
-	t = cot_tenant_new(d, f->id, p->pid);
-	if (!t)
+	if (cot_tenant_restore(d, f->id, p->uid, false, &t) < 0)
 		return;
-	if (!t->watch.pid) { /* it has ended meanwhile */
-		*t = (struct tenant){0};
+	if (!cot_tenant_watch(t, p->pid, p->start_time)) { /* it has ended meanwhile */
+		cot_tenant_drop(t);
 		return;
 	}
 	t->cls = f->cls;
@@ -71,7 +70,6 @@ static void recover_tenant(struct daemon *d, const struct cot_process *p)
 	t->block_us = f->block_us;
 	t->quota = f->quota;
 	t->reserve = f->reserve;
-	t->uid = p->uid;
 	t->gpu_mask = cot_gpus_mask(&d->gpus, f->gpu);
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,176 +12,109 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
 
-#define BACKLOG		   64
-#define PACKETS_PER_ROUND  32
-#define PACKETS_PER_SECOND 4000u
-/* Some for every launch of a kernel. */
-#define WORK_PACKETS_PER_SECOND 200000u
-#define CONNS_PER_USER		(MAX_CONNS / 2)
-/* Places that only root and the daemon's own user, with the servers of its pools, may take. */
-#define CONNS_RESERVED 16u
+/* Linux 6.16: who passes descriptors gets EPERM. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+#define BACKLOG		  64
+#define PACKETS_PER_ROUND 32
+/* How long one connection is listened to at a time. */
+#define ROUND_NS COT_NS_PER_MS
+/* What a connection that comes, or a packet, costs beside the time that we see. */
+#define ACCEPT_COST_NS (20 * COT_NS_PER_US)
+#define PACKET_COST_NS COT_NS_PER_US
 /* How long to leave new connections alone when descriptors have run out. */
 #define PAUSE_NS (100 * COT_NS_PER_MS)
+#define TOLD_NS	 (10 * COT_NS_PER_S)
+/* Who had its part of the time is listened to again after this at the earliest. */
+#define REST_NS COT_NS_PER_MS
 /* A connection must say what it is within this time. */
 #define HELLO_NS (5 * COT_NS_PER_S)
-/* Lines about peers' mistakes: so many in so long. */
-#define NOISE_LINES 20u
-#define NOISE_NS    (10 * COT_NS_PER_S)
 
-/* ---- out ---- */
+/* ---- what a user may have of our time ---- */
 
-int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
+/* Of the processor: what we wait for one is nobody's fault. */
+uint64_t cot_server_clock_ns(void)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)packet, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * COT_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns)
+{
+	cot_account_spend(&d->account, uid, COT_RATE_TIME, cot_server_clock_ns() - begin_ns,
+			  cot_now_ns());
+}
+
+static uint64_t must_rest_ns(const struct conn *c, uint64_t now_ns)
+{
+	return cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_TIME, now_ns);
+}
+
+void cot_conn_watch(struct conn *c)
+{
+	uint32_t events = (c->asked ? 0 : EPOLLIN) | (c->out ? EPOLLOUT : 0);
+	struct cot_loop *loop = &c->d->loop;
 
 	if (c->source.fd < 0)
-		return -ENOTCONN;
-	if (fd >= 0) {
-		struct cmsghdr *cmsg = &control.header;
-
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int));
+		return;
+	if (c->paused || !events) {
+		/* With no events a peer that hung up would be told without end. */
+		if (c->watched)
+			cot_loop_remove(loop, &c->source);
+		c->watched = false;
+	} else if (c->watched) {
+		(void)cot_loop_change(loop, &c->source, events);
+	} else {
+		c->watched = cot_loop_add(loop, &c->source, events) == 0;
 	}
-	if (sendmsg(c->source.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return -errno;
-	return 0;
 }
 
-/*
- * A peer may connect and do wrong as often as it likes: of the lines about that, some in a while
- * are enough. True: say it.
- */
-static bool may_complain(struct daemon *d)
+static void pause_if_needed(struct conn *c)
 {
-	uint64_t now_ns = cot_now_ns();
+	uint64_t now_ns = cot_now_ns(), rest_ns = must_rest_ns(c, now_ns);
+	struct daemon *d = c->d;
 
-	if (now_ns - d->noise_since_ns > NOISE_NS) {
-		if (d->n_noise > NOISE_LINES)
-			log_warn("left out %u more lines about peers", d->n_noise - NOISE_LINES);
-		d->noise_since_ns = now_ns;
-		d->n_noise = 0;
-	}
-	return ++d->n_noise <= NOISE_LINES;
+	if (!rest_ns)
+		return;
+	c->paused = true;
+	cot_conn_watch(c);
+	if (rest_ns < REST_NS)
+		rest_ns = REST_NS;
+	if (!d->pauses.armed || d->pauses.due_ns > now_ns + rest_ns)
+		cot_timer_set(&d->loop, &d->pauses, now_ns + rest_ns);
 }
 
-static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const char *fmt,
-		   va_list args) COT_PRINTF(4, 0);
-
-static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const char *fmt,
-		   va_list args)
+/* One connection of each user is not enough: whoever may speak again speaks at all of its. */
+static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
-	_Alignas(8) char packet[sizeof(struct cot_msg_text) + COT_ERROR_MAX];
-	struct cot_msg_text *m = (struct cot_msg_text *)packet;
-	int n = vsnprintf(m->text, COT_ERROR_MAX, fmt, args);
-
-	if (n < 0 || n >= COT_ERROR_MAX)
-		n = COT_ERROR_MAX - 1;
-	if (may_complain(c->d))
-		log_warn("%s process %d of user %u: %s",
-			 type == COT_MSG_LATER ? "no place for" : "refused", (int)c->pid,
-			 (unsigned)c->uid, m->text);
-	cot_proto_header(&m->h, type, (uint32_t)(sizeof(*m) + (size_t)n), seq);
-	(void)cot_conn_send(c, packet, m->h.length, -1);
-	c->d->n_refused++;
-}
-
-void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say_no(c, COT_MSG_REFUSED, seq, fmt, args);
-	va_end(args);
-}
-
-void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say_no(c, COT_MSG_LATER, seq, fmt, args);
-	va_end(args);
-}
-
-/* What the peer has sent already must be read first: else it gets a reset in place of our words. */
-static void close_politely(int fd)
-{
-	char byte;
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, pauses));
+	uint64_t next_ns = COT_NEVER;
 	unsigned i;
 
-	for (i = 0; i < PACKETS_PER_ROUND && recv(fd, &byte, 1, MSG_DONTWAIT) > 0; i++)
-		continue;
-	(void)close(fd);
-}
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[i];
+		uint64_t rest_ns;
 
-static void flush_result(struct conn *c)
-{
-	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
-	struct cot_msg_result *m = (struct cot_msg_result *)packet;
-	int rc = 0;
-
-	while (c->out && !rc) {
-		size_t n = c->out_size - c->out_sent;
-
-		if (n > COT_PROTO_TEXT_MAX)
-			n = COT_PROTO_TEXT_MAX;
-		m->status = c->out_status;
-		m->more = c->out_sent + n < c->out_size;
-		memcpy(m->text, c->out + c->out_sent, n);
-		cot_proto_header(&m->h, COT_MSG_RESULT, (uint32_t)(sizeof(*m) + n), c->out_seq);
-		rc = cot_conn_send(c, packet, m->h.length, -1);
-		if (rc < 0)
-			break;
-		c->out_sent += n;
-		if (!m->more) {
-			free(c->out);
-			c->out = NULL;
-		}
+		if (c->source.fd < 0 || !c->paused)
+			continue;
+		rest_ns = must_rest_ns(c, now_ns);
+		c->paused = rest_ns != 0;
+		cot_conn_watch(c);
+		if (c->paused && now_ns + rest_ns < next_ns)
+			next_ns = now_ns + rest_ns;
 	}
-	if (rc < 0 && rc != -EAGAIN) {
-		free(c->out);
-		c->out = NULL;
-	}
-	(void)cot_loop_change(&c->d->loop, &c->source, c->out ? EPOLLIN | EPOLLOUT : EPOLLIN);
-}
-
-void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text)
-{
-	if (c->out || !text) { /* one answer at a time; a peer that does not wait gets none */
-		free(text);
-		return;
-	}
-	c->out = text;
-	c->out_size = strlen(text);
-	c->out_sent = 0;
-	c->out_seq = seq;
-	c->out_status = status;
-	flush_result(c);
-}
-
-void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	cot_conn_result(c, seq, status, n < 0 ? NULL : text);
+	if (next_ns != COT_NEVER)
+		cot_timer_set(&d->loop, &d->pauses,
+			      next_ns < now_ns + REST_NS ? now_ns + REST_NS : next_ns);
 }
 
 /* ---- in ---- */
@@ -191,8 +123,9 @@ void cot_conn_close(struct conn *c)
 {
 	if (c->source.fd < 0)
 		return;
-	cot_loop_remove(&c->d->loop, &c->source);
-	close_politely(c->source.fd);
+	if (c->watched)
+		cot_loop_remove(&c->d->loop, &c->source);
+	cot_closer_end(&c->d->closer, c->source.fd, c->d->guarded);
 	c->source.fd = -1;
 	if (c->kind == CONN_LIBRARY)
 		cot_library_gone(c);
@@ -200,10 +133,12 @@ void cot_conn_close(struct conn *c)
 		cot_work_gone(c);
 	if (c->page)
 		(void)munmap(c->page, sizeof(*c->page));
+	cot_conn_forget_answer(c);
 	free(c->register_);
 	free(c->counts);
-	free(c->out);
-	*c = (struct conn){.d = c->d, .source = {.fd = -1}};
+	cot_peer_finish(c);
+	cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_CONNS, 1);
+	*c = (struct conn){.d = c->d, .source = {.fd = -1}, .pidfd = -1};
 }
 
 /* The first packet decides what the connection is. */
@@ -244,18 +179,6 @@ static bool fits_kind(struct conn *c, int type)
 	return true;
 }
 
-static bool too_fast(struct conn *c)
-{
-	uint64_t second = cot_now_ns() / COT_NS_PER_S;
-
-	if (c->second != second) {
-		c->second = second;
-		c->n_packets = 0;
-	}
-	return ++c->n_packets >
-	       (c->kind == CONN_WORK ? WORK_PACKETS_PER_SECOND : PACKETS_PER_SECOND);
-}
-
 /* False: the connection is to be closed. */
 static bool take(struct conn *c, const void *packet, size_t size)
 {
@@ -273,15 +196,9 @@ static bool take(struct conn *c, const void *packet, size_t size)
 	}
 	if (type < 0 || !fits_kind(c, type)) {
 		c->d->n_bad_packets++;
-		if (may_complain(c->d))
+		if (cot_conn_may_complain(c))
 			log_warn("process %d of user %u sent a malformed packet (%zu bytes)",
 				 (int)c->pid, (unsigned)c->uid, size);
-		return false;
-	}
-	if (too_fast(c)) {
-		if (may_complain(c->d))
-			log_warn("process %d of user %u sends too much", (int)c->pid,
-				 (unsigned)c->uid);
 		return false;
 	}
 	if (c->kind == CONN_LIBRARY)
@@ -292,118 +209,111 @@ static bool take(struct conn *c, const void *packet, size_t size)
 	return true;
 }
 
-static void close_passed(struct msghdr *msg)
+/*
+ * Descriptors that come along are never taken out of the socket: the daemon would have to drop
+ * them, and who passes a file decides how long that takes. The connection is over, and so is what
+ * is in it.
+ */
+static bool has_files(struct conn *c)
 {
-	struct cmsghdr *cmsg;
+	if (c->d->guarded || cot_closer_look(c->source.fd) != COT_HEAD_FILES)
+		return false;
+	c->d->n_bad_packets++;
+	if (cot_conn_may_complain(c))
+		log_warn("process %d of user %u passed descriptors, which nobody asked for",
+			 (int)c->pid, (unsigned)c->uid);
+	return true;
+}
 
-	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
-		size_t i, n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+/* False: there is nothing more now, or the connection has been closed. */
+static bool take_one(struct conn *c)
+{
+	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
+	ssize_t n;
 
-		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(fd), sizeof(fd));
-			(void)close(fd);
-		}
+	if (!has_files(c)) {
+		n = recv(c->source.fd, packet, sizeof(packet), MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return false;
+		if (n > 0 && take(c, packet, (size_t)n))
+			return c->source.fd >= 0;
 	}
+	cot_conn_close(c);
+	return false;
 }
 
 static void conn_ready(struct cot_source *source, uint32_t events)
 {
-	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
 	struct conn *c = (struct conn *)((char *)source - offsetof(struct conn, source));
+	uint64_t begin_ns = cot_server_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
+	struct daemon *d = c->d;
+	uid_t uid = c->uid;
 	unsigned i;
 
 	if (events & EPOLLOUT)
-		flush_result(c);
-	for (i = 0; i < PACKETS_PER_ROUND && c->source.fd >= 0 && !c->asked; i++) {
-		union {
-			struct cmsghdr header;
-			char bytes[CMSG_SPACE(4 * sizeof(int))];
-		} control;
-		struct iovec iov = {.iov_base = packet, .iov_len = sizeof(packet)};
-		struct msghdr msg = {.msg_iov = &iov,
-				     .msg_iovlen = 1,
-				     .msg_control = &control,
-				     .msg_controllen = sizeof(control)};
-		ssize_t n = recvmsg(c->source.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (n > 0)
-			close_passed(&msg); /* nobody is asked for descriptors */
-		if (n <= 0 || !take(c, packet, (size_t)n)) {
-			cot_conn_close(c);
-			return;
-		}
-	}
+		cot_conn_flush(c);
+	for (i = 0; i < PACKETS_PER_ROUND && !c->asked && cot_now_ns() < end_ns; i++)
+		if (!take_one(c))
+			break;
+	cot_server_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
+	if (c->source.fd >= 0)
+		pause_if_needed(c);
 }
 
 /* ---- new connections ---- */
 
-static unsigned conns_of(const struct daemon *d, uid_t uid)
+static struct conn *free_slot(struct daemon *d)
 {
-	unsigned i, n = 0;
+	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		n += d->conns[i].source.fd >= 0 && d->conns[i].uid == uid;
-	return n;
+		if (d->conns[i].source.fd < 0)
+			return &d->conns[i];
+	return NULL;
 }
 
-/* A place for a connection of this user, or NULL. */
-static struct conn *free_slot(struct daemon *d, uid_t uid)
+static void turn_away(struct conn *c, int fd, const char *why)
 {
-	bool stranger = uid != 0 && uid != geteuid();
-	struct conn *c = NULL;
-	unsigned i, n_free = 0;
+	c->source.fd = fd;
+	cot_conn_defer(c, 0, "%s", why);
+	cot_peer_finish(c);
+	cot_closer_end(&c->d->closer, fd, c->d->guarded);
+}
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		if (d->conns[i].source.fd >= 0)
-			continue;
-		c = &d->conns[i];
-		n_free++;
+static void let_in(struct conn *c, const struct conn *peer, int fd)
+{
+	*c = *peer;
+	c->source = (struct cot_source){.fd = fd, .ready = conn_ready};
+	c->since_ns = cot_now_ns();
+	cot_conn_watch(c);
+	if (!c->watched) {
+		cot_conn_close(c);
+		return;
 	}
-	if (stranger && (n_free <= CONNS_RESERVED || conns_of(d, uid) >= CONNS_PER_USER))
-		return NULL;
-	return c;
+	pause_if_needed(c);
+	if (!c->d->waits.armed)
+		cot_timer_set(&c->d->loop, &c->d->waits, c->since_ns + HELLO_NS);
 }
 
 static void welcome(struct daemon *d, int fd)
 {
-	struct conn full = {.d = d, .source = {.fd = fd}};
-	struct conn *c;
-	struct ucred peer = {0};
-	socklen_t size = sizeof(peer);
+	struct conn peer = {.d = d, .source = {.fd = -1}, .pidfd = -1};
+	uint64_t begin_ns = cot_server_clock_ns();
+	int rc = cot_peer_identify(&peer, fd);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
-		(void)close(fd);
+	if (rc < 0) {
+		turn_away(&peer, fd, "the daemon has no file descriptor left");
 		return;
 	}
-	full.pid = peer.pid;
-	full.uid = peer.uid;
-	c = free_slot(d, peer.uid);
-	if (!c) {
-		cot_conn_defer(&full, 0,
-			       "too many programs are connected (%u at most, %u of one user)",
-			       MAX_CONNS, CONNS_PER_USER);
-		close_politely(fd);
-		return;
-	}
-	*c = (struct conn){.d = d,
-			   .source = {.fd = fd, .ready = conn_ready},
-			   .pid = peer.pid,
-			   .uid = peer.uid,
-			   .gid = peer.gid,
-			   .since_ns = cot_now_ns()};
-	if (cot_loop_add(&d->loop, &c->source, EPOLLIN) < 0) {
-		(void)close(fd);
-		c->source.fd = -1;
-		return;
-	}
-	if (!d->waits.armed)
-		cot_timer_set(&d->loop, &d->waits, c->since_ns + HELLO_NS);
+	rc = cot_account_charge(&d->account, peer.uid, COT_ACCOUNT_CONNS, 1);
+	if (rc < 0)
+		turn_away(&peer, fd,
+			  rc == -EDQUOT ? "this user has too many connections; a user may have "
+					  "so many that as much is left for each other one"
+					: "too many programs are connected");
+	else
+		let_in(free_slot(d), &peer, fd);
+	cot_server_spend(d, peer.uid, begin_ns - ACCEPT_COST_NS);
 }
 
 static void resume(struct cot_timer *timer, uint64_t now_ns)
@@ -415,21 +325,29 @@ static void resume(struct cot_timer *timer, uint64_t now_ns)
 	(void)cot_loop_change(&d->loop, &d->listener, EPOLLIN);
 }
 
-/* No descriptor is left: tell the peer by closing, with the spare one, and wait a little. */
-static void out_of_descriptors(struct daemon *d)
+static void pause_listener(struct daemon *d)
 {
-	int fd;
-
-	if (may_complain(d))
-		log_warn("out of file descriptors: a program was turned away; raise LimitNOFILE");
-	(void)close(d->spare_fd);
-	fd = accept4(d->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
-		(void)close(fd);
-	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	(void)cot_loop_change(&d->loop, &d->listener, 0);
 	d->listener_timer.fire = resume;
 	cot_timer_set(&d->loop, &d->listener_timer, cot_now_ns() + PAUSE_NS);
+}
+
+/* No descriptor is left: tell the peer by closing, with the spare one, and wait a little. */
+static void out_of_descriptors(struct daemon *d)
+{
+	uint64_t now_ns = cot_now_ns();
+	int fd;
+
+	if (now_ns - d->told_ns > TOLD_NS || !d->told_ns) {
+		log_warn("out of file descriptors: a program was turned away; raise LimitNOFILE");
+		d->told_ns = now_ns;
+	}
+	(void)close(d->spare_fd);
+	fd = accept4(d->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		cot_closer_end(&d->closer, fd, d->guarded);
+	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pause_listener(d);
 }
 
 static void listener_ready(struct cot_source *source, uint32_t events)
@@ -438,6 +356,10 @@ static void listener_ready(struct cot_source *source, uint32_t events)
 	unsigned i;
 
 	(void)events;
+	if (cot_closer_is_full(&d->closer)) {
+		pause_listener(d);
+		return;
+	}
 	for (i = 0; i < PACKETS_PER_ROUND; i++) {
 		int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -463,6 +385,16 @@ static void hidden_path(const struct daemon *d, char path[COT_PATH_TEXT_MAX])
 	(void)cot_paths_join(path, d->runtime, COT_SOCKET_HIDDEN, NULL);
 }
 
+/* Connections inherit it. */
+static void guard(struct daemon *d)
+{
+	static const int no, yes = 1;
+
+	d->guarded = setsockopt(d->listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) == 0;
+	if (!d->guarded) /* for cot_closer_look() */
+		(void)setsockopt(d->listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes));
+}
+
 int cot_server_open(struct daemon *d, struct cot_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -473,7 +405,8 @@ int cot_server_open(struct daemon *d, struct cot_error *err)
 	int rc;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		d->conns[i] = (struct conn){.d = d, .source = {.fd = -1}};
+		d->conns[i] = (struct conn){.d = d, .source = {.fd = -1}, .pidfd = -1};
+	d->pauses.fire = end_pauses;
 	if (strlen(d->socket_path) >= sizeof(address.sun_path))
 		return cot_error_set(err, -ENAMETOOLONG,
 				     "the socket's path '%s' is longer than %zu bytes; set "
@@ -490,6 +423,7 @@ int cot_server_open(struct daemon *d, struct cot_error *err)
 	mask = umask(0777 & ~mode);
 	rc = bind(d->listener.fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	(void)umask(mask);
+	guard(d);
 	if (!rc && listen(d->listener.fd, BACKLOG) < 0)
 		rc = -errno;
 	if (!rc)
@@ -510,6 +444,35 @@ int cot_server_publish(struct daemon *d, struct cot_error *err)
 			     strerror(errno));
 }
 
+unsigned cot_server_folder_mode(const struct daemon *d)
+{
+	return d->config.other_users ? 0755 : 0700;
+}
+
+static void set_mode(const char *path, unsigned mode)
+{
+	if (chmod(path, (mode_t)mode) < 0)
+		log_error("cannot change who may use %s: %s", path, strerror(errno));
+}
+
+/* Who is connected stays so. */
+void cot_server_set_access(struct daemon *d)
+{
+	unsigned i, mode = cot_server_folder_mode(d);
+
+	set_mode(d->socket_path, d->config.other_users ? 0666 : 0600);
+	set_mode(d->runtime, mode);
+	for (i = 0; i < MAX_POOLS; i++) {
+		const struct pool *p = &d->pools[i];
+
+		if (!p->id || access(p->pipe, F_OK) < 0)
+			continue;
+		set_mode(p->folder, mode);
+		set_mode(p->pipe, mode);
+		set_mode(p->log, mode);
+	}
+}
+
 void cot_server_withdraw(struct daemon *d)
 {
 	if (d->listener.fd < 0)
@@ -517,7 +480,11 @@ void cot_server_withdraw(struct daemon *d)
 	(void)unlink(d->socket_path);
 	cot_timer_clear(&d->listener_timer);
 	cot_loop_remove(&d->loop, &d->listener);
-	(void)close(d->listener.fd);
+	(void)shutdown(d->listener.fd, SHUT_RDWR);
+	if (d->guarded)
+		(void)close(d->listener.fd);
+	else /* files may wait in connections that nobody has accepted */
+		cot_closer_keep(&d->closer, d->listener.fd);
 	d->listener.fd = -1;
 }
 
@@ -528,4 +495,5 @@ void cot_server_close(struct daemon *d)
 	cot_server_withdraw(d);
 	for (i = 0; i < MAX_CONNS; i++)
 		cot_conn_close(&d->conns[i]);
+	(void)cot_closer_run(&d->closer);
 }

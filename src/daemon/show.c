@@ -312,6 +312,39 @@ static json_t *show_core(struct daemon *d)
 	return o;
 }
 
+/* How late deadlines came; `own`: without what the daemon waited for a processor. */
+static json_t *show_timers(const struct cot_lateness *l)
+{
+	json_t *o = json_object();
+
+	put_number(o, "late", l->n_late);
+	put(o, "worst_ms", json_real(ms(l->worst_ns)));
+	put(o, "worst_own_ms", json_real(ms(l->worst_own_ns)));
+	return o;
+}
+
+/* What users have of the daemon's tables. */
+static json_t *show_users(const struct cot_account *a)
+{
+	static const char *const keys[] = {"connections", "programs", "works", "unread_bytes"};
+	json_t *list = json_array();
+	unsigned i, k;
+
+	for (i = 0; i < COT_ACCOUNT_USERS; i++) {
+		json_t *o;
+
+		if (!a->users[i].known)
+			continue;
+		o = json_object();
+		put_number(o, "uid", a->users[i].uid);
+		for (k = 0; k < COT_ARRAY_LEN(keys); k++)
+			put_number(o, keys[k], a->users[i].used[k]);
+		put_number(o, "refused", a->users[i].n_refused);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *show_stats(struct daemon *d, const char *schema)
 {
 	json_t *o = show_ps(d, schema);
@@ -323,6 +356,8 @@ static json_t *show_stats(struct daemon *d, const char *schema)
 	put_number(o, "connections", n);
 	put_number(o, "refused", d->n_refused);
 	put_number(o, "bad_packets", d->n_bad_packets);
+	put(o, "timers", show_timers(&d->loop.lateness));
+	put(o, "users", show_users(&d->account));
 	return o;
 }
 

@@ -176,15 +176,17 @@ static void load_tenant(struct daemon *d, json_t *json, const struct cot_process
 	    cot_pool_find(d, (uint64_t)e.id))
 		return;
 	pid = process_of(&e, all);
-	t = pid ? cot_tenant_new(d, (uint32_t)e.id, pid) : NULL;
-	if (!t)
+	if (!pid || cot_tenant_restore(d, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
 		return;
+	if (!cot_tenant_watch(t, pid, cot_process_start_time(pid))) {
+		cot_tenant_drop(t);
+		return;
+	}
 	t->cls = (enum cot_class)e.cls;
 	t->weight = (uint32_t)e.weight;
 	t->block_us = (uint32_t)e.block_us;
 	t->quota = (uint16_t)e.quota;
 	t->reserve = (uint16_t)e.reserve;
-	t->uid = (uid_t)e.uid;
 	t->gpu_mask = (uint64_t)e.gpus;
 	t->gpu_unknown = e.gpu_unknown;
 	t->pool = cot_pool_find(d, (uint64_t)e.pool);

@@ -3,7 +3,7 @@
  * children is connected any more.
  */
 #include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 
 #define STAT_MAX 1024
 
-/* What /proc says of it after its name, beginning with the letter of its state; "" = none. */
-static const char *read_stat(pid_t pid, char line[STAT_MAX])
+/* What /proc says of it after its name, beginning with the letter of its state. -errno. */
+static int read_stat(pid_t pid, char line[STAT_MAX], const char **ret_text)
 {
 	char path[64], *p;
 	size_t n;
@@ -32,44 +32,57 @@ static const char *read_stat(pid_t pid, char line[STAT_MAX])
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return "";
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESRCH;
 	n = fread(line, 1, STAT_MAX - 1, f);
 	(void)fclose(f);
 	line[n] = '\0';
 	p = strrchr(line, ')'); /* the name may hold anything */
-	return p && p[1] == ' ' ? p + 2 : "";
+	if (!p || p[1] != ' ' || !p[2])
+		return -ESRCH;
+	*ret_text = p + 2;
+	return 0;
 }
 
 static bool is_stopped(pid_t pid)
 {
 	char line[STAT_MAX];
-	const char *p = read_stat(pid, line);
+	const char *p;
 
-	return *p == 'T' || *p == 't';
+	return read_stat(pid, line, &p) == 0 && (*p == 'T' || *p == 't');
 }
 
 pid_t cot_process_parent(pid_t pid)
 {
 	char line[STAT_MAX];
-	const char *p = read_stat(pid, line);
+	const char *p;
 
-	return *p && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
+	return read_stat(pid, line, &p) == 0 && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
 }
 
-uint64_t cot_process_start_time(pid_t pid)
+int cot_process_start(pid_t pid, uint64_t *ret_start_time)
 {
 	char line[STAT_MAX];
-	const char *p = read_stat(pid, line);
 	uint64_t start = 0;
-	int i;
+	const char *p;
+	int i, rc = read_stat(pid, line, &p);
 
-	if (!*p || *p == 'Z' || *p == 'X')
-		return 0;
+	if (rc < 0)
+		return rc;
+	if (*p == 'Z' || *p == 'X')
+		return -ESRCH;
 	for (i = 3; p && i < 22; i++)
 		p = strchr(p + 1, ' ');
 	if (p)
 		start = strtoull(p + 1, NULL, 10);
-	return start ? start : 1;
+	*ret_start_time = start ? start : 1;
+	return 0;
+}
+
+uint64_t cot_process_start_time(pid_t pid)
+{
+	uint64_t start_time;
+
+	return cot_process_start(pid, &start_time) == 0 ? start_time : 0;
 }
 
 static void poll_processes(struct cot_timer *timer, uint64_t now_ns)
@@ -97,6 +110,7 @@ bool cot_watch_improve(struct daemon *d, struct watch *w)
 	w->source.fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
 	if (w->source.fd < 0)
 		return false;
+	w->process = cot_peer_process(w->source.fd);
 	if (cot_loop_add(&d->loop, &w->source, EPOLLIN) == 0)
 		return true;
 	(void)close(w->source.fd);
@@ -107,10 +121,12 @@ bool cot_watch_improve(struct daemon *d, struct watch *w)
 int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
 		    void (*ended)(struct cot_source *source, uint32_t events))
 {
+	int rc;
+
 	*w = (struct watch){.source = {.fd = -1, .ready = ended}};
-	w->start_time = cot_process_start_time(pid);
-	if (!w->start_time)
-		return -ESRCH;
+	rc = cot_process_start(pid, &w->start_time);
+	if (rc < 0)
+		return rc;
 	w->pid = pid;
 	if (!cot_watch_improve(d, w) && !d->poll.armed) {
 		d->poll.fire = poll_processes;
@@ -128,13 +144,18 @@ void cot_watch_stop(struct daemon *d, struct watch *w)
 	*w = (struct watch){.source = {.fd = -1}};
 }
 
+/* In doubt it lives: what is forgotten too early is lost. */
 bool cot_watch_is_alive(const struct watch *w)
 {
-	struct pollfd p = {.fd = w->source.fd, .events = POLLIN};
+	uint64_t start_time;
+	int rc;
 
-	if (!w->pid || w->source.fd < 0)
-		return w->pid && cot_process_start_time(w->pid) == w->start_time;
-	return poll(&p, 1, 0) == 0;
+	if (!w->pid)
+		return false;
+	if (w->source.fd >= 0)
+		return !cot_peer_has_ended(w->source.fd);
+	rc = cot_process_start(w->pid, &start_time);
+	return rc < 0 ? rc != -ESRCH : start_time == w->start_time;
 }
 
 bool cot_watch_reap(struct daemon *d, struct watch *w)
@@ -159,16 +180,23 @@ struct tenant *cot_tenant_find(struct daemon *d, uint64_t id)
 	return NULL;
 }
 
-struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, unsigned *ret_n)
+struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n)
 {
 	struct tenant *found = NULL;
+	bool own = false;
 	unsigned i;
 
 	*ret_n = 0;
 	for (i = 0; i < MAX_TENANTS; i++) {
-		if (!d->tenants[i].id || strcmp(d->tenants[i].name, name) != 0)
+		struct tenant *t = &d->tenants[i];
+
+		if (!t->id || strcmp(t->name, name) != 0 || (own && t->uid != uid))
 			continue;
-		found = &d->tenants[i];
+		if (t->uid == uid && !own) {
+			own = true;
+			*ret_n = 0;
+		}
+		found = t;
 		++*ret_n;
 	}
 	return found;
@@ -238,22 +266,79 @@ bool cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
 	return true;
 }
 
-struct tenant *cot_tenant_new(struct daemon *d, uint32_t id, pid_t pid)
+/* What is charged fits into the table. */
+static struct tenant *take_place(struct daemon *d, uint32_t id, uid_t uid)
 {
-	struct tenant *t = NULL;
-	unsigned i;
+	struct tenant *t = d->tenants;
 
-	for (i = 0; !t && i < MAX_TENANTS; i++)
-		if (!d->tenants[i].id)
-			t = &d->tenants[i];
-	if (!t)
-		return NULL;
-	*t = (struct tenant){
-		.d = d, .id = id ? id : cot_daemon_new_id(d), .since_ns = cot_now_ns()};
-	cot_daemon_old_id(d, t->id);
-	(void)cot_watch_start(d, &t->watch, pid, process_ended);
+	while (t->id)
+		t++;
+	*t = (struct tenant){.d = d,
+			     .id = id ? id : cot_daemon_new_id(d),
+			     .uid = uid,
+			     .since_ns = cot_now_ns(),
+			     .watch = {.source = {.fd = -1}}};
 	d->state_dirty = true;
 	return t;
+}
+
+int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant)
+{
+	int rc = cot_account_charge(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1);
+
+	if (!rc)
+		*ret_tenant = take_place(d, 0, uid);
+	return rc;
+}
+
+int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
+		       struct tenant **ret_tenant)
+{
+	int rc = is_certain ? cot_account_restore(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1)
+			    : cot_account_charge(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1);
+
+	if (rc < 0)
+		return rc;
+	cot_daemon_old_id(d, id);
+	*ret_tenant = take_place(d, id, uid);
+	return 0;
+}
+
+int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
+{
+	struct watch *w = &t->watch;
+	int rc;
+
+	*w = (struct watch){.source = {.fd = -1, .ready = process_ended}, .process = c->process};
+	if (!c->start_time)
+		return -ESRCH;
+	if (c->pidfd < 0) {
+		rc = cot_watch_start(t->d, w, c->pid, process_ended);
+		if (rc < 0 || w->start_time == c->start_time)
+			return rc;
+		cot_watch_stop(t->d, w);
+		return -ESRCH;
+	}
+	w->source.fd = fcntl(c->pidfd, F_DUPFD_CLOEXEC, 3);
+	if (w->source.fd < 0)
+		return -errno;
+	w->pid = c->pid;
+	w->start_time = c->start_time;
+	rc = cot_loop_add(&t->d->loop, &w->source, EPOLLIN);
+	if (rc < 0) {
+		(void)close(w->source.fd);
+		*w = (struct watch){.source = {.fd = -1}};
+	}
+	return rc;
+}
+
+void cot_tenant_drop(struct tenant *t)
+{
+	struct daemon *d = t->d;
+
+	cot_watch_stop(d, &t->watch);
+	cot_account_release(&d->account, t->uid, COT_ACCOUNT_PROGRAMS, 1);
+	*t = (struct tenant){0};
 }
 
 static struct cot_share share(uint16_t from)
@@ -366,9 +451,16 @@ static void start_idle_timer(struct daemon *d)
 		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
 }
 
+/* Its process may connect again. One that came by itself and has not used the GPU is nothing that
+ * must be kept: else a process could take a place with each connection. */
+static bool is_expected(const struct tenant *t)
+{
+	return !t->by_itself || t->had_groups;
+}
+
 void cot_tenant_check(struct tenant *t)
 {
-	if (!t->id || t->n_conns || cot_watch_is_alive(&t->watch))
+	if (!t->id || t->n_conns || (is_expected(t) && cot_watch_is_alive(&t->watch)))
 		return;
 	cot_watch_stop(t->d, &t->watch);
 	if (t->by_itself)
@@ -389,11 +481,10 @@ void cot_tenant_end(struct tenant *t)
 	if (t->n_conns) /* the end of the last one asks again */
 		return;
 	log_info("program '%s' (id %u) ended", t->name, id);
-	cot_watch_stop(d, &t->watch);
 	(void)cot_host_event(d->host, &ev);
 	cot_host_work_forget(d->host, id);
 	memcpy(name, t->name, sizeof(name));
-	*t = (struct tenant){0};
+	cot_tenant_drop(t);
 	if (p)
 		cot_pool_left(p, name);
 	else

@@ -74,7 +74,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 
 	if (!rc)
 		rc = find_program(c, m, &err);
-	if (rc == -ENOSPC)
+	if (rc == -EAGAIN)
 		cot_conn_defer(c, m->h.seq, "%s", err.text);
 	else if (rc < 0)
 		cot_conn_refuse(c, m->h.seq, "%s", err.text);
@@ -119,6 +119,32 @@ static bool keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
 	return true;
 }
 
+/* What the host has of it now is what its user is charged for. */
+static void settle_charge(struct conn *c)
+{
+	unsigned n = c->tenant ? cot_host_work_count(c->d->host, conn_index(c)) : 0;
+
+	if (n < c->n_works_charged)
+		cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_WORKS,
+				    c->n_works_charged - n);
+	c->n_works_charged = n;
+}
+
+static bool request(struct conn *c, const struct cot_msg_work_request *m)
+{
+	struct cot_host *host = c->d->host;
+	int rc;
+
+	if (cot_account_charge(&c->d->account, c->uid, COT_ACCOUNT_WORKS, 1) < 0) {
+		cot_host_work_pass(host, conn_index(c), m);
+		return true;
+	}
+	c->n_works_charged++;
+	rc = cot_host_work_request(host, conn_index(c), m, method_of(c, m), cot_now_ns());
+	settle_charge(c);
+	return rc == 0;
+}
+
 bool cot_work_packet(struct conn *c, const void *packet, int type)
 {
 	struct cot_host *host = c->d->host;
@@ -129,13 +155,13 @@ bool cot_work_packet(struct conn *c, const void *packet, int type)
 		return false;
 	switch (type) {
 	case COT_MSG_WORK_REQUEST:
-		return cot_host_work_request(host, conn_index(c), packet, method_of(c, packet),
-					     cot_now_ns()) == 0;
+		return request(c, packet);
 	case COT_MSG_WORK_EVICTED:
 		cot_host_work_evicted(host, conn_index(c), packet, cot_now_ns());
 		return true;
 	case COT_MSG_WORK_DONE:
 		cot_host_work_done(host, conn_index(c), packet, cot_now_ns());
+		settle_charge(c);
 		return true;
 	case COT_MSG_WORK_COUNTS:
 		return keep_counts(c, packet);
@@ -163,6 +189,7 @@ void cot_work_gone(struct conn *c)
 	struct tenant *t = c->tenant;
 
 	cot_host_work_leave(c->d->host, conn_index(c), cot_now_ns());
+	settle_charge(c);
 	if (!t)
 		return;
 	hand_counts_over(c);

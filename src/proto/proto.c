@@ -51,6 +51,12 @@ static int ends(const char *s)
 	return memchr(s, '\0', COT_PROTO_NAME_MAX) != NULL;
 }
 
+/* 0 or a negative errno. */
+static int is_status(int32_t status)
+{
+	return status <= 0 && status > -4096;
+}
+
 /* An environment block: "KEY=VALUE\0..." with nothing after the last NUL. */
 static int env_ends(const struct cot_msg_registered *m)
 {
@@ -96,7 +102,7 @@ static int is_work_evicted(const struct cot_msg_work_evicted *m)
 
 static int is_work_done(const struct cot_msg_work_done *m)
 {
-	return m->work && m->status <= 0;
+	return m->work && is_status(m->status);
 }
 
 /* A name that ends, of printable ASCII. */
@@ -128,11 +134,14 @@ static int is_well_formed(const void *packet, unsigned type)
 {
 	const struct cot_msg_hello *hello = packet;
 	const struct cot_msg_register *reg = packet;
+	const struct cot_msg_ack *ack = packet;
 	const struct cot_msg_command *command = packet;
 
 	switch (type) {
 	case COT_MSG_HELLO:
 		return ends(hello->name) && ends(hello->gpu);
+	case COT_MSG_ACK:
+		return is_status(ack->status);
 	case COT_MSG_REGISTER:
 		return ends(reg->name) && ends(reg->gpu) && cot_proto_is_share(reg->quota) &&
 		       cot_proto_is_share(reg->reserve);

@@ -89,7 +89,7 @@ struct cot_msg_groups {
 
 struct cot_msg_ack {
 	struct cot_msg_header h; /* seq of the order */
-	int32_t status;		 /* 0 or a negative errno */
+	int32_t status;		 /* 0 or a negative errno: above -4096 */
 	uint32_t n_failed;	 /* groups for which it failed */
 	uint64_t value;		 /* SET: the slice read back, us */
 	uint64_t latency_ns;	 /* from receipt to completion */

@@ -15,6 +15,14 @@ as() {
 	setpriv --reuid "$user" --regid "$user" --groups "$groups" "$@"
 }
 
+open_door() {
+	[ "$(stat -c %a "$COTENANT_SOCKET" "$COTENANT_RUNTIME_DIR" | tr '\n' ' ')" = "666 755 " ]
+}
+
+closed_door() {
+	[ "$(stat -c %a "$COTENANT_SOCKET" "$COTENANT_RUNTIME_DIR" | tr '\n' ' ')" = "600 700 " ]
+}
+
 cat >"$work/conf" <<'YAML'
 schema: cotenantd/1
 allow:
@@ -22,8 +30,10 @@ allow:
   max_weight: 200
   other_users: true
 YAML
+umask 077 # of root's shell: it is for the daemon's own files
 start_daemon -c "$work/conf"
-[ "$(stat -c %a "$COTENANT_SOCKET")" = 666 ] || fail "the socket is closed"
+umask 022
+open_door || fail "the door is closed: $(ls -ld "$COTENANT_RUNTIME_DIR" "$COTENANT_SOCKET")"
 
 as 4243 4243 "$PEER" register --class latency >"$work/out"
 says "$work/out" "refused user 4243 may not run latency programs"
@@ -51,6 +61,14 @@ as 4243 4243 "$PEER" library --pool --id 1 --seconds 2 >"$work/out"
 says "$work/out" "refused only the daemon's own servers are pools"
 as 4243 4243 "$COTENANT" ps >"$work/out" || fail "ps by another user"
 
+# A name that another user's program has, too, means one's own.
+background as 4243 4243 "$PEER" library --name ours --seconds 60 >"$work/namesake"
+until_true 5 has_programs 2 || fail "$(n_programs) of 2 programs"
+"$COTENANT" set ours --weight 150 >"$work/out" 2>&1 || fail "a name that another user took: $(cat "$work/out")"
+[ "$("$COTENANT" ps --json | grep -c '"weight": 150')" = 1 ] || fail "which one was it?"
+"$COTENANT" ps --json | grep -A12 '"name": "ours"' | grep -B12 -A12 '"weight": 150' | grep -q '"uid": 0' || fail "not one's own"
+kill "$pid"
+
 background as 4243 4243 "$PEER" library --name theirs >"$work/theirs"
 expect_value theirs uid 4243
 as 4243 4243 "$COTENANT" set theirs --weight 150 >"$work/out" || fail "its own program"
@@ -58,6 +76,16 @@ as 4243 4243 "$COTENANT" set theirs --class latency >"$work/out" 2>&1 && fail "u
 as 4243 4243 "$COTENANT" set theirs --weight 201 >"$work/out" 2>&1 && fail "too heavy"
 expect_value theirs slice_us 2000
 "$COTENANT" freeze theirs >"$work/out" || fail "root may"
+
+# A reload opens and closes the door.
+sed -i 's/other_users: true/other_users: false/' "$work/conf"
+kill -HUP "$daemon_pid"
+until_true 2 closed_door || fail "open after the reload"
+as 4243 4243 "$COTENANT" ps >"$work/out" 2>&1 && fail "ps after the door was closed"
+sed -i 's/other_users: false/other_users: true/' "$work/conf"
+kill -HUP "$daemon_pid"
+until_true 2 open_door || fail "closed after the reload"
+as 4243 4243 "$COTENANT" ps >"$work/out" 2>&1 || fail "ps after the door was opened again"
 
 # Half of the places are not for one user.
 as 4243 4243 "$PEER" crowd 200 0.2 >"$work/out"
@@ -68,7 +96,12 @@ for user in 5001 5002; do
 done
 until_true 5 grep -q welcomed "$work/crowd5001" || fail "no first crowd"
 until_true 5 grep -q welcomed "$work/crowd5002" || fail "no second crowd"
-says "$work/crowd5001" "welcomed 1"
+# Whoever comes first, as much as each has is left for one more.
+for user in 5001 5002; do
+	expect_between 30 120 "$(value welcomed "$work/crowd$user")" "places of user $user"
+done
+as 5003 5003 "$PEER" crowd 3 0.1 >"$work/out"
+says "$work/out" "welcomed 3 "
 "$COTENANT" ps >"$work/out" 2>&1 || fail "root is shut out: $(cat "$work/out")"
 stop_daemon
 finish

@@ -62,7 +62,8 @@ for next in -2147483648 0 99999999999 '"x"'; do
 done
 
 # A number at the end of what there is does not reach the file as one that does not exist.
-background "$PEER" library --name last --id 2147483647 --seconds 60 >"$work/last"
+background env COTENANT_TENANT=2147483647 COTENANT_CLASS=batch COTENANT_NAME=last COTENANT_WEIGHT=100 \
+	COTENANT_GPU=0 "$PEER" library --name last --id 2147483647 --seconds 60 >"$work/last"
 expect_value last id 2147483647
 background "$COTENANT" run --solo --name d1 -- sleep 60
 expect_value d1 weight 100

@@ -214,7 +214,7 @@ static void hold_up(struct cot_timer *timer, uint64_t now_ns)
 {
 	(void)timer;
 	(void)now_ns;
-	pass_ms(30);
+	(void)usleep(30000);
 }
 
 static void test_lateness(void **state)
@@ -229,11 +229,9 @@ static void test_lateness(void **state)
 	assert_int_equal(cot_loop_run(&loop), 0);
 	assert_true(loop.lateness.worst_ns >= 29 * MS);
 	assert_true(loop.lateness.worst_own_ns <= loop.lateness.worst_ns);
-	if (loop.schedstat_fd < 0)
-		assert_true(loop.lateness.worst_own_ns >= 29 * MS);
-	else /* what we waited for a processor meanwhile is not in it */
-		assert_true(loop.lateness.worst_own_ns >= 10 * MS);
-	assert_true(loop.lateness.n_late <= 2);
+	/* To sleep is our own fault; to wait for a processor then is not. */
+	assert_true(loop.lateness.worst_own_ns >= 27 * MS);
+	assert_in_range(loop.lateness.n_late, 1, 2);
 }
 
 /* One that is set when its time has passed is not late for that. */

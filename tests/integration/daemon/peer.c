@@ -10,7 +10,7 @@
  *       "refused TEXT", "hangup"; with --daemon a lease that ran out while the daemon waited for
  *       a processor is "late" instead
  *   peer bad KIND        sends one malformed packet; "closed" or "open"
- *   peer crowd N SECONDS opens N connections, says HELLO on each; "welcomed M refused K closed L"
+ *   peer crowd N SECONDS N processes connect and say HELLO; "welcomed M refused K closed L"
  *   peer register [--class C] [--version N] [--weight W] [--gpu G]
  *       "registered ID" and the variables, or "refused TEXT"
  *   peer weight NAME N PID   sets the weight of a program N times; "longest M", in ms, and only
@@ -20,6 +20,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -421,28 +422,44 @@ static int storm(unsigned n, uint64_t seed)
 
 /* ---- many ---- */
 
-static int crowd(unsigned n, double seconds)
+/* One of the crowd: what it is answered goes into the pipe, and it stays. */
+static void join_crowd(int out)
 {
-	unsigned i, welcomed = 0, refused = 0, closed = 0;
-	static int fds[CROWD_MAX];
 	struct cot_msg_hello hello;
 	struct options o;
 	char *none[] = {NULL};
+	int fd = connect_daemon();
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	ssize_t size;
+	signed char type;
 
 	read_options(0, none, &o);
-	for (i = 0; i < n && i < CROWD_MAX; i++) {
-		make_hello(&o, &hello);
-		fds[i] = connect_daemon();
-		if (fds[i] >= 0)
-			(void)!send(fds[i], &hello, sizeof(hello), MSG_NOSIGNAL);
-	}
-	for (i = 0; i < n && i < CROWD_MAX; i++) {
-		struct pollfd p = {.fd = fds[i], .events = POLLIN};
-		ssize_t size = fds[i] >= 0 && poll(&p, 1, 2000) > 0
-				       ? recv(fds[i], packet, sizeof(packet), 0)
-				       : 0;
-		int type = size > 0 ? cot_proto_check(packet, (size_t)size) : -1;
+	make_hello(&o, &hello);
+	if (fd >= 0)
+		(void)!send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+	size = fd >= 0 && poll(&p, 1, 5000) > 0 ? recv(fd, packet, sizeof(packet), 0) : 0;
+	type = (signed char)(size > 0 ? cot_proto_check(packet, (size_t)size) : -1);
+	(void)!write(out, &type, 1);
+	for (;;)
+		pause();
+}
 
+/* Of several processes: one is one program, whatever it connects. */
+static int crowd(unsigned n, double seconds)
+{
+	unsigned i, welcomed = 0, refused = 0, closed = 0;
+	static pid_t pids[CROWD_MAX];
+	signed char type;
+	int ends[2];
+
+	if (n > CROWD_MAX || pipe(ends) < 0)
+		return 2;
+	for (i = 0; i < n; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			join_crowd(ends[1]);
+	}
+	for (i = 0; i < n && read(ends[0], &type, 1) == 1; i++) {
 		welcomed += type == COT_MSG_WELCOME;
 		refused += type == COT_MSG_LATER;
 		closed += type < 0;
@@ -450,6 +467,9 @@ static int crowd(unsigned n, double seconds)
 	printf("welcomed %u refused %u closed %u\n", welcomed, refused, closed);
 	fflush(stdout);
 	usleep((useconds_t)(seconds * 1e6));
+	for (i = 0; i < n; i++)
+		if (pids[i] > 0)
+			kill(pids[i], SIGKILL);
 	return 0;
 }
 

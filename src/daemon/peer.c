@@ -1,0 +1,131 @@
+/*
+ * Who is at the other end of a connection. A number of a process says that only as long as the
+ * process lives: another one may have it later, of another user. A pidfd stays with its process, so
+ * one is taken when the connection is accepted: the kernel's own of the peer (SO_PEERPIDFD, Linux
+ * 6.5), else one by the number, if the process that has it now is the peer's user's and is still
+ * there when we have looked.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#define PIDFS_MAGIC 0x50494446 /* since Linux 6.9: the number of its inode is the process's */
+
+bool cot_peer_has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+uint64_t cot_peer_process(int pidfd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (pidfd < 0 || fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC ||
+	    fstat(pidfd, &st) < 0)
+		return 0;
+	return st.st_ino;
+}
+
+static bool belongs_to(pid_t pid, uid_t uid)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
+
+/* -ESRCH: it has ended, or another one may have its number. -ENOSYS: the kernel has no pidfds. */
+static int open_by_number(pid_t pid, uid_t uid)
+{
+	int pidfd;
+
+	if (pid <= 0)
+		return -ESRCH;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ESRCH ? -errno : -ENOSYS;
+	if (belongs_to(pid, uid) && !cot_peer_has_ended(pidfd))
+		return pidfd;
+	(void)close(pidfd);
+	return -ESRCH;
+}
+
+static int open_peer(const struct conn *c, int fd)
+{
+	socklen_t size = sizeof(int);
+	int pidfd = -1;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0)
+		return pidfd;
+	if (errno == ENOPROTOOPT)
+		return open_by_number(c->pid, c->uid);
+	return errno == EMFILE || errno == ENFILE ? -errno : -ESRCH;
+}
+
+/* While the process of a pidfd lives, nobody else has its number. */
+static int find_start(struct conn *c, int pidfd)
+{
+	uint64_t start_time;
+	int rc;
+
+	if (c->pid <= 0 || (pidfd < 0 && !belongs_to(c->pid, c->uid)))
+		return 0;
+	rc = cot_process_start(c->pid, &start_time);
+	if (!rc && (pidfd < 0 || !cot_peer_has_ended(pidfd)))
+		c->start_time = start_time;
+	return rc == -ESRCH ? 0 : rc;
+}
+
+int cot_peer_identify(struct conn *c, int fd)
+{
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+	int pidfd, rc;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return -errno;
+	c->pid = peer.pid;
+	c->uid = peer.uid;
+	c->gid = peer.gid;
+	c->start_time = c->process = 0;
+	c->pidfd = -1;
+	pidfd = open_peer(c, fd);
+	if (pidfd == -ESRCH)
+		return 0;
+	rc = pidfd >= 0 || pidfd == -ENOSYS ? find_start(c, pidfd) : pidfd;
+	if (pidfd < 0)
+		return rc;
+	c->pidfd = pidfd;
+	c->process = cot_peer_process(pidfd);
+	if (rc < 0)
+		cot_peer_finish(c);
+	return rc;
+}
+
+void cot_peer_finish(struct conn *c)
+{
+	if (c->pidfd >= 0)
+		(void)close(c->pidfd);
+	c->pidfd = -1;
+}
+
+bool cot_peer_is(const struct conn *c, const struct watch *w)
+{
+	if (c->process && w->process)
+		return c->process == w->process;
+	return c->pid > 0 && c->start_time && c->pid == w->pid && c->start_time == w->start_time;
+}
