@@ -337,6 +337,23 @@ err_free:
 	return type;
 }
 
+/*
+ * The daemon has answered, whatever errno it gives: none of them may be taken for no daemon's
+ * being there. Takes `text` over when it is an error.
+ */
+static int take_result(int status, char *text, char **ret_text, struct cot_error *err)
+{
+	if (status >= 0) {
+		*ret_text = text;
+		return 0;
+	}
+	if (cot_client_exit_status(status) == COT_EXIT_NO_DAEMON)
+		status = -EIO;
+	(void)cot_error_set(err, status, "%s", text);
+	free(text);
+	return status;
+}
+
 int cot_client_query(struct cot_client *client, enum cot_proto_query what, char **ret_text,
 		     struct cot_error *err)
 {
@@ -347,15 +364,7 @@ int cot_client_query(struct cot_client *client, enum cot_proto_query what, char 
 	rc = cot_client_send(client, COT_MSG_QUERY, &m, sizeof(m), err);
 	if (!rc)
 		rc = receive_result(client, ANSWER_MS, &text, &status, err);
-	if (rc < 0)
-		return rc;
-	if (status < 0) {
-		rc = cot_error_set(err, status, "%s", text);
-		free(text);
-		return rc;
-	}
-	*ret_text = text;
-	return 0;
+	return rc < 0 ? rc : take_result(status, text, ret_text, err);
 }
 
 int cot_client_command(struct cot_client *client, struct cot_msg_command *command, char **ret_text,
@@ -367,15 +376,7 @@ int cot_client_command(struct cot_client *client, struct cot_msg_command *comman
 	rc = cot_client_send(client, COT_MSG_COMMAND, command, sizeof(*command), err);
 	if (!rc)
 		rc = receive_result(client, ANSWER_MS, &text, &status, err);
-	if (rc < 0)
-		return rc;
-	if (status < 0) {
-		rc = cot_error_set(err, status, "%s", text);
-		free(text);
-		return rc;
-	}
-	*ret_text = text;
-	return 0;
+	return rc < 0 ? rc : take_result(status, text, ret_text, err);
 }
 
 int cot_client_exit_status(int rc)

@@ -260,6 +260,67 @@ bool cot_doctor_machine(struct cot_findings *f)
 
 /* ---- the daemon ---- */
 
+static void judge_policy(struct cot_findings *f, const json_t *daemon)
+{
+	const json_t *fault = json_object_get(daemon, "policy_fault");
+	struct cot_finding *finding;
+	char since[32], retry[32];
+
+	if (!json_is_object(fault))
+		return;
+	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
+	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
+	finding = cot_doctor_add(f, "policy", COT_FINDING_WARN,
+				 "the policy '%s' went wrong %s ago (%s: %s); '%s' is at work",
+				 cot_show_text(daemon, "policy_wanted"), since,
+				 cot_show_text(fault, "fault"), cot_show_text(fault, "reason"),
+				 cot_show_text(daemon, "policy"));
+	cot_doctor_advise(finding,
+			  "it is tried again in %s, or at once after SIGHUP to process %lld", retry,
+			  cot_show_number(daemon, "pid"));
+}
+
+static void judge_order(struct cot_findings *f, const json_t *o, const char *prefix, bool thaw)
+{
+	const json_t *trouble = json_object_get(o, thaw ? "thaw_trouble" : "freeze_trouble");
+	struct cot_finding *finding;
+	char since[32];
+
+	if (!json_is_object(trouble))
+		return;
+	cot_show_duration(cot_show_real(trouble, "seconds"), since, sizeof(since));
+	finding = cot_doctor_add(
+		f, "orders", COT_FINDING_WARN, "%s%s could not be %s since %s, %lld times: %s",
+		prefix, cot_show_text(o, "name"), thaw ? "thawed" : "frozen", since,
+		cot_show_number(trouble, "failures"), cot_show_text(trouble, "reason"));
+	if (thaw)
+		cot_doctor_advise(finding,
+				  "it may stand still: if its processes are not stopped and "
+				  "it does not go on, end it");
+	else
+		cot_doctor_advise(finding, "it runs beside the others: start it with "
+					   "COTENANT_LOG=debug to see why");
+}
+
+static void judge_orders(struct cot_findings *f, const json_t *list, const char *prefix)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, o)
+	{
+		judge_order(f, o, prefix, true);
+		judge_order(f, o, prefix, false);
+		if (cot_show_number(o, "slice_wrong_pid"))
+			(void)cot_doctor_add(f, "slices", COT_FINDING_WARN,
+					     "%s%s: process %lld has not the slice that is wanted: "
+					     "%s",
+					     prefix, cot_show_text(o, "name"),
+					     cot_show_number(o, "slice_wrong_pid"),
+					     cot_show_text(o, "slice_wrong_reason"));
+	}
+}
+
 static void judge_daemon(struct cot_findings *f, const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
@@ -279,15 +340,10 @@ static void judge_daemon(struct cot_findings *f, const json_t *answer)
 					 cot_show_text(daemon, "policy"));
 		cot_doctor_advise(finding, "read the logs below %s/gpu0-*/log",
 				  cot_show_text(daemon, "runtime_directory"));
-	} else if (strcmp(cot_show_text(daemon, "policy"),
-			  cot_show_text(daemon, "policy_wanted"))) {
-		finding = cot_doctor_add(f, "daemon", COT_FINDING_WARN,
-					 "the policy '%s' went wrong (%s); '%s' took over",
-					 cot_show_text(daemon, "policy_wanted"),
-					 cot_show_text(json_object_get(answer, "core"), "fault"),
-					 cot_show_text(daemon, "policy"));
-		cot_doctor_advise(finding, "send SIGHUP to the daemon to start it again");
 	}
+	judge_policy(f, daemon);
+	judge_orders(f, json_object_get(answer, "pools"), "pool:");
+	judge_orders(f, json_object_get(answer, "tenants"), "");
 }
 
 static void check_programs(struct cot_findings *f, int rc)

@@ -46,6 +46,14 @@ static void add_slice(struct cot_columns *t, const json_t *o)
 		cot_columns_add(t, "driver's");
 }
 
+static void add_state(struct cot_columns *t, const json_t *o)
+{
+	char state[64];
+
+	cot_show_state(o, state, sizeof(state));
+	cot_columns_add(t, "%s", state);
+}
+
 static void print_pools(const json_t *pools)
 {
 	struct cot_columns t;
@@ -64,8 +72,7 @@ static void print_pools(const json_t *pools)
 		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
 		cot_columns_add(&t, "%lld", cot_show_number(p, "gpu"));
 		cot_columns_add(&t, "%s", cot_show_text(p, "mps"));
-		cot_columns_add(&t, "%s%s", cot_show_text(p, "state"),
-				cot_show_bool(p, "held") ? " (held)" : "");
+		add_state(&t, p);
 		add_slice(&t, p);
 		cot_columns_add(&t, "%s", cot_show_text(p, "mode"));
 		cot_columns_add(&t, "%lld", cot_show_number(p, "channel_groups"));
@@ -109,12 +116,14 @@ static void print_tenants(const json_t *tenants)
 		cot_columns_add(&t, "%lld", cot_show_number(p, "pid"));
 		add_gpus(&t, json_object_get(p, "gpus"));
 		cot_columns_add(&t, "%s", alone ? "alone" : cot_show_text(p, "pool"));
-		cot_columns_add(&t, "%s%s", alone ? cot_show_text(p, "state") : "pool's",
-				cot_show_bool(p, "held") ? " (held)" : "");
-		if (alone)
+		/* In a pool both are the pool's. */
+		if (alone) {
+			add_state(&t, p);
 			add_slice(&t, p);
-		else
-			cot_columns_add(&t, "pool's");
+		} else {
+			cot_columns_add(&t, "-");
+			cot_columns_add(&t, "-");
+		}
 	}
 	cot_columns_print(&t);
 }
@@ -172,6 +181,18 @@ static void print_json(json_t *answer, json_t *uncontrolled)
 	json_decref(o);
 }
 
+/* What has failed. */
+static void print_remarks(const json_t *answer)
+{
+	static const char *const lists[] = {"pools", "tenants"};
+	json_t *o;
+	size_t i, j;
+
+	for (i = 0; i < COT_ARRAY_LEN(lists); i++)
+		json_array_foreach(json_object_get(answer, lists[i]), j, o) cot_show_troubles(o);
+	cot_show_policy(json_object_get(answer, "daemon"));
+}
+
 int cot_cmd_ps(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -198,6 +219,7 @@ int cot_cmd_ps(int argc, char **argv)
 		print_pools(json_object_get(answer, "pools"));
 		print_tenants(json_object_get(answer, "tenants"));
 		print_works(json_object_get(answer, "tenants"));
+		print_remarks(answer);
 	}
 	if (!as_json && answer && json_array_size(uncontrolled))
 		(void)putchar('\n');

@@ -75,6 +75,65 @@ bool cot_show_any_work(const json_t *tenants)
 	return false;
 }
 
+void cot_show_duration(double seconds, char *ret_text, size_t size)
+{
+	if (seconds < 120)
+		(void)snprintf(ret_text, size, "%.0f s", seconds);
+	else if (seconds < 7200)
+		(void)snprintf(ret_text, size, "%.0f min", seconds / 60);
+	else
+		(void)snprintf(ret_text, size, "%.0f h", seconds / 3600);
+}
+
+void cot_show_policy(const json_t *daemon)
+{
+	const json_t *fault = json_object_get(daemon, "policy_fault");
+	char since[32], retry[32];
+
+	if (!json_is_object(fault))
+		return;
+	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
+	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
+	(void)printf(
+		"The policy '%s' went wrong %s ago (%s: %s); '%s' is at work. It is tried again "
+		"in %s.\n",
+		cot_show_text(daemon, "policy_wanted"), since, cot_show_text(fault, "fault"),
+		cot_show_text(fault, "reason"), cot_show_text(daemon, "policy"), retry);
+}
+
+static void show_trouble(const json_t *entity, const char *key, const char *what, const char *then)
+{
+	const json_t *trouble = json_object_get(entity, key);
+	char since[32];
+
+	if (!json_is_object(trouble))
+		return;
+	cot_show_duration(cot_show_real(trouble, "seconds"), since, sizeof(since));
+	(void)printf("%s: could not be %s since %s, %lld times (%s)%s\n",
+		     cot_show_text(entity, "name"), what, since,
+		     cot_show_number(trouble, "failures"), cot_show_text(trouble, "reason"), then);
+}
+
+void cot_show_troubles(const json_t *entity)
+{
+	show_trouble(entity, "thaw_trouble", "thawed", ": it may stand still");
+	show_trouble(entity, "freeze_trouble", "frozen", "");
+}
+
+void cot_show_state(const json_t *entity, char *ret_text, size_t size)
+{
+	const json_t *thaw = json_object_get(entity, "thaw_trouble");
+	char since[32];
+
+	if (json_is_object(thaw)) {
+		cot_show_duration(cot_show_real(thaw, "seconds"), since, sizeof(since));
+		(void)snprintf(ret_text, size, "stuck %s", since);
+		return;
+	}
+	(void)snprintf(ret_text, size, "%s%s", cot_show_text(entity, "state"),
+		       cot_show_bool(entity, "held") ? " (held)" : "");
+}
+
 void cot_columns_init(struct cot_columns *t, unsigned n_columns)
 {
 	*t = (struct cot_columns){.n_columns = n_columns};

@@ -25,6 +25,15 @@ bool cot_show_bool(const json_t *object, const char *key);
 /* Whether one of them has kernels that are rewritten ("work"). */
 bool cot_show_any_work(const json_t *tenants);
 
+/* A line for the policy that is wanted and not at work; nothing when it is. Of "daemon". */
+void cot_show_policy(const json_t *daemon);
+/* Lines for freezes and thaws of a program or pool that fail. */
+void cot_show_troubles(const json_t *entity);
+/* "running", "stuck 17 s", ...: of a program or pool. */
+void cot_show_state(const json_t *entity, char *ret_text, size_t size);
+/* How long, in as few characters as will do: "3 s", "5 min", "2 h". */
+void cot_show_duration(double seconds, char *ret_text, size_t size);
+
 /* Cells in columns: collected, then printed as wide as they need to be. */
 #define COT_TABLE_COLUMNS 12
 struct cot_columns {

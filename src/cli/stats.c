@@ -48,10 +48,16 @@ static void add_row(struct cot_columns *t, const json_t *o)
 {
 	long long wanted = cot_show_number(o, "slice_us");
 	long long got = cot_show_number(o, "slice_read_back_us");
-	bool waits = wanted && got != wanted && cot_show_number(o, "orders_waiting") > 0;
+	const char *mark = cot_show_number(o, "slice_wrong_pid") ? " !" : "";
 
-	cot_columns_add(t, "%lld us", wanted);
-	cot_columns_add(t, "%lld us%s", got, waits ? " (waiting)" : "");
+	if (wanted)
+		cot_columns_add(t, "%lld us", wanted);
+	else
+		cot_columns_add(t, "driver's");
+	if (got)
+		cot_columns_add(t, "%lld us%s", got, mark);
+	else
+		cot_columns_add(t, "-%s", mark);
 	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "freezes"));
 	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "freeze_last_ms"),
@@ -62,6 +68,27 @@ static void add_row(struct cot_columns *t, const json_t *o)
 	cot_columns_add(t, "%lld", cot_show_number(o, "failed_orders"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "leases_expired"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "doubts"));
+}
+
+/* What the marks mean, and what has failed. */
+static void print_remarks(const json_t *list)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, o)
+	{
+		if (cot_show_number(o, "slice_wrong_pid"))
+			(void)printf("%s: process %lld has not the slice that is wanted: %s\n",
+				     cot_show_text(o, "name"),
+				     cot_show_number(o, "slice_wrong_pid"),
+				     cot_show_text(o, "slice_wrong_reason"));
+		cot_show_troubles(o);
+		if (cot_show_number(o, "guests_left"))
+			(void)printf("%s: %lld processes of programs in it do not obey; they are "
+				     "not asked any more\n",
+				     cot_show_text(o, "name"), cot_show_number(o, "guests_left"));
+	}
 }
 
 static void print_entities(const json_t *answer)
@@ -94,6 +121,8 @@ static void print_entities(const json_t *answer)
 		add_row(&t, o);
 	}
 	cot_columns_print(&t);
+	print_remarks(pools);
+	print_remarks(json_object_get(answer, "tenants"));
 }
 
 static void add_spread(struct cot_columns *t, const json_t *work, const char *key)
@@ -167,10 +196,10 @@ static void print_core(const json_t *answer)
 	struct cot_columns t;
 	unsigned i;
 
-	(void)printf("\nPolicy %s (wanted: %s), last fault: %s, fallbacks: %lld, rescues: %lld\n",
-		     cot_show_text(daemon, "policy"), cot_show_text(daemon, "policy_wanted"),
-		     cot_show_text(core, "fault"), cot_show_number(core, "fallbacks"),
-		     cot_show_number(core, "rescues"));
+	(void)printf("\nPolicy %s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
+		     cot_show_text(daemon, "policy"), cot_show_number(core, "fallbacks"),
+		     cot_show_text(core, "fault"), cot_show_number(core, "rescues"));
+	cot_show_policy(daemon);
 	cot_columns_init(&t, 6);
 	for (i = 0; i < 6; i++)
 		cot_columns_add(&t, "%s",
@@ -187,7 +216,7 @@ static void print_core(const json_t *answer)
 		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "max_ms"));
 	}
 	cot_columns_print(&t);
-	(void)printf("\n%lld connections, %lld refused, %lld bad packets\n",
+	(void)printf("\nConnections: %lld, refused: %lld, bad packets: %lld\n",
 		     cot_show_number(answer, "connections"), cot_show_number(answer, "refused"),
 		     cot_show_number(answer, "bad_packets"));
 }

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "daemon/audit.h"
 #include "daemon/daemon.h"
 
 #define ENV_MAX 8192
@@ -367,14 +368,10 @@ static int check_set(const struct conn *c, const struct target *target,
 	return rc;
 }
 
-static int apply_set(struct conn *c, const struct target *target, const struct cot_msg_command *m,
-		     struct cot_error *err)
+static void change(struct conn *c, const struct target *target, const struct cot_msg_command *m)
 {
 	struct tenant *t = target->tenant;
-	int rc = check_set(c, target, m, err);
 
-	if (rc < 0)
-		return rc;
 	if (m->fields & COT_SET_CLASS)
 		t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	if (m->fields & COT_SET_WEIGHT)
@@ -393,6 +390,25 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 	if (m->fields & COT_SET_MODE)
 		cot_host_override_mode(c->d->host, target->entity, (enum cot_proto_mode)m->mode,
 				       cot_now_ns());
+}
+
+/* The answer is what has changed. */
+static int apply_set(struct conn *c, const struct target *target, const struct cot_msg_command *m,
+		     struct cot_error *answer)
+{
+	struct cot_audit_look before, after;
+	char changes[256], name[COT_NEWS_NAME_MAX];
+	int rc = check_set(c, target, m, answer);
+
+	if (rc < 0)
+		return rc;
+	cot_audit_look(c->d, target->tenant, target->entity, &before);
+	change(c, target, m);
+	cot_audit_look(c->d, target->tenant, target->entity, &after);
+	cot_audit_changes(&before, &after, m->fields, changes, sizeof(changes));
+	cot_audit_say(c->uid, c->pid, "set %s: %s", cot_news_entity(c->d, target->entity, name),
+		      changes);
+	(void)cot_error_set(answer, 0, "%s: %s", target->name, changes);
 	return 0;
 }
 
@@ -400,9 +416,15 @@ static int hold(struct conn *c, const struct target *target, const struct cot_ms
 		struct cot_error *err)
 {
 	int rc = only_alone(target, "channel groups", err);
+	char name[COT_NEWS_NAME_MAX];
 
-	return rc < 0 ? rc
-		      : cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
+	if (!rc)
+		rc = cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
+	if (rc == -EINPROGRESS)
+		cot_audit_say(c->uid, c->pid, "%s %s",
+			      m->what == COT_COMMAND_FREEZE ? "freeze" : "thaw",
+			      cot_news_entity(c->d, target->entity, name));
+	return rc;
 }
 
 /* Each change is a new plan, messages and a file that is written. */
@@ -424,7 +446,7 @@ static int may_change(struct conn *c, struct cot_error *err)
 
 static void on_command(struct conn *c, const struct cot_msg_command *m)
 {
-	struct cot_error err = {{0}};
+	struct cot_error answer = {{0}};
 	struct target target = {0};
 	int rc;
 
@@ -432,21 +454,21 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 		cot_conn_resultf(c, m->h.seq, -EBUSY, "one command at a time");
 		return;
 	}
-	rc = may_change(c, &err);
+	rc = may_change(c, &answer);
 	if (!rc)
-		rc = find_target(c, m, &target, &err);
+		rc = find_target(c, m, &target, &answer);
 	if (!rc)
-		rc = target.tenant ? cot_access_change(c, target.tenant, &err)
-				   : cot_access_admin(c, &err);
+		rc = target.tenant ? cot_access_change(c, target.tenant, &answer)
+				   : cot_access_admin(c, &answer);
 	if (!rc && m->what == COT_COMMAND_SET)
-		rc = apply_set(c, &target, m, &err);
+		rc = apply_set(c, &target, m, &answer);
 	else if (!rc && (m->what == COT_COMMAND_FREEZE || m->what == COT_COMMAND_THAW))
-		rc = hold(c, &target, m, &err);
+		rc = hold(c, &target, m, &answer);
 	else if (!rc)
-		rc = cot_error_set(&err, -ENOSYS, "this daemon does not know the command %u",
+		rc = cot_error_set(&answer, -ENOSYS, "this daemon does not know the command %u",
 				   m->what);
 	if (rc != -EINPROGRESS)
-		cot_conn_resultf(c, m->h.seq, rc, "%s", rc ? err.text : "done");
+		cot_conn_resultf(c, m->h.seq, rc, "%s", answer.text);
 }
 
 /* ---- QUERY ---- */

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/audit.h"
 #include "daemon/daemon.h"
 #include "daemon/lock.h"
 
@@ -83,8 +84,10 @@ int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, stru
 	return cot_config_read(d->config_path, ret_config, err);
 }
 
-static void reload(struct daemon *d)
+/* `uid` and `pid` are those of who sent the signal. */
+static void reload(struct daemon *d, uid_t uid, pid_t pid)
 {
+	const char *before = cot_sched_wanted_policy(cot_host_sched(d->host))->name, *after;
 	struct cot_config config;
 	struct cot_error err = {{0}};
 	int rc;
@@ -102,7 +105,9 @@ static void reload(struct daemon *d)
 	} else {
 		d->config = config;
 		cot_server_set_access(d);
-		log_info("read %s again", d->config_path);
+		after = cot_sched_wanted_policy(cot_host_sched(d->host))->name;
+		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->config_path, before,
+			      after);
 	}
 	cot_daemon_notify("READY=1");
 }
@@ -137,7 +142,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 			cot_closer_reap(&d->closer);
 			break;
 		case SIGHUP:
-			reload(d);
+			reload(d, info.ssi_uid, (pid_t)info.ssi_pid);
 			break;
 		default:
 			stop(d);

@@ -16,6 +16,7 @@
  *   state.c     what outlives the daemon      recover.c what its file does not know
  *   found.c     what an environment tells     processes.c  whose environments are there
  *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
+ *   news.c      what fails, for the log       audit.c   who changed what, likewise
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
@@ -427,6 +428,17 @@ pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct 
 bool cot_mps_listens(const struct pool *p);
 /* The variables that make a program join the pool: "KEY=VALUE\0..."; -ENOSPC. */
 int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used);
+
+/* ---- news.c ---- */
+
+#define COT_NEWS_NAME_MAX 96
+
+void cot_news_tell(void *arg, const struct cot_host_news *news); /* of struct cot_host_ops */
+/* What the user calls a program or pool. */
+const char *cot_news_entity(struct daemon *d, uint32_t id, char text[COT_NEWS_NAME_MAX]);
+/* Why an order failed; why a policy is not at work. */
+const char *cot_news_reason(int status);
+const char *cot_news_fault(enum cot_fault fault);
 
 /* ---- show.c ---- */
 

@@ -90,6 +90,29 @@ static void try_again(struct conn *c, const struct cot_entity *e, uint64_t now_n
 		cot_timer_set(&c->d->loop, &c->d->waits, c->wait_until_ns);
 }
 
+/* It failed, or its library is silent: says what became of it. */
+static void tell_failure(struct conn *c, const struct cot_entity *e)
+{
+	struct cot_host_entity_stats stats;
+
+	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
+	if (!c->wait_frozen)
+		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
+				 "the thaw has not been confirmed (%s): it may stand still, and is "
+				 "told again and again; 'cotenant ps' says for how long",
+				 cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
+	else if (e->run == COT_RUN_THAWING)
+		cot_conn_resultf(c, c->wait_seq, -EIO,
+				 "it could not be frozen (%s), and that it runs on has not been "
+				 "confirmed: it may stand still; 'cotenant ps' says for how long",
+				 cot_news_reason(stats.freeze_status));
+	else if (!e->held)
+		cot_conn_resultf(c, c->wait_seq, -EIO, "it could not be frozen (%s), so it runs on",
+				 cot_news_reason(stats.freeze_status));
+	else
+		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
+}
+
 /* Whether the command goes on waiting. */
 static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
@@ -109,12 +132,8 @@ static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 	} else if (e->run == COT_RUN_FROZEN && e->held) {
 		cot_conn_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
 				 (double)(now_ns - c->wait_since_ns) / 1e6);
-	} else if (!e->held) {
-		cot_conn_resultf(c, c->wait_seq, -EIO,
-				 "it could not be frozen, so it runs on; 'cotenant doctor' may say "
-				 "why");
-	} else if (now_ns >= c->wait_until_ns) {
-		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
+	} else if (now_ns >= c->wait_until_ns || (!e->held && e->run != COT_RUN_THAWING)) {
+		tell_failure(c, e);
 	} else {
 		return true;
 	}
@@ -132,7 +151,7 @@ static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_
 		cot_conn_resultf(c, c->wait_seq, 0,
 				 "released; the policy keeps it frozen until its turn");
 	else if (now_ns >= c->wait_until_ns)
-		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
+		tell_failure(c, e);
 	else
 		return true;
 	return false;

@@ -48,6 +48,7 @@ const struct cot_host_ops cot_library_host_ops = {
 	.send = send_to_member,
 	.lease = lease_of_member,
 	.late = member_is_late,
+	.tell = cot_news_tell,
 };
 
 /* Returns the descriptor to hand over; the mapping stays. */

@@ -81,7 +81,23 @@ static void put_json_string(FILE *out, const char *s)
 	(void)putc('"', out);
 }
 
-void cot_daemon_log(enum cot_dlog_level level, const char *where, const char *fmt, ...)
+static void put_json(enum cot_dlog_level level, const struct cot_dlog_where *where,
+		     const char *time_text, const char *message)
+{
+	(void)fprintf(stderr, "{\"time\":\"%s\",\"level\":\"%s\",\"pid\":%d,", time_text,
+		      level_names[level], (int)getpid());
+	if (where) {
+		(void)fprintf(stderr, "\"gpu\":%u,\"pool\":", where->gpu);
+		put_json_string(stderr, where->pool);
+		(void)putc(',', stderr);
+	}
+	(void)fputs("\"message\":", stderr);
+	put_json_string(stderr, message);
+	(void)fputs("}\n", stderr);
+}
+
+void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *where, const char *fmt,
+		    ...)
 {
 	char message[LINE_MAX_BYTES], fields[128] = "", time_text[40];
 	va_list args;
@@ -92,24 +108,15 @@ void cot_daemon_log(enum cot_dlog_level level, const char *where, const char *fm
 	(void)vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	clean(message);
-	if (where) {
-		(void)snprintf(fields, sizeof(fields), " %s", where);
-		clean(fields);
-	}
+	if (where)
+		(void)snprintf(fields, sizeof(fields), " gpu=%u pool=%s", where->gpu, where->pool);
 	stamp(time_text, sizeof(time_text));
-	if (format == COT_DLOG_JOURNAL) {
+	if (format == COT_DLOG_JOURNAL)
 		(void)fprintf(stderr, "<%d>%s%s%s\n", priorities[level], fields + (where != NULL),
 			      where ? ": " : "", message);
-	} else if (format == COT_DLOG_PLAIN) {
+	else if (format == COT_DLOG_PLAIN)
 		(void)fprintf(stderr, "%s %s cotenantd[%d]%s: %s\n", time_text, level_words[level],
 			      (int)getpid(), fields, message);
-	} else {
-		(void)fprintf(stderr,
-			      "{\"time\":\"%s\",\"level\":\"%s\",\"pid\":%d,\"where\":", time_text,
-			      level_names[level], (int)getpid());
-		put_json_string(stderr, fields + (where != NULL));
-		(void)fputs(",\"message\":", stderr);
-		put_json_string(stderr, message);
-		(void)fputs("}\n", stderr);
-	}
+	else
+		put_json(level, where, time_text, message);
 }

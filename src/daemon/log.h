@@ -16,9 +16,15 @@ enum cot_dlog_format { COT_DLOG_PLAIN, COT_DLOG_JOURNAL, COT_DLOG_JSON };
 void cot_daemon_log_init(enum cot_dlog_level level, bool json);
 bool cot_daemon_log_level(const char *text, enum cot_dlog_level *ret_level);
 
-/* `where` is a list of fields such as "gpu=0 tenant=a", or NULL. */
-void cot_daemon_log(enum cot_dlog_level level, const char *where, const char *fmt, ...)
-	COT_PRINTF(3, 4);
+/* What a line is about: in JSON fields of their own. */
+struct cot_dlog_where {
+	unsigned gpu;
+	const char *pool;
+};
+
+/* `where` may be NULL. */
+void cot_daemon_log(enum cot_dlog_level level, const struct cot_dlog_where *where, const char *fmt,
+		    ...) COT_PRINTF(3, 4);
 
 #define log_error(...) cot_daemon_log(COT_DLOG_ERROR, NULL, __VA_ARGS__)
 #define log_warn(...)  cot_daemon_log(COT_DLOG_WARN, NULL, __VA_ARGS__)

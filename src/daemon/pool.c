@@ -37,12 +37,12 @@ static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 static int start(struct pool *p);
 
-static const char *where(const struct pool *p)
+static const struct cot_dlog_where *where(const struct pool *p)
 {
-	static char text[48];
+	static struct cot_dlog_where where;
 
-	(void)snprintf(text, sizeof(text), "gpu=%u pool=%s", p->gpu, p->name);
-	return text;
+	where = (struct cot_dlog_where){p->gpu, p->name};
+	return &where;
 }
 
 const char *cot_pool_state_name(enum pool_state state)

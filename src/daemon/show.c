@@ -58,6 +58,21 @@ static void put_number(json_t *object, const char *key, uint64_t value)
 	put(object, key, json_integer((json_int_t)value));
 }
 
+/* Freezes or thaws that fail: null, or since when and why. */
+static json_t *trouble(const struct cot_host_trouble *t)
+{
+	json_t *o;
+
+	if (!t->n)
+		return json_null();
+	o = json_object();
+	put_number(o, "failures", t->n);
+	put(o, "seconds", json_real(seconds_since(t->since_ns)));
+	put(o, "last_seconds", json_real(seconds_since(t->last_ns)));
+	put(o, "reason", json_string(cot_news_reason(t->status)));
+	return o;
+}
+
 /* Slice, mode and state of what the hardware switches between. */
 static void put_entity(struct daemon *d, json_t *object, uint32_t id)
 {
@@ -78,10 +93,30 @@ static void put_entity(struct daemon *d, json_t *object, uint32_t id)
 	put_number(object, "failed_orders", stats.n_failed);
 	put_number(object, "orders_waiting", stats.n_waiting);
 	put_number(object, "lapsed_leases", stats.n_lapsed);
+	put(object, "freeze_trouble", trouble(&stats.freeze));
+	put(object, "thaw_trouble", trouble(&stats.thaw));
+	put_number(object, "guests", stats.n_guests);
+	put_number(object, "guests_left", stats.n_guests_left);
 	put(object, "freeze_last_ms", json_real(ms(stats.freeze_last_ns)));
 	put(object, "freeze_max_ms", json_real(ms(stats.freeze_max_ns)));
 	put(object, "thaw_last_ms", json_real(ms(stats.thaw_last_ns)));
 	put(object, "thaw_max_ms", json_real(ms(stats.thaw_max_ns)));
+}
+
+/* Whether `got` cannot be what is wanted. The driver's own slice can be any. */
+static bool is_wrong(const struct cot_host_settings *wanted, int set_status, uint64_t got)
+{
+	return wanted->slice_us ? got != wanted->slice_us : set_status < 0;
+}
+
+static void put_slice(json_t *object, const struct cot_host_entity_stats *stats, pid_t wrong)
+{
+	put_number(object, "slice_wrong_pid", (uint64_t)wrong);
+	put(object, "slice_wrong_reason",
+	    !wrong		    ? json_null()
+	    : stats->n_waiting	    ? json_string("an order is on its way")
+	    : stats->set_status < 0 ? json_string(cot_news_reason(stats->set_status))
+				    : json_string("its library has not set it yet"));
 }
 
 /* What the libraries of a tenant or pool have written into their pages. */
@@ -89,12 +124,16 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 		      const struct pool *p)
 {
 	uint64_t groups = 0, channels = 0, doubts = 0, expired = 0, slice = 0, got;
+	uint32_t entity = p ? p->id : t->id;
+	struct cot_host_entity_stats stats;
 	struct cot_host_settings wanted;
 	json_t *pids = json_array();
 	bool any = false;
+	pid_t wrong = 0;
 	unsigned i;
 
-	cot_host_settings(d->host, p ? p->id : t->id, &wanted);
+	cot_host_settings(d->host, entity, &wanted);
+	cot_host_entity_stats(d->host, entity, &stats);
 	for (i = 0; i < MAX_CONNS; i++) {
 		const struct conn *c = &d->conns[i];
 
@@ -107,6 +146,8 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 		expired += atomic_load_explicit(&c->page->n_lease_expired, memory_order_relaxed);
 		/* Of several processes, one that has another slice than it should, if any. */
 		got = atomic_load_explicit(&c->page->slice_us, memory_order_relaxed);
+		if (c->settled && c->n_groups && is_wrong(&wanted, stats.set_status, got))
+			wrong = c->pid;
 		if (c->n_groups && (!any || slice == wanted.slice_us)) {
 			slice = got;
 			any = true;
@@ -116,6 +157,7 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 	put_number(object, "channel_groups", groups);
 	put_number(object, "channels", channels);
 	put_number(object, "slice_read_back_us", slice);
+	put_slice(object, &stats, wrong);
 	put_number(object, "doubts", doubts);
 	put_number(object, "leases_expired", expired);
 }
@@ -247,6 +289,25 @@ static json_t *show_pool(struct daemon *d, const struct pool *p)
 	return o;
 }
 
+/* Null, or why the policy that is wanted is not at work, and when it is tried again. */
+static json_t *show_fallback(struct daemon *d)
+{
+	struct cot_sched_fallback f;
+	uint64_t now_ns = cot_now_ns();
+	json_t *o;
+
+	cot_sched_fallback(cot_host_sched(d->host), &f);
+	if (f.fault == COT_FAULT_NONE)
+		return json_null();
+	o = json_object();
+	put(o, "fault", json_string(cot_fault_name(f.fault)));
+	put(o, "reason", json_string(cot_news_fault(f.fault)));
+	put_number(o, "id", f.entity);
+	put(o, "seconds", json_real(seconds_since(f.since_ns)));
+	put(o, "retry_seconds", json_real(f.retry_ns > now_ns ? ms(f.retry_ns - now_ns) / 1e3 : 0));
+	return o;
+}
+
 static json_t *show_daemon(struct daemon *d)
 {
 	struct cot_sched *s = cot_host_sched(d->host);
@@ -256,6 +317,7 @@ static json_t *show_daemon(struct daemon *d)
 	put_number(o, "protocol", COT_PROTO_VERSION);
 	put(o, "policy", json_string(cot_sched_policy(s)->ops->name));
 	put(o, "policy_wanted", json_string(cot_sched_wanted_policy(s)->name));
+	put(o, "policy_fault", show_fallback(d));
 	put(o, "runtime_directory", json_string(d->runtime));
 	put(o, "socket", json_string(d->socket_path));
 	put(o, "seconds", json_real(seconds_since(d->start_ns)));

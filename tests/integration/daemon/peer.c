@@ -4,11 +4,11 @@
  *
  *   peer library [--id N] [--pool] [--class C] [--name N] [--groups N] [--seconds S] [--silent]
  *                [--version N] [--grow S] [--grow-again S]
- *                [--daemon PID]
+ *                [--daemon PID] [--mute FILE]
  *       says HELLO and GROUPS, obeys and answers orders: "welcome ID", "set US MODE", "freeze",
  *       "thaw", "lapsed" (the lease ran out),
  *       "refused TEXT", "hangup"; with --daemon a lease that ran out while the daemon waited for
- *       a processor is "late" instead
+ *       a processor is "late" instead; it does not answer while FILE is there
  *   peer bad KIND        sends one malformed packet; "closed" or "open"
  *   peer crowd N SECONDS N processes connect and say HELLO; "welcomed M refused K closed L"
  *   peer register [--class C] [--version N] [--weight W] [--gpu G]
@@ -47,7 +47,7 @@ static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
 struct options {
 	uint64_t id;
 	bool pool, silent;
-	const char *class, *name, *gpu;
+	const char *class, *name, *gpu, *mute;
 	unsigned groups, version, weight, block_us;
 	double seconds, grow, grow_again;
 	int daemon;
@@ -127,6 +127,8 @@ static void read_options(int argc, char **argv, struct options *o)
 			o->name = value;
 		else if (!strcmp(argv[i - 1], "--gpu"))
 			o->gpu = value;
+		else if (!strcmp(argv[i - 1], "--mute"))
+			o->mute = value;
 		else if (!strcmp(argv[i - 1], "--groups"))
 			o->groups = (unsigned)atoi(value);
 		else if (!strcmp(argv[i - 1], "--version"))
@@ -246,7 +248,7 @@ static bool obey(int fd, const struct options *o)
 		printf("unexpected type %u\n", h->type);
 		return true;
 	}
-	if (o->silent)
+	if (o->silent || (o->mute && access(o->mute, F_OK) == 0))
 		return true;
 	if (page)
 		atomic_store(&page->slice_us, slice_us);

@@ -1,0 +1,205 @@
+/*
+ * Who has changed what: lines of the log at `info`, for set, freeze, thaw and a change of the
+ * policy. None is left out: how much a user may change in a while is limited (COT_RATE_CHANGES).
+ */
+#include "daemon/audit.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define USERS_FILE  "/etc/passwd"
+#define USERS_BYTES (64 * 1024)
+
+/* ---- names of users ---- */
+
+/* "name:password:uid:..." */
+static bool is_line_of(char *line, uid_t uid, const char **ret_name)
+{
+	char *password = strchr(line, ':'), *number, *end;
+	unsigned long found;
+
+	number = password ? strchr(password + 1, ':') : NULL;
+	if (!number)
+		return false;
+	found = strtoul(number + 1, &end, 10);
+	if (end == number + 1 || *end != ':' || found != uid)
+		return false;
+	*password = '\0';
+	*ret_name = line;
+	return true;
+}
+
+const char *cot_audit_name_in(char *text, uid_t uid)
+{
+	const char *name = NULL;
+	char *line, *save = NULL;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (is_line_of(line, uid, &name))
+			return name;
+	return NULL;
+}
+
+/* From the file alone: a directory service could keep the daemon waiting. */
+static void name_user(uid_t uid, char *ret_name, size_t size)
+{
+	static char text[USERS_BYTES];
+	const char *name = NULL;
+	ssize_t n = -1;
+	int fd = open(USERS_FILE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		(void)close(fd);
+	}
+	if (n > 0) {
+		text[n] = '\0';
+		name = cot_audit_name_in(text, uid);
+	}
+	if (name)
+		(void)snprintf(ret_name, size, "%s (uid %u", name, (unsigned)uid);
+	else
+		(void)snprintf(ret_name, size, "uid %u (", (unsigned)uid);
+}
+
+static void name_peer(uid_t uid, pid_t pid, char *ret_text, size_t size)
+{
+	char name[128];
+
+	name_user(uid, name, sizeof(name));
+	(void)snprintf(ret_text, size, "%s%sprocess %d)", name,
+		       name[strlen(name) - 1] == '(' ? "" : ", ", (int)pid);
+}
+
+void cot_audit_say(uid_t uid, pid_t pid, const char *fmt, ...)
+{
+	char what[512], who[160];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	name_peer(uid, pid, who, sizeof(who));
+	log_info("%s, by %s", what, who);
+}
+
+/* ---- what has changed ---- */
+
+void cot_audit_look(const struct daemon *d, const struct tenant *t, uint32_t entity,
+		    struct cot_audit_look *ret_look)
+{
+	struct cot_host_entity_stats stats;
+
+	cot_host_entity_stats(d->host, entity, &stats);
+	*ret_look = (struct cot_audit_look){.slice_us = stats.slice_override_us,
+					    .mode = stats.mode_override};
+	if (!t)
+		return;
+	ret_look->cls = t->cls;
+	ret_look->weight = t->weight;
+	ret_look->block_us = t->block_us;
+	ret_look->quota = t->quota;
+	ret_look->reserve = t->reserve;
+}
+
+struct text {
+	char *to;
+	size_t size, used;
+};
+
+static void put(struct text *t, const char *fmt, ...) COT_PRINTF(2, 3);
+
+static void put(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(t->to + t->used, t->size - t->used, fmt, args);
+	va_end(args);
+	if (n > 0)
+		t->used += (size_t)n < t->size - t->used ? (size_t)n : t->size - t->used - 1;
+}
+
+/* A time, or what 0 means. */
+static void put_us(struct text *t, uint32_t us, const char *none)
+{
+	if (us)
+		put(t, "%u us", us);
+	else
+		put(t, "%s", none);
+}
+
+static void put_share(struct text *t, uint16_t share)
+{
+	if (share)
+		put(t, "%u%s", (unsigned)(share & ~COT_SHARE_SMS),
+		    share & COT_SHARE_SMS ? "sm" : "%");
+	else
+		put(t, "none");
+}
+
+static const char *class_word(enum cot_class cls)
+{
+	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
+}
+
+static const char *mode_word(enum cot_proto_mode mode)
+{
+	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "auto";
+}
+
+static void put_values(struct text *t, const struct cot_audit_look *l, unsigned field)
+{
+	switch (field) {
+	case COT_SET_CLASS:
+		put(t, "%s", class_word(l->cls));
+		break;
+	case COT_SET_WEIGHT:
+		put(t, "%u", l->weight);
+		break;
+	case COT_SET_SLICE:
+		put_us(t, l->slice_us, "auto");
+		break;
+	case COT_SET_MODE:
+		put(t, "%s", mode_word(l->mode));
+		break;
+	case COT_SET_BLOCK:
+		put_us(t, l->block_us, "unknown");
+		break;
+	case COT_SET_QUOTA:
+		put_share(t, l->quota);
+		break;
+	default:
+		put_share(t, l->reserve);
+		break;
+	}
+}
+
+void cot_audit_changes(const struct cot_audit_look *from, const struct cot_audit_look *to,
+		       unsigned fields, char *ret_text, size_t size)
+{
+	static const struct {
+		unsigned field;
+		const char *name;
+	} all[] = {{COT_SET_CLASS, "class"},	{COT_SET_WEIGHT, "weight"},
+		   {COT_SET_SLICE, "slice"},	{COT_SET_MODE, "mode"},
+		   {COT_SET_BLOCK, "block"},	{COT_SET_QUOTA, "quota"},
+		   {COT_SET_RESERVE, "reserve"}};
+	struct text t = {ret_text, size, 0};
+	unsigned i;
+
+	ret_text[0] = '\0';
+	for (i = 0; i < COT_ARRAY_LEN(all); i++) {
+		if (!(fields & all[i].field))
+			continue;
+		put(&t, "%s%s ", t.used ? ", " : "", all[i].name);
+		put_values(&t, from, all[i].field);
+		put(&t, " -> ");
+		put_values(&t, to, all[i].field);
+	}
+}
