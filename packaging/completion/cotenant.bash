@@ -49,11 +49,28 @@ _cotenant_options()
 	esac
 }
 
-# The programs that the daemon knows, and the pools.
+# The programs that the daemon knows, and the pools. In the JSON a member has a line of its own, and
+# those of programs and pools stand at the same depth. Names that bash would split are left out.
 _cotenant_tenants()
 {
-	"${COMP_WORDS[0]}" ps 2>/dev/null | awk 'NR > 1 && NF > 1 { print $2 }'
-	echo pool:latency pool:batch
+	"${COMP_WORDS[0]}" ps --json 2>/dev/null | awk -F '"' '
+		/^  "/ { list = $2 }
+		/^      "name":/ && $4 !~ /[ \\]/ && list == "tenants" { print $4 }'
+	printf 'pool:%s\n' latency batch shared
+}
+
+# bash takes the parts of "pool:latency" for three words.
+_cotenant_targets()
+{
+	local before=${COMP_WORDS[COMP_CWORD - 1]}
+
+	if [[ $1 == : && $before == pool ]]; then
+		_cotenant_words 'latency batch shared' ''
+	elif [[ $before == : ]]; then
+		_cotenant_words 'latency batch shared' "$1"
+	else
+		_cotenant_words "$(_cotenant_tenants)" "$1"
+	fi
 }
 
 # The kernels of the PTX file that is named on the line.
@@ -173,7 +190,7 @@ _cotenant()
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption smqos consolidation' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
-	set | freeze | thaw) _cotenant_words "$(_cotenant_tenants)" "$cur" ;;
+	set | freeze | thaw) _cotenant_targets "$cur" ;;
 	help)
 		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce ptx list' \
 			"$cur"

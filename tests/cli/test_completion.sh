@@ -55,7 +55,9 @@ complete_as "--help --json --usage --version" stats --
 complete_as "--block=" run --b
 complete_as "--json" freeze --j
 complete_as "--offline" doctor --o
-COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency" freeze pool
+COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency pool:shared" freeze pool
+complete_as "batch latency shared" freeze pool :
+complete_as "latency" freeze pool : l
 # Behind the options of run stands another command.
 complete_as "chmod" run --class = latency -- chmo
 complete_as "chmod" run -n x chmo
