@@ -1,13 +1,18 @@
 /*
  * cotenant compare: plays one scenario under every scheduler, the preempting ones by both
- * mechanisms, and puts the outcomes side by side.
+ * mechanisms, and, where the scenario names a software policy, under every policy; and puts the
+ * outcomes side by side.
  */
 #include <argp.h>
+#include <cotenant/policy.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hist.h"
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/scenario.h"
@@ -16,13 +21,15 @@
 #include "report/sim_summary.h"
 #include "report/table.h"
 #include "sim/sim.h"
+#include "sim/swhost.h"
 #include "trace/scenario_read.h"
 
 /* Points in time between two looks at the signals and the progress bar: some 30 ms. */
 #define SLICE_INSTANTS	200000u
 #define MAX_ROWS	64u /* schedulers times mechanisms */
 #define MAX_APP_COLUMNS 6u  /* more would not fit a terminal */
-#define MAX_COLUMNS	(MAX_APP_COLUMNS + 6u)
+#define MAX_COLUMNS	(3u * MAX_APP_COLUMNS + 8u)
+#define CELL_MAX	48u
 
 struct arguments {
 	const char *scenario, *json;
@@ -69,6 +76,7 @@ struct row {
 	struct cot_scenario *sc; /* the scenario with this scheduler; owned by the comparison */
 	const struct hw_sched_ops *ops;
 	struct cot_sim_summary summary;
+	double response_p99_us[COT_MAX_APPS]; /* 0 = it had none */
 };
 
 struct comparison {
@@ -79,7 +87,8 @@ struct comparison {
 	unsigned n_rows;
 };
 
-static void add_row(struct comparison *c, const struct hw_sched_ops *ops, enum cot_preempt preempt)
+static struct row *add_row(struct comparison *c, const struct hw_sched_ops *ops,
+			   enum cot_preempt preempt)
 {
 	struct row *r = &c->rows[c->n_rows];
 
@@ -87,7 +96,9 @@ static void add_row(struct comparison *c, const struct hw_sched_ops *ops, enum c
 	r->sc = &c->scenarios[c->n_rows++];
 	*r->sc = *c->sc;
 	(void)snprintf(r->sc->scheduler, sizeof(r->sc->scheduler), "%s", ops->name);
+	r->sc->policy[0] = '\0';
 	r->sc->preempt = preempt;
+	return r;
 }
 
 static bool any_goal(const struct cot_scenario *sc)
@@ -101,16 +112,133 @@ static bool any_goal(const struct cot_scenario *sc)
 }
 
 /* Schedulers that keep goals would all be the same where there is none. */
-static void add_rows(struct comparison *c)
+static void add_schedulers(struct comparison *c)
 {
 	unsigned i;
 
 	for (i = 0; i < hw_n_scheds && c->n_rows + 2 <= MAX_ROWS; i++) {
 		if (hw_scheds[i]->needs_goals && !any_goal(c->sc))
 			continue;
-		add_row(c, hw_scheds[i], COT_PREEMPT_SWITCH);
+		(void)add_row(c, hw_scheds[i], COT_PREEMPT_SWITCH);
 		if (hw_scheds[i]->preempts)
-			add_row(c, hw_scheds[i], COT_PREEMPT_DRAIN);
+			(void)add_row(c, hw_scheds[i], COT_PREEMPT_DRAIN);
+	}
+}
+
+/* Over the scheduler that the scenario has for its policy. */
+static void add_policies(struct comparison *c)
+{
+	const struct hw_sched_ops *ops = hw_sched_find(c->sc->scheduler);
+	unsigned i;
+
+	for (i = 0; ops && c->sc->policy[0] && i < cot_n_policies && c->n_rows < MAX_ROWS; i++) {
+		struct row *r = add_row(c, ops, c->sc->preempt);
+
+		(void)snprintf(r->sc->policy, sizeof(r->sc->policy), "%s", cot_policies[i]->name);
+	}
+}
+
+/* ---- playing ---- */
+
+/* A run of one row: with a host when it has a policy, else alone. */
+struct run {
+	struct cot_swhost *host;
+	struct cot_sim *sim;
+	/* Without a host responses are looked for here, as it would. */
+	struct cot_hist *responses[COT_MAX_APPS];
+	uint64_t since_ps[COT_MAX_APPS]; /* IDLE_PS = it has no work for the GPU */
+};
+
+#define IDLE_PS UINT64_MAX
+
+static void run_finish(struct run *run)
+{
+	unsigned i;
+
+	if (run->host)
+		cot_swhost_destroy(run->host);
+	else
+		cot_sim_destroy(run->sim);
+	for (i = 0; i < COT_MAX_APPS; i++)
+		cot_hist_destroy(run->responses[i]);
+}
+
+static int run_init(struct run *run, const struct row *r, struct cot_error *err)
+{
+	unsigned i;
+	int rc;
+
+	*run = (struct run){0};
+	if (r->sc->policy[0]) {
+		rc = cot_swhost_create(r->sc, NULL, NULL, NULL, &run->host, err);
+		run->sim = rc ? NULL : cot_swhost_sim(run->host);
+		return rc;
+	}
+	rc = cot_sim_create(r->sc, r->ops, NULL, NULL, &run->sim, err);
+	for (i = 0; !rc && i < r->sc->n_apps; i++) {
+		run->since_ps[i] = IDLE_PS;
+		if (r->sc->apps[i].cls != COT_APP_LATENCY)
+			continue;
+		run->responses[i] = cot_hist_create();
+		if (!run->responses[i])
+			rc = cot_error_set(err, -ENOMEM, "out of memory");
+	}
+	return rc;
+}
+
+/* From the moment when it enqueues work for the GPU until all of that is done. */
+static void look_for_responses(struct run *run, uint32_t n_apps)
+{
+	uint64_t now_ps = cot_sim_now_ps(run->sim);
+	uint32_t i;
+
+	for (i = 0; i < n_apps; i++) {
+		bool active = run->responses[i] && cot_sim_app_active(run->sim, i);
+
+		if (active && run->since_ps[i] == IDLE_PS)
+			run->since_ps[i] = now_ps;
+		if (active || run->since_ps[i] == IDLE_PS)
+			continue;
+		cot_hist_add(run->responses[i], now_ps - run->since_ps[i]);
+		run->since_ps[i] = IDLE_PS;
+	}
+}
+
+static enum cot_sim_status run_on(struct run *run, const struct row *r)
+{
+	enum cot_sim_status status = COT_SIM_MORE;
+	bool look = false;
+	uint32_t i;
+
+	if (run->host)
+		return cot_swhost_run(run->host, SLICE_INSTANTS);
+	for (i = 0; i < r->sc->n_apps; i++)
+		look |= run->responses[i] != NULL;
+	if (!look)
+		return cot_sim_run(run->sim, SLICE_INSTANTS);
+	for (i = 0; i < SLICE_INSTANTS && status == COT_SIM_MORE; i++) {
+		status = cot_sim_run(run->sim, 1);
+		look_for_responses(run, r->sc->n_apps);
+	}
+	return status;
+}
+
+static void take_results(struct run *run, struct row *r, const double *alone_us)
+{
+	struct cot_sim_result result;
+	uint32_t i;
+
+	cot_sim_result(run->sim, &result);
+	/* A stalled run has apps without an outcome: they show as such. */
+	cot_sim_summarize(r->sc, &result, alone_us, &r->summary);
+	if (run->host)
+		cot_sim_summarize_responses(&r->summary, run->host);
+	for (i = 0; i < r->sc->n_apps; i++) {
+		if (run->host && r->sc->apps[i].cls == COT_APP_LATENCY)
+			r->response_p99_us[i] = r->summary.responses[i].p99_us;
+		else if (run->responses[i])
+			r->response_p99_us[i] =
+				cot_hist_quantile(run->responses[i], 0.99) / (double)COT_PS_PER_US;
 	}
 }
 
@@ -118,26 +246,22 @@ static int play(struct comparison *c, unsigned index, struct cot_progress *progr
 		struct cot_error *err)
 {
 	struct row *r = &c->rows[index];
-	struct cot_sim_result result;
-	enum cot_sim_status status;
-	struct cot_sim *sim;
-	int rc = cot_sim_create(r->sc, r->ops, NULL, NULL, &sim, err);
+	enum cot_sim_status status = COT_SIM_MORE;
+	struct run run;
+	int rc = run_init(&run, r, err);
 
-	if (rc < 0)
-		return rc;
-	do {
-		status = cot_sim_run(sim, SLICE_INSTANTS);
-		cot_progress_update(progress, (index + cot_sim_progress(sim)) / c->n_rows);
-	} while (status == COT_SIM_MORE && !cot_cli_interrupted());
-	cot_sim_result(sim, &result);
-	cot_sim_destroy(sim);
-	if (cot_cli_interrupted())
-		return cot_error_set(err, -EINTR, "interrupted; nothing was written");
-	if (status == COT_SIM_NO_MEMORY)
-		return cot_error_set(err, -ENOMEM, "out of memory");
-	/* A stalled run has apps without an outcome: they show as such. */
-	cot_sim_summarize(r->sc, &result, c->alone_us, &r->summary);
-	return 0;
+	while (!rc && status == COT_SIM_MORE && !cot_cli_interrupted()) {
+		status = run_on(&run, r);
+		cot_progress_update(progress, (index + cot_sim_progress(run.sim)) / c->n_rows);
+	}
+	if (!rc && cot_cli_interrupted())
+		rc = cot_error_set(err, -EINTR, "interrupted; nothing was written");
+	if (!rc && status == COT_SIM_NO_MEMORY)
+		rc = cot_error_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		take_results(&run, r, c->alone_us);
+	run_finish(&run);
+	return rc;
 }
 
 static int play_all(struct comparison *c, struct cot_error *err)
@@ -155,62 +279,187 @@ static int play_all(struct comparison *c, struct cot_error *err)
 
 /* ---- output ---- */
 
-static void cell_ratio(struct cot_table *t, bool known, double x, const char *unit)
-{
-	struct cot_text text;
+/* A table whose empty columns are left out in the end. */
+struct grid {
+	char heads[MAX_COLUMNS][COT_NAME_MAX + 16];
+	enum cot_align align[MAX_COLUMNS];
+	char cells[MAX_ROWS][MAX_COLUMNS][CELL_MAX];
+	unsigned n_columns;
+};
 
-	if (known)
-		cot_table_cell(t, "%s%s", cot_format_ratio(&text, x), unit);
-	else
-		cot_table_text(t, "-");
+/* The number of a new column. */
+static unsigned add_column(struct grid *g, enum cot_align align, const char *fmt, ...)
+	COT_PRINTF(3, 4);
+
+static unsigned add_column(struct grid *g, enum cot_align align, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(g->heads[g->n_columns], sizeof(g->heads[0]), fmt, args);
+	va_end(args);
+	g->align[g->n_columns] = align;
+	return g->n_columns++;
 }
 
-static void print_row(struct cot_table *t, const struct row *r, unsigned n_apps)
+static bool is_empty(const struct grid *g, unsigned column, unsigned n_rows)
 {
-	const struct cot_sim_summary *s = &r->summary;
-	struct cot_text text;
 	unsigned i;
 
-	cot_table_text(t, r->ops->name);
-	cot_table_text(t, r->ops->preempts ? cot_preempt_name(r->sc->preempt) : "-");
-	for (i = 0; i < n_apps; i++)
-		cell_ratio(t, s->apps[i].has_ntt, s->apps[i].ntt, "x");
-	cell_ratio(t, s->has_metrics, s->metrics.antt, "");
-	cell_ratio(t, s->has_metrics, s->metrics.stp, "");
-	cell_ratio(t, s->has_metrics, s->metrics.fairness, "");
-	if (s->result.preemptions)
-		cot_table_text(t, cot_format_us(&text, s->result.latency_p99_ps / 1e6));
-	else
-		cot_table_text(t, "-");
+	for (i = 0; i < n_rows; i++)
+		if (g->cells[i][column][0])
+			return false;
+	return true;
+}
+
+static int print_grid(const struct grid *g, unsigned n_rows, FILE *out)
+{
+	struct cot_column columns[MAX_COLUMNS];
+	unsigned kept[MAX_COLUMNS], n = 0, i, j;
+	struct cot_table *t;
+	int rc;
+
+	for (i = 0; i < g->n_columns; i++) {
+		if (is_empty(g, i, n_rows))
+			continue;
+		columns[n] = (struct cot_column){g->heads[i], g->align[i]};
+		kept[n++] = i;
+	}
+	t = cot_table_create(columns, n);
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < n_rows; i++)
+		for (j = 0; j < n; j++)
+			cot_table_text(t, g->cells[i][kept[j]][0] ? g->cells[i][kept[j]] : "-");
+	rc = cot_table_print(t, out);
+	cot_table_destroy(t);
+	return rc;
+}
+
+static void set(char *cell, const char *fmt, ...) COT_PRINTF(2, 3);
+
+static void set(char *cell, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(cell, CELL_MAX, fmt, args);
+	va_end(args);
+}
+
+static void fill_in_names(const struct comparison *c, struct grid *g)
+{
+	unsigned scheduler = add_column(g, COT_ALIGN_LEFT, "scheduler"),
+		 policy = add_column(g, COT_ALIGN_LEFT, "policy"),
+		 preempt = add_column(g, COT_ALIGN_LEFT, "preempts by"), i;
+
+	for (i = 0; i < c->n_rows; i++) {
+		const struct row *r = &c->rows[i];
+
+		set(g->cells[i][scheduler], "%s", r->ops->name);
+		set(g->cells[i][policy], "%s", r->sc->policy);
+		if (r->ops->preempts)
+			set(g->cells[i][preempt], "%s", cot_preempt_name(r->sc->preempt));
+	}
+}
+
+static void fill_in_slowdowns(const struct comparison *c, struct grid *g, unsigned n_apps)
+{
+	unsigned app, column, i;
+	struct cot_text text;
+
+	for (app = 0; app < n_apps; app++) {
+		column = add_column(g, COT_ALIGN_RIGHT, "%s", c->sc->apps[app].name);
+		for (i = 0; i < c->n_rows; i++)
+			if (c->rows[i].summary.apps[app].has_ntt)
+				set(g->cells[i][column], "%sx",
+				    cot_format_ratio(&text, c->rows[i].summary.apps[app].ntt));
+	}
+}
+
+/* Of latency programs: how long a request takes. */
+static void fill_in_responses(const struct comparison *c, struct grid *g, unsigned n_apps)
+{
+	unsigned app, column, i;
+	struct cot_text text;
+
+	for (app = 0; app < n_apps; app++) {
+		column = add_column(g, COT_ALIGN_RIGHT, "%s p99", c->sc->apps[app].name);
+		for (i = 0; i < c->n_rows; i++)
+			if (c->rows[i].response_p99_us[app] > 0.0)
+				set(g->cells[i][column], "%s",
+				    cot_format_us(&text, c->rows[i].response_p99_us[app]));
+	}
+}
+
+/* Instructions per cycle, where they are counted: in percent of a goal where there is one. */
+static void fill_in_goals(const struct comparison *c, struct grid *g, unsigned n_apps)
+{
+	unsigned app, column, i;
+
+	for (app = 0; app < n_apps; app++) {
+		double goal = c->sc->apps[app].qos.ipc;
+
+		column = add_column(g, COT_ALIGN_RIGHT, goal > 0.0 ? "%s of goal" : "%s IPC",
+				    c->sc->apps[app].name);
+		for (i = 0; i < c->n_rows; i++) {
+			const struct cot_sim_summary *s = &c->rows[i].summary;
+
+			if (s->result.counted && goal > 0.0)
+				set(g->cells[i][column], "%.1f %%",
+				    100.0 * cot_sim_ipc(s, app) / goal);
+			else if (s->result.counted)
+				set(g->cells[i][column], "%.3f", cot_sim_ipc(s, app));
+		}
+	}
+}
+
+static void fill_in_totals(const struct comparison *c, struct grid *g)
+{
+	unsigned antt = add_column(g, COT_ALIGN_RIGHT, "ANTT"),
+		 stp = add_column(g, COT_ALIGN_RIGHT, "STP"),
+		 fairness = add_column(g, COT_ALIGN_RIGHT, "fairness"),
+		 power = add_column(g, COT_ALIGN_RIGHT, "power"),
+		 preemption = add_column(g, COT_ALIGN_RIGHT, "p99 preemption"), i;
+	struct cot_text text;
+
+	for (i = 0; i < c->n_rows; i++) {
+		const struct cot_sim_summary *s = &c->rows[i].summary;
+
+		if (s->has_metrics) {
+			set(g->cells[i][antt], "%s", cot_format_ratio(&text, s->metrics.antt));
+			set(g->cells[i][stp], "%s", cot_format_ratio(&text, s->metrics.stp));
+			set(g->cells[i][fairness], "%s",
+			    cot_format_ratio(&text, s->metrics.fairness));
+		}
+		if (s->result.counted)
+			set(g->cells[i][power], "%.1f W", cot_sim_mean_watts(s));
+		if (s->result.preemptions)
+			set(g->cells[i][preemption], "%s",
+			    cot_format_us(&text, s->result.latency_p99_ps / 1e6));
+	}
 }
 
 static int print_text(const struct comparison *c, FILE *out)
 {
-	struct cot_column columns[MAX_COLUMNS] = {
-		{"scheduler", COT_ALIGN_LEFT},
-		{"preempts by", COT_ALIGN_LEFT},
-	};
 	unsigned n_apps = c->sc->n_apps < MAX_APP_COLUMNS ? c->sc->n_apps : MAX_APP_COLUMNS;
-	unsigned n = 2, i;
-	struct cot_table *t;
+	struct grid *g = calloc(1, sizeof(*g));
 	int rc;
 
-	for (i = 0; i < n_apps; i++)
-		columns[n++] = (struct cot_column){c->sc->apps[i].name, COT_ALIGN_RIGHT};
-	columns[n++] = (struct cot_column){"ANTT", COT_ALIGN_RIGHT};
-	columns[n++] = (struct cot_column){"STP", COT_ALIGN_RIGHT};
-	columns[n++] = (struct cot_column){"fairness", COT_ALIGN_RIGHT};
-	columns[n++] = (struct cot_column){"p99 preemption", COT_ALIGN_RIGHT};
-	t = cot_table_create(columns, n);
-	if (!t)
+	if (!g)
 		return -ENOMEM;
-	for (i = 0; i < c->n_rows; i++)
-		print_row(t, &c->rows[i], n_apps);
-	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
+	fill_in_names(c, g);
+	fill_in_slowdowns(c, g, n_apps);
+	fill_in_responses(c, g, n_apps);
+	fill_in_goals(c, g, n_apps);
+	fill_in_totals(c, g);
+	rc = print_grid(g, c->n_rows, out);
+	free(g);
 	(void)fputs(
 		"\nUnder each app: its slowdown, time together over time alone (NTT). ANTT is their "
-		"mean,\nSTP the total progress, fairness the least progress over the most.\n",
+		"mean,\nSTP the total progress, fairness the least progress over the most. p99 of a "
+		"latency app:\nof the time from its work's arrival to its end. What no run has is "
+		"left out.\n",
 		out);
 	return rc;
 }
@@ -254,7 +503,8 @@ static int compare(const struct arguments *a, struct comparison *c, struct cot_e
 	rc = a->json ? cot_outfile_open(a->json, &json, err) : 0;
 	if (!rc)
 		rc = cot_cli_measure_alone(c->sc, c->alone_us, err);
-	add_rows(c);
+	add_schedulers(c);
+	add_policies(c);
 	if (!rc)
 		rc = play_all(c, err);
 	if (!rc)
@@ -273,7 +523,8 @@ int cot_cmd_compare(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "SCENARIO",
 		.doc = "Plays SCENARIO (a YAML file; - is standard input) under every scheduler, by "
-		       "context switch and by draining, and shows the outcomes side by side.",
+		       "context switch and by draining, and under every software policy if it names one, "
+		       "and shows the outcomes side by side.",
 		.children = cot_cli_argp_children,
 	};
 	static const struct cot_cli_overrides none;

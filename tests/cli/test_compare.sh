@@ -5,6 +5,7 @@
 
 small_scenario >"$work/s.yaml"
 expect 0 compare "$work/s.yaml"
+cp "$work/out" "$work/table"
 "$COTENANT" list schedulers | awk 'NR > 1 { print $1, $2 }' >"$work/schedulers"
 n=0
 while read -r name preempts; do
@@ -29,6 +30,35 @@ cp "$work/out" "$work/all"
 expect 0 sim "$work/s.yaml" --scheduler dss --preempt drain --json -
 grep '"antt"' "$work/out" >"$work/antt"
 grep -qxF -f "$work/antt" "$work/all" || fail "compare and sim differ: $(cat "$work/antt")"
+
+for word in policy "of goal" IPC power p99; do
+	head -n 1 "$work/table" | sed 's/p99 preemption//' | grep -q "$word" && fail "a column '$word' of nothing"
+done
+
+# A scenario with a policy: every policy has a row, and that of the scenario is what `sim` shows.
+sed 's/stop: .*/stop: {at_us: 300000}/' "$SOURCE_DIR/scenarios/pools.yaml" >"$work/pools.yaml"
+expect 0 compare "$work/pools.yaml"
+cp "$work/out" "$work/table"
+"$COTENANT" list policies | awk 'NR > 1 { print $1 }' >"$work/policies"
+[ -s "$work/policies" ] || fail "no policies"
+while read -r name; do
+	[ "$(grep -c "^timeslice  *$name  *switch " "$work/table")" -eq 1 ] || fail "no row of the policy $name"
+done <"$work/policies"
+expect 0 sim "$work/pools.yaml"
+slowdown=$(awk '$1 == "requests" && $NF ~ /x$/ { print $NF }' "$work/out")
+p99=$(awk '$1 == "requests" && $2 == "latency" { print $(NF - 3), $(NF - 2) }' "$work/out")
+grep "^timeslice  *pools " "$work/table" | grep -F " $slowdown " | grep -qF " $p99 " ||
+	fail "compare has not $slowdown and $p99 for the policy: $(cat "$work/table")"
+head -n 1 "$work/table" | grep -q "requests p99" || fail "no p99 of responses"
+grep -q "^fcfs  *-  *-  .* ms  " "$work/table" || fail "no responses without a policy"
+expect 0 compare "$work/pools.yaml" --json -
+[ "$(grep -c '"policy": "pools"' "$work/out")" -eq 1 ] || fail "not one run with the policy"
+
+# One with goals: how far they are kept, and no column that nobody fills.
+expect 0 compare "$SOURCE_DIR/scenarios/goals.yaml"
+head -n 1 "$work/out" | grep -q "search of goal  *solver IPC  *power" || fail "no goals: $(head -n 1 "$work/out")"
+grep -q "^smqos  *switch .* 100.2 % " "$work/out" || fail "no part of the goal: $(cat "$work/out")"
+head -n 1 "$work/out" | grep -q ANTT && fail "an empty column"
 
 expect 2 compare
 says "$work/err" "no scenario given"
