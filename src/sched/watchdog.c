@@ -4,12 +4,14 @@
  * kernel may wait for one that takes long, but not for ever, and not for nobody.
  *
  * Only time in which the policy could act counts. A host that was stopped, or held up, comes late:
- * what is beyond LATE_NS after the time that the core had asked for counts for nothing.
+ * what is beyond LATE_NS after the time that the core had asked for counts for nothing. For that to
+ * be seen the core asks at least every WATCH_NS while it watches somebody.
  */
 #include "sched/inside.h"
 
 /* So much is usual on a loaded machine. */
-#define LATE_NS (100 * COT_NS_PER_MS)
+#define LATE_NS	 (100 * COT_NS_PER_MS)
+#define WATCH_NS (1 * COT_NS_PER_S)
 
 void cot_sched_watchdog_init(struct cot_sched *s)
 {
@@ -135,6 +137,8 @@ uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s)
 	stalls_wake(s, &s->work_stalls, &wake_ns);
 	if (s->waiting)
 		earlier(&wake_ns, clock_ns(s, s->waiting->watched_since_ns, s->limits.starve_ns));
+	if (wake_ns != COT_NEVER)
+		earlier(&wake_ns, s->policy.now_ns + WATCH_NS);
 	return wake_ns;
 }
 

@@ -454,6 +454,27 @@ static void test_quiet_time_is_no_pause(void **state)
 	end(b);
 }
 
+/* A pause is seen though nobody has to be called for long: the second one waits for the first. */
+static void test_pause_when_nothing_is_due(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
+	script.grants = true;
+	(void)work_on(b, 1, FIRST, 0);
+	script.grants = false;
+	(void)work_on(b, 2, FIRST, 0);
+	bench_run(b, 1 * S);
+	pause_for(b, 20 * S); /* due after a second; 1.1 s of it count */
+	assert_int_equal(bench_stats(b).rescues, 0);
+	bench_run(b, 7899 * MS);
+	assert_int_equal(bench_stats(b).rescues, 0);
+	bench_run(b, 1 * MS);
+	assert_int_equal(bench_stats(b).rescues, 1);
+	end(b);
+}
+
 /* ---- trying again ---- */
 
 static uint64_t retry_in(const struct bench *b)
@@ -604,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_stall_after_a_pause),
 		cmocka_unit_test(test_late_host_starves_nobody),
 		cmocka_unit_test(test_quiet_time_is_no_pause),
+		cmocka_unit_test(test_pause_when_nothing_is_due),
 		cmocka_unit_test(test_it_is_tried_again),
 		cmocka_unit_test(test_pauses_grow),
 		cmocka_unit_test(test_init_is_tried_again),
