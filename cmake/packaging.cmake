@@ -2,6 +2,9 @@
 
 install(FILES packaging/completion/cotenant.bash
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cotenant)
+# Manual pages call them docs/NAME.md.
+cot_glob(documents docs/*.md)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES packaging/cotenantd.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 # NAME.service goes to systemd's system units, NAME.user.service to NAME.service of the users' ones.

@@ -25,7 +25,8 @@ fi
 
 cat <<END
 
-Now a CUDA program on $gpu, plain and with its kernels as workers that are evicted:
+Now a CUDA program on $gpu, plain and with its kernels as workers that are evicted
+(left: thread blocks that they leave; again: launches of what is left):
 
   $shown
 
@@ -40,20 +41,21 @@ field() {
 	sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$2"
 }
 
-printf '%-26s %8s %9s %9s   %s\n' "" blocks launches left "result"
+printf '%-26s %8s %9s %9s %9s   %s\n' "" blocks launches left again "result"
 while read -r line; do
 	case $(field pass "$line") in
 	plain)
 		right=differs
 		[ "$(field n_wrong "$line")" != 0 ] || right="same as the CPU's"
-		printf '%-26s %8s %9s %9s   %s\n' "plain" "$(field blocks "$line")" \
-			"$(field launches "$line")" - "$right"
+		printf '%-26s %8s %9s %9s %9s   %s\n' "plain" "$(field blocks "$line")" \
+			"$(field launches "$line")" - - "$right"
 		;;
 	workers)
 		same=differs
 		[ "$(field n_different "$line")" != 0 ] || same="same as plain, bit for bit"
-		printf '%-26s %8s %9s %9s   %s\n' "workers, evicted" "$(field blocks "$line")" \
-			"$(field launches "$line")" "$(field left_over "$line")" "$same"
+		printf '%-26s %8s %9s %9s %9s   %s\n' "workers, evicted" "$(field blocks "$line")" \
+			"$(field launches "$line")" "$(field left_over "$line")" \
+			"$(field resumed "$line")" "$same"
 		;;
 	esac
 done <"$work/lines"

@@ -159,10 +159,15 @@ int main(int argc, char **argv)
 	if (rc < 0) {
 		(void)fprintf(stderr, "cotenantd: %s\n", err.text);
 		tell_starter(&a, false);
-		return a.check ? EXIT_FAILED : EXIT_USAGE;
+		return EXIT_USAGE;
 	}
 	if (a.check) {
-		(void)printf("%s: right; policy %s\n", d.config_path, d.config.policy->name);
+		if (!d.config_named && access(d.config_path, F_OK) < 0)
+			(void)printf("%s is not there: the defaults count; policy %s\n",
+				     d.config_path, d.config.policy->name);
+		else
+			(void)printf("%s: right; policy %s\n", d.config_path,
+				     d.config.policy->name);
 		return EXIT_OK;
 	}
 	return serve(&d, &a);
