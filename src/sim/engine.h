@@ -212,7 +212,7 @@ static inline struct kernel *kernel_of(struct hw_kernel *k)
 }
 
 /* Counts a wrong action; false. */
-bool hw_refuse(struct hw *hw);
+void hw_refuse(struct hw *hw);
 int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops);
 void hw_finish(struct hw *hw);
 /* A launch has reached its context's command buffer, which is free. */

@@ -235,10 +235,9 @@ uint64_t hw_n_refused(const struct hw *hw)
 
 /* ---- what a scheduler may do ---- */
 
-bool hw_refuse(struct hw *hw)
+void hw_refuse(struct hw *hw)
 {
 	hw->n_refused++;
-	return false;
 }
 
 /* Pointers that a scheduler kept too long are caught here. */
@@ -277,7 +276,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 	struct kernel *k;
 
 	if (hw_active_full(hw) || !is_pending(hw, c)) {
-		(void)hw_refuse(hw);
+		hw_refuse(hw);
 		return NULL;
 	}
 	k = free_entry(hw);
@@ -306,37 +305,40 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 	return &k->hw;
 }
 
-bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
+void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if ((sm->state != HW_SM_IDLE && sm->state != HW_SM_GATED) || !is_active(hw, k) ||
-	    !hw_unissued(k) || !k->issue || !hw_may_take(hw, k))
-		return hw_refuse(hw);
+	    !hw_unissued(k) || !k->issue || !hw_may_take(hw, k)) {
+		hw_refuse(hw);
+		return;
+	}
 	if (sm->state == HW_SM_IDLE)
 		hw->n_idle--;
 	cot_sm_set_up(hw->sim, &hw->sim->sms[sm->index], kernel_of(k));
-	return true;
 }
 
-bool hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
+void hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if (sm->state != HW_SM_RUNNING || sm->kernel == k || !is_active(hw, k) || !hw_unissued(k) ||
-	    !hw_may_take(hw, k))
-		return hw_refuse(hw);
+	    !hw_may_take(hw, k)) {
+		hw_refuse(hw);
+		return;
+	}
 	sm->state = HW_SM_RESERVED;
 	sm->next = k;
 	k->n_reserved++;
 	cot_sm_begin_preemption(hw->sim, &hw->sim->sms[sm->index]);
-	return true;
 }
 
-bool hw_evict(struct hw *hw, struct hw_sm *sm)
+void hw_evict(struct hw *hw, struct hw_sm *sm)
 {
-	if (sm->state != HW_SM_RUNNING)
-		return hw_refuse(hw);
+	if (sm->state != HW_SM_RUNNING) {
+		hw_refuse(hw);
+		return;
+	}
 	sm->state = HW_SM_RESERVED;
 	sm->next = NULL;
 	cot_sm_begin_preemption(hw->sim, &hw->sim->sms[sm->index]);
-	return true;
 }
 
 void hw_retire(struct hw *hw, struct hw_sm *sm)
@@ -346,15 +348,16 @@ void hw_retire(struct hw *hw, struct hw_sm *sm)
 	cot_sm_begin_drain(hw->sim, &hw->sim->sms[sm->index]);
 }
 
-bool hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
+void hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
-	if (sm->state != HW_SM_RESERVED || !is_active(hw, k) || !hw_unissued(k))
-		return hw_refuse(hw);
+	if (sm->state != HW_SM_RESERVED || !is_active(hw, k) || !hw_unissued(k)) {
+		hw_refuse(hw);
+		return;
+	}
 	if (sm->next)
 		sm->next->n_reserved--;
 	sm->next = k;
 	k->n_reserved++;
-	return true;
 }
 
 void hw_set_issue(struct hw *hw, struct hw_kernel *k, bool on)
@@ -376,7 +379,7 @@ void hw_set_issue(struct hw *hw, struct hw_kernel *k, bool on)
 void hw_timer_set(struct hw *hw, uint64_t t_ps)
 {
 	if (t_ps < hw->sim->now_ps) {
-		(void)hw_refuse(hw);
+		hw_refuse(hw);
 		return;
 	}
 	cot_timers_set(&hw->sim->timers, timer_of_sched(hw->sim), t_ps);

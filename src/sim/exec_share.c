@@ -13,15 +13,16 @@ double hw_insts(const struct hw *hw, uint32_t app)
 	return hw->sim->contend ? cot_contend_qos_insts(hw->sim, app) : 0.0;
 }
 
-bool hw_gate(struct hw *hw, struct hw_sm *sm)
+void hw_gate(struct hw *hw, struct hw_sm *sm)
 {
-	if (sm->state != HW_SM_IDLE || hw_has_lanes(hw))
-		return hw_refuse(hw);
+	if (sm->state != HW_SM_IDLE || hw_has_lanes(hw)) {
+		hw_refuse(hw);
+		return;
+	}
 	sm->state = HW_SM_GATED;
 	hw->n_idle--;
 	cot_touch(hw->sim);
 	cot_sm_observe(hw->sim, &hw->sim->sms[sm->index]);
-	return true;
 }
 
 struct needs {
@@ -64,8 +65,10 @@ bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, 
 	bool more = n > lane->limit;
 
 	if (!hw_has_lanes(hw) || (!n && lane->kernel) || (lane->kernel && lane->kernel != k) ||
-	    n > k->desc->blocks_per_sm || (more && !hw_limit_fits(hw, lane, k, n)))
-		return hw_refuse(hw);
+	    n > k->desc->blocks_per_sm || (more && !hw_limit_fits(hw, lane, k, n))) {
+		hw_refuse(hw);
+		return false;
+	}
 	lane->limit = n;
 	lane->room = k->desc;
 	if (lane->state == HW_SM_RUNNING && lane->n_resident > n)
@@ -82,7 +85,7 @@ void hw_set_quota(struct hw *hw, struct hw_sm *lane, double insts)
 	double ps = insts * 1e6 / sim->sc->gpu.clock_mhz;
 
 	if (!sm->meter || !(insts >= 0.0)) {
-		(void)hw_refuse(hw);
+		hw_refuse(hw);
 		return;
 	}
 	if (lane->kernel && !sm->saving)

@@ -184,7 +184,7 @@ static inline uint32_t hw_demand(const struct hw_kernel *k)
 }
 
 /* ---- what a scheduler may do. Every action checks its arguments: a wrong one changes nothing,
- * is counted (hw_n_refused) and returns false or NULL. ---- */
+ * is counted (hw_n_refused); what has a result returns false or NULL then. ---- */
 
 /* Moves a waiting launch to the active queue and frees its command buffer and `c`.
  * Refused when the queue is full. */
@@ -192,16 +192,16 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c);
 
 /* Gives an idle SM to an active kernel that has a block to issue and may take it; fills it with
  * blocks. */
-bool hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
+void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Starts the preemption of a RUNNING SM in favour of k, another active kernel. */
-bool hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
+void hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Starts the preemption of a RUNNING SM in favour of nobody: it becomes idle. */
-bool hw_evict(struct hw *hw, struct hw_sm *sm);
+void hw_evict(struct hw *hw, struct hw_sm *sm);
 
 /* Changes whom a RESERVED SM will work for. */
-bool hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
+void hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Closes or opens the issue of k's blocks. While closed, its SMs run empty and become idle;
  * when opened, its running SMs are filled again. Open at admission. */
@@ -213,7 +213,7 @@ void hw_timer_set(struct hw *hw, uint64_t t_ps);
 #define HW_TIMER_OFF UINT64_MAX
 
 /* Takes an idle SM's power away. hw_assign() gives it back, which takes gpu.power.wake_cycles. */
-bool hw_gate(struct hw *hw, struct hw_sm *sm);
+void hw_gate(struct hw *hw, struct hw_sm *sm);
 
 /*
  * With shares_sms: a lane holds at most n blocks of k from now on. Refused when the blocks of all

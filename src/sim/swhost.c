@@ -108,8 +108,6 @@ static uint64_t delay_ps(const struct cot_swhost *h, const struct cot_action *a)
 	uint64_t us;
 	struct cot_rng rng = {cot_hash64(h->sc->seed, a->seq)};
 
-	if (h->options.instant)
-		return 0;
 	if (a->kind == COT_ACTION_GRANT)
 		return h->sc->workers.grant_ps;
 	if (a->kind == COT_ACTION_EVICT)

@@ -30,7 +30,6 @@ struct cot_swhost_options {
 	const struct cot_policy_ops *policy;	/* NULL: the scenario's */
 	const struct cot_policy_config *config; /* NULL: the defaults */
 	const struct cot_sched_limits *limits;	/* NULL: the defaults */
-	bool instant;				/* actions take no time */
 	/* Breaks the actuators, for tests. May be NULL. Returns the -errno that the action `a` ends
 	 * with, 0 to carry it out, or COT_SWHOST_SILENT for no answer at all. */
 	int (*fault)(void *arg, const struct cot_action *a);

@@ -21,7 +21,7 @@ static void greedy(struct hw *hw, unsigned events)
 	hw_for_each_active (k, hw)
 		hw_for_each_sm (sm, hw)
 			if (hw_unissued(k))
-				(void)hw_assign(hw, sm, k);
+				hw_assign(hw, sm, k);
 }
 
 /* Admits without asking whether the active queue has room. */
@@ -50,7 +50,7 @@ static void stale(struct hw *hw, unsigned events)
 		*favourite = hw_active(hw);
 	hw_for_each_sm (sm, hw)
 		if (*favourite && sm->state == HW_SM_RUNNING && sm->kernel != *favourite)
-			(void)hw_reserve(hw, sm, *favourite);
+			hw_reserve(hw, sm, *favourite);
 }
 
 /* Uses every SM but the last. */
@@ -64,7 +64,7 @@ static void forgetful(struct hw *hw, unsigned events)
 	hw_admit_all(hw);
 	hw_for_each_active (k, hw)
 		while (hw_unissued(k) && (sm = hw_idle_sm(hw)) && (n == 1 || sm->index + 1 < n))
-			(void)hw_assign(hw, sm, k);
+			hw_assign(hw, sm, k);
 }
 
 /* Looks at arriving launches only: an SM that becomes idle stays idle. */
@@ -88,7 +88,7 @@ static void fickle(struct hw *hw, unsigned events)
 	hw_for_each_active (k, hw)
 		hw_for_each_sm (sm, hw)
 			if (sm->state == HW_SM_RUNNING && sm->kernel != k && hw_unissued(k))
-				(void)hw_reserve(hw, sm, k);
+				hw_reserve(hw, sm, k);
 }
 
 /* One launch at a time, always that of the first program that has one. */
@@ -123,7 +123,7 @@ static void moody(struct hw *hw, unsigned events)
 				pick = k;
 		sm = hw_idle_sm(hw);
 		if (pick && sm)
-			(void)hw_assign(hw, sm, pick);
+			hw_assign(hw, sm, pick);
 	} while (pick && sm);
 }
 

@@ -252,13 +252,17 @@ static void woken_sms_take_their_time(void **state)
 	build_cpu(&b, 1e6);
 	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
 	hw = cot_sim_hw(sim);
-	assert_true(hw_gate(hw, &hw_sms(hw)[0]));
-	assert_false(hw_gate(hw, &hw_sms(hw)[0])); /* refused: it has none */
+	hw_gate(hw, &hw_sms(hw)[0]);
+	assert_int_equal(hw_n_refused(hw), 0);
+	hw_gate(hw, &hw_sms(hw)[0]); /* it has none */
+	assert_int_equal(hw_n_refused(hw), 1);
 	assert_int_equal(cot_sim_run(sim, 1), COT_SIM_MORE);
 	k = hw_active(hw);
 	sm = &hw_sms(hw)[1];
-	assert_ptr_equal(sm->kernel, k); /* the idle one, not the one without power */
-	assert_false(hw_assign(hw, &hw_sms(hw)[0], k)); /* nothing left to issue */
+	assert_ptr_equal(sm->kernel, k);  /* the idle one, not the one without power */
+	hw_assign(hw, &hw_sms(hw)[0], k); /* nothing left to issue */
+	assert_int_equal(hw_n_refused(hw), 2);
+	assert_int_equal(hw_sms(hw)[0].state, HW_SM_GATED);
 	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);
 	cot_sim_result(sim, &r);
 	assert_int_equal(r.refused, 2);

@@ -144,6 +144,33 @@ static void what_is_found_stays(void **state)
 	assert_int_equal(t.opt, 6);
 }
 
+/* What one swap says, whatever was believed to be best before, and that it is said once. */
+static void what_a_swap_says(void **state)
+{
+	static const struct {
+		enum smqos_op last;
+		double ipc; /* 10 before */
+		uint32_t opt;
+		bool upper, lower;
+	} cases[] = {
+		{SMQOS_IN, 10.3, 3, true, false},   {SMQOS_IN, 10.31, 4, false, true},
+		{SMQOS_OUT, 9.7, 4, true, false},   {SMQOS_OUT, 9.69, 5, false, true},
+		{SMQOS_NONE, 1.0, 9, false, false},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct smqos_task t = {.opt = 9, .last = cases[i].last, .ipc_last = 10};
+
+		hw_smqos_judge(&t, 4, cases[i].ipc, THRESHOLD);
+		assert_int_equal(t.opt, cases[i].opt);
+		assert_int_equal(t.upper, cases[i].upper);
+		assert_int_equal(t.lower, cases[i].lower);
+		assert_int_equal(t.last, SMQOS_NONE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +180,7 @@ int main(void)
 		cmocka_unit_test(the_search_ends_where_more_does_not_pay),
 		cmocka_unit_test(every_saturation_is_found),
 		cmocka_unit_test(what_is_found_stays),
+		cmocka_unit_test(what_a_swap_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ void hw_fill_in_order(struct hw *hw, hw_filter_fn *may, const void *arg)
 		if (may && !may(k, arg))
 			continue;
 		while (k->issue && hw_unissued(k) && hw_may_take(hw, k) && (sm = hw_idle_sm(hw)))
-			(void)hw_assign(hw, sm, k);
+			hw_assign(hw, sm, k);
 	}
 }
 

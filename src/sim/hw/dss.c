@@ -112,7 +112,7 @@ static void redirect(struct hw *hw)
 		if (sm->next)
 			sm->next->priv.tokens++;
 		to->priv.tokens--;
-		(void)hw_retarget(hw, sm, to);
+		hw_retarget(hw, sm, to);
 	}
 }
 
@@ -124,14 +124,14 @@ static void partition(struct hw *hw)
 	while ((a = richest(hw))) {
 		sm = hw_idle_sm(hw);
 		if (sm) {
-			(void)hw_assign(hw, sm, a);
+			hw_assign(hw, sm, a);
 			a->priv.tokens--;
 			continue;
 		}
 		b = poorest_but(hw, a);
 		if (!b || a->priv.tokens - b->priv.tokens <= 1)
 			return;
-		(void)hw_reserve(hw, running_sm_of(hw, b), a);
+		hw_reserve(hw, running_sm_of(hw, b), a);
 		b->priv.tokens++;
 		a->priv.tokens--;
 	}

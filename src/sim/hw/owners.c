@@ -80,20 +80,20 @@ void hw_owners_apply(struct hw *hw, const struct hw_owners *o)
 			if (sm->kernel->app == owner)
 				break;
 			if (k)
-				(void)hw_reserve(hw, sm, k);
+				hw_reserve(hw, sm, k);
 			else
-				(void)hw_evict(hw, sm);
+				hw_evict(hw, sm);
 			break;
 		case HW_SM_RESERVED:
 			if (k && sm->next != k)
-				(void)hw_retarget(hw, sm, k);
+				hw_retarget(hw, sm, k);
 			break;
 		case HW_SM_IDLE:
 		case HW_SM_GATED:
 			if (k)
-				(void)hw_assign(hw, sm, k);
+				hw_assign(hw, sm, k);
 			else if (owner == HW_NOBODY && sm->state == HW_SM_IDLE)
-				(void)hw_gate(hw, sm);
+				hw_gate(hw, sm);
 			break;
 		}
 	}

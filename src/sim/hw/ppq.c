@@ -57,11 +57,11 @@ static void claim(struct hw *hw, struct hw_kernel *k)
 
 	while (hw_demand(k) > k->n_reserved) {
 		if ((sm = hw_idle_sm(hw)))
-			(void)hw_assign(hw, sm, k);
+			hw_assign(hw, sm, k);
 		else if ((sm = reservation_for(hw, k)))
-			(void)hw_retarget(hw, sm, k);
+			hw_retarget(hw, sm, k);
 		else if ((sm = victim_for(hw, k)))
-			(void)hw_reserve(hw, sm, k);
+			hw_reserve(hw, sm, k);
 		else
 			return;
 	}

@@ -102,7 +102,7 @@ static void assign_lanes(struct hw *hw)
 			struct hw_sm *lane = lane_of(hw, sm, i);
 
 			if (lane->state == HW_SM_IDLE && make_room(hw, lane, k))
-				(void)hw_assign(hw, lane, k);
+				hw_assign(hw, lane, k);
 		}
 	}
 }
@@ -148,10 +148,6 @@ static void adjust_blocks(struct hw *hw, uint32_t sm)
 		    lane->limit >= lane->kernel->desc->blocks_per_sm ||
 		    idle[i] >= lane->kernel->desc->work.warps)
 			continue;
-		if (hw_limit_fits(hw, lane, lane->kernel, lane->limit + 1)) {
-			(void)hw_set_limit(hw, lane, lane->kernel, lane->limit + 1);
-			return;
-		}
 		while ((from = victim(hw, sm, i, idle)) &&
 		       !hw_limit_fits(hw, lane, lane->kernel, lane->limit + 1))
 			(void)hw_set_limit(hw, from, from->kernel, from->limit - 1);

@@ -74,7 +74,7 @@ static void evict_frozen(struct hw *hw)
 
 	hw_for_each_sm (sm, hw)
 		if (sm->state == HW_SM_RUNNING && is_frozen(hw, sm->kernel))
-			(void)hw_evict(hw, sm);
+			hw_evict(hw, sm);
 }
 
 static void hand_over(struct hw *hw, uint32_t context)
@@ -92,9 +92,9 @@ static void hand_over(struct hw *hw, uint32_t context)
 		if (!to)
 			break;
 		if (sm->state == HW_SM_RUNNING && sm->kernel->context != context)
-			(void)hw_reserve(hw, sm, to);
+			hw_reserve(hw, sm, to);
 		else if (sm->state == HW_SM_RESERVED && sm->next != to)
-			(void)hw_retarget(hw, sm, to);
+			hw_retarget(hw, sm, to);
 	}
 	t->switching = true;
 }
