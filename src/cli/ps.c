@@ -135,7 +135,13 @@ static void add_share(struct cot_columns *t, const json_t *o, const char *key)
 			json_is_string(json_object_get(o, key)) ? cot_show_text(o, key) : "-");
 }
 
-/* Those whose kernels are rewritten. */
+static void add_nothing(struct cot_columns *t, unsigned n)
+{
+	while (n--)
+		cot_columns_add(t, "-");
+}
+
+/* Those with shares, and those whose kernels are rewritten. */
 static void print_works(const json_t *tenants)
 {
 	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE",
@@ -144,7 +150,7 @@ static void print_works(const json_t *tenants)
 	const json_t *p;
 	size_t i;
 
-	if (!cot_show_any_work(tenants))
+	if (!cot_show_any_shares(tenants))
 		return;
 	(void)putchar('\n');
 	cot_columns_init(&t, COT_ARRAY_LEN(heads));
@@ -154,12 +160,16 @@ static void print_works(const json_t *tenants)
 	{
 		const json_t *w = json_object_get(p, "work");
 
-		if (!json_is_object(w))
+		if (!cot_show_has_shares(p))
 			continue;
 		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
 		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
 		add_share(&t, p, "quota");
 		add_share(&t, p, "reserve");
+		if (!json_is_object(w)) {
+			add_nothing(&t, 4);
+			continue;
+		}
 		cot_columns_add(&t, "%lld of %lld",
 				cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
 				cot_show_number(w, "n_sms"));
@@ -189,7 +199,11 @@ static void print_remarks(const json_t *answer)
 	size_t i, j;
 
 	for (i = 0; i < COT_ARRAY_LEN(lists); i++)
-		json_array_foreach(json_object_get(answer, lists[i]), j, o) cot_show_troubles(o);
+		json_array_foreach(json_object_get(answer, lists[i]), j, o)
+		{
+			cot_show_troubles(o);
+			cot_show_effect(o);
+		}
 	cot_show_policy(json_object_get(answer, "daemon"));
 }
 

@@ -75,6 +75,33 @@ bool cot_show_any_work(const json_t *tenants)
 	return false;
 }
 
+bool cot_show_has_shares(const json_t *tenant)
+{
+	return json_is_object(json_object_get(tenant, "work")) ||
+	       json_is_string(json_object_get(tenant, "quota")) ||
+	       json_is_string(json_object_get(tenant, "reserve"));
+}
+
+bool cot_show_any_shares(const json_t *tenants)
+{
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach((json_t *)tenants, i, p)
+	{
+		if (cot_show_has_shares(p))
+			return true;
+	}
+	return false;
+}
+
+void cot_show_effect(const json_t *tenant)
+{
+	if (json_is_string(json_object_get(tenant, "shares_effect")))
+		(void)printf("%s: %s\n", cot_show_text(tenant, "name"),
+			     cot_show_text(tenant, "shares_effect"));
+}
+
 void cot_show_duration(double seconds, char *ret_text, size_t size)
 {
 	if (seconds < 120)

@@ -24,9 +24,14 @@ double cot_show_real(const json_t *object, const char *key);
 bool cot_show_bool(const json_t *object, const char *key);
 /* Whether one of them has kernels that are rewritten ("work"). */
 bool cot_show_any_work(const json_t *tenants);
+/* Whether it has that, or a quota or reservation; and whether one of them has. */
+bool cot_show_has_shares(const json_t *tenant);
+bool cot_show_any_shares(const json_t *tenants);
 
 /* A line for the policy that is wanted and not at work; nothing when it is. Of "daemon". */
 void cot_show_policy(const json_t *daemon);
+/* A line when a program's quota or reservation has not its full effect. */
+void cot_show_effect(const json_t *tenant);
 /* Lines for freezes and thaws of a program or pool that fail. */
 void cot_show_troubles(const json_t *entity);
 /* "running", "stuck 17 s", ...: of a program or pool. */

@@ -84,6 +84,7 @@ static void print_remarks(const json_t *list)
 				     cot_show_number(o, "slice_wrong_pid"),
 				     cot_show_text(o, "slice_wrong_reason"));
 		cot_show_troubles(o);
+		cot_show_effect(o);
 		if (cot_show_number(o, "guests_left"))
 			(void)printf("%s: %lld processes of programs in it do not obey; they are "
 				     "not asked any more\n",
@@ -188,6 +189,17 @@ static void print_works(const json_t *tenants)
 	print_refusals(tenants);
 }
 
+/* How late the daemon came. */
+static void print_timers(const json_t *timers)
+{
+	if (json_is_object(timers))
+		(void)printf("\nLatest deadline: %.1f ms late, %.1f ms without waiting for a "
+			     "processor; late by its own doing: %lld times\n",
+			     cot_show_real(timers, "worst_ms"),
+			     cot_show_real(timers, "worst_own_ms"),
+			     cot_show_number(timers, "late"));
+}
+
 static void print_core(const json_t *answer)
 {
 	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
@@ -216,6 +228,7 @@ static void print_core(const json_t *answer)
 		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "max_ms"));
 	}
 	cot_columns_print(&t);
+	print_timers(json_object_get(answer, "timers"));
 	(void)printf("\nConnections: %lld, refused: %lld, bad packets: %lld\n",
 		     cot_show_number(answer, "connections"), cot_show_number(answer, "refused"),
 		     cot_show_number(answer, "bad_packets"));

@@ -17,6 +17,7 @@
  *   found.c     what an environment tells     processes.c  whose environments are there
  *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
  *   news.c      what fails, for the log       audit.c   who changed what, likewise
+ *   effect.c    whether shares do anything
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/effect.h"
 
 static double ms(uint64_t ns)
 {
@@ -247,9 +248,50 @@ static json_t *show_work(struct daemon *d, const struct tenant *t)
 	return o;
 }
 
+static uint64_t counted(const json_t *work, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(work, key));
+}
+
+/* The reason of most kernels that were not rewritten. */
+static const char *main_reason(const json_t *work)
+{
+	json_t *refusals = json_object_get(work, "refusals"), *n;
+	const char *reason, *most = NULL;
+	json_int_t most_n = 0;
+
+	json_object_foreach(refusals, reason, n)
+	{
+		if (json_integer_value(n) <= most_n)
+			continue;
+		most_n = json_integer_value(n);
+		most = reason;
+	}
+	return most;
+}
+
+/* Null, or why its shares have no effect, or none on all of it. */
+static json_t *show_effect(const struct daemon *d, const struct tenant *t, const json_t *work)
+{
+	const struct cot_effect e = {
+		.quota = t->quota,
+		.reserve = t->reserve,
+		.one_pool = cot_sched_policy(cot_host_sched(d->host))->ops->one_pool,
+		.shim = json_is_object(work),
+		.n_rewritten = counted(work, "kernels_rewritten"),
+		.n_refused = counted(work, "kernels_refused"),
+		.n_workers = counted(work, "launches_workers"),
+		.n_plain = counted(work, "launches_plain"),
+		.reason = main_reason(work),
+	};
+	char text[256];
+
+	return cot_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null();
+}
+
 static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 {
-	json_t *o = json_object();
+	json_t *o = json_object(), *work;
 
 	put_number(o, "id", t->id);
 	put(o, "name", json_string(t->name));
@@ -266,7 +308,9 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	if (!t->pool)
 		put_entity(d, o, t->id);
 	put_pages(d, o, t, NULL);
-	put(o, "work", show_work(d, t));
+	work = show_work(d, t);
+	put(o, "shares_effect", show_effect(d, t, work));
+	put(o, "work", work);
 	return o;
 }
 

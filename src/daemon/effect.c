@@ -1,0 +1,56 @@
+#include "daemon/effect.h"
+
+#include <stdio.h>
+
+static const char *name_of(const struct cot_effect *e)
+{
+	return e->quota && e->reserve ? "quota and reservation have"
+	       : e->quota	      ? "quota has"
+				      : "reservation has";
+}
+
+static void say_none(const struct cot_effect *e, char *text, size_t size)
+{
+	const char *reason = e->reason ? e->reason : "", *before = e->reason ? " (" : "",
+		   *after = e->reason ? ")" : "";
+
+	if (!e->n_rewritten && e->n_refused)
+		(void)snprintf(text, size,
+			       "its %s no effect: none of its %lu kernels can be rewritten%s%s%s",
+			       name_of(e), (unsigned long)e->n_refused, before, reason, after);
+	else
+		(void)snprintf(text, size,
+			       "its %s no effect: all its %lu launches run as they are%s%s%s",
+			       name_of(e), (unsigned long)e->n_plain, before, reason, after);
+}
+
+bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
+{
+	unsigned long all = (unsigned long)(e->n_workers + e->n_plain);
+
+	if (!e->quota && !e->reserve)
+		return false;
+	if (!e->shim) {
+		(void)snprintf(ret_text, size,
+			       "its %s no effect yet: it has launched no kernel that can be "
+			       "rewritten",
+			       name_of(e));
+		return true;
+	}
+	if (!e->n_workers && (e->n_plain || e->n_refused)) {
+		say_none(e, ret_text, size);
+		return true;
+	}
+	if (e->reserve && !e->one_pool) {
+		(void)snprintf(ret_text, size,
+			       "its reservation takes nothing back from others under this policy");
+		return true;
+	}
+	if (!e->n_plain)
+		return false;
+	(void)snprintf(ret_text, size,
+		       "its %s no effect on %lu of %lu launches, which run as they are%s%s%s",
+		       name_of(e), (unsigned long)e->n_plain, all, e->reason ? " (" : "",
+		       e->reason ? e->reason : "", e->reason ? ")" : "");
+	return true;
+}

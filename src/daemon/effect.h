@@ -1,0 +1,25 @@
+/*
+ * Whether a program's quota or reservation does anything, in a sentence: a share that silently
+ * holds for nothing is worse than none. Pure.
+ */
+#ifndef COT_DAEMON_EFFECT_H
+#define COT_DAEMON_EFFECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cot_effect {
+	bool quota, reserve; /* it has one */
+	bool one_pool; /* the policy gives reservations what they want, from others if need be */
+	bool shim;     /* the program's kernels have been seen */
+	uint64_t n_rewritten, n_refused; /* kernels */
+	uint64_t n_workers, n_plain;	 /* launches as workers, and as they are */
+	const char *reason;		 /* why most were not; NULL when nothing is known */
+};
+
+/* Writes why it has no effect, or none on a part of it. False: it has its full effect, or there is
+ * no share. */
+bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size);
+
+#endif
