@@ -6,7 +6,7 @@
 
 #include "emu/mps/wire.h"
 
-#define ANSWER_MS (20 * 1000) /* a server may have to be started first */
+#define ANSWER_MS (20 * 1000)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int server = -1; /* under lock */
@@ -19,12 +19,12 @@ static CUresult result_of(int err)
 }
 
 static CUresult ask(int sock, const struct cot_mps_message *question, enum cot_mps_type type,
-		    struct cot_mps_message *ret_answer)
+		    int timeout_ms, struct cot_mps_message *ret_answer)
 {
 	int err = cot_mps_send(sock, question, -1);
 
 	if (!err)
-		err = cot_mps_receive(sock, ret_answer, NULL, ANSWER_MS);
+		err = cot_mps_receive(sock, ret_answer, NULL, timeout_ms);
 	if (!err && ret_answer->type != type)
 		err = -EBADMSG;
 	return err ? result_of(err) : (CUresult)ret_answer->status;
@@ -43,7 +43,8 @@ CUresult cot_mps_probe(bool *ret_under_mps)
 	if (sock < 0)
 		return CUDA_ERROR_MPS_CONNECTION_FAILED;
 	hello.pid = getpid();
-	result = ask(sock, &hello, COT_MPS_WELCOME, &answer);
+	/* While the server has clients of another user, it waits without a bound. */
+	result = ask(sock, &hello, COT_MPS_WELCOME, -1, &answer);
 	if (result) {
 		close(sock);
 		return result;
@@ -64,7 +65,7 @@ CUresult cot_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t mos
 
 	open.gpu = (uint32_t)gpu;
 	pthread_mutex_lock(&lock);
-	result = ask(server, &open, COT_MPS_OPENED, &answer);
+	result = ask(server, &open, COT_MPS_OPENED, ANSWER_MS, &answer);
 	pthread_mutex_unlock(&lock);
 	if (result)
 		return result;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -27,17 +28,26 @@
 struct server {
 	pid_t pid; /* 0: none */
 	int sock;
-	uid_t uid; /* of its clients, while it has some */
+	uid_t uid;
+	uint32_t n_passed, n_taken; /* clients, until now: to it, and as it says */
 	uint32_t n_clients;
 	int32_t clients[COT_MPS_MAX_CLIENTS];
 	char state[16];
 	bool stopping;
 };
 
+struct peer {
+	int sock; /* -1: free */
+	bool waits;
+	struct ucred who; /* while it waits */
+};
+
 struct cot_mps_control {
 	int listener, signals, pipe_dir;
-	FILE *log;	      /* may be NULL */
-	int peers[MAX_PEERS]; /* connections that have not said what they want yet; -1: free */
+	bool multiuser;
+	FILE *log; /* may be NULL */
+	/* Connections that have not said what they want yet, and clients that wait. */
+	struct peer peers[MAX_PEERS];
 	struct server server;
 	bool quitting;
 	int quit_peer;	    /* waits for the end, or -1 */
@@ -70,7 +80,16 @@ static void note(struct cot_mps_control *c, const char *fmt, ...)
 
 /* ---- the server ---- */
 
-static void run_server(int sock)
+/* It has the rights of its clients, and none of the daemon's. */
+static void become(uid_t uid)
+{
+	if (uid == geteuid())
+		return;
+	if (setgroups(0, NULL) || setgid((gid_t)uid) || setuid(uid))
+		_exit(126);
+}
+
+static void run_server(int sock, uid_t uid)
 {
 	char name[] = SERVER_NAME, *argv[] = {name, NULL};
 	sigset_t none;
@@ -82,12 +101,13 @@ static void run_server(int sock)
 		fcntl(sock, F_SETFD, 0);
 	else
 		dup2(sock, COT_MPS_SERVER_FD);
+	become(uid);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	execv("/proc/self/exe", argv);
 	_exit(127);
 }
 
-static int start_server(struct cot_mps_control *c)
+static int start_server(struct cot_mps_control *c, uid_t uid)
 {
 	int pair[2];
 	pid_t pid;
@@ -98,14 +118,15 @@ static int start_server(struct cot_mps_control *c)
 		return -errno;
 	pid = fork();
 	if (!pid)
-		run_server(pair[1]);
+		run_server(pair[1], uid);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);
 		return -EAGAIN;
 	}
-	c->server = (struct server){.pid = pid, .sock = pair[0], .state = "INITIALIZING"};
-	note(c, "started server %d", (int)pid);
+	c->server =
+		(struct server){.pid = pid, .sock = pair[0], .uid = uid, .state = "INITIALIZING"};
+	note(c, "started server %d of user %u", (int)pid, (unsigned)uid);
 	return 0;
 }
 
@@ -144,6 +165,7 @@ static void hear_server(struct cot_mps_control *c)
 	if (cot_mps_receive(c->server.sock, &m, NULL, 0) || m.type != COT_MPS_CLIENTS)
 		return;
 	c->server.n_clients = m.n;
+	c->server.n_taken = m.slot;
 	for (i = 0; i < m.n; i++)
 		c->server.clients[i] = (int32_t)m.tokens[i];
 	snprintf(c->server.state, sizeof(c->server.state), "%.15s", m.text);
@@ -152,38 +174,83 @@ static void hear_server(struct cot_mps_control *c)
 
 /* ---- clients ---- */
 
-/* One user at a time, as with the real server; root's daemon serves any one. */
-static CUresult may_join(struct cot_mps_control *c, uid_t uid)
+static bool is_idle(const struct server *s)
 {
-	if (c->quitting || c->server.stopping)
-		return CUDA_ERROR_MPS_SERVER_NOT_READY;
-	if (geteuid() != 0 && uid != geteuid())
-		return CUDA_ERROR_MPS_CONNECTION_FAILED;
-	if (c->server.n_clients && c->server.uid != uid)
-		return CUDA_ERROR_MPS_SERVER_NOT_READY;
-	return start_server(c) ? CUDA_ERROR_MPS_CONNECTION_FAILED : CUDA_SUCCESS;
+	return !s->n_clients && s->n_passed == s->n_taken;
 }
 
-static void pass_on(struct cot_mps_control *c, int peer)
+/* Whose server serves this user. */
+static uid_t server_of(const struct cot_mps_control *c, uid_t uid)
+{
+	return c->multiuser ? geteuid() : uid;
+}
+
+/* -EAGAIN: later. Root's daemon serves everybody, another one its own user. */
+static int may_join(struct cot_mps_control *c, uid_t uid, CUresult *ret_result)
+{
+	*ret_result = CUDA_ERROR_MPS_CONNECTION_FAILED;
+	if (c->quitting || (geteuid() != 0 && uid != geteuid()))
+		return 0;
+	if (c->server.pid && (c->server.stopping || c->server.uid != server_of(c, uid)))
+		return -EAGAIN;
+	if (!start_server(c, server_of(c, uid)))
+		*ret_result = CUDA_SUCCESS;
+	return 0;
+}
+
+/* False: it waits for the server of others to end. */
+static bool pass_on(struct cot_mps_control *c, const struct peer *peer)
 {
 	struct cot_mps_message m = cot_mps_message(COT_MPS_TAKE);
-	struct ucred who;
-	socklen_t size = sizeof(who);
+	CUresult result;
 
-	if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size))
-		return;
-	m.status = may_join(c, who.uid);
-	m.pid = who.pid;
-	if (!m.status && cot_mps_send(c->server.sock, &m, peer))
+	if (may_join(c, peer->who.uid, &result) < 0)
+		return false;
+	m.status = result;
+	m.pid = peer->who.pid;
+	if (!m.status && cot_mps_send(c->server.sock, &m, peer->sock))
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
 	if (!m.status) {
-		c->server.uid = who.uid;
-		note(c, "client %d of user %u", (int)who.pid, (unsigned)who.uid);
-		return;
+		c->server.n_passed++;
+		note(c, "client %d of user %u", (int)m.pid, (unsigned)peer->who.uid);
+		return true;
 	}
-	note(c, "refused client %d: %d", (int)who.pid, m.status);
+	note(c, "refused client %d: %d", (int)m.pid, m.status);
 	m.type = COT_MPS_WELCOME;
-	(void)!cot_mps_send(peer, &m, -1);
+	(void)!cot_mps_send(peer->sock, &m, -1);
+	return true;
+}
+
+/* A new client. False: it waits, and its connection is kept. */
+static bool admit(struct cot_mps_control *c, struct peer *peer)
+{
+	socklen_t size = sizeof(peer->who);
+
+	if (getsockopt(peer->sock, SOL_SOCKET, SO_PEERCRED, &peer->who, &size))
+		return true;
+	peer->waits = !pass_on(c, peer);
+	if (peer->waits)
+		note(c, "client %d of user %u waits", (int)peer->who.pid, (unsigned)peer->who.uid);
+	return !peer->waits;
+}
+
+/* The server goes when it has nobody and somebody waits for another one; then they come. */
+static void admit_waiting(struct cot_mps_control *c)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_PEERS; i++) {
+		struct peer *peer = &c->peers[i];
+
+		if (peer->sock < 0 || !peer->waits)
+			continue;
+		if (pass_on(c, peer)) {
+			close(peer->sock);
+			*peer = (struct peer){.sock = -1};
+		} else if (is_idle(&c->server)) {
+			stop_server(c);
+		}
+	}
 }
 
 /* ---- commands ---- */
@@ -274,7 +341,10 @@ static bool cmd_client_list(struct cot_mps_control *c, const struct command *cmd
 
 static bool cmd_start_server(struct cot_mps_control *c, const struct command *cmd)
 {
-	answer(cmd->peer, start_server(c) ? 1 : 0, "%s", "");
+	const char *uid = "";
+	uid_t user = has_word(cmd, "-uid", &uid) ? (uid_t)number(uid) : geteuid();
+
+	answer(cmd->peer, start_server(c, server_of(c, user)) ? 1 : 0, "%s", "");
 	return false;
 }
 
@@ -342,34 +412,34 @@ static void accept_peers(struct cot_mps_control *c)
 	int sock;
 
 	while ((sock = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		for (i = 0; i < MAX_PEERS && c->peers[i] >= 0; i++)
+		for (i = 0; i < MAX_PEERS && c->peers[i].sock >= 0; i++)
 			;
 		if (i < MAX_PEERS)
-			c->peers[i] = sock;
+			c->peers[i].sock = sock;
 		else
 			close(sock);
 	}
 }
 
-static void hear_peer(struct cot_mps_control *c, int *peer)
+static void hear_peer(struct cot_mps_control *c, struct peer *peer)
 {
 	struct cot_mps_message m;
-	int err = cot_mps_receive(*peer, &m, NULL, 0);
+	int err = cot_mps_receive(peer->sock, &m, NULL, 0);
 	bool keep = false;
 
 	if (err == -EAGAIN || err == -ETIMEDOUT)
 		return;
-	if (!err && m.type == COT_MPS_HELLO)
-		pass_on(c, *peer);
-	else if (!err && m.type == COT_MPS_COMMAND) {
-		keep = run_command(c, *peer, m.text);
+	if (!err && m.type == COT_MPS_HELLO && !peer->waits && !admit(c, peer))
+		return;
+	if (!err && m.type == COT_MPS_COMMAND) {
+		keep = run_command(c, peer->sock, m.text);
 		/* One connection may ask again and again. */
 		if (!keep)
 			return;
 	}
 	if (!keep)
-		close(*peer);
-	*peer = -1;
+		close(peer->sock);
+	*peer = (struct peer){.sock = -1};
 }
 
 static void hear_signal(struct cot_mps_control *c)
@@ -390,8 +460,9 @@ static int due(struct cot_mps_control *c)
 {
 	int64_t left;
 
-	if (c->quitting && c->server.pid && !c->server.n_clients)
+	if (c->quitting && c->server.pid && is_idle(&c->server))
 		stop_server(c);
+	admit_waiting(c);
 	if (!c->kill_at_ms || !c->server.pid)
 		return -1;
 	left = c->kill_at_ms - now_ms();
@@ -413,7 +484,7 @@ int cot_mps_control_run(struct cot_mps_control *c)
 		p[1] = (struct pollfd){.fd = c->signals, .events = POLLIN};
 		p[2] = (struct pollfd){.fd = c->server.pid ? c->server.sock : -1, .events = POLLIN};
 		for (i = 0; i < MAX_PEERS; i++)
-			p[3 + i] = (struct pollfd){.fd = c->peers[i], .events = POLLIN};
+			p[3 + i] = (struct pollfd){.fd = c->peers[i].sock, .events = POLLIN};
 		if (poll(p, COT_ARRAY_LEN(p), timeout) < 0 && errno != EINTR)
 			return 1;
 		if (p[2].revents & POLLIN)
@@ -465,12 +536,14 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int cot_mps_control_create(struct cot_mps_control **ret_control)
+int cot_mps_control_create(bool multiuser, struct cot_mps_control **ret_control)
 {
 	struct cot_mps_control *c;
 	unsigned i;
 	int other;
 
+	if (multiuser && geteuid() != 0)
+		return -EPERM;
 	other = cot_mps_connect_control();
 	if (other >= 0) {
 		close(other);
@@ -479,8 +552,9 @@ int cot_mps_control_create(struct cot_mps_control **ret_control)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
+	c->multiuser = multiuser;
 	for (i = 0; i < MAX_PEERS; i++)
-		c->peers[i] = -1;
+		c->peers[i].sock = -1;
 	c->quit_peer = c->server.sock = -1;
 	c->listener = cot_mps_listen_control();
 	if (c->listener < 0) {
@@ -506,8 +580,8 @@ void cot_mps_control_destroy(struct cot_mps_control *c)
 	unlinkat(c->pipe_dir, "control", 0);
 	unlinkat(c->pipe_dir, PID_FILE, 0);
 	for (i = 0; i < MAX_PEERS; i++)
-		if (c->peers[i] >= 0)
-			close(c->peers[i]);
+		if (c->peers[i].sock >= 0)
+			close(c->peers[i].sock);
 	if (c->quit_peer >= 0)
 		close(c->quit_peer);
 	close(c->pipe_dir);

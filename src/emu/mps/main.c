@@ -2,9 +2,9 @@
  * A stand-in for nvidia-cuda-mps-control, and, under the name nvidia-cuda-mps-server, for the
  * server that it starts.
  *
- *   nvidia-cuda-mps-control -d    start the daemon in the background
- *   nvidia-cuda-mps-control -f    ... in the foreground
- *   nvidia-cuda-mps-control       send the commands of standard input to the daemon
+ *   nvidia-cuda-mps-control -d [-M]   start the daemon in the background
+ *   nvidia-cuda-mps-control -f [-M]   ... in the foreground; -M: one server for all users
+ *   nvidia-cuda-mps-control           send the commands of standard input to the daemon
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,9 @@ static int serve(struct cot_mps_control *c)
 
 static int explain(int err)
 {
-	if (err == -EADDRINUSE)
+	if (err == -EPERM)
+		fprintf(stderr, "Only root user may enable -multiuser-server!\n");
+	else if (err == -EADDRINUSE)
 		fprintf(stderr, "An instance of this daemon is already running\n");
 	else
 		fprintf(stderr, "Cannot listen in %s: %s\n", cot_mps_pipe_dir(), strerror(-err));
@@ -46,19 +48,18 @@ static void take_time(void)
 		(void)nanosleep(&pause, NULL);
 }
 
-static int foreground(void)
+static int foreground(bool multiuser)
 {
 	struct cot_mps_control *c;
 	int err;
 
 	take_time();
-	err = cot_mps_control_create(&c);
-
+	err = cot_mps_control_create(multiuser, &c);
 	return err ? explain(err) : serve(c);
 }
 
 /* The parent returns when the daemon listens: the child's word comes through a pipe. */
-static int background(void)
+static int background(bool multiuser)
 {
 	struct cot_mps_control *c;
 	int ready[2], err = -EIO, null;
@@ -76,7 +77,7 @@ static int background(void)
 		return err ? explain(err) : 0;
 	}
 	setsid();
-	err = cot_mps_control_create(&c);
+	err = cot_mps_control_create(multiuser, &c);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
@@ -121,16 +122,17 @@ static int send_commands(void)
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/');
+	bool multiuser = argc == 3 && !strcmp(argv[2], "-M");
 
 	name = name ? name + 1 : argv[0];
 	if (!strcmp(name, "nvidia-cuda-mps-server"))
 		return cot_mps_server_run(COT_MPS_SERVER_FD);
 	if (argc == 1)
 		return send_commands();
-	if (argc == 2 && !strcmp(argv[1], "-d"))
-		return background();
-	if (argc == 2 && !strcmp(argv[1], "-f"))
-		return foreground();
-	fprintf(stderr, "usage: nvidia-cuda-mps-control [-d | -f]\n");
+	if ((argc == 2 || multiuser) && !strcmp(argv[1], "-d"))
+		return background(multiuser);
+	if ((argc == 2 || multiuser) && !strcmp(argv[1], "-f"))
+		return foreground(multiuser);
+	fprintf(stderr, "usage: nvidia-cuda-mps-control [-d | -f] [-M]\n");
 	return 1;
 }

@@ -32,6 +32,7 @@ struct server {
 	const struct cot_emu_export_mps *mps;
 	int n_gpus;
 	bool faulted;
+	uint32_t n_taken; /* clients, refused ones too */
 	struct cot_emu_context *contexts[MAX_GPUS];
 	uint32_t tokens[MAX_GPUS][COT_MPS_MAX_CLIENTS * COT_MPS_CHANNELS_PER_CLIENT];
 	struct client clients[COT_MPS_MAX_CLIENTS];
@@ -52,6 +53,7 @@ static void tell_control(const struct server *s)
 	struct cot_mps_message m = cot_mps_message(COT_MPS_CLIENTS);
 	unsigned i;
 
+	m.slot = s->n_taken;
 	for (i = 0; i < COT_MPS_MAX_CLIENTS; i++)
 		if (s->clients[i].sock >= 0)
 			m.tokens[m.n++] = (uint32_t)s->clients[i].pid;
@@ -133,8 +135,10 @@ static void take_client(struct server *s, int sock, int32_t pid)
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
 	else if (c == COT_MPS_MAX_CLIENTS)
 		m.status = CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
+	s->n_taken++;
 	if (cot_mps_send(sock, &m, -1) || m.status) {
 		close(sock);
+		tell_control(s);
 		return;
 	}
 	s->clients[c] = (struct client){

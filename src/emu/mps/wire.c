@@ -158,7 +158,8 @@ int cot_mps_listen_control(void)
 	/* The caller has found out that nobody listens: what is left is from a killed daemon. */
 	unlinkat(dir, "control", 0);
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (sock < 0 || bind(sock, (struct sockaddr *)&a, sizeof(a)) || listen(sock, BACKLOG))
+	if (sock < 0 || bind(sock, (struct sockaddr *)&a, sizeof(a)) || chmod(a.sun_path, 0666) ||
+	    listen(sock, BACKLOG))
 		err = -errno;
 	close(dir);
 	if (!err)

@@ -23,7 +23,8 @@ enum cot_mps_type {
 	COT_MPS_COMMAND,   /* command line -> control: text */
 	COT_MPS_ANSWER,	   /* control -> command line: text */
 	COT_MPS_TAKE,	   /* control -> server, with the client's descriptor: pid */
-	COT_MPS_CLIENTS,   /* server -> control: n clients, state in text, pids in tokens */
+	COT_MPS_CLIENTS,   /* server -> control: n clients, state in text, pids in tokens; slot: how
+			      many it has been handed until now */
 };
 
 struct cot_mps_message {
