@@ -10,7 +10,7 @@
  *   account.c   what each user may have       closer.c  ends what may take long to close
  *   library.c   packets of libcotenant.so     command.c packets of the command line
  *   work.c      packets of shims              host_work.c  works between core and shims
- *   tenant.c    programs                      pool.c    pools
+ *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
  *   mps.c       the MPS programs              host.c, host_order.c  the core's host
  *   lock.c      one daemon per folder         show.c    answers in JSON
  *   state.c     what outlives the daemon      recover.c what its file does not know
@@ -402,12 +402,22 @@ void cot_pool_joined(struct pool *p); /* a tenant came or went */
 void cot_pool_left(struct pool *p, const char *name);
 void cot_pool_server_gone(struct pool *p);
 void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
-/* Those that nobody uses. */
-void cot_pool_stop_all(struct daemon *d);
-bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
 /* Looks after processes that have no pidfd. False: there are none. */
 bool cot_pool_reap(struct daemon *d);
 const char *cot_pool_state_name(enum pool_state state);
+
+/* For both of its files: its name in the log, its timer, and a command for its control program. */
+const struct cot_dlog_where *cot_pool_where(const struct pool *p);
+void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns);
+int cot_pool_tell(struct pool *p, const char *line);
+
+/* ---- pool_stop.c ---- */
+
+/* It has no tenants: it is stopped if that stays so for a while, and MPS has no clients. */
+void cot_pool_linger(struct pool *p);
+/* Stops those that nobody uses. */
+void cot_pool_stop_all(struct daemon *d);
+bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
 
 /* ---- clients.c ---- */
 

@@ -7,7 +7,8 @@
  *    |                   v                                      v
  *    |                FAILED <----------------------------------+
  *    |                   | want, after a pause: STARTING
- *    +---- STOPPING <----+---- UP without tenants for a while, and without clients
+ *    +---- STOPPING <----+---- UP without tenants for a while, and without clients:
+ *                              pool_stop.c
  *
  * What uses a pool is never ended: MPS is told to quit only when it has no clients, and if one
  * comes at that moment it is waited for.
@@ -23,8 +24,6 @@
 
 #define START_POLL_NS  (10 * COT_NS_PER_MS)
 #define START_NS       (15 * COT_NS_PER_S)
-#define STOP_NS	       (5 * COT_NS_PER_S)
-#define CLIENTS_NS     (5 * COT_NS_PER_S)
 #define BACKOFF_MIN_NS (500 * COT_NS_PER_MS)
 #define BACKOFF_MAX_NS (60 * COT_NS_PER_S)
 #define NAMES_MAX      256u
@@ -32,12 +31,10 @@
 #define RECENT_NS (2 * COT_NS_PER_S)
 
 static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns);
-static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns);
-static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 static int start(struct pool *p);
 
-static const struct cot_dlog_where *where(const struct pool *p)
+const struct cot_dlog_where *cot_pool_where(const struct pool *p)
 {
 	static struct cot_dlog_where where;
 
@@ -57,15 +54,10 @@ static struct pool *pool_of_timer(struct cot_timer *timer)
 	return (struct pool *)((char *)timer - offsetof(struct pool, timer));
 }
 
-static void set_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns)
+void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns)
 {
 	p->timer.fire = fire;
 	cot_timer_set(&p->d->loop, &p->timer, cot_now_ns() + in_ns);
-}
-
-static void linger(struct pool *p)
-{
-	set_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
 }
 
 /* "a, b, c" */
@@ -93,7 +85,7 @@ static void tell_of_loss(struct pool *p)
 	p->n_deaths++;
 	if (cot_now_ns() - p->ended_ns > RECENT_NS)
 		p->ended[0] = '\0';
-	cot_daemon_log(COT_DLOG_ERROR, where(p),
+	cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p),
 		       "its MPS server lost its channel groups: a fault in one program of a pool "
 		       "ends all programs of that pool. Ended just now: %s; still there: %s. The "
 		       "other pool goes on",
@@ -115,7 +107,7 @@ void cot_pool_update(struct pool *p)
 	if (p->announced && ready == p->ready)
 		return;
 	if (ready)
-		cot_daemon_log(COT_DLOG_INFO, where(p),
+		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p),
 			       "its server has channel groups: slices are under control");
 	else if (p->announced && p->state == POOL_UP && !d->stopping)
 		tell_of_loss(p);
@@ -221,7 +213,7 @@ static void fail(struct pool *p)
 	p->d->state_dirty = true;
 	cot_timer_clear(&p->timer);
 	if (p->n_tenants)
-		set_timer(p, retry_timer_fired, p->backoff_ns);
+		cot_pool_timer(p, retry_timer_fired, p->backoff_ns);
 }
 
 /* ---- the control program ---- */
@@ -240,10 +232,11 @@ static void come_up(struct pool *p)
 	p->backoff_ns = 0;
 	p->d->state_dirty = true;
 	cot_timer_clear(&p->timer);
-	cot_daemon_log(COT_DLOG_INFO, where(p), "up (MPS control process %d)", (int)p->control.pid);
+	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "up (MPS control process %d)",
+		       (int)p->control.pid);
 	set_mps_failed(p->d, false);
 	if (!p->n_tenants)
-		linger(p);
+		cot_pool_linger(p);
 	cot_command_pool_settled(p);
 }
 
@@ -257,13 +250,13 @@ static void command_ended(struct cot_source *source, uint32_t events)
 	(void)waitpid(w->pid, &status, WNOHANG);
 	cot_watch_stop(p->d, w);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		cot_daemon_log(COT_DLOG_DEBUG, where(p), "an MPS command ended with status %#x",
-			       (unsigned)status);
+		cot_daemon_log(COT_DLOG_DEBUG, cot_pool_where(p),
+			       "an MPS command ended with status %#x", (unsigned)status);
 	if (p->state == POOL_STARTING)
 		come_up(p);
 }
 
-static int tell(struct pool *p, const char *line)
+int cot_pool_tell(struct pool *p, const char *line)
 {
 	struct cot_error err = {{0}};
 	pid_t pid;
@@ -271,7 +264,7 @@ static int tell(struct pool *p, const char *line)
 	drop_command(p);
 	pid = cot_mps_tell(p, line, NULL, &err);
 	if (pid < 0) {
-		cot_daemon_log(COT_DLOG_WARN, where(p), "%s", err.text);
+		cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p), "%s", err.text);
 		return pid;
 	}
 	if (cot_watch_start(p->d, &p->command, pid, command_ended) < 0) {
@@ -287,7 +280,7 @@ static int ask_for_server(struct pool *p)
 	char line[64];
 
 	(void)snprintf(line, sizeof(line), "start_server -uid %u", (unsigned)geteuid());
-	return tell(p, line);
+	return cot_pool_tell(p, line);
 }
 
 /*
@@ -296,7 +289,7 @@ static int ask_for_server(struct pool *p)
  */
 static void give_up(struct pool *p)
 {
-	cot_daemon_log(COT_DLOG_ERROR, where(p),
+	cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p),
 		       "its MPS control program (process %d) does not answer; the pool cannot be "
 		       "used until that one has ended",
 		       (int)p->control.pid);
@@ -315,12 +308,12 @@ static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		return;
 	}
 	if (now_ns >= p->deadline_ns) {
-		cot_daemon_log(COT_DLOG_ERROR, where(p), "MPS did not start in time; see %s",
-			       p->log);
+		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p),
+			       "MPS did not start in time; see %s", p->log);
 		(void)kill(p->control.pid, SIGKILL);
 		return; /* control_ended() follows */
 	}
-	set_timer(p, start_timer_fired, START_POLL_NS);
+	cot_pool_timer(p, start_timer_fired, START_POLL_NS);
 	if (!p->command.pid && cot_mps_listens(p) && ask_for_server(p) < 0)
 		come_up(p);
 }
@@ -340,7 +333,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 	if (was == POOL_STOPPING) {
 		cot_timer_clear(&p->timer);
 		p->state = POOL_DOWN;
-		cot_daemon_log(COT_DLOG_INFO, where(p), "stopped");
+		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "stopped");
 		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
 			cot_command_pool_settled(p);
 		p->wanted = false;
@@ -348,7 +341,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 	}
 	p->n_deaths++;
 	cot_daemon_log(
-		COT_DLOG_ERROR, where(p),
+		COT_DLOG_ERROR, cot_pool_where(p),
 		"its MPS control program ended (status %#x); see %s. Programs in the pool: %s",
 		(unsigned)status, p->log, names_of(p, names));
 	fail(p);
@@ -363,7 +356,7 @@ static void wait_for_control(struct pool *p)
 	p->state = POOL_STARTING;
 	p->deadline_ns = cot_now_ns() + START_NS;
 	p->d->state_dirty = true;
-	set_timer(p, start_timer_fired, START_POLL_NS);
+	cot_pool_timer(p, start_timer_fired, START_POLL_NS);
 }
 
 static int start(struct pool *p)
@@ -379,7 +372,7 @@ static int start(struct pool *p)
 		pid = (pid_t)cot_error_set(&err, -ECHILD, "the MPS control program ended at once");
 	}
 	if (pid < 0) {
-		cot_daemon_log(COT_DLOG_ERROR, where(p), "%s", err.text);
+		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p), "%s", err.text);
 		fail(p);
 		set_mps_failed(p->d, true);
 		return (int)pid;
@@ -398,7 +391,7 @@ static int want_failed(struct pool *p)
 	if (!p->lost)
 		return -EAGAIN;
 	p->wanted = true;
-	set_timer(p, retry_timer_fired, p->retry_ns - now_ns);
+	cot_pool_timer(p, retry_timer_fired, p->retry_ns - now_ns);
 	return -EINPROGRESS;
 }
 
@@ -433,78 +426,6 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		cot_command_pool_settled(p);
 }
 
-/* ---- the end ---- */
-
-/* MPS was told to quit. One that has no clients can be ended without harm. */
-static void clients_of_stopping(struct pool *p, int n)
-{
-	if (p->state != POOL_STOPPING)
-		return;
-	set_timer(p, stop_timer_fired, STOP_NS);
-	if (n != 0)
-		return;
-	cot_daemon_log(COT_DLOG_WARN, where(p),
-		       "MPS does not stop by itself, and has no clients; it is ended");
-	(void)kill(p->control.pid, SIGTERM);
-}
-
-static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
-{
-	struct pool *p = pool_of_timer(timer);
-
-	(void)now_ns;
-	if (!p->held_up) {
-		cot_daemon_log(COT_DLOG_WARN, where(p),
-			       "MPS waits for a client before it stops; programs that come stand "
-			       "alone until then");
-		p->held_up = true;
-		p->wanted = false;
-		cot_command_pool_settled(p);
-	}
-	set_timer(p, stop_timer_fired, STOP_NS);
-	cot_clients_ask(p, clients_of_stopping);
-}
-
-static void stop(struct pool *p)
-{
-	p->state = POOL_STOPPING;
-	p->held_up = false;
-	p->d->state_dirty = true;
-	p->deadline_ns = cot_now_ns() + STOP_NS;
-	set_timer(p, stop_timer_fired, STOP_NS);
-	(void)tell(p, "quit");
-}
-
-/* No program of ours is in it: MPS has the last word. */
-static void clients_of_unused(struct pool *p, int n)
-{
-	if (p->state != POOL_UP || p->n_tenants)
-		return;
-	if (n == 0) {
-		stop(p);
-		return;
-	}
-	if (!p->held_up && n > 0)
-		cot_daemon_log(
-			COT_DLOG_INFO, where(p),
-			"no program that is known uses it, but MPS has %d client%s: it stays", n,
-			n == 1 ? "" : "s");
-	else if (!p->held_up)
-		cot_daemon_log(COT_DLOG_WARN, where(p),
-			       "MPS does not say whether it has clients: it stays");
-	p->held_up = true;
-	set_timer(p, linger_timer_fired, CLIENTS_NS);
-}
-
-static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
-{
-	struct pool *p = pool_of_timer(timer);
-
-	(void)now_ns;
-	if (p->state == POOL_UP && !p->n_tenants)
-		cot_clients_ask(p, clients_of_unused);
-}
-
 void cot_pool_joined(struct pool *p)
 {
 	p->n_tenants++;
@@ -524,7 +445,7 @@ void cot_pool_left(struct pool *p, const char *name)
 	(void)snprintf(p->ended + used, sizeof(p->ended) - used, "%s%s", used ? ", " : "", name);
 	p->n_tenants--;
 	if (!p->n_tenants && p->state == POOL_UP)
-		linger(p);
+		cot_pool_linger(p);
 }
 
 /* The control program starts another server when a program asks for one; we ask at once, so that
@@ -542,46 +463,14 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
 		return;
 	p->adopted = true;
-	cot_daemon_log(COT_DLOG_INFO, where(p), "took over MPS control process %d", (int)control);
+	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "took over MPS control process %d",
+		       (int)control);
 	if (cot_mps_listens(p)) {
 		p->state = POOL_UP;
-		linger(p);
+		cot_pool_linger(p);
 	} else {
 		wait_for_control(p);
 	}
-}
-
-/* One that has just been started serves nobody yet. */
-static void stop_unused(struct pool *p)
-{
-	if (p->state == POOL_UP)
-		cot_clients_ask(p, clients_of_unused);
-	else if (p->state == POOL_STARTING && !p->adopted)
-		(void)kill(p->control.pid, SIGTERM);
-}
-
-void cot_pool_stop_all(struct daemon *d)
-{
-	unsigned i;
-
-	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &d->pools[i];
-
-		if (!p->id)
-			continue;
-		if (!p->n_tenants)
-			stop_unused(p);
-		else if (p->state == POOL_UP || p->state == POOL_STARTING)
-			cot_daemon_log(
-				COT_DLOG_INFO, where(p),
-				"left running for its %u programs; the next daemon takes it over",
-				p->n_tenants);
-	}
-}
-
-bool cot_pool_is_busy(const struct pool *p)
-{
-	return p->clients.asked || p->state == POOL_STOPPING;
 }
 
 bool cot_pool_reap(struct daemon *d)

@@ -1,0 +1,126 @@
+/*
+ * The end of pools. What uses a pool is never ended: MPS is told to quit only when it has no
+ * clients, and if one comes at that moment it is waited for.
+ */
+#include <signal.h>
+
+#include "daemon/daemon.h"
+
+#define STOP_NS	   (5 * COT_NS_PER_S)
+#define CLIENTS_NS (5 * COT_NS_PER_S)
+
+static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns);
+
+static struct pool *pool_of_timer(struct cot_timer *timer)
+{
+	return (struct pool *)((char *)timer - offsetof(struct pool, timer));
+}
+
+void cot_pool_linger(struct pool *p)
+{
+	cot_pool_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+}
+
+/* MPS was told to quit. One that has no clients can be ended without harm. */
+static void clients_of_stopping(struct pool *p, int n)
+{
+	if (p->state != POOL_STOPPING)
+		return;
+	cot_pool_timer(p, stop_timer_fired, STOP_NS);
+	if (n != 0)
+		return;
+	cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p),
+		       "MPS does not stop by itself, and has no clients; it is ended");
+	(void)kill(p->control.pid, SIGTERM);
+}
+
+static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	(void)now_ns;
+	if (!p->held_up) {
+		cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p),
+			       "MPS waits for a client before it stops; programs that come stand "
+			       "alone until then");
+		p->held_up = true;
+		p->wanted = false;
+		cot_command_pool_settled(p);
+	}
+	cot_pool_timer(p, stop_timer_fired, STOP_NS);
+	cot_clients_ask(p, clients_of_stopping);
+}
+
+static void stop(struct pool *p)
+{
+	p->state = POOL_STOPPING;
+	p->held_up = false;
+	p->d->state_dirty = true;
+	p->deadline_ns = cot_now_ns() + STOP_NS;
+	cot_pool_timer(p, stop_timer_fired, STOP_NS);
+	(void)cot_pool_tell(p, "quit");
+}
+
+/* No program of ours is in it: MPS has the last word. */
+static void clients_of_unused(struct pool *p, int n)
+{
+	if (p->state != POOL_UP || p->n_tenants)
+		return;
+	if (n == 0) {
+		stop(p);
+		return;
+	}
+	if (!p->held_up && n > 0)
+		cot_daemon_log(
+			COT_DLOG_INFO, cot_pool_where(p),
+			"no program that is known uses it, but MPS has %d client%s: it stays", n,
+			n == 1 ? "" : "s");
+	else if (!p->held_up)
+		cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p),
+			       "MPS does not say whether it has clients: it stays");
+	p->held_up = true;
+	cot_pool_timer(p, linger_timer_fired, CLIENTS_NS);
+}
+
+static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct pool *p = pool_of_timer(timer);
+
+	(void)now_ns;
+	if (p->state == POOL_UP && !p->n_tenants)
+		cot_clients_ask(p, clients_of_unused);
+}
+
+/* One that has just been started serves nobody yet. */
+static void stop_unused(struct pool *p)
+{
+	if (p->state == POOL_UP)
+		cot_clients_ask(p, clients_of_unused);
+	else if (p->state == POOL_STARTING && !p->adopted)
+		(void)kill(p->control.pid, SIGTERM);
+}
+
+void cot_pool_stop_all(struct daemon *d)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_POOLS; i++) {
+		struct pool *p = &d->pools[i];
+
+		if (!p->id)
+			continue;
+		if (!p->n_tenants)
+			stop_unused(p);
+		else if (p->state == POOL_UP || p->state == POOL_STARTING)
+			cot_daemon_log(
+				COT_DLOG_INFO, cot_pool_where(p),
+				"left running for its %u programs; the next daemon takes it over",
+				p->n_tenants);
+	}
+}
+
+bool cot_pool_is_busy(const struct pool *p)
+{
+	return p->clients.asked || p->state == POOL_STOPPING;
+}
