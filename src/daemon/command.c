@@ -116,6 +116,13 @@ static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 	return NULL;
 }
 
+static const char no_pool_note[] = "MPS cannot be had here, so this program stands alone and takes "
+				   "turns with others; 'cotenant doctor' says why";
+
+static const char other_user_note[] =
+	"the pool serves programs of another user now, and one MPS server serves one user, so this "
+	"program stands alone and takes turns with others";
+
 static void finish_register(struct conn *c, const struct cot_msg_register *m, struct pool *p,
 			    const char *note)
 {
@@ -123,6 +130,14 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 
 	if (!t)
 		return;
+	if (p && !cot_pool_serves(p, c->uid)) {
+		p = NULL;
+		note = other_user_note;
+	}
+	if (note == other_user_note)
+		t->alone_why = "the pool serves another user's programs";
+	else if (note == no_pool_note)
+		t->alone_why = "MPS cannot be had";
 	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 	t->weight = m->weight;
 	t->block_us = m->block_us;
@@ -178,9 +193,6 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 	return true;
 }
 
-static const char no_pool_note[] = "MPS cannot be had here, so this program stands alone and takes "
-				   "turns with others; 'cotenant doctor' says why";
-
 static const char *note_on_shares(const struct daemon *d, const struct cot_msg_register *m)
 {
 	static char note[256];
@@ -217,7 +229,11 @@ static void on_register(struct conn *c, const struct cot_msg_register *m)
 	}
 	p = cot_pool_get(d, m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
 			 d->config.policy->one_pool, (unsigned)__builtin_ctzll(mask));
-	rc = p ? cot_pool_want(p) : -ENAMETOOLONG;
+	if (p && !cot_pool_serves(p, c->uid)) {
+		finish_register(c, m, NULL, other_user_note);
+		return;
+	}
+	rc = p ? cot_pool_want(p, c->uid) : -ENAMETOOLONG;
 	if (rc != -EINPROGRESS) {
 		finish_register(c, m, rc ? NULL : p, rc ? no_pool_note : note_on_shares(d, m));
 		return;

@@ -128,6 +128,7 @@ void cot_config_default(struct cot_config *config)
 		.linger_s = DEFAULT_LINGER_S,
 		.max_weight = COT_WEIGHT_MAX,
 		.other_users = system,
+		.multiuser = system,
 		.latency = {.everybody = true},
 		.batch = {.everybody = true},
 	};
@@ -232,8 +233,6 @@ static void read_mps(struct cot_config *config, const struct raw_mps *raw)
 		return;
 	if (raw->use)
 		config->use_mps = *raw->use;
-	if (raw->multiuser)
-		config->multiuser = *raw->multiuser;
 	if (raw->linger)
 		config->linger_s = *raw->linger;
 	if (raw->program)
@@ -292,10 +291,12 @@ static int read_config(struct reader *r)
 		r->config->numbers.drain_block_us = *raw->drain_block_us;
 	read_works(&r->config->numbers, raw);
 	read_mps(r->config, raw->mps);
+	if (raw->allow && raw->allow->other_users)
+		r->config->other_users = *raw->allow->other_users;
+	r->config->multiuser =
+		raw->mps && raw->mps->multiuser ? *raw->mps->multiuser : r->config->other_users;
 	if (!raw->allow)
 		return 0;
-	if (raw->allow->other_users)
-		r->config->other_users = *raw->allow->other_users;
 	if (raw->allow->max_weight)
 		r->config->max_weight = *raw->allow->max_weight;
 	rc = read_names(r, "latency", raw->allow->latency, raw->allow->latency_count,

@@ -29,7 +29,7 @@ struct cot_config {
 	struct cot_policy_config numbers;
 	bool use_mps;
 	char mps_program[COT_PATH_TEXT_MAX];
-	bool multiuser;	     /* one MPS server for programs of several users */
+	bool multiuser;	     /* one MPS server for programs of several users, where it can be */
 	uint32_t linger_s;   /* a pool without tenants is stopped after this long */
 	uint32_t max_weight; /* that somebody may give to a program */
 	bool other_users;    /* may connect at all */

@@ -82,8 +82,9 @@ struct tenant {
 	uid_t uid;
 	struct watch watch; /* one of its processes; none while another one is looked for */
 	enum tenant_search search;
-	bool by_itself;	   /* it has registered itself: no other process has its number */
-	struct pool *pool; /* NULL = it stands alone */
+	bool by_itself;	       /* it has registered itself: no other process has its number */
+	struct pool *pool;     /* NULL = it stands alone */
+	const char *alone_why; /* of one that should be in a pool; NULL: nobody said */
 	uint32_t n_conns;
 	bool had_groups; /* channel groups: it has used the GPU */
 	bool ready;	 /* as told to the core */
@@ -131,6 +132,9 @@ struct pool {
 	uint32_t n_tenants, n_conns;
 	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
 	bool announced, ready;
+	bool multiuser;	   /* one MPS server for all users, else one at a time: */
+	uid_t uid;	   /* who came last */
+	uid_t server_uid;  /* whose server has channel groups, or had */
 	bool adopted;	   /* its control program was there before this daemon */
 	bool held_up;	   /* it could be stopped, but for clients; that has been said */
 	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */
@@ -211,6 +215,7 @@ struct daemon {
 	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;
 	uint32_t exit_idle_s; /* 0 = never */
+	bool no_multiuser;    /* the MPS control program does not know it */
 	bool mps_failed;      /* rotation takes over until a pool comes up */
 	bool state_dirty, stopping;
 	bool state_lost;	      /* it could not be written, and that has been said */
@@ -394,11 +399,13 @@ struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bo
 /* Whether there is one already. */
 bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
 struct pool *cot_pool_find(struct daemon *d, uint64_t id);
+/* Whether a program of this user may join: an MPS server is of one user. */
+bool cot_pool_serves(const struct pool *p, uid_t uid);
 /* Starts it if need be. 0 = it is up; -EINPROGRESS = cot_command_pool_settled() will follow; else
  * it cannot be had. */
-int cot_pool_want(struct pool *p);
-void cot_pool_update(struct pool *p); /* tells the core whether it is ready */
-void cot_pool_joined(struct pool *p); /* a tenant came or went */
+int cot_pool_want(struct pool *p, uid_t uid);
+void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
+void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
 void cot_pool_left(struct pool *p, const char *name);
 void cot_pool_server_gone(struct pool *p);
 void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);

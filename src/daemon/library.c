@@ -229,14 +229,23 @@ int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot
 	return rc < 0 ? rc : take_in(c, m, err);
 }
 
+/* A server runs as the user of its clients: it is known by the control program that started it. */
+static bool is_server(const struct conn *c, const struct pool *p)
+{
+	return c->uid == geteuid() || c->uid == 0 ||
+	       (cot_watch_is_alive(&p->control) && cot_process_parent(c->pid) == p->control.pid);
+}
+
 static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
-	if (c->uid != geteuid() && c->uid != 0)
-		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
-	c->pool = cot_pool_find(c->d, m->tenant);
-	if (!c->pool)
+	struct pool *p = cot_pool_find(c->d, m->tenant);
+
+	if (!p)
 		return cot_error_set(err, -ENOENT, "there is no pool %lu",
 				     (unsigned long)m->tenant);
+	if (!is_server(c, p))
+		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
+	c->pool = p;
 	return 0;
 }
 

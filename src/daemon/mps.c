@@ -75,6 +75,7 @@ static void become(char *const argv[], struct variables *v, int in, int out, int
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)setsid();
+	(void)umask(022); /* what other users need is made for them, whatever the daemon's is */
 	for (i = 0; i < v->n; i++)
 		(void)putenv(v->text[i]);
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
@@ -119,10 +120,10 @@ static void forget_socket(const struct pool *p)
 
 pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 {
-	static char foreground[] = "-f", multiuser[] = "-multiuser-server";
+	static char foreground[] = "-f", multiuser[] = "-M";
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
-	char *argv[] = {program, foreground, p->d->config.multiuser ? multiuser : NULL, NULL};
+	char *argv[] = {program, foreground, p->multiuser ? multiuser : NULL, NULL};
 	unsigned mode = cot_server_folder_mode(p->d);
 	int in, rc;
 	pid_t pid;

@@ -82,6 +82,12 @@ static void tell_of_loss(struct pool *p)
 {
 	char names[NAMES_MAX];
 
+	if (!p->multiuser && p->n_tenants && p->uid != p->server_uid) {
+		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p),
+			       "its MPS server of user %u makes room for one of user %u",
+			       (unsigned)p->server_uid, (unsigned)p->uid);
+		return;
+	}
 	p->n_deaths++;
 	if (cot_now_ns() - p->ended_ns > RECENT_NS)
 		p->ended[0] = '\0';
@@ -102,8 +108,10 @@ void cot_pool_update(struct pool *p)
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].pool == p && d->conns[i].settled)
+		if (d->conns[i].pool == p && d->conns[i].settled) {
 			ready = true;
+			p->server_uid = d->conns[i].uid;
+		}
 	if (p->announced && ready == p->ready)
 		return;
 	if (ready)
@@ -164,6 +172,7 @@ struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bo
 	*p = (struct pool){
 		.d = d, .cls = shared ? COT_CLASS_BATCH : cls, .shared = shared, .gpu = gpu};
 	p->control.source.fd = p->command.source.fd = p->clients.command.source.fd = -1;
+	p->uid = geteuid();
 	(void)snprintf(p->name, sizeof(p->name), "%s",
 		       shared			  ? "shared"
 		       : cls == COT_CLASS_LATENCY ? "latency"
@@ -279,7 +288,9 @@ static int ask_for_server(struct pool *p)
 {
 	char line[64];
 
-	(void)snprintf(line, sizeof(line), "start_server -uid %u", (unsigned)geteuid());
+	/* Only root's can start one for others, and one for all is root's own. */
+	(void)snprintf(line, sizeof(line), "start_server -uid %u",
+		       (unsigned)(p->multiuser || geteuid() != 0 ? geteuid() : p->uid));
 	return cot_pool_tell(p, line);
 }
 
@@ -318,6 +329,23 @@ static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		come_up(p);
 }
 
+/* An older control program does not know the option, and ends at once. */
+static bool try_without_multiuser(struct pool *p, int status)
+{
+	if (!p->multiuser || p->adopted || !WIFEXITED(status) || !WEXITSTATUS(status)) {
+		p->d->no_multiuser = p->d->no_multiuser && p->multiuser;
+		return false;
+	}
+	cot_daemon_log(
+		COT_DLOG_WARN, cot_pool_where(p),
+		"the MPS control program did not start with the option -M; trying it without: "
+		"a pool serves one user at a time then");
+	p->d->no_multiuser = true;
+	if (start(p) != -EINPROGRESS)
+		cot_command_pool_settled(p);
+	return true;
+}
+
 static void control_ended(struct cot_source *source, uint32_t events)
 {
 	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
@@ -339,6 +367,8 @@ static void control_ended(struct cot_source *source, uint32_t events)
 		p->wanted = false;
 		return;
 	}
+	if (was == POOL_STARTING && try_without_multiuser(p, status))
+		return;
 	p->n_deaths++;
 	cot_daemon_log(
 		COT_DLOG_ERROR, cot_pool_where(p),
@@ -366,6 +396,7 @@ static int start(struct pool *p)
 
 	p->n_starts++;
 	p->adopted = false;
+	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
 	if (pid > 0 && cot_watch_start(p->d, &p->control, pid, control_ended) < 0) {
 		(void)waitpid(pid, NULL, WNOHANG);
@@ -395,8 +426,25 @@ static int want_failed(struct pool *p)
 	return -EINPROGRESS;
 }
 
-int cot_pool_want(struct pool *p)
+bool cot_pool_serves(const struct pool *p, uid_t uid)
 {
+	unsigned i;
+
+	if (p->multiuser)
+		return true;
+	if (geteuid() != 0 && uid != geteuid())
+		return false;
+	for (i = 0; i < MAX_TENANTS; i++)
+		if (p->d->tenants[i].id && p->d->tenants[i].pool == p &&
+		    p->d->tenants[i].uid != uid)
+			return false;
+	return true;
+}
+
+int cot_pool_want(struct pool *p, uid_t uid)
+{
+	if (!p->n_tenants)
+		p->uid = uid;
 	switch (p->state) {
 	case POOL_UP:
 		return 0;
@@ -426,8 +474,9 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		cot_command_pool_settled(p);
 }
 
-void cot_pool_joined(struct pool *p)
+void cot_pool_joined(struct pool *p, uid_t uid)
 {
+	p->uid = uid;
 	p->n_tenants++;
 	p->held_up = false;
 	if (p->state == POOL_UP)
@@ -463,6 +512,7 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
 		return;
 	p->adopted = true;
+	p->multiuser = cot_process_has_argument(control, "-M");
 	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "took over MPS control process %d",
 		       (int)control);
 	if (cot_mps_listens(p)) {

@@ -54,6 +54,19 @@ static bool is_server(pid_t pid)
 	return n >= sizeof(suffix) - 1 && !strcmp(text + n - (sizeof(suffix) - 1), suffix);
 }
 
+bool cot_process_has_argument(pid_t pid, const char *argument)
+{
+	char text[4096];
+	size_t n = read_file(pid, "cmdline", text, sizeof(text) - 1);
+	const char *p;
+
+	text[n] = '\0';
+	for (p = text; p < text + n; p += strlen(p) + 1)
+		if (!strcmp(p, argument))
+			return true;
+	return false;
+}
+
 static bool read_process(const char *socket_path, pid_t pid, char *block, struct cot_process *ret)
 {
 	size_t n = read_file(pid, "environ", block, ENVIRON_MAX);

@@ -28,6 +28,8 @@ struct cot_processes {
 struct cot_processes *cot_processes_read(const char *socket_path);
 /* One process; false when it is nothing of that daemon's, or cannot be read. */
 bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *ret_process);
+/* Whether it was started with this argument. */
+bool cot_process_has_argument(pid_t pid, const char *argument);
 /* Whether no other process above it is the same program or pool. */
 bool cot_process_is_root(const struct cot_processes *all, const struct cot_process *p);
 /* The oldest process of the user's (or root's) that is this program; NULL: there is none. */

@@ -304,6 +304,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));
 	put(o, "pool", t->pool ? json_string(t->pool->name) : json_null());
+	put(o, "alone_because", t->alone_why ? json_string(t->alone_why) : json_null());
 	put(o, "seconds", json_real(seconds_since(t->since_ns)));
 	if (!t->pool)
 		put_entity(d, o, t->id);

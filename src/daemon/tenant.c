@@ -374,7 +374,7 @@ void cot_tenant_announce(struct tenant *t)
 		log_error("the policy core does not take program %u: %s", t->id, strerror(-rc));
 	cot_timer_clear(&t->d->idle);
 	if (t->pool)
-		cot_pool_joined(t->pool);
+		cot_pool_joined(t->pool, t->uid);
 }
 
 static bool has_member(const struct tenant *t, const struct conn *c)
