@@ -233,18 +233,19 @@ int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot
 static bool is_server(const struct conn *c, const struct pool *p)
 {
 	return c->uid == geteuid() || c->uid == 0 ||
-	       (cot_watch_is_alive(&p->control) && cot_process_parent(c->pid) == p->control.pid);
+	       (p && cot_watch_is_alive(&p->control) &&
+		cot_process_parent(c->pid) == p->control.pid);
 }
 
 static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
 	struct pool *p = cot_pool_find(c->d, m->tenant);
 
+	if (!is_server(c, p))
+		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
 	if (!p)
 		return cot_error_set(err, -ENOENT, "there is no pool %lu",
 				     (unsigned long)m->tenant);
-	if (!is_server(c, p))
-		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
 	c->pool = p;
 	return 0;
 }

@@ -46,7 +46,7 @@ static void test_least(void **state)
 	assert_int_equal(config.numbers.latency_slice_us, 10000);
 	assert_int_equal(config.numbers.batch_slice_us, 20);
 	assert_true(config.use_mps);
-	assert_false(config.multiuser);
+	assert_int_equal(config.multiuser, config.other_users);
 	assert_string_equal(config.mps_program, "nvidia-cuda-mps-control");
 	assert_true(config.latency.everybody && config.batch.everybody);
 	assert_int_equal(config.max_weight, COT_WEIGHT_MAX);
@@ -87,6 +87,22 @@ static void test_all(void **state)
 	assert_true(config.batch.everybody);
 	assert_int_equal(config.max_weight, 500);
 	assert_true(config.other_users);
+}
+
+/* Several users share a server where several users may come. */
+static void test_multiuser(void **state)
+{
+	(void)state;
+	good(HEAD "allow: {other_users: true}\n");
+	assert_true(config.multiuser);
+	good(HEAD "allow: {other_users: false}\n");
+	assert_false(config.multiuser);
+	good(HEAD "mps: {multiuser: false}\nallow: {other_users: true}\n");
+	assert_false(config.multiuser);
+	good(HEAD "mps: {multiuser: true}\n");
+	assert_true(config.multiuser);
+	good(HEAD "mps: {linger_s: 3}\nallow: {other_users: true}\n");
+	assert_true(config.multiuser);
 }
 
 /* A missing list means everybody; an empty one would be easy to misread. */
@@ -141,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_least),
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_multiuser),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_missing_file),
