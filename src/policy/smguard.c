@@ -63,7 +63,6 @@ struct room {
 	uint64_t latency_since_ns; /* since when the oldest of them runs; COT_NEVER: none does */
 	uint32_t n_batch;	   /* batch works */
 	uint32_t n_waiting;	   /* of these, waiting */
-	uint32_t n_requests;	   /* latency works, waiting */
 	bool missed;		   /* one of them could do with more */
 };
 
@@ -80,11 +79,14 @@ static bool is_long(const struct cot_policy *p, const struct cot_work *w)
 	return !w->task_ns || w->task_ns > p->config->adapt_task_us * COT_NS_PER_US;
 }
 
+static uint32_t at_least_one(uint32_t n)
+{
+	return n ? n : 1;
+}
+
 static uint32_t default_reserve(const struct cot_policy *p, uint32_t n_sms)
 {
-	uint32_t n = (n_sms * p->config->reserve_permille + 500) / 1000;
-
-	return n ? n : 1;
+	return at_least_one((n_sms * p->config->reserve_permille + 500) / 1000);
 }
 
 /* ---- what there is ---- */
@@ -125,7 +127,6 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	r->kept += works_kept(w);
 	if (!is_batch(w)) {
 		r->has_latency = true;
-		r->n_requests += w->state == COT_WORK_WAITING;
 		if (w->state == COT_WORK_RUNNING && w->running_since_ns < r->latency_since_ns)
 			r->latency_since_ns = w->running_since_ns;
 		return;
@@ -337,8 +338,6 @@ static bool serve_reservations(struct cot_policy *p, struct room *r)
 {
 	struct cot_work *w;
 
-	if (!r->n_requests)
-		return true;
 	cot_for_each_work(w, p) if (w->gpu == r->gpu && w->state == COT_WORK_WAITING &&
 				    !is_batch(w) && !serve_reservation(p, r, w)) return false;
 	return true;
@@ -350,7 +349,7 @@ static void serve_quotas(struct cot_policy *p, struct room *r)
 
 	cot_for_each_work(w, p)
 	{
-		if (r->there >= r->n_sms || !r->n_waiting)
+		if (r->there >= r->n_sms)
 			return;
 		if (w->gpu == r->gpu && w->state == COT_WORK_WAITING && is_batch(w))
 			serve_quota(p, r, w);
@@ -390,9 +389,7 @@ static uint64_t share(struct cot_policy *p, const struct room *r)
 	struct part part = {.going = r->there - r->kept};
 	const struct cot_work *w;
 
-	if (!r->n_waiting)
-		return COT_NEVER;
-	part.capsms = all / r->n_batch ? all / r->n_batch : 1;
+	part.capsms = at_least_one(all / at_least_one(r->n_batch));
 	cot_for_each_work(w, p)
 	{
 		uint64_t since_ns = w->waiting_since_ns + SHARE_AFTER_NS;
@@ -465,17 +462,14 @@ static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
 /* What latency programs no longer need. */
 static uint64_t give_back(struct cot_policy *p, struct room *r)
 {
-	const struct guard *g = p->state;
 	uint64_t wake_ns = COT_NEVER;
 	struct cot_work *w;
 
-	if (r->n_waiting || !r->n_batch)
+	if (r->n_waiting || (r->guarded && !r->has_latency))
 		return COT_NEVER;
 	if (r->has_latency &&
 	    (r->latency_since_ns == COT_NEVER || r->latency_since_ns + SHARE_AFTER_NS > p->now_ns))
 		return COT_NEVER;
-	if (!r->has_latency && r->guarded)
-		return g->guarded_until_ns[r->gpu];
 	cot_for_each_work(w, p)
 	{
 		if (r->there >= r->n_sms)
@@ -499,7 +493,7 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	if (serve_reservations(p, &r))
 		serve_quotas(p, &r);
 	wake_ns = share(p, &r);
-	if (r.n_waiting && r.guarded && !r.has_latency)
+	if (r.guarded && !r.has_latency)
 		policy_earlier(&wake_ns, g->guarded_until_ns[gpu]);
 	policy_earlier(&wake_ns, limit_latency(p, &r));
 	policy_earlier(&wake_ns, give_back(p, &r));
@@ -552,8 +546,8 @@ static void tenant_came_or_went(struct cot_policy *p, struct cot_tenant *t)
 
 static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
 {
-	if (what & (COT_CHANGED_CLASS | COT_CHANGED_GPU | COT_CHANGED_SHARES))
-		tenant_came_or_went(p, t);
+	(void)what;
+	tenant_came_or_went(p, t);
 }
 
 const struct cot_policy_ops cot_policy_smguard = {

@@ -36,7 +36,7 @@ static uint32_t take(struct cot_policy *p, uint32_t gpu, uint32_t gap, uint32_t 
 uint32_t cot_works_adjust(struct cot_policy *p, uint32_t gpu, uint32_t gap, uint32_t keep,
 			  bool last, cot_works_may_give_fn *may, const void *arg)
 {
-	uint32_t taken = take(p, gpu, gap, keep ? keep : 1, false, may, arg);
+	uint32_t taken = take(p, gpu, gap, keep, false, may, arg);
 
 	if (last && taken < gap)
 		taken += take(p, gpu, gap - taken, 0, true, may, arg);

@@ -376,6 +376,274 @@ static void test_growing_without_latency_programs(void **state)
 	end(b);
 }
 
+/* ---- when it is worth it to start again ---- */
+
+/*
+ * One of `n_tasks` of 50 us has 132 CapSMs, gives `n` to a request that ends at `end_ns`, and is
+ * alone from then on. Whether it starts again.
+ */
+static bool starts_again(uint32_t n_tasks, uint32_t n, uint64_t end_ns)
+{
+	struct bench *b = begin();
+	bool did;
+
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, n_tasks, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, LATENCY, n * 8, 8, SHORT_NS, false);
+	expect(b, 1, 132, n);
+	(void)bench_work_evicted(b, 1, n);
+	bench_run(b, end_ns);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 10 * MS);
+	did = b->works[1].evicted == 132;
+	end(b);
+	return did;
+}
+
+/* 105600 tasks take 10 ms on 66 CapSMs; 1 ms more than is gone by must be left. */
+static void test_not_for_the_last_millisecond(void **state)
+{
+	(void)state;
+	assert_true(starts_again(105600, 66, 8900 * US - 1));
+	assert_false(starts_again(105600, 66, 8900 * US));
+}
+
+/* Of 105 CapSMs a quarter and one are 27. */
+static void test_not_for_a_few(void **state)
+{
+	(void)state;
+	assert_true(starts_again(MANY, 27, 1 * MS));
+	assert_false(starts_again(MANY, 26, 1 * MS));
+}
+
+/* 42240 tasks take 2 ms on 132 CapSMs. */
+static void test_settled_if_it_lasts(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, 42239, 8, SHORT_NS, true);
+	assert_false(b->works[1].settled);
+	(void)bench_work_done(b, 1, 0);
+	(void)bench_work(b, 1, BATCH, 42240, 8, SHORT_NS, true);
+	assert_true(b->works[1].settled);
+	end(b);
+}
+
+/* It would be in the way of one that waits: for its own quota, here. */
+static void test_no_growing_while_somebody_waits(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, SMS(10));
+	(void)bench_work(b, 1, BATCH2, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, BATCH, MANY, 8, SHORT_NS, true);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 4, LATENCY, 66 * 8, 8, SHORT_NS, false);
+	expect(b, 2, 122, 66);
+	(void)bench_work_evicted(b, 2, 66);
+	(void)bench_work_done(b, 4, 0);
+	bench_run(b, 4 * MS);
+	expect(b, 2, 122, 66);
+	(void)bench_work_done(b, 3, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 2, 122, 122);
+	end(b);
+}
+
+/* ---- the last one stays ---- */
+
+/* Though they could start again: a quota, a reserve and a fair part are no reason to. */
+static void test_the_last_one_stays(void **state)
+{
+	struct bench *b = begin();
+	uint32_t i;
+
+	(void)state;
+	batch(b, BATCH, SMS(100));
+	for (i = 1; i <= 2; i++)
+		(void)bench_work(b, i, BATCH, 50 * 8 * 100, 8, LONG_NS, true);
+	expect(b, 1, 100, 0);
+	expect(b, 2, 0, 0);
+	batch(b, BATCH2, NONE);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, LONG_NS, true);
+	expect(b, 3, 32, 0);
+	(void)bench_work_done(b, 2, 0);
+	batch(b, BATCH, SMS(1));
+	expect(b, 1, 100, 99);
+	latency(b, LATENCY, PERCENT(100)); /* leaves 1 for both */
+	expect(b, 1, 100, 99);
+	expect(b, 3, 32, 31);
+	assert_true(b->works[1].settled && b->works[3].settled);
+	end(b);
+}
+
+static void test_quota_of_less_than_works(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, 66 * 8 * 100, 8, LONG_NS, true);
+	(void)bench_work_done(b, 1, 0);
+	batch(b, BATCH, SMS(132));
+	assert_int_equal(bench_event(b, (struct cot_event){.type = COT_EV_WORK,
+							   .id = 1,
+							   .work = {.tenant = BATCH,
+								    .n_sms = 132,
+								    .method = COT_WORK_QUOTA,
+								    .can_settle = true,
+								    .n_tasks = MANY,
+								    .per_sm = 8,
+								    .asked = 66,
+								    .task_ns = LONG_NS}}),
+			 0);
+	(void)bench_work(b, 2, BATCH, MANY, 8, LONG_NS, true);
+	expect(b, 1, 66, 0);
+	expect(b, 2, 66, 0);
+	batch(b, BATCH, SMS(1));
+	expect(b, 1, 66, 65);
+	expect(b, 2, 66, 65);
+	end(b);
+}
+
+/* Whole works leave for what is missing, no more. */
+static void test_one_whole_work_is_enough(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(66));
+	batch(b, BATCH2, SMS(66));
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, SHORT_NS, true);
+	latency(b, LATENCY, SMS(131));
+	(void)bench_work(b, 3, LATENCY, 131 * 8, 8, SHORT_NS, false);
+	expect(b, 3, 131, 0);
+	assert_int_equal(b->works[1].evicted + b->works[2].evicted, 131);
+	end(b);
+}
+
+/* ---- small numbers ---- */
+
+static int small_work(struct bench *b, uint32_t id, uint32_t tenant)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_WORK,
+						 .id = id,
+						 .work = {.tenant = tenant,
+							  .n_sms = 2,
+							  .method = COT_WORK_QUOTA,
+							  .can_settle = true,
+							  .n_tasks = MANY,
+							  .per_sm = 1,
+							  .task_ns = SHORT_NS}});
+}
+
+/* More works than SMs: a part is one, and nobody leaves for it. */
+static void test_more_works_than_sms(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(1));
+	batch(b, BATCH2, NONE);
+	batch(b, BATCH3, NONE);
+	(void)small_work(b, 1, BATCH);
+	(void)small_work(b, 2, BATCH2);
+	(void)small_work(b, 3, BATCH3);
+	expect(b, 1, 1, 0);
+	expect(b, 2, 1, 0);
+	bench_run(b, 100 * MS);
+	expect(b, 1, 1, 0);
+	expect(b, 2, 1, 0);
+	expect(b, 3, 0, 0);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 3, 1, 0);
+	end(b);
+}
+
+/* One SM is kept even if the configuration says nothing is to be reserved. */
+static void test_reserve_of_nothing(void **state)
+{
+	struct bench *b = malloc(sizeof(*b));
+	struct cot_policy_config config;
+
+	(void)state;
+	assert_non_null(b);
+	cot_policy_config_init(&config);
+	config.reserve_permille = 0;
+	bench_init_with(b, &cot_policy_smguard, &config, NULL);
+	latency(b, LATENCY, NONE);
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, false);
+	expect(b, 1, 131, 0);
+	end(b);
+}
+
+/* ---- what is on its way ---- */
+
+/* At the very moment when its 5 ms are over a quota is lowered: what leaves for that is counted. */
+static void test_what_a_quota_sets_free_counts(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, NONE);
+	batch(b, BATCH3, NONE);
+	batch_work(b, 0, 1, BATCH);
+	batch_work(b, 0, 2, BATCH2);
+	bench_run(b, 1 * MS);
+	batch_work(b, 0, 3, BATCH3);
+	bench_run(b, 4 * MS - 1);
+	expect(b, 1, 132, 0);
+	b->now_ns++;
+	batch(b, BATCH, SMS(100));
+	expect(b, 1, 132, 44); /* a third, 32 of it for the quota */
+	end(b);
+}
+
+/* ---- quiet ---- */
+
+static uint64_t ticks_of(struct bench *b, uint64_t for_ns)
+{
+	uint64_t n = bench_stats(b).events;
+
+	bench_run(b, for_ns);
+	return bench_stats(b).events - n;
+}
+
+/* Nobody asks to be called while only an event can change something. */
+static void test_is_quiet(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(60));
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, SMS(10));
+	(void)bench_work(b, 1, LATENCY, MANY, 8, SHORT_NS, false);
+	bench_run(b, 20 * MS);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	batch_work(b, 0, 2, BATCH2);
+	(void)bench_work_evicted(b, 1, 72);
+	(void)bench_work(b, 3, BATCH, MANY, 8, SHORT_NS, true);
+	bench_run(b, 20 * MS);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	batch_work(b, 0, 4, BATCH2); /* its quota is used up */
+	bench_run(b, 20 * MS);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	(void)bench_work_done(b, 1, 0);
+	bench_run(b, 20 * MS);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	end(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +663,17 @@ int main(void)
 		cmocka_unit_test(test_growing_waits_for_two_tasks),
 		cmocka_unit_test(test_requests_again_and_again_cost_no_new_start),
 		cmocka_unit_test(test_growing_without_latency_programs),
+		cmocka_unit_test(test_not_for_the_last_millisecond),
+		cmocka_unit_test(test_not_for_a_few),
+		cmocka_unit_test(test_settled_if_it_lasts),
+		cmocka_unit_test(test_no_growing_while_somebody_waits),
+		cmocka_unit_test(test_the_last_one_stays),
+		cmocka_unit_test(test_quota_of_less_than_works),
+		cmocka_unit_test(test_one_whole_work_is_enough),
+		cmocka_unit_test(test_more_works_than_sms),
+		cmocka_unit_test(test_reserve_of_nothing),
+		cmocka_unit_test(test_what_a_quota_sets_free_counts),
+		cmocka_unit_test(test_is_quiet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
