@@ -118,6 +118,87 @@ static void test_not_settled(void **state)
 	end(b);
 }
 
+/* Of equals the one that has waited longest is next, not the one that came first. */
+static void test_one_that_returned_waits_its_turn(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, MANY, 8, 0, true);
+	(void)bench_work(b, 2, BATCH2, MANY, 8, 0, true);
+	bench_run(b, 10 * MS);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, 0, true);
+	bench_run(b, 40 * MS);
+	expect(b, 1, 132, 132);
+	expect(b, 2, 132, 0);
+	(void)bench_work_done(b, 1, MANY / 2);
+	(void)bench_work_done(b, 2, 0);
+	expect(b, 3, 132, 0);
+	expect(b, 1, 0, 0);
+	(void)bench_work(b, 4, LATENCY, MANY, 8, 0, true); /* but class comes first */
+	expect(b, 3, 132, 132);
+	expect(b, 4, 132, 0);
+	end(b);
+}
+
+/* Those of a lower class wait as long as it takes; equals for a turn. Nobody asks to be called. */
+static void test_is_quiet(void **state)
+{
+	struct bench *b = begin();
+	uint64_t n;
+
+	(void)state;
+	(void)bench_work(b, 1, LATENCY, MANY, 8, 0, true);
+	(void)bench_work(b, 2, BATCH, MANY, 8, 0, true);
+	n = bench_stats(b).events;
+	bench_run(b, 900 * MS);
+	assert_int_equal(bench_stats(b).events, n);
+	expect(b, 1, 132, 0);
+	expect(b, 2, 0, 0);
+	(void)bench_work_done(b, 1, 0);
+	n = bench_stats(b).events;
+	bench_run(b, 900 * MS);
+	assert_int_equal(bench_stats(b).events, n);
+	end(b);
+}
+
+/* A latency work that came earlier is not overtaken by a batch work, whenever that came. */
+static void test_class_of_those_that_wait(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, LATENCY, MANY, 8, 0, false);
+	(void)bench_work(b, 2, BATCH, MANY, 8, 0, false);
+	bench_run(b, 1 * MS);
+	(void)bench_work(b, 3, LATENCY, MANY, 8, 0, false);
+	(void)bench_work(b, 4, BATCH2, MANY, 8, 0, false);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 2, 0, 0);
+	expect(b, 3, 132, 0);
+	(void)bench_work_done(b, 3, 0);
+	expect(b, 2, 132, 0);
+	expect(b, 4, 0, 0);
+	end(b);
+}
+
+/* Each GPU has one of its own. */
+static void test_two_gpus(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work_on(b, 0, 1, BATCH, MANY, 8, 0, true);
+	(void)bench_work_on(b, 1, 2, BATCH2, MANY, 8, 0, true);
+	expect(b, 1, 132, 0);
+	expect(b, 2, 132, 0);
+	(void)bench_work_on(b, 1, 3, LATENCY, MANY, 8, 0, true);
+	expect(b, 1, 132, 0);
+	expect(b, 2, 132, 132);
+	expect(b, 3, 132, 0);
+	end(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +206,10 @@ int main(void)
 		cmocka_unit_test(test_priority),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_not_settled),
+		cmocka_unit_test(test_one_that_returned_waits_its_turn),
+		cmocka_unit_test(test_is_quiet),
+		cmocka_unit_test(test_class_of_those_that_wait),
+		cmocka_unit_test(test_two_gpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

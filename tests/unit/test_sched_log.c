@@ -30,9 +30,138 @@ static void assert_round_trip(const char *line)
 	assert_string_equal(line, again);
 }
 
+/* One of each. */
+static const char *const examples[] = {
+	"18446744073709551615 tick 0",
+	"5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 ready=0 "
+	"block_us=4294967295 target_us=900 quota=100% reserve=1024sm",
+	"6 left 3",
+	"7 pool 9 class=batch gpus=0x2 ready=1",
+	"7 pool-left 9",
+	"8 activity 3 is=active",
+	"9 done 3 seq=4 status=-110",
+	"10 state 3 frozen=1 us=100 mode=drain",
+	"11 hold 3 on=1",
+	"12 > slice 3 seq=5 us=100",
+	"12 > mode 3 seq=6 mode=switch",
+	"12 > freeze 3 seq=7",
+	"12 > thaw 3 seq=8",
+	"13 work 7 tenant=3 gpu=63 sms=132 method=quota settle=0 grow=1 tasks=1 per_sm=8 want=9 "
+	"task_ns=5",
+	"14 evicted 7 capsms=12",
+	"15 work-done 7 left=5",
+	"16 > grant 7 seq=9 capsms=66 settled=1",
+	"17 > evict 7 seq=10 capsms=65",
+};
+
+#define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
+
+static int parse(const char *line)
+{
+	struct cot_action a;
+	struct cot_event ev;
+	enum cot_log_kind kind;
+
+	return cot_log_parse(line, &kind, &ev, &a, NULL);
+}
+
+/* Without any one of its words, or with another letter in a word that is no number, it is no line.
+ */
+static void test_every_word_counts(void **state)
+{
+	char line[COT_LOG_LINE_MAX];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < N_EXAMPLES; i++) {
+		size_t n = strlen(examples[i]), at, end;
+
+		assert_int_equal(parse(examples[i]), 0);
+		for (at = 0; at < n; at = end + 1) {
+			end = at + strcspn(examples[i] + at, " ");
+			(void)snprintf(line, sizeof(line), "%.*s%s", (int)at, examples[i],
+				       examples[i] + (end < n ? end + 1 : end));
+			if (!parse(line))
+				fail_msg("'%s' was taken", line);
+			(void)snprintf(line, sizeof(line), "%s", examples[i]);
+			line[at] = '~';
+			if (!parse(line))
+				fail_msg("'%s' was taken", line);
+		}
+		(void)snprintf(line, sizeof(line), "%s x", examples[i]);
+		assert_int_equal(parse(line), -EINVAL);
+		(void)snprintf(line, sizeof(line), "  %s  ", examples[i]);
+		assert_int_equal(parse(line), 0);
+	}
+}
+
+static void test_shares(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} rows[] = {{"0", 0},	      {"1%", 0},      {"100%", 0},	{"101%", -EINVAL},
+		    {"0%", -EINVAL},  {"1sm", 0},     {"1024sm", 0},	{"1025sm", -EINVAL},
+		    {"0sm", -EINVAL}, {"5", -EINVAL}, {"5%%", -EINVAL}, {"5smx", -EINVAL},
+		    {"5s", -EINVAL},  {"x", -EINVAL}, {"", -EINVAL},	{"-1%", -EINVAL}};
+	char line[COT_LOG_LINE_MAX];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)snprintf(line, sizeof(line),
+			       "5 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 "
+			       "target_us=0 quota=%s reserve=0",
+			       rows[i].text);
+		if (parse(line) != rows[i].status)
+			fail_msg("'%s'", line);
+	}
+}
+
+/* What is not in the line is 0, so that lines can be compared as bytes. */
+static void test_nothing_but_what_is_there(void **state)
+{
+	enum cot_log_kind kind;
+	struct cot_event ev, want_ev;
+	struct cot_action a, want_a;
+
+	(void)state;
+	memset(&want_ev, 0, sizeof(want_ev));
+	want_ev.now_ns = 5;
+	want_ev.type = COT_EV_TENANT_LEFT;
+	want_ev.id = 3;
+	assert_int_equal(cot_log_parse("5 left 3", &kind, &ev, &a, NULL), 0);
+	assert_int_equal(kind, COT_LOG_EVENT);
+	assert_memory_equal(&ev, &want_ev, sizeof(ev));
+	memset(&want_a, 0, sizeof(want_a));
+	want_a.now_ns = 5;
+	want_a.kind = COT_ACTION_THAW;
+	want_a.entity = 3;
+	want_a.seq = 4;
+	assert_int_equal(cot_log_parse("5 > thaw 3 seq=4", &kind, &ev, &a, NULL), 0);
+	assert_int_equal(kind, COT_LOG_ACTION);
+	assert_memory_equal(&a, &want_a, sizeof(a));
+}
+
+static void test_column_of_a_mistake(void **state)
+{
+	struct cot_action a;
+	struct cot_event ev;
+	enum cot_log_kind kind;
+	struct cot_error err = {""};
+
+	(void)state;
+	assert_int_equal(cot_log_parse("5 done 3 sep=4 status=0", &kind, &ev, &a, &err), -EINVAL);
+	assert_string_equal(err.text, "column 10: expected a line of an event log here");
+}
+
 static void test_round_trips(void **state)
 {
+	unsigned i;
+
 	(void)state;
+	for (i = 0; i < N_EXAMPLES; i++)
+		assert_round_trip(examples[i]);
 	assert_round_trip("0 tick 0");
 	assert_round_trip("18446744073709551615 tick 0");
 	assert_round_trip("5 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 "
@@ -170,6 +299,10 @@ static void test_random_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_word_counts),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_nothing_but_what_is_there),
+		cmocka_unit_test(test_column_of_a_mistake),
 		cmocka_unit_test(test_round_trips),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_wrong_lines),

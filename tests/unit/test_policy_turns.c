@@ -1,0 +1,208 @@
+/* Turns at their ends: what a freeze that fails costs, for how long one is let loose, who is next.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/policy_bench.h"
+
+#define MS COT_NS_PER_MS
+#define S  COT_NS_PER_S
+
+static struct bench b;
+static unsigned n_freezes; /* of entity 1, since it was set to 0 */
+static unsigned fail_of;   /* of so many freezes of entity 1 all but the last fail */
+
+static int fault(struct bench *bench, const struct cot_action *a)
+{
+	(void)bench;
+	if (a->kind != COT_ACTION_FREEZE || a->entity != 1)
+		return 0;
+	n_freezes++;
+	return n_freezes % fail_of ? -EIO : 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	n_freezes = 0;
+	fail_of = 1;
+	bench_init(&b, cot_policy_find("rotate"));
+	b.fault = fault;
+	b.delay_ns = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct cot_sched_stats stats = bench_stats(&b);
+
+	(void)state;
+	bench_finish(&b);
+	assert_int_equal(stats.fallbacks, 0);
+	assert_int_equal(stats.wrong_actions, 0);
+	return 0;
+}
+
+static void solos(uint32_t n)
+{
+	uint32_t id;
+
+	for (id = 1; id <= n; id++)
+		(void)bench_solo(&b, id, COT_CLASS_BATCH, 100);
+	bench_run(&b, 0);
+}
+
+/* The one that is not frozen; there is exactly one. */
+static uint32_t owner(uint32_t n)
+{
+	uint32_t id, found = 0;
+
+	for (id = 1; id <= n; id++)
+		if (!b.frozen[id]) {
+			assert_int_equal(found, 0);
+			found = id;
+		}
+	assert_int_not_equal(found, 0);
+	return found;
+}
+
+/* The turn goes on where nobody has had less. */
+static void test_turns_to_the_nanosecond(void **state)
+{
+	static const uint32_t owners[] = {1, 2, 3, 3, 1, 2, 2};
+	unsigned i;
+
+	(void)state;
+	solos(3);
+	for (i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		assert_int_equal(owner(3), owners[i]);
+		bench_run(&b, 50 * MS - 1);
+		assert_int_equal(owner(3), owners[i]);
+		bench_run(&b, 1);
+	}
+}
+
+/* Weights 1, 2, 3 of a cycle: turns in proportion, none longer than four average ones. */
+static void test_turns_by_weight(void **state)
+{
+	static const unsigned lasts_ms[] = {25, 50, 75};
+	uint32_t id;
+
+	(void)state;
+	for (id = 1; id <= 3; id++)
+		(void)bench_solo(&b, id, COT_CLASS_BATCH, 100 * id);
+	bench_run(&b, 50 * MS); /* the first was alone when its turn began */
+	for (id = 2; id <= 3; id++) {
+		assert_int_equal(owner(3), id);
+		bench_run(&b, lasts_ms[id - 1] * MS - 1);
+		assert_int_equal(owner(3), id);
+		bench_run(&b, 1);
+	}
+}
+
+/* Half of the freezes of the first fail, and it runs on for 100 ms: that is charged to it. */
+static void test_what_runs_on_is_charged(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	fail_of = 2;
+	solos(3);
+	bench_run(&b, 1 * S);
+	bench_reset_times(&b);
+	bench_run(&b, 60 * S);
+	for (id = 1; id <= 3; id++)
+		assert_in_range(b.thawed_ns[id], 19 * S, 21 * S);
+	assert_true(n_freezes > 100);
+}
+
+/* It is tried again after 100 ms, the others wait for it. */
+static void test_a_failed_freeze_is_tried_again(void **state)
+{
+	(void)state;
+	fail_of = 2;
+	solos(2);
+	bench_run(&b, 50 * MS);
+	assert_int_equal(n_freezes, 1);
+	assert_int_equal(owner(2), 1);
+	bench_run(&b, 100 * MS - 1);
+	assert_int_equal(n_freezes, 1);
+	assert_int_equal(owner(2), 1);
+	bench_run(&b, 1);
+	assert_int_equal(n_freezes, 2);
+	assert_int_equal(owner(2), 2);
+}
+
+/* After the third failure it is let loose for 10 s, and the others take their turns beside it. */
+static void test_loose_for_ten_seconds(void **state)
+{
+	(void)state;
+	fail_of = 1000;
+	solos(3);
+	while (n_freezes < 3)
+		bench_run(&b, 1 * MS);
+	assert_false(b.frozen[1]);
+	bench_reset_times(&b);
+	bench_run(&b, 9990 * MS);
+	assert_int_equal(n_freezes, 3);
+	assert_int_equal(b.thawed_ns[1], 9990 * MS);
+	assert_in_range(b.thawed_ns[2], 4800 * MS, 5100 * MS);
+	assert_in_range(b.thawed_ns[3], 4800 * MS, 5100 * MS);
+	bench_run(&b, 80 * MS); /* it has a turn then, like everybody */
+	assert_int_equal(n_freezes, 4);
+}
+
+/* One that is idle gives its turn up after 2 ms, not sooner. */
+static void test_grace(void **state)
+{
+	(void)state;
+	solos(2);
+	(void)bench_activity(&b, 1, COT_ACTIVITY_ACTIVE);
+	(void)bench_activity(&b, 2, COT_ACTIVITY_ACTIVE);
+	bench_run(&b, 10 * MS);
+	assert_int_equal(owner(2), 1);
+	(void)bench_activity(&b, 1, COT_ACTIVITY_IDLE);
+	bench_run(&b, 2 * MS - 1);
+	assert_int_equal(owner(2), 1);
+	bench_run(&b, 1);
+	assert_false(b.frozen[2]);
+	/* It comes back as one that waits. */
+	(void)bench_activity(&b, 1, COT_ACTIVITY_ACTIVE);
+	bench_run(&b, 1 * MS);
+	assert_int_equal(owner(2), 2);
+}
+
+/* Of a weight of one in ten thousand it would be next after an hour; it waits for a cycle. */
+static void test_nobody_waits_longer_than_a_cycle(void **state)
+{
+	(void)state;
+	(void)bench_solo(&b, 1, COT_CLASS_BATCH, 10000);
+	(void)bench_solo(&b, 2, COT_CLASS_BATCH, 1);
+	bench_run(&b, 300 * MS);
+	bench_reset_times(&b);
+	bench_run(&b, 60 * S);
+	assert_in_range(b.thawed_ns[2], 11 * 5 * MS, 13 * 10 * MS);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_turns_to_the_nanosecond),
+		T(test_turns_by_weight),
+		T(test_what_runs_on_is_charged),
+		T(test_a_failed_freeze_is_tried_again),
+		T(test_loose_for_ten_seconds),
+		T(test_grace),
+		T(test_nobody_waits_longer_than_a_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
