@@ -288,18 +288,21 @@ static void judge_order(struct cot_findings *f, const json_t *o, const char *pre
 
 	if (!json_is_object(trouble))
 		return;
-	cot_show_duration(cot_show_real(trouble, "seconds"), since, sizeof(since));
+	cot_show_duration(cot_show_real(trouble, thaw ? "seconds" : "last_seconds"), since,
+			  sizeof(since));
 	finding = cot_doctor_add(
-		f, "orders", COT_FINDING_WARN, "%s%s could not be %s since %s, %lld times: %s",
-		prefix, cot_show_text(o, "name"), thaw ? "thawed" : "frozen", since,
-		cot_show_number(trouble, "failures"), cot_show_text(trouble, "reason"));
+		f, "orders", COT_FINDING_WARN,
+		thaw ? "%s%s: no thaw has been confirmed for %s, failures: %lld (%s)"
+		     : "%s%s: the last freeze failed %s ago, failures: %lld (%s)",
+		prefix, cot_show_text(o, "name"), since, cot_show_number(trouble, "failures"),
+		cot_show_text(trouble, "reason"));
 	if (thaw)
 		cot_doctor_advise(finding,
 				  "it may stand still: if its processes are not stopped and "
 				  "it does not go on, end it");
 	else
-		cot_doctor_advise(finding, "it runs beside the others: start it with "
-					   "COTENANT_LOG=debug to see why");
+		cot_doctor_advise(finding, "it runs beside the others; started with "
+					   "COTENANT_LOG=debug it says why");
 }
 
 static void judge_orders(struct cot_findings *f, const json_t *list, const char *prefix)
@@ -313,8 +316,8 @@ static void judge_orders(struct cot_findings *f, const json_t *list, const char 
 		judge_order(f, o, prefix, false);
 		if (cot_show_number(o, "slice_wrong_pid"))
 			(void)cot_doctor_add(f, "slices", COT_FINDING_WARN,
-					     "%s%s: process %lld has not the slice that is wanted: "
-					     "%s",
+					     "%s%s: process %lld does not have the slice that is "
+					     "wanted: %s",
 					     prefix, cot_show_text(o, "name"),
 					     cot_show_number(o, "slice_wrong_pid"),
 					     cot_show_text(o, "slice_wrong_reason"));

@@ -191,22 +191,6 @@ static void print_json(json_t *answer, json_t *uncontrolled)
 	json_decref(o);
 }
 
-/* What has failed. */
-static void print_remarks(const json_t *answer)
-{
-	static const char *const lists[] = {"pools", "tenants"};
-	json_t *o;
-	size_t i, j;
-
-	for (i = 0; i < COT_ARRAY_LEN(lists); i++)
-		json_array_foreach(json_object_get(answer, lists[i]), j, o)
-		{
-			cot_show_troubles(o);
-			cot_show_effect(o);
-		}
-	cot_show_policy(json_object_get(answer, "daemon"));
-}
-
 int cot_cmd_ps(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -233,7 +217,7 @@ int cot_cmd_ps(int argc, char **argv)
 		print_pools(json_object_get(answer, "pools"));
 		print_tenants(json_object_get(answer, "tenants"));
 		print_works(json_object_get(answer, "tenants"));
-		print_remarks(answer);
+		cot_show_remarks(answer);
 	}
 	if (!as_json && answer && json_array_size(uncontrolled))
 		(void)putchar('\n');

@@ -95,13 +95,6 @@ bool cot_show_any_shares(const json_t *tenants)
 	return false;
 }
 
-void cot_show_effect(const json_t *tenant)
-{
-	if (json_is_string(json_object_get(tenant, "shares_effect")))
-		(void)printf("%s: %s\n", cot_show_text(tenant, "name"),
-			     cot_show_text(tenant, "shares_effect"));
-}
-
 void cot_show_duration(double seconds, char *ret_text, size_t size)
 {
 	if (seconds < 120)
@@ -112,39 +105,80 @@ void cot_show_duration(double seconds, char *ret_text, size_t size)
 		(void)snprintf(ret_text, size, "%.0f h", seconds / 3600);
 }
 
-void cot_show_policy(const json_t *daemon)
+/* The first of several remarks stands apart from the table above. */
+static void begin_remark(bool *any)
 {
-	const json_t *fault = json_object_get(daemon, "policy_fault");
-	char since[32], retry[32];
-
-	if (!json_is_object(fault))
-		return;
-	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
-	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
-	(void)printf(
-		"The policy '%s' went wrong %s ago (%s: %s); '%s' is at work. It is tried again "
-		"in %s.\n",
-		cot_show_text(daemon, "policy_wanted"), since, cot_show_text(fault, "fault"),
-		cot_show_text(fault, "reason"), cot_show_text(daemon, "policy"), retry);
+	if (!*any)
+		(void)putchar('\n');
+	*any = true;
 }
 
-static void show_trouble(const json_t *entity, const char *key, const char *what, const char *then)
+static void remark_trouble(const json_t *entity, const char *prefix, bool thaw, bool *any)
 {
-	const json_t *trouble = json_object_get(entity, key);
+	const json_t *trouble = json_object_get(entity, thaw ? "thaw_trouble" : "freeze_trouble");
 	char since[32];
 
 	if (!json_is_object(trouble))
 		return;
-	cot_show_duration(cot_show_real(trouble, "seconds"), since, sizeof(since));
-	(void)printf("%s: could not be %s since %s, %lld times (%s)%s\n",
-		     cot_show_text(entity, "name"), what, since,
-		     cot_show_number(trouble, "failures"), cot_show_text(trouble, "reason"), then);
+	begin_remark(any);
+	cot_show_duration(cot_show_real(trouble, thaw ? "seconds" : "last_seconds"), since,
+			  sizeof(since));
+	(void)printf("%s%s: ", prefix, cot_show_text(entity, "name"));
+	if (thaw)
+		(void)printf("no thaw has been confirmed for %s, failures: %lld (%s); it may stand "
+			     "still\n",
+			     since, cot_show_number(trouble, "failures"),
+			     cot_show_text(trouble, "reason"));
+	else
+		(void)printf("the last freeze failed %s ago, failures: %lld (%s)\n", since,
+			     cot_show_number(trouble, "failures"),
+			     cot_show_text(trouble, "reason"));
 }
 
-void cot_show_troubles(const json_t *entity)
+static void remark_entity(const json_t *o, const char *prefix, bool *any)
 {
-	show_trouble(entity, "thaw_trouble", "thawed", ": it may stand still");
-	show_trouble(entity, "freeze_trouble", "frozen", "");
+	remark_trouble(o, prefix, true, any);
+	remark_trouble(o, prefix, false, any);
+	if (cot_show_number(o, "slice_wrong_pid")) {
+		begin_remark(any);
+		(void)printf("%s%s: process %lld does not have the slice that is wanted: %s\n",
+			     prefix, cot_show_text(o, "name"),
+			     cot_show_number(o, "slice_wrong_pid"),
+			     cot_show_text(o, "slice_wrong_reason"));
+	}
+	if (cot_show_number(o, "guests_left")) {
+		begin_remark(any);
+		(void)printf("%s%s: processes of its programs that do not obey, and are not asked "
+			     "any more: %lld\n",
+			     prefix, cot_show_text(o, "name"), cot_show_number(o, "guests_left"));
+	}
+	if (json_is_string(json_object_get(o, "shares_effect"))) {
+		begin_remark(any);
+		(void)printf("%s%s: %s\n", prefix, cot_show_text(o, "name"),
+			     cot_show_text(o, "shares_effect"));
+	}
+}
+
+void cot_show_remarks(const json_t *answer)
+{
+	const json_t *daemon = json_object_get(answer, "daemon");
+	const json_t *fault = json_object_get(daemon, "policy_fault");
+	char since[32], retry[32];
+	bool any = false;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "pools"), i, o) remark_entity(o, "pool:", &any);
+	json_array_foreach(json_object_get(answer, "tenants"), i, o) remark_entity(o, "", &any);
+	if (!json_is_object(fault))
+		return;
+	begin_remark(&any);
+	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
+	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
+	(void)printf("The policy '%s' went wrong %s ago (%s: %s); '%s' is at work, and it is tried "
+		     "again in %s\n",
+		     cot_show_text(daemon, "policy_wanted"), since, cot_show_text(fault, "fault"),
+		     cot_show_text(fault, "reason"), cot_show_text(daemon, "policy"), retry);
 }
 
 void cot_show_state(const json_t *entity, char *ret_text, size_t size)

@@ -28,12 +28,9 @@ bool cot_show_any_work(const json_t *tenants);
 bool cot_show_has_shares(const json_t *tenant);
 bool cot_show_any_shares(const json_t *tenants);
 
-/* A line for the policy that is wanted and not at work; nothing when it is. Of "daemon". */
-void cot_show_policy(const json_t *daemon);
-/* A line when a program's quota or reservation has not its full effect. */
-void cot_show_effect(const json_t *tenant);
-/* Lines for freezes and thaws of a program or pool that fail. */
-void cot_show_troubles(const json_t *entity);
+/* Lines for what is not as it should be in an answer to PS or STATS: freezes and thaws that fail,
+ * slices that are not what is wanted, shares without effect, a policy that went wrong. */
+void cot_show_remarks(const json_t *answer);
 /* "running", "stuck 17 s", ...: of a program or pool. */
 void cot_show_state(const json_t *entity, char *ret_text, size_t size);
 /* How long, in as few characters as will do: "3 s", "5 min", "2 h". */

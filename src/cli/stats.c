@@ -44,6 +44,17 @@ static bool has_gpus(const json_t *pools)
 	return false;
 }
 
+/* How often, and how long the last and the longest took. */
+static void add_times(struct cot_columns *t, const json_t *o, const char *n, const char *last,
+		      const char *max)
+{
+	cot_columns_add(t, "%lld", cot_show_number(o, n));
+	if (cot_show_number(o, n))
+		cot_columns_add(t, "%.2f/%.2f ms", cot_show_real(o, last), cot_show_real(o, max));
+	else
+		cot_columns_add(t, "-");
+}
+
 static void add_row(struct cot_columns *t, const json_t *o)
 {
 	long long wanted = cot_show_number(o, "slice_us");
@@ -59,37 +70,11 @@ static void add_row(struct cot_columns *t, const json_t *o)
 	else
 		cot_columns_add(t, "-%s", mark);
 	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
-	cot_columns_add(t, "%lld", cot_show_number(o, "freezes"));
-	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "freeze_last_ms"),
-			cot_show_real(o, "freeze_max_ms"));
-	cot_columns_add(t, "%lld", cot_show_number(o, "thaws"));
-	cot_columns_add(t, "%.3f/%.3f ms", cot_show_real(o, "thaw_last_ms"),
-			cot_show_real(o, "thaw_max_ms"));
+	add_times(t, o, "freezes", "freeze_last_ms", "freeze_max_ms");
+	add_times(t, o, "thaws", "thaw_last_ms", "thaw_max_ms");
 	cot_columns_add(t, "%lld", cot_show_number(o, "failed_orders"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "leases_expired"));
 	cot_columns_add(t, "%lld", cot_show_number(o, "doubts"));
-}
-
-/* What the marks mean, and what has failed. */
-static void print_remarks(const json_t *list)
-{
-	json_t *o;
-	size_t i;
-
-	json_array_foreach((json_t *)list, i, o)
-	{
-		if (cot_show_number(o, "slice_wrong_pid"))
-			(void)printf("%s: process %lld has not the slice that is wanted: %s\n",
-				     cot_show_text(o, "name"),
-				     cot_show_number(o, "slice_wrong_pid"),
-				     cot_show_text(o, "slice_wrong_reason"));
-		cot_show_troubles(o);
-		cot_show_effect(o);
-		if (cot_show_number(o, "guests_left"))
-			(void)printf("%s: %lld processes of programs in it do not obey; they are "
-				     "not asked any more\n",
-				     cot_show_text(o, "name"), cot_show_number(o, "guests_left"));
-	}
 }
 
 static void print_entities(const json_t *answer)
@@ -122,8 +107,7 @@ static void print_entities(const json_t *answer)
 		add_row(&t, o);
 	}
 	cot_columns_print(&t);
-	print_remarks(pools);
-	print_remarks(json_object_get(answer, "tenants"));
+	cot_show_remarks(answer);
 }
 
 static void add_spread(struct cot_columns *t, const json_t *work, const char *key)
@@ -193,11 +177,11 @@ static void print_works(const json_t *tenants)
 static void print_timers(const json_t *timers)
 {
 	if (json_is_object(timers))
-		(void)printf("\nLatest deadline: %.1f ms late, %.1f ms without waiting for a "
-			     "processor; late by its own doing: %lld times\n",
-			     cot_show_real(timers, "worst_ms"),
-			     cot_show_real(timers, "worst_own_ms"),
-			     cot_show_number(timers, "late"));
+		(void)printf(
+			"\nTimers: at worst %.1f ms late, by the daemon itself %.1f ms; too late by "
+			"itself: %lld\n",
+			cot_show_real(timers, "worst_ms"), cot_show_real(timers, "worst_own_ms"),
+			cot_show_number(timers, "late"));
 }
 
 static void print_core(const json_t *answer)
@@ -211,7 +195,6 @@ static void print_core(const json_t *answer)
 	(void)printf("\nPolicy %s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
 		     cot_show_text(daemon, "policy"), cot_show_number(core, "fallbacks"),
 		     cot_show_text(core, "fault"), cot_show_number(core, "rescues"));
-	cot_show_policy(daemon);
 	cot_columns_init(&t, 6);
 	for (i = 0; i < 6; i++)
 		cot_columns_add(&t, "%s",
@@ -229,7 +212,7 @@ static void print_core(const json_t *answer)
 	}
 	cot_columns_print(&t);
 	print_timers(json_object_get(answer, "timers"));
-	(void)printf("\nConnections: %lld, refused: %lld, bad packets: %lld\n",
+	(void)printf("Connections: %lld, refused: %lld, bad packets: %lld\n",
 		     cot_show_number(answer, "connections"), cot_show_number(answer, "refused"),
 		     cot_show_number(answer, "bad_packets"));
 }

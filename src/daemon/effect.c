@@ -30,9 +30,11 @@ bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
 
 	if (!e->quota && !e->reserve)
 		return false;
+	if (!e->shim && !e->lasts)
+		return false;
 	if (!e->shim) {
 		(void)snprintf(ret_text, size,
-			       "its %s no effect yet: it has launched no kernel that can be "
+			       "its %s no effect so far: it has launched no kernel that can be "
 			       "rewritten",
 			       name_of(e));
 		return true;

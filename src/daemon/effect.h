@@ -12,6 +12,7 @@
 struct cot_effect {
 	bool quota, reserve; /* it has one */
 	bool one_pool; /* the policy gives reservations what they want, from others if need be */
+	bool lasts;    /* the program has been there for a while */
 	bool shim;     /* the program's kernels have been seen */
 	uint64_t n_rewritten, n_refused; /* kernels */
 	uint64_t n_workers, n_plain;	 /* launches as workers, and as they are */

@@ -11,6 +11,9 @@
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
 
+/* A program that has launched nothing for so long is told of when it has shares. */
+#define LASTS_NS (10 * COT_NS_PER_S)
+
 static double ms(uint64_t ns)
 {
 	return (double)ns / 1e6;
@@ -277,6 +280,7 @@ static json_t *show_effect(const struct daemon *d, const struct tenant *t, const
 		.quota = t->quota,
 		.reserve = t->reserve,
 		.one_pool = cot_sched_policy(cot_host_sched(d->host))->ops->one_pool,
+		.lasts = cot_now_ns() - t->since_ns >= LASTS_NS,
 		.shim = json_is_object(work),
 		.n_rewritten = counted(work, "kernels_rewritten"),
 		.n_refused = counted(work, "kernels_refused"),

@@ -25,11 +25,11 @@ status=$?
 says "$work/out" "the thaw has not been confirmed (its library did not answer in time)"
 "$COTENANT" ps >"$work/out"
 grep -q "a .*alone  *stuck [0-9]* s " "$work/out" || fail "ps: $(cat "$work/out")"
-says "$work/out" "a: could not be thawed since "
+says "$work/out" "a: no thaw has been confirmed for "
 "$COTENANT" stats >"$work/out"
-says "$work/out" "a: could not be thawed since "
+says "$work/out" "a: no thaw has been confirmed for "
 "$COTENANT" doctor --offline >"$work/out" 2>&1
-says "$work/out" "a could not be thawed since "
+says "$work/out" "a: no thaw has been confirmed for "
 [ "$(lines "WARN .*'a' (id $id) could not be frozen: its library did not answer in time")" -eq 1 ] ||
 	fail "the log on the freeze: $(cat "$work/daemon.log")"
 [ "$(lines "WARN .*'a' (id $id) could not be thawed: its library did not answer in time")" -eq 1 ] ||
@@ -42,7 +42,7 @@ expect_value a state running
 	fail "the log on the end: $(cat "$work/daemon.log")"
 "$COTENANT" ps >"$work/out"
 says_not "$work/out" "stuck"
-says_not "$work/out" "thawed"
+says_not "$work/out" "confirmed"
 "$COTENANT" freeze a >"$work/out" 2>&1 || fail "freeze: $(cat "$work/out")"
 [ "$(lines "WARN .*'a' (id $id) could be frozen again, after ")" -eq 1 ] ||
 	fail "the log on the end: $(cat "$work/daemon.log")"

@@ -36,13 +36,14 @@ static void test_nothing_to_say(void **state)
 static void test_no_kernel_seen(void **state)
 {
 	(void)state;
-	assert_true(say((struct cot_effect){.quota = true}));
+	assert_false(say((struct cot_effect){.quota = true}));
+	assert_true(say((struct cot_effect){.quota = true, .lasts = true}));
 	assert_string_equal(text,
-			    "its quota has no effect yet: it has launched no kernel that can be "
+			    "its quota has no effect so far: it has launched no kernel that can be "
 			    "rewritten");
-	assert_true(say((struct cot_effect){.quota = true, .reserve = true}));
+	assert_true(say((struct cot_effect){.quota = true, .reserve = true, .lasts = true}));
 	assert_string_equal(text,
-			    "its quota and reservation have no effect yet: it has launched no "
+			    "its quota and reservation have no effect so far: it has launched no "
 			    "kernel that can be rewritten");
 }
 
