@@ -14,8 +14,21 @@ static double pick_us(struct cot_rng *rng)
 	return some_us[below(rng, COT_ARRAY_LEN(some_us))];
 }
 
+/* Drawn one after the other: arguments have no order of their own. */
+static struct cot_step *random_kernel(struct sim_build *b, struct cot_rng *rng,
+				      uint32_t most_blocks, uint32_t most_per_sm, uint32_t most_kb)
+{
+	uint32_t n_blocks = 1 + below(rng, most_blocks);
+	double us = pick_us(rng);
+	uint32_t per_sm = 1 + below(rng, most_per_sm);
+
+	return build_kernel(b, n_blocks, us, per_sm, below(rng, most_kb));
+}
+
 static void random_step(struct sim_build *b, struct cot_rng *rng)
 {
+	uint32_t most_blocks, most_per_sm;
+
 	switch (below(rng, 8)) {
 	case 0:
 		build_cpu(b, pick_us(rng));
@@ -30,9 +43,9 @@ static void random_step(struct sim_build *b, struct cot_rng *rng)
 		build_sync(b);
 		break;
 	default:
-		build_kernel(b, 1 + below(rng, below(rng, 3) ? 12 : 60), pick_us(rng),
-			     1 + below(rng, below(rng, 2) ? 2 : 8), below(rng, 4))
-			->launches = 1 + below(rng, 3);
+		most_blocks = below(rng, 3) ? 12 : 60;
+		most_per_sm = below(rng, 2) ? 2 : 8;
+		random_kernel(b, rng, most_blocks, most_per_sm, 4)->launches = 1 + below(rng, 3);
 		break;
 	}
 }
@@ -53,7 +66,7 @@ static void random_app(struct sim_build *b, struct cot_rng *rng, bool shared)
 		random_step(b, rng);
 	build_cpu(b, pick_us(rng));
 	if (below(rng, 2))
-		(void)build_kernel(b, 1 + below(rng, 40), pick_us(rng), 1 + below(rng, 4), 1);
+		(void)random_kernel(b, rng, 40, 4, 2);
 }
 
 void random_build(struct sim_build *b, const struct random_case *rc)
