@@ -22,6 +22,7 @@ int cot_qos_isolated_ipc(const struct cot_scenario *sc, uint32_t index, double *
 	struct cot_scenario *alone = malloc(sizeof(*alone));
 	enum cot_sim_status status;
 	struct cot_sim *sim;
+	double ipc;
 
 	if (!alone)
 		return -ENOMEM;
@@ -37,11 +38,12 @@ int cot_qos_isolated_ipc(const struct cot_scenario *sc, uint32_t index, double *
 		return -ENOMEM;
 	}
 	status = cot_sim_run(sim, UINT64_MAX);
-	*ret_ipc = hw_insts(cot_sim_hw(sim), 0) / ((double)sim->now_ps * sc->gpu.clock_mhz / 1e6);
+	ipc = hw_insts(cot_sim_hw(sim), 0) / ((double)sim->now_ps * sc->gpu.clock_mhz / 1e6);
 	cot_sim_destroy(sim);
 	free(alone);
 	if (status != COT_SIM_DONE)
 		return status == COT_SIM_NO_MEMORY ? -ENOMEM : -EDEADLK;
+	*ret_ipc = ipc;
 	return 0;
 }
 

@@ -131,6 +131,23 @@ static void smqos_goals_first(void **state)
 	PLAY(&hw_sched_smqos, down_and_up);
 }
 
+/* A goal that no batch task can give anything to does not keep these from their own moves. */
+static void smqos_nothing_to_take(void **state)
+{
+	static const double goals[] = {0, 4};
+	static const struct step steps[] = {
+		{{3, 5}, "aabb"},      {{3, 9}, "aaba"},
+		{{3.05, 4}, "aab_"},   {{3.05, 3.9}, "aabb"},
+		{{3.05, 3.9}, "a_bb"}, /* a tries one less; two are kept from b */
+		{{3.05, 3.9}, "abbb"},
+	};
+
+	(void)state;
+	begin(&hw_sched_smqos, goals, 2, "aabb");
+	fake.sc.qos_batch_sms = 2;
+	PLAY(&hw_sched_smqos, steps);
+}
+
 /* The SM with the fewest blocks goes, of equal ones the last. A batch task keeps its minimum. */
 static void smqos_cheapest_sm(void **state)
 {
@@ -236,6 +253,17 @@ static void spart_plans(void **state)
 	assert_string_equal(fake_schedule(&hw_sched_spart, HW_EV_SWITCHED | HW_EV_IDLE), "");
 }
 
+/* More batch tasks than goals; the last SMs are theirs. */
+static void spart_keeps_batch(void **state)
+{
+	static const double goals[] = {4, 0, 0};
+	static const struct step steps[] = {{{1, 1, 1}, "aaabaca"}, {{1, 1, 1}, "aaabaca"}};
+
+	(void)state;
+	begin(&hw_sched_spart, goals, 3, "aaabbcc");
+	PLAY(&hw_sched_spart, steps);
+}
+
 /* Goals alone: what is left over belongs to nobody, and has no power. */
 static void spart_without_batch(void **state)
 {
@@ -252,10 +280,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(smqos_moves),		 cmocka_unit_test(smqos_threshold),
-		cmocka_unit_test(smqos_goals_first),	 cmocka_unit_test(smqos_cheapest_sm),
+		cmocka_unit_test(smqos_goals_first), cmocka_unit_test(smqos_nothing_to_take),	 cmocka_unit_test(smqos_cheapest_sm),
 		cmocka_unit_test(smqos_settles),	 cmocka_unit_test(smqos_vacates),
 		cmocka_unit_test(smqos_gates_and_wakes), cmocka_unit_test(spart_plans),
-		cmocka_unit_test(spart_without_batch),
+		cmocka_unit_test(spart_keeps_batch), cmocka_unit_test(spart_without_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
