@@ -136,9 +136,9 @@ static void smqos_nothing_to_take(void **state)
 {
 	static const double goals[] = {0, 4};
 	static const struct step steps[] = {
-		{{3, 5}, "aabb"},      {{3, 9}, "aaba"},
-		{{3.05, 4}, "aab_"},   {{3.05, 3.9}, "aabb"},
-		{{3.05, 3.9}, "a_bb"}, /* a tries one less; two are kept from b */
+		{{3, 5}, "aabb"},      {{3, 9}, "aaba"},      {{3.05, 4}, "aab_"},
+		{{3.05, 3.9}, "aabb"}, {{3.05, 3.9}, "a_bb"}, /* a tries one less; two are kept from
+								 b */
 		{{3.05, 3.9}, "abbb"},
 	};
 
@@ -279,11 +279,12 @@ static void spart_without_batch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(smqos_moves),		 cmocka_unit_test(smqos_threshold),
-		cmocka_unit_test(smqos_goals_first), cmocka_unit_test(smqos_nothing_to_take),	 cmocka_unit_test(smqos_cheapest_sm),
-		cmocka_unit_test(smqos_settles),	 cmocka_unit_test(smqos_vacates),
-		cmocka_unit_test(smqos_gates_and_wakes), cmocka_unit_test(spart_plans),
-		cmocka_unit_test(spart_keeps_batch), cmocka_unit_test(spart_without_batch),
+		cmocka_unit_test(smqos_moves),	       cmocka_unit_test(smqos_threshold),
+		cmocka_unit_test(smqos_goals_first),   cmocka_unit_test(smqos_nothing_to_take),
+		cmocka_unit_test(smqos_cheapest_sm),   cmocka_unit_test(smqos_settles),
+		cmocka_unit_test(smqos_vacates),       cmocka_unit_test(smqos_gates_and_wakes),
+		cmocka_unit_test(spart_plans),	       cmocka_unit_test(spart_keeps_batch),
+		cmocka_unit_test(spart_without_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /*
- * The simulator without memory: the n-th allocation fails, for every n until the operation passes. Each time it says
- * so, and nothing stays allocated. The linker puts these four before those of libc (tests/CMakeLists.txt).
+ * The simulator without memory: the n-th allocation fails, for every n until the operation passes.
+ * Each time it says so, and nothing stays allocated. The linker puts these four before those of
+ * libc (tests/CMakeLists.txt).
  */
 #include <errno.h>
 #include <setjmp.h>
