@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/client.h"
 
 void cot_show_json(const json_t *o)
@@ -60,6 +61,72 @@ double cot_show_real(const json_t *object, const char *key)
 bool cot_show_bool(const json_t *object, const char *key)
 {
 	return json_is_true(json_object_get(object, key));
+}
+
+const char *cot_show_why(const char *name)
+{
+	static const char *const whys[][2] = {
+#define WHY(id, name, what) {name, what},
+#include "shim/why.def"
+#undef WHY
+	};
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(whys); i++)
+		if (!strcmp(whys[i][0], name))
+			return whys[i][1];
+	return NULL;
+}
+
+/* The reason that was met most often. NULL: none was. */
+static const char *main_reason(const json_t *work)
+{
+	const char *name, *most = NULL;
+	long long n = 0;
+	json_t *count;
+
+	json_object_foreach(json_object_get(work, "refusals"), name, count)
+	{
+		if (json_integer_value(count) <= n)
+			continue;
+		n = json_integer_value(count);
+		most = name;
+	}
+	return most;
+}
+
+static void show_idle_share(const json_t *tenant, const json_t *work)
+{
+	long long plain = cot_show_number(work, "launches_plain"), all;
+	const char *reason = main_reason(work);
+	const char *what = reason ? cot_show_why(reason) : NULL;
+
+	if (cot_show_number(work, "launches_workers") || !(plain || reason))
+		return;
+	all = cot_show_number(work, "kernels_rewritten") + cot_show_number(work, "kernels_refused");
+	(void)printf("%s: its %s has no effect so far: ", cot_show_text(tenant, "name"),
+		     json_is_string(json_object_get(tenant, "reserve")) ? "reservation" : "quota");
+	if (plain)
+		(void)printf("0 of %lld launches as workers", plain);
+	else
+		(void)printf("%lld of %lld kernels have workers",
+			     cot_show_number(work, "kernels_rewritten"), all);
+	(void)printf("%s%s%s%s%s\n", reason ? "; " : "", reason ? reason : "", what ? " (" : "",
+		     what ? what : "", what ? ")" : "");
+}
+
+void cot_show_idle_shares(const json_t *tenants)
+{
+	const json_t *p, *w;
+	size_t i;
+
+	json_array_foreach((json_t *)tenants, i, p)
+	{
+		w = json_object_get(p, "work");
+		if (json_is_object(w) && (json_is_string(json_object_get(p, "quota")) ||
+					  json_is_string(json_object_get(p, "reserve"))))
+			show_idle_share(p, w);
+	}
 }
 
 bool cot_show_any_work(const json_t *tenants)

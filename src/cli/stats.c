@@ -3,6 +3,7 @@
  */
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "cli/client.h"
@@ -128,9 +129,17 @@ static void print_refusals(const json_t *tenants)
 	{
 		const json_t *work = json_object_get(o, "work");
 
-		json_object_foreach(json_object_get(work, "refusals"), reason, n)(void)
-			printf("%s: %lld kernels not rewritten: %s\n", cot_show_text(o, "name"),
-			       (long long)json_integer_value(n), reason);
+		json_object_foreach(json_object_get(work, "refusals"), reason, n)
+		{
+			const char *what = cot_show_why(reason);
+
+			(void)printf("%s: %lld %s: %s%s%s%s\n", cot_show_text(o, "name"),
+				     (long long)json_integer_value(n),
+				     !strncmp(reason, "launch-", 7)  ? "launches as they are"
+				     : !strncmp(reason, "image-", 6) ? "images as they are"
+								     : "kernels not rewritten",
+				     reason, what ? " (" : "", what ? what : "", what ? ")" : "");
+		}
 	}
 }
 
@@ -171,6 +180,7 @@ static void print_works(const json_t *tenants)
 	}
 	cot_columns_print(&t);
 	print_refusals(tenants);
+	cot_show_idle_shares(tenants);
 }
 
 /* How late the daemon came. */

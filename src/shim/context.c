@@ -85,6 +85,7 @@ static void lay_out(struct cot_shim_context *c)
 
 	for (i = 0; i < COT_SHIM_STREAMS; i++)
 		atomic_store(&c->streams[i], NULL);
+	atomic_store(&c->small, 0);
 	c->free = NULL;
 	c->to_arm = NULL;
 	for (i = COT_SHIM_SLOTS; i-- > 0;) {
@@ -243,6 +244,23 @@ void cot_shim_contexts_close_device(int device)
 	for (c = contexts; c; c = c->next)
 		if (c->handle && c->usable && c->gpu->device == device)
 			close_one(c);
+	pthread_mutex_unlock(&cot_shim_lock);
+}
+
+void cot_shim_stream_gone(cot_cu_handle stream)
+{
+	uint64_t small = (uintptr_t)stream;
+	struct cot_shim_context *c;
+	unsigned i;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	for (c = contexts; c; c = c->next) {
+		for (i = 0; i < COT_SHIM_STREAMS; i++)
+			if (atomic_load(&c->streams[i]) == stream)
+				atomic_store(&c->streams[i], NULL);
+		(void)atomic_compare_exchange_strong(&c->small, &small, 0);
+		small = (uintptr_t)stream;
+	}
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 

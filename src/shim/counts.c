@@ -11,6 +11,7 @@ struct counts {
 };
 
 static struct counts counts;
+static _Atomic bool resting; /* nobody looks whether they change */
 
 static const char *const why_names[] = {
 #define WHY(id, name, what) name,
@@ -44,6 +45,9 @@ void cot_shim_count_plain(enum cot_shim_why why)
 {
 	add(&counts.plain, 1);
 	cot_shim_count_why(why);
+	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
+	    atomic_exchange(&resting, false))
+		cot_shim_runtime_wake();
 }
 
 void cot_shim_count_workers(void)
@@ -75,10 +79,26 @@ static void put_reason(struct cot_msg_work_counts *m, size_t size, const char *n
 	m->n_reasons++;
 }
 
+static uint64_t sum(void)
+{
+	return get(&counts.rewritten) + get(&counts.refused) + get(&counts.workers) +
+	       get(&counts.plain) + 1;
+}
+
+bool cot_shim_counts_changed(void)
+{
+	return get(&counts.told) != sum();
+}
+
+void cot_shim_counts_rest(void)
+{
+	atomic_store(&resting, true);
+}
+
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always)
 {
 	struct cot_msg_work_counts *m = packet;
-	uint64_t sum;
+	uint64_t now = sum();
 	unsigned i;
 
 	memset(m, 0, sizeof(*m));
@@ -90,8 +110,7 @@ size_t cot_shim_counts_fill(void *packet, size_t size, bool always)
 		put_reason(m, size, cot_reason_name((enum cot_reason)i), get(&counts.reasons[i]));
 	for (i = 0; i < COT_SHIM_N_WHYS; i++)
 		put_reason(m, size, why_names[i], get(&counts.whys[i]));
-	sum = m->n_rewritten + m->n_refused + m->n_launched_workers + m->n_launched_plain + 1;
-	if (atomic_exchange(&counts.told, sum) == sum && !always)
+	if (atomic_exchange(&counts.told, now) == now && !always)
 		return 0;
 	return sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
 }

@@ -119,6 +119,24 @@ static bool is_stream_here(const struct launch *l)
 	return true;
 }
 
+/*
+ * Launches of no more blocks than fit one SM gain nothing from workers. While they are in one
+ * stream, they have one SM at most, and nobody is asked. From the second stream on, each asks for
+ * one CapSM, since any number of streams would have as many SMs: but for latency programs that have
+ * no quota, which may have all that they want.
+ */
+static bool goes_unasked(const struct launch *l)
+{
+	uint64_t own = l->need.thread ? l->need.thread : (uintptr_t)l->stream, first = 0;
+
+	if (cot_shim_settings.common.class_ == COT_PROTO_LATENCY && !cot_shim_settings.quota)
+		return true;
+	if (atomic_compare_exchange_strong(&l->context->small, &first, own) || first == own)
+		return true;
+	atomic_store(&l->context->small, COT_SHIM_SMALL_ASKS);
+	return false;
+}
+
 /* COT_SHIM_N_WHYS: it may be made into workers. */
 static enum cot_shim_why obstacle(struct launch *l)
 {
@@ -140,13 +158,14 @@ static enum cot_shim_why obstacle(struct launch *l)
 	if (!l->need.per_sm)
 		return COT_SHIM_WHY_NO_ROOM;
 	l->need.n_tasks = (uint32_t)(plane * grid[2]);
-	if (l->need.n_tasks <= l->need.per_sm)
-		return COT_SHIM_WHY_SMALL;
 	l->need.stream = l->stream;
 	l->need.thread = l->stream == COT_CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
 	l->need.task_ns = atomic_load(&l->ref->task_ns);
 	l->context = cot_shim_context_current();
-	return l->context && is_stream_here(l) ? COT_SHIM_N_WHYS : COT_SHIM_WHY_CONTEXT;
+	if (!l->context || !is_stream_here(l))
+		return COT_SHIM_WHY_CONTEXT;
+	return l->need.n_tasks <= l->need.per_sm && goes_unasked(l) ? COT_SHIM_WHY_SMALL
+								    : COT_SHIM_N_WHYS;
 }
 
 /* ---- the launch itself ---- */
@@ -433,6 +452,26 @@ static int settle(struct launch *l)
 
 /* ---- the whole ---- */
 
+/*
+ * The program's launches stay as they are, some or all: the daemon hears of that, and why. Not
+ * while a graph is recorded.
+ */
+static void tell_plain(struct launch *l, enum cot_shim_why why)
+{
+	struct cot_shim_context *c;
+
+	if (COT_LIKELY(atomic_load(&l->ref->told)) || why == COT_SHIM_WHY_CAPTURED)
+		return;
+	c = cot_shim_context_current();
+	atomic_store(&l->ref->told, true);
+	if (!c)
+		return;
+	pthread_mutex_lock(&cot_shim_lock);
+	if (c->usable && !c->closing && cot_shim_runtime_start())
+		cot_shim_gpu_want(c->gpu);
+	pthread_mutex_unlock(&cot_shim_lock);
+}
+
 /* The driver does not take it; the program's own launch says whose fault that is. */
 static int give_up(struct launch *l, int rc)
 {
@@ -494,8 +533,11 @@ int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, 
 	};
 	enum cot_shim_why why;
 
-	if (!l.ref || !l.ref->kernel)
+	if (!l.ref || !l.ref->kernel) {
+		if (l.ref)
+			tell_plain(&l, COT_SHIM_N_WHYS);
 		return again(arg);
+	}
 	l.workers = l.ref->workers;
 	l.kernel = l.ref->kernel;
 	/* Somebody may have begun to use the entry for another. */
@@ -507,5 +549,6 @@ int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, 
 	if (why == COT_SHIM_N_WHYS)
 		return launch_workers(&l);
 	cot_shim_count_plain(why);
+	tell_plain(&l, why);
 	return again(arg);
 }

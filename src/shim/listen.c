@@ -211,16 +211,21 @@ static bool any_work(const struct cot_shim_gpu *g)
 }
 
 /* With the lock: what is due; returns for how long there is nothing to do. */
-static uint64_t tell_counts(void)
+static uint64_t tell(void)
 {
-	uint64_t now = cot_now_ns(), pause = COT_NEVER;
+	uint64_t now = cot_now_ns(), greet = cot_shim_gpus_greet(now);
+	uint64_t pause = greet == COT_NEVER ? COT_NEVER : greet > now ? greet - now : 0;
 	struct cot_shim_gpu *g;
+	bool active = false;
 
 	for (g = cot_shim_gpus_first(); g; g = g->next) {
 		cot_shim_gpu_send_counts(g, now, false);
-		if (g->welcomed && any_work(g))
-			pause = COUNTS_PAUSE_NS;
+		active |= g->welcomed && (any_work(g) || cot_shim_counts_changed());
 	}
+	if (!active)
+		cot_shim_counts_rest();
+	else if (pause > COUNTS_PAUSE_NS)
+		pause = COUNTS_PAUSE_NS;
 	return pause;
 }
 
@@ -257,7 +262,7 @@ void cot_shim_listen(void)
 	while (!atomic_load(&cot_shim_stopping)) {
 		listen_for(pause);
 		carry_out();
-		pause = tell_counts();
+		pause = tell();
 		pause = pause_after(look(), pause);
 	}
 }

@@ -1,7 +1,7 @@
 /*
  * The two threads of the shim, and how threads wait for each other. The listener (listen.c) reads
  * what the daemon says and has workers leave; the watcher (watch.c) waits for the ends of launches.
- * Both start with the first launch as workers and stop when the program ends.
+ * Both start with the first launch and stop when the program ends.
  */
 #include <limits.h>
 #include <linux/futex.h>

@@ -108,6 +108,10 @@ void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten ker
 void cot_shim_count_workers(void);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
+/* Whether there are counts that have not been told. */
+bool cot_shim_counts_changed(void);
+/* Until the next change nobody looks: that wakes the listener. */
+void cot_shim_counts_rest(void);
 /* A packet of at most `size` bytes; the bytes used, 0 if nothing has changed since the last one. */
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always);
 
@@ -158,6 +162,7 @@ struct cot_shim_ref {
 	_Atomic uint32_t task_ns;	/* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */
+	_Atomic bool told;   /* launched as it is, and the daemon hears of the program */
 };
 
 /* The entry of a handle, or NULL. Takes no lock. */
@@ -197,6 +202,8 @@ int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, 
 
 #define COT_SHIM_SLOTS	 512u
 #define COT_SHIM_STREAMS 16u
+
+#define COT_SHIM_SMALL_ASKS UINT64_MAX /* cot_shim_context.small: none of them */
 
 struct cot_shim_context;
 struct cot_shim_gpu;
@@ -247,6 +254,7 @@ struct cot_shim_context {
 	bool sleeps;	      /* the program wants its threads to sleep while they wait */
 	bool mem_ops;	      /* the driver can write words in stream order */
 	_Atomic(cot_cu_handle) streams[COT_SHIM_STREAMS]; /* known to be this context's */
+	_Atomic uint64_t small; /* whose small launches go as they are; see launch.c */
 	cot_cu_address controls;
 	struct cot_workers_control *host; /* pinned, one for each slot */
 	struct cot_shim_slot *free, *to_arm;
@@ -264,6 +272,8 @@ struct cot_shim_context *cot_shim_contexts_first(void);
 /* Before the program destroys it: waits, with a bound, until nobody uses it. */
 void cot_shim_context_close(cot_cu_handle handle);
 void cot_shim_contexts_close_device(int device);
+/* Before the program destroys a stream: another one may get its handle. */
+void cot_shim_stream_gone(cot_cu_handle stream);
 void cot_shim_contexts_forget(void); /* after fork() */
 
 /* With the lock: a slot, armed for `next` if there is one; NULL: none is free. */
@@ -314,7 +324,7 @@ struct cot_shim_gpu {
 	uint32_t n_sms;
 	char uuid[COT_PROTO_NAME_MAX];
 	struct cot_link link;
-	bool welcomed, refused;
+	bool wanted, welcomed, refused;
 	uint64_t retry_ns, retry_after_ns, welcome_until_ns;
 	uint32_t works_max;
 	uint64_t last_id, counts_ns;
@@ -325,6 +335,10 @@ struct cot_shim_gpu {
 struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uuid);
 struct cot_shim_gpu *cot_shim_gpus_first(void);
 void cot_shim_gpus_forget(void); /* after fork(): without the lock */
+/* The daemon is to hear of the program, whether anything is asked of it or not. */
+void cot_shim_gpu_want(struct cot_shim_gpu *g);
+/* Introduces the program where that is wanted; returns when to come again. */
+uint64_t cot_shim_gpus_greet(uint64_t now);
 void cot_shim_gpu_receive(struct cot_shim_gpu *g);
 void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always);
 

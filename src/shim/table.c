@@ -170,6 +170,7 @@ struct cot_shim_ref *cot_shim_table_put(cot_cu_handle handle)
 	atomic_store(&r->n_launched, 0);
 	atomic_store(&r->n_timed, 0);
 	atomic_store(&r->broken, false);
+	atomic_store(&r->told, false);
 	atomic_store_explicit(&r->handle, handle, memory_order_release);
 	enter(t, r);
 	return r;

@@ -1,4 +1,4 @@
-/* What ends a context: what the shim has in it ends before. */
+/* What ends a context or a stream: what the shim has of it ends before. */
 #include "shim/entry.h"
 
 int cuCtxDestroy(cot_cu_handle context)
@@ -42,4 +42,18 @@ int cuDevicePrimaryCtxReset_v2(int device)
 	if (cot_shim_is_on())
 		cot_shim_contexts_close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxReset_v2)(device);
+}
+
+int cuStreamDestroy(cot_cu_handle stream)
+{
+	if (cot_shim_is_on())
+		cot_shim_stream_gone(stream);
+	return COT_REAL(cuStreamDestroy)(stream);
+}
+
+int cuStreamDestroy_v2(cot_cu_handle stream)
+{
+	if (cot_shim_is_on())
+		cot_shim_stream_gone(stream);
+	return COT_REAL(cuStreamDestroy_v2)(stream);
 }

@@ -31,13 +31,13 @@ static int launch(struct original *o)
 
 /*
  * Most launches under the shim are of kernels that were not rewritten, in vendor libraries for
- * instance. They go on with the arguments that they came with.
+ * instance. They go on with the arguments that they came with, but for the first one of each.
  */
 static bool is_known_plain(cot_cu_handle function)
 {
 	const struct cot_shim_ref *r = cot_shim_table_find(function);
 
-	return r && !r->kernel;
+	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed);
 }
 
 int cuLaunchKernel(cot_cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

@@ -47,6 +47,8 @@ static const struct named {
 	{"cuModuleLoadDataEx", 2010, "cuModuleLoadDataEx", NULL},
 	{"cuModuleLoadFatBinary", 2000, "cuModuleLoadFatBinary", NULL},
 	{"cuModuleUnload", 2000, "cuModuleUnload", NULL},
+	{"cuStreamDestroy", 2000, "cuStreamDestroy", NULL},
+	{"cuStreamDestroy", 4000, "cuStreamDestroy_v2", NULL},
 };
 
 static void *ours_by_name(const char *name)

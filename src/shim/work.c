@@ -67,6 +67,13 @@ void cot_shim_gpus_forget(void)
 
 /* ---- the end of works ---- */
 
+/* Before the next try but one. */
+static void pause_longer(struct cot_shim_gpu *g)
+{
+	if (g->retry_after_ns < COT_RETRY_MAX_NS)
+		g->retry_after_ns *= 2;
+}
+
 static void lose(struct cot_shim_gpu *g, const char *why)
 {
 	unsigned i;
@@ -75,8 +82,7 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 	cot_link_close(&g->link);
 	g->welcomed = false;
 	g->retry_ns = cot_now_ns() + g->retry_after_ns;
-	if (g->retry_after_ns < COT_RETRY_MAX_NS)
-		g->retry_after_ns *= 2;
+	pause_longer(g);
 	for (i = 0; i < COT_PROTO_WORKS_MAX; i++) {
 		struct cot_shim_work *w = &g->works[i];
 
@@ -196,30 +202,60 @@ static void greet(struct cot_shim_gpu *g)
 	(void)send(g, &hello, COT_MSG_WORK_HELLO, sizeof(hello));
 }
 
-/* Whether the daemon may be asked. Waits for its welcome, with a bound. */
-static bool connected(struct cot_shim_gpu *g)
+static bool open_link(struct cot_shim_gpu *g)
 {
 	uint64_t now = cot_now_ns();
 	int rc;
 
+	if (now < g->retry_ns)
+		return false;
+	g->retry_ns = now + g->retry_after_ns;
+	rc = cot_link_open(&g->link, cot_shim_settings.common.socket);
+	if (rc < 0) {
+		cot_log(COT_LOG_WARN, "%s: no daemon (%d)", cot_shim_settings.common.socket, -rc);
+		pause_longer(g);
+		return false;
+	}
+	g->welcome_until_ns = now + WELCOME_NS;
+	greet(g);
+	cot_shim_runtime_wake();
+	return true;
+}
+
+void cot_shim_gpu_want(struct cot_shim_gpu *g)
+{
+	if (g->wanted)
+		return;
+	g->wanted = true;
+	cot_shim_runtime_wake();
+}
+
+static bool is_missing(const struct cot_shim_gpu *g)
+{
+	return g->wanted && !g->refused && g->link.sock.fd < 0;
+}
+
+uint64_t cot_shim_gpus_greet(uint64_t now)
+{
+	uint64_t next = COT_NEVER;
+	struct cot_shim_gpu *g;
+
+	for (g = gpus; g; g = g->next) {
+		if (is_missing(g) && now >= g->retry_ns)
+			(void)open_link(g);
+		if (is_missing(g) && g->retry_ns < next)
+			next = g->retry_ns;
+	}
+	return next;
+}
+
+/* Whether the daemon may be asked. Waits for its welcome, with a bound. */
+static bool connected(struct cot_shim_gpu *g)
+{
 	if (COT_LIKELY(g->welcomed))
 		return true;
-	if (g->refused)
+	if (g->refused || (g->link.sock.fd < 0 && !open_link(g)))
 		return false;
-	if (g->link.sock.fd < 0) {
-		if (now < g->retry_ns)
-			return false;
-		g->retry_ns = now + g->retry_after_ns;
-		rc = cot_link_open(&g->link, cot_shim_settings.common.socket);
-		if (rc < 0) {
-			cot_log(COT_LOG_WARN, "%s: no daemon (%d)", cot_shim_settings.common.socket,
-				-rc);
-			return false;
-		}
-		g->welcome_until_ns = now + WELCOME_NS;
-		greet(g);
-		cot_shim_runtime_wake();
-	}
 	while (g->link.sock.fd >= 0 && !g->welcomed)
 		if (!cot_shim_changed_wait(g->welcome_until_ns))
 			return false;

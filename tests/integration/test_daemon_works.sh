@@ -31,10 +31,23 @@ done
 "$COTENANT" ps >"$work/out"
 says "$work/out" "HAS SMS"
 says "$work/out" "132 of 132"
+says_not "$work/out" "no effect"
 "$COTENANT" stats >"$work/out"
-says "$work/out" "cooperative"
+says "$work/out" "batch: 2 kernels not rewritten: cooperative"
 wait "$pid"
 says "$work/batch" "grant 7 132 1"
+
+# A quota that no launch comes under is told, with the reason.
+shows() {
+	"$COTENANT" "$1" >"$work/out" && grep -qF "$2" "$work/out"
+}
+background "$shim" --name idle --quota 30 plain:launch-small:16 sleep:20 >"$work/idle"
+for what in ps stats; do
+	until_true 5 shows $what "idle: its quota has no effect so far: 0 of 16 launches as workers; \
+launch-small (no more blocks than fit one SM)" || fail "$what: $(cat "$work/out")"
+done
+says "$work/out" "idle: 16 launches as they are: launch-small (no more blocks than fit one SM)"
+kill "$pid"
 
 # A quota is lowered: what is too much leaves; raised: the next one has more.
 background "$shim" --name live --quota 100 request:1:100000000:8:900000 grant:1 evict:1 evicted:1:99 \

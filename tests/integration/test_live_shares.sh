@@ -46,6 +46,19 @@ expect_value request reserve 30%
 expect_value request pool shared
 expect_value shared mps up
 kill "$pid"
+
+# A reservation that no kernel comes under is told.
+shows() {
+	"$COTENANT" "$1" >"$work/out" && grep -qF "$2" "$work/out"
+}
+background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --solo --class latency --reserve 30% --name small -- \
+	"$PROGS/ptx_work" --words 256 --runs 1000000
+small=$pid
+for what in ps stats; do
+	until_true 10 shows $what "small: its reservation has no effect so far: 0 of 4 kernels have workers; target" ||
+		fail "$what: $(cat "$work/out")"
+done
+kill "$small"
 stop_daemon
 
 # Another policy says what it does not do.

@@ -22,6 +22,7 @@
 #define N_SMS	  10u
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
+struct cot_shim_settings cot_shim_settings;
 
 /* ---- what was done ---- */
 
@@ -151,7 +152,7 @@ static uint64_t now_ns;
 static bool has_context, has_work, timed;
 static unsigned n_slots_missing; /* waits before there is one */
 static enum cot_shim_why why_not, counted;
-static unsigned n_counted_workers;
+static unsigned n_counted_workers, n_greetings;
 
 /* What happens while the launch waits for its end, for a slot, or for a grant. */
 static void (*at_end)(void), (*at_wait)(void);
@@ -200,6 +201,12 @@ bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left)
 	if (at_wait)
 		at_wait();
 	return regrant_result;
+}
+
+void cot_shim_gpu_want(struct cot_shim_gpu *g)
+{
+	assert_ptr_equal(g, &gpu);
+	n_greetings++;
 }
 
 struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next)
@@ -297,6 +304,7 @@ uint64_t cot_now_ns(void)
 static struct cot_cu_launch_attribute attributes[2];
 static struct cot_cu_launch config;
 static bool per_thread, with_attributes;
+static int plain_result; /* the driver's */
 static int numbers[2] = {11, 22};
 static void *params[] = {&numbers[0], &numbers[1]};
 
@@ -304,7 +312,7 @@ static int as_it_is(void *arg)
 {
 	assert_ptr_equal(arg, &config);
 	note("plain;");
-	return 7;
+	return plain_result;
 }
 
 static int launch(void)
@@ -316,7 +324,9 @@ static int launch(void)
 
 static void expect_plain(enum cot_shim_why why)
 {
+	plain_result = 7;
 	assert_int_equal(launch(), 7);
+	plain_result = 0;
 	assert_int_equal(counted, why);
 	expect_done("plain;");
 }
@@ -360,12 +370,14 @@ static int set_up(void **state)
 	now_ns = COT_NS_PER_S;
 	has_context = has_work = regrant_result = true;
 	timed = false;
-	n_slots_missing = n_counted_workers = 0;
+	n_slots_missing = n_counted_workers = n_greetings = 0;
+	cot_shim_settings = (struct cot_shim_settings){.common = {.class_ = COT_PROTO_BATCH}};
 	at_end = at_wait = NULL;
 	config =
 		(struct cot_cu_launch){.grid = {100, 1, 1}, .block = {512, 1, 1}, .stream = STREAM};
 	memset(attributes, 0, sizeof(attributes));
 	per_thread = with_attributes = false;
+	plain_result = 0;
 	return 0;
 }
 
@@ -488,6 +500,114 @@ static void workers_for_what_is_granted(void **state)
 	assert_int_equal(n_counted_workers, 1);
 }
 
+/* ---- small launches ---- */
+
+static void launch_small(cot_cu_handle stream, bool unasked)
+{
+	config.grid[0] = 3;
+	config.stream = stream;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(counted, unasked ? COT_SHIM_WHY_SMALL : COT_SHIM_N_WHYS);
+	written[0] = '\0';
+}
+
+/* In one stream they have one SM at most; in several, each asks, also in the first one. */
+static void small_launches_in_streams(void **state)
+{
+	(void)state;
+	launch_small(STREAM, true);
+	launch_small(STREAM, true);
+	launch_small(HANDLE(0x320), false);
+	assert_int_equal(needed.n_tasks, 3);
+	assert_ptr_equal(needed.stream, HANDLE(0x320));
+	assert_true(slot.original);
+	launch_small(STREAM, false);
+	launch_small(STREAM, false);
+}
+
+/* The default stream of each thread is a stream of its own. */
+static void small_launches_in_threads(void **state)
+{
+	(void)state;
+	per_thread = true;
+	launch_small(NULL, true);
+	launch_small(NULL, true);
+	launch_small(STREAM, false);
+}
+
+static void small_launches_of_latency_programs(void **state)
+{
+	(void)state;
+	cot_shim_settings.common.class_ = COT_PROTO_LATENCY;
+	launch_small(STREAM, true);
+	launch_small(HANDLE(0x320), true);
+	cot_shim_settings.quota = 50;
+	launch_small(STREAM, true);
+	launch_small(HANDLE(0x320), false);
+}
+
+/* As many blocks as fit one SM are small, one more is not. */
+static void what_is_small(void **state)
+{
+	(void)state;
+	config.grid[0] = 2;
+	config.grid[1] = 2;
+	expect_plain(COT_SHIM_WHY_SMALL);
+	config.grid[0] = 5;
+	config.grid[1] = 1;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(needed.n_tasks, 5);
+}
+
+/* ---- what the daemon is told ---- */
+
+/* It hears once of a kernel whose launches stay as they are. */
+static void the_daemon_hears_of_plain_launches(void **state)
+{
+	(void)state;
+	assert_int_equal(launch(), 0);
+	written[0] = '\0';
+	assert_int_equal(n_greetings, 0);
+	config.grid[0] = 3;
+	expect_plain(COT_SHIM_WHY_SMALL);
+	expect_plain(COT_SHIM_WHY_SMALL);
+	assert_int_equal(n_greetings, 1);
+}
+
+/* The same of a program that has no kernel of which there are workers. */
+static void the_daemon_hears_of_foreign_kernels(void **state)
+{
+	(void)state;
+	ref.kernel = NULL;
+	expect_plain(COT_SHIM_N_WHYS);
+	expect_plain(COT_SHIM_N_WHYS);
+	assert_int_equal(n_greetings, 1);
+}
+
+/* Not while a graph is recorded, and not of a context that cannot be used. */
+static void nobody_is_told(void **state)
+{
+	(void)state;
+	capturing = 1;
+	expect_plain(COT_SHIM_WHY_CAPTURED);
+	capturing = 0;
+	assert_int_equal(n_greetings, 0);
+	config.grid[0] = 3;
+	expect_plain(COT_SHIM_WHY_SMALL);
+	assert_int_equal(n_greetings, 1);
+	ref.told = false;
+	context.closing = true;
+	expect_plain(COT_SHIM_WHY_SMALL);
+	ref.told = false;
+	context.closing = false;
+	context.usable = false;
+	expect_plain(COT_SHIM_WHY_SMALL);
+	ref.told = false;
+	has_context = false;
+	expect_plain(COT_SHIM_WHY_CONTEXT);
+	assert_int_equal(n_greetings, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +616,13 @@ int main(void)
 		cmocka_unit_test_setup(what_does_not_fit, set_up),
 		cmocka_unit_test_setup(threads_and_shapes, set_up),
 		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
+		cmocka_unit_test_setup(small_launches_in_streams, set_up),
+		cmocka_unit_test_setup(small_launches_in_threads, set_up),
+		cmocka_unit_test_setup(small_launches_of_latency_programs, set_up),
+		cmocka_unit_test_setup(what_is_small, set_up),
+		cmocka_unit_test_setup(the_daemon_hears_of_plain_launches, set_up),
+		cmocka_unit_test_setup(the_daemon_hears_of_foreign_kernels, set_up),
+		cmocka_unit_test_setup(nobody_is_told, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

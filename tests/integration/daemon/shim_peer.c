@@ -10,6 +10,7 @@
  *   evicted:ID:CAPSMS  says that they have left
  *   done:ID:LEFT       says that the kernel ended
  *   counts             says what it has rewritten
+ *   plain:REASON:N     says that N launches stayed as they are, for that reason
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
  *   time:N             N requests, one after the other: "p50 US p99 US" from request to grant
@@ -160,6 +161,19 @@ static void counts(void)
 	put(&u, sizeof(u));
 }
 
+static void plain(const char *reason, uint64_t n)
+{
+	union {
+		struct cot_msg_work_counts m;
+		char bytes[sizeof(struct cot_msg_work_counts) + sizeof(struct cot_work_reason)];
+	} u = {.m = {.n_rewritten = 1, .n_launched_plain = n, .n_reasons = 1}};
+
+	snprintf(u.m.reasons[0].name, sizeof(u.m.reasons[0].name), "%s", reason);
+	u.m.reasons[0].n_kernels = n;
+	cot_proto_header(&u.m.h, COT_MSG_WORK_COUNTS, sizeof(u), 0);
+	put(&u, sizeof(u));
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -192,6 +206,7 @@ static void measure(uint32_t n)
 static void step(const char *s)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
+	char word[32];
 	unsigned i;
 	int type;
 
@@ -207,6 +222,8 @@ static void step(const char *s)
 		done(a, b);
 	} else if (!strcmp(s, "counts")) {
 		counts();
+	} else if (sscanf(s, "plain:%31[^:]:%u", word, &a) == 2) {
+		plain(word, a);
 	} else if (!strncmp(s, "quiet:", 6)) {
 		type = get((int)(strtod(s + 6, NULL) * 1000));
 		if (type)

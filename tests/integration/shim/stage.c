@@ -106,22 +106,35 @@ void send_packet(void *packet, enum cot_msg_type type, size_t size)
 	assert_int_equal(send(conn, packet, size, MSG_NOSIGNAL), (ssize_t)size);
 }
 
-int next_packet(int ms)
+static int any_packet(int ms)
 {
 	struct pollfd p = {.fd = conn, .events = POLLIN};
 	ssize_t n;
 	int type;
 
-	do {
-		if (poll(&p, 1, ms) != 1)
-			return 0;
-		n = recv(conn, in.bytes, sizeof(in.bytes), 0);
-		if (n <= 0)
-			return -1;
-		type = cot_proto_check(in.bytes, (size_t)n);
-		assert_true(type > 0);
-	} while (type == COT_MSG_WORK_COUNTS);
+	if (poll(&p, 1, ms) != 1)
+		return 0;
+	n = recv(conn, in.bytes, sizeof(in.bytes), 0);
+	if (n <= 0)
+		return -1;
+	type = cot_proto_check(in.bytes, (size_t)n);
+	assert_true(type > 0);
 	return type;
+}
+
+int next_packet(int ms)
+{
+	int type;
+
+	do
+		type = any_packet(ms);
+	while (type == COT_MSG_WORK_COUNTS);
+	return type;
+}
+
+void expect_counts(void)
+{
+	assert_int_equal(any_packet(WAIT_MS), COT_MSG_WORK_COUNTS);
 }
 
 void expect_packet(enum cot_msg_type type)

@@ -28,6 +28,7 @@ union stage_packet {
 	struct cot_msg_work_request request;
 	struct cot_msg_work_evicted evicted;
 	struct cot_msg_work_done done;
+	struct cot_msg_work_counts counts;
 	unsigned char bytes[COT_PROTO_PACKET_MAX];
 };
 
@@ -55,6 +56,8 @@ void send_packet(void *packet, enum cot_msg_type type, size_t size);
 /* The next packet that is no COUNTS; 0: none came; -1: the connection has ended. */
 int next_packet(int ms);
 void expect_packet(enum cot_msg_type type);
+/* The next COUNTS, in `in`. */
+void expect_counts(void);
 void grant(uint64_t work, uint32_t capsms, uint32_t flags);
 void evict(uint64_t work, uint32_t capsms);
 /* A launch asks for room: the work's id. */

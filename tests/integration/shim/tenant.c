@@ -228,6 +228,18 @@ static CUresult launch_many(unsigned n, unsigned blocks, unsigned rounds)
 	return result;
 }
 
+/* One launch in each of so many streams; the first result that is not 0. */
+static CUresult launch_in_streams(unsigned n, unsigned blocks, unsigned rounds)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (n-- && !result) {
+		result = launch("params", blocks, rounds);
+		CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	}
+	return result;
+}
+
 static void answer_wait(void)
 {
 	static uint32_t seen[MAX_BLOCKS * THREADS];
@@ -319,6 +331,8 @@ static void obey(char *line)
 		printf("%d\n", (int)launch(how, blocks, rounds));
 	} else if (sscanf(line, "many %u %u %u", &n, &blocks, &rounds) == 3) {
 		printf("%d\n", (int)launch_many(n, blocks, rounds));
+	} else if (sscanf(line, "streams %u %u %u", &n, &blocks, &rounds) == 3) {
+		printf("%d\n", (int)launch_in_streams(n, blocks, rounds));
 	} else if (!strcmp(line, "wait")) {
 		answer_wait();
 	} else if (!strcmp(line, "query")) {

@@ -6,6 +6,7 @@
  *   launch HOW BLOCKS ROUNDS   HOW: params, extra, ex, thread (the thread's own stream), legacy,
  *                           cluster, cooperative, graph; answers with the driver's result
  *   many N BLOCKS ROUNDS    as many of them, one behind the other
+ *   streams N BLOCKS ROUNDS one each in N streams
  *   wait                    everything has ended; answers "wrong N most N": results that are not
  *                           right, and blocks that ran at a time
  *   query                   0: the stream has ended; else the driver's result

@@ -98,6 +98,57 @@ static void test_plain(void **state)
 	expect_line("1");
 }
 
+/* The daemon hears of a program that has launched nothing else, and of what it launches later. */
+static void test_plain_is_told(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	load("data");
+	say("launch params 3 %u", SHORT);
+	expect_line("0");
+	accept_tenant();
+	expect_counts();
+	assert_int_equal(in.counts.n_rewritten, 1);
+	assert_int_equal(in.counts.n_refused, 1);
+	assert_int_equal(in.counts.n_launched_plain, 1);
+	assert_int_equal(in.counts.n_launched_workers, 0);
+	for (i = 0; i < in.counts.n_reasons; i++)
+		if (!strcmp(in.counts.reasons[i].name, "launch-small"))
+			break;
+	assert_true(i < in.counts.n_reasons);
+	assert_int_equal(in.counts.reasons[i].n_kernels, 1);
+	for (i = 0; i < 2; i++) {
+		sleep_ms(1100); /* nobody expects anything any more */
+		say("launch params 3 %u", SHORT);
+		expect_line("0");
+		expect_counts();
+		assert_int_equal(in.counts.n_launched_plain, 2 + i);
+	}
+	expect_right();
+}
+
+/* Small launches in several streams ask for an SM's worth each, but for those in the first one. */
+static void test_small_streams(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	load("data");
+	say("streams 4 3 %u", LONG);
+	accept_tenant();
+	for (i = 0; i < 3; i++) {
+		assert_false(answers());
+		grant(expect_request(3), 1, 0);
+	}
+	expect_line("0");
+	for (i = 0; i < 3; i++)
+		expect_packet(COT_MSG_WORK_DONE);
+	expect_right();
+	say("global");
+	expect_line("4");
+}
+
 /* With room for a worker for each block, the program's own kernel runs, under the same grant. */
 static void test_one_task(void **state)
 {
@@ -334,6 +385,8 @@ int main(void)
 		TEST(test_file),
 		TEST(test_library),
 		TEST(test_plain),
+		TEST(test_plain_is_told),
+		TEST(test_small_streams),
 		TEST(test_one_task),
 		TEST(test_lease),
 		TEST(test_lease_of_all),
