@@ -9,28 +9,38 @@
 
 /* ---- entities ---- */
 
+/* A place, by the number of who is in it; 0 = nobody. */
+static struct entity *place_of(const struct cot_host *host, uint32_t id)
+{
+	struct entity *e;
+
+	host_for_each_place (e, (struct cot_host *)host)
+		if (e->id == id)
+			return e;
+	return NULL;
+}
+
 struct entity *cot_host_find(const struct cot_host *host, uint32_t id)
 {
-	unsigned i;
-
-	for (i = 0; id && i < MAX_ENTITIES; i++)
-		if (host->entities[i].id == id)
-			return (struct entity *)&host->entities[i];
-	return NULL;
+	return id ? place_of(host, id) : NULL;
 }
 
 struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id)
 {
-	struct entity *e = cot_host_find(host, id);
-	unsigned i;
+	struct entity *e = place_of(host, id);
 
-	for (i = 0; !e && i < MAX_ENTITIES; i++) {
-		if (host->entities[i].id)
-			continue;
-		e = &host->entities[i];
+	if (e)
+		return e;
+	e = place_of(host, 0);
+	if (e)
 		*e = (struct entity){.id = id};
-	}
 	return e;
+}
+
+struct entity *cot_host_entity_of(const struct cot_host *host, unsigned member)
+{
+	return member < COT_HOST_MAX_MEMBERS ? cot_host_find(host, host->member_entity[member])
+					     : NULL;
 }
 
 uint32_t cot_host_slice(const struct entity *e)
@@ -43,31 +53,26 @@ enum cot_proto_mode cot_host_mode(const struct entity *e)
 	return e->stats.mode_override ? e->stats.mode_override : e->mode;
 }
 
-static void lease_all(struct cot_host *host, const struct entity *e)
-{
-	unsigned i;
-
-	for (i = 0; i < COT_HOST_MAX_MEMBERS; i++)
-		if (set_has(&e->members, i))
-			host->ops->lease(host->arg, i, host->lease_until_ns);
-}
-
+/* Of all that are frozen, so that there is one deadline; none when nobody is. */
 static void renew(struct cot_host *host, uint64_t now_ns)
 {
+	struct entity *e;
+	bool any = false;
 	unsigned i;
 
-	/* Of all that are frozen, so that there is one deadline. */
 	host->lease_until_ns = now_ns + COT_HOST_LEASE_NS;
-	host->renew_ns = now_ns + COT_HOST_RENEW_NS;
-	for (i = 0; i < MAX_ENTITIES; i++)
-		if (host->entities[i].id && host->entities[i].frozen)
-			lease_all(host, &host->entities[i]);
+	host_for_each_place (e, host) {
+		if (!e->frozen)
+			continue;
+		any = true;
+		host_for_each_member (i, &e->members)
+			host->ops->lease(host->arg, i, host->lease_until_ns);
+	}
+	host->renew_ns = any ? now_ns + COT_HOST_RENEW_NS : COT_NEVER;
 }
 
 void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns)
 {
-	if (e->frozen != frozen)
-		host->n_frozen += frozen ? 1u : -1u;
 	e->frozen = frozen;
 	e->unfrozen = (struct member_set){0};
 	if (frozen)
@@ -88,7 +93,7 @@ int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	host->ops = ops;
 	host->arg = arg;
-	host->due_ns = COT_NEVER;
+	host->due_ns = host->renew_ns = COT_NEVER;
 	host->works = cot_host_works_create(ops, arg);
 	if (host->works)
 		rc = cot_sched_create(policy, numbers, &limits, now_ns, &host->sched, err);
@@ -159,11 +164,11 @@ int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *poli
 
 void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 {
-	unsigned i;
+	struct entity *e;
 
-	for (i = 0; i < MAX_ENTITIES; i++) {
-		host->entities[i].stats.slice_override_us = 0;
-		host->entities[i].stats.mode_override = COT_PROTO_KEEP;
+	host_for_each_place (e, host) {
+		e->stats.slice_override_us = 0;
+		e->stats.mode_override = COT_PROTO_KEEP;
 	}
 	cot_sched_stop(host->sched, now_ns);
 	cot_host_pump(host, now_ns);
@@ -174,18 +179,16 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 /* The leases ran out before we came: the libraries have thawed their programs. */
 static void lapse(struct cot_host *host, uint64_t now_ns)
 {
-	unsigned i;
+	struct entity *e;
 
-	for (i = 0; i < MAX_ENTITIES; i++) {
-		struct entity *e = &host->entities[i];
-		const struct cot_entity *known;
+	host_for_each_place (e, host) {
+		const struct cot_entity *known = cot_sched_entity(host->sched, e->id);
 		struct cot_event ev = {.type = COT_EV_STATE, .id = e->id, .now_ns = now_ns};
 
-		if (!e->id || !e->frozen)
+		if (!e->frozen)
 			continue;
 		cot_host_set_frozen(host, e, false, now_ns);
 		e->stats.n_lapsed++;
-		known = cot_sched_entity(host->sched, e->id);
 		if (!known)
 			continue;
 		ev.state.slice_us = known->slice_us;
@@ -199,7 +202,7 @@ static void freeze_newcomers(struct cot_host *host, struct entity *e, uint64_t n
 {
 	struct member_set to = e->unfrozen;
 
-	if (!e->id || !e->frozen || set_empty(&to) || e->orders[PLACE_OWN_FREEZE].seq)
+	if (!e->frozen || set_empty(&to) || e->orders[PLACE_OWN_FREEZE].seq)
 		return;
 	e->unfrozen = (struct member_set){0};
 	(void)cot_host_own_order(host, e, PLACE_OWN_FREEZE, &to, now_ns);
@@ -208,14 +211,14 @@ static void freeze_newcomers(struct cot_host *host, struct entity *e, uint64_t n
 void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = now_ns};
-	unsigned i;
+	struct entity *e;
 
-	if (host->n_frozen && now_ns >= host->lease_until_ns)
+	if (now_ns >= host->renew_ns && now_ns >= host->lease_until_ns)
 		lapse(host, now_ns);
-	if (host->n_frozen && now_ns >= host->renew_ns) {
+	if (now_ns >= host->renew_ns) {
 		renew(host, now_ns);
-		for (i = 0; i < MAX_ENTITIES; i++)
-			freeze_newcomers(host, &host->entities[i], now_ns);
+		host_for_each_place (e, host)
+			freeze_newcomers(host, e, now_ns);
 	}
 	if (cot_sched_wake_ns(host->sched) <= now_ns)
 		(void)cot_sched_event(host->sched, &ev);
@@ -228,7 +231,7 @@ uint64_t cot_host_wake_ns(const struct cot_host *host)
 
 	if (host->due_ns < wake_ns)
 		wake_ns = host->due_ns;
-	return host->n_frozen && host->renew_ns < wake_ns ? host->renew_ns : wake_ns;
+	return host->renew_ns < wake_ns ? host->renew_ns : wake_ns;
 }
 
 /* ---- members ---- */
@@ -288,9 +291,7 @@ void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned memb
 
 void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns)
 {
-	struct entity *e = member < COT_HOST_MAX_MEMBERS
-				   ? cot_host_find(host, host->member_entity[member])
-				   : NULL;
+	struct entity *e = cot_host_entity_of(host, member);
 
 	if (!e)
 		return;
@@ -349,12 +350,16 @@ void cot_host_forget(struct cot_host *host, uint32_t entity)
 void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats)
 {
-	const struct entity *e = cot_host_find(host, entity);
+	struct entity *e = cot_host_find(host, entity);
+	const struct order *o;
 	unsigned i;
 
-	*ret_stats = e ? e->stats : (struct cot_host_entity_stats){0};
-	for (i = 0; e && i < N_PLACES; i++)
-		ret_stats->n_waiting += e->orders[i].seq && !e->orders[i].decided;
-	for (i = 0; e && i < COT_HOST_MAX_MEMBERS; i++)
-		ret_stats->n_guests += set_has(&e->guests, i);
+	*ret_stats = (struct cot_host_entity_stats){0};
+	if (!e)
+		return;
+	*ret_stats = e->stats;
+	host_for_each_order (o, e)
+		ret_stats->n_waiting += o->seq && !o->decided;
+	host_for_each_member (i, &e->guests)
+		ret_stats->n_guests++;
 }

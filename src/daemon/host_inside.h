@@ -66,10 +66,9 @@ struct cot_host {
 	struct told told[COT_HOST_MAX_MEMBERS];
 	uint32_t own_seq; /* of the host's own orders: the upper half of the numbers */
 	uint64_t due_ns;  /* when the first order has waited long enough; COT_NEVER */
-	uint64_t lease_until_ns, renew_ns;
-	unsigned n_frozen;    /* entities */
-	uint64_t n_fallbacks; /* of the core, until now */
-	bool fell;	      /* the policy that was wanted is not at work */
+	uint64_t lease_until_ns, renew_ns; /* NEVER: nobody is frozen */
+	uint64_t n_fallbacks;		   /* of the core, until now */
+	bool fell;			   /* the policy that was wanted is not at work */
 	struct cot_host_works *works;
 };
 
@@ -110,9 +109,29 @@ static inline bool set_empty(const struct member_set *set)
 	return true;
 }
 
+/* The first from `i` on that is in the set; COT_HOST_MAX_MEMBERS. */
+static inline unsigned set_next(const struct member_set *set, unsigned i)
+{
+	while (i < COT_HOST_MAX_MEMBERS && !set_has(set, i))
+		i++;
+	return i;
+}
+
+/* `set` may change meanwhile. */
+#define host_for_each_member(i, set) \
+	for ((i) = set_next((set), 0); (i) < COT_HOST_MAX_MEMBERS; (i) = set_next((set), (i) + 1))
+
+/* Unused places as well; their `id` is 0, and nothing is in them. */
+#define host_for_each_place(e, host) \
+	for ((e) = (host)->entities; (e) < (host)->entities + MAX_ENTITIES; (e)++)
+
+#define host_for_each_order(o, e) for ((o) = (e)->orders; (o) < (e)->orders + N_PLACES; (o)++)
+
 /* ---- host.c ---- */
 
 struct entity *cot_host_find(const struct cot_host *host, uint32_t id);
+/* Whose orders the member gets; NULL. */
+struct entity *cot_host_entity_of(const struct cot_host *host, unsigned member);
 struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id);
 /* The user's, or else the policy's. */
 uint32_t cot_host_slice(const struct entity *e);

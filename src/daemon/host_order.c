@@ -94,16 +94,14 @@ static void count(struct cot_host *host, struct entity *e, const struct order *o
 /* From the orders that are on their way. */
 static void find_due(struct cot_host *host)
 {
-	unsigned i, place;
+	const struct order *o;
+	struct entity *e;
 
 	host->due_ns = COT_NEVER;
-	for (i = 0; i < MAX_ENTITIES; i++)
-		for (place = 0; place < N_PLACES; place++) {
-			const struct order *o = &host->entities[i].orders[place];
-
+	host_for_each_place (e, host)
+		host_for_each_order (o, e)
 			if (o->seq && o->sent_ns + COT_HOST_ACK_NS < host->due_ns)
 				host->due_ns = o->sent_ns + COT_HOST_ACK_NS;
-		}
 }
 
 static void close_order(struct cot_host *host, struct order *o)
@@ -150,9 +148,7 @@ static void end(struct cot_host *host, struct entity *e, struct order *o, uint64
 	unsigned member;
 
 	o->waiting = (struct member_set){0};
-	for (member = 0; member < COT_HOST_MAX_MEMBERS; member++) {
-		if (!set_has(&late, member))
-			continue;
+	host_for_each_member (member, &late) {
 		if (set_has(&e->guests, member))
 			guest_failed(host, e, member);
 		else if (host->ops->late)
@@ -167,28 +163,23 @@ static void end(struct cot_host *host, struct entity *e, struct order *o, uint64
 
 void cot_host_end_late(struct cot_host *host, uint64_t now_ns)
 {
-	unsigned i, place;
+	struct entity *e;
+	struct order *o;
 
 	if (now_ns < host->due_ns)
 		return;
-	for (i = 0; i < MAX_ENTITIES; i++)
-		for (place = 0; place < N_PLACES; place++) {
-			struct entity *e = &host->entities[i];
-			struct order *o = &e->orders[place];
-
+	host_for_each_place (e, host)
+		host_for_each_order (o, e)
 			if (o->seq && now_ns - o->sent_ns >= COT_HOST_ACK_NS)
 				end(host, e, o, now_ns);
-		}
 	find_due(host);
 }
 
 void cot_host_forgive(struct cot_host *host, struct entity *e, unsigned member, uint64_t now_ns)
 {
-	unsigned place;
+	struct order *o;
 
-	for (place = 0; place < N_PLACES; place++) {
-		struct order *o = &e->orders[place];
-
+	host_for_each_order (o, e) {
 		if (!o->seq || !set_has(&o->waiting, member))
 			continue;
 		set_drop(&o->waiting, member);
@@ -224,9 +215,7 @@ static void send_order(struct cot_host *host, struct entity *e, struct order *o)
 	unsigned i;
 	int rc;
 
-	for (i = 0; i < COT_HOST_MAX_MEMBERS; i++) {
-		if (!set_has(&o->waiting, i))
-			continue;
+	host_for_each_member (i, &o->waiting) {
 		if (o->kind == COT_ACTION_SLICE || o->kind == COT_ACTION_MODE)
 			host->told[i] = (struct told){cot_host_slice(e), cot_host_mode(e)};
 		rc = host->ops->send(host->arg, i, &packet, size);
@@ -300,9 +289,9 @@ static struct member_set told_otherwise(const struct cot_host *host, const struc
 	struct member_set set = {0};
 	unsigned i;
 
-	for (i = 0; i < COT_HOST_MAX_MEMBERS; i++)
-		if (set_has(&e->members, i) && (host->told[i].slice_us != cot_host_slice(e) ||
-						host->told[i].mode != cot_host_mode(e)))
+	host_for_each_member (i, &e->members)
+		if (host->told[i].slice_us != cot_host_slice(e) ||
+		    host->told[i].mode != cot_host_mode(e))
 			set_put(&set, i);
 	return set;
 }
@@ -313,12 +302,10 @@ static struct member_set told_otherwise(const struct cot_host *host, const struc
  */
 static void tell_unsure(struct cot_host *host, uint64_t now_ns)
 {
-	unsigned i;
+	struct member_set to;
+	struct entity *e;
 
-	for (i = 0; i < MAX_ENTITIES; i++) {
-		struct entity *e = &host->entities[i];
-		struct member_set to;
-
+	host_for_each_place (e, host) {
 		if (!e->unsure || !cot_sched_entity(host->sched, e->id))
 			continue;
 		to = told_otherwise(host, e);
@@ -369,11 +356,11 @@ void cot_host_pump(struct cot_host *host, uint64_t now_ns)
 
 static struct order *find_order(struct entity *e, uint32_t seq)
 {
-	unsigned place;
+	struct order *o;
 
-	for (place = 0; seq && place < N_PLACES; place++)
-		if (e->orders[place].seq == seq)
-			return &e->orders[place];
+	host_for_each_order (o, e)
+		if (seq && o->seq == seq)
+			return o;
 	return NULL;
 }
 
@@ -388,9 +375,7 @@ static int result(const struct order *o, const struct cot_msg_ack *ack)
 void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,
 		  uint64_t now_ns)
 {
-	struct entity *e = member < COT_HOST_MAX_MEMBERS
-				   ? cot_host_find(host, host->member_entity[member])
-				   : NULL;
+	struct entity *e = cot_host_entity_of(host, member);
 	struct order *o = e ? find_order(e, ack->h.seq) : NULL;
 	bool guest, later;
 	int status;

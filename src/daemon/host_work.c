@@ -336,7 +336,7 @@ static void count_done(struct tenant_works *t, const struct cot_msg_work_done *m
 	t->counts.n_remapped += m->n_remapped;
 	t->counts.n_launches += m->n_launches;
 	t->counts.n_failed += m->status < 0;
-	t->counts.n_returns += m->left != 0;
+	t->counts.n_returns += m->left && m->status >= 0;
 }
 
 void cot_host_work_done(struct cot_host *host, unsigned member, const struct cot_msg_work_done *m,

@@ -98,11 +98,15 @@ int world_teardown(void **state)
 
 void world_tenant(uint32_t id, enum cot_class cls, uint32_t pool, bool ready)
 {
-	struct cot_event ev = {
-		.type = COT_EV_TENANT,
-		.id = id,
-		.now_ns = w.now_ns,
-		.tenant = {.cls = cls, .weight = 100, .gpu_mask = 1, .pool = pool, .ready = ready}};
+	struct cot_event ev = {.type = COT_EV_TENANT,
+			       .id = id,
+			       .now_ns = w.now_ns,
+			       .tenant = {.cls = cls,
+					  .weight = 100,
+					  .gpu_mask = 1,
+					  .pool = pool,
+					  .ready = ready,
+					  .block_us = w.block_us}};
 
 	assert_int_equal(cot_host_event(w.host, &ev), 0);
 }

@@ -44,8 +44,9 @@ extern struct world {
 	unsigned n_late[COT_HOST_MAX_MEMBERS];
 	struct cot_host_news news[64];
 	unsigned n_news;
-	int send_rc;   /* of every message, */
-	uint64_t deaf; /* and of those to these: it fails */
+	uint32_t block_us; /* of programs that are told of */
+	int send_rc;	   /* of every message, */
+	uint64_t deaf;	   /* and of those to these: it fails */
 } w;
 
 int world_setup(void **state); /* the policy is pools */

@@ -319,6 +319,134 @@ static void test_ids_are_forgotten(void **state)
 	}
 }
 
+/* A program whose entity came up again begins as the driver made it, for the core too. */
+static void test_what_comes_up_again(void **state)
+{
+	struct cot_host_settings settings;
+
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	assert_int_equal(world_entity(1)->slice_us, 2000);
+	cot_host_leave(w.host, 0, w.now_ns);
+	world_tenant(1, COT_CLASS_BATCH, 0, false);
+	assert_null(world_entity(1));
+	assert_int_equal(cot_host_set_policy(w.host, &cot_policy_timeslice, NULL, w.now_ns, NULL),
+			 0);
+	cot_host_join(w.host, 0, 1, false, w.now_ns);
+	assert_int_equal(w.library[0].slice_us, 2000); /* the policy has not seen it yet */
+	world_tenant(1, COT_CLASS_BATCH, 0, true);
+	assert_int_equal(w.library[0].slice_us, COT_SLICE_DRIVER);
+	cot_host_settings(w.host, 1, &settings);
+	assert_int_equal(settings.slice_us, COT_SLICE_DRIVER);
+}
+
+/* A library that connects while the policy has not seen its program, and one after that. */
+static void test_the_first_slice(void **state)
+{
+	struct cot_host_settings settings;
+
+	(void)state;
+	world_tenant(1, COT_CLASS_BATCH, 0, false);
+	cot_host_welcome(w.host, 0, 1, COT_CLASS_BATCH, 1, &settings);
+	assert_int_equal(settings.slice_us, 2000);
+	world_tenant(2, COT_CLASS_LATENCY, 0, false);
+	cot_host_welcome(w.host, 0, 1, COT_CLASS_BATCH, 1, &settings);
+	assert_int_equal(settings.slice_us, 20);
+	cot_host_welcome(w.host, 0, 1, COT_CLASS_BATCH, 2, &settings); /* on another GPU */
+	assert_int_equal(settings.slice_us, 2000);
+	cot_host_welcome(w.host, 1, 2, COT_CLASS_LATENCY, 1, &settings);
+	assert_int_equal(settings.slice_us, 10000);
+	cot_host_override_slice(w.host, 1, 300, w.now_ns);
+	cot_host_override_mode(w.host, 1, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_welcome(w.host, 0, 1, COT_CLASS_BATCH, 1, &settings);
+	assert_int_equal(settings.slice_us, 300);
+	assert_int_equal(settings.mode, COT_PROTO_DRAIN);
+	cot_host_welcome(w.host, COT_HOST_MAX_MEMBERS, 1, COT_CLASS_BATCH, 1, &settings);
+	cot_host_join(w.host, COT_HOST_MAX_MEMBERS, 1, false, w.now_ns);
+	cot_host_leave(w.host, COT_HOST_MAX_MEMBERS, w.now_ns);
+	assert_int_equal(w.n_sent, 0);
+}
+
+/* Who has joined an entity joins no other one. */
+static void test_one_entity_each(void **state)
+{
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	world_start(2, COT_CLASS_BATCH, 1);
+	cot_host_join(w.host, 0, 2, false, w.now_ns);
+	w.n_sent = 0;
+	cot_host_override_slice(w.host, 2, 400, w.now_ns);
+	assert_int_equal(w.n_sent, 1);
+	assert_int_equal(w.sent[0].member, 1);
+}
+
+/* Two that are frozen have one deadline; when one of them is thawed the other one's goes on. */
+static void test_leases_of_several(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	world_start(2, COT_CLASS_BATCH, 255);
+	world_hold(1, true);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	world_pass(10 * MS);
+	world_hold(2, true);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	assert_int_equal(w.lease_ns[0], w.lease_ns[255]);
+	world_pass(1000 * MS);
+	assert_int_equal(w.lease_ns[0], w.lease_ns[255]);
+	world_hold(1, false);
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	n = w.n_leases_of[0];
+	world_pass(1000 * MS);
+	assert_int_equal(w.n_leases_of[0], n);
+	assert_true(w.lease_ns[255] > w.now_ns);
+	assert_int_equal(world_stats(2).n_lapsed, 0);
+	assert_int_equal(world_entity(2)->run, COT_RUN_FROZEN);
+	/* The last one leaves: nobody needs a lease. */
+	cot_host_leave(w.host, 255, w.now_ns);
+	world_tenant(2, COT_CLASS_BATCH, 0, false);
+	world_pass(100 * MS);
+	assert_int_equal(world_pass(10000 * MS), 0);
+}
+
+/* All places taken: one more program is not controlled, and the others do not notice. */
+static void test_all_places(void **state)
+{
+	struct cot_host_settings settings;
+	uint32_t id;
+
+	(void)state;
+	for (id = 1; id <= COT_SCHED_MAX_ENTITIES; id++) {
+		cot_host_override_slice(w.host, id, 100 + id, w.now_ns);
+		cot_host_settings(w.host, id, &settings);
+		assert_int_equal(settings.slice_us, 100 + id);
+	}
+	cot_host_override_slice(w.host, id, 700, w.now_ns);
+	cot_host_override_mode(w.host, id, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_join(w.host, 0, id, false, w.now_ns);
+	cot_host_settings(w.host, id, &settings);
+	assert_int_equal(settings.slice_us, 0);
+	for (id = 1; id <= COT_SCHED_MAX_ENTITIES; id++) {
+		cot_host_settings(w.host, id, &settings);
+		assert_int_equal(settings.slice_us, 100 + id);
+		assert_int_equal(settings.mode, COT_PROTO_KEEP);
+	}
+	/* Who has members is not forgotten. */
+	cot_host_join(w.host, 0, 7, false, w.now_ns);
+	cot_host_forget(w.host, 7);
+	cot_host_forget(w.host, 8);
+	cot_host_settings(w.host, 7, &settings);
+	assert_int_equal(settings.slice_us, 107);
+	cot_host_settings(w.host, 8, &settings);
+	assert_int_equal(settings.slice_us, 0);
+	/* At the end the users' wishes are taken back. */
+	cot_host_stop(w.host, w.now_ns);
+	cot_host_settings(w.host, 7, &settings);
+	assert_int_equal(settings.slice_us, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, world_setup, world_teardown)
@@ -340,6 +468,11 @@ int main(void)
 		TEST(silent_library),
 		TEST(stop_thaws),
 		TEST(ids_are_forgotten),
+		TEST(what_comes_up_again),
+		TEST(the_first_slice),
+		TEST(one_entity_each),
+		TEST(leases_of_several),
+		TEST(all_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

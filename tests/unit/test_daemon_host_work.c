@@ -236,6 +236,7 @@ static void test_failed_launch(void **state)
 	done(h, M_BATCH, 1, 5000, -EIO, 10);
 	cot_host_work_stats(h, BATCH, &s);
 	assert_int_equal(s.n_failed, 1);
+	assert_int_equal(s.n_returns, 0);
 	assert_int_equal(s.n_running + s.n_waiting, 0);
 	assert_int_equal(request(h, M_BATCH, 1, 20), 0);
 	cot_host_destroy(h);
@@ -265,13 +266,217 @@ static void test_lies(void **state)
 	cot_host_destroy(h);
 }
 
+static const struct cot_work *newest(const struct cot_host *h)
+{
+	const struct cot_work *w, *last = NULL;
+
+	cot_for_each_work(w, cot_sched_policy(cot_host_sched(h))) last = w;
+	assert_non_null(last);
+	return last;
+}
+
+/* What the shim asked for is what the policy sees. */
+static void test_what_is_asked(void **state)
+{
+	static const uint8_t flags[] = {0, COT_WORK_CAN_SETTLE, COT_WORK_CAN_GROW,
+					COT_WORK_CAN_SETTLE | COT_WORK_CAN_GROW};
+	struct cot_host *h = begin("static");
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(flags); i++) {
+		const struct cot_msg_work_request m = {.work = 40 + i,
+						       .n_tasks = 70000 + i,
+						       .per_sm = 3 + i,
+						       .want = 5 + i,
+						       .task_ns = 90000 + i,
+						       .flags = flags[i]};
+		const struct cot_work *w;
+
+		assert_int_equal(cot_host_work_request(h, M_BATCH, &m, COT_WORK_QUOTA, 100), 0);
+		w = newest(h);
+		assert_int_equal(w->tenant->id, BATCH);
+		assert_int_equal(w->gpu, 0);
+		assert_int_equal(w->n_sms, N_SMS);
+		assert_int_equal(w->method, COT_WORK_QUOTA);
+		assert_int_equal(w->can_settle, i & 1);
+		assert_int_equal(w->can_grow, i >> 1);
+		assert_int_equal(w->n_tasks, 70000 + i);
+		assert_int_equal(w->per_sm, 3 + i);
+		assert_int_equal(w->asked, 5 + i);
+		assert_int_equal(w->task_ns, 90000 + i);
+		assert_int_equal(sent[M_BATCH].m.capsms, 5 + i);
+	}
+	assert_int_equal(request(h, M_LATENCY, 1, 100), 0);
+	assert_int_equal(newest(h)->method, COT_WORK_RESERVE);
+	assert_int_equal(newest(h)->tenant->id, LATENCY);
+	cot_host_destroy(h);
+}
+
+static void test_how_many(void **state)
+{
+	struct cot_host *h = begin("static");
+	struct cot_msg_work_request m = {.work = 9, .per_sm = 1, .want = 4};
+
+	(void)state;
+	assert_int_equal(cot_host_work_count(h, M_BATCH), 0);
+	assert_int_equal(request(h, M_BATCH, 1, 0), 0);
+	assert_int_equal(request(h, M_BATCH, 2, 0), 0);
+	assert_int_equal(cot_host_work_count(h, M_BATCH), 2);
+	assert_int_equal(cot_host_work_count(h, M_BATCH2), 0);
+	done(h, M_BATCH, 1, 0, 0, 0);
+	assert_int_equal(cot_host_work_count(h, M_BATCH), 1);
+	/* One that is let pass is nobody's: it gets what it wants and is not counted. */
+	cot_host_work_pass(h, M_BATCH, &m);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, 4);
+	assert_int_equal(sent[M_BATCH].m.flags, 0);
+	m.want = 0;
+	cot_host_work_pass(h, M_BATCH, &m);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, N_SMS);
+	assert_int_equal(cot_host_work_count(h, M_BATCH), 1);
+	cot_host_work_leave(h, M_BATCH, 0);
+	assert_int_equal(cot_host_work_count(h, M_BATCH), 0);
+	cot_host_destroy(h);
+}
+
+static void carry_out(struct cot_host *h, enum cot_action_kind kind, uint32_t value,
+		      uint64_t now_ns)
+{
+	const struct cot_action a = {
+		.kind = kind, .entity = newest(h)->id, .value = value, .settled = true};
+
+	cot_host_works_carry_out(cot_host_works(h), &a, now_ns);
+}
+
+/* A work waits once for each time that it begins, however often it grows. */
+static void test_waits_and_growth(void **state)
+{
+	struct cot_host *h = begin("smguard");
+	struct cot_host_work_stats s;
+
+	(void)state;
+	assert_int_equal(request(h, M_BATCH, 1, 1000), 0);
+	assert_int_equal(request(h, M_BATCH2, 1, 2000), 0); /* nothing is free for it */
+	assert_int_equal(sent[M_BATCH2].n, 0);
+	carry_out(h, COT_ACTION_GRANT, 10, 7000);
+	expect(M_BATCH2, COT_MSG_WORK_GRANT, 1, 10);
+	carry_out(h, COT_ACTION_GRANT, 20, 50000);
+	expect(M_BATCH2, COT_MSG_WORK_GRANT, 1, 20);
+	cot_host_work_stats(h, BATCH, &s);
+	assert_int_equal(cot_hist_count(s.waits), 2);
+	assert_int_equal(cot_hist_max(s.waits), 5000);
+	cot_host_destroy(h);
+}
+
+/* Of evictions that follow each other the amounts count up, and the time is that of the first. */
+static void test_evictions_add_up(void **state)
+{
+	struct cot_msg_work_evicted evicted = {.work = 1, .capsms = 30, .delay_ns = 500};
+	struct cot_host *h = begin("static");
+	struct cot_host_work_stats s;
+
+	(void)state;
+	assert_int_equal(request(h, M_BATCH, 1, 0), 0);
+	carry_out(h, COT_ACTION_EVICT, 10, 1000);
+	expect(M_BATCH, COT_MSG_WORK_EVICT, 1, 10);
+	carry_out(h, COT_ACTION_EVICT, 30, 4000);
+	cot_host_work_evicted(h, M_BATCH, &evicted, 9000);
+	cot_host_work_stats(h, BATCH, &s);
+	assert_int_equal(s.n_evictions, 2);
+	assert_int_equal(s.n_evicted_capsms, 30);
+	assert_int_equal(cot_hist_max(s.orders), 8000);
+	assert_int_equal(cot_hist_count(s.orders), 1);
+	/* The next one begins anew. */
+	carry_out(h, COT_ACTION_EVICT, 31, 20000);
+	evicted.capsms = 31;
+	cot_host_work_evicted(h, M_BATCH, &evicted, 21000);
+	cot_host_work_stats(h, BATCH, &s);
+	assert_int_equal(cot_hist_count(s.orders), 2);
+	assert_int_equal(cot_hist_max(s.orders), 8000);
+	assert_int_equal(s.n_evicted_capsms, 31);
+	/* For another tenant, and for a work that is over, nothing is counted. */
+	cot_host_work_stats(h, LATENCY, &s);
+	assert_int_equal(s.n_evictions, 0);
+	assert_int_equal(s.n_requests, 0);
+	cot_host_destroy(h);
+}
+
+static uint32_t ended[16];
+static unsigned n_ended;
+
+static void watch_ends(void *arg, const struct cot_event *ev, const struct cot_action *a)
+{
+	(void)arg;
+	(void)a;
+	if (ev && ev->type == COT_EV_WORK_DONE)
+		ended[n_ended++] = ev->id;
+}
+
+/* Of a connection that ends, what waits goes first: else room would be made for it. */
+static void test_what_waits_ends_first(void **state)
+{
+	struct cot_host *h = begin("smguard");
+	uint32_t running, waiting;
+
+	(void)state;
+	n_ended = 0;
+	assert_int_equal(request(h, M_BATCH, 1, 0), 0);
+	running = newest(h)->id;
+	assert_int_equal(newest(h)->state, COT_WORK_RUNNING);
+	assert_int_equal(request(h, M_BATCH, 2, 0), 0);
+	waiting = newest(h)->id;
+	assert_int_equal(newest(h)->state, COT_WORK_WAITING);
+	cot_sched_set_tap(cot_host_sched(h), watch_ends, NULL);
+	cot_host_work_leave(h, M_BATCH, 5);
+	assert_int_equal(n_ended, 2);
+	assert_int_equal(ended[0], waiting);
+	assert_int_equal(ended[1], running);
+	cot_host_destroy(h);
+}
+
+/* After an end with a rest a work may be told to leave from the beginning again. */
+static void test_a_rest_begins_anew(void **state)
+{
+	struct cot_msg_work_evicted evicted = {.work = 1, .capsms = 10};
+	struct cot_host *h = begin("static");
+	struct cot_host_work_stats s;
+
+	(void)state;
+	assert_int_equal(request(h, M_BATCH, 1, 0), 0);
+	carry_out(h, COT_ACTION_EVICT, 10, 0);
+	cot_host_work_evicted(h, M_BATCH, &evicted, 100);
+	done(h, M_BATCH, 1, 70, 0, 3000);
+	assert_int_equal(sent[M_BATCH].type, COT_MSG_WORK_GRANT);
+	cot_host_work_evicted(h, M_BATCH, &evicted, 4000); /* nobody has told it to, now */
+	cot_host_work_stats(h, BATCH, &s);
+	assert_int_equal(cot_hist_count(s.evictions), 1);
+	carry_out(h, COT_ACTION_EVICT, 10, 5000);
+	cot_host_work_evicted(h, M_BATCH, &evicted, 5100);
+	cot_host_work_stats(h, BATCH, &s);
+	assert_int_equal(cot_hist_count(s.evictions), 2);
+	assert_int_equal(cot_hist_count(s.waits), 2);
+	assert_int_equal(s.n_evicted_capsms, 20);
+	assert_int_equal(s.n_returns, 1);
+	assert_int_equal(s.n_failed, 0);
+	cot_host_destroy(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_life),	   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_everything_full),
-		cmocka_unit_test(test_disconnect), cmocka_unit_test(test_failed_launch),
+		cmocka_unit_test(test_a_life),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_everything_full),
+		cmocka_unit_test(test_disconnect),
+		cmocka_unit_test(test_failed_launch),
 		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_what_is_asked),
+		cmocka_unit_test(test_how_many),
+		cmocka_unit_test(test_waits_and_growth),
+		cmocka_unit_test(test_evictions_add_up),
+		cmocka_unit_test(test_what_waits_ends_first),
+		cmocka_unit_test(test_a_rest_begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
