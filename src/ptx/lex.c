@@ -316,7 +316,6 @@ static int read_token(struct cot_ptx_lexer *lx, struct cot_ptx_token *t, struct 
 
 int cot_ptx_lex(struct cot_ptx_lexer *lx, struct cot_ptx_token *ret_token, struct cot_error *err)
 {
-	const char *before = lx->at;
 	struct cot_ptx_token t = {0};
 	int r = skip_blanks(lx, err);
 
@@ -325,7 +324,6 @@ int cot_ptx_lex(struct cot_ptx_lexer *lx, struct cot_ptx_token *ret_token, struc
 	t.line = lx->line;
 	t.column = column(lx, lx->at);
 	t.text.at = lx->at;
-	t.glued = lx->at == before;
 	if (lx->at < lx->end) {
 		r = read_token(lx, &t, err);
 		if (r)

@@ -26,7 +26,6 @@ struct cot_ptx_token {
 	uint32_t line, column;
 	char punct; /* 0 unless PUNCT */
 	bool is_hex;
-	bool glued; /* nothing between it and the token before */
 };
 
 struct cot_ptx_lexer {

@@ -115,6 +115,29 @@ static void sharing_an_sm_may_cost(void **state)
 	}
 }
 
+/* Beside another a kernel moves more: a fifth of the other's part of the warps that use memory. a's
+ * are 8 * 0.05, b's 8 * 0.025; the third, without memory, takes no cache. */
+static void sharing_an_sm_costs_cache(void **state)
+{
+	static const double fraction[3] = {0.05, 0.025, 0};
+	struct sim_build b;
+	struct play p;
+	uint32_t i;
+
+	(void)state;
+	build_gpu(&b, "rollover", 3);
+	for (i = 0; i < 3; i++) {
+		(void)build_app(&b, (const char *const[]){"a", "b", "c"}[i]);
+		(void)build_work(&b, 100, 1, 4000, 16, fraction[i]);
+	}
+	build_stop_at(&b, 50);
+	play(&p, &b);
+	NEAR(p.result.counts.bytes[0] / p.result.counts.insts[0], 5 * (1 + 0.2 / 3), 1e-6);
+	NEAR(p.result.counts.bytes[1] / p.result.counts.insts[1], 2.5 * (1 + 0.4 / 3), 1e-6);
+	assert_true(p.result.counts.insts[2] > 0 && p.result.counts.bytes[2] == 0);
+	play_end(&p);
+}
+
 /* A measured kernel is as fast beside one that uses memory as without it. b's blocks issue 8 / 81
  * instructions per cycle: 81 us each; the second one starts on the SM that a leaves. */
 static void measured_kernels_keep_their_time(void **state)
@@ -400,6 +423,7 @@ int main(void)
 		cmocka_unit_test(issue_slots_set_the_pace),
 		cmocka_unit_test(memory_slows_those_that_use_it),
 		cmocka_unit_test(sharing_an_sm_may_cost),
+		cmocka_unit_test(sharing_an_sm_costs_cache),
 		cmocka_unit_test(measured_kernels_keep_their_time),
 		cmocka_unit_test(work_and_energy_are_conserved),
 		cmocka_unit_test(results_do_not_depend_on_when_one_looks),

@@ -174,11 +174,25 @@ static void test_layout(void **state)
 	struct cot_model_sms layout[3] = {{.n = 15, .blocks = {1, 2}},
 					  {.first = 15, .n = 14, .blocks = {0, 1}},
 					  {.first = 29, .n = 1}};
+	struct cot_model_gpu slow = c1060;
+	double beside;
 
 	(void)state;
 	near(cot_model_layout_cycles(&c1060, k, 2, layout, 3), 4 * 4 * (1e6 + 2 * 4e6), 1e-12);
 	near(layout[1].end_cycles, 4 * 4 * 4e6, 1e-12);
 	assert_true(layout[2].end_cycles == 0);
+	/* SMs with a single warp take of the bandwidth like others. */
+	k[0] = kernel(1, 0, 1e6);
+	k[0].threads_per_block = 32;
+	k[1] = kernel(1, 0, 1e6);
+	slow.dram_gbps = 10;
+	layout[0] = (struct cot_model_sms){.n = 29, .blocks = {1, 0}};
+	layout[1] = (struct cot_model_sms){.first = 29, .n = 1, .blocks = {0, 1}};
+	(void)cot_model_layout_cycles(&slow, k, 2, layout, 2);
+	beside = layout[1].end_cycles;
+	layout[0].n = 1;
+	(void)cot_model_layout_cycles(&slow, k, 2, layout, 2);
+	assert_true(beside > 1.01 * layout[1].end_cycles);
 }
 
 static struct cot_model_kernel random_kernel(struct cot_rng *rng)

@@ -188,6 +188,8 @@ static void test_work_numbers(void **state)
 	struct cot_msg_work_request *request = (struct cot_msg_work_request *)packet;
 	struct cot_msg_work_grant *grant = (struct cot_msg_work_grant *)packet;
 	struct cot_msg_work_done *done = (struct cot_msg_work_done *)packet;
+	struct cot_msg_work_evict *evict = (struct cot_msg_work_evict *)packet;
+	struct cot_msg_work_evicted *evicted = (struct cot_msg_work_evicted *)packet;
 	size_t size = make(COT_MSG_WORK_HELLO, 0);
 
 	(void)state;
@@ -196,6 +198,9 @@ static void test_work_numbers(void **state)
 	hello->n_sms = COT_PROTO_SMS_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	hello->n_sms = COT_PROTO_SMS_MAX;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_HELLO);
+	hello->n_sms = 1;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_HELLO);
 	hello->class_ = 2;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	hello->class_ = 0;
@@ -211,7 +216,9 @@ static void test_work_numbers(void **state)
 	request->per_sm = COT_PROTO_PER_SM_MAX;
 	request->want = COT_PROTO_SMS_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	request->want = 0;
+	request->want = COT_PROTO_SMS_MAX;
+	request->method = COT_PROTO_WORK_RESERVE;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_REQUEST);
 	request->method = 3;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 
@@ -219,6 +226,21 @@ static void test_work_numbers(void **state)
 	grant->capsms = 0;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	grant->capsms = COT_PROTO_CAPSMS_MAX + 1;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	grant->capsms = COT_PROTO_CAPSMS_MAX;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_GRANT);
+	grant->capsms = 1;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_GRANT);
+
+	size = make(COT_MSG_WORK_EVICT, 0);
+	evict->capsms = COT_PROTO_CAPSMS_MAX;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_EVICT);
+	evict->capsms++;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	size = make(COT_MSG_WORK_EVICTED, 0);
+	evicted->capsms = COT_PROTO_CAPSMS_MAX;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_EVICTED);
+	evicted->capsms++;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 
 	size = make(COT_MSG_WORK_DONE, 0);
@@ -240,6 +262,11 @@ static void test_work_counts(void **state)
 	m->n_reasons = 3;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	m->n_reasons = 2;
+	m->reasons[0].name[0] = '\n';
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	m->reasons[0].name[0] = '~';
+	m->reasons[1].name[0] = ' ';
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_COUNTS);
 	m->reasons[1].name[0] = '\n';
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	memset(m->reasons[1].name, 'a', sizeof(m->reasons[1].name));
