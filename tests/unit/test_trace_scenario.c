@@ -645,7 +645,7 @@ static void test_ready_scenarios(void **state)
 		struct cot_scenario *sc;
 		struct cot_error err = {""};
 
-		if (cot_scenario_read(found.gl_pathv[i], &options, &sc, &err))
+		if (cot_scenario_read(found.gl_pathv[i], NULL, &sc, &err))
 			fail_msg("%s", err.text);
 		for (k = 0; k < sc->n_apps; k++) {
 			n_goals += sc->apps[k].qos.ipc > 0 || sc->apps[k].qos.percent > 0;
