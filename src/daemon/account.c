@@ -8,8 +8,8 @@
 #include "daemon/host.h"
 
 #define MS 1000000ull
-/* Longer than this nobody pays for what was spent at once. */
-#define DEBT_MAX_NS (60000 * MS)
+/* Longer than this nobody waits for what was spent at once. */
+#define DEBT_MAX_NS (1000 * MS)
 
 static const struct cot_account_limit default_limits[COT_ACCOUNT_KINDS] = {
 	[COT_ACCOUNT_CONNS] = {COT_HOST_MAX_MEMBERS, 16},
@@ -167,7 +167,8 @@ uint64_t cot_account_used(const struct cot_account *a, uid_t uid, enum cot_accou
 void cot_account_spend(struct cot_account *a, uid_t uid, enum cot_account_rate rate, uint64_t n,
 		       uint64_t now_ns)
 {
-	uint64_t interval_ns = a->paces[rate].interval_ns;
+	const struct cot_account_pace *pace = &a->paces[rate];
+	uint64_t most_ns = now_ns + pace->burst * pace->interval_ns + DEBT_MAX_NS;
 	struct cot_user *u;
 
 	if (!n || cot_account_is_privileged(a, uid))
@@ -177,10 +178,10 @@ void cot_account_spend(struct cot_account *a, uid_t uid, enum cot_account_rate r
 		return;
 	if (u->paid_ns[rate] < now_ns)
 		u->paid_ns[rate] = now_ns;
-	if (n > (now_ns + DEBT_MAX_NS - u->paid_ns[rate]) / interval_ns)
-		u->paid_ns[rate] = now_ns + DEBT_MAX_NS;
+	if (u->paid_ns[rate] >= most_ns || n > (most_ns - u->paid_ns[rate]) / pace->interval_ns)
+		u->paid_ns[rate] = most_ns;
 	else
-		u->paid_ns[rate] += n * interval_ns;
+		u->paid_ns[rate] += n * pace->interval_ns;
 }
 
 uint64_t cot_account_wait_ns(const struct cot_account *a, uid_t uid, enum cot_account_rate rate,

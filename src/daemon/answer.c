@@ -135,8 +135,10 @@ void cot_conn_flush(struct conn *c)
 		if (!m->more)
 			drop_answer(c);
 	}
-	if (rc < 0 && rc != -EAGAIN)
+	if (rc < 0 && rc != -EAGAIN) {
 		drop_answer(c);
+		c->deaf = true;
+	}
 	cot_conn_watch(c);
 }
 

@@ -159,6 +159,7 @@ struct conn {
 	uint64_t since_ns;
 	bool paused;  /* its user has had its part of the time: nothing is read for a while */
 	bool watched; /* the loop knows of it */
+	bool deaf; /* it has hung up before its answer: what else it asked is nobody's question */
 	/* library */
 	uint32_t entity; /* whose orders it gets; 0 = none yet */
 	struct tenant *tenant;

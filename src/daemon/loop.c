@@ -38,14 +38,6 @@ static uint64_t read_waited_ns(const struct cot_loop *loop)
 	return strtoull(end, NULL, 10);
 }
 
-static void look_at_waits(struct cot_loop *loop, uint64_t now_ns)
-{
-	if (now_ns - loop->waited_looked_ns < LOOK_NS)
-		return;
-	loop->waited_ns = read_waited_ns(loop);
-	loop->waited_looked_ns = now_ns;
-}
-
 static void count_lateness(struct cot_loop *loop, uint64_t late_ns)
 {
 	struct cot_lateness *l = &loop->lateness;
@@ -167,10 +159,14 @@ void cot_timer_set(struct cot_loop *loop, struct cot_timer *timer, uint64_t due_
 
 static void fire_timers(struct cot_loop *loop)
 {
-	uint64_t now_ns = cot_now_ns();
+	uint64_t now_ns = cot_now_ns(), waited_ns = loop->waited_ns;
 	struct cot_timer *timer;
 
 	loop->pulse_ns = now_ns;
+	if (now_ns - loop->waited_looked_ns >= LOOK_NS) {
+		waited_ns = read_waited_ns(loop);
+		loop->waited_looked_ns = now_ns;
+	}
 	while ((timer = loop->timers) && timer->due_ns <= now_ns) {
 		uint64_t since_ns = timer->due_ns > timer->set_ns ? timer->due_ns : timer->set_ns;
 
@@ -178,6 +174,8 @@ static void fire_timers(struct cot_loop *loop)
 		count_lateness(loop, cot_now_ns() - since_ns);
 		timer->fire(timer, now_ns);
 	}
+	/* Not before: a timer that is late now may have waited since the last time. */
+	loop->waited_ns = waited_ns;
 }
 
 static void settle(struct cot_loop *loop)
@@ -208,7 +206,6 @@ static void keep_time(struct cot_loop *loop)
 		return;
 	settle(loop);
 	fire_timers(loop);
-	look_at_waits(loop, loop->pulse_ns);
 }
 
 static void serve(struct cot_loop *loop, const struct epoll_event *events, int n)
@@ -240,7 +237,6 @@ int cot_loop_run(struct cot_loop *loop)
 	while (!loop->quit) {
 		settle(loop);
 		set_clock(loop);
-		look_at_waits(loop, cot_now_ns());
 		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, -1);
 		if (n < 0 && errno != EINTR)
 			return -errno;

@@ -24,7 +24,7 @@
 
 #define BACKLOG		  64
 #define PACKETS_PER_ROUND 32
-/* How long one connection is listened to at a time. */
+/* How long one connection is listened to at a time, or new ones are let in. */
 #define ROUND_NS COT_NS_PER_MS
 /* What a connection that comes, or a packet, costs beside the time that we see. */
 #define ACCEPT_COST_NS (20 * COT_NS_PER_US)
@@ -252,7 +252,10 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 
 	if (events & EPOLLOUT)
 		cot_conn_flush(c);
-	for (i = 0; i < PACKETS_PER_ROUND && !c->asked && cot_now_ns() < end_ns; i++)
+	if (c->deaf)
+		cot_conn_close(c);
+	for (i = 0;
+	     c->source.fd >= 0 && i < PACKETS_PER_ROUND && !c->asked && cot_now_ns() < end_ns; i++)
 		if (!take_one(c))
 			break;
 	cot_server_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
@@ -353,6 +356,7 @@ static void out_of_descriptors(struct daemon *d)
 static void listener_ready(struct cot_source *source, uint32_t events)
 {
 	struct daemon *d = (struct daemon *)((char *)source - offsetof(struct daemon, listener));
+	uint64_t end_ns = cot_now_ns() + ROUND_NS;
 	unsigned i;
 
 	(void)events;
@@ -360,7 +364,7 @@ static void listener_ready(struct cot_source *source, uint32_t events)
 		pause_listener(d);
 		return;
 	}
-	for (i = 0; i < PACKETS_PER_ROUND; i++) {
+	for (i = 0; i < PACKETS_PER_ROUND && cot_now_ns() < end_ns; i++) {
 		int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {

@@ -310,7 +310,7 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
 	int rc;
 
 	*w = (struct watch){.source = {.fd = -1, .ready = process_ended}, .process = c->process};
-	if (!c->start_time)
+	if (!c->start_time || (c->pidfd >= 0 && cot_peer_has_ended(c->pidfd)))
 		return -ESRCH;
 	if (c->pidfd < 0) {
 		rc = cot_watch_start(t->d, w, c->pid, process_ended);

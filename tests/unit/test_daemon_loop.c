@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -210,6 +211,20 @@ static void test_settles_in_a_long_round(void **state)
 	assert_true(n_settled >= 3); /* before the round, and twice in it */
 }
 
+/* What we have waited for a processor; 0 where the kernel does not say. */
+static uint64_t now_waited_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long waited = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %lu", &waited) != 1)
+		waited = 0;
+	(void)fclose(f);
+	return waited;
+}
+
 static void hold_up(struct cot_timer *timer, uint64_t now_ns)
 {
 	(void)timer;
@@ -221,6 +236,7 @@ static void test_lateness(void **state)
 {
 	struct cot_timer slow = {.fire = hold_up};
 	struct letter a = {.name = 0}, z = {.name = 0};
+	uint64_t waited_ns = now_waited_ns();
 
 	(void)state;
 	set(&z, 'z', 40 * MS);
@@ -230,8 +246,10 @@ static void test_lateness(void **state)
 	assert_true(loop.lateness.worst_ns >= 29 * MS);
 	assert_true(loop.lateness.worst_own_ns <= loop.lateness.worst_ns);
 	/* To sleep is our own fault; to wait for a processor then is not. */
-	assert_true(loop.lateness.worst_own_ns >= 27 * MS);
-	assert_in_range(loop.lateness.n_late, 1, 2);
+	waited_ns = now_waited_ns() - waited_ns;
+	assert_true(loop.lateness.worst_own_ns + waited_ns >= 28 * MS);
+	if (waited_ns < 5 * MS)
+		assert_in_range(loop.lateness.n_late, 1, 2);
 }
 
 /* One that is set when its time has passed is not late for that. */

@@ -1,0 +1,178 @@
+/* Not an attack: what others get meanwhile, and an old kernel. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attack.h"
+
+#define PAUSE_US 20000
+#define WINDOW	 12 /* pauses */
+
+/* How long a process has waited for a processor until now; 0 where the kernel does not say. */
+static uint64_t waited_ns(int pid)
+{
+	unsigned long ran, waited = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu %lu", &ran, &waited) != 2)
+		waited = 0;
+	fclose(f);
+	return waited;
+}
+
+/* What the machine below this one, if it is a virtual one, has taken from it until now, in ms. */
+static unsigned long stolen_ms(void)
+{
+	unsigned long stolen = 0;
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
+		stolen = 0;
+	if (f)
+		fclose(f);
+	return stolen * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
+}
+
+/* The most in a quarter of a second. */
+static unsigned long look_at_theft(bool first)
+{
+	static unsigned long then[WINDOW], most;
+	static unsigned i;
+	unsigned long now = stolen_ms();
+
+	for (; first && i < WINDOW; i++)
+		then[i] = now;
+	if (now - then[i % WINDOW] > most)
+		most = now - then[i % WINDOW];
+	then[i++ % WINDOW] = now;
+	return most;
+}
+
+/* What one command took, without what the daemon and we waited for a processor. */
+static uint64_t command_ns(const char *name, unsigned weight, int daemon)
+{
+	uint64_t waited = waited_ns(daemon) + waited_ns((int)getpid()), start_ns = now_ns(), end_ns;
+	const struct cot_msg_result *answer = (const struct cot_msg_result *)packet;
+	struct cot_msg_command m;
+	int fd = dial(), type;
+
+	fill_command(&m, COT_COMMAND_SET, 0);
+	m.fields = COT_SET_WEIGHT;
+	m.weight = (uint16_t)weight;
+	snprintf(m.name, sizeof(m.name), "%s", name);
+	if (fd < 0 || !say(fd, &m, sizeof(m))) {
+		printf("turned away\n");
+		exit(1);
+	}
+	type = hear(fd, 20000);
+	end_ns = now_ns();
+	if (type != COT_MSG_RESULT || answer->status) {
+		printf("answer of type %d\n", type);
+		exit(1);
+	}
+	close(fd);
+	start_ns += waited_ns(daemon) + waited_ns((int)getpid()) - waited;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+/* watch NAME SECONDS DAEMON: a change of a program every 20 ms; the longest, in ms, and what was
+ * stolen from the machine in a short while */
+static int watch(int argc, char **argv)
+{
+	uint64_t longest_ns = 0, took_ns;
+	unsigned long stolen = 0;
+	unsigned n;
+
+	if (argc < 3)
+		return 2;
+	(void)look_at_theft(true);
+	for (n = 0; time_is_left(atof(argv[1])); n++) {
+		took_ns = command_ns(argv[0], 100 + n % 100, atoi(argv[2]));
+		if (took_ns > longest_ns)
+			longest_ns = took_ns;
+		usleep(PAUSE_US);
+		stolen = look_at_theft(false);
+	}
+	printf("commands %u longest %.1f stolen %lu\n", n, (double)longest_ns / 1e6, stolen);
+	return 0;
+}
+
+#define LOAD(field)	      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define SKIP_UNLESS(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, n)
+#define FAIL(error)	      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+
+/* old-kernel PROGRAM...: as on a kernel that has neither SO_PASSRIGHTS nor SO_PEERPIDFD */
+static int old_kernel(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		LOAD(nr),
+		SKIP_UNLESS(SYS_setsockopt, 3),
+		LOAD(args[2]),
+		SKIP_UNLESS(83, 1), /* SO_PASSRIGHTS */
+		FAIL(ENOPROTOOPT),
+		LOAD(nr),
+		SKIP_UNLESS(SYS_getsockopt, 3),
+		LOAD(args[2]),
+		SKIP_UNLESS(77, 1), /* SO_PEERPIDFD */
+		FAIL(ENOPROTOOPT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	if (argc < 1)
+		return 2;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
+		perror("no seccomp");
+		return 77;
+	}
+	execvp(argv[0], argv);
+	return 127;
+}
+
+/* take-number PID PROGRAM...: becomes the program as a process of that number; 77: cannot */
+static int take_number(int argc, char **argv)
+{
+	int i, want = argc > 1 ? atoi(argv[0]) : 0;
+
+	for (i = 0; want && i < 200; i++) {
+		FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+		pid_t pid;
+
+		if (!f || fprintf(f, "%d", want - 1) < 0 || fclose(f) != 0)
+			return 77;
+		pid = fork();
+		if (pid == 0) {
+			if (getpid() != want)
+				_exit(99);
+			execvp(argv[1], argv + 1);
+			_exit(127);
+		}
+		if (pid == want) {
+			printf("taken %d\n", want);
+			return 0;
+		}
+	}
+	return 77;
+}
+
+const struct attack judge_tools[] = {
+	{"watch", "NAME SECONDS DAEMON", "changes a program; how long that takes", watch},
+	{"old-kernel", "PROGRAM...", "runs it as on Debian 12's kernel", old_kernel},
+	{"take-number", "PID PROGRAM...", "runs it as the process of that number", take_number},
+	{0},
+};
