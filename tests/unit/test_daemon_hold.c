@@ -1,0 +1,268 @@
+/* `freeze` and `thaw`: when they wait, when they answer, and that the answer is true. */
+#include <errno.h>
+
+#include "daemon_stage.h"
+
+static struct conn *command;
+static struct tenant *program;
+static int status;
+
+static int setup(void **state)
+{
+	int rc = stage_setup(state);
+
+	program = stage_tenant(1, "train", NULL);
+	(void)stage_library(0, program, NULL);
+	command = stage_command(9);
+	return rc;
+}
+
+static int begin(enum cot_proto_command what)
+{
+	struct cot_msg_command m = {.what = what};
+	struct cot_error err = {{0}};
+	int rc = cot_hold_begin(command, 1, program, "train", &m, &err);
+
+	if (rc == -ESRCH)
+		assert_string_equal(err.text, "'train' does not use the GPU now");
+	return rc;
+}
+
+/* The clock goes on, with all that is due on the way, and the daemon looks. */
+static void look_after(uint64_t ns)
+{
+	if (w.now_ns < cot_now_ns()) /* the command has read that one */
+		w.now_ns = cot_now_ns();
+	world_pass(ns);
+	cot_hold_check(&stage, w.now_ns);
+}
+
+static const char *answer_now(void)
+{
+	const char *text = stage_answer(&status);
+
+	assert_non_null(text);
+	assert_int_equal(command->wait_entity, 0);
+	return text;
+}
+
+static void expect_no_answer(void)
+{
+	const char *text = stage_answer(&status);
+
+	if (text)
+		print_message("an answer: %s\n", text);
+	assert_null(text);
+	assert_int_equal(command->wait_entity, 1);
+}
+
+static void test_freeze(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	assert_non_null(world_last(COT_MSG_FREEZE));
+	look_after(5 * MS);
+	expect_no_answer();
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+	assert_int_equal(status, 0);
+	assert_true(world_entity(1)->held);
+	/* Asked again, it is so at once. */
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+}
+
+static void test_thaw(void **state)
+{
+	(void)state;
+	world_hold(1, true);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	look_after(5 * MS);
+	expect_no_answer();
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "thawed after "));
+	assert_int_equal(status, 0);
+}
+
+static void test_a_freeze_that_fails(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_answer(world_last(COT_MSG_FREEZE), -EPERM, 0);
+	/* Whether it runs is known when its thaw is. */
+	look_after(1 * MS);
+	expect_no_answer();
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	look_after(0);
+	assert_string_equal(answer_now(),
+			    "it could not be frozen (Operation not permitted), so it runs on");
+	assert_int_equal(status, -EIO);
+}
+
+static void test_a_library_that_is_silent(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	look_after(1900 * MS);
+	expect_no_answer();
+	look_after(200 * MS);
+	assert_string_equal(answer_now(),
+			    "it could not be frozen (its library did not answer in time), and that "
+			    "it runs on has not been confirmed: it may stand still; 'cotenant ps' "
+			    "says for how long");
+	assert_int_equal(status, -EIO);
+	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	/* The clock of the stage is ahead of the one that the command reads. */
+	command->wait_until_ns = w.now_ns + 2000 * MS;
+	look_after(1900 * MS);
+	expect_no_answer();
+	look_after(200 * MS);
+	assert_string_equal(
+		answer_now(),
+		"the thaw has not been confirmed (its library did not answer in time): "
+		"it may stand still, and is told again and again; 'cotenant ps' says for "
+		"how long");
+	assert_int_equal(status, -ETIMEDOUT);
+}
+
+static void test_it_ends_meanwhile(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	cot_host_leave(w.host, 0, w.now_ns);
+	world_tenant(1, COT_CLASS_BATCH, 0, false);
+	look_after(0);
+	assert_string_equal(answer_now(), "it ended");
+	assert_int_equal(status, -ESRCH);
+	assert_int_equal(begin(COT_COMMAND_THAW), -ESRCH);
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -ESRCH);
+	assert_int_equal(command->wait_entity, 0);
+}
+
+static void test_a_program_that_is_gone(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	program->id = 0;
+	look_after(0);
+	assert_string_equal(answer_now(), "it ended");
+	assert_int_equal(status, -ESRCH);
+}
+
+/* It sets channels up: nothing is ordered until it has been quiet for a while. */
+static void test_a_freeze_waits_for_a_quiet_moment(void **state)
+{
+	struct conn *library = &stage.conns[0];
+
+	(void)state;
+	library->grown_ns = cot_now_ns();
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	look_after(100 * MS);
+	expect_no_answer();
+	assert_null(world_last(COT_MSG_FREEZE));
+	look_after(500 * MS);
+	assert_non_null(world_last(COT_MSG_FREEZE));
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+	/* A thaw does not wait. */
+	library->grown_ns = w.now_ns;
+	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	assert_non_null(world_last(COT_MSG_THAW));
+}
+
+static void test_one_that_is_never_quiet(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	stage.conns[0].grown_ns = cot_now_ns();
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	for (i = 0; i < 24; i++) {
+		look_after(100 * MS);
+		expect_no_answer();
+		stage.conns[0].grown_ns = w.now_ns;
+	}
+	look_after(200 * MS);
+	assert_non_null(strstr(answer_now(), "it sets up channels all the time"));
+	assert_int_equal(status, -EBUSY);
+	assert_null(world_last(COT_MSG_FREEZE));
+}
+
+/* Its library says that channels are being set up: the freeze is tried again. */
+static void test_a_freeze_is_tried_again(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_answer(world_last(COT_MSG_FREEZE), -EAGAIN, 0);
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	w.n_sent = 0;
+	look_after(0);
+	expect_no_answer();
+	look_after(40 * MS);
+	assert_null(world_last(COT_MSG_FREEZE));
+	look_after(20 * MS);
+	assert_non_null(world_last(COT_MSG_FREEZE));
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+}
+
+/* A program that is left alone has no entity yet: its freeze waits for that. */
+static void test_one_that_is_left_alone(void **state)
+{
+	struct conn *library = &stage.conns[0];
+
+	(void)state;
+	cot_host_leave(w.host, 0, w.now_ns);
+	world_tenant(1, COT_CLASS_BATCH, 0, false);
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -ESRCH);
+	library->alone = true;
+	assert_int_equal(begin(COT_COMMAND_THAW), -ESRCH);
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	look_after(100 * MS);
+	expect_no_answer();
+	library->alone = false;
+	cot_host_join(w.host, 0, 1, false, w.now_ns);
+	world_tenant(1, COT_CLASS_BATCH, 0, true);
+	world_answer_all(0);
+	look_after(100 * MS);
+	assert_non_null(world_last(COT_MSG_FREEZE));
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+}
+
+/* The daemon wakes up in time for the answer, whatever else it waits for. */
+static void test_the_timer(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	assert_true(stage.waits.armed);
+	assert_true(stage.waits.due_ns <= command->wait_until_ns);
+	assert_true(command->wait_until_ns >= command->wait_since_ns + 2000 * MS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, stage_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(freeze),
+		TEST(thaw),
+		TEST(a_freeze_that_fails),
+		TEST(a_library_that_is_silent),
+		TEST(it_ends_meanwhile),
+		TEST(a_program_that_is_gone),
+		TEST(a_freeze_waits_for_a_quiet_moment),
+		TEST(one_that_is_never_quiet),
+		TEST(a_freeze_is_tried_again),
+		TEST(one_that_is_left_alone),
+		TEST(the_timer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
