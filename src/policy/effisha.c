@@ -52,14 +52,14 @@ static bool is_leaving(const struct cot_work *w)
 	return works_kept(w) <= (w->settled ? 0u : 1u) && w->evicted;
 }
 
-/* The one that has the GPU, or NULL. */
+/* The one that has the GPU, or NULL: the last that began, for one of a single CapSM that must stay
+ * never leaves. */
 static const struct cot_work *owner(const struct cot_policy *p, uint32_t gpu)
 {
-	const struct cot_work *w;
+	const struct cot_work *w, *last = NULL;
 
-	cot_for_each_work(w, p) if (w->gpu == gpu && w->state == COT_WORK_RUNNING &&
-				    !is_leaving(w)) return w;
-	return NULL;
+	cot_for_each_running(w, p, gpu) if (!is_leaving(w)) last = w;
+	return last;
 }
 
 static uint64_t decide(struct cot_policy *p, uint32_t gpu)

@@ -454,6 +454,36 @@ static const char *check_drains_short_blocks_only(const struct cot_policy_ops *o
 	return bench_end(b, said);
 }
 
+/* ---- the first slice ---- */
+
+/* What a program begins with, before its entity is up, is what the policy wishes then. */
+static const char *check_first_slice(const struct cot_policy_ops *ops, uint64_t seed)
+{
+	struct bench *b = bench_new(ops);
+	struct cot_rng rng = {seed};
+	const char *said = NULL;
+	unsigned i;
+
+	b->delay_ns = 0;
+	for (i = 0; ops->first_slice && !said && i < 300; i++) {
+		uint32_t id = 1 + (uint32_t)cot_rng_below(&rng, 8), first_us;
+		enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
+		uint64_t gpus = 1 + cot_rng_below(&rng, 3);
+
+		if (cot_sched_tenant(b->sched, id)) {
+			(void)bench_leave(b, id);
+			b->slice_us[id] = COT_SLICE_DRIVER;
+		}
+		bench_run(b, cot_rng_below(&rng, 2 * S));
+		first_us = cot_sched_first_slice(b->sched, cls, gpus);
+		(void)bench_solo_on(b, id, cls, COT_WEIGHT_DEFAULT, gpus);
+		bench_run(b, 0);
+		if (b->slice_us[id] != first_us)
+			said = "the first slice is not the one that it wishes";
+	}
+	return bench_end(b, said);
+}
+
 /* ---- purity ---- */
 
 struct decisions {
@@ -545,6 +575,7 @@ const struct sw_check sw_checks[] = {
 	{"works run", false, check_works_run},
 	{"random works", true, check_random_works},
 	{"drains short blocks only", true, check_drains_short_blocks_only},
+	{"begins with the slice that it wishes", true, check_first_slice},
 	{"decides the same again", true, check_same_again},
 	{"decides the same at any time", true, check_any_time},
 	{"can be replaced", false, check_replaced},

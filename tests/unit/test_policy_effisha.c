@@ -182,6 +182,29 @@ static void test_class_of_those_that_wait(void **state)
 	end(b);
 }
 
+/* One of a single CapSM that must stay does not take the others' turns away. */
+static void test_turns_beside_one_that_stays(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_work(b, 1, BATCH, 1, 1, 0, false);
+	(void)bench_work(b, 2, BATCH, MANY, 8, 0, true);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, 0, true);
+	expect(b, 1, 1, 0);
+	bench_run(b, 50 * MS);
+	expect(b, 2, 132, 0);
+	bench_run(b, 25 * MS);
+	(void)bench_work(b, 4, BATCH2, MANY, 8, 0, true); /* something happens */
+	expect(b, 2, 132, 0);
+	bench_run(b, 25 * MS - 1);
+	expect(b, 2, 132, 0);
+	bench_run(b, 1);
+	expect(b, 2, 132, 132);
+	expect(b, 3, 132, 0);
+	end(b);
+}
+
 /* Each GPU has one of its own. */
 static void test_two_gpus(void **state)
 {
@@ -209,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_returned_waits_its_turn),
 		cmocka_unit_test(test_is_quiet),
 		cmocka_unit_test(test_class_of_those_that_wait),
+		cmocka_unit_test(test_turns_beside_one_that_stays),
 		cmocka_unit_test(test_two_gpus),
 	};
 
