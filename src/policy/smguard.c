@@ -309,10 +309,10 @@ static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_w
 	return true;
 }
 
-/* What a work with `capsms` still takes, if all is as it seems; 0 = not known. */
+/* What a work with `capsms`, not 0, still takes, if all is as it seems; 0 = not known. */
 static uint64_t takes_ns(const struct cot_work *w, uint32_t capsms)
 {
-	return (uint64_t)w->n_tasks * w->task_ns / w->per_sm / (capsms ? capsms : 1);
+	return (uint64_t)w->n_tasks * w->task_ns / w->per_sm / capsms;
 }
 
 /*
@@ -431,7 +431,7 @@ static uint64_t grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(r, w));
 
 	more = least(more, less(w->want, kept));
-	if (!more || w->evicted != w->left)
+	if (!more || !kept || w->evicted != w->left)
 		return COT_NEVER;
 	if (!w->settled) {
 		if (w->can_grow)

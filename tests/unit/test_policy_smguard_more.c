@@ -433,6 +433,27 @@ static void test_settled_if_it_lasts(void **state)
 }
 
 /* It would be in the way of one that waits: for its own quota, here. */
+/* One whose workers have all left comes back by itself. */
+static void test_one_that_has_left(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(132));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 132, 132);
+	(void)bench_work_evicted(b, 1, 132);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 10 * MS);
+	expect(b, 1, 132, 132);
+	assert_int_equal(b->works[1].n_evictions, 1);
+	(void)bench_work_done(b, 1, MANY / 2);
+	expect(b, 1, 132, 0);
+	end(b);
+}
+
 static void test_no_growing_while_somebody_waits(void **state)
 {
 	struct bench *b = begin();
@@ -666,6 +687,7 @@ int main(void)
 		cmocka_unit_test(test_not_for_the_last_millisecond),
 		cmocka_unit_test(test_not_for_a_few),
 		cmocka_unit_test(test_settled_if_it_lasts),
+		cmocka_unit_test(test_one_that_has_left),
 		cmocka_unit_test(test_no_growing_while_somebody_waits),
 		cmocka_unit_test(test_the_last_one_stays),
 		cmocka_unit_test(test_quota_of_less_than_works),
