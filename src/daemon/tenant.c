@@ -88,7 +88,7 @@ uint64_t cot_process_start_time(pid_t pid)
 static void poll_processes(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
-	bool more = cot_pool_reap(d) | cot_outlive_reap(d);
+	bool pools = cot_pool_reap(d), outlived = cot_outlive_reap(d), more = pools || outlived;
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {

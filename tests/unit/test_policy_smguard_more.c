@@ -665,6 +665,37 @@ static void test_is_quiet(void **state)
 	end(b);
 }
 
+/* Nor for one that has all it wants, one that cannot get more, and one that is not worth it. */
+static void test_is_quiet_beside_free_sms(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, BATCH, SMS(10));
+	batch_work(b, 0, 1, BATCH);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	(void)bench_work_done(b, 1, 0);
+	batch_work(b, 0, 1, BATCH);
+	(void)bench_work(b, 2, LATENCY, 66 * 8, 8, SHORT_NS, false);
+	(void)bench_work_evicted(b, 1, 66);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 1, 132, 66);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	(void)bench_work_done(b, 1, 0);
+	(void)bench_work(b, 1, BATCH, 60000, 8, SHORT_NS, true);
+	(void)bench_work(b, 2, LATENCY, 66 * 8, 8, SHORT_NS, false);
+	(void)bench_work_evicted(b, 1, 66);
+	bench_run(b, 6 * MS);
+	(void)bench_work_done(b, 2, 0);
+	bench_run(b, 1 * MS);
+	expect(b, 1, 132, 66);
+	assert_int_equal(ticks_of(b, 900 * MS), 0);
+	end(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -696,6 +727,7 @@ int main(void)
 		cmocka_unit_test(test_reserve_of_nothing),
 		cmocka_unit_test(test_what_a_quota_sets_free_counts),
 		cmocka_unit_test(test_is_quiet),
+		cmocka_unit_test(test_is_quiet_beside_free_sms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
