@@ -182,6 +182,7 @@ static void pass(struct world *w, uint64_t for_ns)
 {
 	uint64_t until_ns = w->now_ns + for_ns, wake_ns;
 
+	cot_host_tick(w->host, w->now_ns);
 	while ((wake_ns = cot_host_wake_ns(w->host)) <= until_ns) {
 		REQUIRE(wake_ns >= w->now_ns);
 		w->now_ns = wake_ns;

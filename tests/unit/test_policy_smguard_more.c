@@ -631,6 +631,62 @@ static void test_what_a_quota_sets_free_counts(void **state)
 
 /* ---- quiet ---- */
 
+/* smguard sums up in a tenant's priv[] whenever it decides; this is no sum of anything. */
+#define MARK 77777777u
+
+static void mark(const struct bench *b)
+{
+	((struct cot_tenant *)cot_sched_tenant(b->sched, BATCH))->priv[0] = MARK;
+}
+
+static bool has_decided(const struct bench *b)
+{
+	return cot_sched_tenant(b->sched, BATCH)->priv[0] != MARK;
+}
+
+/* A tick without anything new costs nothing, on whichever GPU works wait. */
+static void test_nothing_new_is_not_decided_again(void **state)
+{
+	struct bench *b = begin();
+	uint32_t gpu;
+
+	(void)state;
+	batch_on_both(b, BATCH, NONE);
+	batch_on_both(b, BATCH2, NONE);
+	for (gpu = 0; gpu < 2; gpu++) {
+		batch_work(b, gpu, 10 + gpu, BATCH);
+		batch_work(b, gpu, 20 + gpu, BATCH2);
+	}
+	bench_run(b, 20 * MS);
+	mark(b);
+	bench_run(b, 100 * MS);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	(void)bench_hold(b, BATCH2, true); /* nothing that is about works */
+	assert_false(has_decided(b));
+	for (gpu = 0; gpu < 2; gpu++) {
+		batch_work(b, gpu, 30 + gpu, BATCH2);
+		assert_true(has_decided(b));
+		bench_run(b, 20 * MS);
+		mark(b);
+		(void)bench_work_evicted(b, 10 + gpu, 10);
+		assert_true(has_decided(b));
+		mark(b);
+		(void)bench_work_done(b, 10 + gpu, 0);
+		assert_true(has_decided(b));
+		bench_run(b, 20 * MS);
+		mark(b);
+	}
+	latency_on_both(b, LATENCY, NONE);
+	assert_true(has_decided(b));
+	mark(b);
+	latency_on_both(b, LATENCY, SMS(3));
+	assert_true(has_decided(b));
+	mark(b);
+	(void)bench_leave(b, LATENCY);
+	assert_true(has_decided(b));
+	end(b);
+}
+
 static uint64_t ticks_of(struct bench *b, uint64_t for_ns)
 {
 	uint64_t n = bench_stats(b).events;
@@ -726,6 +782,7 @@ int main(void)
 		cmocka_unit_test(test_more_works_than_sms),
 		cmocka_unit_test(test_reserve_of_nothing),
 		cmocka_unit_test(test_what_a_quota_sets_free_counts),
+		cmocka_unit_test(test_nothing_new_is_not_decided_again),
 		cmocka_unit_test(test_is_quiet),
 		cmocka_unit_test(test_is_quiet_beside_free_sms),
 	};

@@ -620,6 +620,12 @@ static void test_wrong_policies_are_refused(void **state)
 	ops.tick = NULL;
 	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
 	ops = scripted;
+	ops.name = NULL;
+	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
+	ops = scripted;
+	ops.summary = NULL;
+	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
+	ops = scripted;
 	ops.abi = COT_POLICY_ABI + 1;
 	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
 	ops = scripted;

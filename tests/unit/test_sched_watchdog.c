@@ -589,6 +589,7 @@ static void test_set_policy_begins_anew(void **state)
 	assert_int_equal(cot_sched_set_policy(b->sched, &scripted, NULL, b->now_ns, &err), 0);
 	expect_fault(b, COT_FAULT_NONE, 0);
 	assert_int_equal(bench_stats(b).fault, COT_FAULT_NONE);
+	assert_int_equal(bench_stats(b).fault_entity, 0);
 	stall(b);
 	assert_int_equal(retry_in(b), 10 * S);
 	end(b);
