@@ -134,11 +134,31 @@ static void a_long_kernel_coasts(void **state)
 	cot_sim_destroy(sim);
 }
 
+/* Blocks of 10 us, and one that is more important at the very end of a wave, when the next blocks
+ * have begun: drained, it waits for these. */
+static void preempted_between_two_waves(void **state)
+{
+	static const enum cot_preempt how[] = {COT_PREEMPT_DRAIN, COT_PREEMPT_SWITCH};
+	struct sim_build b;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		build_init(&b, "ppq", 2);
+		b.sc.preempt = how[i];
+		(void)build_one(&b, "a", 0, 120, 10, 1, 2);
+		build_one(&b, "b", 300, 1, 5, 1, 0)->priority = 1;
+		/* Drained until 310; or saved for 2 us, and restored. */
+		play_expect_kernels(&b, i ? "b 300-307, a 0-609" : "b 300-315, a 0-605");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coasting_changes_nothing),
 		cmocka_unit_test(a_long_kernel_coasts),
+		cmocka_unit_test(preempted_between_two_waves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

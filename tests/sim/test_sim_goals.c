@@ -214,6 +214,87 @@ static void rollover_moves_blocks(void **state)
 	assert_true(ipc(&r, 0) >= 4.9);
 }
 
+/* What a lane gives up is counted out of its kernel: at every instant the tables are true. */
+static void rollover_counts_blocks(void **state)
+{
+	struct sim_build b;
+	struct cot_sim *sim;
+	uint32_t i;
+
+	(void)state;
+	build_gpu(&b, "rollover", 4);
+	b.sc.gpu.blocks_per_sm = 4;
+	add_app(&b, "a", 0)->qos.ipc = 5;
+	(void)add_app(&b, "b", 0);
+	b.kernels[0][0].work.cpi = 16;
+	build_stop_at(&b, 100);
+	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
+	while (cot_sim_run(sim, 1) == COT_SIM_MORE)
+		for (i = 0; i < 2; i++) {
+			const struct hw_kernel *k = play_kernel_of(sim, i);
+			const struct hw_sm *lane = hw_sms(cot_sim_hw(sim));
+			uint32_t n = 0, slot;
+
+			for (slot = 0; slot < hw_n_slots(cot_sim_hw(sim)); slot++)
+				n += lane[slot].kernel == k ? lane[slot].n_resident : 0;
+			assert_int_equal(k->n_resident, n);
+			assert_int_equal(k->n_fresh + k->n_preempted + n + k->n_done,
+					 k->desc->n_blocks);
+		}
+	cot_sim_destroy(sim);
+}
+
+static void expect_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, uint32_t n,
+			 bool taken)
+{
+	uint64_t refused = hw_n_refused(hw);
+	uint32_t before = lane->limit;
+
+	assert_int_equal(hw_set_limit(hw, lane, k, n), taken);
+	assert_int_equal(hw_n_refused(hw), refused + !taken);
+	assert_int_equal(lane->limit, taken ? n : before);
+}
+
+/* Room is given where SMs have lanes, to who is there or to nobody's lane, as much as there is. */
+static void limits_are_checked(void **state)
+{
+	struct sim_build b;
+	struct cot_sim *sim;
+	struct hw_kernel *k, *other;
+	struct hw_sm *lanes;
+	struct hw *hw;
+
+	(void)state;
+	build_gpu(&b, "rollover", 2);
+	b.sc.gpu.blocks_per_sm = 6;
+	(void)add_app(&b, "a", 0);
+	(void)add_app(&b, "b", 0);
+	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
+	assert_int_equal(cot_sim_run(sim, 1), COT_SIM_MORE);
+	hw = cot_sim_hw(sim);
+	lanes = hw_sms(hw);
+	k = hw_active(hw);
+	other = k->next;
+	assert_int_equal(lanes[0].limit, 3);
+	expect_limit(hw, &lanes[0], k, 4, false); /* six are there, and b has three */
+	expect_limit(hw, &lanes[0], k, 0, false); /* not while it is there */
+	expect_limit(hw, &lanes[0], other, 2, false);
+	expect_limit(hw, &lanes[0], k, 2, true);
+	expect_limit(hw, &lanes[2], other, 4, true);
+	expect_limit(hw, &lanes[2], other, 5, false); /* more than it ever has on an SM */
+	expect_limit(hw, &lanes[0], k, 2, true);
+	hw_gate(hw, &lanes[0]);
+	assert_int_equal(hw_n_refused(hw), 5);
+	cot_sim_destroy(sim);
+
+	(void)snprintf(b.sc.scheduler, sizeof(b.sc.scheduler), "fcfs");
+	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
+	assert_int_equal(cot_sim_run(sim, 1), COT_SIM_MORE);
+	hw = cot_sim_hw(sim);
+	expect_limit(hw, hw_sms(hw), hw_active(hw), 1, false);
+	cot_sim_destroy(sim);
+}
+
 /* Without goals, and with kernels that say nothing, they all fill SMs in order of arrival. */
 static void without_goals_there_is_an_order(void **state)
 {
@@ -279,6 +360,8 @@ int main(void)
 		cmocka_unit_test(spart_moves_by_its_model),
 		cmocka_unit_test(rollover_shares_every_sm),
 		cmocka_unit_test(rollover_moves_blocks),
+		cmocka_unit_test(rollover_counts_blocks),
+		cmocka_unit_test(limits_are_checked),
 		cmocka_unit_test(without_goals_there_is_an_order),
 		cmocka_unit_test(woken_sms_take_their_time),
 	};
