@@ -1,0 +1,492 @@
+/* What goes into the program's stream when a launch becomes workers, and what follows it. */
+#include "shim_launch_stage.h"
+
+/* ---- what goes into the stream ---- */
+
+static void workers_for_what_is_granted(void **state)
+{
+	(void)state;
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+	assert_int_equal(needed.n_tasks, 100);
+	assert_int_equal(needed.per_sm, 4);
+	assert_ptr_equal(needed.stream, STREAM);
+	assert_int_equal(needed.thread, 0);
+	assert_int_equal(launched.n_workers, 12);
+	assert_int_equal(launched.n_tasks, 100);
+	assert_int_equal(launched.n_sms, N_SMS);
+	assert_true(launched.control == slot.control);
+	assert_int_equal(slot.n_units, 3);
+	assert_ptr_equal(slot.work, &work);
+	assert_ptr_equal(slot.ref, &ref);
+	assert_ptr_equal(slot.handle, FUNCTION);
+	assert_false(slot.original || slot.settled || slot.timed || slot.anywhere);
+	assert_int_equal(slot.state, COT_SHIM_SLOT_RUNNING);
+	assert_int_equal(n_counted_workers, 1);
+}
+
+static void expect_begun(uint32_t n_workers)
+{
+	assert_int_equal(launch(), 0);
+	assert_int_equal(launched.n_workers, n_workers);
+	assert_int_equal(counted, COT_SHIM_N_WHYS);
+}
+
+/* A control block that is ready for something else is written in the stream, before the workers. */
+static void the_control_block_is_made_ready(void **state)
+{
+	(void)state;
+	slot.armed = 23;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;write 24 at 0 in s;launch 12 of 512,1,1+0 in s with 11,22;"
+		    "record end in s;watch;");
+	assert_int_equal(slot.armed, 24);
+}
+
+/* More CapSMs than SMs are not used; what was evicted is not there. */
+static void as_many_as_there_are(void **state)
+{
+	(void)state;
+	config.grid[0] = 1000;
+	work.capsms = 3 * N_SMS;
+	expect_begun(4 * N_SMS);
+	work.capsms = N_SMS - 1;
+	expect_begun(4 * (N_SMS - 1));
+	work.evicted = 7;
+	expect_begun(4 * 2);
+	assert_int_equal(slot.n_units, 2);
+	config.grid[0] = 10;
+	config.grid[1] = 10;
+	config.grid[2] = 3;
+	expect_begun(8);
+	assert_int_equal(needed.n_tasks, 300);
+	assert_int_equal(launched.n_tasks, 300);
+}
+
+/* The measured time of a task goes along, and a launch now and then is measured. */
+static void times(void **state)
+{
+	(void)state;
+	timed = true;
+	atomic_store(&ref.task_ns, 77);
+	slot.armed = 0;
+	assert_int_equal(launch(), 0);
+	assert_non_null(strstr(written, "record begin in s;launch"));
+	assert_true(slot.timed);
+	assert_int_equal(needed.task_ns, 77);
+	written[0] = '\0';
+	record_fails = true;
+	assert_int_equal(launch(), 0);
+	assert_false(slot.timed);
+	/* Without an event nobody would see the end. */
+	assert_non_null(strstr(written, "record end in s;sync s;watch;"));
+}
+
+/* The default streams by their names, whichever entry point was called. */
+static void default_streams(void **state)
+{
+	(void)state;
+	config.stream = NULL;
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in legacy with 11,22;"
+		    "record end in legacy;watch;");
+	assert_int_equal(needed.thread, 0);
+	per_thread = true;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in thread with 11,22;"
+		    "record end in thread;watch;");
+	assert_ptr_equal(needed.stream, COT_CU_STREAM_PER_THREAD);
+	assert_int_equal(needed.thread, (uint64_t)pthread_self());
+	assert_int_equal(n_stream_asked, 0);
+}
+
+/* A stream of another context is left alone; what is known of one is not asked again. */
+static void streams_of_contexts(void **state)
+{
+	(void)state;
+	(void)launch();
+	(void)launch();
+	assert_int_equal(n_stream_asked, 1);
+	written[0] = '\0';
+	context_of_stream = HANDLE(0x401);
+	(void)launch();
+	written[0] = '\0';
+	config.stream = HANDLE(0x320);
+	expect_plain(COT_SHIM_WHY_CONTEXT);
+	expect_plain(COT_SHIM_WHY_CONTEXT);
+	assert_int_equal(n_stream_asked, 3);
+	context_of_stream = CONTEXT;
+	assert_int_equal(launch(), 0);
+}
+
+/* ---- arguments ---- */
+
+static int launch_extra(void **given_params, void **extra)
+{
+	counted = COT_SHIM_N_WHYS;
+	return cot_shim_launch(FUNCTION, &config, per_thread, with_attributes, given_params, extra,
+			       as_it_is, &config);
+}
+
+/* A buffer: the program's bytes as far as they go, and ours behind them. */
+static void buffers(void **state)
+{
+	unsigned char bytes[24];
+	size_t size = 16;
+	void *extra[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_POINTER, bytes,
+			 COT_CU_PARAM_END};
+	unsigned i;
+
+	(void)state;
+	memset(bytes, 7, sizeof(bytes));
+	slot.armed = 24;
+	assert_int_equal(launch_extra(NULL, extra), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s from 16 bytes;record end in s;watch;");
+	for (i = 0; i < 16; i++)
+		assert_int_equal(before_args[i], 7);
+	assert_int_equal(launched.n_workers, 12);
+	/* A shorter one, as of a kernel whose last parameters are padding; a longer one. */
+	size = 12;
+	assert_int_equal(launch_extra(NULL, extra), 0);
+	for (i = 0; i < 16; i++)
+		assert_int_equal(before_args[i], i < 12 ? 7 : 0);
+	size = 24;
+	assert_int_equal(launch_extra(NULL, extra), 0);
+	assert_int_equal(launched.n_workers, 12);
+	/* More than the stack takes. */
+	kernel.args_at = 4096;
+	written[0] = '\0';
+	assert_int_equal(launch_extra(NULL, extra), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s from 4096 bytes;record end in s;"
+		    "watch;");
+}
+
+/* Those that are not understood: the program's own launch says whether they are right. */
+static void strange_arguments(void **state)
+{
+	size_t size = 16;
+	void *unknown[] = {HANDLE(9), &size, COT_CU_PARAM_END};
+	void *no_buffer[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
+	void *three[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_SIZE, &size,
+			 COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
+	void **const lists[] = {unknown, no_buffer, three};
+	unsigned i;
+
+	(void)state;
+	slot.armed = 24;
+	for (i = 0; i < COT_ARRAY_LEN(lists); i++) {
+		ref.broken = false;
+		assert_int_equal(launch_extra(NULL, lists[i]), 0);
+		expect_done("slot for 24;give used slot;put;plain;");
+		assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
+		assert_true(ref.broken); /* not tried again */
+	}
+	ref.broken = false;
+	assert_int_equal(launch_extra(params, three), 0);
+	expect_done("plain;");
+	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
+	assert_int_equal(launch_extra(NULL, NULL), 0);
+	expect_done("plain;");
+	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
+	kernel.args_at = 40000;
+	assert_int_equal(launch_extra(NULL, no_buffer), 0);
+	expect_done("slot for 24;give used slot;put;plain;");
+}
+
+/* With attributes, they go along. */
+static void with_a_configuration(void **state)
+{
+	(void)state;
+	with_attributes = true;
+	config.attributes = attributes;
+	config.n_attributes = 1;
+	config.grid[0] = 50;
+	config.grid[1] = 2;
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;ex launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+	assert_int_equal(config.grid[1], 2); /* the program's own stays */
+}
+
+/* As many parameters as there may be. */
+static void many_parameters(void **state)
+{
+	static void *many[PARAMS_MAX + 1];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(many); i++)
+		many[i] = &numbers[i % 2];
+	kernel.n_params = 2;
+	assert_int_equal(launch_extra(many, NULL), 0);
+	kernel.n_params = PARAMS_MAX + 1;
+	written[0] = '\0';
+	assert_int_equal(launch_extra(many, NULL), 0);
+	assert_non_null(strstr(written, "plain;"));
+	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
+}
+
+/* ---- what the driver refuses ---- */
+
+/* It takes the program's own: the workers are to blame, and not tried again. */
+static void refused_workers(void **state)
+{
+	(void)state;
+	launch_result = 5;
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;give used slot;put;"
+		    "plain;");
+	assert_true(ref.broken);
+	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
+	assert_int_equal(n_counted_workers, 0);
+	expect_plain(COT_SHIM_WHY_REFUSED);
+}
+
+/* It does not take that either: the program gets its error, and the workers are tried again. */
+static void refused_altogether(void **state)
+{
+	(void)state;
+	launch_result = 5;
+	plain_result = 6;
+	assert_int_equal(launch(), 6);
+	assert_false(ref.broken);
+	/* Where the program's own kernel is launched under the grant, its error is the result. */
+	written[0] = '\0';
+	work.capsms = N_SMS;
+	config.grid[0] = 20;
+	plain_result = 8;
+	assert_int_equal(launch(), 8);
+	expect_done("slot for 20;plain;give unused slot;put;");
+	assert_false(ref.broken);
+}
+
+/* ---- control blocks ---- */
+
+/* All are in use: it waits, with a bound. */
+static void waits_for_a_slot(void **state)
+{
+	(void)state;
+	slot.armed = 24;
+	n_slots_missing = 3;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(n_counted_workers, 1);
+	assert_int_equal(now_ns, COT_NS_PER_S + 3 * COT_NS_PER_S / 2);
+	written[0] = '\0';
+	n_slots_missing = 5;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(counted, COT_SHIM_WHY_BUSY);
+	expect_done("slot for 24;slot for 24;slot for 24;slot for 24;slot for 24;put;plain;");
+}
+
+static void evict_all(void)
+{
+	work.evicted = work.capsms;
+}
+
+static void evict_one(void)
+{
+	work.evicted = 1;
+}
+
+static void close_context(void)
+{
+	context.closing = true;
+}
+
+/* What is taken back meanwhile is not used. */
+static void evicted_while_it_waits(void **state)
+{
+	(void)state;
+	slot.armed = 24;
+	n_slots_missing = 1;
+	at_wait = evict_one;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(launched.n_workers, 8);
+	work.evicted = 0;
+	n_slots_missing = 1;
+	at_wait = evict_all;
+	written[0] = '\0';
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;slot for 24;give unused slot;put;plain;");
+	assert_int_equal(counted, COT_SHIM_WHY_BUSY);
+	work.evicted = 0;
+	n_slots_missing = 2;
+	at_wait = close_context;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;slot for 24;put;plain;");
+}
+
+/* ---- settled works ---- */
+
+static unsigned n_ends;
+
+/* All workers leave from the first launch, with 40 tasks done; the second one does the rest. */
+static void leave_once(void)
+{
+	if (n_ends++)
+		return;
+	assert_int_equal(slot.state, COT_SHIM_SLOT_RUNNING);
+	slot.flag = slot.n_units;
+	host_copy.next = 40;
+	host_copy.done = 40;
+	host_copy.ended = slot.args.n_workers;
+}
+
+static void granted_more(void)
+{
+	assert_int_equal(slot.state, COT_SHIM_SLOT_HELD);
+	work.capsms = 5;
+	work.evicted = 0;
+}
+
+static void prepare_settled(void)
+{
+	work.flags = COT_WORK_SETTLED;
+	memset(&host_copy, 0, sizeof(host_copy));
+	slot.armed = 24;
+	n_ends = 0;
+}
+
+/* The launch returns when its kernel has ended. */
+static void settled(void **state)
+{
+	(void)state;
+	prepare_settled();
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;ended;");
+	assert_true(slot.settled);
+}
+
+/* Only some have left: the others have done everything. */
+static void leave_some(void)
+{
+	slot.flag = slot.n_units - 1;
+}
+
+static void settled_and_evicted_in_part(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_some;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;ended;");
+}
+
+static void settled_and_evicted(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_once;
+	at_wait = granted_more;
+	assert_int_equal(launch(), 0);
+	expect_done(
+		"slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		"await;read;write 0 at 128 in ours;write 0 at 132 in ours;write 0 at 260 in ours;"
+		"sync ?;pause 60;regrant 60;"
+		"write 80 at 0 in s;launch 20 of 512,1,1+0 in s with 11,22;record end in s;"
+		"watch;await;ended;");
+	assert_int_equal(launched.first, 40);
+	assert_int_equal(launched.n_workers, 20);
+	assert_int_equal(slot.flag, 0);
+	assert_int_equal(slot.n_units, 5);
+}
+
+/* There is no grant any more: the rest is done with what it had last. */
+static void settled_and_alone(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_once;
+	at_wait = NULL;
+	regrant_result = false;
+	work.state = COT_SHIM_WORK_LOST;
+	assert_int_equal(launch(), 0);
+	assert_non_null(strstr(written, "regrant 60;"));
+	assert_int_equal(launched.first, 40);
+	assert_int_equal(launched.n_workers, 12);
+	assert_non_null(strstr(written, "await;ended;"));
+}
+
+/* A control block that says nonsense: the kernel has failed, and the program will hear of that. */
+static void spoil(void)
+{
+	slot.flag = slot.n_units;
+	host_copy.next = 40;
+	host_copy.done = 3;
+}
+
+static void settled_and_failed(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = spoil;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;read;ended;");
+}
+
+/* Everything was done by those who left. */
+static void leave_nothing(void)
+{
+	slot.flag = slot.n_units;
+	host_copy.next = 100;
+	host_copy.done = 100;
+	host_copy.ended = 12;
+}
+
+static void settled_and_complete(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_nothing;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;read;ended;");
+}
+
+/* The program's own kernel cannot be made to leave: nobody waits for it. */
+static void settled_originals(void **state)
+{
+	(void)state;
+	prepare_settled();
+	work.capsms = N_SMS;
+	config.grid[0] = 20;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 20;plain;record end in s;watch;");
+	assert_true(slot.original);
+	assert_false(slot.settled);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
+		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
+		cmocka_unit_test_setup(as_many_as_there_are, set_up),
+		cmocka_unit_test_setup(times, set_up),
+		cmocka_unit_test_setup(default_streams, set_up),
+		cmocka_unit_test_setup(streams_of_contexts, set_up),
+		cmocka_unit_test_setup(buffers, set_up),
+		cmocka_unit_test_setup(strange_arguments, set_up),
+		cmocka_unit_test_setup(with_a_configuration, set_up),
+		cmocka_unit_test_setup(many_parameters, set_up),
+		cmocka_unit_test_setup(refused_workers, set_up),
+		cmocka_unit_test_setup(refused_altogether, set_up),
+		cmocka_unit_test_setup(waits_for_a_slot, set_up),
+		cmocka_unit_test_setup(evicted_while_it_waits, set_up),
+		cmocka_unit_test_setup(settled, set_up),
+		cmocka_unit_test_setup(settled_and_evicted_in_part, set_up),
+		cmocka_unit_test_setup(settled_and_evicted, set_up),
+		cmocka_unit_test_setup(settled_and_alone, set_up),
+		cmocka_unit_test_setup(settled_and_failed, set_up),
+		cmocka_unit_test_setup(settled_and_complete, set_up),
+		cmocka_unit_test_setup(settled_originals, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
