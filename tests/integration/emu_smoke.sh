@@ -191,7 +191,8 @@ alone() {
 	[ "$(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 "$progs/ptx_sms" | cut -d' ' -f1,2)" = "sms 132" ]
 }
 check "without MPS there are no shares" alone
-# A kernel on 8 of 132 SMs leaves the others to its neighbour: 1000 / 1061; else it is 1000 / 1485.
+# A kernel on 8 of 132 SMs leaves the others to its neighbour: 1000 / 1061; else it is 1000 / 1485. The
+# bound is between the two, as a busy CPU takes something of both.
 beside() {
 	CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$1 in_pool b "$progs/ptx_loop" --seconds 60 \
 		--rounds 1000 >"$work/loop" &
@@ -201,8 +202,8 @@ beside() {
 	kill "$loop"
 	wait "$loop"
 }
-check "a kernel with a share of 5 % takes no more" between "$(beside 5)" share 0.90 1.01
-check "... and without it does" between "$(beside 100)" share 0.55 0.85
+check "a kernel with a share of 5 % takes no more" between "$(beside 5)" share 0.80 1.01
+check "... and without it does" between "$(beside 100)" share 0.40 0.79
 
 echo "-- a fault in a pool"
 in_pool b "$progs/batch" --seconds 20 >"$work/one" &

@@ -6,24 +6,21 @@
 need_emulator
 unset COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_SOCKET COTENANT_RUNTIME_DIR COTENANT_GPUS
 
-machines() {
-	for folder in /dev/shm/cotenant-emu-?????? "${TMPDIR:-/tmp}"/cotenant-emu-??????; do
-		[ -d "$folder" ] && echo "$folder"
-	done | sort
-}
-
 # ---- alone, on a machine of its own that goes away with the program ----
 
-machines >"$work/before"
-"$COTENANT" run --emulate h200 -- "$PROGS/ptx_work" >"$work/out" 2>&1 || fail "ptx_work"
+# shellcheck disable=SC2016 # for the shell inside
+"$COTENANT" run --emulate h200 -- sh -c 'echo "$COTENANT_EMU_DIR" >"$1"; exec "$2"' sh "$work/machine" \
+	"$PROGS/ptx_work" >"$work/out" 2>&1 || fail "ptx_work"
 says "$work/out" "work runs 5 wrong 0"
 sum=$(value checksum "$work/out")
 [ "$(wc -l <"$work/out")" -eq 1 ] || fail "more than its own line: $(cat "$work/out")"
+# gone FOLDER
 gone() {
-	machines >"$work/after"
-	cmp -s "$work/before" "$work/after"
+	[ ! -e "$1" ]
 }
-until_true 5 gone || fail "a machine was left behind: $(cat "$work/after")"
+machine=$(cat "$work/machine")
+[ -n "$machine" ] || fail "no machine of its own"
+until_true 20 gone "$machine" || fail "a machine was left behind: $machine"
 "$COTENANT" run --emulate h200 -- sh -c 'exit 7'
 [ $? -eq 7 ] || fail "the exit status is the program's"
 
@@ -60,7 +57,7 @@ variable=$(grep -m 1 ^COTENANT_EMU_DIR= "$work/out")
 kill "$own"
 wait "$own" 2>/dev/null
 until_true 10 no_servers "$variable" || fail "left behind: $(servers "$variable")"
-until_true 10 gone || fail "a machine was left behind: $(cat "$work/after")"
+until_true 20 gone "${variable#*=}" || fail "a machine was left behind: $variable"
 
 # ---- mistakes ----
 

@@ -37,6 +37,7 @@ kill -0 "$(ps_value shell pid)" || fail "the process of shell that is shown is n
 
 # The next daemon knows them too; what was changed is still known, though the first process is gone.
 "$COTENANT" set shell --weight 400 >/dev/null || fail "set shell"
+until_true 20 grep -q '"weight": *400' "$work/run/state.json" || fail "the new weight is not kept"
 kill_daemon
 start_daemon -c "$work/conf"
 for name in shell nohup grandchild; do
