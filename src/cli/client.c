@@ -19,8 +19,8 @@
 #include "daemon/paths.h"
 
 #define ANSWER_MS 5000
-/* A daemon that does not get the lock waits 10 s for the one that has it. */
-#define START_MS   15000
+/* A daemon that does not get the lock waits 20 s for the one that has it. */
+#define START_MS   30000
 #define TRY_NS	   10000000 /* between two tries, and longer each time */
 #define LOG_MAX	   (1 << 20)
 #define ANSWER_MAX (16u << 20) /* of all RESULT packets together */

@@ -15,7 +15,7 @@
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 
-#define WAIT_NS (10 * COT_NS_PER_S)
+#define WAIT_NS (20 * COT_NS_PER_S)
 
 /* Does somebody listen there? A full queue is one, too. */
 static bool is_answered(const char *path)

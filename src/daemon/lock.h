@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /*
- * Takes the lock in the folder `runtime`; waits for at most ten seconds.
+ * Takes the lock in the folder `runtime`; waits for at most twenty seconds.
  *   0          it is ours, until the descriptor in *ret_fd is closed
  *   -EALREADY  another daemon answers on `socket_path`
  *   -EBUSY     another one holds the lock and does not answer

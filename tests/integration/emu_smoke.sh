@@ -62,13 +62,22 @@ between() {
 	awk -v v="$v" -v a="$3" -v b="$4" 'BEGIN { exit !(v != "" && v >= a && v <= b) }'
 }
 
-# Waits until a batch program that was started in the background has work on the GPU.
-until_busy() {
-	for _ in $(seq 200); do
-		"$progs/emu_state" | grep -q "queued [1-9]" && return 0
+is_busy() {
+	"$progs/emu_state" | grep -q "queued [1-9]"
+}
+
+# soon COMMAND...: waits until it holds.
+soon() {
+	for _ in $(seq 1000); do
+		"$@" && return 0
 		sleep 0.02
 	done
 	return 1
+}
+
+# Waits until a batch program that was started in the background has work on the GPU.
+until_busy() {
+	soon is_busy
 }
 
 # beside SECONDS PROGRAM... : a request program while PROGRAM runs; prints the line of the first.
@@ -206,6 +215,7 @@ check "a kernel with a share of 5 % takes no more" between "$(beside 5)" share 0
 check "... and without it does" between "$(beside 100)" share 0.40 0.79
 
 echo "-- a fault in a pool"
+soon fails is_busy # what was killed may be there for a moment
 in_pool b "$progs/batch" --seconds 20 >"$work/one" &
 until_busy
 in_pool a "$progs/request" --seconds 0.3 >"$work/two" &

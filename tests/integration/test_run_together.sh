@@ -55,14 +55,13 @@ is_locked() {
 	! flock -n "$work/run/cotenantd.lock" true
 }
 
-# Those of our folder: an environment tells.
+# Those of our folder: an environment tells. A daemon that waits gives up after a while, so this is quick.
 starting_daemons() {
-	for comm in /proc/[0-9]*/comm; do
-		[ "$(cat "$comm" 2>/dev/null)" = cotenantd ] || continue
-		process=${comm%/comm}
-		tr '\0' '\n' 2>/dev/null <"$process/environ" |
-			grep -qx "COTENANT_RUNTIME_DIR=$COTENANT_RUNTIME_DIR" && echo "${process#/proc/}"
-	done
+	grep -lzxsF "COTENANT_RUNTIME_DIR=$COTENANT_RUNTIME_DIR" /proc/[0-9]*/environ |
+		while IFS=/ read -r _ _ process _; do
+			read -r comm 2>/dev/null <"/proc/$process/comm" &&
+				[ "$comm" = cotenantd ] && echo "$process"
+		done
 }
 
 six_are_starting() {
