@@ -61,8 +61,9 @@ held() {
 }
 
 checked() {
-	printf '%s of %s as alone' "$(grep -c '"same":true' "$work/$1")" \
-		"$(grep -c '"event":"check"' "$work/$1")"
+	# Of whole lines: the batch program is still writing.
+	awk '/"event":"check".*}$/ { of++; same += /"same":true/ }
+		END { printf "%d of %d as alone", same, of }' "$work/$1"
 }
 
 right() {
