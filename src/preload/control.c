@@ -318,6 +318,9 @@ static void obey(const struct cot_link_packet *p)
 		self.keep_until_ns = COT_NEVER;
 		cot_log(COT_LOG_INFO, "tenant %llu", (unsigned long long)self.tenant);
 		set(p->u.welcome.slice_us, p->u.welcome.mode, &res);
+		/* Of a daemon before this one nothing shall be left. */
+		if (p->u.welcome.mode == COT_PROTO_KEEP)
+			cot_rm_set_mode(self.rm, COT_RM_MODE_DRIVER, &res);
 		return;
 	case COT_MSG_SET:
 		set(p->u.set.slice_us, p->u.set.mode, &res);

@@ -209,6 +209,30 @@ static void test_lapsed_lease(void **state)
 	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
 }
 
+/* Nobody freezes it again: its program is gone for the core, and its library not yet. */
+static void test_lapsed_without_a_program(void **state)
+{
+	struct cot_event left = {.type = COT_EV_TENANT_LEFT, .id = 1};
+	struct cot_host_settings settings;
+
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 3);
+	world_hold(1, true);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	left.now_ns = w.now_ns;
+	assert_int_equal(cot_host_event(w.host, &left), 0);
+	world_pass(500 * MS);
+	assert_true(w.lease_ns[3] > w.now_ns);
+	w.now_ns += 1000 * MS;
+	cot_host_tick(w.host, w.now_ns);
+	assert_int_equal(world_stats(1).n_lapsed, 1);
+	cot_host_settings(w.host, 1, &settings);
+	assert_false(settings.frozen);
+	w.n_leases = 0;
+	world_pass(1000 * MS);
+	assert_int_equal(w.n_leases, 0);
+}
+
 static void test_a_late_process_is_frozen_too(void **state)
 {
 	(void)state;
@@ -462,6 +486,7 @@ int main(void)
 		TEST(freeze_and_thaw),
 		TEST(leases_are_renewed_only_while_frozen),
 		TEST(lapsed_lease),
+		TEST(lapsed_without_a_program),
 		TEST(a_late_process_is_frozen_too),
 		TEST(a_late_process_is_frozen_later),
 		TEST(failed_freeze_is_undone),

@@ -452,8 +452,11 @@ static void test_daemon_dies(void **state)
 	expect(COT_MSG_GROUPS);
 	assert_int_equal(got.groups.n_groups, 1);
 	assert_int_equal(first_slice(), 100);
-	welcome(200, COT_PROTO_SWITCH);
-	WAIT_FOR(first_slice() == 200, WAIT_MS);
+	/* The mode that the one before has set is given back. */
+	welcome(200, COT_PROTO_KEEP);
+	WAIT_FOR(first_slice() == 200 && fake->rm.objects[4].mode != COT_PROTO_DRAIN &&
+			 fake->rm.objects[5].mode != COT_PROTO_DRAIN,
+		 WAIT_MS);
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 2), 0);
 	assert_int_equal(order(COT_MSG_THAW, 3), 0);
