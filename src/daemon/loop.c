@@ -73,6 +73,7 @@ int cot_loop_init(struct cot_loop *loop)
 		.epoll_fd = -1,
 		.clock = {.fd = -1, .ready = drain_clock},
 		.schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)};
+	loop->waited_ns = read_waited_ns(loop);
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
