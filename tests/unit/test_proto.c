@@ -249,6 +249,31 @@ static void test_work_numbers(void **state)
 }
 
 /* As many reasons as are announced, and no more than there may be. */
+/* 0 or a negative errno, whose sign can be changed. */
+static void test_statuses(void **state)
+{
+	static const int32_t good[] = {0, -1, -5, -4095}, bad[] = {1, INT32_MAX, -4096, INT32_MIN};
+	struct cot_msg_ack *ack = (struct cot_msg_ack *)packet;
+	struct cot_msg_work_done *done = (struct cot_msg_work_done *)packet;
+	unsigned i;
+	size_t size;
+
+	(void)state;
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		size = make(COT_MSG_ACK, 0);
+		ack->status = good[i];
+		assert_int_equal(cot_proto_check(packet, size), COT_MSG_ACK);
+		ack->status = bad[i];
+		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+		size = make(COT_MSG_WORK_DONE, 0);
+		done->work = 1;
+		done->status = good[i];
+		assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_DONE);
+		done->status = bad[i];
+		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	}
+}
+
 static void test_work_counts(void **state)
 {
 	struct cot_msg_work_counts *m = (struct cot_msg_work_counts *)packet;
@@ -296,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_strings_must_end),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_work_numbers),
+		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_work_counts),
 		cmocka_unit_test(test_types_beyond_the_table),
 	};

@@ -1,0 +1,621 @@
+/*
+ * The daemon's door: the test connects to a real socket, and runs the loop itself, round by round.
+ * Who connects is this process, played as another user where that matters.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon_stage.h"
+
+#define STRANGER 4711u
+
+static _Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
+static char folder[64];
+static int peers[MAX_CONNS + 1];
+static unsigned n_peers, n_rounds;
+
+/* ---- the stage ---- */
+
+/* One round: what is there now is served. */
+static void end_round(struct cot_timer *timer, uint64_t now_ns)
+{
+	(void)timer;
+	(void)now_ns;
+	stage.loop.quit = true;
+}
+
+static void serve(unsigned rounds)
+{
+	struct cot_timer end = {.fire = end_round};
+
+	for (n_rounds = 0; n_rounds < rounds; n_rounds++) {
+		stage.loop.quit = false;
+		cot_timer_set(&stage.loop, &end, cot_now_ns());
+		assert_int_equal(cot_loop_run(&stage.loop), 0);
+	}
+}
+
+static int open_server(void **state)
+{
+	struct cot_error err = {{0}};
+	int rc = stage_setup(state);
+
+	if (rc)
+		return rc;
+	snprintf(folder, sizeof(folder), "%s/test_daemon_server.XXXXXX", P_tmpdir);
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
+	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/s", folder);
+	stage.listener.fd = stage.spare_fd = -1;
+	stage.next_id = 1;
+	stage.config.policy = cot_policy_find("pools");
+	stage.config.latency.everybody = stage.config.batch.everybody = true;
+	stage.config.max_weight = 10000;
+	stage.queries.fire = cot_command_answer_one;
+	stage.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */
+	n_peers = 0;
+	if (cot_server_open(&stage, &err) < 0 || cot_server_publish(&stage, &err) < 0)
+		fail_msg("%s", err.text);
+	return 0;
+}
+
+static int close_server(void **state)
+{
+	char command[80];
+
+	while (n_peers)
+		(void)close(peers[--n_peers]);
+	cot_server_close(&stage);
+	while (stage.closer.children[0]) {
+		(void)usleep(1000);
+		cot_closer_reap(&stage.closer);
+	}
+	(void)close(stage.spare_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	(void)!system(command);
+	return stage_teardown(state);
+}
+
+static int dial(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(address.sun_path, stage.socket_path, strlen(stage.socket_path));
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_true(n_peers < COT_ARRAY_LEN(peers));
+	return peers[n_peers++] = fd;
+}
+
+/* A connection that is let in, as one of this user's. */
+static struct conn *enter(uid_t uid, int *ret_fd)
+{
+	struct conn *c = NULL;
+	unsigned i;
+
+	*ret_fd = dial();
+	serve(1);
+	for (i = 0; i < MAX_CONNS; i++)
+		if (stage.conns[i].source.fd >= 0 && stage.conns[i].since_ns &&
+		    (!c || stage.conns[i].since_ns > c->since_ns))
+			c = &stage.conns[i];
+	assert_non_null(c);
+	cot_account_release(&stage.account, c->uid, COT_ACCOUNT_CONNS, 1);
+	assert_int_equal(cot_account_charge(&stage.account, uid, COT_ACCOUNT_CONNS, 1), 0);
+	c->uid = uid;
+	return c;
+}
+
+static void say(int fd, void *m, enum cot_msg_type type, size_t size)
+{
+	cot_proto_header(m, type, (uint32_t)size, 5);
+	assert_int_equal(send(fd, m, size, MSG_NOSIGNAL), size);
+}
+
+/* The type of what has come; 0: nothing; -1: hung up. */
+static int hear(int fd)
+{
+	ssize_t n = recv(fd, packet, sizeof(packet) - 1, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN ? 0 : -1;
+	packet[n] = '\0';
+	return cot_proto_check(packet, (size_t)n);
+}
+
+static const char *words(void)
+{
+	const struct cot_msg_header *h = (const struct cot_msg_header *)packet;
+
+	return packet + (h->type == COT_MSG_RESULT ? sizeof(struct cot_msg_result)
+						   : sizeof(struct cot_msg_text));
+}
+
+static struct cot_msg_hello hello_of(uint64_t tenant)
+{
+	return (struct cot_msg_hello){
+		.class_ = COT_PROTO_BATCH, .weight = 100, .tenant = tenant, .name = "peer"};
+}
+
+static bool pass(int fd, size_t size, int n)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control = {0};
+	struct cot_msg_query m = {.what = COT_QUERY_PS};
+	struct iovec iov = {.iov_base = &m, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
+	int i, passed = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	ssize_t rc;
+
+	cot_proto_header(&m.h, COT_MSG_QUERY, sizeof(m), 1);
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+	for (i = 0; i < n; i++)
+		memcpy(CMSG_DATA(&control.header) + (size_t)i * sizeof(int), &passed, sizeof(int));
+	msg.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
+	rc = sendmsg(fd, &msg, MSG_NOSIGNAL);
+	(void)close(passed);
+	return rc >= 0;
+}
+
+/* As on a kernel that lets descriptors through. */
+static void let_files_through(void)
+{
+	static const int yes = 1;
+
+	if (stage.guarded)
+		assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, 83, &yes, sizeof(yes)),
+				 0);
+	assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)),
+			 0);
+	stage.guarded = false;
+}
+
+static unsigned n_descriptors(void)
+{
+	unsigned n = 0;
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* ---- who comes in ---- */
+
+static void test_comes_and_goes(void **state)
+{
+	int fd;
+	struct conn *c = enter(getuid(), &fd);
+
+	(void)state;
+	assert_int_equal(c->pid, getpid());
+	assert_int_equal(c->gid, getgid());
+	assert_int_equal(c->start_time, cot_process_start_time(getpid()));
+	assert_true(c->pidfd >= 0);
+	assert_false(cot_peer_has_ended(c->pidfd));
+	assert_int_equal(c->process, cot_peer_process(c->pidfd));
+	assert_true(c->watched && !c->paused && c->kind == CONN_NEW);
+	assert_true(stage.waits.armed);
+	assert_int_equal(stage.waits.due_ns, c->since_ns + 5 * COT_NS_PER_S);
+	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 1);
+	(void)close(fd);
+	n_peers--;
+	serve(1);
+	assert_int_equal(c->source.fd, -1);
+	assert_int_equal(c->pidfd, -1);
+	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 0);
+}
+
+static void test_places(void **state)
+{
+	unsigned i, n = 0;
+
+	(void)state;
+	for (i = 0; i < 30; i++)
+		(void)enter(STRANGER + 1, &peers[MAX_CONNS]);
+	/* The process's own user is root's or not: take what is left as root would not be asked. */
+	stage.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){32, 0};
+	for (i = 0; i < 4; i++) {
+		int fd = dial();
+
+		serve(1);
+		if (hear(fd) == COT_MSG_LATER)
+			n++;
+	}
+	assert_in_range(n, 2, 4);
+	assert_non_null(strstr(words(), "too many"));
+	assert_int_equal(stage.n_refused, n);
+	/* A place that comes free is used. */
+	(void)close(peers[0]);
+	(void)close(peers[1]);
+	peers[0] = peers[1] = -1;
+	serve(1);
+	stage.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){256, 16};
+	assert_int_equal(enter(getuid(), &peers[MAX_CONNS])->kind, CONN_NEW);
+}
+
+/* ---- what comes in ---- */
+
+static void test_kinds(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	struct cot_msg_hello hello = hello_of(0);
+	struct cot_msg_ack ack = {.status = 0};
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	/* A question makes it a command's, and a HELLO then is one too many. */
+	c = enter(getuid(), &fd);
+	say(fd, &query, COT_MSG_QUERY, sizeof(query));
+	serve(3);
+	assert_int_equal(hear(fd), COT_MSG_RESULT);
+	assert_int_equal(c->kind, CONN_COMMAND);
+	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
+	serve(2);
+	assert_int_equal(hear(fd), -1);
+	assert_int_equal(stage.n_bad_packets, 1);
+	/* An answer before anything. */
+	(void)enter(getuid(), &fd);
+	say(fd, &ack, COT_MSG_ACK, sizeof(ack));
+	serve(2);
+	assert_int_equal(hear(fd), -1);
+	assert_int_equal(stage.n_bad_packets, 2);
+	/* A type that nobody knows is nothing; what only the daemon sends is bad. */
+	(void)enter(getuid(), &fd);
+	say(fd, &ack, (enum cot_msg_type)999, sizeof(ack));
+	serve(2);
+	assert_int_equal(hear(fd), 0);
+	assert_int_equal(stage.n_bad_packets, 2);
+	say(fd, &query, COT_MSG_WELCOME, sizeof(struct cot_msg_query));
+	serve(2);
+	assert_int_equal(hear(fd), -1);
+	assert_int_equal(stage.n_bad_packets, 3);
+}
+
+static void test_other_version(void **state)
+{
+	struct cot_msg_hello hello = hello_of(0);
+	int fd;
+
+	(void)state;
+	(void)enter(getuid(), &fd);
+	cot_proto_header(&hello.h, COT_MSG_HELLO, sizeof(hello), 9);
+	hello.h.version = 7;
+	assert_int_equal(send(fd, &hello, sizeof(hello), 0), sizeof(hello));
+	serve(2);
+	assert_int_equal(hear(fd), COT_MSG_REFUSED);
+	assert_int_equal(((struct cot_msg_header *)packet)->seq, 9);
+	assert_non_null(strstr(words(), "version 7"));
+	assert_int_equal(hear(fd), -1);
+}
+
+/* Each kind of packet that may carry files, where the kernel lets them through: the connection is
+ * over, a child gets it, and nothing stays. */
+static void test_files(void **state)
+{
+	unsigned i, before;
+	int fd;
+
+	(void)state;
+	if (stage.guarded) {
+		fd = dial();
+		assert_false(pass(fd, sizeof(struct cot_msg_query), 1));
+		assert_false(pass(fd, 0, 8));
+	}
+	let_files_through();
+	serve(1);
+	before = n_descriptors();
+	for (i = 0; i < 6; i++) {
+		fd = dial();
+		if (i & 1) /* behind an empty one */
+			assert_int_equal(send(fd, "", 0, 0), 0);
+		assert_true(pass(fd, i & 2 ? 0 : sizeof(struct cot_msg_query), i & 4 ? 8 : 1));
+		serve(2);
+		assert_int_equal(hear(fd), -1);
+		assert_int_equal(stage.closer.n, 1);
+		assert_int_equal(cot_closer_run(&stage.closer), 0);
+		assert_int_equal(stage.closer.n, 0);
+		assert_int_equal(stage.closer.n_closed, i + 1);
+		while (stage.closer.children[0]) {
+			(void)usleep(1000);
+			cot_closer_reap(&stage.closer);
+		}
+		(void)close(fd);
+		n_peers--;
+		assert_int_equal(n_descriptors(), before);
+	}
+	assert_true(stage.n_bad_packets >= 3);
+}
+
+/* What has nothing with it is closed at once, whatever has not been read. */
+static void test_plain_ends(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	unsigned i;
+	int fd;
+
+	(void)state;
+	let_files_through();
+	fd = dial();
+	serve(1);
+	for (i = 0; i < 20; i++)
+		say(fd, &query, COT_MSG_QUERY, sizeof(query));
+	assert_int_equal(send(fd, "", 0, 0), 0);
+	cot_conn_close(&stage.conns[0]);
+	assert_int_equal(stage.closer.n, 0);
+	assert_int_equal(hear(fd), -1);
+	/* From here on nothing gets in. */
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
+}
+
+static void test_closer_bounds(void **state)
+{
+	struct cot_closer *closer = &stage.closer;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_CLOSER_MAX / 2 - 1; i++)
+		cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	assert_false(cot_closer_is_full(closer));
+	cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	assert_true(cot_closer_is_full(closer));
+	/* Nobody is let in then, but later. */
+	(void)dial();
+	serve(2);
+	assert_int_equal(stage.conns[0].source.fd, -1);
+	assert_true(stage.listener_timer.armed);
+	assert_int_equal(cot_closer_run(closer), 0);
+	assert_false(cot_closer_is_full(closer));
+	for (i = 1; i < COT_CLOSER_CHILDREN; i++)
+		closer->children[i] = getppid(); /* none of ours: never reaped by us */
+	cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	assert_int_equal(cot_closer_run(closer), closer->children[0] ? -EAGAIN : 0);
+	memset(closer->children + 1, 0, sizeof(closer->children) - sizeof(closer->children[0]));
+	assert_int_equal(cot_closer_run(closer), 0);
+	while (waitpid(-1, NULL, 0) > 0)
+		continue;
+	memset(closer->children, 0, sizeof(closer->children));
+	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
+	serve(2);
+	assert_true(stage.conns[0].source.fd >= 0);
+}
+
+/* ---- time ---- */
+
+static void test_rests(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	uint64_t until_ns;
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = enter(STRANGER + 1, &fd);
+	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 30 * MS, cot_now_ns());
+	say(fd, &query, (enum cot_msg_type)999, sizeof(query));
+	serve(1);
+	assert_true(c->paused && !c->watched && stage.pauses.armed);
+	/* It is not heard until its user has paid. */
+	say(fd, &query, COT_MSG_QUERY, sizeof(query));
+	serve(2);
+	assert_int_equal(c->kind, CONN_NEW);
+	until_ns = stage.pauses.due_ns;
+	assert_in_range(until_ns - cot_now_ns(), 1, 60 * MS);
+	stage.pauses.fire(&stage.pauses, until_ns - 30 * MS);
+	assert_true(c->paused && stage.pauses.armed);
+	cot_timer_clear(&stage.pauses);
+	stage.pauses.fire(&stage.pauses, until_ns + MS);
+	assert_true(!c->paused && c->watched && !stage.pauses.armed);
+	serve(1);
+	assert_int_equal(c->kind, CONN_COMMAND);
+}
+
+/* Of those whose users may have some time, one after the other is answered; others wait. */
+static void test_askers(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	struct conn *rich, *poor;
+	int rich_fd, poor_fd;
+
+	(void)state;
+	poor = enter(STRANGER + 1, &poor_fd);
+	rich = enter(STRANGER, &rich_fd);
+	say(poor_fd, &query, COT_MSG_QUERY, sizeof(query));
+	say(rich_fd, &query, COT_MSG_QUERY, sizeof(query));
+	cot_timer_clear(&stage.queries);
+	poor->asked = rich->asked = true;
+	poor->query = rich->query = COT_QUERY_PS;
+	cot_account_spend(&stage.account, poor->uid, COT_RATE_TIME, 30 * MS, cot_now_ns());
+	cot_command_answer_one(&stage.queries, cot_now_ns());
+	assert_int_equal(hear(rich_fd), COT_MSG_RESULT);
+	assert_int_equal(hear(poor_fd), 0);
+	assert_true(poor->asked && !rich->asked);
+	assert_true(stage.queries.armed && stage.queries.due_ns > cot_now_ns());
+	cot_command_answer_one(&stage.queries, cot_now_ns() + 100 * MS);
+	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
+	assert_false(poor->asked);
+}
+
+/* ---- answers ---- */
+
+static void test_unread(void **state)
+{
+	const size_t size = 3u << 20;
+	struct conn *c, *d;
+	char *text;
+	int fd, other, n;
+
+	(void)state;
+	c = enter(STRANGER + 1, &fd);
+	d = enter(STRANGER + 1, &other);
+	text = malloc(size + 1);
+	memset(text, 'x', size);
+	text[size] = '\0';
+	cot_conn_result(c, 3, 0, text);
+	assert_non_null(c->out);
+	assert_int_equal(cot_account_used(&stage.account, c->uid, COT_ACCOUNT_BYTES), size);
+	/* One answer at a time. */
+	cot_conn_resultf(c, 4, 0, "second");
+	assert_true(c->out == text);
+	/* More than its part: a sentence instead. */
+	text = malloc(4 * size + 1);
+	memset(text, 'y', 4 * size);
+	text[4 * size] = '\0';
+	cot_conn_result(d, 5, 0, text);
+	assert_int_equal(hear(other), COT_MSG_RESULT);
+	assert_int_equal(((struct cot_msg_result *)packet)->status, -EDQUOT);
+	assert_null(d->out);
+	/* Read, it is given back. */
+	for (n = 0; c->out && n < 1000; n++) {
+		while (hear(fd) == COT_MSG_RESULT)
+			continue;
+		serve(1);
+	}
+	assert_null(c->out);
+	assert_int_equal(cot_account_used(&stage.account, c->uid, COT_ACCOUNT_BYTES), 0);
+	/* And when the peer has hung up, with whatever else it asked. */
+	text = malloc(size + 1);
+	memset(text, 'x', size);
+	text[size] = '\0';
+	cot_conn_result(c, 3, 0, text);
+	(void)close(fd);
+	peers[0] = -1;
+	serve(2);
+	assert_int_equal(c->source.fd, -1);
+	assert_int_equal(cot_account_used(&stage.account, STRANGER + 1, COT_ACCOUNT_BYTES), 0);
+}
+
+static void test_complaints(void **state)
+{
+	struct conn *c, *d;
+	unsigned i, n = 0;
+	int fd;
+
+	(void)state;
+	c = enter(STRANGER + 1, &fd);
+	d = enter(STRANGER + 2, &fd);
+	for (i = 0; i < 30; i++)
+		n += cot_conn_may_complain(c);
+	assert_int_equal(n, 8);
+	/* Others' lines are not lost by that, up to what all may have. */
+	assert_true(cot_conn_may_complain(d));
+	assert_int_equal(stage.n_left_out, 22);
+	stage.noise_since_ns = cot_now_ns() - 11 * COT_NS_PER_S;
+	(void)stage_log();
+	assert_true(cot_conn_may_complain(d));
+	assert_non_null(strstr(stage_log(), "left out 22 more"));
+	assert_int_equal(stage.n_left_out, 0);
+}
+
+/* ---- the door itself ---- */
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 0777;
+}
+
+static void test_access(void **state)
+{
+	struct pool *p = stage_pool(9, "batch", 0);
+
+	(void)state;
+	snprintf(p->folder, sizeof(p->folder), "%s/pool", folder);
+	snprintf(p->pipe, sizeof(p->pipe), "%s/pool/pipe", folder);
+	snprintf(p->log, sizeof(p->log), "%s/pool/log", folder);
+	assert_int_equal(mkdir(p->folder, 0700) | mkdir(p->pipe, 0700) | mkdir(p->log, 0700), 0);
+	assert_int_equal(mode_of(stage.socket_path), 0600);
+	stage.config.other_users = true;
+	cot_server_set_access(&stage);
+	assert_int_equal(mode_of(stage.socket_path), 0666);
+	assert_int_equal(mode_of(folder), 0755);
+	assert_int_equal(mode_of(p->folder), 0755);
+	assert_int_equal(mode_of(p->pipe), 0755);
+	assert_int_equal(mode_of(p->log), 0755);
+	stage.config.other_users = false;
+	cot_server_set_access(&stage);
+	assert_int_equal(mode_of(stage.socket_path), 0600);
+	assert_int_equal(mode_of(folder), 0700);
+	assert_int_equal(mode_of(p->pipe), 0700);
+}
+
+static void test_withdrawn(void **state)
+{
+	(void)state;
+	let_files_through();
+	cot_server_withdraw(&stage);
+	assert_int_equal(access(stage.socket_path, F_OK), -1);
+	assert_int_equal(stage.listener.fd, -1);
+	assert_int_equal(stage.closer.n, 1); /* what waits in it is not known */
+	cot_server_withdraw(&stage);
+	assert_int_equal(stage.closer.n, 1);
+}
+
+static void test_no_descriptors(void **state)
+{
+	struct rlimit was, few = {.rlim_cur = 64, .rlim_max = 64};
+	struct conn *c = &stage.conns[0];
+	int fd = dial(), held[64], n = 0;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	few.rlim_max = was.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while ((held[n] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
+		n++;
+	serve(1);
+	assert_int_equal(c->source.fd, -1);
+	assert_true(stage.listener_timer.armed);
+	assert_int_equal(hear(fd), -1);
+	assert_non_null(strstr(stage_log(), "out of file descriptors"));
+	/* With one, for the connection but not for its process, it is told to come again. */
+	(void)close(held[--n]);
+	(void)close(held[--n]);
+	fd = dial();
+	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
+	serve(2);
+	assert_int_equal(hear(fd), COT_MSG_LATER);
+	assert_int_equal(c->source.fd, -1);
+	while (n--)
+		(void)close(held[n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	fd = dial();
+	serve(2);
+	assert_true(c->source.fd >= 0);
+}
+
+#define AT_THE_DOOR(test) cmocka_unit_test_setup_teardown(test, open_server, close_server)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		AT_THE_DOOR(test_comes_and_goes), AT_THE_DOOR(test_places),
+		AT_THE_DOOR(test_kinds),	  AT_THE_DOOR(test_other_version),
+		AT_THE_DOOR(test_files),	  AT_THE_DOOR(test_plain_ends),
+		AT_THE_DOOR(test_closer_bounds),  AT_THE_DOOR(test_rests),
+		AT_THE_DOOR(test_askers),	  AT_THE_DOOR(test_unread),
+		AT_THE_DOOR(test_complaints),	  AT_THE_DOOR(test_access),
+		AT_THE_DOOR(test_withdrawn),	  AT_THE_DOOR(test_no_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
