@@ -223,30 +223,29 @@ static bool is_of_others(const struct cot_policy *p, const struct cot_work *w, c
 	return is_batch(w) && w->tenant != arg;
 }
 
-/* A quota was lowered. Returns what is taken. */
-static uint32_t keep_quotas(struct cot_policy *p, const struct room *r)
+/* A quota was lowered. Whether something is taken back. */
+static bool keep_quotas(struct cot_policy *p, const struct room *r)
 {
 	const struct cot_tenant *t;
-	uint32_t taken = 0;
+	bool taken = false;
 
 	cot_for_each_tenant (t, p) {
 		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = (uint32_t)t->priv[KEPT];
 
 		if (quota && kept > quota)
-			taken += cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,
-						  t);
+			taken |= cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,
+						  t) > 0;
 	}
 	return taken;
 }
 
-/* A latency program came, or reserves more. Returns what is taken. */
-static uint32_t keep_reserve(struct cot_policy *p, const struct room *r)
+/* A latency program came, or reserves more. As above. */
+static bool keep_reserve(struct cot_policy *p, const struct room *r)
 {
 	uint32_t limit = r->n_sms - r->reserve;
 
-	if (r->long_kept <= limit)
-		return 0;
-	return cot_works_adjust(p, r->gpu, r->long_kept - limit, 1, false, may_give_long, NULL);
+	return r->long_kept > limit &&
+	       cot_works_adjust(p, r->gpu, r->long_kept - limit, 1, false, may_give_long, NULL) > 0;
 }
 
 /* ---- Algorithm 1 ---- */
@@ -334,13 +333,13 @@ static void serve_quota(struct cot_policy *p, struct room *r, struct cot_work *w
 		grant(p, r, w, capsms, w->can_settle && takes_ns(w, capsms) >= SETTLE_NS);
 }
 
-static bool serve_reservations(struct cot_policy *p, struct room *r)
+/* When one has to wait all SMs are in use: the others wait, too. */
+static void serve_reservations(struct cot_policy *p, struct room *r)
 {
 	struct cot_work *w;
 
 	cot_for_each_work(w, p) if (w->gpu == r->gpu && w->state == COT_WORK_WAITING &&
-				    !is_batch(w) && !serve_reservation(p, r, w)) return false;
-	return true;
+				    !is_batch(w) && !serve_reservation(p, r, w)) return;
 }
 
 static void serve_quotas(struct cot_policy *p, struct room *r)
@@ -487,11 +486,14 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	const struct guard *g = p->state;
 	struct room r = look(p, gpu);
 	uint64_t wake_ns;
+	bool taken;
 
-	if (keep_quotas(p, &r) + keep_reserve(p, &r))
+	taken = keep_quotas(p, &r);
+	taken |= keep_reserve(p, &r);
+	if (taken)
 		r = look(p, gpu);
-	if (serve_reservations(p, &r))
-		serve_quotas(p, &r);
+	serve_reservations(p, &r);
+	serve_quotas(p, &r);
 	wake_ns = share(p, &r);
 	if (r.guarded && !r.has_latency)
 		policy_earlier(&wake_ns, g->guarded_until_ns[gpu]);
