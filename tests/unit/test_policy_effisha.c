@@ -83,12 +83,15 @@ static void test_priority(void **state)
 static void test_turns(void **state)
 {
 	struct bench *b = begin();
+	uint64_t n;
 
 	(void)state;
 	(void)bench_work(b, 1, BATCH, MANY, 8, 0, true);
 	(void)bench_work(b, 2, BATCH2, MANY, 8, 0, true);
+	n = bench_stats(b).events;
 	bench_run(b, 49 * MS);
 	expect(b, 1, 132, 0);
+	assert_int_equal(bench_stats(b).events, n); /* nobody is called before it is over */
 	bench_run(b, 2 * MS);
 	expect(b, 1, 132, 132);
 	expect(b, 2, 132, 0);

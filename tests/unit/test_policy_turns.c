@@ -16,14 +16,15 @@
 
 static struct bench b;
 static unsigned n_freezes; /* of entity 1, since it was set to 0 */
+static uint64_t freeze_ns; /* when the last one was */
 static unsigned fail_of;   /* of so many freezes of entity 1 all but the last fail */
 
 static int fault(struct bench *bench, const struct cot_action *a)
 {
-	(void)bench;
 	if (a->kind != COT_ACTION_FREEZE || a->entity != 1)
 		return 0;
 	n_freezes++;
+	freeze_ns = bench->now_ns;
 	return n_freezes % fail_of ? -EIO : 0;
 }
 
@@ -139,23 +140,47 @@ static void test_a_failed_freeze_is_tried_again(void **state)
 	assert_int_equal(owner(2), 2);
 }
 
+/* Only a freeze that fails lets one run on: not a slice of one that waits. */
+static int fail_slices(struct bench *bench, const struct cot_action *a)
+{
+	(void)bench;
+	return a->kind == COT_ACTION_SLICE ? -EIO : 0;
+}
+
+static void test_failed_slice_is_no_turn(void **state)
+{
+	(void)state;
+	solos(2);
+	b.fault = fail_slices;
+	(void)bench_solo(&b, 9, COT_CLASS_LATENCY, 100); /* shorter slices for all */
+	bench_run(&b, 49 * MS);
+	assert_true(bench_stats(&b).failed[COT_ACTION_SLICE] >= 2);
+	assert_int_equal(owner(2), 1);
+	bench_run(&b, 1 * MS);
+	assert_int_equal(owner(2), 2);
+}
+
 /* After the third failure it is let loose for 10 s, and the others take their turns beside it. */
 static void test_loose_for_ten_seconds(void **state)
 {
+	uint64_t third_ns;
+
 	(void)state;
 	fail_of = 1000;
 	solos(3);
 	while (n_freezes < 3)
 		bench_run(&b, 1 * MS);
 	assert_false(b.frozen[1]);
+	third_ns = freeze_ns;
 	bench_reset_times(&b);
 	bench_run(&b, 9990 * MS);
 	assert_int_equal(n_freezes, 3);
 	assert_int_equal(b.thawed_ns[1], 9990 * MS);
 	assert_in_range(b.thawed_ns[2], 4800 * MS, 5100 * MS);
 	assert_in_range(b.thawed_ns[3], 4800 * MS, 5100 * MS);
-	bench_run(&b, 80 * MS); /* it has a turn then, like everybody */
+	bench_run(&b, 80 * MS); /* another one has its turn */
 	assert_int_equal(n_freezes, 4);
+	assert_int_equal(freeze_ns, third_ns + 10 * S);
 }
 
 /* One that is idle gives its turn up after 2 ms, not sooner. */
@@ -199,6 +224,7 @@ int main(void)
 		T(test_turns_by_weight),
 		T(test_what_runs_on_is_charged),
 		T(test_a_failed_freeze_is_tried_again),
+		T(test_failed_slice_is_no_turn),
 		T(test_loose_for_ten_seconds),
 		T(test_grace),
 		T(test_nobody_waits_longer_than_a_cycle),
