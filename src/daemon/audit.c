@@ -4,12 +4,10 @@
  */
 #include "daemon/audit.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define USERS_FILE  "/etc/passwd"
 #define USERS_BYTES (64 * 1024)
@@ -49,16 +47,12 @@ static void name_user(uid_t uid, char *ret_name, size_t size)
 {
 	static char text[USERS_BYTES];
 	const char *name = NULL;
-	ssize_t n = -1;
-	int fd = open(USERS_FILE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = fopen(USERS_FILE, "re");
 
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		(void)close(fd);
-	}
-	if (n > 0) {
-		text[n] = '\0';
+	if (f) {
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 		name = cot_audit_name_in(text, uid);
+		(void)fclose(f);
 	}
 	if (name)
 		(void)snprintf(ret_name, size, "%s (uid %u", name, (unsigned)uid);

@@ -3,11 +3,8 @@
  * and who has changed what.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/daemon.h"
 

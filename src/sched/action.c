@@ -331,6 +331,20 @@ static void tell(struct cot_sched *s, struct entity *e, bool own, const struct c
 		ops->action_done(&s->policy, &e->pub, r);
 }
 
+static void count(struct cot_sched *s, enum cot_action_kind kind, int status, uint64_t took_ns)
+{
+	struct cot_sched_stats *stats = &s->stats;
+
+	if (status == -ETIMEDOUT) {
+		stats->timed_out[kind]++;
+		return;
+	}
+	stats->failed[kind] += status != 0;
+	stats->latency_sum_ns[kind] += took_ns;
+	if (took_ns > stats->latency_max_ns[kind])
+		stats->latency_max_ns[kind] = took_ns;
+}
+
 static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, int status)
 {
 	struct wish *w = &e->wish[kind];
@@ -344,13 +358,7 @@ static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, i
 	uint64_t took_ns = s->policy.now_ns - w->sent_ns;
 
 	w->seq = 0;
-	s->stats.latency_sum_ns[r.kind] += took_ns;
-	if (took_ns > s->stats.latency_max_ns[r.kind])
-		s->stats.latency_max_ns[r.kind] = took_ns;
-	if (status == -ETIMEDOUT)
-		s->stats.timed_out[r.kind]++;
-	else if (status)
-		s->stats.failed[r.kind]++;
+	count(s, r.kind, status, took_ns);
 	if (status)
 		fail(s, e, kind);
 	else

@@ -130,6 +130,31 @@ static void test_times_are_kept(void **state)
 	assert_int_equal(stats.freeze_status, 0);
 }
 
+/* One process that fails is a failure, whoever answers after it. */
+static void test_a_failure_counts(void **state)
+{
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	world_join(1, 1, COT_CLASS_BATCH, false);
+	world_answer_all(0);
+	w.n_sent = 0;
+	world_hold(1, true);
+	assert_int_equal(w.n_sent, 2);
+	world_answer(&w.sent[0], -EIO, 0);
+	world_answer(&w.sent[1], 0, 0);
+	assert_int_equal(world_stats(1).freeze_status, -EIO);
+	assert_int_equal(world_stats(1).n_failed, 1);
+	assert_false(world_entity(1)->held);
+	/* And one that cannot be told is one that fails. */
+	world_answer_all(2);
+	w.n_sent = 0;
+	w.deaf = 1;
+	world_hold(1, true);
+	assert_int_equal(w.n_sent, 1);
+	world_answer(&w.sent[0], 0, 0);
+	assert_int_equal(world_stats(1).freeze_status, -EPIPE);
+}
+
 /* ---- guests of a pool ---- */
 
 #define POOL   100u
@@ -230,6 +255,23 @@ static void test_a_guest_that_asks_for_time_stays(void **state)
 	assert_int_equal(world_count(COT_MSG_FREEZE, SERVER, 0), 0);
 	answer_of(GUEST, COT_MSG_FREEZE, 0);
 	assert_int_equal(world_stats(POOL).n_guests, 1);
+}
+
+/* Asking for time is no failure of the pool's, whoever answers last. */
+static void test_time_for_a_guest_is_no_failure(void **state)
+{
+	(void)state;
+	make_pool();
+	world_join(1, POOL, COT_CLASS_BATCH, false); /* a second server */
+	world_answer_all(0);
+	w.n_sent = 0;
+	world_hold(POOL, true);
+	answer_of(SERVER, COT_MSG_FREEZE, 0);
+	answer_of(GUEST, COT_MSG_FREEZE, -EAGAIN);
+	assert_int_equal(world_entity(POOL)->run, COT_RUN_FREEZING);
+	answer_of(1, COT_MSG_FREEZE, 0);
+	assert_int_equal(world_entity(POOL)->run, COT_RUN_FROZEN);
+	assert_int_equal(world_stats(POOL).n_failed, 0);
 }
 
 static void test_the_server_decides(void **state)
@@ -393,10 +435,12 @@ int main(void)
 		TEST(answers_to_replaced_orders),
 		TEST(every_order_has_its_time),
 		TEST(times_are_kept),
+		TEST(a_failure_counts),
 		TEST(a_guest_has_no_veto),
 		TEST(a_guest_need_not_answer),
 		TEST(a_guest_that_obeys_stays),
 		TEST(a_guest_that_asks_for_time_stays),
+		TEST(time_for_a_guest_is_no_failure),
 		TEST(the_server_decides),
 		TEST(a_guest_that_cannot_be_told),
 		TEST(a_failed_freeze_is_told_once),

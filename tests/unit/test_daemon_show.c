@@ -14,6 +14,7 @@ static const json_t *ask(unsigned what)
 
 	json_decref(answer);
 	assert_non_null(text);
+	assert_null(strstr(text, "\": ")); /* as short as can be */
 	answer = json_loads(text, 0, NULL);
 	free(text);
 	assert_non_null(answer);
@@ -106,6 +107,12 @@ static void test_a_program(void **state)
 	assert_null_at(o, "pool");
 	assert_true(real(o, "seconds") >= 7 && real(o, "seconds") < 100);
 	assert_string_equal(text(o, "state"), "idle");
+	assert_int_equal(json_array_size(at(o, "library_pids")), 0);
+	assert_int_equal(number(o, "channel_groups"), 0);
+	assert_int_equal(number(o, "channels"), 0);
+	assert_int_equal(number(o, "slice_read_back_us"), 0);
+	assert_int_equal(number(o, "doubts"), 0);
+	assert_int_equal(number(o, "leases_expired"), 0);
 	assert_null_at(o, "work");
 	o = nth(answer, "tenants", 1);
 	assert_string_equal(text(o, "class"), "batch");
@@ -226,6 +233,7 @@ static void test_pages(void **state)
 	(void)state;
 	(void)stage_library(7, stage_tenant(2, "b", NULL), NULL); /* somebody else's */
 	second->n_groups = 3;
+	first->source.fd = 0; /* as any other */
 	atomic_store(&first->page->n_doubts, 2);
 	atomic_store(&second->page->n_doubts, 5);
 	atomic_store(&second->page->n_lease_expired, 1);
@@ -338,6 +346,8 @@ static void test_works(void **state)
 	const struct cot_msg_work_request m = {.work = 1, .per_sm = 2, .want = 40};
 	const struct cot_msg_work_done done = {
 		.work = 1, .n_tasks = 900, .n_launches = 3, .n_remapped = 8};
+	const struct cot_msg_work_evicted evicted = {.work = 1, .capsms = 10, .delay_ns = 5000};
+	struct cot_action evict = {.kind = COT_ACTION_EVICT, .value = 10};
 	struct conn *a = shim(0, t, 3), *b = shim(1, t, 10);
 	const json_t *o;
 
@@ -348,6 +358,7 @@ static void test_works(void **state)
 	t->n_launched_plain = 400;
 	t->quota = 30;
 	assert_int_equal(cot_host_work_request(w.host, 0, &m, COT_WORK_QUOTA, w.now_ns), 0);
+	evict.entity = cot_sched_policy(cot_host_sched(w.host))->works->id;
 	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
 	assert_int_equal(number(o, "n_sms"), 132);
 	assert_int_equal(number(o, "granted"), 40);
@@ -364,17 +375,28 @@ static void test_works(void **state)
 	assert_int_equal(number(at(o, "refusals"), "grid sync"), 6);
 	assert_int_equal(number(at(o, "wait_us"), "n"), 1);
 	assert_int_equal(number(at(o, "eviction_us"), "n"), 0);
+	assert_int_equal(number(at(o, "order_us"), "n"), 0);
+	assert_true(real(at(o, "wait_us"), "p50") == 0 && real(at(o, "wait_us"), "max") == 0);
+	assert_true(real(o, "eviction_last_us") == 0);
 	assert_string_equal(text(nth(answer, "tenants", 0), "shares_effect"),
 			    "its quota has no effect on 412 of 722 launches, which run as they are "
 			    "(grid sync)");
+	cot_host_works_carry_out(cot_host_works(w.host), &evict, w.now_ns);
+	cot_host_work_evicted(w.host, 0, &evicted, w.now_ns + 7000);
+	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
+	assert_int_equal(number(at(o, "eviction_us"), "n"), 1);
+	assert_true(real(at(o, "eviction_us"), "max") == 5);
+	assert_true(real(at(o, "order_us"), "max") == 7);
+	assert_true(real(at(o, "order_us"), "p50") > 6 && real(at(o, "order_us"), "p99") < 8);
+	assert_true(real(o, "eviction_last_us") == 5);
+	assert_int_equal(number(o, "evictions"), 1);
+	assert_int_equal(number(o, "evicted_capsms"), 10);
 	cot_host_work_done(w.host, 0, &done, w.now_ns);
 	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
 	assert_int_equal(number(o, "running"), 0);
 	assert_int_equal(number(o, "tasks"), 900);
 	assert_int_equal(number(o, "launches"), 3);
 	assert_int_equal(number(o, "remapped"), 8);
-	assert_int_equal(number(o, "evictions"), 0);
-	assert_int_equal(number(o, "evicted_capsms"), 0);
 	assert_int_equal(number(o, "resumes"), 0);
 	assert_int_equal(number(o, "failed"), 0);
 	free(a->counts);
@@ -477,9 +499,17 @@ static void test_stats(void **state)
 	assert_int_equal(number(o, "wrong_actions"), 0);
 	/* A mean is one of those that were answered. */
 	world_hold(1, false);
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	world_hold(1, true);
+	world_pass(6 * MS);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	o = at(ask(COT_QUERY_STATS), "core");
+	assert_true(real(at(o, "freeze"), "mean_ms") == 4);
+	assert_true(real(at(o, "freeze"), "max_ms") == 6);
+	world_hold(1, false);
 	world_pass(COT_HOST_ACK_NS);
 	o = at(ask(COT_QUERY_STATS), "core");
-	assert_int_equal(number(at(o, "thaw"), "sent"), 1);
+	assert_int_equal(number(at(o, "thaw"), "sent"), 2);
 	assert_int_equal(number(at(o, "thaw"), "timed_out"), 1);
 	assert_true(real(at(o, "thaw"), "mean_ms") == 0);
 }
