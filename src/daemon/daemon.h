@@ -16,6 +16,7 @@
  *   state.c     what outlives the daemon      recover.c what its file does not know
  *   found.c     what an environment tells     processes.c  whose environments are there
  *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
+ *   keeper.c    ends pools after the daemon
  *   news.c      what fails, for the log       audit.c   who changed what, likewise
  *   effect.c    whether shares do anything
  */
@@ -216,8 +217,11 @@ struct daemon {
 	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;
 	uint32_t exit_idle_s; /* 0 = never */
-	bool no_multiuser;    /* the MPS control program does not know it */
-	bool mps_failed;      /* rotation takes over until a pool comes up */
+	const char *program;  /* this one, to start the keeper with; NULL: none */
+	struct watch keeper;
+	int keeper_fd;	   /* its end tells the keeper of ours */
+	bool no_multiuser; /* the MPS control program does not know it */
+	bool mps_failed;   /* rotation takes over until a pool comes up */
 	bool state_dirty, stopping;
 	bool state_lost;	      /* it could not be written, and that has been said */
 	struct cot_timer state_retry; /* until it can be written again */
@@ -426,6 +430,15 @@ void cot_pool_linger(struct pool *p);
 /* Stops those that nobody uses. */
 void cot_pool_stop_all(struct daemon *d);
 bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
+
+/* ---- keeper.c ---- */
+
+/* Starts the process that ends pools after this daemon, unless it is there. */
+void cot_keeper_start(struct daemon *d);
+/* In that process: sleeps until the daemon has closed the other end of this. */
+void cot_keeper_run(struct daemon *d, int daemon_fd);
+/* Ends the pools that nobody uses; how many are left, or -1 when a daemon is there. */
+int cot_keeper_stop_pools(struct daemon *d);
 
 /* ---- clients.c ---- */
 

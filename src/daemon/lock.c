@@ -60,7 +60,7 @@ static int wait_for(int fd, const char *runtime, const char *socket_path, struct
 int cot_lock_take(const char *runtime, const char *socket_path, int *ret_fd, struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX];
-	int fd, rc = cot_paths_join(path, runtime, "cotenantd.lock", err);
+	int fd, rc = cot_paths_join(path, runtime, COT_LOCK_NAME, err);
 
 	if (rc < 0)
 		return rc;

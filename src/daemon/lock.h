@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#define COT_LOCK_NAME "cotenantd.lock" /* in the runtime folder */
+
 /*
  * Takes the lock in the folder `runtime`; waits for at most twenty seconds.
  *   0          it is ours, until the descriptor in *ret_fd is closed

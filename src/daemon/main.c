@@ -19,22 +19,33 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SERVED = 3 };
 
 struct arguments {
 	const char *config;
-	bool check, json;
+	bool check, json, stop_pools;
 	enum cot_dlog_level level;
 	uint32_t exit_idle_s;
-	int ready_fd;
+	int ready_fd, keeper_fd;
 };
 
-enum { KEY_CHECK = 256, KEY_LOG_FORMAT, KEY_LOG_LEVEL, KEY_EXIT_IDLE, KEY_READY_FD };
+enum {
+	KEY_CHECK = 256,
+	KEY_LOG_FORMAT,
+	KEY_LOG_LEVEL,
+	KEY_EXIT_IDLE,
+	KEY_READY_FD,
+	KEY_STOP_POOLS,
+	KEY_KEEP_POOLS
+};
 
 static const struct argp_option options[] = {
 	{"config", 'c', "FILE", 0, "Read this configuration", 0},
 	{"check-config", KEY_CHECK, NULL, 0, "Only say whether the configuration is right", 0},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground (it always does)", 0},
 	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End when no program was there for so long", 0},
+	{"stop-pools", KEY_STOP_POOLS, NULL, 0,
+	 "Only end the pools that a daemon has left and nobody uses", 0},
 	{"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, info (default) or debug", 1},
 	{"log-format", KEY_LOG_FORMAT, "FORMAT", 0, "text (default) or json", 1},
 	{"ready-fd", KEY_READY_FD, "N", OPTION_HIDDEN, "Write to this descriptor when ready", 1},
+	{"keep-pools", KEY_KEEP_POOLS, "N", OPTION_HIDDEN, "The same, when this has ended", 1},
 	{0},
 };
 
@@ -73,6 +84,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_EXIT_IDLE:
 		a->exit_idle_s = number(arg, 1000000, "--exit-idle", state);
+		return 0;
+	case KEY_STOP_POOLS:
+		a->stop_pools = true;
+		return 0;
+	case KEY_KEEP_POOLS:
+		a->keeper_fd = (int)number(arg, 1000000, "--keep-pools", state);
 		return 0;
 	case KEY_READY_FD:
 		a->ready_fd = (int)number(arg, 1000000, "--ready-fd", state);
@@ -126,6 +143,24 @@ static int serve(struct daemon *d, const struct arguments *a)
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
+/* What is no daemon itself. */
+static int look_after_pools(struct daemon *d, const struct arguments *a)
+{
+	struct cot_error err = {{0}};
+	int rc = cot_paths_runtime(d->runtime, &err);
+
+	if (!rc)
+		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, &err);
+	if (rc < 0) {
+		log_error("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (a->stop_pools)
+		return cot_keeper_stop_pools(d) ? EXIT_FAILED : EXIT_OK;
+	cot_keeper_run(d, a->keeper_fd);
+	return EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -134,7 +169,7 @@ int main(int argc, char **argv)
 		.doc = "Lets programs share a GPU: pools, slices, freezing. See cotenantd(8).",
 	};
 	static struct daemon d;
-	struct arguments a = {.level = COT_DLOG_INFO, .ready_fd = -1};
+	struct arguments a = {.level = COT_DLOG_INFO, .ready_fd = -1, .keeper_fd = -1};
 	struct cot_error err = {{0}};
 	int rc;
 
@@ -170,5 +205,8 @@ int main(int argc, char **argv)
 				     d.config.policy->name);
 		return EXIT_OK;
 	}
+	if (a.stop_pools || a.keeper_fd >= 0)
+		return look_after_pools(&d, &a);
+	d.program = "/proc/self/exe";
 	return serve(&d, &a);
 }

@@ -395,6 +395,7 @@ static int start(struct pool *p)
 	pid_t pid;
 
 	p->n_starts++;
+	cot_keeper_start(p->d);
 	p->adopted = false;
 	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
@@ -512,6 +513,7 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
 		return;
 	p->adopted = true;
+	cot_keeper_start(p->d);
 	p->multiuser = cot_process_has_argument(control, "-M");
 	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "took over MPS control process %d",
 		       (int)control);

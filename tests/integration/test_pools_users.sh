@@ -11,24 +11,36 @@ fi
 chmod 755 "$work"
 chmod 1777 "$work/emu"
 
-# as USER COMMAND...
-as() {
-	user=$1
-	shift
-	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+# right NAME...: they end when they are told to, with the right result.
+right() {
+	for name in "$@"; do
+		kill "$(cat "$work/$name.pid")"
+	done
+	for name in "$@"; do
+		is_right "$name"
+	done
 }
 
-# right NAME: it has ended with the right result.
-right() {
+is_right() {
 	until_true 20 test -s "$work/$1" || fail "$1 does not end"
 	[ "$(value checksum "$work/$1")" = "$sum" ] || fail "$1: $(cat "$work/$1" "$work/$1.err")"
 }
 
-# batch USER NAME SECONDS
+# batch USER NAME
 batch() {
 	: >"$work/$2.err"
-	background as "$1" "$COTENANT" run --name "$2" -- "$PROGS/batch" --seconds "$3" \
-		>"$work/$2" 2>"$work/$2.err"
+	background setpriv --reuid "$1" --regid "$1" --clear-groups \
+		"$COTENANT" run --name "$2" -- "$PROGS/batch" --seconds 100 >"$work/$2" 2>"$work/$2.err"
+	echo "$pid" >"$work/$2.pid"
+}
+
+# alone NAME: it runs outside the pool, and the reason is told.
+alone() {
+	expect_value "$1" slice_us 2000
+	[ "$(ps_value "$1" pool)" = null ] || fail "$1 is in the pool of another user"
+	"$COTENANT" ps --json >"$work/out" || fail "ps"
+	says "$work/out" "the pool serves another user"
+	says "$work/$1.err" "another user"
 }
 
 "$PROGS/batch" --seconds 0.4 >"$work/alone" || fail "batch alone"
@@ -40,9 +52,9 @@ printf 'schema: cotenantd/1\nmps: {linger_s: 0, multiuser: false}\nallow: {other
 # One server for all of them, at the same time, under control; what the daemon's umask is, is its own.
 (umask 077 && start_daemon -c "$work/conf" && echo "$daemon_pid" >"$work/pid")
 daemon_pid=$(cat "$work/pid")
-batch 0 root 4
-batch 1001 first 4
-batch 1002 second 4
+batch 0 root
+batch 1001 first
+batch 1002 second
 for name in root first second; do
 	expect_value "$name" pool batch
 done
@@ -59,12 +71,12 @@ has_clients() {
 until_true 3 has_clients 3 || fail "$(clients) clients at once, expected 3"
 kill -9 "$daemon_pid"
 start_daemon -c "$work/conf"
-batch 1002 third 0.5
-right third
+batch 1002 third
+expect_value third pool batch
+until_true 3 has_clients 4 || fail "$(clients) clients after a new daemon, expected 4"
+sleep 0.5
+right third root first second
 says_not "$work/third.err" "another user"
-for name in root first second; do
-	right "$name"
-done
 says_not "$work/daemon.log" "only the daemon's own servers"
 says_not "$work/daemon.log" "lost its channel groups"
 until_true 5 is batch mps down || fail "the pool stays"
@@ -72,26 +84,22 @@ stop_daemon
 
 # apart: what happens where a pool serves one user at a time.
 apart() {
-	batch 0 root 3
+	batch 0 root
 	expect_value root pool batch
 	expect_value batch slice_read_back_us 2000
-	batch 1001 first 1
-	expect_value first slice_us 2000
-	[ "$(ps_value first pool)" = null ] || fail "first is in root's pool"
-	"$COTENANT" ps --json >"$work/out" || fail "ps"
-	says "$work/out" "the pool serves another user"
-	says "$work/first.err" "another user"
-	right first
-	right root
+	batch 1001 first
+	alone first
+	right first root
+	until_true 5 has_programs 0 || fail "$(n_programs) programs are left"
 	# Now it is the other one's pool, with a server of that user's, under control too.
-	batch 1001 second 3
+	batch 1001 second
 	expect_value second pool batch
+	until_true 3 has_clients 1 || fail "second is no client"
 	expect_value batch slice_read_back_us 2000
-	batch 0 root2 0.5
-	right root2
-	says "$work/root2.err" "another user"
+	batch 0 root2
+	alone root2
 	is second pool batch || fail "second has lost its pool"
-	right second
+	right second root2
 	until_true 5 has_programs 0 || fail "$(n_programs) programs are left"
 }
 

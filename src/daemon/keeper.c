@@ -1,0 +1,306 @@
+/*
+ * Ends pools where no daemon does: `cotenantd --stop-pools` at once, and a process that each daemon
+ * with pools has beside it, which sleeps until the daemon has ended, however that came. Both leave
+ * what is in use alone, and do nothing while a daemon is there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/lock.h"
+
+#define MAX_KEPT MAX_POOLS
+#define ROUND_NS (2 * COT_NS_PER_S)
+#define LOOK_NS	 (10 * COT_NS_PER_MS)
+/* A child of the daemon that has ended has the lock until it is another program: a daemon has it
+ * for longer than that. */
+#define LOCKED_NS     (500 * COT_NS_PER_MS)
+#define LOCKED_ROUNDS 5
+#define ANSWER_NS     (5 * COT_NS_PER_S)
+/* A daemon that starts meanwhile waits for longer than this. */
+#define QUIT_NS COT_NS_PER_S
+
+struct keeper {
+	struct daemon *d;
+	uint64_t linger_ns;
+	bool tell; /* what is left, and why */
+	/* Pools that were found unused, since when. */
+	struct {
+		pid_t control;
+		uint64_t since_ns;
+	} unused[MAX_KEPT];
+};
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / COT_NS_PER_S),
+			     .tv_nsec = (long)(ns % COT_NS_PER_S)};
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* ---- what MPS says ---- */
+
+/* The whole answer; -errno when there is none. */
+static int ask(const struct pool *p, const char *line, char *text, size_t size)
+{
+	uint64_t until_ns = cot_now_ns() + ANSWER_NS;
+	struct cot_error err = {{0}};
+	int status = -1, out = -1;
+	pid_t pid = cot_mps_tell(p, line, &out, &err), rc = 0;
+	ssize_t n;
+
+	if (pid < 0)
+		return (int)pid;
+	while ((rc = waitpid(pid, &status, WNOHANG)) == 0 && cot_now_ns() < until_ns)
+		sleep_ns(LOOK_NS);
+	if (!rc) {
+		(void)kill(pid, SIGKILL); /* it only asks */
+		(void)waitpid(pid, &status, 0);
+	}
+	n = read(out, text, size - 1);
+	(void)close(out);
+	if (status || n >= (ssize_t)size - 1)
+		return -EIO;
+	text[n > 0 ? n : 0] = '\0';
+	return 0;
+}
+
+/* -1: that cannot be known. */
+static int count_clients(const struct pool *p)
+{
+	pid_t servers[8], client[1];
+	char text[4096], line[64];
+	int i, n, n_servers, total = 0;
+
+	if (ask(p, "get_server_list", text, sizeof(text)) < 0)
+		return -1;
+	n_servers = cot_clients_parse(text, servers, COT_ARRAY_LEN(servers));
+	if (n_servers < 0 || n_servers > (int)COT_ARRAY_LEN(servers))
+		return -1;
+	for (i = 0; i < n_servers; i++) {
+		(void)snprintf(line, sizeof(line), "get_client_list %d", (int)servers[i]);
+		if (ask(p, line, text, sizeof(text)) < 0)
+			return -1;
+		n = cot_clients_parse(text, client, COT_ARRAY_LEN(client));
+		if (n < 0)
+			return -1;
+		total += n;
+	}
+	return total;
+}
+
+/* ---- one pool ---- */
+
+/* As far as its commands need it. */
+static bool describe(struct daemon *d, const struct cot_process *control, struct pool *ret_pool)
+{
+	char *slash;
+
+	*ret_pool = (struct pool){.d = d};
+	(void)snprintf(ret_pool->pipe, sizeof(ret_pool->pipe), "%s", control->found.pipe);
+	(void)snprintf(ret_pool->folder, sizeof(ret_pool->folder), "%s", control->found.pipe);
+	slash = strrchr(ret_pool->folder, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return cot_paths_join(ret_pool->log, ret_pool->folder, "log", NULL) == 0;
+}
+
+static const struct cot_process *user_of(const struct cot_processes *all, const struct pool *p)
+{
+	unsigned i;
+
+	for (i = 0; i < all->n; i++)
+		if (!all->p[i].found.is_pool && !strcmp(all->p[i].found.pipe, p->pipe))
+			return &all->p[i];
+	return NULL;
+}
+
+static bool is_in_use(const struct keeper *k, const struct cot_processes *all, const struct pool *p)
+{
+	const struct cot_process *user = user_of(all, p);
+	int n = user ? 1 : count_clients(p);
+
+	if (user && k->tell)
+		log_warn("%s is left: '%s' (process %d) uses it", p->folder, user->found.name,
+			 (int)user->pid);
+	else if (n && k->tell)
+		log_warn("%s is left: %s", p->folder,
+			 n > 0 ? "MPS has clients" : "MPS does not say whether it has clients");
+	return n != 0;
+}
+
+/* Whether it has been unused for long enough, if it is. */
+static bool is_due(struct keeper *k, pid_t control, bool in_use)
+{
+	uint64_t now_ns = cot_now_ns();
+	unsigned i, place = MAX_KEPT;
+
+	for (i = 0; i < MAX_KEPT; i++)
+		if (k->unused[i].control == control || (place == MAX_KEPT && !k->unused[i].control))
+			place = i;
+	if (place == MAX_KEPT)
+		return false;
+	if (in_use)
+		k->unused[place].control = 0;
+	if (in_use)
+		return false;
+	if (k->unused[place].control != control)
+		k->unused[place].since_ns = now_ns;
+	k->unused[place].control = control;
+	return now_ns - k->unused[place].since_ns >= k->linger_ns;
+}
+
+/* MPS waits for clients by itself, should one have come at this moment. */
+static bool quit(const struct cot_process *control, const struct pool *p)
+{
+	uint64_t until_ns = cot_now_ns() + QUIT_NS;
+	struct cot_error err = {{0}};
+	pid_t pid = cot_mps_tell(p, "quit", NULL, &err);
+
+	if (pid < 0) {
+		log_warn("%s is left: %s", p->folder, err.text);
+		return false;
+	}
+	while (cot_process_start_time(control->pid) == control->start_time &&
+	       cot_now_ns() < until_ns)
+		sleep_ns(LOOK_NS);
+	(void)waitpid(pid, NULL, WNOHANG);
+	log_info("%s is not used any more: its MPS was told to quit", p->folder);
+	return true;
+}
+
+/* ---- all of them ---- */
+
+/* The lock of the daemons, or -1: one of them has it. */
+static int take_lock(const struct daemon *d)
+{
+	char path[COT_PATH_TEXT_MAX];
+	int fd = -1;
+
+	if (cot_paths_join(path, d->runtime, COT_LOCK_NAME, NULL) == 0)
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		(void)close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* How many pools are left; -1: there is a daemon, or no place for one. */
+static int round_of(struct keeper *k)
+{
+	struct cot_processes *all = cot_processes_read(k->d->socket_path);
+	int lock = take_lock(k->d), n_left = 0;
+	struct pool pool;
+	unsigned i;
+
+	for (i = 0; all && lock >= 0 && i < all->n; i++) {
+		const struct cot_process *p = &all->p[i];
+
+		if (!p->found.is_pool || p->is_server || (p->uid && p->uid != geteuid()) ||
+		    !cot_process_is_root(all, p) || !describe(k->d, p, &pool))
+			continue;
+		if (!is_due(k, p->pid, is_in_use(k, all, &pool)) || !quit(p, &pool))
+			n_left++;
+	}
+	n_left += !all;
+	free(all);
+	if (lock >= 0)
+		(void)close(lock);
+	return lock >= 0 ? n_left : -1;
+}
+
+int cot_keeper_stop_pools(struct daemon *d)
+{
+	struct keeper k = {.d = d, .tell = true};
+	int n = round_of(&k);
+
+	if (n < 0 && access(d->runtime, F_OK) == 0)
+		log_error("a cotenantd serves %s: stop that one first", d->runtime);
+	return n;
+}
+
+void cot_keeper_run(struct daemon *d, int daemon_fd)
+{
+	struct keeper k = {.d = d, .linger_ns = d->config.linger_s * COT_NS_PER_S};
+	unsigned n_locked = 0;
+	int n_left;
+	char byte;
+
+	(void)prctl(PR_SET_NAME, "cotenant-keeper");
+	while (read(daemon_fd, &byte, 1) < 0 && errno == EINTR)
+		continue;
+	while (n_locked < LOCKED_ROUNDS && (n_left = round_of(&k)) != 0) {
+		n_locked = n_left < 0 ? n_locked + 1 : 0;
+		sleep_ns(n_left < 0 ? LOCKED_NS : ROUND_NS);
+	}
+}
+
+/* ---- beside the daemon ---- */
+
+static void keeper_ended(struct cot_source *source, uint32_t events)
+{
+	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
+	struct daemon *d = (struct daemon *)((char *)w - offsetof(struct daemon, keeper));
+
+	(void)events;
+	(void)waitpid(w->pid, NULL, WNOHANG);
+	cot_watch_stop(d, w);
+	(void)close(d->keeper_fd);
+	d->keeper_fd = -1;
+}
+
+/* It must not hold anything of the daemon's, and lives on when a whole group is ended. */
+static void become_keeper(const struct daemon *d, int fd)
+{
+	char name[] = "cotenantd", option[32], config[] = "-c", path[COT_PATH_TEXT_MAX];
+	char *argv[] = {name, option, config, path, NULL};
+	sigset_t none;
+
+	(void)snprintf(path, sizeof(path), "%s", d->config_path);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setsid();
+	if (access(d->config_path, R_OK) < 0)
+		argv[2] = NULL;
+	(void)snprintf(option, sizeof(option), "--keep-pools=%d", fd);
+	(void)fcntl(fd, F_SETFD, 0);
+	(void)execv(d->program, argv);
+	_exit(126);
+}
+
+void cot_keeper_start(struct daemon *d)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (d->keeper.pid || !d->program)
+		return;
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		log_warn("nobody would end the pools after this daemon: %s", strerror(errno));
+		return;
+	}
+	pid = fork();
+	if (pid == 0)
+		become_keeper(d, ends[0]);
+	(void)close(ends[0]);
+	d->keeper_fd = ends[1];
+	if (pid > 0 && cot_watch_start(d, &d->keeper, pid, keeper_ended) == 0)
+		return;
+	log_warn("nobody would end the pools after this daemon: no process can be started");
+	(void)close(ends[1]);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, WNOHANG);
+}
