@@ -47,8 +47,8 @@ for how in stop_daemon kill_daemon; do
 	kill -0 "$control" || fail "$how: --stop-pools has ended it under its program"
 	kill "$a"
 	is_right a
-	until_true 10 no_pool || fail "$how: the pool stays after its last program"
-	until_true 5 has_ended "$(cat "$work/keeper")" || fail "$how: its keeper stays"
+	until_true 20 no_pool || fail "$how: the pool stays after its last program"
+	until_true 20 has_ended "$(cat "$work/keeper")" || fail "$how: its keeper stays"
 done
 
 # The next daemon has the pools; what was beside the one before goes.
@@ -56,7 +56,7 @@ start
 until_true 5 keeper >"$work/keeper" || fail "no keeper"
 kill_daemon
 start_daemon -c "$work/conf"
-until_true 5 has_ended "$(cat "$work/keeper")" || fail "the keeper of the last daemon stays"
+until_true 20 has_ended "$(cat "$work/keeper")" || fail "the keeper of the last daemon stays"
 until_true 5 keeper >"$work/keeper" || fail "the next daemon has no keeper"
 sleep 3
 is batch control_pid "$control" || fail "another control program after the restart"
@@ -66,6 +66,7 @@ kill "$a"
 is_right a
 until_true 10 is batch mps down || fail "the daemon does not stop its pool"
 stop_daemon
+until_true 20 has_ended "$(cat "$work/keeper")" || fail "the keeper of a daemon without pools stays"
 
 # Without its keeper: by hand, or by the next daemon.
 start
@@ -76,7 +77,7 @@ is_right a
 sleep 1
 no_pool && fail "who has stopped it?"
 "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 || fail "--stop-pools: $(cat "$work/out")"
-until_true 5 no_pool || fail "--stop-pools has not stopped it"
+until_true 20 no_pool || fail "--stop-pools has not stopped it"
 "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 || fail "nothing to stop: $(cat "$work/out")"
 
 # Killed at any moment of a pool's start: nothing is left over, and nothing is lost.
@@ -96,7 +97,7 @@ for ms in 0 20 60 120 160 200 260 320 400; do
 	says_not "$work/after" "stands alone"
 	until_true 5 has_programs 0 || fail "after $ms ms: $(n_programs) programs are left"
 	kill_daemon
-	until_true 10 no_pool || fail "after $ms ms a pool is left"
+	until_true 20 no_pool || fail "after $ms ms a pool is left"
 done
 n_left() {
 	pgrep -f "$work/slow-mps|nvidia-cuda-mps" | while read -r pid; do
