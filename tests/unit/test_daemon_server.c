@@ -1,152 +1,15 @@
-/*
- * The daemon's door: the test connects to a real socket, and runs the loop itself, round by round.
- * Who connects is this process, played as another user where that matters.
- */
+/* The daemon's door: who comes in, what comes in, and what it is told. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon_stage.h"
-
-#define STRANGER 4711u
-
-static _Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
-static char folder[64];
-static int peers[MAX_CONNS + 1];
-static unsigned n_peers, n_rounds;
-
-/* ---- the stage ---- */
-
-/* One round: what is there now is served. */
-static void end_round(struct cot_timer *timer, uint64_t now_ns)
-{
-	(void)timer;
-	(void)now_ns;
-	stage.loop.quit = true;
-}
-
-static void serve(unsigned rounds)
-{
-	struct cot_timer end = {.fire = end_round};
-
-	for (n_rounds = 0; n_rounds < rounds; n_rounds++) {
-		stage.loop.quit = false;
-		cot_timer_set(&stage.loop, &end, cot_now_ns());
-		assert_int_equal(cot_loop_run(&stage.loop), 0);
-	}
-}
-
-static int open_server(void **state)
-{
-	struct cot_error err = {{0}};
-	int rc = stage_setup(state);
-
-	if (rc)
-		return rc;
-	snprintf(folder, sizeof(folder), "%s/test_daemon_server.XXXXXX", P_tmpdir);
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
-	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/s", folder);
-	stage.listener.fd = stage.spare_fd = -1;
-	stage.next_id = 1;
-	stage.config.policy = cot_policy_find("pools");
-	stage.config.latency.everybody = stage.config.batch.everybody = true;
-	stage.config.max_weight = 10000;
-	stage.queries.fire = cot_command_answer_one;
-	stage.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */
-	n_peers = 0;
-	if (cot_server_open(&stage, &err) < 0 || cot_server_publish(&stage, &err) < 0)
-		fail_msg("%s", err.text);
-	return 0;
-}
-
-static int close_server(void **state)
-{
-	char command[80];
-
-	while (n_peers)
-		(void)close(peers[--n_peers]);
-	cot_server_close(&stage);
-	while (stage.closer.children[0]) {
-		(void)usleep(1000);
-		cot_closer_reap(&stage.closer);
-	}
-	(void)close(stage.spare_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	(void)!system(command);
-	return stage_teardown(state);
-}
-
-static int dial(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	memcpy(address.sun_path, stage.socket_path, strlen(stage.socket_path));
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_true(n_peers < COT_ARRAY_LEN(peers));
-	return peers[n_peers++] = fd;
-}
-
-/* A connection that is let in, as one of this user's. */
-static struct conn *enter(uid_t uid, int *ret_fd)
-{
-	struct conn *c = NULL;
-	unsigned i;
-
-	*ret_fd = dial();
-	serve(1);
-	for (i = 0; i < MAX_CONNS; i++)
-		if (stage.conns[i].source.fd >= 0 && stage.conns[i].since_ns &&
-		    (!c || stage.conns[i].since_ns > c->since_ns))
-			c = &stage.conns[i];
-	assert_non_null(c);
-	cot_account_release(&stage.account, c->uid, COT_ACCOUNT_CONNS, 1);
-	assert_int_equal(cot_account_charge(&stage.account, uid, COT_ACCOUNT_CONNS, 1), 0);
-	c->uid = uid;
-	return c;
-}
-
-static void say(int fd, void *m, enum cot_msg_type type, size_t size)
-{
-	cot_proto_header(m, type, (uint32_t)size, 5);
-	assert_int_equal(send(fd, m, size, MSG_NOSIGNAL), size);
-}
-
-/* The type of what has come; 0: nothing; -1: hung up. */
-static int hear(int fd)
-{
-	ssize_t n = recv(fd, packet, sizeof(packet) - 1, MSG_DONTWAIT);
-
-	if (n <= 0)
-		return n < 0 && errno == EAGAIN ? 0 : -1;
-	packet[n] = '\0';
-	return cot_proto_check(packet, (size_t)n);
-}
-
-static const char *words(void)
-{
-	const struct cot_msg_header *h = (const struct cot_msg_header *)packet;
-
-	return packet + (h->type == COT_MSG_RESULT ? sizeof(struct cot_msg_result)
-						   : sizeof(struct cot_msg_text));
-}
-
-static struct cot_msg_hello hello_of(uint64_t tenant)
-{
-	return (struct cot_msg_hello){
-		.class_ = COT_PROTO_BATCH, .weight = 100, .tenant = tenant, .name = "peer"};
-}
+#include "door_stage.h"
 
 static bool pass(int fd, size_t size, int n)
 {
@@ -288,6 +151,32 @@ static void test_kinds(void **state)
 	assert_int_equal(stage.n_bad_packets, 3);
 }
 
+/* One hello is enough. */
+static void test_second_hello(void **state)
+{
+	struct cot_msg_work_hello work = {
+		.class_ = COT_PROTO_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
+	struct cot_msg_hello hello = hello_of(0);
+	int fd;
+
+	(void)state;
+	(void)enter(getuid(), &fd);
+	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
+	serve(2);
+	assert_int_equal(hear(fd), COT_MSG_WELCOME);
+	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
+	serve(2);
+	assert_int_equal(hear(fd), -1);
+	(void)enter(getuid(), &fd);
+	say(fd, &work, COT_MSG_WORK_HELLO, sizeof(work));
+	serve(2);
+	assert_int_equal(hear(fd), COT_MSG_WORK_WELCOME);
+	say(fd, &work, COT_MSG_WORK_HELLO, sizeof(work));
+	serve(2);
+	assert_int_equal(hear(fd), -1);
+	assert_int_equal(stage.n_bad_packets, 2);
+}
+
 static void test_other_version(void **state)
 {
 	struct cot_msg_hello hello = hello_of(0);
@@ -420,6 +309,10 @@ static void test_rests(void **state)
 	assert_in_range(until_ns - cot_now_ns(), 1, 60 * MS);
 	stage.pauses.fire(&stage.pauses, until_ns - 30 * MS);
 	assert_true(c->paused && stage.pauses.armed);
+	assert_in_range(stage.pauses.due_ns, until_ns - MS, until_ns + MS);
+	/* Not for less than a millisecond. */
+	stage.pauses.fire(&stage.pauses, until_ns - MS / 100);
+	assert_in_range(stage.pauses.due_ns, until_ns + MS / 2, until_ns + MS);
 	cot_timer_clear(&stage.pauses);
 	stage.pauses.fire(&stage.pauses, until_ns + MS);
 	assert_true(!c->paused && c->watched && !stage.pauses.armed);
@@ -603,18 +496,17 @@ static void test_no_descriptors(void **state)
 	assert_true(c->source.fd >= 0);
 }
 
-#define AT_THE_DOOR(test) cmocka_unit_test_setup_teardown(test, open_server, close_server)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		AT_THE_DOOR(test_comes_and_goes), AT_THE_DOOR(test_places),
-		AT_THE_DOOR(test_kinds),	  AT_THE_DOOR(test_other_version),
-		AT_THE_DOOR(test_files),	  AT_THE_DOOR(test_plain_ends),
-		AT_THE_DOOR(test_closer_bounds),  AT_THE_DOOR(test_rests),
-		AT_THE_DOOR(test_askers),	  AT_THE_DOOR(test_unread),
-		AT_THE_DOOR(test_complaints),	  AT_THE_DOOR(test_access),
-		AT_THE_DOOR(test_withdrawn),	  AT_THE_DOOR(test_no_descriptors),
+		AT_THE_DOOR(test_kinds),	  AT_THE_DOOR(test_second_hello),
+		AT_THE_DOOR(test_other_version),  AT_THE_DOOR(test_files),
+		AT_THE_DOOR(test_plain_ends),	  AT_THE_DOOR(test_closer_bounds),
+		AT_THE_DOOR(test_rests),	  AT_THE_DOOR(test_askers),
+		AT_THE_DOOR(test_unread),	  AT_THE_DOOR(test_complaints),
+		AT_THE_DOOR(test_access),	  AT_THE_DOOR(test_withdrawn),
+		AT_THE_DOOR(test_no_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

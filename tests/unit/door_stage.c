@@ -1,0 +1,137 @@
+#include "door_stage.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+_Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
+char folder[64];
+int peers[MAX_CONNS + 1];
+unsigned n_peers;
+
+/* ---- the stage ---- */
+
+/* One round: what is there now is served. */
+static void end_round(struct cot_timer *timer, uint64_t now_ns)
+{
+	(void)timer;
+	(void)now_ns;
+	stage.loop.quit = true;
+}
+
+void serve(unsigned rounds)
+{
+	struct cot_timer end = {.fire = end_round};
+
+	while (rounds--) {
+		stage.loop.quit = false;
+		cot_timer_set(&stage.loop, &end, cot_now_ns());
+		assert_int_equal(cot_loop_run(&stage.loop), 0);
+	}
+}
+
+int open_server(void **state)
+{
+	struct cot_error err = {{0}};
+	int rc = stage_setup(state);
+
+	if (rc)
+		return rc;
+	snprintf(folder, sizeof(folder), "%s/test_daemon_server.XXXXXX", P_tmpdir);
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
+	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/s", folder);
+	stage.listener.fd = stage.spare_fd = -1;
+	stage.next_id = 1;
+	stage.config.policy = cot_policy_find("pools");
+	stage.config.latency.everybody = stage.config.batch.everybody = true;
+	stage.config.max_weight = 10000;
+	stage.queries.fire = cot_command_answer_one;
+	stage.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */
+	n_peers = 0;
+	if (cot_server_open(&stage, &err) < 0 || cot_server_publish(&stage, &err) < 0)
+		fail_msg("%s", err.text);
+	return 0;
+}
+
+int close_server(void **state)
+{
+	char command[80];
+
+	while (n_peers)
+		(void)close(peers[--n_peers]);
+	cot_server_close(&stage);
+	while (stage.closer.children[0]) {
+		(void)usleep(1000);
+		cot_closer_reap(&stage.closer);
+	}
+	(void)close(stage.spare_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	(void)!system(command);
+	return stage_teardown(state);
+}
+
+int dial(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(address.sun_path, stage.socket_path, strlen(stage.socket_path));
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_true(n_peers < COT_ARRAY_LEN(peers));
+	return peers[n_peers++] = fd;
+}
+
+/* A connection that is let in, as one of this user's. */
+struct conn *enter(uid_t uid, int *ret_fd)
+{
+	struct conn *c = NULL;
+	unsigned i;
+
+	*ret_fd = dial();
+	serve(1);
+	for (i = 0; i < MAX_CONNS; i++)
+		if (stage.conns[i].source.fd >= 0 && stage.conns[i].since_ns &&
+		    (!c || stage.conns[i].since_ns > c->since_ns))
+			c = &stage.conns[i];
+	assert_non_null(c);
+	cot_account_release(&stage.account, c->uid, COT_ACCOUNT_CONNS, 1);
+	assert_int_equal(cot_account_charge(&stage.account, uid, COT_ACCOUNT_CONNS, 1), 0);
+	c->uid = uid;
+	return c;
+}
+
+void say(int fd, void *m, enum cot_msg_type type, size_t size)
+{
+	cot_proto_header(m, type, (uint32_t)size, 5);
+	assert_int_equal(send(fd, m, size, MSG_NOSIGNAL), size);
+}
+
+/* The type of what has come; 0: nothing; -1: hung up. */
+int hear(int fd)
+{
+	ssize_t n = recv(fd, packet, sizeof(packet) - 1, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN ? 0 : -1;
+	packet[n] = '\0';
+	return cot_proto_check(packet, (size_t)n);
+}
+
+const char *words(void)
+{
+	const struct cot_msg_header *h = (const struct cot_msg_header *)packet;
+
+	return packet + (h->type == COT_MSG_RESULT ? sizeof(struct cot_msg_result)
+						   : sizeof(struct cot_msg_text));
+}
+
+struct cot_msg_hello hello_of(uint64_t tenant)
+{
+	return (struct cot_msg_hello){
+		.class_ = COT_PROTO_BATCH, .weight = 100, .tenant = tenant, .name = "peer"};
+}
