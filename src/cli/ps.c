@@ -178,7 +178,6 @@ static void print_works(const json_t *tenants)
 		cot_columns_add(&t, "%lld", cot_show_number(w, "waiting"));
 	}
 	cot_columns_print(&t);
-	cot_show_idle_shares(tenants);
 }
 
 static void print_json(json_t *answer, json_t *uncontrolled)

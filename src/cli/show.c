@@ -78,57 +78,6 @@ const char *cot_show_why(const char *name)
 	return NULL;
 }
 
-/* The reason that was met most often. NULL: none was. */
-static const char *main_reason(const json_t *work)
-{
-	const char *name, *most = NULL;
-	long long n = 0;
-	json_t *count;
-
-	json_object_foreach(json_object_get(work, "refusals"), name, count)
-	{
-		if (json_integer_value(count) <= n)
-			continue;
-		n = json_integer_value(count);
-		most = name;
-	}
-	return most;
-}
-
-static void show_idle_share(const json_t *tenant, const json_t *work)
-{
-	long long plain = cot_show_number(work, "launches_plain"), all;
-	const char *reason = main_reason(work);
-	const char *what = reason ? cot_show_why(reason) : NULL;
-
-	if (cot_show_number(work, "launches_workers") || !(plain || reason))
-		return;
-	all = cot_show_number(work, "kernels_rewritten") + cot_show_number(work, "kernels_refused");
-	(void)printf("%s: its %s has no effect so far: ", cot_show_text(tenant, "name"),
-		     json_is_string(json_object_get(tenant, "reserve")) ? "reservation" : "quota");
-	if (plain)
-		(void)printf("0 of %lld launches as workers", plain);
-	else
-		(void)printf("%lld of %lld kernels have workers",
-			     cot_show_number(work, "kernels_rewritten"), all);
-	(void)printf("%s%s%s%s%s\n", reason ? "; " : "", reason ? reason : "", what ? " (" : "",
-		     what ? what : "", what ? ")" : "");
-}
-
-void cot_show_idle_shares(const json_t *tenants)
-{
-	const json_t *p, *w;
-	size_t i;
-
-	json_array_foreach((json_t *)tenants, i, p)
-	{
-		w = json_object_get(p, "work");
-		if (json_is_object(w) && (json_is_string(json_object_get(p, "quota")) ||
-					  json_is_string(json_object_get(p, "reserve"))))
-			show_idle_share(p, w);
-	}
-}
-
 bool cot_show_any_work(const json_t *tenants)
 {
 	const json_t *p;
@@ -204,6 +153,9 @@ static void remark_trouble(const json_t *entity, const char *prefix, bool thaw, 
 
 static void remark_entity(const json_t *o, const char *prefix, bool *any)
 {
+	const char *reason = json_string_value(json_object_get(o, "shares_reason"));
+	const char *what = reason ? cot_show_why(reason) : NULL;
+
 	remark_trouble(o, prefix, true, any);
 	remark_trouble(o, prefix, false, any);
 	if (cot_show_number(o, "slice_wrong_pid")) {
@@ -221,8 +173,12 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 	}
 	if (json_is_string(json_object_get(o, "shares_effect"))) {
 		begin_remark(any);
-		(void)printf("%s%s: %s\n", prefix, cot_show_text(o, "name"),
+		(void)printf("%s%s: %s", prefix, cot_show_text(o, "name"),
 			     cot_show_text(o, "shares_effect"));
+		if (reason)
+			(void)printf("; %s%s%s%s", reason, what ? " (" : "", what ? what : "",
+				     what ? ")" : "");
+		(void)putchar('\n');
 	}
 }
 

@@ -27,8 +27,6 @@ bool cot_show_any_work(const json_t *tenants);
 /* Whether it has that, or a quota or reservation; and whether one of them has. */
 bool cot_show_has_shares(const json_t *tenant);
 bool cot_show_any_shares(const json_t *tenants);
-/* Lines for programs whose quota or reservation none of their launches has come under, and why. */
-void cot_show_idle_shares(const json_t *tenants);
 /* What the shim's name of a reason means, or NULL. */
 const char *cot_show_why(const char *name);
 

@@ -180,7 +180,6 @@ static void print_works(const json_t *tenants)
 	}
 	cot_columns_print(&t);
 	print_refusals(tenants);
-	cot_show_idle_shares(tenants);
 }
 
 /* How late the daemon came. */

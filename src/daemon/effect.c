@@ -11,17 +11,16 @@ static const char *name_of(const struct cot_effect *e)
 
 static void say_none(const struct cot_effect *e, char *text, size_t size)
 {
-	const char *reason = e->reason ? e->reason : "", *before = e->reason ? " (" : "",
-		   *after = e->reason ? ")" : "";
-
 	if (!e->n_rewritten && e->n_refused)
 		(void)snprintf(text, size,
-			       "its %s no effect: none of its %lu kernels can be rewritten%s%s%s",
-			       name_of(e), (unsigned long)e->n_refused, before, reason, after);
+			       "its %s no effect: none of its %lu kernels can be rewritten",
+			       name_of(e), (unsigned long)e->n_refused);
+	else if (e->n_plain)
+		(void)snprintf(text, size, "its %s no effect: all its %lu launches run as they are",
+			       name_of(e), (unsigned long)e->n_plain);
 	else
-		(void)snprintf(text, size,
-			       "its %s no effect: all its %lu launches run as they are%s%s%s",
-			       name_of(e), (unsigned long)e->n_plain, before, reason, after);
+		(void)snprintf(text, size, "its %s no effect so far: what it loaded stays as it is",
+			       name_of(e));
 }
 
 bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
@@ -39,7 +38,7 @@ bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
 			       name_of(e));
 		return true;
 	}
-	if (!e->n_workers && (e->n_plain || e->n_refused)) {
+	if (!e->n_workers && (e->n_plain || e->refuses)) {
 		say_none(e, ret_text, size);
 		return true;
 	}
@@ -51,8 +50,7 @@ bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
 	if (!e->n_plain)
 		return false;
 	(void)snprintf(ret_text, size,
-		       "its %s no effect on %lu of %lu launches, which run as they are%s%s%s",
-		       name_of(e), (unsigned long)e->n_plain, all, e->reason ? " (" : "",
-		       e->reason ? e->reason : "", e->reason ? ")" : "");
+		       "its %s no effect on %lu of %lu launches, which run as they are", name_of(e),
+		       (unsigned long)e->n_plain, all);
 	return true;
 }

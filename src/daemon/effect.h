@@ -16,7 +16,7 @@ struct cot_effect {
 	bool shim;     /* the program's kernels have been seen */
 	uint64_t n_rewritten, n_refused; /* kernels */
 	uint64_t n_workers, n_plain;	 /* launches as workers, and as they are */
-	const char *reason;		 /* why most were not; NULL when nothing is known */
+	bool refuses; /* the shim has named a reason why something stays as it is */
 };
 
 /* Writes why it has no effect, or none on a part of it. False: it has its full effect, or there is

@@ -256,7 +256,7 @@ static uint64_t counted(const json_t *work, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(work, key));
 }
 
-/* The reason of most kernels that were not rewritten. */
+/* The reason that was met most often why something stays as it is; NULL. */
 static const char *main_reason(const json_t *work)
 {
 	json_t *refusals = json_object_get(work, "refusals"), *n;
@@ -286,7 +286,7 @@ static json_t *show_effect(const struct daemon *d, const struct tenant *t, const
 		.n_refused = counted(work, "kernels_refused"),
 		.n_workers = counted(work, "launches_workers"),
 		.n_plain = counted(work, "launches_plain"),
-		.reason = main_reason(work),
+		.refuses = main_reason(work),
 	};
 	char text[256];
 
@@ -315,6 +315,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put_pages(d, o, t, NULL);
 	work = show_work(d, t);
 	put(o, "shares_effect", show_effect(d, t, work));
+	put(o, "shares_reason", main_reason(work) ? json_string(main_reason(work)) : json_null());
 	put(o, "work", work);
 	return o;
 }

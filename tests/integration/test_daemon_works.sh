@@ -43,7 +43,7 @@ shows() {
 }
 background "$shim" --name idle --quota 30 plain:launch-small:16 sleep:20 >"$work/idle"
 for what in ps stats; do
-	until_true 5 shows $what "idle: its quota has no effect so far: 0 of 16 launches as workers; \
+	until_true 5 shows $what "idle: its quota has no effect: all its 16 launches run as they are; \
 launch-small (no more blocks than fit one SM)" || fail "$what: $(cat "$work/out")"
 done
 says "$work/out" "idle: 16 launches as they are: launch-small (no more blocks than fit one SM)"

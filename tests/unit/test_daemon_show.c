@@ -378,9 +378,10 @@ static void test_works(void **state)
 	assert_int_equal(number(at(o, "order_us"), "n"), 0);
 	assert_true(real(at(o, "wait_us"), "p50") == 0 && real(at(o, "wait_us"), "max") == 0);
 	assert_true(real(o, "eviction_last_us") == 0);
-	assert_string_equal(text(nth(answer, "tenants", 0), "shares_effect"),
-			    "its quota has no effect on 412 of 722 launches, which run as they are "
-			    "(grid sync)");
+	assert_string_equal(
+		text(nth(answer, "tenants", 0), "shares_effect"),
+		"its quota has no effect on 412 of 722 launches, which run as they are");
+	assert_string_equal(text(nth(answer, "tenants", 0), "shares_reason"), "grid sync");
 	cot_host_works_carry_out(cot_host_works(w.host), &evict, w.now_ns);
 	cot_host_work_evicted(w.host, 0, &evicted, w.now_ns + 7000);
 	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
