@@ -146,12 +146,87 @@ static void epochs(void **state)
 	cot_sim_destroy(sim);
 }
 
+/* ---- lanes ---- */
+
+/* On each SM room for three blocks of a and one of b; from 5 us on for two of each. */
+static void schedule_lanes(struct hw *hw, unsigned events)
+{
+	struct hw_kernel *k;
+	struct hw_sm *lane;
+	uint32_t sm;
+
+	while (hw_pending(hw))
+		(void)hw_admit(hw, hw_pending(hw));
+	for (sm = 0; sm < 2; sm++)
+		hw_for_each_active (k, hw) {
+			lane = &hw_sms(hw)[k->app * 2 + sm];
+			if (events & HW_EV_ARRIVED)
+				assert_true(hw_set_limit(hw, lane, k, k->app ? 1 : 3));
+			else if (events & HW_EV_TIMER)
+				assert_true(hw_set_limit(hw, lane, k, 2));
+			if (lane->state == HW_SM_IDLE && hw_unissued(k))
+				hw_assign(hw, lane, k);
+		}
+	if (events & HW_EV_ARRIVED)
+		hw_timer_set(hw, 5 * COT_PS_PER_US);
+}
+
+static const struct hw_sched_ops lanes = {
+	.name = "lanes", .schedule = schedule_lanes, .shares_sms = true};
+
+static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
+			const char *kernel)
+{
+	(void)begin_ps;
+	(void)kernel;
+	((uint64_t *)arg)[app] = end_ps / COT_PS_PER_US;
+}
+
+/*
+ * b's second block on an SM waits for a's to be saved, 2 us: it begins at 7 us. At 100 us, when the
+ * blocks that stayed have ended, SM 0 takes both of a's that were saved, restores them in 4 us, and
+ * they have 95 left.
+ */
+static void room_is_free_when_it_is_saved(void **state)
+{
+	static const struct cot_sim_observer obs = {.kernel_done = kernel_done};
+	uint64_t ends[3] = {0};
+	struct cot_sim_result r;
+	struct sim_build b;
+	struct cot_sim *sim;
+
+	(void)state;
+	build_init(&b, "rollover", 2);
+	b.sc.gpu.blocks_per_sm = 4;
+	(void)build_one(&b, "a", 0, 6, 100, 3, 2);
+	(void)build_one(&b, "b", 0, 4, 10, 2, 0);
+	/* Instructions are counted for a third one, which comes later than the end. */
+	(void)build_one(&b, "c", 500, 1, 1, 1, 0);
+	b.sc.gpu.dram_bytes_per_s =
+		2000000000ull; /* an SM's share moves 1000 bytes in a microsecond */
+	b.sc.gpu.issue_width = 2;
+	b.sc.gpu.sm_bytes_per_cycle = 32;
+	b.sc.gpu.dram_efficiency = 0.8;
+	b.kernels[2][0].work = (struct cot_kernel_work){1000, 4, 4, 0, 0, 40, 1, 0};
+	build_stop_at(&b, 400);
+	assert_int_equal(cot_sim_create(&b.sc, &lanes, &obs, ends, &sim, NULL), 0);
+	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_result(sim, &r);
+	cot_sim_destroy(sim);
+	assert_int_equal(r.refused, 0);
+	assert_int_equal(r.saved_bytes, 4000);
+	assert_int_equal(r.restored_bytes, 4000);
+	assert_int_equal(ends[1], 17);
+	assert_int_equal(ends[0], 199);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arrivals_and_ends),
 		cmocka_unit_test(switches_and_timers),
 		cmocka_unit_test(epochs),
+		cmocka_unit_test(room_is_free_when_it_is_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
