@@ -81,7 +81,6 @@ int cot_contend_init(struct cot_sim *sim, struct contention **ret)
 								     : COT_EPOCH_CYCLES_DEFAULT);
 	for (i = 0; i < COT_MAX_APPS; i++)
 		c->stall[i] = 1.0;
-	sim->touched = true;
 	*ret = c;
 	return 0;
 }

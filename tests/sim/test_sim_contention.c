@@ -138,6 +138,36 @@ static void sharing_an_sm_costs_cache(void **state)
 	play_end(&p);
 }
 
+/* A copy of 40960 bytes takes 11 us. Memory moves half as many in that time: 22 us, and 1 us of the
+ * CPU. One of nothing, where it takes no time, takes none. */
+static void copies_wait_for_memory(void **state)
+{
+	struct sim_build b;
+	struct play p;
+
+	(void)state;
+	build_gpu(&b, "fcfs", 1);
+	b.sc.gpu.dram_bytes_per_s = 1861818182;
+	b.sc.gpu.dram_efficiency = 1;
+	(void)build_app(&b, "a");
+	build_h2d(&b, 40960);
+	build_cpu(&b, 1);
+	build_app(&b, "b")->start_ps = 900000000;
+	(void)build_work(&b, 1, 1, 1000, 4, 0);
+	build_stop_at(&b, 13 * 23);
+	play(&p, &b);
+	NEAR((double)p.result.apps[0].turnaround_sum_ps / (double)p.result.apps[0].runs, 23e6,
+	     1e-6);
+	NEAR(p.result.counts.transfer_bytes, 13 * 40960.0, 1e-6);
+	play_end(&p);
+	b.sc.gpu.pcie_latency_ps = 0;
+	b.steps[0][0].bytes = 0;
+	build_stop_at(&b, 20);
+	play(&p, &b);
+	NEAR((double)p.result.apps[0].turnaround_sum_ps / (double)p.result.apps[0].runs, 1e6, 1e-9);
+	play_end(&p);
+}
+
 /* A measured kernel is as fast beside one that uses memory as without it. b's blocks issue 8 / 81
  * instructions per cycle: 81 us each; the second one starts on the SM that a leaves. */
 static void measured_kernels_keep_their_time(void **state)
@@ -424,6 +454,7 @@ int main(void)
 		cmocka_unit_test(memory_slows_those_that_use_it),
 		cmocka_unit_test(sharing_an_sm_may_cost),
 		cmocka_unit_test(sharing_an_sm_costs_cache),
+		cmocka_unit_test(copies_wait_for_memory),
 		cmocka_unit_test(measured_kernels_keep_their_time),
 		cmocka_unit_test(work_and_energy_are_conserved),
 		cmocka_unit_test(results_do_not_depend_on_when_one_looks),

@@ -123,6 +123,12 @@ static void used_up_elastic(void **state)
 	fake.quota[2] = -300; /* the last instructions were too many: not taken off */
 	fake.quota[3] = -300;
 	EXPECT(HW_EV_QUOTA, "quota 1a 20, quota 1b 1002, quota 1c 20");
+	/* What b did not use, for want of blocks there, is not kept either. */
+	memset(fake.quota, 0, sizeof(fake.quota));
+	fake.quota[3] = 300;
+	fake.sms[3].n_resident = 0;
+	fake.quota[0] = 5;
+	EXPECT(HW_EV_QUOTA, "quota 1a 20, quota 1b 1002, quota 1c 20");
 }
 
 /* ---- blocks ---- */

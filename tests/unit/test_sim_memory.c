@@ -161,11 +161,11 @@ static void plain_and_jittered(void **state)
 	struct sim_build b;
 
 	(void)state;
-	build_init(&b, "ppq", 1);
+	build_init(&b, "ppq", 2); /* b preempts: a's queue of saved blocks grows */
 	(void)build_one(&b, "a", 0, 60, 10, 6, 1);
 	build_one(&b, "b", 5, 4, 1, 1, 0)->priority = 1;
 	b.sc.block_jitter_cv = 0.3;
-	for_every_failure(&b, run_sim, 10);
+	for_every_failure(&b, run_sim, 12);
 }
 
 static void counted_with_lanes(void **state)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "trace/csv.h"
 #include "trace/text.h"
 
 static const struct {
@@ -91,11 +92,18 @@ static void places(void **state)
 	assert_int_equal(cot_text_check("f", "", 0, &err), 0);
 }
 
+static void nothing_is_destroyed(void **state)
+{
+	(void)state;
+	cot_csv_destroy(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(characters),
 		cmocka_unit_test(places),
+		cmocka_unit_test(nothing_is_destroyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
