@@ -48,7 +48,7 @@ start_as() {
 	fi
 	start_daemon -c "$work/conf" --log-level info
 	COTENANTD=$daemon
-	late_before=none lapsed_before=0
+	late_before=none lapsed_before=0 victim_id=
 	[ "$n_failed" -eq 0 ] || finish # else each attack would fail, after a long time
 }
 
@@ -111,6 +111,7 @@ judge() {
 play() {
 	name=$1 seconds=$2
 	shift 2
+	[ -z "$victim_id" ] || hold_victim
 	base_descriptors=$(n_descriptors)
 	# shellcheck disable=SC2086 # words
 	background $as_enemy "$ATTACK" "$name" "$@" >"$work/words" 2>&1
