@@ -106,7 +106,7 @@ wrong 3 CUDA_ERROR_LAUNCH_FAILED "trap"
 
 COTENANT_EMU_DIR=$work/emu
 export COTENANT_EMU_DIR
-background "$COTENANT" run --emulate h200 --solo --name poll -- "$PROGS/ptx_poll" --seconds 20 \
+background "$COTENANT" run --emulate h200 --solo --name poll -- "$PROGS/ptx_poll" --seconds 300 \
 	>"$work/poll" 2>&1
 poll=$pid
 until_true 10 grep -q "count [1-9]" "$work/poll" || fail "ptx_poll: $(cat "$work/poll")"
@@ -128,13 +128,16 @@ n_samples() {
 is_frozen() {
 	"$COTENANT" freeze poll >"$work/out" 2>&1
 }
+# more N: it has written N lines more than it had at $n.
+more() {
+	[ "$(n_samples)" -ge $((n + $1)) ]
+}
 until_true 10 is_frozen || fail "freeze: $(cat "$work/out")"
 # The line that is being written may be from before.
 n=$(n_samples)
-until_true 5 test "$(n_samples)" -gt "$n" || sleep 0.1
+until_true 5 more 2 || fail "the program does not go on"
 frozen=$(last)
-sleep 0.3
-[ "$(n_samples)" -gt "$((n + 3))" ] || fail "the program itself does not go on"
+until_true 5 more 6 || fail "the program itself does not go on"
 [ "$(last)" = "$frozen" ] || fail "a frozen kernel counts: $frozen, then $(last)"
 "$COTENANT" thaw poll >"$work/out" 2>&1 || fail "thaw: $(cat "$work/out")"
 thawed() {
@@ -146,7 +149,7 @@ wait "$poll" || fail "ptx_poll ended with $?"
 says "$work/poll" "poll count"
 
 # Two pools: a batch program and a latency program, both with PTX, each in its MPS server.
-background "$COTENANT" run --emulate h200 --name b -- "$PROGS/ptx_poll" --seconds 20 \
+background "$COTENANT" run --emulate h200 --name b -- "$PROGS/ptx_poll" --seconds 300 \
 	>"$work/b" 2>&1
 b=$pid
 until_true 15 grep -q "count [1-9]" "$work/b" || fail "in a pool: $(cat "$work/b")"

@@ -116,7 +116,7 @@ static void finds_the_daemon_again(void **state)
 	welcome(3 * S, 300, COT_PROTO_KEEP);
 	run_for(20 * S);
 	expect_done("sync;close;hello 43 of it on 0, role 0, class 1, weight 7, block 99;"
-		    "groups 2,5 on 0x3;slice 300;");
+		    "groups 2,5 on 0x3;slice 300;mode 0;");
 	assert_int_equal(n_opened, 2);
 }
 

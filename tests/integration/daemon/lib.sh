@@ -165,7 +165,10 @@ trap 'exit 1' INT TERM
 
 finish() {
 	[ "$n_failed" -eq 0 ] || {
-		tail -40 "$work/daemon.log" >&2
+		[ ! -e "$work/daemon.log" ] || {
+			grep -v DEBUG "$work/daemon.log" | tail -40
+			tail -10 "$work/daemon.log"
+		} >&2
 		exit 1
 	}
 	exit 0

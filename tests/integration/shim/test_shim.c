@@ -131,18 +131,27 @@ static void test_plain_is_told(void **state)
 /* Small launches in several streams ask for an SM's worth each, but for those in the first one. */
 static void test_small_streams(void **state)
 {
-	unsigned i;
+	unsigned i, n_done = 0;
 
 	(void)state;
 	load("data");
 	say("streams 4 3 %u", LONG);
 	accept_tenant();
-	for (i = 0; i < 3; i++) {
-		assert_false(answers());
-		grant(expect_request(3), 1, 0);
+	/* On a busy machine one is done before the next is asked for. */
+	for (i = 0; i < 3;) {
+		int type = next_packet(WAIT_MS);
+
+		if (type == COT_MSG_WORK_DONE) {
+			n_done++;
+			continue;
+		}
+		assert_int_equal(type, COT_MSG_WORK_REQUEST);
+		assert_int_equal(in.request.n_tasks, 3);
+		grant(in.request.work, 1, 0);
+		i++;
 	}
 	expect_line("0");
-	for (i = 0; i < 3; i++)
+	for (; n_done < 3; n_done++)
 		expect_packet(COT_MSG_WORK_DONE);
 	expect_right();
 	say("global");
