@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "proto/proto.h"
+#include "trace/json.h"
 #include "trace/number.h"
 
 void cot_cli_complain(const char *fmt, ...)
@@ -23,6 +25,27 @@ void cot_cli_complain(const char *fmt, ...)
 	(void)vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	(void)fputc('\n', stderr);
+}
+
+static bool incomplete;
+
+void cot_cli_is_incomplete(void)
+{
+	incomplete = true;
+}
+
+bool cot_cli_was_complete(void)
+{
+	return !incomplete && cot_json_whole();
+}
+
+error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+	error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
+
+	if (error == ENOMEM)
+		cot_cli_complain("out of memory");
+	return error;
 }
 
 /* ---- -h ---- */

@@ -17,6 +17,13 @@ void cot_cli_complain(const char *fmt, ...) COT_PRINTF(1, 2);
 /* An argp child for every parser: `-h` as a short form of --help. */
 extern const struct argp_child cot_cli_argp_children[];
 
+/* For want of memory something is missing in what was printed: told when the command ends. */
+void cot_cli_is_incomplete(void);
+bool cot_cli_was_complete(void);
+
+/* argp_parse(), which says nothing when it has no memory. */
+error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* From here on SIGINT, SIGTERM and SIGHUP only set a flag, for those who have files to clean up. */
 void cot_cli_catch_signals(void);
 bool cot_cli_interrupted(void);

@@ -533,7 +533,7 @@ int cot_cmd_compare(int argc, char **argv)
 	struct cot_error err;
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
 	c = calloc(1, sizeof(*c));
 	if (!c) {

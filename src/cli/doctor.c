@@ -123,7 +123,7 @@ int cot_cmd_doctor(int argc, char **argv)
 	bool good = true, gpu, daemon;
 	unsigned i;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	if (a.probe)
 		return cot_doctor_probe();

@@ -57,7 +57,7 @@ static int run(int argc, char **argv, enum cot_proto_command what, const char *d
 	struct arguments a = {0};
 	struct cot_error err;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	if (cot_target_parse(a.target, &command, &err) < 0) {
 		cot_cli_complain("%s", err.text);

@@ -287,7 +287,7 @@ int cot_cmd_list(int argc, char **argv)
 	struct cot_error err;
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
 	if (args.json)
 		rc = print_json(find(args.what), args.json, &err);

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "trace/json.h"
 
 #ifndef COT_VERSION
 #define COT_VERSION "0.1.0"
@@ -110,10 +111,18 @@ static int help(int argc, char **argv, const struct argp *argp)
 	const struct cot_command *command;
 
 	if (argc < 2)
-		return argp_parse(argp, 2, help_argv, 0, NULL, NULL) ? COT_EXIT_FAILURE
-								     : COT_EXIT_OK;
+		return cot_cli_parse(argp, 2, help_argv, 0, NULL) ? COT_EXIT_FAILURE : COT_EXIT_OK;
 	command = find(argv[1]);
 	return command ? run(command, 2, help_argv) : unknown(argv[1]);
+}
+
+/* Nobody takes a part of an answer for all of it. */
+static int whole(int status)
+{
+	if (cot_cli_was_complete() || status)
+		return status;
+	cot_cli_complain("out of memory, so something is missing in the answer");
+	return COT_EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -134,12 +143,15 @@ int main(int argc, char **argv)
 	if (argc < 1)
 		return COT_EXIT_USAGE;
 	argv[0] = program;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments))
+	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &arguments))
 		return COT_EXIT_FAILURE;
 	argc -= arguments.first;
 	argv += arguments.first;
 	if (!strcmp(argv[0], "help"))
 		return help(argc, argv, &argp);
 	command = find(argv[0]);
-	return command ? run(command, argc, argv) : unknown(argv[0]);
+	if (!command)
+		return unknown(argv[0]);
+	cot_json_count();
+	return whole(run(command, argc, argv));
 }

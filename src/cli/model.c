@@ -238,7 +238,7 @@ int cot_cmd_model(int argc, char **argv)
 	struct arguments a = {.train = {.seed = 1, .train_pct = 60}};
 	struct cot_error err = {"out of memory"};
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_FAILURE;
 	return show(&a, &err);
 }

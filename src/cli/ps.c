@@ -205,7 +205,7 @@ int cot_cmd_ps(int argc, char **argv)
 	bool as_json = false;
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
+	if (cot_cli_parse(&argp, argc, argv, 0, &as_json))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
 	if (rc < 0)

@@ -401,7 +401,7 @@ int cot_cmd_ptx(int argc, char **argv)
 	if (!args || !job) {
 		cot_cli_complain("out of memory");
 		rc = COT_EXIT_FAILURE;
-	} else if (argp_parse(&argp, argc, argv, 0, NULL, args)) {
+	} else if (cot_cli_parse(&argp, argc, argv, 0, args)) {
 		rc = COT_EXIT_FAILURE;
 	} else {
 		job->a = args;

@@ -224,7 +224,7 @@ int cot_reproduce_consolidation(int argc, char **argv)
 	int rc = c ? 0 : -ENOMEM;
 
 	argp_err_exit_status = COT_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a)) {
+	if (cot_cli_parse(&argp, argc, argv, 0, &a)) {
 		free(c);
 		return COT_EXIT_USAGE;
 	}

@@ -212,7 +212,7 @@ int cot_reproduce_preemption(int argc, char **argv)
 
 	argp_err_exit_status = COT_EXIT_USAGE;
 	a.study.n_threads = cot_pool_default_threads();
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	a.study.progress = show_progress;
 	a.study.stop = interrupted;

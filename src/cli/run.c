@@ -505,7 +505,7 @@ int cot_cmd_run(int argc, char **argv)
 	int rc;
 
 	argp_err_exit_status = STATUS_FAILED;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &a))
 		return STATUS_FAILED;
 	read_environment(&a);
 	if (emulate(&a, &controlled, &err) < 0) {

@@ -180,7 +180,7 @@ int cot_cmd_set(int argc, char **argv)
 	struct arguments a = {.command = {.what = COT_COMMAND_SET}};
 	struct cot_error err;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	if (cot_target_parse(a.target, &a.command, &err) < 0) {
 		cot_cli_complain("%s", err.text);

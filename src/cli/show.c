@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "cli/client.h"
+#include "cli/common.h"
 
 void cot_show_json(const json_t *o)
 {
@@ -231,14 +232,18 @@ void cot_columns_add(struct cot_columns *t, const char *fmt, ...)
 	if (t->n_cells == t->cap) {
 		char **grown = realloc(t->cells, (t->cap + 64) * sizeof(*grown));
 
-		if (!grown)
+		if (!grown) {
+			cot_cli_is_incomplete();
 			return;
+		}
 		t->cells = grown;
 		t->cap += 64;
 	}
 	va_start(args, fmt);
-	if (vasprintf(&cell, fmt, args) < 0)
+	if (vasprintf(&cell, fmt, args) < 0) {
 		cell = NULL;
+		cot_cli_is_incomplete();
+	}
 	va_end(args);
 	t->cells[t->n_cells++] = cell;
 }

@@ -350,7 +350,7 @@ int cot_cmd_sim(int argc, char **argv)
 	struct cot_error err;
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
 	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &job.sc, &err);
 	if (rc < 0) {

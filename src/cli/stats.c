@@ -239,7 +239,7 @@ int cot_cmd_stats(int argc, char **argv)
 	json_t *answer;
 	int rc;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
+	if (cot_cli_parse(&argp, argc, argv, 0, &as_json))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_STATS, as_json, &answer, &err);
 	if (rc < 0) {

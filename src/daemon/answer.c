@@ -15,6 +15,13 @@
 #define NOISE_LINES 20u
 #define NOISE_NS    (10 * COT_NS_PER_S)
 
+/* What it waits for will not come: it is told by the end of the connection. */
+static void give_up(struct conn *c)
+{
+	c->deaf = true;
+	(void)shutdown(c->source.fd, SHUT_RDWR);
+}
+
 int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
 {
 	union {
@@ -23,6 +30,7 @@ int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
 	} control = {0};
 	struct iovec iov = {.iov_base = (void *)(uintptr_t)packet, .iov_len = size};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	int rc;
 
 	if (c->source.fd < 0)
 		return -ENOTCONN;
@@ -36,9 +44,12 @@ int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int));
 	}
-	if (sendmsg(c->source.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return -errno;
-	return 0;
+	if (sendmsg(c->source.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return 0;
+	rc = -errno;
+	if (rc != -EAGAIN)
+		give_up(c);
+	return rc;
 }
 
 /*
@@ -135,10 +146,8 @@ void cot_conn_flush(struct conn *c)
 		if (!m->more)
 			drop_answer(c);
 	}
-	if (rc < 0 && rc != -EAGAIN) {
+	if (rc < 0 && rc != -EAGAIN)
 		drop_answer(c);
-		c->deaf = true;
-	}
 	cot_conn_watch(c);
 }
 
@@ -163,8 +172,12 @@ void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 
-	if (c->out || !text) { /* one answer at a time; a peer that does not wait gets none */
+	if (c->out) { /* one answer at a time; a peer that does not wait gets none */
 		free(text);
+		return;
+	}
+	if (!text) {
+		give_up(c);
 		return;
 	}
 	if (!cot_account_charge(&c->d->account, c->uid, COT_ACCOUNT_BYTES, size)) {
@@ -175,6 +188,8 @@ void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text)
 	text = strdup("too many answers are not read yet; read those first");
 	if (text)
 		answer(c, seq, -EDQUOT, text, 0);
+	else
+		give_up(c);
 }
 
 void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)

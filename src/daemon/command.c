@@ -483,8 +483,10 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 	else if (!rc)
 		rc = cot_error_set(&answer, -ENOSYS, "this daemon does not know the command %u",
 				   m->what);
-	if (rc != -EINPROGRESS)
+	if (rc != -EINPROGRESS) {
+		cot_state_keep(c->d); /* what is said to be done outlives us */
 		cot_conn_resultf(c, m->h.seq, rc, "%s", answer.text);
+	}
 }
 
 /* ---- QUERY ---- */
@@ -512,6 +514,8 @@ static void answer(struct conn *c)
 	c->asked = false;
 	if (text)
 		cot_conn_result(c, c->query_seq, 0, text);
+	else if (c->query >= COT_QUERY_PS && c->query <= COT_QUERY_DOCTOR)
+		cot_conn_resultf(c, c->query_seq, -ENOMEM, "cotenantd is out of memory");
 	else
 		cot_conn_resultf(c, c->query_seq, -ENOSYS,
 				 "this daemon does not know the question %u", c->query);

@@ -254,8 +254,7 @@ static void settle(void *arg)
 	cot_hold_check(d, cot_now_ns());
 	close_rest(d);
 	tell_lateness(d);
-	if (d->state_dirty && !d->state_retry.armed)
-		cot_state_save(d);
+	cot_state_keep(d);
 	wake_ns = cot_host_wake_ns(d->host);
 	if (wake_ns == COT_NEVER)
 		cot_timer_clear(&d->host_timer);
@@ -345,8 +344,8 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	if (rc < 0)
 		return rc;
 	d->next_id = 1;
-	cot_state_load(d);
-	return cot_server_publish(d, err);
+	rc = cot_state_load(d, err);
+	return rc < 0 ? rc : cot_server_publish(d, err);
 }
 
 void cot_daemon_end(struct daemon *d)

@@ -478,8 +478,13 @@ char *cot_answer_query(struct daemon *d, unsigned what); /* NULL: unknown, or ou
 
 /* ---- state.c ---- */
 
-/* Pools and programs of the daemon before this one: of its file, and what only processes know. */
-void cot_state_load(struct daemon *d);
+/*
+ * Pools and programs of the daemon before this one: of its file, and what only processes know.
+ * 0, or -errno when these cannot be known now.
+ */
+int cot_state_load(struct daemon *d, struct cot_error *err);
+/* Saves what has changed, unless it is tried again later anyway. */
+void cot_state_keep(struct daemon *d);
 /* What cannot be written stays `state_dirty` and is tried again in a second. */
 void cot_state_save(struct daemon *d);
 

@@ -237,6 +237,8 @@ int cot_loop_run(struct cot_loop *loop)
 
 	while (!loop->quit) {
 		settle(loop);
+		if (loop->quit)
+			break;
 		set_clock(loop);
 		n = epoll_wait(loop->epoll_fd, events, COT_LOOP_BATCH, -1);
 		if (n < 0 && errno != EINTR)

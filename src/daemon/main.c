@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "trace/json.h"
 #include "trace/number.h"
 
 #ifndef COT_VERSION
@@ -175,8 +176,12 @@ int main(int argc, char **argv)
 
 	argp_program_version = "cotenantd " COT_VERSION;
 	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	rc = argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (rc) {
+		(void)fprintf(stderr, "cotenantd: %s\n", strerror(rc));
 		return EXIT_USAGE;
+	}
+	cot_json_count();
 	cot_daemon_log_init(a.level, a.json);
 	d.lock_fd = d.spare_fd = d.listener.fd = -1;
 	d.start_ns = cot_now_ns();

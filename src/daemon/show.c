@@ -10,6 +10,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
+#include "trace/json.h"
 
 /* A program that has launched nothing for so long is told of when it has shares. */
 #define LASTS_NS (10 * COT_NS_PER_S)
@@ -502,6 +503,7 @@ char *cot_answer_query(struct daemon *d, unsigned what)
 	json_t *o;
 	char *text;
 
+	(void)cot_json_whole();
 	switch (what) {
 	case COT_QUERY_PS:
 		o = show_ps(d, "cotenant.ps/1");
@@ -517,5 +519,8 @@ char *cot_answer_query(struct daemon *d, unsigned what)
 	}
 	text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	json_decref(o);
-	return text;
+	if (text && cot_json_whole())
+		return text;
+	free(text);
+	return NULL;
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "trace/json.h"
+#include "trace/text.h"
 
 #define STATE_NAME    "state.json"
 #define STATE_VERSION 1
@@ -37,10 +39,14 @@ static json_t *save_tenant(const struct tenant *t)
 			 "name", t->name);
 }
 
-static json_t *save_all(const struct daemon *d)
+/* NULL: there is not enough memory for all of it. */
+static char *save_all(const struct daemon *d)
 {
-	json_t *pools = json_array(), *tenants = json_array();
+	json_t *all, *pools = json_array(), *tenants = json_array();
 	unsigned i;
+	char *text;
+
+	(void)cot_json_whole();
 
 	for (i = 0; i < MAX_POOLS; i++)
 		if (d->pools[i].id)
@@ -48,11 +54,34 @@ static json_t *save_all(const struct daemon *d)
 	for (i = 0; i < MAX_TENANTS; i++)
 		if (d->tenants[i].id)
 			json_array_append_new(tenants, save_tenant(&d->tenants[i]));
-	return json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
-			 (json_int_t)d->next_id, "pools", pools, "tenants", tenants);
+	all = json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
+			(json_int_t)d->next_id, "pools", pools, "tenants", tenants);
+	text = json_dumps(all, JSON_COMPACT);
+	json_decref(all);
+	if (text && cot_json_whole())
+		return text;
+	free(text);
+	return NULL;
 }
 
-static int write_whole(const json_t *state, const char *path, const char *fresh)
+static int write_text(int fd, const char *text)
+{
+	size_t left = strlen(text);
+	ssize_t n;
+
+	while (left) {
+		n = write(fd, text, left);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			text += n;
+			left -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int write_whole(const char *text, const char *path, const char *fresh)
 {
 	int fd, rc;
 
@@ -60,8 +89,7 @@ static int write_whole(const json_t *state, const char *path, const char *fresh)
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	errno = ENOMEM;
-	rc = json_dumpfd(state, fd, JSON_COMPACT) < 0 ? -errno : 0;
+	rc = write_text(fd, text);
 	if (close(fd) < 0 && !rc)
 		rc = -errno;
 	if (!rc && rename(fresh, path) < 0)
@@ -87,15 +115,15 @@ static void retry_fired(struct cot_timer *timer, uint64_t now_ns)
 void cot_state_save(struct daemon *d)
 {
 	char path[COT_PATH_TEXT_MAX], fresh[COT_PATH_TEXT_MAX];
-	json_t *state;
+	char *text = NULL;
 	int rc = cot_paths_join(path, d->runtime, STATE_NAME, NULL);
 
 	if (!rc)
 		rc = cot_paths_join(fresh, d->runtime, STATE_NAME ".new", NULL);
 	if (!rc) {
-		state = save_all(d);
-		rc = write_whole(state, path, fresh);
-		json_decref(state);
+		text = save_all(d);
+		rc = text ? write_whole(text, path, fresh) : -ENOMEM;
+		free(text);
 	}
 	d->state_dirty = rc < 0;
 	if (rc < 0) {
@@ -108,6 +136,12 @@ void cot_state_save(struct daemon *d)
 		log_info("%s is written again", path);
 	}
 	d->state_lost = rc < 0;
+}
+
+void cot_state_keep(struct daemon *d)
+{
+	if (d->state_dirty && !d->state_retry.armed)
+		cot_state_save(d);
 }
 
 /* ---- loading ---- */
@@ -156,29 +190,34 @@ static bool read_entry(json_t *json, struct entry *e)
 }
 
 /* Its process, or what that one has left behind; 0 when all of it has ended. */
-static pid_t process_of(const struct entry *e, const struct cot_processes *all)
+static pid_t process_of(const struct entry *e, const struct cot_processes *all, uint64_t *ret_start)
 {
 	const struct cot_process *p;
 
-	if (e->pid > 0 && e->start > 0 && cot_process_start_time(e->pid) == (uint64_t)e->start)
+	*ret_start = (uint64_t)e->start;
+	if (e->pid > 0 && e->start > 0 && cot_process_start_time(e->pid) == *ret_start)
 		return e->pid;
 	p = cot_processes_of(all, (uint32_t)e->id, (uid_t)e->uid);
-	return p ? p->pid : 0;
+	if (!p)
+		return 0;
+	*ret_start = p->start_time;
+	return p->pid;
 }
 
 static void load_tenant(struct daemon *d, json_t *json, const struct cot_processes *all)
 {
 	struct tenant *t;
 	struct entry e;
+	uint64_t start;
 	pid_t pid;
 
 	if (!read_entry(json, &e) || cot_tenant_find(d, (uint64_t)e.id) ||
 	    cot_pool_find(d, (uint64_t)e.id))
 		return;
-	pid = process_of(&e, all);
+	pid = process_of(&e, all, &start);
 	if (!pid || cot_tenant_restore(d, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
 		return;
-	if (!cot_tenant_watch(t, pid, cot_process_start_time(pid))) {
+	if (!cot_tenant_watch(t, pid, start)) {
 		cot_tenant_drop(t);
 		return;
 	}
@@ -196,31 +235,36 @@ static void load_tenant(struct daemon *d, json_t *json, const struct cot_process
 	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, (int)pid);
 }
 
-static json_t *read_file(const struct daemon *d)
+/*
+ * *ret_state is NULL where there is no file, or one that nobody understands. -errno: there is one,
+ * but it cannot be read now.
+ */
+static int read_file(const struct daemon *d, json_t **ret_state, struct cot_error *err)
 {
-	char path[COT_PATH_TEXT_MAX];
-	json_error_t error;
-	json_t *state = NULL;
+	char path[COT_PATH_TEXT_MAX], *bytes;
+	json_t *state;
+	size_t size;
+	int rc;
 
-	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) == 0)
-		state = json_load_file(path, 0, &error);
+	*ret_state = NULL;
+	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) < 0)
+		return 0;
+	rc = cot_text_read(path, &bytes, &size, err);
+	if (rc < 0)
+		return rc == -ENOENT || rc == -EFBIG ? 0 : rc;
+	state = json_loadb(bytes, size, 0, NULL);
+	free(bytes);
 	if (json_integer_value(json_object_get(state, "version")) == STATE_VERSION)
-		return state;
-	json_decref(state);
-	return NULL;
+		*ret_state = state;
+	else
+		json_decref(state);
+	return 0;
 }
 
-/*
- * What runs goes before what was written: pools are those whose control programs are there. The
- * file knows what `cotenant set` has changed, and programs whose environment cannot be read.
- */
-void cot_state_load(struct daemon *d)
+static void load(struct daemon *d, const struct cot_processes *all, json_t *state)
 {
-	static const struct cot_processes none;
-	struct cot_processes *found = cot_processes_read(d->socket_path);
-	const struct cot_processes *all = found ? found : &none;
-	json_t *state = read_file(d), *entry;
 	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
+	json_t *entry;
 	size_t i;
 
 	cot_recover_pools(d, all);
@@ -229,6 +273,29 @@ void cot_state_load(struct daemon *d)
 	cot_recover_tenants(d, all);
 	if (next_id > 1 && next_id <= INT32_MAX)
 		cot_daemon_old_id(d, (uint32_t)next_id - 1);
+}
+
+/*
+ * What runs goes before what was written: pools are those whose control programs are there. The
+ * file knows what `cotenant set` has changed, and programs whose environment cannot be read.
+ *
+ * Who cannot read it now must not serve: it would forget, and write that down.
+ */
+int cot_state_load(struct daemon *d, struct cot_error *err)
+{
+	struct cot_processes *all = cot_processes_read(d->socket_path);
+	json_t *state = NULL;
+	int rc = 0;
+
+	(void)cot_json_whole();
+	if (all)
+		rc = read_file(d, &state, err);
+	if (all && !rc)
+		load(d, all, state);
+	if (!all || (!rc && !cot_json_whole()))
+		rc = cot_error_set(err, -ENOMEM,
+				   "not enough memory to take over what runs here already");
 	json_decref(state);
-	free(found);
+	free(all);
+	return rc;
 }
