@@ -1,0 +1,270 @@
+/* Faults in what users run: the command line, the daemon that it starts, the library and the shim
+ * in a program. */
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define SOON_MS 10000u
+#define LONG_MS 60000u
+
+/* One that waits for another one to end serves then. */
+static bool others_have_ended(const void *arg)
+{
+	pid_t pid = daemon_of_others();
+
+	(void)arg;
+	if (pid > 0)
+		kill(pid, SIGTERM);
+	return pid <= 0 && !n_left(NULL, 0);
+}
+
+static void end_others(void)
+{
+	if (!until(others_have_ended, NULL, SOON_MS))
+		problem("%u processes do not end", n_left(NULL, 0));
+}
+
+/* ---- questions and commands ---- */
+
+static void begin_daemon(void)
+{
+	daemon_must_start();
+	setenv("COTENANT_SOCKET", work_path("run/cotenantd.sock"), 1);
+}
+
+/* It ends by itself; success comes with its whole answer, and failure with a sentence. */
+static void expect_told(const struct result *r, bool whole)
+{
+	if (r->how == ENDED_HUNG)
+		problem("it hangs");
+	else if (r->how == ENDED_SIGNAL)
+		problem("it died of signal %d", r->status);
+	else if (r->status && !r->err[0])
+		problem("status %d without a word", r->status);
+	else if (!r->status && !whole)
+		problem("status 0, but it said only '%s'", r->out);
+}
+
+static char *answer; /* of `ps` without faults */
+
+static bool ps_is_settled(const void *arg)
+{
+	const char *const argv[] = {env_path("COTENANT"), "ps", NULL};
+	struct result r = run(argv, SOON_MS);
+	bool settled = r.how == ENDED_EXIT && !r.status && strstr(r.out, "running");
+
+	(void)arg;
+	free(answer);
+	answer = strdup(r.out);
+	free_result(&r);
+	return settled;
+}
+
+static void begin_ps(void)
+{
+	begin_daemon();
+	need_target();
+	if (!until(ps_is_settled, NULL, SOON_MS))
+		problem("without faults ps says '%s'", answer);
+}
+
+static void end_ps(void)
+{
+	free(answer);
+	answer = NULL;
+	end_target();
+	daemon_stop();
+}
+
+static void act_cli_ps(void)
+{
+	const char *const argv[] = {env_path("COTENANT"), "ps", NULL};
+	struct result r = run(argv, SOON_MS);
+
+	disarm();
+	expect_told(&r, !strcmp(r.out, answer));
+	free_result(&r);
+}
+
+static void act_cli_json(void)
+{
+	const char *const argv[] = {env_path("COTENANT"), "ps", "--json", NULL};
+	struct result r = run(argv, SOON_MS);
+	json_t *ps;
+
+	disarm();
+	ps = json_loads(r.out, 0, NULL);
+	expect_told(&r, ps && json_object_get(ps, "pools") && json_object_get(ps, "uncontrolled") &&
+				json_object_size(
+					json_array_get(json_object_get(ps, "tenants"), 0)) > 20);
+	json_decref(ps);
+	free_result(&r);
+}
+
+static void act_cli_set(void)
+{
+	static unsigned weight = 100;
+	char text[16];
+	const char *const argv[] = {env_path("COTENANT"), "set", "target", "--weight", text, NULL};
+	struct result r;
+
+	weight = weight == 100 ? 200 : 100;
+	(void)snprintf(text, sizeof(text), "%u", weight);
+	r = run(argv, SOON_MS);
+	disarm();
+	expect_told(&r, r.out[0] && has_program("target", "weight", weight));
+	free_result(&r);
+	weight = has_program("target", "weight", 100) ? 100 : 200;
+}
+
+/* ---- run ---- */
+
+/* The program says who it is, and ends with 7. Ours is 1 where it is too early to know `run`. */
+static const char *const job = "echo \"tenant=$COTENANT_TENANT.\"; exit 7";
+
+static void expect_run(const struct result *r)
+{
+	if (r->how == ENDED_HUNG)
+		problem("it hangs");
+	else if (r->how == ENDED_SIGNAL)
+		problem("it died of signal %d", r->status);
+	else if (r->status == 7 && !strstr(r->out, "tenant="))
+		problem("the program did not say who it is");
+	else if (r->status == 7 && strstr(r->out, "tenant=.") && !r->err[0])
+		problem("the program ran without control, and nothing was said");
+	else if (r->status != 7 && r->status != 1 && (r->status < 125 || r->status > 127))
+		problem("status %d is not the program's, 7, nor ours", r->status);
+	else if (r->status != 7 && !r->err[0])
+		problem("status %d without a word", r->status);
+	else if (r->status != 7 && r->out[0])
+		problem("status %d, but the program ran", r->status);
+}
+
+static struct result run_job(void)
+{
+	const char *const argv[] = {
+		env_path("COTENANT"), "run", "--solo", "--", "sh", "-c", job, NULL};
+	struct result r = run(argv, LONG_MS);
+
+	disarm();
+	expect_run(&r);
+	return r;
+}
+
+static void must_run_job(void)
+{
+	struct result r = run_job();
+
+	if (r.status != 7 || r.err[0] || strstr(r.out, "tenant=."))
+		problem("without faults: status %d, '%s' '%s'", r.status, r.out, r.err);
+	free_result(&r);
+}
+
+static void act_run(void)
+{
+	struct result r = run_job();
+
+	free_result(&r);
+	daemon_check();
+	must_run_job();
+}
+
+/* There is no daemon: this starts one. */
+static void act_first_run(void)
+{
+	struct result r;
+
+	unsetenv("COTENANT_SOCKET");
+	r = run_job();
+	free_result(&r);
+	must_run_job();
+	end_others();
+	check_state();
+}
+
+/* ---- launch ---- */
+
+static void begin_launch(void)
+{
+	setenv("COTENANT_MPS_CONTROL", work_path("no-mps"), 1);
+	write_text(work_path("conf"), "schema: cotenantd/1\npolicy: smguard\n");
+	begin_daemon();
+}
+
+static void end_launch(void)
+{
+	daemon_stop();
+	write_text(work_path("conf"), "schema: cotenantd/1\npolicy: rotate\n");
+	unsetenv("COTENANT_MPS_CONTROL");
+}
+
+/* Whatever fails in ours, the program gets what it would have got without. */
+static void launch(const char *const argv[])
+{
+	struct result r = run(argv, LONG_MS);
+
+	disarm();
+	if (r.how == ENDED_HUNG)
+		problem("the program hangs");
+	else if (r.how == ENDED_SIGNAL)
+		problem("the program died of signal %d", r.status);
+	else if (r.status || !strstr(r.out, " wrong 0 "))
+		problem("the program ended with %d: '%s' '%s'", r.status, r.out, r.err);
+	free_result(&r);
+	daemon_check();
+}
+
+static void act_launch(void)
+{
+	static char program[300];
+	const char *const argv[] = {env_path("COTENANT"),
+				    "run",
+				    "--solo",
+				    "--",
+				    program,
+				    "--runs",
+				    "2",
+				    "--words",
+				    "512",
+				    NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/ptx_work", env_path("PROGS"));
+	launch(argv);
+}
+
+static void act_launch_shim(void)
+{
+	static char program[300];
+	const char *const argv[] = {env_path("COTENANT"),
+				    "run",
+				    "--solo",
+				    "--quota",
+				    "50%",
+				    "--",
+				    program,
+				    "--runs",
+				    "2",
+				    "--words",
+				    "512",
+				    NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/ptx_work", env_path("PROGS"));
+	launch(argv);
+}
+
+const struct op program_ops[] = {
+	{"cotenant-ps", "cotenant", NULL, 23, begin_ps, act_cli_ps, end_ps},
+	{"cotenant-json", "cotenant", NULL, 23, begin_ps, act_cli_json, end_ps},
+	{"cotenant-set", "cotenant", NULL, 2, begin_ps, act_cli_set, end_ps},
+	{"run", "cotenant", NULL, 3, begin_daemon, act_run, daemon_stop},
+	{"first-run", "cotenant", NULL, 7, NULL, act_first_run, NULL},
+	{"first-daemon", "cotenantd", NULL, 149, NULL, act_first_run, NULL},
+	{"library", "ptx_work", "libcotenant.so", 2, begin_launch, act_launch, end_launch},
+	{"shim", "ptx_work", "shim/libcuda.so.1", 5, begin_launch, act_launch_shim, end_launch},
+};
+const unsigned n_program_ops = sizeof(program_ops) / sizeof(program_ops[0]);
