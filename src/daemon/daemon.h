@@ -362,8 +362,8 @@ void cot_tenant_set_name(struct tenant *t, const char *name);
 void cot_tenant_announce(struct tenant *t);
 /* Removes it, now or soon, if all its processes have ended and no library is connected. */
 void cot_tenant_check(struct tenant *t);
-/* Watches this process of its from now on. False: it has ended. */
-bool cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
+/* Watches this process of its from now on. -ESRCH: it has ended; -errno: that cannot be known. */
+int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
 /* No process of its is left: removes it unless a library is connected. */
 void cot_tenant_end(struct tenant *t);
 /* Class, weight, pool or readiness may have changed. */
@@ -491,7 +491,8 @@ void cot_state_save(struct daemon *d);
 /* ---- recover.c ---- */
 
 void cot_recover_pools(struct daemon *d, const struct cot_processes *all);
-void cot_recover_tenants(struct daemon *d, const struct cot_processes *all);
+/* 0, or -errno when it cannot be known which of them still run. */
+int cot_recover_tenants(struct daemon *d, const struct cot_processes *all);
 /* The running pool whose programs have this in CUDA_MPS_PIPE_DIRECTORY, or NULL. */
 struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);
 

@@ -89,7 +89,7 @@ static bool take(struct tenant *t, const struct heir *heirs, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (heirs[i].id == t->id)
-			return cot_tenant_watch(t, heirs[i].pid, heirs[i].start_time);
+			return !cot_tenant_watch(t, heirs[i].pid, heirs[i].start_time);
 	return false;
 }
 

@@ -4,6 +4,7 @@
  * second control program in the same folder, would have no way to hear of new programs, and its
  * programs could not be told from others.
  */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,18 +53,21 @@ static bool may_be(struct daemon *d, const struct cot_process *p)
 	return cot_access_claim(&owner, p->found.cls, p->found.weight, &err) == 0;
 }
 
-static void recover_tenant(struct daemon *d, const struct cot_process *p)
+/* 0, or -errno when it cannot be known whether it still runs. */
+static int recover_tenant(struct daemon *d, const struct cot_process *p)
 {
 	const struct cot_found *f = &p->found;
 	struct tenant *t;
+	int rc;
 
 	if (cot_tenant_find(d, f->id) || cot_pool_find(d, f->id) || !may_be(d, p))
-		return;
+		return 0;
 	if (cot_tenant_restore(d, f->id, p->uid, false, &t) < 0)
-		return;
-	if (!cot_tenant_watch(t, p->pid, p->start_time)) { /* it has ended meanwhile */
+		return 0;
+	rc = cot_tenant_watch(t, p->pid, p->start_time);
+	if (rc < 0) {
 		cot_tenant_drop(t);
-		return;
+		return rc == -ESRCH ? 0 : rc;
 	}
 	t->cls = f->cls;
 	t->weight = f->weight;
@@ -79,13 +83,16 @@ static void recover_tenant(struct daemon *d, const struct cot_process *p)
 	cot_tenant_announce(t);
 	log_info("found program '%s' (id %u, process %d) in %s", t->name, t->id, (int)p->pid,
 		 t->pool ? "a pool" : "no pool");
+	return 0;
 }
 
-void cot_recover_tenants(struct daemon *d, const struct cot_processes *all)
+int cot_recover_tenants(struct daemon *d, const struct cot_processes *all)
 {
+	int rc = 0;
 	unsigned i;
 
-	for (i = 0; i < all->n; i++)
+	for (i = 0; i < all->n && !rc; i++)
 		if (!all->p[i].found.is_pool && cot_process_is_root(all, &all->p[i]))
-			recover_tenant(d, &all->p[i]);
+			rc = recover_tenant(d, &all->p[i]);
+	return rc;
 }

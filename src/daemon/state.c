@@ -189,37 +189,55 @@ static bool read_entry(json_t *json, struct entry *e)
 	       e->uid <= UINT32_MAX;
 }
 
-/* Its process, or what that one has left behind; 0 when all of it has ended. */
-static pid_t process_of(const struct entry *e, const struct cot_processes *all, uint64_t *ret_start)
+/*
+ * Its process, or what that one has left behind. -ESRCH when all of it has ended, another -errno
+ * when that cannot be known.
+ */
+static int process_of(const struct entry *e, const struct cot_processes *all, pid_t *ret_pid,
+		      uint64_t *ret_start)
 {
 	const struct cot_process *p;
+	uint64_t start = 0;
+	int rc = -ESRCH;
 
-	*ret_start = (uint64_t)e->start;
-	if (e->pid > 0 && e->start > 0 && cot_process_start_time(e->pid) == *ret_start)
-		return e->pid;
+	if (e->pid > 0 && e->start > 0)
+		rc = cot_process_start(e->pid, &start);
+	if (rc < 0 && rc != -ESRCH)
+		return rc;
+	if (!rc && start == (uint64_t)e->start) {
+		*ret_pid = e->pid;
+		*ret_start = start;
+		return 0;
+	}
 	p = cot_processes_of(all, (uint32_t)e->id, (uid_t)e->uid);
 	if (!p)
-		return 0;
+		return -ESRCH;
+	*ret_pid = p->pid;
 	*ret_start = p->start_time;
-	return p->pid;
+	return 0;
 }
 
-static void load_tenant(struct daemon *d, json_t *json, const struct cot_processes *all)
+/* 0, or -errno when it cannot be known whether it still runs. */
+static int load_tenant(struct daemon *d, json_t *json, const struct cot_processes *all)
 {
 	struct tenant *t;
 	struct entry e;
 	uint64_t start;
 	pid_t pid;
+	int rc;
 
 	if (!read_entry(json, &e) || cot_tenant_find(d, (uint64_t)e.id) ||
 	    cot_pool_find(d, (uint64_t)e.id))
-		return;
-	pid = process_of(&e, all, &start);
-	if (!pid || cot_tenant_restore(d, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
-		return;
-	if (!cot_tenant_watch(t, pid, start)) {
+		return 0;
+	rc = process_of(&e, all, &pid, &start);
+	if (rc < 0)
+		return rc == -ESRCH ? 0 : rc;
+	if (cot_tenant_restore(d, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
+		return 0;
+	rc = cot_tenant_watch(t, pid, start);
+	if (rc < 0) {
 		cot_tenant_drop(t);
-		return;
+		return rc == -ESRCH ? 0 : rc;
 	}
 	t->cls = (enum cot_class)e.cls;
 	t->weight = (uint32_t)e.weight;
@@ -233,6 +251,7 @@ static void load_tenant(struct daemon *d, json_t *json, const struct cot_process
 	cot_tenant_set_name(t, e.name);
 	cot_tenant_announce(t);
 	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, (int)pid);
+	return 0;
 }
 
 /*
@@ -261,40 +280,46 @@ static int read_file(const struct daemon *d, json_t **ret_state, struct cot_erro
 	return 0;
 }
 
-static void load(struct daemon *d, const struct cot_processes *all, json_t *state)
+static int load(struct daemon *d, const struct cot_processes *all, json_t *state)
 {
 	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
 	json_t *entry;
+	int rc = 0;
 	size_t i;
 
 	cot_recover_pools(d, all);
 	json_array_foreach(json_object_get(state, "pools"), i, entry) load_pool(d, entry);
-	json_array_foreach(json_object_get(state, "tenants"), i, entry) load_tenant(d, entry, all);
-	cot_recover_tenants(d, all);
+	json_array_foreach(json_object_get(state, "tenants"), i, entry)
+	{
+		rc = load_tenant(d, entry, all);
+		if (rc < 0)
+			return rc;
+	}
+	rc = cot_recover_tenants(d, all);
 	if (next_id > 1 && next_id <= INT32_MAX)
 		cot_daemon_old_id(d, (uint32_t)next_id - 1);
+	return rc < 0 || cot_json_whole() ? rc : -ENOMEM;
 }
 
 /*
  * What runs goes before what was written: pools are those whose control programs are there. The
  * file knows what `cotenant set` has changed, and programs whose environment cannot be read.
  *
- * Who cannot read it now must not serve: it would forget, and write that down.
+ * Who cannot know it now must not serve: it would forget, and write that down.
  */
 int cot_state_load(struct daemon *d, struct cot_error *err)
 {
 	struct cot_processes *all = cot_processes_read(d->socket_path);
 	json_t *state = NULL;
-	int rc = 0;
+	int rc;
 
 	(void)cot_json_whole();
-	if (all)
-		rc = read_file(d, &state, err);
-	if (all && !rc)
-		load(d, all, state);
-	if (!all || (!rc && !cot_json_whole()))
-		rc = cot_error_set(err, -ENOMEM,
-				   "not enough memory to take over what runs here already");
+	rc = all ? read_file(d, &state, err) : -ENOMEM;
+	if (!rc)
+		rc = load(d, all, state);
+	if (rc < 0)
+		(void)cot_error_set(err, rc, "cannot take over what runs here already: %s",
+				    strerror(-rc));
 	json_decref(state);
 	free(all);
 	return rc;

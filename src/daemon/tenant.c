@@ -254,16 +254,18 @@ static void process_ended(struct cot_source *source, uint32_t events)
 	cot_tenant_check(t);
 }
 
-bool cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
+int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
 {
-	if (cot_watch_start(t->d, &t->watch, pid, process_ended) < 0)
-		return false;
+	int rc = cot_watch_start(t->d, &t->watch, pid, process_ended);
+
+	if (rc < 0)
+		return rc;
 	if (t->watch.start_time != start_time) { /* another one with its number */
 		cot_watch_stop(t->d, &t->watch);
-		return false;
+		return -ESRCH;
 	}
 	t->d->state_dirty = true;
-	return true;
+	return 0;
 }
 
 /* What is charged fits into the table. */
