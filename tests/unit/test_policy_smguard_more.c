@@ -262,6 +262,27 @@ static void test_surplus_of_several(void **state)
 	end(b);
 }
 
+/* When there is room for several that wait, they get it at once. */
+static void test_several_requests_at_once(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(132));
+	latency(b, LATENCY2, SMS(30));
+	(void)bench_work(b, 1, LATENCY, MANY, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, LATENCY2, 30 * 8, 8, SHORT_NS, false);
+	(void)bench_work(b, 3, LATENCY2, 30 * 8, 8, SHORT_NS, false);
+	(void)bench_work(b, 4, LATENCY2, 30 * 8, 8, SHORT_NS, false);
+	expect(b, 1, 132, 0);
+	expect(b, 2, 0, 0);
+	(void)bench_work_done(b, 1, 0);
+	expect(b, 2, 30, 0);
+	expect(b, 3, 30, 0);
+	expect(b, 4, 30, 0);
+	end(b);
+}
+
 /* ---- long tasks take long to leave ---- */
 
 /*
@@ -766,6 +787,7 @@ int main(void)
 		cmocka_unit_test(test_no_part_from_oneself),
 		cmocka_unit_test(test_surplus_is_of_latency_works),
 		cmocka_unit_test(test_surplus_of_several),
+		cmocka_unit_test(test_several_requests_at_once),
 		cmocka_unit_test(test_what_long_tasks_leave_is_not_there_yet),
 		cmocka_unit_test(test_what_is_soon_there_counts),
 		cmocka_unit_test(test_growing_waits_for_two_tasks),

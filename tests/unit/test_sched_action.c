@@ -586,6 +586,23 @@ static void test_found_frozen(void **state)
 	assert_true(cot_sched_is_quiet(sched));
 }
 
+/* Nobody wishes anything any more: what is found then stays, but for a freeze. */
+static void test_no_wishes_after_the_end(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	solo(1);
+	cot_sched_stop(sched, now_ns);
+	expect_none();
+	n = stats().deferred;
+	assert_int_equal(found(1, false, 500, COT_MODE_DRAIN), 0);
+	expect_none();
+	assert_int_equal(entity(1)->slice_us, 500);
+	assert_true(stats().deferred > n);
+	assert_true(cot_sched_is_quiet(sched));
+}
+
 /* ---- holds ---- */
 
 static void test_hold_is_not_the_policys(void **state)
@@ -667,6 +684,7 @@ int main(void)
 		T(test_found_as_it_is),
 		T(test_found_with_an_action_on_its_way),
 		T(test_found_frozen),
+		T(test_no_wishes_after_the_end),
 		T(test_hold_is_not_the_policys),
 		T(test_a_hold_that_fails),
 		cmocka_unit_test(test_names_of_faults),

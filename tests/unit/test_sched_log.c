@@ -87,6 +87,13 @@ static void test_every_word_counts(void **state)
 			line[at] = '~';
 			if (!parse(line))
 				fail_msg("'%s' was taken", line);
+			if (!memchr(examples[i] + at, '=', end - at))
+				continue;
+			/* Without its key, too. */
+			(void)snprintf(line, sizeof(line), "%.*s%s", (int)at, examples[i],
+				       strchr(examples[i] + at, '=') + 1);
+			if (!parse(line))
+				fail_msg("'%s' was taken", line);
 		}
 		(void)snprintf(line, sizeof(line), "%s x", examples[i]);
 		assert_int_equal(parse(line), -EINVAL);
