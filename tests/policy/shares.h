@@ -58,4 +58,20 @@ static inline void expect(const struct bench *b, uint32_t work, uint32_t granted
 	assert_int_equal(b->works[work].evicted, evicted);
 }
 
+static inline void latency_on_both(struct bench *b, uint32_t id, struct cot_share reserve)
+{
+	assert_int_equal(bench_shares_on(b, id, COT_CLASS_LATENCY, GPU0 | GPU1, NONE, reserve), 0);
+}
+
+static inline void batch_on_both(struct bench *b, uint32_t id, struct cot_share quota)
+{
+	assert_int_equal(bench_shares_on(b, id, COT_CLASS_BATCH, GPU0 | GPU1, quota, NONE), 0);
+}
+
+/* A work of batch tasks without end. */
+static inline void batch_work(struct bench *b, uint32_t gpu, uint32_t id, uint32_t tenant)
+{
+	assert_int_equal(bench_work_on(b, gpu, id, tenant, MANY, 8, SHORT_NS, false), 0);
+}
+
 #endif
