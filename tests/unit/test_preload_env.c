@@ -152,13 +152,90 @@ static void test_nonsense(void **state)
 	assert_string_equal(s.name, "");
 }
 
+/* Texts of all lengths about their bounds: what fits is taken, and nothing is written behind it. */
+static void test_lengths(void **state)
+{
+	struct {
+		struct cot_settings s;
+		unsigned char behind[64];
+	} room;
+	char text[COT_SOCKET_PATH_MAX + 8], program[COT_PROTO_NAME_MAX + 16];
+	const char *const variables[] = {
+		"COTENANT_SOCKET", text, "COTENANT_NAME", text, "COTENANT_GPU", text, NULL};
+	static const char *const none[] = {NULL};
+	size_t n, i;
+
+	(void)state;
+	for (n = 1; n < sizeof(text); n++) {
+		memset(text, 'x', n);
+		text[n] = '\0';
+		memset(&room, 0xa5, sizeof(room));
+		environment = variables;
+		cot_settings_read(&room.s, get, "p");
+		for (i = 0; i < sizeof(room.behind); i++)
+			assert_int_equal(room.behind[i], 0xa5);
+		assert_string_equal(room.s.socket, n < COT_SOCKET_PATH_MAX ? text : "");
+		assert_string_equal(room.s.name, n < COT_PROTO_NAME_MAX ? text : "p");
+		assert_string_equal(room.s.gpu, n < COT_PROTO_NAME_MAX ? text : "");
+		assert_int_equal(room.s.n_bad,
+				 (n >= COT_SOCKET_PATH_MAX) + 2 * (n >= COT_PROTO_NAME_MAX));
+	}
+	for (n = 0; n < sizeof(program); n++) {
+		memset(program, 'y', n);
+		program[n] = '\0';
+		environment = none;
+		cot_settings_read(&room.s, get, program);
+		i = n < COT_PROTO_NAME_MAX ? n : COT_PROTO_NAME_MAX - 1;
+		assert_int_equal(strlen(room.s.name), i);
+		assert_memory_equal(room.s.name, program, i);
+		assert_string_equal(room.s.gpu, "");
+	}
+}
+
+/* The largest numbers that are taken, and the smallest that are not. */
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		uint64_t value;
+	} rows[] = {
+		{"COTENANT_SLICE_US", "1000000", 1000000},
+		{"COTENANT_SLICE_US", "0", 0},
+		{"COTENANT_SLICE_US", "1000001", 0},
+		{"COTENANT_WEIGHT", "1", 1},
+		{"COTENANT_WEIGHT", "10001", 100},
+		{"COTENANT_WEIGHT", "0", 100},
+		{"COTENANT_BLOCK_US", "1000000000", 1000000000},
+		{"COTENANT_TENANT", "1844674407370955160", 1844674407370955160},
+		{"COTENANT_TENANT", "1844674407370955161", 0},
+		{"COTENANT_TENANT", "007", 7},
+		{"COTENANT_TENANT", " 7", 0},
+		{"COTENANT_TENANT", "/", 0},
+		{"COTENANT_TENANT", ":", 0},
+	};
+	struct cot_settings s;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *const variables[] = {rows[i].name, rows[i].text, NULL};
+		uint64_t got;
+
+		s = read_these(variables);
+		got = !strcmp(rows[i].name, "COTENANT_SLICE_US") ? s.slice_us
+		      : !strcmp(rows[i].name, "COTENANT_WEIGHT") ? s.weight
+		      : !strcmp(rows[i].name, "COTENANT_TENANT") ? s.tenant
+								 : s.block_us;
+		assert_true(got == rows[i].value);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_all),
+		cmocka_unit_test(test_pool),	 cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_lengths),	 cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -412,6 +412,25 @@ static void settled_and_alone(void **state)
 	assert_non_null(strstr(written, "await;ended;"));
 }
 
+/* The driver does not take the rest: the program gets its error. */
+static void refuse_from_now_on(void)
+{
+	launch_result = 5;
+	granted_more();
+}
+
+static void settled_and_refused(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_once;
+	at_wait = refuse_from_now_on;
+	assert_int_equal(launch(), 5);
+	assert_non_null(strstr(written, "regrant 60;write 80 at 0 in s;launch 20"));
+	assert_non_null(strstr(written, ";ended;"));
+	assert_null(strstr(written, "plain;"));
+}
+
 /* A control block that says nonsense: the kernel has failed, and the program will hear of that. */
 static void spoil(void)
 {
@@ -483,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup(settled_and_evicted_in_part, set_up),
 		cmocka_unit_test_setup(settled_and_evicted, set_up),
 		cmocka_unit_test_setup(settled_and_alone, set_up),
+		cmocka_unit_test_setup(settled_and_refused, set_up),
 		cmocka_unit_test_setup(settled_and_failed, set_up),
 		cmocka_unit_test_setup(settled_and_complete, set_up),
 		cmocka_unit_test_setup(settled_originals, set_up),
