@@ -290,11 +290,13 @@ static void closed_by_the_program(void **state)
 static void opens(void **state)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	char folder[] = "/tmp/cotlinkXXXXXX";
+	const char *tmp = getenv("TMPDIR");
+	char folder[80];
 	int listener, n;
 
 	(void)state;
 	cot_link_close(&l);
+	(void)snprintf(folder, sizeof(folder), "%.50s/cotlinkXXXXXX", tmp ? tmp : P_tmpdir);
 	assert_non_null(mkdtemp(folder));
 	(void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/s", folder);
 	n = count_descriptors();
