@@ -222,6 +222,12 @@ static void test_disconnect(void **state)
 	cot_host_work_stats(h, BATCH, &s);
 	assert_null(s.evictions);
 	assert_int_equal(request(h, M_BATCH, 2, 0), -EINVAL);
+	/* Nothing is left of one that has ended, whoever comes after it. */
+	cot_host_work_leave(h, M_LATENCY, 10);
+	cot_host_work_forget(h, LATENCY);
+	join(h, M_LATENCY, LATENCY);
+	cot_host_work_stats(h, LATENCY, &s);
+	assert_non_null(s.evictions);
 	cot_host_destroy(h);
 }
 

@@ -2,6 +2,7 @@
  * changes. */
 #include <errno.h>
 #include <jansson.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -286,9 +287,25 @@ static void test_names_of_users(void **state)
 
 static void test_who(void **state)
 {
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user, *first;
+	char line[256];
+
 	(void)state;
 	cot_audit_say(0, 77, "set '%s': %s", "a", "weight 1 -> 2");
 	expect("INFO", ": set 'a': weight 1 -> 2, by root (uid 0, process 77)");
+	/* Everybody in the file has a name, the last one too. */
+	while (file && (user = fgetpwent(file)) != NULL) {
+		first = getpwuid(user->pw_uid);
+		if (!first)
+			continue;
+		snprintf(line, sizeof(line), ": x, by %s (uid %u, process 5)", first->pw_name,
+			 (unsigned)first->pw_uid);
+		cot_audit_say(first->pw_uid, 5, "x");
+		expect("INFO", line);
+	}
+	if (file)
+		(void)fclose(file);
 	cot_audit_say(3999999999u, 78, "freeze 'a'");
 	expect("INFO", ": freeze 'a', by uid 3999999999 (process 78)");
 }

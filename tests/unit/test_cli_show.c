@@ -1,0 +1,417 @@
+/* What `ps`, `stats` and `doctor` print: the test is the daemon, with an answer of its own making.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/show.h"
+#include "proto/proto.h"
+
+static char folder[64];
+
+/* ---- the daemon: answers every question with the same text ---- */
+
+static void serve(int fd, const char *text)
+{
+	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
+	struct cot_msg_result *m = (struct cot_msg_result *)packet;
+	struct cot_msg_query q;
+	size_t size = sizeof(*m) + strlen(text);
+
+	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+		*m = (struct cot_msg_result){.status = 0};
+		memcpy(m->text, text, strlen(text));
+		cot_proto_header(&m->h, COT_MSG_RESULT, (uint32_t)size, q.h.seq);
+		(void)!send(fd, packet, size, MSG_NOSIGNAL);
+	}
+	(void)close(fd);
+}
+
+static pid_t start_daemon(const char *text)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0), fd;
+	pid_t pid;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
+	(void)unlink(address.sun_path);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(listener, 8), 0);
+	pid = fork();
+	if (pid == 0) {
+		while ((fd = accept(listener, NULL, NULL)) >= 0)
+			serve(fd, text);
+		_exit(0);
+	}
+	(void)close(listener);
+	return pid;
+}
+
+/* ---- the command: what it prints ---- */
+
+static char printed[16384];
+
+/* In a process of its own, as always. Returns its exit status. */
+static int run(int (*command)(int, char **), const char *option, const char *answer)
+{
+	char name[] = "cotenant", offline[] = "--offline", argument[32];
+	char *argv[] = {name, argument, command == cot_cmd_doctor ? offline : NULL, NULL};
+	pid_t daemon = start_daemon(answer), pid;
+	FILE *file = tmpfile();
+	int status, argc = option ? 2 : 1;
+
+	assert_non_null(file);
+	snprintf(argument, sizeof(argument), "%s", option ? option : "");
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(fileno(file), STDOUT_FILENO);
+		status = command(command == cot_cmd_doctor ? 3 : argc, argv);
+		(void)fflush(stdout);
+		_exit(status);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	rewind(file);
+	printed[fread(printed, 1, sizeof(printed) - 1, file)] = '\0';
+	(void)fclose(file);
+	(void)kill(daemon, SIGKILL);
+	(void)waitpid(daemon, NULL, 0);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int setup(void **state)
+{
+	char path[96];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/cotenant-show-XXXXXX", P_tmpdir);
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/s", folder);
+	setenv("COTENANT_SOCKET", path, 1);
+	setenv("COTENANT_RUNTIME_DIR", folder, 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/s", folder);
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+#define FINE                                                                               \
+	"\"freezes\":0,\"thaws\":0,\"failed_orders\":0,\"leases_expired\":0,\"doubts\":0," \
+	"\"freeze_trouble\":null,\"thaw_trouble\":null,\"slice_wrong_pid\":0,\"guests_left\":0"
+#define NOTHING "\"daemon\":{\"policy\":\"pools\",\"policy_wanted\":\"pools\",\"pid\":42}"
+
+/* ---- ps ---- */
+
+static void test_ps(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_ps, NULL,
+		    "{" NOTHING ",\"pools\":[{\"name\":\"batch\",\"gpu\":1,\"mps\":\"up\","
+		    "\"state\":\"running\",\"slice_us\":20,\"mode\":\"switch\","
+		    "\"channel_groups\":4,\"tenants\":2," FINE "}],"
+		    "\"tenants\":[{\"id\":3,\"name\":\"api\",\"class\":\"latency\",\"weight\":100,"
+		    "\"pid\":77,\"gpus\":[0,2],\"pool\":null,\"state\":\"frozen\",\"held\":true,"
+		    "\"slice_us\":300,\"slice_by_user\":true," FINE "},"
+		    "{\"id\":4,\"name\":\"train\",\"class\":\"batch\",\"weight\":50,\"pid\":78,"
+		    "\"gpus\":[1],\"pool\":\"batch\"}]}"),
+		0);
+	assert_string_equal(printed,
+			    "POOL   GPU  MPS  STATE    SLICE  MODE    GROUPS  PROGRAMS\n"
+			    "batch  1    up   running  20 us  switch  4       2\n"
+			    "\n"
+			    "ID  NAME   CLASS    WEIGHT  PID  GPU  POOL   STATE          SLICE\n"
+			    "3   api    latency  100     77   0,2  alone  frozen (held)  300 us!\n"
+			    "4   train  batch    50      78   1    batch  -              -\n");
+}
+
+static void test_ps_of_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(run(cot_cmd_ps, NULL, "{" NOTHING ",\"pools\":[],\"tenants\":[]}"), 0);
+	assert_string_equal(printed, "ID  NAME  CLASS  WEIGHT  PID  GPU  POOL  STATE  SLICE\n");
+}
+
+static void test_ps_of_shares(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_ps, NULL,
+		    "{" NOTHING ",\"pools\":[],\"tenants\":["
+		    "{\"id\":1,\"name\":\"a\",\"gpus\":[],\"pool\":\"shared\",\"quota\":\"50%\","
+		    "\"reserve\":null,\"work\":null},"
+		    "{\"id\":2,\"name\":\"b\",\"gpus\":[],\"pool\":\"shared\",\"quota\":null,"
+		    "\"reserve\":\"66sm\",\"work\":{\"n_sms\":132,\"granted\":40,\"evicted\":10,"
+		    "\"leaving\":3,\"running\":2,\"waiting\":1},\"shares_effect\":\"it has none\","
+		    "\"shares_reason\":\"launch-small\"},"
+		    "{\"id\":5,\"name\":\"c\",\"gpus\":[],\"pool\":\"shared\",\"work\":null}]}"),
+		0);
+	assert_string_equal(strstr(printed, "\nID  NAME  QUOTA"),
+			    "\nID  NAME  QUOTA  RESERVE  HAS SMS    LEAVING  RUNNING  WAITING\n"
+			    "1   a     50%    -        -          -        -        -\n"
+			    "2   b     -      66sm     30 of 132  3        2        1\n"
+			    "\n"
+			    "b: it has none; launch-small (no more blocks than fit one SM)\n");
+}
+
+#define TROUBLE(s) "{\"failures\":9,\"seconds\":" s ",\"last_seconds\":3.1,\"reason\":\"because\"}"
+
+static void test_ps_of_trouble(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_ps, NULL,
+		    "{\"daemon\":{\"policy\":\"timeslice\",\"policy_wanted\":\"pools\","
+		    "\"policy_fault\":{\"fault\":\"storm\",\"reason\":\"it raged\",\"seconds\":130,"
+		    "\"retry_seconds\":9.6}},\"pools\":[{\"name\":\"batch\",\"gpu\":0,"
+		    "\"freeze_trouble\":" TROUBLE(
+			    "50") ",\"thaw_trouble\":null,\"guests_left\":2}],"
+				  "\"tenants\":[{\"id\":3,\"name\":\"api\",\"gpus\":[],\"pool\":null,"
+				  "\"state\":\"thawing\",\"freeze_trouble\":null,\"thaw_trouble\":" TROUBLE(
+					  "17.2") ",\"slice_wrong_pid\":66,\"slice_wrong_reason\":\"it is late\"}]}"),
+		0);
+	assert_non_null(strstr(printed, "alone  stuck 17 s  driver's\n"));
+	assert_string_equal(
+		strstr(printed, "\n\npool:") + 1,
+		"\n"
+		"pool:batch: the last freeze failed 3 s ago, failures: 9 (because)\n"
+		"pool:batch: processes of its programs that do not obey, and are not asked any more: "
+		"2\n"
+		"api: no thaw has been confirmed for 17 s, failures: 9 (because); it may stand still\n"
+		"api: process 66 does not have the slice that is wanted: it is late\n"
+		"The policy 'pools' went wrong 2 min ago (storm: it raged); 'timeslice' is at work, "
+		"and it is tried again in 10 s\n");
+}
+
+static void test_ps_as_json(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	assert_int_equal(run(cot_cmd_ps, "--json", "{" NOTHING ",\"pools\":[],\"tenants\":[]}"), 0);
+	o = json_loads(printed, 0, NULL);
+	assert_int_equal(cot_show_number(json_object_get(o, "daemon"), "pid"), 42);
+	json_decref(o);
+}
+
+/* ---- stats ---- */
+
+static void test_stats(void **state)
+{
+	(void)state;
+	assert_int_equal(run(cot_cmd_stats, NULL,
+			     "{" NOTHING
+			     ",\"pools\":[{\"name\":\"batch\",\"gpu\":0,\"mode\":\"switch\","
+			     "\"slice_us\":20,\"slice_read_back_us\":20,\"freezes\":2,"
+			     "\"freeze_last_ms\":1.5,\"freeze_max_ms\":2.25,\"thaws\":1,"
+			     "\"thaw_last_ms\":0.5,\"thaw_max_ms\":0.75,\"failed_orders\":3,"
+			     "\"leases_expired\":4,\"doubts\":5}],"
+			     "\"tenants\":[{\"name\":\"in\",\"pool\":\"batch\"},"
+			     "{\"name\":\"out\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":0,"
+			     "\"slice_read_back_us\":2048," FINE "},"
+			     "{\"name\":\"odd\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":300,"
+			     "\"slice_read_back_us\":2000,\"slice_wrong_pid\":9,"
+			     "\"slice_wrong_reason\":\"it is late\"}],"
+			     "\"core\":{\"fallbacks\":1,\"fault\":\"storm\",\"rescues\":2,"
+			     "\"freeze\":{\"sent\":7,\"failed\":1,\"timed_out\":2,\"mean_ms\":1.25,"
+			     "\"max_ms\":4.5}},\"connections\":3,\"refused\":4,\"bad_packets\":5,"
+			     "\"timers\":{\"late\":1,\"worst_ms\":7.5,\"worst_own_ms\":2.5}}"),
+			 0);
+	assert_string_equal(
+		printed,
+		"ENTITY      SLICE     READ BACK  MODE    FREEZES  LAST/MAX      THAWS  "
+		"LAST/MAX      FAILED  LAPSED  DOUBTS\n"
+		"pool:batch  20 us     20 us      switch  2        1.50/2.25 ms  1      "
+		"0.50/0.75 ms  3       4       5\n"
+		"out         driver's  2048 us    driver  0        -             0      -             "
+		"0       0       0\n"
+		"odd         300 us    2000 us !  driver  0        -             0      -             "
+		"0       0       0\n"
+		"\n"
+		"odd: process 9 does not have the slice that is wanted: it is late\n"
+		"\n"
+		"Policy pools, fallbacks: 1, last fault: storm, rescues: 2\n"
+		"ACTION  SENT  FAILED  TIMED OUT  MEAN      MAX\n"
+		"slice   0     0       0          0.000 ms  0.000 ms\n"
+		"mode    0     0       0          0.000 ms  0.000 ms\n"
+		"freeze  7     1       2          1.250 ms  4.500 ms\n"
+		"thaw    0     0       0          0.000 ms  0.000 ms\n"
+		"grant   0     0       0          0.000 ms  0.000 ms\n"
+		"evict   0     0       0          0.000 ms  0.000 ms\n"
+		"\n"
+		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms; too late by itself: 1\n"
+		"Connections: 3, refused: 4, bad packets: 5\n");
+}
+
+static void test_stats_of_works(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_stats, NULL,
+		    "{" NOTHING ",\"pools\":[{\"name\":\"shared\",\"gpu\":1}],"
+		    "\"tenants\":[{\"name\":\"a\",\"pool\":\"shared\",\"work\":null},"
+		    "{\"name\":\"b\",\"pool\":\"shared\",\"work\":{"
+		    "\"kernels_rewritten\":3,\"kernels_refused\":2,\"launches_workers\":50,"
+		    "\"launches_plain\":6,\"tasks\":700,\"remapped\":80,\"evictions\":9,"
+		    "\"resumes\":1,\"wait_us\":{\"p50\":1,\"p99\":2,\"max\":3},"
+		    "\"eviction_us\":{\"p50\":4,\"p99\":5,\"max\":6},"
+		    "\"refusals\":{\"launch-small\":6,\"recursion\":2,\"image-no-ptx\":1}}}]}"),
+		0);
+	assert_non_null(strstr(printed, "\npool:shared:1  "));
+	assert_null(strstr(printed, "\na "));
+	assert_non_null(strstr(
+		printed,
+		"\nPROGRAM  KERNELS  LAUNCHES  PLAIN  WAIT P50/P99/MAX  TASKS  REMAPPED  EVICTIONS  "
+		"RESUMES  DELAY P50/P99/MAX\n"
+		"b        3 of 5   50        6      1/2/3 us          700    80        9          "
+		"1        4/5/6 us\n"));
+	assert_non_null(strstr(printed, "b: 6 launches as they are: launch-small (no more blocks "
+					"than fit one SM)\n"));
+	assert_non_null(strstr(printed, "b: 2 kernels not rewritten: recursion"));
+	assert_non_null(strstr(printed, "b: 1 images as they are: image-no-ptx ("));
+}
+
+/* ---- doctor ---- */
+
+static const json_t *finding(const json_t *o, const char *check)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach(json_object_get(o, "findings"), i, f)
+	{
+		if (!strcmp(cot_show_text(f, "check"), check))
+			return f;
+	}
+	return NULL;
+}
+
+#define DOCTOR "\"library\":\"/lib\",\"mps_failed\":false"
+
+static void test_doctor_of_trouble(void **state)
+{
+	const json_t *f;
+	json_t *o;
+
+	(void)state;
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR ",\"daemon\":{\"pid\":42,\"policy\":\"timeslice\","
+		  "\"policy_wanted\":\"pools\",\"policy_fault\":{\"fault\":\"storm\","
+		  "\"reason\":\"it raged\",\"seconds\":130,\"retry_seconds\":9.6}},"
+		  "\"pools\":[{\"name\":\"batch\",\"thaw_trouble\":" TROUBLE(
+			  "17.2") "}],"
+				  "\"tenants\":[{\"name\":\"a\",\"slice_wrong_pid\":66,"
+				  "\"slice_wrong_reason\":\"it is late\"}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	f = finding(o, "orders");
+	assert_string_equal(cot_show_text(f, "result"), "warn");
+	assert_string_equal(cot_show_text(f, "what"),
+			    "pool:batch: no thaw has been confirmed for 17 s, "
+			    "failures: 9 (because)");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "end it"));
+	f = finding(o, "slices");
+	assert_string_equal(cot_show_text(f, "what"),
+			    "a: process 66 does not have the slice that is "
+			    "wanted: it is late");
+	f = finding(o, "policy");
+	assert_string_equal(cot_show_text(f, "what"),
+			    "the policy 'pools' went wrong 2 min ago (storm: "
+			    "it raged); 'timeslice' is at work");
+	assert_string_equal(cot_show_text(f, "advice"),
+			    "it is tried again in 10 s, or at once after SIGHUP to process 42");
+	json_decref(o);
+}
+
+static void test_doctor_without_trouble(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR "," NOTHING ",\"pools\":[{\"name\":\"batch\"," FINE "}],"
+		  "\"tenants\":[{\"name\":\"a\",\"freeze_trouble\":" TROUBLE("5") "}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	assert_string_equal(cot_show_text(finding(o, "daemon"), "result"), "ok");
+	assert_null(finding(o, "policy"));
+	assert_null(finding(o, "slices"));
+	assert_string_equal(cot_show_text(finding(o, "orders"), "what"),
+			    "a: the last freeze failed 3 s ago, failures: 9 (because)");
+	assert_non_null(strstr(cot_show_text(finding(o, "orders"), "advice"), "beside the others"));
+	json_decref(o);
+}
+
+/* ---- small things ---- */
+
+static void test_durations(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} all[] = {{0, "0 s"},	   {0.4, "0 s"},      {17.2, "17 s"}, {119.4, "119 s"},
+		   {120, "2 min"}, {7199, "120 min"}, {7200, "2 h"},  {360000, "100 h"}};
+	char text[32];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cot_show_duration(all[i].seconds, text, sizeof(text));
+		assert_string_equal(text, all[i].text);
+	}
+}
+
+/* The daemon has answered: no error of its can be taken for its not being there. */
+static void test_exit_statuses(void **state)
+{
+	(void)state;
+	assert_int_equal(cot_client_exit_status(0), 0);
+	assert_int_equal(cot_client_exit_status(-EIO), COT_EXIT_FAILURE);
+	assert_int_equal(cot_client_exit_status(-ENOENT), COT_EXIT_NO_DAEMON);
+	assert_int_equal(cot_client_exit_status(-EPERM), COT_EXIT_PERMISSION);
+	assert_int_equal(cot_client_exit_status(-ESRCH), COT_EXIT_NOT_FOUND);
+	assert_int_not_equal(run(cot_cmd_ps, NULL, "this is no JSON"), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(ps),
+		TEST(ps_of_nothing),
+		TEST(ps_of_shares),
+		TEST(ps_of_trouble),
+		TEST(ps_as_json),
+		TEST(stats),
+		TEST(stats_of_works),
+		TEST(doctor_of_trouble),
+		TEST(doctor_without_trouble),
+		TEST(durations),
+		TEST(exit_statuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
