@@ -158,6 +158,24 @@ static void test_who_gives_a_part(void **state)
 	end(b);
 }
 
+/* Beside a latency work the parts are of what it leaves: 51 of 132. */
+static void test_parts_of_what_is_not_reserved(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(81));
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, NONE);
+	(void)bench_work(b, 1, LATENCY, 81 * 8, 8, SHORT_NS, false);
+	(void)bench_work(b, 2, BATCH, MANY, 8, LONG_NS, false);
+	(void)bench_work(b, 3, BATCH2, MANY, 8, LONG_NS, false);
+	expect(b, 2, 51, 0);
+	bench_run(b, 5 * MS);
+	expect(b, 2, 51, 25);
+	end(b);
+}
+
 /* Several have waited: each of them gets its part, as far as there is something to give. */
 static void test_parts_for_several(void **state)
 {
@@ -429,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_guard_of_each_gpu),
 		cmocka_unit_test(test_fair_parts_of_each_gpu),
 		cmocka_unit_test(test_who_gives_a_part),
+		cmocka_unit_test(test_parts_of_what_is_not_reserved),
 		cmocka_unit_test(test_parts_for_several),
 		cmocka_unit_test(test_no_part_from_oneself),
 		cmocka_unit_test(test_surplus_is_of_latency_works),

@@ -215,6 +215,43 @@ static void test_nobody_waits_longer_than_a_cycle(void **state)
 	assert_in_range(b.thawed_ns[2], 11 * 5 * MS, 13 * 10 * MS);
 }
 
+static uint64_t events_of(uint64_t for_ns)
+{
+	uint64_t n = bench_stats(&b).events;
+
+	bench_run(&b, for_ns);
+	return bench_stats(&b).events - n;
+}
+
+/* One that is alone on its GPU asks for nothing, whoever waits on another one. */
+static void test_turns_of_each_gpu(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	solos(2);
+	bench_run(&b, 10 * MS);
+	n = events_of(1 * S);
+	(void)bench_solo_on(&b, 3, COT_CLASS_BATCH, 100, GPU1);
+	bench_run(&b, 1 * S);
+	assert_int_equal(events_of(1 * S), n);
+}
+
+/* Of five one has nearly all the weight: its turns are of 200 ms, four times an average one. */
+static void test_longest_turn(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	(void)bench_solo(&b, 1, COT_CLASS_BATCH, 10000);
+	for (id = 2; id <= 5; id++)
+		(void)bench_solo(&b, id, COT_CLASS_BATCH, 1);
+	bench_run(&b, 80 * MS); /* 50 alone, and 5 for each of the others */
+	assert_int_equal(owner(5), 1);
+	assert_in_range(events_of(1 * S), 4, 6);
+	assert_int_equal(owner(5), 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -228,6 +265,8 @@ int main(void)
 		T(test_loose_for_ten_seconds),
 		T(test_grace),
 		T(test_nobody_waits_longer_than_a_cycle),
+		T(test_turns_of_each_gpu),
+		T(test_longest_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
