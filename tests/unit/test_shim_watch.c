@@ -1,0 +1,420 @@
+/*
+ * The watcher: what runs, what has ended, and how it is waited for. The unit is in a shared
+ * library, so its source is here; the driver, the rest of the shim and the clock are played.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shim/watch.c"
+
+#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define N_SLOTS	  12u
+
+pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
+struct cot_shim_bell cot_shim_to_watch;
+_Atomic bool cot_shim_stopping;
+void *cot_real_cuCtxSetCurrent, *cot_real_cuEventQuery, *cot_real_cuEventSynchronize;
+
+static struct cot_shim_context contexts[2];
+static struct cot_shim_work works[2];
+static struct cot_shim_slot slots[N_SLOTS];
+static bool has_ended[N_SLOTS];
+static unsigned n_rings, n_changes, n_expired;
+static uint64_t now_ns, expires_ns;
+static char written[2048];
+static void (*at_wait)(void);
+static unsigned n_idle, idle_passes;
+
+static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
+{
+	size_t n = strlen(written);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(written + n, sizeof(written) - n, fmt, ap);
+	va_end(ap);
+}
+
+static void expect_done(const char *what)
+{
+	assert_string_equal(written, what);
+	written[0] = '\0';
+}
+
+/* ---- the driver; the event of slot i is 0x100 + i ---- */
+
+static cot_cu_handle current;
+
+static int set_current(cot_cu_handle handle)
+{
+	current = handle;
+	return 0;
+}
+
+static unsigned slot_of(cot_cu_handle event)
+{
+	return (unsigned)(uintptr_t)event - 0x100;
+}
+
+static int query(cot_cu_handle event)
+{
+	assert_ptr_equal(current, slots[slot_of(event)].context->handle);
+	note("query %u;", slot_of(event));
+	return has_ended[slot_of(event)] ? 0 : COT_CU_ERROR_NOT_READY;
+}
+
+static int synchronize(cot_cu_handle event)
+{
+	assert_ptr_equal(current, slots[slot_of(event)].context->handle);
+	assert_int_equal(slots[slot_of(event)].context->n_busy, 1);
+	note("wait for %u;", slot_of(event));
+	if (at_wait)
+		at_wait();
+	return 0;
+}
+
+/* ---- the rest of the shim ---- */
+
+void cot_shim_ring(struct cot_shim_bell *b)
+{
+	assert_ptr_equal(b, &cot_shim_to_watch);
+	n_rings++;
+}
+
+void cot_shim_changed(void)
+{
+	n_changes++;
+}
+
+void cot_shim_pause(uint64_t ns)
+{
+	note("pause %u us;", (unsigned)(ns / 1000));
+	if (at_wait)
+		at_wait();
+}
+
+bool cot_shim_wait_for(struct cot_shim_bell *b, uint64_t until_ns, uint64_t spin_ns)
+{
+	assert_ptr_equal(b, &cot_shim_to_watch);
+	assert_int_equal(spin_ns, 0);
+	assert_true(until_ns == expires_ns);
+	note("sleep;");
+	if (++n_idle == idle_passes)
+		atomic_store(&cot_shim_stopping, true);
+	return true;
+}
+
+uint64_t cot_now_ns(void)
+{
+	return now_ns;
+}
+
+uint64_t cot_shim_works_expire(uint64_t now)
+{
+	assert_int_equal(now, now_ns);
+	n_expired++;
+	return expires_ns;
+}
+
+struct cot_shim_context *cot_shim_contexts_first(void)
+{
+	return &contexts[0];
+}
+
+void cot_shim_context_arm(struct cot_shim_context *c)
+{
+	assert_ptr_equal(current, c->handle);
+	note("arm %td;", c - contexts);
+	c->to_arm = NULL;
+}
+
+void cot_shim_end_learn(const struct cot_shim_slot *s)
+{
+	note("learn %u;", s->index);
+}
+
+void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
+{
+	note("give %s %u;", used ? "used" : "unused", s->index);
+}
+
+void cot_shim_work_put(struct cot_shim_work *w)
+{
+	note("put %td;", w - works);
+}
+
+static int set_up(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	cot_real_cuCtxSetCurrent = (void *)(uintptr_t)set_current;
+	cot_real_cuEventQuery = (void *)(uintptr_t)query;
+	cot_real_cuEventSynchronize = (void *)(uintptr_t)synchronize;
+	cot_shim_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_watch_forget();
+	for (i = 0; i < 2; i++) {
+		contexts[i].handle = HANDLE(0x10 + i);
+		contexts[i].next = i ? NULL : &contexts[1];
+		contexts[i].to_arm = NULL;
+		contexts[i].usable = true;
+		contexts[i].n_busy = 0;
+	}
+	memset(works, 0, sizeof(works));
+	memset(has_ended, 0, sizeof(has_ended));
+	for (i = 0; i < N_SLOTS; i++)
+		slots[i] = (struct cot_shim_slot){
+			.context = &contexts[0],
+			.work = &works[0],
+			.index = i,
+			.end = HANDLE(0x100 + i),
+			.args = {.n_tasks = 100, .n_workers = 12, .chunk = 2},
+		};
+	n_rings = n_changes = n_expired = n_idle = 0;
+	now_ns = 100 * COT_NS_PER_S;
+	expires_ns = COT_NEVER;
+	at_wait = NULL;
+	written[0] = '\0';
+	current = NULL;
+	return 0;
+}
+
+static void watch(unsigned i)
+{
+	cot_shim_runtime_watch(&slots[i]);
+}
+
+/* ---- what runs ---- */
+
+static void in_order(void **state)
+{
+	(void)state;
+	assert_null(cot_shim_watch_first(&works[0]));
+	slots[2].work = &works[1];
+	slots[3].settled = true;
+	watch(1);
+	watch(2);
+	watch(3);
+	assert_int_equal(n_rings, 2); /* who waits itself needs no watcher */
+	assert_int_equal(slots[1].state, COT_SHIM_SLOT_RUNNING);
+	assert_ptr_equal(cot_shim_watch_first(&works[0]), &slots[1]);
+	assert_ptr_equal(cot_shim_watch_first(&works[1]), &slots[2]);
+	cot_shim_runtime_ended(&slots[1]);
+	assert_ptr_equal(cot_shim_watch_first(&works[0]), &slots[3]);
+	cot_shim_runtime_ended(&slots[3]); /* the last one: others still come behind */
+	assert_null(cot_shim_watch_first(&works[0]));
+	watch(4);
+	assert_ptr_equal(cot_shim_watch_first(&works[0]), &slots[4]);
+	assert_ptr_equal(running, &slots[2]);
+	assert_ptr_equal(slots[2].next, &slots[4]);
+	cot_shim_runtime_ended(&slots[2]);
+	cot_shim_runtime_ended(&slots[4]);
+	assert_null(running);
+	watch(5);
+	assert_ptr_equal(running, &slots[5]);
+}
+
+/* What has ended is counted, and what it used is given back. */
+static void ends(void **state)
+{
+	(void)state;
+	works[0].n_launches = 3;
+	works[0].n_tasks = 50;
+	slots[1].args.first = 40;
+	watch(1);
+	n_rings = 0;
+	cot_shim_runtime_ended(&slots[1]);
+	expect_done("learn 1;give used 1;put 0;");
+	assert_int_equal(works[0].n_launches, 4);
+	assert_int_equal(works[0].n_tasks, 110);
+	assert_int_equal(slots[1].armed, 24);
+	assert_int_equal(n_rings, 1);
+	slots[2].original = true;
+	slots[2].armed = 7;
+	watch(2);
+	cot_shim_runtime_ended(&slots[2]);
+	expect_done("learn 2;give unused 2;put 0;");
+	assert_int_equal(slots[2].armed, 7);
+}
+
+/* What is to be launched again has done its part. */
+static void pauses(void **state)
+{
+	(void)state;
+	slots[1].args.first = 10;
+	watch(1);
+	watch(2);
+	cot_shim_runtime_pause(&slots[1], 30);
+	expect_done("");
+	assert_int_equal(works[0].n_launches, 1);
+	assert_int_equal(works[0].n_tasks, 60);
+	assert_ptr_equal(cot_shim_watch_first(&works[0]), &slots[2]);
+	cot_shim_runtime_ended(&slots[1]); /* it runs no more: only given back */
+	assert_ptr_equal(cot_shim_watch_first(&works[0]), &slots[2]);
+}
+
+/* ---- the watcher ---- */
+
+/* So many times it has nothing to do; then it stops. */
+static void run_until_idle(unsigned times)
+{
+	n_idle = 0;
+	idle_passes = times;
+	atomic_store(&cot_shim_stopping, false);
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_watch();
+	pthread_mutex_unlock(&cot_shim_lock);
+	assert_int_equal(contexts[0].n_busy + contexts[1].n_busy, 0);
+}
+
+static void all_end(void)
+{
+	memset(has_ended, true, sizeof(has_ended));
+}
+
+static void nothing_runs(void **state)
+{
+	(void)state;
+	expires_ns = now_ns + 5;
+	run_until_idle(3);
+	expect_done("sleep;sleep;sleep;");
+	assert_int_equal(n_expired, 3);
+	/* Those who wait for themselves are left alone. */
+	slots[1].settled = true;
+	watch(1);
+	run_until_idle(1);
+	expect_done("sleep;");
+}
+
+/* The first of a few; one in the middle of many, so that short ones do not wake it each time. */
+static void one_stream(void **state)
+{
+	static const unsigned chosen[] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4};
+	char text[64];
+	unsigned n, i;
+
+	for (n = 1; n <= 10; n++) {
+		set_up(state);
+		for (i = 0; i < n; i++)
+			watch(i);
+		at_wait = all_end;
+		run_until_idle(1);
+		(void)snprintf(text, sizeof(text), "wait for %u;", chosen[n]);
+		assert_memory_equal(written, text, strlen(text));
+		assert_null(running);
+		assert_non_null(strstr(written, "sleep;"));
+	}
+}
+
+static void one_ends(void)
+{
+	unsigned i;
+
+	for (i = 0; i < N_SLOTS && has_ended[i]; i++)
+		;
+	has_ended[i] = true;
+}
+
+/* In a stream none ends before the one in front of it: that is asked, and no more. */
+static void one_after_the_other(void **state)
+{
+	(void)state;
+	watch(0);
+	watch(1);
+	at_wait = one_ends;
+	run_until_idle(1);
+	expect_done("wait for 0;query 0;learn 0;give used 0;put 0;query 1;"
+		    "wait for 1;query 1;learn 1;give used 1;put 0;sleep;");
+}
+
+/* Several streams: any may end first, so all first ones are asked, with pauses that grow. */
+static void several_streams(void **state)
+{
+	uint64_t pause = PAUSE_MIN_NS;
+	struct cot_shim_slot *s;
+	bool others;
+
+	(void)state;
+	slots[1].work = &works[1];
+	slots[1].context = &contexts[1];
+	slots[2].work = &works[1];
+	slots[2].context = &contexts[1];
+	has_ended[1] = true;
+	watch(0);
+	watch(1);
+	watch(2);
+	at_wait = NULL;
+	pthread_mutex_lock(&cot_shim_lock);
+	s = choose_watched(&others);
+	assert_ptr_equal(s, &slots[0]);
+	assert_true(others);
+	wait_for_end(s, others, &pause);
+	expect_done("pause 20 us;query 0;query 1;learn 1;give used 1;put 1;query 2;");
+	assert_int_equal(pause, PAUSE_MIN_NS);
+	wait_for_end(s, others, &pause);
+	expect_done("pause 20 us;query 0;query 2;");
+	assert_int_equal(pause, PAUSE_MIN_NS + PAUSE_MIN_NS / 4);
+	while (pause < PAUSE_MAX_NS)
+		wait_for_end(s, others, &pause);
+	assert_in_range(pause, PAUSE_MAX_NS, PAUSE_MAX_NS * 5 / 4);
+	has_ended[2] = true;
+	wait_for_end(s, others, &pause);
+	assert_int_equal(pause, PAUSE_MIN_NS);
+	pthread_mutex_unlock(&cot_shim_lock);
+	assert_int_equal(contexts[0].n_busy, 0);
+	assert_true(n_changes > 3);
+	/* One stream is left: it is waited for. */
+	written[0] = '\0';
+	at_wait = all_end;
+	run_until_idle(1);
+	expect_done("wait for 0;query 0;learn 0;give used 0;put 0;sleep;");
+}
+
+/* One of ours and one that somebody waits for: the latter is nobody else's. */
+static void beside_settled(void **state)
+{
+	(void)state;
+	slots[0].settled = true;
+	slots[0].work = &works[1];
+	watch(0);
+	watch(1);
+	at_wait = one_ends;
+	has_ended[0] = true;
+	run_until_idle(1);
+	expect_done("wait for 1;query 1;learn 1;give used 1;put 0;sleep;");
+	assert_ptr_equal(running, &slots[0]);
+}
+
+/* Control blocks are made ready before anything is waited for. */
+static void arms_first(void **state)
+{
+	(void)state;
+	contexts[0].to_arm = &slots[5];
+	contexts[1].to_arm = &slots[6];
+	watch(0);
+	at_wait = all_end;
+	run_until_idle(1);
+	expect_done("arm 0;arm 1;wait for 0;query 0;learn 0;give used 0;put 0;sleep;");
+	assert_int_equal(n_expired, 3);
+	contexts[1].to_arm = &slots[6];
+	contexts[1].usable = false;
+	run_until_idle(1);
+	expect_done("sleep;");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+	const struct CMUnitTest tests[] = {
+		TEST(in_order),	       TEST(ends),	     TEST(pauses),
+		TEST(nothing_runs),    TEST(one_stream),     TEST(one_after_the_other),
+		TEST(several_streams), TEST(beside_settled), TEST(arms_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
