@@ -312,6 +312,23 @@ static void test_the_last_one_stays(void **state)
 	end(b);
 }
 
+/* A reservation of everything is one, for long tasks, too. */
+static void test_the_last_one_leaves_for_a_reservation(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	latency(b, LATENCY, SMS(132));
+	batch(b, BATCH, NONE);
+	(void)bench_work(b, 1, BATCH, MANY, 8, LONG_NS, true);
+	expect(b, 1, 1, 0);
+	assert_true(b->works[1].settled);
+	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
+	expect(b, 1, 1, 1);
+	expect(b, 2, 132, 0);
+	end(b);
+}
+
 static void test_quota_of_less_than_works(void **state)
 {
 	struct bench *b = begin();
@@ -454,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_surplus_of_several),
 		cmocka_unit_test(test_several_requests_at_once),
 		cmocka_unit_test(test_the_last_one_stays),
+		cmocka_unit_test(test_the_last_one_leaves_for_a_reservation),
 		cmocka_unit_test(test_quota_of_less_than_works),
 		cmocka_unit_test(test_one_whole_work_is_enough),
 		cmocka_unit_test(test_more_works_than_sms),
