@@ -15,7 +15,7 @@ says "$work/out" "grant 1 2 0"
 
 # A latency program takes what it wants, all but one SM, from one that runs, and that gets it back.
 background "$shim" --name batch request:7:100000000:8:50000 grant:7 evict:7 evicted:7:131 evict:7 \
-	evicted:7:132 done:7:9000000 grant:7 counts sleep:2 done:7:0 >"$work/batch"
+	evicted:7:132 done:7:9000000 grant:7 counts "until:$work/seen" done:7:0 >"$work/batch"
 until_true 5 is batch granted 132 || fail "the batch program has $(ps_value batch granted)"
 "$shim" --name request --class latency request:1:524:4:10000 grant:1 sleep:0.2 done:1:0 \
 	>"$work/request"
@@ -34,6 +34,7 @@ says "$work/out" "132 of 132"
 says_not "$work/out" "no effect"
 "$COTENANT" stats >"$work/out"
 says "$work/out" "batch: 2 kernels not rewritten: cooperative"
+: >"$work/seen"
 wait "$pid"
 says "$work/batch" "grant 7 132 1"
 

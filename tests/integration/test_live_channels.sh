@@ -26,9 +26,11 @@ until_true 5 has_programs 4 || fail "$(n_programs) programs"
 
 # Set-ups of `paused` begin while it waits for its turn, and while it is held.
 for _ in 1 2 3; do
-	"$COTENANT" freeze paused >"$work/out" 2>&1 || fail "freeze paused: $(cat "$work/out")"
+	freezes paused || fail "freeze paused: $(cat "$work/out")"
 	sleep 0.9
-	[ "$(ps_value paused state)" = frozen ] || fail "paused is $(ps_value paused state)"
+	# A daemon that did not get the CPU for 80 ms lets go of it: that is counted.
+	is paused state frozen || [ "$(ps_value paused lapsed_leases)" -gt 0 ] ||
+		fail "paused is $(ps_value paused state)"
 	"$COTENANT" thaw paused >"$work/out" 2>&1 || fail "thaw paused: $(cat "$work/out")"
 done
 for p in streams b; do

@@ -28,8 +28,8 @@ expect_value batch slice_us 2000
 id=$(ps_value a id)
 control=$(ps_value batch control_pid)
 
-"$COTENANT" freeze a >/dev/null || fail "freeze a"
-"$COTENANT" freeze b >/dev/null || fail "freeze b"
+freezes a || fail "freeze a"
+freezes b || fail "freeze b"
 [ "$(n_frozen)" -eq 2 ] || fail "$(n_frozen) are frozen"
 kill -STOP "$daemon_pid"
 thawed_within 130 # 100 ms, and the look takes its time
@@ -49,8 +49,8 @@ expect_value batch slice_read_back_us 2000
 [ "$(ps_value batch control_pid)" = "$control" ] || fail "the pool was not taken over"
 [ "$(ps_value pooled pool)" = batch ] || fail "the program in the pool was forgotten"
 [ "$(ps_value pooled block_us)" = 70 ] || fail "what is known of its blocks was forgotten"
-"$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
-"$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool after the restart"
+freezes a || fail "freeze after the restart"
+freezes pool:batch || fail "freeze the pool after the restart"
 "$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool"
 
 # With its file lost, the next daemon finds the pool and the programs by their processes.
@@ -66,7 +66,7 @@ for content in "" "{"; do
 	[ "$(ps_value pooled block_us)" = 70 ] || fail "block_us of pooled without the file"
 	has_programs 3 || fail "$(n_programs) programs without the file, expected 3"
 	expect_value batch slice_read_back_us 2000
-	"$COTENANT" freeze pool:batch >/dev/null || fail "freeze the pool without the file"
+	freezes pool:batch || fail "freeze the pool without the file"
 	"$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool without the file"
 	[ -n "$content" ] || kill_daemon
 done

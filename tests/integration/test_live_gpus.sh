@@ -96,7 +96,7 @@ done
 expect_pool batch 0 slice_read_back_us 700
 [ "$(pool_value batch 1 slice_read_back_us)" = 20 ] || fail "a slice for the wrong GPU"
 "$COTENANT" set pool:batch:0 --slice auto >/dev/null || fail "set pool:batch:0 auto"
-"$COTENANT" freeze pool:batch:1 >"$work/out" || fail "freeze pool:batch:1: $(cat "$work/out")"
+freezes pool:batch:1 || fail "freeze pool:batch:1: $(cat "$work/out")"
 are_frozen_on 1 1 || fail "$(frozen_on 1) are frozen on GPU 1"
 are_frozen_on 0 0 || fail "$(frozen_on 0) are frozen on GPU 0"
 [ "$(pool_value batch 1 state)" = frozen ] || fail "the pool is not shown as frozen"
@@ -118,7 +118,7 @@ expect_value both slice_us 20
 says "$work/daemon.log" "new batch program 'both'"
 "$COTENANT" ps >"$work/out"
 grep -q " both .* 0,1  *alone " "$work/out" || fail "both is in a pool: $(cat "$work/out")"
-"$COTENANT" freeze both >"$work/out" || fail "freeze both: $(cat "$work/out")"
+freezes both || fail "freeze both: $(cat "$work/out")"
 are_frozen_on 0 1 || fail "$(frozen_on 0) are frozen on GPU 0"
 until_true 1 are_frozen_on 1 1 || fail "$(frozen_on 1) are frozen on GPU 1"
 [ "$(ps_value both doubts)" = 0 ] || fail "doubts: $(ps_value both doubts)"

@@ -50,7 +50,7 @@ says "$work/out" "pool:batch"
 says "$work/out" "use pool:batch"
 
 # The whole pool can be held.
-"$COTENANT" freeze pool:batch >"$work/out" || fail "freeze pool:batch"
+freezes pool:batch || fail "freeze pool:batch"
 [ "$(n_frozen)" -ge 1 ] || fail "nothing is frozen"
 "$COTENANT" thaw pool:batch >"$work/out" || fail "thaw pool:batch"
 [ "$(n_frozen)" -eq 0 ] || fail "something is still frozen"

@@ -25,7 +25,7 @@ for _ in 1 2 3 4 5 6 7 8; do
 	sleep 0.07
 done
 # More weight is more turns; a hand-made freeze goes before them.
-"$COTENANT" freeze b3 >"$work/out" || fail "freeze b3: $(cat "$work/out")"
+freezes b3 || fail "freeze b3: $(cat "$work/out")"
 sleep 0.3
 [ "$(ps_value b3 state)" = frozen ] || fail "b3 got a turn"
 "$COTENANT" thaw b3 >"$work/out" || fail "thaw b3"

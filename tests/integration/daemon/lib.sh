@@ -100,6 +100,15 @@ expect_value() {
 		fail "$1: $2 is '$(ps_value "$1" "$2")', expected '$3'"
 }
 
+# freezes NAME: a library that answers too late, as on a busy machine, is asked again. What the command says
+# is in $work/out.
+freezes() {
+	until_true 5 try_freeze "$1"
+}
+try_freeze() {
+	"$COTENANT" freeze "$1" >"$work/out" 2>&1
+}
+
 # The number of programs.
 n_programs() {
 	"$COTENANT" ps --json | grep -c '"weight":'

@@ -13,6 +13,7 @@
  *   plain:REASON:N     says that N launches stayed as they are, for that reason
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
+ *   until:FILE                    waits until it is there, for 100 s at most
  *   time:N             N requests, one after the other: "p50 US p99 US" from request to grant
  *   flood:N            N requests at once
  *   hangup             waits until the daemon closes: "hangup"
@@ -230,6 +231,9 @@ static void step(const char *s)
 			say(type);
 		else
 			printf("quiet\n");
+	} else if (!strncmp(s, "until:", 6)) {
+		for (i = 0; i < 10000 && access(s + 6, F_OK) < 0; i++)
+			usleep(10000);
 	} else if (!strncmp(s, "sleep:", 6)) {
 		usleep((useconds_t)(strtod(s + 6, NULL) * 1e6));
 	} else if (sscanf(s, "time:%u", &a) == 1) {
