@@ -167,8 +167,10 @@ static uint32_t control(struct fake_rm *f, int pid, const struct cot_nv_control 
 		f->n_foreign++;
 	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_DISABLE_CHANNELS)
 		return disable(f, pid, params, now_ns);
-	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_SET_PREEMPTION)
+	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_SET_PREEMPTION) {
+		f->mode_by = c->object;
 		return set_mode(f, c->client, params);
+	}
 	if (o->class_ == CHANNEL_GROUP)
 		return group_control(f, o, c->cmd, params);
 	if (cot_nv_is_channel_class(o->class_) && c->cmd == COT_NV_CHANNEL_SCHEDULE) {

@@ -31,6 +31,7 @@ struct fake_rm {
 
 	unsigned n_controls, n_disable, n_set_slice, n_preempt, n_foreign;
 	uint32_t largest_chunk;
+	uint32_t mode_by; /* the subdevice of the last SET_PREEMPTION */
 
 	/* Knobs: what fails, and how (an RM status). */
 	uint32_t fail_alloc, fail_get_slice, fail_set_slice, fail_preempt;

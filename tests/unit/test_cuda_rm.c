@@ -99,6 +99,7 @@ static void test_slice(void **state)
 	assert_int_equal(res.n_done, 1);
 	assert_int_equal(res.value, 100);
 	assert_int_equal(slice_of(&a), 100);
+	assert_int_equal(fake.n_set_slice, 1);
 
 	/* A newcomer has it at once, and keeps it when the driver sets its own. */
 	b = new_context(a.client, 0);
@@ -394,6 +395,24 @@ static void test_mode_is_of_compute(void **state)
 	assert_int_equal(fake_rm_find(&fake, 0, copy_channel)->mode, COT_NV_PREEMPTION_CTA);
 }
 
+/* Of several subdevices, the one of the channel's own device. */
+static void test_mode_by_the_own_subdevice(void **state)
+{
+	struct cot_rm_result res;
+	struct context a, b;
+
+	(void)state;
+	a = new_context(0, 0);
+	b = new_context(a.client, 1);
+	alloc(b.client, b.channel[0], COMPUTE_CLASS);
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(res.n_done, 1);
+	assert_int_equal(fake.mode_by, b.subdevice);
+	release(b.client, b.channel[0]);
+	alloc(a.client, a.channel[0], COMPUTE_CLASS);
+	assert_int_equal(fake.mode_by, a.subdevice);
+}
+
 /* A channel that cannot be reached keeps its mode: that is a failure. */
 static void test_mode_without_subdevice(void **state)
 {
@@ -453,6 +472,7 @@ static void test_entries_are_used_anew(void **state)
 	for (i = 0; i < 8; i++) {
 		a = new_context(0, 0);
 		release(a.client, i % 2 ? a.device : a.group);
+		assert_int_equal(rm.table.fds[0].n_objects, i % 2 ? 1 : 3);
 		cot_rm_counts(&rm, &counts);
 		assert_int_equal(counts.n_groups, 0);
 		assert_int_equal(counts.n_channels, 0);
@@ -479,6 +499,7 @@ int main(void)
 		cmocka_unit_test_setup(test_slice_is_read_back, setup),
 		cmocka_unit_test_setup(test_mode, setup),
 		cmocka_unit_test_setup(test_mode_is_of_compute, setup),
+		cmocka_unit_test_setup(test_mode_by_the_own_subdevice, setup),
 		cmocka_unit_test_setup(test_mode_without_subdevice, setup),
 		cmocka_unit_test_setup(test_changes_are_told, setup),
 		cmocka_unit_test_setup(test_entries_are_used_anew, setup),

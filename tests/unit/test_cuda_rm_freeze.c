@@ -244,6 +244,11 @@ static void test_closed_descriptors(void **state)
 
 	(void)state;
 	(void)new_context(0, 0);
+	assert_false(cot_rm_prune(&rm));
+	file_of[FD].ino++;
+	assert_true(cot_rm_prune(&rm));
+	assert_false(cot_rm_prune(&rm));
+	(void)new_context(0, 0);
 	cot_rm_freeze(&rm, &res);
 	/* The program closes it, and the number comes to stand for another file. */
 	file_of[FD].ino = 999;
