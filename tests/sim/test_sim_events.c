@@ -116,6 +116,17 @@ static void switches_and_timers(void **state)
 	expect(&b, &timed, "0 A, 5 T, 6 S, 12 T, 13 I");
 }
 
+/* The app's kernel issues one instruction per cycle, 25 us of them; epochs take 10 us. */
+static void build_counted(struct sim_build *b, uint32_t app)
+{
+	b->sc.gpu.dram_bytes_per_s = 10000000000ull;
+	b->sc.gpu.issue_width = 2;
+	b->sc.gpu.sm_bytes_per_cycle = 32;
+	b->sc.gpu.dram_efficiency = 0.8;
+	b->sc.epoch_cycles = 10000;
+	b->kernels[app][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0};
+}
+
 /* Epochs of 10 us where instructions are counted; once more than a thousand of them pass in which
  * nothing else can happen, the simulation is stuck. */
 static void epochs(void **state)
@@ -129,13 +140,7 @@ static void epochs(void **state)
 	(void)build_app(&b, "a");
 	(void)build_kernel(&b, 1, 25, 1, 0);
 	build_sync(&b);
-	b.sc.gpu.dram_bytes_per_s = 10000000000ull;
-	b.sc.gpu.issue_width = 2;
-	b.sc.gpu.sm_bytes_per_cycle = 32;
-	b.sc.gpu.dram_efficiency = 0.8;
-	b.sc.epoch_cycles = 10000;
-	/* One instruction per cycle. */
-	b.kernels[0][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0};
+	build_counted(&b, 0);
 	build_stop_runs(&b, 1);
 	expect(&b, &plain, "0 A, 0 C, 10 E, 20 E, 25 IF");
 	/* The block halts for ever. */
@@ -145,6 +150,28 @@ static void epochs(void **state)
 	cot_sim_result(sim, &r);
 	assert_int_equal(r.end_ps / COT_PS_PER_US, 10010);
 	assert_int_equal(r.n_epochs, 1000);
+	cot_sim_destroy(sim);
+}
+
+/* Two thousand epochs of a program that computes are no reason to believe that it is stuck. */
+static void a_long_pause_is_no_stall(void **state)
+{
+	struct cot_sim_result r;
+	struct sim_build b;
+	struct cot_sim *sim;
+
+	(void)state;
+	build_init(&b, "fcfs", 1);
+	(void)build_app(&b, "a");
+	build_cpu(&b, 20000);
+	(void)build_kernel(&b, 1, 25, 1, 0);
+	build_sync(&b);
+	build_counted(&b, 0);
+	build_stop_runs(&b, 1);
+	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
+	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_result(sim, &r);
+	assert_int_equal(r.end_ps / COT_PS_PER_US, 20025);
 	cot_sim_destroy(sim);
 }
 
@@ -229,6 +256,7 @@ int main(void)
 		cmocka_unit_test(arrivals_and_ends),
 		cmocka_unit_test(switches_and_timers),
 		cmocka_unit_test(epochs),
+		cmocka_unit_test(a_long_pause_is_no_stall),
 		cmocka_unit_test(room_is_free_when_it_is_saved),
 	};
 
