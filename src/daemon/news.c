@@ -1,6 +1,6 @@
 /*
- * What the daemon says of itself in its log: freezes and thaws that fail, a policy that goes wrong,
- * and who has changed what.
+ * What the host tells, as lines of the log: freezes and thaws that fail, and a policy that goes
+ * wrong.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -400,6 +400,13 @@ static void test_works(void **state)
 	assert_int_equal(number(o, "remapped"), 8);
 	assert_int_equal(number(o, "resumes"), 0);
 	assert_int_equal(number(o, "failed"), 0);
+	/* One kernel is reason enough. */
+	a->counts->n_reasons = 1;
+	b->counts->n_reasons = 0;
+	assert_string_equal(text(nth(ask(COT_QUERY_PS), "tenants", 0), "shares_reason"),
+			    "recursion");
+	a->counts->n_reasons = 0;
+	assert_null_at(nth(ask(COT_QUERY_PS), "tenants", 0), "shares_reason");
 	free(a->counts);
 	free(b->counts);
 }
