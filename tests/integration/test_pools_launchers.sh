@@ -47,8 +47,8 @@ is shell weight 400 || fail "shell lost its weight with the daemon"
 right shell
 right nohup
 right grandchild
-until_true 5 has_programs 0 || fail "$(n_programs) programs are left"
-until_true 5 is batch mps down || fail "the pool stays without programs"
+until_true 15 has_programs 0 || fail "$(n_programs) programs are left"
+until_true 15 is batch mps down || fail "the pool stays without programs"
 
 # A launcher of one worker after the other: many ends, one program, and then none.
 # shellcheck disable=SC2016
@@ -64,7 +64,7 @@ until_true 15 has_programs 0 || fail "the program of the workers stays"
 "$COTENANT" run --name unknown -- sh -c '
 	env -u COTENANT_TENANT -u COTENANT_SOCKET -u LD_PRELOAD LD_PRELOAD="$EMU/libcuda.so.1" \
 		"$PROGS/batch" --seconds 9 >"$0/unknown" 2>&1 & sleep 0.5' "$work"
-until_true 5 has_programs 0 || fail "unknown is known"
+until_true 15 has_programs 0 || fail "unknown is known"
 sleep 1
 is batch mps up || fail "the pool was stopped with a client"
 says "$work/daemon.log" "MPS has 1 client"
@@ -77,7 +77,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	"$COTENANT" run --solo --name "many$i" -- sh -c 'sleep 0.$0 & exit' "$i" &
 done
 sleep 1.5
-until_true 5 has_programs 0 || fail "$(n_programs) of many are left"
+until_true 15 has_programs 0 || fail "$(n_programs) of many are left"
 has_no_child() { # but for the keeper of its pools
 	! pgrep -lP "$daemon_pid" | grep -qv ' cotenant-keeper$'
 }

@@ -37,7 +37,7 @@ start() {
 
 for how in stop_daemon kill_daemon; do
 	start
-	until_true 5 keeper >"$work/keeper" || fail "$how: nobody is there for the pools"
+	until_true 15 keeper >"$work/keeper" || fail "$how: nobody is there for the pools"
 	$how
 	sleep 3
 	kill -0 "$control" || fail "$how: the pool ended under its program"
@@ -53,11 +53,11 @@ done
 
 # The next daemon has the pools; what was beside the one before goes.
 start
-until_true 5 keeper >"$work/keeper" || fail "no keeper"
+until_true 15 keeper >"$work/keeper" || fail "no keeper"
 kill_daemon
 start_daemon -c "$work/conf"
 until_true 20 has_ended "$(cat "$work/keeper")" || fail "the keeper of the last daemon stays"
-until_true 5 keeper >"$work/keeper" || fail "the next daemon has no keeper"
+until_true 15 keeper >"$work/keeper" || fail "the next daemon has no keeper"
 sleep 3
 is batch control_pid "$control" || fail "another control program after the restart"
 "$COTENANTD" --stop-pools -c "$work/conf" >"$work/out" 2>&1 && fail "beside a daemon"
@@ -95,7 +95,7 @@ for ms in 0 20 60 120 160 200 260 320 400; do
 	"$COTENANT" run --required --name after -- "$PROGS/batch" --seconds 0.1 >"$work/after" 2>&1 ||
 		fail "after $ms ms the pool cannot be used: $(cat "$work/after")"
 	says_not "$work/after" "stands alone"
-	until_true 5 has_programs 0 || fail "after $ms ms: $(n_programs) programs are left"
+	until_true 15 has_programs 0 || fail "after $ms ms: $(n_programs) programs are left"
 	kill_daemon
 	until_true 20 no_pool || fail "after $ms ms a pool is left"
 done
@@ -107,5 +107,5 @@ n_left() {
 none_left() {
 	[ "$(n_left)" -eq 0 ]
 }
-until_true 5 none_left || fail "$(n_left) MPS processes are left"
+until_true 15 none_left || fail "$(n_left) MPS processes are left"
 finish

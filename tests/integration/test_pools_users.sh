@@ -68,18 +68,18 @@ clients() {
 has_clients() {
 	[ "$(clients)" -eq "$1" ]
 }
-until_true 3 has_clients 3 || fail "$(clients) clients at once, expected 3"
+until_true 15 has_clients 3 || fail "$(clients) clients at once, expected 3"
 kill -9 "$daemon_pid"
 start_daemon -c "$work/conf"
 batch 1002 third
 expect_value third pool batch
-until_true 3 has_clients 4 || fail "$(clients) clients after a new daemon, expected 4"
+until_true 15 has_clients 4 || fail "$(clients) clients after a new daemon, expected 4"
 sleep 0.5
 right third root first second
 says_not "$work/third.err" "another user"
 says_not "$work/daemon.log" "only the daemon's own servers"
 says_not "$work/daemon.log" "lost its channel groups"
-until_true 5 is batch mps down || fail "the pool stays"
+until_true 15 is batch mps down || fail "the pool stays"
 stop_daemon
 
 # apart: what happens where a pool serves one user at a time.
@@ -90,17 +90,17 @@ apart() {
 	batch 1001 first
 	alone first
 	right first root
-	until_true 5 has_programs 0 || fail "$(n_programs) programs are left"
+	until_true 15 has_programs 0 || fail "$(n_programs) programs are left"
 	# Now it is the other one's pool, with a server of that user's, under control too.
 	batch 1001 second
 	expect_value second pool batch
-	until_true 3 has_clients 1 || fail "second is no client"
+	until_true 15 has_clients 1 || fail "second is no client"
 	expect_value batch slice_read_back_us 2000
 	batch 0 root2
 	alone root2
 	is second pool batch || fail "second has lost its pool"
 	right second root2
-	until_true 5 has_programs 0 || fail "$(n_programs) programs are left"
+	until_true 15 has_programs 0 || fail "$(n_programs) programs are left"
 }
 
 : >"$work/daemon.log"

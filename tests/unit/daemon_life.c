@@ -1,0 +1,173 @@
+#include "daemon_life.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_PROCESSES 32
+
+static char folder[64];
+static pid_t processes[MAX_PROCESSES];
+static unsigned n_processes;
+
+static void set_paths(void)
+{
+	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
+	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/cotenantd.sock", folder);
+	snprintf(stage.config.mps_program, sizeof(stage.config.mps_program), "%s/mps", folder);
+	stage.config.policy = cot_policy_find("pools");
+	cot_policy_config_init(&stage.config.numbers);
+	stage.config.max_weight = COT_WEIGHT_MAX;
+	stage.config.latency.everybody = stage.config.batch.everybody = true;
+	stage.next_id = 1;
+}
+
+int life_setup(void **state)
+{
+	snprintf(folder, sizeof(folder), P_tmpdir "/cot-life-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	n_processes = 0;
+	if (stage_setup(state) < 0)
+		return -1;
+	set_paths();
+	return 0;
+}
+
+int life_teardown(void **state)
+{
+	char command[128];
+
+	while (n_processes)
+		life_end(processes[0]);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	assert_int_equal(system(command), 0);
+	return stage_teardown(state);
+}
+
+void life_next_daemon(void)
+{
+	assert_int_equal(stage_teardown(NULL), 0);
+	assert_int_equal(stage_setup(NULL), 0);
+	set_paths();
+}
+
+pid_t life_process(const char *const env[])
+{
+	char *argv[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
+	char socket_variable[COT_PATH_TEXT_MAX + 32], *all[24] = {socket_variable};
+	unsigned i, n = 1;
+	pid_t pid;
+
+	for (i = 0; env && env[i]; i++)
+		all[n++] = (char *)(uintptr_t)env[i];
+	snprintf(socket_variable, sizeof(socket_variable), "COTENANT_SOCKET=%s", stage.socket_path);
+	assert_true(n_processes < MAX_PROCESSES);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		(void)execve("/bin/sleep", argv, all);
+		_exit(127);
+	}
+	processes[n_processes++] = pid;
+	for (i = 0; i < 1000; i++) { /* until it has become that program */
+		char path[64], text[64] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+		f = fopen(path, "re");
+		assert_non_null(f);
+		if (fgets(text, sizeof(text), f) && !strcmp(text, "sleep\n"))
+			i = 1000;
+		(void)fclose(f);
+		usleep(2000);
+	}
+	return pid;
+}
+
+void life_end(pid_t pid)
+{
+	unsigned i;
+
+	for (i = 0; i < n_processes && processes[i] != pid; i++)
+		continue;
+	assert_true(i < n_processes);
+	processes[i] = processes[--n_processes];
+	(void)kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static bool (*until)(void);
+static uint64_t until_ns;
+
+static void look(void *arg)
+{
+	(void)arg;
+	if ((until && until()) || cot_now_ns() >= until_ns)
+		stage.loop.quit = true;
+}
+
+static void nothing(struct cot_timer *timer, uint64_t now_ns)
+{
+	cot_timer_set(&stage.loop, timer, now_ns + 5 * COT_NS_PER_MS);
+}
+
+void life_until(bool (*done)(void))
+{
+	until = done;
+	life_run(10000);
+	until = NULL;
+	assert_true(done());
+}
+
+void life_run(unsigned ms)
+{
+	struct cot_timer tick = {.fire = nothing};
+
+	until_ns = cot_now_ns() + ms * COT_NS_PER_MS;
+	stage.loop.quit = false;
+	stage.loop.settle = look;
+	cot_timer_set(&stage.loop, &tick, cot_now_ns());
+	assert_int_equal(cot_loop_run(&stage.loop), 0);
+	cot_timer_clear(&tick);
+}
+
+const char *life_read(const char *name)
+{
+	static char text[65536];
+	char path[256];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		(void)fclose(f);
+	}
+	text[n] = '\0';
+	return text;
+}
+
+void life_write(const char *name, const char *text, unsigned mode)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (int)strlen(text));
+	(void)close(fd);
+}
+
+void life_remove(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_int_equal(unlink(path), 0);
+}

@@ -1,0 +1,411 @@
+/* A pool's life with an MPS control program that the test plays: a script that listens, lists the
+ * clients that the test names, and quits when it is told to. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon_life.h"
+
+/* What it is told goes into `told`; `servers`, `clients` and `deaf` are read at each command. */
+static const char script[] =
+	"#!/bin/sh\n"
+	"cd \"${0%/*}\" || exit 1\n"
+	"if [ $# -eq 0 ]; then\n"
+	"	read -r word rest; echo \"$word $rest\" >>told\n"
+	"	case $word in\n"
+	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ] ;;\n"
+	"	get_client_list) cat clients 2>/dev/null ;;\n"
+	"	quit) [ -e deaf ] || kill \"$(cat pid)\" ;;\n"
+	"	esac; exit\n"
+	"fi\n"
+	"[ ! -e fails ] || exit 1\n"
+	"echo \"$*\" >>args\n"
+	"[ \"$2\" != -M ] || [ ! -e old ] || exit 1\n"
+	"echo $$ >pid; [ -e mute ] || : >\"$CUDA_MPS_PIPE_DIRECTORY/control\"\n"
+	"exec sleep 1000\n";
+
+static struct pool *p;
+
+static int setup(void **state)
+{
+	int rc = life_setup(state);
+
+	life_write("mps", script, 0755);
+	life_write("told", "", 0644);
+	life_write("servers", "4711\n", 0644);
+	life_write("clients", "", 0644);
+	stage.config.linger_s = 0;
+	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
+	return rc;
+}
+
+static int teardown(void **state)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_POOLS; i++)
+		if (stage.pools[i].control.pid)
+			(void)kill(stage.pools[i].control.pid, SIGKILL);
+	return life_teardown(state);
+}
+
+static bool is_up(void)
+{
+	return p->state == POOL_UP;
+}
+
+static bool is_down(void)
+{
+	return p->state == POOL_DOWN;
+}
+
+static bool is_failed(void)
+{
+	return p->state == POOL_FAILED;
+}
+
+static bool told(const char *line)
+{
+	return strstr(life_read("told"), line) != NULL;
+}
+
+static void start(uid_t uid)
+{
+	assert_int_equal(cot_pool_want(p, uid), -EINPROGRESS);
+	assert_int_equal(p->state, POOL_STARTING);
+	assert_int_equal(cot_pool_want(p, uid), -EINPROGRESS);
+	cot_pool_joined(p, uid); /* else it would end at once */
+	life_until(is_up);
+	assert_int_equal(cot_pool_want(p, uid), 0);
+}
+
+static void test_start_and_stop(void **state)
+{
+	char uid[64];
+
+	(void)state;
+	stage.config.multiuser = false;
+	start(1234);
+	snprintf(uid, sizeof(uid), "start_server -uid %u", geteuid() ? (unsigned)geteuid() : 1234);
+	assert_true(told(uid));
+	assert_string_equal(life_read("args"), "-f\n");
+	assert_int_equal(p->n_starts, 1);
+	assert_int_equal(p->n_deaths, 0);
+	assert_true(stage.state_dirty);
+	life_run(50);
+	assert_false(told("get_server_list"));
+	cot_pool_left(p, "a");
+	life_until(is_down);
+	assert_true(told("get_server_list"));
+	assert_true(told("get_client_list 4711"));
+	assert_true(told("quit"));
+	assert_int_equal(p->n_deaths, 0);
+	assert_int_equal(p->control.pid, 0);
+}
+
+/* It stays while MPS has a client, though no program of ours is in it. */
+static void test_clients_keep(void **state)
+{
+	(void)state;
+	start(geteuid());
+	life_write("clients", "815\n816\n", 0644);
+	cot_pool_left(p, "a");
+	life_run(300);
+	assert_true(told("get_client_list"));
+	assert_false(told("quit"));
+	assert_int_equal(p->state, POOL_UP);
+	assert_non_null(strstr(stage_log(), "MPS has 2 clients: it stays"));
+	/* It looks again later: not at once, and says nothing more. */
+	assert_true(p->timer.armed);
+	assert_in_range(p->timer.due_ns, cot_now_ns() + COT_NS_PER_S,
+			cot_now_ns() + 6 * COT_NS_PER_S);
+	cot_pool_timer(p, p->timer.fire, 0);
+	life_run(200);
+	assert_null(strstr(stage_log(), "it stays"));
+	life_write("clients", "", 0644);
+	cot_pool_timer(p, p->timer.fire, 0);
+	life_until(is_down);
+}
+
+/* What cannot be known counts as use. */
+static void test_no_answer_keeps(void **state)
+{
+	static const char *const answers[] = {"Server not found\n", "-4\n", "12x\n",
+					      "99999999999\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"};
+	unsigned i;
+
+	(void)state;
+	start(geteuid());
+	cot_pool_left(p, "a");
+	cot_timer_clear(&p->timer);
+	for (i = 0; i < COT_ARRAY_LEN(answers); i++) {
+		life_write("servers", answers[i], 0644);
+		p->held_up = false;
+		cot_pool_linger(p);
+		life_run(100);
+		assert_non_null(strstr(stage_log(), "does not say whether it has clients"));
+		assert_int_equal(p->state, POOL_UP);
+	}
+	life_write("servers", "4711\n", 0644);
+	life_write("broken", "", 0644); /* an exit status */
+	p->held_up = false;
+	cot_pool_linger(p);
+	life_run(100);
+	assert_non_null(strstr(stage_log(), "does not say whether it has clients"));
+	assert_false(told("quit"));
+}
+
+static void test_no_server(void **state)
+{
+	(void)state;
+	start(geteuid());
+	life_write("servers", "", 0644);
+	cot_pool_left(p, "a");
+	life_until(is_down);
+	assert_false(told("get_client_list"));
+}
+
+/* One that comes while it is asked keeps the pool. */
+static void test_joined_meanwhile(void **state)
+{
+	(void)state;
+	start(geteuid());
+	cot_pool_left(p, "a");
+	life_run(2);
+	cot_pool_joined(p, geteuid());
+	life_run(200);
+	assert_false(told("quit"));
+	assert_int_equal(p->state, POOL_UP);
+	assert_false(p->timer.armed);
+}
+
+/* Told to quit it waits for a client: it is not ended, and nobody waits for it without a bound. */
+static void test_quit_is_no_end(void **state)
+{
+	(void)state;
+	life_write("deaf", "", 0644);
+	start(geteuid());
+	cot_pool_left(p, "a");
+	life_run(150);
+	assert_int_equal(p->state, POOL_STOPPING);
+	assert_true(cot_pool_is_busy(p));
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS); /* it may take a moment */
+	life_write("clients", "815\n", 0644);
+	p->deadline_ns = cot_now_ns();
+	assert_int_equal(cot_pool_want(p, geteuid()), -EBUSY);
+	cot_pool_timer(p, p->timer.fire, 0);
+	life_run(150);
+	assert_int_equal(p->state, POOL_STOPPING);
+	assert_true(cot_watch_is_alive(&p->control));
+	assert_false(p->wanted);
+	assert_non_null(strstr(stage_log(), "waits for a client"));
+	/* Without one, and with no sign of an end, it is ended. */
+	life_write("clients", "", 0644);
+	cot_pool_timer(p, p->timer.fire, 0);
+	life_until(is_down);
+	assert_non_null(strstr(stage_log(), "has no clients; it is ended"));
+}
+
+static void test_stop_all(void **state)
+{
+	struct pool *busy = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
+	struct pool *other = p;
+
+	(void)state;
+	start(geteuid());
+	p = busy;
+	start(geteuid());
+	p = other;
+	cot_pool_left(p, "a");
+	cot_timer_clear(&p->timer); /* it would linger */
+	stage.stopping = true;
+	cot_pool_stop_all(&stage);
+	assert_true(cot_pool_is_busy(p));
+	assert_false(cot_pool_is_busy(busy));
+	assert_non_null(strstr(stage_log(), "left running for its 1 programs"));
+	life_run(150); /* its script ends the one that was started last, which is the other's */
+	assert_int_equal(p->state, POOL_STOPPING);
+	(void)kill(p->control.pid, SIGTERM);
+	life_until(is_down);
+}
+
+/* An end that nobody ordered is a death; it is started again after a pause, for who is there. */
+static void test_death(void **state)
+{
+	uint64_t now_ns;
+
+	(void)state;
+	start(geteuid());
+	now_ns = cot_now_ns();
+	(void)kill(p->control.pid, SIGKILL);
+	life_until(is_failed);
+	assert_int_equal(p->n_deaths, 1);
+	assert_true(p->lost);
+	assert_in_range(p->retry_ns, now_ns + 500 * COT_NS_PER_MS,
+			cot_now_ns() + 500 * COT_NS_PER_MS);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS); /* who comes waits */
+	life_until(is_up);
+	assert_int_equal(p->n_starts, 2);
+	assert_int_equal(p->backoff_ns, 0);
+}
+
+/* One that does not start: programs stand alone, and it is not tried again and again. */
+static void test_failure(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	life_write("fails", "", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	life_until(is_failed);
+	assert_false(p->lost);
+	assert_true(stage.mps_failed);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EAGAIN);
+	assert_int_equal(p->backoff_ns, 500 * COT_NS_PER_MS);
+	for (i = 0; i < 9; i++) {
+		p->retry_ns = 0;
+		assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+		life_until(is_failed);
+	}
+	assert_true(p->backoff_ns == 60 * COT_NS_PER_S);
+	life_remove("fails");
+	p->retry_ns = 0;
+	start(geteuid());
+	assert_false(stage.mps_failed);
+	life_remove("mps"); /* no program at all */
+	cot_pool_left(p, "a");
+	(void)kill(p->control.pid, SIGKILL);
+	life_until(is_failed);
+	p->retry_ns = 0;
+	assert_int_equal(cot_pool_want(p, geteuid()), -ENOENT);
+	assert_int_equal(p->state, POOL_FAILED);
+}
+
+/* An older control program does not know what serves several users. */
+static void test_multiuser(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	stage.config.multiuser = true;
+	start(1234);
+	assert_true(p->multiuser);
+	assert_string_equal(life_read("args"), "-f -M\n");
+	assert_true(told("start_server -uid 0"));
+	assert_true(cot_pool_serves(p, 1) && cot_pool_serves(p, 1234));
+	cot_pool_left(p, "a");
+	life_until(is_down);
+	life_write("old", "", 0644);
+	life_write("args", "", 0644);
+	start(1234);
+	assert_false(p->multiuser);
+	assert_string_equal(life_read("args"), "-f -M\n-f\n");
+	assert_int_equal(p->n_deaths, 0);
+	assert_non_null(strstr(stage_log(), "trying it without"));
+	assert_true(stage.no_multiuser);
+	assert_true(told("start_server -uid 1234"));
+}
+
+static void test_serves(void **state)
+{
+	struct tenant *t;
+
+	(void)state;
+	p->multiuser = false;
+	assert_true(cot_pool_serves(p, geteuid()));
+	assert_int_equal(cot_pool_serves(p, 1234), geteuid() == 0 || geteuid() == 1234);
+	t = stage_tenant(90, "other", NULL);
+	t->uid = 1234;
+	assert_true(cot_pool_serves(p, geteuid()));
+	t->pool = p;
+	assert_int_equal(cot_pool_serves(p, geteuid()), geteuid() == 1234);
+	assert_int_equal(cot_pool_serves(p, 1234), geteuid() == 0 || geteuid() == 1234);
+	p->multiuser = true;
+	assert_true(cot_pool_serves(p, geteuid()) && cot_pool_serves(p, 1234));
+}
+
+/* One of the daemon before whose socket is gone: it may have programs, so it is left alone. */
+static void test_adopted_without_socket(void **state)
+{
+	pid_t pid = life_process(NULL);
+
+	(void)state;
+	cot_pool_adopt(p, pid, cot_process_start_time(pid));
+	assert_int_equal(p->state, POOL_STARTING);
+	p->deadline_ns = cot_now_ns();
+	life_run(60);
+	assert_int_equal(p->state, POOL_STOPPING);
+	assert_true(cot_watch_is_alive(&p->control));
+	assert_int_equal(cot_pool_want(p, geteuid()), -EBUSY);
+	assert_non_null(strstr(stage_log(), "does not answer"));
+	life_end(pid);
+	life_until(is_down);
+}
+
+static void test_started_in_vain(void **state)
+{
+	(void)state;
+	life_write("mute", "", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	life_run(60);
+	assert_int_equal(p->state, POOL_STARTING);
+	p->deadline_ns = cot_now_ns();
+	life_until(is_failed);
+	assert_non_null(strstr(stage_log(), "did not start in time"));
+}
+
+static void test_parse(void **state)
+{
+	pid_t pids[2] = {0, 0};
+
+	(void)state;
+	assert_int_equal(cot_clients_parse("", pids, 2), 0);
+	assert_int_equal(cot_clients_parse(" \n", pids, 2), 0);
+	assert_int_equal(cot_clients_parse("12", pids, 2), 1);
+	assert_int_equal(pids[0], 12);
+	assert_int_equal(cot_clients_parse("1\n2147483647\n3\n", pids, 2), 3);
+	assert_int_equal(pids[0], 1);
+	assert_int_equal(pids[1], 2147483647);
+	assert_int_equal(cot_clients_parse("2147483648", pids, 2), -EINVAL);
+	assert_int_equal(cot_clients_parse("0", pids, 2), -EINVAL);
+	assert_int_equal(cot_clients_parse("-1", pids, 2), -EINVAL);
+	assert_int_equal(cot_clients_parse("7 none", pids, 2), -EINVAL);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(p->id, 1);
+	assert_string_equal(p->name, "batch");
+	assert_ptr_equal(cot_pool_get(&stage, COT_CLASS_BATCH, false, 0), p);
+	assert_ptr_not_equal(cot_pool_get(&stage, COT_CLASS_BATCH, true, 0), p);
+	assert_string_equal(cot_pool_get(&stage, COT_CLASS_BATCH, true, 0)->name, "shared");
+	assert_int_equal(cot_pool_get(&stage, COT_CLASS_LATENCY, true, 0)->cls, COT_CLASS_BATCH);
+	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 1));
+	assert_true(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
+	assert_ptr_equal(cot_pool_find(&stage, 1), p);
+	assert_null(cot_pool_find(&stage, 0));
+	assert_non_null(strstr(p->pipe, "/gpu0-batch/pipe"));
+	assert_string_equal(cot_pool_state_name(POOL_STOPPING), "stopping");
+}
+
+#define LIFE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIFE(test_start_and_stop),   LIFE(test_clients_keep),
+		LIFE(test_no_answer_keeps),  LIFE(test_no_server),
+		LIFE(test_joined_meanwhile), LIFE(test_quit_is_no_end),
+		LIFE(test_stop_all),	     LIFE(test_death),
+		LIFE(test_failure),	     LIFE(test_multiuser),
+		LIFE(test_serves),	     LIFE(test_adopted_without_socket),
+		LIFE(test_started_in_vain),  cmocka_unit_test(test_parse),
+		LIFE(test_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

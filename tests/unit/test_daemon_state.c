@@ -1,0 +1,396 @@
+/* What one daemon writes and the next one reads: pools and programs of every kind, nothing more. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon_life.h"
+
+static struct tenant *program(uint32_t id, pid_t pid)
+{
+	struct tenant *t;
+
+	assert_int_equal(cot_tenant_restore(&stage, id, getuid(), true, &t), 0);
+	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
+	t->weight = 100;
+	t->gpu_mask = 1;
+	t->solo = true;
+	cot_tenant_set_name(t, "some");
+	return t;
+}
+
+static void test_pools(void **state)
+{
+	static const struct {
+		enum cot_class cls;
+		bool shared;
+		unsigned gpu;
+		const char *name;
+	} kinds[] = {
+		{COT_CLASS_LATENCY, false, 0, "latency"}, {COT_CLASS_BATCH, false, 0, "batch"},
+		{COT_CLASS_BATCH, true, 0, "shared"},	  {COT_CLASS_LATENCY, false, 1, "latency"},
+		{COT_CLASS_BATCH, false, 1, "batch"},
+	};
+	pid_t pids[COT_ARRAY_LEN(kinds)];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
+		struct pool *p =
+			cot_pool_take(&stage, 10 + i, kinds[i].cls, kinds[i].shared, kinds[i].gpu);
+
+		pids[i] = life_process(NULL);
+		cot_pool_adopt(p, pids[i], cot_process_start_time(pids[i]));
+		assert_int_equal(p->state, POOL_STARTING);
+	}
+	cot_state_save(&stage);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
+		struct pool *p = cot_pool_find(&stage, 10 + i);
+
+		assert_non_null(p);
+		assert_int_equal(p->cls, kinds[i].cls);
+		assert_int_equal(p->shared, kinds[i].shared);
+		assert_int_equal(p->gpu, kinds[i].gpu);
+		assert_string_equal(p->name, kinds[i].name);
+		assert_int_equal(p->control.pid, pids[i]);
+		assert_int_equal(p->state, POOL_STARTING);
+		assert_true(p->adopted);
+	}
+	assert_int_equal(cot_daemon_new_id(&stage), 15);
+}
+
+static void test_pool_without_process(void **state)
+{
+	pid_t pid = life_process(NULL);
+	struct pool *p = cot_pool_take(&stage, 3, COT_CLASS_LATENCY, false, 0);
+
+	(void)state;
+	cot_pool_adopt(p, pid, cot_process_start_time(pid) + 1); /* another with its number */
+	assert_int_equal(p->state, POOL_DOWN);
+	cot_pool_adopt(p, pid, cot_process_start_time(pid));
+	cot_state_save(&stage);
+	life_end(pid);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	p = cot_pool_find(&stage, 3); /* its servers may be there still */
+	assert_non_null(p);
+	assert_int_equal(p->state, POOL_DOWN);
+	assert_int_equal(p->control.pid, 0);
+}
+
+static void test_programs(void **state)
+{
+	pid_t control = life_process(NULL), pids[2] = {life_process(NULL), life_process(NULL)};
+	struct pool *p = cot_pool_take(&stage, 3, COT_CLASS_LATENCY, false, 0);
+	struct tenant *t;
+
+	(void)state;
+	cot_pool_adopt(p, control, cot_process_start_time(control));
+	t = program(20, pids[0]);
+	t->cls = COT_CLASS_LATENCY;
+	t->weight = COT_WEIGHT_MAX;
+	t->block_us = COT_BLOCK_US_MAX;
+	t->quota = 50;
+	t->reserve = 66 | COT_SHARE_SMS;
+	t->pool = p;
+	t->solo = false;
+	cot_tenant_set_name(t, "sérve");
+	t = program(21, pids[1]);
+	t->cls = COT_CLASS_BATCH;
+	t->weight = COT_WEIGHT_MIN;
+	t->gpu_mask = 2;
+	t->gpu_unknown = true;
+	cot_tenant_set_name(t, "train");
+	cot_state_save(&stage);
+	assert_false(stage.state_dirty);
+	assert_null(strstr(stage_log(), "cannot write"));
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage), 2);
+	t = cot_tenant_find(&stage, 20);
+	assert_non_null(t);
+	assert_int_equal(t->cls, COT_CLASS_LATENCY);
+	assert_int_equal(t->weight, COT_WEIGHT_MAX);
+	assert_int_equal(t->block_us, COT_BLOCK_US_MAX);
+	assert_int_equal(t->quota, 50);
+	assert_int_equal(t->reserve, 66 | COT_SHARE_SMS);
+	assert_int_equal(t->gpu_mask, 1);
+	assert_false(t->gpu_unknown);
+	assert_int_equal(t->uid, getuid());
+	assert_int_equal(t->watch.pid, pids[0]);
+	assert_ptr_equal(t->pool, cot_pool_find(&stage, 3));
+	assert_int_equal(t->pool->n_tenants, 1);
+	assert_false(t->solo);
+	assert_string_equal(t->name, "sérve");
+	t = cot_tenant_find(&stage, 21);
+	assert_non_null(t);
+	assert_int_equal(t->cls, COT_CLASS_BATCH);
+	assert_int_equal(t->weight, COT_WEIGHT_MIN);
+	assert_int_equal(t->block_us, 0);
+	assert_int_equal(t->quota, 0);
+	assert_int_equal(t->reserve, 0);
+	assert_int_equal(t->gpu_mask, 2);
+	assert_true(t->gpu_unknown);
+	assert_null(t->pool);
+	assert_true(t->solo);
+	assert_int_equal(cot_daemon_new_id(&stage), 22);
+}
+
+static void test_one_that_left(void **state)
+{
+	struct tenant *t = program(20, life_process(NULL));
+
+	(void)state;
+	(void)program(21, life_process(NULL));
+	cot_state_save(&stage);
+	assert_non_null(strstr(life_read("state.json"), "\"id\":20"));
+	cot_tenant_end(t);
+	assert_true(stage.state_dirty);
+	cot_state_save(&stage);
+	assert_false(stage.state_dirty);
+	assert_null(strstr(life_read("state.json"), "\"id\":20"));
+	assert_non_null(strstr(life_read("state.json"), "\"id\":21"));
+	cot_tenant_update(cot_tenant_find(&stage, 21));
+	assert_true(stage.state_dirty);
+}
+
+static bool is_saved(void)
+{
+	return !stage.state_dirty;
+}
+
+/* A folder is in the way of the new file. */
+static void test_retry(void **state)
+{
+	char way[COT_PATH_TEXT_MAX + 32], inside[COT_PATH_TEXT_MAX + 64];
+	uint64_t now_ns = cot_now_ns();
+	const char *log;
+
+	(void)state;
+	(void)program(20, life_process(NULL));
+	cot_state_save(&stage);
+	snprintf(way, sizeof(way), "%s/state.json.new", stage.runtime);
+	snprintf(inside, sizeof(inside), "%s/x", way);
+	assert_int_equal(mkdir(way, 0700) | mkdir(inside, 0700), 0);
+	(void)program(21, life_process(NULL));
+	(void)stage_log();
+	cot_state_save(&stage);
+	assert_true(stage.state_dirty);
+	assert_non_null(strstr(stage_log(), "cannot write"));
+	assert_true(stage.state_retry.armed);
+	assert_in_range(stage.state_retry.due_ns, now_ns + COT_NS_PER_S,
+			cot_now_ns() + COT_NS_PER_S);
+	assert_non_null(strstr(life_read("state.json"), "\"id\":20"));
+	cot_state_save(&stage);
+	assert_null(strstr(stage_log(), "cannot write"));
+	assert_int_equal(rmdir(inside) | rmdir(way), 0);
+	life_until(is_saved);
+	log = stage_log();
+	assert_non_null(strstr(log, "is written again"));
+	assert_non_null(strstr(life_read("state.json"), "\"id\":21"));
+	cot_state_save(&stage);
+	assert_null(strstr(stage_log(), "is written again"));
+	/* Nothing to write: nothing is written. */
+	life_remove("state.json");
+	cot_timer_set(&stage.loop, &stage.state_retry, cot_now_ns());
+	life_run(30);
+	assert_string_equal(life_read("state.json"), "");
+}
+
+/* What makes one entry wrong costs that entry. */
+static void test_wrong_entries(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} wrong[] = {
+		{"\"class\":1", "\"class\":2"},
+		{"\"class\":1", "\"class\":-1"},
+		{"\"weight\":100", "\"weight\":0"},
+		{"\"weight\":100", "\"weight\":10001"},
+		{"\"block_us\":0", "\"block_us\":-1"},
+		{"\"block_us\":0", "\"block_us\":2000000000"},
+		{"\"quota\":0", "\"quota\":-1"},
+		{"\"quota\":0", "\"quota\":65536"},
+		{"\"quota\":0", "\"quota\":101"},
+		{"\"reserve\":0", "\"reserve\":-1"},
+		{"\"reserve\":0", "\"reserve\":65536"},
+		{"\"reserve\":0", "\"reserve\":101"},
+		{"\"gpus\":1", "\"gpus\":0"},
+		{"\"uid\":", "\"uid\":-"},
+		{"\"start\":", "\"start\":1"},
+		{"\"name\":\"some\"", "\"name\":3"},
+	};
+	pid_t pid = life_process(NULL);
+	char good[4096], text[8192], uid[32], *at;
+	unsigned i;
+
+	(void)state;
+	(void)pid;
+	program(20, pid)->cls = COT_CLASS_BATCH;
+	cot_state_save(&stage);
+	snprintf(good, sizeof(good), "%s", life_read("state.json"));
+	snprintf(uid, sizeof(uid), "\"uid\":%u", (unsigned)getuid());
+	assert_non_null(strstr(good, uid));
+	for (i = 0; i < COT_ARRAY_LEN(wrong); i++) {
+		at = strstr(good, wrong[i].from);
+		assert_non_null(at);
+		if (!strcmp(wrong[i].from, "\"uid\":") && !getuid())
+			snprintf(text, sizeof(text), "%.*s\"uid\":-1%s", (int)(at - good), good,
+				 at + strlen(uid));
+		else
+			snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good,
+				 wrong[i].to, at + strlen(wrong[i].from));
+		life_write("state.json", text, 0600);
+		life_next_daemon();
+		assert_int_equal(cot_state_load(&stage, NULL), 0);
+		if (cot_tenant_count(&stage))
+			fail_msg("%s is taken: %s", wrong[i].to, text);
+	}
+	life_write("state.json", good, 0600);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage), 1);
+}
+
+static void load_text(const char *text)
+{
+	life_write("state.json", text, 0600);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+}
+
+static void test_wrong_pools(void **state)
+{
+	static const char *const wrong[] = {
+		"\"id\":0,\"class\":0,\"gpu\":0",
+		"\"id\":-4,\"class\":0,\"gpu\":0",
+		"\"id\":4,\"class\":-1,\"gpu\":0",
+		"\"id\":4,\"class\":2,\"gpu\":0",
+		"\"id\":4,\"class\":0,\"gpu\":-1",
+		"\"id\":4,\"class\":0,\"gpu\":2",
+		"\"id\":4,\"class\":0",
+	};
+	char text[512];
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(wrong); i++) {
+		snprintf(text, sizeof(text),
+			 "{\"version\":1,\"pools\":[{%s,\"pid\":0,\"start\":0}]}", wrong[i]);
+		load_text(text);
+		for (n = 0; n < MAX_POOLS; n++)
+			assert_int_equal(stage.pools[n].id, 0);
+	}
+	load_text(
+		"{\"version\":1,\"pools\":[{\"id\":4,\"class\":0,\"gpu\":1,\"pid\":0,\"start\":0},"
+		"{\"id\":5,\"class\":0,\"gpu\":1,\"pid\":0,\"start\":0},"
+		"{\"id\":4,\"class\":1,\"gpu\":0,\"pid\":0,\"start\":0}]}");
+	assert_non_null(cot_pool_find(&stage, 4));
+	assert_null(cot_pool_find(&stage, 5)); /* the place is taken, and so is the number */
+	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
+}
+
+static void test_next_id(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t id;
+	} cases[] = {
+		{"{\"version\":1,\"next_id\":50}", 50},
+		{"{\"version\":1,\"next_id\":2147483647}", 2147483647},
+		{"{\"version\":1,\"next_id\":2147483648}", 1},
+		{"{\"version\":1,\"next_id\":-3}", 1},
+		{"{\"version\":1,\"next_id\":0}", 1},
+		{"{\"version\":1,\"next_id\":\"x\"}", 1},
+		{"{\"version\":1}", 1},
+		{"{\"version\":2,\"next_id\":50}", 1},
+		{"{", 1},
+		{"", 1},
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		load_text(cases[i].text);
+		assert_int_equal(cot_daemon_new_id(&stage), cases[i].id);
+	}
+}
+
+/* What only the environments say, and what has outlived its first process. */
+static void test_environments(void **state)
+{
+	char pipe[COT_PATH_TEXT_MAX + 64];
+	const char *pool_env[] = {"COTENANT_ROLE=pool", "COTENANT_POOL=batch", "COTENANT_TENANT=7",
+				  "COTENANT_GPU=1", NULL};
+	const char *env[] = {"COTENANT_CLASS=latency",
+			     "COTENANT_TENANT=31",
+			     "COTENANT_WEIGHT=7",
+			     "COTENANT_BLOCK_US=8",
+			     "COTENANT_QUOTA=40%",
+			     "COTENANT_RESERVE=5sm",
+			     "COTENANT_NAME=found",
+			     "COTENANT_GPU=1",
+			     pipe,
+			     NULL};
+	const char *heir_env[] = {"COTENANT_CLASS=batch", "COTENANT_TENANT=30", NULL};
+	pid_t first = life_process(heir_env), heir = life_process(heir_env), other;
+	struct tenant *t = program(30, first);
+
+	(void)state;
+	t->weight = 55;
+	cot_state_save(&stage);
+	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s/gpu1-batch/pipe", stage.runtime);
+	(void)life_process(pool_env);
+	other = life_process(env);
+	life_end(first);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage), 2);
+	t = cot_tenant_find(&stage, 30);
+	assert_non_null(t);
+	assert_int_equal(t->weight, 55);
+	assert_int_equal(t->watch.pid, heir);
+	t = cot_tenant_find(&stage, 31);
+	assert_non_null(t);
+	assert_int_equal(t->watch.pid, other);
+	assert_int_equal(t->cls, COT_CLASS_LATENCY);
+	assert_int_equal(t->weight, 7);
+	assert_int_equal(t->block_us, 8);
+	assert_int_equal(t->quota, 40);
+	assert_int_equal(t->reserve, 5 | COT_SHARE_SMS);
+	assert_int_equal(t->gpu_mask, 2);
+	assert_int_equal(t->uid, getuid());
+	assert_string_equal(t->name, "found");
+	assert_non_null(t->pool);
+	assert_int_equal(t->pool->id, 7);
+	assert_int_equal(t->pool->gpu, 1);
+	assert_false(t->solo);
+	assert_int_equal(t->pool->n_tenants, 1);
+	assert_int_equal(cot_daemon_new_id(&stage), 32);
+	life_end(heir);
+	life_end(other);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_pools, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_pool_without_process, life_setup,
+						life_teardown),
+		cmocka_unit_test_setup_teardown(test_programs, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_one_that_left, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_retry, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_entries, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_pools, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_next_id, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_environments, life_setup, life_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
