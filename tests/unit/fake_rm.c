@@ -165,11 +165,13 @@ static uint32_t control(struct fake_rm *f, int pid, const struct cot_nv_control 
 		return COT_NV_INVALID_OBJECT_HANDLE;
 	if (o->pid != pid)
 		f->n_foreign++;
-	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_DISABLE_CHANNELS)
+	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_DISABLE_CHANNELS) {
+		f->disable_by = c->object;
 		return disable(f, pid, params, now_ns);
+	}
 	if (o->class_ == COT_NV_CLASS_SUBDEVICE && c->cmd == COT_NV_SET_PREEMPTION) {
 		f->mode_by = c->object;
-		return set_mode(f, c->client, params);
+		return f->fail_set_mode ? f->fail_set_mode : set_mode(f, c->client, params);
 	}
 	if (o->class_ == CHANNEL_GROUP)
 		return group_control(f, o, c->cmd, params);

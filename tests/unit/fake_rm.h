@@ -31,10 +31,10 @@ struct fake_rm {
 
 	unsigned n_controls, n_disable, n_set_slice, n_preempt, n_foreign;
 	uint32_t largest_chunk;
-	uint32_t mode_by; /* the subdevice of the last SET_PREEMPTION */
+	uint32_t mode_by, disable_by; /* the subdevice of the last of each */
 
 	/* Knobs: what fails, and how (an RM status). */
-	uint32_t fail_alloc, fail_get_slice, fail_set_slice, fail_preempt;
+	uint32_t fail_alloc, fail_get_slice, fail_set_slice, fail_preempt, fail_set_mode;
 	uint32_t bad_channel; /* a DISABLE_CHANNELS that names it fails */
 	int fail_errno;	      /* every request fails with it */
 	unsigned ignore_sets; /* so many SET_TIMESLICEs succeed without effect */

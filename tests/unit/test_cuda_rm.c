@@ -395,6 +395,76 @@ static void test_mode_is_of_compute(void **state)
 	assert_int_equal(fake_rm_find(&fake, 0, copy_channel)->mode, COT_NV_PREEMPTION_CTA);
 }
 
+/* A mode that could not be set is, when the driver sets its own; and that comes back. */
+static void test_mode_after_the_driver(void **state)
+{
+	struct cot_nv_preemption p = {.flags = 1, .compute = 7};
+	struct cot_rm_result res;
+	struct context a;
+
+	(void)state;
+	a = new_context(0, 0);
+	release(a.client, a.channel[1]);
+	alloc(a.client, a.channel[0], COMPUTE_CLASS);
+	fake.fail_set_mode = COT_NV_BUSY_RETRY;
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	assert_int_equal(res.status, -EBUSY);
+	p.channel = a.channel[0];
+	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)),
+			 COT_NV_BUSY_RETRY);
+	fake.fail_set_mode = 0;
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	assert_int_equal(res.n_done, 0); /* it never had ours */
+	fake.fail_set_mode = COT_NV_BUSY_RETRY;
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	fake.fail_set_mode = 0;
+	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)), 0);
+	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CTA);
+	fake.mode_by = 0;
+	cot_rm_sync(&rm, &res);
+	assert_int_equal(fake.mode_by, 0); /* it has it */
+	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	assert_int_equal(res.n_done, 1);
+	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, 7);
+}
+
+/* What the kernel refuses, the program hears of, whatever was asked for. */
+static void test_errors_are_passed_on(void **state)
+{
+	static const uint32_t commands[] = {COT_NV_GROUP_SET_SLICE, COT_NV_SET_PREEMPTION,
+					    COT_NV_GROUP_SCHEDULE, COT_NV_CHANNEL_SCHEDULE,
+					    COT_NV_GROUP_PREEMPT};
+	static const unsigned requests[] = {COT_NV_NR_FREE, COT_NV_NR_CONTROL, COT_NV_NR_ALLOC,
+					    COT_NV_NR_DUP,  COT_NV_NR_XFER,    99};
+	char request[256] = {0};
+	struct cot_nv_control c;
+	struct context a;
+	unsigned i, size;
+
+	(void)state;
+	a = new_context(0, 0);
+	fake.fail_errno = EIO;
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		c = (struct cot_nv_control){.client = a.client, .object = a.group};
+		c.cmd = commands[i];
+		errno = 0;
+		assert_int_equal(
+			cot_rm_pass(&rm, FD, COT_NV_REQUEST(COT_NV_NR_CONTROL, sizeof(c)), &c), -1);
+		assert_int_equal(errno, EIO);
+	}
+	/* Of every size. */
+	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		for (size = 0; size <= 64; size += 4) {
+			errno = 0;
+			assert_int_equal(
+				cot_rm_pass(&rm, FD, COT_NV_REQUEST(requests[i], size), request),
+				-1);
+			assert_int_equal(errno, EIO);
+			assert_int_equal(last_request, COT_NV_REQUEST(requests[i], size));
+		}
+	}
+}
+
 /* Of several subdevices, the one of the channel's own device. */
 static void test_mode_by_the_own_subdevice(void **state)
 {
@@ -499,6 +569,8 @@ int main(void)
 		cmocka_unit_test_setup(test_slice_is_read_back, setup),
 		cmocka_unit_test_setup(test_mode, setup),
 		cmocka_unit_test_setup(test_mode_is_of_compute, setup),
+		cmocka_unit_test_setup(test_mode_after_the_driver, setup),
+		cmocka_unit_test_setup(test_errors_are_passed_on, setup),
 		cmocka_unit_test_setup(test_mode_by_the_own_subdevice, setup),
 		cmocka_unit_test_setup(test_mode_without_subdevice, setup),
 		cmocka_unit_test_setup(test_changes_are_told, setup),

@@ -37,6 +37,25 @@ static void test_freeze(void **state)
 	assert_int_equal(fake.n_disable, 0);
 }
 
+/* Two clients on one GPU: each is frozen by its own subdevice. */
+static void test_freeze_by_the_own_subdevice(void **state)
+{
+	struct cot_rm_result res;
+	struct context a, b;
+
+	(void)state;
+	a = new_context(0, 0);
+	b = new_context(0, 0);
+	cot_rm_freeze(&rm, &res);
+	assert_int_equal(res.n_done, 4);
+	assert_int_equal(fake.disable_by, b.subdevice);
+	cot_rm_thaw(&rm, &res);
+	release(b.client, b.client);
+	cot_rm_freeze(&rm, &res);
+	assert_int_equal(fake.disable_by, a.subdevice);
+	cot_rm_thaw(&rm, &res);
+}
+
 static void test_freeze_chunks(void **state)
 {
 	struct cot_rm_result res;
@@ -409,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_freeze, setup),
+		cmocka_unit_test_setup(test_freeze_by_the_own_subdevice, setup),
 		cmocka_unit_test_setup(test_freeze_chunks, setup),
 		cmocka_unit_test_setup(test_freeze_races_with_free, setup),
 		cmocka_unit_test_setup(test_freeze_all_or_none, setup),
