@@ -400,6 +400,10 @@ static void test_works(void **state)
 	assert_int_equal(number(o, "remapped"), 8);
 	assert_int_equal(number(o, "resumes"), 0);
 	assert_int_equal(number(o, "failed"), 0);
+	/* What another program's shim counted is that program's. */
+	b->tenant = stage_tenant(2, "b", NULL);
+	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
+	assert_int_equal(number(o, "kernels_rewritten"), 103);
 	/* One kernel is reason enough. */
 	a->counts->n_reasons = 1;
 	b->counts->n_reasons = 0;
