@@ -524,7 +524,7 @@ static void answer(struct conn *c)
 }
 
 /* The next one whose user may have some of our time now. NULL: in *ret_wait_ns, if at all. */
-static struct conn *next_asker(struct daemon *d, uint64_t now_ns, uint64_t *ret_wait_ns)
+static struct conn *next_asker(struct daemon *d, uint64_t *ret_wait_ns)
 {
 	unsigned i;
 
@@ -535,7 +535,7 @@ static struct conn *next_asker(struct daemon *d, uint64_t now_ns, uint64_t *ret_
 
 		if (c->source.fd < 0 || !c->asked)
 			continue;
-		wait_ns = cot_account_wait_ns(&d->account, c->uid, COT_RATE_TIME, now_ns);
+		wait_ns = cot_server_rest_ns(c);
 		if (!wait_ns)
 			return c;
 		if (wait_ns < *ret_wait_ns)
@@ -548,13 +548,13 @@ void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, queries));
 	uint64_t wait_ns;
-	struct conn *c = next_asker(d, now_ns, &wait_ns);
+	struct conn *c = next_asker(d, &wait_ns);
 
 	if (c) {
 		d->next_asker = conn_index(c) + 1;
 		answer(c);
 		now_ns = cot_now_ns();
-		if (next_asker(d, now_ns, &wait_ns))
+		if (next_asker(d, &wait_ns))
 			wait_ns = 0;
 	}
 	if (wait_ns != COT_NEVER)

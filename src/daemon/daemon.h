@@ -255,6 +255,8 @@ void cot_conn_close(struct conn *c);
 void cot_conn_watch(struct conn *c);
 /* Charges the time since `begin_ns` (cot_server_clock_ns()) to its user. */
 uint64_t cot_server_clock_ns(void);
+/* How long until its user may have some of our time again; 0: now. */
+uint64_t cot_server_rest_ns(const struct conn *c);
 void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
 
 /* ---- answer.c ---- */

@@ -38,6 +38,11 @@ static uint64_t read_waited_ns(const struct cot_loop *loop)
 	return strtoull(end, NULL, 10);
 }
 
+uint64_t cot_loop_able_ns(const struct cot_loop *loop)
+{
+	return cot_now_ns() - loop->waited_ns;
+}
+
 static void count_lateness(struct cot_loop *loop, uint64_t late_ns)
 {
 	struct cot_lateness *l = &loop->lateness;

@@ -57,6 +57,9 @@ struct cot_loop {
 
 int cot_loop_init(struct cot_loop *loop);
 void cot_loop_finish(struct cot_loop *loop);
+/* The time without what this thread has waited for a processor, to about a millisecond: what one of
+ * many may have of its time is a part of that. It may go back by as much as was waited lately. */
+uint64_t cot_loop_able_ns(const struct cot_loop *loop);
 /* Until loop->quit. 0 or -errno. */
 int cot_loop_run(struct cot_loop *loop);
 

@@ -51,12 +51,13 @@ uint64_t cot_server_clock_ns(void)
 void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns)
 {
 	cot_account_spend(&d->account, uid, COT_RATE_TIME, cot_server_clock_ns() - begin_ns,
-			  cot_now_ns());
+			  cot_loop_able_ns(&d->loop));
 }
 
-static uint64_t must_rest_ns(const struct conn *c, uint64_t now_ns)
+uint64_t cot_server_rest_ns(const struct conn *c)
 {
-	return cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_TIME, now_ns);
+	return cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_TIME,
+				   cot_loop_able_ns(&c->d->loop));
 }
 
 void cot_conn_watch(struct conn *c)
@@ -80,7 +81,7 @@ void cot_conn_watch(struct conn *c)
 
 static void pause_if_needed(struct conn *c)
 {
-	uint64_t now_ns = cot_now_ns(), rest_ns = must_rest_ns(c, now_ns);
+	uint64_t now_ns = cot_now_ns(), rest_ns = cot_server_rest_ns(c);
 	struct daemon *d = c->d;
 
 	if (!rest_ns)
@@ -106,7 +107,7 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 
 		if (c->source.fd < 0 || !c->paused)
 			continue;
-		rest_ns = must_rest_ns(c, now_ns);
+		rest_ns = cot_server_rest_ns(c);
 		c->paused = rest_ns != 0;
 		cot_conn_watch(c);
 		if (c->paused && now_ns + rest_ns < next_ns)
@@ -225,6 +226,11 @@ static bool has_files(struct conn *c)
 	return true;
 }
 
+static bool is_heard(const struct conn *c)
+{
+	return c->source.fd >= 0 && !c->paused && !c->asked;
+}
+
 /* False: there is nothing more now, or the connection has been closed. */
 static bool take_one(struct conn *c)
 {
@@ -248,14 +254,14 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 	uint64_t begin_ns = cot_server_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
 	struct daemon *d = c->d;
 	uid_t uid = c->uid;
-	unsigned i;
+	unsigned i = 0;
 
-	if (events & EPOLLOUT)
+	pause_if_needed(c); /* another one of its user has had the time */
+	if (!c->paused && (events & EPOLLOUT))
 		cot_conn_flush(c);
 	if (c->deaf)
 		cot_conn_close(c);
-	for (i = 0;
-	     c->source.fd >= 0 && i < PACKETS_PER_ROUND && !c->asked && cot_now_ns() < end_ns; i++)
+	while (is_heard(c) && i++ < PACKETS_PER_ROUND && cot_now_ns() < end_ns)
 		if (!take_one(c))
 			break;
 	cot_server_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);

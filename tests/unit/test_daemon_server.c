@@ -291,33 +291,51 @@ static void test_closer_bounds(void **state)
 static void test_rests(void **state)
 {
 	struct cot_msg_query query = {.what = COT_QUERY_PS};
-	uint64_t until_ns;
 	struct conn *c;
 	int fd;
 
 	(void)state;
 	c = enter(STRANGER + 1, &fd);
-	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 30 * MS, cot_now_ns());
-	say(fd, &query, (enum cot_msg_type)999, sizeof(query));
-	serve(1);
-	assert_true(c->paused && !c->watched && stage.pauses.armed);
+	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 100 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	assert_in_range(cot_server_rest_ns(c), 100 * MS, 200 * MS);
 	/* It is not heard until its user has paid. */
 	say(fd, &query, COT_MSG_QUERY, sizeof(query));
 	serve(2);
+	assert_true(c->paused && !c->watched && stage.pauses.armed);
 	assert_int_equal(c->kind, CONN_NEW);
-	until_ns = stage.pauses.due_ns;
-	assert_in_range(until_ns - cot_now_ns(), 1, 60 * MS);
-	stage.pauses.fire(&stage.pauses, until_ns - 30 * MS);
+	assert_in_range(stage.pauses.due_ns, cot_now_ns(), cot_now_ns() + 200 * MS);
+	stage.pauses.fire(&stage.pauses, cot_now_ns());
 	assert_true(c->paused && stage.pauses.armed);
-	assert_in_range(stage.pauses.due_ns, until_ns - MS, until_ns + MS);
-	/* Not for less than a millisecond. */
-	stage.pauses.fire(&stage.pauses, until_ns - MS / 100);
-	assert_in_range(stage.pauses.due_ns, until_ns + MS / 2, until_ns + MS);
+	while (cot_server_rest_ns(c))
+		(void)usleep(1000);
 	cot_timer_clear(&stage.pauses);
-	stage.pauses.fire(&stage.pauses, until_ns + MS);
+	stage.pauses.fire(&stage.pauses, cot_now_ns());
 	assert_true(!c->paused && c->watched && !stage.pauses.armed);
 	serve(1);
 	assert_int_equal(c->kind, CONN_COMMAND);
+}
+
+/* Where one connection has had its user's time, the others of that user are not heard either. */
+static void test_rests_of_a_user(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	struct conn *a, *b, *c;
+	int fds[3];
+
+	(void)state;
+	a = enter(STRANGER + 1, &fds[0]);
+	b = enter(STRANGER + 1, &fds[1]);
+	c = enter(STRANGER + 2, &fds[2]);
+	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 500 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	say(fds[1], &query, COT_MSG_QUERY, sizeof(query));
+	say(fds[2], &query, COT_MSG_QUERY, sizeof(query));
+	serve(1);
+	assert_int_equal(b->kind, CONN_NEW);
+	assert_true(b->paused && !b->watched);
+	assert_int_equal(c->kind, CONN_COMMAND);
+	assert_false(c->paused);
 }
 
 /* Of those whose users may have some time, one after the other is answered; others wait. */
@@ -335,13 +353,16 @@ static void test_askers(void **state)
 	cot_timer_clear(&stage.queries);
 	poor->asked = rich->asked = true;
 	poor->query = rich->query = COT_QUERY_PS;
-	cot_account_spend(&stage.account, poor->uid, COT_RATE_TIME, 30 * MS, cot_now_ns());
+	cot_account_spend(&stage.account, poor->uid, COT_RATE_TIME, 30 * MS,
+			  cot_loop_able_ns(&stage.loop));
 	cot_command_answer_one(&stage.queries, cot_now_ns());
 	assert_int_equal(hear(rich_fd), COT_MSG_RESULT);
 	assert_int_equal(hear(poor_fd), 0);
 	assert_true(poor->asked && !rich->asked);
 	assert_true(stage.queries.armed && stage.queries.due_ns > cot_now_ns());
-	cot_command_answer_one(&stage.queries, cot_now_ns() + 100 * MS);
+	while (cot_server_rest_ns(poor))
+		(void)usleep(1000);
+	cot_command_answer_one(&stage.queries, cot_now_ns());
 	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
 	assert_false(poor->asked);
 }
@@ -503,10 +524,10 @@ int main(void)
 		AT_THE_DOOR(test_kinds),	  AT_THE_DOOR(test_second_hello),
 		AT_THE_DOOR(test_other_version),  AT_THE_DOOR(test_files),
 		AT_THE_DOOR(test_plain_ends),	  AT_THE_DOOR(test_closer_bounds),
-		AT_THE_DOOR(test_rests),	  AT_THE_DOOR(test_askers),
-		AT_THE_DOOR(test_unread),	  AT_THE_DOOR(test_complaints),
-		AT_THE_DOOR(test_access),	  AT_THE_DOOR(test_withdrawn),
-		AT_THE_DOOR(test_no_descriptors),
+		AT_THE_DOOR(test_rests),	  AT_THE_DOOR(test_rests_of_a_user),
+		AT_THE_DOOR(test_askers),	  AT_THE_DOOR(test_unread),
+		AT_THE_DOOR(test_complaints),	  AT_THE_DOOR(test_access),
+		AT_THE_DOOR(test_withdrawn),	  AT_THE_DOOR(test_no_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
