@@ -60,14 +60,24 @@ until_true 15 has_programs 0 || fail "the program of the workers stays"
 [ "$(grep -c "program 'workers'.*ended" "$work/daemon.log")" -eq 1 ] || fail "it ended more than once"
 
 # A client that no program accounts for, as its environment is another one: the pool waits for it.
+# Its launcher stays until MPS has it.
+has_client() {
+	pipe=$work/run/gpu0-batch/pipe
+	server=$(echo get_server_list | CUDA_MPS_PIPE_DIRECTORY=$pipe "$COTENANT_MPS_CONTROL")
+	[ -n "$(echo "get_client_list $server" |
+		CUDA_MPS_PIPE_DIRECTORY=$pipe "$COTENANT_MPS_CONTROL")" ]
+}
 # shellcheck disable=SC2016
-"$COTENANT" run --name unknown -- sh -c '
+background "$COTENANT" run --name unknown -- sh -c '
 	env -u COTENANT_TENANT -u COTENANT_SOCKET -u LD_PRELOAD LD_PRELOAD="$EMU/libcuda.so.1" \
-		"$PROGS/batch" --seconds 9 >"$0/unknown" 2>&1 & sleep 0.5' "$work"
+		"$PROGS/batch" --seconds 20 >"$0/unknown" 2>&1 &
+	until [ -e "$0/go" ]; do sleep 0.05; done' "$work"
+until_true 15 has_client || fail "no client"
+: >"$work/go"
 until_true 15 has_programs 0 || fail "unknown is known"
-sleep 1
+until_true 15 grep -q "MPS has 1 client" "$work/daemon.log" || fail "no word of the client"
 is batch mps up || fail "the pool was stopped with a client"
-says "$work/daemon.log" "MPS has 1 client"
+until_true 30 test -s "$work/unknown" || fail "unknown does not end"
 right unknown
 until_true 15 is batch mps down || fail "the pool stays after its last client"
 
