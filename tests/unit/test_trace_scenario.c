@@ -628,6 +628,16 @@ static void test_unreadable_files(void **state)
 	assert_string_equal(err.text, ".: cannot read: Is a directory");
 }
 
+/* What is saved of a block is what it holds, in recorded programs as in written ones. */
+static void check_contexts(const struct cot_program *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->n_kernels; i++)
+		assert_int_equal(p->kernels[i].ctx_bytes_per_block,
+				 4 * p->kernels[i].regs_per_block + p->kernels[i].shmem_per_block);
+}
+
 /* Every one that is shipped can be read, with what is in it. */
 static void test_ready_scenarios(void **state)
 {
@@ -650,6 +660,7 @@ static void test_ready_scenarios(void **state)
 		for (k = 0; k < sc->n_apps; k++) {
 			n_goals += sc->apps[k].qos.ipc > 0 || sc->apps[k].qos.percent > 0;
 			n_shares += sc->apps[k].reserve.pct || sc->apps[k].reserve.sms;
+			check_contexts(&sc->apps[k].program);
 		}
 		n_policies += sc->policy[0] != '\0';
 		cot_scenario_destroy(sc);
