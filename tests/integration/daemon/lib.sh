@@ -167,6 +167,11 @@ tidy() {
 		echo quit | CUDA_MPS_PIPE_DIRECTORY=$log timeout 5 "$COTENANT_MPS_CONTROL" \
 			>/dev/null 2>&1
 	done
+	# Whatever else has our folder: nobody would end it.
+	for process in $(grep -lzxsF "COTENANT_RUNTIME_DIR=$work/run" /proc/[0-9]*/environ); do
+		process=${process#/proc/}
+		kill -9 "${process%/environ}" 2>/dev/null
+	done
 	rm -rf "$work"
 }
 trap tidy EXIT
