@@ -336,6 +336,8 @@ static void the_bell(void **state)
 	assert_int_equal(cot_wake_open(&w), 0);
 	assert_false(atomic_load(&w.pending));
 	assert_false(rings(&w));
+	assert_int_equal(fcntl(w.ring.fd, F_GETFD) & fcntl(w.listen.fd, F_GETFD), FD_CLOEXEC);
+	assert_true(fcntl(w.ring.fd, F_GETFL) & fcntl(w.listen.fd, F_GETFL) & O_NONBLOCK);
 	errno = 77;
 	cot_wake_ring(&w);
 	cot_wake_ring(&w);
