@@ -400,8 +400,12 @@ static int start(struct pool *p)
 	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
 	if (pid > 0 && cot_watch_start(p->d, &p->control, pid, control_ended) < 0) {
-		(void)waitpid(pid, NULL, WNOHANG);
-		pid = (pid_t)cot_error_set(&err, -ECHILD, "the MPS control program ended at once");
+		/* It may be there, and cannot be watched now: nobody uses it yet. */
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		pid = (pid_t)cot_error_set(&err, -ECHILD,
+					   "the MPS control program ended at once, or it cannot be "
+					   "watched");
 	}
 	if (pid < 0) {
 		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p), "%s", err.text);

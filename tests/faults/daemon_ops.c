@@ -83,6 +83,79 @@ void end_target(void)
 	target = 0;
 }
 
+/* ---- somebody else's program, whose results must not change whatever fails ---- */
+
+static pid_t victim;
+
+static bool victim_works(const void *arg)
+{
+	char *text = read_text(work_path("victim"));
+	bool works = strstr(text, "step") != NULL;
+
+	(void)arg;
+	free(text);
+	return works && has_program("victim", "channel_groups", 4);
+}
+
+static void start_victim(void)
+{
+	static char program[300];
+	const char *const argv[] = {"setpriv",
+				    "--reuid",
+				    "54321",
+				    "--regid",
+				    "54321",
+				    "--clear-groups",
+				    env_path("COTENANT"),
+				    "run",
+				    "--solo",
+				    "--name",
+				    "victim",
+				    "--",
+				    program,
+				    "--seconds",
+				    "100000",
+				    "--blocks",
+				    "2",
+				    "--period-us",
+				    "5000",
+				    NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/ptx_loop", env_path("PROGS"));
+	write_text(work_path("victim"), "");
+	victim = spawn(geteuid() ? argv + 6 : argv, work_path("victim"), work_path("victim"));
+	if (!until(victim_works, NULL, SOON_MS))
+		problem("a program of somebody else does not work without faults");
+}
+
+static void end_victim(void)
+{
+	char *text;
+	int status;
+
+	if (!until(victim_works, NULL, SOON_MS))
+		problem("somebody else's program has lost its control");
+	kill(victim, SIGTERM);
+	if (wait_end(victim, SOON_MS, &status) != ENDED_EXIT || status)
+		problem("somebody else's program ended with %d", status);
+	text = read_text(work_path("victim"));
+	if (!strstr(text, " wrong 0 "))
+		problem("somebody else's program computed something else");
+	free(text);
+}
+
+static void begin_with_victim(void)
+{
+	daemon_must_start();
+	start_victim();
+}
+
+static void end_with_victim(void)
+{
+	end_victim();
+	daemon_stop();
+}
+
 static void begin_daemon(void)
 {
 	daemon_must_start();
@@ -90,11 +163,17 @@ static void begin_daemon(void)
 
 static void begin_with_target(void)
 {
-	daemon_must_start();
+	begin_with_victim();
 	need_target();
 }
 
 static void end_with_target(void)
+{
+	end_target();
+	end_with_victim();
+}
+
+static void end_stopped(void)
 {
 	end_target();
 	daemon_stop();
@@ -307,13 +386,12 @@ static void act_reload(void)
 	static const char *const policies[] = {"rotate", "timeslice"};
 	static unsigned now;
 	const char *before = policies[now % 2], *wanted = policies[(now + 1) % 2];
-	char text[64], *log = read_text(work_path("daemon.log"));
+	char *log = read_text(work_path("daemon.log"));
 	size_t from = strlen(log);
 	bool stays;
 
 	free(log);
-	(void)snprintf(text, sizeof(text), "schema: cotenantd/1\npolicy: %s\n", wanted);
-	write_text(work_path("conf"), text);
+	write_config(wanted);
 	kill(daemon_pid, SIGHUP);
 	if (!until(log_says_so, &from, SOON_MS))
 		problem("nothing is said of a reload");
@@ -410,8 +488,8 @@ static void act_recovery(void)
 
 const struct op daemon_ops[] = {
 	{"start", "cotenantd", NULL, 11, NULL, act_start, NULL},
-	{"stop", "cotenantd", NULL, 3, begin_daemon, act_stop, end_with_target},
-	{"register", "cotenantd", NULL, 5, begin_daemon, act_register, daemon_stop},
+	{"stop", "cotenantd", NULL, 3, begin_daemon, act_stop, end_stopped},
+	{"register", "cotenantd", NULL, 5, begin_with_victim, act_register, end_with_victim},
 	{"set", "cotenantd", NULL, 3, begin_with_target, act_set, end_with_target},
 	{"freeze", "cotenantd", NULL, 3, begin_with_target, act_freeze, end_with_target},
 	{"ps", "cotenantd", NULL, 23, begin_with_target, act_ps, end_with_target},

@@ -68,6 +68,17 @@ void write_text(const char *path, const char *text)
 	}
 }
 
+void write_config(const char *policy)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof(text),
+		       "schema: cotenantd/1\npolicy: %s\nmps:\n  linger_s: 0\nallow:\n"
+		       "  other_users: true\n",
+		       policy);
+	write_text(work_path("conf"), text);
+}
+
 char *read_text(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -231,6 +242,8 @@ static bool is_ours(const char *pid)
 	return ours;
 }
 
+static char left_name[64]; /* of the last one that n_left() found */
+
 unsigned n_left(const pid_t *known, unsigned n_known)
 {
 	DIR *dir = opendir("/proc");
@@ -247,6 +260,8 @@ unsigned n_left(const pid_t *known, unsigned n_known)
 		for (i = 0; i < n_known; i++)
 			is_known |= known[i] == pid;
 		n += !is_known;
+		if (!is_known)
+			(void)snprintf(left_name, sizeof(left_name), "process %ld", pid);
 	}
 	if (dir)
 		closedir(dir);
@@ -498,7 +513,7 @@ bool has_program(const char *name, const char *key, int64_t value)
 	return has;
 }
 
-int64_t policy_is(const char *name)
+bool policy_is(const char *name)
 {
 	json_t *ps = ask_ps();
 	const char *policy =
@@ -507,6 +522,22 @@ int64_t policy_is(const char *name)
 
 	json_decref(ps);
 	return is;
+}
+
+unsigned n_pools(void)
+{
+	json_t *ps = ask_ps(), *p;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(ps, "pools"), i, p)
+	{
+		const char *state = json_string_value(json_object_get(p, "mps"));
+
+		n += !state || (strcmp(state, "down") != 0 && strcmp(state, "failed") != 0);
+	}
+	json_decref(ps);
+	return n;
 }
 
 void check_state(void)
@@ -526,7 +557,7 @@ void check_state(void)
 
 static uint64_t stride_of(const struct op *o, unsigned whole)
 {
-	return whole ? 1 : o->stride;
+	return whole ? 1 : o->stride ? o->stride : 29;
 }
 
 static unsigned loop(bool onward, unsigned whole, unsigned offset)
@@ -570,7 +601,7 @@ static void do_op(const struct op *o, unsigned whole, unsigned seed)
 		o->end();
 	daemon_kill();
 	if (!none_left(NULL, 0, LONG_MS))
-		problem("%u processes were left behind", n_left(NULL, 0));
+		problem("%u processes were left behind: %s", n_left(NULL, 0), left_name);
 	printf("%-16s %5u once %5u onward   calls %5llu   %6.1f s\n", o->name, once, onward,
 	       (unsigned long long)atomic_load(&page->n_calls), (double)(now_ms() - begun) / 1000);
 	fflush(stdout);
@@ -601,7 +632,7 @@ static void do_ops(const struct op *ops, unsigned n, int argc, char **argv, unsi
 	int k;
 
 	for (i = 0; i < n && n_problems < PROBLEMS_MAX; i++) {
-		wanted = argc < 2;
+		wanted = argc < 2 && (whole || ops[i].stride);
 		for (k = 1; k < argc; k++)
 			wanted |= !strcmp(argv[k], ops[i].name);
 		if (wanted)
@@ -629,10 +660,13 @@ int main(int argc, char **argv)
 	}
 	open_page();
 	setenv("COTENANT_RUNTIME_DIR", work_path("run"), 1);
+	/* For programs of another user, too. */
+	if (chmod(work, 0755) || mkdir(work_path("emu"), 0777) || chmod(work_path("emu"), 0777))
+		exit(2);
 	setenv("COTENANT_EMU_DIR", work_path("emu"), 1);
 	setenv("COTENANT_GPUS", "1", 1);
 	setenv("LC_ALL", "C", 1);
-	write_text(work_path("conf"), "schema: cotenantd/1\npolicy: rotate\n");
+	write_config("rotate");
 	if (!whole)
 		printf("a part of all faults, seed %u; COTENANT_FAULTS_WHOLE=1 tries all\n", start);
 	do_ops(daemon_ops, n_daemon_ops, argc, argv, whole != NULL, start);

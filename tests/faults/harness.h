@@ -21,7 +21,7 @@ struct op {
 	const char *name;
 	const char *program; /* whose calls fail */
 	const char *object;  /* whose code calls; NULL: any */
-	unsigned stride;     /* of n, where not all are tried */
+	unsigned stride;     /* of n, where not all are tried; 0: only with all, or by name */
 	void (*begin)(void); /* may be NULL, as end() */
 	/* Does it with the faults armed, disarms, and looks at everything. */
 	void (*act)(void);
@@ -38,6 +38,8 @@ const char *env_path(const char *name);	 /* an environment variable that must be
 void write_text(const char *path, const char *text);
 char *read_text(const char *path); /* free() it; "" when there is none */
 uint64_t now_ms(void);
+/* The daemon's, with this policy: for users, and pools that end soon. */
+void write_config(const char *policy);
 /* Something is not as it should be; says with which fault. */
 void problem(const char *fmt, ...) COT_PRINTF(1, 2);
 /* Tries again and again; false when `ms` have gone by. */
@@ -90,7 +92,9 @@ int ask(enum cot_proto_query what, char **ret_text);
 int command(const struct cot_msg_command *m, char **ret_text);
 /* Is there a program of this name whose member has this value? Asks without faults. */
 bool has_program(const char *name, const char *key, int64_t value);
-int64_t policy_is(const char *name);
+bool policy_is(const char *name);
+/* Pools that are up, or on the way; one that failed is tried again when somebody needs it. */
+unsigned n_pools(void);
 /* A program that plays a library, under the name `target`, is there without faults. */
 void need_target(void);
 void end_target(void);

@@ -192,14 +192,14 @@ static void act_first_run(void)
 static void begin_launch(void)
 {
 	setenv("COTENANT_MPS_CONTROL", work_path("no-mps"), 1);
-	write_text(work_path("conf"), "schema: cotenantd/1\npolicy: smguard\n");
+	write_config("smguard");
 	begin_daemon();
 }
 
 static void end_launch(void)
 {
 	daemon_stop();
-	write_text(work_path("conf"), "schema: cotenantd/1\npolicy: rotate\n");
+	write_config("rotate");
 	unsetenv("COTENANT_MPS_CONTROL");
 }
 
@@ -257,6 +257,43 @@ static void act_launch_shim(void)
 	launch(argv);
 }
 
+/* ---- a pool: its MPS programs are started for the first program, and end after the last ---- */
+
+static void begin_pool(void)
+{
+	static char control[300];
+
+	(void)snprintf(control, sizeof(control), "%s/nvidia-cuda-mps-control", env_path("EMU"));
+	setenv("COTENANT_MPS_CONTROL", control, 1);
+	write_config("pools");
+	begin_daemon();
+}
+
+static bool pools_are_down(const void *arg)
+{
+	(void)arg;
+	return !n_pools();
+}
+
+static void act_pool(void)
+{
+	static char program[300];
+	const char *const argv[] = {
+		env_path("COTENANT"), "run", "--", program, "--runs", "1", "--words", "512", NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/ptx_work", env_path("PROGS"));
+	launch(argv);
+	if (!until(pools_are_down, NULL, LONG_MS))
+		problem("a pool does not end after its last program");
+}
+
+static void end_pool(void)
+{
+	daemon_stop();
+	write_config("rotate");
+	unsetenv("COTENANT_MPS_CONTROL");
+}
+
 const struct op program_ops[] = {
 	{"cotenant-ps", "cotenant", NULL, 23, begin_ps, act_cli_ps, end_ps},
 	{"cotenant-json", "cotenant", NULL, 23, begin_ps, act_cli_json, end_ps},
@@ -266,5 +303,6 @@ const struct op program_ops[] = {
 	{"first-daemon", "cotenantd", NULL, 149, NULL, act_first_run, NULL},
 	{"library", "ptx_work", "libcotenant.so", 2, begin_launch, act_launch, end_launch},
 	{"shim", "ptx_work", "shim/libcuda.so.1", 5, begin_launch, act_launch_shim, end_launch},
+	{"pool", "cotenantd", NULL, 0, begin_pool, act_pool, end_pool},
 };
 const unsigned n_program_ops = sizeof(program_ops) / sizeof(program_ops[0]);
