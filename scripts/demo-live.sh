@@ -30,8 +30,19 @@ end_all() {
 	daemon_pid=
 }
 
+# Its pools have no program any more, but the daemon may have ended before it saw that.
+end_pools() {
+	local pipe
+	for pipe in "$work"/run/gpu*/pipe; do
+		[ -S "$pipe/control" ] || continue
+		echo quit | CUDA_MPS_PIPE_DIRECTORY=$pipe timeout 5 \
+			"${COTENANT_MPS_CONTROL:-nvidia-cuda-mps-control}" >/dev/null 2>&1 || :
+	done
+}
+
 finish() {
 	end_all TERM
+	end_pools
 	rm -rf "$work"
 }
 trap finish EXIT
