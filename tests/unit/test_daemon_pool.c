@@ -345,6 +345,30 @@ static void test_adopted_without_socket(void **state)
 	life_until(is_down);
 }
 
+/* One that listens can be used at once, and ends if nobody does. */
+static void test_adopted(void **state)
+{
+	uint64_t start_time;
+	pid_t pid;
+
+	(void)state;
+	start(geteuid());
+	pid = p->control.pid;
+	start_time = p->control.start_time;
+	cot_watch_stop(&stage, &p->control);
+	cot_timer_clear(&p->timer);
+	p->state = POOL_DOWN;
+	p->n_tenants = 0;
+	cot_pool_adopt(p, pid, start_time);
+	assert_int_equal(p->state, POOL_UP);
+	assert_true(p->adopted);
+	assert_true(p->timer.armed);
+	stage.state_dirty = false;
+	life_until(is_down);
+	assert_true(stage.state_dirty);
+	assert_true(told("quit"));
+}
+
 static void test_started_in_vain(void **state)
 {
 	(void)state;
@@ -397,13 +421,21 @@ static void test_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LIFE(test_start_and_stop),   LIFE(test_clients_keep),
-		LIFE(test_no_answer_keeps),  LIFE(test_no_server),
-		LIFE(test_joined_meanwhile), LIFE(test_quit_is_no_end),
-		LIFE(test_stop_all),	     LIFE(test_death),
-		LIFE(test_failure),	     LIFE(test_multiuser),
-		LIFE(test_serves),	     LIFE(test_adopted_without_socket),
-		LIFE(test_started_in_vain),  cmocka_unit_test(test_parse),
+		LIFE(test_start_and_stop),
+		LIFE(test_clients_keep),
+		LIFE(test_no_answer_keeps),
+		LIFE(test_no_server),
+		LIFE(test_joined_meanwhile),
+		LIFE(test_quit_is_no_end),
+		LIFE(test_stop_all),
+		LIFE(test_death),
+		LIFE(test_failure),
+		LIFE(test_multiuser),
+		LIFE(test_serves),
+		LIFE(test_adopted),
+		LIFE(test_adopted_without_socket),
+		LIFE(test_started_in_vain),
+		cmocka_unit_test(test_parse),
 		LIFE(test_numbers),
 	};
 
