@@ -172,6 +172,7 @@ static void a_long_pause_is_no_stall(void **state)
 	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);
 	cot_sim_result(sim, &r);
 	assert_int_equal(r.end_ps / COT_PS_PER_US, 20025);
+	assert_int_equal(r.n_epochs, 2002);
 	cot_sim_destroy(sim);
 }
 
