@@ -316,16 +316,18 @@ static void test_changes(void **state)
 	int fd, i;
 
 	(void)state;
-	stage.account.paces[COT_RATE_CHANGES] = (struct cot_account_pace){100 * MS, 3};
+	stage.account.paces[COT_RATE_CHANGES] = (struct cot_account_pace){COT_NS_PER_S, 60};
 	t = stage_tenant(3, "mine", NULL);
 	t->d = &stage;
 	t->uid = OTHER;
 	(void)enter(OTHER, &fd);
+	cot_account_spend(&stage.account, OTHER, COT_RATE_CHANGES, 57, cot_now_ns());
 	for (i = 0; i < 3; i++)
 		assert_int_equal(command(fd, "mine", 0, 50 + (unsigned)i), 0);
+	cot_account_spend(&stage.account, OTHER, COT_RATE_CHANGES, 1000, cot_now_ns());
 	assert_int_equal(t->weight, 52);
 	assert_int_equal(command(fd, "mine", 0, 60), -EAGAIN);
-	assert_non_null(strstr(words(), "3 changes at once are allowed, and 10 per second"));
+	assert_non_null(strstr(words(), "60 changes at once are allowed, and 1 per second"));
 	assert_non_null(strstr(words(), "try again in "));
 	assert_int_equal(t->weight, 52);
 	/* Root's are not counted. */

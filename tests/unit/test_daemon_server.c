@@ -295,6 +295,7 @@ static void test_rests(void **state)
 	int fd;
 
 	(void)state;
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	c = enter(STRANGER + 1, &fd);
 	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 100 * MS,
 			  cot_loop_able_ns(&stage.loop));
@@ -324,6 +325,7 @@ static void test_rests_of_a_user(void **state)
 	int fds[3];
 
 	(void)state;
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	a = enter(STRANGER + 1, &fds[0]);
 	b = enter(STRANGER + 1, &fds[1]);
 	c = enter(STRANGER + 2, &fds[2]);
@@ -346,6 +348,7 @@ static void test_askers(void **state)
 	int rich_fd, poor_fd;
 
 	(void)state;
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	poor = enter(STRANGER + 1, &poor_fd);
 	rich = enter(STRANGER, &rich_fd);
 	say(poor_fd, &query, COT_MSG_QUERY, sizeof(query));
@@ -400,6 +403,7 @@ static void test_unread(void **state)
 	for (n = 0; c->out && n < 1000; n++) {
 		while (hear(fd) == COT_MSG_RESULT)
 			continue;
+		(void)usleep(1000); /* its user may have to rest */
 		serve(1);
 	}
 	assert_null(c->out);
@@ -411,7 +415,10 @@ static void test_unread(void **state)
 	cot_conn_result(c, 3, 0, text);
 	(void)close(fd);
 	peers[0] = -1;
-	serve(2);
+	for (n = 0; c->source.fd >= 0 && n < 3000; n++) {
+		(void)usleep(1000);
+		serve(1);
+	}
 	assert_int_equal(c->source.fd, -1);
 	assert_int_equal(cot_account_used(&stage.account, STRANGER + 1, COT_ACCOUNT_BYTES), 0);
 }
