@@ -33,7 +33,7 @@ uint64_t cot_now_ns(void)
 
 /* ---- what was done ---- */
 
-static char done[8192], logged[512];
+static char done[8192], logged[512], said[512]; /* the last line; the one before it */
 static unsigned n_errors;
 
 static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
@@ -59,6 +59,7 @@ void cot_log(enum cot_log_level level, const char *fmt, ...)
 	n_errors += level == COT_LOG_ERROR;
 	if (level > COT_LOG_WARN)
 		return;
+	strcpy(said, logged);
 	va_start(ap, fmt);
 	(void)vsnprintf(logged, sizeof(logged), fmt, ap);
 	va_end(ap);
@@ -365,7 +366,7 @@ static int set_up(void **state)
 	synced_us = ring_at_ns = 0;
 	at_ring = NULL;
 	descriptors_are_there = true;
-	done[0] = logged[0] = '\0';
+	done[0] = logged[0] = said[0] = '\0';
 	cot_control_init(&rm, &settings);
 	self.told_of_failure = false;
 	(void)cot_wake_open(&self.wake);

@@ -175,6 +175,7 @@ static void refused(void **state)
 	assert_int_equal(now_ns, START + MS);
 	expect_done("sync;close;slice 250;mode 1;");
 	assert_int_equal(atomic_load(&self.stage), STAGE_RETIRED);
+	assert_string_equal(said, "the daemon refuses this program: not you");
 	assert_false(cot_control_wait());
 	cot_control_notify();
 	assert_int_equal(n_started + n_rings, 0);

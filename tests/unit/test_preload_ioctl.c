@@ -178,11 +178,27 @@ static void children(void **state)
 	assert_int_equal(n_forgotten + n_control_forgotten, 0);
 }
 
+/* Without a libc behind us. */
+static void the_system_call(void **state)
+{
+	int ends[2], n = 0;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "12345", 5), 5);
+	assert_int_equal(raw_ioctl(ends[0], FIONREAD, &n), 0);
+	assert_int_equal(n, 5);
+	assert_int_equal(raw_ioctl(-1, FIONREAD, &n), -1);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switched_on),
 		cmocka_unit_test(children),
+		cmocka_unit_test(the_system_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

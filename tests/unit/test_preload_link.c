@@ -184,6 +184,22 @@ static void too_many_descriptors(void **state)
 	assert_non_null(l.page);
 }
 
+/* In a program that has closed its standard input, what comes may have its number. */
+static void a_page_in_place_of_input(void **state)
+{
+	int saved = dup(0), page = make_page(4096, true, COT_PAGE_VERSION);
+
+	(void)state;
+	send_welcome(page, 1, 4096);
+	close(page);
+	close(0);
+	assert_int_equal(cot_link_receive(&l, &got), 1);
+	assert_true(fcntl(0, F_GETFD) < 0);
+	dup2(saved, 0);
+	close(saved);
+	assert_non_null(l.page);
+}
+
 static void pages_that_cannot_be_used(void **state)
 {
 	(void)state;
@@ -426,6 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(takes_the_page),
 		TEST(too_many_descriptors),
+		TEST(a_page_in_place_of_input),
 		TEST(pages_that_cannot_be_used),
 		TEST(receives),
 		TEST(long_packets),
