@@ -121,6 +121,9 @@ static void test_transfers_memory_and_gain(void **state)
 	in.kernels[0].memory_bytes = in.kernels[1].memory_bytes = 2.1e9;
 	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
 	assert_true(v.energy_ok && v.time_ok && !v.fits && !v.consolidate);
+	in.kernels[0].memory_bytes = in.kernels[1].memory_bytes = in.machine.gpu.memory_bytes / 2;
+	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_true(v.fits); /* exactly */
 	in.kernels[1].memory_bytes = 1e9;
 	in.machine.min_gain = 0.11; /* 10.7 % are saved */
 	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
@@ -174,6 +177,8 @@ static void test_arrived(void **state)
 	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, swapped, 3, 1e9, where), 0);
 	assert_int_equal(where[2], COT_MODEL_GPU);
 	assert_false(cot_model_template_matches(&t, swapped, 3));
+	assert_false(cot_model_template_matches(&t, in.kernels, 1));
+	assert_true(cot_model_template_matches(&t, in.kernels, 2));
 	swapped[0].n_blocks++;
 	assert_false(cot_model_template_matches(&t, swapped, 2));
 	swapped[0] = swapped[1];
