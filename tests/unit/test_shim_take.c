@@ -1,0 +1,171 @@
+/*
+ * The entry points that launch, under the shim: what is handed on with which arguments, and what
+ * goes back to the driver. The unit is in a shared library, so its source is here; the driver and
+ * the launch are played.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shim/take_launch.c"
+
+#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define FUNCTION  HANDLE(0x100)
+#define STREAM	  HANDLE(0x310)
+
+_Atomic bool cot_shim_enabled;
+void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunchKernelEx,
+	*cot_real_cuLaunchKernelEx_ptsz;
+
+static void *params[1], *extra[1];
+static struct cot_cu_launch config = {
+	.grid = {1, 2, 3}, .block = {4, 5, 6}, .shared_bytes = 7, .stream = STREAM};
+static struct cot_shim_ref *known;
+static unsigned n_shim;
+static bool seen_per_thread, seen_attributes;
+
+struct cot_shim_ref *cot_shim_table_find(cot_cu_handle handle)
+{
+	assert_ptr_equal(handle, FUNCTION);
+	return known;
+}
+
+static void expect_arguments(const struct cot_cu_launch *c)
+{
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(c->grid[i], 1 + i);
+		assert_int_equal(c->block[i], 4 + i);
+	}
+	assert_int_equal(c->shared_bytes, 7);
+	assert_ptr_equal(c->stream, STREAM);
+}
+
+/* It is left as it is. */
+int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *c, bool per_thread,
+		    bool with_attributes, void **p, void **e, cot_shim_again again, void *arg)
+{
+	assert_ptr_equal(function, FUNCTION);
+	expect_arguments(c);
+	assert_true(p == params && e == extra);
+	assert_int_equal(c == &config, with_attributes);
+	n_shim++;
+	seen_per_thread = per_thread;
+	seen_attributes = with_attributes;
+	return again(arg);
+}
+
+static int plain(int which, cot_cu_handle function, const struct cot_cu_launch *c, void **p,
+		 void **e)
+{
+	assert_ptr_equal(function, FUNCTION);
+	if (c)
+		expect_arguments(c);
+	assert_true(p == params && e == extra);
+	return which;
+}
+
+#define PLAYED(name, which)                                                                        \
+	static int name(cot_cu_handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,       \
+			unsigned by, unsigned bz, unsigned shared, cot_cu_handle stream, void **p, \
+			void **e)                                                                  \
+	{                                                                                          \
+		struct cot_cu_launch c = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};    \
+                                                                                                   \
+		return plain(which, f, &c, p, e);                                                  \
+	}
+PLAYED(kernel, 1)
+PLAYED(kernel_ptsz, 2)
+
+static int kernel_ex(const struct cot_cu_launch *c, cot_cu_handle f, void **p, void **e)
+{
+	return plain(3, f, c, p, e);
+}
+
+static int kernel_ex_ptsz(const struct cot_cu_launch *c, cot_cu_handle f, void **p, void **e)
+{
+	return plain(4, f, c, p, e);
+}
+
+static int call(int which)
+{
+	switch (which) {
+	case 1:
+		return cuLaunchKernel(FUNCTION, 1, 2, 3, 4, 5, 6, 7, STREAM, params, extra);
+	case 2:
+		return cuLaunchKernel_ptsz(FUNCTION, 1, 2, 3, 4, 5, 6, 7, STREAM, params, extra);
+	case 3:
+		return cuLaunchKernelEx(&config, FUNCTION, params, extra);
+	default:
+		return cuLaunchKernelEx_ptsz(&config, FUNCTION, params, extra);
+	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	cot_real_cuLaunchKernel = (void *)(uintptr_t)kernel;
+	cot_real_cuLaunchKernel_ptsz = (void *)(uintptr_t)kernel_ptsz;
+	cot_real_cuLaunchKernelEx = (void *)(uintptr_t)kernel_ex;
+	cot_real_cuLaunchKernelEx_ptsz = (void *)(uintptr_t)kernel_ex_ptsz;
+	atomic_store(&cot_shim_enabled, true);
+	known = NULL;
+	n_shim = 0;
+	return 0;
+}
+
+/* Each comes to the shim as what it is, and goes back to the driver as that. */
+static void each_as_it_is(void **state)
+{
+	int which;
+
+	(void)state;
+	for (which = 1; which <= 4; which++) {
+		assert_int_equal(call(which), which);
+		assert_int_equal(n_shim, which);
+		assert_int_equal(seen_per_thread, which % 2 == 0);
+		assert_int_equal(seen_attributes, which > 2);
+	}
+	assert_int_equal(cuLaunchKernelEx(NULL, FUNCTION, params, extra), 3);
+	assert_int_equal(cuLaunchKernelEx_ptsz(NULL, FUNCTION, params, extra), 4);
+	assert_int_equal(n_shim, 4);
+}
+
+/* Kernels that have no workers go straight on, but for their first launch; so does all when off. */
+static void straight_on(void **state)
+{
+	static struct cot_shim_kernel rewritten;
+	struct cot_shim_ref ref = {.handle = FUNCTION};
+	int which;
+
+	(void)state;
+	known = &ref;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_shim, 4);
+	ref.told = true;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_shim, 4);
+	ref.kernel = &rewritten;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_shim, 8);
+	atomic_store(&cot_shim_enabled, false);
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_shim, 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_as_it_is, set_up),
+		cmocka_unit_test_setup(straight_on, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
