@@ -89,14 +89,31 @@ bool cot_uncontrolled_parse(const char *block, size_t size, struct cot_wish *ret
 
 /* ---- processes ---- */
 
+/* The field with this number of a line of /proc/PID/stat, a whole number. The second field is the
+ * name, which may hold anything; name_end is its last character. */
+static bool stat_field(const char *name_end, unsigned number, uint64_t *ret_value)
+{
+	const char *p = name_end;
+	unsigned i;
+	char *end;
+
+	for (i = 2; p && i < number; i++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return false;
+	errno = 0;
+	*ret_value = strtoull(p + 1, &end, 10);
+	return end != p + 1 && *end == ' ' && !errno;
+}
+
 /* Its parent and when it began. False: it has ended. */
 static bool read_stat(struct found *f)
 {
-	char path[64], line[1024], state;
-	const char *p;
+	char path[64], line[1024];
+	const char *name_end;
+	uint64_t parent;
 	size_t n;
 	FILE *file;
-	int parent;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)f->pid);
 	file = fopen(path, "re");
@@ -105,14 +122,12 @@ static bool read_stat(struct found *f)
 	n = fread(line, 1, sizeof(line) - 1, file);
 	(void)fclose(file);
 	line[n] = '\0';
-	p = strrchr(line, ')'); /* the name may hold anything */
-	if (!p || sscanf(p + 1,
-			 " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-			 "%*d %*d %lu",
-			 &state, &parent, &f->start) != 3)
+	name_end = strrchr(line, ')');
+	if (!name_end || name_end[1] != ' ' || name_end[2] == 'Z' || name_end[2] == 'X' ||
+	    !stat_field(name_end, 4, &parent) || !stat_field(name_end, 22, &f->start))
 		return false;
 	f->parent = (pid_t)parent;
-	return state != 'Z' && state != 'X';
+	return true;
 }
 
 /* Is it mapped into the process: our library, and CUDA's? */
