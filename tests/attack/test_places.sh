@@ -6,6 +6,7 @@
 # Root and a third user start something while the enemies have all that they can get.
 play_hoard() {
 	for user in 1001 1002; do
+		# shellcheck disable=SC2046 # what as_user prints is several words
 		background $(as_user $user) "$ATTACK" hoard 200 20 2>"$work/hoard$user"
 	done
 	until_true 10 is_quiet || fail "they go on"

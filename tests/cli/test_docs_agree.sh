@@ -18,6 +18,7 @@ done >"$work/tables"
 
 # Every "./dev WORD" is a command, and only those have arguments that say so in ./dev help.
 "$SOURCE_DIR/dev" help >"$work/help"
+# shellcheck disable=SC2086 # several pages
 grep -ohE '`\./dev [a-z][^`]*`|^    \./dev [a-z].*' $docs |
 	sed -e 's/`//g' -e 's/^ *//' -e 's/  .*//' -e 's/ &&.*//' | sort -u >"$work/uses"
 [ -s "$work/uses" ] || fail "no uses of ./dev"

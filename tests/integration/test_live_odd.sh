@@ -33,7 +33,7 @@ for mode in $modes; do
 	outcome "$work/shim.$mode" "$COTENANT" run --required --solo --quota 50% -- \
 		"$PROGS/odd" "$mode"
 	wait "$alone"
-	says "$work/alone.$mode" done
+	says "$work/alone.$mode" "done"
 	expect_same "$mode" library
 	case $mode in
 	*-node) ;; # behind the shim, open() is not the emulated driver's

@@ -168,10 +168,12 @@ tidy() {
 			>/dev/null 2>&1
 	done
 	# Whatever else has our folder: nobody would end it.
-	for process in $(grep -lzxsF "COTENANT_RUNTIME_DIR=$work/run" /proc/[0-9]*/environ); do
+	while read -r process; do
 		process=${process#/proc/}
 		kill -9 "${process%/environ}" 2>/dev/null
-	done
+	done <<-END
+		$(grep -lzxsF "COTENANT_RUNTIME_DIR=$work/run" /proc/[0-9]*/environ)
+	END
 	rm -rf "$work"
 }
 trap tidy EXIT
