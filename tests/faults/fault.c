@@ -74,7 +74,7 @@ static void __attribute__((constructor)) begin(void)
 	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	p = (void *)syscall(SYS_mmap, NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = (void *)syscall(SYS_mmap, NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
 	syscall(SYS_close, fd);
 	if (p == MAP_FAILED || strcmp(p->program, program_invocation_short_name) != 0)
 		return;

@@ -267,7 +267,8 @@ static void modes_are_per_channel(void **state)
 
 static void bad_requests_are_refused(void **state)
 {
-	uint32_t handle = 0, word = 0;
+	uint32_t handle = 0;
+	uint64_t word = 0;
 	uint64_t us = 100;
 	struct cot_rm_control c = {.client = 12345, .object = group};
 
