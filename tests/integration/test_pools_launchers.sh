@@ -64,8 +64,8 @@ until_true 15 has_programs 0 || fail "the program of the workers stays"
 has_client() {
 	pipe=$work/run/gpu0-batch/pipe
 	server=$(echo get_server_list | CUDA_MPS_PIPE_DIRECTORY=$pipe "$COTENANT_MPS_CONTROL")
-	[ -n "$(echo "get_client_list $server" |
-		CUDA_MPS_PIPE_DIRECTORY=$pipe "$COTENANT_MPS_CONTROL")" ]
+	[ -n "$server" ] && echo "get_client_list $server" | # without a server it answers with words
+		CUDA_MPS_PIPE_DIRECTORY=$pipe "$COTENANT_MPS_CONTROL" | grep -qx '[0-9][0-9]*'
 }
 # shellcheck disable=SC2016
 background "$COTENANT" run --name unknown -- sh -c '
