@@ -126,7 +126,7 @@ static void ask_next(struct pool *p)
 	if (c->next >= 0)
 		(void)snprintf(line, sizeof(line), "get_client_list %d", (int)c->servers[c->next]);
 	pid = cot_mps_tell(p, line, &c->out, &err);
-	if (pid > 0 && cot_watch_start(p->d, &c->command, pid, command_ended) == 0)
+	if (pid > 0 && cot_watch_start_child(p->d, &c->command, pid, command_ended) == 0)
 		return;
 	if (pid > 0) {
 		(void)kill(pid, SIGKILL);

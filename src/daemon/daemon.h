@@ -378,6 +378,9 @@ void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
 
 int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
 		    void (*ended)(struct cot_source *source, uint32_t events));
+/* A child that nobody has waited for: it may have ended already, which is told as any end is. */
+int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
+			  void (*ended)(struct cot_source *source, uint32_t events));
 void cot_watch_stop(struct daemon *d, struct watch *w);
 bool cot_watch_is_alive(const struct watch *w);
 /* Gets a pidfd where there was none before. False: it must be looked after. */

@@ -297,7 +297,7 @@ void cot_keeper_start(struct daemon *d)
 		become_keeper(d, ends[0]);
 	(void)close(ends[0]);
 	d->keeper_fd = ends[1];
-	if (pid > 0 && cot_watch_start(d, &d->keeper, pid, keeper_ended) == 0)
+	if (pid > 0 && cot_watch_start_child(d, &d->keeper, pid, keeper_ended) == 0)
 		return;
 	log_warn("nobody would end the pools after this daemon: no process can be started");
 	(void)close(ends[1]);

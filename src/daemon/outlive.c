@@ -164,7 +164,7 @@ static int start(struct daemon *d)
 	(void)close(ends[1]);
 	if (!rc) {
 		d->outlive.out = ends[0];
-		rc = cot_watch_start(d, &d->outlive.child, pid, child_ended);
+		rc = cot_watch_start_child(d, &d->outlive.child, pid, child_ended);
 	}
 	if (rc < 0) {
 		(void)close(ends[0]);

@@ -276,7 +276,7 @@ int cot_pool_tell(struct pool *p, const char *line)
 		cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p), "%s", err.text);
 		return pid;
 	}
-	if (cot_watch_start(p->d, &p->command, pid, command_ended) < 0) {
+	if (cot_watch_start_child(p->d, &p->command, pid, command_ended) < 0) {
 		(void)waitpid(pid, NULL, WNOHANG);
 		return -ESRCH;
 	}
@@ -399,13 +399,12 @@ static int start(struct pool *p)
 	p->adopted = false;
 	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
-	if (pid > 0 && cot_watch_start(p->d, &p->control, pid, control_ended) < 0) {
+	if (pid > 0 && cot_watch_start_child(p->d, &p->control, pid, control_ended) < 0) {
 		/* It may be there, and cannot be watched now: nobody uses it yet. */
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 		pid = (pid_t)cot_error_set(&err, -ECHILD,
-					   "the MPS control program ended at once, or it cannot be "
-					   "watched");
+					   "the MPS control program cannot be watched");
 	}
 	if (pid < 0) {
 		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p), "%s", err.text);

@@ -118,14 +118,14 @@ bool cot_watch_improve(struct daemon *d, struct watch *w)
 	return false;
 }
 
-int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
-		    void (*ended)(struct cot_source *source, uint32_t events))
+static int start_watch(struct daemon *d, struct watch *w, pid_t pid, bool may_have_ended,
+		       void (*ended)(struct cot_source *source, uint32_t events))
 {
 	int rc;
 
 	*w = (struct watch){.source = {.fd = -1, .ready = ended}};
 	rc = cot_process_start(pid, &w->start_time);
-	if (rc < 0)
+	if (rc < 0 && !(rc == -ESRCH && may_have_ended))
 		return rc;
 	w->pid = pid;
 	if (!cot_watch_improve(d, w) && !d->poll.armed) {
@@ -133,6 +133,19 @@ int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
 		cot_timer_set(&d->loop, &d->poll, cot_now_ns() + POLL_NS);
 	}
 	return 0;
+}
+
+int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
+		    void (*ended)(struct cot_source *source, uint32_t events))
+{
+	return start_watch(d, w, pid, false, ended);
+}
+
+/* Until it is waited for nobody else has its number, and it can be watched as a living one. */
+int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
+			  void (*ended)(struct cot_source *source, uint32_t events))
+{
+	return start_watch(d, w, pid, true, ended);
 }
 
 void cot_watch_stop(struct daemon *d, struct watch *w)

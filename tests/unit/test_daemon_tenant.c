@@ -147,6 +147,26 @@ static void test_watch(void **state)
 	assert_int_equal(cot_process_parent(pid), 0);
 }
 
+/* A child may end before it is watched: that is told later, as any end is. */
+static void test_watch_ended_child(void **state)
+{
+	pid_t pid = life_process(NULL);
+	struct watch watch;
+	siginfo_t info;
+
+	(void)state;
+	n_ends = 0;
+	(void)kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), -ESRCH);
+	assert_int_equal(cot_watch_start_child(&stage, &watch, pid, ended), 0);
+	assert_int_equal(n_ends, 0);
+	assert_int_equal(watch.pid, pid);
+	assert_false(cot_watch_is_alive(&watch));
+	life_until(has_ended);
+	life_end(pid);
+}
+
 /* Where there is no pidfd the process is looked after, and gets one as soon as there is one. */
 static void test_watch_without_pidfd(void **state)
 {
@@ -424,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		LIFE(test_find),
 		LIFE(test_watch),
+		LIFE(test_watch_ended_child),
 		LIFE(test_watch_without_pidfd),
 		LIFE(test_watch_another),
 		LIFE(test_heir),
