@@ -136,6 +136,7 @@ struct pool {
 	bool multiuser;	   /* one MPS server for all users, else one at a time: */
 	uid_t uid;	   /* who came last */
 	uid_t server_uid;  /* whose server has channel groups, or had */
+	bool asked;	   /* STARTING: it was told to start a server */
 	bool adopted;	   /* its control program was there before this daemon */
 	bool held_up;	   /* it could be stopped, but for clients; that has been said */
 	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */

@@ -261,7 +261,8 @@ static void command_ended(struct cot_source *source, uint32_t events)
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		cot_daemon_log(COT_DLOG_DEBUG, cot_pool_where(p),
 			       "an MPS command ended with status %#x", (unsigned)status);
-	if (p->state == POOL_STARTING)
+	/* The one that ends may be the quit of the control program before. */
+	if (p->state == POOL_STARTING && p->asked)
 		come_up(p);
 }
 
@@ -325,7 +326,10 @@ static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		return; /* control_ended() follows */
 	}
 	cot_pool_timer(p, start_timer_fired, START_POLL_NS);
-	if (!p->command.pid && cot_mps_listens(p) && ask_for_server(p) < 0)
+	if (p->command.pid || !cot_mps_listens(p))
+		return;
+	p->asked = true;
+	if (ask_for_server(p) < 0)
 		come_up(p);
 }
 
@@ -384,6 +388,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 static void wait_for_control(struct pool *p)
 {
 	p->state = POOL_STARTING;
+	p->asked = false;
 	p->deadline_ns = cot_now_ns() + START_NS;
 	p->d->state_dirty = true;
 	cot_pool_timer(p, start_timer_fired, START_POLL_NS);

@@ -9,17 +9,19 @@
 
 #include "daemon_life.h"
 
-/* What it is told goes into `told`; `servers`, `clients` and `deaf` are read at each command. */
+/* What it is told goes into `told`; `servers`, `clients` and `deaf` are read at each command. A
+ * command WORD does not end while there is a file hold-WORD. */
 static const char script[] =
 	"#!/bin/sh\n"
 	"cd \"${0%/*}\" || exit 1\n"
 	"if [ $# -eq 0 ]; then\n"
 	"	read -r word rest; echo \"$word $rest\" >>told\n"
-	"	case $word in\n"
-	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ] ;;\n"
+	"	status=0; case $word in\n"
+	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ]; status=$? ;;\n"
 	"	get_client_list) cat clients 2>/dev/null ;;\n"
 	"	quit) [ -e deaf ] || kill \"$(cat pid)\" ;;\n"
-	"	esac; exit\n"
+	"	esac\n"
+	"	while [ -e hold-$word ]; do sleep 0.01; done; exit $status\n"
 	"fi\n"
 	"[ ! -e fails ] || exit 1\n"
 	"echo \"$*\" >>args\n"
@@ -65,6 +67,28 @@ static bool is_down(void)
 static bool is_failed(void)
 {
 	return p->state == POOL_FAILED;
+}
+
+static bool is_stopping(void)
+{
+	return p->state == POOL_STOPPING;
+}
+
+static bool is_asking(void)
+{
+	return p->clients.asked;
+}
+
+/* Whether it has been asked for its clients, and waits until it asks again, if at all. */
+static bool is_answered(void)
+{
+	return !p->clients.asked &&
+	       (!p->timer.armed || p->timer.due_ns > cot_now_ns() + COT_NS_PER_S);
+}
+
+static bool has_no_command(void)
+{
+	return !p->command.pid;
 }
 
 static bool told(const char *line)
@@ -113,7 +137,7 @@ static void test_clients_keep(void **state)
 	start(geteuid());
 	life_write("clients", "815\n816\n", 0644);
 	cot_pool_left(p, "a");
-	life_run(300);
+	life_until(is_answered);
 	assert_true(told("get_client_list"));
 	assert_false(told("quit"));
 	assert_int_equal(p->state, POOL_UP);
@@ -123,7 +147,7 @@ static void test_clients_keep(void **state)
 	assert_in_range(p->timer.due_ns, cot_now_ns() + COT_NS_PER_S,
 			cot_now_ns() + 6 * COT_NS_PER_S);
 	cot_pool_timer(p, p->timer.fire, 0);
-	life_run(200);
+	life_until(is_answered);
 	assert_null(strstr(stage_log(), "it stays"));
 	life_write("clients", "", 0644);
 	cot_pool_timer(p, p->timer.fire, 0);
@@ -145,7 +169,7 @@ static void test_no_answer_keeps(void **state)
 		life_write("servers", answers[i], 0644);
 		p->held_up = false;
 		cot_pool_linger(p);
-		life_run(100);
+		life_until(is_answered);
 		assert_non_null(strstr(stage_log(), "does not say whether it has clients"));
 		assert_int_equal(p->state, POOL_UP);
 	}
@@ -153,7 +177,7 @@ static void test_no_answer_keeps(void **state)
 	life_write("broken", "", 0644); /* an exit status */
 	p->held_up = false;
 	cot_pool_linger(p);
-	life_run(100);
+	life_until(is_answered);
 	assert_non_null(strstr(stage_log(), "does not say whether it has clients"));
 	assert_false(told("quit"));
 }
@@ -173,13 +197,35 @@ static void test_joined_meanwhile(void **state)
 {
 	(void)state;
 	start(geteuid());
+	life_write("hold-get_server_list", "", 0644);
 	cot_pool_left(p, "a");
-	life_run(2);
+	life_until(is_asking);
 	cot_pool_joined(p, geteuid());
-	life_run(200);
+	life_remove("hold-get_server_list");
+	life_until(is_answered);
+	assert_true(told("get_client_list"));
 	assert_false(told("quit"));
 	assert_int_equal(p->state, POOL_UP);
 	assert_false(p->timer.armed);
+}
+
+/* The quit of the control program before may end later than that one: the next one is not up yet.
+ */
+static void test_quit_ends_late(void **state)
+{
+	(void)state;
+	start(geteuid());
+	life_write("hold-quit", "", 0644);
+	cot_pool_left(p, "a");
+	life_until(is_down);
+	life_write("mute", "", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	cot_pool_joined(p, geteuid());
+	life_remove("hold-quit");
+	life_until(has_no_command);
+	assert_int_equal(p->state, POOL_STARTING);
+	life_write("gpu0-batch/pipe/control", "", 0644);
+	life_until(is_up);
 }
 
 /* Told to quit it waits for a client: it is not ended, and nobody waits for it without a bound. */
@@ -189,15 +235,14 @@ static void test_quit_is_no_end(void **state)
 	life_write("deaf", "", 0644);
 	start(geteuid());
 	cot_pool_left(p, "a");
-	life_run(150);
-	assert_int_equal(p->state, POOL_STOPPING);
+	life_until(is_stopping);
 	assert_true(cot_pool_is_busy(p));
 	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS); /* it may take a moment */
 	life_write("clients", "815\n", 0644);
 	p->deadline_ns = cot_now_ns();
 	assert_int_equal(cot_pool_want(p, geteuid()), -EBUSY);
 	cot_pool_timer(p, p->timer.fire, 0);
-	life_run(150);
+	life_until(is_answered);
 	assert_int_equal(p->state, POOL_STOPPING);
 	assert_true(cot_watch_is_alive(&p->control));
 	assert_false(p->wanted);
@@ -226,7 +271,9 @@ static void test_stop_all(void **state)
 	assert_true(cot_pool_is_busy(p));
 	assert_false(cot_pool_is_busy(busy));
 	assert_non_null(strstr(stage_log(), "left running for its 1 programs"));
-	life_run(150); /* its script ends the one that was started last, which is the other's */
+	life_until(is_stopping);
+	life_until(
+		has_no_command); /* its script ended the one that was started last, the other's */
 	assert_int_equal(p->state, POOL_STOPPING);
 	(void)kill(p->control.pid, SIGTERM);
 	life_until(is_down);
@@ -336,8 +383,7 @@ static void test_adopted_without_socket(void **state)
 	cot_pool_adopt(p, pid, cot_process_start_time(pid));
 	assert_int_equal(p->state, POOL_STARTING);
 	p->deadline_ns = cot_now_ns();
-	life_run(60);
-	assert_int_equal(p->state, POOL_STOPPING);
+	life_until(is_stopping);
 	assert_true(cot_watch_is_alive(&p->control));
 	assert_int_equal(cot_pool_want(p, geteuid()), -EBUSY);
 	assert_non_null(strstr(stage_log(), "does not answer"));
@@ -426,6 +472,7 @@ int main(void)
 		LIFE(test_no_answer_keeps),
 		LIFE(test_no_server),
 		LIFE(test_joined_meanwhile),
+		LIFE(test_quit_ends_late),
 		LIFE(test_quit_is_no_end),
 		LIFE(test_stop_all),
 		LIFE(test_death),
