@@ -86,7 +86,8 @@ for p in a b pooled; do
 done
 until_true 3 has_programs 0 || fail "programs are left"
 stop_daemon
-until_true 5 test ! -e "$work/run/gpu0-batch/pipe/control" || fail "the pool is left"
+# Where MPS did not answer in time the daemon's keeper ends it, a minute later.
+until_true 70 test ! -e "$work/run/gpu0-batch/pipe/control" || fail "the pool is left"
 
 # Killed while a pool starts: the next daemon waits for that one, and starts no second.
 cat >"$work/slow-mps" <<END
