@@ -379,6 +379,7 @@ static CUresult outcome(struct grid *g, const struct cot_exec_run *x)
 	if (!fault)
 		return CUDA_SUCCESS;
 	if (fault->kind != COT_EXEC_FAULT_STOPPED) {
+		cot_emu_print_flush(); /* the program may end without waiting for anything */
 		cot_emu_complain("%s", fault->text);
 		return fault_result(fault->kind);
 	}
