@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/environ.h"
 #include "cli/client.h"
 #include "cli/show.h"
 #include "trace/number.h"
@@ -36,26 +37,10 @@ struct search {
 
 /* ---- environments ---- */
 
-/* The value of a variable, or NULL. What does not end in the block does not count. */
-static const char *value_of(const char *block, size_t size, const char *key)
-{
-	const char *p = block, *end = block + size, *stop;
-	size_t n = strlen(key);
-
-	for (; p < end; p = stop + 1) {
-		stop = memchr(p, '\0', (size_t)(end - p));
-		if (!stop)
-			return NULL;
-		if ((size_t)(stop - p) > n && !memcmp(p, key, n) && p[n] == '=')
-			return p + n + 1;
-	}
-	return NULL;
-}
-
 /* Texts of programs go to a terminal: what is not printable ASCII becomes '?'. */
 static void copy(const char *block, size_t size, const char *key, char *text, size_t text_size)
 {
-	const char *value = value_of(block, size, key);
+	const char *value = cot_environ_value(block, size, key);
 	char *p;
 
 	(void)snprintf(text, text_size, "%s", value ? value : "");
@@ -66,8 +51,8 @@ static void copy(const char *block, size_t size, const char *key, char *text, si
 
 bool cot_uncontrolled_parse(const char *block, size_t size, struct cot_wish *ret_wish)
 {
-	const char *role = value_of(block, size, "COTENANT_ROLE");
-	const char *tenant = value_of(block, size, "COTENANT_TENANT");
+	const char *role = cot_environ_value(block, size, "COTENANT_ROLE");
+	const char *tenant = cot_environ_value(block, size, "COTENANT_TENANT");
 	struct cot_wish w = {0};
 
 	copy(block, size, COT_UNCONTROLLED_MARK, w.reason, sizeof(w.reason));

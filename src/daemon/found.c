@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/environ.h"
 #include "trace/number.h"
 
 struct block {
@@ -10,20 +11,9 @@ struct block {
 	size_t size;
 };
 
-/* The value of a variable, or NULL. What does not end in the block does not count. */
 static const char *value_of(const struct block *b, const char *key)
 {
-	const char *p = b->text, *end = b->text + b->size, *stop;
-	size_t n = strlen(key);
-
-	for (; p < end; p = stop + 1) {
-		stop = memchr(p, '\0', (size_t)(end - p));
-		if (!stop)
-			return NULL;
-		if ((size_t)(stop - p) > n && !memcmp(p, key, n) && p[n] == '=')
-			return p + n + 1;
-	}
-	return NULL;
+	return cot_environ_value(b->text, b->size, key);
 }
 
 /* False: it is there, and wrong. */
