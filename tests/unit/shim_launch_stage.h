@@ -9,10 +9,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "notes.h"
 #include "shim/launch.c"
 
 #define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
@@ -26,27 +26,6 @@
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
 struct cot_shim_settings cot_shim_settings;
-
-/* ---- what was done ---- */
-
-static char written[4096];
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(written);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(written + n, sizeof(written) - n, fmt, ap);
-	va_end(ap);
-}
-
-/* That, and nothing else since the last time. */
-static void expect_done(const char *what)
-{
-	assert_string_equal(written, what);
-	written[0] = '\0';
-}
 
 static const char *name(cot_cu_handle h)
 {

@@ -8,10 +8,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "notes.h"
 #include "shim/work.c"
 
 #define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
@@ -73,26 +73,8 @@ static struct {
 } says[N_PACKETS];
 static unsigned n_said, n_heard;
 
-static char told[8192]; /* what it was told */
 static int open_result, send_result;
 static unsigned n_opened, n_closed;
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(told);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(told + n, sizeof(told) - n, fmt, ap);
-	va_end(ap);
-}
-
-/* That, and nothing else since the last time. */
-static void expect_told(const char *what)
-{
-	assert_string_equal(told, what);
-	told[0] = '\0';
-}
 
 static void say(uint64_t after_ns, enum cot_msg_type type, const void *packet, size_t size)
 {
@@ -274,7 +256,7 @@ static int set_up(void **state)
 	n_said = n_heard = n_opened = n_closed = n_waits = n_changes = n_wakes = 0;
 	open_result = send_result = 0;
 	nothing_to_count = false;
-	told[0] = '\0';
+	written[0] = '\0';
 	gpu = cot_shim_gpu_get(0, N_SMS, first_uuid);
 	assert_non_null(gpu);
 	memset(&context, 0, sizeof(context));
@@ -312,8 +294,8 @@ static struct cot_shim_work *get_new(uint32_t capsms, uint32_t flags)
 	assert_int_equal(w->state, COT_SHIM_WORK_GRANTED);
 	(void)snprintf(text, sizeof(text), "request %u: %u tasks, %u on an SM, %u ns;",
 		       (unsigned)id, need.n_tasks, need.per_sm, need.task_ns);
-	assert_non_null(strstr(told, text));
-	told[0] = '\0';
+	assert_non_null(strstr(written, text));
+	written[0] = '\0';
 	return w;
 }
 

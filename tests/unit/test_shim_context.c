@@ -6,10 +6,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "notes.h"
 #include "shim/context.c"
 #include "shim/take_context.c"
 
@@ -58,7 +58,6 @@ _Atomic bool cot_shim_enabled = true;
 REALS(X)
 #undef X
 
-static char written[8192];
 static cot_cu_handle current, pushed;
 static int capture_mode, device;
 static bool has_mem_ops, has_batches, has_uuid;
@@ -67,22 +66,6 @@ static unsigned n_made;	  /* memory, streams: what is not given back */
 static unsigned flags;
 static struct cot_workers_control host_memory[COT_SHIM_SLOTS];
 static void (*at_destroy)(cot_cu_handle stream);
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(written);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(written + n, sizeof(written) - n, fmt, ap);
-	va_end(ap);
-}
-
-static void expect_done(const char *what)
-{
-	assert_string_equal(written, what);
-	written[0] = '\0';
-}
 
 static int result(const char *name)
 {

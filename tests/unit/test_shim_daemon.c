@@ -13,7 +13,7 @@ static void first_launch(void **state)
 	grant(4 * COT_NS_PER_MS, 1, 5, COT_WORK_SETTLED);
 	w = get();
 	assert_non_null(w);
-	expect_told("hello 42 of it on GPU-1, 10 SMs, class 1, weight 70, quota 25, reserve 33;"
+	expect_done("hello 42 of it on GPU-1, 10 SMs, class 1, weight 70, quota 25, reserve 33;"
 		    "counts of 56;request 1: 100 tasks, 4 on an SM, 7000 ns;");
 	assert_int_equal(now_ns, START + 4 * COT_NS_PER_MS);
 	assert_int_equal(n_opened, 1);
@@ -49,7 +49,7 @@ static void no_daemon(void **state)
 		now_ns++;
 	}
 	assert_int_equal(n_waits, 0);
-	expect_told("");
+	expect_done("");
 	open_result = 0;
 	(void)get_new(3, 0);
 	assert_int_equal(gpu->retry_after_ns, COT_RETRY_MIN_NS);
@@ -88,14 +88,14 @@ static void refused(void **state)
 	assert_int_equal(now_ns, START + COT_NS_PER_MS);
 	assert_int_equal(n_closed, 1);
 	assert_string_equal(said, "the daemon refuses this program: not you.");
-	told[0] = '\0';
+	written[0] = '\0';
 	for (i = 0; i < 5; i++) {
 		now_ns += 100 * COT_NS_PER_S;
 		assert_null(get());
 		cot_shim_gpu_want(gpu);
 		assert_true(cot_shim_gpus_greet(now_ns) == COT_NEVER);
 	}
-	expect_told("");
+	expect_done("");
 	assert_int_equal(n_opened, 1);
 }
 
@@ -114,7 +114,7 @@ static void wanted(void **state)
 	open_result = 0;
 	now_ns = START + COT_NS_PER_S;
 	assert_true(cot_shim_gpus_greet(now_ns) == COT_NEVER);
-	assert_non_null(strstr(told, "hello 42"));
+	assert_non_null(strstr(written, "hello 42"));
 	assert_int_equal(n_waits, 0);
 	assert_true(cot_shim_gpus_greet(now_ns) == COT_NEVER);
 	assert_int_equal(n_opened, 2);
@@ -151,7 +151,7 @@ static void lost(void **state)
 		assert_int_equal(gpu->retry_ns, now_ns + COT_RETRY_MIN_NS);
 		cot_shim_work_put(used);
 		assert_int_equal(used->state, COT_SHIM_WORK_FREE);
-		expect_told("");
+		expect_done("");
 	}
 }
 
@@ -241,10 +241,10 @@ static void too_late(void **state)
 	assert_null(get());
 	assert_int_equal(why, COT_SHIM_WHY_WAITED);
 	assert_int_equal(now_ns, START + 300 * COT_NS_PER_MS);
-	told[0] = '\0';
+	written[0] = '\0';
 	grant(0, 1, 4, 0);
 	cot_shim_gpu_receive(gpu);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 	assert_int_equal(gpu->works[0].state, COT_SHIM_WORK_FREE);
 }
 
@@ -259,7 +259,7 @@ static void evicted_at_once(void **state)
 	say(50 * US, COT_MSG_WORK_EVICT, &m, sizeof(m));
 	assert_null(get());
 	assert_int_equal(why, COT_SHIM_WHY_WAITED);
-	assert_non_null(strstr(told, "done 1: 0 tasks"));
+	assert_non_null(strstr(written, "done 1: 0 tasks"));
 	assert_int_equal(gpu->works[0].state, COT_SHIM_WORK_FREE);
 }
 
@@ -280,19 +280,19 @@ static void counts_once_a_second(void **state)
 {
 	(void)state;
 	cot_shim_gpu_send_counts(gpu, now_ns, true);
-	expect_told(""); /* nobody is there yet */
+	expect_done(""); /* nobody is there yet */
 	(void)get_new(3, 0);
 	cot_shim_gpu_send_counts(gpu, gpu->counts_ns + COT_NS_PER_S - 1, false);
-	expect_told("");
+	expect_done("");
 	cot_shim_gpu_send_counts(gpu, gpu->counts_ns + COT_NS_PER_S, false);
-	expect_told("counts of 56;");
+	expect_done("counts of 56;");
 	cot_shim_gpu_send_counts(gpu, gpu->counts_ns, false);
-	expect_told("");
+	expect_done("");
 	cot_shim_gpu_send_counts(gpu, gpu->counts_ns, true);
-	expect_told("counts of 56;");
+	expect_done("counts of 56;");
 	nothing_to_count = true;
 	cot_shim_gpu_send_counts(gpu, gpu->counts_ns + 2 * COT_NS_PER_S, false);
-	expect_told("");
+	expect_done("");
 }
 
 int main(void)

@@ -6,10 +6,11 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "notes.h"
 
 /* Its sleep is the test's. */
 #define ppoll played_ppoll
@@ -36,23 +37,6 @@ static uint64_t now_ns, greet_ns;
 static bool counts_change, can_read;
 static unsigned n_counts, n_rests, n_received, n_cleared;
 static void (*at_read)(void);
-static char written[2048];
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(written);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(written + n, sizeof(written) - n, fmt, ap);
-	va_end(ap);
-}
-
-static void expect_done(const char *what)
-{
-	assert_string_equal(written, what);
-	written[0] = '\0';
-}
 
 static int set_current(cot_cu_handle handle)
 {

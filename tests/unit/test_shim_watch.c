@@ -5,11 +5,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "notes.h"
 #include "shim/watch.c"
 
 #define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
@@ -26,25 +26,8 @@ static struct cot_shim_slot slots[N_SLOTS];
 static bool has_ended[N_SLOTS];
 static unsigned n_rings, n_changes, n_expired;
 static uint64_t now_ns, expires_ns;
-static char written[2048];
 static void (*at_wait)(void);
 static unsigned n_idle, idle_passes;
-
-static __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...)
-{
-	size_t n = strlen(written);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(written + n, sizeof(written) - n, fmt, ap);
-	va_end(ap);
-}
-
-static void expect_done(const char *what)
-{
-	assert_string_equal(written, what);
-	written[0] = '\0';
-}
 
 /* ---- the driver; the event of slot i is 0x100 + i ---- */
 

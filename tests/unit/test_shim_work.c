@@ -14,7 +14,7 @@ static void one_grant_for_a_stream(void **state)
 	cot_shim_work_put(w);
 	assert_ptr_equal(get(), w);
 	assert_int_equal(w->n_users, 1);
-	expect_told("");
+	expect_done("");
 }
 
 /* Another stream, another thread's default stream, another context: other works. */
@@ -57,13 +57,13 @@ static void too_many_works(void **state)
 	need.stream = HANDLE(0x800);
 	assert_null(get());
 	assert_int_equal(why, COT_SHIM_WHY_BUSY);
-	expect_told("");
+	expect_done("");
 	/* One that idles gives way. */
 	cot_shim_work_put(w[2]);
 	grant(20 * US, 5, 1, 0);
 	again = get();
 	assert_ptr_equal(again, w[2]);
-	expect_told("done 3: 0 tasks, 0 remapped, 0 launches;"
+	expect_done("done 3: 0 tasks, 0 remapped, 0 launches;"
 		    "request 5: 100 tasks, 4 on an SM, 7000 ns;");
 }
 
@@ -82,9 +82,9 @@ static void works_grow_old(void **state)
 	assert_true(w->ending);
 	/* The old one ends with its launches. */
 	cot_shim_work_put(w);
-	expect_told("");
+	expect_done("");
 	cot_shim_work_put(w);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 	cot_shim_work_put(other);
 	now_ns = other->since_ns + 5 * COT_NS_PER_MS - 1;
 	assert_ptr_equal(get(), other);
@@ -92,7 +92,7 @@ static void works_grow_old(void **state)
 	now_ns++;
 	grant(20 * US, 3, 3, 0);
 	assert_non_null(get());
-	expect_told("done 2: 0 tasks, 0 remapped, 0 launches;"
+	expect_done("done 2: 0 tasks, 0 remapped, 0 launches;"
 		    "request 3: 100 tasks, 4 on an SM, 7000 ns;");
 }
 
@@ -176,7 +176,7 @@ static void grows(void **state)
 	assert_int_equal(w->flags, 0);
 	assert_int_equal(gpu->works[1].state, COT_SHIM_WORK_FREE);
 	assert_int_equal(gpu->works[1].capsms, 0);
-	expect_told("");
+	expect_done("");
 }
 
 /* Somebody stays to finish, unless the launch waits itself. */
@@ -200,10 +200,10 @@ static void leaves(void **state)
 	assert_int_equal(w->evicted, 4);
 	evict(99, 1);
 	cot_shim_gpu_receive(gpu);
-	expect_told("");
+	expect_done("");
 	/* With its last user it ends: what was taken back does not come again. */
 	cot_shim_work_put(w);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 	set_up(state);
 	w = get_new(5, COT_WORK_SETTLED);
 	evict(1, 100);
@@ -218,10 +218,10 @@ static void leaves_idle(void **state)
 
 	(void)state;
 	cot_shim_work_put(w);
-	expect_told("");
+	expect_done("");
 	evict(1, 1);
 	cot_shim_gpu_receive(gpu);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 	assert_int_equal(w->state, COT_SHIM_WORK_FREE);
 }
 
@@ -247,18 +247,18 @@ static void tells_who_left(void **state)
 	cot_shim_gpu_receive(gpu);
 	w->evict_ns = now_ns;
 	cot_shim_work_tell_evicted(w, now_ns + 500);
-	expect_told("evicted 1: 2 after 500 ns;");
+	expect_done("evicted 1: 2 after 500 ns;");
 	assert_int_equal(w->told, 2);
 	w->evict_ns = 0;
 	cot_shim_work_tell_evicted(w, now_ns + 500);
-	expect_told("evicted 1: 2 after 0 ns;");
+	expect_done("evicted 1: 2 after 0 ns;");
 	w->evict_ns = now_ns;
 	cot_shim_work_tell_evicted(w, now_ns - 1);
-	expect_told("evicted 1: 2 after 0 ns;");
+	expect_done("evicted 1: 2 after 0 ns;");
 	w->state = COT_SHIM_WORK_LOST;
 	w->evicted = 3;
 	cot_shim_work_tell_evicted(w, now_ns);
-	expect_told("");
+	expect_done("");
 	assert_int_equal(w->told, 3);
 }
 
@@ -291,9 +291,9 @@ static void lingers(void **state)
 		assert_int_equal(cot_shim_works_expire(idle), idle + rows[i].for_us * US);
 		now_ns = idle + rows[i].for_us * US - 1;
 		assert_int_equal(cot_shim_works_expire(now_ns), now_ns + 1);
-		expect_told("");
+		expect_done("");
 		assert_true(cot_shim_works_expire(now_ns + 1) == COT_NEVER);
-		expect_told("done 1: 100 tasks, 7 remapped, 2 launches;");
+		expect_done("done 1: 100 tasks, 7 remapped, 2 launches;");
 		assert_int_equal(w->state, COT_SHIM_WORK_FREE);
 		assert_int_equal(busy->state, COT_SHIM_WORK_GRANTED);
 	}
@@ -314,7 +314,7 @@ static void the_first_to_expire(void **state)
 	cot_shim_work_put(a);
 	assert_int_equal(cot_shim_works_expire(now_ns), first + 500 * US);
 	assert_int_equal(cot_shim_works_expire(first + 500 * US), now_ns + 500 * US);
-	expect_told("done 2: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 2: 0 tasks, 0 remapped, 0 launches;");
 }
 
 /* A context that ends gives its works back, and no others. */
@@ -330,17 +330,17 @@ static void contexts_give_back(void **state)
 	grant(20 * US, 3, 2, 0);
 	foreign = cot_shim_work_get(&other_context, &need, &why);
 	cot_shim_work_put(foreign);
-	told[0] = '\0';
+	written[0] = '\0';
 	cot_shim_works_close(&no_gpu);
 	cot_shim_works_close(&context);
-	expect_told("done 2: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 2: 0 tasks, 0 remapped, 0 launches;");
 	assert_int_equal(unused->state, COT_SHIM_WORK_FREE);
 	assert_true(used->ending);
 	assert_false(foreign->ending);
 	assert_int_equal(foreign->state, COT_SHIM_WORK_GRANTED);
 	/* What still runs gives back when it ends. */
 	cot_shim_work_put(used);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 }
 
 /* ---- the rest of what was evicted ---- */
@@ -357,7 +357,7 @@ static void granted_again(void **state)
 	w->n_launches = 1;
 	grant(COT_NS_PER_MS, 1, 7, COT_WORK_SETTLED);
 	assert_true(cot_shim_work_regrant(w, 60));
-	expect_told("done 1: 40 tasks, 0 remapped, 1 launches, 60 left;");
+	expect_done("done 1: 40 tasks, 0 remapped, 1 launches, 60 left;");
 	assert_int_equal(w->capsms, 7);
 	assert_int_equal(w->evicted + w->told, 0);
 	assert_int_equal(w->n_tasks + w->n_launches, 0);
@@ -374,15 +374,15 @@ static void granted_again_too_late(void **state)
 	assert_false(cot_shim_work_regrant(w, 60));
 	assert_int_equal(now_ns, before + 10 * COT_NS_PER_S);
 	assert_true(w->ending);
-	told[0] = '\0';
+	written[0] = '\0';
 	grant(0, 1, 3, 0);
 	cot_shim_gpu_receive(gpu);
 	assert_int_equal(w->state, COT_SHIM_WORK_GRANTED);
-	expect_told("");
+	expect_done("");
 	/* Its stream asks anew meanwhile. */
 	assert_ptr_not_equal(get_new(2, 0), w);
 	cot_shim_work_put(w);
-	expect_told("done 1: 0 tasks, 0 remapped, 0 launches;");
+	expect_done("done 1: 0 tasks, 0 remapped, 0 launches;");
 }
 
 static void never_granted_again(void **state)
@@ -395,7 +395,7 @@ static void never_granted_again(void **state)
 	assert_int_equal(w->state, COT_SHIM_WORK_LOST);
 	send_result = 0;
 	assert_false(cot_shim_work_regrant(w, 60));
-	expect_told("");
+	expect_done("");
 	cot_shim_work_put(w);
 	assert_int_equal(w->state, COT_SHIM_WORK_FREE);
 }
