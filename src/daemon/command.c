@@ -13,33 +13,33 @@
 #include "daemon/audit.h"
 #include "daemon/daemon.h"
 
-#define ENV_MAX 8192
+/* The longest value names all GPUs; no more than 20 such variables are told. */
+#define VALUE_MAX COT_GPUS_TEXT_MAX
+#define ENV_MAX	  (20 * (VALUE_MAX + 32))
+
+_Static_assert(VALUE_MAX >= COT_PATH_TEXT_MAX, "a path is a value, too");
+_Static_assert(sizeof(struct cot_msg_registered) + ENV_MAX <= COT_PROTO_PACKET_MAX, "one packet");
 
 /* ---- REGISTER ---- */
 
 struct env_block {
 	char text[ENV_MAX];
 	size_t used;
-	bool full;
 };
 
 static void put(struct env_block *b, const char *key, const char *fmt, ...) COT_PRINTF(3, 4);
 
 static void put(struct env_block *b, const char *key, const char *fmt, ...)
 {
-	char value[COT_PATH_TEXT_MAX];
+	char value[VALUE_MAX];
 	va_list args;
-	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(value, sizeof(value), fmt, args);
+	(void)vsnprintf(value, sizeof(value), fmt, args);
 	va_end(args);
-	if (n >= 0 && (size_t)n < sizeof(value))
-		n = snprintf(b->text + b->used, sizeof(b->text) - b->used, "%s=%s", key, value);
-	if (n < 0 || (size_t)n >= sizeof(b->text) - b->used)
-		b->full = true;
-	else
-		b->used += (size_t)n + 1;
+	b->used += (size_t)snprintf(b->text + b->used, sizeof(b->text) - b->used, "%s=%s", key,
+				    value) +
+		   1;
 }
 
 static void put_share(struct env_block *b, const char *key, uint16_t share)
@@ -49,16 +49,15 @@ static void put_share(struct env_block *b, const char *key, uint16_t share)
 		    share & COT_SHARE_SMS ? "sm" : "%");
 }
 
-static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
-			   const char *note)
+static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
+			    const char *note)
 {
 	static struct env_block b;
 	static _Alignas(8) char packet[sizeof(struct cot_msg_registered) + ENV_MAX];
 	struct cot_msg_registered *m = (struct cot_msg_registered *)packet;
-	char visible[COT_PATH_TEXT_MAX];
+	char visible[VALUE_MAX];
 
 	b.used = 0;
-	b.full = false;
 	put(&b, "COTENANT_SOCKET", "%s", c->d->socket_path);
 	put(&b, "COTENANT_TENANT", "%u", t->id);
 	put(&b, "COTENANT_CLASS", "%s", t->cls == COT_CLASS_LATENCY ? "latency" : "batch");
@@ -67,20 +66,18 @@ static int send_registered(struct conn *c, uint32_t seq, const struct tenant *t,
 	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
 	put_share(&b, "COTENANT_QUOTA", t->quota);
 	put_share(&b, "COTENANT_RESERVE", t->reserve);
-	if (t->pool && cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used) < 0)
-		b.full = true;
+	if (t->pool)
+		(void)cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used);
 	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
 	put(&b, "COTENANT_GPU", "%s", visible);
 	if (!t->pool && (*gpu || c->d->gpus.n > 1) && strcmp(gpu, "all") != 0)
 		put(&b, "CUDA_VISIBLE_DEVICES", "%s", visible);
 	if (note)
 		put(&b, "COTENANT_NOTE", "%s", note);
-	if (b.full)
-		return -ENOSPC;
 	m->tenant = t->id;
 	memcpy(m->env, b.text, b.used);
 	cot_proto_header(&m->h, COT_MSG_REGISTERED, (uint32_t)(sizeof(*m) + b.used), seq);
-	return cot_conn_send(c, packet, m->h.length, -1);
+	(void)cot_conn_send(c, packet, m->h.length, -1);
 }
 
 /* There is no place, or it could not be seen to, now: it may come again. */
@@ -151,9 +148,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	log_info("new %s program '%s' (id %u, process %d) in %s",
 		 t->cls == COT_CLASS_LATENCY ? "latency" : "batch", t->name, t->id, (int)c->pid,
 		 p ? "a pool" : "no pool");
-	if (send_registered(c, m->h.seq, t, m->gpu, note) == -ENOSPC)
-		cot_conn_refuse(c, m->h.seq,
-				"the answer did not fit; names and paths are too long");
+	send_registered(c, m->h.seq, t, m->gpu, note);
 }
 
 static const char reserve_is_for_latency[] =

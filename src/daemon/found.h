@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/gpus.h"
 #include "daemon/paths.h"
 #include "proto/proto.h"
 
@@ -20,7 +21,7 @@ struct cot_found {
 	enum cot_class cls;
 	uint32_t weight, block_us;
 	uint16_t quota, reserve; /* as in messages */
-	char name[COT_PROTO_NAME_MAX], gpu[COT_PROTO_NAME_MAX];
+	char name[COT_PROTO_NAME_MAX], gpu[COT_GPUS_TEXT_MAX];
 	char pipe[COT_PATH_TEXT_MAX]; /* of the pool that a program is in; empty: none */
 };
 

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COT_GPUS_MAX	 16u
-#define COT_GPU_UUID_MAX 64u
+#define COT_GPUS_MAX	  16u
+#define COT_GPU_UUID_MAX  64u
+#define COT_GPUS_TEXT_MAX (COT_GPUS_MAX * COT_GPU_UUID_MAX) /* a list of all, with the NUL */
 
 struct cot_gpu_info {
 	unsigned minor;

@@ -159,6 +159,7 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
 {
 	static struct cot_process p;
 	const struct cot_process *known = was_given(c, m->tenant, &p) ? &p : NULL;
+	const char *gpu = known ? known->found.gpu : m->gpu; /* a message holds few */
 	struct tenant *t;
 	int rc = make_tenant(c, known, &t, err);
 
@@ -172,8 +173,8 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
 	t->by_itself = !known;
 	if (known)
 		remember(t, known);
-	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
-	t->gpu_unknown = !m->gpu[0] || !t->gpu_mask;
+	t->gpu_mask = cot_gpus_mask(&c->d->gpus, gpu);
+	t->gpu_unknown = !gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;
 	cot_tenant_announce(t);

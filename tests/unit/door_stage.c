@@ -114,6 +114,24 @@ void say(int fd, void *m, enum cot_msg_type type, size_t size)
 	assert_int_equal(send(fd, m, size, MSG_NOSIGNAL), size);
 }
 
+int ask(int fd, void *m, enum cot_msg_type type, size_t size)
+{
+	say(fd, m, type, size);
+	serve(2);
+	return hear(fd);
+}
+
+void leave(int fd)
+{
+	unsigned i;
+
+	for (i = 0; i < n_peers; i++)
+		if (peers[i] == fd)
+			peers[i] = -1;
+	(void)close(fd);
+	serve(2);
+}
+
 /* The type of what has come; 0: nothing; -1: hung up. */
 int hear(int fd)
 {
@@ -131,6 +149,11 @@ const char *words(void)
 
 	return packet + (h->type == COT_MSG_RESULT ? sizeof(struct cot_msg_result)
 						   : sizeof(struct cot_msg_text));
+}
+
+int status(void)
+{
+	return ((const struct cot_msg_result *)packet)->status;
 }
 
 struct cot_msg_hello hello_of(uint64_t tenant)

@@ -26,10 +26,15 @@ int dial(void);
 /* A connection that is let in, as one of this user's. */
 struct conn *enter(uid_t uid, int *ret_fd);
 void say(int fd, void *m, enum cot_msg_type type, size_t size);
+/* Says it, and what comes of that is served. The type of the answer, as of hear(). */
+int ask(int fd, void *m, enum cot_msg_type type, size_t size);
+/* It hangs up, which is served. */
+void leave(int fd);
 /* The type of what has come, which is in `packet`; 0: nothing; -1: hung up. */
 int hear(int fd);
-/* The text in it. */
+/* The text in it; the status of a RESULT. */
 const char *words(void);
+int status(void);
 struct cot_msg_hello hello_of(uint64_t tenant);
 
 #endif

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,25 @@ static void test_program(void **state)
 	assert_string_equal(f.name, "serve");
 	assert_string_equal(f.gpu, "1");
 	assert_string_equal(f.pipe, "/run/cotenant/gpu1-latency/pipe");
+}
+
+/* As the daemon tells them: all that a machine may have, by their whole names. */
+static void test_many_gpus(void **state)
+{
+	static const char before[] = "COTENANT_SOCKET=" SOCKET
+				     "\0COTENANT_TENANT=12\0COTENANT_CLASS=batch\0COTENANT_GPU=";
+	char block[2048], *gpus = block + sizeof(before) - 1;
+	struct cot_found f;
+	size_t used = 0;
+	unsigned i;
+
+	(void)state;
+	memcpy(block, before, sizeof(before));
+	for (i = 0; i < COT_GPUS_MAX; i++)
+		used += (size_t)snprintf(gpus + used, 64, "%sGPU-%08x-0123-4567-89ab-0123456789ab",
+					 used ? "," : "", i);
+	assert_true(cot_found_parse(block, sizeof(before) + used, SOCKET, &f));
+	assert_string_equal(f.gpu, gpus);
 }
 
 static void test_pool(void **state)
@@ -90,8 +110,9 @@ static void test_nothing_of_ours(void **state)
 		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_WEIGHT=0",
 		"COTENANT_SOCKET=" SOCKET
 		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_BLOCK_US=1000000001",
-		"COTENANT_SOCKET=" SOCKET "\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_GPU="
-		"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28",
+		"COTENANT_SOCKET=" SOCKET
+		"\nCOTENANT_TENANT=1\nCOTENANT_CLASS=batch\nCOTENANT_NAME="
+		"a name of one byte more than a program may have, with its NUL, 6",
 		"",
 	};
 	struct cot_found f = {.id = 77};
@@ -126,8 +147,11 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program), cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_shares),	cmocka_unit_test(test_nothing_of_ours),
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_many_gpus),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_nothing_of_ours),
 		cmocka_unit_test(test_cut),
 	};
 

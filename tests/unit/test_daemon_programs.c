@@ -26,9 +26,7 @@ static int hello(int fd, uint64_t number)
 {
 	struct cot_msg_hello m = hello_of(number);
 
-	say(fd, &m, COT_MSG_HELLO, sizeof(m));
-	serve(2);
-	return hear(fd);
+	return ask(fd, &m, COT_MSG_HELLO, sizeof(m));
 }
 
 static uint64_t welcomed(int fd, uint64_t number)
@@ -45,17 +43,6 @@ static void groups(int fd, unsigned n)
 	serve(2);
 }
 
-static void leave(int fd)
-{
-	unsigned i;
-
-	for (i = 0; i < n_peers; i++)
-		if (peers[i] == fd)
-			peers[i] = -1;
-	(void)close(fd);
-	serve(2);
-}
-
 static int reg(int fd)
 {
 	struct cot_msg_register m = {.class_ = COT_PROTO_BATCH,
@@ -64,9 +51,7 @@ static int reg(int fd)
 				     .name = "registered",
 				     .gpu = "0"};
 
-	say(fd, &m, COT_MSG_REGISTER, sizeof(m));
-	serve(2);
-	return hear(fd);
+	return ask(fd, &m, COT_MSG_REGISTER, sizeof(m));
 }
 
 static int command(int fd, const char *name, uint64_t id, unsigned weight)
@@ -77,10 +62,8 @@ static int command(int fd, const char *name, uint64_t id, unsigned weight)
 				    .weight = (uint16_t)weight};
 
 	snprintf(m.name, sizeof(m.name), "%s", name);
-	say(fd, &m, COT_MSG_COMMAND, sizeof(m));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_RESULT);
-	return ((const struct cot_msg_result *)packet)->status;
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
+	return status();
 }
 
 /* ---- programs that come by themselves ---- */
@@ -145,9 +128,7 @@ static void test_one_process(void **state)
 	(void)enter(OTHER, &fd);
 	assert_int_equal(welcomed(fd, 777), id);
 	(void)enter(OTHER, &fd);
-	say(fd, &work, COT_MSG_WORK_HELLO, sizeof(work));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_WORK_WELCOME);
+	assert_int_equal(ask(fd, &work, COT_MSG_WORK_HELLO, sizeof(work)), COT_MSG_WORK_WELCOME);
 	assert_int_equal(((const struct cot_msg_work_welcome *)packet)->tenant, id);
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 1);
 	/* The same number of a process is another user's by mistake or on purpose: not the same. */
@@ -398,9 +379,7 @@ static void test_works(void **state)
 	(void)state;
 	stage.account.limits[COT_ACCOUNT_WORKS] = (struct cot_account_limit){10, 4};
 	c = enter(OTHER, &fd);
-	say(fd, &m, COT_MSG_WORK_HELLO, sizeof(m));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_WORK_WELCOME);
+	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_WORK_WELCOME);
 	for (i = 1; i <= 5; i++)
 		work(fd, i, false);
 	/* Three are its part; the others run without being counted. */
@@ -417,9 +396,7 @@ static void test_works(void **state)
 	assert_int_equal(used(OTHER, COT_ACCOUNT_WORKS), 0);
 	/* A name that is in use ends the connection, and leaves nothing behind. */
 	c = enter(OTHER, &fd);
-	say(fd, &m, COT_MSG_WORK_HELLO, sizeof(m));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_WORK_WELCOME);
+	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_WORK_WELCOME);
 	work(fd, 1, false);
 	work(fd, 1, false);
 	assert_int_equal(c->source.fd, -1);

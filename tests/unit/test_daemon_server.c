@@ -129,15 +129,11 @@ static void test_kinds(void **state)
 	serve(3);
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
 	assert_int_equal(c->kind, CONN_COMMAND);
-	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
-	serve(2);
-	assert_int_equal(hear(fd), -1);
+	assert_int_equal(ask(fd, &hello, COT_MSG_HELLO, sizeof(hello)), -1);
 	assert_int_equal(stage.n_bad_packets, 1);
 	/* An answer before anything. */
 	(void)enter(getuid(), &fd);
-	say(fd, &ack, COT_MSG_ACK, sizeof(ack));
-	serve(2);
-	assert_int_equal(hear(fd), -1);
+	assert_int_equal(ask(fd, &ack, COT_MSG_ACK, sizeof(ack)), -1);
 	assert_int_equal(stage.n_bad_packets, 2);
 	/* A type that nobody knows is nothing; what only the daemon sends is bad. */
 	(void)enter(getuid(), &fd);
@@ -161,19 +157,11 @@ static void test_second_hello(void **state)
 
 	(void)state;
 	(void)enter(getuid(), &fd);
-	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_WELCOME);
-	say(fd, &hello, COT_MSG_HELLO, sizeof(hello));
-	serve(2);
-	assert_int_equal(hear(fd), -1);
+	assert_int_equal(ask(fd, &hello, COT_MSG_HELLO, sizeof(hello)), COT_MSG_WELCOME);
+	assert_int_equal(ask(fd, &hello, COT_MSG_HELLO, sizeof(hello)), -1);
 	(void)enter(getuid(), &fd);
-	say(fd, &work, COT_MSG_WORK_HELLO, sizeof(work));
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_WORK_WELCOME);
-	say(fd, &work, COT_MSG_WORK_HELLO, sizeof(work));
-	serve(2);
-	assert_int_equal(hear(fd), -1);
+	assert_int_equal(ask(fd, &work, COT_MSG_WORK_HELLO, sizeof(work)), COT_MSG_WORK_WELCOME);
+	assert_int_equal(ask(fd, &work, COT_MSG_WORK_HELLO, sizeof(work)), -1);
 	assert_int_equal(stage.n_bad_packets, 2);
 }
 

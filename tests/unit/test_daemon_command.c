@@ -1,0 +1,522 @@
+/* COMMAND and QUERY, of `cotenant set`, `freeze`, `thaw`, `ps`: what is meant, who may, what
+ * changes, and what is answered. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "door_stage.h"
+
+#define OTHER (STRANGER + 1)
+
+static struct tenant *alone, *pooled;
+static struct pool *pool;
+static struct conn *c;
+static int fd;
+
+static int setup(void **state)
+{
+	int rc = open_server(state);
+
+	alone = stage_tenant(3, "alone", NULL);
+	pool = stage_pool(7, "batch", 0);
+	pooled = stage_tenant(4, "pooled", pool);
+	alone->uid = pooled->uid = OTHER;
+	c = enter(OTHER, &fd);
+	return rc;
+}
+
+static struct cot_msg_command set(const char *name, unsigned fields)
+{
+	struct cot_msg_command m = {.what = COT_COMMAND_SET, .fields = fields};
+
+	snprintf(m.name, sizeof(m.name), "%s", name);
+	return m;
+}
+
+static void expect_at(int at, struct cot_msg_command *m, int rc, const char *answer)
+{
+	assert_int_equal(ask(at, m, COT_MSG_COMMAND, sizeof(*m)), COT_MSG_RESULT);
+	assert_string_equal(words(), answer);
+	assert_int_equal(status(), rc);
+	assert_int_equal(((const struct cot_msg_result *)packet)->more, 0);
+	assert_int_equal(((const struct cot_msg_header *)packet)->seq, 5);
+}
+
+static void expect(struct cot_msg_command *m, int rc, const char *answer)
+{
+	expect_at(fd, m, rc, answer);
+}
+
+/* The whole line of the log but for its time. */
+static void expect_line(const char *line)
+{
+	const char *log = stage_log();
+
+	if (!strstr(log, line))
+		print_message("'%s' is not in: %s\n", line, log);
+	assert_non_null(strstr(log, line));
+}
+
+/* ---- what changes ---- */
+
+static void test_each_field(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+	struct cot_host_entity_stats stats;
+	char line[128];
+
+	(void)state;
+	m.weight = 70;
+	m.class_ = COT_PROTO_LATENCY;
+	m.block_us = 30;
+	m.quota = 20;
+	m.reserve = 10;
+	m.slice_us = 900;
+	m.mode = COT_PROTO_SWITCH;
+	(void)stage_log();
+	stage.state_dirty = false;
+	expect(&m, 0, "alone: weight 100 -> 70");
+	snprintf(line, sizeof(line),
+		 ": set 'alone' (id 3): weight 100 -> 70, by uid 4712 (process %d)\n",
+		 (int)getpid());
+	expect_line(line);
+	assert_int_equal(alone->weight, 70);
+	assert_int_equal(alone->cls, COT_CLASS_BATCH);
+	assert_int_equal(alone->block_us | alone->quota | alone->reserve, 0);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), 3)->weight, 70);
+	m.fields = COT_SET_BLOCK;
+	m.weight = 71;
+	expect(&m, 0, "alone: block unknown -> 30 us");
+	assert_int_equal(alone->block_us, 30);
+	m.fields = COT_SET_QUOTA;
+	m.block_us = 31;
+	expect(&m, 0, "alone: quota none -> 20%");
+	assert_int_equal(alone->quota, 20);
+	assert_int_equal(alone->block_us, 30);
+	assert_int_equal(alone->reserve, 0);
+	m.fields = COT_SET_SLICE;
+	m.quota = 21;
+	expect(&m, 0, "alone: slice auto -> 900 us");
+	cot_host_entity_stats(stage.host, 3, &stats);
+	assert_int_equal(stats.slice_override_us, 900);
+	assert_int_equal(stats.mode_override, COT_PROTO_KEEP);
+	m.fields = COT_SET_MODE;
+	m.slice_us = 901;
+	expect(&m, 0, "alone: mode auto -> switch");
+	cot_host_entity_stats(stage.host, 3, &stats);
+	assert_int_equal(stats.slice_override_us, 900);
+	assert_int_equal(stats.mode_override, COT_PROTO_SWITCH);
+	m.fields = COT_SET_CLASS;
+	m.mode = COT_PROTO_DRAIN;
+	expect(&m, 0, "alone: class batch -> latency");
+	assert_int_equal(alone->cls, COT_CLASS_LATENCY);
+	assert_int_equal(alone->reserve, 0);
+	m.fields = COT_SET_RESERVE;
+	m.class_ = COT_PROTO_BATCH;
+	expect(&m, 0, "alone: reserve none -> 10%");
+	assert_int_equal(alone->cls, COT_CLASS_LATENCY);
+	assert_int_equal(alone->weight, 70);
+	assert_int_equal(alone->quota, 20);
+	/* Nothing is nothing. */
+	m.fields = 0;
+	expect(&m, 0, "alone: ");
+	/* Taken back. */
+	m.fields = COT_SET_SLICE | COT_SET_RESERVE | COT_SET_CLASS;
+	m.slice_us = m.reserve = 0;
+	expect(&m, 0, "alone: class latency -> batch, slice 900 us -> auto, reserve 10% -> none");
+	cot_host_entity_stats(stage.host, 3, &stats);
+	assert_int_equal(stats.slice_override_us, 0);
+}
+
+/* What is said to be done outlives the daemon. */
+static void test_is_kept(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+	char path[80];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/state.json", folder);
+	assert_int_equal(access(path, F_OK), -1);
+	m.weight = 70;
+	stage.state_dirty = false;
+	expect(&m, 0, "alone: weight 100 -> 70");
+	assert_int_equal(access(path, F_OK), 0);
+	assert_false(stage.state_dirty);
+}
+
+static void test_a_pool(void **state)
+{
+	struct cot_msg_command m = set("pool:batch", COT_SET_SLICE | COT_SET_MODE);
+	struct cot_host_entity_stats stats;
+	int root;
+
+	(void)state;
+	m.slice_us = 40;
+	m.mode = COT_PROTO_DRAIN;
+	expect(&m, -EPERM, "only root and the user of the daemon may change a pool");
+	(void)enter(0, &root);
+	(void)stage_log();
+	expect_at(root, &m, 0, "batch: slice auto -> 40 us, mode auto -> drain");
+	expect_line(": set pool:batch:0: slice auto -> 40 us, mode auto -> drain, by root");
+	cot_host_entity_stats(stage.host, 7, &stats);
+	assert_int_equal(stats.slice_override_us, 40);
+	assert_int_equal(stats.mode_override, COT_PROTO_DRAIN);
+	m.fields = COT_SET_CLASS;
+	expect_at(root, &m, -EINVAL, "a pool's class and weight are fixed");
+	m.fields = COT_SET_WEIGHT;
+	m.weight = 5;
+	expect_at(root, &m, -EINVAL, "a pool's class and weight are fixed");
+	m.fields = COT_SET_BLOCK;
+	expect_at(root, &m, -EINVAL, "how long blocks last is said of a program, not of a pool");
+	m.fields = COT_SET_QUOTA;
+	expect_at(root, &m, -EINVAL, "quotas and reserves are of programs, not of pools");
+	m.fields = COT_SET_RESERVE;
+	expect_at(root, &m, -EINVAL, "quotas and reserves are of programs, not of pools");
+}
+
+/* ---- what is meant ---- */
+
+static void test_pools_by_name(void **state)
+{
+	struct cot_msg_command m = set("pool:latency", COT_SET_SLICE);
+	struct cot_host_entity_stats stats;
+	int root;
+
+	(void)state;
+	(void)enter(0, &root);
+	m.slice_us = 40;
+	expect_at(root, &m, -ESRCH, "there is no pool 'pool:latency' now");
+	(void)stage_pool(8, "batch", 1);
+	m = set("pool:batch", COT_SET_SLICE);
+	m.slice_us = 40;
+	expect_at(root, &m, -EINVAL,
+		  "there is a pool 'batch' on 2 GPUs; add the number of one, as in pool:batch:0");
+	m = set("pool:batch:1", COT_SET_SLICE);
+	m.slice_us = 40;
+	expect_at(root, &m, 0, "batch: slice auto -> 40 us");
+	cot_host_entity_stats(stage.host, 8, &stats);
+	assert_int_equal(stats.slice_override_us, 40);
+	cot_host_entity_stats(stage.host, 7, &stats);
+	assert_int_equal(stats.slice_override_us, 0);
+	m = set("pool:batch:2", COT_SET_SLICE);
+	expect_at(root, &m, -ESRCH, "there is no pool 'pool:batch:2' now");
+	/* A number goes before a name. */
+	m = set("pool:batch:1", COT_SET_WEIGHT);
+	m.tenant = 3;
+	m.weight = 9;
+	expect_at(root, &m, 0, "alone: weight 100 -> 9");
+}
+
+static void test_programs(void **state)
+{
+	struct cot_msg_command m = set("nobody", COT_SET_WEIGHT);
+
+	(void)state;
+	m.weight = 9;
+	expect(&m, -ESRCH, "there is no program called 'nobody'; cotenant ps lists them");
+	m.tenant = 99;
+	expect(&m, -ESRCH, "there is no program with the id 99");
+	m.tenant = 7; /* a pool's */
+	expect(&m, -ESRCH, "there is no program with the id 7");
+	m.tenant = 4;
+	expect(&m, 0, "pooled: weight 100 -> 9");
+	stage_tenant(5, "alone", NULL)->uid = OTHER;
+	m = set("alone", COT_SET_WEIGHT);
+	m.weight = 9;
+	expect(&m, -EINVAL, "2 programs are called 'alone'; name one by its id");
+	assert_int_equal(alone->weight, 100);
+}
+
+/* ---- what may be ---- */
+
+static void test_others(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+	int stranger;
+
+	(void)state;
+	m.weight = 9;
+	(void)enter(OTHER + 1, &stranger);
+	expect_at(stranger, &m, -EPERM, "the program 'alone' belongs to another user");
+	m.what = COT_COMMAND_FREEZE;
+	expect_at(stranger, &m, -EPERM, "the program 'alone' belongs to another user");
+	assert_int_equal(alone->weight, 100);
+	m = set("pool:batch", 0);
+	m.what = COT_COMMAND_THAW;
+	expect_at(stranger, &m, -EPERM, "only root and the user of the daemon may change a pool");
+}
+
+static void test_ranges(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+
+	(void)state;
+	expect(&m, -EINVAL, "the weight is 0; expected 1 to 10000");
+	m.weight = 10001;
+	expect(&m, -EINVAL, "the weight is 10001; expected 1 to 10000");
+	m.weight = 10000;
+	expect(&m, 0, "alone: weight 100 -> 10000");
+	m.weight = 1;
+	expect(&m, 0, "alone: weight 10000 -> 1");
+	m.fields = COT_SET_BLOCK;
+	m.block_us = COT_BLOCK_US_MAX + 1;
+	expect(&m, -EINVAL, "the blocks last 1000000001 us; expected up to 1000000000");
+	m.block_us = COT_BLOCK_US_MAX;
+	expect(&m, 0, "alone: block unknown -> 1000000000 us");
+	m.block_us = COT_BLOCK_US_MAX + 1;
+	m.fields = COT_SET_SLICE;
+	m.slice_us = COT_SLICE_US_MIN - 1;
+	expect(&m, -EINVAL, "the slice is 19 us; expected 20 to 100000");
+	m.slice_us = COT_SLICE_US_MAX + 1;
+	expect(&m, -EINVAL, "the slice is 100001 us; expected 20 to 100000");
+	m.slice_us = COT_SLICE_US_MIN;
+	expect(&m, 0, "alone: slice auto -> 20 us");
+	m.slice_us = COT_SLICE_US_MAX;
+	expect(&m, 0, "alone: slice 20 us -> 100000 us");
+	m.slice_us = 1;
+	m.fields = COT_SET_MODE;
+	m.mode = COT_PROTO_SWITCH + 1;
+	expect(&m, -EINVAL, "there is no such mode");
+	m.mode = COT_PROTO_SWITCH;
+	expect(&m, 0, "alone: mode auto -> switch");
+	/* What does not count may be anything. */
+	m.mode = COT_PROTO_SWITCH + 1;
+	m.weight = 0;
+	m.fields = COT_SET_QUOTA;
+	m.quota = 1;
+	expect(&m, 0, "alone: quota none -> 1%");
+}
+
+static void test_reserves(void **state)
+{
+	static const char why[] =
+		"a reserve is for latency programs; a batch program may have a quota";
+	struct cot_msg_command m = set("alone", COT_SET_RESERVE);
+
+	(void)state;
+	m.reserve = 10;
+	m.class_ = COT_PROTO_LATENCY; /* does not count */
+	expect(&m, -EINVAL, why);
+	m.reserve = 0;
+	expect(&m, 0, "alone: reserve none -> none");
+	m.reserve = 10;
+	m.fields |= COT_SET_CLASS;
+	expect(&m, 0, "alone: class batch -> latency, reserve none -> 10%");
+	m.class_ = COT_PROTO_BATCH;
+	m.reserve = 11;
+	expect(&m, -EINVAL, why);
+	m.fields = COT_SET_RESERVE;
+	expect(&m, 0, "alone: reserve 10% -> 11%");
+}
+
+static void test_in_a_pool(void **state)
+{
+	static const char settings[] =
+		"'pooled' shares the pool 'batch' with others, whose slice and mode are one; use "
+		"pool:batch, or run it with --solo";
+	struct cot_msg_command m = set("pooled", COT_SET_SLICE);
+
+	(void)state;
+	m.slice_us = 40;
+	expect(&m, -EBUSY, settings);
+	m.fields = COT_SET_MODE;
+	expect(&m, -EBUSY, settings);
+	m.fields = COT_SET_CLASS;
+	expect(&m, -EBUSY,
+	       "'pooled' shares the pool 'batch' with others, whose class and slice are one; use "
+	       "pool:batch, or run it with --solo");
+	m.fields = COT_SET_WEIGHT;
+	m.weight = 2;
+	expect(&m, 0, "pooled: weight 100 -> 2");
+	m.what = COT_COMMAND_FREEZE;
+	expect(&m, -EBUSY,
+	       "'pooled' shares the pool 'batch' with others, whose channel groups are one; use "
+	       "pool:batch, or run it with --solo");
+}
+
+/* A change may no more than a program that comes. */
+static void test_allowed(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+
+	(void)state;
+	stage.config.max_weight = 200;
+	stage.config.latency.everybody = false;
+	m.weight = 200;
+	expect(&m, 0, "alone: weight 100 -> 200");
+	m.weight = 201;
+	expect(&m, -EPERM,
+	       "the weight 201 is over the limit of 200 that the daemon's configuration sets");
+	m.fields = COT_SET_CLASS;
+	m.class_ = COT_PROTO_LATENCY;
+	expect(&m, -EPERM,
+	       "user 4712 may not run latency programs; the list 'allow.latency' in the daemon's "
+	       "configuration says who may");
+	assert_int_equal(alone->cls, COT_CLASS_BATCH);
+	/* One that is of the class already. */
+	alone->cls = COT_CLASS_LATENCY;
+	m.fields = COT_SET_WEIGHT;
+	m.weight = 3;
+	m.class_ = COT_PROTO_BATCH;
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
+	assert_int_equal(status(), -EPERM);
+	stage.config.batch.everybody = false;
+	stage.config.latency.everybody = true;
+	expect(&m, 0, "alone: weight 200 -> 3");
+	/* What changes neither is everybody's own. */
+	stage.config.latency.everybody = false;
+	m.fields = COT_SET_BLOCK;
+	m.block_us = 4;
+	expect(&m, 0, "alone: block unknown -> 4 us");
+}
+
+static void test_too_many_changes(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
+
+	(void)state;
+	stage.account.paces[COT_RATE_CHANGES] =
+		(struct cot_account_pace){COT_NS_PER_S * 1000 / 4, 1};
+	m.weight = 9;
+	expect(&m, 0, "alone: weight 100 -> 9");
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
+	assert_int_equal(status(), -EAGAIN);
+	assert_non_null(strstr(words(), "user 4712 changes too much: 1 changes at once are "
+					"allowed, and 0 per second; try again in 2"));
+	assert_int_equal(strlen(strstr(words(), "try again in ")),
+			 strlen("try again in 249999 ms"));
+}
+
+/* ---- freeze and thaw ---- */
+
+static void test_holds(void **state)
+{
+	struct cot_msg_command m = set("alone", 0);
+	char line[128];
+
+	(void)state;
+	m.what = COT_COMMAND_FREEZE;
+	expect(&m, -ESRCH, "'alone' does not use the GPU now");
+	m.what = 99;
+	expect(&m, -ENOSYS, "this daemon does not know the command 99");
+	(void)stage_library(200, alone, NULL);
+	world_tenant(3, COT_CLASS_BATCH, 0, true);
+	world_answer_all(0);
+	(void)stage_log();
+	m.what = COT_COMMAND_FREEZE;
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), 0);
+	snprintf(line, sizeof(line), ": freeze 'alone' (id 3), by uid 4712 (process %d)\n",
+		 (int)getpid());
+	expect_line(line);
+	assert_int_equal(c->wait_entity, 3);
+	m.what = COT_COMMAND_SET;
+	expect(&m, -EBUSY, "one command at a time");
+	assert_int_equal(c->wait_entity, 3);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	cot_hold_check(&stage, cot_now_ns());
+	assert_int_equal(hear(fd), COT_MSG_RESULT);
+	assert_int_equal(status(), 0);
+	assert_int_equal(strncmp(words(), "frozen after ", 13), 0);
+	m.what = COT_COMMAND_THAW;
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), 0);
+	expect_line(": thaw 'alone' (id 3), by uid 4712");
+	/* Who asked goes: it is thawed all the same, and nobody is answered. */
+	leave(fd);
+	assert_int_equal(c->wait_entity, 0);
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	cot_hold_check(&stage, cot_now_ns());
+	assert_false(world_entity(3)->held);
+	stage.conns[200].source.fd = -1; /* played */
+}
+
+/* ---- QUERY ---- */
+
+static int query(int at, unsigned what)
+{
+	struct cot_msg_query m = {.what = what};
+
+	return ask(at, &m, COT_MSG_QUERY, sizeof(m));
+}
+
+static void test_queries(void **state)
+{
+	unsigned what;
+
+	(void)state;
+	for (what = COT_QUERY_PS; what <= COT_QUERY_DOCTOR; what++) {
+		assert_int_equal(query(fd, what), COT_MSG_RESULT);
+		assert_int_equal(status(), 0);
+		assert_int_equal(words()[0], '{');
+		assert_int_equal(((const struct cot_msg_header *)packet)->seq, 5);
+	}
+	assert_int_equal(query(fd, 0), COT_MSG_RESULT);
+	assert_int_equal(status(), -ENOSYS);
+	assert_string_equal(words(), "this daemon does not know the question 0");
+	assert_int_equal(query(fd, COT_QUERY_DOCTOR + 1), COT_MSG_RESULT);
+	assert_int_equal(status(), -ENOSYS);
+	assert_string_equal(words(), "this daemon does not know the question 4");
+}
+
+/* One at a time, in turn: nobody is heard before its answer, and nobody waits for one who asks
+ * again at once. */
+static void test_turns(void **state)
+{
+	struct cot_msg_query m = {.what = COT_QUERY_PS};
+	struct conn *asker[3];
+	int fds[3];
+	unsigned i, round;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		asker[i] = enter(OTHER, &fds[i]);
+	for (i = 0; i < 3; i++) {
+		say(fds[i], &m, COT_MSG_QUERY, sizeof(m));
+		say(fds[i], &m, COT_MSG_QUERY, sizeof(m));
+		cot_timer_clear(&stage.queries);
+		asker[i]->source.ready(&asker[i]->source, 1 /* EPOLLIN */);
+		assert_true(asker[i]->asked && !asker[i]->watched);
+		assert_true(stage.queries.armed);
+		assert_true(stage.queries.due_ns <= cot_now_ns());
+	}
+	for (round = 0; round < 6; round++) {
+		i = round % 3;
+		cot_timer_clear(&stage.queries);
+		cot_command_answer_one(&stage.queries, cot_now_ns());
+		assert_int_equal(hear(fds[i]), COT_MSG_RESULT);
+		assert_int_equal(hear(fds[(i + 1) % 3]), 0);
+		assert_int_equal(hear(fds[(i + 2) % 3]), 0);
+		assert_true(!asker[i]->asked && asker[i]->watched);
+		assert_int_equal(stage.next_asker, conn_index(asker[i]) + 1);
+		/* While others wait it is soon, else not at all. */
+		assert_int_equal(stage.queries.armed, round < 2 || round < 5);
+		assert_true(!stage.queries.armed || stage.queries.due_ns <= cot_now_ns());
+		if (round < 3) /* its second question */
+			asker[i]->source.ready(&asker[i]->source, 1 /* EPOLLIN */);
+	}
+}
+
+/* What is asked while an answer is not read is nothing. */
+static void test_asks_too_early(void **state)
+{
+	struct cot_msg_query m = {.what = COT_QUERY_PS};
+
+	(void)state;
+	c->out = strdup("rest");
+	c->out_size = 4;
+	cot_command_packet(c, &m, COT_MSG_QUERY);
+	assert_false(c->asked);
+	assert_false(stage.queries.armed);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, close_server)
+	const struct CMUnitTest tests[] = {
+		TEST(each_field), TEST(is_kept), TEST(a_pool),		 TEST(pools_by_name),
+		TEST(programs),	  TEST(others),	 TEST(ranges),		 TEST(reserves),
+		TEST(in_a_pool),  TEST(allowed), TEST(too_many_changes), TEST(holds),
+		TEST(queries),	  TEST(turns),	 TEST(asks_too_early),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
