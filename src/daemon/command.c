@@ -89,7 +89,7 @@ static void put_off(struct conn *c, uint32_t seq, const char *why)
 
 static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 {
-	struct cot_error err = {{0}};
+	struct cot_error err;
 	struct tenant *t;
 	int rc = cot_tenant_new(c->d, c->uid, &t);
 
@@ -457,7 +457,7 @@ static int may_change(struct conn *c, struct cot_error *err)
 
 static void on_command(struct conn *c, const struct cot_msg_command *m)
 {
-	struct cot_error answer = {{0}};
+	struct cot_error answer;
 	struct target target = {0};
 	int rc;
 

@@ -253,7 +253,7 @@ static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_e
 
 static bool hello(struct conn *c, const struct cot_msg_hello *m)
 {
-	struct cot_error err = {{0}};
+	struct cot_error err;
 	int rc;
 
 	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_PROTO_BATCH ||

@@ -68,7 +68,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 {
 	struct cot_msg_work_welcome answer = {.works_max = COT_PROTO_WORKS_MAX};
 	struct cot_host_shim shim = {.n_sms = m->n_sms};
-	struct cot_error err = {{0}};
+	struct cot_error err;
 	struct tenant *t;
 	int rc = find_gpu(c, m, &shim.gpu, &err);
 

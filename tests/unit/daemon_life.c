@@ -57,6 +57,11 @@ void life_next_daemon(void)
 
 pid_t life_process(const char *const env[])
 {
+	return life_process_of(getuid(), env);
+}
+
+pid_t life_process_of(uid_t uid, const char *const env[])
+{
 	char *argv[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
 	char socket_variable[COT_PATH_TEXT_MAX + 32], *all[24] = {socket_variable};
 	unsigned i, n = 1;
@@ -69,6 +74,8 @@ pid_t life_process(const char *const env[])
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
+		if (setuid(uid) < 0)
+			_exit(127);
 		(void)execve("/bin/sleep", argv, all);
 		_exit(127);
 	}

@@ -15,6 +15,8 @@ void life_next_daemon(void);
 
 /* `env`: "KEY=VALUE" each, up to NULL; COTENANT_SOCKET comes by itself. */
 pid_t life_process(const char *const env[]);
+/* The same as a process of that user; the caller may do that. */
+pid_t life_process_of(uid_t uid, const char *const env[]);
 /* It ends, and is gone. */
 void life_end(pid_t pid);
 /* Runs the loop until `done` says so; fails after ten seconds. */

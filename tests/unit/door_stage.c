@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -106,6 +107,15 @@ struct conn *enter(uid_t uid, int *ret_fd)
 	assert_int_equal(cot_account_charge(&stage.account, uid, COT_ACCOUNT_CONNS, 1), 0);
 	c->uid = uid;
 	return c;
+}
+
+void stand_in(struct conn *c, pid_t pid)
+{
+	(void)close(c->pidfd);
+	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	c->pid = pid;
+	c->process = cot_peer_process(c->pidfd);
+	c->start_time = cot_process_start_time(pid);
 }
 
 void say(int fd, void *m, enum cot_msg_type type, size_t size)

@@ -25,6 +25,8 @@ void serve(unsigned rounds);
 int dial(void);
 /* A connection that is let in, as one of this user's. */
 struct conn *enter(uid_t uid, int *ret_fd);
+/* From here on it is that process which has connected. */
+void stand_in(struct conn *c, pid_t pid);
 void say(int fd, void *m, enum cot_msg_type type, size_t size);
 /* Says it, and what comes of that is served. The type of the answer, as of hear(). */
 int ask(int fd, void *m, enum cot_msg_type type, size_t size);

@@ -408,6 +408,8 @@ static void test_gpus(void **state)
 	c = join(OTHER, &fd, &m);
 	assert_true(c->tenant->gpu_unknown);
 	assert_int_equal(c->tenant->gpu_mask, 1);
+	groups_on(fd, 1, 1, 0); /* it cannot tell */
+	assert_int_equal(c->tenant->gpu_mask, 1);
 	groups_on(fd, 1, 1, 1 << 1);
 	assert_int_equal(c->tenant->gpu_mask, 2);
 	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), c->tenant->id)->gpu_mask, 2);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,11 +203,7 @@ static void test_ended_since(void **state)
 		(void)!read(ends[0], packet, 1);
 		_exit(0);
 	}
-	(void)close(c->pidfd);
-	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	c->pid = pid;
-	c->process = cot_peer_process(c->pidfd);
-	c->start_time = cot_process_start_time(pid);
+	stand_in(c, pid);
 	assert_false(cot_peer_has_ended(c->pidfd));
 	(void)close(ends[0]);
 	(void)close(ends[1]);
