@@ -71,11 +71,115 @@ static void nonsense(void **state)
 	}
 }
 
+/* The largest and the smallest that are understood. */
+static void shares(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned share;
+	} rows[] = {
+		{"1%", 1},
+		{"100%", 100},
+		{"1sm", COT_SHARE_SMS | 1},
+		{"1024sm", COT_SHARE_SMS | 1024},
+		{"1025sm", 0},
+		{"0000025%", 25}, /* seven digits */
+		{"00000025%", 0},
+		{"25%0", 0},
+		{"25SM", 0},
+	};
+	const char *variables[] = {"COTENANT_QUOTA", NULL, "COTENANT_RESERVE", NULL, NULL};
+	struct cot_shim_settings s;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		variables[1] = variables[3] = rows[i].text;
+		(void)read_these(&s, variables);
+		assert_int_equal(s.quota, rows[i].share);
+		assert_int_equal(s.reserve, rows[i].share);
+	}
+}
+
+static void waits(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned wait_ms;
+	} rows[] = {
+		{"0", 0},
+		{"9", 9},
+		{"3600000", 3600000},
+		{"3600001", WAIT_MS_DEFAULT},
+		{"18446744073709551617", WAIT_MS_DEFAULT},
+		{"", WAIT_MS_DEFAULT},
+		{"5 ", WAIT_MS_DEFAULT},
+		{"/", WAIT_MS_DEFAULT},
+		{"1:", WAIT_MS_DEFAULT},
+	};
+	const char *variables[] = {"COTENANT_SHIM_WAIT_MS", NULL, NULL};
+	struct cot_shim_settings s;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		variables[1] = rows[i].text;
+		(void)read_these(&s, variables);
+		assert_int_equal(s.wait_ms, rows[i].wait_ms);
+	}
+}
+
+/* A path that is too long is none. */
+static void drivers(void **state)
+{
+	const char *variables[] = {"COTENANT_SHIM_DRIVER", NULL, NULL};
+	struct cot_shim_settings s;
+	char path[600];
+
+	(void)state;
+	memset(path, 'x', sizeof(path));
+	path[sizeof(s.driver) - 1] = '\0';
+	variables[1] = path;
+	(void)read_these(&s, variables);
+	assert_string_equal(s.driver, path);
+	path[sizeof(s.driver) - 1] = 'x';
+	path[sizeof(s.driver)] = '\0';
+	(void)read_these(&s, variables);
+	assert_string_equal(s.driver, "");
+	variables[0] = "COTENANT_SOMETHING";
+	(void)read_these(&s, variables);
+	assert_string_equal(s.driver, "");
+}
+
+/* COTENANT_SHIM alone asks for it; the library in an MPS server has no shim. */
+static void who_has_it(void **state)
+{
+	static const char *const no[] = {"", "0"}, *const yes[] = {"1", "yes", "00"};
+	const char *variables[] = {
+		"COTENANT_SOCKET", "/s", "COTENANT_SHIM", NULL, "COTENANT_ROLE", NULL, NULL};
+	struct cot_shim_settings s;
+	unsigned i;
+
+	(void)state;
+	variables[5] = "tenant";
+	for (i = 0; i < COT_ARRAY_LEN(no); i++) {
+		variables[3] = no[i];
+		assert_false(read_these(&s, variables));
+	}
+	for (i = 0; i < COT_ARRAY_LEN(yes); i++) {
+		variables[3] = yes[i];
+		assert_true(read_these(&s, variables));
+	}
+	variables[5] = "pool";
+	assert_false(read_these(&s, variables));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(asked_for),
-		cmocka_unit_test(nonsense),
+		cmocka_unit_test(asked_for), cmocka_unit_test(nonsense),
+		cmocka_unit_test(shares),    cmocka_unit_test(waits),
+		cmocka_unit_test(drivers),   cmocka_unit_test(who_has_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

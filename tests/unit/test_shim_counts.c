@@ -1,0 +1,179 @@
+/* What the shim counts, and what the daemon hears of it. The unit is in a shared library. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shim/counts.c"
+
+#define HEADER sizeof(struct cot_msg_work_counts)
+#define ONE    sizeof(struct cot_work_reason)
+
+static union {
+	struct cot_msg_work_counts m;
+	unsigned char bytes[HEADER + (COT_PROTO_REASONS_MAX + 8) * ONE];
+} packet;
+static unsigned n_wakes, n_logged;
+
+void cot_log(enum cot_log_level level, const char *fmt, ...)
+{
+	assert_int_equal(level, COT_LOG_INFO);
+	assert_non_null(strstr(fmt, "left as it is"));
+	n_logged++;
+}
+
+void cot_shim_runtime_wake(void)
+{
+	n_wakes++;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&counts, 0, sizeof(counts));
+	resting = false;
+	n_wakes = n_logged = 0;
+	return 0;
+}
+
+static size_t fill(bool always)
+{
+	memset(&packet, 0xff, sizeof(packet));
+	return cot_shim_counts_fill(&packet, HEADER + COT_PROTO_REASONS_MAX * ONE, always);
+}
+
+static void expect_reason(unsigned i, const char *name, uint64_t n)
+{
+	assert_true(i < packet.m.n_reasons);
+	assert_string_equal(packet.m.reasons[i].name, name);
+	assert_int_equal(packet.m.reasons[i].n_kernels, n);
+}
+
+static void expect_counts(unsigned rewritten, unsigned refused, unsigned workers, unsigned plain)
+{
+	assert_int_equal(packet.m.n_rewritten, rewritten);
+	assert_int_equal(packet.m.n_refused, refused);
+	assert_int_equal(packet.m.n_launched_workers, workers);
+	assert_int_equal(packet.m.n_launched_plain, plain);
+}
+
+static void what_was_done(void **state)
+{
+	(void)state;
+	assert_int_equal(fill(true), HEADER);
+	expect_counts(0, 0, 0, 0);
+	cot_shim_count_rewritten(5);
+	cot_shim_count_refused(COT_REASON_SPIN);
+	cot_shim_count_refused(COT_REASON_SPIN);
+	cot_shim_count_refused(COT_N_REASONS); /* for none of them */
+	cot_shim_count_workers();
+	cot_shim_count_workers();
+	cot_shim_count_workers();
+	cot_shim_count_plain(COT_SHIM_WHY_SMALL);
+	cot_shim_count_why(COT_SHIM_WHY_NO_PTX);
+	cot_shim_count_why(COT_SHIM_WHY_NO_PTX);
+	assert_int_equal(fill(false), HEADER + 3 * ONE);
+	expect_counts(5, 3, 3, 1);
+	assert_int_equal(packet.m.n_reasons, 3);
+	expect_reason(0, "spin", 2);
+	expect_reason(1, "image-no-ptx", 2);
+	expect_reason(2, "launch-small", 1);
+	assert_int_equal(n_logged, 2); /* once for each */
+}
+
+/* The first and the last of both lists. */
+static void every_reason(void **state)
+{
+	(void)state;
+	cot_shim_count_refused(COT_REASON_NONE);
+	cot_shim_count_refused(COT_REASON_NONE + 1);
+	cot_shim_count_refused(COT_N_REASONS - 1);
+	cot_shim_count_why(0);
+	cot_shim_count_why(COT_SHIM_N_WHYS - 1);
+	assert_int_equal(fill(true), HEADER + 4 * ONE);
+	expect_reason(0, cot_reason_name(COT_REASON_NONE + 1), 1);
+	expect_reason(1, cot_reason_name(COT_N_REASONS - 1), 1);
+	expect_reason(2, "image-no-ptx", 1);
+	expect_reason(3, "launch-refused", 1);
+}
+
+/* As many as a packet may have, and as fit. */
+static void many_reasons(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 1; i < COT_N_REASONS; i++)
+		cot_shim_count_refused(i);
+	for (i = 0; i < COT_SHIM_N_WHYS; i++)
+		cot_shim_count_why(i);
+	assert_true(COT_N_REASONS - 1 + COT_SHIM_N_WHYS > COT_PROTO_REASONS_MAX);
+	assert_int_equal(cot_shim_counts_fill(&packet, sizeof(packet), true),
+			 HEADER + COT_PROTO_REASONS_MAX * ONE);
+	assert_int_equal(packet.m.n_reasons, COT_PROTO_REASONS_MAX);
+	assert_int_equal(fill(true), HEADER + COT_PROTO_REASONS_MAX * ONE);
+	assert_int_equal(cot_shim_counts_fill(&packet, HEADER + 2 * ONE, true), HEADER + 2 * ONE);
+	assert_int_equal(cot_shim_counts_fill(&packet, HEADER + 2 * ONE - 1, true), HEADER + ONE);
+	expect_reason(0, cot_reason_name(COT_REASON_NONE + 1), 1);
+}
+
+/* Each kind of count is one that is told; and it is told once. */
+static void changes(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	assert_true(cot_shim_counts_changed()); /* nothing was ever told */
+	assert_int_equal(fill(false), HEADER);
+	for (i = 0; i < 4; i++) {
+		assert_false(cot_shim_counts_changed());
+		assert_int_equal(fill(false), 0);
+		assert_int_not_equal(fill(true), 0);
+		switch (i) {
+		case 0:
+			cot_shim_count_rewritten(1);
+			break;
+		case 1:
+			cot_shim_count_refused(COT_N_REASONS);
+			break;
+		case 2:
+			cot_shim_count_workers();
+			break;
+		default:
+			cot_shim_count_plain(COT_SHIM_WHY_BUSY);
+		}
+		assert_true(cot_shim_counts_changed());
+		assert_int_not_equal(fill(false), 0);
+	}
+}
+
+/* A launch that is left as it is may be all that happens: the listener is woken, once. */
+static void somebody_has_to_look(void **state)
+{
+	(void)state;
+	cot_shim_count_plain(COT_SHIM_WHY_BUSY);
+	assert_int_equal(n_wakes, 0);
+	cot_shim_counts_rest();
+	cot_shim_count_why(COT_SHIM_WHY_BUSY);
+	assert_int_equal(n_wakes, 0);
+	cot_shim_count_plain(COT_SHIM_WHY_BUSY);
+	cot_shim_count_plain(COT_SHIM_WHY_BUSY);
+	assert_int_equal(n_wakes, 1);
+	cot_shim_counts_rest();
+	cot_shim_count_plain(COT_SHIM_WHY_BUSY);
+	assert_int_equal(n_wakes, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(what_was_done, set_up),
+		cmocka_unit_test_setup(every_reason, set_up),
+		cmocka_unit_test_setup(many_reasons, set_up),
+		cmocka_unit_test_setup(changes, set_up),
+		cmocka_unit_test_setup(somebody_has_to_look, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
