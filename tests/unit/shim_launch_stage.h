@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "locked.h"
 #include "notes.h"
 #include "shim/launch.c"
 
@@ -78,6 +79,7 @@ static int launch_kernel(cot_cu_handle function, unsigned grid_x, unsigned grid_
 			 unsigned block_x, unsigned block_y, unsigned block_z,
 			 unsigned shared_bytes, cot_cu_handle stream, void **params, void **extra)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(function, WORKERS);
 	assert_int_equal(grid_y * grid_z, 1);
 	note("launch %u of %u,%u,%u+%u in %s", grid_x, block_x, block_y, block_z, shared_bytes,
@@ -110,12 +112,14 @@ static int launch_kernel_ex(const struct cot_cu_launch *c, cot_cu_handle functio
 
 static int event_record(cot_cu_handle event, cot_cu_handle stream)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	note("record %s in %s;", name(event), name(stream));
 	return record_fails;
 }
 
 static int stream_synchronize(cot_cu_handle stream)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	note("sync %s;", name(stream));
 	return 0;
 }
@@ -157,6 +161,7 @@ void cot_shim_count_workers(void)
 
 struct cot_shim_context *cot_shim_context_current(void)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	return has_context ? &context : NULL;
 }
 
@@ -164,6 +169,7 @@ struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
 					const struct cot_shim_need *need,
 					enum cot_shim_why *ret_why)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(c, &context);
 	needed = *need;
 	*ret_why = why_not;
@@ -172,12 +178,14 @@ struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
 
 void cot_shim_work_put(struct cot_shim_work *w)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(w, &work);
 	note("put;");
 }
 
 bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(w, &work);
 	note("regrant %u;", left);
 	if (at_wait)
@@ -187,12 +195,14 @@ bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left)
 
 void cot_shim_gpu_want(struct cot_shim_gpu *g)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(g, &gpu);
 	n_greetings++;
 }
 
 struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(c, &context);
 	note("slot for %u;", next);
 	return n_slots_missing ? NULL : &slot;
@@ -200,6 +210,7 @@ struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t ne
 
 void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(s, &slot);
 	note("give %s slot;", used ? "used" : "unused");
 }
@@ -207,7 +218,10 @@ void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
 int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
 		   uint32_t value)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(c, &context);
+	if (stream == context.stream)
+		assert_true(is_locked(&context.submit));
 	note("write %u at %llu in %s;", value, at - slot.control,
 	     stream == context.stream ? "ours" : name(stream));
 	return 0;
@@ -215,6 +229,7 @@ int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_c
 
 int cot_shim_read(struct cot_shim_slot *s)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(s, &slot);
 	note("read;");
 	return 0;
@@ -235,6 +250,7 @@ bool cot_shim_end_is_timed(const struct cot_shim_slot *s)
 
 void cot_shim_end_wait(const struct cot_shim_slot *s)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(s, &slot);
 	note("await;");
 	if (at_end)
@@ -243,29 +259,34 @@ void cot_shim_end_wait(const struct cot_shim_slot *s)
 
 bool cot_shim_runtime_start(void)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	return true;
 }
 
 void cot_shim_runtime_watch(struct cot_shim_slot *s)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	note("watch;");
 	s->state = COT_SHIM_SLOT_RUNNING;
 }
 
 void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_int_equal(s->state, COT_SHIM_SLOT_HELD);
 	note("pause %u;", left);
 }
 
 void cot_shim_runtime_ended(struct cot_shim_slot *s)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_int_not_equal(s->state, COT_SHIM_SLOT_RUNNING);
 	note("ended;");
 }
 
 bool cot_shim_changed_wait(uint64_t until_ns)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	if (now_ns >= until_ns)
 		return false;
 	now_ns += COT_NS_PER_S / 2;
@@ -292,6 +313,7 @@ static void *params[] = {&numbers[0], &numbers[1]};
 
 static int as_it_is(void *arg)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(arg, &config);
 	note("plain;");
 	return plain_result;

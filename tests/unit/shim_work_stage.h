@@ -8,11 +8,17 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "notes.h"
+/* Behind a GPU's last work there is one that nobody may look at. */
+static void *played_calloc(size_t n, size_t size);
+
+#define calloc played_calloc
 #include "shim/work.c"
+#undef calloc
 
 #define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
 #define STREAM	  HANDLE(0x310)
@@ -224,9 +230,37 @@ bool cot_shim_changed_wait(uint64_t until_ns)
 
 /* ---- the shim ---- */
 
+struct guarded {
+	struct cot_shim_gpu gpu;
+	struct cot_shim_work beyond;
+};
+
+static struct cot_shim_context context;
+
+/* It would be found for a launch, given back, lost, and ended. */
+static struct cot_shim_work beyond(struct guarded *g)
+{
+	return (struct cot_shim_work){.state = COT_SHIM_WORK_GRANTED,
+				      .gpu = &g->gpu,
+				      .context = &context,
+				      .stream = STREAM,
+				      .capsms = 10,
+				      .since_ns = now_ns};
+}
+
+static void *played_calloc(size_t n, size_t size)
+{
+	struct guarded *g = calloc(1, sizeof(*g));
+
+	assert_true(n == 1 && size == sizeof(g->gpu));
+	assert_non_null(g);
+	g->beyond = beyond(g);
+	return g;
+}
+
 static const char first_uuid[COT_PROTO_NAME_MAX] = "GPU-1",
 		  second_uuid[COT_PROTO_NAME_MAX] = "GPU-2";
-static struct cot_shim_context context, other_context;
+static struct cot_shim_context other_context;
 static struct cot_shim_gpu *gpu;
 static struct cot_shim_need need;
 static enum cot_shim_why why;
@@ -237,7 +271,11 @@ static int tear_down(void **state)
 
 	(void)state;
 	while ((g = gpus)) {
+		struct cot_shim_work *w = &((struct guarded *)g)->beyond;
+
 		gpus = g->next;
+		assert_int_equal(w->state, COT_SHIM_WORK_GRANTED);
+		assert_int_equal(w->n_users + w->ending, 0);
 		free(g);
 	}
 	return 0;

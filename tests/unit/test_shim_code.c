@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "locked.h"
 #include "notes.h"
 
 /* How many allocations more succeed. */
@@ -39,6 +40,7 @@ static int find_result, module_result, name_result;
 
 static int find(const char *where, cot_cu_handle *ret, cot_cu_handle owner, const char *name)
 {
+	assert_false(is_locked(&code_lock));
 	if (strlen(name) < 64)
 		note("%s of %s %#tx;", name, where, (intptr_t)owner);
 	else
@@ -59,6 +61,7 @@ static int get_function(cot_cu_handle *function, cot_cu_handle module, const cha
 
 static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
 {
+	assert_false(is_locked(&code_lock));
 	note("function of %#tx;", (intptr_t)kernel);
 	*function = found;
 	return find_result;
@@ -66,6 +69,7 @@ static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
 
 static int get_module(cot_cu_handle *module, cot_cu_handle function)
 {
+	assert_false(is_locked(&code_lock));
 	note("module of %#tx;", (intptr_t)function);
 	*module = module_of;
 	return module_result;
@@ -73,6 +77,7 @@ static int get_module(cot_cu_handle *module, cot_cu_handle function)
 
 static int get_name(const char **name, cot_cu_handle function)
 {
+	assert_false(is_locked(&code_lock));
 	note("name of %#tx;", (intptr_t)function);
 	*name = name_of;
 	return name_result;
@@ -84,11 +89,13 @@ static unsigned n_rewritten;
 
 void cot_shim_count_rewritten(unsigned n)
 {
+	assert_true(is_locked(&code_lock));
 	n_rewritten += n;
 }
 
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 {
+	assert_true(is_locked(&code_lock));
 	note("finish %u;", r->n_kernels);
 	*r = (struct cot_shim_rewritten){.text = NULL};
 }
@@ -100,6 +107,7 @@ static struct cot_shim_kernel kernels[] = {{(char *)"first", 1, 8}, {(char *)"se
 static int set_up(void **state)
 {
 	(void)state;
+	code_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* a test may have failed */
 	while (owners)
 		cot_shim_code_forget(owners->handle);
 	cot_shim_code_reset();

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "fatbin_box.h"
+#include "files.h"
 
 static size_t n_asked; /* bytes, of the last allocation */
 
@@ -215,13 +216,13 @@ static void wrapped(void **state)
 
 /* ---- files ---- */
 
-static char path[64];
+static char path[] = P_tmpdir "/cotenant.XXXXXX";
 
 static void write_file(const void *bytes, size_t n, off_t length)
 {
 	int fd;
 
-	strcpy(path, "/tmp/test_shim_image.XXXXXX");
+	memset(path + sizeof(path) - 7, 'X', 6);
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, n), (ssize_t)n);
@@ -238,14 +239,6 @@ static void expect_unread(const char *which)
 	assert_true(!bytes && !n);
 }
 
-static int lowest_fd(void)
-{
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	close(fd);
-	return fd;
-}
-
 static void files(void **state)
 {
 	int fd = lowest_fd();
@@ -253,6 +246,13 @@ static void files(void **state)
 	size_t n;
 
 	(void)state;
+	write_file("abc\0de", 6, 3 * PIECE);
+	assert_int_equal(cot_shim_image_read(path, &bytes, &n), 0);
+	assert_int_equal(n, 3 * PIECE);
+	assert_int_equal(read_until, 3 * PIECE);
+	assert_memory_equal(bytes, "abc\0de\0", 8);
+	free(bytes);
+	unlink(path);
 	write_file("abc\0de", 6, 6);
 	assert_int_equal(cot_shim_image_read(path, &bytes, &n), 0);
 	assert_int_equal(n, 6);
@@ -273,13 +273,36 @@ static void files(void **state)
 	assert_int_equal(lowest_fd(), fd);
 }
 
+/* A program may have closed its standard input. */
+static void the_lowest_descriptor(void **state)
+{
+	int before = dup(0);
+	void *bytes;
+	size_t n;
+
+	(void)state;
+	write_file("abc", 3, 3);
+	close(0);
+	assert_int_equal(cot_shim_image_read(path, &bytes, &n), 0);
+	free(bytes);
+	assert_int_equal(lowest_fd(), 0);
+	dup2(before, 0);
+	close(before);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts),	cmocka_unit_test(too_short),
-		cmocka_unit_test(too_long),	cmocka_unit_test(machine_code),
-		cmocka_unit_test(fat_binaries), cmocka_unit_test(newer_machine_code),
-		cmocka_unit_test(damaged),	cmocka_unit_test(wrapped),
+		cmocka_unit_test(the_lowest_descriptor),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(too_short),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(machine_code),
+		cmocka_unit_test(fat_binaries),
+		cmocka_unit_test(newer_machine_code),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(wrapped),
 		cmocka_unit_test(files),
 	};
 

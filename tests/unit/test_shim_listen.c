@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "locked.h"
 #include "notes.h"
 
 /* Its sleep is the test's. */
@@ -28,9 +29,18 @@ struct cot_wake cot_shim_to_listen = {.ring = {.fd = -1}, .listen = {.fd = 6}};
 _Atomic bool cot_shim_stopping;
 void *cot_real_cuCtxSetCurrent;
 
-static struct cot_shim_context context;
+/* Behind the last work and the last slot there is one that has to leave: nobody looks at it. */
+static struct {
+	struct cot_shim_gpu gpu;
+	struct cot_shim_work beyond;
+} gpus;
+static struct {
+	struct cot_shim_context context;
+	struct cot_shim_slot beyond;
+} contexts;
+static struct cot_shim_gpu *const gpu = &gpus.gpu;
+static struct cot_shim_context *const context = &contexts.context;
 static struct cot_workers_control host[COT_SHIM_SLOTS];
-static struct cot_shim_gpu gpu;
 static struct cot_shim_ref ref;
 static struct cot_shim_slot *first; /* of the work, as the watcher has it */
 static uint64_t now_ns, greet_ns;
@@ -40,7 +50,8 @@ static void (*at_read)(void);
 
 static int set_current(cot_cu_handle handle)
 {
-	assert_ptr_equal(handle, context.handle);
+	assert_false(is_locked(&cot_shim_lock));
+	assert_ptr_equal(handle, context->handle);
 	return 0;
 }
 
@@ -51,12 +62,12 @@ uint64_t cot_now_ns(void)
 
 struct cot_shim_context *cot_shim_contexts_first(void)
 {
-	return &context;
+	return context;
 }
 
 struct cot_shim_gpu *cot_shim_gpus_first(void)
 {
-	return &gpu;
+	return gpu;
 }
 
 struct cot_shim_slot *cot_shim_watch_first(const struct cot_shim_work *w)
@@ -69,8 +80,10 @@ int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_c
 {
 	uint64_t slot = (at - MEMORY) / sizeof(host[0]);
 
-	assert_ptr_equal(c, &context);
-	assert_ptr_equal(stream, context.stream);
+	assert_true(is_locked(&context->submit));
+	assert_false(is_locked(&cot_shim_lock));
+	assert_ptr_equal(c, context);
+	assert_ptr_equal(stream, context->stream);
 	assert_int_equal((at - MEMORY) % sizeof(host[0]), COT_WORKERS_EVICT_OFFSET);
 	note("%llu leave from %u%s;", value & ~(unsigned long long)COT_WORKERS_EVICT_ANYWHERE,
 	     (unsigned)slot, value & COT_WORKERS_EVICT_ANYWHERE ? " anywhere" : "");
@@ -79,6 +92,7 @@ int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_c
 
 int cot_shim_read(struct cot_shim_slot *s)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_int_equal(s->context->n_busy, 1);
 	note("read %u;", s->index);
 	if (at_read)
@@ -88,6 +102,7 @@ int cot_shim_read(struct cot_shim_slot *s)
 
 void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_int_equal(now, now_ns);
 	w->told = w->evicted;
 	note("told %u;", w->told);
@@ -95,17 +110,20 @@ void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now)
 
 void cot_shim_changed(void)
 {
+	assert_true(is_locked(&cot_shim_lock));
 }
 
 uint64_t cot_shim_gpus_greet(uint64_t now)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_int_equal(now, now_ns);
 	return greet_ns;
 }
 
 void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 {
-	assert_true(g == &gpu && now == now_ns && !always);
+	assert_true(is_locked(&cot_shim_lock));
+	assert_true(g == gpu && now == now_ns && !always);
 	n_counts++;
 }
 
@@ -121,7 +139,8 @@ void cot_shim_counts_rest(void)
 
 void cot_shim_gpu_receive(struct cot_shim_gpu *g)
 {
-	assert_ptr_equal(g, &gpu);
+	assert_true(is_locked(&cot_shim_lock));
+	assert_ptr_equal(g, gpu);
 	n_received++;
 }
 
@@ -143,6 +162,7 @@ static unsigned n_polls;
 
 int played_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_true(n == 2 && !mask);
 	assert_int_equal(p[0].fd, 6);
 	assert_int_equal(p[1].fd, 9);
@@ -158,8 +178,8 @@ static struct cot_shim_work *work;
 
 static void add_slot(unsigned i, enum cot_shim_slot_state state)
 {
-	context.slots[i] = (struct cot_shim_slot){
-		.context = &context,
+	context->slots[i] = (struct cot_shim_slot){
+		.context = context,
 		.index = i,
 		.state = state,
 		.control = MEMORY + i * sizeof(host[0]),
@@ -174,27 +194,33 @@ static int set_up(void **state)
 {
 	(void)state;
 	cot_real_cuCtxSetCurrent = (void *)(uintptr_t)set_current;
-	memset(&gpu, 0, sizeof(gpu));
-	memset(&context, 0, sizeof(context));
+	memset(&gpus, 0, sizeof(gpus));
+	memset(&contexts, 0, sizeof(contexts));
 	memset(host, 0, sizeof(host));
-	pthread_mutex_init(&context.submit, NULL);
+	pthread_mutex_init(&context->submit, NULL);
 	cot_shim_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	context.handle = HANDLE(0x100);
-	context.stream = HANDLE(0x999);
-	context.host = host;
-	context.gpu = &gpu;
-	context.usable = true;
-	gpu.link.sock.fd = 9;
-	gpu.welcomed = true;
+	context->handle = HANDLE(0x100);
+	context->stream = HANDLE(0x999);
+	context->host = host;
+	context->gpu = gpu;
+	context->usable = true;
+	gpu->link.sock.fd = 9;
+	gpu->welcomed = true;
 	ref = (struct cot_shim_ref){.task_ns = 100000};
-	work = &gpu.works[1];
+	work = &gpu->works[1];
 	*work = (struct cot_shim_work){.state = COT_SHIM_WORK_GRANTED,
-				       .gpu = &gpu,
-				       .context = &context,
+				       .gpu = gpu,
+				       .context = context,
 				       .n_users = 1,
 				       .capsms = 3};
+	gpus.beyond = *work;
+	gpus.beyond.evicted = 2;
+	contexts.beyond = (struct cot_shim_slot){.context = context,
+						 .state = COT_SHIM_SLOT_RUNNING,
+						 .work = &gpus.beyond,
+						 .n_units = 3};
 	add_slot(1, COT_SHIM_SLOT_RUNNING);
-	first = &context.slots[1];
+	first = &context->slots[1];
 	now_ns = START;
 	greet_ns = COT_NEVER;
 	counts_change = false;
@@ -216,7 +242,7 @@ static bool pass(void)
 	carry_out();
 	oldest = look();
 	pthread_mutex_unlock(&cot_shim_lock);
-	assert_int_equal(context.n_busy, 0);
+	assert_int_equal(context->n_busy, 0);
 	return oldest != 0;
 }
 
@@ -238,7 +264,7 @@ static void some_leave(void **state)
 	assert_true(pass());
 	expect_done("2 leave from 1;read 1;");
 	assert_int_equal(work->evict_ns, START);
-	assert_int_equal(context.slots[1].flag, 2);
+	assert_int_equal(context->slots[1].flag, 2);
 	/* Written once; looked at again. */
 	now_ns += MS;
 	assert_true(pass());
@@ -258,7 +284,7 @@ static void some_leave(void **state)
 	/* More of them. */
 	now_ns += MS;
 	work->evicted = 3;
-	context.slots[1].settled = true;
+	context->slots[1].settled = true;
 	assert_true(pass());
 	expect_done("3 leave from 1;read 1;");
 	assert_int_equal(work->evict_ns, now_ns);
@@ -272,7 +298,7 @@ static void one_stays(void **state)
 	(void)pass();
 	expect_done("2 leave from 1;read 1;");
 	set_up(state);
-	context.slots[1].settled = true;
+	context->slots[1].settled = true;
 	work->evicted = 3;
 	(void)pass();
 	expect_done("3 leave from 1;read 1;");
@@ -288,16 +314,16 @@ static void one_stays(void **state)
 static void small_launches(void **state)
 {
 	(void)state;
-	context.slots[1].n_units = 1;
-	context.slots[1].args.n_workers = 3;
+	context->slots[1].n_units = 1;
+	context->slots[1].args.n_workers = 3;
 	work->evicted = 2;
 	assert_false(pass());
 	expect_done("told 2;");
 	assert_int_equal(work->n_remapped, 0);
 	set_up(state);
-	context.slots[1].settled = true;
-	context.slots[1].n_units = 1;
-	context.slots[1].args.n_workers = 3;
+	context->slots[1].settled = true;
+	context->slots[1].n_units = 1;
+	context->slots[1].args.n_workers = 3;
 	work->evicted = 3;
 	host[1].ended = 3;
 	assert_false(pass());
@@ -326,20 +352,20 @@ static void states_of_slots(void **state)
 
 	for (i = 0; i < COT_ARRAY_LEN(silent); i++) {
 		set_up(state);
-		context.slots[1].state = silent[i];
+		context->slots[1].state = silent[i];
 		first = NULL;
 		work->evicted = 2;
 		assert_true(pass());
 		expect_done("");
 	}
 	set_up(state);
-	context.slots[1].state = COT_SHIM_SLOT_TAKEN;
+	context->slots[1].state = COT_SHIM_SLOT_TAKEN;
 	first = NULL;
 	work->evicted = 2;
 	assert_true(pass());
 	expect_done("2 leave from 1;");
 	set_up(state);
-	context.slots[1].original = true;
+	context->slots[1].original = true;
 	work->evicted = 2;
 	assert_true(pass());
 	expect_done("");
@@ -390,7 +416,7 @@ static void patience(void **state)
 
 static void ends_meanwhile(void)
 {
-	context.slots[1].state = COT_SHIM_SLOT_FREE;
+	context->slots[1].state = COT_SHIM_SLOT_FREE;
 }
 
 /* The launch ends while it is looked at; or it cannot be read. */
@@ -416,10 +442,10 @@ static void contexts_that_end(void **state)
 	(void)state;
 	work->evicted = 2;
 	first = NULL;
-	context.closing = true;
+	context->closing = true;
 	assert_true(pass());
-	context.closing = false;
-	context.usable = false;
+	context->closing = false;
+	context->usable = false;
 	assert_true(pass());
 	expect_done("");
 	assert_int_equal(work->evict_ns, 0);
@@ -454,14 +480,14 @@ static void sleeps(void **state)
 	counts_change = true;
 	assert_int_equal(sleeps_for(), COT_NS_PER_S);
 	assert_int_equal(n_rests, 0);
-	gpu.welcomed = false;
+	gpu->welcomed = false;
 	assert_true(sleeps_for() == COT_NEVER);
 	/* Until a daemon is looked for again. */
 	greet_ns = START + 7 * MS;
 	assert_int_equal(sleeps_for(), 7 * MS);
 	greet_ns = START - 1;
 	assert_int_equal(sleeps_for(), 0);
-	gpu.welcomed = true;
+	gpu->welcomed = true;
 	greet_ns = START + 2 * COT_NS_PER_S;
 	assert_int_equal(sleeps_for(), COT_NS_PER_S);
 }

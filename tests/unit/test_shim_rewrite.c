@@ -8,22 +8,40 @@
 #include "notes.h"
 
 static unsigned n_allocations = ~0u; /* how many more succeed */
+static int n_held;		     /* not given back yet */
+
+static bool may_allocate(void)
+{
+	if (!n_allocations)
+		return false;
+	n_allocations--;
+	n_held++;
+	return true;
+}
 
 static void *played_calloc(size_t n, size_t size)
 {
-	return n_allocations && n_allocations-- ? calloc(n, size) : NULL;
+	return may_allocate() ? calloc(n, size) : NULL;
 }
 
 static char *played_strdup(const char *s)
 {
-	return n_allocations && n_allocations-- ? strdup(s) : NULL;
+	return may_allocate() ? strdup(s) : NULL;
+}
+
+static void played_free(void *p)
+{
+	n_held -= p != NULL;
+	free(p);
 }
 
 #define calloc played_calloc
 #define strdup played_strdup
+#define free   played_free
 #include "shim/rewrite.c"
 #undef calloc
 #undef strdup
+#undef free
 
 #define HEAD   ".version 8.4\n.target sm_90\n.address_size 64\n"
 #define NEWEST 84
@@ -56,6 +74,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	n_allocations = ~0u;
+	n_held = 0;
 	made = (struct cot_shim_rewritten){.text = NULL};
 	written[0] = '\0';
 	return 0;
@@ -64,7 +83,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	n_held += made.text != NULL; /* the printer's */
 	cot_shim_rewritten_finish(&made);
+	assert_int_equal(n_held, 0);
 	assert_true(!made.text && !made.kernels && !made.n_kernels);
 	return 0;
 }
@@ -93,6 +114,7 @@ static void expect_none(int rc, int expected, const char *counted)
 {
 	assert_int_equal(rc, expected);
 	assert_true(!made.text && !made.kernels && !made.n_kernels);
+	assert_int_equal(n_held, 0);
 	expect_done(counted);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "locked.h"
 #include "notes.h"
 #include "shim/watch.c"
 
@@ -46,6 +47,7 @@ static unsigned slot_of(cot_cu_handle event)
 
 static int query(cot_cu_handle event)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(current, slots[slot_of(event)].context->handle);
 	note("query %u;", slot_of(event));
 	return has_ended[slot_of(event)] ? 0 : COT_CU_ERROR_NOT_READY;
@@ -53,6 +55,7 @@ static int query(cot_cu_handle event)
 
 static int synchronize(cot_cu_handle event)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(current, slots[slot_of(event)].context->handle);
 	assert_int_equal(slots[slot_of(event)].context->n_busy, 1);
 	note("wait for %u;", slot_of(event));
@@ -76,6 +79,7 @@ void cot_shim_changed(void)
 
 void cot_shim_pause(uint64_t ns)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	note("pause %u us;", (unsigned)(ns / 1000));
 	if (at_wait)
 		at_wait();
@@ -83,6 +87,7 @@ void cot_shim_pause(uint64_t ns)
 
 bool cot_shim_wait_for(struct cot_shim_bell *b, uint64_t until_ns, uint64_t spin_ns)
 {
+	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(b, &cot_shim_to_watch);
 	assert_int_equal(spin_ns, 0);
 	assert_true(until_ns == expires_ns);
@@ -111,6 +116,7 @@ struct cot_shim_context *cot_shim_contexts_first(void)
 
 void cot_shim_context_arm(struct cot_shim_context *c)
 {
+	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(current, c->handle);
 	note("arm %td;", c - contexts);
 	c->to_arm = NULL;
