@@ -431,7 +431,7 @@ static int hold(struct conn *c, const struct target *target, const struct cot_ms
 
 	if (!rc)
 		rc = cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
-	if (rc == -EINPROGRESS)
+	if (rc == -EINPROGRESS || !rc)
 		cot_audit_say(c->uid, c->pid, "%s %s",
 			      m->what == COT_COMMAND_FREEZE ? "freeze" : "thaw",
 			      cot_news_entity(c->d, target->entity, name));

@@ -89,6 +89,7 @@ struct tenant {
 	uint32_t n_conns;
 	bool had_groups; /* channel groups: it has used the GPU */
 	bool ready;	 /* as told to the core */
+	bool held;	 /* the user wants it frozen: hold.c */
 	bool stopped;	 /* its processes are: likewise */
 	uint64_t since_ns;
 	/* What those of its shims counted that are gone. */
@@ -133,6 +134,7 @@ struct pool {
 	uint32_t n_tenants, n_conns;
 	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
 	bool announced, ready;
+	bool held;	   /* the user wants it frozen: hold.c */
 	bool multiuser;	   /* one MPS server for all users, else one at a time: */
 	uid_t uid;	   /* who came last */
 	uid_t server_uid;  /* whose server has channel groups, or had */
@@ -182,8 +184,12 @@ struct conn {
 	bool wait_frozen;
 	uint32_t wait_seq;
 	uint64_t wait_until_ns, wait_since_ns;
-	uint32_t wait_tenant;	/* FREEZE: the program, 0 = a pool */
-	uint64_t wait_retry_ns; /* FREEZE: when to try, 0 = it has been ordered */
+	/* FREEZE: */
+	uint32_t wait_tenant;	/* the program, 0 = a pool */
+	uint64_t wait_retry_ns; /* not 0: not ordered yet */
+	uint32_t wait_n_failed; /* freezes of the entity, when it was ordered */
+	bool wait_was_held;	/* before */
+	int wait_status;	/* not 0: why it is taken back */
 	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
 	uint32_t query, query_seq;
 	char *out; /* RESULT text not sent yet; owned */
@@ -334,6 +340,8 @@ void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns);
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err);
 void cot_hold_check(struct daemon *d, uint64_t now_ns);
+/* The core may have forgotten the program or pool: it hears again that it is held, if it is. */
+void cot_hold_again(struct daemon *d, uint32_t entity);
 
 /* ---- access.c ---- */
 

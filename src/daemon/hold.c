@@ -1,6 +1,11 @@
 /*
  * FREEZE and THAW of `cotenant freeze` and `thaw`: ordered, and answered when the core has
  * confirmed it. A freeze waits until the program does not set channels up.
+ *
+ * What a user holds stays held until somebody thaws it. The core asks again for what could not be
+ * done, be it that a library answered late or that a lease ended; and whenever the core gets to
+ * know the program anew, it hears of the hold anew. Only a freeze that never came about, because it
+ * was refused, is taken back when its command is told so.
  */
 #include <errno.h>
 
@@ -8,19 +13,64 @@
 
 /* How long FREEZE and THAW wait for the libraries. */
 #define CONFIRM_NS (2 * COT_NS_PER_S)
-/* FREEZE: so long is waited until no channels are being set up, and tried again so often. Together
+/* FREEZE: so long is waited until no channels are being set up, and looked again so often. Together
  * with CONFIRM_NS it is less than the command's patience. */
 #define QUIET_NS (5 * COT_NS_PER_S / 2)
 #define RETRY_NS (50 * COT_NS_PER_MS)
+/* And so long for the thaw of what could not be frozen. */
+#define TAKE_BACK_NS (2 * COT_HOST_ACK_NS)
 
-static void wait_for(struct conn *c, const struct cot_msg_command *m, bool frozen)
+/* ---- what is held ---- */
+
+/* NULL: there is nothing of that number. */
+static bool *hold_of(struct daemon *d, uint32_t entity)
 {
-	c->wait_frozen = frozen;
-	c->wait_seq = m->h.seq;
-	c->wait_since_ns = cot_now_ns();
-	c->wait_until_ns = c->wait_since_ns + CONFIRM_NS;
-	if (!c->d->waits.armed || c->d->waits.due_ns > c->wait_until_ns)
-		cot_timer_set(&c->d->loop, &c->d->waits, c->wait_until_ns);
+	struct pool *p = cot_pool_find(d, entity);
+	struct tenant *t = cot_tenant_find(d, entity);
+
+	return p ? &p->held : t ? &t->held : NULL;
+}
+
+static bool is_held(struct daemon *d, uint32_t entity)
+{
+	const bool *held = hold_of(d, entity);
+
+	return held && *held;
+}
+
+static void tell_core(struct daemon *d, uint32_t entity, bool hold)
+{
+	struct cot_event ev = {
+		.type = COT_EV_HOLD, .id = entity, .now_ns = cot_now_ns(), .hold = hold};
+
+	if (cot_sched_entity(cot_host_sched(d->host), entity))
+		(void)cot_host_event(d->host, &ev);
+}
+
+static void set_hold(struct daemon *d, uint32_t entity, bool hold)
+{
+	bool *held = hold_of(d, entity);
+
+	if (held && *held != hold) {
+		*held = hold;
+		d->state_dirty = true;
+	}
+	tell_core(d, entity, hold);
+}
+
+void cot_hold_again(struct daemon *d, uint32_t entity)
+{
+	if (is_held(d, entity) && !d->stopping)
+		tell_core(d, entity, true);
+}
+
+/* ---- commands that wait ---- */
+
+static void wait_until(struct conn *c, uint64_t until_ns)
+{
+	c->wait_until_ns = until_ns;
+	if (!c->d->waits.armed || c->d->waits.due_ns > until_ns)
+		cot_timer_set(&c->d->loop, &c->d->waits, until_ns);
 }
 
 /* It has channels, but is left alone as long as it makes more. */
@@ -34,110 +84,158 @@ static bool is_left_alone(const struct daemon *d, const struct tenant *t)
 	return false;
 }
 
-static void order_hold(struct conn *c, bool hold)
+static void order_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	struct cot_event ev = {
-		.type = COT_EV_HOLD, .id = c->wait_entity, .now_ns = cot_now_ns(), .hold = hold};
-
-	(void)cot_host_event(c->d->host, &ev);
+	c->wait_retry_ns = 0;
+	c->wait_n_failed = e->n_failed;
+	wait_until(c, now_ns + CONFIRM_NS);
+	set_hold(c->d, c->wait_entity, true);
 }
 
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err)
 {
-	bool freeze = m->what == COT_COMMAND_FREEZE, known, now;
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), entity);
+	bool freeze = m->what == COT_COMMAND_FREEZE, held = is_held(c->d, entity);
+	uint64_t now_ns = cot_now_ns();
 
-	known = cot_sched_entity(cot_host_sched(c->d->host), entity);
-	if (!known && !(freeze && is_left_alone(c->d, tenant)))
+	if (!freeze)
+		set_hold(c->d, entity, false);
+	if (!e && !freeze && held)
+		return cot_error_set(err, 0, "released; it does not use the GPU now");
+	if (!e && !(freeze && is_left_alone(c->d, tenant)))
 		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", name);
-	now = known && (!freeze || cot_library_is_quiet(c->d, entity, cot_now_ns()));
 	c->wait_entity = entity;
 	c->wait_tenant = tenant ? tenant->id : 0;
-	c->wait_retry_ns = now ? 0 : cot_now_ns();
-	wait_for(c, m, freeze);
-	if (now)
-		order_hold(c, freeze);
+	c->wait_frozen = freeze;
+	c->wait_was_held = held;
+	c->wait_status = 0;
+	c->wait_seq = m->h.seq;
+	c->wait_since_ns = now_ns;
+	c->wait_retry_ns = now_ns;
+	if (freeze && e && cot_library_is_quiet(c->d, entity, now_ns))
+		order_freeze(c, e, now_ns);
+	else
+		wait_until(c, now_ns + (freeze ? RETRY_NS : CONFIRM_NS));
 	return -EINPROGRESS;
 }
 
-/* A freeze that its library refused since channels are being set up, or that nobody could order. */
-static bool is_set_up(const struct conn *c, const struct cot_entity *e)
-{
-	struct cot_host_entity_stats stats;
+/* ---- a freeze ---- */
 
-	if (c->wait_retry_ns || !e)
-		return c->wait_retry_ns ||
-		       is_left_alone(c->d, cot_tenant_find(c->d, c->wait_tenant));
-	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
-	return !e->held && e->run != COT_RUN_FREEZING && stats.freeze_status == -EAGAIN;
+static bool say_set_up(struct conn *c)
+{
+	cot_conn_resultf(c, c->wait_seq, -EBUSY,
+			 "it sets up channels all the time, and a freeze in the midst of "
+			 "that could make it hang; it runs on");
+	return false;
 }
 
-static void try_again(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
+/* It has not been ordered yet, since channels are being set up. */
+static bool wait_for_quiet(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	if (!c->wait_retry_ns) {
-		c->wait_retry_ns = now_ns + RETRY_NS;
-	} else if (now_ns >= c->wait_retry_ns && e &&
-		   cot_library_is_quiet(c->d, c->wait_entity, now_ns)) {
-		c->wait_retry_ns = 0;
-		c->wait_until_ns = now_ns + CONFIRM_NS;
-		order_hold(c, true);
-		return;
-	} else if (now_ns >= c->wait_retry_ns) {
-		c->wait_retry_ns = now_ns + RETRY_NS;
-	}
-	c->wait_until_ns = c->wait_retry_ns;
-	if (!c->d->waits.armed || c->d->waits.due_ns > c->wait_until_ns)
-		cot_timer_set(&c->d->loop, &c->d->waits, c->wait_until_ns);
+	if (e && cot_library_is_quiet(c->d, c->wait_entity, now_ns))
+		order_freeze(c, e, now_ns);
+	else if (now_ns - c->wait_since_ns >= QUIET_NS)
+		return say_set_up(c);
+	else if (now_ns >= c->wait_until_ns)
+		wait_until(c, now_ns + RETRY_NS);
+	return true;
 }
 
-/* It failed, or its library is silent: says what became of it. */
-static void tell_failure(struct conn *c, const struct cot_entity *e)
+/* Whether an answer says that it cannot be done; else it was late, or not told, or comes later. */
+static bool is_refusal(int status)
 {
-	struct cot_host_entity_stats stats;
+	return status && status != -EAGAIN && status != -ETIMEDOUT && status != -ETIME &&
+	       status != -ENOBUFS;
+}
 
-	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
-	if (!c->wait_frozen)
-		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
-				 "the thaw has not been confirmed (%s): it may stand still, and is "
-				 "told again and again; 'cotenant ps' says for how long",
-				 cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
-	else if (e->run == COT_RUN_THAWING)
+static bool say_late(struct conn *c, int status)
+{
+	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
+			 "the freeze has not been confirmed (%s): it is told again and again until "
+			 "'cotenant thaw'; 'cotenant ps' says when it is frozen",
+			 cot_news_reason(status ? status : -ETIMEDOUT));
+	return false;
+}
+
+static bool take_back(struct conn *c, int status, uint64_t now_ns)
+{
+	if (c->wait_was_held)
+		return say_late(c, status);
+	c->wait_status = status;
+	wait_until(c, now_ns + TAKE_BACK_NS);
+	set_hold(c->d, c->wait_entity, false);
+	return true;
+}
+
+/* We or somebody else has taken it back. */
+static bool wait_for_release(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
+{
+	bool runs = e->run != COT_RUN_THAWING;
+
+	if (!runs && now_ns < c->wait_until_ns)
+		return true;
+	if (!c->wait_status)
+		cot_conn_resultf(c, c->wait_seq, -ECANCELED, "it was thawed meanwhile");
+	else if (runs && c->wait_status == -EAGAIN)
+		return say_set_up(c);
+	else if (runs)
+		cot_conn_resultf(c, c->wait_seq, -EIO, "it could not be frozen (%s), so it runs on",
+				 cot_news_reason(c->wait_status));
+	else
 		cot_conn_resultf(c, c->wait_seq, -EIO,
 				 "it could not be frozen (%s), and that it runs on has not been "
 				 "confirmed: it may stand still; 'cotenant ps' says for how long",
-				 cot_news_reason(stats.freeze_status));
-	else if (!e->held)
-		cot_conn_resultf(c, c->wait_seq, -EIO, "it could not be frozen (%s), so it runs on",
-				 cot_news_reason(stats.freeze_status));
-	else
-		cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT, "its library has not answered");
+				 cot_news_reason(c->wait_status));
+	return false;
+}
+
+static bool wait_for_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
+{
+	struct cot_host_entity_stats stats;
+	int status;
+
+	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
+	status = e->n_failed != c->wait_n_failed ? stats.freeze_status : 0;
+	if (is_refusal(status) || (status == -EAGAIN && now_ns >= c->wait_until_ns))
+		return take_back(c, status, now_ns);
+	return now_ns < c->wait_until_ns || say_late(c, status);
 }
 
 /* Whether the command goes on waiting. */
 static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	bool set_up = is_set_up(c, e);
+	bool gone = c->wait_tenant && !cot_tenant_find(c->d, c->wait_tenant);
 
-	if (c->wait_tenant && !cot_tenant_find(c->d, c->wait_tenant)) {
+	if (gone || (!e && (!c->wait_retry_ns ||
+			    !is_left_alone(c->d, cot_tenant_find(c->d, c->wait_tenant))))) {
+		if (!c->wait_was_held)
+			set_hold(c->d, c->wait_entity, false);
 		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
-	} else if (set_up && now_ns - c->wait_since_ns < QUIET_NS) {
-		try_again(c, e, now_ns);
-		return true;
-	} else if (set_up) {
-		cot_conn_resultf(c, c->wait_seq, -EBUSY,
-				 "it sets up channels all the time, and a freeze in the midst of "
-				 "that could make it hang; it runs on");
-	} else if (!e) {
-		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
-	} else if (e->run == COT_RUN_FROZEN && e->held) {
-		cot_conn_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
-				 (double)(now_ns - c->wait_since_ns) / 1e6);
-	} else if (now_ns >= c->wait_until_ns || (!e->held && e->run != COT_RUN_THAWING)) {
-		tell_failure(c, e);
-	} else {
-		return true;
+		return false;
 	}
+	if (c->wait_retry_ns)
+		return wait_for_quiet(c, e, now_ns);
+	if (!e->held)
+		return wait_for_release(c, e, now_ns);
+	if (e->run != COT_RUN_FROZEN)
+		return wait_for_freeze(c, e, now_ns);
+	cot_conn_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
+			 (double)(now_ns - c->wait_since_ns) / 1e6);
 	return false;
+}
+
+/* ---- a thaw ---- */
+
+static void say_stuck(struct conn *c)
+{
+	struct cot_host_entity_stats stats;
+
+	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
+	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
+			 "the thaw has not been confirmed (%s): it may stand still, and is "
+			 "told again and again; 'cotenant ps' says for how long",
+			 cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
 }
 
 static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
@@ -151,7 +249,7 @@ static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_
 		cot_conn_resultf(c, c->wait_seq, 0,
 				 "released; the policy keeps it frozen until its turn");
 	else if (now_ns >= c->wait_until_ns)
-		tell_failure(c, e);
+		say_stuck(c);
 	else
 		return true;
 	return false;

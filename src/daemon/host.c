@@ -53,6 +53,25 @@ enum cot_proto_mode cot_host_mode(const struct entity *e)
 	return e->stats.mode_override ? e->stats.mode_override : e->mode;
 }
 
+/* Its library let go of it when a lease ended, however that came about: it runs. */
+static void find_lapse(struct entity *e, unsigned member)
+{
+	e->stats.n_lapsed++;
+	if (set_has(&e->guests, member))
+		set_put(&e->unfrozen, member);
+	else
+		e->loose = true;
+}
+
+static void renew_member(struct cot_host *host, struct entity *e, unsigned member)
+{
+	uint64_t n_ended = host->ops->lease(host->arg, member, host->lease_until_ns);
+
+	if (n_ended != host->n_ended[member])
+		find_lapse(e, member);
+	host->n_ended[member] = n_ended;
+}
+
 /* Of all that are frozen, so that there is one deadline; none when nobody is. */
 static void renew(struct cot_host *host, uint64_t now_ns)
 {
@@ -66,7 +85,7 @@ static void renew(struct cot_host *host, uint64_t now_ns)
 			continue;
 		any = true;
 		host_for_each_member (i, &e->members)
-			host->ops->lease(host->arg, i, host->lease_until_ns);
+			renew_member(host, e, i);
 	}
 	host->renew_ns = any ? now_ns + COT_HOST_RENEW_NS : COT_NEVER;
 }
@@ -74,9 +93,11 @@ static void renew(struct cot_host *host, uint64_t now_ns)
 void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns)
 {
 	e->frozen = frozen;
-	e->unfrozen = (struct member_set){0};
 	if (frozen)
 		renew(host, now_ns);
+	/* What was so before this order is over. */
+	e->unfrozen = (struct member_set){0};
+	e->loose = false;
 }
 
 /* ---- life ---- */
@@ -176,25 +197,21 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 
 /* ---- time ---- */
 
-/* The leases ran out before we came: the libraries have thawed their programs. */
-static void lapse(struct cot_host *host, uint64_t now_ns)
+/* The core says whether it is to be frozen again. While an order is on its way it takes no news. */
+static void let_go(struct cot_host *host, struct entity *e, uint64_t now_ns)
 {
-	struct entity *e;
+	const struct cot_entity *known = cot_sched_entity(host->sched, e->id);
+	const struct order *run = &e->orders[PLACE_RUN];
+	struct cot_event ev = {.type = COT_EV_STATE, .id = e->id, .now_ns = now_ns};
 
-	host_for_each_place (e, host) {
-		const struct cot_entity *known = cot_sched_entity(host->sched, e->id);
-		struct cot_event ev = {.type = COT_EV_STATE, .id = e->id, .now_ns = now_ns};
-
-		if (!e->frozen)
-			continue;
-		cot_host_set_frozen(host, e, false, now_ns);
-		e->stats.n_lapsed++;
-		if (!known)
-			continue;
-		ev.state.slice_us = known->slice_us;
-		ev.state.mode = known->mode;
-		(void)cot_sched_event(host->sched, &ev);
-	}
+	if (!e->loose || (run->seq && !run->decided))
+		return;
+	cot_host_set_frozen(host, e, false, now_ns);
+	if (!known)
+		return;
+	ev.state.slice_us = known->slice_us;
+	ev.state.mode = known->mode;
+	(void)cot_sched_event(host->sched, &ev);
 }
 
 /* Those that came while it was frozen, or set channels up then. */
@@ -213,12 +230,12 @@ void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = now_ns};
 	struct entity *e;
 
-	if (now_ns >= host->renew_ns && now_ns >= host->lease_until_ns)
-		lapse(host, now_ns);
 	if (now_ns >= host->renew_ns) {
 		renew(host, now_ns);
-		host_for_each_place (e, host)
+		host_for_each_place (e, host) {
+			let_go(host, e, now_ns);
 			freeze_newcomers(host, e, now_ns);
+		}
 	}
 	if (cot_sched_wake_ns(host->sched) <= now_ns)
 		(void)cot_sched_event(host->sched, &ev);
@@ -273,8 +290,9 @@ void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool
 	if (guest)
 		set_put(&e->guests, member);
 	e->unsure = true;
+	host->n_ended[member] =
+		host->ops->lease(host->arg, member, e->frozen ? host->lease_until_ns : 0);
 	if (e->frozen) {
-		host->ops->lease(host->arg, member, host->lease_until_ns);
 		set_put(&e->unfrozen, member);
 		freeze_newcomers(host, e, now_ns);
 	}

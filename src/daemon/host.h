@@ -14,8 +14,9 @@
  * comes back, is told what the others were.
  *
  * A freeze holds only while the lease in the member's page does. The host renews leases every
- * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. When it finds that it has
- * come too late (the daemon was stopped), it takes the entity as thawed, which it is.
+ * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. Whether it has come too
+ * late (the daemon was stopped) only the library can know: it counts the leases that ended, and
+ * where that number has grown, the host takes the entity as thawed, which it is.
  */
 #ifndef COT_DAEMON_HOST_H
 #define COT_DAEMON_HOST_H
@@ -57,8 +58,9 @@ struct cot_host_ops {
 	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT or WORK_EVICT. 0 or -errno. Must not call
 	 * back. */
 	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
-	/* Writes the lease into the member's page. */
-	void (*lease)(void *arg, unsigned member, uint64_t until_ns);
+	/* Writes the lease into the member's page. Then returns how many leases its library has
+	 * seen end, any number: only changes of it count. */
+	uint64_t (*lease)(void *arg, unsigned member, uint64_t until_ns);
 	/* It has not answered within COT_HOST_ACK_NS. Must not call back. May be NULL. */
 	void (*late)(void *arg, unsigned member);
 	/* Must not call back. May be NULL. */

@@ -45,7 +45,8 @@ struct entity {
 	struct member_set unfrozen; /* came while it was frozen, and have not been frozen yet */
 	uint32_t slice_us;	    /* the policy's */
 	enum cot_proto_mode mode;   /* the policy's */
-	bool frozen;		    /* the last order was to freeze */
+	bool frozen;		    /* the last order was to freeze, */
+	bool loose;		    /* but one who decides runs: what to do is the core's to say */
 	bool unsure;		    /* a member may have been told something else */
 	struct order orders[N_PLACES];
 	struct cot_host_entity_stats stats;
@@ -64,6 +65,7 @@ struct cot_host {
 	struct entity entities[MAX_ENTITIES];
 	uint32_t member_entity[COT_HOST_MAX_MEMBERS]; /* 0 = none */
 	struct told told[COT_HOST_MAX_MEMBERS];
+	uint64_t n_ended[COT_HOST_MAX_MEMBERS]; /* leases, as its library counts them */
 	uint32_t own_seq; /* of the host's own orders: the upper half of the numbers */
 	uint64_t due_ns;  /* when the first order has waited long enough; COT_NEVER */
 	uint64_t lease_until_ns, renew_ns; /* NEVER: nobody is frozen */

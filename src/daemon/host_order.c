@@ -111,6 +111,16 @@ static void close_order(struct cot_host *host, struct order *o)
 		find_due(host);
 }
 
+/* The core hears of its own orders; of a freeze that is not one, only that somebody runs. */
+static void finish(struct cot_host *host, struct entity *e, const struct order *o, uint64_t now_ns)
+{
+	bool later = o->status == -EAGAIN; /* it is in e->unfrozen */
+
+	count(host, e, o, now_ns);
+	if (o == &e->orders[PLACE_OWN_FREEZE] && o->status < 0 && !later && e->frozen)
+		e->loose = true;
+}
+
 static void settle(struct cot_host *host, struct entity *e, struct order *o, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_DONE,
@@ -119,7 +129,7 @@ static void settle(struct cot_host *host, struct entity *e, struct order *o, uin
 			       .done = {.seq = o->seq, .status = o->status}};
 
 	o->decided = true;
-	count(host, e, o, now_ns);
+	finish(host, e, o, now_ns);
 	if (!is_own(e, o))
 		(void)cot_sched_event(host->sched, &ev);
 }
@@ -156,7 +166,7 @@ static void end(struct cot_host *host, struct entity *e, struct order *o, uint64
 	}
 	if (!o->decided) {
 		o->status = -ETIMEDOUT;
-		count(host, e, o, now_ns);
+		finish(host, e, o, now_ns);
 	}
 	close_order(host, o);
 }
@@ -224,8 +234,8 @@ static void send_order(struct cot_host *host, struct entity *e, struct order *o)
 		set_drop(&o->waiting, i);
 		if (set_has(&e->guests, i))
 			guest_failed(host, e, i);
-		else
-			o->status = rc;
+		else /* -EAGAIN is what a library says that sets channels up */
+			o->status = rc == -EAGAIN ? -ENOBUFS : rc;
 	}
 	if (o->sent_ns + COT_HOST_ACK_NS < host->due_ns)
 		host->due_ns = o->sent_ns + COT_HOST_ACK_NS;

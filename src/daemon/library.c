@@ -27,13 +27,15 @@ static int send_to_member(void *arg, unsigned member, const void *packet, size_t
 	return rc;
 }
 
-static void lease_of_member(void *arg, unsigned member, uint64_t until_ns)
+static uint64_t lease_of_member(void *arg, unsigned member, uint64_t until_ns)
 {
 	struct daemon *d = arg;
+	struct cot_page *page = d->conns[member].page;
 
-	if (d->conns[member].page)
-		atomic_store_explicit(&d->conns[member].page->lease_until_ns, until_ns,
-				      memory_order_release);
+	if (!page)
+		return 0;
+	atomic_store_explicit(&page->lease_until_ns, until_ns, memory_order_release);
+	return atomic_load_explicit(&page->n_lease_expired, memory_order_relaxed);
 }
 
 static void member_is_late(void *arg, unsigned member)

@@ -30,8 +30,10 @@ const char *cot_news_reason(int status)
 	case -ETIMEDOUT:
 		return "its library did not answer in time";
 	case -EPIPE:
-	case -EAGAIN:
+	case -ENOBUFS:
 		return "its library could not be told";
+	case -EAGAIN:
+		return "it sets up channels";
 	default:
 		return strerror(-status);
 	}
@@ -59,12 +61,13 @@ const char *cot_news_fault(enum cot_fault fault)
 
 static void tell_stuck(struct daemon *d, const struct cot_host_news *n)
 {
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(d->host), n->entity);
 	char name[COT_NEWS_NAME_MAX];
 
 	cot_news_entity(d, n->entity, name);
 	if (n->action == COT_ACTION_FREEZE)
-		log_warn("%s could not be frozen: %s; it is thawed", name,
-			 cot_news_reason(n->status));
+		log_warn("%s could not be frozen: %s; it is %s", name, cot_news_reason(n->status),
+			 e && e->held ? "held, and is told again and again" : "thawed");
 	else
 		log_warn("%s could not be thawed: %s; it may stand still, and is told again and "
 			 "again",

@@ -128,6 +128,7 @@ void cot_pool_update(struct pool *p)
 		.pool = {.cls = p->cls, .gpu_mask = 1ull << p->gpu, .ready = ready},
 	};
 	(void)cot_host_event(d->host, &ev);
+	cot_hold_again(d, p->id);
 }
 
 struct pool *cot_pool_find(struct daemon *d, uint64_t id)
@@ -368,6 +369,8 @@ static void control_ended(struct cot_source *source, uint32_t events)
 		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "stopped");
 		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
 			cot_command_pool_settled(p);
+		if (p->state == POOL_DOWN) /* nobody is left whom it could hold */
+			p->held = false;
 		p->wanted = false;
 		return;
 	}

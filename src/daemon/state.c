@@ -23,20 +23,21 @@
 
 static json_t *save_pool(const struct pool *p)
 {
-	return json_pack("{s:i, s:i, s:b, s:i, s:i, s:I}", "id", (int)p->id, "class", (int)p->cls,
-			 "shared", (int)p->shared, "gpu", (int)p->gpu, "pid", (int)p->control.pid,
-			 "start", (json_int_t)p->control.start_time);
+	return json_pack("{s:i, s:i, s:b, s:b, s:i, s:i, s:I}", "id", (int)p->id, "class",
+			 (int)p->cls, "shared", (int)p->shared, "held", (int)p->held, "gpu",
+			 (int)p->gpu, "pid", (int)p->control.pid, "start",
+			 (json_int_t)p->control.start_time);
 }
 
 static json_t *save_tenant(const struct tenant *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:I, s:i, s:I, s:i, s:s}", "id",
-			 (int)t->id, "class", (int)t->cls, "weight", (int)t->weight, "block_us",
-			 (int)t->block_us, "quota", (int)t->quota, "reserve", (int)t->reserve,
-			 "gpus", (json_int_t)t->gpu_mask, "gpu_unknown", (int)t->gpu_unknown, "uid",
-			 (json_int_t)t->uid, "pid", (int)t->watch.pid, "start",
-			 (json_int_t)t->watch.start_time, "pool", t->pool ? (int)t->pool->id : 0,
-			 "name", t->name);
+	return json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i, s:I, s:b, s:I, s:i, s:I, s:i, s:s}",
+			 "id", (int)t->id, "held", (int)t->held, "class", (int)t->cls, "weight",
+			 (int)t->weight, "block_us", (int)t->block_us, "quota", (int)t->quota,
+			 "reserve", (int)t->reserve, "gpus", (json_int_t)t->gpu_mask, "gpu_unknown",
+			 (int)t->gpu_unknown, "uid", (json_int_t)t->uid, "pid", (int)t->watch.pid,
+			 "start", (json_int_t)t->watch.start_time, "pool",
+			 t->pool ? (int)t->pool->id : 0, "name", t->name);
 }
 
 /* NULL: there is not enough memory for all of it. */
@@ -148,25 +149,31 @@ void cot_state_keep(struct daemon *d)
 
 static void load_pool(struct daemon *d, json_t *entry)
 {
-	int id, cls, gpu, pid, shared = 0;
+	int id, cls, gpu, pid, shared = 0, held = 0;
 	json_int_t start;
 	struct pool *p;
 
-	if (json_unpack(entry, "{s:i, s:i, s?b, s:i, s:i, s:I}", "id", &id, "class", &cls, "shared",
-			&shared, "gpu", &gpu, "pid", &pid, "start", &start) < 0)
+	if (json_unpack(entry, "{s:i, s:i, s?b, s?b, s:i, s:i, s:I}", "id", &id, "class", &cls,
+			"shared", &shared, "held", &held, "gpu", &gpu, "pid", &pid, "start",
+			&start) < 0)
 		return;
-	if (id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 || (unsigned)gpu >= d->gpus.n ||
-	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu) ||
-	    cot_pool_find(d, (uint64_t)id))
+	p = id > 0 ? cot_pool_find(d, (uint64_t)id) : NULL;
+	if (p) /* found by its processes, which do not know */
+		p->held = held;
+	if (p || id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 ||
+	    (unsigned)gpu >= d->gpus.n ||
+	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu))
 		return;
 	p = cot_pool_take(d, (uint32_t)id, (enum cot_class)cls, shared, (unsigned)gpu);
+	if (p)
+		p->held = held;
 	if (p && pid > 0)
 		cot_pool_adopt(p, pid, (uint64_t)start);
 }
 
 /* What of a tenant is in the file. */
 struct entry {
-	int id, cls, weight, block_us, quota, reserve, gpu_unknown, pid, pool;
+	int id, held, cls, weight, block_us, quota, reserve, gpu_unknown, pid, pool;
 	json_int_t gpus, uid, start;
 	const char *name;
 };
@@ -175,11 +182,11 @@ static bool read_entry(json_t *json, struct entry *e)
 {
 	*e = (struct entry){0};
 	return json_unpack(json,
-			   "{s:i, s:i, s:i, s?i, s?i, s?i, s:I, s?b, s:I, s:i, s:I, s:i, s:s}",
-			   "id", &e->id, "class", &e->cls, "weight", &e->weight, "block_us",
-			   &e->block_us, "quota", &e->quota, "reserve", &e->reserve, "gpus",
-			   &e->gpus, "gpu_unknown", &e->gpu_unknown, "uid", &e->uid, "pid", &e->pid,
-			   "start", &e->start, "pool", &e->pool, "name", &e->name) == 0 &&
+			   "{s:i, s?b, s:i, s:i, s?i, s?i, s?i, s:I, s?b, s:I, s:i, s:I, s:i, s:s}",
+			   "id", &e->id, "held", &e->held, "class", &e->cls, "weight", &e->weight,
+			   "block_us", &e->block_us, "quota", &e->quota, "reserve", &e->reserve,
+			   "gpus", &e->gpus, "gpu_unknown", &e->gpu_unknown, "uid", &e->uid, "pid",
+			   &e->pid, "start", &e->start, "pool", &e->pool, "name", &e->name) == 0 &&
 	       e->id > 0 && e->cls >= 0 && e->cls <= COT_CLASS_BATCH &&
 	       e->weight >= (int)COT_WEIGHT_MIN && e->weight <= (int)COT_WEIGHT_MAX &&
 	       e->block_us >= 0 && e->block_us <= (int)COT_BLOCK_US_MAX && e->quota >= 0 &&
@@ -246,6 +253,7 @@ static int load_tenant(struct daemon *d, json_t *json, const struct cot_processe
 	t->reserve = (uint16_t)e.reserve;
 	t->gpu_mask = (uint64_t)e.gpus;
 	t->gpu_unknown = e.gpu_unknown;
+	t->held = e.held;
 	t->pool = cot_pool_find(d, (uint64_t)e.pool);
 	t->solo = !t->pool;
 	cot_tenant_set_name(t, e.name);

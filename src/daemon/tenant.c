@@ -408,6 +408,7 @@ void cot_tenant_update(struct tenant *t)
 		t->ready |= has_member(t, &d->conns[i]);
 	describe(t, &ev);
 	(void)cot_host_event(d->host, &ev);
+	cot_hold_again(d, t->id);
 	d->state_dirty = true;
 }
 

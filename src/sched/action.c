@@ -12,7 +12,8 @@
 #define BACKOFF_MAX_NS (5 * COT_NS_PER_S)
 /* A thaw that failed keeps a program from its work, so it is tried again sooner. */
 #define RETHAW_MIN_NS (10 * COT_NS_PER_MS)
-#define RETHAW_MAX_NS (1 * COT_NS_PER_S)
+/* What the core itself tries again, thaws and what the user holds, never waits longer. */
+#define AGAIN_MAX_NS (1 * COT_NS_PER_S)
 
 static enum cot_action_kind action_kind(enum wish_kind kind, uint32_t value)
 {
@@ -34,7 +35,7 @@ void cot_sched_action_entity_init(struct entity *e)
 		e->wish[kind] = (struct wish){0};
 	/* As the driver makes them: its own slice, switching, thawed. */
 	e->wish[WISH_MODE].want = e->wish[WISH_MODE].have = COT_MODE_SWITCH;
-	e->rethaw_ns = 0;
+	e->again_ns = 0;
 	e->rethaw_backoff_ns = 0;
 }
 
@@ -298,9 +299,9 @@ static void fail(struct cot_sched *s, struct entity *e, enum wish_kind kind)
 
 	w->have = VALUE_NONE;
 	if (kind == WISH_RUN && w->sent == RUN_THAWED) {
-		grow_backoff(&e->rethaw_backoff_ns, RETHAW_MIN_NS, RETHAW_MAX_NS);
+		grow_backoff(&e->rethaw_backoff_ns, RETHAW_MIN_NS, AGAIN_MAX_NS);
 		if (w->want == RUN_THAWED)
-			e->rethaw_ns = time_after(now_ns, e->rethaw_backoff_ns);
+			e->again_ns = time_after(now_ns, e->rethaw_backoff_ns);
 		return;
 	}
 	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
@@ -310,9 +311,16 @@ static void fail(struct cot_sched *s, struct entity *e, enum wish_kind kind)
 			w->want = VALUE_NONE;
 		return;
 	}
-	/* Part of it may be frozen. */
 	e->pub.n_failed++;
-	if (w->want == RUN_FROZEN) {
+	if (w->want != RUN_FROZEN)
+		return;
+	if (e->pub.held) {
+		/* The user asked for it until he takes it back, whoever could not do it just now.
+		 */
+		e->again_ns = time_after(now_ns, w->backoff_ns < AGAIN_MAX_NS ? w->backoff_ns
+									      : AGAIN_MAX_NS);
+	} else {
+		/* Part of it may be frozen. */
 		w->want = RUN_THAWED;
 		w->own = true;
 		enqueue(s, e, kind);
@@ -365,14 +373,8 @@ static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, i
 		succeed(e, kind);
 	if (kind == WISH_RUN)
 		show_run(s, e);
-	/* A user's freeze that failed is over: whoever sent the event sees the failure too. */
-	if (status && r.kind == COT_ACTION_FREEZE && e->pub.held) {
-		e->pub.held = false;
-		if (s->started && s->policy.ops->entity_changed)
-			s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_HELD);
-	} else if (!replaced) {
+	if (!replaced)
 		tell(s, e, own, &r);
-	}
 }
 
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status)
@@ -445,8 +447,8 @@ void cot_sched_action_on_time(struct cot_sched *s)
 		for (kind = 0; kind < N_WISHES; kind++)
 			if (e->wish[kind].seq && e->wish[kind].deadline_ns <= now_ns)
 				settle(s, e, kind, -ETIMEDOUT);
-		if (e->rethaw_ns && e->rethaw_ns <= now_ns) {
-			e->rethaw_ns = 0;
+		if (e->again_ns && e->again_ns <= now_ns) {
+			e->again_ns = 0;
 			if (is_due(&e->wish[WISH_RUN]))
 				enqueue(s, e, WISH_RUN);
 		}
@@ -470,8 +472,8 @@ uint64_t cot_sched_action_wake_ns(const struct cot_sched *s)
 			if (w->retry_ns > now_ns)
 				earlier(&wake_ns, w->retry_ns);
 		}
-		if (e->rethaw_ns)
-			earlier(&wake_ns, e->rethaw_ns);
+		if (e->again_ns)
+			earlier(&wake_ns, e->again_ns);
 	}
 	return wake_ns;
 }

@@ -42,7 +42,8 @@ struct entity {
 	struct cot_entity pub; /* first: the policy's pointer is ours */
 	bool used, up;
 	struct wish wish[N_WISHES];
-	uint64_t rethaw_ns, rethaw_backoff_ns; /* a thaw that failed is tried again then */
+	uint64_t again_ns; /* a thaw, or a user's freeze, that failed is tried again then */
+	uint64_t rethaw_backoff_ns;
 	bool starving;
 	uint64_t starving_since_ns; /* in the watchdog's time */
 };

@@ -48,7 +48,7 @@ start_as() {
 	fi
 	start_daemon -c "$work/conf" --log-level info
 	COTENANTD=$daemon
-	late_before=none lapsed_before=0 leases_before=0 victim_id=
+	late_before=none lapsed_before=0 victim_id=
 	[ "$n_failed" -eq 0 ] || finish # else each attack would fail, after a long time
 }
 
@@ -66,8 +66,7 @@ has_name() {
 
 # It is frozen: a lease must be renewed all the time.
 hold_victim() {
-	is victim state frozen || "$COTENANT" freeze victim >"$work/out" 2>&1 ||
-		fail "cannot freeze the victim: $(cat "$work/out")"
+	freezes victim || fail "cannot freeze the victim: $(cat "$work/out")"
 }
 
 end_victim() {
@@ -104,18 +103,13 @@ judge() {
 	n_lapsed=$(grep -c lapsed "$work/victim")
 	[ "$n_lapsed" = "$lapsed_before" ] || [ "$stolen" -gt 20 ] || fail "$1: a lease of the victim lapsed"
 	lapsed_before=$n_lapsed
-	if [ "$(ps_value victim lapsed_leases)" != "$leases_before" ]; then
-		hold_victim # it ran out while the daemon waited for a processor, or it was said above
-		leases_before=$(ps_value victim lapsed_leases)
-	fi
-	is victim state frozen || fail "$1: the victim is $(ps_value victim state)"
+	stays_frozen victim || fail "$1: the victim is $(ps_value victim state)"
 }
 
 # play NAME SECONDS ARGUMENT...: the attack, judged for so long; its words are in $work/words.
 play() {
 	name=$1 seconds=$2
 	shift 2
-	[ -z "$victim_id" ] || hold_victim
 	base_descriptors=$(n_descriptors)
 	# shellcheck disable=SC2086 # words
 	background $as_enemy "$ATTACK" "$name" "$@" >"$work/words" 2>&1

@@ -63,11 +63,12 @@ static int on_send(void *arg, unsigned member, const void *packet, size_t size)
 	return 0;
 }
 
-static void on_lease(void *arg, unsigned member, uint64_t until_ns)
+static uint64_t on_lease(void *arg, unsigned member, uint64_t until_ns)
 {
 	(void)arg;
 	(void)member;
 	(void)until_ns;
+	return 0;
 }
 
 static const struct cot_host_ops ops = {.send = on_send, .lease = on_lease};

@@ -18,7 +18,9 @@ touch "$work/mute"
 "$COTENANT" freeze a >"$work/out" 2>&1
 status=$?
 [ "$status" -eq 1 ] || fail "freeze gave $status: $(cat "$work/out")"
-says "$work/out" "it could not be frozen (its library did not answer in time), and that it runs on has not been confirmed"
+says "$work/out" "the freeze has not been confirmed (its library did not answer in time): it is told again and again"
+"$COTENANT" ps >"$work/out"
+says "$work/out" "freezing (held)"
 "$COTENANT" thaw a >"$work/out" 2>&1
 status=$?
 [ "$status" -eq 1 ] || fail "thaw gave $status: $(cat "$work/out")"

@@ -34,9 +34,12 @@ freezes b || fail "freeze b"
 kill -STOP "$daemon_pid"
 thawed_within 130 # 100 ms, and the look takes its time
 kill -CONT "$daemon_pid"
-expect_value a state frozen
-expect_value b state frozen
-[ "$(n_frozen)" -eq 2 ] || fail "$(n_frozen) are frozen again"
+stays_frozen a || fail "a is $(ps_value a state)"
+stays_frozen b || fail "b is $(ps_value b state)"
+both_frozen() {
+	[ "$(n_frozen)" -eq 2 ]
+}
+until_true 1 both_frozen || fail "$(n_frozen) are frozen again"
 
 kill -9 "$daemon_pid"
 thawed_within 130
@@ -49,6 +52,12 @@ expect_value batch slice_read_back_us 2000
 [ "$(ps_value batch control_pid)" = "$control" ] || fail "the pool was not taken over"
 [ "$(ps_value pooled pool)" = batch ] || fail "the program in the pool was forgotten"
 [ "$(ps_value pooled block_us)" = 70 ] || fail "what is known of its blocks was forgotten"
+# What was held is held again.
+for name in a b; do
+	until_true 5 is $name held true || fail "$name is not held any more"
+	stays_frozen $name || fail "$name is $(ps_value $name state) after the restart"
+	"$COTENANT" thaw $name >/dev/null || fail "thaw $name after the restart"
+done
 freezes a || fail "freeze after the restart"
 freezes pool:batch || fail "freeze the pool after the restart"
 "$COTENANT" thaw pool:batch >/dev/null || fail "thaw the pool"

@@ -27,7 +27,7 @@ done
 # More weight is more turns; a hand-made freeze goes before them.
 freezes b3 || fail "freeze b3: $(cat "$work/out")"
 sleep 0.3
-[ "$(ps_value b3 state)" = frozen ] || fail "b3 got a turn"
+stays_frozen b3 || fail "b3 got a turn"
 "$COTENANT" thaw b3 >"$work/out" || fail "thaw b3"
 wait "$svc" || fail "svc"
 expect_between 100 450 "$(value gpu_p50_us "$work/svc")" "median of a request"

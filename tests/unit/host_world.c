@@ -41,12 +41,20 @@ static int record(void *arg, unsigned member, const void *packet, size_t size)
 	return 0;
 }
 
-static void lease(void *arg, unsigned member, uint64_t until_ns)
+/* As the library does, which is not late: it looks when its lease ends. */
+static uint64_t lease(void *arg, unsigned member, uint64_t until_ns)
 {
+	struct library *l = &w.library[member];
+
 	(void)arg;
+	if (l->frozen && w.lease_ns[member] <= w.now_ns) {
+		l->frozen = false;
+		l->n_ended++;
+	}
 	w.lease_ns[member] = until_ns;
-	w.n_leases++;
-	w.n_leases_of[member]++;
+	w.n_leases += until_ns != 0;
+	w.n_leases_of[member] += until_ns != 0;
+	return l->n_ended;
 }
 
 static void late(void *arg, unsigned member)

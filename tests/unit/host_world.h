@@ -31,6 +31,7 @@ struct library {
 	uint64_t slice_us;
 	uint32_t mode;
 	bool frozen;
+	uint64_t n_ended; /* leases */
 };
 
 extern struct world {

@@ -108,11 +108,60 @@ static void test_a_freeze_that_fails(void **state)
 	/* Whether it runs is known when its thaw is. */
 	look_after(1 * MS);
 	expect_no_answer();
+	assert_false(program->held);
 	world_answer(world_last(COT_MSG_THAW), 0, 0);
 	look_after(0);
 	assert_string_equal(answer_now(),
 			    "it could not be frozen (Operation not permitted), so it runs on");
 	assert_int_equal(status, -EIO);
+	assert_int_equal(world_entity(1)->run, COT_RUN_RUNNING);
+}
+
+static void test_a_freeze_that_fails_and_does_not_thaw(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_answer(world_last(COT_MSG_FREEZE), -EPERM, 0);
+	look_after(0);
+	look_after(190 * MS);
+	expect_no_answer();
+	look_after(20 * MS);
+	assert_string_equal(
+		answer_now(),
+		"it could not be frozen (Operation not permitted), and that it runs on has not been "
+		"confirmed: it may stand still; 'cotenant ps' says for how long");
+	assert_int_equal(status, -EIO);
+}
+
+/* The next try fails, or is late: what was asked for before stays so. */
+static void test_a_freeze_again(void **state)
+{
+	(void)state;
+	program->held = true;
+	world_hold(1, true);
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_answer(world_last(COT_MSG_FREEZE), -EIO, 0);
+	look_after(0);
+	assert_string_equal(answer_now(),
+			    "the freeze has not been confirmed (Input/output error): it is told "
+			    "again and again until 'cotenant thaw'; 'cotenant ps' says when it is "
+			    "frozen");
+	assert_int_equal(status, -ETIMEDOUT);
+	assert_true(program->held);
+	assert_true(world_entity(1)->held);
+}
+
+static void test_thawed_meanwhile(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_hold(1, false);
+	look_after(0);
+	expect_no_answer();
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	look_after(0);
+	assert_string_equal(answer_now(), "it was thawed meanwhile");
+	assert_int_equal(status, -ECANCELED);
 }
 
 static void test_a_library_that_is_silent(void **state)
@@ -123,11 +172,18 @@ static void test_a_library_that_is_silent(void **state)
 	expect_no_answer();
 	look_after(200 * MS);
 	assert_string_equal(answer_now(),
-			    "it could not be frozen (its library did not answer in time), and that "
-			    "it runs on has not been confirmed: it may stand still; 'cotenant ps' "
-			    "says for how long");
-	assert_int_equal(status, -EIO);
+			    "the freeze has not been confirmed (its library did not answer in "
+			    "time): it is told again and again until 'cotenant thaw'; 'cotenant "
+			    "ps' says when it is frozen");
+	assert_int_equal(status, -ETIMEDOUT);
+	assert_true(program->held);
+	/* As soon as the library answers, it is so. */
+	world_pass_until_sent(1100 * MS);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
 	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	assert_false(program->held);
 	/* The clock of the stage is ahead of the one that the command reads. */
 	command->wait_until_ns = w.now_ns + 2000 * MS;
 	look_after(1900 * MS);
@@ -211,17 +267,71 @@ static void test_a_freeze_is_tried_again(void **state)
 	(void)state;
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
 	world_answer(world_last(COT_MSG_FREEZE), -EAGAIN, 0);
-	world_answer(world_last(COT_MSG_THAW), 0, 0);
 	w.n_sent = 0;
 	look_after(0);
 	expect_no_answer();
-	look_after(40 * MS);
-	assert_null(world_last(COT_MSG_FREEZE));
+	look_after(90 * MS);
+	assert_int_equal(w.n_sent, 0);
 	look_after(20 * MS);
 	assert_non_null(world_last(COT_MSG_FREEZE));
 	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
 	look_after(0);
 	assert_non_null(strstr(answer_now(), "frozen after "));
+}
+
+static void test_one_that_always_refuses(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	for (i = 0; i < 19; i++) {
+		if (world_entity(1)->run == COT_RUN_FREEZING && world_last(COT_MSG_FREEZE))
+			world_answer(world_last(COT_MSG_FREEZE), -EAGAIN, 0);
+		look_after(100 * MS);
+		expect_no_answer();
+	}
+	world_answer(world_last(COT_MSG_FREEZE), -EAGAIN, 0);
+	look_after(110 * MS);
+	assert_non_null(world_last(COT_MSG_THAW));
+	world_answer(world_last(COT_MSG_THAW), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "it sets up channels all the time"));
+	assert_int_equal(status, -EBUSY);
+	assert_false(program->held);
+	assert_int_equal(world_entity(1)->run, COT_RUN_RUNNING);
+}
+
+/* What the core has forgotten with the program's channels it hears again with the next ones. */
+static void test_a_hold_outlives_the_channels(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	look_after(0);
+	assert_non_null(strstr(answer_now(), "frozen after "));
+	assert_true(stage.state_dirty);
+	cot_host_leave(w.host, 0, w.now_ns);
+	stage.conns[0].settled = false;
+	cot_tenant_update(program);
+	assert_null(world_entity(1));
+	w.n_sent = 0;
+	stage.conns[0].settled = true;
+	cot_host_join(w.host, 0, 1, false, cot_now_ns());
+	cot_tenant_update(program);
+	assert_true(world_entity(1)->held);
+	assert_non_null(world_last(COT_MSG_FREEZE));
+	/* It can be taken back while there are none. */
+	cot_host_leave(w.host, 0, cot_now_ns());
+	stage.conns[0].settled = false;
+	cot_tenant_update(program);
+	assert_int_equal(begin(COT_COMMAND_THAW), 0);
+	assert_false(program->held);
+	assert_int_equal(begin(COT_COMMAND_THAW), -ESRCH);
+	stage.conns[0].settled = true;
+	cot_host_join(w.host, 0, 1, false, cot_now_ns());
+	cot_tenant_update(program);
+	assert_false(world_entity(1)->held);
 }
 
 /* A program that is left alone has no entity yet: its freeze waits for that. */
@@ -266,12 +376,17 @@ int main(void)
 		TEST(freeze),
 		TEST(thaw),
 		TEST(a_freeze_that_fails),
+		TEST(a_freeze_that_fails_and_does_not_thaw),
+		TEST(a_freeze_again),
+		TEST(thawed_meanwhile),
 		TEST(a_library_that_is_silent),
 		TEST(it_ends_meanwhile),
 		TEST(a_program_that_is_gone),
 		TEST(a_freeze_waits_for_a_quiet_moment),
 		TEST(one_that_is_never_quiet),
 		TEST(a_freeze_is_tried_again),
+		TEST(one_that_always_refuses),
+		TEST(a_hold_outlives_the_channels),
 		TEST(one_that_is_left_alone),
 		TEST(the_timer),
 	};

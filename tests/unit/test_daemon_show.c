@@ -215,6 +215,7 @@ static void test_trouble(void **state)
 	assert_true(real(t, "seconds") >= 0 && real(t, "seconds") < 60);
 	assert_true(real(t, "last_seconds") < 60);
 	assert_null_at(o, "thaw_trouble");
+	world_hold(1, false);
 	world_pass(COT_HOST_ACK_NS);
 	o = nth(ask(COT_QUERY_PS), "tenants", 0);
 	assert_string_equal(text(at(o, "thaw_trouble"), "reason"),

@@ -645,10 +645,16 @@ static void test_a_hold_that_fails(void **state)
 	a = next();
 	script.changed = 0;
 	(void)answer(&a, -EBUSY);
-	assert_false(entity(1)->held);
-	assert_int_equal(script.changed, COT_CHANGED_HELD);
+	assert_true(entity(1)->held);
+	assert_int_equal(entity(1)->run, COT_RUN_FREEZING);
+	assert_int_equal(script.changed, COT_CHANGED_RUN);
 	assert_int_equal(script.n_done, 0);
-	assert_int_equal(next().kind, COT_ACTION_THAW);
+	expect_none(); /* nothing is undone: it is asked again */
+	assert_int_equal(cot_sched_wake_ns(sched), now_ns + 100 * MS);
+	tick_at(now_ns + 99 * MS);
+	expect_none();
+	tick_at(now_ns + 1 * MS);
+	assert_int_equal(next().kind, COT_ACTION_FREEZE);
 }
 
 /* ---- names ---- */

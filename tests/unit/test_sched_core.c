@@ -528,16 +528,22 @@ static void test_hold(void **state)
 	assert_int_equal(entity(b, 1)->run, COT_RUN_RUNNING);
 }
 
-static void test_hold_that_fails_is_over(void **state)
+static void test_hold_that_fails_is_tried_again(void **state)
 {
 	struct bench *b = *state;
 
 	b->fault = fail_freezes;
 	(void)bench_solo(b, 1, COT_CLASS_BATCH, 1);
 	assert_int_equal(bench_hold(b, 1, true), 0);
-	run_ms(b, 5);
-	assert_false(entity(b, 1)->held);
-	assert_int_equal(entity(b, 1)->run, COT_RUN_RUNNING);
+	run_ms(b, 5000);
+	assert_true(entity(b, 1)->held);
+	assert_int_equal(entity(b, 1)->run, COT_RUN_FREEZING);
+	assert_in_range(entity(b, 1)->n_failed, 6, 10);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
+	b->fault = NULL;
+	run_ms(b, 1100);
+	assert_int_equal(entity(b, 1)->run, COT_RUN_FROZEN);
+	assert_int_equal(entity(b, 1)->n_failed, 0);
 }
 
 static void test_found_state(void **state)
@@ -660,7 +666,7 @@ int main(void)
 		T(test_failed_slice_is_tried_more_and_more_seldom),
 		T(test_entity_goes_down_with_actions_on_their_way),
 		T(test_hold),
-		T(test_hold_that_fails_is_over),
+		T(test_hold_that_fails_is_tried_again),
 		T(test_found_state),
 		T(test_change_of_policy_keeps_what_is_wanted),
 		T(test_stop),

@@ -231,11 +231,12 @@ static int send(void *arg, unsigned member, const void *packet, size_t size)
 	return 0;
 }
 
-static void lease(void *arg, unsigned member, uint64_t until_ns)
+static uint64_t lease(void *arg, unsigned member, uint64_t until_ns)
 {
 	(void)arg;
 	(void)member;
 	(void)until_ns;
+	return 0;
 }
 
 static const struct cot_host_ops host_ops = {.send = send, .lease = lease};

@@ -301,6 +301,7 @@ static void watch_lease(const struct options *o)
 			return;
 		printf("lapsed\n");
 		frozen = false;
+		atomic_fetch_add(&page->n_lease_expired, 1);
 	}
 }
 
