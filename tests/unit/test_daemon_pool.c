@@ -1,5 +1,4 @@
-/* A pool's life with an MPS control program that the test plays: a script that listens, lists the
- * clients that the test names, and quits when it is told to. */
+/* A pool's life: it is started, used, lost, taken over and ended. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,104 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon_life.h"
-
-/* What it is told goes into `told`; `servers`, `clients` and `deaf` are read at each command. A
- * command WORD does not end while there is a file hold-WORD. */
-static const char script[] =
-	"#!/bin/sh\n"
-	"cd \"${0%/*}\" || exit 1\n"
-	"if [ $# -eq 0 ]; then\n"
-	"	read -r word rest; echo \"$word $rest\" >>told\n"
-	"	status=0; case $word in\n"
-	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ]; status=$? ;;\n"
-	"	get_client_list) cat clients 2>/dev/null ;;\n"
-	"	quit) [ -e deaf ] || kill \"$(cat pid)\" ;;\n"
-	"	esac\n"
-	"	while [ -e hold-$word ]; do sleep 0.01; done; exit $status\n"
-	"fi\n"
-	"[ ! -e fails ] || exit 1\n"
-	"echo \"$*\" >>args\n"
-	"[ \"$2\" != -M ] || [ ! -e old ] || exit 1\n"
-	"echo $$ >pid; [ -e mute ] || : >\"$CUDA_MPS_PIPE_DIRECTORY/control\"\n"
-	"exec sleep 1000\n";
-
-static struct pool *p;
-
-static int setup(void **state)
-{
-	int rc = life_setup(state);
-
-	life_write("mps", script, 0755);
-	life_write("told", "", 0644);
-	life_write("servers", "4711\n", 0644);
-	life_write("clients", "", 0644);
-	stage.config.linger_s = 0;
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
-	return rc;
-}
-
-static int teardown(void **state)
-{
-	unsigned i;
-
-	for (i = 0; i < MAX_POOLS; i++)
-		if (stage.pools[i].control.pid)
-			(void)kill(stage.pools[i].control.pid, SIGKILL);
-	return life_teardown(state);
-}
-
-static bool is_up(void)
-{
-	return p->state == POOL_UP;
-}
-
-static bool is_down(void)
-{
-	return p->state == POOL_DOWN;
-}
-
-static bool is_failed(void)
-{
-	return p->state == POOL_FAILED;
-}
-
-static bool is_stopping(void)
-{
-	return p->state == POOL_STOPPING;
-}
-
-static bool is_asking(void)
-{
-	return p->clients.asked;
-}
-
-/* Whether it has been asked for its clients, and waits until it asks again, if at all. */
-static bool is_answered(void)
-{
-	return !p->clients.asked &&
-	       (!p->timer.armed || p->timer.due_ns > cot_now_ns() + COT_NS_PER_S);
-}
-
-static bool has_no_command(void)
-{
-	return !p->command.pid;
-}
-
-static bool told(const char *line)
-{
-	return strstr(life_read("told"), line) != NULL;
-}
-
-static void start(uid_t uid)
-{
-	assert_int_equal(cot_pool_want(p, uid), -EINPROGRESS);
-	assert_int_equal(p->state, POOL_STARTING);
-	assert_int_equal(cot_pool_want(p, uid), -EINPROGRESS);
-	cot_pool_joined(p, uid); /* else it would end at once */
-	life_until(is_up);
-	assert_int_equal(cot_pool_want(p, uid), 0);
-}
+#include "mps_stage.h"
 
 static void test_start_and_stop(void **state)
 {
@@ -112,7 +14,7 @@ static void test_start_and_stop(void **state)
 
 	(void)state;
 	stage.config.multiuser = false;
-	start(1234);
+	start_pool(1234);
 	snprintf(uid, sizeof(uid), "start_server -uid %u", geteuid() ? (unsigned)geteuid() : 1234);
 	assert_true(told(uid));
 	assert_string_equal(life_read("args"), "-f\n");
@@ -134,7 +36,7 @@ static void test_start_and_stop(void **state)
 static void test_clients_keep(void **state)
 {
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	life_write("clients", "815\n816\n", 0644);
 	cot_pool_left(p, "a");
 	life_until(is_answered);
@@ -162,7 +64,7 @@ static void test_no_answer_keeps(void **state)
 	unsigned i;
 
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	cot_pool_left(p, "a");
 	cot_timer_clear(&p->timer);
 	for (i = 0; i < COT_ARRAY_LEN(answers); i++) {
@@ -185,7 +87,7 @@ static void test_no_answer_keeps(void **state)
 static void test_no_server(void **state)
 {
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	life_write("servers", "", 0644);
 	cot_pool_left(p, "a");
 	life_until(is_down);
@@ -196,7 +98,7 @@ static void test_no_server(void **state)
 static void test_joined_meanwhile(void **state)
 {
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	life_write("hold-get_server_list", "", 0644);
 	cot_pool_left(p, "a");
 	life_until(is_asking);
@@ -214,7 +116,7 @@ static void test_joined_meanwhile(void **state)
 static void test_quit_ends_late(void **state)
 {
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	life_write("hold-quit", "", 0644);
 	cot_pool_left(p, "a");
 	life_until(is_down);
@@ -233,7 +135,7 @@ static void test_quit_is_no_end(void **state)
 {
 	(void)state;
 	life_write("deaf", "", 0644);
-	start(geteuid());
+	start_pool(geteuid());
 	cot_pool_left(p, "a");
 	life_until(is_stopping);
 	assert_true(cot_pool_is_busy(p));
@@ -260,9 +162,9 @@ static void test_stop_all(void **state)
 	struct pool *other = p;
 
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	p = busy;
-	start(geteuid());
+	start_pool(geteuid());
 	p = other;
 	cot_pool_left(p, "a");
 	cot_timer_clear(&p->timer); /* it would linger */
@@ -285,7 +187,7 @@ static void test_death(void **state)
 	uint64_t now_ns;
 
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	now_ns = cot_now_ns();
 	(void)kill(p->control.pid, SIGKILL);
 	life_until(is_failed);
@@ -320,7 +222,7 @@ static void test_failure(void **state)
 	assert_true(p->backoff_ns == 60 * COT_NS_PER_S);
 	life_remove("fails");
 	p->retry_ns = 0;
-	start(geteuid());
+	start_pool(geteuid());
 	assert_false(stage.mps_failed);
 	life_remove("mps"); /* no program at all */
 	cot_pool_left(p, "a");
@@ -338,7 +240,7 @@ static void test_multiuser(void **state)
 	if (geteuid() != 0)
 		skip();
 	stage.config.multiuser = true;
-	start(1234);
+	start_pool(1234);
 	assert_true(p->multiuser);
 	assert_string_equal(life_read("args"), "-f -M\n");
 	assert_true(told("start_server -uid 0"));
@@ -347,7 +249,7 @@ static void test_multiuser(void **state)
 	life_until(is_down);
 	life_write("old", "", 0644);
 	life_write("args", "", 0644);
-	start(1234);
+	start_pool(1234);
 	assert_false(p->multiuser);
 	assert_string_equal(life_read("args"), "-f -M\n-f\n");
 	assert_int_equal(p->n_deaths, 0);
@@ -398,7 +300,7 @@ static void test_adopted(void **state)
 	pid_t pid;
 
 	(void)state;
-	start(geteuid());
+	start_pool(geteuid());
 	pid = p->control.pid;
 	start_time = p->control.start_time;
 	cot_watch_stop(&stage, &p->control);
@@ -462,28 +364,26 @@ static void test_numbers(void **state)
 	assert_string_equal(cot_pool_state_name(POOL_STOPPING), "stopping");
 }
 
-#define LIFE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LIFE(test_start_and_stop),
-		LIFE(test_clients_keep),
-		LIFE(test_no_answer_keeps),
-		LIFE(test_no_server),
-		LIFE(test_joined_meanwhile),
-		LIFE(test_quit_ends_late),
-		LIFE(test_quit_is_no_end),
-		LIFE(test_stop_all),
-		LIFE(test_death),
-		LIFE(test_failure),
-		LIFE(test_multiuser),
-		LIFE(test_serves),
-		LIFE(test_adopted),
-		LIFE(test_adopted_without_socket),
-		LIFE(test_started_in_vain),
+		WITH_MPS(test_start_and_stop),
+		WITH_MPS(test_clients_keep),
+		WITH_MPS(test_no_answer_keeps),
+		WITH_MPS(test_no_server),
+		WITH_MPS(test_joined_meanwhile),
+		WITH_MPS(test_quit_ends_late),
+		WITH_MPS(test_quit_is_no_end),
+		WITH_MPS(test_stop_all),
+		WITH_MPS(test_death),
+		WITH_MPS(test_failure),
+		WITH_MPS(test_multiuser),
+		WITH_MPS(test_serves),
+		WITH_MPS(test_adopted),
+		WITH_MPS(test_adopted_without_socket),
+		WITH_MPS(test_started_in_vain),
 		cmocka_unit_test(test_parse),
-		LIFE(test_numbers),
+		WITH_MPS(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
