@@ -62,7 +62,12 @@ pid_t life_process(const char *const env[])
 
 pid_t life_process_of(uid_t uid, const char *const env[])
 {
-	char *argv[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
+	return life_process_as(uid, "sleep", env);
+}
+
+pid_t life_process_as(uid_t uid, const char *name, const char *const env[])
+{
+	char *argv[] = {(char *)(uintptr_t)name, (char[]){"1000"}, NULL};
 	char socket_variable[COT_PATH_TEXT_MAX + 32], *all[24] = {socket_variable};
 	unsigned i, n = 1;
 	pid_t pid;
@@ -74,7 +79,7 @@ pid_t life_process_of(uid_t uid, const char *const env[])
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (setuid(uid) < 0)
+		if (uid != getuid() && (setgid((gid_t)uid + 1) < 0 || setuid(uid) < 0))
 			_exit(127);
 		(void)execve("/bin/sleep", argv, all);
 		_exit(127);

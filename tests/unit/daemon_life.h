@@ -17,6 +17,8 @@ void life_next_daemon(void);
 pid_t life_process(const char *const env[]);
 /* The same as a process of that user; the caller may do that. */
 pid_t life_process_of(uid_t uid, const char *const env[]);
+/* Under another name. */
+pid_t life_process_as(uid_t uid, const char *name, const char *const env[]);
 /* It ends, and is gone. */
 void life_end(pid_t pid);
 /* Runs the loop until `done` says so; fails after ten seconds. */

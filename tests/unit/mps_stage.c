@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char script[] =
@@ -28,6 +29,9 @@ static const char script[] =
 
 struct pool *p;
 
+static pid_t left_behind[4];
+static unsigned n_left_behind;
+
 int mps_setup(void **state)
 {
 	int rc = life_setup(state);
@@ -41,13 +45,22 @@ int mps_setup(void **state)
 	return rc;
 }
 
+/* Others may have waited for it already. */
+static void end(pid_t control)
+{
+	if (kill(control, SIGKILL) == 0)
+		(void)waitpid(control, NULL, 0);
+}
+
 int mps_teardown(void **state)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
 		if (stage.pools[i].control.pid)
-			(void)kill(stage.pools[i].control.pid, SIGKILL);
+			end(stage.pools[i].control.pid);
+	while (n_left_behind)
+		end(left_behind[--n_left_behind]);
 	return life_teardown(state);
 }
 
@@ -100,6 +113,15 @@ void start_pool(uid_t uid)
 	cot_pool_joined(p, uid); /* else it would end at once */
 	life_until(is_up);
 	assert_int_equal(cot_pool_want(p, uid), 0);
+}
+
+void leave_pool(void)
+{
+	start_pool(getuid());
+	life_until(has_no_command);
+	left_behind[n_left_behind++] = p->control.pid;
+	cot_watch_stop(&stage, &p->control);
+	cot_timer_clear(&p->timer);
 }
 
 unsigned count_fds(void)

@@ -25,6 +25,8 @@ int mps_setup(void **state);
 int mps_teardown(void **state);
 /* It comes up, for one program of this user. */
 void start_pool(uid_t uid);
+/* The same; then the daemon knows nothing of it any more. */
+void leave_pool(void);
 /* Whether the control program was told this line, or a part of one. */
 bool told(const char *line);
 /* How many descriptors this process has. */
