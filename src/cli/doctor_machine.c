@@ -22,6 +22,8 @@
 
 #define CONTROL_DEVICE "/dev/nvidiactl"
 #define VERSION_FILE   "/proc/driver/nvidia/version"
+/* What was longer ago is over. */
+#define LATELY_S 600.0
 
 /* ---- driver ---- */
 
@@ -280,6 +282,44 @@ static void judge_policy(struct cot_findings *f, const json_t *daemon)
 			  cot_show_number(daemon, "pid"));
 }
 
+static bool was_lately(const json_t *timers, const char *key)
+{
+	const json_t *seconds = json_object_get(timers, key);
+
+	return json_is_number(seconds) && json_number_value(seconds) <= LATELY_S;
+}
+
+/* The daemon's canary: where its deadlines come late, leases end and turns are late. */
+static void judge_timers(struct cot_findings *f, const json_t *timers)
+{
+	struct cot_finding *finding;
+	char since[32];
+
+	if (was_lately(timers, "waited_seconds")) {
+		cot_show_duration(cot_show_real(timers, "waited_seconds"), since, sizeof(since));
+		finding =
+			cot_doctor_add(f, "timers", COT_FINDING_WARN,
+				       "the daemon waited for a processor and came late %lld "
+				       "times, by up to %.0f ms, last %s ago: what is frozen runs "
+				       "meanwhile, and turns are late",
+				       cot_show_number(timers, "waited"),
+				       cot_show_real(timers, "worst_ms"), since);
+		cot_doctor_advise(finding, "the machine is overloaded: leave a processor free, or "
+					   "raise the daemon's priority (renice, or Nice= and "
+					   "CPUWeight= in its unit)");
+	}
+	if (!was_lately(timers, "late_seconds"))
+		return;
+	cot_show_duration(cot_show_real(timers, "late_seconds"), since, sizeof(since));
+	finding = cot_doctor_add(f, "timers", COT_FINDING_WARN,
+				 "the daemon came late %lld times, by up to %.0f ms, last %s ago, "
+				 "and did not wait for a processor: what is frozen runs meanwhile",
+				 cot_show_number(timers, "late"),
+				 cot_show_real(timers, "worst_own_ms"), since);
+	cot_doctor_advise(finding, "it was stopped, or its machine was, or it has too much to do: "
+				   "'cotenant stats --json' says under 'users' who has what of it");
+}
+
 static void judge_order(struct cot_findings *f, const json_t *o, const char *prefix, bool thaw)
 {
 	const json_t *trouble = json_object_get(o, thaw ? "thaw_trouble" : "freeze_trouble");
@@ -300,6 +340,9 @@ static void judge_order(struct cot_findings *f, const json_t *o, const char *pre
 		cot_doctor_advise(finding,
 				  "it may stand still: if its processes are not stopped and "
 				  "it does not go on, end it");
+	else if (cot_show_bool(o, "held"))
+		cot_doctor_advise(finding, "it runs until its library obeys, and is told again and "
+					   "again until 'cotenant thaw'");
 	else
 		cot_doctor_advise(finding, "it runs beside the others; started with "
 					   "COTENANT_LOG=debug it says why");
@@ -345,6 +388,7 @@ static void judge_daemon(struct cot_findings *f, const json_t *answer)
 				  cot_show_text(daemon, "runtime_directory"));
 	}
 	judge_policy(f, daemon);
+	judge_timers(f, json_object_get(answer, "timers"));
 	judge_orders(f, json_object_get(answer, "pools"), "pool:");
 	judge_orders(f, json_object_get(answer, "tenants"), "");
 }

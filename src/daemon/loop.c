@@ -56,7 +56,13 @@ static void count_lateness(struct cot_loop *loop, uint64_t late_ns)
 	own_ns = late_ns > waited_ns ? late_ns - waited_ns : 0;
 	if (own_ns > l->worst_own_ns)
 		l->worst_own_ns = own_ns;
-	l->n_late += own_ns >= COT_LOOP_LATE_NS;
+	if (own_ns >= COT_LOOP_LATE_NS) {
+		l->n_late++;
+		l->last_ns = cot_now_ns();
+	} else if (late_ns >= COT_LOOP_LATE_NS) {
+		l->n_waited++;
+		l->last_waited_ns = cot_now_ns();
+	}
 }
 
 /* ---- life ---- */

@@ -35,7 +35,9 @@ struct cot_timer {
  * waited for a processor: that is the machine's load, and the rest is our own fault.
  */
 struct cot_lateness {
-	uint64_t n_late, worst_ns, worst_own_ns; /* n_late: by COT_LOOP_LATE_NS of our own */
+	uint64_t worst_ns, worst_own_ns;
+	uint64_t n_late, last_ns; /* by COT_LOOP_LATE_NS of our own; and when that was last */
+	uint64_t n_waited, last_waited_ns; /* by so much as well, but for the machine's load */
 };
 
 struct cot_loop {

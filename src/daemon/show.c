@@ -431,6 +431,10 @@ static json_t *show_timers(const struct cot_lateness *l)
 	json_t *o = json_object();
 
 	put_number(o, "late", l->n_late);
+	put(o, "late_seconds", l->n_late ? json_real(seconds_since(l->last_ns)) : json_null());
+	put_number(o, "waited", l->n_waited);
+	put(o, "waited_seconds",
+	    l->n_waited ? json_real(seconds_since(l->last_waited_ns)) : json_null());
 	put(o, "worst_ms", json_real(ms(l->worst_ns)));
 	put(o, "worst_own_ms", json_real(ms(l->worst_own_ns)));
 	return o;

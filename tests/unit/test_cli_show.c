@@ -222,24 +222,24 @@ static void test_ps_as_json(void **state)
 static void test_stats(void **state)
 {
 	(void)state;
-	assert_int_equal(run(cot_cmd_stats, NULL,
-			     "{" NOTHING
-			     ",\"pools\":[{\"name\":\"batch\",\"gpu\":0,\"mode\":\"switch\","
-			     "\"slice_us\":20,\"slice_read_back_us\":20,\"freezes\":2,"
-			     "\"freeze_last_ms\":1.5,\"freeze_max_ms\":2.25,\"thaws\":1,"
-			     "\"thaw_last_ms\":0.5,\"thaw_max_ms\":0.75,\"failed_orders\":3,"
-			     "\"leases_expired\":4,\"doubts\":5}],"
-			     "\"tenants\":[{\"name\":\"in\",\"pool\":\"batch\"},"
-			     "{\"name\":\"out\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":0,"
-			     "\"slice_read_back_us\":2048," FINE "},"
-			     "{\"name\":\"odd\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":300,"
-			     "\"slice_read_back_us\":2000,\"slice_wrong_pid\":9,"
-			     "\"slice_wrong_reason\":\"it is late\"}],"
-			     "\"core\":{\"fallbacks\":1,\"fault\":\"storm\",\"rescues\":2,"
-			     "\"freeze\":{\"sent\":7,\"failed\":1,\"timed_out\":2,\"mean_ms\":1.25,"
-			     "\"max_ms\":4.5}},\"connections\":3,\"refused\":4,\"bad_packets\":5,"
-			     "\"timers\":{\"late\":1,\"worst_ms\":7.5,\"worst_own_ms\":2.5}}"),
-			 0);
+	assert_int_equal(
+		run(cot_cmd_stats, NULL,
+		    "{" NOTHING ",\"pools\":[{\"name\":\"batch\",\"gpu\":0,\"mode\":\"switch\","
+		    "\"slice_us\":20,\"slice_read_back_us\":20,\"freezes\":2,"
+		    "\"freeze_last_ms\":1.5,\"freeze_max_ms\":2.25,\"thaws\":1,"
+		    "\"thaw_last_ms\":0.5,\"thaw_max_ms\":0.75,\"failed_orders\":3,"
+		    "\"leases_expired\":4,\"doubts\":5}],"
+		    "\"tenants\":[{\"name\":\"in\",\"pool\":\"batch\"},"
+		    "{\"name\":\"out\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":0,"
+		    "\"slice_read_back_us\":2048," FINE "},"
+		    "{\"name\":\"odd\",\"pool\":null,\"mode\":\"driver\",\"slice_us\":300,"
+		    "\"slice_read_back_us\":2000,\"slice_wrong_pid\":9,"
+		    "\"slice_wrong_reason\":\"it is late\"}],"
+		    "\"core\":{\"fallbacks\":1,\"fault\":\"storm\",\"rescues\":2,"
+		    "\"freeze\":{\"sent\":7,\"failed\":1,\"timed_out\":2,\"mean_ms\":1.25,"
+		    "\"max_ms\":4.5}},\"connections\":3,\"refused\":4,\"bad_packets\":5,"
+		    "\"timers\":{\"late\":1,\"waited\":9,\"worst_ms\":7.5,\"worst_own_ms\":2.5}}"),
+		0);
 	assert_string_equal(
 		printed,
 		"ENTITY      SLICE     READ BACK  MODE    FREEZES  LAST/MAX      THAWS  "
@@ -262,7 +262,7 @@ static void test_stats(void **state)
 		"grant   0     0       0          0.000 ms  0.000 ms\n"
 		"evict   0     0       0          0.000 ms  0.000 ms\n"
 		"\n"
-		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms; too late by itself: 1\n"
+		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms; too late by itself: 1, by the machine's load: 9\n"
 		"Connections: 3, refused: 4, bad packets: 5\n");
 }
 
@@ -346,6 +346,49 @@ static void test_doctor_of_trouble(void **state)
 	json_decref(o);
 }
 
+static json_t *doctor_of_timers(const char *timers)
+{
+	char answer[1024];
+	json_t *o;
+
+	(void)snprintf(answer, sizeof(answer), "{" DOCTOR "," NOTHING ",\"timers\":%s}", timers);
+	(void)run(cot_cmd_doctor, "--json", answer);
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	return o;
+}
+
+static void test_doctor_of_a_late_daemon(void **state)
+{
+	const json_t *f;
+	json_t *o;
+
+	(void)state;
+	o = doctor_of_timers("{\"late\":0,\"late_seconds\":null,\"waited\":7,"
+			     "\"waited_seconds\":599,\"worst_ms\":312.4,\"worst_own_ms\":3}");
+	f = finding(o, "timers");
+	assert_string_equal(cot_show_text(f, "result"), "warn");
+	assert_string_equal(
+		cot_show_text(f, "what"),
+		"the daemon waited for a processor and came late 7 times, by up to 312 "
+		"ms, last 10 min ago: what is frozen runs meanwhile, and turns are late");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "overloaded"));
+	json_decref(o);
+	o = doctor_of_timers("{\"late\":2,\"late_seconds\":12,\"waited\":7,"
+			     "\"waited_seconds\":601,\"worst_ms\":400,\"worst_own_ms\":33}");
+	f = finding(o, "timers");
+	assert_string_equal(
+		cot_show_text(f, "what"),
+		"the daemon came late 2 times, by up to 33 ms, last 12 s ago, and did not "
+		"wait for a processor: what is frozen runs meanwhile");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "it was stopped"));
+	json_decref(o);
+	o = doctor_of_timers("{\"late\":2,\"late_seconds\":1200,\"waited\":0,"
+			     "\"waited_seconds\":null,\"worst_ms\":400,\"worst_own_ms\":33}");
+	assert_null(finding(o, "timers"));
+	json_decref(o);
+}
+
 static void test_doctor_without_trouble(void **state)
 {
 	json_t *o;
@@ -408,6 +451,7 @@ int main(void)
 		TEST(stats),
 		TEST(stats_of_works),
 		TEST(doctor_of_trouble),
+		TEST(doctor_of_a_late_daemon),
 		TEST(doctor_without_trouble),
 		TEST(durations),
 		TEST(exit_statuses),

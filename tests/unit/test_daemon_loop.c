@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -252,6 +253,59 @@ static void test_lateness(void **state)
 		assert_in_range(loop.lateness.n_late, 1, 2);
 }
 
+static int schedstat = -1;
+
+static void say_waited(uint64_t ns)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "1 %lu 1\n", (unsigned long)ns);
+
+	assert_int_equal(pwrite(schedstat, text, (size_t)n, 0), n);
+}
+
+/* The processor was given to others, as the kernel says. */
+static void wait_for_others(struct cot_timer *timer, uint64_t now_ns)
+{
+	hold_up(timer, now_ns);
+	say_waited(30000 * MS);
+}
+
+/* The machine's load is told apart from what the daemon does itself. */
+static void test_lateness_of_the_machine(void **state)
+{
+	struct cot_timer slow = {.fire = wait_for_others};
+	struct letter a = {.name = 0}, z = {.name = 0};
+	uint64_t before_ns = cot_now_ns(), n_waited;
+
+	(void)state;
+	schedstat = memfd_create("schedstat", MFD_CLOEXEC);
+	assert_true(schedstat >= 0);
+	say_waited(20000 * MS);
+	(void)close(loop.schedstat_fd);
+	loop.schedstat_fd = schedstat;
+	loop.waited_ns = 10000 * MS;
+	set(&a, 'a', 2 * MS);
+	set(&z, 'z', 3 * MS);
+	cot_timer_set(&loop, &slow, a.timer.due_ns - 1 * MS);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	assert_true(loop.lateness.worst_ns >= 20 * MS);
+	assert_int_equal(loop.lateness.n_late, 0);
+	assert_int_equal(loop.lateness.last_ns, 0);
+	n_waited = loop.lateness.n_waited;
+	assert_true(n_waited >= 2);
+	assert_in_range(loop.lateness.last_waited_ns, before_ns, cot_now_ns());
+	/* Nobody else had it: the same again is our own fault. */
+	slow.fire = hold_up;
+	loop.quit = false;
+	n_fired = 0;
+	set(&z, 'z', 3 * MS);
+	cot_timer_set(&loop, &slow, z.timer.due_ns - 1 * MS);
+	assert_int_equal(cot_loop_run(&loop), 0);
+	assert_true(loop.lateness.n_late >= 1);
+	assert_in_range(loop.lateness.last_ns, before_ns, cot_now_ns());
+	assert_int_equal(loop.lateness.n_waited, n_waited);
+}
+
 /* One that is set when its time has passed is not late for that. */
 static void test_set_late_is_not_late(void **state)
 {
@@ -272,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_timers_in_a_long_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_settles_in_a_long_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lateness, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lateness_of_the_machine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_late_is_not_late, setup, teardown),
 	};
 
