@@ -20,8 +20,10 @@
 
 #define ANSWER_MS 5000
 /* A daemon that does not get the lock waits 20 s for the one that has it. */
-#define START_MS   30000
-#define TRY_NS	   10000000 /* between two tries, and longer each time */
+#define START_MS 30000
+#define TRY_NS	 10000000 /* between two tries, and longer each time */
+/* So many in a row that end before they say a word were not killed: they cannot run here. */
+#define DEAD_MAX   20
 #define LOG_MAX	   (1 << 20)
 #define ANSWER_MAX (16u << 20) /* of all RESULT packets together */
 
@@ -182,7 +184,7 @@ static int connect_to_new(const char *runtime, const char *path, struct cot_erro
 {
 	int64_t until_ms = now_ms() + START_MS;
 	struct timespec pause = {0};
-	int fd, rc;
+	int fd, rc, n_dead = 0;
 
 	do {
 		(void)nanosleep(&pause, NULL);
@@ -193,7 +195,9 @@ static int connect_to_new(const char *runtime, const char *path, struct cot_erro
 		fd = connect_to(path);
 		if (fd >= 0)
 			return fd;
-	} while ((fd == -ENOENT || fd == -ECONNREFUSED) && now_ms() < until_ms);
+		n_dead = rc ? 0 : n_dead + 1;
+	} while ((fd == -ENOENT || fd == -ECONNREFUSED) && n_dead < DEAD_MAX &&
+		 now_ms() < until_ms);
 	return cot_error_set(err, fd, "cotenantd did not start; see %s/cotenantd.log", runtime);
 }
 

@@ -183,22 +183,32 @@ static bool quit(const struct cot_process *control, const struct pool *p)
 
 /* ---- all of them ---- */
 
-/* The lock of the daemons, or -1: one of them has it. */
+/* The lock of the daemons, or -errno; -EWOULDBLOCK: one of them has it. */
 static int take_lock(const struct daemon *d)
 {
 	char path[COT_PATH_TEXT_MAX];
-	int fd = -1;
+	int fd, rc;
 
-	if (cot_paths_join(path, d->runtime, COT_LOCK_NAME, NULL) == 0)
-		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		(void)close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (cot_paths_join(path, d->runtime, COT_LOCK_NAME, NULL) < 0)
+		return -ENOENT;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	rc = -errno;
+	(void)close(fd);
+	return rc;
 }
 
-/* How many pools are left; -1: there is a daemon, or no place for one. */
+/* It says nothing of daemons, and passes. */
+static bool is_lack(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOLCK;
+}
+
+/* How many pools are left, or 1 where that cannot be known now; -1: there is a daemon, or no place
+ * for one. */
 static int round_of(struct keeper *k)
 {
 	struct cot_processes *all = cot_processes_read(k->d->socket_path);
@@ -215,11 +225,14 @@ static int round_of(struct keeper *k)
 		if (!is_due(k, p->pid, is_in_use(k, all, &pool)) || !quit(p, &pool))
 			n_left++;
 	}
-	n_left += !all;
-	free(all);
 	if (lock >= 0)
 		(void)close(lock);
-	return lock >= 0 ? n_left : -1;
+	n_left = !all || is_lack(lock) ? 1 : lock < 0 ? -1 : n_left;
+	if (k->tell && (!all || is_lack(lock)))
+		log_error("which pools there are cannot be known now: no memory or no file "
+			  "descriptor is left");
+	free(all);
+	return n_left;
 }
 
 int cot_keeper_stop_pools(struct daemon *d)

@@ -73,7 +73,8 @@ static int open_peer(const struct conn *c, int fd)
 		return pidfd;
 	if (errno == ENOPROTOOPT)
 		return open_by_number(c->pid, c->uid);
-	return errno == EMFILE || errno == ENFILE ? -errno : -ESRCH;
+	/* It had ended before, or shows no process: everything else is a lack of ours. */
+	return errno == ENODATA || errno == EINVAL ? -ESRCH : -errno;
 }
 
 /* While the process of a pidfd lives, nobody else has its number. */

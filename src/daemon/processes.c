@@ -1,6 +1,7 @@
 #include "daemon/processes.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,19 +90,40 @@ bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *re
 	return is_ours;
 }
 
-struct cot_processes *cot_processes_read(const char *socket_path)
+/* Not because it has ended, or is nobody's to see: another time it may be read. */
+static bool is_lack(int error)
 {
-	struct cot_processes *all = calloc(1, sizeof(*all));
-	char *block = malloc(ENVIRON_MAX), *end;
-	DIR *dir = opendir("/proc");
+	return error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+/* 0, or -errno where one may be there that was not seen. */
+static int read_all(const char *socket_path, DIR *dir, char *block, struct cot_processes *all)
+{
 	struct dirent *entry;
+	char *end;
 	long pid;
 
-	while (dir && block && all && all->n < COT_ARRAY_LEN(all->p) && (entry = readdir(dir))) {
+	while (all->n < COT_ARRAY_LEN(all->p) && (entry = readdir(dir))) {
 		pid = strtol(entry->d_name, &end, 10);
 		if (*end || pid <= 0 || pid == (long)getpid())
 			continue;
+		errno = 0;
 		all->n += read_process(socket_path, (pid_t)pid, block, &all->p[all->n]);
+		if (is_lack(errno))
+			return -errno;
+	}
+	return 0;
+}
+
+struct cot_processes *cot_processes_read(const char *socket_path)
+{
+	struct cot_processes *all = calloc(1, sizeof(*all));
+	char *block = malloc(ENVIRON_MAX);
+	DIR *dir = opendir("/proc");
+
+	if (!all || !block || !dir || read_all(socket_path, dir, block, all) < 0) {
+		free(all);
+		all = NULL;
 	}
 	if (dir)
 		(void)closedir(dir);

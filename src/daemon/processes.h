@@ -24,7 +24,8 @@ struct cot_processes {
 	struct cot_process p[1024];
 };
 
-/* What the processes of the daemon with this socket say; to be freed. NULL: out of memory. */
+/* What the processes of the daemon with this socket say; to be freed. NULL: that cannot be known
+ * now, for a lack of memory or of descriptors; a list would be taken for all of them. */
 struct cot_processes *cot_processes_read(const char *socket_path);
 /* One process; false when it is nothing of that daemon's, or cannot be read. */
 bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *ret_process);

@@ -311,7 +311,9 @@ static void welcome(struct daemon *d, int fd)
 	int rc = cot_peer_identify(&peer, fd);
 
 	if (rc < 0) {
-		turn_away(&peer, fd, "the daemon has no file descriptor left");
+		turn_away(&peer, fd,
+			  "the daemon cannot look at a program now: no memory or no file "
+			  "descriptor is left");
 		return;
 	}
 	rc = cot_account_charge(&d->account, peer.uid, COT_ACCOUNT_CONNS, 1);

@@ -17,6 +17,11 @@
 #include "base/compiler.h"
 #include "proto/proto.h"
 
+/* Nothing here takes so long, unless it hangs. */
+#define LONG_MS 20000u
+
+#define NAME_TEXT 32u
+
 struct op {
 	const char *name;
 	const char *program; /* whose calls fail */
@@ -28,8 +33,8 @@ struct op {
 	void (*end)(void);
 };
 
-extern const struct op daemon_ops[], program_ops[];
-extern const unsigned n_daemon_ops, n_program_ops;
+extern const struct op daemon_ops[], pool_ops[], program_ops[];
+extern const unsigned n_daemon_ops, n_pool_ops, n_program_ops;
 
 /* ---- the test's own ---- */
 
@@ -63,13 +68,19 @@ struct result {
 
 /* With the faults preloaded. `argv` ends with NULL; files for its output, NULL: none. */
 pid_t spawn(const char *const argv[], const char *out, const char *err);
+bool has_ended(pid_t pid);
 /* Killed, and ENDED_HUNG, when it takes longer. */
 enum ended wait_end(pid_t pid, unsigned ms, int *ret_status);
 struct result run(const char *const argv[], unsigned ms);
+/* As run(), but where all calls fail they do so for a while only: what waits goes on then. */
+struct result run_through(const char *const argv[], unsigned ms);
+/* Takes `r`, of a program that says how much of what it computed was wrong. Whatever failed in
+ * ours, it gets what it would have got without. */
+void expect_right(struct result r);
 void free_result(struct result *r);
-/* Processes of the test that are still there, but for itself and those in `known`. */
-unsigned n_left(const pid_t *known, unsigned n_known);
-bool none_left(const pid_t *known, unsigned n_known, unsigned ms);
+/* Processes of the test that are still there, and the last of them. May be NULL. */
+unsigned n_left(char ret_name[NAME_TEXT]);
+bool none_left(unsigned ms);
 
 /* ---- the daemon ---- */
 
@@ -86,15 +97,20 @@ void daemon_kill(void);
 void daemon_check(void);
 /* Of a daemon that somebody else has started. 0: none answers. */
 pid_t daemon_of_others(void);
+/* That one, and whatever it started. */
+void end_others(void);
 
 /* 0, or -errno and its sentence in *ret_text; free() it. */
 int ask(enum cot_proto_query what, char **ret_text);
 int command(const struct cot_msg_command *m, char **ret_text);
 /* Is there a program of this name whose member has this value? Asks without faults. */
 bool has_program(const char *name, const char *key, int64_t value);
+/* Is there one of this name in this pool? */
+bool is_in_pool(const char *name, const char *pool);
 bool policy_is(const char *name);
 /* Pools that are up, or on the way; one that failed is tried again when somebody needs it. */
 unsigned n_pools(void);
+bool has_failed_pool(void);
 /* A program that plays a library, under the name `target`, is there without faults. */
 void need_target(void);
 void end_target(void);

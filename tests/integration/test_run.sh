@@ -124,4 +124,15 @@ until_true 3 has_programs 3 || fail "$(n_programs) of three programs"
 daemon_pid=$("$COTENANT" ps --json | awk '$1 == "\"pid\":" { print $2 + 0; exit }')
 kill "$daemon_pid"
 daemon_pid=
+until_true 5 test ! -e "$work/run/cotenantd.sock" || fail "it does not end"
+
+# A daemon that cannot run here, say for a library that is not there, is not tried for half a minute.
+mkdir "$work/bin" && cp "$COTENANT" "$work/bin/cotenant"
+printf '#!/bin/sh\necho "$$" >>"$0.tries"\nexit 127\n' >"$work/bin/cotenantd"
+chmod +x "$work/bin/cotenantd"
+COTENANT=$work/bin/cotenant expect 0 --solo -- true
+says "$work/err" "cotenantd did not start; see $work/run/cotenantd.log"
+says "$work/err" "without control"
+tries=$(wc -l <"$work/bin/cotenantd.tries")
+[ "$tries" -gt 2 ] && [ "$tries" -le 25 ] || fail "a daemon that cannot run was tried $tries times"
 finish
