@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/parse.h"
+#include "ptx/edit.h"
 
 /* ---- what stands for what in a copy ---- */
 
@@ -380,26 +380,6 @@ static void forget(struct cot_ptx_module *module, const char *name, const void *
 	entry.what = NULL;
 	/* The name is in the table: replacing it takes no memory. */
 	(void)cot_ptx_names_set(module->names, NULL, false, cot_ptx_str(name), entry);
-}
-
-void cot_ptx_forget_func(struct cot_ptx_module *module, struct cot_ptx_func *func)
-{
-	struct cot_ptx_func *first = NULL;
-	struct cot_ptx_item *item;
-
-	if (!func->name || cot_ptx_find_func(module, func->name) != func)
-		return;
-	for (item = module->first; item; item = item->next) {
-		struct cot_ptx_func *other = item->kind == COT_PTX_ITEM_FUNC ? item->func : NULL;
-
-		if (!other || other == func || strcmp(other->name, func->name) != 0)
-			continue;
-		other->decl_of = NULL;
-		first = first ? first : other;
-	}
-	/* The name is in the table: replacing what it stands for takes no memory. */
-	(void)cot_ptx_names_set(module->names, NULL, false, cot_ptx_str(func->name),
-				(struct cot_ptx_name){COT_PTX_NAME_FUNC, first});
 }
 
 void cot_ptx_remove_item(struct cot_ptx_module *module, struct cot_ptx_item *item)

@@ -2,9 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ptx/parse.h"
-
-#define HINT_MAX 64u /* bytes of a name that go into a new one */
+#include "ptx/edit.h"
 
 const char *cot_ptx_strdup(struct cot_ptx_module *module, const char *text)
 {
@@ -13,59 +11,13 @@ const char *cot_ptx_strdup(struct cot_ptx_module *module, const char *text)
 
 /* ---- new names ---- */
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* Behind the "cot7_" of a name that was new once. */
-static struct cot_ptx_str without_number(struct cot_ptx_str text)
-{
-	size_t i = 3;
-
-	if (text.length < 4 || memcmp(text.at, "cot", 3))
-		return text;
-	while (i < text.length && text.at[i] >= '0' && text.at[i] <= '9')
-		i++;
-	if (i == 3 || i == text.length || text.at[i] != '_')
-		return text;
-	return (struct cot_ptx_str){text.at + i + 1, text.length - i - 1};
-}
-
-const char *cot_ptx_fresh_name(struct cot_ptx_module *module, struct cot_ptx_str text)
-{
-	char name[HINT_MAX + 20], digits[12];
-	uint32_t number = module->next_fresh++;
-	size_t n = 0, d = sizeof(digits), i;
-
-	if (text.length && (text.at[0] == '%' || text.at[0] == '$')) {
-		name[n++] = text.at[0];
-		text.at++;
-		text.length--;
-	}
-	text = without_number(text);
-	memcpy(name + n, "cot", 3);
-	n += 3;
-	do
-		digits[--d] = (char)('0' + number % 10);
-	while (number /= 10);
-	memcpy(name + n, digits + d, sizeof(digits) - d);
-	n += sizeof(digits) - d;
-	name[n++] = '_';
-	for (i = 0; i < text.length && i < HINT_MAX; i++)
-		if (is_word(text.at[i]))
-			name[n++] = text.at[i];
-	return cot_arena_strndup(module->arena, name, n);
-}
-
 static const char *fresh_with(struct cot_ptx_module *module, char first, const char *hint)
 {
-	char text[HINT_MAX + 1];
+	char text[COT_PTX_HINT_MAX + 1];
 	size_t n = strlen(hint);
 
-	if (n > HINT_MAX)
-		n = HINT_MAX;
+	if (n > COT_PTX_HINT_MAX)
+		n = COT_PTX_HINT_MAX;
 	text[0] = first;
 	memcpy(text + 1, hint, n);
 	return cot_ptx_fresh_name(module, (struct cot_ptx_str){text, n + 1});
@@ -294,32 +246,7 @@ int cot_ptx_add_param(struct cot_ptx_func *func, enum cot_ptx_type type, const c
 	return r;
 }
 
-/* ---- operands and modifiers ---- */
-
-struct cot_ptx_operand cot_ptx_reg_operand(uint32_t reg)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_REG, .reg = reg};
-}
-
-struct cot_ptx_operand cot_ptx_int_operand(int64_t imm)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_INT, .imm = imm};
-}
-
-struct cot_ptx_operand cot_ptx_var_operand(struct cot_ptx_var *var)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_VAR, .var = var};
-}
-
-struct cot_ptx_operand cot_ptx_func_operand(struct cot_ptx_func *func)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_FUNC, .func = func};
-}
-
-struct cot_ptx_operand cot_ptx_label_operand(struct cot_ptx_label *label)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_LABEL, .label = label};
-}
+/* ---- modifiers ---- */
 
 bool cot_ptx_replace_mod(struct cot_ptx_insn *insn, enum cot_ptx_mod from, enum cot_ptx_mod to)
 {

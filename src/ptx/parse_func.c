@@ -3,47 +3,12 @@
 #include <string.h>
 
 #include "ptx/parse.h"
-#include "ptx/print.h"
-
-struct cot_ptx_scope *cot_ptx_new_scope(struct cot_ptx_module *module, struct cot_ptx_scope *parent)
-{
-	struct cot_ptx_scope *scope = cot_arena_alloc(module->arena, sizeof(*scope));
-
-	if (!scope)
-		return NULL;
-	scope->parent = parent;
-	scope->id = module->next_scope++;
-	scope->depth = parent ? parent->depth + 1 : 0;
-	return scope;
-}
 
 /* ---- directives ---- */
 
-static const struct {
-	const char *name;
-	unsigned min, max; /* how many numbers */
-} directives[COT_PTX_N_DIRECTIVES] = {
-	[COT_PTX_DIR_MAXNTID] = {"maxntid", 1, 3},
-	[COT_PTX_DIR_REQNTID] = {"reqntid", 1, 3},
-	[COT_PTX_DIR_MINNCTAPERSM] = {"minnctapersm", 1, 1},
-	[COT_PTX_DIR_MAXNCTAPERSM] = {"maxnctapersm", 1, 1},
-	[COT_PTX_DIR_MAXNREG] = {"maxnreg", 1, 1},
-	[COT_PTX_DIR_NORETURN] = {"noreturn", 0, 0},
-	[COT_PTX_DIR_REQNCTAPERCLUSTER] = {"reqnctapercluster", 0, 3},
-	[COT_PTX_DIR_EXPLICITCLUSTER] = {"explicitcluster", 0, 0},
-	[COT_PTX_DIR_MAXCLUSTERRANK] = {"maxclusterrank", 1, 1},
-	[COT_PTX_DIR_BLOCKSARECLUSTERS] = {"blocksareclusters", 0, 0},
-	[COT_PTX_DIR_PRAGMA] = {"pragma", 0, 0},
-};
-
-const char *cot_ptx_directive_name(enum cot_ptx_directive_kind kind)
-{
-	return directives[kind].name;
-}
-
 static int parse_numbers(struct cot_ptx_parser *p, struct cot_ptx_directive *d)
 {
-	unsigned min = directives[d->kind].min, max = directives[d->kind].max;
+	unsigned min = cot_ptx_directive(d->kind)->min, max = cot_ptx_directive(d->kind)->max;
 	bool more = p->tok.kind == COT_PTX_TOK_INT || min;
 	int r = 0;
 
@@ -79,7 +44,7 @@ static int parse_directive(struct cot_ptx_parser *p, struct cot_ptx_directive *d
 	int r;
 
 	for (i = 0; i < COT_PTX_N_DIRECTIVES; i++)
-		if (cot_ptx_is_dot(p, directives[i].name))
+		if (cot_ptx_is_dot(p, cot_ptx_directive(i)->name))
 			break;
 	if (i == COT_PTX_N_DIRECTIVES)
 		return cot_ptx_wrong(p, "'{', ';' or a directive such as .maxntid");

@@ -126,56 +126,6 @@ static int resolve_opcode(struct cot_ptx_parser *p, const struct opcode *o,
 	return 0;
 }
 
-static enum cot_ptx_space space_of_mod(enum cot_ptx_mod mod)
-{
-	switch (mod) {
-	case COT_PTX_MOD_GLOBAL:
-		return COT_PTX_SPACE_GLOBAL;
-	case COT_PTX_MOD_CONST:
-		return COT_PTX_SPACE_CONST;
-	case COT_PTX_MOD_SHARED:
-	case COT_PTX_MOD_SHARED_CTA:
-		return COT_PTX_SPACE_SHARED;
-	case COT_PTX_MOD_SHARED_CLUSTER:
-		return COT_PTX_SPACE_SHARED_CLUSTER;
-	case COT_PTX_MOD_LOCAL:
-		return COT_PTX_SPACE_LOCAL;
-	case COT_PTX_MOD_PARAM:
-	case COT_PTX_MOD_PARAM_ENTRY:
-	case COT_PTX_MOD_PARAM_FUNC:
-		return COT_PTX_SPACE_PARAM;
-	default:
-		return COT_PTX_SPACE_NONE;
-	}
-}
-
-void cot_ptx_decode_mods(struct cot_ptx_insn *insn)
-{
-	bool has_space = false;
-	unsigned i;
-
-	insn->n_types = 0;
-	insn->space = COT_PTX_SPACE_NONE;
-	insn->vec = 1;
-	memset(insn->types, COT_PTX_NO_TYPE, sizeof(insn->types));
-	for (i = 0; i < insn->n_mods; i++) {
-		enum cot_ptx_mod mod = (enum cot_ptx_mod)insn->mods[i];
-
-		if (mod > COT_PTX_MOD_TYPE && insn->n_types < sizeof(insn->types))
-			insn->types[insn->n_types++] = (uint8_t)(mod - COT_PTX_MOD_TYPE);
-		if (cot_ptx_mod_class(mod) == COT_PTX_CLASS_SPACE && !has_space) {
-			insn->space = (uint8_t)space_of_mod(mod);
-			has_space = true;
-		}
-		if (mod == COT_PTX_MOD_V2)
-			insn->vec = 2;
-		else if (mod == COT_PTX_MOD_V4)
-			insn->vec = 4;
-		else if (mod == COT_PTX_MOD_V8)
-			insn->vec = 8;
-	}
-}
-
 /* @p or @!p */
 static int parse_guard(struct cot_ptx_parser *p, struct cot_ptx_insn *insn)
 {

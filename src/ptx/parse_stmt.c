@@ -4,75 +4,6 @@
 
 #include "ptx/parse.h"
 
-struct cot_ptx_stmt *cot_ptx_add_stmt(struct cot_ptx_parser *p, enum cot_ptx_stmt_kind kind,
-				      uint32_t line)
-{
-	struct cot_ptx_stmt *s = cot_arena_alloc(p->module->arena, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->kind = (uint8_t)kind;
-	s->line = p->inserting ? 0 : line;
-	s->scope = p->place;
-	s->prev = p->last;
-	if (p->last)
-		p->last->next = s;
-	else
-		p->first = s;
-	p->last = s;
-	return s;
-}
-
-/* How large a table is that has to hold n things; it doubles. */
-static uint32_t room_for(uint32_t n, uint32_t cap)
-{
-	while (cap < n)
-		cap = cap ? cap * 2 : 16;
-	return cap;
-}
-
-int cot_ptx_grow_regs(struct cot_ptx_func *func, uint32_t count)
-{
-	struct cot_ptx_module *module = func->module;
-	uint32_t cap;
-
-	if (count > COT_PTX_REGS_MAX - func->n_regs ||
-	    count > COT_PTX_REGS_MAX * 16 - module->n_regs)
-		return -E2BIG;
-	cap = room_for(func->n_regs + count, func->cap_regs);
-	if (cap != func->cap_regs) {
-		struct cot_ptx_reg *regs =
-			cot_arena_grow(module->arena, func->regs, func->n_regs, cap, sizeof(*regs));
-
-		if (!regs)
-			return -ENOMEM;
-		func->regs = regs;
-		func->cap_regs = cap;
-	}
-	func->n_regs += count;
-	module->n_regs += count;
-	return 0;
-}
-
-int cot_ptx_add_label(struct cot_ptx_func *func, struct cot_ptx_label *label)
-{
-	uint32_t cap = room_for(func->n_labels + 1, func->cap_labels);
-
-	if (cap != func->cap_labels) {
-		struct cot_ptx_label **labels =
-			cot_arena_grow(func->module->arena, func->labels, func->n_labels, cap,
-				       sizeof(struct cot_ptx_label *));
-
-		if (!labels)
-			return -ENOMEM;
-		func->labels = labels;
-		func->cap_labels = cap;
-	}
-	label->index = func->n_labels;
-	func->labels[func->n_labels++] = label;
-	return 0;
-}
-
 /* ---- labels and what has one ---- */
 
 /* A text that is inserted may place a label that was made before, by a bound name. */
@@ -182,7 +113,7 @@ static int parse_targets(struct cot_ptx_parser *p, struct cot_ptx_label *label, 
 		if (targets->n == COT_PTX_LIST_MAX)
 			return cot_ptx_too_many(p, "targets", COT_PTX_LIST_MAX);
 		if (targets->n == cap) {
-			cap = room_for(cap + 1, cap);
+			cap = cot_ptx_room_for(cap + 1, cap);
 			targets->items = cot_arena_grow(p->module->arena, targets->items,
 							targets->n, cap, sizeof(targets->items[0]));
 			if (!targets->items)

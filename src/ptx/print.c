@@ -152,7 +152,7 @@ static void print_directive(struct cot_ptx_buf *b, const struct cot_ptx_directiv
 	unsigned i;
 
 	cot_ptx_buf_add(b, "\n.");
-	cot_ptx_buf_add(b, cot_ptx_directive_name((enum cot_ptx_directive_kind)d->kind));
+	cot_ptx_buf_add(b, cot_ptx_directive((enum cot_ptx_directive_kind)d->kind)->name);
 	for (i = 0; i < d->n; i++)
 		print_number(b, i ? ", " : " ", d->values[i]);
 	if (d->text) {

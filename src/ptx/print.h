@@ -18,7 +18,4 @@ void cot_ptx_print_operand(struct cot_ptx_buf *b, const struct cot_ptx_func *fun
 void cot_ptx_print_one(struct cot_ptx_buf *b, const struct cot_ptx_func *func,
 		       const struct cot_ptx_stmt *stmt);
 
-/* "maxntid" and so on. */
-const char *cot_ptx_directive_name(enum cot_ptx_directive_kind kind);
-
 #endif

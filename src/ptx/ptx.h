@@ -253,21 +253,6 @@ uint32_t cot_ptx_var_align(const struct cot_ptx_var *var); /* at least 1 */
 
 /* ---- functions and modules ---- */
 
-enum cot_ptx_directive_kind {
-	COT_PTX_DIR_MAXNTID,
-	COT_PTX_DIR_REQNTID,
-	COT_PTX_DIR_MINNCTAPERSM,
-	COT_PTX_DIR_MAXNCTAPERSM,
-	COT_PTX_DIR_MAXNREG,
-	COT_PTX_DIR_NORETURN,
-	COT_PTX_DIR_REQNCTAPERCLUSTER,
-	COT_PTX_DIR_EXPLICITCLUSTER,
-	COT_PTX_DIR_MAXCLUSTERRANK,
-	COT_PTX_DIR_BLOCKSARECLUSTERS,
-	COT_PTX_DIR_PRAGMA,
-	COT_PTX_N_DIRECTIVES,
-};
-
 struct cot_ptx_directive {
 	uint8_t kind;
 	uint8_t n; /* numbers written */

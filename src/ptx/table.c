@@ -48,6 +48,20 @@ static const struct sreg_info sregs[] = {
 #undef SREG
 };
 
+static const struct cot_ptx_directive_info directives[COT_PTX_N_DIRECTIVES] = {
+	[COT_PTX_DIR_MAXNTID] = {"maxntid", 1, 3},
+	[COT_PTX_DIR_REQNTID] = {"reqntid", 1, 3},
+	[COT_PTX_DIR_MINNCTAPERSM] = {"minnctapersm", 1, 1},
+	[COT_PTX_DIR_MAXNCTAPERSM] = {"maxnctapersm", 1, 1},
+	[COT_PTX_DIR_MAXNREG] = {"maxnreg", 1, 1},
+	[COT_PTX_DIR_NORETURN] = {"noreturn", 0, 0},
+	[COT_PTX_DIR_REQNCTAPERCLUSTER] = {"reqnctapercluster", 0, 3},
+	[COT_PTX_DIR_EXPLICITCLUSTER] = {"explicitcluster", 0, 0},
+	[COT_PTX_DIR_MAXCLUSTERRANK] = {"maxclusterrank", 1, 1},
+	[COT_PTX_DIR_BLOCKSARECLUSTERS] = {"blocksareclusters", 0, 0},
+	[COT_PTX_DIR_PRAGMA] = {"pragma", 0, 0},
+};
+
 _Static_assert(COT_ARRAY_LEN(ops) == COT_PTX_N_OPS, "a line for each opcode");
 _Static_assert(COT_ARRAY_LEN(mods) == COT_PTX_MOD_SHAPE, "a line for each modifier");
 _Static_assert(COT_ARRAY_LEN(types) == COT_PTX_N_TYPES, "a line for each type");
@@ -106,4 +120,9 @@ enum cot_ptx_type cot_ptx_sreg_type(enum cot_ptx_sreg sreg)
 bool cot_ptx_sreg_has_parts(enum cot_ptx_sreg sreg)
 {
 	return sregs[sreg].parts;
+}
+
+const struct cot_ptx_directive_info *cot_ptx_directive(enum cot_ptx_directive_kind kind)
+{
+	return &directives[kind];
 }

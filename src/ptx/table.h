@@ -130,6 +130,27 @@ enum cot_ptx_op_flag {
 	COT_PTX_F_GRIDDEP = 1 << 15, /* programmatic dependent launch */
 };
 
+/* What may stand between the parameters of a function and its body. */
+enum cot_ptx_directive_kind {
+	COT_PTX_DIR_MAXNTID,
+	COT_PTX_DIR_REQNTID,
+	COT_PTX_DIR_MINNCTAPERSM,
+	COT_PTX_DIR_MAXNCTAPERSM,
+	COT_PTX_DIR_MAXNREG,
+	COT_PTX_DIR_NORETURN,
+	COT_PTX_DIR_REQNCTAPERCLUSTER,
+	COT_PTX_DIR_EXPLICITCLUSTER,
+	COT_PTX_DIR_MAXCLUSTERRANK,
+	COT_PTX_DIR_BLOCKSARECLUSTERS,
+	COT_PTX_DIR_PRAGMA,
+	COT_PTX_N_DIRECTIVES,
+};
+
+struct cot_ptx_directive_info {
+	const char *name;  /* "maxntid" */
+	unsigned min, max; /* how many numbers */
+};
+
 struct cot_ptx_op_info {
 	const char *name;     /* "bar.sync" */
 	uint64_t classes;     /* bit n: modifiers of class n are allowed */
@@ -147,5 +168,6 @@ enum cot_ptx_type_class cot_ptx_type_class(enum cot_ptx_type type);
 const char *cot_ptx_sreg_name(enum cot_ptx_sreg sreg); /* with %, without .x */
 enum cot_ptx_type cot_ptx_sreg_type(enum cot_ptx_sreg sreg);
 bool cot_ptx_sreg_has_parts(enum cot_ptx_sreg sreg); /* .x .y .z .w */
+const struct cot_ptx_directive_info *cot_ptx_directive(enum cot_ptx_directive_kind kind);
 
 #endif

@@ -1,54 +1,12 @@
-/* What all families of instructions need to be lowered: operands, rows, constants, lists. */
+/* What all families of instructions need to be lowered: operands, rows, constants. */
 #include "emu/exec/lower.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 
 #define MAX_FRAME_BYTES MAX_REG_BYTES
-
-void *cot_exec_list_add(struct cot_exec_list *list, size_t n)
-{
-	uint8_t *items;
-
-	if (n > list->room - list->n) {
-		size_t room = list->room ? list->room : 64;
-
-		while (room - list->n < n)
-			room *= 2;
-		items = realloc(list->items, room * list->size);
-		if (!items)
-			return NULL;
-		list->items = items;
-		list->room = room;
-	}
-	items = (uint8_t *)list->items + list->n * list->size;
-	memset(items, 0, n * list->size);
-	list->n += n;
-	return items;
-}
-
-bool cot_exec_refuse(struct cot_exec_lower *l, const char *fmt, ...)
-{
-	char why[COT_ERROR_MAX / 2], text[COT_ERROR_MAX];
-	va_list args;
-
-	if (l->refusal)
-		return false;
-	va_start(args, fmt);
-	/* The analyser loses the va_list. */
-	vsnprintf(/* NOLINT(clang-analyzer-valist.Uninitialized) */ why, sizeof(why), fmt, args);
-	va_end(args);
-	snprintf(text, sizeof(text), "%.150s, PTX line %u: %s", l->func->name,
-		 l->stmt ? l->stmt->line : l->func->line, why);
-	l->refusal = strdup(text);
-	if (!l->refusal)
-		l->error = -1;
-	return false;
-}
 
 struct cot_exec_insn *cot_exec_emit(struct cot_exec_lower *l, cot_exec_fn fn)
 {
@@ -86,18 +44,6 @@ void cot_exec_emit_memory(struct cot_exec_lower *l, cot_exec_fn fn, const struct
 	out->fn = fn;
 	out->guard = guard;
 	out->guard_not = guard_not;
-}
-
-uint32_t cot_exec_add_list(struct cot_exec_lower *l, const cot_exec_ref *refs, uint32_t n)
-{
-	uint32_t first = (uint32_t)l->lists.n;
-	cot_exec_ref *slots = cot_exec_list_add(&l->lists, n);
-
-	if (slots)
-		memcpy(slots, refs, n * sizeof(*refs));
-	else
-		l->error = -1;
-	return first;
 }
 
 /* ---- rows ---- */
@@ -279,6 +225,20 @@ static bool is_clock(uint8_t sreg)
 	       sreg == COT_PTX_SREG_GLOBALTIMER_LO || sreg == COT_PTX_SREG_GLOBALTIMER_HI;
 }
 
+/* A clock is read where it is named, into a row of its own. */
+static cot_exec_ref clock_row(struct cot_exec_lower *l, uint8_t sreg, unsigned bits)
+{
+	bool high = sreg == COT_PTX_SREG_CLOCK_HI || sreg == COT_PTX_SREG_GLOBALTIMER_HI;
+	cot_exec_ref dst = cot_exec_scratch(l, bits);
+	struct cot_exec_insn *in = cot_exec_emit(l, cot_exec_clock_handler(bits));
+
+	if (in) {
+		in->dst = dst;
+		in->n = high ? COT_EXEC_CLOCK_HIGH : COT_EXEC_CLOCK_LOW;
+	}
+	return dst;
+}
+
 static cot_exec_ref special(struct cot_exec_lower *l, const struct cot_ptx_operand *o,
 			    unsigned *ret_bits)
 {
@@ -286,7 +246,7 @@ static cot_exec_ref special(struct cot_exec_lower *l, const struct cot_ptx_opera
 
 	*ret_bits = bits;
 	if (is_clock(o->sreg))
-		return cot_exec_lower_clock(l, o->sreg, bits);
+		return clock_row(l, o->sreg, bits);
 	if (bits == 64 && o->sreg != COT_PTX_SREG_GRIDID)
 		return cot_exec_const_row(l, 0, 64);
 	return special_row(o);

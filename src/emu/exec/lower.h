@@ -17,7 +17,7 @@ struct cot_exec_list {
 /* Room for n more; NULL when out of memory. The new items are zero. */
 void *cot_exec_list_add(struct cot_exec_list *list, size_t n);
 
-struct cot_exec_place; /* of a variable, see lower_vars.c */
+struct cot_exec_place; /* of a variable, see places.c */
 
 struct cot_exec_lower {
 	struct cot_ptx_module *ptx;
@@ -98,9 +98,18 @@ struct cot_exec_address {
 bool cot_exec_place_of(struct cot_exec_lower *l, const struct cot_ptx_var *var,
 		       struct cot_exec_address *ret_address);
 
+/* A label that an instruction, or a table, names. */
+struct cot_exec_fix {
+	const struct cot_ptx_label *label;
+	bool table;
+	uint32_t index;
+};
+
 /* Will be the place of the label in imm (field 0), or in the module's tables (the index). */
 void cot_exec_fix_label(struct cot_exec_lower *l, const struct cot_ptx_label *label, bool table,
 			uint32_t index);
+/* All labels of the function have their places now. */
+void cot_exec_fix_labels(struct cot_exec_lower *l);
 
 /* ---- families: true if the statement's instruction was lowered; false: it is not theirs ---- */
 
@@ -126,8 +135,9 @@ bool cot_exec_lower_control(struct cot_exec_lower *l, const struct cot_ptx_insn 
 
 bool cot_exec_lower_mma(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 
-/* A special register whose value changes while the kernel runs, into a row of its own. */
-cot_exec_ref cot_exec_lower_clock(struct cot_exec_lower *l, enum cot_ptx_sreg sreg, unsigned bits);
+/* What reads a clock into a row of 32 or 64 bits (clock.c); n says which part of it. */
+enum cot_exec_clock { COT_EXEC_CLOCK_LOW, COT_EXEC_CLOCK_HIGH };
+cot_exec_fn cot_exec_clock_handler(unsigned bits);
 
 /* Which of the module's functions it is. */
 uint32_t cot_exec_function_index(struct cot_exec_lower *l, const struct cot_ptx_func *func);

@@ -11,49 +11,7 @@
 #define OWN_REGISTERS	6u /* for addresses and the like, that PTX does not name */
 #define RECURSION_SLACK 4u /* frames that a recursive kernel begins with */
 
-/* A label that an instruction, or a table, names. */
-struct fix {
-	const struct cot_ptx_label *label;
-	bool table;
-	uint32_t index;
-};
-
-void cot_exec_fix_label(struct cot_exec_lower *l, const struct cot_ptx_label *label, bool table,
-			uint32_t index)
-{
-	struct fix *fix = cot_exec_list_add(&l->fixes, 1);
-
-	if (!fix)
-		l->error = -1;
-	else
-		*fix = (struct fix){label, table, table ? index : (uint32_t)l->code.n - 1};
-}
-
-static void fix_labels(struct cot_exec_lower *l)
-{
-	const struct fix *fixes = l->fixes.items;
-	size_t i;
-
-	for (i = 0; i < l->fixes.n; i++) {
-		uint32_t pc = l->label_pcs[fixes[i].label->index];
-
-		if (fixes[i].table)
-			((uint32_t *)l->tables.items)[fixes[i].index] = pc;
-		else
-			((struct cot_exec_insn *)l->code.items)[fixes[i].index].imm = pc;
-	}
-	l->fixes.n = 0;
-}
-
 /* ---- the list of functions ---- */
-
-uint32_t cot_exec_function_index(struct cot_exec_lower *l, const struct cot_ptx_func *func)
-{
-	const struct cot_exec_place *p;
-
-	p = cot_exec_place_find(l, func->decl_of ? func->decl_of : func);
-	return p ? p->index : NOWHERE;
-}
 
 static uint32_t builtin_of(const char *name)
 {
@@ -205,13 +163,6 @@ static int set_formals(struct cot_exec_lower *l, struct cot_exec_function *f)
 	return f->params && f->rets ? 0 : -ENOMEM;
 }
 
-uint32_t cot_exec_args_size(const struct cot_exec_lower *l)
-{
-	const struct cot_exec_function *f = l->functions.items;
-
-	return f[l->function].entry ? f[l->function].info.args_size : 0;
-}
-
 static uint32_t count_registers(const struct cot_exec_lower *l)
 {
 	uint32_t live = cot_exec_live_registers(l) + OWN_REGISTERS;
@@ -247,7 +198,7 @@ static void end_function(struct cot_exec_lower *l, uint32_t first_pc)
 		l->code.n = l->lines.n = first_pc;
 		l->fixes.n = 0;
 	} else {
-		fix_labels(l);
+		cot_exec_fix_labels(l);
 		f->pc = first_pc;
 	}
 	f->reg_bytes = (l->reg_bytes + 63) & ~63u;
@@ -466,7 +417,7 @@ static int lower_module(struct cot_exec_module *m, struct cot_ptx_module *ptx,
 		.tables = {.size = sizeof(uint32_t)},
 		.lists = {.size = sizeof(cot_exec_ref)},
 		.const_keys = {.size = 24},
-		.fixes = {.size = sizeof(struct fix)},
+		.fixes = {.size = sizeof(struct cot_exec_fix)},
 		.functions = {.size = sizeof(struct cot_exec_function)},
 		.places = {.size = sizeof(struct cot_exec_place)},
 	};

@@ -1,4 +1,4 @@
-/* Branches, calls, returns and ends; fences; clocks; and what does nothing here. */
+/* Branches, calls, returns and ends; fences; and what does nothing here. */
 #include "emu/exec/lower.h"
 #include "emu/exec/ops.h"
 
@@ -134,52 +134,6 @@ HANDLER(call)
 		return cot_exec_fault(w, in, (unsigned)__builtin_ctz(m), COT_EXEC_FAULT_INSTRUCTION,
 				      0, "a call of %s, which is not defined", f->info.name);
 	return cot_exec_enter(w, in, function, c, here + 1);
-}
-
-/* ---- clocks ---- */
-
-enum { CLOCK_CYCLES, CLOCK_NS, CLOCK_HIGH = 2 }; /* insn.n */
-
-static uint64_t clock_now(struct cot_exec_warp *w)
-{
-	const struct cot_exec_launch *launch = &w->block->run->launch;
-
-	if (launch->clock_ns)
-		return launch->clock_ns(launch->arg);
-	/* Each look takes time, so that loops which wait for the clock end. */
-	return w->worker->n_warp_insns + ++w->worker->n_looks * 16;
-}
-
-HANDLER(clock_32)
-{
-	row_u32 *d = ROW(u32, in->dst);
-	uint64_t now = clock_now(w);
-	uint32_t value = (uint32_t)(in->n & CLOCK_HIGH ? now >> 32 : now);
-
-	FOR_LANES(m, d[i] = value);
-	return FLOW_NEXT;
-}
-
-HANDLER(clock_64)
-{
-	row_u64 *d = ROW(u64, in->dst);
-	uint64_t now = clock_now(w);
-
-	FOR_LANES(m, d[i] = now);
-	return FLOW_NEXT;
-}
-
-cot_exec_ref cot_exec_lower_clock(struct cot_exec_lower *l, enum cot_ptx_sreg sreg, unsigned bits)
-{
-	bool high = sreg == COT_PTX_SREG_CLOCK_HI || sreg == COT_PTX_SREG_GLOBALTIMER_HI;
-	cot_exec_ref dst = cot_exec_scratch(l, bits);
-	struct cot_exec_insn *in = cot_exec_emit(l, bits == 64 ? clock_64 : clock_32);
-
-	if (in) {
-		in->dst = dst;
-		in->n = high ? CLOCK_HIGH : 0;
-	}
-	return dst;
 }
 
 /* ---- lowering ---- */

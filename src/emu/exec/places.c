@@ -475,3 +475,11 @@ int cot_exec_place_function(struct cot_exec_lower *l)
 	l->local_bytes = (uint32_t)align_up(l->local_bytes, 16);
 	return error;
 }
+
+uint32_t cot_exec_function_index(struct cot_exec_lower *l, const struct cot_ptx_func *func)
+{
+	const struct cot_exec_place *p;
+
+	p = cot_exec_place_find(l, func->decl_of ? func->decl_of : func);
+	return p ? p->index : NOWHERE;
+}

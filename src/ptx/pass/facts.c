@@ -17,7 +17,6 @@
 #define WORKERS_SHARED	  32u /* what `workers` and `retreat` add, see tasks.h */
 #define PARAMS_MAX	  4352u
 #define PARAMS_MAX_81	  32764u /* from PTX 8.1 on, for sm_70 and later */
-#define CALLEES_MAX	  4096u
 
 /* ---- refusing ---- */
 
@@ -56,58 +55,6 @@ void cot_scan_refuse_func(struct cot_scan *scan, enum cot_reason reason,
 			  const struct cot_ptx_func *func, const char *what)
 {
 	refuse(scan, reason, func, func->line, func != scan->kernel, "%s", what);
-}
-
-/* ---- who is called ---- */
-
-struct cot_ptx_func *cot_pass_callee(const struct cot_ptx_insn *call)
-{
-	struct cot_ptx_func *func;
-
-	if (call->n_operands < 2 || call->operands[1].kind != COT_PTX_OPND_FUNC)
-		return NULL;
-	func = call->operands[1].func;
-	return func->decl_of ? func->decl_of : func;
-}
-
-static bool known(const struct cot_ptx_func *const *funcs, uint32_t n,
-		  const struct cot_ptx_func *func)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if (funcs[i] == func)
-			return true;
-	return false;
-}
-
-int cot_pass_closure(const struct cot_ptx_func *func, const struct cot_ptx_func ***ret_funcs,
-		     uint32_t *ret_n)
-{
-	const struct cot_ptx_func **funcs = malloc(CALLEES_MAX * sizeof(void *)), *callee;
-	const struct cot_ptx_stmt *s;
-	uint32_t n = 0, i;
-
-	if (!funcs)
-		return -ENOMEM;
-	funcs[n++] = func;
-	for (i = 0; i < n; i++) {
-		for (s = funcs[i]->first; s; s = s->next) {
-			if (s->kind != COT_PTX_STMT_INSN || s->insn.op != COT_PTX_OP_CALL)
-				continue;
-			callee = cot_pass_callee(&s->insn);
-			if (!callee || known(funcs, n, callee))
-				continue;
-			if (n == CALLEES_MAX) {
-				free(funcs);
-				return -E2BIG;
-			}
-			funcs[n++] = callee;
-		}
-	}
-	*ret_funcs = funcs;
-	*ret_n = n;
-	return 0;
 }
 
 /* ---- one function as a whole ---- */
@@ -429,7 +376,7 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 	rc = cot_pass_closure(kernel, &funcs, &n);
 	if (rc == -E2BIG) {
 		refuse(&scan, COT_REASON_TOO_LARGE, kernel, kernel->line, false,
-		       "it calls more than %u functions", CALLEES_MAX);
+		       "it calls more than %u functions", COT_PASS_CALLEES_MAX);
 		return -ENOTSUP;
 	}
 	if (rc)

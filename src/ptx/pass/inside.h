@@ -94,7 +94,12 @@ void cot_pass_need_version(struct cot_ptx_module *module, uint32_t major, uint32
 /* Moves a function behind everything else of the module, so that it sees what it calls. */
 void cot_pass_move_last(struct cot_ptx_func *func);
 
-/* The functions that can be reached by direct calls, `func` first. free() the list. */
+#define COT_PASS_CALLEES_MAX 4096u
+
+/*
+ * The functions that can be reached by direct calls, `func` first. free() the list. -ENOMEM; -E2BIG
+ * for more than COT_PASS_CALLEES_MAX.
+ */
 int cot_pass_closure(const struct cot_ptx_func *func, const struct cot_ptx_func ***ret_funcs,
 		     uint32_t *ret_n);
 /* The definition that a call leads to; NULL when it is indirect. May be without body. */
