@@ -146,7 +146,7 @@ def costs(measured):
             f"{plain['time']['median_us']:.0f} us" if "time" in plain else "", spread(plain),
             cell(workers, percent), cell(p.get("retreat"), percent), cell(virtual, percent),
             cell(four, percent), ", ".join([str(plain["registers"]), cell(workers, lambda l: str(l["registers"])),
-                       cell(virtual, lambda l: str(l["registers"]))]),
+                                            cell(virtual, lambda l: str(l["registers"]))]),
             f"{plain['per_sm']}, " + cell(workers, lambda l: str(l["per_sm"])),
             cell(workers, lambda l: str(l.get("chunk", ""))), cell(workers, eviction)]) + " |")
     return out

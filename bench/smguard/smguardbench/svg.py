@@ -163,7 +163,7 @@ def draw_all(result):
                              [(1.57, "paper's average")]),
         "figure15.svg": bars("Figure 15: until all workers have left, us",
                              [(r["kernel"], {"remap": r["delay_us"]["median"],
-                                            "relaunch": r["longest_us"]}) for r in remap
+                                             "relaunch": r["longest_us"]}) for r in remap
                               if "delay_us" in r],
                              {"remap": "median", "relaunch": "longest task"}, 1.0),
         "figure16.svg": bars("Figure 16: time of an evicted kernel over ideal",
