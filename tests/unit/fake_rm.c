@@ -149,7 +149,8 @@ static uint32_t set_mode(struct fake_rm *f, uint32_t client, const struct cot_nv
 			break;
 	if (i == f->n_objects)
 		return COT_NV_INVALID_STATE;
-	o->mode = p->compute;
+	if (p->flags & COT_NV_PREEMPTION_SET_COMPUTE)
+		o->mode = p->compute;
 	return COT_NV_OK;
 }
 

@@ -129,9 +129,6 @@ struct cot_rm_object *cot_rm_table_add(struct cot_rm_table *t, enum cot_rm_kind 
 	o = new_entry(t);
 	if (!o)
 		return NULL;
-	/* Removing the namesake may have emptied the slot. */
-	t->fds[slot].fd = fd;
-	t->fds[slot].id = *id;
 	*o = (struct cot_rm_object){
 		.client = client,
 		.handle = handle,
