@@ -11,7 +11,6 @@
 #define MAGIC	     "glibc-ld.so.cache1.1"
 #define HEADER_BYTES 48u
 #define ENTRY_BYTES  24u
-#define ENTRIES_MAX  (1u << 20)
 
 /* Flags of a library for this machine. */
 #if defined(__x86_64__)
@@ -60,7 +59,7 @@ const char *cot_shim_cache_find(const unsigned char *bytes, size_t n, const char
 		return NULL;
 	left = n - (size_t)(header - bytes);
 	n_entries = word(header + sizeof(MAGIC) - 1);
-	if (n_entries > ENTRIES_MAX || HEADER_BYTES + (size_t)n_entries * ENTRY_BYTES > left)
+	if (HEADER_BYTES + (size_t)n_entries * ENTRY_BYTES > left)
 		return NULL;
 	for (i = 0; i < n_entries; i++) {
 		const unsigned char *entry = header + HEADER_BYTES + (size_t)i * ENTRY_BYTES;

@@ -1,24 +1,99 @@
-/*
- * The shim's table of handles, the list of libraries, and what its variables mean. The units are in
- * a shared library, so their sources are here.
- */
+/* The shim's table of handles. The unit is in a shared library, so its source is here. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "shim/cache.c"
+
+static unsigned n_allocations; /* how many more succeed */
+
+static void *played_calloc(size_t n, size_t size)
+{
+	return n_allocations && n_allocations-- ? calloc(n, size) : NULL;
+}
+
+static void *played_realloc(void *p, size_t size)
+{
+	return n_allocations && n_allocations-- ? realloc(p, size) : NULL;
+}
+
+#define calloc	played_calloc
+#define realloc played_realloc
 #include "shim/table.c"
+#undef calloc
+#undef realloc
 
 #define N_HANDLES 5000u
 
 static cot_cu_handle handle(unsigned i)
 {
 	return (cot_cu_handle)(uintptr_t)(0x555500001000u + 16ull * i);
+}
+
+static void free_all(struct table *t)
+{
+	struct table *next;
+
+	for (; t; t = next) {
+		next = t->before;
+		free(t);
+	}
+}
+
+/* As when the program begins. */
+static int set_up(void **state)
+{
+	(void)state;
+	free_all(retired);
+	free(spare);
+	free(atomic_load(&current));
+	while (n_refs)
+		free(refs[--n_refs]);
+	free(refs);
+	free(unused);
+	retired = spare = NULL;
+	refs = unused = NULL;
+	atomic_store(&current, NULL);
+	n_used = n_unused = room = 0;
+	n_allocations = ~0u;
+	return 0;
+}
+
+static unsigned n_retired(void)
+{
+	struct table *t;
+	unsigned n = 0;
+
+	for (t = retired; t; t = t->before)
+		n++;
+	return n;
+}
+
+static size_t size_now(void)
+{
+	return atomic_load(&current)->size;
+}
+
+static void put_many(unsigned from, unsigned to)
+{
+	unsigned i;
+
+	for (i = from; i < to; i++)
+		assert_non_null(cot_shim_table_put(handle(i)));
+}
+
+/* Exactly those from `from` up to `to`. */
+static void expect_these(unsigned from, unsigned to)
+{
+	unsigned i;
+
+	for (i = 0; i < N_HANDLES; i++)
+		assert_int_equal(cot_shim_table_find(handle(i)) != NULL, i >= from && i < to);
 }
 
 /* What is put is found, with its own contents; what is dropped is not. */
@@ -50,6 +125,233 @@ static void put_and_drop(void **state)
 	for (i = 0; i < N_HANDLES; i++)
 		assert_null(cot_shim_table_find(handle(i)));
 }
+
+/* An entry that is used anew knows nothing of before. */
+static void used_anew(void **state)
+{
+	static const struct cot_shim_ref fresh;
+	struct cot_shim_ref *r = cot_shim_table_put(handle(1)), seen;
+
+	(void)state;
+	memset(r, 0x5a, sizeof(*r));
+	atomic_store(&r->handle, handle(1));
+	cot_shim_table_clear();
+	assert_ptr_equal(cot_shim_table_put(handle(2)), r);
+	assert_ptr_equal(atomic_load(&r->handle), handle(2));
+	seen = *r;
+	seen.handle = NULL;
+	assert_true(seen.code == fresh.code && seen.kernel == fresh.kernel);
+	assert_true(seen.owner == fresh.owner && seen.workers == fresh.workers);
+	assert_true(!seen.fit && !seen.task_ns && !seen.n_launched && !seen.n_timed);
+	assert_false(seen.broken || seen.told);
+}
+
+/* Half of it is used, and no more: places are near where they are looked for. */
+static void grows(void **state)
+{
+	(void)state;
+	put_many(0, FIRST_SIZE / 2);
+	assert_int_equal(size_now(), FIRST_SIZE);
+	assert_int_equal(n_used, FIRST_SIZE / 2);
+	put_many(FIRST_SIZE / 2, FIRST_SIZE / 2 + 1);
+	assert_int_equal(size_now(), 2 * FIRST_SIZE);
+	assert_int_equal(n_used, FIRST_SIZE / 2 + 1);
+	assert_int_equal(n_retired(), 1); /* somebody may look into it */
+	put_many(FIRST_SIZE / 2 + 1, FIRST_SIZE + 1);
+	assert_int_equal(size_now(), 4 * FIRST_SIZE);
+	assert_int_equal(n_retired(), 2);
+	assert_int_equal(room, 2 * FIRST_SIZE);
+	expect_these(0, FIRST_SIZE + 1);
+}
+
+/* Where most are gone it does not grow: two of one size take turns. */
+static void takes_turns(void **state)
+{
+	struct table *first, *second;
+	unsigned i;
+
+	(void)state;
+	put_many(0, FIRST_SIZE / 2);
+	first = atomic_load(&current);
+	cot_shim_table_clear();
+	put_many(N_HANDLES - 1, N_HANDLES);
+	second = atomic_load(&current);
+	assert_ptr_not_equal(second, first);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(size_now(), FIRST_SIZE);
+		assert_int_equal(n_used, 1);
+		assert_int_equal(n_retired(), 0);
+		assert_ptr_equal(atomic_load(&current), i % 2 ? first : second);
+		expect_these(N_HANDLES - 1, N_HANDLES);
+		put_many(0, FIRST_SIZE / 2 - 1);
+		cot_shim_table_clear();
+		n_allocations = 0; /* nothing new is needed */
+		put_many(N_HANDLES - 1, N_HANDLES);
+		n_allocations = ~0u;
+	}
+	/* One more than a quarter: it grows, and both are there for those who still look. */
+	put_many(0, FIRST_SIZE / 2 - 1);
+	assert_int_equal(n_refs, FIRST_SIZE / 2);
+	for (i = 0; i < FIRST_SIZE / 4 - 1; i++)
+		drop(cot_shim_table_find(handle(i)));
+	assert_int_equal(n_refs - n_unused, FIRST_SIZE / 4 + 1);
+	put_many(N_HANDLES - 2, N_HANDLES - 1);
+	assert_int_equal(size_now(), 2 * FIRST_SIZE);
+	assert_int_equal(n_retired(), 2);
+	assert_null(spare);
+}
+
+static void a_quarter_is_little(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	put_many(0, FIRST_SIZE / 2);
+	for (i = 0; i < FIRST_SIZE / 4; i++)
+		drop(cot_shim_table_find(handle(i)));
+	put_many(N_HANDLES - 1, N_HANDLES);
+	assert_int_equal(size_now(), FIRST_SIZE);
+	assert_int_equal(n_used, FIRST_SIZE / 4 + 1);
+	assert_non_null(spare);
+}
+
+/* The place of one that is gone is taken again, and does not count as another. */
+static void gone_places(void **state)
+{
+	(void)state;
+	put_many(0, 1);
+	drop(cot_shim_table_find(handle(0)));
+	put_many(0, 1);
+	assert_int_equal(n_used, 1);
+	assert_int_equal(n_refs, 1);
+	put_many(1, 2);
+	assert_int_equal(n_used, 2);
+}
+
+/* The n-th handle whose place is that one. */
+static cot_cu_handle at_place(size_t place, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; place_of(handle(i), FIRST_SIZE) != place || n--; i++)
+		;
+	return handle(i);
+}
+
+/* Many want the last place: the others stand at the beginning. */
+static void the_last_place(void **state)
+{
+	cot_cu_handle h[4];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 4; i++)
+		h[i] = at_place(FIRST_SIZE - 1, i);
+	for (i = 0; i < 3; i++)
+		assert_non_null(cot_shim_table_put(h[i]));
+	for (i = 0; i < 3; i++) {
+		struct cot_shim_ref *r = cot_shim_table_find(h[i]);
+
+		assert_ptr_equal(atomic_load(&r->handle), h[i]);
+		assert_ptr_equal(
+			atomic_load(&atomic_load(&current)->slots[i ? i - 1 : FIRST_SIZE - 1]), r);
+	}
+	assert_null(cot_shim_table_find(h[3]));
+	drop(cot_shim_table_find(h[1]));
+	assert_null(cot_shim_table_find(h[1]));
+	assert_non_null(cot_shim_table_find(h[2]));
+	assert_ptr_equal(atomic_load(&atomic_load(&current)->slots[0]), &gone);
+}
+
+/* Handles are addresses: neighbours are far apart. */
+static void places(void **state)
+{
+	static const uintptr_t steps[] = {16, 32, 64, 96};
+	unsigned i, k, n;
+
+	(void)state;
+	for (k = 0; k < 4; k++) {
+		bool taken[2048] = {false};
+
+		for (i = n = 0; i < 1000; i++) {
+			size_t at = place_of((cot_cu_handle)(0x7f0000001000u + i * steps[k]), 2048);
+
+			assert_in_range(at, 0, 2047);
+			n += !taken[at];
+			taken[at] = true;
+		}
+		assert_in_range(n, 800, 1000); /* by chance it were 790 */
+	}
+}
+
+/* ---- out of memory ---- */
+
+static void no_memory_at_first(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	/* The table; two lists; the entry. */
+	for (n = 0; n < 4; n++) {
+		n_allocations = n;
+		assert_null(cot_shim_table_put(handle(0)));
+		assert_null(cot_shim_table_find(handle(0)));
+		set_up(state);
+	}
+	n_allocations = 4;
+	assert_non_null(cot_shim_table_put(handle(0)));
+	/* One list alone was made longer: the next try makes the other one so, too. */
+	set_up(state);
+	n_allocations = 2;
+	assert_null(cot_shim_table_put(handle(0)));
+	assert_int_equal(room, 0);
+	n_allocations = ~0u;
+	put_many(0, 300);
+	assert_int_equal(room, 512);
+	cot_shim_table_clear();
+	assert_int_equal(n_unused, 300);
+}
+
+/* Without a larger table, the old one is filled but for one place, where looking ends. */
+static void no_larger_table(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	put_many(0, FIRST_SIZE / 2);
+	for (i = FIRST_SIZE / 2; i < FIRST_SIZE - 1; i++) {
+		/* Not for the table, but for lists and entries. */
+		bool lists = n_refs == room;
+
+		n_allocations = 0;
+		assert_ptr_equal(make_room(), atomic_load(&current));
+		n_allocations = lists ? ~0u : 1;
+		if (lists)
+			assert_true(grow_lists());
+		n_allocations = 0;
+		unused[n_unused++] = refs[n_refs++] = calloc(1, sizeof(struct cot_shim_ref));
+		assert_non_null(cot_shim_table_put(handle(i)));
+	}
+	assert_int_equal(size_now(), FIRST_SIZE);
+	assert_int_equal(n_used, FIRST_SIZE - 1);
+	assert_null(cot_shim_table_put(handle(i)));
+	expect_these(0, FIRST_SIZE - 1);
+}
+
+static void too_many(void **state)
+{
+	size_t before;
+
+	(void)state;
+	put_many(0, 1);
+	before = n_refs;
+	n_refs = room = REFS_MAX;
+	assert_null(cot_shim_table_put(handle(1)));
+	assert_int_equal(room, REFS_MAX);
+	n_refs = before;
+}
+
+/* ---- for a long time ---- */
 
 /* Against a plain array, for a long time: memory stays as it is. */
 static void churn(void **state)
@@ -125,68 +427,23 @@ static void together(void **state)
 	}
 }
 
-/* ---- the list of libraries ---- */
-
-static const char cache_text[] = "libc.so.6\0/lib/libc.so.6\0libcuda.so.1\0/a/libcuda.so.1\0"
-				 "/b/libcuda.so.1";
-
-static void put32(unsigned char *at, uint32_t x)
-{
-	memcpy(at, &x, sizeof(x));
-}
-
-static size_t make_cache(unsigned char *bytes, uint32_t n_entries)
-{
-	static const uint32_t entries[][3] = {
-		/* flags, name, path; from the beginning of the texts */
-		{OF_THIS_MACHINE, 0, 10},
-		{0x0800, 25, 38}, /* of another machine */
-		{OF_THIS_MACHINE, 25, 38},
-		{OF_THIS_MACHINE, 25, 54},
-	};
-	uint32_t text = HEADER_BYTES + 4 * ENTRY_BYTES, i;
-
-	memset(bytes, 0, text);
-	memcpy(bytes, MAGIC, sizeof(MAGIC) - 1);
-	put32(bytes + 20, n_entries);
-	for (i = 0; i < 4; i++) {
-		put32(bytes + HEADER_BYTES + i * ENTRY_BYTES, entries[i][0]);
-		put32(bytes + HEADER_BYTES + i * ENTRY_BYTES + 4, text + entries[i][1]);
-		put32(bytes + HEADER_BYTES + i * ENTRY_BYTES + 8, text + entries[i][2]);
-	}
-	memcpy(bytes + text, cache_text, sizeof(cache_text));
-	return text + sizeof(cache_text);
-}
-
-static void cache(void **state)
-{
-	unsigned char bytes[512];
-	size_t n = make_cache(bytes, 4);
-
-	(void)state;
-	assert_string_equal(cot_shim_cache_find(bytes, n, "libcuda.so.1", 0), "/a/libcuda.so.1");
-	assert_string_equal(cot_shim_cache_find(bytes, n, "libcuda.so.1", 1), "/b/libcuda.so.1");
-	assert_null(cot_shim_cache_find(bytes, n, "libcuda.so.1", 2));
-	assert_null(cot_shim_cache_find(bytes, n, "libcuda.so", 0));
-	/* Cut short, or with more entries than there are. */
-	assert_null(cot_shim_cache_find(bytes, 40, "libcuda.so.1", 0));
-	assert_null(cot_shim_cache_find(bytes, n - 1, "libcuda.so.1", 1));
-	(void)make_cache(bytes, 4000);
-	assert_null(cot_shim_cache_find(bytes, n, "libcuda.so.1", 0));
-	/* Behind a list in the older format. */
-	memmove(bytes + 64, bytes, make_cache(bytes, 4));
-	memset(bytes, 1, 64);
-	assert_string_equal(cot_shim_cache_find(bytes, n + 64, "libcuda.so.1", 0),
-			    "/a/libcuda.so.1");
-}
-
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(put_and_drop),
-		cmocka_unit_test(churn),
-		cmocka_unit_test(together),
-		cmocka_unit_test(cache),
+		TEST(put_and_drop),
+		TEST(used_anew),
+		TEST(grows),
+		TEST(takes_turns),
+		TEST(a_quarter_is_little),
+		TEST(gone_places),
+		TEST(the_last_place),
+		TEST(places),
+		TEST(no_memory_at_first),
+		TEST(no_larger_table),
+		TEST(too_many),
+		TEST(churn),
+		TEST(together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
