@@ -15,7 +15,7 @@ static const char script[] =
 	"	read -r word rest; echo \"$word $rest\" >>told\n"
 	"	status=0; case $word in\n"
 	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ]; status=$? ;;\n"
-	"	get_client_list) cat \"clients-$rest\" 2>/dev/null || cat clients 2>/dev/null ;;\n"
+	"	get_client_list) cat \"clients-$rest\" 2>/dev/null || cat clients 2>/dev/null; status=$? ;;\n"
 	"	quit) [ -e deaf ] || kill \"$(cat pid)\" ;;\n"
 	"	esac\n"
 	"	while [ -e hold-$word ]; do sleep 0.01; done; exit $status\n"

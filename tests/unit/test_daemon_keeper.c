@@ -124,6 +124,11 @@ static void test_used(void **state)
 	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	life_remove("broken");
+	life_remove("clients-4711");
+	life_remove("clients");
+	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_non_null(strstr(stage_log(), "does not say whether"));
+	life_write("clients", "", 0644);
 	/* An answer that may go on. */
 	memset(text, '\n', 4095);
 	life_write("servers", text, 0644);

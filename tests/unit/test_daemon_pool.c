@@ -329,24 +329,6 @@ static void test_started_in_vain(void **state)
 	assert_non_null(strstr(stage_log(), "did not start in time"));
 }
 
-static void test_parse(void **state)
-{
-	pid_t pids[2] = {0, 0};
-
-	(void)state;
-	assert_int_equal(cot_clients_parse("", pids, 2), 0);
-	assert_int_equal(cot_clients_parse(" \n", pids, 2), 0);
-	assert_int_equal(cot_clients_parse("12", pids, 2), 1);
-	assert_int_equal(pids[0], 12);
-	assert_int_equal(cot_clients_parse("1\n2147483647\n3\n", pids, 2), 3);
-	assert_int_equal(pids[0], 1);
-	assert_int_equal(pids[1], 2147483647);
-	assert_int_equal(cot_clients_parse("2147483648", pids, 2), -EINVAL);
-	assert_int_equal(cot_clients_parse("0", pids, 2), -EINVAL);
-	assert_int_equal(cot_clients_parse("-1", pids, 2), -EINVAL);
-	assert_int_equal(cot_clients_parse("7 none", pids, 2), -EINVAL);
-}
-
 static void test_numbers(void **state)
 {
 	(void)state;
@@ -382,7 +364,6 @@ int main(void)
 		WITH_MPS(test_adopted),
 		WITH_MPS(test_adopted_without_socket),
 		WITH_MPS(test_started_in_vain),
-		cmocka_unit_test(test_parse),
 		WITH_MPS(test_numbers),
 	};
 
