@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@ static const char script[] =
 	"	read -r word rest; echo \"$word $rest\" >>told\n"
 	"	status=0; case $word in\n"
 	"	get_server_list) cat servers 2>/dev/null; [ ! -e broken ]; status=$? ;;\n"
+	"	start_server) [ ! -e broken ]; status=$? ;;\n"
 	"	get_client_list) cat \"clients-$rest\" 2>/dev/null || cat clients 2>/dev/null; status=$? ;;\n"
 	"	quit) [ -e deaf ] || kill \"$(cat pid)\" ;;\n"
 	"	esac\n"
@@ -57,7 +60,7 @@ int mps_teardown(void **state)
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (stage.pools[i].control.pid)
+		if (stage.pools[i].control.pid && !stage.pools[i].adopted)
 			end(stage.pools[i].control.pid);
 	while (n_left_behind)
 		end(left_behind[--n_left_behind]);
@@ -134,4 +137,25 @@ unsigned count_fds(void)
 		n++;
 	(void)closedir(dir);
 	return n;
+}
+
+void allow_fds(int n)
+{
+	static struct rlimit was;
+	struct rlimit few;
+	int fds[16], i, most = -1;
+
+	if (n < 0) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+		return;
+	}
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	for (i = 0; i <= n; i++) { /* the lowest ones that are free, and the next */
+		fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		most = fds[i] > most ? fds[i] : most;
+	}
+	while (i--)
+		(void)close(fds[i]);
+	few = (struct rlimit){.rlim_cur = (rlim_t)most, .rlim_max = was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 }

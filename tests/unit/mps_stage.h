@@ -8,7 +8,7 @@
  *   deaf, mute, fails    when they are there: `quit` ends nothing; it does not listen; it does not
  *                        start
  *   old                  it does not know the option -M
- *   broken               get_server_list ends with status 1
+ *   broken               get_server_list and start_server end with status 1
  *   hold-WORD            the command WORD does not end while it is there
  *   look                 shell commands that each control program carries out when it starts
  */
@@ -31,6 +31,8 @@ void leave_pool(void);
 bool told(const char *line);
 /* How many descriptors this process has. */
 unsigned count_fds(void);
+/* From now on it may have this many more; -1: as many as before. */
+void allow_fds(int n);
 
 /* For life_until(). */
 bool is_up(void);

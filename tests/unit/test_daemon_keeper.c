@@ -249,6 +249,11 @@ static void test_no_answer(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* what it has started has ended */
 	look_ms = LOOK_MS;
 	life_remove("hold-get_server_list");
+	(void)stage_log();
+	allow_fds(2); /* for the lock, and not for a question */
+	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	allow_fds(-1);
+	assert_non_null(strstr(stage_log(), "does not say whether"));
 	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
 }
 

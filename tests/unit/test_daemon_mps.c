@@ -333,6 +333,34 @@ static void test_tell_does_not_wait(void **state)
 	end_control(pid);
 }
 
+static void test_few_descriptors(void **state)
+{
+	unsigned n = count_fds();
+	int out = -1;
+
+	(void)state;
+	end_control(start_control());
+	allow_fds(0);
+	assert_int_equal(cot_mps_start_control(p, &err), -EMFILE);
+	assert_non_null(strstr(err.text, "cannot open /dev/null: Too many"));
+	assert_true(cot_mps_listens(p)); /* nothing has begun */
+	assert_int_equal(cot_mps_tell(p, "quit", &out, &err), -EMFILE);
+	assert_non_null(strstr(err.text, "cannot make a pipe: Too many"));
+	assert_int_equal(cot_mps_tell(p, "quit", NULL, &err), -EMFILE);
+	assert_non_null(strstr(err.text, "cannot make a pipe: Too many"));
+	allow_fds(-1);
+	allow_fds(1);
+	assert_int_equal(cot_mps_start_control(p, &err), -EMFILE);
+	assert_non_null(strstr(err.text, "cotenantd-mps.log: Too many"));
+	allow_fds(-1);
+	allow_fds(3); /* two for the answer, and not two for the question */
+	assert_int_equal(cot_mps_tell(p, "quit", &out, &err), -EMFILE);
+	assert_non_null(strstr(err.text, "cannot make a pipe: Too many"));
+	allow_fds(-1);
+	assert_int_equal(out, -1);
+	assert_int_equal(count_fds(), n);
+}
+
 /* A command has the pool's folders in its environment, and not what makes a server ours. */
 static void test_tell_environment(void **state)
 {
@@ -401,6 +429,7 @@ int main(void)
 		WITH_MPS(test_tell),
 		WITH_MPS(test_tell_does_not_wait),
 		WITH_MPS(test_tell_environment),
+		WITH_MPS(test_few_descriptors),
 		WITH_MPS(test_programs_environment),
 	};
 
