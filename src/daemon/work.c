@@ -107,16 +107,15 @@ static enum cot_work_method method_of(const struct conn *c, const struct cot_msg
 	return COT_WORK_QUOTA;
 }
 
-static bool keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
+static void keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
 {
 	size_t size = sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
 
 	if (!c->counts)
 		c->counts = malloc(sizeof(*m) + COT_PROTO_REASONS_MAX * sizeof(m->reasons[0]));
 	if (!c->counts)
-		return true; /* nothing depends on them */
+		return; /* nothing depends on them */
 	memcpy(c->counts, m, size);
-	return true;
 }
 
 /* What the host has of it now is what its user is charged for. */
@@ -158,16 +157,16 @@ bool cot_work_packet(struct conn *c, const void *packet, int type)
 		return request(c, packet);
 	case COT_MSG_WORK_EVICTED:
 		cot_host_work_evicted(host, conn_index(c), packet, cot_now_ns());
-		return true;
+		break;
 	case COT_MSG_WORK_DONE:
 		cot_host_work_done(host, conn_index(c), packet, cot_now_ns());
 		settle_charge(c);
-		return true;
-	case COT_MSG_WORK_COUNTS:
-		return keep_counts(c, packet);
+		break;
 	default:
-		return true;
+		keep_counts(c, packet);
+		break;
 	}
+	return true;
 }
 
 /* Of a program that goes on without its shim, or on another GPU too, the counts are kept. */

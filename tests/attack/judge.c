@@ -1,38 +1,16 @@
 /* Not an attack: what others get meanwhile, and an old kernel. */
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../support/old_kernel.h"
+#include "../support/schedstat.h"
 #include "attack.h"
 
 #define PAUSE_US 20000
 #define WINDOW	 12 /* pauses */
-
-/* How long a process has waited for a processor until now; 0 where the kernel does not say. */
-static uint64_t waited_ns(int pid)
-{
-	unsigned long ran, waited = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%lu %lu", &ran, &waited) != 2)
-		waited = 0;
-	fclose(f);
-	return waited;
-}
 
 /* What the machine below this one, if it is a virtual one, has taken from it until now, in ms. */
 static unsigned long stolen_ms(void)
@@ -111,32 +89,12 @@ static int watch(int argc, char **argv)
 	return 0;
 }
 
-#define LOAD(field)	      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define SKIP_UNLESS(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, n)
-#define FAIL(error)	      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-
 /* old-kernel PROGRAM...: as on a kernel that has neither SO_PASSRIGHTS nor SO_PEERPIDFD */
 static int old_kernel(int argc, char **argv)
 {
-	struct sock_filter code[] = {
-		LOAD(nr),
-		SKIP_UNLESS(SYS_setsockopt, 3),
-		LOAD(args[2]),
-		SKIP_UNLESS(83, 1), /* SO_PASSRIGHTS */
-		FAIL(ENOPROTOOPT),
-		LOAD(nr),
-		SKIP_UNLESS(SYS_getsockopt, 3),
-		LOAD(args[2]),
-		SKIP_UNLESS(77, 1), /* SO_PEERPIDFD */
-		FAIL(ENOPROTOOPT),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
 	if (argc < 1)
 		return 2;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
+	if (!old_kernel_sockets()) {
 		perror("no seccomp");
 		return 77;
 	}

@@ -2,6 +2,7 @@
  * writes; and who may do what. */
 #include <errno.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -63,6 +64,14 @@ static void test_refusals(void **state)
 	assert_int_equal(strlen(words()), COT_ERROR_MAX - 1);
 }
 
+static unsigned n_signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	n_signals++;
+}
+
 /* One who has hung up is nobody to talk to: its connection ends, whatever else it has asked. */
 static void test_hung_up(void **state)
 {
@@ -72,7 +81,11 @@ static void test_hung_up(void **state)
 	(void)state;
 	c = enter(OTHER, &fd);
 	(void)shutdown(fd, SHUT_RD);
+	n_signals = 0;
+	(void)signal(SIGPIPE, count_signal);
 	cot_conn_refuse(c, 9, "not this");
+	(void)signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(n_signals, 0);
 	assert_true(c->deaf);
 	serve(1);
 	assert_int_equal(c->source.fd, -1);
@@ -307,6 +320,10 @@ static void test_groups(void **state)
 	batch->gids[0] = 6000;
 	assert_int_equal(claim(c, COT_CLASS_BATCH, 1), 0);
 	batch->gids[0] = 6003;
+	assert_int_equal(claim(c, COT_CLASS_BATCH, 1), -EPERM);
+	/* Nor is it in one that nobody has named. */
+	c->gid = 5000;
+	batch->gids[0] = 0;
 	assert_int_equal(claim(c, COT_CLASS_BATCH, 1), -EPERM);
 	/* A connection that is no more has none. */
 	n = c->source.fd;

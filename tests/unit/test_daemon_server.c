@@ -1,62 +1,12 @@
 /* The daemon's door: who comes in, what comes in, and what it is told. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "door_stage.h"
-
-static bool pass(int fd, size_t size, int n)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(8 * sizeof(int))];
-	} control = {0};
-	struct cot_msg_query m = {.what = COT_QUERY_PS};
-	struct iovec iov = {.iov_base = &m, .iov_len = size};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
-	int i, passed = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	ssize_t rc;
-
-	cot_proto_header(&m.h, COT_MSG_QUERY, sizeof(m), 1);
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
-	for (i = 0; i < n; i++)
-		memcpy(CMSG_DATA(&control.header) + (size_t)i * sizeof(int), &passed, sizeof(int));
-	msg.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
-	rc = sendmsg(fd, &msg, MSG_NOSIGNAL);
-	(void)close(passed);
-	return rc >= 0;
-}
-
-/* As on a kernel that lets descriptors through. */
-static void let_files_through(void)
-{
-	static const int yes = 1;
-
-	if (stage.guarded)
-		assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, 83, &yes, sizeof(yes)),
-				 0);
-	assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)),
-			 0);
-	stage.guarded = false;
-}
-
-static unsigned n_descriptors(void)
-{
-	unsigned n = 0;
-	int fd;
-
-	for (fd = 0; fd < 1024; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
 
 /* ---- who comes in ---- */
 
@@ -180,98 +130,6 @@ static void test_other_version(void **state)
 	assert_int_equal(((struct cot_msg_header *)packet)->seq, 9);
 	assert_non_null(strstr(words(), "version 7"));
 	assert_int_equal(hear(fd), -1);
-}
-
-/* Each kind of packet that may carry files, where the kernel lets them through: the connection is
- * over, a child gets it, and nothing stays. */
-static void test_files(void **state)
-{
-	unsigned i, before;
-	int fd;
-
-	(void)state;
-	if (stage.guarded) {
-		fd = dial();
-		assert_false(pass(fd, sizeof(struct cot_msg_query), 1));
-		assert_false(pass(fd, 0, 8));
-	}
-	let_files_through();
-	serve(1);
-	before = n_descriptors();
-	for (i = 0; i < 6; i++) {
-		fd = dial();
-		if (i & 1) /* behind an empty one */
-			assert_int_equal(send(fd, "", 0, 0), 0);
-		assert_true(pass(fd, i & 2 ? 0 : sizeof(struct cot_msg_query), i & 4 ? 8 : 1));
-		serve(2);
-		assert_int_equal(hear(fd), -1);
-		assert_int_equal(stage.closer.n, 1);
-		assert_int_equal(cot_closer_run(&stage.closer), 0);
-		assert_int_equal(stage.closer.n, 0);
-		assert_int_equal(stage.closer.n_closed, i + 1);
-		while (stage.closer.children[0]) {
-			(void)usleep(1000);
-			cot_closer_reap(&stage.closer);
-		}
-		(void)close(fd);
-		n_peers--;
-		assert_int_equal(n_descriptors(), before);
-	}
-	assert_true(stage.n_bad_packets >= 3);
-}
-
-/* What has nothing with it is closed at once, whatever has not been read. */
-static void test_plain_ends(void **state)
-{
-	struct cot_msg_query query = {.what = COT_QUERY_PS};
-	unsigned i;
-	int fd;
-
-	(void)state;
-	let_files_through();
-	fd = dial();
-	serve(1);
-	for (i = 0; i < 20; i++)
-		say(fd, &query, COT_MSG_QUERY, sizeof(query));
-	assert_int_equal(send(fd, "", 0, 0), 0);
-	cot_conn_close(&stage.conns[0]);
-	assert_int_equal(stage.closer.n, 0);
-	assert_int_equal(hear(fd), -1);
-	/* From here on nothing gets in. */
-	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
-	assert_int_equal(errno, EPIPE);
-}
-
-static void test_closer_bounds(void **state)
-{
-	struct cot_closer *closer = &stage.closer;
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < COT_CLOSER_MAX / 2 - 1; i++)
-		cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
-	assert_false(cot_closer_is_full(closer));
-	cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
-	assert_true(cot_closer_is_full(closer));
-	/* Nobody is let in then, but later. */
-	(void)dial();
-	serve(2);
-	assert_int_equal(stage.conns[0].source.fd, -1);
-	assert_true(stage.listener_timer.armed);
-	assert_int_equal(cot_closer_run(closer), 0);
-	assert_false(cot_closer_is_full(closer));
-	for (i = 1; i < COT_CLOSER_CHILDREN; i++)
-		closer->children[i] = INT32_MAX; /* never reaped by us */
-	cot_closer_keep(closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
-	assert_int_equal(cot_closer_run(closer), closer->children[0] ? -EAGAIN : 0);
-	memset(closer->children + 1, 0, sizeof(closer->children) - sizeof(closer->children[0]));
-	assert_int_equal(cot_closer_run(closer), 0);
-	while (waitpid(-1, NULL, 0) > 0)
-		continue;
-	memset(closer->children, 0, sizeof(closer->children));
-	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
-	serve(2);
-	assert_true(stage.conns[0].source.fd >= 0);
 }
 
 /* ---- time ---- */
@@ -479,50 +337,33 @@ static void test_withdrawn(void **state)
 	assert_int_equal(stage.closer.n, 1);
 }
 
-static void test_no_descriptors(void **state)
+/* With the daemon all connections end, and what they had. */
+static void test_closes_all(void **state)
 {
-	struct rlimit was, few = {.rlim_cur = 64, .rlim_max = 64};
-	struct conn *c = &stage.conns[0];
-	int fd = dial(), held[64], n = 0;
+	unsigned i;
+	int fd[3];
 
 	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
-	few.rlim_max = was.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	while ((held[n] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
-		n++;
-	serve(1);
-	assert_int_equal(c->source.fd, -1);
-	assert_true(stage.listener_timer.armed);
-	assert_int_equal(hear(fd), -1);
-	assert_non_null(strstr(stage_log(), "out of file descriptors"));
-	/* With one, for the connection but not for its process, it is told to come again. */
-	(void)close(held[--n]);
-	(void)close(held[--n]);
-	fd = dial();
-	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
-	serve(2);
-	assert_int_equal(hear(fd), COT_MSG_LATER);
-	assert_int_equal(c->source.fd, -1);
-	while (n--)
-		(void)close(held[n]);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
-	fd = dial();
-	serve(2);
-	assert_true(c->source.fd >= 0);
+	for (i = 0; i < 3; i++)
+		(void)enter(STRANGER + 1, &fd[i]);
+	cot_server_close(&stage);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(stage.conns[i].source.fd, -1);
+		assert_int_equal(hear(fd[i]), -1);
+	}
+	assert_int_equal(cot_account_used(&stage.account, STRANGER + 1, COT_ACCOUNT_CONNS), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_comes_and_goes), AT_THE_DOOR(test_places),
-		AT_THE_DOOR(test_kinds),	  AT_THE_DOOR(test_second_hello),
-		AT_THE_DOOR(test_other_version),  AT_THE_DOOR(test_files),
-		AT_THE_DOOR(test_plain_ends),	  AT_THE_DOOR(test_closer_bounds),
-		AT_THE_DOOR(test_rests),	  AT_THE_DOOR(test_rests_of_a_user),
-		AT_THE_DOOR(test_askers),	  AT_THE_DOOR(test_unread),
-		AT_THE_DOOR(test_complaints),	  AT_THE_DOOR(test_access),
-		AT_THE_DOOR(test_withdrawn),	  AT_THE_DOOR(test_no_descriptors),
+		AT_THE_DOOR(test_comes_and_goes),  AT_THE_DOOR(test_places),
+		AT_THE_DOOR(test_kinds),	   AT_THE_DOOR(test_second_hello),
+		AT_THE_DOOR(test_other_version),   AT_THE_DOOR(test_rests),
+		AT_THE_DOOR(test_rests_of_a_user), AT_THE_DOOR(test_askers),
+		AT_THE_DOOR(test_unread),	   AT_THE_DOOR(test_complaints),
+		AT_THE_DOOR(test_access),	   AT_THE_DOOR(test_closes_all),
+		AT_THE_DOOR(test_withdrawn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,6 +259,24 @@ static void test_evictions(void **state)
 	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_WORKS), 0);
 }
 
+/* One that the core does not take runs, and is nobody's to count. */
+static void test_not_taken(void **state)
+{
+	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .now_ns = cot_now_ns()};
+	struct cot_msg_work_hello m = hello("0");
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = join(&fd, &m);
+	ev.id = c->tenant->id;
+	assert_int_equal(cot_host_event(stage.host, &ev), 0);
+	request(fd, 1, COT_PROTO_WORK_DEFAULT);
+	assert_int_equal(w.sent[w.n_sent - 1].type, COT_MSG_WORK_GRANT);
+	assert_int_equal(c->n_works_charged, 0);
+	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_WORKS), 0);
+}
+
 static void test_counts(void **state)
 {
 	static struct {
@@ -317,9 +335,9 @@ static void test_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_hello),  AT_THE_DOOR(test_gpus),    AT_THE_DOOR(test_programs),
-		AT_THE_DOOR(test_later),  AT_THE_DOOR(test_methods), AT_THE_DOOR(test_evictions),
-		AT_THE_DOOR(test_counts),
+		AT_THE_DOOR(test_hello),     AT_THE_DOOR(test_gpus),	AT_THE_DOOR(test_programs),
+		AT_THE_DOOR(test_later),     AT_THE_DOOR(test_methods), AT_THE_DOOR(test_evictions),
+		AT_THE_DOOR(test_not_taken), AT_THE_DOOR(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

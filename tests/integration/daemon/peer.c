@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/schedstat.h"
 #include "base/rng.h"
 #include "proto/proto.h"
 
@@ -59,23 +60,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-/* How long a process has waited for a processor until now; 0 where the kernel does not say. */
-static uint64_t waited_ns(int pid)
-{
-	unsigned long ran, waited = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%lu %lu", &ran, &waited) != 2)
-		waited = 0;
-	fclose(f);
-	return waited;
 }
 
 static int connect_daemon(void)
