@@ -514,7 +514,7 @@ struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);
 
 /* Where the default file is missing, the defaults count. */
 int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err);
-/* Ready to serve when it returns 0; cot_daemon_end() also after a failure. */
+/* Ready to serve when it returns 0. What a failure leaves ends with the process. */
 int cot_daemon_begin(struct daemon *d, struct cot_error *err);
 void cot_daemon_end(struct daemon *d);
 
