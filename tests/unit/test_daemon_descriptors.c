@@ -219,6 +219,23 @@ static void test_none_left(void **state)
 	assert_true(c->source.fd >= 0);
 }
 
+/* What it turns away then may have files with it, which go to nobody else either. */
+static void test_none_left_for_files(void **state)
+{
+	int fd;
+
+	(void)state;
+	let_files_through();
+	fd = dial();
+	assert_true(pass(fd, 0, 1));
+	leave_descriptors(0);
+	serve(1);
+	assert_int_equal(stage.closer.n, 1);
+	assert_true(fcntl(stage.closer.fds[0], F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.spare_fd, F_GETFD) & FD_CLOEXEC);
+	give_descriptors();
+}
+
 static void test_told_again(void **state)
 {
 	(void)state;
@@ -247,7 +264,9 @@ static void test_one_left(void **state)
 	leave_descriptors(1);
 	serve(1);
 	assert_int_equal(hear(fd), COT_MSG_LATER);
-	assert_string_equal(words(), "the daemon has no file descriptor left");
+	assert_string_equal(
+		words(), "the daemon cannot look at a program now: no memory or no file descriptor "
+			 "is left");
 	assert_int_equal(hear(fd), -1);
 	assert_int_equal(stage.conns[0].source.fd, -1);
 	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 0);
@@ -260,9 +279,13 @@ static void test_one_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_files),	 AT_THE_DOOR(test_plain_ends),
-		AT_THE_DOOR(test_closer_bounds), AT_THE_DOOR(test_none_left),
-		AT_THE_DOOR(test_told_again),	 AT_THE_DOOR(test_one_left),
+		AT_THE_DOOR(test_files),
+		AT_THE_DOOR(test_plain_ends),
+		AT_THE_DOOR(test_closer_bounds),
+		AT_THE_DOOR(test_none_left),
+		AT_THE_DOOR(test_none_left_for_files),
+		AT_THE_DOOR(test_told_again),
+		AT_THE_DOOR(test_one_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* The daemon's door: who comes in, what comes in, and what it is told. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -186,6 +187,123 @@ static void test_rests_of_a_user(void **state)
 	assert_false(c->paused);
 }
 
+/* Whoever rests longest does not make the others wait, and nobody is looked at all the time. */
+static void test_pauses(void **state)
+{
+	uint64_t now_ns, rest_ns;
+	struct cot_user *user = stage.account.users;
+	struct conn *a, *b;
+	int fds[2], tries = 0;
+
+	(void)state;
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	a = enter(STRANGER + 1, &fds[0]);
+	b = enter(STRANGER + 2, &fds[1]);
+	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 200 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	cot_account_spend(&stage.account, b->uid, COT_RATE_TIME, 400 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	a->paused = b->paused = true;
+	cot_conn_watch(a);
+	cot_conn_watch(b);
+	now_ns = cot_now_ns();
+	rest_ns = cot_server_rest_ns(a);
+	cot_timer_clear(&stage.pauses);
+	stage.pauses.fire(&stage.pauses, now_ns);
+	assert_true(a->paused && b->paused && !a->watched && !b->watched);
+	assert_in_range(stage.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
+	/* In the other order of their places, too. */
+	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 500 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	now_ns = cot_now_ns();
+	rest_ns = cot_server_rest_ns(b);
+	stage.pauses.fire(&stage.pauses, now_ns);
+	assert_in_range(stage.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
+	/* A rest of less than a millisecond is one. */
+	cot_conn_close(b);
+	while (user->uid != a->uid)
+		user++;
+	do {
+		user->paid_ns[COT_RATE_TIME] = cot_loop_able_ns(&stage.loop) + 6 * MS + MS / 2;
+		a->paused = true;
+		cot_timer_clear(&stage.pauses);
+		now_ns = cot_now_ns();
+		stage.pauses.fire(&stage.pauses, now_ns);
+	} while (!a->paused && tries++ < 1000);
+	assert_true(a->paused);
+	assert_int_equal(stage.pauses.due_ns, now_ns + MS);
+}
+
+/* So many packets of one connection at a time, then others. */
+static void test_rounds(void **state)
+{
+	struct cot_msg_query m = {.what = COT_QUERY_PS};
+	struct conn *c;
+	unsigned i, left = 0;
+	int fd;
+
+	(void)state;
+	c = enter(getuid(), &fd);
+	do { /* unless a round took its whole time */
+		while (recv(c->source.fd, packet, sizeof(packet), MSG_DONTWAIT) > 0)
+			continue;
+		for (i = 0; i < 40; i++)
+			say(fd, &m, (enum cot_msg_type)999, sizeof(m));
+		c->source.ready(&c->source, 1 /* EPOLLIN */);
+		for (left = 0; recv(c->source.fd, packet, sizeof(packet), MSG_DONTWAIT) > 0;)
+			left++;
+	} while (left != 8 && stage.n_refused++ < 100);
+	assert_int_equal(left, 8);
+}
+
+/* What a round and a connection cost is charged to their user, and to nobody else. */
+static void test_costs(void **state)
+{
+	struct cot_msg_query m = {.what = COT_QUERY_PS};
+	struct conn *c;
+	uint64_t now_ns;
+	unsigned i;
+	int fd;
+
+	(void)state;
+	stage.account.paces[COT_RATE_TIME] = (struct cot_account_pace){COT_NS_PER_S, 1};
+	c = enter(STRANGER + 1, &fd);
+	now_ns = cot_loop_able_ns(&stage.loop);
+	assert_int_equal(cot_server_rest_ns(c), 0);
+	for (i = 0; i < 5; i++)
+		say(fd, &m, (enum cot_msg_type)999, sizeof(m));
+	c->source.ready(&c->source, 1 /* EPOLLIN */);
+	assert_true(cot_account_wait_ns(&stage.account, c->uid, COT_RATE_TIME, now_ns) > 0);
+	assert_true(c->paused && !c->watched);
+	assert_int_equal(cot_account_wait_ns(&stage.account, STRANGER + 2, COT_RATE_TIME, now_ns),
+			 0);
+}
+
+/* Nothing of the daemon's goes to the programs that it starts, and nothing of a peer's makes it
+ * wait. */
+static void test_flags(void **state)
+{
+	static const int yes = 1;
+	struct conn *c;
+	int fd, other = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), value = 0;
+	socklen_t size = sizeof(value);
+
+	(void)state;
+	c = enter(getuid(), &fd);
+	assert_true(fcntl(c->source.fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(c->source.fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(stage.listener.fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.listener.fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(stage.spare_fd, F_GETFD) & FD_CLOEXEC);
+	/* Where the kernel keeps descriptors out it shall. */
+	assert_int_equal(stage.guarded, setsockopt(other, SOL_SOCKET, 83, &yes, sizeof(yes)) == 0);
+	assert_int_equal(getsockopt(stage.listener.fd, SOL_SOCKET, stage.guarded ? 83 : SO_PASSCRED,
+				    &value, &size),
+			 0);
+	assert_int_equal(value, !stage.guarded);
+	(void)close(other);
+}
+
 /* Of those whose users may have some time, one after the other is answered; others wait. */
 static void test_askers(void **state)
 {
@@ -360,7 +478,9 @@ int main(void)
 		AT_THE_DOOR(test_comes_and_goes),  AT_THE_DOOR(test_places),
 		AT_THE_DOOR(test_kinds),	   AT_THE_DOOR(test_second_hello),
 		AT_THE_DOOR(test_other_version),   AT_THE_DOOR(test_rests),
-		AT_THE_DOOR(test_rests_of_a_user), AT_THE_DOOR(test_askers),
+		AT_THE_DOOR(test_rests_of_a_user), AT_THE_DOOR(test_pauses),
+		AT_THE_DOOR(test_rounds),	   AT_THE_DOOR(test_costs),
+		AT_THE_DOOR(test_flags),	   AT_THE_DOOR(test_askers),
 		AT_THE_DOOR(test_unread),	   AT_THE_DOOR(test_complaints),
 		AT_THE_DOOR(test_access),	   AT_THE_DOOR(test_closes_all),
 		AT_THE_DOOR(test_withdrawn),
