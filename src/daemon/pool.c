@@ -312,6 +312,20 @@ static void give_up(struct pool *p)
 	cot_command_pool_settled(p);
 }
 
+/* Programs that know the folder from a server before may be in it already: then it is up. */
+static void clients_of_late(struct pool *p, int n)
+{
+	if (p->state != POOL_STARTING)
+		return;
+	if (n > 0) {
+		come_up(p);
+		return;
+	}
+	cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p), "MPS did not start in time; see %s",
+		       p->log);
+	(void)kill(p->control.pid, SIGKILL); /* control_ended() follows */
+}
+
 static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct pool *p = pool_of_timer(timer);
@@ -321,10 +335,11 @@ static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		return;
 	}
 	if (now_ns >= p->deadline_ns) {
-		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p),
-			       "MPS did not start in time; see %s", p->log);
-		(void)kill(p->control.pid, SIGKILL);
-		return; /* control_ended() follows */
+		if (cot_mps_listens(p))
+			cot_clients_ask(p, clients_of_late);
+		else
+			clients_of_late(p, 0);
+		return;
 	}
 	cot_pool_timer(p, start_timer_fired, START_POLL_NS);
 	if (p->command.pid || !cot_mps_listens(p))

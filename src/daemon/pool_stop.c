@@ -92,13 +92,21 @@ static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		cot_clients_ask(p, clients_of_unused);
 }
 
-/* One that has just been started serves nobody yet. */
+/* One that has just been started serves only those that know its folder from a server before. */
+static void clients_of_begun(struct pool *p, int n)
+{
+	if (p->state == POOL_STARTING && n <= 0)
+		(void)kill(p->control.pid, SIGTERM);
+}
+
 static void stop_unused(struct pool *p)
 {
 	if (p->state == POOL_UP)
 		cot_clients_ask(p, clients_of_unused);
+	else if (p->state == POOL_STARTING && !p->adopted && cot_mps_listens(p))
+		cot_clients_ask(p, clients_of_begun);
 	else if (p->state == POOL_STARTING && !p->adopted)
-		(void)kill(p->control.pid, SIGTERM);
+		clients_of_begun(p, 0);
 }
 
 void cot_pool_stop_all(struct daemon *d)

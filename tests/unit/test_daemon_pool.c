@@ -317,6 +317,21 @@ static void test_adopted(void **state)
 	assert_true(told("quit"));
 }
 
+static bool is_starting_server(void)
+{
+	return p->command.pid && told("start_server");
+}
+
+static bool has_answered(void)
+{
+	return !p->clients.asked;
+}
+
+static bool has_no_control(void)
+{
+	return !p->control.pid;
+}
+
 static void test_started_in_vain(void **state)
 {
 	(void)state;
@@ -327,6 +342,60 @@ static void test_started_in_vain(void **state)
 	p->deadline_ns = cot_now_ns();
 	life_until(is_failed);
 	assert_non_null(strstr(stage_log(), "did not start in time"));
+}
+
+/* It is slow, and a program that knows its folder has come to it: that one's work is not lost. */
+static void test_started_late_with_clients(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	life_write("hold-start_server", "", 0644);
+	life_write("clients", "815\n", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	cot_pool_joined(p, geteuid());
+	life_until(is_starting_server);
+	pid = p->control.pid;
+	p->deadline_ns = cot_now_ns();
+	life_until(is_up);
+	assert_int_equal(p->control.pid, pid);
+	assert_true(cot_watch_is_alive(&p->control));
+	assert_null(strstr(stage_log(), "did not start in time"));
+	life_remove("hold-start_server");
+	life_until(has_no_command);
+}
+
+static void test_started_late_without_clients(void **state)
+{
+	(void)state;
+	life_write("hold-start_server", "", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	life_until(is_starting_server);
+	p->deadline_ns = cot_now_ns();
+	life_until(is_failed);
+	assert_non_null(strstr(stage_log(), "did not start in time"));
+	life_remove("hold-start_server");
+	life_until(has_no_command);
+}
+
+/* Likewise when the daemon ends just then. */
+static void test_stop_while_it_starts(void **state)
+{
+	(void)state;
+	life_write("hold-start_server", "", 0644);
+	life_write("clients", "815\n", 0644);
+	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
+	life_until(is_starting_server);
+	stage.stopping = true;
+	cot_pool_stop_all(&stage);
+	assert_true(cot_pool_is_busy(p));
+	life_until(has_answered);
+	assert_true(cot_watch_is_alive(&p->control));
+	life_write("clients", "", 0644);
+	cot_pool_stop_all(&stage);
+	life_until(has_no_control);
+	life_remove("hold-start_server");
+	life_until(has_no_command);
 }
 
 static void test_numbers(void **state)
@@ -364,6 +433,9 @@ int main(void)
 		WITH_MPS(test_adopted),
 		WITH_MPS(test_adopted_without_socket),
 		WITH_MPS(test_started_in_vain),
+		WITH_MPS(test_started_late_with_clients),
+		WITH_MPS(test_started_late_without_clients),
+		WITH_MPS(test_stop_while_it_starts),
 		WITH_MPS(test_numbers),
 	};
 
