@@ -254,6 +254,10 @@ static void test_no_answer(void **state)
 	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
 	allow_fds(-1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
+	allow_fds(0); /* not for the list of processes either */
+	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	allow_fds(-1);
+	assert_non_null(strstr(stage_log(), "cannot be known now"));
 	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
 }
 

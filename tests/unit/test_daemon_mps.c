@@ -86,6 +86,11 @@ static void test_environment(void **state)
 	look_at_environment();
 	assert_true(has_line("env", "COTENANT_GPU=GPU-aaaa"));
 	assert_true(has_line("env", "CUDA_VISIBLE_DEVICES=GPU-aaaa"));
+	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 1);
+	end_control(start_control());
+	assert_true(has_line("env", "COTENANT_GPU=1"));
+	assert_true(has_line("env", "CUDA_VISIBLE_DEVICES=1"));
+	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
 	stage.gpus.n = 1; /* then there is nothing to choose */
 	look_at_environment();
 	assert_true(has_line("env", "COTENANT_GPU=GPU-aaaa"));
@@ -192,6 +197,8 @@ static void test_descriptors(void **state)
 			assert_int_equal(i, 0);
 			n_null++;
 		}
+		if (size > 0 && i > 2) /* what else it has is not closed in this process */
+			assert_true(fcntl((int)i, F_GETFD) >= 0);
 	}
 	assert_int_equal(n_log, 2);
 	assert_int_equal(n_null, 1);

@@ -1,0 +1,225 @@
+/* The search for what launchers leave behind: one at a time, and nothing is taken for ended that
+ * was not looked for. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mps_stage.h"
+
+static const char *const env_20[] = {"COTENANT_CLASS=batch", "COTENANT_TENANT=20", NULL};
+static const char *const env_21[] = {"COTENANT_CLASS=batch", "COTENANT_TENANT=21", NULL};
+
+/* One whose process has ended, and that is not looked for yet. */
+static struct tenant *program(uint32_t id, uid_t uid)
+{
+	struct tenant *t;
+
+	assert_int_equal(cot_tenant_restore(&stage, id, uid, true, &t), 0);
+	t->weight = 100;
+	t->gpu_mask = 1;
+	t->solo = true;
+	cot_tenant_announce(t);
+	return t;
+}
+
+static bool is_quiet(void)
+{
+	return !stage.outlive.child.pid && !stage.outlive.timer.armed;
+}
+
+static bool is_empty(void)
+{
+	return !cot_tenant_count(&stage);
+}
+
+static bool has_no_child(void)
+{
+	return !stage.outlive.child.pid;
+}
+
+static pid_t heir;
+
+static bool is_inherited(void)
+{
+	struct tenant *t = cot_tenant_find(&stage, 20);
+
+	return t && t->watch.pid == heir && t->search == SEARCH_SETTLED;
+}
+
+static void assert_timer(uint64_t since_ns, uint64_t in_ns)
+{
+	assert_true(stage.outlive.timer.armed);
+	assert_in_range(stage.outlive.timer.due_ns, since_ns + in_ns, cot_now_ns() + in_ns);
+}
+
+static void fire(void)
+{
+	struct cot_timer *timer = &stage.outlive.timer;
+
+	cot_timer_clear(timer);
+	timer->fire(timer, cot_now_ns());
+}
+
+/* The search has looked, and is not heard of yet. */
+static void wait_for_search(void)
+{
+	siginfo_t info;
+
+	assert_int_equal(waitid(P_PID, (id_t)stage.outlive.child.pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void test_several(void **state)
+{
+	unsigned n = count_fds();
+	struct tenant *t[3];
+
+	(void)state;
+	t[0] = program(19, getuid());
+	t[1] = program(20, getuid());
+	t[2] = program(21, getuid());
+	heir = life_process(env_20);
+	(void)life_process(env_21);
+	t[0]->search = t[1]->search = SEARCH_WANTED; /* all at once */
+	cot_outlive_search(t[2]);
+	assert_int_equal(t[0]->search, SEARCH_RUNNING);
+	assert_int_equal(t[2]->search, SEARCH_RUNNING);
+	life_until(is_quiet);
+	assert_null(cot_tenant_find(&stage, 19));
+	assert_true(is_inherited());
+	assert_int_not_equal(cot_tenant_find(&stage, 21)->watch.pid, 0);
+	assert_int_equal(stage.outlive.out, -1);
+	assert_int_equal(count_fds(), n + 2); /* two processes are watched */
+}
+
+/* Who wants one while it runs waits for the next, which comes after a pause. */
+static void test_one_at_a_time(void **state)
+{
+	struct tenant *t = program(20, getuid()), *u = program(21, getuid());
+	uint64_t now_ns;
+	pid_t child;
+
+	(void)state;
+	cot_outlive_search(t);
+	child = stage.outlive.child.pid;
+	assert_int_not_equal(child, 0);
+	cot_outlive_search(t);
+	assert_int_equal(t->search, SEARCH_RUNNING);
+	cot_outlive_search(u);
+	assert_int_equal(u->search, SEARCH_WANTED);
+	assert_int_equal(stage.outlive.child.pid, child);
+	now_ns = cot_now_ns();
+	life_until(has_no_child);
+	assert_null(cot_tenant_find(&stage, 20));
+	assert_non_null(cot_tenant_find(&stage, 21));
+	assert_timer(now_ns, 50 * COT_NS_PER_MS);
+	t = program(22, getuid());
+	cot_outlive_search(t); /* in the pause */
+	assert_int_equal(t->search, SEARCH_WANTED);
+	assert_int_equal(stage.outlive.child.pid, 0);
+	life_until(is_quiet);
+	assert_int_equal(cot_tenant_count(&stage), 0);
+	fire(); /* nobody wants it */
+	assert_int_equal(stage.outlive.child.pid, 0);
+}
+
+/* What is found may have ended since: it is looked for again. */
+static void test_found_too_late(void **state)
+{
+	struct tenant *t = program(20, getuid());
+	uint64_t now_ns;
+
+	(void)state;
+	heir = life_process(env_20);
+	cot_outlive_search(t);
+	wait_for_search();
+	life_end(heir);
+	heir = life_process(env_20);
+	now_ns = cot_now_ns();
+	life_until(has_no_child);
+	assert_int_equal(t->search, SEARCH_WANTED);
+	assert_int_equal(t->watch.pid, 0);
+	assert_timer(now_ns, 50 * COT_NS_PER_MS);
+	life_until(is_inherited);
+}
+
+/* A search that cannot begin, or cannot see, finds nothing: that is no end. */
+static void test_no_search(void **state)
+{
+	struct tenant *t = program(20, getuid());
+	uint64_t now_ns = cot_now_ns();
+	unsigned n = count_fds();
+
+	(void)state;
+	heir = life_process(env_20);
+	allow_fds(0);
+	cot_outlive_search(t);
+	allow_fds(-1);
+	assert_int_equal(stage.outlive.child.pid, 0);
+	assert_int_equal(t->search, SEARCH_WANTED);
+	assert_timer(now_ns, COT_NS_PER_S);
+	assert_int_equal(count_fds(), n);
+	allow_fds(2); /* for the pipe, and none for the child */
+	fire();
+	allow_fds(-1);
+	assert_int_equal(t->search, SEARCH_RUNNING);
+	now_ns = cot_now_ns();
+	life_until(has_no_child);
+	assert_int_equal(t->search, SEARCH_WANTED);
+	assert_timer(now_ns, COT_NS_PER_S);
+	assert_int_equal(count_fds(), n);
+	fire();
+	life_until(is_inherited);
+	assert_false(stage.outlive.timer.armed);
+}
+
+static void test_users(void **state)
+{
+	struct tenant *t;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	t = program(20, 4711);
+	(void)life_process_of(4712, env_20); /* that one is older, and says so of itself */
+	usleep(30000);
+	heir = life_process(env_20);
+	cot_outlive_search(t);
+	life_until(is_inherited);
+	life_end(heir);
+	heir = life_process_of(4711, env_20);
+	life_until(is_inherited);
+	life_end(heir);
+	life_until(is_empty);
+}
+
+static void test_reap(void **state)
+{
+	pid_t pid = life_process(NULL);
+	struct watch *child = &stage.outlive.child;
+
+	(void)state;
+	assert_false(cot_outlive_reap(&stage));
+	child->pid = pid;
+	child->start_time = cot_process_start_time(pid);
+	child->source.fd = -1;
+	allow_fds(0);
+	assert_true(cot_outlive_reap(&stage));
+	allow_fds(-1);
+	assert_false(cot_outlive_reap(&stage));
+	cot_watch_stop(&stage, child);
+}
+
+#define LIFE(test) cmocka_unit_test_setup_teardown(test, life_setup, life_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIFE(test_several),   LIFE(test_one_at_a_time), LIFE(test_found_too_late),
+		LIFE(test_no_search), LIFE(test_users),		LIFE(test_reap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
