@@ -109,6 +109,11 @@ static int uuid(void *to, int of)
 
 static int priorities(int *least, int *greatest)
 {
+	const struct cot_shim_context *c = find(current);
+
+	/* Others who come meanwhile wait. */
+	assert_true(c->making);
+	assert_false(c->usable || c->closing);
 	*least = 0;
 	*greatest = -5;
 	return 0;

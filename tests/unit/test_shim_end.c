@@ -18,6 +18,8 @@ void *cot_real_cuEventCreate, *cot_real_cuEventDestroy_v2, *cot_real_cuEventElap
 static unsigned event_flags[N_EVENTS], n_events, n_destroyed;
 static cot_cu_handle synchronized;
 static float elapsed_ms;
+static unsigned n_may_create;
+static int elapsed_result;
 
 static unsigned number_of(cot_cu_handle event)
 {
@@ -26,6 +28,8 @@ static unsigned number_of(cot_cu_handle event)
 
 static int event_create(cot_cu_handle *event, unsigned flags)
 {
+	if (n_events == n_may_create)
+		return 2;
 	assert_true(n_events < N_EVENTS);
 	event_flags[n_events++] = flags;
 	*event = (cot_cu_handle)(uintptr_t)n_events;
@@ -43,7 +47,7 @@ static int event_elapsed(float *ms, cot_cu_handle from, cot_cu_handle to)
 {
 	assert_ptr_not_equal(from, to);
 	*ms = elapsed_ms;
-	return 0;
+	return elapsed_result;
 }
 
 static int event_synchronize(cot_cu_handle event)
@@ -64,6 +68,8 @@ static int set_up(void **state)
 	cot_real_cuEventElapsedTime = (void *)(uintptr_t)event_elapsed;
 	cot_real_cuEventSynchronize = (void *)(uintptr_t)event_synchronize;
 	n_events = n_destroyed = 0;
+	n_may_create = N_EVENTS;
+	elapsed_result = 0;
 	synchronized = NULL;
 	context = (struct cot_shim_context){.sleeps = false};
 	ref = (struct cot_shim_ref){.handle = &context};
@@ -97,10 +103,28 @@ static void waits_awake(void **state)
 	assert_true(sleeps_for(false));
 	assert_false(sleeps_for(true));
 	assert_int_equal(n_events, 3); /* both kinds, and the beginning, made once */
+	assert_int_equal(event_flags[number_of(slot.begin)], COT_CU_EVENT_BLOCKING_SYNC);
 	cot_shim_end_unmake(&slot);
 	assert_int_equal(n_destroyed, 3);
+	assert_true(!slot.begin && !slot.end && !slot.ends[0] && !slot.ends[1]);
 	cot_shim_end_unmake(&slot);
 	assert_int_equal(n_destroyed, 3);
+}
+
+/* What cannot be made is told, and made the next time. */
+static void cannot_be_made(void **state)
+{
+	(void)state;
+	n_may_create = 0;
+	assert_int_equal(cot_shim_end_make(&slot), 2);
+	n_may_create = 1;
+	assert_int_equal(cot_shim_end_make(&slot), 2);
+	assert_non_null(slot.end);
+	assert_null(slot.begin);
+	n_may_create = 2;
+	assert_int_equal(cot_shim_end_make(&slot), 0);
+	assert_non_null(slot.begin);
+	assert_int_equal(n_events, 2);
 }
 
 static void waits_asleep_where_asked(void **state)
@@ -167,10 +191,71 @@ static void few_are_timed(void **state)
 	make_launch_events();
 	for (i = 0; i < 64; i++)
 		n += launch_of(0.01);
-	assert_in_range(n, 6, 8);
+	assert_int_equal(n, 7); /* 0, 1, 2, 4, ... 32 */
 	for (n = 0; i < 64 + 256; i++)
 		n += launch_of(0.01);
-	assert_in_range(n, 4, 6);
+	assert_int_equal(n, 4); /* 64, 128, 192, 256 */
+}
+
+/* From 1 ms on every launch is; what others have done before counts for nothing. */
+static void long_ones_are_timed(void **state)
+{
+	static const struct {
+		uint32_t task_ns, first;
+		bool timed;
+	} rows[] = {{10000, 0, true},	  {9999, 0, false},	{20000, 5000, true},
+		    {19999, 5000, false}, {100000, 9000, true}, {4000000000u, 9999, true}};
+	unsigned i;
+
+	(void)state;
+	make_launch_events();
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		ref.n_launched = 3;
+		ref.task_ns = rows[i].task_ns;
+		slot.args.first = rows[i].first;
+		assert_int_equal(cot_shim_end_is_timed(&slot), rows[i].timed);
+		assert_int_equal(ref.n_launched, 4);
+	}
+}
+
+/* Of the first four the shortest counts; a longer one is no better than later. */
+static void the_first_few(void **state)
+{
+	(void)state;
+	make_launch_events();
+	(void)launch_of(4);
+	(void)launch_of(8);
+	assert_int_equal(ref.task_ns, 50000);
+	(void)launch_of(3);
+	assert_int_equal(ref.task_ns, 30000);
+	(void)launch_of(2);
+	assert_int_equal(ref.task_ns, 20000);
+	(void)launch_of(1);
+	assert_int_equal(ref.task_ns, 17500);
+	assert_int_equal(ref.n_timed, 5);
+}
+
+/* The least and the most that is believed; and nothing where the driver does not know. */
+static void no_time_at_all(void **state)
+{
+	(void)state;
+	make_launch_events();
+	elapsed_result = 2;
+	(void)launch_of(4);
+	assert_int_equal(ref.task_ns + ref.n_timed, 0);
+	elapsed_result = 0;
+	slot.timed = false;
+	elapsed_ms = 4;
+	cot_shim_end_learn(&slot);
+	assert_int_equal(ref.task_ns + ref.n_timed, 0);
+	(void)launch_of(1e12);
+	assert_int_equal(ref.task_ns, UINT32_MAX / 2);
+	ref.task_ns = 0;
+	(void)launch_of(0);
+	assert_int_equal(ref.task_ns, 1);
+	ref.task_ns = 0;
+	(void)launch_of(0.00025);
+	assert_int_equal(ref.task_ns, 2);
 }
 
 /* A launch whose workers were told to leave says nothing; the next one is timed instead. */
@@ -217,6 +302,10 @@ int main(void)
 		cmocka_unit_test_setup(waits_asleep_where_asked, set_up),
 		cmocka_unit_test_setup(first_is_no_example, set_up),
 		cmocka_unit_test_setup(follows, set_up),
+		cmocka_unit_test_setup(cannot_be_made, set_up),
+		cmocka_unit_test_setup(long_ones_are_timed, set_up),
+		cmocka_unit_test_setup(the_first_few, set_up),
+		cmocka_unit_test_setup(no_time_at_all, set_up),
 		cmocka_unit_test_setup(few_are_timed, set_up),
 		cmocka_unit_test_setup(evicted_tells_nothing, set_up),
 		cmocka_unit_test_setup(rest_counts_as_rest, set_up),

@@ -122,6 +122,17 @@ static void grids(void **state)
 	config.grid[2] = 60;
 	expect_workers();
 	assert_int_equal(needed.n_tasks, 65536u * 1024 * 60);
+	/* As many as can be counted: so many are asked for. */
+	config.grid[0] = 65535;
+	config.grid[1] = 65537;
+	config.grid[2] = 1;
+	(void)launch();
+	assert_int_equal(needed.n_tasks, UINT32_MAX);
+	config.grid[1] = 1;
+	config.grid[2] = 65537;
+	needed.n_tasks = 0;
+	(void)launch();
+	assert_int_equal(needed.n_tasks, UINT32_MAX);
 }
 
 static void attributes_that_matter(void **state)
@@ -167,6 +178,38 @@ static void attributes_that_matter(void **state)
 	expect_plain(COT_SHIM_WHY_ATTRIBUTE);
 	config.n_attributes = 1;
 	expect_workers();
+}
+
+/* What cannot be asked is taken for the worst. */
+static void unanswered(void **state)
+{
+	static const struct {
+		const char *fails;
+		enum cot_shim_why why;
+	} rows[] = {{"capturing", COT_SHIM_WHY_CAPTURED},
+		    {"occupancy", COT_SHIM_WHY_NO_ROOM},
+		    {"stream context", COT_SHIM_WHY_CONTEXT},
+		    {"start", COT_SHIM_WHY_CONTEXT}};
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		set_up(state);
+		fails = rows[i].fails;
+		expect_plain(rows[i].why);
+		fails = NULL;
+		expect_workers(); /* nothing of it is remembered */
+	}
+}
+
+/* A handle of which nothing is known, and nothing can be. */
+static void unknown_functions(void **state)
+{
+	(void)state;
+	assert_int_equal(cot_shim_launch(HANDLE(0x999), &config, false, false, params, NULL,
+					 as_it_is, &config),
+			 0);
+	expect_done("plain;");
+	assert_int_equal(n_greetings, 0);
 }
 
 static void other_reasons(void **state)
@@ -227,6 +270,27 @@ static void small_launches_in_threads(void **state)
 	launch_small(NULL, true);
 	launch_small(NULL, true);
 	launch_small(STREAM, false);
+}
+
+static void *launch_in_another(void *arg)
+{
+	(void)arg;
+	(void)launch();
+	return NULL;
+}
+
+static void small_launches_in_two_threads(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	per_thread = true;
+	launch_small(NULL, true);
+	assert_int_equal(pthread_create(&thread, NULL, launch_in_another, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	written[0] = '\0';
+	launch_small(NULL, false);
 }
 
 static void small_launches_of_latency_programs(void **state)
@@ -297,6 +361,10 @@ static void nobody_is_told(void **state)
 	context.usable = false;
 	expect_plain(COT_SHIM_WHY_SMALL);
 	ref.told = false;
+	context.usable = true;
+	fails = "start";
+	expect_plain(COT_SHIM_WHY_SMALL);
+	ref.told = false;
 	has_context = false;
 	expect_plain(COT_SHIM_WHY_CONTEXT);
 	assert_int_equal(n_greetings, 1);
@@ -311,9 +379,12 @@ int main(void)
 		cmocka_unit_test_setup(threads_and_shapes, set_up),
 		cmocka_unit_test_setup(grids, set_up),
 		cmocka_unit_test_setup(attributes_that_matter, set_up),
+		cmocka_unit_test_setup(unanswered, set_up),
+		cmocka_unit_test_setup(unknown_functions, set_up),
 		cmocka_unit_test_setup(other_reasons, set_up),
 		cmocka_unit_test_setup(small_launches_in_streams, set_up),
 		cmocka_unit_test_setup(small_launches_in_threads, set_up),
+		cmocka_unit_test_setup(small_launches_in_two_threads, set_up),
 		cmocka_unit_test_setup(small_launches_of_latency_programs, set_up),
 		cmocka_unit_test_setup(what_is_small, set_up),
 		cmocka_unit_test_setup(the_daemon_hears_of_plain_launches, set_up),

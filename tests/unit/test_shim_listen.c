@@ -46,6 +46,7 @@ static struct cot_shim_slot *first; /* of the work, as the watcher has it */
 static uint64_t now_ns, greet_ns;
 static bool counts_change, can_read;
 static unsigned n_counts, n_rests, n_received, n_cleared;
+static unsigned n_gpus;
 static void (*at_read)(void);
 
 static int set_current(cot_cu_handle handle)
@@ -123,7 +124,7 @@ uint64_t cot_shim_gpus_greet(uint64_t now)
 void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 {
 	assert_true(is_locked(&cot_shim_lock));
-	assert_true(g == gpu && now == now_ns && !always);
+	assert_true(g && now == now_ns && !always);
 	n_counts++;
 }
 
@@ -140,7 +141,7 @@ void cot_shim_counts_rest(void)
 void cot_shim_gpu_receive(struct cot_shim_gpu *g)
 {
 	assert_true(is_locked(&cot_shim_lock));
-	assert_ptr_equal(g, gpu);
+	assert_int_equal(g->link.sock.fd, 9 + (int)(n_received % n_gpus));
 	n_received++;
 }
 
@@ -158,15 +159,20 @@ struct timespec cot_shim_span(uint64_t ns)
 
 /* How long the listener meant to sleep. */
 static uint64_t slept_ns;
-static unsigned n_polls;
+static unsigned n_polls, n_listened; /* of all GPUs, from how many something may come */
 
 int played_ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask)
 {
 	assert_false(is_locked(&cot_shim_lock));
-	assert_true(n == 2 && !mask);
+	nfds_t i;
+
+	assert_true(n == 1 + n_listened && !mask);
 	assert_int_equal(p[0].fd, 6);
-	assert_int_equal(p[1].fd, 9);
-	assert_int_equal(p[0].events & p[1].events, POLLIN);
+	assert_int_equal(p[0].events, POLLIN);
+	for (i = 1; i < n; i++) {
+		assert_int_equal(p[i].fd, 8 + (int)i);
+		assert_int_equal(p[i].events, POLLIN);
+	}
 	slept_ns = t ? (uint64_t)t->tv_sec * COT_NS_PER_S + (uint64_t)t->tv_nsec : COT_NEVER;
 	if (++n_polls == 2)
 		atomic_store(&cot_shim_stopping, true);
@@ -225,6 +231,7 @@ static int set_up(void **state)
 	greet_ns = COT_NEVER;
 	counts_change = false;
 	can_read = true;
+	n_listened = n_gpus = 1;
 	n_counts = n_rests = n_received = n_cleared = n_polls = 0;
 	at_read = NULL;
 	written[0] = '\0';
@@ -492,6 +499,80 @@ static void sleeps(void **state)
 	assert_int_equal(sleeps_for(), COT_NS_PER_S);
 }
 
+/* Of as many as there is room for; the others are read in their turn. */
+static void many_gpus(void **state)
+{
+	static struct cot_shim_gpu more[GPUS_MAX];
+	unsigned i;
+
+	(void)state;
+	memset(more, 0, sizeof(more));
+	for (i = 0; i < GPUS_MAX; i++) {
+		more[i].link.sock.fd = 10 + (int)i;
+		more[i].next = i + 1 < GPUS_MAX ? &more[i + 1] : NULL;
+	}
+	gpu->next = more;
+	n_gpus = 1 + GPUS_MAX;
+	n_listened = GPUS_MAX;
+	assert_int_equal(sleeps_for(), COT_NS_PER_S);
+	assert_int_equal(n_received, 2 * n_gpus);
+	assert_int_equal(n_counts, 2 * n_gpus);
+	/* The last one has works, too. */
+	work->state = COT_SHIM_WORK_FREE;
+	assert_true(sleeps_for() == COT_NEVER);
+	more[GPUS_MAX - 1].welcomed = true;
+	more[GPUS_MAX - 1].works[COT_PROTO_WORKS_MAX - 1].state = COT_SHIM_WORK_GRANTED;
+	assert_int_equal(sleeps_for(), COT_NS_PER_S);
+}
+
+/* The first and the last of its works are as good as the others. */
+static void any_work_leaves(void **state)
+{
+	static const unsigned which[] = {0, COT_PROTO_WORKS_MAX - 1};
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		set_up(state);
+		gpu->works[which[i]] = *work;
+		work->state = COT_SHIM_WORK_FREE;
+		work = &gpu->works[which[i]];
+		add_slot(0, COT_SHIM_SLOT_RUNNING);
+		add_slot(COT_SHIM_SLOTS - 1, COT_SHIM_SLOT_RUNNING);
+		context->slots[1].state = COT_SHIM_SLOT_FREE;
+		first = &context->slots[0];
+		work->evicted = 1;
+		assert_true(pass());
+		expect_done("1 leave from 0;1 leave from 511 anywhere;read 0;");
+		assert_int_equal(work->evict_ns, START);
+		host[0].ended = 4;
+		assert_false(pass());
+		assert_int_equal(work->told, 1);
+		work->evicted = 0;
+		assert_int_equal(sleeps_for(), COT_NS_PER_S); /* it is there */
+	}
+}
+
+/* The oldest flag says for how long it looks without a pause. */
+static void the_oldest_flag(void **state)
+{
+	struct cot_shim_work *other;
+
+	(void)state;
+	other = &gpu->works[2];
+	*other = *work;
+	work->evicted = other->evicted = 1;
+	first = NULL; /* of neither anything is seen */
+	work->evict_ns = START + 5;
+	other->evict_ns = START + 3;
+	pthread_mutex_lock(&cot_shim_lock);
+	assert_int_equal(look(), START + 3);
+	other->evict_ns = START + 7;
+	assert_int_equal(look(), START + 5);
+	other->evict_ns = 0; /* it was not written yet */
+	assert_int_equal(look(), 1);
+	pthread_mutex_unlock(&cot_shim_lock);
+}
+
 /* While workers are to leave, it does not sleep; later not for long. */
 static void looks_without_pause(void **state)
 {
@@ -523,6 +604,7 @@ int main(void)
 		TEST(small_launches), TEST(states_of_slots),	 TEST(several_launches),
 		TEST(patience),	      TEST(nothing_to_see),	 TEST(contexts_that_end),
 		TEST(sleeps),	      TEST(looks_without_pause), TEST(was_rung_for),
+		TEST(many_gpus),      TEST(any_work_leaves),	 TEST(the_oldest_flag),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

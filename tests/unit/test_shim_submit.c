@@ -21,7 +21,7 @@ static void workers_for_what_is_granted(void **state)
 	assert_ptr_equal(slot.work, &work);
 	assert_ptr_equal(slot.ref, &ref);
 	assert_ptr_equal(slot.handle, FUNCTION);
-	assert_false(slot.original || slot.settled || slot.timed || slot.anywhere);
+	assert_false(slot.original || slot.settled || slot.timed || slot.anywhere || slot.flag);
 	assert_int_equal(slot.state, COT_SHIM_SLOT_RUNNING);
 	assert_int_equal(n_counted_workers, 1);
 }
@@ -62,6 +62,44 @@ static void as_many_as_there_are(void **state)
 	expect_begun(8);
 	assert_int_equal(needed.n_tasks, 300);
 	assert_int_equal(launched.n_tasks, 300);
+}
+
+/* The last CapSM may be in use in part only. */
+static void units(void **state)
+{
+	static const unsigned rows[][2] = {{12, 3}, {11, 3}, {9, 3}, {8, 2}, {5, 2}};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		config.grid[0] = rows[i][0];
+		expect_begun(launched.n_workers);
+		assert_int_equal(slot.args.n_workers, rows[i][0]);
+		assert_int_equal(slot.n_units, rows[i][1]);
+	}
+}
+
+/* As many tasks at a time as their duration says. */
+static void chunks(void **state)
+{
+	(void)state;
+	config.grid[0] = 10000;
+	atomic_store(&ref.task_ns, 1000);
+	expect_begun(12);
+	assert_int_equal(launched.chunk, cot_workers_chunk(10000, 12, 1000));
+	atomic_store(&ref.task_ns, 100000);
+	expect_begun(12);
+	assert_int_equal(launched.chunk, cot_workers_chunk(10000, 12, 100000));
+	assert_int_not_equal(cot_workers_chunk(10000, 12, 1000),
+			     cot_workers_chunk(10000, 12, 100000));
+	written[0] = '\0';
+	slot.armed = 0;
+	(void)launch();
+	assert_non_null(strstr(written, "write 12 at 0 in s;"));
+	atomic_store(&ref.task_ns, 1000);
+	written[0] = '\0';
+	(void)launch();
+	assert_int_equal(slot.armed, 12 * launched.chunk);
 }
 
 /* The measured time of a task goes along, and a launch now and then is measured. */
@@ -121,80 +159,6 @@ static void streams_of_contexts(void **state)
 	assert_int_equal(launch(), 0);
 }
 
-/* ---- arguments ---- */
-
-static int launch_extra(void **given_params, void **extra)
-{
-	counted = COT_SHIM_N_WHYS;
-	return cot_shim_launch(FUNCTION, &config, per_thread, with_attributes, given_params, extra,
-			       as_it_is, &config);
-}
-
-/* A buffer: the program's bytes as far as they go, and ours behind them. */
-static void buffers(void **state)
-{
-	unsigned char bytes[24];
-	size_t size = 16;
-	void *extra[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_POINTER, bytes,
-			 COT_CU_PARAM_END};
-	unsigned i;
-
-	(void)state;
-	memset(bytes, 7, sizeof(bytes));
-	slot.armed = 24;
-	assert_int_equal(launch_extra(NULL, extra), 0);
-	expect_done("slot for 24;launch 12 of 512,1,1+0 in s from 16 bytes;record end in s;watch;");
-	for (i = 0; i < 16; i++)
-		assert_int_equal(before_args[i], 7);
-	assert_int_equal(launched.n_workers, 12);
-	/* A shorter one, as of a kernel whose last parameters are padding; a longer one. */
-	size = 12;
-	assert_int_equal(launch_extra(NULL, extra), 0);
-	for (i = 0; i < 16; i++)
-		assert_int_equal(before_args[i], i < 12 ? 7 : 0);
-	size = 24;
-	assert_int_equal(launch_extra(NULL, extra), 0);
-	assert_int_equal(launched.n_workers, 12);
-	/* More than the stack takes. */
-	kernel.args_at = 4096;
-	written[0] = '\0';
-	assert_int_equal(launch_extra(NULL, extra), 0);
-	expect_done("slot for 24;launch 12 of 512,1,1+0 in s from 4096 bytes;record end in s;"
-		    "watch;");
-}
-
-/* Those that are not understood: the program's own launch says whether they are right. */
-static void strange_arguments(void **state)
-{
-	size_t size = 16;
-	void *unknown[] = {HANDLE(9), &size, COT_CU_PARAM_END};
-	void *no_buffer[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
-	void *three[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_SIZE, &size,
-			 COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
-	void **const lists[] = {unknown, no_buffer, three};
-	unsigned i;
-
-	(void)state;
-	slot.armed = 24;
-	for (i = 0; i < COT_ARRAY_LEN(lists); i++) {
-		ref.broken = false;
-		assert_int_equal(launch_extra(NULL, lists[i]), 0);
-		expect_done("slot for 24;give used slot;put;plain;");
-		assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
-		assert_true(ref.broken); /* not tried again */
-	}
-	ref.broken = false;
-	assert_int_equal(launch_extra(params, three), 0);
-	expect_done("plain;");
-	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
-	assert_int_equal(launch_extra(NULL, NULL), 0);
-	expect_done("plain;");
-	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
-	kernel.args_at = 40000;
-	assert_int_equal(launch_extra(NULL, no_buffer), 0);
-	expect_done("slot for 24;give used slot;put;plain;");
-}
-
 /* With attributes, they go along. */
 static void with_a_configuration(void **state)
 {
@@ -208,24 +172,10 @@ static void with_a_configuration(void **state)
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 24;ex launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
 	assert_int_equal(config.grid[1], 2); /* the program's own stays */
-}
-
-/* As many parameters as there may be. */
-static void many_parameters(void **state)
-{
-	static void *many[PARAMS_MAX + 1];
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < COT_ARRAY_LEN(many); i++)
-		many[i] = &numbers[i % 2];
-	kernel.n_params = 2;
-	assert_int_equal(launch_extra(many, NULL), 0);
-	kernel.n_params = PARAMS_MAX + 1;
-	written[0] = '\0';
-	assert_int_equal(launch_extra(many, NULL), 0);
-	assert_non_null(strstr(written, "plain;"));
-	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
+	config.stream = NULL;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;ex launch 12 of 512,1,1+0 in legacy with 11,22;"
+		    "record end in legacy;watch;");
 }
 
 /* ---- what the driver refuses ---- */
@@ -243,6 +193,22 @@ static void refused_workers(void **state)
 	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
 	assert_int_equal(n_counted_workers, 0);
 	expect_plain(COT_SHIM_WHY_REFUSED);
+}
+
+/* Before its launch: nothing was launched, and the program's own is. */
+static void nothing_to_launch_with(void **state)
+{
+	(void)state;
+	fails = "events";
+	timed = true;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;give used slot;put;plain;");
+	fails = "write";
+	ref.broken = false;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 24;write 24 at 0 in s;give used slot;put;plain;");
+	assert_false(slot.timed);
+	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
 }
 
 /* It does not take that either: the program gets its error, and the workers are tried again. */
@@ -396,6 +362,88 @@ static void settled_and_evicted(void **state)
 	assert_int_equal(slot.n_units, 5);
 }
 
+/* It is taken back twice, and once more. */
+static void leave_again(void)
+{
+	if (n_ends++ == 2)
+		return;
+	slot.flag = slot.n_units;
+	host_copy.next = host_copy.done = 40 * n_ends;
+	host_copy.ended += slot.args.n_workers;
+	work.flags = 0; /* nobody would tell them to leave any more */
+}
+
+static void settled_and_evicted_twice(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_again;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(n_ends, 3);
+	assert_non_null(strstr(written, "pause 60;regrant 60;"));
+	assert_non_null(strstr(written, "pause 20;regrant 20;"));
+	assert_int_equal(launched.first, 80);
+	assert_non_null(strstr(written, "await;ended;"));
+	assert_int_equal(slot.state, COT_SHIM_SLOT_HELD);
+}
+
+/* What is granted then, and no more than there is. */
+static uint32_t rest_capsms, rest_evicted;
+static enum cot_shim_work_state rest_state;
+
+static void grant_rest(void)
+{
+	work.capsms = rest_capsms;
+	work.evicted = rest_evicted;
+	work.state = rest_state;
+}
+
+static void room_for_the_rest(void **state)
+{
+	static const struct {
+		uint32_t capsms, evicted;
+		enum cot_shim_work_state state;
+		uint32_t n_workers;
+	} rows[] = {
+		{N_SMS + 5, 0, COT_SHIM_WORK_GRANTED, 30}, /* of 40, for two tasks each */
+		{5, 3, COT_SHIM_WORK_GRANTED, 8},
+		{5, 5, COT_SHIM_WORK_GRANTED, 4}, /* nothing: one all the same */
+		{5, 5, COT_SHIM_WORK_LOST, 20},
+	};
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		set_up(state);
+		prepare_settled();
+		at_end = leave_once;
+		at_wait = grant_rest;
+		rest_capsms = rows[i].capsms;
+		rest_evicted = rows[i].evicted;
+		rest_state = rows[i].state;
+		assert_int_equal(launch(), 0);
+		assert_int_equal(launched.n_workers, rows[i].n_workers);
+	}
+}
+
+/* Without a look at the control block nobody knows what is left: the kernel failed. */
+static void settled_and_unread(void **state)
+{
+	static const char *const rows[][2] = {{"read", "read;ended;"},
+					      {"sync",
+					       "read;write 0 at 128 in ours;write 0 at 132 in ours;"
+					       "write 0 at 260 in ours;sync ?;ended;"}};
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		set_up(state);
+		prepare_settled();
+		at_end = leave_once;
+		fails = rows[i][0];
+		assert_int_equal(launch(), 0);
+		assert_string_equal(strstr(written, "await;") + 6, rows[i][1]);
+	}
+}
+
 /* There is no grant any more: the rest is done with what it had last. */
 static void settled_and_alone(void **state)
 {
@@ -487,20 +535,23 @@ int main(void)
 		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
 		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
 		cmocka_unit_test_setup(as_many_as_there_are, set_up),
+		cmocka_unit_test_setup(units, set_up),
+		cmocka_unit_test_setup(chunks, set_up),
 		cmocka_unit_test_setup(times, set_up),
 		cmocka_unit_test_setup(default_streams, set_up),
 		cmocka_unit_test_setup(streams_of_contexts, set_up),
-		cmocka_unit_test_setup(buffers, set_up),
-		cmocka_unit_test_setup(strange_arguments, set_up),
 		cmocka_unit_test_setup(with_a_configuration, set_up),
-		cmocka_unit_test_setup(many_parameters, set_up),
 		cmocka_unit_test_setup(refused_workers, set_up),
+		cmocka_unit_test_setup(nothing_to_launch_with, set_up),
 		cmocka_unit_test_setup(refused_altogether, set_up),
 		cmocka_unit_test_setup(waits_for_a_slot, set_up),
 		cmocka_unit_test_setup(evicted_while_it_waits, set_up),
 		cmocka_unit_test_setup(settled, set_up),
 		cmocka_unit_test_setup(settled_and_evicted_in_part, set_up),
 		cmocka_unit_test_setup(settled_and_evicted, set_up),
+		cmocka_unit_test_setup(settled_and_evicted_twice, set_up),
+		cmocka_unit_test_setup(room_for_the_rest, set_up),
+		cmocka_unit_test_setup(settled_and_unread, set_up),
 		cmocka_unit_test_setup(settled_and_alone, set_up),
 		cmocka_unit_test_setup(settled_and_refused, set_up),
 		cmocka_unit_test_setup(settled_and_failed, set_up),
