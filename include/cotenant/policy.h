@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 2
+#define COT_POLICY_ABI 3
 
 #define COT_NEVER UINT64_MAX
 
@@ -100,7 +100,7 @@ struct cot_share {
 	uint16_t sms, pct;
 };
 
-/* What the hardware switches between. Owned by the core, read-only but for `priv`; valid from
+/* What the hardware switches between. Owned by the core, read-only but for `own`; valid from
  * entity_up() to the end of entity_down(). */
 struct cot_entity {
 	uint32_t id; /* the host's name for it */
@@ -120,10 +120,10 @@ struct cot_entity {
 	uint32_t target_p99_us;	 /* the strictest target of its tenants; 0 = none was given */
 	uint32_t n_failed;	 /* freezes that failed one after the other, until now */
 	struct cot_entity *next; /* in order of entity_up(); use cot_for_each_entity() */
-	uint64_t priv[8]; /* the policy's own; zero at entity_up() and after a change of policy */
+	void *own; /* the policy's entity_bytes; zero at entity_up() and after a change of policy */
 };
 
-/* A program under control. Owned by the core, read-only but for `priv`; valid from tenant_joined()
+/* A program under control. Owned by the core, read-only but for `own`; valid from tenant_joined()
  * to the end of tenant_left(). */
 struct cot_tenant {
 	uint32_t id;
@@ -138,8 +138,8 @@ struct cot_tenant {
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
 	struct cot_share quota;	   /* its works may have this much together */
 	struct cot_share reserve;  /* of latency programs: what each of its works gets at least */
-	uint64_t priv[2]; /* the policy's own; zero at tenant_joined() and after a change of policy
-			   */
+	void *own; /* the policy's tenant_bytes; zero at tenant_joined() and after a change of
+		      policy */
 };
 
 /*
@@ -152,7 +152,7 @@ struct cot_tenant {
  * CapSMs are numbered in order of their grant, and the first ones are evicted first.
  *
  *                     cot_grant()
- *       WAITING ---------------------> RUNNING ------> over (work_done)
+ *       WAITING ---------------------> RUNNING ------> over (done)
  *          ^                            |  ^ |
  *          |                            |  | | cot_evict(): the first n leave soon, after their
  * task |   ended with a rest        |  +-+ cot_grant(): more join it, if it can grow
@@ -172,7 +172,7 @@ enum cot_work_state {
 	COT_WORK_RUNNING,
 };
 
-/* Owned by the core, read-only but for `priv`; valid from work_ready() to the end of work_done().
+/* Owned by the core, read-only but for `own`; valid from ready() to the end of done().
  */
 struct cot_work {
 	uint32_t id; /* the host's name for it */
@@ -196,8 +196,8 @@ struct cot_work {
 	uint64_t waiting_since_ns, running_since_ns;
 	uint64_t evicted_ns;   /* of the last eviction */
 	struct cot_work *next; /* in order of arrival; use cot_for_each_work() */
-	uint64_t priv[4];      /* the policy's own; zero at arrival and after a change of policy */
-	uint32_t asked;	       /* what the program asked for; 0 = whatever it may have */
+	void *own;	/* the policy's work_bytes; zero at arrival and after a change of policy */
+	uint32_t asked; /* what the program asked for; 0 = whatever it may have */
 	struct cot_work *next_running; /* on its GPU; use cot_for_each_running() */
 };
 
@@ -224,7 +224,7 @@ enum cot_action_kind {
 	COT_ACTION_MODE,
 	COT_ACTION_FREEZE,
 	COT_ACTION_THAW,
-	COT_ACTION_GRANT, /* these two have no result: what comes of them is told by work_...() */
+	COT_ACTION_GRANT, /* these two have no result: what comes of them is told by cot_work_ops */
 	COT_ACTION_EVICT,
 	COT_N_ACTIONS,
 };
@@ -251,6 +251,20 @@ enum cot_change {
 
 struct cot_policy;
 
+/* What a policy implements that grants and evicts works. Each may be NULL. */
+struct cot_work_ops {
+	/* A work waits for cot_grant(): it is new, or it ended with a rest (n_returns). For every
+	 * launch of a program: keep it short. */
+	void (*ready)(struct cot_policy *p, struct cot_work *w);
+
+	/* CapSMs that were evicted have left: `left` has grown. Not told at its end. */
+	void (*evicted)(struct cot_policy *p, struct cot_work *w);
+
+	/* It is over, or its program is gone; what it had is free. `w` is no longer in the table,
+	 * and invalid afterwards. */
+	void (*done)(struct cot_policy *p, struct cot_work *w);
+};
+
 /*
  * What a policy implements. Only `name`, `summary` and `tick` are required: a missing callback does
  * nothing. All are called by the core in one thread, one at a time, in order of time, and must
@@ -266,8 +280,17 @@ struct cot_policy_ops {
 	 * alone. Without it every tenant stands alone. */
 	bool wants_pools;
 
-	/* Bytes of zeroed state at p->state; at most COT_POLICY_STATE_MAX. */
-	uint32_t state_bytes;
+	/* With wants_pools: latency and batch programs go into one pool, so that their works share
+	 * the SMs. */
+	bool one_pool;
+
+	/* Grants and evicts works. NULL: the core grants every work what it wants, or what its
+	 * program reserved, at once. */
+	const struct cot_work_ops *works;
+
+	/* Bytes that the policy remembers of itself (p->state), and of each entity, tenant and work
+	 * (`own`); aligned for every type. At most COT_POLICY_STATE_MAX and COT_POLICY_OWN_MAX. */
+	uint32_t state_bytes, entity_bytes, tenant_bytes, work_bytes;
 
 	/*
 	 * Before everything else. The tables are those of this moment: tenants and entities that
@@ -320,25 +343,6 @@ struct cot_policy_ops {
 	 */
 	uint64_t (*tick)(struct cot_policy *p);
 
-	/* With wants_pools: latency and batch programs go into one pool, so that their works share
-	 * the SMs. */
-	bool one_pool;
-
-	/* Grants and evicts works. Without it the core grants every work what it wants, or what its
-	 * program reserved, at once; the three callbacks below are then never called. */
-	bool takes_work;
-
-	/* A work waits for cot_grant(): it is new, or it ended with a rest (n_returns). For every
-	 * launch of a program: keep it short. */
-	void (*work_ready)(struct cot_policy *p, struct cot_work *w);
-
-	/* CapSMs that were evicted have left: `left` has grown. Not told at its end. */
-	void (*work_evicted)(struct cot_policy *p, struct cot_work *w);
-
-	/* It is over, or its program is gone; what it had is free. `w` is no longer in the table,
-	 * and invalid afterwards. */
-	void (*work_done)(struct cot_policy *p, struct cot_work *w);
-
 	/*
 	 * The slice of an entity that is being set up and is not in the table yet: entity_up()
 	 * follows soon, and then what the policy wishes counts. Without it the driver's own. May
@@ -348,6 +352,7 @@ struct cot_policy_ops {
 };
 
 #define COT_POLICY_STATE_MAX 4096
+#define COT_POLICY_OWN_MAX   64
 
 /* What the core implements for policies; call it by the functions below. */
 struct cot_policy_actions {

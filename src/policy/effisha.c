@@ -97,12 +97,15 @@ static uint64_t tick(struct cot_policy *p)
 	return wake_ns;
 }
 
+/* tick() looks at the tables. */
+static const struct cot_work_ops works = {NULL};
+
 const struct cot_policy_ops cot_policy_effisha = {
 	.name = "effisha",
 	.summary = "one pool; one rewritten kernel at a time has the GPU, by class",
 	.abi = COT_POLICY_ABI,
 	.wants_pools = true,
 	.one_pool = true,
-	.takes_work = true,
+	.works = &works,
 	.tick = tick,
 };

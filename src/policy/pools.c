@@ -35,6 +35,7 @@ const struct cot_policy_ops cot_policy_pools = {
 	.abi = COT_POLICY_ABI,
 	.wants_pools = true,
 	.state_bytes = sizeof(struct turns),
+	.entity_bytes = sizeof(struct turn),
 	.action_done = cot_turns_action_done,
 	.tick = tick,
 	.first_slice = cot_policy_first_slice,

@@ -31,6 +31,7 @@ const struct cot_policy_ops cot_policy_rotate = {
 	.summary = "one batch program at a time beside the latency programs, in fair turns; no MPS",
 	.abi = COT_POLICY_ABI,
 	.state_bytes = sizeof(struct turns),
+	.entity_bytes = sizeof(struct turn),
 	.action_done = cot_turns_action_done,
 	.tick = tick,
 	.first_slice = cot_policy_first_slice,

@@ -66,8 +66,15 @@ struct room {
 	bool missed;		   /* one of them could do with more */
 };
 
-/* Names for a tenant's priv[]: of its batch works on the GPU that is looked at, in CapSMs. */
-enum { THERE, KEPT };
+/* Of a tenant: its batch works on the GPU that is looked at, in CapSMs. */
+struct held {
+	uint32_t there, kept;
+};
+
+static struct held *held_of(const struct cot_tenant *t)
+{
+	return t->own;
+}
 
 static bool is_batch(const struct cot_work *w)
 {
@@ -135,8 +142,8 @@ static void count(const struct cot_policy *p, struct room *r, const struct cot_w
 	r->missed |= misses(w);
 	r->n_waiting += w->state == COT_WORK_WAITING;
 	r->batch_there += works_there(w);
-	w->tenant->priv[THERE] += works_there(w);
-	w->tenant->priv[KEPT] += works_kept(w);
+	held_of(w->tenant)->there += works_there(w);
+	held_of(w->tenant)->kept += works_kept(w);
 	if (!is_long(p, w))
 		return;
 	r->long_there += works_there(w);
@@ -151,7 +158,7 @@ static struct room look(const struct cot_policy *p, uint32_t gpu)
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, p)
-		t->priv[THERE] = t->priv[KEPT] = 0;
+		*held_of(t) = (struct held){0, 0};
 	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
 	r.reserve = sum_reserves(p, &r);
 	r.guarded = r.has_latency || g->guarded_until_ns[gpu] > p->now_ns;
@@ -186,7 +193,7 @@ static uint32_t quota_room(const struct room *r, const struct cot_work *w)
 {
 	uint32_t quota = cot_share_sms(w->tenant->quota, r->n_sms);
 
-	return quota ? less(quota, (uint32_t)w->tenant->priv[THERE]) : r->n_sms;
+	return quota ? less(quota, held_of(w->tenant)->there) : r->n_sms;
 }
 
 /* ---- what is taken back ---- */
@@ -230,7 +237,7 @@ static bool keep_quotas(struct cot_policy *p, const struct room *r)
 	bool taken = false;
 
 	cot_for_each_tenant (t, p) {
-		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = (uint32_t)t->priv[KEPT];
+		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = held_of(t)->kept;
 
 		if (quota && kept > quota)
 			taken |= cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,
@@ -552,19 +559,23 @@ static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned 
 	tenant_came_or_went(p, t);
 }
 
+static const struct cot_work_ops works = {
+	.ready = work_changed,
+	.evicted = work_changed,
+	.done = work_done,
+};
+
 const struct cot_policy_ops cot_policy_smguard = {
 	.name = "smguard",
 	.summary = "one pool; shares of the SMs, taken back from running kernels and given back",
 	.abi = COT_POLICY_ABI,
 	.wants_pools = true,
 	.one_pool = true,
-	.takes_work = true,
+	.works = &works,
 	.state_bytes = sizeof(struct guard),
+	.tenant_bytes = sizeof(struct held),
 	.tenant_joined = tenant_came_or_went,
 	.tenant_left = tenant_came_or_went,
 	.tenant_changed = tenant_changed,
-	.work_ready = work_changed,
-	.work_evicted = work_changed,
-	.work_done = work_done,
 	.tick = tick,
 };

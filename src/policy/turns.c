@@ -19,34 +19,34 @@
 /* A turn is at most so many times one of average weight. */
 #define TURN_STRETCH_MAX 4u
 
-enum phase { OUTSIDE, WAITING, TURN, LOOSE };
-
-/* Names for priv[]. */
-enum { PHASE, VIRTUAL_NS, CHARGED_NS, END_NS, WAITING_SINCE_NS };
-
-static enum phase phase_of(const struct cot_entity *e)
+static struct turn *turn_of(const struct cot_entity *e)
 {
-	return (enum phase)e->priv[PHASE];
+	return e->own;
 }
 
-static void set_phase(struct cot_entity *e, enum phase phase)
+static enum turn_phase phase_of(const struct cot_entity *e)
 {
-	e->priv[PHASE] = phase;
+	return turn_of(e)->phase;
+}
+
+static void set_phase(struct cot_entity *e, enum turn_phase phase)
+{
+	turn_of(e)->phase = phase;
 }
 
 /* ---- who takes part ---- */
 
 static void begin_waiting(const struct cot_policy *p, struct cot_entity *e)
 {
-	set_phase(e, WAITING);
-	e->priv[WAITING_SINCE_NS] = p->now_ns;
+	set_phase(e, TURN_WAITING);
+	turn_of(e)->waiting_since_ns = p->now_ns;
 }
 
 static void join(const struct cot_policy *p, const struct turns *turns, struct cot_entity *e)
 {
 	begin_waiting(p, e);
-	if (e->priv[VIRTUAL_NS] < turns->virtual_ns)
-		e->priv[VIRTUAL_NS] = turns->virtual_ns;
+	if (turn_of(e)->virtual_ns < turns->virtual_ns)
+		turn_of(e)->virtual_ns = turns->virtual_ns;
 }
 
 static void update_members(struct cot_policy *p, struct turns *turns, turns_member_fn *is_member,
@@ -56,14 +56,15 @@ static void update_members(struct cot_policy *p, struct turns *turns, turns_memb
 
 	cot_for_each_entity (e, p) {
 		bool member = is_member(e, arg), wants = member && cot_entity_may_run(e);
-		bool in_grace = member && !e->held && phase_of(e) == TURN &&
+		bool in_grace = member && !e->held && phase_of(e) == TURN_OWNED &&
 				p->now_ns - e->activity_since_ns < GRACE_NS;
 
-		if (phase_of(e) == LOOSE && member && !e->held && p->now_ns < e->priv[END_NS])
+		if (phase_of(e) == TURN_LOOSE && member && !e->held &&
+		    p->now_ns < turn_of(e)->end_ns)
 			continue;
-		if (phase_of(e) == LOOSE || (!wants && !in_grace))
-			set_phase(e, OUTSIDE);
-		if (wants && phase_of(e) == OUTSIDE)
+		if (phase_of(e) == TURN_LOOSE || (!wants && !in_grace))
+			set_phase(e, TURN_OUTSIDE);
+		if (wants && phase_of(e) == TURN_OUTSIDE)
 			join(p, turns, e);
 		/* One that only went idle stays as it is until it has work. */
 		if (!member)
@@ -78,12 +79,12 @@ static void charge(struct cot_policy *p)
 	struct cot_entity *e;
 
 	cot_for_each_entity (e, p) {
-		uint64_t dt_ns = p->now_ns - e->priv[CHARGED_NS];
+		uint64_t dt_ns = p->now_ns - turn_of(e)->charged_ns;
 
-		if (phase_of(e) != TURN)
+		if (phase_of(e) != TURN_OWNED)
 			continue;
-		e->priv[VIRTUAL_NS] += dt_ns * COT_WEIGHT_DEFAULT / e->weight;
-		e->priv[CHARGED_NS] = p->now_ns;
+		turn_of(e)->virtual_ns += dt_ns * COT_WEIGHT_DEFAULT / e->weight;
+		turn_of(e)->charged_ns = p->now_ns;
 	}
 }
 
@@ -93,8 +94,8 @@ static void advance_virtual_time(struct cot_policy *p, struct turns *turns)
 	struct cot_entity *e;
 
 	cot_for_each_entity (e, p)
-		if (phase_of(e) == WAITING || phase_of(e) == TURN)
-			policy_earlier(&least_ns, e->priv[VIRTUAL_NS]);
+		if (phase_of(e) == TURN_WAITING || phase_of(e) == TURN_OWNED)
+			policy_earlier(&least_ns, turn_of(e)->virtual_ns);
 	if (least_ns != COT_NEVER && least_ns > turns->virtual_ns)
 		turns->virtual_ns = least_ns;
 }
@@ -107,7 +108,7 @@ static uint64_t turn_length(const struct cot_policy *p, const struct cot_entity 
 
 	cot_for_each_entity (e, p) {
 		if (!(e->gpu_mask & of->gpu_mask) ||
-		    (phase_of(e) != WAITING && phase_of(e) != TURN))
+		    (phase_of(e) != TURN_WAITING && phase_of(e) != TURN_OWNED))
 			continue;
 		weights += e->weight;
 		n++;
@@ -125,7 +126,7 @@ static uint64_t turn_length(const struct cot_policy *p, const struct cot_entity 
 /* However small its share, nobody waits for ever. */
 static bool is_overdue(const struct cot_policy *p, const struct cot_entity *e)
 {
-	return p->now_ns - e->priv[WAITING_SINCE_NS] >= p->config->cycle_ns;
+	return p->now_ns - turn_of(e)->waiting_since_ns >= p->config->cycle_ns;
 }
 
 static bool goes_before(const struct cot_policy *p, const struct cot_entity *a,
@@ -134,8 +135,8 @@ static bool goes_before(const struct cot_policy *p, const struct cot_entity *a,
 	if (is_overdue(p, a) != is_overdue(p, b))
 		return is_overdue(p, a);
 	if (is_overdue(p, a))
-		return a->priv[WAITING_SINCE_NS] < b->priv[WAITING_SINCE_NS];
-	return a->priv[VIRTUAL_NS] < b->priv[VIRTUAL_NS];
+		return turn_of(a)->waiting_since_ns < turn_of(b)->waiting_since_ns;
+	return turn_of(a)->virtual_ns < turn_of(b)->virtual_ns;
 }
 
 static struct cot_entity *first_waiting(struct cot_policy *p, uint64_t on_gpus, uint64_t not_on)
@@ -143,7 +144,8 @@ static struct cot_entity *first_waiting(struct cot_policy *p, uint64_t on_gpus, 
 	struct cot_entity *e, *first = NULL;
 
 	cot_for_each_entity (e, p) {
-		if (phase_of(e) != WAITING || !(e->gpu_mask & on_gpus) || (e->gpu_mask & not_on))
+		if (phase_of(e) != TURN_WAITING || !(e->gpu_mask & on_gpus) ||
+		    (e->gpu_mask & not_on))
 			continue;
 		if (!first || goes_before(p, e, first))
 			first = e;
@@ -156,21 +158,22 @@ static void end_turns(struct cot_policy *p)
 	struct cot_entity *e, *next;
 
 	cot_for_each_entity (e, p) {
-		if (phase_of(e) != TURN || p->now_ns < e->priv[END_NS])
+		if (phase_of(e) != TURN_OWNED || p->now_ns < turn_of(e)->end_ns)
 			continue;
 		next = first_waiting(p, e->gpu_mask, 0);
-		if (next && (is_overdue(p, next) || next->priv[VIRTUAL_NS] < e->priv[VIRTUAL_NS]))
+		if (next &&
+		    (is_overdue(p, next) || turn_of(next)->virtual_ns < turn_of(e)->virtual_ns))
 			begin_waiting(p, e);
 		else
-			e->priv[END_NS] = p->now_ns + turn_length(p, e);
+			turn_of(e)->end_ns = p->now_ns + turn_length(p, e);
 	}
 }
 
 static void begin_turn(struct cot_policy *p, struct cot_entity *e)
 {
-	set_phase(e, TURN);
-	e->priv[CHARGED_NS] = p->now_ns;
-	e->priv[END_NS] = p->now_ns + turn_length(p, e);
+	set_phase(e, TURN_OWNED);
+	turn_of(e)->charged_ns = p->now_ns;
+	turn_of(e)->end_ns = p->now_ns + turn_length(p, e);
 }
 
 /*
@@ -185,9 +188,9 @@ static bool may_begin(const struct cot_policy *p, const struct cot_entity *e)
 	cot_for_each_entity (other, p) {
 		if (other == e || !(other->gpu_mask & e->gpu_mask))
 			continue;
-		if (phase_of(other) == TURN)
+		if (phase_of(other) == TURN_OWNED)
 			return false;
-		if (phase_of(other) == WAITING && other->run != COT_RUN_FROZEN &&
+		if (phase_of(other) == TURN_WAITING && other->run != COT_RUN_FROZEN &&
 		    e->run == COT_RUN_FROZEN)
 			return false;
 	}
@@ -214,11 +217,11 @@ static void begin_turns(struct cot_policy *p)
 static void go_on_unfrozen(struct cot_policy *p, struct cot_entity *e)
 {
 	begin_turn(p, e);
-	e->priv[END_NS] = p->now_ns + FAILED_NS;
+	turn_of(e)->end_ns = p->now_ns + FAILED_NS;
 	if (e->n_failed < LOOSE_AFTER)
 		return;
-	set_phase(e, LOOSE);
-	e->priv[END_NS] = p->now_ns + LOOSE_NS;
+	set_phase(e, TURN_LOOSE);
+	turn_of(e)->end_ns = p->now_ns + LOOSE_NS;
 }
 
 static void act(struct cot_policy *p)
@@ -226,10 +229,10 @@ static void act(struct cot_policy *p)
 	struct cot_entity *e;
 
 	cot_for_each_entity (e, p) {
-		if (phase_of(e) == TURN || phase_of(e) == LOOSE)
+		if (phase_of(e) == TURN_OWNED || phase_of(e) == TURN_LOOSE)
 			(void)cot_thaw(p, e);
 		/* Refused for now, because the last freeze failed. */
-		else if (phase_of(e) == WAITING && cot_freeze(p, e))
+		else if (phase_of(e) == TURN_WAITING && cot_freeze(p, e))
 			go_on_unfrozen(p, e);
 	}
 }
@@ -240,12 +243,12 @@ static uint64_t next_wake(struct cot_policy *p)
 	struct cot_entity *e;
 
 	cot_for_each_entity (e, p) {
-		if (phase_of(e) == LOOSE)
-			policy_earlier(&wake_ns, e->priv[END_NS]);
-		if (phase_of(e) != TURN)
+		if (phase_of(e) == TURN_LOOSE)
+			policy_earlier(&wake_ns, turn_of(e)->end_ns);
+		if (phase_of(e) != TURN_OWNED)
 			continue;
 		if (first_waiting(p, e->gpu_mask, 0))
-			policy_earlier(&wake_ns, e->priv[END_NS]);
+			policy_earlier(&wake_ns, turn_of(e)->end_ns);
 		if (e->activity == COT_ACTIVITY_IDLE)
 			policy_earlier(&wake_ns, e->activity_since_ns + GRACE_NS);
 	}
@@ -267,7 +270,7 @@ uint64_t cot_turns_tick(struct cot_policy *p, struct turns *turns, turns_member_
 void cot_turns_action_done(struct cot_policy *p, struct cot_entity *e,
 			   const struct cot_action_result *r)
 {
-	if (r->kind == COT_ACTION_FREEZE && r->status && phase_of(e) == WAITING)
+	if (r->kind == COT_ACTION_FREEZE && r->status && phase_of(e) == TURN_WAITING)
 		go_on_unfrozen(p, e);
 }
 
@@ -277,7 +280,7 @@ uint64_t cot_turns_loose_gpus(const struct cot_policy *p)
 	uint64_t gpus = 0;
 
 	cot_for_each_entity (e, p)
-		if (phase_of(e) == LOOSE)
+		if (phase_of(e) == TURN_LOOSE)
 			gpus |= e->gpu_mask;
 	return gpus;
 }

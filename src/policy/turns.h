@@ -1,7 +1,7 @@
 /*
  * Weighted fair turns: of the entities that take part, at most one per GPU is thawed. Used by
- * policies; keeps its numbers in the entities' priv[], so it has no state of its own
- * but struct turns.
+ * policies, which give it a struct turns as their state, or in it, and a struct turn of each
+ * entity.
  *
  *      +--------- another one's turn ----------+
  *      v                                       |
@@ -23,6 +23,16 @@
 #define COT_POLICY_TURNS_H
 
 #include <cotenant/policy.h>
+
+enum turn_phase { TURN_OUTSIDE, TURN_WAITING, TURN_OWNED, TURN_LOOSE };
+
+/* Of an entity: what a policy with turns has as its entity_bytes. */
+struct turn {
+	enum turn_phase phase;
+	uint64_t virtual_ns, waiting_since_ns;
+	uint64_t charged_ns; /* until when its virtual time is counted */
+	uint64_t end_ns;     /* of its turn, or of being loose */
+};
 
 struct turns {
 	uint64_t virtual_ns; /* never goes back; where entities that were idle start */

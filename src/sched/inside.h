@@ -38,8 +38,14 @@ struct wish {
 	uint64_t backoff_ns;
 };
 
+/* What the policy remembers of one of them. */
+struct own {
+	_Alignas(16) unsigned char bytes[COT_POLICY_OWN_MAX];
+};
+
 struct entity {
 	struct cot_entity pub; /* first: the policy's pointer is ours */
+	struct own own;
 	bool used, up;
 	struct wish wish[N_WISHES];
 	uint64_t again_ns; /* a thaw, or a user's freeze, that failed is tried again then */
@@ -50,11 +56,13 @@ struct entity {
 
 struct tenant {
 	struct cot_tenant pub; /* first */
+	struct own own;
 	bool used;
 };
 
 struct work {
 	struct cot_work pub; /* first */
+	struct own own;
 	bool used, queued;
 	uint32_t sent_granted, sent_evicted; /* what the host has been told */
 	/* What points to it, in each list that it is in: the list, or the one before. */
@@ -195,7 +203,8 @@ int cot_sched_action_wrong(struct cot_sched *s);
 
 void cot_sched_work_init(struct cot_sched *s);
 /* A new policy: nothing of the old one's is left in them. */
-void cot_sched_work_forget_policy(struct cot_sched *s);
+/* Works stay; what a policy remembers of them is begun anew. */
+void cot_sched_work_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops);
 int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d);
 int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms);
 int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left);

@@ -43,6 +43,12 @@ static int check_ops(const struct cot_policy_ops *ops, struct cot_error *err)
 		return cot_error_set(err, -EINVAL,
 				     "policy '%s' wants %u bytes of state; at most %u", ops->name,
 				     ops->state_bytes, COT_POLICY_STATE_MAX);
+	if (ops->entity_bytes > COT_POLICY_OWN_MAX || ops->tenant_bytes > COT_POLICY_OWN_MAX ||
+	    ops->work_bytes > COT_POLICY_OWN_MAX)
+		return cot_error_set(
+			err, -EINVAL,
+			"policy '%s' wants more than %u bytes of an entity, a tenant or a work",
+			ops->name, COT_POLICY_OWN_MAX);
 	return 0;
 }
 
@@ -76,10 +82,10 @@ static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 
 	memset(s->state, 0, sizeof(s->state));
 	cot_for_each_entity (e, &s->policy)
-		memset(e->priv, 0, sizeof(e->priv));
+		memset(e->own, 0, ops->entity_bytes);
 	cot_for_each_tenant (t, &s->policy)
-		memset(t->priv, 0, sizeof(t->priv));
-	cot_sched_work_forget_policy(s);
+		memset(t->own, 0, ops->tenant_bytes);
+	cot_sched_work_forget_policy(s, ops);
 	s->policy.ops = ops;
 	s->wake_ns = COT_NEVER;
 	s->retry_ns = COT_NEVER;
@@ -149,7 +155,7 @@ static void ask(struct cot_sched *s)
 	if (!s->started)
 		return;
 	s->wake_ns = s->policy.ops->tick(&s->policy);
-	if (!s->policy.ops->takes_work)
+	if (!s->policy.ops->works)
 		cot_sched_work_grant_all(s);
 }
 

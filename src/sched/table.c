@@ -4,6 +4,7 @@
  * are known and its library listens.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "sched/inside.h"
 
@@ -73,7 +74,7 @@ static struct entity *entity_create(struct cot_sched *s, uint32_t id, enum cot_e
 
 		if (e->used)
 			continue;
-		*e = (struct entity){.used = true, .pub = {.id = id, .kind = kind}};
+		*e = (struct entity){.used = true, .pub = {.id = id, .kind = kind, .own = &e->own}};
 		cot_sched_action_entity_init(e);
 		return e;
 	}
@@ -146,8 +147,7 @@ static void bring_up(struct cot_sched *s, struct entity *e)
 	(void)sum_up(s, e);
 	e->pub.activity_since_ns = s->policy.now_ns;
 	e->pub.next = NULL;
-	for (unsigned i = 0; i < sizeof(e->pub.priv) / sizeof(e->pub.priv[0]); i++)
-		e->pub.priv[i] = 0;
+	memset(&e->own, 0, sizeof(e->own));
 	*s->entities_tail = &e->pub;
 	s->entities_tail = &e->pub.next;
 	s->policy.n_entities++;
@@ -226,7 +226,7 @@ static struct tenant *tenant_create(struct cot_sched *s, uint32_t id)
 
 		if (t->used)
 			continue;
-		*t = (struct tenant){.used = true, .pub = {.id = id}};
+		*t = (struct tenant){.used = true, .pub = {.id = id, .own = &t->own}};
 		return t;
 	}
 	return NULL;

@@ -15,11 +15,19 @@ void cot_sched_work_init(struct cot_sched *s)
 		s->running_tail[i] = &s->policy.running[i];
 }
 
-void cot_sched_work_forget_policy(struct cot_sched *s)
+void cot_sched_work_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops)
 {
 	struct cot_work *w;
 
-	cot_for_each_work(w, &s->policy) memset(w->priv, 0, sizeof(w->priv));
+	cot_for_each_work(w, &s->policy) memset(w->own, 0, ops->work_bytes);
+}
+
+/* What the policy wants to hear of works. */
+static const struct cot_work_ops *work_ops(const struct cot_sched *s)
+{
+	static const struct cot_work_ops none;
+
+	return s->started && s->policy.ops->works ? s->policy.ops->works : &none;
 }
 
 static struct work *find_work(const struct cot_sched *s, uint32_t id)
@@ -183,8 +191,8 @@ static void set_waiting(struct cot_sched *s, struct work *w, uint32_t n_tasks)
 	w->pub.granted = w->pub.evicted = w->pub.left = 0;
 	w->sent_granted = w->sent_evicted = 0;
 	set_want(w);
-	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_ready)
-		s->policy.ops->work_ready(&s->policy, &w->pub);
+	if (work_ops(s)->ready)
+		work_ops(s)->ready(&s->policy, &w->pub);
 }
 
 static struct cot_tenant *tenant_of(struct cot_sched *s, uint32_t id)
@@ -212,6 +220,7 @@ int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_wo
 		.pub =
 			{
 				.id = id,
+				.own = &w->own,
 				.tenant = t,
 				.gpu = d->gpu,
 				.n_sms = d->n_sms,
@@ -241,8 +250,8 @@ int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
 	if (capsms <= w->pub.left)
 		return 0;
 	w->pub.left = capsms;
-	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_evicted)
-		s->policy.ops->work_evicted(&s->policy, &w->pub);
+	if (work_ops(s)->evicted)
+		work_ops(s)->evicted(&s->policy, &w->pub);
 	return 0;
 }
 
@@ -260,8 +269,8 @@ static void remove_work(struct cot_sched *s, struct work *w)
 	else
 		end_running(s, w);
 	forget_queued(s, w);
-	if (s->started && s->policy.ops->takes_work && s->policy.ops->work_done)
-		s->policy.ops->work_done(&s->policy, &w->pub);
+	if (work_ops(s)->done)
+		work_ops(s)->done(&s->policy, &w->pub);
 	w->used = false;
 }
 

@@ -220,6 +220,8 @@ static uint64_t tick(struct cot_policy *p)
 	}
 }
 
+static const struct cot_work_ops works = {.done = work_done};
+
 const struct cot_policy_ops chaos_policy = {
 	.name = "chaos",
 	.summary = "does one thing wrong",
@@ -228,7 +230,6 @@ const struct cot_policy_ops chaos_policy = {
 	.init = init,
 	.fini = fini,
 	.entity_down = entity_down,
-	.takes_work = true,
-	.work_done = work_done,
+	.works = &works,
 	.tick = tick,
 };

@@ -32,7 +32,7 @@ static void test_what_they_want(void **state)
 {
 	static const struct {
 		const char *name;
-		bool pools, one_pool, takes_work;
+		bool pools, one_pool, works;
 	} all[] = {
 		{"pools", true, false, false}, {"rotate", false, false, false},
 		{"smguard", true, true, true}, {"effisha", true, true, true},
@@ -46,7 +46,7 @@ static void test_what_they_want(void **state)
 
 		assert_int_equal(ops->wants_pools, all[i].pools);
 		assert_int_equal(ops->one_pool, all[i].one_pool);
-		assert_int_equal(ops->takes_work, all[i].takes_work);
+		assert_int_equal(ops->works != NULL, all[i].works);
 	}
 }
 

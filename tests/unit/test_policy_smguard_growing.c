@@ -240,17 +240,17 @@ static void test_no_growing_while_somebody_waits(void **state)
 
 /* ---- quiet ---- */
 
-/* smguard sums up in a tenant's priv[] whenever it decides; this is no sum of anything. */
+/* smguard sums up in what it has of a tenant whenever it decides; this is no sum of anything. */
 #define MARK 77777777u
 
 static void mark(const struct bench *b)
 {
-	((struct cot_tenant *)cot_sched_tenant(b->sched, BATCH))->priv[0] = MARK;
+	*(uint32_t *)cot_sched_tenant(b->sched, BATCH)->own = MARK;
 }
 
 static bool has_decided(const struct bench *b)
 {
-	return cot_sched_tenant(b->sched, BATCH)->priv[0] != MARK;
+	return *(const uint32_t *)cot_sched_tenant(b->sched, BATCH)->own != MARK;
 }
 
 /* A tick without anything new costs nothing, on whichever GPU works wait. */

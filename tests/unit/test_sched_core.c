@@ -620,6 +620,7 @@ static void test_wrong_policies_are_refused(void **state)
 	struct cot_policy_ops ops = scripted;
 	struct cot_sched *s = NULL;
 	struct cot_error err;
+	unsigned i;
 
 	(void)state;
 	cot_policy_config_init(&config);
@@ -637,6 +638,13 @@ static void test_wrong_policies_are_refused(void **state)
 	ops = scripted;
 	ops.state_bytes = COT_POLICY_STATE_MAX + 1;
 	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
+	for (i = 0; i < 3; i++) {
+		ops = scripted;
+		*(i == 0   ? &ops.entity_bytes
+		  : i == 1 ? &ops.tenant_bytes
+			   : &ops.work_bytes) = COT_POLICY_OWN_MAX + 1;
+		assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
+	}
 	config.batch_slice_us = 1;
 	assert_int_equal(cot_sched_create(&scripted, &config, NULL, 0, &s, &err), -EINVAL);
 	cot_policy_config_init(&config);

@@ -371,7 +371,7 @@ static void compare(bool broken, uint32_t block_us)
 		assert_same(&sim, &daemon);
 		print_message("%s: %u events, %u decisions, the same on three hosts\n",
 			      cot_policies[i]->name, sim.n - sim.n_actions, sim.n_actions);
-		if (cot_policies[i]->takes_work) {
+		if (cot_policies[i]->works) {
 			assert_true(count(&sim, " > grant ") > 100);
 			assert_true(count(&sim, " > evict ") > 10);
 			assert_true(count(&sim, " evicted ") > 10 ||

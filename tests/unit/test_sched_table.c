@@ -41,10 +41,20 @@ static void entity_changed(struct cot_policy *p, struct cot_entity *e, unsigned 
 	told.entity_what |= what;
 }
 
-static void entity_up(struct cot_policy *p, struct cot_entity *e)
+/* All of it is zero, and is used now. */
+static void expect_new(void *own)
 {
+	unsigned char *bytes = own;
 	size_t i;
 
+	for (i = 0; i < COT_POLICY_OWN_MAX; i++) {
+		assert_int_equal(bytes[i], 0);
+		bytes[i] = 1;
+	}
+}
+
+static void entity_up(struct cot_policy *p, struct cot_entity *e)
+{
 	told.n_up++;
 	told.entity = e->id;
 	assert_int_equal(e->activity_since_ns, p->now_ns);
@@ -55,22 +65,14 @@ static void entity_up(struct cot_policy *p, struct cot_entity *e)
 	assert_int_equal(e->n_failed, 0);
 	assert_false(e->held);
 	assert_null(e->next);
-	for (i = 0; i < sizeof(e->priv) / sizeof(e->priv[0]); i++) {
-		assert_int_equal(e->priv[i], 0);
-		e->priv[i] = 1;
-	}
+	expect_new(e->own);
 }
 
 static void tenant_joined(struct cot_policy *p, struct cot_tenant *t)
 {
-	size_t i;
-
 	(void)p;
 	told.n_joined++;
-	for (i = 0; i < sizeof(t->priv) / sizeof(t->priv[0]); i++) {
-		assert_int_equal(t->priv[i], 0);
-		t->priv[i] = 1;
-	}
+	expect_new(t->own);
 }
 
 static uint64_t tick(struct cot_policy *p)
@@ -83,6 +85,8 @@ static const struct cot_policy_ops listener = {
 	.name = "listener",
 	.summary = "writes down what it is told",
 	.abi = COT_POLICY_ABI,
+	.entity_bytes = COT_POLICY_OWN_MAX,
+	.tenant_bytes = COT_POLICY_OWN_MAX,
 	.tenant_joined = tenant_joined,
 	.tenant_changed = tenant_changed,
 	.entity_up = entity_up,

@@ -61,13 +61,14 @@ static uint64_t tick(struct cot_policy *p)
 	return script.grants && p->now_ns < script.woken_ns ? script.woken_ns : COT_NEVER;
 }
 
+static const struct cot_work_ops works = {.ready = work_ready};
+
 static const struct cot_policy_ops scripted = {
 	.name = "scripted",
 	.summary = "does what the test says",
 	.abi = COT_POLICY_ABI,
-	.takes_work = true,
+	.works = &works,
 	.init = init,
-	.work_ready = work_ready,
 	.tick = tick,
 };
 

@@ -54,14 +54,17 @@ static void work_done(struct cot_policy *p, struct cot_work *w)
 	n_done++;
 }
 
+static const struct cot_work_ops works = {
+	.ready = work_ready,
+	.evicted = work_evicted,
+	.done = work_done,
+};
+
 static const struct cot_policy_ops told = {
 	.name = "told",
 	.summary = "does what it is told",
 	.abi = COT_POLICY_ABI,
-	.takes_work = true,
-	.work_ready = work_ready,
-	.work_evicted = work_evicted,
-	.work_done = work_done,
+	.works = &works,
 	.tick = tick,
 };
 

@@ -51,8 +51,8 @@ static void work_ready(struct cot_policy *p, struct cot_work *w)
 	assert_int_equal(w->state, COT_WORK_WAITING);
 	assert_false(w->settled);
 	assert_int_equal(w->waiting_since_ns, p->now_ns);
-	for (i = 0; !w->n_returns && i < sizeof(w->priv) / sizeof(w->priv[0]); i++)
-		assert_int_equal(w->priv[i]++, 0);
+	for (i = 0; !w->n_returns && i < COT_POLICY_OWN_MAX; i++)
+		assert_int_equal(((unsigned char *)w->own)[i]++, 0);
 	script.n_ready++;
 	script.id = w->id;
 }
@@ -71,25 +71,26 @@ static void work_done(struct cot_policy *p, struct cot_work *w)
 	script.id = w->id;
 }
 
+static const struct cot_work_ops works = {
+	.ready = work_ready,
+	.evicted = work_evicted,
+	.done = work_done,
+};
+
 static const struct cot_policy_ops scripted = {
 	.name = "scripted",
 	.summary = "does what the test says",
 	.abi = COT_POLICY_ABI,
-	.takes_work = true,
-	.work_ready = work_ready,
-	.work_evicted = work_evicted,
-	.work_done = work_done,
+	.works = &works,
+	.work_bytes = COT_POLICY_OWN_MAX,
 	.tick = tick,
 };
 
-/* It has the callbacks, and does not take works. */
+/* It does not take works. */
 static const struct cot_policy_ops deaf = {
 	.name = "deaf",
 	.summary = "leaves works to the core",
 	.abi = COT_POLICY_ABI,
-	.work_ready = work_ready,
-	.work_evicted = work_evicted,
-	.work_done = work_done,
 	.tick = tick,
 };
 
@@ -547,10 +548,10 @@ static void test_a_new_policy(void **state)
 
 	(void)state;
 	(void)submit(1, OTHER, 0, false, false);
-	assert_int_equal(work(1)->priv[0], 1);
+	assert_int_equal(*(unsigned char *)work(1)->own, 1);
 	assert_int_equal(cot_sched_set_policy(sched, &scripted, NULL, now_ns, &err), 0);
-	for (i = 0; i < 4; i++)
-		assert_int_equal(work(1)->priv[i], 0);
+	for (i = 0; i < COT_POLICY_OWN_MAX; i++)
+		assert_int_equal(((unsigned char *)work(1)->own)[i], 0);
 	assert_int_equal(work(1)->state, COT_WORK_WAITING);
 }
 
