@@ -68,10 +68,18 @@ class Figures(unittest.TestCase):
 
     def test_alone(self):
         requests = [{"way": w, **request(us)} for w, us in
-                    (("mps", 100), ("smguard", 104), ("mps", 100), ("smguard", 106))]
+                    (("mps", 100), ("smguard", 104), ("mps", 100), ("smguard", 106),
+                     ("mps", 100), ("smguard", 105))]
         cell = {"id": "alone.nn", "group": "alone", "names": ["nn"], "status": "ok",
                 "requests": requests}
         self.assertAlmostEqual(figures.make([cell])["summary"]["turnaround"], 1.05)
+        requests += [{"way": "mps", **request(100)}, {"way": "smguard", **request(900)}]  # one slow
+        result = figures.make([cell])
+        self.assertAlmostEqual(result["summary"]["turnaround"], 1.055)
+        text = report.markdown({**result, "machine": {}})
+        self.assertIn("+5.5 %, +5.5 % at most; n = 4", text)
+        self.assertIn("| nn | 4 | 0.1 (0.1 to 0.1; 0.1) | 0.105 (0.105 to 0.304; 0.9) | +5.5 % |",
+                      text)
 
     def test_one_task_per_worker_is_no_remapping(self):
         self.assertNotIn("remap", figures.make([remap_cell(1.0)])["summary"])

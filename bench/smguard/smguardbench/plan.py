@@ -76,7 +76,7 @@ def make_cells(repeats, ways):
     pairs = [(ls, batch) for ls in LS for batch in BATCH]
     cells = [Cell("pair", p, of(PAIR_WAYS), repeats) for p in pairs]
     cells += [Cell("remap", (k,), (), max(1, repeats // 2)) for k in KERNELS]
-    cells += [Cell("alone", (k,), of(ALONE_WAYS), max(1, repeats // 2)) for k in KERNELS]
+    cells += [Cell("alone", (k,), of(ALONE_WAYS), repeats) for k in KERNELS]
     cells += [Cell("burst", p, of(("fixed",)), max(1, repeats // 2)) for p in BURST_PAIRS]
     cells += [Cell("reserve", p, of(RESERVE_WAYS), max(1, repeats // 4)) for p in pairs]
     return [c for c in cells if c.ways or c.group == "remap"]
@@ -107,7 +107,7 @@ def estimate_s(cell, sizes):
         return 2.0 + alone[0] * 1e-3 * cell.repeats * 5
     both = sum(alone) * 1e-3
     if cell.group == "alone":
-        return 0.5 + cell.repeats * len(cell.ways) * (both + 0.008)
+        return 0.5 + 2 * cell.repeats * len(cell.ways) * (both + 0.008)
     if cell.group == "burst":
         return 1.0 + len(BURST_RESERVES) * cell.repeats * (both + 0.01)
     factor = 2.6 if cell.group == "reserve" else 1.2

@@ -72,8 +72,9 @@ def _summary(s):
         row("", "the same, ended and launched again", "1.8x, 2.9x at most (F&R)", "",
             _at_most(s.get("relaunch")), *empty),
         row(17, "cost of rewriting, kernel", "+3.87 %", "", percent(s.get("overhead")), *empty),
-        row("", "the same, request of a program alone", "+1.58 %", "",
-            percent(s.get("turnaround")), *empty),
+        row("", "the same, request of a program alone, median", "+1.58 %", "",
+            f"{percent(s.get('turnaround'))}, {percent(s.get('turnaround_max'))} at most; "
+            f"n = {s['turnaround_n']}" if "turnaround" in s else "-", *empty),
     ]
     return lines
 
@@ -113,11 +114,18 @@ def _remap(rows):
     return lines
 
 
+def _request_times(us):
+    return (f"{ms(us['median'])} ({ms(us['quarter'])} to {ms(us['three_quarters'])}; "
+            f"{ms(us['max'])})")
+
+
 def _alone(rows):
-    lines = head("kernel", "as it is, ms", "under smguard, ms", "cost")
+    lines = head("kernel", "requests each", "as it is, ms: median (middle half; longest)",
+                 "under smguard, ms", "cost")
     for r in rows:
-        lines.append(row(r["kernel"], *(ms(r[w]["us"]["mean"]) if w in r else "-"
-                                        for w in ("mps", "smguard")),
+        ways = [r[w]["us"] if w in r else None for w in ("mps", "smguard")]
+        lines.append(row(r["kernel"], min(us["n"] for us in ways if us),
+                         *(_request_times(us) if us else "-" for us in ways),
                          percent(r.get("turnaround"))))
     return lines
 
