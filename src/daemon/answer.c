@@ -32,7 +32,7 @@ int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 	int rc;
 
-	if (c->source.fd < 0)
+	if (!conn_is_open(c))
 		return -ENOTCONN;
 	if (fd >= 0) {
 		struct cmsghdr *cmsg = &control.header;

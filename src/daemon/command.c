@@ -252,7 +252,7 @@ void cot_command_pool_settled(struct pool *p)
 		struct cot_msg_register *m = c->register_;
 		bool up = p->state == POOL_UP;
 
-		if (c->source.fd < 0 || c->wait_pool != p)
+		if (!conn_is_open(c) || c->wait_pool != p)
 			continue;
 		c->wait_pool = NULL;
 		c->register_ = NULL;
@@ -528,7 +528,7 @@ static struct conn *next_asker(struct daemon *d, uint64_t *ret_wait_ns)
 		struct conn *c = &d->conns[(d->next_asker + i) % MAX_CONNS];
 		uint64_t wait_ns;
 
-		if (c->source.fd < 0 || !c->asked)
+		if (!conn_is_open(c) || !c->asked)
 			continue;
 		wait_ns = cot_server_rest_ns(c);
 		if (!wait_ns)

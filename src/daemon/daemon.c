@@ -185,7 +185,7 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 		struct conn *c = &d->conns[i];
 		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
 
-		if (c->source.fd < 0)
+		if (!conn_is_open(c))
 			continue;
 		if (c->wait_entity)
 			due_ns = c->wait_until_ns;
@@ -193,7 +193,7 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 			continue;
 		else if (due_ns <= now_ns)
 			cot_conn_close(c);
-		if (c->source.fd >= 0 && due_ns < next_ns)
+		if (conn_is_open(c) && due_ns < next_ns)
 			next_ns = due_ns;
 	}
 	if (next_ns != COT_NEVER)

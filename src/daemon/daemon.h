@@ -282,6 +282,11 @@ void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt,
 /* Sends what is left of the answer, as far as the peer reads; or forgets it. */
 void cot_conn_flush(struct conn *c);
 void cot_conn_forget_answer(struct conn *c);
+static inline bool conn_is_open(const struct conn *c)
+{
+	return c->source.fd >= 0;
+}
+
 static inline unsigned conn_index(const struct conn *c)
 {
 	return (unsigned)(c - c->d->conns);

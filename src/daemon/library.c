@@ -22,7 +22,7 @@ static int send_to_member(void *arg, unsigned member, const void *packet, size_t
 	int rc = cot_conn_send(c, packet, size, -1);
 
 	/* A shim that misses a grant would wait for ever. Its end is noticed, but not in here. */
-	if (rc < 0 && c->kind == CONN_WORK && c->source.fd >= 0)
+	if (rc < 0 && c->kind == CONN_WORK && conn_is_open(c))
 		(void)shutdown(c->source.fd, SHUT_RDWR);
 	return rc;
 }
@@ -310,7 +310,7 @@ bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_
 	for (i = 0; i < MAX_CONNS; i++) {
 		const struct conn *c = &d->conns[i];
 
-		if (c->source.fd >= 0 && c->entity == entity && c->grown_ns &&
+		if (conn_is_open(c) && c->entity == entity && c->grown_ns &&
 		    now_ns - c->grown_ns < SETTLE_NS)
 			return false;
 	}

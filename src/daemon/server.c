@@ -65,7 +65,7 @@ void cot_conn_watch(struct conn *c)
 	uint32_t events = (c->asked ? 0 : EPOLLIN) | (c->out ? EPOLLOUT : 0);
 	struct cot_loop *loop = &c->d->loop;
 
-	if (c->source.fd < 0)
+	if (!conn_is_open(c))
 		return;
 	if (c->paused || !events) {
 		/* With no events a peer that hung up would be told without end. */
@@ -105,7 +105,7 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 		struct conn *c = &d->conns[i];
 		uint64_t rest_ns;
 
-		if (c->source.fd < 0 || !c->paused)
+		if (!conn_is_open(c) || !c->paused)
 			continue;
 		rest_ns = cot_server_rest_ns(c);
 		c->paused = rest_ns != 0;
@@ -122,7 +122,7 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 
 void cot_conn_close(struct conn *c)
 {
-	if (c->source.fd < 0)
+	if (!conn_is_open(c))
 		return;
 	if (c->watched)
 		cot_loop_remove(&c->d->loop, &c->source);
@@ -228,7 +228,7 @@ static bool has_files(struct conn *c)
 
 static bool is_heard(const struct conn *c)
 {
-	return c->source.fd >= 0 && !c->paused && !c->asked;
+	return conn_is_open(c) && !c->paused && !c->asked;
 }
 
 /* False: there is nothing more now, or the connection has been closed. */
@@ -242,7 +242,7 @@ static bool take_one(struct conn *c)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return false;
 		if (n > 0 && take(c, packet, (size_t)n))
-			return c->source.fd >= 0;
+			return conn_is_open(c);
 	}
 	cot_conn_close(c);
 	return false;
@@ -265,7 +265,7 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 		if (!take_one(c))
 			break;
 	cot_server_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
-	if (c->source.fd >= 0)
+	if (conn_is_open(c))
 		pause_if_needed(c);
 }
 
@@ -276,7 +276,7 @@ static struct conn *free_slot(struct daemon *d)
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].source.fd < 0)
+		if (!conn_is_open(&d->conns[i]))
 			return &d->conns[i];
 	return NULL;
 }
