@@ -135,7 +135,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 		t->alone_why = "the pool serves another user's programs";
 	else if (note == no_pool_note)
 		t->alone_why = "MPS cannot be had";
-	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	t->cls = class_of(m->class_);
 	t->weight = m->weight;
 	t->block_us = m->block_us;
 	t->quota = m->quota;
@@ -156,7 +156,7 @@ static const char reserve_is_for_latency[] =
 
 static bool may_register(struct conn *c, const struct cot_msg_register *m)
 {
-	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	enum cot_class cls = class_of(m->class_);
 	struct cot_error err;
 
 	if (m->class_ > COT_PROTO_BATCH || m->weight < COT_WEIGHT_MIN ||
@@ -222,8 +222,8 @@ static void on_register(struct conn *c, const struct cot_msg_register *m)
 		finish_register(c, m, NULL, note_on_shares(d, m));
 		return;
 	}
-	p = cot_pool_get(d, m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
-			 d->config.policy->one_pool, (unsigned)__builtin_ctzll(mask));
+	p = cot_pool_get(d, class_of(m->class_), d->config.policy->one_pool,
+			 (unsigned)__builtin_ctzll(mask));
 	if (p && !cot_pool_serves(p, c->uid)) {
 		finish_register(c, m, NULL, other_user_note);
 		return;
@@ -270,23 +270,25 @@ struct target {
 	const char *name;
 };
 
+/* "pool:batch:0" is one of them, "pool:batch" is any. */
+static bool is_called(const struct pool *p, const char *name)
+{
+	char own[COT_NEWS_NAME_MAX];
+
+	return !strcmp(cot_news_entity(p->d, p->id, own), name) ||
+	       !strcmp(name + strlen("pool:"), p->name);
+}
+
 static int find_pool_by_name(struct daemon *d, const char *name, struct target *ret_target,
 			     struct cot_error *err)
 {
-	char own[48];
 	unsigned i, n = 0;
 
 	for (i = 0; i < MAX_POOLS; i++) {
 		struct pool *p = &d->pools[i];
 
-		if (!p->id)
+		if (!p->id || !is_called(p, name))
 			continue;
-		(void)snprintf(own, sizeof(own), "pool:%s:%u", p->name, p->gpu);
-		if (strcmp(own, name) != 0) {
-			(void)snprintf(own, sizeof(own), "pool:%s", p->name);
-			if (strcmp(own, name) != 0)
-				continue;
-		}
 		n++;
 		*ret_target = (struct target){.pool = p, .entity = p->id, .name = p->name};
 	}
@@ -341,7 +343,7 @@ static int only_alone(const struct target *target, const char *what, struct cot_
 static int check_set(const struct conn *c, const struct target *target,
 		     const struct cot_msg_command *m, struct cot_error *err)
 {
-	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	enum cot_class cls = class_of(m->class_);
 	const struct tenant *t = target->tenant;
 	uint32_t weight = m->fields & COT_SET_WEIGHT ? m->weight : COT_WEIGHT_MIN;
 	int rc = 0;
@@ -384,7 +386,7 @@ static void change(struct conn *c, const struct target *target, const struct cot
 	struct tenant *t = target->tenant;
 
 	if (m->fields & COT_SET_CLASS)
-		t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+		t->cls = class_of(m->class_);
 	if (m->fields & COT_SET_WEIGHT)
 		t->weight = m->weight;
 	if (m->fields & COT_SET_BLOCK)

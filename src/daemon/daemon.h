@@ -330,6 +330,12 @@ int cot_library_may_start(struct conn *c, struct cot_error *err);
 bool cot_work_packet(struct conn *c, const void *packet, int type);
 void cot_work_gone(struct conn *c);
 
+/* As in messages. */
+static inline enum cot_class class_of(uint8_t class_)
+{
+	return class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+}
+
 /* ---- command.c ---- */
 
 void cot_command_packet(struct conn *c, const void *packet, int type);

@@ -167,7 +167,7 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
 
 	if (rc < 0)
 		return rc;
-	t->cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	t->cls = class_of(m->class_);
 	t->weight = m->weight;
 	t->block_us = m->block_us;
 	t->solo = true;
@@ -213,7 +213,7 @@ static struct tenant *find_program(const struct conn *c, const struct cot_msg_he
 
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
-	enum cot_class cls = m->class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	enum cot_class cls = class_of(m->class_);
 	struct tenant *t = find_program(c, m);
 	int rc;
 

@@ -30,6 +30,16 @@ bool time_is_left(double seconds)
 	return (double)(now_ns() - begin_ns) < seconds * 1e9;
 }
 
+int number(int argc, char **argv, int i, int otherwise)
+{
+	return argc > i ? atoi(argv[i]) : otherwise;
+}
+
+double duration(int argc, char **argv, double otherwise)
+{
+	return argc > 0 ? atof(argv[0]) : otherwise;
+}
+
 int dial(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -18,6 +18,9 @@ extern _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
 uint64_t now_ns(void);
 /* Time that is left of `seconds` since the program began. */
 bool time_is_left(double seconds);
+/* An argument of an attack, or what stands for it. */
+int number(int argc, char **argv, int i, int otherwise);
+double duration(int argc, char **argv, double otherwise);
 /* -1: turned away, or there is no daemon. */
 int dial(void);
 int dial_many(int fds[CONNS_MAX], int n);

@@ -68,7 +68,7 @@ static bool pass_somehow(int fd, enum how how, int passed, int n)
 static int passing(int argc, char **argv)
 {
 	static const int amounts[] = {1, 4, 5, 253};
-	int i, n = argc > 0 ? atoi(argv[0]) : 100, sent = 0;
+	int i, n = number(argc, argv, 0, 100), sent = 0;
 	int kinds[] = {open("/dev/null", O_RDONLY), memfd_create("x", 0),
 		       (int)syscall(SYS_pidfd_open, getpid(), 0), dial()};
 
@@ -89,7 +89,7 @@ static int passing(int argc, char **argv)
  * many packets that our copy is gone when the daemon comes to them */
 static int linger(int argc, char **argv)
 {
-	int seconds = argc > 0 ? atoi(argv[0]) : 5, n = argc > 1 ? atoi(argv[1]) : 20;
+	int seconds = number(argc, argv, 0, 5), n = number(argc, argv, 1, 20);
 	struct linger off = {0};
 	struct cot_msg_query unknown;
 	int i, j, sent = 0;
@@ -119,7 +119,7 @@ static int linger(int argc, char **argv)
 /* silent SECONDS: connects as often as it can, and says nothing */
 static int silent(int argc, char **argv)
 {
-	double seconds = argc > 0 ? atof(argv[0]) : 1;
+	double seconds = duration(argc, argv, 1);
 	static int fds[CONNS_MAX];
 	int n = 0, tries = 0;
 
@@ -140,7 +140,7 @@ static int silent(int argc, char **argv)
 
 static int knock(int argc, char **argv)
 {
-	double seconds = argc > 0 ? atof(argv[0]) : 1;
+	double seconds = duration(argc, argv, 1);
 	int n = 0;
 
 	while (time_is_left(seconds)) {
@@ -159,7 +159,7 @@ static int knock(int argc, char **argv)
 /* knock-many SECONDS N: N processes connect and hang up without end */
 static int knock_many(int argc, char **argv)
 {
-	int i, n = argc > 1 ? atoi(argv[1]) : 8;
+	int i, n = number(argc, argv, 1, 8);
 
 	for (i = 1; i < n; i++)
 		in_child(knock, argc, argv);
@@ -169,7 +169,7 @@ static int knock_many(int argc, char **argv)
 /* bombs SECONDS: short-lived processes, each of which connects and registers */
 static int bombs(int argc, char **argv)
 {
-	double seconds = argc > 0 ? atof(argv[0]) : 1;
+	double seconds = duration(argc, argv, 1);
 	struct cot_msg_register m;
 	int n = 0, registered = 0, status;
 
@@ -258,7 +258,7 @@ static int forge(int argc, char **argv)
 static int odd_packets(int argc, char **argv)
 {
 	struct cot_msg_ack ack = {.value = UINT64_MAX, .latency_ns = UINT64_MAX};
-	int i, n = argc > 0 ? atoi(argv[0]) : 50, closed = 0;
+	int i, n = number(argc, argv, 0, 50), closed = 0;
 	static char big[COT_PROTO_PACKET_MAX + 4096];
 	uint64_t id;
 
@@ -289,7 +289,7 @@ static int odd_packets(int argc, char **argv)
 static int page(int argc, char **argv)
 {
 	struct iovec iov = {.iov_base = packet, .iov_len = sizeof(packet)};
-	int i, n = argc > 0 ? atoi(argv[0]) : 20, resized = 0;
+	int i, n = number(argc, argv, 0, 20), resized = 0;
 	struct cot_msg_hello hello;
 	struct cot_msg_groups groups;
 

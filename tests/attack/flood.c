@@ -10,16 +10,6 @@
 
 static int fds[CONNS_MAX];
 
-static int number(int argc, char **argv, int i, int otherwise)
-{
-	return argc > i ? atoi(argv[i]) : otherwise;
-}
-
-static double duration(int argc, char **argv)
-{
-	return argc > 0 ? atof(argv[0]) : 2;
-}
-
 /* Sends the packet on all connections until the time is over; those that break are made anew. */
 static unsigned long flood(int n, double seconds, const void *m, size_t size, bool reads)
 {
@@ -47,7 +37,7 @@ static int ask(int argc, char **argv)
 	struct cot_msg_query m;
 
 	fill_query(&m, COT_QUERY_STATS);
-	printf("asked %lu\n", flood(n, duration(argc, argv), &m, sizeof(m), argc < 3));
+	printf("asked %lu\n", flood(n, duration(argc, argv, 2), &m, sizeof(m), argc < 3));
 	return 0;
 }
 
@@ -58,7 +48,7 @@ static int unknown(int argc, char **argv)
 	struct cot_msg_ack m = {0};
 
 	cot_proto_header(&m.h, (enum cot_msg_type)999, sizeof(m), 1);
-	printf("unknown %lu\n", flood(n, duration(argc, argv), &m, sizeof(m), true));
+	printf("unknown %lu\n", flood(n, duration(argc, argv, 2), &m, sizeof(m), true));
 	return 0;
 }
 
@@ -78,7 +68,7 @@ static int changes(int argc, char **argv)
 	n = dial_many(fds, number(argc, argv, 1, 30));
 	fill_command(&m, COT_COMMAND_SET, id);
 	m.fields = COT_SET_SLICE;
-	while (time_is_left(duration(argc, argv) + 0.7)) {
+	while (time_is_left(duration(argc, argv, 2) + 0.7)) {
 		for (i = 0; i < n; i++) {
 			const struct cot_msg_result *r = (const struct cot_msg_result *)packet;
 
@@ -114,10 +104,10 @@ static int hold(int argc, char **argv)
 	if (lib < 0 || fd < 0)
 		return 1;
 	usleep(700000);
-	while (time_is_left(duration(argc, argv) + 0.7)) {
+	while (time_is_left(duration(argc, argv, 2) + 0.7)) {
 		fill_command(&m, n % 2 ? COT_COMMAND_THAW : COT_COMMAND_FREEZE, id);
 		(void)say(fd, &m, sizeof(m));
-		while (time_is_left(duration(argc, argv) + 3)) {
+		while (time_is_left(duration(argc, argv, 2) + 3)) {
 			struct cot_msg_ack ack = {0};
 			int type = hear(lib, 0);
 
@@ -148,7 +138,7 @@ static int groups(int argc, char **argv)
 		n++;
 	fill_groups(&m[0], 0);
 	fill_groups(&m[1], 3);
-	while (time_is_left(duration(argc, argv)))
+	while (time_is_left(duration(argc, argv, 2)))
 		for (i = 0; i < n; i++) {
 			sent += say_now(fds[i], &m[sent % 2], sizeof(m[0]));
 			drain(fds[i]);
@@ -178,14 +168,14 @@ static int works(int argc, char **argv)
 		}
 		n++;
 	}
-	for (k = 0; time_is_left(duration(argc, argv)); k++)
+	for (k = 0; time_is_left(duration(argc, argv, 2)); k++)
 		for (i = 0; i < n; i++) {
 			fill_done(&done, (uint64_t)(1 + k % each));
 			fill_request(&request, (uint64_t)(1 + k % each));
 			/* both or none: a name in use would end the connection */
 			if (say_now(fds[i], &done, sizeof(done))) {
 				sent++;
-				while (time_is_left(duration(argc, argv)) &&
+				while (time_is_left(duration(argc, argv, 2)) &&
 				       !say_now(fds[i], &request, sizeof(request)) &&
 				       errno == EAGAIN)
 					drain(fds[i]);

@@ -11,7 +11,7 @@
  */
 static int numbers(int argc, char **argv)
 {
-	int i, n = argc > 0 ? atoi(argv[0]) : 300, welcomed = 0;
+	int i, n = number(argc, argv, 0, 300), welcomed = 0;
 	uint64_t base = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	struct cot_msg_hello m;
 
@@ -44,7 +44,7 @@ static int stay(int argc, char **argv)
 /* hoard N SECONDS: N processes with a program each; a "w" on standard error for each one */
 static int hoard(int argc, char **argv)
 {
-	int i, n = argc > 0 ? atoi(argv[0]) : 200;
+	int i, n = number(argc, argv, 0, 200);
 
 	for (i = 0; i < n; i++)
 		in_child(stay, argc, argv);
@@ -92,7 +92,7 @@ static int greedy(int argc, char **argv)
 /* member SECONDS: registers into the pool, and answers every order with an error */
 static int member(int argc, char **argv)
 {
-	double seconds = argc > 0 ? atof(argv[0]) : 5;
+	double seconds = duration(argc, argv, 5);
 	struct cot_msg_register reg;
 	int fd = dial(), lib, n = 0;
 	uint64_t id;
