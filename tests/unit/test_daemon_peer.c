@@ -5,40 +5,11 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/old_kernel.h"
 #include "door_stage.h"
-
-/* In a process of its own, which may lack what it likes. What the check does not say is its line.
- */
-#define CHECK(yes)                       \
-	do {                             \
-		if (!(yes))              \
-			return __LINE__; \
-	} while (0)
-
-static void in_a_child(int (*check)(void))
-{
-	int ends[2], line = -1;
-	pid_t pid;
-
-	assert_int_equal(pipe(ends), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (!pid) {
-		line = check();
-		(void)!write(ends[1], &line, sizeof(line));
-		_exit(0);
-	}
-	(void)close(ends[1]);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(read(ends[0], &line, sizeof(line)), sizeof(line));
-	(void)close(ends[0]);
-	if (line > 0)
-		fail_msg("line %d", line);
-}
+#include "in_a_child.h"
 
 /* Both ends are this process's. */
 static int identify(struct conn *c)
