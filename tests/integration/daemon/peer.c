@@ -251,19 +251,28 @@ static void grow(int fd, const struct options *o)
 	printf("grown\n");
 }
 
-/* A lease, when it was seen first, and what the daemon had waited for a processor until then. */
+/* A lease, when it was seen first, and what the daemon and we had waited for a processor until
+ * then.
+ */
 static struct lease {
 	uint64_t until_ns, seen_ns, waited_ns;
 	bool ended;
 } lease;
 
+static uint64_t both_waited_ns(const struct options *o)
+{
+	return waited_ns(o->daemon) + waited_ns((int)getpid());
+}
+
 /*
  * The lease has run out before the daemon came again. That is its fault if it had a processor for
- * most of the time. What it waited is known now only: the kernel counts it when the wait ends.
+ * most of the time, and we looked when it came. What was waited is known now only: the kernel
+ * counts it when the wait ends.
  */
 static void judge_lapse(const struct options *o, uint64_t now)
 {
-	uint64_t own_ns = now - lease.seen_ns - (waited_ns(o->daemon) - lease.waited_ns);
+	uint64_t took_ns = now - lease.seen_ns, waited = both_waited_ns(o) - lease.waited_ns;
+	uint64_t own_ns = took_ns > waited ? took_ns - waited : 0;
 
 	printf(own_ns > LEASE_OWN_NS ? "lapsed\n" : "late\n");
 }
@@ -278,7 +287,7 @@ static void watch_lease(const struct options *o)
 			judge_lapse(o, now);
 		lease = (struct lease){0};
 		if (frozen && now < until_ns)
-			lease = (struct lease){until_ns, now, waited_ns(o->daemon), false};
+			lease = (struct lease){until_ns, now, both_waited_ns(o), false};
 	} else if (lease.until_ns && !lease.ended && now >= until_ns) {
 		lease.ended = true;
 		if (o->daemon)
