@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -50,6 +51,78 @@ static void test_least(void **state)
 	assert_string_equal(config.mps_program, "nvidia-cuda-mps-control");
 	assert_true(config.latency.everybody && config.batch.everybody);
 	assert_int_equal(config.max_weight, COT_WEIGHT_MAX);
+	assert_int_equal(config.linger_s, 60);
+	(void)setenv("COTENANT_MPS_CONTROL", "", 1); /* as if it were not there */
+	good(HEAD);
+	assert_string_equal(config.mps_program, "nvidia-cuda-mps-control");
+	(void)unsetenv("COTENANT_MPS_CONTROL");
+}
+
+/* Root's daemon in its usual place serves several users, any other one user. */
+static void test_least_by_place(void **state)
+{
+	(void)state;
+	(void)setenv("COTENANT_RUNTIME_DIR", "/run/cotenant", 1);
+	good(HEAD);
+	assert_int_equal(config.other_users, geteuid() == 0);
+	assert_int_equal(config.multiuser, geteuid() == 0);
+	(void)setenv("COTENANT_RUNTIME_DIR", "/run/another", 1);
+	good(HEAD);
+	assert_false(config.other_users || config.multiuser);
+	(void)unsetenv("COTENANT_RUNTIME_DIR");
+}
+
+/* One number of several, each alone. */
+static void test_some(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t latency, batch, equal;
+	} slices[] = {
+		{HEAD "slices_us: {latency: 5000}\n", 5000, 20, 0},
+		{HEAD "slices_us: {batch: 50}\n", 10000, 50, 0},
+		{HEAD "slices_us: {equal: 3000}\n", 10000, 20, 3000},
+	};
+	struct cot_policy_config least;
+	unsigned i;
+
+	(void)state;
+	good(HEAD);
+	least = config.numbers;
+	for (i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+		good(slices[i].text);
+		assert_int_equal(config.numbers.latency_slice_us, slices[i].latency);
+		assert_int_equal(config.numbers.batch_slice_us, slices[i].batch);
+		assert_int_equal(config.numbers.equal_slice_us,
+				 slices[i].equal ? slices[i].equal : least.equal_slice_us);
+	}
+	good(HEAD "rotation_ms: {turn: 30, cycle: 30}\n"); /* one turn each */
+	good(HEAD "rotation_ms: {cycle: 2000}\n");
+	assert_int_equal(config.numbers.turn_ns, least.turn_ns);
+	assert_int_equal(config.numbers.cycle_ns, 2000 * COT_NS_PER_MS);
+	good(HEAD "mps: {program: /opt/mps}\n");
+	assert_true(config.use_mps);
+	assert_int_equal(config.linger_s, 60);
+	good(HEAD "reserve_permille: 300\n");
+	assert_int_equal(config.numbers.adapt_task_us, least.adapt_task_us);
+	assert_int_equal(config.numbers.grow_after_ns, least.grow_after_ns);
+	assert_int_equal(config.numbers.linger_ns, least.linger_ns);
+	assert_int_equal(config.numbers.drain_block_us, least.drain_block_us);
+}
+
+static void test_lists(void **state)
+{
+	(void)state;
+	good(HEAD "allow: {batch: [4294967294, 0, '@root', '@root', none]}\n");
+	assert_true(config.latency.everybody);
+	assert_false(config.batch.everybody);
+	assert_int_equal(config.batch.n_uids, 2);
+	assert_int_equal(config.batch.uids[0], 4294967294u);
+	assert_int_equal(config.batch.uids[1], 0);
+	assert_int_equal(config.batch.n_gids, 2);
+	assert_int_equal(config.max_weight, COT_WEIGHT_MAX);
+	good(HEAD "allow: {latency: [none, '*']}\n");
+	assert_true(config.latency.everybody);
 }
 
 static void test_all(void **state)
@@ -59,7 +132,10 @@ static void test_all(void **state)
 		  "slices_us: {latency: 5000, batch: 50, equal: 3000}\n"
 		  "rotation_ms: {turn: 20, cycle: 1000}\n"
 		  "linger_ms: 250\n"
-		  "drain_block_us: 0\n"
+		  "drain_block_us: 70\n"
+		  "reserve_permille: 300\n"
+		  "adapt_task_us: 9\n"
+		  "grow_after_us: 11\n"
 		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
 		  "allow:\n"
 		  "  latency: [root, '@root', 1234]\n"
@@ -73,7 +149,10 @@ static void test_all(void **state)
 	assert_int_equal(config.numbers.turn_ns, 20 * COT_NS_PER_MS);
 	assert_int_equal(config.numbers.cycle_ns, 1000 * COT_NS_PER_MS);
 	assert_int_equal(config.numbers.linger_ns, 250 * COT_NS_PER_MS);
-	assert_int_equal(config.numbers.drain_block_us, 0);
+	assert_int_equal(config.numbers.drain_block_us, 70);
+	assert_int_equal(config.numbers.reserve_permille, 300);
+	assert_int_equal(config.numbers.adapt_task_us, 9);
+	assert_int_equal(config.numbers.grow_after_ns, 11 * COT_NS_PER_US);
 	assert_false(config.use_mps);
 	assert_true(config.multiuser);
 	assert_string_equal(config.mps_program, "/opt/mps");
@@ -120,11 +199,15 @@ static void test_mistakes(void **state)
 	(void)state;
 	bad("schema: cotenantd/2\n", "test.conf:1:", "expected cotenantd/1");
 	bad("policy: pools\n", "test.conf:1:", "schema");
-	bad(HEAD "policy: best\n", "test.conf:2:", "expected one of pools");
+	bad(HEAD "policy: best\n", "test.conf:2:", "'best'; expected one of pools, ");
 	bad(HEAD "polcy: pools\n", "test.conf:2:", "polcy");
 	bad(HEAD "slices_us: {batch: 5}\n", "test.conf:2:", "20");
 	bad(HEAD "slices_us: {batch: fast}\n", "test.conf:2:", "number");
 	bad(HEAD "rotation_ms: {turn: 500, cycle: 100}\n", "test.conf:2:", "shorter");
+	bad(HEAD "rotation_ms: {turn: 500, cycle: 499}\n", "test.conf:2:", "at least 500 ms");
+	bad(HEAD "allow: {latency: [4294967295]}\n", "test.conf:2:", "no user '4294967295'");
+	bad(HEAD "allow:\n  latency: [root]\n  batch:\n  - root\n  - nobody-of-this-name\n",
+	    "test.conf:6:", "no user 'nobody-of-this-name'; a group is written as @NAME");
 	bad(HEAD "allow:\n  latency: [nobody-of-this-name]\n", "test.conf:3:", "no user");
 	bad(HEAD "allow:\n  latency: ['@no-group-of-this-name']\n", "test.conf:3:", "no group");
 	bad(HEAD "allow: {max_weight: 0}\n", "test.conf:2:", "1");
@@ -139,6 +222,20 @@ static void test_missing_file(void **state)
 	(void)state;
 	assert_int_equal(cot_config_read("/nonexistent/cotenantd.conf", &config, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "/nonexistent/cotenantd.conf"));
+}
+
+static void test_file(void **state)
+{
+	char path[] = P_tmpdir "/cot-config-XXXXXX";
+	static const char text[] = HEAD "allow: {max_weight: 7}\n";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	(void)close(fd);
+	assert_int_equal(cot_config_read(path, &config, &err), 0);
+	assert_int_equal(config.max_weight, 7);
+	assert_int_equal(unlink(path), 0);
 }
 
 static void test_program_from_the_environment(void **state)
@@ -156,11 +253,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_least_by_place),
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_some),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_multiuser),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_missing_file),
+		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_program_from_the_environment),
 	};
 

@@ -306,10 +306,12 @@ static void test_wanted_again(void **state)
 	life_until(has_no_command);
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	c = wait_for_it();
+	p->held = true; /* by a user, as whoever comes next */
 	(void)kill(p->control.pid, SIGTERM);
 	life_until(is_up);
 	assert_null(c->wait_pool);
 	assert_false(p->wanted);
+	assert_true(p->held);
 	assert_int_equal(p->n_starts, 2);
 	assert_int_equal(p->n_deaths, 0);
 	assert_non_null(strstr(stage_log(), ": stopped"));
