@@ -361,7 +361,6 @@ void cot_host_forget(struct cot_host *host, uint32_t entity)
 
 	if (!e || !set_empty(&e->members))
 		return;
-	cot_host_set_frozen(host, e, false, 0);
 	*e = (struct entity){0};
 }
 

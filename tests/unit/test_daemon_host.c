@@ -496,6 +496,34 @@ static void test_old_lapses_do_not_count(void **state)
 	assert_int_equal(w.n_sent, 0);
 }
 
+/* What cannot be is refused, and changes nothing. */
+static void test_what_cannot_be(void **state)
+{
+	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = 77};
+	const struct cot_policy_ops *pools = cot_policy_find("pools");
+	struct cot_policy_ops bad = *pools;
+	struct cot_policy_config numbers;
+	struct cot_error err = {{0}};
+
+	(void)state;
+	ev.now_ns = w.now_ns;
+	assert_int_equal(cot_host_event(w.host, &ev), -EINVAL);
+	cot_policy_config_init(&numbers);
+	bad.abi++;
+	assert_int_equal(cot_host_set_policy(w.host, &bad, &numbers, w.now_ns, &err), -EINVAL);
+	assert_ptr_equal(cot_sched_policy(cot_host_sched(w.host))->ops, pools);
+	/* One that is up without a library has no place here, and needs none. */
+	world_tenant(5, COT_CLASS_BATCH, 0, true);
+	world_tenant(5, COT_CLASS_BATCH, 0, false);
+	world_start(1, COT_CLASS_BATCH, 0);
+	cot_host_join(w.host, COT_HOST_MAX_MEMBERS, 1, false, w.now_ns);
+	assert_int_equal(world_stats(1).n_guests, 0);
+	world_hold(1, true);
+	assert_int_equal(world_stats(1).n_waiting, 1);
+	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
+	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
+}
+
 /* What cannot be sent because nothing is read there is not "setting channels up". */
 static void test_a_full_socket(void **state)
 {
@@ -727,6 +755,7 @@ int main(void)
 		TEST(a_guest_whose_lease_ended),
 		TEST(old_lapses_do_not_count),
 		TEST(a_full_socket),
+		TEST(what_cannot_be),
 		TEST(silent_library),
 		TEST(stop_thaws),
 		TEST(ids_are_forgotten),

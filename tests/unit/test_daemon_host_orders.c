@@ -45,6 +45,46 @@ static void test_one_set_at_a_time_and_the_newest_wins(void **state)
 	assert_int_equal(w.n_sent - from, 3);
 }
 
+/* What came while one was on its way is sent after it, whatever else was decided in between. */
+static void test_the_newest_is_not_forgotten(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	for (i = 0; i < 2; i++) {
+		cot_host_override_slice(w.host, 1, 700 + i, w.now_ns);
+		world_pass(1 * MS);
+		world_tenant(2, COT_CLASS_BATCH, 0, false);
+		cot_host_override_slice(w.host, 1, 800 + i, w.now_ns);
+		world_tenant(2, COT_CLASS_BATCH, 0, false);
+		assert_int_equal(world_last(COT_MSG_SET)->slice_us, 700 + i);
+		world_answer(world_last(COT_MSG_SET), 0, 700 + i);
+		assert_int_equal(world_last(COT_MSG_SET)->slice_us, 800 + i);
+		world_answer(world_last(COT_MSG_SET), 0, 800 + i);
+		assert_int_equal(world_stats(1).n_waiting, 0);
+	}
+}
+
+/* Nobody is waited for who could not be told. */
+static void test_an_own_order_that_cannot_be_sent(void **state)
+{
+	(void)state;
+	world_start(1, COT_CLASS_BATCH, 0);
+	w.deaf = 1;
+	cot_host_override_slice(w.host, 1, 700, w.now_ns);
+	assert_int_equal(world_stats(1).n_waiting, 0);
+	assert_int_equal(world_stats(1).set_status, -EPIPE);
+	assert_int_equal(world_stats(1).n_failed, 1);
+	w.deaf = 0;
+	cot_host_override_slice(w.host, 1, 800, w.now_ns);
+	assert_int_equal(world_last(COT_MSG_SET)->slice_us, 800);
+	world_answer(world_last(COT_MSG_SET), 0, 800);
+	assert_int_equal(world_stats(1).set_status, 0);
+	world_pass(1000 * MS);
+	assert_int_equal(w.n_late[0], 0);
+}
+
 static void test_own_orders_end(void **state)
 {
 	(void)state;
@@ -102,6 +142,28 @@ static void test_every_order_has_its_time(void **state)
 	world_pass(40 * MS);
 	assert_int_equal(w.n_late[1], 1);
 	assert_int_equal(world_pass(1000 * MS), 0);
+}
+
+/* Also when the one that was due first is answered: then the next one's time counts. */
+static void test_the_next_one_is_due(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		world_start(i + 1, COT_CLASS_BATCH, i);
+	w.n_sent = 0;
+	for (i = 0; i < 3; i++) {
+		cot_host_override_slice(w.host, i + 1, 700, w.now_ns);
+		world_pass(10 * MS);
+	}
+	world_answer(&w.sent[0], 0, 700);
+	world_pass(80 * MS);
+	assert_int_equal(w.n_late[1], 1);
+	assert_int_equal(w.n_late[2], 0);
+	world_pass(10 * MS);
+	assert_int_equal(w.n_late[2], 1);
+	assert_int_equal(w.n_late[0], 0);
 }
 
 static void test_times_are_kept(void **state)
@@ -425,6 +487,9 @@ static void test_a_fallback_is_told(void **state)
 		world_pass(1000 * MS);
 	assert_int_equal(w.n_news, 2);
 	assert_int_equal(news(1)->kind, COT_HOST_RECOVERED);
+	for (i = 0; i < 10; i++)
+		world_tenant(1, COT_CLASS_BATCH, 0, true);
+	assert_int_equal(w.n_news, 2);
 }
 
 int main(void)
@@ -433,9 +498,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_flood_disturbs_nobody),
 		TEST(one_set_at_a_time_and_the_newest_wins),
+		TEST(the_newest_is_not_forgotten),
+		TEST(an_own_order_that_cannot_be_sent),
 		TEST(own_orders_end),
 		TEST(answers_to_replaced_orders),
 		TEST(every_order_has_its_time),
+		TEST(the_next_one_is_due),
 		TEST(times_are_kept),
 		TEST(a_failure_counts),
 		TEST(a_guest_has_no_veto),
