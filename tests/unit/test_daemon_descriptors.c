@@ -236,6 +236,20 @@ static void test_none_left_for_files(void **state)
 	give_descriptors();
 }
 
+static void test_none_left_to_begin(void **state)
+{
+	static struct daemon other;
+	struct cot_error err;
+
+	(void)state;
+	snprintf(other.socket_path, sizeof(other.socket_path), "%s/other", folder);
+	snprintf(other.runtime, sizeof(other.runtime), "%s", folder);
+	leave_descriptors(0);
+	assert_int_equal(cot_server_open(&other, &err), -EMFILE);
+	assert_string_equal(err.text, "cannot make a socket: Too many open files");
+	give_descriptors();
+}
+
 static void test_told_again(void **state)
 {
 	(void)state;
@@ -284,6 +298,7 @@ int main(void)
 		AT_THE_DOOR(test_closer_bounds),
 		AT_THE_DOOR(test_none_left),
 		AT_THE_DOOR(test_none_left_for_files),
+		AT_THE_DOOR(test_none_left_to_begin),
 		AT_THE_DOOR(test_told_again),
 		AT_THE_DOOR(test_one_left),
 	};

@@ -234,6 +234,53 @@ static void test_pauses(void **state)
 	assert_int_equal(stage.pauses.due_ns, now_ns + MS);
 }
 
+/* The first who may speak again is not made to wait for one who rests longer. */
+static void test_earliest_pause(void **state)
+{
+	struct conn *c;
+	uint64_t now_ns = cot_now_ns();
+	int fd;
+
+	(void)state;
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	c = enter(STRANGER + 1, &fd);
+	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 300 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	cot_timer_set(&stage.loop, &stage.pauses, now_ns + MS);
+	c->source.ready(&c->source, 1 /* EPOLLIN */);
+	assert_true(c->paused);
+	assert_int_equal(stage.pauses.due_ns, now_ns + MS);
+	cot_timer_set(&stage.loop, &stage.pauses, now_ns + 100 * COT_NS_PER_S);
+	c->source.ready(&c->source, 1 /* EPOLLIN */);
+	assert_in_range(stage.pauses.due_ns, now_ns + 200 * MS, now_ns + 10 * COT_NS_PER_S);
+}
+
+/* The rest of an answer goes when there is room for it, and when its user does not rest. */
+static void test_rest_of_an_answer(void **state)
+{
+	struct conn *c;
+	int fd;
+
+	(void)state;
+	c = enter(STRANGER + 1, &fd);
+	c->out = strdup("rest");
+	c->out_size = 4;
+	c->source.ready(&c->source, 1 /* EPOLLIN */);
+	assert_int_equal(hear(fd), 0);
+	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 300 * MS,
+			  cot_loop_able_ns(&stage.loop));
+	c->source.ready(&c->source, 4 /* EPOLLOUT */);
+	assert_true(c->paused);
+	assert_int_equal(hear(fd), 0);
+	stage.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
+	c->paused = false;
+	c->source.ready(&c->source, 4 /* EPOLLOUT */);
+	assert_int_equal(hear(fd), COT_MSG_RESULT);
+	assert_string_equal(words(), "rest");
+	assert_null(c->out);
+}
+
 /* So many packets of one connection at a time, then others. */
 static void test_rounds(void **state)
 {
@@ -443,6 +490,23 @@ static void test_access(void **state)
 	assert_int_equal(mode_of(p->pipe), 0700);
 }
 
+/* From its first moment on it is as open as it shall be. */
+static void test_opens_as_configured(void **state)
+{
+	struct cot_error err;
+
+	(void)state;
+	assert_int_equal(cot_server_folder_mode(&stage), 0700);
+	cot_server_close(&stage);
+	(void)close(stage.spare_fd);
+	stage.config.other_users = true;
+	assert_int_equal(cot_server_folder_mode(&stage), 0755);
+	assert_int_equal(cot_server_open(&stage, &err), 0);
+	assert_int_equal(access(stage.socket_path, F_OK), -1);
+	assert_int_equal(cot_server_publish(&stage, &err), 0);
+	assert_int_equal(mode_of(stage.socket_path), 0666);
+}
+
 static void test_withdrawn(void **state)
 {
 	(void)state;
@@ -475,14 +539,25 @@ static void test_closes_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_comes_and_goes),  AT_THE_DOOR(test_places),
-		AT_THE_DOOR(test_kinds),	   AT_THE_DOOR(test_second_hello),
-		AT_THE_DOOR(test_other_version),   AT_THE_DOOR(test_rests),
-		AT_THE_DOOR(test_rests_of_a_user), AT_THE_DOOR(test_pauses),
-		AT_THE_DOOR(test_rounds),	   AT_THE_DOOR(test_costs),
-		AT_THE_DOOR(test_flags),	   AT_THE_DOOR(test_askers),
-		AT_THE_DOOR(test_unread),	   AT_THE_DOOR(test_complaints),
-		AT_THE_DOOR(test_access),	   AT_THE_DOOR(test_closes_all),
+		AT_THE_DOOR(test_comes_and_goes),
+		AT_THE_DOOR(test_places),
+		AT_THE_DOOR(test_kinds),
+		AT_THE_DOOR(test_second_hello),
+		AT_THE_DOOR(test_other_version),
+		AT_THE_DOOR(test_rests),
+		AT_THE_DOOR(test_rests_of_a_user),
+		AT_THE_DOOR(test_pauses),
+		AT_THE_DOOR(test_earliest_pause),
+		AT_THE_DOOR(test_rest_of_an_answer),
+		AT_THE_DOOR(test_rounds),
+		AT_THE_DOOR(test_costs),
+		AT_THE_DOOR(test_flags),
+		AT_THE_DOOR(test_askers),
+		AT_THE_DOOR(test_unread),
+		AT_THE_DOOR(test_complaints),
+		AT_THE_DOOR(test_access),
+		AT_THE_DOOR(test_closes_all),
+		AT_THE_DOOR(test_opens_as_configured),
 		AT_THE_DOOR(test_withdrawn),
 	};
 
