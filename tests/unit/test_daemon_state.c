@@ -293,6 +293,32 @@ static void test_wrong_pools(void **state)
 	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
 }
 
+/* A number is one program's, or a pool's. */
+static void test_same_numbers(void **state)
+{
+	char entry[1024], text[4096];
+	const char *at;
+
+	(void)state;
+	(void)program(20, life_process(NULL));
+	cot_state_save(&stage);
+	at = strstr(life_read("state.json"), "{\"id\":20");
+	assert_non_null(at);
+	snprintf(entry, sizeof(entry), "%.*s", (int)strcspn(at, "}") + 1, at);
+	snprintf(text, sizeof(text), "{\"version\":1,\"pools\":[],\"tenants\":[%s,%s]}", entry,
+		 entry);
+	load_text(text);
+	assert_int_equal(cot_tenant_count(&stage), 1);
+	snprintf(
+		text, sizeof(text),
+		"{\"version\":1,\"pools\":[{\"id\":20,\"class\":0,\"gpu\":0,\"pid\":0,\"start\":0}],"
+		"\"tenants\":[%s]}",
+		entry);
+	load_text(text);
+	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_non_null(cot_pool_find(&stage, 20));
+}
+
 static void test_next_id(void **state)
 {
 	static const struct {
@@ -388,6 +414,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_retry, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_entries, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_pools, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_same_numbers, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_next_id, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_environments, life_setup, life_teardown),
 	};

@@ -3,10 +3,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon_life.h"
+#include "mps_stage.h"
 
 static const char *env_20[] = {"COTENANT_CLASS=batch", "COTENANT_TENANT=20", NULL};
 
@@ -193,6 +194,114 @@ static void test_watch_without_pidfd(void **state)
 	assert_int_equal(n_ends, 2);
 }
 
+/* The loop takes no descriptor now. */
+static int break_loop(void)
+{
+	int was = stage.loop.epoll_fd;
+
+	stage.loop.epoll_fd = -1;
+	return was;
+}
+
+/* Until it can be watched a process is looked after twice a second. */
+static void test_poll(void **state)
+{
+	pid_t pid = life_process(NULL), other = life_process(NULL);
+	struct tenant *t = program(20, other);
+	uint64_t now_ns = cot_now_ns();
+	struct watch watch;
+	unsigned n = count_fds();
+	int was;
+
+	(void)state;
+	was = break_loop();
+	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), 0);
+	assert_int_equal(watch.pid, pid);
+	assert_int_equal(watch.source.fd, -1);
+	assert_false(cot_watch_improve(&stage, &watch));
+	assert_true(cot_watch_reap(&stage, &watch));
+	assert_int_equal(count_fds(), n);
+	assert_true(stage.poll.armed);
+	assert_in_range(stage.poll.due_ns, now_ns + 500 * COT_NS_PER_MS,
+			cot_now_ns() + 500 * COT_NS_PER_MS);
+	now_ns = stage.poll.due_ns;
+	assert_int_equal(cot_tenant_watch(t, other, cot_process_start_time(other)), 0);
+	assert_int_equal(stage.poll.due_ns, now_ns); /* it goes on as it was */
+	cot_timer_clear(&stage.poll);
+	stage.poll.fire(&stage.poll, 1000);
+	assert_int_equal(stage.poll.due_ns, 1000 + 500 * COT_NS_PER_MS);
+	assert_int_equal(t->watch.pid, other);
+	life_end(other);
+	stage.poll.fire(&stage.poll, 1000);
+	assert_int_equal(t->watch.pid, 0);
+	assert_int_equal(t->search, SEARCH_RUNNING);
+	stage.loop.epoll_fd = was;
+	cot_timer_clear(&stage.poll);
+	stage.poll.fire(&stage.poll, 1000);
+	assert_false(stage.poll.armed); /* there is nothing left to look after */
+	cot_watch_stop(&stage, &watch);
+}
+
+static void test_watch_peer(void **state)
+{
+	pid_t pid = life_process(NULL), own = life_process(NULL);
+	struct conn c = {.pid = pid, .pidfd = -1, .start_time = cot_process_start_time(pid)};
+	struct tenant *t = program(20, own);
+	unsigned n;
+	int was;
+
+	(void)state;
+	cot_watch_stop(&stage, &t->watch);
+	n = count_fds();
+	assert_int_equal(cot_tenant_watch_peer(t, &c), 0);
+	assert_int_equal(t->watch.pid, pid);
+	assert_int_equal(t->watch.start_time, c.start_time);
+	cot_watch_stop(&stage, &t->watch);
+	c.start_time++;
+	assert_int_equal(cot_tenant_watch_peer(t, &c), -ESRCH);
+	assert_int_equal(t->watch.pid, 0);
+	c.start_time = 0;
+	assert_int_equal(cot_tenant_watch_peer(t, &c), -ESRCH);
+	c.start_time = 77; /* what the peer says: with a pidfd nobody else can be meant */
+	c.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	assert_int_equal(cot_tenant_watch_peer(t, &c), 0);
+	assert_int_equal(t->watch.pid, pid);
+	assert_int_equal(t->watch.start_time, 77);
+	assert_int_not_equal(t->watch.source.fd, c.pidfd);
+	cot_watch_stop(&stage, &t->watch);
+	was = break_loop();
+	assert_true(cot_tenant_watch_peer(t, &c) < 0);
+	stage.loop.epoll_fd = was;
+	assert_int_equal(t->watch.pid, 0);
+	assert_int_equal(t->watch.source.fd, -1);
+	life_end(pid);
+	assert_int_equal(cot_tenant_watch_peer(t, &c), -ESRCH);
+	(void)close(c.pidfd);
+	assert_int_equal(count_fds(), n);
+}
+
+/* The twenty-second word of its line. */
+static void test_start_time(void **state)
+{
+	pid_t pid = life_process(NULL);
+	unsigned long long start = 0;
+	char path[64], line[1024];
+	const char *at;
+	unsigned i;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	(void)fclose(f);
+	for (at = strrchr(line, ')'), i = 2; i < 22; i++)
+		at = strchr(at + 1, ' ');
+	assert_int_equal(sscanf(at, "%llu", &start), 1);
+	assert_int_equal(cot_process_start_time(pid), start);
+}
+
 static void test_watch_another(void **state)
 {
 	pid_t pid = life_process(NULL);
@@ -328,10 +437,10 @@ static void test_many_ends(void **state)
 static void test_leaves_pool(void **state)
 {
 	pid_t pid = life_process(NULL), control = life_process(NULL);
-	struct pool *p = cot_pool_take(&stage, 3, COT_CLASS_BATCH, false, 0);
 	struct tenant *t;
 
 	(void)state;
+	p = cot_pool_take(&stage, 3, COT_CLASS_BATCH, false, 0);
 	cot_pool_adopt(p, control, cot_process_start_time(control));
 	assert_int_equal(cot_tenant_restore(&stage, 20, 4242, true, &t), 0);
 	t->pool = p;
@@ -446,6 +555,9 @@ int main(void)
 		LIFE(test_watch),
 		LIFE(test_watch_ended_child),
 		LIFE(test_watch_without_pidfd),
+		LIFE(test_poll),
+		LIFE(test_watch_peer),
+		LIFE(test_start_time),
 		LIFE(test_watch_another),
 		LIFE(test_heir),
 		LIFE(test_oldest),
