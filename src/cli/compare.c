@@ -363,55 +363,60 @@ static void fill_in_names(const struct comparison *c, struct grid *g)
 	}
 }
 
-static void fill_in_slowdowns(const struct comparison *c, struct grid *g, unsigned n_apps)
+/* What a run says of an app; a cell stays empty where that is nothing. */
+typedef void app_cell_fn(const struct row *r, unsigned app, char *cell);
+
+static void fill_in_app(const struct comparison *c, struct grid *g, unsigned app,
+			const char *suffix, app_cell_fn *put)
 {
-	unsigned app, column, i;
+	unsigned column = add_column(g, COT_ALIGN_RIGHT, "%s%s", c->sc->apps[app].name, suffix), i;
+
+	for (i = 0; i < c->n_rows; i++)
+		put(&c->rows[i], app, g->cells[i][column]);
+}
+
+static void put_slowdown(const struct row *r, unsigned app, char *cell)
+{
 	struct cot_text text;
 
-	for (app = 0; app < n_apps; app++) {
-		column = add_column(g, COT_ALIGN_RIGHT, "%s", c->sc->apps[app].name);
-		for (i = 0; i < c->n_rows; i++)
-			if (c->rows[i].summary.apps[app].has_ntt)
-				set(g->cells[i][column], "%sx",
-				    cot_format_ratio(&text, c->rows[i].summary.apps[app].ntt));
-	}
+	if (r->summary.apps[app].has_ntt)
+		set(cell, "%sx", cot_format_ratio(&text, r->summary.apps[app].ntt));
 }
 
 /* Of latency programs: how long a request takes. */
-static void fill_in_responses(const struct comparison *c, struct grid *g, unsigned n_apps)
+static void put_response(const struct row *r, unsigned app, char *cell)
 {
-	unsigned app, column, i;
 	struct cot_text text;
 
-	for (app = 0; app < n_apps; app++) {
-		column = add_column(g, COT_ALIGN_RIGHT, "%s p99", c->sc->apps[app].name);
-		for (i = 0; i < c->n_rows; i++)
-			if (c->rows[i].response_p99_us[app] > 0.0)
-				set(g->cells[i][column], "%s",
-				    cot_format_us(&text, c->rows[i].response_p99_us[app]));
-	}
+	if (r->response_p99_us[app] > 0.0)
+		set(cell, "%s", cot_format_us(&text, r->response_p99_us[app]));
 }
 
 /* Instructions per cycle, where they are counted: in percent of a goal where there is one. */
-static void fill_in_goals(const struct comparison *c, struct grid *g, unsigned n_apps)
+static void put_goal(const struct row *r, unsigned app, char *cell)
 {
-	unsigned app, column, i;
+	double goal = r->sc->apps[app].qos.ipc, ipc;
 
-	for (app = 0; app < n_apps; app++) {
-		double goal = c->sc->apps[app].qos.ipc;
+	if (!r->summary.result.counted)
+		return;
+	ipc = cot_sim_ipc(&r->summary, app);
+	if (goal > 0.0)
+		set(cell, "%.1f %%", 100.0 * ipc / goal);
+	else
+		set(cell, "%.3f", ipc);
+}
 
-		column = add_column(g, COT_ALIGN_RIGHT, goal > 0.0 ? "%s of goal" : "%s IPC",
-				    c->sc->apps[app].name);
-		for (i = 0; i < c->n_rows; i++) {
-			const struct cot_sim_summary *s = &c->rows[i].summary;
+static void fill_in_apps(const struct comparison *c, struct grid *g)
+{
+	unsigned n_apps = c->sc->n_apps < MAX_APP_COLUMNS ? c->sc->n_apps : MAX_APP_COLUMNS, app;
 
-			if (s->result.counted && goal > 0.0)
-				set(g->cells[i][column], "%.1f %%",
-				    100.0 * cot_sim_ipc(s, app) / goal);
-			else if (s->result.counted)
-				set(g->cells[i][column], "%.3f", cot_sim_ipc(s, app));
-		}
-	}
+	for (app = 0; app < n_apps; app++)
+		fill_in_app(c, g, app, "", put_slowdown);
+	for (app = 0; app < n_apps; app++)
+		fill_in_app(c, g, app, " p99", put_response);
+	for (app = 0; app < n_apps; app++)
+		fill_in_app(c, g, app, c->sc->apps[app].qos.ipc > 0.0 ? " of goal" : " IPC",
+			    put_goal);
 }
 
 static void fill_in_totals(const struct comparison *c, struct grid *g)
@@ -442,16 +447,13 @@ static void fill_in_totals(const struct comparison *c, struct grid *g)
 
 static int print_text(const struct comparison *c, FILE *out)
 {
-	unsigned n_apps = c->sc->n_apps < MAX_APP_COLUMNS ? c->sc->n_apps : MAX_APP_COLUMNS;
 	struct grid *g = calloc(1, sizeof(*g));
 	int rc;
 
 	if (!g)
 		return -ENOMEM;
 	fill_in_names(c, g);
-	fill_in_slowdowns(c, g, n_apps);
-	fill_in_responses(c, g, n_apps);
-	fill_in_goals(c, g, n_apps);
+	fill_in_apps(c, g);
 	fill_in_totals(c, g);
 	rc = print_grid(g, c->n_rows, out);
 	free(g);

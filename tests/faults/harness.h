@@ -77,6 +77,9 @@ struct result run_through(const char *const argv[], unsigned ms);
 /* Takes `r`, of a program that says how much of what it computed was wrong. Whatever failed in
  * ours, it gets what it would have got without. */
 void expect_right(struct result r);
+/* Ends a program that goes on until it is told, whose output is in this file of the test's folder:
+ * it says the same then. */
+void end_right(pid_t pid, const char *out);
 void free_result(struct result *r);
 /* Processes of the test that are still there, and the last of them. May be NULL. */
 unsigned n_left(char ret_name[NAME_TEXT]);

@@ -103,16 +103,7 @@ static void start_member(void)
 
 static void end_member(void)
 {
-	char *text;
-	int status;
-
-	kill(member, SIGTERM);
-	if (wait_end(member, SOON_MS, &status) != ENDED_EXIT || status)
-		problem("the program in the pool ended with %d", status);
-	text = read_text(work_path("member"));
-	if (!strstr(text, " wrong 0 "))
-		problem("the program in the pool computed something else");
-	free(text);
+	end_right(member, "member");
 	member = 0;
 }
 

@@ -118,6 +118,20 @@ void expect_right(struct result r)
 	daemon_check();
 }
 
+void end_right(pid_t pid, const char *out)
+{
+	char *text;
+	int status;
+
+	kill(pid, SIGTERM);
+	if (wait_end(pid, LONG_MS, &status) != ENDED_EXIT || status)
+		problem("%s ended with %d", out, status);
+	text = read_text(work_path(out));
+	if (!strstr(text, " wrong 0 "))
+		problem("%s computed something else", out);
+	free(text);
+}
+
 void free_result(struct result *r)
 {
 	free(r->out);

@@ -207,22 +207,9 @@ static void act_launch(void)
 
 static void act_launch_shim(void)
 {
-	static char program[300];
-	const char *const argv[] = {env_path("COTENANT"),
-				    "run",
-				    "--solo",
-				    "--quota",
-				    "50%",
-				    "--",
-				    program,
-				    "--runs",
-				    "2",
-				    "--words",
-				    "512",
-				    NULL};
-
-	(void)snprintf(program, sizeof(program), "%s/ptx_work", env_path("PROGS"));
-	expect_right(run(argv, JOB_MS));
+	setenv("COTENANT_QUOTA", "50%", 1);
+	act_launch();
+	unsetenv("COTENANT_QUOTA");
 }
 
 const struct op program_ops[] = {

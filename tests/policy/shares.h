@@ -74,4 +74,19 @@ static inline void batch_work(struct bench *b, uint32_t gpu, uint32_t id, uint32
 	assert_int_equal(bench_work_on(b, gpu, id, tenant, MANY, 8, SHORT_NS, false), 0);
 }
 
+/* A row of launches of batch tasks, which gets more when there is more. */
+static inline void batch_lease(struct bench *b, uint32_t id, uint32_t tenant)
+{
+	struct cot_event ev = {.type = COT_EV_WORK,
+			       .id = id,
+			       .work = {.tenant = tenant,
+					.n_sms = 132,
+					.method = COT_WORK_QUOTA,
+					.can_grow = true,
+					.per_sm = 8,
+					.task_ns = SHORT_NS}};
+
+	assert_int_equal(bench_event(b, ev), 0);
+}
+
 #endif

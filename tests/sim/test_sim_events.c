@@ -116,15 +116,18 @@ static void switches_and_timers(void **state)
 	expect(&b, &timed, "0 A, 5 T, 6 S, 12 T, 13 I");
 }
 
-/* The app's kernel issues one instruction per cycle, 25 us of them; epochs take 10 us. */
-static void build_counted(struct sim_build *b, uint32_t app)
+/* Once, a kernel that issues one instruction per cycle, 25 us of them; epochs take 10 us. */
+static void build_counted(struct sim_build *b)
 {
+	(void)build_kernel(b, 1, 25, 1, 0);
+	build_sync(b);
+	build_stop_runs(b, 1);
 	b->sc.gpu.dram_bytes_per_s = 10000000000ull;
 	b->sc.gpu.issue_width = 2;
 	b->sc.gpu.sm_bytes_per_cycle = 32;
 	b->sc.gpu.dram_efficiency = 0.8;
 	b->sc.epoch_cycles = 10000;
-	b->kernels[app][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0};
+	b->kernels[0][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0};
 }
 
 /* Epochs of 10 us where instructions are counted; once more than a thousand of them pass in which
@@ -138,10 +141,7 @@ static void epochs(void **state)
 	(void)state;
 	build_init(&b, "fcfs", 1);
 	(void)build_app(&b, "a");
-	(void)build_kernel(&b, 1, 25, 1, 0);
-	build_sync(&b);
-	build_counted(&b, 0);
-	build_stop_runs(&b, 1);
+	build_counted(&b);
 	expect(&b, &plain, "0 A, 0 C, 10 E, 20 E, 25 IF");
 	/* The block halts for ever. */
 	b.kernels[0][0].work.cpi = 1e30;
@@ -164,10 +164,7 @@ static void a_long_pause_is_no_stall(void **state)
 	build_init(&b, "fcfs", 1);
 	(void)build_app(&b, "a");
 	build_cpu(&b, 20000);
-	(void)build_kernel(&b, 1, 25, 1, 0);
-	build_sync(&b);
-	build_counted(&b, 0);
-	build_stop_runs(&b, 1);
+	build_counted(&b);
 	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
 	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);
 	cot_sim_result(sim, &r);

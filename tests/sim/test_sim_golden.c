@@ -18,6 +18,7 @@
 
 #include "base/rng.h"
 #include "support/sim_random.h"
+#include "support/sim_trail.h"
 
 #define N_SEEDS	     12u
 #define MAX_INSTANTS 2000u
@@ -25,48 +26,19 @@
 
 /* ---- what is seen ---- */
 
-static void add(uint64_t *hash, uint64_t x)
-{
-	*hash = cot_hash64(*hash, x);
-}
-
 static void add_double(uint64_t *hash, double x)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &x, sizeof(bits));
-	add(hash, bits);
-}
-
-static void sm_changed(void *arg, uint64_t t_ps, uint32_t sm, enum cot_sm_activity activity,
-		       uint32_t app, const char *kernel)
-{
-	(void)kernel;
-	add(arg, t_ps);
-	add(arg, (uint64_t)sm << 32 | app);
-	add(arg, activity);
-}
-
-static void app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_activity activity)
-{
-	add(arg, t_ps);
-	add(arg, (uint64_t)app << 32 | activity);
-}
-
-static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
-			const char *kernel)
-{
-	(void)kernel;
-	add(arg, begin_ps);
-	add(arg, end_ps);
-	add(arg, app);
+	trail_add(hash, bits);
 }
 
 static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run)
 {
-	add(arg, begin_ps);
-	add(arg, end_ps);
-	add(arg, (uint64_t)app << 32 | run);
+	trail_add(arg, begin_ps);
+	trail_add(arg, end_ps);
+	trail_add(arg, (uint64_t)app << 32 | run);
 }
 
 static void add_counts(uint64_t *hash, const struct cot_sim_counts *n, uint32_t n_apps)
@@ -87,19 +59,19 @@ static void epoch_done(void *arg, const struct cot_sim_epoch *e)
 {
 	uint32_t i;
 
-	add(arg, e->index);
-	add(arg, e->begin_ps);
-	add(arg, e->end_ps);
-	add(arg, e->n_gated);
+	trail_add(arg, e->index);
+	trail_add(arg, e->begin_ps);
+	trail_add(arg, e->end_ps);
+	trail_add(arg, e->n_gated);
 	for (i = 0; i < PLAY_APPS; i++)
-		add(arg, e->sms[i]);
+		trail_add(arg, e->sms[i]);
 	add_counts(arg, &e->counts, PLAY_APPS);
 }
 
 static const struct cot_sim_observer observer = {
-	.sm_changed = sm_changed,
-	.app_changed = app_changed,
-	.kernel_done = kernel_done,
+	.sm_changed = trail_sm_changed,
+	.app_changed = trail_app_changed,
+	.kernel_done = trail_kernel_done,
 	.run_done = run_done,
 	.epoch_done = epoch_done,
 };
@@ -108,20 +80,20 @@ static void add_result(uint64_t *hash, const struct cot_sim_result *r)
 {
 	uint32_t i;
 
-	add(hash, r->end_ps);
-	add(hash, r->block_completions);
-	add(hash, r->preemptions);
-	add(hash, r->saved_bytes);
-	add(hash, r->restored_bytes);
+	trail_add(hash, r->end_ps);
+	trail_add(hash, r->block_completions);
+	trail_add(hash, r->preemptions);
+	trail_add(hash, r->saved_bytes);
+	trail_add(hash, r->restored_bytes);
 	add_double(hash, r->latency_p50_ps);
 	add_double(hash, r->latency_p99_ps);
-	add(hash, r->latency_max_ps);
-	add(hash, r->refused);
-	add(hash, r->n_epochs);
+	trail_add(hash, r->latency_max_ps);
+	trail_add(hash, r->refused);
+	trail_add(hash, r->n_epochs);
 	add_counts(hash, &r->counts, r->n_apps);
 	for (i = 0; i < r->n_apps; i++) {
-		add(hash, r->apps[i].runs);
-		add(hash, r->apps[i].turnaround_sum_ps);
+		trail_add(hash, r->apps[i].runs);
+		trail_add(hash, r->apps[i].turnaround_sum_ps);
 	}
 }
 
@@ -206,7 +178,7 @@ static uint64_t play_case(uint32_t kind, const struct random_case *rc)
 
 	kinds[kind].build(&b, rc);
 	assert_int_equal(cot_sim_create(&b.sc, NULL, &observer, &hash, &sim, NULL), 0);
-	add(&hash, cot_sim_run(sim, MAX_INSTANTS));
+	trail_add(&hash, cot_sim_run(sim, MAX_INSTANTS));
 	cot_sim_result(sim, &r);
 	add_result(&hash, &r);
 	add_double(&hash, cot_sim_power_w(sim));
@@ -252,7 +224,7 @@ static void for_each_kind(FILE *file, line_fn *fn)
 								    : COT_PREEMPT_SWITCH,
 								  j ? 0.3 : 0.0, 1};
 					for (; rc.seed <= N_SEEDS; rc.seed++)
-						add(&hash, play_case(k, &rc));
+						trail_add(&hash, play_case(k, &rc));
 					(void)snprintf(name, sizeof(name), "%s, %s, %s, %s",
 						       rc.scheduler, m ? "drain" : "switch",
 						       j ? "jitter" : "equal", kinds[k].name);

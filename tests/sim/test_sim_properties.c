@@ -14,6 +14,7 @@
 
 #include "support/sim_check.h"
 #include "support/sim_random.h"
+#include "support/sim_trail.h"
 
 #define N_CASES	     80	 /* of each scheduler, mechanism and jitter */
 #define MAX_INSTANTS 600 /* unimportant programs may starve: not every case comes to its end */
@@ -133,39 +134,10 @@ static void the_laws_hold_at_changing_rates(void **state)
 
 /* ---- the same seed gives the same result, however the run is cut ---- */
 
-static void trail_add(uint64_t *hash, uint64_t x)
-{
-	*hash = cot_hash64(*hash, x);
-}
-
-static void trail_sm(void *arg, uint64_t t_ps, uint32_t sm, enum cot_sm_activity activity,
-		     uint32_t app, const char *kernel)
-{
-	(void)kernel;
-	trail_add(arg, t_ps);
-	trail_add(arg, (uint64_t)sm << 32 | app);
-	trail_add(arg, activity);
-}
-
-static void trail_app(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_activity activity)
-{
-	trail_add(arg, t_ps);
-	trail_add(arg, (uint64_t)app << 32 | activity);
-}
-
-static void trail_kernel(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
-			 const char *kernel)
-{
-	(void)kernel;
-	trail_add(arg, begin_ps);
-	trail_add(arg, end_ps);
-	trail_add(arg, app);
-}
-
 static const struct cot_sim_observer trail = {
-	.sm_changed = trail_sm,
-	.app_changed = trail_app,
-	.kernel_done = trail_kernel,
+	.sm_changed = trail_sm_changed,
+	.app_changed = trail_app_changed,
+	.kernel_done = trail_kernel_done,
 };
 
 /* Returns the hash of all that an observer is told; `piece` instants at a time. */

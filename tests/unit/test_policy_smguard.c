@@ -422,19 +422,11 @@ static void test_short_one_does_not_grow(void **state)
 static void test_lease_grows(void **state)
 {
 	struct bench *b = begin();
-	struct cot_event ev = {.type = COT_EV_WORK,
-			       .id = 1,
-			       .work = {.tenant = BATCH,
-					.n_sms = 132,
-					.method = COT_WORK_QUOTA,
-					.can_grow = true,
-					.per_sm = 8,
-					.task_ns = SHORT_NS}};
 
 	(void)state;
 	latency(b, LATENCY, SMS(81));
 	batch(b, BATCH, SMS(100));
-	assert_int_equal(bench_event(b, ev), 0);
+	batch_lease(b, 1, BATCH);
 	expect(b, 1, 100, 0);
 	(void)bench_work(b, 2, LATENCY, MANY, 8, SHORT_NS, false);
 	expect(b, 1, 100, 99);
@@ -452,19 +444,11 @@ static void test_lease_grows(void **state)
 static void test_latency_that_stays(void **state)
 {
 	struct bench *b = begin();
-	struct cot_event ev = {.type = COT_EV_WORK,
-			       .id = 1,
-			       .work = {.tenant = BATCH,
-					.n_sms = 132,
-					.method = COT_WORK_QUOTA,
-					.can_grow = true,
-					.per_sm = 8,
-					.task_ns = SHORT_NS}};
 
 	(void)state;
 	latency(b, LATENCY, SMS(81));
 	batch(b, BATCH, NONE);
-	assert_int_equal(bench_event(b, ev), 0);
+	batch_lease(b, 1, BATCH);
 	(void)bench_work(b, 2, LATENCY, 0, 8, SHORT_NS, false);
 	(void)bench_work_evicted(b, 1, 131);
 	expect(b, 1, 132, 131);

@@ -114,6 +114,23 @@ static int work_on(struct bench *b, uint32_t id, uint32_t tenant, uint32_t gpu)
 							  .per_sm = 1}});
 }
 
+static void one_runs_one_waits(struct bench *b)
+{
+	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
+	script.grants = true;
+	(void)work_on(b, 1, FIRST, 0);
+	script.grants = false;
+	(void)work_on(b, 2, FIRST, 0);
+}
+
+static void second_is_frozen(struct bench *b)
+{
+	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
+	(void)bench_solo(b, SECOND, COT_CLASS_BATCH, 1);
+	script.frozen = 1 << SECOND;
+	poke(b);
+}
+
 static void expect_fault(const struct bench *b, enum cot_fault fault, uint32_t entity)
 {
 	struct cot_sched_fallback f;
@@ -234,10 +251,7 @@ static void test_starved(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
-	(void)bench_solo(b, SECOND, COT_CLASS_BATCH, 1);
-	script.frozen = 1 << SECOND;
-	poke(b);
+	second_is_frozen(b);
 	/* Not while it has nothing to do. */
 	bench_run(b, 9 * S);
 	(void)bench_activity(b, SECOND, COT_ACTIVITY_IDLE);
@@ -255,11 +269,7 @@ static void test_rescue(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
-	script.grants = true;
-	(void)work_on(b, 1, FIRST, 0);
-	script.grants = false;
-	(void)work_on(b, 2, FIRST, 0);
+	one_runs_one_waits(b);
 	bench_run(b, 1 * S);
 	(void)work_on(b, 3, FIRST, 0);
 	bench_run(b, 8999 * MS);
@@ -419,10 +429,7 @@ static void test_late_host_starves_nobody(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
-	(void)bench_solo(b, SECOND, COT_CLASS_BATCH, 1);
-	script.frozen = 1 << SECOND;
-	poke(b);
+	second_is_frozen(b);
 	bench_run(b, 1 * S);
 	script.grants = true;
 	script.wake_after_ns = 1 * MS;
@@ -461,11 +468,7 @@ static void test_pause_when_nothing_is_due(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	(void)bench_solo(b, FIRST, COT_CLASS_BATCH, 1);
-	script.grants = true;
-	(void)work_on(b, 1, FIRST, 0);
-	script.grants = false;
-	(void)work_on(b, 2, FIRST, 0);
+	one_runs_one_waits(b);
 	bench_run(b, 1 * S);
 	pause_for(b, 20 * S); /* due after a second; 1.1 s of it count */
 	assert_int_equal(bench_stats(b).rescues, 0);
