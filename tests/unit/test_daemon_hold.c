@@ -359,10 +359,36 @@ static void test_one_that_is_left_alone(void **state)
 	assert_non_null(strstr(answer_now(), "frozen after "));
 }
 
+/* It takes turns with another one beside a latency program, and has none now. */
+static void test_a_thaw_of_one_without_a_turn(void **state)
+{
+	struct tenant *service = stage_tenant(3, "service", NULL);
+	unsigned i;
+
+	(void)state;
+	(void)stage_library(1, stage_tenant(2, "other", NULL), NULL);
+	service->cls = COT_CLASS_LATENCY;
+	(void)stage_library(2, service, NULL);
+	for (i = 0; i < 100 && world_entity(1)->run != COT_RUN_FROZEN; i++) {
+		world_pass(10 * MS);
+		world_answer_all(0);
+	}
+	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	look_after(0);
+	assert_string_equal(answer_now(), "released; the policy keeps it frozen until its turn");
+	assert_int_equal(status, 0);
+}
+
 /* The daemon wakes up in time for the answer, whatever else it waits for. */
 static void test_the_timer(void **state)
 {
+	uint64_t soon_ns = cot_now_ns() + 1 * MS;
+
 	(void)state;
+	cot_timer_set(&stage.loop, &stage.waits, soon_ns);
+	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
+	assert_int_equal(stage.waits.due_ns, soon_ns);
+	cot_timer_set(&stage.loop, &stage.waits, cot_now_ns() + 3600000 * MS);
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
 	assert_true(stage.waits.armed);
 	assert_true(stage.waits.due_ns <= command->wait_until_ns);
@@ -388,6 +414,7 @@ int main(void)
 		TEST(one_that_always_refuses),
 		TEST(a_hold_outlives_the_channels),
 		TEST(one_that_is_left_alone),
+		TEST(a_thaw_of_one_without_a_turn),
 		TEST(the_timer),
 	};
 

@@ -355,6 +355,25 @@ static void carry_out(struct cot_host *h, enum cot_action_kind kind, uint32_t va
 	cot_host_works_carry_out(cot_host_works(h), &a, now_ns);
 }
 
+/* What is decided for a work that has ended reaches nobody: not the one that has its place now. */
+static void test_late_decisions(void **state)
+{
+	struct cot_action a = {.kind = COT_ACTION_GRANT, .value = 5};
+	struct cot_host *h = begin("smguard");
+	unsigned n;
+
+	(void)state;
+	assert_int_equal(request(h, M_BATCH, 1, 1000), 0);
+	n = sent[M_BATCH].n;
+	a.entity = newest(h)->id + COT_SCHED_MAX_WORKS;
+	cot_host_works_carry_out(cot_host_works(h), &a, 2000);
+	assert_int_equal(sent[M_BATCH].n, n);
+	a.entity = 0;
+	cot_host_works_carry_out(cot_host_works(h), &a, 2000);
+	assert_int_equal(sent[M_BATCH].n, n);
+	cot_host_destroy(h);
+}
+
 /* A work waits once for each time that it begins, however often it grows. */
 static void test_waits_and_growth(void **state)
 {
@@ -481,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_asked),
 		cmocka_unit_test(test_how_many),
 		cmocka_unit_test(test_waits_and_growth),
+		cmocka_unit_test(test_late_decisions),
 		cmocka_unit_test(test_evictions_add_up),
 		cmocka_unit_test(test_what_waits_ends_first),
 		cmocka_unit_test(test_a_rest_begins_anew),
