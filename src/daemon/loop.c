@@ -86,20 +86,11 @@ int cot_loop_init(struct cot_loop *loop)
 		.schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)};
 	loop->waited_ns = read_waited_ns(loop);
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (loop->epoll_fd < 0)
-		return -errno;
-	loop->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->clock.fd < 0) {
-		rc = -errno;
-		goto err_finish;
-	}
-	rc = cot_loop_add(loop, &loop->clock, EPOLLIN);
+	if (loop->epoll_fd >= 0)
+		loop->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	rc = loop->clock.fd < 0 ? -errno : cot_loop_add(loop, &loop->clock, EPOLLIN);
 	if (rc < 0)
-		goto err_finish;
-	return 0;
-
-err_finish:
-	cot_loop_finish(loop);
+		cot_loop_finish(loop);
 	return rc;
 }
 

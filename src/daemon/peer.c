@@ -33,7 +33,7 @@ uint64_t cot_peer_process(int pidfd)
 	struct statfs fs;
 	struct stat st;
 
-	if (pidfd < 0 || fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC ||
+	if (fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC ||
 	    fstat(pidfd, &st) < 0)
 		return 0;
 	return st.st_ino;

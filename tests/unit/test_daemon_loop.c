@@ -1,4 +1,6 @@
 /* The event loop: order of timers, and sources that go away while their event waits. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,11 +8,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "daemon/loop.h"
+#include "in_a_child.h"
 
 #define MS 1000000ull
 
@@ -318,9 +322,72 @@ static void test_set_late_is_not_late(void **state)
 	assert_int_equal(loop.lateness.n_late, 0);
 }
 
+/* ---- life ---- */
+
+/* It takes three descriptors, one of which it can do without; what it cannot use it gives back. */
+static int check_descriptors(void)
+{
+	struct rlimit few = {32, 32};
+	struct cot_loop l;
+	int fd, n;
+
+	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	for (n = 0; n <= 3; n++) {
+		while ((fd = dup(STDERR_FILENO)) >= 0)
+			continue;
+		for (fd = 0; fd < n; fd++)
+			(void)close(31 - fd);
+		CHECK(cot_loop_init(&l) == (n < 3 ? -EMFILE : 0));
+		if (n < 3) {
+			CHECK(l.schedstat_fd == -1 && l.epoll_fd == -1 && l.clock.fd == -1);
+			for (fd = 0; fd < n; fd++)
+				CHECK(dup(STDERR_FILENO) >= 0);
+			CHECK(dup(STDERR_FILENO) == -1);
+		}
+	}
+	CHECK(fcntl(l.epoll_fd, F_GETFD) & FD_CLOEXEC);
+	CHECK(fcntl(l.clock.fd, F_GETFD) & FD_CLOEXEC);
+	CHECK(fcntl(l.clock.fd, F_GETFL) & O_NONBLOCK);
+	CHECK(fcntl(l.schedstat_fd, F_GETFD) & FD_CLOEXEC);
+	CHECK(cot_now_ns() - cot_loop_able_ns(&l) <= l.waited_ns + MS * 1000);
+	cot_loop_finish(&l);
+	cot_loop_finish(&l);
+	for (fd = 0; fd < 3; fd++)
+		CHECK(dup(STDERR_FILENO) >= 0);
+	CHECK(dup(STDERR_FILENO) == -1);
+	return 0;
+}
+
+static void test_descriptors(void **state)
+{
+	(void)state;
+	in_a_child(check_descriptors);
+}
+
+/* A loop whose own descriptor is gone says so. */
+static int check_broken(void)
+{
+	struct cot_source source = {.fd = eventfd(0, EFD_CLOEXEC)};
+	struct cot_loop l;
+
+	CHECK(cot_loop_init(&l) == 0);
+	CHECK(cot_loop_change(&l, &source, EPOLLIN) == -ENOENT);
+	(void)close(l.epoll_fd);
+	CHECK(cot_loop_run(&l) == -EBADF);
+	return 0;
+}
+
+static void test_broken(void **state)
+{
+	(void)state;
+	in_a_child(check_broken);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_broken),
 		cmocka_unit_test_setup_teardown(test_timers_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removed_in_the_same_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sleeps, setup, teardown),
