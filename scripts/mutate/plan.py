@@ -2,7 +2,7 @@
 
 first   run first, those named after the file before the others
 then    run when all of these pass
-long    integration tests, run last and up to three times each, as CTest does; --quick leaves them out
+long    integration tests and others that take their time, run last and up to three times each, as CTest does; --quick leaves them out
 """
 
 QUICK = r"(?!integration_|test_preload$|test_shim$|test_shim_deaths$)"
@@ -24,7 +24,8 @@ FOLDERS = {
     "src/shim": (r"test_shim_(?!deaths)|fuzz_shim|fuzz_loadable", r"test_shim|test_smguard", r"integration_(shim_programs|daemon_works|live_shares)"),
     "src/daemon": (r"test_daemon_|fuzz_(config|found|host_work)",
                    r"test_sched_hosts|cli_test_sim$",
-                   r"integration_(daemon_(basics|readback|works|access|packets)|run|live_pools|live_rotate)$"),
+                   r"integration_(daemon_(basics|death|readback|works|access|packets)|run|live_pools|live_rotate|"
+                   r"pools_(state|users))$|faults$"),
     "src/emu/exec": (r"test_emu_exec", r"test_ptx_pass|test_ptx_truth|fuzz_emu", None),
     "src/emu": (r"test_emu_", r"test_shim", r"integration_emulate$"),
     "src/report": (r"test_report_", r"cli_test_|test_reproduce", None),
