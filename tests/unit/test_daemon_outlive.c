@@ -1,6 +1,6 @@
 /* The search for what launchers leave behind: one at a time, and nothing is taken for ended that
  * was not looked for. */
-#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +105,9 @@ static void test_one_at_a_time(void **state)
 	cot_outlive_search(t);
 	child = stage.outlive.child.pid;
 	assert_int_not_equal(child, 0);
+	/* No other program gets it, and reading it does not wait. */
+	assert_true(fcntl(stage.outlive.out, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.outlive.out, F_GETFL) & O_NONBLOCK);
 	cot_outlive_search(t);
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	cot_outlive_search(u);
