@@ -159,6 +159,7 @@ static int memset_words(cot_cu_address to, unsigned value, size_t n, cot_cu_hand
 		assert_int_equal(n * 4, sizeof(host_memory));
 		return result("memset");
 	}
+	assert_int_equal(n, 1);
 	note("set %llu=%u;", to - MEMORY, value);
 	return 0;
 }

@@ -330,6 +330,7 @@ static struct cot_shim_work *get_new(uint32_t capsms, uint32_t flags)
 	assert_int_equal(w->capsms, capsms);
 	assert_int_equal(w->n_users, 1);
 	assert_int_equal(w->state, COT_SHIM_WORK_GRANTED);
+	assert_int_equal(w->evicted + w->told + w->evict_ns, 0);
 	(void)snprintf(text, sizeof(text), "request %u: %u tasks, %u on an SM, %u ns;",
 		       (unsigned)id, need.n_tasks, need.per_sm, need.task_ns);
 	assert_non_null(strstr(written, text));

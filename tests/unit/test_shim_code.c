@@ -10,14 +10,37 @@
 /* How many allocations more succeed. */
 static unsigned n_allocations = ~0u;
 
+static int n_held; /* not given back yet */
+
 static void *played_calloc(size_t n, size_t size)
 {
-	return n_allocations && n_allocations-- ? calloc(n, size) : NULL;
+	assert_int_equal(n, 1);
+	if (!n_allocations)
+		return NULL;
+	n_allocations--;
+	n_held++;
+	return calloc(n, size);
+}
+
+static void *played_malloc(size_t size)
+{
+	n_held++;
+	return malloc(size);
+}
+
+static void played_free(void *p)
+{
+	n_held -= p != NULL;
+	free(p);
 }
 
 #define calloc played_calloc
+#define malloc played_malloc
+#define free   played_free
 #include "shim/code.c"
 #undef calloc
+#undef malloc
+#undef free
 #define enter enter_table
 #include "shim/table.c"
 #undef enter
@@ -104,9 +127,20 @@ void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 
 static struct cot_shim_kernel kernels[] = {{(char *)"first", 1, 8}, {(char *)"second", 2, 16}};
 
+/* All that was taken is given back when all is forgotten. */
+static int tear_down(void **state)
+{
+	(void)state;
+	while (owners)
+		cot_shim_code_forget(owners->handle);
+	assert_int_equal(n_held, 0);
+	return 0;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
+	n_held = 0;
 	code_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* a test may have failed */
 	while (owners)
 		cot_shim_code_forget(owners->handle);
@@ -374,6 +408,7 @@ static void the_child_knows_nothing(void **state)
 	assert_null(cot_shim_table_find(F(1)));
 	assert_int_equal(cot_shim_code_n_added(MODULE), 0);
 	expect_plain(cot_shim_code_ref(F(1)));
+	n_held = 0; /* what the parent had stays its own */
 	add(OTHER, 1);
 	assert_int_equal(cot_shim_code_n_added(MODULE), 0);
 	assert_int_equal(cot_shim_code_n_added(OTHER), 1);
@@ -382,17 +417,18 @@ static void the_child_knows_nothing(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_ours),
-		cmocka_unit_test_setup(functions, set_up),
-		cmocka_unit_test_setup(no_workers, set_up),
-		cmocka_unit_test_setup(the_same_handle, set_up),
-		cmocka_unit_test_setup(functions_of_kernels, set_up),
-		cmocka_unit_test_setup(unknown_handles, set_up),
-		cmocka_unit_test_setup(aliases, set_up),
-		cmocka_unit_test_setup(what_is_forgotten, set_up),
-		cmocka_unit_test_setup(out_of_memory, set_up),
-		cmocka_unit_test_setup(the_child_knows_nothing, set_up),
+		TEST(functions),
+		TEST(no_workers),
+		TEST(the_same_handle),
+		TEST(functions_of_kernels),
+		TEST(unknown_handles),
+		TEST(aliases),
+		TEST(what_is_forgotten),
+		TEST(out_of_memory),
+		TEST(the_child_knows_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

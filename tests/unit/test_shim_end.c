@@ -251,6 +251,9 @@ static void no_time_at_all(void **state)
 	(void)launch_of(1e12);
 	assert_int_equal(ref.task_ns, UINT32_MAX / 2);
 	ref.task_ns = 0;
+	(void)launch_of(300000); /* three seconds a task */
+	assert_int_equal(ref.task_ns, UINT32_MAX / 2);
+	ref.task_ns = 0;
 	(void)launch_of(0);
 	assert_int_equal(ref.task_ns, 1);
 	ref.task_ns = 0;

@@ -108,7 +108,7 @@ typedef int list_fn(cot_cu_handle *handles, unsigned n, cot_cu_handle owner);
 
 #define UNTOUCHED HANDLE(0x77)
 
-/* Places of the driver's list, each one digit; '-': it was not filled in. */
+/* Places of the driver's list, each one digit; '-': it is as it was; '.': NULL. */
 static void expect_list(list_fn *ask, int rc, unsigned n, const char *places)
 {
 	cot_cu_handle got[N_LISTED];
@@ -119,9 +119,9 @@ static void expect_list(list_fn *ask, int rc, unsigned n, const char *places)
 		got[i] = UNTOUCHED;
 	assert_int_equal(ask(got, n, MODULE), rc);
 	for (i = 0; i < N_LISTED; i++)
-		text[i] = got[i] == UNTOUCHED || !got[i]
-				  ? '-'
-				  : (char)('0' + ((uintptr_t)got[i] - 0x100));
+		text[i] = got[i] == UNTOUCHED ? '-'
+			  : !got[i]	      ? '.'
+					      : (char)('0' + ((uintptr_t)got[i] - 0x100));
 	assert_string_equal(text, places);
 }
 
@@ -149,10 +149,10 @@ static void lists_of_kernels(void **state)
 {
 	(void)state;
 	n_added = 2;
-	expect_list(cuLibraryEnumerateKernels, 0, 4, "124---");
+	expect_list(cuLibraryEnumerateKernels, 0, 4, "124.--");
 	expect_done("6 of 0x1000;kernel 0x101 is a of 0x1000;kernel 0x104 is b of 0x1000;");
 	fails = "list";
-	expect_list(cuLibraryEnumerateKernels, 2, 4, "------");
+	expect_list(cuLibraryEnumerateKernels, 2, 4, "....--");
 	expect_done("6 of 0x1000;");
 }
 

@@ -178,6 +178,10 @@ static void attributes_that_matter(void **state)
 	expect_plain(COT_SHIM_WHY_ATTRIBUTE);
 	config.n_attributes = 1;
 	expect_workers();
+	attributes[0].id = 99;
+	expect_plain(COT_SHIM_WHY_ATTRIBUTE);
+	config.n_attributes = 0;
+	expect_workers();
 }
 
 /* What cannot be asked is taken for the worst. */

@@ -46,7 +46,7 @@ static struct cot_shim_slot *first; /* of the work, as the watcher has it */
 static uint64_t now_ns, greet_ns;
 static bool counts_change, can_read;
 static unsigned n_counts, n_rests, n_received, n_cleared;
-static unsigned n_gpus;
+static unsigned n_gpus, n_changes;
 static void (*at_read)(void);
 
 static int set_current(cot_cu_handle handle)
@@ -112,6 +112,7 @@ void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now)
 void cot_shim_changed(void)
 {
 	assert_true(is_locked(&cot_shim_lock));
+	n_changes++;
 }
 
 uint64_t cot_shim_gpus_greet(uint64_t now)
@@ -232,6 +233,7 @@ static int set_up(void **state)
 	counts_change = false;
 	can_read = true;
 	n_listened = n_gpus = 1;
+	n_changes = 0;
 	n_counts = n_rests = n_received = n_cleared = n_polls = 0;
 	at_read = NULL;
 	written[0] = '\0';
@@ -270,6 +272,7 @@ static void some_leave(void **state)
 	work->evicted = 2;
 	assert_true(pass());
 	expect_done("2 leave from 1;read 1;");
+	assert_int_equal(n_changes, 2); /* whoever waits for the context may go on */
 	assert_int_equal(work->evict_ns, START);
 	assert_int_equal(context->slots[1].flag, 2);
 	/* Written once; looked at again. */
@@ -419,6 +422,58 @@ static void patience(void **state)
 	now_ns += COT_NS_PER_S;
 	assert_true(pass());
 	expect_done("read 1;");
+}
+
+/* Nobody else is sent away for those that are there no more, or cannot go yet. */
+static void no_impatience(void **state)
+{
+	(void)state;
+	/* They have left, but that could not be told. */
+	work->evicted = 1;
+	host[1].ended = 4;
+	can_read = false;
+	assert_true(pass());
+	now_ns += COT_NS_PER_S;
+	assert_true(pass());
+	now_ns += COT_NS_PER_S;
+	assert_true(pass());
+	expect_done("1 leave from 1;read 1;read 1;read 1;");
+	/* The launch is not in its stream yet. */
+	set_up(state);
+	context->slots[1].state = COT_SHIM_SLOT_TAKEN;
+	work->evicted = 1;
+	(void)pass();
+	now_ns += COT_NS_PER_S;
+	(void)pass();
+	now_ns += COT_NS_PER_S;
+	(void)pass();
+	expect_done("1 leave from 1;read 1;read 1;read 1;");
+	/* Another launch is in front of it now. */
+	set_up(state);
+	work->evicted = 1;
+	(void)pass();
+	add_slot(2, COT_SHIM_SLOT_RUNNING);
+	context->slots[2].flag = 3;
+	first = &context->slots[2];
+	context->slots[2].anywhere = true;
+	now_ns += COT_NS_PER_S;
+	(void)pass();
+	now_ns += COT_NS_PER_S;
+	(void)pass();
+	expect_done("1 leave from 1;read 1;read 2;read 2;");
+	/* More have to go: they have as much time. */
+	set_up(state);
+	work->evicted = 1;
+	(void)pass();
+	(void)pass();
+	now_ns += 2 * MS;
+	work->evicted = 2;
+	(void)pass();
+	now_ns += 2 * MS;
+	(void)pass();
+	now_ns += 2 * MS;
+	(void)pass();
+	expect_done("1 leave from 1;read 1;read 1;2 leave from 1;read 1;read 1;read 1;");
 }
 
 static void ends_meanwhile(void)
@@ -600,11 +655,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(nobody_leaves),  TEST(some_leave),		 TEST(one_stays),
-		TEST(small_launches), TEST(states_of_slots),	 TEST(several_launches),
-		TEST(patience),	      TEST(nothing_to_see),	 TEST(contexts_that_end),
-		TEST(sleeps),	      TEST(looks_without_pause), TEST(was_rung_for),
-		TEST(many_gpus),      TEST(any_work_leaves),	 TEST(the_oldest_flag),
+		TEST(nobody_leaves),   TEST(some_leave),	  TEST(one_stays),
+		TEST(small_launches),  TEST(states_of_slots),	  TEST(several_launches),
+		TEST(patience),	       TEST(nothing_to_see),	  TEST(contexts_that_end),
+		TEST(sleeps),	       TEST(looks_without_pause), TEST(was_rung_for),
+		TEST(no_impatience),   TEST(many_gpus),		  TEST(any_work_leaves),
+		TEST(the_oldest_flag),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -392,6 +392,9 @@ static void spins(void **state)
 	now_ns = START;
 	assert_true(waits(START + 15 * US, 20 * US));
 	expect_done("yield;yield;");
+	now_ns = START;
+	assert_true(waits(START + 20 * US, 20 * US));
+	expect_done("yield;yield;");
 }
 
 static void change_it(void)

@@ -64,6 +64,24 @@ static void as_many_as_there_are(void **state)
 	assert_int_equal(launched.n_tasks, 300);
 }
 
+/* Blocks and their memory are the program's. */
+static void shapes(void **state)
+{
+	(void)state;
+	config.block[0] = 8;
+	config.block[1] = 4;
+	config.block[2] = 2;
+	config.shared_bytes = 96;
+	assert_int_equal(launch(), 0);
+	assert_non_null(strstr(written, " of 8,4,2+96 in s with"));
+	with_attributes = true;
+	config.attributes = attributes;
+	config.n_attributes = 1;
+	written[0] = '\0';
+	assert_int_equal(launch(), 0);
+	assert_non_null(strstr(written, " of 8,4,2+96 in s with"));
+}
+
 /* The last CapSM may be in use in part only. */
 static void units(void **state)
 {
@@ -144,6 +162,7 @@ static void default_streams(void **state)
 static void streams_of_contexts(void **state)
 {
 	(void)state;
+	config.stream = HANDLE(0x7f1234560310);
 	(void)launch();
 	(void)launch();
 	assert_int_equal(n_stream_asked, 1);
@@ -365,6 +384,7 @@ static void settled_and_evicted(void **state)
 /* It is taken back twice, and once more. */
 static void leave_again(void)
 {
+	assert_true(slot.settled);
 	if (n_ends++ == 2)
 		return;
 	slot.flag = slot.n_units;
@@ -535,6 +555,7 @@ int main(void)
 		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
 		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
 		cmocka_unit_test_setup(as_many_as_there_are, set_up),
+		cmocka_unit_test_setup(shapes, set_up),
 		cmocka_unit_test_setup(units, set_up),
 		cmocka_unit_test_setup(chunks, set_up),
 		cmocka_unit_test_setup(times, set_up),

@@ -300,6 +300,20 @@ static void one_stream(void **state)
 	}
 }
 
+/* Those that somebody waits for are passed over. */
+static void one_stream_and_settled(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	slots[1].settled = true;
+	for (i = 0; i < 8; i++)
+		watch(i);
+	at_wait = all_end;
+	run_until_idle(1);
+	assert_memory_equal(written, "wait for 3;", 11);
+}
+
 static void one_ends(void)
 {
 	unsigned i;
@@ -402,7 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(in_order),	       TEST(ends),	     TEST(pauses),
 		TEST(nothing_runs),    TEST(one_stream),     TEST(one_after_the_other),
-		TEST(several_streams), TEST(beside_settled), TEST(arms_first),
+		TEST(several_streams), TEST(beside_settled), TEST(one_stream_and_settled),
+		TEST(arms_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
