@@ -120,6 +120,20 @@ static void test_overflow(void **state)
 	assert_int_equal(a.used[CONNS], UINT64_MAX / 2 - 1);
 }
 
+/* How often each was refused something, of whatever kind. */
+static void test_refusals(void **state)
+{
+	(void)state;
+	a.limits[CONNS] = (struct cot_account_limit){4, 0};
+	a.paces[COT_RATE_CHANGES] = (struct cot_account_pace){100 * MS, 1};
+	assert_int_equal(cot_account_charge(&a, 1, CONNS, 3), -EDQUOT);
+	assert_int_equal(cot_account_charge(&a, 1, CONNS, 5), -ENOSPC);
+	assert_true(cot_account_take(&a, 1, COT_RATE_CHANGES, 1000 * MS));
+	assert_false(cot_account_take(&a, 1, COT_RATE_CHANGES, 1000 * MS));
+	assert_int_equal(a.users[0].uid, 1);
+	assert_int_equal(a.users[0].n_refused, 3);
+}
+
 static void test_rate(void **state)
 {
 	uint64_t now_ns = 1000 * MS;
@@ -263,6 +277,7 @@ int main(void)
 		cmocka_unit_test_setup(test_all_at_once, setup),
 		cmocka_unit_test_setup(test_reserve, setup),
 		cmocka_unit_test_setup(test_restore, setup),
+		cmocka_unit_test_setup(test_refusals, setup),
 		cmocka_unit_test_setup(test_overflow, setup),
 		cmocka_unit_test_setup(test_rate, setup),
 		cmocka_unit_test_setup(test_time, setup),
