@@ -82,7 +82,7 @@ static uint32_t disable(struct fake_rm *f, int pid, const struct cot_nv_disable 
 	if (d->n_channels > f->largest_chunk)
 		f->largest_chunk = d->n_channels;
 	for (i = 0; i < d->n_channels; i++)
-		if (d->channels[i] == f->bad_channel ||
+		if (d->channels[i] == f->bad_channel || !d->clients[i] ||
 		    !fake_rm_find(f, d->clients[i], d->channels[i]))
 			return COT_NV_INVALID_CHANNEL;
 	for (i = 0; i < d->n_channels; i++) {

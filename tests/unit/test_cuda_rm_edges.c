@@ -64,6 +64,31 @@ static void test_freeze_out_of_reach(void **state)
 	assert_int_equal(res.n_failed, 1);
 }
 
+/* A device without a subdevice of its own is frozen through one of the same GPU, and of no other.
+ */
+static void test_freeze_by_a_subdevice_of_the_gpu(void **state)
+{
+	uint32_t params[14] = {1}, client, device, group;
+	struct context others[3];
+	struct cot_rm_result res;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		others[i] = new_context(0, i);
+		release(others[i].client, others[i].group);
+	}
+	client = alloc(0, 0, COT_NV_CLASS_ROOT_CLIENT);
+	device = alloc_params(FD, client, client, COT_NV_CLASS_DEVICE, params, sizeof(params));
+	group = alloc(client, device, COT_NV_CLASS_GROUP);
+	alloc(client, group, CHANNEL_CLASS);
+	schedule(client, group);
+	cot_rm_freeze(&rm, &res);
+	assert_int_equal(res.status, 0);
+	assert_int_equal(res.n_done, 1);
+	assert_int_equal(fake.disable_by, others[1].subdevice);
+}
+
 /* The wrapper for large requests around nothing: the driver's own answer. */
 static void test_wrapper_around_nothing(void **state)
 {
@@ -118,6 +143,7 @@ int main(void)
 		cmocka_unit_test_setup(test_driver_slice_without_reading, setup),
 		cmocka_unit_test_setup(test_mode_of_graphics_only, setup),
 		cmocka_unit_test_setup(test_freeze_out_of_reach, setup),
+		cmocka_unit_test_setup(test_freeze_by_a_subdevice_of_the_gpu, setup),
 		cmocka_unit_test_setup(test_wrapper_around_nothing, setup),
 		cmocka_unit_test_setup(test_places_of_what_is_freed, setup),
 		cmocka_unit_test_setup(test_doubts_and_losses_count_as_one, setup),
