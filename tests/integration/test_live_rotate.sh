@@ -8,7 +8,7 @@ COTENANT_MPS_CONTROL=$work/none
 sum=$(value checksum "$work/alone")
 start_daemon
 for b in b1 b2 b3; do
-	background "$COTENANT" run --name $b -- "$PROGS/batch" --seconds 3 >"$work/$b" 2>"$work/$b.err"
+	background "$COTENANT" run --name $b -- "$PROGS/batch" --seconds 6 >"$work/$b" 2>"$work/$b.err"
 done
 background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 2 \
 	>"$work/svc" 2>"$work/svc.err"

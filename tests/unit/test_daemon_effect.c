@@ -54,6 +54,9 @@ static void test_no_kernel_rewritten(void **state)
 		.reserve = true, .shim = true, .n_refused = 3, .n_plain = 9, .refuses = true}));
 	assert_string_equal(
 		text, "its reservation has no effect: none of its 3 kernels can be rewritten");
+	/* An image, of which nobody knows what is in it. */
+	assert_true(say((struct cot_effect){.quota = true, .shim = true, .refuses = true}));
+	assert_string_equal(text, "its quota has no effect so far: what it loaded stays as it is");
 	/* Not even launched. */
 	assert_true(say(
 		(struct cot_effect){.quota = true, .shim = true, .n_refused = 1, .refuses = true}));

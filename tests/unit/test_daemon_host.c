@@ -288,221 +288,15 @@ static void test_a_hold_that_fails_is_taken_back_by_the_user(void **state)
 	assert_int_equal(w.n_sent, 0);
 }
 
-/* ---- holds on a busy machine ---- */
-
-static void hold_and_confirm(uint32_t id)
-{
-	world_hold(id, true);
-	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
-	assert_int_equal(world_entity(id)->run, COT_RUN_FROZEN);
-	w.n_sent = 0;
-}
-
-/* The daemon had no processor meanwhile. */
-static void come_late(uint64_t ns)
-{
-	w.now_ns += ns;
-	cot_host_tick(w.host, w.now_ns);
-}
-
-/* Nobody has let it go, so it is frozen, sooner or later. */
-static void expect_frozen_within(uint32_t id, uint64_t ns)
-{
-	uint64_t until_ns = w.now_ns + ns;
-
-	while (world_entity(id)->run != COT_RUN_FROZEN && w.now_ns < until_ns) {
-		world_pass(10 * MS);
-		if (w.n_sent)
-			world_answer_all(w.n_sent - 1);
-	}
-	assert_int_equal(world_entity(id)->run, COT_RUN_FROZEN);
-	assert_true(world_entity(id)->held);
-	assert_true(w.library[0].frozen);
-	assert_null(world_last(COT_MSG_THAW));
-}
-
-/* Its lease ended, and by the time that the daemon asked again it was setting channels up. */
-static void test_a_hold_outlives_a_refusal(void **state)
-{
-	unsigned i;
-
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	hold_and_confirm(1);
-	come_late(200 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 1);
-	for (i = 0; i < 5; i++) {
-		assert_non_null(world_last(COT_MSG_FREEZE));
-		w.library[0].frozen = false;
-		world_answer(world_last(COT_MSG_FREEZE), -EAGAIN, 0);
-		assert_true(world_entity(1)->held);
-		assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
-		w.n_sent = 0;
-		world_pass_until_sent(1100 * MS);
-	}
-	expect_frozen_within(1, 10 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 1);
-}
-
-static void test_a_hold_outlives_late_answers(void **state)
-{
-	unsigned n;
-
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	hold_and_confirm(1);
-	come_late(200 * MS);
-	/* Its library gets no processor for ten seconds, and is not flooded. */
-	world_pass(10000 * MS);
-	assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
-	assert_true(world_entity(1)->held);
-	n = world_count(COT_MSG_FREEZE, 0, 0);
-	assert_in_range(n, 9, 20);
-	assert_int_equal(world_stats(1).freeze_status, -ETIMEDOUT);
-	expect_frozen_within(1, 1200 * MS);
-}
-
-/* The first answer is late, too. */
-static void test_a_hold_whose_first_answer_is_late(void **state)
-{
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	w.n_sent = 0;
-	world_hold(1, true);
-	world_pass(150 * MS);
-	expect_frozen_within(1, 200 * MS);
-	assert_int_equal(world_stats(1).n_freezes, 1);
-}
-
-/* What the daemon does first when it comes late is a packet, and that packet leads to a freeze. */
-static void test_a_lapse_is_found_whatever_comes_first(void **state)
-{
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	world_start(2, COT_CLASS_BATCH, 1);
-	hold_and_confirm(1);
-	w.now_ns += 200 * MS;
-	world_hold(2, true);
-	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
-	w.n_sent = 0;
-	world_pass(30 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 1);
-	assert_int_equal(world_stats(2).n_lapsed, 0);
-	assert_int_equal(world_count(COT_MSG_FREEZE, 1, 0), 0);
-	expect_frozen_within(1, 10 * MS);
-}
-
-/* It was frozen, the answer was not read in time, and the lease ended before that. */
-static void come_late_for_the_answer(bool packets_first)
-{
-	struct sent freeze;
-
-	world_start(1, COT_CLASS_BATCH, 0);
-	world_hold(1, true);
-	freeze = *world_last(COT_MSG_FREEZE);
-	w.n_sent = 0;
-	w.now_ns += 90 * MS;
-	if (packets_first)
-		world_answer(&freeze, 0, 0);
-	cot_host_tick(w.host, w.now_ns);
-	if (!packets_first)
-		world_answer(&freeze, 0, 0);
-	assert_false(w.library[0].frozen && !w.n_sent);
-	world_pass(30 * MS);
-	expect_frozen_within(1, 10 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 1);
-}
-
-static void test_an_answer_older_than_its_lease(void **state)
-{
-	(void)state;
-	come_late_for_the_answer(true);
-}
-
-static void test_an_answer_that_is_read_after_its_lease(void **state)
-{
-	(void)state;
-	come_late_for_the_answer(false);
-}
-
-/* The clock was read, then the processor was lost, then the lease was written: only the library
- * knows. */
-static void test_a_lapse_that_no_clock_shows(void **state)
-{
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	hold_and_confirm(1);
-	world_pass(60 * MS);
-	w.library[0].frozen = false;
-	w.library[0].n_ended++;
-	world_pass(30 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 1);
-	expect_frozen_within(1, 10 * MS);
-}
-
-/* A process of it that came late is asked again, and until then it is not shown as frozen. */
-static void test_a_newcomer_that_is_late(void **state)
-{
-	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	hold_and_confirm(1);
-	world_join(4, 1, COT_CLASS_BATCH, false);
-	assert_int_equal(world_count(COT_MSG_FREEZE, 4, 0), 1);
-	world_pass(130 * MS);
-	assert_int_equal(world_entity(1)->run, COT_RUN_FREEZING);
-	assert_true(world_entity(1)->held);
-	assert_int_equal(world_count(COT_MSG_FREEZE, 4, 0), 2);
-	world_answer_all(w.n_sent - 2);
-	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
-	assert_int_equal(world_stats(1).n_lapsed, 0);
-}
-
-/* The library of a program in a pool does not decide: it alone is told again. */
-static void test_a_guest_whose_lease_ended(void **state)
-{
-	(void)state;
-	world_pool(100, COT_CLASS_BATCH, false);
-	world_tenant(1, COT_CLASS_BATCH, 100, false);
-	world_join(0, 100, COT_CLASS_BATCH, false);
-	world_pool(100, COT_CLASS_BATCH, true);
-	world_join(7, 100, COT_CLASS_BATCH, true);
-	world_answer_all(0);
-	world_hold(100, true);
-	world_answer_all(w.n_sent - 2);
-	w.n_sent = 0;
-	w.library[7].n_ended++;
-	world_pass(30 * MS);
-	assert_int_equal(world_count(COT_MSG_FREEZE, 7, 0), 1);
-	assert_int_equal(world_count(COT_MSG_FREEZE, 0, 0), 0);
-	assert_int_equal(world_entity(100)->run, COT_RUN_FROZEN);
-	assert_int_equal(world_stats(100).n_lapsed, 1);
-	world_answer_all(0);
-	world_pass(1000 * MS);
-	assert_int_equal(w.n_sent, 1);
-}
-
-/* A library that was there before knows of leases that ended long ago. */
-static void test_old_lapses_do_not_count(void **state)
-{
-	(void)state;
-	w.library[0].n_ended = 5;
-	world_start(1, COT_CLASS_BATCH, 0);
-	w.library[0].n_ended = 9;
-	cot_host_leave(w.host, 0, w.now_ns);
-	cot_host_join(w.host, 0, 1, false, w.now_ns);
-	hold_and_confirm(1);
-	world_pass(1000 * MS);
-	assert_int_equal(world_stats(1).n_lapsed, 0);
-	assert_int_equal(w.n_sent, 0);
-}
-
 /* What cannot be is refused, and changes nothing. */
 static void test_what_cannot_be(void **state)
 {
 	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = 77};
 	const struct cot_policy_ops *pools = cot_policy_find("pools");
 	struct cot_policy_ops bad = *pools;
+	const struct cot_host_ops none = {.tell = NULL};
 	struct cot_policy_config numbers;
+	struct cot_host *host;
 	struct cot_error err = {{0}};
 
 	(void)state;
@@ -512,6 +306,7 @@ static void test_what_cannot_be(void **state)
 	bad.abi++;
 	assert_int_equal(cot_host_set_policy(w.host, &bad, &numbers, w.now_ns, &err), -EINVAL);
 	assert_ptr_equal(cot_sched_policy(cot_host_sched(w.host))->ops, pools);
+	assert_int_equal(cot_host_create(&none, NULL, &bad, &numbers, 0, &host, &err), -EINVAL);
 	/* One that is up without a library has no place here, and needs none. */
 	world_tenant(5, COT_CLASS_BATCH, 0, true);
 	world_tenant(5, COT_CLASS_BATCH, 0, false);
@@ -524,18 +319,28 @@ static void test_what_cannot_be(void **state)
 	assert_int_equal(world_entity(1)->run, COT_RUN_FROZEN);
 }
 
-/* What cannot be sent because nothing is read there is not "setting channels up". */
-static void test_a_full_socket(void **state)
+/* What its server was told under one policy is taken back when it comes up under another. */
+static void test_a_pool_comes_up_anew(void **state)
 {
+	struct cot_policy_config numbers;
+	struct cot_error err;
+
 	(void)state;
-	world_start(1, COT_CLASS_BATCH, 0);
-	w.send_rc = -EAGAIN;
-	world_hold(1, true);
-	assert_int_equal(world_stats(1).freeze_status, -ENOBUFS);
-	assert_int_equal(world_stats(1).freeze.n, 1);
-	w.send_rc = 0;
+	world_pool(100, COT_CLASS_BATCH, false);
+	world_tenant(1, COT_CLASS_BATCH, 100, false);
+	world_join(0, 100, COT_CLASS_BATCH, false);
+	world_pool(100, COT_CLASS_BATCH, true);
+	world_answer_all(0);
+	assert_true(w.library[0].slice_us > 0);
+	world_pool(100, COT_CLASS_BATCH, false);
+	cot_policy_config_init(&numbers);
+	assert_int_equal(
+		cot_host_set_policy(w.host, cot_policy_find("timeslice"), &numbers, w.now_ns, &err),
+		0);
 	w.n_sent = 0;
-	expect_frozen_within(1, 200 * MS);
+	world_pool(100, COT_CLASS_BATCH, true);
+	assert_non_null(world_last(COT_MSG_SET));
+	assert_int_equal(w.library[0].slice_us, 0);
 }
 
 /* A library that never answers: orders are given up, the table does not run full. */
@@ -744,17 +549,7 @@ int main(void)
 		TEST(a_late_process_is_frozen_too),
 		TEST(a_late_process_is_frozen_later),
 		TEST(a_hold_that_fails_is_taken_back_by_the_user),
-		TEST(a_hold_outlives_a_refusal),
-		TEST(a_hold_outlives_late_answers),
-		TEST(a_hold_whose_first_answer_is_late),
-		TEST(a_lapse_is_found_whatever_comes_first),
-		TEST(an_answer_older_than_its_lease),
-		TEST(an_answer_that_is_read_after_its_lease),
-		TEST(a_lapse_that_no_clock_shows),
-		TEST(a_newcomer_that_is_late),
-		TEST(a_guest_whose_lease_ended),
-		TEST(old_lapses_do_not_count),
-		TEST(a_full_socket),
+		TEST(a_pool_comes_up_anew),
 		TEST(what_cannot_be),
 		TEST(silent_library),
 		TEST(stop_thaws),
