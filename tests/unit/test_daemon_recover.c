@@ -205,6 +205,19 @@ static void test_no_tenants(void **state)
 	assert_null(cot_tenant_find(&stage, 21));
 }
 
+/* Anybody can write into an environment: it takes no more than its user's part. */
+static void test_part(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 1};
+	for (i = 0; i < 3; i++)
+		found(20 + i, "0")->uid = STRANGER;
+	assert_int_equal(cot_recover_tenants(&stage, all), 0);
+	assert_int_equal(cot_tenant_count(&stage), 1);
+}
+
 /* What cannot be seen now may be there: the daemon must not serve without it. */
 static void test_cannot_see(void **state)
 {
@@ -225,7 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FOUND(test_pools),	FOUND(test_no_pools), FOUND(test_server),
 		FOUND(test_pool_with),	FOUND(test_tenants),  FOUND(test_no_tenants),
-		FOUND(test_cannot_see),
+		FOUND(test_cannot_see), FOUND(test_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
