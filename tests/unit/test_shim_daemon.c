@@ -155,6 +155,23 @@ static void lost(void **state)
 	}
 }
 
+/* The next daemon is asked for nothing before it has answered. */
+static void lost_and_mute(void **state)
+{
+	(void)state;
+	cot_shim_work_put(get_new(3, 0));
+	hang_up(0, -ECONNRESET);
+	cot_shim_gpu_receive(gpu);
+	now_ns = gpu->retry_ns;
+	assert_null(get());
+	assert_int_equal(why, COT_SHIM_WHY_NO_DAEMON);
+	assert_int_equal(n_opened, 2);
+	assert_null(strstr(written, "request"));
+	written[0] = '\0';
+	assert_null(get());
+	expect_done("");
+}
+
 /* The same when nothing can be sent; the launch that asks goes on by itself. */
 static void lost_while_asking(void **state)
 {
@@ -304,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup(refused, set_up),
 		cmocka_unit_test_setup(wanted, set_up),
 		cmocka_unit_test_setup(lost, set_up),
+		cmocka_unit_test_setup(lost_and_mute, set_up),
 		cmocka_unit_test_setup(lost_while_asking, set_up),
 		cmocka_unit_test_setup(lost_while_waiting, set_up),
 		cmocka_unit_test_setup(each_gpu_has_one, set_up),
