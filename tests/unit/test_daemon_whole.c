@@ -73,7 +73,12 @@ static void test_lock(void **state)
 	snprintf(path, sizeof(path), "%s/none", folder);
 	assert_int_equal(cot_lock_take(folder, path, &fd, &err), 0);
 	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	(void)close(fd);
+	/* A link that somebody has put there is not followed. */
+	snprintf(path, sizeof(path), "%s/cotenantd.lock", folder);
+	assert_int_equal(unlink(path) | symlink("elsewhere", path), 0);
+	assert_int_equal(cot_lock_take(folder, path, &fd, &err), -ELOOP);
 	assert_int_equal(cot_lock_take("/no/such/folder", path, &fd, &err), -ENOENT);
 	assert_string_equal(err.text, "cannot open /no/such/folder/cotenantd.lock: No such file or "
 				      "directory");
