@@ -12,10 +12,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 
 #define WAIT_NS (20 * COT_NS_PER_S)
+
+/*
+ * The one who began to listen, as the kernel remembers it. One that was killed leaves the socket,
+ * with the lock, to a child that has not become another program yet: nobody answers there.
+ */
+static bool listener_lives(int fd)
+{
+	struct ucred listener = {.pid = 0};
+	socklen_t size = sizeof(listener);
+	uint64_t start_time;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &size) < 0 || listener.pid <= 0 ||
+	       cot_process_start(listener.pid, &start_time) != -ESRCH;
+}
 
 /* Does somebody listen there? A full queue is one, too. */
 static bool is_answered(const char *path)
@@ -30,7 +45,10 @@ static bool is_answered(const char *path)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
-	yes = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		yes = listener_lives(fd);
+	else
+		yes = errno == EAGAIN;
 	(void)close(fd);
 	return yes;
 }

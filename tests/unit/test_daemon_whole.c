@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/lock.h"
@@ -82,6 +85,41 @@ static void test_lock(void **state)
 	assert_int_equal(cot_lock_take("/no/such/folder", path, &fd, &err), -ENOENT);
 	assert_string_equal(err.text, "cannot open /no/such/folder/cotenantd.lock: No such file or "
 				      "directory");
+}
+
+/* Listens with the lock, and ends; a child that has not become another program yet keeps both. */
+static void serve_and_end(const char *path, const char *lock)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (flock(fd, LOCK_EX) < 0 ||
+	    bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(sock, 128) < 0)
+		_exit(1);
+	if (fork() == 0)
+		(void)usleep(200000);
+	_exit(0);
+}
+
+static void test_lock_of_one_that_was_killed(void **state)
+{
+	struct cot_error err;
+	char path[96], lock[96];
+	int fd = -1, status;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/left.sock", folder);
+	snprintf(lock, sizeof(lock), "%s/cotenantd.lock", folder);
+	pid = fork();
+	if (pid == 0)
+		serve_and_end(path, lock);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(cot_lock_take(folder, path, &fd, &err), 0);
+	(void)close(fd);
 }
 
 static void test_descriptors(void **state)
@@ -298,9 +336,12 @@ static void test_notes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WHOLE(test_begins),	 WHOLE(test_one_at_a_time), WHOLE(test_lock),
-		WHOLE(test_descriptors), WHOLE(test_without),	    WHOLE(test_cannot_begin),
-		WHOLE(test_numbers),	 WHOLE(test_config_file),   WHOLE(test_reload),
+		WHOLE(test_begins),	   WHOLE(test_one_at_a_time),
+		WHOLE(test_lock),	   WHOLE(test_begins),
+		WHOLE(test_one_at_a_time), WHOLE(test_lock_of_one_that_was_killed),
+		WHOLE(test_descriptors),   WHOLE(test_without),
+		WHOLE(test_cannot_begin),  WHOLE(test_numbers),
+		WHOLE(test_config_file),   WHOLE(test_reload),
 		WHOLE(test_notes),
 	};
 
