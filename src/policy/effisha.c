@@ -98,7 +98,7 @@ static uint64_t tick(struct cot_policy *p)
 }
 
 /* tick() looks at the tables. */
-static const struct cot_work_ops works = {NULL};
+static const struct cot_work_ops works = {.ready = NULL};
 
 const struct cot_policy_ops cot_policy_effisha = {
 	.name = "effisha",
