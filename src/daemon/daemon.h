@@ -231,7 +231,9 @@ struct daemon {
 	bool mps_failed;   /* rotation takes over until a pool comes up */
 	bool state_dirty, stopping;
 	bool state_lost;	      /* it could not be written, and that has been said */
-	struct cot_timer state_retry; /* until it can be written again */
+	struct cot_timer state_retry; /* it is not written before */
+	uint64_t state_since_ns;      /* writes are counted since then */
+	uint32_t n_state_writes;
 	uint32_t next_id;
 	uint64_t start_ns;
 	struct tenant tenants[MAX_TENANTS];
@@ -510,7 +512,8 @@ char *cot_answer_query(struct daemon *d, unsigned what); /* NULL: unknown, or ou
 int cot_state_load(struct daemon *d, struct cot_error *err);
 /* Saves what has changed, unless it is tried again later anyway. */
 void cot_state_keep(struct daemon *d);
-/* What cannot be written stays `state_dirty` and is tried again in a second. */
+/* What cannot be written stays `state_dirty` and is tried again in a second; what changes soon
+ * after a write waits for a moment. */
 void cot_state_save(struct daemon *d);
 
 /* ---- recover.c ---- */

@@ -18,6 +18,10 @@
 #define STATE_NAME    "state.json"
 #define STATE_VERSION 1
 #define RETRY_NS      COT_NS_PER_S
+/* So many writes in so long a time, then a rest: who changes settings in a row does not keep the
+ * daemon at it. */
+#define BURST	 8u
+#define BURST_NS (400 * COT_NS_PER_MS)
 
 /* ---- saving ---- */
 
@@ -100,7 +104,7 @@ static int write_whole(const char *text, const char *path, const char *fresh)
 	return rc;
 }
 
-static void retry_fired(struct cot_timer *timer, uint64_t now_ns)
+static void rested(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, state_retry));
 
@@ -131,7 +135,7 @@ void cot_state_save(struct daemon *d)
 		if (!d->state_lost)
 			log_warn("cannot write %s: %s; trying again every second", path,
 				 strerror(-rc));
-		d->state_retry.fire = retry_fired;
+		d->state_retry.fire = rested;
 		cot_timer_set(&d->loop, &d->state_retry, cot_now_ns() + RETRY_NS);
 	} else if (d->state_lost) {
 		log_info("%s is written again", path);
@@ -139,9 +143,25 @@ void cot_state_save(struct daemon *d)
 	d->state_lost = rc < 0;
 }
 
+/* Whether there were enough writes lately; then the next is when the timer fires. */
+static bool has_to_rest(struct daemon *d)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (now_ns - d->state_since_ns >= BURST_NS) {
+		d->state_since_ns = now_ns;
+		d->n_state_writes = 0;
+	}
+	if (d->n_state_writes++ < BURST)
+		return false;
+	d->state_retry.fire = rested;
+	cot_timer_set(&d->loop, &d->state_retry, d->state_since_ns + BURST_NS);
+	return true;
+}
+
 void cot_state_keep(struct daemon *d)
 {
-	if (d->state_dirty && !d->state_retry.armed)
+	if (d->state_dirty && !d->state_retry.armed && !has_to_rest(d))
 		cot_state_save(d);
 }
 

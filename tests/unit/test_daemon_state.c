@@ -200,6 +200,31 @@ static void test_retry(void **state)
 	assert_string_equal(life_read("state.json"), "");
 }
 
+/* Changes in a row are written as one. */
+static void test_changes_in_a_row(void **state)
+{
+	struct tenant *t = program(20, life_process(NULL));
+
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		t->weight = 100 + i;
+		stage.state_dirty = true;
+		cot_state_keep(&stage);
+		assert_false(stage.state_dirty);
+	}
+	assert_non_null(strstr(life_read("state.json"), "107"));
+	t->weight = 333;
+	stage.state_dirty = true;
+	cot_state_keep(&stage);
+	assert_true(stage.state_dirty);
+	cot_state_keep(&stage);
+	assert_null(strstr(life_read("state.json"), "333"));
+	life_until(is_saved);
+	assert_non_null(strstr(life_read("state.json"), "333"));
+}
+
 /* What makes one entry wrong costs that entry. */
 static void test_wrong_entries(void **state)
 {
@@ -412,6 +437,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_programs, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_left, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_retry, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_changes_in_a_row, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_entries, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_pools, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_same_numbers, life_setup, life_teardown),
