@@ -6,14 +6,14 @@
 # only the shared library may have.
 
 set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
-set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/fatbin/*.c
-	src/emu/mps/client.c src/emu/mps/wire.c)
+set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/mps/client.c
+	src/emu/mps/wire.c)
 # What it needs of the other libraries: into a shared library go objects of its own.
-set(emu_below src/emu/exec/*.c src/ptx/*.c src/base/arena.c src/base/error.c
+set(emu_below src/emu/exec/*.c src/cuda/fatbin/*.c src/ptx/*.c src/base/arena.c src/base/error.c
 	src/base/guarded.c)
 
 cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
-	LINK cot_exec cot_base dep_lz4 dep_zstd Threads::Threads ${CMAKE_DL_LIBS})
+	LINK cot_exec cot_fatbin cot_base Threads::Threads ${CMAKE_DL_LIBS})
 
 # Compression is linked dynamically, also where other libraries are not: an archive may not fit
 # into a shared library.

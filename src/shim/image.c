@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emu/fatbin/fatbin.h"
+#include "cuda/fatbin/fatbin.h"
 #include "ptx/ptx.h"
 #include "shim/shim.h"
 

@@ -1,13 +1,13 @@
 /*
  * Fat binaries made by hand: begin(), then add() for each entry. The layout is in
- * src/emu/fatbin/fatbin.h.
+ * src/cuda/fatbin/fatbin.h.
  */
 #ifndef COT_TESTS_FATBIN_BOX_H
 #define COT_TESTS_FATBIN_BOX_H
 
 #include <string.h>
 
-#include "emu/fatbin/fatbin.h"
+#include "cuda/fatbin/fatbin.h"
 
 #define ENTRY_BYTES 64u
 #define FLAG_LZ4    0x2000u

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "emu/driver/builtin.h"
 #include "emu/driver/cuda_abi.h"
-#include "emu/fatbin/fatbin.h"
+#include "cuda/fatbin/fatbin.h"
 #include "emu_dir.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)

@@ -10,8 +10,8 @@
  *
  * Bounded by the size given; needs no alignment; no state, safe from any thread.
  */
-#ifndef COT_EMU_FATBIN_FATBIN_H
-#define COT_EMU_FATBIN_FATBIN_H
+#ifndef COT_CUDA_FATBIN_FATBIN_H
+#define COT_CUDA_FATBIN_FATBIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

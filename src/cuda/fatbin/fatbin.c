@@ -1,4 +1,4 @@
-#include "emu/fatbin/fatbin.h"
+#include "cuda/fatbin/fatbin.h"
 
 #include <errno.h>
 #include <stdio.h>

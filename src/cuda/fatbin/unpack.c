@@ -7,7 +7,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
-#include "emu/fatbin/fatbin.h"
+#include "cuda/fatbin/fatbin.h"
 
 static bool unpack_lz4(const struct cot_fatbin_entry *e, char *to, size_t size, size_t *ret_n)
 {
