@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/guarded.h"
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 #include "preload/preload.h"
 
 typedef int ioctl_fn(int fd, unsigned long request, ...);

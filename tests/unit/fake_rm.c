@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 
 #define CHANNEL_GROUP COT_NV_CLASS_GROUP
 

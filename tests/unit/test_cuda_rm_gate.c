@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
 #include "fake_rm.h"
 

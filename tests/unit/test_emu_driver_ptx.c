@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "cuda/fatbin/fatbin.h"
 #include "emu/driver/builtin.h"
 #include "emu/driver/cuda_abi.h"
-#include "cuda/fatbin/fatbin.h"
 #include "emu_dir.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
 
 /* One control on an object; 0 or -errno, and RM's status when ret_status is not NULL. */

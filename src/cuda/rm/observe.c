@@ -125,9 +125,10 @@ static struct cot_rm_object record(struct cot_rm *rm, const struct request *r,
 		return copy;
 	}
 	if (!packed && kind == COT_RM_DEVICE)
-		instance = param_word(rm, a, COT_NV_DEVICE_INSTANCE_OFFSET, 0);
+		instance = param_word(rm, a, offsetof(struct cot_nv_device_params, device_id), 0);
 	if (!packed && kind == COT_RM_GROUP)
-		engine = param_word(rm, a, COT_NV_GROUP_ENGINE_OFFSET, COT_NV_ENGINE_NONE);
+		engine = param_word(rm, a, offsetof(struct cot_nv_group_params, engine_type),
+				    COT_NV_ENGINE_NONE);
 	pthread_mutex_lock(&rm->lock);
 	o = cot_rm_table_add(&rm->table, kind, client, a->object, a->parent, r->fd, &id);
 	if (o && kind == COT_RM_DEVICE)

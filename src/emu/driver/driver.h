@@ -138,7 +138,7 @@ int cot_emu_device_attribute(int what);
 /* 0 or -errno. */
 int cot_emu_node_open(void);
 /* Allocate, control, free; a resource manager's status, or UINT32_MAX when ioctl itself failed. */
-uint32_t cot_emu_node_alloc(uint32_t client, uint32_t parent, uint32_t *handle, uint32_t class_id,
+uint32_t cot_emu_node_alloc(uint32_t client, uint32_t parent, uint32_t *handle, uint32_t class_,
 			    void *params, uint32_t params_size);
 uint32_t cot_emu_node_control(uint32_t client, uint32_t object, uint32_t cmd, void *params,
 			      uint32_t params_size);

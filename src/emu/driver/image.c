@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "emu/driver/driver.h"
 #include "cuda/fatbin/fatbin.h"
+#include "emu/driver/driver.h"
 
 /* What the compiler leaves in a program for the runtime to find. */
 struct wrapper {

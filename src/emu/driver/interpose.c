@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cuda/abi/rm.h"
 #include "emu/driver/cuda_abi.h"
-#include "emu/rm/abi.h"
 #include "emu/rm/rm.h"
 
 COT_EMU_API int ioctl(int fd, unsigned long request, ...)
@@ -28,8 +28,8 @@ COT_EMU_API int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	if (_IOC_TYPE(request) == NV_IOCTL_MAGIC && cot_rm_is_ours(fd))
-		return cot_rm_ioctl(request, arg);
+	if (_IOC_TYPE(request) == COT_NV_TYPE && cot_emu_rm_is_ours(fd))
+		return cot_emu_rm_ioctl(request, arg);
 	if (!real) {
 		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 		__atomic_store_n(&next, real, __ATOMIC_RELAXED);
@@ -42,8 +42,8 @@ static int open_any(int dir, const char *path, int flags, mode_t mode)
 	static int (*next)(int, const char *, int, ...);
 	int (*real)(int, const char *, int, ...) = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
-	if (path && cot_rm_is_node(path))
-		return cot_rm_open(path, flags);
+	if (path && cot_emu_rm_is_node(path))
+		return cot_emu_rm_open(path, flags);
 	if (!real) {
 		*(void **)&real = dlsym(RTLD_NEXT, "openat");
 		__atomic_store_n(&next, real, __ATOMIC_RELAXED);

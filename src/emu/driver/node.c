@@ -6,10 +6,11 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cuda/abi/rm.h"
 #include "emu/driver/driver.h"
-#include "emu/rm/abi.h"
 #include "emu/rm/rm.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,17 +20,17 @@ static bool direct;
 
 static int open_control(void)
 {
-	struct cot_rm_version v = {.cmd = 0};
+	struct cot_nv_version v = {.cmd = 0};
 	int fd = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
 
-	if (fd < 0 || !cot_rm_is_ours(fd)) {
+	if (fd < 0 || !cot_emu_rm_is_ours(fd)) {
 		if (fd >= 0)
 			close(fd);
-		fd = cot_rm_open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+		fd = cot_emu_rm_open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 	}
-	direct = ioctl(fd, COT_RM_IOCTL(NV_ESC_CHECK_VERSION_STR, struct cot_rm_version), &v) ||
+	direct = ioctl(fd, COT_NV_REQUEST(COT_NV_NR_VERSION, sizeof(struct cot_nv_version)), &v) ||
 		 v.reply != 1;
 	control_fd = fd;
 	return 0;
@@ -48,20 +49,20 @@ int cot_emu_node_open(void)
 
 static int call(unsigned long request, void *arg)
 {
-	return direct ? cot_rm_ioctl(request, arg) : ioctl(control_fd, request, arg);
+	return direct ? cot_emu_rm_ioctl(request, arg) : ioctl(control_fd, request, arg);
 }
 
-uint32_t cot_emu_node_alloc(uint32_t client, uint32_t parent, uint32_t *handle, uint32_t class_id,
+uint32_t cot_emu_node_alloc(uint32_t client, uint32_t parent, uint32_t *handle, uint32_t class_,
 			    void *params, uint32_t params_size)
 {
-	struct cot_rm_alloc64 a = {.root = client,
-				   .parent = parent,
-				   .object = *handle,
-				   .class_id = class_id,
-				   .params = (uintptr_t)params,
-				   .params_size = params_size};
+	struct cot_nv_alloc_access a = {.client = client,
+					.parent = parent,
+					.object = *handle,
+					.class_ = class_,
+					.params = (uintptr_t)params,
+					.params_size = params_size};
 
-	if (call(COT_RM_IOCTL(NV_ESC_RM_ALLOC, struct cot_rm_alloc64), &a))
+	if (call(COT_NV_REQUEST(COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc_access)), &a))
 		return UINT32_MAX;
 	*handle = a.object;
 	return a.status;
@@ -70,22 +71,22 @@ uint32_t cot_emu_node_alloc(uint32_t client, uint32_t parent, uint32_t *handle, 
 uint32_t cot_emu_node_control(uint32_t client, uint32_t object, uint32_t cmd, void *params,
 			      uint32_t params_size)
 {
-	struct cot_rm_control c = {.client = client,
+	struct cot_nv_control c = {.client = client,
 				   .object = object,
 				   .cmd = cmd,
 				   .params = (uintptr_t)params,
 				   .params_size = params_size};
 
-	if (call(COT_RM_IOCTL(NV_ESC_RM_CONTROL, struct cot_rm_control), &c))
+	if (call(COT_NV_REQUEST(COT_NV_NR_CONTROL, sizeof(struct cot_nv_control)), &c))
 		return UINT32_MAX;
 	return c.status;
 }
 
 uint32_t cot_emu_node_free(uint32_t client, uint32_t parent, uint32_t object)
 {
-	struct cot_rm_free f = {.root = client, .parent = parent, .object = object};
+	struct cot_nv_free f = {.client = client, .parent = parent, .object = object};
 
-	if (call(COT_RM_IOCTL(NV_ESC_RM_FREE, struct cot_rm_free), &f))
+	if (call(COT_NV_REQUEST(COT_NV_NR_FREE, sizeof(struct cot_nv_free)), &f))
 		return UINT32_MAX;
 	return f.status;
 }

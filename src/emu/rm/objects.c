@@ -5,7 +5,8 @@
 #define FIRST_CLIENT 0xc1d00001u /* where the real one begins */
 #define FIRST_HANDLE 0xcaf00001u
 
-struct cot_rm_object *cot_rm_find(struct cot_rm_table *t, uint32_t client, uint32_t handle)
+struct cot_emu_rm_object *cot_emu_rm_find(struct cot_emu_rm_table *t, uint32_t client,
+					  uint32_t handle)
 {
 	uint32_t i;
 
@@ -15,14 +16,14 @@ struct cot_rm_object *cot_rm_find(struct cot_rm_table *t, uint32_t client, uint3
 	return NULL;
 }
 
-static bool grow(struct cot_rm_table *t)
+static bool grow(struct cot_emu_rm_table *t)
 {
 	uint32_t n = t->n_allocated ? 2 * t->n_allocated : 64;
-	struct cot_rm_object *objects;
+	struct cot_emu_rm_object *objects;
 
 	if (t->n_objects < t->n_allocated)
 		return true;
-	if (t->n_allocated >= COT_RM_MAX_OBJECTS)
+	if (t->n_allocated >= COT_EMU_RM_MAX_OBJECTS)
 		return false;
 	objects = realloc(t->objects, n * sizeof(*objects));
 	if (!objects)
@@ -32,29 +33,31 @@ static bool grow(struct cot_rm_table *t)
 	return true;
 }
 
-struct cot_rm_object *cot_rm_add(struct cot_rm_table *t, const struct cot_rm_object *o)
+struct cot_emu_rm_object *cot_emu_rm_add(struct cot_emu_rm_table *t,
+					 const struct cot_emu_rm_object *o)
 {
-	struct cot_rm_object *slot;
+	struct cot_emu_rm_object *slot;
 
 	if (!grow(t))
 		return NULL;
 	slot = &t->objects[t->n_objects++];
 	*slot = *o;
-	if (!slot->handle && cot_rm_is_root(slot->class_id))
+	if (!slot->handle && cot_emu_rm_is_root(slot->class_))
 		slot->handle = FIRST_CLIENT + t->last_client++;
 	else if (!slot->handle)
 		slot->handle = FIRST_HANDLE + t->last_handle++;
-	if (cot_rm_is_root(slot->class_id))
+	if (cot_emu_rm_is_root(slot->class_))
 		slot->client = slot->handle;
 	return slot;
 }
 
-void cot_rm_remove(struct cot_rm_table *t, struct cot_rm_object *o)
+void cot_emu_rm_remove(struct cot_emu_rm_table *t, struct cot_emu_rm_object *o)
 {
 	*o = t->objects[--t->n_objects];
 }
 
-struct cot_rm_object *cot_rm_child(struct cot_rm_table *t, const struct cot_rm_object *o)
+struct cot_emu_rm_object *cot_emu_rm_child(struct cot_emu_rm_table *t,
+					   const struct cot_emu_rm_object *o)
 {
 	uint32_t i;
 
@@ -65,8 +68,8 @@ struct cot_rm_object *cot_rm_child(struct cot_rm_table *t, const struct cot_rm_o
 	return NULL;
 }
 
-void cot_rm_clear(struct cot_rm_table *t)
+void cot_emu_rm_clear(struct cot_emu_rm_table *t)
 {
 	free(t->objects);
-	*t = (struct cot_rm_table){0};
+	*t = (struct cot_emu_rm_table){0};
 }

@@ -17,8 +17,8 @@
 #define MAX_NODES     8u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cot_rm_table table; /* under lock */
-static _Atomic int owner_pid;	  /* the process whose handles these are; 0: nobody's */
+static struct cot_emu_rm_table table; /* under lock */
+static _Atomic int owner_pid;	      /* the process whose handles these are; 0: nobody's */
 
 static _Atomic uint64_t changed_ns; /* when channels were set up or taken down last */
 
@@ -31,7 +31,7 @@ static _Atomic unsigned n_nodes;
 
 /* ---- nodes ---- */
 
-bool cot_rm_is_node(const char *path)
+bool cot_emu_rm_is_node(const char *path)
 {
 	const char *rest = path;
 
@@ -48,7 +48,7 @@ static void remember_node(int fd)
 	struct stat st;
 	unsigned n;
 
-	if (cot_rm_is_ours(fd) || fstat(fd, &st))
+	if (cot_emu_rm_is_ours(fd) || fstat(fd, &st))
 		return;
 	pthread_mutex_lock(&lock);
 	n = atomic_load(&n_nodes);
@@ -60,14 +60,14 @@ static void remember_node(int fd)
 	pthread_mutex_unlock(&lock);
 }
 
-int cot_rm_open(const char *path, int flags)
+int cot_emu_rm_open(const char *path, int flags)
 {
 	const char *name = path + strlen("/dev/");
 	struct cot_emu_config config;
 	int fd;
 
 	config = cot_emu_config_read();
-	if (!cot_rm_is_node(path) ||
+	if (!cot_emu_rm_is_node(path) ||
 	    (name[6] >= '0' && name[6] <= '9' && name[6] >= '0' + (int)config.params.n_gpus)) {
 		errno = ENOENT;
 		return -1;
@@ -81,7 +81,7 @@ int cot_rm_open(const char *path, int flags)
 	return fd;
 }
 
-bool cot_rm_is_ours(int fd)
+bool cot_emu_rm_is_ours(int fd)
 {
 	unsigned n = atomic_load(&n_nodes), i;
 	struct stat st;
@@ -96,31 +96,31 @@ bool cot_rm_is_ours(int fd)
 
 /* ---- objects ---- */
 
-uint32_t cot_rm_status(int err)
+uint32_t cot_emu_rm_status(int err)
 {
 	switch (-err) {
 	case 0:
-		return NV_OK;
+		return COT_NV_OK;
 	case EINVAL:
-		return NV_ERR_INVALID_ARGUMENT;
+		return COT_NV_INVALID_ARGUMENT;
 	case ENOENT:
-		return NV_ERR_OBJECT_NOT_FOUND;
+		return COT_NV_OBJECT_NOT_FOUND;
 	case ETIMEDOUT:
-		return NV_ERR_TIMEOUT;
+		return COT_NV_TIMEOUT;
 	case ENOSPC:
 	case ENOMEM:
-		return NV_ERR_INSUFFICIENT_RESOURCES;
+		return COT_NV_INSUFFICIENT_RESOURCES;
 	default:
-		return NV_ERR_INVALID_STATE;
+		return COT_NV_INVALID_STATE;
 	}
 }
 
-bool cot_rm_lookup(uint32_t client, uint32_t handle, struct cot_rm_object *ret_object)
+bool cot_emu_rm_lookup(uint32_t client, uint32_t handle, struct cot_emu_rm_object *ret_object)
 {
-	struct cot_rm_object *o;
+	struct cot_emu_rm_object *o;
 
 	pthread_mutex_lock(&lock);
-	o = cot_rm_find(&table, client, handle);
+	o = cot_emu_rm_find(&table, client, handle);
 	if (o)
 		*ret_object = *o;
 	pthread_mutex_unlock(&lock);
@@ -144,141 +144,140 @@ static void note_change(void)
 	atomic_store(&changed_ns, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
-uint64_t cot_rm_changed_ns(void)
+uint64_t cot_emu_rm_changed_ns(void)
 {
 	return atomic_load(&changed_ns);
 }
 
-static uint32_t make_group(struct cot_emu_gpu *gpu, struct cot_rm_object *o, uint64_t params,
+static uint32_t make_group(struct cot_emu_gpu *gpu, struct cot_emu_rm_object *o, uint64_t params,
 			   uint32_t params_size)
 {
-	struct cot_rm_group_params p;
+	struct cot_nv_group_params p;
 	struct cot_emu_model *m;
 	int err;
 
 	read_params(&p, sizeof(p), params, params_size);
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)
-		return NV_ERR_INVALID_STATE;
+		return COT_NV_INVALID_STATE;
 	err = cot_emu_model_group_add(m, cot_emu_gpu_client(gpu), o->gpu,
-				      p.engine_type >= NV2080_ENGINE_TYPE_COPY0
+				      p.engine_type >= COT_NV_ENGINE_COPY_0
 					      ? COT_EMU_ENGINE_COPY
 					      : COT_EMU_ENGINE_GRAPHICS,
 				      &o->is.group);
 	cot_emu_gpu_commit(gpu, false);
-	return cot_rm_status(err);
+	return cot_emu_rm_status(err);
 }
 
-static uint32_t make_channel(struct cot_emu_gpu *gpu, struct cot_rm_object *o,
-			     const struct cot_rm_object *parent)
+static uint32_t make_channel(struct cot_emu_gpu *gpu, struct cot_emu_rm_object *o,
+			     const struct cot_emu_rm_object *parent)
 {
 	struct cot_emu_model *m;
 	int err;
 
-	if (parent->class_id != KEPLER_CHANNEL_GROUP_A)
-		return NV_ERR_INVALID_OBJECT_PARENT;
+	if (parent->class_ != COT_NV_CLASS_GROUP)
+		return COT_NV_INVALID_OBJECT_PARENT;
 	note_change();
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)
-		return NV_ERR_INVALID_STATE;
+		return COT_NV_INVALID_STATE;
 	err = cot_emu_model_channel_add(m, parent->is.group, &o->is.channel);
 	cot_emu_gpu_commit(gpu, false);
-	return cot_rm_status(err);
+	return cot_emu_rm_status(err);
 }
 
 /* What lies behind the handle; objects of other classes are only a handle. */
-static uint32_t make_object(struct cot_emu_gpu *gpu, struct cot_rm_object *o,
-			    const struct cot_rm_object *parent, uint64_t params,
+static uint32_t make_object(struct cot_emu_gpu *gpu, struct cot_emu_rm_object *o,
+			    const struct cot_emu_rm_object *parent, uint64_t params,
 			    uint32_t params_size)
 {
-	struct cot_rm_device_params device;
+	struct cot_nv_device_params device;
 
 	o->gpu = parent ? parent->gpu : 0;
-	if (o->class_id == NV01_DEVICE_0) {
+	if (o->class_ == COT_NV_CLASS_DEVICE) {
 		read_params(&device, sizeof(device), params, params_size);
 		o->gpu = device.device_id;
 		if (o->gpu >= cot_emu_gpu_config(gpu)->params.n_gpus)
-			return NV_ERR_INVALID_DEVICE;
+			return COT_NV_INVALID_DEVICE;
 	}
-	if (o->class_id == KEPLER_CHANNEL_GROUP_A)
-		return parent->class_id == NV01_DEVICE_0 ? make_group(gpu, o, params, params_size)
-							 : NV_ERR_INVALID_OBJECT_PARENT;
-	if (cot_rm_is_channel(o->class_id))
+	if (o->class_ == COT_NV_CLASS_GROUP)
+		return parent->class_ == COT_NV_CLASS_DEVICE
+			       ? make_group(gpu, o, params, params_size)
+			       : COT_NV_INVALID_OBJECT_PARENT;
+	if (cot_emu_rm_is_channel(o->class_))
 		return make_channel(gpu, o, parent);
-	return NV_OK;
+	return COT_NV_OK;
 }
 
 /* Gives back what the model holds for this object. */
-static void unmake_object(struct cot_emu_gpu *gpu, const struct cot_rm_object *o)
+static void unmake_object(struct cot_emu_gpu *gpu, const struct cot_emu_rm_object *o)
 {
 	struct cot_emu_model *m;
 
-	if (o->class_id != KEPLER_CHANNEL_GROUP_A && !cot_rm_is_channel(o->class_id))
+	if (o->class_ != COT_NV_CLASS_GROUP && !cot_emu_rm_is_channel(o->class_))
 		return;
 	note_change();
 	m = cot_emu_gpu_begin(gpu);
 	if (!m)
 		return;
-	if (o->class_id == KEPLER_CHANNEL_GROUP_A)
+	if (o->class_ == COT_NV_CLASS_GROUP)
 		cot_emu_model_group_free(m, o->is.group);
 	else
 		cot_emu_model_channel_free(m, o->is.channel);
 	cot_emu_gpu_commit(gpu, true);
 }
 
-static uint32_t alloc_locked(struct cot_emu_gpu *gpu, struct cot_rm_alloc64 *a)
+static uint32_t alloc_locked(struct cot_emu_gpu *gpu, struct cot_nv_alloc_access *a)
 {
-	struct cot_rm_object o = {.client = a->root,
-				  .handle = a->object,
-				  .parent = a->parent,
-				  .class_id = a->class_id};
-	struct cot_rm_object *parent = NULL, *stored, copy;
+	struct cot_emu_rm_object o = {
+		.client = a->client, .handle = a->object, .parent = a->parent, .class_ = a->class_};
+	struct cot_emu_rm_object *parent = NULL, *stored, copy;
 	uint32_t status;
 
-	if (!cot_rm_is_root(o.class_id)) {
-		if (!cot_rm_find(&table, o.client, o.client))
-			return NV_ERR_INVALID_CLIENT;
-		parent = cot_rm_find(&table, o.client, o.parent);
+	if (!cot_emu_rm_is_root(o.class_)) {
+		if (!cot_emu_rm_find(&table, o.client, o.client))
+			return COT_NV_INVALID_CLIENT;
+		parent = cot_emu_rm_find(&table, o.client, o.parent);
 		if (!parent)
-			return NV_ERR_INVALID_OBJECT_PARENT;
+			return COT_NV_INVALID_OBJECT_PARENT;
 		copy = *parent;
 		parent = &copy;
 	} else {
 		o.parent = 0;
 		o.client = o.handle;
 	}
-	if (o.handle && cot_rm_find(&table, o.client, o.handle))
-		return NV_ERR_INSERT_DUPLICATE_NAME;
+	if (o.handle && cot_emu_rm_find(&table, o.client, o.handle))
+		return COT_NV_DUPLICATE_NAME;
 	status = make_object(gpu, &o, parent, a->params, a->params_size);
 	if (status)
 		return status;
-	stored = cot_rm_add(&table, &o);
+	stored = cot_emu_rm_add(&table, &o);
 	if (!stored) {
 		unmake_object(gpu, &o);
-		return NV_ERR_INSUFFICIENT_RESOURCES;
+		return COT_NV_INSUFFICIENT_RESOURCES;
 	}
 	a->object = stored->handle;
-	if (cot_rm_is_root(o.class_id))
-		a->root = stored->handle;
-	return NV_OK;
+	if (cot_emu_rm_is_root(o.class_))
+		a->client = stored->handle;
+	return COT_NV_OK;
 }
 
 /* Frees the object and all below it, children first. */
 static void free_tree(struct cot_emu_gpu *gpu, uint32_t client, uint32_t handle)
 {
-	struct cot_rm_object *o, *child;
+	struct cot_emu_rm_object *o, *child;
 
-	while ((o = cot_rm_find(&table, client, handle))) {
-		while ((child = cot_rm_child(&table, o)))
+	while ((o = cot_emu_rm_find(&table, client, handle))) {
+		while ((child = cot_emu_rm_child(&table, o)))
 			o = child;
 		unmake_object(gpu, o);
-		cot_rm_remove(&table, o);
+		cot_emu_rm_remove(&table, o);
 	}
 }
 
 /* ---- requests ---- */
 
-static uint32_t do_alloc(struct cot_emu_gpu *gpu, struct cot_rm_alloc64 *a)
+static uint32_t do_alloc(struct cot_emu_gpu *gpu, struct cot_nv_alloc_access *a)
 {
 	uint32_t status;
 
@@ -288,49 +287,49 @@ static uint32_t do_alloc(struct cot_emu_gpu *gpu, struct cot_rm_alloc64 *a)
 	return status;
 }
 
-static uint32_t do_free(struct cot_emu_gpu *gpu, const struct cot_rm_free *f)
+static uint32_t do_free(struct cot_emu_gpu *gpu, const struct cot_nv_free *f)
 {
-	uint32_t status = NV_OK;
+	uint32_t status = COT_NV_OK;
 
 	pthread_mutex_lock(&lock);
-	if (!cot_rm_find(&table, f->root, f->root))
-		status = NV_ERR_INVALID_CLIENT;
-	else if (!cot_rm_find(&table, f->root, f->object))
-		status = NV_ERR_INVALID_OBJECT_OLD;
+	if (!cot_emu_rm_find(&table, f->client, f->client))
+		status = COT_NV_INVALID_CLIENT;
+	else if (!cot_emu_rm_find(&table, f->client, f->object))
+		status = COT_NV_INVALID_OBJECT_OLD;
 	else
-		free_tree(gpu, f->root, f->object);
+		free_tree(gpu, f->client, f->object);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
-static uint32_t do_control(struct cot_emu_gpu *gpu, const struct cot_rm_control *c)
+static uint32_t do_control(struct cot_emu_gpu *gpu, const struct cot_nv_control *c)
 {
-	struct cot_rm_object o;
+	struct cot_emu_rm_object o;
 
-	if (!cot_rm_lookup(c->client, c->client, &o))
-		return NV_ERR_INVALID_CLIENT;
-	if (!cot_rm_lookup(c->client, c->object, &o))
-		return NV_ERR_OBJECT_NOT_FOUND;
+	if (!cot_emu_rm_lookup(c->client, c->client, &o))
+		return COT_NV_INVALID_CLIENT;
+	if (!cot_emu_rm_lookup(c->client, c->object, &o))
+		return COT_NV_OBJECT_NOT_FOUND;
 	if (c->params_size && !c->params)
-		return NV_ERR_INVALID_POINTER;
-	return cot_rm_control(gpu, &o, c);
+		return COT_NV_INVALID_POINTER;
+	return cot_emu_rm_control(gpu, &o, c);
 }
 
-static void alloc_short(struct cot_emu_gpu *gpu, struct cot_rm_alloc *a)
+static void alloc_short(struct cot_emu_gpu *gpu, struct cot_nv_alloc *a)
 {
-	struct cot_rm_alloc64 wide = {.root = a->root,
-				      .parent = a->parent,
-				      .object = a->object,
-				      .class_id = a->class_id,
-				      .params = a->params,
-				      .params_size = a->params_size};
+	struct cot_nv_alloc_access wide = {.client = a->client,
+					   .parent = a->parent,
+					   .object = a->object,
+					   .class_ = a->class_,
+					   .params = a->params,
+					   .params_size = a->params_size};
 
 	a->status = do_alloc(gpu, &wide);
-	a->root = wide.root;
+	a->client = wide.client;
 	a->object = wide.object;
 }
 
-static int check_version(struct cot_rm_version *v)
+static int check_version(struct cot_nv_version *v)
 {
 	v->reply = 1;
 	snprintf(v->text, sizeof(v->text), "%s", VERSION_TEXT);
@@ -362,34 +361,34 @@ static bool is_readable(const void *arg, size_t n)
 	return n <= 4096 && (!n || cot_guarded_copy(copied, arg, n));
 }
 
-int cot_rm_ioctl(unsigned long request, void *arg)
+int cot_emu_rm_ioctl(unsigned long request, void *arg)
 {
 	struct cot_emu_gpu *gpu;
 	int err;
 
-	if (_IOC_TYPE(request) != NV_IOCTL_MAGIC)
+	if (_IOC_TYPE(request) != COT_NV_TYPE)
 		return fail(ENOTTY);
 	if (!is_readable(arg, _IOC_SIZE(request)))
 		return fail(EFAULT);
-	if (request == COT_RM_IOCTL(NV_ESC_CHECK_VERSION_STR, struct cot_rm_version))
+	if (request == COT_NV_REQUEST(COT_NV_NR_VERSION, sizeof(struct cot_nv_version)))
 		return check_version(arg);
-	if (_IOC_NR(request) == NV_ESC_REGISTER_FD)
+	if (_IOC_NR(request) == COT_NV_NR_REGISTER_FD)
 		return 0;
 	err = machine(&gpu);
 	if (err)
 		return fail(-err);
 	switch (request) {
-	case COT_RM_IOCTL(NV_ESC_RM_ALLOC, struct cot_rm_alloc):
+	case COT_NV_REQUEST(COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc)):
 		alloc_short(gpu, arg);
 		return 0;
-	case COT_RM_IOCTL(NV_ESC_RM_ALLOC, struct cot_rm_alloc64):
-		((struct cot_rm_alloc64 *)arg)->status = do_alloc(gpu, arg);
+	case COT_NV_REQUEST(COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc_access)):
+		((struct cot_nv_alloc_access *)arg)->status = do_alloc(gpu, arg);
 		return 0;
-	case COT_RM_IOCTL(NV_ESC_RM_FREE, struct cot_rm_free):
-		((struct cot_rm_free *)arg)->status = do_free(gpu, arg);
+	case COT_NV_REQUEST(COT_NV_NR_FREE, sizeof(struct cot_nv_free)):
+		((struct cot_nv_free *)arg)->status = do_free(gpu, arg);
 		return 0;
-	case COT_RM_IOCTL(NV_ESC_RM_CONTROL, struct cot_rm_control):
-		((struct cot_rm_control *)arg)->status = do_control(gpu, arg);
+	case COT_NV_REQUEST(COT_NV_NR_CONTROL, sizeof(struct cot_nv_control)):
+		((struct cot_nv_control *)arg)->status = do_control(gpu, arg);
 		return 0;
 	default:
 		return fail(EINVAL);

@@ -14,13 +14,13 @@
  * Sleeps for the time that a call to the firmware takes, and for as long as a freeze or preempt
  * waits for the GPU.
  */
-int cot_rm_ioctl(unsigned long request, void *arg);
+int cot_emu_rm_ioctl(unsigned long request, void *arg);
 
 /* Opens an emulated /dev/nvidia* by its path; -1 with errno. ENOENT: no such device here. */
-int cot_rm_open(const char *path, int flags);
-/* Would cot_rm_open know the path? */
-bool cot_rm_is_node(const char *path);
+int cot_emu_rm_open(const char *path, int flags);
+/* Would cot_emu_rm_open know the path? */
+bool cot_emu_rm_is_node(const char *path);
 /* Is this descriptor, or what it was duplicated from, one of ours? */
-bool cot_rm_is_ours(int fd);
+bool cot_emu_rm_is_ours(int fd);
 
 #endif

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 #include "fake_state.h"
 
 static struct fake_state *map_state(void)

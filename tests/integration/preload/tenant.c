@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 
 static int device_fd = -1;
 static uint32_t client, device, group;

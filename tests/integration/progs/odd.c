@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "cuda/rm/nv.h"
+#include "cuda/abi/rm.h"
 
 #define N_CHILDREN 100
 #define N_FORKERS  8

@@ -9,13 +9,13 @@
 #include <sys/ioctl.h>
 
 #include "batch_loop.h"
-#include "emu/rm/abi.h"
+#include "cuda/abi/rm.h"
 
 #define MAX_SEEN 256u
 
 static struct seen {
 	int fd;
-	uint32_t client, object, class_id;
+	uint32_t client, object, class_;
 } seen[MAX_SEEN];
 static unsigned n_seen;
 
@@ -23,7 +23,7 @@ static int (*real)(int, unsigned long, ...);
 
 COT_EMU_API int ioctl(int fd, unsigned long request, ...)
 {
-	struct cot_rm_alloc64 *a;
+	struct cot_nv_alloc_access *a;
 	va_list args;
 	void *arg;
 	int result;
@@ -35,21 +35,22 @@ COT_EMU_API int ioctl(int fd, unsigned long request, ...)
 		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
 	result = real(fd, request, arg);
 	a = arg;
-	if (!result && request == COT_RM_IOCTL(NV_ESC_RM_ALLOC, struct cot_rm_alloc64) &&
+	if (!result &&
+	    request == COT_NV_REQUEST(COT_NV_NR_ALLOC, sizeof(struct cot_nv_alloc_access)) &&
 	    !a->status && n_seen < MAX_SEEN)
-		seen[n_seen++] = (struct seen){fd, a->root, a->object, a->class_id};
+		seen[n_seen++] = (struct seen){fd, a->client, a->object, a->class_};
 	return result;
 }
 
 static uint32_t control(const struct seen *s, uint32_t cmd, void *params, uint32_t size)
 {
-	struct cot_rm_control c = {.client = s->client,
+	struct cot_nv_control c = {.client = s->client,
 				   .object = s->object,
 				   .cmd = cmd,
 				   .params = (uintptr_t)params,
 				   .params_size = size};
 
-	if (real(s->fd, COT_RM_IOCTL(NV_ESC_RM_CONTROL, struct cot_rm_control), &c))
+	if (real(s->fd, COT_NV_REQUEST(COT_NV_NR_CONTROL, sizeof(struct cot_nv_control)), &c))
 		return UINT32_MAX;
 	return c.status;
 }
@@ -60,29 +61,27 @@ static void set_slices(uint64_t us)
 	unsigned i;
 
 	for (i = 0; i < n_seen; i++) {
-		if (seen[i].class_id != KEPLER_CHANNEL_GROUP_A)
+		if (seen[i].class_ != COT_NV_CLASS_GROUP)
 			continue;
-		if (control(&seen[i], NVA06C_CTRL_CMD_SET_TIMESLICE, &us, sizeof(us)) ||
-		    control(&seen[i], NVA06C_CTRL_CMD_GET_TIMESLICE, &got, sizeof(got)) ||
-		    got != us)
+		if (control(&seen[i], COT_NV_GROUP_SET_SLICE, &us, sizeof(us)) ||
+		    control(&seen[i], COT_NV_GROUP_GET_SLICE, &got, sizeof(got)) || got != us)
 			prog_check(CUDA_ERROR_UNKNOWN, "SET_TIMESLICE");
 	}
 }
 
 static void set_mode(uint32_t mode)
 {
-	struct cot_rm_preemption_mode p = {.flags = NV2080_CTRL_SET_CTXSW_PREEMPTION_MODE_CILP,
-					   .compute_mode = mode};
+	struct cot_nv_preemption p = {.flags = COT_NV_PREEMPTION_SET_COMPUTE, .compute = mode};
 	const struct seen *subdevice = NULL;
 	unsigned i;
 
 	for (i = 0; i < n_seen; i++)
-		if (seen[i].class_id == NV20_SUBDEVICE_0)
+		if (seen[i].class_ == COT_NV_CLASS_SUBDEVICE)
 			subdevice = &seen[i];
 	for (i = 0; subdevice && i < n_seen; i++) {
 		p.channel = seen[i].object;
-		if (seen[i].class_id == HOPPER_CHANNEL_GPFIFO_A &&
-		    control(subdevice, NV2080_CTRL_CMD_GR_SET_CTXSW_PREEMPTION_MODE, &p, sizeof(p)))
+		if (seen[i].class_ == COT_NV_CLASS_HOPPER_CHANNEL &&
+		    control(subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)))
 			prog_check(CUDA_ERROR_UNKNOWN, "SET_CTXSW_PREEMPTION_MODE");
 	}
 }
