@@ -13,9 +13,9 @@ struct cot_shim_code {
 };
 
 struct owner {
-	cot_cu_handle handle; /* a module or a library */
+	cot_shim_handle handle; /* a module or a library */
 	struct cot_shim_code *code;
-	cot_cu_handle library; /* of a module that is a library's; else NULL */
+	cot_shim_handle library; /* of a module that is a library's; else NULL */
 	struct owner *next;
 };
 
@@ -30,7 +30,7 @@ bool cot_shim_is_added(const char *name)
 	return n > suffix && !strcmp(name + n - suffix, COT_SHIM_SUFFIX);
 }
 
-static struct owner *find_owner(cot_cu_handle handle)
+static struct owner *find_owner(cot_shim_handle handle)
 {
 	struct owner *o = owners;
 
@@ -39,7 +39,7 @@ static struct owner *find_owner(cot_cu_handle handle)
 	return o;
 }
 
-static bool add_owner(cot_cu_handle handle, struct cot_shim_code *code, cot_cu_handle library)
+static bool add_owner(cot_shim_handle handle, struct cot_shim_code *code, cot_shim_handle library)
 {
 	struct owner *o = calloc(1, sizeof(*o));
 
@@ -59,7 +59,7 @@ static void unref(struct cot_shim_code *code)
 	free(code);
 }
 
-void cot_shim_code_add(cot_cu_handle owner, struct cot_shim_rewritten *r)
+void cot_shim_code_add(cot_shim_handle owner, struct cot_shim_rewritten *r)
 {
 	struct cot_shim_code *code = calloc(1, sizeof(*code));
 
@@ -78,7 +78,7 @@ void cot_shim_code_add(cot_cu_handle owner, struct cot_shim_rewritten *r)
 	*r = (struct cot_shim_rewritten){.text = NULL};
 }
 
-void cot_shim_code_alias(cot_cu_handle module, cot_cu_handle library)
+void cot_shim_code_alias(cot_shim_handle module, cot_shim_handle library)
 {
 	struct owner *o;
 
@@ -91,7 +91,7 @@ void cot_shim_code_alias(cot_cu_handle module, cot_cu_handle library)
 	pthread_mutex_unlock(&code_lock);
 }
 
-void cot_shim_code_forget(cot_cu_handle owner)
+void cot_shim_code_forget(cot_shim_handle owner)
 {
 	struct owner **at = &owners, *o;
 
@@ -111,7 +111,7 @@ void cot_shim_code_forget(cot_cu_handle owner)
 	pthread_mutex_unlock(&code_lock);
 }
 
-unsigned cot_shim_code_n_added(cot_cu_handle owner)
+unsigned cot_shim_code_n_added(cot_shim_handle owner)
 {
 	struct owner *o;
 	unsigned n;
@@ -126,7 +126,7 @@ unsigned cot_shim_code_n_added(cot_cu_handle owner)
 }
 
 /* It stays valid until the owner is unloaded, which nobody does who still uses its functions. */
-static const struct cot_shim_kernel *find_kernel(cot_cu_handle owner, const char *name,
+static const struct cot_shim_kernel *find_kernel(cot_shim_handle owner, const char *name,
 						 struct cot_shim_code **ret_code)
 {
 	const struct cot_shim_kernel *k = NULL;
@@ -147,8 +147,9 @@ static const struct cot_shim_kernel *find_kernel(cot_cu_handle owner, const char
 }
 
 /* Of a handle that has an entry already, nothing changes but what it is. */
-static void enter(cot_cu_handle handle, struct cot_shim_code *code,
-		  const struct cot_shim_kernel *kernel, cot_cu_handle owner, cot_cu_handle workers)
+static void enter(cot_shim_handle handle, struct cot_shim_code *code,
+		  const struct cot_shim_kernel *kernel, cot_shim_handle owner,
+		  cot_shim_handle workers)
 {
 	struct cot_shim_ref *r;
 
@@ -164,28 +165,31 @@ static void enter(cot_cu_handle handle, struct cot_shim_code *code,
 }
 
 /* The rewritten function; NULL: there is none. */
-static cot_cu_handle find_workers(cot_cu_handle owner, const char *name, bool is_kernel)
+static cot_shim_handle find_workers(cot_shim_handle owner, const char *name, bool is_kernel)
 {
 	size_t size = strlen(name) + sizeof(COT_SHIM_SUFFIX);
 	char *added = size <= NAME_MAX_BYTES ? malloc(size) : NULL;
-	cot_cu_handle found = NULL;
+	CUfunction function = NULL;
+	CUkernel kernel = NULL;
 	int rc;
 
 	if (!added)
 		return NULL;
 	(void)snprintf(added, size, "%s" COT_SHIM_SUFFIX, name);
-	rc = is_kernel ? COT_REAL(cuLibraryGetKernel)(&found, owner, added)
-		       : COT_REAL(cuModuleGetFunction)(&found, owner, added);
+	rc = is_kernel ? COT_REAL(cuLibraryGetKernel)(&kernel, owner, added)
+		       : COT_REAL(cuModuleGetFunction)(&function, owner, added);
 	free(added);
-	return rc ? NULL : found;
+	if (rc)
+		return NULL;
+	return is_kernel ? (cot_shim_handle)kernel : (cot_shim_handle)function;
 }
 
-void cot_shim_code_function(cot_cu_handle handle, cot_cu_handle owner, const char *name,
+void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const char *name,
 			    bool is_kernel)
 {
 	struct cot_shim_code *code = NULL;
 	const struct cot_shim_kernel *kernel = find_kernel(owner, name, &code);
-	cot_cu_handle workers = kernel ? find_workers(owner, name, is_kernel) : NULL;
+	cot_shim_handle workers = kernel ? find_workers(owner, name, is_kernel) : NULL;
 
 	if (workers)
 		enter(handle, code, kernel, owner, workers);
@@ -193,10 +197,10 @@ void cot_shim_code_function(cot_cu_handle handle, cot_cu_handle owner, const cha
 		enter(handle, NULL, NULL, owner, NULL);
 }
 
-void cot_shim_code_function_of(cot_cu_handle function, cot_cu_handle kernel)
+void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
 {
 	struct cot_shim_ref *of = cot_shim_code_ref(kernel);
-	cot_cu_handle workers = NULL;
+	CUfunction workers = NULL;
 
 	if (of && of->kernel && !COT_REAL(cuKernelGetFunction)(&workers, of->workers))
 		enter(function, of->code, of->kernel, of->owner, workers);
@@ -204,10 +208,10 @@ void cot_shim_code_function_of(cot_cu_handle function, cot_cu_handle kernel)
 		enter(function, NULL, NULL, NULL, NULL);
 }
 
-struct cot_shim_ref *cot_shim_code_ref(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 {
 	struct cot_shim_ref *r = cot_shim_table_find(handle);
-	cot_cu_handle module = NULL;
+	CUmodule module = NULL;
 	const char *name = NULL;
 
 	if (COT_LIKELY(r != NULL))

@@ -24,9 +24,10 @@ struct cot_shim_context *cot_shim_contexts_first(void)
 
 static void uuid_text(int device, char text[COT_PROTO_NAME_MAX])
 {
-	unsigned char b[16];
+	CUuuid uuid;
+	const unsigned char *b = uuid.bytes;
 
-	if (COT_REAL(cuDeviceGetUuid_v2)(b, device)) {
+	if (COT_REAL(cuDeviceGetUuid_v2)(&uuid, device)) {
 		(void)snprintf(text, COT_PROTO_NAME_MAX, "%d", device);
 		return;
 	}
@@ -41,8 +42,7 @@ static bool make_stream(struct cot_shim_context *c)
 	int least = 0, greatest = 0;
 
 	(void)COT_REAL(cuCtxGetStreamPriorityRange)(&least, &greatest);
-	return !COT_REAL(cuStreamCreateWithPriority)(&c->stream, COT_CU_STREAM_NON_BLOCKING,
-						     greatest);
+	return !COT_REAL(cuStreamCreateWithPriority)(&c->stream, CU_STREAM_NON_BLOCKING, greatest);
 }
 
 static bool make_memory(struct cot_shim_context *c)
@@ -104,19 +104,22 @@ static bool wants_sleep(void)
 {
 	unsigned flags = 0;
 
-	return !COT_REAL(cuCtxGetFlags)(&flags) && flags & COT_CU_CTX_BLOCKING_SYNC;
+	return !COT_REAL(cuCtxGetFlags)(&flags) && flags & CU_CTX_SCHED_BLOCKING_SYNC;
 }
 
 /* The program may be recording a graph on another thread: our calls must not disturb it. */
 static bool make(struct cot_shim_context *c, struct cot_shim_gpu **ret_gpu)
 {
-	int mode = COT_CU_CAPTURE_MODE_RELAXED, device, n_sms = 0;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	int device, n_sms = 0;
 	char uuid[COT_PROTO_NAME_MAX];
 	bool made = false;
 
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 	if (!COT_REAL(cuCtxGetDevice)(&device) &&
-	    !COT_REAL(cuDeviceGetAttribute)(&n_sms, COT_CU_DEVICE_SMS, device) && n_sms > 0) {
+	    !COT_REAL(cuDeviceGetAttribute)(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+					    device) &&
+	    n_sms > 0) {
 		uuid_text(device, uuid);
 		c->sleeps = wants_sleep();
 		made = make_stream(c) && make_memory(c);
@@ -133,7 +136,7 @@ static bool make(struct cot_shim_context *c, struct cot_shim_gpu **ret_gpu)
 	return *ret_gpu != NULL;
 }
 
-static struct cot_shim_context *find(cot_cu_handle handle)
+static struct cot_shim_context *find(CUcontext handle)
 {
 	struct cot_shim_context *c = contexts;
 
@@ -143,7 +146,7 @@ static struct cot_shim_context *find(cot_cu_handle handle)
 }
 
 /* A new one, or one that is free again. They are never freed: somebody may still look. */
-static struct cot_shim_context *add(cot_cu_handle handle)
+static struct cot_shim_context *add(CUcontext handle)
 {
 	struct cot_shim_context *c = find(NULL);
 
@@ -174,7 +177,7 @@ struct cot_shim_context *cot_shim_context_current(void)
 {
 	struct cot_shim_gpu *gpu = NULL;
 	struct cot_shim_context *c;
-	cot_cu_handle handle = NULL;
+	CUcontext handle = NULL;
 	bool mine, usable;
 
 	if (COT_REAL(cuCtxGetCurrent)(&handle) || !handle)
@@ -204,7 +207,7 @@ struct cot_shim_context *cot_shim_context_current(void)
 static void close_one(struct cot_shim_context *c)
 {
 	uint64_t until = cot_now_ns() + CLOSE_NS;
-	cot_cu_handle before = NULL, handle = c->handle;
+	CUcontext before = NULL, handle = c->handle;
 	bool idle;
 
 	c->closing = true;
@@ -225,7 +228,7 @@ static void close_one(struct cot_shim_context *c)
 		c->handle = NULL;
 }
 
-void cot_shim_context_close(cot_cu_handle handle)
+void cot_shim_context_close(CUcontext handle)
 {
 	struct cot_shim_context *c;
 
@@ -247,7 +250,7 @@ void cot_shim_contexts_close_device(int device)
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 
-void cot_shim_stream_gone(cot_cu_handle stream)
+void cot_shim_stream_gone(CUstream stream)
 {
 	uint64_t small = (uintptr_t)stream;
 	struct cot_shim_context *c;
@@ -311,7 +314,7 @@ void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
 	cot_shim_changed();
 }
 
-int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
+int cot_shim_write(const struct cot_shim_context *c, CUstream stream, CUdeviceptr at,
 		   uint32_t value)
 {
 	if (c->mem_ops)
@@ -322,7 +325,7 @@ int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_c
 int cot_shim_read(struct cot_shim_slot *s)
 {
 	struct cot_shim_context *c = s->context;
-	int rc;
+	CUresult rc;
 
 	pthread_mutex_lock(&c->submit);
 	rc = COT_REAL(cuMemcpyDtoHAsync_v2)(&c->host[s->index], s->control, CONTROL_BYTES,
@@ -339,19 +342,19 @@ static void arm_one(const struct cot_shim_slot *s)
 				    offsetof(struct cot_workers_control, done),
 				    offsetof(struct cot_workers_control, ended)};
 	const struct cot_shim_context *c = s->context;
-	union cot_cu_mem_op ops[COT_ARRAY_LEN(at)];
+	CUstreamBatchMemOpParams ops[COT_ARRAY_LEN(at)];
 	unsigned i;
 
 	memset(ops, 0, sizeof(ops));
 	for (i = 0; i < COT_ARRAY_LEN(at); i++) {
-		ops[i].write.operation = COT_CU_MEM_OP_WRITE_VALUE_32;
-		ops[i].write.address = s->control + at[i];
-		ops[i].write.value = i == 0 ? s->armed : 0;
+		ops[i].value.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+		ops[i].value.address = s->control + at[i];
+		ops[i].value.value = i == 0 ? s->armed : 0;
 	}
 	if (c->mem_ops && !COT_REAL(cuStreamBatchMemOp_v2)(c->stream, COT_ARRAY_LEN(at), ops, 0))
 		return;
 	for (i = 0; i < COT_ARRAY_LEN(at); i++)
-		(void)COT_REAL(cuMemsetD32Async)(ops[i].write.address, (uint32_t)ops[i].write.value,
+		(void)COT_REAL(cuMemsetD32Async)(ops[i].value.address, (uint32_t)ops[i].value.value,
 						 1, c->stream);
 }
 

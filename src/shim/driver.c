@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/entry.h"
 #include "shim/os.h"
 #include "shim/shim.h"
 
@@ -64,12 +63,12 @@ __attribute__((constructor)) static void at_load(void)
 /* What stands in a slot when the driver has no such function, or there is no driver. */
 static int missing(void)
 {
-	return COT_CU_ERROR_NOT_SUPPORTED;
+	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static int no_driver(void)
 {
-	return COT_CU_ERROR_NO_DEVICE;
+	return CUDA_ERROR_NO_DEVICE;
 }
 
 static void fill_all(int (*with)(void))

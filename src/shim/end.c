@@ -20,18 +20,18 @@ static bool is_awaited_awake(const struct cot_shim_slot *s)
 int cot_shim_end_make(struct cot_shim_slot *s)
 {
 	bool awake = is_awaited_awake(s);
-	unsigned flags = awake ? 0 : COT_CU_EVENT_BLOCKING_SYNC;
+	unsigned flags = awake ? 0 : CU_EVENT_BLOCKING_SYNC;
 	int rc = 0;
 
 	if (!s->ends[awake])
 		rc = COT_REAL(cuEventCreate)(&s->ends[awake], flags);
 	s->end = s->ends[awake];
 	if (!rc && !s->begin)
-		rc = COT_REAL(cuEventCreate)(&s->begin, COT_CU_EVENT_BLOCKING_SYNC);
+		rc = COT_REAL(cuEventCreate)(&s->begin, CU_EVENT_BLOCKING_SYNC);
 	return rc;
 }
 
-static void destroy(cot_cu_handle *event)
+static void destroy(CUevent *event)
 {
 	if (*event)
 		(void)COT_REAL(cuEventDestroy_v2)(*event);

@@ -22,12 +22,12 @@ _Static_assert((uint64_t)THREADS_MAX << 32 < SHAPE_MASK, "a shape has room");
 
 struct launch {
 	struct cot_shim_ref *ref;
-	cot_cu_handle handle, workers;
+	cot_shim_handle handle, workers;
 	const struct cot_shim_kernel *kernel;
-	const struct cot_cu_launch *config;
+	const CUlaunchConfig *config;
 	bool per_thread, with_attributes;
 	void **params, **extra;
-	cot_cu_handle stream; /* never NULL: one of the default ones by name */
+	CUstream stream; /* never NULL: one of the default ones by name */
 	struct cot_shim_need need;
 	struct cot_shim_context *context;
 	struct cot_shim_work *work;
@@ -38,34 +38,34 @@ struct launch {
 
 /* ---- whether ---- */
 
-static bool attribute_allows(const struct cot_cu_launch_attribute *a)
+static bool attribute_allows(const CUlaunchAttribute *a)
 {
 	switch (a->id) {
-	case COT_CU_LAUNCH_IGNORE:
-	case COT_CU_LAUNCH_ACCESS_POLICY_WINDOW:
-	case COT_CU_LAUNCH_SYNCHRONIZATION_POLICY:
-	case COT_CU_LAUNCH_PRIORITY:
-	case COT_CU_LAUNCH_MEM_SYNC_DOMAIN_MAP:
-	case COT_CU_LAUNCH_MEM_SYNC_DOMAIN:
-	case COT_CU_LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT:
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return true;
-	case COT_CU_LAUNCH_COOPERATIVE:
-	case COT_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION:
-		return a->value.number == 0;
-	case COT_CU_LAUNCH_CLUSTER_DIMENSION:
-		return a->value.cluster.x <= 1 && a->value.cluster.y <= 1 &&
-		       a->value.cluster.z <= 1;
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		return a->value.cooperative == 0;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
+		       a->value.clusterDim.z <= 1;
 	default:
 		return false;
 	}
 }
 
-static bool attributes_allow(const struct cot_cu_launch *config)
+static bool attributes_allow(const CUlaunchConfig *config)
 {
 	unsigned i;
 
-	for (i = 0; config->attributes && i < config->n_attributes; i++)
-		if (!attribute_allows(&config->attributes[i]))
+	for (i = 0; config->attrs && i < config->numAttrs; i++)
+		if (!attribute_allows(&config->attrs[i]))
 			return false;
 	return true;
 }
@@ -79,7 +79,7 @@ static uint32_t find_per_sm(struct launch *l)
 {
 	uint64_t threads =
 		(uint64_t)l->config->block[0] * l->config->block[1] * l->config->block[2];
-	uint64_t shape = threads << 32 | l->config->shared_bytes;
+	uint64_t shape = threads << 32 | l->config->sharedMemBytes;
 	uint64_t known = atomic_load(&l->ref->fit);
 	int n = 0;
 
@@ -88,7 +88,7 @@ static uint32_t find_per_sm(struct launch *l)
 	if ((known & SHAPE_MASK) == shape)
 		return (uint32_t)(known >> SHAPE_BITS);
 	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&n, l->workers, (int)threads,
-								  l->config->shared_bytes) ||
+								  l->config->sharedMemBytes) ||
 	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
 		return 0;
 	atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
@@ -96,21 +96,21 @@ static uint32_t find_per_sm(struct launch *l)
 }
 
 /* The stream by a name that means the same to the functions for legacy default streams. */
-static cot_cu_handle name_stream(const struct launch *l)
+static CUstream name_stream(const struct launch *l)
 {
-	if (l->config->stream)
-		return l->config->stream;
-	return l->per_thread ? COT_CU_STREAM_PER_THREAD : COT_CU_STREAM_LEGACY;
+	if (l->config->hStream)
+		return l->config->hStream;
+	return l->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
 /* What the shim has is in the current context; a stream may be in another, on a part of the GPU. */
 static bool is_stream_here(const struct launch *l)
 {
-	_Atomic(cot_cu_handle) *known =
+	_Atomic(CUstream) *known =
 		&l->context->streams[((uintptr_t)l->stream >> 4) % COT_SHIM_STREAMS];
-	cot_cu_handle context = NULL;
+	CUcontext context = NULL;
 
-	if (l->stream == COT_CU_STREAM_LEGACY || l->stream == COT_CU_STREAM_PER_THREAD ||
+	if (l->stream == CU_STREAM_LEGACY || l->stream == CU_STREAM_PER_THREAD ||
 	    atomic_load_explicit(known, memory_order_relaxed) == l->stream)
 		return true;
 	if (COT_REAL(cuStreamGetCtx)(l->stream, &context) || context != l->context->handle)
@@ -142,7 +142,7 @@ static enum cot_shim_why obstacle(struct launch *l)
 {
 	const unsigned *grid = l->config->grid;
 	uint64_t plane = (uint64_t)grid[0] * grid[1];
-	int capturing = COT_CU_CAPTURE_NONE;
+	CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
 
 	if (atomic_load(&l->ref->broken))
 		return COT_SHIM_WHY_REFUSED;
@@ -152,14 +152,14 @@ static enum cot_shim_why obstacle(struct launch *l)
 		return COT_SHIM_WHY_LARGE;
 	l->stream = name_stream(l);
 	if (COT_REAL(cuStreamIsCapturing)(l->stream, &capturing) ||
-	    capturing != COT_CU_CAPTURE_NONE)
+	    capturing != CU_STREAM_CAPTURE_STATUS_NONE)
 		return COT_SHIM_WHY_CAPTURED;
 	l->need.per_sm = find_per_sm(l);
 	if (!l->need.per_sm)
 		return COT_SHIM_WHY_NO_ROOM;
 	l->need.n_tasks = (uint32_t)(plane * grid[2]);
 	l->need.stream = l->stream;
-	l->need.thread = l->stream == COT_CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
+	l->need.thread = l->stream == CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
 	l->need.task_ns = atomic_load(&l->ref->task_ns);
 	l->context = cot_shim_context_current();
 	if (!l->context || !is_stream_here(l))
@@ -172,16 +172,16 @@ static enum cot_shim_why obstacle(struct launch *l)
 
 static int launch_with(struct launch *l, void **params, void **extra)
 {
-	const struct cot_cu_launch *from = l->config;
-	struct cot_cu_launch config = *from;
+	const CUlaunchConfig *from = l->config;
+	CUlaunchConfig config = *from;
 
 	if (!l->with_attributes)
 		return COT_REAL(cuLaunchKernel)(l->workers, l->slot->args.n_workers, 1, 1,
 						from->block[0], from->block[1], from->block[2],
-						from->shared_bytes, l->stream, params, extra);
+						from->sharedMemBytes, l->stream, params, extra);
 	config.grid[0] = l->slot->args.n_workers;
 	config.grid[1] = config.grid[2] = 1;
-	config.stream = l->stream;
+	config.hStream = l->stream;
 	return COT_REAL(cuLaunchKernelEx)(&config, l->workers, params, extra);
 }
 
@@ -195,7 +195,7 @@ static int launch_params(struct launch *l)
 	if (n > PARAMS_ON_STACK)
 		list = n <= PARAMS_MAX ? malloc((n + 1) * sizeof(*list)) : NULL;
 	if (!list)
-		return COT_CU_ERROR_NOT_SUPPORTED;
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (n)
 		memcpy(list, l->params, n * sizeof(*list));
 	list[n] = &l->slot->args;
@@ -212,12 +212,12 @@ static bool find_buffer(void **extra, const void **ret_buffer, size_t *ret_size)
 	size_t size = 0;
 	unsigned i;
 
-	for (i = 0; extra[0] != COT_CU_PARAM_END; extra += 2, i++) {
+	for (i = 0; extra[0] != CU_LAUNCH_PARAM_END; extra += 2, i++) {
 		if (i == 2)
 			return false;
-		if (extra[0] == COT_CU_PARAM_BUFFER_POINTER)
+		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
 			buffer = extra[1];
-		else if (extra[0] == COT_CU_PARAM_BUFFER_SIZE)
+		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
 			size = *(const size_t *)extra[1];
 		else
 			return false;
@@ -237,20 +237,20 @@ static int launch_buffer(struct launch *l)
 	int rc;
 
 	if (size > ARGS_MAX || !find_buffer(l->extra, &buffer, &given))
-		return COT_CU_ERROR_NOT_SUPPORTED;
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (size > sizeof(on_stack))
 		args = malloc(size);
 	if (!args)
-		return COT_CU_ERROR_NOT_SUPPORTED;
+		return CUDA_ERROR_NOT_SUPPORTED;
 	memset(args, 0, at);
 	if (buffer)
 		memcpy(args, buffer, given < at ? given : at);
 	memcpy(args + at, &l->slot->args, sizeof(l->slot->args));
-	extra[0] = COT_CU_PARAM_BUFFER_POINTER;
+	extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
 	extra[1] = args;
-	extra[2] = COT_CU_PARAM_BUFFER_SIZE;
+	extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
 	extra[3] = &size;
-	extra[4] = COT_CU_PARAM_END;
+	extra[4] = CU_LAUNCH_PARAM_END;
 	rc = launch_with(l, NULL, extra);
 	if (args != on_stack)
 		free(args);
@@ -513,10 +513,10 @@ static int launch_workers(struct launch *l)
 	cot_shim_runtime_watch(l->slot);
 	pthread_mutex_unlock(&cot_shim_lock);
 	/* From here on the slot is the watcher's, unless the launch waits itself. */
-	return settled ? settle(l) : COT_CU_SUCCESS;
+	return settled ? settle(l) : CUDA_SUCCESS;
 }
 
-int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, bool per_thread,
+int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *config, bool per_thread,
 		    bool with_attributes, void **params, void **extra, cot_shim_again again,
 		    void *arg)
 {

@@ -55,7 +55,7 @@ static bool is_late(struct cot_shim_slot *s, uint64_t now)
 }
 
 struct flag {
-	cot_cu_address at;
+	CUdeviceptr at;
 	uint32_t value;
 };
 

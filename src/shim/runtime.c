@@ -93,7 +93,7 @@ void cot_shim_pause(uint64_t ns)
 
 static void prepare_thread(const char *name)
 {
-	int mode = COT_CU_CAPTURE_MODE_RELAXED;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 	(void)prctl(PR_SET_NAME, name);
 	/* What we do must not disturb a graph that the program is recording. */

@@ -35,10 +35,8 @@
 #include "base/compiler.h"
 #include "base/error.h"
 #include "cotenant/passes.h"
+#include "cuda/abi/calls.h"
 #include "preload/preload.h"
-#include "shim/abi.h"
-
-#define COT_SHIM_API __attribute__((visibility("default")))
 
 /* ---- stubs.c, driver.c ---- */
 
@@ -46,18 +44,21 @@ struct cot_shim_entry {
 	const char *name;
 	void **slot; /* holds the driver's function, once it is loaded */
 	void *ours;  /* NULL: passed on */
+	int since;   /* as in api.def; 0: not known */
 };
 
 extern const struct cot_shim_entry cot_shim_entries[];
 extern const size_t cot_shim_n_entries;
 
-#define CALL(name, params)                \
-	typedef int cot_fn_##name params; \
+#define ENTRY(name, since, shim, emulated, params) \
+	typedef CUresult cot_fn_##name params;     \
 	extern void *cot_real_##name __attribute__((visibility("hidden")));
-#include "shim/driver.def"
-#undef CALL
+#include "cuda/abi/api.def"
 
-/* The driver's function: COT_REAL(cuCtxGetCurrent)(&context). Loads the driver if need be. */
+/*
+ * The driver's function: COT_REAL(cuCtxGetCurrent)(&context). Loads the driver if need be. Where
+ * the driver is older and has no such function, the call returns CUDA_ERROR_NOT_SUPPORTED.
+ */
 #define COT_REAL(name) ((cot_fn_##name *)__atomic_load_n(&cot_real_##name, __ATOMIC_RELAXED))
 
 /* Fills all slots, once. The driver's functions, or ones that return an error. */
@@ -149,44 +150,46 @@ void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);
 
 /* ---- code.c, table.c ---- */
 
+typedef void *cot_shim_handle; /* a function or a kernel; of an owner: a module or a library */
+
 struct cot_shim_code; /* what was rewritten of an image */
 
 /* What a handle of a function or kernel stands for. Never freed, only used anew. */
 struct cot_shim_ref {
-	_Atomic(cot_cu_handle) handle;
+	_Atomic(cot_shim_handle) handle;
 	_Atomic(struct cot_shim_code *) code; /* NULL: the handle's function was not rewritten */
 	_Atomic(const struct cot_shim_kernel *) kernel;
-	_Atomic(cot_cu_handle) owner;	/* the module or library that it goes with */
-	_Atomic(cot_cu_handle) workers; /* the rewritten function, or kernel */
-	_Atomic uint64_t fit;		/* workers that fit one SM, and their shape: launch.c */
-	_Atomic uint32_t task_ns;	/* how long a task took; 0: not known yet */
+	_Atomic(cot_shim_handle) owner;	  /* the module or library that it goes with */
+	_Atomic(cot_shim_handle) workers; /* the rewritten function, or kernel */
+	_Atomic uint64_t fit;		  /* workers that fit one SM, and their shape: launch.c */
+	_Atomic uint32_t task_ns;	  /* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */
 	_Atomic bool told;   /* launched as it is, and the daemon hears of the program */
 };
 
 /* The entry of a handle, or NULL. Takes no lock. */
-struct cot_shim_ref *cot_shim_table_find(cot_cu_handle handle);
+struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle);
 /* Adds or changes one; under the code's lock. NULL: out of memory. */
-struct cot_shim_ref *cot_shim_table_put(cot_cu_handle handle);
+struct cot_shim_ref *cot_shim_table_put(cot_shim_handle handle);
 /* Drops the entries of an owner, and with it all of handles that were not rewritten. */
-void cot_shim_table_drop(cot_cu_handle owner);
+void cot_shim_table_drop(cot_shim_handle owner);
 void cot_shim_table_clear(void);
 
 /* The image was rewritten and is loaded as `owner`. Takes over *r. */
-void cot_shim_code_add(cot_cu_handle owner, struct cot_shim_rewritten *r);
+void cot_shim_code_add(cot_shim_handle owner, struct cot_shim_rewritten *r);
 /* `module` is the library's, in one context. */
-void cot_shim_code_alias(cot_cu_handle module, cot_cu_handle library);
-void cot_shim_code_forget(cot_cu_handle owner);
+void cot_shim_code_alias(cot_shim_handle module, cot_shim_handle library);
+void cot_shim_code_forget(cot_shim_handle owner);
 /* How many functions the owner has beyond the program's own. */
-unsigned cot_shim_code_n_added(cot_cu_handle owner);
+unsigned cot_shim_code_n_added(cot_shim_handle owner);
 /* The program has got this handle, for the function of that name. */
-void cot_shim_code_function(cot_cu_handle handle, cot_cu_handle owner, const char *name,
+void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const char *name,
 			    bool is_kernel);
 /* The program has got a function of a kernel. */
-void cot_shim_code_function_of(cot_cu_handle function, cot_cu_handle kernel);
+void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel);
 /* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
-struct cot_shim_ref *cot_shim_code_ref(cot_cu_handle handle);
+struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
 bool cot_shim_is_added(const char *name);
 void cot_shim_code_reset(void); /* after fork() */
 
@@ -194,7 +197,7 @@ void cot_shim_code_reset(void); /* after fork() */
 
 /* The driver's result. `again` launches what the program asked for, as it is. */
 typedef int (*cot_shim_again)(void *arg);
-int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *config, bool per_thread,
+int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *config, bool per_thread,
 		    bool with_attributes, void **params, void **extra, cot_shim_again again,
 		    void *arg);
 
@@ -229,14 +232,14 @@ struct cot_shim_slot {
 	enum cot_shim_slot_state state;
 	uint32_t index;
 	uint32_t armed; /* control->next, as it is or will be made ready */
-	cot_cu_address control;
-	cot_cu_handle begin, ends[2]; /* events; NULL: not made yet */
-	cot_cu_handle end;	      /* of `ends`: waited for asleep, or awake */
-	bool timed;		      /* `begin` was recorded */
-	bool settled;		      /* the launching thread waits for the end itself */
+	CUdeviceptr control;
+	CUevent begin, ends[2]; /* NULL: not made yet */
+	CUevent end;		/* of `ends`: waited for asleep, or awake */
+	bool timed;		/* `begin` was recorded */
+	bool settled;		/* the launching thread waits for the end itself */
 	bool original; /* the program's own kernel, since each worker would do one task only */
 	struct cot_shim_ref *ref;
-	cot_cu_handle handle; /* the ref's, then */
+	cot_shim_handle handle; /* the ref's, then */
 	struct cot_shim_work *work;
 	struct cot_workers_args args;
 	uint32_t n_units; /* groups of per_sm workers */
@@ -247,15 +250,15 @@ struct cot_shim_slot {
 
 struct cot_shim_context {
 	struct cot_shim_context *next;
-	cot_cu_handle handle; /* NULL: free for another */
+	CUcontext handle; /* NULL: free for another */
 	bool making, usable, closing;
 	struct cot_shim_gpu *gpu;
-	cot_cu_handle stream; /* of the highest priority; waits for no other */
-	bool sleeps;	      /* the program wants its threads to sleep while they wait */
-	bool mem_ops;	      /* the driver can write words in stream order */
-	_Atomic(cot_cu_handle) streams[COT_SHIM_STREAMS]; /* known to be this context's */
+	CUstream stream; /* of the highest priority; waits for no other */
+	bool sleeps;	 /* the program wants its threads to sleep while they wait */
+	bool mem_ops;	 /* the driver can write words in stream order */
+	_Atomic(CUstream) streams[COT_SHIM_STREAMS]; /* known to be this context's */
 	_Atomic uint64_t small; /* whose small launches go as they are; see launch.c */
-	cot_cu_address controls;
+	CUdeviceptr controls;
 	struct cot_workers_control *host; /* pinned, one for each slot */
 	struct cot_shim_slot *free, *to_arm;
 	unsigned n_busy;	/* slots, and threads of ours that work for it */
@@ -270,10 +273,10 @@ struct cot_shim_context *cot_shim_context_current(void);
 /* With the lock. */
 struct cot_shim_context *cot_shim_contexts_first(void);
 /* Before the program destroys it: waits, with a bound, until nobody uses it. */
-void cot_shim_context_close(cot_cu_handle handle);
+void cot_shim_context_close(CUcontext handle);
 void cot_shim_contexts_close_device(int device);
 /* Before the program destroys a stream: another one may get its handle. */
-void cot_shim_stream_gone(cot_cu_handle stream);
+void cot_shim_stream_gone(CUstream stream);
 void cot_shim_contexts_forget(void); /* after fork() */
 
 /* With the lock: a slot, armed for `next` if there is one; NULL: none is free. */
@@ -283,7 +286,7 @@ void cot_shim_slot_give(struct cot_shim_slot *s, bool used);
 /* Without the lock, on a thread of ours: arms what is to be armed. */
 void cot_shim_context_arm(struct cot_shim_context *c);
 /* Writes a word in stream order. The driver's result. */
-int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
+int cot_shim_write(const struct cot_shim_context *c, CUstream stream, CUdeviceptr at,
 		   uint32_t value);
 /* Copies the slot's control block to c->host, and waits for it. */
 int cot_shim_read(struct cot_shim_slot *s);
@@ -302,7 +305,7 @@ struct cot_shim_work {
 	uint64_t id;
 	struct cot_shim_gpu *gpu;
 	struct cot_shim_context *context;
-	cot_cu_handle stream;
+	CUstream stream;
 	uint64_t thread;	/* of a per-thread default stream; else 0 */
 	bool ending;		/* no more launches under it */
 	uint32_t needed;	/* CapSMs that hold all tasks of the launch it was asked for */
@@ -344,7 +347,7 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 
 /* What a launch needs to know before it asks. */
 struct cot_shim_need {
-	cot_cu_handle stream;
+	CUstream stream;
 	uint64_t thread;
 	uint32_t n_tasks, per_sm, task_ns;
 };

@@ -3,7 +3,7 @@
  * that arguments, results and the stack are the driver's affair alone. A slot leads at first to a
  * piece of code that loads the driver, fills all slots, and goes on as if nothing had been.
  */
-#include "shim/entry.h"
+#include "shim/shim.h"
 
 #if defined(__x86_64__)
 
@@ -76,24 +76,22 @@ __asm__("\t.text\n\t.balign 16\n\t.type cot_shim_stub_load, %function\n"
 	"\n\t.hidden cot_real_" #name "\ncot_real_" #name ":\n\t" WORD " 1f\n" \
 	"\t.popsection\n"
 
-#define PASS(name) __asm__("\t.text\n" EXPORT(name) SLOT(name) LAZY(name));
-#define TAKE(name) __asm__("\t.text\n" SLOT(name) LAZY(name));
-#include "shim/api.def"
-#undef PASS
-#undef TAKE
+#define DEFINE_PASS(name)			   __asm__("\t.text\n" EXPORT(name) SLOT(name) LAZY(name));
+#define DEFINE_TAKE(name)			   __asm__("\t.text\n" SLOT(name) LAZY(name));
+#define NAME(name)				   DEFINE_PASS(name)
+#define ENTRY(name, since, shim, emulated, params) DEFINE_##shim(name)
+#include "cuda/abi/api.def"
 
-#define PASS(name) extern void *cot_real_##name;
-#define TAKE(name) PASS(name)
-#include "shim/api.def"
-#undef PASS
-#undef TAKE
+#define NAME(name) extern void *cot_real_##name;
+#include "cuda/abi/api.def"
 
 /* The table that the driver is looked up for. */
-#define PASS(name) {#name, &cot_real_##name, NULL},
-#define TAKE(name) {#name, &cot_real_##name, (void *)(uintptr_t)name},
+#define OURS_PASS(name) NULL
+#define OURS_TAKE(name) (void *)(uintptr_t)(name)
+#define NAME(name)	{#name, &cot_real_##name, NULL, 0},
+#define ENTRY(name, since, shim, emulated, params) \
+	{#name, &cot_real_##name, OURS_##shim(name), since},
 const struct cot_shim_entry cot_shim_entries[] = {
-#include "shim/api.def"
+#include "cuda/abi/api.def"
 };
-#undef PASS
-#undef TAKE
 const size_t cot_shim_n_entries = sizeof(cot_shim_entries) / sizeof(cot_shim_entries[0]);

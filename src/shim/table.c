@@ -28,14 +28,14 @@ static size_t n_refs, n_unused, room;
 /* In a slot whose entry is gone: those that follow are still to be found. */
 static struct cot_shim_ref gone;
 
-static size_t place_of(cot_cu_handle handle, size_t size)
+static size_t place_of(cot_shim_handle handle, size_t size)
 {
 	uint64_t x = (uint64_t)(uintptr_t)handle;
 
 	return (size_t)((x >> 4) * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
 }
 
-struct cot_shim_ref *cot_shim_table_find(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle)
 {
 	struct table *t = atomic_load_explicit(&current, memory_order_acquire);
 	struct cot_shim_ref *r;
@@ -150,7 +150,7 @@ static struct cot_shim_ref *new_ref(void)
 	return r;
 }
 
-struct cot_shim_ref *cot_shim_table_put(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_table_put(cot_shim_handle handle)
 {
 	struct cot_shim_ref *r = cot_shim_table_find(handle);
 	struct table *t;
@@ -190,7 +190,7 @@ static void drop(struct cot_shim_ref *r)
 	unused[n_unused++] = r;
 }
 
-void cot_shim_table_drop(cot_cu_handle owner)
+void cot_shim_table_drop(cot_shim_handle owner)
 {
 	size_t i;
 

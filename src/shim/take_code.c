@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/entry.h"
+#include "shim/shim.h"
 
 #define OPTIONS_MAX 64u
 
@@ -25,8 +25,10 @@ static unsigned target(void)
 	else
 		i = 0;
 	for (; i < n; i++) {
-		if (COT_REAL(cuDeviceGetAttribute)(&major, COT_CU_DEVICE_CAPABILITY_MAJOR, i) ||
-		    COT_REAL(cuDeviceGetAttribute)(&minor, COT_CU_DEVICE_CAPABILITY_MINOR, i))
+		if (COT_REAL(cuDeviceGetAttribute)(
+			    &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, i) ||
+		    COT_REAL(cuDeviceGetAttribute)(&minor,
+						   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, i))
 			return 0;
 		here = (unsigned)(10 * major + minor);
 		if (!least || here < least)
@@ -113,11 +115,11 @@ static void not_loaded(struct cot_shim_rewritten *r, int rc)
 /* ---- modules ---- */
 
 /* 0: the rewritten text is loaded. */
-static int load_module(cot_cu_handle *module, struct cot_shim_rewritten *r, unsigned n,
-		       int *options, void **values)
+static int load_module(CUmodule *module, struct cot_shim_rewritten *r, unsigned n, int *options,
+		       void **values)
 {
 	void *copy[OPTIONS_MAX];
-	int rc = n > OPTIONS_MAX ? COT_CU_ERROR_INVALID_VALUE
+	int rc = n > OPTIONS_MAX ? CUDA_ERROR_INVALID_VALUE
 				 : COT_REAL(cuModuleLoadDataEx)(module, r->text, n, options,
 								copy_values(copy, values, n));
 
@@ -133,51 +135,51 @@ static int load_module(cot_cu_handle *module, struct cot_shim_rewritten *r, unsi
 	return 0;
 }
 
-int cuModuleLoadData(cot_cu_handle *module, const void *image)
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
 	struct cot_shim_rewritten r;
 
 	if (module && rewrite(image, 0, &r) && !load_module(module, &r, 0, NULL, NULL))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuModuleLoadData)(module, image);
 }
 
-int cuModuleLoadDataEx(cot_cu_handle *module, const void *image, unsigned n, int *options,
-		       void **values)
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options,
+			    void **values)
 {
 	struct cot_shim_rewritten r;
 
 	if (module && rewrite(image, 0, &r) && !load_module(module, &r, n, options, values))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuModuleLoadDataEx)(module, image, n, options, values);
 }
 
-int cuModuleLoadFatBinary(cot_cu_handle *module, const void *image)
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
 {
 	struct cot_shim_rewritten r;
 
 	if (module && rewrite(image, 0, &r) && !load_module(module, &r, 0, NULL, NULL))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuModuleLoadFatBinary)(module, image);
 }
 
-int cuModuleLoad(cot_cu_handle *module, const char *path)
+CUresult cuModuleLoad(CUmodule *module, const char *path)
 {
 	struct cot_shim_rewritten r;
 
 	if (module && rewrite_file(path, &r) && !load_module(module, &r, 0, NULL, NULL))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuModuleLoad)(module, path);
 }
 
-int cuModuleUnload(cot_cu_handle module)
+CUresult cuModuleUnload(CUmodule module)
 {
 	if (cot_shim_is_on())
 		cot_shim_code_forget(module);
 	return COT_REAL(cuModuleUnload)(module);
 }
 
-int cuModuleGetFunction(cot_cu_handle *function, cot_cu_handle module, const char *name)
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
 	int rc = COT_REAL(cuModuleGetFunction)(function, module, name);
 
@@ -192,20 +194,21 @@ int cuModuleGetFunction(cot_cu_handle *function, cot_cu_handle module, const cha
  * A library may be loaded into a context only when it is first used, and then it is too late for
  * the program's own image. So the driver is asked for its module at once where there is a context.
  */
-static int try_library(cot_cu_handle library)
+static int try_library(CUlibrary library)
 {
-	cot_cu_handle context = NULL, module;
+	CUcontext context = NULL;
+	CUmodule module;
 
 	if (COT_REAL(cuCtxGetCurrent)(&context) || !context)
 		return 0;
 	return COT_REAL(cuLibraryGetModule)(&module, library);
 }
 
-static int load_library(cot_cu_handle *library, struct cot_shim_rewritten *r, int *jit,
+static int load_library(CUlibrary *library, struct cot_shim_rewritten *r, int *jit,
 			void **jit_values, unsigned n_jit, int *options, void **values, unsigned n)
 {
 	void *copy[OPTIONS_MAX];
-	int rc = COT_CU_ERROR_INVALID_VALUE;
+	int rc = CUDA_ERROR_INVALID_VALUE;
 
 	if (n_jit <= OPTIONS_MAX)
 		rc = COT_REAL(cuLibraryLoadData)(library, r->text, jit,
@@ -224,31 +227,31 @@ static int load_library(cot_cu_handle *library, struct cot_shim_rewritten *r, in
 	return 0;
 }
 
-int cuLibraryLoadData(cot_cu_handle *library, const void *code, int *jit, void **jit_values,
-		      unsigned n_jit, int *options, void **values, unsigned n)
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, int *jit, void **jit_values,
+			   unsigned n_jit, int *options, void **values, unsigned n)
 {
 	struct cot_shim_rewritten r;
 
 	if (library && rewrite(code, 0, &r) &&
 	    !load_library(library, &r, jit, jit_values, n_jit, options, values, n))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuLibraryLoadData)(library, code, jit, jit_values, n_jit, options, values,
 					   n);
 }
 
-int cuLibraryLoadFromFile(cot_cu_handle *library, const char *path, int *jit, void **jit_values,
-			  unsigned n_jit, int *options, void **values, unsigned n)
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, void **jit_values,
+			       unsigned n_jit, int *options, void **values, unsigned n)
 {
 	struct cot_shim_rewritten r;
 
 	if (library && rewrite_file(path, &r) &&
 	    !load_library(library, &r, jit, jit_values, n_jit, options, values, n))
-		return COT_CU_SUCCESS;
+		return CUDA_SUCCESS;
 	return COT_REAL(cuLibraryLoadFromFile)(library, path, jit, jit_values, n_jit, options,
 					       values, n);
 }
 
-int cuLibraryUnload(cot_cu_handle library)
+CUresult cuLibraryUnload(CUlibrary library)
 {
 	int rc = COT_REAL(cuLibraryUnload)(library);
 
@@ -258,7 +261,7 @@ int cuLibraryUnload(cot_cu_handle library)
 	return rc;
 }
 
-int cuLibraryGetKernel(cot_cu_handle *kernel, cot_cu_handle library, const char *name)
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
 	int rc = COT_REAL(cuLibraryGetKernel)(kernel, library, name);
 
@@ -267,7 +270,7 @@ int cuLibraryGetKernel(cot_cu_handle *kernel, cot_cu_handle library, const char 
 	return rc;
 }
 
-int cuLibraryGetModule(cot_cu_handle *module, cot_cu_handle library)
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	int rc = COT_REAL(cuLibraryGetModule)(module, library);
 
@@ -276,7 +279,7 @@ int cuLibraryGetModule(cot_cu_handle *module, cot_cu_handle library)
 	return rc;
 }
 
-int cuKernelGetFunction(cot_cu_handle *function, cot_cu_handle kernel)
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
 	int rc = COT_REAL(cuKernelGetFunction)(function, kernel);
 
@@ -287,7 +290,7 @@ int cuKernelGetFunction(cot_cu_handle *function, cot_cu_handle kernel)
 
 /* ---- lists: the program sees its own functions only ---- */
 
-int cuModuleGetFunctionCount(unsigned *n, cot_cu_handle module)
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
 {
 	int rc = COT_REAL(cuModuleGetFunctionCount)(n, module);
 	unsigned added = rc || !cot_shim_is_on() ? 0 : cot_shim_code_n_added(module);
@@ -297,7 +300,7 @@ int cuModuleGetFunctionCount(unsigned *n, cot_cu_handle module)
 	return rc;
 }
 
-int cuLibraryGetKernelCount(unsigned *n, cot_cu_handle library)
+CUresult cuLibraryGetKernelCount(unsigned *n, CUlibrary library)
 {
 	int rc = COT_REAL(cuLibraryGetKernelCount)(n, library);
 	unsigned added = rc || !cot_shim_is_on() ? 0 : cot_shim_code_n_added(library);
@@ -307,47 +310,55 @@ int cuLibraryGetKernelCount(unsigned *n, cot_cu_handle library)
 	return rc;
 }
 
-typedef int enumerate_fn(cot_cu_handle *handles, unsigned n, cot_cu_handle owner);
-typedef int name_fn(const char **name, cot_cu_handle handle);
-
 /* The first n that are the program's. Handles that were not filled in stay as they are. */
-static int enumerate(cot_cu_handle *handles, unsigned n, cot_cu_handle owner, unsigned added,
-		     enumerate_fn *all, name_fn *name_of)
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
 {
-	cot_cu_handle *every = calloc((size_t)n + added, sizeof(*every));
-	const char *name;
+	unsigned added = cot_shim_is_on() && functions ? cot_shim_code_n_added(module) : 0;
+	CUfunction *every = added ? calloc((size_t)n + added, sizeof(CUfunction)) : NULL;
 	unsigned i, at = 0;
-	int rc = every ? all(every, n + added, owner) : all(handles, n, owner);
+	const char *name;
+	CUresult rc;
 
-	for (i = 0; every && !rc && i < n + added && at < n; i++)
-		if (every[i] && (name_of(&name, every[i]) || !cot_shim_is_added(name)))
-			handles[at++] = every[i];
+	if (!every)
+		return COT_REAL(cuModuleEnumerateFunctions)(functions, n, module);
+	rc = COT_REAL(cuModuleEnumerateFunctions)(every, n + added, module);
+	for (i = 0; !rc && i < n + added && at < n; i++)
+		if (every[i] &&
+		    (COT_REAL(cuFuncGetName)(&name, every[i]) || !cot_shim_is_added(name)))
+			functions[at++] = every[i];
 	free(every);
 	return rc;
 }
 
-int cuModuleEnumerateFunctions(cot_cu_handle *functions, unsigned n, cot_cu_handle module)
+static CUresult own_kernels(CUkernel *kernels, unsigned n, CUlibrary library, unsigned added)
 {
-	unsigned added = cot_shim_is_on() && functions ? cot_shim_code_n_added(module) : 0;
+	CUkernel *every = calloc((size_t)n + added, sizeof(CUkernel));
+	unsigned i, at = 0;
+	const char *name;
+	CUresult rc;
 
-	if (!added)
-		return COT_REAL(cuModuleEnumerateFunctions)(functions, n, module);
-	return enumerate(functions, n, module, added, COT_REAL(cuModuleEnumerateFunctions),
-			 COT_REAL(cuFuncGetName));
+	if (!every)
+		return COT_REAL(cuLibraryEnumerateKernels)(kernels, n, library);
+	rc = COT_REAL(cuLibraryEnumerateKernels)(every, n + added, library);
+	for (i = 0; !rc && i < n + added && at < n; i++)
+		if (every[i] &&
+		    (COT_REAL(cuKernelGetName)(&name, every[i]) || !cot_shim_is_added(name)))
+			kernels[at++] = every[i];
+	free(every);
+	return rc;
 }
 
-int cuLibraryEnumerateKernels(cot_cu_handle *kernels, unsigned n, cot_cu_handle library)
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
 {
 	unsigned added = cot_shim_is_on() && kernels ? cot_shim_code_n_added(library) : 0, i;
 	const char *name;
-	int rc;
+	CUresult rc;
 
 	if (!added)
 		return COT_REAL(cuLibraryEnumerateKernels)(kernels, n, library);
 	for (i = 0; i < n; i++)
 		kernels[i] = NULL;
-	rc = enumerate(kernels, n, library, added, COT_REAL(cuLibraryEnumerateKernels),
-		       COT_REAL(cuKernelGetName));
+	rc = own_kernels(kernels, n, library, added);
 	for (i = 0; !rc && i < n; i++)
 		if (kernels[i] && !COT_REAL(cuKernelGetName)(&name, kernels[i]))
 			cot_shim_code_function(kernels[i], library, name, true);
@@ -356,7 +367,7 @@ int cuLibraryEnumerateKernels(cot_cu_handle *kernels, unsigned n, cot_cu_handle 
 
 /* ---- attributes: those of a kernel are those of its workers ---- */
 
-static cot_cu_handle workers_of(cot_cu_handle handle)
+static cot_shim_handle workers_of(cot_shim_handle handle)
 {
 	struct cot_shim_ref *r = cot_shim_is_on() ? cot_shim_code_ref(handle) : NULL;
 
@@ -366,50 +377,51 @@ static cot_cu_handle workers_of(cot_cu_handle handle)
 	return r->workers;
 }
 
-int cuFuncSetAttribute(cot_cu_handle function, int what, int value)
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value)
 {
 	int rc = COT_REAL(cuFuncSetAttribute)(function, what, value);
-	cot_cu_handle workers = rc ? NULL : workers_of(function);
+	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
 		(void)COT_REAL(cuFuncSetAttribute)(workers, what, value);
 	return rc;
 }
 
-int cuFuncSetCacheConfig(cot_cu_handle function, int config)
+CUresult cuFuncSetCacheConfig(CUfunction function, int config)
 {
 	int rc = COT_REAL(cuFuncSetCacheConfig)(function, config);
-	cot_cu_handle workers = rc ? NULL : workers_of(function);
+	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
 		(void)COT_REAL(cuFuncSetCacheConfig)(workers, config);
 	return rc;
 }
 
-int cuFuncSetSharedMemConfig(cot_cu_handle function, int config)
+CUresult cuFuncSetSharedMemConfig(CUfunction function, int config)
 {
 	int rc = COT_REAL(cuFuncSetSharedMemConfig)(function, config);
-	cot_cu_handle workers = rc ? NULL : workers_of(function);
+	cot_shim_handle workers = rc ? NULL : workers_of(function);
 
 	if (workers)
 		(void)COT_REAL(cuFuncSetSharedMemConfig)(workers, config);
 	return rc;
 }
 
-int cuKernelSetAttribute(int what, int value, cot_cu_handle kernel, int device)
+CUresult cuKernelSetAttribute(CUfunction_attribute what, int value, CUkernel kernel,
+			      CUdevice device)
 {
 	int rc = COT_REAL(cuKernelSetAttribute)(what, value, kernel, device);
-	cot_cu_handle workers = rc ? NULL : workers_of(kernel);
+	cot_shim_handle workers = rc ? NULL : workers_of(kernel);
 
 	if (workers)
 		(void)COT_REAL(cuKernelSetAttribute)(what, value, workers, device);
 	return rc;
 }
 
-int cuKernelSetCacheConfig(cot_cu_handle kernel, int config, int device)
+CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 {
 	int rc = COT_REAL(cuKernelSetCacheConfig)(kernel, config, device);
-	cot_cu_handle workers = rc ? NULL : workers_of(kernel);
+	cot_shim_handle workers = rc ? NULL : workers_of(kernel);
 
 	if (workers)
 		(void)COT_REAL(cuKernelSetCacheConfig)(workers, config, device);

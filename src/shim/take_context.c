@@ -1,57 +1,57 @@
 /* What ends a context or a stream: what the shim has of it ends before. */
-#include "shim/entry.h"
+#include "shim/shim.h"
 
-int cuCtxDestroy(cot_cu_handle context)
+CUresult cuCtxDestroy(CUcontext ctx)
 {
 	if (cot_shim_is_on())
-		cot_shim_context_close(context);
-	return COT_REAL(cuCtxDestroy)(context);
+		cot_shim_context_close(ctx);
+	return COT_REAL(cuCtxDestroy)(ctx);
 }
 
-int cuCtxDestroy_v2(cot_cu_handle context)
+CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
 	if (cot_shim_is_on())
-		cot_shim_context_close(context);
-	return COT_REAL(cuCtxDestroy_v2)(context);
+		cot_shim_context_close(ctx);
+	return COT_REAL(cuCtxDestroy_v2)(ctx);
 }
 
 /* One of several owners may let go of it: what the shim had there is then made anew. */
-int cuDevicePrimaryCtxRelease(int device)
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	if (cot_shim_is_on())
 		cot_shim_contexts_close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxRelease)(device);
 }
 
-int cuDevicePrimaryCtxRelease_v2(int device)
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
 	if (cot_shim_is_on())
 		cot_shim_contexts_close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxRelease_v2)(device);
 }
 
-int cuDevicePrimaryCtxReset(int device)
+CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
 	if (cot_shim_is_on())
 		cot_shim_contexts_close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxReset)(device);
 }
 
-int cuDevicePrimaryCtxReset_v2(int device)
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
 	if (cot_shim_is_on())
 		cot_shim_contexts_close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 
-int cuStreamDestroy(cot_cu_handle stream)
+CUresult cuStreamDestroy(CUstream stream)
 {
 	if (cot_shim_is_on())
 		cot_shim_stream_gone(stream);
 	return COT_REAL(cuStreamDestroy)(stream);
 }
 
-int cuStreamDestroy_v2(cot_cu_handle stream)
+CUresult cuStreamDestroy_v2(CUstream stream)
 {
 	if (cot_shim_is_on())
 		cot_shim_stream_gone(stream);

@@ -1,10 +1,10 @@
 /* The entry points that launch a kernel with its own arguments. */
-#include "shim/entry.h"
+#include "shim/shim.h"
 
 /* What the program has asked for, in case it is left as it is. */
 struct original {
-	cot_cu_handle function;
-	const struct cot_cu_launch *config;
+	CUfunction function;
+	const CUlaunchConfig *config;
 	void **params, **extra;
 	bool per_thread, with_attributes;
 };
@@ -12,7 +12,7 @@ struct original {
 static int launch_original(void *arg)
 {
 	const struct original *o = arg;
-	const struct cot_cu_launch *c = o->config;
+	const CUlaunchConfig *c = o->config;
 
 	if (o->with_attributes)
 		return (o->per_thread
@@ -20,7 +20,7 @@ static int launch_original(void *arg)
 				: COT_REAL(cuLaunchKernelEx))(c, o->function, o->params, o->extra);
 	return (o->per_thread ? COT_REAL(cuLaunchKernel_ptsz) : COT_REAL(cuLaunchKernel))(
 		o->function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-		c->block[2], c->shared_bytes, c->stream, o->params, o->extra);
+		c->block[2], c->sharedMemBytes, c->hStream, o->params, o->extra);
 }
 
 static int launch(struct original *o)
@@ -33,24 +33,22 @@ static int launch(struct original *o)
  * Most launches under the shim are of kernels that were not rewritten, in vendor libraries for
  * instance. They go on with the arguments that they came with, but for the first one of each.
  */
-static bool is_known_plain(cot_cu_handle function)
+static bool is_known_plain(CUfunction function)
 {
 	const struct cot_shim_ref *r = cot_shim_table_find(function);
 
 	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed);
 }
 
-int cuLaunchKernel(cot_cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-		   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-		   cot_cu_handle stream, void **params, void **extra)
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+			CUstream stream, void **params, void **extra)
 {
 	if (cot_shim_is_on() && !is_known_plain(function)) {
-		struct cot_cu_launch config = {{grid_x, grid_y, grid_z},
-					       {block_x, block_y, block_z},
-					       shared_bytes,
-					       stream,
-					       NULL,
-					       0};
+		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+					 .block = {block_x, block_y, block_z},
+					 .sharedMemBytes = shared_bytes,
+					 .hStream = stream};
 		struct original o = {function, &config, params, extra, false, false};
 
 		return launch(&o);
@@ -59,17 +57,15 @@ int cuLaunchKernel(cot_cu_handle function, unsigned grid_x, unsigned grid_y, uns
 					shared_bytes, stream, params, extra);
 }
 
-int cuLaunchKernel_ptsz(cot_cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-			cot_cu_handle stream, void **params, void **extra)
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			     unsigned block_x, unsigned block_y, unsigned block_z,
+			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
 	if (cot_shim_is_on() && !is_known_plain(function)) {
-		struct cot_cu_launch config = {{grid_x, grid_y, grid_z},
-					       {block_x, block_y, block_z},
-					       shared_bytes,
-					       stream,
-					       NULL,
-					       0};
+		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+					 .block = {block_x, block_y, block_z},
+					 .sharedMemBytes = shared_bytes,
+					 .hStream = stream};
 		struct original o = {function, &config, params, extra, true, false};
 
 		return launch(&o);
@@ -78,8 +74,8 @@ int cuLaunchKernel_ptsz(cot_cu_handle function, unsigned grid_x, unsigned grid_y
 					     block_z, shared_bytes, stream, params, extra);
 }
 
-int cuLaunchKernelEx(const struct cot_cu_launch *config, cot_cu_handle function, void **params,
-		     void **extra)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+			  void **extra)
 {
 	struct original o = {function, config, params, extra, false, true};
 
@@ -88,8 +84,8 @@ int cuLaunchKernelEx(const struct cot_cu_launch *config, cot_cu_handle function,
 	return COT_REAL(cuLaunchKernelEx)(config, function, params, extra);
 }
 
-int cuLaunchKernelEx_ptsz(const struct cot_cu_launch *config, cot_cu_handle function, void **params,
-			  void **extra)
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **params,
+			       void **extra)
 {
 	struct original o = {function, config, params, extra, true, true};
 

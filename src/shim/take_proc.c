@@ -6,76 +6,35 @@
  */
 #include <string.h>
 
-#include "shim/entry.h"
+#include "shim/shim.h"
 
-#define KNOWN_VERSION 13000
-
-/* The same order of versions as in cuda.h: the last one that is not newer than asked for. */
-static const struct named {
-	const char *name;
-	int since;
-	const char *plain, *per_thread; /* exported names */
-} named[] = {
-	{"cuCtxDestroy", 2000, "cuCtxDestroy", NULL},
-	{"cuCtxDestroy", 4000, "cuCtxDestroy_v2", NULL},
-	{"cuDevicePrimaryCtxRelease", 7000, "cuDevicePrimaryCtxRelease", NULL},
-	{"cuDevicePrimaryCtxRelease", 11000, "cuDevicePrimaryCtxRelease_v2", NULL},
-	{"cuDevicePrimaryCtxReset", 7000, "cuDevicePrimaryCtxReset", NULL},
-	{"cuDevicePrimaryCtxReset", 11000, "cuDevicePrimaryCtxReset_v2", NULL},
-	{"cuFuncSetAttribute", 9000, "cuFuncSetAttribute", NULL},
-	{"cuFuncSetCacheConfig", 3000, "cuFuncSetCacheConfig", NULL},
-	{"cuFuncSetSharedMemConfig", 4020, "cuFuncSetSharedMemConfig", NULL},
-	{"cuGetProcAddress", 11030, "cuGetProcAddress", NULL},
-	{"cuGetProcAddress", 12000, "cuGetProcAddress_v2", NULL},
-	{"cuKernelGetFunction", 12000, "cuKernelGetFunction", NULL},
-	{"cuKernelSetAttribute", 12000, "cuKernelSetAttribute", NULL},
-	{"cuKernelSetCacheConfig", 12000, "cuKernelSetCacheConfig", NULL},
-	{"cuLaunchKernel", 4000, "cuLaunchKernel", "cuLaunchKernel_ptsz"},
-	{"cuLaunchKernelEx", 11060, "cuLaunchKernelEx", "cuLaunchKernelEx_ptsz"},
-	{"cuLibraryEnumerateKernels", 12040, "cuLibraryEnumerateKernels", NULL},
-	{"cuLibraryGetKernel", 12000, "cuLibraryGetKernel", NULL},
-	{"cuLibraryGetKernelCount", 12040, "cuLibraryGetKernelCount", NULL},
-	{"cuLibraryGetModule", 12000, "cuLibraryGetModule", NULL},
-	{"cuLibraryLoadData", 12000, "cuLibraryLoadData", NULL},
-	{"cuLibraryLoadFromFile", 12000, "cuLibraryLoadFromFile", NULL},
-	{"cuLibraryUnload", 12000, "cuLibraryUnload", NULL},
-	{"cuModuleEnumerateFunctions", 12040, "cuModuleEnumerateFunctions", NULL},
-	{"cuModuleGetFunction", 2000, "cuModuleGetFunction", NULL},
-	{"cuModuleGetFunctionCount", 12040, "cuModuleGetFunctionCount", NULL},
-	{"cuModuleLoad", 2000, "cuModuleLoad", NULL},
-	{"cuModuleLoadData", 2000, "cuModuleLoadData", NULL},
-	{"cuModuleLoadDataEx", 2010, "cuModuleLoadDataEx", NULL},
-	{"cuModuleLoadFatBinary", 2000, "cuModuleLoadFatBinary", NULL},
-	{"cuModuleUnload", 2000, "cuModuleUnload", NULL},
-	{"cuStreamDestroy", 2000, "cuStreamDestroy", NULL},
-	{"cuStreamDestroy", 4000, "cuStreamDestroy_v2", NULL},
-};
-
-static void *ours_by_name(const char *name)
+static void *ours_per_thread(const struct cot_shim_entry *plain)
 {
-	size_t i;
+	size_t n = strlen(plain->name), i;
 
 	for (i = 0; i < cot_shim_n_entries; i++)
-		if (cot_shim_entries[i].ours && !strcmp(cot_shim_entries[i].name, name))
+		if (cot_shim_entries[i].ours &&
+		    !strncmp(cot_shim_entries[i].name, plain->name, n) &&
+		    !strcmp(cot_shim_entries[i].name + n, "_ptsz"))
 			return cot_shim_entries[i].ours;
-	return NULL;
+	return plain->ours;
 }
 
+/* The same order of versions as in cuda.h: the last one that is not newer than asked for. */
 static void *by_version(const char *symbol, int version, uint64_t flags)
 {
-	const struct named *best = NULL;
-	const char *name;
-	size_t i;
+	const struct cot_shim_entry *best = NULL, *e;
 
-	if (version > KNOWN_VERSION)
+	if (version > COT_CUDA_VERSION)
 		return NULL;
-	for (i = 0; i < COT_ARRAY_LEN(named); i++)
-		if (!strcmp(named[i].name, symbol) && named[i].since <= version)
-			best = &named[i];
+	for (e = cot_shim_entries; e < cot_shim_entries + cot_shim_n_entries; e++)
+		if (e->ours && e->since <= version && (!best || e->since > best->since) &&
+		    cot_cuda_is_version_of(e->name, symbol))
+			best = e;
 	if (!best)
 		return NULL;
-	name = flags & COT_CU_PROC_PER_THREAD && best->per_thread ? best->per_thread : best->plain;
-	return ours_by_name(name);
+	return flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? ours_per_thread(best)
+								     : best->ours;
 }
 
 /* What to answer instead of the driver's `found`. */
@@ -96,7 +55,7 @@ static void *ours(const char *symbol, void *found, int version, uint64_t flags)
 	return better ? better : found;
 }
 
-int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
 {
 	int rc = COT_REAL(cuGetProcAddress)(symbol, function, version, flags);
 
@@ -105,8 +64,8 @@ int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t 
 	return rc;
 }
 
-int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
-			int *status)
+CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+			     int *status)
 {
 	int rc = COT_REAL(cuGetProcAddress_v2)(symbol, function, version, flags, status);
 

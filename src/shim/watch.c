@@ -121,7 +121,7 @@ static bool collect_ended(void)
 		if (s->context != current)
 			(void)COT_REAL(cuCtxSetCurrent)(s->context->handle);
 		current = s->context;
-		if (COT_REAL(cuEventQuery)(s->end) == COT_CU_ERROR_NOT_READY) {
+		if (COT_REAL(cuEventQuery)(s->end) == CUDA_ERROR_NOT_READY) {
 			s->work->looked = pass;
 			continue;
 		}
@@ -135,7 +135,8 @@ static bool collect_ended(void)
 static void wait_for_end(struct cot_shim_slot *s, bool others, uint64_t *pause)
 {
 	struct cot_shim_context *c = s->context;
-	cot_cu_handle end = s->end, handle = c->handle;
+	CUcontext handle = c->handle;
+	CUevent end = s->end;
 
 	c->n_busy++;
 	pthread_mutex_unlock(&cot_shim_lock);

@@ -26,7 +26,7 @@ static void *played_calloc(size_t n, size_t size)
 #undef calloc
 #include "shim/take_context.c"
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FIRST	  HANDLE(0x100)
 #define SECOND	  HANDLE(0x200)
 #define STREAM	  HANDLE(0x310)
@@ -81,7 +81,7 @@ static bool somebody_submits(void)
 REALS(X)
 #undef X
 
-static cot_cu_handle current, pushed;
+static cot_shim_handle current, pushed;
 static int capture_mode, device;
 static bool has_mem_ops, has_batches, has_uuid;
 static const char *fails; /* the name of a call that does */
@@ -89,8 +89,8 @@ static unsigned n_made;	  /* memory, streams: what is not given back */
 static unsigned flags;
 static struct cot_workers_control host_memory[COT_SHIM_SLOTS];
 static int n_sms;
-static cot_cu_handle freed_in; /* the context that was current */
-static void (*at_destroy)(cot_cu_handle stream);
+static cot_shim_handle freed_in; /* the context that was current */
+static void (*at_destroy)(CUstream stream);
 
 static int result(const char *name)
 {
@@ -119,10 +119,10 @@ static int priorities(int *least, int *greatest)
 	return 0;
 }
 
-static int stream_create(cot_cu_handle *stream, unsigned stream_flags, int priority)
+static int stream_create(CUstream *stream, unsigned stream_flags, int priority)
 {
 	assert_false(is_locked(&cot_shim_lock));
-	assert_int_equal(stream_flags, COT_CU_STREAM_NON_BLOCKING);
+	assert_int_equal(stream_flags, CU_STREAM_NON_BLOCKING);
 	assert_int_equal(priority, -5);
 	if (result("stream"))
 		return 2;
@@ -131,7 +131,7 @@ static int stream_create(cot_cu_handle *stream, unsigned stream_flags, int prior
 	return 0;
 }
 
-static int mem_alloc(cot_cu_address *at, size_t bytes)
+static int mem_alloc(CUdeviceptr *at, size_t bytes)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_int_equal(bytes, sizeof(host_memory));
@@ -152,7 +152,7 @@ static int mem_alloc_host(void **p, size_t bytes)
 	return 0;
 }
 
-static int memset_words(cot_cu_address to, unsigned value, size_t n, cot_cu_handle stream)
+static int memset_words(CUdeviceptr to, unsigned value, size_t n, CUstream stream)
 {
 	assert_ptr_equal(stream, OURS);
 	if (n > 1) {
@@ -164,7 +164,7 @@ static int memset_words(cot_cu_address to, unsigned value, size_t n, cot_cu_hand
 	return 0;
 }
 
-static int write_word(cot_cu_handle stream, cot_cu_address at, uint32_t value, unsigned how)
+static int write_word(CUstream stream, CUdeviceptr at, uint32_t value, unsigned how)
 {
 	assert_ptr_equal(stream, OURS);
 	assert_int_equal(how, 0);
@@ -172,7 +172,7 @@ static int write_word(cot_cu_handle stream, cot_cu_address at, uint32_t value, u
 	return has_mem_ops ? 0 : 801;
 }
 
-static int batch(cot_cu_handle stream, unsigned n, union cot_cu_mem_op *ops, unsigned how)
+static int batch(CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops, unsigned how)
 {
 	unsigned i;
 
@@ -181,15 +181,15 @@ static int batch(cot_cu_handle stream, unsigned n, union cot_cu_mem_op *ops, uns
 	assert_ptr_equal(stream, OURS);
 	assert_int_equal(how, 0);
 	for (i = 0; i < n; i++) {
-		assert_int_equal(ops[i].operation, COT_CU_MEM_OP_WRITE_VALUE_32);
-		note("%llu=%llu,", ops[i].write.address - MEMORY,
-		     (unsigned long long)ops[i].write.value);
+		assert_int_equal(ops[i].operation, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+		note("%llu=%llu,", ops[i].value.address - MEMORY,
+		     (unsigned long long)ops[i].value.value);
 	}
 	note("in one;");
 	return has_batches ? 0 : 801;
 }
 
-static int synchronize(cot_cu_handle stream)
+static int synchronize(CUstream stream)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(stream, OURS);
@@ -197,7 +197,7 @@ static int synchronize(cot_cu_handle stream)
 	return result("sync");
 }
 
-static int mem_free(cot_cu_address at)
+static int mem_free(CUdeviceptr at)
 {
 	assert_int_equal(at, MEMORY);
 	freed_in = pushed;
@@ -212,7 +212,7 @@ static int mem_free_host(void *p)
 	return 0;
 }
 
-static int stream_destroy(cot_cu_handle stream)
+static int stream_destroy(CUstream stream)
 {
 	if (stream == OURS)
 		n_made--;
@@ -244,21 +244,21 @@ static int get_device(int *to)
 
 static int attribute(int *value, int what, int of)
 {
-	assert_int_equal(what, COT_CU_DEVICE_SMS);
+	assert_int_equal(what, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	assert_int_equal(of, device);
-	assert_int_equal(capture_mode, COT_CU_CAPTURE_MODE_RELAXED);
+	assert_int_equal(capture_mode, CU_STREAM_CAPTURE_MODE_RELAXED);
 	*value = n_sms;
 	return result("sms");
 }
 
-static int get_current(cot_cu_handle *context)
+static int get_current(CUcontext *context)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	*context = current;
 	return result("current");
 }
 
-static int push_current(cot_cu_handle context)
+static int push_current(CUcontext context)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	if (!result("push"))
@@ -266,14 +266,14 @@ static int push_current(cot_cu_handle context)
 	return result("push");
 }
 
-static int pop_current(cot_cu_handle *context)
+static int pop_current(CUcontext *context)
 {
 	*context = pushed;
 	pushed = NULL;
 	return 0;
 }
 
-static int copy_back(void *to, cot_cu_address from, size_t bytes, cot_cu_handle stream)
+static int copy_back(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
 	assert_true(somebody_submits());
 	assert_false(is_locked(&cot_shim_lock));
@@ -283,7 +283,7 @@ static int copy_back(void *to, cot_cu_address from, size_t bytes, cot_cu_handle 
 	return result("copy");
 }
 
-static int context_ends(cot_cu_handle context)
+static int context_ends(CUcontext context)
 {
 	note("context %#tx ends;", (intptr_t)context);
 	return 4;
@@ -402,7 +402,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static struct cot_shim_context *make_context(cot_cu_handle handle)
+static struct cot_shim_context *make_context(cot_shim_handle handle)
 {
 	struct cot_shim_context *c;
 

@@ -37,7 +37,7 @@ static void played_free(void *p)
 #undef malloc
 #undef free
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FUNCTION  HANDLE(0x100)
 #define WORKERS	  HANDLE(0x200)
 #define STREAM	  HANDLE(0x310)
@@ -49,14 +49,14 @@ static void played_free(void *p)
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
 struct cot_shim_settings cot_shim_settings;
 
-static const char *name(cot_cu_handle h)
+static const char *name(cot_shim_handle h)
 {
-	return h == STREAM		       ? "s"
-	       : h == COT_CU_STREAM_LEGACY     ? "legacy"
-	       : h == COT_CU_STREAM_PER_THREAD ? "thread"
-	       : h == BEGIN		       ? "begin"
-	       : h == END		       ? "end"
-					       : "?";
+	return h == STREAM		   ? "s"
+	       : h == CU_STREAM_LEGACY	   ? "legacy"
+	       : h == CU_STREAM_PER_THREAD ? "thread"
+	       : h == BEGIN		   ? "begin"
+	       : h == END		   ? "end"
+					   : "?";
 }
 
 /* ---- the driver ---- */
@@ -71,7 +71,7 @@ static const char *fails; /* the name of another call that does */
 static struct cot_shim_kernel kernel;
 static struct cot_shim_slot slot;
 static bool record_fails;
-static cot_cu_handle context_of_stream;
+static cot_shim_handle context_of_stream;
 static unsigned n_stream_asked;
 static struct cot_workers_args launched;    /* as the kernel would see them */
 static unsigned char before_args[ARGS_MAX]; /* what lies before them in a buffer */
@@ -81,7 +81,7 @@ static int result(const char *call)
 	return fails && !strcmp(fails, call) ? 2 : 0;
 }
 
-static int occupancy(int *n, cot_cu_handle function, int block_size, size_t shared_bytes)
+static int occupancy(int *n, cot_shim_handle function, int block_size, size_t shared_bytes)
 {
 	assert_ptr_equal(function, WORKERS);
 	*n = (int)(threads_per_sm / (unsigned)block_size / (1 + (unsigned)shared_bytes / 1000));
@@ -89,14 +89,14 @@ static int occupancy(int *n, cot_cu_handle function, int block_size, size_t shar
 	return result("occupancy");
 }
 
-static int is_capturing(cot_cu_handle stream, int *status)
+static int is_capturing(CUstream stream, int *status)
 {
 	(void)stream;
 	*status = capturing;
 	return result("capturing");
 }
 
-static int stream_context(cot_cu_handle stream, cot_cu_handle *context)
+static int stream_context(CUstream stream, CUcontext *context)
 {
 	(void)stream;
 	n_stream_asked++;
@@ -104,9 +104,9 @@ static int stream_context(cot_cu_handle stream, cot_cu_handle *context)
 	return result("stream context");
 }
 
-static int launch_kernel(cot_cu_handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			 unsigned block_x, unsigned block_y, unsigned block_z,
-			 unsigned shared_bytes, cot_cu_handle stream, void **params, void **extra)
+static int launch_kernel(cot_shim_handle function, unsigned grid_x, unsigned grid_y,
+			 unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+			 unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(function, WORKERS);
@@ -126,9 +126,9 @@ static int launch_kernel(cot_cu_handle function, unsigned grid_x, unsigned grid_
 	} else {
 		size_t size = *(size_t *)extra[3];
 
-		assert_ptr_equal(extra[0], COT_CU_PARAM_BUFFER_POINTER);
-		assert_ptr_equal(extra[2], COT_CU_PARAM_BUFFER_SIZE);
-		assert_ptr_equal(extra[4], COT_CU_PARAM_END);
+		assert_ptr_equal(extra[0], CU_LAUNCH_PARAM_BUFFER_POINTER);
+		assert_ptr_equal(extra[2], CU_LAUNCH_PARAM_BUFFER_SIZE);
+		assert_ptr_equal(extra[4], CU_LAUNCH_PARAM_END);
 		memcpy(before_args, extra[1], size - sizeof(launched));
 		memcpy(&launched, (char *)extra[1] + size - sizeof(launched), sizeof(launched));
 		note(" from %zu bytes;", size - sizeof(launched));
@@ -136,23 +136,23 @@ static int launch_kernel(cot_cu_handle function, unsigned grid_x, unsigned grid_
 	return launch_result;
 }
 
-static int launch_kernel_ex(const struct cot_cu_launch *c, cot_cu_handle function, void **params,
+static int launch_kernel_ex(const CUlaunchConfig *c, cot_shim_handle function, void **params,
 			    void **extra)
 {
-	assert_int_equal(c->n_attributes, 1);
+	assert_int_equal(c->numAttrs, 1);
 	note("ex ");
 	return launch_kernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-			     c->block[2], c->shared_bytes, c->stream, params, extra);
+			     c->block[2], c->sharedMemBytes, c->hStream, params, extra);
 }
 
-static int event_record(cot_cu_handle event, cot_cu_handle stream)
+static int event_record(CUevent event, CUstream stream)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	note("record %s in %s;", name(event), name(stream));
 	return record_fails;
 }
 
-static int stream_synchronize(cot_cu_handle stream)
+static int stream_synchronize(CUstream stream)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	note("sync %s;", name(stream));
@@ -177,7 +177,7 @@ static unsigned n_counted_workers, n_greetings;
 static void (*at_end)(void), (*at_wait)(void);
 static bool regrant_result;
 
-struct cot_shim_ref *cot_shim_code_ref(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 {
 	return handle == FUNCTION ? &ref : NULL;
 }
@@ -248,7 +248,7 @@ void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
 	note("give %s slot;", used ? "used" : "unused");
 }
 
-int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
+int cot_shim_write(const struct cot_shim_context *c, CUstream stream, CUdeviceptr at,
 		   uint32_t value)
 {
 	assert_false(is_locked(&cot_shim_lock));
@@ -337,8 +337,8 @@ uint64_t cot_now_ns(void)
 
 /* ---- the program ---- */
 
-static struct cot_cu_launch_attribute attributes[2];
-static struct cot_cu_launch config;
+static CUlaunchAttribute attributes[2];
+static CUlaunchConfig config;
 static bool per_thread, with_attributes;
 static int plain_result; /* the driver's */
 static int numbers[2] = {11, 22};
@@ -417,8 +417,7 @@ static int set_up(void **state)
 	n_slots_missing = n_counted_workers = n_greetings = 0;
 	cot_shim_settings = (struct cot_shim_settings){.common = {.class_ = COT_PROTO_BATCH}};
 	at_end = at_wait = NULL;
-	config =
-		(struct cot_cu_launch){.grid = {100, 1, 1}, .block = {512, 1, 1}, .stream = STREAM};
+	config = (CUlaunchConfig){.grid = {100, 1, 1}, .block = {512, 1, 1}, .hStream = STREAM};
 	memset(attributes, 0, sizeof(attributes));
 	per_thread = with_attributes = false;
 	plain_result = 0;

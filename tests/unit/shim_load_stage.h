@@ -22,7 +22,7 @@ static void *played_calloc(size_t n, size_t size)
 #include "shim/take_code.c"
 #undef calloc
 
-#define HANDLE(n)     ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))
 #define MODULE	      HANDLE(0x1000)
 #define LIBRARY	      HANDLE(0x2000)
 #define FUNCTION      HANDLE(0x3000)
@@ -30,9 +30,8 @@ static void *played_calloc(size_t n, size_t size)
 #define OPTIONS_GIVEN 3u
 
 _Atomic bool cot_shim_enabled;
-#define CALL(name, params) void *cot_real_##name;
-#include "shim/driver.def"
-#undef CALL
+#define ENTRY(name, since, shim, emulated, params) void *cot_real_##name;
+#include "cuda/abi/api.def"
 
 static const char *fails; /* the name of a call that does */
 
@@ -61,11 +60,11 @@ static int device_count(int *n)
 static int attribute(int *value, int what, int of)
 {
 	assert_in_range(of, 0, n_devices - 1);
-	if (what == COT_CU_DEVICE_CAPABILITY_MAJOR) {
+	if (what == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
 		*value = capabilities[of] / 10;
 		return result("major");
 	}
-	assert_int_equal(what, COT_CU_DEVICE_CAPABILITY_MINOR);
+	assert_int_equal(what, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 	*value = capabilities[of] % 10;
 	return result("minor");
 }
@@ -76,7 +75,7 @@ static int version(int *ret)
 	return result("version");
 }
 
-static int get_current(cot_cu_handle *context)
+static int get_current(CUcontext *context)
 {
 	*context = has_context ? HANDLE(0x9000) : NULL;
 	return result("current");
@@ -93,7 +92,7 @@ static bool is_rewritten(const void *image)
 }
 
 /* Some values are results, as the sizes of logs are: they are written in any case. */
-static int load(const char *how, const void *image, cot_cu_handle *ret, cot_cu_handle handle,
+static int load(const char *how, const void *image, cot_shim_handle *ret, cot_shim_handle handle,
 		unsigned n, void **values)
 {
 	note("%s %s, %u options;", how, (const char *)image, n);
@@ -105,29 +104,29 @@ static int load(const char *how, const void *image, cot_cu_handle *ret, cot_cu_h
 	return is_rewritten(image) && !takes_rewritten ? 218 : result("load");
 }
 
-static int load_data(cot_cu_handle *module, const void *image)
+static int load_data(cot_shim_handle *module, const void *image)
 {
 	return load("data", image ? image : "nothing", module, MODULE, 0, NULL);
 }
 
-static int load_data_ex(cot_cu_handle *module, const void *image, unsigned n, int *options,
+static int load_data_ex(cot_shim_handle *module, const void *image, unsigned n, int *options,
 			void **values)
 {
 	assert_true(!n || options);
 	return load("data ex", image, module, MODULE, n, values);
 }
 
-static int load_fat_binary(cot_cu_handle *module, const void *image)
+static int load_fat_binary(cot_shim_handle *module, const void *image)
 {
 	return load("fat binary", image, module, MODULE, 0, NULL);
 }
 
-static int load_file(cot_cu_handle *module, const char *path)
+static int load_file(cot_shim_handle *module, const char *path)
 {
 	return load("file", path ? path : "nowhere", module, MODULE, 0, NULL);
 }
 
-static int library_data(cot_cu_handle *library, const void *code, int *jit, void **jit_values,
+static int library_data(cot_shim_handle *library, const void *code, int *jit, void **jit_values,
 			unsigned n_jit, int *options, void **values, unsigned n)
 {
 	assert_true(!n_jit || jit);
@@ -136,7 +135,7 @@ static int library_data(cot_cu_handle *library, const void *code, int *jit, void
 	return load("library data", code, library, LIBRARY, n_jit, jit_values);
 }
 
-static int library_file(cot_cu_handle *library, const char *path, int *jit, void **jit_values,
+static int library_file(cot_shim_handle *library, const char *path, int *jit, void **jit_values,
 			unsigned n_jit, int *options, void **values, unsigned n)
 {
 	assert_true(!n_jit || jit);
@@ -145,35 +144,35 @@ static int library_file(cot_cu_handle *library, const char *path, int *jit, void
 	return load("library file", path, library, LIBRARY, n_jit, jit_values);
 }
 
-static int module_unload(cot_cu_handle module)
+static int module_unload(cot_shim_handle module)
 {
 	assert_ptr_equal(module, MODULE);
 	note("unload;");
 	return result("unload");
 }
 
-static int library_unload(cot_cu_handle library)
+static int library_unload(cot_shim_handle library)
 {
 	assert_ptr_equal(library, LIBRARY);
 	note("unload library;");
 	return result("unload");
 }
 
-static int get_function(cot_cu_handle *function, cot_cu_handle owner, const char *name)
+static int get_function(cot_shim_handle *function, cot_shim_handle owner, const char *name)
 {
 	note("get %s of %#tx;", name, (intptr_t)owner);
 	*function = FUNCTION;
 	return result("get");
 }
 
-static int library_module(cot_cu_handle *module, cot_cu_handle library)
+static int library_module(cot_shim_handle *module, cot_shim_handle library)
 {
 	note("module of %#tx;", (intptr_t)library);
 	*module = MODULE;
 	return result("module");
 }
 
-static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
+static int function_of_kernel(cot_shim_handle *function, cot_shim_handle kernel)
 {
 	note("function of %#tx;", (intptr_t)kernel);
 	*function = FUNCTION;
@@ -186,14 +185,14 @@ static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
 static const char *const listed[] = {"a$", "a", "nameless", NULL, "b", "b$"};
 #define N_LISTED ((unsigned)COT_ARRAY_LEN(listed))
 
-static int count(unsigned *n, cot_cu_handle owner)
+static int count(unsigned *n, cot_shim_handle owner)
 {
 	note("count of %#tx;", (intptr_t)owner);
 	*n = N_LISTED;
 	return result("count");
 }
 
-static int list(cot_cu_handle *handles, unsigned n, cot_cu_handle owner)
+static int list(cot_shim_handle *handles, unsigned n, cot_shim_handle owner)
 {
 	unsigned i;
 
@@ -206,37 +205,37 @@ static int list(cot_cu_handle *handles, unsigned n, cot_cu_handle owner)
 	return 0;
 }
 
-static int name_of(const char **name, cot_cu_handle handle)
+static int name_of(const char **name, cot_shim_handle handle)
 {
 	*name = listed[(uintptr_t)handle - 0x100];
 	return !strcmp(*name, "nameless") ? 2 : 0;
 }
 
-static int set_attribute(cot_cu_handle function, int what, int value)
+static int set_attribute(cot_shim_handle function, int what, int value)
 {
 	note("attribute %d=%d of %#tx;", what, value, (intptr_t)function);
 	return result("set");
 }
 
-static int set_cache(cot_cu_handle function, int config)
+static int set_cache(cot_shim_handle function, int config)
 {
 	note("cache %d of %#tx;", config, (intptr_t)function);
 	return result("set");
 }
 
-static int set_shared(cot_cu_handle function, int config)
+static int set_shared(cot_shim_handle function, int config)
 {
 	note("shared %d of %#tx;", config, (intptr_t)function);
 	return result("set");
 }
 
-static int kernel_attribute(int what, int value, cot_cu_handle kernel, int of)
+static int kernel_attribute(int what, int value, cot_shim_handle kernel, int of)
 {
 	note("attribute %d=%d of kernel %#tx on %d;", what, value, (intptr_t)kernel, of);
 	return result("set");
 }
 
-static int kernel_cache(cot_cu_handle kernel, int config, int of)
+static int kernel_cache(cot_shim_handle kernel, int config, int of)
 {
 	note("cache %d of kernel %#tx on %d;", config, (intptr_t)kernel, of);
 	return result("set");
@@ -301,42 +300,42 @@ void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 	*r = (struct cot_shim_rewritten){.text = NULL};
 }
 
-void cot_shim_code_add(cot_cu_handle owner, struct cot_shim_rewritten *r)
+void cot_shim_code_add(cot_shim_handle owner, struct cot_shim_rewritten *r)
 {
 	assert_int_equal(r->n_kernels, 2);
 	note("add %#tx with %s;", (intptr_t)owner, r->text ? "its text" : "no text");
 	free(r->text);
 }
 
-void cot_shim_code_alias(cot_cu_handle module, cot_cu_handle library)
+void cot_shim_code_alias(cot_shim_handle module, cot_shim_handle library)
 {
 	note("%#tx is the module of %#tx;", (intptr_t)module, (intptr_t)library);
 }
 
-void cot_shim_code_forget(cot_cu_handle owner)
+void cot_shim_code_forget(cot_shim_handle owner)
 {
 	note("forget %#tx;", (intptr_t)owner);
 }
 
-unsigned cot_shim_code_n_added(cot_cu_handle owner)
+unsigned cot_shim_code_n_added(cot_shim_handle owner)
 {
 	(void)owner;
 	return n_added;
 }
 
-void cot_shim_code_function(cot_cu_handle handle, cot_cu_handle owner, const char *name,
+void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const char *name,
 			    bool is_kernel)
 {
 	note("%s %#tx is %s of %#tx;", is_kernel ? "kernel" : "function", (intptr_t)handle, name,
 	     (intptr_t)owner);
 }
 
-void cot_shim_code_function_of(cot_cu_handle function, cot_cu_handle kernel)
+void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
 {
 	note("%#tx is of kernel %#tx;", (intptr_t)function, (intptr_t)kernel);
 }
 
-struct cot_shim_ref *cot_shim_code_ref(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 {
 	assert_ptr_equal(handle, FUNCTION);
 	return ref;

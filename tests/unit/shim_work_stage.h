@@ -20,7 +20,7 @@ static void *played_calloc(size_t n, size_t size);
 #include "shim/work.c"
 #undef calloc
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define STREAM	  HANDLE(0x310)
 #define N_SMS	  10u
 #define US	  1000ull

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "base/compiler.h"
+#include "cuda/abi/cuda.h"
 #include "emu/driver/builtin.h"
-#include "emu/driver/cuda_abi.h"
 #include "emu/driver/export.h"
 #include "emu_dir.h"
 

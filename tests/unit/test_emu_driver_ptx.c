@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "cuda/abi/cuda.h"
 #include "cuda/fatbin/fatbin.h"
 #include "emu/driver/builtin.h"
-#include "emu/driver/cuda_abi.h"
 #include "emu_dir.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
@@ -528,7 +528,8 @@ static void launches_are_checked(void **state)
 	unsigned n = 1, v = 1;
 	void *params[] = {&d, &n, &v};
 	CUlaunchAttribute a = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-	CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, NULL, &a, 1};
+	CUlaunchConfig config = {
+		.grid = {1, 1, 1}, .block = {32, 1, 1}, .attrs = &a, .numAttrs = 1};
 	int blocks = 0, value = 0;
 
 	(void)state;

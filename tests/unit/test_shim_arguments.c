@@ -13,8 +13,8 @@ static void buffers(void **state)
 {
 	unsigned char bytes[24];
 	size_t size = 16;
-	void *extra[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_POINTER, bytes,
-			 COT_CU_PARAM_END};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_BUFFER_POINTER, bytes,
+			 CU_LAUNCH_PARAM_END};
 	unsigned i;
 
 	(void)state;
@@ -39,10 +39,10 @@ static void buffers(void **state)
 static void strange_arguments(void **state)
 {
 	size_t size = 16;
-	void *unknown[] = {HANDLE(9), &size, COT_CU_PARAM_END};
-	void *no_buffer[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
-	void *three[] = {COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_BUFFER_SIZE, &size,
-			 COT_CU_PARAM_BUFFER_SIZE, &size, COT_CU_PARAM_END};
+	void *unknown[] = {HANDLE(9), &size, CU_LAUNCH_PARAM_END};
+	void *no_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+	void *three[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			 CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
 	void **const lists[] = {unknown, no_buffer, three};
 	unsigned i;
 
@@ -80,8 +80,8 @@ static void large_buffers(void **state)
 		    {ARGS_MAX + 1, 0, false}};
 	static unsigned char bytes[ARGS_MAX];
 	size_t size = sizeof(bytes);
-	void *extra[] = {COT_CU_PARAM_BUFFER_POINTER, bytes, COT_CU_PARAM_BUFFER_SIZE, &size,
-			 COT_CU_PARAM_END};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			 CU_LAUNCH_PARAM_END};
 	unsigned i;
 
 	(void)state;
@@ -105,9 +105,9 @@ static void large_buffers(void **state)
 static void no_arguments(void **state)
 {
 	size_t none = 0;
-	void *empty[] = {COT_CU_PARAM_END};
-	void *nowhere[] = {COT_CU_PARAM_BUFFER_SIZE, &none, COT_CU_PARAM_BUFFER_POINTER, NULL,
-			   COT_CU_PARAM_END};
+	void *empty[] = {CU_LAUNCH_PARAM_END};
+	void *nowhere[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &none, CU_LAUNCH_PARAM_BUFFER_POINTER, NULL,
+			   CU_LAUNCH_PARAM_END};
 
 	(void)state;
 	memset(before_args, 7, sizeof(before_args));

@@ -45,23 +45,23 @@ static void played_free(void *p)
 #include "shim/table.c"
 #undef enter
 
-#define HANDLE(n)     ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))
 #define MODULE	      HANDLE(0x1000)
 #define LIBRARY	      HANDLE(0x2000)
 #define OTHER	      HANDLE(0x3000)
 #define F(n)	      HANDLE(0x100 * (n)) /* the program's; its workers are one more */
-#define WORKERS_OF(f) ((cot_cu_handle)((char *)(f) + 1))
+#define WORKERS_OF(f) ((cot_shim_handle)((char *)(f) + 1))
 
 void *cot_real_cuLibraryGetKernel, *cot_real_cuModuleGetFunction, *cot_real_cuKernelGetFunction,
 	*cot_real_cuFuncGetModule, *cot_real_cuFuncGetName;
 
 /* ---- the driver ---- */
 
-static cot_cu_handle found, module_of; /* its answers */
+static cot_shim_handle found, module_of; /* its answers */
 static const char *name_of;
 static int find_result, module_result, name_result;
 
-static int find(const char *where, cot_cu_handle *ret, cot_cu_handle owner, const char *name)
+static int find(const char *where, cot_shim_handle *ret, cot_shim_handle owner, const char *name)
 {
 	assert_false(is_locked(&code_lock));
 	if (strlen(name) < 64)
@@ -72,17 +72,17 @@ static int find(const char *where, cot_cu_handle *ret, cot_cu_handle owner, cons
 	return find_result;
 }
 
-static int get_kernel(cot_cu_handle *kernel, cot_cu_handle library, const char *name)
+static int get_kernel(cot_shim_handle *kernel, cot_shim_handle library, const char *name)
 {
 	return find("library", kernel, library, name);
 }
 
-static int get_function(cot_cu_handle *function, cot_cu_handle module, const char *name)
+static int get_function(cot_shim_handle *function, cot_shim_handle module, const char *name)
 {
 	return find("module", function, module, name);
 }
 
-static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
+static int function_of_kernel(cot_shim_handle *function, cot_shim_handle kernel)
 {
 	assert_false(is_locked(&code_lock));
 	note("function of %#tx;", (intptr_t)kernel);
@@ -90,7 +90,7 @@ static int function_of_kernel(cot_cu_handle *function, cot_cu_handle kernel)
 	return find_result;
 }
 
-static int get_module(cot_cu_handle *module, cot_cu_handle function)
+static int get_module(cot_shim_handle *module, cot_shim_handle function)
 {
 	assert_false(is_locked(&code_lock));
 	note("module of %#tx;", (intptr_t)function);
@@ -98,7 +98,7 @@ static int get_module(cot_cu_handle *module, cot_cu_handle function)
 	return module_result;
 }
 
-static int get_name(const char **name, cot_cu_handle function)
+static int get_name(const char **name, cot_shim_handle function)
 {
 	assert_false(is_locked(&code_lock));
 	note("name of %#tx;", (intptr_t)function);
@@ -159,7 +159,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void add(cot_cu_handle owner, unsigned n_kernels)
+static void add(cot_shim_handle owner, unsigned n_kernels)
 {
 	struct cot_shim_rewritten r = {(char *)"text", kernels, n_kernels};
 
@@ -169,7 +169,7 @@ static void add(cot_cu_handle owner, unsigned n_kernels)
 }
 
 /* The program asks for a function, and gets that. */
-static struct cot_shim_ref *get_ref(cot_cu_handle f, cot_cu_handle owner, const char *name,
+static struct cot_shim_ref *get_ref(cot_shim_handle f, cot_shim_handle owner, const char *name,
 				    bool is_kernel)
 {
 	struct cot_shim_ref *r;
@@ -182,7 +182,7 @@ static struct cot_shim_ref *get_ref(cot_cu_handle f, cot_cu_handle owner, const 
 }
 
 static void expect_workers(const struct cot_shim_ref *r, const struct cot_shim_kernel *kernel,
-			   cot_cu_handle owner)
+			   cot_shim_handle owner)
 {
 	assert_non_null(r);
 	assert_ptr_equal(r->kernel, kernel);
@@ -240,7 +240,7 @@ static void no_workers(void **state)
 
 	(void)state;
 	add(MODULE, 2);
-	find_result = COT_CU_ERROR_NOT_FOUND;
+	find_result = CUDA_ERROR_NOT_FOUND;
 	expect_plain(get_ref(F(1), MODULE, "first", false));
 	expect_done("first$cot_workers of module 0x1000;");
 	find_result = 0;

@@ -34,7 +34,7 @@ static void contexts_are_apart(void **state)
 	(void)state;
 	device = 1;
 	has_uuid = false;
-	flags = COT_CU_CTX_BLOCKING_SYNC;
+	flags = CU_CTX_SCHED_BLOCKING_SYNC;
 	second = make_context(SECOND);
 	assert_ptr_not_equal(first, second);
 	assert_ptr_equal(second->gpu, &gpus[1]);
@@ -183,8 +183,9 @@ static void the_child_has_none(void **state)
 /* A device's own context goes with it, and no other device's. */
 static void devices_end(void **state)
 {
-	static int (*const ends[])(int) = {cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,
-					   cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2};
+	static CUresult (*const ends[])(CUdevice) = {
+		cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset,
+		cuDevicePrimaryCtxReset_v2};
 	struct cot_shim_context *first, *second;
 	unsigned i;
 
@@ -252,7 +253,7 @@ static void made_by_another_thread(void **state)
 
 static struct cot_shim_context *knows;
 
-static void expect_forgotten(cot_cu_handle stream)
+static void expect_forgotten(CUstream stream)
 {
 	assert_ptr_equal(stream, STREAM);
 	assert_null(atomic_load(&knows->streams[0]));
@@ -266,7 +267,7 @@ static void expect_forgotten(cot_cu_handle stream)
  */
 static void streams_are_forgotten(void **state)
 {
-	static int (*const ends[])(cot_cu_handle) = {cuStreamDestroy, cuStreamDestroy_v2};
+	static CUresult (*const ends[])(CUstream) = {cuStreamDestroy, cuStreamDestroy_v2};
 	unsigned i;
 
 	for (i = 0; i < 2; i++) {

@@ -27,9 +27,9 @@ static char folder[] = P_tmpdir "/cotenant.XXXXXX";
 /* ---- slots ---- */
 
 static void *slots[3];
-const struct cot_shim_entry cot_shim_entries[] = {{"cuInit", &slots[0], NULL},
-						  {"cuNew", &slots[1], NULL},
-						  {"cuLaunchKernel", &slots[2], NULL}};
+const struct cot_shim_entry cot_shim_entries[] = {{"cuInit", &slots[0], NULL, 2000},
+						  {"cuNew", &slots[1], NULL, 0},
+						  {"cuLaunchKernel", &slots[2], NULL, 4000}};
 const size_t cot_shim_n_entries = COT_ARRAY_LEN(cot_shim_entries);
 
 static int init(void)
@@ -42,7 +42,7 @@ static int launch(void)
 	return 13;
 }
 
-int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
 {
 	(void)symbol;
 	(void)function;
@@ -275,7 +275,7 @@ static void in_order(void **state)
 	cached[0] = path_of("cached/libcuda.so.1");
 	load();
 	expect_done("set/any.so;");
-	expect_slots(11, COT_CU_ERROR_NOT_SUPPORTED, 13);
+	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 	assert_int_equal(n_levels, 1);
 	setting = path_of("set/none.so");
 	has_read = false;
@@ -301,7 +301,7 @@ static void others(void **state)
 	cached[0] = path_of("a/libcuda.so.1");
 	cached[1] = path_of("b/libcuda.so.1");
 	load();
-	expect_slots(COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE);
+	expect_slots(CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 	assert_int_equal(n_errors, 1);
 	assert_int_equal(n_closed, 2);
 	expect_done("a/libcuda.so.1;b/libcuda.so.1;");
@@ -310,7 +310,7 @@ static void others(void **state)
 	cached[1] = path_of("d/libcuda.so.1");
 	load();
 	expect_done("c/libcuda.so.1;a/libcuda.so.1;d/libcuda.so.1;");
-	expect_slots(11, COT_CU_ERROR_NOT_SUPPORTED, 13);
+	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 	assert_int_equal(n_errors, 1);
 }
 
@@ -336,7 +336,7 @@ static void no_library(void **state)
 	(void)state;
 	asked_for = true;
 	load();
-	expect_slots(COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE);
+	expect_slots(CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 	assert_int_equal(n_errors, 1);
 	assert_false(cot_shim_is_on());
 }
@@ -383,7 +383,7 @@ static void again(void)
 	cot_shim_driver_load();
 	assert_int_equal(n_opened, before);
 	/* Meanwhile the program gets an error, not a deadlock. */
-	expect_slots(COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE, COT_CU_ERROR_NO_DEVICE);
+	expect_slots(CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
 }
 
 /* The driver's own start-up may call us; and nobody loads it twice. */
@@ -395,12 +395,12 @@ static void once(void **state)
 	asked_for = true;
 	at_open = again;
 	cot_shim_driver_load();
-	expect_slots(11, COT_CU_ERROR_NOT_SUPPORTED, 13);
+	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 	assert_int_equal(n_opened, 1);
 	assert_true(cot_shim_is_on());
 	cot_shim_driver_load();
 	assert_int_equal(n_opened, 1);
-	expect_slots(11, COT_CU_ERROR_NOT_SUPPORTED, 13);
+	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 }
 
 static void not_asked_for(void **state)
@@ -409,7 +409,7 @@ static void not_asked_for(void **state)
 	put_library("x", "libcuda.so.1", IS_DRIVER);
 	cached[0] = path_of("x/libcuda.so.1");
 	load();
-	expect_slots(11, COT_CU_ERROR_NOT_SUPPORTED, 13);
+	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 	assert_false(cot_shim_is_on());
 }
 

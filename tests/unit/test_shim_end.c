@@ -16,41 +16,41 @@ void *cot_real_cuEventCreate, *cot_real_cuEventDestroy_v2, *cot_real_cuEventElap
 #define N_EVENTS 8u
 
 static unsigned event_flags[N_EVENTS], n_events, n_destroyed;
-static cot_cu_handle synchronized;
+static cot_shim_handle synchronized;
 static float elapsed_ms;
 static unsigned n_may_create;
 static int elapsed_result;
 
-static unsigned number_of(cot_cu_handle event)
+static unsigned number_of(CUevent event)
 {
 	return (unsigned)(uintptr_t)event - 1;
 }
 
-static int event_create(cot_cu_handle *event, unsigned flags)
+static int event_create(CUevent *event, unsigned flags)
 {
 	if (n_events == n_may_create)
 		return 2;
 	assert_true(n_events < N_EVENTS);
 	event_flags[n_events++] = flags;
-	*event = (cot_cu_handle)(uintptr_t)n_events;
+	*event = (cot_shim_handle)(uintptr_t)n_events;
 	return 0;
 }
 
-static int event_destroy(cot_cu_handle event)
+static int event_destroy(CUevent event)
 {
 	assert_true(number_of(event) < n_events);
 	n_destroyed++;
 	return 0;
 }
 
-static int event_elapsed(float *ms, cot_cu_handle from, cot_cu_handle to)
+static int event_elapsed(float *ms, cot_shim_handle from, cot_shim_handle to)
 {
 	assert_ptr_not_equal(from, to);
 	*ms = elapsed_ms;
 	return elapsed_result;
 }
 
-static int event_synchronize(cot_cu_handle event)
+static int event_synchronize(CUevent event)
 {
 	synchronized = event;
 	return 0;
@@ -91,7 +91,7 @@ static bool sleeps_for(bool settled)
 	assert_int_equal(cot_shim_end_make(&slot), 0);
 	cot_shim_end_wait(&slot);
 	assert_ptr_equal(synchronized, slot.end);
-	return event_flags[number_of(slot.end)] == COT_CU_EVENT_BLOCKING_SYNC;
+	return event_flags[number_of(slot.end)] == CU_EVENT_BLOCKING_SYNC;
 }
 
 /* A settled launch is waited for as the program waits for its stream; by default, awake. */
@@ -103,7 +103,7 @@ static void waits_awake(void **state)
 	assert_true(sleeps_for(false));
 	assert_false(sleeps_for(true));
 	assert_int_equal(n_events, 3); /* both kinds, and the beginning, made once */
-	assert_int_equal(event_flags[number_of(slot.begin)], COT_CU_EVENT_BLOCKING_SYNC);
+	assert_int_equal(event_flags[number_of(slot.begin)], CU_EVENT_BLOCKING_SYNC);
 	cot_shim_end_unmake(&slot);
 	assert_int_equal(n_destroyed, 3);
 	assert_true(!slot.begin && !slot.end && !slot.ends[0] && !slot.ends[1]);

@@ -5,14 +5,16 @@
 
 static void functions(void **state)
 {
-	cot_cu_handle f;
+	CUfunction f;
+	CUkernel k;
+	CUmodule m;
 
 	(void)state;
 	assert_int_equal(cuModuleGetFunction(&f, MODULE, "f"), 0);
 	expect_done("get f of 0x1000;function 0x3000 is f of 0x1000;");
-	assert_int_equal(cuLibraryGetKernel(&f, LIBRARY, "k"), 0);
+	assert_int_equal(cuLibraryGetKernel(&k, LIBRARY, "k"), 0);
 	expect_done("get k of 0x2000;kernel 0x3000 is k of 0x2000;");
-	assert_int_equal(cuLibraryGetModule(&f, LIBRARY), 0);
+	assert_int_equal(cuLibraryGetModule(&m, LIBRARY), 0);
 	expect_done("module of 0x2000;0x1000 is the module of 0x2000;");
 	assert_int_equal(cuKernelGetFunction(&f, HANDLE(0x3100)), 0);
 	expect_done("function of 0x3100;0x3000 is of kernel 0x3100;");
@@ -20,12 +22,14 @@ static void functions(void **state)
 
 static void expect_handed_on(void)
 {
-	cot_cu_handle f;
+	CUfunction f;
+	CUkernel k;
+	CUmodule m;
 
 	assert_int_equal(cuModuleGetFunction(&f, MODULE, "f"), 0);
-	assert_int_equal(cuLibraryGetKernel(&f, LIBRARY, "k"), 0);
+	assert_int_equal(cuLibraryGetKernel(&k, LIBRARY, "k"), 0);
 	expect_done("get f of 0x1000;get k of 0x2000;");
-	assert_int_equal(cuLibraryGetModule(&f, LIBRARY), 0);
+	assert_int_equal(cuLibraryGetModule(&m, LIBRARY), 0);
 	expect_done("module of 0x2000;");
 	assert_int_equal(cuKernelGetFunction(&f, HANDLE(0x3100)), 0);
 	expect_done("function of 0x3100;");
@@ -34,15 +38,17 @@ static void expect_handed_on(void)
 /* What the driver did not give is nothing, and without the shim nobody looks. */
 static void functions_that_are_not_there(void **state)
 {
-	cot_cu_handle f;
+	CUfunction f;
+	CUkernel k;
+	CUmodule m;
 
 	(void)state;
 	fails = "get";
 	assert_int_equal(cuModuleGetFunction(&f, MODULE, "f"), 2);
-	assert_int_equal(cuLibraryGetKernel(&f, LIBRARY, "k"), 2);
+	assert_int_equal(cuLibraryGetKernel(&k, LIBRARY, "k"), 2);
 	expect_done("get f of 0x1000;get k of 0x2000;");
 	fails = "module";
-	assert_int_equal(cuLibraryGetModule(&f, LIBRARY), 2);
+	assert_int_equal(cuLibraryGetModule(&m, LIBRARY), 2);
 	expect_done("module of 0x2000;");
 	fails = "function";
 	assert_int_equal(cuKernelGetFunction(&f, HANDLE(0x3100)), 2);
@@ -69,7 +75,17 @@ static void unloaded(void **state)
 
 /* ---- lists ---- */
 
-typedef int count_fn(unsigned *n, cot_cu_handle owner);
+typedef CUresult count_fn(unsigned *n, cot_shim_handle owner);
+
+static CUresult functions_counted(unsigned *n, cot_shim_handle owner)
+{
+	return cuModuleGetFunctionCount(n, owner);
+}
+
+static CUresult kernels_counted(unsigned *n, cot_shim_handle owner)
+{
+	return cuLibraryGetKernelCount(n, owner);
+}
 
 static void expect_count(count_fn *ask, int rc, unsigned n)
 {
@@ -83,7 +99,7 @@ static void expect_count(count_fn *ask, int rc, unsigned n)
 /* Nobody sees ours. */
 static void counts(void **state)
 {
-	static count_fn *const all[] = {cuModuleGetFunctionCount, cuLibraryGetKernelCount};
+	static count_fn *const all[] = {functions_counted, kernels_counted};
 	unsigned i;
 
 	for (i = 0; i < 2; i++) {
@@ -104,14 +120,24 @@ static void counts(void **state)
 	}
 }
 
-typedef int list_fn(cot_cu_handle *handles, unsigned n, cot_cu_handle owner);
+typedef CUresult list_fn(cot_shim_handle *handles, unsigned n, cot_shim_handle owner);
+
+static CUresult functions_listed(cot_shim_handle *handles, unsigned n, cot_shim_handle owner)
+{
+	return cuModuleEnumerateFunctions((CUfunction *)handles, n, owner);
+}
+
+static CUresult kernels_listed(cot_shim_handle *handles, unsigned n, cot_shim_handle owner)
+{
+	return cuLibraryEnumerateKernels((CUkernel *)handles, n, owner);
+}
 
 #define UNTOUCHED HANDLE(0x77)
 
 /* Places of the driver's list, each one digit; '-': it is as it was; '.': NULL. */
 static void expect_list(list_fn *ask, int rc, unsigned n, const char *places)
 {
-	cot_cu_handle got[N_LISTED];
+	cot_shim_handle got[N_LISTED];
 	char text[N_LISTED + 1] = {0};
 	unsigned i;
 
@@ -129,18 +155,18 @@ static void lists_of_functions(void **state)
 {
 	(void)state;
 	n_added = 2;
-	expect_list(cuModuleEnumerateFunctions, 0, 4, "124---");
+	expect_list(functions_listed, 0, 4, "124---");
 	expect_done("6 of 0x1000;");
-	expect_list(cuModuleEnumerateFunctions, 0, 2, "12----");
+	expect_list(functions_listed, 0, 2, "12----");
 	expect_done("4 of 0x1000;");
-	expect_list(cuModuleEnumerateFunctions, 0, 1, "1-----");
+	expect_list(functions_listed, 0, 1, "1-----");
 	expect_done("3 of 0x1000;");
 	fails = "list";
-	expect_list(cuModuleEnumerateFunctions, 2, 4, "------");
+	expect_list(functions_listed, 2, 4, "------");
 	expect_done("6 of 0x1000;");
 	fails = NULL;
 	has_memory = false;
-	expect_list(cuModuleEnumerateFunctions, 0, 4, "012---");
+	expect_list(functions_listed, 0, 4, "012---");
 	expect_done("4 of 0x1000;");
 }
 
@@ -149,17 +175,17 @@ static void lists_of_kernels(void **state)
 {
 	(void)state;
 	n_added = 2;
-	expect_list(cuLibraryEnumerateKernels, 0, 4, "124.--");
+	expect_list(kernels_listed, 0, 4, "124.--");
 	expect_done("6 of 0x1000;kernel 0x101 is a of 0x1000;kernel 0x104 is b of 0x1000;");
 	fails = "list";
-	expect_list(cuLibraryEnumerateKernels, 2, 4, "....--");
+	expect_list(kernels_listed, 2, 4, "....--");
 	expect_done("6 of 0x1000;");
 }
 
 /* Nothing was added, nothing is to be filled, or there is no shim: the driver's own list. */
 static void lists_as_they_are(void **state)
 {
-	static list_fn *const all[] = {cuModuleEnumerateFunctions, cuLibraryEnumerateKernels};
+	static list_fn *const all[] = {functions_listed, kernels_listed};
 	unsigned i;
 
 	for (i = 0; i < 2; i++) {

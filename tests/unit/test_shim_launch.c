@@ -8,7 +8,7 @@ static uint32_t per_sm_of(unsigned x, unsigned y, unsigned z, unsigned shared_by
 	config.block[0] = x;
 	config.block[1] = y;
 	config.block[2] = z;
-	config.shared_bytes = shared_bytes;
+	config.sharedMemBytes = shared_bytes;
 	(void)launch();
 	written[0] = '\0';
 	return counted == COT_SHIM_N_WHYS ? needed.per_sm : 0;
@@ -66,7 +66,7 @@ static _Atomic unsigned n_wrong;
 /* Two shapes in turn; of 64 threads 32 fit, of 1024 threads 2. */
 static void *hammer(void *arg)
 {
-	struct cot_cu_launch shapes[2] = {{.block = {64, 1, 1}}, {.block = {1024, 1, 1}}};
+	CUlaunchConfig shapes[2] = {{.block = {64, 1, 1}}, {.block = {1024, 1, 1}}};
 	struct launch l = {.ref = &ref, .workers = WORKERS};
 	unsigned i, which = (unsigned)(uintptr_t)arg;
 
@@ -138,49 +138,49 @@ static void grids(void **state)
 static void attributes_that_matter(void **state)
 {
 	static const int harmless[] = {
-		COT_CU_LAUNCH_IGNORE,
-		COT_CU_LAUNCH_ACCESS_POLICY_WINDOW,
-		COT_CU_LAUNCH_SYNCHRONIZATION_POLICY,
-		COT_CU_LAUNCH_PRIORITY,
-		COT_CU_LAUNCH_MEM_SYNC_DOMAIN_MAP,
-		COT_CU_LAUNCH_MEM_SYNC_DOMAIN,
-		COT_CU_LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT,
+		CU_LAUNCH_ATTRIBUTE_IGNORE,
+		CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+		CU_LAUNCH_ATTRIBUTE_PRIORITY,
+		CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
 	};
-	static const int switches[] = {COT_CU_LAUNCH_COOPERATIVE,
-				       COT_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION};
+	static const int switches[] = {CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+				       CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
 	unsigned i;
 
 	(void)state;
-	config.attributes = attributes;
-	config.n_attributes = 2;
+	config.attrs = attributes;
+	config.numAttrs = 2;
 	for (i = 0; i < COT_ARRAY_LEN(harmless); i++) {
 		attributes[1].id = harmless[i];
-		attributes[1].value.number = 1;
+		attributes[1].value.cooperative = 1;
 		expect_workers();
 	}
 	for (i = 0; i < COT_ARRAY_LEN(switches); i++) {
 		attributes[1].id = switches[i];
-		attributes[1].value.number = 0;
+		attributes[1].value.cooperative = 0;
 		expect_workers();
-		attributes[1].value.number = 1;
+		attributes[1].value.cooperative = 1;
 		expect_plain(COT_SHIM_WHY_ATTRIBUTE);
 	}
-	attributes[1].id = COT_CU_LAUNCH_CLUSTER_DIMENSION;
+	attributes[1].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
 	for (i = 0; i < 3; i++) {
-		attributes[1].value.cluster.x = 1 + (i == 0);
-		attributes[1].value.cluster.y = 1 + (i == 1);
-		attributes[1].value.cluster.z = 1 + (i == 2);
+		attributes[1].value.clusterDim.x = 1 + (i == 0);
+		attributes[1].value.clusterDim.y = 1 + (i == 1);
+		attributes[1].value.clusterDim.z = 1 + (i == 2);
 		expect_plain(COT_SHIM_WHY_ATTRIBUTE);
 	}
-	attributes[1].value.cluster.z = 1;
+	attributes[1].value.clusterDim.z = 1;
 	expect_workers();
 	attributes[1].id = 99;
 	expect_plain(COT_SHIM_WHY_ATTRIBUTE);
-	config.n_attributes = 1;
+	config.numAttrs = 1;
 	expect_workers();
 	attributes[0].id = 99;
 	expect_plain(COT_SHIM_WHY_ATTRIBUTE);
-	config.n_attributes = 0;
+	config.numAttrs = 0;
 	expect_workers();
 }
 
@@ -243,10 +243,10 @@ static void other_reasons(void **state)
 
 /* ---- small launches ---- */
 
-static void launch_small(cot_cu_handle stream, bool unasked)
+static void launch_small(CUstream stream, bool unasked)
 {
 	config.grid[0] = 3;
-	config.stream = stream;
+	config.hStream = stream;
 	assert_int_equal(launch(), 0);
 	assert_int_equal(counted, unasked ? COT_SHIM_WHY_SMALL : COT_SHIM_N_WHYS);
 	written[0] = '\0';

@@ -18,7 +18,7 @@
 #include "shim/listen.c"
 #undef ppoll
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define START	  (100 * COT_NS_PER_S)
 #define MS	  COT_NS_PER_MS
 #define MEMORY	  0x10000u
@@ -49,7 +49,7 @@ static unsigned n_counts, n_rests, n_received, n_cleared;
 static unsigned n_gpus, n_changes;
 static void (*at_read)(void);
 
-static int set_current(cot_cu_handle handle)
+static int set_current(cot_shim_handle handle)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(handle, context->handle);
@@ -76,7 +76,7 @@ struct cot_shim_slot *cot_shim_watch_first(const struct cot_shim_work *w)
 	return first && first->work == w ? first : NULL;
 }
 
-int cot_shim_write(const struct cot_shim_context *c, cot_cu_handle stream, cot_cu_address at,
+int cot_shim_write(const struct cot_shim_context *c, CUstream stream, CUdeviceptr at,
 		   uint32_t value)
 {
 	uint64_t slot = (at - MEMORY) / sizeof(host[0]);

@@ -19,7 +19,7 @@ static void fill_values(void)
 /* Every way to load a module: the rewritten text in one call, whatever the program's was. */
 enum way { DATA, FAT_BINARY, FROM_FILE, N_WAYS };
 
-static int load_by(enum way way, cot_cu_handle *ret)
+static int load_by(enum way way, CUmodule *ret)
 {
 	return way == DATA	   ? cuModuleLoadData(ret, "it")
 	       : way == FAT_BINARY ? cuModuleLoadFatBinary(ret, "it")
@@ -35,7 +35,7 @@ static void modules(void **state)
 	unsigned way;
 
 	for (way = 0; way < N_WAYS; way++) {
-		cot_cu_handle module = NULL;
+		CUmodule module = NULL;
 
 		set_up(state);
 		assert_int_equal(load_by(way, &module), 0);
@@ -66,7 +66,7 @@ static void modules(void **state)
 /* An image without PTX is counted, and the driver's; so is what is no image. */
 static void nothing_to_rewrite(void **state)
 {
-	cot_cu_handle module;
+	CUmodule module;
 	char expected[256];
 
 	(void)state;
@@ -85,11 +85,11 @@ static void nothing_to_rewrite(void **state)
 	expect_done("read it;file it, 0 options;");
 }
 
-static int load_nowhere(cot_cu_handle *module, const void *image)
+static int load_nowhere(cot_shim_handle *module, const void *image)
 {
 	assert_null(module);
 	note("nowhere %s;", (const char *)image);
-	return COT_CU_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_INVALID_VALUE;
 }
 
 /* A mistake of the program is the driver's to tell. */
@@ -99,9 +99,9 @@ static void nowhere_to_put_it(void **state)
 	REAL(cuModuleLoadData, load_nowhere);
 	REAL(cuModuleLoadFatBinary, load_nowhere);
 	REAL(cuModuleLoad, load_nowhere);
-	assert_int_equal(cuModuleLoadData(NULL, "a"), COT_CU_ERROR_INVALID_VALUE);
-	assert_int_equal(cuModuleLoadFatBinary(NULL, "b"), COT_CU_ERROR_INVALID_VALUE);
-	assert_int_equal(cuModuleLoad(NULL, "c"), COT_CU_ERROR_INVALID_VALUE);
+	assert_int_equal(cuModuleLoadData(NULL, "a"), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuModuleLoadFatBinary(NULL, "b"), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuModuleLoad(NULL, "c"), CUDA_ERROR_INVALID_VALUE);
 	expect_done("nowhere a;nowhere b;nowhere c;");
 }
 
@@ -111,7 +111,7 @@ static void jit_is_off(void **state)
 		const char *value;
 		bool off;
 	} rows[] = {{"", false}, {"0", false}, {"1", true}, {"00", true}};
-	cot_cu_handle module;
+	CUmodule module;
 	unsigned i;
 
 	(void)state;
@@ -175,7 +175,7 @@ static void compilers(void **state)
 /* What the driver returns in them comes to the program, but not from a try that failed. */
 static void module_options(void **state)
 {
-	cot_cu_handle module;
+	CUmodule module;
 
 	(void)state;
 	fill_values();
@@ -196,7 +196,8 @@ static void module_options(void **state)
 
 static void how_many_options(void **state)
 {
-	cot_cu_handle module, library;
+	CUmodule module;
+	CUlibrary library;
 	char expected[256];
 
 	(void)state;
@@ -229,7 +230,7 @@ static void how_many_options(void **state)
 
 #define LIBRARY_MADE "0 of libraries, library data rewritten, 0 options;"
 
-static int load_library_by(bool from_file, cot_cu_handle *ret)
+static int load_library_by(bool from_file, CUlibrary *ret)
 {
 	return from_file ? cuLibraryLoadFromFile(ret, "it", NULL, NULL, 0, NULL, NULL, 0)
 			 : cuLibraryLoadData(ret, "it", NULL, NULL, 0, NULL, NULL, 0);
@@ -245,7 +246,7 @@ static void libraries(void **state)
 	unsigned file;
 
 	for (file = 0; file < 2; file++) {
-		cot_cu_handle library = NULL;
+		CUlibrary library = NULL;
 
 		set_up(state);
 		assert_int_equal(load_library_by(file, &library), 0);
@@ -276,7 +277,7 @@ static void libraries(void **state)
 
 static void libraries_without_a_context(void **state)
 {
-	cot_cu_handle library;
+	CUlibrary library;
 
 	(void)state;
 	has_context = false;
@@ -290,7 +291,7 @@ static void libraries_without_a_context(void **state)
 
 static void library_options(void **state)
 {
-	cot_cu_handle library;
+	CUlibrary library;
 
 	(void)state;
 	fill_values();

@@ -18,9 +18,12 @@ static char exported[6], mine[6];
 static void *slots[6] = {&exported[0], &exported[1], &exported[2],
 			 &exported[3], &exported[4], &exported[5]};
 const struct cot_shim_entry cot_shim_entries[] = {
-	{"cuCtxDestroy", &slots[0], &mine[0]},	 {"cuCtxDestroy_v2", &slots[1], &mine[1]},
-	{"cuLaunchKernel", &slots[2], &mine[2]}, {"cuLaunchKernel_ptsz", &slots[3], &mine[3]},
-	{"cuStreamQuery", &slots[4], NULL},	 {"cuStreamDestroy_v2", &slots[5], &mine[5]},
+	{"cuCtxDestroy", &slots[0], &mine[0], 2000},
+	{"cuCtxDestroy_v2", &slots[1], &mine[1], 4000},
+	{"cuLaunchKernel", &slots[2], &mine[2], 4000},
+	{"cuLaunchKernel_ptsz", &slots[3], &mine[3], 4000},
+	{"cuStreamQuery", &slots[4], NULL, 2000},
+	{"cuStreamDestroy_v2", &slots[5], &mine[5], 4000},
 };
 const size_t cot_shim_n_entries = COT_ARRAY_LEN(cot_shim_entries);
 
@@ -88,11 +91,15 @@ static void by_name(void **state)
 	assert_ptr_equal(get("cuCtxDestroy", &inside, 1999, 0), &inside);
 	assert_ptr_equal(get("cuStreamDestroy", &inside, 12000, 0), &mine[5]);
 	assert_ptr_equal(get("cuLaunchKernel", &inside, 12000, 0), &mine[2]);
-	assert_ptr_equal(get("cuLaunchKernel", &inside, 12000, COT_CU_PROC_PER_THREAD), &mine[3]);
-	assert_ptr_equal(get("cuCtxDestroy", &inside, 12000, COT_CU_PROC_PER_THREAD), &mine[1]);
-	assert_ptr_equal(get("cuLaunchKernel", &inside, KNOWN_VERSION, 0), &mine[2]);
+	assert_ptr_equal(get("cuLaunchKernel", &inside, 12000,
+			     CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM),
+			 &mine[3]);
+	assert_ptr_equal(
+		get("cuCtxDestroy", &inside, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM),
+		&mine[1]);
+	assert_ptr_equal(get("cuLaunchKernel", &inside, COT_CUDA_VERSION, 0), &mine[2]);
 	/* Of a newer CUDA nobody knows what it means. */
-	assert_ptr_equal(get("cuLaunchKernel", &inside, KNOWN_VERSION + 1, 0), &inside);
+	assert_ptr_equal(get("cuLaunchKernel", &inside, COT_CUDA_VERSION + 1, 0), &inside);
 	assert_ptr_equal(get("cuSomethingElse", &inside, 12000, 0), &inside);
 }
 

@@ -71,12 +71,12 @@ static void shapes(void **state)
 	config.block[0] = 8;
 	config.block[1] = 4;
 	config.block[2] = 2;
-	config.shared_bytes = 96;
+	config.sharedMemBytes = 96;
 	assert_int_equal(launch(), 0);
 	assert_non_null(strstr(written, " of 8,4,2+96 in s with"));
 	with_attributes = true;
-	config.attributes = attributes;
-	config.n_attributes = 1;
+	config.attrs = attributes;
+	config.numAttrs = 1;
 	written[0] = '\0';
 	assert_int_equal(launch(), 0);
 	assert_non_null(strstr(written, " of 8,4,2+96 in s with"));
@@ -143,7 +143,7 @@ static void times(void **state)
 static void default_streams(void **state)
 {
 	(void)state;
-	config.stream = NULL;
+	config.hStream = NULL;
 	slot.armed = 24;
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 24;launch 12 of 512,1,1+0 in legacy with 11,22;"
@@ -153,7 +153,7 @@ static void default_streams(void **state)
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 24;launch 12 of 512,1,1+0 in thread with 11,22;"
 		    "record end in thread;watch;");
-	assert_ptr_equal(needed.stream, COT_CU_STREAM_PER_THREAD);
+	assert_ptr_equal(needed.stream, CU_STREAM_PER_THREAD);
 	assert_int_equal(needed.thread, (uint64_t)pthread_self());
 	assert_int_equal(n_stream_asked, 0);
 }
@@ -162,7 +162,7 @@ static void default_streams(void **state)
 static void streams_of_contexts(void **state)
 {
 	(void)state;
-	config.stream = HANDLE(0x7f1234560310);
+	config.hStream = HANDLE(0x7f1234560310);
 	(void)launch();
 	(void)launch();
 	assert_int_equal(n_stream_asked, 1);
@@ -170,7 +170,7 @@ static void streams_of_contexts(void **state)
 	context_of_stream = HANDLE(0x401);
 	(void)launch();
 	written[0] = '\0';
-	config.stream = HANDLE(0x320);
+	config.hStream = HANDLE(0x320);
 	expect_plain(COT_SHIM_WHY_CONTEXT);
 	expect_plain(COT_SHIM_WHY_CONTEXT);
 	assert_int_equal(n_stream_asked, 3);
@@ -183,15 +183,15 @@ static void with_a_configuration(void **state)
 {
 	(void)state;
 	with_attributes = true;
-	config.attributes = attributes;
-	config.n_attributes = 1;
+	config.attrs = attributes;
+	config.numAttrs = 1;
 	config.grid[0] = 50;
 	config.grid[1] = 2;
 	slot.armed = 24;
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 24;ex launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
 	assert_int_equal(config.grid[1], 2); /* the program's own stays */
-	config.stream = NULL;
+	config.hStream = NULL;
 	assert_int_equal(launch(), 0);
 	expect_done("slot for 24;ex launch 12 of 512,1,1+0 in legacy with 11,22;"
 		    "record end in legacy;watch;");

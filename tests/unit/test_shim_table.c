@@ -40,9 +40,9 @@ static void *played_realloc(void *p, size_t size)
 
 #define N_HANDLES 5000u
 
-static cot_cu_handle handle(unsigned i)
+static cot_shim_handle handle(unsigned i)
 {
-	return (cot_cu_handle)(uintptr_t)(0x555500001000u + 16ull * i);
+	return (cot_shim_handle)(uintptr_t)(0x555500001000u + 16ull * i);
 }
 
 static void free_all(struct table *t)
@@ -239,7 +239,7 @@ static void gone_places(void **state)
 }
 
 /* The n-th handle whose place is that one. */
-static cot_cu_handle at_place(size_t place, unsigned n)
+static cot_shim_handle at_place(size_t place, unsigned n)
 {
 	unsigned i;
 
@@ -251,7 +251,7 @@ static cot_cu_handle at_place(size_t place, unsigned n)
 /* Many want the last place: the others stand at the beginning. */
 static void the_last_place(void **state)
 {
-	cot_cu_handle h[4];
+	cot_shim_handle h[4];
 	unsigned i;
 
 	(void)state;
@@ -284,7 +284,8 @@ static void places(void **state)
 		bool taken[2048] = {false};
 
 		for (i = n = 0; i < 1000; i++) {
-			size_t at = place_of((cot_cu_handle)(0x7f0000001000u + i * steps[k]), 2048);
+			size_t at =
+				place_of((cot_shim_handle)(0x7f0000001000u + i * steps[k]), 2048);
 
 			assert_in_range(at, 0, 2047);
 			n += !taken[at];
@@ -398,7 +399,7 @@ static void *look(void *arg)
 	while (!atomic_load(&over)) {
 		unsigned n = (unsigned)cot_rng_below(&rng, 64);
 		struct cot_shim_ref *r = cot_shim_table_find(handle(n));
-		cot_cu_handle owner = r ? r->owner : NULL;
+		cot_shim_handle owner = r ? r->owner : NULL;
 
 		/* Those of even numbers stay; the others come and go. */
 		if (n % 2 == 0)

@@ -11,7 +11,7 @@
 
 #include "shim/take_launch.c"
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FUNCTION  HANDLE(0x100)
 #define STREAM	  HANDLE(0x310)
 
@@ -20,19 +20,19 @@ void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunch
 	*cot_real_cuLaunchKernelEx_ptsz;
 
 static void *params[1], *extra[1];
-static struct cot_cu_launch config = {
-	.grid = {1, 2, 3}, .block = {4, 5, 6}, .shared_bytes = 7, .stream = STREAM};
+static CUlaunchConfig config = {
+	.grid = {1, 2, 3}, .block = {4, 5, 6}, .sharedMemBytes = 7, .hStream = STREAM};
 static struct cot_shim_ref *known;
 static unsigned n_shim;
 static bool seen_per_thread, seen_attributes;
 
-struct cot_shim_ref *cot_shim_table_find(cot_cu_handle handle)
+struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle)
 {
 	assert_ptr_equal(handle, FUNCTION);
 	return known;
 }
 
-static void expect_arguments(const struct cot_cu_launch *c)
+static void expect_arguments(const CUlaunchConfig *c)
 {
 	unsigned i;
 
@@ -40,12 +40,12 @@ static void expect_arguments(const struct cot_cu_launch *c)
 		assert_int_equal(c->grid[i], 1 + i);
 		assert_int_equal(c->block[i], 4 + i);
 	}
-	assert_int_equal(c->shared_bytes, 7);
-	assert_ptr_equal(c->stream, STREAM);
+	assert_int_equal(c->sharedMemBytes, 7);
+	assert_ptr_equal(c->hStream, STREAM);
 }
 
 /* It is left as it is. */
-int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *c, bool per_thread,
+int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *c, bool per_thread,
 		    bool with_attributes, void **p, void **e, cot_shim_again again, void *arg)
 {
 	assert_ptr_equal(function, FUNCTION);
@@ -58,8 +58,7 @@ int cot_shim_launch(cot_cu_handle function, const struct cot_cu_launch *c, bool 
 	return again(arg);
 }
 
-static int plain(int which, cot_cu_handle function, const struct cot_cu_launch *c, void **p,
-		 void **e)
+static int plain(int which, cot_shim_handle function, const CUlaunchConfig *c, void **p, void **e)
 {
 	assert_ptr_equal(function, FUNCTION);
 	if (c)
@@ -68,24 +67,27 @@ static int plain(int which, cot_cu_handle function, const struct cot_cu_launch *
 	return which;
 }
 
-#define PLAYED(name, which)                                                                        \
-	static int name(cot_cu_handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,       \
-			unsigned by, unsigned bz, unsigned shared, cot_cu_handle stream, void **p, \
-			void **e)                                                                  \
-	{                                                                                          \
-		struct cot_cu_launch c = {{gx, gy, gz}, {bx, by, bz}, shared, stream, NULL, 0};    \
-                                                                                                   \
-		return plain(which, f, &c, p, e);                                                  \
+#define PLAYED(name, which)                                                                    \
+	static int name(cot_shim_handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+			unsigned by, unsigned bz, unsigned shared, CUstream stream, void **p,  \
+			void **e)                                                              \
+	{                                                                                      \
+		CUlaunchConfig c = {.grid = {gx, gy, gz},                                      \
+				    .block = {bx, by, bz},                                     \
+				    .sharedMemBytes = shared,                                  \
+				    .hStream = stream};                                        \
+                                                                                               \
+		return plain(which, f, &c, p, e);                                              \
 	}
 PLAYED(kernel, 1)
 PLAYED(kernel_ptsz, 2)
 
-static int kernel_ex(const struct cot_cu_launch *c, cot_cu_handle f, void **p, void **e)
+static int kernel_ex(const CUlaunchConfig *c, cot_shim_handle f, void **p, void **e)
 {
 	return plain(3, f, c, p, e);
 }
 
-static int kernel_ex_ptsz(const struct cot_cu_launch *c, cot_cu_handle f, void **p, void **e)
+static int kernel_ex_ptsz(const CUlaunchConfig *c, cot_shim_handle f, void **p, void **e)
 {
 	return plain(4, f, c, p, e);
 }

@@ -13,7 +13,7 @@
 #include "notes.h"
 #include "shim/watch.c"
 
-#define HANDLE(n) ((cot_cu_handle)(uintptr_t)(n))
+#define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define N_SLOTS	  12u
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,28 +32,28 @@ static unsigned n_idle, idle_passes;
 
 /* ---- the driver; the event of slot i is 0x100 + i ---- */
 
-static cot_cu_handle current;
+static cot_shim_handle current;
 
-static int set_current(cot_cu_handle handle)
+static int set_current(cot_shim_handle handle)
 {
 	current = handle;
 	return 0;
 }
 
-static unsigned slot_of(cot_cu_handle event)
+static unsigned slot_of(CUevent event)
 {
 	return (unsigned)(uintptr_t)event - 0x100;
 }
 
-static int query(cot_cu_handle event)
+static int query(CUevent event)
 {
 	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(current, slots[slot_of(event)].context->handle);
 	note("query %u;", slot_of(event));
-	return has_ended[slot_of(event)] ? 0 : COT_CU_ERROR_NOT_READY;
+	return has_ended[slot_of(event)] ? 0 : CUDA_ERROR_NOT_READY;
 }
 
-static int synchronize(cot_cu_handle event)
+static int synchronize(CUevent event)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(current, slots[slot_of(event)].context->handle);

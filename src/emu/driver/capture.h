@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 struct CUstream_st;
 struct cot_emu_task;

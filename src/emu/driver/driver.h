@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 #include "emu/driver/function.h"
 #include "emu/driver/task.h"
 #include "emu/gpu/shared.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 #define COT_EMU_EXPORT_MPS_ID \
 	((CUuuid){{'c', 'o', 't', '-', 'e', 'm', 'u', '-', 'm', 'p', 's', '-', '0', '0', '0', '1'}})

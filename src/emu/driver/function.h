@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 #include "emu/driver/image.h"
 #include "emu/gpu/model.h"
 

@@ -197,9 +197,9 @@ CUgraphNodeType cot_emu_node_type(const struct CUgraphNode_st *node)
 
 CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_task *ret_task)
 {
-	CUlaunchConfig config = {
-		p->gridDimX,  p->gridDimY,	 p->gridDimZ, p->blockDimX, p->blockDimY,
-		p->blockDimZ, p->sharedMemBytes, NULL,	      NULL,	    0};
+	CUlaunchConfig config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+				 .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+				 .sharedMemBytes = p->sharedMemBytes};
 	struct cot_emu_context *c;
 	CUresult result = cot_emu_context_get(p->ctx, &c);
 

@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 struct CUstream_st;
 struct cot_emu_context;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 struct cot_emu_code {
 	char *text; /* malloc'ed; ends with a zero */

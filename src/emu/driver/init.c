@@ -213,7 +213,7 @@ CUresult cuDriverGetVersion(int *version)
 {
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
-	*version = COT_EMU_DRIVER_VERSION;
+	*version = COT_CUDA_VERSION;
 	return CUDA_SUCCESS;
 }
 

@@ -211,8 +211,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **params, void **extra)
 {
-	CUlaunchConfig config = {grid_x,  grid_y,	grid_z, block_x, block_y,
-				 block_z, shared_bytes, stream, NULL,	 0};
+	CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+				 .block = {block_x, block_y, block_z},
+				 .sharedMemBytes = shared_bytes,
+				 .hStream = stream};
 	struct wishes w = {.cooperative = false};
 
 	return launch(&config, function, params, extra, &w);
@@ -223,8 +225,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
 				   unsigned block_z, unsigned shared_bytes, CUstream stream,
 				   void **params)
 {
-	CUlaunchConfig config = {grid_x,  grid_y,	grid_z, block_x, block_y,
-				 block_z, shared_bytes, stream, NULL,	 0};
+	CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+				 .block = {block_x, block_y, block_z},
+				 .sharedMemBytes = shared_bytes,
+				 .hStream = stream};
 	struct wishes w = {.cooperative = true};
 
 	return launch(&config, function, params, NULL, &w);

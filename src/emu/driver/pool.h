@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 struct cot_emu_context;
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 #include "emu/exec/exec.h"
 
 enum cot_emu_range_kind {

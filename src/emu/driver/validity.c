@@ -122,7 +122,7 @@ static CUresult add_device(struct md2 *m, CUdevice device)
 
 CUresult cot_emu_validity_show(const struct cot_emu_validity *v, uint64_t ret_number[2])
 {
-	uint32_t head[4] = {COT_EMU_DRIVER_VERSION, v->runtime_version, (uint32_t)getpid(),
+	uint32_t head[4] = {COT_CUDA_VERSION, v->runtime_version, (uint32_t)getpid(),
 			    (uint32_t)(uintptr_t)pthread_self()};
 	uint64_t tail[4] = {v->runtime_table, v->validity_table, v->function, v->seconds};
 	struct md2 inner = {.n = 0}, outer = {.n = 0};

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 struct cot_emu_validity {
 	uint32_t runtime_version;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 
 /*
  * Connects if there is a daemon at CUDA_MPS_PIPE_DIRECTORY. Without one the program runs on its

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "emu/driver/cuda_abi.h"
+#include "cuda/abi/calls.h"
 #include "emu/mps/wire.h"
 
 #define MAX_PEERS     64u

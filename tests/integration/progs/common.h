@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cuda/abi/cuda.h"
 #include "emu/driver/builtin.h"
-#include "emu/driver/cuda_abi.h"
 #include "kernels_ptx.h"
 
 #define PROG_THREADS 256u

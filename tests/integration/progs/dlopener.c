@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/abi/cuda.h"
 #include "emu/driver/builtin.h"
-#include "emu/driver/cuda_abi.h"
 
 /* Later ones have a cuCtxCreate with other parameters. */
 #define VERSION 11030

@@ -8,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emu/driver/cuda_abi.h"
-#include "emu/driver/per_thread.h"
+#include "cuda/abi/cuda.h"
 
 #define THREADS	   32u
 #define MAX_BLOCKS 4096u
@@ -173,7 +172,12 @@ static CUresult launch_graph(unsigned blocks, void **params)
 static CUresult launch_with(const char *how, unsigned blocks, void **params, void **extra)
 {
 	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PRIORITY};
-	CUlaunchConfig config = {blocks, 1, 1, THREADS, 1, 1, shared_bytes, stream, &attribute, 1};
+	CUlaunchConfig config = {.grid = {blocks, 1, 1},
+				 .block = {THREADS, 1, 1},
+				 .sharedMemBytes = shared_bytes,
+				 .hStream = stream,
+				 .attrs = &attribute,
+				 .numAttrs = 1};
 
 	if (!strcmp(how, "extra"))
 		return cuLaunchKernel(task, blocks, 1, 1, THREADS, 1, 1, shared_bytes, stream, NULL,

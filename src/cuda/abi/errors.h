@@ -1,6 +1,6 @@
 /* The results of CUDA's driver calls: one list for the enumeration, the names and the texts. */
-#ifndef COT_EMU_DRIVER_ABI_ERRORS_H
-#define COT_EMU_DRIVER_ABI_ERRORS_H
+#ifndef COT_CUDA_ABI_ERRORS_H
+#define COT_CUDA_ABI_ERRORS_H
 
 /* E(name, value, text) */
 #define COT_CUDA_ERRORS(E)                                                                         \

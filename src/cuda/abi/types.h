@@ -1,12 +1,14 @@
 /*
- * Types and values of the CUDA driver interface beyond those of cuda_abi.h, which includes this
- * file: layouts as programs compiled against NVIDIA's cuda.h of CUDA 13 pass them.
+ * Types and values of the CUDA driver interface, as far as we need them: layouts and names as
+ * programs compiled against NVIDIA's cuda.h of CUDA 13 have them.
  */
-#ifndef COT_EMU_DRIVER_ABI_TYPES_H
-#define COT_EMU_DRIVER_ABI_TYPES_H
+#ifndef COT_CUDA_ABI_TYPES_H
+#define COT_CUDA_ABI_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "cuda/abi/errors.h"
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -22,7 +24,11 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUarray_st *CUarray;
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 typedef void (*CUhostFn)(void *data);
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *data);
+typedef size_t (*CUoccupancyB2DSize)(int block_size); /* shared memory of such a block */
 
 typedef struct CUuuid_st {
 	unsigned char bytes[16];
@@ -32,14 +38,33 @@ typedef struct CUuuid_st {
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
-#define CU_STREAM_NON_BLOCKING	1u
-#define CU_EVENT_BLOCKING_SYNC	1u
-#define CU_EVENT_DISABLE_TIMING 2u
-#define CU_EVENT_INTERPROCESS	4u
+#define CU_STREAM_NON_BLOCKING	   1u
+#define CU_EVENT_BLOCKING_SYNC	   1u
+#define CU_EVENT_DISABLE_TIMING	   2u
+#define CU_EVENT_INTERPROCESS	   4u
+#define CU_CTX_SCHED_BLOCKING_SYNC 4u
+
+/* Of cuGetProcAddress: a flag, and what it says about the symbol. */
+#define CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM 2u
+#define CU_GET_PROC_ADDRESS_SUCCESS		      0
+#define CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND	      1
+#define CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT    2
 
 #define CU_LAUNCH_PARAM_END	       ((void *)0x00)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE    ((void *)0x02)
+
+typedef enum CUdevice_attribute_enum {
+	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+	CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+	CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+	CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+	CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED = 90,
+	CU_DEVICE_ATTRIBUTE_MPS_ENABLED = 133
+} CUdevice_attribute;
 
 typedef enum CUmemorytype_enum {
 	CU_MEMORYTYPE_HOST = 1,
@@ -205,13 +230,40 @@ typedef struct CUlaunchAttribute_st {
 } CUlaunchAttribute;
 
 typedef struct CUlaunchConfig_st {
-	unsigned gridDimX, gridDimY, gridDimZ;
-	unsigned blockDimX, blockDimY, blockDimZ;
+	union {
+		unsigned grid[3]; /* this name is ours */
+		struct {
+			unsigned gridDimX, gridDimY, gridDimZ;
+		};
+	};
+	union {
+		unsigned block[3]; /* and this */
+		struct {
+			unsigned blockDimX, blockDimY, blockDimZ;
+		};
+	};
 	unsigned sharedMemBytes;
 	CUstream hStream;
 	CUlaunchAttribute *attrs;
 	unsigned numAttrs;
 } CUlaunchConfig;
+
+/* ---- green contexts ---- */
+
+#define CU_GREEN_CTX_DEFAULT_STREAM 1u
+
+typedef enum CUdevResourceType_enum { CU_DEV_RESOURCE_TYPE_SM = 1 } CUdevResourceType;
+
+typedef struct CUdevResource_st {
+	CUdevResourceType type;
+	unsigned char internal[92];
+	union {
+		struct {
+			unsigned smCount, minSmPartitionSize, smCoscheduledAlignment;
+		} sm;
+		unsigned char bytes[48];
+	};
+} CUdevResource;
 
 /* ---- stream memory operations ---- */
 
@@ -335,5 +387,16 @@ typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
 	CUgraphNode hErrNode_out;
 	int result_out;
 } CUDA_GRAPH_INSTANTIATE_PARAMS;
+
+/* ---- the layouts, checked ---- */
+
+_Static_assert(sizeof(CUmemPoolProps) == 88, "CUmemPoolProps");
+_Static_assert(sizeof(CUDA_MEMCPY2D) == 128, "CUDA_MEMCPY2D");
+_Static_assert(sizeof(CUDA_MEMCPY3D) == 200, "CUDA_MEMCPY3D");
+_Static_assert(sizeof(CUlaunchAttribute) == 72, "CUlaunchAttribute");
+_Static_assert(sizeof(CUlaunchConfig) == 56, "CUlaunchConfig");
+_Static_assert(sizeof(CUdevResource) == 144, "CUdevResource of ABI version 1");
+_Static_assert(sizeof(CUstreamBatchMemOpParams) == 48, "CUstreamBatchMemOpParams");
+_Static_assert(sizeof(CUgraphNodeParams) == 256, "CUgraphNodeParams");
 
 #endif
