@@ -3,10 +3,8 @@
 
 if(TARGET cot_launch)
 	cot_embed(cot_contention_ptx ROOT bench/contention TABLE contention_ptx DIRECTORIES ptx)
-	cot_unit(contention GNU SOURCES bench/contention/*.c kernels/run/cuda.c
-			kernels/run/cuda_machine.c
-		EXCEPT bench/contention/main.c
-		LINK cot_launch cot_kernels cot_base m ${CMAKE_DL_LIBS})
+	cot_unit(contention GNU SOURCES bench/contention/*.c EXCEPT bench/contention/main.c
+		LINK cot_gpu cot_kernels cot_base m ${CMAKE_DL_LIBS})
 	target_compile_definitions(cot_contention PRIVATE "COT_VERSION=\"${PROJECT_VERSION}\"")
 	add_executable(bench_contention bench/contention/main.c)
 	target_link_libraries(bench_contention PRIVATE cot_contention cot_contention_ptx cot_flags)

@@ -15,8 +15,8 @@ struct loop {
 	struct cot_cuda_machine machine;
 	struct cot_bench_instance in;
 	struct cot_session session;
-	cot_cuda_event ends[2]; /* of the last two batches */
-	cot_cuda_event begin;
+	CUevent ends[2]; /* of the last two batches */
+	CUevent begin;
 	uint32_t n_batch; /* runs */
 };
 
@@ -39,11 +39,14 @@ static int prepare(struct loop *l, const struct cot_bench *bench, enum cot_bench
 	if (!rc)
 		rc = cot_session_run(&l->session, cot_session_launch_plain, NULL, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_create(&l->begin, 0), "cuEventCreate", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->begin, 0), "cuEventCreate",
+				    err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_create(&l->ends[0], 0), "cuEventCreate", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->ends[0], 0), "cuEventCreate",
+				    err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_create(&l->ends[1], 0), "cuEventCreate", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->ends[1], 0), "cuEventCreate",
+				    err);
 	return rc;
 }
 
@@ -52,12 +55,12 @@ static void finish(struct loop *l)
 	struct cot_cuda *cuda = l->cuda;
 	uint32_t i;
 
-	cuda->stream_wait(cuda->stream);
+	cuda->api.cuStreamSynchronize(cuda->stream);
 	for (i = 0; i < 2; i++)
 		if (l->ends[i])
-			cuda->event_destroy(l->ends[i]);
+			cuda->api.cuEventDestroy_v2(l->ends[i]);
 	if (l->begin)
-		cuda->event_destroy(l->begin);
+		cuda->api.cuEventDestroy_v2(l->begin);
 	if (l->session.machine)
 		cot_session_finish(&l->session);
 	cot_bench_destroy(&l->in);
@@ -65,7 +68,7 @@ static void finish(struct loop *l)
 		cot_cuda_machine_finish(&l->machine);
 }
 
-static int queue(struct loop *l, uint32_t n, cot_cuda_event end, struct cot_error *err)
+static int queue(struct loop *l, uint32_t n, CUevent end, struct cot_error *err)
 {
 	struct cot_cuda *cuda = l->cuda;
 	uint32_t i;
@@ -79,8 +82,8 @@ static int queue(struct loop *l, uint32_t n, cot_cuda_event end, struct cot_erro
 			rc = cot_session_replay(&l->session, cot_session_launch_plain, NULL, err);
 	}
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_record(end, cuda->stream), "cuEventRecord",
-				    err);
+		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(end, cuda->stream),
+				    "cuEventRecord", err);
 	return rc;
 }
 
@@ -95,9 +98,10 @@ static int size_batch(struct loop *l, struct cot_error *err)
 	if (!rc)
 		rc = queue(l, 2, l->ends[0], err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), l->in.bench->name, err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				    l->in.bench->name, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, l->begin, l->ends[0]),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, l->begin, l->ends[0]),
 				    "cuEventElapsedTime", err);
 	if (rc)
 		return rc;
@@ -133,8 +137,8 @@ static int run(struct loop *l, const struct cot_meter *meter, double settle_s, d
 		half = half || now >= from + 0.5 * seconds;
 		if (begun)
 			cot_meter_watch(meter, &ret->window);
-		rc = cuda->event_query(l->ends[oldest]);
-		if (rc == COT_CUDA_NOT_READY) {
+		rc = cuda->api.cuEventQuery(l->ends[oldest]);
+		if (rc == CUDA_ERROR_NOT_READY) {
 			rc = 0;
 			nanosleep(&pause, NULL);
 			continue;
@@ -146,10 +150,12 @@ static int run(struct loop *l, const struct cot_meter *meter, double settle_s, d
 		oldest ^= 1;
 	}
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), l->in.bench->name, err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				    l->in.bench->name, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, l->begin, l->ends[oldest ^ 1]),
-				    "cuEventElapsedTime", err);
+		rc = cot_cuda_check(
+			cuda, cuda->api.cuEventElapsedTime(&ms, l->begin, l->ends[oldest ^ 1]),
+			"cuEventElapsedTime", err);
 	ret->n_runs = n_queued * l->n_batch;
 	ret->runs_per_s = ms > 0.0f ? ret->n_runs / ((double)ms * 1e-3) : 0.0;
 	return rc;

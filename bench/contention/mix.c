@@ -29,17 +29,18 @@ static int fill(struct cot_mix_runner *r, uint64_t data, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
 	uint64_t n = (r->data_bytes + SLACK) / 4;
-	cot_cuda_function function;
+	CUfunction function;
 	void *args[] = {&data, &n};
 	int rc;
 
-	rc = cot_cuda_check(cuda, cuda->function_get(&function, r->module, "fill"),
+	rc = cot_cuda_check(cuda, cuda->api.cuModuleGetFunction(&function, r->module, "fill"),
 			    "cuModuleGetFunction", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    cuda->launch(function, 4 * (unsigned)cuda->n_sms, 1, 1, 256, 1,
+		rc = cot_cuda_check(
+			cuda,
+			cuda->api.cuLaunchKernel(function, 4 * (unsigned)cuda->n_sms, 1, 1, 256, 1,
 						 1, 0, r->partitions->whole.streams[0], args, NULL),
-				    "cuLaunchKernel", err);
+			"cuLaunchKernel", err);
 	return rc;
 }
 
@@ -49,13 +50,14 @@ static int find_functions(struct cot_mix_runner *r, struct cot_error *err)
 	unsigned i;
 	int rc;
 
-	rc = cot_cuda_check(cuda, cuda->function_get(&r->what_time, r->module, "what_time"),
+	rc = cot_cuda_check(cuda,
+			    cuda->api.cuModuleGetFunction(&r->what_time, r->module, "what_time"),
 			    "cuModuleGetFunction", err);
 	for (i = 0; i < cot_n_families && !rc; i++)
-		rc = cot_cuda_check(
-			cuda,
-			cuda->function_get(&r->functions[i], r->module, cot_families[i].entry),
-			cot_families[i].entry, err);
+		rc = cot_cuda_check(cuda,
+				    cuda->api.cuModuleGetFunction(&r->functions[i], r->module,
+								  cot_families[i].entry),
+				    cot_families[i].entry, err);
 	return rc;
 }
 
@@ -63,19 +65,22 @@ static int find_functions(struct cot_mix_runner *r, struct cot_error *err)
 static int ask_time(struct cot_mix_runner *r, uint64_t ret_words[3], struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
-	cot_cuda_stream stream = r->partitions->whole.streams[0];
+	CUstream stream = r->partitions->whole.streams[0];
 	void *args[] = {&r->time};
 	int rc;
 
-	rc = cot_cuda_check(cuda,
-			    cuda->launch(r->what_time, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL),
-			    "cuLaunchKernel", err);
+	rc = cot_cuda_check(
+		cuda,
+		cuda->api.cuLaunchKernel(r->what_time, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL),
+		"cuLaunchKernel", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(stream), "asking the time", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(stream), "asking the time",
+				    err);
 	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    cuda->from_gpu(ret_words, r->time, 3 * sizeof(ret_words[0])),
-				    "cuMemcpyDtoH", err);
+		rc = cot_cuda_check(
+			cuda,
+			cuda->api.cuMemcpyDtoH_v2(ret_words, r->time, 3 * sizeof(ret_words[0])),
+			"cuMemcpyDtoH", err);
 	return rc;
 }
 
@@ -89,13 +94,14 @@ static int allocate(struct cot_mix_runner *r, struct cot_error *err)
 	r->host = malloc(r->records_bytes);
 	if (!r->host)
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	rc = cot_cuda_check(cuda, cuda->alloc(&r->time, 64), "cuMemAlloc", err);
+	rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&r->time, 64), "cuMemAlloc", err);
 	for (i = 0; i < COT_MIX_PARTS && !rc; i++) {
-		rc = cot_cuda_check(cuda, cuda->alloc(&r->records[i], r->records_bytes),
+		rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&r->records[i], r->records_bytes),
 				    "cuMemAlloc", err);
 		if (!rc)
-			rc = cot_cuda_check(cuda, cuda->alloc(&r->data[i], r->data_bytes + SLACK),
-					    "cuMemAlloc", err);
+			rc = cot_cuda_check(
+				cuda, cuda->api.cuMemAlloc_v2(&r->data[i], r->data_bytes + SLACK),
+				"cuMemAlloc", err);
 		if (!rc)
 			rc = fill(r, r->data[i], err);
 	}
@@ -141,14 +147,14 @@ void cot_mix_runner_finish(struct cot_mix_runner *r)
 	cot_partitions_use_primary(r->partitions, &ignored);
 	for (i = 0; i < COT_MIX_PARTS; i++) {
 		if (r->data[i])
-			cuda->free(r->data[i]);
+			cuda->api.cuMemFree_v2(r->data[i]);
 		if (r->records[i])
-			cuda->free(r->records[i]);
+			cuda->api.cuMemFree_v2(r->records[i]);
 	}
 	if (r->time)
-		cuda->free(r->time);
+		cuda->api.cuMemFree_v2(r->time);
 	if (r->module)
-		cuda->module_unload(r->module);
+		cuda->api.cuModuleUnload(r->module);
 	free(r->host);
 	*r = (struct cot_mix_runner){0};
 }
@@ -156,8 +162,8 @@ void cot_mix_runner_finish(struct cot_mix_runner *r)
 /* ---- running ---- */
 
 /* The streams that the parts run on. */
-static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix,
-		       cot_cuda_stream *ret_streams, struct cot_error *err)
+static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix, CUstream *ret_streams,
+		       struct cot_error *err)
 {
 	const struct cot_partition_split *split;
 	int rc;
@@ -194,8 +200,9 @@ static int forget(struct cot_mix_runner *r, const struct cot_mix *mix, struct co
 
 	for (i = 0; i < mix->n && !rc; i++)
 		rc = cot_cuda_check(cuda,
-				    cuda->fill_async(r->records[i], 0, r->records_bytes / 4,
-						     r->partitions->whole.streams[0]),
+				    cuda->api.cuMemsetD32Async(r->records[i], 0,
+							       r->records_bytes / 4,
+							       r->partitions->whole.streams[0]),
 				    "cuMemsetD32Async", err);
 	return rc;
 }
@@ -209,7 +216,7 @@ static uint64_t bytes_of(const struct cot_mix_runner *r, const struct cot_mix_pa
 }
 
 static int launch(struct cot_mix_runner *r, const struct cot_mix_part *part, uint32_t i,
-		  cot_cuda_stream stream, struct settings *settings, struct cot_error *err)
+		  CUstream stream, struct settings *settings, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
 	uint32_t threads = part->warps * LANES, per_sm = 1;
@@ -222,9 +229,9 @@ static int launch(struct cot_mix_runner *r, const struct cot_mix_part *part, uin
 	settings->data = r->data[i];
 	settings->size = bytes_of(r, part);
 	return cot_cuda_check(cuda,
-			      cuda->launch(r->functions[part->family - cot_families],
-					   per_sm * part->sms, 1, 1, threads, 1, 1, 0, stream, args,
-					   NULL),
+			      cuda->api.cuLaunchKernel(r->functions[part->family - cot_families],
+						       per_sm * part->sms, 1, 1, threads, 1, 1, 0,
+						       stream, args, NULL),
 			      "cuLaunchKernel", err);
 }
 
@@ -281,10 +288,10 @@ static int collect(struct cot_mix_runner *r, const struct cot_mix *mix, uint64_t
 
 	for (i = 0; i < mix->n && !rc; i++) {
 		n = mix->parts[i].warps * mix->parts[i].sms;
-		rc = cot_cuda_check(
-			cuda,
-			cuda->from_gpu(r->host, r->records[i], (size_t)n * sizeof(struct record)),
-			"cuMemcpyDtoH", err);
+		rc = cot_cuda_check(cuda,
+				    cuda->api.cuMemcpyDtoH_v2(r->host, r->records[i],
+							      (size_t)n * sizeof(struct record)),
+				    "cuMemcpyDtoH", err);
 		if (!rc)
 			count(r->host, n, open, &ret_results[i]);
 	}
@@ -296,7 +303,7 @@ int cot_mix_run(struct cot_mix_runner *r, const struct cot_mix *mix,
 		struct cot_mix_result *ret_results, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;
-	cot_cuda_stream streams[COT_MIX_PARTS];
+	CUstream streams[COT_MIX_PARTS];
 	struct settings settings = {0};
 	uint64_t words[3];
 	double asked_s;
@@ -322,7 +329,7 @@ int cot_mix_run(struct cot_mix_runner *r, const struct cot_mix *mix,
 						 times->window_ns));
 	/* Whatever was launched has to end before memory is used again. */
 	for (i = 0; i < mix->n; i++) {
-		waited = cuda->stream_wait(streams[i]);
+		waited = cuda->api.cuStreamSynchronize(streams[i]);
 		if (!rc)
 			rc = cot_cuda_check(cuda, waited, mix->parts[i].family->entry, err);
 	}

@@ -57,11 +57,12 @@ struct cot_mix_result {
 struct cot_mix_runner {
 	struct cot_partitions *partitions;
 	bool anywhere; /* a single kernel has its blocks on any SMs: to try it out */
-	cot_cuda_module module;
-	cot_cuda_function functions[64]; /* of cot_families */
-	cot_cuda_function what_time;
-	uint64_t data[COT_MIX_PARTS], data_bytes, l2_bytes;
-	uint64_t records[COT_MIX_PARTS], time;
+	CUmodule module;
+	CUfunction functions[64]; /* of cot_families */
+	CUfunction what_time;
+	CUdeviceptr data[COT_MIX_PARTS];
+	uint64_t data_bytes, l2_bytes;
+	CUdeviceptr records[COT_MIX_PARTS], time;
 	void *host; /* records */
 	size_t records_bytes;
 	uint64_t timer_step_ns;

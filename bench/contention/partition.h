@@ -16,8 +16,8 @@
 
 struct cot_partition {
 	uint32_t n_sms;
-	void *green;
-	cot_cuda_stream streams[COT_PARTITION_STREAMS];
+	CUgreenCtx green;
+	CUstream streams[COT_PARTITION_STREAMS];
 };
 
 /* So many SMs, and what is left of the GPU. */
@@ -27,14 +27,14 @@ struct cot_partition_split {
 
 struct cot_partitions {
 	struct cot_cuda *cuda; /* not owned; its own context is for other kernels */
-	cot_cuda_context primary;
+	CUcontext primary;
 	int device;
 	struct cot_partition whole;
 	bool has_green;
 	struct cot_error why_not; /* there are none */
 	struct cot_partition_split splits[COT_PARTITION_SPLITS];
 	uint32_t n_splits;
-	struct cot_partition_calls *calls;
+	CUdevResource all; /* the SMs of the whole GPU, for the driver */
 };
 
 /* Makes the primary context current. Without green contexts it succeeds as well: has_green. */

@@ -55,10 +55,10 @@ static int upload(struct cot_job *job, uint32_t i, struct cot_error *err)
 	if (!job->is_zero[i])
 		return ops->write(&job->machine.base, address[i], buffer->data, buffer->size_bytes,
 				  err);
-	return cot_cuda_check(
-		&job->cuda,
-		job->cuda.fill_async(address[i], 0, buffer->size_bytes / 4, job->cuda.stream),
-		"cuMemsetD32Async", err);
+	return cot_cuda_check(&job->cuda,
+			      job->cuda.api.cuMemsetD32Async(address[i], 0, buffer->size_bytes / 4,
+							     job->cuda.stream),
+			      "cuMemsetD32Async", err);
 }
 
 static int load(struct cot_job *job, const char *ptx, struct cot_error *err)
@@ -124,12 +124,12 @@ static int make_events(struct cot_job *job, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = &job->cuda;
 	uint32_t i;
-	int rc = cuda->event_create(&job->begin, 0);
+	int rc = cuda->api.cuEventCreate(&job->begin, 0);
 
 	if (!rc)
-		rc = cuda->event_create(&job->end, 0);
+		rc = cuda->api.cuEventCreate(&job->end, 0);
 	for (i = 0; i < job->in.n_steps && !rc; i++)
-		rc = cuda->event_create(&job->done[i], 0);
+		rc = cuda->api.cuEventCreate(&job->done[i], 0);
 	return cot_cuda_check(cuda, rc, "cuEventCreate", err);
 }
 
@@ -163,8 +163,8 @@ int cot_job_init(struct cot_job *job, const struct cot_job_settings *settings,
 	for (i = 0; i < job->in.n_buffers && !rc; i++)
 		rc = upload(job, i, err);
 	if (!rc)
-		rc = cot_cuda_check(&job->cuda, job->cuda.stream_wait(job->cuda.stream), "a copy",
-				    err);
+		rc = cot_cuda_check(&job->cuda, job->cuda.api.cuStreamSynchronize(job->cuda.stream),
+				    "a copy", err);
 	if (rc)
 		cot_job_finish(job);
 	return rc;
@@ -181,19 +181,19 @@ void cot_job_finish(struct cot_job *job)
 		cot_retreat_run_finish(&job->retreat);
 	for (i = 0; i < COT_BENCH_MAX_BUFFERS; i++) {
 		if (job->session.address[i])
-			cuda->free(job->session.address[i]);
+			cuda->api.cuMemFree_v2(job->session.address[i]);
 		if (job->reference[i])
-			cuda->free(job->reference[i]);
+			cuda->api.cuMemFree_v2(job->reference[i]);
 	}
 	if (job->n_different)
-		cuda->free(job->n_different);
+		cuda->api.cuMemFree_v2(job->n_different);
 	for (i = 0; i < COT_JOB_MAX_STEPS; i++)
 		if (job->done[i])
-			cuda->event_destroy(job->done[i]);
+			cuda->api.cuEventDestroy_v2(job->done[i]);
 	if (job->begin)
-		cuda->event_destroy(job->begin);
+		cuda->api.cuEventDestroy_v2(job->begin);
 	if (job->end)
-		cuda->event_destroy(job->end);
+		cuda->api.cuEventDestroy_v2(job->end);
 	cot_cuda_machine_finish(&job->tools);
 	cot_cuda_machine_finish(&job->machine);
 	cot_bench_destroy(&job->in);
@@ -221,7 +221,8 @@ static int launch(struct cot_session *s, uint32_t step, void *arg, struct cot_er
 		return rc;
 	r->return_us[i] = since_us(job);
 	r->n_launches++;
-	return cot_cuda_check(&job->cuda, job->cuda.event_record(job->done[i], job->cuda.stream),
+	return cot_cuda_check(&job->cuda,
+			      job->cuda.api.cuEventRecord(job->done[i], job->cuda.stream),
 			      "cuEventRecord", err);
 }
 
@@ -257,12 +258,13 @@ static int read_events(struct cot_job *job, struct cot_error *err)
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
 	uint32_t i;
-	int rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->end),
+	int rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
 				"cuEventElapsedTime", err);
 
 	job->request.gpu_us = (double)ms * 1e3;
 	for (i = 0; i < job->request.n_launches && !rc; i++) {
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->done[i]),
+		rc = cot_cuda_check(cuda,
+				    cuda->api.cuEventElapsedTime(&ms, job->begin, job->done[i]),
 				    "cuEventElapsedTime", err);
 		job->request.done_us[i] = (double)ms * 1e3;
 	}
@@ -277,15 +279,16 @@ int cot_job_run(struct cot_job *job, uint64_t at_ns, struct cot_error *err)
 	wait_until(at_ns);
 	job->request.n_launches = job->request.n_own = 0;
 	job->request.start_ns = cot_job_now_ns();
-	rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
-			    err);
+	rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
+			    "cuEventRecord", err);
 	if (!rc)
 		rc = launch_all(job, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_record(job->end, cuda->stream),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
 				    "cuEventRecord", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), job->bench.entry, err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				    job->bench.entry, err);
 	job->request.end_ns = cot_job_now_ns();
 	if (!rc)
 		rc = read_events(job, err);
@@ -310,15 +313,16 @@ static int reset(struct cot_job *job, struct cot_error *err)
 			continue;
 		if (job->is_zero[i])
 			rc = cot_cuda_check(&job->cuda,
-					    job->cuda.fill_async(address, 0, buffer->size_bytes / 4,
-								 job->cuda.stream),
+					    job->cuda.api.cuMemsetD32Async(address, 0,
+									   buffer->size_bytes / 4,
+									   job->cuda.stream),
 					    "cuMemsetD32Async", err);
 		else
 			rc = ops->write(&job->machine.base, address, buffer->data,
 					buffer->size_bytes, err);
 	}
 	if (!rc)
-		rc = cot_cuda_check(&job->cuda, job->cuda.stream_wait(job->cuda.stream),
+		rc = cot_cuda_check(&job->cuda, job->cuda.api.cuStreamSynchronize(job->cuda.stream),
 				    "cuStreamSynchronize", err);
 	return rc;
 }

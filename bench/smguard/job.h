@@ -42,7 +42,7 @@ struct cot_job {
 	bool is_zero[COT_BENCH_MAX_BUFFERS];	   /* an output that begins as zeros */
 	uint64_t reference[COT_BENCH_MAX_BUFFERS]; /* on the GPU: the first result */
 	uint64_t n_different;
-	cot_cuda_event begin, end, done[COT_JOB_MAX_STEPS];
+	CUevent begin, end, done[COT_JOB_MAX_STEPS];
 	struct cot_job_request request; /* the last one */
 };
 

@@ -44,7 +44,7 @@ struct remap {
 	struct cot_job job;
 	struct cot_workers_run workers;
 	struct cot_rng rng;
-	cot_cuda_event raised, ended;
+	CUevent raised, ended;
 	uint32_t quota;	   /* units: all SMs */
 	uint32_t of_units; /* units that the first launch has, at most quota */
 	double per_worker; /* tasks of the first launch for each of its workers */
@@ -80,7 +80,8 @@ static int before_launch(void *arg, uint64_t control, const struct cot_workers_a
 		m->of_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
 		m->per_worker = (double)args->n_tasks / args->n_workers;
 	}
-	return cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), m->job.bench.entry, err);
+	return cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream), m->job.bench.entry,
+			      err);
 }
 
 /* Until the kernel has ended or its moment has come. */
@@ -90,8 +91,8 @@ static int wait_for_moment(struct remap *m, bool *ret_runs, struct cot_error *er
 	int state;
 
 	for (;;) {
-		state = cuda->event_query(m->ended);
-		*ret_runs = state == COT_CUDA_NOT_READY;
+		state = cuda->api.cuEventQuery(m->ended);
+		*ret_runs = state == CUDA_ERROR_NOT_READY;
 		if (!*ret_runs)
 			return cot_cuda_check(cuda, state, m->job.bench.entry, err);
 		if (cot_job_now_ns() - m->begun_ns >= m->moment_ns)
@@ -103,10 +104,11 @@ static int take_delay(struct remap *m, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = &m->job.cuda;
 	float ms = 0.0f;
-	int rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), m->job.bench.entry, err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				m->job.bench.entry, err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, m->raised, m->ended),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, m->raised, m->ended),
 				    "cuEventElapsedTime", err);
 	/* A kernel that had ended when the flag came has no delay. */
 	if (!rc && ms > 0.0f && m->delay.n < MAX_SAMPLES)
@@ -120,8 +122,8 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	struct remap *m = arg;
 	const struct cot_cuda *cuda = &m->job.cuda;
 	bool runs = false;
-	int rc = cot_cuda_check(cuda, cuda->event_record(m->ended, cuda->stream), "cuEventRecord",
-				err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(m->ended, cuda->stream),
+				"cuEventRecord", err);
 
 	(void)args;
 	if (rc || !m->moment_ns || m->is_raised)
@@ -151,8 +153,8 @@ static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 	struct cot_job *job = &m->job;
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
-	int rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
-				err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
+				"cuEventRecord", err);
 
 	m->workers.quota = m->quota;
 	m->workers.resume_quota = m->rest;
@@ -161,12 +163,13 @@ static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 	if (!rc)
 		rc = cot_session_run(&job->session, cot_workers_step, &m->workers, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_record(job->end, cuda->stream),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
 				    "cuEventRecord", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), job->bench.entry, err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				    job->bench.entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->end),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
 				    "cuEventElapsedTime", err);
 	*ret_us = (double)ms * 1e3;
 	return rc ? rc : checked(m, err);
@@ -193,18 +196,19 @@ static int replay(struct remap *m, cot_session_launch launch, void *arg, double 
 	struct cot_job *job = &m->job;
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
-	int rc = cot_cuda_check(cuda, cuda->event_record(job->begin, cuda->stream), "cuEventRecord",
-				err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
+				"cuEventRecord", err);
 
 	if (!rc)
 		rc = cot_session_replay(&job->session, launch, arg, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_record(job->end, cuda->stream),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
 				    "cuEventRecord", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), job->bench.entry, err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				    job->bench.entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, job->begin, job->end),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
 				    "cuEventElapsedTime", err);
 	*ret_us = (double)ms * 1e3;
 	return rc;
@@ -314,7 +318,8 @@ static int leave_once(struct remap *m, enum way way, uint32_t units, struct cot_
 	rc = run_workers(m, &s->us, err);
 	if (rc || !m->is_raised || samples->n + 1 == MAX_SAMPLES)
 		return rc;
-	rc = cot_cuda_check(&m->job.cuda, m->job.cuda.event_elapsed(&ms, m->job.begin, m->raised),
+	rc = cot_cuda_check(&m->job.cuda,
+			    m->job.cuda.api.cuEventElapsedTime(&ms, m->job.begin, m->raised),
 			    "cuEventElapsedTime", err);
 	s->at_us = (double)ms * 1e3;
 	if (rc || s->at_us >= alone_us)
@@ -391,10 +396,10 @@ static int make_ready(struct remap *m, const struct options *o, const char *ptx,
 	settings.ptx = ptx;
 	rc = cot_job_init(&m->job, &settings, err);
 	if (!rc)
-		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.event_create(&m->raised, 0),
+		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.api.cuEventCreate(&m->raised, 0),
 				    "cuEventCreate", err);
 	if (!rc)
-		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.event_create(&m->ended, 0),
+		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.api.cuEventCreate(&m->ended, 0),
 				    "cuEventCreate", err);
 	if (!rc)
 		rc = cot_job_run(&m->job, 0, err);
@@ -419,9 +424,9 @@ static void finish(struct remap *m)
 	if (m->workers.s)
 		cot_workers_run_finish(&m->workers);
 	if (m->raised)
-		m->job.cuda.event_destroy(m->raised);
+		m->job.cuda.api.cuEventDestroy_v2(m->raised);
 	if (m->ended)
-		m->job.cuda.event_destroy(m->ended);
+		m->job.cuda.api.cuEventDestroy_v2(m->ended);
 	cot_job_finish(&m->job);
 }
 

@@ -12,13 +12,17 @@ static struct cot_cuda_machine *of(struct cot_machine *m)
 static int alloc(struct cot_machine *m, size_t bytes, uint64_t *ret_address, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
+	CUdeviceptr address = 0;
+	int rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&address, bytes), "cuMemAlloc", err);
 
-	return cot_cuda_check(cuda, cuda->alloc(ret_address, bytes), "cuMemAlloc", err);
+	if (!rc)
+		*ret_address = address;
+	return rc;
 }
 
 static void release(struct cot_machine *m, uint64_t address)
 {
-	of(m)->cuda->free(address);
+	of(m)->cuda->api.cuMemFree_v2(address);
 }
 
 /* In the order of the stream: the calls that wait are not, for memory that is not pinned. */
@@ -27,7 +31,8 @@ static int write_bytes(struct cot_machine *m, uint64_t address, const void *from
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 
-	return cot_cuda_check(cuda, cuda->to_gpu_async(address, from, bytes, cuda->stream),
+	return cot_cuda_check(cuda,
+			      cuda->api.cuMemcpyHtoDAsync_v2(address, from, bytes, cuda->stream),
 			      "cuMemcpyHtoDAsync", err);
 }
 
@@ -35,10 +40,11 @@ static int read_bytes(struct cot_machine *m, void *to, uint64_t address, size_t 
 		      struct cot_error *err)
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
-	int rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), "a kernel", err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream), "a kernel", err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->from_gpu(to, address, bytes), "cuMemcpyDtoH", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuMemcpyDtoH_v2(to, address, bytes),
+				    "cuMemcpyDtoH", err);
 	return rc;
 }
 
@@ -47,12 +53,12 @@ static int copy_bytes(struct cot_machine *m, uint64_t to, uint64_t from, size_t 
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 
-	return cot_cuda_check(cuda, cuda->on_gpu_async(to, from, bytes, cuda->stream),
+	return cot_cuda_check(cuda, cuda->api.cuMemcpyDtoDAsync_v2(to, from, bytes, cuda->stream),
 			      "cuMemcpyDtoDAsync", err);
 }
 
 int cot_cuda_machine_function(struct cot_cuda_machine *m, const char *entry,
-			      cot_cuda_function *ret_function, struct cot_error *err)
+			      CUfunction *ret_function, struct cot_error *err)
 {
 	uint32_t i;
 	int rc;
@@ -63,7 +69,7 @@ int cot_cuda_machine_function(struct cot_cuda_machine *m, const char *entry,
 			return 0;
 		}
 	}
-	rc = m->cuda->function_get(ret_function, m->module, entry);
+	rc = m->cuda->api.cuModuleGetFunction(ret_function, m->module, entry);
 	if (rc)
 		return cot_error_set(err, -ENOENT, "the module has no kernel %s", entry);
 	if (m->n_entries < COT_CUDA_MACHINE_ENTRIES && strlen(entry) < sizeof(m->entries[0].name)) {
@@ -77,12 +83,14 @@ static int occupancy(struct cot_machine *m, const char *entry, uint32_t n_thread
 		     uint32_t *ret_blocks, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
-	cot_cuda_function function;
+	CUfunction function;
 	int n_blocks = 0;
 	int rc = cot_cuda_machine_function(of(m), entry, &function, err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->occupancy(&n_blocks, function, (int)n_threads, 0),
+		rc = cot_cuda_check(cuda,
+				    cuda->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+					    &n_blocks, function, (int)n_threads, 0),
 				    "cuOccupancyMaxActiveBlocksPerMultiprocessor", err);
 	if (rc)
 		return rc;
@@ -100,18 +108,18 @@ static int launch(struct cot_machine *m, const char *entry, const uint32_t grid[
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 	void *values[COT_MACHINE_MAX_ARGS];
-	cot_cuda_function function;
+	CUfunction function;
 	int rc = cot_cuda_machine_function(of(m), entry, &function, err);
 
 	if (rc)
 		return rc;
 	/* The driver only reads them; its prototype does not say so. */
 	memcpy(values, args->values, args->n * sizeof(values[0]));
-	return cot_cuda_check(cuda,
-			      cuda->launch(function, grid[0], grid[1], grid[2], block[0], block[1],
-					   block[2], args->shared_bytes, cuda->stream, values,
-					   NULL),
-			      entry, err);
+	return cot_cuda_check(
+		cuda,
+		cuda->api.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
+					 block[2], args->shared_bytes, cuda->stream, values, NULL),
+		entry, err);
 }
 
 static const struct cot_machine_ops cuda_ops = {
@@ -137,6 +145,6 @@ int cot_cuda_machine_init(struct cot_cuda_machine *m, struct cot_cuda *cuda, con
 void cot_cuda_machine_finish(struct cot_cuda_machine *m)
 {
 	if (m->module)
-		m->cuda->module_unload(m->module);
+		m->cuda->api.cuModuleUnload(m->module);
 	*m = (struct cot_cuda_machine){0};
 }

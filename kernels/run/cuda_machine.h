@@ -10,10 +10,10 @@
 struct cot_cuda_machine {
 	struct cot_machine base; /* first */
 	struct cot_cuda *cuda;	 /* not owned */
-	cot_cuda_module module;
+	CUmodule module;
 	struct {
 		char name[128];
-		cot_cuda_function function;
+		CUfunction function;
 	} entries[COT_CUDA_MACHINE_ENTRIES]; /* those asked for so far */
 	uint32_t n_entries;
 };
@@ -23,6 +23,6 @@ int cot_cuda_machine_init(struct cot_cuda_machine *m, struct cot_cuda *cuda, con
 void cot_cuda_machine_finish(struct cot_cuda_machine *m);
 
 int cot_cuda_machine_function(struct cot_cuda_machine *m, const char *entry,
-			      cot_cuda_function *ret_function, struct cot_error *err);
+			      CUfunction *ret_function, struct cot_error *err);
 
 #endif

@@ -27,12 +27,14 @@ static int take_latency(struct cot_experiment *e, struct cot_error *err)
 	const struct cot_cuda *cuda = e->cuda;
 	struct cot_times *times = &e->evictions.latency;
 	float ms;
-	int rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), e->bench->entry, err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream), e->bench->entry,
+				err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->urgent), "writing a flag", err);
+		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->urgent),
+				    "writing a flag", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->event_elapsed(&ms, e->raised, e->end),
+		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, e->raised, e->end),
 				    "cuEventElapsedTime", err);
 	/* A kernel that had ended when the flag came has no latency. */
 	if (!rc && ms > 0.0f && times->n < COT_MAX_REPEATS) {
@@ -61,11 +63,11 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	int rc, running;
 
 	(void)args;
-	rc = cot_cuda_check(cuda, cuda->event_record(m->e->end, cuda->stream), "cuEventRecord",
+	rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(m->e->end, cuda->stream), "cuEventRecord",
 			    err);
 	while (!rc && m->next < m->n) {
-		running = cuda->event_query(m->e->end);
-		if (running != COT_CUDA_NOT_READY)
+		running = cuda->api.cuEventQuery(m->e->end);
+		if (running != CUDA_ERROR_NOT_READY)
 			return cot_cuda_check(cuda, running, m->e->bench->entry, err);
 		if (now_ms() - m->begin_ms < m->at_ms[m->next])
 			continue;
@@ -88,7 +90,8 @@ static int before_launch(void *arg, uint64_t control, const struct cot_workers_a
 {
 	struct moments *m = arg;
 	const struct cot_cuda *cuda = m->e->cuda;
-	int rc = cot_cuda_check(cuda, cuda->stream_wait(cuda->stream), m->e->bench->entry, err);
+	int rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
+				m->e->bench->entry, err);
 
 	(void)control;
 	(void)args;

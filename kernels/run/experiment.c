@@ -81,12 +81,12 @@ static int make_events(struct cot_experiment *e, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = e->cuda;
 	struct cot_machine *m = &e->machine.base;
-	int result = cuda->event_create(&e->begin, 0), rc;
+	int result = cuda->api.cuEventCreate(&e->begin, 0), rc;
 
 	if (!result)
-		result = cuda->event_create(&e->end, 0);
+		result = cuda->api.cuEventCreate(&e->end, 0);
 	if (!result)
-		result = cuda->event_create(&e->raised, 0);
+		result = cuda->api.cuEventCreate(&e->raised, 0);
 	rc = cot_cuda_check(cuda, result, "cuEventCreate", err);
 	if (!rc)
 		rc = m->ops->alloc(m, sizeof(uint32_t), &e->n_different, err);
@@ -112,7 +112,7 @@ static int describe(struct cot_experiment *e, struct cot_variant *v, const char 
 	const struct cot_cuda *cuda = e->cuda;
 	bool fused = v == &e->variants[COT_PASS_FUSE];
 	uint32_t n_threads = e->bench->n_threads, per_sm = 0;
-	cot_cuda_function function;
+	CUfunction function;
 	char entry[320];
 	int rc;
 
@@ -123,9 +123,10 @@ static int describe(struct cot_experiment *e, struct cot_variant *v, const char 
 	rc = cot_cuda_machine_function(&e->machine, entry, &function, err);
 	if (rc)
 		return rc;
-	cuda->function_attribute(&v->registers, COT_CUDA_REGISTERS, function);
-	cuda->function_attribute(&v->local_bytes, COT_CUDA_LOCAL_BYTES, function);
-	cuda->function_attribute(&v->shared_bytes, COT_CUDA_SHARED_BYTES, function);
+	cuda->api.cuFuncGetAttribute(&v->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+	cuda->api.cuFuncGetAttribute(&v->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
+	cuda->api.cuFuncGetAttribute(&v->shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+				     function);
 	rc = e->machine.base.ops->occupancy(&e->machine.base, entry, n_threads, &per_sm, err);
 	v->per_sm = (int)per_sm;
 	return rc;
@@ -442,11 +443,11 @@ void cot_experiment_finish(struct cot_experiment *e)
 	if (e->partner_session.machine)
 		cot_session_finish(&e->partner_session);
 	if (e->begin)
-		cuda->event_destroy(e->begin);
+		cuda->api.cuEventDestroy_v2(e->begin);
 	if (e->end)
-		cuda->event_destroy(e->end);
+		cuda->api.cuEventDestroy_v2(e->end);
 	if (e->raised)
-		cuda->event_destroy(e->raised);
+		cuda->api.cuEventDestroy_v2(e->raised);
 	cot_bench_destroy(&e->in);
 	cot_bench_destroy(&e->partner_in);
 	if (e->machine.cuda)

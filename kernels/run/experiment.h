@@ -66,7 +66,7 @@ struct cot_experiment {
 	uint64_t partner_plain[COT_BENCH_MAX_BUFFERS];
 	uint64_t n_different; /* on the GPU */
 	uint64_t scratch;     /* on the GPU: copied to empty the caches; 0: none */
-	cot_cuda_event begin, end, raised;
+	CUevent begin, end, raised;
 
 	struct cot_bench_verdict verdict; /* of the plain run */
 	bool right;

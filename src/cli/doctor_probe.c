@@ -6,7 +6,6 @@
  * For each byte on its input it then clears some memory on the GPU and says "done". It ends with
  * its input.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -21,10 +20,10 @@
 #include "cli/client.h"
 #include "cli/doctor.h"
 #include "cli/show.h"
+#include "cuda/driver.h"
 #include "emu/driver/builtin.h"
 
 #define MEMORY_BYTES	  (64u << 20)
-#define MPS_ENABLED	  133 /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
 #define START_MS	  30000
 #define WORK_MS		  2000
 #define FROZEN_MS	  150 /* work must not be done in this time */
@@ -34,98 +33,56 @@
 
 /* ---- the probe itself ---- */
 
-struct cuda {
-	int (*init)(unsigned flags);
-	int (*device)(int *device, int ordinal);
-	int (*attribute)(int *value, int attribute, int device);
-	int (*name)(char *name, int size, int device);
-	int (*retain)(void **context, int device);
-	int (*use)(void *context);
-	int (*allocate)(unsigned long long *memory, size_t bytes);
-	int (*clear)(unsigned long long memory, unsigned char value, size_t n);
-	int (*wait)(void);
-	int (*load)(void **module, const void *image);
-	int (*function)(void **function, void *module, const char *name);
-	int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-		      unsigned by, unsigned bz, unsigned shared_bytes, void *stream,
-		      void **arguments, void **extra);
-};
-
-static bool load(struct cuda *cuda)
-{
-	static const char *const names[] = {"cuInit",
-					    "cuDeviceGet",
-					    "cuDeviceGetAttribute",
-					    "cuDeviceGetName",
-					    "cuDevicePrimaryCtxRetain",
-					    "cuCtxSetCurrent",
-					    "cuMemAlloc_v2",
-					    "cuMemsetD8_v2",
-					    "cuCtxSynchronize",
-					    "cuModuleLoadData",
-					    "cuModuleGetFunction",
-					    "cuLaunchKernel"};
-	void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *symbol;
-	size_t i;
-
-	_Static_assert(sizeof(struct cuda) == sizeof(names) / sizeof(names[0]) * sizeof(void *),
-		       "one name for each function");
-	for (i = 0; i < COT_ARRAY_LEN(names); i++) {
-		symbol = handle ? dlsym(handle, names[i]) : NULL;
-		if (!symbol)
-			return false;
-		memcpy((char *)cuda + i * sizeof(symbol), &symbol, sizeof(symbol));
-	}
-	return true;
-}
-
 /* Memory is cleared by a kernel of the driver's. The emulated driver clears it without one, so
  * there a built-in kernel is launched as well. */
-static int do_work(const struct cuda *cuda, unsigned long long memory, void *kernel)
+static int do_work(const struct cot_driver *cuda, CUdeviceptr memory, CUfunction kernel)
 {
 	uint64_t block_ns = EMULATED_BLOCK_NS, counter = 0;
 	void *arguments[] = {&block_ns, &counter};
-	int rc = cuda->clear(memory, 0, MEMORY_BYTES);
+	CUresult rc = cuda->cuMemsetD8_v2(memory, 0, MEMORY_BYTES);
 
 	if (!rc && kernel)
-		rc = cuda->launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
-	return rc ? rc : cuda->wait();
+		rc = cuda->cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL);
+	return rc ? rc : cuda->cuCtxSynchronize();
 }
 
-static void *emulated_kernel(const struct cuda *cuda, int device)
+static CUfunction emulated_kernel(const struct cot_driver *cuda, int device)
 {
-	void *module, *kernel;
+	CUfunction kernel;
+	CUmodule module;
 	char name[64] = "";
 
-	if (cuda->name(name, sizeof(name), device) || !strstr(name, "emulated") ||
-	    cuda->load(&module, COT_EMU_BUILTIN_IMAGE) || cuda->function(&kernel, module, "spin"))
+	if (cuda->cuDeviceGetName(name, sizeof(name), device) || !strstr(name, "emulated") ||
+	    cuda->cuModuleLoadData(&module, COT_EMU_BUILTIN_IMAGE) ||
+	    cuda->cuModuleGetFunction(&kernel, module, "spin"))
 		return NULL;
 	return kernel;
 }
 
 int cot_doctor_probe(void)
 {
-	unsigned long long memory;
+	CUdeviceptr memory;
 	int device, mps = 0, rc;
-	struct cuda cuda;
-	void *context, *kernel = NULL;
+	struct cot_driver cuda;
+	CUfunction kernel = NULL;
+	CUcontext context;
 	char byte;
 
-	if (!load(&cuda)) {
+	if (cot_driver_open(&cuda, NULL)) {
 		(void)printf("error libcuda.so.1 does not load\n");
 		return 1;
 	}
-	rc = cuda.init(0);
+	rc = cuda.cuInit(0);
 	if (!rc)
-		rc = cuda.device(&device, 0);
-	if (!rc && cuda.attribute(&mps, MPS_ENABLED, device))
+		rc = cuda.cuDeviceGet(&device, 0);
+	if (!rc && cuda.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device))
 		mps = -1;
 	if (!rc)
-		rc = cuda.retain(&context, device);
+		rc = cuda.cuDevicePrimaryCtxRetain(&context, device);
 	if (!rc)
-		rc = cuda.use(context);
+		rc = cuda.cuCtxSetCurrent(context);
 	if (!rc)
-		rc = cuda.allocate(&memory, MEMORY_BYTES);
+		rc = cuda.cuMemAlloc_v2(&memory, MEMORY_BYTES);
 	if (!rc)
 		kernel = emulated_kernel(&cuda, device);
 	(void)printf(rc ? "error the CUDA driver gives error %d\n" : "ready %d\n", rc ? rc : mps);

@@ -1,8 +1,7 @@
 /*
- * Partitions of a GPU, against a driver that this program plays: the driver's functions are looked
- * up in the program itself. What is asked of it, in which order, and that all is given back.
+ * Partitions of a GPU, against a driver that this program plays. What is asked of it, in which
+ * order, and that all is given back.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +14,7 @@
 
 #include "bench/contention/partition.h"
 
-#define DRIVER __attribute__((visibility("default")))
-#define N_SMS  132u
-
-/* As cuda.h of CUDA 13.0 has it. */
-struct resource {
-	int type;
-	unsigned char internal[92];
-	unsigned count, least, alignment;
-	unsigned char rest[36];
-};
-_Static_assert(sizeof(struct resource) == 144, "CUdevResource of ABI version 1");
+#define N_SMS 132u
 
 static struct {
 	int n_primary, n_green, n_streams; /* held now */
@@ -35,41 +24,30 @@ static struct {
 	void *current;
 } driver;
 
-static int primary_context, own_context;
+static struct CUctx_st {
+	int unused;
+} primary_context, own_context;
 
-#define PROTOTYPE(name, ...) DRIVER int name(__VA_ARGS__);
-PROTOTYPE(cuDevicePrimaryCtxRetain, void **context, int device)
-PROTOTYPE(cuDevicePrimaryCtxRelease_v2, int device)
-PROTOTYPE(cuCtxSetCurrent, void *context)
-PROTOTYPE(cuDeviceGetPCIBusId, char *text, int size, int device)
-PROTOTYPE(cuDeviceGetDevResource, int device, struct resource *ret, int type)
-PROTOTYPE(cuDevSmResourceSplitByCount, struct resource *first, unsigned *n,
-	  const struct resource *all, struct resource *rest, unsigned flags, unsigned least)
-PROTOTYPE(cuDevResourceGenerateDesc, void **ret, struct resource *sms, unsigned n)
-PROTOTYPE(cuGreenCtxCreate, void **ret, void *description, int device, unsigned flags)
-PROTOTYPE(cuGreenCtxDestroy, void *green)
-PROTOTYPE(cuGreenCtxStreamCreate, void **ret, void *green, unsigned flags, int priority)
-
-int cuDevicePrimaryCtxRetain(void **context, int device)
+static CUresult primary_retain(CUcontext *context, CUdevice device)
 {
 	driver.n_primary += device == 3;
 	*context = &primary_context;
 	return 0;
 }
 
-int cuDevicePrimaryCtxRelease_v2(int device)
+static CUresult primary_release(CUdevice device)
 {
 	driver.n_primary -= device == 3;
 	return 0;
 }
 
-int cuCtxSetCurrent(void *context)
+static CUresult set_current(CUcontext context)
 {
 	driver.current = context;
 	return 0;
 }
 
-int cuDeviceGetPCIBusId(char *text, int size, int device)
+static CUresult bus_id(char *text, int size, CUdevice device)
 {
 	(void)device;
 	assert_true(size > 2);
@@ -77,43 +55,44 @@ int cuDeviceGetPCIBusId(char *text, int size, int device)
 	return 0;
 }
 
-int cuDeviceGetDevResource(int device, struct resource *ret, int type)
+static CUresult resource(CUdevice device, CUdevResource *ret, CUdevResourceType type)
 {
 	assert_int_equal(device, 3);
 	assert_int_equal(type, 1);
 	memset(ret, 0, sizeof(*ret));
 	ret->type = type;
-	ret->count = N_SMS;
-	ret->least = ret->alignment = 8;
+	ret->sm.smCount = N_SMS;
+	ret->sm.minSmPartitionSize = ret->sm.smCoscheduledAlignment = 8;
 	ret->internal[91] = 7; /* what the driver keeps there has to come back */
 	return 0;
 }
 
-int cuDevSmResourceSplitByCount(struct resource *first, unsigned *n, const struct resource *all,
-				struct resource *rest, unsigned flags, unsigned least)
+static CUresult split_by_count(CUdevResource *first, unsigned *n, const CUdevResource *all,
+			       CUdevResource *rest, unsigned flags, unsigned least)
 {
 	assert_int_equal(flags, 0);
 	assert_int_equal(*n, 1);
-	assert_int_equal(all->count, N_SMS);
+	assert_int_equal(all->sm.smCount, N_SMS);
 	assert_int_equal(all->internal[91], 7);
 	if (driver.split_result)
 		return driver.split_result;
 	*first = *all;
 	*rest = *all;
-	first->count = (least + driver.multiple - 1) / driver.multiple * driver.multiple;
-	rest->count = N_SMS - first->count;
+	first->sm.smCount = (least + driver.multiple - 1) / driver.multiple * driver.multiple;
+	rest->sm.smCount = N_SMS - first->sm.smCount;
 	return 0;
 }
 
-int cuDevResourceGenerateDesc(void **ret, struct resource *sms, unsigned n)
+static CUresult describe(CUdevResourceDesc *ret, CUdevResource *sms, unsigned n)
 {
 	assert_int_equal(n, 1);
 	assert_int_equal(sms->internal[91], 7);
-	*ret = &driver.n_made;
+	*ret = (CUdevResourceDesc)&driver.n_made;
 	return 0;
 }
 
-int cuGreenCtxCreate(void **ret, void *description, int device, unsigned flags)
+static CUresult green_create(CUgreenCtx *ret, CUdevResourceDesc description, CUdevice device,
+			     unsigned flags)
 {
 	assert_ptr_equal(description, &driver.n_made);
 	assert_int_equal(device, 3);
@@ -123,43 +102,43 @@ int cuGreenCtxCreate(void **ret, void *description, int device, unsigned flags)
 		return driver.create_result;
 	driver.n_green++;
 	driver.n_made++;
-	*ret = &driver.n_green;
+	*ret = (CUgreenCtx)&driver.n_green;
 	return 0;
 }
 
-int cuGreenCtxDestroy(void *green)
+static CUresult green_destroy(CUgreenCtx green)
 {
 	assert_ptr_equal(green, &driver.n_green);
 	driver.n_green--;
 	return 0;
 }
 
-int cuGreenCtxStreamCreate(void **ret, void *green, unsigned flags, int priority)
+static CUresult green_stream(CUstream *ret, CUgreenCtx green, unsigned flags, int priority)
 {
 	assert_ptr_equal(green, &driver.n_green);
 	assert_int_equal(flags, 1);
 	assert_int_equal(priority, 0);
 	driver.n_streams++;
-	*ret = &driver.n_streams;
+	*ret = (CUstream)&driver.n_streams;
 	return 0;
 }
 
-static int device(int *ret, int ordinal)
+static CUresult device(CUdevice *ret, int ordinal)
 {
 	*ret = ordinal + 3;
 	return 0;
 }
 
-static int stream_create(cot_cuda_stream *ret, unsigned flags, int priority)
+static CUresult stream_create(CUstream *ret, unsigned flags, int priority)
 {
 	assert_int_equal(flags, 1);
 	assert_int_equal(priority, 0);
 	driver.n_streams++;
-	*ret = (cot_cuda_stream)&driver.n_streams;
+	*ret = (CUstream)&driver.n_streams;
 	return 0;
 }
 
-static int stream_destroy(cot_cuda_stream stream)
+static CUresult stream_destroy(CUstream stream)
 {
 	assert_ptr_equal(stream, &driver.n_streams);
 	driver.n_streams--;
@@ -174,14 +153,23 @@ static int set_up(void **state)
 	memset(&driver, 0, sizeof(driver));
 	driver.multiple = 8;
 	cuda = (struct cot_cuda){
-		.library = dlopen(NULL, RTLD_NOW),
-		.context = (cot_cuda_context)&own_context,
+		.context = &own_context,
 		.n_sms = N_SMS,
-		.device = device,
-		.stream_create = stream_create,
-		.stream_destroy = stream_destroy,
+		.api = {.cuDeviceGet = device,
+			.cuDeviceGetPCIBusId = bus_id,
+			.cuDevicePrimaryCtxRetain = primary_retain,
+			.cuDevicePrimaryCtxRelease_v2 = primary_release,
+			.cuCtxSetCurrent = set_current,
+			.cuStreamCreateWithPriority = stream_create,
+			.cuStreamDestroy_v2 = stream_destroy,
+			.cuDeviceGetDevResource = resource,
+			.cuDevSmResourceSplitByCount = split_by_count,
+			.cuDevResourceGenerateDesc = describe,
+			.cuGreenCtxCreate = green_create,
+			.cuGreenCtxDestroy = green_destroy,
+			.cuGreenCtxStreamCreate = green_stream},
 	};
-	return cuda.library ? 0 : -1;
+	return 0;
 }
 
 static void nothing_is_held(void)

@@ -11,8 +11,11 @@ static const struct symbol {
 	entry_point plain;
 	entry_point per_thread; /* NULL: the same */
 } symbols[] = {
-#define ROW_EMU(name, since, per_thread) \
-	{#name, since, (entry_point)(name), (entry_point)(per_thread)},
+#define SYMBOL(name, since, plain, per_thread)                               \
+	{                                                                    \
+		name, since, (entry_point)(plain), (entry_point)(per_thread) \
+	}
+#define ROW_EMU(name, since, per_thread) SYMBOL(#name, since, name, per_thread),
 #define ROW_NONE(name, since, per_thread)
 #define ENTRY(name, since, shim, emulated, params) ROW_##emulated(name, since, NULL)
 #define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params) \
@@ -21,11 +24,16 @@ static const struct symbol {
 #undef ROW_EMU
 #undef ROW_NONE
 	/* Versions that do not exist here, and whose place another takes. */
-	{"cuCtxDestroy", 2000, (entry_point)cuCtxDestroy_v2, NULL},
-	{"cuDevicePrimaryCtxRelease", 7000, (entry_point)cuDevicePrimaryCtxRelease_v2, NULL},
-	{"cuDevicePrimaryCtxReset", 7000, (entry_point)cuDevicePrimaryCtxReset_v2, NULL},
-	{"cuDevicePrimaryCtxSetFlags", 7000, (entry_point)cuDevicePrimaryCtxSetFlags_v2, NULL},
-	{"cuGraphInstantiate", 12000, (entry_point)cuGraphInstantiateWithFlags, NULL},
+	SYMBOL("cuCtxDestroy", 2000, cuCtxDestroy_v2, NULL),
+	SYMBOL("cuDevicePrimaryCtxRelease", 7000, cuDevicePrimaryCtxRelease_v2, NULL),
+	SYMBOL("cuDevicePrimaryCtxReset", 7000, cuDevicePrimaryCtxReset_v2, NULL),
+	SYMBOL("cuDevicePrimaryCtxSetFlags", 7000, cuDevicePrimaryCtxSetFlags_v2, NULL),
+	SYMBOL("cuGraphInstantiate", 12000, cuGraphInstantiateWithFlags, NULL),
+	SYMBOL("cuStreamBatchMemOp", 8000, cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz),
+	SYMBOL("cuStreamWaitValue32", 8000, cuStreamWaitValue32_v2, cuStreamWaitValue32_v2_ptsz),
+	SYMBOL("cuStreamWaitValue64", 9000, cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz),
+	SYMBOL("cuStreamWriteValue32", 8000, cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz),
+	SYMBOL("cuStreamWriteValue64", 9000, cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz),
 };
 
 /*

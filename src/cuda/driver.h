@@ -1,0 +1,28 @@
+/*
+ * The CUDA driver, opened at run time: whatever libcuda.so.1 is found, a GPU's or the emulated one.
+ * Needs no headers of NVIDIA's. For our own programs; src/shim stands in those of others.
+ */
+#ifndef COT_CUDA_DRIVER_H
+#define COT_CUDA_DRIVER_H
+
+#include "base/error.h"
+#include "cuda/abi/calls.h"
+
+#define COT_DRIVER_OLDEST 11000 /* CUDA 11 */
+
+/* Its functions, by their names. What is newer than COT_DRIVER_OLDEST may be missing: NULL. */
+struct cot_driver {
+	void *library;
+#define ENTRY(name, since, shim, emulated, params) CUresult(*name) params;
+#define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params) \
+	ENTRY(name, since, shim, emulated, params)
+#include "cuda/abi/api.def"
+};
+
+/*
+ * -ENOENT: there is none; -ENOSYS: it is too old; and one sentence. There is nothing to close: the
+ * driver keeps threads, so the library stays loaded.
+ */
+int cot_driver_open(struct cot_driver *ret_driver, struct cot_error *err);
+
+#endif
