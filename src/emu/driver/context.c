@@ -4,7 +4,7 @@
 
 #include "emu/driver/driver.h"
 #include "emu/driver/grid.h"
-#include "emu/mps/client.h"
+#include "emu/driver/mps_client.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_emu_context *contexts; /* under list_lock */
@@ -28,7 +28,8 @@ static CUresult join_pool(struct cot_emu_context *c)
 	CUresult result;
 
 	/* The server sees the same GPUs as we do: under MPS it is the daemon that chooses them. */
-	result = cot_mps_join(c->device, &c->pool, tokens, COT_EMU_CTX_CHANNELS, &c->n_channels);
+	result =
+		cot_emu_mps_join(c->device, &c->pool, tokens, COT_EMU_CTX_CHANNELS, &c->n_channels);
 	if (result)
 		return result;
 	for (i = 0; i < c->n_channels; i++)
@@ -56,7 +57,7 @@ err_hardware:
 	cot_emu_hardware_destroy(c);
 err_pool:
 	if (c->pool >= 0)
-		cot_mps_leave(c->pool);
+		cot_emu_mps_leave(c->pool);
 	return result;
 }
 
@@ -131,7 +132,7 @@ void cot_emu_context_free(struct cot_emu_context *c)
 	cot_emu_print_flush();
 	cot_emu_hardware_destroy(c);
 	if (c->pool >= 0)
-		cot_mps_leave(c->pool);
+		cot_emu_mps_leave(c->pool);
 	cot_emu_modules_free(c);
 	cot_emu_memory_forget(c);
 	pthread_mutex_destroy(&c->lock);

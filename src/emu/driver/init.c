@@ -6,8 +6,8 @@
 
 #include "emu/driver/driver.h"
 #include "emu/driver/grid.h"
+#include "emu/driver/mps_client.h"
 #include "emu/gpu/config.h"
-#include "emu/mps/client.h"
 #include "emu/rm/rm.h"
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -136,7 +136,7 @@ static CUresult initialise(void)
 	read_visible((int)cot_emu_gpu_config(machine)->params.n_gpus);
 	if (!n_visible)
 		return CUDA_ERROR_NO_DEVICE;
-	result = cot_mps_probe(&under_mps);
+	result = cot_emu_mps_probe(&under_mps);
 	n_sms = cot_emu_gpu_config(machine)->params.n_sms;
 	if (under_mps)
 		n_sms = sms_of_share(n_sms);

@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 #include "cuda/abi/calls.h"
-#include "emu/mps/wire.h"
+#include "emu/driver/mps_wire.h"
 
 #define MAX_PEERS     64u
 #define SERVER_NAME   "nvidia-cuda-mps-server"
@@ -31,7 +31,7 @@ struct server {
 	uid_t uid;
 	uint32_t n_passed, n_taken; /* clients, until now: to it, and as it says */
 	uint32_t n_clients;
-	int32_t clients[COT_MPS_MAX_CLIENTS];
+	int32_t clients[COT_EMU_MPS_MAX_CLIENTS];
 	char state[16];
 	bool stopping;
 };
@@ -42,7 +42,7 @@ struct peer {
 	struct ucred who; /* while it waits */
 };
 
-struct cot_mps_control {
+struct cot_emu_mps_control {
 	int listener, signals, pipe_dir;
 	bool multiuser;
 	FILE *log; /* may be NULL */
@@ -62,9 +62,9 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void note(struct cot_mps_control *c, const char *fmt, ...) COT_PRINTF(2, 3);
+static void note(struct cot_emu_mps_control *c, const char *fmt, ...) COT_PRINTF(2, 3);
 
-static void note(struct cot_mps_control *c, const char *fmt, ...)
+static void note(struct cot_emu_mps_control *c, const char *fmt, ...)
 {
 	va_list args;
 
@@ -97,17 +97,17 @@ static void run_server(int sock, uid_t uid)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* dup2 on itself would leave the descriptor to be closed by exec. */
-	if (sock == COT_MPS_SERVER_FD)
+	if (sock == COT_EMU_MPS_SERVER_FD)
 		fcntl(sock, F_SETFD, 0);
 	else
-		dup2(sock, COT_MPS_SERVER_FD);
+		dup2(sock, COT_EMU_MPS_SERVER_FD);
 	become(uid);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	execv("/proc/self/exe", argv);
 	_exit(127);
 }
 
-static int start_server(struct cot_mps_control *c, uid_t uid)
+static int start_server(struct cot_emu_mps_control *c, uid_t uid)
 {
 	int pair[2];
 	pid_t pid;
@@ -131,7 +131,7 @@ static int start_server(struct cot_mps_control *c, uid_t uid)
 }
 
 /* Closing its socket tells the server to go; the limit is for one that does not. */
-static void stop_server(struct cot_mps_control *c)
+static void stop_server(struct cot_emu_mps_control *c)
 {
 	if (!c->server.pid || c->server.stopping)
 		return;
@@ -141,7 +141,7 @@ static void stop_server(struct cot_mps_control *c)
 	c->kill_at_ms = now_ms() + FORCE_STOP_MS;
 }
 
-static void reap_servers(struct cot_mps_control *c)
+static void reap_servers(struct cot_emu_mps_control *c)
 {
 	int status;
 	pid_t pid;
@@ -157,12 +157,12 @@ static void reap_servers(struct cot_mps_control *c)
 	}
 }
 
-static void hear_server(struct cot_mps_control *c)
+static void hear_server(struct cot_emu_mps_control *c)
 {
-	struct cot_mps_message m;
+	struct cot_emu_mps_message m;
 	uint32_t i;
 
-	if (cot_mps_receive(c->server.sock, &m, NULL, 0) || m.type != COT_MPS_CLIENTS)
+	if (cot_emu_mps_receive(c->server.sock, &m, NULL, 0) || m.type != COT_EMU_MPS_CLIENTS)
 		return;
 	c->server.n_clients = m.n;
 	c->server.n_taken = m.slot;
@@ -180,13 +180,13 @@ static bool is_idle(const struct server *s)
 }
 
 /* Whose server serves this user. */
-static uid_t server_of(const struct cot_mps_control *c, uid_t uid)
+static uid_t server_of(const struct cot_emu_mps_control *c, uid_t uid)
 {
 	return c->multiuser ? geteuid() : uid;
 }
 
 /* -EAGAIN: later. Root's daemon serves everybody, another one its own user. */
-static int may_join(struct cot_mps_control *c, uid_t uid, CUresult *ret_result)
+static int may_join(struct cot_emu_mps_control *c, uid_t uid, CUresult *ret_result)
 {
 	*ret_result = CUDA_ERROR_MPS_CONNECTION_FAILED;
 	if (c->quitting || (geteuid() != 0 && uid != geteuid()))
@@ -199,16 +199,16 @@ static int may_join(struct cot_mps_control *c, uid_t uid, CUresult *ret_result)
 }
 
 /* False: it waits for the server of others to end. */
-static bool pass_on(struct cot_mps_control *c, const struct peer *peer)
+static bool pass_on(struct cot_emu_mps_control *c, const struct peer *peer)
 {
-	struct cot_mps_message m = cot_mps_message(COT_MPS_TAKE);
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_TAKE);
 	CUresult result;
 
 	if (may_join(c, peer->who.uid, &result) < 0)
 		return false;
 	m.status = result;
 	m.pid = peer->who.pid;
-	if (!m.status && cot_mps_send(c->server.sock, &m, peer->sock))
+	if (!m.status && cot_emu_mps_send(c->server.sock, &m, peer->sock))
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
 	if (!m.status) {
 		c->server.n_passed++;
@@ -216,13 +216,13 @@ static bool pass_on(struct cot_mps_control *c, const struct peer *peer)
 		return true;
 	}
 	note(c, "refused client %d: %d", (int)m.pid, m.status);
-	m.type = COT_MPS_WELCOME;
-	(void)!cot_mps_send(peer->sock, &m, -1);
+	m.type = COT_EMU_MPS_WELCOME;
+	(void)!cot_emu_mps_send(peer->sock, &m, -1);
 	return true;
 }
 
 /* A new client. False: it waits, and its connection is kept. */
-static bool admit(struct cot_mps_control *c, struct peer *peer)
+static bool admit(struct cot_emu_mps_control *c, struct peer *peer)
 {
 	socklen_t size = sizeof(peer->who);
 
@@ -235,7 +235,7 @@ static bool admit(struct cot_mps_control *c, struct peer *peer)
 }
 
 /* The server goes when it has nobody and somebody waits for another one; then they come. */
-static void admit_waiting(struct cot_mps_control *c)
+static void admit_waiting(struct cot_emu_mps_control *c)
 {
 	unsigned i;
 
@@ -267,14 +267,14 @@ static void answer(int peer, int status, const char *fmt, ...) COT_PRINTF(3, 4);
 
 static void answer(int peer, int status, const char *fmt, ...)
 {
-	struct cot_mps_message m = cot_mps_message(COT_MPS_ANSWER);
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_ANSWER);
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(m.text, sizeof(m.text), fmt, args);
 	va_end(args);
 	m.status = status;
-	(void)!cot_mps_send(peer, &m, -1);
+	(void)!cot_emu_mps_send(peer, &m, -1);
 }
 
 /* The number in a word; 0 for anything else. */
@@ -287,7 +287,7 @@ static long number(const char *word)
 }
 
 /* Is the first argument the number of the server? Answers if not. */
-static bool names_server(struct cot_mps_control *c, const struct command *cmd)
+static bool names_server(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	if (cmd->n_words > 1 && c->server.pid && number(cmd->words[1]) == c->server.pid)
 		return true;
@@ -308,7 +308,7 @@ static bool has_word(const struct command *cmd, const char *word, const char **r
 	return false;
 }
 
-static bool cmd_server_list(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_server_list(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	if (c->server.pid)
 		answer(cmd->peer, 0, "%d", (int)c->server.pid);
@@ -317,16 +317,16 @@ static bool cmd_server_list(struct cot_mps_control *c, const struct command *cmd
 	return false;
 }
 
-static bool cmd_server_status(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_server_status(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	if (names_server(c, cmd))
 		answer(cmd->peer, 0, "%s", c->server.state);
 	return false;
 }
 
-static bool cmd_client_list(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_client_list(struct cot_emu_mps_control *c, const struct command *cmd)
 {
-	char list[COT_MPS_TEXT] = "";
+	char list[COT_EMU_MPS_TEXT] = "";
 	size_t n = 0;
 	uint32_t i;
 
@@ -339,7 +339,7 @@ static bool cmd_client_list(struct cot_mps_control *c, const struct command *cmd
 	return false;
 }
 
-static bool cmd_start_server(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_start_server(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	const char *uid = "";
 	uid_t user = has_word(cmd, "-uid", &uid) ? (uid_t)number(uid) : geteuid();
@@ -348,7 +348,7 @@ static bool cmd_start_server(struct cot_mps_control *c, const struct command *cm
 	return false;
 }
 
-static bool cmd_shutdown_server(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_shutdown_server(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	if (!names_server(c, cmd))
 		return false;
@@ -360,7 +360,7 @@ static bool cmd_shutdown_server(struct cot_mps_control *c, const struct command 
 }
 
 /* Waits for the clients to end; -t SECONDS and -f put a limit to that. Keeps the connection. */
-static bool cmd_quit(struct cot_mps_control *c, const struct command *cmd)
+static bool cmd_quit(struct cot_emu_mps_control *c, const struct command *cmd)
 {
 	const char *seconds = "0";
 
@@ -378,14 +378,14 @@ static bool cmd_quit(struct cot_mps_control *c, const struct command *cmd)
 static const struct {
 	const char *name;
 	/* true: the connection has been kept */
-	bool (*run)(struct cot_mps_control *c, const struct command *cmd);
+	bool (*run)(struct cot_emu_mps_control *c, const struct command *cmd);
 } commands[] = {
 	{"get_server_list", cmd_server_list},	  {"get_server_status", cmd_server_status},
 	{"get_client_list", cmd_client_list},	  {"start_server", cmd_start_server},
 	{"shutdown_server", cmd_shutdown_server}, {"quit", cmd_quit},
 };
 
-static bool run_command(struct cot_mps_control *c, int peer, char *text)
+static bool run_command(struct cot_emu_mps_control *c, int peer, char *text)
 {
 	struct command cmd = {.peer = peer};
 	char *save = NULL, *word;
@@ -406,7 +406,7 @@ static bool run_command(struct cot_mps_control *c, int peer, char *text)
 
 /* ---- the loop ---- */
 
-static void accept_peers(struct cot_mps_control *c)
+static void accept_peers(struct cot_emu_mps_control *c)
 {
 	unsigned i;
 	int sock;
@@ -421,17 +421,17 @@ static void accept_peers(struct cot_mps_control *c)
 	}
 }
 
-static void hear_peer(struct cot_mps_control *c, struct peer *peer)
+static void hear_peer(struct cot_emu_mps_control *c, struct peer *peer)
 {
-	struct cot_mps_message m;
-	int err = cot_mps_receive(peer->sock, &m, NULL, 0);
+	struct cot_emu_mps_message m;
+	int err = cot_emu_mps_receive(peer->sock, &m, NULL, 0);
 	bool keep = false;
 
 	if (err == -EAGAIN || err == -ETIMEDOUT)
 		return;
-	if (!err && m.type == COT_MPS_HELLO && !peer->waits && !admit(c, peer))
+	if (!err && m.type == COT_EMU_MPS_HELLO && !peer->waits && !admit(c, peer))
 		return;
-	if (!err && m.type == COT_MPS_COMMAND) {
+	if (!err && m.type == COT_EMU_MPS_COMMAND) {
 		keep = run_command(c, peer->sock, m.text);
 		/* One connection may ask again and again. */
 		if (!keep)
@@ -442,7 +442,7 @@ static void hear_peer(struct cot_mps_control *c, struct peer *peer)
 	*peer = (struct peer){.sock = -1};
 }
 
-static void hear_signal(struct cot_mps_control *c)
+static void hear_signal(struct cot_emu_mps_control *c)
 {
 	struct signalfd_siginfo info;
 
@@ -456,7 +456,7 @@ static void hear_signal(struct cot_mps_control *c)
 }
 
 /* How long poll may sleep, after doing what is due. */
-static int due(struct cot_mps_control *c)
+static int due(struct cot_emu_mps_control *c)
 {
 	int64_t left;
 
@@ -473,7 +473,7 @@ static int due(struct cot_mps_control *c)
 	return -1;
 }
 
-int cot_mps_control_run(struct cot_mps_control *c)
+int cot_emu_mps_control_run(struct cot_emu_mps_control *c)
 {
 	struct pollfd p[3 + MAX_PEERS];
 	unsigned i;
@@ -504,7 +504,7 @@ int cot_mps_control_run(struct cot_mps_control *c)
 
 /* ---- making and destroying ---- */
 
-static void write_pid(struct cot_mps_control *c)
+static void write_pid(struct cot_emu_mps_control *c)
 {
 	int fd = openat(c->pipe_dir, PID_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
@@ -536,15 +536,15 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int cot_mps_control_create(bool multiuser, struct cot_mps_control **ret_control)
+int cot_emu_mps_control_create(bool multiuser, struct cot_emu_mps_control **ret_control)
 {
-	struct cot_mps_control *c;
+	struct cot_emu_mps_control *c;
 	unsigned i;
 	int other;
 
 	if (multiuser && geteuid() != 0)
 		return -EPERM;
-	other = cot_mps_connect_control();
+	other = cot_emu_mps_connect_control();
 	if (other >= 0) {
 		close(other);
 		return -EADDRINUSE;
@@ -556,22 +556,22 @@ int cot_mps_control_create(bool multiuser, struct cot_mps_control **ret_control)
 	for (i = 0; i < MAX_PEERS; i++)
 		c->peers[i].sock = -1;
 	c->quit_peer = c->server.sock = -1;
-	c->listener = cot_mps_listen_control();
+	c->listener = cot_emu_mps_listen_control();
 	if (c->listener < 0) {
 		other = c->listener;
 		free(c);
 		return other;
 	}
-	c->pipe_dir = open(cot_mps_pipe_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	c->pipe_dir = open(cot_emu_mps_pipe_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	c->signals = watch_signals();
 	c->log = open_log();
 	write_pid(c);
-	note(c, "listening in %s", cot_mps_pipe_dir());
+	note(c, "listening in %s", cot_emu_mps_pipe_dir());
 	*ret_control = c;
 	return 0;
 }
 
-void cot_mps_control_destroy(struct cot_mps_control *c)
+void cot_emu_mps_control_destroy(struct cot_emu_mps_control *c)
 {
 	unsigned i;
 

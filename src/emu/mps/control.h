@@ -12,14 +12,14 @@
 #include <stdbool.h>
 
 /* The environment variable and number by which the server is told its socket. */
-#define COT_MPS_SERVER_FD 3
+#define COT_EMU_MPS_SERVER_FD 3
 
-struct cot_mps_control;
+struct cot_emu_mps_control;
 
 /* Takes over the pipe directory. -EADDRINUSE: a daemon is there already; -EPERM: only root may. */
-int cot_mps_control_create(bool multiuser, struct cot_mps_control **ret_control);
+int cot_emu_mps_control_create(bool multiuser, struct cot_emu_mps_control **ret_control);
 /* Serves until told to quit; the process's exit status. */
-int cot_mps_control_run(struct cot_mps_control *c);
-void cot_mps_control_destroy(struct cot_mps_control *c);
+int cot_emu_mps_control_run(struct cot_emu_mps_control *c);
+void cot_emu_mps_control_destroy(struct cot_emu_mps_control *c);
 
 #endif

@@ -14,15 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/driver/mps_wire.h"
 #include "emu/mps/control.h"
 #include "emu/mps/server.h"
-#include "emu/mps/wire.h"
 
-static int serve(struct cot_mps_control *c)
+static int serve(struct cot_emu_mps_control *c)
 {
-	int status = cot_mps_control_run(c);
+	int status = cot_emu_mps_control_run(c);
 
-	cot_mps_control_destroy(c);
+	cot_emu_mps_control_destroy(c);
 	return status;
 }
 
@@ -33,7 +33,8 @@ static int explain(int err)
 	else if (err == -EADDRINUSE)
 		fprintf(stderr, "An instance of this daemon is already running\n");
 	else
-		fprintf(stderr, "Cannot listen in %s: %s\n", cot_mps_pipe_dir(), strerror(-err));
+		fprintf(stderr, "Cannot listen in %s: %s\n", cot_emu_mps_pipe_dir(),
+			strerror(-err));
 	return 1;
 }
 
@@ -50,18 +51,18 @@ static void take_time(void)
 
 static int foreground(bool multiuser)
 {
-	struct cot_mps_control *c;
+	struct cot_emu_mps_control *c;
 	int err;
 
 	take_time();
-	err = cot_mps_control_create(multiuser, &c);
+	err = cot_emu_mps_control_create(multiuser, &c);
 	return err ? explain(err) : serve(c);
 }
 
 /* The parent returns when the daemon listens: the child's word comes through a pipe. */
 static int background(bool multiuser)
 {
-	struct cot_mps_control *c;
+	struct cot_emu_mps_control *c;
 	int ready[2], err = -EIO, null;
 	pid_t pid;
 
@@ -77,7 +78,7 @@ static int background(bool multiuser)
 		return err ? explain(err) : 0;
 	}
 	setsid();
-	err = cot_mps_control_create(multiuser, &c);
+	err = cot_emu_mps_control_create(multiuser, &c);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
@@ -89,23 +90,23 @@ static int background(bool multiuser)
 
 static int send_commands(void)
 {
-	struct cot_mps_message m, reply;
-	char line[COT_MPS_TEXT];
+	struct cot_emu_mps_message m, reply;
+	char line[COT_EMU_MPS_TEXT];
 	int sock, status = 0, err;
 
 	while (fgets(line, sizeof(line), stdin)) {
 		if (line[strspn(line, " \t\r\n")] == 0)
 			continue;
-		sock = cot_mps_connect_control();
+		sock = cot_emu_mps_connect_control();
 		if (sock < 0) {
 			fprintf(stderr, "Cannot find MPS control daemon process\n");
 			return 1;
 		}
-		m = cot_mps_message(COT_MPS_COMMAND);
+		m = cot_emu_mps_message(COT_EMU_MPS_COMMAND);
 		snprintf(m.text, sizeof(m.text), "%s", line);
-		err = cot_mps_send(sock, &m, -1);
+		err = cot_emu_mps_send(sock, &m, -1);
 		if (!err)
-			err = cot_mps_receive(sock, &reply, NULL, -1);
+			err = cot_emu_mps_receive(sock, &reply, NULL, -1);
 		close(sock);
 		if (err) {
 			fprintf(stderr, "Lost the MPS control daemon: %s\n", strerror(-err));
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
 
 	name = name ? name + 1 : argv[0];
 	if (!strcmp(name, "nvidia-cuda-mps-server"))
-		return cot_mps_server_run(COT_MPS_SERVER_FD);
+		return cot_emu_mps_server_run(COT_EMU_MPS_SERVER_FD);
 	if (argc == 1)
 		return send_commands();
 	if ((argc == 2 || multiuser) && !strcmp(argv[1], "-d"))

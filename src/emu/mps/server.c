@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 #include "emu/driver/export.h"
-#include "emu/mps/wire.h"
+#include "emu/driver/mps_wire.h"
 
 #define MAX_GPUS 4
 /* While it has clients the server looks this often whether one of them has faulted. */
@@ -34,31 +34,31 @@ struct server {
 	bool faulted;
 	uint32_t n_taken; /* clients, refused ones too */
 	struct cot_emu_context *contexts[MAX_GPUS];
-	uint32_t tokens[MAX_GPUS][COT_MPS_MAX_CLIENTS * COT_MPS_CHANNELS_PER_CLIENT];
-	struct client clients[COT_MPS_MAX_CLIENTS];
-	struct slot slots[COT_MPS_MAX_CLIENTS];
+	uint32_t tokens[MAX_GPUS][COT_EMU_MPS_MAX_CLIENTS * COT_EMU_MPS_CHANNELS_PER_CLIENT];
+	struct client clients[COT_EMU_MPS_MAX_CLIENTS];
+	struct slot slots[COT_EMU_MPS_MAX_CLIENTS];
 };
 
 static unsigned n_clients(const struct server *s)
 {
 	unsigned i, n = 0;
 
-	for (i = 0; i < COT_MPS_MAX_CLIENTS; i++)
+	for (i = 0; i < COT_EMU_MPS_MAX_CLIENTS; i++)
 		n += s->clients[i].sock >= 0;
 	return n;
 }
 
 static void tell_control(const struct server *s)
 {
-	struct cot_mps_message m = cot_mps_message(COT_MPS_CLIENTS);
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_CLIENTS);
 	unsigned i;
 
 	m.slot = s->n_taken;
-	for (i = 0; i < COT_MPS_MAX_CLIENTS; i++)
+	for (i = 0; i < COT_EMU_MPS_MAX_CLIENTS; i++)
 		if (s->clients[i].sock >= 0)
 			m.tokens[m.n++] = (uint32_t)s->clients[i].pid;
 	snprintf(m.text, sizeof(m.text), "%s", s->faulted ? "FAULT" : "ACTIVE");
-	(void)!cot_mps_send(s->control, &m, -1);
+	(void)!cot_emu_mps_send(s->control, &m, -1);
 }
 
 /* ---- contexts ---- */
@@ -69,8 +69,9 @@ static CUresult make_contexts(struct server *s)
 	int i;
 
 	for (i = 0; i < s->n_gpus; i++) {
-		result = s->mps->create(i, COT_MPS_MAX_CLIENTS * COT_MPS_CHANNELS_PER_CLIENT,
-					s->tokens[i], &s->contexts[i]);
+		result =
+			s->mps->create(i, COT_EMU_MPS_MAX_CLIENTS * COT_EMU_MPS_CHANNELS_PER_CLIENT,
+				       s->tokens[i], &s->contexts[i]);
 		if (result)
 			return result;
 	}
@@ -113,7 +114,7 @@ static void drop_client(struct server *s, unsigned c)
 	if (s->clients[c].pidfd >= 0)
 		close(s->clients[c].pidfd);
 	s->clients[c] = (struct client){.sock = -1, .pidfd = -1};
-	for (i = 0; i < COT_MPS_MAX_CLIENTS; i++)
+	for (i = 0; i < COT_EMU_MPS_MAX_CLIENTS; i++)
 		if (s->slots[i].client == (int)c)
 			s->slots[i].client = -1;
 	s->mps->bury();
@@ -124,19 +125,19 @@ static void drop_client(struct server *s, unsigned c)
 /* A client whose socket the daemon hands over. */
 static void take_client(struct server *s, int sock, int32_t pid)
 {
-	struct cot_mps_message m = cot_mps_message(COT_MPS_WELCOME);
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_WELCOME);
 	unsigned c = 0;
 
 	check_faults(s);
 	m.pid = getpid();
-	while (c < COT_MPS_MAX_CLIENTS && s->clients[c].sock >= 0)
+	while (c < COT_EMU_MPS_MAX_CLIENTS && s->clients[c].sock >= 0)
 		c++;
 	if (s->faulted)
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
-	else if (c == COT_MPS_MAX_CLIENTS)
+	else if (c == COT_EMU_MPS_MAX_CLIENTS)
 		m.status = CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
 	s->n_taken++;
-	if (cot_mps_send(sock, &m, -1) || m.status) {
+	if (cot_emu_mps_send(sock, &m, -1) || m.status) {
 		close(sock);
 		tell_control(s);
 		return;
@@ -152,41 +153,41 @@ static void take_client(struct server *s, int sock, int32_t pid)
 
 static void open_context(struct server *s, unsigned c, uint32_t gpu)
 {
-	struct cot_mps_message m = cot_mps_message(COT_MPS_OPENED);
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_OPENED);
 	unsigned i = 0;
 
 	check_faults(s);
-	while (i < COT_MPS_MAX_CLIENTS && s->slots[i].client >= 0)
+	while (i < COT_EMU_MPS_MAX_CLIENTS && s->slots[i].client >= 0)
 		i++;
 	if (s->faulted)
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
 	else if (gpu >= (uint32_t)s->n_gpus)
 		m.status = CUDA_ERROR_INVALID_DEVICE;
-	else if (i == COT_MPS_MAX_CLIENTS)
+	else if (i == COT_EMU_MPS_MAX_CLIENTS)
 		m.status = CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
 	if (!m.status) {
 		s->slots[i] = (struct slot){.client = (int)c, .gpu = (int)gpu};
 		m.slot = i;
-		m.n = COT_MPS_CHANNELS_PER_CLIENT;
-		memcpy(m.tokens, &s->tokens[gpu][i * COT_MPS_CHANNELS_PER_CLIENT],
+		m.n = COT_EMU_MPS_CHANNELS_PER_CLIENT;
+		memcpy(m.tokens, &s->tokens[gpu][i * COT_EMU_MPS_CHANNELS_PER_CLIENT],
 		       m.n * sizeof(m.tokens[0]));
 	}
-	if (cot_mps_send(s->clients[c].sock, &m, -1))
+	if (cot_emu_mps_send(s->clients[c].sock, &m, -1))
 		drop_client(s, c);
 }
 
 static void serve_client(struct server *s, unsigned c)
 {
-	struct cot_mps_message m;
-	int err = cot_mps_receive(s->clients[c].sock, &m, NULL, 0);
+	struct cot_emu_mps_message m;
+	int err = cot_emu_mps_receive(s->clients[c].sock, &m, NULL, 0);
 
 	if (err == -EAGAIN || err == -ETIMEDOUT)
 		return;
 	if (err)
 		drop_client(s, c);
-	else if (m.type == COT_MPS_OPEN)
+	else if (m.type == COT_EMU_MPS_OPEN)
 		open_context(s, c, m.gpu);
-	else if (m.type == COT_MPS_CLOSE && m.slot < COT_MPS_MAX_CLIENTS &&
+	else if (m.type == COT_EMU_MPS_CLOSE && m.slot < COT_EMU_MPS_MAX_CLIENTS &&
 		 s->slots[m.slot].client == (int)c)
 		s->slots[m.slot].client = -1;
 }
@@ -194,14 +195,14 @@ static void serve_client(struct server *s, unsigned c)
 /* false: the daemon has closed its end. */
 static bool serve_control(struct server *s)
 {
-	struct cot_mps_message m;
-	int sock = -1, err = cot_mps_receive(s->control, &m, &sock, 0);
+	struct cot_emu_mps_message m;
+	int sock = -1, err = cot_emu_mps_receive(s->control, &m, &sock, 0);
 
 	if (err == -EAGAIN || err == -ETIMEDOUT)
 		return true;
 	if (err)
 		return false;
-	if (m.type == COT_MPS_TAKE && sock >= 0)
+	if (m.type == COT_EMU_MPS_TAKE && sock >= 0)
 		take_client(s, sock, m.pid);
 	else if (sock >= 0)
 		close(sock);
@@ -210,12 +211,12 @@ static bool serve_control(struct server *s)
 
 static int loop(struct server *s)
 {
-	struct pollfd p[1 + 2 * COT_MPS_MAX_CLIENTS];
+	struct pollfd p[1 + 2 * COT_EMU_MPS_MAX_CLIENTS];
 	unsigned c;
 
 	for (;;) {
 		p[0] = (struct pollfd){.fd = s->control, .events = POLLIN};
-		for (c = 0; c < COT_MPS_MAX_CLIENTS; c++) {
+		for (c = 0; c < COT_EMU_MPS_MAX_CLIENTS; c++) {
 			p[1 + 2 * c] = (struct pollfd){.fd = s->clients[c].sock, .events = POLLIN};
 			p[2 + 2 * c] = (struct pollfd){.fd = s->clients[c].pidfd, .events = POLLIN};
 		}
@@ -224,7 +225,7 @@ static int loop(struct server *s)
 			return 1;
 		if (p[0].revents && !serve_control(s))
 			return 0;
-		for (c = 0; c < COT_MPS_MAX_CLIENTS; c++) {
+		for (c = 0; c < COT_EMU_MPS_MAX_CLIENTS; c++) {
 			if (p[2 + 2 * c].revents && s->clients[c].pidfd == p[2 + 2 * c].fd)
 				drop_client(s, c);
 			else if (p[1 + 2 * c].revents && s->clients[c].sock == p[1 + 2 * c].fd)
@@ -235,7 +236,7 @@ static int loop(struct server *s)
 	}
 }
 
-int cot_mps_server_run(int control)
+int cot_emu_mps_server_run(int control)
 {
 	static const CUuuid id = COT_EMU_EXPORT_MPS_ID;
 	struct server *s = calloc(1, sizeof(*s));
@@ -246,7 +247,7 @@ int cot_mps_server_run(int control)
 	if (!s)
 		return 1;
 	s->control = control;
-	for (i = 0; i < COT_MPS_MAX_CLIENTS; i++) {
+	for (i = 0; i < COT_EMU_MPS_MAX_CLIENTS; i++) {
 		s->clients[i] = (struct client){.sock = -1, .pidfd = -1};
 		s->slots[i].client = -1;
 	}

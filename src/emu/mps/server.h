@@ -10,6 +10,6 @@
 #define COT_EMU_MPS_SERVER_H
 
 /* Runs until the daemon's end of the socket is closed; the process's exit status. */
-int cot_mps_server_run(int control);
+int cot_emu_mps_server_run(int control);
 
 #endif

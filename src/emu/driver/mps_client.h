@@ -2,8 +2,8 @@
  * The client's side of the emulated MPS, inside the emulated driver: find the control daemon, get
  * channels of its server's group. One connection per process. Thread-safe.
  */
-#ifndef COT_EMU_MPS_CLIENT_H
-#define COT_EMU_MPS_CLIENT_H
+#ifndef COT_EMU_DRIVER_MPS_CLIENT_H
+#define COT_EMU_DRIVER_MPS_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,11 +14,11 @@
  * Connects if there is a daemon at CUDA_MPS_PIPE_DIRECTORY. Without one the program runs on its
  * own and the call succeeds; a daemon or server that refuses makes it fail.
  */
-CUresult cot_mps_probe(bool *ret_under_mps);
+CUresult cot_emu_mps_probe(bool *ret_under_mps);
 
 /* Channels for a context on this GPU; `most` tokens at most. Leave with the slot. */
-CUresult cot_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
-		      uint32_t *ret_n_tokens);
-void cot_mps_leave(int slot);
+CUresult cot_emu_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
+			  uint32_t *ret_n_tokens);
+void cot_emu_mps_leave(int slot);
 
 #endif

@@ -1,4 +1,4 @@
-#include "emu/mps/wire.h"
+#include "emu/driver/mps_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #define MAGIC	0x31736d63u
 #define BACKLOG 64
 
-struct cot_mps_message cot_mps_message(enum cot_mps_type type)
+struct cot_emu_mps_message cot_emu_mps_message(enum cot_emu_mps_type type)
 {
-	return (struct cot_mps_message){.magic = MAGIC, .type = type};
+	return (struct cot_emu_mps_message){.magic = MAGIC, .type = type};
 }
 
-int cot_mps_send(int sock, const struct cot_mps_message *m, int fd)
+int cot_emu_mps_send(int sock, const struct cot_emu_mps_message *m, int fd)
 {
 	union {
 		struct cmsghdr align;
@@ -72,7 +72,8 @@ static int wait_readable(int sock, int timeout_ms)
 	return n ? 0 : -ETIMEDOUT;
 }
 
-int cot_mps_receive(int sock, struct cot_mps_message *ret_message, int *ret_fd, int timeout_ms)
+int cot_emu_mps_receive(int sock, struct cot_emu_mps_message *ret_message, int *ret_fd,
+			int timeout_ms)
 {
 	union {
 		struct cmsghdr align;
@@ -95,12 +96,12 @@ int cot_mps_receive(int sock, struct cot_mps_message *ret_message, int *ret_fd, 
 		return n < 0 && errno != ECONNRESET ? -errno : -EPIPE;
 	fd = passed_fd(&msg);
 	if (n != sizeof(*ret_message) || ret_message->magic != MAGIC ||
-	    msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || ret_message->n > COT_MPS_MAX_CLIENTS) {
+	    msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || ret_message->n > COT_EMU_MPS_MAX_CLIENTS) {
 		if (fd >= 0)
 			close(fd);
 		return -EBADMSG;
 	}
-	ret_message->text[COT_MPS_TEXT - 1] = 0;
+	ret_message->text[COT_EMU_MPS_TEXT - 1] = 0;
 	if (ret_fd)
 		*ret_fd = fd;
 	else if (fd >= 0)
@@ -108,7 +109,7 @@ int cot_mps_receive(int sock, struct cot_mps_message *ret_message, int *ret_fd, 
 	return 0;
 }
 
-const char *cot_mps_pipe_dir(void)
+const char *cot_emu_mps_pipe_dir(void)
 {
 	const char *dir = getenv("CUDA_MPS_PIPE_DIRECTORY");
 
@@ -118,7 +119,7 @@ const char *cot_mps_pipe_dir(void)
 /* A name that fits into an address, however long the folder's is. */
 static int control_address(struct sockaddr_un *a)
 {
-	int dir = open(cot_mps_pipe_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(cot_emu_mps_pipe_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0)
 		return -errno;
@@ -127,7 +128,7 @@ static int control_address(struct sockaddr_un *a)
 	return dir;
 }
 
-int cot_mps_connect_control(void)
+int cot_emu_mps_connect_control(void)
 {
 	struct sockaddr_un a;
 	int dir = control_address(&a), sock, err = 0;
@@ -145,12 +146,12 @@ int cot_mps_connect_control(void)
 	return err;
 }
 
-int cot_mps_listen_control(void)
+int cot_emu_mps_listen_control(void)
 {
 	struct sockaddr_un a;
 	int dir, sock, err = 0;
 
-	if (mkdir(cot_mps_pipe_dir(), 0755) && errno != EEXIST)
+	if (mkdir(cot_emu_mps_pipe_dir(), 0755) && errno != EEXIST)
 		return -errno;
 	dir = control_address(&a);
 	if (dir < 0)

@@ -1,10 +1,10 @@
-#include "emu/mps/client.h"
+#include "emu/driver/mps_client.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "emu/mps/wire.h"
+#include "emu/driver/mps_wire.h"
 
 #define ANSWER_MS (20 * 1000)
 
@@ -18,33 +18,34 @@ static CUresult result_of(int err)
 	return err == -ETIMEDOUT ? CUDA_ERROR_MPS_SERVER_NOT_READY : CUDA_ERROR_MPS_RPC_FAILURE;
 }
 
-static CUresult ask(int sock, const struct cot_mps_message *question, enum cot_mps_type type,
-		    int timeout_ms, struct cot_mps_message *ret_answer)
+static CUresult ask(int sock, const struct cot_emu_mps_message *question,
+		    enum cot_emu_mps_type type, int timeout_ms,
+		    struct cot_emu_mps_message *ret_answer)
 {
-	int err = cot_mps_send(sock, question, -1);
+	int err = cot_emu_mps_send(sock, question, -1);
 
 	if (!err)
-		err = cot_mps_receive(sock, ret_answer, NULL, timeout_ms);
+		err = cot_emu_mps_receive(sock, ret_answer, NULL, timeout_ms);
 	if (!err && ret_answer->type != type)
 		err = -EBADMSG;
 	return err ? result_of(err) : (CUresult)ret_answer->status;
 }
 
-CUresult cot_mps_probe(bool *ret_under_mps)
+CUresult cot_emu_mps_probe(bool *ret_under_mps)
 {
-	struct cot_mps_message hello = cot_mps_message(COT_MPS_HELLO), answer;
+	struct cot_emu_mps_message hello = cot_emu_mps_message(COT_EMU_MPS_HELLO), answer;
 	CUresult result;
 	int sock;
 
 	*ret_under_mps = false;
-	sock = cot_mps_connect_control();
+	sock = cot_emu_mps_connect_control();
 	if (sock == -ENOENT || sock == -ECONNREFUSED || sock == -ENOTDIR)
 		return CUDA_SUCCESS;
 	if (sock < 0)
 		return CUDA_ERROR_MPS_CONNECTION_FAILED;
 	hello.pid = getpid();
 	/* While the server has clients of another user, it waits without a bound. */
-	result = ask(sock, &hello, COT_MPS_WELCOME, -1, &answer);
+	result = ask(sock, &hello, COT_EMU_MPS_WELCOME, -1, &answer);
 	if (result) {
 		close(sock);
 		return result;
@@ -56,16 +57,16 @@ CUresult cot_mps_probe(bool *ret_under_mps)
 	return CUDA_SUCCESS;
 }
 
-CUresult cot_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
-		      uint32_t *ret_n_tokens)
+CUresult cot_emu_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
+			  uint32_t *ret_n_tokens)
 {
-	struct cot_mps_message open = cot_mps_message(COT_MPS_OPEN), answer;
+	struct cot_emu_mps_message open = cot_emu_mps_message(COT_EMU_MPS_OPEN), answer;
 	CUresult result;
 	uint32_t i;
 
 	open.gpu = (uint32_t)gpu;
 	pthread_mutex_lock(&lock);
-	result = ask(server, &open, COT_MPS_OPENED, ANSWER_MS, &answer);
+	result = ask(server, &open, COT_EMU_MPS_OPENED, ANSWER_MS, &answer);
 	pthread_mutex_unlock(&lock);
 	if (result)
 		return result;
@@ -78,13 +79,13 @@ CUresult cot_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t mos
 	return CUDA_SUCCESS;
 }
 
-void cot_mps_leave(int slot)
+void cot_emu_mps_leave(int slot)
 {
-	struct cot_mps_message close_it = cot_mps_message(COT_MPS_CLOSE);
+	struct cot_emu_mps_message close_it = cot_emu_mps_message(COT_EMU_MPS_CLOSE);
 
 	close_it.slot = (uint32_t)slot;
 	pthread_mutex_lock(&lock);
 	/* A server that has gone has closed everything already. */
-	(void)!cot_mps_send(server, &close_it, -1);
+	(void)!cot_emu_mps_send(server, &close_it, -1);
 	pthread_mutex_unlock(&lock);
 }
