@@ -14,27 +14,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cuda/abi/calls.h"
+
 #define CALLS_DEFAULT 5000000u
 #define REPEATS	      7
 #define FUNCTIONS     512 /* as many as a large program launches */
 
-typedef int launch_fn(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-		      unsigned by, unsigned bz, unsigned shared_bytes, void *stream, void **params,
-		      void **extra);
-typedef int query_fn(void *stream);
-typedef int init_fn(unsigned flags);
-typedef int proc_fn(const char *symbol, void **function, int version, unsigned long long flags);
+typedef __typeof__(cuLaunchKernel) launch_fn;
+typedef __typeof__(cuStreamQuery) query_fn;
 
 struct library {
 	launch_fn *launch;
 	query_fn *query;
-	init_fn *init;
-	proc_fn *proc;
+	__typeof__(cuInit) *init;
+	__typeof__(cuGetProcAddress) *proc;
 };
 
 static unsigned n_calls = CALLS_DEFAULT;
 static volatile int sink;
 static char functions[FUNCTIONS][64]; /* their addresses serve as handles */
+#define STREAM ((CUstream)functions[0])
 
 static void *symbol(void *handle, const char *name)
 {
@@ -78,8 +77,8 @@ static double time_launches(launch_fn *launch)
 	unsigned i;
 
 	for (i = 0; i < n_calls; i++)
-		sink = launch(functions[i % FUNCTIONS], 1, 1, 1, 256, 1, 1, 0, functions[0], params,
-			      NULL);
+		sink = launch((CUfunction)functions[i % FUNCTIONS], 1, 1, 1, 256, 1, 1, 0, STREAM,
+			      params, NULL);
 	return (now_ns() - begin) / n_calls;
 }
 
@@ -89,7 +88,7 @@ static double time_queries(query_fn *query)
 	unsigned i;
 
 	for (i = 0; i < n_calls; i++)
-		sink = query(functions[0]);
+		sink = query(STREAM);
 	return (now_ns() - begin) / n_calls;
 }
 
