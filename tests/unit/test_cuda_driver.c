@@ -1,0 +1,96 @@
+/* The list of the driver's entry points, what names mean in it, and opening a driver. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cuda/driver.h"
+
+static const struct {
+	const char *name;
+	int since; /* 0: not known */
+} entries[] = {
+#define NAME(name)				   {#name, 0},
+#define ENTRY(name, since, shim, emulated, params) {#name, since},
+#define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params) \
+	ENTRY(name, since, shim, emulated, params)
+#include "cuda/abi/api.def"
+};
+#define N_ENTRIES (sizeof(entries) / sizeof(entries[0]))
+
+/* So that each is found where one looks for it, and only once. */
+static void the_list_is_in_order(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 1; i < N_ENTRIES; i++)
+		if (strcmp(entries[i - 1].name, entries[i].name) >= 0)
+			fail_msg("%s stands before %s", entries[i - 1].name, entries[i].name);
+}
+
+/* Of two versions of a function the one with the higher number is the newer one. */
+static void versions_follow_each_other(void **state)
+{
+	char symbol[128];
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < N_ENTRIES; i++) {
+		assert_true(!entries[i].since || entries[i].since >= 2000);
+		assert_true(entries[i].since <= COT_CUDA_VERSION);
+		for (k = i + 1; k < N_ENTRIES && entries[i].since; k++) {
+			strcpy(symbol, entries[i].name);
+			if (strlen(symbol) > 3 && !strncmp(symbol + strlen(symbol) - 3, "_v", 2))
+				symbol[strlen(symbol) - 3] = '\0';
+			if (entries[k].since && cot_cuda_is_version_of(entries[k].name, symbol))
+				assert_true(entries[i].since < entries[k].since);
+		}
+	}
+}
+
+static void names_of_versions(void **state)
+{
+	(void)state;
+	assert_true(cot_cuda_is_version_of("cuInit", "cuInit"));
+	assert_true(cot_cuda_is_version_of("cuMemAlloc_v2", "cuMemAlloc"));
+	assert_true(cot_cuda_is_version_of("cuCtxCreate_v4", "cuCtxCreate"));
+	assert_false(cot_cuda_is_version_of("cuMemAlloc_v2", "cuMemAlloc_v2"));
+	assert_false(cot_cuda_is_version_of("cuMemAllocAsync", "cuMemAlloc"));
+	assert_false(cot_cuda_is_version_of("cuMemAlloc", "cuMemAllocAsync"));
+	assert_false(cot_cuda_is_version_of("cuLaunchKernel_ptsz", "cuLaunchKernel"));
+	assert_false(cot_cuda_is_version_of("cuMemAlloc", ""));
+	assert_false(cot_cuda_is_version_of("_v2", "x"));
+}
+
+/* On a machine without a GPU one sentence says so. */
+static void opening(void **state)
+{
+	struct cot_driver driver;
+	struct cot_error err = {""};
+	int rc = cot_driver_open(&driver, &err);
+
+	(void)state;
+	if (rc == 0) {
+		assert_non_null(driver.cuInit);
+		assert_non_null(driver.cuLaunchKernel);
+		return;
+	}
+	assert_int_equal(rc, -ENOENT);
+	assert_non_null(strstr(err.text, "there is no CUDA driver here ("));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_list_is_in_order),
+		cmocka_unit_test(versions_follow_each_other),
+		cmocka_unit_test(names_of_versions),
+		cmocka_unit_test(opening),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
