@@ -42,7 +42,7 @@ endfunction()
 function(cot_all_units ret)
 	set(units "")
 	foreach(name cli report daemon sim sched policy model proto cuda launch kernels emu exec fatbin ptx
-			trace base)
+			trace text base)
 		if(TARGET cot_${name})
 			list(APPEND units cot_${name})
 		endif()

@@ -9,6 +9,8 @@ QUICK = r"(?!integration_|test_preload$|test_shim$|test_shim_deaths$)"
 
 FOLDERS = {
     "src/base": (r"test_base_", QUICK + r"test_", None),
+    "src/text": (r"test_text_|fuzz_(scenario|trace|kernels|config|measurements)$",
+                 r"test_trace_|test_daemon_config|cli_test_(bad_scenario|model)$", None),
     "src/trace": (r"test_trace_|fuzz_(scenario|trace|kernels|measurements|contention)$",
                   r"test_sim_|cli_test_(sim|bad_scenario|list|model)$|test_daemon_config|fuzz_config", None),
     "src/proto": (r"test_proto$|fuzz_proto", r"test_daemon_|fuzz_|test_shim_", r"integration_daemon_(basics|packets)"),

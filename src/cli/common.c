@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "proto/proto.h"
-#include "trace/json.h"
-#include "trace/number.h"
+#include "text/json.h"
+#include "text/number.h"
 
 void cot_cli_complain(const char *fmt, ...)
 {

@@ -10,7 +10,7 @@
 #include "cli/consolidation_sweep.h"
 #include "cli/model.h"
 #include "model/fit.h"
-#include "trace/csv.h"
+#include "text/csv.h"
 
 #define TABLE "printed/consolidation.csv"
 

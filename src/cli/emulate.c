@@ -15,7 +15,7 @@
 
 #include "base/compiler.h"
 #include "daemon/paths.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 #define DRIVER	    "libcuda.so.1"
 #define MPS_CONTROL "nvidia-cuda-mps-control"

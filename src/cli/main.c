@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "trace/json.h"
+#include "text/json.h"
 
 #ifndef COT_VERSION
 #define COT_VERSION "0.1.0"

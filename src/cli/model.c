@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/outfile.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 enum {
 	KEY_JSON = 256,

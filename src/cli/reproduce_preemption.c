@@ -9,7 +9,7 @@
 #include "cli/reproduce.h"
 #include "cli/reproduce_study.h"
 #include "report/outfile.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 #define JITTER_CV_MAX 2.0
 

@@ -9,7 +9,7 @@
 #include "cli/reproduce.h"
 #include "cli/smqos_study.h"
 #include "report/outfile.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 struct arguments {
 	struct cot_smq_options study;

@@ -21,7 +21,7 @@
 #include "cli/uncontrolled.h"
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/target.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 #define WEIGHT_MAX 10000u
 

@@ -18,7 +18,7 @@
 #include "report/timeline.h"
 #include "sim/qos.h"
 #include "sim/swhost.h"
-#include "trace/number.h"
+#include "text/number.h"
 #include "trace/scenario_read.h"
 
 /* Points in time between two looks at the signals and the progress bar: some 30 ms. */

@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 int cot_target_parse(const char *text, struct cot_msg_command *command, struct cot_error *err)
 {

@@ -13,7 +13,7 @@
 #include "base/environ.h"
 #include "cli/client.h"
 #include "cli/show.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 /* A maps file that is longer is not read to its end. */
 #define MAPS_LINES_MAX 20000u

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/number.h"
-#include "trace/text.h"
-#include "trace/yaml.h"
+#include "text/number.h"
+#include "text/text.h"
+#include "text/yaml.h"
 
 #define OPT_PTR (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define WORD	64

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/environ.h"
-#include "trace/number.h"
+#include "text/number.h"
 
 struct block {
 	const char *text;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/number.h"
+#include "text/number.h"
 
 #define PROC_GPUS "/proc/driver/nvidia/gpus"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
-#include "trace/json.h"
-#include "trace/number.h"
+#include "text/json.h"
+#include "text/number.h"
 
 #ifndef COT_VERSION
 #define COT_VERSION "0.1.0"

@@ -10,7 +10,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
-#include "trace/json.h"
+#include "text/json.h"
 
 /* A program that has launched nothing for so long is told of when it has shares. */
 #define LASTS_NS (10 * COT_NS_PER_S)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
-#include "trace/json.h"
-#include "trace/text.h"
+#include "text/json.h"
+#include "text/text.h"
 
 #define STATE_NAME    "state.json"
 #define STATE_VERSION 1

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "trace/csv.h"
+#include "text/csv.h"
 
 const char *const cot_size_class_names[COT_N_CLASSES] = {"SHORT", "MEDIUM", "LONG"};
 

@@ -1,6 +1,6 @@
 /*
  * What the paper prints, read from the tables under data/printed/. The reader takes the CSV
- * of trace/csv.h; the tables are constant and part of the program.
+ * of text/csv.h; the tables are constant and part of the program.
  */
 #ifndef COT_REPORT_REPRODUCE_PRINTED_H
 #define COT_REPORT_REPRODUCE_PRINTED_H

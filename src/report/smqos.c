@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "trace/csv.h"
+#include "text/csv.h"
 
 #define PRINTED_TABLE "printed/smqos.csv"
 #define REACH_CLOSE   5.0  /* points */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/text.h"
+#include "text/text.h"
 
 #define COUNT_MAX 1e15
 #define RATE_MAX  1e18

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/text.h"
 #include "trace/kernels_raw.h"
-#include "trace/text.h"
 
 #define SCHEMA	     "cotenant.kernels/1"
 #define PATH_MAX_LEN 64

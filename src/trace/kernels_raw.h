@@ -5,8 +5,8 @@
 #ifndef COT_TRACE_KERNELS_RAW_H
 #define COT_TRACE_KERNELS_RAW_H
 
+#include "text/yaml.h"
 #include "trace/kernels.h"
-#include "trace/yaml.h"
 
 /* Pointers are NULL where the key was left out. */
 struct cot_raw_model_gpu {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/csv.h"
-#include "trace/text.h"
+#include "text/csv.h"
+#include "text/text.h"
 
 enum known { WORKLOAD, SECONDS, POWER, IDLE, SMS, CLOCK, N_NEEDED, SET = N_NEEDED, N_KNOWN };
 

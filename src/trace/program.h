@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
+#include "text/yaml.h"
 #include "trace/scenario.h"
-#include "trace/yaml.h"
 
 #define COT_PROGRAM_STEPS_MAX 4096u /* written in one list; loops unroll to COT_MAX_STEPS */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "text/text.h"
 #include "trace/gpu.h"
-#include "trace/text.h"
 #include "trace/trace.h"
 
 #define OPTIONAL CYAML_FLAG_OPTIONAL

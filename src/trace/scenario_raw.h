@@ -5,9 +5,9 @@
 #ifndef COT_TRACE_SCENARIO_RAW_H
 #define COT_TRACE_SCENARIO_RAW_H
 
+#include "text/yaml.h"
 #include "trace/program.h"
 #include "trace/scenario.h"
-#include "trace/yaml.h"
 
 /* Pointers are NULL where the key was left out. */
 struct cot_raw_gpu {

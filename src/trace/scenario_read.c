@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "text/number.h"
+#include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
-#include "trace/number.h"
 #include "trace/scenario_raw.h"
-#include "trace/text.h"
 #include "trace/trace_load.h"
 
 #define SCHEMA_NAME	  "cotenant.scenario/1"

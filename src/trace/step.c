@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/csv.h"
-#include "trace/text.h"
+#include "text/csv.h"
+#include "text/text.h"
 
 #define SAMPLES_MIN 4u
 

@@ -8,9 +8,9 @@
 
 #include "base/embedded.h"
 #include "base/units.h"
+#include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
-#include "trace/text.h"
 #include "trace/trace_load.h"
 #include "trace/trace_table.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/text.h"
 #include "trace/program.h"
-#include "trace/text.h"
 
 enum type { TEXT, WHOLE, NUMBER };
 

@@ -4,7 +4,7 @@
 #ifndef COT_TRACE_TRACE_TABLE_H
 #define COT_TRACE_TRACE_TABLE_H
 
-#include "trace/csv.h"
+#include "text/csv.h"
 #include "trace/trace.h"
 
 /* free() the kernels; there is at least one. -EINVAL with a sentence, -ENOMEM. */

@@ -2,8 +2,8 @@
  * Text from outside: a bounded read of a file, and the check that bytes are text at all. Both give
  * one sentence on failure. No state.
  */
-#ifndef COT_TRACE_TEXT_H
-#define COT_TRACE_TEXT_H
+#ifndef COT_TEXT_TEXT_H
+#define COT_TEXT_TEXT_H
 
 #include <stddef.h>
 

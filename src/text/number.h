@@ -2,8 +2,8 @@
  * Numbers in outside text, read strictly: the whole text must be one decimal number, without
  * leading zeros, signs (but '-'), spaces, hexadecimal digits, infinities or nan. Pure.
  */
-#ifndef COT_TRACE_NUMBER_H
-#define COT_TRACE_NUMBER_H
+#ifndef COT_TEXT_NUMBER_H
+#define COT_TEXT_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>

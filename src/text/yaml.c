@@ -1,4 +1,4 @@
-#include "trace/yaml.h"
+#include "text/yaml.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/yaml_check.h"
-#include "trace/yaml_tree.h"
+#include "text/yaml_check.h"
+#include "text/yaml_tree.h"
 
 struct cot_yaml {
 	struct cot_yaml_tree tree;

@@ -1,4 +1,4 @@
-#include "trace/text.h"
+#include "text/text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "trace/yaml_tree.h"
+#include "text/yaml_tree.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "trace/text.h"
+#include "text/text.h"
 
 struct builder {
 	struct cot_yaml_tree *tree;

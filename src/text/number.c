@@ -1,4 +1,4 @@
-#include "trace/number.h"
+#include "text/number.h"
 
 #include <float.h>
 #include <stdio.h>

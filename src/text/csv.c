@@ -1,4 +1,4 @@
-#include "trace/csv.h"
+#include "text/csv.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/number.h"
-#include "trace/text.h"
+#include "text/number.h"
+#include "text/text.h"
 
 struct cell {
 	uint32_t text; /* offset */

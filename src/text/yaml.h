@@ -9,8 +9,8 @@
  *
  * A document belongs to one thread at a time.
  */
-#ifndef COT_TRACE_YAML_H
-#define COT_TRACE_YAML_H
+#ifndef COT_TEXT_YAML_H
+#define COT_TEXT_YAML_H
 
 #include <cyaml/cyaml.h>
 #include <stddef.h>

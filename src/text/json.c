@@ -1,4 +1,4 @@
-#include "trace/json.h"
+#include "text/json.h"
 
 #include <jansson.h>
 #include <stdatomic.h>

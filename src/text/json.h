@@ -4,8 +4,8 @@
  *
  * The count is of the whole process; any thread.
  */
-#ifndef COT_TRACE_JSON_H
-#define COT_TRACE_JSON_H
+#ifndef COT_TEXT_JSON_H
+#define COT_TEXT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

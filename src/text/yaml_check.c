@@ -1,4 +1,4 @@
-#include "trace/yaml_check.h"
+#include "text/yaml_check.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/number.h"
-#include "trace/text.h"
+#include "text/number.h"
+#include "text/text.h"
 
 #define LIST_MAX 320 /* bytes of a list of words in a message */
 

@@ -3,8 +3,8 @@
  * yaml_check.c). Accepts less than YAML: one document, no anchors, aliases or tags, keys are text,
  * texts have one line; sizes, depth and node count are bounded.
  */
-#ifndef COT_TRACE_YAML_TREE_H
-#define COT_TRACE_YAML_TREE_H
+#ifndef COT_TEXT_YAML_TREE_H
+#define COT_TEXT_YAML_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>

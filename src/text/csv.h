@@ -3,8 +3,8 @@
  * cells, cells are separated by commas. Lines that begin with '#' and empty lines are skipped. No
  * quotes. A table belongs to one thread at a time; it is not changed once read.
  */
-#ifndef COT_TRACE_CSV_H
-#define COT_TRACE_CSV_H
+#ifndef COT_TEXT_CSV_H
+#define COT_TEXT_CSV_H
 
 #include <stddef.h>
 #include <stdint.h>

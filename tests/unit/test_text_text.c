@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "trace/csv.h"
-#include "trace/text.h"
+#include "text/csv.h"
+#include "text/text.h"
 
 static const struct {
 	const char *bytes;

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "trace/text.h"
-#include "trace/yaml.h"
+#include "text/text.h"
+#include "text/yaml.h"
 
 enum colour { RED, GREEN };
 
