@@ -35,8 +35,8 @@ static void time_alone(void)
 {
 	struct cot_model_time t;
 
-	one.kernels[0].comp += 1;
-	(void)cot_model_time_alone(&one.machine.gpu, &one.kernels[0], &t);
+	one.file.kernels[0].comp += 1;
+	(void)cot_model_time_alone(&one.machine.gpu, &one.file.kernels[0], &t);
 	sink += t.cycles;
 }
 
@@ -45,8 +45,8 @@ static void power_alone(void)
 	struct cot_model_events events;
 	struct cot_model_draw draw;
 
-	one.kernels[0].comp += 1;
-	cot_model_events_of(&one.kernels[0], &events);
+	one.file.kernels[0].comp += 1;
+	cot_model_events_of(&one.file.kernels[0], &events);
 	cot_model_draw_of(&one.machine.gpu, &one.machine.power, &events, 1e9, &draw);
 	sink += cot_model_energy_j(&one.machine.power, draw.dynamic_w, 1);
 }
@@ -55,9 +55,9 @@ static void time_beside(void)
 {
 	struct cot_model_time t[2];
 
-	two.kernels[0].comp += 1;
-	two.kernels[1].n_blocks = 15;
-	(void)cot_model_time_beside(&two.machine.gpu, two.kernels, 2, t);
+	two.file.kernels[0].comp += 1;
+	two.file.kernels[1].n_blocks = 15;
+	(void)cot_model_time_beside(&two.machine.gpu, two.file.kernels, 2, t);
 	sink += t[0].cycles;
 }
 
@@ -65,9 +65,9 @@ static void time_together(void)
 {
 	struct cot_model_set set;
 
-	two.kernels[0].comp += 1;
-	two.kernels[1].n_blocks = 45;
-	(void)cot_model_set_time(&two.machine.gpu, two.kernels, 2, &two.machine.options, &set);
+	two.file.kernels[0].comp += 1;
+	two.file.kernels[1].n_blocks = 45;
+	(void)cot_model_set_time(&two.machine.gpu, two.file.kernels, 2, &two.machine.options, &set);
 	sink += set.cycles;
 }
 
@@ -75,26 +75,26 @@ static void layout(void)
 {
 	struct cot_model_sms sms[2] = {{0, 15, {1, 1}, 0}, {15, 15, {0, 2}, 0}};
 
-	two.kernels[0].comp += 1;
-	sink += cot_model_layout_cycles(&two.machine.gpu, two.kernels, 2, sms, 2);
+	two.file.kernels[0].comp += 1;
+	sink += cot_model_layout_cycles(&two.machine.gpu, two.file.kernels, 2, sms, 2);
 }
 
 static void judge(void)
 {
 	struct cot_model_verdict v;
 
-	two.kernels[0].comp += 1;
-	two.kernels[1].n_blocks = 45;
-	(void)cot_model_judge(&two.machine, two.kernels, NULL, 2, &v);
+	two.file.kernels[0].comp += 1;
+	two.file.kernels[1].n_blocks = 45;
+	(void)cot_model_judge(&two.machine, two.file.kernels, NULL, 2, &v);
 	sink += v.together.energy_j;
 }
 
 static void long_grids(void)
 {
-	struct cot_model_kernel k[2] = {two.kernels[0], two.kernels[1]};
+	struct cot_model_kernel k[2] = {two.file.kernels[0], two.file.kernels[1]};
 	struct cot_model_set set;
 
-	two.kernels[0].comp += 1;
+	two.file.kernels[0].comp += 1;
 	k[0].n_blocks = 100000;
 	k[1].n_blocks = 70001;
 	(void)cot_model_set_time(&two.machine.gpu, k, 2, &two.machine.options, &set);

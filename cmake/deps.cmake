@@ -2,14 +2,13 @@
 # our programs, which then need nothing but the C library: such programs can be carried to another
 # machine.
 
-option(COT_STATIC_DEPS "Link jansson, libcyaml and libyaml statically" OFF)
+option(COT_STATIC_DEPS "Link jansson and libyaml statically" OFF)
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# cot_dependency(NAME MODULE ARCHIVE [LINK what else the archive needs])
+# cot_dependency(NAME MODULE ARCHIVE)
 function(cot_dependency name module archive)
-	cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
 	string(TOUPPER "${name}" prefix)
 	pkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET "${module}")
 	add_library(dep_${name} INTERFACE)
@@ -18,14 +17,13 @@ function(cot_dependency name module archive)
 			HINTS ${${prefix}_LIBRARY_DIRS} ${${prefix}_LIBDIR} REQUIRED)
 		mark_as_advanced(COT_ARCHIVE_${prefix})
 		target_include_directories(dep_${name} INTERFACE ${${prefix}_INCLUDE_DIRS})
-		target_link_libraries(dep_${name} INTERFACE "${COT_ARCHIVE_${prefix}}" ${arg_LINK})
+		target_link_libraries(dep_${name} INTERFACE "${COT_ARCHIVE_${prefix}}")
 	else()
 		target_link_libraries(dep_${name} INTERFACE PkgConfig::${prefix})
 	endif()
 endfunction()
 
 cot_dependency(yaml yaml-0.1 libyaml.a)
-cot_dependency(cyaml libcyaml libcyaml.a LINK dep_yaml)
 cot_dependency(jansson jansson libjansson.a)
 cot_dependency(lz4 liblz4 liblz4.a)
 cot_dependency(zstd libzstd libzstd.a)

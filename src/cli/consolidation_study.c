@@ -162,9 +162,9 @@ static int train(struct study *st)
 		for (k = 0; k < 2; k++) {
 			const struct cot_model_input *in = &st->s[i].in;
 
-			if (cot_model_time_alone(&in->machine.gpu, &in->kernels[k], &time))
+			if (cot_model_time_alone(&in->machine.gpu, &in->file.kernels[k], &time))
 				return cot_error_set(st->err, -EINVAL, "a block does not fit");
-			cot_model_events_of(&in->kernels[k], &events);
+			cot_model_events_of(&in->file.kernels[k], &events);
 			cot_model_draw_of(&in->machine.gpu, &none, &events, time.cycles, &draw);
 			rates[2 * i + k][0] = draw.memory_rate;
 			rates[2 * i + k][1] = draw.instruction_rate;
@@ -189,12 +189,13 @@ static int predict(struct study *st, struct scenario *s)
 	int rc;
 
 	s->in.machine.power = st->power;
-	rc = cot_model_judge(&s->in.machine, s->in.kernels, NULL, 2, &s->verdict);
-	rc = rc ? rc : cot_model_set_time(gpu, s->in.kernels, 2, &s->in.machine.options, &s->set);
+	rc = cot_model_judge(&s->in.machine, s->in.file.kernels, NULL, 2, &s->verdict);
+	rc = rc ? rc
+		: cot_model_set_time(gpu, s->in.file.kernels, 2, &s->in.machine.options, &s->set);
 	for (k = 0; k < 2 && !rc; k++) {
-		rc = cot_model_cost_of(&s->in.machine, &s->in.kernels[k], NULL, 1, &cost);
+		rc = cot_model_cost_of(&s->in.machine, &s->in.file.kernels[k], NULL, 1, &cost);
 		s->energy_kj[k] = cost.energy_j / 1e3;
-		cot_model_events_of(&s->in.kernels[k], &one);
+		cot_model_events_of(&s->in.file.kernels[k], &one);
 		s->events.transactions += one.transactions;
 		s->events.instructions += one.instructions;
 	}
@@ -210,8 +211,9 @@ static int predict(struct study *st, struct scenario *s)
 		for (k = 0; k < 2; k++)
 			layout[i].blocks[k] = s->in.file.layout[i].blocks[k];
 	}
-	s->layout_s = cot_model_layout_cycles(gpu, s->in.kernels, 2, layout, s->in.file.n_layout) /
-		      (gpu->clock_ghz * 1e9);
+	s->layout_s =
+		cot_model_layout_cycles(gpu, s->in.file.kernels, 2, layout, s->in.file.n_layout) /
+		(gpu->clock_ghz * 1e9);
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static void alone(struct study *st)
 	for (i = 0; i < 4; i++) {
 		const struct scenario *s = &st->s[i / 2];
 
-		if (cot_model_time_alone(&s->in.machine.gpu, &s->in.kernels[i % 2], &time))
+		if (cot_model_time_alone(&s->in.machine.gpu, &s->in.file.kernels[i % 2], &time))
 			continue;
 		set_ours(st, ids[i][0], time.seconds);
 		set_ours(st, ids[i][1], s->energy_kj[i % 2]);
@@ -284,7 +286,7 @@ static void blocks(struct study *st)
 	/* 12 KB in 3 blocks are 4 KB each; 184 KB is then decimal, or 46 blocks. */
 	set_ours(st, "enc184_blocks", ceil(184e3 / (12.0 * 1024 / 3)));
 	for (i = 0; i < 6; i++) {
-		six[i] = in->kernels[0];
+		six[i] = in->file.kernels[0];
 		six[i].n_blocks = 3;
 	}
 	if (cot_model_time_beside(&in->machine.gpu, six, 6, times))

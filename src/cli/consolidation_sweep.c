@@ -66,9 +66,10 @@ static void play(struct sweep *sw, const struct cot_model_input *in)
 	uint32_t g;
 
 	sw->gpu = &in->machine.gpu;
-	fill(sw->gpu, &in->kernels[0], sw->shorter);
-	fill(sw->gpu, &in->kernels[1], sw->longer);
-	sw->apart_s = alone_s(sw->gpu, &in->kernels[0]) + alone_s(sw->gpu, &in->kernels[1]);
+	fill(sw->gpu, &in->file.kernels[0], sw->shorter);
+	fill(sw->gpu, &in->file.kernels[1], sw->longer);
+	sw->apart_s =
+		alone_s(sw->gpu, &in->file.kernels[0]) + alone_s(sw->gpu, &in->file.kernels[1]);
 	memset(layout, 0, sizeof(layout));
 	for (g = 0; g < in->file.n_layout; g++) {
 		layout[g].n = in->file.layout[g].sms;

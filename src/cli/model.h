@@ -14,15 +14,13 @@
 #include "model/consolidate.h"
 #include "trace/kernels.h"
 
-/* Kernels as the models want them. */
+/* Kernels, and the machine that they run on. */
 struct cot_model_input {
 	struct cot_kernels file;
 	struct cot_model_machine machine;
-	struct cot_model_kernel kernels[COT_KERNELS_MAX];
-	uint32_t pending[COT_KERNELS_MAX];
 };
 
-/* Fills `kernels`, `pending` and the GPU and power of `machine` from `file`. */
+/* Takes the GPU and power of `machine` from `file`. */
 void cot_model_input_init(struct cot_model_input *in);
 
 /* A number with ten significant digits, so that no compiler's last bit shows. */

@@ -38,7 +38,7 @@ static int add_candidate(struct plan *p, const uint32_t *copies)
 		p->candidates = bigger;
 	}
 	memcpy(p->candidates[p->n_candidates].copies, copies, sizeof(p->candidates[0].copies));
-	return cot_model_judge(&in->machine, in->kernels, copies, in->file.n,
+	return cot_model_judge(&in->machine, in->file.kernels, copies, in->file.n,
 			       &p->candidates[p->n_candidates++].verdict);
 }
 
@@ -58,11 +58,11 @@ static int make_plan(struct plan *p, struct cot_error *err)
 	p->steps = calloc(COT_MODEL_STEPS_MAX, sizeof(*p->steps));
 	if (!p->steps)
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	while (!rc && cot_model_next_candidate(in->pending, in->file.n, copies))
+	while (!rc && cot_model_next_candidate(in->file.pending, in->file.n, copies))
 		rc = add_candidate(p, copies);
 	if (!rc)
-		rc = cot_model_plan(&in->machine, in->kernels, in->pending, in->file.n, take_step,
-				    p);
+		rc = cot_model_plan(&in->machine, in->file.kernels, in->file.pending, in->file.n,
+				    take_step, p);
 	if (rc == -ENOMEM)
 		return cot_error_set(err, rc, "out of memory");
 	return rc ? cot_error_set(err, rc, "the kernels cannot be judged") : 0;
@@ -176,7 +176,7 @@ static json_t *json_copies(const struct plan *p, const uint32_t *copies)
 
 	for (i = 0; i < p->in->file.n; i++)
 		if (copies[i])
-			(void)json_object_set_new(object, p->in->file.kernels[i].name,
+			(void)json_object_set_new(object, p->in->file.names[i],
 						  json_integer(copies[i]));
 	return object;
 }
@@ -211,7 +211,7 @@ static json_t *json_plan(const struct plan *p)
 					 cot_model_number(p->steps[i].seconds), "energy_j",
 					 cot_model_number(p->steps[i].energy_j)));
 	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "cotenant.model.consolidate/1", "gpu",
-			 p->in->file.gpu.name, "candidates", candidates, "plan", steps);
+			 p->in->file.gpu_name, "candidates", candidates, "plan", steps);
 }
 
 int cot_model_show_plan(const struct cot_model_input *in, bool json, FILE *out,

@@ -25,19 +25,19 @@ static int predict(const struct cot_model_input *in, struct result *r, struct co
 	for (i = 0; i < in->file.n; i++) {
 		struct line *line = &r->lines[r->n++];
 
-		line->name = in->file.kernels[i].name;
+		line->name = in->file.names[i];
 		line->runs = true;
-		if (cot_model_cost_of(&in->machine, &in->kernels[i], NULL, 1, &line->cost))
+		if (cot_model_cost_of(&in->machine, &in->file.kernels[i], NULL, 1, &line->cost))
 			return cot_error_set(err, -EINVAL, "a block of '%s' does not fit on an SM",
 					     line->name);
-		instances += in->pending[i];
+		instances += in->file.pending[i];
 	}
 	if (instances < 2)
 		return 0;
-	cot_model_set_name(&in->file, in->pending, r->together, sizeof(r->together));
+	cot_model_set_name(&in->file, in->file.pending, r->together, sizeof(r->together));
 	r->lines[r->n].name = r->together;
-	r->lines[r->n].runs = !cot_model_cost_of(&in->machine, in->kernels, in->pending, in->file.n,
-						 &r->lines[r->n].cost);
+	r->lines[r->n].runs = !cot_model_cost_of(&in->machine, in->file.kernels, in->file.pending,
+						 in->file.n, &r->lines[r->n].cost);
 	r->n++;
 	return 0;
 }
@@ -131,7 +131,7 @@ int cot_model_show_power(const struct cot_model_input *in, bool json, FILE *out,
 	for (i = 0; i < r.n; i++)
 		(void)json_array_append_new(lines, json_line(&r.lines[i]));
 	return cot_model_write_json(json_pack("{s:s, s:s, s:o, s:o}", "schema",
-					      "cotenant.model.power/1", "gpu", in->file.gpu.name,
+					      "cotenant.model.power/1", "gpu", in->file.gpu_name,
 					      "idle_w", cot_model_number(in->machine.power.idle_w),
 					      "runs", lines),
 				    out, err);

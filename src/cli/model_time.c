@@ -36,12 +36,12 @@ static void predict_set(const struct cot_model_input *in, struct result *r)
 	uint32_t i, instances = 0;
 
 	for (i = 0; i < in->file.n; i++) {
-		instances += in->pending[i];
-		if (!in->pending[i])
+		instances += in->file.pending[i];
+		if (!in->file.pending[i])
 			continue;
-		set[r->n] = in->kernels[i];
-		set[r->n].n_blocks *= in->pending[i];
-		set[r->n].transfer_bytes *= in->pending[i];
+		set[r->n] = in->file.kernels[i];
+		set[r->n].n_blocks *= in->file.pending[i];
+		set[r->n].transfer_bytes *= in->file.pending[i];
 		r->index[r->n++] = i;
 	}
 	if (instances < 2)
@@ -64,7 +64,7 @@ static void predict_layout(const struct cot_model_input *in, struct result *r)
 		memcpy(r->layout[i].blocks, in->file.layout[i].blocks,
 		       in->file.n * sizeof(r->layout[i].blocks[0]));
 	}
-	r->layout_cycles = cot_model_layout_cycles(&in->machine.gpu, in->kernels, in->file.n,
+	r->layout_cycles = cot_model_layout_cycles(&in->machine.gpu, in->file.kernels, in->file.n,
 						   r->layout, r->n_layout);
 	r->has_layout = true;
 }
@@ -74,9 +74,9 @@ static int predict(const struct cot_model_input *in, struct result *r, struct co
 	uint32_t i;
 
 	for (i = 0; i < in->file.n; i++)
-		if (cot_model_time_alone(&in->machine.gpu, &in->kernels[i], &r->alone[i]))
+		if (cot_model_time_alone(&in->machine.gpu, &in->file.kernels[i], &r->alone[i]))
 			return cot_error_set(err, -EINVAL, "a block of '%s' does not fit on an SM",
-					     in->file.kernels[i].name);
+					     in->file.names[i]);
 	predict_layout(in, r);
 	predict_set(in, r);
 	return 0;
@@ -104,8 +104,8 @@ static int print_alone(const struct cot_model_input *in, const struct result *r,
 	for (i = 0; i < in->file.n; i++) {
 		const struct cot_model_time *a = &r->alone[i];
 
-		cot_table_text(t, in->file.kernels[i].name);
-		cot_table_text(t, cot_format_count(&text, in->file.kernels[i].blocks));
+		cot_table_text(t, in->file.names[i]);
+		cot_table_text(t, cot_format_count(&text, in->file.kernels[i].n_blocks));
 		cot_table_cell(t, "%u", a->active_sms);
 		cot_table_cell(t, "%u", a->blocks_per_sm);
 		cot_table_cell(t, "%.0f", a->n_warps);
@@ -137,7 +137,7 @@ static void print_sms(const struct cot_model_input *in, const struct cot_model_s
 		if (!(sms->blocks[i] > 0))
 			continue;
 		(void)fprintf(out, "%s%.6g of %s", any ? " + " : "", sms->blocks[i],
-			      in->file.kernels[index ? index[i] : i].name);
+			      in->file.names[index ? index[i] : i]);
 		any = true;
 	}
 	(void)fprintf(out, "%s%s%s\n", any ? ", " : "idle",
@@ -153,7 +153,7 @@ static void print_together(const struct cot_model_input *in, const struct result
 	uint32_t i;
 
 	for (i = 0; i < in->file.n; i++)
-		apart += in->pending[i] * r->alone[i].seconds;
+		apart += in->file.pending[i] * r->alone[i].seconds;
 	(void)fprintf(out, "\nTogether %s", time_text(&text, set->seconds));
 	(void)fprintf(out, ", one after another %s. Blocks on each SM:\n", time_text(&text, apart));
 	for (i = 0; i < set->n_sms; i++)
@@ -199,12 +199,12 @@ static json_t *json_alone(const struct cot_model_input *in, const struct result 
 		(void)json_array_append_new(
 			all,
 			json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}",
-				  "kernel", in->file.kernels[i].name, "active_sms",
-				  (int)a->active_sms, "blocks_per_sm", (int)a->blocks_per_sm,
-				  "warps_per_sm", cot_model_number(a->n_warps), "mwp",
-				  cot_model_number(a->sm.mwp), "cwp", cot_model_number(a->sm.cwp),
-				  "equation", a->sm.equation, "rounds", cot_model_number(a->n_rep),
-				  "cycles", cot_model_number(a->cycles), "seconds",
+				  "kernel", in->file.names[i], "active_sms", (int)a->active_sms,
+				  "blocks_per_sm", (int)a->blocks_per_sm, "warps_per_sm",
+				  cot_model_number(a->n_warps), "mwp", cot_model_number(a->sm.mwp),
+				  "cwp", cot_model_number(a->sm.cwp), "equation", a->sm.equation,
+				  "rounds", cot_model_number(a->n_rep), "cycles",
+				  cot_model_number(a->cycles), "seconds",
 				  cot_model_number(a->seconds), "transfer_s",
 				  cot_model_number(a->transfer_s)));
 	}
@@ -220,8 +220,7 @@ static json_t *json_sms(const struct cot_model_input *in, const struct cot_model
 	for (i = 0; all && i < n_sms; i++) {
 		blocks = json_object();
 		for (k = 0; k < n; k++)
-			(void)json_object_set_new(blocks,
-						  in->file.kernels[index ? index[k] : k].name,
+			(void)json_object_set_new(blocks, in->file.names[index ? index[k] : k],
 						  cot_model_number(sms[i].blocks[k]));
 		(void)json_array_append_new(
 			all, json_pack("{s:i, s:i, s:o, s:o}", "first_sm", (int)sms[i].first, "sms",
@@ -237,7 +236,7 @@ static json_t *json_together(const struct cot_model_input *in, const struct resu
 	uint32_t i;
 
 	for (i = 0; i < r->n; i++)
-		(void)json_object_set_new(ends, in->file.kernels[r->index[i]].name,
+		(void)json_object_set_new(ends, in->file.names[r->index[i]],
 					  cot_model_number(seconds(in, r->set.end_cycles[i])));
 	return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o}", "cycles",
 			 cot_model_number(r->set.cycles), "seconds",
@@ -267,7 +266,7 @@ int cot_model_show_time(const struct cot_model_input *in, bool json, FILE *out,
 		return print_text(in, &r, out, err);
 	return cot_model_write_json(
 		json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "cotenant.model.time/1", "gpu",
-			  in->file.gpu.name, "alone", json_alone(in, &r), "together",
+			  in->file.gpu_name, "alone", json_alone(in, &r), "together",
 			  r.has_set ? json_together(in, &r) : json_null(), "layout",
 			  r.has_layout ? json_layout(in, &r) : json_null()),
 		out, err);

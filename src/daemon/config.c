@@ -11,110 +11,59 @@
 #include "text/text.h"
 #include "text/yaml.h"
 
-#define OPT_PTR (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
-#define WORD	64
-
 #define DEFAULT_MPS_PROGRAM "nvidia-cuda-mps-control"
 #define DEFAULT_LINGER_S    60u
+#define WORD_MAX	    63
 
-struct raw_slices {
-	uint32_t *latency, *batch, *equal;
+#define TO(key, member, ...) COT_FIELD(key, struct cot_config, member, __VA_ARGS__)
+#define SLICE		     COT_WHOLE(COT_SLICE_US_MIN, COT_SLICE_US_MAX)
+#define MS(min, max)	     COT_WHOLE(min, max), .unit = COT_NS_PER_MS
+
+static const struct cot_field slices_fields[] = {
+	TO("latency", numbers.latency_slice_us, SLICE),
+	TO("batch", numbers.batch_slice_us, SLICE),
+	TO("equal", numbers.equal_slice_us, SLICE),
+	{0},
 };
 
-struct raw_rotation {
-	uint32_t *turn, *cycle;
+static const struct cot_field rotation_fields[] = {
+	TO("turn", numbers.turn_ns, MS(1, 10000)),
+	TO("cycle", numbers.cycle_ns, MS(1, 60000)),
+	{0},
 };
 
-struct raw_mps {
-	bool *use, *multiuser;
-	char *program;
-	uint32_t *linger;
+static const struct cot_field mps_fields[] = {
+	TO("use", use_mps, COT_BOOL, .alone = true),
+	TO("multiuser", multiuser, COT_BOOL),
+	TO("program", mps_program, COT_TEXT),
+	TO("linger_s", linger_s, COT_WHOLE(0, 86400)),
+	{0},
 };
 
-struct raw_allow {
-	char **latency, **batch;
-	uint32_t latency_count, batch_count;
-	uint32_t *max_weight;
-	bool *other_users;
+static const struct cot_field allow_fields[] = {
+	COT_FIELD_CHECKED("latency", COT_TEXT_TO(WORD_MAX), .list = COT_CONFIG_NAMES_MAX),
+	COT_FIELD_CHECKED("batch", COT_TEXT_TO(WORD_MAX), .list = COT_CONFIG_NAMES_MAX),
+	TO("max_weight", max_weight, COT_WHOLE(COT_WEIGHT_MIN, COT_WEIGHT_MAX)),
+	TO("other_users", other_users, COT_BOOL, .alone = true),
+	{0},
 };
 
-struct raw_config {
-	char *schema, *policy;
-	struct raw_slices *slices_us;
-	struct raw_rotation *rotation_ms;
-	uint32_t *linger_ms, *drain_block_us;
-	uint32_t *reserve_permille, *adapt_task_us, *grow_after_us;
-	struct raw_mps *mps;
-	struct raw_allow *allow;
+static const struct cot_field_word schema_words[] = {{COT_CONFIG_SCHEMA, 0}, {0}};
+
+static const struct cot_field config_fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(schema_words), .required = true),
+	COT_FIELD_CHECKED("policy", COT_TEXT_TO(WORD_MAX)),
+	COT_FIELD_CHECKED("slices_us", COT_MAP(slices_fields)),
+	COT_FIELD_CHECKED("rotation_ms", COT_MAP(rotation_fields)),
+	TO("linger_ms", numbers.linger_ns, MS(0, 3600000)),
+	TO("drain_block_us", numbers.drain_block_us, COT_WHOLE(0, 1000000)),
+	TO("reserve_permille", numbers.reserve_permille, COT_WHOLE(0, 1000)),
+	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
+	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
+	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
+	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
+	{0},
 };
-
-static const cyaml_schema_field_t slices_fields[] = {
-	CYAML_FIELD_UINT_PTR("latency", OPT_PTR, struct raw_slices, latency),
-	CYAML_FIELD_UINT_PTR("batch", OPT_PTR, struct raw_slices, batch),
-	CYAML_FIELD_UINT_PTR("equal", OPT_PTR, struct raw_slices, equal), CYAML_FIELD_END};
-
-static const cyaml_schema_field_t rotation_fields[] = {
-	CYAML_FIELD_UINT_PTR("turn", OPT_PTR, struct raw_rotation, turn),
-	CYAML_FIELD_UINT_PTR("cycle", OPT_PTR, struct raw_rotation, cycle), CYAML_FIELD_END};
-
-static const cyaml_schema_field_t mps_fields[] = {
-	CYAML_FIELD_BOOL_PTR("use", OPT_PTR, struct raw_mps, use),
-	CYAML_FIELD_BOOL_PTR("multiuser", OPT_PTR, struct raw_mps, multiuser),
-	CYAML_FIELD_STRING_PTR("program", OPT_PTR, struct raw_mps, program, 1,
-			       COT_PATH_TEXT_MAX - 1),
-	CYAML_FIELD_UINT_PTR("linger_s", OPT_PTR, struct raw_mps, linger), CYAML_FIELD_END};
-
-static const cyaml_schema_value_t name_schema = {
-	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, WORD - 1),
-};
-
-static const cyaml_schema_field_t allow_fields[] = {
-	CYAML_FIELD_SEQUENCE("latency", OPT_PTR, struct raw_allow, latency, &name_schema, 1,
-			     COT_CONFIG_NAMES_MAX),
-	CYAML_FIELD_SEQUENCE("batch", OPT_PTR, struct raw_allow, batch, &name_schema, 1,
-			     COT_CONFIG_NAMES_MAX),
-	CYAML_FIELD_UINT_PTR("max_weight", OPT_PTR, struct raw_allow, max_weight),
-	CYAML_FIELD_BOOL_PTR("other_users", OPT_PTR, struct raw_allow, other_users),
-	CYAML_FIELD_END};
-
-static const cyaml_schema_field_t config_fields[] = {
-	CYAML_FIELD_STRING_PTR("schema", CYAML_FLAG_POINTER, struct raw_config, schema, 1,
-			       WORD - 1),
-	CYAML_FIELD_STRING_PTR("policy", OPT_PTR, struct raw_config, policy, 1, WORD - 1),
-	CYAML_FIELD_MAPPING_PTR("slices_us", OPT_PTR, struct raw_config, slices_us, slices_fields),
-	CYAML_FIELD_MAPPING_PTR("rotation_ms", OPT_PTR, struct raw_config, rotation_ms,
-				rotation_fields),
-	CYAML_FIELD_UINT_PTR("linger_ms", OPT_PTR, struct raw_config, linger_ms),
-	CYAML_FIELD_UINT_PTR("drain_block_us", OPT_PTR, struct raw_config, drain_block_us),
-	CYAML_FIELD_UINT_PTR("reserve_permille", OPT_PTR, struct raw_config, reserve_permille),
-	CYAML_FIELD_UINT_PTR("adapt_task_us", OPT_PTR, struct raw_config, adapt_task_us),
-	CYAML_FIELD_UINT_PTR("grow_after_us", OPT_PTR, struct raw_config, grow_after_us),
-	CYAML_FIELD_MAPPING_PTR("mps", OPT_PTR, struct raw_config, mps, mps_fields),
-	CYAML_FIELD_MAPPING_PTR("allow", OPT_PTR, struct raw_config, allow, allow_fields),
-	CYAML_FIELD_END};
-
-static const cyaml_schema_value_t config_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct raw_config, config_fields),
-};
-
-/* A key may stand in two places: the wider range is checked here, the rest by the reader. */
-static const struct cot_yaml_range ranges[] = {
-	{"latency", COT_SLICE_US_MIN, COT_SLICE_US_MAX},
-	{"batch", COT_SLICE_US_MIN, COT_SLICE_US_MAX},
-	{"equal", COT_SLICE_US_MIN, COT_SLICE_US_MAX},
-	{"turn", 1, 10000},
-	{"cycle", 1, 60000},
-	{"linger_ms", 0, 3600000},
-	{"linger_s", 0, 86400},
-	{"drain_block_us", 0, 1000000},
-	{"reserve_permille", 0, 1000},
-	{"adapt_task_us", 0, 10000000},
-	{"grow_after_us", 0, 60000000},
-	{"max_weight", COT_WEIGHT_MIN, COT_WEIGHT_MAX},
-	{NULL, 0, 0},
-};
-
-static const struct cot_yaml_format format = {.schema = &config_schema, .ranges = {ranges, NULL}};
 
 void cot_config_default(struct cot_config *config)
 {
@@ -143,25 +92,28 @@ struct reader {
 	struct cot_error *err;
 };
 
-static int read_policy(struct reader *r, const char *name)
+static int read_policy(struct reader *r)
 {
+	const char *name = cot_yaml_text(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "policy"));
 	char names[256] = "", quote[COT_QUOTE_MAX];
-	size_t used = 0;
 	unsigned i;
 
+	if (!name)
+		return 0;
 	r->config->policy = cot_policy_find(name);
 	if (r->config->policy)
 		return 0;
-	for (i = 0; i < cot_n_policies && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 cot_policies[i]->name);
-	return cot_yaml_fail(r->doc, "policy", r->err, "unknown policy '%s'; expected one of %s",
-			     cot_text_quote(name, quote), names);
+	for (i = 0; i < cot_n_policies; i++)
+		cot_text_add_word(names, sizeof(names), cot_policies[i]->name);
+	return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
+				 "unknown policy '%s'; expected one of %s",
+				 cot_text_quote(name, quote), names);
 }
 
 /* "*", "none", "user", a number, or "@group". */
-static int read_name(struct reader *r, const char *path, const char *name, struct cot_allow *allow)
+static int read_name(struct reader *r, uint32_t node, struct cot_allow *allow)
 {
+	const char *name = cot_yaml_text(r->doc, node);
 	char quote[COT_QUOTE_MAX];
 	const struct passwd *user;
 	const struct group *group;
@@ -180,14 +132,14 @@ static int read_name(struct reader *r, const char *path, const char *name, struc
 	if (name[0] == '@') {
 		group = getgrnam(name + 1);
 		if (!group)
-			return cot_yaml_fail(r->doc, path, r->err, "there is no group '%s'",
+			return cot_yaml_fail(r->doc, node, r->err, "there is no group '%s'",
 					     cot_text_quote(name + 1, quote));
 		allow->gids[allow->n_gids++] = group->gr_gid;
 		return 0;
 	}
 	user = getpwnam(name);
 	if (!user)
-		return cot_yaml_fail(r->doc, path, r->err,
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "there is no user '%s'; a group is written as @NAME, "
 				     "everybody as \"*\", "
 				     "nobody as none",
@@ -196,115 +148,45 @@ static int read_name(struct reader *r, const char *path, const char *name, struc
 	return 0;
 }
 
-static int read_names(struct reader *r, const char *key, char *const *names, uint32_t n,
-		      struct cot_allow *allow)
+static int read_names(struct reader *r, const char *key, struct cot_allow *allow)
 {
-	char path[64];
-	uint32_t i;
-	int rc;
+	uint32_t list = cot_yaml_get(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "allow"), key);
+	uint32_t node;
+	int rc = 0;
 
-	if (!names)
+	if (list != COT_YAML_NONE)
+		*allow = (struct cot_allow){0};
+	for (node = cot_yaml_first(r->doc, list); !rc && node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node))
+		rc = read_name(r, node, allow);
+	return rc;
+}
+
+static int check_rotation(struct reader *r)
+{
+	const struct cot_policy_config *numbers = &r->config->numbers;
+
+	if (numbers->cycle_ns >= numbers->turn_ns)
 		return 0;
-	*allow = (struct cot_allow){0};
-	for (i = 0; i < n && i < COT_CONFIG_NAMES_MAX; i++) {
-		(void)snprintf(path, sizeof(path), "allow.%s[%u]", key, i);
-		rc = read_name(r, path, names[i], allow);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static void read_slices(struct cot_policy_config *numbers, const struct raw_slices *raw)
-{
-	if (!raw)
-		return;
-	if (raw->latency)
-		numbers->latency_slice_us = *raw->latency;
-	if (raw->batch)
-		numbers->batch_slice_us = *raw->batch;
-	if (raw->equal)
-		numbers->equal_slice_us = *raw->equal;
-}
-
-static void read_mps(struct cot_config *config, const struct raw_mps *raw)
-{
-	if (!raw)
-		return;
-	if (raw->use)
-		config->use_mps = *raw->use;
-	if (raw->linger)
-		config->linger_s = *raw->linger;
-	if (raw->program)
-		(void)snprintf(config->mps_program, sizeof(config->mps_program), "%s",
-			       raw->program);
-}
-
-static int read_rotation(struct reader *r, const struct raw_rotation *raw)
-{
-	struct cot_policy_config *numbers = &r->config->numbers;
-
-	if (!raw)
-		return 0;
-	if (raw->turn)
-		numbers->turn_ns = *raw->turn * COT_NS_PER_MS;
-	if (raw->cycle)
-		numbers->cycle_ns = *raw->cycle * COT_NS_PER_MS;
-	if (numbers->cycle_ns < numbers->turn_ns)
-		return cot_yaml_fail(r->doc, "rotation_ms", r->err,
-				     "a cycle is shorter than a turn; expected cycle to be at "
-				     "least %u ms",
-				     (unsigned)(numbers->turn_ns / COT_NS_PER_MS));
-	return 0;
-}
-
-static void read_works(struct cot_policy_config *numbers, const struct raw_config *raw)
-{
-	if (raw->reserve_permille)
-		numbers->reserve_permille = *raw->reserve_permille;
-	if (raw->adapt_task_us)
-		numbers->adapt_task_us = *raw->adapt_task_us;
-	if (raw->grow_after_us)
-		numbers->grow_after_ns = *raw->grow_after_us * COT_NS_PER_US;
+	return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "rotation_ms", r->err,
+				 "a cycle is shorter than a turn; expected cycle to be at "
+				 "least %u ms",
+				 (unsigned)(numbers->turn_ns / COT_NS_PER_MS));
 }
 
 static int read_config(struct reader *r)
 {
-	const struct raw_config *raw = cot_yaml_data(r->doc);
-	char quote[COT_QUOTE_MAX];
-	int rc = 0;
+	struct cot_config *config = r->config;
+	uint32_t mps = cot_yaml_get(r->doc, COT_YAML_ROOT, "mps");
+	int rc;
 
-	if (strcmp(raw->schema, COT_CONFIG_SCHEMA) != 0)
-		return cot_yaml_fail(r->doc, "schema", r->err, "the schema is '%s'; expected %s",
-				     cot_text_quote(raw->schema, quote), COT_CONFIG_SCHEMA);
-	if (raw->policy)
-		rc = read_policy(r, raw->policy);
-	if (rc < 0)
-		return rc;
-	read_slices(&r->config->numbers, raw->slices_us);
-	rc = read_rotation(r, raw->rotation_ms);
-	if (rc < 0)
-		return rc;
-	if (raw->linger_ms)
-		r->config->numbers.linger_ns = *raw->linger_ms * COT_NS_PER_MS;
-	if (raw->drain_block_us)
-		r->config->numbers.drain_block_us = *raw->drain_block_us;
-	read_works(&r->config->numbers, raw);
-	read_mps(r->config, raw->mps);
-	if (raw->allow && raw->allow->other_users)
-		r->config->other_users = *raw->allow->other_users;
-	r->config->multiuser =
-		raw->mps && raw->mps->multiuser ? *raw->mps->multiuser : r->config->other_users;
-	if (!raw->allow)
-		return 0;
-	if (raw->allow->max_weight)
-		r->config->max_weight = *raw->allow->max_weight;
-	rc = read_names(r, "latency", raw->allow->latency, raw->allow->latency_count,
-			&r->config->latency);
-	if (!rc)
-		rc = read_names(r, "batch", raw->allow->batch, raw->allow->batch_count,
-				&r->config->batch);
-	return rc;
+	cot_yaml_fill(r->doc, COT_YAML_ROOT, config_fields, config);
+	if (cot_yaml_get(r->doc, mps, "multiuser") == COT_YAML_NONE)
+		config->multiuser = config->other_users;
+	rc = read_policy(r);
+	rc = rc ? rc : check_rotation(r);
+	rc = rc ? rc : read_names(r, "latency", &config->latency);
+	return rc ? rc : read_names(r, "batch", &config->batch);
 }
 
 int cot_config_parse(const char *name, const void *bytes, size_t size,
@@ -315,7 +197,7 @@ int cot_config_parse(const char *name, const void *bytes, size_t size,
 	struct reader r = {.config = &config, .err = err};
 	int rc;
 
-	rc = cot_yaml_load(name, bytes, size, &format, &doc, err);
+	rc = cot_yaml_load(name, bytes, size, config_fields, &doc, err);
 	if (rc < 0)
 		return rc;
 	cot_config_default(&config);

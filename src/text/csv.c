@@ -208,15 +208,32 @@ int cot_csv_fail(const struct cot_csv *csv, uint32_t row, uint32_t column, struc
 	return cot_error_set(err, -EINVAL, "%s:%u:%u: %s", csv->name, at->line, at->col, what);
 }
 
-static int fail_number(const struct cot_csv *csv, uint32_t row, uint32_t column, bool whole,
-		       double min, double max, struct cot_error *err)
+static int fail_expected(const struct cot_csv *csv, uint32_t row, uint32_t column,
+			 const char *expected, struct cot_error *err)
 {
-	char quote[COT_QUOTE_MAX], expected[COT_NUMBER_EXPECTED_MAX];
+	char quote[COT_QUOTE_MAX];
 
 	return cot_csv_fail(csv, row, column, err, "%s is '%s'; expected %s",
 			    cot_csv_name(csv, column),
-			    cot_text_quote(cot_csv_cell(csv, row, column), quote),
-			    cot_number_expected(whole, min, max, expected));
+			    cot_text_quote(cot_csv_cell(csv, row, column), quote), expected);
+}
+
+int cot_csv_read(const struct cot_csv *csv, uint32_t row, uint32_t column,
+		 const struct cot_field *field, void *out, struct cot_error *err)
+{
+	char expected[COT_FIELD_EXPECTED_MAX];
+
+	if (cot_field_read(field, cot_csv_cell(csv, row, column), 0, out))
+		return 0;
+	return fail_expected(csv, row, column, cot_field_expected(field, expected), err);
+}
+
+static int fail_number(const struct cot_csv *csv, uint32_t row, uint32_t column, bool whole,
+		       double min, double max, struct cot_error *err)
+{
+	char expected[COT_NUMBER_EXPECTED_MAX];
+
+	return fail_expected(csv, row, column, cot_number_expected(whole, min, max, expected), err);
 }
 
 int cot_csv_u32(const struct cot_csv *csv, uint32_t row, uint32_t column, uint32_t min,

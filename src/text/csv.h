@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "text/field.h"
 
 #define COT_CSV_COLUMNS_MAX 64
 #define COT_CSV_ROWS_MAX    65536
@@ -31,6 +32,10 @@ const char *cot_csv_cell(const struct cot_csv *csv, uint32_t row, uint32_t colum
 int cot_csv_fail(const struct cot_csv *csv, uint32_t row, uint32_t column, struct cot_error *err,
 		 const char *fmt, ...) COT_PRINTF(5, 6);
 
+/* Puts the cell into the member of *out that the row of its column names; -EINVAL with a sentence.
+ */
+int cot_csv_read(const struct cot_csv *csv, uint32_t row, uint32_t column,
+		 const struct cot_field *field, void *out, struct cot_error *err);
 /* The cell as a number within limits; -EINVAL with a sentence. */
 int cot_csv_u32(const struct cot_csv *csv, uint32_t row, uint32_t column, uint32_t min,
 		uint32_t max, uint32_t *ret_value, struct cot_error *err);

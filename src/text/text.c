@@ -25,6 +25,13 @@ const char *cot_text_quote(const char *text, char buf[COT_QUOTE_MAX])
 	return buf;
 }
 
+void cot_text_add_word(char *list, size_t size, const char *word)
+{
+	size_t n = strlen(list);
+
+	(void)snprintf(list + n, size - n, "%s%s", n ? ", " : "", word);
+}
+
 static int read_stream(FILE *in, const char *path, char **ret_bytes, size_t *ret_size,
 		       struct cot_error *err)
 {

@@ -16,6 +16,9 @@
 #define COT_QUOTE_MAX 48
 const char *cot_text_quote(const char *text, char buf[COT_QUOTE_MAX]);
 
+/* Adds the word to a list "a, b, c" for a message; a list that is full is cut. */
+void cot_text_add_word(char *list, size_t size, const char *word);
+
 /* Reads a file ("-": standard input) of at most COT_TEXT_SIZE_MAX bytes; free() the bytes. */
 int cot_text_read(const char *path, char **ret_bytes, size_t *ret_size, struct cot_error *err);
 

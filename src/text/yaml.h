@@ -1,51 +1,54 @@
 /*
- * YAML into C structs by a libcyaml schema, with exact messages. libcyaml fills the structs; before
- * that the document is checked against the same schema, more strictly than libcyaml does it:
- * unknown, missing and repeated keys, kinds, numbers and their ranges, words of enumerations.
- * Every failure is one sentence "FILE:LINE:COL: what is wrong; what was expected".
- *
- * Two short forms, where the schema wants a map and the file has a word W: a map that has a bool
- * field W reads as {W: true}; a map that has a text field `preset` reads as {preset: W}.
+ * A YAML document, checked against tables of rows (field.h): unknown, missing and repeated keys,
+ * kinds, numbers and their limits, words. Every failure is one sentence "FILE:LINE:COL: what is
+ * wrong; what was expected". What passed is put into structs by the same rows, or looked at value
+ * by value.
  *
  * A document belongs to one thread at a time.
  */
 #ifndef COT_TEXT_YAML_H
 #define COT_TEXT_YAML_H
 
-#include <cyaml/cyaml.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
-
-/* Limits of the number under `key`, wherever the key stands in the document. */
-struct cot_yaml_range {
-	const char *key;
-	double min, max;
-};
-
-#define COT_YAML_RANGES 2
-
-struct cot_yaml_format {
-	const struct cyaml_schema_value *schema; /* the root: a CYAML_FLAG_POINTER to a mapping */
-	const struct cot_yaml_range *ranges[COT_YAML_RANGES]; /* tables that end with a NULL key */
-};
+#include "text/field.h"
 
 struct cot_yaml;
 
-/* `name` is the file's name for messages. -EINVAL, -ENOMEM. */
-int cot_yaml_load(const char *name, const void *bytes, size_t size,
-		  const struct cot_yaml_format *format, struct cot_yaml **ret_doc,
-		  struct cot_error *err);
+/* Values are known by their numbers. */
+#define COT_YAML_ROOT 0u
+#define COT_YAML_NONE UINT32_MAX
+
+/* `name` is the file's name for messages, `fields` the rows of the map that the file is. -EINVAL,
+ * -ENOMEM. */
+int cot_yaml_load(const char *name, const void *bytes, size_t size, const struct cot_field *fields,
+		  struct cot_yaml **ret_doc, struct cot_error *err);
 void cot_yaml_destroy(struct cot_yaml *doc);
 
-/* The root struct of the schema; owned by the document. */
-const void *cot_yaml_data(const struct cot_yaml *doc);
-
 /*
- * Sets a sentence that begins with the place of `path`, such as "apps[1].program[2].kernel", and
- * returns -EINVAL. What does not exist is placed at the nearest value around it.
+ * Puts what the map says into *out, by the rows that the map was checked with. Members whose key is
+ * left out get the row's default, or stay as they are. `map` may be NONE.
  */
-int cot_yaml_fail(const struct cot_yaml *doc, const char *path, struct cot_error *err,
-		  const char *fmt, ...) COT_PRINTF(4, 5);
+void cot_yaml_fill(const struct cot_yaml *doc, uint32_t map, const struct cot_field *fields,
+		   void *out);
+
+/* The value of a key; NONE when the map does not have it, or is NONE itself. */
+uint32_t cot_yaml_get(const struct cot_yaml *doc, uint32_t map, const char *key);
+/* The entries of a list: for (e = first; e != NONE; e = next). */
+uint32_t cot_yaml_first(const struct cot_yaml *doc, uint32_t list);
+uint32_t cot_yaml_next(const struct cot_yaml *doc, uint32_t entry);
+/* How many entries a list has, or keys a map; 0 of NONE. */
+uint32_t cot_yaml_count(const struct cot_yaml *doc, uint32_t node);
+/* What stands there; owned by the document. NULL of NONE. */
+const char *cot_yaml_text(const struct cot_yaml *doc, uint32_t node);
+
+/* Sets a sentence that begins with the value's place and returns -EINVAL. */
+int cot_yaml_fail(const struct cot_yaml *doc, uint32_t node, struct cot_error *err, const char *fmt,
+		  ...) COT_PRINTF(4, 5);
+/* The same, at the value of the map's key; at the map when the key is left out. */
+int cot_yaml_fail_key(const struct cot_yaml *doc, uint32_t map, const char *key,
+		      struct cot_error *err, const char *fmt, ...) COT_PRINTF(5, 6);
 
 #endif

@@ -9,8 +9,7 @@
 #include "text/text.h"
 
 struct builder {
-	struct cot_yaml_tree *tree;
-	const char *name;
+	struct cot_yaml *doc;
 	struct cot_error *err;
 	uint32_t open[COT_YAML_DEPTH_MAX]; /* maps and lists around the next node */
 	uint32_t depth;
@@ -19,32 +18,31 @@ struct builder {
 
 static int fail(struct builder *b, const yaml_mark_t *at, const char *what)
 {
-	return cot_error_set(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name, at->line + 1,
+	return cot_error_set(b->err, -EINVAL, "%s:%zu:%zu: %s", b->doc->name, at->line + 1,
 			     at->column + 1, what);
 }
 
-static int out_of_memory(struct builder *b)
+static int out_of_memory(const struct cot_yaml *doc, struct cot_error *err)
 {
-	return cot_error_set(b->err, -ENOMEM, "%s: out of memory", b->name);
+	return cot_error_set(err, -ENOMEM, "%s: out of memory", doc->name);
 }
 
-static int add_text(struct builder *b, const char *text, size_t size, uint32_t *ret_offset)
+static int add_text(struct cot_yaml *doc, const char *text, size_t size, uint32_t *ret_offset,
+		    struct cot_error *err)
 {
-	struct cot_yaml_tree *t = b->tree;
-
-	if (t->pool_size + size + 1 > t->pool_cap) {
-		size_t cap = 2 * (t->pool_size + size + 1);
-		char *bigger = realloc(t->pool, cap);
+	if (doc->pool_size + size + 1 > doc->pool_cap) {
+		size_t cap = 2 * (doc->pool_size + size + 1);
+		char *bigger = realloc(doc->pool, cap);
 
 		if (!bigger)
-			return out_of_memory(b);
-		t->pool = bigger;
-		t->pool_cap = cap;
+			return out_of_memory(doc, err);
+		doc->pool = bigger;
+		doc->pool_cap = cap;
 	}
-	memcpy(t->pool + t->pool_size, text, size);
-	t->pool[t->pool_size + size] = '\0';
-	*ret_offset = (uint32_t)t->pool_size;
-	t->pool_size += size + 1;
+	memcpy(doc->pool + doc->pool_size, text, size);
+	doc->pool[doc->pool_size + size] = '\0';
+	*ret_offset = (uint32_t)doc->pool_size;
+	doc->pool_size += size + 1;
 	return 0;
 }
 
@@ -55,48 +53,59 @@ static bool expects_key(const struct builder *b)
 
 	if (!b->depth)
 		return false;
-	parent = &b->tree->nodes[b->open[b->depth - 1]];
+	parent = &b->doc->nodes[b->open[b->depth - 1]];
 	return parent->kind == COT_YAML_MAP && parent->n % 2 == 0;
+}
+
+/* Adds a node like `like`, as the last child of `parent` if there is one. */
+static int new_node(struct cot_yaml *doc, const struct cot_yaml_node *like, uint32_t parent,
+		    struct cot_error *err)
+{
+	uint32_t id = doc->n_nodes;
+	struct cot_yaml_node *up;
+
+	if (id == doc->cap_nodes) {
+		uint32_t cap = doc->cap_nodes ? 2 * doc->cap_nodes : 64;
+		struct cot_yaml_node *bigger = realloc(doc->nodes, cap * sizeof(*bigger));
+
+		if (!bigger)
+			return out_of_memory(doc, err);
+		doc->nodes = bigger;
+		doc->cap_nodes = cap;
+	}
+	doc->nodes[id] = *like;
+	doc->nodes[id].first = doc->nodes[id].last = doc->nodes[id].next = COT_YAML_NONE;
+	doc->n_nodes++;
+	if (parent == COT_YAML_NONE)
+		return 0;
+	up = &doc->nodes[parent];
+	if (up->n++)
+		doc->nodes[up->last].next = id;
+	else
+		up->first = id;
+	up->last = id;
+	return 0;
 }
 
 static int add_node(struct builder *b, enum cot_yaml_kind kind, const yaml_mark_t *at,
 		    uint32_t text)
 {
-	struct cot_yaml_tree *t = b->tree;
-	struct cot_yaml_node *parent;
-	uint32_t id = t->n_nodes;
+	const struct cot_yaml_node node = {
+		.kind = kind,
+		.line = (uint32_t)at->line + 1,
+		.col = (uint32_t)at->column + 1,
+		.text = text,
+	};
+	uint32_t id = b->doc->n_nodes;
+	int rc;
 
 	if (kind != COT_YAML_TEXT && expects_key(b))
 		return fail(b, at, "a key is a map or a list; expected text");
 	if (id >= COT_YAML_NODES_MAX)
 		return fail(b, at, "the file has too many values; expected at most 1048576");
-	if (id == t->cap_nodes) {
-		uint32_t cap = t->cap_nodes ? 2 * t->cap_nodes : 64;
-		struct cot_yaml_node *bigger = realloc(t->nodes, cap * sizeof(*bigger));
-
-		if (!bigger)
-			return out_of_memory(b);
-		t->nodes = bigger;
-		t->cap_nodes = cap;
-	}
-	t->nodes[id] = (struct cot_yaml_node){.kind = kind,
-					      .line = (uint32_t)at->line + 1,
-					      .col = (uint32_t)at->column + 1,
-					      .text = text,
-					      .first = COT_YAML_NONE,
-					      .last = COT_YAML_NONE,
-					      .next = COT_YAML_NONE};
-	t->n_nodes++;
-	if (b->depth) {
-		parent = &t->nodes[b->open[b->depth - 1]];
-		if (parent->n++)
-			t->nodes[parent->last].next = id;
-		else
-			parent->first = id;
-		parent->last = id;
-	}
-	if (kind == COT_YAML_TEXT)
-		return 0;
+	rc = new_node(b->doc, &node, b->depth ? b->open[b->depth - 1] : COT_YAML_NONE, b->err);
+	if (rc || kind == COT_YAML_TEXT)
+		return rc;
 	if (b->depth == COT_YAML_DEPTH_MAX)
 		return fail(b, at, "values are nested too deeply; expected at most 16 levels");
 	b->open[b->depth++] = id;
@@ -118,10 +127,10 @@ static int add_scalar(struct builder *b, const yaml_event_t *ev)
 				"text with a line break, tab or control character; expected one "
 				"line of plain text");
 	/* Escapes in quoted text can spell characters that the file itself may not hold. */
-	if (cot_text_check(b->name, text, size, &ignored))
+	if (cot_text_check(b->doc->name, text, size, &ignored))
 		return fail(b, &ev->start_mark,
 			    "text with a character that cannot be printed; expected plain text");
-	rc = add_text(b, text, size, &offset);
+	rc = add_text(b->doc, text, size, &offset, b->err);
 	if (rc)
 		return rc;
 	return add_node(b, COT_YAML_TEXT, &ev->start_mark, offset);
@@ -177,11 +186,11 @@ static int syntax_error(struct builder *b, const yaml_parser_t *p, const char *b
 	const yaml_mark_t *at = &p->problem_mark;
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return out_of_memory(b);
+		return out_of_memory(b->doc, b->err);
 	/* `index` counts characters, so this is right only up to the first that is not ASCII. */
 	if (at->index < size && bytes[at->index] == '\t')
 		return fail(b, at, "not valid YAML: a tab; expected spaces for indentation");
-	return cot_error_set(b->err, -EINVAL, "%s:%zu:%zu: not valid YAML: %s%s%s", b->name,
+	return cot_error_set(b->err, -EINVAL, "%s:%zu:%zu: not valid YAML: %s%s%s", b->doc->name,
 			     at->line + 1, at->column + 1, p->problem ? p->problem : "unreadable",
 			     p->context ? " " : "", p->context ? p->context : "");
 }
@@ -194,7 +203,7 @@ static int build(struct builder *b, const char *bytes, size_t size)
 	int rc = 0;
 
 	if (!yaml_parser_initialize(&parser))
-		return out_of_memory(b);
+		return out_of_memory(b->doc, b->err);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, size);
 	while (!rc && !done) {
@@ -210,57 +219,58 @@ static int build(struct builder *b, const char *bytes, size_t size)
 	return rc;
 }
 
-int cot_yaml_tree_init(struct cot_yaml_tree *tree, const char *name, const char *bytes, size_t size,
-		       struct cot_error *err)
+int cot_yaml_parse(const char *name, const char *bytes, size_t size, struct cot_yaml **ret_doc,
+		   struct cot_error *err)
 {
-	struct builder b = {.tree = tree, .name = name, .err = err};
+	struct builder b = {.err = err};
 	size_t bom;
 	int rc;
 
-	*tree = (struct cot_yaml_tree){0};
 	rc = cot_text_check(name, bytes, size, err);
 	if (rc)
 		return rc;
+	b.doc = calloc(1, sizeof(*b.doc));
+	if (b.doc)
+		b.doc->name = strdup(name);
+	if (!b.doc || !b.doc->name) {
+		free(b.doc);
+		return cot_error_set(err, -ENOMEM, "%s: out of memory", name);
+	}
 	bom = cot_text_bom(bytes, size);
 	rc = build(&b, bytes + bom, size - bom);
-	if (!rc && !tree->n_nodes)
+	if (!rc && !b.doc->n_nodes)
 		rc = cot_error_set(err, -EINVAL, "%s:1:1: the file is empty; expected a map", name);
 	if (rc)
-		cot_yaml_tree_finish(tree);
+		cot_yaml_destroy(b.doc);
+	else
+		*ret_doc = b.doc;
 	return rc;
 }
 
-void cot_yaml_tree_finish(struct cot_yaml_tree *tree)
+void cot_yaml_destroy(struct cot_yaml *doc)
 {
-	free(tree->nodes);
-	free(tree->pool);
-	*tree = (struct cot_yaml_tree){0};
+	if (!doc)
+		return;
+	free(doc->nodes);
+	free(doc->pool);
+	free(doc->name);
+	free(doc);
 }
 
-uint32_t cot_yaml_tree_get(const struct cot_yaml_tree *tree, uint32_t map, const char *key,
-			   size_t key_len)
+int cot_yaml_spell_out(struct cot_yaml *doc, uint32_t node, const char *key, const char *value,
+		       struct cot_error *err)
 {
-	uint32_t k, value;
+	struct cot_yaml_node child = doc->nodes[node];
+	uint32_t value_text = child.text;
+	int rc;
 
-	if (tree->nodes[map].kind != COT_YAML_MAP)
-		return COT_YAML_NONE;
-	for (k = tree->nodes[map].first; k != COT_YAML_NONE; k = tree->nodes[value].next) {
-		const char *text = cot_yaml_text(tree, k);
-
-		value = tree->nodes[k].next;
-		if (strlen(text) == key_len && !memcmp(text, key, key_len))
-			return value;
-	}
-	return COT_YAML_NONE;
-}
-
-uint32_t cot_yaml_tree_at(const struct cot_yaml_tree *tree, uint32_t list, uint32_t i)
-{
-	uint32_t node;
-
-	if (tree->nodes[list].kind != COT_YAML_LIST)
-		return COT_YAML_NONE;
-	for (node = tree->nodes[list].first; node != COT_YAML_NONE && i; i--)
-		node = tree->nodes[node].next;
-	return node;
+	rc = add_text(doc, key, strlen(key), &child.text, err);
+	if (!rc && value)
+		rc = add_text(doc, value, strlen(value), &value_text, err);
+	if (rc)
+		return rc;
+	doc->nodes[node].kind = COT_YAML_MAP;
+	rc = new_node(doc, &child, node, err);
+	child.text = value_text;
+	return rc ? rc : new_node(doc, &child, node, err);
 }

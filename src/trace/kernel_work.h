@@ -9,11 +9,8 @@
 
 #define COT_WARP_THREADS 32u
 
-/* Whether any of these keys is given. */
-bool cot_kernel_work_given(const struct cot_raw_kernel *raw);
-
-/* Checks them and fills *ret_work; a mistake is placed at `path` of the document. */
-int cot_kernel_work_read(const struct cot_yaml *doc, const struct cot_raw_kernel *raw,
-			 const char *path, struct cot_kernel_work *ret_work, struct cot_error *err);
+/* Checks them and fills *ret_work; a mistake is placed at the kernel's `node` of the document. */
+int cot_kernel_work_read(const struct cot_yaml *doc, const struct cot_written_kernel *written,
+			 uint32_t node, struct cot_kernel_work *ret_work, struct cot_error *err);
 
 #endif

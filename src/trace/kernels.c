@@ -6,47 +6,52 @@
 #include <string.h>
 
 #include "text/text.h"
-#include "trace/kernels_raw.h"
+#include "text/yaml.h"
+#include "trace/program.h"
 
-#define SCHEMA	     "cotenant.kernels/1"
-#define PATH_MAX_LEN 64
-#define KIB	     1024u
-#define COUNT_MIN    1e-6
+#define KIB	  1024u
+#define COUNT_MIN 1e-6
 
-const struct cot_kernels_gpu cot_kernels_gpus[] = {
+struct preset {
+	const char *name;
+	struct cot_model_gpu gpu;
+};
+
+/* Published or measured values (docs/models.md has their sources). */
+static const struct preset presets[] = {
 	{
 		/* GT200, compute capability 1.3: the patent's GPU */
 		.name = "c1060",
-		.sms = 30,
-		.clock_mhz = 1296,
-		.threads_per_sm = 1024,
-		.blocks_per_sm = 8,
-		.regs_per_sm = 16384,
-		.shmem_per_sm = 16 * KIB,
-		.dram_gbps = 102,
-		.pcie_gbps = 5,
-		.memory_bytes = 4e9,
-		.mem_latency = 450,
-		.uncoalesced_delay = 40,
-		.coalesced_delay = 4,
-		.issue = 4,
+		.gpu.n_sms = 30,
+		.gpu.clock_ghz = 1.296,
+		.gpu.threads_per_sm = 1024,
+		.gpu.blocks_per_sm = 8,
+		.gpu.regs_per_sm = 16384,
+		.gpu.shmem_per_sm = 16 * KIB,
+		.gpu.dram_gbps = 102,
+		.gpu.pcie_gbps = 5,
+		.gpu.memory_bytes = 4e9,
+		.gpu.mem_latency = 450,
+		.gpu.uncoal_delay = 40,
+		.gpu.coal_delay = 4,
+		.gpu.issue = 4,
 	},
 	{
 		/* G80: Hong and Kim, Table 1 and section 3 */
 		.name = "fx5600",
-		.sms = 16,
-		.clock_mhz = 1350,
-		.threads_per_sm = 768,
-		.blocks_per_sm = 8,
-		.regs_per_sm = 8192,
-		.shmem_per_sm = 16 * KIB,
-		.dram_gbps = 76.8,
-		.pcie_gbps = 3,
-		.memory_bytes = 1.5e9,
-		.mem_latency = 420,
-		.uncoalesced_delay = 10,
-		.coalesced_delay = 4,
-		.issue = 4,
+		.gpu.n_sms = 16,
+		.gpu.clock_ghz = 1.35,
+		.gpu.threads_per_sm = 768,
+		.gpu.blocks_per_sm = 8,
+		.gpu.regs_per_sm = 8192,
+		.gpu.shmem_per_sm = 16 * KIB,
+		.gpu.dram_gbps = 76.8,
+		.gpu.pcie_gbps = 3,
+		.gpu.memory_bytes = 1.5e9,
+		.gpu.mem_latency = 420,
+		.gpu.uncoal_delay = 10,
+		.gpu.coal_delay = 4,
+		.gpu.issue = 4,
 	},
 	{
 		/*
@@ -57,146 +62,197 @@ const struct cot_kernels_gpu cot_kernels_gpus[] = {
 		 * cycles.
 		 */
 		.name = "h200",
-		.sms = 132,
-		.clock_mhz = 1980,
-		.threads_per_sm = 2048,
-		.blocks_per_sm = 32,
-		.regs_per_sm = 65536,
-		.shmem_per_sm = 228 * KIB,
-		.dram_gbps = 4719,
-		.pcie_gbps = 63,
-		.memory_bytes = 141e9,
-		.mem_latency = 725,
-		.uncoalesced_delay = 2.5,
-		.coalesced_delay = 7,
-		.issue = 0.25,
+		.gpu.n_sms = 132,
+		.gpu.clock_ghz = 1.98,
+		.gpu.threads_per_sm = 2048,
+		.gpu.blocks_per_sm = 32,
+		.gpu.regs_per_sm = 65536,
+		.gpu.shmem_per_sm = 228 * KIB,
+		.gpu.dram_gbps = 4719,
+		.gpu.pcie_gbps = 63,
+		.gpu.memory_bytes = 141e9,
+		.gpu.mem_latency = 725,
+		.gpu.uncoal_delay = 2.5,
+		.gpu.coal_delay = 7,
+		.gpu.issue = 0.25,
 	},
 };
-const unsigned cot_n_kernels_gpus = COT_ARRAY_LEN(cot_kernels_gpus);
+
+/* ---- what may be written; counts and times stay so small that no sum or product of them leaves a
+ * double ---- */
+
+#define TO(key, member, ...)	 COT_FIELD(key, struct cot_kernels, member, __VA_ARGS__)
+#define KERNEL(key, member, ...) COT_FIELD(key, struct written_kernel, member, __VA_ARGS__)
+#define SMS(key, member, ...)	 COT_FIELD(key, struct cot_kernels_sms, member, __VA_ARGS__)
+#define COUNT			 COT_NUMBER(0, 1e15)
+
+struct written_kernel {
+	char name[COT_NAME_MAX];
+	uint32_t count;
+	double h2d_bytes, d2h_bytes;
+	struct cot_model_kernel k;
+};
+
+static const struct cot_field gpu_fields[] = {
+	TO("preset", gpu_name, COT_TEXT, .alone = true),
+	TO("sms", gpu.n_sms, COT_WHOLE(1, COT_MAX_SMS)),
+	TO("clock_mhz", gpu.clock_ghz, COT_WHOLE(1, 100000), .unit = 0.001),
+	TO("threads_per_sm", gpu.threads_per_sm, COT_WHOLE(32, COT_THREADS_MAX)),
+	TO("blocks_per_sm", gpu.blocks_per_sm, COT_WHOLE(1, COT_MODEL_SLOTS_MAX)),
+	TO("regs_per_sm", gpu.regs_per_sm, COT_WHOLE(1, COT_REGS_MAX)),
+	TO("shmem_per_sm", gpu.shmem_per_sm, COT_WHOLE(1, COT_SHMEM_MAX)),
+	TO("dram_gbps", gpu.dram_gbps, COT_NUMBER(0.1, 1000000)),
+	TO("pcie_gbps", gpu.pcie_gbps, COT_NUMBER(0.01, 1000000)),
+	TO("memory_gb", gpu.memory_bytes, COT_NUMBER(0.001, 1000000), .unit = 1e9),
+	TO("mem_latency_cycles", gpu.mem_latency, COT_NUMBER(1, 1000000)),
+	TO("uncoalesced_delay_cycles", gpu.uncoal_delay, COT_NUMBER(0, 100000)),
+	TO("coalesced_delay_cycles", gpu.coal_delay, COT_NUMBER(0, 100000)),
+	TO("issue_cycles", gpu.issue, COT_NUMBER(0.01, 10000)),
+	{0},
+};
+
+static const struct cot_field power_fields[] = {
+	TO("idle_w", power.idle_w, COT_NUMBER(0, 1000000), .required = true),
+	TO("lambda_w", power.lambda_w, COT_NUMBER(0, 1000000), .required = true),
+	TO("memory_w", power.memory_w, COT_NUMBER(0, 1000000000), .required = true),
+	TO("instruction_w", power.instruction_w, COT_NUMBER(0, 1000000000), .required = true),
+	TO("thermal_gain", power.thermal_gain, COT_NUMBER(0, 100)),
+	TO("thermal_tau_s", power.tau_s, COT_NUMBER(0.001, 1000000)),
+	{0},
+};
+
+static const struct cot_field kernel_fields[] = {
+	KERNEL("name", name, COT_TEXT, .required = true),
+	KERNEL("blocks", k.n_blocks, COT_WHOLE(1, COT_KERNELS_BLOCKS_MAX), .required = true),
+	KERNEL("threads_per_block", k.threads_per_block, COT_WHOLE(1, COT_THREADS_MAX),
+	       .required = true),
+	KERNEL("regs_per_block", k.regs_per_block, COT_WHOLE(0, COT_REGS_MAX)),
+	KERNEL("shmem_per_block", k.shmem_per_block, COT_WHOLE(0, COT_SHMEM_MAX)),
+	KERNEL("comp", k.comp, COUNT, .required = true),
+	KERNEL("uncoalesced", k.uncoal, COUNT),
+	KERNEL("coalesced", k.coal, COUNT),
+	KERNEL("syncs", k.syncs, COUNT),
+	KERNEL("transactions", k.transactions, COT_NUMBER(1, 32), .otherwise = 32),
+	KERNEL("load_bytes", k.load_bytes, COT_NUMBER(1, 1048576), .otherwise = 128),
+	KERNEL("h2d_bytes", h2d_bytes, COUNT),
+	KERNEL("d2h_bytes", d2h_bytes, COUNT),
+	KERNEL("memory_bytes", k.memory_bytes, COUNT),
+	KERNEL("cpu_s", k.cpu_s, COT_NUMBER(0, 1e9)),
+	KERNEL("cpu_w", k.cpu_w, COT_NUMBER(0, 1000000)),
+	KERNEL("count", count, COT_WHOLE(0, COT_KERNELS_COPIES_MAX), .otherwise = 1),
+	{0},
+};
+
+static const struct cot_field sms_fields[] = {
+	SMS("sms", sms, COT_WHOLE(1, COT_MAX_SMS), .required = true),
+	SMS("blocks_each", blocks, COT_NUMBER(0, 1000000000), .list = COT_KERNELS_MAX,
+	    .required = true),
+	{0},
+};
+
+static const struct cot_field_word schema_words[] = {{"cotenant.kernels/1", 0}, {0}};
+
+static const struct cot_field fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(schema_words), .required = true),
+	COT_FIELD_CHECKED("gpu", COT_MAP(gpu_fields)),
+	COT_FIELD_CHECKED("power", COT_MAP(power_fields)),
+	COT_FIELD_CHECKED("kernels", COT_MAP(kernel_fields), .list = COT_KERNELS_MAX,
+			  .required = true),
+	TO("layout", layout, COT_MAP(sms_fields), .list = COT_KERNELS_LAYOUT_MAX),
+	{0},
+};
 
 struct reader {
 	const struct cot_yaml *doc;
-	const struct cot_raw_kernels *raw;
 	struct cot_kernels *out;
 	struct cot_error *err;
 };
 
-static const struct cot_kernels_gpu *find_preset(const char *name)
+static uint32_t get(const struct reader *r, uint32_t map, const char *key)
+{
+	return cot_yaml_get(r->doc, map, key);
+}
+
+/* ---- the GPU and its power ---- */
+
+static const struct preset *find_preset(const char *name)
 {
 	unsigned i;
 
-	for (i = 0; i < cot_n_kernels_gpus; i++)
-		if (!strcmp(cot_kernels_gpus[i].name, name))
-			return &cot_kernels_gpus[i];
+	for (i = 0; i < COT_ARRAY_LEN(presets); i++)
+		if (!strcmp(presets[i].name, name))
+			return &presets[i];
 	return NULL;
 }
 
-static int fail_preset(struct reader *r, const char *name)
+static int fail_preset(struct reader *r, uint32_t map, const char *name)
 {
 	char list[128] = "", quote[COT_QUOTE_MAX];
-	size_t n = 0;
 	unsigned i;
 
-	for (i = 0; i < cot_n_kernels_gpus && n < sizeof(list); i++)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
-				      cot_kernels_gpus[i].name);
-	return cot_yaml_fail(r->doc, "gpu.preset", r->err,
-			     "unknown GPU '%s'; expected one of %s, or a map of its fields",
-			     cot_text_quote(name, quote), list);
+	for (i = 0; i < COT_ARRAY_LEN(presets); i++)
+		cot_text_add_word(list, sizeof(list), presets[i].name);
+	return cot_yaml_fail_key(r->doc, map, "preset", r->err,
+				 "unknown GPU '%s'; expected one of %s, or a map of its fields",
+				 cot_text_quote(name, quote), list);
 }
 
-static void set_u32(uint32_t *field, const uint32_t *value, bool *changed)
+/* A preset, which the rest of the file fills over. */
+static int take_preset(struct reader *r)
 {
-	if (value) {
-		*field = *value;
-		*changed = true;
-	}
-}
-
-static void set_double(double *field, const double *value, bool *changed)
-{
-	if (value) {
-		*field = *value;
-		*changed = true;
-	}
-}
-
-static int read_gpu(struct reader *r)
-{
-	static const struct cot_raw_model_gpu none;
-	const struct cot_raw_model_gpu *raw = r->raw->gpu ? r->raw->gpu : &none;
-	const char *name = raw->preset ? raw->preset : cot_kernels_gpus[0].name;
-	const struct cot_kernels_gpu *preset = find_preset(name);
-	struct cot_kernels_gpu *gpu = &r->out->gpu;
-	bool changed = false;
+	uint32_t map = get(r, COT_YAML_ROOT, "gpu");
+	const char *given = cot_yaml_text(r->doc, get(r, map, "preset"));
+	const struct preset *preset = find_preset(given ? given : presets[0].name);
 
 	if (!preset)
-		return fail_preset(r, name);
-	*gpu = *preset;
-	set_u32(&gpu->sms, raw->sms, &changed);
-	set_u32(&gpu->clock_mhz, raw->clock_mhz, &changed);
-	set_u32(&gpu->threads_per_sm, raw->threads_per_sm, &changed);
-	set_u32(&gpu->blocks_per_sm, raw->blocks_per_sm, &changed);
-	set_u32(&gpu->regs_per_sm, raw->regs_per_sm, &changed);
-	set_u32(&gpu->shmem_per_sm, raw->shmem_per_sm, &changed);
-	set_double(&gpu->dram_gbps, raw->dram_gbps, &changed);
-	set_double(&gpu->pcie_gbps, raw->pcie_gbps, &changed);
-	set_double(&gpu->memory_bytes, raw->memory_gb, &changed);
-	if (raw->memory_gb)
-		gpu->memory_bytes *= 1e9;
-	set_double(&gpu->mem_latency, raw->mem_latency, &changed);
-	set_double(&gpu->uncoalesced_delay, raw->uncoalesced_delay, &changed);
-	set_double(&gpu->coalesced_delay, raw->coalesced_delay, &changed);
-	set_double(&gpu->issue, raw->issue, &changed);
-	if (changed)
-		(void)snprintf(gpu->name, sizeof(gpu->name), "custom");
+		return fail_preset(r, map, given);
+	r->out->gpu = preset->gpu;
+	(void)snprintf(r->out->gpu_name, sizeof(r->out->gpu_name), "%s", preset->name);
 	return 0;
 }
 
-static int read_power(struct reader *r)
+static void name_gpu(struct reader *r)
 {
-	const struct cot_raw_model_power *raw = r->raw->power;
-	struct cot_kernels_power *p = &r->out->power;
+	uint32_t map = get(r, COT_YAML_ROOT, "gpu");
+	bool named = get(r, map, "preset") != COT_YAML_NONE;
 
-	if (!raw)
-		return 0;
-	if (raw->thermal_gain > 0 && raw->thermal_tau_s <= 0)
-		return cot_yaml_fail(r->doc, "power.thermal_gain", r->err,
-				     "thermal_gain without thermal_tau_s; expected the time "
-				     "constant beside it");
-	r->out->has_power = true;
-	p->idle_w = raw->idle_w;
-	p->lambda_w = raw->lambda_w;
-	p->memory_w = raw->memory_w;
-	p->instruction_w = raw->instruction_w;
-	p->thermal_gain = raw->thermal_gain;
-	p->thermal_tau_s = raw->thermal_tau_s;
+	if (cot_yaml_count(r->doc, map) > named)
+		(void)snprintf(r->out->gpu_name, sizeof(r->out->gpu_name), "custom");
+}
+
+static int check_power(struct reader *r)
+{
+	uint32_t map = get(r, COT_YAML_ROOT, "power");
+	const struct cot_model_power *p = &r->out->power;
+
+	r->out->has_power = map != COT_YAML_NONE;
+	if (p->thermal_gain > 0 && p->tau_s <= 0)
+		return cot_yaml_fail_key(r->doc, map, "thermal_gain", r->err,
+					 "thermal_gain without thermal_tau_s; expected the time "
+					 "constant beside it");
 	return 0;
 }
 
 /* ---- kernels ---- */
 
-static int check_name(struct reader *r, uint32_t i)
+static int check_name(struct reader *r, uint32_t node, const char *name)
 {
-	const char *name = r->raw->kernels[i].name;
-	char path[PATH_MAX_LEN];
-	uint32_t j;
+	uint32_t i;
 
-	(void)snprintf(path, sizeof(path), "kernels[%u].name", i);
-	for (j = 0; j < i; j++)
-		if (!strcmp(r->raw->kernels[j].name, name))
-			return cot_yaml_fail(r->doc, path, r->err,
-					     "two kernels are named '%s'; expected a name of its "
-					     "own for each",
-					     name);
+	for (i = 0; i < r->out->n; i++)
+		if (!strcmp(r->out->names[i], name))
+			return cot_yaml_fail_key(
+				r->doc, node, "name", r->err,
+				"two kernels are named '%s'; expected a name of its "
+				"own for each",
+				name);
 	return 0;
 }
 
 /* One block must fit on an SM. */
-static int check_block(struct reader *r, uint32_t i)
+static int check_block(struct reader *r, uint32_t node, const struct cot_model_kernel *k)
 {
-	const struct cot_raw_model_kernel *k = &r->raw->kernels[i];
-	const struct cot_kernels_gpu *gpu = &r->out->gpu;
+	const struct cot_model_gpu *gpu = &r->out->gpu;
 	const struct {
 		const char *key, *what;
 		uint32_t needs, has;
@@ -206,162 +262,131 @@ static int check_block(struct reader *r, uint32_t i)
 		{"shmem_per_block", "bytes of shared memory", k->shmem_per_block,
 		 gpu->shmem_per_sm},
 	};
-	char path[PATH_MAX_LEN];
 	size_t c;
 
-	for (c = 0; c < COT_ARRAY_LEN(checks); c++) {
-		if (checks[c].needs <= checks[c].has)
-			continue;
-		(void)snprintf(path, sizeof(path), "kernels[%u].%s", i, checks[c].key);
-		return cot_yaml_fail(r->doc, path, r->err,
-				     "a block takes %u %s; expected at most %u, what an SM of "
-				     "the GPU '%s' has",
-				     checks[c].needs, checks[c].what, checks[c].has, gpu->name);
-	}
+	for (c = 0; c < COT_ARRAY_LEN(checks); c++)
+		if (checks[c].needs > checks[c].has)
+			return cot_yaml_fail_key(
+				r->doc, node, checks[c].key, r->err,
+				"a block takes %u %s; expected at most %u, what an SM of "
+				"the GPU '%s' has",
+				checks[c].needs, checks[c].what, checks[c].has, r->out->gpu_name);
 	return 0;
 }
 
 /* Less than this of anything is nothing, and would make ratios that no double holds. */
-static int check_counts(struct reader *r, uint32_t i)
+static int check_counts(struct reader *r, uint32_t node, const struct cot_model_kernel *k)
 {
-	const struct cot_raw_model_kernel *k = &r->raw->kernels[i];
 	const struct {
 		const char *key;
 		double count;
 	} counts[] = {
 		{"comp", k->comp},
-		{"uncoalesced", k->uncoalesced},
-		{"coalesced", k->coalesced},
+		{"uncoalesced", k->uncoal},
+		{"coalesced", k->coal},
 	};
-	char path[PATH_MAX_LEN];
 	size_t c;
 
-	for (c = 0; c < COT_ARRAY_LEN(counts); c++) {
-		if (!(counts[c].count > 0) || counts[c].count >= COUNT_MIN)
-			continue;
-		(void)snprintf(path, sizeof(path), "kernels[%u].%s", i, counts[c].key);
-		return cot_yaml_fail(r->doc, path, r->err, "%s is %g; expected 0 or at least %g",
-				     counts[c].key, counts[c].count, COUNT_MIN);
-	}
+	for (c = 0; c < COT_ARRAY_LEN(counts); c++)
+		if (counts[c].count > 0 && counts[c].count < COUNT_MIN)
+			return cot_yaml_fail_key(r->doc, node, counts[c].key, r->err,
+						 "%s is %g; expected 0 or at least %g",
+						 counts[c].key, counts[c].count, COUNT_MIN);
 	return 0;
 }
 
-static int check_work(struct reader *r, uint32_t i)
+static int check_work(struct reader *r, uint32_t node, const struct cot_model_kernel *k)
 {
-	const struct cot_raw_model_kernel *k = &r->raw->kernels[i];
-	char path[PATH_MAX_LEN];
-
-	(void)snprintf(path, sizeof(path), "kernels[%u]", i);
-	if (!(k->comp + k->uncoalesced + k->coalesced > 0))
-		return cot_yaml_fail(r->doc, path, r->err,
+	if (!(k->comp + k->uncoal + k->coal > 0))
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "the kernel does nothing; expected comp, coalesced or "
 				     "uncoalesced above 0");
 	if ((k->cpu_s > 0) != (k->cpu_w > 0))
-		return cot_yaml_fail(r->doc, path, r->err,
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "the kernel has only one of cpu_s and cpu_w; expected both "
 				     "or neither");
 	return 0;
 }
 
-static int read_kernel(struct reader *r, uint32_t i)
+static int read_kernel(struct reader *r, uint32_t node)
 {
-	const struct cot_raw_model_kernel *raw = &r->raw->kernels[i];
-	struct cot_kernels_entry *k = &r->out->kernels[i];
+	struct written_kernel w = {.count = 0};
+	struct cot_kernels *out = r->out;
 	int rc;
 
-	rc = check_name(r, i);
-	rc = rc ? rc : check_block(r, i);
-	rc = rc ? rc : check_counts(r, i);
-	rc = rc ? rc : check_work(r, i);
+	cot_yaml_fill(r->doc, node, kernel_fields, &w);
+	w.k.transfer_bytes = w.h2d_bytes + w.d2h_bytes;
+	rc = check_name(r, node, w.name);
+	rc = rc ? rc : check_block(r, node, &w.k);
+	rc = rc ? rc : check_counts(r, node, &w.k);
+	rc = rc ? rc : check_work(r, node, &w.k);
 	if (rc)
 		return rc;
-	(void)snprintf(k->name, sizeof(k->name), "%s", raw->name);
-	k->blocks = raw->blocks;
-	k->threads_per_block = raw->threads_per_block;
-	k->regs_per_block = raw->regs_per_block;
-	k->shmem_per_block = raw->shmem_per_block;
-	k->comp = raw->comp;
-	k->uncoalesced = raw->uncoalesced;
-	k->coalesced = raw->coalesced;
-	k->syncs = raw->syncs;
-	k->transactions = raw->transactions ? *raw->transactions : 32;
-	k->load_bytes = raw->load_bytes ? *raw->load_bytes : 128;
-	k->h2d_bytes = raw->h2d_bytes;
-	k->d2h_bytes = raw->d2h_bytes;
-	k->memory_bytes = raw->memory_bytes;
-	k->cpu_s = raw->cpu_s;
-	k->cpu_w = raw->cpu_w;
-	k->count = raw->count ? *raw->count : 1;
+	memcpy(out->names[out->n], w.name, sizeof(w.name));
+	out->pending[out->n] = w.count;
+	out->kernels[out->n++] = w.k;
 	return 0;
 }
 
 /* ---- layout ---- */
 
-static int read_sms(struct reader *r, uint32_t i, uint32_t *total)
-{
-	const struct cot_raw_model_sms *raw = &r->raw->layout[i];
-	char path[PATH_MAX_LEN];
-	uint32_t k;
-
-	(void)snprintf(path, sizeof(path), "layout[%u].blocks_each", i);
-	if (raw->blocks_count != r->raw->kernels_count)
-		return cot_yaml_fail(r->doc, path, r->err,
-				     "blocks_each has %u numbers; expected %u, one for each "
-				     "kernel",
-				     raw->blocks_count, r->raw->kernels_count);
-	*total += raw->sms;
-	(void)snprintf(path, sizeof(path), "layout[%u].sms", i);
-	if (*total > r->out->gpu.sms)
-		return cot_yaml_fail(r->doc, path, r->err,
-				     "the layout has %u SMs so far; expected at most %u, what "
-				     "the GPU has",
-				     *total, r->out->gpu.sms);
-	r->out->layout[i].sms = raw->sms;
-	for (k = 0; k < raw->blocks_count; k++)
-		r->out->layout[i].blocks[k] = raw->blocks[k];
-	return 0;
-}
-
 /* Every block of every kernel stands in the layout once. */
-static int check_layout(struct reader *r)
+static int check_placed(struct reader *r, uint32_t layout)
 {
+	const struct cot_kernels *out = r->out;
 	double placed;
 	uint32_t i, k;
 
-	for (k = 0; k < r->out->n; k++) {
+	for (k = 0; k < out->n; k++) {
 		placed = 0;
-		for (i = 0; i < r->out->n_layout; i++)
-			placed += r->out->layout[i].sms * r->out->layout[i].blocks[k];
-		if (placed < r->out->kernels[k].blocks || placed > r->out->kernels[k].blocks)
-			return cot_yaml_fail(r->doc, "layout", r->err,
+		for (i = 0; i < out->n_layout; i++)
+			placed += out->layout[i].sms * out->layout[i].blocks[k];
+		if (placed < out->kernels[k].n_blocks || placed > out->kernels[k].n_blocks)
+			return cot_yaml_fail(r->doc, layout, r->err,
 					     "the layout has %.10g blocks of '%s'; expected %u, "
 					     "all that it has",
-					     placed, r->out->kernels[k].name,
-					     r->out->kernels[k].blocks);
+					     placed, out->names[k], out->kernels[k].n_blocks);
 	}
 	return 0;
 }
 
+static int read_layout(struct reader *r)
+{
+	uint32_t layout = get(r, COT_YAML_ROOT, "layout"), node, n, total = 0;
+	struct cot_kernels *out = r->out;
+
+	for (node = cot_yaml_first(r->doc, layout); node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node)) {
+		n = cot_yaml_count(r->doc, get(r, node, "blocks_each"));
+		if (n != out->n)
+			return cot_yaml_fail_key(
+				r->doc, node, "blocks_each", r->err,
+				"blocks_each has %u numbers; expected %u, one for each kernel", n,
+				out->n);
+		total += out->layout[out->n_layout++].sms;
+		if (total > out->gpu.n_sms)
+			return cot_yaml_fail_key(
+				r->doc, node, "sms", r->err,
+				"the layout has %u SMs so far; expected at most %u, what the GPU "
+				"has",
+				total, out->gpu.n_sms);
+	}
+	return out->n_layout ? check_placed(r, layout) : 0;
+}
+
 static int read_all(struct reader *r)
 {
-	uint32_t i, total = 0;
-	char quote[COT_QUOTE_MAX];
-	int rc;
+	uint32_t node = cot_yaml_first(r->doc, get(r, COT_YAML_ROOT, "kernels"));
+	int rc = take_preset(r);
 
-	if (strcmp(r->raw->schema, SCHEMA) != 0)
-		return cot_yaml_fail(r->doc, "schema", r->err, "the schema is '%s'; expected %s",
-				     cot_text_quote(r->raw->schema, quote), SCHEMA);
-	rc = read_gpu(r);
-	rc = rc ? rc : read_power(r);
-	r->out->n = r->raw->kernels_count;
-	for (i = 0; !rc && i < r->raw->kernels_count; i++)
-		rc = read_kernel(r, i);
-	r->out->n_layout = r->raw->layout_count;
-	for (i = 0; !rc && i < r->raw->layout_count; i++)
-		rc = read_sms(r, i, &total);
-	if (!rc && r->out->n_layout)
-		rc = check_layout(r);
-	return rc;
+	if (rc)
+		return rc;
+	cot_yaml_fill(r->doc, COT_YAML_ROOT, fields, r->out);
+	name_gpu(r);
+	rc = check_power(r);
+	for (; !rc && node != COT_YAML_NONE; node = cot_yaml_next(r->doc, node))
+		rc = read_kernel(r, node);
+	return rc ? rc : read_layout(r);
 }
 
 int cot_kernels_parse(const char *name, const void *bytes, size_t size, struct cot_kernels *ret,
@@ -372,12 +397,11 @@ int cot_kernels_parse(const char *name, const void *bytes, size_t size, struct c
 	struct cot_yaml *doc;
 	int rc;
 
-	rc = cot_yaml_load(name, bytes, size, &cot_kernels_format, &doc, err);
+	rc = cot_yaml_load(name, bytes, size, fields, &doc, err);
 	if (rc)
 		return rc;
 	memset(&out, 0, sizeof(out));
 	r.doc = doc;
-	r.raw = cot_yaml_data(doc);
 	rc = read_all(&r);
 	cot_yaml_destroy(doc);
 	if (!rc)

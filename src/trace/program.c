@@ -8,119 +8,91 @@
 #include "base/units.h"
 #include "trace/gpu.h"
 
-#define PATH_MAX_LEN 128
+/* A step as it is written. */
+struct written_step {
+	struct cot_step step;
+	bool sync;
+	uint32_t times;
+	struct cot_written_kernel k;
+};
 
-static const cyaml_schema_field_t kernel_fields[] = {
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct cot_raw_kernel, name, 1,
-			       COT_NAME_MAX - 1),
-	CYAML_FIELD_UINT_PTR("blocks", CYAML_FLAG_POINTER, struct cot_raw_kernel, blocks),
-	CYAML_FIELD_FLOAT_PTR("block_us", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, block_us),
-	CYAML_FIELD_FLOAT_PTR("kernel_us", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, kernel_us),
-	CYAML_FIELD_UINT_PTR("blocks_per_sm", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, blocks_per_sm),
-	CYAML_FIELD_UINT_PTR("regs_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, regs_per_block),
-	CYAML_FIELD_UINT_PTR("shmem_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, shmem_per_block),
-	CYAML_FIELD_UINT_PTR("threads_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, threads_per_block),
-	CYAML_FIELD_UINT_PTR("launches", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, launches),
-	CYAML_FIELD_UINT_PTR("warps_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, warps_per_block),
-	CYAML_FIELD_UINT_PTR("insts_per_warp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, insts_per_warp),
-	CYAML_FIELD_UINT_PTR("insts_per_block", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, insts_per_block),
-	CYAML_FIELD_FLOAT_PTR("cpi", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, cpi),
-	CYAML_FIELD_FLOAT_PTR("mem_fraction", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, mem_fraction),
-	CYAML_FIELD_FLOAT_PTR("dram_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, dram_bytes),
-	CYAML_FIELD_FLOAT_PTR("latency_cycles", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, latency_cycles),
-	CYAML_FIELD_FLOAT_PTR("mlp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, mlp),
-	CYAML_FIELD_FLOAT_PTR("ipc_max", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			      struct cot_raw_kernel, ipc_max),
-	CYAML_FIELD_END};
+#define STEP(key, member, ...) COT_FIELD(key, struct written_step, member, __VA_ARGS__)
+#define TIME		       COT_NUMBER(COT_STEP_US_MIN, COT_STEP_US_MAX), .unit = COT_PS_PER_US
 
-static const cyaml_schema_field_t kernel_row_fields[] = {
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct cot_raw_kernel, name, 1,
-			       COT_NAME_MAX - 1),
-	CYAML_FIELD_UINT_PTR("launches", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-			     struct cot_raw_kernel, launches),
-	CYAML_FIELD_END};
+/*
+ * From warps_per_block on they say what the blocks do. The defaults are of a warp that waits for
+ * each of its instructions, on the pipelines of these GPUs; 128 bytes are 4 of each of 32 threads,
+ * without a cache.
+ */
+static const struct cot_field kernel_fields[] = {
+	STEP("name", k.kernel.name, COT_TEXT, .required = true),
+	STEP("blocks", k.kernel.n_blocks, COT_WHOLE(1, COT_MAX_BLOCKS), .required = true),
+	STEP("block_us", k.kernel.block_ps, TIME),
+	STEP("kernel_us", k.kernel_ps, TIME),
+	STEP("blocks_per_sm", k.kernel.blocks_per_sm, COT_WHOLE(1, COT_MAX_BLOCKS_PER_SM)),
+	STEP("regs_per_block", k.kernel.regs_per_block, COT_WHOLE(0, COT_REGS_MAX)),
+	STEP("shmem_per_block", k.kernel.shmem_per_block, COT_WHOLE(0, COT_SHMEM_MAX)),
+	STEP("threads_per_block", k.threads_per_block, COT_WHOLE(0, COT_THREADS_MAX)),
+	STEP("launches", step.launches, COT_WHOLE(1, COT_MAX_LAUNCHES), .otherwise = 1),
+	STEP("warps_per_block", k.kernel.work.warps, COT_WHOLE(1, COT_WARPS_MAX)),
+	STEP("insts_per_warp", k.insts_per_warp, COT_WHOLE(1, COT_INSTS_MAX)),
+	STEP("insts_per_block", k.kernel.work.insts, COT_WHOLE(1, COT_INSTS_MAX)),
+	STEP("cpi", k.kernel.work.cpi, COT_NUMBER(1, 100000), .otherwise = 4),
+	STEP("mem_fraction", k.kernel.work.mem_fraction, COT_NUMBER(0, 1)),
+	STEP("dram_bytes", k.kernel.work.dram_bytes, COT_NUMBER(0, 65536), .otherwise = 128),
+	STEP("latency_cycles", k.kernel.work.latency, COT_NUMBER(1, 1000000), .otherwise = 400),
+	STEP("mlp", k.kernel.work.mlp, COT_NUMBER(1, 1024), .otherwise = 1),
+	STEP("ipc_max", k.kernel.work.ipc_max, COT_NUMBER(0.001, 64)),
+	{0},
+};
+
+static const struct cot_field kernel_row_fields[] = {
+	STEP("name", k.kernel.name, COT_TEXT, .required = true),
+	STEP("launches", step.launches, COT_WHOLE(1, COT_MAX_LAUNCHES), .otherwise = 1),
+	{0},
+};
 
 /* The keys of a step that is not a loop. */
-#define STEP_FIELDS(kernel_schema)                                                          \
-	CYAML_FIELD_FLOAT_PTR("cpu_us", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,           \
-			      struct cot_raw_step, cpu_us),                                 \
-		CYAML_FIELD_UINT_PTR("h2d_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
-				     struct cot_raw_step, h2d_bytes),                       \
-		CYAML_FIELD_UINT_PTR("d2h_bytes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
-				     struct cot_raw_step, d2h_bytes),                       \
-		CYAML_FIELD_MAPPING_PTR("kernel", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, \
-					struct cot_raw_step, kernel, kernel_schema),        \
-		CYAML_FIELD_BOOL_PTR("sync", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,      \
-				     struct cot_raw_step, sync)
+#define STEP_FIELDS(kernel)                                                      \
+	STEP("cpu_us", step.cpu_ps, TIME),                                       \
+		STEP("h2d_bytes", step.bytes, COT_WHOLE(1, COT_STEP_BYTES_MAX)), \
+		STEP("d2h_bytes", step.bytes, COT_WHOLE(1, COT_STEP_BYTES_MAX)), \
+		COT_FIELD_CHECKED("kernel", COT_MAP(kernel)),                    \
+		STEP("sync", sync, COT_BOOL, .alone = true)
 
 /* A loop may hold any step but a loop. */
-#define LOOP_SCHEMAS(prefix, kernel_schema)                                                     \
-	static const cyaml_schema_field_t prefix##inner_fields[] = {STEP_FIELDS(kernel_schema), \
-								    CYAML_FIELD_END};           \
-	static const cyaml_schema_value_t prefix##inner_schema = {                              \
-		CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct cot_raw_step,                    \
-				    prefix##inner_fields),                                      \
-	};                                                                                      \
-	static const cyaml_schema_field_t prefix##repeat_fields[] = {                           \
-		CYAML_FIELD_UINT("times", CYAML_FLAG_DEFAULT, struct cot_raw_repeat, times),    \
-		CYAML_FIELD_SEQUENCE("program", CYAML_FLAG_POINTER, struct cot_raw_repeat,      \
-				     program, &prefix##inner_schema, 1, COT_PROGRAM_STEPS_MAX), \
-		CYAML_FIELD_END};                                                               \
-	static const cyaml_schema_field_t prefix##step_fields[] = {                             \
-		STEP_FIELDS(kernel_schema),                                                     \
-		CYAML_FIELD_MAPPING_PTR("repeat", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,     \
-					struct cot_raw_step, repeat, prefix##repeat_fields),    \
-		CYAML_FIELD_END}
+#define LOOP_FIELDS(prefix, kernel)                                                        \
+	static const struct cot_field prefix##inner_fields[] = {STEP_FIELDS(kernel), {0}}; \
+	static const struct cot_field prefix##repeat_fields[] = {                          \
+		STEP("times", times, COT_WHOLE(1, COT_MAX_STEPS), .required = true),       \
+		COT_FIELD_CHECKED("program", COT_MAP(prefix##inner_fields),                \
+				  .list = COT_PROGRAM_STEPS_MAX, .required = true),        \
+		{0},                                                                       \
+	}
 
-LOOP_SCHEMAS(full_, kernel_fields);
-LOOP_SCHEMAS(row_, kernel_row_fields);
+LOOP_FIELDS(full_, kernel_fields);
+LOOP_FIELDS(row_, kernel_row_fields);
 
-const cyaml_schema_value_t cot_program_step_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct cot_raw_step, full_step_fields),
+const struct cot_field cot_program_step_fields[] = {
+	STEP_FIELDS(kernel_fields),
+	COT_FIELD_CHECKED("repeat", COT_MAP(full_repeat_fields)),
+	{0},
 };
-const cyaml_schema_value_t cot_program_trace_step_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct cot_raw_step, row_step_fields),
+const struct cot_field cot_program_trace_step_fields[] = {
+	STEP_FIELDS(kernel_row_fields),
+	COT_FIELD_CHECKED("repeat", COT_MAP(row_repeat_fields)),
+	{0},
 };
 
-const struct cot_yaml_range cot_program_ranges[] = {
-	{"cpu_us", COT_STEP_US_MIN, COT_STEP_US_MAX},
-	{"h2d_bytes", 1, COT_STEP_BYTES_MAX},
-	{"d2h_bytes", 1, COT_STEP_BYTES_MAX},
-	{"blocks", 1, COT_MAX_BLOCKS},
-	{"block_us", COT_STEP_US_MIN, COT_STEP_US_MAX},
-	{"kernel_us", COT_STEP_US_MIN, COT_STEP_US_MAX},
-	{"blocks_per_sm", 1, COT_MAX_BLOCKS_PER_SM},
-	{"regs_per_block", 0, COT_REGS_MAX},
-	{"shmem_per_block", 0, COT_SHMEM_MAX},
-	{"threads_per_block", 0, COT_THREADS_MAX},
-	{"launches", 1, COT_MAX_LAUNCHES},
-	{"times", 1, COT_MAX_STEPS},
-	{"warps_per_block", 1, COT_WARPS_MAX},
-	{"insts_per_warp", 1, COT_INSTS_MAX},
-	{"insts_per_block", 1, COT_INSTS_MAX},
-	{"cpi", 1, 100000},
-	{"mem_fraction", 0, 1},
-	{"dram_bytes", 0, 65536},
-	{"latency_cycles", 1, 1000000},
-	{"mlp", 1, 1024},
-	{"ipc_max", 0.001, 64},
-	{NULL, 0, 0},
-};
+bool cot_program_says_work(const struct cot_yaml *doc, uint32_t kernel)
+{
+	const struct cot_field *f = cot_field_find(kernel_fields, "warps_per_block");
+
+	for (; f->key; f++)
+		if (cot_yaml_get(doc, kernel, f->key) != COT_YAML_NONE)
+			return true;
+	return false;
+}
 
 void cot_program_store_finish(struct cot_program_store *store)
 {
@@ -144,11 +116,11 @@ static int out_of_memory(struct cot_error *err)
 	return cot_error_set(err, -ENOMEM, "out of memory");
 }
 
-static int add_step(const struct cot_program_source *src, const char *path,
+static int add_step(const struct cot_program_source *src, uint32_t node,
 		    struct cot_program_store *store, struct cot_step step, struct cot_error *err)
 {
 	if (store->n_steps == COT_MAX_STEPS)
-		return cot_yaml_fail(src->doc, path, err,
+		return cot_yaml_fail(src->doc, node, err,
 				     "the program is too long; expected at most %u steps with its "
 				     "loops unrolled",
 				     COT_MAX_STEPS);
@@ -181,7 +153,7 @@ static bool same_kernel(const struct cot_kernel *a, const struct cot_kernel *b)
 }
 
 /* Steps that launch the same kernel share one entry. */
-static int add_kernel(const struct cot_program_source *src, const char *path,
+static int add_kernel(const struct cot_program_source *src, uint32_t node,
 		      struct cot_program_store *store, const struct cot_kernel *kernel,
 		      uint32_t *ret_index, struct cot_error *err)
 {
@@ -193,7 +165,7 @@ static int add_kernel(const struct cot_program_source *src, const char *path,
 			return 0;
 		}
 	if (store->n_kernels == COT_MAX_KERNELS)
-		return cot_yaml_fail(src->doc, path, err,
+		return cot_yaml_fail(src->doc, node, err,
 				     "the program has too many kernels; expected at most %u",
 				     COT_MAX_KERNELS);
 	if (store->n_kernels == store->cap_kernels) {
@@ -210,90 +182,82 @@ static int add_kernel(const struct cot_program_source *src, const char *path,
 	return 0;
 }
 
-static int build_kernel_step(const struct cot_program_source *src, const char *path,
-			     const struct cot_raw_kernel *raw, struct cot_program_store *store,
+static int build_kernel_step(const struct cot_program_source *src, uint32_t node,
+			     struct written_step *written, struct cot_program_store *store,
 			     struct cot_error *err)
 {
-	struct cot_step step = {.kind = COT_STEP_KERNEL, .launches = 1};
-	char kernel_path[PATH_MAX_LEN];
+	uint32_t at = cot_yaml_get(src->doc, node, "kernel");
 	struct cot_kernel kernel;
 	int rc;
 
-	(void)snprintf(kernel_path, sizeof(kernel_path), "%s.kernel", path);
-	rc = src->kernel(src, raw, kernel_path, &kernel, err);
+	rc = src->kernel(src, &written->k, at, &kernel, err);
 	if (rc)
 		return rc;
-	if (raw->launches)
-		step.launches = *raw->launches;
-	rc = add_kernel(src, path, store, &kernel, &step.kernel, err);
-	return rc ? rc : add_step(src, path, store, step, err);
+	written->step.kind = COT_STEP_KERNEL;
+	rc = add_kernel(src, node, store, &kernel, &written->step.kernel, err);
+	return rc ? rc : add_step(src, node, store, written->step, err);
 }
 
-static int build_repeat(const struct cot_program_source *src, const char *path,
-			const struct cot_raw_repeat *repeat, struct cot_program_store *store,
-			struct cot_error *err)
+static int build_repeat(const struct cot_program_source *src, uint32_t node, uint32_t times,
+			struct cot_program_store *store, struct cot_error *err)
 {
+	uint32_t repeat = cot_yaml_get(src->doc, node, "repeat");
 	uint32_t first = store->n_steps, n, i;
-	char body_path[PATH_MAX_LEN];
 	int rc;
 
-	(void)snprintf(body_path, sizeof(body_path), "%s.repeat.program", path);
-	rc = cot_program_build(src, body_path, repeat->program, repeat->program_count, store, err);
+	rc = cot_program_build(src, cot_yaml_get(src->doc, repeat, "program"), store, err);
 	n = store->n_steps - first;
-	for (i = 0; !rc && i < (repeat->times - 1) * (uint64_t)n; i++)
-		rc = add_step(src, path, store, store->steps[first + i], err);
+	for (i = 0; !rc && i < (times - 1) * (uint64_t)n; i++)
+		rc = add_step(src, node, store, store->steps[first + i], err);
 	return rc;
 }
 
-static int build_step(const struct cot_program_source *src, const char *path,
-		      const struct cot_raw_step *raw, struct cot_program_store *store,
-		      struct cot_error *err)
+static bool has(const struct cot_program_source *src, uint32_t node, const char *key)
 {
-	struct cot_step step = {.launches = 1};
-	int n = !!raw->cpu_us + !!raw->h2d_bytes + !!raw->d2h_bytes + !!raw->kernel + !!raw->sync +
-		!!raw->repeat;
-
-	if (n != 1)
-		return cot_yaml_fail(src->doc, path, err,
-				     "a step does %s; expected one thing in each step",
-				     n ? "several things" : "nothing");
-	if (raw->kernel)
-		return build_kernel_step(src, path, raw->kernel, store, err);
-	if (raw->repeat)
-		return build_repeat(src, path, raw->repeat, store, err);
-	if (raw->sync && !*raw->sync)
-		return cot_yaml_fail(src->doc, path, err, "sync is false; expected '- sync'");
-	if (raw->sync) {
-		step.kind = COT_STEP_SYNC;
-	} else if (raw->cpu_us) {
-		step.kind = COT_STEP_CPU;
-		step.cpu_ps = cot_ps_from_us(*raw->cpu_us);
-	} else {
-		step.kind = raw->h2d_bytes ? COT_STEP_H2D : COT_STEP_D2H;
-		step.bytes = raw->h2d_bytes ? *raw->h2d_bytes : *raw->d2h_bytes;
-	}
-	return add_step(src, path, store, step, err);
+	return cot_yaml_get(src->doc, node, key) != COT_YAML_NONE;
 }
 
-int cot_program_build(const struct cot_program_source *src, const char *path,
-		      const struct cot_raw_step *steps, uint32_t n_steps,
+static int build_step(const struct cot_program_source *src, uint32_t node,
 		      struct cot_program_store *store, struct cot_error *err)
 {
-	char step_path[PATH_MAX_LEN];
+	uint32_t n = cot_yaml_count(src->doc, node);
+	struct written_step written = {.step.kind = COT_STEP_CPU};
+
+	if (n != 1)
+		return cot_yaml_fail(src->doc, node, err,
+				     "a step does %s; expected one thing in each step",
+				     n ? "several things" : "nothing");
+	cot_yaml_fill(src->doc, node, src->fields, &written);
+	if (has(src, node, "kernel"))
+		return build_kernel_step(src, node, &written, store, err);
+	if (has(src, node, "repeat"))
+		return build_repeat(src, node, written.times, store, err);
+	if (has(src, node, "sync") && !written.sync)
+		return cot_yaml_fail(src->doc, node, err, "sync is false; expected '- sync'");
+	if (written.sync)
+		written.step.kind = COT_STEP_SYNC;
+	else if (written.step.bytes)
+		written.step.kind = has(src, node, "h2d_bytes") ? COT_STEP_H2D : COT_STEP_D2H;
+	return add_step(src, node, store, written.step, err);
+}
+
+int cot_program_build(const struct cot_program_source *src, uint32_t list,
+		      struct cot_program_store *store, struct cot_error *err)
+{
+	uint32_t first = store->n_steps, i, node;
 	bool takes_time = false;
-	uint32_t first = store->n_steps, i;
 	int rc;
 
-	for (i = 0; i < n_steps; i++) {
-		(void)snprintf(step_path, sizeof(step_path), "%s[%u]", path, i);
-		rc = build_step(src, step_path, &steps[i], store, err);
+	for (node = cot_yaml_first(src->doc, list); node != COT_YAML_NONE;
+	     node = cot_yaml_next(src->doc, node)) {
+		rc = build_step(src, node, store, err);
 		if (rc)
 			return rc;
 	}
 	for (i = first; i < store->n_steps; i++)
 		takes_time |= store->steps[i].kind != COT_STEP_SYNC;
 	if (!takes_time)
-		return cot_yaml_fail(src->doc, path, err,
+		return cot_yaml_fail(src->doc, list, err,
 				     "the program takes no time; expected a step besides sync");
 	return 0;
 }

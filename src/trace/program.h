@@ -1,6 +1,6 @@
 /*
- * The `program:` of an application or a trace: the form in which it is written (structs that
- * libcyaml fills) and the way from there to flat steps and kernels. Private to src/trace.
+ * The `program:` of an application or a trace: what may be written there, and the way from there to
+ * flat steps and kernels. Private to src/trace.
  */
 #ifndef COT_TRACE_PROGRAM_H
 #define COT_TRACE_PROGRAM_H
@@ -12,41 +12,19 @@
 
 #define COT_PROGRAM_STEPS_MAX 4096u /* written in one list; loops unroll to COT_MAX_STEPS */
 
-/* Pointers are NULL where the key was left out. */
-struct cot_raw_kernel {
-	char *name;
-	uint32_t *blocks;
-	double *block_us, *kernel_us;
-	uint32_t *blocks_per_sm;
-	uint32_t *regs_per_block, *shmem_per_block, *threads_per_block;
-	uint32_t *launches;
-	uint32_t *warps_per_block;
-	uint64_t *insts_per_warp, *insts_per_block;
-	double *cpi, *mem_fraction, *dram_bytes, *latency_cycles, *mlp, *ipc_max;
+/* A kernel as it is written; 0: the key was left out. */
+struct cot_written_kernel {
+	/* Of the work all but the instructions of insts_per_warp; its defaults are filled in. */
+	struct cot_kernel kernel;
+	uint64_t kernel_ps; /* all blocks, alone on the GPU */
+	uint32_t threads_per_block;
+	uint64_t insts_per_warp;
 };
 
-struct cot_raw_repeat;
-
-struct cot_raw_step {
-	double *cpu_us;
-	uint64_t *h2d_bytes, *d2h_bytes;
-	struct cot_raw_kernel *kernel;
-	bool *sync;
-	struct cot_raw_repeat *repeat;
-};
-
-struct cot_raw_repeat {
-	uint32_t times;
-	struct cot_raw_step *program;
-	uint32_t program_count;
-};
-
-/* A step whose kernel is described in full, and one whose kernel names a row of a table. */
-extern const struct cyaml_schema_value cot_program_step_schema;
-extern const struct cyaml_schema_value cot_program_trace_step_schema;
-
-/* The limits of all numbers in programs. */
-extern const struct cot_yaml_range cot_program_ranges[];
+/* The rows of a step whose kernel is described in full, and of one whose kernel names a row of a
+ * table. */
+extern const struct cot_field cot_program_step_fields[];
+extern const struct cot_field cot_program_trace_step_fields[];
 
 #define COT_STEP_US_MIN	   1e-6 /* the simulator's resolution */
 #define COT_STEP_US_MAX	   COT_KERNEL_BLOCK_US_MAX
@@ -68,21 +46,25 @@ struct cot_program_store {
 void cot_program_store_finish(struct cot_program_store *store);
 struct cot_program cot_program_store_view(const struct cot_program_store *store);
 
-/* Who turns a written kernel into a resolved one; `path` places a mistake in `doc`. */
+/* Who turns a written kernel into a resolved one; `node` is its place in `doc`. */
 struct cot_program_source {
 	const struct cot_yaml *doc;
-	int (*kernel)(const struct cot_program_source *src, const struct cot_raw_kernel *raw,
-		      const char *path, struct cot_kernel *ret_kernel, struct cot_error *err);
+	const struct cot_field *fields; /* of a step */
+	int (*kernel)(const struct cot_program_source *src,
+		      const struct cot_written_kernel *written, uint32_t node,
+		      struct cot_kernel *ret_kernel, struct cot_error *err);
 	const void *arg;
 };
 
 /*
- * Fills an empty store from the list at `path`, loops unrolled. On failure the store may hold a
- * part; finish it in any case.
+ * Fills an empty store from a list of steps, loops unrolled. On failure the store may hold a part;
+ * finish it in any case.
  */
-int cot_program_build(const struct cot_program_source *src, const char *path,
-		      const struct cot_raw_step *steps, uint32_t n_steps,
+int cot_program_build(const struct cot_program_source *src, uint32_t list,
 		      struct cot_program_store *store, struct cot_error *err);
+
+/* Whether a written kernel says what its blocks do: any key from warps_per_block on. */
+bool cot_program_says_work(const struct cot_yaml *doc, uint32_t kernel);
 
 /* One run of the program alone on the GPU, in microseconds: kernels in waves, nothing overlaps. */
 double cot_program_solo_us(const struct cot_program *program, const struct cot_gpu *gpu);

@@ -11,30 +11,86 @@
 #include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
-#include "trace/scenario_raw.h"
+#include "trace/program.h"
+#include "trace/scenario_fields.h"
 #include "trace/trace_load.h"
 
-#define SCHEMA_NAME	  "cotenant.scenario/1"
 #define DEFAULT_SCHEDULER "fcfs"
-#define DEFAULT_SEED	  1
-#define DEFAULT_QUANTUM	  (2000 * COT_PS_PER_US) /* of time slicing on real GPUs: about 2 ms */
 #define DEFAULT_RUNS	  3
-#define PATH_MAX_LEN	  128
+#define KIB		  1024u
 
-/* What cot_scenario_destroy() gets is the first member. */
+/* What cot_scenario_destroy() gets is the first member of the first. */
 struct owner {
-	struct cot_scenario sc;
+	struct cot_scenario_file file;
 	struct cot_program_store programs[COT_MAX_APPS];
 };
 
 struct reader {
 	const char *name;
 	const struct cot_yaml *doc;
-	const struct cot_raw_scenario *raw;
 	const struct cot_scenario_options *opt;
 	struct owner *owner;
+	struct cot_scenario *sc; /* the owner's */
 	struct cot_error *err;
 };
+
+static uint32_t get(const struct reader *r, uint32_t map, const char *key)
+{
+	return cot_yaml_get(r->doc, map, key);
+}
+
+/* ---- the GPU ---- */
+
+static int fill_shmem(struct reader *r, uint32_t list)
+{
+	struct cot_gpu *gpu = &r->sc->gpu;
+	const uint32_t *bytes = gpu->shmem_config_bytes;
+	uint32_t i, node = cot_yaml_first(r->doc, list);
+
+	if (list == COT_YAML_NONE)
+		return 0;
+	gpu->n_shmem_configs = cot_yaml_count(r->doc, list);
+	for (i = 1; i < gpu->n_shmem_configs; i++) {
+		node = cot_yaml_next(r->doc, node);
+		if (bytes[i] <= bytes[i - 1])
+			return cot_yaml_fail(
+				r->doc, node, r->err,
+				"shmem_configs_kb has %u after %u; expected sizes that grow",
+				bytes[i] / KIB, bytes[i - 1] / KIB);
+	}
+	return 0;
+}
+
+/* A preset, which the rest of the file fills over. */
+static int take_preset(struct reader *r)
+{
+	const char *name = cot_yaml_text(r->doc, get(r, get(r, COT_YAML_ROOT, "gpu"), "preset"));
+	const struct cot_gpu *preset = cot_gpu_find(name ? name : COT_GPU_DEFAULT);
+	char list[128] = "", quote[COT_QUOTE_MAX];
+	unsigned i;
+
+	if (preset) {
+		r->sc->gpu = *preset;
+		return 0;
+	}
+	for (i = 0; i < cot_n_gpu_presets; i++)
+		cot_text_add_word(list, sizeof(list), cot_gpu_presets[i].name);
+	return cot_yaml_fail_key(r->doc, get(r, COT_YAML_ROOT, "gpu"), "preset", r->err,
+				 "unknown GPU '%s'; expected one of %s, or a map of its fields",
+				 cot_text_quote(name, quote), list);
+}
+
+static int read_gpu(struct reader *r)
+{
+	uint32_t map = get(r, COT_YAML_ROOT, "gpu");
+	bool named = get(r, map, "preset") != COT_YAML_NONE;
+
+	if (cot_yaml_count(r->doc, map) > named)
+		(void)snprintf(r->sc->gpu.name, sizeof(r->sc->gpu.name), "custom");
+	return fill_shmem(r, get(r, map, "shmem_configs_kb"));
+}
+
+/* ---- the head ---- */
 
 /* Any name will do when there is no list. */
 static bool is_among(const char *const *names, unsigned n_names, const char *name)
@@ -54,51 +110,50 @@ static bool known_scheduler(const struct cot_scenario_options *opt, const char *
 
 static void list_names(const char *const *names, unsigned n_names, char *buf, size_t size)
 {
-	size_t n = 0;
 	unsigned i;
 
 	buf[0] = '\0';
-	for (i = 0; i < n_names && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, "%s%s", i ? ", " : "", names[i]);
+	for (i = 0; i < n_names; i++)
+		cot_text_add_word(buf, size, names[i]);
 }
 
 static int read_scheduler(struct reader *r)
 {
-	const char *name = r->raw->scheduler ? r->raw->scheduler : DEFAULT_SCHEDULER;
+	bool given = r->sc->scheduler[0] != '\0';
+	const char *name = given ? r->sc->scheduler : DEFAULT_SCHEDULER;
 	char list[256], quote[COT_QUOTE_MAX];
 
 	list_names(r->opt->schedulers, r->opt->n_schedulers, list, sizeof(list));
-	if (r->raw->scheduler && !known_scheduler(r->opt, name))
-		return cot_yaml_fail(r->doc, "scheduler", r->err,
-				     "unknown scheduler '%s'; expected one of %s",
-				     cot_text_quote(name, quote), list);
+	if (given && !known_scheduler(r->opt, name))
+		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "scheduler", r->err,
+					 "unknown scheduler '%s'; expected one of %s",
+					 cot_text_quote(name, quote), list);
 	if (r->opt->scheduler)
 		name = r->opt->scheduler;
 	if (!known_scheduler(r->opt, name) || strlen(name) >= COT_NAME_MAX)
 		return cot_error_set(r->err, -EINVAL, "unknown scheduler '%s'; expected one of %s",
 				     cot_text_quote(name, quote), list);
-	(void)snprintf(r->owner->sc.scheduler, COT_NAME_MAX, "%s", name);
+	memmove(r->sc->scheduler, name, strlen(name) + 1);
 	return 0;
 }
 
 /* A policy works on contexts, which only time slicing has. */
 static int read_policy(struct reader *r)
 {
-	const char *name = r->raw->policy;
+	const char *name = r->sc->policy;
 	char list[256], quote[COT_QUOTE_MAX];
 
-	if (!name)
+	if (!*name)
 		return 0;
 	list_names(r->opt->policies, r->opt->n_policies, list, sizeof(list));
 	if (!is_among(r->opt->policies, r->opt->n_policies, name))
-		return cot_yaml_fail(r->doc, "policy", r->err,
-				     "unknown policy '%s'; expected one of %s",
-				     cot_text_quote(name, quote), list);
-	if (strcmp(r->owner->sc.scheduler, "timeslice") != 0)
-		return cot_yaml_fail(r->doc, "policy", r->err,
-				     "a policy needs the scheduler timeslice, not '%s'",
-				     r->owner->sc.scheduler);
-	(void)snprintf(r->owner->sc.policy, COT_NAME_MAX, "%s", name);
+		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
+					 "unknown policy '%s'; expected one of %s",
+					 cot_text_quote(name, quote), list);
+	if (strcmp(r->sc->scheduler, "timeslice") != 0)
+		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
+					 "a policy needs the scheduler timeslice, not '%s'",
+					 r->sc->scheduler);
 	return 0;
 }
 
@@ -107,100 +162,59 @@ static int read_preempt(struct reader *r)
 	const char *word = r->opt->preempt;
 	char quote[COT_QUOTE_MAX];
 
-	r->owner->sc.preempt = r->raw->preempt;
 	if (!word)
 		return 0;
 	if (strcmp(word, "switch") != 0 && strcmp(word, "drain") != 0)
 		return cot_error_set(r->err, -EINVAL,
 				     "unknown way to preempt '%s'; expected one of switch, drain",
 				     cot_text_quote(word, quote));
-	r->owner->sc.preempt = *word == 's' ? COT_PREEMPT_SWITCH : COT_PREEMPT_DRAIN;
+	r->sc->preempt = *word == 's' ? COT_PREEMPT_SWITCH : COT_PREEMPT_DRAIN;
 	return 0;
 }
 
 static int read_stop(struct reader *r)
 {
-	const struct cot_raw_stop *stop = r->raw->stop;
-	struct cot_scenario *sc = &r->owner->sc;
+	uint32_t stop = get(r, COT_YAML_ROOT, "stop");
 
-	if (!stop) {
-		sc->stop_runs = DEFAULT_RUNS;
-		return 0;
-	}
-	if (!stop->runs && !stop->at_us)
-		return cot_yaml_fail(r->doc, "stop", r->err,
+	if (stop == COT_YAML_NONE)
+		r->sc->stop_runs = DEFAULT_RUNS;
+	else if (!cot_yaml_count(r->doc, stop))
+		return cot_yaml_fail(r->doc, stop, r->err,
 				     "stop is an empty map; expected runs, at_us or both");
-	if (stop->runs)
-		sc->stop_runs = *stop->runs;
-	if (stop->at_us)
-		sc->stop_ps = cot_ps_from_us(*stop->at_us);
 	return 0;
 }
 
-static void read_workers(struct reader *r)
+/* JSON's integers end there. */
+static int read_seed(struct reader *r)
 {
-	const struct cot_raw_workers *raw = r->raw->workers;
-	struct cot_workers *w = &r->owner->sc.workers;
-
-	w->grant_ps = COT_WORKERS_GRANT_US * COT_PS_PER_US;
-	w->evict_ps = COT_WORKERS_EVICT_US * COT_PS_PER_US;
-	if (!raw)
-		return;
-	if (raw->grant_us)
-		w->grant_ps = cot_ps_from_us(*raw->grant_us);
-	if (raw->evict_us)
-		w->evict_ps = cot_ps_from_us(*raw->evict_us);
-	if (raw->overhead_percent)
-		w->overhead = *raw->overhead_percent / 100.0;
+	if (r->sc->seed > INT64_MAX)
+		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "seed", r->err,
+					 "seed is '%" PRIu64
+					 "'; expected a whole number from 0 to %" PRId64,
+					 r->sc->seed, INT64_MAX);
+	if (r->opt->seed)
+		r->sc->seed = *r->opt->seed;
+	return 0;
 }
 
 static int read_head(struct reader *r)
 {
-	const struct cot_raw_scenario *raw = r->raw;
-	struct cot_scenario *sc = &r->owner->sc;
-	char quote[COT_QUOTE_MAX];
-	int rc;
+	int rc = read_gpu(r);
 
-	if (strcmp(raw->schema, SCHEMA_NAME) != 0)
-		return cot_yaml_fail(r->doc, "schema", r->err,
-				     "schema is '%s'; expected " SCHEMA_NAME,
-				     cot_text_quote(raw->schema, quote));
-	rc = cot_scenario_gpu(r->doc, raw->gpu, &sc->gpu, r->err);
-	if (!rc)
-		rc = read_scheduler(r);
-	if (!rc)
-		rc = read_policy(r);
-	if (!rc)
-		rc = read_preempt(r);
-	if (!rc)
-		rc = read_stop(r);
-	if (rc)
-		return rc;
-	read_workers(r);
-	sc->transfers = raw->transfers;
-	/* JSON's integers end there. */
-	if (raw->seed && *raw->seed > INT64_MAX)
-		return cot_yaml_fail(r->doc, "seed", r->err,
-				     "seed is '%" PRIu64
-				     "'; expected a whole number from 0 to %" PRId64,
-				     *raw->seed, INT64_MAX);
-	sc->seed = raw->seed ? *raw->seed : DEFAULT_SEED;
-	if (r->opt->seed)
-		sc->seed = *r->opt->seed;
-	sc->block_jitter_cv = raw->block_jitter_cv;
-	sc->epoch_cycles = raw->epoch_cycles ? *raw->epoch_cycles : COT_EPOCH_CYCLES_DEFAULT;
-	sc->rate_noise = raw->rate_noise ? *raw->rate_noise : 0.0;
-	sc->qos_batch_sms = raw->qos_batch_sms ? *raw->qos_batch_sms : 1;
-	sc->qos_threshold = raw->qos_threshold ? *raw->qos_threshold : COT_QOS_THRESHOLD_DEFAULT;
-	sc->quantum_ps = raw->quantum_us ? cot_ps_from_us(*raw->quantum_us) : DEFAULT_QUANTUM;
-	return 0;
+	rc = rc ? rc : read_scheduler(r);
+	rc = rc ? rc : read_policy(r);
+	rc = rc ? rc : read_preempt(r);
+	rc = rc ? rc : read_stop(r);
+	return rc ? rc : read_seed(r);
 }
 
-static int fail_fit(const struct cot_yaml *doc, const char *path, const struct cot_gpu *gpu,
+/* ---- programs ---- */
+
+static int fail_fit(const struct cot_yaml *doc, uint32_t node, const struct cot_gpu *gpu,
 		    const struct cot_kernel *k, uint32_t threads, struct cot_error *err)
 {
 	return cot_yaml_fail(
-		doc, path, err,
+		doc, node, err,
 		"a block needs %u registers, %u bytes of shared memory and %u threads; "
 		"expected at most %u, %u and %u, which is what an SM has",
 		k->regs_per_block, k->shmem_per_block, threads, gpu->regs_per_sm,
@@ -208,62 +222,59 @@ static int fail_fit(const struct cot_yaml *doc, const char *path, const struct c
 }
 
 /* How many blocks an SM holds: what the file says, or what fits. */
-static int resolve_occupancy(const struct cot_program_source *src, const struct cot_raw_kernel *raw,
-			     const char *path, struct cot_kernel *k, struct cot_error *err)
+static int resolve_occupancy(const struct cot_program_source *src, uint32_t node, uint32_t threads,
+			     struct cot_kernel *k, struct cot_error *err)
 {
 	const struct cot_gpu *gpu = src->arg;
-	uint32_t threads =
-		raw->threads_per_block ? *raw->threads_per_block : k->work.warps * COT_WARP_THREADS;
-	char field[PATH_MAX_LEN];
-	uint32_t fits;
+	uint32_t fits = cot_gpu_occupancy(gpu, k->regs_per_block, k->shmem_per_block, threads);
 
-	fits = cot_gpu_occupancy(gpu, k->regs_per_block, k->shmem_per_block, threads);
 	if (!fits)
-		return fail_fit(src->doc, path, gpu, k, threads, err);
-	k->blocks_per_sm = raw->blocks_per_sm ? *raw->blocks_per_sm : fits;
+		return fail_fit(src->doc, node, gpu, k, threads, err);
+	if (!k->blocks_per_sm)
+		k->blocks_per_sm = fits;
 	if (k->blocks_per_sm <= fits)
 		return 0;
-	(void)snprintf(field, sizeof(field), "%s.blocks_per_sm", path);
-	return cot_yaml_fail(src->doc, field, err,
-			     "blocks_per_sm is %u; expected at most %u, which is what fits an SM",
-			     k->blocks_per_sm, fits);
+	return cot_yaml_fail_key(
+		src->doc, node, "blocks_per_sm", err,
+		"blocks_per_sm is %u; expected at most %u, which is what fits an SM",
+		k->blocks_per_sm, fits);
 }
 
-static int resolve_kernel(const struct cot_program_source *src, const struct cot_raw_kernel *raw,
-			  const char *path, struct cot_kernel *ret_kernel, struct cot_error *err)
+static int resolve_kernel(const struct cot_program_source *src,
+			  const struct cot_written_kernel *written, uint32_t node,
+			  struct cot_kernel *ret_kernel, struct cot_error *err)
 {
 	const struct cot_gpu *gpu = src->arg;
-	struct cot_kernel k = {.n_blocks = *raw->blocks};
-	bool by_work = cot_kernel_work_given(raw);
+	struct cot_kernel k = written->kernel;
+	bool by_work = cot_program_says_work(src->doc, node);
+	bool has_threads = cot_yaml_get(src->doc, node, "threads_per_block") != COT_YAML_NONE;
 	uint64_t waves;
 	int rc = 0;
 
+	k.work = (struct cot_kernel_work){0};
 	if (by_work)
-		rc = cot_kernel_work_read(src->doc, raw, path, &k.work, err);
-	else if (!raw->block_us == !raw->kernel_us)
-		rc = cot_yaml_fail(src->doc, path, err,
+		rc = cot_kernel_work_read(src->doc, written, node, &k.work, err);
+	else if (!k.block_ps == !written->kernel_ps)
+		rc = cot_yaml_fail(src->doc, node, err,
 				   "the kernel has %s block_us %s kernel_us; expected one of them",
-				   raw->block_us ? "both" : "neither",
-				   raw->block_us ? "and" : "nor");
+				   k.block_ps ? "both" : "neither", k.block_ps ? "and" : "nor");
 	if (rc)
 		return rc;
-	(void)snprintf(k.name, sizeof(k.name), "%s", raw->name);
-	k.regs_per_block = raw->regs_per_block ? *raw->regs_per_block : 0;
-	k.shmem_per_block = raw->shmem_per_block ? *raw->shmem_per_block : 0;
 	k.ctx_bytes_per_block = 4 * k.regs_per_block + k.shmem_per_block;
-	rc = resolve_occupancy(src, raw, path, &k, err);
+	rc = resolve_occupancy(src, node,
+			       has_threads ? written->threads_per_block
+					   : k.work.warps * COT_WARP_THREADS,
+			       &k, err);
 	if (rc)
 		return rc;
 	if (by_work) {
 		k.block_ps = cot_gpu_work_ps(gpu, k.work.insts);
-	} else if (raw->block_us) {
-		k.block_ps = cot_ps_from_us(*raw->block_us);
-	} else {
+	} else if (!k.block_ps) {
 		waves = cot_div_up(k.n_blocks, (uint64_t)gpu->n_sms * k.blocks_per_sm);
-		k.block_ps = (cot_ps_from_us(*raw->kernel_us) + waves / 2) / waves;
+		k.block_ps = (written->kernel_ps + waves / 2) / waves;
 	}
 	if (!k.block_ps)
-		return cot_yaml_fail(src->doc, path, err,
+		return cot_yaml_fail(src->doc, node, err,
 				     "a block takes less than 0.000001 us; expected at least that");
 	*ret_kernel = k;
 	return 0;
@@ -273,79 +284,77 @@ static int resolve_kernel(const struct cot_program_source *src, const struct cot
  * A mistake inside a trace file has its place there; everything else about a trace is placed where
  * the scenario names it.
  */
-static int read_trace(struct reader *r, uint32_t i, const char *path)
+static int read_trace(struct reader *r, uint32_t i, uint32_t node)
 {
-	const char *name = r->raw->apps[i].trace;
-	char field[PATH_MAX_LEN], list[512], quote[COT_QUOTE_MAX];
+	const char *name = cot_yaml_text(r->doc, node);
+	char list[512], quote[COT_QUOTE_MAX];
 	struct cot_error inner = {""};
 	bool is_file;
 	int rc;
 
-	(void)snprintf(field, sizeof(field), "%s.trace", path);
 	if (!cot_trace_known(name, &is_file, list, sizeof(list)))
-		return cot_yaml_fail(r->doc, field, r->err, "no trace '%s'; expected %s",
+		return cot_yaml_fail(r->doc, node, r->err, "no trace '%s'; expected %s",
 				     cot_text_quote(name, quote), list);
-	rc = cot_trace_load(name, r->name, (enum cot_block_time)r->raw->block_time,
-			    &r->owner->sc.gpu, &r->owner->programs[i], &inner);
+	rc = cot_trace_load(name, r->name, r->owner->file.block_time, &r->sc->gpu,
+			    &r->owner->programs[i], &inner);
 	if (!rc)
 		return 0;
 	if (rc == -ENOMEM || (rc == -EINVAL && is_file))
 		return cot_error_set(r->err, rc, "%s", inner.text);
-	return cot_yaml_fail(r->doc, field, r->err, "the trace '%s' cannot be used: %s",
+	return cot_yaml_fail(r->doc, node, r->err, "the trace '%s' cannot be used: %s",
 			     cot_text_quote(name, quote), inner.text);
 }
 
-static int read_program(struct reader *r, uint32_t i, const char *path)
+static int read_program(struct reader *r, uint32_t i, uint32_t node)
 {
-	const struct cot_raw_app *raw = &r->raw->apps[i];
 	const struct cot_program_source src = {
 		.doc = r->doc,
+		.fields = cot_program_step_fields,
 		.kernel = resolve_kernel,
-		.arg = &r->owner->sc.gpu,
+		.arg = &r->sc->gpu,
 	};
-	char field[PATH_MAX_LEN];
+	uint32_t program = get(r, node, "program"), trace = get(r, node, "trace");
+	bool has_program = program != COT_YAML_NONE;
 	int rc;
 
-	if (!raw->program == !raw->trace)
-		return cot_yaml_fail(r->doc, path, r->err,
+	if (has_program == (trace != COT_YAML_NONE))
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "the app has %s program %s trace; expected one of them",
-				     raw->program ? "both" : "neither",
-				     raw->program ? "and" : "nor");
-	if (raw->trace) {
-		rc = read_trace(r, i, path);
-	} else {
-		(void)snprintf(field, sizeof(field), "%s.program", path);
-		rc = cot_program_build(&src, field, raw->program, raw->program_count,
-				       &r->owner->programs[i], r->err);
-	}
+				     has_program ? "both" : "neither", has_program ? "and" : "nor");
+	if (has_program)
+		rc = cot_program_build(&src, program, &r->owner->programs[i], r->err);
+	else
+		rc = read_trace(r, i, trace);
 	if (!rc)
-		r->owner->sc.apps[i].program = cot_program_store_view(&r->owner->programs[i]);
+		r->sc->apps[i].program = cot_program_store_view(&r->owner->programs[i]);
 	return rc;
 }
 
-/* The number of a context is that of the first app in it. */
-static uint32_t read_context(const struct reader *r, uint32_t i)
-{
-	uint32_t j;
+/* ---- apps ---- */
 
-	for (j = 0; r->raw->apps[i].context && j < i; j++)
-		if (r->raw->apps[j].context &&
-		    !strcmp(r->raw->apps[j].context, r->raw->apps[i].context))
+/* The number of a context is that of the first app in it. */
+static uint32_t read_context(const struct reader *r, uint32_t i, uint32_t node)
+{
+	const char *name = cot_yaml_text(r->doc, get(r, node, "context")), *other;
+	uint32_t before = cot_yaml_first(r->doc, get(r, COT_YAML_ROOT, "apps")), j;
+
+	for (j = 0; name && j < i; j++, before = cot_yaml_next(r->doc, before)) {
+		other = cot_yaml_text(r->doc, get(r, before, "context"));
+		if (other && !strcmp(other, name))
 			return j;
+	}
 	return i;
 }
 
-static int check_name(const struct reader *r, uint32_t i, const char *path)
+static int check_name(const struct reader *r, uint32_t i, uint32_t node)
 {
-	const char *name = r->raw->apps[i].name;
-	char field[PATH_MAX_LEN];
+	const char *name = r->sc->apps[i].name;
 	uint32_t j;
 
-	(void)snprintf(field, sizeof(field), "%s.name", path);
 	for (j = 0; j < i; j++)
-		if (!strcmp(r->raw->apps[j].name, name))
-			return cot_yaml_fail(
-				r->doc, field, r->err,
+		if (!strcmp(r->sc->apps[j].name, name))
+			return cot_yaml_fail_key(
+				r->doc, node, "name", r->err,
 				"two apps are named '%s'; expected a name of its own for "
 				"each",
 				name);
@@ -353,125 +362,100 @@ static int check_name(const struct reader *r, uint32_t i, const char *path)
 }
 
 /* A promise is about instructions, so the app must have kernels that count them. */
-static int read_qos(struct reader *r, uint32_t i, const char *path)
+static int check_qos(struct reader *r, const struct cot_app *app, uint32_t node)
 {
-	const struct cot_raw_qos *raw = r->raw->apps[i].qos;
-	struct cot_app *app = &r->owner->sc.apps[i];
+	const struct cot_qos *qos = &app->qos;
+	char quote[COT_QUOTE_MAX];
 	bool counted = false;
-	char field[PATH_MAX_LEN], quote[COT_QUOTE_MAX];
 	uint32_t k;
 
-	if (!raw)
+	if (node == COT_YAML_NONE)
 		return 0;
-	(void)snprintf(field, sizeof(field), "%s.qos", path);
-	if (!raw->ipc == !raw->percent)
-		return cot_yaml_fail(r->doc, field, r->err,
-				     "qos has %s ipc %s percent; expected one of them",
-				     raw->ipc ? "both" : "neither", raw->ipc ? "and" : "nor");
+	if ((qos->ipc > 0) == (qos->percent > 0))
+		return cot_yaml_fail(
+			r->doc, node, r->err, "qos has %s ipc %s percent; expected one of them",
+			qos->ipc > 0 ? "both" : "neither", qos->ipc > 0 ? "and" : "nor");
 	for (k = 0; k < app->program.n_kernels; k++)
-		if (!raw->kernel || !strcmp(raw->kernel, app->program.kernels[k].name))
+		if (!*qos->kernel || !strcmp(qos->kernel, app->program.kernels[k].name))
 			counted |= app->program.kernels[k].work.insts > 0;
-	if (!counted && raw->kernel)
-		return cot_yaml_fail(r->doc, field, r->err,
+	if (!counted && *qos->kernel)
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "the app launches no kernel '%s' with instructions; expected "
 				     "the name of one that has insts_per_warp or insts_per_block",
-				     cot_text_quote(raw->kernel, quote));
+				     cot_text_quote(qos->kernel, quote));
 	if (!counted)
-		return cot_yaml_fail(r->doc, field, r->err,
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "no kernel of the app has instructions; expected one with "
 				     "insts_per_warp or insts_per_block");
-	if (raw->kernel)
-		(void)snprintf(app->qos.kernel, sizeof(app->qos.kernel), "%s", raw->kernel);
-	app->qos.ipc = raw->ipc ? *raw->ipc : 0.0;
-	app->qos.percent = raw->percent ? *raw->percent : 0.0;
 	return 0;
 }
 
-static int read_share(struct reader *r, const char *path, const char *key, const char *text,
-		      struct cot_app_share *share)
+static int read_share(struct reader *r, uint32_t app, const char *key, struct cot_app_share *share)
 {
-	char field[PATH_MAX_LEN], quote[COT_QUOTE_MAX];
+	uint32_t node = get(r, app, key);
+	const char *text = cot_yaml_text(r->doc, node);
+	char quote[COT_QUOTE_MAX];
 
 	if (!text)
 		return 0;
-	(void)snprintf(field, sizeof(field), "%s.%s", path, key);
-	if (!r->owner->sc.policy[0])
-		return cot_yaml_fail(r->doc, field, r->err,
+	if (!r->sc->policy[0])
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "%s is for a software policy; expected a policy such as "
 				     "smguard",
 				     key);
 	if (!cot_number_share(text, COT_MAX_SMS, &share->sms, &share->pct))
-		return cot_yaml_fail(r->doc, field, r->err,
+		return cot_yaml_fail(r->doc, node, r->err,
 				     "%s is '%s'; expected a part of the GPU such as 50%% or 66sm",
 				     key, cot_text_quote(text, quote));
 	return 0;
 }
 
-static int read_shares(struct reader *r, uint32_t i, const char *path)
+static int read_shares(struct reader *r, struct cot_app *app, uint32_t node)
 {
-	const struct cot_raw_app *raw = &r->raw->apps[i];
-	struct cot_app *app = &r->owner->sc.apps[i];
-	char field[PATH_MAX_LEN];
-	int rc = read_share(r, path, "quota", raw->quota, &app->quota);
+	int rc = read_share(r, node, "quota", &app->quota);
 
-	if (!rc)
-		rc = read_share(r, path, "reserve", raw->reserve, &app->reserve);
+	rc = rc ? rc : read_share(r, node, "reserve", &app->reserve);
 	if (rc)
 		return rc;
-	if (raw->reserve && app->cls != COT_APP_LATENCY) {
-		(void)snprintf(field, sizeof(field), "%s.reserve", path);
-		return cot_yaml_fail(r->doc, field, r->err,
-				     "a reserve is for apps of class latency; a batch app may have "
-				     "a quota");
-	}
-	app->rewrite = raw->rewrite != 0;
-	if (!app->rewrite || r->owner->sc.policy[0])
+	if (get(r, node, "reserve") != COT_YAML_NONE && app->cls != COT_APP_LATENCY)
+		return cot_yaml_fail_key(
+			r->doc, node, "reserve", r->err,
+			"a reserve is for apps of class latency; a batch app may have "
+			"a quota");
+	if (!app->rewrite || r->sc->policy[0])
 		return 0;
-	(void)snprintf(field, sizeof(field), "%s.rewrite", path);
-	return cot_yaml_fail(r->doc, field, r->err,
-			     "rewrite is for a software policy; expected a policy such as smguard");
+	return cot_yaml_fail_key(
+		r->doc, node, "rewrite", r->err,
+		"rewrite is for a software policy; expected a policy such as smguard");
 }
 
-static int read_app(struct reader *r, uint32_t i)
+static int read_app(struct reader *r, uint32_t i, uint32_t node)
 {
-	const struct cot_raw_app *raw = &r->raw->apps[i];
-	struct cot_app *app = &r->owner->sc.apps[i];
-	char path[PATH_MAX_LEN];
-	int rc;
+	struct cot_app *app = &r->sc->apps[i];
+	int rc = check_name(r, i, node);
 
-	(void)snprintf(path, sizeof(path), "apps[%u]", i);
-	rc = check_name(r, i, path);
-	if (rc)
-		return rc;
-	(void)snprintf(app->name, sizeof(app->name), "%s", raw->name);
-	app->priority = raw->priority ? *raw->priority : 0;
-	app->tokens = raw->tokens ? (int32_t)*raw->tokens : COT_TOKENS_EQUAL;
-	app->context = read_context(r, i);
-	app->cls = raw->cls;
-	app->weight = raw->weight ? *raw->weight : COT_APP_WEIGHT_DEFAULT;
-	app->block_hint_us = raw->block_hint_us ? *raw->block_hint_us : 0;
-	app->solo = raw->solo != 0;
-	app->start_ps = raw->start_us ? cot_ps_from_us(*raw->start_us) : 0;
-	rc = read_shares(r, i, path);
-	if (!rc)
-		rc = read_program(r, i, path);
-	return rc ? rc : read_qos(r, i, path);
+	if (get(r, node, "tokens") == COT_YAML_NONE)
+		app->tokens = COT_TOKENS_EQUAL;
+	app->context = read_context(r, i, node);
+	rc = rc ? rc : read_shares(r, app, node);
+	rc = rc ? rc : read_program(r, i, node);
+	return rc ? rc : check_qos(r, app, get(r, node, "qos"));
 }
+
+/* ---- all ---- */
 
 /* Simulated time is bounded, so that no sum of times leaves 64 bits. */
-static int check_length(struct reader *r)
+static int check_length(const struct reader *r, uint32_t apps)
 {
-	const struct cot_scenario *sc = &r->owner->sc;
+	const struct cot_scenario *sc = r->sc;
 	double runs = sc->stop_runs ? sc->stop_runs : 1, total_us = 0;
-	char path[PATH_MAX_LEN];
-	uint32_t i;
+	uint32_t i, node = cot_yaml_first(r->doc, apps);
 
-	for (i = 0; i < sc->n_apps; i++) {
+	for (i = 0; i < sc->n_apps; i++, node = cot_yaml_next(r->doc, node)) {
 		total_us += runs * cot_program_solo_us(&sc->apps[i].program, &sc->gpu);
-		(void)snprintf(path, sizeof(path), "apps[%u]", i);
 		if (total_us > COT_TIME_US_MAX)
 			return cot_yaml_fail(
-				r->doc, path, r->err,
+				r->doc, node, r->err,
 				"the apps' runs take more than %.0f us one after another; "
 				"expected less",
 				COT_TIME_US_MAX);
@@ -481,16 +465,18 @@ static int check_length(struct reader *r)
 
 static int read_all(struct reader *r)
 {
-	uint32_t i;
-	int rc;
+	uint32_t apps = get(r, COT_YAML_ROOT, "apps"), node, i = 0;
+	int rc = take_preset(r);
 
-	rc = read_head(r);
 	if (rc)
 		return rc;
-	r->owner->sc.n_apps = r->raw->apps_count;
-	for (i = 0; !rc && i < r->raw->apps_count; i++)
-		rc = read_app(r, i);
-	return rc ? rc : check_length(r);
+	cot_yaml_fill(r->doc, COT_YAML_ROOT, cot_scenario_fields, &r->owner->file);
+	r->sc->n_apps = cot_yaml_count(r->doc, apps);
+	rc = read_head(r);
+	for (node = cot_yaml_first(r->doc, apps); !rc && node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node))
+		rc = read_app(r, i++, node);
+	return rc ? rc : check_length(r, apps);
 }
 
 int cot_scenario_parse(const char *name, const void *bytes, size_t size,
@@ -502,20 +488,19 @@ int cot_scenario_parse(const char *name, const void *bytes, size_t size,
 	struct cot_yaml *doc;
 	int rc;
 
-	rc = cot_yaml_load(name, bytes, size, &cot_scenario_format, &doc, err);
+	rc = cot_yaml_load(name, bytes, size, cot_scenario_fields, &doc, err);
 	if (rc)
 		return rc;
 	r.doc = doc;
-	r.raw = cot_yaml_data(doc);
 	r.owner = calloc(1, sizeof(*r.owner));
+	r.sc = r.owner ? &r.owner->file.sc : NULL;
 	rc = r.owner ? read_all(&r) : cot_error_set(err, -ENOMEM, "%s: out of memory", name);
 	cot_yaml_destroy(doc);
-	if (rc) {
-		cot_scenario_destroy(r.owner ? &r.owner->sc : NULL);
-		return rc;
-	}
-	*ret = &r.owner->sc;
-	return 0;
+	if (rc)
+		cot_scenario_destroy(r.sc);
+	else
+		*ret = r.sc;
+	return rc;
 }
 
 int cot_scenario_read(const char *path, const struct cot_scenario_options *opt,

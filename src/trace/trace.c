@@ -16,34 +16,22 @@
 
 #define BUILT_IN_FOLDER "traces/"
 #define FILE_SUFFIX	".yaml"
-#define SCHEMA_NAME	"cotenant.trace/1"
 
-struct raw_trace {
-	char *schema, *name, *summary, *source;
-	char *gpu, *kernels, *benchmark;
-	struct cot_raw_step *program;
-	uint32_t program_count;
-};
+#define TRACE(key, member) COT_FIELD(key, struct cot_trace, member, COT_TEXT, .required = true)
 
-static const cyaml_schema_field_t trace_fields[] = {
-	CYAML_FIELD_STRING_PTR("schema", CYAML_FLAG_POINTER, struct raw_trace, schema, 1, 63),
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct raw_trace, name, 1, 63),
-	CYAML_FIELD_STRING_PTR("summary", CYAML_FLAG_POINTER, struct raw_trace, summary, 1, 255),
-	CYAML_FIELD_STRING_PTR("source", CYAML_FLAG_POINTER, struct raw_trace, source, 1, 255),
-	CYAML_FIELD_STRING_PTR("gpu", CYAML_FLAG_POINTER, struct raw_trace, gpu, 1, 63),
-	CYAML_FIELD_STRING_PTR("kernels", CYAML_FLAG_POINTER, struct raw_trace, kernels, 1, 255),
-	CYAML_FIELD_STRING_PTR("benchmark", CYAML_FLAG_POINTER, struct raw_trace, benchmark, 1, 63),
-	CYAML_FIELD_SEQUENCE("program", CYAML_FLAG_POINTER, struct raw_trace, program,
-			     &cot_program_trace_step_schema, 1, COT_PROGRAM_STEPS_MAX),
-	CYAML_FIELD_END};
+static const struct cot_field_word schema_words[] = {{"cotenant.trace/1", 0}, {0}};
 
-static const cyaml_schema_value_t trace_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct raw_trace, trace_fields),
-};
-
-static const struct cot_yaml_format trace_format = {
-	.schema = &trace_schema,
-	.ranges = {cot_program_ranges},
+static const struct cot_field trace_fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(schema_words), .required = true),
+	TRACE("name", name),
+	TRACE("summary", summary),
+	TRACE("source", source),
+	COT_FIELD_CHECKED("gpu", COT_TEXT_TO(COT_NAME_MAX - 1), .required = true),
+	COT_FIELD_CHECKED("kernels", COT_TEXT_TO(255), .required = true),
+	TRACE("benchmark", benchmark),
+	COT_FIELD_CHECKED("program", COT_MAP(cot_program_trace_step_fields),
+			  .list = COT_PROGRAM_STEPS_MAX, .required = true),
+	{0},
 };
 
 /* A trace with the document that it came from, while its program is still to be built. */
@@ -52,27 +40,26 @@ struct open_trace {
 	struct cot_yaml *doc;
 };
 
-static int copy_head(const struct cot_yaml *doc, const struct raw_trace *raw,
-		     struct cot_trace *trace, struct cot_error *err)
+static const char *text_of(const struct cot_yaml *doc, const char *key)
 {
+	return cot_yaml_text(doc, cot_yaml_get(doc, COT_YAML_ROOT, key));
+}
+
+static int read_head(const struct cot_yaml *doc, struct cot_trace *trace, struct cot_error *err)
+{
+	const char *gpu = text_of(doc, "gpu");
 	char quote[COT_QUOTE_MAX];
 
-	if (strcmp(raw->schema, SCHEMA_NAME) != 0)
-		return cot_yaml_fail(doc, "schema", err, "schema is '%s'; expected " SCHEMA_NAME,
-				     cot_text_quote(raw->schema, quote));
-	trace->gpu = cot_gpu_find(raw->gpu);
+	cot_yaml_fill(doc, COT_YAML_ROOT, trace_fields, trace);
+	trace->gpu = cot_gpu_find(gpu);
 	if (!trace->gpu)
-		return cot_yaml_fail(doc, "gpu", err, "unknown GPU '%s'; expected a preset's name",
-				     cot_text_quote(raw->gpu, quote));
-	if (strchr(raw->kernels, '/'))
-		return cot_yaml_fail(
-			doc, "kernels", err,
+		return cot_yaml_fail_key(doc, COT_YAML_ROOT, "gpu", err,
+					 "unknown GPU '%s'; expected a preset's name",
+					 cot_text_quote(gpu, quote));
+	if (strchr(text_of(doc, "kernels"), '/'))
+		return cot_yaml_fail_key(
+			doc, COT_YAML_ROOT, "kernels", err,
 			"kernels is a path; expected the name of a file in this folder");
-	/* The schema bounds all four. */
-	(void)snprintf(trace->name, sizeof(trace->name), "%s", raw->name);
-	(void)snprintf(trace->summary, sizeof(trace->summary), "%s", raw->summary);
-	(void)snprintf(trace->source, sizeof(trace->source), "%s", raw->source);
-	(void)snprintf(trace->benchmark, sizeof(trace->benchmark), "%s", raw->benchmark);
 	return 0;
 }
 
@@ -112,20 +99,18 @@ static int open_bytes(const char *name, const void *bytes, size_t size, struct o
 		      struct cot_error *err)
 {
 	struct open_trace open = {0};
-	const struct raw_trace *raw;
 	int rc;
 
-	rc = cot_yaml_load(name, bytes, size, &trace_format, &open.doc, err);
+	rc = cot_yaml_load(name, bytes, size, trace_fields, &open.doc, err);
 	if (rc)
 		return rc;
-	raw = cot_yaml_data(open.doc);
 	open.trace = calloc(1, sizeof(*open.trace));
 	if (!open.trace)
 		rc = cot_error_set(err, -ENOMEM, "%s: out of memory", name);
 	if (!rc)
-		rc = copy_head(open.doc, raw, open.trace, err);
+		rc = read_head(open.doc, open.trace, err);
 	if (!rc)
-		rc = read_table(name, raw->kernels, open.trace, err);
+		rc = read_table(name, text_of(open.doc, "kernels"), open.trace, err);
 	if (rc)
 		close_trace(&open);
 	else
@@ -224,28 +209,30 @@ struct kernel_context {
 };
 
 /* The table's row as a kernel on the scenario's GPU, which may be another one than recorded. */
-static int resolve_kernel(const struct cot_program_source *src, const struct cot_raw_kernel *raw,
-			  const char *path, struct cot_kernel *ret_kernel, struct cot_error *err)
+static int resolve_kernel(const struct cot_program_source *src,
+			  const struct cot_written_kernel *written, uint32_t node,
+			  struct cot_kernel *ret_kernel, struct cot_error *err)
 {
 	const struct kernel_context *ctx = src->arg;
+	const char *name = written->kernel.name;
 	const struct cot_trace_kernel *row = NULL;
 	char quote[COT_QUOTE_MAX];
 	uint32_t i, fits;
 
 	for (i = 0; i < ctx->trace->n_kernels; i++)
-		if (!strcmp(ctx->trace->kernels[i].name, raw->name))
+		if (!strcmp(ctx->trace->kernels[i].name, name))
 			row = &ctx->trace->kernels[i];
 	if (!row)
 		return cot_yaml_fail(
-			src->doc, path, err,
+			src->doc, node, err,
 			"no kernel '%s' of benchmark '%s' in the table; expected one of "
 			"its rows",
-			cot_text_quote(raw->name, quote), ctx->trace->benchmark);
+			cot_text_quote(name, quote), ctx->trace->benchmark);
 	fits = cot_gpu_occupancy(ctx->gpu, row->regs_per_block, row->shmem_per_block,
 				 row->work.warps * COT_WARP_THREADS);
 	if (!fits)
 		return cot_yaml_fail(
-			src->doc, path, err,
+			src->doc, node, err,
 			"the kernel '%s' does not fit an SM of the GPU '%s': a block needs "
 			"%u registers and %u bytes of shared memory",
 			row->name, ctx->gpu->name, row->regs_per_block, row->shmem_per_block);
@@ -268,15 +255,16 @@ static int build_program(const struct open_trace *open, enum cot_block_time mode
 			 const struct cot_gpu *gpu, struct cot_program_store *store,
 			 struct cot_error *err)
 {
-	const struct raw_trace *raw = cot_yaml_data(open->doc);
 	const struct kernel_context ctx = {.trace = open->trace, .mode = mode, .gpu = gpu};
 	const struct cot_program_source src = {
 		.doc = open->doc,
+		.fields = cot_program_trace_step_fields,
 		.kernel = resolve_kernel,
 		.arg = &ctx,
 	};
 
-	return cot_program_build(&src, "program", raw->program, raw->program_count, store, err);
+	return cot_program_build(&src, cot_yaml_get(open->doc, COT_YAML_ROOT, "program"), store,
+				 err);
 }
 
 int cot_trace_parse(const char *name, const void *bytes, size_t size, struct cot_trace **ret_trace,

@@ -9,141 +9,97 @@
 #include "text/text.h"
 #include "trace/program.h"
 
-enum type { TEXT, WHOLE, NUMBER };
+#define WORK_KEY		 "insts_per_warp" /* a table with this column is about work */
+#define INSTS_PER_WARP_MAX	 100000000u
+#define COLUMN(key, member, ...) COT_FIELD(key, struct cot_trace_kernel, member, __VA_ARGS__)
+#define TIME			 COT_NUMBER(COT_STEP_US_MIN, COT_STEP_US_MAX)
 
-struct column {
-	const char *name;
-	enum type type;
-	bool required;
-	size_t offset;
-	double min, max;
-};
-
-#define WORK_KEY	   "insts_per_warp" /* a table with this column is about work */
-#define INSTS_PER_WARP_MAX 100000000u
-#define AT(member)	   offsetof(struct cot_trace_kernel, member)
+/* The columns of any kernel. */
+#define BLOCKS COLUMN("num_tbs", n_blocks, COT_WHOLE(1, COT_MAX_BLOCKS), .required = true)
+#define SIZES                                                                                     \
+	COLUMN("shmem_per_tb_b", shmem_per_block, COT_WHOLE(0, COT_SHMEM_MAX), .required = true), \
+		COLUMN("regs_per_tb", regs_per_block, COT_WHOLE(0, COT_REGS_MAX),                 \
+		       .required = true),                                                         \
+		COLUMN("tbs_per_sm", blocks_per_sm, COT_WHOLE(1, COT_MAX_BLOCKS_PER_SM),          \
+		       .required = true)
 
 /* The columns of Table 1 in Tanasic et al.; `benchmark` comes first and picks the rows. */
-static const struct column columns[] = {
-	{"dataset", TEXT, false, AT(dataset), 0, 0},
-	{"kernel", TEXT, true, AT(name), 0, 0},
-	{"launches", WHOLE, false, AT(launches), 1, COT_MAX_LAUNCHES},
-	{"avg_time_us", NUMBER, true, AT(avg_time_us), COT_STEP_US_MIN, COT_STEP_US_MAX},
-	{"num_tbs", WHOLE, true, AT(n_blocks), 1, COT_MAX_BLOCKS},
-	{"time_per_tb_us", NUMBER, false, AT(time_per_block_us), COT_STEP_US_MIN, COT_STEP_US_MAX},
-	{"shmem_per_tb_b", WHOLE, true, AT(shmem_per_block), 0, COT_SHMEM_MAX},
-	{"regs_per_tb", WHOLE, true, AT(regs_per_block), 0, COT_REGS_MAX},
-	{"tbs_per_sm", WHOLE, true, AT(blocks_per_sm), 1, COT_MAX_BLOCKS_PER_SM},
-	{"resource_pct", NUMBER, false, AT(resource_pct), 0, 100},
-	{"save_time_us", NUMBER, false, AT(save_time_us), 0, COT_STEP_US_MAX},
-	{"class1", TEXT, false, AT(kernel_class), 0, 0},
-	{"class2", TEXT, false, AT(app_class), 0, 0},
+static const struct cot_field measured[] = {
+	COLUMN("dataset", dataset, COT_TEXT),
+	COLUMN("kernel", name, COT_TEXT, .required = true),
+	COLUMN("launches", launches, COT_WHOLE(1, COT_MAX_LAUNCHES)),
+	COLUMN("avg_time_us", avg_time_us, TIME, .required = true),
+	BLOCKS,
+	COLUMN("time_per_tb_us", time_per_block_us, TIME),
+	SIZES,
+	COLUMN("resource_pct", resource_pct, COT_NUMBER(0, 100)),
+	COLUMN("save_time_us", save_time_us, COT_NUMBER(0, COT_STEP_US_MAX)),
+	COLUMN("class1", kernel_class, COT_TEXT),
+	COLUMN("class2", app_class, COT_TEXT),
+	{0},
 };
 
 /* The columns of kernels that are known by what they do. */
-static const struct column work_columns[] = {
-	{"kernel", TEXT, true, AT(name), 0, 0},
-	{"class", TEXT, false, AT(kernel_class), 0, 0},
-	{"num_tbs", WHOLE, true, AT(n_blocks), 1, COT_MAX_BLOCKS},
-	{"shmem_per_tb_b", WHOLE, true, AT(shmem_per_block), 0, COT_SHMEM_MAX},
-	{"regs_per_tb", WHOLE, true, AT(regs_per_block), 0, COT_REGS_MAX},
-	{"tbs_per_sm", WHOLE, true, AT(blocks_per_sm), 1, COT_MAX_BLOCKS_PER_SM},
-	{"warps_per_tb", WHOLE, true, AT(work.warps), 1, COT_WARPS_MAX},
-	{WORK_KEY, WHOLE, true, AT(insts_per_warp), 1, INSTS_PER_WARP_MAX},
-	{"cpi", NUMBER, true, AT(work.cpi), 1, 100000},
-	{"mem_fraction", NUMBER, true, AT(work.mem_fraction), 0, 1},
-	{"dram_bytes", NUMBER, true, AT(work.dram_bytes), 0, 65536},
-	{"latency_cycles", NUMBER, true, AT(work.latency), 1, 1000000},
-	{"mlp", NUMBER, true, AT(work.mlp), 1, 1024},
+static const struct cot_field worked[] = {
+	COLUMN("kernel", name, COT_TEXT, .required = true),
+	COLUMN("class", kernel_class, COT_TEXT),
+	BLOCKS,
+	SIZES,
+	COLUMN("warps_per_tb", work.warps, COT_WHOLE(1, COT_WARPS_MAX), .required = true),
+	COLUMN(WORK_KEY, insts_per_warp, COT_WHOLE(1, INSTS_PER_WARP_MAX), .required = true),
+	COLUMN("cpi", work.cpi, COT_NUMBER(1, 100000), .required = true),
+	COLUMN("mem_fraction", work.mem_fraction, COT_NUMBER(0, 1), .required = true),
+	COLUMN("dram_bytes", work.dram_bytes, COT_NUMBER(0, 65536), .required = true),
+	COLUMN("latency_cycles", work.latency, COT_NUMBER(1, 1000000), .required = true),
+	COLUMN("mlp", work.mlp, COT_NUMBER(1, 1024), .required = true),
+	{0},
 };
 
-struct layout {
-	const struct column *columns;
-	size_t n;
-};
-
-static const struct layout measured = {columns, COT_ARRAY_LEN(columns)};
-static const struct layout worked = {work_columns, COT_ARRAY_LEN(work_columns)};
-
-static const struct layout *layout_of(const struct cot_csv *csv)
+static const struct cot_field *columns_of(const struct cot_csv *csv)
 {
-	return cot_csv_find(csv, WORK_KEY) == COT_CSV_NONE ? &measured : &worked;
+	return cot_csv_find(csv, WORK_KEY) == COT_CSV_NONE ? measured : worked;
 }
 
-static int fail_columns(const struct layout *l, const char *name, const char *what,
+static int fail_columns(const struct cot_field *columns, const char *name, const char *what,
 			const char *column, struct cot_error *err)
 {
-	char list[256], quote[COT_QUOTE_MAX];
-	size_t n, i;
+	char list[256] = "benchmark", quote[COT_QUOTE_MAX];
 
-	n = (size_t)snprintf(list, sizeof(list), "benchmark");
-	for (i = 0; i < l->n; i++)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, ", %s", l->columns[i].name);
+	for (; columns->key; columns++)
+		cot_text_add_word(list, sizeof(list), columns->key);
 	return cot_error_set(err, -EINVAL, "%s:1:1: %s column '%s'; expected columns out of %s",
 			     name, what, cot_text_quote(column, quote), list);
 }
 
-static const struct column *find_column(const struct layout *l, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
-		if (!strcmp(l->columns[i].name, name))
-			return &l->columns[i];
-	return NULL;
-}
-
 static int check_columns(const char *name, const struct cot_csv *csv, struct cot_error *err)
 {
-	const struct layout *l = layout_of(csv);
+	const struct cot_field *columns = columns_of(csv), *f;
 	uint32_t i;
 
 	for (i = 0; i < cot_csv_columns(csv); i++)
-		if (!find_column(l, cot_csv_name(csv, i)) &&
+		if (!cot_field_find(columns, cot_csv_name(csv, i)) &&
 		    strcmp(cot_csv_name(csv, i), "benchmark"))
-			return fail_columns(l, name, "unknown", cot_csv_name(csv, i), err);
+			return fail_columns(columns, name, "unknown", cot_csv_name(csv, i), err);
 	if (cot_csv_find(csv, "benchmark") == COT_CSV_NONE)
-		return fail_columns(l, name, "no", "benchmark", err);
-	for (i = 0; i < l->n; i++)
-		if (l->columns[i].required && cot_csv_find(csv, l->columns[i].name) == COT_CSV_NONE)
-			return fail_columns(l, name, "no", l->columns[i].name, err);
-	return 0;
-}
-
-static int read_cell(const struct cot_csv *csv, uint32_t row, uint32_t i,
-		     struct cot_trace_kernel *kernel, struct cot_error *err)
-{
-	const struct column *column = find_column(layout_of(csv), cot_csv_name(csv, i));
-	const char *text = cot_csv_cell(csv, row, i);
-	void *at;
-
-	if (!column)
-		return 0; /* benchmark */
-	at = (char *)kernel + column->offset;
-	switch (column->type) {
-	case WHOLE:
-		return cot_csv_u32(csv, row, i, (uint32_t)column->min, (uint32_t)column->max, at,
-				   err);
-	case NUMBER:
-		return cot_csv_double(csv, row, i, column->min, column->max, at, err);
-	default:
-		break;
-	}
-	if (!*text || strlen(text) >= COT_NAME_MAX)
-		return cot_csv_fail(csv, row, i, err, "%s has %zu bytes; expected 1 to %d",
-				    column->name, strlen(text), COT_NAME_MAX - 1);
-	memcpy(at, text, strlen(text) + 1);
+		return fail_columns(columns, name, "no", "benchmark", err);
+	for (f = columns; f->key; f++)
+		if (f->required && cot_csv_find(csv, f->key) == COT_CSV_NONE)
+			return fail_columns(columns, name, "no", f->key, err);
 	return 0;
 }
 
 static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_trace_kernel *kernels,
 		    uint32_t n, struct cot_error *err)
 {
+	const struct cot_field *columns = columns_of(csv), *f;
 	uint32_t i;
 	int rc = 0;
 
-	for (i = 0; !rc && i < cot_csv_columns(csv); i++)
-		rc = read_cell(csv, row, i, &kernels[n], err);
+	for (i = 0; !rc && i < cot_csv_columns(csv); i++) {
+		f = cot_field_find(columns, cot_csv_name(csv, i));
+		if (f) /* all but the benchmark */
+			rc = cot_csv_read(csv, row, i, f, &kernels[n], err);
+	}
 	kernels[n].work.insts = (uint64_t)kernels[n].insts_per_warp * kernels[n].work.warps;
 	for (i = 0; !rc && i < n; i++)
 		if (!strcmp(kernels[i].name, kernels[n].name))

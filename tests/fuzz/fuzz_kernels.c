@@ -31,7 +31,7 @@ static void check_set(const struct cot_model_input *in, uint32_t n, bool concurr
 	struct cot_model_set set;
 	uint32_t i;
 
-	if (cot_model_set_time(&in->machine.gpu, in->kernels, n, &options, &set))
+	if (cot_model_set_time(&in->machine.gpu, in->file.kernels, n, &options, &set))
 		return;
 	finite(set.cycles);
 	finite(set.seconds);
@@ -52,17 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = cot_kernels_parse("fuzz", data, size, &in.file, &err);
 	if (rc) {
 		REQUIRE(rc == -EINVAL && err.text[0] && !strchr(err.text, '\n'));
-		REQUIRE(strncmp(err.text, "fuzz:1:1: cannot be read", 24) != 0);
 		return 0;
 	}
 	REQUIRE(in.file.n >= 1 && in.file.n <= COT_KERNELS_MAX);
 	cot_model_input_init(&in);
 	for (i = 0; i < in.file.n; i++) {
-		REQUIRE(in.file.kernels[i].name[0] && in.file.kernels[i].blocks >= 1);
-		REQUIRE(!cot_model_time_alone(&in.machine.gpu, &in.kernels[i], &time));
+		REQUIRE(in.file.names[i][0] && in.file.kernels[i].n_blocks >= 1);
+		REQUIRE(!cot_model_time_alone(&in.machine.gpu, &in.file.kernels[i], &time));
 		finite(time.seconds);
 		REQUIRE(time.sm.mwp >= 1);
-		REQUIRE(!cot_model_cost_of(&in.machine, &in.kernels[i], NULL, 1, &cost));
+		REQUIRE(!cot_model_cost_of(&in.machine, &in.file.kernels[i], NULL, 1, &cost));
 		finite(cost.energy_j);
 	}
 	check_set(&in, in.file.n < COT_MODEL_SET_MAX ? in.file.n : COT_MODEL_SET_MAX, false);

@@ -47,8 +47,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (rc) {
 		REQUIRE(rc == -EINVAL && !sc && err.text[0] && !strchr(err.text, '\n'));
-		/* Our own check finds everything that libcyaml would. */
-		REQUIRE(strncmp(err.text, "fuzz:1:1: cannot be read", 24) != 0);
 		return 0;
 	}
 	REQUIRE(sc->n_apps >= 1 && sc->n_apps <= COT_MAX_APPS);

@@ -41,13 +41,13 @@ static void test_printed_scenarios(void **state)
 	struct cot_model_verdict v;
 
 	(void)state;
-	assert_int_equal(cot_model_judge(&one.machine, one.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&one.machine, one.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.fits && !v.energy_ok && !v.time_ok && !v.consolidate);
 	near(v.apart_s, 62.41 + 19.50, 1e-6);
 	near(v.apart_j, 25595 + 7034, 0.002);
 	near(v.together.seconds, 84.56, 0.03);
 	near(v.together.energy_j, 33501, 0.02);
-	assert_int_equal(cot_model_judge(&two.machine, two.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&two.machine, two.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.fits && v.energy_ok && v.time_ok && v.consolidate);
 	near(v.apart_s, 26.45 + 49.23, 1e-6);
 	near(v.apart_j, 12220 + 19228, 0.002);
@@ -102,7 +102,7 @@ static void test_energy_follows_from_time(void **state)
 	struct cot_model_verdict v;
 
 	(void)state;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	near(v.together.energy_j - v.apart_j,
 	     (p->idle_w + p->lambda_w) * (v.together.seconds - v.apart_s), 1e-9);
 }
@@ -113,33 +113,34 @@ static void test_transfers_memory_and_gain(void **state)
 	struct cot_model_verdict plain, v;
 
 	(void)state;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &plain), 0);
-	in.kernels[0].transfer_bytes = 5e9; /* one second */
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &plain), 0);
+	in.file.kernels[0].transfer_bytes = 5e9; /* one second */
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	near(v.together.seconds, plain.together.seconds + 1, 1e-12);
 	near(v.apart_j, plain.apart_j + 181, 1e-12);
-	in.kernels[0].memory_bytes = in.kernels[1].memory_bytes = 2.1e9;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	in.file.kernels[0].memory_bytes = in.file.kernels[1].memory_bytes = 2.1e9;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.energy_ok && v.time_ok && !v.fits && !v.consolidate);
-	in.kernels[0].memory_bytes = in.kernels[1].memory_bytes = in.machine.gpu.memory_bytes / 2;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	in.file.kernels[0].memory_bytes = in.file.kernels[1].memory_bytes =
+		in.machine.gpu.memory_bytes / 2;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.fits); /* exactly */
-	in.kernels[1].memory_bytes = 1e9;
+	in.file.kernels[1].memory_bytes = 1e9;
 	in.machine.min_gain = 0.11; /* 10.7 % are saved */
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.fits && v.energy_ok && !v.consolidate);
 	in.machine.min_gain = 0.10;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(v.consolidate);
 	/* Merged, a block needs more than an SM has. */
-	in.kernels[0].regs_per_block = 16384;
-	in.kernels[1].shmem_per_block = 16384;
-	in.kernels[1].threads_per_block = 1024;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	in.file.kernels[0].regs_per_block = 16384;
+	in.file.kernels[1].shmem_per_block = 16384;
+	in.file.kernels[1].threads_per_block = 1024;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(!v.fits && !v.consolidate && v.together.seconds == 0 && v.apart_s > 0);
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 1, &v), -EINVAL);
-	in.kernels[1].threads_per_block = 1025;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), -EINVAL);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 1, &v), -EINVAL);
+	in.file.kernels[1].threads_per_block = 1025;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), -EINVAL);
 }
 
 /* A single encryption leaves SMs idle. Six copies take hardly longer and far less energy each. */
@@ -150,10 +151,10 @@ static void test_copies(void **state)
 	uint32_t copies = 6;
 
 	(void)state;
-	in.kernels[0].n_blocks = 3;
-	in.kernels[0].load_bytes = 64;
-	assert_int_equal(cot_model_cost_of(&in.machine, in.kernels, NULL, 1, &one), 0);
-	assert_int_equal(cot_model_cost_of(&in.machine, in.kernels, &copies, 1, &six), 0);
+	in.file.kernels[0].n_blocks = 3;
+	in.file.kernels[0].load_bytes = 64;
+	assert_int_equal(cot_model_cost_of(&in.machine, in.file.kernels, NULL, 1, &one), 0);
+	assert_int_equal(cot_model_cost_of(&in.machine, in.file.kernels, &copies, 1, &six), 0);
 	near(six.seconds, one.seconds, 1e-9);
 	assert_true(six.power_w > one.power_w && six.power_w < 1.6 * one.power_w);
 	assert_true(six.energy_j / 6 < one.energy_j / 3);
@@ -165,11 +166,12 @@ static void test_arrived(void **state)
 {
 	struct cot_model_input in = load("models/consolidation-2.yaml");
 	struct cot_model_template t = {.n = 2, .consolidate = true};
-	struct cot_model_kernel swapped[3] = {in.kernels[1], in.kernels[0], in.kernels[0]};
+	struct cot_model_kernel swapped[3] = {in.file.kernels[1], in.file.kernels[0],
+					      in.file.kernels[0]};
 	enum cot_model_where where[3];
 
 	(void)state;
-	memcpy(t.kernels, in.kernels, 2 * sizeof(t.kernels[0]));
+	memcpy(t.kernels, in.file.kernels, 2 * sizeof(t.kernels[0]));
 	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, swapped, 2, 1e9, where), 0);
 	assert_int_equal(where[0], COT_MODEL_TOGETHER);
 	assert_int_equal(where[1], COT_MODEL_TOGETHER);
@@ -177,30 +179,32 @@ static void test_arrived(void **state)
 	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, swapped, 3, 1e9, where), 0);
 	assert_int_equal(where[2], COT_MODEL_GPU);
 	assert_false(cot_model_template_matches(&t, swapped, 3));
-	assert_false(cot_model_template_matches(&t, in.kernels, 1));
-	assert_true(cot_model_template_matches(&t, in.kernels, 2));
+	assert_false(cot_model_template_matches(&t, in.file.kernels, 1));
+	assert_true(cot_model_template_matches(&t, in.file.kernels, 2));
 	swapped[0].n_blocks++;
 	assert_false(cot_model_template_matches(&t, swapped, 2));
 	swapped[0] = swapped[1];
 	assert_false(cot_model_template_matches(&t, swapped, 2));
 	t.consolidate = false;
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.kernels, 2, 1e9, where), 0);
+	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 1e9, where), 0);
 	assert_int_equal(where[0], COT_MODEL_GPU);
 	/* Too little memory: each where it is cheaper. The search takes 19.2 kJ on the GPU. */
 	t.consolidate = true;
-	in.kernels[0].memory_bytes = in.kernels[1].memory_bytes = 1e9;
-	in.kernels[0].cpu_s = 100;
-	in.kernels[0].cpu_w = 190;
-	memcpy(t.kernels, in.kernels, 2 * sizeof(t.kernels[0]));
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.kernels, 2, 1.9e9, where), 0);
+	in.file.kernels[0].memory_bytes = in.file.kernels[1].memory_bytes = 1e9;
+	in.file.kernels[0].cpu_s = 100;
+	in.file.kernels[0].cpu_w = 190;
+	memcpy(t.kernels, in.file.kernels, 2 * sizeof(t.kernels[0]));
+	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 1.9e9, where),
+			 0);
 	assert_int_equal(where[0], COT_MODEL_CPU);
 	assert_int_equal(where[1], COT_MODEL_GPU);
-	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.kernels, 2, 2e9, where), 0);
+	assert_int_equal(cot_model_arrived(&in.machine, &t, 1, in.file.kernels, 2, 2e9, where), 0);
 	assert_int_equal(where[0], COT_MODEL_TOGETHER);
-	in.kernels[0].cpu_w = 193;
-	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.kernels, 2, 2e9, where), 0);
+	in.file.kernels[0].cpu_w = 193;
+	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.file.kernels, 2, 2e9, where),
+			 0);
 	assert_int_equal(where[0], COT_MODEL_GPU);
-	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.kernels, 1, 2e9, where),
+	assert_int_equal(cot_model_arrived(&in.machine, NULL, 0, in.file.kernels, 1, 2e9, where),
 			 -EINVAL);
 }
 
@@ -257,15 +261,15 @@ static void test_plan(void **state)
 	double best = 0, planned = 0, apart = 0;
 
 	(void)state;
-	in.kernels[2] = two.kernels[0];
-	in.kernels[3] = two.kernels[1];
+	in.file.kernels[2] = two.file.kernels[0];
+	in.file.kernels[3] = two.file.kernels[1];
 	memcpy(left, pending, sizeof(left));
 	while (cot_model_next_candidate(pending, 4, copies)) {
-		assert_int_equal(cot_model_judge(&in.machine, in.kernels, copies, 4, &v), 0);
+		assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, copies, 4, &v), 0);
 		if (v.consolidate)
 			best = fmax(best, v.apart_j - v.together.energy_j);
 	}
-	assert_int_equal(cot_model_plan(&in.machine, in.kernels, pending, 4, take, &t), 0);
+	assert_int_equal(cot_model_plan(&in.machine, in.file.kernels, pending, 4, take, &t), 0);
 	assert_int_equal(t.steps[0].where, COT_MODEL_TOGETHER);
 	near(t.steps[0].verdict.apart_j - t.steps[0].energy_j, best, 1e-12);
 	for (i = 0; i < t.n; i++) {
@@ -277,13 +281,16 @@ static void test_plan(void **state)
 	}
 	for (k = 0; k < 4; k++) {
 		assert_int_equal(left[k], 0);
-		assert_int_equal(cot_model_cost_of(&in.machine, &in.kernels[k], NULL, 1, &cost), 0);
+		assert_int_equal(
+			cot_model_cost_of(&in.machine, &in.file.kernels[k], NULL, 1, &cost), 0);
 		apart += pending[k] * cost.energy_j;
 	}
 	assert_true(planned < apart);
-	assert_int_equal(cot_model_plan(&in.machine, in.kernels, pending, 0, take, &t), -EINVAL);
+	assert_int_equal(cot_model_plan(&in.machine, in.file.kernels, pending, 0, take, &t),
+			 -EINVAL);
 	pending[0] = COT_MODEL_COPIES_MAX + 1;
-	assert_int_equal(cot_model_plan(&in.machine, in.kernels, pending, 4, take, &t), -EINVAL);
+	assert_int_equal(cot_model_plan(&in.machine, in.file.kernels, pending, 4, take, &t),
+			 -EINVAL);
 }
 
 /* ---- the CPU ---- */
@@ -292,7 +299,7 @@ static struct taken plan_of(const struct cot_model_input *in, const uint32_t *pe
 {
 	struct taken t = {.n = 0};
 
-	assert_int_equal(cot_model_plan(&in->machine, in->kernels, pending, n, take, &t), 0);
+	assert_int_equal(cot_model_plan(&in->machine, in->file.kernels, pending, n, take, &t), 0);
 	return t;
 }
 
@@ -310,9 +317,9 @@ static void test_cpu_takes_less(void **state)
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.steps[0].where, COT_MODEL_TOGETHER);
 
-	in.kernels[0].cpu_s = 10;
-	in.kernels[0].cpu_w = 200;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, &two, 1, &v), 0);
+	in.file.kernels[0].cpu_s = 10;
+	in.file.kernels[0].cpu_w = 200;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, &two, 1, &v), 0);
 	assert_true(v.energy_ok && v.time_ok && v.fits && !v.consolidate);
 	near(v.least_j, 4000, 1e-12);
 	t = plan_of(&in, &two, 1);
@@ -321,7 +328,7 @@ static void test_cpu_takes_less(void **state)
 	near(t.steps[0].energy_j + t.steps[1].energy_j, 4000, 1e-12);
 
 	/* Just more than together, though each less than alone on the GPU. */
-	in.kernels[0].cpu_w = together_j / 2 / 10 * 1.001;
+	in.file.kernels[0].cpu_w = together_j / 2 / 10 * 1.001;
 	t = plan_of(&in, &two, 1);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.steps[0].where, COT_MODEL_TOGETHER);
@@ -338,20 +345,20 @@ static void test_cpu_in_a_mixed_set(void **state)
 	struct taken t;
 
 	(void)state;
-	in.kernels[1].cpu_s = 5;
-	in.kernels[1].cpu_w = 100;
+	in.file.kernels[1].cpu_s = 5;
+	in.file.kernels[1].cpu_w = 100;
 	t = plan_of(&in, one_each, 2);
 	assert_int_equal(t.n, 2);
 	assert_int_equal(t.steps[0].where, COT_MODEL_GPU);
 	assert_int_equal(t.steps[1].where, COT_MODEL_CPU);
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	near(v.least_j, t.steps[0].energy_j + 500, 1e-12);
 	/* Fig. 4 compares with the GPU: a set that is slower there stays apart, whatever the CPU
 	 * takes. */
 	in = load("models/consolidation-1.yaml");
-	in.kernels[0].cpu_s = in.kernels[1].cpu_s = 1000;
-	in.kernels[0].cpu_w = in.kernels[1].cpu_w = 1000;
-	assert_int_equal(cot_model_judge(&in.machine, in.kernels, NULL, 2, &v), 0);
+	in.file.kernels[0].cpu_s = in.file.kernels[1].cpu_s = 1000;
+	in.file.kernels[0].cpu_w = in.file.kernels[1].cpu_w = 1000;
+	assert_int_equal(cot_model_judge(&in.machine, in.file.kernels, NULL, 2, &v), 0);
 	assert_true(!v.energy_ok && !v.time_ok && !v.consolidate);
 	near(v.least_j, v.apart_j, 1e-12);
 }

@@ -16,107 +16,136 @@
 
 enum colour { RED, GREEN };
 
-struct thing {
-	char *preset;
-	double size;
-};
-
 struct step {
 	bool go;
-	uint32_t *wait;
+	uint32_t wait;
 };
 
 struct root {
-	char *name;
+	char name[32];
 	uint32_t count;
 	int32_t delta;
-	uint64_t *big;
+	uint64_t big;
 	double ratio;
 	enum colour colour;
-	struct thing *thing;
-	struct step *steps;
-	uint32_t steps_count;
+	char preset[9];
+	double size;
+	struct step steps[3];
+	uint64_t time_ps;
+	uint16_t small;
+	double part;
+	uint32_t sizes[4];
 };
 
-static const cyaml_strval_t colours[] = {{"red", RED}, {"green", GREEN}};
+#define TO(key, member, ...)   COT_FIELD(key, struct root, member, __VA_ARGS__)
+#define STEP(key, member, ...) COT_FIELD(key, struct step, member, __VA_ARGS__)
 
-static const cyaml_schema_field_t thing_fields[] = {
-	CYAML_FIELD_STRING_PTR("preset", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct thing,
-			       preset, 1, 8),
-	CYAML_FIELD_FLOAT("size", CYAML_FLAG_OPTIONAL, struct thing, size),
-	CYAML_FIELD_END,
+static const struct cot_field_word colours[] = {{"red", RED}, {"green", GREEN}, {0}};
+
+static const struct cot_field thing_fields[] = {
+	TO("preset", preset, COT_TEXT, .alone = true),
+	TO("size", size, COT_NUMBER(0, 0)),
+	{0},
 };
 
-static const cyaml_schema_field_t step_fields[] = {
-	CYAML_FIELD_BOOL("go", CYAML_FLAG_OPTIONAL, struct step, go),
-	CYAML_FIELD_UINT_PTR("wait", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct step, wait),
-	CYAML_FIELD_END,
+static const struct cot_field step_fields[] = {
+	STEP("go", go, COT_BOOL, .alone = true),
+	STEP("wait", wait, COT_WHOLE(0, 1000), .otherwise = 9),
+	{0},
 };
 
-static const cyaml_schema_value_t step_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct step, step_fields),
+static const struct cot_field more_fields[] = {
+	TO("time_us", time_ps, COT_NUMBER(0, 1e6), .unit = 1e6, .otherwise = 2.5),
+	TO("small", small, COT_WHOLE(0, 65535), .otherwise = 3),
+	TO("percent", part, COT_NUMBER(0, 100), .unit = 0.01),
+	TO("kib", sizes, COT_WHOLE(1, 64), .unit = 1024, .list = 4),
+	{0},
 };
 
-static const cyaml_schema_field_t root_fields[] = {
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct root, name, 1, 31),
-	CYAML_FIELD_UINT("count", CYAML_FLAG_OPTIONAL, struct root, count),
-	CYAML_FIELD_INT("delta", CYAML_FLAG_OPTIONAL, struct root, delta),
-	CYAML_FIELD_UINT_PTR("big", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct root, big),
-	CYAML_FIELD_FLOAT("ratio", CYAML_FLAG_OPTIONAL, struct root, ratio),
-	CYAML_FIELD_ENUM("colour", CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT, struct root, colour,
-			 colours, 2),
-	CYAML_FIELD_MAPPING_PTR("thing", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct root,
-				thing, thing_fields),
-	CYAML_FIELD_SEQUENCE("steps", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct root, steps,
-			     &step_schema, 1, 3),
-	CYAML_FIELD_END,
+static const struct cot_field root_fields[] = {
+	TO("name", name, COT_TEXT, .required = true),
+	TO("count", count, COT_WHOLE(1, 100)),
+	TO("delta", delta, COT_WHOLE(-5, 5)),
+	TO("big", big, COT_WHOLE(0, 0)),
+	TO("ratio", ratio, COT_NUMBER(0.25, 2)),
+	TO("colour", colour, COT_WORD(colours)),
+	COT_FIELD_CHECKED("thing", COT_MAP(thing_fields)),
+	TO("steps", steps, COT_MAP(step_fields), .list = 3),
+	COT_FIELD_CHECKED("more", COT_MAP(more_fields)),
+	{0},
 };
 
-static const cyaml_schema_value_t root_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct root, root_fields),
-};
-
-static const struct cot_yaml_range ranges[] = {
-	{"count", 1, 100},
-	{"delta", -5, 5},
-	{"ratio", 0.25, 2},
-	{NULL, 0, 0},
-};
-
-static const struct cot_yaml_format format = {.schema = &root_schema, .ranges = {ranges}};
-
-static struct cot_yaml *load(const char *text)
+static struct cot_yaml *load(const char *text, struct root *ret)
 {
 	struct cot_error err = {""};
 	struct cot_yaml *doc = NULL;
-	int rc = cot_yaml_load("f", text, strlen(text), &format, &doc, &err);
+	int rc = cot_yaml_load("f", text, strlen(text), root_fields, &doc, &err);
 
 	if (rc)
 		print_message("%s\n", err.text);
 	assert_int_equal(rc, 0);
+	memset(ret, 0, sizeof(*ret));
+	cot_yaml_fill(doc, COT_YAML_ROOT, root_fields, ret);
 	return doc;
+}
+
+static uint32_t get(const struct cot_yaml *doc, const char *key)
+{
+	return cot_yaml_get(doc, COT_YAML_ROOT, key);
 }
 
 static void test_everything_at_once(void **state)
 {
+	struct root r;
 	struct cot_yaml *doc = load("name: \"a \\\"b\\\" \\\\ {c}, 'd': \xc3\xa9\"\n"
 				    "count: 100\ndelta: -5\nbig: 18446744073709551615\n"
 				    "ratio: 1.25e0\ncolour: green\nthing: {size: 2.5}\n"
-				    "steps:\n  - go\n  - {wait: 7}\n  - go: true\n");
-	const struct root *r = cot_yaml_data(doc);
+				    "steps:\n  - go\n  - {wait: 7}\n  - go: true\n",
+				    &r);
 
 	(void)state;
-	assert_string_equal(r->name, "a \"b\" \\ {c}, 'd': \xc3\xa9");
-	assert_int_equal(r->count, 100);
-	assert_int_equal(r->delta, -5);
-	assert_true(*r->big == UINT64_MAX);
-	assert_true(r->ratio == 1.25);
-	assert_int_equal(r->colour, GREEN);
-	assert_null(r->thing->preset);
-	assert_true(r->thing->size == 2.5);
-	assert_int_equal(r->steps_count, 3);
-	assert_true(r->steps[0].go && r->steps[2].go && !r->steps[1].go);
-	assert_int_equal(*r->steps[1].wait, 7);
+	assert_string_equal(r.name, "a \"b\" \\ {c}, 'd': \xc3\xa9");
+	assert_int_equal(r.count, 100);
+	assert_int_equal(r.delta, -5);
+	assert_true(r.big == UINT64_MAX);
+	assert_true(r.ratio == 1.25);
+	assert_int_equal(r.colour, GREEN);
+	assert_string_equal(r.preset, "");
+	assert_true(r.size == 2.5);
+	assert_int_equal(cot_yaml_count(doc, get(doc, "steps")), 3);
+	assert_true(r.steps[0].go && r.steps[2].go && !r.steps[1].go);
+	assert_int_equal(r.steps[1].wait, 7);
+	cot_yaml_destroy(doc);
+}
+
+static void test_units_defaults_and_arrays(void **state)
+{
+	struct root r;
+	struct cot_yaml *doc;
+
+	(void)state;
+	doc = load("name: n\nmore: {time_us: 1.5, small: 65535, percent: 29, kib: [1, 64]}\n", &r);
+	assert_true(r.time_ps == 1500000);
+	assert_int_equal(r.small, 65535);
+	assert_true(r.part == 29 / 100.0); /* 29 * 0.01 is another number */
+	assert_int_equal(r.sizes[0], 1024);
+	assert_int_equal(r.sizes[1], 65536);
+	assert_int_equal(r.sizes[2], 0);
+	cot_yaml_destroy(doc);
+	/* Defaults are there without the map around them; those of a list's maps only in maps. */
+	doc = load("name: n\nsteps: [go]\n", &r);
+	assert_true(r.time_ps == 2500000);
+	assert_int_equal(r.small, 3);
+	assert_int_equal(r.steps[0].wait, 9);
+	assert_int_equal(r.steps[1].wait, 0);
+	cot_yaml_destroy(doc);
+	/* What has no default stays as it was. */
+	doc = load("name: n\n", &r);
+	r.count = 5;
+	r.delta = -2;
+	cot_yaml_fill(doc, COT_YAML_ROOT, root_fields, &r);
+	assert_int_equal(r.count, 5);
+	assert_int_equal(r.delta, -2);
 	cot_yaml_destroy(doc);
 }
 
@@ -133,19 +162,20 @@ static void test_forms_that_mean_the_same(void **state)
 
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(texts); i++) {
-		struct cot_yaml *doc = load(texts[i]);
-		const struct root *r = cot_yaml_data(doc);
+		struct root r;
+		struct cot_yaml *doc = load(texts[i], &r);
 
-		assert_string_equal(r->name, "n");
-		assert_string_equal(r->thing->preset, "p");
-		assert_int_equal(r->steps_count, 1);
-		assert_true(r->steps[0].go);
-		assert_int_equal(r->count, 0); /* left out: zero */
+		assert_string_equal(r.name, "n");
+		assert_string_equal(r.preset, "p");
+		assert_int_equal(cot_yaml_count(doc, get(doc, "thing")), 1);
+		assert_int_equal(cot_yaml_count(doc, get(doc, "steps")), 1);
+		assert_true(r.steps[0].go);
+		assert_int_equal(r.count, 0); /* left out: zero */
 		cot_yaml_destroy(doc);
 	}
 }
 
-#define KEYS "name, count, delta, big, ratio, colour, thing, steps"
+#define KEYS "name, count, delta, big, ratio, colour, thing, steps, more"
 
 static const struct {
 	const char *text, *expected;
@@ -158,8 +188,8 @@ static const struct {
 	{"name: n\ncuont: 3\n", "f:2:1: unknown key 'cuont'; expected one of " KEYS},
 	{"name: n\nname: m\n", "f:2:1: the key 'name' stands here a second time; expected it once"},
 	{"name:\n", "f:1:6: name is empty; expected text of 1 to 31 bytes"},
-	{"name: [n]\n", "f:1:7: name is a list; expected text"},
-	{"name: n\ncount: {}\n", "f:2:8: count is a map; expected one value"},
+	{"name: [n]\n", "f:1:7: name is a list; expected text of 1 to 31 bytes"},
+	{"name: n\ncount: {}\n", "f:2:8: count is a map; expected a whole number from 1 to 100"},
 	{"name: n\ncount: -1\n", "f:2:8: count is '-1'; expected a whole number from 1 to 100"},
 	{"name: n\ncount: 0\n", "f:2:8: count is '0'; expected a whole number from 1 to 100"},
 	{"name: n\ncount: 010\n", "f:2:8: count is '010'; expected a whole number from 1 to 100"},
@@ -222,7 +252,7 @@ static void test_mistakes(void **state)
 	for (i = 0; i < COT_ARRAY_LEN(mistakes); i++) {
 		struct cot_error err = {""};
 		struct cot_yaml *doc = NULL;
-		int rc = cot_yaml_load("f", mistakes[i].text, strlen(mistakes[i].text), &format,
+		int rc = cot_yaml_load("f", mistakes[i].text, strlen(mistakes[i].text), root_fields,
 				       &doc, &err);
 
 		assert_string_equal(err.text, mistakes[i].expected);
@@ -240,41 +270,51 @@ static void test_a_zero_byte_and_a_large_file(void **state)
 	char *large = malloc(size);
 
 	(void)state;
-	assert_int_equal(cot_yaml_load("f", zero, sizeof(zero), &format, &doc, &err), -EINVAL);
+	assert_int_equal(cot_yaml_load("f", zero, sizeof(zero), root_fields, &doc, &err), -EINVAL);
 	assert_string_equal(err.text,
 			    "f:2:1: byte 0x00 is not text; expected UTF-8 without control "
 			    "characters");
 	assert_non_null(large);
 	memset(large, '#', size);
-	assert_int_equal(cot_yaml_load("f", large, size, &format, &doc, &err), -EINVAL);
+	assert_int_equal(cot_yaml_load("f", large, size, root_fields, &doc, &err), -EINVAL);
 	assert_string_equal(err.text, "f: the file is too large; expected at most 4 MiB");
 	free(large);
 }
 
-static void test_places_of_paths(void **state)
+static void expect_place(const struct cot_yaml *doc, uint32_t map, const char *key,
+			 const char *expected)
 {
-	static const struct {
-		const char *path, *expected;
-	} cases[] = {
-		{"", "f:1:1: x"},
-		{"name", "f:1:7: x"},
-		{"steps", "f:3:3: x"},
-		{"steps[1]", "f:4:5: x"},
-		{"steps[1].wait", "f:4:11: x"},
-		{"steps[0].go", "f:3:5: x"},
-		{"steps[9].wait", "f:3:3: x"},
-		{"thing.preset", "f:5:8: x"},
-		{"nothing.at[3].all", "f:1:1: x"},
-	};
-	struct cot_yaml *doc = load("name: n\nsteps:\n  - go\n  - wait: 3\nthing: p\n");
 	struct cot_error err;
-	size_t i;
+
+	assert_int_equal(cot_yaml_fail_key(doc, map, key, &err, "%s", "x"), -EINVAL);
+	assert_string_equal(err.text, expected);
+}
+
+static void test_places(void **state)
+{
+	struct root r;
+	struct cot_yaml *doc = load("name: n\nsteps:\n  - go\n  - wait: 3\nthing: p\n", &r);
+	uint32_t steps = get(doc, "steps"), first = cot_yaml_first(doc, steps);
+	uint32_t second = cot_yaml_next(doc, first);
+	struct cot_error err;
 
 	(void)state;
-	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
-		assert_int_equal(cot_yaml_fail(doc, cases[i].path, &err, "%s", "x"), -EINVAL);
-		assert_string_equal(err.text, cases[i].expected);
-	}
+	assert_int_equal(cot_yaml_fail(doc, COT_YAML_ROOT, &err, "%s", "x"), -EINVAL);
+	assert_string_equal(err.text, "f:1:1: x");
+	assert_int_equal(cot_yaml_fail(doc, second, &err, "%s", "x"), -EINVAL);
+	assert_string_equal(err.text, "f:4:5: x");
+	assert_int_equal(cot_yaml_next(doc, second), COT_YAML_NONE);
+	expect_place(doc, COT_YAML_ROOT, "name", "f:1:7: x");
+	expect_place(doc, COT_YAML_ROOT, "steps", "f:3:3: x");
+	expect_place(doc, COT_YAML_ROOT, "count", "f:1:1: x");
+	expect_place(doc, first, "go", "f:3:5: x");
+	expect_place(doc, second, "wait", "f:4:11: x");
+	expect_place(doc, second, "go", "f:4:5: x");
+	expect_place(doc, get(doc, "thing"), "preset", "f:5:8: x");
+	assert_int_equal(cot_yaml_get(doc, get(doc, "count"), "go"), COT_YAML_NONE);
+	assert_int_equal(cot_yaml_first(doc, COT_YAML_NONE), COT_YAML_NONE);
+	assert_int_equal(cot_yaml_count(doc, COT_YAML_NONE), 0);
+	assert_null(cot_yaml_text(doc, COT_YAML_NONE));
 	cot_yaml_destroy(doc);
 }
 
@@ -299,10 +339,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everything_at_once),
+		cmocka_unit_test(test_units_defaults_and_arrays),
 		cmocka_unit_test(test_forms_that_mean_the_same),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_a_zero_byte_and_a_large_file),
-		cmocka_unit_test(test_places_of_paths),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_long_text_is_cut_between_characters),
 	};
 

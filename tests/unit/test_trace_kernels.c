@@ -30,16 +30,16 @@ static void test_defaults(void **state)
 	struct cot_kernels k = parse(HEAD "kernels: [" K "]\n");
 
 	(void)state;
-	assert_string_equal(k.gpu.name, "c1060");
-	assert_int_equal(k.gpu.sms, 30);
+	assert_string_equal(k.gpu_name, "c1060");
+	assert_int_equal(k.gpu.n_sms, 30);
 	assert_false(k.has_power);
 	assert_int_equal(k.n, 1);
 	assert_int_equal(k.n_layout, 0);
-	assert_string_equal(k.kernels[0].name, "a");
-	assert_int_equal(k.kernels[0].blocks, 3);
-	assert_int_equal(k.kernels[0].count, 1);
+	assert_string_equal(k.names[0], "a");
+	assert_int_equal(k.kernels[0].n_blocks, 3);
+	assert_int_equal(k.pending[0], 1);
 	assert_true(k.kernels[0].transactions == 32 && k.kernels[0].load_bytes == 128);
-	assert_true(k.kernels[0].coalesced == 0 && k.kernels[0].memory_bytes == 0);
+	assert_true(k.kernels[0].coal == 0 && k.kernels[0].memory_bytes == 0);
 }
 
 static void test_every_key(void **state)
@@ -58,20 +58,21 @@ static void test_every_key(void **state)
 		"     transactions: 4.5, load_bytes: 64, h2d_bytes: 1e9, d2h_bytes: 10,\n"
 		"     memory_bytes: 1e8, cpu_s: 3, cpu_w: 200, count: 12}\n"
 		"layout: [{sms: 1, blocks_each: [2.5]}, {sms: 3, blocks_each: [0.5]}]\n");
-	const struct cot_kernels_entry *e = &k.kernels[0];
+	const struct cot_model_kernel *e = &k.kernels[0];
 
 	(void)state;
-	assert_string_equal(k.gpu.name, "custom");
-	assert_int_equal(k.gpu.sms, 4);
+	assert_string_equal(k.gpu_name, "custom");
+	assert_int_equal(k.gpu.n_sms, 4);
+	assert_true(k.gpu.clock_ghz == 1);
 	assert_int_equal(k.gpu.shmem_per_sm, 2000);
 	assert_true(k.gpu.dram_gbps == 100.5 && k.gpu.memory_bytes == 1.5e9);
 	assert_true(k.gpu.mem_latency == 300 && k.gpu.issue == 0.5);
 	assert_true(k.has_power && k.power.instruction_w == 60.5);
-	assert_true(k.power.thermal_gain == 0.1 && k.power.thermal_tau_s == 30);
-	assert_true(e->comp == 1e6 && e->uncoalesced == 5 && e->coalesced == 6 && e->syncs == 2);
-	assert_true(e->transactions == 4.5 && e->load_bytes == 64 && e->h2d_bytes == 1e9);
+	assert_true(k.power.thermal_gain == 0.1 && k.power.tau_s == 30);
+	assert_true(e->comp == 1e6 && e->uncoal == 5 && e->coal == 6 && e->syncs == 2);
+	assert_true(e->transactions == 4.5 && e->load_bytes == 64 && e->transfer_bytes == 1e9 + 10);
 	assert_true(e->cpu_s == 3 && e->cpu_w == 200);
-	assert_int_equal(e->count, 12);
+	assert_int_equal(k.pending[0], 12);
 	assert_int_equal(k.n_layout, 2);
 	assert_int_equal(k.layout[1].sms, 3);
 	assert_true(k.layout[0].blocks[0] == 2.5);
@@ -85,7 +86,7 @@ static void test_mistakes(void **state)
 		{"", "k.yaml:1:1: the file is empty"},
 		{"kernels: [" K "]\n", "k.yaml:1:1: the key 'schema' is missing"},
 		{"schema: cotenant.kernels/2\nkernels: [" K "]\n",
-		 "k.yaml:1:9: the schema is 'cotenant.kernels/2'; expected cotenant.kernels/1"},
+		 "k.yaml:1:9: schema is 'cotenant.kernels/2'; expected cotenant.kernels/1"},
 		{HEAD "kernels: []\n", "k.yaml:2:10: kernels has"},
 		{HEAD "gpu: v100\nkernels: [" K "]\n",
 		 "k.yaml:2:6: unknown GPU 'v100'; expected one of c1060, fx5600, h200"},

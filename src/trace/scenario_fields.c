@@ -1,0 +1,137 @@
+#include "trace/scenario_fields.h"
+
+#include "base/units.h"
+#include "trace/program.h"
+
+#define KIB 1024u
+
+#define TO(key, member, ...)  COT_FIELD(key, struct cot_scenario_file, member, __VA_ARGS__)
+#define GPU(key, member, ...) TO(key, sc.gpu.member, __VA_ARGS__)
+#define APP(key, member, ...) COT_FIELD(key, struct cot_app, member, __VA_ARGS__)
+#define US(min, max)	      COT_NUMBER(min, max), .unit = COT_PS_PER_US
+#define GBPS(min, max)	      COT_NUMBER(min, max), .unit = 1e9
+
+static const struct cot_field power_fields[] = {
+	GPU("base_w", power.base_w, COT_NUMBER(0, 100000)),
+	GPU("gated_w", power.gated_w, COT_NUMBER(0, 1000)),
+	GPU("idle_w", power.idle_w, COT_NUMBER(0, 1000)),
+	GPU("active_w", power.active_w, COT_NUMBER(0, 1000)),
+	GPU("inst_nj", power.inst_nj, COT_NUMBER(0, 1000)),
+	GPU("dram_pj_per_bit", power.dram_pj_per_bit, COT_NUMBER(0, 1000)),
+	GPU("wake_cycles", power.wake_cycles, COT_WHOLE(0, 1000000)),
+	{0},
+};
+
+static const struct cot_field gpu_fields[] = {
+	GPU("preset", name, COT_TEXT, .alone = true),
+	GPU("sms", n_sms, COT_WHOLE(1, COT_MAX_SMS)),
+	GPU("clock_mhz", clock_mhz, COT_WHOLE(1, 100000)),
+	GPU("dram_gbps", dram_bytes_per_s, GBPS(1, 1000000)),
+	GPU("regs_per_sm", regs_per_sm, COT_WHOLE(1, COT_REGS_MAX)),
+	GPU("shmem_configs_kb", shmem_config_bytes, COT_WHOLE(1, COT_SHMEM_MAX / KIB), .unit = KIB,
+	    .list = COT_MAX_SHMEM_CONFIGS),
+	GPU("blocks_per_sm", blocks_per_sm, COT_WHOLE(1, COT_MAX_BLOCKS_PER_SM)),
+	GPU("threads_per_sm", threads_per_sm, COT_WHOLE(1, COT_THREADS_MAX)),
+	GPU("pcie_gbps", pcie_bytes_per_s, GBPS(0.01, 1000000)),
+	GPU("pcie_latency_us", pcie_latency_ps, US(0, 1000000)),
+	GPU("trap_us", trap_ps, US(0, 1000000)),
+	GPU("setup_us", setup_ps, US(0, 1000000)),
+	GPU("switch_us", switch_ps, US(0, 1000000)),
+	GPU("issue_width", issue_width, COT_NUMBER(0.125, 64)),
+	GPU("sm_bytes_per_cycle", sm_bytes_per_cycle, COT_NUMBER(0.125, 4096)),
+	GPU("dram_efficiency", dram_efficiency, COT_NUMBER(0.01, 1)),
+	GPU("queueing", queueing, COT_NUMBER(0, 10)),
+	GPU("load_max", load_max, COT_NUMBER(0.01, 0.999)),
+	GPU("share_penalty", share_penalty, COT_NUMBER(0, 10)),
+	GPU("share_stall", share_stall, COT_NUMBER(0, 1)),
+	COT_FIELD_CHECKED("power", COT_MAP(power_fields)),
+	{0},
+};
+
+static const struct cot_field stop_fields[] = {
+	TO("runs", sc.stop_runs, COT_WHOLE(1, 1000000)),
+	TO("at_us", sc.stop_ps, US(COT_STEP_US_MIN, COT_TIME_US_MAX)),
+	{0},
+};
+
+static const struct cot_field workers_fields[] = {
+	TO("grant_us", sc.workers.grant_ps, US(0, 1000000), .otherwise = COT_WORKERS_GRANT_US),
+	TO("evict_us", sc.workers.evict_ps, US(0, 1000000), .otherwise = COT_WORKERS_EVICT_US),
+	TO("overhead_percent", sc.workers.overhead, COT_NUMBER(0, 1000), .unit = 0.01),
+	{0},
+};
+
+static const struct cot_field qos_fields[] = {
+	APP("kernel", qos.kernel, COT_TEXT),
+	APP("ipc", qos.ipc, COT_NUMBER(0.000001, 65536)),
+	APP("percent", qos.percent, COT_NUMBER(1, 100)),
+	{0},
+};
+
+static const struct cot_field_word class_words[] = {
+	{"batch", COT_APP_BATCH},
+	{"latency", COT_APP_LATENCY},
+	{0},
+};
+
+static const struct cot_field app_fields[] = {
+	APP("name", name, COT_TEXT, .required = true),
+	APP("priority", priority, COT_WHOLE(-1000000, 1000000)),
+	APP("tokens", tokens, COT_WHOLE(0, COT_MAX_SMS)),
+	COT_FIELD_CHECKED("context", COT_TEXT_TO(COT_NAME_MAX - 1)),
+	APP("start_us", start_ps, US(0, COT_STEP_US_MAX)),
+	APP("class", cls, COT_WORD(class_words)),
+	APP("weight", weight, COT_WHOLE(1, 10000), .otherwise = COT_APP_WEIGHT_DEFAULT),
+	APP("block_hint_us", block_hint_us, COT_WHOLE(0, 1000000000)),
+	APP("solo", solo, COT_BOOL),
+	COT_FIELD_CHECKED("quota", COT_TEXT_TO(COT_NAME_MAX - 1)),
+	COT_FIELD_CHECKED("reserve", COT_TEXT_TO(COT_NAME_MAX - 1)),
+	APP("rewrite", rewrite, COT_BOOL),
+	COT_FIELD_CHECKED("qos", COT_MAP(qos_fields)),
+	COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),
+			  .list = COT_PROGRAM_STEPS_MAX),
+	COT_FIELD_CHECKED("trace", COT_TEXT_TO(1023)),
+	{0},
+};
+
+static const struct cot_field_word schema_words[] = {{"cotenant.scenario/1", 0}, {0}};
+static const struct cot_field_word preempt_words[] = {
+	{"switch", COT_PREEMPT_SWITCH},
+	{"drain", COT_PREEMPT_DRAIN},
+	{0},
+};
+static const struct cot_field_word transfers_words[] = {
+	{"fcfs", COT_TRANSFERS_FCFS},
+	{"priority", COT_TRANSFERS_PRIORITY},
+	{0},
+};
+static const struct cot_field_word block_time_words[] = {
+	{"wave", COT_BLOCK_TIME_WAVE},
+	{"smooth", COT_BLOCK_TIME_SMOOTH},
+	{"printed", COT_BLOCK_TIME_PRINTED},
+	{0},
+};
+
+const struct cot_field cot_scenario_fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(schema_words), .required = true),
+	COT_FIELD_CHECKED("gpu", COT_MAP(gpu_fields)),
+	TO("scheduler", sc.scheduler, COT_TEXT),
+	TO("policy", sc.policy, COT_TEXT),
+	TO("preempt", sc.preempt, COT_WORD(preempt_words)),
+	TO("transfers", sc.transfers, COT_WORD(transfers_words)),
+	TO("seed", sc.seed, COT_WHOLE(0, 0), .otherwise = 1),
+	TO("block_jitter_cv", sc.block_jitter_cv, COT_NUMBER(0, 2)),
+	/* of time slicing on real GPUs: about 2 ms */
+	TO("quantum_us", sc.quantum_ps, US(1, COT_STEP_US_MAX), .otherwise = 2000),
+	TO("epoch_cycles", sc.epoch_cycles, COT_WHOLE(100, 1000000000),
+	   .otherwise = COT_EPOCH_CYCLES_DEFAULT),
+	TO("rate_noise", sc.rate_noise, COT_NUMBER(0, 0.2)),
+	TO("qos_batch_sms", sc.qos_batch_sms, COT_WHOLE(0, COT_MAX_SMS), .otherwise = 1),
+	TO("qos_threshold", sc.qos_threshold, COT_NUMBER(0.0001, 0.5),
+	   .otherwise = COT_QOS_THRESHOLD_DEFAULT),
+	TO("block_time", block_time, COT_WORD(block_time_words)),
+	COT_FIELD_CHECKED("workers", COT_MAP(workers_fields)),
+	COT_FIELD_CHECKED("stop", COT_MAP(stop_fields)),
+	TO("apps", sc.apps, COT_MAP(app_fields), .list = COT_MAX_APPS, .required = true),
+	{0},
+};
