@@ -211,21 +211,39 @@ int cot_csv_fail(const struct cot_csv *csv, uint32_t row, uint32_t column, struc
 static int fail_expected(const struct cot_csv *csv, uint32_t row, uint32_t column,
 			 const char *expected, struct cot_error *err)
 {
+	const char *text = cot_csv_cell(csv, row, column), *mark = *text ? "'" : "";
 	char quote[COT_QUOTE_MAX];
 
-	return cot_csv_fail(csv, row, column, err, "%s is '%s'; expected %s",
-			    cot_csv_name(csv, column),
-			    cot_text_quote(cot_csv_cell(csv, row, column), quote), expected);
+	return cot_csv_fail(csv, row, column, err, "%s is %s%s%s; expected %s",
+			    cot_csv_name(csv, column), mark,
+			    *text ? cot_text_quote(text, quote) : "empty", mark, expected);
 }
 
-int cot_csv_read(const struct cot_csv *csv, uint32_t row, uint32_t column,
-		 const struct cot_field *field, void *out, struct cot_error *err)
+int cot_csv_need(const struct cot_csv *csv, const struct cot_field *fields, struct cot_error *err)
+{
+	const struct cot_field *f;
+
+	for (f = fields; f->key; f++)
+		if (f->required && cot_csv_find(csv, f->key) == COT_CSV_NONE)
+			return cot_error_set(err, -EINVAL,
+					     "%s:1:1: the table has no column '%s'; expected one",
+					     csv->name, f->key);
+	return 0;
+}
+
+int cot_csv_fill(const struct cot_csv *csv, uint32_t row, const struct cot_field *fields, void *out,
+		 struct cot_error *err)
 {
 	char expected[COT_FIELD_EXPECTED_MAX];
+	const struct cot_field *f;
+	uint32_t i;
 
-	if (cot_field_read(field, cot_csv_cell(csv, row, column), 0, out))
-		return 0;
-	return fail_expected(csv, row, column, cot_field_expected(field, expected), err);
+	for (i = 0; i < csv->n_columns; i++) {
+		f = cot_field_find(fields, cot_csv_name(csv, i));
+		if (f && !cot_field_read(f, cot_csv_cell(csv, row, i), 0, out))
+			return fail_expected(csv, row, i, cot_field_expected(f, expected), err);
+	}
+	return 0;
 }
 
 static int fail_number(const struct cot_csv *csv, uint32_t row, uint32_t column, bool whole,

@@ -32,10 +32,12 @@ const char *cot_csv_cell(const struct cot_csv *csv, uint32_t row, uint32_t colum
 int cot_csv_fail(const struct cot_csv *csv, uint32_t row, uint32_t column, struct cot_error *err,
 		 const char *fmt, ...) COT_PRINTF(5, 6);
 
-/* Puts the cell into the member of *out that the row of its column names; -EINVAL with a sentence.
+/* -EINVAL with a sentence when a required column is missing. */
+int cot_csv_need(const struct cot_csv *csv, const struct cot_field *fields, struct cot_error *err);
+/* Puts the cells of a row whose columns have rows in `fields` into *out; -EINVAL with a sentence.
  */
-int cot_csv_read(const struct cot_csv *csv, uint32_t row, uint32_t column,
-		 const struct cot_field *field, void *out, struct cot_error *err);
+int cot_csv_fill(const struct cot_csv *csv, uint32_t row, const struct cot_field *fields, void *out,
+		 struct cot_error *err);
 /* The cell as a number within limits; -EINVAL with a sentence. */
 int cot_csv_u32(const struct cot_csv *csv, uint32_t row, uint32_t column, uint32_t min,
 		uint32_t max, uint32_t *ret_value, struct cot_error *err);

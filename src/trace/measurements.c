@@ -8,45 +8,48 @@
 #include "text/csv.h"
 #include "text/text.h"
 
-enum known { WORKLOAD, SECONDS, POWER, IDLE, SMS, CLOCK, N_NEEDED, SET = N_NEEDED, N_KNOWN };
+/* One run. */
+struct line {
+	char workload[COT_NAME_MAX];
+	double seconds, power_w, idle_w, clock_mhz;
+	uint32_t sms;
+	bool set; /* whether it is for training */
+};
 
-static const char *const known_names[N_KNOWN] = {
-	"workload", "seconds", "power_w", "idle_w", "sms", "clock_mhz", "set",
+#define COLUMN(key, ...) COT_FIELD(#key, struct line, key, __VA_ARGS__)
+#define NEEDED(key, ...) COLUMN(key, __VA_ARGS__, .required = true)
+
+static const struct cot_field_word sets[] = {{"train", true}, {"test", false}, {0}};
+
+/* Every other column is an event. */
+static const struct cot_field columns[] = {
+	NEEDED(workload, COT_TEXT),
+	NEEDED(seconds, COT_NUMBER(1e-9, 1e9)),
+	NEEDED(power_w, COT_NUMBER(0, 1e6)),
+	NEEDED(idle_w, COT_NUMBER(0, 1e6)),
+	NEEDED(sms, COT_WHOLE(1, COT_MAX_SMS)),
+	NEEDED(clock_mhz, COT_NUMBER(1, 1e5)),
+	COLUMN(set, COT_WORD(sets)),
+	{0},
 };
 
 struct reader {
 	const char *name;
 	const struct cot_csv *csv;
-	uint32_t column[N_KNOWN];
 	uint32_t events[COT_MEASUREMENTS_EVENTS_MAX];
 	struct cot_measurements *out;
 	struct cot_error *err;
 };
 
-static bool is_known(const char *name)
-{
-	unsigned k;
-
-	for (k = 0; k < N_KNOWN; k++)
-		if (!strcmp(known_names[k], name))
-			return true;
-	return false;
-}
-
 static int find_columns(struct reader *r)
 {
 	uint32_t i;
-	unsigned k;
+	int rc = cot_csv_need(r->csv, columns, r->err);
 
-	for (k = 0; k < N_KNOWN; k++) {
-		r->column[k] = cot_csv_find(r->csv, known_names[k]);
-		if (r->column[k] == COT_CSV_NONE && k < N_NEEDED)
-			return cot_error_set(r->err, -EINVAL,
-					     "%s:1:1: the table has no column '%s'; expected one",
-					     r->name, known_names[k]);
-	}
+	if (rc)
+		return rc;
 	for (i = 0; i < cot_csv_columns(r->csv); i++) {
-		if (is_known(cot_csv_name(r->csv, i)))
+		if (cot_field_find(columns, cot_csv_name(r->csv, i)))
 			continue;
 		if (r->out->n_events == COT_MEASUREMENTS_EVENTS_MAX)
 			return cot_error_set(r->err, -EINVAL,
@@ -77,7 +80,7 @@ static int allocate(struct reader *r)
 		return cot_error_set(r->err, -EINVAL,
 				     "%s:1:1: the table has no runs; expected a line for each",
 				     r->name);
-	m->has_set = r->column[SET] != COT_CSV_NONE;
+	m->has_set = cot_csv_find(r->csv, "set") != COT_CSV_NONE;
 	m->workloads = calloc(m->n, sizeof(*m->workloads));
 	m->workload = calloc(m->n, sizeof(*m->workload));
 	m->rates = calloc((size_t)m->n * m->n_events, sizeof(*m->rates));
@@ -107,67 +110,37 @@ static int read_events(struct reader *r)
 	return 0;
 }
 
-static int read_workload(struct reader *r, uint32_t row)
+static uint32_t workload_of(struct cot_measurements *m, const char *name)
 {
-	struct cot_measurements *m = r->out;
-	const char *name = cot_csv_cell(r->csv, row, r->column[WORKLOAD]);
 	uint32_t w;
 
-	if (!*name || strlen(name) >= COT_NAME_MAX)
-		return cot_csv_fail(r->csv, row, r->column[WORKLOAD], r->err,
-				    "workload is empty or too long; expected 1 to %d bytes",
-				    COT_NAME_MAX - 1);
 	for (w = 0; w < m->n_workloads; w++)
 		if (!strcmp(m->workloads[w], name))
-			break;
-	if (w == m->n_workloads)
-		(void)snprintf(m->workloads[m->n_workloads++], COT_NAME_MAX, "%s", name);
-	m->workload[row] = w;
-	return 0;
+			return w;
+	(void)snprintf(m->workloads[w], COT_NAME_MAX, "%s", name);
+	return m->n_workloads++;
 }
 
-static int read_set(struct reader *r, uint32_t row)
-{
-	char quote[COT_QUOTE_MAX];
-	const char *word;
-
-	if (!r->out->has_set)
-		return 0;
-	word = cot_csv_cell(r->csv, row, r->column[SET]);
-	r->out->train[row] = !strcmp(word, "train");
-	if (!r->out->train[row] && strcmp(word, "test") != 0)
-		return cot_csv_fail(r->csv, row, r->column[SET], r->err,
-				    "set is '%s'; expected train or test",
-				    cot_text_quote(word, quote));
-	return 0;
-}
-
-static int read_numbers(struct reader *r, uint32_t row)
+static int read_row(struct reader *r, uint32_t row)
 {
 	struct cot_measurements *m = r->out;
-	double seconds, power = 0, idle = 0, clock_mhz = 0, count, cycles;
-	uint32_t sms = 0, i;
-	int rc;
+	struct line line = {.set = false};
+	double count, cycles;
+	uint32_t i;
+	int rc = cot_csv_fill(r->csv, row, columns, &line, r->err);
 
-	rc = cot_csv_double(r->csv, row, r->column[SECONDS], 1e-9, 1e9, &seconds, r->err);
-	if (!rc)
-		rc = cot_csv_double(r->csv, row, r->column[POWER], 0, 1e6, &power, r->err);
-	if (!rc)
-		rc = cot_csv_double(r->csv, row, r->column[IDLE], 0, 1e6, &idle, r->err);
-	if (!rc)
-		rc = cot_csv_u32(r->csv, row, r->column[SMS], 1, COT_MAX_SMS, &sms, r->err);
-	if (!rc)
-		rc = cot_csv_double(r->csv, row, r->column[CLOCK], 1, 1e5, &clock_mhz, r->err);
 	if (rc)
 		return rc;
-	if (power <= idle)
-		return cot_csv_fail(r->csv, row, r->column[POWER], r->err,
+	if (line.power_w <= line.idle_w)
+		return cot_csv_fail(r->csv, row, cot_csv_find(r->csv, "power_w"), r->err,
 				    "power_w is %.10g, not above the idle power of %.10g; expected "
 				    "the mean power while the GPU was busy",
-				    power, idle);
-	m->dynamic_w[row] = power - idle;
-	m->idle_w[row] = idle;
-	cycles = seconds * clock_mhz * 1e6 * sms;
+				    line.power_w, line.idle_w);
+	m->workload[row] = workload_of(m, line.workload);
+	m->train[row] = line.set;
+	m->dynamic_w[row] = line.power_w - line.idle_w;
+	m->idle_w[row] = line.idle_w;
+	cycles = line.seconds * line.clock_mhz * 1e6 * line.sms;
 	for (i = 0; i < m->n_events; i++) {
 		rc = cot_csv_double(r->csv, row, r->events[i], 0, 1e18, &count, r->err);
 		if (rc)
@@ -192,7 +165,7 @@ static int check_sets(struct reader *r)
 		if (!first[w])
 			first[w] = row + 1;
 		else if (m->train[row] != m->train[first[w] - 1])
-			rc = cot_csv_fail(r->csv, row, r->column[SET], r->err,
+			rc = cot_csv_fail(r->csv, row, cot_csv_find(r->csv, "set"), r->err,
 					  "'%s' is in both sets; expected each workload in one",
 					  m->workloads[w]);
 	}
@@ -208,11 +181,8 @@ static int read_all(struct reader *r)
 	rc = find_columns(r);
 	rc = rc ? rc : allocate(r);
 	rc = rc ? rc : read_events(r);
-	for (row = 0; !rc && row < r->out->n; row++) {
-		rc = read_workload(r, row);
-		rc = rc ? rc : read_set(r, row);
-		rc = rc ? rc : read_numbers(r, row);
-	}
+	for (row = 0; !rc && row < r->out->n; row++)
+		rc = read_row(r, row);
 	return rc || !r->out->has_set ? rc : check_sets(r);
 }
 

@@ -9,53 +9,50 @@
 
 #define SAMPLES_MIN 4u
 
-enum column { SECONDS, POWER, IDLE, N_COLUMNS };
+struct sample {
+	double seconds, power_w, idle_w;
+};
 
-static const char *const names[N_COLUMNS] = {"seconds", "power_w", "idle_w"};
+#define COLUMN(key, ...) COT_FIELD(#key, struct sample, key, __VA_ARGS__, .required = true)
 
-static int find_columns(const char *name, const struct cot_csv *csv, uint32_t *ret_columns,
-			struct cot_error *err)
+static const struct cot_field columns[] = {
+	COLUMN(seconds, COT_NUMBER(0, 1e9)),
+	COLUMN(power_w, COT_NUMBER(0, 1e6)),
+	COLUMN(idle_w, COT_NUMBER(0, 1e6)),
+	{0},
+};
+
+static int check_table(const char *name, const struct cot_csv *csv, struct cot_error *err)
 {
 	uint32_t rows = cot_csv_rows(csv);
-	unsigned i;
+	int rc = cot_csv_need(csv, columns, err);
 
-	for (i = 0; i < N_COLUMNS; i++) {
-		ret_columns[i] = cot_csv_find(csv, names[i]);
-		if (ret_columns[i] == COT_CSV_NONE)
-			return cot_error_set(err, -EINVAL,
-					     "%s:1:1: the table has no column '%s'; expected one",
-					     name, names[i]);
-	}
-	if (rows < SAMPLES_MIN || rows > COT_STEP_SAMPLES_MAX)
-		return cot_error_set(err, -EINVAL,
-				     "%s:1:1: the table has %u samples; expected %u to %u", name,
-				     rows, SAMPLES_MIN, COT_STEP_SAMPLES_MAX);
-	return 0;
+	if (rc || (rows >= SAMPLES_MIN && rows <= COT_STEP_SAMPLES_MAX))
+		return rc;
+	return cot_error_set(err, -EINVAL, "%s:1:1: the table has %u samples; expected %u to %u",
+			     name, rows, SAMPLES_MIN, COT_STEP_SAMPLES_MAX);
 }
 
-static int read_row(const struct cot_csv *csv, uint32_t row, const uint32_t *columns,
-		    struct cot_step_test *step, struct cot_error *err)
+static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_step_test *step,
+		    struct cot_error *err)
 {
-	double idle = 0;
-	int rc;
+	struct sample s;
+	int rc = cot_csv_fill(csv, row, columns, &s, err);
 
-	rc = cot_csv_double(csv, row, columns[SECONDS], 0, 1e9, &step->seconds[row], err);
-	if (!rc)
-		rc = cot_csv_double(csv, row, columns[POWER], 0, 1e6, &step->power_w[row], err);
-	if (!rc)
-		rc = cot_csv_double(csv, row, columns[IDLE], 0, 1e6, &idle, err);
 	if (rc)
 		return rc;
-	if (row && !(step->seconds[row] > step->seconds[row - 1]))
-		return cot_csv_fail(csv, row, columns[SECONDS], err,
+	if (row && !(s.seconds > step->seconds[row - 1]))
+		return cot_csv_fail(csv, row, cot_csv_find(csv, "seconds"), err,
 				    "seconds is %.10g after %.10g; expected times that grow",
-				    step->seconds[row], step->seconds[row - 1]);
+				    s.seconds, step->seconds[row - 1]);
 	if (!row)
-		step->idle_w = idle;
-	if (idle < step->idle_w || idle > step->idle_w)
-		return cot_csv_fail(csv, row, columns[IDLE], err,
+		step->idle_w = s.idle_w;
+	if (s.idle_w < step->idle_w || s.idle_w > step->idle_w)
+		return cot_csv_fail(csv, row, cot_csv_find(csv, "idle_w"), err,
 				    "idle_w is %.10g, above it is %.10g; expected one idle power",
-				    idle, step->idle_w);
+				    s.idle_w, step->idle_w);
+	step->seconds[row] = s.seconds;
+	step->power_w[row] = s.power_w;
 	return 0;
 }
 
@@ -63,14 +60,14 @@ int cot_step_parse(const char *name, const void *bytes, size_t size, struct cot_
 		   struct cot_error *err)
 {
 	struct cot_step_test step = {0};
-	uint32_t columns[N_COLUMNS], row;
 	struct cot_csv *csv;
+	uint32_t row;
 	int rc;
 
 	rc = cot_csv_parse(name, bytes, size, &csv, err);
 	if (rc)
 		return rc;
-	rc = find_columns(name, csv, columns, err);
+	rc = check_table(name, csv, err);
 	if (!rc) {
 		step.n = cot_csv_rows(csv);
 		step.seconds = calloc(step.n + 1, sizeof(*step.seconds));
@@ -79,7 +76,7 @@ int cot_step_parse(const char *name, const void *bytes, size_t size, struct cot_
 			rc = cot_error_set(err, -ENOMEM, "%s: out of memory", name);
 	}
 	for (row = 0; !rc && row < step.n; row++)
-		rc = read_row(csv, row, columns, &step, err);
+		rc = read_row(csv, row, &step, err);
 	cot_csv_destroy(csv);
 	if (rc)
 		cot_step_finish(&step);

@@ -91,15 +91,9 @@ static int check_columns(const char *name, const struct cot_csv *csv, struct cot
 static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_trace_kernel *kernels,
 		    uint32_t n, struct cot_error *err)
 {
-	const struct cot_field *columns = columns_of(csv), *f;
+	int rc = cot_csv_fill(csv, row, columns_of(csv), &kernels[n], err);
 	uint32_t i;
-	int rc = 0;
 
-	for (i = 0; !rc && i < cot_csv_columns(csv); i++) {
-		f = cot_field_find(columns, cot_csv_name(csv, i));
-		if (f) /* all but the benchmark */
-			rc = cot_csv_read(csv, row, i, f, &kernels[n], err);
-	}
 	kernels[n].work.insts = (uint64_t)kernels[n].insts_per_warp * kernels[n].work.warps;
 	for (i = 0; !rc && i < n; i++)
 		if (!strcmp(kernels[i].name, kernels[n].name))

@@ -73,7 +73,7 @@ static void test_mistakes(void **state)
 		{HEAD "a,2,300,100,0,1000,4,5\n", "m.csv:2:13: sms is '0'; expected a whole"},
 		{HEAD "a,2,300,100,10,1000,-4,5\n", "m.csv:2:21: reads is '-4'; expected a number"},
 		{"set," HEAD "both,a,2,300,100,10,1000,4,5\n",
-		 "m.csv:2:1: set is 'both'; expected train or test"},
+		 "m.csv:2:1: set is 'both'; expected one of train, test"},
 		{"set," HEAD "train,a,2,300,100,10,1000,4,5\ntest,a,2,300,100,10,1000,4,5\n",
 		 "m.csv:3:1: 'a' is in both sets; expected each workload in one"},
 	};
