@@ -142,6 +142,21 @@ bool cot_field_read(const struct cot_field *f, const char *text, uint32_t i, voi
 	return true;
 }
 
+bool cot_field_put(const struct cot_field *f, double number, void *out)
+{
+	struct value v = {.number = number};
+
+	if (!within(f, number))
+		return false;
+	if (f->kind == COT_FIELD_WHOLE) {
+		v.whole = (uint64_t)number;
+		if (number - (double)v.whole > 0)
+			return false;
+	}
+	store(f, &v, 0, out);
+	return true;
+}
+
 void cot_field_default(const struct cot_field *f, void *out)
 {
 	const struct value v = {.whole = (uint64_t)f->otherwise, .number = f->otherwise};

@@ -100,6 +100,10 @@ const struct cot_field *cot_field_find(const struct cot_field *fields, const cha
  */
 bool cot_field_read(const struct cot_field *f, const char *text, uint32_t i, void *out);
 
+/* The same of a number that was no text. f is WHOLE, with limits from 0 up, or NUMBER; not a list.
+ */
+bool cot_field_put(const struct cot_field *f, double number, void *out);
+
 /* What stands there when the key is left out. */
 void cot_field_default(const struct cot_field *f, void *out);
 

@@ -1,16 +1,22 @@
 #include "trace/contention.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/json.h"
 #include "text/text.h"
 
 #define COUNT_MAX 1e15
+#define RATE_MIN  1e-9
 #define RATE_MAX  1e18
-#define SCHEMA	  "cotenant.contention/1"
+
+enum kind { MACHINE, KERNEL_LINE, RATE, POWER, FAILURE, END };
+
+struct line {
+	enum kind kind;
+};
 
 struct reader {
 	const char *name;
@@ -26,85 +32,105 @@ static int fail(struct reader *r, const char *what, const char *expected)
 			     expected);
 }
 
-/* ---- values ---- */
+/* ---- what stands in a line ---- */
 
-static int number(struct reader *r, const json_t *object, const char *key, double min, double max,
-		  double *ret)
+struct part {
+	char kernel[COT_NAME_MAX];
+	uint32_t n_late;
+	struct cot_contention_part part;
+};
+
+#define ALL(key, ...) COT_FIELD(#key, struct cot_contention, key, __VA_ARGS__)
+#define KERNEL(key, min)                                                               \
+	COT_FIELD(#key, struct cot_contention_kernel, key, COT_NUMBER(min, COUNT_MAX), \
+		  .required = true)
+#define PART(key, member, ...) COT_FIELD(key, struct part, member, __VA_ARGS__, .required = true)
+#define RUN(key, ...)	       COT_FIELD(#key, struct cot_contention_run, key, __VA_ARGS__)
+
+static const struct cot_field_word kinds[] = {
+	{"machine", MACHINE},
+	{"kernel", KERNEL_LINE},
+	{"rate", RATE},
+	{"power", POWER},
+	{"failure", FAILURE},
+	{"end", END},
+	{0},
+};
+static const struct cot_field line_fields[] = {
+	COT_FIELD("kind", struct line, kind, COT_WORD(kinds), .required = true),
+	{0},
+};
+
+static const struct cot_field_word schemas[] = {{"cotenant.contention/1", 0}, {0}};
+static const struct cot_field machine_fields[] = {
+	COT_FIELD_CHECKED("schema", COT_WORD(schemas), .required = true),
+	ALL(gpu, COT_TEXT, .required = true),
+	ALL(driver, COT_TEXT),
+	ALL(date, COT_TEXT),
+	ALL(command, COT_TEXT),
+	ALL(sms, COT_WHOLE(1, COT_MAX_SMS), .required = true),
+	{0},
+};
+
+static const struct cot_field kernel_fields[] = {
+	COT_FIELD("kernel", struct cot_contention_kernel, name, COT_TEXT, .required = true),
+	COT_FIELD("loads_ahead", struct cot_contention_kernel, loads_ahead, COT_WHOLE(0, 64),
+		  .required = true),
+	KERNEL(insts, 1),
+	KERNEL(fma, 0),
+	KERNEL(dfma, 0),
+	KERNEL(whole, 0),
+	KERNEL(special, 0),
+	KERNEL(shared, 0),
+	KERNEL(loads, 0),
+	KERNEL(stores, 0),
+	KERNEL(read_bytes, 0),
+	KERNEL(written_bytes, 0),
+	{0},
+};
+
+static const struct cot_field_word memories[] = {
+	{"none", COT_CONTENTION_NONE},
+	{"dram", COT_CONTENTION_DRAM},
+	{"l2", COT_CONTENTION_L2},
+	{0},
+};
+static const struct cot_field part_fields[] = {
+	PART("kernel", kernel, COT_TEXT),
+	PART("memory", part.memory, COT_WORD(memories)),
+	PART("warps", part.warps, COT_WHOLE(1, COT_CONTENTION_WARPS_MAX)),
+	PART("sms", part.sms, COT_WHOLE(1, COT_MAX_SMS)),
+	PART("chunks_per_s", part.chunks_per_s, COT_NUMBER(0, RATE_MAX)),
+	PART("mhz", part.mhz, COT_NUMBER(0, 1e5)),
+	PART("n_late", n_late, COT_WHOLE(0, UINT32_MAX)),
+	PART("n_starved", part.n_starved, COT_WHOLE(0, UINT32_MAX)),
+	{0},
+};
+
+static const struct cot_field power_fields[] = {
+	RUN(watts, COT_NUMBER(1e-3, 1e6), .required = true),
+	RUN(seconds, COT_NUMBER(1e-6, 1e9), .required = true),
+	RUN(sm_mhz, COT_NUMBER(1, 1e5), .required = true),
+	RUN(benchmark, COT_TEXT),
+	{0},
+};
+static const struct cot_field benchmark_fields[] = {
+	RUN(runs_per_s, COT_NUMBER(RATE_MIN, RATE_MAX), .required = true),
+	{0},
+};
+
+static int fill(struct reader *r, const json_t *object, const struct cot_field *fields, void *out)
 {
-	const json_t *value = json_object_get(object, key);
-	double x = json_number_value(value);
-
-	if (!value)
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:%u: the key '%s' is missing; expected a "
-				     "number",
-				     r->name, r->line, key);
-	if (!json_is_number(value) || !(x >= min && x <= max))
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:%u: '%s' is no number within its limits; expected one "
-				     "from %.10g to %.10g",
-				     r->name, r->line, key, min, max);
-	*ret = x;
-	return 0;
-}
-
-static int whole(struct reader *r, const json_t *object, const char *key, uint32_t min,
-		 uint32_t max, uint32_t *ret)
-{
-	double x = 0;
-	int rc = number(r, object, key, min, max, &x);
-
-	if (rc)
-		return rc;
-	if (x - (uint32_t)x > 0)
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:%u: '%s' is %.10g; expected a whole number", r->name,
-				     r->line, key, x);
-	*ret = (uint32_t)x;
-	return 0;
-}
-
-static int text(struct reader *r, const json_t *object, const char *key, bool needed, char *ret,
-		size_t size)
-{
-	const json_t *value = json_object_get(object, key);
-
-	ret[0] = '\0';
-	if (!value && !needed)
-		return 0;
-	if (!json_is_string(value) || json_string_length(value) >= size ||
-	    strlen(json_string_value(value)) != json_string_length(value) ||
-	    (needed && !json_string_length(value)))
-		return cot_error_set(r->err, -EINVAL,
-				     "%s:%u: '%s' is missing or no text of this length; expected "
-				     "%d to %zu bytes",
-				     r->name, r->line, key, needed, size - 1);
-	(void)snprintf(ret, size, "%s", json_string_value(value));
-	return 0;
+	return cot_json_fill(r->name, r->line, object, fields, out, r->err);
 }
 
 /* ---- lines ---- */
 
 static int read_machine(struct reader *r, const json_t *object)
 {
-	struct cot_contention *out = r->out;
-	char schema[COT_NAME_MAX];
-	int rc;
-
-	if (out->sms)
+	if (r->out->sms)
 		return fail(r, "a second line of the kind 'machine'", "one");
-	rc = text(r, object, "schema", true, schema, sizeof(schema));
-	if (!rc && strcmp(schema, SCHEMA) != 0)
-		return fail(r, "the schema is another", "\"" SCHEMA "\"");
-	if (!rc)
-		rc = text(r, object, "gpu", true, out->gpu, sizeof(out->gpu));
-	if (!rc)
-		rc = text(r, object, "driver", false, out->driver, sizeof(out->driver));
-	if (!rc)
-		rc = text(r, object, "date", false, out->date, sizeof(out->date));
-	if (!rc)
-		rc = text(r, object, "command", false, out->command, sizeof(out->command));
-	return rc ? rc : whole(r, object, "sms", 1, COT_MAX_SMS, &out->sms);
+	return fill(r, object, machine_fields, r->out);
 }
 
 static uint32_t find_kernel(const struct cot_contention *c, const char *name)
@@ -121,87 +147,42 @@ static int read_kernel(struct reader *r, const json_t *object)
 {
 	struct cot_contention *out = r->out;
 	struct cot_contention_kernel k = {.name = ""};
-	const struct {
-		const char *key;
-		double min, *value;
-	} counts[] = {
-		{"insts", 1, &k.insts},
-		{"fma", 0, &k.fma},
-		{"dfma", 0, &k.dfma},
-		{"whole", 0, &k.whole},
-		{"special", 0, &k.special},
-		{"shared", 0, &k.shared},
-		{"loads", 0, &k.loads},
-		{"stores", 0, &k.stores},
-		{"read_bytes", 0, &k.read_bytes},
-		{"written_bytes", 0, &k.written_bytes},
-	};
-	size_t i;
-	int rc = text(r, object, "kernel", true, k.name, sizeof(k.name));
-
-	if (!rc && find_kernel(out, k.name) != UINT32_MAX)
-		return fail(r, "the kernel was described before", "each once");
-	if (!rc && out->n_kernels == COT_CONTENTION_KERNELS_MAX)
-		return fail(r, "too many kernels", "at most 64");
-	if (!rc)
-		rc = whole(r, object, "loads_ahead", 0, 64, &k.loads_ahead);
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]) && !rc; i++)
-		rc = number(r, object, counts[i].key, counts[i].min, COUNT_MAX, counts[i].value);
-	if (!rc && k.loads + k.stores > k.insts)
-		return fail(r, "more loads and stores than instructions", "fewer");
-	if (!rc)
-		out->kernels[out->n_kernels++] = k;
-	return rc;
-}
-
-static int read_memory(struct reader *r, const json_t *object, enum cot_contention_memory *ret)
-{
-	static const char *const names[COT_CONTENTION_N_MEMORIES] = {"none", "dram", "l2"};
-	char name[8];
-	unsigned i;
-	int rc = text(r, object, "memory", true, name, sizeof(name));
+	int rc = fill(r, object, kernel_fields, &k);
 
 	if (rc)
 		return rc;
-	for (i = 0; i < COT_CONTENTION_N_MEMORIES; i++) {
-		if (!strcmp(names[i], name)) {
-			*ret = (enum cot_contention_memory)i;
-			return 0;
-		}
-	}
-	return fail(r, "'memory' is another word", "none, dram or l2");
+	if (find_kernel(out, k.name) != UINT32_MAX)
+		return fail(r, "the kernel was described before", "each once");
+	if (out->n_kernels == COT_CONTENTION_KERNELS_MAX)
+		return fail(r, "too many kernels", "at most 64");
+	if (k.loads + k.stores > k.insts)
+		return fail(r, "more loads and stores than instructions", "fewer");
+	out->kernels[out->n_kernels++] = k;
+	return 0;
 }
 
 /* A kernel that shares SMs may get nothing at all. */
 static int read_part(struct reader *r, const json_t *object, bool may_starve,
-		     struct cot_contention_part *part)
+		     struct cot_contention_part *ret)
 {
-	double chunks_min = may_starve ? 0 : 1e-9;
-	char name[COT_NAME_MAX];
-	uint32_t n_late;
-	int rc = text(r, object, "kernel", true, name, sizeof(name));
+	struct part p = {.n_late = 0};
+	int rc = fill(r, object, part_fields, &p);
 
 	if (rc)
 		return rc;
-	part->kernel = find_kernel(r->out, name);
-	if (part->kernel == UINT32_MAX)
+	p.part.kernel = find_kernel(r->out, p.kernel);
+	if (p.part.kernel == UINT32_MAX)
 		return fail(r, "the kernel is not described", "a line of the kind 'kernel' before");
-	rc = read_memory(r, object, &part->memory);
-	if (!rc)
-		rc = whole(r, object, "warps", 1, COT_CONTENTION_WARPS_MAX, &part->warps);
-	if (!rc)
-		rc = whole(r, object, "sms", 1, r->out->sms, &part->sms);
-	if (!rc)
-		rc = number(r, object, "chunks_per_s", chunks_min, RATE_MAX, &part->chunks_per_s);
-	if (!rc)
-		rc = number(r, object, "mhz", part->chunks_per_s > 0 ? 1 : 0, 1e5, &part->mhz);
-	if (!rc)
-		rc = whole(r, object, "n_late", 0, UINT32_MAX, &n_late);
-	if (!rc && n_late)
+	if (p.part.sms > r->out->sms)
+		return fail(r, "the kernel has more SMs than the GPU", "fewer");
+	if (p.part.chunks_per_s < RATE_MIN && !may_starve)
+		return fail(r, "the kernel did nothing", "'chunks_per_s' above 0");
+	if (p.part.chunks_per_s > 0 && p.part.mhz < 1)
+		return fail(r, "the kernel ran without a clock", "'mhz' of at least 1");
+	if (p.n_late)
 		return fail(r, "warps came late, so the rate says nothing", "n_late of 0");
-	if (!rc)
-		rc = whole(r, object, "n_starved", 0, UINT32_MAX, &part->n_starved);
-	return rc;
+	*ret = p.part;
+	return 0;
 }
 
 static int check_sms(struct reader *r, const struct cot_contention_run *run)
@@ -247,20 +228,13 @@ static int read_mix(struct reader *r, const json_t *object, struct cot_contentio
 
 static int read_power(struct reader *r, const json_t *object, struct cot_contention_run *run)
 {
-	int rc;
+	int rc = fill(r, object, power_fields, run);
 
 	run->is_power = true;
-	rc = number(r, object, "watts", 1e-3, 1e6, &run->watts);
-	if (!rc)
-		rc = number(r, object, "seconds", 1e-6, 1e9, &run->seconds);
-	if (!rc)
-		rc = number(r, object, "sm_mhz", 1, 1e5, &run->sm_mhz);
-	if (!rc)
-		rc = text(r, object, "benchmark", false, run->benchmark, sizeof(run->benchmark));
 	if (rc)
 		return rc;
 	if (run->benchmark[0])
-		return number(r, object, "runs_per_s", 1e-9, RATE_MAX, &run->runs_per_s);
+		return fill(r, object, benchmark_fields, run);
 	return read_mix(r, object, run);
 }
 
@@ -286,30 +260,30 @@ static int add_run(struct reader *r, const struct cot_contention_run *run)
 static int read_object(struct reader *r, const json_t *object)
 {
 	struct cot_contention_run run = {.line = r->line};
-	char kind[COT_NAME_MAX];
-	int rc = text(r, object, "kind", true, kind, sizeof(kind));
+	struct line line;
+	int rc = fill(r, object, line_fields, &line);
 
 	if (rc)
 		return rc;
-	if (!strcmp(kind, "machine"))
+	if (line.kind == MACHINE)
 		return read_machine(r, object);
 	if (!r->out->sms)
 		return fail(r, "the first line is of another kind", "the kind 'machine'");
-	if (!strcmp(kind, "kernel"))
+	switch (line.kind) {
+	case KERNEL_LINE:
 		return read_kernel(r, object);
-	if (!strcmp(kind, "failure")) {
+	case FAILURE:
 		r->out->n_failures++;
 		return 0;
-	}
-	if (!strcmp(kind, "end"))
-		return 0;
-	if (!strcmp(kind, "rate"))
+	case RATE:
 		rc = read_mix(r, object, &run);
-	else if (!strcmp(kind, "power"))
+		break;
+	case POWER:
 		rc = read_power(r, object, &run);
-	else
-		return fail(r, "'kind' is another word",
-			    "machine, kernel, rate, power, failure or end");
+		break;
+	default:
+		return 0;
+	}
 	if (!rc && !run.is_power && !run.n)
 		return fail(r, "'mix' is empty", "a kernel");
 	return rc ? rc : add_run(r, &run);
