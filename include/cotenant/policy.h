@@ -26,6 +26,7 @@
 #ifndef COTENANT_POLICY_H
 #define COTENANT_POLICY_H
 
+#include <cotenant/words.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,36 +34,8 @@
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
 #define COT_POLICY_ABI 3
 
-#define COT_NEVER UINT64_MAX
-
-#define COT_NS_PER_US 1000ull
-#define COT_NS_PER_MS 1000000ull
-#define COT_NS_PER_S  1000000000ull
-
-/* Shortest and longest slice that an entity may get. The H200 accepts 20 us and 10 ms. */
-#define COT_SLICE_US_MIN 20u
-#define COT_SLICE_US_MAX 100000u
-/* The slice that the driver chose itself. */
-#define COT_SLICE_DRIVER 0u
-
-#define COT_WEIGHT_MIN	   1u
-#define COT_WEIGHT_DEFAULT 100u
-#define COT_WEIGHT_MAX	   10000u
-
-/* Longest thread block that somebody may speak of. */
-#define COT_BLOCK_US_MAX 1000000000u
-
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
-
-/* Most SMs that a GPU may have, and most CapSMs that a work may get one after the other. */
-#define COT_SMS_MAX    1024u
-#define COT_CAPSMS_MAX (1u << 20)
-
-enum cot_class {
-	COT_CLASS_LATENCY, /* answers requests; should find the GPU free */
-	COT_CLASS_BATCH,   /* wants to get much done */
-};
 
 enum cot_entity_kind {
 	COT_ENTITY_SOLO, /* one program with a GPU context of its own */
@@ -93,11 +66,6 @@ enum cot_run {
 	COT_RUN_FREEZING,
 	COT_RUN_FROZEN,
 	COT_RUN_THAWING,
-};
-
-/* A part of a GPU: so many of its SMs, or percent of them. Both 0: nothing was said. */
-struct cot_share {
-	uint16_t sms, pct;
 };
 
 /* What the hardware switches between. Owned by the core, read-only but for `own`; valid from

@@ -140,14 +140,11 @@ bool cot_cli_time_us(const char *text, uint64_t *ret_us)
 
 bool cot_cli_share(const char *text, uint16_t *ret_share)
 {
-	uint16_t sms, pct;
+	struct cot_share share = {0};
 
-	*ret_share = 0;
-	if (!strcmp(text, "none"))
-		return true;
-	if (!cot_number_share(text, COT_PROTO_SMS_MAX, &sms, &pct))
+	if (strcmp(text, "none") != 0 && !cot_share_read(text, &share))
 		return false;
-	*ret_share = pct ? pct : (uint16_t)(sms | COT_SHARE_SMS);
+	*ret_share = cot_share_pack(share);
 	return true;
 }
 

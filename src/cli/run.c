@@ -25,7 +25,6 @@
 
 enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
-#define WEIGHT_MAX 10000u
 /* An MPS server may take some seconds to come up. */
 #define REGISTER_MS 30000
 /* So many may end while we ask them. */
@@ -215,20 +214,19 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 {
 	const char *name = a->name && *a->name ? a->name : base_name(program);
 	const char *gpu = a->gpu ? a->gpu : "";
-	uint64_t weight = 100, block_us = 0;
+	uint64_t weight = COT_WEIGHT_DEFAULT, block_us = 0;
+	enum cot_class cls = COT_CLASS_BATCH;
 
 	*m = (struct cot_msg_register){.solo = a->solo, .pid = (uint32_t)getpid()};
-	if (!a->class || !strcmp(a->class, "batch"))
-		m->class_ = COT_PROTO_BATCH;
-	else if (!strcmp(a->class, "latency"))
-		m->class_ = COT_PROTO_LATENCY;
-	else
+	if (a->class && !cot_class_read(a->class, &cls))
 		return cot_error_set(err, -EINVAL, "the class is '%s'; expected latency or batch",
 				     a->class);
-	if (a->weight && (!cot_number_u64(a->weight, &weight) || !weight || weight > WEIGHT_MAX))
+	if (a->weight &&
+	    (!cot_number_u64(a->weight, &weight) || !weight || weight > COT_WEIGHT_MAX))
 		return cot_error_set(err, -EINVAL,
 				     "the weight is '%s'; expected a whole number from 1 to %u",
-				     a->weight, WEIGHT_MAX);
+				     a->weight, COT_WEIGHT_MAX);
+	m->class_ = (uint8_t)cls;
 	m->weight = (uint16_t)weight;
 	if (a->block && (!cot_cli_time_us(a->block, &block_us) || block_us > COT_BLOCK_US_MAX))
 		return cot_error_set(err, -EINVAL,

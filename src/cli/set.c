@@ -11,8 +11,6 @@
 #include "cli/target.h"
 #include "text/number.h"
 
-#define WEIGHT_MAX 10000u
-
 struct arguments {
 	const char *target;
 	struct cot_msg_command command;
@@ -97,13 +95,12 @@ static uint16_t parse_share(const char *option, const char *text, struct argp_st
 
 static void parse_class(struct cot_msg_command *c, const char *text, struct argp_state *state)
 {
+	enum cot_class cls = COT_CLASS_BATCH;
+
 	c->fields |= COT_SET_CLASS;
-	if (!strcmp(text, "latency"))
-		c->class_ = COT_PROTO_LATENCY;
-	else if (!strcmp(text, "batch"))
-		c->class_ = COT_PROTO_BATCH;
-	else
+	if (!cot_class_read(text, &cls))
 		argp_error(state, "--class is '%s'; expected latency or batch", text);
+	c->class_ = (uint8_t)cls;
 }
 
 static void parse_weight(struct cot_msg_command *c, const char *text, struct argp_state *state)
@@ -111,9 +108,9 @@ static void parse_weight(struct cot_msg_command *c, const char *text, struct arg
 	uint64_t weight;
 
 	c->fields |= COT_SET_WEIGHT;
-	if (!cot_number_u64(text, &weight) || !weight || weight > WEIGHT_MAX)
+	if (!cot_number_u64(text, &weight) || !weight || weight > COT_WEIGHT_MAX)
 		argp_error(state, "--weight is '%s'; expected a whole number from 1 to %u", text,
-			   WEIGHT_MAX);
+			   COT_WEIGHT_MAX);
 	c->weight = (uint16_t)weight;
 }
 

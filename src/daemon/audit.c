@@ -137,11 +137,6 @@ static void put_share(struct text *t, uint16_t share)
 		put(t, "none");
 }
 
-static const char *class_word(enum cot_class cls)
-{
-	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
-}
-
 static const char *mode_word(enum cot_proto_mode mode)
 {
 	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "auto";
@@ -151,7 +146,7 @@ static void put_values(struct text *t, const struct cot_audit_look *l, unsigned 
 {
 	switch (field) {
 	case COT_SET_CLASS:
-		put(t, "%s", class_word(l->cls));
+		put(t, "%s", cot_class_word(l->cls));
 		break;
 	case COT_SET_WEIGHT:
 		put(t, "%u", l->weight);

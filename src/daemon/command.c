@@ -44,9 +44,10 @@ static void put(struct env_block *b, const char *key, const char *fmt, ...)
 
 static void put_share(struct env_block *b, const char *key, uint16_t share)
 {
+	char word[COT_SHARE_WORD_MAX];
+
 	if (share)
-		put(b, key, "%u%s", (unsigned)(share & ~COT_SHARE_SMS),
-		    share & COT_SHARE_SMS ? "sm" : "%");
+		put(b, key, "%s", cot_share_word(cot_share_unpack(share), word));
 }
 
 static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
@@ -60,7 +61,7 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	b.used = 0;
 	put(&b, "COTENANT_SOCKET", "%s", c->d->socket_path);
 	put(&b, "COTENANT_TENANT", "%u", t->id);
-	put(&b, "COTENANT_CLASS", "%s", t->cls == COT_CLASS_LATENCY ? "latency" : "batch");
+	put(&b, "COTENANT_CLASS", "%s", cot_class_word(t->cls));
 	put(&b, "COTENANT_NAME", "%s", t->name);
 	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
 	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
@@ -145,9 +146,8 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
-	log_info("new %s program '%s' (id %u, process %d) in %s",
-		 t->cls == COT_CLASS_LATENCY ? "latency" : "batch", t->name, t->id, (int)c->pid,
-		 p ? "a pool" : "no pool");
+	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_word(t->cls), t->name,
+		 t->id, (int)c->pid, p ? "a pool" : "no pool");
 	send_registered(c, m->h.seq, t, m->gpu, note);
 }
 

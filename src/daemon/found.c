@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/environ.h"
+#include "base/words.h"
 #include "text/number.h"
 
 struct block {
@@ -38,32 +39,24 @@ static bool read_text(const struct block *b, const char *key, char *text, size_t
 	return !value || snprintf(text, size, "%s", value) < (int)size;
 }
 
-static bool read_class(const char *text, enum cot_class *cls)
-{
-	if (!text)
-		return false;
-	*cls = strcmp(text, "latency") ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
-	return *cls == COT_CLASS_LATENCY || !strcmp(text, "batch");
-}
-
 /* "50%", "66sm"; nothing is no share. */
-static bool read_share(const struct block *b, const char *key, uint16_t *share)
+static bool read_share(const struct block *b, const char *key, uint16_t *packed)
 {
 	const char *value = value_of(b, key);
-	uint16_t sms, pct;
+	struct cot_share share;
 
 	if (!value)
 		return true;
-	if (!cot_number_share(value, COT_PROTO_SMS_MAX, &sms, &pct))
+	if (!cot_share_read(value, &share))
 		return false;
-	*share = pct ? pct : (uint16_t)(sms | COT_SHARE_SMS);
+	*packed = cot_share_pack(share);
 	return true;
 }
 
 static bool read_pool(const char *text, struct cot_found *f)
 {
 	f->shared = text && !strcmp(text, "shared");
-	return read_class(f->shared ? "batch" : text, &f->cls);
+	return cot_class_read(f->shared ? "batch" : text, &f->cls);
 }
 
 bool cot_found_parse(const char *block, size_t size, const char *socket_path,
@@ -78,7 +71,7 @@ bool cot_found_parse(const char *block, size_t size, const char *socket_path,
 	text = value_of(&b, "COTENANT_ROLE");
 	f.is_pool = text && !strcmp(text, "pool");
 	if (!(f.is_pool ? read_pool(value_of(&b, "COTENANT_POOL"), &f)
-			: read_class(value_of(&b, "COTENANT_CLASS"), &f.cls)) ||
+			: cot_class_read(value_of(&b, "COTENANT_CLASS"), &f.cls)) ||
 	    !read_number(&b, "COTENANT_TENANT", 1, INT32_MAX, &f.id) || !f.id ||
 	    !read_number(&b, "COTENANT_WEIGHT", COT_WEIGHT_MIN, COT_WEIGHT_MAX, &f.weight) ||
 	    !read_number(&b, "COTENANT_BLOCK_US", 0, COT_BLOCK_US_MAX, &f.block_us) ||

@@ -13,11 +13,10 @@
 
 #include "base/error.h"
 
-#define COT_PATH_TEXT_MAX   512u /* a full path, with the NUL */
-#define COT_SOCKET_PATH_MAX 108u /* of sockaddr_un, with the NUL */
-#define COT_SOCKET_NAME	    "cotenantd.sock"
-#define COT_SOCKET_HIDDEN   ".cotenantd.new" /* until the daemon is ready; not longer */
-#define COT_SYSTEM_RUNTIME  "/run/cotenant"
+#define COT_PATH_TEXT_MAX  512u /* a full path, with the NUL */
+#define COT_SOCKET_NAME	   "cotenantd.sock"
+#define COT_SOCKET_HIDDEN  ".cotenantd.new" /* until the daemon is ready; not longer */
+#define COT_SYSTEM_RUNTIME "/run/cotenant"
 
 /* What a daemon with --ready-fd writes there; nothing when it was killed before. */
 #define COT_READY_SERVED "1" /* it serves, or another one does */

@@ -25,11 +25,6 @@ static double seconds_since(uint64_t then_ns)
 	return (double)(cot_now_ns() - then_ns) / 1e9;
 }
 
-static const char *class_name(enum cot_class cls)
-{
-	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
-}
-
 static const char *mode_name(enum cot_proto_mode mode)
 {
 	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "driver";
@@ -170,13 +165,9 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 /* As the user wrote it. */
 static json_t *share(uint16_t s)
 {
-	char text[16];
+	char word[COT_SHARE_WORD_MAX];
 
-	if (!s)
-		return json_null();
-	(void)snprintf(text, sizeof(text), "%u%s", (unsigned)(s & ~COT_SHARE_SMS),
-		       s & COT_SHARE_SMS ? "sm" : "%");
-	return json_string(text);
+	return s ? json_string(cot_share_word(cot_share_unpack(s), word)) : json_null();
 }
 
 static json_t *spread(const struct cot_hist *h)
@@ -300,7 +291,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 
 	put_number(o, "id", t->id);
 	put(o, "name", json_string(t->name));
-	put(o, "class", json_string(class_name(t->cls)));
+	put(o, "class", json_string(cot_class_word(t->cls)));
 	put_number(o, "weight", t->weight);
 	put_number(o, "block_us", t->block_us);
 	put(o, "quota", share(t->quota));

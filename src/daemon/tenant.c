@@ -356,13 +356,6 @@ void cot_tenant_drop(struct tenant *t)
 	*t = (struct tenant){0};
 }
 
-static struct cot_share share(uint16_t from)
-{
-	if (from & COT_SHARE_SMS)
-		return (struct cot_share){.sms = (uint16_t)(from & ~COT_SHARE_SMS)};
-	return (struct cot_share){.pct = from};
-}
-
 static void describe(const struct tenant *t, struct cot_event *ev)
 {
 	*ev = (struct cot_event){.type = COT_EV_TENANT,
@@ -374,8 +367,8 @@ static void describe(const struct tenant *t, struct cot_event *ev)
 					    .pool = t->pool ? t->pool->id : 0,
 					    .ready = t->ready,
 					    .block_us = t->block_us,
-					    .quota = share(t->quota),
-					    .reserve = share(t->reserve)}};
+					    .quota = cot_share_unpack(t->quota),
+					    .reserve = cot_share_unpack(t->reserve)}};
 }
 
 void cot_tenant_announce(struct tenant *t)

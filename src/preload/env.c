@@ -3,9 +3,7 @@
 
 #include "preload/preload.h"
 
-#define SLICE_US_MAX 1000000ull
-#define WEIGHT_MAX   10000ull
-#define BLOCK_US_MAX 1000000000ull
+#define SLICE_US_MAX 1000000u /* without a daemon; more than it gives */
 
 /* A whole decimal number up to max; false, and counted, when it is anything else. */
 static bool read_number(struct cot_settings *s, const char *text, uint64_t max, uint64_t *ret)
@@ -80,7 +78,7 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 	static const char *const modes[] = {"driver", "drain", "switch", NULL};
 	uint64_t x;
 
-	*s = (struct cot_settings){.class_ = COT_PROTO_BATCH, .weight = 100};
+	*s = (struct cot_settings){.class_ = COT_PROTO_BATCH, .weight = COT_WEIGHT_DEFAULT};
 	s->disabled = is_yes(get("COTENANT_DISABLE"));
 	s->log = (enum cot_log_level)read_word(s, get("COTENANT_LOG"), levels, COT_LOG_NONE);
 	read_text(s, get("COTENANT_SOCKET"), s->socket, sizeof(s->socket));
@@ -94,9 +92,9 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 		s->class_ = (uint8_t)read_word(s, get("COTENANT_CLASS"), classes, s->class_);
 	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_PROTO_LATENCY)
 		s->class_ = COT_PROTO_LATENCY; /* a shared one is a batch pool */
-	if (read_number(s, get("COTENANT_WEIGHT"), WEIGHT_MAX, &x) && x > 0)
+	if (read_number(s, get("COTENANT_WEIGHT"), COT_WEIGHT_MAX, &x) && x > 0)
 		s->weight = (uint16_t)x;
-	if (read_number(s, get("COTENANT_BLOCK_US"), BLOCK_US_MAX, &x))
+	if (read_number(s, get("COTENANT_BLOCK_US"), COT_BLOCK_US_MAX, &x))
 		s->block_us = (uint32_t)x;
 	default_name(s, program);
 	read_text(s, get("COTENANT_NAME"), s->name, sizeof(s->name));

@@ -21,12 +21,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/words.h"
 #include "cuda/rm/rm.h"
 #include "proto/proto.h"
-
-#define COT_NS_PER_MS 1000000ull
-#define COT_NS_PER_S  1000000000ull
-#define COT_NEVER     UINT64_MAX
 
 /* A lease further ahead than this is not believed: the page is damaged. */
 #define COT_LEASE_MAX_NS COT_NS_PER_S
@@ -40,8 +37,6 @@
 /* A set-up that waits for the thaw looks so often, and waits so long after the end of the lease. */
 #define COT_WAIT_STEP_NS  (2 * COT_NS_PER_MS)
 #define COT_WAIT_SLACK_NS (500 * COT_NS_PER_MS)
-
-#define COT_SOCKET_PATH_MAX 108u
 
 enum cot_log_level { COT_LOG_NONE, COT_LOG_ERROR, COT_LOG_WARN, COT_LOG_INFO, COT_LOG_DEBUG };
 

@@ -14,10 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/words.h"
+
 #define COT_PROTO_MAGIC	     0x43544f43u /* "COTC" */
 #define COT_PROTO_VERSION    1u		 /* major: changes when a layout changes */
 #define COT_PROTO_PACKET_MAX 65536u
 #define COT_PROTO_NAME_MAX   64u
+#define COT_SOCKET_PATH_MAX  108u /* of sockaddr_un, with the NUL */
 #define COT_PROTO_TEXT_MAX   (COT_PROTO_PACKET_MAX - 64u)
 
 enum cot_msg_type {
@@ -64,7 +67,7 @@ struct cot_msg_header {
 };
 
 enum cot_proto_role { COT_ROLE_TENANT = 0, COT_ROLE_POOL = 1 };
-enum cot_proto_class { COT_PROTO_LATENCY = 0, COT_PROTO_BATCH = 1 };
+enum cot_proto_class { COT_PROTO_LATENCY = COT_CLASS_LATENCY, COT_PROTO_BATCH = COT_CLASS_BATCH };
 enum cot_proto_mode { COT_PROTO_KEEP = 0, COT_PROTO_DRAIN = 1, COT_PROTO_SWITCH = 2 };
 
 struct cot_msg_hello {
@@ -124,7 +127,7 @@ struct cot_msg_register {
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
 	uint32_t block_us;	 /* longest thread block; 0: not known */
-	uint16_t quota, reserve; /* shares of a GPU for its works; see COT_SHARE_SMS */
+	uint16_t quota, reserve; /* shares of a GPU for its works; packed as in base/words.h */
 };
 
 struct cot_msg_registered {
@@ -216,16 +219,10 @@ struct cot_msg_result {
 /* Works of one connection that may be unfinished at a time; more than that is a malformed packet.
  */
 #define COT_PROTO_WORKS_MAX   64u
-#define COT_PROTO_SMS_MAX     1024u
-#define COT_PROTO_CAPSMS_MAX  (1u << 20)
+#define COT_PROTO_SMS_MAX     COT_SMS_MAX
+#define COT_PROTO_CAPSMS_MAX  COT_CAPSMS_MAX
 #define COT_PROTO_REASON_MAX  32u
 #define COT_PROTO_REASONS_MAX 32u
-
-/*
- * A share of a GPU in 16 bits: 0 = none was given; 1..100 = percent of its SMs;
- * COT_SHARE_SMS | n = n SMs (1..COT_PROTO_SMS_MAX).
- */
-#define COT_SHARE_SMS 0x8000u
 
 enum cot_proto_method {
 	COT_PROTO_WORK_DEFAULT = 0, /* RESERVE for latency programs, QUOTA for batch programs */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "report/sim_summary.h"
 
 /*
@@ -41,11 +42,11 @@ static json_t *spread_us(double p50_ps, double p99_ps, uint64_t max_ps)
 			 p99_ps / (double)COT_PS_PER_US, "max", cot_us_from_ps(max_ps));
 }
 
-static json_t *share(struct cot_app_share s)
+static json_t *share(struct cot_share s)
 {
-	return s.pct   ? json_sprintf("%u%%", s.pct)
-	       : s.sms ? json_sprintf("%usm", s.sms)
-		       : json_null();
+	char word[COT_SHARE_WORD_MAX];
+
+	return s.sms || s.pct ? json_string(cot_share_word(s, word)) : json_null();
 }
 
 /* 0 or -1. */

@@ -19,22 +19,12 @@ static bool read_small(const char *text, uint32_t max, uint32_t *ret)
 	return true;
 }
 
-/* "25%" or "33sm"; 0: neither. */
+/* 0: it is none. */
 static uint16_t read_share(const char *text)
 {
-	size_t n = text ? strspn(text, "0123456789") : 0;
-	char digits[8];
-	uint32_t x = 0;
+	struct cot_share share;
 
-	if (!n || n >= sizeof(digits))
-		return 0;
-	memcpy(digits, text, n);
-	digits[n] = '\0';
-	if (!strcmp(text + n, "%"))
-		return read_small(digits, 100, &x) ? (uint16_t)x : 0;
-	if (strcmp(text + n, "sm") || !read_small(digits, COT_PROTO_SMS_MAX, &x) || !x)
-		return 0;
-	return (uint16_t)(COT_SHARE_SMS | x);
+	return text && cot_share_read(text, &share) ? cot_share_pack(share) : 0;
 }
 
 static bool says_yes(const char *text)

@@ -171,11 +171,6 @@ static enum cot_class class_of(const struct cot_app *a)
 	return a->cls == COT_APP_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 }
 
-static struct cot_share share_of(struct cot_app_share s)
-{
-	return (struct cot_share){.sms = s.sms, .pct = s.pct};
-}
-
 static void join(struct cot_swhost *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
@@ -191,8 +186,8 @@ static void join(struct cot_swhost *h, uint32_t app)
 				.pool = is_pooled(h, a) ? entity : 0,
 				.ready = true,
 				.block_us = a->block_hint_us,
-				.quota = share_of(a->quota),
-				.reserve = share_of(a->reserve),
+				.quota = a->quota,
+				.reserve = a->reserve,
 			},
 	};
 

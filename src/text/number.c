@@ -106,21 +106,3 @@ const char *cot_number_expected(bool whole, double min, double max,
 		       whole ? "whole " : "", lo, hi);
 	return buf;
 }
-
-bool cot_number_share(const char *text, uint32_t max_sms, uint16_t *ret_sms, uint16_t *ret_pct)
-{
-	size_t n = strspn(text, "0123456789");
-	bool percent = !strcmp(text + n, "%");
-	char number[8];
-	uint64_t value;
-
-	if (!n || n >= sizeof(number) || (!percent && strcmp(text + n, "sm") != 0))
-		return false;
-	memcpy(number, text, n);
-	number[n] = '\0';
-	if (!cot_number_u64(number, &value) || !value || value > (percent ? 100 : max_sms))
-		return false;
-	*ret_pct = percent ? (uint16_t)value : 0;
-	*ret_sms = percent ? 0 : (uint16_t)value;
-	return true;
-}

@@ -12,10 +12,6 @@ bool cot_number_u64(const char *text, uint64_t *ret_value);
 bool cot_number_i64(const char *text, int64_t *ret_value);
 bool cot_number_double(const char *text, double *ret_value);
 
-/* A part of a GPU: "50%" or "66sm", with 1 to 100 percent, or 1 to max_sms SMs. The other of the
- * two is set to 0. */
-bool cot_number_share(const char *text, uint32_t max_sms, uint16_t *ret_sms, uint16_t *ret_pct);
-
 /* What was expected, for a message: "a whole number from 1 to 8", "a number from 0 to 2". */
 #define COT_NUMBER_EXPECTED_MAX 128
 const char *cot_number_expected(bool whole, double min, double max,

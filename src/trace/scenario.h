@@ -9,6 +9,7 @@
 #ifndef COT_TRACE_SCENARIO_H
 #define COT_TRACE_SCENARIO_H
 
+#include <cotenant/words.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -119,18 +120,11 @@ struct cot_program {
 /* What a software policy is told about an application. */
 enum cot_app_class { COT_APP_BATCH, COT_APP_LATENCY };
 
-#define COT_APP_WEIGHT_DEFAULT 100u
-
 /* A promise to an application (cudaSetQoS of SMQoS); both 0: none. */
 struct cot_qos {
 	char kernel[COT_NAME_MAX]; /* whose instructions count; empty: all kernels of the app */
 	double ipc;		   /* warp instructions per cycle of the whole GPU, on average */
 	double percent; /* of what it reaches alone; the front end turns that into `ipc` */
-};
-
-/* A part of the GPU: so many of its SMs, or percent of them; both 0: nothing was said. */
-struct cot_app_share {
-	uint16_t sms, pct;
 };
 
 struct cot_app {
@@ -140,7 +134,7 @@ struct cot_app {
 	uint32_t context; /* apps with equal numbers share one GPU context; < n_apps */
 	uint64_t start_ps;
 	enum cot_app_class cls;
-	uint32_t weight; /* 1 to 10000; 0 means COT_APP_WEIGHT_DEFAULT */
+	uint32_t weight; /* 1 to COT_WEIGHT_MAX; 0 means COT_WEIGHT_DEFAULT */
 	bool solo;	 /* keeps a context of its own where a policy makes pools */
 	struct cot_qos qos;
 	/* Longest thread block that the policy is told of; 0 = nothing, as of a real program of
@@ -148,7 +142,7 @@ struct cot_app {
 	uint32_t block_hint_us;
 	/* Its kernels are rewritten, so that a policy can say how many SMs they get: with `rewrite`
 	 * or one of these. */
-	struct cot_app_share quota, reserve;
+	struct cot_share quota, reserve;
 	bool rewrite;
 	struct cot_program program;
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "text/number.h"
+#include "base/words.h"
 #include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
@@ -390,7 +390,7 @@ static int check_qos(struct reader *r, const struct cot_app *app, uint32_t node)
 	return 0;
 }
 
-static int read_share(struct reader *r, uint32_t app, const char *key, struct cot_app_share *share)
+static int read_share(struct reader *r, uint32_t app, const char *key, struct cot_share *share)
 {
 	uint32_t node = get(r, app, key);
 	const char *text = cot_yaml_text(r->doc, node);
@@ -403,7 +403,7 @@ static int read_share(struct reader *r, uint32_t app, const char *key, struct co
 				     "%s is for a software policy; expected a policy such as "
 				     "smguard",
 				     key);
-	if (!cot_number_share(text, COT_MAX_SMS, &share->sms, &share->pct))
+	if (!cot_share_read(text, share))
 		return cot_yaml_fail(r->doc, node, r->err,
 				     "%s is '%s'; expected a part of the GPU such as 50%% or 66sm",
 				     key, cot_text_quote(text, quote));

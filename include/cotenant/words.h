@@ -1,0 +1,43 @@
+/*
+ * What the daemon, the library, the command line, the simulator and policies call the same: times,
+ * bounds, classes and shares. Part of policy.h; constants and plain structs only.
+ */
+#ifndef COTENANT_WORDS_H
+#define COTENANT_WORDS_H
+
+#include <stdint.h>
+
+#define COT_NEVER UINT64_MAX
+
+#define COT_NS_PER_US 1000ull
+#define COT_NS_PER_MS 1000000ull
+#define COT_NS_PER_S  1000000000ull
+
+/* Shortest and longest slice that an entity may get. The H200 accepts 20 us and 10 ms. */
+#define COT_SLICE_US_MIN 20u
+#define COT_SLICE_US_MAX 100000u
+/* The slice that the driver chose itself. */
+#define COT_SLICE_DRIVER 0u
+
+#define COT_WEIGHT_MIN	   1u
+#define COT_WEIGHT_DEFAULT 100u
+#define COT_WEIGHT_MAX	   10000u
+
+/* Longest thread block that a user may speak of. */
+#define COT_BLOCK_US_MAX 1000000000u
+
+/* Most SMs that a GPU may have, and most CapSMs that a work may get one after the other. */
+#define COT_SMS_MAX    1024u
+#define COT_CAPSMS_MAX (1u << 20)
+
+enum cot_class {
+	COT_CLASS_LATENCY, /* answers requests; should find the GPU free */
+	COT_CLASS_BATCH,   /* wants to get much done */
+};
+
+/* A part of a GPU: so many of its SMs, or percent of them. Both 0: nothing was said. */
+struct cot_share {
+	uint16_t sms, pct;
+};
+
+#endif

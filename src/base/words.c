@@ -1,0 +1,45 @@
+#include "base/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *cot_class_word(enum cot_class cls)
+{
+	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
+}
+
+bool cot_class_read(const char *text, enum cot_class *ret_cls)
+{
+	bool latency = text && !strcmp(text, "latency");
+
+	if (!text || (!latency && strcmp(text, "batch") != 0))
+		return false;
+	*ret_cls = latency ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	return true;
+}
+
+bool cot_share_read(const char *text, struct cot_share *ret_share)
+{
+	uint32_t n = 0;
+	bool percent;
+
+	if (*text == '0')
+		return false;
+	for (; *text >= '0' && *text <= '9' && n <= COT_SMS_MAX; text++)
+		n = 10 * n + (uint32_t)(*text - '0');
+	percent = !strcmp(text, "%");
+	if (!n || n > (percent ? 100 : COT_SMS_MAX) || (!percent && strcmp(text, "sm") != 0))
+		return false;
+	*ret_share = percent ? (struct cot_share){.pct = (uint16_t)n}
+			     : (struct cot_share){.sms = (uint16_t)n};
+	return true;
+}
+
+const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX])
+{
+	buf[0] = '\0';
+	if (share.sms || share.pct)
+		(void)snprintf(buf, COT_SHARE_WORD_MAX, "%u%s", share.sms ? share.sms : share.pct,
+			       share.sms ? "sm" : "%");
+	return buf;
+}

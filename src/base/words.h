@@ -1,0 +1,34 @@
+/*
+ * The words of classes and shares, and shares in 16 bits, for everyone: "latency", "batch"; "50%",
+ * "66sm". libc only; pure.
+ */
+#ifndef COT_BASE_WORDS_H
+#define COT_BASE_WORDS_H
+
+#include <cotenant/words.h>
+#include <stdbool.h>
+
+const char *cot_class_word(enum cot_class cls);
+/* False: the text is neither, or NULL. */
+bool cot_class_read(const char *text, enum cot_class *ret_cls);
+
+/* 1 to 100 percent, or 1 to COT_SMS_MAX SMs. False: the text is no share. */
+bool cot_share_read(const char *text, struct cot_share *ret_share);
+/* As it was written; "" for none. */
+#define COT_SHARE_WORD_MAX 8
+const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX]);
+
+/* In messages and files: 0 = none; 1..100 = percent; COT_SHARE_SMS | n = n SMs. */
+#define COT_SHARE_SMS 0x8000u
+static inline uint16_t cot_share_pack(struct cot_share share)
+{
+	return share.sms ? (uint16_t)(COT_SHARE_SMS | share.sms) : share.pct;
+}
+static inline struct cot_share cot_share_unpack(uint16_t packed)
+{
+	if (packed & COT_SHARE_SMS)
+		return (struct cot_share){.sms = (uint16_t)(packed & ~COT_SHARE_SMS)};
+	return (struct cot_share){.pct = packed};
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* The words of classes and shares: what is read, what is not, and the way there and back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/words.h"
+
+static void test_classes(void **state)
+{
+	enum cot_class cls = COT_CLASS_BATCH;
+
+	(void)state;
+	assert_true(cot_class_read("latency", &cls));
+	assert_int_equal(cls, COT_CLASS_LATENCY);
+	assert_false(cot_class_read("Batch", &cls));
+	assert_false(cot_class_read("latency ", &cls));
+	assert_false(cot_class_read("", &cls));
+	assert_false(cot_class_read(NULL, &cls));
+	assert_int_equal(cls, COT_CLASS_LATENCY);
+	assert_true(cot_class_read(cot_class_word(COT_CLASS_BATCH), &cls));
+	assert_int_equal(cls, COT_CLASS_BATCH);
+	assert_string_equal(cot_class_word(COT_CLASS_LATENCY), "latency");
+}
+
+static void test_shares(void **state)
+{
+	static const struct {
+		const char *text;
+		uint16_t sms, pct, packed;
+	} cases[] = {
+		{"1%", 0, 1, 1},	 {"100%", 0, 100, 100},	      {"1sm", 1, 0, 0x8001},
+		{"66sm", 66, 0, 0x8042}, {"1024sm", 1024, 0, 0x8400},
+	};
+	char word[COT_SHARE_WORD_MAX];
+	struct cot_share share, back;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		assert_true(cot_share_read(cases[i].text, &share));
+		assert_int_equal(share.sms, cases[i].sms);
+		assert_int_equal(share.pct, cases[i].pct);
+		assert_string_equal(cot_share_word(share, word), cases[i].text);
+		assert_int_equal(cot_share_pack(share), cases[i].packed);
+		back = cot_share_unpack(cases[i].packed);
+		assert_int_equal(back.sms, share.sms);
+		assert_int_equal(back.pct, share.pct);
+	}
+}
+
+static void test_what_is_no_share(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"0%",
+		"0sm",
+		"00%",
+		"050%",
+		"101%",
+		"1025sm",
+		"50",
+		"50 %",
+		" 50%",
+		"50%%",
+		"sm",
+		"%",
+		"-1%",
+		"+1%",
+		"5SM",
+		"5.5%",
+		"none",
+		"50%sm",
+		"99999999999999999999sm",
+		"4294967297%",
+		"65537sm",
+	};
+	struct cot_share share = {.sms = 7, .pct = 9};
+	char word[COT_SHARE_WORD_MAX];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(texts); i++)
+		if (cot_share_read(texts[i], &share))
+			fail_msg("'%s' was taken", texts[i]);
+	assert_int_equal(share.sms, 7);
+	assert_int_equal(share.pct, 9);
+	assert_int_equal(cot_share_pack((struct cot_share){0}), 0);
+	assert_string_equal(cot_share_word(cot_share_unpack(0), word), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_what_is_no_share),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
