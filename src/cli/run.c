@@ -202,7 +202,7 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 
 	if (!rc)
 		rc = fill_in_share("reserve", a->reserve, &m->reserve, err);
-	if (!rc && m->reserve && m->class_ != COT_PROTO_LATENCY)
+	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
 				   "a reserve is for latency programs; a batch program may have a "
 				   "quota");

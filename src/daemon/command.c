@@ -159,7 +159,7 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 	enum cot_class cls = class_of(m->class_);
 	struct cot_error err;
 
-	if (m->class_ > COT_PROTO_BATCH || m->weight < COT_WEIGHT_MIN ||
+	if (m->class_ > COT_CLASS_BATCH || m->weight < COT_WEIGHT_MIN ||
 	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
 		cot_conn_refuse(c, m->h.seq,
 				"the class, the weight or the block time is out of range");

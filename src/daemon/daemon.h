@@ -335,7 +335,7 @@ void cot_work_gone(struct conn *c);
 /* As in messages. */
 static inline enum cot_class class_of(uint8_t class_)
 {
-	return class_ == COT_PROTO_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	return class_ == COT_CLASS_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 }
 
 /* ---- command.c ---- */

@@ -258,7 +258,7 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 	struct cot_error err;
 	int rc;
 
-	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_PROTO_BATCH ||
+	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_CLASS_BATCH ||
 	    m->block_us > COT_BLOCK_US_MAX) {
 		cot_conn_refuse(c, m->h.seq,
 				"the library sent a class, weight or block time out of range");

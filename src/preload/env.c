@@ -78,7 +78,7 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 	static const char *const modes[] = {"driver", "drain", "switch", NULL};
 	uint64_t x;
 
-	*s = (struct cot_settings){.class_ = COT_PROTO_BATCH, .weight = COT_WEIGHT_DEFAULT};
+	*s = (struct cot_settings){.class_ = COT_CLASS_BATCH, .weight = COT_WEIGHT_DEFAULT};
 	s->disabled = is_yes(get("COTENANT_DISABLE"));
 	s->log = (enum cot_log_level)read_word(s, get("COTENANT_LOG"), levels, COT_LOG_NONE);
 	read_text(s, get("COTENANT_SOCKET"), s->socket, sizeof(s->socket));
@@ -90,8 +90,8 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 	s->role = (uint8_t)read_word(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);
 	if (s->role != COT_ROLE_POOL)
 		s->class_ = (uint8_t)read_word(s, get("COTENANT_CLASS"), classes, s->class_);
-	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_PROTO_LATENCY)
-		s->class_ = COT_PROTO_LATENCY; /* a shared one is a batch pool */
+	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_CLASS_LATENCY)
+		s->class_ = COT_CLASS_LATENCY; /* a shared one is a batch pool */
 	if (read_number(s, get("COTENANT_WEIGHT"), COT_WEIGHT_MAX, &x) && x > 0)
 		s->weight = (uint16_t)x;
 	if (read_number(s, get("COTENANT_BLOCK_US"), COT_BLOCK_US_MAX, &x))

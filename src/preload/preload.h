@@ -50,7 +50,7 @@ struct cot_settings {
 	uint32_t mode;			  /* likewise; enum cot_rm_mode */
 	uint64_t tenant;
 	uint8_t role;	/* enum cot_proto_role */
-	uint8_t class_; /* enum cot_proto_class */
+	uint8_t class_; /* enum cot_class */
 	uint16_t weight;
 	uint32_t block_us; /* 0 = not known */
 	char name[COT_PROTO_NAME_MAX];

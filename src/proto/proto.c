@@ -75,7 +75,7 @@ int cot_proto_is_share(uint16_t share)
 static int is_work_hello(const struct cot_msg_work_hello *m)
 {
 	return ends(m->name) && ends(m->gpu) && m->n_sms >= 1 && m->n_sms <= COT_PROTO_SMS_MAX &&
-	       m->class_ <= COT_PROTO_BATCH && cot_proto_is_share(m->quota) &&
+	       m->class_ <= COT_CLASS_BATCH && cot_proto_is_share(m->quota) &&
 	       cot_proto_is_share(m->reserve);
 }
 

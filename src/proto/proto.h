@@ -67,13 +67,12 @@ struct cot_msg_header {
 };
 
 enum cot_proto_role { COT_ROLE_TENANT = 0, COT_ROLE_POOL = 1 };
-enum cot_proto_class { COT_PROTO_LATENCY = COT_CLASS_LATENCY, COT_PROTO_BATCH = COT_CLASS_BATCH };
 enum cot_proto_mode { COT_PROTO_KEEP = 0, COT_PROTO_DRAIN = 1, COT_PROTO_SWITCH = 2 };
 
 struct cot_msg_hello {
 	struct cot_msg_header h;
 	uint8_t role;	 /* enum cot_proto_role */
-	uint8_t class_;	 /* enum cot_proto_class; of the pool for a pool server */
+	uint8_t class_;	 /* enum cot_class; of the pool for a pool server */
 	uint16_t weight; /* 1..10000; 100 is normal */
 	uint32_t pid;
 	uint64_t tenant;	       /* id from a registration, or 0 */
@@ -243,7 +242,7 @@ struct cot_msg_work_hello {
 	uint64_t tenant; /* id from a registration, or 0 */
 	uint32_t pid;
 	uint32_t n_sms; /* of the GPU: 1..COT_PROTO_SMS_MAX */
-	uint8_t class_; /* enum cot_proto_class */
+	uint8_t class_; /* enum cot_class */
 	uint8_t reserved;
 	uint16_t weight;
 	uint16_t quota, reserve; /* shares; those of a registration go before */

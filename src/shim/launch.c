@@ -129,7 +129,7 @@ static bool goes_unasked(const struct launch *l)
 {
 	uint64_t own = l->need.thread ? l->need.thread : (uintptr_t)l->stream, first = 0;
 
-	if (cot_shim_settings.common.class_ == COT_PROTO_LATENCY && !cot_shim_settings.quota)
+	if (cot_shim_settings.common.class_ == COT_CLASS_LATENCY && !cot_shim_settings.quota)
 		return true;
 	if (atomic_compare_exchange_strong(&l->context->small, &first, own) || first == own)
 		return true;

@@ -138,7 +138,7 @@ void cot_shim_work_put(struct cot_shim_work *w)
 
 static bool is_latency(void)
 {
-	return cot_shim_settings.common.class_ == COT_PROTO_LATENCY;
+	return cot_shim_settings.common.class_ == COT_CLASS_LATENCY;
 }
 
 static uint64_t linger_ns(void)

@@ -116,7 +116,7 @@ bool pass(int fd, const void *m, size_t size, int passed, int n)
 
 void fill_hello(struct cot_msg_hello *m, const char *name, uint64_t tenant)
 {
-	*m = (struct cot_msg_hello){.class_ = COT_PROTO_BATCH,
+	*m = (struct cot_msg_hello){.class_ = COT_CLASS_BATCH,
 				    .weight = 100,
 				    .pid = (uint32_t)getpid(),
 				    .tenant = tenant};
@@ -126,7 +126,7 @@ void fill_hello(struct cot_msg_hello *m, const char *name, uint64_t tenant)
 
 void fill_work_hello(struct cot_msg_work_hello *m, const char *name, uint64_t tenant)
 {
-	*m = (struct cot_msg_work_hello){.class_ = COT_PROTO_BATCH,
+	*m = (struct cot_msg_work_hello){.class_ = COT_CLASS_BATCH,
 					 .weight = 100,
 					 .n_sms = 132,
 					 .pid = (uint32_t)getpid(),
@@ -139,7 +139,7 @@ void fill_work_hello(struct cot_msg_work_hello *m, const char *name, uint64_t te
 void fill_register(struct cot_msg_register *m, const char *name)
 {
 	*m = (struct cot_msg_register){
-		.class_ = COT_PROTO_BATCH, .solo = 1, .weight = 100, .pid = (uint32_t)getpid()};
+		.class_ = COT_CLASS_BATCH, .solo = 1, .weight = 100, .pid = (uint32_t)getpid()};
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	cot_proto_header(&m->h, COT_MSG_REGISTER, sizeof(*m), 1);
 }

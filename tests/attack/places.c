@@ -65,7 +65,7 @@ static int greedy(int argc, char **argv)
 	(void)argv;
 	for (i = 0; i < 4; i++) {
 		fill_register(&reg, "greedy");
-		reg.class_ = i < 2 ? COT_PROTO_LATENCY : COT_PROTO_BATCH;
+		reg.class_ = i < 2 ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 		reg.weight = i == 2 ? 10000 : 100;
 		reg.reserve = i & 1 ? 100 : 0;
 		fd = dial();
@@ -77,7 +77,7 @@ static int greedy(int argc, char **argv)
 		fill_command(&command, COT_COMMAND_SET, id);
 		command.fields = i == 0 ? COT_SET_WEIGHT : i == 1 ? COT_SET_CLASS : COT_SET_RESERVE;
 		command.weight = 10000;
-		command.class_ = COT_PROTO_LATENCY;
+		command.class_ = COT_CLASS_LATENCY;
 		command.reserve = 100;
 		fd = dial();
 		(void)say(fd, &command, sizeof(command));
@@ -130,7 +130,7 @@ static int stall(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	fill_work_hello(&hello, "latency", 0);
-	hello.class_ = COT_PROTO_LATENCY;
+	hello.class_ = COT_CLASS_LATENCY;
 	hello.reserve = COT_SHARE_SMS | 5;
 	(void)say(latency, &hello, sizeof(hello));
 	(void)hear(latency, 2000);

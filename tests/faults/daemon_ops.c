@@ -187,7 +187,7 @@ static void act_stop(void)
 
 static struct cot_msg_register request(void)
 {
-	return (struct cot_msg_register){.class_ = COT_PROTO_BATCH,
+	return (struct cot_msg_register){.class_ = COT_CLASS_BATCH,
 					 .weight = 100,
 					 .solo = 1,
 					 .pid = (uint32_t)getpid(),

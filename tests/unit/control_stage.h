@@ -348,7 +348,7 @@ static int set_up(void **state)
 		.mode = COT_RM_MODE_DRAIN,
 		.tenant = 42,
 		.role = COT_ROLE_TENANT,
-		.class_ = COT_PROTO_BATCH,
+		.class_ = COT_CLASS_BATCH,
 		.weight = 7,
 		.block_us = 99,
 		.name = "it",

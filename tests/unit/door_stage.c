@@ -181,5 +181,5 @@ void let_files_through(void)
 struct cot_msg_hello hello_of(uint64_t tenant)
 {
 	return (struct cot_msg_hello){
-		.class_ = COT_PROTO_BATCH, .weight = 100, .tenant = tenant, .name = "peer"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .tenant = tenant, .name = "peer"};
 }

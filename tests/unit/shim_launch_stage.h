@@ -415,7 +415,7 @@ static int set_up(void **state)
 	has_context = has_work = regrant_result = true;
 	timed = false;
 	n_slots_missing = n_counted_workers = n_greetings = 0;
-	cot_shim_settings = (struct cot_shim_settings){.common = {.class_ = COT_PROTO_BATCH}};
+	cot_shim_settings = (struct cot_shim_settings){.common = {.class_ = COT_CLASS_BATCH}};
 	at_end = at_wait = NULL;
 	config = (CUlaunchConfig){.grid = {100, 1, 1}, .block = {512, 1, 1}, .hStream = STREAM};
 	memset(attributes, 0, sizeof(attributes));

@@ -283,7 +283,7 @@ static int tear_down(void **state)
 
 static int set_up(void **state)
 {
-	struct cot_settings s = {.class_ = COT_PROTO_BATCH, .weight = 70, .tenant = 42};
+	struct cot_settings s = {.class_ = COT_CLASS_BATCH, .weight = 70, .tenant = 42};
 
 	(void)tear_down(state);
 	strcpy(s.socket, "the socket");

@@ -67,7 +67,7 @@ static void test_each_field(void **state)
 
 	(void)state;
 	m.weight = 70;
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	m.block_us = 30;
 	m.quota = 20;
 	m.reserve = 10;
@@ -112,7 +112,7 @@ static void test_each_field(void **state)
 	assert_int_equal(alone->cls, COT_CLASS_LATENCY);
 	assert_int_equal(alone->reserve, 0);
 	m.fields = COT_SET_RESERVE;
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	expect(&m, 0, "alone: reserve none -> 10%");
 	assert_int_equal(alone->cls, COT_CLASS_LATENCY);
 	assert_int_equal(alone->weight, 70);
@@ -295,14 +295,14 @@ static void test_reserves(void **state)
 
 	(void)state;
 	m.reserve = 10;
-	m.class_ = COT_PROTO_LATENCY; /* does not count */
+	m.class_ = COT_CLASS_LATENCY; /* does not count */
 	expect(&m, -EINVAL, why);
 	m.reserve = 0;
 	expect(&m, 0, "alone: reserve none -> none");
 	m.reserve = 10;
 	m.fields |= COT_SET_CLASS;
 	expect(&m, 0, "alone: class batch -> latency, reserve none -> 10%");
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	m.reserve = 11;
 	expect(&m, -EINVAL, why);
 	m.fields = COT_SET_RESERVE;
@@ -348,7 +348,7 @@ static void test_allowed(void **state)
 	expect(&m, -EPERM,
 	       "the weight 201 is over the limit of 200 that the daemon's configuration sets");
 	m.fields = COT_SET_CLASS;
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	expect(&m, -EPERM,
 	       "user 4712 may not run latency programs; the list 'allow.latency' in the daemon's "
 	       "configuration says who may");
@@ -357,7 +357,7 @@ static void test_allowed(void **state)
 	alone->cls = COT_CLASS_LATENCY;
 	m.fields = COT_SET_WEIGHT;
 	m.weight = 3;
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
 	assert_int_equal(status(), -EPERM);
 	stage.config.batch.everybody = false;

@@ -162,7 +162,7 @@ static bool is_left_alone(const struct conn *c)
 
 static void test_welcome(void **state)
 {
-	struct cot_msg_hello m = {.class_ = COT_PROTO_LATENCY,
+	struct cot_msg_hello m = {.class_ = COT_CLASS_LATENCY,
 				  .weight = 70,
 				  .block_us = 40,
 				  .name = "app",
@@ -217,7 +217,7 @@ static void test_ranges(void **state)
 	(void)state;
 	for (i = 0; i < 6; i++)
 		m[i] = hello_of(0);
-	m[0].class_ = COT_PROTO_BATCH + 1;
+	m[0].class_ = COT_CLASS_BATCH + 1;
 	m[1].weight = 0;
 	m[2].weight = COT_WEIGHT_MAX + 1;
 	m[3].block_us = COT_BLOCK_US_MAX + 1;
@@ -237,7 +237,7 @@ static void test_ranges(void **state)
 	expect_refused(fd, &m[5],
 		       "user 4713 may not run batch programs; the list 'allow.batch' in the "
 		       "daemon's configuration says who may");
-	m[5].class_ = COT_PROTO_LATENCY;
+	m[5].class_ = COT_CLASS_LATENCY;
 	assert_int_equal(join(OTHER + 1, &fd, &m[5])->tenant->cls, COT_CLASS_LATENCY);
 }
 

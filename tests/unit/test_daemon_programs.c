@@ -44,7 +44,7 @@ static void groups(int fd, unsigned n)
 
 static int reg(int fd)
 {
-	struct cot_msg_register m = {.class_ = COT_PROTO_BATCH,
+	struct cot_msg_register m = {.class_ = COT_CLASS_BATCH,
 				     .solo = 1,
 				     .weight = 100,
 				     .name = "registered",
@@ -115,7 +115,7 @@ static void test_comes_back(void **state)
 static void test_one_process(void **state)
 {
 	struct cot_msg_work_hello work = {
-		.class_ = COT_PROTO_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
 	uint64_t id;
 	int fd;
 
@@ -366,7 +366,7 @@ static void work(int fd, uint64_t name, bool done)
 static void test_works(void **state)
 {
 	struct cot_msg_work_hello m = {
-		.class_ = COT_PROTO_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
 	struct conn *c;
 	uint64_t i;
 	int fd;

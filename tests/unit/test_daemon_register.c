@@ -23,7 +23,7 @@ static const char other_user[] =
 static struct cot_msg_register plain(void)
 {
 	return (struct cot_msg_register){
-		.class_ = COT_PROTO_BATCH, .weight = 100, .name = "app", .gpu = "0"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .name = "app", .gpu = "0"};
 }
 
 static int reg(int fd, struct cot_msg_register *m)
@@ -74,7 +74,7 @@ static struct pool *make_pool(enum cot_class cls, unsigned gpu, enum pool_state 
 
 static void test_alone(void **state)
 {
-	struct cot_msg_register m = {.class_ = COT_PROTO_LATENCY,
+	struct cot_msg_register m = {.class_ = COT_CLASS_LATENCY,
 				     .solo = 1,
 				     .weight = 250,
 				     .block_us = 40,
@@ -178,7 +178,7 @@ static void test_shares(void **state)
 	assert_non_null(strstr(variables(), "COTENANT_QUOTA=3sm\n"));
 	assert_null(strstr(variables(), "RESERVE"));
 	assert_non_null(strstr(variables(), on_shares));
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	m.quota = 0;
 	m.reserve = 100;
 	(void)registered(fd, &m);
@@ -202,7 +202,7 @@ static void test_pool(void **state)
 
 	(void)state;
 	(void)make_pool(COT_CLASS_BATCH, 1, POOL_UP);
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	snprintf(m.gpu, sizeof(m.gpu), "1");
 	(void)enter(getuid(), &fd);
 	(void)stage_log();
@@ -219,7 +219,7 @@ static void test_pool(void **state)
 	assert_int_equal(p->n_tenants, 1);
 	assert_int_equal(p->uid, getuid());
 	/* A batch program goes into the other one. */
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	(void)stage_log();
 	t = registered(fd, &m);
 	assert_string_equal(t->pool->name, "batch");
@@ -243,7 +243,7 @@ static void test_one_pool(void **state)
 	p->state = POOL_UP;
 	(void)enter(getuid(), &fd);
 	assert_ptr_equal(registered(fd, &m)->pool, p);
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	assert_ptr_equal(registered(fd, &m)->pool, p);
 	assert_int_equal(p->n_tenants, 2);
 }
@@ -323,13 +323,13 @@ static void test_waits(void **state)
 	assert_int_equal(reg(fd, &m), 0);
 	assert_ptr_equal(c->wait_pool, batch);
 	/* Once is enough, whatever it says. */
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	assert_int_equal(reg(fd, &m), 0);
 	assert_ptr_equal(c->wait_pool, batch);
 	(void)enter(getuid(), &other);
 	assert_int_equal(reg(other, &m), 0);
 	gone = enter(getuid(), &fd_gone);
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	assert_int_equal(reg(fd_gone, &m), 0);
 	leave(fd_gone);
 	assert_int_equal(gone->source.fd, -1);
@@ -354,7 +354,7 @@ static void test_waits(void **state)
 	assert_int_equal(latency->n_tenants, 0);
 	/* And who comes again with it. */
 	latency->state = POOL_STARTING;
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	m.reserve = 10;
 	assert_int_equal(reg(other, &m), 0);
 	latency->state = POOL_UP;
@@ -400,7 +400,7 @@ static void test_ranges(void **state)
 
 	(void)state;
 	(void)enter(OTHER, &fd);
-	m.class_ = COT_PROTO_BATCH + 1;
+	m.class_ = COT_CLASS_BATCH + 1;
 	expect_refused(fd, &m, why);
 	m = plain();
 	m.weight = 0;
@@ -425,11 +425,11 @@ static void test_may(void **state)
 	(void)state;
 	(void)enter(OTHER, &fd);
 	stage.config.latency.everybody = false;
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	expect_refused(fd, &m,
 		       "user 4712 may not run latency programs; the list 'allow.latency' in the "
 		       "daemon's configuration says who may");
-	m.class_ = COT_PROTO_BATCH;
+	m.class_ = COT_CLASS_BATCH;
 	assert_int_equal(registered(fd, &m)->cls, COT_CLASS_BATCH);
 	stage.config.max_weight = 100;
 	(void)registered(fd, &m);

@@ -102,7 +102,7 @@ static void test_kinds(void **state)
 static void test_second_hello(void **state)
 {
 	struct cot_msg_work_hello work = {
-		.class_ = COT_PROTO_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .n_sms = 10, .gpu = "0", .name = "w"};
 	struct cot_msg_hello hello = hello_of(0);
 	int fd;
 

@@ -12,7 +12,7 @@
 static struct cot_msg_work_hello hello(const char *gpu)
 {
 	struct cot_msg_work_hello m = {
-		.class_ = COT_PROTO_BATCH, .weight = 100, .n_sms = 10, .name = "shim"};
+		.class_ = COT_CLASS_BATCH, .weight = 100, .n_sms = 10, .name = "shim"};
 
 	snprintf(m.gpu, sizeof(m.gpu), "%s", gpu);
 	return m;
@@ -48,7 +48,7 @@ static void test_hello(void **state)
 	int fd;
 
 	(void)state;
-	m.class_ = COT_PROTO_LATENCY;
+	m.class_ = COT_CLASS_LATENCY;
 	m.weight = 30;
 	m.quota = 50;
 	m.reserve = COT_SHARE_SMS | 4;

@@ -41,7 +41,7 @@ static void test_defaults(void **state)
 	assert_int_equal(s.slice_us, 0);
 	assert_int_equal(s.tenant, 0);
 	assert_int_equal(s.role, COT_ROLE_TENANT);
-	assert_int_equal(s.class_, COT_PROTO_BATCH);
+	assert_int_equal(s.class_, COT_CLASS_BATCH);
 	assert_int_equal(s.weight, 100);
 	assert_string_equal(s.name, "python3");
 	assert_int_equal(s.n_bad, 0);
@@ -81,7 +81,7 @@ static void test_all(void **state)
 	assert_int_equal(s.slice_us, 100);
 	assert_int_equal(s.mode, COT_RM_MODE_DRAIN);
 	assert_int_equal(s.tenant, 77);
-	assert_int_equal(s.class_, COT_PROTO_LATENCY);
+	assert_int_equal(s.class_, COT_CLASS_LATENCY);
 	assert_int_equal(s.weight, 10000);
 	assert_int_equal(s.block_us, 250);
 	assert_string_equal(s.name, "web");
@@ -98,7 +98,7 @@ static void test_pool(void **state)
 
 	(void)state;
 	assert_int_equal(s.role, COT_ROLE_POOL);
-	assert_int_equal(s.class_, COT_PROTO_LATENCY);
+	assert_int_equal(s.class_, COT_CLASS_LATENCY);
 }
 
 /* What is not understood is counted and leaves the default: the program has to run anyway. */
@@ -139,7 +139,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(s.slice_us, 0);
 	assert_int_equal(s.mode, COT_RM_MODE_DRIVER);
 	assert_int_equal(s.tenant, 0);
-	assert_int_equal(s.class_, COT_PROTO_BATCH);
+	assert_int_equal(s.class_, COT_CLASS_BATCH);
 	assert_int_equal(s.weight, 100);
 	assert_int_equal(s.block_us, 0);
 	assert_string_equal(s.name, "python3");

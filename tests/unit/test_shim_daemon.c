@@ -229,10 +229,10 @@ static void reads_by_itself_at_first(void **state)
 		uint64_t after_us;
 		bool sleeps;
 	} rows[] = {
-		{COT_PROTO_BATCH, 150, false},
-		{COT_PROTO_BATCH, 260, true},
-		{COT_PROTO_LATENCY, 900, false},
-		{COT_PROTO_LATENCY, 1100, true},
+		{COT_CLASS_BATCH, 150, false},
+		{COT_CLASS_BATCH, 260, true},
+		{COT_CLASS_LATENCY, 900, false},
+		{COT_CLASS_LATENCY, 1100, true},
 	};
 	unsigned i;
 

@@ -270,7 +270,7 @@ static void lingers(void **state)
 	static const struct {
 		uint8_t class_;
 		uint64_t for_us;
-	} rows[] = {{COT_PROTO_BATCH, 500}, {COT_PROTO_LATENCY, 250}};
+	} rows[] = {{COT_CLASS_BATCH, 500}, {COT_CLASS_LATENCY, 250}};
 	struct cot_shim_work *w, *busy;
 	uint64_t idle;
 	unsigned i;

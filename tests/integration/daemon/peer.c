@@ -138,7 +138,7 @@ static void make_hello(const struct options *o, struct cot_msg_hello *m)
 {
 	*m = (struct cot_msg_hello){
 		.role = o->pool ? COT_ROLE_POOL : COT_ROLE_TENANT,
-		.class_ = strcmp(o->class, "latency") ? COT_PROTO_BATCH : COT_PROTO_LATENCY,
+		.class_ = strcmp(o->class, "latency") ? COT_CLASS_BATCH : COT_CLASS_LATENCY,
 		.weight = (uint16_t)o->weight,
 		.pid = (uint32_t)getpid(),
 		.tenant = o->id,
@@ -534,7 +534,7 @@ static int weight(const char *name, unsigned n, int daemon)
 static int reg(const struct options *o)
 {
 	struct cot_msg_register m = {
-		.class_ = strcmp(o->class, "latency") ? COT_PROTO_BATCH : COT_PROTO_LATENCY,
+		.class_ = strcmp(o->class, "latency") ? COT_CLASS_BATCH : COT_CLASS_LATENCY,
 		.weight = (uint16_t)o->weight,
 		.solo = 1,
 		.pid = (uint32_t)getpid(),

@@ -255,7 +255,7 @@ static void step(const char *s)
 int main(int argc, char **argv)
 {
 	struct cot_msg_work_hello m = {
-		.pid = (uint32_t)getpid(), .n_sms = 132, .class_ = COT_PROTO_BATCH, .weight = 100};
+		.pid = (uint32_t)getpid(), .n_sms = 132, .class_ = COT_CLASS_BATCH, .weight = 100};
 	int i;
 
 	snprintf(m.name, sizeof(m.name), "shim");
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 		const char *value = argv[i + 1];
 
 		if (!strcmp(argv[i], "--class"))
-			m.class_ = strcmp(value, "latency") ? COT_PROTO_BATCH : COT_PROTO_LATENCY;
+			m.class_ = strcmp(value, "latency") ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
 		else if (!strcmp(argv[i], "--name"))
 			snprintf(m.name, sizeof(m.name), "%s", value);
 		else if (!strcmp(argv[i], "--gpu"))
