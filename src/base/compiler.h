@@ -10,7 +10,9 @@
 #define COT_PRINTF(fmt_arg, first_arg) __attribute__((format(printf, fmt_arg, first_arg)))
 #define COT_NODISCARD		       __attribute__((warn_unused_result))
 /* Its result depends on its arguments alone: for getters of what never changes, too. */
-#define COT_CONST	__attribute__((const))
+#define COT_CONST __attribute__((const))
+/* What a shared library of ours shows to programs. */
+#define COT_EXPORT	__attribute__((visibility("default")))
 #define COT_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define COT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

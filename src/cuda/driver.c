@@ -20,7 +20,7 @@ static void find_functions(struct cot_driver *d)
 	void *symbol;
 	size_t i;
 
-	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+	for (i = 0; i < COT_ARRAY_LEN(functions); i++) {
 		symbol = dlsym(d->library, functions[i].name);
 		/* The standard has no cast between pointers to data and to functions. */
 		memcpy((char *)d + functions[i].at, &symbol, sizeof(symbol));

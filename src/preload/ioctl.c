@@ -122,7 +122,7 @@ static int nvidia_ioctl(int fd, unsigned long request, void *arg)
 	return cot_rm_pass(&rm, fd, request, arg);
 }
 
-__attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
+COT_EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 	void *arg;

@@ -5,15 +5,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cuda/abi/errors.h"
 #include "cuda/abi/types.h"
 
 /* The CUDA whose interface this is. */
 #define COT_CUDA_VERSION 13000
 
-#define COT_CUDA_API __attribute__((visibility("default")))
-
-#define ENTRY(name, since, shim, emulated, params) COT_CUDA_API CUresult name params;
+#define ENTRY(name, since, shim, emulated, params) COT_EXPORT CUresult name params;
 #include "cuda/abi/api.def"
 
 /*

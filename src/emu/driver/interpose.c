@@ -18,7 +18,7 @@
 #include "cuda/abi/rm.h"
 #include "emu/rm/rm.h"
 
-COT_CUDA_API int ioctl(int fd, unsigned long request, ...)
+COT_EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	static int (*next)(int, unsigned long, ...);
 	int (*real)(int, unsigned long, ...) = __atomic_load_n(&next, __ATOMIC_RELAXED);
@@ -67,7 +67,7 @@ static bool takes_mode(int flags)
 		va_end(mode_args);                          \
 	} while (0)
 
-COT_CUDA_API int open(const char *file, int oflag, ...)
+COT_EXPORT int open(const char *file, int oflag, ...)
 {
 	mode_t mode = 0;
 
@@ -75,7 +75,7 @@ COT_CUDA_API int open(const char *file, int oflag, ...)
 	return open_any(AT_FDCWD, file, oflag, mode);
 }
 
-COT_CUDA_API int open64(const char *file, int oflag, ...)
+COT_EXPORT int open64(const char *file, int oflag, ...)
 {
 	mode_t mode = 0;
 
@@ -83,7 +83,7 @@ COT_CUDA_API int open64(const char *file, int oflag, ...)
 	return open_any(AT_FDCWD, file, oflag, mode);
 }
 
-COT_CUDA_API int openat(int fd, const char *file, int oflag, ...)
+COT_EXPORT int openat(int fd, const char *file, int oflag, ...)
 {
 	mode_t mode = 0;
 
@@ -91,7 +91,7 @@ COT_CUDA_API int openat(int fd, const char *file, int oflag, ...)
 	return open_any(fd, file, oflag, mode);
 }
 
-COT_CUDA_API int openat64(int fd, const char *file, int oflag, ...)
+COT_EXPORT int openat64(int fd, const char *file, int oflag, ...)
 {
 	mode_t mode = 0;
 

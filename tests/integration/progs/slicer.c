@@ -21,7 +21,7 @@ static unsigned n_seen;
 
 static int (*real)(int, unsigned long, ...);
 
-COT_CUDA_API int ioctl(int fd, unsigned long request, ...)
+COT_EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	struct cot_nv_alloc_access *a;
 	va_list args;
