@@ -44,11 +44,20 @@ static bool checks_valid(const char *list)
 	return true;
 }
 
+static bool is_device(const char *word)
+{
+#define DEVICE(id, its_word, name, n_sms, memory_bytes) \
+	if (!strcmp(word, its_word))                    \
+		return true;
+#include "emu/gpu/devices.def"
+	return false;
+}
+
 static int check(const struct cot_emulate *e, struct cot_error *err)
 {
 	uint64_t seed;
 
-	if (strcmp(e->device, "h200") != 0 && strcmp(e->device, "k20c") != 0)
+	if (!is_device(e->device))
 		return refuse(err, "the GPU to emulate", e->device, "h200 or k20c");
 	if (e->seed && !cot_number_u64(e->seed, &seed))
 		return refuse(err, "the seed", e->seed, "a whole number");

@@ -11,11 +11,9 @@ struct preset {
 };
 
 static const struct preset presets[COT_EMU_N_PRESETS] = {
-	[COT_EMU_H200] = {"cotenant emulated GPU (H200)", 143771ull << 20},
-	[COT_EMU_K20C] = {"cotenant emulated GPU (Tesla K20c)", 4742ull << 20},
+#define DEVICE(id, word, name, n_sms, memory_bytes) {name, memory_bytes},
+#include "emu/gpu/devices.def"
 };
-
-enum { SM_COUNT = 16, PCI_BUS_ID = 33, MPS_ENABLED = 133 };
 
 /* Number in CUdevice_attribute, and the values of an H200 and a K20c. */
 static const struct {
@@ -270,13 +268,13 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice devi
 	if (result)
 		return result;
 	switch ((int)what) {
-	case SM_COUNT:
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
 		*value = (int)cot_emu_n_sms();
 		return CUDA_SUCCESS;
-	case PCI_BUS_ID:
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		*value = cot_emu_visible(device) + 1;
 		return CUDA_SUCCESS;
-	case MPS_ENABLED:
+	case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
 		*value = cot_emu_under_mps();
 		return CUDA_SUCCESS;
 	default:

@@ -23,15 +23,16 @@ static void add_key(struct cot_emu_md2 *m, uint8_t mask)
 
 static CUresult add_device(struct cot_emu_md2 *m, CUdevice device)
 {
-	enum { BUS = 33, SLOT = 34, DOMAIN = 50 };
-	const int what[] = {DOMAIN, BUS, SLOT};
+	const CUdevice_attribute what[] = {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+					   CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+					   CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID};
 	int32_t place[COT_ARRAY_LEN(what)];
 	CUuuid uuid;
 	CUresult result = cuDeviceGetUuid(&uuid, device);
 	size_t i;
 
 	for (i = 0; !result && i < COT_ARRAY_LEN(what); i++)
-		result = cuDeviceGetAttribute(&place[i], (CUdevice_attribute)what[i], device);
+		result = cuDeviceGetAttribute(&place[i], what[i], device);
 	if (result)
 		return result;
 	cot_emu_md2_add(m, uuid.bytes, sizeof(uuid.bytes));

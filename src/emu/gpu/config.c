@@ -81,7 +81,10 @@ static uint32_t read_count(enum number n, uint32_t fallback)
 
 /* ---- words ---- */
 
-static const char *const device_words[] = {"h200", "k20c", NULL};
+static const char *const device_words[] = {
+#define DEVICE(id, word, name, n_sms, memory_bytes) word,
+#include "emu/gpu/devices.def"
+	NULL};
 static const char *const check_words[] = {"races", "aligned", NULL};
 static const char *const quirk_words[] = {"no-slice",	   "no-preempt", "no-mode", "no-freeze",
 					  "hollow-freeze", "any-ptx",	 "fragile", NULL};
@@ -123,8 +126,12 @@ static bool are_words(const char *s, const char *const *words, bool list)
 static enum cot_emu_preset read_preset(void)
 {
 	const char *s = getenv("COTENANT_EMU_DEVICE");
+	unsigned i;
 
-	return s && !strcmp(s, "k20c") ? COT_EMU_K20C : COT_EMU_H200;
+	for (i = 0; s && i < COT_EMU_N_PRESETS; i++)
+		if (!strcmp(s, device_words[i]))
+			return i;
+	return 0;
 }
 
 /* ---- what is wrong ---- */
@@ -173,17 +180,18 @@ bool cot_emu_config_wrong(unsigned i, char *text, size_t size)
 
 struct cot_emu_config cot_emu_config_read(void)
 {
+	static const uint32_t n_sms_of[] = {
+#define DEVICE(id, word, name, n_sms, memory_bytes) n_sms,
+#include "emu/gpu/devices.def"
+	};
 	struct cot_emu_config c = {.params = cot_emu_params_default(), .preset = read_preset()};
-
-	if (c.preset == COT_EMU_K20C)
-		c.params.n_sms = 13;
 
 	/* A thousandth of a microsecond is a nanosecond. */
 	c.params.switch_ns = read_milli(SWITCH_US, COT_EMU_SWITCH_NS);
 	c.params.drained_ns = read_milli(DRAINED_US, COT_EMU_DRAINED_NS);
 	c.params.idle_ns = read_milli(IDLE_US, 0);
 	c.params.n_gpus = read_count(N_GPUS, c.params.n_gpus);
-	c.params.n_sms = read_count(N_SMS, c.params.n_sms);
+	c.params.n_sms = read_count(N_SMS, n_sms_of[c.preset]);
 	c.control_ns = read_milli(CONTROL_US, 100 * 1000);
 	c.scale_milli = read_milli(SCALE, 1000);
 	return c;

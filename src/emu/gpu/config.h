@@ -13,8 +13,12 @@
 
 #include "emu/gpu/model.h"
 
-/* Which GPU it looks like; driver/device.c has what that means. */
-enum cot_emu_preset { COT_EMU_H200, COT_EMU_K20C, COT_EMU_N_PRESETS };
+/* Which GPU it looks like. */
+enum cot_emu_preset {
+#define DEVICE(id, word, name, n_sms, memory_bytes) COT_EMU_##id,
+#include "emu/gpu/devices.def"
+	COT_EMU_N_PRESETS
+};
 
 struct cot_emu_config {
 	struct cot_emu_params params;
