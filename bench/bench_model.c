@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/embedded.h"
-#include "cli/model.h"
+#include "report/model.h"
 #include "report/table.h"
 
 #define CALLS	    100000

@@ -41,8 +41,8 @@ endfunction()
 # The libraries that exist, highest layer first.
 function(cot_all_units ret)
 	set(units "")
-	foreach(name cli report daemon sim sched policy model proto cuda launch kernels emu exec fatbin ptx
-			trace text base)
+	foreach(name cli study report daemon sim sched policy model proto cuda launch kernels emu exec
+			fatbin ptx trace text base)
 		if(TARGET cot_${name})
 			list(APPEND units cot_${name})
 		endif()

@@ -2,15 +2,16 @@
  * cotenant model: what the analytical models say of kernels: time, power, and whether they should
  * run together; and trains the power model.
  */
-#include "cli/model.h"
-
 #include <argp.h>
 #include <errno.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "report/model.h"
 #include "report/outfile.h"
+#include "study/contention/check.h"
+#include "study/contention/power_table.h"
 #include "text/number.h"
 
 enum {
@@ -206,9 +207,9 @@ static int show(const struct arguments *a, struct cot_error *err)
 		else if (!strcmp(a->what, "heat"))
 			rc = cot_model_show_heat(a->path, a->json, out, err);
 		else if (!strcmp(a->what, "check"))
-			rc = cot_model_show_check(a->path, a->points, a->json, out, err);
+			rc = cot_check_show(a->path, a->points, a->json, out, err);
 		else if (!strcmp(a->what, "powers"))
-			rc = cot_model_show_powers(a->path, a->train_with, out, err);
+			rc = cot_power_table_write(a->path, a->train_with, out, err);
 		else
 			rc = show_kernels(a, out, err);
 		mistake = rc && rc != -ENOMEM && rc != -EIO;

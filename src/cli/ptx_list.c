@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
+#include "report/json.h"
 #include "report/table.h"
 
 #define SCHEMA "cotenant.ptx/1"
@@ -163,15 +164,6 @@ static json_t *json_kernel(const struct kernel *k)
 			 "needs_rows", k->needs_rows ? 1 : 0, "passes", passes);
 }
 
-static int dump(json_t *root, FILE *out)
-{
-	int rc = root ? json_dumpf(root, out, JSON_INDENT(2)) : -1;
-
-	json_decref(root);
-	(void)fputc('\n', out);
-	return rc && !ferror(out) ? -ENOMEM : 0;
-}
-
 static int list_json(const struct cot_ptx_module *module, FILE *out)
 {
 	json_t *kernels = json_array();
@@ -193,9 +185,9 @@ static int list_json(const struct cot_ptx_module *module, FILE *out)
 	}
 	(void)snprintf(version, sizeof(version), "%" PRIu32 ".%" PRIu32, module->version_major,
 		       module->version_minor);
-	return dump(json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA, "version", version,
-			      "target", module->target, "kernels", kernels),
-		    out);
+	return cot_json_write(json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA, "version",
+					version, "target", module->target, "kernels", kernels),
+			      JSON_INDENT(2), out);
 }
 
 int cot_cli_ptx_list(const struct cot_ptx_module *module, bool json, FILE *out,
@@ -225,6 +217,7 @@ int cot_cli_ptx_print_results(const struct cot_cli_ptx_result *results, size_t n
 	if (rc)
 		json_decref(kernels);
 	else
-		rc = dump(json_pack("{s:s, s:o}", "schema", SCHEMA, "kernels", kernels), out);
+		rc = cot_json_write(json_pack("{s:s, s:o}", "schema", SCHEMA, "kernels", kernels),
+				    JSON_INDENT(2), out);
 	return rc ? cot_error_set(err, rc, "out of memory") : 0;
 }

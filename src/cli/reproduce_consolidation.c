@@ -7,11 +7,11 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/consolidation_study.h"
-#include "cli/model.h"
 #include "cli/reproduce.h"
+#include "report/json.h"
 #include "report/outfile.h"
 #include "report/table.h"
+#include "study/consolidation/consolidation.h"
 
 enum { KEY_JSON = 256 };
 
@@ -153,22 +153,22 @@ static json_t *json_row(const struct cot_consolidation_row *r)
 {
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", r->id, "quantity",
 			 r->quantity, "unit", r->unit, "printed",
-			 r->has_printed ? cot_model_number(r->printed) : json_null(), "ours",
-			 r->has_ours ? cot_model_number(r->ours) : json_null(), "deviation_pct",
-			 has_deviation(r) ? cot_model_number(deviation_pct(r)) : json_null(),
-			 "kind", r->kind, "note", r->note);
+			 r->has_printed ? cot_json_number(r->printed) : json_null(), "ours",
+			 r->has_ours ? cot_json_number(r->ours) : json_null(), "deviation_pct",
+			 has_deviation(r) ? cot_json_number(deviation_pct(r)) : json_null(), "kind",
+			 r->kind, "note", r->note);
 }
 
 static json_t *json_sweep(const struct cot_consolidation_sweep *s)
 {
 	return json_pack(
 		"{s:i, s:i, s:o, s:o, s:o, s:o, s:[oo], s:[oo]}", "kernels", (int)s->n_kernels,
-		"pairs", (int)s->n_pairs, "scenario_1_rejected", cot_model_number(s->reject1),
-		"scenario_1_rejected_layout", cot_model_number(s->reject1_layout),
-		"scenario_2_accepted", cot_model_number(s->accept2), "scenario_2_accepted_layout",
-		cot_model_number(s->accept2_layout), "scenario_1_s_p5_p95",
-		cot_model_number(s->low1_s), cot_model_number(s->high1_s), "scenario_2_s_p5_p95",
-		cot_model_number(s->low2_s), cot_model_number(s->high2_s));
+		"pairs", (int)s->n_pairs, "scenario_1_rejected", cot_json_number(s->reject1),
+		"scenario_1_rejected_layout", cot_json_number(s->reject1_layout),
+		"scenario_2_accepted", cot_json_number(s->accept2), "scenario_2_accepted_layout",
+		cot_json_number(s->accept2_layout), "scenario_1_s_p5_p95",
+		cot_json_number(s->low1_s), cot_json_number(s->high1_s), "scenario_2_s_p5_p95",
+		cot_json_number(s->low2_s), cot_json_number(s->high2_s));
 }
 
 static json_t *json_all(const struct cot_consolidation *c)
@@ -180,9 +180,9 @@ static json_t *json_all(const struct cot_consolidation *c)
 		(void)json_array_append_new(rows, json_row(&c->rows[i]));
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "cotenant.reproduce/1",
 			 "study", "consolidation", "values", rows, "memory_w",
-			 cot_model_number(c->memory_w), "instruction_w",
-			 cot_model_number(c->instruction_w), "idle_and_lambda_w",
-			 cot_model_number(c->rest_w), "sweep", json_sweep(&c->sweep));
+			 cot_json_number(c->memory_w), "instruction_w",
+			 cot_json_number(c->instruction_w), "idle_and_lambda_w",
+			 cot_json_number(c->rest_w), "sweep", json_sweep(&c->sweep));
 }
 
 /* ---- the command ---- */
@@ -193,7 +193,7 @@ static int show(const struct arguments *a, const struct cot_consolidation *c,
 	int rc;
 
 	if (file) {
-		rc = cot_model_write_json(json_all(c), cot_outfile_stream(file), err);
+		rc = cot_json_write(json_all(c), COT_JSON_INDENTED, cot_outfile_stream(file));
 		if (!rc)
 			rc = cot_outfile_commit(file, err);
 		if (rc || !strcmp(a->json, "-"))

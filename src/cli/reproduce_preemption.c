@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/pool.h"
 #include "cli/reproduce.h"
-#include "cli/reproduce_study.h"
 #include "report/outfile.h"
+#include "study/jobs.h"
+#include "study/preemption/simulate.h"
 #include "text/number.h"
 
 #define JITTER_CV_MAX 2.0
@@ -87,7 +87,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_THREADS:
 		a->study.n_threads =
-			(unsigned)parse_u64(state, "--threads", arg, 1, COT_POOL_MAX_THREADS);
+			(unsigned)parse_u64(state, "--threads", arg, 1, COT_JOBS_MAX_THREADS);
 		break;
 	case OPT_JITTER:
 		if (!cot_number_double(arg, &a->study.jitter_cv) || a->study.jitter_cv < 0.0 ||
@@ -211,7 +211,7 @@ int cot_reproduce_preemption(int argc, char **argv)
 	int status;
 
 	argp_err_exit_status = COT_EXIT_USAGE;
-	a.study.n_threads = cot_pool_default_threads();
+	a.study.n_threads = cot_jobs_default_threads();
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	a.study.progress = show_progress;

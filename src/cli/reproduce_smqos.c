@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/pool.h"
 #include "cli/reproduce.h"
-#include "cli/smqos_study.h"
 #include "report/outfile.h"
+#include "study/jobs.h"
+#include "study/smqos/simulate.h"
 #include "text/number.h"
 
 struct arguments {
@@ -134,7 +134,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_THREADS:
 		o->n_threads =
-			(unsigned)parse_u64(state, "--threads", arg, 1, COT_POOL_MAX_THREADS);
+			(unsigned)parse_u64(state, "--threads", arg, 1, COT_JOBS_MAX_THREADS);
 		break;
 	case OPT_SMS:
 		o->settings.n_sms = (uint32_t)parse_u64(state, "--sms", arg, 2, COT_SMQ_MAX_SMS);
@@ -272,7 +272,7 @@ int cot_reproduce_smqos(int argc, char **argv)
 	int status;
 
 	argp_err_exit_status = COT_EXIT_USAGE;
-	a.study.n_threads = cot_pool_default_threads();
+	a.study.n_threads = cot_jobs_default_threads();
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	a.study.progress = show_progress;

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/embedded.h"
-#include "cli/consolidation_study.h"
-#include "cli/model.h"
+#include "report/model.h"
+#include "study/consolidation/consolidation.h"
 
 static struct cot_model_input load(const char *name)
 {

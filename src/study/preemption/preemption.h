@@ -1,0 +1,180 @@
+/*
+ * The evaluation of Tanasic et al. ("Enabling Preemptive Multiprogramming on GPUs", ISCA 2014),
+ * section 4, as data: what was simulated, the figures that follow from it, what the paper prints,
+ * and how the two agree. Computation only: simulate.h runs the simulations.
+ *
+ *     cases (times) --> points (one per bar of a figure) --> comparison with the printed values
+ */
+#ifndef COT_STUDY_PREEMPTION_PREEMPTION_H
+#define COT_STUDY_PREEMPTION_PREEMPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "study/preemption/printed.h"
+#include "study/preemption/workloads.h"
+#include "trace/trace.h"
+
+#define COT_REPRO_MAX_SIZES 8
+
+/* What a workload is run under. The priority study has six entries, the DSS study three. */
+enum cot_prio_policy {
+	COT_PRIO_FCFS, /* nobody is prioritised */
+	COT_PRIO_NPQ,
+	COT_PRIO_PPQ_SWITCH,
+	COT_PRIO_PPQ_DRAIN,
+	COT_PRIO_SHARED_SWITCH,
+	COT_PRIO_SHARED_DRAIN,
+	COT_PRIO_N,
+};
+
+enum cot_dss_policy { COT_DSS_FCFS, COT_DSS_SWITCH, COT_DSS_DRAIN, COT_DSS_N };
+
+#define COT_REPRO_MAX_POLICIES COT_PRIO_N
+
+/* One workload and the mean turnaround of each of its processes under each policy. */
+struct cot_repro_case {
+	struct cot_workload load;
+	double multi_us[COT_REPRO_MAX_POLICIES][COT_WORKLOAD_MAX];
+};
+
+/* A set of simulations that belong together: one reading of Time/TB, one block jitter. */
+struct cot_repro_sample {
+	const char *name; /* "consistent", "printed", "jitter 0.1" */
+	enum cot_block_time block_time;
+	double jitter_cv;
+	double single_us[COT_PRINTED_MAX_BENCHMARKS]; /* each benchmark alone, under FCFS */
+	unsigned n_sizes;
+	unsigned sizes[COT_REPRO_MAX_SIZES];  /* processes per workload, ascending */
+	unsigned n_prio[COT_REPRO_MAX_SIZES]; /* cases per size */
+	unsigned n_dss;
+	struct cot_repro_case *prio[COT_REPRO_MAX_SIZES]; /* owned */
+	struct cot_repro_case *dss[COT_REPRO_MAX_SIZES];
+};
+
+/* Allocates the cases; false when out of memory. finish() takes half-made ones. */
+bool cot_repro_sample_alloc(struct cot_repro_sample *s);
+void cot_repro_sample_finish(struct cot_repro_sample *s);
+
+/* A measured value. The strings are literals, except for `group`, which lives with the table. */
+struct cot_repro_point {
+	const char *figure, *metric, *mechanism, *group;
+	unsigned nproc;
+	double value;
+	double half_width; /* of the 95 % interval over the drawn workloads; 0 when unknown */
+	double geomean;	   /* of the same ratios, against a long tail; 0: none */
+};
+
+struct cot_repro_points {
+	struct cot_repro_point *items; /* owned */
+	unsigned n, cap;
+};
+
+/* All points of Figures 5 to 8. `printed` gives the benchmarks and their groups. 0 or -ENOMEM. */
+int cot_repro_points_make(const struct cot_repro_sample *s, const struct cot_printed *printed,
+			  struct cot_repro_points *ret);
+void cot_repro_points_finish(struct cot_repro_points *p);
+
+/* NULL when it was not measured. */
+const struct cot_repro_point *cot_repro_points_find(const struct cot_repro_points *p,
+						    const char *figure, const char *mechanism,
+						    const char *group, unsigned nproc);
+
+/*
+ * Where one curve passes below another: the split k of 0..n for which most ranks agree with
+ * "a is lower before k, b is lower (or equal) from k on". Smallest k wins a tie.
+ */
+struct cot_crossing {
+	unsigned rank;	  /* k */
+	double agreement; /* share of the ranks on the right side; 1 = a clean crossing */
+};
+
+struct cot_crossing cot_repro_crossing(const double *a, const double *b, unsigned n);
+
+/*
+ * The ANTT of the workloads of one size for Figure 8, in order of their ANTT under FCFS, the worst
+ * first (the paper does not tell its order).
+ */
+struct cot_antt_curves {
+	unsigned n;
+	double *antt[COT_DSS_N];      /* owned, one block at antt[0] */
+	double improved[COT_DSS_N];   /* share of workloads that gain more than COT_ANTT_GAIN */
+	double any[COT_DSS_N];	      /* share that gain at all */
+	unsigned n_improved;	      /* workloads that gain with either mechanism */
+	struct cot_crossing crossing; /* of switch and drain, among those that gain */
+};
+
+/* A workload counts as improved when its ANTT falls by more than this factor. */
+#define COT_ANTT_GAIN 1.05
+
+int cot_repro_antt(const struct cot_repro_sample *s, unsigned size_index,
+		   struct cot_antt_curves *ret);
+void cot_antt_curves_finish(struct cot_antt_curves *c);
+
+/* One printed value beside ours. */
+struct cot_repro_pair {
+	const struct cot_printed_entry *entry;
+	unsigned nproc;
+	double printed;
+	bool has_measured; /* false when that size was not run */
+	double measured, half_width, deviation_pct;
+	bool agrees; /* same direction: a gain is a gain, a loss is a loss */
+};
+
+struct cot_repro_shape {
+	char name[120];
+	bool holds;
+	bool applies; /* false when the sizes it needs were not run */
+	char detail[120];
+};
+
+#define COT_REPRO_MAX_PAIRS  (2 * COT_PRINTED_MAX_ENTRIES)
+#define COT_REPRO_MAX_SHAPES 32
+
+struct cot_repro_comparison {
+	unsigned n_pairs;
+	struct cot_repro_pair pairs[COT_REPRO_MAX_PAIRS];
+	unsigned n_shapes;
+	struct cot_repro_shape shapes[COT_REPRO_MAX_SHAPES];
+	unsigned n_fit;
+	double fit; /* mean |ln(measured / printed)| over Figures 5 to 8 */
+};
+
+void cot_repro_compare(const struct cot_printed *printed, const struct cot_repro_points *points,
+		       struct cot_repro_comparison *ret);
+
+/* Table 1, recomputed from the traces. */
+struct cot_repro_table1_row {
+	const char *benchmark, *kernel;
+	double save_us, resource_pct;
+	double save_us_printed, resource_pct_printed;
+	double block_us[2]; /* residency of a block: consistent, printed reading */
+};
+
+/* Everything that a report shows. Sample 0 is the consistent reading, 1 the printed one. */
+#define COT_REPRO_MAIN	      2
+#define COT_REPRO_MAX_SAMPLES 5
+
+struct cot_repro {
+	uint64_t seed;
+	bool quick;
+	struct cot_printed printed;
+	unsigned n_samples;
+	struct cot_repro_sample samples[COT_REPRO_MAX_SAMPLES];
+	struct cot_repro_points points[COT_REPRO_MAX_SAMPLES];
+	struct cot_repro_comparison comparison[COT_REPRO_MAIN];
+	struct cot_repro_table1_row table1[COT_PRINTED_MAX_KERNELS];
+	unsigned n_simulations;
+	uint64_t block_completions;
+};
+
+void cot_repro_finish(struct cot_repro *r);
+
+/* The three outputs. 0 or -ENOMEM; write errors are the stream's affair. */
+int cot_repro_write_text(FILE *out, const struct cot_repro *r);
+int cot_repro_write_json(FILE *out, const struct cot_repro *r);
+int cot_repro_write_html(FILE *out, const struct cot_repro *r);
+
+#endif

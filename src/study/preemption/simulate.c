@@ -1,0 +1,470 @@
+#include "study/preemption/simulate.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "study/jobs.h"
+#include "trace/gpu.h"
+#include "trace/trace.h"
+
+#define GPU_NAME	 "k20c"
+#define STOP_RUNS	 3	/* section 4.1 */
+#define INSTANTS_A_TURN	 200000 /* between two looks at the stop flag: some 10 ms */
+#define PRIO_SETS	 5
+#define PRIO_SETS_QUICK	 1
+#define N_DSS		 100
+#define N_DSS_QUICK	 10
+#define SENSITIVITY_SIZE 4
+#define SENSITIVITY_DSS	 6
+/* Its 1.8 million blocks a run take too long once each has a time of its own. */
+#define TOO_MANY_BLOCKS "lbm"
+
+enum study { STUDY_SINGLE, STUDY_PRIO, STUDY_DSS };
+
+struct job {
+	enum study study;
+	uint8_t sample, size, policy;
+	uint16_t item; /* case or benchmark */
+	uint32_t weight_before;
+};
+
+#define MAX_MODES (COT_BLOCK_TIME_PRINTED + 1)
+
+struct study_run {
+	const struct cot_study_options *opt;
+	struct cot_repro *repro;
+	const struct cot_gpu *gpu;
+	struct cot_trace_program *owners[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
+	const struct cot_program *programs[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
+	struct job *jobs;
+	size_t n_jobs, cap_jobs;
+	uint32_t total_weight;
+	atomic_uint_fast64_t block_completions;
+};
+
+/* How a policy is simulated. */
+struct policy {
+	const char *scheduler;
+	enum cot_preempt preempt;
+	enum cot_transfer_order transfers;
+};
+
+static const struct policy prio_policies[COT_PRIO_N] = {
+	/* Nobody is more important than another here, so arrival order is the priority order. */
+	[COT_PRIO_FCFS] = {"fcfs", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
+	[COT_PRIO_NPQ] = {"npq", COT_PREEMPT_SWITCH, COT_TRANSFERS_PRIORITY},
+	[COT_PRIO_PPQ_SWITCH] = {"ppq", COT_PREEMPT_SWITCH, COT_TRANSFERS_PRIORITY},
+	[COT_PRIO_PPQ_DRAIN] = {"ppq", COT_PREEMPT_DRAIN, COT_TRANSFERS_PRIORITY},
+	[COT_PRIO_SHARED_SWITCH] = {"ppq-shared", COT_PREEMPT_SWITCH, COT_TRANSFERS_PRIORITY},
+	[COT_PRIO_SHARED_DRAIN] = {"ppq-shared", COT_PREEMPT_DRAIN, COT_TRANSFERS_PRIORITY},
+};
+
+static const struct policy dss_policies[COT_DSS_N] = {
+	[COT_DSS_FCFS] = {"fcfs", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
+	[COT_DSS_SWITCH] = {"dss", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
+	[COT_DSS_DRAIN] = {"dss", COT_PREEMPT_DRAIN, COT_TRANSFERS_FCFS},
+};
+
+/* ---- one simulation ---- */
+
+static void set_app(struct cot_app *app, const struct study_run *run,
+		    const struct cot_repro_sample *s, unsigned benchmark, unsigned index)
+{
+	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
+	strcpy(app->name, run->repro->printed.benchmarks[benchmark].name);
+	app->program = *run->programs[s->block_time][benchmark];
+}
+
+static struct cot_scenario make_scenario(const struct study_run *run,
+					 const struct cot_repro_sample *s, uint64_t seed)
+{
+	struct cot_scenario sc = {.gpu = *run->gpu,
+				  .scheduler = "fcfs",
+				  .seed = seed,
+				  .block_jitter_cv = s->jitter_cv,
+				  .quantum_ps = 2000000000,
+				  .stop_runs = STOP_RUNS};
+
+	return sc;
+}
+
+static int simulate(struct study_run *run, const struct cot_scenario *sc, double *ret_multi_us)
+{
+	struct cot_sim_result r;
+	enum cot_sim_status status;
+	struct cot_sim *sim;
+	uint32_t i;
+	int rc;
+
+	rc = cot_sim_create(sc, NULL, NULL, NULL, &sim, NULL);
+	if (rc)
+		return rc;
+	do {
+		status = cot_sim_run(sim, INSTANTS_A_TURN);
+		if (run->opt->stop && run->opt->stop(run->opt->arg))
+			rc = -EINTR;
+	} while (status == COT_SIM_MORE && !rc);
+	if (!rc && status != COT_SIM_DONE)
+		rc = status == COT_SIM_STALLED ? -EDEADLK : -ENOMEM;
+	if (!rc) {
+		cot_sim_result(sim, &r);
+		for (i = 0; i < r.n_apps; i++)
+			ret_multi_us[i] =
+				(double)r.apps[i].turnaround_sum_ps / 1e6 / (double)r.apps[i].runs;
+		atomic_fetch_add(&run->block_completions, r.block_completions);
+	}
+	cot_sim_destroy(sim);
+	return rc;
+}
+
+static int run_case(struct study_run *run, const struct cot_repro_sample *s, const struct job *job)
+{
+	struct cot_repro_case *c = job->study == STUDY_PRIO ? &s->prio[job->size][job->item]
+							    : &s->dss[job->size][job->item];
+	const struct policy *policy =
+		job->study == STUDY_PRIO ? &prio_policies[job->policy] : &dss_policies[job->policy];
+	struct cot_scenario sc = make_scenario(run, s, c->load.seed);
+	unsigned i;
+
+	strcpy(sc.scheduler, policy->scheduler);
+	sc.preempt = policy->preempt;
+	sc.transfers = policy->transfers;
+	sc.n_apps = c->load.n;
+	for (i = 0; i < c->load.n; i++)
+		set_app(&sc.apps[i], run, s, c->load.apps[i], i);
+	if (job->study == STUDY_PRIO)
+		sc.apps[c->load.high].priority = 1;
+	return simulate(run, &sc, c->multi_us[job->policy]);
+}
+
+static int run_job(void *arg, size_t index)
+{
+	struct study_run *run = arg;
+	const struct job *job = &run->jobs[index];
+	struct cot_repro_sample *s = &run->repro->samples[job->sample];
+	struct cot_scenario sc;
+
+	if (job->study != STUDY_SINGLE)
+		return run_case(run, s, job);
+	sc = make_scenario(run, s, run->opt->seed);
+	sc.n_apps = 1;
+	set_app(&sc.apps[0], run, s, job->item, 0);
+	return cot_sim_isolated_us(&sc, 0, NULL, NULL, &s->single_us[job->item]);
+}
+
+/* ---- the list of simulations ---- */
+
+static int add_job(struct study_run *run, struct job job, uint32_t weight)
+{
+	if (run->n_jobs == run->cap_jobs) {
+		size_t cap = run->cap_jobs ? 2 * run->cap_jobs : 1024;
+		struct job *bigger = realloc(run->jobs, cap * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		run->jobs = bigger;
+		run->cap_jobs = cap;
+	}
+	job.weight_before = run->total_weight;
+	run->total_weight += weight;
+	run->jobs[run->n_jobs++] = job;
+	return 0;
+}
+
+static int add_cases(struct study_run *run, unsigned sample, enum study study, unsigned size)
+{
+	const struct cot_repro_sample *s = &run->repro->samples[sample];
+	unsigned n_cases = study == STUDY_PRIO ? s->n_prio[size] : s->n_dss;
+	unsigned n_policies = study == STUDY_PRIO ? COT_PRIO_N : COT_DSS_N;
+	unsigned i, k;
+	int rc = 0;
+
+	for (i = 0; i < n_cases && !rc; i++)
+		for (k = 0; k < n_policies && !rc; k++)
+			rc = add_job(run,
+				     (struct job){.study = study,
+						  .sample = (uint8_t)sample,
+						  .size = (uint8_t)size,
+						  .policy = (uint8_t)k,
+						  .item = (uint16_t)i},
+				     s->sizes[size] * (s->jitter_cv > 0.0 ? 8 : 1));
+	return rc;
+}
+
+/* The longest simulations come first, so that no thread is left alone with one at the end. */
+static int add_jobs(struct study_run *run)
+{
+	struct cot_repro *r = run->repro;
+	unsigned sample, i;
+	int rc = 0;
+
+	for (sample = r->n_samples; sample-- > 0 && !rc;)
+		for (i = 0; i < r->printed.n_benchmarks && !rc; i++)
+			rc = add_job(run,
+				     (struct job){.study = STUDY_SINGLE,
+						  .sample = (uint8_t)sample,
+						  .item = (uint16_t)i},
+				     1);
+	for (sample = r->n_samples; sample-- > 0 && !rc;) {
+		for (i = r->samples[sample].n_sizes; i-- > 0 && !rc;) {
+			rc = add_cases(run, sample, STUDY_PRIO, i);
+			if (!rc)
+				rc = add_cases(run, sample, STUDY_DSS, i);
+		}
+	}
+	r->n_simulations = (unsigned)run->n_jobs;
+	return rc;
+}
+
+/* ---- the samples ---- */
+
+static unsigned list_apps(const struct cot_printed *printed, const char *without, uint8_t *ret)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < printed->n_benchmarks; i++)
+		if (!without || strcmp(printed->benchmarks[i].name, without))
+			ret[n++] = (uint8_t)i;
+	return n;
+}
+
+static int draw(struct cot_repro_sample *s, uint64_t seed, const uint8_t *apps, unsigned n_apps)
+{
+	unsigned i, j;
+
+	if (!cot_repro_sample_alloc(s))
+		return -ENOMEM;
+	for (i = 0; i < s->n_sizes; i++) {
+		for (j = 0; j < s->n_prio[i]; j++)
+			s->prio[i][j].load =
+				cot_workload_priority(seed, apps, n_apps, s->sizes[i], j);
+		for (j = 0; j < s->n_dss; j++)
+			s->dss[i][j].load = cot_workload_random(seed, apps, n_apps, s->sizes[i], j);
+	}
+	return 0;
+}
+
+/* With two processes there are few pairs and runs are short: all of them. */
+static void set_n_prio(struct cot_repro_sample *s, unsigned n_apps, bool quick)
+{
+	unsigned i;
+
+	for (i = 0; i < s->n_sizes; i++)
+		s->n_prio[i] = n_apps * (quick		    ? PRIO_SETS_QUICK
+					 : s->sizes[i] == 2 ? n_apps
+							    : PRIO_SETS);
+}
+
+static int make_main_samples(const struct cot_study_options *opt, struct cot_repro *r)
+{
+	static const struct {
+		const char *name;
+		enum cot_block_time block_time;
+	} main_samples[COT_REPRO_MAIN] = {{"consistent", COT_BLOCK_TIME_WAVE},
+					  {"printed", COT_BLOCK_TIME_PRINTED}};
+	uint8_t apps[COT_PRINTED_MAX_BENCHMARKS];
+	unsigned n_apps = list_apps(&r->printed, NULL, apps);
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < COT_REPRO_MAIN && !rc; i++) {
+		struct cot_repro_sample *s = &r->samples[r->n_samples++];
+
+		s->name = main_samples[i].name;
+		s->block_time = main_samples[i].block_time;
+		s->jitter_cv = opt->jitter_cv;
+		s->n_sizes = opt->n_sizes;
+		memcpy(s->sizes, opt->sizes, sizeof(s->sizes));
+		set_n_prio(s, n_apps, opt->quick);
+		s->n_dss = opt->quick ? N_DSS_QUICK : N_DSS;
+		rc = draw(s, opt->seed, apps, n_apps);
+	}
+	return rc;
+}
+
+/* The same workloads with and without a spread of block times. */
+static int make_jitter_samples(const struct cot_study_options *opt, struct cot_repro *r)
+{
+	static const struct {
+		const char *name;
+		double cv;
+	} jitters[] = {{"jitter 0", 0.0}, {"jitter 0.1", 0.1}, {"jitter 0.3", 0.3}};
+	uint8_t apps[COT_PRINTED_MAX_BENCHMARKS];
+	unsigned n_apps = list_apps(&r->printed, TOO_MANY_BLOCKS, apps);
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < COT_ARRAY_LEN(jitters) && !rc; i++) {
+		struct cot_repro_sample *s = &r->samples[r->n_samples++];
+
+		s->name = jitters[i].name;
+		s->block_time = COT_BLOCK_TIME_WAVE;
+		s->jitter_cv = jitters[i].cv;
+		s->n_sizes = 1;
+		s->sizes[0] = SENSITIVITY_SIZE;
+		s->n_prio[0] = n_apps;
+		s->n_dss = SENSITIVITY_DSS;
+		rc = draw(s, opt->seed, apps, n_apps);
+	}
+	return rc;
+}
+
+/* ---- programs and Table 1 ---- */
+
+static void drop_programs(struct study_run *run)
+{
+	unsigned m, i;
+
+	for (m = 0; m < MAX_MODES; m++)
+		for (i = 0; i < COT_PRINTED_MAX_BENCHMARKS; i++)
+			cot_trace_program_destroy(run->owners[m][i]);
+}
+
+static int load_programs(struct study_run *run, struct cot_error *err)
+{
+	const struct cot_printed *printed = &run->repro->printed;
+	char name[COT_NAME_MAX];
+	unsigned m, i;
+	int rc;
+
+	for (m = 0; m < MAX_MODES; m++) {
+		for (i = 0; i < printed->n_benchmarks; i++) {
+			snprintf(name, sizeof(name), "parboil/%s", printed->benchmarks[i].name);
+			rc = cot_trace_program(name, (enum cot_block_time)m, run->gpu,
+					       &run->owners[m][i], &run->programs[m][i], err);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+static const struct cot_kernel *find_kernel(const struct cot_program *p, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->n_kernels; i++)
+		if (!strcmp(p->kernels[i].name, name))
+			return &p->kernels[i];
+	return NULL;
+}
+
+static int make_table1(struct study_run *run, struct cot_error *err)
+{
+	const struct cot_printed *printed = &run->repro->printed;
+	uint64_t ctx_max = cot_gpu_ctx_bytes_max(run->gpu);
+	unsigned i;
+
+	for (i = 0; i < printed->n_kernels; i++) {
+		const struct cot_printed_kernel *p = &printed->kernels[i];
+		struct cot_repro_table1_row *row = &run->repro->table1[i];
+		const struct cot_kernel *k, *as_printed;
+		uint64_t bytes;
+
+		k = find_kernel(run->programs[COT_BLOCK_TIME_WAVE][p->benchmark], p->name);
+		as_printed =
+			find_kernel(run->programs[COT_BLOCK_TIME_PRINTED][p->benchmark], p->name);
+		if (!k || !as_printed)
+			return cot_error_set(err, -EINVAL, "the trace of %s has no kernel %s",
+					     printed->benchmarks[p->benchmark].name, p->name);
+		bytes = (uint64_t)k->ctx_bytes_per_block * k->blocks_per_sm;
+		*row = (struct cot_repro_table1_row){
+			.benchmark = printed->benchmarks[p->benchmark].name,
+			.kernel = p->name,
+			.save_us = (double)cot_gpu_sm_move_ps(run->gpu, bytes) / 1e6,
+			.resource_pct = 100.0 * (double)bytes / (double)ctx_max,
+			.save_us_printed = p->save_us,
+			.resource_pct_printed = p->resource_pct,
+			.block_us = {(double)k->block_ps / 1e6, (double)as_printed->block_ps / 1e6},
+		};
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void on_progress(void *arg, size_t n_done, size_t n_jobs)
+{
+	struct study_run *run = arg;
+
+	if (run->opt->progress)
+		run->opt->progress(run->opt->arg,
+				   n_done < n_jobs ? (double)run->jobs[n_done].weight_before /
+							     run->total_weight
+						   : 1.0);
+}
+
+static bool on_stop(void *arg)
+{
+	struct study_run *run = arg;
+
+	return run->opt->stop && run->opt->stop(run->opt->arg);
+}
+
+static int simulate_all(struct study_run *run, struct cot_error *err)
+{
+	struct cot_jobs jobs = {
+		.run = run_job, .progress = on_progress, .stop = on_stop, .arg = run};
+	int rc = add_jobs(run);
+
+	jobs.n = run->n_jobs;
+	if (!rc)
+		rc = cot_jobs_run(&jobs, run->opt->n_threads);
+	if (!rc && on_stop(run))
+		rc = -EINTR;
+	if (rc)
+		return cot_error_set(err, rc, "%s",
+				     rc == -EINTR     ? "interrupted"
+				     : rc == -EDEADLK ? "a simulation stalled"
+				     : rc == -ENOMEM  ? "out of memory"
+						      : strerror(-rc));
+	run->repro->block_completions = atomic_load(&run->block_completions);
+	return 0;
+}
+
+static int evaluate(struct cot_repro *r)
+{
+	unsigned i;
+	int rc = 0;
+
+	for (i = 0; i < r->n_samples && !rc; i++)
+		rc = cot_repro_points_make(&r->samples[i], &r->printed, &r->points[i]);
+	for (i = 0; i < COT_REPRO_MAIN && !rc; i++)
+		cot_repro_compare(&r->printed, &r->points[i], &r->comparison[i]);
+	return rc;
+}
+
+int cot_study_run(const struct cot_study_options *opt, struct cot_repro *ret, struct cot_error *err)
+{
+	struct study_run run = {.opt = opt, .repro = ret, .gpu = cot_gpu_find(GPU_NAME)};
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->seed = opt->seed;
+	ret->quick = opt->quick;
+	rc = cot_printed_load(&ret->printed, err);
+	if (!rc)
+		rc = load_programs(&run, err);
+	if (!rc)
+		rc = make_table1(&run, err);
+	if (!rc) {
+		rc = make_main_samples(opt, ret);
+		if (!rc && !opt->quick && opt->jitter_cv == 0.0)
+			rc = make_jitter_samples(opt, ret);
+		if (rc)
+			cot_error_set(err, rc, "out of memory");
+	}
+	if (!rc)
+		rc = simulate_all(&run, err);
+	if (!rc) {
+		rc = evaluate(ret);
+		if (rc)
+			cot_error_set(err, rc, "out of memory");
+	}
+	drop_programs(&run);
+	free(run.jobs);
+	return rc;
+}

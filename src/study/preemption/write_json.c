@@ -1,0 +1,208 @@
+/* The report for machines; schema "cotenant.reproduce/1". */
+#include <errno.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "study/preemption/names.h"
+
+/* json_pack() fails as a whole when memory runs out; NULL then travels up to the writer. */
+static int append(json_t *array, json_t *item)
+{
+	return json_array_append_new(array, item) ? -ENOMEM : 0;
+}
+
+static json_t *table1(const struct cot_repro *r)
+{
+	json_t *rows = json_array();
+	unsigned i;
+
+	for (i = 0; rows && i < r->printed.n_kernels; i++) {
+		const struct cot_repro_table1_row *row = &r->table1[i];
+
+		append(rows,
+		       json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "benchmark",
+				 row->benchmark, "kernel", row->kernel, "save_us",
+				 cot_json_rounded(row->save_us), "resource_pct",
+				 cot_json_rounded(row->resource_pct), "save_us_printed",
+				 cot_json_rounded(row->save_us_printed), "resource_pct_printed",
+				 cot_json_rounded(row->resource_pct_printed), "block_us_consistent",
+				 cot_json_rounded(row->block_us[0]), "block_us_printed",
+				 cot_json_rounded(row->block_us[1])));
+	}
+	return rows;
+}
+
+static const struct cot_repro_pair *find_pair(const struct cot_repro_comparison *c,
+					      const struct cot_repro_point *p)
+{
+	unsigned i;
+
+	for (i = 0; i < c->n_pairs; i++) {
+		const struct cot_printed_entry *e = c->pairs[i].entry;
+
+		if (c->pairs[i].nproc == p->nproc && !strcmp(e->figure, p->figure) &&
+		    !strcmp(e->mechanism, p->mechanism) && !strcmp(e->group, p->group))
+			return &c->pairs[i];
+	}
+	return NULL;
+}
+
+static json_t *point(const struct cot_repro_point *p, const char *reading,
+		     const struct cot_repro_pair *pair)
+{
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
+		"figure", p->figure, "metric", p->metric, "mechanism", p->mechanism, "group",
+		p->group, "processes", (int)p->nproc, "reading", reading, "printed",
+		pair ? cot_json_rounded(pair->printed) : json_null(), "measured",
+		cot_json_rounded(p->value), "half_width_95", cot_json_rounded(p->half_width),
+		"geometric_mean", p->geomean > 0.0 ? cot_json_rounded(p->geomean) : json_null(),
+		"deviation_pct", pair ? cot_json_rounded(pair->deviation_pct) : json_null(),
+		"agrees", pair ? json_boolean(pair->agrees) : json_null(), "printed_kind",
+		pair ? pair->entry->kind : NULL, "source", pair ? pair->entry->source : NULL);
+}
+
+static json_t *figures(const struct cot_repro *r)
+{
+	json_t *all = json_array();
+	unsigned m, i;
+
+	for (m = 0; all && m < COT_REPRO_MAIN; m++)
+		for (i = 0; i < r->points[m].n; i++) {
+			const struct cot_repro_point *p = &r->points[m].items[i];
+
+			append(all, point(p, r->samples[m].name, find_pair(&r->comparison[m], p)));
+		}
+	return all;
+}
+
+static json_t *numbers(const double *x, unsigned n)
+{
+	json_t *array = json_array();
+	unsigned i;
+
+	for (i = 0; array && i < n; i++)
+		append(array, cot_json_rounded(x[i]));
+	return array;
+}
+
+/* Figure 8: the curves of every size, the worst workload under FCFS first. */
+static int curves(const struct cot_repro *r, json_t **ret)
+{
+	json_t *all = json_array();
+	struct cot_antt_curves c;
+	unsigned m, i;
+	int rc;
+
+	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
+		for (i = 0; i < r->samples[m].n_sizes; i++) {
+			rc = cot_repro_antt(&r->samples[m], i, &c);
+			if (rc) {
+				json_decref(all);
+				return rc;
+			}
+			append(all, json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o}",
+					      "reading", r->samples[m].name, "processes",
+					      (int)r->samples[m].sizes[i], "antt_fcfs",
+					      numbers(c.antt[COT_DSS_FCFS], c.n), "antt_dss_switch",
+					      numbers(c.antt[COT_DSS_SWITCH], c.n),
+					      "antt_dss_drain", numbers(c.antt[COT_DSS_DRAIN], c.n),
+					      "improved_at_all_switch",
+					      cot_json_rounded(c.any[COT_DSS_SWITCH]),
+					      "improved_at_all_drain",
+					      cot_json_rounded(c.any[COT_DSS_DRAIN]), "n_improved",
+					      (int)c.n_improved, "crossing_rank",
+					      (int)c.crossing.rank, "crossing_agreement",
+					      cot_json_rounded(c.crossing.agreement)));
+			cot_antt_curves_finish(&c);
+		}
+	}
+	*ret = all;
+	return 0;
+}
+
+static json_t *shapes(const struct cot_repro *r)
+{
+	json_t *all = json_array();
+	unsigned m, i;
+
+	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
+		for (i = 0; i < r->comparison[m].n_shapes; i++) {
+			const struct cot_repro_shape *s = &r->comparison[m].shapes[i];
+
+			if (s->applies)
+				append(all, json_pack("{s:s, s:s, s:b, s:s}", "name", s->name,
+						      "reading", r->samples[m].name, "holds",
+						      s->holds, "values", s->detail));
+		}
+	}
+	return all;
+}
+
+static json_t *sensitivity(const struct cot_repro *r)
+{
+	json_t *all = json_array();
+	unsigned k, i;
+
+	for (k = COT_REPRO_MAIN; all && k < r->n_samples; k++) {
+		for (i = 0; i < r->points[k].n; i++) {
+			const struct cot_repro_point *p = &r->points[k].items[i];
+
+			append(all, json_pack("{s:o, s:s, s:s, s:s, s:s, s:i, s:o, s:o}",
+					      "block_jitter_cv",
+					      cot_json_rounded(r->samples[k].jitter_cv), "figure",
+					      p->figure, "metric", p->metric, "mechanism",
+					      p->mechanism, "group", p->group, "processes",
+					      (int)p->nproc, "measured", cot_json_rounded(p->value),
+					      "half_width_95", cot_json_rounded(p->half_width)));
+		}
+	}
+	return all;
+}
+
+static json_t *readings(const struct cot_repro *r)
+{
+	json_t *all = json_array();
+	unsigned m, judged, held;
+
+	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
+		held = cot_repro_shapes_held(&r->comparison[m], &judged);
+		append(all, json_pack("{s:s, s:o, s:i, s:i, s:i, s:b}", "name", r->samples[m].name,
+				      "mean_abs_ln_ratio", cot_json_rounded(r->comparison[m].fit),
+				      "n_printed_values", (int)r->comparison[m].n_fit,
+				      "shapes_held", (int)held, "shapes_judged", (int)judged,
+				      "closer", cot_repro_better_reading(r) == m));
+	}
+	return all;
+}
+
+static json_t *workload_counts(const struct cot_repro *r)
+{
+	const struct cot_repro_sample *s = &r->samples[0];
+	json_t *all = json_array();
+	unsigned i;
+
+	for (i = 0; all && i < s->n_sizes; i++)
+		append(all, json_pack("{s:i, s:i, s:i}", "processes", (int)s->sizes[i], "priority",
+				      (int)s->n_prio[i], "dss", (int)s->n_dss));
+	return all;
+}
+
+int cot_repro_write_json(FILE *out, const struct cot_repro *r)
+{
+	json_t *root, *figure8 = NULL;
+	int rc;
+
+	rc = curves(r, &figure8);
+	if (rc)
+		return rc;
+	root = json_pack("{s:s, s:s, s:I, s:b, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "schema", "cotenant.reproduce/1", "study", "preemption", "seed",
+			 (json_int_t)r->seed, "quick", r->quick, "block_jitter_cv",
+			 cot_json_rounded(r->samples[0].jitter_cv), "workloads", workload_counts(r),
+			 "simulations", (json_int_t)r->n_simulations, "block_completions",
+			 (json_int_t)r->block_completions, "readings", readings(r), "shape",
+			 shapes(r), "table1", table1(r), "figures", figures(r), "antt_curves",
+			 figure8, "sensitivity", sensitivity(r));
+	return cot_json_write(root, JSON_INDENT(1) | JSON_REAL_PRECISION(10), out);
+}

@@ -1,0 +1,109 @@
+/* The report for a terminal: the main result on one screen, then the details. */
+#include <errno.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "study/preemption/names.h"
+#include "study/preemption/tables.h"
+
+/* Prints and frees; a table that could not be made counts as out of memory. */
+static int print_table(struct cot_table *t, FILE *out)
+{
+	int rc = t ? cot_table_print(t, out) : -ENOMEM;
+
+	cot_table_destroy(t);
+	return rc;
+}
+
+static int print_head(FILE *out, const struct cot_repro *r)
+{
+	unsigned m, judged, held, better = cot_repro_better_reading(r);
+	struct cot_text blocks;
+	int rc;
+
+	fprintf(out,
+		"Preemptive multiprogramming on GPUs (Tanasic et al., ISCA 2014): sections 4.2 to 4.4\n"
+		"%u simulations, %s thread blocks, seed %llu%s. Average of all workloads, 8 "
+		"processes:\n\n",
+		r->n_simulations, cot_format_count(&blocks, r->block_completions),
+		(unsigned long long)r->seed, r->quick ? ", quick (few workloads)" : "");
+	rc = print_table(cot_repro_table_pairs(r, true), out);
+	if (rc)
+		return rc;
+	fprintf(out, "\n5: %s\n6a: %s\n7a: %s\n7b: %s\n7c: %s\n8: %s\n\n",
+		cot_repro_figure_title("5"), cot_repro_figure_title("6a"),
+		cot_repro_figure_title("7a"), cot_repro_figure_title("7b"),
+		cot_repro_figure_title("7c"), cot_repro_figure_title("8"));
+	for (m = 0; m < COT_REPRO_MAIN; m++) {
+		held = cot_repro_shapes_held(&r->comparison[m], &judged);
+		fprintf(out,
+			"%-10s reading of Time/TB: %u of %u shapes hold, mean |ln(ours/paper)| "
+			"%.3f over %u printed values%s\n",
+			r->samples[m].name, held, judged, r->comparison[m].fit,
+			r->comparison[m].n_fit, m == better ? "  <- closer" : "");
+	}
+	return 0;
+}
+
+#define TEXT_WIDTH 96
+
+/* A paragraph with a dash before it, broken between words. */
+static void print_bullet(FILE *out, const char *text)
+{
+	size_t column = 1, length;
+
+	fputc('-', out);
+	while (*text) {
+		length = strcspn(text, " ");
+		if (column + 1 + length > TEXT_WIDTH) {
+			fputs("\n ", out);
+			column = 1;
+		}
+		fprintf(out, " %.*s", (int)length, text);
+		column += 1 + length;
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', out);
+}
+
+int cot_repro_write_text(FILE *out, const struct cot_repro *r)
+{
+	unsigned i;
+	int rc = print_head(out, r);
+
+	if (rc)
+		return rc;
+	fputs("\nAll printed values (! marks a wrong direction, or a share off by more than 15 "
+	      "points)\n\n",
+	      out);
+	rc = print_table(cot_repro_table_pairs(r, false), out);
+	if (rc)
+		return rc;
+	fputs("\nWho wins, in what order, where lines cross\n\n", out);
+	rc = print_table(cot_repro_table_shapes(r, false), out);
+	if (rc)
+		return rc;
+	fputs("\nWhy values deviate\n\n", out);
+	for (i = 0; cot_repro_reasons[i]; i++)
+		print_bullet(out, cot_repro_reasons[i]);
+	for (i = 0; i < COT_REPRO_MAIN; i++) {
+		fprintf(out, "\nAll measured values, %s reading\n\n", r->samples[i].name);
+		rc = print_table(cot_repro_table_points(r, i), out);
+		if (rc)
+			return rc;
+	}
+	if (r->n_samples > COT_REPRO_MAIN) {
+		fprintf(out,
+			"\nSensitivity: spread of block times (coefficient of variation), %u "
+			"processes,\nthe same %u + %u workloads without lbm\n\n",
+			r->samples[COT_REPRO_MAIN].sizes[0], r->samples[COT_REPRO_MAIN].n_prio[0],
+			r->samples[COT_REPRO_MAIN].n_dss);
+		rc = print_table(cot_repro_table_jitter(r), out);
+		if (rc)
+			return rc;
+	}
+	fputs("\nTable 1: context save time and share of the on-chip memory, recomputed; block "
+	      "times of both readings\n\n",
+	      out);
+	return print_table(cot_repro_table_kernels(r), out);
+}

@@ -1,0 +1,231 @@
+#include "study/smqos/smqos.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "text/csv.h"
+
+#define PRINTED_TABLE "printed/smqos.csv"
+#define REACH_CLOSE   5.0  /* points */
+#define NEAR	      0.99 /* of the promise */
+
+const char *const cot_smq_system_names[COT_SMQ_SYSTEMS] = {"smqos", "spart", "rollover"};
+const char *const cot_smq_benchmarks[COT_SMQ_BENCHMARKS] = {
+	"bino", "merge", "cp",	    "tpacf", "hs",  "pf",
+	"atax", "bicg",	 "gesummv", "lib",   "lbm", "mri-g",
+};
+const unsigned cot_smq_targets[COT_SMQ_TARGETS] = {80, 85, 90, 95};
+const char *const cot_smq_pair_names[COT_SMQ_PAIRS] = {"CI-CI", "CI-MI", "MI-CI", "MI-MI"};
+
+unsigned cot_smq_case(unsigned mix, unsigned target)
+{
+	return mix * COT_SMQ_TARGETS + target;
+}
+
+void cot_smq_mix(unsigned mix, unsigned *ret_ls, unsigned *ret_batch)
+{
+	*ret_ls = mix / (COT_SMQ_BENCHMARKS - 1);
+	*ret_batch = mix % (COT_SMQ_BENCHMARKS - 1);
+	*ret_batch += *ret_batch >= *ret_ls;
+}
+
+enum cot_smq_pair cot_smq_pair_of(const struct cot_smq_report *r, unsigned mix)
+{
+	unsigned ls, batch;
+
+	cot_smq_mix(mix, &ls, &batch);
+	return (enum cot_smq_pair)(2 * r->is_mi[ls] + r->is_mi[batch]);
+}
+
+struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct cot_smq_run *run,
+				    enum cot_smq_system system, unsigned pair, unsigned target)
+{
+	struct cot_smq_mean m = {0};
+	unsigned mix, t, reached = 0;
+
+	for (mix = 0; mix < COT_SMQ_MIXES; mix++) {
+		if (pair != COT_SMQ_PAIRS && cot_smq_pair_of(r, mix) != pair)
+			continue;
+		for (t = 0; t < COT_SMQ_TARGETS; t++) {
+			const struct cot_smq_outcome *o =
+				&run->outcomes[system][cot_smq_case(mix, t)];
+
+			if (!o->run || (target != COT_SMQ_TARGETS && t != target))
+				continue;
+			m.n++;
+			reached += o->of_goal >= 1.0;
+			m.throughput += o->throughput;
+			m.watts += o->watts;
+			m.near_pct += o->of_goal >= NEAR;
+			m.moves += o->moves;
+			m.gated += o->gated;
+		}
+	}
+	if (!m.n)
+		return m;
+	m.reach_pct = 100.0 * reached / m.n;
+	m.throughput /= m.n;
+	m.watts /= m.n;
+	m.near_pct *= 100.0 / m.n;
+	m.moves /= m.n;
+	m.gated /= m.n;
+	return m;
+}
+
+/* ---- what the paper prints ---- */
+
+static int read_text(const struct cot_csv *csv, uint32_t row, const char *column, char *ret,
+		     size_t size, struct cot_error *err)
+{
+	uint32_t at = cot_csv_find(csv, column);
+	const char *cell;
+
+	if (at == COT_CSV_NONE)
+		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'; expected one",
+				    column);
+	cell = cot_csv_cell(csv, row, at);
+	if (!*cell || strlen(cell) >= size)
+		return cot_csv_fail(csv, row, at, err,
+				    "%s is empty or too long; expected 1 to %zu bytes", column,
+				    size - 1);
+	memcpy(ret, cell, strlen(cell) + 1);
+	return 0;
+}
+
+/* A column of numbers; -ENOENT is not possible, the text reader has found it before. */
+static int read_numbers(const struct cot_csv *csv, uint32_t row, struct cot_smq_printed *p,
+			struct cot_error *err)
+{
+	uint32_t target = cot_csv_find(csv, "target"), value = cot_csv_find(csv, "value");
+	int rc;
+
+	if (target == COT_CSV_NONE || value == COT_CSV_NONE)
+		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'; expected one",
+				    target == COT_CSV_NONE ? "target" : "value");
+	rc = cot_csv_u32(csv, row, target, 0, 100, &p->target, err);
+	return rc ? rc : cot_csv_double(csv, row, value, -100.0, 1000.0, &p->value, err);
+}
+
+static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_smq_printed *p,
+		    struct cot_error *err)
+{
+	int rc = read_text(csv, row, "id", p->id, sizeof(p->id), err);
+
+	if (!rc)
+		rc = read_text(csv, row, "figure", p->figure, sizeof(p->figure), err);
+	if (!rc)
+		rc = read_text(csv, row, "metric", p->metric, sizeof(p->metric), err);
+	if (!rc)
+		rc = read_text(csv, row, "against", p->against, sizeof(p->against), err);
+	if (!rc)
+		rc = read_text(csv, row, "group", p->group, sizeof(p->group), err);
+	if (!rc)
+		rc = read_text(csv, row, "source", p->source, sizeof(p->source), err);
+	return rc ? rc : read_numbers(csv, row, p, err);
+}
+
+int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
+			 struct cot_error *err)
+{
+	struct cot_csv *csv;
+	uint32_t row;
+	int rc;
+
+	rc = cot_csv_parse(name, bytes, size, &csv, err);
+	if (rc)
+		return rc;
+	r->n_printed = 0;
+	for (row = 0; !rc && row < cot_csv_rows(csv); row++) {
+		if (row == COT_SMQ_PRINTED) {
+			rc = cot_csv_fail(csv, row, 0, err, "too many rows; expected at most %u",
+					  COT_SMQ_PRINTED);
+			break;
+		}
+		rc = read_row(csv, row, &r->printed[row], err);
+		r->n_printed += !rc;
+	}
+	cot_csv_destroy(csv);
+	return rc;
+}
+
+int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err)
+{
+	const struct cot_embedded *e = cot_embedded_find(PRINTED_TABLE);
+
+	if (!e)
+		return cot_error_set(err, -ENOENT, "the table " PRINTED_TABLE " is not built in");
+	return cot_smq_printed_read(PRINTED_TABLE, e->bytes, e->size, r, err);
+}
+
+/* ---- side by side ---- */
+
+static unsigned index_of(const char *name, const char *const *names, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n && strcmp(name, names[i]); i++)
+		;
+	return i;
+}
+
+static double gain_pct(double ours, double theirs)
+{
+	return 100.0 * (ours / theirs - 1.0);
+}
+
+static double measure(const struct cot_smq_printed *p, const struct cot_smq_mean *a,
+		      const struct cot_smq_mean *b)
+{
+	if (!strcmp(p->metric, "reach"))
+		return b ? a->reach_pct - b->reach_pct : a->reach_pct;
+	if (!b)
+		return (double)NAN;
+	if (!strcmp(p->metric, "throughput"))
+		return gain_pct(a->throughput, b->throughput);
+	return gain_pct(a->watts, b->watts);
+}
+
+static void compare(const struct cot_smq_report *r, const struct cot_smq_printed *p,
+		    struct cot_smq_pair_of_values *v)
+{
+	unsigned pair = index_of(p->group, cot_smq_pair_names, COT_SMQ_PAIRS), target;
+	unsigned other = index_of(p->against, cot_smq_system_names, COT_SMQ_SYSTEMS);
+	struct cot_smq_mean a, b;
+
+	for (target = 0; target < COT_SMQ_TARGETS && cot_smq_targets[target] != p->target;)
+		target++;
+	a = cot_smq_mean_of(r, r->main, COT_SMQ_SMQOS, pair, target);
+	if (other < COT_SMQ_SYSTEMS)
+		b = cot_smq_mean_of(r, r->main, (enum cot_smq_system)other, pair, target);
+	*v = (struct cot_smq_pair_of_values){.printed = p, .measured = a.n > 0};
+	if (!a.n)
+		return;
+	v->value = measure(p, &a, other < COT_SMQ_SYSTEMS ? &b : NULL);
+	v->deviation = v->value - p->value;
+	v->agrees = other < COT_SMQ_SYSTEMS ? v->value * p->value > 0.0
+					    : fabs(v->deviation) <= REACH_CLOSE;
+}
+
+void cot_smq_compare(struct cot_smq_report *r)
+{
+	unsigned i;
+
+	for (i = 0; i < r->n_printed; i++)
+		compare(r, &r->printed[i], &r->pairs[i]);
+}
+
+void cot_smq_report_finish(struct cot_smq_report *r)
+{
+	unsigned i;
+
+	free(r->main);
+	for (i = 0; i < r->n_senses; i++)
+		free(r->senses[i].run);
+	for (i = 0; i < COT_SMQ_SYSTEMS; i++) {
+		cot_epochs_destroy(r->timeline.epochs[i]);
+		free(r->timeline.scenarios[i]);
+	}
+}

@@ -1,0 +1,536 @@
+#include "study/smqos/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/sim.h"
+#include "study/jobs.h"
+#include "trace/gpu.h"
+#include "trace/trace.h"
+
+#define GPU_NAME	    "gtx480"
+#define CYCLES		    2000000u /* section IV-A */
+#define BASE_SMS	    16u	     /* that the memory of GPU_NAME is for */
+#define QUICK_STEP	    7u
+#define SENSE_STEP	    7u /* sensitivity is measured on every seventh mix */
+#define ABLATION_QUICK_STEP 31u
+#define PHASE_1		    0.05 /* of all the work: everyone alone */
+#define MI_PART		    0.75 /* a task whose IPC no longer grows from here on is bound by memory */
+#define MI_GROWTH	    1.10
+
+const struct cot_smq_settings cot_smq_defaults = {
+	.n_sms = 32,
+	.epoch_cycles = 10000,
+	.threshold = COT_QOS_THRESHOLD_DEFAULT,
+	.noise = 0.01,
+	.batch_sms = 0,
+	.share_penalty = 0.2,
+	.context_scale = 1.0,
+	.block_parts = 1,
+	.sm_scale = 1,
+};
+
+/* Simulations with equal settings share these. */
+struct bundle {
+	struct cot_smq_run *run;
+	struct cot_gpu gpu;
+	unsigned step; /* every step-th mix */
+	struct cot_trace_program *owners[COT_SMQ_BENCHMARKS];
+	struct cot_kernel *kernels[COT_SMQ_BENCHMARKS]; /* as the settings have them; owned */
+	struct cot_program programs[COT_SMQ_BENCHMARKS];
+};
+
+enum kind { ALONE, CURVE, MIX, TIMELINE };
+
+struct job {
+	uint8_t kind, bundle, system, target;
+	uint16_t mix; /* or benchmark */
+	uint16_t n_sms;
+};
+
+#define MAX_BUNDLES (1 + COT_SMQ_MAX_SENSES)
+
+struct study {
+	const struct cot_smq_options *opt;
+	struct cot_smq_report *report;
+	struct bundle bundles[MAX_BUNDLES];
+	unsigned n_bundles;
+	struct job *jobs;
+	size_t n_jobs, cap_jobs;
+	size_t phase_begin;
+	struct cot_error *err;
+};
+
+/* ---- scenarios ---- */
+
+static void scale_sms(struct cot_gpu *gpu, uint32_t scale)
+{
+	uint32_t i;
+
+	gpu->dram_bytes_per_s *= scale;
+	gpu->issue_width *= scale;
+	gpu->sm_bytes_per_cycle *= scale;
+	gpu->regs_per_sm *= scale;
+	gpu->blocks_per_sm *= scale;
+	gpu->threads_per_sm *= scale;
+	for (i = 0; i < gpu->n_shmem_configs; i++)
+		gpu->shmem_config_bytes[i] *= scale;
+}
+
+static struct cot_gpu gpu_of(const struct cot_smq_settings *s)
+{
+	struct cot_gpu gpu = *cot_gpu_find(GPU_NAME);
+
+	/* As much memory bandwidth for each SM, however many there are. */
+	gpu.dram_bytes_per_s = gpu.dram_bytes_per_s / BASE_SMS * s->n_sms;
+	gpu.n_sms = s->n_sms;
+	gpu.share_penalty = s->share_penalty;
+	gpu.share_stall = s->share_stall;
+	scale_sms(&gpu, s->sm_scale);
+	return gpu;
+}
+
+static void set_app(struct cot_app *app, const struct bundle *b, unsigned benchmark, unsigned index)
+{
+	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
+	strcpy(app->name, cot_smq_benchmarks[benchmark]);
+	app->program = b->programs[benchmark];
+}
+
+static struct cot_scenario make_scenario(const struct study *st, const struct bundle *b)
+{
+	const struct cot_smq_settings *s = &b->run->settings;
+	uint64_t epoch_ps = cot_gpu_work_ps(&b->gpu, s->epoch_cycles);
+	struct cot_scenario sc = {
+		.gpu = b->gpu,
+		.scheduler = "fcfs",
+		.seed = st->opt->seed,
+		.quantum_ps = 2000 * COT_PS_PER_US,
+		.epoch_cycles = s->epoch_cycles,
+		.rate_noise = s->noise,
+		.qos_threshold = s->threshold,
+		.qos_batch_sms = s->batch_sms,
+		.preempt = s->drain ? COT_PREEMPT_DRAIN : COT_PREEMPT_SWITCH,
+		.stop_ps = CYCLES / s->epoch_cycles * epoch_ps,
+	};
+
+	return sc;
+}
+
+static int simulate(const struct study *st, const struct cot_scenario *sc,
+		    const struct cot_sim_observer *obs, void *arg, struct cot_sim_result *ret)
+{
+	enum cot_sim_status status;
+	struct cot_sim *sim;
+	int rc = cot_sim_create(sc, NULL, obs, arg, &sim, NULL);
+
+	if (rc)
+		return rc;
+	do {
+		status = cot_sim_run(sim, 100000);
+		if (st->opt->stop && st->opt->stop(st->opt->arg))
+			rc = -EINTR;
+	} while (status == COT_SIM_MORE && !rc);
+	if (!rc && status != COT_SIM_DONE)
+		rc = status == COT_SIM_NO_MEMORY ? -ENOMEM : -EDEADLK;
+	cot_sim_result(sim, ret);
+	cot_sim_destroy(sim);
+	return rc;
+}
+
+static double ipc_of(const struct cot_scenario *sc, const struct cot_sim_result *r, unsigned app)
+{
+	return r->counts.insts[app] / (cot_us_from_ps(r->end_ps) * sc->gpu.clock_mhz);
+}
+
+static int run_alone(struct study *st, const struct job *j, bool curve)
+{
+	struct bundle *b = &st->bundles[j->bundle];
+	struct cot_scenario sc = make_scenario(st, b);
+	struct cot_sim_result r;
+	int rc;
+
+	sc.n_apps = 1;
+	if (curve)
+		sc.gpu.n_sms = j->n_sms;
+	set_app(&sc.apps[0], b, j->mix, 0);
+	rc = simulate(st, &sc, NULL, NULL, &r);
+	if (rc)
+		return rc;
+	if (curve) {
+		st->report->curve[j->mix][j->n_sms] = ipc_of(&sc, &r, 0);
+		return 0;
+	}
+	b->run->isolated_ipc[j->mix] = ipc_of(&sc, &r, 0);
+	b->run->isolated_watts[j->mix] = r.counts.energy_j / (cot_us_from_ps(r.end_ps) * 1e-6);
+	return 0;
+}
+
+static void make_mix(const struct study *st, const struct job *j, unsigned ls, unsigned batch,
+		     struct cot_scenario *sc)
+{
+	const struct bundle *b = &st->bundles[j->bundle];
+
+	*sc = make_scenario(st, b);
+	sc->n_apps = 2;
+	strcpy(sc->scheduler, cot_smq_system_names[j->system]);
+	if (j->system == COT_SMQ_SMQOS && b->run->settings.hasty)
+		strcpy(sc->scheduler, "smqos-hasty");
+	set_app(&sc->apps[0], b, ls, 0);
+	set_app(&sc->apps[1], b, batch, 1);
+	sc->apps[0].qos.ipc = b->run->isolated_ipc[ls] * cot_smq_targets[j->target] / 100.0;
+}
+
+static int run_mix(struct study *st, const struct job *j)
+{
+	struct bundle *b = &st->bundles[j->bundle];
+	struct cot_sim_result r;
+	struct cot_scenario sc;
+	unsigned ls, batch;
+	int rc;
+
+	cot_smq_mix(j->mix, &ls, &batch);
+	make_mix(st, j, ls, batch, &sc);
+	rc = simulate(st, &sc, NULL, NULL, &r);
+	if (rc)
+		return rc;
+	b->run->outcomes[j->system][cot_smq_case(j->mix, j->target)] = (struct cot_smq_outcome){
+		.run = true,
+		.of_goal = ipc_of(&sc, &r, 0) / sc.apps[0].qos.ipc,
+		.throughput = ipc_of(&sc, &r, 1) / b->run->isolated_ipc[batch],
+		.watts = r.counts.energy_j / (cot_us_from_ps(r.end_ps) * 1e-6),
+		.moves = (double)r.preemptions / (double)r.n_epochs,
+		.gated = r.counts.gated_sm_us / cot_us_from_ps(r.end_ps),
+	};
+	return 0;
+}
+
+static int run_timeline(struct study *st, const struct job *j)
+{
+	struct cot_smq_timeline *t = &st->report->timeline;
+	struct cot_scenario *sc = malloc(sizeof(*sc));
+	struct cot_sim_result r;
+
+	t->scenarios[j->system] = sc;
+	if (!sc)
+		return -ENOMEM;
+	make_mix(st, j, t->ls, t->batch, sc);
+	t->epochs[j->system] = cot_epochs_create(sc);
+	if (!t->epochs[j->system])
+		return -ENOMEM;
+	return simulate(st, sc, &cot_epochs_observer, t->epochs[j->system], &r);
+}
+
+static int run_job(void *arg, size_t index)
+{
+	struct study *st = arg;
+	const struct job *j = &st->jobs[st->phase_begin + index];
+
+	switch ((enum kind)j->kind) {
+	case ALONE:
+		return run_alone(st, j, false);
+	case CURVE:
+		return run_alone(st, j, true);
+	case MIX:
+		return run_mix(st, j);
+	default:
+		return run_timeline(st, j);
+	}
+}
+
+/* ---- jobs ---- */
+
+static int add_job(struct study *st, struct job job)
+{
+	if (st->n_jobs == st->cap_jobs) {
+		size_t cap = st->cap_jobs ? 2 * st->cap_jobs : 1024;
+		struct job *bigger = realloc(st->jobs, cap * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		st->jobs = bigger;
+		st->cap_jobs = cap;
+	}
+	st->jobs[st->n_jobs++] = job;
+	return 0;
+}
+
+/* Goals are known only after everyone has run alone, so that comes first. */
+static int add_alone(struct study *st)
+{
+	unsigned b, i, n;
+	int rc = 0;
+
+	for (b = 0; b < st->n_bundles; b++)
+		for (i = 0; i < COT_SMQ_BENCHMARKS && !rc; i++)
+			rc = add_job(st, (struct job){.kind = ALONE,
+						      .bundle = (uint8_t)b,
+						      .mix = (uint16_t)i});
+	for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+		for (n = 1; n <= st->bundles[0].gpu.n_sms && !rc; n++)
+			rc = add_job(st, (struct job){.kind = CURVE,
+						      .mix = (uint16_t)i,
+						      .n_sms = (uint16_t)n});
+	return rc;
+}
+
+static int add_mixes(struct study *st)
+{
+	unsigned b, mix, t, s;
+	int rc = 0;
+
+	for (b = 0; b < st->n_bundles; b++)
+		for (mix = 0; mix < COT_SMQ_MIXES; mix += st->bundles[b].step)
+			for (t = 0; t < COT_SMQ_TARGETS; t++)
+				for (s = 0; s < COT_SMQ_SYSTEMS && !rc; s++)
+					rc = add_job(st, (struct job){.kind = MIX,
+								      .bundle = (uint8_t)b,
+								      .system = (uint8_t)s,
+								      .target = (uint8_t)t,
+								      .mix = (uint16_t)mix});
+	for (s = 0; s < COT_SMQ_SYSTEMS && st->opt->has_mix && !rc; s++)
+		rc = add_job(st, (struct job){.kind = TIMELINE,
+					      .system = (uint8_t)s,
+					      .target = (uint8_t)st->opt->target});
+	return rc;
+}
+
+static void progress(void *arg, size_t n_done, size_t n_jobs)
+{
+	struct study *st = arg;
+
+	double done = (double)n_done / (double)n_jobs;
+
+	if (st->opt->progress)
+		st->opt->progress(st->opt->arg, st->phase_begin ? PHASE_1 + (1.0 - PHASE_1) * done
+								: PHASE_1 * done);
+}
+
+static bool stop(void *arg)
+{
+	struct study *st = arg;
+
+	return st->opt->stop && st->opt->stop(st->opt->arg);
+}
+
+static int run_phase(struct study *st)
+{
+	struct cot_jobs jobs = {
+		.n = st->n_jobs - st->phase_begin,
+		.run = run_job,
+		.progress = progress,
+		.stop = stop,
+		.arg = st,
+	};
+	int rc = cot_jobs_run(&jobs, st->opt->n_threads);
+
+	st->phase_begin = st->n_jobs;
+	return rc;
+}
+
+/* ---- settings ---- */
+
+/* The program of a benchmark as the settings have it. */
+static int change_program(struct bundle *b, unsigned benchmark, const struct cot_program *p)
+{
+	const struct cot_smq_settings *s = &b->run->settings;
+	struct cot_kernel *kernels = calloc(p->n_kernels, sizeof(*kernels));
+	uint32_t i;
+
+	b->kernels[benchmark] = kernels;
+	b->programs[benchmark] = *p;
+	b->programs[benchmark].kernels = kernels;
+	if (!kernels)
+		return -ENOMEM;
+	for (i = 0; i < p->n_kernels; i++) {
+		kernels[i] = p->kernels[i];
+		kernels[i].n_blocks *= s->block_parts;
+		kernels[i].work.insts /= s->block_parts;
+		kernels[i].blocks_per_sm *= s->sm_scale;
+		kernels[i].ctx_bytes_per_block =
+			(uint32_t)(kernels[i].ctx_bytes_per_block * s->context_scale);
+	}
+	return 0;
+}
+
+static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsigned step,
+		      struct cot_smq_run **ret_run)
+{
+	struct bundle *b = &st->bundles[st->n_bundles++];
+	const struct cot_program *program;
+	char name[2 * COT_NAME_MAX];
+	unsigned i;
+	int rc = 0;
+
+	b->step = step;
+	b->gpu = gpu_of(s);
+	b->run = calloc(1, sizeof(*b->run));
+	*ret_run = b->run;
+	if (!b->run)
+		return -ENOMEM;
+	b->run->settings = *s;
+	for (i = 0; i < COT_SMQ_BENCHMARKS && !rc; i++) {
+		(void)snprintf(name, sizeof(name), "smqos/%s", cot_smq_benchmarks[i]);
+		rc = cot_trace_program(name, COT_BLOCK_TIME_WAVE, &b->gpu, &b->owners[i], &program,
+				       st->err);
+		if (!rc)
+			rc = change_program(b, i, program);
+	}
+	return rc;
+}
+
+static int add_sense(struct study *st, const char *what, struct cot_smq_settings s, bool ablation)
+{
+	unsigned step = !ablation ? SENSE_STEP : st->opt->quick ? ABLATION_QUICK_STEP : 1;
+	struct cot_smq_sense *sense = &st->report->senses[st->report->n_senses++];
+
+	sense->what = what;
+	sense->ablation = ablation;
+	return add_bundle(st, &s, step, &sense->run);
+}
+
+static int add_senses(struct study *st)
+{
+	const struct cot_smq_settings main = st->opt->settings;
+	struct cot_smq_settings s;
+	int rc;
+
+#define SENSE(text, field, value)                   \
+	do {                                        \
+		s = main;                           \
+		s.field = (value);                  \
+		rc = add_sense(st, text, s, false); \
+		if (rc)                             \
+			return rc;                  \
+	} while (0)
+
+	SENSE("as above, fewer mixes", n_sms, main.n_sms);
+	SENSE("threshold 0.01", threshold, 0.01);
+	SENSE("threshold 0.05", threshold, 0.05);
+	SENSE("epoch 5,000 cycles", epoch_cycles, 5000);
+	SENSE("epoch 20,000 cycles", epoch_cycles, 20000);
+	SENSE("no noise", noise, 0.0);
+	SENSE("noise 0.02", noise, 0.02);
+	SENSE("batch keeps an SM", batch_sms, 1);
+	SENSE("cache sharing costs 0.1", share_penalty, 0.1);
+	SENSE("cache sharing costs 0.3", share_penalty, 0.3);
+	SENSE("8 SMs", n_sms, 8);
+	SENSE("16 SMs", n_sms, 16);
+#undef SENSE
+	return 0;
+}
+
+/* What the paper leaves open, or what our model has otherwise: one at a time, then together. */
+static int add_ablations(struct study *st)
+{
+	const struct cot_smq_settings *m = &st->opt->settings;
+	static const struct {
+		const char *what;
+		double context_scale, share_stall;
+		uint32_t block_parts, sm_scale, n_sms; /* 0: as they are */
+		bool drain, hasty;
+	} rows[] = {
+		{"SMQoS decides while SMs change hands", 1, 0, 0, 0, 0, false, true},
+		{"SMs change hands at no cost", 0, 0, 0, 0, 0, false, false},
+		{"at half the cost", 0.5, 0, 0, 0, 0, false, false},
+		{"at one and a half times the cost", 1.5, 0, 0, 0, 0, false, false},
+		{"at double the cost", 2, 0, 0, 0, 0, false, false},
+		{"when their blocks have ended", 1, 0, 0, 0, 0, true, false},
+		{"sharing an SM costs up to 0.1", 1, 0.1, 0, 0, 0, false, false},
+		{"sharing an SM costs up to 0.2", 1, 0.2, 0, 0, 0, false, false},
+		{"sharing an SM costs up to 0.3", 1, 0.3, 0, 0, 0, false, false},
+		{"blocks a quarter as long", 1, 0, 4, 0, 0, false, false},
+		{"SMs twice as large", 1, 0, 0, 2, 0, false, false},
+		{"16 SMs", 1, 0, 0, 0, 16, false, false},
+		{"short blocks, large SMs", 1, 0, 4, 2, 0, false, false},
+		{"and no cost to change hands", 0, 0, 4, 2, 0, false, false},
+		{"and sharing costs up to 0.3", 0, 0.3, 4, 2, 0, false, false},
+	};
+	unsigned i;
+	int rc = add_sense(st, "as above", *m, true);
+
+	for (i = 0; i < COT_ARRAY_LEN(rows) && !rc; i++) {
+		struct cot_smq_settings s = *m;
+
+		s.context_scale *= rows[i].context_scale;
+		s.share_stall += rows[i].share_stall;
+		s.block_parts = rows[i].block_parts ? rows[i].block_parts : s.block_parts;
+		s.sm_scale = rows[i].sm_scale ? rows[i].sm_scale : s.sm_scale;
+		s.n_sms = rows[i].n_sms ? rows[i].n_sms : s.n_sms;
+		s.drain = rows[i].drain;
+		s.hasty = rows[i].hasty;
+		rc = add_sense(st, rows[i].what, s, true);
+	}
+	return rc;
+}
+
+/* The class that a curve has: bound by memory if the last quarter of the SMs adds little. */
+static void classify(struct study *st)
+{
+	struct cot_smq_report *r = st->report;
+	unsigned n = st->bundles[0].gpu.n_sms, at = (unsigned)(n * MI_PART), i;
+
+	for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+		r->is_mi[i] = r->curve[i][n] < MI_GROWTH * r->curve[i][at ? at : 1];
+}
+
+static void finish(struct study *st)
+{
+	unsigned b, i;
+
+	for (b = 0; b < st->n_bundles; b++)
+		for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+			cot_trace_program_destroy(st->bundles[b].owners[i]);
+	for (b = 0; b < st->n_bundles; b++)
+		for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+			free(st->bundles[b].kernels[i]);
+	free(st->jobs);
+}
+
+static int run_all(struct study *st)
+{
+	int rc = add_alone(st);
+
+	if (!rc)
+		rc = run_phase(st);
+	if (rc)
+		return rc;
+	classify(st);
+	rc = add_mixes(st);
+	if (!rc)
+		rc = run_phase(st);
+	if (!rc)
+		cot_smq_compare(st->report);
+	return rc;
+}
+
+int cot_smq_study_run(const struct cot_smq_options *opt, struct cot_smq_report *ret,
+		      struct cot_error *err)
+{
+	struct study st = {.opt = opt, .report = ret, .err = err};
+	int rc;
+
+	(void)cot_error_set(err, -ENOMEM, "out of memory");
+	ret->seed = opt->seed;
+	ret->quick = opt->quick;
+	ret->cycles = CYCLES / opt->settings.epoch_cycles * opt->settings.epoch_cycles;
+	ret->has_timeline = opt->has_mix;
+	ret->timeline.ls = opt->ls;
+	ret->timeline.batch = opt->batch;
+	ret->timeline.target = opt->target;
+	rc = cot_smq_printed_load(ret, err);
+	if (!rc)
+		rc = add_bundle(&st, &opt->settings, opt->quick ? QUICK_STEP : 1, &ret->main);
+	if (!rc && opt->sensitivity)
+		rc = add_senses(&st);
+	if (!rc && opt->ablation)
+		rc = add_ablations(&st);
+	if (!rc)
+		rc = run_all(&st);
+	finish(&st);
+	if (rc == -EDEADLK)
+		return cot_error_set(err, rc, "a simulation stalled");
+	return rc;
+}

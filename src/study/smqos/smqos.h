@@ -1,0 +1,138 @@
+/*
+ * The evaluation of Sun et al., "SMQoS: Improving Utilization and Energy Efficiency with QoS
+ * Awareness on GPUs", section IV, as data: what was simulated, means of it, what the paper prints
+ * and how the two agree. Computation and writing only: simulate.h runs the simulations.
+ */
+#ifndef COT_STUDY_SMQOS_SMQOS_H
+#define COT_STUDY_SMQOS_SMQOS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/epochs.h"
+
+#define COT_SMQ_BENCHMARKS 12u
+#define COT_SMQ_TARGETS	   4u
+#define COT_SMQ_MIXES	   (COT_SMQ_BENCHMARKS * (COT_SMQ_BENCHMARKS - 1))
+#define COT_SMQ_CASES	   (COT_SMQ_MIXES * COT_SMQ_TARGETS)
+#define COT_SMQ_MAX_SMS	   128u
+#define COT_SMQ_MAX_SENSES 32u
+#define COT_SMQ_PRINTED	   32u
+
+enum cot_smq_system { COT_SMQ_SMQOS, COT_SMQ_SPART, COT_SMQ_ROLLOVER, COT_SMQ_SYSTEMS };
+
+extern const char *const cot_smq_system_names[COT_SMQ_SYSTEMS]; /* as schedulers are called */
+extern const char *const cot_smq_benchmarks[COT_SMQ_BENCHMARKS];
+extern const unsigned cot_smq_targets[COT_SMQ_TARGETS]; /* per cent of the IPC alone */
+
+/* Pairs of classes: the task with a goal, then the batch task. */
+enum cot_smq_pair { COT_SMQ_CI_CI, COT_SMQ_CI_MI, COT_SMQ_MI_CI, COT_SMQ_MI_MI, COT_SMQ_PAIRS };
+extern const char *const cot_smq_pair_names[COT_SMQ_PAIRS];
+
+/* One mix under one target and system. */
+struct cot_smq_outcome {
+	bool run;
+	double of_goal;	   /* mean IPC over the promised one */
+	double throughput; /* IPC of the batch task over its IPC alone */
+	double watts;
+	double moves; /* SMs that began to change hands, per epoch */
+	double gated; /* SMs without power, on average */
+};
+
+struct cot_smq_settings {
+	uint32_t n_sms, epoch_cycles;
+	uint32_t batch_sms; /* that a batch task keeps in any case */
+	double threshold, noise;
+	double share_penalty; /* of the GPU: see struct cot_gpu */
+	/* What the paper leaves open, or what differs from it: see docs/simulator.md. */
+	double share_stall;   /* of the GPU as well */
+	double context_scale; /* contexts of blocks are so many times as large */
+	uint32_t block_parts; /* every block is cut into so many */
+	uint32_t sm_scale;    /* an SM is so many times as large */
+	bool drain;	      /* SMs change hands when their blocks have ended */
+	bool hasty;	      /* SMQoS decides while SMs change hands */
+};
+
+/* Outcomes of many mixes under one set of settings; the index is cot_smq_case(). */
+struct cot_smq_run {
+	struct cot_smq_settings settings;
+	double isolated_ipc[COT_SMQ_BENCHMARKS], isolated_watts[COT_SMQ_BENCHMARKS];
+	struct cot_smq_outcome outcomes[COT_SMQ_SYSTEMS][COT_SMQ_CASES];
+};
+
+/* Means over the mixes of a pair (COT_SMQ_PAIRS: all) and a target (COT_SMQ_TARGETS: all). */
+struct cot_smq_mean {
+	unsigned n;
+	double reach_pct, throughput, watts;
+	double near_pct; /* cases that miss their promise by 1 % at most, or keep it */
+	double moves, gated;
+};
+
+struct cot_smq_printed {
+	char id[16], figure[8], metric[16], against[16], group[16], source[64];
+	uint32_t target;
+	double value;
+};
+
+struct cot_smq_pair_of_values {
+	const struct cot_smq_printed *printed;
+	bool measured;
+	double value, deviation; /* per cent or points, like the printed value */
+	bool agrees;		 /* same sign; for Q1-like shares, within 5 points */
+};
+
+/* One mix seen epoch by epoch. */
+struct cot_smq_timeline {
+	unsigned ls, batch, target;
+	struct cot_epochs *epochs[COT_SMQ_SYSTEMS]; /* owned */
+	struct cot_scenario *scenarios[COT_SMQ_SYSTEMS];
+};
+
+struct cot_smq_sense {
+	const char *what;
+	bool ablation;		 /* else sensitivity */
+	struct cot_smq_run *run; /* owned */
+};
+
+struct cot_smq_report {
+	uint64_t seed;
+	bool quick;
+	uint64_t cycles;
+	bool is_mi[COT_SMQ_BENCHMARKS];
+	double curve[COT_SMQ_BENCHMARKS][COT_SMQ_MAX_SMS + 1]; /* IPC alone on n SMs */
+	struct cot_smq_run *main;			       /* owned */
+	unsigned n_senses;
+	struct cot_smq_sense senses[COT_SMQ_MAX_SENSES];
+	unsigned n_printed;
+	struct cot_smq_printed printed[COT_SMQ_PRINTED];
+	struct cot_smq_pair_of_values pairs[COT_SMQ_PRINTED];
+	bool has_timeline;
+	struct cot_smq_timeline timeline;
+};
+
+unsigned cot_smq_case(unsigned mix, unsigned target);
+void cot_smq_mix(unsigned mix, unsigned *ret_ls, unsigned *ret_batch);
+enum cot_smq_pair cot_smq_pair_of(const struct cot_smq_report *r, unsigned mix);
+
+struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct cot_smq_run *run,
+				    enum cot_smq_system system, unsigned pair, unsigned target);
+
+/* Reads what the paper prints; -EINVAL with a sentence. */
+int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
+			 struct cot_error *err);
+/* The table that is built in. */
+int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err);
+
+/* Fills r->pairs from r->main. */
+void cot_smq_compare(struct cot_smq_report *r);
+
+void cot_smq_report_finish(struct cot_smq_report *r);
+
+/* The three outputs. 0 or -ENOMEM; write errors are the stream's affair. */
+int cot_smq_write_text(FILE *out, const struct cot_smq_report *r);
+int cot_smq_write_json(FILE *out, const struct cot_smq_report *r);
+int cot_smq_write_html(FILE *out, const struct cot_smq_report *r);
+
+#endif
