@@ -1,20 +1,94 @@
-#include "cli/reproduce.h"
-
+/*
+ * cotenant reproduce: repeats a published evaluation (src/study).
+ */
+#include <argp.h>
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "study/jobs.h"
+#include "study/study.h"
 
-static const struct cot_command studies[] = {
-	{"preemption", "Tanasic et al. (ISCA 2014): preemptive multiprogramming on GPUs",
-	 cot_reproduce_preemption},
-	{"smqos", "Sun et al.: SMs and power divided by promised instructions per cycle",
-	 cot_reproduce_smqos},
-	{"consolidation", "US patent 8,643,656: energy-aware task consolidation on GPUs",
-	 cot_reproduce_consolidation},
+struct arguments {
+	const struct cot_study *study;
+	void *data; /* the study's */
+	struct cot_study_options options;
+	struct cot_progress bar;
 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	struct cot_study_options *o = &a->options;
+
+	switch (key) {
+	case COT_STUDY_QUICK:
+		o->quick = true;
+		return 0;
+	case COT_STUDY_JSON:
+		o->json = arg;
+		return 0;
+	case COT_STUDY_REPORT:
+		o->html = arg;
+		return 0;
+	case COT_STUDY_SEED:
+		o->seed = cot_study_whole(state, "--seed", arg, 0, INT64_MAX);
+		return 0;
+	case COT_STUDY_THREADS:
+		o->n_threads =
+			(unsigned)cot_study_whole(state, "--threads", arg, 1, COT_JOBS_MAX_THREADS);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%.40s' is too much; expected options only", arg);
+		return 0;
+	default:
+		return a->study->parse ? a->study->parse(a->data, key, arg, state)
+				       : ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void show_progress(void *arg, double done)
+{
+	struct arguments *a = arg;
+
+	cot_progress_update(&a->bar, done);
+}
+
+static bool interrupted(void *arg)
+{
+	(void)arg;
+	return cot_cli_interrupted();
+}
+
+/* Takes what create() made; `name` is what argp and the progress bar call the study. */
+static int run(struct arguments *a, const char *name, int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = a->study->options,
+		.parser = parse,
+		.children = cot_cli_argp_children,
+		.doc = a->study->doc,
+	};
+	struct cot_error err = {"out of memory"};
+	int rc = a->data ? 0 : -ENOMEM;
+
+	if (!rc && cot_cli_parse(&argp, argc, argv, 0, a)) {
+		a->study->destroy(a->data);
+		return COT_EXIT_USAGE;
+	}
+	cot_cli_catch_signals();
+	cot_progress_init(&a->bar, name + strlen("cotenant "));
+	if (!rc)
+		rc = cot_study_run(a->study, a->data, &a->options, &err);
+	cot_progress_finish(&a->bar);
+	if (a->data)
+		a->study->destroy(a->data);
+	if (rc)
+		cot_cli_complain("%s", err.text);
+	return !rc ? COT_EXIT_OK : rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
+}
 
 static void print_usage(FILE *out)
 {
@@ -25,13 +99,15 @@ static void print_usage(FILE *out)
 	      "values.\n\n"
 	      "Studies:\n",
 	      out);
-	for (i = 0; i < COT_ARRAY_LEN(studies); i++)
-		fprintf(out, "  %-14s %s\n", studies[i].name, studies[i].summary);
+	for (i = 0; i < COT_N_STUDIES; i++)
+		fprintf(out, "  %-14s %s\n", cot_studies[i]->name, cot_studies[i]->summary);
 	fputs("\n`cotenant reproduce STUDY --help` tells the options of a study.\n", out);
 }
 
 int cot_cmd_reproduce(int argc, char **argv)
 {
+	struct arguments a = {
+		.options = {.seed = 1, .progress = show_progress, .stop = interrupted}};
 	char name[64], list[128] = "";
 	unsigned i;
 
@@ -44,17 +120,21 @@ int cot_cmd_reproduce(int argc, char **argv)
 		print_usage(stdout);
 		return fflush(stdout) ? COT_EXIT_FAILURE : COT_EXIT_OK;
 	}
-	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
-		if (strcmp(argv[1], studies[i].name))
+	for (i = 0; i < COT_N_STUDIES; i++) {
+		if (strcmp(argv[1], cot_studies[i]->name))
 			continue;
-		snprintf(name, sizeof(name), "cotenant reproduce %s", studies[i].name);
+		snprintf(name, sizeof(name), "cotenant reproduce %s", argv[1]);
 		argv[1] = name;
-		return studies[i].run(argc - 1, argv + 1);
+		a.study = cot_studies[i];
+		a.data = a.study->create();
+		a.options.n_threads = cot_jobs_default_threads();
+		a.options.arg = &a;
+		return run(&a, name, argc - 1, argv + 1);
 	}
-	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
+	for (i = 0; i < COT_N_STUDIES; i++) {
 		size_t n = strlen(list);
 
-		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", studies[i].name);
+		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", cot_studies[i]->name);
 	}
 	cot_cli_complain("reproduce: there is no study '%.40s'; expected one of %s", argv[1], list);
 	return COT_EXIT_USAGE;

@@ -58,7 +58,7 @@ static void tick(struct crew *c)
 
 	if (j->progress)
 		j->progress(j->arg, atomic_load(&c->done), j->n);
-	if (j->stop && j->stop(j->arg)) {
+	if (j->stop && j->stop(j->stop_arg)) {
 		record_failure(c, j->n, -EINTR);
 		atomic_store(&c->halt, true);
 	}

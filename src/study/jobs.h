@@ -17,9 +17,10 @@ struct cot_jobs {
 	int (*run)(void *arg, size_t job);
 	/* The calling thread, about ten times a second; optional. */
 	void (*progress)(void *arg, size_t n_done, size_t n_jobs);
+	void *arg;
 	/* The calling thread, just as often: true ends the work early; optional. */
 	bool (*stop)(void *arg);
-	void *arg;
+	void *stop_arg;
 };
 
 /*

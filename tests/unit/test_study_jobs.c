@@ -80,7 +80,8 @@ static void a_failure_ends_the_work(void **state)
 static void it_can_be_stopped(void **state)
 {
 	static struct jobs j;
-	struct cot_jobs jobs = {.n = N_JOBS, .run = run_until_stopped, .stop = stop, .arg = &j};
+	struct cot_jobs jobs = {
+		.n = N_JOBS, .run = run_until_stopped, .arg = &j, .stop = stop, .stop_arg = &j};
 
 	(void)state;
 	assert_int_equal(cot_jobs_run(&jobs, 3), -EINTR);

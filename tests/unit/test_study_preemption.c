@@ -156,12 +156,12 @@ static void crossing_is_where_the_curves_swap(void **state)
 {
 	const double a[6] = {1.0, 2.0, 3.0, 6.0, 8.0, 9.0};
 	const double b[6] = {2.0, 3.0, 4.0, 5.0, 6.0, 7.0};
-	struct cot_crossing c = cot_repro_crossing(a, b, 6);
+	struct cot_crossing c = cot_preemption_crossing(a, b, 6);
 
 	(void)state;
 	assert_int_equal(c.rank, 3);
 	assert_float_equal(c.agreement, 1.0, 0.0);
-	c = cot_repro_crossing(b, a, 6);
+	c = cot_preemption_crossing(b, a, 6);
 	assert_true(c.agreement < 1.0);
 }
 
@@ -170,17 +170,17 @@ static void curves_that_do_not_cross(void **state)
 	const double low[3] = {1.0, 2.0, 3.0}, high[3] = {2.0, 3.0, 4.0};
 
 	(void)state;
-	assert_int_equal(cot_repro_crossing(low, high, 3).rank, 3);
-	assert_int_equal(cot_repro_crossing(high, low, 3).rank, 0);
-	assert_int_equal(cot_repro_crossing(low, low, 3).rank, 0);
-	assert_int_equal(cot_repro_crossing(low, high, 0).rank, 0);
+	assert_int_equal(cot_preemption_crossing(low, high, 3).rank, 3);
+	assert_int_equal(cot_preemption_crossing(high, low, 3).rank, 0);
+	assert_int_equal(cot_preemption_crossing(low, low, 3).rank, 0);
+	assert_int_equal(cot_preemption_crossing(low, high, 0).rank, 0);
 }
 
 static void a_stray_rank_does_not_move_the_crossing(void **state)
 {
 	const double a[6] = {1.0, 2.5, 3.0, 4.0, 7.0, 8.0};
 	const double b[6] = {2.0, 2.0, 4.0, 5.0, 6.0, 7.0};
-	struct cot_crossing c = cot_repro_crossing(a, b, 6);
+	struct cot_crossing c = cot_preemption_crossing(a, b, 6);
 
 	(void)state;
 	assert_int_equal(c.rank, 4);
@@ -262,17 +262,17 @@ static void bad_tables_are_told_by_line(void **state)
 static void points_follow_from_the_times(void **state)
 {
 	static struct cot_printed printed;
-	struct cot_repro_sample s = {.n_sizes = 1, .sizes = {2}, .n_prio = {1}, .n_dss = 1};
-	struct cot_repro_points points;
+	struct cot_preemption_sample s = {.n_sizes = 1, .sizes = {2}, .n_prio = {1}, .n_dss = 1};
+	struct cot_preemption_points points;
 	struct cot_error err;
-	const struct cot_repro_point *p;
+	const struct cot_preemption_point *p;
 
 	(void)state;
 	assert_int_equal(cot_printed_load(&printed, &err), 0);
-	assert_true(cot_repro_sample_alloc(&s));
+	assert_true(cot_preemption_sample_alloc(&s));
 	s.single_us[0] = 10.0;
 	s.single_us[1] = 20.0;
-	s.prio[0][0] = (struct cot_repro_case){
+	s.prio[0][0] = (struct cot_preemption_case){
 		.load = {.n = 2, .high = 1, .apps = {0, 1}},
 		.multi_us = {[COT_PRIO_FCFS] = {20.0, 60.0},
 			     [COT_PRIO_NPQ] = {20.0, 60.0},
@@ -281,27 +281,27 @@ static void points_follow_from_the_times(void **state)
 			     [COT_PRIO_SHARED_SWITCH] = {40.0, 20.0},
 			     [COT_PRIO_SHARED_DRAIN] = {40.0, 30.0}},
 	};
-	s.dss[0][0] = (struct cot_repro_case){
+	s.dss[0][0] = (struct cot_preemption_case){
 		.load = {.n = 2, .apps = {0, 1}},
 		.multi_us = {{20.0, 80.0}, {25.0, 40.0}, {40.0, 80.0}},
 	};
-	assert_int_equal(cot_repro_points_make(&s, &printed, &points), 0);
-	p = cot_repro_points_find(&points, "5", "switch", printed.benchmarks[1].name, 2);
+	assert_int_equal(cot_preemption_points_make(&s, &printed, &points), 0);
+	p = cot_preemption_points_find(&points, "5", "switch", printed.benchmarks[1].name, 2);
 	assert_non_null(p);
 	assert_float_equal(p->value, 3.0, 1e-12);
 	/* STP: NPQ 0.5 + 1/3, PPQ 0.25 + 1. */
-	p = cot_repro_points_find(&points, "6a", "switch", "average", 2);
+	p = cot_preemption_points_find(&points, "6a", "switch", "average", 2);
 	assert_float_equal(p->value, (0.5 + 1.0 / 3.0) / 1.25, 1e-12);
 	/* Fairness: FCFS 0.25 / 0.5, DSS 0.4 / 0.5. */
-	p = cot_repro_points_find(&points, "7b", "switch", "average", 2);
+	p = cot_preemption_points_find(&points, "7b", "switch", "average", 2);
 	assert_float_equal(p->value, 1.6, 1e-12);
 	/* ANTT: FCFS (2 + 4) / 2, switch (2.5 + 2) / 2, drain (4 + 4) / 2. */
-	p = cot_repro_points_find(&points, "8", "switch", "workloads", 2);
+	p = cot_preemption_points_find(&points, "8", "switch", "workloads", 2);
 	assert_float_equal(p->value, 1.0, 0.0);
-	p = cot_repro_points_find(&points, "8", "drain", "workloads", 2);
+	p = cot_preemption_points_find(&points, "8", "drain", "workloads", 2);
 	assert_float_equal(p->value, 0.0, 0.0);
-	cot_repro_points_finish(&points);
-	cot_repro_sample_finish(&s);
+	cot_preemption_points_finish(&points);
+	cot_preemption_sample_finish(&s);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "study/study.h"
 
 #define COT_CONSOLIDATION_ROWS_MAX 64u
 
@@ -38,5 +39,11 @@ struct cot_consolidation {
 };
 
 int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err);
+
+/* As in struct cot_study. */
+int cot_consolidation_write_text(FILE *out, const void *data);
+int cot_consolidation_write_json(FILE *out, const void *data);
+
+extern const struct cot_study cot_consolidation_study;
 
 #endif

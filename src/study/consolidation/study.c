@@ -346,3 +346,35 @@ int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err)
 	free(st);
 	return rc;
 }
+
+/* ---- as `cotenant reproduce` sees it ---- */
+
+static const struct argp_option options[] = {
+	{"json", COT_STUDY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
+	{0},
+};
+
+static void *create(void)
+{
+	return calloc(1, sizeof(struct cot_consolidation));
+}
+
+static int run(void *data, const struct cot_study_options *o, struct cot_error *err)
+{
+	(void)o;
+	return cot_consolidation_run(data, err);
+}
+
+const struct cot_study cot_consolidation_study = {
+	.name = "consolidation",
+	.summary = "US patent 8,643,656: energy-aware task consolidation on GPUs",
+	.doc = "Put the numbers that US patent 8,643,656 (energy-aware task consolidation "
+	       "on GPUs) prints beside those of our models: times and energies of its two "
+	       "scenarios, whether to consolidate, and what of the rest can be checked.",
+	.options = options,
+	.create = create,
+	.destroy = free,
+	.run = run,
+	.write_text = cot_consolidation_write_text,
+	.write_json = cot_consolidation_write_json,
+};

@@ -25,14 +25,15 @@ static bool agrees(const struct cot_printed_entry *e, double printed, double mea
 	return printed > 1.0 ? measured > 1.0 : measured < 1.0;
 }
 
-static void add_pair(struct cot_repro_comparison *c, const struct cot_repro_points *points,
-		     const struct cot_printed_entry *e, unsigned nproc, double printed)
+static void add_pair(struct cot_preemption_comparison *c,
+		     const struct cot_preemption_points *points, const struct cot_printed_entry *e,
+		     unsigned nproc, double printed)
 {
-	struct cot_repro_pair *p = &c->pairs[c->n_pairs++];
-	const struct cot_repro_point *m =
-		cot_repro_points_find(points, e->figure, e->mechanism, e->group, nproc);
+	struct cot_preemption_pair *p = &c->pairs[c->n_pairs++];
+	const struct cot_preemption_point *m =
+		cot_preemption_points_find(points, e->figure, e->mechanism, e->group, nproc);
 
-	*p = (struct cot_repro_pair){.entry = e, .nproc = nproc, .printed = printed};
+	*p = (struct cot_preemption_pair){.entry = e, .nproc = nproc, .printed = printed};
 	if (!m)
 		return;
 	p->has_measured = true;
@@ -44,8 +45,9 @@ static void add_pair(struct cot_repro_comparison *c, const struct cot_repro_poin
 	c->fit += fabs(log(fmax(m->value, is_share(e) ? SHARE_FLOOR : m->value) / printed));
 }
 
-static void make_pairs(const struct cot_printed *printed, const struct cot_repro_points *points,
-		       struct cot_repro_comparison *c)
+static void make_pairs(const struct cot_printed *printed,
+		       const struct cot_preemption_points *points,
+		       struct cot_preemption_comparison *c)
 {
 	unsigned i;
 
@@ -63,16 +65,16 @@ static void make_pairs(const struct cot_printed *printed, const struct cot_repro
 /* ---- shapes ---- */
 
 struct shaper {
-	struct cot_repro_comparison *c;
-	const struct cot_repro_points *points;
+	struct cot_preemption_comparison *c;
+	const struct cot_preemption_points *points;
 };
 
 /* A value, or NAN when that size was not run. */
 static double value(const struct shaper *s, const char *figure, const char *mechanism,
 		    const char *group, unsigned nproc)
 {
-	const struct cot_repro_point *p =
-		cot_repro_points_find(s->points, figure, mechanism, group, nproc);
+	const struct cot_preemption_point *p =
+		cot_preemption_points_find(s->points, figure, mechanism, group, nproc);
 
 	return p ? p->value : NAN;
 }
@@ -81,11 +83,11 @@ static double value(const struct shaper *s, const char *figure, const char *mech
  * `slack` is 0). NAN anywhere means that the claim cannot be judged. */
 static void claim_falls(struct shaper *s, const char *name, unsigned n, const double *x)
 {
-	struct cot_repro_shape *shape = &s->c->shapes[s->c->n_shapes++];
+	struct cot_preemption_shape *shape = &s->c->shapes[s->c->n_shapes++];
 	size_t used = 0;
 	unsigned i;
 
-	*shape = (struct cot_repro_shape){.holds = true, .applies = true};
+	*shape = (struct cot_preemption_shape){.holds = true, .applies = true};
 	snprintf(shape->name, sizeof(shape->name), "%s", name);
 	for (i = 0; i < n; i++) {
 		if (isnan(x[i]))
@@ -102,9 +104,9 @@ static void claim_falls(struct shaper *s, const char *name, unsigned n, const do
 
 static void claim_near(struct shaper *s, const char *name, double x, double lo, double hi)
 {
-	struct cot_repro_shape *shape = &s->c->shapes[s->c->n_shapes++];
+	struct cot_preemption_shape *shape = &s->c->shapes[s->c->n_shapes++];
 
-	*shape = (struct cot_repro_shape){.applies = !isnan(x), .holds = x >= lo && x <= hi};
+	*shape = (struct cot_preemption_shape){.applies = !isnan(x), .holds = x >= lo && x <= hi};
 	snprintf(shape->name, sizeof(shape->name), "%s", name);
 	snprintf(shape->detail, sizeof(shape->detail), "%.3g in [%.3g, %.3g]%s", x, lo, hi,
 		 shape->holds ? "" : " fails");
@@ -177,8 +179,9 @@ static void shapes_dss(struct shaper *s)
 		   value(s, "8", "switch/drain", "improved", 8), 0.1, 0.9);
 }
 
-void cot_repro_compare(const struct cot_printed *printed, const struct cot_repro_points *points,
-		       struct cot_repro_comparison *ret)
+void cot_preemption_compare(const struct cot_printed *printed,
+			    const struct cot_preemption_points *points,
+			    struct cot_preemption_comparison *ret)
 {
 	struct shaper s = {.c = ret, .points = points};
 

@@ -17,7 +17,7 @@ static const char *look_up(const struct word *words, unsigned n, const char *key
 	return key;
 }
 
-const char *cot_repro_figure_title(const char *figure)
+const char *cot_preemption_figure_title(const char *figure)
 {
 	static const struct word titles[] = {
 		{"5", "turnaround gain of the high-priority process over FCFS"},
@@ -32,7 +32,7 @@ const char *cot_repro_figure_title(const char *figure)
 	return look_up(titles, COT_ARRAY_LEN(titles), figure);
 }
 
-const char *cot_repro_mechanism_name(const char *mechanism)
+const char *cot_preemption_mechanism_name(const char *mechanism)
 {
 	static const struct word names[] = {
 		{"npq", "NPQ (no preemption)"},
@@ -44,16 +44,18 @@ const char *cot_repro_mechanism_name(const char *mechanism)
 	return look_up(names, COT_ARRAY_LEN(names), mechanism);
 }
 
-const char *cot_repro_value(char buf[COT_REPRO_VALUE_MAX], const char *metric, double value)
+const char *cot_preemption_value(char buf[COT_PREEMPTION_VALUE_MAX], const char *metric,
+				 double value)
 {
 	if (!strcmp(metric, "improved_share") || !strcmp(metric, "crossing"))
-		snprintf(buf, COT_REPRO_VALUE_MAX, "%.0f %%", 100.0 * value);
+		snprintf(buf, COT_PREEMPTION_VALUE_MAX, "%.0f %%", 100.0 * value);
 	else
-		snprintf(buf, COT_REPRO_VALUE_MAX, value < 9.995 ? "%.2f" : "%.1f", value);
+		snprintf(buf, COT_PREEMPTION_VALUE_MAX, value < 9.995 ? "%.2f" : "%.1f", value);
 	return buf;
 }
 
-unsigned cot_repro_shapes_held(const struct cot_repro_comparison *c, unsigned *ret_n_judged)
+unsigned cot_preemption_shapes_held(const struct cot_preemption_comparison *c,
+				    unsigned *ret_n_judged)
 {
 	unsigned i, held = 0;
 
@@ -65,12 +67,12 @@ unsigned cot_repro_shapes_held(const struct cot_repro_comparison *c, unsigned *r
 	return held;
 }
 
-unsigned cot_repro_better_reading(const struct cot_repro *r)
+unsigned cot_preemption_better_reading(const struct cot_preemption *r)
 {
 	return r->comparison[1].fit < r->comparison[0].fit ? 1 : 0;
 }
 
-const char *const cot_repro_reasons[] = {
+const char *const cot_preemption_reasons[] = {
 	"The paper does not publish the CPU and transfer phases of its applications. Ours are made "
 	"up to reach the printed length classes, so how often a process waits for the GPU at all "
 	"is only known roughly. Other totals within the classes move the fit little.",

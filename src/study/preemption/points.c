@@ -8,7 +8,7 @@
 #include "study/preemption/preemption.h"
 #include "study/preemption/stat.h"
 
-bool cot_repro_sample_alloc(struct cot_repro_sample *s)
+bool cot_preemption_sample_alloc(struct cot_preemption_sample *s)
 {
 	unsigned i;
 
@@ -21,41 +21,42 @@ bool cot_repro_sample_alloc(struct cot_repro_sample *s)
 	return true;
 }
 
-void cot_repro_sample_finish(struct cot_repro_sample *s)
+void cot_preemption_sample_finish(struct cot_preemption_sample *s)
 {
 	unsigned i;
 
-	for (i = 0; i < COT_REPRO_MAX_SIZES; i++) {
+	for (i = 0; i < COT_PREEMPTION_MAX_SIZES; i++) {
 		free(s->prio[i]);
 		free(s->dss[i]);
 		s->prio[i] = s->dss[i] = NULL;
 	}
 }
 
-void cot_repro_points_finish(struct cot_repro_points *p)
+void cot_preemption_points_finish(struct cot_preemption_points *p)
 {
 	free(p->items);
-	*p = (struct cot_repro_points){0};
+	*p = (struct cot_preemption_points){0};
 }
 
-void cot_repro_finish(struct cot_repro *r)
+void cot_preemption_finish(struct cot_preemption *r)
 {
 	unsigned i;
 
 	for (i = 0; i < r->n_samples; i++) {
-		cot_repro_sample_finish(&r->samples[i]);
-		cot_repro_points_finish(&r->points[i]);
+		cot_preemption_sample_finish(&r->samples[i]);
+		cot_preemption_points_finish(&r->points[i]);
 	}
 }
 
-const struct cot_repro_point *cot_repro_points_find(const struct cot_repro_points *p,
-						    const char *figure, const char *mechanism,
-						    const char *group, unsigned nproc)
+const struct cot_preemption_point *cot_preemption_points_find(const struct cot_preemption_points *p,
+							      const char *figure,
+							      const char *mechanism,
+							      const char *group, unsigned nproc)
 {
 	unsigned i;
 
 	for (i = 0; i < p->n; i++) {
-		const struct cot_repro_point *q = &p->items[i];
+		const struct cot_preemption_point *q = &p->items[i];
 
 		if (q->nproc == nproc && !strcmp(q->figure, figure) &&
 		    !strcmp(q->mechanism, mechanism) && !strcmp(q->group, group))
@@ -66,9 +67,9 @@ const struct cot_repro_point *cot_repro_points_find(const struct cot_repro_point
 
 /* What the functions below fill: the points of one size, and the first failure. */
 struct maker {
-	const struct cot_repro_sample *s;
+	const struct cot_preemption_sample *s;
 	const struct cot_printed *printed;
-	struct cot_repro_points *points;
+	struct cot_preemption_points *points;
 	unsigned size_index;
 	int rc;
 };
@@ -76,13 +77,13 @@ struct maker {
 static void add_point(struct maker *m, const char *figure, const char *metric,
 		      const char *mechanism, const char *group, struct cot_mean value)
 {
-	struct cot_repro_points *p = m->points;
+	struct cot_preemption_points *p = m->points;
 
 	if (m->rc || !value.n)
 		return;
 	if (p->n == p->cap) {
 		unsigned cap = p->cap ? 2 * p->cap : 256;
-		struct cot_repro_point *bigger = realloc(p->items, cap * sizeof(*bigger));
+		struct cot_preemption_point *bigger = realloc(p->items, cap * sizeof(*bigger));
 
 		if (!bigger) {
 			m->rc = -ENOMEM;
@@ -91,7 +92,7 @@ static void add_point(struct maker *m, const char *figure, const char *metric,
 		p->items = bigger;
 		p->cap = cap;
 	}
-	p->items[p->n++] = (struct cot_repro_point){
+	p->items[p->n++] = (struct cot_preemption_point){
 		.figure = figure,
 		.metric = metric,
 		.mechanism = mechanism,
@@ -126,8 +127,8 @@ static void add_groups(struct maker *m, const char *figure, const char *mechanis
 			  cot_accu_mean(&per_benchmark[i]));
 }
 
-static struct cot_multi_metrics case_metrics(const struct cot_repro_sample *s,
-					     const struct cot_repro_case *c, unsigned policy)
+static struct cot_multi_metrics case_metrics(const struct cot_preemption_sample *s,
+					     const struct cot_preemption_case *c, unsigned policy)
 {
 	double single[COT_WORKLOAD_MAX];
 	unsigned i;
@@ -144,7 +145,7 @@ static void figure5(struct maker *m, unsigned policy, const char *mechanism)
 	unsigned i;
 
 	for (i = 0; i < m->s->n_prio[m->size_index]; i++) {
-		const struct cot_repro_case *c = &m->s->prio[m->size_index][i];
+		const struct cot_preemption_case *c = &m->s->prio[m->size_index][i];
 		unsigned h = c->load.high;
 
 		cot_accu_add(&per_benchmark[c->load.apps[h]],
@@ -159,7 +160,7 @@ static void figure6(struct maker *m, const char *figure, unsigned policy, const 
 	unsigned i;
 
 	for (i = 0; i < m->s->n_prio[m->size_index]; i++) {
-		const struct cot_repro_case *c = &m->s->prio[m->size_index][i];
+		const struct cot_preemption_case *c = &m->s->prio[m->size_index][i];
 
 		cot_accu_add(&ratio, case_metrics(m->s, c, COT_PRIO_NPQ).stp /
 					     case_metrics(m->s, c, policy).stp);
@@ -175,7 +176,7 @@ static void figure7(struct maker *m, unsigned policy, const char *mechanism)
 	unsigned i, j;
 
 	for (i = 0; i < m->s->n_dss; i++) {
-		const struct cot_repro_case *c = &m->s->dss[m->size_index][i];
+		const struct cot_preemption_case *c = &m->s->dss[m->size_index][i];
 		struct cot_multi_metrics fcfs = case_metrics(m->s, c, COT_DSS_FCFS);
 		struct cot_multi_metrics dss = case_metrics(m->s, c, policy);
 
@@ -196,7 +197,7 @@ static void figure8(struct maker *m)
 
 	if (m->rc || !m->s->n_dss)
 		return;
-	m->rc = cot_repro_antt(m->s, m->size_index, &c);
+	m->rc = cot_preemption_antt(m->s, m->size_index, &c);
 	if (m->rc)
 		return;
 	add_point(m, "8", "improved_share", "switch", "workloads",
@@ -210,12 +211,12 @@ static void figure8(struct maker *m)
 	cot_antt_curves_finish(&c);
 }
 
-int cot_repro_points_make(const struct cot_repro_sample *s, const struct cot_printed *printed,
-			  struct cot_repro_points *ret)
+int cot_preemption_points_make(const struct cot_preemption_sample *s,
+			       const struct cot_printed *printed, struct cot_preemption_points *ret)
 {
 	struct maker m = {.s = s, .printed = printed, .points = ret};
 
-	*ret = (struct cot_repro_points){0};
+	*ret = (struct cot_preemption_points){0};
 	for (m.size_index = 0; m.size_index < s->n_sizes; m.size_index++) {
 		figure5(&m, COT_PRIO_NPQ, "npq");
 		figure5(&m, COT_PRIO_PPQ_SWITCH, "switch");
@@ -229,11 +230,11 @@ int cot_repro_points_make(const struct cot_repro_sample *s, const struct cot_pri
 		figure8(&m);
 	}
 	if (m.rc)
-		cot_repro_points_finish(ret);
+		cot_preemption_points_finish(ret);
 	return m.rc;
 }
 
-struct cot_crossing cot_repro_crossing(const double *a, const double *b, unsigned n)
+struct cot_crossing cot_preemption_crossing(const double *a, const double *b, unsigned n)
 {
 	struct cot_crossing best = {0};
 	unsigned i, k, good = 0, best_good;
@@ -283,10 +284,11 @@ static void find_crossing(const struct ranked *r, struct cot_antt_curves *c, dou
 		a[c->n_improved] = r[i].antt[COT_DSS_SWITCH];
 		b[c->n_improved++] = r[i].antt[COT_DSS_DRAIN];
 	}
-	c->crossing = cot_repro_crossing(a, b, c->n_improved);
+	c->crossing = cot_preemption_crossing(a, b, c->n_improved);
 }
 
-static void rank_workloads(const struct cot_repro_sample *s, unsigned size_index, struct ranked *r)
+static void rank_workloads(const struct cot_preemption_sample *s, unsigned size_index,
+			   struct ranked *r)
 {
 	unsigned i, k;
 
@@ -298,8 +300,8 @@ static void rank_workloads(const struct cot_repro_sample *s, unsigned size_index
 	qsort(r, s->n_dss, sizeof(*r), worst_first);
 }
 
-int cot_repro_antt(const struct cot_repro_sample *s, unsigned size_index,
-		   struct cot_antt_curves *ret)
+int cot_preemption_antt(const struct cot_preemption_sample *s, unsigned size_index,
+			struct cot_antt_curves *ret)
 {
 	struct cot_antt_curves c = {.n = s->n_dss};
 	struct ranked *r = calloc(c.n + 1, sizeof(*r));

@@ -1,7 +1,7 @@
 /*
  * The evaluation of Tanasic et al. ("Enabling Preemptive Multiprogramming on GPUs", ISCA 2014),
- * section 4, as data: what was simulated, the figures that follow from it, what the paper prints,
- * and how the two agree. Computation only: simulate.h runs the simulations.
+ * section 4: what is simulated, the figures that follow from it, what the paper prints, and how the
+ * two agree. Main thread only.
  *
  *     cases (times) --> points (one per bar of a figure) --> comparison with the printed values
  */
@@ -15,9 +15,10 @@
 #include "base/error.h"
 #include "study/preemption/printed.h"
 #include "study/preemption/workloads.h"
+#include "study/study.h"
 #include "trace/trace.h"
 
-#define COT_REPRO_MAX_SIZES 8
+#define COT_PREEMPTION_MAX_SIZES 8
 
 /* What a workload is run under. The priority study has six entries, the DSS study three. */
 enum cot_prio_policy {
@@ -32,34 +33,34 @@ enum cot_prio_policy {
 
 enum cot_dss_policy { COT_DSS_FCFS, COT_DSS_SWITCH, COT_DSS_DRAIN, COT_DSS_N };
 
-#define COT_REPRO_MAX_POLICIES COT_PRIO_N
+#define COT_PREEMPTION_MAX_POLICIES COT_PRIO_N
 
 /* One workload and the mean turnaround of each of its processes under each policy. */
-struct cot_repro_case {
+struct cot_preemption_case {
 	struct cot_workload load;
-	double multi_us[COT_REPRO_MAX_POLICIES][COT_WORKLOAD_MAX];
+	double multi_us[COT_PREEMPTION_MAX_POLICIES][COT_WORKLOAD_MAX];
 };
 
 /* A set of simulations that belong together: one reading of Time/TB, one block jitter. */
-struct cot_repro_sample {
+struct cot_preemption_sample {
 	const char *name; /* "consistent", "printed", "jitter 0.1" */
 	enum cot_block_time block_time;
 	double jitter_cv;
 	double single_us[COT_PRINTED_MAX_BENCHMARKS]; /* each benchmark alone, under FCFS */
 	unsigned n_sizes;
-	unsigned sizes[COT_REPRO_MAX_SIZES];  /* processes per workload, ascending */
-	unsigned n_prio[COT_REPRO_MAX_SIZES]; /* cases per size */
+	unsigned sizes[COT_PREEMPTION_MAX_SIZES];  /* processes per workload, ascending */
+	unsigned n_prio[COT_PREEMPTION_MAX_SIZES]; /* cases per size */
 	unsigned n_dss;
-	struct cot_repro_case *prio[COT_REPRO_MAX_SIZES]; /* owned */
-	struct cot_repro_case *dss[COT_REPRO_MAX_SIZES];
+	struct cot_preemption_case *prio[COT_PREEMPTION_MAX_SIZES]; /* owned */
+	struct cot_preemption_case *dss[COT_PREEMPTION_MAX_SIZES];
 };
 
 /* Allocates the cases; false when out of memory. finish() takes half-made ones. */
-bool cot_repro_sample_alloc(struct cot_repro_sample *s);
-void cot_repro_sample_finish(struct cot_repro_sample *s);
+bool cot_preemption_sample_alloc(struct cot_preemption_sample *s);
+void cot_preemption_sample_finish(struct cot_preemption_sample *s);
 
 /* A measured value. The strings are literals, except for `group`, which lives with the table. */
-struct cot_repro_point {
+struct cot_preemption_point {
 	const char *figure, *metric, *mechanism, *group;
 	unsigned nproc;
 	double value;
@@ -67,20 +68,22 @@ struct cot_repro_point {
 	double geomean;	   /* of the same ratios, against a long tail; 0: none */
 };
 
-struct cot_repro_points {
-	struct cot_repro_point *items; /* owned */
+struct cot_preemption_points {
+	struct cot_preemption_point *items; /* owned */
 	unsigned n, cap;
 };
 
 /* All points of Figures 5 to 8. `printed` gives the benchmarks and their groups. 0 or -ENOMEM. */
-int cot_repro_points_make(const struct cot_repro_sample *s, const struct cot_printed *printed,
-			  struct cot_repro_points *ret);
-void cot_repro_points_finish(struct cot_repro_points *p);
+int cot_preemption_points_make(const struct cot_preemption_sample *s,
+			       const struct cot_printed *printed,
+			       struct cot_preemption_points *ret);
+void cot_preemption_points_finish(struct cot_preemption_points *p);
 
 /* NULL when it was not measured. */
-const struct cot_repro_point *cot_repro_points_find(const struct cot_repro_points *p,
-						    const char *figure, const char *mechanism,
-						    const char *group, unsigned nproc);
+const struct cot_preemption_point *cot_preemption_points_find(const struct cot_preemption_points *p,
+							      const char *figure,
+							      const char *mechanism,
+							      const char *group, unsigned nproc);
 
 /*
  * Where one curve passes below another: the split k of 0..n for which most ranks agree with
@@ -91,7 +94,7 @@ struct cot_crossing {
 	double agreement; /* share of the ranks on the right side; 1 = a clean crossing */
 };
 
-struct cot_crossing cot_repro_crossing(const double *a, const double *b, unsigned n);
+struct cot_crossing cot_preemption_crossing(const double *a, const double *b, unsigned n);
 
 /*
  * The ANTT of the workloads of one size for Figure 8, in order of their ANTT under FCFS, the worst
@@ -109,12 +112,12 @@ struct cot_antt_curves {
 /* A workload counts as improved when its ANTT falls by more than this factor. */
 #define COT_ANTT_GAIN 1.05
 
-int cot_repro_antt(const struct cot_repro_sample *s, unsigned size_index,
-		   struct cot_antt_curves *ret);
+int cot_preemption_antt(const struct cot_preemption_sample *s, unsigned size_index,
+			struct cot_antt_curves *ret);
 void cot_antt_curves_finish(struct cot_antt_curves *c);
 
 /* One printed value beside ours. */
-struct cot_repro_pair {
+struct cot_preemption_pair {
 	const struct cot_printed_entry *entry;
 	unsigned nproc;
 	double printed;
@@ -123,58 +126,70 @@ struct cot_repro_pair {
 	bool agrees; /* same direction: a gain is a gain, a loss is a loss */
 };
 
-struct cot_repro_shape {
+struct cot_preemption_shape {
 	char name[120];
 	bool holds;
 	bool applies; /* false when the sizes it needs were not run */
 	char detail[120];
 };
 
-#define COT_REPRO_MAX_PAIRS  (2 * COT_PRINTED_MAX_ENTRIES)
-#define COT_REPRO_MAX_SHAPES 32
+#define COT_PREEMPTION_MAX_PAIRS  (2 * COT_PRINTED_MAX_ENTRIES)
+#define COT_PREEMPTION_MAX_SHAPES 32
 
-struct cot_repro_comparison {
+struct cot_preemption_comparison {
 	unsigned n_pairs;
-	struct cot_repro_pair pairs[COT_REPRO_MAX_PAIRS];
+	struct cot_preemption_pair pairs[COT_PREEMPTION_MAX_PAIRS];
 	unsigned n_shapes;
-	struct cot_repro_shape shapes[COT_REPRO_MAX_SHAPES];
+	struct cot_preemption_shape shapes[COT_PREEMPTION_MAX_SHAPES];
 	unsigned n_fit;
 	double fit; /* mean |ln(measured / printed)| over Figures 5 to 8 */
 };
 
-void cot_repro_compare(const struct cot_printed *printed, const struct cot_repro_points *points,
-		       struct cot_repro_comparison *ret);
+void cot_preemption_compare(const struct cot_printed *printed,
+			    const struct cot_preemption_points *points,
+			    struct cot_preemption_comparison *ret);
 
 /* Table 1, recomputed from the traces. */
-struct cot_repro_table1_row {
+struct cot_preemption_table1_row {
 	const char *benchmark, *kernel;
 	double save_us, resource_pct;
 	double save_us_printed, resource_pct_printed;
 	double block_us[2]; /* residency of a block: consistent, printed reading */
 };
 
-/* Everything that a report shows. Sample 0 is the consistent reading, 1 the printed one. */
-#define COT_REPRO_MAIN	      2
-#define COT_REPRO_MAX_SAMPLES 5
+/* The study. Sample 0 is the consistent reading, 1 the printed one. */
+#define COT_PREEMPTION_MAIN	   2
+#define COT_PREEMPTION_MAX_SAMPLES 5
 
-struct cot_repro {
+struct cot_preemption {
+	/* What is asked for. */
+	double jitter_cv; /* of block times, in the main samples */
+	unsigned n_sizes;
+	unsigned sizes[COT_PREEMPTION_MAX_SIZES]; /* 1..COT_WORKLOAD_MAX each, ascending */
+
 	uint64_t seed;
 	bool quick;
 	struct cot_printed printed;
 	unsigned n_samples;
-	struct cot_repro_sample samples[COT_REPRO_MAX_SAMPLES];
-	struct cot_repro_points points[COT_REPRO_MAX_SAMPLES];
-	struct cot_repro_comparison comparison[COT_REPRO_MAIN];
-	struct cot_repro_table1_row table1[COT_PRINTED_MAX_KERNELS];
+	struct cot_preemption_sample samples[COT_PREEMPTION_MAX_SAMPLES];
+	struct cot_preemption_points points[COT_PREEMPTION_MAX_SAMPLES];
+	struct cot_preemption_comparison comparison[COT_PREEMPTION_MAIN];
+	struct cot_preemption_table1_row table1[COT_PRINTED_MAX_KERNELS];
 	unsigned n_simulations;
 	uint64_t block_completions;
 };
 
-void cot_repro_finish(struct cot_repro *r);
+void cot_preemption_finish(struct cot_preemption *r);
 
-/* The three outputs. 0 or -ENOMEM; write errors are the stream's affair. */
-int cot_repro_write_text(FILE *out, const struct cot_repro *r);
-int cot_repro_write_json(FILE *out, const struct cot_repro *r);
-int cot_repro_write_html(FILE *out, const struct cot_repro *r);
+/* Simulates everything on all threads; `data` is a struct cot_preemption. As in struct cot_study.
+ */
+int cot_preemption_run(void *data, const struct cot_study_options *options, struct cot_error *err);
+
+/* The three outputs, as in struct cot_study. */
+int cot_preemption_write_text(FILE *out, const void *data);
+int cot_preemption_write_json(FILE *out, const void *data);
+int cot_preemption_write_html(FILE *out, const void *data);
+
+extern const struct cot_study cot_preemption_study;
 
 #endif

@@ -1,18 +1,17 @@
-#include "study/preemption/simulate.h"
-
+/* The simulations of the study, on all threads. Programs and results live in the study; the threads
+ * share nothing else. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/sim.h"
 #include "study/jobs.h"
+#include "study/preemption/preemption.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
 #define GPU_NAME	 "k20c"
-#define STOP_RUNS	 3	/* section 4.1 */
-#define INSTANTS_A_TURN	 200000 /* between two looks at the stop flag: some 10 ms */
+#define STOP_RUNS	 3 /* section 4.1 */
 #define PRIO_SETS	 5
 #define PRIO_SETS_QUICK	 1
 #define N_DSS		 100
@@ -35,7 +34,7 @@ struct job {
 
 struct study_run {
 	const struct cot_study_options *opt;
-	struct cot_repro *repro;
+	struct cot_preemption *report;
 	const struct cot_gpu *gpu;
 	struct cot_trace_program *owners[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
 	const struct cot_program *programs[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
@@ -71,15 +70,15 @@ static const struct policy dss_policies[COT_DSS_N] = {
 /* ---- one simulation ---- */
 
 static void set_app(struct cot_app *app, const struct study_run *run,
-		    const struct cot_repro_sample *s, unsigned benchmark, unsigned index)
+		    const struct cot_preemption_sample *s, unsigned benchmark, unsigned index)
 {
 	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
-	strcpy(app->name, run->repro->printed.benchmarks[benchmark].name);
+	strcpy(app->name, run->report->printed.benchmarks[benchmark].name);
 	app->program = *run->programs[s->block_time][benchmark];
 }
 
 static struct cot_scenario make_scenario(const struct study_run *run,
-					 const struct cot_repro_sample *s, uint64_t seed)
+					 const struct cot_preemption_sample *s, uint64_t seed)
 {
 	struct cot_scenario sc = {.gpu = *run->gpu,
 				  .scheduler = "fcfs",
@@ -94,36 +93,23 @@ static struct cot_scenario make_scenario(const struct study_run *run,
 static int simulate(struct study_run *run, const struct cot_scenario *sc, double *ret_multi_us)
 {
 	struct cot_sim_result r;
-	enum cot_sim_status status;
-	struct cot_sim *sim;
 	uint32_t i;
-	int rc;
+	int rc = cot_study_simulate(run->opt, sc, NULL, NULL, &r);
 
-	rc = cot_sim_create(sc, NULL, NULL, NULL, &sim, NULL);
 	if (rc)
 		return rc;
-	do {
-		status = cot_sim_run(sim, INSTANTS_A_TURN);
-		if (run->opt->stop && run->opt->stop(run->opt->arg))
-			rc = -EINTR;
-	} while (status == COT_SIM_MORE && !rc);
-	if (!rc && status != COT_SIM_DONE)
-		rc = status == COT_SIM_STALLED ? -EDEADLK : -ENOMEM;
-	if (!rc) {
-		cot_sim_result(sim, &r);
-		for (i = 0; i < r.n_apps; i++)
-			ret_multi_us[i] =
-				(double)r.apps[i].turnaround_sum_ps / 1e6 / (double)r.apps[i].runs;
-		atomic_fetch_add(&run->block_completions, r.block_completions);
-	}
-	cot_sim_destroy(sim);
-	return rc;
+	for (i = 0; i < r.n_apps; i++)
+		ret_multi_us[i] =
+			(double)r.apps[i].turnaround_sum_ps / 1e6 / (double)r.apps[i].runs;
+	atomic_fetch_add(&run->block_completions, r.block_completions);
+	return 0;
 }
 
-static int run_case(struct study_run *run, const struct cot_repro_sample *s, const struct job *job)
+static int run_case(struct study_run *run, const struct cot_preemption_sample *s,
+		    const struct job *job)
 {
-	struct cot_repro_case *c = job->study == STUDY_PRIO ? &s->prio[job->size][job->item]
-							    : &s->dss[job->size][job->item];
+	struct cot_preemption_case *c = job->study == STUDY_PRIO ? &s->prio[job->size][job->item]
+								 : &s->dss[job->size][job->item];
 	const struct policy *policy =
 		job->study == STUDY_PRIO ? &prio_policies[job->policy] : &dss_policies[job->policy];
 	struct cot_scenario sc = make_scenario(run, s, c->load.seed);
@@ -144,7 +130,7 @@ static int run_job(void *arg, size_t index)
 {
 	struct study_run *run = arg;
 	const struct job *job = &run->jobs[index];
-	struct cot_repro_sample *s = &run->repro->samples[job->sample];
+	struct cot_preemption_sample *s = &run->report->samples[job->sample];
 	struct cot_scenario sc;
 
 	if (job->study != STUDY_SINGLE)
@@ -176,7 +162,7 @@ static int add_job(struct study_run *run, struct job job, uint32_t weight)
 
 static int add_cases(struct study_run *run, unsigned sample, enum study study, unsigned size)
 {
-	const struct cot_repro_sample *s = &run->repro->samples[sample];
+	const struct cot_preemption_sample *s = &run->report->samples[sample];
 	unsigned n_cases = study == STUDY_PRIO ? s->n_prio[size] : s->n_dss;
 	unsigned n_policies = study == STUDY_PRIO ? COT_PRIO_N : COT_DSS_N;
 	unsigned i, k;
@@ -197,7 +183,7 @@ static int add_cases(struct study_run *run, unsigned sample, enum study study, u
 /* The longest simulations come first, so that no thread is left alone with one at the end. */
 static int add_jobs(struct study_run *run)
 {
-	struct cot_repro *r = run->repro;
+	struct cot_preemption *r = run->report;
 	unsigned sample, i;
 	int rc = 0;
 
@@ -231,11 +217,12 @@ static unsigned list_apps(const struct cot_printed *printed, const char *without
 	return n;
 }
 
-static int draw(struct cot_repro_sample *s, uint64_t seed, const uint8_t *apps, unsigned n_apps)
+static int draw(struct cot_preemption_sample *s, uint64_t seed, const uint8_t *apps,
+		unsigned n_apps)
 {
 	unsigned i, j;
 
-	if (!cot_repro_sample_alloc(s))
+	if (!cot_preemption_sample_alloc(s))
 		return -ENOMEM;
 	for (i = 0; i < s->n_sizes; i++) {
 		for (j = 0; j < s->n_prio[i]; j++)
@@ -248,7 +235,7 @@ static int draw(struct cot_repro_sample *s, uint64_t seed, const uint8_t *apps, 
 }
 
 /* With two processes there are few pairs and runs are short: all of them. */
-static void set_n_prio(struct cot_repro_sample *s, unsigned n_apps, bool quick)
+static void set_n_prio(struct cot_preemption_sample *s, unsigned n_apps, bool quick)
 {
 	unsigned i;
 
@@ -258,35 +245,35 @@ static void set_n_prio(struct cot_repro_sample *s, unsigned n_apps, bool quick)
 							    : PRIO_SETS);
 }
 
-static int make_main_samples(const struct cot_study_options *opt, struct cot_repro *r)
+static int make_main_samples(struct cot_preemption *r)
 {
 	static const struct {
 		const char *name;
 		enum cot_block_time block_time;
-	} main_samples[COT_REPRO_MAIN] = {{"consistent", COT_BLOCK_TIME_WAVE},
-					  {"printed", COT_BLOCK_TIME_PRINTED}};
+	} main_samples[COT_PREEMPTION_MAIN] = {{"consistent", COT_BLOCK_TIME_WAVE},
+					       {"printed", COT_BLOCK_TIME_PRINTED}};
 	uint8_t apps[COT_PRINTED_MAX_BENCHMARKS];
 	unsigned n_apps = list_apps(&r->printed, NULL, apps);
 	unsigned i;
 	int rc = 0;
 
-	for (i = 0; i < COT_REPRO_MAIN && !rc; i++) {
-		struct cot_repro_sample *s = &r->samples[r->n_samples++];
+	for (i = 0; i < COT_PREEMPTION_MAIN && !rc; i++) {
+		struct cot_preemption_sample *s = &r->samples[r->n_samples++];
 
 		s->name = main_samples[i].name;
 		s->block_time = main_samples[i].block_time;
-		s->jitter_cv = opt->jitter_cv;
-		s->n_sizes = opt->n_sizes;
-		memcpy(s->sizes, opt->sizes, sizeof(s->sizes));
-		set_n_prio(s, n_apps, opt->quick);
-		s->n_dss = opt->quick ? N_DSS_QUICK : N_DSS;
-		rc = draw(s, opt->seed, apps, n_apps);
+		s->jitter_cv = r->jitter_cv;
+		s->n_sizes = r->n_sizes;
+		memcpy(s->sizes, r->sizes, sizeof(s->sizes));
+		set_n_prio(s, n_apps, r->quick);
+		s->n_dss = r->quick ? N_DSS_QUICK : N_DSS;
+		rc = draw(s, r->seed, apps, n_apps);
 	}
 	return rc;
 }
 
 /* The same workloads with and without a spread of block times. */
-static int make_jitter_samples(const struct cot_study_options *opt, struct cot_repro *r)
+static int make_jitter_samples(struct cot_preemption *r)
 {
 	static const struct {
 		const char *name;
@@ -298,7 +285,7 @@ static int make_jitter_samples(const struct cot_study_options *opt, struct cot_r
 	int rc = 0;
 
 	for (i = 0; i < COT_ARRAY_LEN(jitters) && !rc; i++) {
-		struct cot_repro_sample *s = &r->samples[r->n_samples++];
+		struct cot_preemption_sample *s = &r->samples[r->n_samples++];
 
 		s->name = jitters[i].name;
 		s->block_time = COT_BLOCK_TIME_WAVE;
@@ -307,7 +294,7 @@ static int make_jitter_samples(const struct cot_study_options *opt, struct cot_r
 		s->sizes[0] = SENSITIVITY_SIZE;
 		s->n_prio[0] = n_apps;
 		s->n_dss = SENSITIVITY_DSS;
-		rc = draw(s, opt->seed, apps, n_apps);
+		rc = draw(s, r->seed, apps, n_apps);
 	}
 	return rc;
 }
@@ -325,7 +312,7 @@ static void drop_programs(struct study_run *run)
 
 static int load_programs(struct study_run *run, struct cot_error *err)
 {
-	const struct cot_printed *printed = &run->repro->printed;
+	const struct cot_printed *printed = &run->report->printed;
 	char name[COT_NAME_MAX];
 	unsigned m, i;
 	int rc;
@@ -354,13 +341,13 @@ static const struct cot_kernel *find_kernel(const struct cot_program *p, const c
 
 static int make_table1(struct study_run *run, struct cot_error *err)
 {
-	const struct cot_printed *printed = &run->repro->printed;
+	const struct cot_printed *printed = &run->report->printed;
 	uint64_t ctx_max = cot_gpu_ctx_bytes_max(run->gpu);
 	unsigned i;
 
 	for (i = 0; i < printed->n_kernels; i++) {
 		const struct cot_printed_kernel *p = &printed->kernels[i];
-		struct cot_repro_table1_row *row = &run->repro->table1[i];
+		struct cot_preemption_table1_row *row = &run->report->table1[i];
 		const struct cot_kernel *k, *as_printed;
 		uint64_t bytes;
 
@@ -371,7 +358,7 @@ static int make_table1(struct study_run *run, struct cot_error *err)
 			return cot_error_set(err, -EINVAL, "the trace of %s has no kernel %s",
 					     printed->benchmarks[p->benchmark].name, p->name);
 		bytes = (uint64_t)k->ctx_bytes_per_block * k->blocks_per_sm;
-		*row = (struct cot_repro_table1_row){
+		*row = (struct cot_preemption_table1_row){
 			.benchmark = printed->benchmarks[p->benchmark].name,
 			.kernel = p->name,
 			.save_us = (double)cot_gpu_sm_move_ps(run->gpu, bytes) / 1e6,
@@ -390,80 +377,61 @@ static void on_progress(void *arg, size_t n_done, size_t n_jobs)
 {
 	struct study_run *run = arg;
 
-	if (run->opt->progress)
-		run->opt->progress(run->opt->arg,
-				   n_done < n_jobs ? (double)run->jobs[n_done].weight_before /
-							     run->total_weight
-						   : 1.0);
+	run->opt->progress(run->opt->arg,
+			   n_done < n_jobs
+				   ? (double)run->jobs[n_done].weight_before / run->total_weight
+				   : 1.0);
 }
 
-static bool on_stop(void *arg)
+static int simulate_all(struct study_run *run)
 {
-	struct study_run *run = arg;
-
-	return run->opt->stop && run->opt->stop(run->opt->arg);
-}
-
-static int simulate_all(struct study_run *run, struct cot_error *err)
-{
-	struct cot_jobs jobs = {
-		.run = run_job, .progress = on_progress, .stop = on_stop, .arg = run};
+	struct cot_jobs jobs = {.run = run_job,
+				.progress = on_progress,
+				.arg = run,
+				.stop = run->opt->stop,
+				.stop_arg = run->opt->arg};
 	int rc = add_jobs(run);
 
 	jobs.n = run->n_jobs;
 	if (!rc)
 		rc = cot_jobs_run(&jobs, run->opt->n_threads);
-	if (!rc && on_stop(run))
-		rc = -EINTR;
-	if (rc)
-		return cot_error_set(err, rc, "%s",
-				     rc == -EINTR     ? "interrupted"
-				     : rc == -EDEADLK ? "a simulation stalled"
-				     : rc == -ENOMEM  ? "out of memory"
-						      : strerror(-rc));
-	run->repro->block_completions = atomic_load(&run->block_completions);
-	return 0;
+	run->report->block_completions = atomic_load(&run->block_completions);
+	return rc;
 }
 
-static int evaluate(struct cot_repro *r)
+static int evaluate(struct cot_preemption *r)
 {
 	unsigned i;
 	int rc = 0;
 
 	for (i = 0; i < r->n_samples && !rc; i++)
-		rc = cot_repro_points_make(&r->samples[i], &r->printed, &r->points[i]);
-	for (i = 0; i < COT_REPRO_MAIN && !rc; i++)
-		cot_repro_compare(&r->printed, &r->points[i], &r->comparison[i]);
+		rc = cot_preemption_points_make(&r->samples[i], &r->printed, &r->points[i]);
+	for (i = 0; i < COT_PREEMPTION_MAIN && !rc; i++)
+		cot_preemption_compare(&r->printed, &r->points[i], &r->comparison[i]);
 	return rc;
 }
 
-int cot_study_run(const struct cot_study_options *opt, struct cot_repro *ret, struct cot_error *err)
+int cot_preemption_run(void *data, const struct cot_study_options *options, struct cot_error *err)
 {
-	struct study_run run = {.opt = opt, .repro = ret, .gpu = cot_gpu_find(GPU_NAME)};
+	struct cot_preemption *r = data;
+	struct study_run run = {.opt = options, .report = r, .gpu = cot_gpu_find(GPU_NAME)};
 	int rc;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->seed = opt->seed;
-	ret->quick = opt->quick;
-	rc = cot_printed_load(&ret->printed, err);
+	r->seed = options->seed;
+	r->quick = options->quick;
+	rc = cot_printed_load(&r->printed, err);
 	if (!rc)
 		rc = load_programs(&run, err);
 	if (!rc)
 		rc = make_table1(&run, err);
-	if (!rc) {
-		rc = make_main_samples(opt, ret);
-		if (!rc && !opt->quick && opt->jitter_cv == 0.0)
-			rc = make_jitter_samples(opt, ret);
-		if (rc)
-			cot_error_set(err, rc, "out of memory");
-	}
 	if (!rc)
-		rc = simulate_all(&run, err);
-	if (!rc) {
-		rc = evaluate(ret);
-		if (rc)
-			cot_error_set(err, rc, "out of memory");
-	}
+		rc = make_main_samples(r);
+	if (!rc && !r->quick && r->jitter_cv == 0.0)
+		rc = make_jitter_samples(r);
+	if (!rc)
+		rc = simulate_all(&run);
+	if (!rc)
+		rc = evaluate(r);
 	drop_programs(&run);
 	free(run.jobs);
 	return rc;

@@ -11,16 +11,16 @@
 #include "study/preemption/preemption.h"
 
 /* Printed and measured values; `headlines`: only the averages with 8 processes. */
-struct cot_table *cot_repro_table_pairs(const struct cot_repro *r, bool headlines);
+struct cot_table *cot_preemption_table_pairs(const struct cot_preemption *r, bool headlines);
 
 /* The claims; `all_values`: the numbers of both readings, not only of the consistent one. */
-struct cot_table *cot_repro_table_shapes(const struct cot_repro *r, bool all_values);
-struct cot_table *cot_repro_table_kernels(const struct cot_repro *r); /* Table 1 */
+struct cot_table *cot_preemption_table_shapes(const struct cot_preemption *r, bool all_values);
+struct cot_table *cot_preemption_table_kernels(const struct cot_preemption *r); /* Table 1 */
 
 /* Every measured value of sample `index`: a row per series, a column per size. */
-struct cot_table *cot_repro_table_points(const struct cot_repro *r, unsigned index);
+struct cot_table *cot_preemption_table_points(const struct cot_preemption *r, unsigned index);
 
 /* The averages with different spreads of block times; only if there are such samples. */
-struct cot_table *cot_repro_table_jitter(const struct cot_repro *r);
+struct cot_table *cot_preemption_table_jitter(const struct cot_preemption *r);
 
 #endif

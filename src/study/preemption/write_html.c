@@ -24,13 +24,13 @@ static int html_table(FILE *out, struct cot_table *t)
 	return rc;
 }
 
-static double printed_value(const struct cot_repro_comparison *c, const char *figure,
+static double printed_value(const struct cot_preemption_comparison *c, const char *figure,
 			    const char *mechanism, const char *group, unsigned nproc)
 {
 	unsigned i;
 
 	for (i = 0; i < c->n_pairs; i++) {
-		const struct cot_repro_pair *p = &c->pairs[i];
+		const struct cot_preemption_pair *p = &c->pairs[i];
 
 		if (p->nproc == nproc && !strcmp(p->entry->figure, figure) &&
 		    !strcmp(p->entry->mechanism, mechanism) && !strcmp(p->entry->group, group))
@@ -39,15 +39,15 @@ static double printed_value(const struct cot_repro_comparison *c, const char *fi
 	return NAN;
 }
 
-static void fill_panel(const struct cot_repro *r, unsigned reading, const char *figure,
+static void fill_panel(const struct cot_preemption *r, unsigned reading, const char *figure,
 		       const char *group, unsigned n_mechanisms, struct cot_panel *ret)
 {
-	const struct cot_repro_sample *s = &r->samples[reading];
+	const struct cot_preemption_sample *s = &r->samples[reading];
 	unsigned i, k;
 
 	for (i = 0; i < s->n_sizes; i++) {
 		for (k = 0; k < n_mechanisms; k++) {
-			const struct cot_repro_point *p = cot_repro_points_find(
+			const struct cot_preemption_point *p = cot_preemption_points_find(
 				&r->points[reading], figure, mechanisms[k], group, s->sizes[i]);
 
 			ret->ours[i][k] = p ? p->value : NAN;
@@ -58,14 +58,15 @@ static void fill_panel(const struct cot_repro *r, unsigned reading, const char *
 }
 
 /* One chart; panel i shows `figures[i]` for `groups[i]`. */
-static void bar_figure(FILE *out, const struct cot_repro *r, unsigned reading, unsigned n_panels,
-		       const char *const *figures, const char *const *panel_groups,
-		       const char *const *titles, unsigned n_mechanisms, const char *caption)
+static void bar_figure(FILE *out, const struct cot_preemption *r, unsigned reading,
+		       unsigned n_panels, const char *const *figures,
+		       const char *const *panel_groups, const char *const *titles,
+		       unsigned n_mechanisms, const char *caption)
 {
-	const struct cot_repro_sample *s = &r->samples[reading];
+	const struct cot_preemption_sample *s = &r->samples[reading];
 	struct cot_panel panels[COT_PANELS_MAX];
-	char sizes[COT_REPRO_MAX_SIZES][16];
-	const char *labels[COT_REPRO_MAX_SIZES];
+	char sizes[COT_PREEMPTION_MAX_SIZES][16];
+	const char *labels[COT_PREEMPTION_MAX_SIZES];
 	struct cot_panel_chart chart = {.title = caption,
 					.x_label = "processes",
 					.n_panels = n_panels,
@@ -90,7 +91,7 @@ static void bar_figure(FILE *out, const struct cot_repro *r, unsigned reading, u
 	cot_html_figure_end(out, caption);
 }
 
-static void bar_figures(FILE *out, const struct cot_repro *r, unsigned reading)
+static void bar_figures(FILE *out, const struct cot_preemption *r, unsigned reading)
 {
 	static const char *const five[] = {"5", "5", "5", "5"};
 	static const char *const six[] = {"6a", "6b"};
@@ -146,9 +147,9 @@ static void antt_chart(FILE *out, unsigned nproc, const struct cot_antt_curves *
 	cot_html_figure_end(out, caption);
 }
 
-static int antt_figures(FILE *out, const struct cot_repro *r, unsigned reading)
+static int antt_figures(FILE *out, const struct cot_preemption *r, unsigned reading)
 {
-	const struct cot_repro_sample *s = &r->samples[reading];
+	const struct cot_preemption_sample *s = &r->samples[reading];
 	struct cot_antt_curves c;
 	double *ranks = calloc(s->n_dss + 1, sizeof(*ranks));
 	unsigned i;
@@ -157,7 +158,7 @@ static int antt_figures(FILE *out, const struct cot_repro *r, unsigned reading)
 	for (i = 0; ranks && i < s->n_dss; i++)
 		ranks[i] = i + 1;
 	for (i = 0; i < s->n_sizes && !rc; i++) {
-		rc = cot_repro_antt(s, i, &c);
+		rc = cot_preemption_antt(s, i, &c);
 		if (rc)
 			break;
 		antt_chart(out, s->sizes[i], &c, ranks);
@@ -167,13 +168,13 @@ static int antt_figures(FILE *out, const struct cot_repro *r, unsigned reading)
 	return rc;
 }
 
-static int summary(FILE *out, const struct cot_repro *r)
+static int summary(FILE *out, const struct cot_preemption *r)
 {
-	unsigned m, judged, held, better = cot_repro_better_reading(r);
+	unsigned m, judged, held, better = cot_preemption_better_reading(r);
 	char text[320];
 
-	for (m = 0; m < COT_REPRO_MAIN; m++) {
-		held = cot_repro_shapes_held(&r->comparison[m], &judged);
+	for (m = 0; m < COT_PREEMPTION_MAIN; m++) {
+		held = cot_preemption_shapes_held(&r->comparison[m], &judged);
 		snprintf(text, sizeof(text),
 			 "With the %s reading of Table 1's Time/TB column %u of %u of the paper's "
 			 "statements about order and crossings hold; over %u printed values the "
@@ -182,34 +183,35 @@ static int summary(FILE *out, const struct cot_repro *r)
 			 r->comparison[m].fit, m == better ? ": the closer reading" : "");
 		cot_html_paragraph(out, text);
 	}
-	return html_table(out, cot_repro_table_pairs(r, true));
+	return html_table(out, cot_preemption_table_pairs(r, true));
 }
 
-static int details(FILE *out, const struct cot_repro *r)
+static int details(FILE *out, const struct cot_preemption *r)
 {
 	unsigned i;
 	int rc;
 
 	cot_html_heading(out, "All printed values");
-	rc = html_table(out, cot_repro_table_pairs(r, false));
+	rc = html_table(out, cot_preemption_table_pairs(r, false));
 	if (rc)
 		return rc;
 	cot_html_heading(out, "Why values deviate");
-	for (i = 0; cot_repro_reasons[i]; i++)
-		cot_html_paragraph(out, cot_repro_reasons[i]);
-	if (r->n_samples > COT_REPRO_MAIN) {
+	for (i = 0; cot_preemption_reasons[i]; i++)
+		cot_html_paragraph(out, cot_preemption_reasons[i]);
+	if (r->n_samples > COT_PREEMPTION_MAIN) {
 		cot_html_heading(out, "Sensitivity: spread of block times");
-		rc = html_table(out, cot_repro_table_jitter(r));
+		rc = html_table(out, cot_preemption_table_jitter(r));
 		if (rc)
 			return rc;
 	}
 	cot_html_heading(out, "Table 1: context save time and share of the on-chip memory");
-	return html_table(out, cot_repro_table_kernels(r));
+	return html_table(out, cot_preemption_table_kernels(r));
 }
 
-int cot_repro_write_html(FILE *out, const struct cot_repro *r)
+int cot_preemption_write_html(FILE *out, const void *data)
 {
-	unsigned m = cot_repro_better_reading(r), k;
+	const struct cot_preemption *r = data;
+	unsigned m = cot_preemption_better_reading(r), k;
 	struct cot_text blocks;
 	char text[160];
 	int rc;
@@ -222,8 +224,8 @@ int cot_repro_write_html(FILE *out, const struct cot_repro *r)
 	if (rc)
 		return rc;
 	cot_html_heading(out, "Who wins, in what order, where lines cross");
-	rc = html_table(out, cot_repro_table_shapes(r, true));
-	for (k = 0; k < COT_REPRO_MAIN && !rc; k++, m = 1 - m) {
+	rc = html_table(out, cot_preemption_table_shapes(r, true));
+	for (k = 0; k < COT_PREEMPTION_MAIN && !rc; k++, m = 1 - m) {
 		snprintf(text, sizeof(text), "The figures, %s reading", r->samples[m].name);
 		cot_html_heading(out, text);
 		bar_figures(out, r, m);

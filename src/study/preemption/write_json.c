@@ -11,13 +11,13 @@ static int append(json_t *array, json_t *item)
 	return json_array_append_new(array, item) ? -ENOMEM : 0;
 }
 
-static json_t *table1(const struct cot_repro *r)
+static json_t *table1(const struct cot_preemption *r)
 {
 	json_t *rows = json_array();
 	unsigned i;
 
 	for (i = 0; rows && i < r->printed.n_kernels; i++) {
-		const struct cot_repro_table1_row *row = &r->table1[i];
+		const struct cot_preemption_table1_row *row = &r->table1[i];
 
 		append(rows,
 		       json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "benchmark",
@@ -32,8 +32,8 @@ static json_t *table1(const struct cot_repro *r)
 	return rows;
 }
 
-static const struct cot_repro_pair *find_pair(const struct cot_repro_comparison *c,
-					      const struct cot_repro_point *p)
+static const struct cot_preemption_pair *find_pair(const struct cot_preemption_comparison *c,
+						   const struct cot_preemption_point *p)
 {
 	unsigned i;
 
@@ -47,8 +47,8 @@ static const struct cot_repro_pair *find_pair(const struct cot_repro_comparison 
 	return NULL;
 }
 
-static json_t *point(const struct cot_repro_point *p, const char *reading,
-		     const struct cot_repro_pair *pair)
+static json_t *point(const struct cot_preemption_point *p, const char *reading,
+		     const struct cot_preemption_pair *pair)
 {
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
@@ -62,14 +62,14 @@ static json_t *point(const struct cot_repro_point *p, const char *reading,
 		pair ? pair->entry->kind : NULL, "source", pair ? pair->entry->source : NULL);
 }
 
-static json_t *figures(const struct cot_repro *r)
+static json_t *figures(const struct cot_preemption *r)
 {
 	json_t *all = json_array();
 	unsigned m, i;
 
-	for (m = 0; all && m < COT_REPRO_MAIN; m++)
+	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++)
 		for (i = 0; i < r->points[m].n; i++) {
-			const struct cot_repro_point *p = &r->points[m].items[i];
+			const struct cot_preemption_point *p = &r->points[m].items[i];
 
 			append(all, point(p, r->samples[m].name, find_pair(&r->comparison[m], p)));
 		}
@@ -87,16 +87,16 @@ static json_t *numbers(const double *x, unsigned n)
 }
 
 /* Figure 8: the curves of every size, the worst workload under FCFS first. */
-static int curves(const struct cot_repro *r, json_t **ret)
+static int curves(const struct cot_preemption *r, json_t **ret)
 {
 	json_t *all = json_array();
 	struct cot_antt_curves c;
 	unsigned m, i;
 	int rc;
 
-	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
+	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++) {
 		for (i = 0; i < r->samples[m].n_sizes; i++) {
-			rc = cot_repro_antt(&r->samples[m], i, &c);
+			rc = cot_preemption_antt(&r->samples[m], i, &c);
 			if (rc) {
 				json_decref(all);
 				return rc;
@@ -121,14 +121,14 @@ static int curves(const struct cot_repro *r, json_t **ret)
 	return 0;
 }
 
-static json_t *shapes(const struct cot_repro *r)
+static json_t *shapes(const struct cot_preemption *r)
 {
 	json_t *all = json_array();
 	unsigned m, i;
 
-	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
+	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++) {
 		for (i = 0; i < r->comparison[m].n_shapes; i++) {
-			const struct cot_repro_shape *s = &r->comparison[m].shapes[i];
+			const struct cot_preemption_shape *s = &r->comparison[m].shapes[i];
 
 			if (s->applies)
 				append(all, json_pack("{s:s, s:s, s:b, s:s}", "name", s->name,
@@ -139,14 +139,14 @@ static json_t *shapes(const struct cot_repro *r)
 	return all;
 }
 
-static json_t *sensitivity(const struct cot_repro *r)
+static json_t *sensitivity(const struct cot_preemption *r)
 {
 	json_t *all = json_array();
 	unsigned k, i;
 
-	for (k = COT_REPRO_MAIN; all && k < r->n_samples; k++) {
+	for (k = COT_PREEMPTION_MAIN; all && k < r->n_samples; k++) {
 		for (i = 0; i < r->points[k].n; i++) {
-			const struct cot_repro_point *p = &r->points[k].items[i];
+			const struct cot_preemption_point *p = &r->points[k].items[i];
 
 			append(all, json_pack("{s:o, s:s, s:s, s:s, s:s, s:i, s:o, s:o}",
 					      "block_jitter_cv",
@@ -160,25 +160,25 @@ static json_t *sensitivity(const struct cot_repro *r)
 	return all;
 }
 
-static json_t *readings(const struct cot_repro *r)
+static json_t *readings(const struct cot_preemption *r)
 {
 	json_t *all = json_array();
 	unsigned m, judged, held;
 
-	for (m = 0; all && m < COT_REPRO_MAIN; m++) {
-		held = cot_repro_shapes_held(&r->comparison[m], &judged);
+	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++) {
+		held = cot_preemption_shapes_held(&r->comparison[m], &judged);
 		append(all, json_pack("{s:s, s:o, s:i, s:i, s:i, s:b}", "name", r->samples[m].name,
 				      "mean_abs_ln_ratio", cot_json_rounded(r->comparison[m].fit),
 				      "n_printed_values", (int)r->comparison[m].n_fit,
 				      "shapes_held", (int)held, "shapes_judged", (int)judged,
-				      "closer", cot_repro_better_reading(r) == m));
+				      "closer", cot_preemption_better_reading(r) == m));
 	}
 	return all;
 }
 
-static json_t *workload_counts(const struct cot_repro *r)
+static json_t *workload_counts(const struct cot_preemption *r)
 {
-	const struct cot_repro_sample *s = &r->samples[0];
+	const struct cot_preemption_sample *s = &r->samples[0];
 	json_t *all = json_array();
 	unsigned i;
 
@@ -188,8 +188,9 @@ static json_t *workload_counts(const struct cot_repro *r)
 	return all;
 }
 
-int cot_repro_write_json(FILE *out, const struct cot_repro *r)
+int cot_preemption_write_json(FILE *out, const void *data)
 {
+	const struct cot_preemption *r = data;
 	json_t *root, *figure8 = NULL;
 	int rc;
 

@@ -15,9 +15,9 @@ static int print_table(struct cot_table *t, FILE *out)
 	return rc;
 }
 
-static int print_head(FILE *out, const struct cot_repro *r)
+static int print_head(FILE *out, const struct cot_preemption *r)
 {
-	unsigned m, judged, held, better = cot_repro_better_reading(r);
+	unsigned m, judged, held, better = cot_preemption_better_reading(r);
 	struct cot_text blocks;
 	int rc;
 
@@ -27,15 +27,15 @@ static int print_head(FILE *out, const struct cot_repro *r)
 		"processes:\n\n",
 		r->n_simulations, cot_format_count(&blocks, r->block_completions),
 		(unsigned long long)r->seed, r->quick ? ", quick (few workloads)" : "");
-	rc = print_table(cot_repro_table_pairs(r, true), out);
+	rc = print_table(cot_preemption_table_pairs(r, true), out);
 	if (rc)
 		return rc;
 	fprintf(out, "\n5: %s\n6a: %s\n7a: %s\n7b: %s\n7c: %s\n8: %s\n\n",
-		cot_repro_figure_title("5"), cot_repro_figure_title("6a"),
-		cot_repro_figure_title("7a"), cot_repro_figure_title("7b"),
-		cot_repro_figure_title("7c"), cot_repro_figure_title("8"));
-	for (m = 0; m < COT_REPRO_MAIN; m++) {
-		held = cot_repro_shapes_held(&r->comparison[m], &judged);
+		cot_preemption_figure_title("5"), cot_preemption_figure_title("6a"),
+		cot_preemption_figure_title("7a"), cot_preemption_figure_title("7b"),
+		cot_preemption_figure_title("7c"), cot_preemption_figure_title("8"));
+	for (m = 0; m < COT_PREEMPTION_MAIN; m++) {
+		held = cot_preemption_shapes_held(&r->comparison[m], &judged);
 		fprintf(out,
 			"%-10s reading of Time/TB: %u of %u shapes hold, mean |ln(ours/paper)| "
 			"%.3f over %u printed values%s\n",
@@ -66,8 +66,9 @@ static void print_bullet(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
-int cot_repro_write_text(FILE *out, const struct cot_repro *r)
+int cot_preemption_write_text(FILE *out, const void *data)
 {
+	const struct cot_preemption *r = data;
 	unsigned i;
 	int rc = print_head(out, r);
 
@@ -76,34 +77,35 @@ int cot_repro_write_text(FILE *out, const struct cot_repro *r)
 	fputs("\nAll printed values (! marks a wrong direction, or a share off by more than 15 "
 	      "points)\n\n",
 	      out);
-	rc = print_table(cot_repro_table_pairs(r, false), out);
+	rc = print_table(cot_preemption_table_pairs(r, false), out);
 	if (rc)
 		return rc;
 	fputs("\nWho wins, in what order, where lines cross\n\n", out);
-	rc = print_table(cot_repro_table_shapes(r, false), out);
+	rc = print_table(cot_preemption_table_shapes(r, false), out);
 	if (rc)
 		return rc;
 	fputs("\nWhy values deviate\n\n", out);
-	for (i = 0; cot_repro_reasons[i]; i++)
-		print_bullet(out, cot_repro_reasons[i]);
-	for (i = 0; i < COT_REPRO_MAIN; i++) {
+	for (i = 0; cot_preemption_reasons[i]; i++)
+		print_bullet(out, cot_preemption_reasons[i]);
+	for (i = 0; i < COT_PREEMPTION_MAIN; i++) {
 		fprintf(out, "\nAll measured values, %s reading\n\n", r->samples[i].name);
-		rc = print_table(cot_repro_table_points(r, i), out);
+		rc = print_table(cot_preemption_table_points(r, i), out);
 		if (rc)
 			return rc;
 	}
-	if (r->n_samples > COT_REPRO_MAIN) {
+	if (r->n_samples > COT_PREEMPTION_MAIN) {
 		fprintf(out,
 			"\nSensitivity: spread of block times (coefficient of variation), %u "
 			"processes,\nthe same %u + %u workloads without lbm\n\n",
-			r->samples[COT_REPRO_MAIN].sizes[0], r->samples[COT_REPRO_MAIN].n_prio[0],
-			r->samples[COT_REPRO_MAIN].n_dss);
-		rc = print_table(cot_repro_table_jitter(r), out);
+			r->samples[COT_PREEMPTION_MAIN].sizes[0],
+			r->samples[COT_PREEMPTION_MAIN].n_prio[0],
+			r->samples[COT_PREEMPTION_MAIN].n_dss);
+		rc = print_table(cot_preemption_table_jitter(r), out);
 		if (rc)
 			return rc;
 	}
 	fputs("\nTable 1: context save time and share of the on-chip memory, recomputed; block "
 	      "times of both readings\n\n",
 	      out);
-	return print_table(cot_repro_table_kernels(r), out);
+	return print_table(cot_preemption_table_kernels(r), out);
 }

@@ -1,12 +1,11 @@
-#include "study/smqos/simulate.h"
-
+/* The simulations of the study, on all threads. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/sim.h"
 #include "study/jobs.h"
+#include "study/smqos/smqos.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
@@ -19,18 +18,6 @@
 #define PHASE_1		    0.05 /* of all the work: everyone alone */
 #define MI_PART		    0.75 /* a task whose IPC no longer grows from here on is bound by memory */
 #define MI_GROWTH	    1.10
-
-const struct cot_smq_settings cot_smq_defaults = {
-	.n_sms = 32,
-	.epoch_cycles = 10000,
-	.threshold = COT_QOS_THRESHOLD_DEFAULT,
-	.noise = 0.01,
-	.batch_sms = 0,
-	.share_penalty = 0.2,
-	.context_scale = 1.0,
-	.block_parts = 1,
-	.sm_scale = 1,
-};
 
 /* Simulations with equal settings share these. */
 struct bundle {
@@ -53,7 +40,7 @@ struct job {
 #define MAX_BUNDLES (1 + COT_SMQ_MAX_SENSES)
 
 struct study {
-	const struct cot_smq_options *opt;
+	const struct cot_study_options *opt;
 	struct cot_smq_report *report;
 	struct bundle bundles[MAX_BUNDLES];
 	unsigned n_bundles;
@@ -119,27 +106,6 @@ static struct cot_scenario make_scenario(const struct study *st, const struct bu
 	return sc;
 }
 
-static int simulate(const struct study *st, const struct cot_scenario *sc,
-		    const struct cot_sim_observer *obs, void *arg, struct cot_sim_result *ret)
-{
-	enum cot_sim_status status;
-	struct cot_sim *sim;
-	int rc = cot_sim_create(sc, NULL, obs, arg, &sim, NULL);
-
-	if (rc)
-		return rc;
-	do {
-		status = cot_sim_run(sim, 100000);
-		if (st->opt->stop && st->opt->stop(st->opt->arg))
-			rc = -EINTR;
-	} while (status == COT_SIM_MORE && !rc);
-	if (!rc && status != COT_SIM_DONE)
-		rc = status == COT_SIM_NO_MEMORY ? -ENOMEM : -EDEADLK;
-	cot_sim_result(sim, ret);
-	cot_sim_destroy(sim);
-	return rc;
-}
-
 static double ipc_of(const struct cot_scenario *sc, const struct cot_sim_result *r, unsigned app)
 {
 	return r->counts.insts[app] / (cot_us_from_ps(r->end_ps) * sc->gpu.clock_mhz);
@@ -156,7 +122,7 @@ static int run_alone(struct study *st, const struct job *j, bool curve)
 	if (curve)
 		sc.gpu.n_sms = j->n_sms;
 	set_app(&sc.apps[0], b, j->mix, 0);
-	rc = simulate(st, &sc, NULL, NULL, &r);
+	rc = cot_study_simulate(st->opt, &sc, NULL, NULL, &r);
 	if (rc)
 		return rc;
 	if (curve) {
@@ -193,7 +159,7 @@ static int run_mix(struct study *st, const struct job *j)
 
 	cot_smq_mix(j->mix, &ls, &batch);
 	make_mix(st, j, ls, batch, &sc);
-	rc = simulate(st, &sc, NULL, NULL, &r);
+	rc = cot_study_simulate(st->opt, &sc, NULL, NULL, &r);
 	if (rc)
 		return rc;
 	b->run->outcomes[j->system][cot_smq_case(j->mix, j->target)] = (struct cot_smq_outcome){
@@ -220,7 +186,7 @@ static int run_timeline(struct study *st, const struct job *j)
 	t->epochs[j->system] = cot_epochs_create(sc);
 	if (!t->epochs[j->system])
 		return -ENOMEM;
-	return simulate(st, sc, &cot_epochs_observer, t->epochs[j->system], &r);
+	return cot_study_simulate(st->opt, sc, &cot_epochs_observer, t->epochs[j->system], &r);
 }
 
 static int run_job(void *arg, size_t index)
@@ -290,29 +256,20 @@ static int add_mixes(struct study *st)
 								      .system = (uint8_t)s,
 								      .target = (uint8_t)t,
 								      .mix = (uint16_t)mix});
-	for (s = 0; s < COT_SMQ_SYSTEMS && st->opt->has_mix && !rc; s++)
+	for (s = 0; s < COT_SMQ_SYSTEMS && st->report->has_timeline && !rc; s++)
 		rc = add_job(st, (struct job){.kind = TIMELINE,
 					      .system = (uint8_t)s,
-					      .target = (uint8_t)st->opt->target});
+					      .target = (uint8_t)st->report->timeline.target});
 	return rc;
 }
 
 static void progress(void *arg, size_t n_done, size_t n_jobs)
 {
 	struct study *st = arg;
-
 	double done = (double)n_done / (double)n_jobs;
 
-	if (st->opt->progress)
-		st->opt->progress(st->opt->arg, st->phase_begin ? PHASE_1 + (1.0 - PHASE_1) * done
-								: PHASE_1 * done);
-}
-
-static bool stop(void *arg)
-{
-	struct study *st = arg;
-
-	return st->opt->stop && st->opt->stop(st->opt->arg);
+	st->opt->progress(st->opt->arg,
+			  st->phase_begin ? PHASE_1 + (1.0 - PHASE_1) * done : PHASE_1 * done);
 }
 
 static int run_phase(struct study *st)
@@ -321,8 +278,9 @@ static int run_phase(struct study *st)
 		.n = st->n_jobs - st->phase_begin,
 		.run = run_job,
 		.progress = progress,
-		.stop = stop,
 		.arg = st,
+		.stop = st->opt->stop,
+		.stop_arg = st->opt->arg,
 	};
 	int rc = cot_jobs_run(&jobs, st->opt->n_threads);
 
@@ -383,7 +341,7 @@ static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsign
 
 static int add_sense(struct study *st, const char *what, struct cot_smq_settings s, bool ablation)
 {
-	unsigned step = !ablation ? SENSE_STEP : st->opt->quick ? ABLATION_QUICK_STEP : 1;
+	unsigned step = !ablation ? SENSE_STEP : st->report->quick ? ABLATION_QUICK_STEP : 1;
 	struct cot_smq_sense *sense = &st->report->senses[st->report->n_senses++];
 
 	sense->what = what;
@@ -393,7 +351,7 @@ static int add_sense(struct study *st, const char *what, struct cot_smq_settings
 
 static int add_senses(struct study *st)
 {
-	const struct cot_smq_settings main = st->opt->settings;
+	const struct cot_smq_settings main = st->report->settings;
 	struct cot_smq_settings s;
 	int rc;
 
@@ -425,7 +383,7 @@ static int add_senses(struct study *st)
 /* What the paper leaves open, or what our model has otherwise: one at a time, then together. */
 static int add_ablations(struct study *st)
 {
-	const struct cot_smq_settings *m = &st->opt->settings;
+	const struct cot_smq_settings *m = &st->report->settings;
 	static const struct {
 		const char *what;
 		double context_scale, share_stall;
@@ -506,31 +464,25 @@ static int run_all(struct study *st)
 	return rc;
 }
 
-int cot_smq_study_run(const struct cot_smq_options *opt, struct cot_smq_report *ret,
-		      struct cot_error *err)
+int cot_smq_run(void *data, const struct cot_study_options *options, struct cot_error *err)
 {
-	struct study st = {.opt = opt, .report = ret, .err = err};
+	struct cot_smq_report *r = data;
+	struct study st = {.opt = options, .report = r, .err = err};
+	const struct cot_smq_settings *s = &r->settings;
 	int rc;
 
-	(void)cot_error_set(err, -ENOMEM, "out of memory");
-	ret->seed = opt->seed;
-	ret->quick = opt->quick;
-	ret->cycles = CYCLES / opt->settings.epoch_cycles * opt->settings.epoch_cycles;
-	ret->has_timeline = opt->has_mix;
-	ret->timeline.ls = opt->ls;
-	ret->timeline.batch = opt->batch;
-	ret->timeline.target = opt->target;
-	rc = cot_smq_printed_load(ret, err);
+	r->seed = options->seed;
+	r->quick = options->quick;
+	r->cycles = CYCLES / s->epoch_cycles * s->epoch_cycles;
+	rc = cot_smq_printed_load(r, err);
 	if (!rc)
-		rc = add_bundle(&st, &opt->settings, opt->quick ? QUICK_STEP : 1, &ret->main);
-	if (!rc && opt->sensitivity)
+		rc = add_bundle(&st, s, r->quick ? QUICK_STEP : 1, &r->main);
+	if (!rc && r->sensitivity)
 		rc = add_senses(&st);
-	if (!rc && opt->ablation)
+	if (!rc && r->ablation)
 		rc = add_ablations(&st);
 	if (!rc)
 		rc = run_all(&st);
 	finish(&st);
-	if (rc == -EDEADLK)
-		return cot_error_set(err, rc, "a simulation stalled");
 	return rc;
 }

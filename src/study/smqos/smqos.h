@@ -1,7 +1,7 @@
 /*
  * The evaluation of Sun et al., "SMQoS: Improving Utilization and Energy Efficiency with QoS
- * Awareness on GPUs", section IV, as data: what was simulated, means of it, what the paper prints
- * and how the two agree. Computation and writing only: simulate.h runs the simulations.
+ * Awareness on GPUs", section IV: what is simulated, means of it, what the paper prints and how the
+ * two agree. Main thread only.
  */
 #ifndef COT_STUDY_SMQOS_SMQOS_H
 #define COT_STUDY_SMQOS_SMQOS_H
@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "report/epochs.h"
+#include "study/study.h"
 
 #define COT_SMQ_BENCHMARKS 12u
 #define COT_SMQ_TARGETS	   4u
@@ -96,7 +97,13 @@ struct cot_smq_sense {
 	struct cot_smq_run *run; /* owned */
 };
 
+/* The study. */
 struct cot_smq_report {
+	/* What is asked for, beside the mix of the timeline. */
+	struct cot_smq_settings settings;
+	bool sensitivity; /* other thresholds, epochs, noise and numbers of SMs as well */
+	bool ablation;	  /* other assumptions, one by one */
+
 	uint64_t seed;
 	bool quick;
 	uint64_t cycles;
@@ -130,9 +137,15 @@ void cot_smq_compare(struct cot_smq_report *r);
 
 void cot_smq_report_finish(struct cot_smq_report *r);
 
-/* The three outputs. 0 or -ENOMEM; write errors are the stream's affair. */
-int cot_smq_write_text(FILE *out, const struct cot_smq_report *r);
-int cot_smq_write_json(FILE *out, const struct cot_smq_report *r);
-int cot_smq_write_html(FILE *out, const struct cot_smq_report *r);
+/* Simulates everything on all threads; `data` is a struct cot_smq_report. As in struct cot_study.
+ */
+int cot_smq_run(void *data, const struct cot_study_options *options, struct cot_error *err);
+
+/* The three outputs, as in struct cot_study. */
+int cot_smq_write_text(FILE *out, const void *data);
+int cot_smq_write_json(FILE *out, const void *data);
+int cot_smq_write_html(FILE *out, const void *data);
+
+extern const struct cot_study cot_smq_study;
 
 #endif

@@ -209,8 +209,9 @@ static int mix(FILE *out, const struct cot_smq_report *r)
 	return rc ? rc : mix_lines(out, &r->timeline, false);
 }
 
-int cot_smq_write_html(FILE *out, const struct cot_smq_report *r)
+int cot_smq_write_html(FILE *out, const void *data)
 {
+	const struct cot_smq_report *r = data;
 	char subtitle[160];
 	int rc;
 

@@ -158,8 +158,9 @@ static json_t *timeline(const struct cot_smq_report *r)
 			 "systems", systems);
 }
 
-int cot_smq_write_json(FILE *out, const struct cot_smq_report *r)
+int cot_smq_write_json(FILE *out, const void *data)
 {
+	const struct cot_smq_report *r = data;
 	const struct cot_smq_settings *s = &r->main->settings;
 	json_t *root = json_pack(
 		"{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",

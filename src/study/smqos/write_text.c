@@ -218,8 +218,9 @@ static int write_ablations(FILE *out, const struct cot_smq_report *r)
 	return print(t, out);
 }
 
-int cot_smq_write_text(FILE *out, const struct cot_smq_report *r)
+int cot_smq_write_text(FILE *out, const void *data)
 {
+	const struct cot_smq_report *r = data;
 	const struct cot_smq_settings *s = &r->main->settings;
 	int rc;
 

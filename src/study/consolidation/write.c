@@ -1,47 +1,12 @@
-/* cotenant reproduce consolidation: the printed numbers of the patent beside ours. */
-#include <argp.h>
+/* The printed numbers of the patent beside ours, as text and JSON. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/reproduce.h"
+#include "base/compiler.h"
 #include "report/json.h"
-#include "report/outfile.h"
 #include "report/table.h"
 #include "study/consolidation/consolidation.h"
-
-enum { KEY_JSON = 256 };
-
-static const struct argp_option options[] = {
-	{"json", KEY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
-	{0},
-};
-
-struct arguments {
-	const char *json;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
-	case KEY_JSON:
-		a->json = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%.40s' is too much; expected options only", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* In per cent; of decisions, blocks and percentages only whether they are equal. */
 static bool has_deviation(const struct cot_consolidation_row *r)
@@ -122,8 +87,9 @@ static void print_sweep(const struct cot_consolidation *c, FILE *out)
 		      s->low1_s, s->high1_s, s->low2_s, s->high2_s);
 }
 
-static int print_text(const struct cot_consolidation *c, FILE *out)
+int cot_consolidation_write_text(FILE *out, const void *data)
 {
+	const struct cot_consolidation *c = data;
 	static const struct cot_column columns[] = {
 		{"quantity", COT_ALIGN_LEFT}, {"printed", COT_ALIGN_RIGHT},
 		{"ours", COT_ALIGN_RIGHT},    {"deviation", COT_ALIGN_RIGHT},
@@ -185,56 +151,7 @@ static json_t *json_all(const struct cot_consolidation *c)
 			 cot_json_number(c->rest_w), "sweep", json_sweep(&c->sweep));
 }
 
-/* ---- the command ---- */
-
-static int show(const struct arguments *a, const struct cot_consolidation *c,
-		struct cot_outfile *file, struct cot_error *err)
+int cot_consolidation_write_json(FILE *out, const void *data)
 {
-	int rc;
-
-	if (file) {
-		rc = cot_json_write(json_all(c), COT_JSON_INDENTED, cot_outfile_stream(file));
-		if (!rc)
-			rc = cot_outfile_commit(file, err);
-		if (rc || !strcmp(a->json, "-"))
-			return rc;
-	}
-	if (print_text(c, stdout))
-		return cot_error_set(err, -ENOMEM, "out of memory");
-	if (fflush(stdout))
-		return cot_error_set(err, -EIO, "cannot write to standard output: %s",
-				     strerror(errno));
-	return 0;
-}
-
-int cot_reproduce_consolidation(int argc, char **argv)
-{
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.children = cot_cli_argp_children,
-		.doc = "Put the numbers that US patent 8,643,656 (energy-aware task consolidation "
-		       "on GPUs) prints beside those of our models: times and energies of its two "
-		       "scenarios, whether to consolidate, and what of the rest can be checked.",
-	};
-	struct cot_consolidation *c = calloc(1, sizeof(*c));
-	struct cot_outfile *file = NULL;
-	struct arguments a = {0};
-	struct cot_error err = {"out of memory"};
-	int rc = c ? 0 : -ENOMEM;
-
-	argp_err_exit_status = COT_EXIT_USAGE;
-	if (cot_cli_parse(&argp, argc, argv, 0, &a)) {
-		free(c);
-		return COT_EXIT_USAGE;
-	}
-	if (!rc && a.json)
-		rc = cot_outfile_open(a.json, &file, &err);
-	rc = rc ? rc : cot_consolidation_run(c, &err);
-	rc = rc ? rc : show(&a, c, file, &err);
-	cot_outfile_destroy(file);
-	free(c);
-	if (rc)
-		cot_cli_complain("%s", err.text);
-	return rc ? COT_EXIT_FAILURE : COT_EXIT_OK;
+	return cot_json_write(json_all(data), COT_JSON_INDENTED, out);
 }
