@@ -48,6 +48,7 @@ struct cot_field {
 	const char *key; /* NULL ends a table */
 	enum cot_field_kind kind;
 	bool required;
+	bool blank; /* the cell of a CSV may be empty: then the member stays as it is */
 	/* Where the map around is wanted, this value may stand for it: {preset: k20c} is written
 	 * as k20c, {sync: true} as sync. One row of a table. */
 	bool alone;

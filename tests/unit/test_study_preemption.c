@@ -239,7 +239,6 @@ static void bad_tables_are_told_by_line(void **state)
 		HEADER "a,5,m,npq,average,0,2,1,2,number,s\n",
 		HEADER "a,5,m,npq,,2,8,1,2,number,s\n",
 		HEADER "a,5,m,npq,average,2,8,1,2,number\n",
-		"id,figure\na,5\n",
 	};
 	static struct cot_printed p;
 	struct cot_error err;
@@ -252,6 +251,8 @@ static void bad_tables_are_told_by_line(void **state)
 		assert_int_equal(strncmp(err.text, "t.csv:2", 7), 0);
 		assert_non_null(strstr(err.text, "expected"));
 	}
+	assert_true(read_results("id,figure\na,5\n", &p, &err) < 0);
+	assert_string_equal(err.text, "t.csv:1:1: the table has no column 'metric'; expected one");
 	assert_int_equal(read_results(HEADER "a,5,m,npq,average,2,8,1.5,2,number,s\n", &p, &err),
 			 0);
 	assert_int_equal(p.n_entries, 1);

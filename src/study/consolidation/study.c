@@ -10,9 +10,7 @@
 #include "model/fit.h"
 #include "report/model.h"
 #include "study/consolidation/sweep.h"
-#include "text/csv.h"
-
-#define TABLE "printed/consolidation.csv"
+#include "study/rows.h"
 
 /* One scenario: the shorter kernel comes first in its file. */
 struct scenario {
@@ -35,59 +33,25 @@ struct study {
 
 /* ---- the printed numbers ---- */
 
-static int read_text(const struct cot_csv *csv, uint32_t row, const char *column, char *ret,
-		     size_t size, struct cot_error *err)
+#define FIELD(member, ...) COT_FIELD(#member, struct cot_consolidation_row, member, __VA_ARGS__)
+
+static const struct cot_field fields[] = {
+	FIELD(id, COT_TEXT, .required = true),
+	FIELD(quantity, COT_TEXT, .required = true),
+	FIELD(unit, COT_TEXT, .required = true, .blank = true),
+	FIELD(kind, COT_TEXT, .required = true),
+	FIELD(note, COT_TEXT, .required = true, .blank = true),
+	FIELD(printed, COT_NUMBER(-1e9, 1e9), .required = true, .blank = true),
+	{0},
+};
+
+static int read_row(const struct cot_csv *csv, uint32_t row, void *arg, struct cot_error *err)
 {
-	uint32_t at = cot_csv_find(csv, column);
-	const char *cell;
+	struct cot_consolidation *out = arg;
+	struct cot_consolidation_row *r = &out->rows[out->n++];
 
-	if (at == COT_CSV_NONE)
-		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'", column);
-	cell = cot_csv_cell(csv, row, at);
-	if (strlen(cell) >= size)
-		return cot_csv_fail(csv, row, at, err, "%s is longer than %zu bytes", column,
-				    size - 1);
-	(void)snprintf(ret, size, "%s", cell);
-	return 0;
-}
-
-static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_consolidation_row *r,
-		    struct cot_error *err)
-{
-	uint32_t at = cot_csv_find(csv, "printed");
-	int rc;
-
-	rc = read_text(csv, row, "id", r->id, sizeof(r->id), err);
-	rc = rc ? rc : read_text(csv, row, "quantity", r->quantity, sizeof(r->quantity), err);
-	rc = rc ? rc : read_text(csv, row, "unit", r->unit, sizeof(r->unit), err);
-	rc = rc ? rc : read_text(csv, row, "kind", r->kind, sizeof(r->kind), err);
-	rc = rc ? rc : read_text(csv, row, "note", r->note, sizeof(r->note), err);
-	if (rc || at == COT_CSV_NONE || !*cot_csv_cell(csv, row, at))
-		return rc;
-	r->has_printed = true;
-	return cot_csv_double(csv, row, at, -1e9, 1e9, &r->printed, err);
-}
-
-static int read_printed(struct cot_consolidation *out, struct cot_error *err)
-{
-	const struct cot_embedded *file = cot_embedded_find(TABLE);
-	struct cot_csv *csv;
-	int rc;
-
-	if (!file)
-		return cot_error_set(err, -ENOENT, "the program was built without %s", TABLE);
-	rc = cot_csv_parse(TABLE, file->bytes, file->size, &csv, err);
-	if (rc)
-		return rc;
-	for (; !rc && out->n < cot_csv_rows(csv); out->n++) {
-		if (out->n == COT_CONSOLIDATION_ROWS_MAX)
-			rc = cot_csv_fail(csv, out->n, 0, err, "too many rows; expected at most %u",
-					  COT_CONSOLIDATION_ROWS_MAX);
-		else
-			rc = read_row(csv, out->n, &out->rows[out->n], err);
-	}
-	cot_csv_destroy(csv);
-	return rc;
+	r->has_printed = *cot_csv_cell(csv, row, cot_csv_find(csv, "printed"));
+	return cot_csv_fill(csv, row, fields, r, err);
 }
 
 static double printed(const struct study *st, const char *id)
@@ -328,7 +292,8 @@ int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err)
 	memset(ret, 0, sizeof(*ret));
 	st->out = ret;
 	st->err = err;
-	rc = read_printed(ret, err);
+	rc = cot_rows_load("printed/consolidation.csv", fields, COT_CONSOLIDATION_ROWS_MAX,
+			   read_row, ret, err);
 	rc = rc ? rc : load(st);
 	rc = rc ? rc : train(st);
 	rc = rc ? rc : predict(st, &st->s[0]);

@@ -3,177 +3,88 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/embedded.h"
-#include "text/csv.h"
+#include "study/rows.h"
 
 const char *const cot_size_class_names[COT_N_CLASSES] = {"SHORT", "MEDIUM", "LONG"};
 
-#define MAX_PROCESSES 64
-#define MAX_VALUE     1e9
+static const struct cot_field_word classes[] = {
+	{"SHORT", COT_CLASS_SHORT}, {"MEDIUM", COT_CLASS_MEDIUM}, {"LONG", COT_CLASS_LONG}, {0}};
 
-/* A row of a table; the columns are found by name. `rc` keeps the first failure. */
-struct row {
-	const struct cot_csv *csv;
-	uint32_t index;
-	struct cot_error *err;
-	int rc;
+#define PROCESSES COT_WHOLE(1, 64)
+#define VALUE	  COT_NUMBER(0, 1e9)
+
+#define ENTRY(member, ...) \
+	COT_FIELD(#member, struct cot_printed_entry, member, __VA_ARGS__, .required = true)
+
+static const struct cot_field entry_fields[] = {
+	ENTRY(id, COT_TEXT),	    ENTRY(figure, COT_TEXT),	ENTRY(metric, COT_TEXT),
+	ENTRY(mechanism, COT_TEXT), ENTRY(group, COT_TEXT),	ENTRY(kind, COT_TEXT),
+	ENTRY(source, COT_TEXT),    ENTRY(nproc_lo, PROCESSES), ENTRY(nproc_hi, PROCESSES),
+	ENTRY(value_lo, VALUE),	    ENTRY(value_hi, VALUE),	{0},
 };
 
-static const char *row_cell(struct row *r, const char *column, uint32_t *ret_column)
+static int read_entry(const struct cot_csv *csv, uint32_t row, void *arg, struct cot_error *err)
 {
-	*ret_column = cot_csv_find(r->csv, column);
-	if (*ret_column == COT_CSV_NONE) {
-		if (!r->rc)
-			r->rc = cot_csv_fail(r->csv, r->index, 0, r->err,
-					     "the table has no column '%s'; expected one", column);
-		return NULL;
-	}
-	return cot_csv_cell(r->csv, r->index, *ret_column);
+	struct cot_printed *p = arg;
+	struct cot_printed_entry *e = &p->entries[p->n_entries++];
+	int rc = cot_csv_fill(csv, row, entry_fields, e, err);
+
+	if (!rc && e->nproc_lo > e->nproc_hi)
+		rc = cot_csv_fail(csv, row, cot_csv_find(csv, "nproc_hi"), err,
+				  "nproc_hi is below nproc_lo; expected an ascending range");
+	return rc;
 }
 
-static void row_text(struct row *r, const char *column, char *ret, size_t size)
+/* A row of Table 1. */
+struct table1_row {
+	char benchmark[COT_PRINTED_WORD_MAX], kernel[COT_PRINTED_WORD_MAX];
+	enum cot_size_class class1, class2;
+	double save_us, resource_pct;
+};
+
+#define TABLE1(member, ...) \
+	COT_FIELD(#member, struct table1_row, member, __VA_ARGS__, .required = true)
+
+static const struct cot_field table1_fields[] = {
+	TABLE1(benchmark, COT_TEXT),
+	TABLE1(kernel, COT_TEXT),
+	TABLE1(class1, COT_WORD(classes)),
+	TABLE1(class2, COT_WORD(classes)),
+	TABLE1(save_us, VALUE),
+	TABLE1(resource_pct, VALUE),
+	{0},
+};
+
+static int read_kernel(const struct cot_csv *csv, uint32_t row, void *arg, struct cot_error *err)
 {
-	uint32_t at;
-	const char *cell = row_cell(r, column, &at);
+	struct cot_printed *p = arg;
+	struct cot_printed_kernel *k = &p->kernels[p->n_kernels++];
+	struct table1_row r;
+	int rc = cot_csv_fill(csv, row, table1_fields, &r, err);
 
-	if (!cell || r->rc)
-		return;
-	if (!*cell || strlen(cell) >= size)
-		r->rc = cot_csv_fail(r->csv, r->index, at, r->err,
-				     "%s is empty or too long; expected 1 to %zu bytes", column,
-				     size - 1);
-	else
-		strcpy(ret, cell);
-}
-
-static void row_number(struct row *r, const char *column, double *ret)
-{
-	uint32_t at;
-
-	if (row_cell(r, column, &at) && !r->rc)
-		r->rc = cot_csv_double(r->csv, r->index, at, 0.0, MAX_VALUE, ret, r->err);
-}
-
-static void row_processes(struct row *r, const char *column, unsigned *ret)
-{
-	uint32_t at, value = 0;
-
-	if (row_cell(r, column, &at) && !r->rc)
-		r->rc = cot_csv_u32(r->csv, r->index, at, 1, MAX_PROCESSES, &value, r->err);
-	*ret = value;
-}
-
-static void row_class(struct row *r, const char *column, enum cot_size_class *ret)
-{
-	uint32_t at;
-	const char *cell = row_cell(r, column, &at);
-	unsigned k;
-
-	if (!cell || r->rc)
-		return;
-	for (k = 0; k < COT_N_CLASSES; k++) {
-		if (!strcmp(cell, cot_size_class_names[k])) {
-			*ret = (enum cot_size_class)k;
-			return;
-		}
-	}
-	r->rc = cot_csv_fail(r->csv, r->index, at, r->err,
-			     "%s is '%.20s'; expected SHORT, MEDIUM or LONG", column, cell);
-}
-
-static void read_entry(struct row *r, struct cot_printed *p)
-{
-	struct cot_printed_entry *e = &p->entries[p->n_entries];
-
-	row_text(r, "id", e->id, sizeof(e->id));
-	row_text(r, "figure", e->figure, sizeof(e->figure));
-	row_text(r, "metric", e->metric, sizeof(e->metric));
-	row_text(r, "mechanism", e->mechanism, sizeof(e->mechanism));
-	row_text(r, "group", e->group, sizeof(e->group));
-	row_text(r, "kind", e->kind, sizeof(e->kind));
-	row_text(r, "source", e->source, sizeof(e->source));
-	row_processes(r, "nproc_lo", &e->nproc_lo);
-	row_processes(r, "nproc_hi", &e->nproc_hi);
-	row_number(r, "value_lo", &e->value_lo);
-	row_number(r, "value_hi", &e->value_hi);
-	if (!r->rc && e->nproc_lo > e->nproc_hi)
-		r->rc = cot_csv_fail(r->csv, r->index, cot_csv_find(r->csv, "nproc_hi"), r->err,
-				     "nproc_hi is below nproc_lo; expected an ascending range");
-	p->n_entries++;
-}
-
-static void read_kernel(struct row *r, struct cot_printed *p)
-{
-	struct cot_printed_kernel *k = &p->kernels[p->n_kernels];
-	struct cot_printed_benchmark b = {.class1 = COT_CLASS_SHORT};
-
-	row_text(r, "benchmark", b.name, sizeof(b.name));
-	row_class(r, "class1", &b.class1);
-	row_class(r, "class2", &b.class2);
-	row_text(r, "kernel", k->name, sizeof(k->name));
-	row_number(r, "save_us", &k->save_us);
-	row_number(r, "resource_pct", &k->resource_pct);
-	for (k->benchmark = 0; k->benchmark < p->n_benchmarks; k->benchmark++)
-		if (!strcmp(p->benchmarks[k->benchmark].name, b.name))
-			break;
-	if (k->benchmark == COT_PRINTED_MAX_BENCHMARKS)
-		r->rc = cot_csv_fail(r->csv, r->index, 0, r->err,
-				     "too many benchmarks; expected at most %d",
-				     COT_PRINTED_MAX_BENCHMARKS);
-	else if (k->benchmark == p->n_benchmarks)
-		p->benchmarks[p->n_benchmarks++] = b;
-	p->n_kernels++;
-}
-
-/* Reads all rows; *used of `max` places are taken. */
-static int read_rows(const char *name, const void *bytes, size_t size,
-		     void (*read)(struct row *r, struct cot_printed *p), unsigned used,
-		     unsigned max, struct cot_printed *ret, struct cot_error *err)
-{
-	struct row r = {.err = err};
-	struct cot_csv *csv;
-	int rc;
-
-	rc = cot_csv_parse(name, bytes, size, &csv, err);
 	if (rc)
 		return rc;
-	r.csv = csv;
-	for (; r.index < cot_csv_rows(csv) && !r.rc; r.index++) {
-		if (used + r.index == max)
-			r.rc = cot_csv_fail(csv, r.index, 0, err,
-					    "too many lines; expected at most %u", max);
-		else
-			read(&r, ret);
-	}
-	cot_csv_destroy(csv);
-	return r.rc;
+	k->save_us = r.save_us;
+	k->resource_pct = r.resource_pct;
+	strcpy(k->name, r.kernel);
+	for (k->benchmark = 0; k->benchmark < p->n_benchmarks; k->benchmark++)
+		if (!strcmp(p->benchmarks[k->benchmark].name, r.benchmark))
+			return 0;
+	if (k->benchmark == COT_PRINTED_MAX_BENCHMARKS)
+		return cot_csv_fail(csv, row, 0, err, "too many benchmarks; expected at most %d",
+				    COT_PRINTED_MAX_BENCHMARKS);
+	strcpy(p->benchmarks[k->benchmark].name, r.benchmark);
+	p->benchmarks[k->benchmark].class1 = r.class1;
+	p->benchmarks[k->benchmark].class2 = r.class2;
+	p->n_benchmarks++;
+	return 0;
 }
 
 int cot_printed_read_results(const char *name, const void *bytes, size_t size,
 			     struct cot_printed *ret, struct cot_error *err)
 {
-	return read_rows(name, bytes, size, read_entry, ret->n_entries, COT_PRINTED_MAX_ENTRIES,
-			 ret, err);
-}
-
-int cot_printed_read_table1(const char *name, const void *bytes, size_t size,
-			    struct cot_printed *ret, struct cot_error *err)
-{
-	return read_rows(name, bytes, size, read_kernel, ret->n_kernels, COT_PRINTED_MAX_KERNELS,
-			 ret, err);
-}
-
-static int load_one(const char *name,
-		    int (*read)(const char *, const void *, size_t, struct cot_printed *,
-				struct cot_error *),
-		    struct cot_printed *ret, struct cot_error *err)
-{
-	const struct cot_embedded *file = cot_embedded_find(name);
-
-	if (!file)
-		return cot_error_set(err, -ENOENT, "the program was built without its table %s",
-				     name);
-	return read(name, file->bytes, file->size, ret, err);
+	return cot_rows_read(name, bytes, size, entry_fields, COT_PRINTED_MAX_ENTRIES, read_entry,
+			     ret, err);
 }
 
 int cot_printed_load(struct cot_printed *ret, struct cot_error *err)
@@ -181,8 +92,10 @@ int cot_printed_load(struct cot_printed *ret, struct cot_error *err)
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
-	rc = load_one("printed/tanasic.csv", cot_printed_read_results, ret, err);
+	rc = cot_rows_load("printed/tanasic.csv", entry_fields, COT_PRINTED_MAX_ENTRIES, read_entry,
+			   ret, err);
 	if (!rc)
-		rc = load_one("printed/tanasic_table1.csv", cot_printed_read_table1, ret, err);
+		rc = cot_rows_load("printed/tanasic_table1.csv", table1_fields,
+				   COT_PRINTED_MAX_KERNELS, read_kernel, ret, err);
 	return rc;
 }

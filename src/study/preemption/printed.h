@@ -1,6 +1,5 @@
 /*
- * What the paper prints, read from the tables under data/printed/. The reader takes the CSV
- * of text/csv.h; the tables are constant and part of the program.
+ * What the paper prints, from the tables under data/printed (study/rows.h).
  */
 #ifndef COT_STUDY_PREEMPTION_PRINTED_H
 #define COT_STUDY_PREEMPTION_PRINTED_H
@@ -54,10 +53,8 @@ struct cot_printed {
 /* Both tables of the program itself. 0, -EINVAL or -ENOENT with a sentence. */
 int cot_printed_load(struct cot_printed *ret, struct cot_error *err);
 
-/* The parts of it, over any bytes; `name` is for messages. Each adds to *ret. */
+/* The results alone, over any bytes and into a zeroed *ret; `name` is for messages. */
 int cot_printed_read_results(const char *name, const void *bytes, size_t size,
 			     struct cot_printed *ret, struct cot_error *err);
-int cot_printed_read_table1(const char *name, const void *bytes, size_t size,
-			    struct cot_printed *ret, struct cot_error *err);
 
 #endif

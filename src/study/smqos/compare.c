@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embedded.h"
-#include "text/csv.h"
+#include "study/rows.h"
 
-#define PRINTED_TABLE "printed/smqos.csv"
-#define REACH_CLOSE   5.0  /* points */
-#define NEAR	      0.99 /* of the promise */
+#define REACH_CLOSE 5.0	 /* points */
+#define NEAR	    0.99 /* of the promise */
 
 const char *const cot_smq_system_names[COT_SMQ_SYSTEMS] = {"smqos", "spart", "rollover"};
 const char *const cot_smq_benchmarks[COT_SMQ_BENCHMARKS] = {
@@ -77,87 +75,31 @@ struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct
 
 /* ---- what the paper prints ---- */
 
-static int read_text(const struct cot_csv *csv, uint32_t row, const char *column, char *ret,
-		     size_t size, struct cot_error *err)
+#define FIELD(member, ...) \
+	COT_FIELD(#member, struct cot_smq_printed, member, __VA_ARGS__, .required = true)
+
+static const struct cot_field fields[] = {
+	FIELD(id, COT_TEXT),
+	FIELD(figure, COT_TEXT),
+	FIELD(metric, COT_TEXT),
+	FIELD(against, COT_TEXT),
+	FIELD(group, COT_TEXT),
+	FIELD(source, COT_TEXT),
+	FIELD(target, COT_WHOLE(0, 100)),
+	FIELD(value, COT_NUMBER(-100, 1000)),
+	{0},
+};
+
+static int read_row(const struct cot_csv *csv, uint32_t row, void *arg, struct cot_error *err)
 {
-	uint32_t at = cot_csv_find(csv, column);
-	const char *cell;
+	struct cot_smq_report *r = arg;
 
-	if (at == COT_CSV_NONE)
-		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'; expected one",
-				    column);
-	cell = cot_csv_cell(csv, row, at);
-	if (!*cell || strlen(cell) >= size)
-		return cot_csv_fail(csv, row, at, err,
-				    "%s is empty or too long; expected 1 to %zu bytes", column,
-				    size - 1);
-	memcpy(ret, cell, strlen(cell) + 1);
-	return 0;
-}
-
-/* A column of numbers; -ENOENT is not possible, the text reader has found it before. */
-static int read_numbers(const struct cot_csv *csv, uint32_t row, struct cot_smq_printed *p,
-			struct cot_error *err)
-{
-	uint32_t target = cot_csv_find(csv, "target"), value = cot_csv_find(csv, "value");
-	int rc;
-
-	if (target == COT_CSV_NONE || value == COT_CSV_NONE)
-		return cot_csv_fail(csv, row, 0, err, "the table has no column '%s'; expected one",
-				    target == COT_CSV_NONE ? "target" : "value");
-	rc = cot_csv_u32(csv, row, target, 0, 100, &p->target, err);
-	return rc ? rc : cot_csv_double(csv, row, value, -100.0, 1000.0, &p->value, err);
-}
-
-static int read_row(const struct cot_csv *csv, uint32_t row, struct cot_smq_printed *p,
-		    struct cot_error *err)
-{
-	int rc = read_text(csv, row, "id", p->id, sizeof(p->id), err);
-
-	if (!rc)
-		rc = read_text(csv, row, "figure", p->figure, sizeof(p->figure), err);
-	if (!rc)
-		rc = read_text(csv, row, "metric", p->metric, sizeof(p->metric), err);
-	if (!rc)
-		rc = read_text(csv, row, "against", p->against, sizeof(p->against), err);
-	if (!rc)
-		rc = read_text(csv, row, "group", p->group, sizeof(p->group), err);
-	if (!rc)
-		rc = read_text(csv, row, "source", p->source, sizeof(p->source), err);
-	return rc ? rc : read_numbers(csv, row, p, err);
-}
-
-int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
-			 struct cot_error *err)
-{
-	struct cot_csv *csv;
-	uint32_t row;
-	int rc;
-
-	rc = cot_csv_parse(name, bytes, size, &csv, err);
-	if (rc)
-		return rc;
-	r->n_printed = 0;
-	for (row = 0; !rc && row < cot_csv_rows(csv); row++) {
-		if (row == COT_SMQ_PRINTED) {
-			rc = cot_csv_fail(csv, row, 0, err, "too many rows; expected at most %u",
-					  COT_SMQ_PRINTED);
-			break;
-		}
-		rc = read_row(csv, row, &r->printed[row], err);
-		r->n_printed += !rc;
-	}
-	cot_csv_destroy(csv);
-	return rc;
+	return cot_csv_fill(csv, row, fields, &r->printed[r->n_printed++], err);
 }
 
 int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err)
 {
-	const struct cot_embedded *e = cot_embedded_find(PRINTED_TABLE);
-
-	if (!e)
-		return cot_error_set(err, -ENOENT, "the table " PRINTED_TABLE " is not built in");
-	return cot_smq_printed_read(PRINTED_TABLE, e->bytes, e->size, r, err);
+	return cot_rows_load("printed/smqos.csv", fields, COT_SMQ_PRINTED, read_row, r, err);
 }
 
 /* ---- side by side ---- */

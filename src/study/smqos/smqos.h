@@ -126,10 +126,7 @@ enum cot_smq_pair cot_smq_pair_of(const struct cot_smq_report *r, unsigned mix);
 struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct cot_smq_run *run,
 				    enum cot_smq_system system, unsigned pair, unsigned target);
 
-/* Reads what the paper prints; -EINVAL with a sentence. */
-int cot_smq_printed_read(const char *name, const void *bytes, size_t size, struct cot_smq_report *r,
-			 struct cot_error *err);
-/* The table that is built in. */
+/* Reads what the paper prints. */
 int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err);
 
 /* Fills r->pairs from r->main. */
