@@ -167,6 +167,5 @@ int main(int argc, char **argv)
 		cot_table_cell(t, "%.0f", ns / points[i].kernels);
 	}
 	(void)cot_table_print(t, stdout);
-	cot_table_destroy(t);
 	return sink > 0 ? 0 : 1;
 }

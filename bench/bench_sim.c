@@ -210,10 +210,7 @@ static int print_table(const struct sample *samples, FILE *out)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
-	int r;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < COT_ARRAY_LEN(points); i++) {
 		const struct point *pt = &points[i];
 		const struct sample *s = &samples[i];
@@ -233,9 +230,7 @@ static int print_table(const struct sample *samples, FILE *out)
 		else
 			cot_table_text(t, "");
 	}
-	r = cot_table_print(t, out);
-	cot_table_destroy(t);
-	return r;
+	return cot_table_print(t, out);
 }
 
 /* The model name of the processor; "" when it is not known. */

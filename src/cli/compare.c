@@ -47,9 +47,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_JSON:
 		a->json = arg;
 		return 0;
@@ -317,7 +314,6 @@ static int print_grid(const struct grid *g, unsigned n_rows, FILE *out)
 	struct cot_column columns[MAX_COLUMNS];
 	unsigned kept[MAX_COLUMNS], n = 0, i, j;
 	struct cot_table *t;
-	int rc;
 
 	for (i = 0; i < g->n_columns; i++) {
 		if (is_empty(g, i, n_rows))
@@ -326,14 +322,10 @@ static int print_grid(const struct grid *g, unsigned n_rows, FILE *out)
 		kept[n++] = i;
 	}
 	t = cot_table_create(columns, n);
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < n_rows; i++)
 		for (j = 0; j < n; j++)
 			cot_table_text(t, g->cells[i][kept[j]][0] ? g->cells[i][kept[j]] : "-");
-	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 static void set(char *cell, const char *fmt, ...) COT_PRINTF(2, 3);

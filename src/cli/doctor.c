@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "report/json.h"
 
 struct arguments {
 	bool json, offline, probe;
@@ -30,9 +31,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_JSON:
 		a->json = true;
 		return 0;
@@ -103,9 +101,7 @@ static void print_json(const struct cot_findings *f, bool good)
 	}
 	o = json_pack("{s:s, s:b, s:o}", "schema", "cotenant.doctor/1", "ok", good, "findings",
 		      list);
-	(void)json_dumpf(o, stdout, JSON_INDENT(2));
-	(void)putchar('\n');
-	json_decref(o);
+	(void)cot_json_write(o, JSON_INDENT(2), stdout);
 }
 
 int cot_cmd_doctor(int argc, char **argv)

@@ -353,8 +353,7 @@ static void judge_orders(struct cot_findings *f, const json_t *list, const char 
 	json_t *o;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, o)
-	{
+	json_array_foreach (list, i, o) {
 		judge_order(f, o, prefix, true);
 		judge_order(f, o, prefix, false);
 		if (cot_show_number(o, "slice_wrong_pid"))
@@ -424,7 +423,7 @@ static void check_programs(struct cot_findings *f, int rc)
 
 bool cot_doctor_daemon(struct cot_findings *f, bool start)
 {
-	static struct cot_client client;
+	struct cot_client client;
 	struct cot_finding *finding;
 	struct cot_error err = {{0}};
 	json_t *answer;

@@ -182,7 +182,7 @@ static void stop_probe(struct probe *p)
 static bool order(enum cot_proto_command what, uint64_t tenant, char *text, size_t size)
 {
 	struct cot_msg_command command = {.what = what, .tenant = tenant};
-	static struct cot_client client;
+	struct cot_client client;
 	struct cot_error err = {{0}};
 	char *answer = NULL;
 	int rc;
@@ -207,16 +207,16 @@ static json_t *look_up(pid_t pid, uint64_t *ret_tenant)
 
 	if (cot_show_query(COT_QUERY_STATS, false, &answer, &err) < 0)
 		return NULL;
-	json_array_foreach(json_object_get(answer, "tenants"), i, o)
-	{
+	json_array_foreach (json_object_get(answer, "tenants"), i, o) {
 		if (cot_show_number(o, "pid") != pid)
 			continue;
 		*ret_tenant = (uint64_t)cot_show_number(o, "id");
 		pool = json_string_value(json_object_get(o, "pool"));
 		found = o;
 	}
-	json_array_foreach(json_object_get(answer, "pools"), i,
-			   o) if (pool && !strcmp(cot_show_text(o, "name"), pool)) found = o;
+	json_array_foreach (json_object_get(answer, "pools"), i, o)
+		if (pool && !strcmp(cot_show_text(o, "name"), pool))
+			found = o;
 	json_incref(found);
 	json_decref(answer);
 	return found;

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/format.h"
+#include "report/json.h"
 #include "report/outfile.h"
 #include "report/table.h"
 #include "sim/hw.h"
@@ -44,7 +45,7 @@ static struct cot_table *table_schedulers(void)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
 
-	for (i = 0; t && i < hw_n_scheds; i++) {
+	for (i = 0; i < hw_n_scheds; i++) {
 		cot_table_text(t, hw_scheds[i]->name);
 		cot_table_text(t, hw_scheds[i]->preempts ? "yes" : "no");
 		cot_table_text(t, hw_scheds[i]->summary);
@@ -75,7 +76,7 @@ static struct cot_table *table_policies(void)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
 
-	for (i = 0; t && i < cot_n_policies; i++) {
+	for (i = 0; i < cot_n_policies; i++) {
 		cot_table_text(t, cot_policies[i]->name);
 		cot_table_text(t, cot_policies[i]->wants_pools ? "yes" : "no");
 		cot_table_text(t, cot_policies[i]->summary);
@@ -114,7 +115,7 @@ static struct cot_table *table_gpus(void)
 	struct cot_text text;
 	unsigned i;
 
-	for (i = 0; t && i < cot_n_gpu_presets; i++) {
+	for (i = 0; i < cot_n_gpu_presets; i++) {
 		const struct cot_gpu *gpu = &cot_gpu_presets[i];
 
 		cot_table_text(t, gpu->name);
@@ -166,7 +167,7 @@ static struct cot_table *table_traces(void)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
 
-	for (i = 0; t && i < cot_trace_count(); i++) {
+	for (i = 0; i < cot_trace_count(); i++) {
 		cot_table_text(t, cot_trace_name(i));
 		cot_table_text(t, cot_trace_summary(i));
 	}
@@ -207,9 +208,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_JSON:
 		a->json = arg;
 		return 0;
@@ -231,12 +229,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int print_text(const struct list *list, struct cot_error *err)
 {
-	struct cot_table *t = list->table();
-	int rc = t ? cot_table_print(t, stdout) : -ENOMEM;
-
-	cot_table_destroy(t);
-	if (rc < 0)
-		return cot_error_set(err, rc, "out of memory");
+	if (cot_table_print(list->table(), stdout))
+		return cot_error_set(err, -ENOMEM, "out of memory");
 	if (fflush(stdout))
 		return cot_error_set(err, -errno, "cannot write to standard output: %s",
 				     strerror(errno));
@@ -262,8 +256,8 @@ static int print_json(const struct list *list, const char *path, struct cot_erro
 	if (rc < 0)
 		goto out;
 	/* A write error shows in the stream, and so in the commit. */
-	(void)json_dumpf(root, cot_outfile_stream(out), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	(void)fputc('\n', cot_outfile_stream(out));
+	(void)cot_json_write(json_incref(root), JSON_INDENT(2) | JSON_REAL_PRECISION(15),
+			     cot_outfile_stream(out));
 	rc = cot_outfile_commit(out, err);
 out:
 	cot_outfile_destroy(out);

@@ -1,7 +1,6 @@
 /*
  * cotenant ps: the programs and pools under control.
  */
-#include <argp.h>
 #include <stdio.h>
 
 #include "base/compiler.h"
@@ -11,134 +10,104 @@
 #include "cli/show.h"
 #include "cli/uncontrolled.h"
 
-enum { KEY_JSON = 256 };
-
-static const struct argp_option options[] = {
-	{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
-	{0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
-	case KEY_JSON:
-		*(bool *)state->input = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is not an option", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static void add_slice(struct cot_columns *t, const json_t *o)
+static void add_slice(struct cot_table *t, const json_t *o)
 {
 	long long slice = cot_show_number(o, "slice_us");
 	const char *by = cot_show_bool(o, "slice_by_user") ? "!" : "";
 
 	if (slice)
-		cot_columns_add(t, "%lld us%s", slice, by);
+		cot_table_cell(t, "%lld us%s", slice, by);
 	else
-		cot_columns_add(t, "driver's");
+		cot_table_text(t, "driver's");
 }
 
-static void add_state(struct cot_columns *t, const json_t *o)
+static void add_state(struct cot_table *t, const json_t *o)
 {
 	char state[64];
 
 	cot_show_state(o, state, sizeof(state));
-	cot_columns_add(t, "%s", state);
+	cot_table_text(t, state);
 }
 
 static void print_pools(const json_t *pools)
 {
-	struct cot_columns t;
+	static const char *const heads[] = {"POOL",  "GPU",  "MPS",    "STATE",
+					    "SLICE", "MODE", "GROUPS", "PROGRAMS"};
+	struct cot_table *t;
 	const json_t *p;
 	size_t i;
 
 	if (!json_array_size(pools))
 		return;
-	cot_columns_init(&t, 8);
-	for (i = 0; i < 8; i++)
-		cot_columns_add(&t, "%s",
-				((const char *const[]){"POOL", "GPU", "MPS", "STATE", "SLICE",
-						       "MODE", "GROUPS", "PROGRAMS"})[i]);
-	json_array_foreach((json_t *)pools, i, p)
-	{
-		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
-		cot_columns_add(&t, "%lld", cot_show_number(p, "gpu"));
-		cot_columns_add(&t, "%s", cot_show_text(p, "mps"));
-		add_state(&t, p);
-		add_slice(&t, p);
-		cot_columns_add(&t, "%s", cot_show_text(p, "mode"));
-		cot_columns_add(&t, "%lld", cot_show_number(p, "channel_groups"));
-		cot_columns_add(&t, "%lld", cot_show_number(p, "tenants"));
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (pools, i, p) {
+		cot_table_text(t, cot_show_text(p, "name"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "gpu"));
+		cot_table_text(t, cot_show_text(p, "mps"));
+		add_state(t, p);
+		add_slice(t, p);
+		cot_table_text(t, cot_show_text(p, "mode"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "channel_groups"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "tenants"));
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 	(void)putchar('\n');
 }
 
-static void add_gpus(struct cot_columns *t, const json_t *list)
+static void add_gpus(struct cot_table *t, const json_t *list)
 {
 	char text[64] = "";
 	const json_t *gpu;
 	size_t i, used = 0;
 
-	json_array_foreach((json_t *)list, i, gpu) if (used < sizeof(text)) used +=
-		(size_t)snprintf(text + used, sizeof(text) - used, "%s%lld", i ? "," : "",
-				 (long long)json_integer_value(gpu));
-	cot_columns_add(t, "%s", text);
+	json_array_foreach (list, i, gpu)
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld",
+						 i ? "," : "", (long long)json_integer_value(gpu));
+	cot_table_text(t, text);
 }
 
 static void print_tenants(const json_t *tenants)
 {
-	struct cot_columns t;
+	static const char *const heads[] = {"ID",  "NAME", "CLASS", "WEIGHT", "PID",
+					    "GPU", "POOL", "STATE", "SLICE"};
+	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	const json_t *p;
 	size_t i;
 
-	cot_columns_init(&t, 9);
-	for (i = 0; i < 9; i++)
-		cot_columns_add(&t, "%s",
-				((const char *const[]){"ID", "NAME", "CLASS", "WEIGHT", "PID",
-						       "GPU", "POOL", "STATE", "SLICE"})[i]);
-	json_array_foreach((json_t *)tenants, i, p)
-	{
+	json_array_foreach (tenants, i, p) {
 		bool alone = json_is_null(json_object_get(p, "pool"));
 
-		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
-		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
-		cot_columns_add(&t, "%s", cot_show_text(p, "class"));
-		cot_columns_add(&t, "%lld", cot_show_number(p, "weight"));
-		cot_columns_add(&t, "%lld", cot_show_number(p, "pid"));
-		add_gpus(&t, json_object_get(p, "gpus"));
-		cot_columns_add(&t, "%s", alone ? "alone" : cot_show_text(p, "pool"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "id"));
+		cot_table_text(t, cot_show_text(p, "name"));
+		cot_table_text(t, cot_show_text(p, "class"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "weight"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "pid"));
+		add_gpus(t, json_object_get(p, "gpus"));
+		cot_table_text(t, alone ? "alone" : cot_show_text(p, "pool"));
 		/* In a pool both are the pool's. */
 		if (alone) {
-			add_state(&t, p);
-			add_slice(&t, p);
+			add_state(t, p);
+			add_slice(t, p);
 		} else {
-			cot_columns_add(&t, "-");
-			cot_columns_add(&t, "-");
+			cot_table_text(t, "-");
+			cot_table_text(t, "-");
 		}
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 }
 
 /* A share, or "-". */
-static void add_share(struct cot_columns *t, const json_t *o, const char *key)
+static void add_share(struct cot_table *t, const json_t *o, const char *key)
 {
-	cot_columns_add(t, "%s",
-			json_is_string(json_object_get(o, key)) ? cot_show_text(o, key) : "-");
+	cot_table_cell(t, "%s",
+		       json_is_string(json_object_get(o, key)) ? cot_show_text(o, key) : "-");
 }
 
-static void add_nothing(struct cot_columns *t, unsigned n)
+static void add_nothing(struct cot_table *t, unsigned n)
 {
 	while (n--)
-		cot_columns_add(t, "-");
+		cot_table_text(t, "-");
 }
 
 /* Those with shares, and those whose kernels are rewritten. */
@@ -146,38 +115,35 @@ static void print_works(const json_t *tenants)
 {
 	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE",
 					    "HAS SMS", "LEAVING", "RUNNING", "WAITING"};
-	struct cot_columns t;
+	struct cot_table *t;
 	const json_t *p;
 	size_t i;
 
 	if (!cot_show_any_shares(tenants))
 		return;
 	(void)putchar('\n');
-	cot_columns_init(&t, COT_ARRAY_LEN(heads));
-	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
-		cot_columns_add(&t, "%s", heads[i]);
-	json_array_foreach((json_t *)tenants, i, p)
-	{
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (tenants, i, p) {
 		const json_t *w = json_object_get(p, "work");
 
 		if (!cot_show_has_shares(p))
 			continue;
-		cot_columns_add(&t, "%lld", cot_show_number(p, "id"));
-		cot_columns_add(&t, "%s", cot_show_text(p, "name"));
-		add_share(&t, p, "quota");
-		add_share(&t, p, "reserve");
+		cot_table_cell(t, "%lld", cot_show_number(p, "id"));
+		cot_table_text(t, cot_show_text(p, "name"));
+		add_share(t, p, "quota");
+		add_share(t, p, "reserve");
 		if (!json_is_object(w)) {
-			add_nothing(&t, 4);
+			add_nothing(t, 4);
 			continue;
 		}
-		cot_columns_add(&t, "%lld of %lld",
-				cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
-				cot_show_number(w, "n_sms"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "leaving"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "running"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "waiting"));
+		cot_table_cell(t, "%lld of %lld",
+			       cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
+			       cot_show_number(w, "n_sms"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "leaving"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "running"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "waiting"));
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 }
 
 static void print_json(json_t *answer, json_t *uncontrolled)
@@ -193,19 +159,16 @@ static void print_json(json_t *answer, json_t *uncontrolled)
 
 int cot_cmd_ps(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.doc = "Show the programs and pools under control, and programs that should be. A "
-		       "! marks a slice that a user set.",
-		.children = cot_cli_argp_children,
-	};
 	struct cot_error err = {{0}};
 	json_t *answer, *uncontrolled;
-	bool as_json = false;
+	bool as_json;
 	int rc;
 
-	if (cot_cli_parse(&argp, argc, argv, 0, &as_json))
+	if (cot_show_parse(
+		    argc, argv,
+		    "Show the programs and pools under control, and programs that should be. A "
+		    "! marks a slice that a user set.",
+		    &as_json))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
 	if (rc < 0)

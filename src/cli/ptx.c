@@ -82,9 +82,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_PASS:
 		add_passes(a, arg, state);
 		return 0;

@@ -112,8 +112,6 @@ static int list_text(const struct cot_ptx_module *module, FILE *out)
 		columns[5 + i] =
 			(struct cot_column){cot_pass_info((enum cot_pass)i)->name, COT_ALIGN_LEFT};
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	if (!t)
-		return -ENOMEM;
 	for (item = module->first; item && !rc; item = item->next) {
 		if (!cot_cli_ptx_is_kernel(item))
 			continue;
@@ -121,8 +119,11 @@ static int list_text(const struct cot_ptx_module *module, FILE *out)
 		if (!rc)
 			add_row(t, &k);
 	}
-	if (!rc)
-		rc = cot_table_print(t, out);
+	if (rc) {
+		cot_table_destroy(t);
+		return rc;
+	}
+	rc = cot_table_print(t, out);
 	for (item = module->first; item && !rc; item = item->next) {
 		if (!cot_cli_ptx_is_kernel(item))
 			continue;
@@ -130,7 +131,6 @@ static int list_text(const struct cot_ptx_module *module, FILE *out)
 		if (!rc)
 			print_refusals(&k, out);
 	}
-	cot_table_destroy(t);
 	return rc;
 }
 

@@ -82,9 +82,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_CLASS:
 		a->class = arg;
 		return 0;
@@ -389,7 +386,7 @@ static int find_libraries(bool shim, struct cot_error *err)
 
 static int enlist(const struct arguments *a, const char *program, struct cot_error *err)
 {
-	static struct cot_client client;
+	struct cot_client client;
 	struct cot_msg_register m;
 	bool own_gpu = false;
 	int rc = fill_in(a, program, &m, err);

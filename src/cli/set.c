@@ -119,9 +119,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
 	case KEY_JSON:
 		a->json = true;
 		return 0;

@@ -1,6 +1,5 @@
 #include "cli/show.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,39 @@
 #include "base/compiler.h"
 #include "cli/client.h"
 #include "cli/common.h"
+
+/* ---- --json, the only option ---- */
+
+enum { KEY_JSON = 256 };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KEY_JSON:
+		*(bool *)state->input = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+error_t cot_show_parse(int argc, char **argv, const char *doc, bool *ret_json)
+{
+	static const struct argp_option options[] = {
+		{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
+		{0},
+	};
+	const struct argp argp = {
+		.options = options, .parser = parse, .doc = doc, .children = cot_cli_argp_children};
+
+	*ret_json = false;
+	return cot_cli_parse(&argp, argc, argv, 0, ret_json);
+}
+
+/* ---- the answer ---- */
 
 void cot_show_json(const json_t *o)
 {
@@ -17,7 +49,7 @@ void cot_show_json(const json_t *o)
 
 int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err)
 {
-	static struct cot_client client;
+	struct cot_client client;
 	json_error_t json_err;
 	char *text;
 	int rc;
@@ -84,8 +116,7 @@ bool cot_show_any_work(const json_t *tenants)
 	const json_t *p;
 	size_t i;
 
-	json_array_foreach((json_t *)tenants, i, p)
-	{
+	json_array_foreach (tenants, i, p) {
 		if (json_is_object(json_object_get(p, "work")))
 			return true;
 	}
@@ -104,8 +135,7 @@ bool cot_show_any_shares(const json_t *tenants)
 	const json_t *p;
 	size_t i;
 
-	json_array_foreach((json_t *)tenants, i, p)
-	{
+	json_array_foreach (tenants, i, p) {
 		if (cot_show_has_shares(p))
 			return true;
 	}
@@ -192,8 +222,10 @@ void cot_show_remarks(const json_t *answer)
 	json_t *o;
 	size_t i;
 
-	json_array_foreach(json_object_get(answer, "pools"), i, o) remark_entity(o, "pool:", &any);
-	json_array_foreach(json_object_get(answer, "tenants"), i, o) remark_entity(o, "", &any);
+	json_array_foreach (json_object_get(answer, "pools"), i, o)
+		remark_entity(o, "pool:", &any);
+	json_array_foreach (json_object_get(answer, "tenants"), i, o)
+		remark_entity(o, "", &any);
 	if (!json_is_object(fault))
 		return;
 	begin_remark(&any);
@@ -219,58 +251,8 @@ void cot_show_state(const json_t *entity, char *ret_text, size_t size)
 		       cot_show_bool(entity, "held") ? " (held)" : "");
 }
 
-void cot_columns_init(struct cot_columns *t, unsigned n_columns)
+void cot_show_table(struct cot_table *t)
 {
-	*t = (struct cot_columns){.n_columns = n_columns};
-}
-
-void cot_columns_add(struct cot_columns *t, const char *fmt, ...)
-{
-	char *cell = NULL;
-	va_list args;
-
-	if (t->n_cells == t->cap) {
-		char **grown = realloc(t->cells, (t->cap + 64) * sizeof(*grown));
-
-		if (!grown) {
-			cot_cli_is_incomplete();
-			return;
-		}
-		t->cells = grown;
-		t->cap += 64;
-	}
-	va_start(args, fmt);
-	if (vasprintf(&cell, fmt, args) < 0) {
-		cell = NULL;
+	if (cot_table_print(t, stdout))
 		cot_cli_is_incomplete();
-	}
-	va_end(args);
-	t->cells[t->n_cells++] = cell;
-}
-
-static const char *cell(const struct cot_columns *t, unsigned i)
-{
-	return t->cells[i] ? t->cells[i] : "";
-}
-
-void cot_columns_print(struct cot_columns *t)
-{
-	size_t width[COT_TABLE_COLUMNS] = {0};
-	unsigned i;
-
-	for (i = 0; i < t->n_cells; i++)
-		if (strlen(cell(t, i)) > width[i % t->n_columns])
-			width[i % t->n_columns] = strlen(cell(t, i));
-	for (i = 0; i < t->n_cells; i++) {
-		bool last = i % t->n_columns == t->n_columns - 1;
-
-		if (last)
-			(void)printf("%s\n", cell(t, i));
-		else
-			(void)printf("%-*s  ", (int)width[i % t->n_columns], cell(t, i));
-	}
-	for (i = 0; i < t->n_cells; i++)
-		free(t->cells[i]);
-	free(t->cells);
-	*t = (struct cot_columns){0};
 }

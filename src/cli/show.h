@@ -1,14 +1,19 @@
 /*
- * What the commands that show something share: one query, its JSON, columns.
+ * What the commands that show something share: their arguments, one query, its JSON.
  */
 #ifndef COT_CLI_SHOW_H
 #define COT_CLI_SHOW_H
 
+#include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "base/error.h"
 #include "proto/proto.h"
+#include "report/table.h"
+
+/* The arguments of a command that takes --json and nothing else. */
+error_t cot_show_parse(int argc, char **argv, const char *doc, bool *ret_json);
 
 /* Asks the daemon. With `print`, writes the JSON to standard output and returns NULL in *ret.
  * 0 or -errno with a sentence. */
@@ -38,15 +43,7 @@ void cot_show_state(const json_t *entity, char *ret_text, size_t size);
 /* How long, in as few characters as will do: "3 s", "5 min", "2 h". */
 void cot_show_duration(double seconds, char *ret_text, size_t size);
 
-/* Cells in columns: collected, then printed as wide as they need to be. */
-#define COT_TABLE_COLUMNS 12
-struct cot_columns {
-	unsigned n_columns, n_cells, cap;
-	char **cells;
-};
-
-void cot_columns_init(struct cot_columns *t, unsigned n_columns);
-void cot_columns_add(struct cot_columns *t, const char *fmt, ...) COT_PRINTF(2, 3);
-void cot_columns_print(struct cot_columns *t); /* and frees them */
+/* Prints the table and destroys it. For want of memory it is missing, and main() tells so. */
+void cot_show_table(struct cot_table *t);
 
 #endif

@@ -1,7 +1,6 @@
 /*
  * cotenant stats: what was done, and how long it took.
  */
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,71 +10,49 @@
 #include "cli/common.h"
 #include "cli/show.h"
 
-enum { KEY_JSON = 256 };
-
-static const struct argp_option options[] = {
-	{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
-	{0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = NULL;
-		return 0;
-	case KEY_JSON:
-		*(bool *)state->input = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is not an option", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 /* Whether there are pools of more than the first GPU: then their names need its number. */
 static bool has_gpus(const json_t *pools)
 {
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach((json_t *)pools, i, o) if (cot_show_number(o, "gpu") > 0) return true;
+	json_array_foreach (pools, i, o)
+		if (cot_show_number(o, "gpu") > 0)
+			return true;
 	return false;
 }
 
 /* How often, and how long the last and the longest took. */
-static void add_times(struct cot_columns *t, const json_t *o, const char *n, const char *last,
+static void add_times(struct cot_table *t, const json_t *o, const char *n, const char *last,
 		      const char *max)
 {
-	cot_columns_add(t, "%lld", cot_show_number(o, n));
+	cot_table_cell(t, "%lld", cot_show_number(o, n));
 	if (cot_show_number(o, n))
-		cot_columns_add(t, "%.2f/%.2f ms", cot_show_real(o, last), cot_show_real(o, max));
+		cot_table_cell(t, "%.2f/%.2f ms", cot_show_real(o, last), cot_show_real(o, max));
 	else
-		cot_columns_add(t, "-");
+		cot_table_text(t, "-");
 }
 
-static void add_row(struct cot_columns *t, const json_t *o)
+static void add_row(struct cot_table *t, const json_t *o)
 {
 	long long wanted = cot_show_number(o, "slice_us");
 	long long got = cot_show_number(o, "slice_read_back_us");
 	const char *mark = cot_show_number(o, "slice_wrong_pid") ? " !" : "";
 
 	if (wanted)
-		cot_columns_add(t, "%lld us", wanted);
+		cot_table_cell(t, "%lld us", wanted);
 	else
-		cot_columns_add(t, "driver's");
+		cot_table_text(t, "driver's");
 	if (got)
-		cot_columns_add(t, "%lld us%s", got, mark);
+		cot_table_cell(t, "%lld us%s", got, mark);
 	else
-		cot_columns_add(t, "-%s", mark);
-	cot_columns_add(t, "%s", cot_show_text(o, "mode"));
+		cot_table_cell(t, "-%s", mark);
+	cot_table_text(t, cot_show_text(o, "mode"));
 	add_times(t, o, "freezes", "freeze_last_ms", "freeze_max_ms");
 	add_times(t, o, "thaws", "thaw_last_ms", "thaw_max_ms");
-	cot_columns_add(t, "%lld", cot_show_number(o, "failed_orders"));
-	cot_columns_add(t, "%lld", cot_show_number(o, "leases_expired"));
-	cot_columns_add(t, "%lld", cot_show_number(o, "doubts"));
+	cot_table_cell(t, "%lld", cot_show_number(o, "failed_orders"));
+	cot_table_cell(t, "%lld", cot_show_number(o, "leases_expired"));
+	cot_table_cell(t, "%lld", cot_show_number(o, "doubts"));
 }
 
 static void print_entities(const json_t *answer)
@@ -84,39 +61,34 @@ static void print_entities(const json_t *answer)
 					    "FREEZES", "LAST/MAX", "THAWS",	"LAST/MAX",
 					    "FAILED",  "LAPSED",   "DOUBTS"};
 	const json_t *pools = json_object_get(answer, "pools");
-	struct cot_columns t;
+	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	json_t *o;
 	size_t i;
 
-	cot_columns_init(&t, COT_ARRAY_LEN(heads));
-	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
-		cot_columns_add(&t, "%s", heads[i]);
-	json_array_foreach(pools, i, o)
-	{
+	json_array_foreach (pools, i, o) {
 		if (has_gpus(pools))
-			cot_columns_add(&t, "pool:%s:%lld", cot_show_text(o, "name"),
-					cot_show_number(o, "gpu"));
+			cot_table_cell(t, "pool:%s:%lld", cot_show_text(o, "name"),
+				       cot_show_number(o, "gpu"));
 		else
-			cot_columns_add(&t, "pool:%s", cot_show_text(o, "name"));
-		add_row(&t, o);
+			cot_table_cell(t, "pool:%s", cot_show_text(o, "name"));
+		add_row(t, o);
 	}
-	json_array_foreach(json_object_get(answer, "tenants"), i, o)
-	{
+	json_array_foreach (json_object_get(answer, "tenants"), i, o) {
 		if (!json_is_null(json_object_get(o, "pool")))
 			continue;
-		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
-		add_row(&t, o);
+		cot_table_text(t, cot_show_text(o, "name"));
+		add_row(t, o);
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 	cot_show_remarks(answer);
 }
 
-static void add_spread(struct cot_columns *t, const json_t *work, const char *key)
+static void add_spread(struct cot_table *t, const json_t *work, const char *key)
 {
 	const json_t *s = json_object_get(work, key);
 
-	cot_columns_add(t, "%.0f/%.0f/%.0f us", cot_show_real(s, "p50"), cot_show_real(s, "p99"),
-			cot_show_real(s, "max"));
+	cot_table_cell(t, "%.0f/%.0f/%.0f us", cot_show_real(s, "p50"), cot_show_real(s, "p99"),
+		       cot_show_real(s, "max"));
 }
 
 static void print_refusals(const json_t *tenants)
@@ -125,12 +97,10 @@ static void print_refusals(const json_t *tenants)
 	json_t *o, *n;
 	size_t i;
 
-	json_array_foreach((json_t *)tenants, i, o)
-	{
+	json_array_foreach (tenants, i, o) {
 		const json_t *work = json_object_get(o, "work");
 
-		json_object_foreach(json_object_get(work, "refusals"), reason, n)
-		{
+		json_object_foreach (json_object_get(work, "refusals"), reason, n) {
 			const char *what = cot_show_why(reason);
 
 			(void)printf("%s: %lld %s: %s%s%s%s\n", cot_show_text(o, "name"),
@@ -149,36 +119,33 @@ static void print_works(const json_t *tenants)
 	static const char *const heads[] = {
 		"PROGRAM", "KERNELS",  "LAUNCHES",  "PLAIN",   "WAIT P50/P99/MAX",
 		"TASKS",   "REMAPPED", "EVICTIONS", "RESUMES", "DELAY P50/P99/MAX"};
-	struct cot_columns t;
+	struct cot_table *t;
 	json_t *o;
 	size_t i;
 
 	if (!cot_show_any_work(tenants))
 		return;
 	(void)putchar('\n');
-	cot_columns_init(&t, COT_ARRAY_LEN(heads));
-	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
-		cot_columns_add(&t, "%s", heads[i]);
-	json_array_foreach((json_t *)tenants, i, o)
-	{
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (tenants, i, o) {
 		const json_t *w = json_object_get(o, "work");
 
 		if (!json_is_object(w))
 			continue;
-		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
-		cot_columns_add(&t, "%lld of %lld", cot_show_number(w, "kernels_rewritten"),
-				cot_show_number(w, "kernels_rewritten") +
-					cot_show_number(w, "kernels_refused"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "launches_workers"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "launches_plain"));
-		add_spread(&t, w, "wait_us");
-		cot_columns_add(&t, "%lld", cot_show_number(w, "tasks"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "remapped"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "evictions"));
-		cot_columns_add(&t, "%lld", cot_show_number(w, "resumes"));
-		add_spread(&t, w, "eviction_us");
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_table_cell(t, "%lld of %lld", cot_show_number(w, "kernels_rewritten"),
+			       cot_show_number(w, "kernels_rewritten") +
+				       cot_show_number(w, "kernels_refused"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "launches_workers"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "launches_plain"));
+		add_spread(t, w, "wait_us");
+		cot_table_cell(t, "%lld", cot_show_number(w, "tasks"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "remapped"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "evictions"));
+		cot_table_cell(t, "%lld", cot_show_number(w, "resumes"));
+		add_spread(t, w, "eviction_us");
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 	print_refusals(tenants);
 }
 
@@ -195,31 +162,27 @@ static void print_timers(const json_t *timers)
 
 static void print_core(const json_t *answer)
 {
+	static const char *const heads[] = {"ACTION", "SENT", "FAILED", "TIMED OUT", "MEAN", "MAX"};
 	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
 	const json_t *core = json_object_get(answer, "core");
 	const json_t *daemon = json_object_get(answer, "daemon");
-	struct cot_columns t;
+	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	unsigned i;
 
 	(void)printf("\nPolicy %s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
 		     cot_show_text(daemon, "policy"), cot_show_number(core, "fallbacks"),
 		     cot_show_text(core, "fault"), cot_show_number(core, "rescues"));
-	cot_columns_init(&t, 6);
-	for (i = 0; i < 6; i++)
-		cot_columns_add(&t, "%s",
-				((const char *const[]){"ACTION", "SENT", "FAILED", "TIMED OUT",
-						       "MEAN", "MAX"})[i]);
 	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
 		const json_t *k = json_object_get(core, kinds[i]);
 
-		cot_columns_add(&t, "%s", kinds[i]);
-		cot_columns_add(&t, "%lld", cot_show_number(k, "sent"));
-		cot_columns_add(&t, "%lld", cot_show_number(k, "failed"));
-		cot_columns_add(&t, "%lld", cot_show_number(k, "timed_out"));
-		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "mean_ms"));
-		cot_columns_add(&t, "%.3f ms", cot_show_real(k, "max_ms"));
+		cot_table_text(t, kinds[i]);
+		cot_table_cell(t, "%lld", cot_show_number(k, "sent"));
+		cot_table_cell(t, "%lld", cot_show_number(k, "failed"));
+		cot_table_cell(t, "%lld", cot_show_number(k, "timed_out"));
+		cot_table_cell(t, "%.3f ms", cot_show_real(k, "mean_ms"));
+		cot_table_cell(t, "%.3f ms", cot_show_real(k, "max_ms"));
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 	print_timers(json_object_get(answer, "timers"));
 	(void)printf("Connections: %lld, refused: %lld, bad packets: %lld\n",
 		     cot_show_number(answer, "connections"), cot_show_number(answer, "refused"),
@@ -228,18 +191,14 @@ static void print_core(const json_t *answer)
 
 int cot_cmd_stats(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.doc = "Show slices, freezes and their latencies, and what the policy did.",
-		.children = cot_cli_argp_children,
-	};
 	struct cot_error err = {{0}};
-	bool as_json = false;
+	bool as_json;
 	json_t *answer;
 	int rc;
 
-	if (cot_cli_parse(&argp, argc, argv, 0, &as_json))
+	if (cot_show_parse(argc, argv,
+			   "Show slices, freezes and their latencies, and what the policy did.",
+			   &as_json))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_STATS, as_json, &answer, &err);
 	if (rc < 0) {

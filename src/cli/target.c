@@ -9,6 +9,7 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "report/json.h"
 #include "text/number.h"
 
 int cot_target_parse(const char *text, struct cot_msg_command *command, struct cot_error *err)
@@ -30,21 +31,17 @@ int cot_target_parse(const char *text, struct cot_msg_command *command, struct c
 
 static void print(const char *text, bool as_json)
 {
-	json_t *o;
-
-	if (!as_json) {
+	if (!as_json)
 		(void)printf("%s\n", text);
-		return;
-	}
-	o = json_pack("{s:s, s:b, s:s}", "schema", "cotenant.result/1", "ok", 1, "message", text);
-	(void)json_dumpf(o, stdout, JSON_INDENT(2));
-	(void)putchar('\n');
-	json_decref(o);
+	else
+		(void)cot_json_write(json_pack("{s:s, s:b, s:s}", "schema", "cotenant.result/1",
+					       "ok", 1, "message", text),
+				     JSON_INDENT(2), stdout);
 }
 
 int cot_target_command(struct cot_msg_command *command, bool as_json)
 {
-	static struct cot_client client;
+	struct cot_client client;
 	struct cot_error err = {{0}};
 	char *text;
 	int rc = cot_client_open(&client, false, &err);

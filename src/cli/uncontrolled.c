@@ -140,8 +140,7 @@ static bool is_known(const struct search *s, uint64_t tenant)
 	const json_t *list = json_object_get(s->answer, "tenants"), *t;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, t)
-	{
+	json_array_foreach (list, i, t) {
 		if ((uint64_t)cot_show_number(t, "id") == tenant)
 			return true;
 	}
@@ -273,22 +272,19 @@ void cot_uncontrolled_print(const json_t *list)
 {
 	static const char *const heads[] = {"PID", "NAME", "CLASS", "FOR",
 					    "WITHOUT CONTROL, BECAUSE"};
-	struct cot_columns t;
+	struct cot_table *t;
 	const json_t *o;
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	cot_columns_init(&t, COT_ARRAY_LEN(heads));
-	for (i = 0; i < COT_ARRAY_LEN(heads); i++)
-		cot_columns_add(&t, "%s", heads[i]);
-	json_array_foreach((json_t *)list, i, o)
-	{
-		cot_columns_add(&t, "%lld", cot_show_number(o, "pid"));
-		cot_columns_add(&t, "%s", cot_show_text(o, "name"));
-		cot_columns_add(&t, "%s", cot_show_text(o, "class"));
-		cot_columns_add(&t, "%lld s", cot_show_number(o, "for_s"));
-		cot_columns_add(&t, "%s", cot_show_text(o, "reason"));
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (list, i, o) {
+		cot_table_cell(t, "%lld", cot_show_number(o, "pid"));
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_table_text(t, cot_show_text(o, "class"));
+		cot_table_cell(t, "%lld s", cot_show_number(o, "for_s"));
+		cot_table_text(t, cot_show_text(o, "reason"));
 	}
-	cot_columns_print(&t);
+	cot_show_table(t);
 }

@@ -255,8 +255,7 @@ static const char *main_reason(const json_t *work)
 	const char *reason, *most = NULL;
 	json_int_t most_n = 0;
 
-	json_object_foreach(refusals, reason, n)
-	{
+	json_object_foreach (refusals, reason, n) {
 		if (json_integer_value(n) <= most_n)
 			continue;
 		most_n = json_integer_value(n);

@@ -316,9 +316,9 @@ static int load(struct daemon *d, const struct cot_processes *all, json_t *state
 	size_t i;
 
 	cot_recover_pools(d, all);
-	json_array_foreach(json_object_get(state, "pools"), i, entry) load_pool(d, entry);
-	json_array_foreach(json_object_get(state, "tenants"), i, entry)
-	{
+	json_array_foreach (json_object_get(state, "pools"), i, entry)
+		load_pool(d, entry);
+	json_array_foreach (json_object_get(state, "tenants"), i, entry) {
 		rc = load_tenant(d, entry, all);
 		if (rc < 0)
 			return rc;

@@ -132,8 +132,6 @@ static int print_candidates(const struct plan *p, FILE *out)
 	int rc;
 
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < p->n_candidates && shown < CANDIDATES_TEXT; i++) {
 		if (!all && !p->candidates[i].verdict.consolidate)
 			continue;
@@ -141,7 +139,6 @@ static int print_candidates(const struct plan *p, FILE *out)
 		shown++;
 	}
 	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
 	if (!all)
 		(void)fprintf(out, "%u of %u sets; --json has all.\n", shown, p->n_candidates);
 	return rc;

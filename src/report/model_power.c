@@ -79,14 +79,11 @@ static int print_text(const struct cot_model_input *in, const struct result *r, 
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
-	int rc = -ENOMEM;
+	int rc;
 
-	if (t) {
-		for (i = 0; i < r->n; i++)
-			print_line(t, &r->lines[i]);
-		rc = cot_table_print(t, out);
-	}
-	cot_table_destroy(t);
+	for (i = 0; i < r->n; i++)
+		print_line(t, &r->lines[i]);
+	rc = cot_table_print(t, out);
 	if (rc)
 		return cot_error_set(err, rc, "out of memory");
 	(void)fprintf(out,

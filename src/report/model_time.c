@@ -98,10 +98,7 @@ static int print_alone(const struct cot_model_input *in, const struct result *r,
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	struct cot_text text;
 	uint32_t i;
-	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < in->file.n; i++) {
 		const struct cot_model_time *a = &r->alone[i];
 
@@ -120,9 +117,7 @@ static int print_alone(const struct cot_model_input *in, const struct result *r,
 		cot_table_text(t, time_text(&text, a->seconds));
 		cot_table_text(t, time_text(&text, a->transfer_s));
 	}
-	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 /* "15 SMs: 1 encryption + 2 monte-carlo, 84.7 s" */

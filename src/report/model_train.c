@@ -115,20 +115,17 @@ static int print_text(const struct result *r, FILE *out, struct cot_error *err)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
-	int rc = -ENOMEM;
+	int rc;
 
-	if (t) {
-		for (i = 0; i < r->fit.n_events; i++) {
-			cot_table_text(t, r->m.events[i]);
-			cot_table_cell(t, "%.6g", r->fit.watts[i]);
-			cot_table_cell(t, "%.2f %%", r->fit.share[i] * 100);
-		}
-		cot_table_text(t, "lambda (W)");
-		cot_table_cell(t, "%.6g", r->fit.lambda_w);
-		cot_table_cell(t, "%.2f %%", r->fit.lambda_share * 100);
-		rc = cot_table_print(t, out);
+	for (i = 0; i < r->fit.n_events; i++) {
+		cot_table_text(t, r->m.events[i]);
+		cot_table_cell(t, "%.6g", r->fit.watts[i]);
+		cot_table_cell(t, "%.2f %%", r->fit.share[i] * 100);
 	}
-	cot_table_destroy(t);
+	cot_table_text(t, "lambda (W)");
+	cot_table_cell(t, "%.6g", r->fit.lambda_w);
+	cot_table_cell(t, "%.2f %%", r->fit.lambda_share * 100);
+	rc = cot_table_print(t, out);
 	if (rc)
 		return cot_error_set(err, rc, "out of memory");
 	(void)fprintf(out, "\n%u workloads to train with, %u others to test with.\n", r->n_train,

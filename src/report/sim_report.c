@@ -30,10 +30,7 @@ static int apps_table(const struct cot_sim_summary *s, FILE *out)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	struct cot_text text;
 	uint32_t i;
-	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < s->sc->n_apps; i++) {
 		const struct cot_app_summary *a = &s->apps[i];
 
@@ -44,9 +41,7 @@ static int apps_table(const struct cot_sim_summary *s, FILE *out)
 		us_cell(t, a->has_isolated, a->isolated_us);
 		cot_table_text(t, a->has_ntt ? cot_format_ratio(&text, a->ntt) : "-");
 	}
-	rc = cot_table_html(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_html(t, out);
 }
 
 static void row(struct cot_table *t, const char *name, bool known, const char *value,
@@ -68,10 +63,7 @@ static int totals_table(const struct cot_sim_summary *s, FILE *out)
 	const struct cot_sim_result *r = &s->result;
 	bool some = r->preemptions > 0;
 	struct cot_text x;
-	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	row(t, "ANTT", s->has_metrics, cot_format_ratio(&x, s->metrics.antt),
 	    "mean slowdown; 1 is best");
 	row(t, "STP", s->has_metrics, cot_format_ratio(&x, s->metrics.stp),
@@ -88,9 +80,7 @@ static int totals_table(const struct cot_sim_summary *s, FILE *out)
 	row(t, "latency, longest", some, cot_format_us(&x, cot_us_from_ps(r->latency_max_ps)), "");
 	row(t, "thread blocks", true, cot_format_count(&x, r->block_completions), "completed");
 	row(t, "time", true, cot_format_us(&x, cot_us_from_ps(r->end_ps)), "simulated");
-	rc = cot_table_html(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_html(t, out);
 }
 
 static void app_names(const struct cot_sim_summary *s, const char **names)
@@ -342,35 +332,25 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_responses_table(s);
 	char text[COT_NAME_MAX + 128];
-	int rc = -ENOMEM;
 
-	if (t) {
-		cot_html_heading(out, "Responses");
-		(void)snprintf(text, sizeof(text),
-			       "Under the policy %s: from the moment when an app enqueues work for "
-			       "the GPU until all of it is done.",
-			       s->sc->policy);
-		cot_html_paragraph(out, text);
-		rc = cot_table_html(t, out);
-	}
-	cot_table_destroy(t);
-	return rc;
+	cot_html_heading(out, "Responses");
+	(void)snprintf(text, sizeof(text),
+		       "Under the policy %s: from the moment when an app enqueues work for "
+		       "the GPU until all of it is done.",
+		       s->sc->policy);
+	cot_html_paragraph(out, text);
+	return cot_table_html(t, out);
 }
 
 static int works(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_works_table(s);
-	int rc = -ENOMEM;
 
-	if (t) {
-		cot_html_heading(out, "Rewritten kernels");
-		cot_html_paragraph(out, "How long they waited for SMs, how often some were taken "
-					"back while they ran, and how long after the flag the last "
-					"of these was free.");
-		rc = cot_table_html(t, out);
-	}
-	cot_table_destroy(t);
-	return rc;
+	cot_html_heading(out, "Rewritten kernels");
+	cot_html_paragraph(out, "How long they waited for SMs, how often some were taken "
+				"back while they ran, and how long after the flag the last "
+				"of these was free.");
+	return cot_table_html(t, out);
 }
 
 int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,

@@ -46,7 +46,7 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 	struct cot_text text;
 	uint32_t i;
 
-	for (i = 0; t && i < s->sc->n_apps; i++) {
+	for (i = 0; i < s->sc->n_apps; i++) {
 		const struct cot_response_summary *r = &s->responses[i];
 
 		cot_table_text(t, s->sc->apps[i].name);
@@ -73,7 +73,7 @@ struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s)
 	struct cot_text text;
 	uint32_t i;
 
-	for (i = 0; t && i < s->sc->n_apps; i++) {
+	for (i = 0; i < s->sc->n_apps; i++) {
 		const struct cot_swhost_works *w = &s->works[i];
 		double ps_per_us = (double)COT_PS_PER_US;
 

@@ -109,10 +109,7 @@ static int print_apps(const struct cot_sim_summary *s, FILE *out)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	struct cot_text text;
 	uint32_t i;
-	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < s->sc->n_apps; i++) {
 		const struct cot_app_summary *a = &s->apps[i];
 
@@ -125,9 +122,7 @@ static int print_apps(const struct cot_sim_summary *s, FILE *out)
 		else
 			cot_table_text(t, "-");
 	}
-	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 static void print_metrics(const struct cot_sim_summary *s, FILE *out)
@@ -159,8 +154,6 @@ static int print_counted(const struct cot_sim_summary *s, FILE *out)
 	uint32_t i;
 	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < s->sc->n_apps; i++) {
 		double ipc = cot_sim_ipc(s, i), goal = s->sc->apps[i].qos.ipc;
 
@@ -176,7 +169,6 @@ static int print_counted(const struct cot_sim_summary *s, FILE *out)
 		cot_table_cell(t, "%.1f", s->result.counts.bytes[i] / seconds(s) / 1e9);
 	}
 	rc = cot_table_print(t, out);
-	cot_table_destroy(t);
 	(void)fprintf(out, "\npower        %.1f W, %.4g J; memory %.0f %% of its bandwidth\n\n",
 		      cot_sim_mean_watts(s), s->result.counts.energy_j,
 		      100.0 * cot_sim_dram_bps(s) / (double)s->sc->gpu.dram_bytes_per_s);
@@ -204,27 +196,17 @@ static void print_preemptions(const struct cot_sim_summary *s, FILE *out)
 static int print_responses(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_responses_table(s);
-	int rc = -ENOMEM;
 
-	if (t) {
-		(void)fprintf(out, "\npolicy %s\n", s->sc->policy);
-		rc = cot_table_print(t, out);
-	}
-	cot_table_destroy(t);
-	return rc;
+	(void)fprintf(out, "\npolicy %s\n", s->sc->policy);
+	return cot_table_print(t, out);
 }
 
 static int print_works(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_works_table(s);
-	int rc = -ENOMEM;
 
-	if (t) {
-		(void)fputs("\nrewritten kernels\n", out);
-		rc = cot_table_print(t, out);
-	}
-	cot_table_destroy(t);
-	return rc;
+	(void)fputs("\nrewritten kernels\n", out);
+	return cot_table_print(t, out);
 }
 
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)

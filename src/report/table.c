@@ -16,19 +16,36 @@ struct cot_table {
 	bool incomplete; /* a cell was lost for want of memory */
 };
 
-struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns)
+static struct cot_table *allocate(unsigned n_columns)
 {
 	struct cot_table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
-	t->columns = calloc(n_columns, sizeof(*columns));
-	if (!t->columns) {
-		free(t);
-		return NULL;
-	}
-	memcpy(t->columns, columns, n_columns * sizeof(*columns));
+	t->columns = calloc(n_columns, sizeof(*t->columns));
 	t->n_columns = n_columns;
+	if (t->columns)
+		return t;
+	free(t);
+	return NULL;
+}
+
+struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns)
+{
+	struct cot_table *t = allocate(n_columns);
+
+	if (t)
+		memcpy(t->columns, columns, n_columns * sizeof(*columns));
+	return t;
+}
+
+struct cot_table *cot_table_create_left(const char *const *heads, unsigned n_columns)
+{
+	struct cot_table *t = allocate(n_columns);
+	unsigned i;
+
+	for (i = 0; t && i < n_columns; i++)
+		t->columns[i] = (struct cot_column){heads[i], COT_ALIGN_LEFT};
 	return t;
 }
 
@@ -75,6 +92,8 @@ void cot_table_cell(struct cot_table *t, const char *fmt, ...)
 	va_list ap;
 	char *text = NULL;
 
+	if (!t)
+		return;
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
@@ -84,7 +103,8 @@ void cot_table_cell(struct cot_table *t, const char *fmt, ...)
 
 void cot_table_text(struct cot_table *t, const char *text)
 {
-	add(t, strdup(text));
+	if (t)
+		add(t, strdup(text));
 }
 
 /* Characters, not bytes: every one counts as one column wide. */
@@ -115,13 +135,11 @@ static void print_row(const struct cot_table *t, FILE *out, const int *widths, c
 	}
 }
 
-int cot_table_print(const struct cot_table *t, FILE *out)
+static int print(const struct cot_table *t, FILE *out)
 {
 	int *widths;
 	size_t i;
 
-	if (t->incomplete)
-		return -ENOMEM;
 	widths = calloc(t->n_columns, sizeof(*widths));
 	if (!widths)
 		return -ENOMEM;
@@ -140,6 +158,14 @@ int cot_table_print(const struct cot_table *t, FILE *out)
 	return 0;
 }
 
+int cot_table_print(struct cot_table *t, FILE *out)
+{
+	int rc = t && !t->incomplete ? print(t, out) : -ENOMEM;
+
+	cot_table_destroy(t);
+	return rc;
+}
+
 static void html_cell(const struct cot_table *t, FILE *out, const char *tag, unsigned column,
 		      const char *text)
 {
@@ -150,13 +176,11 @@ static void html_cell(const struct cot_table *t, FILE *out, const char *tag, uns
 	(void)fprintf(out, "</%s>", tag);
 }
 
-int cot_table_html(const struct cot_table *t, FILE *out)
+static void print_html(const struct cot_table *t, FILE *out)
 {
 	unsigned c;
 	size_t i;
 
-	if (t->incomplete)
-		return -ENOMEM;
 	(void)fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
 	for (c = 0; c < t->n_columns; c++)
 		html_cell(t, out, "th", c, t->columns[c].head);
@@ -170,5 +194,14 @@ int cot_table_html(const struct cot_table *t, FILE *out)
 			(void)fputs("</tr>\n", out);
 	}
 	(void)fputs("</tbody></table></div>\n", out);
-	return 0;
+}
+
+int cot_table_html(struct cot_table *t, FILE *out)
+{
+	int rc = t && !t->incomplete ? 0 : -ENOMEM;
+
+	if (!rc)
+		print_html(t, out);
+	cot_table_destroy(t);
+	return rc;
 }

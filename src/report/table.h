@@ -1,7 +1,8 @@
 /*
  * Tables with aligned columns, for terminals and for HTML pages. Cells are given row by row; the
  * texts are copied. Control characters in cells are shown as '?', so that a name from a scenario
- * cannot drive the terminal. Not thread-safe.
+ * cannot drive the terminal. Every function takes NULL, the table that could not be made, and then
+ * printing fails. Not thread-safe.
  */
 #ifndef COT_REPORT_TABLE_H
 #define COT_REPORT_TABLE_H
@@ -21,6 +22,8 @@ struct cot_table;
 
 /* `columns` is copied, its strings are not. NULL when out of memory. */
 struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns);
+/* The same with all columns to the left. */
+struct cot_table *cot_table_create_left(const char *const *heads, unsigned n_columns);
 void cot_table_destroy(struct cot_table *t);
 
 /* Adds the next cell; after the last column comes the next row. A lack of memory is reported by
@@ -28,8 +31,8 @@ void cot_table_destroy(struct cot_table *t);
 void cot_table_cell(struct cot_table *t, const char *fmt, ...) COT_PRINTF(2, 3);
 void cot_table_text(struct cot_table *t, const char *text);
 
-/* 0 or -ENOMEM. Write errors are the stream's affair. */
-int cot_table_print(const struct cot_table *t, FILE *out);
-int cot_table_html(const struct cot_table *t, FILE *out);
+/* Prints the table and destroys it. 0 or -ENOMEM; write errors are the stream's affair. */
+int cot_table_print(struct cot_table *t, FILE *out);
+int cot_table_html(struct cot_table *t, FILE *out);
 
 #endif

@@ -238,8 +238,7 @@ bool has_program(const char *name, const char *key, int64_t value)
 	bool has = false;
 	size_t i;
 
-	json_array_foreach(json_object_get(ps, "tenants"), i, t)
-	{
+	json_array_foreach (json_object_get(ps, "tenants"), i, t) {
 		v = json_object_get(t, key ? key : "id");
 		if (name && strcmp(json_string_value(json_object_get(t, "name")), name) != 0)
 			continue;
@@ -256,8 +255,7 @@ bool is_in_pool(const char *name, const char *pool)
 	bool is = false;
 	size_t i;
 
-	json_array_foreach(json_object_get(ps, "tenants"), i, t)
-	{
+	json_array_foreach (json_object_get(ps, "tenants"), i, t) {
 		of_tenant = json_string_value(json_object_get(t, "name"));
 		its = json_string_value(json_object_get(t, "pool"));
 		is |= of_tenant && its && !strcmp(of_tenant, name) && !strcmp(its, pool);
@@ -284,8 +282,7 @@ static unsigned n_pools_in(const char *const states[])
 	unsigned n = 0, k;
 	size_t i;
 
-	json_array_foreach(json_object_get(ps, "pools"), i, p)
-	{
+	json_array_foreach (json_object_get(ps, "pools"), i, p) {
 		state = json_string_value(json_object_get(p, "mps"));
 		for (k = 0; state && states[k]; k++)
 			n += !strcmp(state, states[k]);

@@ -301,8 +301,7 @@ static const json_t *finding(const json_t *o, const char *check)
 	json_t *f;
 	size_t i;
 
-	json_array_foreach(json_object_get(o, "findings"), i, f)
-	{
+	json_array_foreach (json_object_get(o, "findings"), i, f) {
 		if (!strcmp(cot_show_text(f, "check"), check))
 			return f;
 	}

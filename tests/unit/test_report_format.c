@@ -1,4 +1,5 @@
 /* Numbers for people, tables, tick marks. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +104,35 @@ static void test_table(void **state)
 				  "caf\xc3\xa9        5  \n"
 				  "x?[31m  12345  last\n");
 	free(text);
-	cot_table_destroy(t);
+}
+
+/* What shows little and mostly words has all its columns to the left; the last is not filled up. */
+static void test_table_left(void **state)
+{
+	static const char *const heads[] = {"NAME", "N"};
+	struct cot_table *t = cot_table_create_left(heads, 2);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	cot_table_text(t, "a-long-name");
+	cot_table_cell(t, "%d", 5);
+	assert_int_equal(cot_table_print(t, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "NAME         N\na-long-name  5\n");
+	free(text);
+}
+
+static void test_no_table(void **state)
+{
+	(void)state;
+	cot_table_text(NULL, "x");
+	cot_table_cell(NULL, "%d", 1);
+	assert_int_equal(cot_table_print(NULL, stdout), -ENOMEM);
+	assert_int_equal(cot_table_html(NULL, stdout), -ENOMEM);
+	cot_table_destroy(NULL);
 }
 
 static void test_ticks(void **state)
@@ -119,8 +148,9 @@ static void test_ticks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),	 cmocka_unit_test(test_exact_us),
-		cmocka_unit_test(test_escaping), cmocka_unit_test(test_table),
+		cmocka_unit_test(test_units),	   cmocka_unit_test(test_exact_us),
+		cmocka_unit_test(test_escaping),   cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_left), cmocka_unit_test(test_no_table),
 		cmocka_unit_test(test_ticks),
 	};
 

@@ -143,8 +143,7 @@ static void assert_keys(json_t *object, const char *const *keys)
 	json_t *value;
 	size_t i = 0;
 
-	json_object_foreach(object, key, value)
-	{
+	json_object_foreach (object, key, value) {
 		assert_non_null(keys[i]);
 		assert_string_equal(key, keys[i++]);
 	}
@@ -184,8 +183,7 @@ static void test_json(void **state)
 	assert_true(json_integer_value(json_object_get(root, "seed")) == INT64_MAX);
 	assert_true(real(root, "end_us") > 0.0);
 	assert_int_equal(json_array_size(json_object_get(root, "apps")), 2);
-	json_array_foreach(json_object_get(root, "apps"), i, app)
-	{
+	json_array_foreach (json_object_get(root, "apps"), i, app) {
 		assert_keys(app, app_keys);
 		assert_true(json_integer_value(json_object_get(app, "runs")) >= 3);
 		ntt += real(app, "ntt");
@@ -215,15 +213,13 @@ static void check_allocation(json_t *list, double end_us)
 	size_t i;
 
 	assert_true(json_array_size(list) > 2);
-	json_array_foreach(list, i, entry)
-	{
+	json_array_foreach (list, i, entry) {
 		json_t *sms = json_object_get(entry, "sms");
 		json_int_t sum = 0;
 
 		assert_true(real(entry, "t_us") > last_us);
 		last_us = real(entry, "t_us");
-		json_object_foreach(sms, name, count)
-		{
+		json_object_foreach (sms, name, count) {
 			assert_true(!strcmp(name, FIRST_NAME) || !strcmp(name, "batch"));
 			assert_true(json_integer_value(count) > 0);
 			sum += json_integer_value(count);
@@ -275,8 +271,7 @@ static void check_timeline(const char *scheduler, const char *preempt)
 	assert_non_null(track_end_us);
 	start(&r, scheduler, preempt);
 	root = parse(r.timeline);
-	json_array_foreach(json_object_get(root, "traceEvents"), i, event)
-	{
+	json_array_foreach (json_object_get(root, "traceEvents"), i, event) {
 		const char *ph = json_string_value(json_object_get(event, "ph"));
 		const char *cat = json_string_value(json_object_get(event, "cat"));
 		const char *name = json_string_value(json_object_get(event, "name"));

@@ -97,15 +97,12 @@ int cot_consolidation_write_text(FILE *out, const void *data)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
-	int rc = -ENOMEM;
+	int rc;
 
-	if (t) {
-		for (i = 0; i < c->n; i++)
-			if (c->rows[i].has_printed && c->rows[i].has_ours)
-				print_row(t, &c->rows[i]);
-		rc = cot_table_print(t, out);
-	}
-	cot_table_destroy(t);
+	for (i = 0; i < c->n; i++)
+		if (c->rows[i].has_printed && c->rows[i].has_ours)
+			print_row(t, &c->rows[i]);
+	rc = cot_table_print(t, out);
 	if (!rc) {
 		print_notes(c, out);
 		print_sweep(c, out);

@@ -47,9 +47,8 @@ static int print_subjects(const struct cot_check *c, FILE *out)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
-	int rc;
 
-	for (i = 0; t && i < c->n_subjects; i++) {
+	for (i = 0; i < c->n_subjects; i++) {
 		const struct cot_check_subject *s = &c->subjects[i];
 
 		if (!s->fitted)
@@ -64,9 +63,7 @@ static int print_subjects(const struct cot_check *c, FILE *out)
 		else
 			cot_table_text(t, "");
 	}
-	rc = t ? cot_table_print(t, out) : -ENOMEM;
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 static int print_points(const struct cot_check *c, FILE *out)
@@ -79,9 +76,8 @@ static int print_points(const struct cot_check *c, FILE *out)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	char name[256];
 	uint32_t i, j;
-	int rc;
 
-	for (i = 0; t && i < c->n_points; i++) {
+	for (i = 0; i < c->n_points; i++) {
 		const struct cot_check_point *p = &c->points[i];
 
 		for (j = 0; j < p->n; j++) {
@@ -96,9 +92,7 @@ static int print_points(const struct cot_check *c, FILE *out)
 			cot_table_cell(t, "%.1f %%", 100 * p->spread);
 		}
 	}
-	rc = t ? cot_table_print(t, out) : -ENOMEM;
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 static int print_errors(const struct cot_check *c, FILE *out)
@@ -116,9 +110,9 @@ static int print_errors(const struct cot_check *c, FILE *out)
 	struct cot_check_errors e;
 	const struct cot_check_point *p;
 	char name[256];
-	int rc, g;
+	int g;
 
-	for (g = 0; t && g < COT_CHECK_N_ERROR_GROUPS; g++) {
+	for (g = 0; g < COT_CHECK_N_ERROR_GROUPS; g++) {
 		cot_check_errors(c, (enum cot_check_group)g, &e);
 		if (!e.n)
 			continue;
@@ -135,9 +129,7 @@ static int print_errors(const struct cot_check *c, FILE *out)
 					      : "first of ",
 			       cot_check_point_name(c, p, name, sizeof(name)));
 	}
-	rc = t ? cot_table_print(t, out) : -ENOMEM;
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_print(t, out);
 }
 
 static int print_sharing(const struct cot_check *c, FILE *out)
@@ -155,9 +147,9 @@ static int print_sharing(const struct cot_check *c, FILE *out)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	struct cot_check_sharing s;
 	uint32_t n = 0, i;
-	int rc, slots;
+	int slots;
 
-	for (slots = 0; t && slots < COT_CHECK_N_SLOTS; slots++) {
+	for (slots = 0; slots < COT_CHECK_N_SLOTS; slots++) {
 		cot_check_sharing(c, (enum cot_check_slots)slots, &s);
 		if (!s.n)
 			continue;
@@ -171,13 +163,12 @@ static int print_sharing(const struct cot_check *c, FILE *out)
 			cot_table_cell(t, "%.3f", s.predicted[i]);
 		}
 	}
-	rc = t ? 0 : -ENOMEM;
-	if (n) {
-		(void)fputs("\nParts of the rate that a kernel has alone on as many SMs:\n\n", out);
-		rc = cot_table_print(t, out);
+	if (!n) {
+		cot_table_destroy(t);
+		return 0;
 	}
-	cot_table_destroy(t);
-	return rc;
+	(void)fputs("\nParts of the rate that a kernel has alone on as many SMs:\n\n", out);
+	return cot_table_print(t, out);
 }
 
 static int print_text(const struct cot_check *c, bool points, FILE *out)

@@ -54,7 +54,7 @@ struct cot_table *cot_preemption_table_pairs(const struct cot_preemption *r, boo
 	const char *figure = "";
 	unsigned i;
 
-	for (i = 0; t && i < r->comparison[0].n_pairs; i++) {
+	for (i = 0; i < r->comparison[0].n_pairs; i++) {
 		const struct cot_preemption_pair *p = &r->comparison[0].pairs[i];
 
 		if (headlines && !is_headline(p))
@@ -76,7 +76,7 @@ struct cot_table *cot_preemption_table_shapes(const struct cot_preemption *r, bo
 		cot_table_create(columns, (unsigned)COT_ARRAY_LEN(columns) - !all_values);
 	unsigned i, m;
 
-	for (i = 0; t && i < r->comparison[0].n_shapes; i++) {
+	for (i = 0; i < r->comparison[0].n_shapes; i++) {
 		cot_table_text(t, r->comparison[0].shapes[i].name);
 		for (m = 0; m < COT_PREEMPTION_MAIN; m++) {
 			const struct cot_preemption_shape *s = &r->comparison[m].shapes[i];
@@ -111,7 +111,7 @@ struct cot_table *cot_preemption_table_points(const struct cot_preemption *r, un
 		columns[3 + k] = (struct cot_column){size_heads[s->sizes[k]], COT_ALIGN_RIGHT};
 	}
 	t = cot_table_create(columns, 3 + s->n_sizes);
-	for (i = 0; t && i < points->n; i++) {
+	for (i = 0; i < points->n; i++) {
 		const struct cot_preemption_point *p = &points->items[i];
 
 		if (p->nproc != s->sizes[s->n_sizes - 1])
@@ -143,7 +143,7 @@ struct cot_table *cot_preemption_table_jitter(const struct cot_preemption *r)
 		columns[3 + k - COT_PREEMPTION_MAIN] =
 			(struct cot_column){r->samples[k].name, COT_ALIGN_RIGHT};
 	t = cot_table_create(columns, 3 + r->n_samples - COT_PREEMPTION_MAIN);
-	for (i = 0; t && i < base->n; i++) {
+	for (i = 0; i < base->n; i++) {
 		const struct cot_preemption_point *p = &base->items[i];
 
 		if (strcmp(p->group, "average"))
@@ -172,7 +172,7 @@ struct cot_table *cot_preemption_table_kernels(const struct cot_preemption *r)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
 
-	for (i = 0; t && i < r->printed.n_kernels; i++) {
+	for (i = 0; i < r->printed.n_kernels; i++) {
 		const struct cot_preemption_table1_row *row = &r->table1[i];
 
 		cot_table_text(t, row->benchmark);

@@ -16,14 +16,6 @@ static const char *const mechanism_names[] = {"context switch", "draining", "NPQ
 static const unsigned mechanism_colours[] = {0, 1, 7};
 static const char *const groups[] = {"SHORT", "MEDIUM", "LONG", "average"};
 
-static int html_table(FILE *out, struct cot_table *t)
-{
-	int rc = t ? cot_table_html(t, out) : -ENOMEM;
-
-	cot_table_destroy(t);
-	return rc;
-}
-
 static double printed_value(const struct cot_preemption_comparison *c, const char *figure,
 			    const char *mechanism, const char *group, unsigned nproc)
 {
@@ -183,7 +175,7 @@ static int summary(FILE *out, const struct cot_preemption *r)
 			 r->comparison[m].fit, m == better ? ": the closer reading" : "");
 		cot_html_paragraph(out, text);
 	}
-	return html_table(out, cot_preemption_table_pairs(r, true));
+	return cot_table_html(cot_preemption_table_pairs(r, true), out);
 }
 
 static int details(FILE *out, const struct cot_preemption *r)
@@ -192,7 +184,7 @@ static int details(FILE *out, const struct cot_preemption *r)
 	int rc;
 
 	cot_html_heading(out, "All printed values");
-	rc = html_table(out, cot_preemption_table_pairs(r, false));
+	rc = cot_table_html(cot_preemption_table_pairs(r, false), out);
 	if (rc)
 		return rc;
 	cot_html_heading(out, "Why values deviate");
@@ -200,12 +192,12 @@ static int details(FILE *out, const struct cot_preemption *r)
 		cot_html_paragraph(out, cot_preemption_reasons[i]);
 	if (r->n_samples > COT_PREEMPTION_MAIN) {
 		cot_html_heading(out, "Sensitivity: spread of block times");
-		rc = html_table(out, cot_preemption_table_jitter(r));
+		rc = cot_table_html(cot_preemption_table_jitter(r), out);
 		if (rc)
 			return rc;
 	}
 	cot_html_heading(out, "Table 1: context save time and share of the on-chip memory");
-	return html_table(out, cot_preemption_table_kernels(r));
+	return cot_table_html(cot_preemption_table_kernels(r), out);
 }
 
 int cot_preemption_write_html(FILE *out, const void *data)
@@ -224,7 +216,7 @@ int cot_preemption_write_html(FILE *out, const void *data)
 	if (rc)
 		return rc;
 	cot_html_heading(out, "Who wins, in what order, where lines cross");
-	rc = html_table(out, cot_preemption_table_shapes(r, true));
+	rc = cot_table_html(cot_preemption_table_shapes(r, true), out);
 	for (k = 0; k < COT_PREEMPTION_MAIN && !rc; k++, m = 1 - m) {
 		snprintf(text, sizeof(text), "The figures, %s reading", r->samples[m].name);
 		cot_html_heading(out, text);

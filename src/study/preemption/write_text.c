@@ -6,15 +6,6 @@
 #include "study/preemption/names.h"
 #include "study/preemption/tables.h"
 
-/* Prints and frees; a table that could not be made counts as out of memory. */
-static int print_table(struct cot_table *t, FILE *out)
-{
-	int rc = t ? cot_table_print(t, out) : -ENOMEM;
-
-	cot_table_destroy(t);
-	return rc;
-}
-
 static int print_head(FILE *out, const struct cot_preemption *r)
 {
 	unsigned m, judged, held, better = cot_preemption_better_reading(r);
@@ -27,7 +18,7 @@ static int print_head(FILE *out, const struct cot_preemption *r)
 		"processes:\n\n",
 		r->n_simulations, cot_format_count(&blocks, r->block_completions),
 		(unsigned long long)r->seed, r->quick ? ", quick (few workloads)" : "");
-	rc = print_table(cot_preemption_table_pairs(r, true), out);
+	rc = cot_table_print(cot_preemption_table_pairs(r, true), out);
 	if (rc)
 		return rc;
 	fprintf(out, "\n5: %s\n6a: %s\n7a: %s\n7b: %s\n7c: %s\n8: %s\n\n",
@@ -77,11 +68,11 @@ int cot_preemption_write_text(FILE *out, const void *data)
 	fputs("\nAll printed values (! marks a wrong direction, or a share off by more than 15 "
 	      "points)\n\n",
 	      out);
-	rc = print_table(cot_preemption_table_pairs(r, false), out);
+	rc = cot_table_print(cot_preemption_table_pairs(r, false), out);
 	if (rc)
 		return rc;
 	fputs("\nWho wins, in what order, where lines cross\n\n", out);
-	rc = print_table(cot_preemption_table_shapes(r, false), out);
+	rc = cot_table_print(cot_preemption_table_shapes(r, false), out);
 	if (rc)
 		return rc;
 	fputs("\nWhy values deviate\n\n", out);
@@ -89,7 +80,7 @@ int cot_preemption_write_text(FILE *out, const void *data)
 		print_bullet(out, cot_preemption_reasons[i]);
 	for (i = 0; i < COT_PREEMPTION_MAIN; i++) {
 		fprintf(out, "\nAll measured values, %s reading\n\n", r->samples[i].name);
-		rc = print_table(cot_preemption_table_points(r, i), out);
+		rc = cot_table_print(cot_preemption_table_points(r, i), out);
 		if (rc)
 			return rc;
 	}
@@ -100,12 +91,12 @@ int cot_preemption_write_text(FILE *out, const void *data)
 			r->samples[COT_PREEMPTION_MAIN].sizes[0],
 			r->samples[COT_PREEMPTION_MAIN].n_prio[0],
 			r->samples[COT_PREEMPTION_MAIN].n_dss);
-		rc = print_table(cot_preemption_table_jitter(r), out);
+		rc = cot_table_print(cot_preemption_table_jitter(r), out);
 		if (rc)
 			return rc;
 	}
 	fputs("\nTable 1: context save time and share of the on-chip memory, recomputed; block "
 	      "times of both readings\n\n",
 	      out);
-	return print_table(cot_preemption_table_kernels(r), out);
+	return cot_table_print(cot_preemption_table_kernels(r), out);
 }

@@ -20,10 +20,7 @@ static int comparison(FILE *out, const struct cot_smq_report *r)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
-	int rc;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < r->n_printed; i++) {
 		const struct cot_smq_pair_of_values *v = &r->pairs[i];
 
@@ -45,9 +42,7 @@ static int comparison(FILE *out, const struct cot_smq_report *r)
 			cot_table_text(t, "-");
 		cot_table_text(t, v->printed->source);
 	}
-	rc = cot_table_html(t, out);
-	cot_table_destroy(t);
-	return rc;
+	return cot_table_html(t, out);
 }
 
 static double reach(const struct cot_smq_mean *m, const struct cot_smq_mean *base)

@@ -5,14 +5,6 @@
 #include "report/table.h"
 #include "study/smqos/smqos.h"
 
-static int print(struct cot_table *t, FILE *out)
-{
-	int rc = cot_table_print(t, out);
-
-	cot_table_destroy(t);
-	return rc;
-}
-
 static int write_pairs(FILE *out, const struct cot_smq_report *r)
 {
 	static const struct cot_column columns[] = {
@@ -25,8 +17,6 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	unsigned i;
 
-	if (!t)
-		return -ENOMEM;
 	for (i = 0; i < r->n_printed; i++) {
 		const struct cot_smq_pair_of_values *v = &r->pairs[i];
 		const struct cot_smq_printed *p = v->printed;
@@ -53,7 +43,7 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 			cot_table_text(t, "-");
 		}
 	}
-	return print(t, out);
+	return cot_table_print(t, out);
 }
 
 /* One number for each pair of classes, target and system. */
@@ -68,8 +58,6 @@ static int write_metric(FILE *out, const struct cot_smq_report *r, const char *t
 	for (s = 0; s < COT_SMQ_SYSTEMS; s++)
 		columns[2 + s] = (struct cot_column){cot_smq_system_names[s], COT_ALIGN_RIGHT};
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	if (!t)
-		return -ENOMEM;
 	(void)fprintf(out, "\n%s\n\n", title);
 	for (pair = 0; pair <= COT_SMQ_PAIRS; pair++)
 		for (target = 0; target <= COT_SMQ_TARGETS; target++) {
@@ -88,7 +76,7 @@ static int write_metric(FILE *out, const struct cot_smq_report *r, const char *t
 					cot_table_text(t, "-");
 			}
 		}
-	return print(t, out);
+	return cot_table_print(t, out);
 }
 
 static double reach(const struct cot_smq_mean *m)
@@ -117,8 +105,6 @@ static int write_benchmarks(FILE *out, const struct cot_smq_report *r)
 	uint32_t n = r->main->settings.n_sms;
 	unsigned i;
 
-	if (!t)
-		return -ENOMEM;
 	(void)fprintf(out, "\nEach alone, on a part of the SMs\n\n");
 	for (i = 0; i < COT_SMQ_BENCHMARKS; i++) {
 		cot_table_text(t, cot_smq_benchmarks[i]);
@@ -128,7 +114,7 @@ static int write_benchmarks(FILE *out, const struct cot_smq_report *r)
 		cot_table_cell(t, "%.2f", r->curve[i][n]);
 		cot_table_cell(t, "%.0f", r->main->isolated_watts[i]);
 	}
-	return print(t, out);
+	return cot_table_print(t, out);
 }
 
 static int write_senses(FILE *out, const struct cot_smq_report *r)
@@ -152,8 +138,6 @@ static int write_senses(FILE *out, const struct cot_smq_report *r)
 	if (!r->n_senses || r->senses[0].ablation)
 		return 0;
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	if (!t)
-		return -ENOMEM;
 	(void)fprintf(out, "\nOther settings, all targets\n\n");
 	for (i = 0; i < r->n_senses; i++) {
 		if (r->senses[i].ablation)
@@ -169,7 +153,7 @@ static int write_senses(FILE *out, const struct cot_smq_report *r)
 		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
 			cot_table_cell(t, "%.1f", m[s].watts);
 	}
-	return print(t, out);
+	return cot_table_print(t, out);
 }
 
 static int write_ablations(FILE *out, const struct cot_smq_report *r)
@@ -192,8 +176,6 @@ static int write_ablations(FILE *out, const struct cot_smq_report *r)
 	if (!r->n_senses || !r->senses[r->n_senses - 1].ablation)
 		return 0;
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	if (!t)
-		return -ENOMEM;
 	(void)fprintf(out, "\nOther assumptions, all targets; moves: SMs per epoch; no power: SMs "
 			   "of SMQoS\n\n");
 	for (i = 0; i < r->n_senses; i++) {
@@ -215,7 +197,7 @@ static int write_ablations(FILE *out, const struct cot_smq_report *r)
 		cot_table_cell(t, "%.2f", m[COT_SMQ_SPART].moves);
 		cot_table_cell(t, "%.2f", m[COT_SMQ_SMQOS].gated);
 	}
-	return print(t, out);
+	return cot_table_print(t, out);
 }
 
 int cot_smq_write_text(FILE *out, const void *data)
