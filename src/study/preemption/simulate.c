@@ -32,7 +32,7 @@ struct job {
 
 #define MAX_MODES (COT_BLOCK_TIME_PRINTED + 1)
 
-struct study_run {
+struct run {
 	const struct cot_study_options *opt;
 	struct cot_preemption *report;
 	const struct cot_gpu *gpu;
@@ -69,7 +69,7 @@ static const struct policy dss_policies[COT_DSS_N] = {
 
 /* ---- one simulation ---- */
 
-static void set_app(struct cot_app *app, const struct study_run *run,
+static void set_app(struct cot_app *app, const struct run *run,
 		    const struct cot_preemption_sample *s, unsigned benchmark, unsigned index)
 {
 	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
@@ -77,7 +77,7 @@ static void set_app(struct cot_app *app, const struct study_run *run,
 	app->program = *run->programs[s->block_time][benchmark];
 }
 
-static struct cot_scenario make_scenario(const struct study_run *run,
+static struct cot_scenario make_scenario(const struct run *run,
 					 const struct cot_preemption_sample *s, uint64_t seed)
 {
 	struct cot_scenario sc = {.gpu = *run->gpu,
@@ -90,7 +90,7 @@ static struct cot_scenario make_scenario(const struct study_run *run,
 	return sc;
 }
 
-static int simulate(struct study_run *run, const struct cot_scenario *sc, double *ret_multi_us)
+static int simulate(struct run *run, const struct cot_scenario *sc, double *ret_multi_us)
 {
 	struct cot_sim_result r;
 	uint32_t i;
@@ -105,8 +105,7 @@ static int simulate(struct study_run *run, const struct cot_scenario *sc, double
 	return 0;
 }
 
-static int run_case(struct study_run *run, const struct cot_preemption_sample *s,
-		    const struct job *job)
+static int run_case(struct run *run, const struct cot_preemption_sample *s, const struct job *job)
 {
 	struct cot_preemption_case *c = job->study == STUDY_PRIO ? &s->prio[job->size][job->item]
 								 : &s->dss[job->size][job->item];
@@ -128,7 +127,7 @@ static int run_case(struct study_run *run, const struct cot_preemption_sample *s
 
 static int run_job(void *arg, size_t index)
 {
-	struct study_run *run = arg;
+	struct run *run = arg;
 	const struct job *job = &run->jobs[index];
 	struct cot_preemption_sample *s = &run->report->samples[job->sample];
 	struct cot_scenario sc;
@@ -143,7 +142,7 @@ static int run_job(void *arg, size_t index)
 
 /* ---- the list of simulations ---- */
 
-static int add_job(struct study_run *run, struct job job, uint32_t weight)
+static int add_job(struct run *run, struct job job, uint32_t weight)
 {
 	if (run->n_jobs == run->cap_jobs) {
 		size_t cap = run->cap_jobs ? 2 * run->cap_jobs : 1024;
@@ -160,7 +159,7 @@ static int add_job(struct study_run *run, struct job job, uint32_t weight)
 	return 0;
 }
 
-static int add_cases(struct study_run *run, unsigned sample, enum study study, unsigned size)
+static int add_cases(struct run *run, unsigned sample, enum study study, unsigned size)
 {
 	const struct cot_preemption_sample *s = &run->report->samples[sample];
 	unsigned n_cases = study == STUDY_PRIO ? s->n_prio[size] : s->n_dss;
@@ -181,7 +180,7 @@ static int add_cases(struct study_run *run, unsigned sample, enum study study, u
 }
 
 /* The longest simulations come first, so that no thread is left alone with one at the end. */
-static int add_jobs(struct study_run *run)
+static int add_jobs(struct run *run)
 {
 	struct cot_preemption *r = run->report;
 	unsigned sample, i;
@@ -301,7 +300,7 @@ static int make_jitter_samples(struct cot_preemption *r)
 
 /* ---- programs and Table 1 ---- */
 
-static void drop_programs(struct study_run *run)
+static void drop_programs(struct run *run)
 {
 	unsigned m, i;
 
@@ -310,7 +309,7 @@ static void drop_programs(struct study_run *run)
 			cot_trace_program_destroy(run->owners[m][i]);
 }
 
-static int load_programs(struct study_run *run, struct cot_error *err)
+static int load_programs(struct run *run, struct cot_error *err)
 {
 	const struct cot_printed *printed = &run->report->printed;
 	char name[COT_NAME_MAX];
@@ -339,7 +338,7 @@ static const struct cot_kernel *find_kernel(const struct cot_program *p, const c
 	return NULL;
 }
 
-static int make_table1(struct study_run *run, struct cot_error *err)
+static int make_table1(struct run *run, struct cot_error *err)
 {
 	const struct cot_printed *printed = &run->report->printed;
 	uint64_t ctx_max = cot_gpu_ctx_bytes_max(run->gpu);
@@ -375,7 +374,7 @@ static int make_table1(struct study_run *run, struct cot_error *err)
 
 static void on_progress(void *arg, size_t n_done, size_t n_jobs)
 {
-	struct study_run *run = arg;
+	struct run *run = arg;
 
 	run->opt->progress(run->opt->arg,
 			   n_done < n_jobs
@@ -383,7 +382,7 @@ static void on_progress(void *arg, size_t n_done, size_t n_jobs)
 				   : 1.0);
 }
 
-static int simulate_all(struct study_run *run)
+static int simulate_all(struct run *run)
 {
 	struct cot_jobs jobs = {.run = run_job,
 				.progress = on_progress,
@@ -414,7 +413,7 @@ static int evaluate(struct cot_preemption *r)
 int cot_preemption_run(void *data, const struct cot_study_options *options, struct cot_error *err)
 {
 	struct cot_preemption *r = data;
-	struct study_run run = {.opt = options, .report = r, .gpu = cot_gpu_find(GPU_NAME)};
+	struct run run = {.opt = options, .report = r, .gpu = cot_gpu_find(GPU_NAME)};
 	int rc;
 
 	r->seed = options->seed;
