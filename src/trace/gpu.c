@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "trace/h200.h"
 
 #define KIB		 1024u
 #define PCIE_BURST_BYTES 4096u
@@ -59,18 +60,17 @@ const struct cot_gpu cot_gpu_presets[] = {
 		.power = {11, 0.08, 1.59, 3.6, 9, 14, 1000},
 	},
 	{
-		/* NVIDIA GH100 as sold: 132 SMs, HBM3e, PCIe 5.0 x16 */
 		.name = "h200",
-		.n_sms = 132,
-		.clock_mhz = 1980,
-		.dram_bytes_per_s = 4800000000000,
-		.regs_per_sm = 65536,
+		.n_sms = COT_H200_SMS,
+		.clock_mhz = COT_H200_CLOCK_MHZ,
+		.dram_bytes_per_s = COT_H200_PEAK_GBPS * 1000000000ull,
+		.regs_per_sm = COT_H200_REGS_PER_SM,
 		.n_shmem_configs = 8,
 		.shmem_config_bytes = {8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 100 * KIB, 132 * KIB,
-				       164 * KIB, 228 * KIB},
-		.blocks_per_sm = 32,
-		.threads_per_sm = 2048,
-		.pcie_bytes_per_s = 63000000000,
+				       164 * KIB, COT_H200_SHMEM_PER_SM},
+		.blocks_per_sm = COT_H200_BLOCKS_PER_SM,
+		.threads_per_sm = COT_H200_THREADS_PER_SM,
+		.pcie_bytes_per_s = COT_H200_PCIE_GBPS * 1000000000ull,
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
 		/* Measured: what a request waits longer that interrupts a batch program */
 		.switch_ps = 170 * COT_PS_PER_US,

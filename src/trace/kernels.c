@@ -7,6 +7,7 @@
 
 #include "text/text.h"
 #include "text/yaml.h"
+#include "trace/h200.h"
 #include "trace/program.h"
 
 #define KIB	  1024u
@@ -55,21 +56,21 @@ static const struct preset presets[] = {
 	},
 	{
 		/*
-		 * GH100 with HBM3e, as measured (data/measured/h200). An SM issues four warp
+		 * As measured (data/measured/h200). An SM issues four warp
 		 * instructions per cycle. One access takes 725 cycles when one warp on every SM
 		 * waits for one; sectors read one by one leave an SM every 2.5 cycles. At full
 		 * bandwidth an access of 128 B leaves an SM every 132 * 128 * 1.98 / 4719 = 7
 		 * cycles.
 		 */
 		.name = "h200",
-		.gpu.n_sms = 132,
-		.gpu.clock_ghz = 1.98,
-		.gpu.threads_per_sm = 2048,
-		.gpu.blocks_per_sm = 32,
-		.gpu.regs_per_sm = 65536,
-		.gpu.shmem_per_sm = 228 * KIB,
+		.gpu.n_sms = COT_H200_SMS,
+		.gpu.clock_ghz = COT_H200_CLOCK_MHZ / 1000.0,
+		.gpu.threads_per_sm = COT_H200_THREADS_PER_SM,
+		.gpu.blocks_per_sm = COT_H200_BLOCKS_PER_SM,
+		.gpu.regs_per_sm = COT_H200_REGS_PER_SM,
+		.gpu.shmem_per_sm = COT_H200_SHMEM_PER_SM,
 		.gpu.dram_gbps = 4719,
-		.gpu.pcie_gbps = 63,
+		.gpu.pcie_gbps = COT_H200_PCIE_GBPS,
 		.gpu.memory_bytes = 141e9,
 		.gpu.mem_latency = 725,
 		.gpu.uncoal_delay = 2.5,
