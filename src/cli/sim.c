@@ -19,6 +19,7 @@
 #include "sim/qos.h"
 #include "sim/swhost.h"
 #include "text/number.h"
+#include "text/text.h"
 #include "trace/scenario_read.h"
 
 /* Points in time between two looks at the signals and the progress bar: some 30 ms. */
@@ -60,13 +61,11 @@ static const struct argp_option options[] = {
 /* "fcfs, npq, ..." */
 static const char *scheduler_names(char *text, size_t size)
 {
-	size_t used = 0;
 	unsigned i;
 
 	text[0] = '\0';
-	for (i = 0; i < hw_n_scheds && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-					 hw_scheds[i]->name);
+	for (i = 0; i < hw_n_scheds; i++)
+		cot_text_add_word(text, size, hw_scheds[i]->name);
 	return text;
 }
 
@@ -232,16 +231,12 @@ static int explain_stall(const struct job *job, struct cot_error *err)
 	const struct cot_scenario *sc = job->sc;
 	char names[COT_ERROR_MAX / 2] = "";
 	struct cot_sim_result result;
-	size_t used = 0;
 	uint32_t i;
 
 	cot_sim_result(job->sim, &result);
-	for (i = 0; i < sc->n_apps && used < sizeof(names); i++) {
-		if (sc->stop_runs && result.apps[i].runs >= sc->stop_runs)
-			continue;
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-					 used ? ", " : "", sc->apps[i].name);
-	}
+	for (i = 0; i < sc->n_apps; i++)
+		if (!sc->stop_runs || result.apps[i].runs < sc->stop_runs)
+			cot_text_add_word(names, sizeof(names), sc->apps[i].name);
 	return cot_error_set(
 		err, -EDEADLK, "%s: the simulation stalled at %.6f us under %s; not finished: %s",
 		job->args->scenario, (double)result.end_ps / 1e6, sc->scheduler, names);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "text/text.h"
 
 #define START_POLL_NS  (10 * COT_NS_PER_MS)
 #define START_NS       (15 * COT_NS_PER_S)
@@ -509,13 +510,10 @@ void cot_pool_joined(struct pool *p, uid_t uid)
 
 void cot_pool_left(struct pool *p, const char *name)
 {
-	size_t used;
-
 	if (cot_now_ns() - p->ended_ns > RECENT_NS)
 		p->ended[0] = '\0';
 	p->ended_ns = cot_now_ns();
-	used = strlen(p->ended);
-	(void)snprintf(p->ended + used, sizeof(p->ended) - used, "%s%s", used ? ", " : "", name);
+	cot_text_add_word(p->ended, sizeof(p->ended), name);
 	p->n_tenants--;
 	if (!p->n_tenants && p->state == POOL_UP)
 		cot_pool_linger(p);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
+
 static const char *const event_names[] = {
 	[COT_EV_TICK] = "tick", [COT_EV_TENANT] = "tenant",	   [COT_EV_TENANT_LEFT] = "left",
 	[COT_EV_POOL] = "pool", [COT_EV_POOL_LEFT] = "pool-left",  [COT_EV_ACTIVITY] = "activity",
@@ -33,25 +35,21 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 
 #define NAME(names, i) name_of(names, N(names), (unsigned)(i))
 
-static const char *share_text(char text[16], struct cot_share s)
+static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 {
-	(void)snprintf(text, 16, "%u%s", (unsigned)(s.pct ? s.pct : s.sms),
-		       s.pct   ? "%"
-		       : s.sms ? "sm"
-			       : "");
-	return text;
+	return s.sms || s.pct ? cot_share_word(s, buf) : "0";
 }
 
 static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 {
-	char quota[16], reserve[16];
+	char quota[COT_SHARE_WORD_MAX], reserve[COT_SHARE_WORD_MAX];
 
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
 		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32 " quota=%s reserve=%s",
 		       NAME(class_names, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
-		       t->block_us, t->target_p99_us, share_text(quota, t->quota),
-		       share_text(reserve, t->reserve));
+		       t->block_us, t->target_p99_us, share_text(t->quota, quota),
+		       share_text(t->reserve, reserve));
 }
 
 static void print_work(char *s, size_t size, const struct cot_work_desc *w)
@@ -229,28 +227,17 @@ static int status_of(struct reader *r)
 
 static struct cot_share share_of(struct reader *r, const char *key)
 {
+	char word[COT_SHARE_WORD_MAX] = "";
 	struct cot_share share = {0};
-	char *end;
-	long v;
+	size_t n;
 
 	expect(r, key);
-	if (r->failed || !isdigit((unsigned char)*r->at)) {
+	n = strcspn(r->at, " ");
+	if (n < sizeof(word))
+		memcpy(word, r->at, n);
+	if (strcmp(word, "0") != 0 && !cot_share_read(word, &share))
 		r->failed = true;
-		return share;
-	}
-	v = strtol(r->at, &end, 10);
-	if (v >= 1 && v <= 100 && *end == '%') {
-		share.pct = (uint16_t)v;
-		end++;
-	} else if (v >= 1 && v <= (long)COT_SMS_MAX && !strncmp(end, "sm", 2)) {
-		share.sms = (uint16_t)v;
-		end += 2;
-	} else if (v) {
-		r->failed = true;
-	}
-	if (*end != ' ' && *end != '\0')
-		r->failed = true;
-	r->at = end;
+	r->at += n;
 	return share;
 }
 
