@@ -8,8 +8,16 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "study/consolidation/consolidation.h"
 #include "study/jobs.h"
-#include "study/study.h"
+#include "study/preemption/preemption.h"
+#include "study/smqos/smqos.h"
+
+static const struct cot_study *const studies[] = {
+	&cot_preemption_study,
+	&cot_smq_study,
+	&cot_consolidation_study,
+};
 
 struct arguments {
 	const struct cot_study *study;
@@ -99,8 +107,8 @@ static void print_usage(FILE *out)
 	      "values.\n\n"
 	      "Studies:\n",
 	      out);
-	for (i = 0; i < COT_N_STUDIES; i++)
-		fprintf(out, "  %-14s %s\n", cot_studies[i]->name, cot_studies[i]->summary);
+	for (i = 0; i < COT_ARRAY_LEN(studies); i++)
+		fprintf(out, "  %-14s %s\n", studies[i]->name, studies[i]->summary);
 	fputs("\n`cotenant reproduce STUDY --help` tells the options of a study.\n", out);
 }
 
@@ -120,21 +128,21 @@ int cot_cmd_reproduce(int argc, char **argv)
 		print_usage(stdout);
 		return fflush(stdout) ? COT_EXIT_FAILURE : COT_EXIT_OK;
 	}
-	for (i = 0; i < COT_N_STUDIES; i++) {
-		if (strcmp(argv[1], cot_studies[i]->name))
+	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
+		if (strcmp(argv[1], studies[i]->name))
 			continue;
 		snprintf(name, sizeof(name), "cotenant reproduce %s", argv[1]);
 		argv[1] = name;
-		a.study = cot_studies[i];
+		a.study = studies[i];
 		a.data = a.study->create();
 		a.options.n_threads = cot_jobs_default_threads();
 		a.options.arg = &a;
 		return run(&a, name, argc - 1, argv + 1);
 	}
-	for (i = 0; i < COT_N_STUDIES; i++) {
+	for (i = 0; i < COT_ARRAY_LEN(studies); i++) {
 		size_t n = strlen(list);
 
-		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", cot_studies[i]->name);
+		snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", studies[i]->name);
 	}
 	cot_cli_complain("reproduce: there is no study '%.40s'; expected one of %s", argv[1], list);
 	return COT_EXIT_USAGE;

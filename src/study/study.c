@@ -3,20 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "report/outfile.h"
-#include "study/consolidation/consolidation.h"
-#include "study/preemption/preemption.h"
-#include "study/smqos/smqos.h"
 #include "text/number.h"
 
 #define INSTANTS_A_TURN 200000 /* between two looks at the stop flag: some 10 ms */
-
-const struct cot_study *const cot_studies[COT_N_STUDIES] = {
-	&cot_preemption_study,
-	&cot_smq_study,
-	&cot_consolidation_study,
-};
 
 /* ---- a study ---- */
 

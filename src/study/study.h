@@ -1,7 +1,7 @@
 /*
  * A published evaluation that `cotenant reproduce` repeats, and what all of them share. To add one:
- * a folder beside this file whose study.c has a struct cot_study, and a line in the list of
- * study.c.
+ * a folder beside this file whose study.c has a struct cot_study, and a line in
+ * cli/reproduce.c.
  */
 #ifndef COT_STUDY_STUDY_H
 #define COT_STUDY_STUDY_H
@@ -50,9 +50,6 @@ struct cot_study {
 	int (*write_json)(FILE *out, const void *data);
 	int (*write_html)(FILE *out, const void *data);
 };
-
-#define COT_N_STUDIES 3
-extern const struct cot_study *const cot_studies[COT_N_STUDIES];
 
 /* Opens the outputs, runs the study and writes. Files get their names when all of them are whole.
  * 0, or -errno with a sentence; -EINTR when stopped: then nothing was written. */
