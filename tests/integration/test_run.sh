@@ -134,5 +134,7 @@ COTENANT=$work/bin/cotenant expect 0 --solo -- true
 says "$work/err" "cotenantd did not start; see $work/run/cotenantd.log"
 says "$work/err" "without control"
 tries=$(wc -l <"$work/bin/cotenantd.tries")
-[ "$tries" -gt 2 ] && [ "$tries" -le 25 ] || fail "a daemon that cannot run was tried $tries times"
+if [ "$tries" -le 2 ] || [ "$tries" -gt 25 ]; then
+	fail "a daemon that cannot run was tried $tries times"
+fi
 finish
