@@ -9,11 +9,11 @@
 #ifndef COT_TRACE_SCENARIO_H
 #define COT_TRACE_SCENARIO_H
 
-#include <cotenant/words.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/words.h"
 
 #define COT_MAX_APPS		32 /* one hardware command queue each (Hyper-Q has 32) */
 #define COT_MAX_SMS		1024
