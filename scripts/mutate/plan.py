@@ -14,7 +14,7 @@ FOLDERS = {
     "src/trace": (r"test_trace_|fuzz_(scenario|trace|kernels|measurements|contention)$",
                   r"test_sim_|cli_test_(sim|bad_scenario|list|model)$|test_daemon_config|fuzz_config", None),
     "src/proto": (r"test_proto$|fuzz_proto", r"test_daemon_|fuzz_|test_shim_", r"integration_daemon_(basics|packets)"),
-    "src/model": (r"test_model_|test_cli_model", r"cli_test_model|test_policy_|test_sched_", None),
+    "src/model": (r"test_model_|test_study_contention", r"cli_test_model|test_policy_|test_sched_", None),
     "src/ptx": (r"test_ptx_(edit|errors|parse|samples|verify)|fuzz_ptx$", r"test_ptx_|fuzz_ptx|cli_test_ptx$", None),
     "src/ptx/pass": (r"test_ptx_pass_", r"test_ptx_|fuzz_ptx|cli_test_ptx", None),
     "src/policy": (r"test_policy_|test_sched_policies|test_sched_work", r"test_sched_|test_sw_contract|test_sim_(policies|works)", None),
@@ -32,8 +32,9 @@ FOLDERS = {
                    r"pools_(state|users))$|faults$"),
     "src/emu/exec": (r"test_emu_exec", r"test_ptx_pass|test_ptx_truth|fuzz_emu", None),
     "src/emu": (r"test_emu_", r"test_shim", r"integration_emulate$"),
-    "src/report": (r"test_report_", r"cli_test_|test_reproduce", None),
-    "src/cli": (r"test_cli_|test_reproduce|cli_test_", None, r"integration_(run|emulate|daemon_basics)$"),
+    "src/report": (r"test_report_", r"cli_test_|test_study_|test_model_", None),
+    "src/study": (r"test_study_|test_model_consolidate", r"cli_test_(model|reproduce_smqos|interrupt|docs)", None),
+    "src/cli": (r"test_cli_|cli_test_", None, r"integration_(run|emulate|daemon_basics)$"),
 }
 
 

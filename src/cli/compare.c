@@ -6,7 +6,6 @@
 #include <argp.h>
 #include <cotenant/policy.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,6 @@
 #define MAX_ROWS	64u /* schedulers times mechanisms */
 #define MAX_APP_COLUMNS 6u  /* more would not fit a terminal */
 #define MAX_COLUMNS	(3u * MAX_APP_COLUMNS + 8u)
-#define CELL_MAX	48u
 
 struct arguments {
 	const char *scenario, *json;
@@ -276,179 +274,110 @@ static int play_all(struct comparison *c, struct cot_error *err)
 
 /* ---- output ---- */
 
-/* A table whose empty columns are left out in the end. */
-struct grid {
-	char heads[MAX_COLUMNS][COT_NAME_MAX + 16];
-	enum cot_align align[MAX_COLUMNS];
-	char cells[MAX_ROWS][MAX_COLUMNS][CELL_MAX];
-	unsigned n_columns;
+/* Of an app: its slowdown; for latency programs how long a request takes; instructions per cycle.
+ */
+enum app_cell { SLOWDOWN, RESPONSE, GOAL, N_APP_CELLS };
+
+static const char *head_suffix(const struct cot_app *app, enum app_cell what)
+{
+	if (what == SLOWDOWN)
+		return "";
+	if (what == RESPONSE)
+		return " p99";
+	return app->qos.ipc > 0.0 ? " of goal" : " IPC";
+}
+
+struct head {
+	char text[COT_NAME_MAX + 16];
 };
 
-/* The number of a new column. */
-static unsigned add_column(struct grid *g, enum cot_align align, const char *fmt, ...)
-	COT_PRINTF(3, 4);
-
-static unsigned add_column(struct grid *g, enum cot_align align, const char *fmt, ...)
+/* The heads of apps are in `heads`, as long as the table lives. */
+static struct cot_table *create_table(const struct comparison *c, unsigned n_apps,
+				      struct head *heads)
 {
-	va_list args;
+	static const struct cot_column names[] = {
+		{"scheduler", COT_ALIGN_LEFT},
+		{"policy", COT_ALIGN_LEFT},
+		{"preempts by", COT_ALIGN_LEFT},
+	};
+	static const struct cot_column totals[] = {
+		{"ANTT", COT_ALIGN_RIGHT},	     {"STP", COT_ALIGN_RIGHT},
+		{"fairness", COT_ALIGN_RIGHT},	     {"power", COT_ALIGN_RIGHT},
+		{"p99 preemption", COT_ALIGN_RIGHT},
+	};
+	struct cot_column columns[MAX_COLUMNS];
+	unsigned n = COT_ARRAY_LEN(names), what, i;
 
-	va_start(args, fmt);
-	(void)vsnprintf(g->heads[g->n_columns], sizeof(g->heads[0]), fmt, args);
-	va_end(args);
-	g->align[g->n_columns] = align;
-	return g->n_columns++;
+	memcpy(columns, names, sizeof(names));
+	for (what = 0; what < N_APP_CELLS; what++)
+		for (i = 0; i < n_apps; i++, heads++) {
+			const struct cot_app *app = &c->sc->apps[i];
+
+			(void)snprintf(heads->text, sizeof(heads->text), "%s%s", app->name,
+				       head_suffix(app, (enum app_cell)what));
+			columns[n++] = (struct cot_column){heads->text, COT_ALIGN_RIGHT};
+		}
+	memcpy(&columns[n], totals, sizeof(totals));
+	return cot_table_create(columns, n + COT_ARRAY_LEN(totals));
 }
 
-static bool is_empty(const struct grid *g, unsigned column, unsigned n_rows)
+/* A cell stays empty where there is nothing to say. */
+static void add_app(struct cot_table *t, const struct row *r, unsigned app, enum app_cell what)
 {
+	const struct cot_sim_summary *s = &r->summary;
+	double goal = r->sc->apps[app].qos.ipc;
+	struct cot_text text;
+
+	if (what == SLOWDOWN && s->apps[app].has_ntt)
+		cot_table_cell(t, "%sx", cot_format_ratio(&text, s->apps[app].ntt));
+	else if (what == RESPONSE && r->response_p99_us[app] > 0.0)
+		cot_table_text(t, cot_format_us(&text, r->response_p99_us[app]));
+	else if (what == GOAL && s->result.counted && goal > 0.0)
+		cot_table_cell(t, "%.1f %%", 100.0 * cot_sim_ipc(s, app) / goal);
+	else if (what == GOAL && s->result.counted)
+		cot_table_cell(t, "%.3f", cot_sim_ipc(s, app));
+	else
+		cot_table_text(t, "");
+}
+
+static void add_totals(struct cot_table *t, const struct cot_sim_summary *s)
+{
+	const double metrics[] = {s->metrics.antt, s->metrics.stp, s->metrics.fairness};
+	struct cot_text text;
 	unsigned i;
 
-	for (i = 0; i < n_rows; i++)
-		if (g->cells[i][column][0])
-			return false;
-	return true;
-}
-
-static int print_grid(const struct grid *g, unsigned n_rows, FILE *out)
-{
-	struct cot_column columns[MAX_COLUMNS];
-	unsigned kept[MAX_COLUMNS], n = 0, i, j;
-	struct cot_table *t;
-
-	for (i = 0; i < g->n_columns; i++) {
-		if (is_empty(g, i, n_rows))
-			continue;
-		columns[n] = (struct cot_column){g->heads[i], g->align[i]};
-		kept[n++] = i;
-	}
-	t = cot_table_create(columns, n);
-	for (i = 0; i < n_rows; i++)
-		for (j = 0; j < n; j++)
-			cot_table_text(t, g->cells[i][kept[j]][0] ? g->cells[i][kept[j]] : "-");
-	return cot_table_print(t, out);
-}
-
-static void set(char *cell, const char *fmt, ...) COT_PRINTF(2, 3);
-
-static void set(char *cell, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(cell, CELL_MAX, fmt, args);
-	va_end(args);
-}
-
-static void fill_in_names(const struct comparison *c, struct grid *g)
-{
-	unsigned scheduler = add_column(g, COT_ALIGN_LEFT, "scheduler"),
-		 policy = add_column(g, COT_ALIGN_LEFT, "policy"),
-		 preempt = add_column(g, COT_ALIGN_LEFT, "preempts by"), i;
-
-	for (i = 0; i < c->n_rows; i++) {
-		const struct row *r = &c->rows[i];
-
-		set(g->cells[i][scheduler], "%s", r->ops->name);
-		set(g->cells[i][policy], "%s", r->sc->policy);
-		if (r->ops->preempts)
-			set(g->cells[i][preempt], "%s", cot_preempt_name(r->sc->preempt));
-	}
-}
-
-/* What a run says of an app; a cell stays empty where that is nothing. */
-typedef void app_cell_fn(const struct row *r, unsigned app, char *cell);
-
-static void fill_in_app(const struct comparison *c, struct grid *g, unsigned app,
-			const char *suffix, app_cell_fn *put)
-{
-	unsigned column = add_column(g, COT_ALIGN_RIGHT, "%s%s", c->sc->apps[app].name, suffix), i;
-
-	for (i = 0; i < c->n_rows; i++)
-		put(&c->rows[i], app, g->cells[i][column]);
-}
-
-static void put_slowdown(const struct row *r, unsigned app, char *cell)
-{
-	struct cot_text text;
-
-	if (r->summary.apps[app].has_ntt)
-		set(cell, "%sx", cot_format_ratio(&text, r->summary.apps[app].ntt));
-}
-
-/* Of latency programs: how long a request takes. */
-static void put_response(const struct row *r, unsigned app, char *cell)
-{
-	struct cot_text text;
-
-	if (r->response_p99_us[app] > 0.0)
-		set(cell, "%s", cot_format_us(&text, r->response_p99_us[app]));
-}
-
-/* Instructions per cycle, where they are counted: in percent of a goal where there is one. */
-static void put_goal(const struct row *r, unsigned app, char *cell)
-{
-	double goal = r->sc->apps[app].qos.ipc, ipc;
-
-	if (!r->summary.result.counted)
-		return;
-	ipc = cot_sim_ipc(&r->summary, app);
-	if (goal > 0.0)
-		set(cell, "%.1f %%", 100.0 * ipc / goal);
+	for (i = 0; i < COT_ARRAY_LEN(metrics); i++)
+		cot_table_text(t, s->has_metrics ? cot_format_ratio(&text, metrics[i]) : "");
+	if (s->result.counted)
+		cot_table_cell(t, "%.1f W", cot_sim_mean_watts(s));
 	else
-		set(cell, "%.3f", ipc);
-}
-
-static void fill_in_apps(const struct comparison *c, struct grid *g)
-{
-	unsigned n_apps = c->sc->n_apps < MAX_APP_COLUMNS ? c->sc->n_apps : MAX_APP_COLUMNS, app;
-
-	for (app = 0; app < n_apps; app++)
-		fill_in_app(c, g, app, "", put_slowdown);
-	for (app = 0; app < n_apps; app++)
-		fill_in_app(c, g, app, " p99", put_response);
-	for (app = 0; app < n_apps; app++)
-		fill_in_app(c, g, app, c->sc->apps[app].qos.ipc > 0.0 ? " of goal" : " IPC",
-			    put_goal);
-}
-
-static void fill_in_totals(const struct comparison *c, struct grid *g)
-{
-	unsigned antt = add_column(g, COT_ALIGN_RIGHT, "ANTT"),
-		 stp = add_column(g, COT_ALIGN_RIGHT, "STP"),
-		 fairness = add_column(g, COT_ALIGN_RIGHT, "fairness"),
-		 power = add_column(g, COT_ALIGN_RIGHT, "power"),
-		 preemption = add_column(g, COT_ALIGN_RIGHT, "p99 preemption"), i;
-	struct cot_text text;
-
-	for (i = 0; i < c->n_rows; i++) {
-		const struct cot_sim_summary *s = &c->rows[i].summary;
-
-		if (s->has_metrics) {
-			set(g->cells[i][antt], "%s", cot_format_ratio(&text, s->metrics.antt));
-			set(g->cells[i][stp], "%s", cot_format_ratio(&text, s->metrics.stp));
-			set(g->cells[i][fairness], "%s",
-			    cot_format_ratio(&text, s->metrics.fairness));
-		}
-		if (s->result.counted)
-			set(g->cells[i][power], "%.1f W", cot_sim_mean_watts(s));
-		if (s->result.preemptions)
-			set(g->cells[i][preemption], "%s",
-			    cot_format_us(&text, s->result.latency_p99_ps / 1e6));
-	}
+		cot_table_text(t, "");
+	cot_table_text(t, s->result.preemptions
+				  ? cot_format_us(&text, s->result.latency_p99_ps / 1e6)
+				  : "");
 }
 
 static int print_text(const struct comparison *c, FILE *out)
 {
-	struct grid *g = calloc(1, sizeof(*g));
+	unsigned n_apps = c->sc->n_apps < MAX_APP_COLUMNS ? c->sc->n_apps : MAX_APP_COLUMNS;
+	struct head heads[N_APP_CELLS * MAX_APP_COLUMNS];
+	struct cot_table *t = create_table(c, n_apps, heads);
+	unsigned i, what, app;
 	int rc;
 
-	if (!g)
-		return -ENOMEM;
-	fill_in_names(c, g);
-	fill_in_apps(c, g);
-	fill_in_totals(c, g);
-	rc = print_grid(g, c->n_rows, out);
-	free(g);
+	for (i = 0; i < c->n_rows; i++) {
+		const struct row *r = &c->rows[i];
+
+		cot_table_text(t, r->ops->name);
+		cot_table_text(t, r->sc->policy);
+		cot_table_text(t, r->ops->preempts ? cot_preempt_name(r->sc->preempt) : "");
+		for (what = 0; what < N_APP_CELLS; what++)
+			for (app = 0; app < n_apps; app++)
+				add_app(t, r, app, (enum app_cell)what);
+		add_totals(t, &r->summary);
+	}
+	cot_table_drop_empty(t);
+	rc = cot_table_print(t, out);
 	(void)fputs(
 		"\nUnder each app: its slowdown, time together over time alone (NTT). ANTT is their "
 		"mean,\nSTP the total progress, fairness the least progress over the most. p99 of a "

@@ -107,6 +107,43 @@ void cot_table_text(struct cot_table *t, const char *text)
 		add(t, strdup(text));
 }
 
+static bool is_empty(const struct cot_table *t, unsigned column)
+{
+	size_t i;
+
+	for (i = column; i < t->n_cells; i += t->n_columns)
+		if (*t->cells[i])
+			return false;
+	return true;
+}
+
+void cot_table_drop_empty(struct cot_table *t)
+{
+	unsigned c, n_columns = 0;
+	size_t i, n_cells = 0;
+
+	if (!t || t->incomplete || !t->n_cells)
+		return;
+	for (c = 0; c < t->n_columns; c++)
+		if (is_empty(t, c))
+			t->columns[c].head = NULL;
+	for (i = 0; i < t->n_cells; i++) {
+		bool keep = t->columns[i % t->n_columns].head, empty = !*t->cells[i];
+
+		if (empty)
+			free(t->cells[i]);
+		if (!keep)
+			continue;
+		t->cells[n_cells] = empty ? strdup("-") : t->cells[i];
+		t->incomplete |= !t->cells[n_cells++];
+	}
+	t->n_cells = n_cells;
+	for (c = 0; c < t->n_columns; c++)
+		if (t->columns[c].head)
+			t->columns[n_columns++] = t->columns[c];
+	t->n_columns = n_columns;
+}
+
 /* Characters, not bytes: every one counts as one column wide. */
 static int width_of(const char *s)
 {

@@ -31,6 +31,10 @@ void cot_table_destroy(struct cot_table *t);
 void cot_table_cell(struct cot_table *t, const char *fmt, ...) COT_PRINTF(2, 3);
 void cot_table_text(struct cot_table *t, const char *text);
 
+/* Leaves out the columns that are empty in every row. In the others an empty cell is shown as "-".
+ */
+void cot_table_drop_empty(struct cot_table *t);
+
 /* Prints the table and destroys it. 0 or -ENOMEM; write errors are the stream's affair. */
 int cot_table_print(struct cot_table *t, FILE *out);
 int cot_table_html(struct cot_table *t, FILE *out);

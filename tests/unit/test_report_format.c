@@ -125,11 +125,35 @@ static void test_table_left(void **state)
 	free(text);
 }
 
+static void test_table_without_empty_columns(void **state)
+{
+	static const char *const heads[] = {"A", "B", "C"};
+	struct cot_table *t = cot_table_create_left(heads, 3);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	cot_table_text(t, "1");
+	cot_table_text(t, "");
+	cot_table_text(t, "");
+	cot_table_text(t, "2");
+	cot_table_text(t, "");
+	cot_table_text(t, "x");
+	cot_table_drop_empty(t);
+	assert_int_equal(cot_table_print(t, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "A  C\n1  -\n2  x\n");
+	free(text);
+}
+
 static void test_no_table(void **state)
 {
 	(void)state;
 	cot_table_text(NULL, "x");
 	cot_table_cell(NULL, "%d", 1);
+	cot_table_drop_empty(NULL);
 	assert_int_equal(cot_table_print(NULL, stdout), -ENOMEM);
 	assert_int_equal(cot_table_html(NULL, stdout), -ENOMEM);
 	cot_table_destroy(NULL);
@@ -148,9 +172,13 @@ static void test_ticks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),	   cmocka_unit_test(test_exact_us),
-		cmocka_unit_test(test_escaping),   cmocka_unit_test(test_table),
-		cmocka_unit_test(test_table_left), cmocka_unit_test(test_no_table),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_exact_us),
+		cmocka_unit_test(test_escaping),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_left),
+		cmocka_unit_test(test_table_without_empty_columns),
+		cmocka_unit_test(test_no_table),
 		cmocka_unit_test(test_ticks),
 	};
 
