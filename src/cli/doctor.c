@@ -114,7 +114,7 @@ int cot_cmd_doctor(int argc, char **argv)
 		       "The exit status is 1 when something needed fails.",
 		.children = cot_cli_argp_children,
 	};
-	static struct cot_findings f;
+	struct cot_findings f = {.n = 0};
 	struct arguments a = {0};
 	bool good = true, gpu, daemon;
 	unsigned i;

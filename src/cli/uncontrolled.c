@@ -250,15 +250,14 @@ static json_t *describe(const struct found *f)
 
 json_t *cot_uncontrolled_find(const json_t *answer, int rc)
 {
-	static struct search s;
 	const char *runtime = getenv("COTENANT_RUNTIME_DIR");
+	struct search s = {.answer = answer,
+			   .no_daemon = rc == -ENOENT || rc == -ECONNREFUSED,
+			   .runtime = runtime ? runtime : ""};
 	json_t *list = json_array();
 	struct cot_error err;
 	unsigned i;
 
-	s = (struct search){.answer = answer,
-			    .no_daemon = rc == -ENOENT || rc == -ECONNREFUSED,
-			    .runtime = runtime ? runtime : ""};
 	(void)cot_client_sockets(&s.sockets, &err);
 	look_at_all(&s);
 	for (i = 0; i < s.n; i++)
