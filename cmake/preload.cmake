@@ -13,8 +13,8 @@ function(cot_preloaded target)
 endfunction()
 
 # lib/libcotenant.so. It is refused when it asks for more than it may.
-cot_preloaded(cotenant_preload SOURCES src/preload/*.c src/cuda/rm/*.c src/proto/*.c
-	src/base/guarded.c)
+cot_preloaded(cotenant_preload SOURCES src/guest/*.c src/guest/preload/*.c src/cuda/rm/*.c
+	src/proto/*.c src/base/*.c)
 set(check "${CMAKE_SOURCE_DIR}/scripts/check-preload-imports")
 set_target_properties(cotenant_preload PROPERTIES OUTPUT_NAME cotenant LINK_DEPENDS "${check}")
 target_link_options(cotenant_preload PRIVATE -Wl,--gc-sections)

@@ -24,8 +24,9 @@ FOLDERS = {
     "src/cuda/fatbin": (r"test_cuda_fatbin|fuzz_fatbin", r"test_emu_driver_ptx|fuzz_shim|fuzz_loadable", None),
     "src/cuda": (r"test_cuda_driver", r"test_contention|test_shim|test_emu_driver", r"integration_(kernels|contention|live_doctor)$"),
     "src/cuda/rm": (r"test_cuda_rm", r"test_preload", r"integration_live_(channels|odd)"),
-    "src/preload": (r"test_preload", r"test_cuda_rm|test_shim", r"integration_(run|live_odd|live_channels)"),
-    "src/shim": (r"test_shim_(?!deaths)|fuzz_shim|fuzz_loadable", r"test_shim|test_smguard", r"integration_(shim_programs|daemon_works|live_shares)"),
+    "src/guest": (r"test_preload_(os|env|link)|test_shim_settings", r"test_preload|test_shim", r"integration_run"),
+    "src/guest/preload": (r"test_preload", r"test_cuda_rm|test_shim", r"integration_(run|live_odd|live_channels)"),
+    "src/guest/shim": (r"test_shim_(?!deaths)|fuzz_shim|fuzz_loadable", r"test_shim|test_smguard", r"integration_(shim_programs|daemon_works|live_shares)"),
     "src/daemon": (r"test_daemon_|fuzz_(config|found|host_work)",
                    r"test_sched_hosts|cli_test_sim$",
                    r"integration_(daemon_(basics|death|readback|works|access|packets)|run|live_pools|live_rotate|"

@@ -100,7 +100,7 @@ const char *cot_show_why(const char *name)
 {
 	static const char *const whys[][2] = {
 #define WHY(id, name, what) {name, what},
-#include "shim/why.def"
+#include "proto/why.def"
 #undef WHY
 	};
 	size_t i;

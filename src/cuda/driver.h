@@ -1,6 +1,6 @@
 /*
  * The CUDA driver, opened at run time: whatever libcuda.so.1 is found, a GPU's or the emulated one.
- * Needs no headers of NVIDIA's. For our own programs; src/shim stands in those of others.
+ * Needs no headers of NVIDIA's. For our own programs; src/guest/shim stands in those of others.
  */
 #ifndef COT_CUDA_DRIVER_H
 #define COT_CUDA_DRIVER_H

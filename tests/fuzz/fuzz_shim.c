@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "shim/cache.c"
-#include "shim/image.c"
+#include "guest/shim/cache.c"
+#include "guest/shim/image.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 
 /* Its sleep is the test's. */
 #define ppoll played_ppoll
-#include "preload/control.c"
+#include "guest/preload/control.c"
 #undef ppoll
 
 #define START (100 * COT_NS_PER_S)
@@ -297,8 +297,9 @@ void cot_own_fd_close(struct cot_own_fd *own)
 	own->fd = -1;
 }
 
-int cot_thread_start(void *(*body)(void *), void *arg)
+int cot_thread_start(size_t stack, void *(*body)(void *), void *arg)
 {
+	assert_int_equal(stack, COT_STACK_SMALL);
 	assert_true(body == run && !arg);
 	n_started++;
 	return thread_result;

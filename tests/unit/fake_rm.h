@@ -1,7 +1,7 @@
 /*
  * A stand-in for NVIDIA's resource manager behind the ioctl boundary: just enough of it to test
- * src/cuda/rm and src/preload. Knows clients, devices, subdevices, channel groups, channels and
- * compute objects; slices, preemption modes, disabled channels. Lives in the caller's memory,
+ * src/cuda/rm and src/guest/preload. Knows clients, devices, subdevices, channel groups, channels
+ * and compute objects; slices, preemption modes, disabled channels. Lives in the caller's memory,
  * which may be shared between processes. One caller at a time (fake_ioctl.c locks).
  */
 #ifndef COT_TESTS_FAKE_RM_H

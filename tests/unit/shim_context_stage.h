@@ -22,9 +22,9 @@ static void *played_calloc(size_t n, size_t size)
 }
 
 #define calloc played_calloc
-#include "shim/context.c"
+#include "guest/shim/context.c"
 #undef calloc
-#include "shim/take_context.c"
+#include "guest/shim/entry_context.c"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FIRST	  HANDLE(0x100)
@@ -33,7 +33,7 @@ static void *played_calloc(size_t n, size_t size)
 #define OURS	  HANDLE(0x999)
 #define MEMORY	  0x10000u
 
-struct cot_shim_settings cot_shim_settings;
+struct cot_settings cot_shim_settings;
 _Atomic bool cot_shim_enabled = true;
 
 /* What goes into our stream comes in one order. */

@@ -33,7 +33,7 @@ static void played_free(void *p)
 
 #define malloc played_malloc
 #define free   played_free
-#include "shim/launch.c"
+#include "guest/shim/launch.c"
 #undef malloc
 #undef free
 
@@ -47,7 +47,7 @@ static void played_free(void *p)
 #define N_SMS	  10u
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
-struct cot_shim_settings cot_shim_settings;
+struct cot_settings cot_shim_settings;
 
 static const char *name(cot_shim_handle h)
 {
@@ -415,7 +415,7 @@ static int set_up(void **state)
 	has_context = has_work = regrant_result = true;
 	timed = false;
 	n_slots_missing = n_counted_workers = n_greetings = 0;
-	cot_shim_settings = (struct cot_shim_settings){.common = {.class_ = COT_CLASS_BATCH}};
+	cot_shim_settings = (struct cot_settings){.class_ = COT_CLASS_BATCH};
 	at_end = at_wait = NULL;
 	config = (CUlaunchConfig){.grid = {100, 1, 1}, .block = {512, 1, 1}, .hStream = STREAM};
 	memset(attributes, 0, sizeof(attributes));

@@ -19,7 +19,7 @@ static void *played_calloc(size_t n, size_t size)
 }
 
 #define calloc played_calloc
-#include "shim/take_code.c"
+#include "guest/shim/entry_code.c"
 #undef calloc
 
 #define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))

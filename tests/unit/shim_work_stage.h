@@ -17,7 +17,7 @@
 static void *played_calloc(size_t n, size_t size);
 
 #define calloc played_calloc
-#include "shim/work.c"
+#include "guest/shim/work.c"
 #undef calloc
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
@@ -27,7 +27,7 @@ static void *played_calloc(size_t n, size_t size);
 #define START	  (100 * COT_NS_PER_S)
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
-struct cot_shim_settings cot_shim_settings;
+struct cot_settings cot_shim_settings;
 
 /* ---- the clock, and the other threads ---- */
 
@@ -283,13 +283,15 @@ static int tear_down(void **state)
 
 static int set_up(void **state)
 {
-	struct cot_settings s = {.class_ = COT_CLASS_BATCH, .weight = 70, .tenant = 42};
-
 	(void)tear_down(state);
-	strcpy(s.socket, "the socket");
-	strcpy(s.name, "it");
-	cot_shim_settings = (struct cot_shim_settings){
-		.common = s, .quota = 25, .reserve = 33, .wait_ms = 10000};
+	cot_shim_settings = (struct cot_settings){.socket = "the socket",
+						  .name = "it",
+						  .class_ = COT_CLASS_BATCH,
+						  .weight = 70,
+						  .tenant = 42,
+						  .quota = 25,
+						  .reserve = 33,
+						  .wait_ms = 10000};
 	now_ns = START;
 	n_said = n_heard = n_opened = n_closed = n_waits = n_changes = n_wakes = 0;
 	open_result = send_result = 0;

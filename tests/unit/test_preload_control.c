@@ -179,7 +179,7 @@ static void thaws_that_fail(void **state)
 	n_thawed = 0;
 	order(0, COT_MSG_THAW);
 	run_for(2 * S);
-	assert_int_equal(n_thawed, COT_THAW_TRIES_MAX + 1);
+	assert_int_equal(n_thawed, THAW_TRIES_MAX + 1);
 	assert_true(n_sleeps < 150);
 	/* Another order begins anew. */
 	n_thawed = 0;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "preload/env.c"
+#include "guest/env.c"
 
 static const char *const *environment; /* NAME, value, NAME, value, ..., NULL */
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "preload/env.c"
-#include "preload/ioctl.c"
+#include "guest/env.c"
+#include "guest/preload/ioctl.c"
 
 #define OURS   COT_NV_REQUEST(COT_NV_NR_CONTROL, 32)
 #define THEIRS 0x5401ul

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "preload/link.c"
-#include "preload/log.c"
-#include "preload/wake.c"
+#include "guest/link.c"
+#include "guest/log.c"
+#include "guest/wake.c"
 
 /* ---- os.c, but for its threads ---- */
 

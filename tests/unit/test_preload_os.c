@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "preload/os.c"
+#include "guest/os.c"
 
 /* ---- descriptors ---- */
 
@@ -69,6 +69,8 @@ static void own_descriptors(void **state)
 static _Atomic int seen; /* 1: no signal reaches it; 2: some does; + 4: it can be joined */
 static pthread_mutex_t here = PTHREAD_MUTEX_INITIALIZER;
 
+static size_t stack_size;
+
 static void *body(void *arg)
 {
 	pthread_attr_t attr;
@@ -82,6 +84,7 @@ static void *body(void *arg)
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getdetachstate(&attr, &detached);
+	pthread_attr_getstacksize(&attr, &stack_size);
 	pthread_attr_destroy(&attr);
 	atomic_store((_Atomic int *)arg,
 		     (sigismember(&mask, SIGTERM) && sigismember(&mask, SIGALRM) ? 1 : 2) +
@@ -102,7 +105,7 @@ static void threads(void **state)
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	pthread_mutex_lock(&here);
-	assert_int_equal(cot_thread_start(body, (void *)&seen), 0);
+	assert_int_equal(cot_thread_start(COT_STACK_SMALL, body, (void *)&seen), 0);
 	for (i = 0; i < 5000 && !atomic_load(&seen); i++)
 		usleep(1000);
 	assert_int_equal(atomic_load(&seen), 1);
@@ -110,6 +113,21 @@ static void threads(void **state)
 	sigprocmask(SIG_BLOCK, NULL, &after);
 	assert_true(sigismember(&after, SIGUSR2));
 	assert_false(sigismember(&after, SIGTERM));
+}
+
+/* No less than is asked for. */
+static void large_stack(void **state)
+{
+	static _Atomic int large_seen;
+	unsigned i;
+
+	(void)state;
+	assert_true(stack_size >= COT_STACK_SMALL && stack_size < COT_STACK_DRIVER);
+	assert_int_equal(cot_thread_start(COT_STACK_DRIVER, body, (void *)&large_seen), 0);
+	for (i = 0; i < 5000 && !atomic_load(&large_seen); i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(&large_seen), 1);
+	assert_true(stack_size >= COT_STACK_DRIVER);
 }
 
 /* What the C library takes of a stack for itself is counted in whole pages. */
@@ -142,8 +160,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(identities), cmocka_unit_test(own_descriptors),
-		cmocka_unit_test(threads),    cmocka_unit_test(stacks),
-		cmocka_unit_test(the_clock),
+		cmocka_unit_test(threads),    cmocka_unit_test(large_stack),
+		cmocka_unit_test(stacks),     cmocka_unit_test(the_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

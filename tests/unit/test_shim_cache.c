@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "shim/cache.c"
+#include "guest/shim/cache.c"
 
 static const char cache_text[] = "libc.so.6\0/lib/libc.so.6\0libcuda.so.1\0/a/libcuda.so.1\0"
 				 "/b/libcuda.so.1";

@@ -37,12 +37,12 @@ static void played_free(void *p)
 #define calloc played_calloc
 #define malloc played_malloc
 #define free   played_free
-#include "shim/code.c"
+#include "guest/shim/code.c"
 #undef calloc
 #undef malloc
 #undef free
 #define enter enter_table
-#include "shim/table.c"
+#include "guest/shim/table.c"
 #undef enter
 
 #define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "shim/counts.c"
+#include "guest/shim/counts.c"
 
 #define HEADER sizeof(struct cot_msg_work_counts)
 #define ONE    sizeof(struct cot_work_reason)

@@ -241,7 +241,7 @@ static void reads_by_itself_at_first(void **state)
 		set_up(state);
 		cot_shim_work_put(get_new(3, 0));
 		now_ns += COT_NS_PER_S;
-		cot_shim_settings.common.class_ = rows[i].class_;
+		cot_shim_settings.class_ = rows[i].class_;
 		n_waits = 0;
 		grant(rows[i].after_us * US, 2, 3, 0);
 		assert_non_null(get());

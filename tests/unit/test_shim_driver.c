@@ -19,7 +19,7 @@ static int played_access(const char *path, int mode)
 }
 
 #define access played_access
-#include "shim/driver.c"
+#include "guest/shim/driver.c"
 #undef access
 
 static char folder[] = P_tmpdir "/cotenant.XXXXXX";
@@ -77,7 +77,7 @@ static const char *in_folder(const char *path)
 	return at ? at + strlen(folder) + 1 : NULL;
 }
 
-void *cot_shim_dlopen(const char *path)
+void *cot_library_open(const char *path)
 {
 	FILE *f = fopen(path, "r");
 
@@ -96,13 +96,13 @@ void *cot_shim_dlopen(const char *path)
 	return kinds[n_opened] == IS_BROKEN ? NULL : &kinds[n_opened];
 }
 
-void cot_shim_dlclose(void *handle)
+void cot_library_close(void *handle)
 {
 	assert_int_not_equal(*(enum kind *)handle, IS_DRIVER);
 	n_closed++;
 }
 
-void *cot_shim_dlsym(void *handle, const char *name)
+void *cot_library_symbol(void *handle, const char *name)
 {
 	enum kind kind = *(enum kind *)handle;
 
@@ -141,17 +141,17 @@ const char *cot_shim_cache_find(const unsigned char *bytes, size_t n, const char
 	return cached[nth];
 }
 
-bool cot_shim_settings_read(struct cot_shim_settings *s, const char *(*get)(const char *name),
-			    const char *program)
+void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),
+		       const char *program)
 {
 	assert_ptr_equal(program, program_invocation_name);
 	if (setting)
 		strcpy(s->driver, setting);
 	else
 		s->driver[0] = '\0';
-	s->common.log = COT_LOG_INFO;
+	s->log = COT_LOG_INFO;
 	/* The first time comes before main(). */
-	return asked_for && get("HOME") == getenv("HOME");
+	s->shim = asked_for && get("HOME") == getenv("HOME");
 }
 
 void cot_log_level_set(enum cot_log_level level)
@@ -164,11 +164,6 @@ void cot_log(enum cot_log_level level, const char *fmt, ...)
 {
 	(void)fmt;
 	n_errors += level == COT_LOG_ERROR;
-}
-
-uint64_t cot_shim_thread_id(void)
-{
-	return 77;
 }
 
 void cot_shim_runtime_forget(void)
@@ -425,13 +420,13 @@ static void environment(void **state)
 	at_load();
 	read_environment();
 	assert_string_equal(path_list, "/first");
-	assert_true(wanted);
+	assert_true(cot_shim_settings.shim);
 	free(path_list);
 	has_read = false;
 	unsetenv("LD_LIBRARY_PATH");
 	at_load();
 	assert_null(path_list);
-	assert_false(wanted);
+	assert_false(cot_shim_settings.shim);
 }
 
 /* The parent's threads, connections and GPU are not the child's. */

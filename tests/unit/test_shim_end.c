@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "shim/end.c"
+#include "guest/shim/end.c"
 
 void *cot_real_cuEventCreate, *cot_real_cuEventDestroy_v2, *cot_real_cuEventElapsedTime,
 	*cot_real_cuEventSynchronize;

@@ -24,7 +24,7 @@ static void *played_malloc(size_t size)
 }
 
 #define malloc played_malloc
-#include "shim/image.c"
+#include "guest/shim/image.c"
 #undef malloc
 
 #define FOUND COT_SHIM_N_WHYS

@@ -300,7 +300,7 @@ static void small_launches_in_two_threads(void **state)
 static void small_launches_of_latency_programs(void **state)
 {
 	(void)state;
-	cot_shim_settings.common.class_ = COT_CLASS_LATENCY;
+	cot_shim_settings.class_ = COT_CLASS_LATENCY;
 	launch_small(STREAM, true);
 	launch_small(HANDLE(0x320), true);
 	cot_shim_settings.quota = 50;

@@ -15,7 +15,7 @@
 
 /* Its sleep is the test's. */
 #define ppoll played_ppoll
-#include "shim/listen.c"
+#include "guest/shim/listen.c"
 #undef ppoll
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))

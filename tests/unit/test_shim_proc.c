@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "shim/take_proc.c"
+#include "guest/shim/entry_proc.c"
 
 _Atomic bool cot_shim_enabled = true;
 void *cot_real_cuGetProcAddress, *cot_real_cuGetProcAddress_v2;

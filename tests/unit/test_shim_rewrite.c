@@ -38,7 +38,7 @@ static void played_free(void *p)
 #define calloc played_calloc
 #define strdup played_strdup
 #define free   played_free
-#include "shim/rewrite.c"
+#include "guest/shim/rewrite.c"
 #undef calloc
 #undef strdup
 #undef free

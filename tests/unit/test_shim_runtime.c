@@ -25,7 +25,7 @@ static int played_prctl(int what, const char *name);
 #define sched_yield played_yield
 #define nanosleep   played_nanosleep
 #define prctl	    played_prctl
-#include "shim/runtime.c"
+#include "guest/shim/runtime.c"
 #undef atexit
 #undef syscall
 #undef sched_yield
@@ -123,8 +123,9 @@ static unsigned n_started, n_may_start, n_counts;
 static int wake_result;
 static struct cot_shim_gpu gpus[2];
 
-int cot_shim_thread_start(void *(*body)(void *), void *arg)
+int cot_thread_start(size_t stack, void *(*body)(void *), void *arg)
 {
+	assert_int_equal(stack, COT_STACK_DRIVER);
 	if (n_started == n_may_start)
 		return -EAGAIN;
 	assert_true(n_started < 2);

@@ -6,8 +6,7 @@
 
 #include <cmocka.h>
 
-#include "preload/env.c"
-#include "shim/settings.c"
+#include "guest/env.c"
 
 static const char *const *environment; /* NAME, value, NAME, value, ..., NULL */
 
@@ -21,10 +20,11 @@ static const char *get(const char *name)
 	return NULL;
 }
 
-static bool read_these(struct cot_shim_settings *s, const char *const *variables)
+static bool read_these(struct cot_settings *s, const char *const *variables)
 {
 	environment = variables;
-	return cot_shim_settings_read(s, get, "program");
+	cot_settings_read(s, get, "program");
+	return s->shim;
 }
 
 static void asked_for(void **state)
@@ -37,7 +37,7 @@ static void asked_for(void **state)
 	static const char *const alone[] = {"COTENANT_SHIM", "1", NULL};
 	static const char *const off[] = {
 		"COTENANT_SOCKET", "/s", "COTENANT_SHIM", "1", "COTENANT_DISABLE", "1", NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 
 	(void)state;
 	assert_false(read_these(&s, nothing));
@@ -59,7 +59,7 @@ static void nonsense(void **state)
 		"",   "%",    "sm",  "0%",   "101%",  "0sm",	       "2000sm",
 		"25", "25 %", "-1%", "25%%", "1e2sm", "99999999999sm", "x%"};
 	const char *variables[] = {"COTENANT_QUOTA", NULL, "COTENANT_SHIM_WAIT_MS", "10s", NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 	unsigned i;
 
 	(void)state;
@@ -68,6 +68,7 @@ static void nonsense(void **state)
 		assert_false(read_these(&s, variables));
 		assert_int_equal(s.quota, 0);
 		assert_int_equal(s.wait_ms, WAIT_MS_DEFAULT);
+		assert_int_equal(s.n_bad, bad[i][0] ? 2 : 1);
 	}
 }
 
@@ -88,7 +89,7 @@ static void shares(void **state)
 		{"25SM", 0},
 	};
 	const char *variables[] = {"COTENANT_QUOTA", NULL, "COTENANT_RESERVE", NULL, NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 	unsigned i;
 
 	(void)state;
@@ -117,7 +118,7 @@ static void waits(void **state)
 		{"1:", WAIT_MS_DEFAULT},
 	};
 	const char *variables[] = {"COTENANT_SHIM_WAIT_MS", NULL, NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 	unsigned i;
 
 	(void)state;
@@ -132,7 +133,7 @@ static void waits(void **state)
 static void drivers(void **state)
 {
 	const char *variables[] = {"COTENANT_SHIM_DRIVER", NULL, NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 	char path[600];
 
 	(void)state;
@@ -156,7 +157,7 @@ static void who_has_it(void **state)
 	static const char *const no[] = {"", "0"}, *const yes[] = {"1", "yes", "00"};
 	const char *variables[] = {
 		"COTENANT_SOCKET", "/s", "COTENANT_SHIM", NULL, "COTENANT_ROLE", NULL, NULL};
-	struct cot_shim_settings s;
+	struct cot_settings s;
 	unsigned i;
 
 	(void)state;

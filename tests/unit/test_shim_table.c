@@ -34,7 +34,7 @@ static void *played_realloc(void *p, size_t size)
 
 #define calloc	played_calloc
 #define realloc played_realloc
-#include "shim/table.c"
+#include "guest/shim/table.c"
 #undef calloc
 #undef realloc
 

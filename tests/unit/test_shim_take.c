@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "shim/take_launch.c"
+#include "guest/shim/entry_launch.c"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FUNCTION  HANDLE(0x100)

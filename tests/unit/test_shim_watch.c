@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "guest/shim/watch.c"
 #include "locked.h"
 #include "notes.h"
-#include "shim/watch.c"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define N_SLOTS	  12u

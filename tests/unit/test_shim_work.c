@@ -277,7 +277,7 @@ static void lingers(void **state)
 
 	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
 		set_up(state);
-		cot_shim_settings.common.class_ = rows[i].class_;
+		cot_shim_settings.class_ = rows[i].class_;
 		w = get_new(3, 0);
 		need.stream = HANDLE(0x320);
 		busy = get_new(3, 0);

@@ -1,0 +1,133 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/rm/rm.h"
+#include "guest/env.h"
+
+#define WAIT_MS_DEFAULT 10000u
+#define WAIT_MS_MAX	3600000u
+#define SLICE_US_MAX	1000000u /* without a daemon; more than it gives */
+
+/* A whole decimal number up to max; false, and counted, when it is anything else. */
+static bool read_number(struct cot_settings *s, const char *text, uint64_t max, uint64_t *ret)
+{
+	uint64_t x = 0;
+	const char *p = text;
+
+	if (!text || !*text)
+		return false;
+	for (; *p >= '0' && *p <= '9' && x <= max; p++)
+		x = x * 10 + (uint64_t)(*p - '0');
+	if (*p || x > max) {
+		s->n_bad++;
+		return false;
+	}
+	*ret = x;
+	return true;
+}
+
+/* One of a NULL-terminated list of words; otherwise `value` stays. */
+static unsigned read_word(struct cot_settings *s, const char *text, const char *const *words,
+			  unsigned value)
+{
+	unsigned i;
+
+	if (!text || !*text)
+		return value;
+	for (i = 0; words[i]; i++)
+		if (!strcmp(text, words[i]))
+			return i;
+	s->n_bad++;
+	return value;
+}
+
+static void read_text(struct cot_settings *s, const char *text, char *to, size_t size)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	if (n >= size) {
+		s->n_bad++;
+		return;
+	}
+	if (n)
+		memcpy(to, text, n + 1);
+}
+
+/* The last part of a path, cut to fit. */
+static void default_name(struct cot_settings *s, const char *program)
+{
+	const char *base = program ? strrchr(program, '/') : NULL;
+	size_t n;
+
+	base = base ? base + 1 : program ? program : "";
+	n = strlen(base);
+	n = n < sizeof(s->name) ? n : sizeof(s->name) - 1;
+	memcpy(s->name, base, n);
+	s->name[n] = '\0';
+}
+
+static bool is_yes(const char *text)
+{
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+/* 0: it is none. */
+static uint16_t read_share(struct cot_settings *s, const char *text)
+{
+	struct cot_share share;
+
+	if (!text || !*text)
+		return 0;
+	if (cot_share_read(text, &share))
+		return cot_share_pack(share);
+	s->n_bad++;
+	return 0;
+}
+
+static void read_shim(struct cot_settings *s, const char *(*get)(const char *name))
+{
+	uint64_t x;
+
+	s->quota = read_share(s, get("COTENANT_QUOTA"));
+	s->reserve = read_share(s, get("COTENANT_RESERVE"));
+	s->wait_ms = WAIT_MS_DEFAULT;
+	if (read_number(s, get("COTENANT_SHIM_WAIT_MS"), WAIT_MS_MAX, &x))
+		s->wait_ms = (uint32_t)x;
+	read_text(s, get("COTENANT_SHIM_DRIVER"), s->driver, sizeof(s->driver));
+	s->shim = (s->quota || s->reserve || is_yes(get("COTENANT_SHIM"))) && !s->disabled &&
+		  s->socket[0] && s->role == COT_ROLE_TENANT;
+}
+
+void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),
+		       const char *program)
+{
+	static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
+	static const char *const classes[] = {"latency", "batch", NULL};
+	static const char *const pools[] = {"latency", "batch", "shared", NULL};
+	static const char *const roles[] = {"tenant", "pool", NULL};
+	static const char *const modes[] = {"driver", "drain", "switch", NULL};
+	uint64_t x;
+
+	*s = (struct cot_settings){.class_ = COT_CLASS_BATCH, .weight = COT_WEIGHT_DEFAULT};
+	s->disabled = is_yes(get("COTENANT_DISABLE"));
+	s->log = (enum cot_log_level)read_word(s, get("COTENANT_LOG"), levels, COT_LOG_NONE);
+	read_text(s, get("COTENANT_SOCKET"), s->socket, sizeof(s->socket));
+	if (read_number(s, get("COTENANT_SLICE_US"), SLICE_US_MAX, &x))
+		s->slice_us = (uint32_t)x;
+	s->mode = read_word(s, get("COTENANT_MODE"), modes, COT_RM_MODE_DRIVER);
+	if (read_number(s, get("COTENANT_TENANT"), UINT64_MAX / 10 - 1, &x))
+		s->tenant = x;
+	s->role = (uint8_t)read_word(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);
+	if (s->role != COT_ROLE_POOL)
+		s->class_ = (uint8_t)read_word(s, get("COTENANT_CLASS"), classes, s->class_);
+	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_CLASS_LATENCY)
+		s->class_ = COT_CLASS_LATENCY; /* a shared one is a batch pool */
+	if (read_number(s, get("COTENANT_WEIGHT"), COT_WEIGHT_MAX, &x) && x > 0)
+		s->weight = (uint16_t)x;
+	if (read_number(s, get("COTENANT_BLOCK_US"), COT_BLOCK_US_MAX, &x))
+		s->block_us = (uint32_t)x;
+	default_name(s, program);
+	read_text(s, get("COTENANT_NAME"), s->name, sizeof(s->name));
+	read_text(s, get("COTENANT_GPU"), s->gpu, sizeof(s->gpu));
+	read_shim(s, get);
+}

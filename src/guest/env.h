@@ -1,0 +1,38 @@
+/* What the COTENANT_* variables say. */
+#ifndef COT_GUEST_ENV_H
+#define COT_GUEST_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guest/log.h"
+#include "proto/proto.h"
+
+struct cot_settings {
+	bool disabled;
+	enum cot_log_level log;
+	char socket[COT_SOCKET_PATH_MAX]; /* empty: no daemon */
+	uint32_t slice_us;		  /* without a daemon's word; 0 = the driver's */
+	uint32_t mode;			  /* likewise; enum cot_rm_mode */
+	uint64_t tenant;
+	uint8_t role;	/* enum cot_proto_role */
+	uint8_t class_; /* enum cot_class */
+	uint16_t weight;
+	uint32_t block_us; /* 0 = not known */
+	char name[COT_PROTO_NAME_MAX];
+	char gpu[COT_PROTO_NAME_MAX];
+
+	/* For the shim alone. */
+	bool shim;		 /* it is asked for, and there is a daemon to ask */
+	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
+	uint32_t wait_ms;	 /* how long a launch waits for room */
+	char driver[512];	 /* empty: to be found */
+
+	unsigned n_bad; /* variables whose value is not understood: left at their default */
+};
+
+/* Reads the variables through `get` (getenv). `program` names a tenant without a name. */
+void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),
+		       const char *program);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * The events around a launch: how its end is waited for, and what its time tells. A thread that
+ * waits for a *settled* launch waits as the program itself would for its stream: a sleep until the
+ * GPU's interrupt makes a launch of 1 ms half as long again (measured on an H200 in a virtual
+ * machine). The watcher, which may wait for hours, sleeps.
+ */
+#include "guest/shim/shim.h"
+
+#define TIME_EVERY   64u
+#define TIME_FROM_NS COT_NS_PER_MS /* an event more does not matter then */
+#define FIRST_FEW    4u
+
+/* ---- events ---- */
+
+static bool is_awaited_awake(const struct cot_shim_slot *s)
+{
+	return s->settled && !s->context->sleeps;
+}
+
+int cot_shim_end_make(struct cot_shim_slot *s)
+{
+	bool awake = is_awaited_awake(s);
+	unsigned flags = awake ? 0 : CU_EVENT_BLOCKING_SYNC;
+	int rc = 0;
+
+	if (!s->ends[awake])
+		rc = COT_REAL(cuEventCreate)(&s->ends[awake], flags);
+	s->end = s->ends[awake];
+	if (!rc && !s->begin)
+		rc = COT_REAL(cuEventCreate)(&s->begin, CU_EVENT_BLOCKING_SYNC);
+	return rc;
+}
+
+static void destroy(CUevent *event)
+{
+	if (*event)
+		(void)COT_REAL(cuEventDestroy_v2)(*event);
+	*event = NULL;
+}
+
+void cot_shim_end_unmake(struct cot_shim_slot *s)
+{
+	destroy(&s->begin);
+	destroy(&s->ends[0]);
+	destroy(&s->ends[1]);
+	s->end = NULL;
+}
+
+void cot_shim_end_wait(const struct cot_shim_slot *s)
+{
+	(void)COT_REAL(cuEventSynchronize)(s->end);
+}
+
+/* ---- how long a task takes ---- */
+
+/* Some may have been done by launches before, which were evicted. */
+static uint32_t n_to_do(const struct cot_shim_slot *s)
+{
+	return s->args.n_tasks - s->args.first;
+}
+
+static uint64_t expected_ns(const struct cot_shim_slot *s)
+{
+	return (uint64_t)n_to_do(s) * atomic_load(&s->ref->task_ns) / s->args.n_workers;
+}
+
+/* The first launches, and now and then one of short kernels. */
+bool cot_shim_end_is_timed(const struct cot_shim_slot *s)
+{
+	unsigned n = atomic_fetch_add(&s->ref->n_launched, 1);
+
+	return !(n & (n - 1)) || n % TIME_EVERY == 0 || !atomic_load(&s->ref->task_ns) ||
+	       expected_ns(s) >= TIME_FROM_NS;
+}
+
+/*
+ * A worker does tasks one after the other. The first launch is often no example: code is loaded,
+ * memory is touched for the first time, and other programs that start with this one run beside it.
+ * So of the first few the shortest counts.
+ */
+static uint32_t mean(uint32_t before, uint32_t task_ns, unsigned n)
+{
+	if (!before || (n < FIRST_FEW && task_ns < before))
+		return task_ns;
+	return (uint32_t)((3ull * before + task_ns) / 4);
+}
+
+void cot_shim_end_learn(const struct cot_shim_slot *s)
+{
+	struct cot_shim_ref *r = s->ref;
+	double task_ns;
+	float ms = 0;
+
+	if (!s->timed || s->flag || COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
+	    atomic_load(&r->handle) != s->handle)
+		return;
+	task_ns = (double)ms * 1e6 * s->args.n_workers / n_to_do(s);
+	if (task_ns < 1)
+		task_ns = 1;
+	if (task_ns > UINT32_MAX / 2)
+		task_ns = UINT32_MAX / 2;
+	atomic_store(&r->task_ns, mean(atomic_load(&r->task_ns), (uint32_t)task_ns,
+				       atomic_fetch_add(&r->n_timed, 1)));
+}

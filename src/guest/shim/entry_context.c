@@ -1,0 +1,59 @@
+/* What ends a context or a stream: what the shim has of it ends before. */
+#include "guest/shim/shim.h"
+
+CUresult cuCtxDestroy(CUcontext ctx)
+{
+	if (cot_shim_is_on())
+		cot_shim_context_close(ctx);
+	return COT_REAL(cuCtxDestroy)(ctx);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	if (cot_shim_is_on())
+		cot_shim_context_close(ctx);
+	return COT_REAL(cuCtxDestroy_v2)(ctx);
+}
+
+/* One of several owners may let go of it: what the shim had there is then made anew. */
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+	if (cot_shim_is_on())
+		cot_shim_contexts_close_device(device);
+	return COT_REAL(cuDevicePrimaryCtxRelease)(device);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	if (cot_shim_is_on())
+		cot_shim_contexts_close_device(device);
+	return COT_REAL(cuDevicePrimaryCtxRelease_v2)(device);
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device)
+{
+	if (cot_shim_is_on())
+		cot_shim_contexts_close_device(device);
+	return COT_REAL(cuDevicePrimaryCtxReset)(device);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	if (cot_shim_is_on())
+		cot_shim_contexts_close_device(device);
+	return COT_REAL(cuDevicePrimaryCtxReset_v2)(device);
+}
+
+CUresult cuStreamDestroy(CUstream stream)
+{
+	if (cot_shim_is_on())
+		cot_shim_stream_gone(stream);
+	return COT_REAL(cuStreamDestroy)(stream);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	if (cot_shim_is_on())
+		cot_shim_stream_gone(stream);
+	return COT_REAL(cuStreamDestroy_v2)(stream);
+}

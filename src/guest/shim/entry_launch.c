@@ -1,0 +1,95 @@
+/* The entry points that launch a kernel with its own arguments. */
+#include "guest/shim/shim.h"
+
+/* What the program has asked for, in case it is left as it is. */
+struct original {
+	CUfunction function;
+	const CUlaunchConfig *config;
+	void **params, **extra;
+	bool per_thread, with_attributes;
+};
+
+static int launch_original(void *arg)
+{
+	const struct original *o = arg;
+	const CUlaunchConfig *c = o->config;
+
+	if (o->with_attributes)
+		return (o->per_thread
+				? COT_REAL(cuLaunchKernelEx_ptsz)
+				: COT_REAL(cuLaunchKernelEx))(c, o->function, o->params, o->extra);
+	return (o->per_thread ? COT_REAL(cuLaunchKernel_ptsz) : COT_REAL(cuLaunchKernel))(
+		o->function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+		c->block[2], c->sharedMemBytes, c->hStream, o->params, o->extra);
+}
+
+static int launch(struct original *o)
+{
+	return cot_shim_launch(o->function, o->config, o->per_thread, o->with_attributes, o->params,
+			       o->extra, launch_original, o);
+}
+
+/*
+ * Most launches under the shim are of kernels that were not rewritten, in vendor libraries for
+ * instance. They go on with the arguments that they came with, but for the first one of each.
+ */
+static bool is_known_plain(CUfunction function)
+{
+	const struct cot_shim_ref *r = cot_shim_table_find(function);
+
+	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+			CUstream stream, void **params, void **extra)
+{
+	if (cot_shim_is_on() && !is_known_plain(function)) {
+		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+					 .block = {block_x, block_y, block_z},
+					 .sharedMemBytes = shared_bytes,
+					 .hStream = stream};
+		struct original o = {function, &config, params, extra, false, false};
+
+		return launch(&o);
+	}
+	return COT_REAL(cuLaunchKernel)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+					shared_bytes, stream, params, extra);
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			     unsigned block_x, unsigned block_y, unsigned block_z,
+			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
+{
+	if (cot_shim_is_on() && !is_known_plain(function)) {
+		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
+					 .block = {block_x, block_y, block_z},
+					 .sharedMemBytes = shared_bytes,
+					 .hStream = stream};
+		struct original o = {function, &config, params, extra, true, false};
+
+		return launch(&o);
+	}
+	return COT_REAL(cuLaunchKernel_ptsz)(function, grid_x, grid_y, grid_z, block_x, block_y,
+					     block_z, shared_bytes, stream, params, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+			  void **extra)
+{
+	struct original o = {function, config, params, extra, false, true};
+
+	if (config && cot_shim_is_on() && !is_known_plain(function))
+		return launch(&o);
+	return COT_REAL(cuLaunchKernelEx)(config, function, params, extra);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **params,
+			       void **extra)
+{
+	struct original o = {function, config, params, extra, true, true};
+
+	if (config && cot_shim_is_on() && !is_known_plain(function))
+		return launch(&o);
+	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
+}

@@ -1,0 +1,554 @@
+/*
+ * A launch. It is left as it is, or made into workers: as many as the daemon has granted, in the
+ * program's own stream. If the work is not *settled*, that is all: the launch returns, and the
+ * watcher sees its end. If it is, all workers may be told to leave, so what comes behind them in
+ * the stream must not come before the rest is done: the launch returns only then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/shim/shim.h"
+
+#define PARAMS_ON_STACK 64u
+#define PARAMS_MAX	4096u
+#define ARGS_MAX	32764u
+#define ARGS_ON_STACK	4096u
+#define SLOT_WAIT_NS	(2 * COT_NS_PER_S)
+#define THREADS_MAX	1024u
+#define SHAPE_BITS	48
+#define SHAPE_MASK	((1ull << SHAPE_BITS) - 1)
+
+_Static_assert((uint64_t)THREADS_MAX << 32 < SHAPE_MASK, "a shape has room");
+
+struct launch {
+	struct cot_shim_ref *ref;
+	cot_shim_handle handle, workers;
+	const struct cot_shim_kernel *kernel;
+	const CUlaunchConfig *config;
+	bool per_thread, with_attributes;
+	void **params, **extra;
+	CUstream stream; /* never NULL: one of the default ones by name */
+	struct cot_shim_need need;
+	struct cot_shim_context *context;
+	struct cot_shim_work *work;
+	struct cot_shim_slot *slot;
+	cot_shim_again again; /* with `arg`: the program's own launch */
+	void *arg;
+};
+
+/* ---- whether ---- */
+
+static bool attribute_allows(const CUlaunchAttribute *a)
+{
+	switch (a->id) {
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return true;
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		return a->value.cooperative == 0;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
+		       a->value.clusterDim.z <= 1;
+	default:
+		return false;
+	}
+}
+
+static bool attributes_allow(const CUlaunchConfig *config)
+{
+	unsigned i;
+
+	for (i = 0; config->attrs && i < config->numAttrs; i++)
+		if (!attribute_allows(&config->attrs[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Workers that fit one SM; 0: none. What was found last is remembered in one word, since threads
+ * launch at the same time: the shape (threads of a block, dynamic shared memory), and above it the
+ * number. No shape is 0.
+ */
+static uint32_t find_per_sm(struct launch *l)
+{
+	uint64_t threads =
+		(uint64_t)l->config->block[0] * l->config->block[1] * l->config->block[2];
+	uint64_t shape = threads << 32 | l->config->sharedMemBytes;
+	uint64_t known = atomic_load(&l->ref->fit);
+	int n = 0;
+
+	if (!threads || threads > THREADS_MAX)
+		return 0;
+	if ((known & SHAPE_MASK) == shape)
+		return (uint32_t)(known >> SHAPE_BITS);
+	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&n, l->workers, (int)threads,
+								  l->config->sharedMemBytes) ||
+	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
+		return 0;
+	atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
+	return (uint32_t)n;
+}
+
+/* The stream by a name that means the same to the functions for legacy default streams. */
+static CUstream name_stream(const struct launch *l)
+{
+	if (l->config->hStream)
+		return l->config->hStream;
+	return l->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+/* What the shim has is in the current context; a stream may be in another, on a part of the GPU. */
+static bool is_stream_here(const struct launch *l)
+{
+	_Atomic(CUstream) *known =
+		&l->context->streams[((uintptr_t)l->stream >> 4) % COT_SHIM_STREAMS];
+	CUcontext context = NULL;
+
+	if (l->stream == CU_STREAM_LEGACY || l->stream == CU_STREAM_PER_THREAD ||
+	    atomic_load_explicit(known, memory_order_relaxed) == l->stream)
+		return true;
+	if (COT_REAL(cuStreamGetCtx)(l->stream, &context) || context != l->context->handle)
+		return false;
+	atomic_store_explicit(known, l->stream, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * Launches of no more blocks than fit one SM gain nothing from workers. While they are in one
+ * stream, they have one SM at most, and nobody is asked. From the second stream on, each asks for
+ * one CapSM, since any number of streams would have as many SMs: but for latency programs that have
+ * no quota, which may have all that they want.
+ */
+static bool goes_unasked(const struct launch *l)
+{
+	uint64_t own = l->need.thread ? l->need.thread : (uintptr_t)l->stream, first = 0;
+
+	if (cot_shim_settings.class_ == COT_CLASS_LATENCY && !cot_shim_settings.quota)
+		return true;
+	if (atomic_compare_exchange_strong(&l->context->small, &first, own) || first == own)
+		return true;
+	atomic_store(&l->context->small, COT_SHIM_SMALL_ASKS);
+	return false;
+}
+
+/* COT_SHIM_N_WHYS: it may be made into workers. */
+static enum cot_shim_why obstacle(struct launch *l)
+{
+	const unsigned *grid = l->config->grid;
+	uint64_t plane = (uint64_t)grid[0] * grid[1];
+	CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (atomic_load(&l->ref->broken))
+		return COT_SHIM_WHY_REFUSED;
+	if (!attributes_allow(l->config))
+		return COT_SHIM_WHY_ATTRIBUTE;
+	if (!plane || !grid[2] || plane > UINT32_MAX || plane * grid[2] > UINT32_MAX)
+		return COT_SHIM_WHY_LARGE;
+	l->stream = name_stream(l);
+	if (COT_REAL(cuStreamIsCapturing)(l->stream, &capturing) ||
+	    capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+		return COT_SHIM_WHY_CAPTURED;
+	l->need.per_sm = find_per_sm(l);
+	if (!l->need.per_sm)
+		return COT_SHIM_WHY_NO_ROOM;
+	l->need.n_tasks = (uint32_t)(plane * grid[2]);
+	l->need.stream = l->stream;
+	l->need.thread = l->stream == CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
+	l->need.task_ns = atomic_load(&l->ref->task_ns);
+	l->context = cot_shim_context_current();
+	if (!l->context || !is_stream_here(l))
+		return COT_SHIM_WHY_CONTEXT;
+	return l->need.n_tasks <= l->need.per_sm && goes_unasked(l) ? COT_SHIM_WHY_SMALL
+								    : COT_SHIM_N_WHYS;
+}
+
+/* ---- the launch itself ---- */
+
+static int launch_with(struct launch *l, void **params, void **extra)
+{
+	const CUlaunchConfig *from = l->config;
+	CUlaunchConfig config = *from;
+
+	if (!l->with_attributes)
+		return COT_REAL(cuLaunchKernel)(l->workers, l->slot->args.n_workers, 1, 1,
+						from->block[0], from->block[1], from->block[2],
+						from->sharedMemBytes, l->stream, params, extra);
+	config.grid[0] = l->slot->args.n_workers;
+	config.grid[1] = config.grid[2] = 1;
+	config.hStream = l->stream;
+	return COT_REAL(cuLaunchKernelEx)(&config, l->workers, params, extra);
+}
+
+/* The program's pointers, and one to ours. */
+static int launch_params(struct launch *l)
+{
+	void *on_stack[PARAMS_ON_STACK + 1], **list = on_stack;
+	uint32_t n = l->kernel->n_params;
+	int rc;
+
+	if (n > PARAMS_ON_STACK)
+		list = n <= PARAMS_MAX ? malloc((n + 1) * sizeof(*list)) : NULL;
+	if (!list)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (n)
+		memcpy(list, l->params, n * sizeof(*list));
+	list[n] = &l->slot->args;
+	rc = launch_with(l, list, NULL);
+	if (list != on_stack)
+		free(list);
+	return rc;
+}
+
+/* The program's buffer; false: it is not understood. */
+static bool find_buffer(void **extra, const void **ret_buffer, size_t *ret_size)
+{
+	const void *buffer = NULL;
+	size_t size = 0;
+	unsigned i;
+
+	for (i = 0; extra[0] != CU_LAUNCH_PARAM_END; extra += 2, i++) {
+		if (i == 2)
+			return false;
+		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[1];
+		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)extra[1];
+		else
+			return false;
+	}
+	*ret_buffer = buffer;
+	*ret_size = size;
+	return buffer || !size;
+}
+
+static int launch_buffer(struct launch *l)
+{
+	_Alignas(16) unsigned char on_stack[ARGS_ON_STACK];
+	size_t at = l->kernel->args_at, size = at + sizeof(struct cot_workers_args), given;
+	unsigned char *args = on_stack;
+	void *extra[5];
+	const void *buffer;
+	int rc;
+
+	if (size > ARGS_MAX || !find_buffer(l->extra, &buffer, &given))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (size > sizeof(on_stack))
+		args = malloc(size);
+	if (!args)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	memset(args, 0, at);
+	if (buffer)
+		memcpy(args, buffer, given < at ? given : at);
+	memcpy(args + at, &l->slot->args, sizeof(l->slot->args));
+	extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+	extra[1] = args;
+	extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+	extra[3] = &size;
+	extra[4] = CU_LAUNCH_PARAM_END;
+	rc = launch_with(l, NULL, extra);
+	if (args != on_stack)
+		free(args);
+	return rc;
+}
+
+/* Into the program's stream: the control block's beginning, the workers, and an event. */
+static int submit(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	uint32_t next = s->args.first + s->args.n_workers * s->args.chunk;
+	bool timed = cot_shim_end_is_timed(s);
+	int rc = cot_shim_end_make(s);
+
+	if (!rc && !s->original && s->armed != next) {
+		rc = cot_shim_write(l->context, l->stream, s->control, next);
+		s->armed = next;
+	}
+	s->timed = !rc && timed && !COT_REAL(cuEventRecord)(s->begin, l->stream);
+	if (!rc && s->original)
+		rc = l->again(l->arg);
+	else if (!rc)
+		rc = l->extra ? launch_buffer(l) : launch_params(l);
+	if (rc)
+		return rc;
+	/* Without the event nobody would know of the end: it is waited for here. */
+	if (COT_REAL(cuEventRecord)(s->end, l->stream)) {
+		s->timed = false;
+		(void)COT_REAL(cuStreamSynchronize)(l->stream);
+	}
+	return 0;
+}
+
+/* ---- how many ---- */
+
+static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret_args,
+		 struct cot_workers_control *ret_control)
+{
+	const struct cot_shim_need *need = &l->need;
+	uint32_t chunk;
+
+	/* More would only wait for each other. */
+	if (capsms > l->context->gpu->n_sms)
+		capsms = l->context->gpu->n_sms;
+	chunk = cot_workers_chunk(need->n_tasks, capsms * need->per_sm, need->task_ns);
+	if (cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
+			     ret_control))
+		return false;
+	/* Those that leave are to leave whole SMs: who shares one with others may starve there. */
+	ret_args->n_sms = l->context->gpu->n_sms;
+	return true;
+}
+
+/* With the lock: a slot, with a bound for how long all of them are in use. */
+static struct cot_shim_slot *take_slot(struct launch *l, uint32_t next)
+{
+	uint64_t until = cot_now_ns() + SLOT_WAIT_NS;
+	struct cot_shim_slot *s;
+
+	while (!(s = cot_shim_slot_take(l->context, next)))
+		if (l->context->closing || !cot_shim_changed_wait(until))
+			return NULL;
+	return s;
+}
+
+/* With the lock: what the slot says about the launch. */
+static void fill_slot(struct launch *l, const struct cot_workers_args *args)
+{
+	struct cot_shim_slot *s = l->slot;
+	struct cot_shim_work *w = l->work;
+
+	s->work = w;
+	s->ref = l->ref;
+	s->handle = l->handle;
+	s->args = *args;
+	s->args.control = s->control;
+	/* Workers that do one task each cannot leave sooner than the program's own blocks end. */
+	s->original = args->n_workers == args->n_tasks;
+	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
+	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
+	s->flag = 0;
+	s->anywhere = false;
+	s->state = COT_SHIM_SLOT_TAKEN;
+}
+
+/* With the lock: a work, a slot, and a plan for both; COT_SHIM_N_WHYS: there they are. */
+static enum cot_shim_why prepare(struct launch *l)
+{
+	struct cot_workers_control control;
+	struct cot_workers_args args;
+	enum cot_shim_why why = COT_SHIM_WHY_LARGE;
+
+	if (!l->context->usable || l->context->closing || !cot_shim_runtime_start())
+		return COT_SHIM_WHY_CONTEXT;
+	l->work = cot_shim_work_get(l->context, &l->need, &why);
+	if (!l->work)
+		return why;
+	if (plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
+		why = COT_SHIM_WHY_BUSY;
+		l->slot = take_slot(l, control.next);
+	}
+	/* Workers may have been told to leave while there was no slot. */
+	if (l->slot && l->work->evicted < l->work->capsms &&
+	    plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
+		fill_slot(l, &args);
+		return COT_SHIM_N_WHYS;
+	}
+	if (l->slot)
+		cot_shim_slot_give(l->slot, false);
+	cot_shim_work_put(l->work);
+	return why;
+}
+
+/* ---- settled works ---- */
+
+/* The launch has ended and its workers may all have left. False: nothing is left, or it failed. */
+static bool find_rest(struct launch *l, uint32_t *ret_left)
+{
+	static const size_t zero[] = {offsetof(struct cot_workers_control, evict),
+				      offsetof(struct cot_workers_control, leaving),
+				      offsetof(struct cot_workers_control, ended)};
+	struct cot_shim_slot *s = l->slot;
+	struct cot_workers_args args = s->args;
+	struct cot_workers_control control;
+	unsigned i;
+
+	if (cot_shim_read(s))
+		return false;
+	control = l->context->host[s->index];
+	if (cot_workers_resume(&args, &control, 1, ret_left) || !*ret_left)
+		return false;
+	/* Before the next grant, so that nothing that comes with that is undone. */
+	pthread_mutex_lock(&l->context->submit);
+	for (i = 0; i < COT_ARRAY_LEN(zero); i++)
+		(void)cot_shim_write(l->context, l->context->stream, s->control + zero[i], 0);
+	pthread_mutex_unlock(&l->context->submit);
+	return !COT_REAL(cuStreamSynchronize)(l->context->stream);
+}
+
+/* What the work has, if the daemon has taken nothing back since it was there. */
+static uint32_t room_of(const struct cot_shim_work *w)
+{
+	uint32_t here = w->state == COT_SHIM_WORK_GRANTED ? w->capsms - w->evicted : w->capsms;
+
+	return here < w->gpu->n_sms ? here : w->gpu->n_sms;
+}
+
+/* With the lock: makes the slot ready for the rest, with what is granted now. */
+static bool plan_rest(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	struct cot_shim_work *w = l->work;
+	uint32_t here = room_of(w), left;
+	struct cot_workers_control control = l->context->host[s->index];
+	struct cot_workers_args args = s->args;
+
+	if (cot_workers_resume(&args, &control, here ? here : 1, &left) &&
+	    cot_workers_resume(&args, &control, 1, &left))
+		return false;
+	fill_slot(l, &args);
+	s->settled = true; /* also if nobody will tell them to leave any more */
+	s->armed = 0;	   /* it is not what it was */
+	return true;
+}
+
+/* The end of a launch whose rest is done here, too. */
+static int settle(struct launch *l)
+{
+	struct cot_shim_slot *s = l->slot;
+	uint32_t left = 0;
+	int rc = 0;
+
+	for (;;) {
+		bool evicted;
+
+		cot_shim_end_wait(s);
+		pthread_mutex_lock(&cot_shim_lock);
+		evicted = s->flag >= s->n_units;
+		s->state = COT_SHIM_SLOT_HELD;
+		pthread_mutex_unlock(&cot_shim_lock);
+		if (!evicted || !find_rest(l, &left))
+			break;
+		pthread_mutex_lock(&cot_shim_lock);
+		cot_shim_runtime_pause(s, left);
+		(void)cot_shim_work_regrant(l->work, left);
+		evicted = plan_rest(l);
+		pthread_mutex_unlock(&cot_shim_lock);
+		if (!evicted || (rc = submit(l)))
+			break;
+		pthread_mutex_lock(&cot_shim_lock);
+		cot_shim_runtime_watch(s);
+		pthread_mutex_unlock(&cot_shim_lock);
+	}
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_ended(s);
+	pthread_mutex_unlock(&cot_shim_lock);
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+/*
+ * The program's launches stay as they are, some or all: the daemon hears of that, and why. Not
+ * while a graph is recorded.
+ */
+static void tell_plain(struct launch *l, enum cot_shim_why why)
+{
+	struct cot_shim_context *c;
+
+	if (COT_LIKELY(atomic_load(&l->ref->told)) || why == COT_SHIM_WHY_CAPTURED)
+		return;
+	c = cot_shim_context_current();
+	atomic_store(&l->ref->told, true);
+	if (!c)
+		return;
+	pthread_mutex_lock(&cot_shim_lock);
+	if (c->usable && !c->closing && cot_shim_runtime_start())
+		cot_shim_gpu_want(c->gpu);
+	pthread_mutex_unlock(&cot_shim_lock);
+}
+
+/* The driver does not take it; the program's own launch says whose fault that is. */
+static int give_up(struct launch *l, int rc)
+{
+	bool original = l->slot->original;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	/* What is in the stream by now may still write its control block. */
+	cot_shim_slot_give(l->slot, !original);
+	cot_shim_work_put(l->work);
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (original)
+		return rc;
+	rc = l->again(l->arg);
+	if (!rc)
+		atomic_store(&l->ref->broken, true);
+	cot_shim_count_plain(COT_SHIM_WHY_REFUSED);
+	return rc;
+}
+
+static int launch_workers(struct launch *l)
+{
+	enum cot_shim_why why;
+	bool settled;
+	int rc;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	why = prepare(l);
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (why != COT_SHIM_N_WHYS) {
+		cot_shim_count_plain(why);
+		return l->again(l->arg);
+	}
+	settled = l->slot->settled;
+	rc = submit(l);
+	if (rc)
+		return give_up(l, rc);
+	cot_shim_count_workers();
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_watch(l->slot);
+	pthread_mutex_unlock(&cot_shim_lock);
+	/* From here on the slot is the watcher's, unless the launch waits itself. */
+	return settled ? settle(l) : CUDA_SUCCESS;
+}
+
+int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *config, bool per_thread,
+		    bool with_attributes, void **params, void **extra, cot_shim_again again,
+		    void *arg)
+{
+	struct launch l = {
+		.ref = cot_shim_code_ref(function),
+		.handle = function,
+		.config = config,
+		.per_thread = per_thread,
+		.with_attributes = with_attributes,
+		.params = params,
+		.extra = extra,
+		.again = again,
+		.arg = arg,
+	};
+	enum cot_shim_why why;
+
+	if (!l.ref || !l.ref->kernel) {
+		if (l.ref)
+			tell_plain(&l, COT_SHIM_N_WHYS);
+		return again(arg);
+	}
+	l.workers = l.ref->workers;
+	l.kernel = l.ref->kernel;
+	/* Somebody may have begun to use the entry for another. */
+	if (atomic_load(&l.ref->handle) != function)
+		return again(arg);
+	why = (params && extra) || (l.kernel->n_params && !params && !extra)
+		      ? COT_SHIM_WHY_ARGUMENTS
+		      : obstacle(&l);
+	if (why == COT_SHIM_N_WHYS)
+		return launch_workers(&l);
+	cot_shim_count_plain(why);
+	tell_plain(&l, why);
+	return again(arg);
+}
