@@ -78,3 +78,8 @@ int cot_access_admin(const struct conn *c, struct cot_error *err)
 		return 0;
 	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change a pool");
 }
+
+unsigned cot_access_folder_mode(const struct daemon *d)
+{
+	return d->config.other_users ? 0755 : 0700;
+}

@@ -116,14 +116,6 @@ void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
 	va_end(args);
 }
 
-static void drop_answer(struct conn *c)
-{
-	cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_BYTES, c->out_charged);
-	free(c->out);
-	c->out = NULL;
-	c->out_charged = 0;
-}
-
 void cot_conn_flush(struct conn *c)
 {
 	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
@@ -144,17 +136,11 @@ void cot_conn_flush(struct conn *c)
 			break;
 		c->out_sent += n;
 		if (!m->more)
-			drop_answer(c);
+			cot_conn_forget_answer(c);
 	}
 	if (rc < 0 && rc != -EAGAIN)
-		drop_answer(c);
+		cot_conn_forget_answer(c);
 	cot_conn_watch(c);
-}
-
-void cot_conn_forget_answer(struct conn *c)
-{
-	if (c->out)
-		drop_answer(c);
 }
 
 static void answer(struct conn *c, uint32_t seq, int status, char *text, size_t charged)

@@ -505,7 +505,7 @@ static void on_query(struct conn *c, const struct cot_msg_query *m)
 
 static void answer(struct conn *c)
 {
-	uint64_t begin_ns = cot_server_clock_ns();
+	uint64_t begin_ns = cot_conn_clock_ns();
 	char *text = cot_answer_query(c->d, c->query);
 
 	c->asked = false;
@@ -517,7 +517,7 @@ static void answer(struct conn *c)
 		cot_conn_resultf(c, c->query_seq, -ENOSYS,
 				 "this daemon does not know the question %u", c->query);
 	cot_conn_watch(c);
-	cot_server_spend(c->d, c->uid, begin_ns);
+	cot_conn_spend(c->d, c->uid, begin_ns);
 }
 
 /* The next one whose user may have some of our time now. NULL: in *ret_wait_ns, if at all. */
@@ -532,7 +532,7 @@ static struct conn *next_asker(struct daemon *d, uint64_t *ret_wait_ns)
 
 		if (!conn_is_open(c) || !c->asked)
 			continue;
-		wait_ns = cot_server_rest_ns(c);
+		wait_ns = cot_conn_rest_ns(c);
 		if (!wait_ns)
 			return c;
 		if (wait_ns < *ret_wait_ns)
@@ -558,7 +558,7 @@ void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns)
 		cot_timer_set(&d->loop, &d->queries, now_ns + wait_ns);
 }
 
-void cot_command_packet(struct conn *c, const void *packet, int type)
+bool cot_command_packet(struct conn *c, const void *packet, int type)
 {
 	switch (type) {
 	case COT_MSG_REGISTER:
@@ -573,4 +573,5 @@ void cot_command_packet(struct conn *c, const void *packet, int type)
 	default:
 		break;
 	}
+	return true;
 }

@@ -27,29 +27,6 @@
 /* Between two lines about late deadlines. */
 #define LATE_AGAIN_NS (10 * COT_NS_PER_S)
 
-/* ---- small things ---- */
-
-static uint32_t id_after(uint32_t id)
-{
-	return id >= INT32_MAX ? 1 : id + 1;
-}
-
-uint32_t cot_daemon_new_id(struct daemon *d)
-{
-	uint32_t id = d->next_id;
-
-	while (!id || id > INT32_MAX || cot_tenant_find(d, id) || cot_pool_find(d, id))
-		id = id_after(id);
-	d->next_id = id_after(id);
-	return id;
-}
-
-void cot_daemon_old_id(struct daemon *d, uint32_t id)
-{
-	if (id >= d->next_id && id < INT32_MAX)
-		d->next_id = id + 1;
-}
-
 void cot_daemon_notify(const char *text)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -173,6 +150,18 @@ static void host_fired(struct cot_timer *timer, uint64_t now_ns)
 	cot_host_tick(d->host, now_ns);
 }
 
+/* Where there are no pidfds. */
+static void poll_fired(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
+	bool more = cot_pool_reap(d);
+
+	more |= cot_outlive_reap(d);
+	more |= cot_tenant_reap(d);
+	if (more)
+		cot_timer_set(&d->loop, &d->poll, now_ns + COT_WATCH_POLL_NS);
+}
+
 /* Connections that never said what they are. */
 static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 {
@@ -271,7 +260,7 @@ static int prepare_runtime(struct daemon *d, struct cot_error *err)
 	int rc = cot_paths_runtime(d->runtime, err);
 
 	if (!rc)
-		rc = cot_paths_make_private(d->runtime, cot_server_folder_mode(d), err);
+		rc = cot_paths_make_private(d->runtime, cot_access_folder_mode(d), err);
 	if (!rc)
 		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, err);
 	return rc;
@@ -305,6 +294,25 @@ static int open_signals(struct daemon *d)
 	return cot_loop_add(&d->loop, &d->signals, EPOLLIN);
 }
 
+void cot_daemon_wire(struct daemon *d)
+{
+	static const struct conn_ops conn_ops[N_CONN_KINDS] = {
+		[CONN_LIBRARY] = {cot_library_packet, cot_library_gone},
+		[CONN_COMMAND] = {cot_command_packet, NULL},
+		[CONN_WORK] = {cot_work_packet, cot_work_gone},
+	};
+
+	d->conn_ops = conn_ops;
+	d->pool_settled = cot_command_pool_settled;
+	d->host_timer.fire = host_fired;
+	d->waits.fire = waits_fired;
+	d->poll.fire = poll_fired;
+	d->closes.fire = closes_fired;
+	d->idle.fire = idle_fired;
+	d->queries.fire = cot_command_answer_one;
+	d->stops.fire = cot_tenant_check_stops;
+}
+
 int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 {
 	struct cot_error library_err;
@@ -330,12 +338,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 		return cot_error_set(err, rc, "cannot set up the event loop: %s", strerror(-rc));
 	d->loop.settle = settle;
 	d->loop.settle_arg = d;
-	d->host_timer.fire = host_fired;
-	d->waits.fire = waits_fired;
-	d->closes.fire = closes_fired;
-	d->idle.fire = idle_fired;
-	d->queries.fire = cot_command_answer_one;
-	d->stops.fire = cot_tenant_check_stops;
+	cot_daemon_wire(d);
 	rc = cot_host_create(&cot_library_host_ops, d, d->config.policy, &d->config.numbers,
 			     cot_now_ns(), &d->host, err);
 	if (rc < 0)

@@ -5,20 +5,24 @@
  *   loop.c      descriptors and timers        log.c     lines on stderr
  *   config.c    cotenantd.conf                access.c  who may do what
  *   paths.c     where things are              gpus.c    which GPUs there are
- *   server.c    the socket; packets of connections
+ *   server.c    the socket; what comes in     conn.c    connections
  *   answer.c    what they are told            peer.c    who they are
  *   account.c   what each user may have       closer.c  ends what may take long to close
  *   library.c   packets of libcotenant.so     command.c packets of the command line
  *   work.c      packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
+ *   ids.c       the numbers of both           watch.c   processes whose end matters
  *   mps.c       the MPS programs              host.c, host_order.c  the core's host
  *   lock.c      one daemon per folder         show.c    answers in JSON
  *   state.c     what outlives the daemon      recover.c what its file does not know
- *   found.c     what an environment tells     processes.c  whose environments are there
+ *   found.c     what an environment tells     processes.c  what /proc says
  *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
  *   keeper.c    ends pools after the daemon
  *   news.c      what fails, for the log       audit.c   who changed what, likewise
  *   effect.c    whether shares do anything
+ *
+ * Calls go down: from the daemon and its server to the handlers of packets, from these to programs
+ * and pools, from these to processes, MPS and the host. What goes up, goes by cot_daemon_wire().
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
@@ -30,28 +34,19 @@
 #include "daemon/account.h"
 #include "daemon/closer.h"
 #include "daemon/config.h"
+#include "daemon/conn.h"
 #include "daemon/gpus.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 #include "daemon/processes.h"
+#include "daemon/watch.h"
 #include "proto/proto.h"
 
 #define MAX_CONNS   COT_HOST_MAX_MEMBERS
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS
 #define MAX_POOLS   (3 * COT_GPUS_MAX) /* of each GPU: latency, batch, shared */
-
-struct daemon;
-struct conn;
-
-/* A process whose end we want to know. */
-struct watch {
-	struct cot_source source; /* a pidfd; fd -1 when there is none */
-	pid_t pid;		  /* 0 = none */
-	uint64_t start_time;	  /* of /proc/PID/stat: tells it from a later one */
-	uint64_t process;	  /* the kernel's own number of it; 0 = not known */
-};
 
 /* Looking for another process of programs whose process has ended: outlive.c. */
 enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
@@ -147,59 +142,10 @@ struct pool {
 	uint64_t ended_ns; /* the last of them then */
 };
 
-enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND, CONN_WORK };
-
-struct conn {
-	struct daemon *d;
-	struct cot_source source; /* fd -1 = unused */
-	enum conn_kind kind;
-	/* Who connected (peer.c). What the process has become since is no matter. */
-	pid_t pid; /* 0 = not seen from here */
-	uid_t uid;
-	gid_t gid;
-	int pidfd;	     /* -1 = none */
-	uint64_t start_time; /* as in struct watch; 0 = not known */
-	uint64_t process;
-	uint64_t since_ns;
-	bool paused;  /* its user has had its part of the time: nothing is read for a while */
-	bool watched; /* the loop knows of it */
-	bool deaf; /* it has hung up before its answer: what else it asked is nobody's question */
-	/* library */
-	uint32_t entity; /* whose orders it gets; 0 = none yet */
-	struct tenant *tenant;
-	struct pool *pool;
-	struct cot_page *page;
-	uint32_t n_groups, n_channels;
-	bool settled;	   /* its groups have been the same for a while: it gets orders */
-	bool late;	   /* an order has not been answered in time, nor one since */
-	bool alone;	   /* it is left alone, until `settle` */
-	uint64_t grown_ns; /* when it had more channels than before; 0 = never */
-	struct cot_timer settle;
-	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
-	unsigned n_works_charged;	    /* shim: to its user's account */
-	/* command: an answer that waits */
-	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
-	struct cot_msg_register *register_; /* owned */
-	uint32_t wait_entity;		    /* FREEZE, THAW: for the core to confirm */
-	bool wait_frozen;
-	uint32_t wait_seq;
-	uint64_t wait_until_ns, wait_since_ns;
-	/* FREEZE: */
-	uint32_t wait_tenant;	/* the program, 0 = a pool */
-	uint64_t wait_retry_ns; /* not 0: not ordered yet */
-	uint32_t wait_n_failed; /* freezes of the entity, when it was ordered */
-	bool wait_was_held;	/* before */
-	int wait_status;	/* not 0: why it is taken back */
-	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
-	uint32_t query, query_seq;
-	char *out; /* RESULT text not sent yet; owned */
-	size_t out_size, out_sent, out_charged;
-	uint32_t out_seq;
-	int out_status;
-};
-
 struct daemon {
 	struct cot_loop loop;
+	const struct conn_ops *conn_ops;      /* by kind of connection */
+	void (*pool_settled)(struct pool *p); /* to who waits for it: it came up or failed */
 	struct cot_config config;
 	char config_path[COT_PATH_TEXT_MAX];
 	bool config_named; /* by the user: must exist */
@@ -248,6 +194,11 @@ struct daemon {
 	uint64_t n_late_told, late_again_ns;
 };
 
+static inline unsigned conn_index(const struct conn *c)
+{
+	return (unsigned)(c - c->d->conns);
+}
+
 /* ---- server.c ---- */
 
 /* Listens, but cannot be found until it is published. */
@@ -257,42 +208,7 @@ int cot_server_publish(struct daemon *d, struct cot_error *err);
 void cot_server_withdraw(struct daemon *d);
 /* Who may reach the socket, and the folders above it and of the pools, as configured now. */
 void cot_server_set_access(struct daemon *d);
-unsigned cot_server_folder_mode(const struct daemon *d);
 void cot_server_close(struct daemon *d);
-void cot_conn_close(struct conn *c);
-/* What the loop shall tell of it has changed. */
-void cot_conn_watch(struct conn *c);
-/* Charges the time since `begin_ns` (cot_server_clock_ns()) to its user. */
-uint64_t cot_server_clock_ns(void);
-/* How long until its user may have some of our time again; 0: now. */
-uint64_t cot_server_rest_ns(const struct conn *c);
-void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
-
-/* ---- answer.c ---- */
-
-/* Whether a line about this peer may go to the log. */
-bool cot_conn_may_complain(struct conn *c);
-/* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
-int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
-/* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
-void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
-void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
-/* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
-void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
-void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
-	COT_PRINTF(4, 5);
-/* Sends what is left of the answer, as far as the peer reads; or forgets it. */
-void cot_conn_flush(struct conn *c);
-void cot_conn_forget_answer(struct conn *c);
-static inline bool conn_is_open(const struct conn *c)
-{
-	return c->source.fd >= 0;
-}
-
-static inline unsigned conn_index(const struct conn *c)
-{
-	return (unsigned)(c - c->d->conns);
-}
 
 /* ---- peer.c ---- */
 
@@ -340,7 +256,7 @@ static inline enum cot_class class_of(uint8_t class_)
 
 /* ---- command.c ---- */
 
-void cot_command_packet(struct conn *c, const void *packet, int type);
+bool cot_command_packet(struct conn *c, const void *packet, int type);
 /* The pool that REGISTERs wait for came up or failed. */
 void cot_command_pool_settled(struct pool *p);
 /* Answers the next QUERY. */
@@ -353,8 +269,6 @@ void cot_command_answer_one(struct cot_timer *timer, uint64_t now_ns);
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err);
 void cot_hold_check(struct daemon *d, uint64_t now_ns);
-/* The core may have forgotten the program or pool: it hears again that it is held, if it is. */
-void cot_hold_again(struct daemon *d, uint32_t entity);
 
 /* ---- access.c ---- */
 
@@ -363,6 +277,15 @@ int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
 		     struct cot_error *err);
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err);
 int cot_access_admin(const struct conn *c, struct cot_error *err);
+/* Of the folders above the socket and of the pools. */
+unsigned cot_access_folder_mode(const struct daemon *d);
+
+/* ---- ids.c ---- */
+
+/* A number that no program and no pool has. */
+uint32_t cot_ids_new(struct daemon *d);
+/* A number that was given out before: new ones come after it. */
+void cot_ids_old(struct daemon *d, uint32_t id);
 
 /* ---- tenant.c ---- */
 
@@ -393,27 +316,10 @@ void cot_tenant_end(struct tenant *t);
 /* Class, weight, pool or readiness may have changed. */
 void cot_tenant_update(struct tenant *t);
 unsigned cot_tenant_count(const struct daemon *d);
+/* As cot_pool_reap(). */
+bool cot_tenant_reap(struct daemon *d);
 /* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
-
-/* ---- watch: tenant.c ---- */
-
-int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
-		    void (*ended)(struct cot_source *source, uint32_t events));
-/* A child that nobody has waited for: it may have ended already, which is told as any end is. */
-int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
-			  void (*ended)(struct cot_source *source, uint32_t events));
-void cot_watch_stop(struct daemon *d, struct watch *w);
-bool cot_watch_is_alive(const struct watch *w);
-/* Gets a pidfd where there was none before. False: it must be looked after. */
-bool cot_watch_improve(struct daemon *d, struct watch *w);
-/* Looks after a process that has no pidfd; tells of its end. False: there is no need to any more.
- */
-bool cot_watch_reap(struct daemon *d, struct watch *w);
-/* -ESRCH: there is none; another -errno: it could not be seen now. */
-int cot_process_start(pid_t pid, uint64_t *ret_start_time);
-uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
-pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
 
 /* ---- outlive.c ---- */
 
@@ -433,8 +339,8 @@ bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, 
 struct pool *cot_pool_find(struct daemon *d, uint64_t id);
 /* Whether a program of this user may join: an MPS server is of one user. */
 bool cot_pool_serves(const struct pool *p, uid_t uid);
-/* Starts it if need be. 0 = it is up; -EINPROGRESS = cot_command_pool_settled() will follow; else
- * it cannot be had. */
+/* Starts it if need be. 0 = it is up; -EINPROGRESS = d->pool_settled() will follow; else it cannot
+ * be had. */
 int cot_pool_want(struct pool *p, uid_t uid);
 void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
 void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
@@ -530,11 +436,10 @@ struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);
 int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err);
 /* Ready to serve when it returns 0. What a failure leaves ends with the process. */
 int cot_daemon_begin(struct daemon *d, struct cot_error *err);
+/* Says who is called: for packets, for what pools tell, and by timers. Part of the beginning. */
+void cot_daemon_wire(struct daemon *d);
 void cot_daemon_end(struct daemon *d);
 
-uint32_t cot_daemon_new_id(struct daemon *d);
-/* A number that was given out before: new ones come after it. */
-void cot_daemon_old_id(struct daemon *d, uint32_t id);
 /* Sends sd_notify() text if somebody listens. */
 void cot_daemon_notify(const char *text);
 

@@ -38,15 +38,6 @@ static bool is_held(struct daemon *d, uint32_t entity)
 	return held && *held;
 }
 
-static void tell_core(struct daemon *d, uint32_t entity, bool hold)
-{
-	struct cot_event ev = {
-		.type = COT_EV_HOLD, .id = entity, .now_ns = cot_now_ns(), .hold = hold};
-
-	if (cot_sched_entity(cot_host_sched(d->host), entity))
-		(void)cot_host_event(d->host, &ev);
-}
-
 static void set_hold(struct daemon *d, uint32_t entity, bool hold)
 {
 	bool *held = hold_of(d, entity);
@@ -55,13 +46,7 @@ static void set_hold(struct daemon *d, uint32_t entity, bool hold)
 		*held = hold;
 		d->state_dirty = true;
 	}
-	tell_core(d, entity, hold);
-}
-
-void cot_hold_again(struct daemon *d, uint32_t entity)
-{
-	if (is_held(d, entity) && !d->stopping)
-		tell_core(d, entity, true);
+	cot_host_hold(d->host, entity, hold, cot_now_ns());
 }
 
 /* ---- commands that wait ---- */

@@ -331,6 +331,14 @@ static void send_set(struct cot_host *host, struct entity *e, uint64_t now_ns)
 		e->unsure = true;
 }
 
+void cot_host_hold(struct cot_host *host, uint32_t entity, bool hold, uint64_t now_ns)
+{
+	struct cot_event ev = {.type = COT_EV_HOLD, .id = entity, .now_ns = now_ns, .hold = hold};
+
+	if (cot_sched_entity(cot_host_sched(host), entity))
+		(void)cot_host_event(host, &ev);
+}
+
 void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t slice_us,
 			     uint64_t now_ns)
 {

@@ -115,6 +115,8 @@ void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t sl
 			     uint64_t now_ns);
 void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_proto_mode mode,
 			    uint64_t now_ns);
+/* The user holds it, or no more; the core may not know it now, and hears of it again then. */
+void cot_host_hold(struct cot_host *host, uint32_t entity, bool hold, uint64_t now_ns);
 /* Forgets overrides and settings of an entity that will not come back. */
 void cot_host_forget(struct cot_host *host, uint32_t entity);
 

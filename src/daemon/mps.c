@@ -124,7 +124,7 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
 	char *argv[] = {program, foreground, p->multiuser ? multiuser : NULL, NULL};
-	unsigned mode = cot_server_folder_mode(p->d);
+	unsigned mode = cot_access_folder_mode(p->d);
 	int in, rc;
 	pid_t pid;
 

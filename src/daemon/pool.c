@@ -129,7 +129,8 @@ void cot_pool_update(struct pool *p)
 		.pool = {.cls = p->cls, .gpu_mask = 1ull << p->gpu, .ready = ready},
 	};
 	(void)cot_host_event(d->host, &ev);
-	cot_hold_again(d, p->id);
+	if (p->held && !d->stopping)
+		cot_host_hold(d->host, p->id, true, cot_now_ns());
 }
 
 struct pool *cot_pool_find(struct daemon *d, uint64_t id)
@@ -178,8 +179,8 @@ struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bo
 	(void)snprintf(p->name, sizeof(p->name), "%s", shared ? "shared" : cot_class_word(cls));
 	if (set_paths(p) < 0)
 		return NULL;
-	p->id = id ? id : cot_daemon_new_id(d);
-	cot_daemon_old_id(d, p->id);
+	p->id = id ? id : cot_ids_new(d);
+	cot_ids_old(d, p->id);
 	cot_pool_update(p);
 	d->state_dirty = true;
 	return p;
@@ -245,7 +246,7 @@ static void come_up(struct pool *p)
 	set_mps_failed(p->d, false);
 	if (!p->n_tenants)
 		cot_pool_linger(p);
-	cot_command_pool_settled(p);
+	p->d->pool_settled(p);
 }
 
 static void command_ended(struct cot_source *source, uint32_t events)
@@ -307,7 +308,7 @@ static void give_up(struct pool *p)
 	p->state = POOL_STOPPING;
 	p->deadline_ns = 0;
 	p->d->state_dirty = true;
-	cot_command_pool_settled(p);
+	p->d->pool_settled(p);
 }
 
 /* Programs that know the folder from a server before may be in it already: then it is up. */
@@ -360,7 +361,7 @@ static bool try_without_multiuser(struct pool *p, int status)
 		"a pool serves one user at a time then");
 	p->d->no_multiuser = true;
 	if (start(p) != -EINPROGRESS)
-		cot_command_pool_settled(p);
+		p->d->pool_settled(p);
 	return true;
 }
 
@@ -381,7 +382,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 		p->state = POOL_DOWN;
 		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "stopped");
 		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
-			cot_command_pool_settled(p);
+			p->d->pool_settled(p);
 		if (p->state == POOL_DOWN) /* nobody is left whom it could hold */
 			p->held = false;
 		p->wanted = false;
@@ -397,7 +398,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 	fail(p);
 	if (was == POOL_STARTING) {
 		set_mps_failed(p->d, true);
-		cot_command_pool_settled(p);
+		p->d->pool_settled(p);
 	}
 }
 
@@ -496,7 +497,7 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		return;
 	p->wanted = false;
 	if (start(p) != -EINPROGRESS)
-		cot_command_pool_settled(p);
+		p->d->pool_settled(p);
 }
 
 void cot_pool_joined(struct pool *p, uid_t uid)

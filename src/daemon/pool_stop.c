@@ -46,7 +46,7 @@ static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 			       "alone until then");
 		p->held_up = true;
 		p->wanted = false;
-		cot_command_pool_settled(p);
+		p->d->pool_settled(p);
 	}
 	cot_pool_timer(p, stop_timer_fired, STOP_NS);
 	cot_clients_ask(p, clients_of_stopping);

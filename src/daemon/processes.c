@@ -10,6 +10,74 @@
 #include "daemon/daemon.h"
 
 #define ENVIRON_MAX (256u << 10)
+#define STAT_MAX    1024
+
+/* ---- one that lives ---- */
+
+/* What /proc says of it after its name, beginning with the letter of its state. -errno. */
+static int read_stat(pid_t pid, char line[STAT_MAX], const char **ret_text)
+{
+	char path[64], *p;
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESRCH;
+	n = fread(line, 1, STAT_MAX - 1, f);
+	(void)fclose(f);
+	line[n] = '\0';
+	p = strrchr(line, ')'); /* the name may hold anything */
+	if (!p || p[1] != ' ' || !p[2])
+		return -ESRCH;
+	*ret_text = p + 2;
+	return 0;
+}
+
+bool cot_process_is_stopped(pid_t pid)
+{
+	char line[STAT_MAX];
+	const char *p;
+
+	return read_stat(pid, line, &p) == 0 && (*p == 'T' || *p == 't');
+}
+
+pid_t cot_process_parent(pid_t pid)
+{
+	char line[STAT_MAX];
+	const char *p;
+
+	return read_stat(pid, line, &p) == 0 && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
+}
+
+int cot_process_start(pid_t pid, uint64_t *ret_start_time)
+{
+	char line[STAT_MAX];
+	uint64_t start = 0;
+	const char *p;
+	int i, rc = read_stat(pid, line, &p);
+
+	if (rc < 0)
+		return rc;
+	if (*p == 'Z' || *p == 'X')
+		return -ESRCH;
+	for (i = 3; p && i < 22; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		start = strtoull(p + 1, NULL, 10);
+	*ret_start_time = start ? start : 1;
+	return 0;
+}
+
+uint64_t cot_process_start_time(pid_t pid)
+{
+	uint64_t start_time;
+
+	return cot_process_start(pid, &start_time) == 0 ? start_time : 0;
+}
+
+/* ---- what is in its environment ---- */
 
 static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /*
- * Which processes of this machine are programs or pools of ours, by what is in their environment.
- * Reads /proc; a big machine takes tens of milliseconds, so the daemon does it when it starts, and
- * later in a child (outlive.c).
+ * What /proc says of processes: of one, whether it lives and since when; of all, which are programs
+ * or pools of ours, by what is in their environment. For that a big machine takes tens of
+ * milliseconds, so the daemon does it when it starts, and later in a child (outlive.c).
  */
 #ifndef COT_DAEMON_PROCESSES_H
 #define COT_DAEMON_PROCESSES_H
@@ -23,6 +23,13 @@ struct cot_processes {
 	unsigned n;
 	struct cot_process p[1024];
 };
+
+/* -ESRCH: there is none; another -errno: it could not be seen now. */
+int cot_process_start(pid_t pid, uint64_t *ret_start_time);
+uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
+pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
+/* By a signal, or by who traces it. */
+bool cot_process_is_stopped(pid_t pid);
 
 /* What the processes of the daemon with this socket say; to be freed. NULL: that cannot be known
  * now, for a lack of memory or of descriptors; a list would be taken for all of them. */

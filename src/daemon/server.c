@@ -5,14 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
@@ -39,49 +36,9 @@
 
 /* ---- what a user may have of our time ---- */
 
-/* Of the processor: what we wait for one is nobody's fault. */
-uint64_t cot_server_clock_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * COT_NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
-void cot_server_spend(struct daemon *d, uid_t uid, uint64_t begin_ns)
-{
-	cot_account_spend(&d->account, uid, COT_RATE_TIME, cot_server_clock_ns() - begin_ns,
-			  cot_loop_able_ns(&d->loop));
-}
-
-uint64_t cot_server_rest_ns(const struct conn *c)
-{
-	return cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_TIME,
-				   cot_loop_able_ns(&c->d->loop));
-}
-
-void cot_conn_watch(struct conn *c)
-{
-	uint32_t events = (c->asked ? 0 : EPOLLIN) | (c->out ? EPOLLOUT : 0);
-	struct cot_loop *loop = &c->d->loop;
-
-	if (!conn_is_open(c))
-		return;
-	if (c->paused || !events) {
-		/* With no events a peer that hung up would be told without end. */
-		if (c->watched)
-			cot_loop_remove(loop, &c->source);
-		c->watched = false;
-	} else if (c->watched) {
-		(void)cot_loop_change(loop, &c->source, events);
-	} else {
-		c->watched = cot_loop_add(loop, &c->source, events) == 0;
-	}
-}
-
 static void pause_if_needed(struct conn *c)
 {
-	uint64_t now_ns = cot_now_ns(), rest_ns = cot_server_rest_ns(c);
+	uint64_t now_ns = cot_now_ns(), rest_ns = cot_conn_rest_ns(c);
 	struct daemon *d = c->d;
 
 	if (!rest_ns)
@@ -107,7 +64,7 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 
 		if (!conn_is_open(c) || !c->paused)
 			continue;
-		rest_ns = cot_server_rest_ns(c);
+		rest_ns = cot_conn_rest_ns(c);
 		c->paused = rest_ns != 0;
 		cot_conn_watch(c);
 		if (c->paused && now_ns + rest_ns < next_ns)
@@ -119,28 +76,6 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 }
 
 /* ---- in ---- */
-
-void cot_conn_close(struct conn *c)
-{
-	if (!conn_is_open(c))
-		return;
-	if (c->watched)
-		cot_loop_remove(&c->d->loop, &c->source);
-	cot_closer_end(&c->d->closer, c->source.fd, c->d->guarded);
-	c->source.fd = -1;
-	if (c->kind == CONN_LIBRARY)
-		cot_library_gone(c);
-	if (c->kind == CONN_WORK)
-		cot_work_gone(c);
-	if (c->page)
-		(void)munmap(c->page, sizeof(*c->page));
-	cot_conn_forget_answer(c);
-	free(c->register_);
-	free(c->counts);
-	cot_peer_finish(c);
-	cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_CONNS, 1);
-	*c = (struct conn){.d = c->d, .source = {.fd = -1}, .pidfd = -1};
-}
 
 /* The first packet decides what the connection is. */
 static bool fits_kind(struct conn *c, int type)
@@ -202,12 +137,7 @@ static bool take(struct conn *c, const void *packet, size_t size)
 				 (int)c->pid, (unsigned)c->uid, size);
 		return false;
 	}
-	if (c->kind == CONN_LIBRARY)
-		return cot_library_packet(c, packet, type);
-	if (c->kind == CONN_WORK)
-		return cot_work_packet(c, packet, type);
-	cot_command_packet(c, packet, type);
-	return true;
+	return c->d->conn_ops[c->kind].packet(c, packet, type);
 }
 
 /*
@@ -251,7 +181,7 @@ static bool take_one(struct conn *c)
 static void conn_ready(struct cot_source *source, uint32_t events)
 {
 	struct conn *c = (struct conn *)((char *)source - offsetof(struct conn, source));
-	uint64_t begin_ns = cot_server_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
+	uint64_t begin_ns = cot_conn_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
 	struct daemon *d = c->d;
 	uid_t uid = c->uid;
 	unsigned i = 0;
@@ -264,7 +194,7 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 	while (is_heard(c) && i++ < PACKETS_PER_ROUND && cot_now_ns() < end_ns)
 		if (!take_one(c))
 			break;
-	cot_server_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
+	cot_conn_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
 	if (conn_is_open(c))
 		pause_if_needed(c);
 }
@@ -307,7 +237,7 @@ static void let_in(struct conn *c, const struct conn *peer, int fd)
 static void welcome(struct daemon *d, int fd)
 {
 	struct conn peer = {.d = d, .source = {.fd = -1}, .pidfd = -1};
-	uint64_t begin_ns = cot_server_clock_ns();
+	uint64_t begin_ns = cot_conn_clock_ns();
 	int rc = cot_peer_identify(&peer, fd);
 
 	if (rc < 0) {
@@ -324,7 +254,7 @@ static void welcome(struct daemon *d, int fd)
 					: "too many programs are connected");
 	else
 		let_in(free_slot(d), &peer, fd);
-	cot_server_spend(d, peer.uid, begin_ns - ACCEPT_COST_NS);
+	cot_conn_spend(d, peer.uid, begin_ns - ACCEPT_COST_NS);
 }
 
 static void resume(struct cot_timer *timer, uint64_t now_ns)
@@ -456,11 +386,6 @@ int cot_server_publish(struct daemon *d, struct cot_error *err)
 			     strerror(errno));
 }
 
-unsigned cot_server_folder_mode(const struct daemon *d)
-{
-	return d->config.other_users ? 0755 : 0700;
-}
-
 static void set_mode(const char *path, unsigned mode)
 {
 	if (chmod(path, (mode_t)mode) < 0)
@@ -470,7 +395,7 @@ static void set_mode(const char *path, unsigned mode)
 /* Who is connected stays so. */
 void cot_server_set_access(struct daemon *d)
 {
-	unsigned i, mode = cot_server_folder_mode(d);
+	unsigned i, mode = cot_access_folder_mode(d);
 
 	set_mode(d->socket_path, d->config.other_users ? 0666 : 0600);
 	set_mode(d->runtime, mode);

@@ -325,7 +325,7 @@ static int load(struct daemon *d, const struct cot_processes *all, json_t *state
 	}
 	rc = cot_recover_tenants(d, all);
 	if (next_id > 1 && next_id <= INT32_MAX)
-		cot_daemon_old_id(d, (uint32_t)next_id - 1);
+		cot_ids_old(d, (uint32_t)next_id - 1);
 	return rc < 0 || cot_json_whole() ? rc : -ENOMEM;
 }
 

@@ -4,184 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
 
-/* Where the kernel has no pidfds: how often to look after processes. */
-#define POLL_NS (500 * COT_NS_PER_MS)
 /* How often to look whether a program that was stopped goes on. */
 #define STOPS_NS (200 * COT_NS_PER_MS)
-
-/* ---- watching processes ---- */
-
-#define STAT_MAX 1024
-
-/* What /proc says of it after its name, beginning with the letter of its state. -errno. */
-static int read_stat(pid_t pid, char line[STAT_MAX], const char **ret_text)
-{
-	char path[64], *p;
-	size_t n;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESRCH;
-	n = fread(line, 1, STAT_MAX - 1, f);
-	(void)fclose(f);
-	line[n] = '\0';
-	p = strrchr(line, ')'); /* the name may hold anything */
-	if (!p || p[1] != ' ' || !p[2])
-		return -ESRCH;
-	*ret_text = p + 2;
-	return 0;
-}
-
-static bool is_stopped(pid_t pid)
-{
-	char line[STAT_MAX];
-	const char *p;
-
-	return read_stat(pid, line, &p) == 0 && (*p == 'T' || *p == 't');
-}
-
-pid_t cot_process_parent(pid_t pid)
-{
-	char line[STAT_MAX];
-	const char *p;
-
-	return read_stat(pid, line, &p) == 0 && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
-}
-
-int cot_process_start(pid_t pid, uint64_t *ret_start_time)
-{
-	char line[STAT_MAX];
-	uint64_t start = 0;
-	const char *p;
-	int i, rc = read_stat(pid, line, &p);
-
-	if (rc < 0)
-		return rc;
-	if (*p == 'Z' || *p == 'X')
-		return -ESRCH;
-	for (i = 3; p && i < 22; i++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		start = strtoull(p + 1, NULL, 10);
-	*ret_start_time = start ? start : 1;
-	return 0;
-}
-
-uint64_t cot_process_start_time(pid_t pid)
-{
-	uint64_t start_time;
-
-	return cot_process_start(pid, &start_time) == 0 ? start_time : 0;
-}
-
-static void poll_processes(struct cot_timer *timer, uint64_t now_ns)
-{
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
-	bool pools = cot_pool_reap(d), outlived = cot_outlive_reap(d), more = pools || outlived;
-	unsigned i;
-
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
-
-		if (!t->id || cot_watch_improve(d, &t->watch))
-			continue;
-		more = true;
-		cot_tenant_check(t);
-	}
-	if (more)
-		cot_timer_set(&d->loop, &d->poll, now_ns + POLL_NS);
-}
-
-bool cot_watch_improve(struct daemon *d, struct watch *w)
-{
-	if (!w->pid || w->source.fd >= 0)
-		return true;
-	w->source.fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
-	if (w->source.fd < 0)
-		return false;
-	w->process = cot_peer_process(w->source.fd);
-	if (cot_loop_add(&d->loop, &w->source, EPOLLIN) == 0)
-		return true;
-	(void)close(w->source.fd);
-	w->source.fd = -1;
-	return false;
-}
-
-static int start_watch(struct daemon *d, struct watch *w, pid_t pid, bool may_have_ended,
-		       void (*ended)(struct cot_source *source, uint32_t events))
-{
-	int rc;
-
-	*w = (struct watch){.source = {.fd = -1, .ready = ended}};
-	rc = cot_process_start(pid, &w->start_time);
-	if (rc < 0 && !(rc == -ESRCH && may_have_ended))
-		return rc;
-	w->pid = pid;
-	if (!cot_watch_improve(d, w) && !d->poll.armed) {
-		d->poll.fire = poll_processes;
-		cot_timer_set(&d->loop, &d->poll, cot_now_ns() + POLL_NS);
-	}
-	return 0;
-}
-
-int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
-		    void (*ended)(struct cot_source *source, uint32_t events))
-{
-	return start_watch(d, w, pid, false, ended);
-}
-
-/* Until it is waited for nobody else has its number, and it can be watched as a living one. */
-int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
-			  void (*ended)(struct cot_source *source, uint32_t events))
-{
-	return start_watch(d, w, pid, true, ended);
-}
-
-void cot_watch_stop(struct daemon *d, struct watch *w)
-{
-	if (w->pid && w->source.fd >= 0) {
-		cot_loop_remove(&d->loop, &w->source);
-		(void)close(w->source.fd);
-	}
-	*w = (struct watch){.source = {.fd = -1}};
-}
-
-/* In doubt it lives: what is forgotten too early is lost. */
-bool cot_watch_is_alive(const struct watch *w)
-{
-	uint64_t start_time;
-	int rc;
-
-	if (!w->pid)
-		return false;
-	if (w->source.fd >= 0)
-		return !cot_peer_has_ended(w->source.fd);
-	rc = cot_process_start(w->pid, &start_time);
-	return rc < 0 ? rc != -ESRCH : start_time == w->start_time;
-}
-
-bool cot_watch_reap(struct daemon *d, struct watch *w)
-{
-	if (cot_watch_improve(d, w))
-		return false;
-	if (cot_watch_is_alive(w))
-		return true;
-	w->source.ready(&w->source, 0);
-	return false;
-}
-
-/* ---- tenants ---- */
 
 struct tenant *cot_tenant_find(struct daemon *d, uint64_t id)
 {
@@ -289,7 +119,7 @@ static struct tenant *take_place(struct daemon *d, uint32_t id, uid_t uid)
 	while (t->id)
 		t++;
 	*t = (struct tenant){.d = d,
-			     .id = id ? id : cot_daemon_new_id(d),
+			     .id = id ? id : cot_ids_new(d),
 			     .uid = uid,
 			     .since_ns = cot_now_ns(),
 			     .watch = {.source = {.fd = -1}}};
@@ -314,7 +144,7 @@ int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain
 
 	if (rc < 0)
 		return rc;
-	cot_daemon_old_id(d, id);
+	cot_ids_old(d, id);
 	*ret_tenant = take_place(d, id, uid);
 	return 0;
 }
@@ -401,7 +231,8 @@ void cot_tenant_update(struct tenant *t)
 		t->ready |= has_member(t, &d->conns[i]);
 	describe(t, &ev);
 	(void)cot_host_event(d->host, &ev);
-	cot_hold_again(d, t->id);
+	if (t->held && !d->stopping)
+		cot_host_hold(d->host, t->id, true, cot_now_ns());
 	d->state_dirty = true;
 }
 
@@ -417,7 +248,7 @@ static bool all_stopped(struct tenant *t)
 
 		if (!has_member(t, c))
 			continue;
-		c->late = c->late && is_stopped(c->pid);
+		c->late = c->late && cot_process_is_stopped(c->pid);
 		if (!c->late)
 			return false;
 		stopped = true;
@@ -476,6 +307,22 @@ void cot_tenant_check(struct tenant *t)
 		cot_tenant_end(t);
 	else
 		cot_outlive_search(t);
+}
+
+bool cot_tenant_reap(struct daemon *d)
+{
+	bool more = false;
+	unsigned i;
+
+	for (i = 0; i < MAX_TENANTS; i++) {
+		struct tenant *t = &d->tenants[i];
+
+		if (!t->id || cot_watch_improve(d, &t->watch))
+			continue;
+		more = true;
+		cot_tenant_check(t);
+	}
+	return more;
 }
 
 void cot_tenant_end(struct tenant *t)

@@ -66,6 +66,7 @@ int stage_setup(void **state)
 	memset(pages, 0, sizeof(pages));
 	stage.host = w.host;
 	stage.gpus.n = 2;
+	cot_daemon_wire(&stage);
 	for (i = 0; i < MAX_CONNS; i++) {
 		stage.conns[i].d = &stage;
 		stage.conns[i].source.fd = -1;

@@ -52,7 +52,6 @@ int open_server(void **state)
 	stage.config.policy = cot_policy_find("pools");
 	stage.config.latency.everybody = stage.config.batch.everybody = true;
 	stage.config.max_weight = 10000;
-	stage.queries.fire = cot_command_answer_one;
 	/* Nobody has to rest, but where a test says so. */
 	stage.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
 	stage.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */

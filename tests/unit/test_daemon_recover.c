@@ -73,7 +73,7 @@ static void test_pools(void **state)
 	assert_int_equal(cot_pool_find(&stage, 5)->control.pid, pids[2]);
 	assert_string_equal(cot_pool_find(&stage, 5)->name, "shared");
 	assert_null(cot_pool_find(&stage, 6));
-	assert_int_equal(cot_daemon_new_id(&stage), 6);
+	assert_int_equal(cot_ids_new(&stage), 6);
 }
 
 static void test_no_pools(void **state)

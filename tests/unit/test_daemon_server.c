@@ -146,7 +146,7 @@ static void test_rests(void **state)
 	c = enter(STRANGER + 1, &fd);
 	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 100 * MS,
 			  cot_loop_able_ns(&stage.loop));
-	assert_in_range(cot_server_rest_ns(c), 100 * MS, 200 * MS);
+	assert_in_range(cot_conn_rest_ns(c), 100 * MS, 200 * MS);
 	/* It is not heard until its user has paid. */
 	say(fd, &query, COT_MSG_QUERY, sizeof(query));
 	serve(2);
@@ -155,7 +155,7 @@ static void test_rests(void **state)
 	assert_in_range(stage.pauses.due_ns, cot_now_ns(), cot_now_ns() + 200 * MS);
 	stage.pauses.fire(&stage.pauses, cot_now_ns());
 	assert_true(c->paused && stage.pauses.armed);
-	while (cot_server_rest_ns(c))
+	while (cot_conn_rest_ns(c))
 		(void)usleep(1000);
 	cot_timer_clear(&stage.pauses);
 	stage.pauses.fire(&stage.pauses, cot_now_ns());
@@ -207,7 +207,7 @@ static void test_pauses(void **state)
 	cot_conn_watch(a);
 	cot_conn_watch(b);
 	now_ns = cot_now_ns();
-	rest_ns = cot_server_rest_ns(a);
+	rest_ns = cot_conn_rest_ns(a);
 	cot_timer_clear(&stage.pauses);
 	stage.pauses.fire(&stage.pauses, now_ns);
 	assert_true(a->paused && b->paused && !a->watched && !b->watched);
@@ -216,7 +216,7 @@ static void test_pauses(void **state)
 	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 500 * MS,
 			  cot_loop_able_ns(&stage.loop));
 	now_ns = cot_now_ns();
-	rest_ns = cot_server_rest_ns(b);
+	rest_ns = cot_conn_rest_ns(b);
 	stage.pauses.fire(&stage.pauses, now_ns);
 	assert_in_range(stage.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
 	/* A rest of less than a millisecond is one. */
@@ -316,7 +316,7 @@ static void test_costs(void **state)
 	stage.account.paces[COT_RATE_TIME] = (struct cot_account_pace){COT_NS_PER_S, 1};
 	c = enter(STRANGER + 1, &fd);
 	now_ns = cot_loop_able_ns(&stage.loop);
-	assert_int_equal(cot_server_rest_ns(c), 0);
+	assert_int_equal(cot_conn_rest_ns(c), 0);
 	for (i = 0; i < 5; i++)
 		say(fd, &m, (enum cot_msg_type)999, sizeof(m));
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
@@ -374,7 +374,7 @@ static void test_askers(void **state)
 	assert_int_equal(hear(poor_fd), 0);
 	assert_true(poor->asked && !rich->asked);
 	assert_true(stage.queries.armed && stage.queries.due_ns > cot_now_ns());
-	while (cot_server_rest_ns(poor))
+	while (cot_conn_rest_ns(poor))
 		(void)usleep(1000);
 	cot_command_answer_one(&stage.queries, cot_now_ns());
 	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
@@ -496,11 +496,11 @@ static void test_opens_as_configured(void **state)
 	struct cot_error err;
 
 	(void)state;
-	assert_int_equal(cot_server_folder_mode(&stage), 0700);
+	assert_int_equal(cot_access_folder_mode(&stage), 0700);
 	cot_server_close(&stage);
 	(void)close(stage.spare_fd);
 	stage.config.other_users = true;
-	assert_int_equal(cot_server_folder_mode(&stage), 0755);
+	assert_int_equal(cot_access_folder_mode(&stage), 0755);
 	assert_int_equal(cot_server_open(&stage, &err), 0);
 	assert_int_equal(access(stage.socket_path, F_OK), -1);
 	assert_int_equal(cot_server_publish(&stage, &err), 0);

@@ -59,7 +59,7 @@ static void test_pools(void **state)
 		assert_int_equal(p->state, POOL_STARTING);
 		assert_true(p->adopted);
 	}
-	assert_int_equal(cot_daemon_new_id(&stage), 15);
+	assert_int_equal(cot_ids_new(&stage), 15);
 }
 
 static void test_pool_without_process(void **state)
@@ -136,7 +136,7 @@ static void test_programs(void **state)
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
 	assert_true(t->solo);
-	assert_int_equal(cot_daemon_new_id(&stage), 22);
+	assert_int_equal(cot_ids_new(&stage), 22);
 }
 
 static void test_one_that_left(void **state)
@@ -366,7 +366,7 @@ static void test_next_id(void **state)
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
 		load_text(cases[i].text);
-		assert_int_equal(cot_daemon_new_id(&stage), cases[i].id);
+		assert_int_equal(cot_ids_new(&stage), cases[i].id);
 	}
 }
 
@@ -420,7 +420,7 @@ static void test_environments(void **state)
 	assert_int_equal(t->pool->gpu, 1);
 	assert_false(t->solo);
 	assert_int_equal(t->pool->n_tenants, 1);
-	assert_int_equal(cot_daemon_new_id(&stage), 32);
+	assert_int_equal(cot_ids_new(&stage), 32);
 	life_end(heir);
 	life_end(other);
 	life_next_daemon();

@@ -214,27 +214,27 @@ static void test_numbers(void **state)
 	struct pool *p = &stage.pools[2];
 
 	(void)state;
-	assert_int_equal(cot_daemon_new_id(&stage), 1);
-	assert_int_equal(cot_daemon_new_id(&stage), 2);
+	assert_int_equal(cot_ids_new(&stage), 1);
+	assert_int_equal(cot_ids_new(&stage), 2);
 	t->id = 3;
 	p->id = 4;
-	assert_int_equal(cot_daemon_new_id(&stage), 5);
-	cot_daemon_old_id(&stage, 5);
+	assert_int_equal(cot_ids_new(&stage), 5);
+	cot_ids_old(&stage, 5);
 	assert_int_equal(stage.next_id, 6);
-	cot_daemon_old_id(&stage, 6);
+	cot_ids_old(&stage, 6);
 	assert_int_equal(stage.next_id, 7);
-	cot_daemon_old_id(&stage, INT32_MAX);
+	cot_ids_old(&stage, INT32_MAX);
 	assert_int_equal(stage.next_id, 7);
-	cot_daemon_old_id(&stage, INT32_MAX - 1);
+	cot_ids_old(&stage, INT32_MAX - 1);
 	assert_int_equal(stage.next_id, INT32_MAX);
 	/* From the last one on they begin again. */
-	assert_int_equal(cot_daemon_new_id(&stage), INT32_MAX);
+	assert_int_equal(cot_ids_new(&stage), INT32_MAX);
 	assert_int_equal(stage.next_id, 1);
 	stage.next_id = (uint32_t)INT32_MAX + 1;
 	t->id = 1;
-	assert_int_equal(cot_daemon_new_id(&stage), 2);
+	assert_int_equal(cot_ids_new(&stage), 2);
 	stage.next_id = 0;
-	assert_int_equal(cot_daemon_new_id(&stage), 2);
+	assert_int_equal(cot_ids_new(&stage), 2);
 	t->id = p->id = 0;
 }
 

@@ -1,0 +1,115 @@
+/*
+ * Connections: what server.c, which reads from them, and the handlers of their packets have in
+ * common. The first packet decides of what kind a connection is, and so which handler it has.
+ */
+#ifndef COT_DAEMON_CONN_H
+#define COT_DAEMON_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/compiler.h"
+#include "daemon/loop.h"
+#include "proto/proto.h"
+
+struct daemon;
+struct conn;
+struct pool;
+struct tenant;
+
+enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND, CONN_WORK, N_CONN_KINDS };
+
+/* The handler of one kind; cot_daemon_wire() has the table. */
+struct conn_ops {
+	/* False: the connection is to be closed. */
+	bool (*packet)(struct conn *c, const void *packet, int type);
+	/* It has been closed; NULL: that does not matter. */
+	void (*gone)(struct conn *c);
+};
+
+struct conn {
+	struct daemon *d;
+	struct cot_source source; /* fd -1 = unused */
+	enum conn_kind kind;
+	/* Who connected (peer.c). What the process has become since is no matter. */
+	pid_t pid; /* 0 = not seen from here */
+	uid_t uid;
+	gid_t gid;
+	int pidfd;	     /* -1 = none */
+	uint64_t start_time; /* as in struct watch; 0 = not known */
+	uint64_t process;
+	uint64_t since_ns;
+	bool paused;  /* its user has had its part of the time: nothing is read for a while */
+	bool watched; /* the loop knows of it */
+	bool deaf; /* it has hung up before its answer: what else it asked is nobody's question */
+	/* library */
+	uint32_t entity; /* whose orders it gets; 0 = none yet */
+	struct tenant *tenant;
+	struct pool *pool;
+	struct cot_page *page;
+	uint32_t n_groups, n_channels;
+	bool settled;	   /* its groups have been the same for a while: it gets orders */
+	bool late;	   /* an order has not been answered in time, nor one since */
+	bool alone;	   /* it is left alone, until `settle` */
+	uint64_t grown_ns; /* when it had more channels than before; 0 = never */
+	struct cot_timer settle;
+	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
+	unsigned n_works_charged;	    /* shim: to its user's account */
+	/* command: an answer that waits */
+	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
+	struct cot_msg_register *register_; /* owned */
+	uint32_t wait_entity;		    /* FREEZE, THAW: for the core to confirm */
+	bool wait_frozen;
+	uint32_t wait_seq;
+	uint64_t wait_until_ns, wait_since_ns;
+	/* FREEZE: */
+	uint32_t wait_tenant;	/* the program, 0 = a pool */
+	uint64_t wait_retry_ns; /* not 0: not ordered yet */
+	uint32_t wait_n_failed; /* freezes of the entity, when it was ordered */
+	bool wait_was_held;	/* before */
+	int wait_status;	/* not 0: why it is taken back */
+	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
+	uint32_t query, query_seq;
+	char *out; /* RESULT text not sent yet; owned */
+	size_t out_size, out_sent, out_charged;
+	uint32_t out_seq;
+	int out_status;
+};
+
+static inline bool conn_is_open(const struct conn *c)
+{
+	return c->source.fd >= 0;
+}
+
+/* ---- conn.c ---- */
+
+void cot_conn_close(struct conn *c);
+/* What the loop shall tell of it has changed. */
+void cot_conn_watch(struct conn *c);
+/* Charges the time since `begin_ns` (cot_conn_clock_ns()) to its user. */
+uint64_t cot_conn_clock_ns(void);
+/* How long until its user may have some of our time again; 0: now. */
+uint64_t cot_conn_rest_ns(const struct conn *c);
+void cot_conn_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
+/* What has not been sent yet of its answer will not be. */
+void cot_conn_forget_answer(struct conn *c);
+
+/* ---- answer.c ---- */
+
+/* Whether a line about this peer may go to the log. */
+bool cot_conn_may_complain(struct conn *c);
+/* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
+int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
+/* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
+void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
+void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
+/* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
+void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
+void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
+	COT_PRINTF(4, 5);
+/* Sends what is left of the answer, as far as the peer reads. */
+void cot_conn_flush(struct conn *c);
+
+#endif

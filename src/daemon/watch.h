@@ -1,0 +1,41 @@
+/*
+ * Processes whose end the daemon wants to know. A pidfd tells of it; where there is none (the
+ * kernel does not know them, or no descriptor is left) the timer `poll` of struct daemon looks
+ * after them.
+ */
+#ifndef COT_DAEMON_WATCH_H
+#define COT_DAEMON_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/words.h"
+#include "daemon/loop.h"
+
+/* How often to look after processes that have no pidfd. */
+#define COT_WATCH_POLL_NS (500 * COT_NS_PER_MS)
+
+struct daemon;
+
+struct watch {
+	struct cot_source source; /* a pidfd; fd -1 when there is none */
+	pid_t pid;		  /* 0 = none */
+	uint64_t start_time;	  /* of /proc/PID/stat: tells it from a later one */
+	uint64_t process;	  /* the kernel's own number of it; 0 = not known */
+};
+
+int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
+		    void (*ended)(struct cot_source *source, uint32_t events));
+/* A child that nobody has waited for: it may have ended already, which is told as any end is. */
+int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
+			  void (*ended)(struct cot_source *source, uint32_t events));
+void cot_watch_stop(struct daemon *d, struct watch *w);
+bool cot_watch_is_alive(const struct watch *w);
+/* Gets a pidfd where there was none before. False: it must be looked after. */
+bool cot_watch_improve(struct daemon *d, struct watch *w);
+/* Looks after a process that has no pidfd; tells of its end. False: there is no need to any more.
+ */
+bool cot_watch_reap(struct daemon *d, struct watch *w);
+
+#endif
