@@ -1,5 +1,6 @@
 /*
- * The inside of cotenantd, shared by its files. One thread; one struct daemon.
+ * The inside of cotenantd, shared by its files. One thread; one struct daemon. What connections,
+ * programs and pools are is in conn.h, tenant.h and pool.h.
  *
  *   main.c      arguments                     daemon.c  signals, beginning and end
  *   loop.c      descriptors and timers        log.c     lines on stderr
@@ -40,107 +41,15 @@
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
+#include "daemon/pool.h"
 #include "daemon/processes.h"
+#include "daemon/tenant.h"
 #include "daemon/watch.h"
 #include "proto/proto.h"
 
 #define MAX_CONNS   COT_HOST_MAX_MEMBERS
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS
 #define MAX_POOLS   (3 * COT_GPUS_MAX) /* of each GPU: latency, batch, shared */
-
-/* Looking for another process of programs whose process has ended: outlive.c. */
-enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
-
-struct heir {
-	uint32_t id; /* of the program */
-	pid_t pid;
-	uint64_t start_time;
-};
-
-struct outlive {
-	struct watch child;
-	int out; /* what it has found, one `struct heir` each */
-	struct cot_timer timer;
-};
-
-/* A program (and its children) that `cotenant run` or its own library has announced. */
-struct tenant {
-	struct daemon *d;
-	uint32_t id; /* 0 = unused */
-	enum cot_class cls;
-	uint32_t weight, block_us;
-	uint16_t quota, reserve; /* as in messages */
-	bool solo;
-	char name[COT_PROTO_NAME_MAX];
-	uint64_t gpu_mask;
-	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
-	uint64_t gpu_seen; /* those of the groups until now */
-	uid_t uid;
-	struct watch watch; /* one of its processes; none while another one is looked for */
-	enum tenant_search search;
-	bool by_itself;	       /* it has registered itself: no other process has its number */
-	struct pool *pool;     /* NULL = it stands alone */
-	const char *alone_why; /* of one that should be in a pool; NULL: nobody said */
-	uint32_t n_conns;
-	bool had_groups; /* channel groups: it has used the GPU */
-	bool ready;	 /* as told to the core */
-	bool held;	 /* the user wants it frozen: hold.c */
-	bool stopped;	 /* its processes are: likewise */
-	uint64_t since_ns;
-	/* What those of its shims counted that are gone. */
-	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
-};
-
-enum pool_state {
-	POOL_DOWN,     /* not needed */
-	POOL_STARTING, /* its control program runs, but does not answer yet */
-	POOL_UP,       /* programs may join */
-	POOL_FAILED,   /* will be tried again at `retry_ns` when somebody asks */
-	POOL_STOPPING, /* told to quit */
-};
-
-/* A question to MPS on its way: clients.c. */
-struct clients {
-	bool asked;
-	struct watch command; /* one that asks */
-	int out;	      /* what it answers */
-	struct cot_timer limit;
-	pid_t servers[8];
-	int n_servers, next; /* next: -1 = who the servers are has not been answered */
-	int n;		     /* until now */
-	void (*done)(struct pool *p, int n);
-};
-
-struct pool {
-	struct daemon *d;
-	uint32_t id; /* 0 = unused */
-	enum cot_class cls;
-	bool shared; /* for both classes; cls is COT_CLASS_BATCH then */
-	unsigned gpu;
-	enum pool_state state;
-	char name[16]; /* "latency", "batch", "shared" */
-	char folder[COT_PATH_TEXT_MAX], pipe[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
-	struct watch control; /* nvidia-cuda-mps-control -f */
-	struct watch command; /* one that was told a command */
-	struct clients clients;
-	struct cot_timer timer; /* of the state: readiness, give-up, linger */
-	uint64_t deadline_ns;	/* STARTING, STOPPING: who comes may wait until then */
-	uint64_t retry_ns, backoff_ns;
-	uint32_t n_tenants, n_conns;
-	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
-	bool announced, ready;
-	bool held;	   /* the user wants it frozen: hold.c */
-	bool multiuser;	   /* one MPS server for all users, else one at a time: */
-	uid_t uid;	   /* who came last */
-	uid_t server_uid;  /* whose server has channel groups, or had */
-	bool asked;	   /* STARTING: it was told to start a server */
-	bool adopted;	   /* its control program was there before this daemon */
-	bool held_up;	   /* it could be stopped, but for clients; that has been said */
-	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */
-	bool lost;	   /* FAILED: it was UP before */
-	char ended[128];   /* names of programs that ended lately, */
-	uint64_t ended_ns; /* the last of them then */
-};
 
 struct daemon {
 	struct cot_loop loop;
@@ -279,120 +188,6 @@ int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_e
 int cot_access_admin(const struct conn *c, struct cot_error *err);
 /* Of the folders above the socket and of the pools. */
 unsigned cot_access_folder_mode(const struct daemon *d);
-
-/* ---- ids.c ---- */
-
-/* A number that no program and no pool has. */
-uint32_t cot_ids_new(struct daemon *d);
-/* A number that was given out before: new ones come after it. */
-void cot_ids_old(struct daemon *d, uint32_t id);
-
-/* ---- tenant.c ---- */
-
-struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
-/* Those of this user go before all others. */
-struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n);
-/*
- * A new program of this user. The caller says which process it is by one of the two below, fills it
- * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
- */
-int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant);
-/* One that a daemon before this one knew by that number; `is_certain`: nobody else says so. */
-int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
-		       struct tenant **ret_tenant);
-/* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */
-int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
-/* Takes back what was never announced. */
-void cot_tenant_drop(struct tenant *t);
-/* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
-void cot_tenant_set_name(struct tenant *t, const char *name);
-void cot_tenant_announce(struct tenant *t);
-/* Removes it, now or soon, if all its processes have ended and no library is connected. */
-void cot_tenant_check(struct tenant *t);
-/* Watches this process of its from now on. -ESRCH: it has ended; -errno: that cannot be known. */
-int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
-/* No process of its is left: removes it unless a library is connected. */
-void cot_tenant_end(struct tenant *t);
-/* Class, weight, pool or readiness may have changed. */
-void cot_tenant_update(struct tenant *t);
-unsigned cot_tenant_count(const struct daemon *d);
-/* As cot_pool_reap(). */
-bool cot_tenant_reap(struct daemon *d);
-/* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
-void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
-
-/* ---- outlive.c ---- */
-
-/* Its process has ended: looks for another one, else cot_tenant_end() follows. */
-void cot_outlive_search(struct tenant *t);
-/* As cot_watch_reap(). */
-bool cot_outlive_reap(struct daemon *d);
-
-/* ---- pool.c ---- */
-
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
-/* The same with a number of before, by which its servers know it. */
-struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bool shared,
-			   unsigned gpu);
-/* Whether there is one already. */
-bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
-struct pool *cot_pool_find(struct daemon *d, uint64_t id);
-/* Whether a program of this user may join: an MPS server is of one user. */
-bool cot_pool_serves(const struct pool *p, uid_t uid);
-/* Starts it if need be. 0 = it is up; -EINPROGRESS = d->pool_settled() will follow; else it cannot
- * be had. */
-int cot_pool_want(struct pool *p, uid_t uid);
-void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
-void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
-void cot_pool_left(struct pool *p, const char *name);
-void cot_pool_server_gone(struct pool *p);
-void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
-/* Looks after processes that have no pidfd. False: there are none. */
-bool cot_pool_reap(struct daemon *d);
-const char *cot_pool_state_name(enum pool_state state);
-
-/* For both of its files: its name in the log, its timer, and a command for its control program. */
-const struct cot_dlog_where *cot_pool_where(const struct pool *p);
-void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns);
-int cot_pool_tell(struct pool *p, const char *line);
-
-/* ---- pool_stop.c ---- */
-
-/* It has no tenants: it is stopped if that stays so for a while, and MPS has no clients. */
-void cot_pool_linger(struct pool *p);
-/* Stops those that nobody uses. */
-void cot_pool_stop_all(struct daemon *d);
-bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
-
-/* ---- keeper.c ---- */
-
-/* Starts the process that ends pools after this daemon, unless it is there. */
-void cot_keeper_start(struct daemon *d);
-/* In that process: sleeps until the daemon has closed the other end of this. */
-void cot_keeper_run(struct daemon *d, int daemon_fd);
-/* Ends the pools that nobody uses; how many are left, or -1 when a daemon is there. */
-int cot_keeper_stop_pools(struct daemon *d);
-
-/* ---- clients.c ---- */
-
-/* done(p, n) follows, at the earliest before this returns: the clients of the pool's servers, or
- * -1 when that cannot be known. Of several who ask at once the last one is answered. */
-void cot_clients_ask(struct pool *p, void (*done)(struct pool *p, int n));
-/* Process numbers, one a line: how many there are, or -EINVAL for anything else. */
-int cot_clients_parse(const char *text, pid_t *ret_pids, unsigned size);
-bool cot_clients_reap(struct pool *p); /* as cot_watch_reap() */
-
-/* ---- mps.c ---- */
-
-/* Starts the control program in the foreground. The pid, or -errno with a sentence. */
-pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err);
-/* Tells it one line of text; returns the pid of the process that does. What that one prints can be
- * read from *ret_out (not blocking; the caller's to close) when it has ended; NULL: into the log.
- */
-pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct cot_error *err);
-bool cot_mps_listens(const struct pool *p);
-/* The variables that make a program join the pool: "KEY=VALUE\0..."; -ENOSPC. */
-int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used);
 
 /* ---- news.c ---- */
 

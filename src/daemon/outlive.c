@@ -28,6 +28,12 @@
 /* Programs may end as fast as they like: the searches take a small part of a processor. */
 #define PAUSE_NS (50 * COT_NS_PER_MS)
 
+struct heir {
+	uint32_t id; /* of the program */
+	pid_t pid;
+	uint64_t start_time;
+};
+
 static void begin(struct daemon *d);
 
 /* ---- in the child ---- */

@@ -1,7 +1,5 @@
-/*
- * Programs. One is there from its registration until its process has ended and no library of its
- * children is connected any more.
- */
+#include "daemon/tenant.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

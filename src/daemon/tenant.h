@@ -1,0 +1,98 @@
+/*
+ * Programs. One is there from its registration until its process has ended, outlive.c has found no
+ * other process of the program, and no library of its children is connected any more.
+ */
+#ifndef COT_DAEMON_TENANT_H
+#define COT_DAEMON_TENANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/conn.h"
+#include "daemon/watch.h"
+
+/* Looking for another process of programs whose process has ended: outlive.c. */
+enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
+
+struct outlive {
+	struct watch child;
+	int out; /* what it has found, one `struct heir` each */
+	struct cot_timer timer;
+};
+
+/* A program (and its children) that `cotenant run` or its own library has announced. */
+struct tenant {
+	struct daemon *d;
+	uint32_t id; /* 0 = unused */
+	enum cot_class cls;
+	uint32_t weight, block_us;
+	uint16_t quota, reserve; /* as in messages */
+	bool solo;
+	char name[COT_PROTO_NAME_MAX];
+	uint64_t gpu_mask;
+	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
+	uint64_t gpu_seen; /* those of the groups until now */
+	uid_t uid;
+	struct watch watch; /* one of its processes; none while another one is looked for */
+	enum tenant_search search;
+	bool by_itself;	       /* it has registered itself: no other process has its number */
+	struct pool *pool;     /* NULL = it stands alone */
+	const char *alone_why; /* of one that should be in a pool; NULL: nobody said */
+	uint32_t n_conns;
+	bool had_groups; /* channel groups: it has used the GPU */
+	bool ready;	 /* as told to the core */
+	bool held;	 /* the user wants it frozen: hold.c */
+	bool stopped;	 /* its processes are: likewise */
+	uint64_t since_ns;
+	/* What those of its shims counted that are gone. */
+	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
+};
+
+struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
+/* Those of this user go before all others. */
+struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n);
+/*
+ * A new program of this user. The caller says which process it is by one of the two below, fills it
+ * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
+ */
+int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant);
+/* One that a daemon before this one knew by that number; `is_certain`: nobody else says so. */
+int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
+		       struct tenant **ret_tenant);
+/* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */
+int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
+/* Takes back what was never announced. */
+void cot_tenant_drop(struct tenant *t);
+/* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
+void cot_tenant_set_name(struct tenant *t, const char *name);
+void cot_tenant_announce(struct tenant *t);
+/* Removes it, now or soon, if all its processes have ended and no library is connected. */
+void cot_tenant_check(struct tenant *t);
+/* Watches this process of its from now on. -ESRCH: it has ended; -errno: that cannot be known. */
+int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
+/* No process of its is left: removes it unless a library is connected. */
+void cot_tenant_end(struct tenant *t);
+/* Class, weight, pool or readiness may have changed. */
+void cot_tenant_update(struct tenant *t);
+unsigned cot_tenant_count(const struct daemon *d);
+/* As cot_pool_reap(). */
+bool cot_tenant_reap(struct daemon *d);
+/* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
+void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
+
+/* ---- outlive.c ---- */
+
+/* Its process has ended: looks for another one, else cot_tenant_end() follows. */
+void cot_outlive_search(struct tenant *t);
+/* As cot_watch_reap(). */
+bool cot_outlive_reap(struct daemon *d);
+
+/* ---- ids.c ---- */
+
+/* A number that no program and no pool has. */
+uint32_t cot_ids_new(struct daemon *d);
+/* A number that was given out before: new ones come after it. */
+void cot_ids_old(struct daemon *d, uint32_t id);
+
+#endif
