@@ -6,7 +6,7 @@
 # only the shared library may have.
 
 set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
-set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c)
+set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/driver/api/*.c)
 # What it needs of the other libraries: into a shared library go objects of its own.
 set(emu_below src/emu/exec/*.c src/cuda/fatbin/*.c src/ptx/*.c src/base/arena.c src/base/error.c
 	src/base/guarded.c)

@@ -109,7 +109,7 @@ struct cot_emu_context {
 	struct CUstream_st *streams;
 	uint32_t n_streams;
 	struct CUstream_st *null_stream;
-	struct cot_emu_slot *slots; /* what the runtime keeps with a context: runtime_tables.c */
+	struct cot_emu_slot *slots; /* what the runtime keeps with a context: slots.c */
 	size_t limits[COT_EMU_N_LIMITS];
 };
 
@@ -215,7 +215,7 @@ void cot_emu_memory_forget(struct cot_emu_context *c);
 void cot_emu_modules_free(struct cot_emu_context *c);
 CUresult cot_emu_free_now(CUdeviceptr ptr);
 
-/* ---- copy.c, fill.c: the calls with the stream as an argument, for per_thread.c ---- */
+/* ---- copy.c, fill.c: the calls with the stream as an argument, for api/cu_per_thread.c ---- */
 
 /* Waits for its end. */
 CUresult cot_emu_copy_flat(CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes);

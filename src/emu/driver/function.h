@@ -130,7 +130,7 @@ CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
 CUresult cot_emu_library_module(struct cot_emu_library *l, struct cot_emu_context *c,
 				struct cot_emu_module **ret_module);
 
-/* ---- function_api.c ---- */
+/* ---- api/cu_function.c ---- */
 
 /* Blocks that one SM of the device holds at a time; 0: not even one. */
 uint32_t cot_emu_occupancy(const struct cot_emu_function *f, uint32_t n_threads,
