@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
@@ -163,15 +162,12 @@ CUresult cot_emu_capture_check_unsafe(void)
 	return result;
 }
 
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+CUstreamCaptureMode cot_emu_capture_exchange_mode(CUstreamCaptureMode mode)
 {
 	CUstreamCaptureMode before = thread_mode;
 
-	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	thread_mode = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
+	thread_mode = mode;
+	return before;
 }
 
 /* ---- capturing ---- */
@@ -335,17 +331,10 @@ static CUresult begin(struct CUstream_st *s, CUstreamCaptureMode mode)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+CUresult cot_emu_capture_begin(struct CUstream_st *s, CUstreamCaptureMode mode)
 {
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	CUresult result;
 
-	if (result)
-		return result;
-	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (s == s->context->null_stream)
-		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	pthread_mutex_lock(&lock);
 	result = s->capture ? CUDA_ERROR_ILLEGAL_STATE : begin(s, mode);
 	pthread_mutex_unlock(&lock);
@@ -433,15 +422,12 @@ static CUresult finish(struct CUstream_st *s, CUgraph *graph)
 	return result;
 }
 
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+CUresult cot_emu_capture_end(struct CUstream_st *s, CUgraph *ret_graph)
 {
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	CUresult result;
 
-	if (result || !graph)
-		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	result = finish(s, graph);
+	result = finish(s, ret_graph);
 	pthread_mutex_unlock(&lock);
 	return result;
 }
@@ -456,86 +442,50 @@ static CUstreamCaptureStatus status_of(const struct CUstream_st *s)
 				   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+CUresult cot_emu_capture_look(struct CUstream_st *s, CUstreamCaptureStatus *ret_status)
 {
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	CUresult result = CUDA_SUCCESS;
 
-	if (result || !status)
-		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	*status = status_of(s);
+	*ret_status = status_of(s);
 	if (!s->capture)
 		result = check_implied(s);
 	pthread_mutex_unlock(&lock);
 	return result;
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, uint64_t *id,
-				   CUgraph *graph, const CUgraphNode **dependencies, size_t *n)
+struct cot_emu_capture_info cot_emu_capture_info(const struct CUstream_st *s)
 {
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	struct cot_emu_capture_info info;
 
-	if (result || !status)
-		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	*status = status_of(s);
-	if (*status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-		if (id)
-			*id = s->capture->id;
-		if (graph)
-			*graph = s->capture->graph;
-		if (dependencies)
-			*dependencies = s->capture_nodes->items;
-		if (n)
-			*n = s->capture_nodes->n;
+	info = (struct cot_emu_capture_info){.status = status_of(s)};
+	if (info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+		info.id = s->capture->id;
+		info.graph = s->capture->graph;
+		info.needs = s->capture_nodes->items;
+		info.n_needs = s->capture_nodes->n;
 	}
 	pthread_mutex_unlock(&lock);
-	return CUDA_SUCCESS;
+	return info;
 }
 
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, uint64_t *id,
-				   CUgraph *graph, const CUgraphNode **dependencies,
-				   const CUgraphEdgeData **edges, size_t *n)
+CUresult cot_emu_capture_need(struct CUstream_st *s, const struct cot_emu_nodes *nodes, bool only)
 {
-	if (edges)
-		*edges = NULL; /* all dependencies are whole ones */
-	return cuStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, n);
-}
-
-/* flags 0: add to what the next node needs; 1: put in its place. */
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies, size_t n,
-					   unsigned flags)
-{
-	struct cot_emu_nodes more = {.items = dependencies, .n = n};
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(stream, &s);
+	CUresult result = CUDA_SUCCESS;
 	size_t i;
 
-	if (result)
-		return result;
-	if (flags > 1 || (n && !dependencies))
-		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
 	if (!s->capture)
 		result = CUDA_ERROR_ILLEGAL_STATE;
-	for (i = 0; !result && i < n; i++)
-		if (!dependencies[i] || dependencies[i]->graph != s->capture->graph)
+	for (i = 0; !result && i < nodes->n; i++)
+		if (!nodes->items[i] || nodes->items[i]->graph != s->capture->graph)
 			result = CUDA_ERROR_INVALID_VALUE;
 	if (!result) {
-		if (flags)
+		if (only)
 			s->capture_nodes->n = 0;
-		result = cot_emu_nodes_add_all(s->capture_nodes, &more);
+		result = cot_emu_nodes_add_all(s->capture_nodes, nodes);
 	}
 	pthread_mutex_unlock(&lock);
 	return result;
-}
-
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *dependencies,
-					      const CUgraphEdgeData *edges, size_t n,
-					      unsigned flags)
-{
-	(void)edges;
-	return cuStreamUpdateCaptureDependencies(stream, dependencies, n, flags);
 }

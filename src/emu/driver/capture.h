@@ -10,10 +10,13 @@
 #define COT_EMU_DRIVER_CAPTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "cuda/abi/calls.h"
 
 struct CUstream_st;
+struct cot_emu_nodes;
 struct cot_emu_task;
 
 /* Is the stream capturing? Then it owns the task now, also on failure. */
@@ -32,5 +35,27 @@ bool cot_emu_capture_has(CUevent event);
 void cot_emu_capture_forget(CUevent event);
 /* The stream is going away. */
 void cot_emu_capture_leave(struct CUstream_st *s);
+
+/* ---- for those who capture ---- */
+
+/* Of this thread; returns the one before. */
+CUstreamCaptureMode cot_emu_capture_exchange_mode(CUstreamCaptureMode mode);
+CUresult cot_emu_capture_begin(struct CUstream_st *s, CUstreamCaptureMode mode);
+/* The graph is the caller's. */
+CUresult cot_emu_capture_end(struct CUstream_st *s, CUgraph *ret_graph);
+/* Fails, and spoils a capture, if that one forbids to use the stream. */
+CUresult cot_emu_capture_look(struct CUstream_st *s, CUstreamCaptureStatus *ret_status);
+
+struct cot_emu_capture_info {
+	CUstreamCaptureStatus status;
+	uint64_t id; /* only of one that is active, as all below */
+	CUgraph graph;
+	const CUgraphNode *needs; /* of the next node */
+	size_t n_needs;
+};
+
+struct cot_emu_capture_info cot_emu_capture_info(const struct CUstream_st *s);
+/* The stream's next node needs these, too; `only`: and no others. */
+CUresult cot_emu_capture_need(struct CUstream_st *s, const struct cot_emu_nodes *nodes, bool only);
 
 #endif

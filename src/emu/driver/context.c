@@ -1,9 +1,10 @@
-/* Contexts: which there are, and which one is a thread's. */
+/* Contexts: which there are. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/driver.h"
 #include "emu/driver/grid.h"
+#include "emu/driver/memory.h"
 #include "emu/driver/mps_client.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -13,14 +14,6 @@ static _Atomic uint64_t last_id;
 
 /* In the order of CUlimit; what a program sets is remembered and changes nothing. */
 static const size_t default_limits[COT_EMU_N_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
-
-static _Thread_local struct cot_emu_context *stack[COT_EMU_CTX_STACK];
-static _Thread_local unsigned depth;
-
-static struct cot_emu_context *of_handle(CUcontext ctx)
-{
-	return (struct cot_emu_context *)ctx;
-}
 
 static CUresult join_pool(struct cot_emu_context *c)
 {
@@ -112,6 +105,25 @@ static struct CUstream_st *take_stream(struct cot_emu_context *c)
 	return s;
 }
 
+/* Calls what was asked to be called when the context ends. */
+static void free_slots(struct cot_emu_context *c)
+{
+	struct cot_emu_slot *slot;
+
+	for (;;) {
+		pthread_mutex_lock(&c->lock);
+		slot = c->slots;
+		if (slot)
+			c->slots = slot->next;
+		pthread_mutex_unlock(&c->lock);
+		if (!slot)
+			return;
+		if (slot->end)
+			slot->end((CUcontext)c, slot->key, slot->value);
+		free(slot);
+	}
+}
+
 void cot_emu_context_free(struct cot_emu_context *c)
 {
 	struct cot_emu_context **at;
@@ -123,7 +135,7 @@ void cot_emu_context_free(struct cot_emu_context *c)
 	if (*at)
 		*at = c->next;
 	pthread_mutex_unlock(&list_lock);
-	cot_emu_slots_free(c);
+	free_slots(c);
 	/* The work goes with the context; what it would have done to memory is not done. */
 	while ((s = take_stream(c))) {
 		cot_emu_stream_abandon(s);
@@ -139,25 +151,6 @@ void cot_emu_context_free(struct cot_emu_context *c)
 	free(c);
 }
 
-CUresult cot_emu_current_even_faulted(struct cot_emu_context **ret_context)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!depth || !stack[depth - 1])
-		return CUDA_ERROR_INVALID_CONTEXT;
-	*ret_context = stack[depth - 1];
-	return CUDA_SUCCESS;
-}
-
-CUresult cot_emu_current(struct cot_emu_context **ret_context)
-{
-	CUresult result = cot_emu_current_even_faulted(ret_context);
-
-	return result ? result : (CUresult)atomic_load(&(*ret_context)->fault);
-}
-
 CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context)
 {
 	struct cot_emu_context *c;
@@ -165,7 +158,7 @@ CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_cont
 	if (!handle)
 		return cot_emu_current(ret_context);
 	pthread_mutex_lock(&list_lock);
-	for (c = contexts; c && c != of_handle(handle); c = c->next)
+	for (c = contexts; c && c != (struct cot_emu_context *)handle; c = c->next)
 		;
 	pthread_mutex_unlock(&list_lock);
 	if (!c)
@@ -180,58 +173,6 @@ CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault)
 
 	atomic_compare_exchange_strong(&c->fault, &none, fault);
 	return (CUresult)atomic_load(&c->fault);
-}
-
-/* ---- current context ---- */
-
-CUresult cuCtxPushCurrent_v2(CUcontext ctx)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!ctx || depth == COT_EMU_CTX_STACK)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	stack[depth++] = of_handle(ctx);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!depth)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	depth--;
-	if (ctx)
-		*ctx = (CUcontext)stack[depth];
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetCurrent(CUcontext ctx)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!depth)
-		depth = 1;
-	stack[depth - 1] = of_handle(ctx);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(CUcontext *ctx)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!ctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ctx = depth ? (CUcontext)stack[depth - 1] : NULL;
-	return CUDA_SUCCESS;
 }
 
 static struct CUstream_st *nth_stream(struct cot_emu_context *c, uint32_t n)
@@ -259,43 +200,6 @@ CUresult cot_emu_context_drain(struct cot_emu_context *c)
 	}
 	cot_emu_print_flush();
 	return result;
-}
-
-/* ---- making and destroying ---- */
-
-CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
-{
-	struct cot_emu_context *c;
-	CUresult result;
-
-	if (!ctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = cot_emu_context_make(device, 0, &c);
-	if (result)
-		return result;
-	c->flags = flags; /* how to wait: we always sleep */
-	*ctx = (CUcontext)c;
-	return cuCtxPushCurrent_v2(*ctx);
-}
-
-void cot_emu_context_forget(const struct cot_emu_context *c)
-{
-	if (depth && stack[depth - 1] == c)
-		depth--;
-}
-
-CUresult cuCtxDestroy_v2(CUcontext ctx)
-{
-	struct cot_emu_context *c = of_handle(ctx);
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!c || c->primary)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	cot_emu_context_forget(c);
-	cot_emu_context_free(c);
-	return CUDA_SUCCESS;
 }
 
 struct cot_emu_context *cot_emu_context_primary(CUdevice device)

@@ -1,6 +1,6 @@
 /*
- * Inside the emulated driver: contexts, streams and events. The entry points of libcuda are in
- * the .c files, grouped as in NVIDIA's manual.
+ * Inside the emulated driver: contexts, streams and events. The entry points of libcuda lie over
+ * them, in api/, grouped as in NVIDIA's manual; nothing here calls one.
  *
  * A stream is a queue of operations that are retired in order. There are two ways to do that:
  *
@@ -90,6 +90,15 @@ struct CUevent_st {
 	struct cot_emu_nodes *nodes;	 /* ... after these */
 };
 
+typedef void (*cot_emu_slot_end)(CUcontext ctx, void *key, void *value);
+
+/* What the runtime keeps with a context: api/runtime_tables.c. */
+struct cot_emu_slot {
+	void *key, *value;
+	cot_emu_slot_end end;
+	struct cot_emu_slot *next;
+};
+
 struct cot_emu_context {
 	CUdevice device;
 	bool primary, shared;
@@ -109,12 +118,15 @@ struct cot_emu_context {
 	struct CUstream_st *streams;
 	uint32_t n_streams;
 	struct CUstream_st *null_stream;
-	struct cot_emu_slot *slots; /* what the runtime keeps with a context: slots.c */
+	struct cot_emu_slot *slots;
 	size_t limits[COT_EMU_N_LIMITS];
 };
 
 /* ---- init.c ---- */
 
+CUresult cot_emu_init(void);
+/* Is the process at its end? Every kernel stops then, for good. */
+bool cot_emu_ending(void);
 /* CUDA_SUCCESS once cuInit has been called, in this process and not in its parent. */
 CUresult cot_emu_ready(void);
 struct cot_emu_gpu *cot_emu_machine(void);
@@ -132,6 +144,10 @@ uint64_t cot_emu_device_memory(void);
 /* The compute capability, such as 90. */
 uint32_t cot_emu_device_target(void);
 int cot_emu_device_attribute(int what);
+/* The same of one device, with what differs; false: there is no such attribute. */
+bool cot_emu_device_ask(CUdevice device, int what, int *ret_value);
+const char *cot_emu_device_name(void);
+CUuuid cot_emu_device_uuid(CUdevice device);
 
 /* ---- node.c: the control device, reached as the real driver reaches it ---- */
 
@@ -150,12 +166,23 @@ CUresult cot_emu_hardware_create(struct cot_emu_context *c);
 void cot_emu_hardware_destroy(struct cot_emu_context *c);
 struct cot_emu_channel_id cot_emu_channel_of_token(uint32_t token);
 
-/* ---- context.c ---- */
+/* ---- current.c ---- */
 
 /* The calling thread's context, checked: initialised, current, not faulted. */
 CUresult cot_emu_current(struct cot_emu_context **ret_context);
 /* The same, whatever happened to it. */
 CUresult cot_emu_current_even_faulted(struct cot_emu_context **ret_context);
+/* Unchecked; false: the thread's stack of contexts is full, or empty. */
+bool cot_emu_current_push(struct cot_emu_context *c);
+bool cot_emu_current_pop(struct cot_emu_context **ret_context);
+void cot_emu_current_set(struct cot_emu_context *c);
+/* NULL: none. */
+struct cot_emu_context *cot_emu_current_top(void);
+/* It is no longer the thread's current one. */
+void cot_emu_current_forget(const struct cot_emu_context *c);
+
+/* ---- context.c ---- */
+
 /* The context behind a handle; NULL is the current one. */
 CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context);
 CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
@@ -164,8 +191,6 @@ void cot_emu_context_free(struct cot_emu_context *c);
 CUresult cot_emu_context_drain(struct cot_emu_context *c);
 /* The device's primary context, or NULL. */
 struct cot_emu_context *cot_emu_context_primary(CUdevice device);
-/* It is no longer the thread's current one. */
-void cot_emu_context_forget(const struct cot_emu_context *c);
 void cot_emu_contexts_drop_library(const struct cot_emu_library *l);
 /* Notes the first fault, which stays; returns the one that counts. */
 CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault);
@@ -209,20 +234,6 @@ CUresult cot_emu_kernel_result(struct cot_emu_context *c, int err);
 /* A built-in kernel from beginning to end. */
 CUresult cot_emu_kernel_run(struct CUstream_st *s, const struct cot_emu_launch *launch);
 
-/* ---- memory.c, module.c, library.c: what a context has when it is destroyed ---- */
-
-void cot_emu_memory_forget(struct cot_emu_context *c);
-void cot_emu_modules_free(struct cot_emu_context *c);
-CUresult cot_emu_free_now(CUdeviceptr ptr);
-
-/* ---- copy.c, fill.c: the calls with the stream as an argument, for api/cu_per_thread.c ---- */
-
-/* Waits for its end. */
-CUresult cot_emu_copy_flat(CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes);
-CUresult cot_emu_copy_solid(CUstream stream, const CUDA_MEMCPY3D *p, bool wait);
-CUDA_MEMCPY3D cot_emu_copy_of_plane(const CUDA_MEMCPY2D *p);
-CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *p, bool wait);
-
 /* ---- event.c ---- */
 
 void cot_emu_event_ref(CUevent event);
@@ -232,11 +243,9 @@ void cot_emu_event_done(CUevent event, struct CUstream_st *s, uint64_t position,
 void cot_emu_event_stamp(CUevent event);
 CUresult cot_emu_event_await(CUevent event, bool block);
 
-/* ---- runtime_tables.c ---- */
+/* ---- api/runtime_tables.c ---- */
 
 CUresult cot_emu_runtime_table(const void **table, const CUuuid *id);
-/* Calls what was asked to be called when the context ends. */
-void cot_emu_slots_free(struct cot_emu_context *c);
 
 /* ---- log.c ---- */
 

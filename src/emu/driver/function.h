@@ -112,17 +112,29 @@ struct cot_emu_kernel_name {
 void cot_emu_cost_of_waves(const struct cot_emu_launch *launch, uint64_t block_ns,
 			   struct cot_emu_work *ret_work);
 
-/* ---- module.c ---- */
+/* ---- load.c ---- */
 
 /* What is wrong with the code goes to stderr too. */
 CUresult cot_emu_module_load(struct cot_emu_context *c, const struct cot_emu_code *code,
 			     struct cot_emu_module **ret_module, struct cot_error *err);
+
+/* ---- module.c ---- */
+
 struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name);
-/* All its modules are gone, or about to be. */
+/* It is in no context any more. */
 void cot_emu_module_unload(struct cot_emu_module *m);
+/* All that the context has. */
+void cot_emu_modules_free(struct cot_emu_context *c);
 
 /* ---- library.c ---- */
 
+/* From a file if there is a path, else from the image. */
+CUresult cot_emu_library_make(const void *image, const char *path,
+			      struct cot_emu_library **ret_library);
+/* Its modules go with it. */
+void cot_emu_library_free(struct cot_emu_library *l);
+/* The one kernel of that name in the library; made on first use. NULL: out of memory. */
+struct cot_emu_kernel_name *cot_emu_library_kernel(struct cot_emu_library *l, const char *name);
 /* The function behind a function's or a kernel's handle, in this context. */
 CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
 			      struct cot_emu_function **ret_function);
@@ -130,8 +142,10 @@ CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
 CUresult cot_emu_library_module(struct cot_emu_library *l, struct cot_emu_context *c,
 				struct cot_emu_module **ret_module);
 
-/* ---- api/cu_function.c ---- */
+/* ---- function.c ---- */
 
+/* Bytes that a launch may ask for at most: what the program has set, or the default. */
+uint32_t cot_emu_dynamic_shared(const struct cot_emu_function *f);
 /* Blocks that one SM of the device holds at a time; 0: not even one. */
 uint32_t cot_emu_occupancy(const struct cot_emu_function *f, uint32_t n_threads,
 			   uint32_t dynamic_shared);

@@ -51,7 +51,9 @@ CUresult cot_emu_graph_add(struct CUgraph_st *graph, struct CUgraphNode_st *cons
 void cot_emu_graph_free(struct CUgraph_st *graph);
 CUresult cot_emu_graph_clone(const struct CUgraph_st *graph, struct CUgraph_st **ret_clone);
 CUgraphNodeType cot_emu_node_type(const struct CUgraphNode_st *node);
-/* What a node does, from the parameters of its type. */
+
+/* ---- node_task.c: what a node does, from the parameters of its type ---- */
+
 CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *params, struct cot_emu_task *ret_task);
 CUresult cot_emu_params_task(const CUgraphNodeParams *params, struct cot_emu_task *ret_task);
 
@@ -59,8 +61,22 @@ CUresult cot_emu_params_task(const CUgraphNodeParams *params, struct cot_emu_tas
 
 /* In an order that keeps the dependencies; CUDA_ERROR_INVALID_VALUE if there is a cycle. */
 CUresult cot_emu_graph_sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order);
+CUresult cot_emu_graph_exec_make(const struct CUgraph_st *graph, uint64_t flags,
+				 struct cot_emu_graph_exec **ret_exec);
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec);
 void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec);
+uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec);
 CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec *exec);
+/* What the node does from now on; the exec, which may be NULL, owns the task, also on failure. */
+CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
+				struct cot_emu_task *task);
+/* false: there is no such node. */
+bool cot_emu_graph_exec_enable(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
+			       bool enabled);
+bool cot_emu_graph_exec_enabled(const struct cot_emu_graph_exec *exec,
+				const struct CUgraphNode_st *node, bool *ret_enabled);
+/* As if made from this graph now, unless there is a difference in shape. */
+CUresult cot_emu_graph_exec_update(struct cot_emu_graph_exec *exec, const struct CUgraph_st *graph,
+				   CUgraphExecUpdateResult *ret_difference);
 
 #endif

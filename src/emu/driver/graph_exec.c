@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
 
@@ -17,16 +16,11 @@ struct step {
 
 struct cot_emu_graph_exec {
 	_Atomic uint32_t n_refs;
-	unsigned long long flags;
+	uint64_t flags;
 	pthread_mutex_t lock; /* of the steps: they may be changed while an earlier launch runs */
 	struct step *steps;
 	size_t n_steps;
 };
-
-static struct cot_emu_graph_exec *of(CUgraphExec exec)
-{
-	return (struct cot_emu_graph_exec *)exec;
-}
 
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec)
 {
@@ -129,6 +123,21 @@ static CUresult make_exec(const struct CUgraph_st *graph, struct cot_emu_graph_e
 	return result;
 }
 
+CUresult cot_emu_graph_exec_make(const struct CUgraph_st *graph, uint64_t flags,
+				 struct cot_emu_graph_exec **ret_exec)
+{
+	CUresult result = make_exec(graph, ret_exec);
+
+	if (!result)
+		(*ret_exec)->flags = flags;
+	return result;
+}
+
+uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec)
+{
+	return exec->flags;
+}
+
 /* A copy of the step's task, so that it can be changed while this one runs. */
 static CUresult take_step(struct cot_emu_graph_exec *e, size_t i, struct step *ret_step)
 {
@@ -163,92 +172,10 @@ CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec
 	return result;
 }
 
-/* ---- entry points ---- */
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
-{
-	struct cot_emu_graph_exec *e;
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!exec || !graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & 4) /* to be launched by kernels */
-		return CUDA_ERROR_NOT_SUPPORTED;
-	result = make_exec(graph, &e);
-	if (result)
-		return result;
-	e->flags = flags;
-	*exec = (CUgraphExec)e;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, char *log,
-			       size_t log_size)
-{
-	if (error)
-		*error = NULL;
-	if (log && log_size)
-		*log = '\0';
-	return cuGraphInstantiateWithFlags(exec, graph, 0);
-}
-
-CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
-				      CUDA_GRAPH_INSTANTIATE_PARAMS *params)
-{
-	CUresult result;
-
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = cuGraphInstantiateWithFlags(exec, graph, params->flags);
-	params->hErrNode_out = NULL;
-	params->result_out = result ? 1 : 0;
-	return result;
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec exec)
-{
-	CUresult result = cot_emu_ready();
-
-	if (result || !exec)
-		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	cot_emu_graph_exec_unref(of(exec));
-	return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *flags)
-{
-	if (!exec || !flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = of(exec)->flags;
-	return CUDA_SUCCESS;
-}
-
-/* There is nothing to prepare. */
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
-{
-	struct CUstream_st *s;
-
-	return exec ? cot_emu_stream_get(stream, &s) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
-{
-	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH, .graph = of(exec)};
-	CUresult result = cot_emu_ready();
-
-	if (result || !exec)
-		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	cot_emu_graph_exec_ref(task.graph);
-	return cot_emu_stream_submit(stream, &task);
-}
-
 /* ---- changing what will run ---- */
 
-static struct step *find_step(CUgraphExec exec, const struct CUgraphNode_st *node)
+static struct step *find_step(const struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node)
 {
-	struct cot_emu_graph_exec *e = of(exec);
 	size_t i;
 
 	for (i = 0; e && i < e->n_steps; i++)
@@ -257,120 +184,45 @@ static struct step *find_step(CUgraphExec exec, const struct CUgraphNode_st *nod
 	return NULL;
 }
 
-/* The exec owns the task from now on, also on failure. */
-static CUresult set_task(CUgraphExec exec, const struct CUgraphNode_st *node,
-			 struct cot_emu_task *task, CUresult result)
+CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node,
+				struct cot_emu_task *task)
 {
-	struct step *step = result ? NULL : find_step(exec, node);
+	struct step *step = find_step(e, node);
 	struct cot_emu_task old;
 
-	if (result)
-		return result;
 	if (!step || step->task.kind != task->kind) {
 		cot_emu_task_drop(task);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	pthread_mutex_lock(&of(exec)->lock);
+	pthread_mutex_lock(&e->lock);
 	old = step->task;
 	step->task = *task;
-	pthread_mutex_unlock(&of(exec)->lock);
+	pthread_mutex_unlock(&e->lock);
 	cot_emu_task_drop(&old);
 	return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-					   const CUDA_KERNEL_NODE_PARAMS *params)
+bool cot_emu_graph_exec_enable(struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node,
+			       bool enabled)
 {
-	struct cot_emu_task task;
-
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	return set_task(exec, node, &task, cot_emu_kernel_task(params, &task));
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					const CUDA_MEMCPY3D *params, CUcontext ctx)
-{
-	struct cot_emu_task task;
-
-	(void)ctx;
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	return set_task(exec, node, &task, cot_emu_task_copy(params, &task));
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-					const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx)
-{
-	struct cot_emu_task task;
-
-	(void)ctx;
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	return set_task(exec, node, &task, cot_emu_task_fill(params, &task));
-}
-
-static CUresult set_params(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *params)
-{
-	struct cot_emu_task task;
-
-	return set_task(exec, node, &task, cot_emu_params_task(params, &task));
-}
-
-CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
-{
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	return set_params(exec, node, params);
-}
-
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-				      const CUDA_HOST_NODE_PARAMS *params)
-{
-	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST};
-
-	if (!params)
-		return CUDA_ERROR_INVALID_VALUE;
-	p.host = *params;
-	return set_params(exec, node, &p);
-}
-
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
-{
-	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD};
-
-	p.event = event;
-	return set_params(exec, node, &p);
-}
-
-CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
-{
-	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT};
-
-	p.event = event;
-	return set_params(exec, node, &p);
-}
-
-CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled)
-{
-	struct step *step = find_step(exec, node);
+	struct step *step = find_step(e, node);
 
 	if (!step)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&of(exec)->lock);
+		return false;
+	pthread_mutex_lock(&e->lock);
 	step->disabled = !enabled;
-	pthread_mutex_unlock(&of(exec)->lock);
-	return CUDA_SUCCESS;
+	pthread_mutex_unlock(&e->lock);
+	return true;
 }
 
-CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned *enabled)
+bool cot_emu_graph_exec_enabled(const struct cot_emu_graph_exec *e,
+				const struct CUgraphNode_st *node, bool *ret_enabled)
 {
-	const struct step *step = find_step(exec, node);
+	const struct step *step = find_step(e, node);
 
-	if (!step || !enabled)
-		return CUDA_ERROR_INVALID_VALUE;
-	*enabled = !step->disabled;
-	return CUDA_SUCCESS;
+	if (step)
+		*ret_enabled = !step->disabled;
+	return step;
 }
 
 /* Same nodes in the same order? */
@@ -392,24 +244,18 @@ static CUgraphExecUpdateResult compare(const struct cot_emu_graph_exec *a,
 }
 
 /* With the same shape, the new steps take the place of the old ones. */
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+CUresult cot_emu_graph_exec_update(struct cot_emu_graph_exec *e, const struct CUgraph_st *graph,
+				   CUgraphExecUpdateResult *ret_difference)
 {
-	struct cot_emu_graph_exec *e = of(exec), *fresh;
-	CUgraphExecUpdateResult difference;
+	struct cot_emu_graph_exec *fresh;
+	CUresult result = make_exec(graph, &fresh);
 	struct step *steps;
-	CUresult result = cot_emu_ready();
 	size_t i;
 
 	if (result)
 		return result;
-	if (!exec || !graph || !info)
-		return CUDA_ERROR_INVALID_VALUE;
-	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
-	result = make_exec(graph, &fresh);
-	if (result)
-		return result;
-	difference = compare(e, fresh);
-	if (!difference) {
+	*ret_difference = compare(e, fresh);
+	if (!*ret_difference) {
 		pthread_mutex_lock(&e->lock);
 		steps = e->steps;
 		e->steps = fresh->steps;
@@ -419,6 +265,5 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 		pthread_mutex_unlock(&e->lock);
 	}
 	cot_emu_graph_exec_unref(fresh);
-	info->result = difference;
-	return difference ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS;
+	return CUDA_SUCCESS;
 }

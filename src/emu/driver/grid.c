@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "emu/driver/driver.h"
-#include "emu/driver/pool.h"
+#include "emu/driver/memory.h"
 #include "emu/driver/range.h"
 #include "emu/exec/exec.h"
 
@@ -58,13 +58,7 @@ struct grid {
 	bool ended;
 };
 
-static _Atomic bool ending; /* the process does */
 static _Atomic uint64_t n_launched;
-
-void cot_emu_grids_stop(void)
-{
-	atomic_store(&ending, true);
-}
 
 static void unref(struct grid *g)
 {
@@ -77,7 +71,7 @@ static void unref(struct grid *g)
 
 static bool is_unwanted(const struct grid *g)
 {
-	return atomic_load(&ending) || atomic_load(&g->stream->dropping) ||
+	return cot_emu_ending() || atomic_load(&g->stream->dropping) ||
 	       atomic_load(&g->stream->context->fault);
 }
 

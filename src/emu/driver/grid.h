@@ -25,8 +25,6 @@ struct cot_emu_launch;
 
 /* Runs the launch, in stream order, and returns when it has ended. */
 CUresult cot_emu_grid_execute(struct CUstream_st *s, const struct cot_emu_launch *launch);
-/* The process ends: every kernel stops, for good. */
-void cot_emu_grids_stop(void);
 
 /* ---- print.c: what kernels print appears when the program waits, as with the real driver ---- */
 

@@ -1,11 +1,10 @@
-/* Initialisation and errors. */
+/* Initialisation. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emu/driver/driver.h"
-#include "emu/driver/grid.h"
 #include "emu/driver/mps_client.h"
 #include "emu/gpu/config.h"
 #include "emu/rm/rm.h"
@@ -149,18 +148,19 @@ static CUresult initialise(void)
  */
 static void at_exit(void)
 {
-	if (atomic_load(&init_pid) != getpid())
-		return;
-	atomic_store(&ended, true);
-	cot_emu_grids_stop();
+	if (atomic_load(&init_pid) == getpid())
+		atomic_store(&ended, true);
 }
 
-CUresult cuInit(unsigned flags)
+bool cot_emu_ending(void)
+{
+	return atomic_load(&ended);
+}
+
+CUresult cot_emu_init(void)
 {
 	int pid = atomic_load(&init_pid);
 
-	if (flags)
-		return CUDA_ERROR_INVALID_VALUE;
 	/* Before the lock, which a fork may have copied while it was taken. */
 	if (pid && pid != getpid())
 		return CUDA_ERROR_NOT_INITIALIZED;
@@ -207,49 +207,4 @@ uint32_t cot_emu_n_sms(void)
 int cot_emu_visible(CUdevice device)
 {
 	return device >= 0 && device < n_visible ? visible[device] : -1;
-}
-
-CUresult cuDriverGetVersion(int *version)
-{
-	if (!version)
-		return CUDA_ERROR_INVALID_VALUE;
-	*version = COT_CUDA_VERSION;
-	return CUDA_SUCCESS;
-}
-
-/* ---- errors ---- */
-
-static const struct {
-	CUresult code;
-	const char *name, *text;
-} errors[] = {
-#define E(name, value, text) {name, #name, text},
-	COT_CUDA_ERRORS(E)
-#undef E
-};
-
-CUresult cuGetErrorName(CUresult error, const char **name)
-{
-	size_t i;
-
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
-	*name = NULL;
-	for (i = 0; i < COT_ARRAY_LEN(errors); i++)
-		if (errors[i].code == error)
-			*name = errors[i].name;
-	return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGetErrorString(CUresult error, const char **text)
-{
-	size_t i;
-
-	if (!text)
-		return CUDA_ERROR_INVALID_VALUE;
-	*text = NULL;
-	for (i = 0; i < COT_ARRAY_LEN(errors); i++)
-		if (errors[i].code == error)
-			*text = errors[i].text;
-	return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -1,16 +1,10 @@
-/* Launches: arguments, shape and attributes. */
+#include "emu/driver/launch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/driver.h"
 #include "emu/driver/function.h"
-
-/* What a launch asks for beside its shape. */
-struct wishes {
-	uint32_t cluster[3];
-	bool cooperative;
-	CUevent after; /* to be recorded when the kernel has ended; NULL: none */
-};
 
 /* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
 static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,
@@ -60,17 +54,13 @@ static bool shape_valid(const struct cot_emu_launch *l)
 static CUresult check_fit(const struct cot_emu_launch *l)
 {
 	const struct cot_emu_function *f = l->function;
-	uint32_t threads = l->block[0] * l->block[1] * l->block[2], most_shared;
-	int most = 0;
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
 
 	if (threads > f->max_threads)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (f->required_block[0] && memcmp(f->required_block, l->block, sizeof(l->block)) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	(void)cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-				 (CUfunction)(uintptr_t)f);
-	most_shared = (uint32_t)most;
-	if (l->shared_bytes > most_shared)
+	if (l->shared_bytes > cot_emu_dynamic_shared(f))
 		return CUDA_ERROR_INVALID_VALUE;
 	return f->ops->execute && !cot_emu_occupancy(f, threads, l->shared_bytes)
 		       ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
@@ -91,7 +81,7 @@ static CUresult check_cooperative(const struct cot_emu_launch *l)
 	return CUDA_SUCCESS;
 }
 
-static CUresult read_attribute(const CUlaunchAttribute *a, struct wishes *w)
+static CUresult read_attribute(const CUlaunchAttribute *a, struct cot_emu_wishes *w)
 {
 	switch (a->id) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -115,7 +105,7 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct wishes *w)
 	}
 }
 
-static CUresult read_attributes(const CUlaunchConfig *config, struct wishes *w)
+CUresult cot_emu_wishes_read(const CUlaunchConfig *config, struct cot_emu_wishes *w)
 {
 	CUresult result = CUDA_SUCCESS;
 	unsigned i;
@@ -129,9 +119,9 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct wishes *w)
 	return result;
 }
 
-static CUresult make_task(struct cot_emu_context *c, const CUlaunchConfig *config,
-			  CUfunction function, void **params, void **extra, const struct wishes *w,
-			  struct cot_emu_task *ret_task)
+CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
+			     CUfunction function, void **params, void **extra,
+			     const struct cot_emu_wishes *w, struct cot_emu_task *ret_task)
 {
 	struct cot_emu_task t = {.kind = COT_EMU_TASK_LAUNCH};
 	struct cot_emu_launch *l = &t.launch;
@@ -165,71 +155,4 @@ static CUresult make_task(struct cot_emu_context *c, const CUlaunchConfig *confi
 	l->args = args;
 	*ret_task = t;
 	return CUDA_SUCCESS;
-}
-
-CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
-			     CUfunction function, void **params, void **extra,
-			     struct cot_emu_task *ret_task)
-{
-	struct wishes w = {.cooperative = false};
-	CUresult result = read_attributes(config, &w);
-
-	return result ? result : make_task(c, config, function, params, extra, &w, ret_task);
-}
-
-static CUresult launch(const CUlaunchConfig *config, CUfunction function, void **params,
-		       void **extra, const struct wishes *w)
-{
-	struct cot_emu_task task;
-	struct CUstream_st *s;
-	CUresult result = cot_emu_stream_get(config->hStream, &s);
-
-	if (!result)
-		result = make_task(s->context, config, function, params, extra, w, &task);
-	if (!result)
-		result = cot_emu_stream_submit(config->hStream, &task);
-	if (!result && w->after)
-		result = cuEventRecord(w->after, config->hStream);
-	return result;
-}
-
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
-			  void **extra)
-{
-	struct wishes w = {.cooperative = false};
-	CUresult result = cot_emu_ready();
-
-	if (result)
-		return result;
-	if (!config)
-		return CUDA_ERROR_INVALID_VALUE;
-	result = read_attributes(config, &w);
-	return result ? result : launch(config, function, params, extra, &w);
-}
-
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-			CUstream stream, void **params, void **extra)
-{
-	CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
-				 .block = {block_x, block_y, block_z},
-				 .sharedMemBytes = shared_bytes,
-				 .hStream = stream};
-	struct wishes w = {.cooperative = false};
-
-	return launch(&config, function, params, extra, &w);
-}
-
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-				   unsigned grid_z, unsigned block_x, unsigned block_y,
-				   unsigned block_z, unsigned shared_bytes, CUstream stream,
-				   void **params)
-{
-	CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
-				 .block = {block_x, block_y, block_z},
-				 .sharedMemBytes = shared_bytes,
-				 .hStream = stream};
-	struct wishes w = {.cooperative = true};
-
-	return launch(&config, function, params, NULL, &w);
 }

@@ -8,6 +8,7 @@
 
 #include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/memory.h"
 
 /* A stream that waits for a value looks at it this often, in wall time. */
 #define POLL_NS (50ull * 1000)

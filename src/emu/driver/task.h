@@ -7,6 +7,7 @@
 #define COT_EMU_DRIVER_TASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/abi/calls.h"
@@ -81,10 +82,13 @@ CUresult cot_emu_task_run(struct CUstream_st *s, struct cot_emu_task *task);
 /* Is it done in no time, by the CPU alone? */
 bool cot_emu_task_quick(const struct cot_emu_task *task);
 
-/* Packs arguments and checks the shape; the task owns the arguments. */
-CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
-			     CUfunction function, void **params, void **extra,
-			     struct cot_emu_task *ret_task);
+/* Where the end of a copy must lie. */
+enum cot_emu_side { COT_EMU_ANYWHERE, COT_EMU_DEVICE };
+
+CUresult cot_emu_task_flat(void *to, const void *from, size_t bytes, enum cot_emu_side to_side,
+			   enum cot_emu_side from_side, struct cot_emu_task *ret_task);
+/* Takes the source's bytes now. */
+CUresult cot_emu_task_stage(struct cot_emu_task *task);
 CUresult cot_emu_task_copy(const CUDA_MEMCPY3D *p, struct cot_emu_task *ret_task);
 CUresult cot_emu_task_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct cot_emu_task *ret_task);
 

@@ -28,13 +28,14 @@ static CUresult add_device(struct cot_emu_md2 *m, CUdevice device)
 					   CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID};
 	int32_t place[COT_ARRAY_LEN(what)];
 	CUuuid uuid;
-	CUresult result = cuDeviceGetUuid(&uuid, device);
+	CUresult result = cot_emu_ready();
 	size_t i;
 
-	for (i = 0; !result && i < COT_ARRAY_LEN(what); i++)
-		result = cuDeviceGetAttribute(&place[i], what[i], device);
 	if (result)
 		return result;
+	for (i = 0; i < COT_ARRAY_LEN(what); i++)
+		(void)cot_emu_device_ask(device, what[i], &place[i]);
+	uuid = cot_emu_device_uuid(device);
 	cot_emu_md2_add(m, uuid.bytes, sizeof(uuid.bytes));
 	cot_emu_md2_add(m, place, sizeof(place));
 	return CUDA_SUCCESS;

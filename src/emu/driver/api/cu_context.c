@@ -1,6 +1,92 @@
-/* The entry points for contexts: a device's primary one, settings, waiting. */
+/* Contexts: a thread's current one, a device's primary one, settings, waiting. */
 #include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
+
+static struct cot_emu_context *of_handle(CUcontext ctx)
+{
+	return (struct cot_emu_context *)ctx;
+}
+
+/* ---- current context ---- */
+
+CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	return ctx && cot_emu_current_push(of_handle(ctx)) ? CUDA_SUCCESS
+							   : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
+{
+	struct cot_emu_context *c;
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!cot_emu_current_pop(&c))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (ctx)
+		*ctx = (CUcontext)c;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	cot_emu_current_set(of_handle(ctx));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ctx = (CUcontext)cot_emu_current_top();
+	return CUDA_SUCCESS;
+}
+
+/* ---- making and destroying ---- */
+
+CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
+{
+	struct cot_emu_context *c;
+	CUresult result;
+
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = cot_emu_context_make(device, 0, &c);
+	if (result)
+		return result;
+	c->flags = flags; /* how to wait: we always sleep */
+	*ctx = (CUcontext)c;
+	return cuCtxPushCurrent_v2(*ctx);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	struct cot_emu_context *c = of_handle(ctx);
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!c || c->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	cot_emu_current_forget(c);
+	cot_emu_context_free(c);
+	return CUDA_SUCCESS;
+}
+
+/* ---- a device's primary context ---- */
 
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned primary_flags[COT_EMU_MAX_GPUS]; /* under the lock */
@@ -31,7 +117,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
 static void drop_primary(struct cot_emu_context *c)
 {
 	c->primary = false;
-	cot_emu_context_forget(c);
+	cot_emu_current_forget(c);
 	cot_emu_context_free(c);
 }
 

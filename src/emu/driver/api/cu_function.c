@@ -1,8 +1,7 @@
 /* What is known of a function, and settings; and how many of its blocks fit on an SM. */
 #include "emu/driver/driver.h"
-#include "emu/exec/exec.h"
 
-enum { SHARED_PER_BLOCK = 8, SHARED_OPT_IN = 97 };
+#define SHARED_OPT_IN 97 /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
 
 static CUresult find(CUfunction handle, struct cot_emu_function **ret_function)
 {
@@ -12,18 +11,10 @@ static CUresult find(CUfunction handle, struct cot_emu_function **ret_function)
 	return result ? result : cot_emu_function_get(handle, c, ret_function);
 }
 
-static uint32_t default_dynamic_shared(const struct cot_emu_function *f)
-{
-	uint32_t most = (uint32_t)cot_emu_device_attribute(SHARED_PER_BLOCK);
-
-	return f->shared_bytes < most ? most - f->shared_bytes : 0;
-}
-
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction function)
 {
 	struct cot_emu_function *f;
 	CUresult result = find(function, &f);
-	uint32_t dynamic;
 
 	if (result || !value)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
@@ -47,8 +38,7 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction fu
 		*value = (int)cot_emu_device_target();
 		break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		dynamic = atomic_load(&f->max_dynamic_shared);
-		*value = (int)(dynamic ? dynamic : default_dynamic_shared(f));
+		*value = (int)cot_emu_dynamic_shared(f);
 		break;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		*value = atomic_load(&f->carveout) - 1;
@@ -186,19 +176,6 @@ CUresult cuFuncLoad(CUfunction function)
 	struct cot_emu_function *f;
 
 	return find(function, &f);
-}
-
-/* ---- occupancy ---- */
-
-uint32_t cot_emu_occupancy(const struct cot_emu_function *f, uint32_t n_threads,
-			   uint32_t dynamic_shared)
-{
-	struct cot_exec_sm_limits limits = cot_exec_sm_limits(cot_emu_device_target());
-
-	if (!n_threads || n_threads > f->max_threads)
-		return 0;
-	return cot_exec_occupancy(&limits, f->n_registers, f->shared_bytes + dynamic_shared,
-				  n_threads);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, CUfunction function,

@@ -1,6 +1,5 @@
 /* The parameters of nodes, to be read and changed. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "emu/driver/driver.h"
 #include "emu/driver/graph.h"

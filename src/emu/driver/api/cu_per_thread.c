@@ -2,7 +2,7 @@
  * The entry points for programs whose default stream is one per thread: NULL means that one. For
  * most calls that is all; those that wait do so for the thread's stream alone.
  */
-
+#include "emu/driver/api/transfers.h"
 #include "emu/driver/driver.h"
 
 #define S(stream) ((stream) ? (stream) : CU_STREAM_PER_THREAD)

@@ -1,6 +1,4 @@
 /* The entry points for streams. */
-#include <stdlib.h>
-
 #include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
 

@@ -16,14 +16,6 @@
 #include "emu/driver/driver.h"
 #include "emu/driver/validity.h"
 
-typedef void (*slot_end)(CUcontext ctx, void *key, void *value);
-
-struct cot_emu_slot {
-	void *key, *value;
-	slot_end end;
-	struct cot_emu_slot *next;
-};
-
 static CUresult not_supported(void)
 {
 	cot_emu_note("the runtime has called an internal function that does not exist here");
@@ -36,13 +28,8 @@ static CUresult not_supported(void)
 
 /* ---- the runtime's own interface ---- */
 
-static CUresult retain_primary(CUcontext *ctx, CUdevice device)
-{
-	return cuDevicePrimaryCtxRetain(ctx, device);
-}
-
 static void (*const runtime_interface[])(void) = {
-	SIZE(15), MISSING, ENTRY(retain_primary),
+	SIZE(15), MISSING, ENTRY(cuDevicePrimaryCtxRetain),
 	MISSING,  MISSING, MISSING,
 	MISSING,  MISSING, MISSING,
 	MISSING,  MISSING, MISSING,
@@ -85,7 +72,7 @@ static CUresult find_context(CUcontext ctx, struct cot_emu_context **ret_context
 	return CUDA_SUCCESS;
 }
 
-static CUresult slot_put(CUcontext ctx, void *key, void *value, slot_end end)
+static CUresult slot_put(CUcontext ctx, void *key, void *value, cot_emu_slot_end end)
 {
 	struct cot_emu_slot *slot = calloc(1, sizeof(*slot));
 	struct cot_emu_context *c;
@@ -137,24 +124,6 @@ static CUresult slot_get(void **value, CUcontext ctx, void *key)
 		*value = slot->value;
 	pthread_mutex_unlock(&c->lock);
 	return slot ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-void cot_emu_slots_free(struct cot_emu_context *c)
-{
-	struct cot_emu_slot *slot;
-
-	for (;;) {
-		pthread_mutex_lock(&c->lock);
-		slot = c->slots;
-		if (slot)
-			c->slots = slot->next;
-		pthread_mutex_unlock(&c->lock);
-		if (!slot)
-			return;
-		if (slot->end)
-			slot->end((CUcontext)c, slot->key, slot->value);
-		free(slot);
-	}
 }
 
 static void (*const context_local_storage[])(void) = {

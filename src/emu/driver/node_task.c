@@ -1,0 +1,61 @@
+/* What a node of a graph does, from the parameters of its type. */
+#include "emu/driver/driver.h"
+#include "emu/driver/graph.h"
+#include "emu/driver/launch.h"
+
+CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_task *ret_task)
+{
+	CUlaunchConfig config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+				 .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+				 .sharedMemBytes = p->sharedMemBytes};
+	const struct cot_emu_wishes none = {.cooperative = false};
+	struct cot_emu_context *c;
+	CUresult result = cot_emu_context_get(p->ctx, &c);
+
+	if (result)
+		return result;
+	return cot_emu_task_launch(c, &config, p->func ? p->func : (CUfunction)p->kern,
+				   p->kernelParams, p->extra, &none, ret_task);
+}
+
+static CUresult event_task(enum cot_emu_task_kind kind, CUevent event,
+			   struct cot_emu_task *ret_task)
+{
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	cot_emu_event_ref(event);
+	*ret_task = (struct cot_emu_task){.kind = kind, .event = event};
+	return CUDA_SUCCESS;
+}
+
+CUresult cot_emu_params_task(const CUgraphNodeParams *p, struct cot_emu_task *ret_task)
+{
+	struct cot_emu_task t = {.kind = COT_EMU_TASK_EMPTY};
+
+	switch (p->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return cot_emu_kernel_task(&p->kernel, ret_task);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return cot_emu_task_copy(&p->memcpy.copyParams, ret_task);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return cot_emu_task_fill(&p->memset, ret_task);
+	case CU_GRAPH_NODE_TYPE_HOST:
+		if (!p->host.fn)
+			return CUDA_ERROR_INVALID_VALUE;
+		t.kind = COT_EMU_TASK_HOST;
+		t.host.function = p->host.fn;
+		t.host.data = p->host.userData;
+		break;
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		return event_task(COT_EMU_TASK_RECORD, p->event, ret_task);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return event_task(COT_EMU_TASK_WAIT, p->event, ret_task);
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+	case CU_GRAPH_NODE_TYPE_GRAPH: /* the child comes beside the task */
+		break;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	*ret_task = t;
+	return CUDA_SUCCESS;
+}
