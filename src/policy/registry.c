@@ -20,7 +20,7 @@ const struct cot_policy_ops *cot_policy_find(const char *name)
 }
 
 /*
- * Measured on one H200, driver 580. [table] is bench/results/live/2026-11-20-h200/table.md; the
+ * Measured on one H200, driver 580. [table] is results/h200/2026-11-20/live/table.md; the
  * others are from probes made before it.
  */
 void cot_policy_config_init(struct cot_policy_config *config)

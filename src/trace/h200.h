@@ -1,7 +1,7 @@
 /*
  * The H200 (NVIDIA GH100 with HBM3e and PCIe 5.0 x16) as sold: what the simulator's table of GPUs
  * (gpu.c) and the models' (kernels.c) both say of it. What only one of them needs was measured
- * (data/measured/h200) and stands there.
+ * (results/h200/2026-11-22/contention) and stands there.
  *
  * Of the bandwidth of its memory the models have what can be had, 4719 GB/s as measured; the
  * simulator has this peak and takes 0.983 of it.

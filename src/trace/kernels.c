@@ -56,7 +56,7 @@ static const struct preset presets[] = {
 	},
 	{
 		/*
-		 * As measured (data/measured/h200). An SM issues four warp
+		 * As measured (results/h200/2026-11-22/contention). An SM issues four warp
 		 * instructions per cycle. One access takes 725 cycles when one warp on every SM
 		 * waits for one; sectors read one by one leave an SM every 2.5 cycles. At full
 		 * bandwidth an access of 128 B leaves an SM every 132 * 128 * 1.98 / 4719 = 7

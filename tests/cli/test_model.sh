@@ -85,7 +85,7 @@ says "$work/err" "m.csv:6:1: seconds is 6 after 6; expected times that grow"
 
 # What was measured on an H200: the contention model predicts mixes that it was not trained with, and
 # the power model powers.
-measured=$SOURCE_DIR/data/measured/h200
+measured=$SOURCE_DIR/results/h200/2026-11-22/contention
 expect 0 model check "$measured/contention.jsonl"
 # below GROUP LIMIT: the mean error of these mixes, in per cent
 below() {
