@@ -19,8 +19,8 @@
  * Power of the Fermi and Kepler cards: 1.59 W for an idle SM and 11 W of the chip as in GPUWattch's
  * file for the GTX 480 (40 nm), the others ours, chosen so that busy cards draw what such cards
  * draw. Of the H200: an idle SM as in AccelWattch's file for Volta; the other figures as measured
- * (results/h200/2026-11-22/contention): 122 W in all when idle, 15 W more with one waiting warp on every SM, and
- * energies of instructions and bytes as `cotenant model train` finds them.
+ * (results/h200/2026-11-22/contention): 122 W in all when idle, 15 W more with one waiting warp on
+ * every SM, and energies of instructions and bytes as `cotenant model train` finds them.
  */
 const struct cot_gpu cot_gpu_presets[] = {
 	{
@@ -75,8 +75,8 @@ const struct cot_gpu cot_gpu_presets[] = {
 		/* Measured: what a request waits longer that interrupts a batch program */
 		.switch_ps = 170 * COT_PS_PER_US,
 		/*
-		 * Measured (results/h200/2026-11-22/contention): `cotenant model check` has these limits of an SM
-		 * and of memory, and how latency rises, of which no end was seen.
+		 * Measured (results/h200/2026-11-22/contention): `cotenant model check` has these
+		 * limits of an SM and of memory, and how latency rises, of which no end was seen.
 		 */
 		.issue_width = 4,
 		.sm_bytes_per_cycle = 81,

@@ -279,35 +279,36 @@ static void test_not_taken(void **state)
 
 static void test_counts(void **state)
 {
-	static struct {
-		struct cot_msg_work_counts m;
-		struct cot_work_reason reasons[2];
-	} counts = {.m = {.n_rewritten = 1,
-			  .n_refused = 2,
-			  .n_launched_workers = 3,
-			  .n_launched_plain = 4,
-			  .n_reasons = 2},
-		    .reasons = {{"first", 5}, {"second", 6}}};
+	static const struct cot_work_reason reasons[] = {{"first", 5}, {"second", 6}};
+	static _Alignas(
+		8) unsigned char bytes[sizeof(struct cot_msg_work_counts) + sizeof(reasons)];
+	struct cot_msg_work_counts *counts = (struct cot_msg_work_counts *)(void *)bytes;
 	struct cot_msg_work_hello m = hello("0");
 	struct tenant *t;
 	struct conn *c;
 	int fd, other;
 
 	(void)state;
+	*counts = (struct cot_msg_work_counts){.n_rewritten = 1,
+					       .n_refused = 2,
+					       .n_launched_workers = 3,
+					       .n_launched_plain = 4,
+					       .n_reasons = 2};
+	memcpy(counts->reasons, reasons, sizeof(reasons));
 	c = join(&fd, &m);
 	(void)join(&other, &m);
 	t = c->tenant;
 	t->had_groups = true; /* so that it stays */
 	assert_null(c->counts);
-	say(fd, &counts, COT_MSG_WORK_COUNTS, sizeof(counts));
+	say(fd, bytes, COT_MSG_WORK_COUNTS, sizeof(bytes));
 	serve(1);
 	assert_non_null(c->counts);
 	assert_int_equal(c->counts->n_reasons, 2);
 	assert_string_equal(c->counts->reasons[1].name, "second");
 	assert_int_equal(c->counts->reasons[1].n_kernels, 6);
 	/* The next one replaces it. */
-	counts.m.n_rewritten = 10;
-	say(fd, &counts, COT_MSG_WORK_COUNTS, sizeof(counts));
+	counts->n_rewritten = 10;
+	say(fd, bytes, COT_MSG_WORK_COUNTS, sizeof(bytes));
 	serve(1);
 	assert_int_equal(c->counts->n_rewritten, 10);
 	assert_int_equal(t->n_rewritten, 0);
@@ -317,7 +318,7 @@ static void test_counts(void **state)
 	assert_int_equal(t->n_not_rewritten, 2);
 	assert_int_equal(t->n_launched_workers, 3);
 	assert_int_equal(t->n_launched_plain, 4);
-	say(other, &counts, COT_MSG_WORK_COUNTS, sizeof(counts));
+	say(other, bytes, COT_MSG_WORK_COUNTS, sizeof(bytes));
 	serve(1);
 	leave(other);
 	assert_int_equal(t->n_rewritten, 20);
