@@ -19,6 +19,12 @@ struct wrapper {
 	void *more;
 };
 
+/* A text may be shorter than a word, but then it has a zero in it. n 0: nobody knows its size. */
+static bool has_word(const char *text, size_t n)
+{
+	return n ? n >= sizeof(uint32_t) : text[0] && text[1] && text[2];
+}
+
 static uint32_t first_word(const void *image)
 {
 	uint32_t word;
@@ -89,8 +95,7 @@ static int take(const void *image, size_t n, unsigned target, char **ret_text, s
 	const char *text = image;
 
 	*ret_why = COT_SHIM_WHY_UNREADABLE;
-	/* A text may be shorter than a word, but then it has a zero in it. */
-	if (n ? n < sizeof(uint32_t) : !text[0] || !text[1] || !text[2])
+	if (!has_word(text, n))
 		return -ENOENT;
 	if (first_word(image) == COT_FATBIN_MAGIC) {
 		if (n && n < COT_FATBIN_HEADER_BYTES)
@@ -110,7 +115,7 @@ int cot_shim_image_text(const void *image, size_t n, unsigned target, char **ret
 {
 	struct wrapper w;
 
-	if (!n && first_word(image) == COT_FATBIN_WRAPPER_MAGIC) {
+	if (!n && has_word(image, 0) && first_word(image) == COT_FATBIN_WRAPPER_MAGIC) {
 		memcpy(&w, image, sizeof(w));
 		*ret_why = COT_SHIM_WHY_UNREADABLE;
 		if (!w.data)
