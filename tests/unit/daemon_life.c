@@ -65,6 +65,23 @@ pid_t life_process_of(uid_t uid, const char *const env[])
 	return life_process_as(uid, "sleep", env);
 }
 
+/*
+ * Whether it has become the program that it is to be: the kernel gives that its name first, and
+ * its environment last.
+ */
+static bool has_begun(pid_t pid, const char *first)
+{
+	char path[64], text[COT_PATH_TEXT_MAX + 32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	(void)fread(text, 1, sizeof(text) - 1, f);
+	(void)fclose(f);
+	return !strcmp(text, first);
+}
+
 pid_t life_process_as(uid_t uid, const char *name, const char *const env[])
 {
 	char *argv[] = {(char *)(uintptr_t)name, (char[]){"1000"}, NULL};
@@ -85,18 +102,9 @@ pid_t life_process_as(uid_t uid, const char *name, const char *const env[])
 		_exit(127);
 	}
 	processes[n_processes++] = pid;
-	for (i = 0; i < 1000; i++) { /* until it has become that program */
-		char path[64], text[64] = "";
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-		f = fopen(path, "re");
-		assert_non_null(f);
-		if (fgets(text, sizeof(text), f) && !strcmp(text, "sleep\n"))
-			i = 1000;
-		(void)fclose(f);
+	for (i = 0; i < 5000 && !has_begun(pid, socket_variable); i++)
 		usleep(2000);
-	}
+	assert_true(i < 5000);
 	return pid;
 }
 

@@ -83,8 +83,8 @@ static int get_current(CUcontext *context)
 
 /* ---- the driver: code ---- */
 
-static bool takes_rewritten; /* what the shim made of an image */
-static void *seen_values[OPTIONS_MAX];
+static bool takes_rewritten;		   /* what the shim made of an image */
+static void *seen_values[OPTIONS_MAX + 1]; /* one more than the shim copies */
 
 static bool is_rewritten(const void *image)
 {

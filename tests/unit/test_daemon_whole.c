@@ -171,6 +171,12 @@ static void expect_no_begin(const char *runtime, int rc, const char *why)
 	assert_int_equal(setenv("COTENANT_RUNTIME_DIR", runtime, 1), 0);
 	assert_int_equal(cot_daemon_begin(&other, &err), rc);
 	assert_string_equal(err.text, why);
+	if (other.host) /* then it has come as far as its server */
+		cot_daemon_end(&other);
+	if (other.spare_fd >= 0)
+		(void)close(other.spare_fd);
+	if (other.signals.fd >= 0)
+		(void)close(other.signals.fd);
 	if (other.lock_fd >= 0)
 		(void)close(other.lock_fd);
 }

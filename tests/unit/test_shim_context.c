@@ -172,12 +172,14 @@ static void contexts_that_are_gone(void **state)
 
 static void the_child_has_none(void **state)
 {
+	struct cot_shim_context *parents = make_context(FIRST);
+
 	(void)state;
-	make_context(FIRST);
 	pthread_mutex_lock(&cot_shim_lock);
 	cot_shim_contexts_forget();
 	assert_null(cot_shim_contexts_first());
 	assert_false(is_locked(&cot_shim_lock));
+	free(parents);
 }
 
 /* A device's own context goes with it, and no other device's. */

@@ -224,6 +224,14 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
+/* The next time the environment is read as at the library's load. */
+static void forget_environment(void)
+{
+	has_read = false;
+	free(path_list);
+	path_list = NULL;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -231,13 +239,12 @@ static int set_up(void **state)
 	memset(cached, 0, sizeof(cached));
 	memset(slots, 0, sizeof(slots));
 	setting = NULL;
-	asked_for = has_read = false;
+	asked_for = false;
 	at_open = NULL;
 	n_opened = n_closed = n_errors = n_levels = 0;
 	atomic_store(&cot_shim_enabled, false);
 	setenv("LD_LIBRARY_PATH", "", 1);
-	free(path_list);
-	path_list = NULL;
+	forget_environment();
 	written[0] = '\0';
 	return 0;
 }
@@ -273,7 +280,7 @@ static void in_order(void **state)
 	expect_slots(11, CUDA_ERROR_NOT_SUPPORTED, 13);
 	assert_int_equal(n_levels, 1);
 	setting = path_of("set/none.so");
-	has_read = false;
+	forget_environment();
 	load();
 	expect_done("one/libcuda.so.1;");
 	unlink(path_of("one/libcuda.so.1"));
@@ -421,8 +428,7 @@ static void environment(void **state)
 	read_environment();
 	assert_string_equal(path_list, "/first");
 	assert_true(cot_shim_settings.shim);
-	free(path_list);
-	has_read = false;
+	forget_environment();
 	unsetenv("LD_LIBRARY_PATH");
 	at_load();
 	assert_null(path_list);
