@@ -219,8 +219,8 @@ void cot_state_save(struct daemon *d);
 
 /* ---- recover.c ---- */
 
-void cot_recover_pools(struct daemon *d, const struct cot_processes *all);
 /* 0, or -errno when it cannot be known which of them still run. */
+int cot_recover_pools(struct daemon *d, const struct cot_processes *all);
 int cot_recover_tenants(struct daemon *d, const struct cot_processes *all);
 /* The running pool whose programs have this in CUDA_MPS_PIPE_DIRECTORY, or NULL. */
 struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);

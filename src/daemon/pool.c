@@ -529,11 +529,22 @@ void cot_pool_server_gone(struct pool *p)
 		(void)ask_for_server(p);
 }
 
-void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
+static int watch_control(struct pool *p, pid_t control, uint64_t start_time)
 {
-	if (p->state != POOL_DOWN || cot_process_start_time(control) != start_time ||
-	    cot_watch_start(p->d, &p->control, control, control_ended) < 0)
-		return;
+	int rc = cot_watch_start(p->d, &p->control, control, control_ended);
+
+	if (rc < 0 || p->control.start_time == start_time)
+		return rc;
+	cot_watch_stop(p->d, &p->control); /* another one with its number */
+	return -ESRCH;
+}
+
+int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
+{
+	int rc = p->state == POOL_DOWN ? watch_control(p, control, start_time) : -ESRCH;
+
+	if (rc < 0)
+		return rc == -ESRCH ? 0 : rc;
 	p->adopted = true;
 	cot_keeper_start(p->d);
 	p->multiuser = cot_process_has_argument(control, "-M");
@@ -545,6 +556,7 @@ void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	} else {
 		wait_for_control(p);
 	}
+	return 0;
 }
 
 bool cot_pool_reap(struct daemon *d)

@@ -84,7 +84,9 @@ void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
 void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
 void cot_pool_left(struct pool *p, const char *name);
 void cot_pool_server_gone(struct pool *p);
-void cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
+/* Takes over its control program from the daemon before, if that still runs. 0, or -errno when that
+ * cannot be known now. */
+int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
 /* Looks after processes that have no pidfd. False: there are none. */
 bool cot_pool_reap(struct daemon *d);
 const char *cot_pool_state_name(enum pool_state state);

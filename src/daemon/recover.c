@@ -10,27 +10,31 @@
 
 #include "daemon/daemon.h"
 
-static void recover_pool(struct daemon *d, const struct cot_process *p)
+/* 0, or -errno when it cannot be known whether it still runs. */
+static int recover_pool(struct daemon *d, const struct cot_process *p)
 {
 	uint64_t gpus = cot_gpus_mask(&d->gpus, p->found.gpu);
 	struct pool *pool;
 
 	if (!gpus || (gpus & (gpus - 1)) || (p->uid != geteuid() && p->uid != 0) ||
 	    cot_pool_find(d, p->found.id))
-		return;
+		return 0;
 	pool = cot_pool_take(d, p->found.id, p->found.cls, p->found.shared,
 			     (unsigned)__builtin_ctzll(gpus));
-	if (pool && pool->id == p->found.id && !p->is_server)
-		cot_pool_adopt(pool, p->pid, p->start_time);
+	if (!pool || pool->id != p->found.id || p->is_server)
+		return 0;
+	return cot_pool_adopt(pool, p->pid, p->start_time);
 }
 
-void cot_recover_pools(struct daemon *d, const struct cot_processes *all)
+int cot_recover_pools(struct daemon *d, const struct cot_processes *all)
 {
+	int rc = 0;
 	unsigned i;
 
-	for (i = 0; i < all->n; i++)
+	for (i = 0; i < all->n && !rc; i++)
 		if (all->p[i].found.is_pool && cot_process_is_root(all, &all->p[i]))
-			recover_pool(d, &all->p[i]);
+			rc = recover_pool(d, &all->p[i]);
+	return rc;
 }
 
 struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe)

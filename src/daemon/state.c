@@ -167,7 +167,8 @@ void cot_state_keep(struct daemon *d)
 
 /* ---- loading ---- */
 
-static void load_pool(struct daemon *d, json_t *entry)
+/* 0, or -errno when it cannot be known whether it still runs. */
+static int load_pool(struct daemon *d, json_t *entry)
 {
 	int id, cls, gpu, pid, shared = 0, held = 0;
 	json_int_t start;
@@ -176,19 +177,18 @@ static void load_pool(struct daemon *d, json_t *entry)
 	if (json_unpack(entry, "{s:i, s:i, s?b, s?b, s:i, s:i, s:I}", "id", &id, "class", &cls,
 			"shared", &shared, "held", &held, "gpu", &gpu, "pid", &pid, "start",
 			&start) < 0)
-		return;
+		return 0;
 	p = id > 0 ? cot_pool_find(d, (uint64_t)id) : NULL;
 	if (p) /* found by its processes, which do not know */
 		p->held = held;
 	if (p || id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 ||
 	    (unsigned)gpu >= d->gpus.n ||
 	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu))
-		return;
+		return 0;
 	p = cot_pool_take(d, (uint32_t)id, (enum cot_class)cls, shared, (unsigned)gpu);
 	if (p)
 		p->held = held;
-	if (p && pid > 0)
-		cot_pool_adopt(p, pid, (uint64_t)start);
+	return p && pid > 0 ? cot_pool_adopt(p, pid, (uint64_t)start) : 0;
 }
 
 /* What of a tenant is in the file. */
@@ -312,12 +312,16 @@ static int load(struct daemon *d, const struct cot_processes *all, json_t *state
 {
 	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
 	json_t *entry;
-	int rc = 0;
+	int rc = cot_recover_pools(d, all);
 	size_t i;
 
-	cot_recover_pools(d, all);
-	json_array_foreach (json_object_get(state, "pools"), i, entry)
-		load_pool(d, entry);
+	if (rc < 0)
+		return rc;
+	json_array_foreach (json_object_get(state, "pools"), i, entry) {
+		rc = load_pool(d, entry);
+		if (rc < 0)
+			return rc;
+	}
 	json_array_foreach (json_object_get(state, "tenants"), i, entry) {
 		rc = load_tenant(d, entry, all);
 		if (rc < 0)

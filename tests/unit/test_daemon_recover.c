@@ -222,6 +222,11 @@ static void test_part(void **state)
 static void test_cannot_see(void **state)
 {
 	(void)state;
+	(void)found_pool(3, "0");
+	allow_fds(0);
+	assert_int_equal(cot_recover_pools(&stage, all), -EMFILE);
+	allow_fds(-1);
+	assert_int_equal(cot_pool_find(&stage, 3)->control.pid, 0);
 	(void)found(20, "0");
 	(void)found(21, "0");
 	allow_fds(0);
