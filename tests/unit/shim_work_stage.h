@@ -44,7 +44,7 @@ void cot_shim_changed(void)
 	n_changes++;
 }
 
-void cot_shim_runtime_wake(void)
+void cot_shim_wake(void)
 {
 	n_wakes++;
 }

@@ -199,17 +199,6 @@ static void expect_plain(const struct cot_shim_ref *r)
 
 /* ---- tests ---- */
 
-static void names_of_ours(void **state)
-{
-	(void)state;
-	assert_true(cot_shim_is_added("a$cot_workers"));
-	assert_false(cot_shim_is_added("$cot_workers"));
-	assert_false(cot_shim_is_added("a$cot_workers_"));
-	assert_false(cot_shim_is_added("a_cot_workers"));
-	assert_false(cot_shim_is_added("a"));
-	assert_false(cot_shim_is_added(""));
-}
-
 /* A function goes with the workers of its own kernel, asked for where it is from. */
 static void functions(void **state)
 {
@@ -423,7 +412,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_ours),
 		TEST(functions),
 		TEST(no_workers),
 		TEST(the_same_handle),

@@ -23,7 +23,7 @@ void cot_log(enum cot_log_level level, const char *fmt, ...)
 	n_logged++;
 }
 
-void cot_shim_runtime_wake(void)
+void cot_shim_wake(void)
 {
 	n_wakes++;
 }

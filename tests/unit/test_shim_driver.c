@@ -20,6 +20,7 @@ static int played_access(const char *path, int mode)
 
 #define access played_access
 #include "guest/shim/driver.c"
+#include "guest/shim/fork.c"
 #undef access
 
 static char folder[] = P_tmpdir "/cotenant.XXXXXX";
@@ -27,10 +28,9 @@ static char folder[] = P_tmpdir "/cotenant.XXXXXX";
 /* ---- slots ---- */
 
 static void *slots[3];
-const struct cot_shim_entry cot_shim_entries[] = {{"cuInit", &slots[0], NULL, 2000},
-						  {"cuNew", &slots[1], NULL, 0},
-						  {"cuLaunchKernel", &slots[2], NULL, 4000}};
-const size_t cot_shim_n_entries = COT_ARRAY_LEN(cot_shim_entries);
+const struct cot_shim_slot_of cot_shim_slots[] = {
+	{"cuInit", &slots[0]}, {"cuNew", &slots[1]}, {"cuLaunchKernel", &slots[2]}};
+const size_t cot_shim_n_slots = COT_ARRAY_LEN(cot_shim_slots);
 
 static int init(void)
 {
@@ -42,13 +42,9 @@ static int launch(void)
 	return 13;
 }
 
-CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+CUresult cuInit(unsigned flags)
 {
-	(void)symbol;
-	(void)function;
-	(void)version;
-	(void)flags;
-	return 0;
+	return (int)flags;
 }
 
 /* What the three entry points return. */
@@ -106,8 +102,8 @@ void *cot_library_symbol(void *handle, const char *name)
 {
 	enum kind kind = *(enum kind *)handle;
 
-	if (kind == IS_SHIM && !strcmp(name, "cuGetProcAddress"))
-		return (void *)(uintptr_t)cuGetProcAddress;
+	if (kind == IS_SHIM && !strcmp(name, "cuInit"))
+		return (void *)(uintptr_t)cuInit;
 	if (kind != IS_NO_CUDA && !strcmp(name, "cuInit"))
 		return (void *)(uintptr_t)init;
 	if (kind == IS_DRIVER && !strcmp(name, "cuLaunchKernel"))
@@ -169,6 +165,11 @@ void cot_log(enum cot_log_level level, const char *fmt, ...)
 void cot_shim_runtime_forget(void)
 {
 	note("runtime;");
+}
+
+void cot_shim_wait_forget(void)
+{
+	note("wait;");
 }
 
 void cot_shim_gpus_forget(void)
@@ -242,7 +243,7 @@ static int set_up(void **state)
 	asked_for = false;
 	at_open = NULL;
 	n_opened = n_closed = n_errors = n_levels = 0;
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	setenv("LD_LIBRARY_PATH", "", 1);
 	forget_environment();
 	written[0] = '\0';
@@ -440,7 +441,7 @@ static void a_child(void **state)
 {
 	(void)state;
 	after_fork_in_child();
-	expect_done("runtime;gpus;contexts;code;");
+	expect_done("runtime;wait;gpus;contexts;code;");
 }
 
 int main(void)

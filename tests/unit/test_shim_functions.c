@@ -54,7 +54,7 @@ static void functions_that_are_not_there(void **state)
 	assert_int_equal(cuKernelGetFunction(&f, HANDLE(0x3100)), 2);
 	expect_done("function of 0x3100;");
 	fails = NULL;
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	expect_handed_on();
 }
 
@@ -67,7 +67,7 @@ static void unloaded(void **state)
 	expect_done("forget 0x1000;unload;");
 	assert_int_equal(cuLibraryUnload(LIBRARY), 2);
 	expect_done("unload library;forget 0x2000;");
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	assert_int_equal(cuModuleUnload(MODULE), 2);
 	assert_int_equal(cuLibraryUnload(LIBRARY), 2);
 	expect_done("unload;unload library;");
@@ -115,7 +115,7 @@ static void counts(void **state)
 		fails = "count";
 		expect_count(all[i], 2, N_LISTED);
 		fails = NULL;
-		atomic_store(&cot_shim_enabled, false);
+		atomic_store(&cot_shim_state, COT_SHIM_OFF);
 		expect_count(all[i], 0, N_LISTED);
 	}
 }
@@ -196,7 +196,7 @@ static void lists_as_they_are(void **state)
 		n_added = 0;
 		expect_list(all[i], 0, 6, "012-45");
 		n_added = 2;
-		atomic_store(&cot_shim_enabled, false);
+		atomic_store(&cot_shim_state, COT_SHIM_OFF);
 		expect_list(all[i], 0, 6, "012-45");
 		expect_done("6 of 0x1000;6 of 0x1000;");
 	}
@@ -247,11 +247,11 @@ static void attributes(void **state)
 		assert_int_equal(set(i), 2);
 		expect_done(own[i]);
 		fails = NULL;
-		atomic_store(&cot_shim_enabled, false);
+		atomic_store(&cot_shim_state, COT_SHIM_OFF);
 		assert_int_equal(set(i), 0);
 		expect_done(own[i]);
 		assert_int_equal(r.fit, 5);
-		atomic_store(&cot_shim_enabled, true);
+		atomic_store(&cot_shim_state, COT_SHIM_ON);
 		assert_int_equal(set(i), 0);
 		expect_done(both[i]);
 		assert_int_equal(r.fit, 0);

@@ -57,7 +57,7 @@ static void modules(void **state)
 		assert_int_equal(load_by(way, &module), 0);
 		(void)snprintf(expected, sizeof(expected), "%s%s", made[way], own[way]);
 		expect_done(expected);
-		atomic_store(&cot_shim_enabled, false);
+		atomic_store(&cot_shim_state, COT_SHIM_OFF);
 		assert_int_equal(load_by(way, &module), 0);
 		expect_done(own[way]);
 	}
@@ -189,7 +189,7 @@ static void module_options(void **state)
 	assert_ptr_equal(seen_values[0], HANDLE(1)); /* by the second call */
 	assert_ptr_equal(seen_values[2], HANDLE(3));
 	written[0] = '\0';
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	assert_int_equal(cuModuleLoadDataEx(&module, "it", 1, options, values), 0);
 	expect_done("data ex it, 1 options;");
 }
@@ -268,7 +268,7 @@ static void libraries(void **state)
 			       "%s" LIBRARY_MADE "why %d;finish rewritten;%s", made[file],
 			       COT_SHIM_WHY_NOT_LOADED, own[file]);
 		expect_done(expected);
-		atomic_store(&cot_shim_enabled, false);
+		atomic_store(&cot_shim_state, COT_SHIM_OFF);
 		fails = "load";
 		assert_int_equal(load_library_by(file, &library), 2);
 		expect_done(own[file]);

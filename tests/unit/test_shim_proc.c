@@ -10,8 +10,13 @@
 
 #include "guest/shim/entry_proc.c"
 
-_Atomic bool cot_shim_enabled = true;
+_Atomic int cot_shim_state = COT_SHIM_ON;
 void *cot_real_cuGetProcAddress, *cot_real_cuGetProcAddress_v2;
+
+bool cot_shim_begin(void)
+{
+	return false;
+}
 
 /* As the driver exports them; ours beside those that we have. */
 static char exported[6], mine[6];
@@ -52,7 +57,7 @@ static int set_up(void **state)
 	cot_real_cuGetProcAddress = (void *)(uintptr_t)proc;
 	cot_real_cuGetProcAddress_v2 = (void *)(uintptr_t)proc_v2;
 	result = 0;
-	atomic_store(&cot_shim_enabled, true);
+	atomic_store(&cot_shim_state, COT_SHIM_ON);
 	return 0;
 }
 
@@ -115,7 +120,7 @@ static void left_as_it_is(void **state)
 	result = 500;
 	assert_ptr_equal(get("cuCtxDestroy", &exported[1], 12000, 0), &exported[1]);
 	result = 0;
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	assert_ptr_equal(get("cuCtxDestroy", &exported[1], 12000, 0), &exported[1]);
 }
 

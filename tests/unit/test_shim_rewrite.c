@@ -63,11 +63,6 @@ void cot_log(enum cot_log_level level, const char *fmt, ...)
 	assert_int_equal(level, COT_LOG_INFO);
 }
 
-bool cot_shim_is_added(const char *name)
-{
-	return strstr(name, COT_SHIM_SUFFIX) != NULL;
-}
-
 static struct cot_shim_rewritten made;
 
 static int set_up(void **state)
@@ -242,14 +237,30 @@ static void out_of_memory(void **state)
 	assert_int_equal(n_allocations, 0);
 }
 
+static void names_of_ours(void **state)
+{
+	(void)state;
+	assert_true(cot_shim_is_added("a$cot_workers"));
+	assert_false(cot_shim_is_added("$cot_workers"));
+	assert_false(cot_shim_is_added("a$cot_workers_"));
+	assert_false(cot_shim_is_added("a_cot_workers"));
+	assert_false(cot_shim_is_added("a"));
+	assert_false(cot_shim_is_added(""));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(kernels),	       TEST(the_text_is_whole),
-		TEST(refused_kernels), TEST(nothing_to_rewrite),
-		TEST(ours_already),    TEST(newer_than_the_compiler),
-		TEST(long_texts),      TEST(out_of_memory),
+		cmocka_unit_test(names_of_ours),
+		TEST(kernels),
+		TEST(the_text_is_whole),
+		TEST(refused_kernels),
+		TEST(nothing_to_rewrite),
+		TEST(ours_already),
+		TEST(newer_than_the_compiler),
+		TEST(long_texts),
+		TEST(out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ static int played_prctl(int what, const char *name);
 #define nanosleep   played_nanosleep
 #define prctl	    played_prctl
 #include "guest/shim/runtime.c"
+#include "guest/shim/wait.c"
 #undef atexit
 #undef syscall
 #undef sched_yield
@@ -35,7 +36,6 @@ static int played_prctl(int what, const char *name);
 #define START (100 * COT_NS_PER_S)
 #define US    1000ull
 
-pthread_mutex_t cot_shim_lock;
 void *cot_real_cuThreadExchangeStreamCaptureMode;
 
 /* ---- the system ---- */
@@ -138,6 +138,7 @@ int cot_wake_open(struct cot_wake *w)
 {
 	assert_ptr_equal(w, &cot_shim_to_listen);
 	note("open;");
+	w->ring.fd = wake_result ? -1 : 7;
 	return wake_result;
 }
 
@@ -145,6 +146,7 @@ void cot_wake_close(struct cot_wake *w)
 {
 	assert_ptr_equal(w, &cot_shim_to_listen);
 	note("close;");
+	w->ring.fd = -1;
 }
 
 void cot_wake_ring(struct cot_wake *w)
@@ -196,6 +198,7 @@ static int set_up(void **state)
 	cot_real_cuThreadExchangeStreamCaptureMode = (void *)(uintptr_t)exchange_mode;
 	cot_shim_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	cot_shim_runtime_forget();
+	cot_shim_wait_forget();
 	registered = false;
 	gpus[0].next = &gpus[1];
 	now_ns = START;
@@ -212,7 +215,7 @@ static int set_up(void **state)
 static void starts_once(void **state)
 {
 	(void)state;
-	cot_shim_runtime_wake(); /* nobody is there */
+	cot_shim_wake(); /* nobody is there */
 	expect_done("");
 	assert_true(cot_shim_runtime_start());
 	expect_done("at exit;open;");
@@ -220,7 +223,7 @@ static void starts_once(void **state)
 	assert_int_equal(n_alive, 2);
 	assert_true(cot_shim_runtime_start());
 	expect_done("");
-	cot_shim_runtime_wake();
+	cot_shim_wake();
 	expect_done("ring;");
 	/* Each does its part, with the lock, and disturbs no graph that is recorded. */
 	assert_null(bodies[0](arguments[0]));
@@ -317,8 +320,11 @@ static void a_child_starts_its_own(void **state)
 	atomic_store(&cot_shim_to_listen.pending, true);
 	at_exit();
 	written[0] = '\0';
+	pthread_mutex_lock(&cot_shim_lock); /* another thread of the parent has it */
 	cot_shim_runtime_forget();
+	cot_shim_wait_forget();
 	expect_done("forget;close;");
+	assert_false(is_locked(&cot_shim_lock));
 	assert_int_equal(cot_shim_to_watch.n_waiting + changes.n_waiting + n_alive, 0);
 	assert_false(cot_shim_stopping);
 	assert_false(cot_shim_to_listen.pending);

@@ -15,7 +15,12 @@
 #define FUNCTION  HANDLE(0x100)
 #define STREAM	  HANDLE(0x310)
 
-_Atomic bool cot_shim_enabled;
+_Atomic int cot_shim_state;
+
+bool cot_shim_begin(void)
+{
+	return false;
+}
 void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunchKernelEx,
 	*cot_real_cuLaunchKernelEx_ptsz;
 
@@ -113,7 +118,7 @@ static int set_up(void **state)
 	cot_real_cuLaunchKernel_ptsz = (void *)(uintptr_t)kernel_ptsz;
 	cot_real_cuLaunchKernelEx = (void *)(uintptr_t)kernel_ex;
 	cot_real_cuLaunchKernelEx_ptsz = (void *)(uintptr_t)kernel_ex_ptsz;
-	atomic_store(&cot_shim_enabled, true);
+	atomic_store(&cot_shim_state, COT_SHIM_ON);
 	known = NULL;
 	n_shim = 0;
 	return 0;
@@ -156,7 +161,7 @@ static void straight_on(void **state)
 	for (which = 1; which <= 4; which++)
 		assert_int_equal(call(which), which);
 	assert_int_equal(n_shim, 8);
-	atomic_store(&cot_shim_enabled, false);
+	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	for (which = 1; which <= 4; which++)
 		assert_int_equal(call(which), which);
 	assert_int_equal(n_shim, 8);

@@ -23,13 +23,6 @@ static pthread_mutex_t code_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct owner *owners;
 static _Atomic bool any; /* was rewritten */
 
-bool cot_shim_is_added(const char *name)
-{
-	size_t n = strlen(name), suffix = sizeof(COT_SHIM_SUFFIX) - 1;
-
-	return n > suffix && !strcmp(name + n - suffix, COT_SHIM_SUFFIX);
-}
-
 static struct owner *find_owner(cot_shim_handle handle)
 {
 	struct owner *o = owners;

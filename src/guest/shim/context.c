@@ -12,7 +12,6 @@
 
 _Static_assert(CONTROL_BYTES % 128 == 0, "control blocks in an array are aligned");
 
-pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_shim_context *contexts;
 
 struct cot_shim_context *cot_shim_contexts_first(void)
@@ -269,7 +268,6 @@ void cot_shim_stream_gone(CUstream stream)
 
 void cot_shim_contexts_forget(void)
 {
-	cot_shim_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	contexts = NULL;
 }
 

@@ -47,7 +47,7 @@ void cot_shim_count_plain(enum cot_shim_why why)
 	cot_shim_count_why(why);
 	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
 	    atomic_exchange(&resting, false))
-		cot_shim_runtime_wake();
+		cot_shim_wake();
 }
 
 void cot_shim_count_workers(void)

@@ -16,7 +16,7 @@
 #define CACHE_MAX (16u << 20)
 #define PATH_SIZE 4096u
 
-_Atomic bool cot_shim_enabled;
+_Atomic int cot_shim_state;
 struct cot_settings cot_shim_settings;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,9 +73,8 @@ static void fill_all(int (*with)(void))
 {
 	size_t i;
 
-	for (i = 0; i < cot_shim_n_entries; i++)
-		__atomic_store_n(cot_shim_entries[i].slot, (void *)(uintptr_t)with,
-				 __ATOMIC_RELEASE);
+	for (i = 0; i < cot_shim_n_slots; i++)
+		__atomic_store_n(cot_shim_slots[i].slot, (void *)(uintptr_t)with, __ATOMIC_RELEASE);
 }
 
 /* A library at that path that is not this one; NULL. */
@@ -85,8 +84,8 @@ static void *try_path(const char *path)
 
 	if (!handle)
 		return NULL;
-	found = cot_library_symbol(handle, "cuGetProcAddress");
-	if (found != (void *)(uintptr_t)cuGetProcAddress && cot_library_symbol(handle, "cuInit")) {
+	found = cot_library_symbol(handle, "cuInit");
+	if (found && found != (void *)(uintptr_t)cuInit) {
 		cot_log(COT_LOG_INFO, "the driver is %s", path);
 		return handle;
 	}
@@ -164,22 +163,13 @@ static void fill(void *handle)
 {
 	size_t i;
 
-	for (i = 0; i < cot_shim_n_entries; i++) {
-		void *found = cot_library_symbol(handle, cot_shim_entries[i].name);
+	for (i = 0; i < cot_shim_n_slots; i++) {
+		void *found = cot_library_symbol(handle, cot_shim_slots[i].name);
 
 		if (!found)
 			found = (void *)(uintptr_t)missing;
-		__atomic_store_n(cot_shim_entries[i].slot, found, __ATOMIC_RELEASE);
+		__atomic_store_n(cot_shim_slots[i].slot, found, __ATOMIC_RELEASE);
 	}
-}
-
-/* The parent's threads, connections and GPU are not the child's. */
-static void after_fork_in_child(void)
-{
-	cot_shim_runtime_forget();
-	cot_shim_gpus_forget();
-	cot_shim_contexts_forget();
-	cot_shim_code_reset();
 }
 
 static void load(void)
@@ -194,8 +184,8 @@ static void load(void)
 		fill_all(no_driver);
 		return;
 	}
-	if (cot_shim_settings.shim && pthread_atfork(NULL, NULL, after_fork_in_child) == 0)
-		atomic_store(&cot_shim_enabled, true);
+	if (cot_shim_settings.shim)
+		atomic_store(&cot_shim_state, COT_SHIM_ASKED);
 	fill(handle);
 }
 

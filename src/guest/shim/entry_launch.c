@@ -25,6 +25,8 @@ static int launch_original(void *arg)
 
 static int launch(struct original *o)
 {
+	if (!cot_shim_is_on())
+		return launch_original(o);
 	return cot_shim_launch(o->function, o->config, o->per_thread, o->with_attributes, o->params,
 			       o->extra, launch_original, o);
 }
@@ -44,7 +46,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_on() && !is_known_plain(function)) {
+	if (cot_shim_is_asked() && !is_known_plain(function)) {
 		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
@@ -61,7 +63,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 			     unsigned block_x, unsigned block_y, unsigned block_z,
 			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_on() && !is_known_plain(function)) {
+	if (cot_shim_is_asked() && !is_known_plain(function)) {
 		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
@@ -79,7 +81,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
 	struct original o = {function, config, params, extra, false, true};
 
-	if (config && cot_shim_is_on() && !is_known_plain(function))
+	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx)(config, function, params, extra);
 }
@@ -89,7 +91,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function
 {
 	struct original o = {function, config, params, extra, true, true};
 
-	if (config && cot_shim_is_on() && !is_known_plain(function))
+	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
 }

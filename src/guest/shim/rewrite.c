@@ -10,6 +10,13 @@
 #define KERNELS_MAX 65536u
 #define TEXT_MAX    (8u << 20)
 
+bool cot_shim_is_added(const char *name)
+{
+	size_t n = strlen(name), suffix = sizeof(COT_SHIM_SUFFIX) - 1;
+
+	return n > suffix && !strcmp(name + n - suffix, COT_SHIM_SUFFIX);
+}
+
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r)
 {
 	unsigned i;

@@ -1,4 +1,4 @@
-/* What the two threads of the shim have in common: runtime.c, listen.c, watch.c. */
+/* What the two threads of the shim have in common: wait.c, runtime.c, listen.c, watch.c. */
 #ifndef COT_GUEST_SHIM_RUNTIME_H
 #define COT_GUEST_SHIM_RUNTIME_H
 

@@ -5,15 +5,18 @@
  *
  *     stubs.c    every entry point of the driver, as a jump
  *     driver.c   finds and loads the driver; cache.c reads ld.so.cache
- *     entry_*.c  the entry points that do more than pass on, and cuGetProcAddress
+ *     entry_*.c  the entry points that do more than pass on, and cuGetProcAddress with their list,
+ *                entries.c
  *     image.c    PTX out of images; rewrite.c: the pass over it
  *     code.c     which modules and kernels were rewritten; table.c: which handle is which
  *     launch.c   a launch: left as it is, or made into workers
  *     context.c  what a context has for it: control blocks, events, a stream to write flags
  *     work.c     works: what was asked of the daemon, granted and taken back
  *     end.c      waits for the end of a launch, and learns from its time
+ *     wait.c     how threads wait for each other
  *     runtime.c  starts two threads: listen.c listens to the daemon and writes flags, watch.c waits
  *                for the ends of launches
+ *     fork.c     how the shim begins, and what the child of a fork() forgets
  *     counts.c   what has been done
  *
  * Rules, as in src/guest/os.h; in any doubt the launch is the driver's, as the program made it, and
@@ -43,15 +46,13 @@
 
 /* ---- stubs.c, driver.c ---- */
 
-struct cot_shim_entry {
+struct cot_shim_slot_of {
 	const char *name;
 	void **slot; /* holds the driver's function, once it is loaded */
-	void *ours;  /* NULL: passed on */
-	int since;   /* as in api.def; 0: not known */
 };
 
-extern const struct cot_shim_entry cot_shim_entries[];
-extern const size_t cot_shim_n_entries;
+extern const struct cot_shim_slot_of cot_shim_slots[];
+extern const size_t cot_shim_n_slots;
 
 #define ENTRY(name, since, shim, emulated, params) \
 	typedef CUresult cot_fn_##name params;     \
@@ -68,11 +69,34 @@ extern const size_t cot_shim_n_entries;
 void cot_shim_driver_load(void);
 
 /* Whether the program is to be controlled at all; otherwise everything is passed on. */
-extern _Atomic bool cot_shim_enabled;
+enum cot_shim_state { COT_SHIM_OFF, COT_SHIM_ASKED, COT_SHIM_ON };
+extern _Atomic int cot_shim_state;
+static inline bool cot_shim_is_asked(void)
+{
+	return atomic_load_explicit(&cot_shim_state, memory_order_relaxed) != COT_SHIM_OFF;
+}
+
+/* ---- fork.c ---- */
+
+/* The first call that is not only passed on. False: a child that fork() makes could not be told. */
+bool cot_shim_begin(void);
 static inline bool cot_shim_is_on(void)
 {
-	return atomic_load_explicit(&cot_shim_enabled, memory_order_relaxed);
+	return cot_shim_is_asked() &&
+	       (COT_LIKELY(atomic_load(&cot_shim_state) == COT_SHIM_ON) || cot_shim_begin());
 }
+
+/* ---- entries.c ---- */
+
+struct cot_shim_entry {
+	const char *name;
+	void **slot;
+	void *ours; /* NULL: passed on */
+	int since;  /* as in api.def; 0: not known */
+};
+
+extern const struct cot_shim_entry cot_shim_entries[];
+extern const size_t cot_shim_n_entries;
 
 extern struct cot_settings cot_shim_settings;
 
@@ -138,6 +162,7 @@ int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);
 
 #define COT_SHIM_SUFFIX "$cot_workers"
+bool cot_shim_is_added(const char *name); /* has the suffix */
 
 /* ---- code.c, table.c ---- */
 
@@ -181,7 +206,6 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel);
 /* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
-bool cot_shim_is_added(const char *name);
 void cot_shim_code_reset(void); /* after fork() */
 
 /* ---- launch.c ---- */
@@ -256,8 +280,6 @@ struct cot_shim_context {
 	pthread_mutex_t submit; /* for what goes into `stream`; taken before the lock */
 	struct cot_shim_slot slots[COT_SHIM_SLOTS];
 };
-
-extern pthread_mutex_t cot_shim_lock;
 
 /* Without the lock: that of the calling thread, made on first use; NULL: none, or not usable. */
 struct cot_shim_context *cot_shim_context_current(void);
@@ -379,19 +401,24 @@ void cot_shim_end_wait(const struct cot_shim_slot *s);
 
 /* With the lock: starts the threads if they are not there; false: they cannot be started. */
 bool cot_shim_runtime_start(void);
-/* The thread that listens has something new to look at. */
-void cot_shim_runtime_wake(void);
 /* With the lock: the slot's launch has been made; has been ended by eviction; has ended. */
 void cot_shim_runtime_watch(struct cot_shim_slot *s);
 void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left);
 void cot_shim_runtime_ended(struct cot_shim_slot *s);
 void cot_shim_runtime_forget(void); /* after fork() */
 
+/* ---- wait.c ---- */
+
+extern pthread_mutex_t cot_shim_lock;
+
+/* The thread that listens has something new to look at. */
+void cot_shim_wake(void);
 /* Something has changed that others may wait for. */
 void cot_shim_changed(void);
 /* With the lock: lets others have it for a moment. */
 void cot_shim_yield(void);
 /* With the lock, which it lets go of meanwhile: waits for a change. False: it is too late. */
 bool cot_shim_changed_wait(uint64_t until_ns);
+void cot_shim_wait_forget(void); /* after fork() */
 
 #endif

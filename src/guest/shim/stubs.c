@@ -85,13 +85,10 @@ __asm__("\t.text\n\t.balign 16\n\t.type cot_shim_stub_load, %function\n"
 #define NAME(name) extern void *cot_real_##name;
 #include "cuda/abi/api.def"
 
-/* The table that the driver is looked up for. */
-#define OURS_PASS(name) NULL
-#define OURS_TAKE(name) (void *)(uintptr_t)(name)
-#define NAME(name)	{#name, &cot_real_##name, NULL, 0},
-#define ENTRY(name, since, shim, emulated, params) \
-	{#name, &cot_real_##name, OURS_##shim(name), since},
-const struct cot_shim_entry cot_shim_entries[] = {
+/* What the driver is looked up for. */
+#define NAME(name)				   {#name, &cot_real_##name},
+#define ENTRY(name, since, shim, emulated, params) NAME(name)
+const struct cot_shim_slot_of cot_shim_slots[] = {
 #include "cuda/abi/api.def"
 };
-const size_t cot_shim_n_entries = sizeof(cot_shim_entries) / sizeof(cot_shim_entries[0]);
+const size_t cot_shim_n_slots = sizeof(cot_shim_slots) / sizeof(cot_shim_slots[0]);

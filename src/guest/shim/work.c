@@ -91,7 +91,7 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 		w->state = w->n_users ? COT_SHIM_WORK_LOST : COT_SHIM_WORK_FREE;
 	}
 	cot_shim_changed();
-	cot_shim_runtime_wake();
+	cot_shim_wake();
 }
 
 static bool send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, size_t size)
@@ -218,7 +218,7 @@ static bool open_link(struct cot_shim_gpu *g)
 	}
 	g->welcome_until_ns = now + WELCOME_NS;
 	greet(g);
-	cot_shim_runtime_wake();
+	cot_shim_wake();
 	return true;
 }
 
@@ -227,7 +227,7 @@ void cot_shim_gpu_want(struct cot_shim_gpu *g)
 	if (g->wanted)
 		return;
 	g->wanted = true;
-	cot_shim_runtime_wake();
+	cot_shim_wake();
 }
 
 static bool is_missing(const struct cot_shim_gpu *g)
@@ -307,7 +307,7 @@ static void take_evict(struct cot_shim_gpu *g, const struct cot_msg_work_evict *
 	if (evict <= w->evicted)
 		return;
 	w->evicted = evict;
-	cot_shim_runtime_wake(); /* whoever has read this */
+	cot_shim_wake(); /* whoever has read this */
 	if (!w->n_users)
 		finish(w, 0, 0);
 	else if (!(w->flags & COT_WORK_SETTLED) && evict == w->capsms)

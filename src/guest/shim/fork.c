@@ -1,0 +1,23 @@
+/* The shim begins with the program's first call of a function that it takes, and anew after fork().
+ */
+#include "guest/shim/shim.h"
+
+/* The parent's threads, connections and GPU are not the child's. */
+static void after_fork_in_child(void)
+{
+	cot_shim_runtime_forget();
+	cot_shim_wait_forget();
+	cot_shim_gpus_forget();
+	cot_shim_contexts_forget();
+	cot_shim_code_reset();
+}
+
+bool cot_shim_begin(void)
+{
+	int asked = COT_SHIM_ASKED;
+	int state = pthread_atfork(NULL, NULL, after_fork_in_child) ? COT_SHIM_OFF : COT_SHIM_ON;
+
+	/* Two threads may come here at once: to forget twice does no harm. */
+	(void)atomic_compare_exchange_strong(&cot_shim_state, &asked, state);
+	return atomic_load(&cot_shim_state) == COT_SHIM_ON;
+}
