@@ -125,7 +125,7 @@ static uint32_t group_control(struct fake_rm *f, struct fake_object *o, uint32_t
 		memcpy(params, &o->slice_us, sizeof(o->slice_us));
 		return COT_NV_OK;
 	case COT_NV_GROUP_PREEMPT:
-		f->n_preempt++;
+		f->n_preempt += ((const struct cot_nv_preempt *)params)->wait == 1;
 		return f->fail_preempt;
 	case COT_NV_GROUP_SCHEDULE:
 		schedule_group(f, o);

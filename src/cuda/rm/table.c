@@ -10,8 +10,6 @@ void cot_rm_table_init(struct cot_rm_table *t)
 	/* The entries themselves are written when they are used: untouched pages cost nothing. */
 	for (i = 0; i < COT_RM_BUCKETS; i++)
 		t->buckets[i] = COT_RM_NONE;
-	for (i = 0; i < t->n_used; i++)
-		t->objects[i].kind = COT_RM_FREE;
 	memset(t->fds, 0, sizeof(t->fds));
 	t->free_list = COT_RM_NONE;
 	t->n_used = 0;
