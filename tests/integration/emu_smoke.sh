@@ -216,7 +216,7 @@ check "... and without it does" between "$(beside 100)" share 0.40 0.79
 
 echo "-- a fault in a pool"
 soon fails is_busy # what was killed may be there for a moment
-in_pool b "$progs/batch" --seconds 20 >"$work/one" &
+in_pool b "$progs/batch" --seconds 120 >"$work/one" &
 until_busy
 in_pool a "$progs/request" --seconds 0.3 >"$work/two" &
 check "a kernel traps in pool b" in_pool b "$progs/trap"
