@@ -162,7 +162,13 @@ static bool is_due(struct keeper *k, pid_t control, bool in_use)
 	return now_ns - k->unused[place].since_ns >= k->linger_ns;
 }
 
-/* MPS waits for clients by itself, should one have come at this moment. */
+static bool has_ended(const struct cot_process *p)
+{
+	return cot_process_start_time(p->pid) != p->start_time;
+}
+
+/* MPS waits for clients by itself, should one have come at this moment. False: it is there still.
+ */
 static bool quit(const struct cot_process *control, const struct pool *p)
 {
 	uint64_t until_ns = cot_now_ns() + QUIT_NS;
@@ -173,12 +179,14 @@ static bool quit(const struct cot_process *control, const struct pool *p)
 		log_warn("%s is left: %s", p->folder, err.text);
 		return false;
 	}
-	while (cot_process_start_time(control->pid) == control->start_time &&
-	       cot_now_ns() < until_ns)
+	while (!has_ended(control) && cot_now_ns() < until_ns)
 		sleep_ns(LOOK_NS);
 	(void)waitpid(pid, NULL, WNOHANG);
-	log_info("%s is not used any more: its MPS was told to quit", p->folder);
-	return true;
+	if (has_ended(control))
+		log_info("%s is not used any more: its MPS was told to quit", p->folder);
+	else
+		log_warn("%s is left: its MPS was told to quit, and has not ended", p->folder);
+	return has_ended(control);
 }
 
 /* ---- all of them ---- */
