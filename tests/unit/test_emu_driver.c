@@ -84,7 +84,7 @@ static void operations_of_a_stream_happen_in_order(void **state)
 	OK(cuMemAlloc(&d, sizeof(counter)));
 	OK(cuMemcpyHtoDAsync(d, &host, sizeof(host), s));
 	host = 1000; /* the copy has been taken */
-	OK(launch_spin(s, 4, 1000000, d));
+	OK(launch_spin(s, 4, 50000000, d));
 	OK(cuMemcpyDtoHAsync(&counter, d, sizeof(counter), s));
 	OK(cuMemsetD8Async(d, 0, sizeof(counter), s));
 	assert_int_equal(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
