@@ -2,7 +2,7 @@
 #ifndef COT_TESTS_FAKE_STATE_H
 #define COT_TESTS_FAKE_STATE_H
 
-#include "unit/fake_rm.h"
+#include "support/fake_rm.h"
 
 struct fake_state {
 	_Atomic int locked;

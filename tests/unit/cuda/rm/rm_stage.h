@@ -15,7 +15,7 @@
 
 #include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
-#include "fake_rm.h"
+#include "support/fake_rm.h"
 
 #define CHANNEL_CLASS 0xc86fu
 #define COMPUTE_CLASS 0xcbc0u

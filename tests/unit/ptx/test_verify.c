@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "ptx/parse.h"
-#include "unit/ptx_fixture.h"
+#include "unit/ptx/ptx_fixture.h"
 
 static void expect_wrong(struct ptx_fixture *x, const char *sentence)
 {

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "fatbin_box.h"
 #include "files.h"
+#include "support/fatbin_box.h"
 
 static size_t n_asked; /* bytes, of the last allocation */
 

@@ -17,7 +17,7 @@
 
 #include "base/compiler.h"
 #include "base/rng.h"
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 #define N_VALUES 2048u
 
@@ -26,7 +26,7 @@ __extension__ typedef __int128 s128;
 typedef uint64_t (*reference)(uint64_t a, uint64_t b, uint64_t c);
 
 struct random_case {
-	const char *regs, *text; /* as in test_emu_exec_ops.c, all rows of these widths */
+	const char *regs, *text; /* as in test_ops.c, all rows of these widths */
 	reference want;
 	int mode;    /* of fesetround */
 	char kind;   /* of the operands: i, f, d, h (f16), b (bf16) */

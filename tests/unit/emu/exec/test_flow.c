@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 /* out[global thread] at %rd1 for u32 results; %r1 = tid, %r2 = global thread */
 #define KERNEL(name)                                                                        \

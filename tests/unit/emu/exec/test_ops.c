@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 /*
  * regs: one letter for the result and for each of a, b, c: h, r, d for 16, 32, 64 bits, p for a

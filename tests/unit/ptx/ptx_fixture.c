@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "unit/ptx_fixture.h"
+#include "unit/ptx/ptx_fixture.h"
 
 #define HEAD ".version 8.0\n.target sm_90, debug\n.address_size 64\n"
 

@@ -2,7 +2,7 @@
  * PPQ, DSS, time slicing, FCFS and NPQ, decision by decision: every action in its order, worked out
  * by hand.
  */
-#include "unit/fake_hw.h"
+#include "unit/sim/hw/fake_hw.h"
 
 #include "base/compiler.h"
 #include "sim/hw/scheds.h"

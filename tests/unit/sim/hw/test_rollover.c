@@ -2,7 +2,7 @@
  * Rollover, step by step: how many blocks of whom an SM takes, and which quotas are given, with the
  * goal between two batch apps and unlike SMs. Worked out by hand.
  */
-#include "unit/fake_hw.h"
+#include "unit/sim/hw/fake_hw.h"
 
 #include "base/compiler.h"
 #include "sim/hw/scheds.h"

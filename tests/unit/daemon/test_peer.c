@@ -9,9 +9,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../support/old_kernel.h"
 #include "door_stage.h"
 #include "in_a_child.h"
+#include "support/old_kernel.h"
 
 /* Both ends are this process's. */
 static int identify(struct conn *c)

@@ -3,7 +3,7 @@
  * one with the goal not the first. The IPCs are the test's; everything that follows was worked out
  * by hand.
  */
-#include "unit/fake_hw.h"
+#include "unit/sim/hw/fake_hw.h"
 
 #include "base/compiler.h"
 #include "sim/hw/scheds.h"

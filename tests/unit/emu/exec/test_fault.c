@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 /* The body begins in line 7 of the text. */
 #define KERNEL                                                                      \

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rm_stage.h"
+#include "unit/cuda/rm/rm_stage.h"
 
 static void test_requests(void **state)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 /* A whole number from -8 to 8 as a half. */
 static uint16_t half_of(int v)

@@ -11,7 +11,7 @@
 
 #include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
-#include "fake_rm.h"
+#include "support/fake_rm.h"
 
 #define N_THREADS 3
 #define N_ROUNDS  60

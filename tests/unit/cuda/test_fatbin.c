@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "fatbin_box.h"
+#include "support/fatbin_box.h"
 
 static void expect(const struct box *b, uint32_t target, bool newer, const char *text)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "unit/exec_helper.h"
+#include "unit/emu/exec/exec_helper.h"
 
 #define MAX_ALLOCS 64
 #define HEAD	   ".version 8.0\n.target sm_90\n.address_size 64\n"
