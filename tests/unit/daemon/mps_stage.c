@@ -32,8 +32,8 @@ static const char script[] =
 
 struct pool *p;
 
-static pid_t left_behind[4];
-static unsigned n_left_behind;
+static pid_t controls[16]; /* that no pool has */
+static unsigned n_controls;
 
 int mps_setup(void **state)
 {
@@ -51,8 +51,16 @@ int mps_setup(void **state)
 /* Others may have waited for it already. */
 static void end(pid_t control)
 {
-	if (kill(control, SIGKILL) == 0)
-		(void)waitpid(control, NULL, 0);
+	if (waitpid(control, NULL, WNOHANG) != 0)
+		return;
+	(void)kill(control, SIGKILL);
+	(void)waitpid(control, NULL, 0);
+}
+
+void ends_with_test(pid_t control)
+{
+	assert_true(n_controls < COT_ARRAY_LEN(controls));
+	controls[n_controls++] = control;
 }
 
 int mps_teardown(void **state)
@@ -62,8 +70,8 @@ int mps_teardown(void **state)
 	for (i = 0; i < MAX_POOLS; i++)
 		if (stage.pools[i].control.pid && !stage.pools[i].adopted)
 			end(stage.pools[i].control.pid);
-	while (n_left_behind)
-		end(left_behind[--n_left_behind]);
+	while (n_controls)
+		end(controls[--n_controls]);
 	return life_teardown(state);
 }
 
@@ -122,7 +130,7 @@ void leave_pool(void)
 {
 	start_pool(getuid());
 	life_until(has_no_command);
-	left_behind[n_left_behind++] = p->control.pid;
+	ends_with_test(p->control.pid);
 	cot_watch_stop(&stage, &p->control);
 	cot_timer_clear(&p->timer);
 }

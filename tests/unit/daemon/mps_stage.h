@@ -27,6 +27,8 @@ int mps_teardown(void **state);
 void start_pool(uid_t uid);
 /* The same; then the daemon knows nothing of it any more. */
 void leave_pool(void);
+/* This control program, which no pool has, does not stay when the test ends, however that is. */
+void ends_with_test(pid_t control);
 /* Whether the control program was told this line, or a part of one. */
 bool told(const char *line);
 /* How many descriptors this process has. */

@@ -329,6 +329,11 @@ static void test_wanted_again(void **state)
 
 /* ---- starting ---- */
 
+static bool is_told_to_start(void)
+{
+	return told("start_server");
+}
+
 static void test_starting(void **state)
 {
 	uint64_t now_ns = cot_now_ns();
@@ -350,7 +355,7 @@ static void test_starting(void **state)
 	life_run(30);
 	assert_false(p->asked);
 	life_write("gpu0-batch/pipe/control", "", 0644);
-	life_run(60);
+	life_until(is_told_to_start);
 	assert_true(p->asked);
 	assert_int_equal(p->state, POOL_STARTING);
 	assert_ptr_equal(strstr(life_read("told"), "start_server"), life_read("told"));

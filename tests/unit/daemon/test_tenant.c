@@ -367,6 +367,16 @@ static void test_oldest(void **state)
 	life_until(is_inherited);
 }
 
+static bool is_not_watched(void)
+{
+	return !cot_tenant_find(&stage, 20)->watch.pid;
+}
+
+static bool is_settled(void)
+{
+	return cot_tenant_find(&stage, 20)->search == SEARCH_SETTLED;
+}
+
 static void test_connection_keeps(void **state)
 {
 	pid_t pid = life_process(NULL);
@@ -375,7 +385,7 @@ static void test_connection_keeps(void **state)
 	(void)state;
 	t->n_conns = 1;
 	life_end(pid);
-	life_run(100);
+	life_until(is_not_watched);
 	assert_int_equal(cot_tenant_count(&stage), 1);
 	assert_int_equal(t->search, SEARCH_SETTLED);
 	t->n_conns = 0;
@@ -395,9 +405,8 @@ static void test_connection_comes(void **state)
 	cot_tenant_check(t);
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	t->n_conns = 1;
-	life_run(200);
+	life_until(is_settled);
 	assert_int_equal(cot_tenant_count(&stage), 1);
-	assert_int_equal(t->search, SEARCH_SETTLED);
 }
 
 static void test_by_itself(void **state)
