@@ -1,7 +1,7 @@
 /*
- * How to launch what `cotenant ptx --pass` makes: the parameter that each pass appends to a
- * kernel's own ones, and the memory that it points to. For host programs in C and C++, and for
- * tests.
+ * How to launch kernels that `cotenant ptx --pass` rewrote: the parameter that each pass appends to
+ * the kernel's own parameters, and the memory that this parameter points to. For host programs in C
+ * and C++, and for tests.
  *
  *   pass      new kernel            appended parameter          grid of the launch
  *   workers   NAME$cot_workers      struct cot_workers_args     args.n_workers, 1, 1
@@ -11,9 +11,9 @@
  *   count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
  *   record    NAME$cot_record       uint64_t: device address of struct cot_record_row per block
  *
- * The parameter stands behind the kernel's own parameters, by value, aligned to 8 bytes. Block size
- * and dynamic shared memory are the original launch's (fuse: see there). When passes are applied
- * one after the other, their parameters are appended in that order.
+ * The parameter follows the kernel's own parameters, by value, aligned to 8 bytes. Block size and
+ * dynamic shared memory are those of the original launch (except for fuse, see there). If several
+ * passes are applied, their parameters follow in the same order.
  *
  * A task is a thread block of the original launch; its number is x + grid.x * (y + grid.y * z).
  */
@@ -28,9 +28,9 @@ extern "C" {
 
 /* ---- division ----
  *
- * n / d for every n of 32 bits is (n * multiplier + addend) >> 32 >> shift, computed in 64 bits: on
- * a GPU two instructions, where a division takes thirty.
- */
+ * For every 32-bit n, n / d is (n * multiplier + addend) >> 32 >> shift, computed in 64 bits. On a
+ * GPU this takes two instructions; a division takes thirty.
+ * */
 struct cot_divider {
 	uint64_t addend;
 	uint32_t multiplier, shift;
@@ -41,43 +41,45 @@ struct cot_divider cot_divider_make(uint32_t d);
 
 /* ---- workers ----
  *
- * n_workers blocks do all tasks. Worker w begins with the `chunk` tasks from first + w * chunk on,
- * without asking anybody. Then it claims: control->next += c, and the old value is the first of its
- * next c tasks; from n_tasks on there are none left, and it ends. c is `chunk`, but less towards
- * the end, so that all end together: at most (n_tasks - the first task of the chunk at hand) >>
- * tail_shift, and at least `least`. Before each claim it
- * looks at control->evict, the number of capacity units (`per_sm` workers: as many as fit one SM)
- * that should leave: evict * per_sm workers end instead of claiming. Each counts itself in
- * control->leaving first, so that no more of them do. What they would have done, the others claim;
- * if all leave, [next, n_tasks) is left for another launch. A task is done by whom it was claimed,
- * always: nothing is saved and nothing is lost.
+ * n_workers blocks do all tasks. Worker w begins with the `chunk` tasks from first + w * chunk on;
+ * these it need not claim. After them it claims c tasks at a time by an atomic add, control->next
+ * += c: the old value is the first of the c tasks. If that is n_tasks or more, no task is left and
+ * the worker ends. c is `chunk`, but smaller towards the end, so that all workers end together: at
+ * most (n_tasks - the first task of the current chunk) >> tail_shift, and at least `least`.
  *
- * If the host says in args.n_sms how many SMs there are, only those on the SMs with the lowest
- * %smid leave, on as many SMs as hold so many workers if all hold equally many: others find whole
- * SMs. If they hold fewer (other kernels were there before), the host adds
- * COT_WORKERS_EVICT_ANYWHERE to what it writes, and the rest leaves from any SM.
- * cot_workers_plan() sets 0: from any SM.
+ * Before each claim a worker reads control->evict, the number of capacity units that should leave.
+ * A unit is `per_sm` workers, as many as fit one SM. evict * per_sm workers end instead of
+ * claiming. Each of them first adds itself to control->leaving, so that not more of them end. The
+ * other workers claim the remaining tasks; if all workers leave, the tasks [next, n_tasks) are left
+ * for another launch. A worker always does the tasks that it has claimed: nothing is saved and
+ * nothing is lost.
+ *
+ * If the host sets args.n_sms to the number of SMs, only workers on the SMs with the lowest %smid
+ * leave, so that other kernels find whole SMs. The number of these SMs is the one that holds evict
+ * * per_sm workers if all SMs hold equally many. If these SMs hold fewer (other kernels were there
+ * first), the host adds COT_WORKERS_EVICT_ANYWHERE to what it writes, and the rest leaves from any
+ * SM. cot_workers_plan() sets n_sms to 0: workers leave from any SM.
  *
  *     cot_workers_plan()                  fills args and a control block; copy that to the device
  *     launch, n_workers blocks            NAME$cot_workers
  *        (write control->evict while it runs: it may only grow)
  *     kernel has ended: copy the control block back
  *     cot_workers_resume()                0: nothing left. else launch again with what it filled in
- */
+ * */
 
 /* In device memory; one per launch that may run at a time. */
 struct cot_workers_control {
-	uint32_t next; /* first task that nobody has claimed; may pass n_tasks */
+	uint32_t next; /* first task that no worker has claimed; may exceed n_tasks */
 	uint32_t pad0[31];
 	uint32_t evict;	  /* capacity units that should leave; written by the host */
-	uint32_t leaving; /* workers that do; for a moment more than should */
+	uint32_t leaving; /* workers that leave; for a moment more than should */
 	uint32_t pad1[30];
-	uint32_t done;	/* tasks done by workers that ended, added up over all launches */
-	uint32_t ended; /* workers that did tasks and ended, added up; counted after their tasks */
+	uint32_t done;	/* tasks done by workers that ended, summed over all launches */
+	uint32_t ended; /* workers that did tasks and ended, summed; counted after their tasks */
 	uint32_t pad2[30];
 };
 
-/* Where the host writes to have workers leave. */
+/* Where in the control block the host writes to make workers leave, in bytes. */
 #define COT_WORKERS_EVICT_OFFSET   128
 #define COT_WORKERS_EVICT_ANYWHERE 0x80000000u
 
@@ -87,67 +89,68 @@ struct cot_workers_args {
 	uint32_t grid[3]; /* of the original launch */
 	uint32_t n_tasks; /* grid[0] * grid[1] * grid[2] */
 	uint32_t first;	  /* the first task that is left */
-	uint32_t chunk;	  /* tasks of a claim, at least 1 */
+	uint32_t chunk;	  /* tasks per claim, at least 1 */
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
 	uint32_t begun;	     /* where the first chunks end: control->next at the beginning */
 	uint32_t tail_shift; /* at most 31 */
 	uint32_t least;	     /* at least 1, at most chunk */
-	uint32_t n_sms;	     /* of the GPU; 0: not known. See above */
+	uint32_t n_sms;	     /* of the GPU; 0: workers leave from any SM */
 	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
 };
 
 /*
- * A launch from the beginning. `per_sm` is what cuOccupancyMaxActiveBlocksPerMultiprocessor says
- * for NAME$cot_workers, `quota` the number of SMs' worth of workers wanted; there are never more
- * workers than claims. chunk 0: cot_workers_chunk() without a duration. `control` is a device
- * address. -EINVAL for a zero or an unaligned control block, -ERANGE when there are too many tasks
- * to count them in 32 bits.
+ * Plans a launch of the whole grid. `per_sm` is the result of
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor for NAME$cot_workers; `quota` is the number of
+ * capacity units wanted; there are never more workers than claims. `chunk` 0: as
+ * cot_workers_chunk() says for an unknown duration. `control` is a device address. Returns -EINVAL
+ * for a zero or an unaligned control block, -ERANGE if 32 bits cannot count the tasks.
  */
 int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, uint32_t chunk,
 		     uint64_t control, struct cot_workers_args *ret_args,
 		     struct cot_workers_control *ret_control);
 
 /*
- * How many tasks to claim at a time when one takes task_ns (0: not known): some 24 us of work, but
- * at most a quarter of a worker's share; all of the share if that takes no longer than two claims'
- * work.
+ * How many tasks to claim at a time if one takes task_ns (0: not known): about 24 us of work, but
+ * at most a quarter of a worker's share; the whole share if it takes no longer than two such
+ * claims.
  */
 uint32_t cot_workers_chunk(uint32_t n_tasks, uint32_t n_workers, uint64_t task_ns);
 
 /*
- * After a launch has ended: what is left, from the control block that was copied back. 0 and
- * *ret_left 0: everything is done. Otherwise args and control are made ready for a launch of the
- * rest with `quota` units (copy control to the device again). -EIO: workers that ended did not do
- * what was claimed; the launch failed.
+ * After a launch has ended, with the control block copied back from the device: sets *ret_left to
+ * the number of tasks left. If it is not 0, args and control are ready to launch the rest with
+ * `quota` units (copy control to the device again). Returns -EIO if workers that ended did not do
+ * what they had claimed: the launch failed.
  */
 int cot_workers_resume(struct cot_workers_args *args, struct cot_workers_control *control,
 		       uint32_t quota, uint32_t *ret_left);
 
 /* ---- retreat ----
  *
- * "Filling and retreating" (Wu et al., ICS 2015), to compare with: a launch fills all SMs with
- * blocks, and those on an SM that the kernel may not use, or that are more than `workers` on one,
- * end at once. The others are workers whose tasks follow from the SM and from how many came to it
- * before: the tasks are dealt out in n_allowed * workers shares, first one for each SM, then a
- * second one, and so on. Nobody claims, and nobody leaves: a task belongs to an SM. If fewer
- * workers came to an SM than planned, because other kernels were there or because %smid is not the
- * SM that the host means (as under MPS), their shares are left, and the host launches them again.
+ * "Filling and retreating" (Wu et al., ICS 2015), for comparison. A launch fills all SMs with
+ * blocks. A block ends at once if the kernel may not use its SM, or if `workers` blocks came to
+ * this SM before it. The other blocks are workers. The tasks are divided into n_allowed * workers
+ * shares: first one for each SM, then a second one, and so on. Its SM, and how many blocks came
+ * there before it, determine a worker's share. Workers neither claim tasks nor leave: a task
+ * belongs to an SM. If fewer workers came to an SM than planned, because other kernels were there
+ * or because %smid is not the SM that the host means (as under MPS), their shares are left, and the
+ * host launches them again.
  *
  *     cot_retreat_plan()                  fills args and rows; copy the rows to the device
  *     launch, blocks per SM * SMs blocks  NAME$cot_retreat
  *     kernel has ended: copy the rows back
  *     cot_retreat_left()                  0: nothing left. else plan again for what it names
  *
- * Two things are done otherwise than in the paper's listing: shares differ by one task where the
- * listing rounds down and drops the rest, and the tasks of a share follow each other, so that no
- * list of them has to be padded.
- */
+ * Two things differ from the paper's listing. Shares differ by one task where the listing rounds
+ * down and drops the rest. The tasks of a share are consecutive, so that no list of them needs
+ * padding.
+ * */
 
 /* One SM, in device memory; the index is %smid. */
 struct cot_retreat_row {
-	uint32_t rank;	    /* among the SMs that are allowed; COT_RETREAT_AWAY: not one of them */
-	uint32_t n_arrived; /* blocks that came here so far, also those that retreated */
+	uint32_t rank;	    /* among the allowed SMs; COT_RETREAT_AWAY: not one of them */
+	uint32_t n_arrived; /* blocks that came here so far, with those that retreated */
 	uint32_t n_done;    /* tasks done by workers here that ended */
 	uint32_t pad;
 };
@@ -166,19 +169,19 @@ struct cot_retreat_args {
 };
 
 /*
- * A launch of n_tasks tasks from `first` on (0 for both: all of the grid) on the SMs whose byte in
- * `allowed` is not zero (NULL: on all). n_rows rows are filled in; `rows` is their device address.
- * -EINVAL: a zero, no SM is allowed, tasks beyond the grid, or an address that is not aligned;
- * -ERANGE: too many tasks or shares to count them in 32 bits.
+ * Plans a launch of n_tasks tasks from `first` on (both 0: the whole grid) on the SMs whose byte in
+ * `allowed` is not zero (NULL: all). Fills in n_rows rows; `rows` is their device address. Returns
+ * -EINVAL for a zero, if no SM is allowed, for tasks beyond the grid or an unaligned address;
+ * -ERANGE if 32 bits cannot count the tasks or shares.
  */
 int cot_retreat_plan(const uint32_t grid[3], uint32_t first, uint32_t n_tasks,
 		     const uint8_t *allowed, uint32_t n_rows, uint32_t workers, uint64_t rows,
 		     struct cot_retreat_args *ret_args, struct cot_retreat_row *ret_rows);
 
 /*
- * After a launch, from the rows that were copied back: the first range of tasks at or behind `from`
- * that nobody has done; *ret_n 0: there is none. -EIO: workers that came did not do their shares;
- * the launch failed.
+ * After a launch, with the rows copied back from the device: the first range of undone tasks that
+ * begins at `from` or later; *ret_n is 0 if there is none. Returns -EIO if workers that came did
+ * not do their shares: the launch failed.
  */
 int cot_retreat_left(const struct cot_retreat_args *args, const struct cot_retreat_row *rows,
 		     uint32_t from, uint32_t *ret_first, uint32_t *ret_n);
@@ -186,32 +189,32 @@ int cot_retreat_left(const struct cot_retreat_args *args, const struct cot_retre
 /* ---- slice ----
  *
  * A launch does a box of the original grid: the block with the index (x, y, z) is the original's
- * (x + first[0], y + first[1], z + first[2]). So nothing has to be divided, and a box that is the
- * whole grid costs one addition for each index that is read. Boxes may be launched in any order if
- * the kernel's blocks are independent.
- */
+ * block (x + first[0], y + first[1], z + first[2]). So no division is needed, and a box that is the
+ * whole grid costs one addition for each index that the kernel reads. Boxes may be launched in any
+ * order if the kernel's blocks are independent.
+ * */
 struct cot_slice_args {
 	uint32_t grid[3]; /* of the original launch */
 	uint32_t first[3];
 };
 
 /*
- * The next launch of a slice that is a range of tasks: a box of at most n_tasks tasks that begins
- * with task `first`, as large as it can be. Its arguments and its grid; returns its number of
- * tasks, 0 when there is nothing to launch (n_tasks is 0, or first is not in the grid). Any range
- * of a grid of one row is one box, of two dimensions up to three, of three up to five; one that
- * begins and ends with a row, or a plane, is one.
+ * The next launch for a range of tasks: the largest box of at most n_tasks tasks that begins with
+ * task `first`. Writes its arguments and its grid; returns its number of tasks, or 0 if there is
+ * nothing to launch (n_tasks is 0, or `first` is not in the grid). In a grid of one dimension any
+ * range is one box; in two dimensions a range is up to three boxes, in three up to five. In two
+ * dimensions a range of whole rows is one box, in three a range of whole planes.
  */
 uint32_t cot_slice_next(const uint32_t grid[3], uint32_t first, uint32_t n_tasks,
 			struct cot_slice_args *ret_args, uint32_t ret_launch[3]);
 
 /* ---- fuse ----
  *
- * Parameters: those of the first kernel, those of the second, then this. Blocks below first_blocks
- * are the first kernel's. The launch has one-dimensional blocks, of the larger of the two sizes
- * rounded up to whole warps; threads that a kernel has no use for end at once. Dynamic shared
- * memory is the larger of the two.
- */
+ * Parameters: those of the first kernel, those of the second, then this one. Blocks with a number
+ * below first_blocks belong to the first kernel. The launch has one-dimensional blocks: the larger
+ * of the two block sizes, rounded up to whole warps. Threads that a kernel does not need end at
+ * once. Dynamic shared memory is the larger of the two sizes.
+ * */
 struct cot_fuse_side {
 	uint32_t grid[3], block[3];
 	struct cot_divider by_row, by_column;		  /* of the grid */
@@ -225,8 +228,8 @@ struct cot_fuse_args {
 };
 
 /*
- * Fills in the arguments and says what to launch. -EINVAL for a zero, -ERANGE when there are too
- * many blocks to count them in 32 bits, or more than 1024 threads in one.
+ * Fills in the arguments and the size of the launch. Returns -EINVAL for a zero, -ERANGE if 32 bits
+ * cannot count the blocks, or if a block has more than 1024 threads.
  */
 int cot_fuse_plan(const uint32_t first_grid[3], const uint32_t first_block[3],
 		  const uint32_t second_grid[3], const uint32_t second_block[3],
@@ -234,19 +237,20 @@ int cot_fuse_plan(const uint32_t first_grid[3], const uint32_t first_block[3],
 
 /* ---- count ----
  *
- * One row per block, by its number; zeros before the launch (rows only grow). Counted is what the
- * original kernel executes, not what the pass adds.
- */
+ * One row per block, indexed by its number; zero them before the launch (rows only grow). The rows
+ * count what the original kernel executes, not what the pass adds.
+ * */
 enum cot_count_space {
-	COT_COUNT_GLOBAL, /* and .const, and generic addresses: most are global */
+	COT_COUNT_GLOBAL, /* also .const and generic addresses, most of which are global */
 	COT_COUNT_SHARED,
 	COT_COUNT_LOCAL,
 	COT_COUNT_N_SPACES,
 };
 
 struct cot_count_row {
-	uint64_t thread_insns; /* instructions, once for each thread that got there */
-	uint64_t warp_insns;   /* the same, once for each group of a warp's threads together */
+	uint64_t thread_insns; /* instructions, once for each thread that executes them */
+	uint64_t warp_insns;   /* instructions, once for each group of a warp's threads that execute
+				  together */
 	uint64_t read_bytes[COT_COUNT_N_SPACES];
 	uint64_t written_bytes[COT_COUNT_N_SPACES]; /* an atomic reads and writes */
 	uint64_t requests[COT_COUNT_N_SPACES];	    /* memory instructions, once per group */

@@ -1,13 +1,16 @@
 /*
- * Software policies: who may use a GPU when. Everything that the author of one needs.
+ * Software policies decide which programs may use a GPU when. This header is everything that the
+ * author of a policy needs.
  *
  * A policy looks at *entities*, the things that the hardware can switch between: a pool (one MPS
  * server with all its programs) or a program that stands alone. It may give an entity a time slice
- * and a preemption mode, freeze it and thaw it. And it looks at *works*, the rewritten kernels, and
- * says on how much of the GPU each of them runs. It is pure: it reads the tables below and the time
- * in `now_ns`, and calls the cot_*() actions. It keeps no clock, opens nothing, reads no
- * environment, draws no random numbers and allocates nothing. So one object file decides for a real
- * GPU (in the daemon) and for a simulated one, and a test plays an hour in a millisecond.
+ * and a preemption mode, freeze it and thaw it. A policy also looks at *works*, the launches of
+ * rewritten kernels, and decides how much of the GPU each work gets.
+ *
+ * A policy is pure: it reads the tables below and the time in `now_ns`, and calls the cot_*()
+ * actions. It reads no clock, opens nothing, reads no environment, draws no random numbers and
+ * allocates nothing. So the same object file decides for a real GPU (in the daemon) and for a
+ * simulated one, and a test plays an hour in a millisecond.
  *
  * To add a policy: one file in src/policy/ with a `const struct cot_policy_ops`, and a line in
  * src/policy/registry.c. The contract suite in tests/policy then runs over it.
@@ -20,8 +23,9 @@
  *         +<------- THAWING <------+--------------------------------+
  *           acknowledged
  *
- * What a policy gets wrong costs speed, never work: the core checks every action, thaws what is
- * frozen too long, and replaces a policy that starves programs by `timeslice` (src/sched/sched.h).
+ * A wrong policy may cost speed, never work: the core checks every action, thaws an entity that
+ * stays frozen too long, and replaces a policy that starves programs by `timeslice`
+ * (src/sched/sched.h).
  */
 #ifndef COTENANT_POLICY_H
 #define COTENANT_POLICY_H
@@ -43,10 +47,10 @@ enum cot_entity_kind {
 };
 
 /*
- * Whether there is work for the GPU. Nothing stands on the launch path of a real program, so a
- * daemon often cannot know: treat UNKNOWN as ACTIVE. A simulator always knows. A host that only
- * sees what runs, not what waits, says UNKNOWN while the entity is frozen: else it never got a
- * turn.
+ * Whether a tenant or entity has something for the GPU to do. The daemon sees no launches of a real
+ * program, so it often cannot know: treat UNKNOWN as ACTIVE. The simulator always knows. A host
+ * that sees only what runs, not what waits, reports UNKNOWN for a frozen entity; otherwise the
+ * policy would never give it a turn.
  */
 enum cot_activity {
 	COT_ACTIVITY_UNKNOWN,
@@ -68,123 +72,122 @@ enum cot_run {
 	COT_RUN_THAWING,
 };
 
-/* What the hardware switches between. Owned by the core, read-only but for `own`; valid from
- * entity_up() to the end of entity_down(). */
+/* What the hardware switches between. The core owns it. A policy may write only what `own` points
+ * to. Valid from entity_up() until entity_down() returns. */
 struct cot_entity {
 	uint32_t id; /* the host's name for it */
 	enum cot_entity_kind kind;
 	enum cot_class cls;
-	uint32_t weight;   /* of its tenants together; at least 1 */
-	uint64_t gpu_mask; /* the GPUs that it uses, a bit each; not 0 */
+	uint32_t weight;   /* sum of its tenants' weights; at least 1 */
+	uint64_t gpu_mask; /* the GPUs that it uses, one bit each; not 0 */
 	uint32_t n_tenants;
 	enum cot_activity activity; /* ACTIVE if one tenant is, else UNKNOWN if one tenant's is */
 	uint64_t activity_since_ns; /* when `activity` got this value */
 	bool held;		    /* the user froze it by hand: leave it alone */
 	enum cot_run run;
-	uint64_t run_since_ns;	 /* when `run` got this value */
-	uint32_t slice_us;	 /* acknowledged; COT_SLICE_DRIVER at first */
-	enum cot_mode mode;	 /* acknowledged; COT_MODE_SWITCH at first, as the driver's own */
-	uint32_t block_us;	 /* longest thread block; 0 = not known of all its programs */
-	uint32_t target_p99_us;	 /* the strictest target of its tenants; 0 = none was given */
-	uint32_t n_failed;	 /* freezes that failed one after the other, until now */
+	uint64_t run_since_ns; /* when `run` got this value */
+	uint32_t slice_us;     /* last acknowledged; COT_SLICE_DRIVER at first */
+	enum cot_mode mode; /* last acknowledged; COT_MODE_SWITCH at first, the driver's default */
+	uint32_t block_us;  /* longest thread block; 0 = not known for every program in it */
+	uint32_t target_p99_us;	 /* the strictest target of its tenants; 0 = no tenant has one */
+	uint32_t n_failed;	 /* freezes that failed since the last one that succeeded */
 	struct cot_entity *next; /* in order of entity_up(); use cot_for_each_entity() */
-	void *own; /* the policy's entity_bytes; zero at entity_up() and after a change of policy */
+	void *own;		 /* entity_bytes; zeroed at entity_up() and for a new policy */
 };
 
-/* A program under control. Owned by the core, read-only but for `own`; valid from tenant_joined()
- * to the end of tenant_left(). */
+/* A program under control. The core owns it. A policy may write only what `own` points to. Valid
+ * from tenant_joined() until tenant_left() returns. */
 struct cot_tenant {
 	uint32_t id;
 	enum cot_class cls;
 	uint32_t weight;
 	uint64_t gpu_mask;
-	uint32_t pool; /* id of its pool; 0 = it stands alone and its entity has the tenant's id */
+	uint32_t pool; /* id of its pool; 0 = it stands alone, and its entity has the tenant's id */
 	enum cot_activity activity;
-	uint32_t block_us;	   /* longest thread block, as the user said; 0 = not known */
-	uint32_t target_p99_us;	   /* what the user asked for; 0 = nothing */
-	struct cot_entity *entity; /* NULL while that is not up */
+	uint32_t block_us;	   /* longest thread block, as stated by the user; 0 = not known */
+	uint32_t target_p99_us;	   /* the user's target; 0 = none */
+	struct cot_entity *entity; /* NULL while it is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
-	struct cot_share quota;	   /* its works may have this much together */
-	struct cot_share reserve;  /* of latency programs: what each of its works gets at least */
-	void *own; /* the policy's tenant_bytes; zero at tenant_joined() and after a change of
-		      policy */
+	struct cot_share quota;	   /* the most that its works may have together */
+	struct cot_share reserve; /* latency programs only: the least that each of its works gets */
+	void *own;		  /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
 };
 
 /*
  * ---- work ----
  *
- * A work is a kernel launch that was rewritten so that a chosen number of *workers* does all its
- * thread blocks (its *tasks*), or several such launches one after the other. A policy says how many
- * workers, takes part of them back while they run, and the others do the rest. Amounts are CapSMs
- * (Yu et al., "SMGuard", section 4): as many workers as fit one SM, wherever they are. All a work's
- * CapSMs are numbered in order of their grant, and the first ones are evicted first.
+ * A work is a launch of a rewritten kernel, or several such launches one after the other. A chosen
+ * number of *workers* does all the thread blocks (the *tasks*) of the original launch. The policy
+ * chooses how many workers. It may evict some of them while they run; the others then do the
+ * remaining tasks. The unit is the CapSM (Yu et al., "SMGuard", section 4): as many workers as fit
+ * one SM, wherever they run. A work's CapSMs are numbered in the order in which they were granted;
+ * the lowest numbers are evicted first.
  *
  *                     cot_grant()
  *       WAITING ---------------------> RUNNING ------> over (done)
  *          ^                            |  ^ |
- *          |                            |  | | cot_evict(): the first n leave soon, after their
- * task |   ended with a rest        |  +-+ cot_grant(): more join it, if it can grow
+ *          |                            |  | | cot_evict(): the first n leave after their task
+ *          |   ended with tasks left    |  +-+ cot_grant(): more join, if it can grow
  *          +----------------------------+
  *            (only if it was granted as settled)
  *
- * While it runs, (granted - evicted) CapSMs are its own; (evicted - left) are on their way out.
+ * While a work runs, it keeps (granted - evicted) CapSMs; (evicted - left) are about to leave.
  */
 enum cot_work_method {
-	COT_WORK_QUOTA,	  /* takes what there is, up to its quota: batch programs */
-	COT_WORK_RESERVE, /* is to get what was reserved, from others if need be: latency programs
-			   */
+	COT_WORK_QUOTA,	  /* batch programs: takes what is free, up to the quota */
+	COT_WORK_RESERVE, /* latency programs: gets its reservation, if need be from others */
 };
 
 enum cot_work_state {
-	COT_WORK_WAITING, /* nothing of it runs */
+	COT_WORK_WAITING, /* none of its workers run */
 	COT_WORK_RUNNING,
 };
 
-/* Owned by the core, read-only but for `own`; valid from ready() to the end of done().
- */
+/* The core owns it. A policy may write only what `own` points to. Valid from ready() until done()
+ * returns. */
 struct cot_work {
 	uint32_t id; /* the host's name for it */
 	struct cot_tenant *tenant;
 	uint32_t gpu;	/* its number: a bit of gpu_mask */
 	uint32_t n_sms; /* of that GPU */
 	enum cot_work_method method;
-	bool can_settle;  /* its program can wait for its end and start the rest */
-	bool can_grow;	  /* workers may be added while it runs */
-	uint32_t n_tasks; /* to do when it began to wait; 0 = not known */
+	bool can_settle;  /* its program can wait for its end and launch the rest */
+	bool can_grow;	  /* the policy may add workers while it runs */
+	uint32_t n_tasks; /* tasks left when it began to wait; 0 = not known */
 	uint32_t per_sm;  /* workers in a CapSM */
-	uint32_t task_ns; /* how long a task takes; 0 = not known */
-	/* The most that it may have at a time, at least 1: what it asked for, and no more than the
-	 * GPU has, its tenant's settings allow, and its tasks could use. */
+	uint32_t task_ns; /* duration of one task; 0 = not known */
+	/* The most CapSMs that it may have at a time, at least 1: what its program asked for,
+	 * limited by the GPU, the tenant's settings, and the number of tasks. */
 	uint32_t want;
 	enum cot_work_state state;
-	bool settled; /* all of it may be evicted; else one CapSM must stay to do the rest */
+	bool settled; /* all of it may be evicted; otherwise one CapSM stays to do the rest */
 	uint32_t granted, evicted,
-		left;	    /* in all since it began to run: granted >= evicted >= left */
-	uint32_t n_returns; /* times that it ended with a rest */
+		left;	    /* totals since it began to run: granted >= evicted >= left */
+	uint32_t n_returns; /* how often it ended with tasks left */
 	uint64_t waiting_since_ns, running_since_ns;
-	uint64_t evicted_ns;   /* of the last eviction */
+	uint64_t evicted_ns;   /* time of the last eviction */
 	struct cot_work *next; /* in order of arrival; use cot_for_each_work() */
-	void *own;	/* the policy's work_bytes; zero at arrival and after a change of policy */
-	uint32_t asked; /* what the program asked for; 0 = whatever it may have */
+	void *own;	       /* work_bytes; zeroed at ready() and for a new policy */
+	uint32_t asked;	       /* CapSMs that the program asked for; 0 = as many as it may have */
 	struct cot_work *next_running; /* on its GPU; use cot_for_each_running() */
 };
 
-/* Numbers that a user may set. cot_policy_config_init() fills in the defaults. */
+/* Numbers that the user may set. cot_policy_config_init() fills in the defaults. */
 struct cot_policy_config {
-	uint32_t latency_slice_us; /* latency entities while one is active */
-	uint32_t batch_slice_us;   /* batch entities meanwhile */
-	uint32_t equal_slice_us;   /* everybody while no latency entity is active */
-	uint64_t linger_ns; /* a latency entity counts as active this long after its last work */
-	uint64_t turn_ns;   /* rotation: a turn of an entity of average weight */
-	uint64_t cycle_ns;  /* rotation: turns are shortened so that all fit in here */
+	uint32_t latency_slice_us; /* for latency entities while one of them is active */
+	uint32_t batch_slice_us;   /* for batch entities meanwhile */
+	uint32_t equal_slice_us;   /* for every entity while no latency entity is active */
+	uint64_t linger_ns;	 /* a latency entity that becomes idle counts as active this long */
+	uint64_t turn_ns;	 /* rotation: length of a turn for an entity of average weight */
+	uint64_t cycle_ns;	 /* rotation: turns are shortened so that all fit into this time */
 	uint32_t drain_block_us; /* blocks up to this long are drained, not switched; 0 = never */
-	/* For works. Kept free of long batch tasks while there is a latency program that did not
-	 * say how much it wants, in 1/1000 of the SMs. */
+	/* For works: the part of the SMs, in 1/1000, that is kept free of long batch tasks while a
+	 * latency program without a reservation is there. */
 	uint32_t reserve_permille;
-	/* Tasks up to this long are taken back when somebody comes, rather than kept out; 0 = never
-	 */
+	/* Tasks up to this long may run on SMs kept free, and are evicted when a latency work needs
+	 * the SMs; 0 = never. */
 	uint32_t adapt_task_us;
-	uint64_t grow_after_ns; /* how long latency programs must be away before others grow */
+	uint64_t grow_after_ns; /* how long latency programs must be away before other works grow */
 };
 
 enum cot_action_kind {
@@ -192,7 +195,7 @@ enum cot_action_kind {
 	COT_ACTION_MODE,
 	COT_ACTION_FREEZE,
 	COT_ACTION_THAW,
-	COT_ACTION_GRANT, /* these two have no result: what comes of them is told by cot_work_ops */
+	COT_ACTION_GRANT, /* these two have no result: see cot_work_ops */
 	COT_ACTION_EVICT,
 	COT_N_ACTIONS,
 };
@@ -201,7 +204,7 @@ struct cot_action_result {
 	enum cot_action_kind kind;
 	int status;	     /* 0, or the host's -errno; -ETIMEDOUT when no answer came in time */
 	uint32_t value;	     /* slice in us, or enum cot_mode */
-	uint64_t latency_ns; /* from the decision to the acknowledgement */
+	uint64_t latency_ns; /* from the policy's decision to the acknowledgement */
 };
 
 /* Bits of tenant_changed() and entity_changed(). */
@@ -213,108 +216,113 @@ enum cot_change {
 	COT_CHANGED_HINTS = 1u << 4, /* block_us, target_p99_us */
 	COT_CHANGED_HELD = 1u << 5,
 	COT_CHANGED_RUN =
-		1u << 6, /* `run`, `slice_us` or `mode`, without an action of the policy */
+		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
 	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve; `want` of its works */
 };
 
 struct cot_policy;
 
-/* What a policy implements that grants and evicts works. Each may be NULL. */
+/* Callbacks of a policy that grants and evicts works. Each may be NULL. */
 struct cot_work_ops {
-	/* A work waits for cot_grant(): it is new, or it ended with a rest (n_returns). For every
-	 * launch of a program: keep it short. */
+	/* A work waits for cot_grant(): it is new, or it ended with tasks left (n_returns). Called
+	 * for every launch of the program: keep it short. */
 	void (*ready)(struct cot_policy *p, struct cot_work *w);
 
-	/* CapSMs that were evicted have left: `left` has grown. Not told at its end. */
+	/* Evicted CapSMs have left: `left` has grown. The end of the work is done() only. */
 	void (*evicted)(struct cot_policy *p, struct cot_work *w);
 
-	/* It is over, or its program is gone; what it had is free. `w` is no longer in the table,
-	 * and invalid afterwards. */
+	/* The work is over, or its program is gone; its CapSMs are free. `w` is no longer in the
+	 * table, and becomes invalid when the callback returns. */
 	void (*done)(struct cot_policy *p, struct cot_work *w);
 };
 
 /*
  * What a policy implements. Only `name`, `summary` and `tick` are required: a missing callback does
- * nothing. All are called by the core in one thread, one at a time, in order of time, and must
- * return soon; each may call any action. A callback sees the tables with the change it tells about
- * already made.
+ * nothing. The core calls the callbacks from one thread, one at a time, in order of time. A
+ * callback must return soon, and may call any action. When a callback reports a change, the tables
+ * already contain that change.
  */
 struct cot_policy_ops {
 	const char *name;    /* as in configurations and scenarios */
 	const char *summary; /* one line, for `cotenant list policies` */
 	uint32_t abi;	     /* COT_POLICY_ABI */
 
-	/* The host should put tenants into pools, one per class and GPU, unless they ask to stand
-	 * alone. Without it every tenant stands alone. */
+	/* The host puts tenants into pools, one per class and GPU, except tenants that ask to stand
+	 * alone. If false, every tenant stands alone. */
 	bool wants_pools;
 
-	/* With wants_pools: latency and batch programs go into one pool, so that their works share
+	/* With wants_pools: latency and batch programs share one pool, so that their works share
 	 * the SMs. */
 	bool one_pool;
 
-	/* Grants and evicts works. NULL: the core grants every work what it wants, or what its
-	 * program reserved, at once. */
+	/* Grants and evicts works. NULL: the core immediately grants every work what it wants, or
+	 * what its program reserved. */
 	const struct cot_work_ops *works;
 
-	/* Bytes that the policy remembers of itself (p->state), and of each entity, tenant and work
-	 * (`own`); aligned for every type. At most COT_POLICY_STATE_MAX and COT_POLICY_OWN_MAX. */
+	/* Sizes of the policy's own state: for the policy (p->state, at most COT_POLICY_STATE_MAX)
+	 * and for each entity, tenant and work (`own`, at most COT_POLICY_OWN_MAX). The core
+	 * allocates it, aligned for every type. */
 	uint32_t state_bytes, entity_bytes, tenant_bytes, work_bytes;
 
 	/*
-	 * Before everything else. The tables are those of this moment: tenants and entities that
-	 * exist already are not announced again, and may be frozen by the policy before this one.
-	 * A failure (-errno) makes the core fall back.
+	 * Called before every other callback. The tables are filled already: the core does not
+	 * announce again the tenants and entities that exist, and the previous policy may have left
+	 * entities frozen. A failure (-errno) makes the core fall back to `timeslice`.
 	 */
 	int (*init)(struct cot_policy *p);
 
-	/* After everything else. No action may be called; the core thaws what is left frozen. */
+	/*
+	 * Called after every other callback. It may not call any action; the core thaws the
+	 * entities that are still frozen.
+	 */
 	void (*fini)(struct cot_policy *p);
 
-	/* A program registered. If it stands alone, its entity comes up later or never: only
-	 * programs that use the GPU get one. Once per program. */
+	/* A program registered. Called once per program. If the program stands alone, its entity
+	 * comes up later or never: only programs that use the GPU get one. */
 	void (*tenant_joined)(struct cot_policy *p, struct cot_tenant *t);
 
-	/* It ended. Its entity, if it stood alone, went down before. */
+	/* The program ended. If it stood alone, entity_down() was called before. */
 	void (*tenant_left)(struct cot_policy *p, struct cot_tenant *t);
 
-	/* `what` is a set of enum cot_change. As often as activity is known to change: in a
-	 * simulator for every request. */
+	/* `what` is a set of enum cot_change. Called as often as the host sees activity change: in
+	 * the simulator, for every request. */
 	void (*tenant_changed)(struct cot_policy *p, struct cot_tenant *t, unsigned what);
 
-	/* A pool's server, or a program that stands alone, has its channel groups: from now on it
-	 * can be acted upon. It runs with the driver's slice, unless a daemon before this one left
-	 * it otherwise. */
+	/* A pool's server, or a program that stands alone, has its channel groups: from now on
+	 * actions on `e` are possible. It runs with the driver's slice, unless a previous daemon
+	 * set another. */
 	void (*entity_up)(struct cot_policy *p, struct cot_entity *e);
 
-	/* It is gone: its program ended, its pool died, or its library was lost sight of (whose
-	 * lease then thaws it). Actions on it are refused. `e` is invalid afterwards. */
+	/* The entity is gone: its program ended, its pool died, or the host lost the connection to
+	 * its library (which then thaws the program when the lease ends). The core refuses actions
+	 * on it. `e` becomes invalid when the callback returns. */
 	void (*entity_down)(struct cot_policy *p, struct cot_entity *e);
 
 	/* `what` is a set of enum cot_change. */
 	void (*entity_changed)(struct cot_policy *p, struct cot_entity *e, unsigned what);
 
 	/*
-	 * An action of this policy was acknowledged, failed, or got no answer in time. Every action
-	 * that was accepted with 0 and was not a repetition ends here exactly once, unless a later
-	 * one replaced it or the entity goes down before. A freeze that failed is followed by a
-	 * thaw of the core's own, to be sure.
+	 * An action of this policy was acknowledged, failed, or got no answer in time. The core
+	 * calls this exactly once for every action that it accepted with 0, except for repetitions,
+	 * for actions that a later one replaced, and when the entity goes down first. After a
+	 * failed freeze the core thaws the entity itself, to be safe.
 	 */
 	void (*action_done)(struct cot_policy *p, struct cot_entity *e,
 			    const struct cot_action_result *r);
 
 	/*
-	 * Decide. Required. Called after each event, when the callbacks above have told about it,
-	 * and when the time that it returned last has come. Returns when it wants to be called next
-	 * at the latest; COT_NEVER when only an event can change its mind. A time in the past, or
-	 * too soon, is moved to the earliest that the core allows. The core also calls when an
-	 * action that failed may be tried again.
+	 * Decides. Required. The core calls it after each event, after the callbacks above; when
+	 * the time comes that it last returned; and when a failed action may be tried again. It
+	 * returns the latest time (as now_ns) of its next call, or COT_NEVER if only an event can
+	 * change its decision. The core moves a time that is past or too soon to the earliest that
+	 * it allows.
 	 */
 	uint64_t (*tick)(struct cot_policy *p);
 
 	/*
-	 * The slice of an entity that is being set up and is not in the table yet: entity_up()
-	 * follows soon, and then what the policy wishes counts. Without it the driver's own. May
-	 * be called at any time; changes nothing.
+	 * Returns the first slice, in us, of an entity that is being set up and is not in the table
+	 * yet. entity_up() follows soon; from then on the policy sets the slice by actions. NULL:
+	 * the driver's own slice. The host may call it at any time; it must change nothing.
 	 */
 	uint32_t (*first_slice)(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask);
 };
@@ -322,7 +330,7 @@ struct cot_policy_ops {
 #define COT_POLICY_STATE_MAX 4096
 #define COT_POLICY_OWN_MAX   64
 
-/* What the core implements for policies; call it by the functions below. */
+/* What the core implements for policies; call the functions below instead. */
 struct cot_policy_actions {
 	int (*set_slice)(struct cot_policy *p, struct cot_entity *e, uint32_t slice_us);
 	int (*set_mode)(struct cot_policy *p, struct cot_entity *e, enum cot_mode mode);
@@ -332,7 +340,7 @@ struct cot_policy_actions {
 	int (*evict)(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
 };
 
-/* A policy at work. Owned by the core, read-only. */
+/* A policy at work. The core owns it; for the policy it is read-only. */
 struct cot_policy {
 	const struct cot_policy_ops *ops;
 	const struct cot_policy_actions *actions;
@@ -344,7 +352,10 @@ struct cot_policy {
 	uint32_t n_entities, n_tenants;
 	struct cot_work *works;
 	uint32_t n_works;
-	/* By GPU, those that run, in order of their start; and where some wait, and run. */
+	/*
+	 * running[]: by GPU, the works that run, in order of their start. waiting_gpus,
+	 * running_gpus: bits of the GPUs where works wait, and run.
+	 */
 	struct cot_work *running[COT_POLICY_GPUS_MAX];
 	uint64_t waiting_gpus, running_gpus;
 };
@@ -357,11 +368,14 @@ struct cot_policy {
 /*
  * ---- what a policy may do ----
  *
- * An action says how the entity shall be; asking for what is already so, or already on its way, is
- * free. So a policy may simply state its wishes in every tick(). A later wish replaces an earlier
- * one. Answers: 0; -EAGAIN when it cannot be done now (held by the user, or the same wish has just
- * failed: the core waits before it lets it be tried again); -EINVAL for a wrong argument and -EPERM
- * during fini(), which are counted against the policy.
+ * An action states how the entity should be. Repeating an action that is already done or on its way
+ * costs nothing, so a policy may state all its wishes in every tick(). A later action replaces an
+ * earlier one; freeze() and
+ * thaw() replace each other.
+ *
+ * Returns 0; -EAGAIN if the action is not possible now (the user holds the entity, or the same
+ * action has just failed and the core waits before it allows another try); -EINVAL for a wrong
+ * argument; -EPERM during fini(). The core counts the last two against the policy.
  */
 
 /* COT_SLICE_DRIVER gives the entity back to the driver. */
@@ -386,24 +400,28 @@ static inline int cot_thaw(struct cot_policy *p, struct cot_entity *e)
 }
 
 /*
- * Lets a waiting work begin with `capsms` (1 to want). `settled`: all of it may be evicted later;
- * only for one that can_settle. For a running work that can_grow, `capsms` is the new end of its
- * numbers, as large as before or larger, so that at most `want` run; `settled` stays as it was.
- * -EINVAL for anything else; -EAGAIN when its numbers are used up.
+ * Lets a waiting work begin with `capsms` CapSMs (1 to want). With `settled`, the policy may later
+ * evict all of it; allowed only if the work can_settle.
+ *
+ * For a running work that can_grow, `capsms` is the new total of CapSMs granted since it began
+ * (`granted`): not less than before, and at most `want` may run. `settled` stays as it was.
+ *
+ * Returns -EINVAL for anything else, and -EAGAIN when the work's numbers are used up
+ * (COT_CAPSMS_MAX).
  */
 static inline int cot_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled)
 {
 	return p->actions->grant(p, w, capsms, settled);
 }
 
-/* The first `capsms` of a running work shall leave: as many as before or more, and fewer than were
- * granted unless it is settled. Else -EINVAL. */
+/* The first `capsms` CapSMs of a running work must leave. This is a total (`evicted`): not less
+ * than before, and less than `granted` unless the work is settled. Returns -EINVAL otherwise. */
 static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms)
 {
 	return p->actions->evict(p, w, capsms);
 }
 
-/* 1 to n_sms; 0 when nothing was said. Percent are rounded to the nearest. */
+/* A share in SMs: 1 to n_sms; 0 if no share was given. Rounds to the nearest SM. */
 static inline uint32_t cot_share_sms(struct cot_share share, uint32_t n_sms)
 {
 	uint32_t n = share.sms;
@@ -415,17 +433,17 @@ static inline uint32_t cot_share_sms(struct cot_share share, uint32_t n_sms)
 	return n < 1 ? 1 : n < n_sms ? n : n_sms;
 }
 
-/* Whether `e` may have work for the GPU. */
+/* Whether `e` may have something for the GPU to do. */
 static inline bool cot_entity_may_run(const struct cot_entity *e)
 {
 	return e->activity != COT_ACTIVITY_IDLE && !e->held;
 }
 
-/* ---- the policies there are (src/policy/registry.c) ---- */
+/* ---- all policies (src/policy/registry.c) ---- */
 
 extern const struct cot_policy_ops *const cot_policies[];
 extern const unsigned cot_n_policies;
-/* What the core falls back to: gives every entity back to the driver. */
+/* The policy that the core falls back to: it gives every entity back to the driver. */
 extern const struct cot_policy_ops cot_policy_timeslice;
 
 const struct cot_policy_ops *cot_policy_find(const char *name); /* NULL when unknown */

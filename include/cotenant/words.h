@@ -1,5 +1,5 @@
 /*
- * What the daemon, the library, the command line, the simulator and policies call the same: times,
+ * What the daemon, the library, the command line, the simulator and policies have in common: times,
  * bounds, classes and shares. Part of policy.h; constants and plain structs only.
  */
 #ifndef COTENANT_WORDS_H
@@ -23,19 +23,19 @@
 #define COT_WEIGHT_DEFAULT 100u
 #define COT_WEIGHT_MAX	   10000u
 
-/* Longest thread block that a user may speak of. */
+/* Longest thread block that a user may state. */
 #define COT_BLOCK_US_MAX 1000000000u
 
-/* Most SMs that a GPU may have, and most CapSMs that a work may get one after the other. */
+/* Most SMs that a GPU may have, and most CapSMs that a work may get in all. */
 #define COT_SMS_MAX    1024u
 #define COT_CAPSMS_MAX (1u << 20)
 
 enum cot_class {
-	COT_CLASS_LATENCY, /* answers requests; should find the GPU free */
-	COT_CLASS_BATCH,   /* wants to get much done */
+	COT_CLASS_LATENCY, /* answers requests: should find the GPU free */
+	COT_CLASS_BATCH,   /* wants throughput */
 };
 
-/* A part of a GPU: so many of its SMs, or percent of them. Both 0: nothing was said. */
+/* A part of a GPU: a number of its SMs, or a percentage of them. Both 0: no share was given. */
 struct cot_share {
 	uint16_t sms, pct;
 };

@@ -1,11 +1,11 @@
 /*
- * Persistent workers by hand: for people who write a kernel that shares the GPU by itself, in CUDA
- * C++, instead of having `cotenant ptx` or `cotenant run` rewrite one. The control block, the
- * parameter and the protocol are those of cotenant/passes.h ("workers"), so hosts treat both alike.
- * Header only. The same file serves the kernel (nvcc, or clang with or without the CUDA toolkit)
+ * Persistent workers by hand: for authors of CUDA C++ kernels that share the GPU by themselves, so
+ * that `cotenant ptx` or `cotenant run` need not rewrite them. The control block, the parameter and
+ * the protocol are those of cotenant/passes.h ("workers"), so a host treats both kinds alike.
+ * Header only: the same file serves the kernel (nvcc, or clang with or without the CUDA toolkit)
  * and the host program (C11 or C++).
  *
- * In the kernel, the loop of tasks takes the place of the grid, and task.x, y, z that of blockIdx:
+ * In the kernel, a loop over tasks replaces the grid, and task.x, y, z replace blockIdx:
  *
  *     extern "C" __global__ void scale(float *x, int n, struct cot_workers_args workers)
  *     {
@@ -19,9 +19,9 @@
  *         }
  *     }
  *
- * All threads of the block go through the loop together: cot_workers_next() is a barrier. A thread
- * with nothing to do in a task goes on to the next one by `continue` only if no thread waits at a
- * barrier of the task after that; none may return from within the loop.
+ * All threads of the block go through the loop together: cot_workers_next() is a barrier. No thread
+ * may return from within the loop. A thread with nothing to do in a task may `continue` only if the
+ * other threads wait at no barrier in the rest of that task.
  *
  * On the host:
  *
@@ -34,8 +34,8 @@
  *         cot_workers_rest(&args, &block, units, &left);
  *     } while (left);
  *
- * per_sm is what the driver says of the kernel's occupancy, and a unit is per_sm workers: one SM's
- * worth, wherever they run. Kernels that `cotenant ptx` made are planned by cot_workers_plan()
+ * per_sm is the kernel's occupancy as the driver reports it. A unit is per_sm workers: as many as
+ * fit one SM, wherever they run. For kernels that `cotenant ptx` rewrote use cot_workers_plan()
  * instead, which fills in more than such a loop needs.
  */
 #ifndef COTENANT_WORKERS_H
@@ -69,12 +69,12 @@
 #define COT_WORKERS_MEET()     __syncthreads()
 #endif
 
-/* The task at hand. All threads of a block have the same. */
+/* The current task. It is the same in all threads of a block. */
 struct cot_workers_task {
 	uint32_t x, y, z; /* what blockIdx is in a grid of all tasks */
 	uint32_t id;	  /* x + grid[0] * (y + grid[1] * z) */
-	uint32_t left;	  /* tasks of the chunk, with the next one */
-	uint32_t n_done;  /* by this worker, with the one at hand */
+	uint32_t left;	  /* tasks of the chunk that are left, with the next one */
+	uint32_t n_done;  /* tasks done by this worker, with the current one */
 };
 
 COT_WORKERS_DEVICE void cot_workers_place(const struct cot_workers_args &args,
@@ -92,7 +92,7 @@ COT_WORKERS_DEVICE void cot_workers_place(const struct cot_workers_args &args,
 	task.y = task.y % args.grid[1];
 }
 
-/* The worker's first chunk, which is its own without asking. */
+/* The worker's first chunk. Workers do not claim first chunks. */
 COT_WORKERS_DEVICE struct cot_workers_task cot_workers_begin(const struct cot_workers_args &args)
 {
 	struct cot_workers_task task = {};
@@ -115,7 +115,7 @@ COT_WORKERS_DEVICE uint32_t cot_workers_sm(void)
 }
 #endif
 
-/* Whether this worker is one of those that have been asked to leave. */
+/* Whether this worker should leave. */
 COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
 					   struct cot_workers_control *control)
 {
@@ -126,7 +126,7 @@ COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
 		return false;
 	n = n < args.n_workers ? n * args.per_sm : args.n_workers;
 	n = n < args.n_workers ? n : args.n_workers;
-	/* Only those on the first SMs, as many as hold so many workers. */
+	/* Only workers on the first SMs leave: as many SMs as hold n workers. */
 	if (args.n_sms && !(evict & COT_WORKERS_EVICT_ANYWHERE) && n < args.n_workers &&
 	    COT_WORKERS_SM > (n * args.n_sms - 1) / args.n_workers)
 		return false;
@@ -136,7 +136,7 @@ COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
 	return false;
 }
 
-/* By one thread: the next chunk, or nothing if the worker should leave or all is claimed. */
+/* Called by one thread. Claims the next chunk; 0 if the worker should leave or no task is left. */
 COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &args, uint32_t *ret_id)
 {
 	struct cot_workers_control *control = (struct cot_workers_control *)args.control;
@@ -150,18 +150,18 @@ COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &arg
 }
 
 /*
- * Goes on to the next task; false: there is none, the kernel ends. For all threads of the block.
- * What a task has claimed is always done, so that nothing is lost when workers leave.
+ * Goes on to the next task; false if there is none, and the kernel ends. All threads of the block
+ * must call it. A worker always does what it has claimed, so nothing is lost when workers leave.
  */
 COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 					 struct cot_workers_task &task)
 {
-	/* volatile: clang takes it for a variable that a barrier cannot change. */
+	/* volatile: clang assumes otherwise that a barrier cannot change it. */
 	static volatile COT_WORKERS_SHARED uint32_t chunk[2]; /* first task, number of tasks */
 	struct cot_workers_control *control;
 	uint32_t id = 0;
 
-	COT_WORKERS_MEET(); /* the last task is done, and `chunk` has been read by all */
+	COT_WORKERS_MEET(); /* all threads have done the last task and have read `chunk` */
 	if (!task.left) {
 		if (COT_WORKERS_LEADS) {
 			chunk[1] = cot_workers_claim(args, &id);
@@ -202,22 +202,22 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 
 #include <string.h>
 
-/* As many workers as `units` allow, and not more than there are chunks. */
+/* Sets n_workers: as many as `units` allow, but not more than chunks. false: 32 bits overflow. */
 static inline bool cot_workers_choose(struct cot_workers_args *a, uint32_t units)
 {
 	uint32_t left = a->n_tasks - a->first, chunks = left / a->chunk + (left % a->chunk != 0);
 	uint64_t workers = (uint64_t)units * a->per_sm;
 
 	a->n_workers = workers < chunks ? (uint32_t)workers : chunks ? chunks : 1;
-	/* Every worker's last claim goes beyond the end: that must not wrap around. */
+	/* Every worker's last claim adds to `next` beyond n_tasks: the sum must not wrap around. */
 	return (uint64_t)a->n_tasks + ((uint64_t)a->n_workers + 1) * a->chunk <= UINT32_MAX;
 }
 
 /*
- * A launch from the beginning, of at most `units` SMs' worth of workers that claim `chunk` tasks at
- * a time (some 10 to 20 us of work; 0: a 32nd of a worker's share, at most 4). `control` is a
- * device address, a multiple of 128, where ret_control is to be copied. false for a zero or an
- * unaligned address, and when there are too many tasks for 32 bits.
+ * Plans a launch of the whole grid with at most `units` units of workers, which claim `chunk` tasks
+ * at a time (some 10 to 20 us of work; 0: a 32nd of a worker's share, at most 4). `control` is the
+ * device address, a multiple of 128, where the caller copies ret_control to. Returns false for a
+ * zero or an unaligned address, and if 32 bits cannot count the tasks.
  */
 static inline bool cot_workers_share(const uint32_t grid[3], uint32_t per_sm, uint32_t units,
 				     uint32_t chunk, uint64_t control,
@@ -249,9 +249,9 @@ static inline bool cot_workers_share(const uint32_t grid[3], uint32_t per_sm, ui
 }
 
 /*
- * After a launch has ended, with the control block that was copied back: how many tasks are left.
- * If any, args and control are made ready for another launch, of `units`. false: the launch failed,
- * for its workers did not do what they had claimed.
+ * After a launch has ended, with the control block copied back from the device: sets *ret_left to
+ * the number of tasks left. If it is not 0, args and control are ready for another launch of
+ * `units`. Returns false if the workers did not do what they had claimed: the launch failed.
  */
 static inline bool cot_workers_rest(struct cot_workers_args *args,
 				    struct cot_workers_control *control, uint32_t units,
