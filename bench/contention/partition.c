@@ -3,58 +3,32 @@
 #include <errno.h>
 #include <string.h>
 
-/* The driver's function that green contexts need and that it lacks; NULL: it has them all. */
-static const char *lacks(const struct cot_driver *api)
-{
-#define NEED(name)      \
-	if (!api->name) \
-		return #name;
-	NEED(cuDeviceGetDevResource)
-	NEED(cuDevSmResourceSplitByCount)
-	NEED(cuDevResourceGenerateDesc)
-	NEED(cuGreenCtxCreate)
-	NEED(cuGreenCtxDestroy)
-	NEED(cuGreenCtxStreamCreate)
-#undef NEED
-	return NULL;
-}
-
 static int find_sms(struct cot_partitions *p, struct cot_error *err)
 {
-	int result;
+	struct cot_error why;
+	int rc = cot_green_init(&p->green, &p->cuda->api, p->device, &why);
 
-	if (!p->has_green)
-		return 0;
-	result = p->cuda->api.cuDeviceGetDevResource(p->device, &p->all, CU_DEV_RESOURCE_TYPE_SM);
-	if (result) {
-		p->has_green = false;
-		cot_cuda_check(p->cuda, result, "cuDeviceGetDevResource", &p->why_not);
-		return 0;
-	}
-	if (p->all.sm.smCount != p->whole.n_sms)
+	p->has_green = !rc;
+	if (rc)
+		cot_error_set(&p->why_not, 0, "%s%s", why.text,
+			      rc == -ENOSYS ? ": measured on the whole GPU only" : "");
+	if (!rc && p->green.all.sm.smCount != p->whole.n_sms)
 		return cot_error_set(err, -EIO,
 				     "cuDeviceGetDevResource says that there are %u SMs; expected "
 				     "the %u of the GPU's attribute",
-				     p->all.sm.smCount, p->whole.n_sms);
+				     p->green.all.sm.smCount, p->whole.n_sms);
 	return 0;
 }
 
 int cot_partitions_init(struct cot_partitions *p, struct cot_cuda *cuda, int ordinal,
 			struct cot_error *err)
 {
-	const char *lacking = lacks(&cuda->api);
 	uint32_t i;
 	int rc;
 
 	memset(p, 0, sizeof(*p));
 	p->cuda = cuda;
 	p->whole.n_sms = (uint32_t)cuda->n_sms;
-	p->has_green = !lacking;
-	if (lacking)
-		cot_error_set(&p->why_not, 0,
-			      "this driver has no %s, so there are no green contexts: measured on "
-			      "the whole GPU only",
-			      lacking);
 	rc = cot_cuda_check(cuda, cuda->api.cuDeviceGet(&p->device, ordinal), "cuDeviceGet", err);
 	if (!rc)
 		rc = cot_cuda_check(cuda,
@@ -81,8 +55,7 @@ static void release(struct cot_partitions *p, struct cot_partition *part)
 	for (i = 0; i < COT_PARTITION_STREAMS; i++)
 		if (part->streams[i])
 			p->cuda->api.cuStreamDestroy_v2(part->streams[i]);
-	if (part->green)
-		p->cuda->api.cuGreenCtxDestroy(part->green);
+	cot_green_destroy(&p->green, part->green);
 	memset(part, 0, sizeof(*part));
 }
 
@@ -102,52 +75,29 @@ void cot_partitions_finish(struct cot_partitions *p)
 	memset(p, 0, sizeof(*p));
 }
 
-static int make_part(struct cot_partitions *p, CUdevResource *sms, struct cot_partition *part,
-		     struct cot_error *err)
+static int make_part(struct cot_partitions *p, struct cot_green_split *groups, uint32_t group,
+		     struct cot_partition *part, struct cot_error *err)
 {
-	const struct cot_driver *api = &p->cuda->api;
-	CUdevResourceDesc description;
 	uint32_t i;
 	int rc;
 
-	part->n_sms = sms->sm.smCount;
-	rc = cot_cuda_check(p->cuda, api->cuDevResourceGenerateDesc(&description, sms, 1),
-			    "cuDevResourceGenerateDesc", err);
-	if (!rc)
-		rc = cot_cuda_check(p->cuda,
-				    api->cuGreenCtxCreate(&part->green, description, p->device,
-							  CU_GREEN_CTX_DEFAULT_STREAM),
-				    "cuGreenCtxCreate", err);
+	part->n_sms = cot_green_n_sms(groups, group, group + 1);
+	rc = cot_green_create(&p->green, groups, group, group + 1, &part->green, err);
 	for (i = 0; i < COT_PARTITION_STREAMS && !rc; i++)
-		rc = cot_cuda_check(p->cuda,
-				    api->cuGreenCtxStreamCreate(&part->streams[i], part->green,
-								CU_STREAM_NON_BLOCKING, 0),
-				    "cuGreenCtxStreamCreate", err);
+		rc = cot_green_stream(&p->green, part->green, 0, &part->streams[i], err);
 	return rc;
 }
 
 static int make_split(struct cot_partitions *p, uint32_t n_sms, struct cot_partition_split *split,
 		      struct cot_error *err)
 {
-	CUdevResource first, rest;
-	unsigned n_groups = 1;
-	int rc;
+	struct cot_green_split groups;
+	int rc = cot_green_split(&p->green, n_sms, 1, 0, &groups, err);
 
-	memset(&first, 0, sizeof(first));
-	memset(&rest, 0, sizeof(rest));
-	rc = cot_cuda_check(p->cuda,
-			    p->cuda->api.cuDevSmResourceSplitByCount(&first, &n_groups, &p->all,
-								     &rest, 0, n_sms),
-			    "cuDevSmResourceSplitByCount", err);
-	if (rc)
-		return rc;
-	if (n_groups != 1 || first.sm.smCount != n_sms)
-		return cot_error_set(err, -ENOTSUP,
-				     "the driver makes a partition of %u SMs; expected %u",
-				     first.sm.smCount, n_sms);
-	rc = make_part(p, &first, &split->first, err);
-	if (!rc && rest.sm.smCount)
-		rc = make_part(p, &rest, &split->rest, err);
+	if (!rc)
+		rc = make_part(p, &groups, 0, &split->first, err);
+	if (!rc && groups.n > 1)
+		rc = make_part(p, &groups, 1, &split->rest, err);
 	return rc;
 }
 

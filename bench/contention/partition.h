@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cuda/green.h"
 #include "kernels/run/cuda.h"
 
 #define COT_PARTITION_SPLITS  32u
@@ -34,7 +35,7 @@ struct cot_partitions {
 	struct cot_error why_not; /* there are none */
 	struct cot_partition_split splits[COT_PARTITION_SPLITS];
 	uint32_t n_splits;
-	CUdevResource all; /* the SMs of the whole GPU, for the driver */
+	struct cot_green green;
 };
 
 /* Makes the primary context current. Without green contexts it succeeds as well: has_green. */

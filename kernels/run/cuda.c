@@ -6,14 +6,7 @@
 
 int cot_cuda_check(const struct cot_cuda *cuda, int result, const char *what, struct cot_error *err)
 {
-	const char *name = NULL;
-
-	if (!result)
-		return 0;
-	if (cuda->api.cuGetErrorName)
-		cuda->api.cuGetErrorName(result, &name);
-	return cot_error_set(err, -EIO, "%s failed: %s (%d)", what, name ? name : "unknown error",
-			     result);
+	return cot_driver_check(&cuda->api, result, what, err);
 }
 
 static int open_device(struct cot_cuda *cuda, int ordinal, struct cot_error *err)

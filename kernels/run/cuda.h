@@ -24,7 +24,7 @@ struct cot_cuda {
 int cot_cuda_open(struct cot_cuda *cuda, int ordinal, struct cot_error *err);
 void cot_cuda_close(struct cot_cuda *cuda);
 
-/* 0 for success; otherwise a sentence from what was called and the driver's name of the error. */
+/* As cot_driver_check(). */
 int cot_cuda_check(const struct cot_cuda *cuda, int result, const char *what,
 		   struct cot_error *err);
 

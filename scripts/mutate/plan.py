@@ -22,7 +22,7 @@ FOLDERS = {
     "src/sim": (r"test_sim_(?!properties)|test_sched_hosts", r"test_hw_contract|test_sw_contract|test_sim_properties|test_report_sim|cli_test_sim$", None),
     "src/sim/hw": (r"test_sim_(?!properties)|test_hw_", r"test_hw_contract|test_sim_properties|cli_test_(reproduce_smqos|sim)$", None),
     "src/cuda/fatbin": (r"test_cuda_fatbin|fuzz_fatbin", r"test_emu_driver_ptx|fuzz_shim|fuzz_loadable", None),
-    "src/cuda": (r"test_cuda_driver", r"test_contention|test_shim|test_emu_driver", r"integration_(kernels|contention|live_doctor)$"),
+    "src/cuda": (r"test_cuda_(driver|green)", r"test_contention|test_shim|test_emu_driver", r"integration_(kernels|contention|live_doctor)$"),
     "src/cuda/rm": (r"test_cuda_rm", r"test_preload", r"integration_live_(channels|odd)"),
     "src/guest": (r"test_preload_(os|env|link)|test_shim_settings", r"test_preload|test_shim", r"integration_run"),
     "src/guest/preload": (r"test_preload", r"test_cuda_rm|test_shim", r"integration_(run|live_odd|live_channels)"),

@@ -47,3 +47,16 @@ int cot_driver_open(struct cot_driver *ret_driver, struct cot_error *err)
 	*ret_driver = d;
 	return 0;
 }
+
+int cot_driver_check(const struct cot_driver *driver, CUresult result, const char *what,
+		     struct cot_error *err)
+{
+	const char *name = NULL;
+
+	if (!result)
+		return 0;
+	if (driver->cuGetErrorName)
+		driver->cuGetErrorName(result, &name);
+	return cot_error_set(err, -EIO, "%s failed: %s (%d)", what, name ? name : "unknown error",
+			     result);
+}

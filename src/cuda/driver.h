@@ -25,4 +25,8 @@ struct cot_driver {
  */
 int cot_driver_open(struct cot_driver *ret_driver, struct cot_error *err);
 
+/* 0 for success; otherwise -EIO, and a sentence from what was called and the driver's error. */
+int cot_driver_check(const struct cot_driver *driver, CUresult result, const char *what,
+		     struct cot_error *err);
+
 #endif

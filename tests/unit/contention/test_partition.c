@@ -123,6 +123,14 @@ static CUresult green_stream(CUstream *ret, CUgreenCtx green, unsigned flags, in
 	return 0;
 }
 
+static CUresult green_context(CUcontext *ret, CUgreenCtx green)
+{
+	(void)ret;
+	(void)green;
+	fail_msg("nobody here needs it");
+	return 1;
+}
+
 static CUresult device(CUdevice *ret, int ordinal)
 {
 	*ret = ordinal + 3;
@@ -167,7 +175,8 @@ static int set_up(void **state)
 			.cuDevResourceGenerateDesc = describe,
 			.cuGreenCtxCreate = green_create,
 			.cuGreenCtxDestroy = green_destroy,
-			.cuGreenCtxStreamCreate = green_stream},
+			.cuGreenCtxStreamCreate = green_stream,
+			.cuCtxFromGreenCtx = green_context},
 	};
 	return 0;
 }
