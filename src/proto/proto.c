@@ -27,6 +27,10 @@ static const uint32_t min_size[] = {
 	[COT_MSG_WORK_WELCOME] = sizeof(struct cot_msg_work_welcome),
 	[COT_MSG_WORK_GRANT] = sizeof(struct cot_msg_work_grant),
 	[COT_MSG_WORK_EVICT] = sizeof(struct cot_msg_work_evict),
+	[COT_MSG_PARTS] = sizeof(struct cot_msg_parts),
+	[COT_MSG_PLACE] = sizeof(struct cot_msg_place),
+	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
+	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -116,26 +120,69 @@ static int is_reason(const struct cot_work_reason *r)
 	return i < COT_PROTO_REASON_MAX;
 }
 
-static int are_work_counts(const struct cot_msg_work_counts *m)
+/* As many as are announced, and within the packet, whose first part has `size` bytes. */
+static int are_reasons(const struct cot_msg_header *h, size_t size, uint32_t n)
 {
+	const struct cot_work_reason *r = (const void *)((const char *)h + size);
 	uint32_t i;
 
-	if (m->n_reasons > COT_PROTO_REASONS_MAX ||
-	    m->h.length < sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]))
+	if (n > COT_PROTO_REASONS_MAX || h->length < size + n * sizeof(*r))
 		return 0;
-	for (i = 0; i < m->n_reasons; i++)
-		if (!is_reason(&m->reasons[i]))
+	for (i = 0; i < n; i++)
+		if (!is_reason(&r[i]))
 			return 0;
 	return 1;
+}
+
+static int are_work_counts(const struct cot_msg_work_counts *m)
+{
+	return are_reasons(&m->h, sizeof(*m), m->n_reasons);
+}
+
+static int are_part_counts(const struct cot_msg_part_counts *m)
+{
+	return are_reasons(&m->h, sizeof(*m), m->n_reasons);
+}
+
+static int are_parts(const struct cot_msg_parts *m)
+{
+	if (m->status)
+		return is_status(m->status) && !m->n_sms && !m->unit;
+	return m->n_sms <= COT_PROTO_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms;
+}
+
+static int is_part(uint16_t first, uint16_t n)
+{
+	return (uint32_t)first + n <= COT_PROTO_SMS_MAX;
+}
+
+static int is_place(const struct cot_msg_place *m)
+{
+	return m->h.seq && is_part(m->first, m->n) && m->pace_us <= COT_PROTO_PACE_US_MAX;
+}
+
+static int is_placed(const struct cot_msg_placed *m)
+{
+	return is_status(m->status) && is_part(m->first, m->n);
+}
+
+static int is_register(const struct cot_msg_register *m)
+{
+	return ends(m->name) && ends(m->gpu) && cot_proto_is_share(m->quota) &&
+	       cot_proto_is_share(m->reserve) && cot_proto_is_share(m->sms);
+}
+
+static int is_command(const struct cot_msg_command *m)
+{
+	return ends(m->name) && cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
+	       cot_proto_is_share(m->sms);
 }
 
 /* Strings that end, numbers within their bounds: whatever a receiver need not check again. */
 static int is_well_formed(const void *packet, unsigned type)
 {
 	const struct cot_msg_hello *hello = packet;
-	const struct cot_msg_register *reg = packet;
 	const struct cot_msg_ack *ack = packet;
-	const struct cot_msg_command *command = packet;
 
 	switch (type) {
 	case COT_MSG_HELLO:
@@ -143,11 +190,9 @@ static int is_well_formed(const void *packet, unsigned type)
 	case COT_MSG_ACK:
 		return is_status(ack->status);
 	case COT_MSG_REGISTER:
-		return ends(reg->name) && ends(reg->gpu) && cot_proto_is_share(reg->quota) &&
-		       cot_proto_is_share(reg->reserve);
+		return is_register(packet);
 	case COT_MSG_COMMAND:
-		return ends(command->name) && cot_proto_is_share(command->quota) &&
-		       cot_proto_is_share(command->reserve);
+		return is_command(packet);
 	case COT_MSG_REGISTERED:
 		return env_ends(packet);
 	case COT_MSG_WORK_HELLO:
@@ -164,6 +209,14 @@ static int is_well_formed(const void *packet, unsigned type)
 		return is_work_done(packet);
 	case COT_MSG_WORK_COUNTS:
 		return are_work_counts(packet);
+	case COT_MSG_PARTS:
+		return are_parts(packet);
+	case COT_MSG_PLACE:
+		return is_place(packet);
+	case COT_MSG_PLACED:
+		return is_placed(packet);
+	case COT_MSG_PART_COUNTS:
+		return are_part_counts(packet);
 	default:
 		return 1;
 	}

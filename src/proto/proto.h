@@ -36,6 +36,11 @@ enum cot_msg_type {
 	COT_MSG_WORK_DONE = 7,	  /* struct cot_msg_work_done */
 	COT_MSG_WORK_COUNTS = 8,  /* struct cot_msg_work_counts; now and then, and at the end */
 
+	/* shim -> daemon; see "parts" below */
+	COT_MSG_PARTS = 9,	  /* struct cot_msg_parts; once, when it knows */
+	COT_MSG_PLACED = 10,	  /* struct cot_msg_placed; one for each PLACE */
+	COT_MSG_PART_COUNTS = 11, /* struct cot_msg_part_counts; now and then, and at the end */
+
 	/* daemon -> library */
 	COT_MSG_WELCOME = 16, /* struct cot_msg_welcome, with the page's descriptor (SCM_RIGHTS) */
 	COT_MSG_SET = 17,     /* struct cot_msg_set */
@@ -49,6 +54,7 @@ enum cot_msg_type {
 	COT_MSG_WORK_WELCOME = 24, /* struct cot_msg_work_welcome */
 	COT_MSG_WORK_GRANT = 25,   /* struct cot_msg_work_grant */
 	COT_MSG_WORK_EVICT = 26,   /* struct cot_msg_work_evict */
+	COT_MSG_PLACE = 27,	   /* struct cot_msg_place */
 
 	/* command line -> daemon, and back */
 	COT_MSG_REGISTER = 32,	 /* struct cot_msg_register */
@@ -127,6 +133,8 @@ struct cot_msg_register {
 	char gpu[COT_PROTO_NAME_MAX];
 	uint32_t block_us;	 /* longest thread block; 0: not known */
 	uint16_t quota, reserve; /* shares of a GPU for its works; packed as in base/words.h */
+	uint16_t sms;		 /* share of a GPU for all that it does */
+	uint16_t reserved[3];
 };
 
 struct cot_msg_registered {
@@ -158,6 +166,7 @@ enum {
 	COT_SET_BLOCK = 1u << 4,
 	COT_SET_QUOTA = 1u << 5,
 	COT_SET_RESERVE = 1u << 6,
+	COT_SET_SMS = 1u << 7,
 };
 
 struct cot_msg_command {
@@ -173,6 +182,8 @@ struct cot_msg_command {
 	char name[COT_PROTO_NAME_MAX]; /* of a tenant, or "pool:latency", "pool:batch" */
 	uint32_t block_us;	       /* 0: not known */
 	uint16_t quota, reserve;       /* 0: none any more */
+	uint16_t sms;		       /* 0: none any more */
+	uint16_t reserved2[3];
 };
 
 struct cot_msg_result {
@@ -320,16 +331,73 @@ struct cot_msg_work_counts {
 	struct cot_work_reason reasons[]; /* n_reasons, at most COT_PROTO_REASONS_MAX */
 };
 
+/*
+ * ---- parts ----
+ *
+ * A program runs on a part of a GPU's SMs, with all that it launches: the shim sends it there.
+ * A part is a range of SMs [first, first + n) in the numbering of one split of the
+ * GPU, the same for all clients of one MPS server; n == 0 is the whole GPU. On the shim's
+ * connection for that GPU:
+ *
+ *      shim                                    daemon
+ *                      <----------------------  WORK_WELCOME
+ *      PARTS           ---------------------->  once: whether it can, and the unit
+ *      PLACED, seq 0   ---------------------->  only where it has a part already, from another
+ * daemon
+ *                      <----------------------  PLACE
+ *        what is launched from now on goes there
+ *      PLACED          ---------------------->  one for each PLACE, in their order
+ *      PART_COUNTS     ---------------------->  now and then, and at the end
+ *
+ * A PLACE replaces the one before. What a program has launched already stays where it is. A shim
+ * that loses the daemon keeps the part that it has.
+ */
+
+/* The longest pace: how much work may be queued outside a part that is to shrink. */
+#define COT_PROTO_PACE_US_MAX 1000000u
+
+struct cot_msg_parts {
+	struct cot_msg_header h;
+	uint32_t n_sms; /* that can be cut, from SM 0 on: a multiple of the unit, or all of them */
+	uint32_t unit;	/* parts begin, and end but at n_sms, at multiples of it: 1..n_sms */
+	int32_t status; /* 0, or -errno: it cannot be placed, and both numbers are 0 */
+	uint32_t reserved;
+};
+
+struct cot_msg_place {
+	struct cot_msg_header h; /* its seq is never 0 */
+	uint16_t first, n;	 /* up to COT_PROTO_SMS_MAX together */
+	uint32_t pace_us;	 /* 0: as much as the program likes is queued */
+};
+
+struct cot_msg_placed {
+	struct cot_msg_header h; /* seq of the PLACE */
+	int32_t status;		 /* 0 or -errno: it stays where it was */
+	uint16_t first, n;	 /* what it has now */
+	uint64_t latency_ns;	 /* from receipt until the next launch would go there */
+};
+
+/* What the shim has done with parts since it began; each message replaces the one before. */
+struct cot_msg_part_counts {
+	struct cot_msg_header h;
+	uint64_t n_changes;  /* of the part */
+	uint64_t n_followed; /* launches that ran on the part */
+	uint64_t n_stayed;   /* launches that ran elsewhere although there was a part */
+	uint32_t n_reasons;  /* why they did; of each, how many launches */
+	uint32_t reserved;
+	struct cot_work_reason reasons[]; /* n_reasons, at most COT_PROTO_REASONS_MAX */
+};
+
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
 _Static_assert(sizeof(struct cot_msg_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_ack) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_set) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_welcome) == 40, "layout");
-_Static_assert(sizeof(struct cot_msg_register) == 160, "layout");
+_Static_assert(sizeof(struct cot_msg_register) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
-_Static_assert(sizeof(struct cot_msg_command) == 120, "layout");
+_Static_assert(sizeof(struct cot_msg_command) == 128, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_work_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_work_welcome) == 32, "layout");
@@ -340,6 +408,10 @@ _Static_assert(sizeof(struct cot_msg_work_evicted) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_work_done) == 56, "layout");
 _Static_assert(sizeof(struct cot_work_reason) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_work_counts) == 56, "layout");
+_Static_assert(sizeof(struct cot_msg_parts) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_place) == 24, "layout");
+_Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
 
 /*
  * The page that the daemon shares with one library: a memfd, sealed against resizing. All fields

@@ -32,6 +32,43 @@ static void walk_environment(const struct cot_msg_registered *m)
 	REQUIRE(n <= m->h.length);
 }
 
+static void read_reasons(const struct cot_work_reason *reasons, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		REQUIRE(strlen(reasons[i].name) < COT_PROTO_REASON_MAX);
+}
+
+/* Messages about parts: a range never passes the largest GPU. */
+static void read_parts(const void *packet, int type)
+{
+	const struct cot_msg_parts *parts = packet;
+	const struct cot_msg_place *place = packet;
+	const struct cot_msg_placed *placed = packet;
+	const struct cot_msg_part_counts *counts = packet;
+
+	switch (type) {
+	case COT_MSG_PARTS:
+		REQUIRE(parts->status <= 0 && parts->n_sms <= COT_PROTO_SMS_MAX);
+		REQUIRE(!parts->unit == !!parts->status && parts->unit <= parts->n_sms);
+		break;
+	case COT_MSG_PLACE:
+		REQUIRE((uint32_t)place->first + place->n <= COT_PROTO_SMS_MAX);
+		REQUIRE(place->h.seq && place->pace_us <= COT_PROTO_PACE_US_MAX);
+		break;
+	case COT_MSG_PLACED:
+		REQUIRE((uint32_t)placed->first + placed->n <= COT_PROTO_SMS_MAX);
+		REQUIRE(placed->status <= 0);
+		break;
+	case COT_MSG_PART_COUNTS:
+		read_reasons(counts->reasons, counts->n_reasons);
+		break;
+	default:
+		break;
+	}
+}
+
 static void read_all(const void *packet, int type)
 {
 	const struct cot_msg_hello *hello = packet;
@@ -40,7 +77,6 @@ static void read_all(const void *packet, int type)
 	const struct cot_msg_work_hello *work_hello = packet;
 	const struct cot_msg_work_request *request = packet;
 	const struct cot_msg_work_counts *counts = packet;
-	uint32_t i;
 
 	switch (type) {
 	case COT_MSG_HELLO:
@@ -51,9 +87,11 @@ static void read_all(const void *packet, int type)
 		REQUIRE(strlen(reg->name) < COT_PROTO_NAME_MAX);
 		REQUIRE(strlen(reg->gpu) < COT_PROTO_NAME_MAX);
 		REQUIRE(cot_proto_is_share(reg->quota) && cot_proto_is_share(reg->reserve));
+		REQUIRE(cot_proto_is_share(reg->sms));
 		break;
 	case COT_MSG_COMMAND:
 		REQUIRE(strlen(command->name) < COT_PROTO_NAME_MAX);
+		REQUIRE(cot_proto_is_share(command->sms));
 		break;
 	case COT_MSG_REGISTERED:
 		walk_environment(packet);
@@ -69,10 +107,10 @@ static void read_all(const void *packet, int type)
 		REQUIRE(request->method <= COT_PROTO_WORK_RESERVE);
 		break;
 	case COT_MSG_WORK_COUNTS:
-		for (i = 0; i < counts->n_reasons; i++)
-			REQUIRE(strlen(counts->reasons[i].name) < COT_PROTO_REASON_MAX);
+		read_reasons(counts->reasons, counts->n_reasons);
 		break;
 	default:
+		read_parts(packet, type);
 		break;
 	}
 }

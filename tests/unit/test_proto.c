@@ -24,8 +24,12 @@ static void fill_in_work(unsigned type)
 	struct cot_msg_work_hello *hello = (struct cot_msg_work_hello *)packet;
 	struct cot_msg_work_request *request = (struct cot_msg_work_request *)packet;
 	struct cot_msg_work_grant *grant = (struct cot_msg_work_grant *)packet;
+	struct cot_msg_parts *parts = (struct cot_msg_parts *)packet;
 
 	switch (type) {
+	case COT_MSG_PARTS:
+		parts->n_sms = parts->unit = 1;
+		break;
 	case COT_MSG_WORK_HELLO:
 		hello->n_sms = 1;
 		break;
@@ -76,7 +80,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 23);
+	assert_int_equal(n, 27);
 }
 
 static void test_header(void **state)
@@ -179,6 +183,16 @@ static void test_shares(void **state)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	size = make(COT_MSG_COMMAND, 0);
 	command->reserve = 200;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	command->reserve = 0;
+	command->sms = 100;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_COMMAND);
+	command->sms = COT_SHARE_SMS;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	size = make(COT_MSG_REGISTER, 0);
+	reg->sms = COT_SHARE_SMS | 64;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_REGISTER);
+	reg->sms = 101;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
@@ -303,6 +317,95 @@ static void test_work_counts(void **state)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
+static void parts(uint32_t n_sms, uint32_t unit, int32_t status, int result)
+{
+	struct cot_msg_parts *m = (struct cot_msg_parts *)packet;
+	size_t size = make(COT_MSG_PARTS, 0);
+
+	m->n_sms = n_sms;
+	m->unit = unit;
+	m->status = status;
+	assert_int_equal(cot_proto_check(packet, size), result);
+}
+
+/* Who can be placed says in which units; who cannot says why, and nothing else. */
+static void test_parts(void **state)
+{
+	(void)state;
+	parts(132, 8, 0, COT_MSG_PARTS);
+	parts(COT_PROTO_SMS_MAX, COT_PROTO_SMS_MAX, 0, COT_MSG_PARTS);
+	parts(COT_PROTO_SMS_MAX + 1, 8, 0, -EBADMSG);
+	parts(132, 0, 0, -EBADMSG);
+	parts(132, 133, 0, -EBADMSG);
+	parts(0, 0, 0, -EBADMSG);
+	parts(0, 0, -ENOTSUP, COT_MSG_PARTS);
+	parts(132, 0, -ENOTSUP, -EBADMSG);
+	parts(0, 8, -ENOTSUP, -EBADMSG);
+	parts(0, 0, 1, -EBADMSG);
+	parts(0, 0, -4096, -EBADMSG);
+}
+
+static void place(uint16_t first, uint16_t n, uint32_t pace_us, int is_good)
+{
+	struct cot_msg_place *m = (struct cot_msg_place *)packet;
+	size_t size = make(COT_MSG_PLACE, 0);
+
+	m->first = first;
+	m->n = n;
+	m->pace_us = pace_us;
+	assert_int_equal(cot_proto_check(packet, size), is_good ? COT_MSG_PLACE : -EBADMSG);
+	m->h.seq = 0;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
+static void placed(int32_t status, uint16_t first, uint16_t n, int is_good)
+{
+	struct cot_msg_placed *m = (struct cot_msg_placed *)packet;
+	size_t size = make(COT_MSG_PLACED, 0);
+
+	m->status = status;
+	m->first = first;
+	m->n = n;
+	assert_int_equal(cot_proto_check(packet, size), is_good ? COT_MSG_PLACED : -EBADMSG);
+	m->h.seq = 0; /* said without being asked */
+	assert_int_equal(cot_proto_check(packet, size), is_good ? COT_MSG_PLACED : -EBADMSG);
+}
+
+/* A range ends on a GPU that there may be. */
+static void test_place(void **state)
+{
+	(void)state;
+	place(0, 0, 0, 1);
+	place(64, 68, COT_PROTO_PACE_US_MAX, 1);
+	place(64, 68, COT_PROTO_PACE_US_MAX + 1, 0);
+	place(0, COT_PROTO_SMS_MAX, 0, 1);
+	place(1, COT_PROTO_SMS_MAX, 0, 0);
+	place(UINT16_MAX, UINT16_MAX, 0, 0);
+	placed(0, 64, 68, 1);
+	placed(-EINVAL, 0, 0, 1);
+	placed(1, 0, 0, 0);
+	placed(0, COT_PROTO_SMS_MAX, 1, 0);
+	placed(0, UINT16_MAX, 1, 0);
+}
+
+static void test_part_counts(void **state)
+{
+	struct cot_msg_part_counts *m = (struct cot_msg_part_counts *)packet;
+	size_t size = make(COT_MSG_PART_COUNTS, 2 * sizeof(m->reasons[0]));
+
+	(void)state;
+	m->n_reasons = 2;
+	memcpy(m->reasons[1].name, "cooperative", 12);
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_PART_COUNTS);
+	m->reasons[1].name[0] = '\t';
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	m->reasons[1].name[0] = 'c';
+	m->n_reasons = 3;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	m->n_reasons = UINT32_MAX;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
 static void test_types_beyond_the_table(void **state)
 {
 	(void)state;
@@ -323,6 +426,9 @@ int main(void)
 		cmocka_unit_test(test_work_numbers),
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_work_counts),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_part_counts),
 		cmocka_unit_test(test_types_beyond_the_table),
 	};
 
