@@ -1,10 +1,8 @@
 #include "policy/policy_bench.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
 		     const struct cot_policy_config *config, const struct cot_sched_limits *limits)

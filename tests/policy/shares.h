@@ -2,16 +2,11 @@
 #ifndef COT_TESTS_SHARES_H
 #define COT_TESTS_SHARES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "policy/policies.h"
 #include "policy/policy_bench.h"
+#include "test.h"
 
 enum { LATENCY = 1, LATENCY2, BATCH, BATCH2, BATCH3 };
 

@@ -1,13 +1,8 @@
 /* The contract suite over every registered scheduler, and over schedulers that must not pass. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/broken_scheds.h"
+#include "test.h"
 
 static const char *first_text(const struct contract_report *r)
 {

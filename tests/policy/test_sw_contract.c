@@ -1,17 +1,12 @@
 /* The contract suite over every registered software policy, and over one that breaks it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/chaos.h"
 #include "policy/policy_bench.h"
 #include "policy/sw_contract.h"
+#include "test.h"
 
 #define N_SEEDS 5u
 

@@ -4,19 +4,14 @@
  * nothing waits for ever, nobody has more than its quota or than there is, and what is reserved is
  * there for those who reserved it. COT_TEST_SEED plays one story again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "policy/policies.h"
 #include "sched/sched.h"
+#include "test.h"
 
 #define US	  COT_NS_PER_US
 #define MS	  COT_NS_PER_MS

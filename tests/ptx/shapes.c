@@ -1,17 +1,12 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/shapes.h"
+#include "test.h"
 
 #define SHAPES "kernels/ptx/shapes.ptx"
 #define SEEDS  6u

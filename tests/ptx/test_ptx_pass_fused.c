@@ -3,19 +3,14 @@
  * interpreter, with the kernels of kernels/shapes.cu.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/shapes.h"
+#include "test.h"
 
 /* ---- two kernels in one ---- */
 

@@ -5,20 +5,15 @@
  * the few.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "base/rng.h"
 #include "ptx/shapes.h"
+#include "test.h"
 
 #define LAUNCHES_MAX 10000u
 

@@ -8,13 +8,6 @@
  *     COTENANT_TRUTH_FIRST=N                       from another seed on
  *     COTENANT_TRUTH_BENCH=bfs                     one benchmark only
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +19,7 @@
 #include "kernels/run/launch.h"
 #include "kernels/run/rewrite.h"
 #include "ptx/exec_machine.h"
+#include "test.h"
 
 #define ALL_PASSES                                                                \
 	(1u << COT_PASS_WORKERS | 1u << COT_PASS_RETREAT | 1u << COT_PASS_SLICE | \

@@ -7,16 +7,10 @@
  *
  * A failure prints the case. To play it again: COT_PROPERTY_SEED=<seed> COT_PROPERTY_RUNS=1.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "base/units.h"
 #include "support/sim_random.h"
+#include "test.h"
 
 #define N_CASES 150
 #define STOP_US 3000.0

@@ -3,13 +3,7 @@
  * runs at 1 GHz, so that a cycle is a nanosecond.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "base/units.h"
@@ -17,6 +11,7 @@
 #include "sim/qos.h"
 #include "support/sim_build.h"
 #include "support/sim_random.h"
+#include "test.h"
 
 #define NEAR(a, b, rel) assert_true(fabs((a) - (b)) <= (rel) * (1e-9 + fabs(b)))
 

@@ -1,12 +1,6 @@
 /* Hand-computed schedules of DSS: who holds how many SMs, and how they move. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 
 static void assert_share(struct cot_sim *sim, uint32_t app, uint32_t n_sms, int32_t tokens)
 {

@@ -1,16 +1,11 @@
 /* What a scheduler is told, and when: the causes of every call of schedule(), worked out by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
 #include "support/sim_build.h"
+#include "test.h"
 
 static char calls[512];
 static struct hw_kernel *reserved_for;

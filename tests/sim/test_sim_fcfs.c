@@ -1,12 +1,6 @@
 /* Hand-computed schedules of FCFS and NPQ: one context owns the engine, nothing is preempted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 
 /*
  * Two SMs hold 2 * 4 blocks: 10 blocks are a wave of 8 and one of 2. Both SMs are free at 5; SM 0

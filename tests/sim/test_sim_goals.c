@@ -3,17 +3,12 @@
  * its power, and what quotas do.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/engine.h"
 #include "support/sim_build.h"
+#include "test.h"
 
 #define N_EPOCHS 64u
 

@@ -6,19 +6,14 @@
  *
  * Where a change of the outcome is meant: COT_GOLDEN=write writes the file anew.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "support/sim_random.h"
 #include "support/sim_trail.h"
+#include "test.h"
 
 #define N_SEEDS	     12u
 #define MAX_INSTANTS 2000u

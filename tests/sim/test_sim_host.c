@@ -2,19 +2,14 @@
  * The host of policies, action by action: a policy that does what the test wrote down, and the
  * times at which the core is told and the GPU changed. Blocks end at multiples of 300 us.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "sim/hw.h"
 #include "sim/swhost.h"
 #include "support/sim_build.h"
+#include "test.h"
 
 #define US 1000ull /* in ns */
 

@@ -3,18 +3,13 @@
  * batch programs. Checks that the shape is that of the measurements on a real one,
  * and prints the table.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "base/units.h"
 #include "sim/swhost.h"
+#include "test.h"
 #include "trace/gpu.h"
 
 enum { REQUEST, BATCH_A, BATCH_B, N_APPS };

@@ -2,14 +2,8 @@
  * Hand-computed schedules of PPQ, exclusive and shared, and of both preemption mechanisms. A GPU of
  * n SMs has n active kernels at most: two kernels need two SMs, which then often do the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 
 /* l fills two SMs with 2 + 2 of its 8 blocks; h, at 3, has work for both. */
 static void build_two_sms(struct sim_build *b, const char *scheduler)

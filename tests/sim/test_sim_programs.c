@@ -1,12 +1,6 @@
 /* Hand-computed runs of programs: CPU phases, transfers, queues, waiting, replay, stop rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 
 /* The launch does not wait: the CPU works until 4, then the sync lasts until 10. */
 static void kernels_overlap_the_cpu(void **state)

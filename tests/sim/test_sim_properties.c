@@ -4,17 +4,12 @@
  *
  * A failure prints the case. To play it again: COT_PROPERTY_SEED=<seed> COT_PROPERTY_RUNS=1.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "support/sim_check.h"
 #include "support/sim_random.h"
 #include "support/sim_trail.h"
+#include "test.h"
 
 #define N_CASES	     80	 /* of each scheduler, mechanism and jitter */
 #define MAX_INSTANTS 600 /* unimportant programs may starve: not every case comes to its end */

@@ -3,17 +3,11 @@
  * time on an SM is its work. Rates are set between instants, so a program that only computes makes
  * the instants.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "base/units.h"
 #include "sim/sim.h"
 #include "support/sim_build.h"
+#include "test.h"
 
 #define FULL	COT_RATE_ONE
 #define QUARTER (COT_RATE_ONE / 4)

@@ -2,14 +2,8 @@
  * Hand-computed schedules of time slicing. The quantum is 10 us. A GPU of n SMs has n active
  * kernels at most, so there are as many SMs as programs, and they mostly do the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 
 /*
  * 1 us to save or restore a block. a (30 us) 0 to 10; saved, b (15 us) from 11, its quantum until

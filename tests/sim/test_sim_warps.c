@@ -3,18 +3,13 @@
  * SMs of their own, and sharing SMs.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "sim/fluid.h"
 #include "sim/warp_model.h"
 #include "support/sim_random.h"
+#include "test.h"
 
 #define N_SMS	 8u
 #define CYCLES	 20000u

@@ -3,18 +3,13 @@
  * blocks of 100 us, one to an SM, and a request of 6 blocks of 50 us that comes at 350 us. A grant
  * takes 20 us, and so do 30 until workers know that they shall leave.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
 #include "sim/swhost.h"
+#include "test.h"
 #include "trace/gpu.h"
 #include "trace/scenario_read.h"
 

@@ -1,14 +1,10 @@
 #include "support/sim_build.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "test.h"
 
 #define MAX_INSTANTS 1000000u
 #define FOR_EVER_US  1e9

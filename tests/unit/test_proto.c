@@ -1,13 +1,9 @@
 /* Messages: what a receiver must take, ignore and refuse. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "proto/proto.h"
+#include "test.h"
 
 #define N_TYPES 64u
 

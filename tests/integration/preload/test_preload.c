@@ -6,11 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cuda/rm/rm.h"
 #include "fake_state.h"
 #include "proto/proto.h"
 #include "tenant.h"
+#include "test.h"
 
 #define MS	1000000ull
 #define CHANNEL 0xc86fu

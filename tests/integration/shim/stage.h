@@ -6,15 +6,10 @@
 #ifndef COT_TESTS_STAGE_H
 #define COT_TESTS_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "proto/proto.h"
+#include "test.h"
 
 #define WAIT_MS 20000 /* for what should come at once, on a machine that is busy */
 #define SHORT	20u   /* rounds of a task */

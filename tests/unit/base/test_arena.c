@@ -1,13 +1,8 @@
 /* Memory in one piece: zeroed, aligned, bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
+#include "test.h"
 
 static void test_zeroed_and_aligned(void **state)
 {

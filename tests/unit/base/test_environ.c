@@ -1,13 +1,8 @@
 /* The value of a variable in a block of an environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/environ.h"
+#include "test.h"
 
 static const char block[] = "A=1\0ABC=\0AB=two\0=odd\0word\0AB=three\0B==\0LAST=x";
 

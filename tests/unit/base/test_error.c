@@ -1,13 +1,8 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/error.h"
+#include "test.h"
 
 static void writes_the_sentence_and_returns_the_code(void **state)
 {

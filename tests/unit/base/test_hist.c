@@ -1,13 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/hist.h"
 #include "base/rng.h"
+#include "test.h"
 
 #define WIDTH 0.004 /* of a bucket, relative to its values */
 

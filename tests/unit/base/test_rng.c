@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
+#include "test.h"
 
 /* The published outputs of SplitMix64 for seed 1234567 (its reference implementation). */
 static void matches_the_reference_stream(void **state)

@@ -1,13 +1,7 @@
 /* The words of classes and shares: what is read, what is not, and the way there and back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "base/words.h"
+#include "test.h"
 
 static void test_classes(void **state)
 {

@@ -1,11 +1,7 @@
 /* What `ps`, `stats` and `doctor` print: the test is the daemon, with an answer of its own making.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "proto/proto.h"
+#include "test.h"
 
 static char folder[64];
 

@@ -1,13 +1,8 @@
 /* What an environment tells of control that was asked for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/uncontrolled.h"
+#include "test.h"
 
 #define PARSE(block, wish) cot_uncontrolled_parse(block, sizeof(block) - 1, wish)
 

@@ -3,16 +3,11 @@
  * order, and that all is given back.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "bench/contention/partition.h"
+#include "test.h"
 
 #define N_SMS 132u
 

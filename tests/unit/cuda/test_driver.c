@@ -1,13 +1,9 @@
 /* The list of the driver's entry points, what names mean in it, and opening a driver. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cuda/driver.h"
+#include "test.h"
 
 static const struct {
 	const char *name;

@@ -1,11 +1,4 @@
 /* Fat binaries made by hand: what is in them, which PTX a GPU gets, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <lz4.h>
 #include <stdio.h>
@@ -14,6 +7,7 @@
 #include <zstd.h>
 
 #include "support/fatbin_box.h"
+#include "test.h"
 
 static void expect(const struct box *b, uint32_t target, bool newer, const char *text)
 {

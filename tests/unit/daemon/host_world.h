@@ -5,14 +5,10 @@
 #ifndef COT_TESTS_HOST_WORLD_H
 #define COT_TESTS_HOST_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "daemon/host.h"
+#include "test.h"
 
 #define MAX_SENT 8192
 #define MS	 COT_NS_PER_MS

@@ -4,14 +4,10 @@
 #ifndef COT_TESTS_IN_A_CHILD_H
 #define COT_TESTS_IN_A_CHILD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 /* In a check: its line is what has failed. */
 #define CHECK(yes)                       \

@@ -1,16 +1,11 @@
 /* What each user may have of the daemon: fair parts, the reserve, rates; the clock is a number. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "daemon/account.h"
+#include "test.h"
 
 #define MS    1000000ull
 #define OWN   500u

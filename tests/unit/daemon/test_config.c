@@ -1,16 +1,12 @@
 /* cotenantd.conf: what it may say, and the sentence for what it may not. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon/config.h"
+#include "test.h"
 
 #define HEAD "schema: cotenantd/1\n"
 

@@ -1,12 +1,8 @@
 /* What is said of quotas and reservations that do nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "daemon/effect.h"
+#include "test.h"
 
 static char text[256];
 

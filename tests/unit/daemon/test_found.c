@@ -1,14 +1,10 @@
 /* Which program or pool of ours a process is, by its environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "daemon/found.h"
+#include "test.h"
 
 #define SOCKET "/run/cotenant/cotenantd.sock"
 /* sizeof counts the last NUL, as the kernel does. */

@@ -1,9 +1,6 @@
 /* Which GPUs a text means. */
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon/gpus.h"
+#include "test.h"
 
 static struct cot_gpus four(void)
 {

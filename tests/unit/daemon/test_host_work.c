@@ -1,14 +1,9 @@
 /* Works between shims and the core, with the test as every shim: what is sent to whom. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "daemon/host_work.h"
+#include "test.h"
 
 #define N_SMS 132u
 

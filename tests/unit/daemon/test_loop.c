@@ -1,9 +1,6 @@
 /* The event loop: order of timers, and sources that go away while their event waits. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,10 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon/loop.h"
 #include "in_a_child.h"
+#include "test.h"
 
 #define MS 1000000ull
 

@@ -1,18 +1,14 @@
 /* Where the daemon keeps its things, and where it refuses to. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon/paths.h"
 #include "in_a_child.h"
+#include "test.h"
 
 static char folder[] = P_tmpdir "/cot-test-XXXXXX";
 static char path[COT_PATH_TEXT_MAX];

@@ -1,11 +1,4 @@
 /* The entry points of the emulated driver: order within and between streams, time, faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +8,7 @@
 #include "emu/driver/builtin.h"
 #include "emu/driver/export.h"
 #include "emu_dir.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 

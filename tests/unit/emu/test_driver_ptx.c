@@ -1,12 +1,5 @@
 /* PTX through the emulated driver: modules and libraries, kernels that run, streams, graphs,
  * faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "cuda/fatbin/fatbin.h"
 #include "emu/driver/builtin.h"
 #include "emu_dir.h"
+#include "test.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define N	 1000u

@@ -1,11 +1,4 @@
 /* The folder of an emulated machine: what others have put there is not used. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +10,7 @@
 #include "emu/gpu/folder.h"
 #include "emu/gpu/shared.h"
 #include "emu_dir.h"
+#include "test.h"
 
 /* Users that nobody is: the test's own, and somebody else. */
 static uid_t me(void)

@@ -1,16 +1,11 @@
 /* The emulated GPU with a clock that is set by hand. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "emu/gpu/model.h"
+#include "test.h"
 
 #define US     1000ull
 #define MS     (1000ull * US)

@@ -1,14 +1,9 @@
 /* Kernels of the emulated GPU that end when their owner says so, with a clock that is set by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "emu/gpu/model.h"
+#include "test.h"
 
 #define US     1000ull
 #define MS     (1000ull * US)

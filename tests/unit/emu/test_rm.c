@@ -1,11 +1,4 @@
 /* The emulated resource manager, through the ioctl that a driver or a preloaded library uses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,6 +8,7 @@
 #include "emu/gpu/shared.h"
 #include "emu/rm/rm.h"
 #include "emu_dir.h"
+#include "test.h"
 
 #define N_CHANNELS 3
 

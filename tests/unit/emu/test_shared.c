@@ -1,11 +1,4 @@
 /* The emulated GPU between processes: waiting, and processes that die at the worst moment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 
 #include "emu/gpu/shared.h"
 #include "emu_dir.h"
+#include "test.h"
 
 #define MS   (1000ull * 1000)
 #define NONE ((struct cot_emu_ticket){0, 0})

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +6,7 @@
 #include "base/compiler.h"
 #include "kernels/exact_math.h"
 #include "kernels/host/bench.h"
+#include "test.h"
 
 /* Table 3 of the SMGuard paper. */
 static void grids_are_those_of_the_paper(void **state)

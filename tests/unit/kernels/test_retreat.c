@@ -3,16 +3,12 @@
  * says: all of its tasks are done once, however many launches that takes, and it ends if none are.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/host/bench.h"
 #include "kernels/run/launch.h"
+#include "test.h"
 
 #define N_SMS	 4u
 #define N_BLOCKS 23u

@@ -1,17 +1,12 @@
 /* Whether to consolidate: the patent's two scenarios, the runtime form, and the search for sets. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/embedded.h"
 #include "report/model.h"
 #include "study/consolidation/consolidation.h"
+#include "test.h"
 
 static struct cot_model_input load(const char *name)
 {

@@ -1,17 +1,12 @@
 /* Training: known coefficients come back, what cannot be told is refused, test runs are unseen. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "model/fit.h"
 #include "model/heat.h"
+#include "test.h"
 
 #define ROWS   400
 #define EVENTS 5

@@ -3,16 +3,11 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "model/mwp.h"
+#include "test.h"
 
 #define PROPERTY_RUNS 20000
 

@@ -1,16 +1,11 @@
 /* Blocks of several kernels on SMs: where they go, when they end, and that none is lost. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "model/place.h"
+#include "test.h"
 
 #define PROPERTY_RUNS 3000
 #define SAME_BITS     0x13f83f4144800df5ull /* of test_same_bits */

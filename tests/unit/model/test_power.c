@@ -1,14 +1,9 @@
 /* Power and energy: the virtual SM, the thermal term, and energy as the integral of power. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "model/power.h"
+#include "test.h"
 
 #define SEED   11
 #define RUNS   2000

@@ -1,14 +1,9 @@
 /* EffiSha's decisions: the whole GPU, one work at a time, by class. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "policy/policies.h"
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS   COT_NS_PER_MS
 #define MANY 1000000u

@@ -1,13 +1,7 @@
 /* The list of policies, and the numbers that count where the user says nothing: docs/man has them,
  * too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "policy/policies.h"
+#include "test.h"
 
 static void test_names(void **state)
 {

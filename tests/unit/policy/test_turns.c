@@ -1,15 +1,10 @@
 /* Turns at their ends: what a freeze that fails costs, for how long one is let loose, who is next.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 #define S  COT_NS_PER_S

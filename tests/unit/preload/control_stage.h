@@ -5,13 +5,10 @@
 #ifndef COT_TESTS_CONTROL_STAGE_H
 #define COT_TESTS_CONTROL_STAGE_H
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 /* Its sleep is the test's. */
 #define ppoll played_ppoll

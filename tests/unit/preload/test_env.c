@@ -1,12 +1,8 @@
 /* What the COTENANT_ variables mean. The unit is in the shared library, so its source is here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "guest/env.c"
+#include "test.h"
 
 static const char *const *environment; /* NAME, value, NAME, value, ..., NULL */
 

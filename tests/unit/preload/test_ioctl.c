@@ -2,16 +2,12 @@
  * The wrapper of ioctl(): which requests take the longer way, when the library is switched on, and
  * what becomes of it in children. The unit is in a shared library, so its source is here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 #include "guest/env.c"
 #include "guest/preload/ioctl.c"
+#include "test.h"
 
 #define OURS   COT_NV_REQUEST(COT_NV_NR_CONTROL, 32)
 #define THEIRS 0x5401ul

@@ -5,19 +5,15 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "guest/link.c"
 #include "guest/log.c"
 #include "guest/wake.c"
+#include "test.h"
 
 /* ---- os.c, but for its threads ---- */
 

@@ -2,14 +2,10 @@
  * What of the operating system the library takes care with: its descriptors, and its thread. The
  * unit is in a shared library, so its source is here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "guest/os.c"
+#include "test.h"
 
 /* ---- descriptors ---- */
 

@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "unit/ptx/ptx_fixture.h"
 
 #define HEAD ".version 8.0\n.target sm_90, debug\n.address_size 64\n"

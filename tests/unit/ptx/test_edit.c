@@ -1,14 +1,10 @@
 /* What passes do with a module. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
+#include "test.h"
 #include "unit/ptx/ptx_fixture.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"

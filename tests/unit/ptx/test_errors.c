@@ -3,17 +3,13 @@
  * error; for what is not understood, the reason of the function or item that became opaque by it.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/ptx.h"
+#include "test.h"
 
 #define HEAD ".version 8.0 .target sm_90 .address_size 64\n"
 

@@ -2,17 +2,13 @@
  * What is read is printed again in one form: statements and module items, one line of a table each.
  * A line without a second text is printed as it was written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/ptx.h"
+#include "test.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n\n"
 

@@ -3,18 +3,14 @@
  * printed with the same tokens, except that `.reg .b32 a, b;` becomes two statements.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/lex.h"
 #include "ptx/ptx.h"
+#include "test.h"
 
 #define PATH_MAX_BYTES 512
 #define TEXT_MAX       (4u << 20)

@@ -1,14 +1,10 @@
 /* What the verifier says when a pass has moved or mixed up things. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "ptx/parse.h"
+#include "test.h"
 #include "unit/ptx/ptx_fixture.h"
 
 static void expect_wrong(struct ptx_fixture *x, const char *sentence)

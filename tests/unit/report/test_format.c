@@ -1,11 +1,5 @@
 /* Numbers for people, tables, tick marks. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 #include "report/html.h"
 #include "report/svg.h"
 #include "report/table.h"
+#include "test.h"
 
 static void test_units(void **state)
 {

@@ -1,11 +1,4 @@
 /* Output files are complete or not there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/outfile.h"
+#include "test.h"
 
 static char folder[256];
 static char path[300];

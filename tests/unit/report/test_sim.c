@@ -1,11 +1,4 @@
 /* The outputs of a simulation, read back as a program would. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -19,6 +12,7 @@
 #include "report/sim_summary.h"
 #include "report/timeline.h"
 #include "sim/sim.h"
+#include "test.h"
 #include "trace/scenario_read.h"
 
 static const char scenario_text[] =

@@ -3,17 +3,12 @@
  * failures, what is found, and several entities at once.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
 #include "sched/inside.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 

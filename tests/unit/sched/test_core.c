@@ -1,15 +1,10 @@
 /* The policy core: tables, actions and their answers, holds, the end. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 

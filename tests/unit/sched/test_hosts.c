@@ -4,20 +4,15 @@
  * host, whose libraries are played by this test. Every line must come out again.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "daemon/host_work.h"
 #include "sched/log.h"
 #include "sim/swhost.h"
+#include "test.h"
 #include "trace/gpu.h"
 
 /* ---- what is recorded ---- */

@@ -1,17 +1,12 @@
 /* The event log as text: what is written can be read, and nothing else. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "sched/log.h"
+#include "test.h"
 
 static void assert_round_trip(const char *line)
 {

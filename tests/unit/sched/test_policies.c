@@ -1,14 +1,9 @@
 /* What the policies decide: rotation and pools, second by second. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 #define S  COT_NS_PER_S

@@ -3,15 +3,10 @@
  * of everything is treated as the first.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS   COT_NS_PER_MS
 #define POOL 9u

@@ -3,16 +3,11 @@
  * how a policy that was replaced is tried again.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 #define S  COT_NS_PER_S

@@ -1,16 +1,11 @@
 /* The core's own rules about works: what a policy may ask for, and what becomes of them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policies.h"
 #include "policy/policy_bench.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 

@@ -3,17 +3,12 @@
  * the numbers of CapSMs at their ends.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policies.h"
 #include "sched/inside.h"
+#include "test.h"
 
 #define MS COT_NS_PER_MS
 

@@ -6,13 +6,9 @@
 #define COT_TESTS_FILES_H
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #define PIECE 700u
 

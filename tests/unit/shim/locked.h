@@ -7,13 +7,9 @@
 #define COT_TESTS_LOCKED_H
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 static inline bool is_locked(pthread_mutex_t *lock)
 {

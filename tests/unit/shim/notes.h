@@ -5,13 +5,10 @@
 #ifndef COT_TESTS_NOTES_H
 #define COT_TESTS_NOTES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 static char written[8192];
 

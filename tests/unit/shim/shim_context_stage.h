@@ -5,15 +5,11 @@
 #ifndef COT_TESTS_SHIM_CONTEXT_STAGE_H
 #define COT_TESTS_SHIM_CONTEXT_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "locked.h"
 #include "notes.h"
+#include "test.h"
 static bool has_memory;
 
 static void *played_calloc(size_t n, size_t size)

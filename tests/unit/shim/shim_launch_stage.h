@@ -6,15 +6,11 @@
 #ifndef COT_TESTS_SHIM_LAUNCH_STAGE_H
 #define COT_TESTS_SHIM_LAUNCH_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "locked.h"
 #include "notes.h"
+#include "test.h"
 static size_t asked_bytes; /* of the last allocation */
 static int n_held;	   /* not given back yet */
 

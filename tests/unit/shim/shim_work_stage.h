@@ -5,14 +5,10 @@
 #ifndef COT_TESTS_SHIM_WORK_STAGE_H
 #define COT_TESTS_SHIM_WORK_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "notes.h"
+#include "test.h"
 /* Behind a GPU's last work there is one that nobody may look at. */
 static void *played_calloc(size_t n, size_t size);
 

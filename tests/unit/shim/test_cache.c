@@ -1,14 +1,10 @@
 /* The dynamic linker's list of libraries. The unit is in a shared library, so its source is here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "guest/shim/cache.c"
+#include "test.h"
 
 static const char cache_text[] = "libc.so.6\0/lib/libc.so.6\0libcuda.so.1\0/a/libcuda.so.1\0"
 				 "/b/libcuda.so.1";

@@ -1,11 +1,6 @@
 /* What the shim counts, and what the daemon hears of it. The unit is in a shared library. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "guest/shim/counts.c"
+#include "test.h"
 
 #define HEADER sizeof(struct cot_msg_work_counts)
 #define ONE    sizeof(struct cot_work_reason)

@@ -2,13 +2,8 @@
  * How the shim waits for the end of a launch, and what it learns from its time. The unit is in a
  * shared library, so its source is here; the driver is played.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "guest/shim/end.c"
+#include "test.h"
 
 void *cot_real_cuEventCreate, *cot_real_cuEventDestroy_v2, *cot_real_cuEventElapsedTime,
 	*cot_real_cuEventSynchronize;

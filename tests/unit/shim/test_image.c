@@ -2,18 +2,14 @@
  * The PTX in what a program gives the driver as code: texts, fat binaries, files. The unit is in a
  * shared library, so its source is here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "files.h"
 #include "support/fatbin_box.h"
+#include "test.h"
 
 static size_t n_asked; /* bytes, of the last allocation */
 

@@ -2,16 +2,12 @@
  * The listener: flags that make workers leave, and seeing them go. The unit is in a shared library,
  * so its source is here; the driver, the rest of the shim and the clock are played.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "locked.h"
 #include "notes.h"
+#include "test.h"
 
 /* Its sleep is the test's. */
 #define ppoll played_ppoll

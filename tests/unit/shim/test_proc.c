@@ -2,13 +2,8 @@
  * cuGetProcAddress() under the shim: which answers of the driver are ours instead. The unit is in a
  * shared library, so its source is here; the driver, and the table of entry points, are played.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "guest/shim/entry_proc.c"
+#include "test.h"
 
 _Atomic int cot_shim_state = COT_SHIM_ON;
 void *cot_real_cuGetProcAddress, *cot_real_cuGetProcAddress_v2;

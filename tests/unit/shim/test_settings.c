@@ -1,12 +1,8 @@
 /* What the variables mean to the shim. The units are in a shared library, so they are here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "guest/env.c"
+#include "test.h"
 
 static const char *const *environment; /* NAME, value, NAME, value, ..., NULL */
 

@@ -1,15 +1,11 @@
 /* The shim's table of handles. The unit is in a shared library, so its source is here. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
+#include "test.h"
 
 static unsigned n_allocations; /* how many more succeed */
 static unsigned fails_at;      /* the n-th from now on; 0: none */

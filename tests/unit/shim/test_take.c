@@ -3,13 +3,8 @@
  * goes back to the driver. The unit is in a shared library, so its source is here; the driver and
  * the launch are played.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "guest/shim/entry_launch.c"
+#include "test.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FUNCTION  HANDLE(0x100)

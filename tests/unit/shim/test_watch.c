@@ -2,16 +2,12 @@
  * The watcher: what runs, what has ended, and how it is waited for. The unit is in a shared
  * library, so its source is here; the driver, the rest of the shim and the clock are played.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "guest/shim/watch.c"
 #include "locked.h"
 #include "notes.h"
+#include "test.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define N_SLOTS	  12u

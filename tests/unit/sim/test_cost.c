@@ -3,14 +3,8 @@
  * 1, are printed to 0.01 us. One program holds all 13 SMs with the kernel of a row; another takes
  * them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "support/sim_build.h"
+#include "test.h"
 #include "trace/gpu.h"
 
 #define N_SMS 13

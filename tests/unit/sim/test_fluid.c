@@ -1,15 +1,10 @@
 /* The fluid model: closed forms, fair shares, and what must hold for any input. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "sim/fluid.h"
+#include "test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) <= 1e-6 * (1.0 + fabs(b)))
 

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/jitter.h"
+#include "test.h"
 
 #define ONE	  4294967296.0 /* of the table's fixed point */
 #define N_SAMPLES 400000

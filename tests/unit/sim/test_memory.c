@@ -4,19 +4,14 @@
  * libc (tests/CMakeLists.txt).
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units.h"
 #include "sim/qos.h"
 #include "sim/swhost.h"
 #include "support/sim_build.h"
+#include "test.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "sim/metrics.h"
+#include "test.h"
 
 static void assert_near(double got, double want)
 {

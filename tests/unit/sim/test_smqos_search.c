@@ -2,15 +2,10 @@
  * The decisions of SMQoS as numbers: Algorithm 1, the search for the best number of SMs, Algorithm
  * 2; and what the search comes to on tasks whose IPC grows up to a known number of SMs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "sim/hw/smqos_search.h"
+#include "test.h"
 
 #define THRESHOLD 0.03
 

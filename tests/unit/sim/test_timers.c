@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
 #include "sim/timers.h"
+#include "test.h"
 
 #define N     37
 #define STEPS 20000

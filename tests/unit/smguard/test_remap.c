@@ -5,16 +5,11 @@
  * ceiling. Neither is right as it stands, which is one reason why our workers claim tasks from one
  * counter instead: there nobody has to know who leaves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
+#include "test.h"
 
 #define MAX_Q 132u
 

@@ -4,18 +4,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "study/contention/check.h"
+#include "test.h"
 
 #define MHZ	 2000.0
 #define WIDTH	 4.0

@@ -1,14 +1,9 @@
 /* The pool of threads: every job once, results by index, first failure wins, early ends. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "study/jobs.h"
+#include "test.h"
 
 #define N_JOBS 1000
 

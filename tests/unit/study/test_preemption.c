@@ -1,14 +1,9 @@
 /* The reproduction's own arithmetic: workloads, groups, crossings, the paper's tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "study/preemption/preemption.h"
 #include "study/preemption/stat.h"
+#include "test.h"
 
 #define N_APPS 10
 

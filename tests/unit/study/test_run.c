@@ -1,16 +1,11 @@
 /* The driver of studies, with a study of the test's own making: outputs are all there or none. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "study/study.h"
+#include "test.h"
 
 static char json[64], html[64];
 static int outcome; /* of run() */

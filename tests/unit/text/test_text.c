@@ -1,15 +1,10 @@
 /* Which bytes are text: the ends of every range of characters, by their number. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
+#include "test.h"
 #include "text/csv.h"
 #include "text/text.h"
 

@@ -1,16 +1,11 @@
 /* The YAML loader: what it accepts, and the exact sentence for what it does not. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "text/text.h"
 #include "text/yaml.h"
 

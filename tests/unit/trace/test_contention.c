@@ -1,16 +1,11 @@
 /* The reader of what bench_contention measured: values, and a sentence for every mistake. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
+#include "test.h"
 #include "trace/contention.h"
 
 #define MACHINE                                                                     \

@@ -1,12 +1,6 @@
 /* GPU presets and the arithmetic on them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "test.h"
 #include "trace/gpu.h"
 
 static void test_presets_are_sane(void **state)

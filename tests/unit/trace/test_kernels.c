@@ -1,14 +1,9 @@
 /* The reader of kernels for the models: defaults, every key, and the sentence for every mistake. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "trace/kernels.h"
 
 #define HEAD "schema: cotenant.kernels/1\n"

@@ -1,17 +1,12 @@
 /* The reader of power measurements: rates per cycle and SM, workloads, and every mistake. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
+#include "test.h"
 #include "trace/measurements.h"
 
 #define HEAD "workload,seconds,power_w,idle_w,sms,clock_mhz,reads,instructions\n"

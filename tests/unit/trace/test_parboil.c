@@ -3,17 +3,12 @@
  * 0.01, launch counts, occupancy, block times, and the lengths of the applications.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
+#include "test.h"
 #include "trace/gpu.h"
 #include "trace/program.h"
 #include "trace/trace.h"

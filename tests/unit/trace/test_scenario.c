@@ -1,19 +1,14 @@
 /* The scenario reader: defaults, every key, and the exact sentence for every mistake. */
 #include <errno.h>
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "trace/gpu.h"
 #include "trace/scenario_read.h"
 #include "trace/trace.h"

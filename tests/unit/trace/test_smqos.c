@@ -1,15 +1,10 @@
 /* The models of the benchmarks of the SMQoS paper: their class is what their curves say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/units.h"
 #include "sim/qos.h"
+#include "test.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 

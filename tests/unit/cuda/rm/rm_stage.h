@@ -5,17 +5,12 @@
 #ifndef COT_TESTS_RM_STAGE_H
 #define COT_TESTS_RM_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
 #include "support/fake_rm.h"
+#include "test.h"
 
 #define CHANNEL_CLASS 0xc86fu
 #define COMPUTE_CLASS 0xcbc0u

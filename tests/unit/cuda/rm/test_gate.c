@@ -1,15 +1,11 @@
 /* Setting channels up and freezing exclude each other. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
 #include "support/fake_rm.h"
+#include "test.h"
 
 #define CHANNEL_CLASS 0xc86fu
 #define COMPUTE_CLASS 0xcbc0u

@@ -1,17 +1,13 @@
 /* Threads of the program allocate and free while the control thread gives orders. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cuda/abi/rm.h"
 #include "cuda/rm/rm.h"
 #include "support/fake_rm.h"
+#include "test.h"
 
 #define N_THREADS 3
 #define N_ROUNDS  60

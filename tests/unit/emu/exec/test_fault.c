@@ -1,14 +1,9 @@
 /* What goes wrong in kernels, and what the PTX interpreter says about it; printf; the gate. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 /* The body begins in line 7 of the text. */

@@ -1,13 +1,8 @@
 /* Control flow of the PTX interpreter: divergence, calls, barriers, warps, schedules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 /* out[global thread] at %rd1 for u32 results; %r1 = tid, %r2 = global thread */

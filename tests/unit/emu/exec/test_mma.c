@@ -1,14 +1,9 @@
 /* Matrix instructions of the PTX interpreter against sums in plain C. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/rng.h"
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 /* A whole number from -8 to 8 as a half. */

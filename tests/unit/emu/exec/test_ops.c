@@ -3,16 +3,11 @@
  * the width, NaN, infinities, subnormals, ties. Expected values are written by hand from the
  * PTX manual.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 /*

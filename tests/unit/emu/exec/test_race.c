@@ -1,14 +1,9 @@
 /* The check for races: those that are there are found, with both lines, and no others. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 /* The body begins in line 8 of the text. */

@@ -5,18 +5,13 @@
  */
 #include <fenv.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "base/rng.h"
+#include "test.h"
 #include "unit/emu/exec/exec_helper.h"
 
 #define N_VALUES 2048u

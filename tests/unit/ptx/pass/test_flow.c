@@ -2,21 +2,16 @@
  * Control flow, and what is the same for all threads: on functions small enough to do by hand.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/compiler.h"
 #include "base/rng.h"
 #include "ptx/pass/cfg.h"
 #include "ptx/pass/uniform.h"
+#include "test.h"
 
 #define HEAD                                                    \
 	".version 6.4\n.target sm_75\n.address_size 64\n"       \

@@ -3,19 +3,14 @@
  * every task is done exactly once whoever leaves and whenever.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/compiler.h"
 #include "base/rng.h"
 #include "cotenant/passes.h"
+#include "test.h"
 
 #define CONTROL	    0x7f0000000080ull
 #define MAX_TASKS   3000u

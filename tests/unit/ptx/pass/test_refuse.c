@@ -3,18 +3,13 @@
  * else wrong; and beside each the nearest thing that is taken.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/compiler.h"
 #include "ptx/pass/pass.h"
+#include "test.h"
 
 #define TEXT_MAX 65536u
 

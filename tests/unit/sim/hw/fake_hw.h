@@ -8,16 +8,11 @@
 #ifndef COT_TESTS_FAKE_HW_H
 #define COT_TESTS_FAKE_HW_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/hw.h"
+#include "test.h"
 
 #define FAKE_SMS     12u
 #define FAKE_APPS    4u
