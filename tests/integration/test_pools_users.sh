@@ -50,8 +50,10 @@ printf 'schema: cotenantd/1\nmps: {linger_s: 0, multiuser: false}\nallow: {other
 	>"$work/apart"
 
 # One server for all of them, at the same time, under control; what the daemon's umask is, is its own.
-(umask 077 && start_daemon -c "$work/conf" && echo "$daemon_pid" >"$work/pid")
-daemon_pid=$(cat "$work/pid")
+mask=$(umask)
+umask 077
+start_daemon -c "$work/conf"
+umask "$mask"
 batch 0 root
 batch 1001 first
 batch 1002 second
@@ -69,7 +71,7 @@ has_clients() {
 	[ "$(clients)" -eq "$1" ]
 }
 until_true 15 has_clients 3 || fail "$(clients) clients at once, expected 3"
-kill -9 "$daemon_pid"
+kill_daemon
 start_daemon -c "$work/conf"
 batch 1002 third
 expect_value third pool batch
