@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "daemon/paths.h"
+#include "emu/gpu/devices.h"
 #include "text/number.h"
 
 #define DRIVER	    "libcuda.so.1"
@@ -44,12 +45,16 @@ static bool checks_valid(const char *list)
 	return true;
 }
 
+#define COMMA ,
+
 static bool is_device(const char *word)
 {
-#define DEVICE(id, its_word, name, n_sms, memory_bytes) \
-	if (!strcmp(word, its_word))                    \
-		return true;
-#include "emu/gpu/devices.def"
+	static const char *const words[] = {COT_EMU_DEVICE_WORDS(COMMA)};
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
 	return false;
 }
 
@@ -58,7 +63,7 @@ static int check(const struct cot_emulate *e, struct cot_error *err)
 	uint64_t seed;
 
 	if (!is_device(e->device))
-		return refuse(err, "the GPU to emulate", e->device, "h200 or k20c");
+		return refuse(err, "the GPU to emulate", e->device, COT_EMU_DEVICE_WORDS(" or "));
 	if (e->seed && !cot_number_u64(e->seed, &seed))
 		return refuse(err, "the seed", e->seed, "a whole number");
 	if (e->checks && !checks_valid(e->checks))

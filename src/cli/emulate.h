@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 struct cot_emulate {
-	const char *device; /* h200 or k20c */
+	const char *device; /* a word of emu/gpu/devices.h */
 	const char *seed;   /* NULL: kernels run as the CPU's threads come */
 	const char *checks; /* NULL: none */
 };

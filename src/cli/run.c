@@ -21,6 +21,7 @@
 #include "cli/uncontrolled.h"
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
+#include "emu/gpu/devices.h"
 #include "text/number.h"
 
 enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
@@ -70,7 +71,8 @@ static const struct argp_option options[] = {
 	 "Make its kernels able to share SMs by number; --quota and --reserve do so too", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
-	{"emulate", KEY_EMULATE, "DEVICE", 0, "Run on an emulated GPU: h200, or k20c", 0},
+	{"emulate", KEY_EMULATE, "DEVICE", 0,
+	 "Run on an emulated GPU: " COT_EMU_DEVICE_WORDS(", or "), 0},
 	{"emulate-seed", KEY_SEED, "N", 0, "Run its kernels in an order that N decides", 0},
 	{"emulate-check", KEY_CHECK, "CHECKS", 0, "Look for mistakes in kernels: races, aligned",
 	 0},

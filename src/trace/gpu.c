@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/gpu_sheet.h"
 #include "base/units.h"
-#include "trace/h200.h"
 
 #define KIB		 1024u
 #define PCIE_BURST_BYTES 4096u
@@ -26,15 +26,15 @@ const struct cot_gpu cot_gpu_presets[] = {
 	{
 		/* Tanasic et al., Table 2; PCIe 2.0 x16; 10 us is our choice */
 		.name = "k20c",
-		.n_sms = 13,
-		.clock_mhz = 706,
-		.dram_bytes_per_s = 208000000000,
-		.regs_per_sm = 65536,
+		.n_sms = COT_K20C_SMS,
+		.clock_mhz = COT_K20C_CLOCK_MHZ,
+		.dram_bytes_per_s = COT_K20C_PEAK_GBPS * 1000000000ull,
+		.regs_per_sm = COT_K20C_REGS_PER_SM,
 		.n_shmem_configs = 3,
-		.shmem_config_bytes = {16 * KIB, 32 * KIB, 48 * KIB},
-		.blocks_per_sm = 16,
-		.threads_per_sm = 2048,
-		.pcie_bytes_per_s = 8000000000,
+		.shmem_config_bytes = {16 * KIB, 32 * KIB, COT_K20C_SHMEM_PER_SM},
+		.blocks_per_sm = COT_K20C_BLOCKS_PER_SM,
+		.threads_per_sm = COT_K20C_THREADS_PER_SM,
+		.pcie_bytes_per_s = COT_K20C_PCIE_GBPS * 1000000000ull,
 		.pcie_latency_ps = 10 * COT_PS_PER_US,
 		.issue_width = 4,
 		.sm_bytes_per_cycle = 32,

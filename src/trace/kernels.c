@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpu_sheet.h"
 #include "text/text.h"
 #include "text/yaml.h"
-#include "trace/h200.h"
 #include "trace/program.h"
 
 #define KIB	  1024u

@@ -3,15 +3,11 @@
 
 #include "emu/driver/driver.h"
 
-struct preset {
-	const char *name;
-	uint64_t memory_bytes;
-};
-
-static const struct preset presets[COT_EMU_N_PRESETS] = {
-#define DEVICE(id, word, name, n_sms, memory_bytes) {name, memory_bytes},
-#include "emu/gpu/devices.def"
-};
+#define SOLD(what)                               \
+	{                                        \
+		COT_H200_##what, COT_K20C_##what \
+	}
+#define H200_KHZ (COT_H200_CLOCK_MHZ * 1000)
 
 /* Number in CUdevice_attribute, and the values of an H200 and a K20c. */
 static const struct {
@@ -29,7 +25,7 @@ static const struct {
 	{10, {32, 32}},			/* warp size */
 	{11, {2147483647, 2147483647}}, /* pitch */
 	{12, {65536, 65536}},		/* registers per block */
-	{13, {1980000, 705500}},	/* clock, kHz */
+	{13, {H200_KHZ, 705500}},	/* clock, kHz */
 	{14, {512, 512}},		/* texture alignment */
 	{15, {1, 1}},			/* copies beside kernels */
 	{17, {0, 0}},			/* timeout of kernels */
@@ -44,20 +40,20 @@ static const struct {
 	{36, {3201000, 2600000}},	/* memory clock, kHz */
 	{37, {6144, 320}},		/* memory bus, bits */
 	{38, {62914560, 1310720}},	/* L2 cache */
-	{39, {2048, 2048}},		/* threads per SM */
+	{39, SOLD(THREADS_PER_SM)},	/* threads per SM */
 	{40, {3, 2}},			/* copy engines */
 	{41, {1, 1}},			/* unified addressing */
 	{50, {0, 0}},			/* PCI domain */
 	{51, {32, 32}},			/* texture pitch alignment */
 	{75, {9, 3}},			/* compute capability */
 	{76, {0, 5}},
-	{78, {1, 1}},	       /* stream priorities */
-	{79, {1, 1}},	       /* L1 cache for global and ... */
-	{80, {1, 1}},	       /* ... for local memory */
-	{81, {233472, 49152}}, /* shared memory per SM */
-	{82, {65536, 65536}},  /* registers per SM */
-	{83, {1, 1}},	       /* managed memory */
-	{84, {0, 0}},	       /* board of several GPUs */
+	{78, {1, 1}},		  /* stream priorities */
+	{79, {1, 1}},		  /* L1 cache for global and ... */
+	{80, {1, 1}},		  /* ... for local memory */
+	{81, SOLD(SHMEM_PER_SM)}, /* shared memory per SM */
+	{82, SOLD(REGS_PER_SM)},  /* registers per SM */
+	{83, {1, 1}},		  /* managed memory */
+	{84, {0, 0}},		  /* board of several GPUs */
 	{85, {0, 0}},
 	{86, {0, 0}}, /* native atomics with the host */
 	{87, {2, 3}}, /* single to double precision */
@@ -79,9 +75,9 @@ static const struct {
 	{103, {0, 0}}, /* handles to share memory by */
 	{104, {0, 0}},
 	{105, {0, 0}},
-	{106, {32, 16}}, /* blocks per SM */
-	{107, {0, 0}},	 /* compression */
-	{108, {0, 0}},	 /* persisting L2 */
+	{106, SOLD(BLOCKS_PER_SM)}, /* blocks per SM */
+	{107, {0, 0}},		    /* compression */
+	{108, {0, 0}},		    /* persisting L2 */
 	{109, {0, 0}},
 	{110, {0, 0}},	  /* GPUDirect RDMA */
 	{111, {1024, 0}}, /* shared memory that the system takes per block */
@@ -174,7 +170,7 @@ int cot_emu_device_attribute(int what)
 
 uint64_t cot_emu_device_memory(void)
 {
-	return presets[preset_index()].memory_bytes;
+	return cot_emu_devices[preset_index()].memory_bytes;
 }
 
 uint32_t cot_emu_device_target(void)
@@ -186,7 +182,7 @@ uint32_t cot_emu_device_target(void)
 
 const char *cot_emu_device_name(void)
 {
-	return presets[preset_index()].name;
+	return cot_emu_devices[preset_index()].name;
 }
 
 CUuuid cot_emu_device_uuid(CUdevice device)

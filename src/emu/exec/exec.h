@@ -209,10 +209,11 @@ struct cot_exec_launch {
 
 	/*
 	 * The SMs that blocks are put on, and what %smid says: `sms` lists n_sms of them (NULL: 0,
-	 * 1, ...). n_sms 0 means 132. n_sms_gpu is %nsmid (0: n_sms). At most blocks_per_sm blocks
-	 * are begun and not ended on each of them (0: what the occupancy calculator says), and all
-	 * that are begun make progress in turns. A block is begun only when a CPU thread would else
-	 * be idle, or the blocks begun so far have used a slice each, so memory stays small.
+	 * 1, ...). n_sms 0: as many as an H200 has. n_sms_gpu is %nsmid (0: n_sms). At most
+	 * blocks_per_sm blocks are begun and not ended on each of them (0: what the occupancy
+	 * calculator says), and all that are begun make progress in turns. A block is begun only
+	 * when a CPU thread would else be idle, or the blocks begun so far have used a slice each,
+	 * so memory stays small.
 	 */
 	const uint32_t *sms;
 	uint32_t n_sms, n_sms_gpu, blocks_per_sm;

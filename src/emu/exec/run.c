@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpu_sheet.h"
 #include "emu/exec/inside.h"
 
 #define MAX_GRID_X    0x7fffffffu
 #define MAX_GRID_YZ   65535u
-#define DEFAULT_SMS   132u
 #define SEEDED_BLOCKS 64u
 
 /* ---- start ---- */
@@ -150,7 +150,7 @@ static int plan(struct cot_exec_run *run, struct cot_error *err)
 	if (n_registers > most)
 		n_registers = most;
 	if (!a->n_sms)
-		a->n_sms = DEFAULT_SMS;
+		a->n_sms = COT_H200_SMS;
 	if (!a->blocks_per_sm)
 		a->blocks_per_sm =
 			cot_exec_occupancy(&limits, n_registers, run->shared_bytes, run->n_threads);

@@ -81,10 +81,8 @@ static uint32_t read_count(enum number n, uint32_t fallback)
 
 /* ---- words ---- */
 
-static const char *const device_words[] = {
-#define DEVICE(id, word, name, n_sms, memory_bytes) word,
-#include "emu/gpu/devices.def"
-	NULL};
+#define COMMA ,
+static const char *const device_words[] = {COT_EMU_DEVICE_WORDS(COMMA), NULL};
 static const char *const check_words[] = {"races", "aligned", NULL};
 static const char *const quirk_words[] = {"no-slice",	   "no-preempt", "no-mode", "no-freeze",
 					  "hollow-freeze", "any-ptx",	 "fragile", NULL};
@@ -94,7 +92,7 @@ static const struct {
 	const char *const *words;
 	bool list;
 } choices[] = {
-	{"COTENANT_EMU_DEVICE", "h200 or k20c", device_words, false},
+	{"COTENANT_EMU_DEVICE", COT_EMU_DEVICE_WORDS(" or "), device_words, false},
 	{"COTENANT_EMU_CHECK", "races, aligned, or both with a comma", check_words, true},
 	{"COTENANT_EMU_QUIRKS",
 	 "no-slice, no-preempt, no-mode, no-freeze, hollow-freeze, any-ptx or fragile, with commas "
@@ -180,10 +178,6 @@ bool cot_emu_config_wrong(unsigned i, char *text, size_t size)
 
 struct cot_emu_config cot_emu_config_read(void)
 {
-	static const uint32_t n_sms_of[] = {
-#define DEVICE(id, word, name, n_sms, memory_bytes) n_sms,
-#include "emu/gpu/devices.def"
-	};
 	struct cot_emu_config c = {.params = cot_emu_params_default(), .preset = read_preset()};
 
 	/* A thousandth of a microsecond is a nanosecond. */
@@ -191,7 +185,7 @@ struct cot_emu_config cot_emu_config_read(void)
 	c.params.drained_ns = read_milli(DRAINED_US, COT_EMU_DRAINED_NS);
 	c.params.idle_ns = read_milli(IDLE_US, 0);
 	c.params.n_gpus = read_count(N_GPUS, c.params.n_gpus);
-	c.params.n_sms = read_count(N_SMS, n_sms_of[c.preset]);
+	c.params.n_sms = read_count(N_SMS, cot_emu_devices[c.preset].n_sms);
 	c.control_ns = read_milli(CONTROL_US, 100 * 1000);
 	c.scale_milli = read_milli(SCALE, 1000);
 	return c;

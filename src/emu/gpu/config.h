@@ -11,14 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "emu/gpu/devices.h"
 #include "emu/gpu/model.h"
-
-/* Which GPU it looks like. */
-enum cot_emu_preset {
-#define DEVICE(id, word, name, n_sms, memory_bytes) COT_EMU_##id,
-#include "emu/gpu/devices.def"
-	COT_EMU_N_PRESETS
-};
 
 struct cot_emu_config {
 	struct cot_emu_params params;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/gpu_sheet.h"
 #include "emu/gpu/engine.h"
 
 struct cot_emu_params cot_emu_params_default(void)
@@ -11,7 +12,7 @@ struct cot_emu_params cot_emu_params_default(void)
 		.switch_ns = COT_EMU_SWITCH_NS,
 		.drained_ns = COT_EMU_DRAINED_NS,
 		.n_gpus = 1,
-		.n_sms = 132,
+		.n_sms = COT_H200_SMS,
 	};
 }
 
