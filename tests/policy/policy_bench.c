@@ -1,5 +1,6 @@
 #include "policy/policy_bench.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "test.h"
@@ -22,6 +23,27 @@ void bench_init(struct bench *b, const struct cot_policy_ops *ops)
 void bench_finish(struct bench *b)
 {
 	cot_sched_destroy(b->sched);
+}
+
+struct bench *bench_begin(const struct cot_policy_ops *ops)
+{
+	struct bench *b = malloc(sizeof(*b));
+
+	assert_non_null(b);
+	bench_init(b, ops);
+	return b;
+}
+
+void bench_end(struct bench *b)
+{
+	bench_finish(b);
+	free(b);
+}
+
+void bench_expect_no_mistakes(const struct bench *b)
+{
+	assert_int_equal(bench_stats(b).wrong_actions, 0);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
 }
 
 /* Messages that need no answer. */

@@ -49,6 +49,11 @@ void bench_init(struct bench *b, const struct cot_policy_ops *ops);
 void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
 		     const struct cot_policy_config *config, const struct cot_sched_limits *limits);
 void bench_finish(struct bench *b);
+/* The same, of memory of its own. */
+struct bench *bench_begin(const struct cot_policy_ops *ops);
+void bench_end(struct bench *b);
+/* No policy of ours makes mistakes. */
+void bench_expect_no_mistakes(const struct bench *b);
 
 /* Fills in the time; takes the actions that follow. */
 int bench_event(struct bench *b, struct cot_event ev);

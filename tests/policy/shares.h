@@ -2,8 +2,6 @@
 #ifndef COT_TESTS_SHARES_H
 #define COT_TESTS_SHARES_H
 
-#include <stdlib.h>
-
 #include "policy/policies.h"
 #include "policy/policy_bench.h"
 #include "test.h"
@@ -19,22 +17,10 @@ enum { LATENCY = 1, LATENCY2, BATCH, BATCH2, BATCH3 };
 #define PERCENT(n) ((struct cot_share){.pct = (n)})
 #define NONE	   ((struct cot_share){0})
 
-static inline struct bench *shares_begin(const struct cot_policy_ops *ops)
+static inline void end(struct bench *b)
 {
-	struct bench *b = malloc(sizeof(*b));
-
-	assert_non_null(b);
-	bench_init(b, ops);
-	return b;
-}
-
-/* No policy of ours makes mistakes. */
-static inline void shares_end(struct bench *b)
-{
-	assert_int_equal(bench_stats(b).wrong_actions, 0);
-	assert_int_equal(bench_stats(b).fallbacks, 0);
-	bench_finish(b);
-	free(b);
+	bench_expect_no_mistakes(b);
+	bench_end(b);
 }
 
 static inline void latency(struct bench *b, uint32_t id, struct cot_share reserve)

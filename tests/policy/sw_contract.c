@@ -11,18 +11,7 @@
 #define S  COT_NS_PER_S
 #define MS COT_NS_PER_MS
 
-/* One bench per check is too large for the stack. */
-static struct bench *bench_new(const struct cot_policy_ops *ops)
-{
-	struct bench *b = malloc(sizeof(*b));
-
-	if (!b)
-		abort();
-	bench_init(b, ops);
-	return b;
-}
-
-static const char *bench_end(struct bench *b, const char *said)
+static const char *verdict(struct bench *b, const char *said)
 {
 	struct cot_sched_stats stats = bench_stats(b);
 
@@ -30,8 +19,7 @@ static const char *bench_end(struct bench *b, const char *said)
 		said = cot_fault_name(stats.fault);
 	if (!said && stats.wrong_actions)
 		said = "it called actions with wrong arguments";
-	bench_finish(b);
-	free(b);
+	bench_end(b);
 	return said;
 }
 
@@ -77,7 +65,7 @@ static const char *everybody_ran(const struct bench *b, uint64_t at_least_ns)
 
 static const char *check_everybody_runs(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	const char *said;
 
 	(void)seed;
@@ -86,12 +74,12 @@ static const char *check_everybody_runs(const struct cot_policy_ops *ops, uint64
 	said = everybody_ran(b, 30 * S / N_BATCH / 2);
 	if (!said && b->thawed_ns[LATENCY] < 30 * S)
 		said = "a latency program was frozen";
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 static const char *check_idle_owner_gives_up(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	const char *said;
 	uint32_t i;
 
@@ -105,7 +93,7 @@ static const char *check_idle_owner_gives_up(const struct cot_policy_ops *ops, u
 	bench_run(b, 5 * S);
 	said = b->thawed_ns[BATCH + N_BATCH - 1] == 5 * S ? NULL
 							  : "the only program with work was frozen";
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 /* ---- the broken world ---- */
@@ -128,7 +116,7 @@ static int fail_sometimes(struct bench *b, const struct cot_action *a)
 
 static const char *check_failing_actions(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct cot_rng rng = {seed};
 	const char *said;
 
@@ -137,7 +125,7 @@ static const char *check_failing_actions(const struct cot_policy_ops *ops, uint6
 	fill(b);
 	bench_run(b, 60 * S);
 	said = everybody_ran(b, 60 * S / N_BATCH / 4);
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 static int fail_always(struct bench *b, const struct cot_action *a)
@@ -149,7 +137,7 @@ static int fail_always(struct bench *b, const struct cot_action *a)
 
 static const char *check_dead_actions(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 
 	(void)seed;
 	b->fault = fail_always;
@@ -158,14 +146,14 @@ static const char *check_dead_actions(const struct cot_policy_ops *ops, uint64_t
 	b->n_actions = 0;
 	bench_run(b, 30 * S);
 	/* Nine entities, up to three actions each, and the core's pauses of up to 5 s. */
-	return bench_end(b, b->n_actions < 30 * 100 ? NULL : "it keeps hammering a dead GPU");
+	return verdict(b, b->n_actions < 30 * 100 ? NULL : "it keeps hammering a dead GPU");
 }
 
 /* ---- quiet ---- */
 
 static const char *check_quiet(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	uint64_t events;
 
 	(void)seed;
@@ -176,17 +164,17 @@ static const char *check_quiet(const struct cot_policy_ops *ops, uint64_t seed)
 	bench_run(b, 10 * S);
 	events = bench_stats(b).events - events;
 	if (b->n_actions > 10 * 200)
-		return bench_end(b, "it acts more than 200 times a second on a steady load");
-	return bench_end(b, events <= 10 * 1000
-				    ? NULL
-				    : "it wants to be called more than 1000 times a second");
+		return verdict(b, "it acts more than 200 times a second on a steady load");
+	return verdict(b, events <= 10 * 1000
+				  ? NULL
+				  : "it wants to be called more than 1000 times a second");
 }
 
 /* ---- the end ---- */
 
 static const char *check_leaves_nothing(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	const char *said = NULL;
 	uint32_t i;
 
@@ -201,7 +189,7 @@ static const char *check_leaves_nothing(const struct cot_policy_ops *ops, uint64
 	for (i = 0; i < BENCH_MAX_IDS; i++)
 		if (b->frozen[i] || b->slice_us[i] != COT_SLICE_DRIVER)
 			said = "something was left frozen or with our slice";
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 /* ---- chance ---- */
@@ -287,7 +275,7 @@ static void one_event(struct bench *b, struct story *st)
 
 static const char *check_random_events(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct story st = {.rng = {seed}};
 	unsigned i;
 
@@ -297,7 +285,7 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 		one_event(b, &st);
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
-	return bench_end(b, NULL);
+	return verdict(b, NULL);
 }
 
 /* ---- works ---- */
@@ -313,7 +301,7 @@ static struct work_bench *works_new(const struct cot_policy_ops *ops)
 
 	if (!wb)
 		abort();
-	wb->b = bench_new(ops);
+	wb->b = bench_begin(ops);
 	(void)bench_shares(wb->b, 1, COT_CLASS_LATENCY, (struct cot_share){0},
 			   (struct cot_share){.pct = 30});
 	wb->programs[0] = (struct work_program){
@@ -343,7 +331,7 @@ static struct work_bench *works_new(const struct cot_policy_ops *ops)
 
 static const char *works_end(struct work_bench *wb, const char *said)
 {
-	said = bench_end(wb->b, said);
+	said = verdict(wb->b, said);
 	free(wb);
 	return said;
 }
@@ -424,7 +412,7 @@ static bool may_drain(const struct cot_entity *e, uint32_t longest_us)
 
 static const char *check_drains_short_blocks_only(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct cot_policy_config config;
 	struct cot_rng rng = {seed};
 	const char *said = NULL;
@@ -451,7 +439,7 @@ static const char *check_drains_short_blocks_only(const struct cot_policy_ops *o
 			if (!may_drain(e, config.drain_block_us))
 				said = "it drains blocks that are long or of unknown length";
 	}
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 /* ---- the first slice ---- */
@@ -459,7 +447,7 @@ static const char *check_drains_short_blocks_only(const struct cot_policy_ops *o
 /* What a program begins with, before its entity is up, is what the policy wishes then. */
 static const char *check_first_slice(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct cot_rng rng = {seed};
 	const char *said = NULL;
 	unsigned i;
@@ -481,7 +469,7 @@ static const char *check_first_slice(const struct cot_policy_ops *ops, uint64_t 
 		if (b->slice_us[id] != first_us)
 			said = "the first slice is not the one that it wishes";
 	}
-	return bench_end(b, said);
+	return verdict(b, said);
 }
 
 /* ---- purity ---- */
@@ -508,7 +496,7 @@ static void hash_action(void *arg, const struct cot_event *ev, const struct cot_
 static uint64_t decisions_of(const struct cot_policy_ops *ops, uint64_t seed, uint64_t shift_ns,
 			     const char **said)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct decisions d = {.shift_ns = shift_ns};
 	struct story st = {.rng = {seed}};
 	unsigned i;
@@ -520,7 +508,7 @@ static uint64_t decisions_of(const struct cot_policy_ops *ops, uint64_t seed, ui
 		one_event(b, &st);
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
-	*said = bench_end(b, *said);
+	*said = verdict(b, *said);
 	return d.hash;
 }
 
@@ -548,7 +536,7 @@ static const char *check_any_time(const struct cot_policy_ops *ops, uint64_t see
 
 static const char *check_replaced(const struct cot_policy_ops *ops, uint64_t seed)
 {
-	struct bench *b = bench_new(ops);
+	struct bench *b = bench_begin(ops);
 	struct cot_error err;
 	unsigned i;
 
@@ -557,10 +545,10 @@ static const char *check_replaced(const struct cot_policy_ops *ops, uint64_t see
 	for (i = 0; i < 20; i++) {
 		bench_run(b, 70 * MS);
 		if (cot_sched_set_policy(b->sched, ops, NULL, b->now_ns, &err))
-			return bench_end(b, "it could not be started again");
+			return verdict(b, "it could not be started again");
 	}
 	bench_run(b, 5 * S);
-	return bench_end(b, everybody_ran(b, 100 * MS));
+	return verdict(b, everybody_ran(b, 100 * MS));
 }
 
 const struct sw_check sw_checks[] = {

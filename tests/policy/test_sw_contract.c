@@ -122,16 +122,15 @@ static void test_core_survives_chaos(void **state)
 		{CHAOS_BAD_MODE, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
 		{CHAOS_STORM, COT_FAULT_STORM, 2 * COT_NS_PER_S},
 	};
-	struct bench *b = malloc(sizeof(*b));
 	unsigned i, id;
 
 	(void)state;
-	assert_non_null(b);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cot_sched_stats stats;
+		struct bench *b;
 
 		chaos_knob = cases[i].knob;
-		bench_init(b, &chaos_policy);
+		b = bench_begin(&chaos_policy);
 		(void)bench_solo(b, 1, COT_CLASS_LATENCY, 100);
 		for (id = 2; id < 6; id++)
 			(void)bench_solo(b, id, COT_CLASS_BATCH, 100);
@@ -144,9 +143,8 @@ static void test_core_survives_chaos(void **state)
 		assert_ptr_equal(cot_sched_wanted_policy(b->sched), &chaos_policy);
 		for (id = 1; id < 6; id++)
 			assert_false(b->frozen[id]);
-		bench_finish(b);
+		bench_end(b);
 	}
-	free(b);
 }
 
 /* Works are never lost: those that a wrong policy leaves waiting are granted all the same. */
@@ -165,16 +163,15 @@ static void test_core_saves_works(void **state)
 		{CHAOS_EVICT_BACK, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
 		{CHAOS_FORGET_WORK, COT_FAULT_NONE, 11 * COT_NS_PER_S},
 	};
-	struct bench *b = malloc(sizeof(*b));
 	unsigned i, id;
 
 	(void)state;
-	assert_non_null(b);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cot_sched_stats stats;
+		struct bench *b;
 
 		chaos_knob = cases[i].knob;
-		bench_init(b, &chaos_policy);
+		b = bench_begin(&chaos_policy);
 		for (id = 1; id < 5; id++) {
 			(void)bench_solo(b, id, COT_CLASS_BATCH, 100);
 			assert_int_equal(bench_work(b, id, id, 100000, 8, 50000, false), 0);
@@ -191,9 +188,8 @@ static void test_core_saves_works(void **state)
 			assert_true(w->granted > w->evicted);
 			assert_int_equal(w->granted, 132);
 		}
-		bench_finish(b);
+		bench_end(b);
 	}
-	free(b);
 }
 
 int main(void)

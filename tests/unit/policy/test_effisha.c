@@ -1,40 +1,14 @@
 /* EffiSha's decisions: the whole GPU, one work at a time, by class. */
-#include <stdlib.h>
-
-#include "policy/policies.h"
-#include "policy/policy_bench.h"
-#include "test.h"
-
-#define MS   COT_NS_PER_MS
-#define MANY 1000000u
-
-enum { LATENCY = 1, BATCH, BATCH2 };
+#include "policy/shares.h"
 
 static struct bench *begin(void)
 {
-	struct bench *b = malloc(sizeof(*b));
-	uint32_t id;
+	struct bench *b = bench_begin(&cot_policy_effisha);
 
-	assert_non_null(b);
-	bench_init(b, &cot_policy_effisha);
-	for (id = LATENCY; id <= BATCH2; id++)
-		(void)bench_shares(b, id, id == LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH,
-				   (struct cot_share){0}, (struct cot_share){0});
+	latency(b, LATENCY, NONE);
+	batch(b, BATCH, NONE);
+	batch(b, BATCH2, NONE);
 	return b;
-}
-
-static void end(struct bench *b)
-{
-	assert_int_equal(bench_stats(b).wrong_actions, 0);
-	assert_int_equal(bench_stats(b).fallbacks, 0);
-	bench_finish(b);
-	free(b);
-}
-
-static void expect(const struct bench *b, uint32_t work, uint32_t granted, uint32_t evicted)
-{
-	assert_int_equal(b->works[work].granted, granted);
-	assert_int_equal(b->works[work].evicted, evicted);
 }
 
 static void test_one_at_a_time(void **state)

@@ -6,12 +6,7 @@
 
 static struct bench *begin(void)
 {
-	return shares_begin(&cot_policy_smguard);
-}
-
-static void end(struct bench *b)
-{
-	shares_end(b);
+	return bench_begin(&cot_policy_smguard);
 }
 
 /* ---- Algorithm 1 ---- */

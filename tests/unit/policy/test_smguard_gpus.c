@@ -2,16 +2,13 @@
  * SMGuard with two GPUs, whose works have nothing to do with each other; among batch works; and
  * with batch works beside latency works that have more than they reserved.
  */
+#include <stdlib.h>
+
 #include "policy/shares.h"
 
 static struct bench *begin(void)
 {
-	return shares_begin(&cot_policy_smguard);
-}
-
-static void end(struct bench *b)
-{
-	shares_end(b);
+	return bench_begin(&cot_policy_smguard);
 }
 
 /* ---- two GPUs ---- */

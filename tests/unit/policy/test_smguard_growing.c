@@ -6,12 +6,7 @@
 
 static struct bench *begin(void)
 {
-	return shares_begin(&cot_policy_smguard);
-}
-
-static void end(struct bench *b)
-{
-	shares_end(b);
+	return bench_begin(&cot_policy_smguard);
 }
 
 static uint64_t ticks_of(struct bench *b, uint64_t for_ns)

@@ -3,7 +3,6 @@
  * how a policy that was replaced is tried again.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "policy/policy_bench.h"
@@ -69,19 +68,12 @@ static const struct cot_policy_ops scripted = {
 
 static struct bench *begin(void)
 {
-	struct bench *b = malloc(sizeof(*b));
+	struct bench *b;
 
-	assert_non_null(b);
 	memset(&script, 0, sizeof(script));
-	bench_init(b, &scripted);
+	b = bench_begin(&scripted);
 	b->delay_ns = 0;
 	return b;
-}
-
-static void end(struct bench *b)
-{
-	bench_finish(b);
-	free(b);
 }
 
 static void poke(struct bench *b)
@@ -170,7 +162,7 @@ static void test_stall_on_any_gpu(void **state)
 		bench_run(b, 1 * MS);
 		expect_fault(b, COT_FAULT_STALL, 0);
 		assert_false(b->frozen[FIRST] || b->frozen[SECOND]);
-		end(b);
+		bench_end(b);
 	}
 }
 
@@ -193,7 +185,7 @@ static void test_stall_begins_anew(void **state)
 	expect_fault(b, COT_FAULT_NONE, 0);
 	bench_run(b, 100 * MS);
 	expect_fault(b, COT_FAULT_STALL, 0);
-	end(b);
+	bench_end(b);
 }
 
 /* Works of one GPU run, those of the other wait. */
@@ -217,7 +209,7 @@ static void test_works_stall_on_any_gpu(void **state)
 	/* Nothing waits any more. */
 	assert_int_equal(cot_sched_work(b->sched, 2)->state, COT_WORK_RUNNING);
 	assert_int_equal(cot_sched_work(b->sched, 3)->state, COT_WORK_RUNNING);
-	end(b);
+	bench_end(b);
 }
 
 /* When the one that runs has ended, nobody serves the others. */
@@ -238,7 +230,7 @@ static void test_works_stall_when_the_last_has_ended(void **state)
 	(void)bench_work_done(b, 2, 0);
 	bench_run(b, 500 * MS);
 	expect_fault(b, COT_FAULT_STALL, 0);
-	end(b);
+	bench_end(b);
 }
 
 static void test_starved(void **state)
@@ -255,7 +247,7 @@ static void test_starved(void **state)
 	expect_fault(b, COT_FAULT_NONE, 0);
 	bench_run(b, 1 * MS);
 	expect_fault(b, COT_FAULT_STARVED, SECOND);
-	end(b);
+	bench_end(b);
 }
 
 /* The core's own grant, to those that have waited longest, at the very time. */
@@ -284,7 +276,7 @@ static void test_rescue(void **state)
 	bench_run(b, 20 * S);
 	assert_int_equal(bench_stats(b).rescues, 2);
 	expect_fault(b, COT_FAULT_NONE, 0);
-	end(b);
+	bench_end(b);
 }
 
 static void test_wrong_actions_and_storms(void **state)
@@ -299,7 +291,7 @@ static void test_wrong_actions_and_storms(void **state)
 	script.n_slices = 1;
 	poke(b);
 	expect_fault(b, COT_FAULT_WRONG, 0);
-	end(b);
+	bench_end(b);
 }
 
 /* Each is an action; 4000 within a second may be. */
@@ -327,7 +319,7 @@ static void test_storm_is_of_a_second(void **state)
 	}
 	flip(b, 4001); /* found when the answer to the last one comes */
 	expect_fault(b, COT_FAULT_STORM, 0);
-	end(b);
+	bench_end(b);
 }
 
 /* ---- a host that comes late ---- */
@@ -346,7 +338,7 @@ static void test_late_host_is_no_stall(void **state)
 	pause_for(b, 3600 * S);
 	expect_fault(b, COT_FAULT_NONE, 0);
 	assert_int_equal(b->works[1].granted, 1);
-	end(b);
+	bench_end(b);
 }
 
 /* Nor if the first that comes after the pause is something else than a tick. */
@@ -367,7 +359,7 @@ static void test_event_after_a_pause(void **state)
 	assert_int_equal(b->works[1].granted, 1);
 	assert_int_equal(b->works[2].granted, 1);
 	expect_fault(b, COT_FAULT_NONE, 0);
-	end(b);
+	bench_end(b);
 }
 
 /* What the policy had before the pause, and 100 ms of it, do count. */
@@ -381,7 +373,7 @@ static void test_time_before_a_pause_counts(void **state)
 	bench_run(b, 300 * MS);
 	pause_for(b, 400 * MS);
 	expect_fault(b, COT_FAULT_STALL, 0);
-	end(b);
+	bench_end(b);
 
 	b = begin();
 	script.grants = true;
@@ -392,7 +384,7 @@ static void test_time_before_a_pause_counts(void **state)
 	pause_for(b, 10 * S);
 	script.grants = false;
 	expect_fault(b, COT_FAULT_NONE, 0); /* 300 ms have been counted */
-	end(b);
+	bench_end(b);
 }
 
 /* A stall that goes on after the pause is one. */
@@ -416,7 +408,7 @@ static void test_stall_after_a_pause(void **state)
 	expect_fault(b, COT_FAULT_STALL, 0);
 	cot_sched_fallback(b->sched, &f);
 	assert_int_equal(f.since_ns, 10 * S + 300 * MS);
-	end(b);
+	bench_end(b);
 }
 
 static void test_late_host_starves_nobody(void **state)
@@ -436,7 +428,7 @@ static void test_late_host_starves_nobody(void **state)
 	expect_fault(b, COT_FAULT_NONE, 0);
 	bench_run(b, 1 * MS);
 	expect_fault(b, COT_FAULT_STARVED, SECOND);
-	end(b);
+	bench_end(b);
 }
 
 /* When nothing was due a long time is no pause. */
@@ -454,7 +446,7 @@ static void test_quiet_time_is_no_pause(void **state)
 	expect_fault(b, COT_FAULT_NONE, 0);
 	bench_run(b, 1 * MS);
 	expect_fault(b, COT_FAULT_STARVED, SECOND);
-	end(b);
+	bench_end(b);
 }
 
 /* A pause is seen though nobody has to be called for long: the second one waits for the first. */
@@ -471,7 +463,7 @@ static void test_pause_when_nothing_is_due(void **state)
 	assert_int_equal(bench_stats(b).rescues, 0);
 	bench_run(b, 1 * MS);
 	assert_int_equal(bench_stats(b).rescues, 1);
-	end(b);
+	bench_end(b);
 }
 
 /* ---- trying again ---- */
@@ -514,7 +506,7 @@ static void test_it_is_tried_again(void **state)
 	bench_run(b, 60 * S);
 	expect_fault(b, COT_FAULT_NONE, 0);
 	assert_int_equal(script.n_inits, 2);
-	end(b);
+	bench_end(b);
 }
 
 static void test_pauses_grow(void **state)
@@ -547,18 +539,17 @@ static void test_pauses_grow(void **state)
 	bench_run(b, 640 * S);
 	stall(b);
 	assert_int_equal(retry_in(b), 10 * S);
-	end(b);
+	bench_end(b);
 }
 
 static void test_init_is_tried_again(void **state)
 {
-	struct bench *b = malloc(sizeof(*b));
+	struct bench *b;
 
 	(void)state;
-	assert_non_null(b);
 	memset(&script, 0, sizeof(script));
 	script.init = -EIO;
-	bench_init(b, &scripted);
+	b = bench_begin(&scripted);
 	expect_fault(b, COT_FAULT_INIT, 0);
 	bench_run(b, 9 * S);
 	assert_int_equal(script.n_inits, 1);
@@ -569,7 +560,7 @@ static void test_init_is_tried_again(void **state)
 	bench_run(b, 20 * S);
 	assert_int_equal(script.n_inits, 3);
 	expect_fault(b, COT_FAULT_NONE, 0);
-	end(b);
+	bench_end(b);
 }
 
 /* A new wish of the user is taken as if nothing had been. */
@@ -591,7 +582,7 @@ static void test_set_policy_begins_anew(void **state)
 	assert_int_equal(bench_stats(b).fault_entity, 0);
 	stall(b);
 	assert_int_equal(retry_in(b), 10 * S);
-	end(b);
+	bench_end(b);
 }
 
 static void test_not_after_the_end(void **state)
@@ -605,7 +596,7 @@ static void test_not_after_the_end(void **state)
 	bench_run(b, 100 * S);
 	assert_ptr_equal(at_work(b), &cot_policy_timeslice);
 	assert_int_equal(script.n_inits, 1);
-	end(b);
+	bench_end(b);
 }
 
 int main(void)

@@ -1,6 +1,5 @@
 /* The core's own rules about works: what a policy may ask for, and what becomes of them. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "policy/policies.h"
@@ -65,24 +64,17 @@ static const struct cot_policy_ops told = {
 
 static struct bench *begin(const struct cot_policy_ops *ops)
 {
-	struct bench *b = malloc(sizeof(*b));
+	struct bench *b;
 
-	assert_non_null(b);
 	n_ready = n_evicted = n_done = 0;
 	todo = NULL;
-	bench_init(b, ops);
+	b = bench_begin(ops);
 	(void)bench_shares(b, LATENCY, COT_CLASS_LATENCY, (struct cot_share){0},
 			   (struct cot_share){.sms = 40});
 	(void)bench_shares(b, BATCH, COT_CLASS_BATCH, (struct cot_share){.pct = 50},
 			   (struct cot_share){0});
 	(void)bench_shares(b, OTHER, COT_CLASS_BATCH, (struct cot_share){0}, (struct cot_share){0});
 	return b;
-}
-
-static void end(struct bench *b)
-{
-	bench_finish(b);
-	free(b);
 }
 
 static int does(struct bench *b, int (*what)(struct cot_policy *p))
@@ -131,7 +123,7 @@ static void test_want(void **state)
 	assert_int_equal(want(b, BATCH, 0, 8, 100), 66);
 	assert_int_equal(want(b, LATENCY, 0, 8, 0), 132); /* what it reserved is the least */
 	assert_int_equal(want(b, LATENCY, 80, 8, 0), 10);
-	end(b);
+	bench_end(b);
 }
 
 static void test_shares(void **state)
@@ -161,7 +153,7 @@ static void test_changed_shares(void **state)
 	assert_int_equal(bench_shares(b, BATCH, COT_CLASS_BATCH, (struct cot_share){5, 5},
 				      (struct cot_share){0}),
 			 -EINVAL);
-	end(b);
+	bench_end(b);
 }
 
 /* ---- what a policy may ask for ---- */
@@ -241,7 +233,7 @@ static void test_grants_and_evictions(void **state)
 	assert_int_equal(w->n_evictions, 1);
 	assert_int_equal(does(b, evict_3), -EINVAL); /* nothing is taken back */
 	assert_int_equal(bench_stats(b).wrong_actions, 8);
-	end(b);
+	bench_end(b);
 }
 
 static int grant_and_evict(struct cot_policy *p)
@@ -259,7 +251,7 @@ static void test_both_at_once(void **state)
 	assert_int_equal(does(b, grant_and_evict), 0);
 	assert_int_equal(b->works[1].granted, 10);
 	assert_int_equal(b->works[1].evicted, 4);
-	end(b);
+	bench_end(b);
 }
 
 static void test_settled(void **state)
@@ -281,7 +273,7 @@ static void test_settled(void **state)
 	assert_int_equal(cot_sched_work(b->sched, 1)->n_returns, 1);
 	assert_int_equal(bench_stats(b).works_returned, 1);
 	assert_int_equal(does(b, grant_too_much), -EINVAL);
-	end(b);
+	bench_end(b);
 }
 
 static void test_growing(void **state)
@@ -304,7 +296,7 @@ static void test_growing(void **state)
 	assert_int_equal(b->works[1].granted, 14);
 	assert_int_equal(b->works[1].evicted, 4);
 	assert_int_equal(does(b, grant_10), -EINVAL);
-	end(b);
+	bench_end(b);
 }
 
 /* ---- what the host says ---- */
@@ -347,7 +339,7 @@ static void test_wrong_events(void **state)
 	assert_int_equal(bench_work_done(b, 1, 5), -EINVAL); /* nothing was done of it */
 	assert_int_equal(bench_work_done(b, 1, 0), 0);	     /* its program changed its mind */
 	assert_int_equal(n_done, 1);
-	end(b);
+	bench_end(b);
 }
 
 static void test_what_has_left(void **state)
@@ -364,7 +356,7 @@ static void test_what_has_left(void **state)
 	assert_int_equal(bench_work_evicted(b, 1, 3), 0);
 	assert_int_equal(n_evicted, 1);
 	assert_int_equal(cot_sched_work(b->sched, 1)->left, 3);
-	end(b);
+	bench_end(b);
 }
 
 static void test_program_dies(void **state)
@@ -383,7 +375,7 @@ static void test_program_dies(void **state)
 	assert_int_equal(cot_sched_policy(b->sched)->n_works, 1);
 	assert_int_equal(cot_sched_policy(b->sched)->works->id, 2);
 	assert_int_equal(bench_work_done(b, 1, 0), -EINVAL);
-	end(b);
+	bench_end(b);
 }
 
 static void test_table_is_full(void **state)
@@ -402,7 +394,7 @@ static void test_table_is_full(void **state)
 	}
 	assert_int_equal(cot_sched_event(b->sched, &ev), -ENOSPC);
 	assert_false(cot_sched_next_action(b->sched, &a));
-	end(b);
+	bench_end(b);
 }
 
 /* ---- policies that know nothing of works, and their end ---- */
@@ -420,7 +412,7 @@ static void test_policies_without_works(void **state)
 	(void)bench_work(b, 3, LATENCY, 0, 8, 0, false); /* so does what was reserved */
 	assert_int_equal(b->works[3].granted, 40);
 	assert_int_equal(bench_stats(b).actions[COT_ACTION_GRANT], 3);
-	end(b);
+	bench_end(b);
 }
 
 static void test_change_of_policy(void **state)
@@ -438,7 +430,7 @@ static void test_change_of_policy(void **state)
 	assert_int_equal(b->works[1].granted, 10);
 	/* 40 of 132 are reserved and 10 are taken; its quota is 66. */
 	assert_int_equal(b->works[2].granted, 66);
-	end(b);
+	bench_end(b);
 }
 
 static void test_stop(void **state)
@@ -452,7 +444,7 @@ static void test_stop(void **state)
 	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
 	assert_int_equal(b->works[1].granted, 132);
 	assert_true(cot_sched_is_quiet(b->sched));
-	end(b);
+	bench_end(b);
 }
 
 int main(void)
