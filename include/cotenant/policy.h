@@ -58,12 +58,6 @@ enum cot_activity {
 	COT_ACTIVITY_ACTIVE,
 };
 
-/* How the hardware takes an entity off the GPU when its slice ends. */
-enum cot_mode {
-	COT_MODE_SWITCH, /* saves what is on the SMs, anywhere in a block: dear but prompt */
-	COT_MODE_DRAIN,	 /* lets the running thread blocks end: cheap when blocks are short */
-};
-
 /* See the picture above. */
 enum cot_run {
 	COT_RUN_RUNNING,

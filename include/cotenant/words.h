@@ -1,6 +1,6 @@
 /*
  * What the daemon, the library, the command line, the simulator and policies have in common: times,
- * bounds, classes and shares. Part of policy.h; constants and plain structs only.
+ * bounds, classes, modes and shares. Part of policy.h; constants and plain structs only.
  */
 #ifndef COTENANT_WORDS_H
 #define COTENANT_WORDS_H
@@ -33,6 +33,13 @@
 enum cot_class {
 	COT_CLASS_LATENCY, /* answers requests: should find the GPU free */
 	COT_CLASS_BATCH,   /* wants throughput */
+};
+
+/* How the hardware takes an entity off the GPU when its slice ends. */
+enum cot_mode {
+	COT_MODE_DRIVER, /* as the driver has it; where a mode can be chosen: none was */
+	COT_MODE_DRAIN,	 /* lets the running thread blocks end: cheap when blocks are short */
+	COT_MODE_SWITCH, /* saves what is on the SMs, anywhere in a block: costly but prompt */
 };
 
 /* A part of a GPU: a number of its SMs, or a percentage of them. Both 0: no share was given. */

@@ -3,18 +3,31 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *cot_class_word(enum cot_class cls)
+#include "base/compiler.h"
+
+const char *const cot_class_words[] = {"latency", "batch"};
+const char *const cot_mode_words[] = {"driver", "drain", "switch"};
+
+bool cot_word_read(const char *text, const char *const *words, unsigned n, unsigned *ret_number)
 {
-	return cls == COT_CLASS_LATENCY ? "latency" : "batch";
+	unsigned i;
+
+	for (i = 0; text && i < n; i++) {
+		if (!strcmp(text, words[i])) {
+			*ret_number = i;
+			return true;
+		}
+	}
+	return false;
 }
 
 bool cot_class_read(const char *text, enum cot_class *ret_cls)
 {
-	bool latency = text && !strcmp(text, "latency");
+	unsigned cls;
 
-	if (!text || (!latency && strcmp(text, "batch") != 0))
+	if (!cot_word_read(text, cot_class_words, COT_ARRAY_LEN(cot_class_words), &cls))
 		return false;
-	*ret_cls = latency ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+	*ret_cls = (enum cot_class)cls;
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The words of classes and shares, and shares in 16 bits, for everyone: "latency", "batch"; "50%",
- * "66sm". libc only; pure.
+ * The words of classes, modes and shares, and shares in 16 bits, for everyone: "latency", "batch";
+ * "drain"; "50%", "66sm". libc only; pure.
  */
 #ifndef COT_BASE_WORDS_H
 #define COT_BASE_WORDS_H
@@ -8,8 +8,12 @@
 #include <cotenant/words.h>
 #include <stdbool.h>
 
-const char *cot_class_word(enum cot_class cls);
-/* False: the text is neither, or NULL. */
+/* The words, by number. */
+extern const char *const cot_class_words[2];
+extern const char *const cot_mode_words[3];
+
+/* Finds `text` among the words. False: it is none of them, or NULL. */
+bool cot_word_read(const char *text, const char *const *words, unsigned n, unsigned *ret_number);
 bool cot_class_read(const char *text, enum cot_class *ret_cls);
 
 /* 1 to 100 percent, or 1 to COT_SMS_MAX SMs. False: the text is no share. */

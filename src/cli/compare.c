@@ -172,7 +172,7 @@ static int run_init(struct run *run, const struct row *r, struct cot_error *err)
 	rc = cot_sim_create(r->sc, r->ops, NULL, NULL, &run->sim, err);
 	for (i = 0; !rc && i < r->sc->n_apps; i++) {
 		run->since_ps[i] = IDLE_PS;
-		if (r->sc->apps[i].cls != COT_APP_LATENCY)
+		if (r->sc->apps[i].cls != COT_CLASS_LATENCY)
 			continue;
 		run->responses[i] = cot_hist_create();
 		if (!run->responses[i])
@@ -229,7 +229,7 @@ static void take_results(struct run *run, struct row *r, const double *alone_us)
 	if (run->host)
 		cot_sim_summarize_responses(&r->summary, run->host);
 	for (i = 0; i < r->sc->n_apps; i++) {
-		if (run->host && r->sc->apps[i].cls == COT_APP_LATENCY)
+		if (run->host && r->sc->apps[i].cls == COT_CLASS_LATENCY)
 			r->response_p99_us[i] = r->summary.responses[i].p99_us;
 		else if (run->responses[i])
 			r->response_p99_us[i] =

@@ -59,13 +59,10 @@ static void parse_slice(struct cot_msg_command *c, const char *text, struct argp
 static void parse_mode(struct cot_msg_command *c, const char *text, struct argp_state *state)
 {
 	c->fields |= COT_SET_MODE;
-	if (!strcmp(text, "switch"))
-		c->mode = COT_PROTO_SWITCH;
-	else if (!strcmp(text, "drain"))
-		c->mode = COT_PROTO_DRAIN;
-	else if (!strcmp(text, "auto"))
-		c->mode = COT_PROTO_KEEP;
-	else
+	c->mode = COT_MODE_DRIVER;
+	if (strcmp(text, "auto") != 0 &&
+	    (!cot_word_read(text, cot_mode_words, COT_ARRAY_LEN(cot_mode_words), &c->mode) ||
+	     c->mode == COT_MODE_DRIVER))
 		argp_error(state, "--mode is '%s'; expected switch, drain or auto", text);
 }
 

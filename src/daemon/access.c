@@ -56,7 +56,7 @@ int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
 		return cot_error_set(err, -EPERM,
 				     "user %u may not run %s programs; the list 'allow.%s' in the "
 				     "daemon's configuration says who may",
-				     (unsigned)c->uid, cot_class_word(cls), cot_class_word(cls));
+				     (unsigned)c->uid, cot_class_words[cls], cot_class_words[cls]);
 	if (weight > config->max_weight && !is_admin(c))
 		return cot_error_set(err, -EPERM,
 				     "the weight %u is over the limit of %u that the daemon's "

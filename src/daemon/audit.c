@@ -137,16 +137,11 @@ static void put_share(struct text *t, uint16_t share)
 		put(t, "none");
 }
 
-static const char *mode_word(enum cot_proto_mode mode)
-{
-	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "auto";
-}
-
 static void put_values(struct text *t, const struct cot_audit_look *l, unsigned field)
 {
 	switch (field) {
 	case COT_SET_CLASS:
-		put(t, "%s", cot_class_word(l->cls));
+		put(t, "%s", cot_class_words[l->cls]);
 		break;
 	case COT_SET_WEIGHT:
 		put(t, "%u", l->weight);
@@ -155,7 +150,7 @@ static void put_values(struct text *t, const struct cot_audit_look *l, unsigned 
 		put_us(t, l->slice_us, "auto");
 		break;
 	case COT_SET_MODE:
-		put(t, "%s", mode_word(l->mode));
+		put(t, "%s", l->mode ? cot_mode_words[l->mode] : "auto");
 		break;
 	case COT_SET_BLOCK:
 		put_us(t, l->block_us, "unknown");

@@ -12,8 +12,8 @@ struct cot_audit_look {
 	enum cot_class cls;
 	uint32_t weight, block_us;
 	uint16_t quota, reserve;
-	uint32_t slice_us;	  /* the user's own; 0 = the policy's */
-	enum cot_proto_mode mode; /* likewise */
+	uint32_t slice_us;  /* the user's own; 0 = the policy's */
+	enum cot_mode mode; /* likewise */
 };
 
 /* `t` is NULL for a pool. */

@@ -61,7 +61,7 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	b.used = 0;
 	put(&b, "COTENANT_SOCKET", "%s", c->d->socket_path);
 	put(&b, "COTENANT_TENANT", "%u", t->id);
-	put(&b, "COTENANT_CLASS", "%s", cot_class_word(t->cls));
+	put(&b, "COTENANT_CLASS", "%s", cot_class_words[t->cls]);
 	put(&b, "COTENANT_NAME", "%s", t->name);
 	put(&b, "COTENANT_WEIGHT", "%u", t->weight);
 	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
@@ -146,7 +146,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
-	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_word(t->cls), t->name,
+	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
 		 t->id, (int)c->pid, p ? "a pool" : "no pool");
 	send_registered(c, m->h.seq, t, m->gpu, note);
 }
@@ -370,7 +370,7 @@ static int check_set(const struct conn *c, const struct target *target,
 		return cot_error_set(err, -EINVAL, "the slice is %lu us; expected %u to %u",
 				     (unsigned long)m->slice_us, COT_SLICE_US_MIN,
 				     COT_SLICE_US_MAX);
-	if ((m->fields & COT_SET_MODE) && m->mode > COT_PROTO_SWITCH)
+	if ((m->fields & COT_SET_MODE) && m->mode > COT_MODE_SWITCH)
 		return cot_error_set(err, -EINVAL, "there is no such mode");
 	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))
 		rc = only_alone(target, "slice and mode", err);
@@ -401,7 +401,7 @@ static void change(struct conn *c, const struct target *target, const struct cot
 		cot_host_override_slice(c->d->host, target->entity, (uint32_t)m->slice_us,
 					cot_now_ns());
 	if (m->fields & COT_SET_MODE)
-		cot_host_override_mode(c->d->host, target->entity, (enum cot_proto_mode)m->mode,
+		cot_host_override_mode(c->d->host, target->entity, (enum cot_mode)m->mode,
 				       cot_now_ns());
 }
 

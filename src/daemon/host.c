@@ -48,7 +48,7 @@ uint32_t cot_host_slice(const struct entity *e)
 	return e->stats.slice_override_us ? e->stats.slice_override_us : e->slice_us;
 }
 
-enum cot_proto_mode cot_host_mode(const struct entity *e)
+enum cot_mode cot_host_mode(const struct entity *e)
 {
 	return e->stats.mode_override ? e->stats.mode_override : e->mode;
 }
@@ -156,8 +156,8 @@ static void begin_anew(struct cot_host *host, uint32_t id)
 	if (!e)
 		return;
 	e->slice_us = COT_SLICE_DRIVER;
-	if (e->mode != COT_PROTO_KEEP) /* KEEP would not take a mode back */
-		e->mode = COT_PROTO_SWITCH;
+	if (e->mode != COT_MODE_DRIVER) /* DRIVER would not take a mode back */
+		e->mode = COT_MODE_SWITCH;
 	e->unsure = true;
 }
 
@@ -189,7 +189,7 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 
 	host_for_each_place (e, host) {
 		e->stats.slice_override_us = 0;
-		e->stats.mode_override = COT_PROTO_KEEP;
+		e->stats.mode_override = COT_MODE_DRIVER;
 	}
 	cot_sched_stop(host->sched, now_ns);
 	cot_host_pump(host, now_ns);
@@ -350,7 +350,7 @@ void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t sl
 	send_set(host, e, now_ns);
 }
 
-void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_proto_mode mode,
+void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_mode mode,
 			    uint64_t now_ns)
 {
 	struct entity *e = cot_host_find_or_make(host, entity);
@@ -358,8 +358,8 @@ void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_pro
 	if (!e)
 		return;
 	e->stats.mode_override = mode;
-	if (e->mode == COT_PROTO_KEEP) /* KEEP would not take the user's mode back */
-		e->mode = COT_PROTO_SWITCH;
+	if (e->mode == COT_MODE_DRIVER) /* DRIVER would not take the user's mode back */
+		e->mode = COT_MODE_SWITCH;
 	send_set(host, e, now_ns);
 }
 

@@ -87,7 +87,7 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns);
 /* How an entity shall be: as the user wants it, or else the policy. */
 struct cot_host_settings {
 	uint32_t slice_us;
-	enum cot_proto_mode mode;
+	enum cot_mode mode;
 	bool frozen;
 };
 
@@ -109,11 +109,11 @@ void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_a
 
 /*
  * The user's own slice or mode for an entity goes before the policy's until it is taken back with
- * slice 0 or COT_PROTO_KEEP. Sent at once.
+ * slice 0 or COT_MODE_DRIVER. Sent at once.
  */
 void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t slice_us,
 			     uint64_t now_ns);
-void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_proto_mode mode,
+void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_mode mode,
 			    uint64_t now_ns);
 /* The user holds it, or no more; the core may not know it now, and hears of it again then. */
 void cot_host_hold(struct cot_host *host, uint32_t entity, bool hold, uint64_t now_ns);
@@ -129,7 +129,7 @@ struct cot_host_trouble {
 
 struct cot_host_entity_stats {
 	uint32_t slice_override_us;
-	enum cot_proto_mode mode_override;
+	enum cot_mode mode_override;
 	uint64_t n_freezes, n_thaws, n_failed; /* confirmed by every member; failed orders */
 	uint64_t freeze_last_ns, freeze_max_ns, thaw_last_ns, thaw_max_ns; /* to the answer */
 	uint64_t n_lapsed;						   /* leases */

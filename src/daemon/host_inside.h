@@ -44,7 +44,7 @@ struct entity {
 	struct member_set guests;   /* of them: those whose answers do not decide */
 	struct member_set unfrozen; /* came while it was frozen, and have not been frozen yet */
 	uint32_t slice_us;	    /* the policy's */
-	enum cot_proto_mode mode;   /* the policy's */
+	enum cot_mode mode;	    /* the policy's */
 	bool frozen;		    /* the last order was to freeze, */
 	bool loose;		    /* but one who decides runs: what to do is the core's to say */
 	bool unsure;		    /* a member may have been told something else */
@@ -55,7 +55,7 @@ struct entity {
 /* What a member was told last. */
 struct told {
 	uint32_t slice_us;
-	enum cot_proto_mode mode;
+	enum cot_mode mode;
 };
 
 struct cot_host {
@@ -137,7 +137,7 @@ struct entity *cot_host_entity_of(const struct cot_host *host, unsigned member);
 struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id);
 /* The user's, or else the policy's. */
 uint32_t cot_host_slice(const struct entity *e);
-enum cot_proto_mode cot_host_mode(const struct entity *e);
+enum cot_mode cot_host_mode(const struct entity *e);
 void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns);
 /* It gets no more orders; its lease is not renewed. */
 void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned member);

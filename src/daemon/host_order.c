@@ -261,7 +261,7 @@ static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_
 	if (a->kind == COT_ACTION_SLICE)
 		e->slice_us = a->value;
 	if (a->kind == COT_ACTION_MODE)
-		e->mode = a->value == COT_MODE_DRAIN ? COT_PROTO_DRAIN : COT_PROTO_SWITCH;
+		e->mode = (enum cot_mode)a->value;
 	if (runs)
 		cot_host_set_frozen(host, e, a->kind == COT_ACTION_FREEZE, now_ns);
 	deciding = set_without(&e->members, &e->guests);

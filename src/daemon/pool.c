@@ -176,7 +176,7 @@ struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bo
 		.d = d, .cls = shared ? COT_CLASS_BATCH : cls, .shared = shared, .gpu = gpu};
 	p->control.source.fd = p->command.source.fd = p->clients.command.source.fd = -1;
 	p->uid = geteuid();
-	(void)snprintf(p->name, sizeof(p->name), "%s", shared ? "shared" : cot_class_word(cls));
+	(void)snprintf(p->name, sizeof(p->name), "%s", shared ? "shared" : cot_class_words[cls]);
 	if (set_paths(p) < 0)
 		return NULL;
 	p->id = id ? id : cot_ids_new(d);

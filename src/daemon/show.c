@@ -25,11 +25,6 @@ static double seconds_since(uint64_t then_ns)
 	return (double)(cot_now_ns() - then_ns) / 1e9;
 }
 
-static const char *mode_name(enum cot_proto_mode mode)
-{
-	return mode == COT_PROTO_DRAIN ? "drain" : mode == COT_PROTO_SWITCH ? "switch" : "driver";
-}
-
 static const char *run_name(const struct cot_entity *e)
 {
 	static const char *const names[] = {"running", "freezing", "frozen", "thawing"};
@@ -85,9 +80,9 @@ static void put_entity(struct daemon *d, json_t *object, uint32_t id)
 	put(object, "state", json_string(run_name(e)));
 	put(object, "held", json_boolean(e && e->held));
 	put_number(object, "slice_us", settings.slice_us);
-	put(object, "mode", json_string(mode_name(settings.mode)));
+	put(object, "mode", json_string(cot_mode_words[settings.mode]));
 	put(object, "slice_by_user", json_boolean(stats.slice_override_us != 0));
-	put(object, "mode_by_user", json_boolean(stats.mode_override != COT_PROTO_KEEP));
+	put(object, "mode_by_user", json_boolean(stats.mode_override != COT_MODE_DRIVER));
 	put_number(object, "freezes", stats.n_freezes);
 	put_number(object, "thaws", stats.n_thaws);
 	put_number(object, "failed_orders", stats.n_failed);
@@ -290,7 +285,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 
 	put_number(o, "id", t->id);
 	put(o, "name", json_string(t->name));
-	put(o, "class", json_string(cot_class_word(t->cls)));
+	put(o, "class", json_string(cot_class_words[t->cls]));
 	put_number(o, "weight", t->weight);
 	put_number(o, "block_us", t->block_us);
 	put(o, "quota", share(t->quota));

@@ -114,7 +114,7 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 	read_text(s, get("COTENANT_SOCKET"), s->socket, sizeof(s->socket));
 	if (read_number(s, get("COTENANT_SLICE_US"), SLICE_US_MAX, &x))
 		s->slice_us = (uint32_t)x;
-	s->mode = read_word(s, get("COTENANT_MODE"), modes, COT_RM_MODE_DRIVER);
+	s->mode = read_word(s, get("COTENANT_MODE"), modes, COT_MODE_DRIVER);
 	if (read_number(s, get("COTENANT_TENANT"), UINT64_MAX / 10 - 1, &x))
 		s->tenant = x;
 	s->role = (uint8_t)read_word(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);

@@ -13,7 +13,7 @@ struct cot_settings {
 	enum cot_log_level log;
 	char socket[COT_SOCKET_PATH_MAX]; /* empty: no daemon */
 	uint32_t slice_us;		  /* without a daemon's word; 0 = the driver's */
-	uint32_t mode;			  /* likewise; enum cot_rm_mode */
+	uint32_t mode;			  /* likewise; enum cot_mode */
 	uint64_t tenant;
 	uint8_t role;	/* enum cot_proto_role */
 	uint8_t class_; /* enum cot_class */

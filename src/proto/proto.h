@@ -73,7 +73,6 @@ struct cot_msg_header {
 };
 
 enum cot_proto_role { COT_ROLE_TENANT = 0, COT_ROLE_POOL = 1 };
-enum cot_proto_mode { COT_PROTO_KEEP = 0, COT_PROTO_DRAIN = 1, COT_PROTO_SWITCH = 2 };
 
 struct cot_msg_hello {
 	struct cot_msg_header h;
@@ -106,7 +105,7 @@ struct cot_msg_ack {
 struct cot_msg_set {
 	struct cot_msg_header h;
 	uint64_t slice_us; /* 0: leave the driver's own */
-	uint32_t mode;	   /* enum cot_proto_mode */
+	uint32_t mode;	   /* enum cot_mode; COT_MODE_DRIVER: as it is */
 	uint32_t reserved;
 };
 

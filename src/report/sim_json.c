@@ -22,7 +22,7 @@ static json_t *real_or_null(bool known, double value)
 static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 {
 	const struct cot_response_summary *r = &s->responses[i];
-	const char *class_name = cot_app_class_name(s->sc->apps[i].cls);
+	const char *class_name = cot_class_words[s->sc->apps[i].cls];
 	json_t *times = json_null();
 
 	if (r->n)

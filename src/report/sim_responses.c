@@ -50,7 +50,7 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 		const struct cot_response_summary *r = &s->responses[i];
 
 		cot_table_text(t, s->sc->apps[i].name);
-		cot_table_text(t, cot_app_class_name(s->sc->apps[i].cls));
+		cot_table_text(t, cot_class_words[s->sc->apps[i].cls]);
 		cot_table_text(t, cot_format_count(&text, r->n));
 		us_cell(t, r->n > 0, r->p50_us);
 		us_cell(t, r->n > 0, r->p95_us);

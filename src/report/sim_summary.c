@@ -14,11 +14,6 @@ const char *cot_preempt_name(enum cot_preempt preempt)
 	return preempt == COT_PREEMPT_DRAIN ? "drain" : "switch";
 }
 
-const char *cot_app_class_name(enum cot_app_class cls)
-{
-	return cls == COT_APP_LATENCY ? "latency" : "batch";
-}
-
 void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size)
 {
 	const struct hw_sched_ops *ops = hw_sched_find(sc->scheduler);

@@ -77,7 +77,5 @@ void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size);
 
 /* "switch" or "drain". */
 const char *cot_preempt_name(enum cot_preempt preempt);
-/* "latency" or "batch". */
-const char *cot_app_class_name(enum cot_app_class cls);
 
 #endif

@@ -19,10 +19,8 @@ static const char *const action_names[] = {
 	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
 	[COT_ACTION_THAW] = "thaw",   [COT_ACTION_GRANT] = "grant", [COT_ACTION_EVICT] = "evict",
 };
-static const char *const class_names[] = {"latency", "batch"};
 static const char *const activity_names[] = {"unknown", "idle", "active"};
 static const char *const method_names[] = {"quota", "reserve"};
-static const char *const mode_names[] = {"switch", "drain"};
 
 #define N(names) ((unsigned)(sizeof(names) / sizeof((names)[0])))
 
@@ -47,7 +45,7 @@ static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
 		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32 " quota=%s reserve=%s",
-		       NAME(class_names, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
+		       NAME(cot_class_words, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
 		       t->block_us, t->target_p99_us, share_text(t->quota, quota),
 		       share_text(t->reserve, reserve));
 }
@@ -72,7 +70,7 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		break;
 	case COT_EV_POOL:
 		(void)snprintf(s, size, " class=%s gpus=0x%" PRIx64 " ready=%d",
-			       NAME(class_names, p->cls), p->gpu_mask, p->ready);
+			       NAME(cot_class_words, p->cls), p->gpu_mask, p->ready);
 		break;
 	case COT_EV_ACTIVITY:
 		(void)snprintf(s, size, " is=%s", NAME(activity_names, ev->activity));
@@ -83,7 +81,7 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		break;
 	case COT_EV_STATE:
 		(void)snprintf(s, size, " frozen=%d us=%" PRIu32 " mode=%s", ev->state.frozen,
-			       ev->state.slice_us, NAME(mode_names, ev->state.mode));
+			       ev->state.slice_us, NAME(cot_mode_words, ev->state.mode));
 		break;
 	case COT_EV_HOLD:
 		(void)snprintf(s, size, " on=%d", ev->hold);
@@ -119,7 +117,7 @@ void cot_log_print_action(char *line, size_t size, const struct cot_action *a)
 	if (a->kind == COT_ACTION_SLICE)
 		(void)snprintf(value, sizeof(value), " us=%" PRIu32, a->value);
 	else if (a->kind == COT_ACTION_MODE)
-		(void)snprintf(value, sizeof(value), " mode=%s", NAME(mode_names, a->value));
+		(void)snprintf(value, sizeof(value), " mode=%s", NAME(cot_mode_words, a->value));
 	else if (a->kind == COT_ACTION_GRANT)
 		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32 " settled=%d", a->value,
 			       a->settled);
@@ -241,9 +239,18 @@ static struct cot_share share_of(struct reader *r, const char *key)
 	return share;
 }
 
+/* A policy chooses one: the driver's is not among them. */
+static unsigned mode_of(struct reader *r)
+{
+	unsigned mode = NAME_OF(r, "mode=", cot_mode_words);
+
+	r->failed |= mode == COT_MODE_DRIVER;
+	return mode;
+}
+
 static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 {
-	t->cls = (enum cot_class)NAME_OF(r, "class=", class_names);
+	t->cls = (enum cot_class)NAME_OF(r, "class=", cot_class_words);
 	t->weight = number_of(r, "weight=");
 	t->gpu_mask = mask_of(r, "gpus=");
 	t->pool = number_of(r, "pool=");
@@ -275,7 +282,7 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		read_tenant(r, &ev->tenant);
 		break;
 	case COT_EV_POOL:
-		ev->pool.cls = (enum cot_class)NAME_OF(r, "class=", class_names);
+		ev->pool.cls = (enum cot_class)NAME_OF(r, "class=", cot_class_words);
 		ev->pool.gpu_mask = mask_of(r, "gpus=");
 		ev->pool.ready = flag_of(r, "ready=");
 		break;
@@ -289,7 +296,7 @@ static void read_details(struct reader *r, struct cot_event *ev)
 	case COT_EV_STATE:
 		ev->state.frozen = flag_of(r, "frozen=");
 		ev->state.slice_us = number_of(r, "us=");
-		ev->state.mode = (enum cot_mode)NAME_OF(r, "mode=", mode_names);
+		ev->state.mode = (enum cot_mode)mode_of(r);
 		break;
 	case COT_EV_HOLD:
 		ev->hold = flag_of(r, "on=");
@@ -316,7 +323,7 @@ static void read_action(struct reader *r, struct cot_action *a)
 	if (a->kind == COT_ACTION_SLICE)
 		a->value = number_of(r, "us=");
 	else if (a->kind == COT_ACTION_MODE)
-		a->value = NAME_OF(r, "mode=", mode_names);
+		a->value = mode_of(r);
 	else if (a->kind == COT_ACTION_GRANT || a->kind == COT_ACTION_EVICT)
 		a->value = number_of(r, "capsms=");
 	if (a->kind == COT_ACTION_GRANT)

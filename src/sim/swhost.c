@@ -74,7 +74,7 @@ static uint32_t entity_id(const struct cot_swhost *h, uint32_t app)
 		return app + 1;
 	if (h->policy->one_pool)
 		return COT_SWHOST_BATCH_POOL;
-	return a->cls == COT_APP_LATENCY ? COT_SWHOST_LATENCY_POOL : COT_SWHOST_BATCH_POOL;
+	return a->cls == COT_CLASS_LATENCY ? COT_SWHOST_LATENCY_POOL : COT_SWHOST_BATCH_POOL;
 }
 
 /* Every entity gets one context, numbered by its first application. */
@@ -166,11 +166,6 @@ static void send(struct cot_swhost *h, struct cot_event ev)
 		take_action(h, &a);
 }
 
-static enum cot_class class_of(const struct cot_app *a)
-{
-	return a->cls == COT_APP_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
-}
-
 static void join(struct cot_swhost *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
@@ -180,7 +175,7 @@ static void join(struct cot_swhost *h, uint32_t app)
 		.id = app + 1,
 		.tenant =
 			{
-				.cls = class_of(a),
+				.cls = a->cls,
 				.weight = a->weight ? a->weight : COT_WEIGHT_DEFAULT,
 				.gpu_mask = 1,
 				.pool = is_pooled(h, a) ? entity : 0,
@@ -196,7 +191,7 @@ static void join(struct cot_swhost *h, uint32_t app)
 		send(h, (struct cot_event){
 				.type = COT_EV_POOL,
 				.id = entity,
-				.pool = {.cls = h->policy->one_pool ? COT_CLASS_BATCH : class_of(a),
+				.pool = {.cls = h->policy->one_pool ? COT_CLASS_BATCH : a->cls,
 					 .gpu_mask = 1,
 					 .ready = true},
 			});

@@ -92,7 +92,7 @@ static void announce(struct swworks *w, uint32_t app, const struct cot_sim_launc
 					{
 						.tenant = app + 1,
 						.n_sms = sc->gpu.n_sms,
-						.method = sc->apps[app].cls == COT_APP_LATENCY
+						.method = sc->apps[app].cls == COT_CLASS_LATENCY
 								  ? COT_WORK_RESERVE
 								  : COT_WORK_QUOTA,
 						.can_settle = true,

@@ -117,9 +117,6 @@ struct cot_program {
 
 #define COT_TOKENS_EQUAL (-1)
 
-/* What a software policy is told about an application. */
-enum cot_app_class { COT_APP_BATCH, COT_APP_LATENCY };
-
 /* A promise to an application (cudaSetQoS of SMQoS); both 0: none. */
 struct cot_qos {
 	char kernel[COT_NAME_MAX]; /* whose instructions count; empty: all kernels of the app */
@@ -133,7 +130,7 @@ struct cot_app {
 	int32_t tokens;	  /* DSS budget in SMs, or COT_TOKENS_EQUAL */
 	uint32_t context; /* apps with equal numbers share one GPU context; < n_apps */
 	uint64_t start_ps;
-	enum cot_app_class cls;
+	enum cot_class cls;
 	uint32_t weight; /* 1 to COT_WEIGHT_MAX; 0 means COT_WEIGHT_DEFAULT */
 	bool solo;	 /* keeps a context of its own where a policy makes pools */
 	struct cot_qos qos;

@@ -69,8 +69,8 @@ static const struct cot_field qos_fields[] = {
 };
 
 static const struct cot_field_word class_words[] = {
-	{"batch", COT_APP_BATCH},
-	{"latency", COT_APP_LATENCY},
+	{"batch", COT_CLASS_BATCH},
+	{"latency", COT_CLASS_LATENCY},
 	{0},
 };
 
@@ -80,7 +80,7 @@ static const struct cot_field app_fields[] = {
 	APP("tokens", tokens, COT_WHOLE(0, COT_MAX_SMS)),
 	COT_FIELD_CHECKED("context", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	APP("start_us", start_ps, US(0, COT_STEP_US_MAX)),
-	APP("class", cls, COT_WORD(class_words)),
+	APP("class", cls, COT_WORD(class_words), .otherwise = COT_CLASS_BATCH),
 	APP("weight", weight, COT_WHOLE(COT_WEIGHT_MIN, COT_WEIGHT_MAX),
 	    .otherwise = COT_WEIGHT_DEFAULT),
 	APP("block_hint_us", block_hint_us, COT_WHOLE(0, COT_BLOCK_US_MAX)),

@@ -417,7 +417,7 @@ static int read_shares(struct reader *r, struct cot_app *app, uint32_t node)
 	rc = rc ? rc : read_share(r, node, "reserve", &app->reserve);
 	if (rc)
 		return rc;
-	if (get(r, node, "reserve") != COT_YAML_NONE && app->cls != COT_APP_LATENCY)
+	if (get(r, node, "reserve") != COT_YAML_NONE && app->cls != COT_CLASS_LATENCY)
 		return cot_yaml_fail_key(
 			r->doc, node, "reserve", r->err,
 			"a reserve is for apps of class latency; a batch app may have "

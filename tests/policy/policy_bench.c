@@ -9,8 +9,11 @@ void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
 		     const struct cot_policy_config *config, const struct cot_sched_limits *limits)
 {
 	struct cot_error err;
+	unsigned i;
 
 	memset(b, 0, sizeof(*b));
+	for (i = 0; i < BENCH_MAX_IDS; i++)
+		b->mode[i] = COT_MODE_SWITCH;
 	b->delay_ns = COT_NS_PER_MS;
 	assert_int_equal(cot_sched_create(ops, config, limits, 0, &b->sched, &err), 0);
 }

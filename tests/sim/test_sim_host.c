@@ -318,7 +318,7 @@ static void pools(void **state)
 		struct cot_app *app =
 			build_one(&b, (const char[]){(char)('a' + i), 0}, 0, 2, 10, 1, 1);
 
-		app->cls = i == 0 || i == 4 ? COT_APP_LATENCY : COT_APP_BATCH;
+		app->cls = i == 0 || i == 4 ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 		app->solo = i == 2 || i == 5;
 		app->context = 0;
 	}

@@ -65,7 +65,7 @@ static void make_requests(void)
 	}
 }
 
-static void set_app(struct cot_app *a, const char *name, enum cot_app_class cls,
+static void set_app(struct cot_app *a, const char *name, enum cot_class cls,
 		    const struct cot_kernel *k, const struct cot_step *steps, uint32_t n_steps)
 {
 	*a = (struct cot_app){
@@ -89,10 +89,10 @@ static void make(struct cot_scenario *sc)
 		.n_apps = N_APPS,
 	};
 	make_requests();
-	set_app(&sc->apps[REQUEST], "request", COT_APP_LATENCY, &request_kernel, request_steps,
+	set_app(&sc->apps[REQUEST], "request", COT_CLASS_LATENCY, &request_kernel, request_steps,
 		3 * N_REQUESTS);
-	set_app(&sc->apps[BATCH_A], "long", COT_APP_BATCH, &long_kernel, batch_steps, 2);
-	set_app(&sc->apps[BATCH_B], "short", COT_APP_BATCH, &short_kernel, batch_steps, 2);
+	set_app(&sc->apps[BATCH_A], "long", COT_CLASS_BATCH, &long_kernel, batch_steps, 2);
+	set_app(&sc->apps[BATCH_B], "short", COT_CLASS_BATCH, &short_kernel, batch_steps, 2);
 	for (i = 0; i < N_APPS; i++)
 		sc->apps[i].context = i;
 }
@@ -213,8 +213,8 @@ static void test_known_blocks(void **state)
 	(void)state;
 	make(&sc);
 	sc.stop_ps /= 40;
-	set_app(&sc.apps[BATCH_A], "a", COT_APP_BATCH, &quick, batch_steps, 2);
-	set_app(&sc.apps[BATCH_B], "b", COT_APP_BATCH, &quick, batch_steps, 2);
+	set_app(&sc.apps[BATCH_A], "a", COT_CLASS_BATCH, &quick, batch_steps, 2);
+	set_app(&sc.apps[BATCH_B], "b", COT_CLASS_BATCH, &quick, batch_steps, 2);
 	play(&sc, "pools", &unknown);
 	sc.apps[BATCH_A].block_hint_us = 20;
 	sc.apps[BATCH_B].block_hint_us = 20;
@@ -224,7 +224,7 @@ static void test_known_blocks(void **state)
 	assert_true(known.p99_us < unknown.p99_us - 50);
 	assert_true(known.blocks[BATCH_A] > unknown.blocks[BATCH_A]);
 	/* Who says so of long blocks makes requests wait for them. */
-	set_app(&sc.apps[BATCH_A], "long", COT_APP_BATCH, &long_kernel, batch_steps, 2);
+	set_app(&sc.apps[BATCH_A], "long", COT_CLASS_BATCH, &long_kernel, batch_steps, 2);
 	sc.apps[BATCH_A].block_hint_us = 20;
 	play(&sc, "pools", &wrong);
 	assert_true(wrong.p99_us > 10000);

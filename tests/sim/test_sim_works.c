@@ -60,7 +60,7 @@ static void make(struct cot_scenario *sc, const char *policy, uint32_t n_apps)
 
 		(void)snprintf(a->name, sizeof(a->name), "app%u", i);
 		a->context = i;
-		a->cls = i == REQUEST ? COT_APP_LATENCY : COT_APP_BATCH;
+		a->cls = i == REQUEST ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 		a->weight = 100;
 		a->rewrite = true;
 		a->program = (struct cot_program){

@@ -201,6 +201,7 @@ struct cot_nv_disable {
 };
 
 #define COT_NV_PREEMPTION_SET_COMPUTE 1u /* flag: the `compute` field counts */
+#define COT_NV_PREEMPTION_WFI	      0u /* when the kernels have ended */
 #define COT_NV_PREEMPTION_CTA	      1u /* at the end of thread blocks: draining */
 #define COT_NV_PREEMPTION_CILP	      2u /* between instructions: context switch */
 

@@ -234,10 +234,15 @@ static void mode_channels(struct cot_rm *rm, bool all, struct cot_rm_result *res
 	}
 }
 
-void cot_rm_set_mode(struct cot_rm *rm, enum cot_rm_mode mode, struct cot_rm_result *ret)
+void cot_rm_set_mode(struct cot_rm *rm, enum cot_mode mode, struct cot_rm_result *ret)
 {
+	static const uint32_t nv_modes[] = {
+		[COT_MODE_DRAIN] = COT_NV_PREEMPTION_CTA,
+		[COT_MODE_SWITCH] = COT_NV_PREEMPTION_CILP,
+	};
+
 	*ret = (struct cot_rm_result){.status = 0};
-	atomic_store(&rm->want_mode, mode);
+	atomic_store(&rm->want_mode, nv_modes[mode]);
 	mode_channels(rm, true, ret);
 }
 

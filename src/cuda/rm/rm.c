@@ -24,7 +24,7 @@ void cot_rm_init(struct cot_rm *rm, const struct cot_rm_host *host)
 	rm->host = host;
 	rm->table.n_used = 0;
 	atomic_store(&rm->want_slice_us, 0);
-	atomic_store(&rm->want_mode, COT_RM_MODE_DRIVER);
+	atomic_store(&rm->want_mode, 0);
 	atomic_store(&rm->n_doubts, 0);
 	atomic_store(&rm->n_lost, 0);
 	reset(rm);

@@ -25,13 +25,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/words.h"
 #include "cuda/rm/table.h"
-
-enum cot_rm_mode {
-	COT_RM_MODE_DRIVER = 0, /* whatever the driver wants */
-	COT_RM_MODE_DRAIN = 1,
-	COT_RM_MODE_SWITCH = 2,
-};
 
 /* What is around it. `ioctl` behaves as the system call's wrapper (-1 and errno). */
 struct cot_rm_host {
@@ -75,7 +70,7 @@ struct cot_rm {
 	struct cot_rm_table table;
 	struct cot_rm_freeing freeing[COT_RM_MAX_FREEING];
 	_Atomic uint32_t want_slice_us; /* 0 = the driver's own */
-	_Atomic uint32_t want_mode;	/* enum cot_rm_mode */
+	_Atomic uint32_t want_mode;	/* COT_NV_PREEMPTION_...; 0 = the driver's own */
 	_Atomic bool frozen;
 	_Atomic bool gate_closed;    /* no set-up may begin: frozen, or about to be */
 	_Atomic unsigned n_changing; /* requests that set channels up or take them down */
@@ -114,7 +109,7 @@ bool cot_rm_prune(struct cot_rm *rm);
 
 /* slice_us = 0 gives each group back the slice that the driver had wanted. */
 void cot_rm_set_slice(struct cot_rm *rm, uint32_t slice_us, struct cot_rm_result *ret);
-void cot_rm_set_mode(struct cot_rm *rm, enum cot_rm_mode mode, struct cot_rm_result *ret);
+void cot_rm_set_mode(struct cot_rm *rm, enum cot_mode mode, struct cot_rm_result *ret);
 
 /*
  * All channels or none: when one cannot be disabled, the others are enabled again and it fails.

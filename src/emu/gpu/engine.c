@@ -67,9 +67,9 @@ static uint64_t leave_point(const struct cot_emu_channel *ch, const struct cot_e
 {
 	uint64_t blocks;
 
-	if (ch->mode == COT_EMU_MODE_SWITCH || k->started_ns == COT_EMU_NEVER)
+	if (ch->mode == COT_NV_PREEMPTION_CILP || k->started_ns == COT_EMU_NEVER)
 		return k->progress_ns;
-	if (ch->mode == COT_EMU_MODE_IDLE)
+	if (ch->mode == COT_NV_PREEMPTION_WFI)
 		return k->total_ns;
 	blocks = (k->progress_ns + k->block_ns - 1) / k->block_ns;
 	return blocks * k->block_ns < k->total_ns ? blocks * k->block_ns : k->total_ns;
@@ -84,7 +84,7 @@ static uint64_t parks_until(const struct cot_emu_engine *e, const struct cot_emu
 {
 	if (k->parked || k->started_ns == COT_EMU_NEVER)
 		return 0;
-	return ch->mode == COT_EMU_MODE_SWITCH ? e->leave_ns + COT_EMU_PARK_NS : COT_EMU_NEVER;
+	return ch->mode == COT_NV_PREEMPTION_CILP ? e->leave_ns + COT_EMU_PARK_NS : COT_EMU_NEVER;
 }
 
 /* The kernel of this channel that is running now, or -1. */
@@ -117,9 +117,9 @@ enum cot_emu_leave_to cot_emu_engine_leave_to(const struct cot_emu_model *m, uin
 							       : COT_EMU_MUST_STOP;
 	if (e->state != COT_EMU_LEAVE || channel_running(m, e, ch) != (int32_t)kernel)
 		return COT_EMU_MUST_STOP;
-	if (ch->mode == COT_EMU_MODE_IDLE)
+	if (ch->mode == COT_NV_PREEMPTION_WFI)
 		return COT_EMU_MAY_RUN;
-	return ch->mode == COT_EMU_MODE_DRAIN ? COT_EMU_MAY_DRAIN : COT_EMU_MUST_STOP;
+	return ch->mode == COT_NV_PREEMPTION_CTA ? COT_EMU_MAY_DRAIN : COT_EMU_MUST_STOP;
 }
 
 static uint64_t running_load(const struct cot_emu_model *m, const struct cot_emu_engine *e)
@@ -331,7 +331,7 @@ static uint64_t switch_cost(const struct cot_emu_model *m, const struct cot_emu_
 		k = &m->kernels[m->channels[c].head];
 		if (k->started_ns == COT_EMU_NEVER)
 			continue;
-		if (k->open ? m->channels[c].mode != COT_EMU_MODE_DRAIN
+		if (k->open ? m->channels[c].mode != COT_NV_PREEMPTION_CTA
 			    : k->progress_ns % k->block_ns != 0)
 			return m->params.switch_ns;
 		cost = m->params.drained_ns;

@@ -278,7 +278,7 @@ int cot_emu_model_channel_add(struct cot_emu_model *m, struct cot_emu_group_id g
 	*ch = (struct cot_emu_channel){
 		.serial = serial,
 		.group = (uint16_t)group.slot,
-		.mode = COT_EMU_MODE_SWITCH,
+		.mode = COT_NV_PREEMPTION_CILP,
 		.next = g->first_channel,
 		.head = -1,
 		.tail = -1,
@@ -333,7 +333,7 @@ int cot_emu_model_set_mode(struct cot_emu_model *m, struct cot_emu_channel_id ch
 {
 	if (!channel_valid(m, channel))
 		return -ENOENT;
-	if (mode > COT_EMU_MODE_SWITCH)
+	if (mode > COT_NV_PREEMPTION_CILP)
 		return -EINVAL;
 	cot_emu_engines_book(m);
 	m->channels[channel.slot].mode = (uint8_t)mode;

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "cuda/abi/rm.h"
 
 #define COT_EMU_MAX_GPUS     4u
 #define COT_EMU_MAX_CLIENTS  128u
@@ -46,13 +47,6 @@
 enum cot_emu_engine_kind {
 	COT_EMU_ENGINE_GRAPHICS, /* compute: on the run list of the model */
 	COT_EMU_ENGINE_COPY,	 /* has settings, never has timed work */
-};
-
-/* How running kernels of a channel leave the GPU; the values are the control's own. */
-enum cot_emu_mode {
-	COT_EMU_MODE_IDLE = 0,	 /* wait until the kernel has ended */
-	COT_EMU_MODE_DRAIN = 1,	 /* at the end of a thread block */
-	COT_EMU_MODE_SWITCH = 2, /* at once, the context is saved */
 };
 
 enum cot_emu_kernel_state {
@@ -106,7 +100,7 @@ struct cot_emu_group {
 struct cot_emu_channel {
 	uint32_t serial; /* 0: free */
 	uint16_t group;
-	uint8_t mode;
+	uint8_t mode; /* COT_NV_PREEMPTION_... */
 	uint8_t disabled;
 	uint8_t lingers; /* disabled, but may run until its group leaves the GPU */
 	uint16_t n_queued;

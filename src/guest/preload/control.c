@@ -166,16 +166,16 @@ static void set(uint64_t slice_us, uint32_t mode, struct cot_rm_result *res)
 {
 	struct cot_rm_result moded;
 
-	if (slice_us > UINT32_MAX || mode > COT_RM_MODE_SWITCH) {
+	if (slice_us > UINT32_MAX || mode > COT_MODE_SWITCH) {
 		*res = (struct cot_rm_result){.status = -EINVAL};
 		return;
 	}
 	cot_rm_set_slice(self.rm, (uint32_t)slice_us, res);
 	if (self.link.page)
 		store(&self.link.page->slice_us, res->value);
-	if (mode == COT_PROTO_KEEP)
+	if (mode == COT_MODE_DRIVER)
 		return;
-	cot_rm_set_mode(self.rm, (enum cot_rm_mode)mode, &moded);
+	cot_rm_set_mode(self.rm, (enum cot_mode)mode, &moded);
 	if (!res->status)
 		res->status = moded.status;
 	res->n_failed += moded.n_failed;
@@ -187,7 +187,7 @@ static void use_own_settings(void)
 	struct cot_rm_result res;
 
 	cot_rm_set_slice(self.rm, self.settings->slice_us, &res);
-	cot_rm_set_mode(self.rm, (enum cot_rm_mode)self.settings->mode, &res);
+	cot_rm_set_mode(self.rm, (enum cot_mode)self.settings->mode, &res);
 	self.keep_until_ns = COT_NEVER;
 }
 
@@ -334,8 +334,8 @@ static void obey(const struct cot_link_packet *p)
 		cot_log(COT_LOG_INFO, "tenant %llu", (unsigned long long)self.tenant);
 		set(p->u.welcome.slice_us, p->u.welcome.mode, &res);
 		/* Of a daemon before this one nothing shall be left. */
-		if (p->u.welcome.mode == COT_PROTO_KEEP)
-			cot_rm_set_mode(self.rm, COT_RM_MODE_DRIVER, &res);
+		if (p->u.welcome.mode == COT_MODE_DRIVER)
+			cot_rm_set_mode(self.rm, COT_MODE_DRIVER, &res);
 		return;
 	case COT_MSG_SET:
 		set(p->u.set.slice_us, p->u.set.mode, &res);

@@ -112,14 +112,14 @@ static void add_groups(struct maker *m, const char *figure, const char *mechanis
 	bool member[COT_PRINTED_MAX_BENCHMARKS];
 	unsigned g, i;
 
-	for (g = 0; g <= COT_N_CLASSES; g++) {
+	for (g = 0; g <= COT_N_SIZES; g++) {
 		for (i = 0; i < p->n_benchmarks; i++) {
 			const struct cot_printed_benchmark *b = &p->benchmarks[i];
 
-			member[i] = g == COT_N_CLASSES || (class2 ? b->class2 : b->class1) == g;
+			member[i] = g == COT_N_SIZES || (class2 ? b->class2 : b->class1) == g;
 		}
 		add_point(m, figure, "ntt_improvement", mechanism,
-			  g < COT_N_CLASSES ? cot_size_class_names[g] : "average",
+			  g < COT_N_SIZES ? cot_size_class_names[g] : "average",
 			  cot_mean_of_groups(per_benchmark, member, p->n_benchmarks));
 	}
 	for (i = 0; i < p->n_benchmarks; i++)

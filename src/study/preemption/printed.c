@@ -5,10 +5,10 @@
 
 #include "study/rows.h"
 
-const char *const cot_size_class_names[COT_N_CLASSES] = {"SHORT", "MEDIUM", "LONG"};
+const char *const cot_size_class_names[COT_N_SIZES] = {"SHORT", "MEDIUM", "LONG"};
 
 static const struct cot_field_word classes[] = {
-	{"SHORT", COT_CLASS_SHORT}, {"MEDIUM", COT_CLASS_MEDIUM}, {"LONG", COT_CLASS_LONG}, {0}};
+	{"SHORT", COT_SIZE_SHORT}, {"MEDIUM", COT_SIZE_MEDIUM}, {"LONG", COT_SIZE_LONG}, {0}};
 
 #define PROCESSES COT_WHOLE(1, 64)
 #define VALUE	  COT_NUMBER(0, 1e9)

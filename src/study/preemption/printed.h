@@ -25,9 +25,9 @@ struct cot_printed_entry {
 	char source[COT_PRINTED_SOURCE_MAX];
 };
 
-enum cot_size_class { COT_CLASS_SHORT, COT_CLASS_MEDIUM, COT_CLASS_LONG, COT_N_CLASSES };
+enum cot_size_class { COT_SIZE_SHORT, COT_SIZE_MEDIUM, COT_SIZE_LONG, COT_N_SIZES };
 
-extern const char *const cot_size_class_names[COT_N_CLASSES];
+extern const char *const cot_size_class_names[COT_N_SIZES];
 
 struct cot_printed_kernel {
 	unsigned benchmark; /* index into benchmarks[] */

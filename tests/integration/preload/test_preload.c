@@ -285,7 +285,7 @@ static void begin(void)
 	expect(COT_MSG_HELLO);
 	assert_int_equal(got.hello.pid, tenant_pid);
 	make_page(true);
-	welcome(100, COT_PROTO_DRAIN);
+	welcome(100, COT_MODE_DRAIN);
 	WAIT_FOR(first_slice() == 100, WAIT_MS);
 }
 
@@ -354,11 +354,11 @@ static void test_hello_and_slices(void **state)
 	assert_string_equal(got.hello.name, "it");
 	expect(COT_MSG_GROUPS);
 	make_page(true);
-	welcome(100, COT_PROTO_DRAIN);
+	welcome(100, COT_MODE_DRAIN);
 	WAIT_FOR(first_slice() == 100, WAIT_MS);
 	WAIT_FOR(fake->rm.objects[4].mode == 1 || fake->rm.objects[5].mode == 1, WAIT_MS);
 	ask('g'); /* with the driver's own SET_TIMESLICE */
-	assert_int_equal(order_set(500, COT_PROTO_KEEP), 0);
+	assert_int_equal(order_set(500, COT_MODE_DRIVER), 0);
 	assert_int_equal(got.ack.value, 500);
 	print_message("SET: %llu us\n", (unsigned long long)got.ack.latency_ns / 1000);
 	assert_int_equal(first_slice(), 500);
@@ -368,7 +368,7 @@ static void test_hello_and_slices(void **state)
 	assert_int_equal(ask('t'), 2);
 	assert_int_equal(order_set(1ull << 40, 0), -EINVAL);
 	WAIT_FOR(atomic_load(&page->n_groups) == 2, WAIT_MS);
-	assert_int_equal(order_set(0, COT_PROTO_SWITCH), 0);
+	assert_int_equal(order_set(0, COT_MODE_SWITCH), 0);
 	assert_int_equal(first_slice(), 2048);
 }
 
@@ -449,9 +449,9 @@ static void test_daemon_dies(void **state)
 	assert_int_equal(got.groups.n_groups, 1);
 	assert_int_equal(first_slice(), 100);
 	/* The mode that the one before has set is given back. */
-	welcome(200, COT_PROTO_KEEP);
-	WAIT_FOR(first_slice() == 200 && fake->rm.objects[4].mode != COT_PROTO_DRAIN &&
-			 fake->rm.objects[5].mode != COT_PROTO_DRAIN,
+	welcome(200, COT_MODE_DRIVER);
+	WAIT_FOR(first_slice() == 200 && fake->rm.objects[4].mode != COT_MODE_DRAIN &&
+			 fake->rm.objects[5].mode != COT_MODE_DRAIN,
 		 WAIT_MS);
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 2), 0);
@@ -538,7 +538,7 @@ static void test_fork(void **state)
 	accept_one(WAIT_MS);
 	expect(COT_MSG_HELLO);
 	assert_int_equal(got.hello.pid, child);
-	welcome(300, COT_PROTO_KEEP);
+	welcome(300, COT_MODE_DRIVER);
 	WAIT_FOR(fake_rm_count(&fake->rm, GROUP, false) == 2, WAIT_MS);
 	be_quiet();
 	lease_ms(900);
@@ -565,7 +565,7 @@ static void test_child_without_handlers(void **state)
 	ask('v');
 	assert_int_equal(fake->rm.n_foreign, 0);
 	assert_int_equal(poll(&p, 1, 50), 0);
-	assert_int_equal(order_set(700, COT_PROTO_KEEP), 0);
+	assert_int_equal(order_set(700, COT_MODE_DRIVER), 0);
 	assert_int_equal(fake->rm.n_foreign, 0);
 }
 
@@ -658,7 +658,7 @@ static void test_later(void **state)
 	accept_one(WAIT_MS);
 	expect(COT_MSG_HELLO);
 	make_page(true);
-	welcome(700, COT_PROTO_KEEP);
+	welcome(700, COT_MODE_DRIVER);
 	WAIT_FOR(first_slice() == 700, WAIT_MS);
 }
 
@@ -685,7 +685,7 @@ static void test_unsealed_page(void **state)
 	accept_one(WAIT_MS);
 	expect(COT_MSG_HELLO);
 	make_page(false);
-	welcome(100, COT_PROTO_DRAIN);
+	welcome(100, COT_MODE_DRAIN);
 	lease_ms(900);
 	assert_int_equal(order(COT_MSG_FREEZE, 1), -EOPNOTSUPP);
 	assert_int_equal(n_disabled(), 0);

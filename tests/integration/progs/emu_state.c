@@ -9,7 +9,7 @@
 
 static void print_group(const struct cot_emu_model *m, const struct cot_emu_group *g)
 {
-	unsigned disabled = 0, mode = COT_EMU_MODE_SWITCH;
+	unsigned disabled = 0, mode = COT_NV_PREEMPTION_CILP;
 	int32_t c;
 
 	for (c = g->first_channel; c >= 0; c = m->channels[c].next) {

@@ -1,4 +1,4 @@
-/* The words of classes and shares: what is read, what is not, and the way there and back. */
+/* The words of classes, modes and shares: what is read, what is not, and the way there and back. */
 #include "base/compiler.h"
 #include "base/words.h"
 #include "test.h"
@@ -15,9 +15,23 @@ static void test_classes(void **state)
 	assert_false(cot_class_read("", &cls));
 	assert_false(cot_class_read(NULL, &cls));
 	assert_int_equal(cls, COT_CLASS_LATENCY);
-	assert_true(cot_class_read(cot_class_word(COT_CLASS_BATCH), &cls));
+	assert_true(cot_class_read(cot_class_words[COT_CLASS_BATCH], &cls));
 	assert_int_equal(cls, COT_CLASS_BATCH);
-	assert_string_equal(cot_class_word(COT_CLASS_LATENCY), "latency");
+	assert_string_equal(cot_class_words[COT_CLASS_LATENCY], "latency");
+}
+
+static void test_modes(void **state)
+{
+	unsigned mode = COT_MODE_DRIVER;
+
+	(void)state;
+	assert_true(cot_word_read("drain", cot_mode_words, 3, &mode));
+	assert_int_equal(mode, COT_MODE_DRAIN);
+	assert_false(cot_word_read("switch", cot_mode_words, 2, &mode));
+	assert_false(cot_word_read(NULL, cot_mode_words, 3, &mode));
+	assert_int_equal(mode, COT_MODE_DRAIN);
+	assert_string_equal(cot_mode_words[COT_MODE_SWITCH], "switch");
+	assert_string_equal(cot_mode_words[COT_MODE_DRIVER], "driver");
 }
 
 static void test_shares(void **state)
@@ -90,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_what_is_no_share),
 	};

@@ -259,7 +259,7 @@ static void test_bad_params(void **state)
 	a = new_context(0, 0);
 	alloc(a.client, a.channel[0], COMPUTE_CLASS);
 	cot_rm_set_slice(&rm, 300, &res);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(control(a.client, a.group, COT_NV_GROUP_SET_SLICE, nowhere, 8),
 			 COT_NV_INVALID_ARGUMENT);
 	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, nowhere,
@@ -341,7 +341,7 @@ static void test_mode(void **state)
 	(void)state;
 	a = new_context(0, 0);
 	alloc(a.client, a.channel[0], COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.status, 0); /* channel 1 has no compute object: not counted */
 	assert_int_equal(res.n_done, 1);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CTA);
@@ -354,11 +354,11 @@ static void test_mode(void **state)
 	assert_int_equal(p.compute, COT_NV_PREEMPTION_CILP);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[1])->mode, COT_NV_PREEMPTION_CTA);
 
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRIVER, &res);
 	assert_int_equal(res.n_done, 2);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CILP);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[1])->mode, COT_NV_PREEMPTION_CILP);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRIVER, &res);
 	assert_int_equal(res.n_done, 0);
 }
 
@@ -382,7 +382,7 @@ static void test_mode_is_of_compute(void **state)
 				  sizeof(group_params));
 	last_channel = alloc(a.client, last_group, CHANNEL_CLASS);
 	alloc(a.client, last_channel, COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.status, 0);
 	assert_int_equal(res.n_done, 2);
 	assert_int_equal(fake_rm_find(&fake, 0, copy_channel)->mode, 0);
@@ -407,23 +407,23 @@ static void test_mode_after_the_driver(void **state)
 	release(a.client, a.channel[1]);
 	alloc(a.client, a.channel[0], COMPUTE_CLASS);
 	fake.fail_set_mode = COT_NV_BUSY_RETRY;
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.status, -EBUSY);
 	p.channel = a.channel[0];
 	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)),
 			 COT_NV_BUSY_RETRY);
 	fake.fail_set_mode = 0;
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRIVER, &res);
 	assert_int_equal(res.n_done, 0); /* it never had ours */
 	fake.fail_set_mode = COT_NV_BUSY_RETRY;
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	fake.fail_set_mode = 0;
 	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)), 0);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CTA);
 	fake.mode_by = 0;
 	cot_rm_sync(&rm, &res);
 	assert_int_equal(fake.mode_by, 0); /* it has it */
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRIVER, &res);
 	assert_int_equal(res.n_done, 1);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, 7);
 }
@@ -475,7 +475,7 @@ static void test_mode_by_the_own_subdevice(void **state)
 	a = new_context(0, 0);
 	b = new_context(a.client, 1);
 	alloc(b.client, b.channel[0], COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.n_done, 1);
 	assert_int_equal(fake.mode_by, b.subdevice);
 	release(b.client, b.channel[0]);
@@ -495,7 +495,7 @@ static void test_mode_without_subdevice(void **state)
 	group = alloc(client, device, COT_NV_CLASS_GROUP);
 	channel = alloc(client, group, CHANNEL_CLASS);
 	alloc(client, channel, COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.status, -ENODEV);
 	assert_int_equal(res.n_failed, 1);
 	assert_int_equal(res.n_done, 0);
@@ -503,7 +503,7 @@ static void test_mode_without_subdevice(void **state)
 	other = alloc(0, 0, COT_NV_CLASS_ROOT_CLIENT);
 	device = alloc(other, other, COT_NV_CLASS_DEVICE);
 	alloc(other, device, COT_NV_CLASS_SUBDEVICE);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.status, -EXDEV);
 	assert_int_equal(fake_rm_find(&fake, 0, channel)->mode, 0);
 }

@@ -10,7 +10,7 @@ static void apply(struct library *l, const struct cot_msg_set *m)
 {
 	if (m->h.type == COT_MSG_SET) {
 		l->slice_us = m->slice_us;
-		l->mode = m->mode != COT_PROTO_KEEP ? m->mode : l->mode;
+		l->mode = m->mode != COT_MODE_DRIVER ? m->mode : l->mode;
 	}
 	if (m->h.type == COT_MSG_FREEZE || m->h.type == COT_MSG_THAW)
 		l->frozen = m->h.type == COT_MSG_FREEZE;
@@ -143,7 +143,7 @@ void world_join(unsigned member, uint32_t id, enum cot_class cls, bool guest)
 	cot_host_welcome(w.host, member, id, cls, 1, &settings);
 	w.library[member] = (struct library){
 		.slice_us = settings.slice_us,
-		.mode = settings.mode != COT_PROTO_KEEP ? settings.mode : COT_PROTO_SWITCH,
+		.mode = settings.mode != COT_MODE_DRIVER ? settings.mode : COT_MODE_SWITCH,
 	};
 	cot_host_join(w.host, member, id, guest, w.now_ns);
 }

@@ -72,7 +72,7 @@ static void test_each_field(void **state)
 	m.quota = 20;
 	m.reserve = 10;
 	m.slice_us = 900;
-	m.mode = COT_PROTO_SWITCH;
+	m.mode = COT_MODE_SWITCH;
 	(void)stage_log();
 	stage.state_dirty = false;
 	expect(&m, 0, "alone: weight 100 -> 70");
@@ -99,15 +99,15 @@ static void test_each_field(void **state)
 	expect(&m, 0, "alone: slice auto -> 900 us");
 	cot_host_entity_stats(stage.host, 3, &stats);
 	assert_int_equal(stats.slice_override_us, 900);
-	assert_int_equal(stats.mode_override, COT_PROTO_KEEP);
+	assert_int_equal(stats.mode_override, COT_MODE_DRIVER);
 	m.fields = COT_SET_MODE;
 	m.slice_us = 901;
 	expect(&m, 0, "alone: mode auto -> switch");
 	cot_host_entity_stats(stage.host, 3, &stats);
 	assert_int_equal(stats.slice_override_us, 900);
-	assert_int_equal(stats.mode_override, COT_PROTO_SWITCH);
+	assert_int_equal(stats.mode_override, COT_MODE_SWITCH);
 	m.fields = COT_SET_CLASS;
-	m.mode = COT_PROTO_DRAIN;
+	m.mode = COT_MODE_DRAIN;
 	expect(&m, 0, "alone: class batch -> latency");
 	assert_int_equal(alone->cls, COT_CLASS_LATENCY);
 	assert_int_equal(alone->reserve, 0);
@@ -152,7 +152,7 @@ static void test_a_pool(void **state)
 
 	(void)state;
 	m.slice_us = 40;
-	m.mode = COT_PROTO_DRAIN;
+	m.mode = COT_MODE_DRAIN;
 	expect(&m, -EPERM, "only root and the user of the daemon may change a pool");
 	(void)enter(0, &root);
 	(void)stage_log();
@@ -160,7 +160,7 @@ static void test_a_pool(void **state)
 	expect_line(": set pool:batch:0: slice auto -> 40 us, mode auto -> drain, by root");
 	cot_host_entity_stats(stage.host, 7, &stats);
 	assert_int_equal(stats.slice_override_us, 40);
-	assert_int_equal(stats.mode_override, COT_PROTO_DRAIN);
+	assert_int_equal(stats.mode_override, COT_MODE_DRAIN);
 	m.fields = COT_SET_CLASS;
 	expect_at(root, &m, -EINVAL, "a pool's class and weight are fixed");
 	m.fields = COT_SET_WEIGHT;
@@ -275,12 +275,12 @@ static void test_ranges(void **state)
 	expect(&m, 0, "alone: slice 20 us -> 100000 us");
 	m.slice_us = 1;
 	m.fields = COT_SET_MODE;
-	m.mode = COT_PROTO_SWITCH + 1;
+	m.mode = COT_MODE_SWITCH + 1;
 	expect(&m, -EINVAL, "there is no such mode");
-	m.mode = COT_PROTO_SWITCH;
+	m.mode = COT_MODE_SWITCH;
 	expect(&m, 0, "alone: mode auto -> switch");
 	/* What does not count may be anything. */
-	m.mode = COT_PROTO_SWITCH + 1;
+	m.mode = COT_MODE_SWITCH + 1;
 	m.weight = 0;
 	m.fields = COT_SET_QUOTA;
 	m.quota = 1;

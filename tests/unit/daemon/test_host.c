@@ -133,11 +133,11 @@ static void test_the_users_mode_is_taken_back(void **state)
 {
 	(void)state;
 	world_start(1, COT_CLASS_BATCH, 0);
-	cot_host_override_mode(w.host, 1, COT_PROTO_DRAIN, w.now_ns);
-	assert_int_equal(world_last(COT_MSG_SET)->mode, COT_PROTO_DRAIN);
+	cot_host_override_mode(w.host, 1, COT_MODE_DRAIN, w.now_ns);
+	assert_int_equal(world_last(COT_MSG_SET)->mode, COT_MODE_DRAIN);
 	world_answer_all(0);
-	cot_host_override_mode(w.host, 1, COT_PROTO_KEEP, w.now_ns);
-	assert_int_equal(world_last(COT_MSG_SET)->mode, COT_PROTO_SWITCH);
+	cot_host_override_mode(w.host, 1, COT_MODE_DRIVER, w.now_ns);
+	assert_int_equal(world_last(COT_MSG_SET)->mode, COT_MODE_SWITCH);
 }
 
 /* ---- freezing ---- */
@@ -440,10 +440,10 @@ static void test_the_first_slice(void **state)
 	cot_host_welcome(w.host, 1, 2, COT_CLASS_LATENCY, 1, &settings);
 	assert_int_equal(settings.slice_us, 10000);
 	cot_host_override_slice(w.host, 1, 300, w.now_ns);
-	cot_host_override_mode(w.host, 1, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_override_mode(w.host, 1, COT_MODE_DRAIN, w.now_ns);
 	cot_host_welcome(w.host, 0, 1, COT_CLASS_BATCH, 1, &settings);
 	assert_int_equal(settings.slice_us, 300);
-	assert_int_equal(settings.mode, COT_PROTO_DRAIN);
+	assert_int_equal(settings.mode, COT_MODE_DRAIN);
 	cot_host_welcome(w.host, COT_HOST_MAX_MEMBERS, 1, COT_CLASS_BATCH, 1, &settings);
 	cot_host_join(w.host, COT_HOST_MAX_MEMBERS, 1, false, w.now_ns);
 	cot_host_leave(w.host, COT_HOST_MAX_MEMBERS, w.now_ns);
@@ -507,14 +507,14 @@ static void test_all_places(void **state)
 		assert_int_equal(settings.slice_us, 100 + id);
 	}
 	cot_host_override_slice(w.host, id, 700, w.now_ns);
-	cot_host_override_mode(w.host, id, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_override_mode(w.host, id, COT_MODE_DRAIN, w.now_ns);
 	cot_host_join(w.host, 0, id, false, w.now_ns);
 	cot_host_settings(w.host, id, &settings);
 	assert_int_equal(settings.slice_us, 0);
 	for (id = 1; id <= COT_SCHED_MAX_ENTITIES; id++) {
 		cot_host_settings(w.host, id, &settings);
 		assert_int_equal(settings.slice_us, 100 + id);
-		assert_int_equal(settings.mode, COT_PROTO_KEEP);
+		assert_int_equal(settings.mode, COT_MODE_DRIVER);
 	}
 	/* Who has members is not forgotten. */
 	cot_host_join(w.host, 0, 7, false, w.now_ns);

@@ -97,7 +97,7 @@ static void user_sets(unsigned program)
 	static const uint32_t slices[] = {0, 0, 300, 5000};
 
 	cot_host_override_slice(w.host, id_of(program), slices[below(4)], w.now_ns);
-	cot_host_override_mode(w.host, id_of(program), (enum cot_proto_mode)below(3), w.now_ns);
+	cot_host_override_mode(w.host, id_of(program), (enum cot_mode)below(3), w.now_ns);
 }
 
 static void something_happens(bool policies)
@@ -172,10 +172,10 @@ static void check(const char *policy)
 		if (!stats.slice_override_us)
 			assert_int_equal(e->slice_us, wanted.slice_us);
 		if (!stats.mode_override)
-			assert_int_equal(e->mode == COT_MODE_DRAIN, wanted.mode == COT_PROTO_DRAIN);
+			assert_int_equal(e->mode == COT_MODE_DRAIN, wanted.mode == COT_MODE_DRAIN);
 		n_drained += e->mode == COT_MODE_DRAIN;
 		if (l->slice_us != wanted.slice_us ||
-		    l->mode != (wanted.mode ? wanted.mode : COT_PROTO_SWITCH))
+		    l->mode != (wanted.mode ? wanted.mode : COT_MODE_SWITCH))
 			fail_msg("COT_TEST_SEED=%lu, %s: process %u of program %u has %u us, mode "
 				 "%u; wanted are %u us, mode %u",
 				 (unsigned long)played_seed, policy, i, id_of(n / N_MEMBERS),

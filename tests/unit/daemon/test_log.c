@@ -211,7 +211,7 @@ static void test_changes(void **state)
 					  .block_us = 40,
 					  .reserve = COT_SHARE_SMS | 66,
 					  .slice_us = 300,
-					  .mode = COT_PROTO_DRAIN};
+					  .mode = COT_MODE_DRAIN};
 	char text[256];
 
 	(void)state;
@@ -221,7 +221,7 @@ static void test_changes(void **state)
 	assert_string_equal(text, "class latency -> batch, weight 100 -> 70, slice auto -> 300 us, "
 				  "mode auto -> drain, block unknown -> 40 us, quota 50% -> none, "
 				  "reserve none -> 66sm");
-	cot_audit_changes(&to, &(struct cot_audit_look){.mode = COT_PROTO_SWITCH}, COT_SET_MODE,
+	cot_audit_changes(&to, &(struct cot_audit_look){.mode = COT_MODE_SWITCH}, COT_SET_MODE,
 			  text, sizeof(text));
 	assert_string_equal(text, "mode drain -> switch");
 	cot_audit_changes(&from, &to, 0, text, sizeof(text));
@@ -244,7 +244,7 @@ static void test_looks(void **state)
 	t->quota = 7;
 	t->reserve = 8;
 	cot_host_override_slice(w.host, 1, 900, w.now_ns);
-	cot_host_override_mode(w.host, 1, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_override_mode(w.host, 1, COT_MODE_DRAIN, w.now_ns);
 	cot_audit_look(&stage, t, 1, &look);
 	assert_int_equal(look.cls, COT_CLASS_LATENCY);
 	assert_int_equal(look.weight, 5);
@@ -252,7 +252,7 @@ static void test_looks(void **state)
 	assert_int_equal(look.quota, 7);
 	assert_int_equal(look.reserve, 8);
 	assert_int_equal(look.slice_us, 900);
-	assert_int_equal(look.mode, COT_PROTO_DRAIN);
+	assert_int_equal(look.mode, COT_MODE_DRAIN);
 	cot_audit_look(&stage, NULL, 1, &look);
 	assert_int_equal(look.weight, 0);
 	assert_int_equal(look.slice_us, 900);

@@ -184,7 +184,7 @@ static void test_states_and_times(void **state)
 	world_pass(6 * MS);
 	world_answer(world_last(COT_MSG_THAW), 0, 0);
 	cot_host_override_slice(w.host, 1, 300, w.now_ns);
-	cot_host_override_mode(w.host, 1, COT_PROTO_DRAIN, w.now_ns);
+	cot_host_override_mode(w.host, 1, COT_MODE_DRAIN, w.now_ns);
 	o = nth(ask(COT_QUERY_PS), "tenants", 0);
 	assert_true(real(o, "thaw_last_ms") == 6 && real(o, "thaw_max_ms") == 6);
 	assert_int_equal(number(o, "thaws"), 1);

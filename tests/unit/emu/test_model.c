@@ -204,7 +204,7 @@ static void draining_waits_for_the_block(void **state)
 	struct proc batch = proc_make(m, 100), request = proc_make(m, 10000);
 	struct cot_emu_ticket small;
 
-	assert_int_equal(cot_emu_model_set_mode(m, batch.channel, COT_EMU_MODE_DRAIN), 0);
+	assert_int_equal(cot_emu_model_set_mode(m, batch.channel, COT_NV_PREEMPTION_CTA), 0);
 	launch(m, &batch, 43 * MS, 1 * MS, COT_EMU_WHOLE_GPU);
 	cot_emu_model_advance(m, 1350 * US);
 	small = launch(m, &request, 129 * US, 129 * US, 120);
@@ -219,7 +219,7 @@ static void draining_one_long_block_waits_for_all_of_it(void **state)
 	struct proc batch = proc_make(m, 100), request = proc_make(m, 10000);
 	struct cot_emu_ticket small, big;
 
-	assert_int_equal(cot_emu_model_set_mode(m, batch.channel, COT_EMU_MODE_DRAIN), 0);
+	assert_int_equal(cot_emu_model_set_mode(m, batch.channel, COT_NV_PREEMPTION_CTA), 0);
 	big = launch(m, &batch, 43 * MS, 43 * MS, COT_EMU_WHOLE_GPU);
 	cot_emu_model_advance(m, 3 * MS);
 	small = launch(m, &request, 129 * US, 129 * US, 120);

@@ -144,7 +144,7 @@ static void draining_waits_for_the_owner_without_a_limit(void **state)
 	struct cot_emu_ticket t = launch_open(&a), other;
 
 	(void)state;
-	assert_int_equal(cot_emu_model_set_mode(m, a.channel, COT_EMU_MODE_DRAIN), 0);
+	assert_int_equal(cot_emu_model_set_mode(m, a.channel, COT_NV_PREEMPTION_CTA), 0);
 	unpark(t);
 	other = launch(&b);
 	cot_emu_model_advance(m, 300 * MS);

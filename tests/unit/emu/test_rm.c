@@ -249,7 +249,7 @@ static void modes_are_per_channel(void **state)
 	assert_int_equal(cot_emu_gpu_attach(&gpu), 0);
 	m = cot_emu_gpu_begin(gpu);
 	for (i = 0; i < m->n_channels; i++)
-		drains += m->channels[i].serial && m->channels[i].mode == COT_EMU_MODE_DRAIN;
+		drains += m->channels[i].serial && m->channels[i].mode == COT_NV_PREEMPTION_CTA;
 	cot_emu_gpu_commit(gpu, false);
 	assert_int_equal(drains, 1);
 	p.channel = group;

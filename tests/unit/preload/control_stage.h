@@ -99,7 +99,7 @@ void cot_rm_set_slice(struct cot_rm *r, uint32_t us, struct cot_rm_result *ret)
 		.status = slice_status, .n_failed = slice_status != 0, .value = us};
 }
 
-void cot_rm_set_mode(struct cot_rm *r, enum cot_rm_mode mode, struct cot_rm_result *ret)
+void cot_rm_set_mode(struct cot_rm *r, enum cot_mode mode, struct cot_rm_result *ret)
 {
 	assert_ptr_equal(r, &rm);
 	note("mode %d;", (int)mode);
@@ -343,7 +343,7 @@ static int set_up(void **state)
 	settings = (struct cot_settings){
 		.socket = "the socket",
 		.slice_us = 250,
-		.mode = COT_RM_MODE_DRAIN,
+		.mode = COT_MODE_DRAIN,
 		.tenant = 42,
 		.role = COT_ROLE_TENANT,
 		.class_ = COT_CLASS_BATCH,
@@ -381,7 +381,7 @@ static void run_for(uint64_t ns)
 /* The library has introduced itself, and is welcome. */
 static void be_served(void)
 {
-	welcome(0, 100, COT_PROTO_SWITCH);
+	welcome(0, 100, COT_MODE_SWITCH);
 	run_for(MS);
 	assert_int_equal(n_heard, 1);
 	done[0] = '\0';

@@ -32,7 +32,7 @@ static void without_groups(void **state)
 static void introduces_itself(void **state)
 {
 	(void)state;
-	welcome(3 * MS, 100, COT_PROTO_SWITCH);
+	welcome(3 * MS, 100, COT_MODE_SWITCH);
 	run_for(10 * MS);
 	expect_done("sync;hello 42 of it on 0, role 0, class 1, weight 7, block 99;"
 		    "groups 2,5 on 0x3;slice 100;mode 2;");
@@ -113,7 +113,7 @@ static void finds_the_daemon_again(void **state)
 	(void)state;
 	be_served();
 	hang_up(0, -ECONNRESET);
-	welcome(3 * S, 300, COT_PROTO_KEEP);
+	welcome(3 * S, 300, COT_MODE_DRIVER);
 	run_for(20 * S);
 	expect_done("sync;close;hello 43 of it on 0, role 0, class 1, weight 7, block 99;"
 		    "groups 2,5 on 0x3;slice 300;mode 0;");
@@ -127,7 +127,7 @@ static void retries_begin_anew(void **state)
 	open_result = -ENOENT;
 	run_for(30 * S);
 	open_result = 0;
-	welcome(0, 100, COT_PROTO_KEEP);
+	welcome(0, 100, COT_MODE_DRIVER);
 	run_for(20 * S);
 	assert_true(self.link.welcomed);
 	n_opened = 0;
@@ -186,7 +186,7 @@ static void later(void **state)
 {
 	(void)state;
 	refuse(0, COT_MSG_LATER, "too many");
-	welcome(S, 100, COT_PROTO_KEEP);
+	welcome(S, 100, COT_MODE_DRIVER);
 	run_for(3 * S);
 	assert_int_equal(n_opened, 2);
 	assert_true(self.link.welcomed);

@@ -15,21 +15,21 @@ static void sets(void **state)
 {
 	(void)state;
 	be_served();
-	set_order(500, COT_PROTO_KEEP);
+	set_order(500, COT_MODE_DRIVER);
 	expect_done("sync;slice 500;ack 71: 0, 0 failed, 500, 0 ns;");
 	assert_int_equal(atomic_load(&page.slice_us), 500);
-	set_order(600, COT_PROTO_DRAIN);
+	set_order(600, COT_MODE_DRAIN);
 	expect_done("sync;slice 600;mode 1;ack 72: 0, 0 failed, 600, 0 ns;");
 	mode_status = -ENODEV;
-	set_order(600, COT_PROTO_SWITCH);
+	set_order(600, COT_MODE_SWITCH);
 	expect_done("sync;slice 600;mode 2;ack 73: -19, 2 failed, 600, 0 ns;");
 	slice_status = -EAGAIN;
-	set_order(600, COT_PROTO_SWITCH);
+	set_order(600, COT_MODE_SWITCH);
 	expect_done("sync;slice 600;mode 2;ack 74: -11, 3 failed, 600, 0 ns;");
 	slice_status = mode_status = 0;
-	set_order(UINT32_MAX, COT_PROTO_KEEP);
+	set_order(UINT32_MAX, COT_MODE_DRIVER);
 	expect_done("sync;slice 4294967295;ack 75: 0, 0 failed, 4294967295, 0 ns;");
-	set_order(1ull << 32, COT_PROTO_KEEP);
+	set_order(1ull << 32, COT_MODE_DRIVER);
 	expect_done("sync;ack 76: -22, 0 failed, 0, 0 ns;");
 	set_order(5, 3);
 	expect_done("sync;ack 77: -22, 0 failed, 0, 0 ns;");
@@ -92,7 +92,7 @@ static void freezes_need_a_lease(void **state)
 static void freezes_need_a_page(void **state)
 {
 	(void)state;
-	welcome(0, 100, COT_PROTO_KEEP);
+	welcome(0, 100, COT_MODE_DRIVER);
 	says[0].with_page = false;
 	order(MS, COT_MSG_FREEZE);
 	run_for(2 * MS);

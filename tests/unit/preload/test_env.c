@@ -75,7 +75,7 @@ static void test_all(void **state)
 	assert_int_equal(s.log, COT_LOG_DEBUG);
 	assert_string_equal(s.socket, "/a/b");
 	assert_int_equal(s.slice_us, 100);
-	assert_int_equal(s.mode, COT_RM_MODE_DRAIN);
+	assert_int_equal(s.mode, COT_MODE_DRAIN);
 	assert_int_equal(s.tenant, 77);
 	assert_int_equal(s.class_, COT_CLASS_LATENCY);
 	assert_int_equal(s.weight, 10000);
@@ -133,7 +133,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(s.log, COT_LOG_NONE);
 	assert_string_equal(s.socket, "");
 	assert_int_equal(s.slice_us, 0);
-	assert_int_equal(s.mode, COT_RM_MODE_DRIVER);
+	assert_int_equal(s.mode, COT_MODE_DRIVER);
 	assert_int_equal(s.tenant, 0);
 	assert_int_equal(s.class_, COT_CLASS_BATCH);
 	assert_int_equal(s.weight, 100);

@@ -134,7 +134,7 @@ static void switched_on(void **state)
 		assert_int_equal(request(OURS), LONG_WAY);
 		assert_int_equal(request(THEIRS), LIBC);
 		assert_int_equal(atomic_load(&rm.want_slice_us), i == 1 ? 250 : 0);
-		assert_int_equal(atomic_load(&rm.want_mode), i == 2 ? COT_RM_MODE_DRAIN : 0);
+		assert_int_equal(atomic_load(&rm.want_mode), i == 2 ? COT_MODE_DRAIN : 0);
 	}
 	setenv("COTENANT_DISABLE", "1", 1);
 	atomic_store(&start_state, START_NOT);
@@ -159,7 +159,7 @@ static void children(void **state)
 	assert_int_equal(request(OURS), LIBC);
 	atomic_store(&owner, (int)getpid());
 	atomic_store(&rm.want_slice_us, 900); /* the daemon's wish for the parent */
-	atomic_store(&rm.want_mode, COT_RM_MODE_SWITCH);
+	atomic_store(&rm.want_mode, COT_MODE_SWITCH);
 	pid = fork();
 	if (!pid)
 		_exit(request(OURS) != LONG_WAY || !n_forgotten || !n_control_forgotten ||

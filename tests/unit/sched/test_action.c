@@ -15,7 +15,7 @@
 /* How each entity shall be, by id; and what the policy was told. */
 static struct {
 	uint32_t slice_us[8], frozen;
-	enum cot_mode mode[8];
+	bool drain[8];
 	int answer; /* of the last wish */
 	unsigned n_done, changed;
 	uint32_t entity;
@@ -28,7 +28,7 @@ static uint64_t tick(struct cot_policy *p)
 
 	cot_for_each_entity (e, p) {
 		(void)cot_set_slice(p, e, script.slice_us[e->id]);
-		(void)cot_set_mode(p, e, script.mode[e->id]);
+		(void)cot_set_mode(p, e, script.drain[e->id] ? COT_MODE_DRAIN : COT_MODE_SWITCH);
 		if (script.frozen >> e->id & 1)
 			script.answer = cot_freeze(p, e);
 		else
@@ -166,7 +166,7 @@ static void test_an_action(void **state)
 	expect_none();
 	assert_int_equal(cot_sched_wake_ns(sched), 27 * MS);
 	assert_int_equal(stats().actions[COT_ACTION_SLICE], 1);
-	script.mode[2] = COT_MODE_DRAIN;
+	script.drain[2] = true;
 	script.frozen = 1 << 2;
 	tick_at(9 * MS);
 	a = next();
@@ -218,7 +218,7 @@ static void test_a_result(void **state)
 	assert_int_equal(entity(2)->slice_us, 300);
 	assert_int_equal(entity(1)->slice_us, COT_SLICE_DRIVER);
 	assert_int_equal(entity(2)->mode, COT_MODE_SWITCH);
-	script.mode[2] = COT_MODE_DRAIN;
+	script.drain[2] = true;
 	tick_at(5 * MS);
 	a = next();
 	now_ns = 6 * MS;
@@ -445,7 +445,7 @@ static void test_one_leaves_with_actions_in_the_queue(void **state)
 		solo(i);
 	for (i = 1; i <= 3; i++) {
 		script.slice_us[i] = 100 * i;
-		script.mode[i] = COT_MODE_DRAIN;
+		script.drain[i] = true;
 	}
 	tick_at(1 * MS);
 	leave(2);
@@ -515,13 +515,14 @@ static void test_found_as_it_is(void **state)
 	solo(1);
 	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_SWITCH), 0);
 	assert_int_equal(script.changed, 0);
-	script.mode[1] = COT_MODE_DRAIN;
+	script.drain[1] = true;
 	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_DRAIN), 0);
 	assert_int_equal(script.changed, COT_CHANGED_RUN);
 	assert_int_equal(entity(1)->mode, COT_MODE_DRAIN);
 	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_DRAIN), 0);
 	assert_int_equal(script.changed, 0);
-	assert_int_equal(found(1, false, 0, (enum cot_mode)2), -EINVAL);
+	assert_int_equal(found(1, false, 0, COT_MODE_DRIVER), -EINVAL);
+	assert_int_equal(found(1, false, 0, (enum cot_mode)3), -EINVAL);
 	assert_int_equal(found(2, false, 0, COT_MODE_SWITCH), -EINVAL);
 	expect_none();
 }
@@ -534,7 +535,7 @@ static void test_found_with_an_action_on_its_way(void **state)
 	(void)state;
 	solo(1);
 	script.slice_us[1] = 100;
-	script.mode[1] = COT_MODE_DRAIN;
+	script.drain[1] = true;
 	tick_at(1 * MS);
 	a = next();
 	b = next();

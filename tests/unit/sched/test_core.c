@@ -11,7 +11,7 @@
 /* A policy that does what the test writes down, and writes down what it is told. */
 static struct {
 	uint32_t slice_us, freeze_id;
-	enum cot_mode mode;
+	bool drain;
 	unsigned n_joined, n_left, n_up, n_down, n_done, n_inits, n_finis;
 	unsigned entity_changes, tenant_changes;
 	struct cot_action_result last;
@@ -91,7 +91,7 @@ static uint64_t tick(struct cot_policy *p)
 
 	cot_for_each_entity (e, p) {
 		script.last_answer = cot_set_slice(p, e, script.slice_us);
-		(void)cot_set_mode(p, e, script.mode);
+		(void)cot_set_mode(p, e, script.drain ? COT_MODE_DRAIN : COT_MODE_SWITCH);
 		if (script.freeze_id == e->id)
 			script.last_answer = cot_freeze(p, e);
 		else
@@ -548,7 +548,7 @@ static void test_found_state(void **state)
 
 	(void)bench_solo(b, 1, COT_CLASS_BATCH, 1);
 	script.slice_us = 100;
-	script.mode = COT_MODE_DRAIN;
+	script.drain = true;
 	script.freeze_id = 1;
 	b->frozen[1] = true;
 	assert_int_equal(bench_event(b, ev), 0);

@@ -131,7 +131,7 @@ static void make(struct cot_scenario *sc, uint32_t block_us, bool rewritten)
 
 		(void)snprintf(a->name, sizeof(a->name), "app%u", i);
 		a->context = i;
-		a->cls = latency ? COT_APP_LATENCY : COT_APP_BATCH;
+		a->cls = latency ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 		a->weight = 50 * i + 50;
 		a->solo = i == 4;
 		a->block_hint_us = block_us;

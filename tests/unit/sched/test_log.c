@@ -233,6 +233,7 @@ static void test_wrong_lines(void **state)
 		"1 done 3 seq=4 status=-",
 		"1 done 3 seq=4 status=--5",
 		"1 > melt 3 seq=4",
+		"1 > mode 3 seq=4 mode=driver",
 		"1 > slice 3 seq=4",
 		"1 >slice 3 seq=4 us=5",
 		"1 > thaw 3 seq=4 us=5",

@@ -184,7 +184,7 @@ static void hosted(void **state)
 	(void)state;
 	build_init(&b, "timeslice", 2);
 	(void)build_one(&b, "a", 0, 20, 10, 1, 1);
-	build_one(&b, "b", 30, 2, 10, 1, 0)->cls = COT_APP_LATENCY;
+	build_one(&b, "b", 30, 2, 10, 1, 0)->cls = COT_CLASS_LATENCY;
 	for (i = 0; i < 2; i++)
 		b.sc.apps[i].weight = 100;
 	strcpy(b.sc.policy, "smguard");

@@ -185,7 +185,7 @@ static void a_stray_rank_does_not_move_the_crossing(void **state)
 static void embedded_tables_are_complete(void **state)
 {
 	static struct cot_printed p;
-	unsigned by_class1[COT_N_CLASSES] = {0}, by_class2[COT_N_CLASSES] = {0}, i;
+	unsigned by_class1[COT_N_SIZES] = {0}, by_class2[COT_N_SIZES] = {0}, i;
 	struct cot_error err;
 
 	(void)state;
@@ -196,12 +196,12 @@ static void embedded_tables_are_complete(void **state)
 		by_class1[p.benchmarks[i].class1]++;
 		by_class2[p.benchmarks[i].class2]++;
 	}
-	assert_int_equal(by_class1[COT_CLASS_SHORT], 2);
-	assert_int_equal(by_class1[COT_CLASS_MEDIUM], 5);
-	assert_int_equal(by_class1[COT_CLASS_LONG], 3);
-	assert_int_equal(by_class2[COT_CLASS_SHORT], 3);
-	assert_int_equal(by_class2[COT_CLASS_MEDIUM], 3);
-	assert_int_equal(by_class2[COT_CLASS_LONG], 4);
+	assert_int_equal(by_class1[COT_SIZE_SHORT], 2);
+	assert_int_equal(by_class1[COT_SIZE_MEDIUM], 5);
+	assert_int_equal(by_class1[COT_SIZE_LONG], 3);
+	assert_int_equal(by_class2[COT_SIZE_SHORT], 3);
+	assert_int_equal(by_class2[COT_SIZE_MEDIUM], 3);
+	assert_int_equal(by_class2[COT_SIZE_LONG], 4);
 	for (i = 0; i < p.n_entries; i++) {
 		const struct cot_printed_entry *e = &p.entries[i];
 

@@ -189,11 +189,11 @@ static void test_every_key_of_an_app(void **state)
 	assert_int_equal(k->block_ps, 3333333);
 	assert_int_equal(k->ctx_bytes_per_block, 4 * 100 + 256);
 	assert_int_equal(sc->apps[1].program.kernels[0].block_ps, 1);
-	assert_int_equal(app->cls, COT_APP_BATCH);
+	assert_int_equal(app->cls, COT_CLASS_BATCH);
 	assert_int_equal(app->weight, COT_WEIGHT_DEFAULT);
 	assert_int_equal(app->block_hint_us, 0);
 	assert_false(app->solo);
-	assert_int_equal(sc->apps[1].cls, COT_APP_LATENCY);
+	assert_int_equal(sc->apps[1].cls, COT_CLASS_LATENCY);
 	assert_int_equal(sc->apps[1].weight, 7);
 	assert_int_equal(sc->apps[1].block_hint_us, 50);
 	assert_true(sc->apps[1].solo);

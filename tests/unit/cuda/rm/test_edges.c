@@ -37,10 +37,10 @@ static void test_mode_of_graphics_only(void **state)
 	(void)state;
 	a = new_context(0, 0);
 	alloc(a.client, a.channel[0], COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	p.channel = a.channel[0];
 	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)), 0);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRIVER, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRIVER, &res);
 	assert_int_equal(fake_rm_find(&fake, 0, a.channel[0])->mode, COT_NV_PREEMPTION_CILP);
 }
 
@@ -146,7 +146,7 @@ static void test_any_kind_in_the_first_entry(void **state)
 	assert_int_equal(rm.table.objects[0].kind, COT_RM_CHANNEL);
 	alloc(a.client, a.channel[0], COMPUTE_CLASS);
 	alloc(a.client, a.channel[1], COMPUTE_CLASS);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	assert_int_equal(res.n_done, 2);
 	cot_rm_freeze(&rm, &res);
 	assert_int_equal(res.status, 0);
@@ -191,7 +191,7 @@ static void test_the_lock_is_given_back(void **state)
 	/* One more hold of ours: whoever unlocks without a lock takes it away. */
 	assert_int_equal(pthread_mutex_lock(&rm.lock), 0);
 	cot_rm_set_slice(&rm, 300, &res);
-	cot_rm_set_mode(&rm, COT_RM_MODE_DRAIN, &res);
+	cot_rm_set_mode(&rm, COT_MODE_DRAIN, &res);
 	p.channel = a.channel[0];
 	assert_int_equal(control(a.client, a.subdevice, COT_NV_SET_PREEMPTION, &p, sizeof(p)), 0);
 	cot_rm_freeze(&rm, &res);
