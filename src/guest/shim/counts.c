@@ -14,13 +14,13 @@ static struct counts counts;
 static _Atomic bool resting; /* nobody looks whether they change */
 
 static const char *const why_names[] = {
-#define WHY(id, name, what) name,
+#define WHY(id, name, what) [COT_SHIM_WHY_##id] = name,
 #include "proto/why.def"
 #undef WHY
 };
 
 static const char *const why_sentences[] = {
-#define WHY(id, name, what) what,
+#define WHY(id, name, what) [COT_SHIM_WHY_##id] = what,
 #include "proto/why.def"
 #undef WHY
 };
@@ -108,7 +108,7 @@ size_t cot_shim_counts_fill(void *packet, size_t size, bool always)
 	m->n_launched_plain = get(&counts.plain);
 	for (i = COT_REASON_NONE + 1; i < COT_N_REASONS; i++)
 		put_reason(m, size, cot_reason_name((enum cot_reason)i), get(&counts.reasons[i]));
-	for (i = 0; i < COT_SHIM_N_WHYS; i++)
+	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
 		put_reason(m, size, why_names[i], get(&counts.whys[i]));
 	if (atomic_exchange(&counts.told, now) == now && !always)
 		return 0;

@@ -1,34 +1,9 @@
 /* The entry points that launch a kernel with its own arguments. */
 #include "guest/shim/shim.h"
 
-/* What the program has asked for, in case it is left as it is. */
-struct original {
-	CUfunction function;
-	const CUlaunchConfig *config;
-	void **params, **extra;
-	bool per_thread, with_attributes;
-};
-
-static int launch_original(void *arg)
+static int launch(const struct cot_shim_original *o)
 {
-	const struct original *o = arg;
-	const CUlaunchConfig *c = o->config;
-
-	if (o->with_attributes)
-		return (o->per_thread
-				? COT_REAL(cuLaunchKernelEx_ptsz)
-				: COT_REAL(cuLaunchKernelEx))(c, o->function, o->params, o->extra);
-	return (o->per_thread ? COT_REAL(cuLaunchKernel_ptsz) : COT_REAL(cuLaunchKernel))(
-		o->function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-		c->block[2], c->sharedMemBytes, c->hStream, o->params, o->extra);
-}
-
-static int launch(struct original *o)
-{
-	if (!cot_shim_is_on())
-		return launch_original(o);
-	return cot_shim_launch(o->function, o->config, o->per_thread, o->with_attributes, o->params,
-			       o->extra, launch_original, o);
+	return cot_shim_is_on() ? cot_shim_launch(o) : cot_shim_original_launch(o);
 }
 
 /*
@@ -51,7 +26,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
 					 .hStream = stream};
-		struct original o = {function, &config, params, extra, false, false};
+		struct cot_shim_original o = {function, &config, params, extra, false, false};
 
 		return launch(&o);
 	}
@@ -68,7 +43,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
 					 .hStream = stream};
-		struct original o = {function, &config, params, extra, true, false};
+		struct cot_shim_original o = {function, &config, params, extra, true, false};
 
 		return launch(&o);
 	}
@@ -79,7 +54,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
 			  void **extra)
 {
-	struct original o = {function, config, params, extra, false, true};
+	struct cot_shim_original o = {function, config, params, extra, false, true};
 
 	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);
@@ -89,7 +64,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **params,
 			       void **extra)
 {
-	struct original o = {function, config, params, extra, true, true};
+	struct cot_shim_original o = {function, config, params, extra, true, true};
 
 	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);

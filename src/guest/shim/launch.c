@@ -22,18 +22,14 @@ _Static_assert((uint64_t)THREADS_MAX << 32 < SHAPE_MASK, "a shape has room");
 
 struct launch {
 	struct cot_shim_ref *ref;
-	cot_shim_handle handle, workers;
+	const struct cot_shim_original *asked;
+	cot_shim_handle workers;
 	const struct cot_shim_kernel *kernel;
-	const CUlaunchConfig *config;
-	bool per_thread, with_attributes;
-	void **params, **extra;
 	CUstream stream; /* never NULL: one of the default ones by name */
 	struct cot_shim_need need;
 	struct cot_shim_context *context;
 	struct cot_shim_work *work;
 	struct cot_shim_slot *slot;
-	cot_shim_again again; /* with `arg`: the program's own launch */
-	void *arg;
 };
 
 /* ---- whether ---- */
@@ -77,9 +73,9 @@ static bool attributes_allow(const CUlaunchConfig *config)
  */
 static uint32_t find_per_sm(struct launch *l)
 {
-	uint64_t threads =
-		(uint64_t)l->config->block[0] * l->config->block[1] * l->config->block[2];
-	uint64_t shape = threads << 32 | l->config->sharedMemBytes;
+	uint64_t threads = (uint64_t)l->asked->config->block[0] * l->asked->config->block[1] *
+			   l->asked->config->block[2];
+	uint64_t shape = threads << 32 | l->asked->config->sharedMemBytes;
 	uint64_t known = atomic_load(&l->ref->fit);
 	int n = 0;
 
@@ -87,8 +83,8 @@ static uint32_t find_per_sm(struct launch *l)
 		return 0;
 	if ((known & SHAPE_MASK) == shape)
 		return (uint32_t)(known >> SHAPE_BITS);
-	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&n, l->workers, (int)threads,
-								  l->config->sharedMemBytes) ||
+	if (COT_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(
+		    &n, l->workers, (int)threads, l->asked->config->sharedMemBytes) ||
 	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
 		return 0;
 	atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
@@ -98,9 +94,9 @@ static uint32_t find_per_sm(struct launch *l)
 /* The stream by a name that means the same to the functions for legacy default streams. */
 static CUstream name_stream(const struct launch *l)
 {
-	if (l->config->hStream)
-		return l->config->hStream;
-	return l->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	if (l->asked->config->hStream)
+		return l->asked->config->hStream;
+	return l->asked->per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
 /* What the shim has is in the current context; a stream may be in another, on a part of the GPU. */
@@ -137,16 +133,16 @@ static bool goes_unasked(const struct launch *l)
 	return false;
 }
 
-/* COT_SHIM_N_WHYS: it may be made into workers. */
+/* COT_SHIM_WHY_NOT: it may be made into workers. */
 static enum cot_shim_why obstacle(struct launch *l)
 {
-	const unsigned *grid = l->config->grid;
+	const unsigned *grid = l->asked->config->grid;
 	uint64_t plane = (uint64_t)grid[0] * grid[1];
 	CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
 
 	if (atomic_load(&l->ref->broken))
 		return COT_SHIM_WHY_REFUSED;
-	if (!attributes_allow(l->config))
+	if (!attributes_allow(l->asked->config))
 		return COT_SHIM_WHY_ATTRIBUTE;
 	if (!plane || !grid[2] || plane > UINT32_MAX || plane * grid[2] > UINT32_MAX)
 		return COT_SHIM_WHY_LARGE;
@@ -165,17 +161,17 @@ static enum cot_shim_why obstacle(struct launch *l)
 	if (!l->context || !is_stream_here(l))
 		return COT_SHIM_WHY_CONTEXT;
 	return l->need.n_tasks <= l->need.per_sm && goes_unasked(l) ? COT_SHIM_WHY_SMALL
-								    : COT_SHIM_N_WHYS;
+								    : COT_SHIM_WHY_NOT;
 }
 
 /* ---- the launch itself ---- */
 
 static int launch_with(struct launch *l, void **params, void **extra)
 {
-	const CUlaunchConfig *from = l->config;
+	const CUlaunchConfig *from = l->asked->config;
 	CUlaunchConfig config = *from;
 
-	if (!l->with_attributes)
+	if (!l->asked->with_attributes)
 		return COT_REAL(cuLaunchKernel)(l->workers, l->slot->args.n_workers, 1, 1,
 						from->block[0], from->block[1], from->block[2],
 						from->sharedMemBytes, l->stream, params, extra);
@@ -197,7 +193,7 @@ static int launch_params(struct launch *l)
 	if (!list)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (n)
-		memcpy(list, l->params, n * sizeof(*list));
+		memcpy(list, l->asked->params, n * sizeof(*list));
 	list[n] = &l->slot->args;
 	rc = launch_with(l, list, NULL);
 	if (list != on_stack)
@@ -236,7 +232,7 @@ static int launch_buffer(struct launch *l)
 	const void *buffer;
 	int rc;
 
-	if (size > ARGS_MAX || !find_buffer(l->extra, &buffer, &given))
+	if (size > ARGS_MAX || !find_buffer(l->asked->extra, &buffer, &given))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (size > sizeof(on_stack))
 		args = malloc(size);
@@ -271,9 +267,9 @@ static int submit(struct launch *l)
 	}
 	s->timed = !rc && timed && !COT_REAL(cuEventRecord)(s->begin, l->stream);
 	if (!rc && s->original)
-		rc = l->again(l->arg);
+		rc = cot_shim_original_launch(l->asked);
 	else if (!rc)
-		rc = l->extra ? launch_buffer(l) : launch_params(l);
+		rc = l->asked->extra ? launch_buffer(l) : launch_params(l);
 	if (rc)
 		return rc;
 	/* Without the event nobody would know of the end: it is waited for here. */
@@ -296,7 +292,7 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 	if (capsms > l->context->gpu->n_sms)
 		capsms = l->context->gpu->n_sms;
 	chunk = cot_workers_chunk(need->n_tasks, capsms * need->per_sm, need->task_ns);
-	if (cot_workers_plan(l->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
+	if (cot_workers_plan(l->asked->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
 			     ret_control))
 		return false;
 	/* Those that leave are to leave whole SMs: who shares one with others may starve there. */
@@ -324,7 +320,7 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args)
 
 	s->work = w;
 	s->ref = l->ref;
-	s->handle = l->handle;
+	s->handle = l->asked->function;
 	s->args = *args;
 	s->args.control = s->control;
 	/* Workers that do one task each cannot leave sooner than the program's own blocks end. */
@@ -336,7 +332,7 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args)
 	s->state = COT_SHIM_SLOT_TAKEN;
 }
 
-/* With the lock: a work, a slot, and a plan for both; COT_SHIM_N_WHYS: there they are. */
+/* With the lock: a work, a slot, and a plan for both; COT_SHIM_WHY_NOT: there they are. */
 static enum cot_shim_why prepare(struct launch *l)
 {
 	struct cot_workers_control control;
@@ -356,7 +352,7 @@ static enum cot_shim_why prepare(struct launch *l)
 	if (l->slot && l->work->evicted < l->work->capsms &&
 	    plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
 		fill_slot(l, &args);
-		return COT_SHIM_N_WHYS;
+		return COT_SHIM_WHY_NOT;
 	}
 	if (l->slot)
 		cot_shim_slot_give(l->slot, false);
@@ -416,36 +412,48 @@ static bool plan_rest(struct launch *l)
 	return true;
 }
 
+/* The launch has ended. True: all of its workers were to leave, and tasks are left. */
+static bool was_evicted(struct launch *l, uint32_t *ret_left)
+{
+	struct cot_shim_slot *s = l->slot;
+	bool all_were_to_leave;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	all_were_to_leave = s->flag >= s->n_units;
+	s->state = COT_SHIM_SLOT_HELD;
+	pthread_mutex_unlock(&cot_shim_lock);
+	return all_were_to_leave && find_rest(l, ret_left);
+}
+
+/* Waits until the daemon grants more. False: the rest is not launched. */
+static bool launch_rest(struct launch *l, uint32_t left, int *ret_rc)
+{
+	bool planned;
+
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_pause(l->slot, left);
+	(void)cot_shim_work_regrant(l->work, left);
+	planned = plan_rest(l);
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (!planned || (*ret_rc = submit(l)))
+		return false;
+	pthread_mutex_lock(&cot_shim_lock);
+	cot_shim_runtime_watch(l->slot);
+	pthread_mutex_unlock(&cot_shim_lock);
+	return true;
+}
+
 /* The end of a launch whose rest is done here, too. */
 static int settle(struct launch *l)
 {
-	struct cot_shim_slot *s = l->slot;
 	uint32_t left = 0;
 	int rc = 0;
 
-	for (;;) {
-		bool evicted;
-
-		cot_shim_end_wait(s);
-		pthread_mutex_lock(&cot_shim_lock);
-		evicted = s->flag >= s->n_units;
-		s->state = COT_SHIM_SLOT_HELD;
-		pthread_mutex_unlock(&cot_shim_lock);
-		if (!evicted || !find_rest(l, &left))
-			break;
-		pthread_mutex_lock(&cot_shim_lock);
-		cot_shim_runtime_pause(s, left);
-		(void)cot_shim_work_regrant(l->work, left);
-		evicted = plan_rest(l);
-		pthread_mutex_unlock(&cot_shim_lock);
-		if (!evicted || (rc = submit(l)))
-			break;
-		pthread_mutex_lock(&cot_shim_lock);
-		cot_shim_runtime_watch(s);
-		pthread_mutex_unlock(&cot_shim_lock);
-	}
+	do
+		cot_shim_end_wait(l->slot);
+	while (was_evicted(l, &left) && launch_rest(l, left, &rc));
 	pthread_mutex_lock(&cot_shim_lock);
-	cot_shim_runtime_ended(s);
+	cot_shim_runtime_ended(l->slot);
 	pthread_mutex_unlock(&cot_shim_lock);
 	return rc;
 }
@@ -484,7 +492,7 @@ static int give_up(struct launch *l, int rc)
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (original)
 		return rc;
-	rc = l->again(l->arg);
+	rc = cot_shim_original_launch(l->asked);
 	if (!rc)
 		atomic_store(&l->ref->broken, true);
 	cot_shim_count_plain(COT_SHIM_WHY_REFUSED);
@@ -500,9 +508,9 @@ static int launch_workers(struct launch *l)
 	pthread_mutex_lock(&cot_shim_lock);
 	why = prepare(l);
 	pthread_mutex_unlock(&cot_shim_lock);
-	if (why != COT_SHIM_N_WHYS) {
+	if (why != COT_SHIM_WHY_NOT) {
 		cot_shim_count_plain(why);
-		return l->again(l->arg);
+		return cot_shim_original_launch(l->asked);
 	}
 	settled = l->slot->settled;
 	rc = submit(l);
@@ -516,39 +524,28 @@ static int launch_workers(struct launch *l)
 	return settled ? settle(l) : CUDA_SUCCESS;
 }
 
-int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *config, bool per_thread,
-		    bool with_attributes, void **params, void **extra, cot_shim_again again,
-		    void *arg)
+int cot_shim_launch(const struct cot_shim_original *asked)
 {
-	struct launch l = {
-		.ref = cot_shim_code_ref(function),
-		.handle = function,
-		.config = config,
-		.per_thread = per_thread,
-		.with_attributes = with_attributes,
-		.params = params,
-		.extra = extra,
-		.again = again,
-		.arg = arg,
-	};
+	struct launch l = {.ref = cot_shim_code_ref(asked->function), .asked = asked};
 	enum cot_shim_why why;
 
 	if (!l.ref || !l.ref->kernel) {
 		if (l.ref)
-			tell_plain(&l, COT_SHIM_N_WHYS);
-		return again(arg);
+			tell_plain(&l, COT_SHIM_WHY_NOT);
+		return cot_shim_original_launch(asked);
 	}
 	l.workers = l.ref->workers;
 	l.kernel = l.ref->kernel;
 	/* Somebody may have begun to use the entry for another. */
-	if (atomic_load(&l.ref->handle) != function)
-		return again(arg);
-	why = (params && extra) || (l.kernel->n_params && !params && !extra)
+	if (atomic_load(&l.ref->handle) != asked->function)
+		return cot_shim_original_launch(asked);
+	why = (asked->params && asked->extra) ||
+			      (l.kernel->n_params && !asked->params && !asked->extra)
 		      ? COT_SHIM_WHY_ARGUMENTS
 		      : obstacle(&l);
-	if (why == COT_SHIM_N_WHYS)
+	if (why == COT_SHIM_WHY_NOT)
 		return launch_workers(&l);
 	cot_shim_count_plain(why);
 	tell_plain(&l, why);
-	return again(arg);
+	return cot_shim_original_launch(asked);
 }

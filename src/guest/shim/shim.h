@@ -9,7 +9,7 @@
  *                entries.c
  *     image.c    PTX out of images; rewrite.c: the pass over it
  *     code.c     which modules and kernels were rewritten; table.c: which handle is which
- *     launch.c   a launch: left as it is, or made into workers
+ *     launch.c   a launch: left as it is (original.c), or made into workers
  *     context.c  what a context has for it: control blocks, events, a stream to write flags
  *     work.c     works: what was asked of the daemon, granted and taken back
  *     end.c      waits for the end of a launch, and learns from its time
@@ -113,6 +113,7 @@ const char *cot_shim_cache_find(const unsigned char *bytes, size_t n, const char
 
 /* Why a launch, or the code of a whole image, is left as it is. */
 enum cot_shim_why {
+	COT_SHIM_WHY_NOT, /* it need not be left */
 #define WHY(id, name, what) COT_SHIM_WHY_##id,
 #include "proto/why.def"
 #undef WHY
@@ -208,13 +209,21 @@ void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
 void cot_shim_code_reset(void); /* after fork() */
 
-/* ---- launch.c ---- */
+/* ---- original.c, launch.c ---- */
 
-/* The driver's result. `again` launches what the program asked for, as it is. */
-typedef int (*cot_shim_again)(void *arg);
-int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *config, bool per_thread,
-		    bool with_attributes, void **params, void **extra, cot_shim_again again,
-		    void *arg);
+/* What the program has asked for, and of which entry point. */
+struct cot_shim_original {
+	cot_shim_handle function;
+	const CUlaunchConfig *config;
+	void **params, **extra;
+	bool per_thread, with_attributes;
+};
+
+/* Launches just that. The driver's result. */
+int cot_shim_original_launch(const struct cot_shim_original *o);
+
+/* The driver's result. */
+int cot_shim_launch(const struct cot_shim_original *asked);
 
 /* ---- context.c ---- */
 

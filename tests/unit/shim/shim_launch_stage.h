@@ -201,7 +201,8 @@ struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
 	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(c, &context);
 	needed = *need;
-	*ret_why = why_not;
+	if (!has_work)
+		*ret_why = why_not;
 	return has_work ? &work : NULL;
 }
 
@@ -340,19 +341,26 @@ static int plain_result; /* the driver's */
 static int numbers[2] = {11, 22};
 static void *params[] = {&numbers[0], &numbers[1]};
 
-static int as_it_is(void *arg)
+int cot_shim_original_launch(const struct cot_shim_original *o)
 {
 	assert_false(is_locked(&cot_shim_lock));
-	assert_ptr_equal(arg, &config);
+	assert_ptr_equal(o->config, &config);
 	note("plain;");
 	return plain_result;
 }
 
+static int launch_with_arguments(void **given_params, void **extra)
+{
+	struct cot_shim_original o = {FUNCTION, &config,    given_params,
+				      extra,	per_thread, with_attributes};
+
+	counted = COT_SHIM_WHY_NOT;
+	return cot_shim_launch(&o);
+}
+
 static int launch(void)
 {
-	counted = COT_SHIM_N_WHYS;
-	return cot_shim_launch(FUNCTION, &config, per_thread, with_attributes, params, NULL,
-			       as_it_is, &config);
+	return launch_with_arguments(params, NULL);
 }
 
 static inline void expect_plain(enum cot_shim_why why)

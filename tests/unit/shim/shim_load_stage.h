@@ -250,7 +250,7 @@ static int kernel_cache(cot_shim_handle kernel, int config, int of)
 
 static unsigned n_added;
 static struct cot_shim_ref *ref;
-static enum cot_shim_why why_not; /* COT_SHIM_N_WHYS: the image has PTX */
+static enum cot_shim_why why_not; /* COT_SHIM_WHY_NOT: the image has PTX */
 static bool can_rewrite;
 
 void cot_log(enum cot_log_level level, const char *fmt, ...)
@@ -268,7 +268,7 @@ int cot_shim_image_text(const void *image, size_t n, unsigned target_, char **re
 			size_t *ret_length, enum cot_shim_why *ret_why)
 {
 	note("text of %s, %zu bytes, for %u;", (const char *)image, n, target_);
-	if (why_not != COT_SHIM_N_WHYS) {
+	if (why_not != COT_SHIM_WHY_NOT) {
 		*ret_why = why_not;
 		return -ENOENT;
 	}
@@ -397,7 +397,7 @@ static int set_up(void **state)
 	n_devices = 1;
 	capabilities[0] = 90;
 	driver_version = 12040;
-	why_not = COT_SHIM_N_WHYS;
+	why_not = COT_SHIM_WHY_NOT;
 	n_added = 0;
 	ref = NULL;
 	unsetenv("CUDA_DISABLE_PTX_JIT");

@@ -305,7 +305,7 @@ static int set_up(void **state)
 
 static struct cot_shim_work *get(void)
 {
-	why = COT_SHIM_N_WHYS;
+	why = COT_SHIM_WHY_NOT;
 	return cot_shim_work_get(&context, &need, &why);
 }
 

@@ -1,13 +1,6 @@
 /* The arguments of a launch that becomes workers: the program's own, and ours behind them. */
 #include "shim_launch_stage.h"
 
-static int launch_extra(void **given_params, void **extra)
-{
-	counted = COT_SHIM_N_WHYS;
-	return cot_shim_launch(FUNCTION, &config, per_thread, with_attributes, given_params, extra,
-			       as_it_is, &config);
-}
-
 /* A buffer: the program's bytes as far as they go, and ours behind them. */
 static void buffers(void **state)
 {
@@ -20,18 +13,18 @@ static void buffers(void **state)
 	(void)state;
 	memset(bytes, 7, sizeof(bytes));
 	slot.armed = 24;
-	assert_int_equal(launch_extra(NULL, extra), 0);
+	assert_int_equal(launch_with_arguments(NULL, extra), 0);
 	expect_done("slot for 24;launch 12 of 512,1,1+0 in s from 16 bytes;record end in s;watch;");
 	for (i = 0; i < 16; i++)
 		assert_int_equal(before_args[i], 7);
 	assert_int_equal(launched.n_workers, 12);
 	/* A shorter one, as of a kernel whose last parameters are padding; a longer one. */
 	size = 12;
-	assert_int_equal(launch_extra(NULL, extra), 0);
+	assert_int_equal(launch_with_arguments(NULL, extra), 0);
 	for (i = 0; i < 16; i++)
 		assert_int_equal(before_args[i], i < 12 ? 7 : 0);
 	size = 24;
-	assert_int_equal(launch_extra(NULL, extra), 0);
+	assert_int_equal(launch_with_arguments(NULL, extra), 0);
 	assert_int_equal(launched.n_workers, 12);
 }
 
@@ -50,20 +43,20 @@ static void strange_arguments(void **state)
 	slot.armed = 24;
 	for (i = 0; i < COT_ARRAY_LEN(lists); i++) {
 		ref.broken = false;
-		assert_int_equal(launch_extra(NULL, lists[i]), 0);
+		assert_int_equal(launch_with_arguments(NULL, lists[i]), 0);
 		expect_done("slot for 24;give used slot;put;plain;");
 		assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
 		assert_true(ref.broken); /* not tried again */
 	}
 	ref.broken = false;
-	assert_int_equal(launch_extra(params, three), 0);
+	assert_int_equal(launch_with_arguments(params, three), 0);
 	expect_done("plain;");
 	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
-	assert_int_equal(launch_extra(NULL, NULL), 0);
+	assert_int_equal(launch_with_arguments(NULL, NULL), 0);
 	expect_done("plain;");
 	assert_int_equal(counted, COT_SHIM_WHY_ARGUMENTS);
 	kernel.args_at = 40000;
-	assert_int_equal(launch_extra(NULL, no_buffer), 0);
+	assert_int_equal(launch_with_arguments(NULL, no_buffer), 0);
 	expect_done("slot for 24;give used slot;put;plain;");
 }
 
@@ -92,7 +85,7 @@ static void large_buffers(void **state)
 		kernel.args_at = (uint32_t)at;
 		asked_bytes = 0;
 		memset(before_args, 0, sizeof(before_args));
-		assert_int_equal(launch_extra(NULL, extra), 0);
+		assert_int_equal(launch_with_arguments(NULL, extra), 0);
 		assert_int_equal(asked_bytes, rows[i].asked);
 		assert_int_equal(n_held, 0);
 		assert_int_equal(before_args[0], rows[i].taken ? 7 : 0);
@@ -111,15 +104,15 @@ static void no_arguments(void **state)
 
 	(void)state;
 	memset(before_args, 7, sizeof(before_args));
-	assert_int_equal(launch_extra(NULL, empty), 0);
-	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	assert_int_equal(launch_with_arguments(NULL, empty), 0);
+	assert_int_equal(counted, COT_SHIM_WHY_NOT);
 	assert_int_equal(before_args[0] + before_args[15], 0);
-	assert_int_equal(launch_extra(NULL, nowhere), 0);
-	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	assert_int_equal(launch_with_arguments(NULL, nowhere), 0);
+	assert_int_equal(counted, COT_SHIM_WHY_NOT);
 	kernel = (struct cot_shim_kernel){.n_params = 0};
 	written[0] = '\0';
 	slot.armed = 24;
-	assert_int_equal(launch_extra(NULL, NULL), 0);
+	assert_int_equal(launch_with_arguments(NULL, NULL), 0);
 	expect_done("slot for 24;launch 12 of 512,1,1+0 in s without;record end in s;watch;");
 	assert_int_equal(launched.n_workers, 12);
 }
@@ -145,7 +138,7 @@ static void many_parameters(void **state)
 		many[rows[i].n - 1] = &numbers[1];
 		asked_bytes = 0;
 		slot.armed = 24;
-		assert_int_equal(launch_extra(many, NULL), 0);
+		assert_int_equal(launch_with_arguments(many, NULL), 0);
 		assert_non_null(strstr(written, rows[i].n == 1 ? "with 22,22;" : ",22;"));
 		written[0] = '\0';
 		assert_int_equal(asked_bytes, rows[i].asked);
@@ -154,7 +147,7 @@ static void many_parameters(void **state)
 		many[rows[i].n - 1] = &numbers[0];
 	}
 	kernel.n_params = PARAMS_MAX + 1;
-	assert_int_equal(launch_extra(many, NULL), 0);
+	assert_int_equal(launch_with_arguments(many, NULL), 0);
 	expect_done("slot for 24;give used slot;put;plain;");
 	assert_int_equal(counted, COT_SHIM_WHY_REFUSED);
 }

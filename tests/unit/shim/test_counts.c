@@ -84,7 +84,7 @@ static void every_reason(void **state)
 	cot_shim_count_refused(COT_REASON_NONE);
 	cot_shim_count_refused(COT_REASON_NONE + 1);
 	cot_shim_count_refused(COT_N_REASONS - 1);
-	cot_shim_count_why(0);
+	cot_shim_count_why(COT_SHIM_WHY_NOT + 1);
 	cot_shim_count_why(COT_SHIM_N_WHYS - 1);
 	assert_int_equal(fill(true), HEADER + 4 * ONE);
 	expect_reason(0, cot_reason_name(COT_REASON_NONE + 1), 1);
@@ -101,9 +101,9 @@ static void many_reasons(void **state)
 	(void)state;
 	for (i = 1; i < COT_N_REASONS; i++)
 		cot_shim_count_refused(i);
-	for (i = 0; i < COT_SHIM_N_WHYS; i++)
+	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
 		cot_shim_count_why(i);
-	assert_true(COT_N_REASONS - 1 + COT_SHIM_N_WHYS > COT_PROTO_REASONS_MAX);
+	assert_true(COT_N_REASONS - 1 + COT_SHIM_N_WHYS - 1 > COT_PROTO_REASONS_MAX);
 	assert_int_equal(cot_shim_counts_fill(&packet, sizeof(packet), true),
 			 HEADER + COT_PROTO_REASONS_MAX * ONE);
 	assert_int_equal(packet.m.n_reasons, COT_PROTO_REASONS_MAX);

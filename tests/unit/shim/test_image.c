@@ -23,7 +23,7 @@ static void *played_malloc(size_t size)
 #include "guest/shim/image.c"
 #undef malloc
 
-#define FOUND COT_SHIM_N_WHYS
+#define FOUND COT_SHIM_WHY_NOT
 
 static enum cot_shim_why why;
 

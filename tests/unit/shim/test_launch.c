@@ -11,7 +11,7 @@ static uint32_t per_sm_of(unsigned x, unsigned y, unsigned z, unsigned shared_by
 	config.sharedMemBytes = shared_bytes;
 	(void)launch();
 	written[0] = '\0';
-	return counted == COT_SHIM_N_WHYS ? needed.per_sm : 0;
+	return counted == COT_SHIM_WHY_NOT ? needed.per_sm : 0;
 }
 
 /* Each shape has its own count: of threads, in three dimensions, and of shared memory. */
@@ -67,12 +67,13 @@ static _Atomic unsigned n_wrong;
 static void *hammer(void *arg)
 {
 	CUlaunchConfig shapes[2] = {{.block = {64, 1, 1}}, {.block = {1024, 1, 1}}};
-	struct launch l = {.ref = &ref, .workers = WORKERS};
+	struct cot_shim_original o = {.function = FUNCTION};
+	struct launch l = {.ref = &ref, .asked = &o, .workers = WORKERS};
 	unsigned i, which = (unsigned)(uintptr_t)arg;
 
 	for (i = 0; i < N_BLOWS; i++) {
 		which ^= i % 3 == 0;
-		l.config = &shapes[which % 2];
+		o.config = &shapes[which % 2];
 		if (find_per_sm(&l) != (which % 2 ? 2u : 32u))
 			atomic_fetch_add(&n_wrong, 1);
 	}
@@ -100,7 +101,7 @@ static void threads_and_shapes(void **state)
 static void expect_workers(void)
 {
 	assert_int_equal(launch(), 0);
-	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	assert_int_equal(counted, COT_SHIM_WHY_NOT);
 	written[0] = '\0';
 }
 
@@ -208,10 +209,10 @@ static void unanswered(void **state)
 /* A handle of which nothing is known, and nothing can be. */
 static void unknown_functions(void **state)
 {
+	struct cot_shim_original o = {HANDLE(0x999), &config, params, NULL, false, false};
+
 	(void)state;
-	assert_int_equal(cot_shim_launch(HANDLE(0x999), &config, false, false, params, NULL,
-					 as_it_is, &config),
-			 0);
+	assert_int_equal(cot_shim_launch(&o), 0);
 	expect_done("plain;");
 	assert_int_equal(n_greetings, 0);
 }
@@ -238,7 +239,7 @@ static void other_reasons(void **state)
 	expect_plain(COT_SHIM_WHY_REFUSED);
 	/* The entry stands for another function by now. */
 	ref.handle = HANDLE(0x101);
-	expect_plain(COT_SHIM_N_WHYS);
+	expect_plain(COT_SHIM_WHY_NOT);
 }
 
 /* ---- small launches ---- */
@@ -248,7 +249,7 @@ static void launch_small(CUstream stream, bool unasked)
 	config.grid[0] = 3;
 	config.hStream = stream;
 	assert_int_equal(launch(), 0);
-	assert_int_equal(counted, unasked ? COT_SHIM_WHY_SMALL : COT_SHIM_N_WHYS);
+	assert_int_equal(counted, unasked ? COT_SHIM_WHY_SMALL : COT_SHIM_WHY_NOT);
 	written[0] = '\0';
 }
 
@@ -292,7 +293,7 @@ static void small_launches_in_two_threads(void **state)
 	launch_small(NULL, true);
 	assert_int_equal(pthread_create(&thread, NULL, launch_in_another, NULL), 0);
 	pthread_join(thread, NULL);
-	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	assert_int_equal(counted, COT_SHIM_WHY_NOT);
 	written[0] = '\0';
 	launch_small(NULL, false);
 }
@@ -341,8 +342,8 @@ static void the_daemon_hears_of_foreign_kernels(void **state)
 {
 	(void)state;
 	ref.kernel = NULL;
-	expect_plain(COT_SHIM_N_WHYS);
-	expect_plain(COT_SHIM_N_WHYS);
+	expect_plain(COT_SHIM_WHY_NOT);
+	expect_plain(COT_SHIM_WHY_NOT);
 	assert_int_equal(n_greetings, 1);
 }
 

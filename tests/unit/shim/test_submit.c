@@ -30,7 +30,7 @@ static void expect_begun(uint32_t n_workers)
 {
 	assert_int_equal(launch(), 0);
 	assert_int_equal(launched.n_workers, n_workers);
-	assert_int_equal(counted, COT_SHIM_N_WHYS);
+	assert_int_equal(counted, COT_SHIM_WHY_NOT);
 }
 
 /* A control block that is ready for something else is written in the stream, before the workers. */

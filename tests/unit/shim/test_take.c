@@ -4,6 +4,7 @@
  * the launch are played.
  */
 #include "guest/shim/entry_launch.c"
+#include "guest/shim/original.c"
 #include "test.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
@@ -45,17 +46,16 @@ static void expect_arguments(const CUlaunchConfig *c)
 }
 
 /* It is left as it is. */
-int cot_shim_launch(cot_shim_handle function, const CUlaunchConfig *c, bool per_thread,
-		    bool with_attributes, void **p, void **e, cot_shim_again again, void *arg)
+int cot_shim_launch(const struct cot_shim_original *o)
 {
-	assert_ptr_equal(function, FUNCTION);
-	expect_arguments(c);
-	assert_true(p == params && e == extra);
-	assert_int_equal(c == &config, with_attributes);
+	assert_ptr_equal(o->function, FUNCTION);
+	expect_arguments(o->config);
+	assert_true(o->params == params && o->extra == extra);
+	assert_int_equal(o->config == &config, o->with_attributes);
 	n_shim++;
-	seen_per_thread = per_thread;
-	seen_attributes = with_attributes;
-	return again(arg);
+	seen_per_thread = o->per_thread;
+	seen_attributes = o->with_attributes;
+	return cot_shim_original_launch(o);
 }
 
 static int plain(int which, cot_shim_handle function, const CUlaunchConfig *c, void **p, void **e)
