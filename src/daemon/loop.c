@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S 1000000000ull
+#include "base/words.h"
+
 /* How exactly it is known what was waited for a processor. */
 #define LOOK_NS 1000000ull
 
@@ -17,7 +18,7 @@ uint64_t cot_now_ns(void)
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * COT_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 /* ---- lateness ---- */
@@ -196,8 +197,8 @@ static void set_clock(struct cot_loop *loop)
 		return;
 	if (loop->timers && !due_ns)
 		due_ns = 1; /* 0 would disarm */
-	when.it_value.tv_sec = (time_t)(due_ns / NS_PER_S);
-	when.it_value.tv_nsec = (long)(due_ns % NS_PER_S);
+	when.it_value.tv_sec = (time_t)(due_ns / COT_NS_PER_S);
+	when.it_value.tv_nsec = (long)(due_ns % COT_NS_PER_S);
 	(void)timerfd_settime(loop->clock.fd, TFD_TIMER_ABSTIME, &when, NULL);
 	loop->clock_due_ns = due_ns;
 }

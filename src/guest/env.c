@@ -1,7 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/rm/rm.h"
+#include "base/compiler.h"
+#include "base/words.h"
 #include "guest/env.h"
 
 #define WAIT_MS_DEFAULT 10000u
@@ -26,20 +27,16 @@ static bool read_number(struct cot_settings *s, const char *text, uint64_t max, 
 	return true;
 }
 
-/* One of a NULL-terminated list of words; otherwise `value` stays. */
+/* One of `n` words; otherwise `value` stays. */
 static unsigned read_word(struct cot_settings *s, const char *text, const char *const *words,
-			  unsigned value)
+			  unsigned n, unsigned value)
 {
-	unsigned i;
-
-	if (!text || !*text)
-		return value;
-	for (i = 0; words[i]; i++)
-		if (!strcmp(text, words[i]))
-			return i;
-	s->n_bad++;
+	if (text && *text && !cot_word_read(text, words, n, &value))
+		s->n_bad++;
 	return value;
 }
+
+#define WORD(s, text, words, value) read_word(s, text, words, COT_ARRAY_LEN(words), value)
 
 static void read_text(struct cot_settings *s, const char *text, char *to, size_t size)
 {
@@ -101,26 +98,24 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),
 		       const char *program)
 {
-	static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
-	static const char *const classes[] = {"latency", "batch", NULL};
-	static const char *const pools[] = {"latency", "batch", "shared", NULL};
-	static const char *const roles[] = {"tenant", "pool", NULL};
-	static const char *const modes[] = {"driver", "drain", "switch", NULL};
+	static const char *const levels[] = {"none", "error", "warn", "info", "debug"};
+	static const char *const pools[] = {"latency", "batch", "shared"};
+	static const char *const roles[] = {"tenant", "pool"};
 	uint64_t x;
 
 	*s = (struct cot_settings){.class_ = COT_CLASS_BATCH, .weight = COT_WEIGHT_DEFAULT};
 	s->disabled = is_yes(get("COTENANT_DISABLE"));
-	s->log = (enum cot_log_level)read_word(s, get("COTENANT_LOG"), levels, COT_LOG_NONE);
+	s->log = (enum cot_log_level)WORD(s, get("COTENANT_LOG"), levels, COT_LOG_NONE);
 	read_text(s, get("COTENANT_SOCKET"), s->socket, sizeof(s->socket));
 	if (read_number(s, get("COTENANT_SLICE_US"), SLICE_US_MAX, &x))
 		s->slice_us = (uint32_t)x;
-	s->mode = read_word(s, get("COTENANT_MODE"), modes, COT_MODE_DRIVER);
+	s->mode = WORD(s, get("COTENANT_MODE"), cot_mode_words, COT_MODE_DRIVER);
 	if (read_number(s, get("COTENANT_TENANT"), UINT64_MAX / 10 - 1, &x))
 		s->tenant = x;
-	s->role = (uint8_t)read_word(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);
+	s->role = (uint8_t)WORD(s, get("COTENANT_ROLE"), roles, COT_ROLE_TENANT);
 	if (s->role != COT_ROLE_POOL)
-		s->class_ = (uint8_t)read_word(s, get("COTENANT_CLASS"), classes, s->class_);
-	else if (read_word(s, get("COTENANT_POOL"), pools, s->class_) == COT_CLASS_LATENCY)
+		s->class_ = (uint8_t)WORD(s, get("COTENANT_CLASS"), cot_class_words, s->class_);
+	else if (WORD(s, get("COTENANT_POOL"), pools, s->class_) == COT_CLASS_LATENCY)
 		s->class_ = COT_CLASS_LATENCY; /* a shared one is a batch pool */
 	if (read_number(s, get("COTENANT_WEIGHT"), COT_WEIGHT_MAX, &x) && x > 0)
 		s->weight = (uint16_t)x;

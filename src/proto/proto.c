@@ -73,12 +73,12 @@ int cot_proto_is_share(uint16_t share)
 {
 	uint32_t n = share & ~COT_SHARE_SMS;
 
-	return share & COT_SHARE_SMS ? n >= 1 && n <= COT_PROTO_SMS_MAX : n <= 100;
+	return share & COT_SHARE_SMS ? n >= 1 && n <= COT_SMS_MAX : n <= 100;
 }
 
 static int is_work_hello(const struct cot_msg_work_hello *m)
 {
-	return ends(m->name) && ends(m->gpu) && m->n_sms >= 1 && m->n_sms <= COT_PROTO_SMS_MAX &&
+	return ends(m->name) && ends(m->gpu) && m->n_sms >= 1 && m->n_sms <= COT_SMS_MAX &&
 	       m->class_ <= COT_CLASS_BATCH && cot_proto_is_share(m->quota) &&
 	       cot_proto_is_share(m->reserve);
 }
@@ -86,22 +86,22 @@ static int is_work_hello(const struct cot_msg_work_hello *m)
 static int is_work_request(const struct cot_msg_work_request *m)
 {
 	return m->work && m->per_sm >= 1 && m->per_sm <= COT_PROTO_PER_SM_MAX &&
-	       m->want <= COT_PROTO_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE;
+	       m->want <= COT_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE;
 }
 
 static int is_work_grant(const struct cot_msg_work_grant *m)
 {
-	return m->work && m->capsms >= 1 && m->capsms <= COT_PROTO_CAPSMS_MAX;
+	return m->work && m->capsms >= 1 && m->capsms <= COT_CAPSMS_MAX;
 }
 
 static int is_work_evict(const struct cot_msg_work_evict *m)
 {
-	return m->work && m->capsms <= COT_PROTO_CAPSMS_MAX;
+	return m->work && m->capsms <= COT_CAPSMS_MAX;
 }
 
 static int is_work_evicted(const struct cot_msg_work_evicted *m)
 {
-	return m->work && m->capsms <= COT_PROTO_CAPSMS_MAX;
+	return m->work && m->capsms <= COT_CAPSMS_MAX;
 }
 
 static int is_work_done(const struct cot_msg_work_done *m)
@@ -148,12 +148,12 @@ static int are_parts(const struct cot_msg_parts *m)
 {
 	if (m->status)
 		return is_status(m->status) && !m->n_sms && !m->unit;
-	return m->n_sms <= COT_PROTO_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms;
+	return m->n_sms <= COT_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms;
 }
 
 static int is_part(uint16_t first, uint16_t n)
 {
-	return (uint32_t)first + n <= COT_PROTO_SMS_MAX;
+	return (uint32_t)first + n <= COT_SMS_MAX;
 }
 
 static int is_place(const struct cot_msg_place *m)

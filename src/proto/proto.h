@@ -228,8 +228,6 @@ struct cot_msg_result {
 /* Works of one connection that may be unfinished at a time; more than that is a malformed packet.
  */
 #define COT_PROTO_WORKS_MAX   64u
-#define COT_PROTO_SMS_MAX     COT_SMS_MAX
-#define COT_PROTO_CAPSMS_MAX  COT_CAPSMS_MAX
 #define COT_PROTO_REASON_MAX  32u
 #define COT_PROTO_REASONS_MAX 32u
 
@@ -251,7 +249,7 @@ struct cot_msg_work_hello {
 	struct cot_msg_header h;
 	uint64_t tenant; /* id from a registration, or 0 */
 	uint32_t pid;
-	uint32_t n_sms; /* of the GPU: 1..COT_PROTO_SMS_MAX */
+	uint32_t n_sms; /* of the GPU: 1..COT_SMS_MAX */
 	uint8_t class_; /* enum cot_class */
 	uint8_t reserved;
 	uint16_t weight;
@@ -284,7 +282,7 @@ struct cot_msg_work_request {
 struct cot_msg_work_grant {
 	struct cot_msg_header h;
 	uint64_t work;
-	uint32_t capsms; /* granted in all since it began to run: 1..COT_PROTO_CAPSMS_MAX */
+	uint32_t capsms; /* granted in all since it began to run: 1..COT_CAPSMS_MAX */
 	uint32_t flags;	 /* COT_WORK_SETTLED */
 };
 
@@ -365,7 +363,7 @@ struct cot_msg_parts {
 
 struct cot_msg_place {
 	struct cot_msg_header h; /* its seq is never 0 */
-	uint16_t first, n;	 /* up to COT_PROTO_SMS_MAX together */
+	uint16_t first, n;	 /* up to COT_SMS_MAX together */
 	uint32_t pace_us;	 /* 0: as much as the program likes is queued */
 };
 

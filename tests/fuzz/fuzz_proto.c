@@ -50,15 +50,15 @@ static void read_parts(const void *packet, int type)
 
 	switch (type) {
 	case COT_MSG_PARTS:
-		REQUIRE(parts->status <= 0 && parts->n_sms <= COT_PROTO_SMS_MAX);
+		REQUIRE(parts->status <= 0 && parts->n_sms <= COT_SMS_MAX);
 		REQUIRE(!parts->unit == !!parts->status && parts->unit <= parts->n_sms);
 		break;
 	case COT_MSG_PLACE:
-		REQUIRE((uint32_t)place->first + place->n <= COT_PROTO_SMS_MAX);
+		REQUIRE((uint32_t)place->first + place->n <= COT_SMS_MAX);
 		REQUIRE(place->h.seq && place->pace_us <= COT_PROTO_PACE_US_MAX);
 		break;
 	case COT_MSG_PLACED:
-		REQUIRE((uint32_t)placed->first + placed->n <= COT_PROTO_SMS_MAX);
+		REQUIRE((uint32_t)placed->first + placed->n <= COT_SMS_MAX);
 		REQUIRE(placed->status <= 0);
 		break;
 	case COT_MSG_PART_COUNTS:
@@ -99,11 +99,11 @@ static void read_all(const void *packet, int type)
 	case COT_MSG_WORK_HELLO:
 		REQUIRE(strlen(work_hello->name) < COT_PROTO_NAME_MAX);
 		REQUIRE(strlen(work_hello->gpu) < COT_PROTO_NAME_MAX);
-		REQUIRE(work_hello->n_sms && work_hello->n_sms <= COT_PROTO_SMS_MAX);
+		REQUIRE(work_hello->n_sms && work_hello->n_sms <= COT_SMS_MAX);
 		REQUIRE(cot_proto_is_share(work_hello->quota));
 		break;
 	case COT_MSG_WORK_REQUEST:
-		REQUIRE(request->work && request->per_sm && request->want <= COT_PROTO_SMS_MAX);
+		REQUIRE(request->work && request->per_sm && request->want <= COT_SMS_MAX);
 		REQUIRE(request->method <= COT_PROTO_WORK_RESERVE);
 		break;
 	case COT_MSG_WORK_COUNTS:

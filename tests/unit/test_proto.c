@@ -170,8 +170,8 @@ static void test_shares(void **state)
 	assert_false(cot_proto_is_share(101));
 	assert_false(cot_proto_is_share(COT_SHARE_SMS));
 	assert_true(cot_proto_is_share(COT_SHARE_SMS | 1));
-	assert_true(cot_proto_is_share(COT_SHARE_SMS | COT_PROTO_SMS_MAX));
-	assert_false(cot_proto_is_share(COT_SHARE_SMS | (COT_PROTO_SMS_MAX + 1)));
+	assert_true(cot_proto_is_share(COT_SHARE_SMS | COT_SMS_MAX));
+	assert_false(cot_proto_is_share(COT_SHARE_SMS | (COT_SMS_MAX + 1)));
 	reg->quota = 101;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	reg->quota = 0;
@@ -205,9 +205,9 @@ static void test_work_numbers(void **state)
 	(void)state;
 	hello->n_sms = 0;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	hello->n_sms = COT_PROTO_SMS_MAX + 1;
+	hello->n_sms = COT_SMS_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	hello->n_sms = COT_PROTO_SMS_MAX;
+	hello->n_sms = COT_SMS_MAX;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_HELLO);
 	hello->n_sms = 1;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_HELLO);
@@ -224,9 +224,9 @@ static void test_work_numbers(void **state)
 	request->per_sm = COT_PROTO_PER_SM_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	request->per_sm = COT_PROTO_PER_SM_MAX;
-	request->want = COT_PROTO_SMS_MAX + 1;
+	request->want = COT_SMS_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	request->want = COT_PROTO_SMS_MAX;
+	request->want = COT_SMS_MAX;
 	request->method = COT_PROTO_WORK_RESERVE;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_REQUEST);
 	request->method = 3;
@@ -235,20 +235,20 @@ static void test_work_numbers(void **state)
 	size = make(COT_MSG_WORK_GRANT, 0);
 	grant->capsms = 0;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	grant->capsms = COT_PROTO_CAPSMS_MAX + 1;
+	grant->capsms = COT_CAPSMS_MAX + 1;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
-	grant->capsms = COT_PROTO_CAPSMS_MAX;
+	grant->capsms = COT_CAPSMS_MAX;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_GRANT);
 	grant->capsms = 1;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_GRANT);
 
 	size = make(COT_MSG_WORK_EVICT, 0);
-	evict->capsms = COT_PROTO_CAPSMS_MAX;
+	evict->capsms = COT_CAPSMS_MAX;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_EVICT);
 	evict->capsms++;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	size = make(COT_MSG_WORK_EVICTED, 0);
-	evicted->capsms = COT_PROTO_CAPSMS_MAX;
+	evicted->capsms = COT_CAPSMS_MAX;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_EVICTED);
 	evicted->capsms++;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
@@ -329,8 +329,8 @@ static void test_parts(void **state)
 {
 	(void)state;
 	parts(132, 8, 0, COT_MSG_PARTS);
-	parts(COT_PROTO_SMS_MAX, COT_PROTO_SMS_MAX, 0, COT_MSG_PARTS);
-	parts(COT_PROTO_SMS_MAX + 1, 8, 0, -EBADMSG);
+	parts(COT_SMS_MAX, COT_SMS_MAX, 0, COT_MSG_PARTS);
+	parts(COT_SMS_MAX + 1, 8, 0, -EBADMSG);
 	parts(132, 0, 0, -EBADMSG);
 	parts(132, 133, 0, -EBADMSG);
 	parts(0, 0, 0, -EBADMSG);
@@ -374,13 +374,13 @@ static void test_place(void **state)
 	place(0, 0, 0, 1);
 	place(64, 68, COT_PROTO_PACE_US_MAX, 1);
 	place(64, 68, COT_PROTO_PACE_US_MAX + 1, 0);
-	place(0, COT_PROTO_SMS_MAX, 0, 1);
-	place(1, COT_PROTO_SMS_MAX, 0, 0);
+	place(0, COT_SMS_MAX, 0, 1);
+	place(1, COT_SMS_MAX, 0, 0);
 	place(UINT16_MAX, UINT16_MAX, 0, 0);
 	placed(0, 64, 68, 1);
 	placed(-EINVAL, 0, 0, 1);
 	placed(1, 0, 0, 0);
-	placed(0, COT_PROTO_SMS_MAX, 1, 0);
+	placed(0, COT_SMS_MAX, 1, 0);
 	placed(0, UINT16_MAX, 1, 0);
 }
 

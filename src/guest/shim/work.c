@@ -46,7 +46,7 @@ struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uu
 	if (!g)
 		return NULL;
 	g->device = device;
-	g->n_sms = n_sms < COT_PROTO_SMS_MAX ? n_sms : COT_PROTO_SMS_MAX;
+	g->n_sms = n_sms < COT_SMS_MAX ? n_sms : COT_SMS_MAX;
 	memcpy(g->uuid, uuid, sizeof(g->uuid));
 	g->retry_after_ns = COT_RETRY_MIN_NS;
 	cot_link_init(&g->link);

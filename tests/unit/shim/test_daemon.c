@@ -206,7 +206,7 @@ static void each_gpu_has_one(void **state)
 	assert_ptr_not_equal(second, gpu);
 	assert_ptr_equal(cot_shim_gpu_get(0, N_SMS, first_uuid), gpu);
 	assert_ptr_equal(cot_shim_gpu_get(1, N_SMS, second_uuid), second);
-	assert_int_equal(second->n_sms, COT_PROTO_SMS_MAX);
+	assert_int_equal(second->n_sms, COT_SMS_MAX);
 	assert_int_equal(gpu->n_sms, N_SMS);
 	assert_int_equal(second->link.sock.fd, -1);
 	assert_ptr_equal(cot_shim_gpus_first(), second);
