@@ -10,9 +10,9 @@
 /* ---- entities ---- */
 
 /* A place, by the number of who is in it; 0 = nobody. */
-static struct entity *place_of(const struct cot_host *host, uint32_t id)
+static struct host_entity *place_of(const struct cot_host *host, uint32_t id)
 {
-	struct entity *e;
+	struct host_entity *e;
 
 	host_for_each_place (e, (struct cot_host *)host)
 		if (e->id == id)
@@ -20,41 +20,41 @@ static struct entity *place_of(const struct cot_host *host, uint32_t id)
 	return NULL;
 }
 
-struct entity *cot_host_find(const struct cot_host *host, uint32_t id)
+struct host_entity *cot_host_find(const struct cot_host *host, uint32_t id)
 {
 	return id ? place_of(host, id) : NULL;
 }
 
-struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id)
+struct host_entity *cot_host_find_or_make(struct cot_host *host, uint32_t id)
 {
-	struct entity *e = place_of(host, id);
+	struct host_entity *e = place_of(host, id);
 
 	if (e)
 		return e;
 	e = place_of(host, 0);
 	if (e)
-		*e = (struct entity){.id = id};
+		*e = (struct host_entity){.id = id};
 	return e;
 }
 
-struct entity *cot_host_entity_of(const struct cot_host *host, unsigned member)
+struct host_entity *cot_host_entity_of(const struct cot_host *host, unsigned member)
 {
 	return member < COT_HOST_MAX_MEMBERS ? cot_host_find(host, host->member_entity[member])
 					     : NULL;
 }
 
-uint32_t cot_host_slice(const struct entity *e)
+uint32_t cot_host_slice(const struct host_entity *e)
 {
 	return e->stats.slice_override_us ? e->stats.slice_override_us : e->slice_us;
 }
 
-enum cot_mode cot_host_mode(const struct entity *e)
+enum cot_mode cot_host_mode(const struct host_entity *e)
 {
 	return e->stats.mode_override ? e->stats.mode_override : e->mode;
 }
 
 /* Its library let go of it when a lease ended, however that came about: it runs. */
-static void find_lapse(struct entity *e, unsigned member)
+static void find_lapse(struct host_entity *e, unsigned member)
 {
 	e->stats.n_lapsed++;
 	if (set_has(&e->guests, member))
@@ -63,7 +63,7 @@ static void find_lapse(struct entity *e, unsigned member)
 		e->loose = true;
 }
 
-static void renew_member(struct cot_host *host, struct entity *e, unsigned member)
+static void renew_member(struct cot_host *host, struct host_entity *e, unsigned member)
 {
 	uint64_t n_ended = host->ops->lease(host->arg, member, host->lease_until_ns);
 
@@ -75,7 +75,7 @@ static void renew_member(struct cot_host *host, struct entity *e, unsigned membe
 /* Of all that are frozen, so that there is one deadline; none when nobody is. */
 static void renew(struct cot_host *host, uint64_t now_ns)
 {
-	struct entity *e;
+	struct host_entity *e;
 	bool any = false;
 	unsigned i;
 
@@ -90,7 +90,7 @@ static void renew(struct cot_host *host, uint64_t now_ns)
 	host->renew_ns = any ? now_ns + COT_HOST_RENEW_NS : COT_NEVER;
 }
 
-void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns)
+void cot_host_set_frozen(struct cot_host *host, struct host_entity *e, bool frozen, uint64_t now_ns)
 {
 	e->frozen = frozen;
 	if (frozen)
@@ -151,7 +151,7 @@ struct cot_host_works *cot_host_works(const struct cot_host *host)
 /* For the core whatever comes up is as the driver made it. What members were told counts on. */
 static void begin_anew(struct cot_host *host, uint32_t id)
 {
-	struct entity *e = cot_host_find(host, id);
+	struct host_entity *e = cot_host_find(host, id);
 
 	if (!e)
 		return;
@@ -185,7 +185,7 @@ int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *poli
 
 void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 {
-	struct entity *e;
+	struct host_entity *e;
 
 	host_for_each_place (e, host) {
 		e->stats.slice_override_us = 0;
@@ -198,7 +198,7 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 /* ---- time ---- */
 
 /* The core says whether it is to be frozen again. While an order is on its way it takes no news. */
-static void let_go(struct cot_host *host, struct entity *e, uint64_t now_ns)
+static void let_go(struct cot_host *host, struct host_entity *e, uint64_t now_ns)
 {
 	const struct cot_entity *known = cot_sched_entity(host->sched, e->id);
 	const struct order *run = &e->orders[PLACE_RUN];
@@ -215,7 +215,7 @@ static void let_go(struct cot_host *host, struct entity *e, uint64_t now_ns)
 }
 
 /* Those that came while it was frozen, or set channels up then. */
-static void freeze_newcomers(struct cot_host *host, struct entity *e, uint64_t now_ns)
+static void freeze_newcomers(struct cot_host *host, struct host_entity *e, uint64_t now_ns)
 {
 	struct member_set to = e->unfrozen;
 
@@ -228,7 +228,7 @@ static void freeze_newcomers(struct cot_host *host, struct entity *e, uint64_t n
 void cot_host_tick(struct cot_host *host, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = now_ns};
-	struct entity *e;
+	struct host_entity *e;
 
 	if (now_ns >= host->renew_ns) {
 		renew(host, now_ns);
@@ -256,7 +256,7 @@ uint64_t cot_host_wake_ns(const struct cot_host *host)
 void cot_host_settings(const struct cot_host *host, uint32_t entity,
 		       struct cot_host_settings *ret_settings)
 {
-	const struct entity *e = cot_host_find(host, entity);
+	const struct host_entity *e = cot_host_find(host, entity);
 
 	*ret_settings = (struct cot_host_settings){0};
 	if (!e)
@@ -269,7 +269,7 @@ void cot_host_settings(const struct cot_host *host, uint32_t entity,
 void cot_host_welcome(struct cot_host *host, unsigned member, uint32_t entity, enum cot_class cls,
 		      uint64_t gpu_mask, struct cot_host_settings *ret_settings)
 {
-	const struct entity *e = cot_host_find(host, entity);
+	const struct host_entity *e = cot_host_find(host, entity);
 
 	cot_host_settings(host, entity, ret_settings);
 	if (!cot_sched_entity(host->sched, entity) && !(e && e->stats.slice_override_us))
@@ -281,7 +281,7 @@ void cot_host_welcome(struct cot_host *host, unsigned member, uint32_t entity, e
 void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool guest,
 		   uint64_t now_ns)
 {
-	struct entity *e = cot_host_find_or_make(host, entity);
+	struct host_entity *e = cot_host_find_or_make(host, entity);
 
 	if (!e || member >= COT_HOST_MAX_MEMBERS || host->member_entity[member])
 		return;
@@ -299,7 +299,7 @@ void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool
 	cot_host_pump(host, now_ns);
 }
 
-void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned member)
+void cot_host_drop_member(struct cot_host *host, struct host_entity *e, unsigned member)
 {
 	host->member_entity[member] = 0;
 	set_drop(&e->members, member);
@@ -309,7 +309,7 @@ void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned memb
 
 void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns)
 {
-	struct entity *e = cot_host_entity_of(host, member);
+	struct host_entity *e = cot_host_entity_of(host, member);
 
 	if (!e)
 		return;
@@ -325,7 +325,7 @@ void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns)
 /* ---- what the user wants ---- */
 
 /* At once, or when the one before is answered: then the newest. */
-static void send_set(struct cot_host *host, struct entity *e, uint64_t now_ns)
+static void send_set(struct cot_host *host, struct host_entity *e, uint64_t now_ns)
 {
 	if (cot_host_own_order(host, e, PLACE_OWN_SET, &e->members, now_ns) == -EBUSY)
 		e->unsure = true;
@@ -342,7 +342,7 @@ void cot_host_hold(struct cot_host *host, uint32_t entity, bool hold, uint64_t n
 void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t slice_us,
 			     uint64_t now_ns)
 {
-	struct entity *e = cot_host_find_or_make(host, entity);
+	struct host_entity *e = cot_host_find_or_make(host, entity);
 
 	if (!e)
 		return;
@@ -353,7 +353,7 @@ void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t sl
 void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_mode mode,
 			    uint64_t now_ns)
 {
-	struct entity *e = cot_host_find_or_make(host, entity);
+	struct host_entity *e = cot_host_find_or_make(host, entity);
 
 	if (!e)
 		return;
@@ -365,17 +365,17 @@ void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_mod
 
 void cot_host_forget(struct cot_host *host, uint32_t entity)
 {
-	struct entity *e = cot_host_find(host, entity);
+	struct host_entity *e = cot_host_find(host, entity);
 
 	if (!e || !set_empty(&e->members))
 		return;
-	*e = (struct entity){0};
+	*e = (struct host_entity){0};
 }
 
 void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats)
 {
-	struct entity *e = cot_host_find(host, entity);
+	struct host_entity *e = cot_host_find(host, entity);
 	const struct order *o;
 	unsigned i;
 

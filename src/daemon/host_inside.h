@@ -38,7 +38,7 @@ struct order {
 	int status;
 };
 
-struct entity {
+struct host_entity {
 	uint32_t id; /* 0 = unused */
 	struct member_set members;
 	struct member_set guests;   /* of them: those whose answers do not decide */
@@ -62,7 +62,7 @@ struct cot_host {
 	const struct cot_host_ops *ops;
 	void *arg;
 	struct cot_sched *sched;
-	struct entity entities[MAX_ENTITIES];
+	struct host_entity entities[MAX_ENTITIES];
 	uint32_t member_entity[COT_HOST_MAX_MEMBERS]; /* 0 = none */
 	struct told told[COT_HOST_MAX_MEMBERS];
 	uint64_t n_ended[COT_HOST_MAX_MEMBERS]; /* leases, as its library counts them */
@@ -131,27 +131,29 @@ static inline unsigned set_next(const struct member_set *set, unsigned i)
 
 /* ---- host.c ---- */
 
-struct entity *cot_host_find(const struct cot_host *host, uint32_t id);
+struct host_entity *cot_host_find(const struct cot_host *host, uint32_t id);
 /* Whose orders the member gets; NULL. */
-struct entity *cot_host_entity_of(const struct cot_host *host, unsigned member);
-struct entity *cot_host_find_or_make(struct cot_host *host, uint32_t id);
+struct host_entity *cot_host_entity_of(const struct cot_host *host, unsigned member);
+struct host_entity *cot_host_find_or_make(struct cot_host *host, uint32_t id);
 /* The user's, or else the policy's. */
-uint32_t cot_host_slice(const struct entity *e);
-enum cot_mode cot_host_mode(const struct entity *e);
-void cot_host_set_frozen(struct cot_host *host, struct entity *e, bool frozen, uint64_t now_ns);
+uint32_t cot_host_slice(const struct host_entity *e);
+enum cot_mode cot_host_mode(const struct host_entity *e);
+void cot_host_set_frozen(struct cot_host *host, struct host_entity *e, bool frozen,
+			 uint64_t now_ns);
 /* It gets no more orders; its lease is not renewed. */
-void cot_host_drop_member(struct cot_host *host, struct entity *e, unsigned member);
+void cot_host_drop_member(struct cot_host *host, struct host_entity *e, unsigned member);
 
 /* ---- host_order.c ---- */
 
 /* Everything that the core has decided, and what follows from that. */
 void cot_host_pump(struct cot_host *host, uint64_t now_ns);
 /* A SET or FREEZE that the core knows nothing of. -EBUSY: one is on its way. */
-int cot_host_own_order(struct cot_host *host, struct entity *e, enum order_place place,
+int cot_host_own_order(struct cot_host *host, struct host_entity *e, enum order_place place,
 		       const struct member_set *to, uint64_t now_ns);
 /* Ends the orders that have waited for COT_HOST_ACK_NS. */
 void cot_host_end_late(struct cot_host *host, uint64_t now_ns);
 /* Nobody waits for the member's answers any more. */
-void cot_host_forgive(struct cot_host *host, struct entity *e, unsigned member, uint64_t now_ns);
+void cot_host_forgive(struct cot_host *host, struct host_entity *e, unsigned member,
+		      uint64_t now_ns);
 
 #endif

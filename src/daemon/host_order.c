@@ -8,7 +8,7 @@
 
 #define OWN_SEQ 0x80000000u
 
-static bool is_own(const struct entity *e, const struct order *o)
+static bool is_own(const struct host_entity *e, const struct order *o)
 {
 	return o - e->orders >= PLACE_OWN_SET;
 }
@@ -21,7 +21,8 @@ static void tell(struct cot_host *host, const struct cot_host_news *news)
 		host->ops->tell(host->arg, news);
 }
 
-static void fail(struct cot_host *host, struct entity *e, const struct order *o, uint64_t now_ns)
+static void fail(struct cot_host *host, struct host_entity *e, const struct order *o,
+		 uint64_t now_ns)
 {
 	struct cot_host_trouble *t =
 		o->kind == COT_ACTION_FREEZE ? &e->stats.freeze : &e->stats.thaw;
@@ -41,7 +42,8 @@ static void fail(struct cot_host *host, struct entity *e, const struct order *o,
 		tell(host, &news);
 }
 
-static void succeed(struct cot_host *host, struct entity *e, const struct order *o, uint64_t now_ns)
+static void succeed(struct cot_host *host, struct host_entity *e, const struct order *o,
+		    uint64_t now_ns)
 {
 	struct cot_host_trouble *t =
 		o->kind == COT_ACTION_FREEZE ? &e->stats.freeze : &e->stats.thaw;
@@ -65,7 +67,8 @@ static void took(uint64_t took_ns, uint64_t *n, uint64_t *last_ns, uint64_t *max
 		*max_ns = took_ns;
 }
 
-static void count(struct cot_host *host, struct entity *e, const struct order *o, uint64_t now_ns)
+static void count(struct cot_host *host, struct host_entity *e, const struct order *o,
+		  uint64_t now_ns)
 {
 	struct cot_host_entity_stats *s = &e->stats;
 	bool runs = o->kind == COT_ACTION_FREEZE || o->kind == COT_ACTION_THAW;
@@ -95,7 +98,7 @@ static void count(struct cot_host *host, struct entity *e, const struct order *o
 static void find_due(struct cot_host *host)
 {
 	const struct order *o;
-	struct entity *e;
+	struct host_entity *e;
 
 	host->due_ns = COT_NEVER;
 	host_for_each_place (e, host)
@@ -112,7 +115,8 @@ static void close_order(struct cot_host *host, struct order *o)
 }
 
 /* The core hears of its own orders; of a freeze that is not one, only that somebody runs. */
-static void finish(struct cot_host *host, struct entity *e, const struct order *o, uint64_t now_ns)
+static void finish(struct cot_host *host, struct host_entity *e, const struct order *o,
+		   uint64_t now_ns)
 {
 	bool later = o->status == -EAGAIN; /* it is in e->unfrozen */
 
@@ -121,7 +125,7 @@ static void finish(struct cot_host *host, struct entity *e, const struct order *
 		e->loose = true;
 }
 
-static void settle(struct cot_host *host, struct entity *e, struct order *o, uint64_t now_ns)
+static void settle(struct cot_host *host, struct host_entity *e, struct order *o, uint64_t now_ns)
 {
 	struct cot_event ev = {.type = COT_EV_DONE,
 			       .id = e->id,
@@ -135,7 +139,7 @@ static void settle(struct cot_host *host, struct entity *e, struct order *o, uin
 }
 
 /* Somebody answers no more, or has answered. */
-static void judge(struct cot_host *host, struct entity *e, struct order *o, uint64_t now_ns)
+static void judge(struct cot_host *host, struct host_entity *e, struct order *o, uint64_t now_ns)
 {
 	struct member_set deciding = set_without(&o->waiting, &e->guests);
 
@@ -145,14 +149,14 @@ static void judge(struct cot_host *host, struct entity *e, struct order *o, uint
 		close_order(host, o);
 }
 
-static void guest_failed(struct cot_host *host, struct entity *e, unsigned member)
+static void guest_failed(struct cot_host *host, struct host_entity *e, unsigned member)
 {
 	e->stats.n_guests_left++;
 	cot_host_drop_member(host, e, member);
 }
 
 /* Whoever has not answered by now is late. The core gives its own actions up by itself. */
-static void end(struct cot_host *host, struct entity *e, struct order *o, uint64_t now_ns)
+static void end(struct cot_host *host, struct host_entity *e, struct order *o, uint64_t now_ns)
 {
 	struct member_set late = o->waiting;
 	unsigned member;
@@ -173,7 +177,7 @@ static void end(struct cot_host *host, struct entity *e, struct order *o, uint64
 
 void cot_host_end_late(struct cot_host *host, uint64_t now_ns)
 {
-	struct entity *e;
+	struct host_entity *e;
 	struct order *o;
 
 	if (now_ns < host->due_ns)
@@ -185,7 +189,8 @@ void cot_host_end_late(struct cot_host *host, uint64_t now_ns)
 	find_due(host);
 }
 
-void cot_host_forgive(struct cot_host *host, struct entity *e, unsigned member, uint64_t now_ns)
+void cot_host_forgive(struct cot_host *host, struct host_entity *e, unsigned member,
+		      uint64_t now_ns)
 {
 	struct order *o;
 
@@ -201,7 +206,8 @@ void cot_host_forgive(struct cot_host *host, struct entity *e, unsigned member, 
 
 /* ---- sending ---- */
 
-static size_t write_packet(const struct entity *e, const struct order *o, struct cot_msg_set *set)
+static size_t write_packet(const struct host_entity *e, const struct order *o,
+			   struct cot_msg_set *set)
 {
 	switch (o->kind) {
 	case COT_ACTION_FREEZE:
@@ -218,7 +224,7 @@ static size_t write_packet(const struct entity *e, const struct order *o, struct
 	}
 }
 
-static void send_order(struct cot_host *host, struct entity *e, struct order *o)
+static void send_order(struct cot_host *host, struct host_entity *e, struct order *o)
 {
 	struct cot_msg_set packet;
 	size_t size = write_packet(e, o, &packet);
@@ -252,7 +258,7 @@ static enum order_place place_of(enum cot_action_kind kind)
 static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_t now_ns)
 {
 	bool runs = a->kind == COT_ACTION_FREEZE || a->kind == COT_ACTION_THAW;
-	struct entity *e = cot_host_find_or_make(host, a->entity);
+	struct host_entity *e = cot_host_find_or_make(host, a->entity);
 	struct member_set deciding;
 	struct order *o;
 
@@ -276,7 +282,7 @@ static void carry_out(struct cot_host *host, const struct cot_action *a, uint64_
 	judge(host, e, o, now_ns);
 }
 
-int cot_host_own_order(struct cot_host *host, struct entity *e, enum order_place place,
+int cot_host_own_order(struct cot_host *host, struct host_entity *e, enum order_place place,
 		       const struct member_set *to, uint64_t now_ns)
 {
 	struct order *o = &e->orders[place];
@@ -294,7 +300,7 @@ int cot_host_own_order(struct cot_host *host, struct entity *e, enum order_place
 
 /* ---- members that were told something else ---- */
 
-static struct member_set told_otherwise(const struct cot_host *host, const struct entity *e)
+static struct member_set told_otherwise(const struct cot_host *host, const struct host_entity *e)
 {
 	struct member_set set = {0};
 	unsigned i;
@@ -313,7 +319,7 @@ static struct member_set told_otherwise(const struct cot_host *host, const struc
 static void tell_unsure(struct cot_host *host, uint64_t now_ns)
 {
 	struct member_set to;
-	struct entity *e;
+	struct host_entity *e;
 
 	host_for_each_place (e, host) {
 		if (!e->unsure || !cot_sched_entity(host->sched, e->id))
@@ -364,7 +370,7 @@ void cot_host_pump(struct cot_host *host, uint64_t now_ns)
 
 /* ---- answers ---- */
 
-static struct order *find_order(struct entity *e, uint32_t seq)
+static struct order *find_order(struct host_entity *e, uint32_t seq)
 {
 	struct order *o;
 
@@ -385,7 +391,7 @@ static int result(const struct order *o, const struct cot_msg_ack *ack)
 void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,
 		  uint64_t now_ns)
 {
-	struct entity *e = cot_host_entity_of(host, member);
+	struct host_entity *e = cot_host_entity_of(host, member);
 	struct order *o = e ? find_order(e, ack->h.seq) : NULL;
 	bool guest, later;
 	int status;

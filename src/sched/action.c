@@ -27,7 +27,7 @@ static enum cot_action_kind action_kind(enum wish_kind kind, uint32_t value)
 	}
 }
 
-void cot_sched_action_entity_init(struct entity *e)
+void cot_sched_action_entity_init(struct sched_entity *e)
 {
 	enum wish_kind kind;
 
@@ -41,7 +41,7 @@ void cot_sched_action_entity_init(struct entity *e)
 
 /* ---- the queue ---- */
 
-static void enqueue(struct cot_sched *s, struct entity *e, enum wish_kind kind)
+static void enqueue(struct cot_sched *s, struct sched_entity *e, enum wish_kind kind)
 {
 	struct queue_entry *q;
 
@@ -53,7 +53,7 @@ static void enqueue(struct cot_sched *s, struct entity *e, enum wish_kind kind)
 	q->kind = (uint8_t)kind;
 }
 
-void cot_sched_action_entity_forget(struct cot_sched *s, struct entity *e)
+void cot_sched_action_entity_forget(struct cot_sched *s, struct sched_entity *e)
 {
 	uint16_t index = (uint16_t)(e - s->entities);
 	uint32_t i, kept = 0;
@@ -73,7 +73,7 @@ static bool is_due(const struct wish *w)
 	return w->want != VALUE_NONE && w->want != (w->seq ? w->sent : w->have);
 }
 
-static void set_run(struct cot_sched *s, struct entity *e, enum cot_run run)
+static void set_run(struct cot_sched *s, struct sched_entity *e, enum cot_run run)
 {
 	if (e->pub.run == run)
 		return;
@@ -82,7 +82,7 @@ static void set_run(struct cot_sched *s, struct entity *e, enum cot_run run)
 }
 
 /* `run` as it follows from the wish. */
-static void show_run(struct cot_sched *s, struct entity *e)
+static void show_run(struct cot_sched *s, struct sched_entity *e)
 {
 	const struct wish *w = &e->wish[WISH_RUN];
 	bool settled = !w->seq && w->have == w->want;
@@ -93,7 +93,7 @@ static void show_run(struct cot_sched *s, struct entity *e)
 		set_run(s, e, settled ? COT_RUN_RUNNING : COT_RUN_THAWING);
 }
 
-static void want(struct cot_sched *s, struct entity *e, enum wish_kind kind, uint32_t value,
+static void want(struct cot_sched *s, struct sched_entity *e, enum wish_kind kind, uint32_t value,
 		 bool own)
 {
 	struct wish *w = &e->wish[kind];
@@ -114,7 +114,7 @@ bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 		return true;
 	while (s->queue_n) {
 		struct queue_entry q = s->queue[s->queue_head];
-		struct entity *e = &s->entities[q.entity];
+		struct sched_entity *e = &s->entities[q.entity];
 		struct wish *w = &e->wish[q.kind];
 
 		s->queue_head = (s->queue_head + 1) % QUEUE_MAX;
@@ -162,10 +162,10 @@ static int later(struct cot_sched *s)
 }
 
 /* A pointer that a policy kept too long is caught here, without reading what it points to. */
-static struct entity *checked(struct cot_sched *s, const struct cot_entity *e)
+static struct sched_entity *checked(struct cot_sched *s, const struct cot_entity *e)
 {
 	uintptr_t offset = (uintptr_t)e - (uintptr_t)s->entities;
-	struct entity *entity;
+	struct sched_entity *entity;
 
 	if (offset >= sizeof(s->entities) || offset % sizeof(s->entities[0]))
 		return NULL;
@@ -176,7 +176,7 @@ static struct entity *checked(struct cot_sched *s, const struct cot_entity *e)
 static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kind, uint32_t value)
 {
 	struct cot_sched *s = sched_of(p);
-	struct entity *e = checked(s, pub);
+	struct sched_entity *e = checked(s, pub);
 	struct wish *w;
 
 	if (s->in_fini) {
@@ -232,7 +232,7 @@ const struct cot_policy_actions cot_sched_actions = {
 
 /* ---- the core's wishes ---- */
 
-void cot_sched_action_want_run(struct cot_sched *s, struct entity *e, uint32_t run)
+void cot_sched_action_want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run)
 {
 	if (e->wish[WISH_RUN].want != run)
 		want(s, e, WISH_RUN, run, true);
@@ -249,7 +249,7 @@ void cot_sched_action_thaw_all(struct cot_sched *s)
 
 int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold)
 {
-	struct entity *e = cot_sched_table_up(s, id);
+	struct sched_entity *e = cot_sched_table_up(s, id);
 
 	if (!e)
 		return -EINVAL;
@@ -271,7 +271,7 @@ static void grow_backoff(uint64_t *backoff_ns, uint64_t min_ns, uint64_t max_ns)
 		*backoff_ns = max_ns;
 }
 
-static void succeed(struct entity *e, enum wish_kind kind)
+static void succeed(struct sched_entity *e, enum wish_kind kind)
 {
 	struct wish *w = &e->wish[kind];
 
@@ -292,7 +292,7 @@ static void succeed(struct entity *e, enum wish_kind kind)
 }
 
 /* What is wanted now may already be newer than what failed. */
-static void fail(struct cot_sched *s, struct entity *e, enum wish_kind kind)
+static void fail(struct cot_sched *s, struct sched_entity *e, enum wish_kind kind)
 {
 	struct wish *w = &e->wish[kind];
 	uint64_t now_ns = s->policy.now_ns;
@@ -327,7 +327,8 @@ static void fail(struct cot_sched *s, struct entity *e, enum wish_kind kind)
 	}
 }
 
-static void tell(struct cot_sched *s, struct entity *e, bool own, const struct cot_action_result *r)
+static void tell(struct cot_sched *s, struct sched_entity *e, bool own,
+		 const struct cot_action_result *r)
 {
 	const struct cot_policy_ops *ops = s->policy.ops;
 
@@ -353,7 +354,7 @@ static void count(struct cot_sched *s, enum cot_action_kind kind, int status, ui
 		stats->latency_max_ns[kind] = took_ns;
 }
 
-static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, int status)
+static void settle(struct cot_sched *s, struct sched_entity *e, enum wish_kind kind, int status)
 {
 	struct wish *w = &e->wish[kind];
 	bool replaced = w->want != w->sent, own = w->own;
@@ -379,7 +380,7 @@ static void settle(struct cot_sched *s, struct entity *e, enum wish_kind kind, i
 
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status)
 {
-	struct entity *e = cot_sched_table_up(s, id);
+	struct sched_entity *e = cot_sched_table_up(s, id);
 	enum wish_kind kind;
 
 	if (status > 0 || !seq)
@@ -409,7 +410,7 @@ static bool found(struct wish *w, uint32_t value)
 
 int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev)
 {
-	struct entity *e = cot_sched_table_up(s, ev->id);
+	struct sched_entity *e = cot_sched_table_up(s, ev->id);
 	bool changed;
 
 	if (!e || (ev->state.mode != COT_MODE_SWITCH && ev->state.mode != COT_MODE_DRAIN))
@@ -442,7 +443,7 @@ void cot_sched_action_on_time(struct cot_sched *s)
 	enum wish_kind kind;
 
 	cot_for_each_entity (pub, &s->policy) {
-		struct entity *e = entity_of(pub);
+		struct sched_entity *e = entity_of(pub);
 
 		for (kind = 0; kind < N_WISHES; kind++)
 			if (e->wish[kind].seq && e->wish[kind].deadline_ns <= now_ns)
@@ -462,7 +463,7 @@ uint64_t cot_sched_action_wake_ns(const struct cot_sched *s)
 	enum wish_kind kind;
 
 	cot_for_each_entity (pub, &s->policy) {
-		const struct entity *e = entity_of(pub);
+		const struct sched_entity *e = entity_of(pub);
 
 		for (kind = 0; kind < N_WISHES; kind++) {
 			const struct wish *w = &e->wish[kind];

@@ -43,7 +43,7 @@ struct own {
 	_Alignas(16) unsigned char bytes[COT_POLICY_OWN_MAX];
 };
 
-struct entity {
+struct sched_entity {
 	struct cot_entity pub; /* first: the policy's pointer is ours */
 	struct own own;
 	bool used, up;
@@ -54,22 +54,22 @@ struct entity {
 	uint64_t starving_since_ns; /* in the watchdog's time */
 };
 
-struct tenant {
+struct sched_tenant {
 	struct cot_tenant pub; /* first */
 	struct own own;
 	bool used;
 };
 
-struct work {
+struct sched_work {
 	struct cot_work pub; /* first */
 	struct own own;
 	bool used, queued;
 	uint32_t sent_granted, sent_evicted; /* what the host has been told */
 	/* What points to it, in each list that it is in: the list, or the one before. */
 	struct cot_work **link, **running_link;
-	struct work **waiting_link;
+	struct sched_work **waiting_link;
 	/* While it waits. */
-	struct work *later;
+	struct sched_work *later;
 	uint64_t watched_since_ns; /* in the watchdog's time */
 };
 
@@ -101,8 +101,8 @@ struct cot_sched {
 	uint64_t retry_ns;	 /* when the wanted policy is; COT_NEVER: it is not replaced */
 	uint64_t retry_pause_ns; /* the last one; 0 = there was none */
 
-	struct tenant tenants[COT_SCHED_MAX_TENANTS];
-	struct entity entities[COT_SCHED_MAX_ENTITIES];
+	struct sched_tenant tenants[COT_SCHED_MAX_TENANTS];
+	struct sched_entity entities[COT_SCHED_MAX_ENTITIES];
 	struct cot_tenant **tenants_tail;
 	struct cot_entity **entities_tail;
 
@@ -110,9 +110,9 @@ struct cot_sched {
 	uint32_t queue_head, queue_n;
 	uint32_t next_seq;
 
-	struct work works[COT_SCHED_MAX_WORKS]; /* by id, modulo */
+	struct sched_work works[COT_SCHED_MAX_WORKS]; /* by id, modulo */
 	struct cot_work **works_tail;
-	struct work *waiting, **waiting_tail; /* the one that waits longest first */
+	struct sched_work *waiting, **waiting_tail; /* the one that waits longest first */
 	uint32_t n_waiting[N_GPUS];
 	struct cot_work **running_tail[N_GPUS];
 	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
@@ -136,9 +136,9 @@ static inline struct cot_sched *sched_of(struct cot_policy *p)
 	return (struct cot_sched *)p;
 }
 
-static inline struct entity *entity_of(struct cot_entity *e)
+static inline struct sched_entity *entity_of(struct cot_entity *e)
 {
-	return (struct entity *)e;
+	return (struct sched_entity *)e;
 }
 
 static inline uint64_t time_after(uint64_t t_ns, uint64_t dt_ns)
@@ -175,17 +175,17 @@ int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_p
 int cot_sched_table_on_pool_left(struct cot_sched *s, uint32_t id);
 int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activity activity);
 /* An entity that is up, or NULL. */
-struct entity *cot_sched_table_up(struct cot_sched *s, uint32_t id);
+struct sched_entity *cot_sched_table_up(struct cot_sched *s, uint32_t id);
 
 /* ---- action.c ---- */
 
 extern const struct cot_policy_actions cot_sched_actions;
 
-void cot_sched_action_entity_init(struct entity *e);
+void cot_sched_action_entity_init(struct sched_entity *e);
 /* Forgets what is queued or in flight for an entity that goes down. */
-void cot_sched_action_entity_forget(struct cot_sched *s, struct entity *e);
+void cot_sched_action_entity_forget(struct cot_sched *s, struct sched_entity *e);
 /* The core's own wish, whatever the policy says. */
-void cot_sched_action_want_run(struct cot_sched *s, struct entity *e, uint32_t run);
+void cot_sched_action_want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run);
 /* Thaws everybody who is not held. */
 void cot_sched_action_thaw_all(struct cot_sched *s);
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status);

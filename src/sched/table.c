@@ -16,7 +16,7 @@ void cot_sched_table_init(struct cot_sched *s)
 
 /* ---- looking up ---- */
 
-static struct entity *find_entity(struct cot_sched *s, uint32_t id)
+static struct sched_entity *find_entity(struct cot_sched *s, uint32_t id)
 {
 	uint32_t i;
 
@@ -26,7 +26,7 @@ static struct entity *find_entity(struct cot_sched *s, uint32_t id)
 	return NULL;
 }
 
-static struct tenant *find_tenant(struct cot_sched *s, uint32_t id)
+static struct sched_tenant *find_tenant(struct cot_sched *s, uint32_t id)
 {
 	uint32_t i;
 
@@ -36,9 +36,9 @@ static struct tenant *find_tenant(struct cot_sched *s, uint32_t id)
 	return NULL;
 }
 
-struct entity *cot_sched_table_up(struct cot_sched *s, uint32_t id)
+struct sched_entity *cot_sched_table_up(struct cot_sched *s, uint32_t id)
 {
-	struct entity *e = find_entity(s, id);
+	struct sched_entity *e = find_entity(s, id);
 
 	return e && e->up ? e : NULL;
 }
@@ -65,16 +65,18 @@ const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id
 
 /* ---- entities ---- */
 
-static struct entity *entity_create(struct cot_sched *s, uint32_t id, enum cot_entity_kind kind)
+static struct sched_entity *entity_create(struct cot_sched *s, uint32_t id,
+					  enum cot_entity_kind kind)
 {
 	uint32_t i;
 
 	for (i = 0; i < COT_SCHED_MAX_ENTITIES; i++) {
-		struct entity *e = &s->entities[i];
+		struct sched_entity *e = &s->entities[i];
 
 		if (e->used)
 			continue;
-		*e = (struct entity){.used = true, .pub = {.id = id, .kind = kind, .own = &e->own}};
+		*e = (struct sched_entity){.used = true,
+					   .pub = {.id = id, .kind = kind, .own = &e->own}};
 		cot_sched_action_entity_init(e);
 		return e;
 	}
@@ -82,7 +84,7 @@ static struct entity *entity_create(struct cot_sched *s, uint32_t id, enum cot_e
 }
 
 /* What an entity has from its tenants. Returns what changed. */
-static unsigned sum_up(struct cot_sched *s, struct entity *e)
+static unsigned sum_up(struct cot_sched *s, struct sched_entity *e)
 {
 	uint32_t weight = 0, block_us = 0, target_us = 0, n = 0;
 	bool active = false, unknown = false, all_known = true;
@@ -125,7 +127,7 @@ static unsigned sum_up(struct cot_sched *s, struct entity *e)
 	return what;
 }
 
-static void link_tenants(struct cot_sched *s, struct entity *e, struct cot_entity *to)
+static void link_tenants(struct cot_sched *s, struct sched_entity *e, struct cot_entity *to)
 {
 	struct cot_tenant *t;
 
@@ -134,7 +136,7 @@ static void link_tenants(struct cot_sched *s, struct entity *e, struct cot_entit
 			t->entity = to;
 }
 
-static void bring_up(struct cot_sched *s, struct entity *e)
+static void bring_up(struct cot_sched *s, struct sched_entity *e)
 {
 	e->up = true;
 	e->starving = false;
@@ -157,7 +159,7 @@ static void bring_up(struct cot_sched *s, struct entity *e)
 }
 
 /* The policy no longer finds it in the table when it is told. */
-static void take_down(struct cot_sched *s, struct entity *e)
+static void take_down(struct cot_sched *s, struct sched_entity *e)
 {
 	struct cot_entity **p = &s->policy.entities;
 
@@ -176,7 +178,7 @@ static void take_down(struct cot_sched *s, struct entity *e)
 		s->policy.ops->entity_down(&s->policy, &e->pub);
 }
 
-static void update_entity(struct cot_sched *s, struct entity *e, enum cot_class cls,
+static void update_entity(struct cot_sched *s, struct sched_entity *e, enum cot_class cls,
 			  uint64_t gpu_mask, bool ready)
 {
 	unsigned what = 0;
@@ -198,13 +200,13 @@ static void update_entity(struct cot_sched *s, struct entity *e, enum cot_class 
 	}
 }
 
-static void refresh(struct cot_sched *s, struct entity *e)
+static void refresh(struct cot_sched *s, struct sched_entity *e)
 {
 	if (e && e->up)
 		update_entity(s, e, e->pub.cls, e->pub.gpu_mask, true);
 }
 
-static void entity_destroy(struct cot_sched *s, struct entity *e)
+static void entity_destroy(struct cot_sched *s, struct sched_entity *e)
 {
 	take_down(s, e);
 	e->used = false;
@@ -217,16 +219,16 @@ static bool is_class(enum cot_class cls)
 	return cls == COT_CLASS_LATENCY || cls == COT_CLASS_BATCH;
 }
 
-static struct tenant *tenant_create(struct cot_sched *s, uint32_t id)
+static struct sched_tenant *tenant_create(struct cot_sched *s, uint32_t id)
 {
 	uint32_t i;
 
 	for (i = 0; i < COT_SCHED_MAX_TENANTS; i++) {
-		struct tenant *t = &s->tenants[i];
+		struct sched_tenant *t = &s->tenants[i];
 
 		if (t->used)
 			continue;
-		*t = (struct tenant){.used = true, .pub = {.id = id, .own = &t->own}};
+		*t = (struct sched_tenant){.used = true, .pub = {.id = id, .own = &t->own}};
 		return t;
 	}
 	return NULL;
@@ -268,8 +270,8 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 
 static int join(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *d)
 {
-	struct entity *e = find_entity(s, d->pool ? d->pool : id);
-	struct tenant *t;
+	struct sched_entity *e = find_entity(s, d->pool ? d->pool : id);
+	struct sched_tenant *t;
 
 	if (d->pool ? e && e->pub.kind != COT_ENTITY_POOL : e != NULL)
 		return -EEXIST;
@@ -300,8 +302,8 @@ static int join(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *
 
 int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *d)
 {
-	struct tenant *t = find_tenant(s, id);
-	struct entity *e;
+	struct sched_tenant *t = find_tenant(s, id);
+	struct sched_entity *e;
 	unsigned what;
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
@@ -325,7 +327,7 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 	return 0;
 }
 
-static void unlink_tenant(struct cot_sched *s, struct tenant *t)
+static void unlink_tenant(struct cot_sched *s, struct sched_tenant *t)
 {
 	struct cot_tenant **p = &s->policy.tenants;
 
@@ -339,7 +341,7 @@ static void unlink_tenant(struct cot_sched *s, struct tenant *t)
 
 int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 {
-	struct tenant *t = find_tenant(s, id);
+	struct sched_tenant *t = find_tenant(s, id);
 
 	if (!t)
 		return -EINVAL;
@@ -357,7 +359,7 @@ int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 
 int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activity activity)
 {
-	struct tenant *t = find_tenant(s, id);
+	struct sched_tenant *t = find_tenant(s, id);
 
 	if (!t || (unsigned)activity > COT_ACTIVITY_ACTIVE)
 		return -EINVAL;
@@ -374,7 +376,7 @@ int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activ
 
 int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_pool_desc *d)
 {
-	struct entity *e = find_entity(s, id);
+	struct sched_entity *e = find_entity(s, id);
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask)
 		return -EINVAL;
@@ -390,7 +392,7 @@ int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_p
 
 int cot_sched_table_on_pool_left(struct cot_sched *s, uint32_t id)
 {
-	struct entity *e = find_entity(s, id);
+	struct sched_entity *e = find_entity(s, id);
 
 	if (!e || e->pub.kind != COT_ENTITY_POOL)
 		return -EINVAL;

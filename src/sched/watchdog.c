@@ -48,7 +48,7 @@ static void check_starved(struct cot_sched *s)
 	struct cot_entity *pub;
 
 	cot_for_each_entity (pub, &s->policy) {
-		struct entity *e = entity_of(pub);
+		struct sched_entity *e = entity_of(pub);
 		bool starving = cot_entity_may_run(pub) && is_kept_off(pub);
 
 		if (starving && !e->starving)
@@ -128,7 +128,7 @@ uint64_t cot_sched_watchdog_wake_ns(const struct cot_sched *s)
 	struct cot_entity *pub;
 
 	cot_for_each_entity (pub, &s->policy) {
-		const struct entity *e = entity_of(pub);
+		const struct sched_entity *e = entity_of(pub);
 
 		if (e->starving)
 			earlier(&wake_ns, clock_ns(s, e->starving_since_ns, s->limits.starve_ns));

@@ -30,23 +30,23 @@ static const struct cot_work_ops *work_ops(const struct cot_sched *s)
 	return s->started && s->policy.ops->works ? s->policy.ops->works : &none;
 }
 
-static struct work *find_work(const struct cot_sched *s, uint32_t id)
+static struct sched_work *find_work(const struct cot_sched *s, uint32_t id)
 {
-	const struct work *w = &s->works[id % COT_SCHED_MAX_WORKS];
+	const struct sched_work *w = &s->works[id % COT_SCHED_MAX_WORKS];
 
-	return w->used && w->pub.id == id ? (struct work *)w : NULL;
+	return w->used && w->pub.id == id ? (struct sched_work *)w : NULL;
 }
 
 const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id)
 {
-	const struct work *w = find_work(s, id);
+	const struct sched_work *w = find_work(s, id);
 
 	return w ? &w->pub : NULL;
 }
 
 /* ---- what the host is to be told ---- */
 
-static void enqueue(struct cot_sched *s, struct work *w)
+static void enqueue(struct cot_sched *s, struct sched_work *w)
 {
 	uint32_t at = (s->work_queue_head + s->work_queue_n) % COT_SCHED_MAX_WORKS;
 
@@ -57,7 +57,7 @@ static void enqueue(struct cot_sched *s, struct work *w)
 	s->work_queue_n++;
 }
 
-static void forget_queued(struct cot_sched *s, const struct work *w)
+static void forget_queued(struct cot_sched *s, const struct sched_work *w)
 {
 	uint16_t index = (uint16_t)(w - s->works);
 	uint32_t i, kept = 0;
@@ -72,7 +72,7 @@ static void forget_queued(struct cot_sched *s, const struct work *w)
 		s->work_queue_n = kept;
 }
 
-static void fill_action(struct cot_sched *s, struct work *w, struct cot_action *ret_action)
+static void fill_action(struct cot_sched *s, struct sched_work *w, struct cot_action *ret_action)
 {
 	bool grant = w->pub.granted != w->sent_granted;
 
@@ -95,7 +95,7 @@ static void fill_action(struct cot_sched *s, struct work *w, struct cot_action *
 
 bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_action)
 {
-	struct work *w;
+	struct sched_work *w;
 
 	if (!s->work_queue_n)
 		return false;
@@ -114,7 +114,7 @@ bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_acti
 
 /* ---- who waits, and who runs ---- */
 
-static void begin_waiting(struct cot_sched *s, struct work *w)
+static void begin_waiting(struct cot_sched *s, struct sched_work *w)
 {
 	w->pub.state = COT_WORK_WAITING;
 	w->pub.waiting_since_ns = s->policy.now_ns;
@@ -127,7 +127,7 @@ static void begin_waiting(struct cot_sched *s, struct work *w)
 	s->policy.waiting_gpus |= 1ull << w->pub.gpu;
 }
 
-static void end_waiting(struct cot_sched *s, struct work *w)
+static void end_waiting(struct cot_sched *s, struct sched_work *w)
 {
 	*w->waiting_link = w->later;
 	if (w->later)
@@ -138,7 +138,7 @@ static void end_waiting(struct cot_sched *s, struct work *w)
 		s->policy.waiting_gpus &= ~(1ull << w->pub.gpu);
 }
 
-static void begin_running(struct cot_sched *s, struct work *w)
+static void begin_running(struct cot_sched *s, struct sched_work *w)
 {
 	uint32_t gpu = w->pub.gpu;
 
@@ -151,13 +151,13 @@ static void begin_running(struct cot_sched *s, struct work *w)
 	s->policy.running_gpus |= 1ull << gpu;
 }
 
-static void end_running(struct cot_sched *s, struct work *w)
+static void end_running(struct cot_sched *s, struct sched_work *w)
 {
 	uint32_t gpu = w->pub.gpu;
 
 	*w->running_link = w->pub.next_running;
 	if (w->pub.next_running)
-		((struct work *)w->pub.next_running)->running_link = w->running_link;
+		((struct sched_work *)w->pub.next_running)->running_link = w->running_link;
 	else
 		s->running_tail[gpu] = w->running_link;
 	if (!s->policy.running[gpu])
@@ -171,7 +171,7 @@ static uint32_t at_most(uint32_t n, uint32_t limit)
 	return limit && limit < n ? limit : n;
 }
 
-static void set_want(struct work *w)
+static void set_want(struct sched_work *w)
 {
 	const struct cot_tenant *t = w->pub.tenant;
 	uint32_t n = w->pub.n_sms;
@@ -183,7 +183,7 @@ static void set_want(struct work *w)
 	w->pub.want = n;
 }
 
-static void set_waiting(struct cot_sched *s, struct work *w, uint32_t n_tasks)
+static void set_waiting(struct cot_sched *s, struct sched_work *w, uint32_t n_tasks)
 {
 	begin_waiting(s, w);
 	w->pub.n_tasks = n_tasks;
@@ -207,7 +207,7 @@ static struct cot_tenant *tenant_of(struct cot_sched *s, uint32_t id)
 
 int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d)
 {
-	struct work *w = &s->works[id % COT_SCHED_MAX_WORKS];
+	struct sched_work *w = &s->works[id % COT_SCHED_MAX_WORKS];
 	struct cot_tenant *t = tenant_of(s, d->tenant);
 
 	if (!id || !t || d->gpu >= N_GPUS || !d->n_sms || d->n_sms > COT_SMS_MAX || !d->per_sm ||
@@ -215,7 +215,7 @@ int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_wo
 		return -EINVAL;
 	if (w->used)
 		return w->pub.id == id ? -EEXIST : -ENOSPC;
-	*w = (struct work){
+	*w = (struct sched_work){
 		.used = true,
 		.pub =
 			{
@@ -243,7 +243,7 @@ int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_wo
 
 int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
 {
-	struct work *w = find_work(s, id);
+	struct sched_work *w = find_work(s, id);
 
 	if (!w || capsms > w->pub.evicted)
 		return -EINVAL;
@@ -256,11 +256,11 @@ int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
 }
 
 /* The policy no longer finds it in the table when it is told. */
-static void remove_work(struct cot_sched *s, struct work *w)
+static void remove_work(struct cot_sched *s, struct sched_work *w)
 {
 	*w->link = w->pub.next;
 	if (w->pub.next)
-		((struct work *)w->pub.next)->link = w->link;
+		((struct sched_work *)w->pub.next)->link = w->link;
 	else
 		s->works_tail = w->link;
 	s->policy.n_works--;
@@ -276,7 +276,7 @@ static void remove_work(struct cot_sched *s, struct work *w)
 
 int cot_sched_work_on_done(struct cot_sched *s, uint32_t id, uint32_t left)
 {
-	struct work *w = find_work(s, id);
+	struct sched_work *w = find_work(s, id);
 
 	if (!w)
 		return -EINVAL;
@@ -299,7 +299,7 @@ void cot_sched_work_on_shares(struct cot_sched *s, const struct cot_tenant *t)
 {
 	struct cot_work *w;
 
-	cot_for_each_work(w, &s->policy) if (w->tenant == t) set_want((struct work *)w);
+	cot_for_each_work(w, &s->policy) if (w->tenant == t) set_want((struct sched_work *)w);
 }
 
 void cot_sched_work_drop(struct cot_sched *s, const struct cot_tenant *t)
@@ -309,17 +309,17 @@ void cot_sched_work_drop(struct cot_sched *s, const struct cot_tenant *t)
 	for (w = s->policy.works; w; w = next) {
 		next = w->next;
 		if (w->tenant == t)
-			remove_work(s, (struct work *)w);
+			remove_work(s, (struct sched_work *)w);
 	}
 }
 
 /* ---- what the policy may do ---- */
 
 /* A pointer that a policy kept too long is caught here, without reading what it points to. */
-static struct work *checked(struct cot_sched *s, const struct cot_work *w)
+static struct sched_work *checked(struct cot_sched *s, const struct cot_work *w)
 {
 	uintptr_t offset = (uintptr_t)w - (uintptr_t)s->works;
-	struct work *work;
+	struct sched_work *work;
 
 	if (offset >= sizeof(s->works) || offset % sizeof(s->works[0]))
 		return NULL;
@@ -327,7 +327,7 @@ static struct work *checked(struct cot_sched *s, const struct cot_work *w)
 	return work->used ? work : NULL;
 }
 
-static void begin(struct cot_sched *s, struct work *w, uint32_t capsms, bool settled)
+static void begin(struct cot_sched *s, struct sched_work *w, uint32_t capsms, bool settled)
 {
 	end_waiting(s, w);
 	begin_running(s, w);
@@ -336,7 +336,7 @@ static void begin(struct cot_sched *s, struct work *w, uint32_t capsms, bool set
 	enqueue(s, w);
 }
 
-static int grow(struct cot_sched *s, struct work *w, uint32_t capsms)
+static int grow(struct cot_sched *s, struct sched_work *w, uint32_t capsms)
 {
 	if (capsms == w->pub.granted)
 		return 0;
@@ -360,7 +360,7 @@ static int refuse_in_fini(struct cot_sched *s)
 int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled)
 {
 	struct cot_sched *s = sched_of(p);
-	struct work *work = checked(s, w);
+	struct sched_work *work = checked(s, w);
 
 	if (s->in_fini)
 		return refuse_in_fini(s);
@@ -377,7 +377,7 @@ int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t caps
 int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms)
 {
 	struct cot_sched *s = sched_of(p);
-	struct work *work = checked(s, w);
+	struct sched_work *work = checked(s, w);
 
 	if (s->in_fini)
 		return refuse_in_fini(s);
