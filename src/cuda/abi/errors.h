@@ -92,6 +92,9 @@
 	  "the graph update was not performed because it included changes which violated "         \
 	  "constraints specific to instantiated graph update")                                     \
 	E(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, "cluster misconfiguration")                        \
+	E(CUDA_ERROR_INVALID_RESOURCE_TYPE, 914, "invalid resource type")                          \
+	E(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, 915, "invalid resource configuration")        \
+	E(CUDA_ERROR_STREAM_DETACHED, 917, "the stream's green context has been destroyed")        \
 	E(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 typedef enum cudaError_enum {

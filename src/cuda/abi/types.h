@@ -256,6 +256,9 @@ typedef struct CUlaunchConfig_st {
 #define CU_GREEN_CTX_DEFAULT_STREAM			    1u
 #define CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE 2u
 
+#define CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING	    1u
+#define CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE 2u
+
 typedef enum CUdevResourceType_enum { CU_DEV_RESOURCE_TYPE_SM = 1 } CUdevResourceType;
 
 typedef struct CUdevResource_st {

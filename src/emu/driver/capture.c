@@ -104,10 +104,11 @@ static struct cot_emu_capture *implied(const struct CUstream_st *s)
 {
 	struct cot_emu_capture *k;
 
-	if (s != s->context->null_stream)
+	if (s != cot_emu_stream_default(s))
 		return NULL;
 	for (k = captures; k; k = k->next)
-		if (k->origin->context == s->context && cot_emu_stream_is_blocking(k->origin) &&
+		if (k->origin->context == s->context && k->origin->green == s->green &&
+		    cot_emu_stream_is_blocking(k->origin) &&
 		    k->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
 			return k;
 	return NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emu/driver/driver.h"
+#include "emu/driver/green.h"
 #include "emu/driver/grid.h"
 #include "emu/driver/memory.h"
 #include "emu/driver/mps_client.h"
@@ -14,6 +15,11 @@ static _Atomic uint64_t last_id;
 
 /* In the order of CUlimit; what a program sets is remembered and changes nothing. */
 static const size_t default_limits[COT_EMU_N_LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
+
+uint64_t cot_emu_context_next_id(void)
+{
+	return atomic_fetch_add(&last_id, 1) + 1;
+}
 
 static CUresult join_pool(struct cot_emu_context *c)
 {
@@ -42,7 +48,7 @@ static CUresult fill_context(struct cot_emu_context *c)
 	result = cot_emu_hardware_create(c);
 	if (result)
 		goto err_pool;
-	result = cot_emu_stream_make(c, 0, 0, &c->null_stream);
+	result = cot_emu_stream_make((struct cot_emu_place){c, NULL}, 0, 0, &c->null_stream);
 	if (result)
 		goto err_hardware;
 	return CUDA_SUCCESS;
@@ -73,7 +79,7 @@ CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 	c->shared = n_shared_channels > 0;
 	c->n_channels = c->shared ? n_shared_channels : COT_EMU_CTX_CHANNELS;
 	c->pool = -1;
-	c->id = atomic_fetch_add(&last_id, 1) + 1;
+	c->id = cot_emu_context_next_id();
 	c->lazy = true;
 	memcpy(c->limits, default_limits, sizeof(c->limits));
 	pthread_mutex_init(&c->lock, NULL);
@@ -136,6 +142,7 @@ void cot_emu_context_free(struct cot_emu_context *c)
 		*at = c->next;
 	pthread_mutex_unlock(&list_lock);
 	free_slots(c);
+	cot_emu_greens_forget(c);
 	/* The work goes with the context; what it would have done to memory is not done. */
 	while ((s = take_stream(c))) {
 		cot_emu_stream_abandon(s);
@@ -151,20 +158,52 @@ void cot_emu_context_free(struct cot_emu_context *c)
 	free(c);
 }
 
-CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context)
+struct cot_emu_place cot_emu_place_of(CUcontext handle)
+{
+	struct CUgreenCtx_st *green = cot_emu_green_of(handle);
+
+	if (green)
+		return (struct cot_emu_place){green->context, green};
+	return (struct cot_emu_place){(struct cot_emu_context *)handle, NULL};
+}
+
+CUcontext cot_emu_place_handle(struct cot_emu_place place)
+{
+	return place.green ? cot_emu_green_context(place.green) : (CUcontext)place.context;
+}
+
+static bool exists(const struct cot_emu_context *wanted)
 {
 	struct cot_emu_context *c;
 
-	if (!handle)
-		return cot_emu_current(ret_context);
 	pthread_mutex_lock(&list_lock);
-	for (c = contexts; c && c != (struct cot_emu_context *)handle; c = c->next)
+	for (c = contexts; c && c != wanted; c = c->next)
 		;
 	pthread_mutex_unlock(&list_lock);
-	if (!c)
+	return c;
+}
+
+CUresult cot_emu_place_get(CUcontext handle, struct cot_emu_place *ret_place)
+{
+	struct cot_emu_place place = handle ? cot_emu_place_of(handle) : cot_emu_current_place();
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!place.context || (handle && !exists(place.context)))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	*ret_context = c;
-	return (CUresult)atomic_load(&c->fault);
+	*ret_place = place;
+	return (CUresult)atomic_load(&place.context->fault);
+}
+
+CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context)
+{
+	struct cot_emu_place place = {NULL, NULL};
+	CUresult result = cot_emu_place_get(handle, &place);
+
+	if (place.context)
+		*ret_context = place.context;
+	return result;
 }
 
 CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault)
@@ -175,31 +214,37 @@ CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault)
 	return (CUresult)atomic_load(&c->fault);
 }
 
-static struct CUstream_st *nth_stream(struct cot_emu_context *c, uint32_t n)
+struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint32_t n)
 {
+	struct cot_emu_context *c = place.context;
 	struct CUstream_st *s;
 
 	pthread_mutex_lock(&c->lock);
-	for (s = c->streams; s && n; s = s->next)
-		n--;
+	for (s = c->streams; s && ((place.green && s->green != place.green) || n--); s = s->next)
+		;
 	if (s)
 		cot_emu_stream_ref(s);
 	pthread_mutex_unlock(&c->lock);
 	return s;
 }
 
-CUresult cot_emu_context_drain(struct cot_emu_context *c)
+CUresult cot_emu_place_drain(struct cot_emu_place place)
 {
-	CUresult result = (CUresult)atomic_load(&c->fault);
+	CUresult result = (CUresult)atomic_load(&place.context->fault);
 	struct CUstream_st *s;
 	uint32_t i;
 
-	for (i = 0; !result && (s = nth_stream(c, i)); i++) {
+	for (i = 0; !result && (s = cot_emu_place_stream(place, i)); i++) {
 		result = cot_emu_stream_drain(s, true);
 		cot_emu_stream_unref(s);
 	}
 	cot_emu_print_flush();
 	return result;
+}
+
+CUresult cot_emu_context_drain(struct cot_emu_context *c)
+{
+	return cot_emu_place_drain((struct cot_emu_place){c, NULL});
 }
 
 struct cot_emu_context *cot_emu_context_primary(CUdevice device)

@@ -28,13 +28,14 @@
 #include "emu/driver/task.h"
 #include "emu/gpu/shared.h"
 
-#define COT_EMU_CTX_CHANNELS  8u   /* of a program's own compute group, as CUDA has by default */
-#define COT_EMU_POOL_CHANNELS 128u /* at most, of a context that others share */
-#define COT_EMU_COPY_GROUPS   3u
-#define COT_EMU_MAX_OPS	      256u /* queued in one stream */
-#define COT_EMU_MAX_STREAMS   1024u
-#define COT_EMU_CTX_STACK     16u
-#define COT_EMU_N_LIMITS      7u
+#define COT_EMU_CTX_CHANNELS	 8u   /* of a program's own compute group, as CUDA has by default */
+#define COT_EMU_POOL_CHANNELS	 128u /* at most, of a context that others share */
+#define COT_EMU_COPY_GROUPS	 3u
+#define COT_EMU_MAX_OPS		 256u /* queued in one stream */
+#define COT_EMU_MAX_STREAMS	 1024u
+#define COT_EMU_CTX_STACK	 16u
+#define COT_EMU_N_LIMITS	 7u
+#define COT_EMU_HIGHEST_PRIORITY (-5) /* of streams; the lowest is 0 */
 
 enum cot_emu_op_kind {
 	COT_EMU_OP_KERNEL, /* a built-in kernel that is already queued on the GPU */
@@ -53,10 +54,20 @@ struct cot_emu_op {
 	uint64_t position;	      /* wait: in the other stream; record: of this operation */
 };
 
+struct cot_emu_context;
+struct CUgreenCtx_st;
+
+/* Where work goes: to a context, or (green) to its part of the SMs. */
+struct cot_emu_place {
+	struct cot_emu_context *context;
+	struct CUgreenCtx_st *green; /* NULL: all SMs */
+};
+
 struct CUstream_st {
 	_Atomic uint32_t n_refs;
 	struct cot_emu_context *context;
-	struct CUstream_st *next; /* in its context */
+	struct CUgreenCtx_st *green; /* a reference, or NULL */
+	struct CUstream_st *next;    /* in its context */
 	uint64_t id;
 	int priority;
 	unsigned flags;
@@ -173,32 +184,59 @@ CUresult cot_emu_current(struct cot_emu_context **ret_context);
 /* The same, whatever happened to it. */
 CUresult cot_emu_current_even_faulted(struct cot_emu_context **ret_context);
 /* Unchecked; false: the thread's stack of contexts is full, or empty. */
-bool cot_emu_current_push(struct cot_emu_context *c);
-bool cot_emu_current_pop(struct cot_emu_context **ret_context);
-void cot_emu_current_set(struct cot_emu_context *c);
-/* NULL: none. */
-struct cot_emu_context *cot_emu_current_top(void);
+bool cot_emu_current_push(struct cot_emu_place place);
+bool cot_emu_current_pop(struct cot_emu_place *ret_place);
+void cot_emu_current_set(struct cot_emu_place place);
+/* Unchecked; context NULL: none. */
+struct cot_emu_place cot_emu_current_place(void);
 /* It is no longer the thread's current one. */
 void cot_emu_current_forget(const struct cot_emu_context *c);
+void cot_emu_current_forget_green(const struct CUgreenCtx_st *green);
 
 /* ---- context.c ---- */
 
-/* The context behind a handle; NULL is the current one. */
+/* The context behind a handle, also of one of its parts; NULL is the current one. */
 CUresult cot_emu_context_get(CUcontext handle, struct cot_emu_context **ret_context);
+/* The same, and which part it is. */
+CUresult cot_emu_place_get(CUcontext handle, struct cot_emu_place *ret_place);
+/* Unchecked, but for green contexts; and back. */
+struct cot_emu_place cot_emu_place_of(CUcontext handle);
+CUcontext cot_emu_place_handle(struct cot_emu_place place);
 CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 			      struct cot_emu_context **ret_context);
 void cot_emu_context_free(struct cot_emu_context *c);
+/* Contexts and green ones have numbers that are never used again. */
+uint64_t cot_emu_context_next_id(void);
+/* Waits for all that the place's streams have; those of green contexts are the context's, too. */
+CUresult cot_emu_place_drain(struct cot_emu_place place);
 CUresult cot_emu_context_drain(struct cot_emu_context *c);
+/* The n-th stream of the place, with a reference; NULL: there are not that many. */
+struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint32_t n);
 /* The device's primary context, or NULL. */
 struct cot_emu_context *cot_emu_context_primary(CUdevice device);
 void cot_emu_contexts_drop_library(const struct cot_emu_library *l);
 /* Notes the first fault, which stays; returns the one that counts. */
 CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault);
 
+/* ---- primary.c: a device's primary context ---- */
+
+CUresult cot_emu_primary_retain(CUdevice device, struct cot_emu_context **ret_context);
+CUresult cot_emu_primary_release(CUdevice device);
+/* The next one who retains it gets a new one. */
+CUresult cot_emu_primary_reset(CUdevice device);
+/* How its threads are to wait. */
+unsigned cot_emu_primary_flags(CUdevice device);
+void cot_emu_primary_set_flags(CUdevice device, unsigned flags);
+
 /* ---- stream.c ---- */
 
-CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int priority,
+CUresult cot_emu_stream_make(struct cot_emu_place place, unsigned flags, int priority,
 			     struct CUstream_st **ret_stream);
+/*
+ * The nearest priority that there is. Kernels of one context share the SMs whatever it says; it is
+ * kept to be asked for.
+ */
+int cot_emu_stream_priority(int priority);
 void cot_emu_stream_ref(struct CUstream_st *s);
 void cot_emu_stream_unref(struct CUstream_st *s);
 /* Drops all that is queued, on the GPU too, and waits for the worker to end. */
@@ -216,6 +254,8 @@ CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool bl
 CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block);
 /* Takes the stream out of its context and lets go of it when its work is done. */
 CUresult cot_emu_stream_close(struct CUstream_st *s);
+/* The default stream of where the stream is. */
+struct CUstream_st *cot_emu_stream_default(const struct CUstream_st *s);
 /* Makes the legacy stream and the blocking ones wait for each other, before an operation. */
 CUresult cot_emu_stream_order(struct CUstream_st *s);
 CUresult cot_emu_stream_push_wait(struct CUstream_st *s, struct CUstream_st *other,
@@ -242,6 +282,9 @@ void cot_emu_event_done(CUevent event, struct CUstream_st *s, uint64_t position,
 /* Now, by a graph that runs in the stream. */
 void cot_emu_event_stamp(CUevent event);
 CUresult cot_emu_event_await(CUevent event, bool block);
+/* In a stream that does not capture. */
+CUresult cot_emu_event_record(CUevent event, struct CUstream_st *s);
+CUresult cot_emu_event_wait(struct CUstream_st *s, CUevent event);
 
 /* ---- api/runtime_tables.c ---- */
 

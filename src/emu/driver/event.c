@@ -62,3 +62,68 @@ CUresult cot_emu_event_await(CUevent event, bool block)
 	cot_emu_stream_unref(s);
 	return result;
 }
+
+CUresult cot_emu_event_record(CUevent event, struct CUstream_st *s)
+{
+	struct cot_emu_op op = {.kind = COT_EMU_OP_RECORD, .event = event};
+	CUresult result = CUDA_SUCCESS;
+
+	if (!atomic_load(&s->context->lazy))
+		result = cot_emu_stream_order(s);
+	if (result)
+		return result;
+	cot_emu_event_ref(event);
+	op.asked_ns = cot_emu_gpu_now(cot_emu_machine());
+	return cot_emu_stream_push(s, &op);
+}
+
+/* In a lazy context one kernel can wait for one other; a second event is waited for here and now.
+ */
+static CUresult wait_lazily(struct CUstream_st *s, CUevent event)
+{
+	struct cot_emu_op op = {.kind = COT_EMU_OP_WAIT};
+	struct cot_emu_ticket kernel = {0, 0};
+	CUresult result;
+
+	pthread_mutex_lock(&event->lock);
+	op.other = event->stream;
+	op.position = event->position;
+	kernel = event->kernel;
+	if (op.other)
+		cot_emu_stream_ref(op.other);
+	pthread_mutex_unlock(&event->lock);
+	if (!op.other)
+		return CUDA_SUCCESS;
+	if (s->after.serial) {
+		result = cot_emu_stream_retire(op.other, op.position, true);
+		cot_emu_stream_unref(op.other);
+		return result;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->after = kernel;
+	pthread_mutex_unlock(&s->lock);
+	return cot_emu_stream_push(s, &op);
+}
+
+CUresult cot_emu_event_wait(struct CUstream_st *s, CUevent event)
+{
+	struct CUstream_st *other = NULL;
+	uint64_t position = 0;
+	CUresult result;
+
+	pthread_mutex_lock(&event->lock);
+	if (event->stream && !event->done && event->stream != s) {
+		other = event->stream;
+		position = event->position;
+		cot_emu_stream_ref(other);
+	}
+	pthread_mutex_unlock(&event->lock);
+	if (!other)
+		return CUDA_SUCCESS;
+	if (atomic_load(&s->context->lazy) && atomic_load(&other->context->lazy))
+		result = wait_lazily(s, event);
+	else
+		result = cot_emu_stream_push_wait(s, other, position);
+	cot_emu_stream_unref(other);
+	return result;
+}

@@ -17,6 +17,7 @@
 #include "cuda/abi/calls.h"
 #include "emu/driver/image.h"
 #include "emu/gpu/model.h"
+#include "emu/gpu/sms.h"
 
 #define COT_EMU_MAX_ARGS_SIZE 32764u
 #define COT_EMU_MAX_THREADS   1024u
@@ -33,9 +34,11 @@ struct CUstream_st;
 struct cot_emu_launch {
 	const struct cot_emu_function *function;
 	uint32_t grid[3], block[3], cluster[3];
-	uint32_t shared_bytes; /* dynamic */
-	uint32_t n_sms;	       /* that the launch may use, and ... */
-	uint32_t n_sms_gpu;    /* ... that there are */
+	uint32_t shared_bytes;	/* dynamic */
+	uint32_t n_sms;		/* that the launch may use, and ... */
+	uint32_t n_sms_gpu;	/* ... that there are */
+	struct cot_emu_sms sms; /* which; none: any */
+	CUcontext context;	/* as the program names it; a name only, may be gone */
 	bool cooperative;
 	const unsigned char *args; /* packed as the function's layout says */
 };

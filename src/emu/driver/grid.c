@@ -457,6 +457,7 @@ static CUresult start(struct grid *g, const struct cot_emu_launch *l, uint64_t w
 		.args_size = l->function->args_size,
 		.grid_id = atomic_load(&n_launched),
 		.n_sms = l->n_sms,
+		.n_sms_gpu = cot_emu_n_sms(),
 		.cooperative = l->cooperative,
 		.cooperative_workspace = workspace,
 		.checks = wanted_checks(),
@@ -468,8 +469,12 @@ static CUresult start(struct grid *g, const struct cot_emu_launch *l, uint64_t w
 		.arg = g,
 	};
 	struct cot_error err = {{0}};
-	int rc = cot_exec_start(&x, ret_run, &err);
+	uint32_t sms[COT_EMU_SMS_MOST];
+	int rc;
 
+	if (cot_emu_sms_list(&l->sms, sms))
+		x.sms = sms;
+	rc = cot_exec_start(&x, ret_run, &err);
 	if (!rc)
 		return CUDA_SUCCESS;
 	cot_emu_complain("%s", err.text);

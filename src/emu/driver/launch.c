@@ -5,6 +5,7 @@
 
 #include "emu/driver/driver.h"
 #include "emu/driver/function.h"
+#include "emu/driver/green.h"
 
 /* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
 static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,
@@ -81,6 +82,26 @@ static CUresult check_cooperative(const struct cot_emu_launch *l)
 	return CUDA_SUCCESS;
 }
 
+/* Kernels that only last as long as they are told may have clusters; those that run may not yet. */
+static CUresult check_cluster(const struct cot_emu_launch *l, struct cot_emu_place place)
+{
+	uint64_t n = 1;
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		n *= l->cluster[i] ? l->cluster[i] : 1;
+	if (n == 1)
+		return CUDA_SUCCESS;
+	if (n > cot_emu_resource_cluster(place.green ? &place.green->part : NULL))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	if (l->function->ops->execute)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	for (i = 0; i < 3; i++)
+		if (l->cluster[i] && l->grid[i] % l->cluster[i])
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
 static CUresult read_attribute(const CUlaunchAttribute *a, struct cot_emu_wishes *w)
 {
 	switch (a->id) {
@@ -114,19 +135,17 @@ CUresult cot_emu_wishes_read(const CUlaunchConfig *config, struct cot_emu_wishes
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; !result && i < config->numAttrs; i++)
 		result = read_attribute(&config->attrs[i], w);
-	if (!result && w->cluster[0] * w->cluster[1] * w->cluster[2] > 1)
-		result = CUDA_ERROR_NOT_SUPPORTED;
 	return result;
 }
 
-CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
+CUresult cot_emu_task_launch(struct cot_emu_place place, const CUlaunchConfig *config,
 			     CUfunction function, void **params, void **extra,
 			     const struct cot_emu_wishes *w, struct cot_emu_task *ret_task)
 {
 	struct cot_emu_task t = {.kind = COT_EMU_TASK_LAUNCH};
 	struct cot_emu_launch *l = &t.launch;
 	struct cot_emu_function *f;
-	CUresult result = cot_emu_function_get(function, c, &f);
+	CUresult result = cot_emu_function_get(function, place.context, &f);
 	unsigned char *args;
 
 	if (result)
@@ -137,13 +156,18 @@ CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *co
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.cluster = {w->cluster[0], w->cluster[1], w->cluster[2]},
 		.shared_bytes = config->sharedMemBytes,
-		.n_sms = cot_emu_n_sms(),
+		.n_sms = place.green ? place.green->part.n_sms : cot_emu_n_sms(),
 		.n_sms_gpu = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
 		.cooperative = w->cooperative,
+		.context = cot_emu_place_handle(place),
 	};
+	if (place.green)
+		l->sms = place.green->part.sms;
 	if (!shape_valid(l))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = check_fit(l);
+	if (!result)
+		result = check_cluster(l, place);
 	if (!result && w->cooperative)
 		result = check_cooperative(l);
 	if (!result)

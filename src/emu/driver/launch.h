@@ -7,7 +7,7 @@
 
 #include "cuda/abi/calls.h"
 
-struct cot_emu_context;
+struct cot_emu_place;
 struct cot_emu_task;
 
 /* What a launch asks for beside its shape. */
@@ -20,7 +20,7 @@ struct cot_emu_wishes {
 /* Adds what the attributes say to the wishes, which the caller has begun. */
 CUresult cot_emu_wishes_read(const CUlaunchConfig *config, struct cot_emu_wishes *w);
 /* Packs arguments and checks the shape; the task owns the arguments. */
-CUresult cot_emu_task_launch(struct cot_emu_context *c, const CUlaunchConfig *config,
+CUresult cot_emu_task_launch(struct cot_emu_place place, const CUlaunchConfig *config,
 			     CUfunction function, void **params, void **extra,
 			     const struct cot_emu_wishes *w, struct cot_emu_task *ret_task);
 

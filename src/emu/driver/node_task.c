@@ -9,12 +9,12 @@ CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_ta
 				 .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 				 .sharedMemBytes = p->sharedMemBytes};
 	const struct cot_emu_wishes none = {.cooperative = false};
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_context_get(p->ctx, &c);
+	struct cot_emu_place place;
+	CUresult result = cot_emu_place_get(p->ctx, &place);
 
 	if (result)
 		return result;
-	return cot_emu_task_launch(c, &config, p->func ? p->func : (CUfunction)p->kern,
+	return cot_emu_task_launch(place, &config, p->func ? p->func : (CUfunction)p->kern,
 				   p->kernelParams, p->extra, &none, ret_task);
 }
 

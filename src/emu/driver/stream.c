@@ -4,8 +4,16 @@
 
 #include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
+#include "emu/driver/green.h"
 
 static _Atomic uint64_t last_id;
+
+int cot_emu_stream_priority(int priority)
+{
+	if (priority > 0)
+		return 0;
+	return priority < COT_EMU_HIGHEST_PRIORITY ? COT_EMU_HIGHEST_PRIORITY : priority;
+}
 
 void cot_emu_stream_ref(struct CUstream_st *s)
 {
@@ -43,15 +51,17 @@ void cot_emu_stream_unref(struct CUstream_st *s)
 		return;
 	cot_emu_stream_abandon(s);
 	cot_emu_capture_leave(s);
+	cot_emu_green_unref(s->green);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
-CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int priority,
+CUresult cot_emu_stream_make(struct cot_emu_place place, unsigned flags, int priority,
 			     struct CUstream_st **ret_stream)
 {
 	struct CUstream_st *s = calloc(1, sizeof(*s));
+	struct cot_emu_context *c = place.context;
 	CUresult result = CUDA_SUCCESS;
 
 	if (!s)
@@ -60,6 +70,7 @@ CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int prio
 	pthread_cond_init(&s->changed, NULL);
 	s->n_refs = 1;
 	s->context = c;
+	s->green = cot_emu_green_ref(place.green);
 	s->flags = flags;
 	s->priority = priority;
 	s->id = atomic_fetch_add(&last_id, 1) + 1;
@@ -81,18 +92,23 @@ CUresult cot_emu_stream_make(struct cot_emu_context *c, unsigned flags, int prio
 	return result;
 }
 
-static CUresult find_per_thread(struct cot_emu_context *c, struct CUstream_st **ret_stream)
+static bool is_own(const struct CUstream_st *s, const struct CUgreenCtx_st *green)
 {
+	return s->per_thread && s->green == green && pthread_equal(s->owner, pthread_self());
+}
+
+static CUresult find_per_thread(struct cot_emu_place place, struct CUstream_st **ret_stream)
+{
+	struct cot_emu_context *c = place.context;
 	struct CUstream_st *s;
 	CUresult result;
 
 	pthread_mutex_lock(&c->lock);
-	for (s = c->streams; s && !(s->per_thread && pthread_equal(s->owner, pthread_self()));
-	     s = s->next)
+	for (s = c->streams; s && !is_own(s, place.green); s = s->next)
 		;
 	pthread_mutex_unlock(&c->lock);
 	if (!s) {
-		result = cot_emu_stream_make(c, 0, 0, &s);
+		result = cot_emu_stream_make(place, 0, 0, &s);
 		if (result)
 			return result;
 		s->owner = pthread_self();
@@ -102,17 +118,34 @@ static CUresult find_per_thread(struct cot_emu_context *c, struct CUstream_st **
 	return CUDA_SUCCESS;
 }
 
+static struct CUstream_st *default_of(struct cot_emu_place place)
+{
+	return place.green ? place.green->null_stream : place.context->null_stream;
+}
+
+struct CUstream_st *cot_emu_stream_default(const struct CUstream_st *s)
+{
+	return default_of((struct cot_emu_place){s->context, s->green});
+}
+
 CUresult cot_emu_stream_get(CUstream handle, struct CUstream_st **ret_stream)
 {
 	struct cot_emu_context *c;
 	CUresult result = cot_emu_current(&c);
+	struct CUstream_st *s = handle;
 
 	if (result)
 		return result;
 	if (handle == CU_STREAM_PER_THREAD)
-		return find_per_thread(c, ret_stream);
-	*ret_stream = !handle || handle == CU_STREAM_LEGACY ? c->null_stream : handle;
-	return (CUresult)atomic_load(&(*ret_stream)->context->fault);
+		return find_per_thread(cot_emu_current_place(), ret_stream);
+	if (!handle || handle == CU_STREAM_LEGACY)
+		s = default_of(cot_emu_current_place());
+	if (!s)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*ret_stream = s;
+	if (cot_emu_green_is_gone(s->green))
+		return CUDA_ERROR_STREAM_DETACHED;
+	return (CUresult)atomic_load(&s->context->fault);
 }
 
 /* ---- the worker ---- */
@@ -346,16 +379,22 @@ CUresult cot_emu_stream_push_wait(struct CUstream_st *s, struct CUstream_st *oth
 
 bool cot_emu_stream_is_blocking(const struct CUstream_st *s)
 {
-	return s != s->context->null_stream && !(s->flags & CU_STREAM_NON_BLOCKING);
+	return s != cot_emu_stream_default(s) && !(s->flags & CU_STREAM_NON_BLOCKING);
 }
 
-/* The n-th stream of the context that the legacy one waits for, with a reference; or NULL. */
-static struct CUstream_st *nth_blocking(struct cot_emu_context *c, uint32_t n)
+static bool waits_for(const struct CUstream_st *legacy, const struct CUstream_st *s)
 {
+	return s->green == legacy->green && cot_emu_stream_is_blocking(s);
+}
+
+/* The n-th stream that the legacy one waits for, with a reference; or NULL. */
+static struct CUstream_st *nth_blocking(const struct CUstream_st *legacy, uint32_t n)
+{
+	struct cot_emu_context *c = legacy->context;
 	struct CUstream_st *s;
 
 	pthread_mutex_lock(&c->lock);
-	for (s = c->streams; s && (!cot_emu_stream_is_blocking(s) || n--); s = s->next)
+	for (s = c->streams; s && (!waits_for(legacy, s) || n--); s = s->next)
 		;
 	if (s)
 		cot_emu_stream_ref(s);
@@ -365,21 +404,20 @@ static struct CUstream_st *nth_blocking(struct cot_emu_context *c, uint32_t n)
 
 CUresult cot_emu_stream_order(struct CUstream_st *s)
 {
-	struct cot_emu_context *c = s->context;
+	struct CUstream_st *legacy = cot_emu_stream_default(s), *other;
 	CUresult result = CUDA_SUCCESS;
-	struct CUstream_st *other;
 	uint64_t tail;
 	uint32_t i;
 
 	if (cot_emu_stream_is_blocking(s)) {
-		pthread_mutex_lock(&c->null_stream->lock);
-		tail = c->null_stream->tail;
-		pthread_mutex_unlock(&c->null_stream->lock);
-		return cot_emu_stream_push_wait(s, c->null_stream, tail);
+		pthread_mutex_lock(&legacy->lock);
+		tail = legacy->tail;
+		pthread_mutex_unlock(&legacy->lock);
+		return cot_emu_stream_push_wait(s, legacy, tail);
 	}
-	if (s != c->null_stream)
+	if (s != legacy)
 		return CUDA_SUCCESS;
-	for (i = 0; !result && (other = nth_blocking(c, i)); i++) {
+	for (i = 0; !result && (other = nth_blocking(legacy, i)); i++) {
 		pthread_mutex_lock(&other->lock);
 		tail = other->tail;
 		pthread_mutex_unlock(&other->lock);

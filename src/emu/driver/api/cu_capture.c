@@ -20,6 +20,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 		return result;
 	if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
+	/* That of a green context can be captured. */
 	if (s == s->context->null_stream)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	return cot_emu_capture_begin(s, mode);

@@ -1,11 +1,7 @@
 /* Contexts: a thread's current one, a device's primary one, settings, waiting. */
 #include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
-
-static struct cot_emu_context *of_handle(CUcontext ctx)
-{
-	return (struct cot_emu_context *)ctx;
-}
+#include "emu/driver/green.h"
 
 /* ---- current context ---- */
 
@@ -15,21 +11,21 @@ CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 
 	if (result)
 		return result;
-	return ctx && cot_emu_current_push(of_handle(ctx)) ? CUDA_SUCCESS
-							   : CUDA_ERROR_INVALID_CONTEXT;
+	return ctx && cot_emu_current_push(cot_emu_place_of(ctx)) ? CUDA_SUCCESS
+								  : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 {
-	struct cot_emu_context *c;
 	CUresult result = cot_emu_ready();
+	struct cot_emu_place place;
 
 	if (result)
 		return result;
-	if (!cot_emu_current_pop(&c))
+	if (!cot_emu_current_pop(&place))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (ctx)
-		*ctx = (CUcontext)c;
+		*ctx = cot_emu_place_handle(place);
 	return CUDA_SUCCESS;
 }
 
@@ -39,7 +35,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
 
 	if (result)
 		return result;
-	cot_emu_current_set(of_handle(ctx));
+	cot_emu_current_set(cot_emu_place_of(ctx));
 	return CUDA_SUCCESS;
 }
 
@@ -51,7 +47,7 @@ CUresult cuCtxGetCurrent(CUcontext *ctx)
 		return result;
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ctx = (CUcontext)cot_emu_current_top();
+	*ctx = cot_emu_place_handle(cot_emu_current_place());
 	return CUDA_SUCCESS;
 }
 
@@ -74,22 +70,19 @@ CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-	struct cot_emu_context *c = of_handle(ctx);
+	struct cot_emu_place place = cot_emu_place_of(ctx);
 	CUresult result = cot_emu_ready();
 
 	if (result)
 		return result;
-	if (!c || c->primary)
+	if (!place.context || place.green || place.context->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	cot_emu_current_forget(c);
-	cot_emu_context_free(c);
+	cot_emu_current_forget(place.context);
+	cot_emu_context_free(place.context);
 	return CUDA_SUCCESS;
 }
 
 /* ---- a device's primary context ---- */
-
-static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned primary_flags[COT_EMU_MAX_GPUS]; /* under the lock */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
 {
@@ -100,78 +93,38 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
 		return result;
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&primary_lock);
-	c = cot_emu_context_primary(device);
-	if (!c)
-		result = cot_emu_context_make(device, 0, &c);
-	if (!result) {
-		c->primary = true;
-		c->n_refs++;
+	result = cot_emu_primary_retain(device, &c);
+	if (!result)
 		*ctx = (CUcontext)c;
-	}
-	pthread_mutex_unlock(&primary_lock);
 	return result;
-}
-
-/* With the lock held. */
-static void drop_primary(struct cot_emu_context *c)
-{
-	c->primary = false;
-	cot_emu_current_forget(c);
-	cot_emu_context_free(c);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	struct cot_emu_context *c;
 	CUresult result = cot_emu_ready();
 
-	if (result)
-		return result;
-	pthread_mutex_lock(&primary_lock);
-	c = cot_emu_context_primary(device);
-	if (!c)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (!--c->n_refs)
-		drop_primary(c);
-	pthread_mutex_unlock(&primary_lock);
-	return result;
+	return result ? result : cot_emu_primary_release(device);
 }
 
-/* The next one who retains it gets a new one. */
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	struct cot_emu_context *c;
 	CUresult result = cot_emu_ready();
 
-	if (result)
-		return result;
-	if (cot_emu_visible(device) < 0)
-		return CUDA_ERROR_INVALID_DEVICE;
-	pthread_mutex_lock(&primary_lock);
-	c = cot_emu_context_primary(device);
-	if (c)
-		drop_primary(c);
-	pthread_mutex_unlock(&primary_lock);
-	return CUDA_SUCCESS;
+	return result ? result : cot_emu_primary_reset(device);
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
-	const struct cot_emu_context *c;
 	CUresult result = cot_emu_ready();
 
 	if (result)
 		return result;
 	if (cot_emu_visible(device) < 0)
 		return CUDA_ERROR_INVALID_DEVICE;
-	pthread_mutex_lock(&primary_lock);
-	c = cot_emu_context_primary(device);
 	if (active)
-		*active = c != NULL;
+		*active = cot_emu_context_primary(device) != NULL;
 	if (flags)
-		*flags = primary_flags[device];
-	pthread_mutex_unlock(&primary_lock);
+		*flags = cot_emu_primary_flags(device);
 	return CUDA_SUCCESS;
 }
 
@@ -183,9 +136,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 		return result;
 	if (cot_emu_visible(device) < 0)
 		return CUDA_ERROR_INVALID_DEVICE;
-	pthread_mutex_lock(&primary_lock);
-	primary_flags[device] = flags;
-	pthread_mutex_unlock(&primary_lock);
+	cot_emu_primary_set_flags(device, flags);
 	return CUDA_SUCCESS;
 }
 
@@ -198,18 +149,18 @@ CUresult cuCtxGetFlags(unsigned *flags)
 
 	if (result || !flags)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	*flags = c->primary ? primary_flags[c->device] : c->flags;
+	*flags = c->primary ? cot_emu_primary_flags(c->device) : c->flags;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_context_get(ctx, &c);
+	struct cot_emu_place place;
+	CUresult result = cot_emu_place_get(ctx, &place);
 
 	if (result || !id)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	*id = c->id;
+	*id = place.green ? place.green->id : place.context->id;
 	return CUDA_SUCCESS;
 }
 
@@ -314,12 +265,12 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
-	struct cot_emu_context *c;
-	CUresult result = cot_emu_context_get(ctx, &c);
+	struct cot_emu_place place;
+	CUresult result = cot_emu_place_get(ctx, &place);
 
 	if (!result)
 		result = cot_emu_capture_check_unsafe();
-	return result ? result : cot_emu_context_drain(c);
+	return result ? result : cot_emu_place_drain(place);
 }
 
 CUresult cuCtxSynchronize(void)

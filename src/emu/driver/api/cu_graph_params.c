@@ -56,7 +56,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 		.blockDimY = l->block[1],
 		.blockDimZ = l->block[2],
 		.sharedMemBytes = l->shared_bytes,
-		.ctx = (CUcontext)l->function->module->context,
+		.ctx = l->context,
 	};
 	return point_to_args(node, &params->kernelParams);
 }

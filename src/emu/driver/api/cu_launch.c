@@ -10,7 +10,8 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction function, void *
 	CUresult result = cot_emu_stream_get(config->hStream, &s);
 
 	if (!result)
-		result = cot_emu_task_launch(s->context, config, function, params, extra, w, &task);
+		result = cot_emu_task_launch((struct cot_emu_place){s->context, s->green}, config,
+					     function, params, extra, w, &task);
 	if (!result)
 		result = cot_emu_stream_submit(config->hStream, &task);
 	if (!result && w->after)

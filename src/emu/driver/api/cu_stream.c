@@ -1,26 +1,21 @@
 /* The entry points for streams. */
 #include "emu/driver/capture.h"
 #include "emu/driver/driver.h"
-
-#define HIGHEST_PRIORITY (-5)
+#include "emu/driver/green.h"
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
-	struct cot_emu_context *c;
+	struct cot_emu_place place;
 	struct CUstream_st *s;
-	CUresult result = cot_emu_current(&c);
+	CUresult result = cot_emu_place_get(NULL, &place);
 
 	if (result)
 		return result;
 	if (!stream || flags & ~CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Kernels of one context share the SMs whatever their priority; it is kept to be asked for.
-	 */
-	if (priority > 0)
-		priority = 0;
-	if (priority < HIGHEST_PRIORITY)
-		priority = HIGHEST_PRIORITY;
-	result = cot_emu_stream_make(c, flags, priority, &s);
+	priority = cot_emu_stream_priority(priority);
+	result = place.green ? cot_emu_green_stream(place.green, flags, priority, &s)
+			     : cot_emu_stream_make(place, flags, priority, &s);
 	if (!result)
 		*stream = s;
 	return result;
@@ -41,7 +36,7 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 	if (least)
 		*least = 0;
 	if (greatest)
-		*greatest = HIGHEST_PRIORITY;
+		*greatest = COT_EMU_HIGHEST_PRIORITY;
 	return CUDA_SUCCESS;
 }
 
@@ -53,6 +48,9 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	if ((uintptr_t)stream <= 2)
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = cot_emu_stream_get(stream, &s);
+	/* Its green context has gone, but not the stream. */
+	if (result == CUDA_ERROR_STREAM_DETACHED)
+		result = CUDA_SUCCESS;
 	return result ? result : cot_emu_stream_close(s);
 }
 
@@ -119,7 +117,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx)
 
 	if (result || !ctx)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	*ctx = (CUcontext)s->context;
+	*ctx = cot_emu_place_handle((struct cot_emu_place){s->context, s->green});
 	return CUDA_SUCCESS;
 }
 

@@ -68,7 +68,7 @@ static CUresult find_context(CUcontext ctx, struct cot_emu_context **ret_context
 		return result;
 	if (!ctx)
 		return cot_emu_current_even_faulted(ret_context);
-	*ret_context = (struct cot_emu_context *)ctx;
+	*ret_context = cot_emu_place_of(ctx).context;
 	return CUDA_SUCCESS;
 }
 
