@@ -502,9 +502,10 @@ struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
 {
 	struct cot_shim_work *w;
 
-	*ret_why = COT_SHIM_WHY_NO_DAEMON;
-	if (!connected(c->gpu))
+	if (!connected(c->gpu)) {
+		*ret_why = COT_SHIM_WHY_NO_DAEMON;
 		return NULL;
+	}
 	w = find_suited(c, need);
 	if (w) {
 		w->n_users++;

@@ -30,6 +30,7 @@ static void works_are_apart(void **state)
 	assert_int_equal(third->thread, 9);
 	grant(20 * US, 4, 2, 0);
 	fourth = cot_shim_work_get(&other_context, &need, &why);
+	assert_int_equal(why, COT_SHIM_WHY_NOT);
 	assert_non_null(fourth);
 	assert_ptr_equal(fourth->context, &other_context);
 	assert_ptr_not_equal(first, second);
