@@ -48,9 +48,19 @@ int cot_pass_find(const char *name, size_t length, enum cot_pass *ret_pass)
 typedef int (*rewrite_fn)(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 			  struct cot_error *err);
 
+/* In the place of cot_pass_fuse(). */
+static int refuse_one(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+		      struct cot_error *err)
+{
+	(void)kernel;
+	(void)facts;
+	return cot_error_set(err, -EINVAL,
+			     "the pass fuse takes two kernels; expected no single one");
+}
+
 static const rewrite_fn rewrites[] = {
 	[COT_PASS_WORKERS] = cot_pass_workers, [COT_PASS_RETREAT] = cot_pass_retreat,
-	[COT_PASS_SLICE] = cot_pass_slice,     [COT_PASS_FUSE] = NULL,
+	[COT_PASS_SLICE] = cot_pass_slice,     [COT_PASS_FUSE] = refuse_one,
 	[COT_PASS_COUNT] = cot_pass_count,     [COT_PASS_RECORD] = cot_pass_record,
 };
 

@@ -76,7 +76,7 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 /*
  * Makes the new kernel, named like the old one with the pass's suffix, and verifies it. -ENOTSUP:
  * refused; other errors are in *err (-EEXIST: the name is taken; -EINVAL: the module itself is
- * wrong in a way that the verifier found). Not for COT_PASS_FUSE.
+ * wrong in a way that the verifier found, or the pass is COT_PASS_FUSE, which takes two kernels).
  */
 int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,
 		   struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,

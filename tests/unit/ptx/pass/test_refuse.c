@@ -317,6 +317,24 @@ static void every_case(void **state)
 		check_case(&cases[i]);
 }
 
+/* Fusing one kernel is refused, and leaves nothing behind. */
+static void one_of_two(void **state)
+{
+	struct cot_ptx_module *m = parse(HEAD_75 ".visible .entry K()\n{\nret;\n}\n");
+	struct cot_ptx_func *made = NULL;
+	struct cot_refusal refusal;
+	struct cot_error err;
+
+	(void)state;
+	assert_int_equal(
+		cot_pass_apply(COT_PASS_FUSE, cot_ptx_find_func(m, "K"), &made, &refusal, &err),
+		-EINVAL);
+	assert_string_equal(err.text, "the pass fuse takes two kernels; expected no single one");
+	assert_null(made);
+	assert_null(cot_ptx_find_func(m, "K$cot_fuse"));
+	cot_ptx_destroy(m);
+}
+
 /* 20,000 blocks of code are beyond what is looked at. */
 static void too_large(void **state)
 {
@@ -421,9 +439,9 @@ static void pass_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_case),		cmocka_unit_test(too_large),
-		cmocka_unit_test(parameters_of_a_pair), cmocka_unit_test(every_reason),
-		cmocka_unit_test(pass_names),
+		cmocka_unit_test(every_case),	cmocka_unit_test(one_of_two),
+		cmocka_unit_test(too_large),	cmocka_unit_test(parameters_of_a_pair),
+		cmocka_unit_test(every_reason), cmocka_unit_test(pass_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
