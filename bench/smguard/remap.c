@@ -560,7 +560,7 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->job.bench)
-			argp_error(state, "'%s' is too much; expected one benchmark", text);
+			argp_error(state, "unexpected argument '%s'; expected one benchmark", text);
 		o->job.bench = cot_bench_find(text);
 		if (!o->job.bench)
 			argp_error(state, "there is no benchmark '%s'; kernels-run --list has them",

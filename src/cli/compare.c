@@ -381,8 +381,8 @@ static int print_text(const struct comparison *c, FILE *out)
 	(void)fputs(
 		"\nUnder each app: its slowdown, time together over time alone (NTT). ANTT is their "
 		"mean,\nSTP the total progress, fairness the least progress over the most. p99 of a "
-		"latency app:\nof the time from its work's arrival to its end. What no run has is "
-		"left out.\n",
+		"latency app:\nof the time from its work's arrival to its end. Columns that no "
+		"run has are left out.\n",
 		out);
 	return rc;
 }

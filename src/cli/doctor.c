@@ -22,7 +22,7 @@ enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PROBE };
 static const struct argp_option options[] = {
 	{"offline", KEY_OFFLINE, NULL, 0, "Start nothing: no daemon, no program on the GPU", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the findings as JSON", 0},
-	{"probe", KEY_PROBE, NULL, OPTION_HIDDEN, "Be the program that is tried out", 0},
+	{"probe", KEY_PROBE, NULL, OPTION_HIDDEN, "Act as the test program", 0},
 	{0},
 };
 

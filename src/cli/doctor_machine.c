@@ -96,7 +96,7 @@ static void check_gpus(struct cot_findings *f)
 			       "there is no NVIDIA GPU here: neither /proc/driver/nvidia nor /dev "
 			       "shows one");
 	cot_doctor_advise(finding, "'cotenant run --emulate h200 -- PROGRAM' runs CUDA programs "
-				   "without one; where there is one that cannot be seen, "
+				   "without one; if there are GPUs that cannot be seen here, "
 				   "COTENANT_GPUS=N says how many");
 }
 
@@ -235,14 +235,14 @@ static void check_config(struct cot_findings *f, struct cot_config *ret_config)
 	cot_config_default(ret_config);
 	if (rc < 0 || (access(path, F_OK) < 0 && errno == ENOENT)) {
 		(void)cot_doctor_add(f, "config", COT_FINDING_OK,
-				     "no configuration file: the defaults count");
+				     "no configuration file: the defaults apply");
 		return;
 	}
 	rc = cot_config_read(path, ret_config, &err);
 	if (rc < 0)
 		(void)cot_doctor_add(f, "config", COT_FINDING_FAIL, "%s", err.text);
 	else
-		(void)cot_doctor_add(f, "config", COT_FINDING_OK, "%s is right; policy %s", path,
+		(void)cot_doctor_add(f, "config", COT_FINDING_OK, "%s is valid; policy %s", path,
 				     ret_config->policy->name);
 }
 
@@ -273,13 +273,14 @@ static void judge_policy(struct cot_findings *f, const json_t *daemon)
 	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
 	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
 	finding = cot_doctor_add(f, "policy", COT_FINDING_WARN,
-				 "the policy '%s' went wrong %s ago (%s: %s); '%s' is at work",
+				 "the policy '%s' failed %s ago (%s: %s); '%s' is used instead",
 				 cot_show_text(daemon, "policy_wanted"), since,
 				 cot_show_text(fault, "fault"), cot_show_text(fault, "reason"),
 				 cot_show_text(daemon, "policy"));
-	cot_doctor_advise(finding,
-			  "it is tried again in %s, or at once after SIGHUP to process %lld", retry,
-			  cot_show_number(daemon, "pid"));
+	cot_doctor_advise(
+		finding,
+		"the daemon tries it again in %s, or at once if you send SIGHUP to process %lld",
+		retry, cot_show_number(daemon, "pid"));
 }
 
 static bool was_lately(const json_t *timers, const char *key)
@@ -297,13 +298,12 @@ static void judge_timers(struct cot_findings *f, const json_t *timers)
 
 	if (was_lately(timers, "waited_seconds")) {
 		cot_show_duration(cot_show_real(timers, "waited_seconds"), since, sizeof(since));
-		finding =
-			cot_doctor_add(f, "timers", COT_FINDING_WARN,
-				       "the daemon waited for a processor and came late %lld "
-				       "times, by up to %.0f ms, last %s ago: what is frozen runs "
-				       "meanwhile, and turns are late",
-				       cot_show_number(timers, "waited"),
-				       cot_show_real(timers, "worst_ms"), since);
+		finding = cot_doctor_add(
+			f, "timers", COT_FINDING_WARN,
+			"the daemon waited for a processor and came late %lld times, by up to %.0f "
+			"ms, last %s ago: frozen programs run meanwhile, and turns are late",
+			cot_show_number(timers, "waited"), cot_show_real(timers, "worst_ms"),
+			since);
 		cot_doctor_advise(finding, "the machine is overloaded: leave a processor free, or "
 					   "raise the daemon's priority (renice, or Nice= and "
 					   "CPUWeight= in its unit)");
@@ -311,13 +311,14 @@ static void judge_timers(struct cot_findings *f, const json_t *timers)
 	if (!was_lately(timers, "late_seconds"))
 		return;
 	cot_show_duration(cot_show_real(timers, "late_seconds"), since, sizeof(since));
-	finding = cot_doctor_add(f, "timers", COT_FINDING_WARN,
-				 "the daemon came late %lld times, by up to %.0f ms, last %s ago, "
-				 "and did not wait for a processor: what is frozen runs meanwhile",
-				 cot_show_number(timers, "late"),
-				 cot_show_real(timers, "worst_own_ms"), since);
-	cot_doctor_advise(finding, "it was stopped, or its machine was, or it has too much to do: "
-				   "'cotenant stats --json' says under 'users' who has what of it");
+	finding = cot_doctor_add(
+		f, "timers", COT_FINDING_WARN,
+		"the daemon came late %lld times, by up to %.0f ms, last %s ago, and did not "
+		"wait for a processor: frozen programs run meanwhile",
+		cot_show_number(timers, "late"), cot_show_real(timers, "worst_own_ms"), since);
+	cot_doctor_advise(
+		finding, "the daemon or its machine was stopped, or the daemon has too much to do: "
+			 "'users' in 'cotenant stats --json' says what each user takes of it");
 }
 
 static void judge_order(struct cot_findings *f, const json_t *o, const char *prefix, bool thaw)
@@ -337,15 +338,15 @@ static void judge_order(struct cot_findings *f, const json_t *o, const char *pre
 		prefix, cot_show_text(o, "name"), since, cot_show_number(trouble, "failures"),
 		cot_show_text(trouble, "reason"));
 	if (thaw)
-		cot_doctor_advise(finding,
-				  "it may stand still: if its processes are not stopped and "
-				  "it does not go on, end it");
+		cot_doctor_advise(finding, "it may hang: if its processes are not stopped and it "
+					   "does not go on, end it");
 	else if (cot_show_bool(o, "held"))
-		cot_doctor_advise(finding, "it runs until its library obeys, and is told again and "
-					   "again until 'cotenant thaw'");
+		cot_doctor_advise(finding, "it runs until its library freezes it; the daemon "
+					   "repeats the order until 'cotenant thaw'");
 	else
-		cot_doctor_advise(finding, "it runs beside the others; started with "
-					   "COTENANT_LOG=debug it says why");
+		cot_doctor_advise(
+			finding,
+			"it runs beside the others; start it with COTENANT_LOG=debug to see why");
 }
 
 static void judge_orders(struct cot_findings *f, const json_t *list, const char *prefix)
@@ -358,8 +359,8 @@ static void judge_orders(struct cot_findings *f, const json_t *list, const char 
 		judge_order(f, o, prefix, false);
 		if (cot_show_number(o, "slice_wrong_pid"))
 			(void)cot_doctor_add(f, "slices", COT_FINDING_WARN,
-					     "%s%s: process %lld does not have the slice that is "
-					     "wanted: %s",
+					     "%s%s: process %lld does not have the slice that it "
+					     "should have: %s",
 					     prefix, cot_show_text(o, "name"),
 					     cot_show_number(o, "slice_wrong_pid"),
 					     cot_show_text(o, "slice_wrong_reason"));
@@ -413,8 +414,9 @@ static void check_programs(struct cot_findings *f, int rc)
 		cot_doctor_advise(finding, "'cotenant ps' lists them; start them again when the "
 					   "reason is gone");
 	} else {
-		(void)cot_doctor_add(f, "programs", COT_FINDING_OK,
-				     "no program is seen that should be under control and is not");
+		(void)cot_doctor_add(
+			f, "programs", COT_FINDING_OK,
+			"no program was found that should be under control and is not");
 	}
 	json_decref(list);
 	if (!rc)

@@ -242,8 +242,8 @@ static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, ui
 	if (!groups) {
 		finding = cot_doctor_add(f, name, COT_FINDING_FAIL,
 					 "the library saw no channel groups of the driver");
-		cot_doctor_advise(finding, "this driver allocates them in a way that is not known: "
-					   "programs run, but without control");
+		cot_doctor_advise(finding, "this driver allocates them in an unknown way: programs "
+					   "run, but without control");
 		return false;
 	}
 	if (wanted && wanted == got) {
@@ -254,7 +254,7 @@ static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, ui
 		return true;
 	}
 	(void)cot_doctor_add(f, name, wanted ? COT_FINDING_FAIL : COT_FINDING_SKIP,
-			     wanted ? "the slice shall be %lld us, but %lld us was read back"
+			     wanted ? "the slice should be %lld us, but %lld us was read back"
 				    : "the policy sets no slices (%lld us, %lld us)",
 			     wanted, got);
 	return !wanted;
@@ -283,7 +283,7 @@ static void check_freeze(struct cot_findings *f, struct probe *p, uint64_t tenan
 		return;
 	}
 	finding = cot_doctor_add(f, "freeze", COT_FINDING_FAIL, "%s",
-				 stopped ? "what was thawed does not go on"
+				 stopped ? "the program does not go on after the thaw"
 					 : "the driver says that the program is frozen, but its "
 					   "work goes on");
 	cot_doctor_advise(finding, "set 'policy: timeslice', or use pools only");

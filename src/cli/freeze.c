@@ -66,11 +66,11 @@ static int run(int argc, char **argv, enum cot_proto_command what, const char *d
 int cot_cmd_freeze(int argc, char **argv)
 {
 	return run(argc, argv, COT_COMMAND_FREEZE,
-		   "Hold a program, or a whole pool, off the GPU until it is thawed. Its process "
-		   "goes on; what it launches waits.");
+		   "Keep a program, or a whole pool, off the GPU until cotenant thaw. Its process "
+		   "goes on; its launches wait.");
 }
 
 int cot_cmd_thaw(int argc, char **argv)
 {
-	return run(argc, argv, COT_COMMAND_THAW, "Let what was frozen go on.");
+	return run(argc, argv, COT_COMMAND_THAW, "Let a frozen program or pool use the GPU again.");
 }

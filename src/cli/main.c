@@ -21,7 +21,7 @@ static const struct cot_command commands[] = {
 	{"ps", "show the programs under control", cot_cmd_ps},
 	{"set", "change a program's class, weight, slice or mode", cot_cmd_set},
 	{"freeze", "take a program off the GPU", cot_cmd_freeze},
-	{"thaw", "let it on again", cot_cmd_thaw},
+	{"thaw", "let it use the GPU again", cot_cmd_thaw},
 	{"stats", "show slices, freezes and what the policy did", cot_cmd_stats},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
@@ -29,7 +29,7 @@ static const struct cot_command commands[] = {
 	{"model", "predict time, power and consolidation of kernels", cot_cmd_model},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
 	{"ptx", "rewrite kernels: persistent workers, slices, counters", cot_cmd_ptx},
-	{"list", "show the schedulers, policies, GPUs and traces there are", cot_cmd_list},
+	{"list", "list the schedulers, policies, GPUs and traces", cot_cmd_list},
 };
 
 static const struct cot_command *find(const char *name)
@@ -121,7 +121,7 @@ static int whole(int status)
 {
 	if (cot_cli_was_complete() || status)
 		return status;
-	cot_cli_complain("out of memory, so something is missing in the answer");
+	cot_cli_complain("out of memory: part of the answer is missing");
 	return COT_EXIT_FAILURE;
 }
 
@@ -131,7 +131,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse,
 		.args_doc = "COMMAND [ARGUMENT...]",
-		.doc = "Sharing one GPU between programs, so that those with requests keep their latency.",
+		.doc = "Share one GPU between programs, so that those that answer requests keep "
+		       "their latency.",
 		.children = cot_cli_argp_children,
 		.help_filter = list_commands,
 	};

@@ -32,15 +32,15 @@ static const struct argp_option options[] = {
 	 "kernel needs",
 	 0},
 	{"piecewise", KEY_PIECEWISE, NULL, 0,
-	 "Share the bandwidth anew when a block ends, instead of as at the start to the end", 0},
+	 "Share the bandwidth again whenever a block ends, not only once at the start", 0},
 	{"min-gain", KEY_GAIN, "PCT", 0,
 	 "consolidate: together must save more than PCT per cent of the energy (default 0)", 0},
 	{"train", KEY_TRAIN, "PCT", 0,
-	 "train: per cent of the workloads that are trained with (default 60)", 0},
+	 "train: per cent of the workloads to train with (default 60)", 0},
 	{"seed", KEY_SEED, "N", 0, "train: draw other workloads (default 1)", 0},
 	{"train-with", KEY_TRAIN_WITH, "NAMES", 0,
-	 "powers: these workloads, with commas between, are the set 'train', the others 'test'", 0},
-	{"points", KEY_POINTS, NULL, 0, "check: show every mix, not the errors alone", 0},
+	 "powers: the workloads of the set 'train', separated by commas; the others are 'test'", 0},
+	{"points", KEY_POINTS, NULL, 0, "check: show every mix, not only the errors", 0},
 	{0},
 };
 
@@ -227,8 +227,8 @@ int cot_cmd_model(int argc, char **argv)
 		.parser = parse,
 		.args_doc =
 			"time KERNELS\npower KERNELS\nconsolidate KERNELS\ntrain MEASUREMENTS\nheat MEASUREMENTS\ncheck MEASUREMENTS\npowers MEASUREMENTS",
-		.doc = "Predicts how long kernels take on a GPU, alone and together, what they "
-		       "draw, and whether they should run together; trains the models and "
+		.doc = "Predicts how long kernels take on a GPU, alone and together, how much "
+		       "power they draw, and whether they should run together; trains the models and "
 		       "checks them against measurements. KERNELS is a YAML file, MEASUREMENTS "
 		       "a table (CSV) or, for check and powers, lines of JSON; - is standard input.",
 		.children = cot_cli_argp_children,

@@ -30,11 +30,12 @@ enum { KEY_PASS = 256, KEY_KERNEL, KEY_LIST, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{"pass", KEY_PASS, "PASS[,PASS...]", 0,
-	 "Rewrite by these, one after the other: workers, retreat, slice, fuse, count, record", 0},
+	 "Apply these passes, one after the other: workers, retreat, slice, fuse, count, record",
+	 0},
 	{"kernel", KEY_KERNEL, "NAME", 0,
 	 "Rewrite this kernel only; may be given several times, and twice for fuse", 0},
 	{"output", 'o', "FILE", 0, "Write the module there; - is standard output", 0},
-	{"list", KEY_LIST, NULL, 0, "Show the kernels, and which passes take them", 0},
+	{"list", KEY_LIST, NULL, 0, "Show the kernels, and which passes can rewrite them", 0},
 	{"json", KEY_JSON, NULL, 0,
 	 "Show the list, or what became of each kernel, as JSON on standard output", 0},
 	{0},
@@ -68,7 +69,7 @@ static void check(const struct arguments *a, struct argp_state *state)
 	if (!a->file)
 		argp_error(state, "no PTX file given");
 	if (a->list && (a->n_passes || a->output || a->n_kernels))
-		argp_error(state, "--list goes with no other option but --json");
+		argp_error(state, "--list takes no other option but --json");
 	if (a->n_kernels && !a->n_passes)
 		argp_error(state, "--kernel needs --pass");
 	if (a->json && !a->list && (!a->n_passes || !a->output || !strcmp(a->output, "-")))
@@ -211,7 +212,7 @@ static int find_kernels(struct job *job, struct cot_error *err)
 		if (!func || !func->entry)
 			return cot_error_set(
 				err, -EINVAL,
-				"%s: there is no kernel '%s'; --list shows what there is", a->file,
+				"%s: there is no kernel '%s'; --list shows the kernels", a->file,
 				a->kernels[i]);
 		if (a->passes[0] == COT_PASS_FUSE)
 			job->kernels[job->n_kernels++] = func;
@@ -386,8 +387,8 @@ int cot_cmd_ptx(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "FILE",
 		.doc = "Reads kernels in PTX (- is standard input), rewrites them and writes the "
-		       "module. Rewritten kernels stand beside the original ones. Without --pass, "
-		       "checks the module and writes it.",
+		       "module. The module has the rewritten kernels beside the original ones. "
+		       "Without --pass, checks the module and writes it.",
 		.children = cot_cli_argp_children,
 	};
 	struct arguments *args = calloc(1, sizeof(*args));

@@ -49,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			(unsigned)cot_study_whole(state, "--threads", arg, 1, COT_JOBS_MAX_THREADS);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%.40s' is too much; expected options only", arg);
+		argp_error(state, "unexpected argument '%.40s'; expected options only", arg);
 		return 0;
 	default:
 		return a->study->parse ? a->study->parse(a->data, key, arg, state)
@@ -109,7 +109,7 @@ static void print_usage(FILE *out)
 	      out);
 	for (i = 0; i < COT_ARRAY_LEN(studies); i++)
 		fprintf(out, "  %-14s %s\n", studies[i]->name, studies[i]->summary);
-	fputs("\n`cotenant reproduce STUDY --help` tells the options of a study.\n", out);
+	fputs("\n`cotenant reproduce STUDY --help` shows the options of a study.\n", out);
 }
 
 int cot_cmd_reproduce(int argc, char **argv)

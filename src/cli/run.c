@@ -56,7 +56,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency, or batch (the default)", 0},
-	{"name", 'n', "NAME", 0, "What to call it; default: the program's", 0},
+	{"name", 'n', "NAME", 0, "Its name in cotenant ps; default: the program's", 0},
 	{"weight", KEY_WEIGHT, "N", 0, "Its share among batch programs: 1 to 10000, default 100",
 	 0},
 	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
@@ -68,7 +68,9 @@ static const struct argp_option options[] = {
 	{"reserve", KEY_RESERVE, "SHARE", 0,
 	 "How much of a GPU each kernel of a latency program gets at least", 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
-	 "Make its kernels able to share SMs by number; --quota and --reserve do so too", 0},
+	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
+	 "--reserve do so too",
+	 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0,
@@ -203,8 +205,8 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 		rc = fill_in_share("reserve", a->reserve, &m->reserve, err);
 	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
-				   "a reserve is for latency programs; a batch program may have a "
-				   "quota");
+				   "only a latency program may have a reservation; a batch program "
+				   "may have a quota");
 	return rc;
 }
 

@@ -36,11 +36,11 @@ static const struct argp_option options[] = {
 	{"mode", KEY_MODE, "MODE", 0,
 	 "How the hardware preempts it: switch or drain; auto: the policy's", 0},
 	{"block", KEY_BLOCK, "TIME", 0,
-	 "How long its thread blocks last at most; unknown: nobody knows", 0},
+	 "How long its thread blocks last at most; unknown: takes that back", 0},
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
-	 "How much of a GPU each of them gets at least; of latency programs", 0},
+	 "How much of a GPU each of them gets at least; only for latency programs", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };

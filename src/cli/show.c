@@ -172,10 +172,10 @@ static void remark_trouble(const json_t *entity, const char *prefix, bool thaw, 
 			  sizeof(since));
 	(void)printf("%s%s: ", prefix, cot_show_text(entity, "name"));
 	if (thaw)
-		(void)printf("no thaw has been confirmed for %s, failures: %lld (%s); it may stand "
-			     "still\n",
-			     since, cot_show_number(trouble, "failures"),
-			     cot_show_text(trouble, "reason"));
+		(void)printf(
+			"no thaw has been confirmed for %s, failures: %lld (%s); it may hang\n",
+			since, cot_show_number(trouble, "failures"),
+			cot_show_text(trouble, "reason"));
 	else
 		(void)printf("the last freeze failed %s ago, failures: %lld (%s)\n", since,
 			     cot_show_number(trouble, "failures"),
@@ -191,15 +191,15 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 	remark_trouble(o, prefix, false, any);
 	if (cot_show_number(o, "slice_wrong_pid")) {
 		begin_remark(any);
-		(void)printf("%s%s: process %lld does not have the slice that is wanted: %s\n",
+		(void)printf("%s%s: process %lld does not have the slice that it should have: %s\n",
 			     prefix, cot_show_text(o, "name"),
 			     cot_show_number(o, "slice_wrong_pid"),
 			     cot_show_text(o, "slice_wrong_reason"));
 	}
 	if (cot_show_number(o, "guests_left")) {
 		begin_remark(any);
-		(void)printf("%s%s: processes of its programs that do not obey, and are not asked "
-			     "any more: %lld\n",
+		(void)printf("%s%s: processes of its programs that do not obey and get no more "
+			     "orders: %lld\n",
 			     prefix, cot_show_text(o, "name"), cot_show_number(o, "guests_left"));
 	}
 	if (json_is_string(json_object_get(o, "shares_effect"))) {
@@ -231,8 +231,8 @@ void cot_show_remarks(const json_t *answer)
 	begin_remark(&any);
 	cot_show_duration(cot_show_real(fault, "seconds"), since, sizeof(since));
 	cot_show_duration(cot_show_real(fault, "retry_seconds"), retry, sizeof(retry));
-	(void)printf("The policy '%s' went wrong %s ago (%s: %s); '%s' is at work, and it is tried "
-		     "again in %s\n",
+	(void)printf("The policy '%s' failed %s ago (%s: %s); '%s' is used instead, and the daemon "
+		     "tries it again in %s\n",
 		     cot_show_text(daemon, "policy_wanted"), since, cot_show_text(fault, "fault"),
 		     cot_show_text(fault, "reason"), cot_show_text(daemon, "policy"), retry);
 }

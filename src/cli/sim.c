@@ -48,10 +48,10 @@ static const struct argp_option options[] = {
 	{"scheduler", KEY_SCHEDULER, "NAME", 0, "Use this scheduler, not the scenario's", 0},
 	{"preempt", KEY_PREEMPT, "MODE", 0,
 	 "Preempt SMs by context switch (switch) or by draining (drain)", 0},
-	{"seed", KEY_SEED, "N", 0, "Use this seed for what is random", 0},
+	{"seed", KEY_SEED, "N", 0, "Use this random seed", 0},
 	{"json", KEY_JSON, "FILE", 0, "Write the outcome as JSON; - is standard output", 1},
 	{"allocation", KEY_ALLOCATION, NULL, 0,
-	 "Add to the JSON who holds how many SMs, at each change", 1},
+	 "Add to the JSON how many SMs each program has, at each change", 1},
 	{"timeline", KEY_TIMELINE, "FILE", 0, "Write a timeline for Perfetto or chrome://tracing",
 	 1},
 	{"report", KEY_REPORT, "FILE", 0, "Write an HTML page with charts", 1},
@@ -314,8 +314,8 @@ static int write_outputs(struct job *job, struct cot_error *err)
 		if (files[i])
 			rc = cot_outfile_commit(files[i], err);
 	if (!rc && result.refused)
-		cot_cli_complain("scheduler %s asked %" PRIu64 " times for what is not possible; "
-				 "its results are doubtful",
+		cot_cli_complain("scheduler %s asked %" PRIu64
+				 " times for an impossible action; its results are doubtful",
 				 job->sc->scheduler, result.refused);
 	return rc;
 }

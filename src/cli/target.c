@@ -22,7 +22,7 @@ int cot_target_parse(const char *text, struct cot_msg_command *command, struct c
 	}
 	if (!*text || strlen(text) >= sizeof(command->name))
 		return cot_error_set(err, -EINVAL,
-				     "'%.80s' is no name; expected a program's name or id, or "
+				     "'%.80s' is not a name; expected a program's name or id, or "
 				     "pool:latency or pool:batch",
 				     text);
 	(void)snprintf(command->name, sizeof(command->name), "%s", text);

@@ -114,8 +114,8 @@ static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 	return NULL;
 }
 
-static const char no_pool_note[] = "MPS cannot be had here, so this program stands alone and takes "
-				   "turns with others; 'cotenant doctor' says why";
+static const char no_pool_note[] = "MPS is not available here, so this program stands alone and "
+				   "takes turns with others; 'cotenant doctor' says why";
 
 static const char other_user_note[] =
 	"the pool serves programs of another user now, and one MPS server serves one user, so this "
@@ -135,7 +135,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	if (note == other_user_note)
 		t->alone_why = "the pool serves another user's programs";
 	else if (note == no_pool_note)
-		t->alone_why = "MPS cannot be had";
+		t->alone_why = "MPS is not available";
 	t->cls = class_of(m->class_);
 	t->weight = m->weight;
 	t->block_us = m->block_us;
@@ -152,7 +152,7 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 }
 
 static const char reserve_is_for_latency[] =
-	"a reserve is for latency programs; a batch program may have a quota";
+	"only a latency program may have a reservation; a batch program may have a quota";
 
 static bool may_register(struct conn *c, const struct cot_msg_register *m)
 {
@@ -352,10 +352,10 @@ static int check_set(const struct conn *c, const struct target *target,
 		return cot_error_set(err, -EINVAL, "a pool's class and weight are fixed");
 	if (!t && (m->fields & COT_SET_BLOCK))
 		return cot_error_set(err, -EINVAL,
-				     "how long blocks last is said of a program, not of a pool");
+				     "only a program has a longest block; a pool has none");
 	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE)))
 		return cot_error_set(err, -EINVAL,
-				     "quotas and reserves are of programs, not of pools");
+				     "only programs have quotas and reservations; a pool has none");
 	if ((m->fields & COT_SET_RESERVE) && m->reserve &&
 	    (m->fields & COT_SET_CLASS ? cls : t->cls) != COT_CLASS_LATENCY)
 		return cot_error_set(err, -EINVAL, "%s", reserve_is_for_latency);
@@ -371,7 +371,7 @@ static int check_set(const struct conn *c, const struct target *target,
 				     (unsigned long)m->slice_us, COT_SLICE_US_MIN,
 				     COT_SLICE_US_MAX);
 	if ((m->fields & COT_SET_MODE) && m->mode > COT_MODE_SWITCH)
-		return cot_error_set(err, -EINVAL, "there is no such mode");
+		return cot_error_set(err, -EINVAL, "unknown mode");
 	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))
 		rc = only_alone(target, "slice and mode", err);
 	if (!rc && (m->fields & COT_SET_CLASS))
@@ -450,8 +450,8 @@ static int may_change(struct conn *c, struct cot_error *err)
 	if (cot_account_take(&c->d->account, c->uid, COT_RATE_CHANGES, now_ns))
 		return 0;
 	return cot_error_set(err, -EAGAIN,
-			     "user %u changes too much: %lu changes at once are allowed, and %lu "
-			     "per second; try again in %lu ms",
+			     "user %u makes too many changes: %lu changes at once are allowed, and "
+			     "%lu per second; try again in %lu ms",
 			     (unsigned)c->uid, (unsigned long)pace->burst,
 			     (unsigned long)(COT_NS_PER_S / pace->interval_ns),
 			     (unsigned long)(wait_ns / COT_NS_PER_MS + 1));

@@ -140,9 +140,8 @@ static int read_name(struct reader *r, uint32_t node, struct cot_allow *allow)
 	user = getpwnam(name);
 	if (!user)
 		return cot_yaml_fail(r->doc, node, r->err,
-				     "there is no user '%s'; a group is written as @NAME, "
-				     "everybody as \"*\", "
-				     "nobody as none",
+				     "there is no user '%s'; a group is written as @NAME, all "
+				     "users as \"*\", no user as none",
 				     cot_text_quote(name, quote));
 	allow->uids[allow->n_uids++] = user->pw_uid;
 	return 0;

@@ -99,7 +99,7 @@ static void stop(struct daemon *d)
 	}
 	d->stopping = true;
 	cot_daemon_notify("STOPPING=1");
-	log_info("stopping: everything is thawed and given back to the driver");
+	log_info("stopping: all programs are thawed and given back to the driver");
 	cot_server_withdraw(d);
 	cot_host_stop(d->host, cot_now_ns());
 	cot_pool_stop_all(d);
@@ -326,7 +326,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	cot_account_init(&d->account, geteuid());
 	cot_gpus_find(&d->gpus);
 	if (!d->gpus.found)
-		log_warn("no NVIDIA GPU was found here; taking it that there is one");
+		log_warn("no NVIDIA GPU was found here; assuming that there is one");
 	if (cot_paths_library(d->library, &library_err) < 0) {
 		log_error("%s: pools will have no slices", library_err.text);
 		d->library[0] = '\0';

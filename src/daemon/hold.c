@@ -110,8 +110,8 @@ int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant,
 static bool say_set_up(struct conn *c)
 {
 	cot_conn_resultf(c, c->wait_seq, -EBUSY,
-			 "it sets up channels all the time, and a freeze in the midst of "
-			 "that could make it hang; it runs on");
+			 "it keeps setting up channels, and a freeze during that could make it "
+			 "hang; it runs on");
 	return false;
 }
 
@@ -137,8 +137,8 @@ static bool is_refusal(int status)
 static bool say_late(struct conn *c, int status)
 {
 	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
-			 "the freeze has not been confirmed (%s): it is told again and again until "
-			 "'cotenant thaw'; 'cotenant ps' says when it is frozen",
+			 "the freeze has not been confirmed (%s): the daemon repeats the order "
+			 "until 'cotenant thaw'; 'cotenant ps' says when it is frozen",
 			 cot_news_reason(status ? status : -ETIMEDOUT));
 	return false;
 }
@@ -170,7 +170,7 @@ static bool wait_for_release(struct conn *c, const struct cot_entity *e, uint64_
 	else
 		cot_conn_resultf(c, c->wait_seq, -EIO,
 				 "it could not be frozen (%s), and that it runs on has not been "
-				 "confirmed: it may stand still; 'cotenant ps' says for how long",
+				 "confirmed: it may hang; 'cotenant ps' says for how long",
 				 cot_news_reason(c->wait_status));
 	return false;
 }
@@ -218,8 +218,8 @@ static void say_stuck(struct conn *c)
 
 	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
 	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
-			 "the thaw has not been confirmed (%s): it may stand still, and is "
-			 "told again and again; 'cotenant ps' says for how long",
+			 "the thaw has not been confirmed (%s): it may hang, and the daemon "
+			 "repeats the order; 'cotenant ps' says for how long",
 			 cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
 }
 

@@ -183,7 +183,8 @@ static bool quit(const struct cot_process *control, const struct pool *p)
 		sleep_ns(LOOK_NS);
 	(void)waitpid(pid, NULL, WNOHANG);
 	if (has_ended(control))
-		log_info("%s is not used any more: its MPS was told to quit", p->folder);
+		log_info("no program uses %s any longer: its MPS server was told to quit",
+			 p->folder);
 	else
 		log_warn("%s is left: its MPS was told to quit, and has not ended", p->folder);
 	return has_ended(control);
@@ -310,7 +311,7 @@ void cot_keeper_start(struct daemon *d)
 	if (d->keeper.pid || !d->program)
 		return;
 	if (pipe2(ends, O_CLOEXEC) < 0) {
-		log_warn("nobody would end the pools after this daemon: %s", strerror(errno));
+		log_warn("no process would end the pools after this daemon: %s", strerror(errno));
 		return;
 	}
 	pid = fork();
@@ -320,7 +321,7 @@ void cot_keeper_start(struct daemon *d)
 	d->keeper_fd = ends[1];
 	if (pid > 0 && cot_watch_start_child(d, &d->keeper, pid, keeper_ended) == 0)
 		return;
-	log_warn("nobody would end the pools after this daemon: no process can be started");
+	log_warn("no process would end the pools after this daemon: cannot start one");
 	(void)close(ends[1]);
 	if (pid > 0)
 		(void)waitpid(pid, NULL, WNOHANG);

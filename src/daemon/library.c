@@ -101,8 +101,8 @@ int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err)
 {
 	if (rc == -EDQUOT)
 		return cot_error_set(err, -EAGAIN,
-				     "user %u has too many programs; a user may have so many that "
-				     "as many places are left for each other one",
+				     "user %u has too many programs; each other user must have as "
+				     "many places left",
 				     (unsigned)c->uid);
 	if (rc == -ENOSPC)
 		return cot_error_set(err, -EAGAIN, "too many programs (%u at most)", MAX_TENANTS);

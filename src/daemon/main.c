@@ -38,15 +38,16 @@ enum {
 
 static const struct argp_option options[] = {
 	{"config", 'c', "FILE", 0, "Read this configuration", 0},
-	{"check-config", KEY_CHECK, NULL, 0, "Only say whether the configuration is right", 0},
+	{"check-config", KEY_CHECK, NULL, 0, "Only say whether the configuration is valid", 0},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground (it always does)", 0},
-	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End when no program was there for so long", 0},
+	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End after this long without a program", 0},
 	{"stop-pools", KEY_STOP_POOLS, NULL, 0,
-	 "Only end the pools that a daemon has left and nobody uses", 0},
+	 "Only end pools that a daemon has left and no program uses", 0},
 	{"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, info (default) or debug", 1},
 	{"log-format", KEY_LOG_FORMAT, "FORMAT", 0, "text (default) or json", 1},
 	{"ready-fd", KEY_READY_FD, "N", OPTION_HIDDEN, "Write to this descriptor when ready", 1},
-	{"keep-pools", KEY_KEEP_POOLS, "N", OPTION_HIDDEN, "The same, when this has ended", 1},
+	{"keep-pools", KEY_KEEP_POOLS, "N", OPTION_HIDDEN,
+	 "Write to this descriptor when this daemon has ended", 1},
 	{0},
 };
 
@@ -203,10 +204,10 @@ int main(int argc, char **argv)
 	}
 	if (a.check) {
 		if (!d.config_named && access(d.config_path, F_OK) < 0)
-			(void)printf("%s is not there: the defaults count; policy %s\n",
+			(void)printf("%s is not there: the defaults apply; policy %s\n",
 				     d.config_path, d.config.policy->name);
 		else
-			(void)printf("%s: right; policy %s\n", d.config_path,
+			(void)printf("%s: valid; policy %s\n", d.config_path,
 				     d.config.policy->name);
 		return EXIT_OK;
 	}

@@ -31,7 +31,7 @@ const char *cot_news_reason(int status)
 		return "its library did not answer in time";
 	case -EPIPE:
 	case -ENOBUFS:
-		return "its library could not be told";
+		return "the order could not be sent to its library";
 	case -EAGAIN:
 		return "it sets up channels";
 	default:
@@ -49,7 +49,7 @@ const char *cot_news_fault(enum cot_fault fault)
 	case COT_FAULT_STARVED:
 		return "a program was kept off the GPU for too long";
 	case COT_FAULT_WRONG:
-		return "it asked for what cannot be";
+		return "it asked for something impossible";
 	case COT_FAULT_STORM:
 		return "it gave too many orders";
 	default:
@@ -67,11 +67,11 @@ static void tell_stuck(struct daemon *d, const struct cot_host_news *n)
 	cot_news_entity(d, n->entity, name);
 	if (n->action == COT_ACTION_FREEZE)
 		log_warn("%s could not be frozen: %s; it is %s", name, cot_news_reason(n->status),
-			 e && e->held ? "held, and is told again and again" : "thawed");
+			 e && e->held ? "held, and the daemon repeats the order" : "thawed");
 	else
-		log_warn("%s could not be thawed: %s; it may stand still, and is told again and "
-			 "again",
-			 name, cot_news_reason(n->status));
+		log_warn(
+			"%s could not be thawed: %s; it may hang, and the daemon repeats the order",
+			name, cot_news_reason(n->status));
 }
 
 static void tell_freed(struct daemon *d, const struct cot_host_news *n)
@@ -93,12 +93,12 @@ static void tell_policy(struct daemon *d, bool fell)
 
 	cot_sched_fallback(s, &f);
 	if (!fell) {
-		log_warn("the policy '%s' is at work again", wanted);
+		log_warn("the policy '%s' is used again", wanted);
 		return;
 	}
 	if (f.entity)
 		cot_news_entity(d, f.entity, name);
-	log_error("the policy '%s' went wrong (%s: %s%s%s); '%s' took over", wanted,
+	log_error("the policy '%s' failed (%s: %s%s%s); '%s' took over", wanted,
 		  cot_fault_name(f.fault), cot_news_fault(f.fault), *name ? ": " : "", name,
 		  cot_sched_policy(s)->ops->name);
 }

@@ -205,7 +205,7 @@ static void set_mps_failed(struct daemon *d, bool failed)
 	if (failed)
 		policy = cot_policy_find("rotate");
 	log_warn("MPS %s; the policy is now '%s'",
-		 failed ? "cannot be had: programs stand alone and take turns" : "is back",
+		 failed ? "is not available: programs stand alone and take turns" : "is back",
 		 policy->name);
 	if (cot_host_set_policy(d->host, policy, &d->config.numbers, cot_now_ns(), &err) < 0)
 		log_error("cannot change the policy: %s", err.text);

@@ -151,7 +151,7 @@ static bool has_files(struct conn *c)
 		return false;
 	c->d->n_bad_packets++;
 	if (cot_conn_may_complain(c))
-		log_warn("process %d of user %u passed descriptors, which nobody asked for",
+		log_warn("process %d of user %u passed descriptors that the daemon did not ask for",
 			 (int)c->pid, (unsigned)c->uid);
 	return true;
 }
@@ -249,8 +249,8 @@ static void welcome(struct daemon *d, int fd)
 	rc = cot_account_charge(&d->account, peer.uid, COT_ACCOUNT_CONNS, 1);
 	if (rc < 0)
 		turn_away(&peer, fd,
-			  rc == -EDQUOT ? "this user has too many connections; a user may have "
-					  "so many that as much is left for each other one"
+			  rc == -EDQUOT ? "this user has too many connections; each other user "
+					  "must have as many left"
 					: "too many programs are connected");
 	else
 		let_in(free_slot(d), &peer, fd);

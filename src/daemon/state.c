@@ -350,7 +350,7 @@ int cot_state_load(struct daemon *d, struct cot_error *err)
 	if (!rc)
 		rc = load(d, all, state);
 	if (rc < 0)
-		(void)cot_error_set(err, rc, "cannot take over what runs here already: %s",
+		(void)cot_error_set(err, rc, "cannot take over the programs that run already: %s",
 				    strerror(-rc));
 	json_decref(state);
 	free(all);

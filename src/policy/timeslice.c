@@ -19,7 +19,7 @@ static uint64_t tick(struct cot_policy *p)
 
 const struct cot_policy_ops cot_policy_timeslice = {
 	.name = "timeslice",
-	.summary = "leave it to the driver: equal slices, everybody in turn",
+	.summary = "leave it to the driver: equal slices, every program in turn",
 	.abi = COT_POLICY_ABI,
 	.tick = tick,
 };

@@ -344,7 +344,7 @@ static int note_labels(struct verifier *v)
 		if (label->index >= v->func->n_labels || v->func->labels[label->index] != label)
 			return complain(v, "a label of another function");
 		if (label->stmt != s || label->scope != s->scope)
-			return complain(v, "a label that stands somewhere else");
+			return complain(v, "a label that is somewhere else");
 		if (v->placed[label->index])
 			return complain(v, "a label that is placed twice");
 		v->placed[label->index] = 1;

@@ -143,8 +143,7 @@ static int check_key(const struct check *c, const struct cot_field *map, uint32_
 				     cot_text_quote(text, quote), list_keys(map, list));
 	if (cot_yaml_get(c->doc, node, text) != c->doc->nodes[key].next)
 		return cot_yaml_fail(c->doc, key, c->err,
-				     "the key '%s' stands here a second time; expected it once",
-				     text);
+				     "the key '%s' is here a second time; expected it once", text);
 	return 0;
 }
 

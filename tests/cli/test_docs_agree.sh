@@ -107,7 +107,7 @@ mkdir "$work/home"
 if [ "$(id -u)" != 0 ] || [ ! -e /etc/cotenant/cotenantd.conf ]; then
 	XDG_CONFIG_HOME=$work/home "$COTENANTD" --check-config >"$work/out" 2>&1 || fail "no file, no mistake"
 	grep -q "right" "$work/out" && fail "a file that is not there: $(cat "$work/out")"
-	says "$work/out" "the defaults count"
+	says "$work/out" "the defaults apply"
 fi
 
 # ---- what can be found ----

@@ -75,7 +75,7 @@ wrong "unknown pass ''" golden.ptx --pass workers,
 wrong "fuse must be the first pass" golden.ptx --pass workers,fuse
 wrong "fuse needs --kernel twice" golden.ptx --pass fuse --kernel early
 wrong "--kernel needs --pass" golden.ptx --kernel early
-wrong "--list goes with no other option" golden.ptx --list -o x
+wrong "--list takes no other option" golden.ptx --list -o x
 wrong "--json needs --list" golden.ptx --json
 wrong "--json needs --list" golden.ptx --pass slice --json
 wrong "golden.ptx: there is no kernel 'late'" golden.ptx --pass slice --kernel late

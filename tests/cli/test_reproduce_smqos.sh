@@ -46,6 +46,6 @@ says "$work/err" "--noise: '0.5'; expected a number from 0 to 0.2"
 expect 2 reproduce smqos --threshold x
 says "$work/err" "--threshold: 'x'; expected a number from 0.0001 to 0.5"
 expect 2 reproduce smqos now
-says "$work/err" "'now' is too much; expected options only"
+says "$work/err" "unexpected argument 'now'; expected options only"
 expect 1 reproduce smqos --json "$work/no/such/folder.json"
 finish

@@ -20,7 +20,7 @@ for program in smguard-app smguard-remap; do
 	says "$work/out" "Usage: $program [OPTION...] BENCHMARK"
 	refused "$program" "$program: expected the name of a benchmark"
 	refused "$program" "$program: there is no benchmark 'fft'; kernels-run --list has them" fft
-	refused "$program" "$program: 'bfs' is too much; expected one benchmark" nn bfs
+	refused "$program" "$program: unexpected argument 'bfs'; expected one benchmark" nn bfs
 	refused "$program" "$program: there is no size 'huge'; expected test, small, large or gpu" \
 		nn --size huge
 	refused "$program" "$program: --blocks is '0'; expected a number from 1 to 2147483647" nn --blocks 0

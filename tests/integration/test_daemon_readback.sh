@@ -24,10 +24,10 @@ expect_value a slice_us 333
 expect_value a slice_wrong_pid "$first"
 "$COTENANT" stats >"$work/out"
 says "$work/out" "2000 us !"
-says "$work/out" "a: process $first does not have the slice that is wanted: "
+says "$work/out" "a: process $first does not have the slice that it should have: "
 until_true 5 is a orders_waiting 0 || fail "an order waits without end"
 "$COTENANT" stats >"$work/out"
-says "$work/out" "process $first does not have the slice that is wanted: its library did not answer in time"
+says "$work/out" "process $first does not have the slice that it should have: its library did not answer in time"
 kill -CONT "$first"
 expect_value a slice_read_back_us 333
 expect_value a slice_wrong_pid 0

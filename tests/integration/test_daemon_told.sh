@@ -18,7 +18,7 @@ touch "$work/mute"
 "$COTENANT" freeze a >"$work/out" 2>&1
 status=$?
 [ "$status" -eq 1 ] || fail "freeze gave $status: $(cat "$work/out")"
-says "$work/out" "the freeze has not been confirmed (its library did not answer in time): it is told again and again"
+says "$work/out" "the freeze has not been confirmed (its library did not answer in time): the daemon repeats the order"
 "$COTENANT" ps >"$work/out"
 says "$work/out" "freezing (held)"
 "$COTENANT" thaw a >"$work/out" 2>&1

@@ -69,12 +69,12 @@ for share in 50 0% 101% 0sm 1025sm sm % 5.5% -5% ''; do
 	says "$work/out" "such as 50% or 66sm"
 done
 "$COTENANT" set live --reserve 50% >"$work/out" 2>&1 && fail "a batch program has a reserve"
-says "$work/out" "for latency programs"
+says "$work/out" "only a latency program"
 "$COTENANT" set live --quota none >"$work/out" || fail "set --quota none"
 COTENANT_QUOTA=x "$COTENANT" run --required -- true >"$work/out" 2>&1 && fail "COTENANT_QUOTA=x"
 says "$work/out" "the quota is 'x'"
 "$COTENANT" run --required --reserve 10% -- true >"$work/out" 2>&1 && fail "run --reserve of batch"
-says "$work/out" "for latency programs"
+says "$work/out" "only a latency program"
 kill "$pid"
 wait "$pid" 2>/dev/null
 

@@ -95,5 +95,5 @@ for name in forbidden unusable exclusive; do
 done
 [ "$(grep -c ' 1 us  *2 us  *3 us ' "$work/usable")" -eq 3 ] || fail "usable: $(cat "$work/usable")"
 says_not "$work/usable" emulated
-says "$work/usable" "MPS cannot be had: programs stand alone and take turns"
+says "$work/usable" "MPS is not available: programs stand alone and take turns"
 finish

@@ -32,7 +32,7 @@ expect_value batch mode drain
 "$COTENANT" set b1 --block unknown >/dev/null || fail "set b1 --block unknown"
 expect_value batch mode switch
 "$COTENANT" set pool:batch --block 20us >"$work/out" 2>&1 && fail "a pool's blocks"
-says "$work/out" "said of a program"
+says "$work/out" "only a program has a longest block"
 
 # A live change reaches the server of the pool.
 "$COTENANT" set pool:batch --slice 500us >/dev/null || fail "set pool:batch"
@@ -87,7 +87,7 @@ start_daemon -c "$work/conf"
 for i in 1 2 3 4 5 6; do
 	"$COTENANT" run --name "short$i" -- "$PROGS/batch" --seconds 0.05 >"$work/out" 2>&1 ||
 		fail "short $i: $(cat "$work/out")"
-	says_not "$work/out" "MPS cannot be had"
+	says_not "$work/out" "MPS is not available"
 done
 expect_value batch mps down
 stop_daemon

@@ -14,7 +14,7 @@ background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seco
 	>"$work/svc" 2>"$work/svc.err"
 svc=$pid
 until_true 5 has_programs 4 || fail "$(n_programs) programs"
-says "$work/b1.err" "MPS cannot be had"
+says "$work/b1.err" "MPS is not available"
 expect_value b1 slice_us 20
 "$COTENANT" stats --json | grep -q '"policy": "rotate"' || fail "no rotation"
 sleep 0.5

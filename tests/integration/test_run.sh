@@ -83,7 +83,7 @@ if [ -e "${COTENANT_LIBRARY:-}" ]; then
 
 	# No MPS here: said once, and the program stands alone; the policy is rotation.
 	expect 0 -- true
-	says "$work/err" "MPS cannot be had"
+	says "$work/err" "MPS is not available"
 	"$COTENANT" ps --json | grep -q '"policy": "rotate"' || fail "no rotation"
 
 	# It is there while it runs, and not longer.

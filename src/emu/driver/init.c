@@ -96,9 +96,9 @@ static const char *reason(int err, bool own)
 {
 	switch (-err) {
 	case EPERM:
-		return own ? "it, or a file in it, belongs to somebody else; COTENANT_EMU_DIR names "
+		return own ? "it, or a file in it, belongs to another user; COTENANT_EMU_DIR names "
 			     "another folder"
-			   : "a file in it belongs to somebody else";
+			   : "a file in it belongs to another user";
 	case EPROTO:
 		return "another version of the emulated GPU is using it, or its file has been cut "
 		       "short";

@@ -213,7 +213,7 @@ static void lose(const char *why)
 
 	if (is_frozen())
 		thaw_now(why);
-	cot_log(COT_LOG_WARN, "no daemon any more: %s", why);
+	cot_log(COT_LOG_WARN, "lost the daemon: %s", why);
 	cot_link_close(&self.link);
 	if (served) {
 		self.keep_until_ns = cot_now_ns() + KEEP_NS;
@@ -228,7 +228,7 @@ static void send_or_lose(void *packet, enum cot_msg_type type, uint32_t size, ui
 	int rc = cot_link_send(&self.link, packet, type, size, seq);
 
 	if (rc < 0)
-		lose(rc == -EAGAIN ? "it does not read" : "its socket failed");
+		lose(rc == -EAGAIN ? "it does not read its socket" : "its socket failed");
 }
 
 static void greet(void)
@@ -438,7 +438,7 @@ static void sync_groups(void)
 	cot_wake_clear(&self.wake);
 	cot_rm_sync(self.rm, &res);
 	if (res.status)
-		cot_log(COT_LOG_WARN, "%u new groups or channels are not as wanted (%d)",
+		cot_log(COT_LOG_WARN, "%u new groups or channels could not be set as ordered (%d)",
 			res.n_failed, -res.status);
 	if (self.link.page && res.value)
 		store(&self.link.page->slice_us, res.value);

@@ -91,7 +91,7 @@ static void start(void)
 	cot_settings_read(&settings, from_environment, program_invocation_name);
 	cot_log_level_set(settings.log);
 	if (settings.n_bad)
-		cot_log(COT_LOG_WARN, "%u COTENANT_ variables are not understood", settings.n_bad);
+		cot_log(COT_LOG_WARN, "%u COTENANT_ variables have wrong values", settings.n_bad);
 	if (settings.disabled || (!settings.socket[0] && !settings.slice_us && !settings.mode)) {
 		atomic_store(&start_state, START_OFF);
 		return;

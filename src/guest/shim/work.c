@@ -78,7 +78,7 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 {
 	unsigned i;
 
-	cot_log(COT_LOG_WARN, "no daemon any more: %s", why);
+	cot_log(COT_LOG_WARN, "lost the daemon: %s", why);
 	cot_link_close(&g->link);
 	g->welcomed = false;
 	g->retry_ns = cot_now_ns() + g->retry_after_ns;
@@ -99,7 +99,7 @@ static bool send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, s
 	int rc = cot_link_send(&g->link, packet, type, (uint32_t)size, 0);
 
 	if (rc < 0)
-		lose(g, rc == -EAGAIN ? "it does not read" : "its socket failed");
+		lose(g, rc == -EAGAIN ? "it does not read its socket" : "its socket failed");
 	return rc == 0;
 }
 

@@ -193,12 +193,11 @@ static void test_ps_of_trouble(void **state)
 		strstr(printed, "\n\npool:") + 1,
 		"\n"
 		"pool:batch: the last freeze failed 3 s ago, failures: 9 (because)\n"
-		"pool:batch: processes of its programs that do not obey, and are not asked any more: "
-		"2\n"
-		"api: no thaw has been confirmed for 17 s, failures: 9 (because); it may stand still\n"
-		"api: process 66 does not have the slice that is wanted: it is late\n"
-		"The policy 'pools' went wrong 2 min ago (storm: it raged); 'timeslice' is at work, "
-		"and it is tried again in 10 s\n");
+		"pool:batch: processes of its programs that do not obey and get no more orders: 2\n"
+		"api: no thaw has been confirmed for 17 s, failures: 9 (because); it may hang\n"
+		"api: process 66 does not have the slice that it should have: it is late\n"
+		"The policy 'pools' failed 2 min ago (storm: it raged); 'timeslice' is used instead, "
+		"and the daemon tries it again in 10 s\n");
 }
 
 static void test_ps_as_json(void **state)
@@ -246,7 +245,7 @@ static void test_stats(void **state)
 		"odd         300 us    2000 us !  driver  0        -             0      -             "
 		"0       0       0\n"
 		"\n"
-		"odd: process 9 does not have the slice that is wanted: it is late\n"
+		"odd: process 9 does not have the slice that it should have: it is late\n"
 		"\n"
 		"Policy pools, fallbacks: 1, last fault: storm, rescues: 2\n"
 		"ACTION  SENT  FAILED  TIMED OUT  MEAN      MAX\n"
@@ -329,14 +328,14 @@ static void test_doctor_of_trouble(void **state)
 	assert_non_null(strstr(cot_show_text(f, "advice"), "end it"));
 	f = finding(o, "slices");
 	assert_string_equal(cot_show_text(f, "what"),
-			    "a: process 66 does not have the slice that is "
-			    "wanted: it is late");
+			    "a: process 66 does not have the slice that it "
+			    "should have: it is late");
 	f = finding(o, "policy");
-	assert_string_equal(cot_show_text(f, "what"),
-			    "the policy 'pools' went wrong 2 min ago (storm: "
-			    "it raged); 'timeslice' is at work");
+	assert_string_equal(cot_show_text(f, "what"), "the policy 'pools' failed 2 min ago (storm: "
+						      "it raged); 'timeslice' is used instead");
 	assert_string_equal(cot_show_text(f, "advice"),
-			    "it is tried again in 10 s, or at once after SIGHUP to process 42");
+			    "the daemon tries it again in 10 s, or at once if you send SIGHUP to "
+			    "process 42");
 	json_decref(o);
 }
 
@@ -365,7 +364,7 @@ static void test_doctor_of_a_late_daemon(void **state)
 	assert_string_equal(
 		cot_show_text(f, "what"),
 		"the daemon waited for a processor and came late 7 times, by up to 312 "
-		"ms, last 10 min ago: what is frozen runs meanwhile, and turns are late");
+		"ms, last 10 min ago: frozen programs run meanwhile, and turns are late");
 	assert_non_null(strstr(cot_show_text(f, "advice"), "overloaded"));
 	json_decref(o);
 	o = doctor_of_timers("{\"late\":2,\"late_seconds\":12,\"waited\":7,"
@@ -374,8 +373,8 @@ static void test_doctor_of_a_late_daemon(void **state)
 	assert_string_equal(
 		cot_show_text(f, "what"),
 		"the daemon came late 2 times, by up to 33 ms, last 12 s ago, and did not "
-		"wait for a processor: what is frozen runs meanwhile");
-	assert_non_null(strstr(cot_show_text(f, "advice"), "it was stopped"));
+		"wait for a processor: frozen programs run meanwhile");
+	assert_non_null(strstr(cot_show_text(f, "advice"), "was stopped"));
 	json_decref(o);
 	o = doctor_of_timers("{\"late\":2,\"late_seconds\":1200,\"waited\":0,"
 			     "\"waited_seconds\":null,\"worst_ms\":400,\"worst_own_ms\":33}");

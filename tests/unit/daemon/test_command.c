@@ -167,11 +167,11 @@ static void test_a_pool(void **state)
 	m.weight = 5;
 	expect_at(root, &m, -EINVAL, "a pool's class and weight are fixed");
 	m.fields = COT_SET_BLOCK;
-	expect_at(root, &m, -EINVAL, "how long blocks last is said of a program, not of a pool");
+	expect_at(root, &m, -EINVAL, "only a program has a longest block; a pool has none");
 	m.fields = COT_SET_QUOTA;
-	expect_at(root, &m, -EINVAL, "quotas and reserves are of programs, not of pools");
+	expect_at(root, &m, -EINVAL, "only programs have quotas and reservations; a pool has none");
 	m.fields = COT_SET_RESERVE;
-	expect_at(root, &m, -EINVAL, "quotas and reserves are of programs, not of pools");
+	expect_at(root, &m, -EINVAL, "only programs have quotas and reservations; a pool has none");
 }
 
 /* ---- what is meant ---- */
@@ -276,7 +276,7 @@ static void test_ranges(void **state)
 	m.slice_us = 1;
 	m.fields = COT_SET_MODE;
 	m.mode = COT_MODE_SWITCH + 1;
-	expect(&m, -EINVAL, "there is no such mode");
+	expect(&m, -EINVAL, "unknown mode");
 	m.mode = COT_MODE_SWITCH;
 	expect(&m, 0, "alone: mode auto -> switch");
 	/* What does not count may be anything. */
@@ -290,7 +290,7 @@ static void test_ranges(void **state)
 static void test_reserves(void **state)
 {
 	static const char why[] =
-		"a reserve is for latency programs; a batch program may have a quota";
+		"only a latency program may have a reservation; a batch program may have a quota";
 	struct cot_msg_command m = set("alone", COT_SET_RESERVE);
 
 	(void)state;
@@ -381,7 +381,7 @@ static void test_too_many_changes(void **state)
 	expect(&m, 0, "alone: weight 100 -> 9");
 	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
 	assert_int_equal(status(), -EAGAIN);
-	assert_non_null(strstr(words(), "user 4712 changes too much: 1 changes at once are "
+	assert_non_null(strstr(words(), "user 4712 makes too many changes: 1 changes at once are "
 					"allowed, and 0 per second; try again in 2"));
 	assert_int_equal(strlen(strstr(words(), "try again in ")),
 			 strlen("try again in 249999 ms"));

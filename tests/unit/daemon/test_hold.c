@@ -126,10 +126,9 @@ static void test_a_freeze_that_fails_and_does_not_thaw(void **state)
 	look_after(190 * MS);
 	expect_no_answer();
 	look_after(20 * MS);
-	assert_string_equal(
-		answer_now(),
-		"it could not be frozen (Operation not permitted), and that it runs on has not been "
-		"confirmed: it may stand still; 'cotenant ps' says for how long");
+	assert_string_equal(answer_now(),
+			    "it could not be frozen (Operation not permitted), and that it runs on "
+			    "has not been confirmed: it may hang; 'cotenant ps' says for how long");
 	assert_int_equal(status, -EIO);
 }
 
@@ -142,10 +141,9 @@ static void test_a_freeze_again(void **state)
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
 	world_answer(world_last(COT_MSG_FREEZE), -EIO, 0);
 	look_after(0);
-	assert_string_equal(answer_now(),
-			    "the freeze has not been confirmed (Input/output error): it is told "
-			    "again and again until 'cotenant thaw'; 'cotenant ps' says when it is "
-			    "frozen");
+	assert_string_equal(answer_now(), "the freeze has not been confirmed (Input/output error): "
+					  "the daemon repeats the order until 'cotenant thaw'; "
+					  "'cotenant ps' says when it is frozen");
 	assert_int_equal(status, -ETIMEDOUT);
 	assert_true(program->held);
 	assert_true(world_entity(1)->held);
@@ -171,10 +169,9 @@ static void test_a_library_that_is_silent(void **state)
 	look_after(1900 * MS);
 	expect_no_answer();
 	look_after(200 * MS);
-	assert_string_equal(answer_now(),
-			    "the freeze has not been confirmed (its library did not answer in "
-			    "time): it is told again and again until 'cotenant thaw'; 'cotenant "
-			    "ps' says when it is frozen");
+	assert_string_equal(answer_now(), "the freeze has not been confirmed (its library did not "
+					  "answer in time): the daemon repeats the order until "
+					  "'cotenant thaw'; 'cotenant ps' says when it is frozen");
 	assert_int_equal(status, -ETIMEDOUT);
 	assert_true(program->held);
 	/* As soon as the library answers, it is so. */
@@ -189,11 +186,9 @@ static void test_a_library_that_is_silent(void **state)
 	look_after(1900 * MS);
 	expect_no_answer();
 	look_after(200 * MS);
-	assert_string_equal(
-		answer_now(),
-		"the thaw has not been confirmed (its library did not answer in time): "
-		"it may stand still, and is told again and again; 'cotenant ps' says for "
-		"how long");
+	assert_string_equal(answer_now(), "the thaw has not been confirmed (its library did not "
+					  "answer in time): it may hang, and the daemon repeats "
+					  "the order; 'cotenant ps' says for how long");
 	assert_int_equal(status, -ETIMEDOUT);
 }
 
@@ -256,7 +251,7 @@ static void test_one_that_is_never_quiet(void **state)
 		stage.conns[0].grown_ns = w.now_ns;
 	}
 	look_after(200 * MS);
-	assert_non_null(strstr(answer_now(), "it sets up channels all the time"));
+	assert_non_null(strstr(answer_now(), "it keeps setting up channels"));
 	assert_int_equal(status, -EBUSY);
 	assert_null(world_last(COT_MSG_FREEZE));
 }
@@ -296,7 +291,7 @@ static void test_one_that_always_refuses(void **state)
 	assert_non_null(world_last(COT_MSG_THAW));
 	world_answer(world_last(COT_MSG_THAW), 0, 0);
 	look_after(0);
-	assert_non_null(strstr(answer_now(), "it sets up channels all the time"));
+	assert_non_null(strstr(answer_now(), "it keeps setting up channels"));
 	assert_int_equal(status, -EBUSY);
 	assert_false(program->held);
 	assert_int_equal(world_entity(1)->run, COT_RUN_RUNNING);

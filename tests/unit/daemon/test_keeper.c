@@ -85,7 +85,7 @@ static void test_unused(void **state)
 	assert_string_equal(life_read("told"), "get_server_list \nget_client_list 4711\n"
 					       "get_client_list 4712\nquit \n");
 	assert_false(lives(pid));
-	assert_non_null(strstr(stage_log(), "/gpu0-batch is not used any more: its MPS was told"));
+	assert_non_null(strstr(stage_log(), "/gpu0-batch any longer: its MPS server was told"));
 	assert_int_equal(cot_keeper_stop_pools(&stage), 0); /* there are none */
 	assert_string_equal(stage_log(), "");
 }
@@ -332,7 +332,7 @@ static void test_lingers(void **state)
 	for (i = 0; i < n_rounds; i++)
 		assert_int_equal(pauses_ms[i], 2000);
 	assert_true(told("quit"));
-	assert_non_null(strstr(stage_log(), "is not used any more"));
+	assert_non_null(strstr(stage_log(), "any longer: its MPS server was told"));
 }
 
 static void use_in_the_second(unsigned round)

@@ -163,10 +163,11 @@ static void test_freezes_that_fail(void **state)
 	       ": 'train' (id 3) could not be frozen: its library did not answer in time; it "
 	       "is thawed");
 	tell(COT_HOST_STUCK, 9, COT_ACTION_THAW, -EPERM);
-	expect("WARN", ": pool:batch:1 could not be thawed: Operation not permitted; it may stand "
-		       "still, and is told again and again");
+	expect("WARN", ": pool:batch:1 could not be thawed: Operation not permitted; it may hang, "
+		       "and the daemon repeats the order");
 	tell(COT_HOST_STUCK, 77, COT_ACTION_FREEZE, -EPIPE);
-	expect("WARN", ": id 77 could not be frozen: its library could not be told; it is thawed");
+	expect("WARN", ": id 77 could not be frozen: the order could not be sent to its "
+		       "library; it is thawed");
 	tell(COT_HOST_FREED, 3, COT_ACTION_FREEZE, 0);
 	expect("WARN", ": 'train' (id 3) could be frozen again, after 17.2 s and 21 failures");
 	tell(COT_HOST_FREED, 3, COT_ACTION_THAW, 0);
@@ -184,10 +185,10 @@ static void test_policies_that_fail(void **state)
 		world_answer_all(w.n_sent - 1);
 	}
 	tell(COT_HOST_FELL_BACK, 0, COT_ACTION_THAW, 0);
-	expect("ERROR", ": the policy 'pools' went wrong (storm: it gave too many orders); "
-			"'timeslice' took over");
+	expect("ERROR", ": the policy 'pools' failed (storm: it gave too many orders); 'timeslice' "
+			"took over");
 	tell(COT_HOST_RECOVERED, 0, COT_ACTION_THAW, 0);
-	expect("WARN", ": the policy 'pools' is at work again");
+	expect("WARN", ": the policy 'pools' is used again");
 }
 
 static void test_faults_have_reasons(void **state)

@@ -200,13 +200,13 @@ static void test_policy(void **state)
 	life_until(is_failed);
 	assert_null(c->wait_pool);
 	assert_string_equal(policy(), "rotate");
-	assert_non_null(strstr(stage_log(), "MPS cannot be had: programs stand alone and take "
+	assert_non_null(strstr(stage_log(), "MPS is not available: programs stand alone and take "
 					    "turns; the policy is now 'rotate'"));
 	p->retry_ns = 0;
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	p->state = POOL_STARTING;
 	life_until(is_failed);
-	assert_null(strstr(stage_log(), "MPS cannot be had"));
+	assert_null(strstr(stage_log(), "MPS is not available"));
 	life_remove("fails");
 	p->retry_ns = 0;
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);

@@ -226,7 +226,7 @@ static void test_places(void **state)
 	assert_int_equal(reg(fd), COT_MSG_REGISTERED);
 	c = enter(OTHER, &fd);
 	assert_int_equal(reg(fd), COT_MSG_LATER);
-	assert_non_null(strstr(words(), "too many programs; a user"));
+	assert_non_null(strstr(words(), "too many programs; each other user"));
 	assert_int_equal(c->source.fd, -1);
 	(void)enter(THIRD, &fd);
 	assert_int_equal(reg(fd), COT_MSG_LATER);

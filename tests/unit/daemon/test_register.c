@@ -12,9 +12,8 @@ static const char on_shares[] =
 	"the policy 'pools' keeps quotas, but takes nothing back for a reserve, and has latency "
 	"and batch programs take turns; 'policy: smguard' in the daemon's configuration shares the "
 	"SMs";
-static const char no_pool[] =
-	"MPS cannot be had here, so this program stands alone and takes turns "
-	"with others; 'cotenant doctor' says why";
+static const char no_pool[] = "MPS is not available here, so this program stands alone and takes "
+			      "turns with others; 'cotenant doctor' says why";
 static const char other_user[] =
 	"the pool serves programs of another user now, and one MPS server serves one user, so this "
 	"program stands alone and takes turns with others";
@@ -280,7 +279,7 @@ static void test_no_pool(void **state)
 	m.quota = 10;
 	t = registered(fd, &m);
 	assert_non_null(strstr(variables(), no_pool));
-	assert_string_equal(t->alone_why, "MPS cannot be had");
+	assert_string_equal(t->alone_why, "MPS is not available");
 	assert_true(t->solo && !t->pool);
 	/* No folder for it. */
 	memcpy(runtime, stage.runtime, sizeof(runtime));
@@ -439,8 +438,9 @@ static void test_may(void **state)
 		       "sets");
 	m = plain();
 	m.reserve = 1;
-	expect_refused(fd, &m,
-		       "a reserve is for latency programs; a batch program may have a quota");
+	expect_refused(
+		fd, &m,
+		"only a latency program may have a reservation; a batch program may have a quota");
 	m = plain();
 	snprintf(m.gpu, sizeof(m.gpu), "2");
 	expect_refused(fd, &m,
@@ -459,9 +459,9 @@ static void test_later(void **state)
 	(void)enter(OTHER, &fd);
 	(void)registered(fd, &m);
 	assert_int_equal(reg(fd, &m), COT_MSG_LATER);
-	assert_string_equal(words(),
-			    "user 4712 has too many programs; a user may have so many that "
-			    "as many places are left for each other one");
+	assert_string_equal(
+		words(),
+		"user 4712 has too many programs; each other user must have as many places left");
 	assert_int_equal(hear(fd), -1);
 	/* The next daemon is asked, when this one ends. */
 	stage.stopping = true;

@@ -102,7 +102,8 @@ static void test_no_start(void **state)
 	cot_keeper_start(&stage);
 	allow_fds(-1);
 	assert_int_equal(stage.keeper.pid, 0);
-	assert_non_null(strstr(stage_log(), "nobody would end the pools after this daemon: Too "));
+	assert_non_null(
+		strstr(stage_log(), "no process would end the pools after this daemon: Too "));
 	life_remove("keeper-program");
 	cot_keeper_start(&stage);
 	life_until(keeper_has_ended);

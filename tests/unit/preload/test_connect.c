@@ -87,7 +87,8 @@ static void tells_of_groups(void **state)
 	ring_at_ns = now_ns + MS;
 	at_ring = NULL;
 	run_for(2 * MS);
-	assert_non_null(strstr(logged, "1 new groups or channels are not as wanted (11)"));
+	assert_non_null(
+		strstr(logged, "1 new groups or channels could not be set as ordered (11)"));
 }
 
 /* A daemon that was lost: its settings are kept for a while, and it is looked for again. */
@@ -142,9 +143,9 @@ static void says_why_it_was_lost(void **state)
 	static const struct {
 		int rc;
 		const char *words;
-	} rows[] = {{-ECONNRESET, "no daemon any more: it hung up"},
-		    {-EBADMSG, "no daemon any more: it sent a malformed packet"},
-		    {-EIO, "no daemon any more: its socket failed"}};
+	} rows[] = {{-ECONNRESET, "lost the daemon: it hung up"},
+		    {-EBADMSG, "lost the daemon: it sent a malformed packet"},
+		    {-EIO, "lost the daemon: its socket failed"}};
 	unsigned i;
 
 	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
@@ -157,11 +158,11 @@ static void says_why_it_was_lost(void **state)
 	set_up(state);
 	send_result = -EAGAIN;
 	run_for(MS);
-	assert_string_equal(logged, "no daemon any more: it does not read");
+	assert_string_equal(logged, "lost the daemon: it does not read its socket");
 	set_up(state);
 	send_result = -EPIPE;
 	run_for(MS);
-	assert_string_equal(logged, "no daemon any more: its socket failed");
+	assert_string_equal(logged, "lost the daemon: its socket failed");
 	assert_true(self.keep_until_ns == COT_NEVER);
 }
 
@@ -190,7 +191,7 @@ static void later(void **state)
 	run_for(3 * S);
 	assert_int_equal(n_opened, 2);
 	assert_true(self.link.welcomed);
-	assert_string_equal(logged, "no daemon any more: it has no place");
+	assert_string_equal(logged, "lost the daemon: it has no place");
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static void test_wrong_places(void **state)
 	s->kind = COT_PTX_STMT_LABEL;
 	s->label = out->label;
 	cot_ptx_link(x->k, s, ret);
-	expect_wrong(x, "k: line 27: a label that stands somewhere else in 'out:'");
+	expect_wrong(x, "k: line 27: a label that is somewhere else in 'out:'");
 	cot_ptx_unlink(x->k, s);
 	out->label->stmt = out;
 	ptx_verify(x);

@@ -183,7 +183,7 @@ static void lost_while_asking(void **state)
 	assert_null(get());
 	assert_int_equal(why, COT_SHIM_WHY_NO_DAEMON);
 	assert_int_equal(n_closed, 1);
-	assert_string_equal(logged, "no daemon any more: it does not read");
+	assert_string_equal(logged, "lost the daemon: it does not read its socket");
 	assert_false(gpu->welcomed);
 }
 

@@ -181,7 +181,7 @@ static const struct {
 	{"hello", "f:1:1: the file holds text; expected a map that begins with 'schema:'"},
 	{"count: 3\n", "f:1:1: the key 'name' is missing; expected it in this file"},
 	{"name: n\ncuont: 3\n", "f:2:1: unknown key 'cuont'; expected one of " KEYS},
-	{"name: n\nname: m\n", "f:2:1: the key 'name' stands here a second time; expected it once"},
+	{"name: n\nname: m\n", "f:2:1: the key 'name' is here a second time; expected it once"},
 	{"name:\n", "f:1:6: name is empty; expected text of 1 to 31 bytes"},
 	{"name: [n]\n", "f:1:7: name is a list; expected text of 1 to 31 bytes"},
 	{"name: n\ncount: {}\n", "f:2:8: count is a map; expected a whole number from 1 to 100"},

@@ -553,7 +553,7 @@ static void test_trace_files(void **state)
 		{"schema: x\n" TRACE, TABLE,
 		 "t.yaml:1:9: schema is 'x'; expected cotenant.trace/1"},
 		{TRACE "name: again\n", TABLE,
-		 "t.yaml:10:1: the key 'name' stands here a second time; expected it once"},
+		 "t.yaml:10:1: the key 'name' is here a second time; expected it once"},
 		{TRACE "  - kernel: {name: z}\n", TABLE,
 		 "t.yaml:10:13: no kernel 'z' of benchmark 'b' in the table; expected one of its "
 		 "rows"},
