@@ -2,19 +2,7 @@
 
 #include <time.h>
 
-static void string(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":\"", name);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		if ((unsigned char)*text < ' ')
-			fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			fputc(*text, out);
-	}
-	fputc('"', out);
-}
+#include "base/quote.h"
 
 static void date(FILE *out)
 {
@@ -24,7 +12,7 @@ static void date(FILE *out)
 
 	if (gmtime_r(&now, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm)) {
 		fputc(',', out);
-		string(out, "date", text);
+		cot_quote_write_member(out, "date", text);
 	}
 }
 
@@ -42,13 +30,13 @@ void cot_lines_machine(FILE *out, const struct cot_lines_machine *m)
 
 	cot_meter_read(m->meter, &s);
 	fprintf(out, "{\"kind\":\"machine\",\"schema\":\"cotenant.contention/1\",");
-	string(out, "gpu", m->cuda->name);
+	cot_quote_write_member(out, "gpu", m->cuda->name);
 	date(out);
 	fprintf(out, ",\"version\":\"%s\",\"cuda_driver\":%d,", COT_VERSION,
 		m->cuda->driver_version);
-	string(out, "driver", m->meter->driver_version);
+	cot_quote_write_member(out, "driver", m->meter->driver_version);
 	fputc(',', out);
-	string(out, "command", m->command);
+	cot_quote_write_member(out, "command", m->command);
 	fprintf(out,
 		",\"sms\":%d,\"capability\":%d,\"green_contexts\":%s,\"energy\":%s,"
 		"\"data_bytes\":%llu,\"l2_bytes\":%llu,\"lead_ns\":%llu,\"settle_ns\":%llu,"
@@ -72,7 +60,7 @@ void cot_lines_families(FILE *out)
 		const struct cot_family *f = &cot_families[i];
 
 		fputs("{\"kind\":\"kernel\",", out);
-		string(out, "kernel", f->entry);
+		cot_quote_write_member(out, "kernel", f->entry);
 		fprintf(out,
 			",\"loads_ahead\":%u,\"insts\":%.0f,\"fma\":%.0f,\"dfma\":%.0f,"
 			"\"whole\":%.0f,\"special\":%.0f,\"shared\":%.0f,\"loads\":%.0f,"
@@ -153,7 +141,7 @@ void cot_lines_benchmark(FILE *out, const struct cot_point *point,
 			 const struct cot_bench_power *power)
 {
 	fprintf(out, "{\"kind\":\"power\",\"stage\":\"%s\",", cot_stage_names[point->stage]);
-	string(out, "benchmark", point->benchmark->name);
+	cot_quote_write_member(out, "benchmark", point->benchmark->name);
 	fprintf(out, ",\"runs_per_s\":%.6g,\"n_runs\":%u,\"make_s\":%.3f", power->runs_per_s,
 		power->n_runs, power->make_s);
 	window(out, &power->window);
@@ -167,12 +155,12 @@ void cot_lines_failure(FILE *out, const struct cot_point *point, const char *why
 	fprintf(out, "{\"kind\":\"failure\",\"stage\":\"%s\"", cot_stage_names[point->stage]);
 	if (point->benchmark) {
 		fputc(',', out);
-		string(out, "benchmark", point->benchmark->name);
+		cot_quote_write_member(out, "benchmark", point->benchmark->name);
 	} else {
 		mix(out, &point->mix, NULL);
 	}
 	fputc(',', out);
-	string(out, "why", why);
+	cot_quote_write_member(out, "why", why);
 	fputs("}\n", out);
 	fflush(out);
 }
@@ -181,7 +169,7 @@ void cot_lines_end(FILE *out, const char *why, double seconds, uint32_t n_measur
 		   uint32_t n_points)
 {
 	fputs("{\"kind\":\"end\",", out);
-	string(out, "why", why);
+	cot_quote_write_member(out, "why", why);
 	fprintf(out, ",\"seconds\":%.1f,\"measured\":%u,\"points\":%u}\n", seconds, n_measured,
 		n_points);
 	fflush(out);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "kernels/run/launch.h"
 
 #define SUFFIX	    "$cot_retreat"
@@ -132,16 +133,11 @@ struct ranges {
 
 static int put_range(struct ranges *ranges, uint32_t first, uint32_t n, struct cot_error *err)
 {
-	size_t room = ranges->room ? 2 * ranges->room : 16;
-	struct range *at = ranges->at;
+	struct range *at = cot_grow(ranges->at, ranges->n, &ranges->room, sizeof(*at));
 
-	if (ranges->n == ranges->room) {
-		at = realloc(ranges->at, room * sizeof(*at));
-		if (!at)
-			return cot_error_set(err, -ENOMEM, "not enough memory");
-		ranges->at = at;
-		ranges->room = room;
-	}
+	if (!at)
+		return cot_error_set(err, -ENOMEM, "not enough memory");
+	ranges->at = at;
 	at[ranges->n++] = (struct range){first, n};
 	return 0;
 }

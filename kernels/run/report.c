@@ -2,19 +2,7 @@
 
 #include <inttypes.h>
 
-static void string(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":\"", name);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		if ((unsigned char)*text < ' ')
-			fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			fputc(*text, out);
-	}
-	fputc('"', out);
-}
+#include "base/quote.h"
 
 static const char *truth(bool value)
 {
@@ -24,7 +12,7 @@ static const char *truth(bool value)
 void cot_report_machine(FILE *out, const struct cot_cuda *cuda, const struct cot_options *options)
 {
 	fputc('{', out);
-	string(out, "gpu", cuda->name);
+	cot_quote_write_member(out, "gpu", cuda->name);
 	fprintf(out,
 		",\"driver\":%d,\"compute_capability\":%d,\"n_sms\":%d,\"size\":\"%s\","
 		"\"seed\":%" PRIu64 "}\n",
@@ -35,9 +23,9 @@ void cot_report_machine(FILE *out, const struct cot_cuda *cuda, const struct cot
 void cot_report_failure(FILE *out, const struct cot_bench *bench, const struct cot_error *err)
 {
 	fputc('{', out);
-	string(out, "benchmark", bench->name);
+	cot_quote_write_member(out, "benchmark", bench->name);
 	fputc(',', out);
-	string(out, "failed", err->text);
+	cot_quote_write_member(out, "failed", err->text);
 	fputs("}\n", out);
 }
 
@@ -65,7 +53,7 @@ static void plain(FILE *out, const struct cot_experiment *e)
 		truth(e->right), e->verdict.n_checked, e->verdict.n_wrong);
 	if (!e->right) {
 		fputc(',', out);
-		string(out, "first_wrong", e->verdict.text);
+		cot_quote_write_member(out, "first_wrong", e->verdict.text);
 	}
 }
 
@@ -94,12 +82,12 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 		base += cot_times_quantile(&e->partner_times, 0.5);
 
 	fputc('{', out);
-	string(out, "benchmark", e->bench->name);
+	cot_quote_write_member(out, "benchmark", e->bench->name);
 	fprintf(out, ",\"pass\":\"%s\"", v->name);
 	if (v->refusal || v->failed) {
 		fputc(',', out);
-		string(out, v->refusal ? "refused" : "failed",
-		       v->refusal ? v->refusal->text : v->error.text);
+		cot_quote_write_member(out, v->refusal ? "refused" : "failed",
+				       v->refusal ? v->refusal->text : v->error.text);
 		fputs("}\n", out);
 		return;
 	}

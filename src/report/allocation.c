@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "report/format.h"
 #include "report/outfile.h"
 
@@ -84,7 +85,7 @@ static void on_instant_done(void *arg, uint64_t t_ps)
 		if (!a->n_sms[i])
 			continue;
 		(void)fputs(comma, a->scratch);
-		cot_json_write_string(a->scratch, a->sc->apps[i].name);
+		cot_quote_write(a->scratch, a->sc->apps[i].name);
 		(void)fprintf(a->scratch, ": %" PRIu32, a->n_sms[i]);
 		comma = ", ";
 	}

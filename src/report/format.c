@@ -1,6 +1,7 @@
 #include "report/format.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -84,20 +85,4 @@ const char *cot_format_exact_us(struct cot_text *t, uint64_t t_ps, int real)
 	while (t->s[len - 1] == '0')
 		t->s[--len] = '\0';
 	return t->s;
-}
-
-void cot_json_write_string(FILE *out, const char *s)
-{
-	const unsigned char *p = (const unsigned char *)s;
-
-	(void)fputc('"', out);
-	for (; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			(void)fprintf(out, "\\%c", *p);
-		else if (*p < 0x20)
-			(void)fprintf(out, "\\u%04x", *p);
-		else
-			(void)fputc(*p, out);
-	}
-	(void)fputc('"', out);
 }

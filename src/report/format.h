@@ -6,7 +6,6 @@
 #define COT_REPORT_FORMAT_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 struct cot_text {
 	char s[48];
@@ -19,8 +18,5 @@ const char *cot_format_ratio(struct cot_text *t, double x);	/* three digits, no 
 
 /* Picoseconds as microseconds, exactly: "12.5"; always with a point when `real`. */
 const char *cot_format_exact_us(struct cot_text *t, uint64_t t_ps, int real);
-
-/* A JSON string with its quotes. `s` is UTF-8. */
-void cot_json_write_string(FILE *out, const char *s);
 
 #endif

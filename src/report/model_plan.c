@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "report/format.h"
 #include "report/json.h"
 #include "report/model.h"
@@ -19,7 +20,8 @@ struct candidate {
 struct plan {
 	const struct cot_model_input *in;
 	struct candidate *candidates;
-	uint32_t n_candidates, cap;
+	uint32_t n_candidates;
+	size_t cap;
 	struct cot_model_step *steps;
 	uint32_t n_steps;
 };
@@ -31,13 +33,10 @@ static int add_candidate(struct plan *p, const uint32_t *copies)
 	const struct cot_model_input *in = p->in;
 	struct candidate *bigger;
 
-	if (p->n_candidates == p->cap) {
-		p->cap = p->cap ? 2 * p->cap : 64;
-		bigger = realloc(p->candidates, p->cap * sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		p->candidates = bigger;
-	}
+	bigger = cot_grow(p->candidates, p->n_candidates, &p->cap, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	p->candidates = bigger;
 	memcpy(p->candidates[p->n_candidates].copies, copies, sizeof(p->candidates[0].copies));
 	return cot_model_judge(&in->machine, in->file.kernels, copies, in->file.n,
 			       &p->candidates[p->n_candidates++].verdict);

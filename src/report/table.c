@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "report/html.h"
 
 struct cot_table {
@@ -65,22 +66,17 @@ void cot_table_destroy(struct cot_table *t)
 /* Takes `text`, which may be NULL. */
 static void add(struct cot_table *t, char *text)
 {
+	char **cells = NULL;
 	char *p;
 
-	if (text && t->n_cells == t->capacity) {
-		size_t capacity = t->capacity ? 2 * t->capacity : 64;
-		char **cells = realloc(t->cells, capacity * sizeof(*cells));
-
-		if (cells) {
-			t->cells = cells;
-			t->capacity = capacity;
-		}
-	}
-	if (!text || t->n_cells == t->capacity) {
+	if (text)
+		cells = cot_grow(t->cells, t->n_cells, &t->capacity, sizeof(*cells));
+	if (!cells) {
 		t->incomplete = true;
 		free(text);
 		return;
 	}
+	t->cells = cells;
 	for (p = text; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/quote.h"
 #include "report/format.h"
 
 /*
@@ -54,7 +55,7 @@ static void open_event(struct cot_timeline *tl, const char *phase, unsigned pid,
 static void open_complete(struct cot_timeline *tl, unsigned pid, unsigned tid, const char *name)
 {
 	open_event(tl, "X", pid, tid);
-	cot_json_write_string(tl->out, name);
+	cot_quote_write(tl->out, name);
 }
 
 static void write_times(struct cot_timeline *tl, uint64_t begin_ps, uint64_t end_ps)
@@ -75,7 +76,7 @@ static void metadata(struct cot_timeline *tl, unsigned pid, unsigned tid, const 
 	(void)fprintf(tl->out, "\"%s\",\"args\":{\"%s\":", what, key);
 	if (text) {
 		(void)snprintf(joined, sizeof(joined), "%s%s", text, text2);
-		cot_json_write_string(tl->out, joined);
+		cot_quote_write(tl->out, joined);
 	} else {
 		(void)fprintf(tl->out, "%u", number);
 	}
@@ -156,9 +157,9 @@ static void end_sm(struct cot_timeline *tl, uint32_t sm, uint64_t t_ps)
 	(void)fprintf(tl->out, ",\"cat\":\"%s\"", sm_activities[was->activity]);
 	write_times(tl, was->begin_ps, t_ps);
 	(void)fputs(",\"args\":{\"app\":", tl->out);
-	cot_json_write_string(tl->out, app);
+	cot_quote_write(tl->out, app);
 	(void)fputs(",\"kernel\":", tl->out);
-	cot_json_write_string(tl->out, was->kernel ? was->kernel : "");
+	cot_quote_write(tl->out, was->kernel ? was->kernel : "");
 	(void)fputs("}}", tl->out);
 }
 
@@ -201,7 +202,7 @@ static void on_kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32
 	(void)fputs(",\"cat\":\"kernel\"", tl->out);
 	write_times(tl, begin_ps, end_ps);
 	(void)fputs(",\"args\":{\"app\":", tl->out);
-	cot_json_write_string(tl->out, tl->sc->apps[app].name);
+	cot_quote_write(tl->out, tl->sc->apps[app].name);
 	(void)fputs("}}", tl->out);
 }
 
@@ -227,7 +228,7 @@ static void counter(struct cot_timeline *tl, uint64_t t_ps, const char *name, co
 
 	(void)snprintf(joined, sizeof(joined), "%s%s", name, suffix);
 	open_event(tl, "C", PID_APPS, TID_CPU(0));
-	cot_json_write_string(tl->out, joined);
+	cot_quote_write(tl->out, joined);
 	(void)fprintf(tl->out, ",\"ts\":%s,\"args\":{\"value\":%.15g}}",
 		      cot_format_exact_us(&t, t_ps, false), value);
 }

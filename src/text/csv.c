@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "text/number.h"
 #include "text/text.h"
 
@@ -18,21 +19,18 @@ struct cot_csv {
 	char *name;
 	char *text;	    /* a copy of the file in which cells end with NUL */
 	struct cell *cells; /* row by row; the first row holds the names */
-	uint32_t n_cells, cap_cells, n_columns;
+	uint32_t n_cells, n_columns;
+	size_t cap_cells;
 };
 
 static int add_cell(struct cot_csv *csv, uint32_t text, uint32_t line, uint32_t col,
 		    struct cot_error *err)
 {
-	if (csv->n_cells == csv->cap_cells) {
-		uint32_t cap = csv->cap_cells ? 2 * csv->cap_cells : 256;
-		struct cell *bigger = realloc(csv->cells, cap * sizeof(*bigger));
+	struct cell *cells = cot_grow(csv->cells, csv->n_cells, &csv->cap_cells, sizeof(*cells));
 
-		if (!bigger)
-			return cot_error_set(err, -ENOMEM, "%s: out of memory", csv->name);
-		csv->cells = bigger;
-		csv->cap_cells = cap;
-	}
+	if (!cells)
+		return cot_error_set(err, -ENOMEM, "%s: out of memory", csv->name);
+	csv->cells = cells;
 	csv->cells[csv->n_cells++] = (struct cell){text, line, col};
 	return 0;
 }

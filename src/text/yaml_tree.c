@@ -6,6 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/grow.h"
 #include "text/text.h"
 
 struct builder {
@@ -61,18 +62,14 @@ static bool expects_key(const struct builder *b)
 static int new_node(struct cot_yaml *doc, const struct cot_yaml_node *like, uint32_t parent,
 		    struct cot_error *err)
 {
+	struct cot_yaml_node *nodes =
+		cot_grow(doc->nodes, doc->n_nodes, &doc->cap_nodes, sizeof(*nodes));
 	uint32_t id = doc->n_nodes;
 	struct cot_yaml_node *up;
 
-	if (id == doc->cap_nodes) {
-		uint32_t cap = doc->cap_nodes ? 2 * doc->cap_nodes : 64;
-		struct cot_yaml_node *bigger = realloc(doc->nodes, cap * sizeof(*bigger));
-
-		if (!bigger)
-			return out_of_memory(doc, err);
-		doc->nodes = bigger;
-		doc->cap_nodes = cap;
-	}
+	if (!nodes)
+		return out_of_memory(doc, err);
+	doc->nodes = nodes;
 	doc->nodes[id] = *like;
 	doc->nodes[id].first = doc->nodes[id].last = doc->nodes[id].next = COT_YAML_NONE;
 	doc->n_nodes++;

@@ -29,7 +29,8 @@ struct cot_yaml_node {
 struct cot_yaml {
 	char *name;
 	struct cot_yaml_node *nodes; /* nodes[COT_YAML_ROOT] is the root */
-	uint32_t n_nodes, cap_nodes;
+	uint32_t n_nodes;
+	size_t cap_nodes;
 	char *pool;
 	size_t pool_size, pool_cap;
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "text/json.h"
 #include "text/text.h"
 
@@ -22,7 +23,7 @@ struct reader {
 	const char *name;
 	uint32_t line;
 	struct cot_contention *out;
-	uint32_t n_room; /* of runs */
+	size_t room; /* of runs */
 	struct cot_error *err;
 };
 
@@ -241,18 +242,14 @@ static int read_power(struct reader *r, const json_t *object, struct cot_content
 static int add_run(struct reader *r, const struct cot_contention_run *run)
 {
 	struct cot_contention *out = r->out;
-	struct cot_contention_run *more;
-	uint32_t n = r->n_room ? 2 * r->n_room : 256;
+	struct cot_contention_run *runs;
 
 	if (out->n_runs == COT_CONTENTION_RUNS_MAX)
 		return fail(r, "too many runs", "at most 16384");
-	if (out->n_runs == r->n_room) {
-		more = realloc(out->runs, n * sizeof(*more));
-		if (!more)
-			return cot_error_set(r->err, -ENOMEM, "%s: out of memory", r->name);
-		out->runs = more;
-		r->n_room = n;
-	}
+	runs = cot_grow(out->runs, out->n_runs, &r->room, sizeof(*runs));
+	if (!runs)
+		return cot_error_set(r->err, -ENOMEM, "%s: out of memory", r->name);
+	out->runs = runs;
 	out->runs[out->n_runs++] = *run;
 	return 0;
 }

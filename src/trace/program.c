@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "trace/gpu.h"
 
@@ -119,20 +120,17 @@ static int out_of_memory(struct cot_error *err)
 static int add_step(const struct cot_program_source *src, uint32_t node,
 		    struct cot_program_store *store, struct cot_step step, struct cot_error *err)
 {
+	struct cot_step *steps;
+
 	if (store->n_steps == COT_MAX_STEPS)
 		return cot_yaml_fail(src->doc, node, err,
 				     "the program is too long; expected at most %u steps with its "
 				     "loops unrolled",
 				     COT_MAX_STEPS);
-	if (store->n_steps == store->cap_steps) {
-		uint32_t cap = store->cap_steps ? 2 * store->cap_steps : 16;
-		struct cot_step *bigger = realloc(store->steps, cap * sizeof(*bigger));
-
-		if (!bigger)
-			return out_of_memory(err);
-		store->steps = bigger;
-		store->cap_steps = cap;
-	}
+	steps = cot_grow(store->steps, store->n_steps, &store->cap_steps, sizeof(*steps));
+	if (!steps)
+		return out_of_memory(err);
+	store->steps = steps;
 	store->steps[store->n_steps++] = step;
 	return 0;
 }
@@ -157,6 +155,7 @@ static int add_kernel(const struct cot_program_source *src, uint32_t node,
 		      struct cot_program_store *store, const struct cot_kernel *kernel,
 		      uint32_t *ret_index, struct cot_error *err)
 {
+	struct cot_kernel *kernels;
 	uint32_t i;
 
 	for (i = 0; i < store->n_kernels; i++)
@@ -168,15 +167,10 @@ static int add_kernel(const struct cot_program_source *src, uint32_t node,
 		return cot_yaml_fail(src->doc, node, err,
 				     "the program has too many kernels; expected at most %u",
 				     COT_MAX_KERNELS);
-	if (store->n_kernels == store->cap_kernels) {
-		uint32_t cap = store->cap_kernels ? 2 * store->cap_kernels : 4;
-		struct cot_kernel *bigger = realloc(store->kernels, cap * sizeof(*bigger));
-
-		if (!bigger)
-			return out_of_memory(err);
-		store->kernels = bigger;
-		store->cap_kernels = cap;
-	}
+	kernels = cot_grow(store->kernels, store->n_kernels, &store->cap_kernels, sizeof(*kernels));
+	if (!kernels)
+		return out_of_memory(err);
+	store->kernels = kernels;
 	store->kernels[store->n_kernels] = *kernel;
 	*ret_index = store->n_kernels++;
 	return 0;

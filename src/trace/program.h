@@ -39,8 +39,8 @@ extern const struct cot_field cot_program_trace_step_fields[];
 struct cot_program_store {
 	struct cot_step *steps;
 	struct cot_kernel *kernels;
-	uint32_t n_steps, cap_steps;
-	uint32_t n_kernels, cap_kernels;
+	uint32_t n_steps, n_kernels;
+	size_t cap_steps, cap_kernels;
 };
 
 void cot_program_store_finish(struct cot_program_store *store);

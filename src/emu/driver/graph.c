@@ -3,24 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "emu/driver/driver.h"
 
 /* ---- sets of nodes ---- */
 
 CUresult cot_emu_nodes_add(struct cot_emu_nodes *nodes, struct CUgraphNode_st *node)
 {
-	size_t capacity = nodes->capacity ? nodes->capacity * 2 : 8;
-	struct CUgraphNode_st **more;
+	struct CUgraphNode_st **items;
 
 	if (nodes->n == COT_EMU_MAX_NODES)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (nodes->n == nodes->capacity) {
-		more = realloc(nodes->items, capacity * sizeof(struct CUgraphNode_st *));
-		if (!more)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		nodes->items = more;
-		nodes->capacity = capacity;
-	}
+	items = cot_grow(nodes->items, nodes->n, &nodes->capacity, sizeof(nodes->items[0]));
+	if (!items)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	nodes->items = items;
 	nodes->items[nodes->n++] = node;
 	return CUDA_SUCCESS;
 }

@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct cot_emu_range *ranges; /* sorted by start; under the lock, as all below */
@@ -47,17 +48,11 @@ static bool overlaps(const struct cot_emu_range *r, size_t at)
 
 static bool grow(void)
 {
-	size_t n = capacity ? capacity * 2 : 64;
-	struct cot_emu_range *more;
+	struct cot_emu_range *more = cot_grow(ranges, n_ranges, &capacity, sizeof(*more));
 
-	if (n_ranges < capacity)
-		return true;
-	more = realloc(ranges, n * sizeof(*more));
-	if (!more)
-		return false;
-	ranges = more;
-	capacity = n;
-	return true;
+	if (more)
+		ranges = more;
+	return more != NULL;
 }
 
 int cot_emu_range_add(const struct cot_emu_range *range)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "emu/exec/memory.h"
 
 struct cot_exec_memory {
@@ -51,18 +52,14 @@ static size_t place(const struct cot_exec_memory *m, uint64_t address)
 static int insert(struct cot_exec_memory *m, struct cot_exec_range range)
 {
 	size_t at = place(m, range.first);
+	struct cot_exec_range *grown;
 
 	if (at < m->n && m->ranges[at].first <= range.last)
 		return -EEXIST;
-	if (m->n == m->room) {
-		size_t room = m->room ? m->room * 2 : 64;
-		struct cot_exec_range *grown = realloc(m->ranges, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		m->ranges = grown;
-		m->room = room;
-	}
+	grown = cot_grow(m->ranges, m->n, &m->room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	m->ranges = grown;
 	memmove(m->ranges + at + 1, m->ranges + at, (m->n - at) * sizeof(range));
 	m->ranges[at] = range;
 	m->n++;

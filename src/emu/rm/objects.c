@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 #define FIRST_CLIENT 0xc1d00001u /* where the real one begins */
 #define FIRST_HANDLE 0xcaf00001u
 
@@ -16,30 +18,17 @@ struct cot_emu_rm_object *cot_emu_rm_find(struct cot_emu_rm_table *t, uint32_t c
 	return NULL;
 }
 
-static bool grow(struct cot_emu_rm_table *t)
-{
-	uint32_t n = t->n_allocated ? 2 * t->n_allocated : 64;
-	struct cot_emu_rm_object *objects;
-
-	if (t->n_objects < t->n_allocated)
-		return true;
-	if (t->n_allocated >= COT_EMU_RM_MAX_OBJECTS)
-		return false;
-	objects = realloc(t->objects, n * sizeof(*objects));
-	if (!objects)
-		return false;
-	t->objects = objects;
-	t->n_allocated = n;
-	return true;
-}
-
 struct cot_emu_rm_object *cot_emu_rm_add(struct cot_emu_rm_table *t,
 					 const struct cot_emu_rm_object *o)
 {
-	struct cot_emu_rm_object *slot;
+	struct cot_emu_rm_object *objects, *slot;
 
-	if (!grow(t))
+	if (t->n_objects == COT_EMU_RM_MAX_OBJECTS)
 		return NULL;
+	objects = cot_grow(t->objects, t->n_objects, &t->n_allocated, sizeof(*objects));
+	if (!objects)
+		return NULL;
+	t->objects = objects;
 	slot = &t->objects[t->n_objects++];
 	*slot = *o;
 	if (!slot->handle && cot_emu_rm_is_root(slot->class_))

@@ -24,7 +24,8 @@ struct cot_emu_rm_object {
 
 struct cot_emu_rm_table {
 	struct cot_emu_rm_object *objects; /* grows; owned */
-	uint32_t n_objects, n_allocated;
+	uint32_t n_objects;
+	size_t n_allocated;
 	uint32_t last_client, last_handle;
 };
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- blocks ---- */
 
 static bool is_end(const struct cot_ptx_stmt *stmt)
@@ -51,15 +53,11 @@ static int find_blocks(struct cot_cfg *cfg)
 
 static int add_edge(struct cot_cfg *cfg, struct cot_cfg_block *b, uint32_t to)
 {
-	if (cfg->n_succs == cfg->cap_succs) {
-		uint32_t cap = cfg->cap_succs ? cfg->cap_succs * 2 : 64;
-		uint32_t *succs = realloc(cfg->succs, cap * sizeof(*succs));
+	uint32_t *succs = cot_grow(cfg->succs, cfg->n_succs, &cfg->cap_succs, sizeof(*succs));
 
-		if (!succs)
-			return -ENOMEM;
-		cfg->succs = succs;
-		cfg->cap_succs = cap;
-	}
+	if (!succs)
+		return -ENOMEM;
+	cfg->succs = succs;
 	cfg->succs[cfg->n_succs++] = to;
 	b->n_succ++;
 	return 0;

@@ -27,7 +27,8 @@ struct cot_cfg {
 	uint32_t n_blocks;
 	uint32_t exit; /* == n_blocks: where ret, exit, trap and the end of the text lead */
 	uint32_t *succs;
-	uint32_t n_succs, cap_succs;
+	uint32_t n_succs;
+	size_t cap_succs;
 	uint32_t *block_of_label; /* by label index; COT_CFG_NONE for tables and prototypes */
 };
 

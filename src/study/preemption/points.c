@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "sim/metrics.h"
 #include "study/preemption/preemption.h"
 #include "study/preemption/stat.h"
@@ -78,20 +79,16 @@ static void add_point(struct maker *m, const char *figure, const char *metric,
 		      const char *mechanism, const char *group, struct cot_mean value)
 {
 	struct cot_preemption_points *p = m->points;
+	struct cot_preemption_point *items;
 
 	if (m->rc || !value.n)
 		return;
-	if (p->n == p->cap) {
-		unsigned cap = p->cap ? 2 * p->cap : 256;
-		struct cot_preemption_point *bigger = realloc(p->items, cap * sizeof(*bigger));
-
-		if (!bigger) {
-			m->rc = -ENOMEM;
-			return;
-		}
-		p->items = bigger;
-		p->cap = cap;
+	items = cot_grow(p->items, p->n, &p->cap, sizeof(*items));
+	if (!items) {
+		m->rc = -ENOMEM;
+		return;
 	}
+	p->items = items;
 	p->items[p->n++] = (struct cot_preemption_point){
 		.figure = figure,
 		.metric = metric,

@@ -70,7 +70,8 @@ struct cot_preemption_point {
 
 struct cot_preemption_points {
 	struct cot_preemption_point *items; /* owned */
-	unsigned n, cap;
+	unsigned n;
+	size_t cap;
 };
 
 /* All points of Figures 5 to 8. `printed` gives the benchmarks and their groups. 0 or -ENOMEM. */

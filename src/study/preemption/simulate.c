@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "study/jobs.h"
 #include "study/preemption/preemption.h"
 #include "trace/gpu.h"
@@ -144,15 +145,11 @@ static int run_job(void *arg, size_t index)
 
 static int add_job(struct run *run, struct job job, uint32_t weight)
 {
-	if (run->n_jobs == run->cap_jobs) {
-		size_t cap = run->cap_jobs ? 2 * run->cap_jobs : 1024;
-		struct job *bigger = realloc(run->jobs, cap * sizeof(*bigger));
+	struct job *jobs = cot_grow(run->jobs, run->n_jobs, &run->cap_jobs, sizeof(*jobs));
 
-		if (!bigger)
-			return -ENOMEM;
-		run->jobs = bigger;
-		run->cap_jobs = cap;
-	}
+	if (!jobs)
+		return -ENOMEM;
+	run->jobs = jobs;
 	job.weight_before = run->total_weight;
 	run->total_weight += weight;
 	run->jobs[run->n_jobs++] = job;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "study/jobs.h"
 #include "study/smqos/smqos.h"
@@ -210,15 +211,11 @@ static int run_job(void *arg, size_t index)
 
 static int add_job(struct study *st, struct job job)
 {
-	if (st->n_jobs == st->cap_jobs) {
-		size_t cap = st->cap_jobs ? 2 * st->cap_jobs : 1024;
-		struct job *bigger = realloc(st->jobs, cap * sizeof(*bigger));
+	struct job *jobs = cot_grow(st->jobs, st->n_jobs, &st->cap_jobs, sizeof(*jobs));
 
-		if (!bigger)
-			return -ENOMEM;
-		st->jobs = bigger;
-		st->cap_jobs = cap;
-	}
+	if (!jobs)
+		return -ENOMEM;
+	st->jobs = jobs;
 	st->jobs[st->n_jobs++] = job;
 	return 0;
 }

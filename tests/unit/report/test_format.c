@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "report/format.h"
 #include "report/html.h"
 #include "report/svg.h"
@@ -64,7 +65,7 @@ static void test_escaping(void **state)
 	char *text;
 
 	(void)state;
-	text = text_of(cot_json_write_string, "a\"b\\c\n\x01\xc3\xa9");
+	text = text_of(cot_quote_write, "a\"b\\c\n\x01\xc3\xa9");
 	assert_string_equal(text, "\"a\\\"b\\\\c\\u000a\\u0001\xc3\xa9\"");
 	free(text);
 	text = text_of(cot_html_text, "<a href='x'>&\"\x1b");
