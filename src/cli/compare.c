@@ -19,8 +19,8 @@
 #include "report/outfile.h"
 #include "report/sim_summary.h"
 #include "report/table.h"
+#include "sim/host.h"
 #include "sim/sim.h"
-#include "sim/swhost.h"
 #include "trace/scenario_read.h"
 
 /* Points in time between two looks at the signals and the progress bar: some 30 ms. */
@@ -137,7 +137,7 @@ static void add_policies(struct comparison *c)
 
 /* A run of one row: with a host when it has a policy, else alone. */
 struct run {
-	struct cot_swhost *host;
+	struct cot_sim_host *host;
 	struct cot_sim *sim;
 	/* Without a host responses are looked for here, as it would. */
 	struct cot_hist *responses[COT_MAX_APPS];
@@ -151,7 +151,7 @@ static void run_finish(struct run *run)
 	unsigned i;
 
 	if (run->host)
-		cot_swhost_destroy(run->host);
+		cot_sim_host_destroy(run->host);
 	else
 		cot_sim_destroy(run->sim);
 	for (i = 0; i < COT_MAX_APPS; i++)
@@ -165,8 +165,8 @@ static int run_init(struct run *run, const struct row *r, struct cot_error *err)
 
 	*run = (struct run){0};
 	if (r->sc->policy[0]) {
-		rc = cot_swhost_create(r->sc, NULL, NULL, NULL, &run->host, err);
-		run->sim = rc ? NULL : cot_swhost_sim(run->host);
+		rc = cot_sim_host_create(r->sc, NULL, NULL, NULL, &run->host, err);
+		run->sim = rc ? NULL : cot_sim_host_sim(run->host);
 		return rc;
 	}
 	rc = cot_sim_create(r->sc, r->ops, NULL, NULL, &run->sim, err);
@@ -206,7 +206,7 @@ static enum cot_sim_status run_on(struct run *run, const struct row *r)
 	uint32_t i;
 
 	if (run->host)
-		return cot_swhost_run(run->host, SLICE_INSTANTS);
+		return cot_sim_host_run(run->host, SLICE_INSTANTS);
 	for (i = 0; i < r->sc->n_apps; i++)
 		look |= run->responses[i] != NULL;
 	if (!look)

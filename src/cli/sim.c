@@ -16,8 +16,8 @@
 #include "report/sampler.h"
 #include "report/sim_summary.h"
 #include "report/timeline.h"
+#include "sim/host.h"
 #include "sim/qos.h"
-#include "sim/swhost.h"
 #include "text/number.h"
 #include "text/text.h"
 #include "trace/scenario_read.h"
@@ -162,14 +162,14 @@ struct job {
 	struct cot_sampler *sampler;
 	struct cot_epochs *epochs;
 	struct cot_fanout fanout;
-	struct cot_swhost *host; /* of the scenario's policy; NULL without one */
-	struct cot_sim *sim;	 /* the host's, if there is one */
+	struct cot_sim_host *host; /* of the scenario's policy; NULL without one */
+	struct cot_sim *sim;	   /* the host's, if there is one */
 };
 
 static void finish(struct job *job)
 {
 	if (job->host)
-		cot_swhost_destroy(job->host);
+		cot_sim_host_destroy(job->host);
 	else
 		cot_sim_destroy(job->sim);
 	cot_sampler_destroy(job->sampler);
@@ -248,9 +248,9 @@ static int create(struct job *job, const struct cot_sim_observer *observer, stru
 
 	if (!job->sc->policy[0])
 		return cot_sim_create(job->sc, NULL, observer, &job->fanout, &job->sim, err);
-	rc = cot_swhost_create(job->sc, NULL, observer, &job->fanout, &job->host, err);
+	rc = cot_sim_host_create(job->sc, NULL, observer, &job->fanout, &job->host, err);
 	if (!rc)
-		job->sim = cot_swhost_sim(job->host);
+		job->sim = cot_sim_host_sim(job->host);
 	return rc;
 }
 
@@ -266,7 +266,7 @@ static int simulate(struct job *job, struct cot_error *err)
 		return rc;
 	cot_progress_init(&progress, "simulating");
 	do {
-		status = job->host ? cot_swhost_run(job->host, SLICE_INSTANTS)
+		status = job->host ? cot_sim_host_run(job->host, SLICE_INSTANTS)
 				   : cot_sim_run(job->sim, SLICE_INSTANTS);
 		cot_progress_update(&progress, cot_sim_progress(job->sim));
 	} while (status == COT_SIM_MORE && !cot_cli_interrupted());

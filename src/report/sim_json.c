@@ -52,7 +52,7 @@ static json_t *share(struct cot_share s)
 /* 0 or -1. */
 static int add_works(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 {
-	const struct cot_swhost_works *w = &s->works[i];
+	const struct cot_sim_host_works *w = &s->works[i];
 
 	if (!w->rewritten)
 		return json_object_set_new(app, "work", json_null());

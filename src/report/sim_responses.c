@@ -7,15 +7,15 @@
 #include "report/format.h"
 #include "report/sim_summary.h"
 
-void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swhost *host)
+void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host)
 {
 	uint32_t i;
 
 	s->has_responses = true;
 	for (i = 0; i < s->sc->n_apps; i++) {
-		struct cot_swhost_times t;
+		struct cot_sim_host_times t;
 
-		cot_swhost_times(host, i, &t);
+		cot_sim_host_times(host, i, &t);
 		s->responses[i] = (struct cot_response_summary){
 			.n = t.n_responses,
 			.p50_us = t.response_p50_ps / (double)COT_PS_PER_US,
@@ -23,7 +23,7 @@ void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swh
 			.p99_us = t.response_p99_ps / (double)COT_PS_PER_US,
 			.max_us = cot_us_from_ps(t.response_max_ps),
 		};
-		cot_swhost_works(host, i, &s->works[i]);
+		cot_sim_host_works(host, i, &s->works[i]);
 		s->has_works |= s->works[i].rewritten;
 	}
 }
@@ -74,7 +74,7 @@ struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s)
 	uint32_t i;
 
 	for (i = 0; i < s->sc->n_apps; i++) {
-		const struct cot_swhost_works *w = &s->works[i];
+		const struct cot_sim_host_works *w = &s->works[i];
 		double ps_per_us = (double)COT_PS_PER_US;
 
 		if (!w->rewritten)

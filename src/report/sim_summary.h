@@ -13,9 +13,9 @@
 #include "report/epochs.h"
 #include "report/sampler.h"
 #include "report/table.h"
+#include "sim/host.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
-#include "sim/swhost.h"
 
 struct cot_app_summary {
 	bool finished_runs; /* turnaround_us is known */
@@ -41,7 +41,7 @@ struct cot_sim_summary {
 	bool has_responses; /* a software policy was at work */
 	struct cot_response_summary responses[COT_MAX_APPS];
 	bool has_works; /* with rewritten kernels */
-	struct cot_swhost_works works[COT_MAX_APPS];
+	struct cot_sim_host_works works[COT_MAX_APPS];
 };
 
 /* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
@@ -54,7 +54,7 @@ double cot_sim_mean_watts(const struct cot_sim_summary *s);
 double cot_sim_dram_bps(const struct cot_sim_summary *s);
 
 /* Adds what the host of the scenario's policy has seen: response times, works. */
-void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_swhost *host);
+void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
 /* What became of rewritten kernels; only if has_works. */

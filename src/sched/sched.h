@@ -3,7 +3,7 @@
  * and entities, checks what the policy asks for, and guards against a policy that is wrong.
  *
  * Pure like a policy: events with their time go in, actions come out. The host (the daemon for a
- * real GPU, src/sim/swhost.c for a simulated one, a test) does this, in one thread:
+ * real GPU, src/sim/host.c for a simulated one, a test) does this, in one thread:
  *
  *     cot_sched_event(s, &event);                 whenever something happened, and
  *                                                 a COT_EV_TICK when cot_sched_wake_ns() has come

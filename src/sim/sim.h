@@ -135,7 +135,7 @@ struct hw *cot_sim_hw(struct cot_sim *sim);
 void cot_sim_set_rate(struct cot_sim *sim, uint32_t sm, uint64_t rate_q32);
 
 /*
- * For a software policy (swhost.h), between two calls of cot_sim_run(): how `context` is to be from
+ * For a software policy (host.h), between two calls of cot_sim_run(): how `context` is to be from
  * now on, if the scheduler obeys that (hw_sched_ops.contexts).
  */
 void cot_sim_set_context(struct cot_sim *sim, uint32_t context, const struct hw_context *c);

@@ -2,7 +2,7 @@
 #ifndef COT_TESTS_BROKEN_SCHEDS_H
 #define COT_TESTS_BROKEN_SCHEDS_H
 
-#include "policy/contract.h"
+#include "policy/scheduler_contract.h"
 
 struct broken_sched {
 	const struct hw_sched_ops *ops;

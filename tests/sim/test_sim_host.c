@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/host.h"
 #include "sim/hw.h"
-#include "sim/swhost.h"
 #include "support/sim_build.h"
 #include "test.h"
 
@@ -108,27 +108,27 @@ static void note(struct story *s, uint64_t us, uint32_t context, const struct hw
 static void play_orders(const struct sim_build *b, const struct order *list, uint32_t n,
 			struct story *s)
 {
-	struct cot_swhost_options options = {.policy = &policy, .tap = tap, .tap_arg = s};
+	struct cot_sim_host_options options = {.policy = &policy, .tap = tap, .tap_arg = s};
 	enum cot_sim_status status = COT_SIM_MORE;
 	struct cot_error err = {""};
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	uint32_t i;
 
 	*s = (struct story){.text = ""};
 	orders = list;
 	n_orders = n;
 	n_given = 0;
-	if (cot_swhost_create(&b->sc, &options, NULL, NULL, &h, &err))
+	if (cot_sim_host_create(&b->sc, &options, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
 	while (status == COT_SIM_MORE) {
-		status = cot_swhost_run(h, 1);
+		status = cot_sim_host_run(h, 1);
 		for (i = 0; i < b->sc.n_apps && i < 2; i++)
-			note(s, cot_sim_now_ps(cot_swhost_sim(h)) / COT_PS_PER_US, i,
-			     hw_context(cot_sim_hw(cot_swhost_sim(h)), i));
+			note(s, cot_sim_now_ps(cot_sim_host_sim(h)) / COT_PS_PER_US, i,
+			     hw_context(cot_sim_hw(cot_sim_host_sim(h)), i));
 	}
 	assert_int_equal(status, COT_SIM_DONE);
 	assert_int_equal(n_given, n);
-	cot_swhost_destroy(h);
+	cot_sim_host_destroy(h);
 }
 
 /* A program with blocks of 300 us, one on each of 2 SMs, and little context. */
@@ -257,24 +257,24 @@ static int fault(void *arg, const struct cot_action *a)
 static void faults(void **state)
 {
 	static const struct order list[] = {{1000, COT_ACTION_SLICE, 1, 500}};
-	struct cot_swhost_options options = {.policy = &policy, .fault = fault, .tap = tap};
+	struct cot_sim_host_options options = {.policy = &policy, .fault = fault, .tap = tap};
 	static struct sim_build b;
 	static struct story s;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 
 	(void)state;
 	build_batch(&b, COT_PREEMPT_SWITCH);
 	build_stop_at(&b, 1500);
 	options.tap_arg = &s;
-	for (fault_status = -5; fault_status <= COT_SWHOST_SILENT; fault_status += 6) {
+	for (fault_status = -5; fault_status <= COT_SIM_HOST_SILENT; fault_status += 6) {
 		s = (struct story){.text = ""};
 		orders = list;
 		n_orders = 1;
 		n_given = 0;
-		assert_int_equal(cot_swhost_create(&b.sc, &options, NULL, NULL, &h, &err), 0);
-		assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
-		assert_int_equal(hw_context(cot_sim_hw(cot_swhost_sim(h)), 0)->slice_ps,
+		assert_int_equal(cot_sim_host_create(&b.sc, &options, NULL, NULL, &h, &err), 0);
+		assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
+		assert_int_equal(hw_context(cot_sim_hw(cot_sim_host_sim(h)), 0)->slice_ps,
 				 b.sc.quantum_ps);
 		if (fault_status < 0) {
 			assert_int_equal(s.n_done, 1);
@@ -283,7 +283,7 @@ static void faults(void **state)
 		} else {
 			assert_int_equal(s.n_done, 0);
 		}
-		cot_swhost_destroy(h);
+		cot_sim_host_destroy(h);
 	}
 }
 
@@ -291,17 +291,18 @@ static void faults(void **state)
 
 static void expect_contexts(const struct sim_build *b, const uint32_t *contexts)
 {
-	struct cot_swhost_options options = {.policy = &policy};
+	struct cot_sim_host_options options = {.policy = &policy};
 	struct cot_error err = {""};
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	uint32_t i;
 
 	n_orders = 0;
-	if (cot_swhost_create(&b->sc, &options, NULL, NULL, &h, &err))
+	if (cot_sim_host_create(&b->sc, &options, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
 	for (i = 0; i < b->sc.n_apps; i++)
-		assert_int_equal(cot_sim_scenario(cot_swhost_sim(h))->apps[i].context, contexts[i]);
-	cot_swhost_destroy(h);
+		assert_int_equal(cot_sim_scenario(cot_sim_host_sim(h))->apps[i].context,
+				 contexts[i]);
+	cot_sim_host_destroy(h);
 }
 
 /* The first of a pool gives it its context; programs that stand alone have their own. */

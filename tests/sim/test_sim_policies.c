@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/swhost.h"
+#include "sim/host.h"
 #include "test.h"
 #include "trace/gpu.h"
 
@@ -122,27 +122,27 @@ static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 static void play(const struct cot_scenario *sc, const char *policy, struct outcome *o)
 {
 	static const struct cot_sim_observer obs = {.kernel_done = kernel_done};
-	struct cot_swhost_options opt = {.policy = cot_policy_find(policy)};
+	struct cot_sim_host_options opt = {.policy = cot_policy_find(policy)};
 	struct count count = {.sc = sc};
-	struct cot_swhost_times t;
+	struct cot_sim_host_times t;
 	struct cot_sim_result r;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 	uint32_t i;
 
-	if (cot_swhost_create(sc, &opt, &obs, &count, &h, &err))
+	if (cot_sim_host_create(sc, &opt, &obs, &count, &h, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
-	cot_swhost_times(h, REQUEST, &t);
+	assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_host_times(h, REQUEST, &t);
 	o->p50_us = t.response_p50_ps / 1e6;
 	o->p99_us = t.response_p99_ps / 1e6;
-	cot_sim_result(cot_swhost_sim(h), &r);
+	cot_sim_result(cot_sim_host_sim(h), &r);
 	assert_int_equal(r.refused, 0);
 	for (i = 0; i < sc->n_apps; i++)
 		o->blocks[i] = (double)count.blocks[i];
-	cot_sched_stats(cot_swhost_sched(h), &o->stats);
+	cot_sched_stats(cot_sim_host_sched(h), &o->stats);
 	assert_int_equal(o->stats.fallbacks, 0);
-	cot_swhost_destroy(h);
+	cot_sim_host_destroy(h);
 }
 
 static void play_alone(const struct cot_scenario *sc, uint32_t app, struct outcome *o)
@@ -267,24 +267,24 @@ static void test_rotation_has_one_batch_program_on_the_gpu(void **state)
 {
 	static const struct cot_sim_observer obs = {.sm_changed = sm_changed,
 						    .instant_done = instant_done};
-	struct cot_swhost_options opt = {.policy = cot_policy_find("rotate")};
+	struct cot_sim_host_options opt = {.policy = cot_policy_find("rotate")};
 	static struct cot_scenario sc;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 	struct watch w = {0};
 	enum cot_sim_status status;
 
 	(void)state;
 	make(&sc);
-	assert_int_equal(cot_swhost_create(&sc, &opt, &obs, &w, &h, &err), 0);
+	assert_int_equal(cot_sim_host_create(&sc, &opt, &obs, &w, &h, &err), 0);
 	/* Both start together; within a millisecond one of them is frozen. */
-	while (cot_sim_now_ps(cot_swhost_sim(h)) < 3000 * COT_PS_PER_US)
-		assert_int_equal(cot_swhost_run(h, 1), COT_SIM_MORE);
+	while (cot_sim_now_ps(cot_sim_host_sim(h)) < 3000 * COT_PS_PER_US)
+		assert_int_equal(cot_sim_host_run(h, 1), COT_SIM_MORE);
 	w.n_both = 0;
-	status = cot_swhost_run(h, UINT64_MAX);
+	status = cot_sim_host_run(h, UINT64_MAX);
 	assert_int_equal(status, COT_SIM_DONE);
 	assert_int_equal(w.n_both, 0);
-	cot_swhost_destroy(h);
+	cot_sim_host_destroy(h);
 }
 
 static int dead(void *arg, const struct cot_action *a)
@@ -297,24 +297,24 @@ static int dead(void *arg, const struct cot_action *a)
 /* Without working actuators it is as with the driver alone; no program stops. */
 static void test_dead_actuators(void **state)
 {
-	struct cot_swhost_options opt = {.policy = cot_policy_find("rotate"), .fault = dead};
+	struct cot_sim_host_options opt = {.policy = cot_policy_find("rotate"), .fault = dead};
 	static struct cot_scenario sc;
 	struct cot_sched_stats stats;
 	struct cot_sim_result r;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 	unsigned i;
 
 	(void)state;
 	make(&sc);
-	assert_int_equal(cot_swhost_create(&sc, &opt, NULL, NULL, &h, &err), 0);
-	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
-	cot_sim_result(cot_swhost_sim(h), &r);
-	cot_sched_stats(cot_swhost_sched(h), &stats);
+	assert_int_equal(cot_sim_host_create(&sc, &opt, NULL, NULL, &h, &err), 0);
+	assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_result(cot_sim_host_sim(h), &r);
+	cot_sched_stats(cot_sim_host_sched(h), &stats);
 	assert_true(stats.failed[COT_ACTION_FREEZE] > 0);
 	for (i = 0; i < N_APPS; i++)
 		assert_true(r.apps[i].runs > 10);
-	cot_swhost_destroy(h);
+	cot_sim_host_destroy(h);
 }
 
 static void test_same_again(void **state)
@@ -335,16 +335,16 @@ static void test_same_again(void **state)
 static void test_wrong_scenarios(void **state)
 {
 	static struct cot_scenario sc;
-	struct cot_swhost *h = NULL;
+	struct cot_sim_host *h = NULL;
 	struct cot_error err;
 
 	(void)state;
 	make(&sc);
-	assert_int_equal(cot_swhost_create(&sc, NULL, NULL, NULL, &h, &err), -22);
+	assert_int_equal(cot_sim_host_create(&sc, NULL, NULL, NULL, &h, &err), -22);
 	assert_non_null(strstr(err.text, "unknown policy"));
 	(void)strcpy(sc.policy, "pools");
 	(void)strcpy(sc.scheduler, "fcfs");
-	assert_int_equal(cot_swhost_create(&sc, NULL, NULL, NULL, &h, &err), -22);
+	assert_int_equal(cot_sim_host_create(&sc, NULL, NULL, NULL, &h, &err), -22);
 	assert_non_null(strstr(err.text, "timeslice"));
 	assert_null(h);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/swhost.h"
+#include "sim/host.h"
 #include "test.h"
 #include "trace/gpu.h"
 #include "trace/scenario_read.h"
@@ -74,29 +74,29 @@ static void make(struct cot_scenario *sc, const char *policy, uint32_t n_apps)
 }
 
 struct outcome {
-	struct cot_swhost_times times[3];
-	struct cot_swhost_works works[3];
+	struct cot_sim_host_times times[3];
+	struct cot_sim_host_works works[3];
 	uint64_t wrong;
 };
 
 static void run(const struct cot_scenario *sc, struct outcome *o)
 {
 	struct cot_sched_stats stats;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 	uint32_t i;
 
-	if (cot_swhost_create(sc, NULL, NULL, NULL, &h, &err))
+	if (cot_sim_host_create(sc, NULL, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
+	assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
 	for (i = 0; i < sc->n_apps; i++) {
-		cot_swhost_times(h, i, &o->times[i]);
-		cot_swhost_works(h, i, &o->works[i]);
+		cot_sim_host_times(h, i, &o->times[i]);
+		cot_sim_host_works(h, i, &o->works[i]);
 	}
-	cot_sched_stats(cot_swhost_sched(h), &stats);
+	cot_sched_stats(cot_sim_host_sched(h), &stats);
 	o->wrong = stats.wrong_actions + stats.fallbacks + stats.rescues + stats.events_refused;
 	assert_int_equal(o->wrong, 0);
-	cot_swhost_destroy(h);
+	cot_sim_host_destroy(h);
 }
 
 /* From the launch until all is done. */

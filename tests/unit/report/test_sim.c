@@ -372,21 +372,21 @@ static void play_requests(struct cot_scenario **ret_sc, struct cot_sampler **ret
 	double isolated_us[COT_MAX_APPS] = {1, 1};
 	struct cot_fanout fanout = {0};
 	struct cot_sim_result result;
-	struct cot_swhost *host;
+	struct cot_sim_host *host;
 	struct cot_error err;
 
 	if (cot_scenario_parse("test", requests_text, strlen(requests_text), &opt, ret_sc, &err))
 		fail_msg("%s", err.text);
 	*ret_sampler = cot_sampler_create(*ret_sc);
 	cot_fanout_add(&fanout, &cot_sampler_observer, *ret_sampler);
-	if (cot_swhost_create(*ret_sc, NULL, &cot_fanout_observer, &fanout, &host, &err))
+	if (cot_sim_host_create(*ret_sc, NULL, &cot_fanout_observer, &fanout, &host, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(cot_swhost_run(host, UINT64_MAX), COT_SIM_DONE);
-	cot_sim_result(cot_swhost_sim(host), &result);
+	assert_int_equal(cot_sim_host_run(host, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_result(cot_sim_host_sim(host), &result);
 	cot_sampler_finish(*ret_sampler, result.end_ps);
 	cot_sim_summarize(*ret_sc, &result, isolated_us, summary);
 	cot_sim_summarize_responses(summary, host);
-	cot_swhost_destroy(host);
+	cot_sim_host_destroy(host);
 }
 
 static void test_responses(void **state)

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "daemon/host_work.h"
 #include "sched/log.h"
-#include "sim/swhost.h"
+#include "sim/host.h"
 #include "test.h"
 #include "trace/gpu.h"
 
@@ -156,7 +156,7 @@ static int fault(void *arg, const struct cot_action *a)
 	(void)arg;
 	if (a->seq % 13 == 5)
 		return -EIO;
-	return a->seq % 17 == 3 ? COT_SWHOST_SILENT : 0;
+	return a->seq % 17 == 3 ? COT_SIM_HOST_SILENT : 0;
 }
 
 /* The three hosts have to wait equally long for an answer. */
@@ -165,7 +165,7 @@ static const struct cot_sched_limits limits = {.ack_ns = COT_HOST_ACK_NS};
 static void simulate(const struct cot_policy_ops *policy, bool broken, uint32_t block_us,
 		     bool rewritten, struct record *r)
 {
-	struct cot_swhost_options opt = {
+	struct cot_sim_host_options opt = {
 		.policy = policy,
 		.limits = &limits,
 		.fault = broken ? fault : NULL,
@@ -173,14 +173,14 @@ static void simulate(const struct cot_policy_ops *policy, bool broken, uint32_t 
 		.tap_arg = r,
 	};
 	struct cot_scenario sc;
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	struct cot_error err;
 
 	make(&sc, block_us, rewritten);
-	if (cot_swhost_create(&sc, &opt, NULL, NULL, &h, &err))
+	if (cot_sim_host_create(&sc, &opt, NULL, NULL, &h, &err))
 		fail_msg("%s", err.text);
-	assert_int_equal(cot_swhost_run(h, UINT64_MAX), COT_SIM_DONE);
-	cot_swhost_destroy(h);
+	assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
+	cot_sim_host_destroy(h);
 }
 
 /* ---- the bare core ---- */

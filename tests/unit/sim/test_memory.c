@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/host.h"
 #include "sim/qos.h"
-#include "sim/swhost.h"
 #include "support/sim_build.h"
 #include "test.h"
 
@@ -105,17 +105,17 @@ static int run_sim(struct sim_build *b)
 static int run_host(struct sim_build *b)
 {
 	struct cot_error err = {""};
-	struct cot_swhost *h = NULL;
+	struct cot_sim_host *h = NULL;
 	enum cot_sim_status status;
-	int rc = cot_swhost_create(&b->sc, NULL, NULL, NULL, &h, &err);
+	int rc = cot_sim_host_create(&b->sc, NULL, NULL, NULL, &h, &err);
 
 	if (rc) {
 		assert_null(h);
 		assert_string_equal(err.text, "out of memory");
 		return rc;
 	}
-	status = cot_swhost_run(h, UINT64_MAX);
-	cot_swhost_destroy(h);
+	status = cot_sim_host_run(h, UINT64_MAX);
+	cot_sim_host_destroy(h);
 	assert_true(status == COT_SIM_DONE || status == COT_SIM_NO_MEMORY);
 	return status == COT_SIM_DONE ? 0 : -ENOMEM;
 }

@@ -1,4 +1,4 @@
-#include "sim/swhost.h"
+#include "sim/host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/hist.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/swworks.h"
+#include "sim/host_work.h"
 
 #define PS_PER_NS 1000u
 
@@ -42,8 +42,8 @@ struct app_state {
 	struct cot_hist *runs, *responses;
 };
 
-struct cot_swhost {
-	struct cot_swhost_options options;
+struct cot_sim_host {
+	struct cot_sim_host_options options;
 	struct cot_scenario *sc; /* a copy, with the contexts that the policy wants */
 	const struct cot_policy_ops *policy;
 	struct cot_sim *sim;
@@ -56,29 +56,29 @@ struct cot_swhost {
 	struct hw_context contexts[COT_MAX_APPS];
 	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
 	uint32_t n_on_way;
-	struct swworks works;
+	struct host_works works;
 };
 
 /* ---- contexts ---- */
 
-static bool is_pooled(const struct cot_swhost *h, const struct cot_app *app)
+static bool is_pooled(const struct cot_sim_host *h, const struct cot_app *app)
 {
 	return h->policy->wants_pools && !app->solo;
 }
 
-static uint32_t entity_id(const struct cot_swhost *h, uint32_t app)
+static uint32_t entity_id(const struct cot_sim_host *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
 
 	if (!is_pooled(h, a))
 		return app + 1;
 	if (h->policy->one_pool)
-		return COT_SWHOST_BATCH_POOL;
-	return a->cls == COT_CLASS_LATENCY ? COT_SWHOST_LATENCY_POOL : COT_SWHOST_BATCH_POOL;
+		return COT_SIM_HOST_BATCH_POOL;
+	return a->cls == COT_CLASS_LATENCY ? COT_SIM_HOST_LATENCY_POOL : COT_SIM_HOST_BATCH_POOL;
 }
 
 /* Every entity gets one context, numbered by its first application. */
-static void assign_contexts(struct cot_swhost *h)
+static void assign_contexts(struct cot_sim_host *h)
 {
 	uint32_t i, j;
 
@@ -92,7 +92,7 @@ static void assign_contexts(struct cot_swhost *h)
 	}
 }
 
-static uint32_t context_of(const struct cot_swhost *h, uint32_t entity)
+static uint32_t context_of(const struct cot_sim_host *h, uint32_t entity)
 {
 	uint32_t i;
 
@@ -103,7 +103,7 @@ static uint32_t context_of(const struct cot_swhost *h, uint32_t entity)
 
 /* ---- actions from the core ---- */
 
-static uint64_t delay_ps(const struct cot_swhost *h, const struct cot_action *a)
+static uint64_t delay_ps(const struct cot_sim_host *h, const struct cot_action *a)
 {
 	uint64_t us;
 	struct cot_rng rng = {cot_hash64(h->sc->seed, a->seq)};
@@ -123,7 +123,7 @@ static bool is_on_work(const struct cot_action *a)
 }
 
 /* Actions on one entity, or work, are carried out in order. */
-static void take_action(struct cot_swhost *h, const struct cot_action *a)
+static void take_action(struct cot_sim_host *h, const struct cot_action *a)
 {
 	struct on_way *w;
 	uint32_t i;
@@ -132,7 +132,7 @@ static void take_action(struct cot_swhost *h, const struct cot_action *a)
 		h->options.fault && !is_on_work(a) ? h->options.fault(h->options.fault_arg, a) : 0;
 
 	/* Without room there is no answer either. */
-	if (status == COT_SWHOST_SILENT || h->n_on_way == MAX_ON_WAY)
+	if (status == COT_SIM_HOST_SILENT || h->n_on_way == MAX_ON_WAY)
 		return;
 	w = &h->on_way[h->n_on_way];
 	*w = (struct on_way){
@@ -150,13 +150,13 @@ static void take_action(struct cot_swhost *h, const struct cot_action *a)
 
 /* ---- events to the core ---- */
 
-static uint64_t now_ns(const struct cot_swhost *h)
+static uint64_t now_ns(const struct cot_sim_host *h)
 {
 	return cot_sim_now_ps(h->sim) / PS_PER_NS;
 }
 
 /* As the daemon does: an event, then at once what it led to. */
-static void send(struct cot_swhost *h, struct cot_event ev)
+static void send(struct cot_sim_host *h, struct cot_event ev)
 {
 	struct cot_action a;
 
@@ -166,7 +166,7 @@ static void send(struct cot_swhost *h, struct cot_event ev)
 		take_action(h, &a);
 }
 
-static void join(struct cot_swhost *h, uint32_t app)
+static void join(struct cot_sim_host *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
 	uint32_t entity = entity_id(h, app);
@@ -205,7 +205,7 @@ static void send_work(void *arg, struct cot_event ev)
 	send(arg, ev);
 }
 
-static void look_at_apps(struct cot_swhost *h)
+static void look_at_apps(struct cot_sim_host *h)
 {
 	uint64_t now_ps = cot_sim_now_ps(h->sim);
 	uint32_t i;
@@ -229,18 +229,18 @@ static void look_at_apps(struct cot_swhost *h)
 				.activity = active ? COT_ACTIVITY_ACTIVE : COT_ACTIVITY_IDLE,
 			});
 	}
-	cot_swworks_look(&h->works);
+	cot_sim_host_work_look(&h->works);
 }
 
 /* ---- actions to the GPU ---- */
 
-static void apply(struct cot_swhost *h, const struct cot_action *a)
+static void apply(struct cot_sim_host *h, const struct cot_action *a)
 {
 	uint32_t context;
 	struct hw_context *c;
 
 	if (is_on_work(a)) {
-		cot_swworks_apply(&h->works, a);
+		cot_sim_host_work_apply(&h->works, a);
 		return;
 	}
 	context = context_of(h, a->entity);
@@ -266,13 +266,13 @@ static void apply(struct cot_swhost *h, const struct cot_action *a)
 }
 
 /* Replaced by a thaw while it waited for the last block. */
-static bool is_overtaken(const struct cot_swhost *h, const struct cot_action *a)
+static bool is_overtaken(const struct cot_sim_host *h, const struct cot_action *a)
 {
 	return a->kind == COT_ACTION_FREEZE && !h->contexts[context_of(h, a->entity)].frozen;
 }
 
 /* Whether the action is over; carries it out if it is its time. */
-static bool advance_action(struct cot_swhost *h, struct on_way *w)
+static bool advance_action(struct cot_sim_host *h, struct on_way *w)
 {
 	if (w->due_ps > cot_sim_now_ps(h->sim))
 		return false;
@@ -286,7 +286,7 @@ static bool advance_action(struct cot_swhost *h, struct on_way *w)
 }
 
 /* Sends the answers to all actions that are over. */
-static bool answer(struct cot_swhost *h)
+static bool answer(struct cot_sim_host *h)
 {
 	bool any = false;
 	uint32_t i = 0;
@@ -313,7 +313,7 @@ static bool answer(struct cot_swhost *h)
 
 /* ---- time ---- */
 
-static void set_alarm(struct cot_swhost *h)
+static void set_alarm(struct cot_sim_host *h)
 {
 	uint64_t wake_ns = cot_sched_wake_ns(h->sched), t_ps = UINT64_MAX, now_ps;
 	uint32_t i;
@@ -329,7 +329,7 @@ static void set_alarm(struct cot_swhost *h)
 
 /* After an instant of the simulation: what happened goes to the core, and what that leads to at the
  * same instant back to the simulation. */
-static void run_core(struct cot_swhost *h)
+static void run_core(struct cot_sim_host *h)
 {
 	do {
 		look_at_apps(h);
@@ -342,7 +342,7 @@ static void run_core(struct cot_swhost *h)
 	set_alarm(h);
 }
 
-enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants)
+enum cot_sim_status cot_sim_host_run(struct cot_sim_host *h, uint64_t max_instants)
 {
 	enum cot_sim_status status = COT_SIM_MORE;
 	uint64_t n;
@@ -362,14 +362,14 @@ enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants)
 static void sm_changed(void *arg, uint64_t t_ps, uint32_t sm, enum cot_sm_activity activity,
 		       uint32_t app, const char *kernel)
 {
-	struct cot_swhost *h = arg;
+	struct cot_sim_host *h = arg;
 
 	h->obs->sm_changed(h->obs_arg, t_ps, sm, activity, app, kernel);
 }
 
 static void app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_activity activity)
 {
-	struct cot_swhost *h = arg;
+	struct cot_sim_host *h = arg;
 
 	h->obs->app_changed(h->obs_arg, t_ps, app, activity);
 }
@@ -377,14 +377,14 @@ static void app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_act
 static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
 			const char *kernel)
 {
-	struct cot_swhost *h = arg;
+	struct cot_sim_host *h = arg;
 
 	h->obs->kernel_done(h->obs_arg, begin_ps, end_ps, app, kernel);
 }
 
 static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run)
 {
-	struct cot_swhost *h = arg;
+	struct cot_sim_host *h = arg;
 
 	cot_hist_add(h->apps[app].runs, end_ps - begin_ps);
 	if (h->obs && h->obs->run_done)
@@ -393,12 +393,12 @@ static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app
 
 static void instant_done(void *arg, uint64_t t_ps)
 {
-	struct cot_swhost *h = arg;
+	struct cot_sim_host *h = arg;
 
 	h->obs->instant_done(h->obs_arg, t_ps);
 }
 
-static void observe(struct cot_swhost *h, const struct cot_sim_observer *obs, void *obs_arg)
+static void observe(struct cot_sim_host *h, const struct cot_sim_observer *obs, void *obs_arg)
 {
 	h->obs = obs;
 	h->obs_arg = obs_arg;
@@ -429,7 +429,7 @@ static int check(const struct cot_scenario *sc, const struct cot_policy_ops *pol
 	return 0;
 }
 
-static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_error *err)
+static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct cot_error *err)
 {
 	uint32_t i;
 	int r;
@@ -439,7 +439,7 @@ static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	*h->sc = *sc;
 	assign_contexts(h);
-	if (cot_swworks_init(&h->works, h->sc))
+	if (cot_sim_host_work_init(&h->works, h->sc))
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < sc->n_apps; i++) {
 		h->apps[i].runs = cot_hist_create();
@@ -455,17 +455,17 @@ static int init(struct cot_swhost *h, const struct cot_scenario *sc, struct cot_
 		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
 	r = cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
 	if (!r)
-		cot_swworks_start(&h->works, h->sim, send_work, h);
+		cot_sim_host_work_start(&h->works, h->sim, send_work, h);
 	return r;
 }
 
-int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_options *options,
-		      const struct cot_sim_observer *obs, void *obs_arg,
-		      struct cot_swhost **ret_host, struct cot_error *err)
+int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host_options *options,
+			const struct cot_sim_observer *obs, void *obs_arg,
+			struct cot_sim_host **ret_host, struct cot_error *err)
 {
 	const struct cot_policy_ops *policy =
 		options && options->policy ? options->policy : cot_policy_find(sc->policy);
-	struct cot_swhost *h;
+	struct cot_sim_host *h;
 	int r = check(sc, policy, err);
 
 	if (r)
@@ -479,14 +479,14 @@ int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_opt
 	observe(h, obs, obs_arg);
 	r = init(h, sc, err);
 	if (r) {
-		cot_swhost_destroy(h);
+		cot_sim_host_destroy(h);
 		return r;
 	}
 	*ret_host = h;
 	return 0;
 }
 
-void cot_swhost_destroy(struct cot_swhost *h)
+void cot_sim_host_destroy(struct cot_sim_host *h)
 {
 	uint32_t i;
 
@@ -498,26 +498,27 @@ void cot_swhost_destroy(struct cot_swhost *h)
 		cot_hist_destroy(h->apps[i].runs);
 		cot_hist_destroy(h->apps[i].responses);
 	}
-	cot_swworks_finish(&h->works);
+	cot_sim_host_work_finish(&h->works);
 	free(h->sc);
 	free(h);
 }
 
-struct cot_sim *cot_swhost_sim(struct cot_swhost *h)
+struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h)
 {
 	return h->sim;
 }
 
-const struct cot_sched *cot_swhost_sched(const struct cot_swhost *h)
+const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h)
 {
 	return h->sched;
 }
 
-void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhost_times *ret_times)
+void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,
+			struct cot_sim_host_times *ret_times)
 {
 	const struct app_state *a = &h->apps[app];
 
-	*ret_times = (struct cot_swhost_times){
+	*ret_times = (struct cot_sim_host_times){
 		.n_runs = cot_hist_count(a->runs),
 		.n_responses = cot_hist_count(a->responses),
 		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
@@ -529,14 +530,15 @@ void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhos
 	};
 }
 
-void cot_swhost_works(const struct cot_swhost *h, uint32_t app, struct cot_swhost_works *ret_works)
+void cot_sim_host_works(const struct cot_sim_host *h, uint32_t app,
+			struct cot_sim_host_works *ret_works)
 {
-	const struct swwork *w = &h->works.apps[app];
+	const struct host_work *w = &h->works.apps[app];
 
-	*ret_works = (struct cot_swhost_works){0};
+	*ret_works = (struct cot_sim_host_works){0};
 	if (!w->waits)
 		return;
-	*ret_works = (struct cot_swhost_works){
+	*ret_works = (struct cot_sim_host_works){
 		.rewritten = true,
 		.n_works = w->n_works,
 		.n_evictions = w->n_evictions,

@@ -10,58 +10,58 @@
  * an entity. Where the policy wants pools, the latency applications share one context and the
  * batch applications another one, but for those that are `solo`; the scenario's own contexts do
  * not count then. Actions take as long as they took on an H200; a freeze is acknowledged when the
- * last block has left the GPU. The launches of rewritten kernels are works (swworks.h).
+ * last block has left the GPU. The launches of rewritten kernels are works (host_work.h).
  * Deterministic like the simulation; one thread.
  *
  * The GPU's scheduler must obey contexts (`timeslice`).
  */
-#ifndef COT_SIM_SWHOST_H
-#define COT_SIM_SWHOST_H
+#ifndef COT_SIM_HOST_H
+#define COT_SIM_HOST_H
 
 #include "sched/sched.h"
 #include "sim/sim.h"
 
-struct cot_swhost;
+struct cot_sim_host;
 
-#define COT_SWHOST_LATENCY_POOL (COT_MAX_APPS + 1u)
-#define COT_SWHOST_BATCH_POOL	(COT_MAX_APPS + 2u)
+#define COT_SIM_HOST_LATENCY_POOL (COT_MAX_APPS + 1u)
+#define COT_SIM_HOST_BATCH_POOL	  (COT_MAX_APPS + 2u)
 
-struct cot_swhost_options {
+struct cot_sim_host_options {
 	const struct cot_policy_ops *policy;	/* NULL: the scenario's */
 	const struct cot_policy_config *config; /* NULL: the defaults */
 	const struct cot_sched_limits *limits;	/* NULL: the defaults */
 	/* Breaks the actuators, for tests. May be NULL. Returns the -errno that the action `a` ends
-	 * with, 0 to carry it out, or COT_SWHOST_SILENT for no answer at all. */
+	 * with, 0 to carry it out, or COT_SIM_HOST_SILENT for no answer at all. */
 	int (*fault)(void *arg, const struct cot_action *a);
 	void *fault_arg;
 	cot_sched_tap_fn *tap; /* may be NULL */
 	void *tap_arg;
 };
 
-#define COT_SWHOST_SILENT 1
+#define COT_SIM_HOST_SILENT 1
 
 /*
  * `sc` and what the options point to must outlive the host, but for config and limits, which are
  * copied. Observers see the simulation as with cot_sim_create(). -EINVAL with a sentence for an
  * unknown policy or scheduler, or for a scheduler that does not obey contexts; -ENOMEM.
  */
-int cot_swhost_create(const struct cot_scenario *sc, const struct cot_swhost_options *options,
-		      const struct cot_sim_observer *obs, void *obs_arg,
-		      struct cot_swhost **ret_host, struct cot_error *err);
-void cot_swhost_destroy(struct cot_swhost *h);
+int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host_options *options,
+			const struct cot_sim_observer *obs, void *obs_arg,
+			struct cot_sim_host **ret_host, struct cot_error *err);
+void cot_sim_host_destroy(struct cot_sim_host *h);
 
 /* As cot_sim_run(). */
-enum cot_sim_status cot_swhost_run(struct cot_swhost *h, uint64_t max_instants);
+enum cot_sim_status cot_sim_host_run(struct cot_sim_host *h, uint64_t max_instants);
 
-struct cot_sim *cot_swhost_sim(struct cot_swhost *h);
-const struct cot_sched *cot_swhost_sched(const struct cot_swhost *h);
+struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h);
+const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
 
 /*
  * Times of one application. A turnaround is one run of its program. A response is from the moment
  * when it enqueues work for the GPU until all of that is done: for a program that computes, sends a
  * request and waits, the latency of the request.
  */
-struct cot_swhost_times {
+struct cot_sim_host_times {
 	uint64_t n_runs, n_responses;
 	double run_p50_ps, run_p99_ps;
 	double response_p50_ps, response_p95_ps, response_p99_ps;
@@ -69,7 +69,7 @@ struct cot_swhost_times {
 };
 
 /* What became of the rewritten kernels of an application; `rewritten` false: it has none. */
-struct cot_swhost_works {
+struct cot_sim_host_works {
 	bool rewritten;
 	uint64_t n_works, n_evictions, n_evicted_sms, n_returns;
 	/* From ready to begun, and from the flag to the last evicted worker's end. */
@@ -77,8 +77,10 @@ struct cot_swhost_works {
 	uint64_t wait_max_ps, eviction_max_ps;
 };
 
-void cot_swhost_works(const struct cot_swhost *h, uint32_t app, struct cot_swhost_works *ret_works);
+void cot_sim_host_works(const struct cot_sim_host *h, uint32_t app,
+			struct cot_sim_host_works *ret_works);
 
-void cot_swhost_times(const struct cot_swhost *h, uint32_t app, struct cot_swhost_times *ret_times);
+void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,
+			struct cot_sim_host_times *ret_times);
 
 #endif

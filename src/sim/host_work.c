@@ -1,4 +1,4 @@
-#include "sim/swworks.h"
+#include "sim/host_work.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bool is_rewritten(const struct cot_app *app)
 }
 
 /* Asking for tasks and looking at the flag take their time. */
-static int add_overhead(struct swworks *w, struct cot_scenario *sc, uint32_t app)
+static int add_overhead(struct host_works *w, struct cot_scenario *sc, uint32_t app)
 {
 	struct cot_program *p = &sc->apps[app].program;
 	uint32_t i;
@@ -33,7 +33,7 @@ static int add_overhead(struct swworks *w, struct cot_scenario *sc, uint32_t app
 	return 0;
 }
 
-int cot_swworks_init(struct swworks *w, struct cot_scenario *sc)
+int cot_sim_host_work_init(struct host_works *w, struct cot_scenario *sc)
 {
 	uint32_t i;
 
@@ -48,7 +48,7 @@ int cot_swworks_init(struct swworks *w, struct cot_scenario *sc)
 	return 0;
 }
 
-void cot_swworks_finish(struct swworks *w)
+void cot_sim_host_work_finish(struct host_works *w)
 {
 	uint32_t i;
 
@@ -59,8 +59,8 @@ void cot_swworks_finish(struct swworks *w)
 	}
 }
 
-void cot_swworks_start(struct swworks *w, struct cot_sim *sim,
-		       void (*send)(void *arg, struct cot_event ev), void *arg)
+void cot_sim_host_work_start(struct host_works *w, struct cot_sim *sim,
+			     void (*send)(void *arg, struct cot_event ev), void *arg)
 {
 	uint32_t i;
 
@@ -74,11 +74,11 @@ void cot_swworks_start(struct swworks *w, struct cot_sim *sim,
 
 /* ---- events ---- */
 
-static void announce(struct swworks *w, uint32_t app, const struct cot_sim_launch *l)
+static void announce(struct host_works *w, uint32_t app, const struct cot_sim_launch *l)
 {
 	const struct cot_scenario *sc = cot_sim_scenario(w->sim);
 	uint64_t task_ns = l->kernel->block_ps / PS_PER_NS;
-	struct swwork *own = &w->apps[app];
+	struct host_work *own = &w->apps[app];
 
 	own->id = ++w->last_id;
 	own->seq = l->seq;
@@ -105,7 +105,7 @@ static void announce(struct swworks *w, uint32_t app, const struct cot_sim_launc
 			});
 }
 
-static void tell_done(struct swworks *w, struct swwork *own, uint32_t left)
+static void tell_done(struct host_works *w, struct host_work *own, uint32_t left)
 {
 	uint32_t id = own->id;
 
@@ -118,7 +118,8 @@ static void tell_done(struct swworks *w, struct swwork *own, uint32_t left)
 }
 
 /* The SMs that were to leave have. */
-static void tell_evicted(struct swworks *w, struct swwork *own, const struct cot_sim_launch *l)
+static void tell_evicted(struct host_works *w, struct host_work *own,
+			 const struct cot_sim_launch *l)
 {
 	cot_hist_add(own->evictions, cot_sim_now_ps(w->sim) - own->evicted_ps);
 	if (own->evicted == own->granted) {
@@ -130,9 +131,9 @@ static void tell_evicted(struct swworks *w, struct swwork *own, const struct cot
 				.type = COT_EV_WORK_EVICTED, .id = own->id, .capsms = own->left});
 }
 
-static void look_at(struct swworks *w, uint32_t app)
+static void look_at(struct host_works *w, uint32_t app)
 {
-	struct swwork *own = &w->apps[app];
+	struct host_work *own = &w->apps[app];
 	struct cot_sim_launch l;
 	bool there = cot_sim_launch(w->sim, app, &l);
 
@@ -144,7 +145,7 @@ static void look_at(struct swworks *w, uint32_t app)
 		tell_evicted(w, own, &l);
 }
 
-void cot_swworks_look(struct swworks *w)
+void cot_sim_host_work_look(struct host_works *w)
 {
 	uint32_t i;
 
@@ -155,9 +156,9 @@ void cot_swworks_look(struct swworks *w)
 
 /* ---- actions ---- */
 
-void cot_swworks_apply(struct swworks *w, const struct cot_action *a)
+void cot_sim_host_work_apply(struct host_works *w, const struct cot_action *a)
 {
-	struct swwork *own;
+	struct host_work *own;
 	uint32_t app;
 
 	for (app = 0; app < COT_MAX_APPS && w->apps[app].id != a->entity; app++)

@@ -5,7 +5,7 @@
 
 #include "policy/chaos.h"
 #include "policy/policy_bench.h"
-#include "policy/sw_contract.h"
+#include "policy/policy_contract.h"
 #include "test.h"
 
 #define N_SEEDS 5u
@@ -28,14 +28,14 @@ static unsigned run_suite(const struct cot_policy_ops *ops, uint64_t n_seeds, bo
 	for (i = 0; i < n_sw_checks; i++) {
 		const char *said = NULL;
 
-		for (n = 0; !said && n < (sw_checks[i].by_chance ? n_seeds : 1); n++)
-			said = sw_checks[i].run(ops, first_seed() + n);
+		for (n = 0; !said && n < (policy_checks[i].by_chance ? n_seeds : 1); n++)
+			said = policy_checks[i].run(ops, first_seed() + n);
 		if (!said)
 			continue;
 		n_failed++;
 		if (print)
 			print_error("%s: %s: %s (COT_TEST_SEED=%llu)\n", ops->name,
-				    sw_checks[i].name, said,
+				    policy_checks[i].name, said,
 				    (unsigned long long)(first_seed() + n - 1));
 	}
 	return n_failed;

@@ -1,4 +1,4 @@
-#include "policy/sw_contract.h"
+#include "policy/policy_contract.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -551,7 +551,7 @@ static const char *check_replaced(const struct cot_policy_ops *ops, uint64_t see
 	return verdict(b, everybody_ran(b, 100 * MS));
 }
 
-const struct sw_check sw_checks[] = {
+const struct policy_check policy_checks[] = {
 	{"is described", false, check_description},
 	{"everybody runs", false, check_everybody_runs},
 	{"the only one with work runs", false, check_idle_owner_gives_up},
@@ -568,4 +568,4 @@ const struct sw_check sw_checks[] = {
 	{"decides the same at any time", true, check_any_time},
 	{"can be replaced", false, check_replaced},
 };
-const unsigned n_sw_checks = sizeof(sw_checks) / sizeof(sw_checks[0]);
+const unsigned n_sw_checks = sizeof(policy_checks) / sizeof(policy_checks[0]);

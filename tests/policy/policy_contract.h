@@ -2,18 +2,18 @@
  * What every software policy must do, whatever it is good for. Each check plays a story on a fresh
  * core and returns NULL, or in one sentence what the policy did wrong.
  */
-#ifndef COT_TESTS_SW_CONTRACT_H
-#define COT_TESTS_SW_CONTRACT_H
+#ifndef COT_TESTS_POLICY_CONTRACT_H
+#define COT_TESTS_POLICY_CONTRACT_H
 
 #include <cotenant/policy.h>
 
-struct sw_check {
+struct policy_check {
 	const char *name;
 	bool by_chance; /* another seed is another story */
 	const char *(*run)(const struct cot_policy_ops *ops, uint64_t seed);
 };
 
-extern const struct sw_check sw_checks[];
+extern const struct policy_check policy_checks[];
 extern const unsigned n_sw_checks;
 
 #endif

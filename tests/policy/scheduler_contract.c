@@ -1,4 +1,4 @@
-#include "policy/contract.h"
+#include "policy/scheduler_contract.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * takes any ops struct, so that schedulers which are broken on purpose show that it sees what it
  * should.
  */
-#ifndef COT_TESTS_CONTRACT_H
-#define COT_TESTS_CONTRACT_H
+#ifndef COT_TESTS_SCHEDULER_CONTRACT_H
+#define COT_TESTS_SCHEDULER_CONTRACT_H
 
 #include "sim/hw.h"
 
