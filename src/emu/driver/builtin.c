@@ -60,7 +60,8 @@ void cot_emu_cost_of_waves(const struct cot_emu_launch *l, uint64_t block_ns,
 	*ret_work = (struct cot_emu_work){
 		.block_ns = block_ns,
 		.total_ns = waves * block_ns,
-		.demand = (uint32_t)cot_div_up(at_once * COT_EMU_WHOLE_GPU, per_sm * l->n_sms_gpu),
+		.demand = (uint32_t)cot_div_up(at_once * COT_EMU_WHOLE_GPU, per_sm * l->n_sms_all),
+		.sms = l->sms,
 	};
 }
 

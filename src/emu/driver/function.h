@@ -36,7 +36,7 @@ struct cot_emu_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t shared_bytes;	/* dynamic */
 	uint32_t n_sms;		/* that the launch may use, and ... */
-	uint32_t n_sms_gpu;	/* ... that there are */
+	uint32_t n_sms_all;	/* ... that there are, on the GPU or in its part */
 	struct cot_emu_sms sms; /* which; none: any */
 	CUcontext context;	/* as the program names it; a name only, may be gone */
 	bool cooperative;

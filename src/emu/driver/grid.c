@@ -308,7 +308,7 @@ static uint32_t demand(const struct cot_emu_launch *l)
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
 	uint64_t per_sm = cot_emu_occupancy(l->function, threads, l->shared_bytes);
 	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-	uint64_t most = per_sm * l->n_sms, fit = per_sm * l->n_sms_gpu;
+	uint64_t most = per_sm * l->n_sms, fit = per_sm * l->n_sms_all;
 
 	if (!fit)
 		return COT_EMU_WHOLE_GPU;
@@ -317,7 +317,7 @@ static uint32_t demand(const struct cot_emu_launch *l)
 
 static int submit(struct grid *g, const struct cot_emu_launch *l)
 {
-	struct cot_emu_work work = {.open = true, .demand = demand(l)};
+	struct cot_emu_work work = {.open = true, .demand = demand(l), .sms = l->sms};
 	struct cot_emu_gpu *gpu = cot_emu_machine();
 	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
 	int err;

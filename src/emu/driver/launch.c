@@ -156,13 +156,15 @@ CUresult cot_emu_task_launch(struct cot_emu_place place, const CUlaunchConfig *c
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.cluster = {w->cluster[0], w->cluster[1], w->cluster[2]},
 		.shared_bytes = config->sharedMemBytes,
-		.n_sms = place.green ? place.green->part.n_sms : cot_emu_n_sms(),
-		.n_sms_gpu = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
+		.n_sms = cot_emu_n_sms(),
+		.n_sms_all = cot_emu_gpu_config(cot_emu_machine())->params.n_sms,
 		.cooperative = w->cooperative,
 		.context = cot_emu_place_handle(place),
 	};
-	if (place.green)
+	if (place.green) {
+		l->n_sms = l->n_sms_all = place.green->part.n_sms;
 		l->sms = place.green->part.sms;
+	}
 	if (!shape_valid(l))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = check_fit(l);

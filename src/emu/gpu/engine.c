@@ -1,25 +1,6 @@
 #include "emu/gpu/engine.h"
 
-/*
- * Slow-down of kernels that run together: with demands that sum to `load`, work of w ns takes
- * w * load / COT_EMU_WHOLE_GPU, but never less than w.
- */
-static uint64_t load_at_least_whole(uint64_t load)
-{
-	return load > COT_EMU_WHOLE_GPU ? load : COT_EMU_WHOLE_GPU;
-}
-
-static uint64_t time_for_work(uint64_t work_ns, uint64_t load)
-{
-	cot_u128 scaled = (cot_u128)work_ns * load_at_least_whole(load);
-
-	return (uint64_t)((scaled + COT_EMU_WHOLE_GPU - 1) / COT_EMU_WHOLE_GPU);
-}
-
-static uint64_t work_in_time(uint64_t time_ns, uint64_t load)
-{
-	return (uint64_t)((cot_u128)time_ns * COT_EMU_WHOLE_GPU / load_at_least_whole(load));
-}
+#include "emu/gpu/load.h"
 
 void cot_emu_engine_init(struct cot_emu_engine *e, uint64_t now_ns)
 {
@@ -122,17 +103,27 @@ enum cot_emu_leave_to cot_emu_engine_leave_to(const struct cot_emu_model *m, uin
 	return ch->mode == COT_NV_PREEMPTION_CTA ? COT_EMU_MAY_DRAIN : COT_EMU_MUST_STOP;
 }
 
-static uint64_t running_load(const struct cot_emu_model *m, const struct cot_emu_engine *e)
+static void running_load(const struct cot_emu_model *m, const struct cot_emu_engine *e,
+			 struct cot_emu_load *ret_load)
 {
-	uint64_t load = 0;
 	int32_t c, k;
 
+	cot_emu_load_init(ret_load, m->params.n_sms);
 	for (c = m->groups[e->current].first_channel; c >= 0; c = m->channels[c].next) {
 		k = channel_running(m, e, &m->channels[c]);
 		if (k >= 0)
-			load += m->kernels[k].demand;
+			cot_emu_load_add(ret_load, &m->kernels[k]);
 	}
-	return load;
+}
+
+static bool is_running(const struct cot_emu_model *m, const struct cot_emu_engine *e)
+{
+	int32_t c;
+
+	for (c = m->groups[e->current].first_channel; c >= 0; c = m->channels[c].next)
+		if (channel_running(m, e, &m->channels[c]) >= 0)
+			return true;
+	return false;
 }
 
 static uint32_t engine_gpu(const struct cot_emu_model *m, const struct cot_emu_engine *e)
@@ -184,10 +175,12 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 /* When the first running kernel ends, or reaches the point where it leaves. */
 static uint64_t next_stop(const struct cot_emu_model *m, const struct cot_emu_engine *e)
 {
-	uint64_t load = running_load(m, e), next = COT_EMU_NEVER, goal;
+	uint64_t next = COT_EMU_NEVER, goal;
 	const struct cot_emu_kernel *k;
+	struct cot_emu_load load;
 	int32_t c, i;
 
+	running_load(m, e, &load);
 	for (c = m->groups[e->current].first_channel; c >= 0; c = m->channels[c].next) {
 		i = channel_running(m, e, &m->channels[c]);
 		if (i < 0)
@@ -199,7 +192,8 @@ static uint64_t next_stop(const struct cot_emu_model *m, const struct cot_emu_en
 			continue;
 		}
 		goal = e->state == COT_EMU_LEAVE ? leave_point(&m->channels[c], k) : k->total_ns;
-		next = min_u64(next, e->since_ns + time_for_work(goal - k->progress_ns, load));
+		next = min_u64(next,
+			       e->since_ns + cot_emu_load_time(&load, k, goal - k->progress_ns));
 	}
 	return next;
 }
@@ -222,22 +216,23 @@ uint64_t cot_emu_engine_next(const struct cot_emu_model *m, const struct cot_emu
 
 static void book(struct cot_emu_model *m, struct cot_emu_engine *e)
 {
-	uint64_t passed = m->now_ns - e->since_ns, load, work;
+	uint64_t passed = m->now_ns - e->since_ns, work;
+	struct cot_emu_load load;
 	struct cot_emu_group *g;
 	struct cot_emu_kernel *k;
 	int32_t c, i;
 
 	if (e->current >= 0 && e->state != COT_EMU_SWITCH && passed) {
 		g = &m->groups[e->current];
-		load = running_load(m, e);
-		work = work_in_time(passed, load);
-		if (load)
+		running_load(m, e, &load);
+		if (!cot_emu_load_is_none(&load))
 			g->ran_ns += passed;
 		for (c = g->first_channel; c >= 0; c = m->channels[c].next) {
 			i = channel_running(m, e, &m->channels[c]);
 			if (i < 0)
 				continue;
 			k = &m->kernels[i];
+			work = cot_emu_load_work(&load, k, passed);
 			k->progress_ns = min_u64(k->progress_ns + work, k->total_ns);
 		}
 	}
@@ -389,7 +384,7 @@ static bool step(struct cot_emu_model *m, struct cot_emu_engine *e)
 	reap(m, e);
 	g = e->current < 0 ? NULL : &m->groups[e->current];
 	if (e->state == COT_EMU_LEAVE) {
-		if (running_load(m, e))
+		if (is_running(m, e))
 			return false;
 		begin_switch(m, e, switch_cost(m, g));
 		return true;

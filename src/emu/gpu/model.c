@@ -454,6 +454,7 @@ int cot_emu_model_submit(struct cot_emu_model *m, struct cot_emu_channel_id chan
 		.total_ns = work->open ? COT_EMU_NEVER : work->total_ns,
 		.submitted_ns = m->now_ns,
 		.started_ns = COT_EMU_NEVER,
+		.sms = work->sms,
 	};
 	if (i == m->n_kernels)
 		m->n_kernels++;

@@ -14,8 +14,9 @@
  *        |      or preempted, or frozen                  (switch mode: at once)    ^
  *        +----- the group has nothing more to run, and another one has ------------+
  *
- * Inside one group all channels run together. A kernel asks for a share of the SMs; when the
- * shares add up to more than the GPU, every kernel of the group slows down by that factor.
+ * Inside one group all channels run together. A kernel asks for a share of the SMs, all of them or
+ * its part; where the shares on an SM add up to more than there is, the kernels slow each other
+ * down by that factor (gpu/load.h).
  */
 #ifndef COT_EMU_GPU_MODEL_H
 #define COT_EMU_GPU_MODEL_H
@@ -25,6 +26,7 @@
 
 #include "base/compiler.h"
 #include "cuda/abi/rm.h"
+#include "emu/gpu/sms.h"
 
 #define COT_EMU_MAX_GPUS     4u
 #define COT_EMU_MAX_CLIENTS  128u
@@ -121,6 +123,7 @@ struct cot_emu_kernel {
 	struct cot_emu_ticket after; /* must have ended before; serial 0: none */
 	uint64_t block_ns, total_ns, progress_ns;
 	uint64_t submitted_ns, started_ns, ended_ns;
+	struct cot_emu_sms sms; /* that it may use; none: all */
 };
 
 enum cot_emu_engine_state { COT_EMU_RUN, COT_EMU_LEAVE, COT_EMU_SWITCH };
@@ -151,11 +154,12 @@ struct cot_emu_model {
 };
 
 struct cot_emu_work {
-	uint64_t total_ns; /* alone on the GPU */
-	uint64_t block_ns; /* one thread block; blocks of a kernel end together */
-	uint32_t demand;   /* 1..COT_EMU_WHOLE_GPU */
-	bool traps;	   /* ends with a fault, which takes the whole group along */
-	bool open;	   /* lasts until cot_emu_model_end(); the times are not looked at */
+	uint64_t total_ns;	/* alone on the GPU */
+	uint64_t block_ns;	/* one thread block; blocks of a kernel end together */
+	uint32_t demand;	/* 1..COT_EMU_WHOLE_GPU: the share of the SMs that it may use */
+	bool traps;		/* ends with a fault, which takes the whole group along */
+	bool open;		/* lasts until cot_emu_model_end(); the times are not looked at */
+	struct cot_emu_sms sms; /* that it may use; none: all */
 };
 
 /* What an open kernel may do now. */

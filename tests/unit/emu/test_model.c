@@ -256,6 +256,61 @@ static void inside_one_group_kernels_share_the_sms(void **state)
 	assert_int_equal(ended_us(m, c), 62000);
 }
 
+/* A kernel that fills the SMs [first, first + n), in a channel of its own. */
+static struct cot_emu_ticket launch_on(struct cot_emu_model *m, const struct proc *p,
+				       uint64_t total, uint32_t first, uint32_t n)
+{
+	struct cot_emu_work w = {.total_ns = total, .block_ns = total, .demand = 1000};
+	struct cot_emu_channel_id channel;
+	struct cot_emu_ticket t;
+
+	w.sms = cot_emu_sms_first(first + n);
+	(void)cot_emu_sms_take(&w.sms, first);
+	assert_int_equal(cot_emu_model_channel_add(m, p->group, &channel), 0);
+	assert_int_equal(cot_emu_model_submit(m, channel, p->client, &w, N_NONE, &t), 0);
+	return t;
+}
+
+static void kernels_on_different_sms_do_not_notice_each_other(void **state)
+{
+	struct cot_emu_model *m = ((struct bench *)*state)->m;
+	struct proc a = proc_make(m, 2048);
+	struct cot_emu_ticket low = launch_on(m, &a, 10 * MS, 0, 64);
+	struct cot_emu_ticket high = launch_on(m, &a, 20 * MS, 64, 68);
+
+	cot_emu_model_advance(m, 100 * MS);
+	assert_int_equal(ended_us(m, low), 10000);
+	assert_int_equal(ended_us(m, high), 20000);
+}
+
+static void kernels_on_the_same_sms_slow_each_other(void **state)
+{
+	struct cot_emu_model *m = ((struct bench *)*state)->m;
+	struct proc a = proc_make(m, 2048);
+	struct cot_emu_ticket one = launch_on(m, &a, 10 * MS, 0, 64);
+	struct cot_emu_ticket two = launch_on(m, &a, 10 * MS, 0, 64);
+	struct cot_emu_ticket apart = launch_on(m, &a, 10 * MS, 64, 68);
+
+	cot_emu_model_advance(m, 100 * MS);
+	assert_int_equal(ended_us(m, one), 20000);
+	assert_int_equal(ended_us(m, two), 20000);
+	assert_int_equal(ended_us(m, apart), 10000);
+}
+
+/* A kernel on all SMs loses half of those that it shares, here 66 of 132. */
+static void a_kernel_gets_on_as_the_average_of_its_sms(void **state)
+{
+	struct cot_emu_model *m = ((struct bench *)*state)->m;
+	struct proc a = proc_make(m, 2048);
+	struct cot_emu_ticket all = launch(m, &a, 30 * MS, 30 * MS, 1000);
+	struct cot_emu_ticket part = launch_on(m, &a, 10 * MS, 0, 66);
+
+	/* For 20 ms the one works at 3/4, the other at 1/2. */
+	cot_emu_model_advance(m, 100 * MS);
+	assert_int_equal(ended_us(m, part), 20000);
+	assert_in_range(ended_us(m, all), 35000 - 1, 35000 + 1);
+}
+
 static void preempt_sends_the_group_to_the_end(void **state)
 {
 	struct cot_emu_model *m = ((struct bench *)*state)->m;
@@ -512,6 +567,9 @@ int main(void)
 		CASE(draining_waits_for_the_block),
 		CASE(draining_one_long_block_waits_for_all_of_it),
 		CASE(inside_one_group_kernels_share_the_sms),
+		CASE(kernels_on_different_sms_do_not_notice_each_other),
+		CASE(kernels_on_the_same_sms_slow_each_other),
+		CASE(a_kernel_gets_on_as_the_average_of_its_sms),
 		CASE(preempt_sends_the_group_to_the_end),
 		CASE(the_death_of_a_client_frees_the_gpu),
 		CASE(the_death_of_a_server_faults_its_clients),
