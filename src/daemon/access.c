@@ -36,7 +36,7 @@ static bool allowed(const struct conn *c, const struct cot_allow *allow)
 			return true;
 	if (has_group(allow, c->gid))
 		return true;
-	/* The peer's own list, as the kernel keeps it: no name service is asked. */
+	/* The peer's own list of groups, from the kernel: this asks no name service. */
 	if (!allow->n_gids ||
 	    getsockopt(c->source.fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
 		return false;

@@ -8,7 +8,7 @@
 #include "daemon/host.h"
 
 #define MS 1000000ull
-/* Longer than this nobody waits for what was spent at once. */
+/* No user waits longer than this for what it spent at once. */
 #define DEBT_MAX_NS (1000 * MS)
 
 static const struct cot_account_limit default_limits[COT_ACCOUNT_KINDS] = {
@@ -57,7 +57,7 @@ static bool has_some(const struct cot_user *u)
 	return false;
 }
 
-/* When nothing of what it spent counts any more. */
+/* When nothing that it spent counts any longer. */
 static uint64_t forgotten_ns(const struct cot_user *u)
 {
 	uint64_t last_ns = 0;
@@ -69,8 +69,8 @@ static uint64_t forgotten_ns(const struct cot_user *u)
 	return last_ns;
 }
 
-/* An unused place, else that of the user without anything whose debts end first: who comes with
- * another connection each time keeps its debts. NULL when everybody has something. */
+/* An unused place, else that of the user who has nothing and whose debts end first: a user who
+ * comes with another connection each time keeps its debts. NULL if every user has something. */
 static struct cot_user *find_or_make(struct cot_account *a, uid_t uid)
 {
 	struct cot_user *u = find(a, uid);

@@ -1,12 +1,12 @@
 /*
- * What each user has of the daemon. Places and bytes are charged and released; how much of the
- * daemon's time, how many changes and lines of the log a user may have is a rate. No clock, no
- * sockets: times are arguments.
+ * What each user takes of the daemon. Places and bytes are charged and released; the daemon's time,
+ * changes and lines of the log have a rate for each user. No clock, no sockets: times are
+ * arguments.
  *
  * A charge passes if as much would be left for every user that has some and for one more (as in
  * dbus-broker): the first user gets at most half, and a newcomer always finds a part of what is
- * left. `reserve` of each kind is for root and the daemon's own user alone, whom nothing but the
- * total limits.
+ * left. `reserve` of each kind is only for root and the daemon's own user, whom only the total
+ * limits.
  */
 #ifndef COT_DAEMON_ACCOUNT_H
 #define COT_DAEMON_ACCOUNT_H
@@ -19,7 +19,7 @@ enum cot_account_kind {
 	COT_ACCOUNT_CONNS,
 	COT_ACCOUNT_PROGRAMS,
 	COT_ACCOUNT_WORKS,
-	COT_ACCOUNT_BYTES, /* of answers that nobody has read yet */
+	COT_ACCOUNT_BYTES, /* of answers that the peer has not read yet */
 	COT_ACCOUNT_KINDS,
 };
 
@@ -40,7 +40,8 @@ struct cot_account_pace {
 	uint64_t interval_ns, burst;
 };
 
-/* One who has something, or had lately. Stays where it is as long as something is charged. */
+/* A user who has something, or had lately. It stays where it is as long as something is charged to
+ * it. */
 struct cot_user {
 	bool known;
 	uid_t uid;

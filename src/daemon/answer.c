@@ -15,7 +15,7 @@
 #define NOISE_LINES 20u
 #define NOISE_NS    (10 * COT_NS_PER_S)
 
-/* What it waits for will not come: it is told by the end of the connection. */
+/* The answer that the peer waits for will not come: the end of the connection tells the peer. */
 static void give_up(struct conn *c)
 {
 	c->deaf = true;

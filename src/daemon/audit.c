@@ -1,6 +1,6 @@
 /*
- * Who has changed what: lines of the log at `info`, for set, freeze, thaw and a change of the
- * policy. None is left out: how much a user may change in a while is limited (COT_RATE_CHANGES).
+ * Which user has changed what: lines of the log at `info`, for set, freeze, thaw and a change of
+ * the policy. None is left out, since the rate of a user's changes is limited (COT_RATE_CHANGES).
  */
 #include "daemon/audit.h"
 

@@ -1,10 +1,10 @@
-/* Who has changed what: see audit.c. */
+/* Which user has changed what: see audit.c. */
 #ifndef COT_DAEMON_AUDIT_H
 #define COT_DAEMON_AUDIT_H
 
 #include "daemon/daemon.h"
 
-/* A line of what was done and by whom. */
+/* A line about a change and the user who made it. */
 void cot_audit_say(uid_t uid, pid_t pid, const char *fmt, ...) COT_PRINTF(3, 4);
 
 /* What a user may change of a program or pool. */

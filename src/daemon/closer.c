@@ -54,7 +54,7 @@ static bool drain(int fd, bool guarded)
 
 void cot_closer_keep(struct cot_closer *closer, int fd)
 {
-	if (closer->n == COT_CLOSER_MAX) { /* cannot be: nobody is let in before */
+	if (closer->n == COT_CLOSER_MAX) { /* cannot be: a full one is not used */
 		(void)close(fd);
 		return;
 	}

@@ -32,9 +32,9 @@ struct cot_closer {
 void cot_closer_end(struct cot_closer *closer, int fd, bool guarded);
 /* What is in it is not known: a listener. */
 void cot_closer_keep(struct cot_closer *closer, int fd);
-/* Whether it can keep no more; nobody should be let in then. */
+/* Whether it can keep no more; the server should then accept no connection. */
 bool cot_closer_is_full(const struct cot_closer *closer);
-/* Hands what it has kept to a child. -EAGAIN: there is none to be had now. */
+/* Hands the files that it has kept to a child. -EAGAIN: no child can be started now. */
 int cot_closer_run(struct cot_closer *closer);
 /* A child has ended. */
 void cot_closer_reap(struct cot_closer *closer);

@@ -13,7 +13,7 @@
 #include "daemon/audit.h"
 #include "daemon/daemon.h"
 
-/* The longest value names all GPUs; no more than 20 such variables are told. */
+/* The longest value names all GPUs; an answer has at most 20 such variables. */
 #define VALUE_MAX COT_GPUS_TEXT_MAX
 #define ENV_MAX	  (20 * (VALUE_MAX + 32))
 
@@ -103,7 +103,7 @@ static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 	if (!rc)
 		return t;
 	cot_tenant_drop(t);
-	if (rc == -ESRCH) { /* nobody would tell us of its end */
+	if (rc == -ESRCH) { /* the daemon would not learn of its end */
 		cot_conn_refuse(c, seq,
 				"the program has ended, or its process cannot be seen from the "
 				"daemon's PID namespace");
@@ -211,7 +211,7 @@ static void on_register(struct conn *c, const struct cot_msg_register *m)
 	struct pool *p;
 	int rc;
 
-	if (d->stopping) { /* the next daemon is asked then */
+	if (d->stopping) { /* the client then asks the next daemon */
 		cot_conn_close(c);
 		return;
 	}
@@ -489,8 +489,9 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 /* ---- QUERY ---- */
 
 /*
- * An answer may take a millisecond, and questions cost nothing. So one is answered in each round of
- * the loop: leases, orders and commands do not wait for those who ask much.
+ * An answer may take a millisecond, and questions cost the client nothing. So the daemon answers
+ * one in each round of the loop: leases, orders and commands do not wait for a client with many
+ * questions.
  */
 static void on_query(struct conn *c, const struct cot_msg_query *m)
 {

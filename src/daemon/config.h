@@ -1,7 +1,5 @@
-/*
- * What cotenantd is told: a YAML file, cotenantd.conf(5), or the defaults. Owned by the daemon;
- * read at the start and on SIGHUP.
- */
+/* The configuration of cotenantd: a YAML file, cotenantd.conf(5), or the defaults. The daemon owns
+ * it, and reads it at the start and on SIGHUP. */
 #ifndef COT_DAEMON_CONFIG_H
 #define COT_DAEMON_CONFIG_H
 
@@ -31,7 +29,7 @@ struct cot_config {
 	char mps_program[COT_PATH_TEXT_MAX];
 	bool multiuser;	     /* one MPS server for programs of several users, where it can be */
 	uint32_t linger_s;   /* a pool without tenants is stopped after this long */
-	uint32_t max_weight; /* that somebody may give to a program */
+	uint32_t max_weight; /* that a user may give to a program */
 	bool other_users;    /* may connect at all */
 	struct cot_allow latency, batch;
 };

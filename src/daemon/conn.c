@@ -7,7 +7,7 @@
 
 #include "daemon/daemon.h"
 
-/* Of the processor: what we wait for one is nobody's fault. */
+/* Processor time, not wall time: no user pays for the daemon's wait for a processor. */
 uint64_t cot_conn_clock_ns(void)
 {
 	struct timespec ts;
@@ -36,7 +36,7 @@ void cot_conn_watch(struct conn *c)
 	if (!conn_is_open(c))
 		return;
 	if (c->paused || !events) {
-		/* With no events a peer that hung up would be told without end. */
+		/* With no events, epoll would report a peer that hung up without end. */
 		if (c->watched)
 			cot_loop_remove(loop, &c->source);
 		c->watched = false;

@@ -33,7 +33,7 @@ struct conn {
 	struct daemon *d;
 	struct cot_source source; /* fd -1 = unused */
 	enum conn_kind kind;
-	/* Who connected (peer.c). What the process has become since is no matter. */
+	/* The process that connected (peer.c), whatever program it runs now. */
 	pid_t pid; /* 0 = not seen from here */
 	uid_t uid;
 	gid_t gid;
@@ -43,7 +43,7 @@ struct conn {
 	uint64_t since_ns;
 	bool paused;  /* its user has had its part of the time: nothing is read for a while */
 	bool watched; /* the loop knows of it */
-	bool deaf; /* it has hung up before its answer: what else it asked is nobody's question */
+	bool deaf;    /* it has hung up before its answer: drop its other questions */
 	/* library */
 	uint32_t entity; /* whose orders it gets; 0 = none yet */
 	struct tenant *tenant;
@@ -86,7 +86,7 @@ static inline bool conn_is_open(const struct conn *c)
 /* ---- conn.c ---- */
 
 void cot_conn_close(struct conn *c);
-/* What the loop shall tell of it has changed. */
+/* Call this when the events that the loop should watch for it have changed. */
 void cot_conn_watch(struct conn *c);
 /* Charges the time since `begin_ns` (cot_conn_clock_ns()) to its user. */
 uint64_t cot_conn_clock_ns(void);

@@ -61,7 +61,7 @@ int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, stru
 	return cot_config_read(d->config_path, ret_config, err);
 }
 
-/* `uid` and `pid` are those of who sent the signal. */
+/* `uid` and `pid` are those of the process that sent the signal. */
 static void reload(struct daemon *d, uid_t uid, pid_t pid)
 {
 	const char *before = cot_sched_wanted_policy(cot_host_sched(d->host))->name, *after;
@@ -200,8 +200,8 @@ static bool is_settled(struct daemon *d)
 }
 
 /*
- * A canary: deadlines that come late are turns, leases and readiness that come late. Leases end by
- * themselves then, so nobody stays frozen; the reason is somebody's to find.
+ * A canary: if deadlines come late, so do turns, leases and readiness. Leases then end by
+ * themselves, so no program stays frozen; the log lets the administrator find the reason.
  */
 static void tell_lateness(struct daemon *d)
 {

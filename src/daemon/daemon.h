@@ -54,7 +54,7 @@
 struct daemon {
 	struct cot_loop loop;
 	const struct conn_ops *conn_ops;      /* by kind of connection */
-	void (*pool_settled)(struct pool *p); /* to who waits for it: it came up or failed */
+	void (*pool_settled)(struct pool *p); /* it came up or failed */
 	struct cot_config config;
 	char config_path[COT_PATH_TEXT_MAX];
 	bool config_named; /* by the user: must exist */
@@ -95,7 +95,7 @@ struct daemon {
 	struct pool pools[MAX_POOLS];
 	struct conn conns[MAX_CONNS];
 	uint64_t n_refused, n_bad_packets;
-	struct cot_timer queries; /* at once, while somebody has asked */
+	struct cot_timer queries; /* at once, while a client has asked */
 	unsigned next_asker;	  /* in conns */
 	uint64_t noise_since_ns;  /* complaints about peers */
 	uint32_t n_noise, n_left_out;
@@ -113,18 +113,19 @@ static inline unsigned conn_index(const struct conn *c)
 /* Listens, but cannot be found until it is published. */
 int cot_server_open(struct daemon *d, struct cot_error *err);
 int cot_server_publish(struct daemon *d, struct cot_error *err);
-/* Nobody new is let in, so that those who come next wait for the next daemon. */
+/* The server accepts no more connections, so that new clients wait for the next daemon. */
 void cot_server_withdraw(struct daemon *d);
-/* Who may reach the socket, and the folders above it and of the pools, as configured now. */
+/* Sets which users may reach the socket, the folders above it and those of the pools, as configured
+ * now. */
 void cot_server_set_access(struct daemon *d);
 void cot_server_close(struct daemon *d);
 
 /* ---- peer.c ---- */
 
 /*
- * Fills in who is at the other end of a connection that has just been accepted. -EMFILE, -ENFILE:
- * there was no descriptor for it. Where the process cannot be told for certain, because it has
- * ended or is not seen from here, `pidfd` is -1 and `start_time` 0.
+ * Fills in the process at the other end of a connection that was just accepted. -EMFILE, -ENFILE:
+ * there was no descriptor for it. If the process cannot be identified for certain, because it has
+ * ended or is not visible from here, `pidfd` is -1 and `start_time` 0.
  */
 int cot_peer_identify(struct conn *c, int fd);
 /* Gives back what that took. */
@@ -231,11 +232,12 @@ struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe);
 int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err);
 /* Ready to serve when it returns 0. What a failure leaves ends with the process. */
 int cot_daemon_begin(struct daemon *d, struct cot_error *err);
-/* Says who is called: for packets, for what pools tell, and by timers. Part of the beginning. */
+/* Sets the functions that are called for packets, for news of pools, and by timers. Part of the
+ * beginning. */
 void cot_daemon_wire(struct daemon *d);
 void cot_daemon_end(struct daemon *d);
 
-/* Sends sd_notify() text if somebody listens. */
+/* Sends sd_notify() text if systemd listens. */
 void cot_daemon_notify(const char *text);
 
 #endif

@@ -2,10 +2,10 @@
  * FREEZE and THAW of `cotenant freeze` and `thaw`: ordered, and answered when the core has
  * confirmed it. A freeze waits until the program does not set channels up.
  *
- * What a user holds stays held until somebody thaws it. The core asks again for what could not be
- * done, be it that a library answered late or that a lease ended; and whenever the core gets to
- * know the program anew, it hears of the hold anew. Only a freeze that never came about, because it
- * was refused, is taken back when its command is told so.
+ * What a user holds stays held until a user thaws it. The core repeats a freeze that failed,
+ * because a library answered late or a lease ended. Whenever the core gets to know the program
+ * again, this file reports the hold again. Only a freeze that never happened, because a library
+ * refused it, is taken back when its command gets that answer.
  */
 #include <errno.h>
 
@@ -127,7 +127,8 @@ static bool wait_for_quiet(struct conn *c, const struct cot_entity *e, uint64_t 
 	return true;
 }
 
-/* Whether an answer says that it cannot be done; else it was late, or not told, or comes later. */
+/* Whether an answer says that the freeze is impossible; otherwise the answer was late, the order
+ * was not sent, or the answer comes later. */
 static bool is_refusal(int status)
 {
 	return status && status != -EAGAIN && status != -ETIMEDOUT && status != -ETIME &&
@@ -153,7 +154,7 @@ static bool take_back(struct conn *c, int status, uint64_t now_ns)
 	return true;
 }
 
-/* We or somebody else has taken it back. */
+/* This command or another one has taken the hold back. */
 static bool wait_for_release(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
 	bool runs = e->run != COT_RUN_THAWING;

@@ -9,7 +9,7 @@
 
 /* ---- entities ---- */
 
-/* A place, by the number of who is in it; 0 = nobody. */
+/* A place, by the number of the entity in it; 0 = none. */
 static struct host_entity *place_of(const struct cot_host *host, uint32_t id)
 {
 	struct host_entity *e;
@@ -72,7 +72,7 @@ static void renew_member(struct cot_host *host, struct host_entity *e, unsigned 
 	host->n_ended[member] = n_ended;
 }
 
-/* Of all that are frozen, so that there is one deadline; none when nobody is. */
+/* Of all that are frozen, so that there is one deadline; none if no entity is frozen. */
 static void renew(struct cot_host *host, uint64_t now_ns)
 {
 	struct host_entity *e;
@@ -148,7 +148,8 @@ struct cot_host_works *cot_host_works(const struct cot_host *host)
 	return host->works;
 }
 
-/* For the core whatever comes up is as the driver made it. What members were told counts on. */
+/* The core assumes that a new entity has the driver's settings. The orders that members got before
+ * still apply. */
 static void begin_anew(struct cot_host *host, uint32_t id)
 {
 	struct host_entity *e = cot_host_find(host, id);

@@ -10,13 +10,13 @@
  * whose answers are counted and do not decide: a program's own library in a pool, whose groups are
  * the server's. One that fails, or does not answer in time, gets no more orders.
  *
- * The host remembers what each member was told, from its welcome on. So one that comes late, or
- * comes back, is told what the others were.
+ * The host remembers what it sent to each member, from the welcome on. So a member that comes late,
+ * or comes back, gets the orders that the others got.
  *
  * A freeze holds only while the lease in the member's page does. The host renews leases every
- * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. Whether it has come too
- * late (the daemon was stopped) only the library can know: it counts the leases that ended, and
- * where that number has grown, the host takes the entity as thawed, which it is.
+ * COT_HOST_RENEW_NS while something is frozen, and not at all otherwise. Only the library can know
+ * whether the host came too late (because the daemon was stopped): it counts the leases that ended.
+ * If that number has grown, the host records the entity as thawed, which it is.
  */
 #ifndef COT_DAEMON_HOST_H
 #define COT_DAEMON_HOST_H
@@ -39,7 +39,7 @@
 struct cot_host;
 struct cot_host_works;
 
-/* What somebody should hear of, once. */
+/* News to report once. */
 struct cot_host_news {
 	enum cot_host_news_kind {
 		COT_HOST_STUCK,	    /* a freeze or thaw of `entity` failed, the first in a row */
@@ -84,7 +84,7 @@ int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *poli
 /* Gives everything back to the driver; go on with ticks and answers until it is quiet. */
 void cot_host_stop(struct cot_host *host, uint64_t now_ns);
 
-/* How an entity shall be: as the user wants it, or else the policy. */
+/* How an entity should be: as the user wants it, or else the policy. */
 struct cot_host_settings {
 	uint32_t slice_us;
 	enum cot_mode mode;
@@ -94,28 +94,29 @@ struct cot_host_settings {
 void cot_host_settings(const struct cot_host *host, uint32_t entity,
 		       struct cot_host_settings *ret_settings);
 /*
- * A library has connected: what it is to be told at once. While the entity is not there for the
- * policy, the slice is what the policy says a newcomer of its class on its GPUs begins with.
+ * A library has connected: what its welcome says. While the policy does not see the entity yet, the
+ * slice is the policy's first slice for its class on its GPUs.
  */
 void cot_host_welcome(struct cot_host *host, unsigned member, uint32_t entity, enum cot_class cls,
 		      uint64_t gpu_mask, struct cot_host_settings *ret_settings);
 /* From here on it gets the entity's orders, at once a FREEZE if the others are frozen. */
 void cot_host_join(struct cot_host *host, unsigned member, uint32_t entity, bool guest,
 		   uint64_t now_ns);
-/* Its library is gone; it answers no more. */
+/* Its library is gone and answers no longer. */
 void cot_host_leave(struct cot_host *host, unsigned member, uint64_t now_ns);
 void cot_host_ack(struct cot_host *host, unsigned member, const struct cot_msg_ack *ack,
 		  uint64_t now_ns);
 
 /*
- * The user's own slice or mode for an entity goes before the policy's until it is taken back with
- * slice 0 or COT_MODE_DRIVER. Sent at once.
+ * The user's own slice or mode for an entity overrides the policy's until slice 0 or
+ * COT_MODE_DRIVER takes it back. Sent at once.
  */
 void cot_host_override_slice(struct cot_host *host, uint32_t entity, uint32_t slice_us,
 			     uint64_t now_ns);
 void cot_host_override_mode(struct cot_host *host, uint32_t entity, enum cot_mode mode,
 			    uint64_t now_ns);
-/* The user holds it, or no more; the core may not know it now, and hears of it again then. */
+/* The user holds it, or no longer. If the core does not know the entity now, the host reports the
+ * hold later. */
 void cot_host_hold(struct cot_host *host, uint32_t entity, bool hold, uint64_t now_ns);
 /* Forgets overrides and settings of an entity that will not come back. */
 void cot_host_forget(struct cot_host *host, uint32_t entity);

@@ -15,15 +15,15 @@ struct member_set {
 };
 
 /*
- * The orders that an entity may have on their way: one of each kind. A new one takes the place of
- * the one before, whose answer counts no longer, for the core neither. So whoever does not answer,
- * and however much is asked of it, stands in nobody else's way.
+ * The orders that an entity may have on their way: one of each kind. A new order replaces the one
+ * before, whose answer then no longer counts, not for the core either. So a member that does not
+ * answer does not delay others, however many orders it gets.
  */
 enum order_place {
 	PLACE_SLICE, /* the core's three wishes */
 	PLACE_MODE,
 	PLACE_RUN,
-	PLACE_OWN_SET, /* the host's own: nobody waits for their end */
+	PLACE_OWN_SET, /* the host's own: the core does not wait for their end */
 	PLACE_OWN_FREEZE,
 	N_PLACES,
 };
@@ -34,7 +34,7 @@ struct order {
 	uint32_t slice_us; /* SLICE: what must be read back; 0 = any */
 	uint64_t sent_ns;
 	struct member_set waiting;
-	bool decided; /* those who decide have answered; only guests have not */
+	bool decided; /* the members that decide have answered; only guests have not */
 	int status;
 };
 
@@ -46,13 +46,13 @@ struct host_entity {
 	uint32_t slice_us;	    /* the policy's */
 	enum cot_mode mode;	    /* the policy's */
 	bool frozen;		    /* the last order was to freeze, */
-	bool loose;		    /* but one who decides runs: what to do is the core's to say */
-	bool unsure;		    /* a member may have been told something else */
+	bool loose;		    /* but a member that decides runs: the core says what to do */
+	bool unsure;		    /* a member may have got another order */
 	struct order orders[N_PLACES];
 	struct cot_host_entity_stats stats;
 };
 
-/* What a member was told last. */
+/* The last settings that a member got. */
 struct told {
 	uint32_t slice_us;
 	enum cot_mode mode;
@@ -68,7 +68,7 @@ struct cot_host {
 	uint64_t n_ended[COT_HOST_MAX_MEMBERS]; /* leases, as its library counts them */
 	uint32_t own_seq; /* of the host's own orders: the upper half of the numbers */
 	uint64_t due_ns;  /* when the first order has waited long enough; COT_NEVER */
-	uint64_t lease_until_ns, renew_ns; /* NEVER: nobody is frozen */
+	uint64_t lease_until_ns, renew_ns; /* NEVER: no entity is frozen */
 	uint64_t n_fallbacks;		   /* of the core, until now */
 	bool fell;			   /* the policy that was wanted is not at work */
 	struct cot_host_works *works;
@@ -140,7 +140,7 @@ uint32_t cot_host_slice(const struct host_entity *e);
 enum cot_mode cot_host_mode(const struct host_entity *e);
 void cot_host_set_frozen(struct cot_host *host, struct host_entity *e, bool frozen,
 			 uint64_t now_ns);
-/* It gets no more orders; its lease is not renewed. */
+/* The member gets no more orders, and its lease is no longer renewed. */
 void cot_host_drop_member(struct cot_host *host, struct host_entity *e, unsigned member);
 
 /* ---- host_order.c ---- */
@@ -152,7 +152,7 @@ int cot_host_own_order(struct cot_host *host, struct host_entity *e, enum order_
 		       const struct member_set *to, uint64_t now_ns);
 /* Ends the orders that have waited for COT_HOST_ACK_NS. */
 void cot_host_end_late(struct cot_host *host, uint64_t now_ns);
-/* Nobody waits for the member's answers any more. */
+/* No order waits for the member's answers any longer. */
 void cot_host_forgive(struct cot_host *host, struct host_entity *e, unsigned member,
 		      uint64_t now_ns);
 

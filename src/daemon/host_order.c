@@ -13,7 +13,7 @@ static bool is_own(const struct host_entity *e, const struct order *o)
 	return o - e->orders >= PLACE_OWN_SET;
 }
 
-/* ---- what is counted and told ---- */
+/* ---- statistics and news ---- */
 
 static void tell(struct cot_host *host, const struct cot_host_news *news)
 {
@@ -114,7 +114,8 @@ static void close_order(struct cot_host *host, struct order *o)
 		find_due(host);
 }
 
-/* The core hears of its own orders; of a freeze that is not one, only that somebody runs. */
+/* The core gets the results of its own orders; of the host's own freezes it learns only that a
+ * member runs. */
 static void finish(struct cot_host *host, struct host_entity *e, const struct order *o,
 		   uint64_t now_ns)
 {
@@ -138,7 +139,7 @@ static void settle(struct cot_host *host, struct host_entity *e, struct order *o
 		(void)cot_sched_event(host->sched, &ev);
 }
 
-/* Somebody answers no more, or has answered. */
+/* A member has answered, or will not answer. */
 static void judge(struct cot_host *host, struct host_entity *e, struct order *o, uint64_t now_ns)
 {
 	struct member_set deciding = set_without(&o->waiting, &e->guests);
@@ -155,7 +156,7 @@ static void guest_failed(struct cot_host *host, struct host_entity *e, unsigned 
 	cot_host_drop_member(host, e, member);
 }
 
-/* Whoever has not answered by now is late. The core gives its own actions up by itself. */
+/* Members that have not answered by now are late. The core itself gives up its actions. */
 static void end(struct cot_host *host, struct host_entity *e, struct order *o, uint64_t now_ns)
 {
 	struct member_set late = o->waiting;
@@ -298,7 +299,7 @@ int cot_host_own_order(struct cot_host *host, struct host_entity *e, enum order_
 	return 0;
 }
 
-/* ---- members that were told something else ---- */
+/* ---- members with other settings ---- */
 
 static struct member_set told_otherwise(const struct cot_host *host, const struct host_entity *e)
 {
@@ -313,8 +314,9 @@ static struct member_set told_otherwise(const struct cot_host *host, const struc
 }
 
 /*
- * What a member was told when it was welcomed may no longer be what is wanted, and the core only
- * speaks of changes. Not before the policy has seen the entity, and one SET at a time.
+ * The settings in a member's welcome may no longer be the current ones, and the core only sends
+ * changes. So the host sends them, but not before the policy has seen the entity, and one SET at a
+ * time.
  */
 static void tell_unsure(struct cot_host *host, uint64_t now_ns)
 {

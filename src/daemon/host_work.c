@@ -13,7 +13,7 @@ struct host_work {
 	bool running;
 	uint64_t name; /* the shim's */
 	uint64_t asked_ns, evict_ns;
-	uint32_t evict, left; /* told to leave; have left */
+	uint32_t evict, left; /* CapSMs that should leave; that have left */
 };
 
 struct member {
@@ -364,7 +364,7 @@ void cot_host_work_done(struct cot_host *host, unsigned member, const struct cot
 	(void)cot_host_event(host, &ev);
 }
 
-/* Those that wait go first, so that nobody makes room for them when others end. */
+/* Remove waiting works first, so that the policy makes no room for them when others end. */
 static struct host_work *first_to_end(struct cot_host_works *works, const struct member *m)
 {
 	unsigned i;

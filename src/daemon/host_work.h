@@ -39,13 +39,13 @@ void cot_host_work_leave(struct cot_host *host, unsigned member, uint64_t now_ns
 
 /*
  * Packets of a member, checked by cot_proto_check(). -EINVAL when the peer breaks the rules: a name
- * that is in use, more works than COT_PROTO_WORKS_MAX. `method` goes before what the packet says.
+ * that is in use, more works than COT_PROTO_WORKS_MAX. `method` overrides the packet's.
  */
 int cot_host_work_request(struct cot_host *host, unsigned member,
 			  const struct cot_msg_work_request *m, enum cot_work_method method,
 			  uint64_t now_ns);
-/* Grants at once what there is no place for: nobody could ever grant it, and better too many
- * workers than none. */
+/* Grants at once a request for which there is no place: nothing could grant it later, and too many
+ * workers are better than none. */
 void cot_host_work_pass(struct cot_host *host, unsigned member,
 			const struct cot_msg_work_request *m);
 void cot_host_work_evicted(struct cot_host *host, unsigned member,

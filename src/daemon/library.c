@@ -1,5 +1,5 @@
 /*
- * What libcotenant.so in a program says, and what it is told.
+ * Packets from libcotenant.so in a program, and the answers to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,8 +117,9 @@ int cot_library_may_start(struct conn *c, struct cot_error *err)
 }
 
 /*
- * The number that a program says is its own if `cotenant run` has put it into its environment. Else
- * it is nothing: that of a program which has ended, or one that nobody has given out.
+ * The number that a program sends is its own if `cotenant run` has put it into its environment.
+ * Otherwise it means nothing: it belongs to a program that has ended, or no daemon has given it
+ * out.
  */
 static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret_process)
 {
@@ -363,12 +364,12 @@ static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
 
 /*
  * A driver that is being set up allocates its channels one by one, over some 0.2 s, and works on
- * them for a while after that. A freeze in the midst of that made programs hang for ever on an H200
- * (driver 580), so a program that stands alone is left alone until that is over, with the slice of
- * its WELCOME, and again whenever it allocates more. One that does so without end has no turns: it
- * runs all the time, and the others pay for it. A program that hangs would be worse. What is held
- * by the user waits in its library before it allocates more (src/cuda/rm/gate.c). Pools are not
- * frozen by policies, and should have their slices at once.
+ * them for a while after that. A freeze during that time made programs hang for ever on an H200
+ * (driver 580). So the daemon sends no orders to a program that stands alone until that is over; it
+ * keeps the slice of its WELCOME. The same happens whenever it allocates more. A program that does
+ * so without end has no turns: it runs all the time, and the others pay for it. A program that
+ * hangs would be worse. A program that the user holds waits in its library before it allocates more
+ * (src/cuda/rm/gate.c). Policies do not freeze pools, and pools should have their slices at once.
  */
 static void groups(struct conn *c, const struct cot_msg_groups *m)
 {

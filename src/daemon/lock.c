@@ -18,10 +18,8 @@
 
 #define WAIT_NS (20 * COT_NS_PER_S)
 
-/*
- * The one who began to listen, as the kernel remembers it. One that was killed leaves the socket,
- * with the lock, to a child that has not become another program yet: nobody answers there.
- */
+/* The process that began to listen, as the kernel remembers it. A killed daemon leaves the socket,
+ * with the lock, to a child that has not become another program yet: that child does not answer. */
 static bool listener_lives(int fd)
 {
 	struct ucred listener = {.pid = 0};
@@ -32,7 +30,7 @@ static bool listener_lives(int fd)
 	       cot_process_start(listener.pid, &start_time) != -ESRCH;
 }
 
-/* Does somebody listen there? A full queue is one, too. */
+/* Whether a process listens there. A full queue means yes. */
 static bool is_answered(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

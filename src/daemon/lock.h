@@ -1,7 +1,7 @@
 /*
- * One daemon per runtime folder: who holds the lock serves. The others are candidates: they wait
- * until somebody answers on the socket, or until the lock is theirs because the holder ended or was
- * killed, wherever it was in its start or its stop.
+ * One daemon per runtime folder: the daemon that holds the lock serves. The others are candidates:
+ * they wait until a daemon answers on the socket, or until they get the lock because the holder
+ * ended or was killed, at whatever point of its start or stop.
  */
 #ifndef COT_DAEMON_LOCK_H
 #define COT_DAEMON_LOCK_H

@@ -74,7 +74,7 @@ static void drain_clock(struct cot_source *source, uint32_t events)
 
 	(void)events;
 	if (read(source->fd, &n, sizeof(n)) < 0)
-		return; /* set anew in between */
+		return; /* set again in between */
 }
 
 int cot_loop_init(struct cot_loop *loop)

@@ -16,7 +16,9 @@
 /* A timer that fires so much after its time is late. */
 #define COT_LOOP_LATE_NS 20000000ull
 
-/* A descriptor to watch. Owned by whoever embeds it; must be removed before it goes away. */
+/*
+ * A descriptor to watch. The struct that embeds it owns it, and must remove it before it goes away.
+ */
 struct cot_source {
 	int fd;
 	void (*ready)(struct cot_source *source, uint32_t events); /* EPOLLIN, ... */
@@ -37,7 +39,7 @@ struct cot_timer {
 struct cot_lateness {
 	uint64_t worst_ns, worst_own_ns;
 	uint64_t n_late, last_ns; /* by COT_LOOP_LATE_NS of our own; and when that was last */
-	uint64_t n_waited, last_waited_ns; /* by so much as well, but for the machine's load */
+	uint64_t n_waited, last_waited_ns; /* the same, by the machine's load */
 };
 
 struct cot_loop {
@@ -49,7 +51,7 @@ struct cot_loop {
 	int n_batch;
 	bool quit;
 	struct cot_lateness lateness;
-	uint64_t pulse_ns;		      /* when timers were last looked at */
+	uint64_t pulse_ns;		      /* when timers were last checked */
 	int schedstat_fd;		      /* -1 = the kernel does not count */
 	uint64_t waited_ns, waited_looked_ns; /* for a processor, in all; when that was read */
 	/* After every round of events, before sleeping; and before timers fire in a long one. */

@@ -104,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* A word for the one who started this daemon: does somebody serve now, or can nobody? */
+/* A word for the process that started this daemon: whether a daemon serves now, or none can. */
 static void tell_starter(const struct arguments *a, bool served)
 {
 	if (a->ready_fd < 0)

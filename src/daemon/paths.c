@@ -111,7 +111,8 @@ int cot_paths_make_private(const char *path, unsigned mode, struct cot_error *er
 		return cot_error_set(err, -ENOTDIR, "'%s' is not a folder", path);
 	if (st.st_uid != geteuid())
 		return cot_error_set(err, -EPERM, "the folder '%s' belongs to another user", path);
-	/* What the umask took is given back; what somebody took on purpose is not. */
+	/* Restore the permissions that the umask removed, but not those that a user removed on
+	 * purpose. */
 	if ((made || (st.st_mode & 07777 & ~(mode_t)mode)) && chmod(path, (mode_t)mode) < 0)
 		return cot_error_set(err, -EPERM, "others may use the folder '%s': %s", path,
 				     strerror(errno));

@@ -3,7 +3,7 @@
  * commands; reads the environment, creates at most the runtime folder.
  *
  * Runtime folder: $COTENANT_RUNTIME_DIR, else /run/cotenant for root, else
- * $XDG_RUNTIME_DIR/cotenant, else $HOME/.cache/cotenant/run. Never below a folder that everybody
+ * $XDG_RUNTIME_DIR/cotenant, else $HOME/.cache/cotenant/run. Never below a folder that all users
  * may write to.
  */
 #ifndef COT_DAEMON_PATHS_H
@@ -23,10 +23,10 @@
 #define COT_READY_FAILED "0" /* and another try would fail, too */
 
 int cot_paths_runtime(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
-/* The folder of the machine's own daemon, which everybody may use. */
+/* The folder of the machine's own daemon, which all users may use. */
 bool cot_paths_is_system(const char *runtime);
 /* Creates it (and missing parents of ours) with `mode` if it does not exist; refuses one that
- * belongs to somebody else or that others may write to. */
+ * belongs to another user or that others may write to. */
 int cot_paths_make_private(const char *path, unsigned mode, struct cot_error *err);
 int cot_paths_join(char ret_path[COT_PATH_TEXT_MAX], const char *folder, const char *name,
 		   struct cot_error *err);
@@ -35,11 +35,11 @@ int cot_paths_join(char ret_path[COT_PATH_TEXT_MAX], const char *folder, const c
 int cot_paths_config(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 
 /*
- * A file that is installed beside this program: $COTENANT_LIBRARY for the library, else looked for
+ * A file that is installed beside this program: $COTENANT_LIBRARY for the library, else found
  * relative to the folder of the running program. -ENOENT with a sentence.
  */
 int cot_paths_library(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
-/* The library that stands in front of the driver's, in a folder of its own. */
+/* The library in front of the driver's (the shim), in a folder of its own. */
 int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 

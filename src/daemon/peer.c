@@ -1,9 +1,9 @@
 /*
- * Who is at the other end of a connection. A number of a process says that only as long as the
- * process lives: another one may have it later, of another user. A pidfd stays with its process, so
- * one is taken when the connection is accepted: the kernel's own of the peer (SO_PEERPIDFD, Linux
- * 6.5), else one by the number, if the process that has it now is the peer's user's and is still
- * there when we have looked.
+ * Which process is at the other end of a connection. A process number says so only while the
+ * process lives: later a process of another user may have the number. A pidfd stays with its
+ * process, so the daemon takes one when it accepts the connection: the kernel's own pidfd of the
+ * peer (SO_PEERPIDFD, Linux 6.5). On older kernels it opens one by the number, if the process with
+ * that number belongs to the peer's user and is still there after the check.
  */
 #include <errno.h>
 #include <poll.h>
@@ -77,7 +77,7 @@ static int open_peer(const struct conn *c, int fd)
 	return errno == ENODATA || errno == EINVAL ? -ESRCH : -errno;
 }
 
-/* While the process of a pidfd lives, nobody else has its number. */
+/* While the process of a pidfd lives, no other process has its number. */
 static int find_start(struct conn *c, int pidfd)
 {
 	uint64_t start_time;

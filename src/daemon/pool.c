@@ -1,5 +1,5 @@
 /*
- * Pools: one MPS control program for each class and GPU, or one for both, while somebody needs it.
+ * Pools: one MPS control program for each class and GPU, or one for both, while a program needs it.
  *
  *            want                 listens, server asked for
  *   DOWN -----------> STARTING ------------------------------> UP
@@ -10,8 +10,8 @@
  *    +---- STOPPING <----+---- UP without tenants for a while, and without clients:
  *                              pool_stop.c
  *
- * What uses a pool is never ended: MPS is told to quit only when it has no clients, and if one
- * comes at that moment it is waited for.
+ * The daemon never ends a client of a pool: it sends `quit` to MPS only when MPS has no clients,
+ * and if one comes at that moment, MPS waits for it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,7 @@
 #define BACKOFF_MIN_NS (500 * COT_NS_PER_MS)
 #define BACKOFF_MAX_NS (60 * COT_NS_PER_S)
 #define NAMES_MAX      256u
-/* What ended so shortly before a fault is heard of probably ended by it. */
+/* A program that ended so shortly before the daemon learned of a fault was probably ended by it. */
 #define RECENT_NS (2 * COT_NS_PER_S)
 
 static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns);
@@ -77,7 +77,7 @@ static const char *names_of(const struct pool *p, char text[NAMES_MAX])
 
 /*
  * A fault of one program takes the server's context, and with it all programs of the pool. They
- * often end before we hear of it.
+ * often end before the daemon learns of the fault.
  */
 static void tell_of_loss(struct pool *p)
 {
@@ -99,7 +99,7 @@ static void tell_of_loss(struct pool *p)
 		       p->ended[0] ? p->ended : "none", names_of(p, names));
 }
 
-/* ---- what the core is told ---- */
+/* ---- events for the core ---- */
 
 void cot_pool_update(struct pool *p)
 {
@@ -383,7 +383,7 @@ static void control_ended(struct cot_source *source, uint32_t events)
 		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "stopped");
 		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
 			p->d->pool_settled(p);
-		if (p->state == POOL_DOWN) /* nobody is left whom it could hold */
+		if (p->state == POOL_DOWN) /* it has no entity any longer that it could hold */
 			p->held = false;
 		p->wanted = false;
 		return;
@@ -422,7 +422,7 @@ static int start(struct pool *p)
 	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
 	if (pid > 0 && cot_watch_start_child(p->d, &p->control, pid, control_ended) < 0) {
-		/* It may be there, and cannot be watched now: nobody uses it yet. */
+		/* It may be there, and cannot be watched now: no program uses it yet. */
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 		pid = (pid_t)cot_error_set(&err, -ECHILD,
@@ -438,7 +438,7 @@ static int start(struct pool *p)
 	return -EINPROGRESS;
 }
 
-/* One that was up is started again in a moment: who comes until then waits for that. */
+/* A pool that was up is started again in a moment: programs that come until then wait for it. */
 static int want_failed(struct pool *p)
 {
 	uint64_t now_ns = cot_now_ns();
@@ -520,8 +520,8 @@ void cot_pool_left(struct pool *p, const char *name)
 		cot_pool_linger(p);
 }
 
-/* The control program starts another server when a program asks for one; we ask at once, so that
- * those who come next find their slices set. */
+/* The control program starts another server when a program asks for one; the daemon asks at once,
+ * so that the next programs find their slices set. */
 void cot_pool_server_gone(struct pool *p)
 {
 	if (p->state == POOL_UP && !p->n_conns && !p->d->stopping &&

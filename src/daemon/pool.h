@@ -1,6 +1,6 @@
 /*
  * Pools: an MPS server each with its programs. The daemon starts the server's control program when
- * a program wants to join, watches it, and stops it when nobody has used it for a while.
+ * a program wants to join, watches it, and stops it when no program has used it for a while.
  */
 #ifndef COT_DAEMON_POOL_H
 #define COT_DAEMON_POOL_H
@@ -21,8 +21,8 @@ enum pool_state {
 	POOL_DOWN,     /* not needed */
 	POOL_STARTING, /* its control program runs, but does not answer yet */
 	POOL_UP,       /* programs may join */
-	POOL_FAILED,   /* will be tried again at `retry_ns` when somebody asks */
-	POOL_STOPPING, /* told to quit */
+	POOL_FAILED,   /* tried again from `retry_ns` on, when a program asks */
+	POOL_STOPPING, /* MPS has got `quit` */
 };
 
 /* A question to MPS on its way: clients.c. */
@@ -32,7 +32,7 @@ struct clients {
 	int out;	      /* what it answers */
 	struct cot_timer limit;
 	pid_t servers[8];
-	int n_servers, next; /* next: -1 = who the servers are has not been answered */
+	int n_servers, next; /* next: -1 = the list of servers has not come yet */
 	int n;		     /* until now */
 	void (*done)(struct pool *p, int n);
 };
@@ -47,22 +47,22 @@ struct pool {
 	char name[16]; /* "latency", "batch", "shared" */
 	char folder[COT_PATH_TEXT_MAX], pipe[COT_PATH_TEXT_MAX], log[COT_PATH_TEXT_MAX];
 	struct watch control; /* nvidia-cuda-mps-control -f */
-	struct watch command; /* one that was told a command */
+	struct watch command; /* a control program that runs one command */
 	struct clients clients;
 	struct cot_timer timer; /* of the state: readiness, give-up, linger */
-	uint64_t deadline_ns;	/* STARTING, STOPPING: who comes may wait until then */
+	uint64_t deadline_ns;	/* STARTING, STOPPING: programs that come may wait until then */
 	uint64_t retry_ns, backoff_ns;
 	uint32_t n_tenants, n_conns;
 	uint32_t n_starts, n_deaths; /* n_deaths: servers or controls that ended by themselves */
 	bool announced, ready;
 	bool held;	   /* the user wants it frozen: hold.c */
 	bool multiuser;	   /* one MPS server for all users, else one at a time: */
-	uid_t uid;	   /* who came last */
+	uid_t uid;	   /* the user who came last */
 	uid_t server_uid;  /* whose server has channel groups, or had */
-	bool asked;	   /* STARTING: it was told to start a server */
+	bool asked;	   /* STARTING: the daemon has sent the command to start a server */
 	bool adopted;	   /* its control program was there before this daemon */
 	bool held_up;	   /* it could be stopped, but for clients; that has been said */
-	bool wanted;	   /* STOPPING, FAILED: somebody waits for it */
+	bool wanted;	   /* STOPPING, FAILED: a program waits for it */
 	bool lost;	   /* FAILED: it was UP before */
 	char ended[128];   /* names of programs that ended lately, */
 	uint64_t ended_ns; /* the last of them then */
@@ -77,8 +77,8 @@ bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, 
 struct pool *cot_pool_find(struct daemon *d, uint64_t id);
 /* Whether a program of this user may join: an MPS server is of one user. */
 bool cot_pool_serves(const struct pool *p, uid_t uid);
-/* Starts it if need be. 0 = it is up; -EINPROGRESS = d->pool_settled() will follow; else it cannot
- * be had. */
+/* Starts it if need be. 0 = it is up; -EINPROGRESS = d->pool_settled() will follow; otherwise it is
+ * not available. */
 int cot_pool_want(struct pool *p, uid_t uid);
 void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
 void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
@@ -100,7 +100,7 @@ int cot_pool_tell(struct pool *p, const char *line);
 
 /* It has no tenants: it is stopped if that stays so for a while, and MPS has no clients. */
 void cot_pool_linger(struct pool *p);
-/* Stops those that nobody uses. */
+/* Stops pools that no program uses. */
 void cot_pool_stop_all(struct daemon *d);
 bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
 
@@ -110,13 +110,13 @@ bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it
 void cot_keeper_start(struct daemon *d);
 /* In that process: sleeps until the daemon has closed the other end of this. */
 void cot_keeper_run(struct daemon *d, int daemon_fd);
-/* Ends the pools that nobody uses; how many are left, or -1 when a daemon is there. */
+/* Ends pools that no program uses; returns how many are left, or -1 if a daemon is there. */
 int cot_keeper_stop_pools(struct daemon *d);
 
 /* ---- clients.c ---- */
 
-/* done(p, n) follows, at the earliest before this returns: the clients of the pool's servers, or
- * -1 when that cannot be known. Of several who ask at once the last one is answered. */
+/* done(p, n) follows, at the earliest before this returns: the clients of the pool's servers, or -1
+ * when that cannot be known. If several ask at once, only the last one gets the answer. */
 void cot_clients_ask(struct pool *p, void (*done)(struct pool *p, int n));
 /* Process numbers, one a line: how many there are, or -EINVAL for anything else. */
 int cot_clients_parse(const char *text, pid_t *ret_pids, unsigned size);

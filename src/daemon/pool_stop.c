@@ -1,6 +1,6 @@
 /*
- * The end of pools. What uses a pool is never ended: MPS is told to quit only when it has no
- * clients, and if one comes at that moment it is waited for.
+ * The end of pools. The daemon never ends a client of a pool: it sends `quit` to MPS only when MPS
+ * has no clients, and if one comes at that moment, MPS waits for it.
  */
 #include <signal.h>
 
@@ -22,7 +22,7 @@ void cot_pool_linger(struct pool *p)
 	cot_pool_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
 }
 
-/* MPS was told to quit. One that has no clients can be ended without harm. */
+/* MPS has got `quit`. An MPS without clients can be ended without harm. */
 static void clients_of_stopping(struct pool *p, int n)
 {
 	if (p->state != POOL_STOPPING)

@@ -158,7 +158,7 @@ bool cot_process_read(const char *socket_path, pid_t pid, struct cot_process *re
 	return is_ours;
 }
 
-/* Not because it has ended, or is nobody's to see: another time it may be read. */
+/* The reason is not that the process has ended or is hidden: a later try may succeed. */
 static bool is_lack(int error)
 {
 	return error == ENOMEM || error == EMFILE || error == ENFILE;

@@ -12,7 +12,7 @@
 
 struct cot_process {
 	pid_t pid, parent;
-	uid_t uid; /* who started it: a program with another owner's rights keeps it */
+	uid_t uid; /* the user who started it: a set-uid program keeps it */
 	gid_t gid;
 	uint64_t start_time; /* of /proc/PID/stat */
 	bool is_server;	     /* an MPS server, not the control program that has started it */
@@ -28,7 +28,7 @@ struct cot_processes {
 int cot_process_start(pid_t pid, uint64_t *ret_start_time);
 uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
 pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
-/* By a signal, or by who traces it. */
+/* By a signal, or by a tracer. */
 bool cot_process_is_stopped(pid_t pid);
 
 /* What the processes of the daemon with this socket say; to be freed. NULL: that cannot be known

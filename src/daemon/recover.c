@@ -1,8 +1,8 @@
 /*
  * What the file of state.c does not know: finds the pools and programs of the daemon before this
- * one by what their processes have in their environment. A pool whose socket is taken from it, by a
- * second control program in the same folder, would have no way to hear of new programs, and its
- * programs could not be told from others.
+ * one by what their processes have in their environment. If a second control program in the same
+ * folder took over a pool's socket, new programs could not reach the pool, and the daemon could not
+ * distinguish its programs from others.
  */
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "daemon/daemon.h"
 
-/* Linux 6.16: who passes descriptors gets EPERM. */
+/* Linux 6.16: a peer that passes descriptors gets EPERM. */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif
@@ -29,7 +29,7 @@
 /* How long to leave new connections alone when descriptors have run out. */
 #define PAUSE_NS (100 * COT_NS_PER_MS)
 #define TOLD_NS	 (10 * COT_NS_PER_S)
-/* Who had its part of the time is listened to again after this at the earliest. */
+/* After this at the earliest the daemon reads again from a user who had its part of the time. */
 #define REST_NS COT_NS_PER_MS
 /* A connection must say what it is within this time. */
 #define HELLO_NS (5 * COT_NS_PER_S)
@@ -51,7 +51,7 @@ static void pause_if_needed(struct conn *c)
 		cot_timer_set(&d->loop, &d->pauses, now_ns + rest_ns);
 }
 
-/* One connection of each user is not enough: whoever may speak again speaks at all of its. */
+/* Resume all connections of a user, not just one. */
 static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, pauses));
@@ -141,9 +141,9 @@ static bool take(struct conn *c, const void *packet, size_t size)
 }
 
 /*
- * Descriptors that come along are never taken out of the socket: the daemon would have to drop
- * them, and who passes a file decides how long that takes. The connection is over, and so is what
- * is in it.
+ * The daemon never takes passed descriptors out of the socket: it would have to close them, and the
+ * peer that passes a file decides how long that takes. The connection is over, with all that is in
+ * it.
  */
 static bool has_files(struct conn *c)
 {
@@ -320,7 +320,7 @@ static void listener_ready(struct cot_source *source, uint32_t events)
 
 /*
  * The socket listens under another name in the same folder, and gets its own one when the daemon is
- * ready: whoever finds it there is answered. That of a daemon that was killed is replaced.
+ * ready: a client that finds it there gets an answer. It replaces the socket of a killed daemon.
  */
 static void hidden_path(const struct daemon *d, char path[COT_PATH_TEXT_MAX])
 {
@@ -392,7 +392,7 @@ static void set_mode(const char *path, unsigned mode)
 		log_error("cannot change who may use %s: %s", path, strerror(errno));
 }
 
-/* Who is connected stays so. */
+/* Existing connections stay. */
 void cot_server_set_access(struct daemon *d)
 {
 	unsigned i, mode = cot_access_folder_mode(d);
@@ -420,7 +420,7 @@ void cot_server_withdraw(struct daemon *d)
 	(void)shutdown(d->listener.fd, SHUT_RDWR);
 	if (d->guarded)
 		(void)close(d->listener.fd);
-	else /* files may wait in connections that nobody has accepted */
+	else /* files may wait in connections that were not accepted */
 		cot_closer_keep(&d->closer, d->listener.fd);
 	d->listener.fd = -1;
 }

@@ -12,7 +12,7 @@
 #include "daemon/effect.h"
 #include "text/json.h"
 
-/* A program that has launched nothing for so long is told of when it has shares. */
+/* After this long without a launch, a program with shares is reported. */
 #define LASTS_NS (10 * COT_NS_PER_S)
 
 static double ms(uint64_t ns)

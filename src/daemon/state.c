@@ -18,8 +18,8 @@
 #define STATE_NAME    "state.json"
 #define STATE_VERSION 1
 #define RETRY_NS      COT_NS_PER_S
-/* So many writes in so long a time, then a rest: who changes settings in a row does not keep the
- * daemon at it. */
+/* At most this many writes in this time, then a pause: a user who changes many settings does not
+ * keep the daemon busy. */
 #define BURST	 8u
 #define BURST_NS (400 * COT_NS_PER_MS)
 
@@ -283,8 +283,8 @@ static int load_tenant(struct daemon *d, json_t *json, const struct cot_processe
 }
 
 /*
- * *ret_state is NULL where there is no file, or one that nobody understands. -errno: there is one,
- * but it cannot be read now.
+ * *ret_state is NULL if there is no file, or one that makes no sense. -errno: there is one, but it
+ * cannot be read now.
  */
 static int read_file(const struct daemon *d, json_t **ret_state, struct cot_error *err)
 {
@@ -334,10 +334,10 @@ static int load(struct daemon *d, const struct cot_processes *all, json_t *state
 }
 
 /*
- * What runs goes before what was written: pools are those whose control programs are there. The
- * file knows what `cotenant set` has changed, and programs whose environment cannot be read.
+ * Running processes override the file: pools are those whose control programs are there. The file
+ * knows the changes by `cotenant set`, and programs whose environment cannot be read.
  *
- * Who cannot know it now must not serve: it would forget, and write that down.
+ * A daemon that cannot read both now must not serve: it would forget, and write that down.
  */
 int cot_state_load(struct daemon *d, struct cot_error *err)
 {

@@ -255,9 +255,9 @@ static bool all_stopped(struct tenant *t)
 }
 
 /*
- * One that is stopped cannot freeze, but has no more work for the GPU than it has begun. Were it
- * taken for one that runs, it would keep turns that it does not use, and the slices of all would
- * be made for a program that cannot be frozen.
+ * A stopped program cannot freeze, but has no more for the GPU to do than it has begun. If it
+ * counted as running, it would keep turns that it does not use, and all slices would be set for a
+ * program that cannot be frozen.
  */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 {

@@ -1,6 +1,6 @@
 /*
- * Programs. One is there from its registration until its process has ended, outlive.c has found no
- * other process of the program, and no library of its children is connected any more.
+ * Programs. A program is there from its registration until its process has ended, outlive.c has
+ * found no other process of the program, and no library of its children is connected any longer.
  */
 #ifndef COT_DAEMON_TENANT_H
 #define COT_DAEMON_TENANT_H
@@ -31,17 +31,17 @@ struct tenant {
 	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
-	bool gpu_unknown;  /* nobody said which: `gpu_mask` follows the channel groups */
+	bool gpu_unknown;  /* no GPU was chosen: `gpu_mask` follows the channel groups */
 	uint64_t gpu_seen; /* those of the groups until now */
 	uid_t uid;
-	struct watch watch; /* one of its processes; none while another one is looked for */
+	struct watch watch; /* one of its processes; none during the search for another one */
 	enum tenant_search search;
 	bool by_itself;	       /* it has registered itself: no other process has its number */
 	struct pool *pool;     /* NULL = it stands alone */
-	const char *alone_why; /* of one that should be in a pool; NULL: nobody said */
+	const char *alone_why; /* although it should be in a pool; NULL: no reason */
 	uint32_t n_conns;
 	bool had_groups; /* channel groups: it has used the GPU */
-	bool ready;	 /* as told to the core */
+	bool ready;	 /* as reported to the core */
 	bool held;	 /* the user wants it frozen: hold.c */
 	bool stopped;	 /* its processes are: likewise */
 	uint64_t since_ns;
@@ -57,7 +57,8 @@ struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t ui
  * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
  */
 int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant);
-/* One that a daemon before this one knew by that number; `is_certain`: nobody else says so. */
+/* A program that a previous daemon knew by that number; `is_certain`: the state file says so, and
+ * only the total limits it. */
 int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
 		       struct tenant **ret_tenant);
 /* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */

@@ -43,7 +43,8 @@ int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
 	return start_watch(d, w, pid, false, ended);
 }
 
-/* Until it is waited for nobody else has its number, and it can be watched as a living one. */
+/* Until the daemon waits for it no other process has its number, and it can be watched like a
+ * living one. */
 int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
 			  void (*ended)(struct cot_source *source, uint32_t events))
 {

@@ -27,15 +27,14 @@ struct watch {
 
 int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
 		    void (*ended)(struct cot_source *source, uint32_t events));
-/* A child that nobody has waited for: it may have ended already, which is told as any end is. */
+/* A child that has not been waited for: if it has ended already, that is reported like any end. */
 int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
 			  void (*ended)(struct cot_source *source, uint32_t events));
 void cot_watch_stop(struct daemon *d, struct watch *w);
 bool cot_watch_is_alive(const struct watch *w);
-/* Gets a pidfd where there was none before. False: it must be looked after. */
+/* Gets a pidfd where there was none before. False: cot_watch_reap() must check it. */
 bool cot_watch_improve(struct daemon *d, struct watch *w);
-/* Looks after a process that has no pidfd; tells of its end. False: there is no need to any more.
- */
+/* Checks a process that has no pidfd, and reports its end. False: no further check is needed. */
 bool cot_watch_reap(struct daemon *d, struct watch *w);
 
 #endif

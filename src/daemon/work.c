@@ -57,7 +57,7 @@ static int find_program(struct conn *c, const struct cot_msg_work_hello *m, stru
 	memcpy(as.gpu, m->gpu, sizeof(as.gpu));
 	rc = cot_library_tenant(c, &as, err);
 	t = c->tenant;
-	if (!rc && !m->tenant && !t->quota && !t->reserve) { /* nobody else has said anything */
+	if (!rc && !m->tenant && !t->quota && !t->reserve) { /* no other source has given shares */
 		t->quota = m->quota;
 		t->reserve = m->reserve;
 	}

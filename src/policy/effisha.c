@@ -46,7 +46,7 @@ static struct cot_work *first_waiting(const struct cot_policy *p, uint32_t gpu)
 	return best;
 }
 
-/* Whether a work has been told to leave as far as it can. */
+/* Whether all of a work that can leave has been evicted. */
 static bool is_leaving(const struct cot_work *w)
 {
 	return works_kept(w) <= (w->settled ? 0u : 1u) && w->evicted;

@@ -48,8 +48,9 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		.drain_block_us = 100,
 		/* The paper reserves 8 of 13 SMs. */
 		.reserve_permille = 615,
-		/* An eviction takes as long as a task, and some tens of microseconds to be told:
-		 * tasks that are not much longer than that. Our choices, as is the next. */
+		/* An eviction takes as long as a task, and some tens of microseconds to reach the
+		 * workers: the limit admits tasks that are not much longer than that. We chose this
+		 * value and the next. */
 		.adapt_task_us = 200,
 		.grow_after_ns = 100 * COT_NS_PER_US,
 	};

@@ -1,29 +1,31 @@
 /*
- * SMGuard (Yu et al., IEEE TPDS 2018), live: kernels run on a chosen number of CapSMs, part of it
- * is taken back while they run, and the workers that stay do the rest.
+ * SMGuard (Yu et al., IEEE TPDS 2018), live: kernels run on a chosen number of CapSMs, some of
+ * their workers are evicted while they run, and the workers that stay do the rest.
  *
  * Works wait in two pools. A *reservation* (latency programs) gets what its program reserved: from
- * what is free, and what is missing is evicted from batch works (Algorithm 1); and what else is
- * free or can be had from short tasks, for as long as nobody misses it. It does not wait for these
- * to leave: the hardware places its workers as they do. A *quota* work (batch programs) gets what
- * is free, up to its program's quota, and waits if that is nothing. Works are served in order of
- * arrival, reservations first.
+ * free CapSMs, and the missing ones are evicted from batch works (Algorithm 1). It also gets other
+ * CapSMs that are free or that short tasks can leave, as long as no other work needs them. It does
+ * not wait for evicted workers: the hardware places its own workers as those leave. A *quota* work
+ * (batch programs) gets what is free, up to its program's quota, and waits if nothing is free. The
+ * policy serves works in order of arrival, reservations first.
  *
  * Where the printed algorithm is silent or wrong:
- *  - nobody gets more workers than it has tasks (the core sees to that: `want`);
+ *  - no work gets more workers than it has tasks (the core ensures this: `want`);
  *  - a reservation that gets nothing in spite of evictions, and a quota work for which nothing is
- *    left, wait: as printed they would be launched with 0 workers;
- *  - an eviction leaves one CapSM, to do the rest; works that can be started again leave wholly if
- *    even that is wanted, for one on an SM with others has most of its issue slots. Where latency
- *    works come again and again without a pause, such a work gets less than the one CapSM;
- *  - so much as latency programs have reserved is kept free of long batch tasks while there are
- *    such programs; 8/13 of the SMs (section 6.3) if one does not say how much. Short tasks are
- *    taken back in no time, so they may have everything meanwhile (config->adapt_task_us);
- *  - a batch program may be at it for as long as it likes, so one that waits gets a fair part
- *    after a while, which is evicted from those that have more;
- *  - what long tasks are to leave is not counted on: short ones leave for a reservation meanwhile;
- *  - what was evicted comes back: config->grow_after_ns after the last latency work has ended, and
- *    not before two of its tasks could have ended if the work has to start again for it.
+ *    left, wait: the printed algorithm would launch them with 0 workers;
+ *  - an eviction leaves one CapSM, to do the rest. If even that one is needed, a work that can be
+ *    launched again leaves as a whole, because a CapSM that shares an SM with others gets most of
+ *    its issue slots. Where latency works follow each other without a pause, such a work gets less
+ *    than the one CapSM;
+ *  - while there are latency programs, their reservations are kept free of long batch tasks; 8/13
+ *    of the SMs (section 6.3) if a program has no reservation. Short tasks leave quickly, so they
+ *    may use everything meanwhile (config->adapt_task_us);
+ *  - a batch kernel may run for any time, so a batch program that waits gets a fair part after a
+ *    while, which is evicted from the programs that have more;
+ *  - the policy does not count on CapSMs that long tasks should leave: short tasks leave for a
+ *    reservation meanwhile;
+ *  - evicted CapSMs come back: config->grow_after_ns after the last latency work has ended, and if
+ *    the work has to be launched again for it, not before two of its tasks could have ended.
  */
 #include "policy/policies.h"
 #include "policy/shared.h"
@@ -66,7 +68,7 @@ struct room {
 	bool missed;		   /* one of them could do with more */
 };
 
-/* Of a tenant: its batch works on the GPU that is looked at, in CapSMs. */
+/* Of a tenant: its batch works on the GPU in question, in CapSMs. */
 struct held {
 	uint32_t there, kept;
 };
@@ -205,7 +207,7 @@ static bool may_give(const struct cot_policy *p, const struct cot_work *w, const
 	return is_batch(w);
 }
 
-/* Somebody is to have it soon. */
+/* Another work needs the CapSMs soon. */
 static bool may_give_short(const struct cot_policy *p, const struct cot_work *w, const void *arg)
 {
 	(void)arg;
@@ -293,9 +295,9 @@ static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint
 }
 
 /*
- * Lines 1 to 7. What was told to leave counts as free; what long tasks are to leave will not be so
- * soon, so short ones leave in its place as far as they can. Beyond what it reserved it gets what
- * is free and what short tasks can leave. False: it waits.
+ * Lines 1 to 7. Evicted CapSMs count as free. Those that long tasks should leave will not be free
+ * soon, so short tasks leave in their place as far as they can. Beyond its reservation the work
+ * gets what is free and what short tasks can leave. False: it waits.
  */
 static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
@@ -368,7 +370,7 @@ static void serve_quotas(struct cot_policy *p, struct room *r)
 struct part {
 	uint32_t capsms;
 	uint32_t going; /* on its way out already */
-	/* For works of this tenant the others have nothing left; `none`: for nobody. */
+	/* For works of this tenant the other tenants have nothing left; `none`: for no work. */
 	const struct cot_tenant *poor;
 	bool none;
 };
@@ -382,7 +384,8 @@ static void give_part(struct cot_policy *p, const struct room *r, struct part *p
 		return;
 	if (cot_works_adjust(p, r->gpu, gap, part->capsms, false, is_of_others, w->tenant) == gap)
 		return;
-	/* Of two tenants everybody is one of the others. */
+	/* Two tenants get nothing from their others. Every tenant is an other of one of the two, so
+	 * none has anything to give. */
 	part->none = part->poor;
 	part->poor = w->tenant;
 }
@@ -426,7 +429,7 @@ static uint64_t regrow_at_ns(const struct cot_policy *p, const struct room *r,
 	const struct guard *g = p->state;
 	uint64_t guarded_ns = g->guarded_until_ns[w->gpu];
 
-	if (!guarded_ns || !r->reserve) /* there was none; or there is nobody who could come */
+	if (!guarded_ns || !r->reserve) /* there was none; or no latency program can come */
 		return 0;
 	return guarded_ns - p->config->grow_after_ns + (uint64_t)REGROW_TASKS * w->task_ns;
 }
@@ -509,7 +512,7 @@ static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 	return wake_ns;
 }
 
-/* Nothing is looked at again before something has changed. */
+/* Do not look again before something has changed. */
 static uint64_t tick(struct cot_policy *p)
 {
 	uint64_t gpus = p->waiting_gpus | p->running_gpus, wake_ns = COT_NEVER;

@@ -1,7 +1,7 @@
 /*
- * Fixed shares: every work gets what its program's quota allows, at once, and nothing is ever taken
- * back. What SMGuard's evictions are measured against, and what kernels that can only be told where
- * to run at their start need.
+ * Fixed shares: every work gets at once what its program's quota allows, and nothing is ever
+ * evicted. SMGuard's evictions are measured against this policy; kernels whose place is fixed at
+ * their start need it.
  */
 #include "policy/policies.h"
 #include "policy/works.h"

@@ -10,8 +10,8 @@
  */
 #define FAILED_NS (100 * COT_NS_PER_MS)
 
-/* How long the owner of a turn may be idle before somebody else gets the rest of it. A freeze and
- * a thaw take 1 to 2 ms together on an H200: giving up for less would cost more. */
+/* How long the owner of a turn may be idle before another entity gets the rest of it. A freeze and
+ * a thaw together take 1 to 2 ms on an H200: a shorter limit would cost more than it saves. */
 #define GRACE_NS (2 * COT_NS_PER_MS)
 
 /* Turns are not made shorter than this, whatever the weights: the same freeze and thaw. */
@@ -123,7 +123,7 @@ static uint64_t turn_length(const struct cot_policy *p, const struct cot_entity 
 
 /* ---- whose turn it is ---- */
 
-/* However small its share, nobody waits for ever. */
+/* However small its share, no entity waits for ever. */
 static bool is_overdue(const struct cot_policy *p, const struct cot_entity *e)
 {
 	return p->now_ns - turn_of(e)->waiting_since_ns >= p->config->cycle_ns;
@@ -177,9 +177,9 @@ static void begin_turn(struct cot_policy *p, struct cot_entity *e)
 }
 
 /*
- * Whether nobody is in its way: another one that has the turn, or that was told to freeze and may
- * still run. The latter does not matter to one that has never been frozen itself. Those outside
- * are idle, so they take no time.
+ * Whether no other entity prevents its turn: one that has the turn, or one whose freeze is not
+ * acknowledged yet. The latter does not matter to an entity that is not frozen itself. Entities
+ * outside are idle, so they take no time.
  */
 static bool may_begin(const struct cot_policy *p, const struct cot_entity *e)
 {

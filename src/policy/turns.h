@@ -9,11 +9,11 @@
  *      ^        its GPUs are free                                             |
  *      +----------------- after a while, try again ---------------------------+
  *
- * Virtual time is the time an entity had its turn, divided by its weight: who has the least is
- * next. An entity that was idle starts at the least of the others, so nobody saves up; and one that
- * has waited for config->cycle_ns is next whatever its share. A turn
- * begins only when the freeze of the one before is acknowledged, never on trust. A turn ends early
- * when its owner leaves the GPU idle and somebody waits; it goes on when nobody does.
+ * Virtual time is the time that an entity had the turn, divided by its weight: the entity with the
+ * least is next. An entity that was idle starts at the least of the others, so none saves up time;
+ * and one that has waited for config->cycle_ns is next whatever its share. A turn begins only when
+ * the freeze of the one before is acknowledged, never on trust. A turn ends early when its owner
+ * leaves the GPU idle and another entity waits; otherwise it goes on.
  *
  * An entity that several freezes in a row could not stop is LOOSE: it runs all the time and the
  * others take their turns beside it. The policy should then give them slices that two runnable
@@ -42,8 +42,8 @@ struct turns {
 typedef bool turns_member_fn(const struct cot_entity *e, const void *arg);
 
 /*
- * Freezes and thaws the members, for a policy's tick(). Thaws everybody else that it had frozen.
- * Returns when the next turn ends; COT_NEVER.
+ * Freezes and thaws the members, for a policy's tick(). Thaws all other entities that it had
+ * frozen. Returns when the next turn ends; COT_NEVER if none does.
  */
 uint64_t cot_turns_tick(struct cot_policy *p, struct turns *turns, turns_member_fn *is_member,
 			const void *arg);
@@ -52,7 +52,7 @@ uint64_t cot_turns_tick(struct cot_policy *p, struct turns *turns, turns_member_
 void cot_turns_action_done(struct cot_policy *p, struct cot_entity *e,
 			   const struct cot_action_result *r);
 
-/* The GPUs on which somebody is LOOSE. */
+/* The GPUs on which an entity is LOOSE. */
 uint64_t cot_turns_loose_gpus(const struct cot_policy *p);
 
 #endif

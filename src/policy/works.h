@@ -21,10 +21,10 @@ typedef bool cot_works_may_give_fn(const struct cot_policy *p, const struct cot_
 
 /*
  * Online resource adjustment (SMGuard, section 5.2): evicts up to `gap` CapSMs on `gpu` from
- * running works for which `may` says so, and returns how many. The paper does not say from whom:
- * here from those with the most first, of equals from the youngest. Each keeps `keep` (at least 1)
- * to do what the others leave; with `last`, what is still missing is then taken from settled ones
- * whole: their programs start the rest again later.
+ * running works for which `may` says so, and returns how many. The paper does not say from which
+ * works: here from those with the most first, among equals from the youngest. Each keeps `keep` (at
+ * least 1) to do what the others leave; with `last`, settled works are then evicted as a whole for
+ * what is still missing: their programs launch the rest again later.
  */
 uint32_t cot_works_adjust(struct cot_policy *p, uint32_t gpu, uint32_t gap, uint32_t keep,
 			  bool last, cot_works_may_give_fn *may, const void *arg);

@@ -109,7 +109,7 @@ static void want(struct cot_sched *s, struct sched_entity *e, enum wish_kind kin
 
 bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 {
-	/* Somebody waits for these. */
+	/* Works first: a program's launch waits for them. */
 	if (cot_sched_work_next_action(s, ret_action))
 		return true;
 	while (s->queue_n) {
@@ -315,8 +315,8 @@ static void fail(struct cot_sched *s, struct sched_entity *e, enum wish_kind kin
 	if (w->want != RUN_FROZEN)
 		return;
 	if (e->pub.held) {
-		/* The user asked for it until he takes it back, whoever could not do it just now.
-		 */
+		/* The user's freeze lasts until the user takes it back, whichever library could not
+		 * do it just now. */
 		e->again_ns = time_after(now_ns, w->backoff_ns < AGAIN_MAX_NS ? w->backoff_ns
 									      : AGAIN_MAX_NS);
 	} else {

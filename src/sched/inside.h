@@ -22,7 +22,7 @@ enum { RUN_THAWED, RUN_FROZEN };
 #define VALUE_NONE UINT32_MAX
 
 /*
- * One property of an entity: how it shall be and how it is. An action is due when they differ.
+ * One property of an entity: how it should be and how it is. An action is due when they differ.
  * Actions on one entity are carried out in order, so a newer wish is sent without waiting for the
  * answer to the older one; only the answer to the newest counts.
  */
@@ -64,7 +64,7 @@ struct sched_work {
 	struct cot_work pub; /* first */
 	struct own own;
 	bool used, queued;
-	uint32_t sent_granted, sent_evicted; /* what the host has been told */
+	uint32_t sent_granted, sent_evicted; /* in the last actions that the host got */
 	/* What points to it, in each list that it is in: the list, or the one before. */
 	struct cot_work **link, **running_link;
 	struct sched_work **waiting_link;
@@ -118,7 +118,7 @@ struct cot_sched {
 	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
 	uint32_t work_queue_head, work_queue_n;
 
-	struct stalls frozen_stalls; /* everybody with work is frozen */
+	struct stalls frozen_stalls; /* all active entities are frozen */
 	struct stalls work_stalls;   /* works wait, and none runs */
 	uint64_t late_ns;	     /* how long the host was late, all in all */
 	uint32_t n_wrong;
@@ -147,8 +147,8 @@ static inline uint64_t time_after(uint64_t t_ns, uint64_t dt_ns)
 }
 
 /*
- * The watchdog's time: it stands still while the host keeps everybody waiting, since a policy that
- * is not called can do nothing wrong.
+ * The watchdog's time: it stops while the host does not call the core, since a policy that is not
+ * called can do nothing wrong.
  */
 static inline uint64_t watch_ns(const struct cot_sched *s)
 {
@@ -186,7 +186,7 @@ void cot_sched_action_entity_init(struct sched_entity *e);
 void cot_sched_action_entity_forget(struct cot_sched *s, struct sched_entity *e);
 /* The core's own wish, whatever the policy says. */
 void cot_sched_action_want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run);
-/* Thaws everybody who is not held. */
+/* Thaws all entities that are not held. */
 void cot_sched_action_thaw_all(struct cot_sched *s);
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status);
 int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev);
@@ -203,7 +203,7 @@ int cot_sched_action_wrong(struct cot_sched *s);
 
 void cot_sched_work_init(struct cot_sched *s);
 /* A new policy: nothing of the old one's is left in them. */
-/* Works stay; what a policy remembers of them is begun anew. */
+/* Works stay; the policy's state of them (`own`) is zeroed. */
 void cot_sched_work_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops);
 int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d);
 int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms);

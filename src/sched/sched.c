@@ -109,7 +109,7 @@ static void end(struct cot_sched *s)
 	cot_sched_action_thaw_all(s);
 }
 
-/* The first fault is the one that is told. */
+/* Report the first fault. */
 void cot_sched_fault(struct cot_sched *s, enum cot_fault fault, uint32_t entity)
 {
 	if (s->fault_now != COT_FAULT_NONE)
@@ -118,7 +118,8 @@ void cot_sched_fault(struct cot_sched *s, enum cot_fault fault, uint32_t entity)
 	s->fault_entity = entity;
 }
 
-/* Twice the last one. A policy that did well for as long as the longest begins anew. */
+/* Twice the last one. A policy without a fault for as long as the longest pause begins with the
+ * shortest again. */
 static uint64_t next_pause_ns(const struct cot_sched *s)
 {
 	uint64_t first_ns = s->limits.retry_ns, longest_ns = first_ns * RETRY_GROWTH_MAX;
@@ -382,7 +383,7 @@ uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, ui
 					      : COT_SLICE_DRIVER;
 }
 
-/* ---- for those who show things ---- */
+/* ---- for output ---- */
 
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s)
 {

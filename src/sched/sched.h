@@ -1,6 +1,6 @@
 /*
  * The core that runs a software policy (include/cotenant/policy.h). It owns the tables of tenants
- * and entities, checks what the policy asks for, and guards against a policy that is wrong.
+ * and entities, checks the policy's actions, and guards against a wrong policy.
  *
  * Pure like a policy: events with their time go in, actions come out. The host (the daemon for a
  * real GPU, src/sim/host.c for a simulated one, a test) does this, in one thread:
@@ -14,12 +14,11 @@
  * The same events in the same order give the same actions, on every host. Memory is bounded:
  * everything is allocated by cot_sched_create(). Not thread-safe.
  *
- * When the policy goes wrong (enum cot_fault), `timeslice` takes its place: everything is thawed
- * and the driver's own slices come back. After a pause the policy is tried again; the pauses grow
- * while it goes wrong. cot_sched_fallback() says how that stands. A host that comes late does not
- * make the policy wrong: what it was late does not count.
- * A policy that never returns cannot be caught here: then the leases of the tenants run out and
- * they thaw themselves.
+ * When the policy fails (enum cot_fault), `timeslice` replaces it: it thaws all entities and
+ * restores the driver's own slices. After a pause the core tries the policy again; the pauses grow
+ * with each failure. cot_sched_fallback() reports this. If the host comes late, the delay does not
+ * count against the policy. The core cannot catch a policy that never returns: then the leases of
+ * the tenants run out, and their libraries thaw them.
  */
 #ifndef COT_SCHED_SCHED_H
 #define COT_SCHED_SCHED_H
@@ -41,7 +40,7 @@ enum cot_event_type {
 	COT_EV_TENANT,	     /* tenant `id` joined, or is now as in `tenant` */
 	COT_EV_TENANT_LEFT,  /* its program ended or its connection was lost */
 	COT_EV_POOL,	     /* pool `id` exists, or is now as in `pool` */
-	COT_EV_POOL_LEFT,    /* the pool's server ended; its tenants are told to leave one by one */
+	COT_EV_POOL_LEFT,    /* its server ended; its tenants' ends are reported one by one */
 	COT_EV_ACTIVITY,     /* tenant `id` became active or idle */
 	COT_EV_DONE,	     /* an action ended */
 	COT_EV_STATE,	     /* entity `id` is found to be as in `state`, without an action */
@@ -57,8 +56,8 @@ struct cot_tenant_desc {
 	enum cot_class cls;
 	uint32_t weight;
 	uint64_t gpu_mask; /* not 0; the GPU it asked for until its channel groups are known */
-	uint32_t pool;	   /* 0 = stands alone. Fixed when it joins; the pool may come up later */
-	bool ready; /* stands alone: has channel groups and its library listens. Else ignored */
+	uint32_t pool; /* 0 = it stands alone. Fixed when it joins; the pool may come up later */
+	bool ready;    /* stands alone: has channel groups, and its library listens. Else ignored */
 	uint32_t block_us;
 	uint32_t target_p99_us;
 	struct cot_share quota, reserve;
@@ -128,8 +127,8 @@ struct cot_action {
 enum cot_fault {
 	COT_FAULT_NONE,
 	COT_FAULT_INIT,	   /* the policy did not start */
-	COT_FAULT_STALL,   /* on some GPU everybody with work was frozen, or works waited and
-			      none ran, for stall_ns */
+	COT_FAULT_STALL,   /* all active entities of a GPU were frozen, or no work ran, for stall_ns
+			    */
 	COT_FAULT_STARVED, /* an entity with work was frozen for starve_ns */
 	COT_FAULT_WRONG,   /* more than max_wrong wrong actions */
 	COT_FAULT_STORM,   /* more than max_actions_per_s actions within a second */
@@ -162,14 +161,14 @@ struct cot_sched_stats {
 	/* Of answered actions, by kind. */
 	uint64_t latency_sum_ns[COT_N_ACTIONS], latency_max_ns[COT_N_ACTIONS];
 	enum cot_fault fault;  /* why it fell back last */
-	uint32_t fault_entity; /* whom it concerned; 0 = nobody */
+	uint32_t fault_entity; /* the entity or work that it concerned; 0 = none */
 	uint64_t fault_ns;
 };
 
-/* Whether the policy that was asked for is replaced, and why. */
+/* Whether the configured policy is replaced, and why. */
 struct cot_sched_fallback {
 	enum cot_fault fault; /* NONE: it is at work */
-	uint32_t entity;      /* whom the fault concerned; 0 = nobody */
+	uint32_t entity;      /* the entity or work that the fault concerned; 0 = none */
 	uint64_t since_ns;    /* of the host's clock, as is the next; 0 without a fault */
 	uint64_t retry_ns;    /* when it is tried again; COT_NEVER without a fault */
 };
@@ -203,7 +202,7 @@ int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
 			 const struct cot_policy_config *config, uint64_t now_ns,
 			 struct cot_error *err);
 
-/* Gives everything back to the driver and takes no more wishes: for the end of the host. Go on
+/* Gives all entities back to the driver and accepts no more actions: for the end of the host. Go on
  * until cot_sched_is_quiet(). */
 void cot_sched_stop(struct cot_sched *s, uint64_t now_ns);
 /* No action is wanted or unanswered. */
@@ -212,13 +211,13 @@ bool cot_sched_is_quiet(const struct cot_sched *s);
 /* The slice that an entity begins with before it is up: see policy.h. */
 uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, uint64_t gpu_mask);
 
-/* For those who show things. NULL when there is none of that id. */
+/* For output. NULL if no tenant or entity has that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
 const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);
 const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id);
 /* The policy that is at work (after a fallback: timeslice), with the tables. */
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s);
-/* The policy that was asked for. */
+/* The configured policy. */
 const struct cot_policy_ops *cot_sched_wanted_policy(const struct cot_sched *s);
 void cot_sched_fallback(const struct cot_sched *s, struct cot_sched_fallback *ret_fallback);
 void cot_sched_stats(const struct cot_sched *s, struct cot_sched_stats *ret_stats);

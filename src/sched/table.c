@@ -1,7 +1,7 @@
 /*
  * Tenants and entities. A tenant that stands alone has the entity with its own id; the others share
- * that of their pool. An entity is `up`, that is visible to the policy, while its channel groups
- * are known and its library listens.
+ * the entity of their pool. An entity is `up`, that is, visible to the policy, while its channel
+ * groups are known and its library listens.
  */
 #include <errno.h>
 #include <string.h>
@@ -158,7 +158,7 @@ static void bring_up(struct cot_sched *s, struct sched_entity *e)
 		s->policy.ops->entity_up(&s->policy, &e->pub);
 }
 
-/* The policy no longer finds it in the table when it is told. */
+/* Remove it first: the callback must not find it in the table. */
 static void take_down(struct cot_sched *s, struct sched_entity *e)
 {
 	struct cot_entity **p = &s->policy.entities;

@@ -1,11 +1,11 @@
 /*
- * Whether the policy does its work. It is judged by what it leads to, not by what it says: nobody
- * with work may be frozen for long, and of those that share a GPU somebody must run. A rewritten
- * kernel may wait for one that takes long, but not for ever, and not for nobody.
+ * Whether the policy does its work. The watchdog judges results, not actions: no active entity may
+ * be frozen for long, and of those that share a GPU one must run. A work may wait for one that
+ * takes long, but not for ever, and not while none runs.
  *
- * Only time in which the policy could act counts. A host that was stopped, or held up, comes late:
- * what is beyond LATE_NS after the time that the core had asked for counts for nothing. For that to
- * be seen the core asks at least every WATCH_NS while it watches somebody.
+ * Only time in which the policy could act counts. A host that was stopped or delayed comes late:
+ * time beyond LATE_NS after the wake-up time that the core had given does not count. To notice
+ * this, the core wants to be called at least every WATCH_NS while it watches an entity or work.
  */
 #include "sched/inside.h"
 

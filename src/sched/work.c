@@ -1,6 +1,7 @@
 /*
- * Works: rewritten kernels that wait for a part of the GPU, run on it, give some of it back and may
- * get more. The policy decides; here is what is so, and what may be asked for.
+ * Works: launches of rewritten kernels that wait for a part of the GPU, run on it, give some of it
+ * back and may get more. The policy decides; this file keeps their state and checks the policy's
+ * actions.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +23,7 @@ void cot_sched_work_forget_policy(struct cot_sched *s, const struct cot_policy_o
 	cot_for_each_work(w, &s->policy) memset(w->own, 0, ops->work_bytes);
 }
 
-/* What the policy wants to hear of works. */
+/* The policy's callbacks for works. */
 static const struct cot_work_ops *work_ops(const struct cot_sched *s)
 {
 	static const struct cot_work_ops none;
@@ -44,7 +45,7 @@ const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id)
 	return w ? &w->pub : NULL;
 }
 
-/* ---- what the host is to be told ---- */
+/* ---- actions for the host ---- */
 
 static void enqueue(struct cot_sched *s, struct sched_work *w)
 {
@@ -112,7 +113,7 @@ bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_acti
 	return true;
 }
 
-/* ---- who waits, and who runs ---- */
+/* ---- works that wait and works that run ---- */
 
 static void begin_waiting(struct cot_sched *s, struct sched_work *w)
 {
@@ -255,7 +256,7 @@ int cot_sched_work_on_evicted(struct cot_sched *s, uint32_t id, uint32_t capsms)
 	return 0;
 }
 
-/* The policy no longer finds it in the table when it is told. */
+/* Remove it first: the callback must not find it in the table. */
 static void remove_work(struct cot_sched *s, struct sched_work *w)
 {
 	*w->link = w->pub.next;
@@ -395,7 +396,7 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 
 /* ---- the core's own ---- */
 
-/* Where nothing can be had back, a latency program keeps to what it has reserved. */
+/* Where works are never evicted, a latency program's work gets no more than its reservation. */
 static uint32_t fixed_share(const struct cot_work *w)
 {
 	if (w->method != COT_WORK_RESERVE)
