@@ -56,8 +56,11 @@ function read_rule(    i)
 		complain("expected set, unit or ban, found \"" $1 "\"")
 }
 
-function check_ours(target,    there)
+function check_ours(target,    there, home)
 {
+	home = target
+	if (sub(/([^\/]*_)?inside\.h$/, "", home) && index(path, home) != 1)
+		complain("\"" target "\" is private to the files of " home)
 	if (target !~ /\//) {
 		complain("\"" target "\" is not relative to src/; expected folder/" target)
 		return

@@ -2,7 +2,7 @@
  * The CPU side of the applications: they compute, enqueue commands, wait for their queue, and start
  * again when they end (the replay of Tanasic et al., section 4.1).
  */
-#include "sim/engine.h"
+#include "sim/inside.h"
 
 void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed)
 {

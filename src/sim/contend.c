@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "sim/qos.h"
 
 /* A simulation in which nothing but epochs happens for so long is stuck. */

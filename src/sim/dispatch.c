@@ -4,7 +4,7 @@
  * Kernels go to the command buffer of their context, transfers to the transfer engine, which moves
  * one transfer at a time in each direction.
  */
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "trace/gpu.h"
 
 static bool is_command(const struct cot_step *s)

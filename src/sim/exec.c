@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/engine.h"
+#include "sim/inside.h"
 
 #define PTBQ_CAP_FIRST 16u
 

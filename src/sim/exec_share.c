@@ -1,7 +1,7 @@
 /*
  * The actions and questions of hw.h about power, counted instructions and lanes.
  */
-#include "sim/engine.h"
+#include "sim/inside.h"
 
 uint32_t hw_n_slots(const struct hw *hw)
 {

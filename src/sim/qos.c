@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "sim/sim.h"
 
 bool cot_qos_is_counted(const struct cot_scenario *sc)

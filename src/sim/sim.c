@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "sim/qos.h"
 
 #define INSTANTS_A_LOOK 200000u /* some 30 ms */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "trace/gpu.h"
 
 int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_blocks)

@@ -1,7 +1,7 @@
 /*
  * What observers are told of an SM. Apart from sm.c because most simulations have none.
  */
-#include "sim/engine.h"
+#include "sim/inside.h"
 
 static enum cot_sm_activity activity_of(const struct sm *sm)
 {

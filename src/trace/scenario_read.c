@@ -13,7 +13,7 @@
 #include "trace/kernel_work.h"
 #include "trace/program.h"
 #include "trace/scenario_fields.h"
-#include "trace/trace_load.h"
+#include "trace/trace_inside.h"
 
 #define DEFAULT_SCHEDULER "fcfs"
 #define DEFAULT_RUNS	  3

@@ -11,7 +11,7 @@
 #include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
-#include "trace/trace_load.h"
+#include "trace/trace_inside.h"
 #include "trace/trace_table.h"
 
 #define BUILT_IN_FOLDER "traces/"

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "sim/qos.h"
 #include "support/sim_build.h"
 #include "support/sim_random.h"

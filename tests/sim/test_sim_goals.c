@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/engine.h"
+#include "sim/inside.h"
 #include "support/sim_build.h"
 #include "test.h"
 

@@ -7,13 +7,13 @@
  *            bytes saved and not yet restored belong to blocks that wait in a PTBQ
  *   policy   no SM is idle while work waits that the scheduler allows to run on it
  *
- * It keeps books of its own and reads the engine's through sim/engine.h. One simulation, one
+ * It keeps books of its own and reads the engine's through sim/inside.h. One simulation, one
  * thread.
  */
 #ifndef COT_TESTS_SIM_CHECK_H
 #define COT_TESTS_SIM_CHECK_H
 
-#include "sim/engine.h"
+#include "sim/inside.h"
 
 enum check_place {
 	CHECK_FRESH,

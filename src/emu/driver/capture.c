@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 struct cot_emu_capture {
 	uint32_t n_refs; /* streams, events, and the call that ends it */

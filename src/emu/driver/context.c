@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/green.h"
 #include "emu/driver/grid.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
 #include "emu/driver/mps_client.h"
 

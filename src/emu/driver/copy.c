@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/range.h"
 
 /* Does the end of the copy lie where it may? A range that it begins in has to hold it all. */

@@ -1,5 +1,5 @@
 /* Which context is the calling thread's, and which part of it. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 static _Thread_local struct cot_emu_place stack[COT_EMU_CTX_STACK];
 static _Thread_local unsigned depth;

@@ -1,7 +1,7 @@
 /* Devices: what the presets look like to a program. */
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 #define SOLD(what)                               \
 	{                                        \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 void cot_emu_event_ref(CUevent event)
 {

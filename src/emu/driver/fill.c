@@ -1,5 +1,5 @@
 /* Filling memory, as a task. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/range.h"
 
 CUresult cot_emu_task_fill(const CUDA_MEMSET_NODE_PARAMS *p, struct cot_emu_task *ret_task)

@@ -1,5 +1,5 @@
 /* What a kernel needs of an SM. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/exec/exec.h"
 
 #define SHARED_PER_BLOCK 8 /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 /* ---- sets of nodes ---- */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 struct step {
 	const struct CUgraphNode_st *node; /* what it was made from; a name only, may be gone */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUgreenCtx_st *greens; /* those that are not destroyed; under list_lock */

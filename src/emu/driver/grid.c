@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
 #include "emu/driver/range.h"
 #include "emu/exec/exec.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cuda/abi/rm.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 #define DRIVER_SLICE_US 2048u
 

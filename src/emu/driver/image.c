@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cuda/fatbin/fatbin.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 /* What the compiler leaves in a program for the runtime to find. */
 struct wrapper {

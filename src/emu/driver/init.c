@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/mps_client.h"
 #include "emu/gpu/config.h"
 #include "emu/rm/rm.h"

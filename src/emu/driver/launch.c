@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/function.h"
 #include "emu/driver/green.h"
+#include "emu/driver/inside.h"
 
 /* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
 static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 void cot_emu_kernel_release(struct cot_emu_ticket ticket)
 {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/function.h"
 #include "emu/driver/image.h"
+#include "emu/driver/inside.h"
 
 struct cot_emu_library {
 	struct cot_emu_code code;

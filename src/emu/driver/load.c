@@ -1,7 +1,7 @@
 /* Loading: which loader takes the code. */
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 static const struct cot_emu_loader *const loaders[] = {
 	&cot_emu_builtin_loader, &cot_emu_ptx_loader, /* takes what is left */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 /* In one write, so that lines of several processes do not mix. */
 static void say(const char *text)

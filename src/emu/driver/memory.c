@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/pool.h"
 #include "emu/driver/range.h"
 

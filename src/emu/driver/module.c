@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 void cot_emu_module_unload(struct cot_emu_module *m)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cuda/abi/rm.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/rm/rm.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

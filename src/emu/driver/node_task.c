@@ -1,6 +1,6 @@
 /* What a node of a graph does, from the parameters of its type. */
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/launch.h"
 
 CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_task *ret_task)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 static struct CUmemPoolHandle_st default_pools[COT_EMU_MAX_GPUS];
 static _Atomic(CUmemoryPool) current_pools[COT_EMU_MAX_GPUS];

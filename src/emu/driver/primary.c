@@ -1,5 +1,5 @@
 /* The primary context of each device, which programs share with the libraries that they use. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned flags_of[COT_EMU_MAX_GPUS]; /* under the lock */

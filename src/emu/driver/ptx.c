@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/function.h"
 #include "emu/driver/grid.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/range.h"
 #include "emu/exec/exec.h"
 

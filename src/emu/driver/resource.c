@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 #define NOTES_MAGIC 0x534d7321u
 

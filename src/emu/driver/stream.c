@@ -1,10 +1,10 @@
-/* Streams: queues of operations that are retired in order, by a worker or lazily; see driver.h. */
+/* Streams: queues of operations that are retired in order, by a worker or lazily; see inside.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
 #include "emu/driver/green.h"
+#include "emu/driver/inside.h"
 
 static _Atomic uint64_t last_id;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
 
 /* A stream that waits for a value looks at it this often, in wall time. */

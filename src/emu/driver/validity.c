@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/md2.h"
 
 /* The key is as long as a block, so it is used as it is. */

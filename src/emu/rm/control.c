@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/rm/internal.h"
+#include "emu/rm/inside.h"
 
 /* A freeze or preempt that takes longer than this in GPU time is reported as timed out. */
 #define OFF_GPU_NS (60ull * 1000 * 1000 * 1000)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/guarded.h"
-#include "emu/rm/internal.h"
+#include "emu/rm/inside.h"
 
 #define DEVICE_PREFIX "/dev/nvidia"
 #define VERSION_TEXT  "580.0-cotenant-emu"

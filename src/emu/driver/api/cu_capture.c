@@ -1,7 +1,7 @@
 /* Capturing streams. */
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {

@@ -1,7 +1,7 @@
 /* Contexts: a thread's current one, a device's primary one, settings, waiting. */
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
 #include "emu/driver/green.h"
+#include "emu/driver/inside.h"
 
 /* ---- current context ---- */
 

@@ -3,7 +3,7 @@
  * memory waits for its end, as with the real driver.
  */
 #include "emu/driver/api/transfers.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/range.h"
 
 static bool is_pageable(uint64_t address)

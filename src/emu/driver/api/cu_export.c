@@ -1,8 +1,8 @@
 /* cuGetExportTable: what the MPS server and the CUDA runtime ask for. */
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/export.h"
+#include "emu/driver/inside.h"
 
 /* ---- for the MPS server ---- */
 

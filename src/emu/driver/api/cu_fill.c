@@ -1,6 +1,6 @@
 /* Filling memory. */
 #include "emu/driver/api/transfers.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *p, bool wait)
 {

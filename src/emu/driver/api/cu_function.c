@@ -1,5 +1,5 @@
 /* What is known of a function, and settings; and how many of its blocks fit on an SM. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 #define SHARED_OPT_IN 97 /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
 {

@@ -1,6 +1,6 @@
 /* Executable graphs. */
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 static struct cot_emu_graph_exec *of(CUgraphExec exec)
 {

@@ -1,8 +1,8 @@
 /* The parameters of nodes, to be read and changed. */
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/graph.h"
+#include "emu/driver/inside.h"
 
 static CUresult check(CUgraphNode node, const void *params, enum cot_emu_task_kind kind)
 {

@@ -1,7 +1,7 @@
 /* Device resources, and green contexts on them. */
 #include "emu/driver/green.h"
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 /* ---- resources ---- */
 

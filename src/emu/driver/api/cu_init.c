@@ -1,5 +1,5 @@
 /* Initialisation and errors. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 CUresult cuInit(unsigned flags)
 {

@@ -1,5 +1,5 @@
 /* Launches. */
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/launch.h"
 
 static CUresult launch(const CUlaunchConfig *config, CUfunction function, void **params,

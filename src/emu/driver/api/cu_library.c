@@ -1,6 +1,6 @@
 /* Libraries and kernels. */
-#include "emu/driver/driver.h"
 #include "emu/driver/function.h"
+#include "emu/driver/inside.h"
 
 static CUresult make(CUlibrary *library, const void *image, const char *path)
 {

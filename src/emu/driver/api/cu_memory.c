@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
 #include "emu/driver/range.h"
 

@@ -1,8 +1,8 @@
 /* Modules. */
 #include <stdio.h>
 
-#include "emu/driver/driver.h"
 #include "emu/driver/image.h"
+#include "emu/driver/inside.h"
 
 /* Of the options of cuModuleLoadDataEx, those that say where messages go. */
 enum { OPTION_ERROR_LOG = 5, OPTION_ERROR_LOG_SIZE = 6 };

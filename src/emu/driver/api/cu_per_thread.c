@@ -3,7 +3,7 @@
  * most calls that is all; those that wait do so for the thread's stream alone.
  */
 #include "emu/driver/api/transfers.h"
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 #define S(stream) ((stream) ? (stream) : CU_STREAM_PER_THREAD)
 

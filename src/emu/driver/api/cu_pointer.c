@@ -1,7 +1,7 @@
 /* What the driver knows about an address. */
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/range.h"
 
 static CUmemorytype type_of(const struct cot_emu_range *r)

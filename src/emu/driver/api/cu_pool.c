@@ -1,7 +1,7 @@
 /* Pools, and allocations in stream order. */
 #include <stdlib.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
 #include "emu/driver/pool.h"
 #include "emu/driver/range.h"

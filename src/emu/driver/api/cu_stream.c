@@ -1,7 +1,7 @@
 /* The entry points for streams. */
 #include "emu/driver/capture.h"
-#include "emu/driver/driver.h"
 #include "emu/driver/green.h"
+#include "emu/driver/inside.h"
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {

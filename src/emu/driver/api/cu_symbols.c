@@ -1,7 +1,7 @@
 /* cuGetProcAddress: names and the versions of CUDA since which they mean what they mean. */
 #include <string.h>
 
-#include "emu/driver/driver.h"
+#include "emu/driver/inside.h"
 
 typedef void (*entry_point)(void);
 

@@ -2,8 +2,8 @@
  * From a trace's file to its program. Private to src/trace: the scenario reader builds the programs
  * of several apps into stores of its own.
  */
-#ifndef COT_TRACE_TRACE_LOAD_H
-#define COT_TRACE_TRACE_LOAD_H
+#ifndef COT_TRACE_TRACE_INSIDE_H
+#define COT_TRACE_TRACE_INSIDE_H
 
 #include "trace/program.h"
 #include "trace/trace.h"

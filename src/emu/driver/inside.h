@@ -15,8 +15,8 @@
  * Locks: a stream's lock covers its queue and is never held while waiting; the context list has
  * its own. Order: capture lock, context, stream, event. Thread-safe.
  */
-#ifndef COT_EMU_DRIVER_DRIVER_H
-#define COT_EMU_DRIVER_DRIVER_H
+#ifndef COT_EMU_DRIVER_INSIDE_H
+#define COT_EMU_DRIVER_INSIDE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

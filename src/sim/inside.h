@@ -11,8 +11,8 @@
  *   exec_share.c  the actions of hw.h that need those
  *   sim.c       events in order of time
  */
-#ifndef COT_SIM_ENGINE_H
-#define COT_SIM_ENGINE_H
+#ifndef COT_SIM_INSIDE_H
+#define COT_SIM_INSIDE_H
 
 #include "base/hist.h"
 #include "sim/contend.h"

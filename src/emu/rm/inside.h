@@ -1,6 +1,6 @@
 /* Between rm.c and control.c: the table of objects and its lock. */
-#ifndef COT_EMU_RM_INTERNAL_H
-#define COT_EMU_RM_INTERNAL_H
+#ifndef COT_EMU_RM_INSIDE_H
+#define COT_EMU_RM_INSIDE_H
 
 #include "cuda/abi/rm.h"
 #include "emu/gpu/shared.h"
