@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/driver.h"
 
 #define MAGIC	     "glibc-ld.so.cache1.1"
 #define HEADER_BYTES 48u

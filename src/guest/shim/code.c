@@ -1,9 +1,13 @@
 /* Which modules and libraries were rewritten, and which of the program's handles are in them. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/code.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/rewrite.h"
 
 #define NAME_MAX_BYTES 16384u
 

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/context.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/end.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 #define CLOSE_NS       (5 * COT_NS_PER_S)
 #define MAKE_NS	       (10 * COT_NS_PER_S)

@@ -1,7 +1,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "cotenant/passes.h"
+#include "guest/log.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/wait.h"
+#include "proto/proto.h"
 #include "ptx/pass/pass.h"
 
 struct counts {

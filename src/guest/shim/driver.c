@@ -4,12 +4,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/shim/shim.h"
+#include "guest/log.h"
+#include "guest/os.h"
+#include "guest/shim/driver.h"
 
 #define DRIVER	  "libcuda.so.1"
 #define CACHE	  "/etc/ld.so.cache"

@@ -4,7 +4,10 @@
  * GPU's interrupt makes a launch of 1 ms half as long again (measured on an H200 in a virtual
  * machine). The watcher, which may wait for hours, sleeps.
  */
-#include "guest/shim/shim.h"
+#include "guest/shim/end.h"
+#include "guest/shim/code.h"
+#include "guest/shim/context.h"
+#include "guest/shim/driver.h"
 
 #define TIME_EVERY   64u
 #define TIME_FROM_NS COT_NS_PER_MS /* an event more does not matter then */

@@ -1,5 +1,6 @@
 /* The entry points by name, for cuGetProcAddress. */
-#include "guest/shim/shim.h"
+#include "guest/shim/entries.h"
+#include "guest/shim/driver.h"
 
 #define NAME(name) extern void *cot_real_##name;
 #include "cuda/abi/api.def"

@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/log.h"
+#include "guest/shim/code.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/fork.h"
+#include "guest/shim/rewrite.h"
 
 #define OPTIONS_MAX 64u
 

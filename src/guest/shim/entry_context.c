@@ -1,5 +1,7 @@
 /* What ends a context or a stream: what the shim has of it ends before. */
-#include "guest/shim/shim.h"
+#include "guest/shim/context.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/fork.h"
 
 CUresult cuCtxDestroy(CUcontext ctx)
 {

@@ -1,5 +1,8 @@
 /* The entry points that launch a kernel with its own arguments. */
-#include "guest/shim/shim.h"
+#include "guest/shim/code.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/fork.h"
+#include "guest/shim/launch.h"
 
 static int launch(const struct cot_shim_original *o)
 {

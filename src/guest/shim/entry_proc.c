@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/entries.h"
+#include "guest/shim/fork.h"
 
 static void *ours_per_thread(const struct cot_shim_entry *plain)
 {

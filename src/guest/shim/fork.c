@@ -1,6 +1,12 @@
 /* The shim begins with the program's first call of a function that it takes, and anew after fork().
  */
-#include "guest/shim/shim.h"
+#include "guest/shim/fork.h"
+#include "guest/shim/code.h"
+#include "guest/shim/context.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 /* The parent's threads, connections and GPU are not the child's. */
 static void after_fork_in_child(void)

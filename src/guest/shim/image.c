@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "cuda/fatbin/fatbin.h"
-#include "guest/shim/shim.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/rewrite.h"
 #include "ptx/ptx.h"
 
 #define FILE_MAX (256u << 20)

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/code.h"
+#include "guest/shim/context.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/end.h"
+#include "guest/shim/launch.h"
+#include "guest/shim/rewrite.h"
+#include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 #define PARAMS_ON_STACK 64u
 #define PARAMS_MAX	4096u

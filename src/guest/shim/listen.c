@@ -5,7 +5,13 @@
 #include <poll.h>
 #include <time.h>
 
+#include "guest/shim/code.h"
+#include "guest/shim/context.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 #define GPUS_MAX      16u
 #define LOOK_NS	      (2 * COT_NS_PER_MS) /* evicted workers are looked for without pause */

@@ -1,5 +1,6 @@
 /* A launch as the program has asked for it. */
-#include "guest/shim/shim.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/launch.h"
 
 int cot_shim_original_launch(const struct cot_shim_original *o)
 {

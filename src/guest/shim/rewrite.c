@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/shim/shim.h"
+#include "cotenant/passes.h"
+#include "guest/log.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/rewrite.h"
 #include "ptx/pass/pass.h"
 #include "ptx/ptx.h"
 

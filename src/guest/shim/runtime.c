@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
+#include "guest/shim/driver.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 #define STOP_NS	 (200 * COT_NS_PER_MS)
 #define PAUSE_NS (20 * 1000ull)

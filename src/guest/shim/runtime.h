@@ -1,28 +1,23 @@
-/* What the two threads of the shim have in common: wait.c, runtime.c, listen.c, watch.c. */
+/*
+ * The two threads of the shim, started by runtime.c: listen.c listens to the daemon and writes
+ * flags, watch.c waits for the ends of launches.
+ */
 #ifndef COT_GUEST_SHIM_RUNTIME_H
 #define COT_GUEST_SHIM_RUNTIME_H
 
-#include <time.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "guest/shim/shim.h"
+struct cot_shim_slot;
+struct cot_shim_work;
 
-/* What one thread waits for and others change. */
-struct cot_shim_bell {
-	_Atomic uint32_t count, n_waiting;
-};
-
-extern struct cot_shim_bell cot_shim_to_watch;
-extern struct cot_wake cot_shim_to_listen;
-extern _Atomic bool cot_shim_stopping;
-
-void cot_shim_ring(struct cot_shim_bell *b);
-/*
- * With the lock, which it lets go of. Looks at the bell without sleeping for `spin_ns` first.
- * False: it is too late.
- */
-bool cot_shim_wait_for(struct cot_shim_bell *b, uint64_t until_ns, uint64_t spin_ns);
-void cot_shim_pause(uint64_t ns);
-struct timespec cot_shim_span(uint64_t ns);
+/* With the lock: starts the threads if they are not there; false: they cannot be started. */
+bool cot_shim_runtime_start(void);
+/* With the lock: the slot's launch has been made; has been ended by eviction; has ended. */
+void cot_shim_runtime_watch(struct cot_shim_slot *s);
+void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left);
+void cot_shim_runtime_ended(struct cot_shim_slot *s);
+void cot_shim_runtime_forget(void); /* after fork() */
 
 /* The threads; they hold the lock but while they wait. */
 void cot_shim_listen(void);

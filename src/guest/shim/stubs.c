@@ -3,7 +3,7 @@
  * that arguments, results and the stack are the driver's affair alone. A slot leads at first to a
  * piece of code that loads the driver, fills all slots, and goes on as if nothing had been.
  */
-#include "guest/shim/shim.h"
+#include "guest/shim/driver.h"
 
 #if defined(__x86_64__)
 

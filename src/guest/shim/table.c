@@ -7,7 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "guest/shim/shim.h"
+#include "guest/shim/code.h"
+#include "guest/shim/driver.h"
 
 #define FIRST_SIZE 1024u
 #define REFS_MAX   (1u << 20)

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
 
 #define SPIN_NS (50 * 1000ull) /* what others do may take no longer */
 

@@ -1,5 +1,10 @@
 /* The watcher: waits for the ends of launches, gives back what they used, and ends works. */
+#include "guest/shim/context.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/end.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 #define PAUSE_MIN_NS (20 * 1000ull)
 #define PAUSE_MAX_NS (500 * 1000ull)

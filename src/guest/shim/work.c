@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/shim/shim.h"
+#include "guest/log.h"
+#include "guest/shim/context.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/wait.h"
+#include "guest/shim/work.h"
 
 /*
  * A request of a latency program is often several launches with a look at results in between; but

@@ -5,6 +5,7 @@
  */
 #include "guest/shim/entry_launch.c"
 #include "guest/shim/original.c"
+#include "guest/shim/rewrite.h"
 #include "test.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))

@@ -1,0 +1,29 @@
+/* What has been done, and why something was not. */
+#ifndef COT_GUEST_SHIM_COUNTS_H
+#define COT_GUEST_SHIM_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a launch, or the code of a whole image, is left as it is. */
+enum cot_shim_why {
+	COT_SHIM_WHY_NOT, /* it need not be left */
+#define WHY(id, name, what) COT_SHIM_WHY_##id,
+#include "proto/why.def"
+#undef WHY
+	COT_SHIM_N_WHYS,
+};
+
+void cot_shim_count_why(enum cot_shim_why why);
+void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten kernel */
+void cot_shim_count_workers(void);
+void cot_shim_count_rewritten(unsigned n);
+void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
+/* Whether there are counts that have not been told. */
+bool cot_shim_counts_changed(void);
+/* Until the next change nobody looks: that wakes the listener. */
+void cot_shim_counts_rest(void);
+/* A packet of at most `size` bytes; the bytes used, 0 if nothing has changed since the last one. */
+size_t cot_shim_counts_fill(void *packet, size_t size, bool always);
+
+#endif

@@ -1,0 +1,41 @@
+/* From what the program gives the driver as code (image.c) to PTX with workers in it. */
+#ifndef COT_GUEST_SHIM_REWRITE_H
+#define COT_GUEST_SHIM_REWRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guest/shim/counts.h"
+
+/*
+ * The PTX of an image that the driver would run on a GPU of compute capability `target`; `n` is its
+ * size, or 0 if it says so itself. malloc'ed. -ENOENT and *ret_why if there is none.
+ */
+int cot_shim_image_text(const void *image, size_t n, unsigned target, char **ret_text,
+			size_t *ret_length, enum cot_shim_why *ret_why);
+int cot_shim_image_read(const char *path, void **ret_bytes, size_t *ret_n);
+
+struct cot_shim_kernel {
+	char *name;	   /* the program's */
+	uint32_t n_params; /* of its own */
+	uint32_t args_at;  /* where struct cot_workers_args is among the packed arguments */
+};
+
+struct cot_shim_rewritten {
+	char *text;
+	struct cot_shim_kernel *kernels;
+	unsigned n_kernels;
+};
+
+/*
+ * 0 with at least one kernel; -ENOENT: none can be rewritten. `newest`: the version of PTX that the
+ * driver knows, 90 for 9.0. Counts reasons.
+ */
+int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
+		     struct cot_shim_rewritten *ret);
+void cot_shim_rewritten_finish(struct cot_shim_rewritten *r);
+
+#define COT_SHIM_SUFFIX "$cot_workers"
+bool cot_shim_is_added(const char *name); /* has the suffix */
+
+#endif

@@ -1,0 +1,93 @@
+/* Works: what was asked of the daemon, granted and taken back. */
+#ifndef COT_GUEST_SHIM_WORK_H
+#define COT_GUEST_SHIM_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuda/abi/types.h"
+#include "guest/link.h"
+#include "guest/shim/counts.h"
+
+struct cot_shim_context;
+
+enum cot_shim_work_state {
+	COT_SHIM_WORK_FREE,
+	COT_SHIM_WORK_ASKED,
+	COT_SHIM_WORK_GRANTED,
+	COT_SHIM_WORK_LOST, /* the daemon is gone; free when its last user is */
+};
+
+struct cot_shim_work {
+	enum cot_shim_work_state state;
+	uint64_t id;
+	struct cot_shim_gpu *gpu;
+	struct cot_shim_context *context;
+	CUstream stream;
+	uint64_t thread;	/* of a per-thread default stream; else 0 */
+	bool ending;		/* no more launches under it */
+	uint32_t needed;	/* CapSMs that hold all tasks of the launch it was asked for */
+	uint32_t capsms, flags; /* granted */
+	uint32_t evicted;	/* of them, that are to leave ... */
+	uint32_t told;		/* ... and of which the daemon knows that they have left */
+	uint64_t evict_ns;	/* when the last flag was written; 0: not yet */
+	uint32_t n_users;	/* launches being made or running, and threads that wait */
+	uint64_t since_ns, idle_ns;
+	uint64_t n_tasks, n_remapped;
+	uint32_t n_launches;
+	uint32_t looked; /* in which pass of the watcher it was found to run */
+};
+
+/* One GPU, and the connection to the daemon about it. */
+struct cot_shim_gpu {
+	struct cot_shim_gpu *next;
+	int device;
+	uint32_t n_sms;
+	char uuid[COT_PROTO_NAME_MAX];
+	struct cot_link link;
+	bool wanted, welcomed, refused;
+	uint64_t retry_ns, retry_after_ns, welcome_until_ns;
+	uint32_t works_max;
+	uint64_t last_id, counts_ns;
+	struct cot_shim_work works[COT_PROTO_WORKS_MAX];
+};
+
+/* All with the lock. */
+struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uuid);
+struct cot_shim_gpu *cot_shim_gpus_first(void);
+void cot_shim_gpus_forget(void); /* after fork(): without the lock */
+/* The daemon is to hear of the program, whether anything is asked of it or not. */
+void cot_shim_gpu_want(struct cot_shim_gpu *g);
+/* Introduces the program where that is wanted; returns when to come again. */
+uint64_t cot_shim_gpus_greet(uint64_t now);
+void cot_shim_gpu_receive(struct cot_shim_gpu *g);
+void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always);
+
+/* What a launch needs to know before it asks. */
+struct cot_shim_need {
+	CUstream stream;
+	uint64_t thread;
+	uint32_t n_tasks, per_sm, task_ns;
+};
+
+/*
+ * A work with at least one CapSM for this launch, and one user more; NULL and *ret_why. Lets go of
+ * the lock while it waits.
+ */
+struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
+					const struct cot_shim_need *need,
+					enum cot_shim_why *ret_why);
+/* One user less. */
+void cot_shim_work_put(struct cot_shim_work *w);
+/*
+ * Tasks are left, all workers have left: waits for the next grant, without the lock. False: there
+ * is no daemon any more.
+ */
+bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left);
+/* The evicted workers have left. */
+void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now);
+/* Ends works that nobody has used for a while; returns when to come again. */
+uint64_t cot_shim_works_expire(uint64_t now);
+void cot_shim_works_close(const struct cot_shim_context *c);
+
+#endif
