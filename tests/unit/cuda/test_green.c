@@ -3,16 +3,10 @@
  * them, contexts on ranges of groups, and what is said of a driver that is too old or refuses.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cuda/green.h"
+#include "test.h"
 
 #define N_SMS  132u
 #define DEVICE 3
