@@ -5,7 +5,8 @@
  * A policy looks at *entities*, the things that the hardware can switch between: a pool (one MPS
  * server with all its programs) or a program that stands alone. It may give an entity a time slice
  * and a preemption mode, freeze it and thaw it. A policy also looks at *works*, the launches of
- * rewritten kernels, and decides how much of the GPU each work gets.
+ * rewritten kernels, and decides how much of the GPU each work gets. And it may place a *tenant*,
+ * one program with all that it launches, on a part of a GPU's SMs.
  *
  * A policy is pure: it reads the tables below and the time in `now_ns`, and calls the cot_*()
  * actions. It reads no clock, opens nothing, reads no environment, draws no random numbers and
@@ -36,7 +37,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 3
+#define COT_POLICY_ABI 4
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -89,6 +90,14 @@ struct cot_entity {
 	void *own;		 /* entity_bytes; zeroed at entity_up() and for a new policy */
 };
 
+/*
+ * A range of a GPU's SMs, [first, first + n), as one split of the GPU numbers them: equally for all
+ * programs of one MPS server. first == 0 and n == 0: all of the GPU.
+ */
+struct cot_part {
+	uint32_t first, n;
+};
+
 /* A program under control. The core owns it. A policy may write only what `own` points to. Valid
  * from tenant_joined() until tenant_left() returns. */
 struct cot_tenant {
@@ -105,6 +114,11 @@ struct cot_tenant {
 	struct cot_share quota;	   /* the most that its works may have together */
 	struct cot_share reserve; /* latency programs only: the least that each of its works gets */
 	void *own;		  /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
+	struct cot_share sms; /* the user's wish: how much of each GPU all its launches may use */
+	/* SMs of its GPU that can be divided. A part begins at a multiple of part_unit, and ends at
+	 * one or at part_sms. Both 0: it cannot be placed, or not yet. */
+	uint32_t part_sms, part_unit;
+	struct cot_part part; /* last acknowledged: what it was granted */
 };
 
 /*
@@ -182,6 +196,9 @@ struct cot_policy_config {
 	 * the SMs; 0 = never. */
 	uint32_t adapt_task_us;
 	uint64_t grow_after_ns; /* how long latency programs must be away before other works grow */
+	/* For parts: how many SMs, in 1/1000 of all, latency programs without a share have
+	 * together while batch programs are there. */
+	uint32_t latency_permille;
 };
 
 enum cot_action_kind {
@@ -191,14 +208,16 @@ enum cot_action_kind {
 	COT_ACTION_THAW,
 	COT_ACTION_GRANT, /* these two have no result: see cot_work_ops */
 	COT_ACTION_EVICT,
+	COT_ACTION_PLACE, /* of a tenant; its result goes to placed() */
 	COT_N_ACTIONS,
 };
 
 struct cot_action_result {
 	enum cot_action_kind kind;
-	int status;	     /* 0, or the host's -errno; -ETIMEDOUT when no answer came in time */
-	uint32_t value;	     /* slice in us, or enum cot_mode */
-	uint64_t latency_ns; /* from the policy's decision to the acknowledgement */
+	int status;	      /* 0, or the host's -errno; -ETIMEDOUT when no answer came in time */
+	uint32_t value;	      /* slice in us, or enum cot_mode */
+	uint64_t latency_ns;  /* from the policy's decision to the acknowledgement */
+	struct cot_part part; /* PLACE: what the tenant has now */
 };
 
 /* Bits of tenant_changed() and entity_changed(). */
@@ -211,7 +230,9 @@ enum cot_change {
 	COT_CHANGED_HELD = 1u << 5,
 	COT_CHANGED_RUN =
 		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
-	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve; `want` of its works */
+	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms; `want` of its works */
+	COT_CHANGED_PARTS =
+		1u << 8, /* part_sms, part_unit; `part` without an action of this policy */
 };
 
 struct cot_policy;
@@ -319,6 +340,18 @@ struct cot_policy_ops {
 	 * the driver's own slice. The host may call it at any time; it must change nothing.
 	 */
 	uint32_t (*first_slice)(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask);
+
+	/* It places tenants by cot_place(). If false, the core places them as cot_place_shares()
+	 * does. */
+	bool places;
+
+	/*
+	 * A cot_place() of this policy was acknowledged, failed, or got no answer in time. Called
+	 * exactly once for each, with the exceptions of action_done(); here they are that the
+	 * tenant leaves, and COT_CHANGED_PARTS.
+	 */
+	void (*placed)(struct cot_policy *p, struct cot_tenant *t,
+		       const struct cot_action_result *r);
 };
 
 #define COT_POLICY_STATE_MAX 4096
@@ -332,6 +365,7 @@ struct cot_policy_actions {
 	int (*thaw)(struct cot_policy *p, struct cot_entity *e);
 	int (*grant)(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
 	int (*evict)(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
+	int (*place)(struct cot_policy *p, struct cot_tenant *t, struct cot_part part);
 };
 
 /* A policy at work. The core owns it; for the policy it is read-only. */
@@ -415,6 +449,16 @@ static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t c
 	return p->actions->evict(p, w, capsms);
 }
 
+/*
+ * What `t` launches from now on runs on `part` of each of its GPUs. Several tenants may have the
+ * same SMs. Only for a policy that `places`. Returns -EINVAL for a part that is not a range of the
+ * tenant's part_sms at multiples of part_unit.
+ */
+static inline int cot_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
+{
+	return p->actions->place(p, t, part);
+}
+
 /* A share in SMs: 1 to n_sms; 0 if no share was given. Rounds to the nearest SM. */
 static inline uint32_t cot_share_sms(struct cot_share share, uint32_t n_sms)
 {
@@ -439,6 +483,14 @@ extern const struct cot_policy_ops *const cot_policies[];
 extern const unsigned cot_n_policies;
 /* The policy that the core falls back to: it gives every entity back to the driver. */
 extern const struct cot_policy_ops cot_policy_timeslice;
+
+/*
+ * How the core places tenants for a policy that does not. A tenant with a share of SMs gets a part
+ * of that size, in whole units: the nearest, and one at least. Batch programs have theirs from SM 0
+ * upwards, latency programs from the top downwards, no two of them the same SMs as long as there is
+ * room. All other tenants get all of the GPU.
+ */
+void cot_place_shares(struct cot_policy *p);
 
 const struct cot_policy_ops *cot_policy_find(const char *name); /* NULL when unknown */
 void cot_policy_config_init(struct cot_policy_config *config);

@@ -58,6 +58,7 @@ static const struct cot_field config_fields[] = {
 	TO("linger_ms", numbers.linger_ns, MS(0, 3600000)),
 	TO("drain_block_us", numbers.drain_block_us, COT_WHOLE(0, 1000000)),
 	TO("reserve_permille", numbers.reserve_permille, COT_WHOLE(0, 1000)),
+	TO("latency_permille", numbers.latency_permille, COT_WHOLE(0, 1000)),
 	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),

@@ -9,6 +9,7 @@ extern const struct cot_policy_ops cot_policy_rotate;
 extern const struct cot_policy_ops cot_policy_smguard;
 extern const struct cot_policy_ops cot_policy_effisha;
 extern const struct cot_policy_ops cot_policy_static;
+extern const struct cot_policy_ops cot_policy_parts;
 /* cot_policy_timeslice is in policy.h: the core needs it. */
 
 #endif

@@ -112,6 +112,8 @@ bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 	/* Works first: a program's launch waits for them. */
 	if (cot_sched_work_next_action(s, ret_action))
 		return true;
+	if (cot_sched_place_next_action(s, ret_action))
+		return true;
 	while (s->queue_n) {
 		struct queue_entry q = s->queue[s->queue_head];
 		struct sched_entity *e = &s->entities[q.entity];
@@ -155,7 +157,7 @@ int cot_sched_action_wrong(struct cot_sched *s)
 	return -EINVAL;
 }
 
-static int later(struct cot_sched *s)
+int cot_sched_action_later(struct cot_sched *s)
 {
 	s->stats.deferred++;
 	return -EAGAIN;
@@ -189,9 +191,9 @@ static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kin
 	if (w->want == value)
 		return 0;
 	if (s->stopped || (kind == WISH_RUN && e->pub.held))
-		return later(s);
+		return cot_sched_action_later(s);
 	if (w->retry_ns > p->now_ns && !(kind == WISH_RUN && value == RUN_THAWED))
-		return later(s);
+		return cot_sched_action_later(s);
 	want(s, e, kind, value, false);
 	return 0;
 }
@@ -228,6 +230,7 @@ const struct cot_policy_actions cot_sched_actions = {
 	.thaw = thaw,
 	.grant = cot_sched_work_grant,
 	.evict = cot_sched_work_evict,
+	.place = cot_sched_place,
 };
 
 /* ---- the core's wishes ---- */
@@ -271,6 +274,12 @@ static void grow_backoff(uint64_t *backoff_ns, uint64_t min_ns, uint64_t max_ns)
 		*backoff_ns = max_ns;
 }
 
+void cot_sched_action_wait(struct cot_sched *s, struct wish *w)
+{
+	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
+	w->retry_ns = time_after(s->policy.now_ns, w->backoff_ns);
+}
+
 static void succeed(struct sched_entity *e, enum wish_kind kind)
 {
 	struct wish *w = &e->wish[kind];
@@ -304,8 +313,7 @@ static void fail(struct cot_sched *s, struct sched_entity *e, enum wish_kind kin
 			e->again_ns = time_after(now_ns, e->rethaw_backoff_ns);
 		return;
 	}
-	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
-	w->retry_ns = time_after(now_ns, w->backoff_ns);
+	cot_sched_action_wait(s, w);
 	if (kind != WISH_RUN) {
 		if (w->want == w->sent)
 			w->want = VALUE_NONE;
@@ -340,7 +348,8 @@ static void tell(struct cot_sched *s, struct sched_entity *e, bool own,
 		ops->action_done(&s->policy, &e->pub, r);
 }
 
-static void count(struct cot_sched *s, enum cot_action_kind kind, int status, uint64_t took_ns)
+void cot_sched_action_count(struct cot_sched *s, enum cot_action_kind kind, int status,
+			    uint64_t took_ns)
 {
 	struct cot_sched_stats *stats = &s->stats;
 
@@ -367,7 +376,7 @@ static void settle(struct cot_sched *s, struct sched_entity *e, enum wish_kind k
 	uint64_t took_ns = s->policy.now_ns - w->sent_ns;
 
 	w->seq = 0;
-	count(s, r.kind, status, took_ns);
+	cot_sched_action_count(s, r.kind, status, took_ns);
 	if (status)
 		fail(s, e, kind);
 	else

@@ -5,6 +5,7 @@
  *   table.c     tenants and entities: what events do to them
  *   action.c    wishes of the policy -> actions -> answers
  *   work.c      works: what events and the policy do to them
+ *   place.c     parts of tenants: the same
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -58,6 +59,7 @@ struct sched_tenant {
 	struct cot_tenant pub; /* first */
 	struct own own;
 	bool used;
+	struct wish place; /* of parts as place.c packs them */
 };
 
 struct sched_work {
@@ -118,6 +120,12 @@ struct cot_sched {
 	uint16_t work_queue[COT_SCHED_MAX_WORKS]; /* indices; each at most once */
 	uint32_t work_queue_head, work_queue_n;
 
+	uint16_t place_queue[COT_SCHED_MAX_TENANTS]; /* indices; each at most once */
+	uint32_t place_queue_head, place_queue_n;
+	uint32_t n_placeable; /* tenants */
+	bool placing;	      /* the core itself */
+	bool parts_stay;      /* nobody is placed any more */
+
 	struct stalls frozen_stalls; /* all active entities are frozen */
 	struct stalls work_stalls;   /* works wait, and none runs */
 	uint64_t late_ns;	     /* how long the host was late, all in all */
@@ -174,6 +182,8 @@ int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id);
 int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_pool_desc *d);
 int cot_sched_table_on_pool_left(struct cot_sched *s, uint32_t id);
 int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activity activity);
+/* NULL: there is none. */
+struct sched_tenant *cot_sched_table_tenant(struct cot_sched *s, uint32_t id);
 /* An entity that is up, or NULL. */
 struct sched_entity *cot_sched_table_up(struct cot_sched *s, uint32_t id);
 
@@ -198,6 +208,13 @@ uint64_t cot_sched_action_wake_ns(const struct cot_sched *s);
 
 /* The policy's mistake. -EINVAL. */
 int cot_sched_action_wrong(struct cot_sched *s);
+/* Not now. -EAGAIN. */
+int cot_sched_action_later(struct cot_sched *s);
+/* An action has ended. */
+void cot_sched_action_count(struct cot_sched *s, enum cot_action_kind kind, int status,
+			    uint64_t took_ns);
+/* The policy's next try of what has just failed has to wait, and longer each time. */
+void cot_sched_action_wait(struct cot_sched *s, struct wish *w);
 
 /* ---- work.c ---- */
 
@@ -219,6 +236,18 @@ void cot_sched_work_rescue(struct cot_sched *s, uint64_t until_ns);
 bool cot_sched_work_next_action(struct cot_sched *s, struct cot_action *ret_action);
 int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
 int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
+
+/* ---- place.c ---- */
+
+void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t);
+int cot_sched_place_on_parts(struct cot_sched *s, const struct cot_event *ev);
+int cot_sched_place_on_placed(struct cot_sched *s, const struct cot_event *ev);
+/* The core's own, for a policy that does not place. */
+void cot_sched_place_all(struct cot_sched *s);
+bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action);
+void cot_sched_place_on_time(struct cot_sched *s);
+uint64_t cot_sched_place_wake_ns(const struct cot_sched *s);
+int cot_sched_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part);
 
 /* ---- watchdog.c ---- */
 

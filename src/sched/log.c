@@ -10,14 +10,25 @@
 #include "base/words.h"
 
 static const char *const event_names[] = {
-	[COT_EV_TICK] = "tick", [COT_EV_TENANT] = "tenant",	   [COT_EV_TENANT_LEFT] = "left",
-	[COT_EV_POOL] = "pool", [COT_EV_POOL_LEFT] = "pool-left",  [COT_EV_ACTIVITY] = "activity",
-	[COT_EV_DONE] = "done", [COT_EV_STATE] = "state",	   [COT_EV_HOLD] = "hold",
-	[COT_EV_WORK] = "work", [COT_EV_WORK_EVICTED] = "evicted", [COT_EV_WORK_DONE] = "work-done",
+	[COT_EV_TICK] = "tick",
+	[COT_EV_TENANT] = "tenant",
+	[COT_EV_TENANT_LEFT] = "left",
+	[COT_EV_POOL] = "pool",
+	[COT_EV_POOL_LEFT] = "pool-left",
+	[COT_EV_ACTIVITY] = "activity",
+	[COT_EV_DONE] = "done",
+	[COT_EV_STATE] = "state",
+	[COT_EV_HOLD] = "hold",
+	[COT_EV_WORK] = "work",
+	[COT_EV_WORK_EVICTED] = "evicted",
+	[COT_EV_WORK_DONE] = "work-done",
+	[COT_EV_PARTS] = "parts",
+	[COT_EV_PLACED] = "placed",
 };
 static const char *const action_names[] = {
 	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
 	[COT_ACTION_THAW] = "thaw",   [COT_ACTION_GRANT] = "grant", [COT_ACTION_EVICT] = "evict",
+	[COT_ACTION_PLACE] = "place",
 };
 static const char *const activity_names[] = {"unknown", "idle", "active"};
 static const char *const method_names[] = {"quota", "reserve"};
@@ -33,6 +44,8 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 
 #define NAME(names, i) name_of(names, N(names), (unsigned)(i))
 
+#define PART " part=%" PRIu32 "+%" PRIu32
+
 static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 {
 	return s.sms || s.pct ? cot_share_word(s, buf) : "0";
@@ -40,14 +53,15 @@ static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 
 static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 {
-	char quota[COT_SHARE_WORD_MAX], reserve[COT_SHARE_WORD_MAX];
+	char quota[COT_SHARE_WORD_MAX], reserve[COT_SHARE_WORD_MAX], sms[COT_SHARE_WORD_MAX];
 
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
-		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32 " quota=%s reserve=%s",
+		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32
+		       " quota=%s reserve=%s sms=%s",
 		       NAME(cot_class_words, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
 		       t->block_us, t->target_p99_us, share_text(t->quota, quota),
-		       share_text(t->reserve, reserve));
+		       share_text(t->reserve, reserve), share_text(t->sms, sms));
 }
 
 static void print_work(char *s, size_t size, const struct cot_work_desc *w)
@@ -95,6 +109,14 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 	case COT_EV_WORK_DONE:
 		(void)snprintf(s, size, " left=%" PRIu32, ev->left);
 		break;
+	case COT_EV_PARTS:
+		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 PART, ev->parts.n_sms,
+			       ev->parts.unit, ev->parts.part.first, ev->parts.part.n);
+		break;
+	case COT_EV_PLACED:
+		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,
+			       ev->placed.status, ev->placed.part.first, ev->placed.part.n);
+		break;
 	default:
 		*s = '\0';
 		break;
@@ -123,6 +145,8 @@ void cot_log_print_action(char *line, size_t size, const struct cot_action *a)
 			       a->settled);
 	else if (a->kind == COT_ACTION_EVICT)
 		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32, a->value);
+	else if (a->kind == COT_ACTION_PLACE)
+		(void)snprintf(value, sizeof(value), PART, a->part.first, a->part.n);
 	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
 		       NAME(action_names, a->kind), a->entity, a->seq, value);
 }
@@ -170,7 +194,7 @@ static uint64_t read_number(struct reader *r, uint64_t max)
 	}
 	errno = 0;
 	v = strtoull(r->at, &end, 0);
-	if (errno || v > max || (*end != ' ' && *end != '\0'))
+	if (errno || v > max || (*end != ' ' && *end != '\0' && *end != '+'))
 		r->failed = true;
 	r->at = end;
 	return r->failed ? 0 : v;
@@ -248,6 +272,19 @@ static unsigned mode_of(struct reader *r)
 	return mode;
 }
 
+static struct cot_part part_of(struct reader *r)
+{
+	struct cot_part part;
+
+	part.first = number_of(r, "part=");
+	if (*r->at == '+')
+		r->at++;
+	else
+		r->failed = true;
+	part.n = read_u32(r);
+	return part;
+}
+
 static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 {
 	t->cls = (enum cot_class)NAME_OF(r, "class=", cot_class_words);
@@ -259,6 +296,7 @@ static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 	t->target_p99_us = number_of(r, "target_us=");
 	t->quota = share_of(r, "quota=");
 	t->reserve = share_of(r, "reserve=");
+	t->sms = share_of(r, "sms=");
 }
 
 static void read_work(struct reader *r, struct cot_work_desc *w)
@@ -310,6 +348,16 @@ static void read_details(struct reader *r, struct cot_event *ev)
 	case COT_EV_WORK_DONE:
 		ev->left = number_of(r, "left=");
 		break;
+	case COT_EV_PARTS:
+		ev->parts.n_sms = number_of(r, "sms=");
+		ev->parts.unit = number_of(r, "unit=");
+		ev->parts.part = part_of(r);
+		break;
+	case COT_EV_PLACED:
+		ev->placed.seq = number_of(r, "seq=");
+		ev->placed.status = status_of(r);
+		ev->placed.part = part_of(r);
+		break;
 	default:
 		break;
 	}
@@ -328,6 +376,8 @@ static void read_action(struct reader *r, struct cot_action *a)
 		a->value = number_of(r, "capsms=");
 	if (a->kind == COT_ACTION_GRANT)
 		a->settled = flag_of(r, "settled=");
+	if (a->kind == COT_ACTION_PLACE)
+		a->part = part_of(r);
 }
 
 int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,

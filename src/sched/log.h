@@ -4,9 +4,15 @@
  * log for readers and for comparison; playing needs the events only.
  *
  *     1000000 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0
- * quota=50% reserve=0 1000000 > slice 3 seq=1 us=100 1210000 done 3 seq=1 status=0 1300000 work 7
- * tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8 want=0 task_ns=0 (on the
- * same line) 1300000 > grant 7 seq=2 capsms=66 settled=1
+ *             quota=50% reserve=0 sms=0                               (on the same line)
+ *     1000000 > slice 3 seq=1 us=100
+ *     1210000 done 3 seq=1 status=0
+ *     1300000 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8
+ *             want=0 task_ns=0                                        (on the same line)
+ *     1300000 > grant 7 seq=2 capsms=66 settled=1
+ *     1400000 parts 3 sms=132 unit=8 part=0+0
+ *     1400000 > place 3 seq=3 part=0+64
+ *     1500000 placed 3 seq=3 status=0 part=0+64
  *
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.

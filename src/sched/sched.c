@@ -9,6 +9,7 @@
 #include "sched/inside.h"
 
 #define ACK_NS		  (20 * COT_NS_PER_MS) /* 20 times a mean freeze on an H200 */
+#define PLACE_NS	  (1 * COT_NS_PER_S)   /* a green context may have to be made first */
 #define STALL_NS	  (500 * COT_NS_PER_MS)
 #define STARVE_NS	  (10 * COT_NS_PER_S)
 #define MIN_WAKE_NS	  (100 * COT_NS_PER_US)
@@ -68,9 +69,9 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 		return cot_error_set(err, -EINVAL,
 				     "a turn must last at least 1 ms and at most a cycle, "
 				     "a cycle at most an hour");
-	if (c->reserve_permille > 1000)
+	if (c->reserve_permille > 1000 || c->latency_permille > 1000)
 		return cot_error_set(err, -EINVAL,
-				     "the reserve is out of range; expected up to 1000 of 1000");
+				     "a reserve is out of range; expected up to 1000 of 1000");
 	return 0;
 }
 
@@ -158,6 +159,8 @@ static void ask(struct cot_sched *s)
 	s->wake_ns = s->policy.ops->tick(&s->policy);
 	if (!s->policy.ops->works)
 		cot_sched_work_grant_all(s);
+	if (!s->policy.ops->places)
+		cot_sched_place_all(s);
 }
 
 /* The policy comes first: it is judged by what it has seen and could act upon. */
@@ -187,6 +190,7 @@ uint64_t cot_sched_wake_ns(const struct cot_sched *s)
 
 	earlier(&wake_ns, s->retry_ns);
 	earlier(&wake_ns, cot_sched_action_wake_ns(s));
+	earlier(&wake_ns, cot_sched_place_wake_ns(s));
 	earlier(&wake_ns, cot_sched_watchdog_wake_ns(s));
 	return wake_ns;
 }
@@ -235,6 +239,12 @@ int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 	case COT_EV_WORK_DONE:
 		r = cot_sched_work_on_done(s, ev->id, ev->left);
 		break;
+	case COT_EV_PARTS:
+		r = cot_sched_place_on_parts(s, ev);
+		break;
+	case COT_EV_PLACED:
+		r = cot_sched_place_on_placed(s, ev);
+		break;
 	default:
 		r = -EINVAL;
 		break;
@@ -242,6 +252,7 @@ int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 	if (r)
 		s->stats.events_refused++;
 	cot_sched_action_on_time(s);
+	cot_sched_place_on_time(s);
 	tick(s);
 	return r;
 }
@@ -257,6 +268,7 @@ static void or_default(uint64_t *value, uint64_t by_default)
 static void fill_limits(struct cot_sched_limits *l)
 {
 	or_default(&l->ack_ns, ACK_NS);
+	or_default(&l->place_ns, PLACE_NS);
 	or_default(&l->stall_ns, STALL_NS);
 	or_default(&l->starve_ns, STARVE_NS);
 	or_default(&l->min_wake_ns, MIN_WAKE_NS);
@@ -352,6 +364,7 @@ void cot_sched_stop(struct cot_sched *s, uint64_t now_ns)
 	struct cot_entity *e;
 
 	set_time(s, now_ns);
+	s->parts_stay = true;
 	cot_for_each_entity (e, &s->policy)
 		e->held = false;
 	end(s);

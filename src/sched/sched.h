@@ -48,6 +48,8 @@ enum cot_event_type {
 	COT_EV_WORK,	     /* work `id` is ready and waits to be granted */
 	COT_EV_WORK_EVICTED, /* of work `id`, `capsms` in all have left */
 	COT_EV_WORK_DONE,    /* work `id` ended; `left` tasks are not done, and it waits for them */
+	COT_EV_PARTS,	     /* tenant `id` can be placed as in `parts`, or no longer */
+	COT_EV_PLACED,	     /* a PLACE of tenant `id` ended */
 	COT_EV_N_TYPES,
 };
 
@@ -60,7 +62,7 @@ struct cot_tenant_desc {
 	bool ready;    /* stands alone: has channel groups, and its library listens. Else ignored */
 	uint32_t block_us;
 	uint32_t target_p99_us;
-	struct cot_share quota, reserve;
+	struct cot_share quota, reserve, sms;
 };
 
 /*
@@ -105,6 +107,15 @@ struct cot_event {
 		struct cot_work_desc work;
 		uint32_t capsms;
 		uint32_t left;
+		struct {
+			uint32_t n_sms, unit; /* of each of its GPUs; 0: it cannot be placed */
+			struct cot_part part; /* where it is found to be */
+		} parts;
+		struct {
+			uint32_t seq;	      /* the action's */
+			int status;	      /* 0 or -errno */
+			struct cot_part part; /* what it has now, whether it succeeded or not */
+		} placed;
 	};
 };
 
@@ -112,7 +123,8 @@ struct cot_event {
 
 struct cot_action {
 	uint32_t seq;	 /* for the answer; grows, never 0 */
-	uint32_t entity; /* id of a pool, or of a tenant that stands alone; of a work */
+	uint32_t entity; /* id of a pool, or of a tenant that stands alone; GRANT and EVICT: of a
+			    work; PLACE: of a tenant */
 	enum cot_action_kind kind;
 	uint32_t value;	      /* SLICE: us, or COT_SLICE_DRIVER; MODE: enum cot_mode; GRANT, EVICT:
 				 CapSMs in all */
@@ -120,6 +132,7 @@ struct cot_action {
 	uint64_t deadline_ns; /* no answer until then counts as -ETIMEDOUT; GRANT and EVICT have
 				 none */
 	bool settled;	      /* GRANT */
+	struct cot_part part; /* PLACE */
 };
 
 /* ---- watchdog ---- */
@@ -138,6 +151,7 @@ enum cot_fault {
 /* Zero members mean the default. */
 struct cot_sched_limits {
 	uint64_t ack_ns;	    /* how long the host may take to answer; default 20 ms */
+	uint64_t place_ns;	    /* the same for a PLACE; default 1 s */
 	uint64_t stall_ns;	    /* default 500 ms */
 	uint64_t starve_ns;	    /* default 10 s; a work that waits as long is granted */
 	uint64_t min_wake_ns;	    /* least time between two ticks by the clock; default 100 us */
@@ -203,9 +217,9 @@ int cot_sched_set_policy(struct cot_sched *s, const struct cot_policy_ops *ops,
 			 struct cot_error *err);
 
 /* Gives all entities back to the driver and accepts no more actions: for the end of the host. Go on
- * until cot_sched_is_quiet(). */
+ * until cot_sched_is_quiet(). Tenants keep the parts that they have: they do without a host. */
 void cot_sched_stop(struct cot_sched *s, uint64_t now_ns);
-/* No action is wanted or unanswered. */
+/* No action is wanted or unanswered, but for a PLACE. */
 bool cot_sched_is_quiet(const struct cot_sched *s);
 
 /* The slice that an entity begins with before it is up: see policy.h. */

@@ -26,7 +26,7 @@ static struct sched_entity *find_entity(struct cot_sched *s, uint32_t id)
 	return NULL;
 }
 
-static struct sched_tenant *find_tenant(struct cot_sched *s, uint32_t id)
+struct sched_tenant *cot_sched_table_tenant(struct cot_sched *s, uint32_t id)
 {
 	uint32_t i;
 
@@ -256,7 +256,8 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 		what |= COT_CHANGED_GPU;
 	if (t->block_us != d->block_us || t->target_p99_us != d->target_p99_us)
 		what |= COT_CHANGED_HINTS;
-	if (!is_same_share(t->quota, d->quota) || !is_same_share(t->reserve, d->reserve))
+	if (!is_same_share(t->quota, d->quota) || !is_same_share(t->reserve, d->reserve) ||
+	    !is_same_share(t->sms, d->sms))
 		what |= COT_CHANGED_SHARES;
 	t->cls = d->cls;
 	t->weight = d->weight;
@@ -265,6 +266,7 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 	t->target_p99_us = d->target_p99_us;
 	t->quota = d->quota;
 	t->reserve = d->reserve;
+	t->sms = d->sms;
 	return what;
 }
 
@@ -302,13 +304,13 @@ static int join(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *
 
 int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *d)
 {
-	struct sched_tenant *t = find_tenant(s, id);
+	struct sched_tenant *t = cot_sched_table_tenant(s, id);
 	struct sched_entity *e;
 	unsigned what;
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
 	    d->weight > COT_WEIGHT_MAX || d->pool == id || !is_share(d->quota) ||
-	    !is_share(d->reserve))
+	    !is_share(d->reserve) || !is_share(d->sms))
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);
@@ -341,11 +343,12 @@ static void unlink_tenant(struct cot_sched *s, struct sched_tenant *t)
 
 int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 {
-	struct sched_tenant *t = find_tenant(s, id);
+	struct sched_tenant *t = cot_sched_table_tenant(s, id);
 
 	if (!t)
 		return -EINVAL;
 	cot_sched_work_drop(s, &t->pub);
+	cot_sched_place_forget(s, t);
 	if (!t->pub.pool)
 		entity_destroy(s, find_entity(s, id));
 	unlink_tenant(s, t);
@@ -359,7 +362,7 @@ int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 
 int cot_sched_table_on_activity(struct cot_sched *s, uint32_t id, enum cot_activity activity)
 {
-	struct sched_tenant *t = find_tenant(s, id);
+	struct sched_tenant *t = cot_sched_table_tenant(s, id);
 
 	if (!t || (unsigned)activity > COT_ACTIVITY_ACTIVE)
 		return -EINVAL;
@@ -380,7 +383,7 @@ int cot_sched_table_on_pool(struct cot_sched *s, uint32_t id, const struct cot_p
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask)
 		return -EINVAL;
-	if (e ? e->pub.kind != COT_ENTITY_POOL : find_tenant(s, id) != NULL)
+	if (e ? e->pub.kind != COT_ENTITY_POOL : cot_sched_table_tenant(s, id) != NULL)
 		return -EEXIST;
 	if (!e)
 		e = entity_create(s, id, COT_ENTITY_POOL);

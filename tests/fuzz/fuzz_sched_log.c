@@ -30,6 +30,13 @@ static void check_action(const struct cot_sched *s, const struct cot_action *a)
 		REQUIRE(w->settled || w->evicted < w->granted);
 		return;
 	}
+	if (a->kind == COT_ACTION_PLACE) {
+		const struct cot_tenant *t = cot_sched_tenant(s, a->entity);
+
+		REQUIRE(t && a->part.first + a->part.n <= t->part_sms);
+		REQUIRE(!a->part.n || a->part.first % t->part_unit == 0);
+		return;
+	}
 	REQUIRE(cot_sched_entity(s, a->entity));
 	if (a->kind == COT_ACTION_SLICE && a->value != COT_SLICE_DRIVER)
 		REQUIRE(a->value >= COT_SLICE_US_MIN && a->value <= COT_SLICE_US_MAX);

@@ -7,6 +7,7 @@ enum chaos chaos_knob;
 struct chaos_state {
 	struct cot_entity *gone;
 	struct cot_work *gone_work;
+	struct cot_tenant *gone_tenant;
 	uint64_t n_ticks;
 };
 
@@ -37,6 +38,8 @@ static const char *const names[] = {
 	[CHAOS_NEVER_GRANT] = "never grant",
 	[CHAOS_FORGET_WORK] = "forget work",
 	[CHAOS_STALE_WORK] = "stale work",
+	[CHAOS_BAD_PART] = "bad part",
+	[CHAOS_STALE_TENANT] = "stale tenant",
 };
 
 const char *chaos_name(enum chaos knob)
@@ -194,12 +197,35 @@ static void look_after_works(struct cot_policy *p, const struct chaos_state *s)
 	}
 }
 
+static void tenant_left(struct cot_policy *p, struct cot_tenant *t)
+{
+	struct chaos_state *s = p->state;
+
+	s->gone_tenant = t;
+}
+
+/* As users asked, but for what is wrong. */
+static void place(struct cot_policy *p, const struct chaos_state *s)
+{
+	struct cot_tenant *t;
+
+	if (chaos_knob == CHAOS_STALE_TENANT && s->gone_tenant)
+		(void)cot_place(p, s->gone_tenant, (struct cot_part){0, 8});
+	if (chaos_knob != CHAOS_BAD_PART) {
+		cot_place_shares(p);
+		return;
+	}
+	cot_for_each_tenant (t, p)
+		(void)cot_place(p, t, (struct cot_part){4, 8});
+}
+
 static uint64_t tick(struct cot_policy *p)
 {
 	struct chaos_state *s = p->state;
 
 	s->n_ticks++;
 	do_wrong(p, s);
+	place(p, s);
 	look_after_works(p, s);
 	switch (chaos_knob) {
 	case CHAOS_STORM:
@@ -214,6 +240,8 @@ static uint64_t tick(struct cot_policy *p)
 	case CHAOS_SETTLE_ANY:
 	case CHAOS_EVICT_ALL:
 	case CHAOS_EVICT_BACK:
+	case CHAOS_BAD_PART:
+	case CHAOS_STALE_TENANT:
 		return p->now_ns + 10 * COT_NS_PER_MS;
 	default:
 		return COT_NEVER;
@@ -231,5 +259,7 @@ const struct cot_policy_ops chaos_policy = {
 	.fini = fini,
 	.entity_down = entity_down,
 	.works = &works,
+	.places = true,
+	.tenant_left = tenant_left,
 	.tick = tick,
 };

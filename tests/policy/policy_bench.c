@@ -114,9 +114,21 @@ static void carry_out(struct bench *b, const struct cot_action *a)
 	case COT_ACTION_THAW:
 		b->frozen[a->entity] = false;
 		break;
+	case COT_ACTION_PLACE:
+		b->part[a->entity] = a->part;
+		break;
 	default:
 		break;
 	}
+}
+
+static void answer_place(struct bench *b, const struct cot_action *a, int status)
+{
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_PLACED,
+						.id = a->entity,
+						.placed = {.seq = a->seq,
+							   .status = status,
+							   .part = b->part[a->entity]}});
 }
 
 static void answer_first(struct bench *b)
@@ -129,9 +141,12 @@ static void answer_first(struct bench *b)
 		return;
 	if (!status)
 		carry_out(b, &a);
-	(void)bench_event(b, (struct cot_event){.type = COT_EV_DONE,
-						.id = a.entity,
-						.done = {.seq = a.seq, .status = status}});
+	if (a.kind == COT_ACTION_PLACE)
+		answer_place(b, &a, status);
+	else
+		(void)bench_event(b, (struct cot_event){.type = COT_EV_DONE,
+							.id = a.entity,
+							.done = {.seq = a.seq, .status = status}});
 }
 
 static void pass(struct bench *b, uint64_t to_ns)
@@ -224,9 +239,33 @@ int bench_activity(struct bench *b, uint32_t id, enum cot_activity activity)
 		b, (struct cot_event){.type = COT_EV_ACTIVITY, .id = id, .activity = activity});
 }
 
+int bench_sms(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share sms)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT,
+						 .id = id,
+						 .tenant = {.cls = cls,
+							    .weight = COT_WEIGHT_DEFAULT,
+							    .gpu_mask = GPU0,
+							    .ready = true,
+							    .sms = sms}});
+}
+
+int bench_parts(struct bench *b, uint32_t id, bool can)
+{
+	struct cot_event ev = {.type = COT_EV_PARTS, .id = id};
+
+	b->part[id] = (struct cot_part){0};
+	if (can) {
+		ev.parts.n_sms = 132;
+		ev.parts.unit = 8;
+	}
+	return bench_event(b, ev);
+}
+
 int bench_leave(struct bench *b, uint32_t id)
 {
 	b->frozen[id] = false;
+	b->part[id] = (struct cot_part){0};
 	return bench_event(b, (struct cot_event){.type = COT_EV_TENANT_LEFT, .id = id});
 }
 

@@ -41,6 +41,7 @@ struct bench {
 	uint64_t n_actions;
 	struct bench_work works[BENCH_MAX_WORKS]; /* by id */
 	uint32_t n_ids;				  /* one more than the highest id seen */
+	struct cot_part part[BENCH_MAX_IDS];	  /* of tenants */
 };
 
 #define BENCH_SILENT 1
@@ -85,6 +86,10 @@ int bench_shares(struct bench *b, uint32_t id, enum cot_class cls, struct cot_sh
 		 struct cot_share reserve);
 int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t gpu_mask,
 		    struct cot_share quota, struct cot_share reserve);
+/* A program alone on GPU 0 with a share of its SMs, or with {0}. */
+int bench_sms(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share sms);
+/* It can be placed on a GPU of 132 SMs in units of 8, and is on all of it; or it can no longer. */
+int bench_parts(struct bench *b, uint32_t id, bool can);
 struct cot_sched_stats bench_stats(const struct bench *b);
 
 #endif

@@ -11,7 +11,7 @@
 #define S  COT_NS_PER_S
 #define MS COT_NS_PER_MS
 
-static const char *verdict(struct bench *b, const char *said)
+const char *policy_verdict(struct bench *b, const char *said)
 {
 	struct cot_sched_stats stats = bench_stats(b);
 
@@ -74,7 +74,7 @@ static const char *check_everybody_runs(const struct cot_policy_ops *ops, uint64
 	said = everybody_ran(b, 30 * S / N_BATCH / 2);
 	if (!said && b->thawed_ns[LATENCY] < 30 * S)
 		said = "a latency program was frozen";
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 static const char *check_idle_owner_gives_up(const struct cot_policy_ops *ops, uint64_t seed)
@@ -93,7 +93,7 @@ static const char *check_idle_owner_gives_up(const struct cot_policy_ops *ops, u
 	bench_run(b, 5 * S);
 	said = b->thawed_ns[BATCH + N_BATCH - 1] == 5 * S ? NULL
 							  : "the only program with work was frozen";
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 /* ---- the broken world ---- */
@@ -125,7 +125,7 @@ static const char *check_failing_actions(const struct cot_policy_ops *ops, uint6
 	fill(b);
 	bench_run(b, 60 * S);
 	said = everybody_ran(b, 60 * S / N_BATCH / 4);
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 static int fail_always(struct bench *b, const struct cot_action *a)
@@ -146,7 +146,7 @@ static const char *check_dead_actions(const struct cot_policy_ops *ops, uint64_t
 	b->n_actions = 0;
 	bench_run(b, 30 * S);
 	/* Nine entities, up to three actions each, and the core's pauses of up to 5 s. */
-	return verdict(b, b->n_actions < 30 * 100 ? NULL : "it keeps hammering a dead GPU");
+	return policy_verdict(b, b->n_actions < 30 * 100 ? NULL : "it keeps hammering a dead GPU");
 }
 
 /* ---- quiet ---- */
@@ -164,10 +164,10 @@ static const char *check_quiet(const struct cot_policy_ops *ops, uint64_t seed)
 	bench_run(b, 10 * S);
 	events = bench_stats(b).events - events;
 	if (b->n_actions > 10 * 200)
-		return verdict(b, "it acts more than 200 times a second on a steady load");
-	return verdict(b, events <= 10 * 1000
-				  ? NULL
-				  : "it wants to be called more than 1000 times a second");
+		return policy_verdict(b, "it acts more than 200 times a second on a steady load");
+	return policy_verdict(b, events <= 10 * 1000
+					 ? NULL
+					 : "it wants to be called more than 1000 times a second");
 }
 
 /* ---- the end ---- */
@@ -189,7 +189,7 @@ static const char *check_leaves_nothing(const struct cot_policy_ops *ops, uint64
 	for (i = 0; i < BENCH_MAX_IDS; i++)
 		if (b->frozen[i] || b->slice_us[i] != COT_SLICE_DRIVER)
 			said = "something was left frozen or with our slice";
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 /* ---- chance ---- */
@@ -228,12 +228,28 @@ static void one_work_event(struct bench *b, struct story *st, uint32_t tenant)
 	}
 }
 
+static struct cot_share some_share(struct cot_rng *rng)
+{
+	uint16_t n = (uint16_t)cot_rng_below(rng, 101);
+
+	return cot_rng_below(rng, 2) ? (struct cot_share){.pct = n} : (struct cot_share){.sms = n};
+}
+
 static void one_event(struct bench *b, struct story *st)
 {
 	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, 40), i = id;
 	enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
 
-	switch (cot_rng_below(&st->rng, 16)) {
+	switch (cot_rng_below(&st->rng, 20)) {
+	case 16:
+	case 17:
+		if (st->there[i] && id % 3)
+			(void)bench_sms(b, id, cls, some_share(&st->rng));
+		break;
+	case 18:
+	case 19:
+		(void)bench_parts(b, id, cot_rng_below(&st->rng, 4) != 0);
+		break;
 	case 12:
 	case 13:
 	case 14:
@@ -285,7 +301,7 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 		one_event(b, &st);
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
-	return verdict(b, NULL);
+	return policy_verdict(b, NULL);
 }
 
 /* ---- works ---- */
@@ -331,7 +347,7 @@ static struct work_bench *works_new(const struct cot_policy_ops *ops)
 
 static const char *works_end(struct work_bench *wb, const char *said)
 {
-	said = verdict(wb->b, said);
+	said = policy_verdict(wb->b, said);
 	free(wb);
 	return said;
 }
@@ -439,7 +455,7 @@ static const char *check_drains_short_blocks_only(const struct cot_policy_ops *o
 			if (!may_drain(e, config.drain_block_us))
 				said = "it drains blocks that are long or of unknown length";
 	}
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 /* ---- the first slice ---- */
@@ -469,7 +485,7 @@ static const char *check_first_slice(const struct cot_policy_ops *ops, uint64_t 
 		if (b->slice_us[id] != first_us)
 			said = "the first slice is not the one that it wishes";
 	}
-	return verdict(b, said);
+	return policy_verdict(b, said);
 }
 
 /* ---- purity ---- */
@@ -508,7 +524,7 @@ static uint64_t decisions_of(const struct cot_policy_ops *ops, uint64_t seed, ui
 		one_event(b, &st);
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
-	*said = verdict(b, *said);
+	*said = policy_verdict(b, *said);
 	return d.hash;
 }
 
@@ -545,10 +561,10 @@ static const char *check_replaced(const struct cot_policy_ops *ops, uint64_t see
 	for (i = 0; i < 20; i++) {
 		bench_run(b, 70 * MS);
 		if (cot_sched_set_policy(b->sched, ops, NULL, b->now_ns, &err))
-			return verdict(b, "it could not be started again");
+			return policy_verdict(b, "it could not be started again");
 	}
 	bench_run(b, 5 * S);
-	return verdict(b, everybody_ran(b, 100 * MS));
+	return policy_verdict(b, everybody_ran(b, 100 * MS));
 }
 
 const struct policy_check policy_checks[] = {
@@ -560,6 +576,8 @@ const struct policy_check policy_checks[] = {
 	{"is quiet", false, check_quiet},
 	{"leaves nothing behind", false, check_leaves_nothing},
 	{"random events", true, check_random_events},
+	{"places programs as users asked", false, policy_check_places_as_asked},
+	{"gives all to the only program", false, policy_check_lone_program_has_all},
 	{"works run", false, check_works_run},
 	{"random works", true, check_random_works},
 	{"drains short blocks only", true, check_drains_short_blocks_only},

@@ -16,4 +16,13 @@ struct policy_check {
 extern const struct policy_check policy_checks[];
 extern const unsigned n_sw_checks;
 
+/* `said`, or what the core has against the policy. The end of the bench. */
+struct bench;
+const char *policy_verdict(struct bench *b, const char *said);
+
+/* ---- parts_contract.c ---- */
+
+const char *policy_check_places_as_asked(const struct cot_policy_ops *ops, uint64_t seed);
+const char *policy_check_lone_program_has_all(const struct cot_policy_ops *ops, uint64_t seed);
+
 #endif

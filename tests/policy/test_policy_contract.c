@@ -121,6 +121,7 @@ static void test_core_survives_chaos(void **state)
 		{CHAOS_BAD_SLICE, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
 		{CHAOS_BAD_MODE, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
 		{CHAOS_STORM, COT_FAULT_STORM, 2 * COT_NS_PER_S},
+		{CHAOS_BAD_PART, COT_FAULT_WRONG, 2 * COT_NS_PER_S},
 	};
 	unsigned i, id;
 

@@ -5,8 +5,8 @@
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {"pools",   "rotate", "smguard",
-					    "effisha", "static", "timeslice"};
+	static const char *const names[] = {"pools",  "rotate", "smguard",  "effisha",
+					    "static", "parts",	"timeslice"};
 	unsigned i;
 
 	(void)state;
@@ -26,11 +26,12 @@ static void test_what_they_want(void **state)
 {
 	static const struct {
 		const char *name;
-		bool pools, one_pool, works;
+		bool pools, one_pool, works, places;
 	} all[] = {
-		{"pools", true, false, false}, {"rotate", false, false, false},
-		{"smguard", true, true, true}, {"effisha", true, true, true},
-		{"static", true, true, false}, {"timeslice", false, false, false},
+		{"pools", true, false, false, false},	   {"rotate", false, false, false, false},
+		{"smguard", true, true, true, false},	   {"effisha", true, true, true, false},
+		{"static", true, true, false, false},	   {"parts", true, true, false, true},
+		{"timeslice", false, false, false, false},
 	};
 	unsigned i;
 
@@ -41,6 +42,7 @@ static void test_what_they_want(void **state)
 		assert_int_equal(ops->wants_pools, all[i].pools);
 		assert_int_equal(ops->one_pool, all[i].one_pool);
 		assert_int_equal(ops->works != NULL, all[i].works);
+		assert_int_equal(ops->places, all[i].places);
 	}
 }
 
@@ -58,6 +60,7 @@ static void test_numbers(void **state)
 	assert_int_equal(c.cycle_ns, 5 * COT_NS_PER_S);
 	assert_int_equal(c.drain_block_us, 100);
 	assert_int_equal(c.reserve_permille, 615);
+	assert_int_equal(c.latency_permille, 500);
 	assert_int_equal(c.adapt_task_us, 200);
 	assert_int_equal(c.grow_after_ns, 100 * COT_NS_PER_US);
 }

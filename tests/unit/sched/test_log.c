@@ -29,7 +29,7 @@ static void assert_round_trip(const char *line)
 static const char *const examples[] = {
 	"18446744073709551615 tick 0",
 	"5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 ready=0 "
-	"block_us=4294967295 target_us=900 quota=100% reserve=1024sm",
+	"block_us=4294967295 target_us=900 quota=100% reserve=1024sm sms=96sm",
 	"6 left 3",
 	"7 pool 9 class=batch gpus=0x2 ready=1",
 	"7 pool-left 9",
@@ -47,6 +47,9 @@ static const char *const examples[] = {
 	"15 work-done 7 left=5",
 	"16 > grant 7 seq=9 capsms=66 settled=1",
 	"17 > evict 7 seq=10 capsms=65",
+	"18 parts 3 sms=132 unit=8 part=64+68",
+	"19 placed 3 seq=11 status=-16 part=0+0",
+	"20 > place 3 seq=11 part=4294967295+4294967295",
 };
 
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
@@ -113,7 +116,7 @@ static void test_shares(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		(void)snprintf(line, sizeof(line),
 			       "5 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 "
-			       "target_us=0 quota=%s reserve=0",
+			       "target_us=0 quota=%s reserve=0 sms=0",
 			       rows[i].text);
 		if (parse(line) != rows[i].status)
 			fail_msg("'%s'", line);
@@ -167,10 +170,10 @@ static void test_round_trips(void **state)
 	assert_round_trip("0 tick 0");
 	assert_round_trip("18446744073709551615 tick 0");
 	assert_round_trip("5 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 "
-			  "target_us=0 quota=0 reserve=0");
+			  "target_us=0 quota=0 reserve=0 sms=0");
 	assert_round_trip("5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 "
 			  "ready=0 block_us=4294967295 target_us=900 quota=100% "
-			  "reserve=1024sm");
+			  "reserve=1024sm sms=96sm");
 	assert_round_trip("6 left 3");
 	assert_round_trip("7 pool 9 class=latency gpus=0x2 ready=1");
 	assert_round_trip("7 pool-left 9");
@@ -222,11 +225,11 @@ static void test_wrong_lines(void **state)
 		"1 activity 3",
 		"1 tenant 3 class=batch",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=2 block_us=0 target_us=0 "
-		"quota=0 reserve=0",
+		"quota=0 reserve=0 sms=0",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target_us=0 "
-		"quota=101% reserve=0",
+		"quota=101% reserve=0 sms=0",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target_us=0 "
-		"quota=5 reserve=0",
+		"quota=5 reserve=0 sms=0",
 		"1 work 3 tenant=1",
 		"1 > grant 3 seq=4 capsms=5",
 		"1 done 3 seq=4 status=5",
@@ -237,6 +240,13 @@ static void test_wrong_lines(void **state)
 		"1 > slice 3 seq=4",
 		"1 >slice 3 seq=4 us=5",
 		"1 > thaw 3 seq=4 us=5",
+		"1 > place 3 seq=4 part=64",
+		"1 > place 3 seq=4 part=+64",
+		"1 > place 3 seq=4 part=64+",
+		"1 > place 3 seq=4 part=64+8+8",
+		"1 > slice 3 seq=4 us=5+5",
+		"1 parts 3 sms=132 unit=8 part=64 68",
+		"1 placed 3 seq=4 part=0+0",
 	};
 	struct cot_action a;
 	struct cot_event ev;
@@ -256,14 +266,15 @@ static void test_wrong_lines(void **state)
 /* Whatever is taken can be printed, and means the same then. */
 static void test_random_lines(void **state)
 {
-	static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyz=->#x _";
+	static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyz=->+#x _";
 	static const char *const seeds[] = {
 		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0 "
-		"quota=50% reserve=7sm",
+		"quota=50% reserve=7sm sms=0",
 		"5 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8 "
 		"want=0 task_ns=50",
 		"9 done 3 seq=4 status=-110",
 		"12 > slice 3 seq=5 us=100",
+		"13 parts 3 sms=132 unit=8 part=64+68",
 	};
 	const char *env = getenv("COT_TEST_SEED");
 	struct cot_rng rng = {env ? strtoull(env, NULL, 0) : 1};
@@ -278,7 +289,7 @@ static void test_random_lines(void **state)
 		struct cot_action a, a2;
 		size_t n;
 
-		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 4)]));
+		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 5)]));
 		line[cot_rng_below(&rng, n)] = alphabet[cot_rng_below(&rng, sizeof(alphabet) - 1)];
 		if (cot_rng_below(&rng, 4) == 0)
 			line[cot_rng_below(&rng, n)] = '\0';

@@ -1,0 +1,50 @@
+/*
+ * Parts of one GPU, dealt out from both ends: what a policy that places tenants shares with the
+ * core's own placing. Pure, stateless.
+ *
+ * A tenant on several GPUs has the same part on each of them: the one that it would have on the
+ * first.
+ */
+#ifndef COT_POLICY_PLACING_H
+#define COT_POLICY_PLACING_H
+
+#include <cotenant/policy.h>
+
+/* [bottom, top) is free. */
+struct placing {
+	uint32_t gpu, n_sms, unit;
+	uint32_t bottom, top;
+};
+
+/* Whether it can be placed here. One that says otherwise than most how the GPU is divided cannot.
+ */
+static inline bool placing_has(const struct placing *l, const struct cot_tenant *t)
+{
+	return t->part_sms && (uint32_t)__builtin_ctzll(t->gpu_mask) == l->gpu &&
+	       t->part_sms == l->n_sms && t->part_unit == l->unit;
+}
+
+static inline bool placing_is_asked(const struct cot_tenant *t)
+{
+	return t->sms.sms || t->sms.pct;
+}
+
+/* The GPUs on which somebody can be placed, a bit each. */
+uint64_t cot_placing_gpus(const struct cot_policy *p);
+
+/* Nothing of it is dealt out. */
+struct placing cot_placing_begin(const struct cot_policy *p, uint32_t gpu);
+
+/* `n` SMs in whole units: the nearest, one at least, no more than there are. */
+uint32_t cot_placing_round(const struct placing *l, uint32_t n);
+
+/* The range [first, end) as a part: all of the GPU is none. */
+struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end);
+
+/*
+ * Places every tenant of the GPU that has a share, batch programs from the bottom and latency
+ * programs from the top. One for which there is no room is at its end, with others.
+ */
+void cot_placing_asked(struct cot_policy *p, struct placing *l);
+
+#endif

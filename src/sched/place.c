@@ -1,0 +1,288 @@
+/*
+ * Parts of GPUs for tenants. A wish that differs from what a tenant has becomes a PLACE, and its
+ * answer says what the tenant has then. As with entities a newer wish replaces an older one, whose
+ * answer no longer counts.
+ */
+#include <errno.h>
+
+#include "sched/inside.h"
+
+/* As the value of a wish. No part has VALUE_NONE. */
+static uint32_t pack(struct cot_part part)
+{
+	return part.first << 16 | part.n;
+}
+
+static struct cot_part unpack(uint32_t value)
+{
+	return (struct cot_part){value >> 16, value & 0xffff};
+}
+
+static struct sched_tenant *tenant_of(struct cot_tenant *t)
+{
+	return (struct sched_tenant *)t;
+}
+
+/* ---- the queue ---- */
+
+static void enqueue(struct cot_sched *s, struct sched_tenant *t)
+{
+	uint32_t at = (s->place_queue_head + s->place_queue_n) % COT_SCHED_MAX_TENANTS;
+
+	if (t->place.queued)
+		return;
+	t->place.queued = true;
+	s->place_queue[at] = (uint16_t)(t - s->tenants);
+	s->place_queue_n++;
+}
+
+static void unqueue(struct cot_sched *s, struct sched_tenant *t)
+{
+	uint16_t index = (uint16_t)(t - s->tenants);
+	uint32_t i, kept = 0, head = s->place_queue_head;
+
+	for (i = 0; i < s->place_queue_n; i++) {
+		uint16_t q = s->place_queue[(head + i) % COT_SCHED_MAX_TENANTS];
+
+		if (q != index)
+			s->place_queue[(head + kept++) % COT_SCHED_MAX_TENANTS] = q;
+	}
+	s->place_queue_n = kept;
+	t->place.queued = false;
+}
+
+static bool is_due(const struct wish *w)
+{
+	return w->want != VALUE_NONE && w->want != (w->seq ? w->sent : w->have);
+}
+
+static void send(struct cot_sched *s, struct sched_tenant *t, struct cot_action *ret_action)
+{
+	struct wish *w = &t->place;
+
+	if (!++s->next_seq)
+		s->next_seq = 1;
+	w->seq = s->next_seq;
+	w->sent = w->want;
+	w->sent_ns = s->policy.now_ns;
+	w->deadline_ns = time_after(s->policy.now_ns, s->limits.place_ns);
+	*ret_action = (struct cot_action){
+		.seq = w->seq,
+		.entity = t->pub.id,
+		.kind = COT_ACTION_PLACE,
+		.part = unpack(w->sent),
+		.now_ns = s->policy.now_ns,
+		.deadline_ns = w->deadline_ns,
+	};
+	s->stats.actions[COT_ACTION_PLACE]++;
+	cot_sched_watchdog_count_action(s);
+	if (s->tap)
+		s->tap(s->tap_arg, NULL, ret_action);
+}
+
+bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action)
+{
+	while (s->place_queue_n) {
+		struct sched_tenant *t = &s->tenants[s->place_queue[s->place_queue_head]];
+
+		s->place_queue_head = (s->place_queue_head + 1) % COT_SCHED_MAX_TENANTS;
+		s->place_queue_n--;
+		t->place.queued = false;
+		if (!is_due(&t->place))
+			continue;
+		send(s, t, ret_action);
+		return true;
+	}
+	return false;
+}
+
+/* ---- wishes ---- */
+
+/* A pointer that a policy kept too long is caught here, without reading what it points to. */
+static struct sched_tenant *checked(struct cot_sched *s, const struct cot_tenant *t)
+{
+	uintptr_t offset = (uintptr_t)t - (uintptr_t)s->tenants;
+	struct sched_tenant *tenant;
+
+	if (offset >= sizeof(s->tenants) || offset % sizeof(s->tenants[0]))
+		return NULL;
+	tenant = &s->tenants[offset / sizeof(s->tenants[0])];
+	return tenant->used ? tenant : NULL;
+}
+
+static bool may_place(const struct cot_sched *s)
+{
+	return s->placing || s->policy.ops->places;
+}
+
+static bool fits(const struct cot_tenant *t, struct cot_part part)
+{
+	uint32_t end = part.first + part.n;
+
+	if (!part.n)
+		return !part.first;
+	if (part.first >= t->part_sms || part.n > t->part_sms - part.first)
+		return false;
+	return !(part.first % t->part_unit) && (end == t->part_sms || !(end % t->part_unit));
+}
+
+int cot_sched_place(struct cot_policy *p, struct cot_tenant *pub, struct cot_part part)
+{
+	struct cot_sched *s = sched_of(p);
+	struct sched_tenant *t = checked(s, pub);
+	struct wish *w;
+
+	if (s->in_fini) {
+		cot_sched_watchdog_count_wrong(s);
+		return -EPERM;
+	}
+	if (!t || !may_place(s) || !fits(&t->pub, part))
+		return cot_sched_action_wrong(s);
+	w = &t->place;
+	if (w->want == pack(part))
+		return 0;
+	if (s->parts_stay || w->retry_ns > p->now_ns)
+		return cot_sched_action_later(s);
+	w->want = pack(part);
+	w->decided_ns = p->now_ns;
+	if (is_due(w))
+		enqueue(s, t);
+	return 0;
+}
+
+void cot_sched_place_all(struct cot_sched *s)
+{
+	if (!s->n_placeable || s->parts_stay)
+		return;
+	s->placing = true;
+	cot_place_shares(&s->policy);
+	s->placing = false;
+}
+
+/* ---- answers ---- */
+
+static void tell(struct cot_sched *s, struct sched_tenant *t, const struct cot_action_result *r)
+{
+	const struct cot_policy_ops *ops = s->policy.ops;
+
+	if (s->started && ops->places && ops->placed)
+		ops->placed(&s->policy, &t->pub, r);
+}
+
+static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
+{
+	struct wish *w = &t->place;
+	bool replaced = w->want != w->sent;
+	struct cot_action_result r = {
+		.kind = COT_ACTION_PLACE,
+		.status = status,
+		.part = t->pub.part,
+		.latency_ns = s->policy.now_ns - w->decided_ns,
+	};
+
+	w->seq = 0;
+	w->have = status ? VALUE_NONE : w->sent;
+	cot_sched_action_count(s, COT_ACTION_PLACE, status, s->policy.now_ns - w->sent_ns);
+	if (status) {
+		cot_sched_action_wait(s, w);
+		if (!replaced)
+			w->want = VALUE_NONE;
+	} else {
+		w->retry_ns = 0;
+		w->backoff_ns = 0;
+	}
+	if (!replaced)
+		tell(s, t, &r);
+}
+
+int cot_sched_place_on_placed(struct cot_sched *s, const struct cot_event *ev)
+{
+	struct sched_tenant *t = cot_sched_table_tenant(s, ev->id);
+
+	if (ev->placed.status > 0 || !ev->placed.seq)
+		return -EINVAL;
+	/* One that left, or that cannot be placed any more. */
+	if (!t || !t->pub.part_sms) {
+		s->stats.late_answers++;
+		return 0;
+	}
+	if (!fits(&t->pub, ev->placed.part))
+		return -EINVAL;
+	t->pub.part = ev->placed.part;
+	if (t->place.seq == ev->placed.seq)
+		settle(s, t, ev->placed.status);
+	else
+		s->stats.late_answers++;
+	return 0;
+}
+
+static bool can_be_cut(const struct cot_event *ev)
+{
+	uint32_t n_sms = ev->parts.n_sms, unit = ev->parts.unit;
+
+	return n_sms ? unit && unit <= n_sms && n_sms <= COT_SMS_MAX : !unit;
+}
+
+/* What was on its way is lost; the policy says anew what it wishes. */
+int cot_sched_place_on_parts(struct cot_sched *s, const struct cot_event *ev)
+{
+	struct sched_tenant *t = cot_sched_table_tenant(s, ev->id);
+	struct cot_tenant is = {.part_sms = ev->parts.n_sms, .part_unit = ev->parts.unit};
+
+	if (!t || !can_be_cut(ev) || !fits(&is, ev->parts.part))
+		return -EINVAL;
+	cot_sched_place_forget(s, t);
+	s->n_placeable += is.part_sms != 0;
+	t->pub.part_sms = is.part_sms;
+	t->pub.part_unit = is.part_unit;
+	t->pub.part = ev->parts.part;
+	t->place.want = t->place.have = pack(ev->parts.part);
+	if (s->started && s->policy.ops->tenant_changed)
+		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PARTS);
+	return 0;
+}
+
+void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t)
+{
+	if (t->place.queued)
+		unqueue(s, t);
+	s->n_placeable -= t->pub.part_sms != 0;
+	t->pub.part_sms = 0;
+	t->pub.part_unit = 0;
+	t->pub.part = (struct cot_part){0};
+	t->place = (struct wish){0};
+}
+
+/* ---- time ---- */
+
+void cot_sched_place_on_time(struct cot_sched *s)
+{
+	struct cot_tenant *t;
+
+	if (!s->n_placeable)
+		return;
+	cot_for_each_tenant (t, &s->policy) {
+		const struct wish *w = &tenant_of(t)->place;
+
+		if (w->seq && w->deadline_ns <= s->policy.now_ns)
+			settle(s, tenant_of(t), -ETIMEDOUT);
+	}
+}
+
+uint64_t cot_sched_place_wake_ns(const struct cot_sched *s)
+{
+	uint64_t wake_ns = COT_NEVER;
+	struct cot_tenant *t;
+
+	if (!s->n_placeable)
+		return COT_NEVER;
+	cot_for_each_tenant (t, &s->policy) {
+		const struct wish *w = &tenant_of(t)->place;
+
+		if (w->seq)
+			earlier(&wake_ns, w->deadline_ns);
+		if (w->retry_ns > s->policy.now_ns)
+			earlier(&wake_ns, w->retry_ns);
+	}
+	return wake_ns;
+}
