@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/log.h"
+#include "sched/event_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,20 +47,20 @@ static void check_action(const struct cot_sched *s, const struct cot_action *a)
 static void take_line(struct cot_sched **scheds, const char *line)
 {
 	struct cot_error err = {""};
-	enum cot_log_kind kind;
-	char again[COT_LOG_LINE_MAX];
+	enum cot_event_log_kind kind;
+	char again[COT_EVENT_LOG_LINE_MAX];
 	struct cot_event ev, ev2;
 	struct cot_action a, a2;
 	unsigned i;
 
-	if (cot_log_parse(line, &kind, &ev, &a, &err)) {
+	if (cot_event_log_parse(line, &kind, &ev, &a, &err)) {
 		REQUIRE(err.text[0]);
 		return;
 	}
-	if (kind != COT_LOG_EVENT)
+	if (kind != COT_EVENT_LOG_EVENT)
 		return;
-	cot_log_print_event(again, sizeof(again), &ev);
-	REQUIRE(!cot_log_parse(again, &kind, &ev2, &a2, &err));
+	cot_event_log_print_event(again, sizeof(again), &ev);
+	REQUIRE(!cot_event_log_parse(again, &kind, &ev2, &a2, &err));
 	/* Both are zeroed before they are filled in, the gaps between the members as well. */
 	REQUIRE(!memcmp(&ev, &ev2, sizeof(ev))); /* NOLINT(*-memory-comparison,cert-*) */
 	for (i = 0; i < cot_n_policies; i++) {

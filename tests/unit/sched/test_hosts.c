@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "daemon/host_work.h"
-#include "sched/log.h"
+#include "sched/event_log.h"
 #include "sim/host.h"
 #include "test.h"
 #include "trace/gpu.h"
@@ -21,7 +21,7 @@
 #define MAX_IDS	  256u
 
 struct record {
-	char (*lines)[COT_LOG_LINE_MAX];
+	char (*lines)[COT_EVENT_LOG_LINE_MAX];
 	unsigned n, n_actions;
 	uint32_t newest[MAX_IDS][3]; /* action of each entity: slice, mode, freeze or thaw */
 };
@@ -45,15 +45,15 @@ static void record(void *arg, const struct cot_event *ev, const struct cot_actio
 		return;
 	assert_true(r->n < MAX_LINES);
 	if (ev)
-		cot_log_print_event(r->lines[r->n++], COT_LOG_LINE_MAX, ev);
+		cot_event_log_print_event(r->lines[r->n++], COT_EVENT_LOG_LINE_MAX, ev);
 	else
-		cot_log_print_action(r->lines[r->n++], COT_LOG_LINE_MAX, a);
+		cot_event_log_print_action(r->lines[r->n++], COT_EVENT_LOG_LINE_MAX, a);
 	r->n_actions += a != NULL;
 }
 
 static void record_init(struct record *r)
 {
-	*r = (struct record){.lines = calloc(MAX_LINES, COT_LOG_LINE_MAX)};
+	*r = (struct record){.lines = calloc(MAX_LINES, COT_EVENT_LOG_LINE_MAX)};
 	assert_non_null(r->lines);
 }
 
@@ -195,12 +195,12 @@ static void play_to_core(const struct cot_policy_ops *policy, const struct recor
 	assert_int_equal(cot_sched_create(policy, NULL, &limits, 0, &s, &err), 0);
 	cot_sched_set_tap(s, record, to);
 	for (i = 0; i < from->n; i++) {
-		enum cot_log_kind kind;
+		enum cot_event_log_kind kind;
 		struct cot_action a;
 		struct cot_event ev;
 
-		assert_int_equal(cot_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
-		if (kind != COT_LOG_EVENT)
+		assert_int_equal(cot_event_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
+		if (kind != COT_EVENT_LOG_EVENT)
 			continue;
 		(void)cot_sched_event(s, &ev);
 		while (cot_sched_next_action(s, &a))
@@ -320,12 +320,12 @@ static void play_to_daemon(const struct cot_policy_ops *policy, const struct rec
 	assert_int_equal(cot_host_create(&host_ops, NULL, policy, NULL, 0, &host, &err), 0);
 	cot_sched_set_tap(cot_host_sched(host), record, to);
 	for (i = 0; i < from->n; i++) {
-		enum cot_log_kind kind;
+		enum cot_event_log_kind kind;
 		struct cot_action a;
 		struct cot_event ev;
 
-		assert_int_equal(cot_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
-		if (kind != COT_LOG_EVENT)
+		assert_int_equal(cot_event_log_parse(from->lines[i], &kind, &ev, &a, &err), 0);
+		if (kind != COT_EVENT_LOG_EVENT)
 			continue;
 		let_time_pass(host, ev.now_ns);
 		give(host, &ev);

@@ -17,24 +17,25 @@
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.
  */
-#ifndef COT_SCHED_LOG_H
-#define COT_SCHED_LOG_H
+#ifndef COT_SCHED_EVENT_LOG_H
+#define COT_SCHED_EVENT_LOG_H
 
 #include "sched/sched.h"
 
-#define COT_LOG_LINE_MAX 256
+#define COT_EVENT_LOG_LINE_MAX 256
 
 /* Write one line without a newline; cut if `size` is too small. */
-void cot_log_print_event(char *line, size_t size, const struct cot_event *ev);
-void cot_log_print_action(char *line, size_t size, const struct cot_action *a);
+void cot_event_log_print_event(char *line, size_t size, const struct cot_event *ev);
+void cot_event_log_print_action(char *line, size_t size, const struct cot_action *a);
 
-enum cot_log_kind { COT_LOG_NOTHING, COT_LOG_EVENT, COT_LOG_ACTION };
+enum cot_event_log_kind { COT_EVENT_LOG_NOTHING, COT_EVENT_LOG_EVENT, COT_EVENT_LOG_ACTION };
 
 /*
  * Reads one line (without a newline). Writes *ret_ev or *ret_action, as *ret_kind says. -EINVAL
  * with a sentence for anything that the functions above could not have written.
  */
-int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,
-		  struct cot_action *ret_action, struct cot_error *err);
+int cot_event_log_parse(const char *line, enum cot_event_log_kind *ret_kind,
+			struct cot_event *ret_ev, struct cot_action *ret_action,
+			struct cot_error *err);
 
 #endif

@@ -5,23 +5,23 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "sched/log.h"
+#include "sched/event_log.h"
 #include "test.h"
 
 static void assert_round_trip(const char *line)
 {
 	struct cot_action a;
 	struct cot_event ev;
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 	struct cot_error err = {""};
-	char again[COT_LOG_LINE_MAX];
+	char again[COT_EVENT_LOG_LINE_MAX];
 
-	if (cot_log_parse(line, &kind, &ev, &a, &err))
+	if (cot_event_log_parse(line, &kind, &ev, &a, &err))
 		fail_msg("'%s': %s", line, err.text);
-	if (kind == COT_LOG_EVENT)
-		cot_log_print_event(again, sizeof(again), &ev);
+	if (kind == COT_EVENT_LOG_EVENT)
+		cot_event_log_print_event(again, sizeof(again), &ev);
 	else
-		cot_log_print_action(again, sizeof(again), &a);
+		cot_event_log_print_action(again, sizeof(again), &a);
 	assert_string_equal(line, again);
 }
 
@@ -58,16 +58,16 @@ static int parse(const char *line)
 {
 	struct cot_action a;
 	struct cot_event ev;
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 
-	return cot_log_parse(line, &kind, &ev, &a, NULL);
+	return cot_event_log_parse(line, &kind, &ev, &a, NULL);
 }
 
 /* Without any one of its words, or with another letter in a word that is no number, it is no line.
  */
 static void test_every_word_counts(void **state)
 {
-	char line[COT_LOG_LINE_MAX];
+	char line[COT_EVENT_LOG_LINE_MAX];
 	unsigned i;
 
 	(void)state;
@@ -109,7 +109,7 @@ static void test_shares(void **state)
 		    {"0%", -EINVAL},  {"1sm", 0},     {"1024sm", 0},	{"1025sm", -EINVAL},
 		    {"0sm", -EINVAL}, {"5", -EINVAL}, {"5%%", -EINVAL}, {"5smx", -EINVAL},
 		    {"5s", -EINVAL},  {"x", -EINVAL}, {"", -EINVAL},	{"-1%", -EINVAL}};
-	char line[COT_LOG_LINE_MAX];
+	char line[COT_EVENT_LOG_LINE_MAX];
 	unsigned i;
 
 	(void)state;
@@ -126,7 +126,7 @@ static void test_shares(void **state)
 /* What is not in the line is 0, so that lines can be compared as bytes. */
 static void test_nothing_but_what_is_there(void **state)
 {
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 	struct cot_event ev, want_ev;
 	struct cot_action a, want_a;
 
@@ -135,16 +135,16 @@ static void test_nothing_but_what_is_there(void **state)
 	want_ev.now_ns = 5;
 	want_ev.type = COT_EV_TENANT_LEFT;
 	want_ev.id = 3;
-	assert_int_equal(cot_log_parse("5 left 3", &kind, &ev, &a, NULL), 0);
-	assert_int_equal(kind, COT_LOG_EVENT);
+	assert_int_equal(cot_event_log_parse("5 left 3", &kind, &ev, &a, NULL), 0);
+	assert_int_equal(kind, COT_EVENT_LOG_EVENT);
 	assert_memory_equal(&ev, &want_ev, sizeof(ev));
 	memset(&want_a, 0, sizeof(want_a));
 	want_a.now_ns = 5;
 	want_a.kind = COT_ACTION_THAW;
 	want_a.entity = 3;
 	want_a.seq = 4;
-	assert_int_equal(cot_log_parse("5 > thaw 3 seq=4", &kind, &ev, &a, NULL), 0);
-	assert_int_equal(kind, COT_LOG_ACTION);
+	assert_int_equal(cot_event_log_parse("5 > thaw 3 seq=4", &kind, &ev, &a, NULL), 0);
+	assert_int_equal(kind, COT_EVENT_LOG_ACTION);
 	assert_memory_equal(&a, &want_a, sizeof(a));
 }
 
@@ -152,11 +152,12 @@ static void test_column_of_a_mistake(void **state)
 {
 	struct cot_action a;
 	struct cot_event ev;
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 	struct cot_error err = {""};
 
 	(void)state;
-	assert_int_equal(cot_log_parse("5 done 3 sep=4 status=0", &kind, &ev, &a, &err), -EINVAL);
+	assert_int_equal(cot_event_log_parse("5 done 3 sep=4 status=0", &kind, &ev, &a, &err),
+			 -EINVAL);
 	assert_string_equal(err.text, "column 10: expected a line of an event log here");
 }
 
@@ -199,13 +200,13 @@ static void test_nothing(void **state)
 	static const char *const lines[] = {"", "   ", "# a remark", "  # another one"};
 	struct cot_action a;
 	struct cot_event ev;
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 	unsigned i;
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		assert_int_equal(cot_log_parse(lines[i], &kind, &ev, &a, NULL), 0);
-		assert_int_equal(kind, COT_LOG_NOTHING);
+		assert_int_equal(cot_event_log_parse(lines[i], &kind, &ev, &a, NULL), 0);
+		assert_int_equal(kind, COT_EVENT_LOG_NOTHING);
 	}
 }
 
@@ -250,14 +251,14 @@ static void test_wrong_lines(void **state)
 	};
 	struct cot_action a;
 	struct cot_event ev;
-	enum cot_log_kind kind;
+	enum cot_event_log_kind kind;
 	unsigned i;
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct cot_error err = {""};
 
-		if (cot_log_parse(lines[i], &kind, &ev, &a, &err) != -EINVAL)
+		if (cot_event_log_parse(lines[i], &kind, &ev, &a, &err) != -EINVAL)
 			fail_msg("'%s' was taken", lines[i]);
 		assert_true(strlen(err.text) > 10);
 	}
@@ -283,8 +284,8 @@ static void test_random_lines(void **state)
 	(void)state;
 	print_message("COT_TEST_SEED=%llu\n", (unsigned long long)rng.state);
 	for (i = 0; i < 200000; i++) {
-		char line[COT_LOG_LINE_MAX], again[COT_LOG_LINE_MAX];
-		enum cot_log_kind kind, kind2;
+		char line[COT_EVENT_LOG_LINE_MAX], again[COT_EVENT_LOG_LINE_MAX];
+		enum cot_event_log_kind kind, kind2;
 		struct cot_event ev, ev2;
 		struct cot_action a, a2;
 		size_t n;
@@ -293,16 +294,17 @@ static void test_random_lines(void **state)
 		line[cot_rng_below(&rng, n)] = alphabet[cot_rng_below(&rng, sizeof(alphabet) - 1)];
 		if (cot_rng_below(&rng, 4) == 0)
 			line[cot_rng_below(&rng, n)] = '\0';
-		if (cot_log_parse(line, &kind, &ev, &a, NULL) || kind == COT_LOG_NOTHING)
+		if (cot_event_log_parse(line, &kind, &ev, &a, NULL) ||
+		    kind == COT_EVENT_LOG_NOTHING)
 			continue;
 		n_taken++;
-		if (kind == COT_LOG_EVENT)
-			cot_log_print_event(again, sizeof(again), &ev);
+		if (kind == COT_EVENT_LOG_EVENT)
+			cot_event_log_print_event(again, sizeof(again), &ev);
 		else
-			cot_log_print_action(again, sizeof(again), &a);
-		assert_int_equal(cot_log_parse(again, &kind2, &ev2, &a2, NULL), 0);
+			cot_event_log_print_action(again, sizeof(again), &a);
+		assert_int_equal(cot_event_log_parse(again, &kind2, &ev2, &a2, NULL), 0);
 		assert_int_equal(kind, kind2);
-		if (kind == COT_LOG_EVENT)
+		if (kind == COT_EVENT_LOG_EVENT)
 			assert_memory_equal(&ev, &ev2, sizeof(ev));
 		else
 			assert_memory_equal(&a, &a2, sizeof(a));

@@ -1,4 +1,4 @@
-#include "sched/log.h"
+#include "sched/event_log.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -123,16 +123,16 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 	}
 }
 
-void cot_log_print_event(char *line, size_t size, const struct cot_event *ev)
+void cot_event_log_print_event(char *line, size_t size, const struct cot_event *ev)
 {
-	char details[COT_LOG_LINE_MAX];
+	char details[COT_EVENT_LOG_LINE_MAX];
 
 	print_details(details, sizeof(details), ev);
 	(void)snprintf(line, size, "%" PRIu64 " %s %" PRIu32 "%s", ev->now_ns,
 		       NAME(event_names, ev->type), ev->id, details);
 }
 
-void cot_log_print_action(char *line, size_t size, const struct cot_action *a)
+void cot_event_log_print_action(char *line, size_t size, const struct cot_action *a)
 {
 	char value[48] = "";
 
@@ -380,8 +380,9 @@ static void read_action(struct reader *r, struct cot_action *a)
 		a->part = part_of(r);
 }
 
-int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_event *ret_ev,
-		  struct cot_action *ret_action, struct cot_error *err)
+int cot_event_log_parse(const char *line, enum cot_event_log_kind *ret_kind,
+			struct cot_event *ret_ev, struct cot_action *ret_action,
+			struct cot_error *err)
 {
 	struct reader r = {.at = line};
 	struct cot_event ev;
@@ -394,7 +395,7 @@ int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_even
 	memset(&a, 0, sizeof(a));
 	skip_blanks(&r);
 	if (*r.at == '#' || *r.at == '\0') {
-		*ret_kind = COT_LOG_NOTHING;
+		*ret_kind = COT_EVENT_LOG_NOTHING;
 		return 0;
 	}
 	now_ns = read_number(&r, UINT64_MAX);
@@ -413,7 +414,7 @@ int cot_log_parse(const char *line, enum cot_log_kind *ret_kind, struct cot_even
 		return cot_error_set(err, -EINVAL,
 				     "column %d: expected a line of an event log here",
 				     (int)(r.at - line) + 1);
-	*ret_kind = is_action ? COT_LOG_ACTION : COT_LOG_EVENT;
+	*ret_kind = is_action ? COT_EVENT_LOG_ACTION : COT_EVENT_LOG_EVENT;
 	if (is_action)
 		*ret_action = a;
 	else
