@@ -108,7 +108,7 @@ static int run_once(const struct cot_exec_launch *launch, uint32_t threads, doub
 	return 0;
 }
 
-static int measure(const struct bench *b, const struct options *o, struct cot_exec_memory *memory,
+static int measure(const struct bench *b, const struct options *o, struct cot_exec_ranges *memory,
 		   void *data)
 {
 	struct cot_error err = {{0}};
@@ -183,14 +183,14 @@ int main(int argc, char **argv)
 	static const struct argp argp = {options, parse, NULL, "Measures the PTX interpreter.",
 					 NULL,	  NULL,	 NULL};
 	struct options o = {(uint32_t)sysconf(_SC_NPROCESSORS_ONLN), 5, NULL};
-	struct cot_exec_memory *memory = cot_exec_memory_create();
+	struct cot_exec_ranges *memory = cot_exec_ranges_create();
 	size_t bytes = (size_t)16384 * 256 * 4;
 	void *data = aligned_alloc(256, bytes);
 	size_t i;
 	int bad = 0;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (!memory || !data || cot_exec_memory_add(memory, (uint64_t)(uintptr_t)data, bytes, true))
+	if (!memory || !data || cot_exec_ranges_add(memory, (uint64_t)(uintptr_t)data, bytes, true))
 		return fail("no memory");
 	memset(data, 0, bytes);
 	printf("%u CPU threads, best of %u runs\n", o.threads, o.repeats);
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < COT_ARRAY_LEN(benches) && !bad; i++)
 		if (!o.only || !strcmp(o.only, benches[i].name))
 			bad = measure(&benches[i], &o, memory, data);
-	cot_exec_memory_destroy(memory);
+	cot_exec_ranges_destroy(memory);
 	free(data);
 	return bad;
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BUDGET	    20000u
 #define MAX_KERNELS 4u
 
-static void run_kernel(const struct cot_exec_function *f, struct cot_exec_memory *memory,
+static void run_kernel(const struct cot_exec_function *f, struct cot_exec_ranges *memory,
 		       void *buffer, uint32_t checks)
 {
 	const struct cot_exec_function_info *info = cot_exec_function_info(f);
@@ -47,13 +47,13 @@ static void run_kernel(const struct cot_exec_function *f, struct cot_exec_memory
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cot_exec_memory *memory = cot_exec_memory_create();
+	struct cot_exec_ranges *memory = cot_exec_ranges_create();
 	struct cot_exec_module *module;
 	void *buffer = aligned_alloc(256, BUFFER);
 	uint32_t i;
 
 	if (memory && buffer &&
-	    !cot_exec_memory_add(memory, (uint64_t)(uintptr_t)buffer, BUFFER, true) &&
+	    !cot_exec_ranges_add(memory, (uint64_t)(uintptr_t)buffer, BUFFER, true) &&
 	    !cot_exec_module_load(memory, (const char *)data, size, NULL, 0, &module, NULL)) {
 		for (i = 0; i < cot_exec_module_n_functions(module) && i < MAX_KERNELS; i++) {
 			memset(buffer, 0, BUFFER);
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		cot_exec_module_unload(module);
 	}
-	cot_exec_memory_destroy(memory);
+	cot_exec_ranges_destroy(memory);
 	free(buffer);
 	return 0;
 }

@@ -31,7 +31,7 @@ static int alloc(struct cot_machine *machine, size_t bytes, uint64_t *ret_addres
 	/* What a GPU's memory holds at first is anything. */
 	memset(p, 0xa5, bytes);
 	/* Not a byte more than was asked for may be touched. */
-	if (cot_exec_memory_add(m->memory, (uint64_t)(uintptr_t)p, bytes, true)) {
+	if (cot_exec_ranges_add(m->memory, (uint64_t)(uintptr_t)p, bytes, true)) {
 		free(p);
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -49,7 +49,7 @@ static void release(struct cot_machine *machine, uint64_t address)
 	for (i = 0; i < EXEC_MACHINE_ALLOCATIONS; i++) {
 		if (m->allocations[i] != p)
 			continue;
-		cot_exec_memory_remove(m->memory, address);
+		cot_exec_ranges_remove(m->memory, address);
 		m->allocations[i] = NULL;
 		free(p);
 		return;
@@ -187,7 +187,7 @@ int exec_machine_init(struct exec_machine *m, const char *ptx, size_t size, uint
 	int rc;
 
 	*m = (struct exec_machine){.base = {.ops = &exec_ops, .n_sms = n_sms}};
-	m->memory = cot_exec_memory_create();
+	m->memory = cot_exec_ranges_create();
 	if (!m->memory)
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	rc = cot_exec_module_load(m->memory, ptx, size, NULL, 0, &m->module, err);
@@ -204,6 +204,6 @@ void exec_machine_finish(struct exec_machine *m)
 		cot_exec_module_unload(m->module);
 	for (i = 0; i < EXEC_MACHINE_ALLOCATIONS; i++)
 		free(m->allocations[i]);
-	cot_exec_memory_destroy(m->memory);
+	cot_exec_ranges_destroy(m->memory);
 	*m = (struct exec_machine){0};
 }

@@ -12,7 +12,7 @@
 
 struct exec_machine {
 	struct cot_machine base; /* first */
-	struct cot_exec_memory *memory;
+	struct cot_exec_ranges *memory;
 	struct cot_exec_module *module;
 	void *allocations[EXEC_MACHINE_ALLOCATIONS];
 	uint64_t seed;	     /* of the next launch's schedule; grows with each launch */

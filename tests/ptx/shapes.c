@@ -152,10 +152,10 @@ int shapes_set_up(void **state)
 	if (cot_ptx_verify(m, &err) || cot_ptx_print(m, &text, &size))
 		fail_msg("%s", err.text);
 	cot_ptx_destroy(m);
-	machine.memory = cot_exec_memory_create();
+	machine.memory = cot_exec_ranges_create();
 	assert_non_null(machine.memory);
 #define ADD(member)                                                                                \
-	assert_int_equal(cot_exec_memory_add(machine.memory, (uint64_t)(uintptr_t)&machine.member, \
+	assert_int_equal(cot_exec_ranges_add(machine.memory, (uint64_t)(uintptr_t)&machine.member, \
 					     sizeof(machine.member), true),                        \
 			 0)
 	ADD(out);
@@ -178,7 +178,7 @@ int shapes_tear_down(void **state)
 {
 	(void)state;
 	cot_exec_module_unload(machine.module);
-	cot_exec_memory_destroy(machine.memory);
+	cot_exec_ranges_destroy(machine.memory);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ extern const size_t n_shapes;
 
 /* One machine: memory that the kernels see, and the module with all kernels, old and new. */
 struct shapes_machine {
-	struct cot_exec_memory *memory;
+	struct cot_exec_ranges *memory;
 	struct cot_exec_module *module;
 	uint64_t variable; /* address of the module's `total` */
 	uint64_t n_blocks; /* of all launches, when counting matters */

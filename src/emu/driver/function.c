@@ -1,4 +1,7 @@
-/* What a kernel needs of an SM. */
+/* Modules, and what their kernels need of an SM. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "emu/driver/inside.h"
 #include "emu/exec/exec.h"
 
@@ -23,4 +26,32 @@ uint32_t cot_emu_occupancy(const struct cot_emu_function *f, uint32_t n_threads,
 		return 0;
 	return cot_exec_occupancy(&limits, f->n_registers, f->shared_bytes + dynamic_shared,
 				  n_threads);
+}
+
+void cot_emu_module_unload(struct cot_emu_module *m)
+{
+	if (m->loader->unload)
+		m->loader->unload(m);
+	free(m->functions);
+	free(m);
+}
+
+void cot_emu_modules_free(struct cot_emu_context *c)
+{
+	struct cot_emu_module *m;
+
+	while ((m = c->modules)) {
+		c->modules = m->next;
+		cot_emu_module_unload(m);
+	}
+}
+
+struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n_functions; i++)
+		if (!strcmp(m->functions[i].name, name))
+			return &m->functions[i];
+	return NULL;
 }

@@ -156,7 +156,7 @@ static void unload(struct cot_emu_module *m)
 static CUresult load(const struct cot_emu_code *code, struct cot_emu_module *m,
 		     struct cot_error *err)
 {
-	struct cot_exec_memory *memory = cot_emu_range_memory();
+	struct cot_exec_ranges *memory = cot_emu_range_memory();
 	struct cot_exec_module *x;
 	uint32_t target;
 	CUresult result = choose_target(code->text, &target, err);

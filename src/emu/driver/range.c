@@ -10,15 +10,15 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct cot_emu_range *ranges; /* sorted by start; under the lock, as all below */
 static size_t n_ranges, capacity;
 static uint64_t last_id;
-static struct cot_exec_memory *memory;
+static struct cot_exec_ranges *memory;
 
-struct cot_exec_memory *cot_emu_range_memory(void)
+struct cot_exec_ranges *cot_emu_range_memory(void)
 {
-	struct cot_exec_memory *m;
+	struct cot_exec_ranges *m;
 
 	pthread_rwlock_wrlock(&lock);
 	if (!memory)
-		memory = cot_exec_memory_create();
+		memory = cot_exec_ranges_create();
 	m = memory;
 	pthread_rwlock_unlock(&lock);
 	return m;
@@ -57,7 +57,7 @@ static bool grow(void)
 
 int cot_emu_range_add(const struct cot_emu_range *range)
 {
-	struct cot_exec_memory *m = cot_emu_range_memory();
+	struct cot_exec_ranges *m = cot_emu_range_memory();
 	int err = m ? 0 : -ENOMEM;
 	size_t at;
 
@@ -71,7 +71,7 @@ int cot_emu_range_add(const struct cot_emu_range *range)
 		err = -ENOMEM;
 	/* The interpreter has added the variables of its modules itself. */
 	if (!err && range->kind != COT_EMU_RANGE_VARIABLE)
-		err = cot_exec_memory_add(m, range->start, range->bytes, true);
+		err = cot_exec_ranges_add(m, range->start, range->bytes, true);
 	if (!err) {
 		memmove(ranges + at + 1, ranges + at, (n_ranges - at) * sizeof(*ranges));
 		ranges[at] = *range;
@@ -104,7 +104,7 @@ static void take(size_t at, struct cot_emu_range *ret_range)
 	n_ranges--;
 	memmove(ranges + at, ranges + at + 1, (n_ranges - at) * sizeof(*ranges));
 	if (ret_range->kind != COT_EMU_RANGE_VARIABLE)
-		(void)cot_exec_memory_remove(memory, ret_range->start);
+		(void)cot_exec_ranges_remove(memory, ret_range->start);
 }
 
 bool cot_emu_range_remove(uint64_t start, unsigned kinds, struct cot_emu_range *ret_range)

@@ -34,7 +34,7 @@ struct cot_emu_range {
 };
 
 /* What kernels may touch; NULL when out of memory. */
-struct cot_exec_memory *cot_emu_range_memory(void);
+struct cot_exec_ranges *cot_emu_range_memory(void);
 
 /* 0, -EEXIST, -ENOMEM. */
 int cot_emu_range_add(const struct cot_emu_range *range);

@@ -7,8 +7,8 @@
 /* A range that the worker has seen before, or that the table knows, or NULL. */
 static const struct cot_exec_range *find_range(struct cot_exec_worker *worker, uint64_t address)
 {
-	struct cot_exec_memory *memory = worker->run->launch.memory;
-	uint32_t generation = cot_exec_memory_generation(memory), k;
+	struct cot_exec_ranges *memory = worker->run->launch.memory;
+	uint32_t generation = cot_exec_ranges_generation(memory), k;
 	struct cot_exec_range r, *slot;
 
 	if (generation != worker->generation) {
@@ -25,7 +25,7 @@ static const struct cot_exec_range *find_range(struct cot_exec_worker *worker, u
 		worker->ranges[0] = r;
 		return &worker->ranges[0];
 	}
-	r = cot_exec_memory_find(memory, address);
+	r = cot_exec_ranges_find(memory, address);
 	if (r.first > r.last)
 		return NULL;
 	slot = &worker->ranges[++worker->next_range % COT_ARRAY_LEN(worker->ranges)];
@@ -42,7 +42,7 @@ static uint8_t *global(struct cot_exec_worker *worker, uint64_t address, uint64_
 	if (!r || (write && !r->writable))
 		return NULL;
 	if (bytes - 1 > r->last - address &&
-	    !cot_exec_memory_valid(worker->run->launch.memory, address, bytes, write))
+	    !cot_exec_ranges_valid(worker->run->launch.memory, address, bytes, write))
 		return NULL;
 	return (uint8_t *)(uintptr_t)address;
 }

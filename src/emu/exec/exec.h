@@ -32,26 +32,26 @@
 
 /* ---- memory ---- */
 
-struct cot_exec_memory;
+struct cot_exec_ranges;
 
-struct cot_exec_memory *cot_exec_memory_create(void); /* NULL when out of memory */
-void cot_exec_memory_destroy(struct cot_exec_memory *m);
+struct cot_exec_ranges *cot_exec_ranges_create(void); /* NULL when out of memory */
+void cot_exec_ranges_destroy(struct cot_exec_ranges *m);
 
 /*
  * Kernels may read and write (or only read) [address, address + bytes) from now on. The bytes must
  * be mapped in this process. -EEXIST if it overlaps another range, -EINVAL for an empty or wrapping
  * one, -ENOMEM.
  */
-int cot_exec_memory_add(struct cot_exec_memory *m, uint64_t address, uint64_t bytes, bool writable);
+int cot_exec_ranges_add(struct cot_exec_ranges *m, uint64_t address, uint64_t bytes, bool writable);
 
 /*
  * Takes a range away that was added with this address; -ENOENT otherwise. Running kernels see it
  * at their next access but one slice; the caller may unmap the bytes when none is running.
  */
-int cot_exec_memory_remove(struct cot_exec_memory *m, uint64_t address);
+int cot_exec_ranges_remove(struct cot_exec_ranges *m, uint64_t address);
 
 /* May all of these bytes be accessed? */
-bool cot_exec_memory_valid(struct cot_exec_memory *m, uint64_t address, uint64_t bytes, bool write);
+bool cot_exec_ranges_valid(struct cot_exec_ranges *m, uint64_t address, uint64_t bytes, bool write);
 
 /* ---- modules ---- */
 
@@ -87,7 +87,7 @@ struct cot_exec_variable {
  * the module and is added to `m`. On failure one sentence is in *err: -EINVAL for a mistake,
  * -ENOTSUP for what is refused by name, -ENOMEM.
  */
-int cot_exec_module_load(struct cot_exec_memory *m, const char *text, size_t length,
+int cot_exec_module_load(struct cot_exec_ranges *m, const char *text, size_t length,
 			 const char *name, uint32_t target, struct cot_exec_module **ret_module,
 			 struct cot_error *err);
 void cot_exec_module_unload(struct cot_exec_module *module);
@@ -199,7 +199,7 @@ struct cot_exec_stats {
 
 struct cot_exec_launch {
 	const struct cot_exec_function *function;
-	struct cot_exec_memory *memory;
+	struct cot_exec_ranges *memory;
 	uint32_t grid[3], block[3];
 	uint32_t cluster[3];   /* zeros: none; only 1 x 1 x 1 is executed */
 	uint32_t shared_bytes; /* dynamic */

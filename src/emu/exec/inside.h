@@ -23,7 +23,7 @@
 
 #include "base/rng.h"
 #include "emu/exec/exec.h"
-#include "emu/exec/memory.h"
+#include "emu/exec/ranges.h"
 
 #define LANES	   COT_EXEC_WARP
 #define ALL_LANES  0xffffffffu
@@ -193,7 +193,7 @@ struct cot_exec_module {
 	struct cot_exec_formal *actuals; /* of all calls */
 	uint32_t *tables;		 /* of brx.idx: places */
 	cot_exec_ref *lists;		 /* operands of instructions with many */
-	struct cot_exec_memory *memory;
+	struct cot_exec_ranges *memory;
 	bool data_added;
 	uint32_t target;
 	char *strings; /* names */

@@ -449,7 +449,7 @@ static int check_target(const struct cot_ptx_module *ptx, const char *name, uint
 	return 0;
 }
 
-int cot_exec_module_load(struct cot_exec_memory *m, const char *text, size_t length,
+int cot_exec_module_load(struct cot_exec_ranges *m, const char *text, size_t length,
 			 const char *name, uint32_t target, struct cot_exec_module **ret_module,
 			 struct cot_error *err)
 {
@@ -470,7 +470,7 @@ int cot_exec_module_load(struct cot_exec_memory *m, const char *text, size_t len
 		error = lower_module(module, ptx, err);
 	}
 	if (!error) {
-		error = cot_exec_memory_add(m, (uint64_t)(uintptr_t)module->data,
+		error = cot_exec_ranges_add(m, (uint64_t)(uintptr_t)module->data,
 					    module->data_bytes + 1, true);
 		module->data_added = !error;
 		if (error)
@@ -492,7 +492,7 @@ void cot_exec_module_unload(struct cot_exec_module *m)
 	if (!m)
 		return;
 	if (m->data_added)
-		cot_exec_memory_remove(m->memory, (uint64_t)(uintptr_t)m->data);
+		cot_exec_ranges_remove(m->memory, (uint64_t)(uintptr_t)m->data);
 	for (i = 0; i < m->n_functions; i++) {
 		free((char *)m->functions[i].info.name);
 		free((struct cot_exec_param *)m->functions[i].info.params);

@@ -409,7 +409,7 @@ static void init_worker(struct cot_exec_worker *worker, struct cot_exec_run *run
 	worker->run = run;
 	for (k = 0; k < COT_ARRAY_LEN(worker->ranges); k++)
 		worker->ranges[k] = (struct cot_exec_range){1, 0, false};
-	worker->generation = cot_exec_memory_generation(run->launch.memory);
+	worker->generation = cot_exec_ranges_generation(run->launch.memory);
 }
 
 /* There is nothing for this worker now; the run is locked, and is again afterwards. */

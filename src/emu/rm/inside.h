@@ -1,4 +1,4 @@
-/* Between rm.c and control.c: the table of objects and its lock. */
+/* Between rm.c and channels.c: the table of objects and its lock. */
 #ifndef COT_EMU_RM_INSIDE_H
 #define COT_EMU_RM_INSIDE_H
 

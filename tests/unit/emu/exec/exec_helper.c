@@ -36,7 +36,7 @@ void exec_load(struct exec_test *t, const char *ptx)
 	struct cot_error err = {{0}};
 
 	memset(t, 0, sizeof(*t));
-	t->memory = cot_exec_memory_create();
+	t->memory = cot_exec_ranges_create();
 	assert_non_null(t->memory);
 	if (cot_exec_module_load(t->memory, ptx, strlen(ptx), "test", 0, &t->module, &err))
 		fail_msg("%s", err.text);
@@ -64,7 +64,7 @@ void exec_load_body(struct exec_test *t, const char *functions)
 void exec_unload(struct exec_test *t)
 {
 	cot_exec_module_unload(t->module);
-	cot_exec_memory_destroy(t->memory);
+	cot_exec_ranges_destroy(t->memory);
 	while (allocs.n)
 		free(allocs.p[--allocs.n]);
 }
@@ -77,7 +77,7 @@ void *exec_alloc(struct exec_test *t, size_t bytes)
 	assert_true(allocs.n < MAX_ALLOCS);
 	memset(p, 0, (bytes + 255) & ~(size_t)255);
 	allocs.p[allocs.n++] = p;
-	assert_int_equal(cot_exec_memory_add(t->memory, (uint64_t)(uintptr_t)p, bytes, true), 0);
+	assert_int_equal(cot_exec_ranges_add(t->memory, (uint64_t)(uintptr_t)p, bytes, true), 0);
 	return p;
 }
 

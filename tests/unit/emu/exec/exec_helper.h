@@ -5,7 +5,7 @@
 #include "emu/exec/exec.h"
 
 struct exec_test {
-	struct cot_exec_memory *memory;
+	struct cot_exec_ranges *memory;
 	struct cot_exec_module *module;
 	struct cot_exec_launch launch; /* with the first kernel; to be changed at will */
 	struct cot_exec_fault fault;   /* of the last run */

@@ -121,7 +121,7 @@ static void test_read_only(void **state)
 
 	(void)state;
 	exec_load_body(&t, KERNEL "ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd1], %r3; ret; }");
-	cot_exec_memory_add(t.memory, (uint64_t)(uintptr_t)words, sizeof(words), false);
+	cot_exec_ranges_add(t.memory, (uint64_t)(uintptr_t)words, sizeof(words), false);
 	exec_arg_ptr(&t, 0, words);
 	assert_int_equal(exec_run(&t, 1, 1, 1), COT_EXEC_FAULT_ADDRESS);
 	assert_non_null(strstr(t.fault.text, "write"));
@@ -132,7 +132,7 @@ static void test_read_only(void **state)
 
 static void expect_refused(const char *ptx, const char *says)
 {
-	struct cot_exec_memory *memory = cot_exec_memory_create();
+	struct cot_exec_ranges *memory = cot_exec_ranges_create();
 	struct cot_exec_module *module = NULL;
 	struct cot_error err = {{0}};
 	struct cot_exec_run *run = NULL;
@@ -149,7 +149,7 @@ static void expect_refused(const char *ptx, const char *says)
 	if (!strstr(err.text, says))
 		fail_msg("got: %s", err.text);
 	cot_exec_module_unload(module);
-	cot_exec_memory_destroy(memory);
+	cot_exec_ranges_destroy(memory);
 }
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -492,24 +492,24 @@ static void test_hook(void **state)
 
 static void test_memory(void **state)
 {
-	struct cot_exec_memory *m = cot_exec_memory_create();
+	struct cot_exec_ranges *m = cot_exec_ranges_create();
 
 	(void)state;
-	assert_int_equal(cot_exec_memory_add(m, 1000, 100, true), 0);
-	assert_int_equal(cot_exec_memory_add(m, 1100, 50, false), 0);
-	assert_int_not_equal(cot_exec_memory_add(m, 1149, 10, true), 0);
-	assert_int_not_equal(cot_exec_memory_add(m, 990, 11, true), 0);
-	assert_int_not_equal(cot_exec_memory_add(m, 5, 0, true), 0);
-	assert_int_not_equal(cot_exec_memory_add(m, UINT64_MAX, 2, true), 0);
-	assert_true(cot_exec_memory_valid(m, 1000, 150, false));
-	assert_false(cot_exec_memory_valid(m, 1000, 150, true));
-	assert_true(cot_exec_memory_valid(m, 1000, 100, true));
-	assert_false(cot_exec_memory_valid(m, 1000, 151, false));
-	assert_false(cot_exec_memory_valid(m, 999, 1, false));
-	assert_int_not_equal(cot_exec_memory_remove(m, 1001), 0);
-	assert_int_equal(cot_exec_memory_remove(m, 1000), 0);
-	assert_false(cot_exec_memory_valid(m, 1000, 1, false));
-	cot_exec_memory_destroy(m);
+	assert_int_equal(cot_exec_ranges_add(m, 1000, 100, true), 0);
+	assert_int_equal(cot_exec_ranges_add(m, 1100, 50, false), 0);
+	assert_int_not_equal(cot_exec_ranges_add(m, 1149, 10, true), 0);
+	assert_int_not_equal(cot_exec_ranges_add(m, 990, 11, true), 0);
+	assert_int_not_equal(cot_exec_ranges_add(m, 5, 0, true), 0);
+	assert_int_not_equal(cot_exec_ranges_add(m, UINT64_MAX, 2, true), 0);
+	assert_true(cot_exec_ranges_valid(m, 1000, 150, false));
+	assert_false(cot_exec_ranges_valid(m, 1000, 150, true));
+	assert_true(cot_exec_ranges_valid(m, 1000, 100, true));
+	assert_false(cot_exec_ranges_valid(m, 1000, 151, false));
+	assert_false(cot_exec_ranges_valid(m, 999, 1, false));
+	assert_int_not_equal(cot_exec_ranges_remove(m, 1001), 0);
+	assert_int_equal(cot_exec_ranges_remove(m, 1000), 0);
+	assert_false(cot_exec_ranges_valid(m, 1000, 1, false));
+	cot_exec_ranges_destroy(m);
 }
 
 static void test_occupancy(void **state)

@@ -2,8 +2,8 @@
  * The table of address ranges as kernels look into it: each worker keeps the last ranges that it
  * found and asks the table only when an address lies outside of them or the table has changed.
  */
-#ifndef COT_EMU_EXEC_MEMORY_H
-#define COT_EMU_EXEC_MEMORY_H
+#ifndef COT_EMU_EXEC_RANGES_H
+#define COT_EMU_EXEC_RANGES_H
 
 #include <stdatomic.h>
 
@@ -15,9 +15,9 @@ struct cot_exec_range {
 };
 
 /* The number of changes so far; a range found before a change may be gone. */
-uint32_t cot_exec_memory_generation(const struct cot_exec_memory *m);
+uint32_t cot_exec_ranges_generation(const struct cot_exec_ranges *m);
 
 /* The range that holds `address`, or one that holds nothing. */
-struct cot_exec_range cot_exec_memory_find(struct cot_exec_memory *m, uint64_t address);
+struct cot_exec_range cot_exec_ranges_find(struct cot_exec_ranges *m, uint64_t address);
 
 #endif

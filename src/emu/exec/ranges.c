@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "emu/exec/memory.h"
+#include "emu/exec/ranges.h"
 
-struct cot_exec_memory {
+struct cot_exec_ranges {
 	pthread_rwlock_t lock;
 	_Atomic uint32_t generation;
 	struct cot_exec_range *ranges; /* sorted, none overlaps another */
 	size_t n, room;
 };
 
-struct cot_exec_memory *cot_exec_memory_create(void)
+struct cot_exec_ranges *cot_exec_ranges_create(void)
 {
-	struct cot_exec_memory *m = calloc(1, sizeof(*m));
+	struct cot_exec_ranges *m = calloc(1, sizeof(*m));
 
 	if (m && pthread_rwlock_init(&m->lock, NULL)) {
 		free(m);
@@ -24,7 +24,7 @@ struct cot_exec_memory *cot_exec_memory_create(void)
 	return m;
 }
 
-void cot_exec_memory_destroy(struct cot_exec_memory *m)
+void cot_exec_ranges_destroy(struct cot_exec_ranges *m)
 {
 	if (!m)
 		return;
@@ -34,7 +34,7 @@ void cot_exec_memory_destroy(struct cot_exec_memory *m)
 }
 
 /* The first range that does not end before `address`. */
-static size_t place(const struct cot_exec_memory *m, uint64_t address)
+static size_t place(const struct cot_exec_ranges *m, uint64_t address)
 {
 	size_t low = 0, high = m->n;
 
@@ -49,7 +49,7 @@ static size_t place(const struct cot_exec_memory *m, uint64_t address)
 	return low;
 }
 
-static int insert(struct cot_exec_memory *m, struct cot_exec_range range)
+static int insert(struct cot_exec_ranges *m, struct cot_exec_range range)
 {
 	size_t at = place(m, range.first);
 	struct cot_exec_range *grown;
@@ -66,7 +66,7 @@ static int insert(struct cot_exec_memory *m, struct cot_exec_range range)
 	return 0;
 }
 
-int cot_exec_memory_add(struct cot_exec_memory *m, uint64_t address, uint64_t bytes, bool writable)
+int cot_exec_ranges_add(struct cot_exec_ranges *m, uint64_t address, uint64_t bytes, bool writable)
 {
 	struct cot_exec_range range = {address, address + bytes - 1, writable};
 	int error;
@@ -79,7 +79,7 @@ int cot_exec_memory_add(struct cot_exec_memory *m, uint64_t address, uint64_t by
 	return error;
 }
 
-int cot_exec_memory_remove(struct cot_exec_memory *m, uint64_t address)
+int cot_exec_ranges_remove(struct cot_exec_ranges *m, uint64_t address)
 {
 	int error = -ENOENT;
 	size_t at;
@@ -97,12 +97,12 @@ int cot_exec_memory_remove(struct cot_exec_memory *m, uint64_t address)
 	return error;
 }
 
-uint32_t cot_exec_memory_generation(const struct cot_exec_memory *m)
+uint32_t cot_exec_ranges_generation(const struct cot_exec_ranges *m)
 {
 	return atomic_load_explicit(&m->generation, memory_order_acquire);
 }
 
-struct cot_exec_range cot_exec_memory_find(struct cot_exec_memory *m, uint64_t address)
+struct cot_exec_range cot_exec_ranges_find(struct cot_exec_ranges *m, uint64_t address)
 {
 	struct cot_exec_range found = {1, 0, false};
 	size_t at;
@@ -115,12 +115,12 @@ struct cot_exec_range cot_exec_memory_find(struct cot_exec_memory *m, uint64_t a
 	return found;
 }
 
-bool cot_exec_memory_valid(struct cot_exec_memory *m, uint64_t address, uint64_t bytes, bool write)
+bool cot_exec_ranges_valid(struct cot_exec_ranges *m, uint64_t address, uint64_t bytes, bool write)
 {
 	struct cot_exec_range r;
 
 	while (bytes) {
-		r = cot_exec_memory_find(m, address);
+		r = cot_exec_ranges_find(m, address);
 		if (r.first > r.last || (write && !r.writable))
 			return false;
 		if (bytes - 1 <= r.last - address)
