@@ -191,7 +191,7 @@ static int find_places(struct cot_mix_runner *r, const struct cot_mix *mix, CUst
 	return 0;
 }
 
-/* A record that nobody wrote must not look like one of the last run. */
+/* A record that was not written must not look like one of the last run. */
 static int forget(struct cot_mix_runner *r, const struct cot_mix *mix, struct cot_error *err)
 {
 	const struct cot_cuda *cuda = r->partitions->cuda;

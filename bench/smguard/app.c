@@ -159,7 +159,7 @@ static int failed(const struct cot_error *err)
 	return COULD_NOT_RUN;
 }
 
-/* Whoever drives it reads line by line. */
+/* The program that drives it reads line by line. */
 static int finish_line(void)
 {
 	struct cot_error err;

@@ -55,7 +55,7 @@ struct remap {
 	struct samples ways[N_WAYS];
 	uint64_t n_different;
 	/* The run at hand. */
-	uint64_t begun_ns, moment_ns; /* moment: after begun; 0: nobody leaves */
+	uint64_t begun_ns, moment_ns; /* moment: after begun; 0: no worker leaves */
 	uint32_t units, rest;	      /* to leave, and to go on with */
 	bool is_raised, measures_delay;
 };

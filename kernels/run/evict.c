@@ -9,7 +9,8 @@ struct moments {
 	const double *at_ms; /* since the first launch */
 	const uint32_t *units;
 	uint32_t n, next;
-	bool begun, measures; /* measures: everybody leaves, so the kernel's end is the last exit */
+	bool begun,
+		measures; /* measures: all workers leave, so the kernel's end is the last exit */
 	double begin_ms;
 };
 

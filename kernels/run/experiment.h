@@ -73,7 +73,7 @@ struct cot_experiment {
 	double plain_us; /* one run */
 	uint32_t quota;	 /* SMs */
 	struct cot_variant variants[COT_N_VARIANTS];
-	char *now; /* COT_NOW bytes for the name of what is being run; NULL: nobody asks */
+	char *now; /* COT_NOW bytes for the name of what is being run; NULL: not wanted */
 	struct cot_times partner_times; /* its plain kernels, where something is fused */
 	struct cot_evictions evictions;
 	struct cot_counts counts;

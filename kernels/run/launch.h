@@ -118,7 +118,7 @@ int cot_rows_run_init(struct cot_rows_run *r, struct cot_session *s, const char 
 		      uint32_t row_bytes, struct cot_error *err);
 void cot_rows_run_finish(struct cot_rows_run *r);
 int cot_rows_step(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
-/* Launches only: nobody clears or reads the rows. */
+/* Launches only: does not clear or read the rows. */
 int cot_rows_replay(struct cot_session *s, uint32_t step, void *run, struct cot_error *err);
 
 /* ---- for those above ---- */

@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	 "left is launched again",
 	 2},
 	{"evictions", KEY_EVICTIONS, "N", 0,
-	 "Measure N times how long it takes until everybody has left", 2},
+	 "Measure N times how long it takes until all workers have left", 2},
 	{"slice", KEY_SLICE, "N", 0, "Blocks of a slice (default: a quarter of the grid)", 2},
 	{0, 0, 0, 0, "Measuring and output:", 3},
 	{"repeat", 'r', "N", 0, "Measure times: the median of N repeats (default: 0, none)", 3},

@@ -22,7 +22,7 @@ struct cot_options {
 	uint32_t chunk;	      /* 0: chosen from how long a task takes */
 	uint32_t slice;	      /* blocks of a slice; 0: four slices */
 	uint32_t n_repeats;   /* 0: nothing is measured */
-	uint32_t n_evictions; /* at moments spread over the run, everybody; each is a run */
+	uint32_t n_evictions; /* at moments spread over the run, of all workers; each is a run */
 	struct {
 		uint32_t units;
 		double at_ms;

@@ -67,7 +67,7 @@ static void add_entries(struct cot_ptx_module *module, const struct cot_bench *b
 			entries->func[entries->n++] = item->func;
 }
 
-/* Kernels of the file that nobody asked for go, so that a driver need not compile them. */
+/* Drop kernels of the file that are not needed, so that a driver need not compile them. */
 static void find_entries(struct cot_ptx_module *module, const struct cot_bench *bench,
 			 const struct cot_bench *partner, struct entries *entries)
 {

@@ -1,11 +1,11 @@
 /*
  * GPUs as sold, each figure once: for the simulator's table (src/trace/gpu.c), the models'
- * (src/trace/kernels.c) and the emulated GPU (src/emu). What was measured, or chosen, stands with
- * those who need it.
+ * (src/trace/kernels.c) and the emulated GPU (src/emu). Measured or chosen values are with the code
+ * that needs them.
  *
- * Of the bandwidth of the H200's memory the models have what can be had, 4719 GB/s as measured; the
- * simulator has this peak and takes 0.983 of it. Of the K20c's clock the emulated GPU has what its
- * driver says, 705.5 MHz; this one is rounded.
+ * For the bandwidth of the H200's memory the models use the measured 4719 GB/s; the simulator uses
+ * this peak times 0.983. For the K20c's clock the emulated GPU reports what its driver says, 705.5
+ * MHz; this value is rounded.
  */
 #ifndef COT_BASE_GPU_SHEET_H
 #define COT_BASE_GPU_SHEET_H

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Copies `n` bytes, 1 to 4096. False: some of them cannot be read, or nobody can tell; nothing is
- * copied then. Keeps errno. Memory that another thread unmaps at this moment is that thread's
+ * Copies `n` bytes, 1 to 4096. False: some of them cannot be read, or may not be readable; it then
+ * copies nothing. Keeps errno. Memory that another thread unmaps at this moment is that thread's
  * fault.
  */
 bool cot_guarded_copy(void *to, const void *from, size_t n);

@@ -59,8 +59,8 @@ static int connect_to(const char *path)
 }
 
 /*
- * What the program was given is not the daemon's to hold open: somebody may wait for the end of a
- * pipe, or for a lock. Where the kernel cannot close all at once, the first thousand.
+ * The daemon must not hold open the program's descriptors: another process may wait for the end of
+ * a pipe, or for a lock. If the kernel cannot close all at once, close the first thousand.
  */
 static void close_others(int kept)
 {
@@ -82,7 +82,7 @@ static void become_daemon(const char *program, int ready_fd, int log_fd)
 	pid_t pid;
 	int in;
 
-	/* A process of its own that nobody waits for. */
+	/* A process of its own that no parent waits for. */
 	(void)setsid();
 	pid = fork();
 	if (pid)

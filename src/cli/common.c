@@ -82,7 +82,7 @@ static void catch (int signal_number)
 {
 	struct sigaction action;
 
-	/* Who started us may have decided that we do not hear it, as shells do for `command &`. */
+	/* The parent may have chosen that we ignore it, as shells do for `command &`. */
 	if (sigaction(signal_number, NULL, &action) < 0 || action.sa_handler == SIG_IGN)
 		return;
 	memset(&action, 0, sizeof(action));

@@ -102,8 +102,8 @@ static void check_gpus(struct cot_findings *f)
 
 /* ---- things that load ---- */
 
-/* In a child: a library that crashes while it loads shall not take the doctor along. Returns 0, or
- * -1 with the loader's words. */
+/* In a child: a library that crashes while it loads must not end the doctor. Returns 0, or -1 with
+ * the loader's words. */
 static int try_load(const char *library, int (*then)(void *handle), char *text, size_t size)
 {
 	int ends[2], status = 0;

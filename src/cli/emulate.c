@@ -209,8 +209,8 @@ static unsigned end_servers(const char *folder, int signal)
 	return n;
 }
 
-/* Runs in a process that is nobody's child: the program must not find it when it waits for its own.
- * Those who would use the folder end first; the second SIGTERM ends a daemon at once. */
+/* Runs in a process that is not the program's child: the program must not find it when it waits for
+ * its own. Those who would use the folder end first; the second SIGTERM ends a daemon at once. */
 static void clean_up_after(int pidfd, const char *folder)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
@@ -237,7 +237,7 @@ static void become_cleaner(int pidfd, const char *folder)
 	(void)setsid();
 	(void)sigaction(SIGINT, &ignore, NULL);
 	(void)sigaction(SIGHUP, &ignore, NULL);
-	/* Whoever reads what the program writes must see its end. */
+	/* A reader of the program's output must see its end. */
 	for (fd = 0; fd < 3; fd++)
 		(void)dup2(null, fd);
 	if (fork() == 0)

@@ -116,7 +116,7 @@ static int help(int argc, char **argv, const struct argp *argp)
 	return command ? run(command, 2, help_argv) : unknown(argv[1]);
 }
 
-/* Nobody takes a part of an answer for all of it. */
+/* No reader must take a part of an answer for all of it. */
 static int whole(int status)
 {
 	if (cot_cli_was_complete() || status)

@@ -308,10 +308,8 @@ static int preload(struct cot_error *err)
 	return rc < 0 ? rc : put_first("LD_PRELOAD", library, err);
 }
 
-/*
- * The shim is called like the driver, so that whoever looks for that finds it: preloaded for
- * programs that have it linked or look it up by name, first in the path for the others.
- */
+/* The shim has the driver's name, so that programs that look for the driver find it: preloaded for
+ * programs that have it linked or look it up by name, first in the path for the others. */
 static int preload_shim(struct cot_error *err)
 {
 	char shim[COT_PATH_TEXT_MAX];
@@ -379,7 +377,7 @@ static int ask(struct cot_client *client, struct cot_msg_register *m, struct cot
 	return rc;
 }
 
-/* Without the libraries nobody asks for a place. */
+/* Without the libraries do not ask for a place. */
 static int find_libraries(bool shim, struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX];
@@ -471,7 +469,7 @@ static bool take_control(const struct arguments *a, const char *program)
 }
 
 /*
- * On a machine of its own there is nobody to share with, so a daemon is asked for only if an
+ * On a machine of its own there is no program to share with, so we ask for a daemon only if an
  * option is about it.
  */
 static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_error *err)

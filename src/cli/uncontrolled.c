@@ -172,7 +172,7 @@ static const char *judge(const struct search *s, const struct found *f)
 	if (!s->answer)
 		return NULL;
 	look_at_maps(f->pid, &ours, &cuda);
-	/* Children that were left behind and do not use the GPU are nobody's concern. */
+	/* Ignore children that were left behind and do not use the GPU. */
 	if (!is_known(s, w->tenant))
 		return cuda ? "the daemon does not know it" : NULL;
 	if (ours)

@@ -1,6 +1,7 @@
 /*
- * The CUDA driver, opened at run time: whatever libcuda.so.1 is found, a GPU's or the emulated one.
- * Needs no headers of NVIDIA's. For our own programs; src/guest/shim stands in those of others.
+ * The CUDA driver, opened at run time: the libcuda.so.1 that the linker finds, a GPU's or the
+ * emulated one. Needs no headers of NVIDIA's. For our own programs; users' programs have
+ * src/guest/shim.
  */
 #ifndef COT_CUDA_DRIVER_H
 #define COT_CUDA_DRIVER_H

@@ -14,7 +14,7 @@
 #define COT_CONFIG_SCHEMA    "cotenantd/1"
 #define COT_CONFIG_NAMES_MAX 64u
 
-/* Users and groups that may do something. `everybody` counts before the lists. */
+/* Users and groups that may do something. `everybody` overrides the lists. */
 struct cot_allow {
 	bool everybody;
 	uint32_t n_uids, n_gids;

@@ -23,7 +23,7 @@ struct cot_settings {
 	char gpu[COT_PROTO_NAME_MAX];
 
 	/* For the shim alone. */
-	bool shim;		 /* it is asked for, and there is a daemon to ask */
+	bool shim;		 /* it is requested, and there is a daemon to ask */
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
 	uint32_t wait_ms;	 /* how long a launch waits for room */
 	char driver[512];	 /* empty: to be found */

@@ -40,7 +40,7 @@ BIND_OLD(pthread_attr_setstacksize);
 #define HAS_OLD(name) 1
 #endif
 
-/* What is asked for, and more where the C library wants it. */
+/* The requested size, and more where the C library needs it. */
 static const size_t stack_bytes[] = {COT_STACK_SMALL, 256u << 10, COT_STACK_DRIVER, 8u << 20};
 
 /* Descriptors of ours start here if the limit allows. */

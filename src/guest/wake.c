@@ -1,7 +1,6 @@
 /*
- * A socket pair, not an eventfd: its inode is its own, so that a number that now stands for
- * somebody else's descriptor is found out before anything is written to it; and not a pipe:
- * writing cannot raise SIGPIPE.
+ * A socket pair, not an eventfd: its inode is unique, so that we notice before a write that the
+ * number is now another file's descriptor; and not a pipe: writing cannot raise SIGPIPE.
  */
 #include <errno.h>
 #include <sys/socket.h>

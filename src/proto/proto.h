@@ -206,7 +206,7 @@ struct cot_msg_result {
  *                      <----------------------  WORK_WELCOME, or REFUSED
  *      WORK_REQUEST    ---------------------->  waits until there is room, or evicts others
  *                      <----------------------  WORK_GRANT
- *        launches                               somebody else needs room:
+ *        launches                               another program needs room:
  *                      <----------------------  WORK_EVICT (0 or more times; the amount grows)
  *        has told the kernel; the workers
  *        have left
@@ -241,8 +241,8 @@ enum cot_proto_method {
 #define COT_WORK_CAN_SETTLE 1u
 /* WORK_REQUEST: the shim is able to add workers to a work that runs. */
 #define COT_WORK_CAN_GROW 2u
-/* WORK_GRANT: it shall do so for this work: all its workers may be told to leave. Otherwise at
- * least one CapSM of workers stays, and the kernel always ends complete. */
+/* WORK_GRANT: it must do so for this work: the daemon may evict all its workers. Otherwise at least
+ * one CapSM of workers stays, and the kernel always ends complete. */
 #define COT_WORK_SETTLED 1u
 
 struct cot_msg_work_hello {
@@ -289,7 +289,7 @@ struct cot_msg_work_grant {
 struct cot_msg_work_evict {
 	struct cot_msg_header h;
 	uint64_t work;
-	uint32_t capsms; /* that shall leave, in all: units below this number */
+	uint32_t capsms; /* that must leave, in all: units below this number */
 	uint32_t reserved;
 };
 
@@ -304,7 +304,7 @@ struct cot_msg_work_evicted {
 struct cot_msg_work_done {
 	struct cot_msg_header h;
 	uint64_t work;
-	uint32_t left;	     /* tasks that nobody has done; more than 0 only if SETTLED */
+	uint32_t left;	     /* tasks that no worker has done; more than 0 only if SETTLED */
 	int32_t status;	     /* 0, or -errno: the launch failed, the work is over */
 	uint64_t n_tasks;    /* done in this launch, or these */
 	uint64_t n_remapped; /* of them, by others than those who would have without eviction */

@@ -190,7 +190,7 @@ static void prepare(struct cot_fluid *f)
 }
 
 /*
- * Memory is shared max-min fairly: there is a level that nobody exceeds and at which all of the
+ * Memory is shared max-min fairly: there is a level that no kernel exceeds and at which all of the
  * bandwidth is used. The higher it is the more is used, so halving finds it.
  */
 void cot_fluid_solve(struct cot_fluid *f)

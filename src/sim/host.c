@@ -303,7 +303,7 @@ static bool answer(struct cot_sim_host *h)
 			(--h->n_on_way - i) * sizeof(h->on_way[0]));
 		any = true;
 		if (is_on_work(&w.action))
-			continue; /* nobody waits to hear that it arrived */
+			continue; /* nothing waits for its arrival */
 		send(h, (struct cot_event){.type = COT_EV_DONE,
 					   .id = w.action.entity,
 					   .done = {.seq = w.action.seq, .status = w.status}});

@@ -3,8 +3,8 @@
  * launches into works and their grants into SMs.
  *
  * A CapSM is an SM here: a kernel with n of them has the blocks of n SMs, and those blocks are its
- * workers' tasks. An eviction lets the blocks of the SMs run that are to leave, and gives these
- * SMs no more. What they would have done the others do, as workers that claim tasks do.
+ * workers' tasks. An eviction lets the running blocks of the evicted SMs end, and gives these SMs
+ * no more. The other SMs do the remaining blocks, as workers that claim tasks do.
  */
 #ifndef COT_SIM_HOST_WORK_H
 #define COT_SIM_HOST_WORK_H

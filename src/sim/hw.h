@@ -69,7 +69,8 @@ struct hw_sm {
 	const struct cot_kernel *room; /* with shares_sms: whose blocks `limit` counts */
 	enum hw_sm_state state;
 	struct hw_kernel *kernel; /* NULL when idle */
-	struct hw_kernel *next; /* whom it is reserved for; NULL unless RESERVED, or if that left */
+	struct hw_kernel *next;	  /* the kernel that it is reserved for; NULL unless RESERVED, or if
+				     that kernel left */
 	uint32_t n_resident;
 	uint64_t begin_ps; /* RUNNING: when the first blocks of `kernel` here start, or started */
 };
@@ -197,10 +198,10 @@ void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 /* Starts the preemption of a RUNNING SM in favour of k, another active kernel. */
 void hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
-/* Starts the preemption of a RUNNING SM in favour of nobody: it becomes idle. */
+/* Starts the preemption of a RUNNING SM for no kernel: it becomes idle. */
 void hw_evict(struct hw *hw, struct hw_sm *sm);
 
-/* Changes whom a RESERVED SM will work for. */
+/* Changes the kernel that a RESERVED SM will work for. */
 void hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Closes or opens the issue of k's blocks. While closed, its SMs run empty and become idle;
@@ -231,8 +232,8 @@ void hw_set_quota(struct hw *hw, struct hw_sm *lane, double insts);
 #define HW_QUOTA_NONE 1e300
 double hw_quota_left(const struct hw *hw, const struct hw_sm *lane);
 
-/* Warps of a lane that could issue but got no slot: the mean since the last time it was asked.
- * Once an epoch is over. */
+/* Warps of a lane that could issue but got no slot: the mean since the last call. Once an epoch is
+ * over. */
 double hw_idle_warps(struct hw *hw, struct hw_sm *lane);
 
 uint64_t hw_n_refused(const struct hw *hw);

@@ -23,7 +23,7 @@ enum cot_sm_activity {
 	COT_SM_SAVE,	/* saving the contexts of a preempted kernel */
 	COT_SM_DRAIN,	/* reserved; running its last blocks */
 	COT_SM_RESTORE, /* set up for a kernel, all its blocks waiting for restored contexts */
-	COT_SM_GATED,	/* without power; nobody's */
+	COT_SM_GATED,	/* without power; has no owner */
 };
 
 enum cot_app_activity {
@@ -169,8 +169,8 @@ void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps);
 
 /*
  * Mean turnaround of app `index` of `sc` alone on the GPU under FCFS, one run, in microseconds.
- * keep_going (may be NULL) is asked every few milliseconds.
- * -ENOMEM; -EDEADLK when the app never ends; -EINTR when keep_going said no.
+ * keep_going (may be NULL) is called every few milliseconds. -ENOMEM; -EDEADLK when the app never
+ * ends; -EINTR when keep_going said no.
  */
 int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
 			bool (*keep_going)(void *arg), void *arg, double *ret_us);

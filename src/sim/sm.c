@@ -158,7 +158,7 @@ static void end_coasting(struct cot_sim *sim, struct sm *sm, bool due_now);
 void cot_sm_set_rate(struct cot_sim *sim, struct sm *sm, uint64_t rate_q32)
 {
 	end_coasting(sim, sm, true);
-	if (!sm->saving) /* what is being saved stands still */
+	if (!sm->saving) /* blocks that are being saved make no progress */
 		bring_up_to_date(sim, sm);
 	sm->rate_q32 = rate_q32;
 	set_plain(sm);
@@ -317,7 +317,7 @@ static void release(struct cot_sim *sim, struct sm *sm, struct hw_kernel *k)
 	make_idle(sim, sm);
 }
 
-/* A reserved SM has no block on it any more. */
+/* A reserved SM no longer has a block on it. */
 static void switch_to_next(struct cot_sim *sim, struct sm *sm)
 {
 	struct hw_kernel *next = sm->hw->next;
@@ -575,9 +575,9 @@ static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
 /*
  * Nearly every event of a long kernel is the same: all blocks of an SM end at once and as many
  * fresh ones take their places. While the kernel has plenty of them, an SM *coasts*: it claims its
- * share of the fresh blocks for some waves ahead and has no event until they are done. Whoever
+ * share of the fresh blocks for some waves ahead and has no event until they are done. Code that
  * could see or change the tables ends that first (cot_sm_settle_all, cot_sm_end_coasting), so the
- * outcome is that of one event per wave; a property test holds the two against each other.
+ * outcome is that of one event per wave; a property test compares the two.
  */
 #define COAST_MAX_PS (1ull << 62) /* ahead: times must not wrap */
 

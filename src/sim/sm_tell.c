@@ -1,5 +1,5 @@
 /*
- * What observers are told of an SM. Apart from sm.c because most simulations have none.
+ * Reports about an SM to observers. Apart from sm.c because most simulations have none.
  */
 #include "sim/inside.h"
 

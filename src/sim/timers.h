@@ -22,7 +22,7 @@ struct timers {
 	uint64_t *due_ps; /* whole blocks of them; owned */
 	uint64_t *low_ps; /* per block: no timer of it is due earlier; owned */
 	uint32_t n_blocks;
-	/* The first timer. Once it was set anew (`passed`): none is due before it, nor at its time
+	/* The first timer. Once it was set again (`passed`): none is due before it, nor at its time
 	 * with a lower id. */
 	uint64_t next_ps;
 	uint32_t next_id;

@@ -134,8 +134,7 @@ struct cot_app {
 	uint32_t weight; /* 1 to COT_WEIGHT_MAX; 0 means COT_WEIGHT_DEFAULT */
 	bool solo;	 /* keeps a context of its own where a policy makes pools */
 	struct cot_qos qos;
-	/* Longest thread block that the policy is told of; 0 = nothing, as of a real program of
-	 * which nobody knows. */
+	/* Longest thread block, for the policy; 0 = not known, as for most real programs. */
 	uint32_t block_hint_us;
 	/* Its kernels are rewritten, so that a policy can say how many SMs they get: with `rewrite`
 	 * or one of these. */
@@ -147,7 +146,7 @@ struct cot_app {
 /* What rewritten kernels cost. */
 struct cot_workers {
 	uint64_t grant_ps; /* until a kernel that may begin does */
-	uint64_t evict_ps; /* until workers that shall leave know it */
+	uint64_t evict_ps; /* until workers that should leave know it */
 	double overhead;   /* of their thread blocks' time, as a part of it */
 };
 

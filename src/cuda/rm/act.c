@@ -45,7 +45,7 @@ static uint64_t driver_slice(struct cot_rm *rm, const struct cot_rm_object *o)
 	return us;
 }
 
-/* RM knows the client no more: the program closed its descriptor and opened it again. */
+/* RM no longer knows the client: the program closed its descriptor and opened it again. */
 static void forget_client(struct cot_rm *rm, const struct cot_rm_object *o)
 {
 	pthread_mutex_lock(&rm->lock);

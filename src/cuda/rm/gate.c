@@ -1,10 +1,11 @@
 /*
- * Setting channels up, or taking them down, and freezing exclude each other. A freeze in the midst
- * of a set-up made programs hang for ever on an H200 (driver 580): the driver's user part waited
- * for its own first work on the new channels, which never ended, also after the thaw. That work
- * comes after the last request that can be seen here, hence the quiet time.
+ * Setting up or taking down channels, and freezing, exclude each other. A freeze during a set-up
+ * made programs hang for ever on an H200 (driver 580): the driver's user part waited for its own
+ * first work on the new channels, which never ended, even after the thaw. That work comes after the
+ * last request that is visible here, hence the quiet time.
  *
- * A freeze is refused then; a set-up that begins while the process is frozen waits at the gate.
+ * cot_rm_close_gate() refuses a freeze then; a set-up that begins while the process is frozen waits
+ * at the gate.
  */
 #include <errno.h>
 
@@ -19,7 +20,11 @@ void cot_rm_begin_change(struct cot_rm *rm)
 {
 	int saved = errno;
 
-	/* The order matters: whoever closes the gate looks at n_changing afterwards. */
+	/*
+	 * Sequentially consistent on both sides: this thread adds to n_changing, then loads
+	 * gate_closed; cot_rm_close_gate() in the control thread stores gate_closed, then loads
+	 * n_changing. So at least one of the two sees the other.
+	 */
 	for (;;) {
 		atomic_fetch_add(&rm->n_changing, 1);
 		if (!atomic_load(&rm->gate_closed) || !rm->host->wait)

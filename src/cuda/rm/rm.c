@@ -32,7 +32,8 @@ void cot_rm_init(struct cot_rm *rm, const struct cot_rm_host *host)
 
 void cot_rm_forget(struct cot_rm *rm)
 {
-	/* The thread that held the lock, if any, does not exist here: it is made anew. */
+	/* The thread that held the lock, if any, does not exist in the child: initialise the lock
+	 * again. */
 	reset(rm);
 	atomic_store(&rm->n_lost, 0);
 }

@@ -4,20 +4,20 @@
  *
  * cot_rm_pass() stands in for ioctl(): it carries the request out and learns from it what the
  * process owns. The other functions send controls for those objects on the descriptors that they
- * came through. Only objects of this process are ever touched, and nothing GPU-wide.
+ * came through. It changes only objects of this process, nothing GPU-wide.
  *
  *     slice   how long a channel group may run before the next one's turn
  *     mode    how it leaves the GPU then: `switch` (saved between instructions) or `drain` (its
  *             thread blocks end first)
  *     freeze  its channels are disabled and preempted; thaw enables them again
  *
- * What is wanted (slice, mode, frozen or not) is state: it holds for groups and channels that
- * come later too. The slice is given at once, and again after the slice that the driver's user
- * part sets on a new group. The rest needs a cot_rm_sync() after host.changed().
+ * The settings (slice, mode, frozen or not) are state: they apply to later groups and channels too.
+ * A new group gets the slice at once, and again after the driver's user part has set its own. The
+ * rest needs a cot_rm_sync() after host.changed().
  *
  * Threads: cot_rm_pass() from any number; all others from one thread at a time (the control
  * thread). The lock inside is never held while RM works. After fork(), the child calls
- * cot_rm_forget() first: the parent's objects are not its to touch.
+ * cot_rm_forget() first: it must not change the parent's objects.
  */
 #ifndef COT_CUDA_RM_RM_H
 #define COT_CUDA_RM_RM_H
@@ -31,11 +31,11 @@
 /* What is around it. `ioctl` behaves as the system call's wrapper (-1 and errno). */
 struct cot_rm_host {
 	int (*ioctl)(int fd, unsigned long request, void *arg);
-	/* Which file a descriptor stands for; false = none. NULL: descriptors are trusted. */
+	/* Which file a descriptor is; false = none. NULL: descriptors are trusted. */
 	bool (*identify)(int fd, struct cot_rm_identity *ret_id);
 	/*
 	 * Copies `n` bytes, at most 4096, of the program's memory, whatever its pointer is; keeps
-	 * errno. False: they cannot be read, or nobody can tell. NULL: pointers are trusted.
+	 * errno. False: they cannot be read, or may not be readable. NULL: pointers are trusted.
 	 */
 	bool (*copy)(void *to, const void *from, size_t n);
 	/*
@@ -57,7 +57,9 @@ struct cot_rm_host {
  * new channels comes later than the last request for them, on an H200 by some 0.1 s. */
 #define COT_RM_QUIET_NS 400000000ull
 
-/* An object whose free is under way: the driver may know it no more while the table still does. */
+/*
+ * An object whose free is under way: the driver may no longer know it while the table still does.
+ */
 struct cot_rm_freeing {
 	uint32_t client, handle; /* client 0 = unused */
 };

@@ -60,7 +60,7 @@ static void remove_one(struct cot_rm_table *t, struct cot_rm_object *o)
 	t->free_list = self;
 }
 
-/* An unused slot, or the one that already stands for this open file; COT_RM_MAX_FDS when full. */
+/* An unused slot, or the one that already has this open file; COT_RM_MAX_FDS when full. */
 static unsigned fd_slot(struct cot_rm_table *t, int fd, const struct cot_rm_identity *id)
 {
 	unsigned i, unused = COT_RM_MAX_FDS;
@@ -74,8 +74,8 @@ static unsigned fd_slot(struct cot_rm_table *t, int fd, const struct cot_rm_iden
 		} else if (f->fd == fd) {
 			if (memcmp(&f->id, id, sizeof(*id)) == 0)
 				return i;
-			/* The number stands for another file now: the old one was closed, and
-			 * the kernel freed what came through it. */
+			/* The number is another file now: the program closed the old one, and the
+			 * kernel freed the objects that came through it. */
 			cot_rm_table_remove_fd(t, i);
 			unused = i;
 		}

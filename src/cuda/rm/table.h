@@ -50,7 +50,7 @@ struct cot_rm_object {
 	uint8_t gpu;		  /* device instance, 0xff = not known */
 };
 
-/* Which open file a descriptor stands for, as far as fstat() tells. */
+/* Which open file a descriptor is, as far as fstat() tells. */
 struct cot_rm_identity {
 	uint64_t dev, ino, rdev;
 };

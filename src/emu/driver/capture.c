@@ -210,7 +210,7 @@ CUresult cot_emu_capture_task(struct CUstream_st *s, struct cot_emu_task *task, 
 	return result;
 }
 
-/* With the lock held: the event stands for what the stream has so far. */
+/* With the lock held: the event represents what the stream has so far. */
 static CUresult remember(struct CUstream_st *s, CUevent event)
 {
 	struct cot_emu_nodes *nodes = calloc(1, sizeof(*nodes));

@@ -1,10 +1,10 @@
 /*
- * Capture: a stream that writes down what it is given, as nodes of a graph, instead of doing it.
+ * Capture: a stream records its operations as nodes of a graph, instead of doing them.
  *
  * A capture begins in one stream, the origin. Another stream joins it by waiting for an event that
- * was recorded in a stream of the capture. Each stream of the capture knows the nodes that its
- * next one will need. One lock covers all captures; none of this is in anybody's fast path but
- * for the look whether a stream captures. Thread-safe.
+ * was recorded in a stream of the capture. Each stream of the capture knows the nodes that its next
+ * one will need. One lock covers all captures; none of this is in a fast path, except for the check
+ * whether a stream captures. Thread-safe.
  */
 #ifndef COT_EMU_DRIVER_CAPTURE_H
 #define COT_EMU_DRIVER_CAPTURE_H
@@ -36,7 +36,7 @@ void cot_emu_capture_forget(CUevent event);
 /* The stream is going away. */
 void cot_emu_capture_leave(struct CUstream_st *s);
 
-/* ---- for those who capture ---- */
+/* ---- for functions that capture ---- */
 
 /* Of this thread; returns the one before. */
 CUstreamCaptureMode cot_emu_capture_exchange_mode(CUstreamCaptureMode mode);

@@ -111,7 +111,7 @@ static struct CUstream_st *take_stream(struct cot_emu_context *c)
 	return s;
 }
 
-/* Calls what was asked to be called when the context ends. */
+/* Calls the functions that were registered for the end of the context. */
 static void free_slots(struct cot_emu_context *c)
 {
 	struct cot_emu_slot *slot;

@@ -49,7 +49,7 @@ struct cot_emu_function_ops {
 	/* Does the work. Called when the kernel has ended, in stream order; NULL: nothing to do. */
 	CUresult (*run)(const struct cot_emu_launch *launch);
 	/*
-	 * Instead of `run`, for kernels whose length nobody knows: does the work while the kernel
+	 * Instead of `run`, for kernels whose length is not known: does the work while the kernel
 	 * is on the GPU, and returns when it has ended. Called in stream order.
 	 */
 	CUresult (*execute)(struct CUstream_st *s, const struct cot_emu_launch *launch);
@@ -124,7 +124,7 @@ CUresult cot_emu_module_load(struct cot_emu_context *c, const struct cot_emu_cod
 /* ---- module.c ---- */
 
 struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name);
-/* It is in no context any more. */
+/* It is no longer in a context. */
 void cot_emu_module_unload(struct cot_emu_module *m);
 /* All that the context has. */
 void cot_emu_modules_free(struct cot_emu_context *c);

@@ -23,7 +23,7 @@ struct cot_emu_nodes {
 
 struct CUgraphNode_st {
 	struct CUgraph_st *graph;
-	struct cot_emu_task task;      /* GRAPH stands for a child, which is in `child` */
+	struct cot_emu_task task;      /* GRAPH means a child graph, which is in `child` */
 	struct CUgraph_st *child;      /* owned */
 	struct cot_emu_nodes needs;    /* must be done before */
 	struct CUgraphNode_st *origin; /* in a clone: what it is a copy of */

@@ -72,7 +72,7 @@ static void list_add(struct CUgreenCtx_st *g)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* False: it is not there any more. */
+/* False: it is gone. */
 static bool list_remove(const struct CUgreenCtx_st *g)
 {
 	struct CUgreenCtx_st **at;
@@ -175,8 +175,8 @@ CUresult cot_emu_green_stream(struct CUgreenCtx_st *g, unsigned flags, int prior
 /* ---- events of all streams ---- */
 
 /*
- * One more stream, without kernels, stands for all of them: it waits for all that they have before
- * an event is recorded in it, and for an event for which they are to wait.
+ * One more stream, without kernels, represents all of them: it waits for all their operations
+ * before an event is recorded in it, and for an event that they should wait for.
  */
 static CUresult begin_barrier(struct CUgreenCtx_st *g)
 {

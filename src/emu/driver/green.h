@@ -35,7 +35,7 @@ struct CUgreenCtx_st {
 };
 
 CUresult cot_emu_green_make(const struct cot_emu_part *part, struct CUgreenCtx_st **ret_green);
-/* Its streams stay, but nothing can be done with them any more. */
+/* Its streams stay, but can no longer be used. */
 CUresult cot_emu_green_destroy(struct CUgreenCtx_st *green);
 /* NULL may be given; returns the same. */
 struct CUgreenCtx_st *cot_emu_green_ref(struct CUgreenCtx_st *green);
@@ -52,7 +52,7 @@ CUcontext cot_emu_green_context(struct CUgreenCtx_st *green);
 
 CUresult cot_emu_green_stream(struct CUgreenCtx_st *green, unsigned flags, int priority,
 			      struct CUstream_st **ret_stream);
-/* The event stands for all that the green context's streams have so far. */
+/* The event represents all that the green context's streams have so far. */
 CUresult cot_emu_green_record(struct CUgreenCtx_st *green, CUevent event);
 /* What its streams get from now on waits for the event. */
 CUresult cot_emu_green_wait(struct CUgreenCtx_st *green, CUevent event);

@@ -13,7 +13,7 @@
 #include "emu/driver/range.h"
 #include "emu/exec/exec.h"
 
-/* A thread that stands looks whether its stream is being dropped this often, in wall time. */
+/* How often, in wall time, a waiting thread checks whether its stream is being dropped. */
 #define LOOK_NS		(20ull * 1000 * 1000)
 #define MAX_CPUS	64
 #define WORKSPACE_BYTES 512u
@@ -38,10 +38,10 @@
  *       ^                             |  ^                             |
  *       +--- leave: has no block -----+  +---- OPEN or DRAIN ----------+
  *
- * The model waits for the grid's word that it has stopped: nobody is inside, and in a drain nobody
- * is halfway through a block either. That becomes true by a thread that leaves or stands still, or
- * by the model, which may want the grid to leave before the first thread has come in. So whoever
- * comes last says it: a thread that was the last one inside, and the watcher at each change.
+ * The model waits until the grid says that it has stopped: no thread is inside, and in a drain no
+ * thread is halfway through a block either. This becomes true when a thread leaves or waits, or
+ * through the model, which may want the grid to leave before the first thread has come in. So the
+ * last one says it: a thread that was the last one inside, and the watcher at each change.
  */
 enum gate { CLOSED, DRAIN, OPEN, OVER };
 
@@ -203,7 +203,7 @@ static bool may_begin(struct grid *g)
 	return g->cooperative || wall_ns() >= atomic_load(&g->patient_ns);
 }
 
-/* Stands until the gate lets it through; does not count as being inside meanwhile. */
+/* Waits until the gate lets it through; does not count as inside meanwhile. */
 static int stand(struct grid *g, enum cot_exec_at at)
 {
 	bool halfway = at == COT_EXEC_AT_SLICE;
@@ -365,7 +365,7 @@ static void run(struct grid *g, struct cot_exec_run *x, const struct cot_emu_lau
 	(void)pass(g, COT_EXEC_AT_LEAVE);
 }
 
-/* What came of it; a fault is told once, here. */
+/* The result; a fault is reported once, here. */
 static CUresult outcome(struct grid *g, const struct cot_exec_run *x)
 {
 	const struct cot_exec_fault *fault = cot_exec_run_fault(x);

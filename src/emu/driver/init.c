@@ -61,7 +61,7 @@ static CUresult result_of_attach(int err)
 	}
 }
 
-/* What the environment says and nobody understands, once for a process. */
+/* Reports invalid values in the environment, once per process. */
 static void tell_wrong_values(void)
 {
 	static bool told;
@@ -74,9 +74,9 @@ static void tell_wrong_values(void)
 }
 
 /*
- * What an MPS client with a share of the SMs gets and is told that the GPU has. Compute capability
- * 9.0 gives them out in pairs, and not fewer than eight; on an H200 with 132: 1 to 7 % are 8 SMs,
- * 10 % are 12, 50 % are 66.
+ * The SMs that an MPS client with a share gets, and sees as the GPU's. Compute capability 9.0 gives
+ * them out in pairs, and not fewer than eight; on an H200 with 132: 1 to 7 % are 8 SMs, 10 % are
+ * 12, 50 % are 66.
  */
 #define SMS_AT_LEAST 8u
 
@@ -144,7 +144,7 @@ static CUresult initialise(void)
 
 /*
  * What others have registered before us, such as the runtime's own end, comes after this, and finds
- * that there is no CUDA any more; nobody may wait then for a kernel that never ends.
+ * that CUDA is gone; no thread may wait then for a kernel that never ends.
  */
 static void at_exit(void)
 {
@@ -167,7 +167,7 @@ CUresult cot_emu_init(void)
 	pthread_mutex_lock(&init_lock);
 	if (!atomic_load(&init_pid)) {
 		init_result = initialise();
-		/* Where there is an MPS server that takes nobody now, there may be one later. */
+		/* If an MPS server accepts no client now, it may later. */
 		if (init_result == CUDA_SUCCESS) {
 			atomic_store(&init_pid, getpid());
 			(void)atexit(at_exit);

@@ -1,5 +1,5 @@
 /*
- * ioctl and open for the emulated device nodes; everything else goes on to whoever comes next.
+ * ioctl and open for the emulated device nodes; everything else goes on to the next definition.
  * With another wrapper preloaded before this library, that wrapper's RTLD_NEXT leads here.
  */
 /* Its fcntl.h would define open itself. */

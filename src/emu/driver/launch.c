@@ -82,7 +82,8 @@ static CUresult check_cooperative(const struct cot_emu_launch *l)
 	return CUDA_SUCCESS;
 }
 
-/* Kernels that only last as long as they are told may have clusters; those that run may not yet. */
+/* Built-in kernels, which only last a given time, may have clusters; kernels that execute may not
+ * yet. */
 static CUresult check_cluster(const struct cot_emu_launch *l, struct cot_emu_place place)
 {
 	uint64_t n = 1;

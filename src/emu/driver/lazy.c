@@ -94,7 +94,9 @@ static void finish_op(struct cot_emu_op *op)
 		cot_emu_stream_unref(op->other);
 }
 
-/* Waits, without the lock, for what the first operation needs; again if somebody was faster. */
+/*
+ * Waits, without the lock, for what the first operation needs; again if another thread was faster.
+ */
 CUresult cot_emu_lazy_retire_first(struct CUstream_st *s, uint64_t position, bool block)
 {
 	struct cot_emu_op *op = &s->ops[position % COT_EMU_MAX_OPS], copy;

@@ -17,7 +17,7 @@ struct cot_emu_range;
 
 /* Makes memory and enters it; r->kind, flags and pool are given. */
 CUresult cot_emu_memory_make(struct cot_emu_context *c, size_t bytes, struct cot_emu_range *r);
-/* Of a range that is in no table any more. */
+/* Of a range that is no longer in a table. */
 void cot_emu_memory_free(const struct cot_emu_range *r);
 /* Memory of a pool; NULL: of none. */
 CUresult cot_emu_pool_make(struct cot_emu_context *c, CUmemoryPool pool, size_t bytes,

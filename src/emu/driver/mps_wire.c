@@ -156,7 +156,7 @@ int cot_emu_mps_listen_control(void)
 	dir = control_address(&a);
 	if (dir < 0)
 		return dir;
-	/* The caller has found out that nobody listens: what is left is from a killed daemon. */
+	/* The caller has found that no process listens: the socket is left from a killed daemon. */
 	unlinkat(dir, "control", 0);
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sock < 0 || bind(sock, (struct sockaddr *)&a, sizeof(a)) || chmod(a.sun_path, 0666) ||

@@ -1,7 +1,7 @@
 /*
  * Messages between the parts of the emulated MPS: clients, control daemon, server and the control
- * program's command line. One fixed layout over SOCK_SEQPACKET; a descriptor may come along.
- * The far end may be anybody who can open the socket: sizes and strings are checked on receipt.
+ * program's command line. One fixed layout over SOCK_SEQPACKET; a descriptor may come along. The
+ * peer may be any process that can open the socket: the receiver checks sizes and strings.
  */
 #ifndef COT_EMU_DRIVER_MPS_WIRE_H
 #define COT_EMU_DRIVER_MPS_WIRE_H

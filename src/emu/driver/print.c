@@ -5,7 +5,7 @@
 
 #include "emu/driver/grid.h"
 
-/* What kernels may print before somebody waits; beyond that it appears at once. */
+/* How much kernels may print before the program waits; more appears at once. */
 #define BUFFER_BYTES (1u << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

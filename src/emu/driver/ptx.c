@@ -34,7 +34,7 @@ static uint32_t target_of(const char *text)
 	return number < 1000 ? (uint32_t)number : 0;
 }
 
-/* For an older GPU than the text asks for, the text's own is what the interpreter is told. */
+/* If the GPU is older than the text's target, the interpreter gets the text's target. */
 static CUresult choose_target(const char *text, uint32_t *ret_target, struct cot_error *err)
 {
 	uint32_t wanted = target_of(text), here = cot_emu_device_target();

@@ -5,8 +5,8 @@
  *
  *     device -- split --> groups of SMs, and the rest -- describe --> description -- green context
  *
- * A split takes SMs from the lowest number up. So the same split gives the same SMs to everybody,
- * as it does to the clients of one MPS server on an H200.
+ * A split takes SMs from the lowest number up. So the same split gives the same SMs to every
+ * program, as it does to the clients of one MPS server on an H200.
  */
 #ifndef COT_EMU_DRIVER_RESOURCE_H
 #define COT_EMU_DRIVER_RESOURCE_H

@@ -240,8 +240,7 @@ static void *work(void *arg)
 	}
 	dropping = s->dropping;
 	if (dropping)
-		s->has_worker =
-			false; /* somebody waits for that, and goes on to free the context */
+		s->has_worker = false; /* a thread waits for that, and then frees the context */
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (!dropping) {
@@ -530,7 +529,7 @@ CUresult cot_emu_stream_close(struct CUstream_st *s)
 		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
-	/* Without a worker nobody would do the rest. */
+	/* Without a worker no thread would do the rest. */
 	if (!has_worker) {
 		result = cot_emu_stream_drain(s, true);
 		if (leave_context(s))

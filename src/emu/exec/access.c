@@ -20,7 +20,7 @@ static const struct cot_exec_range *find_range(struct cot_exec_worker *worker, u
 		r = worker->ranges[k];
 		if (address < r.first || address > r.last)
 			continue;
-		/* The one found last is looked at first. */
+		/* Try the one found last first. */
 		worker->ranges[k] = worker->ranges[0];
 		worker->ranges[0] = r;
 		return &worker->ranges[0];

@@ -185,7 +185,7 @@ static enum cot_exec_flow run_warp(struct cot_exec_warp *w, uint64_t limit, uint
 	return flow;
 }
 
-/* Why nobody can go on: for the first thread that waits. */
+/* Why no thread can go on: for the first thread that waits. */
 static enum cot_exec_block_state stuck(struct cot_exec_block *b)
 {
 	uint32_t i, k;
@@ -220,7 +220,7 @@ static enum cot_exec_block_state stuck(struct cot_exec_block *b)
 	return BLOCK_FAULTED;
 }
 
-/* Lanes at joins go on where a barrier holds the rest of their warp, and now everybody. */
+/* Lanes at joins go on if a barrier holds the rest of their warp, and now the whole block. */
 static bool wake(struct cot_exec_warp *w)
 {
 	if (!w->n_ready && w->live)

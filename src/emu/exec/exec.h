@@ -156,7 +156,7 @@ const char *cot_exec_fault_name(enum cot_exec_fault_kind kind);
 
 struct cot_exec_run;
 
-/* Where a worker stands when it asks the gate. */
+/* Where a worker is when it asks the gate. */
 enum cot_exec_at {
 	COT_EXEC_AT_BLOCK, /* about to begin a block */
 	COT_EXEC_AT_SLICE, /* inside a block, about every COT_EXEC_SLICE warp instructions */
@@ -170,8 +170,8 @@ enum cot_exec_at {
  *
  * AT_BLOCK is another kind of question: it must not wait or lock, and anything but 0 means "not
  * now". The worker then goes on with blocks that have begun; when there are none for it, it leaves
- * and enters again. So one that has left holds no block, and when nobody is between enter and leave
- * but those that wait AT_SLICE, no block that has begun is anywhere but with them.
+ * and enters again. So a worker that has left holds no block. When only workers that wait AT_SLICE
+ * are between enter and leave, only they hold blocks that have begun.
  */
 typedef int (*cot_exec_gate)(void *arg, enum cot_exec_at at);
 

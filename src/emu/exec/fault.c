@@ -1,4 +1,4 @@
-/* How a run ends badly: the first fault counts, and everybody leaves. */
+/* How a run ends with a fault: the first fault counts, and all workers leave. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

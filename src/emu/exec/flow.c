@@ -123,7 +123,7 @@ static bool edges_of(struct graph *g, uint32_t i)
 	case COT_PTX_OP_BRX_IDX:
 		return add_table(g, b, x->operands[1].label);
 	case COT_PTX_OP_TRAP:
-		/* Nobody comes back from there, so it is no way to the end. */
+		/* No thread comes back from there, so it is no way to the end. */
 		return true;
 	default:
 		return add_edge(g, b, g->end);
@@ -164,7 +164,7 @@ static uint32_t number_blocks(struct graph *g)
 
 	for (i = 0; i <= g->n; i++)
 		block_at(g, i)->order = NO_BLOCK;
-	/* On the stack: a block, and how many of its neighbours were looked at. */
+	/* On the stack: a block, and how many of its neighbours were visited. */
 	g->stack[0] = g->end;
 	g->stack[1] = 0;
 	block_at(g, g->end)->order = 0;

@@ -320,7 +320,7 @@ static void settle(struct cot_exec_warp *w, int32_t j)
 	cot_exec_ready(w, g);
 }
 
-/* Those who are at a join go on without the others. */
+/* Lanes at a join go on without the others. */
 static void go_on(struct cot_exec_warp *w, int32_t j)
 {
 	struct cot_exec_group *g = cot_exec_new_group(w);
@@ -345,7 +345,7 @@ void cot_exec_lose_patience(struct cot_exec_warp *w)
 {
 	uint32_t patience = w->talks ? SHORT_PATIENCE : PATIENCE, j;
 
-	/* With nobody else to run there is nothing to wait for: the others wait for somebody. */
+	/* If no other lane can run there is nothing to wait for: the others wait themselves. */
 	for (j = 0; j < w->n_joins; j++)
 		if (w->joins[j].arrived && (!w->n_ready || w->n_run - w->joins[j].since > patience))
 			go_on(w, (int32_t)j);

@@ -324,7 +324,7 @@ struct cot_exec_run {
 	struct cot_exec_fault fault;
 	bool prefer_new;
 
-	_Atomic bool stopped; /* everybody leaves soon */
+	_Atomic bool stopped; /* all workers leave soon */
 	pthread_mutex_t print_lock;
 	struct cot_exec_races *races; /* NULL: no checks */
 };
@@ -362,7 +362,7 @@ enum cot_exec_flow cot_exec_fault(struct cot_exec_warp *w, const struct cot_exec
 				  unsigned lane, enum cot_exec_fault_kind kind, uint64_t address,
 				  const char *fmt, ...) COT_PRINTF(6, 7);
 
-/* The same for what is nobody's instruction. */
+/* The same for accesses that belong to no instruction. */
 void cot_exec_run_fail(struct cot_exec_run *run, enum cot_exec_fault_kind kind, const char *why);
 
 /* ---- access.c ---- */
@@ -402,7 +402,9 @@ struct cot_exec_group *cot_exec_new_group(struct cot_exec_warp *w);
 void cot_exec_use_group(struct cot_exec_warp *w, struct cot_exec_group *g);
 void cot_exec_use_frame(struct cot_exec_warp *w, int32_t frame);
 void cot_exec_ready(struct cot_exec_warp *w, struct cot_exec_group *g);
-/* Who has waited long at a join goes on: the others may be waiting for what it does next. */
+/*
+ * A lane that has waited long at a join goes on: the others may be waiting for what it does next.
+ */
 void cot_exec_lose_patience(struct cot_exec_warp *w);
 /* 0, or -1 when there is no memory. */
 int cot_exec_warp_begin(struct cot_exec_warp *w);

@@ -73,7 +73,7 @@ unsigned cot_exec_reg_bits(const struct cot_exec_lower *l, const struct cot_ptx_
 
 /* A row of constants: the value's low bits in every lane. */
 cot_exec_ref cot_exec_const_row(struct cot_exec_lower *l, uint64_t value, unsigned bits);
-/* A row of the frame that nobody else uses. */
+/* A row of the frame that nothing else uses. */
 cot_exec_ref cot_exec_scratch(struct cot_exec_lower *l, unsigned bits);
 /* Room in insn lists; the index of the first. */
 uint32_t cot_exec_add_list(struct cot_exec_lower *l, const cot_exec_ref *refs, uint32_t n);
@@ -142,7 +142,7 @@ cot_exec_fn cot_exec_clock_handler(unsigned bits);
 /* Which of the module's functions it is. */
 uint32_t cot_exec_function_index(struct cot_exec_lower *l, const struct cot_ptx_func *func);
 bool cot_exec_lower_call(struct cot_exec_lower *l, const struct cot_ptx_insn *x, cot_exec_fn fn);
-/* What stands where groups meet again. */
+/* The instruction at the place where groups meet again. */
 cot_exec_fn cot_exec_join_handler(void);
 
 /* How many 32-bit registers of the function are in use at the same time, at most. */

@@ -35,7 +35,7 @@ static void write_result(struct cot_exec_warp *w, const struct cot_exec_insn *in
 	}
 }
 
-/* Everybody is there: those who wait go on. */
+/* All threads are there: those that wait go on. */
 static void release(struct cot_exec_block *b, unsigned id)
 {
 	struct cot_exec_barrier *bar = &b->barriers[id];

@@ -353,7 +353,7 @@ static bool lower_slct(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
 	return true;
 }
 
-/* insn.n says what is asked; numbers as exponent and fraction */
+/* insn.n says which classes are tested; numbers as exponent and fraction */
 enum { TEST_FINITE, TEST_INFINITE, TEST_NUMBER, TEST_NAN, TEST_NORMAL, TEST_SUBNORMAL };
 
 static bool test(uint8_t what, bool top, bool exponent, bool fraction)

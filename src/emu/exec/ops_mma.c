@@ -1,7 +1,7 @@
 /*
  * Matrix instructions of a warp: mma, wmma and ldmatrix. Fragments of mma are spread over the lanes
- * as PTX says; those of wmma are nobody's business but ours: element e of a matrix, row by row, is
- * in lane e / (elements per lane).
+ * as PTX says; PTX leaves those of wmma to us: element e of a matrix, row by row, is in lane e /
+ * (elements per lane).
  *
  * Products are added in double precision, in order, and rounded once at the end; integers exactly.
  */

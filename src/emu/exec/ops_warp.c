@@ -302,7 +302,7 @@ void cot_exec_warp_recheck(struct cot_exec_warp *w)
 		cot_exec_use_frame(w, w->group->frame);
 }
 
-/* Those without .sync: whoever is here. */
+/* Those without .sync: the lanes that are here. */
 HANDLER(alone)
 {
 	return operations[KIND(in)](w, in, m);

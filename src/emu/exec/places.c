@@ -90,7 +90,7 @@ static int put(struct cot_exec_lower *l, const struct cot_ptx_var *var, enum cot
 
 /* ---- the module's data ---- */
 
-/* A variable that is only announced stands for the definition of that name. */
+/* A variable that is only declared means the definition of that name. */
 static const struct cot_ptx_var *definition(const struct cot_exec_lower *l,
 					    const struct cot_ptx_var *v)
 {
@@ -169,7 +169,7 @@ int cot_exec_place_module(struct cot_exec_lower *l, struct cot_error *err)
 	if (error)
 		return cot_error_set(err, error,
 				     "the variables of the module need too much memory");
-	/* Pages that nobody touches cost nothing this way; with aligned_alloc() they would. */
+	/* Untouched pages cost nothing this way; with aligned_alloc() they would. */
 	m->data_memory = calloc(1, at + 1 + DATA_ALIGN);
 	if (!m->data_memory)
 		return cot_error_set(err, -ENOMEM, "no memory for the variables of the module");

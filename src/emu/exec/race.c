@@ -220,7 +220,7 @@ static const struct access *plain(struct cot_exec_races *r, struct word *word,
 {
 	unsigned k;
 
-	/* Lanes that write the same place in one instruction are not told from each other. */
+	/* Lanes that write the same place in one instruction are not distinguished. */
 	if (collides(r, &word->write, new) &&
 	    !(write && word->write.warp == new->warp && word->write.line == new->line))
 		return &word->write;

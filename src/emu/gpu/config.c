@@ -140,7 +140,7 @@ struct complaint {
 	unsigned n; /* how many are still to be passed over */
 };
 
-/* True when it is the one that was asked for. */
+/* True if it is the requested one. */
 static bool complain(struct complaint *c, const char *name, const char *value, const char *expected)
 {
 	if (c->n--)

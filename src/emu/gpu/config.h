@@ -1,7 +1,7 @@
 /*
- * What the environment says about the emulated GPU. The first process fixes the physical values
- * for everybody (they lie in the shared state); the rest is read by each process for itself.
- * No state; safe from any thread as far as getenv is.
+ * What the environment says about the emulated GPU. The first process fixes the physical values for
+ * all processes (they are in the shared state); each process reads the rest for itself. No state;
+ * safe from any thread as far as getenv is.
  */
 #ifndef COT_EMU_GPU_CONFIG_H
 #define COT_EMU_GPU_CONFIG_H

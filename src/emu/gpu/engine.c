@@ -57,8 +57,8 @@ static uint64_t leave_point(const struct cot_emu_channel *ch, const struct cot_e
 }
 
 /*
- * An open kernel that has been told to leave: until when it counts as running, or 0 if it has
- * stopped. A switch takes the context away from a program that does not stop in time.
+ * An open kernel that must leave: until when it counts as running, or 0 if it has stopped. A switch
+ * takes the context away from a program that does not stop in time.
  */
 static uint64_t parks_until(const struct cot_emu_engine *e, const struct cot_emu_channel *ch,
 			    const struct cot_emu_kernel *k)
@@ -313,7 +313,7 @@ static void reap(struct cot_emu_model *m, struct cot_emu_engine *e)
 	}
 }
 
-/* What it costs to take the group off the GPU as it stands now. */
+/* What it costs to take the group off the GPU now. */
 static uint64_t switch_cost(const struct cot_emu_model *m, const struct cot_emu_group *g)
 {
 	uint64_t cost = m->params.idle_ns;

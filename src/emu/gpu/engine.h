@@ -1,5 +1,5 @@
 /*
- * The engines of a model: who has the GPU, for how long, and what its kernels get done meanwhile.
+ * The engines of a model: which group has the GPU, for how long, and what its kernels do meanwhile.
  * Only for gpu/model.c; times and rules are explained in model.h.
  */
 #ifndef COT_EMU_GPU_ENGINE_H

@@ -1,10 +1,11 @@
 /*
  * The folder of an emulated machine, and the files in it.
  *
- * COTENANT_EMU_DIR names it; who may enter it and write there shares the machine, and must be
- * trusted by the others: the files are mapped, and whoever cuts one short ends those that use it
- * (a file with a name cannot be sealed). Without the variable it is a folder of the user's own in
- * a place where everybody may make folders; there only what is really the user's own is used.
+ * COTENANT_EMU_DIR names it. A user who may enter it and write there shares the machine, and the
+ * others must trust that user: processes map the files, and truncating one ends the processes that
+ * use it (a file with a name cannot be sealed). Without the variable it is the user's own folder in
+ * a place where all users may make folders; there only a folder that really belongs to the user is
+ * used.
  */
 #ifndef COT_EMU_GPU_FOLDER_H
 #define COT_EMU_GPU_FOLDER_H
@@ -13,7 +14,7 @@
 
 /*
  * A descriptor of the folder, which is made if need be, or -errno. The user's own: -EPERM if
- * somebody else has made it, -ENOTDIR or -ELOOP if it is no folder; nobody else may enter it
+ * another user has made it, -ENOTDIR or -ELOOP if it is not a folder; no other user may enter it
  * afterwards.
  */
 int cot_emu_folder_open(void);

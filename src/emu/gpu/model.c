@@ -390,7 +390,7 @@ bool cot_emu_model_channel_resident(const struct cot_emu_model *m,
 	if (!channel_valid(m, channel))
 		return false;
 	ch = &m->channels[channel.slot];
-	/* A context that is loaded runs nothing of a channel that it has been told to leave. */
+	/* A loaded context runs nothing of a channel that must leave. */
 	if (m->engines[m->groups[ch->group].gpu].state == COT_EMU_RUN && !ch->lingers)
 		return false;
 	return cot_emu_engine_resident(m, ch->group);

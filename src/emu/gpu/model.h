@@ -58,7 +58,7 @@ enum cot_emu_kernel_state {
 	COT_EMU_KERNEL_FAULTED,
 };
 
-/* Names of things in a model. `serial` tells a slot's users apart; 0 is nobody. */
+/* Names of things in a model. `serial` distinguishes a slot's users; 0 is none. */
 struct cot_emu_group_id {
 	uint32_t slot, serial;
 };
@@ -114,7 +114,7 @@ struct cot_emu_kernel {
 	uint32_t serial; /* 0: free */
 	uint8_t state;
 	uint8_t traps;
-	uint8_t open;	/* nobody knows how long it takes: its owner says when it has ended */
+	uint8_t open;	/* its length is not known: its owner says when it has ended */
 	uint8_t parked; /* open: nothing of it runs */
 	uint16_t client;
 	uint16_t channel;
@@ -130,13 +130,13 @@ enum cot_emu_engine_state { COT_EMU_RUN, COT_EMU_LEAVE, COT_EMU_SWITCH };
 
 struct cot_emu_engine {
 	uint32_t state;
-	uint32_t expelled;	 /* leave at the slice's end, even if nobody waits */
+	uint32_t expelled;	 /* leave at the slice's end, even if no group waits */
 	int32_t current;	 /* group on the GPU, -1: none */
 	int32_t leaving;	 /* group whose context a switch saves, -1: none */
 	uint32_t last;		 /* where the run list goes on */
-	uint64_t leave_ns;	 /* when it was told to leave */
+	uint64_t leave_ns;	 /* since when it must leave */
 	uint64_t since_ns;	 /* progress of kernels is right at this time */
-	uint64_t slice_start_ns; /* a slice that nobody contests is renewed from here */
+	uint64_t slice_start_ns; /* while no group waits, the slice is renewed from here */
 	uint64_t switch_end_ns;
 	uint64_t n_switches;
 };
@@ -158,7 +158,7 @@ struct cot_emu_work {
 	uint64_t block_ns;	/* one thread block; blocks of a kernel end together */
 	uint32_t demand;	/* 1..COT_EMU_WHOLE_GPU: the share of the SMs that it may use */
 	bool traps;		/* ends with a fault, which takes the whole group along */
-	bool open;		/* lasts until cot_emu_model_end(); the times are not looked at */
+	bool open;		/* lasts until cot_emu_model_end(); the times do not count */
 	struct cot_emu_sms sms; /* that it may use; none: all */
 };
 
@@ -222,7 +222,7 @@ struct cot_emu_group_id cot_emu_model_group_of(const struct cot_emu_model *m,
  * It names the slot and the low bits of the serial.
  */
 uint32_t cot_emu_channel_token(struct cot_emu_channel_id channel);
-/* serial 0: no such channel (any more) */
+/* serial 0: no such channel, or it is gone */
 struct cot_emu_channel_id cot_emu_model_token_channel(const struct cot_emu_model *m,
 						      uint32_t token);
 
@@ -268,7 +268,7 @@ void cot_emu_model_end(struct cot_emu_model *m, struct cot_emu_ticket ticket, bo
 /* Is there an open kernel? Then a change by one program is news for others. */
 bool cot_emu_model_has_open(const struct cot_emu_model *m);
 
-/* state FREE: the ticket is not valid (any more). */
+/* state FREE: the ticket is not valid, or no longer. */
 struct cot_emu_outcome cot_emu_model_outcome(const struct cot_emu_model *m,
 					     struct cot_emu_ticket ticket);
 /* Forgets a kernel that has ended; one that has not is taken out of its channel. */

@@ -30,7 +30,7 @@
 struct region {
 	uint64_t magic; /* written last */
 	uint32_t version, size;
-	char boot_id[BOOT_ID_SIZE]; /* the monotonic clock starts anew with each boot */
+	char boot_id[BOOT_ID_SIZE]; /* the monotonic clock starts again with each boot */
 	uint64_t origin_ns;	    /* wall clock at GPU time 0 */
 	struct cot_emu_config config;
 	pthread_mutex_t mutex;
@@ -48,7 +48,7 @@ struct cot_emu_gpu {
 
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_emu_gpu *attached; /* under attach_lock */
-static _Atomic int attached_pid;     /* 0: nobody's */
+static _Atomic int attached_pid;     /* 0: no process */
 
 static uint64_t wall_ns(void)
 {
@@ -100,7 +100,7 @@ int cot_emu_gpu_open_node(const char *name, int flags)
 	return fd;
 }
 
-/* ---- who lives ---- */
+/* ---- living processes ---- */
 
 static struct flock life(uint32_t first, uint32_t n, short type)
 {
@@ -139,7 +139,7 @@ static int init_mutex(pthread_mutex_t *mutex)
 	return -err;
 }
 
-/* With the folder locked, and nobody alive. */
+/* With the folder locked, and no process alive. */
 static int init_region(struct region *r)
 {
 	int err;
@@ -171,7 +171,7 @@ static bool region_fits(const struct region *r)
 	       !memcmp(boot_id, r->boot_id, BOOT_ID_SIZE);
 }
 
-/* Maps the region, and makes a new machine of it if nobody uses the old one. */
+/* Maps the region, and makes a new machine of it if no process uses the old one. */
 static int map_region(int dir, struct cot_emu_gpu *gpu, bool observe)
 {
 	int fd = cot_emu_folder_file(dir, "gpu", O_RDWR | O_CLOEXEC), err = 0;
@@ -424,8 +424,8 @@ void cot_emu_gpu_bury(struct cot_emu_gpu *gpu)
 /* ---- waiting ---- */
 
 /*
- * With the lock held: the wall time at which `done` will hold if nobody interferes, or at which
- * it is worth looking again, `most_ns` from now at the latest.
+ * With the lock held: the wall time at which `done` will hold if no process interferes, or at which
+ * to check again, `most_ns` from now at the latest.
  */
 static uint64_t look_ahead(struct region *r, cot_emu_predicate done, void *arg, uint64_t most_ns)
 {
@@ -444,7 +444,9 @@ static uint64_t look_ahead(struct region *r, cot_emu_predicate done, void *arg, 
 	return wall_time(r, m->now_ns);
 }
 
-/* Does work on the GPU depend on anybody but us: others' kernels, or ours in another's group? */
+/*
+ * Whether work on the GPU depends on another process: others' kernels, or ours in another's group.
+ */
 static bool has_neighbours(const struct cot_emu_gpu *gpu, const struct cot_emu_model *m)
 {
 	const struct cot_emu_kernel *k;

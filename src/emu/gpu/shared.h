@@ -2,13 +2,13 @@
  * The one emulated machine that all processes of a COTENANT_EMU_DIR share: a model in shared
  * memory behind a robust mutex, the clock that drives it, and the wait for something to happen.
  *
- * No process is in charge: whoever takes the lock first brings the model up to the present. A
- * process that waits runs a copy of the model ahead to the moment it waits for, and sleeps until
- * then; changes that could bring the moment nearer wake it. Nothing polls.
+ * No process is in charge: the process that takes the lock first brings the model up to the
+ * present. A process that waits runs a copy of the model ahead to the moment it waits for, and
+ * sleeps until then; changes that could bring the moment nearer wake it. Nothing polls.
  *
- * Any process may be killed at any instruction. There are two models; a change is made in the one
- * that does not count, and one store makes it count, so a change happens entirely or not at all.
- * The mutex is robust. Each process holds a lock on one byte of a file, which the kernel drops
+ * Any process may be killed at any instruction. There are two models. A process changes the
+ * inactive one, and a single store makes it the active one, so a change happens entirely or not at
+ * all. The mutex is robust. Each process holds a lock on one byte of a file, which the kernel drops
  * when the process dies, even while it waits to be reaped; waiters look at these locks.
  *
  * Thread-safe. One attachment per process; a child after fork() has none until it attaches.
@@ -36,7 +36,8 @@ const struct cot_emu_config *cot_emu_gpu_config(const struct cot_emu_gpu *gpu);
 
 /* Takes the lock; the model is at the present and may be changed. NULL if the lock is broken. */
 struct cot_emu_model *cot_emu_gpu_begin(struct cot_emu_gpu *gpu);
-/* Makes the changes count and drops the lock; `sooner`: somebody's wait may have become shorter. */
+/* Makes the changes active and drops the lock; `sooner`: the wait of some process may have become
+ * shorter. */
 void cot_emu_gpu_commit(struct cot_emu_gpu *gpu, bool sooner);
 
 typedef bool (*cot_emu_predicate)(const struct cot_emu_model *m, void *arg);
@@ -51,7 +52,7 @@ int cot_emu_gpu_wait(struct cot_emu_gpu *gpu, cot_emu_predicate done, void *arg,
 
 /* The GPU's clock. */
 uint64_t cot_emu_gpu_now(const struct cot_emu_gpu *gpu);
-/* Drops the clients whose processes have died, without waiting for somebody to notice. */
+/* Drops the clients whose processes have died, before any process notices. */
 void cot_emu_gpu_bury(struct cot_emu_gpu *gpu);
 /* Sleeps for so much GPU time. */
 void cot_emu_gpu_sleep(const struct cot_emu_gpu *gpu, uint64_t gpu_ns);

@@ -23,7 +23,7 @@
 #define MAX_PEERS     64u
 #define SERVER_NAME   "nvidia-cuda-mps-server"
 #define PID_FILE      "nvidia-cuda-mps-control.pid"
-#define FORCE_STOP_MS 2000 /* a server that was told to go is killed after this */
+#define FORCE_STOP_MS 2000 /* a server that must end is killed after this */
 
 struct server {
 	pid_t pid; /* 0: none */
@@ -185,7 +185,7 @@ static uid_t server_of(const struct cot_emu_mps_control *c, uid_t uid)
 	return c->multiuser ? geteuid() : uid;
 }
 
-/* -EAGAIN: later. Root's daemon serves everybody, another one its own user. */
+/* -EAGAIN: later. Root's daemon serves all users, another one its own user. */
 static int may_join(struct cot_emu_mps_control *c, uid_t uid, CUresult *ret_result)
 {
 	*ret_result = CUDA_ERROR_MPS_CONNECTION_FAILED;
@@ -234,7 +234,7 @@ static bool admit(struct cot_emu_mps_control *c, struct peer *peer)
 	return !peer->waits;
 }
 
-/* The server goes when it has nobody and somebody waits for another one; then they come. */
+/* The server ends when it has no clients and another user's clients wait; then they come. */
 static void admit_waiting(struct cot_emu_mps_control *c)
 {
 	unsigned i;

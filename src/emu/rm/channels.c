@@ -74,7 +74,7 @@ static uint32_t set_interleave(struct cot_emu_gpu *gpu, struct cot_emu_group_id 
 
 struct preempted {
 	struct cot_emu_group_id group;
-	uint64_t n_left; /* when the preempt was asked for */
+	uint64_t n_left; /* when the preempt was requested */
 };
 
 static bool has_left(const struct cot_emu_model *m, void *arg)
@@ -165,7 +165,8 @@ static bool all_off(const struct cot_emu_model *m, void *arg)
 
 /*
  * With the quirk `fragile`: channels that are disabled while the driver sets channels up, or just
- * did, never run again. So it was on an H200. Said once, for who wonders why a program hangs.
+ * did, never run again. So it was on an H200. Reported once, for users who wonder why a program
+ * hangs.
  */
 static bool breaks_set_up(const struct cot_nv_disable *p)
 {

@@ -1,7 +1,7 @@
 /*
- * The handles that this process has allocated from the emulated resource manager: a bounded
- * table of (client, handle) -> class, parent and what it stands for in the model. Private to the
- * process; rm.c holds the lock.
+ * The handles that this process has allocated from the emulated resource manager: a bounded table
+ * of (client, handle) -> class, parent and its object in the model. Private to the process; rm.c
+ * holds the lock.
  */
 #ifndef COT_EMU_RM_OBJECTS_H
 #define COT_EMU_RM_OBJECTS_H

@@ -18,11 +18,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_emu_rm_table table; /* under lock */
-static _Atomic int owner_pid;	      /* the process whose handles these are; 0: nobody's */
+static _Atomic int owner_pid;	      /* the process whose handles these are; 0: none */
 
 static _Atomic uint64_t changed_ns; /* when channels were set up or taken down last */
 
-/* Device nodes that this process has opened: the first n_nodes never change any more. */
+/* Device nodes that this process has opened: the first n_nodes no longer change. */
 static struct {
 	dev_t dev;
 	ino_t ino;

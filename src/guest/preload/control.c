@@ -50,7 +50,7 @@ struct control {
 	struct cot_link_packet packet;
 	uint64_t tenant;
 	struct cot_rm_counts told; /* what the daemon knows of our groups */
-	bool tell;		   /* it has to be told again */
+	bool tell;		   /* send it again */
 
 	uint64_t retry_ns, retry_after_ns; /* the next connection; the pause after it */
 	unsigned n_retries;
@@ -192,9 +192,10 @@ static void use_own_settings(void)
 }
 
 /*
- * A bell whose descriptors the program closed is replaced; what was rung meanwhile is not lost.
- * A thread that rings just now may see half of the old bell and half of the new one: then the
- * identity does not fit, it rings nothing, and `pending` is looked at below anyway.
+ * Replaces a bell whose descriptors the program has closed; no ring is lost. A thread of the
+ * program that rings at this moment may see half of the old bell and half of the new one. Then the
+ * identity does not match and the thread writes nothing; but `pending` is set below, so this thread
+ * looks anyway.
  */
 static void renew_wake(void)
 {
@@ -333,7 +334,7 @@ static void obey(const struct cot_link_packet *p)
 		self.keep_until_ns = COT_NEVER;
 		cot_log(COT_LOG_INFO, "tenant %llu", (unsigned long long)self.tenant);
 		set(p->u.welcome.slice_us, p->u.welcome.mode, &res);
-		/* Of a daemon before this one nothing shall be left. */
+		/* Take back what a previous daemon has set. */
 		if (p->u.welcome.mode == COT_MODE_DRIVER)
 			cot_rm_set_mode(self.rm, COT_MODE_DRIVER, &res);
 		return;
@@ -468,8 +469,8 @@ static void *run(void *unused)
 /* ---- from the program's threads ---- */
 
 /*
- * The lease is looked at again when it ends; if nobody does, the control thread is gone or stopped.
- * The system call itself: nanosleep() would be a place to be cancelled at, which ioctl() is not.
+ * The control thread checks the lease when it ends; if it does not, it is gone or stopped. Use the
+ * system call itself: nanosleep() would be a cancellation point, which ioctl() is not.
  */
 bool cot_control_wait(void)
 {

@@ -122,7 +122,8 @@ unsigned cot_shim_code_n_added(cot_shim_handle owner)
 	return n;
 }
 
-/* It stays valid until the owner is unloaded, which nobody does who still uses its functions. */
+/* It stays valid until the program unloads the owner, which it may not do while it uses the
+ * functions. */
 static const struct cot_shim_kernel *find_kernel(cot_shim_handle owner, const char *name,
 						 struct cot_shim_code **ret_code)
 {

@@ -148,7 +148,7 @@ static struct cot_shim_context *find(CUcontext handle)
 	return c;
 }
 
-/* A new one, or one that is free again. They are never freed: somebody may still look. */
+/* A new one, or one that is free again. They are never freed: another thread may still read one. */
 static struct cot_shim_context *add(CUcontext handle)
 {
 	struct cot_shim_context *c = find(NULL);
@@ -167,7 +167,7 @@ static struct cot_shim_context *add(CUcontext handle)
 	return c;
 }
 
-/* With the lock: somebody else is making it. */
+/* With the lock held: another thread is making it. */
 static void wait_made(const struct cot_shim_context *c)
 {
 	uint64_t until = cot_now_ns() + MAKE_NS;

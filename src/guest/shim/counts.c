@@ -15,7 +15,7 @@ struct counts {
 };
 
 static struct counts counts;
-static _Atomic bool resting; /* nobody looks whether they change */
+static _Atomic bool resting; /* the listener does not look whether they change */
 
 static const char *const why_names[] = {
 #define WHY(id, name, what) [COT_SHIM_WHY_##id] = name,

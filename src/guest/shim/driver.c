@@ -61,7 +61,7 @@ __attribute__((constructor)) static void at_load(void)
 
 /* ---- finding it ---- */
 
-/* What stands in a slot when the driver has no such function, or there is no driver. */
+/* The content of a slot when the driver has no such function, or there is no driver. */
 static int missing(void)
 {
 	return CUDA_ERROR_NOT_SUPPORTED;

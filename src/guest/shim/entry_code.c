@@ -197,7 +197,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 
 /*
  * A library may be loaded into a context only when it is first used, and then it is too late for
- * the program's own image. So the driver is asked for its module at once where there is a context.
+ * the program's own image. So the shim asks the driver for its module at once if there is a
+ * context.
  */
 static int try_library(CUlibrary library)
 {

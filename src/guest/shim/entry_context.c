@@ -17,7 +17,8 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	return COT_REAL(cuCtxDestroy_v2)(ctx);
 }
 
-/* One of several owners may let go of it: what the shim had there is then made anew. */
+/* It may be only one of several owners that releases it: the shim then makes its objects there
+ * again. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	if (cot_shim_is_on())

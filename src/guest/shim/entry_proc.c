@@ -1,8 +1,9 @@
 /*
- * cuGetProcAddress. Its answer is the driver's own pointer, but for the functions that the shim
- * has: those are recognised by their address, whatever name and version was asked for; so a new
- * version of a function is never taken for the old one. A driver whose answer is another address
- * than the exported one is matched by name and version, up to the CUDA that this was written for.
+ * cuGetProcAddress. Its answer is the driver's own pointer, except for the functions that the shim
+ * has. The shim recognises those by their address, whatever name and version the program asked for;
+ * so it never takes a new version of a function for the old one. If the driver answers with another
+ * address than the exported one, the shim compares name and version, up to the CUDA version that
+ * this was written for.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The shim begins with the program's first call of a function that it takes, and anew after fork().
- */
+/* The shim begins with the program's first call of a function that it takes, and again after
+ * fork(). */
 #include "guest/shim/fork.h"
 #include "guest/shim/code.h"
 #include "guest/shim/context.h"

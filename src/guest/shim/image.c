@@ -20,7 +20,7 @@ struct wrapper {
 	void *more;
 };
 
-/* A text may be shorter than a word, but then it has a zero in it. n 0: nobody knows its size. */
+/* A text may be shorter than a word, but then it has a zero in it. n 0: its size is not known. */
 static bool has_word(const char *text, size_t n)
 {
 	return n ? n >= sizeof(uint32_t) : text[0] && text[1] && text[2];

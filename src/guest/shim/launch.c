@@ -1,8 +1,8 @@
 /*
- * A launch. It is left as it is, or made into workers: as many as the daemon has granted, in the
- * program's own stream. If the work is not *settled*, that is all: the launch returns, and the
- * watcher sees its end. If it is, all workers may be told to leave, so what comes behind them in
- * the stream must not come before the rest is done: the launch returns only then.
+ * A launch. The shim leaves it as it is, or makes workers of it: as many as the daemon has granted,
+ * in the program's own stream. If the work is not *settled*, the launch returns, and the watcher
+ * thread sees its end. If it is settled, the daemon may evict all workers. Operations that the
+ * program queues later must not run before the rest is done, so the launch returns only then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +126,9 @@ static bool is_stream_here(const struct launch *l)
 
 /*
  * Launches of no more blocks than fit one SM gain nothing from workers. While they are in one
- * stream, they have one SM at most, and nobody is asked. From the second stream on, each asks for
- * one CapSM, since any number of streams would have as many SMs: but for latency programs that have
- * no quota, which may have all that they want.
+ * stream, they use one SM at most, and the shim does not ask the daemon. From the second stream on,
+ * each asks for one CapSM, since any number of streams would use as many SMs. Latency programs
+ * without a quota need not ask: they may have all that they want.
  */
 static bool goes_unasked(const struct launch *l)
 {
@@ -281,7 +281,7 @@ static int submit(struct launch *l)
 		rc = l->asked->extra ? launch_buffer(l) : launch_params(l);
 	if (rc)
 		return rc;
-	/* Without the event nobody would know of the end: it is waited for here. */
+	/* Without the event no thread would see the end: wait for it here. */
 	if (COT_REAL(cuEventRecord)(s->end, l->stream)) {
 		s->timed = false;
 		(void)COT_REAL(cuStreamSynchronize)(l->stream);
@@ -304,7 +304,7 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 	if (cot_workers_plan(l->asked->config->grid, need->per_sm, capsms, chunk, 0, ret_args,
 			     ret_control))
 		return false;
-	/* Those that leave are to leave whole SMs: who shares one with others may starve there. */
+	/* Workers should leave whole SMs: a kernel that shares one with others may starve there. */
 	ret_args->n_sms = l->context->gpu->n_sms;
 	return true;
 }
@@ -357,7 +357,7 @@ static enum cot_shim_why prepare(struct launch *l)
 		why = COT_SHIM_WHY_BUSY;
 		l->slot = take_slot(l, control.next);
 	}
-	/* Workers may have been told to leave while there was no slot. */
+	/* The daemon may have evicted workers while there was no slot. */
 	if (l->slot && l->work->evicted < l->work->capsms &&
 	    plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
 		fill_slot(l, &args);
@@ -416,7 +416,7 @@ static bool plan_rest(struct launch *l)
 	    cot_workers_resume(&args, &control, 1, &left))
 		return false;
 	fill_slot(l, &args);
-	s->settled = true; /* also if nobody will tell them to leave any more */
+	s->settled = true; /* even if the daemon will not evict them any longer */
 	s->armed = 0;	   /* it is not what it was */
 	return true;
 }
@@ -469,10 +469,8 @@ static int settle(struct launch *l)
 
 /* ---- the whole ---- */
 
-/*
- * The program's launches stay as they are, some or all: the daemon hears of that, and why. Not
- * while a graph is recorded.
- */
+/* Some or all of the program's launches stay as they are: report that, and why, to the daemon. Not
+ * while the program records a graph. */
 static void tell_plain(struct launch *l, enum cot_shim_why why)
 {
 	struct cot_shim_context *c;
@@ -545,7 +543,8 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 	}
 	l.workers = l.ref->workers;
 	l.kernel = l.ref->kernel;
-	/* Somebody may have begun to use the entry for another. */
+	/* Another thread may have reused the entry: drop() clears `handle` before, and
+	 * cot_shim_table_put() stores the new one last (release). */
 	if (atomic_load(&l.ref->handle) != asked->function)
 		return cot_shim_original_launch(asked);
 	why = (asked->params && asked->extra) ||

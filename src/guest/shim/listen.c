@@ -14,7 +14,7 @@
 #include "guest/shim/work.h"
 
 #define GPUS_MAX      16u
-#define LOOK_NS	      (2 * COT_NS_PER_MS) /* evicted workers are looked for without pause */
+#define LOOK_NS	      (2 * COT_NS_PER_MS) /* look for the end of evicted workers without pause */
 #define LOOK_PAUSE_NS (200 * 1000ull)
 /* On the SMs that are to be left there are fewer than was thought, and others have to go too. */
 #define ANYWHERE_NS	(2 * COT_NS_PER_MS)
@@ -23,7 +23,7 @@
 
 /* ---- flags ---- */
 
-/* How many units of the launch are to leave, so that no more stay than the work still has. */
+/* How many units of the launch must leave, so that no more stay than the work still has. */
 static uint32_t wanted_flag(const struct cot_shim_slot *s)
 {
 	const struct cot_shim_work *w = s->work;
@@ -46,7 +46,7 @@ static bool have_left(const struct cot_shim_slot *s)
 	return seen->ended >= (evicted < s->args.n_workers ? evicted : s->args.n_workers);
 }
 
-/* Whoever is on the right SM has had the time to leave since the launch could begin. */
+/* Workers on the right SM have had the time to leave since the launch could begin. */
 static bool is_late(struct cot_shim_slot *s, uint64_t now)
 {
 	uint64_t patience = ANYWHERE_NS;
@@ -79,7 +79,7 @@ static unsigned collect_flags(struct cot_shim_context *c, struct flag *flags)
 			first = cot_shim_watch_first(s->work);
 			s->flag = flag;
 			s->flag_ns = 0;
-			/* Nobody looks at those behind the first launch later on. */
+			/* Later is_late() checks only the first launch of a work. */
 			s->anywhere |= first && first != s;
 		} else if (is_late(s, now)) {
 			s->anywhere = true;

@@ -1,9 +1,10 @@
 /*
- * From handles to what is known of them. Every launch looks here, so finding takes no lock: the
- * table is an array of pointers to entries, which never move and are never freed, only used anew.
- * Whoever finds an entry that is being used anew at that moment finds another handle in it. A
- * larger table replaces a full one; the old one stays for those who still look into it (all of them
- * together are no larger than the new one). What is not found is looked for again under the lock.
+ * From handles to what is known of them. Every launch looks here, so a search takes no lock: the
+ * table is an array of pointers to entries, which never move and are never freed, only reused. A
+ * thread that finds an entry while another thread reuses it finds another handle in it. A larger
+ * table replaces a full one; the old one stays for threads that still read it (all old ones
+ * together are no larger than the new one). A thread that does not find a handle searches again
+ * under the lock.
  */
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ struct table {
 
 static _Atomic(struct table *) current;
 static struct table *spare;   /* the one before, if it has the same size */
-static struct table *retired; /* smaller ones: somebody may still look into them */
+static struct table *retired; /* smaller ones: threads may still read them */
 static size_t n_used;	      /* slots that were ever filled; as all below, under the code's lock */
 static struct cot_shim_ref **refs, **unused;
 static size_t n_refs, n_unused, room;

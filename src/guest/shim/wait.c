@@ -1,5 +1,5 @@
-/* How the threads of the shim and those of the program wait for each other, and who has the lock.
- */
+/* How the threads of the shim and those of the program wait for each other, and which thread has
+ * the lock. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>

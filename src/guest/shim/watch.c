@@ -85,8 +85,9 @@ static struct cot_shim_slot *next_of(struct cot_shim_slot *s, const struct cot_s
 }
 
 /*
- * A launch to wait for, of those that nobody else waits for: in the middle of its stream's, so that
- * many short ones do not wake us as often. *ret_others: there are some in other streams.
+ * A launch to wait for, of those that no other thread waits for: in the middle of its stream's, so
+ * that many short ones do not wake this thread as often. *ret_others: there are some in other
+ * streams.
  */
 static struct cot_shim_slot *choose_watched(bool *ret_others)
 {

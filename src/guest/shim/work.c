@@ -1,9 +1,8 @@
 /*
- * Works: what was asked of the daemon, what it granted, and what it took back. The first launch in
- * a stream asks; those that follow run under the same grant, since they run one after the other.
- * When a stream has nothing to do for a while, its work ends. A work that does not suit a launch
- * any more (it is old, or too small by its own request) gets no more of them, and ends with those
- * that it has.
+ * Works: requests to the daemon, its grants and evictions. The first launch in a stream asks; those
+ * that follow run under the same grant, since they run one after the other. When a stream has
+ * nothing to do for a while, its work ends. A work that no longer suits a launch (it is old, or its
+ * own request was too small) gets no more launches, and ends with those that it has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -108,7 +107,7 @@ static bool send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, s
 	return rc == 0;
 }
 
-/* Tells the daemon. With tasks left the work goes on; otherwise nobody uses it any more. */
+/* Tells the daemon. With tasks left the work goes on; otherwise no launch uses it any longer. */
 static void finish(struct cot_shim_work *w, uint32_t left, int status)
 {
 	struct cot_msg_work_done done = {
@@ -135,7 +134,7 @@ void cot_shim_work_put(struct cot_shim_work *w)
 	w->idle_ns = cot_now_ns();
 	if (w->state == COT_SHIM_WORK_LOST)
 		w->state = COT_SHIM_WORK_FREE;
-	/* A work that nobody waits for any more ends with its grant. */
+	/* A work that no launch waits for any longer ends with its grant. */
 	else if (w->state == COT_SHIM_WORK_GRANTED && (w->ending || w->evicted))
 		finish(w, 0, 0);
 	cot_shim_changed();
@@ -254,7 +253,7 @@ uint64_t cot_shim_gpus_greet(uint64_t now)
 	return next;
 }
 
-/* Whether the daemon may be asked. Waits for its welcome, with a bound. */
+/* Whether the shim may ask the daemon. Waits for its welcome, with a bound. */
 static bool connected(struct cot_shim_gpu *g)
 {
 	if (COT_LIKELY(g->welcomed))
@@ -312,12 +311,11 @@ static void take_evict(struct cot_shim_gpu *g, const struct cot_msg_work_evict *
 	if (evict <= w->evicted)
 		return;
 	w->evicted = evict;
-	cot_shim_wake(); /* whoever has read this */
+	cot_shim_wake(); /* the listener, whichever thread has read this packet */
 	if (!w->n_users)
 		finish(w, 0, 0);
 	else if (!(w->flags & COT_WORK_SETTLED) && evict == w->capsms)
-		w->evicted--; /* what else is in the stream waits for the kernel's end: somebody
-				 stays */
+		w->evicted--; /* one CapSM stays: later operations wait for the kernel's end */
 }
 
 static void take_refusal(struct cot_shim_gpu *g, const struct cot_link_packet *p)
@@ -401,7 +399,7 @@ static bool suits(const struct cot_shim_work *w, const struct cot_shim_need *nee
 	uint64_t age = now - w->since_ns;
 
 	if (units > w->gpu->n_sms)
-		units = w->gpu->n_sms; /* nobody gets more */
+		units = w->gpu->n_sms; /* no work gets more */
 
 	if (!here)
 		return false;

@@ -308,7 +308,7 @@ static void scan_body(struct cot_scan *scan, const struct cot_ptx_func *func)
 
 /*
  * Loops inside loops, in the order of the text: a loop lies between a label and the last branch
- * back to it. A table of labels counts as such, for nobody looked where it leads.
+ * back to it. A table of labels counts as such, since the analysis does not follow it.
  */
 static int find_nested_loops(struct cot_scan *scan, const struct cot_ptx_func *func)
 {

@@ -180,7 +180,7 @@ static void find_deciding(struct wait_scan *w, const struct cot_ptx_stmt *first,
 
 /*
  * A read that others' writes may change while the loop turns. A compare-and-swap is none: such
- * loops try again until they succeed, and whoever is in the way is running.
+ * loops try again until they succeed, and the thread that they wait for is running.
  */
 static bool reads_from_others(const struct cot_ptx_insn *insn)
 {

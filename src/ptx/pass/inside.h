@@ -1,5 +1,5 @@
 /*
- * What the passes share, and nobody else uses.
+ * What only the passes share.
  */
 #ifndef COT_PTX_PASS_INSIDE_H
 #define COT_PTX_PASS_INSIDE_H

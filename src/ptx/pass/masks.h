@@ -1,7 +1,7 @@
 /*
  * Instructions in which the lanes of a warp wait for each other, and whether those that they wait
- * for may have returned. In CUDA nobody waits for lanes that have ended; but those of a worker live
- * on, and the others would wait for ever.
+ * for may have returned. In CUDA no thread waits for lanes that have ended; but those of a worker
+ * live on, and the others would wait for ever.
  */
 #ifndef COT_PTX_PASS_MASKS_H
 #define COT_PTX_PASS_MASKS_H

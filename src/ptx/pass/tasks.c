@@ -92,8 +92,8 @@ void cot_tasks_put_index(struct cot_tasks *t, struct cot_ptx_stmt *start)
 
 /*
  * %site: where this thread is. A constant would be known behind the branch, and the compiler make a
- * meeting place for each of them, where nobody meets (so it was on an H200). A divider's shift is
- * below 32, but the compiler does not know.
+ * meeting place for each of them, where no threads meet (so it was on an H200). A divider's shift
+ * is below 32, but the compiler does not know.
  */
 static void put_place(struct cot_tasks *t, struct cot_ptx_stmt *before, unsigned site)
 {

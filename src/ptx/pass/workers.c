@@ -2,7 +2,7 @@
  * The pass `workers`: few blocks that do many tasks each, and leave when asked to. How they share
  * the work stands in cotenant/passes.h.
  *
- *   begin:   id = first + worker * chunk                 nobody is asked
+ *   begin:   id = first + worker * chunk                 without a claim
  *   chunk:   block index from id
  *   task:    the body; ret and exit lead to the tail
  *   tail:    one task less; block index + 1; if some are left: (barrier) -> task
@@ -77,7 +77,7 @@ static void put_control(struct cot_tasks *t)
 		      "ld.param.u64 %control, [args]; cvta.to.global.u64 %control, %control;");
 }
 
-/* Goes to the label if the first chunks are all there is: then nobody needs to ask. */
+/* Goes to the label if the first chunks are all there is: then no worker needs to claim. */
 static void put_nothing_to_claim(struct cot_tasks *t, const char *label)
 {
 	cot_emit_format(&t->e, NULL,
@@ -91,7 +91,7 @@ static void put_nothing_to_claim(struct cot_tasks *t, const char *label)
  *
  * %u: how many workers are to leave, %t: the highest SM that they are on. n_sms * %u is 0 if there
  * is no n_sms, and the SM before the first one is a very high one. Who has come too late to leave
- * takes back that it was counted. Nothing of this is computed while nobody has to leave.
+ * takes back that it was counted. Nothing of this is computed while no worker has to leave.
  */
 static void put_ask(struct cot_tasks *t)
 {

@@ -1,5 +1,5 @@
 /*
- * SMs that belong to applications rather than to kernels: who owns which SM lasts from one launch
+ * SMs that belong to applications rather than to kernels: the owner of an SM lasts from one launch
  * to the next. For schedulers that divide the GPU by goals (SMQoS, Spart). Stateless; the table is
  * part of a scheduler's state.
  */
@@ -28,7 +28,8 @@ uint32_t hw_owners_count(const struct hw *hw, const struct hw_owners *o, uint32_
  * when `from` has none. */
 bool hw_owners_move(struct hw *hw, struct hw_owners *o, uint32_t from, uint32_t to);
 
-/* Makes SMs work for their owners, as far as these have blocks; nobody's lose their power. */
+/* Makes SMs work for their owners, as far as these have blocks; SMs without an owner lose their
+ * power. */
 void hw_owners_apply(struct hw *hw, const struct hw_owners *o);
 
 #endif

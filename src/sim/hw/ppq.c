@@ -39,7 +39,7 @@ static struct hw_sm *victim_for(struct hw *hw, const struct hw_kernel *k)
 	return best;
 }
 
-/* An SM that is being preempted for somebody less important than k. */
+/* An SM that is being preempted for a kernel less important than k. */
 static struct hw_sm *reservation_for(struct hw *hw, const struct hw_kernel *k)
 {
 	struct hw_sm *sm;

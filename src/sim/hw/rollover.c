@@ -3,15 +3,15 @@
  * a quota of instructions on each SM; a kernel with a goal has the quota that its goal needs, more
  * if it is behind, and keeps what it did not use. When all kernels of an SM have used theirs, those
  * without a goal go on. Thread blocks are added where a kernel misses its goal for want of warps.
- * Re-implemented from what is said about it; the variants are those of the paper:
+ * Re-implemented from its descriptions; the variants are those of the paper:
  *
  *   rollover-naive     quotas only
  *   rollover-history   more quota for who is behind
  *   rollover-elastic   history, and an epoch ends early on an SM whose quotas are all used
  *   rollover           history, and quota that was not used is kept
  *
- * Without a goal nobody has a quota; kernels that do not say what their blocks do have whole SMs,
- * in order of arrival.
+ * A kernel without a goal has no quota; kernels whose blocks are not described have whole SMs, in
+ * order of arrival.
  */
 #include "sim/hw/common.h"
 #include "sim/hw/owners.h"
@@ -114,7 +114,8 @@ static bool is_behind(struct hw *hw, uint32_t app)
 	return hw_has_goal(hw, app) && r->ipc[app] < hw_scenario(hw)->apps[app].qos.ipc;
 }
 
-/* Whoever can give a block of an SM away: without a goal, else with warps that wait in vain. */
+/* A kernel that can give a block of an SM away: one without a goal, else one with warps that wait
+ * in vain. */
 static struct hw_sm *victim(struct hw *hw, uint32_t sm, uint32_t but, const double *idle)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
@@ -225,8 +226,8 @@ static bool all_used(struct hw *hw, uint32_t sm)
 	return true;
 }
 
-/* Nothing may be issued on an SM any more: nobody with a goal may go on before the next epoch, so
- * the others may until then. */
+/* No quota is left on an SM: no kernel with a goal may go on before the next epoch, so the others
+ * may until then. */
 static void on_used_up(struct hw *hw, const struct variant *v)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);

@@ -137,7 +137,9 @@ static void swap(struct hw *hw, uint32_t app, enum smqos_op op)
 	s->tasks[app].ipc_last = s->epoch[app];
 }
 
-/* Whose turn it is for an idle SM: the largest opt - SMs, then who has no upper bound yet. */
+/*
+ * The application that gets an idle SM: the largest opt - SMs, then one without an upper bound yet.
+ */
 static bool before(struct hw *hw, uint32_t a, uint32_t b)
 {
 	struct smqos *s = hw_state(hw);

@@ -67,7 +67,7 @@ static void open_issue(struct hw *hw, uint32_t context)
 		hw_set_issue(hw, k, k->context == context && !is_frozen(hw, k));
 }
 
-/* Frozen contexts leave the GPU even if nobody else wants it. */
+/* Frozen contexts leave the GPU even if no other context wants it. */
 static void evict_frozen(struct hw *hw)
 {
 	struct hw_sm *sm;

@@ -4,11 +4,10 @@
  *
  * Of a kernel are known: its instructions, how many of them go to memory, the bytes they move, and
  * how many a warp has under way. What is not known follows from its rate on the fewest SMs, where
- * memory has room for everybody: with few warps, how long a warp takes for the rest (cpi); with
- * many, what the units that it needs can do (ipc_max), be it those for double precision or the
- * way that writes take. On all SMs some kernels get less of the memory than plain reads do: writes
- * cost more than their bytes, and so do sectors of which a part is used. Then each byte counts as
- * more.
+ * memory has room for all: with few warps, how long a warp takes for the rest (cpi); with many,
+ * what the units that it needs can do (ipc_max), be it those for double precision or the way that
+ * writes take. On all SMs some kernels get less of the memory than plain reads do: writes cost more
+ * than their bytes, and so do sectors of which a part is used. Then each byte counts as more.
  */
 #include <errno.h>
 #include <math.h>

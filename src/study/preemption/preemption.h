@@ -22,7 +22,7 @@
 
 /* What a workload is run under. The priority study has six entries, the DSS study three. */
 enum cot_prio_policy {
-	COT_PRIO_FCFS, /* nobody is prioritised */
+	COT_PRIO_FCFS, /* no program is prioritised */
 	COT_PRIO_NPQ,
 	COT_PRIO_PPQ_SWITCH,
 	COT_PRIO_PPQ_DRAIN,

@@ -53,7 +53,9 @@ struct policy {
 };
 
 static const struct policy prio_policies[COT_PRIO_N] = {
-	/* Nobody is more important than another here, so arrival order is the priority order. */
+	/*
+	 * No program is more important than another here, so arrival order is the priority order.
+	 */
 	[COT_PRIO_FCFS] = {"fcfs", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
 	[COT_PRIO_NPQ] = {"npq", COT_PREEMPT_SWITCH, COT_TRANSFERS_PRIORITY},
 	[COT_PRIO_PPQ_SWITCH] = {"ppq", COT_PREEMPT_SWITCH, COT_TRANSFERS_PRIORITY},

@@ -304,7 +304,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer)
 	return peer ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* ---- profilers: nobody listens ---- */
+/* ---- profilers: there is none ---- */
 
 CUresult cuProfilerStart(void)
 {

@@ -68,7 +68,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 		return result;
 	if (!kernel || !l || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Without a context nobody can say yet whether there is such a kernel. */
+	/* Without a context it is not known yet whether there is such a kernel. */
 	if (!cot_emu_current(&c)) {
 		result = cot_emu_library_module(l, c, &m);
 		if (result)

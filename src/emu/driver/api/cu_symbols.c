@@ -38,8 +38,8 @@ static const struct symbol {
 
 /*
  * What the CUDA runtime also asks for, and what does not exist here: textures, memory of other
- * processes and of graphics, linking, and some of graphs. A program that calls one of these is told
- * that it is not supported, as by a GPU that cannot do it.
+ * processes and of graphics, linking, and some of graphs. A program that calls one of these gets
+ * "not supported", as from a GPU that cannot do it.
  */
 static const char *const unsupported[] = {
 #define REFUSE(name) #name,

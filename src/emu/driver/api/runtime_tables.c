@@ -1,7 +1,7 @@
 /*
  * The tables that the CUDA runtime asks for when it starts. They are not documented; these are the
  * ones, and the entries, that the runtimes of CUDA 12 and 13 were seen to use, linked statically or
- * not. An entry that nobody was seen to call says that it is not supported.
+ * not. An entry that no runtime was seen to call returns "not supported".
  *
  *   runtime interface    the primary context of a device
  *   callback hooks       two buffers for tools
