@@ -39,14 +39,11 @@ static int prepare(struct loop *l, const struct cot_bench *bench, enum cot_bench
 	if (!rc)
 		rc = cot_session_run(&l->session, cot_session_launch_plain, NULL, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->begin, 0), "cuEventCreate",
-				    err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventCreate, &l->begin, 0);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->ends[0], 0), "cuEventCreate",
-				    err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventCreate, &l->ends[0], 0);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventCreate(&l->ends[1], 0), "cuEventCreate",
-				    err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventCreate, &l->ends[1], 0);
 	return rc;
 }
 
@@ -82,8 +79,7 @@ static int queue(struct loop *l, uint32_t n, CUevent end, struct cot_error *err)
 			rc = cot_session_replay(&l->session, cot_session_launch_plain, NULL, err);
 	}
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, end, cuda->stream);
 	return rc;
 }
 
@@ -101,8 +97,7 @@ static int size_batch(struct loop *l, struct cot_error *err)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    l->in.bench->name, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, l->begin, l->ends[0]),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, l->begin, l->ends[0]);
 	if (rc)
 		return rc;
 	l->n_batch = ms > 0.0f ? (uint32_t)(BATCH_S * 2e3 / (double)ms) : BATCH_MAX;
@@ -153,9 +148,8 @@ static int run(struct loop *l, const struct cot_meter *meter, double settle_s, d
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    l->in.bench->name, err);
 	if (!rc)
-		rc = cot_cuda_check(
-			cuda, cuda->api.cuEventElapsedTime(&ms, l->begin, l->ends[oldest ^ 1]),
-			"cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, l->begin,
+				   l->ends[oldest ^ 1]);
 	ret->n_runs = n_queued * l->n_batch;
 	ret->runs_per_s = ms > 0.0f ? ret->n_runs / ((double)ms * 1e-3) : 0.0;
 	return rc;

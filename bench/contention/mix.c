@@ -33,14 +33,10 @@ static int fill(struct cot_mix_runner *r, uint64_t data, struct cot_error *err)
 	void *args[] = {&data, &n};
 	int rc;
 
-	rc = cot_cuda_check(cuda, cuda->api.cuModuleGetFunction(&function, r->module, "fill"),
-			    "cuModuleGetFunction", err);
+	rc = COT_CUDA_CALL(cuda, err, cuModuleGetFunction, &function, r->module, "fill");
 	if (!rc)
-		rc = cot_cuda_check(
-			cuda,
-			cuda->api.cuLaunchKernel(function, 4 * (unsigned)cuda->n_sms, 1, 1, 256, 1,
-						 1, 0, r->partitions->whole.streams[0], args, NULL),
-			"cuLaunchKernel", err);
+		rc = COT_CUDA_CALL(cuda, err, cuLaunchKernel, function, 4 * (unsigned)cuda->n_sms,
+				   1, 1, 256, 1, 1, 0, r->partitions->whole.streams[0], args, NULL);
 	return rc;
 }
 
@@ -50,9 +46,7 @@ static int find_functions(struct cot_mix_runner *r, struct cot_error *err)
 	unsigned i;
 	int rc;
 
-	rc = cot_cuda_check(cuda,
-			    cuda->api.cuModuleGetFunction(&r->what_time, r->module, "what_time"),
-			    "cuModuleGetFunction", err);
+	rc = COT_CUDA_CALL(cuda, err, cuModuleGetFunction, &r->what_time, r->module, "what_time");
 	for (i = 0; i < cot_n_families && !rc; i++)
 		rc = cot_cuda_check(cuda,
 				    cuda->api.cuModuleGetFunction(&r->functions[i], r->module,
@@ -69,18 +63,14 @@ static int ask_time(struct cot_mix_runner *r, uint64_t ret_words[3], struct cot_
 	void *args[] = {&r->time};
 	int rc;
 
-	rc = cot_cuda_check(
-		cuda,
-		cuda->api.cuLaunchKernel(r->what_time, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL),
-		"cuLaunchKernel", err);
+	rc = COT_CUDA_CALL(cuda, err, cuLaunchKernel, r->what_time, 1, 1, 1, 1, 1, 1, 0, stream,
+			   args, NULL);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(stream), "asking the time",
 				    err);
 	if (!rc)
-		rc = cot_cuda_check(
-			cuda,
-			cuda->api.cuMemcpyDtoH_v2(ret_words, r->time, 3 * sizeof(ret_words[0])),
-			"cuMemcpyDtoH", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemcpyDtoH_v2, ret_words, r->time,
+				   3 * sizeof(ret_words[0]));
 	return rc;
 }
 
@@ -94,14 +84,12 @@ static int allocate(struct cot_mix_runner *r, struct cot_error *err)
 	r->host = malloc(r->records_bytes);
 	if (!r->host)
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&r->time, 64), "cuMemAlloc", err);
+	rc = COT_CUDA_CALL(cuda, err, cuMemAlloc_v2, &r->time, 64);
 	for (i = 0; i < COT_MIX_PARTS && !rc; i++) {
-		rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&r->records[i], r->records_bytes),
-				    "cuMemAlloc", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemAlloc_v2, &r->records[i], r->records_bytes);
 		if (!rc)
-			rc = cot_cuda_check(
-				cuda, cuda->api.cuMemAlloc_v2(&r->data[i], r->data_bytes + SLACK),
-				"cuMemAlloc", err);
+			rc = COT_CUDA_CALL(cuda, err, cuMemAlloc_v2, &r->data[i],
+					   r->data_bytes + SLACK);
 		if (!rc)
 			rc = fill(r, r->data[i], err);
 	}
@@ -199,11 +187,8 @@ static int forget(struct cot_mix_runner *r, const struct cot_mix *mix, struct co
 	int rc = 0;
 
 	for (i = 0; i < mix->n && !rc; i++)
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuMemsetD32Async(r->records[i], 0,
-							       r->records_bytes / 4,
-							       r->partitions->whole.streams[0]),
-				    "cuMemsetD32Async", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemsetD32Async, r->records[i], 0,
+				   r->records_bytes / 4, r->partitions->whole.streams[0]);
 	return rc;
 }
 
@@ -228,11 +213,8 @@ static int launch(struct cot_mix_runner *r, const struct cot_mix_part *part, uin
 	}
 	settings->data = r->data[i];
 	settings->size = bytes_of(r, part);
-	return cot_cuda_check(cuda,
-			      cuda->api.cuLaunchKernel(r->functions[part->family - cot_families],
-						       per_sm * part->sms, 1, 1, threads, 1, 1, 0,
-						       stream, args, NULL),
-			      "cuLaunchKernel", err);
+	return COT_CUDA_CALL(cuda, err, cuLaunchKernel, r->functions[part->family - cot_families],
+			     per_sm * part->sms, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }
 
 static void count(const struct record *records, uint32_t n, uint64_t open,
@@ -288,10 +270,8 @@ static int collect(struct cot_mix_runner *r, const struct cot_mix *mix, uint64_t
 
 	for (i = 0; i < mix->n && !rc; i++) {
 		n = mix->parts[i].warps * mix->parts[i].sms;
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuMemcpyDtoH_v2(r->host, r->records[i],
-							      (size_t)n * sizeof(struct record)),
-				    "cuMemcpyDtoH", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemcpyDtoH_v2, r->host, r->records[i],
+				   (size_t)n * sizeof(struct record));
 		if (!rc)
 			count(r->host, n, open, &ret_results[i]);
 	}

@@ -29,18 +29,14 @@ int cot_partitions_init(struct cot_partitions *p, struct cot_cuda *cuda, int ord
 	memset(p, 0, sizeof(*p));
 	p->cuda = cuda;
 	p->whole.n_sms = (uint32_t)cuda->n_sms;
-	rc = cot_cuda_check(cuda, cuda->api.cuDeviceGet(&p->device, ordinal), "cuDeviceGet", err);
+	rc = COT_CUDA_CALL(cuda, err, cuDeviceGet, &p->device, ordinal);
 	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    p->cuda->api.cuDevicePrimaryCtxRetain(&p->primary, p->device),
-				    "cuDevicePrimaryCtxRetain", err);
+		rc = COT_CUDA_CALL(cuda, err, cuDevicePrimaryCtxRetain, &p->primary, p->device);
 	if (!rc)
 		rc = cot_partitions_use_primary(p, err);
 	for (i = 0; i < COT_PARTITION_STREAMS && !rc; i++)
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuStreamCreateWithPriority(&p->whole.streams[i],
-									 CU_STREAM_NON_BLOCKING, 0),
-				    "cuStreamCreateWithPriority", err);
+		rc = COT_CUDA_CALL(cuda, err, cuStreamCreateWithPriority, &p->whole.streams[i],
+				   CU_STREAM_NON_BLOCKING, 0);
 	if (!rc)
 		rc = find_sms(p, err);
 	if (rc)
@@ -133,14 +129,12 @@ int cot_partitions_split(struct cot_partitions *p, uint32_t n_sms,
 
 int cot_partitions_use_primary(struct cot_partitions *p, struct cot_error *err)
 {
-	return cot_cuda_check(p->cuda, p->cuda->api.cuCtxSetCurrent(p->primary), "cuCtxSetCurrent",
-			      err);
+	return COT_CUDA_CALL(p->cuda, err, cuCtxSetCurrent, p->primary);
 }
 
 int cot_partitions_use_own(struct cot_partitions *p, struct cot_error *err)
 {
-	return cot_cuda_check(p->cuda, p->cuda->api.cuCtxSetCurrent(p->cuda->context),
-			      "cuCtxSetCurrent", err);
+	return COT_CUDA_CALL(p->cuda, err, cuCtxSetCurrent, p->cuda->context);
 }
 
 void cot_partitions_bus_id(const struct cot_partitions *p, char *ret_text, int size)

@@ -55,10 +55,8 @@ static int upload(struct cot_job *job, uint32_t i, struct cot_error *err)
 	if (!job->is_zero[i])
 		return ops->write(&job->machine.base, address[i], buffer->data, buffer->size_bytes,
 				  err);
-	return cot_cuda_check(&job->cuda,
-			      job->cuda.api.cuMemsetD32Async(address[i], 0, buffer->size_bytes / 4,
-							     job->cuda.stream),
-			      "cuMemsetD32Async", err);
+	return COT_CUDA_CALL(&job->cuda, err, cuMemsetD32Async, address[i], 0,
+			     buffer->size_bytes / 4, job->cuda.stream);
 }
 
 static int load(struct cot_job *job, const char *ptx, struct cot_error *err)
@@ -221,9 +219,7 @@ static int launch(struct cot_session *s, uint32_t step, void *arg, struct cot_er
 		return rc;
 	r->return_us[i] = since_us(job);
 	r->n_launches++;
-	return cot_cuda_check(&job->cuda,
-			      job->cuda.api.cuEventRecord(job->done[i], job->cuda.stream),
-			      "cuEventRecord", err);
+	return COT_CUDA_CALL(&job->cuda, err, cuEventRecord, job->done[i], job->cuda.stream);
 }
 
 /* How long a task takes is known after the first request. */
@@ -258,14 +254,11 @@ static int read_events(struct cot_job *job, struct cot_error *err)
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
 	uint32_t i;
-	int rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
-				"cuEventElapsedTime", err);
+	int rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, job->begin, job->end);
 
 	job->request.gpu_us = (double)ms * 1e3;
 	for (i = 0; i < job->request.n_launches && !rc; i++) {
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuEventElapsedTime(&ms, job->begin, job->done[i]),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, job->begin, job->done[i]);
 		job->request.done_us[i] = (double)ms * 1e3;
 	}
 	return rc;
@@ -279,13 +272,11 @@ int cot_job_run(struct cot_job *job, uint64_t at_ns, struct cot_error *err)
 	wait_until(at_ns);
 	job->request.n_launches = job->request.n_own = 0;
 	job->request.start_ns = cot_job_now_ns();
-	rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
-			    "cuEventRecord", err);
+	rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->begin, cuda->stream);
 	if (!rc)
 		rc = launch_all(job, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->end, cuda->stream);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    job->bench.entry, err);
@@ -312,18 +303,14 @@ static int reset(struct cot_job *job, struct cot_error *err)
 		if (!buffer->is_output)
 			continue;
 		if (job->is_zero[i])
-			rc = cot_cuda_check(&job->cuda,
-					    job->cuda.api.cuMemsetD32Async(address, 0,
-									   buffer->size_bytes / 4,
-									   job->cuda.stream),
-					    "cuMemsetD32Async", err);
+			rc = COT_CUDA_CALL(&job->cuda, err, cuMemsetD32Async, address, 0,
+					   buffer->size_bytes / 4, job->cuda.stream);
 		else
 			rc = ops->write(&job->machine.base, address, buffer->data,
 					buffer->size_bytes, err);
 	}
 	if (!rc)
-		rc = cot_cuda_check(&job->cuda, job->cuda.api.cuStreamSynchronize(job->cuda.stream),
-				    "cuStreamSynchronize", err);
+		rc = COT_CUDA_CALL(&job->cuda, err, cuStreamSynchronize, job->cuda.stream);
 	return rc;
 }
 

@@ -108,8 +108,7 @@ static int take_delay(struct remap *m, struct cot_error *err)
 				m->job.bench.entry, err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, m->raised, m->ended),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, m->raised, m->ended);
 	/* A kernel that had ended when the flag came has no delay. */
 	if (!rc && ms > 0.0f && m->delay.n < MAX_SAMPLES)
 		m->delay.us[m->delay.n++] = (double)ms * 1e3;
@@ -122,8 +121,7 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	struct remap *m = arg;
 	const struct cot_cuda *cuda = &m->job.cuda;
 	bool runs = false;
-	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(m->ended, cuda->stream),
-				"cuEventRecord", err);
+	int rc = COT_CUDA_CALL(cuda, err, cuEventRecord, m->ended, cuda->stream);
 
 	(void)args;
 	if (rc || !m->moment_ns || m->is_raised)
@@ -153,8 +151,7 @@ static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 	struct cot_job *job = &m->job;
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
-	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
-				"cuEventRecord", err);
+	int rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->begin, cuda->stream);
 
 	m->workers.quota = m->quota;
 	m->workers.resume_quota = m->rest;
@@ -163,14 +160,12 @@ static int run_workers(struct remap *m, double *ret_us, struct cot_error *err)
 	if (!rc)
 		rc = cot_session_run(&job->session, cot_workers_step, &m->workers, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->end, cuda->stream);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    job->bench.entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, job->begin, job->end);
 	*ret_us = (double)ms * 1e3;
 	return rc ? rc : checked(m, err);
 }
@@ -196,20 +191,17 @@ static int replay(struct remap *m, cot_session_launch launch, void *arg, double 
 	struct cot_job *job = &m->job;
 	const struct cot_cuda *cuda = &job->cuda;
 	float ms = 0.0f;
-	int rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->begin, cuda->stream),
-				"cuEventRecord", err);
+	int rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->begin, cuda->stream);
 
 	if (!rc)
 		rc = cot_session_replay(&job->session, launch, arg, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(job->end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, job->end, cuda->stream);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    job->bench.entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, job->begin, job->end),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, job->begin, job->end);
 	*ret_us = (double)ms * 1e3;
 	return rc;
 }
@@ -318,9 +310,7 @@ static int leave_once(struct remap *m, enum way way, uint32_t units, struct cot_
 	rc = run_workers(m, &s->us, err);
 	if (rc || !m->is_raised || samples->n + 1 == MAX_SAMPLES)
 		return rc;
-	rc = cot_cuda_check(&m->job.cuda,
-			    m->job.cuda.api.cuEventElapsedTime(&ms, m->job.begin, m->raised),
-			    "cuEventElapsedTime", err);
+	rc = COT_CUDA_CALL(&m->job.cuda, err, cuEventElapsedTime, &ms, m->job.begin, m->raised);
 	s->at_us = (double)ms * 1e3;
 	if (rc || s->at_us >= alone_us)
 		return rc;
@@ -396,11 +386,9 @@ static int make_ready(struct remap *m, const struct options *o, const char *ptx,
 	settings.ptx = ptx;
 	rc = cot_job_init(&m->job, &settings, err);
 	if (!rc)
-		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.api.cuEventCreate(&m->raised, 0),
-				    "cuEventCreate", err);
+		rc = COT_CUDA_CALL(&m->job.cuda, err, cuEventCreate, &m->raised, 0);
 	if (!rc)
-		rc = cot_cuda_check(&m->job.cuda, m->job.cuda.api.cuEventCreate(&m->ended, 0),
-				    "cuEventCreate", err);
+		rc = COT_CUDA_CALL(&m->job.cuda, err, cuEventCreate, &m->ended, 0);
 	if (!rc)
 		rc = cot_job_run(&m->job, 0, err);
 	if (!rc && !o->no_reference)

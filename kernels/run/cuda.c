@@ -13,10 +13,9 @@ static int open_device(struct cot_cuda *cuda, int ordinal, struct cot_error *err
 {
 	int device, major = 0, minor = 0, rc;
 
-	rc = cot_cuda_check(cuda, cuda->api.cuInit(0), "cuInit", err);
+	rc = COT_CUDA_CALL(cuda, err, cuInit, 0);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuDeviceGet(&device, ordinal), "cuDeviceGet",
-				    err);
+		rc = COT_CUDA_CALL(cuda, err, cuDeviceGet, &device, ordinal);
 	if (rc)
 		return rc;
 	cuda->api.cuDriverGetVersion(&cuda->driver_version);
@@ -28,8 +27,7 @@ static int open_device(struct cot_cuda *cuda, int ordinal, struct cot_error *err
 	cuda->api.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
 				       device);
 	cuda->capability = 10 * major + minor;
-	return cot_cuda_check(cuda, cuda->api.cuCtxCreate_v2(&cuda->context, 0, device),
-			      "cuCtxCreate", err);
+	return COT_CUDA_CALL(cuda, err, cuCtxCreate_v2, &cuda->context, 0, device);
 }
 
 static int open_streams(struct cot_cuda *cuda, struct cot_error *err)
@@ -37,19 +35,14 @@ static int open_streams(struct cot_cuda *cuda, struct cot_error *err)
 	int least = 0, greatest = 0, rc;
 
 	cuda->api.cuCtxGetStreamPriorityRange(&least, &greatest);
-	rc = cot_cuda_check(
-		cuda,
-		cuda->api.cuStreamCreateWithPriority(&cuda->stream, CU_STREAM_NON_BLOCKING, least),
-		"cuStreamCreateWithPriority", err);
+	rc = COT_CUDA_CALL(cuda, err, cuStreamCreateWithPriority, &cuda->stream,
+			   CU_STREAM_NON_BLOCKING, least);
 	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuStreamCreateWithPriority(
-					    &cuda->urgent, CU_STREAM_NON_BLOCKING, greatest),
-				    "cuStreamCreateWithPriority", err);
+		rc = COT_CUDA_CALL(cuda, err, cuStreamCreateWithPriority, &cuda->urgent,
+				   CU_STREAM_NON_BLOCKING, greatest);
 	if (!rc)
-		rc = cot_cuda_check(
-			cuda, cuda->api.cuMemAllocHost_v2((void **)&cuda->word, sizeof(uint32_t)),
-			"cuMemAllocHost", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemAllocHost_v2, (void **)&cuda->word,
+				   sizeof(uint32_t));
 	return rc;
 }
 

@@ -24,9 +24,10 @@ struct cot_cuda {
 int cot_cuda_open(struct cot_cuda *cuda, int ordinal, struct cot_error *err);
 void cot_cuda_close(struct cot_cuda *cuda);
 
-/* As cot_driver_check(). */
+/* As cot_driver_check(), and as COT_DRIVER_CALL(). */
 int cot_cuda_check(const struct cot_cuda *cuda, int result, const char *what,
 		   struct cot_error *err);
+#define COT_CUDA_CALL(cuda, err, ...) COT_DRIVER_CALL(&(cuda)->api, err, __VA_ARGS__)
 
 /* Compiles PTX; a failure's sentence has the first line of the compiler's log. */
 int cot_cuda_load(const struct cot_cuda *cuda, const char *text, CUmodule *ret_module,

@@ -13,7 +13,7 @@ static int alloc(struct cot_machine *m, size_t bytes, uint64_t *ret_address, str
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 	CUdeviceptr address = 0;
-	int rc = cot_cuda_check(cuda, cuda->api.cuMemAlloc_v2(&address, bytes), "cuMemAlloc", err);
+	int rc = COT_CUDA_CALL(cuda, err, cuMemAlloc_v2, &address, bytes);
 
 	if (!rc)
 		*ret_address = address;
@@ -31,9 +31,7 @@ static int write_bytes(struct cot_machine *m, uint64_t address, const void *from
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 
-	return cot_cuda_check(cuda,
-			      cuda->api.cuMemcpyHtoDAsync_v2(address, from, bytes, cuda->stream),
-			      "cuMemcpyHtoDAsync", err);
+	return COT_CUDA_CALL(cuda, err, cuMemcpyHtoDAsync_v2, address, from, bytes, cuda->stream);
 }
 
 static int read_bytes(struct cot_machine *m, void *to, uint64_t address, size_t bytes,
@@ -43,8 +41,7 @@ static int read_bytes(struct cot_machine *m, void *to, uint64_t address, size_t 
 	int rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream), "a kernel", err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuMemcpyDtoH_v2(to, address, bytes),
-				    "cuMemcpyDtoH", err);
+		rc = COT_CUDA_CALL(cuda, err, cuMemcpyDtoH_v2, to, address, bytes);
 	return rc;
 }
 
@@ -53,8 +50,7 @@ static int copy_bytes(struct cot_machine *m, uint64_t to, uint64_t from, size_t 
 {
 	const struct cot_cuda *cuda = of(m)->cuda;
 
-	return cot_cuda_check(cuda, cuda->api.cuMemcpyDtoDAsync_v2(to, from, bytes, cuda->stream),
-			      "cuMemcpyDtoDAsync", err);
+	return COT_CUDA_CALL(cuda, err, cuMemcpyDtoDAsync_v2, to, from, bytes, cuda->stream);
 }
 
 int cot_cuda_machine_function(struct cot_cuda_machine *m, const char *entry,
@@ -88,10 +84,8 @@ static int occupancy(struct cot_machine *m, const char *entry, uint32_t n_thread
 	int rc = cot_cuda_machine_function(of(m), entry, &function, err);
 
 	if (!rc)
-		rc = cot_cuda_check(cuda,
-				    cuda->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-					    &n_blocks, function, (int)n_threads, 0),
-				    "cuOccupancyMaxActiveBlocksPerMultiprocessor", err);
+		rc = COT_CUDA_CALL(cuda, err, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+				   &n_blocks, function, (int)n_threads, 0);
 	if (rc)
 		return rc;
 	if (n_blocks < 1)

@@ -35,8 +35,7 @@ static int take_latency(struct cot_experiment *e, struct cot_error *err)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->urgent),
 				    "writing a flag", err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, e->raised, e->end),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, e->raised, e->end);
 	/* A kernel that had ended when the flag came has no latency. */
 	if (!rc && ms > 0.0f && times->n < COT_MAX_REPEATS) {
 		times->us[times->n++] = (double)ms * 1e3;
@@ -64,8 +63,7 @@ static int while_running(void *arg, uint64_t control, const struct cot_workers_a
 	int rc, running;
 
 	(void)args;
-	rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(m->e->end, cuda->stream), "cuEventRecord",
-			    err);
+	rc = COT_CUDA_CALL(cuda, err, cuEventRecord, m->e->end, cuda->stream);
 	while (!rc && m->next < m->n) {
 		running = cuda->api.cuEventQuery(m->e->end);
 		if (running != CUDA_ERROR_NOT_READY)

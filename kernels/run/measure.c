@@ -53,19 +53,16 @@ static int time_once(struct cot_experiment *e, struct cot_variant *v, double *re
 	if (!rc)
 		rc = empty_caches(e, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(e->begin, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, e->begin, cuda->stream);
 	if (!rc)
 		rc = cot_session_replay(&e->session, v->replay, v->state, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(e->end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, e->end, cuda->stream);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    e->bench->entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, e->begin, e->end),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, e->begin, e->end);
 	if (!rc && workers)
 		rc = cot_workers_confirm(&v->workers, err);
 	if (!rc && retreat)
@@ -97,19 +94,16 @@ static int time_partner(struct cot_experiment *e, double *ret_us, struct cot_err
 	if (!rc)
 		rc = empty_caches(e, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(e->begin, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, e->begin, cuda->stream);
 	if (!rc)
 		rc = cot_session_replay(&e->partner_session, cot_session_launch_plain, NULL, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventRecord(e->end, cuda->stream),
-				    "cuEventRecord", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventRecord, e->end, cuda->stream);
 	if (!rc)
 		rc = cot_cuda_check(cuda, cuda->api.cuStreamSynchronize(cuda->stream),
 				    e->partner->entry, err);
 	if (!rc)
-		rc = cot_cuda_check(cuda, cuda->api.cuEventElapsedTime(&ms, e->begin, e->end),
-				    "cuEventElapsedTime", err);
+		rc = COT_CUDA_CALL(cuda, err, cuEventElapsedTime, &ms, e->begin, e->end);
 	if (!rc)
 		*ret_us = (double)ms * 1e3;
 	return rc;

@@ -29,5 +29,10 @@ int cot_driver_open(struct cot_driver *ret_driver, struct cot_error *err);
 /* 0 for success; otherwise -EIO, and a sentence from what was called and the driver's error. */
 int cot_driver_check(const struct cot_driver *driver, CUresult result, const char *what,
 		     struct cot_error *err);
+/* The same for a function by its name; without the version, as programs call it. */
+int cot_driver_called(const struct cot_driver *driver, CUresult result, const char *function,
+		      struct cot_error *err);
+#define COT_DRIVER_CALL(driver, err, function, ...) \
+	cot_driver_called(driver, (driver)->function(__VA_ARGS__), #function, err)
 
 #endif

@@ -29,9 +29,8 @@ int cot_green_init(struct cot_green *g, const struct cot_driver *driver, CUdevic
 				     "this driver has no %s, so there are no green contexts",
 				     lacking);
 	*g = (struct cot_green){.driver = driver, .device = device};
-	return cot_driver_check(
-		driver, driver->cuDeviceGetDevResource(device, &g->all, CU_DEV_RESOURCE_TYPE_SM),
-		"cuDeviceGetDevResource", err);
+	return COT_DRIVER_CALL(driver, err, cuDeviceGetDevResource, device, &g->all,
+			       CU_DEV_RESOURCE_TYPE_SM);
 }
 
 int cot_green_split(const struct cot_green *g, uint32_t group_sms, uint32_t n_max, unsigned flags,
@@ -40,10 +39,8 @@ int cot_green_split(const struct cot_green *g, uint32_t group_sms, uint32_t n_ma
 	unsigned most = n_max < COT_GREEN_GROUPS_MAX ? n_max : COT_GREEN_GROUPS_MAX;
 	struct cot_green_split s = {.n = most};
 	CUdevResource rest = {0};
-	int rc = cot_driver_check(g->driver,
-				  g->driver->cuDevSmResourceSplitByCount(s.groups, &s.n, &g->all,
-									 &rest, flags, group_sms),
-				  "cuDevSmResourceSplitByCount", err);
+	int rc = COT_DRIVER_CALL(g->driver, err, cuDevSmResourceSplitByCount, s.groups, &s.n,
+				 &g->all, &rest, flags, group_sms);
 
 	if (rc)
 		return rc;
@@ -71,15 +68,13 @@ int cot_green_create(const struct cot_green *g, struct cot_green_split *s, uint3
 {
 	const struct cot_driver *d = g->driver;
 	CUdevResourceDesc groups;
-	int rc = cot_driver_check(
-		d, d->cuDevResourceGenerateDesc(&groups, &s->groups[from], to - from),
-		"cuDevResourceGenerateDesc", err);
+	int rc = COT_DRIVER_CALL(d, err, cuDevResourceGenerateDesc, &groups, &s->groups[from],
+				 to - from);
 
 	if (rc)
 		return rc;
-	return cot_driver_check(
-		d, d->cuGreenCtxCreate(ret_green, groups, g->device, CU_GREEN_CTX_DEFAULT_STREAM),
-		"cuGreenCtxCreate", err);
+	return COT_DRIVER_CALL(d, err, cuGreenCtxCreate, ret_green, groups, g->device,
+			       CU_GREEN_CTX_DEFAULT_STREAM);
 }
 
 void cot_green_destroy(const struct cot_green *g, CUgreenCtx green)
@@ -91,15 +86,12 @@ void cot_green_destroy(const struct cot_green *g, CUgreenCtx green)
 int cot_green_context(const struct cot_green *g, CUgreenCtx green, CUcontext *ret_context,
 		      struct cot_error *err)
 {
-	return cot_driver_check(g->driver, g->driver->cuCtxFromGreenCtx(ret_context, green),
-				"cuCtxFromGreenCtx", err);
+	return COT_DRIVER_CALL(g->driver, err, cuCtxFromGreenCtx, ret_context, green);
 }
 
 int cot_green_stream(const struct cot_green *g, CUgreenCtx green, int priority,
 		     CUstream *ret_stream, struct cot_error *err)
 {
-	return cot_driver_check(g->driver,
-				g->driver->cuGreenCtxStreamCreate(ret_stream, green,
-								  CU_STREAM_NON_BLOCKING, priority),
-				"cuGreenCtxStreamCreate", err);
+	return COT_DRIVER_CALL(g->driver, err, cuGreenCtxStreamCreate, ret_stream, green,
+			       CU_STREAM_NON_BLOCKING, priority);
 }

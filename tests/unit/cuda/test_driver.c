@@ -79,6 +79,41 @@ static void opening(void **state)
 	assert_non_null(strstr(err.text, "there is no CUDA driver here ("));
 }
 
+static CUresult allocate(CUdeviceptr *ret, size_t size)
+{
+	*ret = size;
+	return size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult name_of(CUresult result, const char **ret)
+{
+	*ret = result == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : NULL;
+	return CUDA_SUCCESS;
+}
+
+/* A failure's sentence has the function's name as programs call it, and the error's. */
+static void calling(void **state)
+{
+	struct cot_driver d = {.cuMemAlloc_v2 = allocate};
+	struct cot_error err = {""};
+	CUdeviceptr at;
+
+	(void)state;
+	assert_int_equal(COT_DRIVER_CALL(&d, &err, cuMemAlloc_v2, &at, 7), 0);
+	assert_int_equal(at, 7);
+	assert_string_equal(err.text, "");
+	assert_int_equal(COT_DRIVER_CALL(&d, &err, cuMemAlloc_v2, &at, 0), -EIO);
+	assert_string_equal(err.text, "cuMemAlloc failed: unknown error (1)");
+	d.cuGetErrorName = name_of;
+	assert_int_equal(COT_DRIVER_CALL(&d, &err, cuMemAlloc_v2, &at, 0), -EIO);
+	assert_string_equal(err.text, "cuMemAlloc failed: CUDA_ERROR_INVALID_VALUE (1)");
+	assert_int_equal(cot_driver_check(&d, 0, "a kernel", &err), 0);
+	assert_int_equal(cot_driver_check(&d, 999, "kernel_v2", &err), -EIO);
+	assert_string_equal(err.text, "kernel_v2 failed: unknown error (999)");
+	assert_int_equal(cot_driver_called(&d, 999, "_v2", &err), -EIO);
+	assert_string_equal(err.text, "_v2 failed: unknown error (999)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,6 +121,7 @@ int main(void)
 		cmocka_unit_test(versions_follow_each_other),
 		cmocka_unit_test(names_of_versions),
 		cmocka_unit_test(opening),
+		cmocka_unit_test(calling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
