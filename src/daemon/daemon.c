@@ -299,7 +299,7 @@ void cot_daemon_wire(struct daemon *d)
 	static const struct conn_ops conn_ops[N_CONN_KINDS] = {
 		[CONN_LIBRARY] = {cot_library_packet, cot_library_gone},
 		[CONN_COMMAND] = {cot_command_packet, NULL},
-		[CONN_WORK] = {cot_work_packet, cot_work_gone},
+		[CONN_WORK] = {cot_shims_packet, cot_shims_gone},
 	};
 
 	d->conn_ops = conn_ops;

@@ -10,7 +10,7 @@
  *   answer.c    what they are told            peer.c    who they are
  *   account.c   what each user may have       closer.c  ends what may take long to close
  *   library.c   packets of libcotenant.so     command.c packets of the command line
- *   work.c      packets of shims              host_work.c  works between core and shims
+ *   shims.c     packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
  *   ids.c       the numbers of both           watch.c   processes whose end matters
  *   mps.c       the MPS programs              host.c, host_order.c  the core's host
@@ -152,11 +152,11 @@ int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err);
 /* Whether its user may start one more now; else -EAGAIN. */
 int cot_library_may_start(struct conn *c, struct cot_error *err);
 
-/* ---- work.c ---- */
+/* ---- shims.c ---- */
 
 /* False: the connection is to be closed. */
-bool cot_work_packet(struct conn *c, const void *packet, int type);
-void cot_work_gone(struct conn *c);
+bool cot_shims_packet(struct conn *c, const void *packet, int type);
+void cot_shims_gone(struct conn *c);
 
 /* As in messages. */
 static inline enum cot_class class_of(uint8_t class_)

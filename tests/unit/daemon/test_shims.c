@@ -183,7 +183,7 @@ static void test_later(void **state)
 	assert_int_equal(hear(fd), -1);
 	/* And before a hello there is nothing to say. */
 	c = enter(OTHER, &fd);
-	assert_false(cot_work_packet(c, &m, COT_MSG_WORK_DONE));
+	assert_false(cot_shims_packet(c, &m, COT_MSG_WORK_DONE));
 }
 
 /* ---- works ---- */

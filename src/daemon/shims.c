@@ -144,7 +144,7 @@ static bool request(struct conn *c, const struct cot_msg_work_request *m)
 	return rc == 0;
 }
 
-bool cot_work_packet(struct conn *c, const void *packet, int type)
+bool cot_shims_packet(struct conn *c, const void *packet, int type)
 {
 	struct cot_host *host = c->d->host;
 
@@ -183,7 +183,7 @@ static void hand_counts_over(struct conn *c)
 	t->n_launched_plain += m->n_launched_plain;
 }
 
-void cot_work_gone(struct conn *c)
+void cot_shims_gone(struct conn *c)
 {
 	struct tenant *t = c->tenant;
 
