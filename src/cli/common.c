@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "proto/proto.h"
 #include "text/json.h"
 #include "text/number.h"
@@ -46,6 +47,21 @@ error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned f
 	if (error == ENOMEM)
 		cot_cli_complain("out of memory");
 	return error;
+}
+
+int cot_cli_flush(struct cot_error *err)
+{
+	return fflush(stdout) ? cot_error_set(err, -EIO, "cannot write to standard output: %s",
+					      strerror(errno))
+			      : 0;
+}
+
+int cot_cli_end(int rc, const struct cot_error *err)
+{
+	if (!rc)
+		return COT_EXIT_OK;
+	cot_cli_complain("%s", err->text);
+	return rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
 }
 
 /* ---- -h ---- */

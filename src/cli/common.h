@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/error.h"
 
 /* "cotenant: ..." and a newline on stderr. */
 void cot_cli_complain(const char *fmt, ...) COT_PRINTF(1, 2);
@@ -23,6 +24,12 @@ bool cot_cli_was_complete(void);
 
 /* argp_parse(), which says nothing when it has no memory. */
 error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
+/* Whatever was printed is out: 0, or -EIO with a sentence. */
+int cot_cli_flush(struct cot_error *err);
+
+/* The exit status of a command that ends with `rc`: 0, or -errno; then it says err's sentence. */
+int cot_cli_end(int rc, const struct cot_error *err);
 
 /* From here on SIGINT, SIGTERM and SIGHUP only set a flag, for those who have files to clean up. */
 void cot_cli_catch_signals(void);

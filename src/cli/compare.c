@@ -23,8 +23,6 @@
 #include "sim/sim.h"
 #include "trace/scenario_read.h"
 
-/* Points in time between two looks at the signals and the progress bar: some 30 ms. */
-#define SLICE_INSTANTS	200000u
 #define MAX_ROWS	64u /* schedulers times mechanisms */
 #define MAX_APP_COLUMNS 6u  /* more would not fit a terminal */
 #define MAX_COLUMNS	(3u * MAX_APP_COLUMNS + 8u)
@@ -137,8 +135,7 @@ static void add_policies(struct comparison *c)
 
 /* A run of one row: with a host when it has a policy, else alone. */
 struct run {
-	struct cot_sim_host *host;
-	struct cot_sim *sim;
+	struct cot_cli_play play;
 	/* Without a host responses are looked for here, as it would. */
 	struct cot_hist *responses[COT_MAX_APPS];
 	uint64_t since_ps[COT_MAX_APPS]; /* IDLE_PS = it has no work for the GPU */
@@ -150,10 +147,7 @@ static void run_finish(struct run *run)
 {
 	unsigned i;
 
-	if (run->host)
-		cot_sim_host_destroy(run->host);
-	else
-		cot_sim_destroy(run->sim);
+	cot_cli_play_end(&run->play);
 	for (i = 0; i < COT_MAX_APPS; i++)
 		cot_hist_destroy(run->responses[i]);
 }
@@ -164,13 +158,8 @@ static int run_init(struct run *run, const struct row *r, struct cot_error *err)
 	int rc;
 
 	*run = (struct run){0};
-	if (r->sc->policy[0]) {
-		rc = cot_sim_host_create(r->sc, NULL, NULL, NULL, &run->host, err);
-		run->sim = rc ? NULL : cot_sim_host_sim(run->host);
-		return rc;
-	}
-	rc = cot_sim_create(r->sc, r->ops, NULL, NULL, &run->sim, err);
-	for (i = 0; !rc && i < r->sc->n_apps; i++) {
+	rc = cot_cli_play_begin(&run->play, r->sc, NULL, NULL, err);
+	for (i = 0; !rc && !run->play.host && i < r->sc->n_apps; i++) {
 		run->since_ps[i] = IDLE_PS;
 		if (r->sc->apps[i].cls != COT_CLASS_LATENCY)
 			continue;
@@ -184,11 +173,11 @@ static int run_init(struct run *run, const struct row *r, struct cot_error *err)
 /* From the moment when it enqueues work for the GPU until all of that is done. */
 static void look_for_responses(struct run *run, uint32_t n_apps)
 {
-	uint64_t now_ps = cot_sim_now_ps(run->sim);
+	uint64_t now_ps = cot_sim_now_ps(run->play.sim);
 	uint32_t i;
 
 	for (i = 0; i < n_apps; i++) {
-		bool active = run->responses[i] && cot_sim_app_active(run->sim, i);
+		bool active = run->responses[i] && cot_sim_app_active(run->play.sim, i);
 
 		if (active && run->since_ps[i] == IDLE_PS)
 			run->since_ps[i] = now_ps;
@@ -205,14 +194,12 @@ static enum cot_sim_status run_on(struct run *run, const struct row *r)
 	bool look = false;
 	uint32_t i;
 
-	if (run->host)
-		return cot_sim_host_run(run->host, SLICE_INSTANTS);
 	for (i = 0; i < r->sc->n_apps; i++)
 		look |= run->responses[i] != NULL;
 	if (!look)
-		return cot_sim_run(run->sim, SLICE_INSTANTS);
-	for (i = 0; i < SLICE_INSTANTS && status == COT_SIM_MORE; i++) {
-		status = cot_sim_run(run->sim, 1);
+		return cot_cli_play_on(&run->play);
+	for (i = 0; i < COT_CLI_PLAY_INSTANTS && status == COT_SIM_MORE; i++) {
+		status = cot_sim_run(run->play.sim, 1);
 		look_for_responses(run, r->sc->n_apps);
 	}
 	return status;
@@ -223,13 +210,13 @@ static void take_results(struct run *run, struct row *r, const double *alone_us)
 	struct cot_sim_result result;
 	uint32_t i;
 
-	cot_sim_result(run->sim, &result);
+	cot_sim_result(run->play.sim, &result);
 	/* A stalled run has apps without an outcome: they show as such. */
 	cot_sim_summarize(r->sc, &result, alone_us, &r->summary);
-	if (run->host)
-		cot_sim_summarize_responses(&r->summary, run->host);
+	if (run->play.host)
+		cot_sim_summarize_responses(&r->summary, run->play.host);
 	for (i = 0; i < r->sc->n_apps; i++) {
-		if (run->host && r->sc->apps[i].cls == COT_CLASS_LATENCY)
+		if (run->play.host && r->sc->apps[i].cls == COT_CLASS_LATENCY)
 			r->response_p99_us[i] = r->summary.responses[i].p99_us;
 		else if (run->responses[i])
 			r->response_p99_us[i] =
@@ -247,12 +234,10 @@ static int play(struct comparison *c, unsigned index, struct cot_progress *progr
 
 	while (!rc && status == COT_SIM_MORE && !cot_cli_interrupted()) {
 		status = run_on(&run, r);
-		cot_progress_update(progress, (index + cot_sim_progress(run.sim)) / c->n_rows);
+		cot_progress_update(progress, (index + cot_sim_progress(run.play.sim)) / c->n_rows);
 	}
-	if (!rc && cot_cli_interrupted())
-		rc = cot_error_set(err, -EINTR, "interrupted; nothing was written");
-	if (!rc && status == COT_SIM_NO_MEMORY)
-		rc = cot_error_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = cot_cli_play_check(status, err);
 	if (!rc)
 		take_results(&run, r, c->alone_us);
 	run_finish(&run);
@@ -433,10 +418,7 @@ static int compare(const struct arguments *a, struct comparison *c, struct cot_e
 	if (!rc)
 		rc = write_outputs(c, json, err);
 	cot_outfile_destroy(json);
-	if (!rc && fflush(stdout))
-		rc = cot_error_set(err, -EIO, "cannot write to standard output: %s",
-				   strerror(errno));
-	return rc;
+	return rc ? rc : cot_cli_flush(err);
 }
 
 int cot_cmd_compare(int argc, char **argv)
@@ -472,9 +454,5 @@ int cot_cmd_compare(int argc, char **argv)
 	rc = compare(&args, c, &err);
 	cot_scenario_destroy(c->sc);
 	free(c);
-	if (rc < 0)
-		cot_cli_complain("%s", err.text);
-	if (!rc)
-		return COT_EXIT_OK;
-	return rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
+	return cot_cli_end(rc, &err);
 }

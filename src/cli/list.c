@@ -231,10 +231,7 @@ static int print_text(const struct list *list, struct cot_error *err)
 {
 	if (cot_table_print(list->table(), stdout))
 		return cot_error_set(err, -ENOMEM, "out of memory");
-	if (fflush(stdout))
-		return cot_error_set(err, -errno, "cannot write to standard output: %s",
-				     strerror(errno));
-	return 0;
+	return cot_cli_flush(err);
 }
 
 static int print_json(const struct list *list, const char *path, struct cot_error *err)
@@ -287,7 +284,5 @@ int cot_cmd_list(int argc, char **argv)
 		rc = print_json(find(args.what), args.json, &err);
 	else
 		rc = print_text(find(args.what), &err);
-	if (rc < 0)
-		cot_cli_complain("%s", err.text);
-	return rc < 0 ? COT_EXIT_FAILURE : COT_EXIT_OK;
+	return cot_cli_end(rc, &err);
 }

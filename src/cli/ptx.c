@@ -368,9 +368,8 @@ static int run(struct job *job)
 		if (!rc && job->a->json)
 			rc = cot_cli_ptx_print_results(job->results, job->n_results, stdout, &err);
 	}
-	if (!rc && fflush(stdout))
-		rc = cot_error_set(&err, -EIO, "cannot write to standard output: %s",
-				   strerror(errno));
+	if (!rc)
+		rc = cot_cli_flush(&err);
 	if (rc)
 		return complain(rc, &err, false);
 	/* Refused kernels are no failure, unless they were asked for by name or there is no other.

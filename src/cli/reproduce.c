@@ -93,9 +93,7 @@ static int run(struct arguments *a, const char *name, int argc, char **argv)
 	cot_progress_finish(&a->bar);
 	if (a->data)
 		a->study->destroy(a->data);
-	if (rc)
-		cot_cli_complain("%s", err.text);
-	return !rc ? COT_EXIT_OK : rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
+	return cot_cli_end(rc, &err);
 }
 
 static void print_usage(FILE *out)

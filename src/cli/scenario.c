@@ -81,3 +81,38 @@ int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct 
 	cot_progress_finish(&a.progress);
 	return rc;
 }
+
+int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
+		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err)
+{
+	int rc;
+
+	*p = (struct cot_cli_play){0};
+	if (!sc->policy[0])
+		return cot_sim_create(sc, NULL, observer, arg, &p->sim, err);
+	rc = cot_sim_host_create(sc, NULL, observer, arg, &p->host, err);
+	if (!rc)
+		p->sim = cot_sim_host_sim(p->host);
+	return rc;
+}
+
+enum cot_sim_status cot_cli_play_on(struct cot_cli_play *p)
+{
+	return p->host ? cot_sim_host_run(p->host, COT_CLI_PLAY_INSTANTS)
+		       : cot_sim_run(p->sim, COT_CLI_PLAY_INSTANTS);
+}
+
+int cot_cli_play_check(enum cot_sim_status status, struct cot_error *err)
+{
+	if (cot_cli_interrupted())
+		return cot_error_set(err, -EINTR, "interrupted; nothing was written");
+	return status == COT_SIM_NO_MEMORY ? cot_error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+void cot_cli_play_end(struct cot_cli_play *p)
+{
+	if (p->host)
+		cot_sim_host_destroy(p->host);
+	else
+		cot_sim_destroy(p->sim);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "sim/host.h"
 #include "trace/scenario.h"
 
 /* What the command line says in the scenario's stead; NULL: nothing. */
@@ -22,5 +23,22 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 /* Time of each app alone, with a progress bar; NAN for one that never ends. -EINTR when
  * interrupted. */
 int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct cot_error *err);
+
+/* Points in time between two looks at the signals and the progress bar: some 30 ms. */
+#define COT_CLI_PLAY_INSTANTS 200000u
+
+/* A scenario that is being played. */
+struct cot_cli_play {
+	struct cot_sim_host *host; /* of the scenario's policy; NULL without one */
+	struct cot_sim *sim;	   /* the host's, if there is one */
+};
+
+/* `observer` may be NULL. As cot_sim_host_create() and cot_sim_create(); end it in any case. */
+int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
+		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err);
+enum cot_sim_status cot_cli_play_on(struct cot_cli_play *p);
+/* After the last status: -EINTR or -ENOMEM with a sentence, or 0. */
+int cot_cli_play_check(enum cot_sim_status status, struct cot_error *err);
+void cot_cli_play_end(struct cot_cli_play *p);
 
 #endif

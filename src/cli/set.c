@@ -3,7 +3,6 @@
  */
 #include <argp.h>
 #include <cotenant/policy.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -11,15 +10,8 @@
 #include "cli/target.h"
 #include "text/number.h"
 
-struct arguments {
-	const char *target;
-	struct cot_msg_command command;
-	bool json;
-};
-
 enum {
-	KEY_JSON = 256,
-	KEY_CLASS,
+	KEY_CLASS = COT_TARGET_OWN,
 	KEY_WEIGHT,
 	KEY_SLICE,
 	KEY_MODE,
@@ -41,7 +33,7 @@ static const struct argp_option options[] = {
 	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
 	 "How much of a GPU each of them gets at least; only for latency programs", 0},
-	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 1},
+	{"json", COT_TARGET_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };
 
@@ -113,12 +105,9 @@ static void parse_weight(struct cot_msg_command *c, const char *text, struct arg
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *a = state->input;
+	struct cot_target_arguments *a = state->input;
 
 	switch (key) {
-	case KEY_JSON:
-		a->json = true;
-		return 0;
 	case KEY_CLASS:
 		parse_class(&a->command, arg, state);
 		return 0;
@@ -142,40 +131,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_MODE:
 		parse_mode(&a->command, arg, state);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->target)
-			argp_error(state, "one at a time; '%s' is one too many", arg);
-		a->target = arg;
-		return 0;
 	case ARGP_KEY_END:
-		if (!a->target)
-			argp_error(state, "no program given; cotenant ps lists them");
+		(void)cot_target_parse(key, arg, state);
 		if (!a->command.fields)
 			argp_error(state, "nothing to change; as in: cotenant set train "
 					  "--weight 50");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cot_target_parse(key, arg, state);
 	}
 }
 
 int cot_cmd_set(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "PROGRAM|ID|pool:CLASS[:GPU]",
-		.doc = "Change a program or a pool while it runs.",
-		.children = cot_cli_argp_children,
-	};
-	struct arguments a = {.command = {.what = COT_COMMAND_SET}};
-	struct cot_error err;
-
-	if (cot_cli_parse(&argp, argc, argv, 0, &a))
-		return COT_EXIT_USAGE;
-	if (cot_target_parse(a.target, &a.command, &err) < 0) {
-		cot_cli_complain("%s", err.text);
-		return COT_EXIT_USAGE;
-	}
-	return cot_target_command(&a.command, a.json);
+	return cot_target_run(options, parse, "Change a program or a pool while it runs.", argc,
+			      argv, COT_COMMAND_SET);
 }

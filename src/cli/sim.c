@@ -16,14 +16,11 @@
 #include "report/sampler.h"
 #include "report/sim_summary.h"
 #include "report/timeline.h"
-#include "sim/host.h"
 #include "sim/qos.h"
 #include "text/number.h"
 #include "text/text.h"
 #include "trace/scenario_read.h"
 
-/* Points in time between two looks at the signals and the progress bar: some 30 ms. */
-#define SLICE_INSTANTS	 200000u
 #define MAX_NAMES_LENGTH 512u
 
 struct arguments {
@@ -162,16 +159,12 @@ struct job {
 	struct cot_sampler *sampler;
 	struct cot_epochs *epochs;
 	struct cot_fanout fanout;
-	struct cot_sim_host *host; /* of the scenario's policy; NULL without one */
-	struct cot_sim *sim;	   /* the host's, if there is one */
+	struct cot_cli_play play;
 };
 
 static void finish(struct job *job)
 {
-	if (job->host)
-		cot_sim_host_destroy(job->host);
-	else
-		cot_sim_destroy(job->sim);
+	cot_cli_play_end(&job->play);
 	cot_sampler_destroy(job->sampler);
 	cot_epochs_destroy(job->epochs);
 	cot_timeline_destroy(job->timeline);
@@ -233,25 +226,13 @@ static int explain_stall(const struct job *job, struct cot_error *err)
 	struct cot_sim_result result;
 	uint32_t i;
 
-	cot_sim_result(job->sim, &result);
+	cot_sim_result(job->play.sim, &result);
 	for (i = 0; i < sc->n_apps; i++)
 		if (!sc->stop_runs || result.apps[i].runs < sc->stop_runs)
 			cot_text_add_word(names, sizeof(names), sc->apps[i].name);
 	return cot_error_set(
 		err, -EDEADLK, "%s: the simulation stalled at %.6f us under %s; not finished: %s",
 		job->args->scenario, (double)result.end_ps / 1e6, sc->scheduler, names);
-}
-
-static int create(struct job *job, const struct cot_sim_observer *observer, struct cot_error *err)
-{
-	int rc;
-
-	if (!job->sc->policy[0])
-		return cot_sim_create(job->sc, NULL, observer, &job->fanout, &job->sim, err);
-	rc = cot_sim_host_create(job->sc, NULL, observer, &job->fanout, &job->host, err);
-	if (!rc)
-		job->sim = cot_sim_host_sim(job->host);
-	return rc;
 }
 
 static int simulate(struct job *job, struct cot_error *err)
@@ -261,21 +242,17 @@ static int simulate(struct job *job, struct cot_error *err)
 	enum cot_sim_status status;
 	int rc;
 
-	rc = create(job, observer, err);
+	rc = cot_cli_play_begin(&job->play, job->sc, observer, &job->fanout, err);
 	if (rc < 0)
 		return rc;
 	cot_progress_init(&progress, "simulating");
 	do {
-		status = job->host ? cot_sim_host_run(job->host, SLICE_INSTANTS)
-				   : cot_sim_run(job->sim, SLICE_INSTANTS);
-		cot_progress_update(&progress, cot_sim_progress(job->sim));
+		status = cot_cli_play_on(&job->play);
+		cot_progress_update(&progress, cot_sim_progress(job->play.sim));
 	} while (status == COT_SIM_MORE && !cot_cli_interrupted());
 	cot_progress_finish(&progress);
-	if (cot_cli_interrupted())
-		return cot_error_set(err, -EINTR, "interrupted; nothing was written");
-	if (status == COT_SIM_NO_MEMORY)
-		return cot_error_set(err, -ENOMEM, "out of memory");
-	return status == COT_SIM_STALLED ? explain_stall(job, err) : 0;
+	rc = cot_cli_play_check(status, err);
+	return !rc && status == COT_SIM_STALLED ? explain_stall(job, err) : rc;
 }
 
 /* Writes all outputs; then, when all of them are safe, gives them their names. */
@@ -287,11 +264,11 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	unsigned i;
 	int rc = 0;
 
-	cot_sim_result(job->sim, &result);
+	cot_sim_result(job->play.sim, &result);
 	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
 	summary.epochs = job->epochs;
-	if (job->host)
-		cot_sim_summarize_responses(&summary, job->host);
+	if (job->play.host)
+		cot_sim_summarize_responses(&summary, job->play.host);
 	if (job->timeline)
 		cot_timeline_finish(job->timeline, result.end_ps);
 	if (job->report) {
@@ -318,13 +295,6 @@ static int write_outputs(struct job *job, struct cot_error *err)
 				 " times for an impossible action; its results are doubtful",
 				 job->sc->scheduler, result.refused);
 	return rc;
-}
-
-static int exit_status(int rc)
-{
-	if (!rc)
-		return COT_EXIT_OK;
-	return rc == -EINTR ? COT_EXIT_INTERRUPTED : COT_EXIT_FAILURE;
 }
 
 int cot_cmd_sim(int argc, char **argv)
@@ -358,10 +328,7 @@ int cot_cmd_sim(int argc, char **argv)
 	if (!rc)
 		rc = write_outputs(&job, &err);
 	finish(&job);
-	if (!rc && fflush(stdout))
-		rc = cot_error_set(&err, -EIO, "cannot write to standard output: %s",
-				   strerror(errno));
-	if (rc < 0)
-		cot_cli_complain("%s", err.text);
-	return exit_status(rc);
+	if (!rc)
+		rc = cot_cli_flush(&err);
+	return cot_cli_end(rc, &err);
 }

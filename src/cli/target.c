@@ -12,7 +12,29 @@
 #include "report/json.h"
 #include "text/number.h"
 
-int cot_target_parse(const char *text, struct cot_msg_command *command, struct cot_error *err)
+error_t cot_target_parse(int key, char *arg, struct argp_state *state)
+{
+	struct cot_target_arguments *a = state->input;
+
+	switch (key) {
+	case COT_TARGET_JSON:
+		a->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->target)
+			argp_error(state, "one at a time; '%s' is one too many", arg);
+		a->target = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->target)
+			argp_error(state, "no program given; cotenant ps lists them");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int name_target(const char *text, struct cot_msg_command *command, struct cot_error *err)
 {
 	uint64_t id;
 
@@ -39,7 +61,7 @@ static void print(const char *text, bool as_json)
 				     JSON_INDENT(2), stdout);
 }
 
-int cot_target_command(struct cot_msg_command *command, bool as_json)
+static int carry_out(struct cot_msg_command *command, bool as_json)
 {
 	struct cot_client client;
 	struct cot_error err = {{0}};
@@ -56,4 +78,26 @@ int cot_target_command(struct cot_msg_command *command, bool as_json)
 	print(text, as_json);
 	free(text);
 	return COT_EXIT_OK;
+}
+
+int cot_target_run(const struct argp_option *options, argp_parser_t parser, const char *doc,
+		   int argc, char **argv, enum cot_proto_command command)
+{
+	const struct argp argp = {
+		.options = options,
+		.parser = parser,
+		.args_doc = "PROGRAM|ID|pool:CLASS[:GPU]",
+		.doc = doc,
+		.children = cot_cli_argp_children,
+	};
+	struct cot_target_arguments a = {.command = {.what = command}};
+	struct cot_error err;
+
+	if (cot_cli_parse(&argp, argc, argv, 0, &a))
+		return COT_EXIT_USAGE;
+	if (name_target(a.target, &a.command, &err) < 0) {
+		cot_cli_complain("%s", err.text);
+		return COT_EXIT_USAGE;
+	}
+	return carry_out(&a.command, a.json);
 }

@@ -5,15 +5,26 @@
 #ifndef COT_CLI_TARGET_H
 #define COT_CLI_TARGET_H
 
+#include <argp.h>
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "proto/proto.h"
 
-/* "12" is an id, "pool:batch" a pool, everything else a name. -EINVAL. */
-int cot_target_parse(const char *text, struct cot_msg_command *command, struct cot_error *err);
+/* The options that all have, and the first of a command's own. */
+enum { COT_TARGET_JSON = 256, COT_TARGET_OWN };
 
-/* Sends it and prints the daemon's sentence, as JSON if asked. Returns an exit status. */
-int cot_target_command(struct cot_msg_command *command, bool as_json);
+struct cot_target_arguments {
+	const char *target; /* "12" is an id, "pool:batch" a pool, everything else a name */
+	struct cot_msg_command command;
+	bool json;
+};
+
+/* A parser for argp whose input is a struct cot_target_arguments. */
+error_t cot_target_parse(int key, char *arg, struct argp_state *state);
+
+/* Reads the arguments, sends `command` with what they say, and prints the daemon's sentence, as
+ * JSON if asked. Returns an exit status. */
+int cot_target_run(const struct argp_option *options, argp_parser_t parser, const char *doc,
+		   int argc, char **argv, enum cot_proto_command command);
 
 #endif
