@@ -1,7 +1,7 @@
 /*
  * What a decision costs: time per event of a policy core in which N works wait and run, for the
  * policies that deal out works. Programs of both classes submit and end works all the time, and
- * leave what they are told to.
+ * obey evictions.
  *
  *     bench_sched [--events N] [--only POLICY] [--works N]
  */

@@ -299,7 +299,7 @@ static double seconds_of(const struct run *r, const struct cot_point *point)
 	       (point->kind == COT_POINT_BENCHMARK ? SECONDS_OF_MAKING : 0.0);
 }
 
-/* -EIO: the GPU does not work any more. */
+/* -EIO: the GPU no longer works. */
 static int measure(struct run *r, const struct cot_point *point)
 {
 	struct cot_error err;

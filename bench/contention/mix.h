@@ -82,7 +82,7 @@ void cot_mix_runner_finish(struct cot_mix_runner *r);
 typedef void (*cot_mix_during)(void *arg, double open_s, double close_s);
 
 /*
- * -ENOTSUP: the partitions cannot be had here. `during` may be NULL. A result with n_late is of
+ * -ENOTSUP: partitions are not available here. `during` may be NULL. A result with n_late is of
  * warps that came when the window was open; it says nothing.
  */
 int cot_mix_run(struct cot_mix_runner *r, const struct cot_mix *mix,

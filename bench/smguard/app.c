@@ -1,7 +1,7 @@
 /*
  * smguard-app: an ordinary CUDA program with one benchmark, for measuring how programs share a GPU.
- * It makes requests at the moments that it is told, says when each began and ended, and compares
- * every result. See docs/smguard.md.
+ * It makes requests at given moments, says when each began and ended, and compares every result.
+ * See docs/smguard.md.
  */
 #include <argp.h>
 #include <errno.h>

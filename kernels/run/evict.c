@@ -9,8 +9,7 @@ struct moments {
 	const double *at_ms; /* since the first launch */
 	const uint32_t *units;
 	uint32_t n, next;
-	bool begun,
-		measures; /* measures: all workers leave, so the kernel's end is the last exit */
+	bool begun, measures; /* measures: all leave: the kernel's end is the last exit */
 	double begin_ms;
 };
 

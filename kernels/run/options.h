@@ -1,4 +1,4 @@
-/* What kernels-run is asked to do, from its command line. */
+/* What kernels-run does, from its command line. */
 #ifndef COT_KERNELS_RUN_OPTIONS_H
 #define COT_KERNELS_RUN_OPTIONS_H
 
@@ -35,7 +35,7 @@ struct cot_options {
 	const char *output; /* NULL: standard output */
 };
 
-/* Prints help or a sentence and exits when that is asked for or something is wrong. */
+/* Prints help on request, or a sentence about a mistake, and exits. */
 void cot_options_parse(int argc, char **argv, struct cot_options *ret_options);
 
 #endif

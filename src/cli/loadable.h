@@ -1,6 +1,6 @@
 /*
- * Whether LD_PRELOAD has an effect on a program: a user who asks for control should hear when it
- * cannot be had. No state.
+ * Whether LD_PRELOAD has an effect on a program: a user who asks for control should learn when it
+ * is not possible. No state.
  */
 #ifndef COT_CLI_LOADABLE_H
 #define COT_CLI_LOADABLE_H

@@ -168,7 +168,7 @@ static void read_environment(struct arguments *a)
 	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve;
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
-	/* A program that is told to see some GPUs is meant for these. */
+	/* CUDA_VISIBLE_DEVICES chooses the program's GPUs. */
 	if (!a->gpu) {
 		a->gpu = variable("CUDA_VISIBLE_DEVICES");
 		a->gpu_of_cuda = a->gpu != NULL;
@@ -244,7 +244,7 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 	return 0;
 }
 
-/* Sets what the daemon says; the note is for the user. `own_gpu`: what CUDA is told stays. */
+/* Sets what the daemon says; the note is for the user. `own_gpu`: CUDA_VISIBLE_DEVICES stays. */
 static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 {
 	const char *entry = m->env, *end = (const char *)m + m->h.length;
@@ -445,7 +445,8 @@ static void leave_mark(const struct arguments *a, const char *program, const cha
 	(void)setenv("COTENANT_CLASS", a->class ? a->class : "batch", 1);
 }
 
-/* False: it is not to run. Otherwise it has control, or was told and marked. */
+/* False: do not run it. Otherwise it is under control, or the user has been warned and it is
+ * marked. */
 static bool take_control(const struct arguments *a, const char *program)
 {
 	struct cot_error err = {{0}};

@@ -218,7 +218,7 @@ static int open_outputs(struct job *job, struct cot_error *err)
 	return 0;
 }
 
-/* Which applications had not done what the stop rule wants when nothing could happen any more. */
+/* The applications that had not reached the stop rule when nothing more could happen. */
 static int explain_stall(const struct job *job, struct cot_error *err)
 {
 	const struct cot_scenario *sc = job->sc;

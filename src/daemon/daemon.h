@@ -4,26 +4,26 @@
  *
  *   main.c      arguments                     daemon.c  signals, beginning and end
  *   loop.c      descriptors and timers        log.c     lines on stderr
- *   config.c    cotenantd.conf                access.c  who may do what
+ *   config.c    cotenantd.conf                access.c  what users may do
  *   paths.c     where things are              gpus.c    which GPUs there are
- *   server.c    the socket; what comes in     conn.c    connections
- *   answer.c    what they are told            peer.c    who they are
- *   account.c   what each user may have       closer.c  ends what may take long to close
+ *   server.c    the socket and its packets    conn.c    connections
+ *   answer.c    answers to their peers        peer.c    the peers' processes
+ *   account.c   what each user may have       closer.c  closes files that may take long
  *   library.c   packets of libcotenant.so     command.c packets of the command line
  *   shims.c     packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
- *   ids.c       the numbers of both           watch.c   processes whose end matters
+ *   ids.c       the numbers of both           watch.c   processes, until they end
  *   mps.c       the MPS programs              host.c, host_order.c  the core's host
  *   lock.c      one daemon per folder         show.c    answers in JSON
- *   state.c     what outlives the daemon      recover.c what its file does not know
- *   found.c     what an environment tells     processes.c  what /proc says
- *   outlive.c   what launchers leave behind   clients.c whom an MPS server serves
+ *   state.c     what outlives the daemon      recover.c programs not in its file
+ *   found.c     programs' environments        processes.c  processes in /proc
+ *   outlive.c   what launchers leave behind   clients.c the clients of an MPS server
  *   keeper.c    ends pools after the daemon
- *   news.c      what fails, for the log       audit.c   who changed what, likewise
+ *   news.c      failures, for the log         audit.c   users' changes, likewise
  *   effect.c    whether shares do anything
  *
  * Calls go down: from the daemon and its server to the handlers of packets, from these to programs
- * and pools, from these to processes, MPS and the host. What goes up, goes by cot_daemon_wire().
+ * and pools, from these to processes, MPS and the host. Calls upwards go through cot_daemon_wire().
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H

@@ -35,7 +35,7 @@ static void pipe_variables(const struct pool *p, struct variables *v)
 	add(v, "CUDA_MPS_LOG_DIRECTORY", p->log);
 }
 
-/* Ours go before a preload that is set already, so that they see every call first. */
+/* Our libraries precede those that LD_PRELOAD has already, so that they see every call first. */
 static void preload_variable(const struct daemon *d, struct variables *v)
 {
 	const char *others = getenv("LD_PRELOAD");

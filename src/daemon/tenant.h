@@ -50,7 +50,7 @@ struct tenant {
 };
 
 struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
-/* Those of this user go before all others. */
+/* Programs of this user precede all others. */
 struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n);
 /*
  * A new program of this user. The caller says which process it is by one of the two below, fills it

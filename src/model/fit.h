@@ -29,7 +29,7 @@ struct cot_model_fit {
 /*
  * Fits to the rows with use[i] (NULL: all). -EINVAL: fewer rows than coefficients or more than
  * COT_MODEL_EVENTS_MAX events. -EDOM: the rates of an event (*ret_event) follow from those before
- * it, or never change; no coefficient can be told then.
+ * it, or never change; then no coefficient can be determined.
  */
 int cot_model_fit(const struct cot_model_samples *s, const bool *use, struct cot_model_fit *ret_fit,
 		  uint32_t *ret_event);

@@ -1,5 +1,5 @@
 /*
- * What the analytical models are told: a GPU, and kernels as counts per warp. Plain numbers; the
+ * The input of the analytical models: a GPU, and kernels as counts per warp. Plain numbers; the
  * caller has checked them (src/trace/kernels.h reads and bounds them). Everything in src/model is
  * pure, allocates nothing and may be called from any thread.
  *

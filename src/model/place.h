@@ -22,7 +22,7 @@ struct cot_model_options {
 	bool concurrent;
 	/*
 	 * false, as in the patent: the bandwidth is shared as at the start until the end, so that
-	 * the time is rather too long. true: it is shared anew whenever a block ends.
+	 * the time is rather too long. true: it is shared again whenever a block ends.
 	 */
 	bool piecewise;
 };

@@ -253,7 +253,7 @@ struct cot_msg_work_hello {
 	uint8_t class_; /* enum cot_class */
 	uint8_t reserved;
 	uint16_t weight;
-	uint16_t quota, reserve; /* shares; those of a registration go before */
+	uint16_t quota, reserve; /* shares; those of a registration override them */
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX]; /* UUID or index */
 };

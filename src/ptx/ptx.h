@@ -376,7 +376,7 @@ enum cot_ptx_mod cot_ptx_mod_of(const struct cot_ptx_insn *insn, enum cot_ptx_cl
 
 /*
  * Which registers an instruction reads and writes, guard included, each call of `fn` being one
- * register. A register that is read and written (as wgmma's accumulators) is told twice.
+ * register. A register that is read and written (as wgmma's accumulators) is reported twice.
  */
 typedef void (*cot_ptx_reg_fn)(void *arg, uint32_t reg, bool written);
 void cot_ptx_for_each_reg(const struct cot_ptx_insn *insn, cot_ptx_reg_fn fn, void *arg);

@@ -20,7 +20,7 @@ struct cot_study_options {
 	bool quick;				  /* few simulations: a rough picture in seconds */
 	const char *json, *html;		  /* files; NULL: not wanted */
 	void (*progress)(void *arg, double done); /* in [0, 1]; the calling thread */
-	bool (*stop)(void *arg); /* the user does not want it any more; any thread */
+	bool (*stop)(void *arg);		  /* the user has interrupted it; any thread */
 	void *arg;
 };
 

@@ -9,9 +9,9 @@
 #define PCIE_BURST_BYTES 4096u
 
 /*
- * Our choices for all GPUs: four fifths of the peak bandwidth can be had (the rest goes to refresh,
- * turns of the bus and rows); latency rises with the load as in the warp-by-warp model of the
- * tests, which has eight channels; a kernel whose cache others use moves up to a fifth more.
+ * Our choices for all GPUs: four fifths of the peak bandwidth can be reached (the rest goes to
+ * refresh, turns of the bus and rows); latency rises with the load as in the warp-by-warp model of
+ * the tests, which has eight channels; a kernel whose cache others use moves up to a fifth more.
  */
 #define FLUID_DEFAULTS .dram_efficiency = 0.8, .queueing = 0.01, .share_penalty = 0.2
 

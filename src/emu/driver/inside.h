@@ -76,8 +76,8 @@ struct CUstream_st {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* an operation was queued or retired, or the stream is to end */
 	bool has_worker;
-	bool closing;	       /* no more operations; the worker ends with the last one */
-	_Atomic bool dropping; /* what is queued is not done any more */
+	bool closing; /* it accepts no more operations; the worker ends with the last one */
+	_Atomic bool dropping; /* queued operations are dropped */
 	uint64_t head, tail;   /* operations retired, and queued; positions never repeat */
 	struct cot_emu_op ops[COT_EMU_MAX_OPS];
 	struct cot_emu_channel_id channel;
@@ -222,7 +222,7 @@ CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault);
 
 CUresult cot_emu_primary_retain(CUdevice device, struct cot_emu_context **ret_context);
 CUresult cot_emu_primary_release(CUdevice device);
-/* The next one who retains it gets a new one. */
+/* The next caller that retains it gets a new one. */
 CUresult cot_emu_primary_reset(CUdevice device);
 /* How its threads are to wait. */
 unsigned cot_emu_primary_flags(CUdevice device);
@@ -233,8 +233,8 @@ void cot_emu_primary_set_flags(CUdevice device, unsigned flags);
 CUresult cot_emu_stream_make(struct cot_emu_place place, unsigned flags, int priority,
 			     struct CUstream_st **ret_stream);
 /*
- * The nearest priority that there is. Kernels of one context share the SMs whatever it says; it is
- * kept to be asked for.
+ * The nearest valid priority. Kernels of one context share the SMs whatever it is; it is only kept
+ * for queries.
  */
 int cot_emu_stream_priority(int priority);
 void cot_emu_stream_ref(struct CUstream_st *s);

@@ -12,7 +12,7 @@ struct cot_shim_code; /* what was rewritten of an image */
 struct cot_shim_kernel;
 struct cot_shim_rewritten;
 
-/* What a handle of a function or kernel stands for. Never freed, only used anew. */
+/* What a handle of a function or kernel means. Never freed, only reused. */
 struct cot_shim_ref {
 	_Atomic(cot_shim_handle) handle;
 	_Atomic(struct cot_shim_code *) code; /* NULL: the handle's function was not rewritten */
@@ -23,7 +23,7 @@ struct cot_shim_ref {
 	_Atomic uint32_t task_ns;	  /* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */
-	_Atomic bool told;   /* launched as it is, and the daemon hears of the program */
+	_Atomic bool told;   /* launched as it is; the program has been reported to the daemon */
 };
 
 /* The entry of a handle, or NULL. Takes no lock. */

@@ -52,7 +52,7 @@ struct cot_shim_slot {
 	uint32_t n_units; /* groups of per_sm workers */
 	uint32_t flag;	  /* written to control->evict */
 	bool anywhere;	  /* and that they may leave from any SM */
-	uint64_t flag_ns; /* since when those that leave are looked for; 0: not yet */
+	uint64_t flag_ns; /* since when the shim looks for the end of evicted workers; 0: not yet */
 };
 
 struct cot_shim_context {
@@ -77,7 +77,7 @@ struct cot_shim_context {
 struct cot_shim_context *cot_shim_context_current(void);
 /* With the lock. */
 struct cot_shim_context *cot_shim_contexts_first(void);
-/* Before the program destroys it: waits, with a bound, until nobody uses it. */
+/* Before the program destroys it: waits, with a bound, until no thread uses it. */
 void cot_shim_context_close(CUcontext handle);
 void cot_shim_contexts_close_device(int device);
 /* Before the program destroys a stream: another one may get its handle. */

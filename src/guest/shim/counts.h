@@ -19,9 +19,9 @@ void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten ker
 void cot_shim_count_workers(void);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
-/* Whether there are counts that have not been told. */
+/* Whether there are counts that the daemon has not got. */
 bool cot_shim_counts_changed(void);
-/* Until the next change nobody looks: that wakes the listener. */
+/* From now on the listener does not look; the next change wakes it. */
 void cot_shim_counts_rest(void);
 /* A packet of at most `size` bytes; the bytes used, 0 if nothing has changed since the last one. */
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always);

@@ -1,8 +1,8 @@
 /*
  * The driver's functions: its entry points as jumps (stubs.c), and where they lead (driver.c). The
- * shim is a libcuda.so.1 that stands before the driver's in programs with a quota or a reservation.
- * In any doubt a launch is the driver's, as the program made it, and counted. The rules are those
- * of src/guest/os.h.
+ * shim is a libcuda.so.1 in front of the driver's, in programs with a quota or a reservation. In
+ * any doubt a launch is the driver's, as the program made it, and counted. The rules are those of
+ * src/guest/os.h.
  */
 #ifndef COT_GUEST_SHIM_DRIVER_H
 #define COT_GUEST_SHIM_DRIVER_H

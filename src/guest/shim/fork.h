@@ -4,7 +4,7 @@
 
 #include "guest/shim/driver.h"
 
-/* The first call that is not only passed on. False: a child that fork() makes could not be told. */
+/* The first call that is not only passed on. False: the shim could not notice a child of fork(). */
 bool cot_shim_begin(void);
 static inline bool cot_shim_is_on(void)
 {

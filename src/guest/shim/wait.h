@@ -2,7 +2,7 @@
  * How the threads of the shim and those of the program wait for each other.
  *
  * Locks: cot_shim_lock guards contexts, works and links; the code's own lock (code.c) modules and
- * handles. Neither is held while the other is taken, nor during a call into the driver that may
+ * handles. No thread holds one while it takes the other, nor during a call into the driver that may
  * wait for the GPU.
  */
 #ifndef COT_GUEST_SHIM_WAIT_H

@@ -26,7 +26,7 @@ struct cot_shim_work {
 	CUstream stream;
 	uint64_t thread;	/* of a per-thread default stream; else 0 */
 	bool ending;		/* no more launches under it */
-	uint32_t needed;	/* CapSMs that hold all tasks of the launch it was asked for */
+	uint32_t needed;	/* CapSMs that hold all tasks of the launch that asked for it */
 	uint32_t capsms, flags; /* granted */
 	uint32_t evicted;	/* of them, that are to leave ... */
 	uint32_t told;		/* ... and of which the daemon knows that they have left */
@@ -56,7 +56,7 @@ struct cot_shim_gpu {
 struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uuid);
 struct cot_shim_gpu *cot_shim_gpus_first(void);
 void cot_shim_gpus_forget(void); /* after fork(): without the lock */
-/* The daemon is to hear of the program, whether anything is asked of it or not. */
+/* Report the program to the daemon, even if no launch asks for CapSMs. */
 void cot_shim_gpu_want(struct cot_shim_gpu *g);
 /* Introduces the program where that is wanted; returns when to come again. */
 uint64_t cot_shim_gpus_greet(uint64_t now);
@@ -80,13 +80,13 @@ struct cot_shim_work *cot_shim_work_get(struct cot_shim_context *c,
 /* One user less. */
 void cot_shim_work_put(struct cot_shim_work *w);
 /*
- * Tasks are left, all workers have left: waits for the next grant, without the lock. False: there
- * is no daemon any more.
+ * Tasks are left, and all workers have left: waits for the next grant, without the lock. False: the
+ * daemon is gone.
  */
 bool cot_shim_work_regrant(struct cot_shim_work *w, uint32_t left);
 /* The evicted workers have left. */
 void cot_shim_work_tell_evicted(struct cot_shim_work *w, uint64_t now);
-/* Ends works that nobody has used for a while; returns when to come again. */
+/* Ends works that no launch has used for a while; returns when to come again. */
 uint64_t cot_shim_works_expire(uint64_t now);
 void cot_shim_works_close(const struct cot_shim_context *c);
 

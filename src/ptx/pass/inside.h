@@ -9,8 +9,7 @@
 /* ---- text with names of its own ----
  *
  * A pass writes PTX with names such as "%left" or "tail"; here stands what they mean in the
- * function. After the first failure nothing happens any more; rc has it.
- */
+ * function. After the first failure nothing more happens; rc has it. */
 #define COT_EMIT_BINDS_MAX 48
 
 struct cot_emit {

@@ -10,8 +10,8 @@
  *            barrier; all read id and left; none left: end, else -> chunk
  *
  * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
- * is in the parameter, which is constant memory; the index is counted up, and made anew only once
- * per chunk; one barrier per chunk, and one per task only if the body uses shared memory or
+ * is in the parameter, which is constant memory; the index is counted up, and computed again only
+ * once per chunk; one barrier per chunk, and one per task only if the body uses shared memory or
  * barriers. Claims are not made before their answers are needed: that won one per cent for tasks of
  * a microsecond. And between what only the first thread reads from others and the next task there
  * must be a barrier, as there is here. ptxas puts a YIELD behind such a read, if it stands in a

@@ -163,7 +163,7 @@ struct cot_preemption_table1_row {
 #define COT_PREEMPTION_MAX_SAMPLES 5
 
 struct cot_preemption {
-	/* What is asked for. */
+	/* The user's choices. */
 	double jitter_cv; /* of block times, in the main samples */
 	unsigned n_sizes;
 	unsigned sizes[COT_PREEMPTION_MAX_SIZES]; /* 1..COT_WORKLOAD_MAX each, ascending */

@@ -99,7 +99,7 @@ struct cot_smq_sense {
 
 /* The study. */
 struct cot_smq_report {
-	/* What is asked for, beside the mix of the timeline. */
+	/* The user's choices, beside the mix of the timeline. */
 	struct cot_smq_settings settings;
 	bool sensitivity; /* other thresholds, epochs, noise and numbers of SMs as well */
 	bool ablation;	  /* other assumptions, one by one */
