@@ -243,11 +243,32 @@ static void test_refusals(void **state)
 	cot_partitions_finish(&p); /* twice does no harm */
 }
 
+/* The whole GPU is there all the same. */
+static void test_old_driver(void **state)
+{
+	const struct cot_partition_split *split;
+	struct cot_partitions p;
+	struct cot_error err = {""};
+
+	(void)state;
+	cuda.api.cuDeviceGetDevResource = NULL;
+	assert_int_equal(cot_partitions_init(&p, &cuda, 0, &err), 0);
+	assert_false(p.has_green);
+	assert_string_equal(p.why_not.text,
+			    "this driver has no cuDeviceGetDevResource, so there are no green "
+			    "contexts: measured on the whole GPU only");
+	assert_int_equal(cot_partitions_split(&p, 64, &split, &err), -ENOTSUP);
+	assert_string_equal(err.text, p.why_not.text);
+	cot_partitions_finish(&p);
+	nothing_is_held();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_splits, set_up),
 		cmocka_unit_test_setup(test_refusals, set_up),
+		cmocka_unit_test_setup(test_old_driver, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
