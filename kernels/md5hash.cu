@@ -69,7 +69,7 @@ static __device__ __forceinline__ struct digest md5_short(unsigned low, unsigned
 	return {{a + 0x67452301, b + 0xefcdab89, c + 0x98badcfe, d + 0x10325476}};
 }
 
-/* found_key is the number of the key; whoever finds the digest writes it. */
+/* found_key is the number of the key; the thread that finds the digest writes it. */
 extern "C" __global__ void FindKeyWithDigest_Kernel(struct digest wanted, unsigned n_keys,
 						    unsigned length, unsigned values,
 						    unsigned long long *found_key,

@@ -33,7 +33,7 @@ SMOKE = ("a1", "b1.plain", "b1.pools", "a2.plain", "a2.pools", "a2.rotate", "sli
 
 
 class Enough(Exception):
-    """The time is up, or somebody wants an end."""
+    """The time is up, or the user wants an end."""
 
 
 def parse(argv):

@@ -34,7 +34,7 @@ GRACE_S = 45
 
 
 class Enough(Exception):
-    """The time is up, or somebody wants an end."""
+    """The time is up, or the user wants an end."""
 
 
 def parse(argv):

@@ -72,7 +72,7 @@ class Bed:
         self.wrap = self.namespaces()
 
     def namespaces(self):
-        """What goes before a test's command: there it can signal nobody else and leaves nothing behind."""
+        """The prefix of a test's command: there it can signal no other process and leaves nothing behind."""
         wrap = ["unshare", "-mpif", "--mount-proc", "--kill-child"]
         if not shutil.which("unshare") or subprocess.run([*wrap, "true"], capture_output=True).returncode:
             self.say("mutate: no namespaces here (run as root for them): tests run with a time limit only")

@@ -49,7 +49,7 @@ static int connect_to(const char *path)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* Many may stand in line at a daemon that was stopped. */
+	/* Many may queue at a daemon that was stopped. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;

@@ -152,7 +152,7 @@ void cot_show_duration(double seconds, char *ret_text, size_t size)
 		(void)snprintf(ret_text, size, "%.0f h", seconds / 3600);
 }
 
-/* The first of several remarks stands apart from the table above. */
+/* An empty line separates the first of several remarks from the table above. */
 static void begin_remark(bool *any)
 {
 	if (!*any)

@@ -42,7 +42,7 @@ struct engine {
 	struct cot_model_warp warps[COT_MODEL_SET_MAX];
 	uint32_t warps_per_block[COT_MODEL_SET_MAX];
 	struct needs needs[COT_MODEL_SET_MAX];
-	double grain[COT_MODEL_SET_MAX]; /* real blocks that one of ours stands for */
+	double grain[COT_MODEL_SET_MAX]; /* real blocks that one of ours represents */
 	uint32_t waiting[COT_MODEL_SET_MAX];
 	uint32_t head; /* the kernel whose blocks go next */
 	struct group groups[COT_MODEL_SMS_MAX];

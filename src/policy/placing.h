@@ -29,7 +29,7 @@ static inline bool placing_is_asked(const struct cot_tenant *t)
 	return t->sms.sms || t->sms.pct;
 }
 
-/* The GPUs on which somebody can be placed, a bit each. */
+/* The GPUs on which a tenant can be placed, one bit each. */
 uint64_t cot_placing_gpus(const struct cot_policy *p);
 
 /* Nothing of it is dealt out. */

@@ -5,7 +5,7 @@
 
 #include "ptx/edit.h"
 
-/* ---- what stands for what in a copy ---- */
+/* ---- from originals to their copies ---- */
 
 struct map {
 	const void **from;

@@ -36,8 +36,8 @@ struct cot_ptx_name {
 struct cot_ptx_names *cot_ptx_names_create(struct cot_arena *arena);
 
 /*
- * Enters a name, or replaces what it stands for. A range of registers is entered under its prefix,
- * apart from plain names. The text has to live as long as the table. -ENOMEM.
+ * Enters a name, or replaces its meaning. A range of registers is entered under its prefix, apart
+ * from plain names. The text has to live as long as the table. -ENOMEM.
  */
 int cot_ptx_names_set(struct cot_ptx_names *names, const struct cot_ptx_scope *scope, bool range,
 		      struct cot_ptx_str text, struct cot_ptx_name name);

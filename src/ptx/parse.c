@@ -1,4 +1,4 @@
-/* The items of a module: functions, variables and what else stands outside of bodies. */
+/* The items of a module: functions, variables and all else outside of bodies. */
 #include <errno.h>
 #include <string.h>
 

@@ -110,7 +110,7 @@ static int parse_ptr(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 	return r;
 }
 
-/* What stands between the space and the name. */
+/* The part between the space and the name. */
 static int parse_var_words(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 {
 	int r = 0;
@@ -363,7 +363,7 @@ static int parse_init(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 
 /* ---- variables ---- */
 
-/* The name, what is behind it, and the entry in the table. "_" stands for none. */
+/* The name, what is behind it, and the entry in the table. "_" means none. */
 static int parse_declarator(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 {
 	struct cot_ptx_str text = p->tok.text;
@@ -374,7 +374,7 @@ static int parse_declarator(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 	if (p->tok.kind != COT_PTX_TOK_NAME)
 		return cot_ptx_wrong(p, "the name of a variable");
 	old = cot_ptx_names_get(p->module->names, p->scope, false, text);
-	/* An .extern declaration may stand before the definition, or be said twice. */
+	/* An .extern declaration may precede the definition, or appear twice. */
 	if (!nameless && old.kind &&
 	    (p->func || old.kind != COT_PTX_NAME_VAR ||
 	     (((struct cot_ptx_var *)old.what)->linkage != COT_PTX_LINK_EXTERN &&

@@ -1,4 +1,4 @@
-/* Functions: what stands before the body, and what to do with one that is not understood. */
+/* Functions: the part before the body, and what to do with one that is not understood. */
 #include <errno.h>
 #include <string.h>
 
@@ -78,8 +78,8 @@ static int parse_directives(struct cot_ptx_parser *p, struct cot_ptx_func *func)
 /* ---- names of functions ---- */
 
 /*
- * The first declaration stands in the table until the definition comes; the definition is what is
- * found then, and the declarations point to it.
+ * The first declaration is in the table until the definition comes; the definition is what is found
+ * then, and the declarations point to it.
  */
 static int declare_func(struct cot_ptx_parser *p, struct cot_ptx_func *func)
 {

@@ -1,5 +1,6 @@
 /*
- * The printer's parts: print.c prints modules and declarations, print_stmt.c what stands in bodies.
+ * The printer's parts: print.c prints modules and declarations, print_stmt.c the contents of
+ * bodies.
  */
 #ifndef COT_PTX_PRINT_H
 #define COT_PTX_PRINT_H

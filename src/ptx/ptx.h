@@ -182,7 +182,7 @@ struct cot_ptx_targets {
 
 struct cot_ptx_stmt {
 	struct cot_ptx_stmt *prev, *next;
-	struct cot_ptx_scope *scope; /* the block that it stands in */
+	struct cot_ptx_scope *scope; /* the block that it is in */
 	uint32_t line;		     /* of the source; 0 when a pass made it */
 	uint8_t kind;		     /* enum cot_ptx_stmt_kind */
 	union {
@@ -410,7 +410,7 @@ int cot_ptx_new_label(struct cot_ptx_func *func, const char *hint,
 int cot_ptx_insert_label(struct cot_ptx_func *func, struct cot_ptx_stmt *before,
 			 struct cot_ptx_label *label);
 
-/* What a name in an inserted text stands for: a REG, INT, VAR, LABEL or FUNC. */
+/* What a name in an inserted text means: a REG, INT, VAR, LABEL or FUNC. */
 struct cot_ptx_bind {
 	const char *name; /* as it is spelled in the text: "%flag", "page", "done" */
 	struct cot_ptx_operand operand;

@@ -130,7 +130,7 @@ enum cot_ptx_op_flag {
 	COT_PTX_F_GRIDDEP = 1 << 15, /* programmatic dependent launch */
 };
 
-/* What may stand between the parameters of a function and its body. */
+/* What may be between the parameters of a function and its body. */
 enum cot_ptx_directive_kind {
 	COT_PTX_DIR_MAXNTID,
 	COT_PTX_DIR_REQNTID,

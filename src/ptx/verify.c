@@ -17,7 +17,7 @@ struct verifier {
 	const struct cot_ptx_stmt *stmt;
 	struct cot_error *err;
 	uint8_t *declared;   /* by register: its declaration has been passed */
-	uint8_t *placed;     /* by label: it stands in the function */
+	uint8_t *placed;     /* by label: it is in the function */
 	const char *missing; /* found while walking through operands */
 	uint32_t order;	     /* of the item; 0: one function alone is verified */
 	unsigned depth;
@@ -324,7 +324,7 @@ static int check_stmt(struct verifier *v)
 
 /* ---- the whole ---- */
 
-/* Which labels stand in the body, and where: forward branches need to know. */
+/* Which labels are in the body, and where: forward branches need to know. */
 static int note_labels(struct verifier *v)
 {
 	const struct cot_ptx_stmt *s;

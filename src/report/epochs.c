@@ -28,7 +28,7 @@ void cot_epochs_destroy(struct cot_epochs *e)
 	free(e);
 }
 
-/* Adds `from`, which stands for wb epochs, to `to`, which stands for wa. */
+/* Adds `from`, which represents wb epochs, to `to`, which represents wa. */
 static void add_row(struct cot_epoch_row *to, double wa, const struct cot_epoch_row *from,
 		    double wb, uint32_t n_apps)
 {

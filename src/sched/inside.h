@@ -124,7 +124,7 @@ struct cot_sched {
 	uint32_t place_queue_head, place_queue_n;
 	uint32_t n_placeable; /* tenants */
 	bool placing;	      /* the core itself */
-	bool parts_stay;      /* nobody is placed any more */
+	bool parts_stay;      /* the core places no tenant any longer */
 
 	struct stalls frozen_stalls; /* all active entities are frozen */
 	struct stalls work_stalls;   /* works wait, and none runs */

@@ -3,9 +3,9 @@
  * order of events never depends on history.
  *
  * There are some dozens of timers, nearly every event sets one of them, and SMs that work in step
- * have theirs due together. So the due times stand in a plain table, in blocks of which a lower
- * bound is known: setting a timer is a store and two comparisons, and the next one of those that
- * are due together is its neighbour.
+ * have theirs due together. So the due times are in a plain table, in blocks of which a lower bound
+ * is known: setting a timer is a store and two comparisons, and the next one of those that are due
+ * together is its neighbour.
  */
 #ifndef COT_SIM_TIMERS_H
 #define COT_SIM_TIMERS_H

@@ -105,7 +105,7 @@ bool cot_field_read(const struct cot_field *f, const char *text, uint32_t i, voi
  */
 bool cot_field_put(const struct cot_field *f, double number, void *out);
 
-/* What stands there when the key is left out. */
+/* The value if the key is left out. */
 void cot_field_default(const struct cot_field *f, void *out);
 
 /* What was expected, for a message: "a whole number from 1 to 8", "one of red, green". */

@@ -238,7 +238,7 @@ int cot_yaml_load(const char *name, const void *bytes, size_t size, const struct
 	return rc;
 }
 
-/* ---- what stands in a checked document ---- */
+/* ---- the contents of a checked document ---- */
 
 static void fill_list(const struct cot_yaml *doc, uint32_t list, const struct cot_field *f,
 		      void *out)

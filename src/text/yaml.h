@@ -41,7 +41,7 @@ uint32_t cot_yaml_first(const struct cot_yaml *doc, uint32_t list);
 uint32_t cot_yaml_next(const struct cot_yaml *doc, uint32_t entry);
 /* How many entries a list has, or keys a map; 0 of NONE. */
 uint32_t cot_yaml_count(const struct cot_yaml *doc, uint32_t node);
-/* What stands there; owned by the document. NULL of NONE. */
+/* The text there; owned by the document. NULL of NONE. */
 const char *cot_yaml_text(const struct cot_yaml *doc, uint32_t node);
 
 /* Sets a sentence that begins with the value's place and returns -EINVAL. */

@@ -33,7 +33,7 @@ static int fail(struct reader *r, const char *what, const char *expected)
 			     expected);
 }
 
-/* ---- what stands in a line ---- */
+/* ---- the contents of a line ---- */
 
 struct part {
 	char kernel[COT_NAME_MAX];

@@ -331,7 +331,7 @@ static int read_kernel(struct reader *r, uint32_t node)
 
 /* ---- layout ---- */
 
-/* Every block of every kernel stands in the layout once. */
+/* Every block of every kernel is in the layout once. */
 static int check_placed(struct reader *r, uint32_t layout)
 {
 	const struct cot_kernels *out = r->out;

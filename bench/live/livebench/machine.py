@@ -115,7 +115,7 @@ def preflight(tools, live, machine, options):
         found = shutil.which(tools.mps[0])
         check.add(bool(found), f"MPS control program: {found or tools.mps[0] + ' not found'}",
                   "mps")
-        check.add(not _mps_runs(), "no MPS control daemon runs for everybody"
+        check.add(not _mps_runs(), "no MPS control daemon runs for all users"
                   if not _mps_runs() else "an MPS control daemon runs already: programs of the way "
                   "'timeslice' may join it; stop it first")
     if not tools.fake or tools.bin != os.path.join(tools.root, "build", "bin"):
@@ -136,7 +136,7 @@ def _check_gpu(check, machine):
                   ": several programs may not be able to share; it is left as it is"))
     rc, text = _output(["nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader"])
     if rc == 0:
-        check.add(not text, "nobody else uses the GPU" if not text else
+        check.add(not text, "no other program uses the GPU" if not text else
                   f"others use the GPU: {text[:200]}")
 
 

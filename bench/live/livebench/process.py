@@ -20,7 +20,7 @@ def _end_with_parent():
 
 
 def clean_environment(mark):
-    """Ours, without what would bring a program under somebody's control."""
+    """Our environment, without what would bring a program under control."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("CUDA_MPS_", "COTENANT_", "COT_BENCH_")) and k != "LD_PRELOAD"}
     for keep in ("COTENANT_LIBRARY", "COTENANT_MPS_CONTROL", "COTENANT_GPUS", "COTENANT_EMU_DIR"):
@@ -74,7 +74,7 @@ def end(children, timeout_s=10.0):
 
 
 def marked(mark):
-    """Ids of the living processes that carry the mark, whoever started them."""
+    """Ids of the living processes that carry the mark, with any parent."""
     needle, found = f"{MARK}={mark}".encode(), []
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():

@@ -78,7 +78,7 @@ class Way:
         raise Failed(f"'{text}' needs cotenant")
 
     def look(self):
-        """What the way says of itself; None where there is nobody to ask."""
+        """What the way says of itself; None for a way without a daemon."""
         return None
 
     def cpu_s(self):

@@ -124,7 +124,7 @@ class Runner:
         return self._together(cell)
 
     def _alone(self, cell):
-        """One program with nobody else, in each way in turn. A request after one of another process
+        """One program alone, in each way in turn. A request after one of another process
         takes up to a fifth longer, whatever the way: such a one goes before each that counts."""
         name = cell.names[0]
         sites, requests = self.prepare(cell), []

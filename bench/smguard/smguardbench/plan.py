@@ -83,7 +83,7 @@ def make_cells(repeats, ways):
 
 
 def role(kernel, group):
-    """A program alone may have all of the GPU, as a batch program may that nobody disturbs."""
+    """A program alone may have all of the GPU, as a batch program may that no other disturbs."""
     return "latency" if kernel in LS and group != "alone" else "batch"
 
 

@@ -3,7 +3,7 @@
  * class and control numbers, layouts. src/cuda/rm speaks it to the driver, src/emu/rm answers it.
  * The facts are those of the headers of NVIDIA's open GPU kernel modules (nv_escape.h,
  * nv-ioctl-numbers.h, nvos.h, nvstatuscodes.h, cl0080.h, alloc_channel.h, ctrla06c.h,
- * ctrla06fgpfifo.h, ctrlc36f.h, ctrl2080fifo.h, ctrl2080gr.h); beside each layout stands its name
+ * ctrla06fgpfifo.h, ctrlc36f.h, ctrl2080fifo.h, ctrl2080gr.h); beside each layout is its name
  * there. Only the names here and the comments are our own. Constants only, no state.
  */
 #ifndef COT_CUDA_ABI_RM_H

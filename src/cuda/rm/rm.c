@@ -69,7 +69,7 @@ static int errno_of_status(uint32_t status)
 	}
 }
 
-/* Does the descriptor still stand for the file that the object came through? */
+/* Whether the descriptor is still the file that the object came through. */
 static bool descriptor_of(struct cot_rm *rm, const struct cot_rm_object *o, int *ret_fd)
 {
 	struct cot_rm_identity now, then;

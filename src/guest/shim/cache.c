@@ -2,7 +2,7 @@
  * The dynamic linker's list of libraries: a header of 48 bytes ("glibc-ld.so.cache1.1", the number
  * of entries, bytes of strings, flags), then entries of 24 bytes (flags, where name and path are,
  * counted from the header's beginning, version, capabilities), then the strings. A list in an older
- * format may stand before it.
+ * format may precede it.
  */
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * A basic block is counted once, where it begins: how many instructions it has, and how many bytes
  * those of them without a guard read and write. Threads add up in registers, and add these to the
- * row when they end. What a guard may switch off is counted where it stands, under the same guard.
+ * row when they end. What a guard may switch off is counted in its place, under the same guard.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -126,7 +126,7 @@ static uint32_t appended_bytes(enum cot_pass pass)
 	return bytes[pass];
 }
 
-/* Where the function's parameters end when they stand behind `bytes` of others. */
+/* Where the function's parameters end if they follow `bytes` of others. */
 static uint64_t params_end(const struct cot_ptx_func *func, uint64_t bytes)
 {
 	uint32_t i;

@@ -29,8 +29,8 @@ static const char *const ntid_names[3] = {"%ux", "%uy", "%uz"};
 
 struct side {
 	struct cot_ptx_func *func;
-	uint32_t at;	  /* where its struct cot_fuse_side stands in the parameter */
-	const char *args; /* the name of that parameter */
+	uint32_t at;			  /* where its struct cot_fuse_side is in the parameter */
+	const char *args;		  /* the name of that parameter */
 	const struct cot_ptx_func *first; /* the second side: whose parameters come first */
 	uint32_t tid, ntid;		  /* bits: what is read */
 	uint32_t tid_regs[3], ntid_regs[3];
@@ -109,7 +109,7 @@ static void move_operand(const struct side *side, struct cot_ptx_operand *o)
 		}
 		break;
 	case COT_PTX_OPND_ADDR:
-		/* The offset of an address stands outside of its base. */
+		/* The offset of an address is outside of its base. */
 		if (o->items[0].kind == COT_PTX_OPND_VAR && o->items[0].var == side->var) {
 			o->items[0].var = side->array;
 			o->imm += (int64_t)side->offset;

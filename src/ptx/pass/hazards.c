@@ -59,7 +59,7 @@ static bool has_full_barrier(const struct cot_ptx_func *func)
 struct found {
 	const struct cot_ptx_stmt *barrier;    /* some threads may not come here */
 	const struct cot_ptx_stmt *warp;       /* some lanes may not come here */
-	const struct cot_ptx_func *warp_owner; /* the function in which it stands */
+	const struct cot_ptx_func *warp_owner; /* the function that it is in */
 	const struct cot_ptx_stmt
 		*call; /* a function with a barrier; some threads may not come here */
 };

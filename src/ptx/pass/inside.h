@@ -61,7 +61,7 @@ void cot_block_index_make(struct cot_emit *e, const struct cot_facts *facts,
  */
 void cot_block_index_replace(struct cot_emit *e, const struct cot_block_index *index);
 
-/* Where the extents of a grid or block, and the dividers by them, stand in the parameter "args". */
+/* Where the extents of a grid or block, and the dividers by them, are in the parameter "args". */
 struct cot_decode {
 	uint32_t extents, by_row, by_column;
 };

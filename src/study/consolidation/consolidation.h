@@ -1,6 +1,6 @@
 /*
  * Repeats what US patent 8,643,656 prints of its two scenarios with the models of src/model. Every
- * printed number stands in data/printed/consolidation.csv. Main thread only.
+ * printed number is in data/printed/consolidation.csv. Main thread only.
  */
 #ifndef COT_STUDY_CONSOLIDATION_CONSOLIDATION_H
 #define COT_STUDY_CONSOLIDATION_CONSOLIDATION_H
