@@ -7,8 +7,9 @@
  * time, in every process of one MPS server too; the SMs of two different splits overlap. In a
  * process with a share of MPS's threads below 100 % there are no splits.
  *
- * Measured on an H200 (driver 580): groups are multiples of 8 SMs; its 132 SMs are 15 groups of 8
- * and 12 that are left over. A context takes 2 ms and 10 MB, a stream tens of microseconds.
+ * Measured on an H200 (driver 580): groups are multiples of 8 SMs. Split into groups of 8, its 132
+ * SMs make 15 and leave 12 over: a caller counts the groups, since that may differ from GPU to GPU.
+ * A context takes 2 ms and 10 MB, a stream tens of microseconds.
  *
  * Ownership: struct cot_green and struct cot_green_split are data of the caller's, with nothing to
  * be given back; the table of the driver's functions has to outlive them. A green context belongs
