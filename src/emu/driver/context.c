@@ -214,16 +214,23 @@ CUresult cot_emu_context_fail(struct cot_emu_context *c, CUresult fault)
 	return (CUresult)atomic_load(&c->fault);
 }
 
-struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint32_t n)
+static bool is_in(const struct CUstream_st *s, struct cot_emu_place place)
+{
+	return !place.green || s->green == place.green;
+}
+
+struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint64_t *id)
 {
 	struct cot_emu_context *c = place.context;
 	struct CUstream_st *s;
 
 	pthread_mutex_lock(&c->lock);
-	for (s = c->streams; s && ((place.green && s->green != place.green) || n--); s = s->next)
+	for (s = c->streams; s && (s->id >= *id || !is_in(s, place)); s = s->next)
 		;
-	if (s)
+	if (s) {
 		cot_emu_stream_ref(s);
+		*id = s->id;
+	}
 	pthread_mutex_unlock(&c->lock);
 	return s;
 }
@@ -231,10 +238,10 @@ struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint32_t n)
 CUresult cot_emu_place_drain(struct cot_emu_place place)
 {
 	CUresult result = (CUresult)atomic_load(&place.context->fault);
+	uint64_t id = COT_EMU_NEWEST;
 	struct CUstream_st *s;
-	uint32_t i;
 
-	for (i = 0; !result && (s = cot_emu_place_stream(place, i)); i++) {
+	while (!result && (s = cot_emu_place_stream(place, &id))) {
 		result = cot_emu_stream_drain(s, true);
 		cot_emu_stream_unref(s);
 	}

@@ -117,10 +117,10 @@ err_green:
 /* Ends captures in its streams. */
 static void spoil_captures(struct CUgreenCtx_st *g)
 {
+	uint64_t id = COT_EMU_NEWEST;
 	struct CUstream_st *s;
-	uint32_t i;
 
-	for (i = 0; (s = cot_emu_place_stream(place_of(g), i)); i++) {
+	while ((s = cot_emu_place_stream(place_of(g), &id))) {
 		(void)cot_emu_capture_forbid(s);
 		cot_emu_stream_unref(s);
 	}
@@ -200,10 +200,10 @@ static uint64_t tail_of(struct CUstream_st *s)
 static CUresult forbid_captures(struct CUgreenCtx_st *g)
 {
 	CUresult result = CUDA_SUCCESS, one;
+	uint64_t id = COT_EMU_NEWEST;
 	struct CUstream_st *s;
-	uint32_t i;
 
-	for (i = 0; (s = cot_emu_place_stream(place_of(g), i)); i++) {
+	while ((s = cot_emu_place_stream(place_of(g), &id))) {
 		one = cot_emu_capture_forbid(s);
 		result = result ? result : one;
 		cot_emu_stream_unref(s);
@@ -215,10 +215,10 @@ static CUresult forbid_captures(struct CUgreenCtx_st *g)
 static CUresult gather(struct CUgreenCtx_st *g)
 {
 	CUresult result = CUDA_SUCCESS;
+	uint64_t id = COT_EMU_NEWEST;
 	struct CUstream_st *s;
-	uint32_t i;
 
-	for (i = 0; !result && (s = cot_emu_place_stream(place_of(g), i)); i++) {
+	while (!result && (s = cot_emu_place_stream(place_of(g), &id))) {
 		if (s != g->barrier)
 			result = cot_emu_stream_push_wait(g->barrier, s, tail_of(s));
 		cot_emu_stream_unref(s);
@@ -240,8 +240,8 @@ CUresult cot_emu_green_record(struct CUgreenCtx_st *g, CUevent event)
 CUresult cot_emu_green_wait(struct CUgreenCtx_st *g, CUevent event)
 {
 	CUresult result = forbid_captures(g);
+	uint64_t id = COT_EMU_NEWEST;
 	struct CUstream_st *s;
-	uint32_t i;
 
 	if (!result && cot_emu_capture_has(event))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -252,7 +252,7 @@ CUresult cot_emu_green_wait(struct CUgreenCtx_st *g, CUevent event)
 	if (result)
 		return result;
 	g->barrier_position = tail_of(g->barrier);
-	for (i = 0; !result && (s = cot_emu_place_stream(place_of(g), i)); i++) {
+	while (!result && (s = cot_emu_place_stream(place_of(g), &id))) {
 		result = cot_emu_stream_push_wait(s, g->barrier, g->barrier_position);
 		cot_emu_stream_unref(s);
 	}

@@ -126,7 +126,7 @@ struct cot_emu_context {
 	uint64_t id;
 	pthread_mutex_t lock; /* of the lists */
 	struct cot_emu_module *modules;
-	struct CUstream_st *streams;
+	struct CUstream_st *streams; /* the newest first, so the highest number */
 	uint32_t n_streams;
 	struct CUstream_st *null_stream;
 	struct cot_emu_slot *slots;
@@ -210,8 +210,13 @@ uint64_t cot_emu_context_next_id(void);
 /* Waits for all that the place's streams have; those of green contexts are the context's, too. */
 CUresult cot_emu_place_drain(struct cot_emu_place place);
 CUresult cot_emu_context_drain(struct cot_emu_context *c);
-/* The n-th stream of the place, with a reference; NULL: there are not that many. */
-struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint32_t n);
+/*
+ * Walks through the streams of the place, from the newest on: the first one made before number *id,
+ * with a reference, and *id is its number then; NULL: no more. Each stream that is there all the
+ * while comes once, also when others come and go between two steps.
+ */
+#define COT_EMU_NEWEST UINT64_MAX
+struct CUstream_st *cot_emu_place_stream(struct cot_emu_place place, uint64_t *id);
 /* The device's primary context, or NULL. */
 struct cot_emu_context *cot_emu_context_primary(CUdevice device);
 void cot_emu_contexts_drop_library(const struct cot_emu_library *l);

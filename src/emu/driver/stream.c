@@ -73,10 +73,10 @@ CUresult cot_emu_stream_make(struct cot_emu_place place, unsigned flags, int pri
 	s->green = cot_emu_green_ref(place.green);
 	s->flags = flags;
 	s->priority = priority;
-	s->id = atomic_fetch_add(&last_id, 1) + 1;
 	if (c->n_channels)
 		s->channel = c->channels[atomic_fetch_add(&c->next_channel, 1) % c->n_channels];
 	pthread_mutex_lock(&c->lock);
+	s->id = atomic_fetch_add(&last_id, 1) + 1;
 	if (c->n_streams < COT_EMU_MAX_STREAMS) {
 		s->next = c->streams;
 		c->streams = s;
@@ -386,41 +386,30 @@ static bool waits_for(const struct CUstream_st *legacy, const struct CUstream_st
 	return s->green == legacy->green && cot_emu_stream_is_blocking(s);
 }
 
-/* The n-th stream that the legacy one waits for, with a reference; or NULL. */
-static struct CUstream_st *nth_blocking(const struct CUstream_st *legacy, uint32_t n)
+static CUresult wait_for_all_of(struct CUstream_st *s, struct CUstream_st *other)
 {
-	struct cot_emu_context *c = legacy->context;
-	struct CUstream_st *s;
+	uint64_t tail;
 
-	pthread_mutex_lock(&c->lock);
-	for (s = c->streams; s && (!waits_for(legacy, s) || n--); s = s->next)
-		;
-	if (s)
-		cot_emu_stream_ref(s);
-	pthread_mutex_unlock(&c->lock);
-	return s;
+	pthread_mutex_lock(&other->lock);
+	tail = other->tail;
+	pthread_mutex_unlock(&other->lock);
+	return cot_emu_stream_push_wait(s, other, tail);
 }
 
 CUresult cot_emu_stream_order(struct CUstream_st *s)
 {
 	struct CUstream_st *legacy = cot_emu_stream_default(s), *other;
+	struct cot_emu_place place = {s->context, s->green};
+	uint64_t id = COT_EMU_NEWEST;
 	CUresult result = CUDA_SUCCESS;
-	uint64_t tail;
-	uint32_t i;
 
-	if (cot_emu_stream_is_blocking(s)) {
-		pthread_mutex_lock(&legacy->lock);
-		tail = legacy->tail;
-		pthread_mutex_unlock(&legacy->lock);
-		return cot_emu_stream_push_wait(s, legacy, tail);
-	}
+	if (cot_emu_stream_is_blocking(s))
+		return wait_for_all_of(s, legacy);
 	if (s != legacy)
 		return CUDA_SUCCESS;
-	for (i = 0; !result && (other = nth_blocking(legacy, i)); i++) {
-		pthread_mutex_lock(&other->lock);
-		tail = other->tail;
-		pthread_mutex_unlock(&other->lock);
-		result = cot_emu_stream_push_wait(s, other, tail);
+	while (!result && (other = cot_emu_place_stream(place, &id))) {
+		if (waits_for(legacy, other))
+			result = wait_for_all_of(s, other);
 		cot_emu_stream_unref(other);
 	}
 	return result;
