@@ -89,41 +89,13 @@ static pid_t victim;
 
 static bool victim_works(const void *arg)
 {
-	char *text = read_text(work_path("victim"));
-	bool works = strstr(text, "step") != NULL;
-
 	(void)arg;
-	free(text);
-	return works && has_program("victim", "channel_groups", 4);
+	return has_stepped("victim") && has_program("victim", "channel_groups", 4);
 }
 
 static void start_victim(void)
 {
-	static char program[300];
-	const char *const argv[] = {"setpriv",
-				    "--reuid",
-				    "54321",
-				    "--regid",
-				    "54321",
-				    "--clear-groups",
-				    env_path("COTENANT"),
-				    "run",
-				    "--solo",
-				    "--name",
-				    "victim",
-				    "--",
-				    program,
-				    "--seconds",
-				    "100000",
-				    "--blocks",
-				    "2",
-				    "--period-us",
-				    "5000",
-				    NULL};
-
-	(void)snprintf(program, sizeof(program), "%s/ptx_loop", env_path("PROGS"));
-	write_text(work_path("victim"), "");
-	victim = spawn(geteuid() ? argv + 6 : argv, work_path("victim"), work_path("victim"));
+	victim = start_loop("victim", true);
 	if (!until(victim_works, NULL, SOON_MS))
 		problem("a program of somebody else does not work without faults");
 }

@@ -77,8 +77,12 @@ struct result run_through(const char *const argv[], unsigned ms);
 /* Takes `r`, of a program that says how much of what it computed was wrong. Whatever failed in
  * ours, it gets what it would have got without. */
 void expect_right(struct result r);
-/* Ends a program that goes on until it is told, whose output is in this file of the test's folder:
- * it says the same then. */
+/* Starts a batch program of this name that goes on until end_right(), with its output in a file of
+ * this name in the test's folder. One that stands alone is another user's, where we may do that. */
+pid_t start_loop(const char *name, bool alone);
+/* Whether it has done a step since its output was emptied. */
+bool has_stepped(const char *name);
+/* Ends it: it says then how much of what it computed was wrong. */
 void end_right(pid_t pid, const char *out);
 void free_result(struct result *r);
 /* Processes of the test that are still there, and the last of them. May be NULL. */

@@ -69,34 +69,13 @@ static pid_t member;
 
 static bool member_works(const void *arg)
 {
-	char *text = read_text(work_path("member"));
-	bool works = strstr(text, "step") != NULL;
-
 	(void)arg;
-	free(text);
-	return works && is_in_pool("member", "batch");
+	return has_stepped("member") && is_in_pool("member", "batch");
 }
 
 static void start_member(void)
 {
-	static char program[300];
-	const char *const argv[] = {env_path("COTENANT"),
-				    "run",
-				    "--name",
-				    "member",
-				    "--",
-				    program,
-				    "--seconds",
-				    "100000",
-				    "--blocks",
-				    "2",
-				    "--period-us",
-				    "5000",
-				    NULL};
-
-	(void)snprintf(program, sizeof(program), "%s/ptx_loop", env_path("PROGS"));
-	write_text(work_path("member"), "");
-	member = spawn(argv, work_path("member"), work_path("member"));
+	member = start_loop("member", false);
 	if (!until(member_works, NULL, SOON_MS))
 		problem("a program cannot join a pool without faults");
 }

@@ -118,6 +118,44 @@ void expect_right(struct result r)
 	daemon_check();
 }
 
+pid_t start_loop(const char *name, bool alone)
+{
+	char program[300];
+	const char *const argv[] = {"setpriv",
+				    "--reuid",
+				    "54321",
+				    "--regid",
+				    "54321",
+				    "--clear-groups",
+				    env_path("COTENANT"),
+				    "run",
+				    "--name",
+				    name,
+				    alone ? "--solo" : "--class=batch",
+				    "--",
+				    program,
+				    "--seconds",
+				    "100000",
+				    "--blocks",
+				    "2",
+				    "--period-us",
+				    "5000",
+				    NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/ptx_loop", env_path("PROGS"));
+	write_text(work_path(name), "");
+	return spawn(alone && !geteuid() ? argv : argv + 6, work_path(name), work_path(name));
+}
+
+bool has_stepped(const char *name)
+{
+	char *text = read_text(work_path(name));
+	bool stepped = strstr(text, "step") != NULL;
+
+	free(text);
+	return stepped;
+}
+
 void end_right(pid_t pid, const char *out)
 {
 	char *text;
