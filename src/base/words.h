@@ -22,6 +22,12 @@ bool cot_share_read(const char *text, struct cot_share *ret_share);
 #define COT_SHARE_WORD_MAX 8
 const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX]);
 
+/* Within those bounds, or none. */
+static inline bool cot_share_is_valid(struct cot_share share)
+{
+	return share.pct <= 100 && share.sms <= COT_SMS_MAX && (!share.pct || !share.sms);
+}
+
 /* In messages and files: 0 = none; 1..100 = percent; COT_SHARE_SMS | n = n SMs. */
 #define COT_SHARE_SMS 0x8000u
 static inline uint16_t cot_share_pack(struct cot_share share)

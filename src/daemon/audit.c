@@ -130,11 +130,9 @@ static void put_us(struct text *t, uint32_t us, const char *none)
 
 static void put_share(struct text *t, uint16_t share)
 {
-	if (share)
-		put(t, "%u%s", (unsigned)(share & ~COT_SHARE_SMS),
-		    share & COT_SHARE_SMS ? "sm" : "%");
-	else
-		put(t, "none");
+	char word[COT_SHARE_WORD_MAX];
+
+	put(t, "%s", share ? cot_share_word(cot_share_unpack(share), word) : "none");
 }
 
 static void put_values(struct text *t, const struct cot_audit_look *l, unsigned field)

@@ -71,9 +71,9 @@ static int env_ends(const struct cot_msg_registered *m)
 
 int cot_proto_is_share(uint16_t share)
 {
-	uint32_t n = share & ~COT_SHARE_SMS;
+	struct cot_share s = cot_share_unpack(share);
 
-	return share & COT_SHARE_SMS ? n >= 1 && n <= COT_SMS_MAX : n <= 100;
+	return cot_share_is_valid(s) && cot_share_pack(s) == share;
 }
 
 static int is_work_hello(const struct cot_msg_work_hello *m)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "sched/inside.h"
 
 void cot_sched_table_init(struct cot_sched *s)
@@ -239,11 +240,6 @@ static bool is_same_share(struct cot_share a, struct cot_share b)
 	return a.sms == b.sms && a.pct == b.pct;
 }
 
-static bool is_share(struct cot_share s)
-{
-	return s.pct <= 100 && s.sms <= COT_SMS_MAX && (!s.pct || !s.sms);
-}
-
 static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 {
 	unsigned what = 0;
@@ -309,8 +305,8 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 	unsigned what;
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
-	    d->weight > COT_WEIGHT_MAX || d->pool == id || !is_share(d->quota) ||
-	    !is_share(d->reserve) || !is_share(d->sms))
+	    d->weight > COT_WEIGHT_MAX || d->pool == id || !cot_share_is_valid(d->quota) ||
+	    !cot_share_is_valid(d->reserve) || !cot_share_is_valid(d->sms))
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);

@@ -115,13 +115,13 @@ struct cot_emu_kernel_name {
 void cot_emu_cost_of_waves(const struct cot_emu_launch *launch, uint64_t block_ns,
 			   struct cot_emu_work *ret_work);
 
-/* ---- load.c ---- */
+/* ---- loaders.c ---- */
 
 /* What is wrong with the code goes to stderr too. */
 CUresult cot_emu_module_load(struct cot_emu_context *c, const struct cot_emu_code *code,
 			     struct cot_emu_module **ret_module, struct cot_error *err);
 
-/* ---- module.c ---- */
+/* ---- function.c ---- */
 
 struct cot_emu_function *cot_emu_module_function(struct cot_emu_module *m, const char *name);
 /* It is no longer in a context. */
