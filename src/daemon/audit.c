@@ -98,6 +98,7 @@ void cot_audit_look(const struct daemon *d, const struct tenant *t, uint32_t ent
 	ret_look->block_us = t->block_us;
 	ret_look->quota = t->quota;
 	ret_look->reserve = t->reserve;
+	ret_look->sms = t->sms;
 }
 
 struct text {
@@ -156,6 +157,9 @@ static void put_values(struct text *t, const struct cot_audit_look *l, unsigned 
 	case COT_SET_QUOTA:
 		put_share(t, l->quota);
 		break;
+	case COT_SET_SMS:
+		put_share(t, l->sms);
+		break;
 	default:
 		put_share(t, l->reserve);
 		break;
@@ -168,10 +172,10 @@ void cot_audit_changes(const struct cot_audit_look *from, const struct cot_audit
 	static const struct {
 		unsigned field;
 		const char *name;
-	} all[] = {{COT_SET_CLASS, "class"},	{COT_SET_WEIGHT, "weight"},
-		   {COT_SET_SLICE, "slice"},	{COT_SET_MODE, "mode"},
-		   {COT_SET_BLOCK, "block"},	{COT_SET_QUOTA, "quota"},
-		   {COT_SET_RESERVE, "reserve"}};
+	} all[] = {{COT_SET_CLASS, "class"},	 {COT_SET_WEIGHT, "weight"},
+		   {COT_SET_SLICE, "slice"},	 {COT_SET_MODE, "mode"},
+		   {COT_SET_BLOCK, "block"},	 {COT_SET_QUOTA, "quota"},
+		   {COT_SET_RESERVE, "reserve"}, {COT_SET_SMS, "sms"}};
 	struct text t = {ret_text, size, 0};
 	unsigned i;
 

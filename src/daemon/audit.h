@@ -11,7 +11,7 @@ void cot_audit_say(uid_t uid, pid_t pid, const char *fmt, ...) COT_PRINTF(3, 4);
 struct cot_audit_look {
 	enum cot_class cls;
 	uint32_t weight, block_us;
-	uint16_t quota, reserve;
+	uint16_t quota, reserve, sms;
 	uint32_t slice_us;  /* the user's own; 0 = the policy's */
 	enum cot_mode mode; /* likewise */
 };

@@ -67,6 +67,9 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	put(&b, "COTENANT_BLOCK_US", "%u", t->block_us);
 	put_share(&b, "COTENANT_QUOTA", t->quota);
 	put_share(&b, "COTENANT_RESERVE", t->reserve);
+	put_share(&b, "COTENANT_SMS", t->sms);
+	if (t->parts)
+		put(&b, "COTENANT_PARTS", "1");
 	if (t->pool)
 		(void)cot_mps_environment(t->pool, b.text, sizeof(b.text), &b.used);
 	cot_gpus_visible(&c->d->gpus, t->gpu_mask, visible, sizeof(visible));
@@ -141,6 +144,8 @@ static void finish_register(struct conn *c, const struct cot_msg_register *m, st
 	t->block_us = m->block_us;
 	t->quota = m->quota;
 	t->reserve = m->reserve;
+	t->sms = m->sms;
+	t->parts = m->sms || c->d->config.policy->places;
 	t->pool = p;
 	t->solo = !p;
 	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
@@ -340,6 +345,31 @@ static int only_alone(const struct target *target, const char *what, struct cot_
 			     t->name, t->pool->name, what, t->pool->name);
 }
 
+/* 0 SMs: as if nothing had been said. */
+static int check_sms(const struct conn *c, const struct tenant *t, struct cot_share sms,
+		     struct cot_error *err)
+{
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(c->d->host), t->id);
+	struct cot_host_part_stats stats;
+
+	cot_host_part_stats(c->d->host, t->id, &stats);
+	if (!t->parts)
+		return cot_error_set(err, -ENOTSUP,
+				     "'%s' cannot be moved: it was not started with --sms, nor "
+				     "under the policy parts",
+				     t->name);
+	if (stats.status)
+		return cot_error_set(err, -ENOTSUP,
+				     "'%s' cannot be put on a part of the GPU; 'cotenant stats' "
+				     "says why",
+				     t->name);
+	if (is && is->part_sms && sms.sms > is->part_sms)
+		return cot_error_set(err, -EINVAL,
+				     "the share is %u SMs; expected 1 to %u, or 1%% to 100%%",
+				     sms.sms, is->part_sms);
+	return 0;
+}
+
 static int check_set(const struct conn *c, const struct target *target,
 		     const struct cot_msg_command *m, struct cot_error *err)
 {
@@ -353,9 +383,11 @@ static int check_set(const struct conn *c, const struct target *target,
 	if (!t && (m->fields & COT_SET_BLOCK))
 		return cot_error_set(err, -EINVAL,
 				     "only a program has a longest block; a pool has none");
-	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE)))
-		return cot_error_set(err, -EINVAL,
-				     "only programs have quotas and reservations; a pool has none");
+	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE | COT_SET_SMS)))
+		return cot_error_set(
+			err, -EINVAL,
+			"only programs have quotas, reservations and SMs of their own; a "
+			"pool has none");
 	if ((m->fields & COT_SET_RESERVE) && m->reserve &&
 	    (m->fields & COT_SET_CLASS ? cls : t->cls) != COT_CLASS_LATENCY)
 		return cot_error_set(err, -EINVAL, "%s", reserve_is_for_latency);
@@ -374,6 +406,8 @@ static int check_set(const struct conn *c, const struct target *target,
 		return cot_error_set(err, -EINVAL, "unknown mode");
 	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))
 		rc = only_alone(target, "slice and mode", err);
+	if (!rc && (m->fields & COT_SET_SMS))
+		rc = check_sms(c, t, cot_share_unpack(m->sms), err);
 	if (!rc && (m->fields & COT_SET_CLASS))
 		rc = only_alone(target, "class and slice", err);
 	if (!rc && t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
@@ -395,6 +429,8 @@ static void change(struct conn *c, const struct target *target, const struct cot
 		t->quota = m->quota;
 	if (m->fields & COT_SET_RESERVE)
 		t->reserve = m->reserve;
+	if (m->fields & COT_SET_SMS)
+		t->sms = m->sms;
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)

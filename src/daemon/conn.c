@@ -72,6 +72,7 @@ void cot_conn_close(struct conn *c)
 	cot_conn_forget_answer(c);
 	free(c->register_);
 	free(c->counts);
+	free(c->part_counts);
 	cot_peer_finish(c);
 	cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_CONNS, 1);
 	*c = (struct conn){.d = c->d, .source = {.fd = -1}, .pidfd = -1};

@@ -56,7 +56,8 @@ struct conn {
 	uint64_t grown_ns; /* when it had more channels than before; 0 = never */
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
-	unsigned n_works_charged;	    /* shim: to its user's account */
+	struct cot_msg_part_counts *part_counts;
+	unsigned n_works_charged; /* shim: to its user's account */
 	/* command: an answer that waits */
 	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
 	struct cot_msg_register *register_; /* owned */

@@ -37,6 +37,7 @@
 #include "daemon/config.h"
 #include "daemon/conn.h"
 #include "daemon/gpus.h"
+#include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"

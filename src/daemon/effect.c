@@ -1,6 +1,8 @@
 #include "daemon/effect.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *name_of(const struct cot_effect *e)
 {
@@ -52,5 +54,60 @@ bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
 	(void)snprintf(ret_text, size,
 		       "its %s no effect on %lu of %lu launches, which run as they are", name_of(e),
 		       (unsigned long)e->n_plain, all);
+	return true;
+}
+
+/* ---- parts ---- */
+
+/* Why nothing of it can be placed; NULL: it can, or that is not known yet. */
+static const char *no_shim(const struct cot_part_effect *e)
+{
+	if (e->shim || !e->asked)
+		return NULL;
+	if (!e->parts)
+		return "it was not started with --sms, nor under the policy parts";
+	return e->lasts ? "it has launched nothing so far that can be placed" : NULL;
+}
+
+static const char *cannot(int status)
+{
+	switch (status) {
+	case -ENOTSUP:
+		return "the driver cannot divide this GPU";
+	case -EXDEV:
+		return "its GPUs, or its processes, do not agree on how they are divided";
+	case -EBUSY:
+		return "MPS gives it a part of the GPU already";
+	default:
+		return strerror(-status);
+	}
+}
+
+static bool say_coverage(const struct cot_part_effect *e, char *text, size_t size)
+{
+	unsigned long stayed = (unsigned long)e->n_stayed;
+	unsigned long all = (unsigned long)(e->n_followed + e->n_stayed);
+
+	if (!stayed)
+		return false;
+	(void)snprintf(text, size, "%lu of %lu launches did not run on its part%s%s", stayed, all,
+		       e->stays ? ", most of them because: " : "", e->stays ? e->stays : "");
+	return true;
+}
+
+bool cot_part_effect_say(const struct cot_part_effect *e, char *ret_text, size_t size)
+{
+	const char *why = no_shim(e);
+
+	if (why)
+		(void)snprintf(ret_text, size, "its share of SMs has no effect: %s", why);
+	else if (e->shim && e->status)
+		(void)snprintf(ret_text, size, "it cannot be put on a part of the GPU: %s",
+			       cannot(e->status));
+	else if (e->shim && e->place_status)
+		(void)snprintf(ret_text, size, "it could not be moved to another part: %s",
+			       strerror(-e->place_status));
+	else
+		return say_coverage(e, ret_text, size);
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Whether a program's quota or reservation does anything, in a sentence: a share that silently
- * holds for nothing is worse than none. Pure.
+ * Whether a program's quota, reservation or part of a GPU does anything, in a sentence: a share
+ * that silently holds for nothing is worse than none. Pure.
  */
 #ifndef COT_DAEMON_EFFECT_H
 #define COT_DAEMON_EFFECT_H
@@ -22,5 +22,19 @@ struct cot_effect {
 /* Writes why it has no effect, or none on a part of it. False: it has its full effect, or there is
  * no share. */
 bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size);
+
+/* The same of a program's part of a GPU. */
+struct cot_part_effect {
+	bool asked;		       /* its user asked for SMs */
+	bool lasts;		       /* the program has been there for a while */
+	bool parts;		       /* it was started so that it can be placed */
+	bool shim;		       /* a shim has said whether it can */
+	int status;		       /* of a shim: why it cannot */
+	int place_status;	       /* of the last order */
+	uint64_t n_followed, n_stayed; /* launches on the part, and elsewhere */
+	const char *stays;	       /* why most of those did; NULL: not known */
+};
+
+bool cot_part_effect_say(const struct cot_part_effect *e, char *ret_text, size_t size);
 
 #endif

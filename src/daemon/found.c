@@ -77,6 +77,8 @@ bool cot_found_parse(const char *block, size_t size, const char *socket_path,
 	    !read_number(&b, "COTENANT_BLOCK_US", 0, COT_BLOCK_US_MAX, &f.block_us) ||
 	    !read_share(&b, "COTENANT_QUOTA", &f.quota) ||
 	    !read_share(&b, "COTENANT_RESERVE", &f.reserve) ||
+	    !read_share(&b, "COTENANT_SMS", &f.sms) ||
+	    !read_number(&b, "COTENANT_PARTS", 0, 1, &f.parts) ||
 	    !read_text(&b, "COTENANT_NAME", f.name, sizeof(f.name)) ||
 	    !read_text(&b, "COTENANT_GPU", f.gpu, sizeof(f.gpu)) ||
 	    !read_text(&b, "CUDA_MPS_PIPE_DIRECTORY", f.pipe, sizeof(f.pipe)))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/host_inside.h"
+#include "daemon/host_part.h"
 #include "daemon/host_work.h"
 
 /* ---- entities ---- */
@@ -116,12 +117,14 @@ int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_
 	host->arg = arg;
 	host->due_ns = host->renew_ns = COT_NEVER;
 	host->works = cot_host_works_create(ops, arg);
-	if (host->works)
+	host->parts = cot_host_parts_create(ops, arg);
+	if (host->works && host->parts)
 		rc = cot_sched_create(policy, numbers, &limits, now_ns, &host->sched, err);
 	else
 		rc = cot_error_set(err, -ENOMEM, "out of memory");
 	if (rc < 0) {
 		cot_host_works_destroy(host->works);
+		cot_host_parts_destroy(host->parts);
 		free(host);
 		return rc;
 	}
@@ -135,12 +138,18 @@ void cot_host_destroy(struct cot_host *host)
 		return;
 	cot_sched_destroy(host->sched);
 	cot_host_works_destroy(host->works);
+	cot_host_parts_destroy(host->parts);
 	free(host);
 }
 
 struct cot_sched *cot_host_sched(const struct cot_host *host)
 {
 	return host->sched;
+}
+
+struct cot_host_parts *cot_host_parts(const struct cot_host *host)
+{
+	return host->parts;
 }
 
 struct cot_host_works *cot_host_works(const struct cot_host *host)

@@ -38,6 +38,7 @@
 
 struct cot_host;
 struct cot_host_works;
+struct cot_host_parts;
 
 /* News to report once. */
 struct cot_host_news {
@@ -55,8 +56,8 @@ struct cot_host_news {
 };
 
 struct cot_host_ops {
-	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT or WORK_EVICT. 0 or -errno. Must not call
-	 * back. */
+	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT, WORK_EVICT or PLACE. 0 or -errno. Must
+	 * not call back. */
 	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
 	/* Writes the lease into the member's page. Then returns how many leases its library has
 	 * seen end, any number: only changes of it count. */
@@ -146,7 +147,8 @@ void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats);
 struct cot_sched *cot_host_sched(const struct cot_host *host);
 
-/* For host_work.c. */
+/* For host_work.c and host_part.c. */
 struct cot_host_works *cot_host_works(const struct cot_host *host);
+struct cot_host_parts *cot_host_parts(const struct cot_host *host);
 
 #endif

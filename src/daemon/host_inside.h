@@ -72,6 +72,7 @@ struct cot_host {
 	uint64_t n_fallbacks;		   /* of the core, until now */
 	bool fell;			   /* the policy that was wanted is not at work */
 	struct cot_host_works *works;
+	struct cot_host_parts *parts;
 };
 
 /* ---- sets of members ---- */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "daemon/host_inside.h"
+#include "daemon/host_part.h"
 #include "daemon/host_work.h"
 
 #define OWN_SEQ 0x80000000u
@@ -363,6 +364,8 @@ void cot_host_pump(struct cot_host *host, uint64_t now_ns)
 	while (cot_sched_next_action(host->sched, &a)) {
 		if (a.kind == COT_ACTION_GRANT || a.kind == COT_ACTION_EVICT)
 			cot_host_works_carry_out(host->works, &a, now_ns);
+		else if (a.kind == COT_ACTION_PLACE)
+			cot_host_parts_carry_out(host->parts, &a);
 		else
 			carry_out(host, &a, now_ns);
 	}

@@ -152,7 +152,11 @@ static int make_tenant(struct conn *c, const struct cot_process *known, struct t
 static void remember(struct tenant *t, const struct cot_process *p)
 {
 	t->quota = p->found.quota;
+	t->sms = p->found.sms;
+	t->parts = p->found.parts;
 	t->reserve = p->found.reserve;
+	t->sms = p->found.sms;
+	t->parts = p->found.parts;
 	t->pool = cot_recover_pool_with(t->d, p->found.pipe);
 	t->solo = !t->pool;
 }

@@ -78,6 +78,8 @@ static int recover_tenant(struct daemon *d, const struct cot_process *p)
 	t->block_us = f->block_us;
 	t->quota = f->quota;
 	t->reserve = f->reserve;
+	t->sms = f->sms;
+	t->parts = f->parts;
 	t->gpu_mask = cot_gpus_mask(&d->gpus, f->gpu);
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;

@@ -89,6 +89,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 		cot_tenant_check(t);
 		return false;
 	}
+	cot_host_part_join(c->d->host, conn_index(c), t->id);
 	t->n_conns++;
 	cot_tenant_update(t);
 	log_debug("the shim of process %d is on GPU %u, %u SMs", (int)c->pid, shim.gpu, m->n_sms);
@@ -144,6 +145,16 @@ static bool request(struct conn *c, const struct cot_msg_work_request *m)
 	return rc == 0;
 }
 
+static void keep_part_counts(struct conn *c, const struct cot_msg_part_counts *m)
+{
+	size_t size = sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
+
+	if (!c->part_counts)
+		c->part_counts = malloc(sizeof(*m) + COT_PROTO_REASONS_MAX * sizeof(m->reasons[0]));
+	if (c->part_counts)
+		memcpy(c->part_counts, m, size);
+}
+
 bool cot_shims_packet(struct conn *c, const void *packet, int type)
 {
 	struct cot_host *host = c->d->host;
@@ -162,6 +173,16 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 		cot_host_work_done(host, conn_index(c), packet, cot_now_ns());
 		settle_charge(c);
 		break;
+	case COT_MSG_PARTS:
+		c->tenant->parts = true;
+		cot_host_part_told(host, conn_index(c), packet, cot_now_ns());
+		break;
+	case COT_MSG_PLACED:
+		cot_host_part_placed(host, conn_index(c), packet, cot_now_ns());
+		break;
+	case COT_MSG_PART_COUNTS:
+		keep_part_counts(c, packet);
+		break;
 	default:
 		keep_counts(c, packet);
 		break;
@@ -172,9 +193,15 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 /* Of a program that goes on without its shim, or on another GPU too, the counts are kept. */
 static void hand_counts_over(struct conn *c)
 {
-	struct cot_msg_work_counts *m = c->counts;
+	const struct cot_msg_part_counts *p = c->part_counts;
+	const struct cot_msg_work_counts *m = c->counts;
 	struct tenant *t = c->tenant;
 
+	if (p) {
+		t->n_part_changes += p->n_changes;
+		t->n_followed += p->n_followed;
+		t->n_stayed += p->n_stayed;
+	}
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;
@@ -187,6 +214,7 @@ void cot_shims_gone(struct conn *c)
 {
 	struct tenant *t = c->tenant;
 
+	cot_host_part_leave(c->d->host, conn_index(c), cot_now_ns());
 	cot_host_work_leave(c->d->host, conn_index(c), cot_now_ns());
 	settle_charge(c);
 	if (!t)

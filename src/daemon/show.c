@@ -10,6 +10,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
+#include "daemon/show.h"
 #include "text/json.h"
 
 /* After this long without a launch, a program with shares is reported. */
@@ -290,6 +291,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put_number(o, "block_us", t->block_us);
 	put(o, "quota", share(t->quota));
 	put(o, "reserve", share(t->reserve));
+	put(o, "sms", share(t->sms));
 	put_number(o, "pid", (uint64_t)t->watch.pid);
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));
@@ -303,6 +305,7 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put(o, "shares_effect", show_effect(d, t, work));
 	put(o, "shares_reason", main_reason(work) ? json_string(main_reason(work)) : json_null());
 	put(o, "work", work);
+	cot_show_part(d, o, t);
 	return o;
 }
 
@@ -380,7 +383,8 @@ static json_t *show_ps(struct daemon *d, const char *schema)
 
 static json_t *show_core(struct daemon *d)
 {
-	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
+	static const char *const kinds[] = {"slice", "mode",  "freeze", "thaw",
+					    "grant", "evict", "place"};
 	struct cot_sched_stats s;
 	json_t *o = json_object();
 	unsigned i;

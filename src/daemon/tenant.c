@@ -196,7 +196,8 @@ static void describe(const struct tenant *t, struct cot_event *ev)
 					    .ready = t->ready,
 					    .block_us = t->block_us,
 					    .quota = cot_share_unpack(t->quota),
-					    .reserve = cot_share_unpack(t->reserve)}};
+					    .reserve = cot_share_unpack(t->reserve),
+					    .sms = cot_share_unpack(t->sms)}};
 }
 
 void cot_tenant_announce(struct tenant *t)
@@ -337,6 +338,7 @@ void cot_tenant_end(struct tenant *t)
 	log_info("program '%s' (id %u) ended", t->name, id);
 	(void)cot_host_event(d->host, &ev);
 	cot_host_work_forget(d->host, id);
+	cot_host_part_forget(d->host, id);
 	memcpy(name, t->name, sizeof(name));
 	cot_tenant_drop(t);
 	if (p)

@@ -27,7 +27,8 @@ struct tenant {
 	uint32_t id; /* 0 = unused */
 	enum cot_class cls;
 	uint32_t weight, block_us;
-	uint16_t quota, reserve; /* as in messages */
+	uint16_t quota, reserve, sms; /* as in messages */
+	bool parts; /* it was started so that it can be put on a part of the GPU */
 	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
@@ -47,6 +48,7 @@ struct tenant {
 	uint64_t since_ns;
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
+	uint64_t n_part_changes, n_followed, n_stayed;
 };
 
 struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);

@@ -169,9 +169,11 @@ static void test_a_pool(void **state)
 	m.fields = COT_SET_BLOCK;
 	expect_at(root, &m, -EINVAL, "only a program has a longest block; a pool has none");
 	m.fields = COT_SET_QUOTA;
-	expect_at(root, &m, -EINVAL, "only programs have quotas and reservations; a pool has none");
+	expect_at(root, &m, -EINVAL,
+		  "only programs have quotas, reservations and SMs of their own; a pool has none");
 	m.fields = COT_SET_RESERVE;
-	expect_at(root, &m, -EINVAL, "only programs have quotas and reservations; a pool has none");
+	expect_at(root, &m, -EINVAL,
+		  "only programs have quotas, reservations and SMs of their own; a pool has none");
 }
 
 /* ---- what is meant ---- */
@@ -307,6 +309,40 @@ static void test_reserves(void **state)
 	expect(&m, -EINVAL, why);
 	m.fields = COT_SET_RESERVE;
 	expect(&m, 0, "alone: reserve 10% -> 11%");
+}
+
+/* A share of SMs acts on a program that can be placed; of another one it says why not. */
+static void test_sms(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_SMS);
+	struct cot_msg_parts parts = {.n_sms = 132, .unit = 8};
+
+	(void)state;
+	m.sms = COT_SHARE_SMS | 64;
+	expect(&m, -ENOTSUP,
+	       "'alone' cannot be moved: it was not started with --sms, nor under the policy "
+	       "parts");
+	assert_int_equal(alone->sms, 0);
+	alone->parts = true;
+	expect(&m, 0, "alone: sms none -> 64sm");
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), 3)->sms.sms, 64);
+	cot_host_part_join(stage.host, 99, 3);
+	cot_host_part_told(stage.host, 99, &parts, cot_now_ns());
+	m.sms = COT_SHARE_SMS | 133;
+	expect(&m, -EINVAL, "the share is 133 SMs; expected 1 to 132, or 1% to 100%");
+	m.sms = COT_SHARE_SMS | 132;
+	expect(&m, 0, "alone: sms 64sm -> 132sm");
+	m.sms = 50;
+	expect(&m, 0, "alone: sms 132sm -> 50%");
+	m.sms = 0;
+	expect(&m, 0, "alone: sms 50% -> none");
+	cot_host_part_leave(stage.host, 99, cot_now_ns());
+	cot_host_part_join(stage.host, 99, 3);
+	parts = (struct cot_msg_parts){.status = -ENOTSUP};
+	cot_host_part_told(stage.host, 99, &parts, cot_now_ns());
+	m.sms = 50;
+	expect(&m, -ENOTSUP,
+	       "'alone' cannot be put on a part of the GPU; 'cotenant stats' says why");
 }
 
 static void test_in_a_pool(void **state)
@@ -512,10 +548,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, close_server)
 	const struct CMUnitTest tests[] = {
-		TEST(each_field), TEST(is_kept), TEST(a_pool),		 TEST(pools_by_name),
-		TEST(programs),	  TEST(others),	 TEST(ranges),		 TEST(reserves),
-		TEST(in_a_pool),  TEST(allowed), TEST(too_many_changes), TEST(holds),
-		TEST(queries),	  TEST(turns),	 TEST(asks_too_early),
+		TEST(each_field), TEST(is_kept),   TEST(a_pool),  TEST(pools_by_name),
+		TEST(programs),	  TEST(others),	   TEST(ranges),  TEST(reserves),
+		TEST(sms),	  TEST(in_a_pool), TEST(allowed), TEST(too_many_changes),
+		TEST(holds),	  TEST(queries),   TEST(turns),	  TEST(asks_too_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

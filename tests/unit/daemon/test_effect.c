@@ -1,4 +1,5 @@
 /* What is said of quotas and reservations that do nothing. */
+#include <errno.h>
 #include <string.h>
 
 #include "daemon/effect.h"
@@ -105,6 +106,58 @@ static void test_a_policy_without_shares(void **state)
 		.quota = true, .shim = true, .n_rewritten = 2, .n_workers = 7}));
 }
 
+static bool say_part(struct cot_part_effect e)
+{
+	memset(text, 0, sizeof(text));
+	return cot_part_effect_say(&e, text, sizeof(text));
+}
+
+static void test_part_with_its_full_effect(void **state)
+{
+	(void)state;
+	assert_false(say_part((struct cot_part_effect){0}));
+	assert_false(say_part((struct cot_part_effect){.lasts = true, .parts = true}));
+	assert_false(say_part((struct cot_part_effect){.asked = true, .parts = true}));
+	assert_false(say_part((struct cot_part_effect){
+		.asked = true, .parts = true, .shim = true, .lasts = true, .n_followed = 9}));
+}
+
+static void test_part_that_is_not_there(void **state)
+{
+	(void)state;
+	assert_true(say_part((struct cot_part_effect){.asked = true}));
+	assert_string_equal(text, "its share of SMs has no effect: it was not started with --sms, "
+				  "nor under the policy parts");
+	assert_true(
+		say_part((struct cot_part_effect){.asked = true, .parts = true, .lasts = true}));
+	assert_string_equal(text, "its share of SMs has no effect: it has launched nothing so far "
+				  "that can be placed");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .status = -ENOTSUP}));
+	assert_string_equal(text, "it cannot be put on a part of the GPU: the driver cannot "
+				  "divide this GPU");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .status = -EXDEV}));
+	assert_string_equal(text, "it cannot be put on a part of the GPU: its GPUs, or its "
+				  "processes, do not agree on how they are divided");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .status = -EBUSY}));
+	assert_string_equal(text, "it cannot be put on a part of the GPU: MPS gives it a part of "
+				  "the GPU already");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .status = -ENOMEM}));
+	assert_string_equal(text, "it cannot be put on a part of the GPU: Cannot allocate memory");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .place_status = -EIO}));
+	assert_string_equal(text, "it could not be moved to another part: Input/output error");
+}
+
+static void test_part_that_not_all_follow(void **state)
+{
+	(void)state;
+	assert_true(say_part((struct cot_part_effect){
+		.shim = true, .n_followed = 3, .n_stayed = 1, .stays = "cooperative"}));
+	assert_string_equal(text, "1 of 4 launches did not run on its part, most of them because: "
+				  "cooperative");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .n_stayed = 2}));
+	assert_string_equal(text, "2 of 2 launches did not run on its part");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +167,9 @@ int main(void)
 		cmocka_unit_test(test_no_launch_as_workers),
 		cmocka_unit_test(test_some_launches),
 		cmocka_unit_test(test_a_policy_without_shares),
+		cmocka_unit_test(test_part_with_its_full_effect),
+		cmocka_unit_test(test_part_that_is_not_there),
+		cmocka_unit_test(test_part_that_not_all_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,8 @@ static void test_shares(void **state)
 				   "COTENANT_POOL=shared\0COTENANT_TENANT=3\0COTENANT_GPU=0";
 	static const char block[] =
 		"COTENANT_SOCKET=" SOCKET "\0COTENANT_TENANT=12\0COTENANT_CLASS=latency\0"
-		"COTENANT_QUOTA=50%\0COTENANT_RESERVE=66sm";
+		"COTENANT_QUOTA=50%\0COTENANT_RESERVE=66sm\0COTENANT_SMS=25%\0"
+		"COTENANT_PARTS=1";
 	struct cot_found f;
 
 	(void)state;
@@ -81,6 +82,8 @@ static void test_shares(void **state)
 	assert_false(f.shared);
 	assert_int_equal(f.quota, 50);
 	assert_int_equal(f.reserve, COT_SHARE_SMS | 66);
+	assert_int_equal(f.sms, 25);
+	assert_int_equal(f.parts, 1);
 }
 
 static void test_nothing_of_ours(void **state)

@@ -211,6 +211,7 @@ static void test_changes(void **state)
 					  .weight = 70,
 					  .block_us = 40,
 					  .reserve = COT_SHARE_SMS | 66,
+					  .sms = COT_SHARE_SMS | 64,
 					  .slice_us = 300,
 					  .mode = COT_MODE_DRAIN};
 	char text[256];
@@ -221,7 +222,7 @@ static void test_changes(void **state)
 	cot_audit_changes(&from, &to, ~0u, text, sizeof(text));
 	assert_string_equal(text, "class latency -> batch, weight 100 -> 70, slice auto -> 300 us, "
 				  "mode auto -> drain, block unknown -> 40 us, quota 50% -> none, "
-				  "reserve none -> 66sm");
+				  "reserve none -> 66sm, sms none -> 64sm");
 	cot_audit_changes(&to, &(struct cot_audit_look){.mode = COT_MODE_SWITCH}, COT_SET_MODE,
 			  text, sizeof(text));
 	assert_string_equal(text, "mode drain -> switch");

@@ -79,6 +79,7 @@ static void test_alone(void **state)
 				     .block_us = 40,
 				     .quota = 50,
 				     .reserve = COT_SHARE_SMS | 16,
+				     .sms = 25,
 				     .name = "app",
 				     .gpu = "1"};
 	char line[600];
@@ -92,6 +93,7 @@ static void test_alone(void **state)
 	snprintf(line, sizeof(line),
 		 "COTENANT_CLASS=latency\nCOTENANT_NAME=app\nCOTENANT_WEIGHT=250\n"
 		 "COTENANT_BLOCK_US=40\nCOTENANT_QUOTA=50%%\nCOTENANT_RESERVE=16sm\n"
+		 "COTENANT_SMS=25%%\nCOTENANT_PARTS=1\n"
 		 "COTENANT_GPU=1\nCUDA_VISIBLE_DEVICES=1\nCOTENANT_NOTE=%s\n",
 		 on_shares);
 	assert_string_equal(variables(), line);
@@ -104,12 +106,32 @@ static void test_alone(void **state)
 	assert_int_equal(t->block_us, 40);
 	assert_int_equal(t->quota, 50);
 	assert_int_equal(t->reserve, COT_SHARE_SMS | 16);
+	assert_int_equal(t->sms, 25);
+	assert_true(t->parts);
 	assert_int_equal(t->gpu_mask, 2);
 	assert_int_equal(t->uid, OTHER);
 	assert_int_equal(t->watch.pid, getpid());
 	assert_true(t->solo && !t->pool && !t->alone_why && !t->by_itself);
 	assert_string_equal(t->name, "app");
 	assert_non_null(cot_sched_tenant(cot_host_sched(stage.host), t->id));
+}
+
+/* Every program can be placed while the policy is one that places. */
+static void test_policy_that_places(void **state)
+{
+	struct cot_msg_register m = plain();
+	int fd;
+
+	(void)state;
+	m.solo = 1;
+	(void)enter(OTHER, &fd);
+	assert_false(registered(fd, &m)->parts);
+	assert_null(strstr(variables(), "COTENANT_PARTS"));
+	stage.config.policy = cot_policy_find("parts");
+	(void)enter(OTHER, &fd);
+	assert_true(registered(fd, &m)->parts);
+	assert_non_null(strstr(variables(), "COTENANT_PARTS=1\n"));
+	assert_null(strstr(variables(), "COTENANT_SMS"));
 }
 
 static void test_gpus(void **state)
@@ -474,12 +496,19 @@ static void test_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_alone),     AT_THE_DOOR(test_gpus),
-		AT_THE_DOOR(test_many_gpus), AT_THE_DOOR(test_shares),
-		AT_THE_DOOR(test_pool),	     AT_THE_DOOR(test_one_pool),
-		AT_THE_DOOR(test_no_pool),   AT_THE_DOOR(test_another_users_pool),
-		AT_THE_DOOR(test_waits),     AT_THE_DOOR(test_waits_for_anothers),
-		AT_THE_DOOR(test_ranges),    AT_THE_DOOR(test_may),
+		AT_THE_DOOR(test_alone),
+		AT_THE_DOOR(test_gpus),
+		AT_THE_DOOR(test_policy_that_places),
+		AT_THE_DOOR(test_many_gpus),
+		AT_THE_DOOR(test_shares),
+		AT_THE_DOOR(test_pool),
+		AT_THE_DOOR(test_one_pool),
+		AT_THE_DOOR(test_no_pool),
+		AT_THE_DOOR(test_another_users_pool),
+		AT_THE_DOOR(test_waits),
+		AT_THE_DOOR(test_waits_for_anothers),
+		AT_THE_DOOR(test_ranges),
+		AT_THE_DOOR(test_may),
 		AT_THE_DOOR(test_later),
 	};
 

@@ -99,6 +99,9 @@ static void test_a_program(void **state)
 	assert_int_equal(number(o, "block_us"), 40);
 	assert_string_equal(text(o, "quota"), "50%");
 	assert_string_equal(text(o, "reserve"), "66sm");
+	assert_null_at(o, "sms");
+	assert_null_at(o, "part");
+	assert_null_at(o, "part_effect");
 	assert_int_equal(number(o, "pid"), 4321);
 	assert_int_equal(number(o, "uid"), 1001);
 	assert_int_equal(json_array_size(at(o, "gpus")), 2);
@@ -341,6 +344,66 @@ static struct conn *shim(unsigned member, struct tenant *t, unsigned n_rewritten
 	return c;
 }
 
+static struct conn *part_shim(unsigned member, struct tenant *t, uint64_t n)
+{
+	size_t size = sizeof(struct cot_msg_part_counts) + sizeof(struct cot_work_reason);
+	struct cot_msg_part_counts *m = calloc(1, size);
+	struct conn *c = shim(member, t, 0);
+
+	assert_non_null(m);
+	m->n_changes = n;
+	m->n_followed = 10 * n;
+	m->n_stayed = 1;
+	m->n_reasons = 1;
+	memcpy(m->reasons[0].name, "cooperative", 12);
+	m->reasons[0].n_kernels = 1;
+	c->part_counts = m;
+	return c;
+}
+
+static void test_parts(void **state)
+{
+	static const struct cot_msg_parts can = {.n_sms = 132, .unit = 8};
+	struct cot_msg_placed found = {.first = 64, .n = 68};
+	struct tenant *t = stage_tenant(1, "a", NULL);
+	struct conn *a = part_shim(0, t, 3), *b = part_shim(1, t, 4);
+	const json_t *o;
+
+	(void)state;
+	t->sms = 50;
+	t->parts = true;
+	t->n_part_changes = 1;
+	t->n_followed = 27;
+	t->n_stayed = 1;
+	cot_host_part_join(w.host, 0, 1);
+	cot_host_part_placed(w.host, 0, &found, w.now_ns);
+	cot_host_part_told(w.host, 0, &can, w.now_ns);
+	o = nth(ask(COT_QUERY_PS), "tenants", 0);
+	assert_string_equal(text(o, "sms"), "50%");
+	assert_string_equal(text(o, "part_effect"),
+			    "3 of 100 launches did not run on its part, most of them because: "
+			    "cooperative");
+	o = at(o, "part");
+	assert_true(json_is_true(at(o, "can_be_placed")));
+	assert_int_equal(number(o, "first"), 64);
+	assert_int_equal(number(o, "sms"), 68);
+	assert_int_equal(number(o, "gpu_sms"), 132);
+	assert_int_equal(number(o, "unit"), 8);
+	assert_int_equal(number(o, "changes"), 8);
+	assert_int_equal(number(o, "launches_followed"), 97);
+	assert_int_equal(number(o, "launches_stayed"), 3);
+	assert_true(real(o, "coverage") > 0.969 && real(o, "coverage") < 0.971);
+	assert_int_equal(number(at(o, "stayed"), "cooperative"), 2);
+	assert_int_equal(number(o, "placed"), 0);
+	free(a->part_counts);
+	free(b->part_counts);
+	a->part_counts = b->part_counts = NULL;
+	cot_host_part_leave(w.host, 0, w.now_ns);
+	free(a->counts);
+	free(b->counts);
+	a->counts = b->counts = NULL;
+}
+
 static void test_works(void **state)
 {
 	struct tenant *t = stage_tenant(1, "a", NULL);
@@ -566,10 +629,19 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, stage_setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_program),  TEST(a_pool),	    TEST(states_and_times),
-		TEST(trouble),	  TEST(pages),	    TEST(why_a_slice_is_wrong),
-		TEST(guests),	  TEST(works),	    TEST(shares_that_nobody_uses),
-		TEST(the_daemon), TEST(a_fallback), TEST(stats),
+		TEST(a_program),
+		TEST(a_pool),
+		TEST(states_and_times),
+		TEST(trouble),
+		TEST(pages),
+		TEST(why_a_slice_is_wrong),
+		TEST(guests),
+		TEST(works),
+		TEST(parts),
+		TEST(shares_that_nobody_uses),
+		TEST(the_daemon),
+		TEST(a_fallback),
+		TEST(stats),
 		TEST(doctor),
 	};
 

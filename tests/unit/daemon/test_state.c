@@ -95,6 +95,8 @@ static void test_programs(void **state)
 	t->block_us = COT_BLOCK_US_MAX;
 	t->quota = 50;
 	t->reserve = 66 | COT_SHARE_SMS;
+	t->sms = 64 | COT_SHARE_SMS;
+	t->parts = true;
 	t->pool = p;
 	t->solo = false;
 	cot_tenant_set_name(t, "sérve");
@@ -117,6 +119,8 @@ static void test_programs(void **state)
 	assert_int_equal(t->block_us, COT_BLOCK_US_MAX);
 	assert_int_equal(t->quota, 50);
 	assert_int_equal(t->reserve, 66 | COT_SHARE_SMS);
+	assert_int_equal(t->sms, 64 | COT_SHARE_SMS);
+	assert_true(t->parts);
 	assert_int_equal(t->gpu_mask, 1);
 	assert_false(t->gpu_unknown);
 	assert_int_equal(t->uid, getuid());
@@ -132,6 +136,8 @@ static void test_programs(void **state)
 	assert_int_equal(t->block_us, 0);
 	assert_int_equal(t->quota, 0);
 	assert_int_equal(t->reserve, 0);
+	assert_int_equal(t->sms, 0);
+	assert_false(t->parts);
 	assert_int_equal(t->gpu_mask, 2);
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
@@ -240,6 +246,9 @@ static void test_wrong_entries(void **state)
 		{"\"quota\":0", "\"quota\":-1"},
 		{"\"quota\":0", "\"quota\":65536"},
 		{"\"quota\":0", "\"quota\":101"},
+		{"\"sms\":0", "\"sms\":-1"},
+		{"\"sms\":0", "\"sms\":65536"},
+		{"\"sms\":0", "\"sms\":101"},
 		{"\"reserve\":0", "\"reserve\":-1"},
 		{"\"reserve\":0", "\"reserve\":65536"},
 		{"\"reserve\":0", "\"reserve\":101"},

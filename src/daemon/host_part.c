@@ -1,0 +1,297 @@
+#include "daemon/host_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_TENANTS COT_SCHED_MAX_TENANTS
+
+struct part_member {
+	uint32_t tenant; /* 0 = no shim */
+	bool known;	 /* it has said PARTS */
+	bool found;	 /* it has said what it has from the time of another daemon */
+	int status;
+	uint32_t n_sms, unit;
+	struct cot_part part;
+	uint32_t waiting; /* for the answer to the PLACE with this number; 0 = none */
+};
+
+struct part_tenant {
+	uint32_t tenant;	/* 0 = unused */
+	uint32_t seq;		/* of the core's last PLACE */
+	struct cot_part wanted; /* what it said */
+	int status;		/* of the answers until now */
+	struct cot_host_part_stats stats;
+};
+
+struct cot_host_parts {
+	const struct cot_host_ops *ops;
+	void *arg;
+	struct part_member members[COT_HOST_MAX_MEMBERS];
+	struct part_tenant tenants[MAX_TENANTS];
+	uint32_t own_seq; /* of messages that the core knows nothing of: the upper half */
+};
+
+#define OWN_SEQ 0x80000000u
+
+struct cot_host_parts *cot_host_parts_create(const struct cot_host_ops *ops, void *arg)
+{
+	struct cot_host_parts *parts = calloc(1, sizeof(*parts));
+
+	if (!parts)
+		return NULL;
+	parts->ops = ops;
+	parts->arg = arg;
+	return parts;
+}
+
+void cot_host_parts_destroy(struct cot_host_parts *parts)
+{
+	free(parts);
+}
+
+/* ---- tenants and their members ---- */
+
+static struct part_tenant *find(const struct cot_host_parts *parts, uint32_t tenant)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_TENANTS; i++)
+		if (parts->tenants[i].tenant == tenant)
+			return (struct part_tenant *)&parts->tenants[i];
+	return NULL;
+}
+
+/* There is a place for each tenant that the core knows. */
+static struct part_tenant *find_or_make(struct cot_host_parts *parts, uint32_t tenant)
+{
+	struct part_tenant *t = find(parts, tenant);
+
+	if (t)
+		return t;
+	t = find(parts, 0);
+	if (t)
+		*t = (struct part_tenant){.tenant = tenant};
+	return t;
+}
+
+/* Those that have said PARTS. */
+#define for_each_known(m, parts, id)                                                       \
+	for ((m) = (parts)->members; (m) < (parts)->members + COT_HOST_MAX_MEMBERS; (m)++) \
+		if ((m)->tenant == (id) && (m)->known)
+
+/* How the tenant's GPUs are divided; n_sms 0 and why: it cannot be placed. */
+static struct part_member common(struct cot_host_parts *parts, uint32_t tenant, unsigned *ret_n)
+{
+	struct part_member all = {0}, *m;
+
+	*ret_n = 0;
+	for_each_known(m, parts, tenant)
+	{
+		if (!(*ret_n)++)
+			all = *m;
+		else if (m->status)
+			all.status = m->status;
+		else if (!all.status && (m->n_sms != all.n_sms || m->unit != all.unit))
+			all.status = -EXDEV;
+	}
+	if (all.status)
+		all.n_sms = all.unit = 0;
+	return all;
+}
+
+static bool is_waiting(struct cot_host_parts *parts, uint32_t tenant, uint32_t seq)
+{
+	struct part_member *m;
+
+	for_each_known(m, parts, tenant) if (m->waiting == seq) return true;
+	return false;
+}
+
+/* ---- to the shims ---- */
+
+static void send_place(struct cot_host_parts *parts, struct part_member *to, struct cot_part part,
+		       uint32_t seq)
+{
+	unsigned member = (unsigned)(to - parts->members);
+	struct cot_msg_place m = {.first = (uint16_t)part.first, .n = (uint16_t)part.n};
+
+	cot_proto_header(&m.h, COT_MSG_PLACE, sizeof(m), seq);
+	to->waiting = parts->ops->send(parts->arg, member, &m, sizeof(m)) < 0 ? 0 : seq;
+}
+
+void cot_host_parts_carry_out(struct cot_host_parts *parts, const struct cot_action *a)
+{
+	struct part_tenant *t = find_or_make(parts, a->entity);
+	struct part_member *m;
+
+	if (!t)
+		return;
+	t->seq = a->seq;
+	t->wanted = a->part;
+	t->status = 0;
+	for_each_known(m, parts, a->entity) send_place(parts, m, a->part, a->seq);
+}
+
+/* One that is not where the tenant's others are. */
+static void send_after(struct cot_host_parts *parts, struct part_member *m,
+		       const struct part_tenant *t)
+{
+	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n)
+		return;
+	parts->own_seq = (parts->own_seq + 1) | OWN_SEQ;
+	send_place(parts, m, t->wanted, parts->own_seq);
+}
+
+/* ---- to the core ---- */
+
+static void tell_parts(struct cot_host *host, uint32_t tenant, const struct part_member *all,
+		       uint64_t now_ns)
+{
+	struct cot_event ev = {
+		.type = COT_EV_PARTS,
+		.id = tenant,
+		.now_ns = now_ns,
+		.parts = {.n_sms = all->n_sms, .unit = all->unit},
+	};
+	struct part_tenant *t = find_or_make(cot_host_parts(host), tenant);
+
+	if (all->n_sms)
+		ev.parts.part = all->part;
+	if (t)
+		t->wanted = ev.parts.part;
+	/* What it says of itself may be nonsense: then it is on all of the GPU, for the core. */
+	if (cot_host_event(host, &ev) < 0 && all->n_sms) {
+		ev.parts.part = (struct cot_part){0};
+		(void)cot_host_event(host, &ev);
+	}
+}
+
+static void tell_placed(struct cot_host *host, const struct part_tenant *t, uint32_t seq,
+			struct cot_part part, uint64_t now_ns)
+{
+	struct cot_event ev = {
+		.type = COT_EV_PLACED,
+		.id = t->tenant,
+		.now_ns = now_ns,
+		.placed = {.seq = seq, .status = seq == t->seq ? t->status : 0, .part = part},
+	};
+
+	(void)cot_host_event(host, &ev);
+}
+
+/* ---- packets ---- */
+
+void cot_host_part_join(struct cot_host *host, unsigned member, uint32_t tenant)
+{
+	cot_host_parts(host)->members[member] = (struct part_member){.tenant = tenant};
+}
+
+/* The tenant is told of as it is now, unless it was so and this one is one more of its shims. */
+static void settle(struct cot_host *host, struct part_member *m, uint64_t now_ns)
+{
+	struct cot_host_parts *parts = cot_host_parts(host);
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(host), m->tenant);
+	const struct part_tenant *t = find_or_make(parts, m->tenant);
+	unsigned n;
+	struct part_member all = common(parts, m->tenant, &n);
+
+	if (!is || !t)
+		return;
+	if (n > 1 && all.n_sms && is->part_sms == all.n_sms && is->part_unit == all.unit)
+		send_after(parts, m, t);
+	else if (all.n_sms || is->part_sms)
+		tell_parts(host, m->tenant, &all, now_ns);
+}
+
+void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot_msg_parts *m,
+			uint64_t now_ns)
+{
+	struct part_member *from = &cot_host_parts(host)->members[member];
+
+	if (!from->tenant || from->known)
+		return;
+	from->known = true;
+	from->status = m->status;
+	from->n_sms = m->n_sms;
+	from->unit = m->unit;
+	settle(host, from, now_ns);
+}
+
+static void count(struct part_tenant *t, const struct cot_msg_placed *m)
+{
+	struct cot_host_part_stats *s = &t->stats;
+
+	s->n_placed += m->status == 0;
+	s->n_failed += m->status != 0;
+	s->last_status = m->status;
+	s->last_ns = m->latency_ns;
+	if (m->latency_ns > s->max_ns)
+		s->max_ns = m->latency_ns;
+}
+
+void cot_host_part_placed(struct cot_host *host, unsigned member, const struct cot_msg_placed *m,
+			  uint64_t now_ns)
+{
+	struct cot_host_parts *parts = cot_host_parts(host);
+	struct part_member *from = &parts->members[member];
+	struct part_tenant *t = from->tenant ? find_or_make(parts, from->tenant) : NULL;
+
+	if (!t)
+		return;
+	if (!m->h.seq) {
+		if (from->found)
+			return;
+		from->found = true;
+		from->part = (struct cot_part){m->first, m->n};
+		if (from->known)
+			settle(host, from, now_ns);
+		return;
+	}
+	from->part = (struct cot_part){m->first, m->n};
+	if (from->waiting != m->h.seq)
+		return;
+	from->waiting = 0;
+	count(t, m);
+	if (m->h.seq == t->seq && m->status)
+		t->status = m->status;
+	if (!(m->h.seq & OWN_SEQ) && !is_waiting(parts, t->tenant, m->h.seq))
+		tell_placed(host, t, m->h.seq, from->part, now_ns);
+}
+
+void cot_host_part_leave(struct cot_host *host, unsigned member, uint64_t now_ns)
+{
+	struct cot_host_parts *parts = cot_host_parts(host);
+	struct part_member was = parts->members[member], all;
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(host), was.tenant);
+	struct part_tenant *t = was.tenant ? find(parts, was.tenant) : NULL;
+	unsigned n;
+
+	parts->members[member] = (struct part_member){0};
+	if (!was.known || !is || !t)
+		return;
+	all = common(parts, was.tenant, &n);
+	if (all.n_sms != is->part_sms || all.unit != is->part_unit)
+		tell_parts(host, was.tenant, &all, now_ns);
+	else if (was.waiting && was.waiting == t->seq &&
+		 !is_waiting(parts, was.tenant, was.waiting))
+		tell_placed(host, t, was.waiting, all.part, now_ns);
+}
+
+void cot_host_part_stats(const struct cot_host *host, uint32_t tenant,
+			 struct cot_host_part_stats *ret_stats)
+{
+	struct cot_host_parts *parts = cot_host_parts(host);
+	const struct part_tenant *t = tenant ? find(parts, tenant) : NULL;
+
+	*ret_stats = t ? t->stats : (struct cot_host_part_stats){0};
+	if (tenant)
+		ret_stats->status = common(parts, tenant, &ret_stats->n_shims).status;
+}
+
+void cot_host_part_forget(struct cot_host *host, uint32_t tenant)
+{
+	struct part_tenant *t = find(cot_host_parts(host), tenant);
+
+	if (tenant && t)
+		*t = (struct part_tenant){0};
+}

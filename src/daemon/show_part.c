@@ -1,0 +1,114 @@
+/* A program's part of a GPU, for `cotenant ps`, `stats` and `doctor`. */
+#include <jansson.h>
+
+#include "daemon/daemon.h"
+#include "daemon/effect.h"
+#include "daemon/show.h"
+
+/* As long as a share without effect waits until it is told of. */
+#define LASTS_NS (10 * COT_NS_PER_S)
+
+struct counts {
+	uint64_t n_changes, n_followed, n_stayed;
+	json_t *reasons; /* why launches stayed, and how many */
+};
+
+static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n_reasons; i++) {
+		const char *name = m->reasons[i].name;
+		json_int_t n = json_integer_value(json_object_get(to, name));
+
+		n += (json_int_t)m->reasons[i].n_kernels;
+		(void)json_object_set_new(to, name, json_integer(n));
+	}
+}
+
+static struct counts count(const struct daemon *d, const struct tenant *t)
+{
+	struct counts c = {t->n_part_changes, t->n_followed, t->n_stayed, json_object()};
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		const struct cot_msg_part_counts *m = d->conns[i].part_counts;
+
+		if (!conn_is_open(&d->conns[i]) || d->conns[i].tenant != t || !m)
+			continue;
+		c.n_changes += m->n_changes;
+		c.n_followed += m->n_followed;
+		c.n_stayed += m->n_stayed;
+		add_reasons(c.reasons, m);
+	}
+	return c;
+}
+
+/* NULL: nothing stayed. */
+static const char *main_reason(json_t *reasons)
+{
+	const char *name, *most = NULL;
+	json_int_t most_n = 0;
+	json_t *n;
+
+	json_object_foreach (reasons, name, n) {
+		if (json_integer_value(n) <= most_n)
+			continue;
+		most_n = json_integer_value(n);
+		most = name;
+	}
+	return most;
+}
+
+static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stats *stats,
+		    const struct counts *c)
+{
+	uint64_t all = c->n_followed + c->n_stayed;
+	json_t *o;
+
+	if (!is || !stats->n_shims)
+		return json_null();
+	o = json_object();
+	cot_show_put(o, "can_be_placed", json_boolean(is->part_sms != 0));
+	cot_show_number(o, "first", is->part.first);
+	cot_show_number(o, "sms", is->part.n ? is->part.n : is->part_sms);
+	cot_show_number(o, "gpu_sms", is->part_sms);
+	cot_show_number(o, "unit", is->part_unit);
+	cot_show_number(o, "changes", c->n_changes);
+	cot_show_number(o, "launches_followed", c->n_followed);
+	cot_show_number(o, "launches_stayed", c->n_stayed);
+	cot_show_put(o, "coverage",
+		     all ? json_real((double)c->n_followed / (double)all) : json_null());
+	cot_show_put(o, "stayed", json_deep_copy(c->reasons));
+	cot_show_number(o, "placed", stats->n_placed);
+	cot_show_number(o, "place_failed", stats->n_failed);
+	cot_show_put(o, "place_last_us", json_real((double)stats->last_ns / 1e3));
+	cot_show_put(o, "place_max_us", json_real((double)stats->max_ns / 1e3));
+	return o;
+}
+
+void cot_show_part(struct daemon *d, json_t *tenant, const struct tenant *t)
+{
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(d->host), t->id);
+	struct counts c = count(d, t);
+	struct cot_host_part_stats stats;
+	struct cot_part_effect e;
+	char text[256];
+
+	cot_host_part_stats(d->host, t->id, &stats);
+	e = (struct cot_part_effect){
+		.asked = t->sms != 0,
+		.lasts = cot_now_ns() - t->since_ns >= LASTS_NS,
+		.parts = t->parts,
+		.shim = stats.n_shims != 0,
+		.status = stats.status,
+		.place_status = stats.last_status,
+		.n_followed = c.n_followed,
+		.n_stayed = c.n_stayed,
+		.stays = main_reason(c.reasons),
+	};
+	cot_show_put(tenant, "part", part(is, &stats, &c));
+	cot_show_put(tenant, "part_effect",
+		     cot_part_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null());
+	json_decref(c.reasons);
+}
