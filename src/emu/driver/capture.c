@@ -23,6 +23,21 @@ static uint64_t last_id;
 static _Atomic uint32_t n_captures; /* to look without the lock */
 static _Thread_local CUstreamCaptureMode thread_mode;
 
+/* With the lock held: it goes on no longer. */
+static void retire(struct cot_emu_capture *k)
+{
+	struct cot_emu_capture **at;
+
+	if (k->ended)
+		return;
+	for (at = &captures; *at && *at != k; at = &(*at)->next)
+		;
+	if (*at)
+		*at = k->next;
+	k->ended = true;
+	atomic_fetch_sub(&n_captures, 1);
+}
+
 static void unref(struct cot_emu_capture *k)
 {
 	if (!k || --k->n_refs)
@@ -61,6 +76,9 @@ void cot_emu_capture_leave(struct CUstream_st *s)
 	pthread_mutex_lock(&lock);
 	if (s->capture)
 		s->capture->spoiled = true;
+	/* Nobody can end it any more. */
+	if (s->capture && s->capture->origin == s)
+		retire(s->capture);
 	leave(s);
 	pthread_mutex_unlock(&lock);
 }
@@ -384,15 +402,9 @@ static CUresult check_joined(const struct cot_emu_capture *k)
 static void end(struct cot_emu_capture *k)
 {
 	struct cot_emu_context *c = k->origin->context;
-	struct cot_emu_capture **at;
 	struct CUstream_st *s;
 
-	for (at = &captures; *at && *at != k; at = &(*at)->next)
-		;
-	if (*at)
-		*at = k->next;
-	k->ended = true;
-	atomic_fetch_sub(&n_captures, 1);
+	retire(k);
 	pthread_mutex_lock(&c->lock);
 	for (s = c->streams; s; s = s->next)
 		if (s->capture == k)

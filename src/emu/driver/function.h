@@ -68,6 +68,7 @@ struct cot_emu_function {
 	uint32_t max_threads, n_registers, shared_bytes, local_bytes;
 	uint32_t target; /* the compute capability that the code was made for; 0: the GPU's */
 	uint32_t required_block[3];
+	bool uses_clusters; /* it can run only where each block is a cluster of its own */
 	_Atomic uint32_t max_dynamic_shared; /* as the program has set it */
 	_Atomic int32_t carveout, non_portable_cluster;
 	struct cot_emu_module *module;

@@ -54,8 +54,11 @@ CUgraphNodeType cot_emu_node_type(const struct CUgraphNode_st *node);
 
 /* ---- node_task.c: what a node does, from the parameters of its type ---- */
 
-CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *params, struct cot_emu_task *ret_task);
-CUresult cot_emu_params_task(const CUgraphNodeParams *params, struct cot_emu_task *ret_task);
+/* `before`, or NULL: what the node did, of which the launch attributes stay. */
+CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *params,
+			     const struct cot_emu_task *before, struct cot_emu_task *ret_task);
+CUresult cot_emu_params_task(const CUgraphNodeParams *params, const struct cot_emu_task *before,
+			     struct cot_emu_task *ret_task);
 
 /* ---- graph_exec.c ---- */
 
@@ -70,6 +73,9 @@ CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec
 /* What the node does from now on; the exec, which may be NULL, owns the task, also on failure. */
 CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
 				struct cot_emu_task *task);
+/* What it does now; NULL: there is no such node. Valid until it is changed. */
+const struct cot_emu_task *cot_emu_graph_exec_task(const struct cot_emu_graph_exec *exec,
+						   const struct CUgraphNode_st *node);
 /* false: there is no such node. */
 bool cot_emu_graph_exec_enable(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
 			       bool enabled);

@@ -202,6 +202,14 @@ CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *e, const struct CUgra
 	return CUDA_SUCCESS;
 }
 
+const struct cot_emu_task *cot_emu_graph_exec_task(const struct cot_emu_graph_exec *e,
+						   const struct CUgraphNode_st *node)
+{
+	const struct step *step = find_step(e, node);
+
+	return step ? &step->task : NULL;
+}
+
 bool cot_emu_graph_exec_enable(struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node,
 			       bool enabled)
 {

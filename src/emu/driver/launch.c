@@ -7,6 +7,9 @@
 #include "emu/driver/green.h"
 #include "emu/driver/inside.h"
 
+/* Blocks that a cluster may have on every GPU; more only where the program asks for it. */
+#define PORTABLE_CLUSTER 8u
+
 /* The packed arguments, from an array of pointers or from a buffer; owned by the caller. */
 static CUresult pack_args(const struct cot_emu_function *f, void **params, void **extra,
 			  unsigned char **ret_args)
@@ -82,25 +85,27 @@ static CUresult check_cooperative(const struct cot_emu_launch *l)
 	return CUDA_SUCCESS;
 }
 
-/* Built-in kernels, which only last a given time, may have clusters; kernels that execute may not
- * yet. */
+/* Blocks run as if each were a cluster of its own, which most kernels cannot tell. */
 static CUresult check_cluster(const struct cot_emu_launch *l, struct cot_emu_place place)
 {
+	const struct cot_emu_function *f = l->function;
 	uint64_t n = 1;
 	unsigned i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		if (l->cluster[i] && l->grid[i] % l->cluster[i])
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 		n *= l->cluster[i] ? l->cluster[i] : 1;
+	}
 	if (n == 1)
 		return CUDA_SUCCESS;
+	if (!cot_emu_device_attribute(120)) /* CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH */
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (n > PORTABLE_CLUSTER && !atomic_load(&f->non_portable_cluster))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	if (n > cot_emu_resource_cluster(place.green ? &place.green->part : NULL))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-	if (l->function->ops->execute)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	for (i = 0; i < 3; i++)
-		if (l->cluster[i] && l->grid[i] % l->cluster[i])
-			return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+	return f->uses_clusters ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 static CUresult read_attribute(const CUlaunchAttribute *a, struct cot_emu_wishes *w)

@@ -1,21 +1,35 @@
 /* What a node of a graph does, from the parameters of its type. */
+#include <string.h>
+
 #include "emu/driver/graph.h"
 #include "emu/driver/inside.h"
 #include "emu/driver/launch.h"
 
-CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_task *ret_task)
+static struct cot_emu_wishes wishes_of(const struct cot_emu_task *before)
+{
+	struct cot_emu_wishes w = {.cooperative = false};
+
+	if (before && before->kind == COT_EMU_TASK_LAUNCH) {
+		w.cooperative = before->launch.cooperative;
+		memcpy(w.cluster, before->launch.cluster, sizeof(w.cluster));
+	}
+	return w;
+}
+
+CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, const struct cot_emu_task *before,
+			     struct cot_emu_task *ret_task)
 {
 	CUlaunchConfig config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
 				 .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 				 .sharedMemBytes = p->sharedMemBytes};
-	const struct cot_emu_wishes none = {.cooperative = false};
+	const struct cot_emu_wishes w = wishes_of(before);
 	struct cot_emu_place place;
 	CUresult result = cot_emu_place_get(p->ctx, &place);
 
 	if (result)
 		return result;
 	return cot_emu_task_launch(place, &config, p->func ? p->func : (CUfunction)p->kern,
-				   p->kernelParams, p->extra, &none, ret_task);
+				   p->kernelParams, p->extra, &w, ret_task);
 }
 
 static CUresult event_task(enum cot_emu_task_kind kind, CUevent event,
@@ -28,13 +42,14 @@ static CUresult event_task(enum cot_emu_task_kind kind, CUevent event,
 	return CUDA_SUCCESS;
 }
 
-CUresult cot_emu_params_task(const CUgraphNodeParams *p, struct cot_emu_task *ret_task)
+CUresult cot_emu_params_task(const CUgraphNodeParams *p, const struct cot_emu_task *before,
+			     struct cot_emu_task *ret_task)
 {
 	struct cot_emu_task t = {.kind = COT_EMU_TASK_EMPTY};
 
 	switch (p->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return cot_emu_kernel_task(&p->kernel, ret_task);
+		return cot_emu_kernel_task(&p->kernel, before, ret_task);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return cot_emu_task_copy(&p->memcpy.copyParams, ret_task);
 	case CU_GRAPH_NODE_TYPE_MEMSET:

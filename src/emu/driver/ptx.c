@@ -106,6 +106,7 @@ static bool describe(struct cot_emu_module *m, const struct cot_exec_module *x, 
 		to->shared_bytes = info->shared_bytes;
 		to->local_bytes = info->local_bytes;
 		memcpy(to->required_block, info->required_block, sizeof(to->required_block));
+		to->uses_clusters = info->uses_clusters;
 		to->module = m;
 		to->code = f;
 		for (k = 0; k < info->n_params; k++, params++)

@@ -73,6 +73,7 @@ struct cot_exec_function_info {
 	uint32_t required_block[3]; /* .reqntid, or zeros */
 	uint32_t min_blocks_per_sm; /* .minnctapersm, or 0 */
 	uint32_t n_instructions;
+	bool uses_clusters; /* asks for its place in a cluster, or for memory of one */
 };
 
 struct cot_exec_variable {
@@ -201,7 +202,7 @@ struct cot_exec_launch {
 	const struct cot_exec_function *function;
 	struct cot_exec_ranges *memory;
 	uint32_t grid[3], block[3];
-	uint32_t cluster[3];   /* zeros: none; only 1 x 1 x 1 is executed */
+	uint32_t cluster[3];   /* zeros: none; more than 1 x 1 x 1 only without uses_clusters */
 	uint32_t shared_bytes; /* dynamic */
 	const void *args;      /* copied by cot_exec_start() */
 	size_t args_size;

@@ -218,6 +218,14 @@ static cot_exec_ref special_row(const struct cot_ptx_operand *o)
 	return ROW_REF(BASE_RUN, RUN_ZERO);
 }
 
+static bool is_of_cluster(uint8_t sreg)
+{
+	return sreg == COT_PTX_SREG_CLUSTERID || sreg == COT_PTX_SREG_NCLUSTERID ||
+	       sreg == COT_PTX_SREG_CLUSTER_CTAID || sreg == COT_PTX_SREG_CLUSTER_NCTAID ||
+	       sreg == COT_PTX_SREG_CLUSTER_CTARANK || sreg == COT_PTX_SREG_CLUSTER_NCTARANK ||
+	       sreg == COT_PTX_SREG_IS_EXPLICIT_CLUSTER;
+}
+
 static bool is_clock(uint8_t sreg)
 {
 	return sreg == COT_PTX_SREG_CLOCK || sreg == COT_PTX_SREG_CLOCK_HI ||
@@ -245,6 +253,7 @@ static cot_exec_ref special(struct cot_exec_lower *l, const struct cot_ptx_opera
 	unsigned bits = cot_ptx_type_bits(cot_ptx_sreg_type(o->sreg));
 
 	*ret_bits = bits;
+	l->uses_clusters |= is_of_cluster(o->sreg);
 	if (is_clock(o->sreg))
 		return clock_row(l, o->sreg, bits);
 	if (bits == 64 && o->sreg != COT_PTX_SREG_GRIDID)

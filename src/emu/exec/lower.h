@@ -37,6 +37,7 @@ struct cot_exec_lower {
 	cot_exec_ref *regs;
 	uint32_t *label_pcs;
 	uint32_t reg_bytes, local_bytes, pred_at;
+	bool uses_clusters;
 	size_t n_consts, n_places;
 	int error;     /* -ENOMEM */
 	char *refusal; /* of this function: one sentence; the first counts */

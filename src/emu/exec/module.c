@@ -183,6 +183,7 @@ static int begin_function(struct cot_exec_lower *l)
 	l->stmt = NULL;
 	l->insn = NULL;
 	l->reg_bytes = l->local_bytes = l->pred_at = 0;
+	l->uses_clusters = false;
 	l->refusal = NULL;
 	return cot_exec_place_function(l);
 }
@@ -205,6 +206,7 @@ static void end_function(struct cot_exec_lower *l, uint32_t first_pc)
 	f->local_bytes = f->info.local_bytes = l->local_bytes;
 	f->info.n_registers = count_registers(l);
 	f->info.n_instructions = (uint32_t)l->code.n - first_pc;
+	f->info.uses_clusters = l->uses_clusters;
 	read_directives(&f->info, l->func);
 }
 
@@ -281,6 +283,7 @@ static void deepen(struct depth *d, uint32_t f, uint32_t level)
 			function->refused = strdup(other->refused);
 		if (other->info.n_registers > function->info.n_registers)
 			function->info.n_registers = other->info.n_registers;
+		function->info.uses_clusters |= other->info.uses_clusters;
 	}
 	function->deep_reg_bytes = function->reg_bytes + regs;
 	function->deep_local_bytes = function->local_bytes + local;

@@ -40,9 +40,11 @@ static int check_shape(const struct cot_exec_launch *a, struct cot_error *err)
 				".reqntid says",
 				f->name, a->block[0], a->block[1], a->block[2],
 				f->required_block[0], f->required_block[1], f->required_block[2]);
-	if ((a->cluster[0] > 1) || a->cluster[1] > 1 || a->cluster[2] > 1)
+	if (f->uses_clusters && (a->cluster[0] > 1 || a->cluster[1] > 1 || a->cluster[2] > 1))
 		return cot_error_set(err, -ENOTSUP,
-				     "%s: a cluster of several blocks; expected none", f->name);
+				     "%s: a cluster of several blocks; expected none, as the "
+				     "kernel makes use of it",
+				     f->name);
 	return 0;
 }
 

@@ -12,8 +12,7 @@
 #define N_SMS	       132u
 #define UNIT	       8u
 #define N_UNITS	       16u
-#define GREEN_BLOCKS   600u
-#define GREEN_ROOM     (GREEN_BLOCKS * 4)
+#define GREEN_BLOCKS   300u
 #define GREEN_NO_BLOCK 0xffffffffu
 
 /* clang-format off */
@@ -51,38 +50,6 @@ static const char green_ptx[] =
 	"}\n";
 /* clang-format on */
 
-/* The SMs on which blocks of the last `where` were: the lowest, the highest, and how many. */
-struct green_seen {
-	uint32_t least, most, n;
-};
-
-static inline struct green_seen green_look(CUdeviceptr words)
-{
-	static uint32_t at[GREEN_BLOCKS];
-	struct green_seen seen = {.least = UINT32_MAX};
-	uint32_t blocks_of[1024] = {0}, i;
-
-	OK(cuMemcpyDtoH(at, words, sizeof(at)));
-	for (i = 0; i < GREEN_BLOCKS; i++) {
-		assert_in_range(at[i], 0, 1023);
-		seen.n += !blocks_of[at[i]]++;
-		seen.least = at[i] < seen.least ? at[i] : seen.least;
-		seen.most = at[i] > seen.most ? at[i] : seen.most;
-	}
-	return seen;
-}
-
-static inline void green_assert_on(CUdeviceptr words, uint32_t first, uint32_t n)
-{
-	struct green_seen seen = green_look(words);
-
-	assert_in_range(seen.least, first, first + n - 1);
-	assert_in_range(seen.most, first, first + n - 1);
-	/* Not on a part of these by accident. */
-	assert_true(seen.n > n / 2);
-	OK(cuMemsetD32(words, GREEN_NO_BLOCK, GREEN_BLOCKS));
-}
-
 /* Units of eight SMs, of one split. */
 static inline void green_units(CUdevResource units[N_UNITS], CUdevResource *rest, unsigned flags)
 {
@@ -119,6 +86,101 @@ static inline CUcontext green_ctx(CUgreenCtx green)
 
 	OK(cuCtxFromGreenCtx(&ctx, green));
 	return ctx;
+}
+
+/* ---- what each test begins with: the primary context, kernels in it, and one split ---- */
+
+static struct {
+	CUcontext primary;
+	CUmodule module;
+	CUfunction where, poll;
+	CUdeviceptr words; /* of `where` */
+	CUdeviceptr flag;  /* of `poll` */
+	CUdevResource units[N_UNITS], rest;
+} green;
+
+static inline int green_setup(void **state)
+{
+	(void)state;
+	OK(cuDevicePrimaryCtxRetain(&green.primary, 0));
+	OK(cuCtxSetCurrent(green.primary));
+	OK(cuModuleLoadData(&green.module, green_ptx));
+	OK(cuModuleGetFunction(&green.where, green.module, "where"));
+	OK(cuModuleGetFunction(&green.poll, green.module, "poll"));
+	OK(cuMemAlloc(&green.words, GREEN_BLOCKS * sizeof(uint32_t)));
+	OK(cuMemsetD32(green.words, GREEN_NO_BLOCK, GREEN_BLOCKS));
+	OK(cuMemAlloc(&green.flag, sizeof(uint32_t)));
+	OK(cuMemsetD32(green.flag, 0, 1));
+	green_units(green.units, &green.rest, 0);
+	return 0;
+}
+
+static inline int green_teardown(void **state)
+{
+	(void)state;
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuCtxSetCurrent(NULL));
+	return 0;
+}
+
+/* The SMs on which blocks of the last `where` were: the lowest, the highest, and how many. */
+struct green_seen {
+	uint32_t least, most, n;
+};
+
+static inline struct green_seen green_look(void)
+{
+	static uint32_t at[GREEN_BLOCKS];
+	struct green_seen seen = {.least = UINT32_MAX};
+	uint32_t blocks_of[1024] = {0}, i;
+
+	OK(cuMemcpyDtoH(at, green.words, sizeof(at)));
+	for (i = 0; i < GREEN_BLOCKS; i++) {
+		assert_in_range(at[i], 0, 1023);
+		seen.n += !blocks_of[at[i]]++;
+		seen.least = at[i] < seen.least ? at[i] : seen.least;
+		seen.most = at[i] > seen.most ? at[i] : seen.most;
+	}
+	return seen;
+}
+
+static inline void green_assert_on(uint32_t first, uint32_t n)
+{
+	struct green_seen seen = green_look();
+
+	assert_in_range(seen.least, first, first + n - 1);
+	assert_in_range(seen.most, first, first + n - 1);
+	/* Not on a part of these by accident. */
+	assert_true(seen.n > n / 2);
+	OK(cuMemsetD32(green.words, GREEN_NO_BLOCK, GREEN_BLOCKS));
+}
+
+static inline CUresult green_launch_where(CUstream s)
+{
+	void *params[] = {&green.words};
+
+	return cuLaunchKernel(green.where, GREEN_BLOCKS, 1, 1, 32, 1, 1, 0, s, params, NULL);
+}
+
+/* Lasts until somebody calls green_release(). */
+static inline CUresult green_launch_poll(CUstream s)
+{
+	void *params[] = {&green.flag};
+
+	return cuLaunchKernel(green.poll, 1, 1, 1, 32, 1, 1, 0, s, params, NULL);
+}
+
+static inline void green_release(void)
+{
+	__atomic_store_n((uint32_t *)(uintptr_t)green.flag, 1, __ATOMIC_RELEASE);
+}
+
+/* Runs `where` in the stream: its blocks are on the SMs [first, first + n). */
+static inline void green_check(CUstream s, uint32_t first, uint32_t n)
+{
+	OK(green_launch_where(s));
+	OK(cuStreamSynchronize(s));
+	green_assert_on(first, n);
 }
 
 #endif

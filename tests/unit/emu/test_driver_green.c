@@ -7,51 +7,9 @@
 #include "emu/driver/builtin.h"
 #include "emu_dir.h"
 
-static CUcontext primary;
-static CUmodule module;
-static CUfunction where, poll_flag;
-static CUdeviceptr words;
-static CUdevResource units[N_UNITS], rest;
-
 static int group_setup(void **state)
 {
 	return emu_dir_setup(state) || cuInit(0);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	OK(cuDevicePrimaryCtxRetain(&primary, 0));
-	OK(cuCtxSetCurrent(primary));
-	OK(cuModuleLoadData(&module, green_ptx));
-	OK(cuModuleGetFunction(&where, module, "where"));
-	OK(cuModuleGetFunction(&poll_flag, module, "poll"));
-	OK(cuMemAlloc(&words, GREEN_ROOM));
-	OK(cuMemsetD32(words, GREEN_NO_BLOCK, GREEN_BLOCKS));
-	green_units(units, &rest, 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	OK(cuDevicePrimaryCtxReset_v2(0));
-	OK(cuCtxSetCurrent(NULL));
-	return 0;
-}
-
-static CUresult launch_where(CUstream s)
-{
-	void *params[] = {&words};
-
-	return cuLaunchKernel(where, GREEN_BLOCKS, 1, 1, 32, 1, 1, 0, s, params, NULL);
-}
-
-static void run_where(CUstream s, uint32_t first, uint32_t n)
-{
-	OK(launch_where(s));
-	OK(cuStreamSynchronize(s));
-	green_assert_on(words, first, n);
 }
 
 /* ---- resources ---- */
@@ -69,7 +27,7 @@ static void a_device_has_sms_to_divide(void **state)
 	assert_int_equal(all.sm.smCount, N_SMS);
 	assert_int_equal(all.sm.minSmPartitionSize, UNIT);
 	assert_int_equal(all.sm.smCoscheduledAlignment, UNIT);
-	OK(cuCtxGetDevResource(primary, &all, CU_DEV_RESOURCE_TYPE_SM));
+	OK(cuCtxGetDevResource(green.primary, &all, CU_DEV_RESOURCE_TYPE_SM));
 	assert_int_equal(all.sm.smCount, N_SMS);
 	assert_int_equal(cuDeviceGetDevResource(0, &all, (CUdevResourceType)1000),
 			 CUDA_ERROR_INVALID_RESOURCE_TYPE);
@@ -77,7 +35,7 @@ static void a_device_has_sms_to_divide(void **state)
 			 CUDA_ERROR_INVALID_DEVICE);
 	assert_int_equal(cuDeviceGetDevResource(0, NULL, CU_DEV_RESOURCE_TYPE_SM),
 			 CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuCtxGetDevResource(primary, &all, (CUdevResourceType)0),
+	assert_int_equal(cuCtxGetDevResource(green.primary, &all, (CUdevResourceType)0),
 			 CUDA_ERROR_INVALID_RESOURCE_TYPE);
 }
 
@@ -135,7 +93,7 @@ static void wrong_splits_are_refused(void **state)
 			 CUDA_ERROR_INVALID_VALUE);
 	n = 1;
 	/* A part has to become a green context first. */
-	assert_int_equal(cuDevSmResourceSplitByCount(&part, &n, &units[0], NULL, 0, 8),
+	assert_int_equal(cuDevSmResourceSplitByCount(&part, &n, &green.units[0], NULL, 0, 8),
 			 CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
 	other = all;
 	other.type = (CUdevResourceType)7;
@@ -151,31 +109,31 @@ static void descriptions_are_of_one_split(void **state)
 {
 	CUdevResource again[N_UNITS], pair[2];
 	CUdevResourceDesc a, b;
-	CUgreenCtx green;
+	CUgreenCtx part;
 
 	(void)state;
-	OK(cuDevResourceGenerateDesc(&a, units, 3));
-	OK(cuDevResourceGenerateDesc(&b, units, 3));
-	OK(cuGreenCtxCreate(&green, a, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-	OK(cuGreenCtxDestroy(green));
+	OK(cuDevResourceGenerateDesc(&a, green.units, 3));
+	OK(cuDevResourceGenerateDesc(&b, green.units, 3));
+	OK(cuGreenCtxCreate(&part, a, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	OK(cuGreenCtxDestroy(part));
 	/* Nothing, one SM twice, and parts of two splits. */
-	assert_int_equal(cuDevResourceGenerateDesc(&a, units, 0), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuDevResourceGenerateDesc(NULL, units, 1), CUDA_ERROR_INVALID_VALUE);
-	pair[0] = pair[1] = units[4];
+	assert_int_equal(cuDevResourceGenerateDesc(&a, green.units, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuDevResourceGenerateDesc(NULL, green.units, 1), CUDA_ERROR_INVALID_VALUE);
+	pair[0] = pair[1] = green.units[4];
 	assert_int_equal(cuDevResourceGenerateDesc(&a, pair, 2),
 			 CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
 	green_units(again, NULL, 0);
 	pair[1] = again[5];
 	assert_int_equal(cuDevResourceGenerateDesc(&a, pair, 2),
 			 CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-	pair[1] = units[5];
+	pair[1] = green.units[5];
 	pair[1].type = (CUdevResourceType)0;
 	assert_int_equal(cuDevResourceGenerateDesc(&a, pair, 2), CUDA_ERROR_INVALID_RESOURCE_TYPE);
-	assert_int_equal(cuGreenCtxCreate(&green, (CUdevResourceDesc)(void *)&a, 0,
+	assert_int_equal(cuGreenCtxCreate(&part, (CUdevResourceDesc)(void *)&a, 0,
 					  CU_GREEN_CTX_DEFAULT_STREAM),
 			 CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGreenCtxCreate(&green, b, 0, 0), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGreenCtxCreate(&green, b, 7, CU_GREEN_CTX_DEFAULT_STREAM),
+	assert_int_equal(cuGreenCtxCreate(&part, b, 0, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGreenCtxCreate(&part, b, 7, CU_GREEN_CTX_DEFAULT_STREAM),
 			 CUDA_ERROR_INVALID_DEVICE);
 }
 
@@ -183,205 +141,205 @@ static void descriptions_are_of_one_split(void **state)
 
 static void kernels_run_on_their_part(void **state)
 {
-	CUgreenCtx low = green_make(units, 0, 2), high = green_make(units, 5, 3);
-	CUgreenCtx left = green_make(&rest, 0, 1);
+	CUgreenCtx low = green_make(green.units, 0, 2), high = green_make(green.units, 5, 3);
+	CUgreenCtx left = green_make(&green.rest, 0, 1);
 	CUstream plain;
 
 	(void)state;
 	OK(cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING));
-	run_where(green_stream(low), 0, 16);
-	run_where(green_stream(high), 40, 24);
-	run_where(green_stream(left), 128, 4);
-	run_where(plain, 0, N_SMS);
+	green_check(green_stream(low), 0, 16);
+	green_check(green_stream(high), 40, 24);
+	green_check(green_stream(left), 128, 4);
+	green_check(plain, 0, N_SMS);
 	OK(cuGreenCtxDestroy(low));
 	OK(cuGreenCtxDestroy(high));
 	OK(cuGreenCtxDestroy(left));
-	run_where(plain, 0, N_SMS);
+	green_check(plain, 0, N_SMS);
 }
 
 static void a_part_may_have_gaps(void **state)
 {
-	CUdevResource ends[] = {units[1], units[15], rest}, got;
-	CUgreenCtx green = green_make(ends, 0, 3);
+	CUdevResource ends[] = {green.units[1], green.units[15], green.rest}, got;
+	CUgreenCtx part = green_make(ends, 0, 3);
 	struct green_seen seen;
-	CUstream s = green_stream(green);
+	CUstream s = green_stream(part);
 
 	(void)state;
-	OK(cuGreenCtxGetDevResource(green, &got, CU_DEV_RESOURCE_TYPE_SM));
+	OK(cuGreenCtxGetDevResource(part, &got, CU_DEV_RESOURCE_TYPE_SM));
 	assert_int_equal(got.sm.smCount, 20);
-	OK(launch_where(s));
+	OK(green_launch_where(s));
 	OK(cuStreamSynchronize(s));
-	seen = green_look(words);
+	seen = green_look();
 	assert_in_range(seen.least, 8, 15);
 	assert_in_range(seen.most, 128, 131);
 	assert_in_range(seen.n, 11, 20);
-	OK(cuGreenCtxDestroy(green));
+	OK(cuGreenCtxDestroy(part));
 }
 
 static void a_part_can_be_split_again(void **state)
 {
-	CUgreenCtx green = green_make(units, 2, 4), inner;
+	CUgreenCtx part = green_make(green.units, 2, 4), inner;
 	CUdevResource got, halves[2];
 	unsigned n = 2;
 
 	(void)state;
-	OK(cuGreenCtxGetDevResource(green, &got, CU_DEV_RESOURCE_TYPE_SM));
+	OK(cuGreenCtxGetDevResource(part, &got, CU_DEV_RESOURCE_TYPE_SM));
 	assert_int_equal(got.sm.smCount, 32);
 	OK(cuDevSmResourceSplitByCount(halves, &n, &got, NULL, 0, 16));
 	inner = green_make(halves, 1, 1);
-	run_where(green_stream(inner), 32, 16);
+	green_check(green_stream(inner), 32, 16);
 	OK(cuCtxGetDevResource(green_ctx(inner), &got, CU_DEV_RESOURCE_TYPE_SM));
 	assert_int_equal(got.sm.smCount, 16);
 	OK(cuGreenCtxDestroy(inner));
-	OK(cuGreenCtxDestroy(green));
+	OK(cuGreenCtxDestroy(part));
 }
 
 static void a_part_can_be_current(void **state)
 {
-	CUgreenCtx green = green_make(units, 3, 2), found;
-	CUcontext ctx = green_ctx(green), now;
+	CUgreenCtx part = green_make(green.units, 3, 2), found;
+	CUcontext ctx = green_ctx(part), now;
 	unsigned long long id, same, other;
 	CUdevice device = 7;
 	CUstream s;
 
 	(void)state;
-	assert_ptr_equal(green_ctx(green), ctx);
-	assert_ptr_not_equal(ctx, primary);
+	assert_ptr_equal(green_ctx(part), ctx);
+	assert_ptr_not_equal(ctx, green.primary);
 	OK(cuCtxPushCurrent(ctx));
 	OK(cuCtxGetCurrent(&now));
 	assert_ptr_equal(now, ctx);
 	OK(cuCtxGetDevice(&device));
 	assert_int_equal(device, 0);
-	OK(cuGreenCtxGetId(green, &id));
+	OK(cuGreenCtxGetId(part, &id));
 	OK(cuGreenCtxGetId(NULL, &same));
 	OK(cuCtxGetId(ctx, &other));
 	assert_int_equal(id, same);
 	assert_int_equal(id, other);
 	/* The default stream, and a stream that is made now, are the green context's. */
-	run_where(NULL, 24, 16);
-	run_where(CU_STREAM_PER_THREAD, 24, 16);
+	green_check(NULL, 24, 16);
+	green_check(CU_STREAM_PER_THREAD, 24, 16);
 	OK(cuStreamCreate(&s, 0));
-	run_where(s, 24, 16);
+	green_check(s, 24, 16);
 	OK(cuStreamGetGreenCtx(s, &found));
-	assert_ptr_equal(found, green);
+	assert_ptr_equal(found, part);
 	OK(cuStreamGetGreenCtx(NULL, &found));
-	assert_ptr_equal(found, green);
+	assert_ptr_equal(found, part);
 	assert_int_equal(cuCtxDestroy(ctx), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuCtxPopCurrent(&now));
 	assert_ptr_equal(now, ctx);
-	run_where(NULL, 0, N_SMS);
+	green_check(NULL, 0, N_SMS);
 	OK(cuStreamGetGreenCtx(NULL, &found));
 	assert_null(found);
 	assert_int_equal(cuGreenCtxGetId(NULL, &id), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuStreamDestroy(s));
-	OK(cuGreenCtxDestroy(green));
+	OK(cuGreenCtxDestroy(part));
 }
 
 /* ---- streams ---- */
 
 static void streams_know_their_part(void **state)
 {
-	CUgreenCtx green = green_make(units, 0, 1), found;
+	CUgreenCtx part = green_make(green.units, 0, 1), found;
 	CUstream s, plain;
 	CUcontext ctx;
 	unsigned flags;
 	int priority;
 
 	(void)state;
-	assert_int_equal(cuGreenCtxStreamCreate(&s, green, 0, 0), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGreenCtxStreamCreate(NULL, green, CU_STREAM_NON_BLOCKING, 0),
+	assert_int_equal(cuGreenCtxStreamCreate(&s, part, 0, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGreenCtxStreamCreate(NULL, part, CU_STREAM_NON_BLOCKING, 0),
 			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(
 		cuGreenCtxStreamCreate(&s, (CUgreenCtx)(void *)&s, CU_STREAM_NON_BLOCKING, 0),
 		CUDA_ERROR_INVALID_CONTEXT);
-	OK(cuGreenCtxStreamCreate(&s, green, CU_STREAM_NON_BLOCKING, -3));
+	OK(cuGreenCtxStreamCreate(&s, part, CU_STREAM_NON_BLOCKING, -3));
 	OK(cuStreamGetPriority(s, &priority));
 	assert_int_equal(priority, -3);
 	OK(cuStreamGetFlags(s, &flags));
 	assert_int_equal(flags, CU_STREAM_NON_BLOCKING);
 	OK(cuStreamGetCtx(s, &ctx));
-	assert_ptr_equal(ctx, green_ctx(green));
+	assert_ptr_equal(ctx, green_ctx(part));
 	OK(cuStreamGetCtx_v2(s, &ctx, &found));
-	assert_ptr_equal(ctx, primary);
-	assert_ptr_equal(found, green);
+	assert_ptr_equal(ctx, green.primary);
+	assert_ptr_equal(found, part);
 	OK(cuStreamCreate(&plain, 0));
 	OK(cuStreamGetCtx_v2(plain, &ctx, &found));
-	assert_ptr_equal(ctx, primary);
+	assert_ptr_equal(ctx, green.primary);
 	assert_null(found);
 	OK(cuStreamDestroy(plain));
 	OK(cuStreamDestroy(s));
-	OK(cuGreenCtxDestroy(green));
+	OK(cuGreenCtxDestroy(part));
 }
 
 static void streams_of_a_destroyed_part_are_detached(void **state)
 {
-	CUgreenCtx green = green_make(units, 0, 1), found;
-	CUstream s = green_stream(green);
-	CUcontext ctx = green_ctx(green);
+	CUgreenCtx part = green_make(green.units, 0, 1), found;
+	CUstream s = green_stream(part);
+	CUcontext ctx = green_ctx(part);
 	unsigned flags;
 
 	(void)state;
-	OK(launch_where(s));
-	OK(cuGreenCtxDestroy(green));
-	assert_int_equal(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
-	assert_int_equal(cuGreenCtxStreamCreate(&s, green, CU_STREAM_NON_BLOCKING, 0),
+	OK(green_launch_where(s));
+	OK(cuGreenCtxDestroy(part));
+	assert_int_equal(cuGreenCtxDestroy(part), CUDA_ERROR_INVALID_CONTEXT);
+	assert_int_equal(cuGreenCtxStreamCreate(&s, part, CU_STREAM_NON_BLOCKING, 0),
 			 CUDA_ERROR_INVALID_CONTEXT);
-	assert_int_equal(launch_where(s), CUDA_ERROR_STREAM_DETACHED);
+	assert_int_equal(green_launch_where(s), CUDA_ERROR_STREAM_DETACHED);
 	assert_int_equal(cuStreamGetFlags(s, &flags), CUDA_ERROR_STREAM_DETACHED);
 	assert_int_equal(cuStreamGetGreenCtx(s, &found), CUDA_ERROR_STREAM_DETACHED);
 	assert_int_equal(cuCtxGetDevice_v2(NULL, ctx), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuStreamDestroy(s));
 	OK(cuCtxSynchronize());
-	green_assert_on(words, 0, 8); /* what was queued was done */
+	green_assert_on(0, 8); /* what was queued was done */
 }
 
 /* It keeps the primary context, which the program need not hold. */
 static void a_part_holds_the_primary_context(void **state)
 {
-	CUgreenCtx green = green_make(units, 0, 1);
+	CUgreenCtx part = green_make(green.units, 0, 1);
 	int active;
 
 	(void)state;
 	OK(cuDevicePrimaryCtxRelease(0));
 	OK(cuDevicePrimaryCtxGetState(0, NULL, &active));
 	assert_int_equal(active, 1);
-	run_where(green_stream(green), 0, 8);
-	OK(cuGreenCtxDestroy(green));
+	green_check(green_stream(part), 0, 8);
+	OK(cuGreenCtxDestroy(part));
 	OK(cuDevicePrimaryCtxGetState(0, NULL, &active));
 	assert_int_equal(active, 0);
 }
 
 static void a_part_survives_the_reset_of_its_context(void **state)
 {
-	CUgreenCtx green = green_make(units, 0, 1);
+	CUgreenCtx part = green_make(green.units, 0, 1);
 	CUstream s;
 
 	(void)state;
 	OK(cuDevicePrimaryCtxReset_v2(0));
-	assert_int_equal(cuGreenCtxStreamCreate(&s, green, CU_STREAM_NON_BLOCKING, 0),
+	assert_int_equal(cuGreenCtxStreamCreate(&s, part, CU_STREAM_NON_BLOCKING, 0),
 			 CUDA_ERROR_INVALID_CONTEXT);
-	OK(cuGreenCtxDestroy(green));
-	assert_int_equal(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
-	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuGreenCtxDestroy(part));
+	assert_int_equal(cuGreenCtxDestroy(part), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuDevicePrimaryCtxRetain(&green.primary, 0));
 }
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, green_setup, green_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_device_has_sms_to_divide, setup, teardown),
-		cmocka_unit_test_setup_teardown(splits_are_in_eights, setup, teardown),
-		cmocka_unit_test_setup_teardown(wrong_splits_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(descriptions_are_of_one_split, setup, teardown),
-		cmocka_unit_test_setup_teardown(kernels_run_on_their_part, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_part_may_have_gaps, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_part_can_be_split_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_part_can_be_current, setup, teardown),
-		cmocka_unit_test_setup_teardown(streams_know_their_part, setup, teardown),
-		cmocka_unit_test_setup_teardown(streams_of_a_destroyed_part_are_detached, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_part_holds_the_primary_context, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_part_survives_the_reset_of_its_context, setup,
-						teardown),
+		CASE(a_device_has_sms_to_divide),
+		CASE(splits_are_in_eights),
+		CASE(wrong_splits_are_refused),
+		CASE(descriptions_are_of_one_split),
+		CASE(kernels_run_on_their_part),
+		CASE(a_part_may_have_gaps),
+		CASE(a_part_can_be_split_again),
+		CASE(a_part_can_be_current),
+		CASE(streams_know_their_part),
+		CASE(streams_of_a_destroyed_part_are_detached),
+		CASE(a_part_holds_the_primary_context),
+		CASE(a_part_survives_the_reset_of_its_context),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, emu_dir_teardown);

@@ -479,6 +479,19 @@ static void a_capture_is_spoiled_by_what_it_cannot_take(void **state)
 	OK(cuStreamDestroy(b));
 }
 
+static void a_capture_ends_with_its_stream(void **state)
+{
+	CUstream s = make_stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr d;
+
+	(void)state;
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	assert_int_equal(cuMemAlloc(&d, 4), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuStreamDestroy(s));
+	OK(cuMemAlloc(&d, 4));
+	OK(cuMemFree(d));
+}
+
 static void memory_is_known_by_its_address(void **state)
 {
 	CUdeviceptr base, d = make_words(N), pooled;
@@ -541,7 +554,8 @@ static void launches_are_checked(void **state)
 	assert_int_equal(blocks, 2);
 	a.value.clusterDim.x = 2;
 	a.value.clusterDim.y = a.value.clusterDim.z = 1;
-	assert_int_equal(cuLaunchKernelEx(&config, add, params, NULL), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cuLaunchKernelEx(&config, add, params, NULL),
+			 CUDA_ERROR_INVALID_CLUSTER_SIZE); /* of one block */
 	a = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
 	a.value.cooperative = 1;
 	OK(cuLaunchKernelEx(&config, add, params, NULL));
@@ -628,6 +642,7 @@ int main(void)
 		TEST(code_that_cannot_run_is_refused),
 		TEST(captured_work_is_done_by_the_graph),
 		TEST(a_capture_is_spoiled_by_what_it_cannot_take),
+		TEST(a_capture_ends_with_its_stream),
 		TEST(memory_is_known_by_its_address),
 		TEST(launches_are_checked),
 		TEST(a_fault_stays),

@@ -67,7 +67,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 
 	if (!params)
 		return CUDA_ERROR_INVALID_VALUE;
-	return add(node, graph, dependencies, n, &task, cot_emu_kernel_task(params, &task));
+	return add(node, graph, dependencies, n, &task, cot_emu_kernel_task(params, NULL, &task));
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -97,7 +97,7 @@ static CUresult add_params(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 {
 	struct cot_emu_task task;
 
-	return add(node, graph, dependencies, n, &task, cot_emu_params_task(params, &task));
+	return add(node, graph, dependencies, n, &task, cot_emu_params_task(params, NULL, &task));
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,

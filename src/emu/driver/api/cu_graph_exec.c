@@ -100,7 +100,9 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 
 	if (!params)
 		return CUDA_ERROR_INVALID_VALUE;
-	return set_task(exec, node, &task, cot_emu_kernel_task(params, &task));
+	return set_task(
+		exec, node, &task,
+		cot_emu_kernel_task(params, cot_emu_graph_exec_task(of(exec), node), &task));
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -129,7 +131,9 @@ static CUresult set_params(CUgraphExec exec, CUgraphNode node, const CUgraphNode
 {
 	struct cot_emu_task task;
 
-	return set_task(exec, node, &task, cot_emu_params_task(params, &task));
+	return set_task(
+		exec, node, &task,
+		cot_emu_params_task(params, cot_emu_graph_exec_task(of(exec), node), &task));
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)

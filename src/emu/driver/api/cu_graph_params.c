@@ -66,7 +66,7 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
 	CUresult result = check(node, params, COT_EMU_TASK_LAUNCH);
 	struct cot_emu_task task;
 
-	return result ? result : set(node, &task, cot_emu_kernel_task(params, &task));
+	return result ? result : set(node, &task, cot_emu_kernel_task(params, &node->task, &task));
 }
 
 static CUDA_MEMCPY3D describe_flat(const struct cot_emu_copy *c)
@@ -145,7 +145,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 
 	if (!node || !params)
 		return CUDA_ERROR_INVALID_VALUE;
-	return set(node, &task, cot_emu_params_task(params, &task));
+	return set(node, &task, cot_emu_params_task(params, &node->task, &task));
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)

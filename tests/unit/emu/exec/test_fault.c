@@ -177,7 +177,8 @@ static void test_bad_launch(void **state)
 	struct cot_exec_launch good, a;
 
 	(void)state;
-	exec_load_body(&t, ".visible .entry k(.param .u64 out) .reqntid 64 { ret; }");
+	exec_load_body(&t, ".visible .entry k(.param .u64 out) .reqntid 64\n"
+			   "{ .reg .b32 %r<2>; mov.u32 %r1, %cluster_ctarank; ret; }");
 	good = t.launch;
 	good.grid[0] = good.grid[1] = good.grid[2] = 1;
 	good.block[0] = 64;

@@ -1,0 +1,297 @@
+/* Graphs and green contexts of the emulated driver: a kernel node runs where its context is. */
+#include "green.h"
+
+#include <stdlib.h>
+
+#include "emu_dir.h"
+
+static CUgreenCtx low, high; /* the SMs 0 to 31 and 64 to 127 */
+static CUstream in_low, in_high, plain;
+
+static int group_setup(void **state)
+{
+	return emu_dir_setup(state) || cuInit(0);
+}
+
+static int setup(void **state)
+{
+	green_setup(state);
+	low = green_make(green.units, 0, 4);
+	high = green_make(green.units, 8, 8);
+	in_low = green_stream(low);
+	in_high = green_stream(high);
+	OK(cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	OK(cuCtxSynchronize());
+	OK(cuGreenCtxDestroy(low));
+	OK(cuGreenCtxDestroy(high));
+	return green_teardown(state);
+}
+
+/* A graph of one `where`. */
+static CUgraph capture(CUstream s)
+{
+	CUgraph graph;
+
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(green_launch_where(s));
+	OK(cuStreamEndCapture(s, &graph));
+	return graph;
+}
+
+static CUgraphExec instance(CUgraph graph)
+{
+	CUgraphExec exec;
+
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return exec;
+}
+
+static void check_exec(CUgraphExec exec, CUstream s, uint32_t first, uint32_t n)
+{
+	OK(cuGraphLaunch(exec, s));
+	OK(cuStreamSynchronize(s));
+	green_assert_on(first, n);
+}
+
+static CUgraphNode only_node(CUgraph graph)
+{
+	CUgraphNode node = NULL;
+	size_t n = 1;
+
+	OK(cuGraphGetNodes(graph, &node, &n));
+	assert_int_equal(n, 1);
+	return node;
+}
+
+static void a_graph_runs_where_it_was_captured(void **state)
+{
+	CUgraph of_low = capture(in_low), of_all = capture(plain);
+	CUgraphExec low_exec = instance(of_low), all_exec = instance(of_all);
+	CUDA_KERNEL_NODE_PARAMS params;
+
+	(void)state;
+	check_exec(low_exec, in_low, 0, 32);
+	check_exec(low_exec, in_high, 0, 32);
+	check_exec(low_exec, plain, 0, 32);
+	check_exec(low_exec, NULL, 0, 32);
+	check_exec(all_exec, plain, 0, N_SMS);
+	check_exec(all_exec, in_low, 0, N_SMS);
+	OK(cuGraphKernelNodeGetParams_v2(only_node(of_low), &params));
+	assert_ptr_equal(params.ctx, green_ctx(low));
+	OK(cuGraphKernelNodeGetParams_v2(only_node(of_all), &params));
+	assert_ptr_equal(params.ctx, green.primary);
+	OK(cuGraphExecDestroy(low_exec));
+	OK(cuGraphExecDestroy(all_exec));
+	OK(cuGraphDestroy(of_low));
+	OK(cuGraphDestroy(of_all));
+}
+
+/* One instance for each part, from one graph: what a program's part that changes needs. */
+static void clones_may_have_other_parts(void **state)
+{
+	const struct {
+		CUcontext ctx;
+		uint32_t first, n;
+	} where[] = {{green_ctx(low), 0, 32}, {green_ctx(high), 64, 64}, {green.primary, 0, N_SMS}};
+	CUgraph graph = capture(plain), clone;
+	CUDA_KERNEL_NODE_PARAMS params;
+	CUgraphExec execs[3], first;
+	CUgraphNode node;
+	unsigned i, round;
+
+	(void)state;
+	first = instance(graph);
+	for (i = 0; i < 3; i++) {
+		OK(cuGraphClone(&clone, graph));
+		OK(cuGraphNodeFindInClone(&node, only_node(graph), clone));
+		OK(cuGraphKernelNodeGetParams_v2(node, &params));
+		params.ctx = where[i].ctx;
+		OK(cuGraphKernelNodeSetParams_v2(node, &params));
+		execs[i] = instance(clone);
+		OK(cuGraphDestroy(clone));
+	}
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < 3; i++)
+			check_exec(execs[i], plain, where[i].first, where[i].n);
+	check_exec(first, in_high, 0, N_SMS);
+	for (i = 0; i < 3; i++)
+		OK(cuGraphExecDestroy(execs[i]));
+	OK(cuGraphExecDestroy(first));
+	OK(cuGraphDestroy(graph));
+}
+
+static void an_instance_can_be_moved(void **state)
+{
+	CUgraph graph = capture(in_high);
+	CUgraphExec exec = instance(graph);
+	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+
+	(void)state;
+	check_exec(exec, plain, 64, 64);
+	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), &any.kernel));
+	any.kernel.ctx = green_ctx(low);
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &any.kernel));
+	check_exec(exec, plain, 0, 32);
+	any.kernel.ctx = green.primary;
+	OK(cuGraphExecNodeSetParams(exec, only_node(graph), &any));
+	check_exec(exec, plain, 0, N_SMS);
+	/* The graph itself, and what is made from it, stay where they were. */
+	OK(cuGraphExecDestroy(exec));
+	exec = instance(graph);
+	check_exec(exec, plain, 64, 64);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
+static void built_nodes_name_their_context(void **state)
+{
+	void *args[] = {&green.words};
+	CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	CUgraphExec exec;
+	CUgraph graph;
+	CUgraphNode node;
+	CUcontext was;
+
+	(void)state;
+	p.kernel = (CUDA_KERNEL_NODE_PARAMS){.func = green.where,
+					     .gridDimX = GREEN_BLOCKS,
+					     .gridDimY = 1,
+					     .gridDimZ = 1,
+					     .blockDimX = 32,
+					     .blockDimY = 1,
+					     .blockDimZ = 1,
+					     .kernelParams = args,
+					     .ctx = green_ctx(high)};
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddNode(&node, graph, NULL, 0, &p));
+	exec = instance(graph);
+	check_exec(exec, plain, 64, 64);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	/* Without a name, the one that is current. */
+	p.kernel.ctx = NULL;
+	OK(cuCtxPushCurrent(green_ctx(low)));
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &p.kernel));
+	OK(cuCtxPopCurrent(&was));
+	exec = instance(graph);
+	check_exec(exec, plain, 0, 32);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
+/* A capture that goes through three streams has nodes on three parts. */
+static void one_graph_may_have_several_parts(void **state)
+{
+	CUdeviceptr words[3];
+	CUstream streams[3] = {plain, in_low, in_high};
+	const uint32_t first[3] = {0, 0, 64}, n[3] = {N_SMS, 32, 64};
+	CUevent fork, join;
+	CUgraphExec exec;
+	CUgraph graph;
+	unsigned i;
+
+	(void)state;
+	OK(cuEventCreate(&fork, 0));
+	OK(cuEventCreate(&join, 0));
+	for (i = 0; i < 3; i++)
+		OK(cuMemAlloc(&words[i], GREEN_BLOCKS * sizeof(uint32_t)));
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	OK(cuEventRecord(fork, plain));
+	for (i = 0; i < 3; i++) {
+		void *args[] = {&words[i]};
+
+		if (i)
+			OK(cuStreamWaitEvent(streams[i], fork, 0));
+		OK(cuLaunchKernel(green.where, GREEN_BLOCKS, 1, 1, 32, 1, 1, 0, streams[i], args,
+				  NULL));
+		if (!i)
+			continue;
+		OK(cuEventRecord(join, streams[i]));
+		OK(cuStreamWaitEvent(plain, join, 0));
+	}
+	OK(cuStreamEndCapture(plain, &graph));
+	exec = instance(graph);
+	OK(cuGraphLaunch(exec, in_low));
+	OK(cuStreamSynchronize(in_low));
+	for (i = 0; i < 3; i++) {
+		OK(cuMemcpyDtoD(green.words, words[i], GREEN_BLOCKS * sizeof(uint32_t)));
+		green_assert_on(first[i], n[i]);
+	}
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	OK(cuEventDestroy(fork));
+	OK(cuEventDestroy(join));
+}
+
+/* What was launched with a node's attributes stays so when the node is changed. */
+static void nodes_keep_their_attributes(void **state)
+{
+	void *args[] = {&green.flag};
+	CUDA_KERNEL_NODE_PARAMS params;
+	CUgraphExec exec;
+	CUgraph graph;
+	int per_sm;
+
+	(void)state;
+	green_release();
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, green.poll, 1024, 0));
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuLaunchCooperativeKernel(green.poll, 64 * (unsigned)per_sm, 1, 1, 1024, 1, 1, 0, plain,
+				     args));
+	OK(cuStreamEndCapture(plain, &graph));
+	exec = instance(graph);
+	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), &params));
+	params.ctx = green_ctx(low);
+	assert_int_equal(cuGraphKernelNodeSetParams_v2(only_node(graph), &params),
+			 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &params),
+			 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+	params.ctx = green_ctx(high);
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &params));
+	OK(cuGraphLaunch(exec, plain));
+	OK(cuStreamSynchronize(plain));
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
+/* The default stream of a part can be captured, that of the context cannot. */
+static void the_default_stream_of_a_part_can_be_captured(void **state)
+{
+	CUgraphExec exec;
+	CUcontext was;
+	CUgraph graph;
+
+	(void)state;
+	assert_int_equal(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
+			 CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuCtxPushCurrent(green_ctx(low)));
+	graph = capture(NULL);
+	OK(cuCtxPopCurrent(&was));
+	exec = instance(graph);
+	check_exec(exec, plain, 0, 32);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_graph_runs_where_it_was_captured),
+		CASE(clones_may_have_other_parts),
+		CASE(an_instance_can_be_moved),
+		CASE(built_nodes_name_their_context),
+		CASE(one_graph_may_have_several_parts),
+		CASE(nodes_keep_their_attributes),
+		CASE(the_default_stream_of_a_part_can_be_captured),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, emu_dir_teardown);
+}
