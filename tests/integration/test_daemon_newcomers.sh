@@ -24,7 +24,7 @@ background "$PEER" library --name c --grow 0.1 --grow-again 0.1 >"$work/c"
 c=$pid
 sleep 1
 "$COTENANT" freeze c >"$work/out" 2>&1 && fail "c was frozen by hand"
-says "$work/out" "sets up channels all the time"
+says "$work/out" "keeps setting up channels"
 n=$(grep -cx freeze "$work/a")
 sleep 2.5
 says_not "$work/c" freeze

@@ -36,7 +36,7 @@ expect_value request reserve 30%
 expect_value shared tenants 2
 "$COTENANT" set pool:shared --slice 3ms >"$work/out" || fail "set pool:shared"
 "$COTENANT" set pool:shared --quota 5sm >"$work/out" 2>&1 && fail "a pool has a quota"
-says "$work/out" "of programs, not of pools"
+says "$work/out" "only programs have quotas"
 
 # The next daemon knows pool and shares.
 kill_daemon

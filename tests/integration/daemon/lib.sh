@@ -104,7 +104,7 @@ expect_value() {
 # has not been confirmed; then it comes about without being asked for again.
 freezes() {
 	"$COTENANT" freeze "$1" >"$work/out" 2>&1 && return
-	grep -q "told again and again" "$work/out" && stays_frozen "$1"
+	grep -q "the daemon repeats the order" "$work/out" && stays_frozen "$1"
 }
 
 # stays_frozen NAME: nobody has let it go; where a lease has ended it is frozen again.
