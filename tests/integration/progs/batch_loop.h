@@ -42,22 +42,34 @@ static inline uint64_t batch_sum(const uint32_t *words)
 	return sum;
 }
 
-/* Prints "kernels N per_s R share S checksum H wrong W". share: of the GPU, by kernel time. */
+/*
+ * Prints "kernels N per_s R share S gpu_share G checksum H wrong W". share: of the GPU, by kernel
+ * time; gpu_share: while it had a kernel there, so what the program waited for a processor between
+ * two of them is left out.
+ */
 static inline int batch_loop(const struct prog *p, const struct batch *b)
 {
 	static uint32_t words[BATCH_WORDS];
 	unsigned long n = 0, wrong = 0;
-	double begun, passed = 0, kernel_us;
+	double begun, passed = 0, there_us = 0, kernel_us;
 	uint64_t first = 0, sum;
+	CUevent from, to;
 	CUdeviceptr data;
+	float ms;
 
 	prog_catch_signals();
+	PROG_CHECK(cuEventCreate(&from, 0));
+	PROG_CHECK(cuEventCreate(&to, 0));
 	PROG_CHECK(cuMemAlloc(&data, sizeof(words)));
 	begun = prog_now_us();
 	while (!prog_stopped && passed < b->seconds * 1e6) {
+		PROG_CHECK(cuEventRecord(from, p->stream));
 		batch_kernel(p, b, data);
+		PROG_CHECK(cuEventRecord(to, p->stream));
 		PROG_CHECK(cuMemcpyDtoHAsync(words, data, sizeof(words), p->stream));
 		PROG_CHECK(cuStreamSynchronize(p->stream));
+		PROG_CHECK(cuEventElapsedTime(&ms, from, to));
+		there_us += (double)ms * 1e3;
 		sum = batch_sum(words);
 		if (!n++)
 			first = sum;
@@ -65,9 +77,11 @@ static inline int batch_loop(const struct prog *p, const struct batch *b)
 		passed = prog_now_us() - begun;
 	}
 	kernel_us = b->block_us * ((b->blocks + 132 * 8 - 1) / (132 * 8));
-	printf("kernels %lu per_s %.2f share %.3f checksum %016llx wrong %lu\n", n,
+	printf("kernels %lu per_s %.2f share %.3f gpu_share %.3f checksum %016llx wrong %lu\n", n,
 	       passed > 0 ? (double)n * 1e6 / passed : 0,
-	       passed > 0 ? (double)n * kernel_us / passed : 0, (unsigned long long)first, wrong);
+	       passed > 0 ? (double)n * kernel_us / passed : 0,
+	       there_us > 0 ? (double)n * kernel_us / there_us : 0, (unsigned long long)first,
+	       wrong);
 	return wrong ? 1 : 0;
 }
 
