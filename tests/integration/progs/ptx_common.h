@@ -65,6 +65,25 @@ static const char ptx_text[] =
 	"  st.global.u32 [%rd3], %r1;\n"
 	"  ret;\n"
 	"}\n"
+	/* Each block writes %smid and %nsmid; the loop lets others begin beside it. */
+	".visible .entry where(.param .u64 words)\n"
+	"{\n"
+	"  .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<4>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  mov.u32 %r1, %ctaid.x;\n"
+	"  mul.wide.u32 %rd2, %r1, 8;\n"
+	"  add.u64 %rd3, %rd1, %rd2;\n"
+	"  mov.u32 %r2, %smid;\n"
+	"  mov.u32 %r3, %nsmid;\n"
+	"  mov.u32 %r4, 0;\n"
+	"again:\n"
+	"  add.u32 %r4, %r4, 1;\n"
+	"  setp.lt.u32 %p1, %r4, 8000;\n"
+	"  @%p1 bra again;\n"
+	"  st.global.u32 [%rd3], %r2;\n"
+	"  st.global.u32 [%rd3+4], %r3;\n"
+	"  ret;\n"
+	"}\n"
 	/* 0: nothing; 1: far beyond; 2: not aligned; 3: trap */
 	".visible .entry wrong(.param .u64 words, .param .u32 how)\n"
 	"{\n"
@@ -105,6 +124,38 @@ static inline CUfunction ptx_function(const struct ptx_prog *p, const char *name
 
 	PROG_CHECK(cuModuleGetFunction(&f, p->module, name));
 	return f;
+}
+
+/* On which SMs the blocks of `where` were. */
+struct ptx_where {
+	unsigned nsmid, used, least, most;
+};
+
+#define PTX_WHERE_BLOCKS 300u
+
+static inline struct ptx_where ptx_where(const struct ptx_prog *p, CUstream stream)
+{
+	static uint32_t words[PTX_WHERE_BLOCKS][2], blocks_of[4096];
+	struct ptx_where seen = {.least = UINT32_MAX};
+	CUdeviceptr d;
+	void *params[] = {&d};
+	uint32_t i, sm;
+
+	PROG_CHECK(cuMemAlloc(&d, sizeof(words)));
+	PROG_CHECK(cuLaunchKernel(ptx_function(p, "where"), PTX_WHERE_BLOCKS, 1, 1, 32, 1, 1, 0,
+				  stream, params, NULL));
+	PROG_CHECK(cuMemcpyDtoHAsync(words, d, sizeof(words), stream));
+	PROG_CHECK(cuStreamSynchronize(stream));
+	memset(blocks_of, 0, sizeof(blocks_of));
+	for (i = 0; i < PTX_WHERE_BLOCKS; i++) {
+		sm = words[i][0];
+		seen.used += sm < 4096 && !blocks_of[sm]++;
+		seen.least = sm < seen.least ? sm : seen.least;
+		seen.most = sm > seen.most ? sm : seen.most;
+	}
+	seen.nsmid = words[0][1];
+	PROG_CHECK(cuMemFree(d));
+	return seen;
 }
 
 #endif
