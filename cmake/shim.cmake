@@ -7,7 +7,7 @@ find_library(COT_SHIM_ZSTD NAMES libzstd.a HINTS ${ZSTD_LIBRARY_DIRS} ${ZSTD_LIB
 mark_as_advanced(COT_SHIM_LZ4 COT_SHIM_ZSTD)
 
 # What it needs of the other libraries: into a shared library go objects of its own.
-cot_preloaded(cot_shim_cuda SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/fatbin/*.c src/ptx/*.c
+cot_preloaded(cot_shim_cuda SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/*.c src/cuda/fatbin/*.c src/ptx/*.c
 		src/ptx/pass/*.c src/proto/*.c src/base/*.c
 	LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}")
 set_target_properties(cot_shim_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1

@@ -91,8 +91,10 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	if (read_number(s, get("COTENANT_SHIM_WAIT_MS"), WAIT_MS_MAX, &x))
 		s->wait_ms = (uint32_t)x;
 	read_text(s, get("COTENANT_SHIM_DRIVER"), s->driver, sizeof(s->driver));
-	s->shim = (s->quota || s->reserve || is_yes(get("COTENANT_SHIM"))) && !s->disabled &&
-		  s->socket[0] && s->role == COT_ROLE_TENANT;
+	s->rewrites = s->quota || s->reserve || is_yes(get("COTENANT_SHIM"));
+	s->parts = is_yes(get("COTENANT_PARTS"));
+	s->shim = (s->rewrites || s->parts) && !s->disabled && s->socket[0] &&
+		  s->role == COT_ROLE_TENANT;
 }
 
 void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),

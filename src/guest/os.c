@@ -34,6 +34,8 @@ BIND_OLD(dlclose);
 BIND_OLD(dlsym);
 BIND_OLD(pthread_create);
 BIND_OLD(pthread_attr_setstacksize);
+BIND_OLD(pthread_key_create);
+BIND_OLD(pthread_setspecific);
 #define HAS_OLD(name) (OLD(name) != NULL)
 #else
 #define OLD(name)     name
@@ -161,4 +163,21 @@ int cot_thread_start(size_t stack, void *(*body)(void *), void *arg)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -rc;
+}
+
+int cot_thread_key_make(cot_thread_key *ret_key, void (*end)(void *data))
+{
+	pthread_key_t key;
+
+	if (!HAS_OLD(pthread_key_create) || !HAS_OLD(pthread_setspecific))
+		return -ENOSYS;
+	if (OLD(pthread_key_create)(&key, end))
+		return -EAGAIN;
+	*ret_key = key;
+	return 0;
+}
+
+int cot_thread_key_set(cot_thread_key key, void *data)
+{
+	return -OLD(pthread_setspecific)(key, data);
 }

@@ -35,6 +35,11 @@ void cot_own_fd_close(struct cot_own_fd *own);
 /* A detached thread with all signals blocked and at least this much stack. 0 or -errno. */
 int cot_thread_start(size_t stack, void *(*body)(void *), void *arg);
 
+/* What a thread has of ours: `end` is called with it when the thread ends, unless it is NULL. */
+typedef unsigned cot_thread_key;
+int cot_thread_key_make(cot_thread_key *ret_key, void (*end)(void *data));
+int cot_thread_key_set(cot_thread_key key, void *data);
+
 /* The next definition of `name` after this library's, or NULL. */
 void *cot_next_symbol(const char *name);
 

@@ -388,6 +388,9 @@ typedef struct CUgraphNodeParams_st {
 	long long reserved2;
 } CUgraphNodeParams;
 
+#define CU_GRAPH_INSTANTIATE_FLAG_UPLOAD	2u
+#define CU_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH 4u
+
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
 	uint64_t flags;
 	CUstream hUploadStream;

@@ -25,7 +25,7 @@ struct cot_shim_context *cot_shim_contexts_first(void)
 
 /* ---- making and closing ---- */
 
-static void uuid_text(int device, char text[COT_PROTO_NAME_MAX])
+void cot_shim_uuid_text(int device, char text[COT_PROTO_NAME_MAX])
 {
 	CUuuid uuid;
 	const unsigned char *b = uuid.bytes;
@@ -123,7 +123,7 @@ static bool make(struct cot_shim_context *c, struct cot_shim_gpu **ret_gpu)
 	    !COT_REAL(cuDeviceGetAttribute)(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 					    device) &&
 	    n_sms > 0) {
-		uuid_text(device, uuid);
+		cot_shim_uuid_text(device, uuid);
 		c->sleeps = wants_sleep();
 		made = make_stream(c) && make_memory(c);
 		if (!made)

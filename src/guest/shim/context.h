@@ -9,6 +9,7 @@
 
 #include "cotenant/passes.h"
 #include "guest/shim/driver.h"
+#include "proto/proto.h"
 
 #define COT_SHIM_SLOTS	 512u
 #define COT_SHIM_STREAMS 16u
@@ -75,6 +76,8 @@ struct cot_shim_context {
 
 /* Without the lock: that of the calling thread, made on first use; NULL: none, or not usable. */
 struct cot_shim_context *cot_shim_context_current(void);
+/* A GPU's UUID as the daemon names it. */
+void cot_shim_uuid_text(int device, char text[COT_PROTO_NAME_MAX]);
 /* With the lock. */
 struct cot_shim_context *cot_shim_contexts_first(void);
 /* Before the program destroys it: waits, with a bound, until no thread uses it. */

@@ -12,6 +12,7 @@ struct counts {
 	_Atomic uint64_t rewritten, refused, workers, plain;
 	_Atomic uint64_t reasons[COT_N_REASONS], whys[COT_SHIM_N_WHYS];
 	_Atomic uint64_t told; /* the sum of all, in the last message */
+	_Atomic uint64_t moved, followed, stayed, stays[COT_SHIM_N_WHYS], told_parts;
 };
 
 static struct counts counts;
@@ -54,6 +55,26 @@ void cot_shim_count_plain(enum cot_shim_why why)
 		cot_shim_wake();
 }
 
+void cot_shim_count_followed(void)
+{
+	add(&counts.followed, 1);
+	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
+	    atomic_exchange(&resting, false))
+		cot_shim_wake();
+}
+
+void cot_shim_count_stayed(enum cot_shim_why why)
+{
+	add(&counts.stayed, 1);
+	if (atomic_fetch_add_explicit(&counts.stays[why], 1, memory_order_relaxed) == 0)
+		cot_log(COT_LOG_INFO, "not on the part: %s", why_sentences[why]);
+}
+
+void cot_shim_count_moved(void)
+{
+	add(&counts.moved, 1);
+}
+
 void cot_shim_count_workers(void)
 {
 	add(&counts.workers, 1);
@@ -71,16 +92,37 @@ void cot_shim_count_refused(unsigned reason)
 		add(&counts.reasons[reason], 1);
 }
 
-static void put_reason(struct cot_msg_work_counts *m, size_t size, const char *name, uint64_t n)
-{
-	struct cot_work_reason *r = &m->reasons[m->n_reasons];
+/* Reasons in a packet: as many as there is room for. */
+struct reasons {
+	struct cot_work_reason *list;
+	uint32_t n, room;
+};
 
-	if (!n || m->n_reasons >= COT_PROTO_REASONS_MAX ||
-	    sizeof(*m) + (m->n_reasons + 1) * sizeof(*r) > size)
+static struct reasons reasons_in(void *list, size_t bytes)
+{
+	size_t room = bytes / sizeof(struct cot_work_reason);
+
+	return (struct reasons){
+		list, 0, room < COT_PROTO_REASONS_MAX ? (uint32_t)room : COT_PROTO_REASONS_MAX};
+}
+
+static void put_reason(struct reasons *to, const char *name, uint64_t n)
+{
+	struct cot_work_reason *r = &to->list[to->n];
+
+	if (!n || to->n >= to->room)
 		return;
 	*r = (struct cot_work_reason){.n_kernels = n};
 	(void)snprintf(r->name, sizeof(r->name), "%s", name);
-	m->n_reasons++;
+	to->n++;
+}
+
+static void put_whys(struct reasons *to, const _Atomic uint64_t *counts_of)
+{
+	unsigned i;
+
+	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
+		put_reason(to, why_names[i], get(&counts_of[i]));
 }
 
 static uint64_t sum(void)
@@ -89,9 +131,14 @@ static uint64_t sum(void)
 	       get(&counts.plain) + 1;
 }
 
+static uint64_t sum_of_parts(void)
+{
+	return get(&counts.moved) + get(&counts.followed) + get(&counts.stayed);
+}
+
 bool cot_shim_counts_changed(void)
 {
-	return get(&counts.told) != sum();
+	return get(&counts.told) != sum() || get(&counts.told_parts) != sum_of_parts();
 }
 
 void cot_shim_counts_rest(void)
@@ -102,6 +149,7 @@ void cot_shim_counts_rest(void)
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always)
 {
 	struct cot_msg_work_counts *m = packet;
+	struct reasons to = reasons_in(m->reasons, size - sizeof(*m));
 	uint64_t now = sum();
 	unsigned i;
 
@@ -111,10 +159,27 @@ size_t cot_shim_counts_fill(void *packet, size_t size, bool always)
 	m->n_launched_workers = get(&counts.workers);
 	m->n_launched_plain = get(&counts.plain);
 	for (i = COT_REASON_NONE + 1; i < COT_N_REASONS; i++)
-		put_reason(m, size, cot_reason_name((enum cot_reason)i), get(&counts.reasons[i]));
-	for (i = COT_SHIM_WHY_NOT + 1; i < COT_SHIM_N_WHYS; i++)
-		put_reason(m, size, why_names[i], get(&counts.whys[i]));
+		put_reason(&to, cot_reason_name((enum cot_reason)i), get(&counts.reasons[i]));
+	put_whys(&to, counts.whys);
+	m->n_reasons = to.n;
 	if (atomic_exchange(&counts.told, now) == now && !always)
+		return 0;
+	return sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
+}
+
+size_t cot_shim_counts_fill_parts(void *packet, size_t size, bool always)
+{
+	struct cot_msg_part_counts *m = packet;
+	struct reasons to = reasons_in(m->reasons, size - sizeof(*m));
+	uint64_t now = sum_of_parts();
+
+	memset(m, 0, sizeof(*m));
+	m->n_changes = get(&counts.moved);
+	m->n_followed = get(&counts.followed);
+	m->n_stayed = get(&counts.stayed);
+	put_whys(&to, counts.stays);
+	m->n_reasons = to.n;
+	if (atomic_exchange(&counts.told_parts, now) == now && !always)
 		return 0;
 	return sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
 }

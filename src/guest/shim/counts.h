@@ -17,6 +17,9 @@ enum cot_shim_why {
 void cot_shim_count_why(enum cot_shim_why why);
 void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten kernel */
 void cot_shim_count_workers(void);
+void cot_shim_count_followed(void);		   /* a launch of a program that has a part */
+void cot_shim_count_stayed(enum cot_shim_why why); /* another, outside of it */
+void cot_shim_count_moved(void);		   /* a change of parts */
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
 /* Whether there are counts that the daemon has not got. */
@@ -25,5 +28,7 @@ bool cot_shim_counts_changed(void);
 void cot_shim_counts_rest(void);
 /* A packet of at most `size` bytes; the bytes used, 0 if nothing has changed since the last one. */
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always);
+/* The same of parts: struct cot_msg_part_counts. */
+size_t cot_shim_counts_fill_parts(void *packet, size_t size, bool always);
 
 #endif

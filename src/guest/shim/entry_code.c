@@ -11,6 +11,7 @@
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/rewrite.h"
 
 #define OPTIONS_MAX 64u
@@ -77,7 +78,7 @@ static bool rewrite(const void *image, size_t n, struct cot_shim_rewritten *ret)
 	char *text;
 	int rc;
 
-	if (!cot_shim_is_on() || !image || is_jit_off())
+	if (!cot_shim_rewrites() || !image || is_jit_off())
 		return false;
 	if (cot_shim_image_text(image, n, target(), &text, &length, &why)) {
 		cot_shim_count_why(why);
@@ -94,7 +95,7 @@ static bool rewrite_file(const char *path, struct cot_shim_rewritten *ret)
 	bool done;
 	size_t n;
 
-	if (!cot_shim_is_on() || !path || cot_shim_image_read(path, &bytes, &n))
+	if (!cot_shim_rewrites() || !path || cot_shim_image_read(path, &bytes, &n))
 		return false;
 	done = rewrite(bytes, n, ret);
 	free(bytes);
@@ -179,8 +180,10 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult cuModuleUnload(CUmodule module)
 {
-	if (cot_shim_is_on())
+	if (cot_shim_rewrites())
 		cot_shim_code_forget(module);
+	if (cot_shim_settings.parts)
+		cot_shim_stays_forget();
 	return COT_REAL(cuModuleUnload)(module);
 }
 
@@ -188,7 +191,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 {
 	int rc = COT_REAL(cuModuleGetFunction)(function, module, name);
 
-	if (!rc && cot_shim_is_on())
+	if (!rc && cot_shim_rewrites())
 		cot_shim_code_function(*function, module, name, false);
 	return rc;
 }
@@ -262,8 +265,10 @@ CUresult cuLibraryUnload(CUlibrary library)
 	int rc = COT_REAL(cuLibraryUnload)(library);
 
 	/* Not before: the driver may still read the text. */
-	if (cot_shim_is_on())
+	if (cot_shim_rewrites())
 		cot_shim_code_forget(library);
+	if (cot_shim_settings.parts)
+		cot_shim_stays_forget();
 	return rc;
 }
 
@@ -271,7 +276,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 {
 	int rc = COT_REAL(cuLibraryGetKernel)(kernel, library, name);
 
-	if (!rc && cot_shim_is_on())
+	if (!rc && cot_shim_rewrites())
 		cot_shim_code_function(*kernel, library, name, true);
 	return rc;
 }
@@ -280,7 +285,7 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	int rc = COT_REAL(cuLibraryGetModule)(module, library);
 
-	if (!rc && cot_shim_is_on())
+	if (!rc && cot_shim_rewrites())
 		cot_shim_code_alias(*module, library);
 	return rc;
 }
@@ -289,7 +294,7 @@ CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
 	int rc = COT_REAL(cuKernelGetFunction)(function, kernel);
 
-	if (!rc && cot_shim_is_on())
+	if (!rc && cot_shim_rewrites())
 		cot_shim_code_function_of(*function, kernel);
 	return rc;
 }
@@ -299,7 +304,7 @@ CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
 {
 	int rc = COT_REAL(cuModuleGetFunctionCount)(n, module);
-	unsigned added = rc || !cot_shim_is_on() ? 0 : cot_shim_code_n_added(module);
+	unsigned added = rc || !cot_shim_rewrites() ? 0 : cot_shim_code_n_added(module);
 
 	if (added && added <= *n)
 		*n -= added;
@@ -309,7 +314,7 @@ CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule module)
 CUresult cuLibraryGetKernelCount(unsigned *n, CUlibrary library)
 {
 	int rc = COT_REAL(cuLibraryGetKernelCount)(n, library);
-	unsigned added = rc || !cot_shim_is_on() ? 0 : cot_shim_code_n_added(library);
+	unsigned added = rc || !cot_shim_rewrites() ? 0 : cot_shim_code_n_added(library);
 
 	if (added && added <= *n)
 		*n -= added;
@@ -319,7 +324,7 @@ CUresult cuLibraryGetKernelCount(unsigned *n, CUlibrary library)
 /* The first n that are the program's. Handles that were not filled in stay as they are. */
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
 {
-	unsigned added = cot_shim_is_on() && functions ? cot_shim_code_n_added(module) : 0;
+	unsigned added = cot_shim_rewrites() && functions ? cot_shim_code_n_added(module) : 0;
 	CUfunction *every = added ? calloc((size_t)n + added, sizeof(CUfunction)) : NULL;
 	unsigned i, at = 0;
 	const char *name;
@@ -356,7 +361,7 @@ static CUresult own_kernels(CUkernel *kernels, unsigned n, CUlibrary library, un
 
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
 {
-	unsigned added = cot_shim_is_on() && kernels ? cot_shim_code_n_added(library) : 0, i;
+	unsigned added = cot_shim_rewrites() && kernels ? cot_shim_code_n_added(library) : 0, i;
 	const char *name;
 	CUresult rc;
 
@@ -375,7 +380,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary libr
 
 static cot_shim_handle workers_of(cot_shim_handle handle)
 {
-	struct cot_shim_ref *r = cot_shim_is_on() ? cot_shim_code_ref(handle) : NULL;
+	struct cot_shim_ref *r = cot_shim_rewrites() ? cot_shim_code_ref(handle) : NULL;
 
 	if (!r || !r->kernel)
 		return NULL;

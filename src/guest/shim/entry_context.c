@@ -2,6 +2,23 @@
 #include "guest/shim/context.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
+#include "guest/shim/parts.h"
+
+static void close_device(int device)
+{
+	if (!cot_shim_is_on())
+		return;
+	cot_shim_contexts_close_device(device);
+	cot_shim_parts_close(device);
+}
+
+static void forget_stream(CUstream stream)
+{
+	if (!cot_shim_is_on())
+		return;
+	cot_shim_stream_gone(stream);
+	cot_shim_stream_end(stream);
+}
 
 CUresult cuCtxDestroy(CUcontext ctx)
 {
@@ -21,42 +38,36 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
  * again. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-	if (cot_shim_is_on())
-		cot_shim_contexts_close_device(device);
+	close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxRelease)(device);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-	if (cot_shim_is_on())
-		cot_shim_contexts_close_device(device);
+	close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxRelease_v2)(device);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
-	if (cot_shim_is_on())
-		cot_shim_contexts_close_device(device);
+	close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxReset)(device);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-	if (cot_shim_is_on())
-		cot_shim_contexts_close_device(device);
+	close_device(device);
 	return COT_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
-	if (cot_shim_is_on())
-		cot_shim_stream_gone(stream);
+	forget_stream(stream);
 	return COT_REAL(cuStreamDestroy)(stream);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
-	if (cot_shim_is_on())
-		cot_shim_stream_gone(stream);
+	forget_stream(stream);
 	return COT_REAL(cuStreamDestroy_v2)(stream);
 }

@@ -3,10 +3,13 @@
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/launch.h"
+#include "guest/shim/parts.h"
 
 static int launch(const struct cot_shim_original *o)
 {
-	return cot_shim_is_on() ? cot_shim_launch(o) : cot_shim_original_launch(o);
+	if (!cot_shim_is_on())
+		return cot_shim_original_launch(o);
+	return cot_shim_settings.parts ? cot_shim_part_launch(o) : cot_shim_launch(o);
 }
 
 /*
@@ -17,7 +20,8 @@ static bool is_known_plain(CUfunction function)
 {
 	const struct cot_shim_ref *r = cot_shim_table_find(function);
 
-	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed);
+	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed) &&
+	       !cot_shim_settings.parts;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -29,7 +33,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
 					 .hStream = stream};
-		struct cot_shim_original o = {function, &config, params, extra, false, false};
+		struct cot_shim_original o = {function, &config, params, extra,
+					      false,	false,	 false};
 
 		return launch(&o);
 	}
@@ -46,7 +51,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 					 .block = {block_x, block_y, block_z},
 					 .sharedMemBytes = shared_bytes,
 					 .hStream = stream};
-		struct cot_shim_original o = {function, &config, params, extra, true, false};
+		struct cot_shim_original o = {function, &config, params, extra, true, false, false};
 
 		return launch(&o);
 	}
@@ -57,7 +62,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
 			  void **extra)
 {
-	struct cot_shim_original o = {function, config, params, extra, false, true};
+	struct cot_shim_original o = {function, config, params, extra, false, true, false};
 
 	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);
@@ -67,9 +72,44 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **params,
 			       void **extra)
 {
-	struct cot_shim_original o = {function, config, params, extra, true, true};
+	struct cot_shim_original o = {function, config, params, extra, true, true, false};
 
 	if (config && cot_shim_is_asked() && !is_known_plain(function))
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
+}
+
+static CUresult launch_cooperative(CUfunction function, const unsigned grid[3],
+				   const unsigned block[3], unsigned shared_bytes, CUstream stream,
+				   void **params, bool per_thread)
+{
+	CUlaunchConfig config = {.grid = {grid[0], grid[1], grid[2]},
+				 .block = {block[0], block[1], block[2]},
+				 .sharedMemBytes = shared_bytes,
+				 .hStream = stream};
+	struct cot_shim_original o = {function, &config, params, NULL, per_thread, false, true};
+
+	if (cot_shim_settings.parts && cot_shim_is_on())
+		return cot_shim_part_launch(&o);
+	return cot_shim_original_launch(&o);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+				   unsigned grid_z, unsigned block_x, unsigned block_y,
+				   unsigned block_z, unsigned shared_bytes, CUstream stream,
+				   void **params)
+{
+	const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
+
+	return launch_cooperative(function, grid, block, shared_bytes, stream, params, false);
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y,
+					unsigned grid_z, unsigned block_x, unsigned block_y,
+					unsigned block_z, unsigned shared_bytes, CUstream stream,
+					void **params)
+{
+	const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
+
+	return launch_cooperative(function, grid, block, shared_bytes, stream, params, true);
 }

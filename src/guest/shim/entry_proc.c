@@ -30,9 +30,12 @@ static void *by_version(const char *symbol, int version, uint64_t flags)
 
 	if (version > COT_CUDA_VERSION)
 		return NULL;
+	/* The only name that stands for a function of another name since some version. */
+	if (!strcmp(symbol, "cuGraphInstantiate") && version >= 12000)
+		return (void *)(uintptr_t)cuGraphInstantiateWithFlags;
 	for (e = cot_shim_entries; e < cot_shim_entries + cot_shim_n_entries; e++)
-		if (e->ours && e->since <= version && (!best || e->since > best->since) &&
-		    cot_cuda_is_version_of(e->name, symbol))
+		if (e->ours && e->since && e->since <= version &&
+		    (!best || e->since > best->since) && cot_cuda_is_version_of(e->name, symbol))
 			best = e;
 	if (!best)
 		return NULL;

@@ -4,6 +4,7 @@
 #include "guest/shim/code.h"
 #include "guest/shim/context.h"
 #include "guest/shim/driver.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
@@ -16,6 +17,7 @@ static void after_fork_in_child(void)
 	cot_shim_gpus_forget();
 	cot_shim_contexts_forget();
 	cot_shim_code_reset();
+	cot_shim_parts_forget();
 }
 
 bool cot_shim_begin(void)

@@ -12,4 +12,10 @@ static inline bool cot_shim_is_on(void)
 	       (COT_LIKELY(atomic_load(&cot_shim_state) == COT_SHIM_ON) || cot_shim_begin());
 }
 
+/* Whether its kernels are to be rewritten. */
+static inline bool cot_shim_rewrites(void)
+{
+	return cot_shim_settings.rewrites && cot_shim_is_on();
+}
+
 #endif

@@ -9,7 +9,7 @@ struct cot_shim_original {
 	cot_shim_handle function;
 	const CUlaunchConfig *config;
 	void **params, **extra;
-	bool per_thread, with_attributes;
+	bool per_thread, with_attributes, cooperative;
 };
 
 /* Launches just that. The driver's result. */

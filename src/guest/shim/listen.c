@@ -9,6 +9,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
@@ -268,6 +269,7 @@ void cot_shim_listen(void)
 	while (!atomic_load(&cot_shim_stopping)) {
 		listen_for(pause);
 		carry_out();
+		cot_shim_parts_carry_out();
 		pause = tell();
 		pause = pause_after(look(), pause);
 	}

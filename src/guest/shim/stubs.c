@@ -78,7 +78,10 @@ __asm__("\t.text\n\t.balign 16\n\t.type cot_shim_stub_load, %function\n"
 
 #define DEFINE_PASS(name)			   __asm__("\t.text\n" EXPORT(name) SLOT(name) LAZY(name));
 #define DEFINE_TAKE(name)			   __asm__("\t.text\n" SLOT(name) LAZY(name));
+#define DEFINE_ROUTE(name)			   DEFINE_TAKE(name)
+#define DEFINE_HOME(name)			   DEFINE_TAKE(name)
 #define NAME(name)				   DEFINE_PASS(name)
+#define ROUTED(name, at, kind)			   DEFINE_TAKE(name)
 #define ENTRY(name, since, shim, emulated, params) DEFINE_##shim(name)
 #include "cuda/abi/api.def"
 

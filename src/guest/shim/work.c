@@ -98,13 +98,19 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 	cot_shim_wake();
 }
 
-static bool send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, size_t size)
+bool cot_shim_gpu_send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, size_t size,
+		       uint32_t seq)
 {
-	int rc = cot_link_send(&g->link, packet, type, (uint32_t)size, 0);
+	int rc = cot_link_send(&g->link, packet, type, (uint32_t)size, seq);
 
 	if (rc < 0)
 		lose(g, rc == -EAGAIN ? "it does not read its socket" : "its socket failed");
 	return rc == 0;
+}
+
+static bool send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, size_t size)
+{
+	return cot_shim_gpu_send(g, packet, type, size, 0);
 }
 
 /* Tells the daemon. With tasks left the work goes on; otherwise no launch uses it any longer. */
@@ -318,6 +324,13 @@ static void take_evict(struct cot_shim_gpu *g, const struct cot_msg_work_evict *
 		w->evicted--; /* one CapSM stays: later operations wait for the kernel's end */
 }
 
+static void take_place(struct cot_shim_gpu *g, const struct cot_msg_place *m)
+{
+	g->wish = (struct cot_shim_wish){
+		.seq = m->h.seq, .first = m->first, .n = m->n, .since_ns = cot_now_ns()};
+	cot_shim_wake(); /* whoever has read this */
+}
+
 static void take_refusal(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 {
 	size_t n = p->size - sizeof(struct cot_msg_header);
@@ -333,6 +346,7 @@ static void obey(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 	switch (p->type) {
 	case COT_MSG_WORK_WELCOME:
 		g->welcomed = true;
+		g->parts_told = false;
 		g->works_max = ((const struct cot_msg_work_welcome *)p->u.bytes)->works_max;
 		g->retry_after_ns = COT_RETRY_MIN_NS;
 		cot_shim_gpu_send_counts(g, cot_now_ns(), true);
@@ -342,6 +356,9 @@ static void obey(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 		break;
 	case COT_MSG_WORK_EVICT:
 		take_evict(g, (const struct cot_msg_work_evict *)p->u.bytes);
+		break;
+	case COT_MSG_PLACE:
+		take_place(g, (const struct cot_msg_place *)p->u.bytes);
 		break;
 	case COT_MSG_REFUSED:
 		take_refusal(g, p);
@@ -371,7 +388,8 @@ void cot_shim_gpu_receive(struct cot_shim_gpu *g)
 void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 {
 	static union {
-		struct cot_msg_work_counts m;
+		struct cot_msg_work_counts works;
+		struct cot_msg_part_counts parts;
 		unsigned char bytes[sizeof(struct cot_msg_work_counts) +
 				    COT_PROTO_REASONS_MAX * sizeof(struct cot_work_reason)];
 	} packet;
@@ -379,10 +397,13 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 
 	if (!g->welcomed || (!always && now < g->counts_ns + COUNTS_NS))
 		return;
-	n = cot_shim_counts_fill(&packet, sizeof(packet), always);
 	g->counts_ns = now;
+	n = cot_shim_counts_fill(&packet, sizeof(packet), always);
+	if (n && !send(g, &packet, COT_MSG_WORK_COUNTS, n))
+		return;
+	n = g->parts_told ? cot_shim_counts_fill_parts(&packet, sizeof(packet), always) : 0;
 	if (n)
-		(void)send(g, &packet, COT_MSG_WORK_COUNTS, n);
+		(void)send(g, &packet, COT_MSG_PART_COUNTS, n);
 }
 
 /* ---- for launches ---- */

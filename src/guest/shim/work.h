@@ -39,6 +39,12 @@ struct cot_shim_work {
 };
 
 /* One GPU, and the connection to the daemon about it. */
+/* Where the daemon wants the program to be on a GPU; seq 0: nothing new. */
+struct cot_shim_wish {
+	uint32_t seq, first, n;
+	uint64_t since_ns;
+};
+
 struct cot_shim_gpu {
 	struct cot_shim_gpu *next;
 	int device;
@@ -49,6 +55,8 @@ struct cot_shim_gpu {
 	uint64_t retry_ns, retry_after_ns, welcome_until_ns;
 	uint32_t works_max;
 	uint64_t last_id, counts_ns;
+	bool parts_told; /* this daemon knows whether there are parts */
+	struct cot_shim_wish wish;
 	struct cot_shim_work works[COT_PROTO_WORKS_MAX];
 };
 
@@ -61,6 +69,8 @@ void cot_shim_gpu_want(struct cot_shim_gpu *g);
 /* Introduces the program where that is wanted; returns when to come again. */
 uint64_t cot_shim_gpus_greet(uint64_t now);
 void cot_shim_gpu_receive(struct cot_shim_gpu *g);
+bool cot_shim_gpu_send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type type, size_t size,
+		       uint32_t seq);
 void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always);
 
 /* What a launch needs to know before it asks. */

@@ -21,6 +21,7 @@ static void *played_calloc(size_t n, size_t size)
 #include "guest/shim/context.c"
 #undef calloc
 #include "guest/shim/entry_context.c"
+#include "no_parts.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FIRST	  HANDLE(0x100)

@@ -351,8 +351,8 @@ int cot_shim_original_launch(const struct cot_shim_original *o)
 
 static int launch_with_arguments(void **given_params, void **extra)
 {
-	struct cot_shim_original o = {FUNCTION, &config,    given_params,
-				      extra,	per_thread, with_attributes};
+	struct cot_shim_original o = {FUNCTION,	  &config,	   given_params, extra,
+				      per_thread, with_attributes, false};
 
 	counted = COT_SHIM_WHY_NOT;
 	return cot_shim_launch(&o);

@@ -20,6 +20,9 @@ static void *played_calloc(size_t n, size_t size)
 
 #define calloc played_calloc
 #include "guest/shim/entry_code.c"
+#include "no_parts.h"
+
+struct cot_settings cot_shim_settings = {.rewrites = true};
 #undef calloc
 
 #define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))

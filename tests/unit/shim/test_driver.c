@@ -21,6 +21,7 @@ static int played_access(const char *path, int mode)
 #define access played_access
 #include "guest/shim/driver.c"
 #include "guest/shim/fork.c"
+#include "no_parts.h"
 #undef access
 
 static char folder[] = P_tmpdir "/cotenant.XXXXXX";

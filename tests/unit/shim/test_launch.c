@@ -214,7 +214,7 @@ static void unanswered(void **state)
 /* A handle of which nothing is known, and nothing can be. */
 static void unknown_functions(void **state)
 {
-	struct cot_shim_original o = {HANDLE(0x999), &config, params, NULL, false, false};
+	struct cot_shim_original o = {HANDLE(0x999), &config, params, NULL, false, false, false};
 
 	(void)state;
 	assert_int_equal(cot_shim_launch(&o), 0);

@@ -12,6 +12,7 @@
 /* Its sleep is the test's. */
 #define ppoll played_ppoll
 #include "guest/shim/listen.c"
+#include "no_parts.h"
 #undef ppoll
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))

@@ -6,7 +6,10 @@
 #include "guest/shim/entry_launch.c"
 #include "guest/shim/original.c"
 #include "guest/shim/rewrite.h"
+#include "no_parts.h"
 #include "test.h"
+
+struct cot_settings cot_shim_settings;
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FUNCTION  HANDLE(0x100)
@@ -19,7 +22,8 @@ bool cot_shim_begin(void)
 	return false;
 }
 void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunchKernelEx,
-	*cot_real_cuLaunchKernelEx_ptsz;
+	*cot_real_cuLaunchKernelEx_ptsz, *cot_real_cuLaunchCooperativeKernel,
+	*cot_real_cuLaunchCooperativeKernel_ptsz;
 
 static void *params[1], *extra[1];
 static CUlaunchConfig config = {

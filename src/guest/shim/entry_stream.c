@@ -1,0 +1,296 @@
+/*
+ * The entry points that take a stream, or are in the default stream without saying so. Most of them
+ * are a turn in their virtual stream and nothing else; they come from the one list.
+ */
+#include <stdlib.h>
+
+#include "guest/shim/parts.h"
+
+/* ---- those that are only handed on ---- */
+
+/* In the arguments of the list, S() is around a stream. */
+#define S(stream) cot_shim_turn_begin(&turn, stream, PER_THREAD)
+
+#define TURN(name, params, args)                   \
+	CUresult name params                       \
+	{                                          \
+		struct cot_shim_turn turn;         \
+		CUresult rc = COT_REAL(name) args; \
+                                                   \
+		cot_shim_turn_end(&turn);          \
+		return rc;                         \
+	}
+#define VISIT(name, params, args)                                   \
+	CUresult name params                                        \
+	{                                                           \
+		struct cot_shim_turn turn;                          \
+		CUresult rc;                                        \
+                                                                    \
+		(void)cot_shim_turn_visit(&turn, NULL, PER_THREAD); \
+		rc = COT_REAL(name) args;                           \
+		cot_shim_turn_end(&turn);                           \
+		return rc;                                          \
+	}
+
+#define DEFINE_PASS(name, params, args)
+#define DEFINE_TAKE(name, params, args)
+#define DEFINE_ROUTE(name, params, args) TURN(name, params, args)
+#define DEFINE_HOME(name, params, args)	 VISIT(name, params, args)
+
+#define PER_THREAD false
+#define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params)
+#define ENTRY_STREAM(name, since, shim, emulated, params, args)	 DEFINE_##shim(name, params, args)
+#define ENTRY_DEFAULT(name, since, shim, emulated, params, args) DEFINE_##shim(name, params, args)
+#include "cuda/abi/api.def"
+#undef PER_THREAD
+
+#define PER_THREAD true
+#define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params)
+#define ENTRY_STREAM(name, since, shim, emulated, params, args) \
+	DEFINE_##shim(name##_ptsz, params, args)
+#define ENTRY_DEFAULT(name, since, shim, emulated, params, args) \
+	DEFINE_##shim(name##_ptds, params, args)
+#include "cuda/abi/api.def"
+#undef PER_THREAD
+
+/* ---- those whose parameters nobody else needs ---- */
+
+/* Ten words: what is beyond a function's own parameters it does not look at. */
+#define WORDS                                                                                      \
+	uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, \
+		uint64_t a7, uint64_t a8, uint64_t a9
+typedef CUresult function_of_words(WORDS);
+
+enum { DEFAULT = -1, CAPTURE = -2 }; /* instead of the number of a parameter */
+
+static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
+{
+	struct cot_shim_turn turn;
+	CUresult rc;
+
+	if (at == DEFAULT)
+		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
+	else if (at == CAPTURE)
+		(void)cot_shim_turn_visit(&turn, (CUstream)(uintptr_t)a[0], per_thread);
+	else
+		a[at] = (uintptr_t)cot_shim_turn_begin(&turn, (CUstream)(uintptr_t)a[at],
+						       per_thread);
+	rc = ((function_of_words *)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6],
+							a[7], a[8], a[9]);
+	if (at == CAPTURE && !rc)
+		cot_shim_stream_capture(turn.stream, true);
+	cot_shim_turn_end(&turn);
+	return rc;
+}
+
+/* The names of those for streams of one thread end so. */
+static bool is_per_thread(const char *name, size_t n)
+{
+	return n > 5 && name[n - 5] == '_' && name[n - 4] == 'p' && name[n - 3] == 't';
+}
+
+#define NAME(name)
+#define ROUTED(name, at, kind)                                                        \
+	extern void *cot_real_##name __attribute__((visibility("hidden")));           \
+	CUresult name(WORDS) __attribute__((visibility("default")));                  \
+	CUresult name(WORDS)                                                          \
+	{                                                                             \
+		uint64_t a[] = {a0, a1, a2, a3, a4, a5, a6, a7, a8, a9};              \
+                                                                                      \
+		return route(__atomic_load_n(&cot_real_##name, __ATOMIC_RELAXED), at, \
+			     is_per_thread(#name, sizeof(#name) - 1), a);             \
+	}
+#include "cuda/abi/api.def"
+
+/* ---- waiting: not a turn, so that the stream may move meanwhile ---- */
+
+static CUstream where(CUstream stream, bool per_thread)
+{
+	struct cot_shim_turn turn;
+	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
+
+	cot_shim_turn_end(&turn);
+	return to;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return COT_REAL(cuStreamSynchronize)(where(stream, false));
+}
+
+CUresult cuStreamSynchronize_ptsz(CUstream stream)
+{
+	return COT_REAL(cuStreamSynchronize_ptsz)(where(stream, true));
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+	return COT_REAL(cuStreamQuery)(where(stream, false));
+}
+
+CUresult cuStreamQuery_ptsz(CUstream stream)
+{
+	return COT_REAL(cuStreamQuery_ptsz)(where(stream, true));
+}
+
+/* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */
+
+typedef CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode);
+
+static CUresult begin(begin_capture *real, CUstream stream, CUstreamCaptureMode mode,
+		      bool per_thread)
+{
+	struct cot_shim_turn turn;
+	CUresult rc;
+
+	(void)cot_shim_turn_visit(&turn, stream, per_thread);
+	rc = real(stream, mode);
+	if (!rc)
+		cot_shim_stream_capture(turn.stream, true);
+	cot_shim_turn_end(&turn);
+	return rc;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+	return begin(COT_REAL(cuStreamBeginCapture_v2), stream, mode, false);
+}
+
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
+{
+	return begin(COT_REAL(cuStreamBeginCapture_v2_ptsz), stream, mode, true);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	cot_shim_stream_capture(NULL, false);
+	return COT_REAL(cuStreamEndCapture)(stream, graph);
+}
+
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
+{
+	cot_shim_stream_capture(NULL, false);
+	return COT_REAL(cuStreamEndCapture_ptsz)(stream, graph);
+}
+
+/* An event of a capture makes the stream that waits for it a part of that. */
+static CUresult wait_event(CUstream stream, CUevent event, unsigned flags, bool per_thread)
+{
+	struct cot_shim_turn turn;
+	bool visit = cot_shim_any_capture();
+	CUstream to = visit ? cot_shim_turn_visit(&turn, stream, per_thread)
+			    : cot_shim_turn_begin(&turn, stream, per_thread);
+	CUresult rc = (per_thread ? COT_REAL(cuStreamWaitEvent_ptsz)
+				  : COT_REAL(cuStreamWaitEvent))(to, event, flags);
+
+	if (visit)
+		cot_shim_stream_look_for_capture(&turn);
+	cot_shim_turn_end(&turn);
+	return rc;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+	return wait_event(stream, event, flags, false);
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned flags)
+{
+	return wait_event(stream, event, flags, true);
+}
+
+/* ---- callbacks: they are told the stream by the program's name ---- */
+
+struct callback {
+	CUstreamCallback function;
+	CUstream stream;
+	void *data;
+};
+
+static void call_back(CUstream stream, CUresult status, void *data)
+{
+	struct callback c = *(struct callback *)data;
+
+	(void)stream;
+	free(data);
+	c.function(c.stream, status, c.data);
+}
+
+static CUresult add_callback(CUstream stream, CUstreamCallback function, void *data, unsigned flags,
+			     bool per_thread)
+{
+	struct cot_shim_turn turn;
+	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
+	struct callback *c = function && to != stream ? malloc(sizeof(*c)) : NULL;
+	CUresult rc;
+
+	if (c)
+		*c = (struct callback){function, stream, data};
+	rc = (per_thread ? COT_REAL(cuStreamAddCallback_ptsz) : COT_REAL(cuStreamAddCallback))(
+		to, c ? call_back : function, c ? c : data, flags);
+	if (rc)
+		free(c);
+	cot_shim_turn_end(&turn);
+	return rc;
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
+{
+	return add_callback(stream, function, data, flags, false);
+}
+
+CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback function, void *data,
+				  unsigned flags)
+{
+	return add_callback(stream, function, data, flags, true);
+}
+
+/* ---- attributes: home has them for the program, and each shadow the same ---- */
+
+CUresult cuStreamSetAttribute(CUstream stream, int what, const CUlaunchAttributeValue *value)
+{
+	CUresult rc = COT_REAL(cuStreamSetAttribute)(stream, what, value);
+
+	if (!rc && atomic_load(&cot_shim_parts_live))
+		cot_shim_stream_attribute(stream, false, what, value);
+	return rc;
+}
+
+CUresult cuStreamSetAttribute_ptsz(CUstream stream, int what, const CUlaunchAttributeValue *value)
+{
+	CUresult rc = COT_REAL(cuStreamSetAttribute_ptsz)(stream, what, value);
+
+	if (!rc && atomic_load(&cot_shim_parts_live))
+		cot_shim_stream_attribute(stream, true, what, value);
+	return rc;
+}
+
+static void copy_to_shadows(CUstream to, CUstream from, bool per_thread)
+{
+	CUlaunchAttributeValue value;
+	int what;
+
+	for (what = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+	     what <= CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN; what++)
+		if (!(per_thread ? COT_REAL(cuStreamGetAttribute_ptsz)
+				 : COT_REAL(cuStreamGetAttribute))(from, what, &value))
+			cot_shim_stream_attribute(to, per_thread, what, &value);
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from)
+{
+	CUresult rc = COT_REAL(cuStreamCopyAttributes)(to, from);
+
+	if (!rc && atomic_load(&cot_shim_parts_live))
+		copy_to_shadows(to, from, false);
+	return rc;
+}
+
+CUresult cuStreamCopyAttributes_ptsz(CUstream to, CUstream from)
+{
+	CUresult rc = COT_REAL(cuStreamCopyAttributes_ptsz)(to, from);
+
+	if (!rc && atomic_load(&cot_shim_parts_live))
+		copy_to_shadows(to, from, true);
+	return rc;
+}

@@ -1,0 +1,250 @@
+/* The parts of a GPU: what the daemon wishes, and the green contexts that are made for it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/log.h"
+#include "guest/shim/context.h"
+#include "guest/shim/parts.h"
+#include "guest/shim/runtime.h"
+#include "guest/shim/wait.h"
+
+/* ---- green contexts ---- */
+
+/* What cuda/green.h calls: the driver's own functions. */
+static const struct cot_driver *driver(void)
+{
+	static struct cot_driver d;
+
+	if (d.cuCtxFromGreenCtx)
+		return &d;
+#define ENTRY(name, since, shim, emulated, params) d.name = COT_REAL(name);
+#define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params) \
+	ENTRY(name, since, shim, emulated, params)
+#include "cuda/abi/api.def"
+	return &d;
+}
+
+/* Once: a GPU's SMs in groups of which parts are made. */
+static void split(struct cot_shim_parts *p)
+{
+	struct cot_error err;
+
+	p->split_tried = true;
+	p->status = cot_green_init(&p->green, driver(), p->device, &err);
+	if (!p->status)
+		p->status = cot_green_split(&p->green, COT_GREEN_GROUP_SMS, COT_GREEN_GROUPS_MAX,
+					    CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE,
+					    &p->split, &err);
+	if (p->status)
+		cot_log(COT_LOG_WARN, "GPU %d has no parts: %s", p->device, err.text);
+}
+
+/* The number of whole groups before this SM; those behind the last group are one group too. */
+static uint32_t group_at(const struct cot_shim_parts *p, uint32_t sm)
+{
+	uint32_t i = sm / COT_GREEN_GROUP_SMS, last = p->split.n - 1;
+
+	return sm >= p->n_sms ? p->split.n : i < last ? i : last;
+}
+
+static int make_part(struct cot_shim_parts *p, struct cot_shim_part *part, uint32_t from,
+		     uint32_t to)
+{
+	struct cot_error err;
+	int rc = cot_green_create(&p->green, &p->split, from, to, &part->green, &err);
+
+	if (!rc)
+		rc = cot_green_context(&p->green, part->green, &part->context, &err);
+	if (!rc)
+		return 0;
+	cot_log(COT_LOG_WARN, "no part of %u SMs: %s", cot_green_n_sms(&p->split, from, to),
+		err.text);
+	if (part->green)
+		cot_green_destroy(&p->green, part->green);
+	part->green = NULL;
+	return rc;
+}
+
+/* One that is free, or that was not chosen for the longest time and can be cleared. */
+static uint32_t room(struct cot_shim_parts *p)
+{
+	uint32_t i, oldest = 0, now = atomic_load(&p->now);
+
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+		if (!p->part[i].green)
+			return i;
+		if (i != now && (!oldest || p->part[i].chosen < p->part[oldest].chosen))
+			oldest = i;
+	}
+	if (!oldest || !cot_shim_streams_clear(p, oldest))
+		return 0;
+	cot_shim_graphs_clear(p, oldest);
+	cot_green_destroy(&p->green, p->part[oldest].green);
+	p->part[oldest] = (struct cot_shim_part){0};
+	return oldest;
+}
+
+static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32_t *ret_part)
+{
+	uint32_t first = from * COT_GREEN_GROUP_SMS, n = cot_green_n_sms(&p->split, from, to), i;
+	int rc;
+
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+		*ret_part = i;
+		if (p->part[i].green && p->part[i].first_sm == first && p->part[i].n_sms == n)
+			return 0;
+	}
+	i = room(p);
+	if (!i)
+		return -EBUSY;
+	rc = make_part(p, &p->part[i], from, to);
+	if (rc)
+		return rc;
+	p->part[i].first_sm = first;
+	p->part[i].n_sms = n;
+	*ret_part = i;
+	return 0;
+}
+
+/* On the listener, with the context current. */
+static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n)
+{
+	uint32_t from, to, part = 0;
+	int rc = 0;
+
+	if (p->status)
+		return p->status;
+	from = group_at(p, first);
+	to = group_at(p, first + n);
+	if (n && from == to)
+		to++;
+	if (n && to > p->split.n)
+		return -EINVAL;
+	if (n && to - from < p->split.n)
+		rc = part_for(p, from, to, &part);
+	if (rc)
+		return rc;
+	p->part[part].chosen = ++p->n_changes;
+	if (part)
+		cot_shim_streams_prepare(p, part);
+	atomic_store_explicit(&p->now, part, memory_order_release);
+	cot_shim_count_moved();
+	if (part)
+		atomic_store(&cot_shim_parts_live, true);
+	return 0;
+}
+
+/* ---- the daemon ---- */
+
+static struct cot_shim_parts *parts_of_gpu(const struct cot_shim_gpu *g)
+{
+	struct cot_shim_parts *p = cot_shim_parts_first();
+
+	while (p && (p->gpu != g || !atomic_load(&p->context)))
+		p = p->next;
+	return p;
+}
+
+static void tell_placed(struct cot_shim_gpu *g, const struct cot_shim_parts *p, uint32_t seq,
+			int status, uint64_t latency_ns)
+{
+	const struct cot_shim_part *part = &p->part[atomic_load(&p->now)];
+	struct cot_msg_placed m = {.status = status,
+				   .first = (uint16_t)part->first_sm,
+				   .n = (uint16_t)part->n_sms,
+				   .latency_ns = latency_ns};
+
+	cot_shim_gpu_send(g, &m, COT_MSG_PLACED, sizeof(m), seq);
+}
+
+static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
+{
+	struct cot_msg_parts m = {.n_sms = p->status ? 0 : p->n_sms,
+				  .unit = p->status ? 0 : COT_GREEN_GROUP_SMS,
+				  .status = p->status};
+
+	g->parts_told = true;
+	cot_shim_gpu_send(g, &m, COT_MSG_PARTS, sizeof(m), 0);
+	if (atomic_load(&p->now))
+		tell_placed(g, p, 0, 0, 0);
+}
+
+/* With the lock, which it lets go of while it calls the driver. */
+static void serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
+{
+	struct cot_shim_wish wish;
+	bool current;
+	int rc = 0;
+
+	pthread_mutex_unlock(&cot_shim_lock);
+	pthread_mutex_lock(&cot_shim_parts_lock); /* against the end of the context */
+	current = atomic_load(&p->context) && !COT_REAL(cuCtxSetCurrent)(atomic_load(&p->context));
+	if (current && !p->split_tried)
+		split(p);
+	pthread_mutex_lock(&cot_shim_lock);
+	if (current && !g->parts_told)
+		tell_parts(g, p);
+	wish = g->wish;
+	g->wish.seq = 0;
+	pthread_mutex_unlock(&cot_shim_lock);
+	if (wish.seq)
+		rc = current ? place(p, wish.first, wish.n) : -ENODEV;
+	pthread_mutex_unlock(&cot_shim_parts_lock);
+	pthread_mutex_lock(&cot_shim_lock);
+	if (wish.seq)
+		tell_placed(g, p, wish.seq, rc, cot_now_ns() - wish.since_ns);
+}
+
+void cot_shim_parts_carry_out(void)
+{
+	struct cot_shim_parts *p;
+	struct cot_shim_gpu *g;
+
+	for (g = cot_shim_gpus_first(); g; g = g->next) {
+		if (!g->welcomed || (g->parts_told && !g->wish.seq))
+			continue;
+		p = parts_of_gpu(g);
+		if (p)
+			serve(g, p);
+	}
+}
+
+/* ---- ends ---- */
+
+static void close_one(struct cot_shim_parts *p)
+{
+	CUcontext context = atomic_load(&p->context), before = NULL;
+	uint32_t i;
+
+	if (!COT_REAL(cuCtxPushCurrent_v2)(context)) {
+		atomic_store(&p->now, 0);
+		cot_shim_streams_drop(p);
+		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+			cot_shim_graphs_clear(p, i);
+			cot_green_destroy(&p->green, p->part[i].green);
+			p->part[i] = (struct cot_shim_part){0};
+		}
+		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
+	}
+	atomic_store(&p->context, NULL);
+}
+
+void cot_shim_parts_close(int device)
+{
+	struct cot_shim_parts *p;
+
+	pthread_mutex_lock(&cot_shim_parts_lock);
+	for (p = cot_shim_parts_first(); p; p = p->next)
+		if (p->device == device && atomic_load(&p->context))
+			close_one(p);
+	atomic_store(&cot_shim_parts_looked, NULL);
+	pthread_mutex_unlock(&cot_shim_parts_lock);
+}
+
+void cot_shim_parts_forget(void)
+{
+	cot_shim_parts_clear();
+	cot_shim_streams_forget();
+	cot_shim_graphs_forget();
+}

@@ -1,0 +1,190 @@
+/*
+ * Parts: a program on some of a GPU's SMs, and on others a moment later, without its knowledge.
+ *
+ * The program's contexts stay as they are; its streams are *virtual*. What the program calls a
+ * stream, its *home*, has a *shadow* on each part that it has been on: a stream of a green context
+ * (cuda/green.h). Every call that takes a stream gets the one where the virtual stream is now. It
+ * moves at the program's next call: an event in the stream that it leaves, and a wait for it in the
+ * stream that it enters. So everything that the program put in before is done before.
+ *
+ *     stream.c   virtual streams: which is which, moving, and the order of the default stream
+ *     primary.c  the GPUs that have parts
+ *     part.c     the parts of a GPU: made, chosen by the daemon, given up
+ *     graph.c    graphs: an executable one for each part
+ *     follow.c   launches: there, or where the program put them
+ *     stays.c    kernels that do not follow, and why
+ *     entry_stream.c, entry_graph.c, entry_launch.c    the entry points
+ *
+ * Shadows do not wait for the default stream, and it does not wait for them: the driver has no
+ * others in green contexts. So where a program has streams that do (made without
+ * CU_STREAM_NON_BLOCKING), stream.c keeps that order with events.
+ *
+ * What a call does in a virtual stream is a *turn*. A stream moves only while no other thread has a
+ * turn in it: otherwise what that thread is about to enter would be forgotten by the event.
+ */
+#ifndef COT_GUEST_SHIM_PARTS_H
+#define COT_GUEST_SHIM_PARTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cuda/green.h"
+#include "guest/shim/counts.h"
+#include "guest/shim/driver.h"
+#include "guest/shim/launch.h"
+#include "guest/shim/work.h"
+
+#define COT_SHIM_PARTS_MAX 8u /* of a GPU at a time; number 0 is the whole of it */
+
+struct cot_shim_parts;
+
+struct cot_shim_stream {
+	struct cot_shim_stream *next; /* with the same hash, or of the same thread */
+	_Atomic(CUstream) handle;     /* home, as the program names it; NULL: free for another */
+	struct cot_shim_parts *parts; /* NULL: its context has none, it stays at home */
+	struct cot_shim_stream *next_blocking;
+	bool blocking; /* the default stream waits for it, and the other way round */
+	int priority;
+	/* Turns under way, and STREAM_MOVING while a thread moves it: then no turn begins. */
+	_Atomic uint32_t n_turns;
+	_Atomic uint32_t at; /* number of the part where it is */
+	/* The thread that records `event` and has another stream wait for it holds `pair`. */
+	pthread_mutex_t pair;
+	CUevent event;
+	CUstream shadows[COT_SHIM_PARTS_MAX]; /* [0] is not used */
+	_Atomic bool capturing;		      /* its home is; it stays there */
+	_Atomic bool dirty;		      /* entered since the default stream waited for it */
+	_Atomic uint64_t seen;		      /* parts->n_default, when it last waited for that */
+	_Atomic bool used;		      /* since the last change of parts */
+};
+
+struct cot_shim_part {
+	uint32_t first_sm, n_sms;
+	CUgreenCtx green; /* NULL: not made */
+	CUcontext context;
+	uint64_t chosen; /* in which change it was chosen last */
+};
+
+/* The parts of one GPU, in its primary context. Never freed. */
+struct cot_shim_parts {
+	struct cot_shim_parts *next;
+	_Atomic(CUcontext) context; /* NULL: the program has given it up */
+	struct cot_shim_gpu *gpu;
+	int device;
+	uint32_t n_sms;
+	bool split_tried;
+	int status; /* 0: there is a split; -errno */
+	struct cot_green green;
+	struct cot_green_split split;
+	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
+	_Atomic uint32_t now; /* where streams are to be */
+	uint64_t n_changes;
+	pthread_mutex_t lock; /* for the list of blocking streams */
+	struct cot_shim_stream default_stream;
+	struct cot_shim_stream *blocking;
+	_Atomic uint32_t n_blocking;
+	_Atomic uint64_t n_default; /* turns in the default stream */
+};
+
+/* Whether streams are virtual: from the first change of parts on. */
+extern _Atomic bool cot_shim_parts_live;
+
+/* ---- stream.c ---- */
+
+struct cot_shim_turn {
+	struct cot_shim_stream *stream; /* NULL: it is not virtual */
+	bool visit;			/* at home, while the stream is elsewhere */
+};
+
+/* Begins a turn; returns the driver's stream for it: `stream` itself where that is at home. */
+CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread);
+/* The same for what must be at home: what is in the shadow comes before it. */
+CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread);
+/* Within a turn that was entered: what follows is at home. */
+void cot_shim_turn_go_home(struct cot_shim_turn *t);
+/* The call has returned. What it entered at home comes before all that follows. */
+void cot_shim_turn_leave(struct cot_shim_turn *t);
+
+static inline CUstream cot_shim_turn_begin(struct cot_shim_turn *t, CUstream stream,
+					   bool per_thread)
+{
+	t->stream = NULL;
+	t->visit = false;
+	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
+		return stream;
+	return cot_shim_turn_enter(t, stream, per_thread);
+}
+
+static inline void cot_shim_turn_end(struct cot_shim_turn *t)
+{
+	if (COT_UNLIKELY(t->stream != NULL))
+		cot_shim_turn_leave(t);
+}
+
+/* The part where this turn is: 0 is home. */
+uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);
+
+/* A capture begins or has ended in this stream. */
+void cot_shim_stream_capture(struct cot_shim_stream *s, bool begins);
+/* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
+void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
+bool cot_shim_any_capture(void);
+/* The program destroys it. */
+void cot_shim_stream_end(CUstream stream);
+/* Moves every stream that can be moved away from this part, and drops its shadows there; whether
+ * none is left. On a thread of ours. */
+bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part);
+/* Makes the shadows, on this part, of the streams that were used since the last change. */
+void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part);
+void cot_shim_streams_drop(struct cot_shim_parts *p); /* its context ends */
+void cot_shim_streams_forget(void);		      /* after fork() */
+/* Applied to home already: the shadows get the same. */
+void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
+			       const CUlaunchAttributeValue *value);
+
+/* ---- primary.c ---- */
+
+/* Held while contexts are made and given up; taken before cot_shim_lock. */
+extern pthread_mutex_t cot_shim_parts_lock;
+/* The context that was looked at last, whether it has parts or not. */
+extern _Atomic(CUcontext) cot_shim_parts_looked;
+
+struct cot_shim_parts *cot_shim_parts_first(void);
+struct cot_shim_parts *cot_shim_parts_of(CUcontext context); /* NULL: it has none */
+struct cot_shim_parts *cot_shim_parts_current(void);
+bool cot_shim_is_primary(CUcontext context, int device);
+/* With cot_shim_parts_lock. NULL: there can be no more. */
+struct cot_shim_parts *cot_shim_parts_add(CUcontext context, int device, uint32_t n_sms);
+void cot_shim_parts_clear(void); /* after fork() */
+
+/* ---- part.c ---- */
+
+/* On the listener, with cot_shim_lock, which it lets go of: carries wishes out and answers. */
+void cot_shim_parts_carry_out(void);
+/* The program is about to give up this GPU's primary context. */
+void cot_shim_parts_close(int device);
+void cot_shim_parts_forget(void); /* after fork() */
+
+/* ---- stays.c ---- */
+
+/* Whether this function's kernels stay where the program put them: the name says so. */
+bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why);
+/* Functions may have been unloaded: another may get a handle. */
+void cot_shim_stays_forget(void);
+
+/* ---- follow.c ---- */
+
+/* A launch, on the part if it follows. The driver's result. */
+int cot_shim_part_launch(const struct cot_shim_original *o);
+
+/* ---- graph.c ---- */
+
+void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long flags);
+/* It was updated with this graph; NULL: in a way that parts do not follow. */
+void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph);
+void cot_shim_graph_gone(CUgraphExec exec);
+CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread);
+void cot_shim_graphs_clear(const struct cot_shim_parts *p, uint32_t part);
+void cot_shim_graphs_forget(void); /* after fork() */
+
+#endif

@@ -1,0 +1,55 @@
+/* Kernels that stay where the program put them although it has a part. */
+#include <string.h>
+
+#include "guest/shim/parts.h"
+
+/*
+ * Kernels that wait for others outside of their launch: for the same ones in other processes or on
+ * other GPUs. On fewer SMs than they were made for they might wait for ever.
+ */
+static const char *const waiting[] = {"ncclDevKernel", "ncclKernel", "nvshmem", "nvls_"};
+
+/* By handle: what was found out from the name. */
+#define CACHE 1024u
+
+static _Atomic uint64_t cache[CACHE]; /* the handle, and in bit 0 whether it stays */
+
+static bool name_says_so(CUfunction function)
+{
+	const char *name = NULL;
+	CUfunction of_kernel = NULL;
+	size_t i;
+
+	if (COT_REAL(cuFuncGetName)(&name, function) || !name) {
+		/* It is a CUkernel, maybe: cuLaunchKernel() takes these too. */
+		if (COT_REAL(cuKernelGetFunction)(&of_kernel, (CUkernel)function) ||
+		    COT_REAL(cuFuncGetName)(&name, of_kernel) || !name)
+			return false;
+	}
+	for (i = 0; i < COT_ARRAY_LEN(waiting); i++)
+		if (strstr(name, waiting[i]))
+			return true;
+	return false;
+}
+
+bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why)
+{
+	uint64_t handle = (uintptr_t)function & ~1ull;
+	_Atomic uint64_t *place = &cache[(handle >> 4 ^ handle >> 14) % CACHE];
+	uint64_t seen = atomic_load_explicit(place, memory_order_relaxed);
+
+	if (COT_UNLIKELY((seen & ~1ull) != handle || !handle)) {
+		seen = handle | (name_says_so(function) ? 1 : 0);
+		atomic_store_explicit(place, seen, memory_order_relaxed);
+	}
+	*ret_why = COT_SHIM_WHY_PEERS;
+	return seen & 1;
+}
+
+void cot_shim_stays_forget(void)
+{
+	unsigned i;
+
+	for (i = 0; i < CACHE; i++)
+		atomic_store_explicit(&cache[i], 0, memory_order_relaxed);
+}

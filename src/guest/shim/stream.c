@@ -1,0 +1,587 @@
+/* Virtual streams: where each one is, how it moves, and the order of the default stream. */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "guest/shim/parts.h"
+
+#define MOVING	  0x80000000u
+#define BUCKETS	  512u
+#define MAX_KNOWN 8192u /* streams of a program that are virtual at a time */
+#define MAX_GPUS  16u	/* with a default stream per thread */
+
+_Atomic bool cot_shim_parts_live;
+
+static _Atomic(struct cot_shim_stream *) buckets[BUCKETS];
+static _Atomic uint32_t n_known;
+static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t n_captures;
+
+/* ---- the streams of one thread ---- */
+
+static __thread struct cot_shim_stream *of_thread;
+static cot_thread_key thread_key;
+static _Atomic bool has_key;
+
+static void drop_shadows(struct cot_shim_stream *s)
+{
+	uint32_t i;
+
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+		if (s->shadows[i])
+			(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[i]);
+		s->shadows[i] = NULL;
+	}
+	atomic_store(&s->at, 0);
+}
+
+static void list_blocking(struct cot_shim_stream *s)
+{
+	struct cot_shim_parts *p = s->parts;
+
+	pthread_mutex_lock(&p->lock);
+	s->next_blocking = p->blocking;
+	p->blocking = s;
+	atomic_fetch_add(&p->n_blocking, 1);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void unlist_blocking(struct cot_shim_stream *s)
+{
+	struct cot_shim_parts *p = s->parts;
+	struct cot_shim_stream **at;
+
+	pthread_mutex_lock(&p->lock);
+	for (at = &p->blocking; *at && *at != s; at = &(*at)->next_blocking)
+		;
+	if (*at) {
+		*at = s->next_blocking;
+		atomic_fetch_sub(&p->n_blocking, 1);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void end_thread(void *list)
+{
+	struct cot_shim_stream *s = list, *next;
+
+	for (; s; s = next) {
+		next = s->next;
+		unlist_blocking(s);
+		if (atomic_load(&s->parts->context))
+			drop_shadows(s);
+		free(s);
+	}
+	of_thread = NULL;
+}
+
+static bool make_key(void)
+{
+	pthread_mutex_lock(&add_lock);
+	if (!atomic_load(&has_key) && cot_thread_key_make(&thread_key, end_thread) == 0)
+		atomic_store(&has_key, true);
+	pthread_mutex_unlock(&add_lock);
+	return atomic_load(&has_key);
+}
+
+static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
+{
+	struct cot_shim_stream *s;
+
+	for (s = of_thread; s; s = s->next)
+		if (s->parts == p)
+			return s;
+	s = make_key() ? calloc(1, sizeof(*s)) : NULL;
+	if (!s)
+		return NULL;
+	atomic_store(&s->handle, CU_STREAM_PER_THREAD);
+	s->parts = p;
+	s->blocking = true;
+	pthread_mutex_init(&s->pair, NULL);
+	s->next = of_thread;
+	of_thread = s;
+	(void)cot_thread_key_set(thread_key, s);
+	list_blocking(s);
+	return s;
+}
+
+/* ---- the streams of everybody ---- */
+
+static _Atomic(struct cot_shim_stream *) *bucket_of(CUstream handle)
+{
+	uint64_t x = (uintptr_t)handle;
+
+	return &buckets[(x >> 4 ^ x >> 13) % BUCKETS];
+}
+
+static struct cot_shim_stream *known(CUstream handle)
+{
+	struct cot_shim_stream *s = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
+
+	while (s && atomic_load_explicit(&s->handle, memory_order_relaxed) != handle)
+		s = s->next;
+	return s;
+}
+
+/* With add_lock: one that is free with this hash, or a new one. */
+static struct cot_shim_stream *room_for(CUstream handle)
+{
+	_Atomic(struct cot_shim_stream *) *bucket = bucket_of(handle);
+	struct cot_shim_stream *s;
+
+	for (s = atomic_load(bucket); s; s = s->next)
+		if (!atomic_load(&s->handle))
+			return s;
+	if (atomic_load(&n_known) >= MAX_KNOWN)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	atomic_fetch_add(&n_known, 1);
+	pthread_mutex_init(&s->pair, NULL);
+	s->next = atomic_load(bucket);
+	atomic_store_explicit(bucket, s, memory_order_release);
+	return s;
+}
+
+/* Seen for the first time. One of a context without parts is known as such. */
+static struct cot_shim_stream *adopt(CUstream handle)
+{
+	struct cot_shim_stream *s;
+	CUcontext context = NULL;
+	unsigned flags = 0;
+	int priority = 0;
+
+	if (COT_REAL(cuStreamGetCtx)(handle, &context) ||
+	    COT_REAL(cuStreamGetFlags)(handle, &flags))
+		return NULL;
+	(void)COT_REAL(cuStreamGetPriority)(handle, &priority);
+	pthread_mutex_lock(&add_lock);
+	s = known(handle);
+	if (!s && (s = room_for(handle))) {
+		s->parts = cot_shim_parts_of(context);
+		s->blocking = s->parts && !(flags & CU_STREAM_NON_BLOCKING);
+		s->priority = priority;
+		atomic_store(&s->seen, 0);
+		atomic_store(&s->at, 0);
+		atomic_store(&s->capturing, false);
+		if (s->blocking)
+			list_blocking(s);
+		atomic_store_explicit(&s->handle, handle, memory_order_release);
+	}
+	pthread_mutex_unlock(&add_lock);
+	return s;
+}
+
+static struct cot_shim_stream *find(CUstream stream, bool per_thread)
+{
+	struct cot_shim_parts *p;
+	struct cot_shim_stream *s;
+
+	if (!stream && per_thread)
+		stream = CU_STREAM_PER_THREAD;
+	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+		p = cot_shim_parts_current();
+		if (!p)
+			return NULL;
+		return stream == CU_STREAM_PER_THREAD ? thread_stream(p) : &p->default_stream;
+	}
+	s = known(stream);
+	if (!s)
+		s = adopt(stream);
+	return s && s->parts ? s : NULL;
+}
+
+/* ---- from one to another ---- */
+
+static CUstream stream_at(const struct cot_shim_stream *s, uint32_t part)
+{
+	return part ? s->shadows[part] : atomic_load_explicit(&s->handle, memory_order_relaxed);
+}
+
+/* With s->pair: what comes into `to` waits for what is in `from`. */
+static bool order(struct cot_shim_stream *s, CUstream from, CUstream to)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (!s->event) {
+		(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+		(void)COT_REAL(cuEventCreate)(&s->event, CU_EVENT_DISABLE_TIMING);
+		(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	}
+	return s->event && !COT_REAL(cuEventRecord)(s->event, from) &&
+	       !COT_REAL(cuStreamWaitEvent)(to, s->event, 0);
+}
+
+static bool order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
+{
+	bool done;
+
+	pthread_mutex_lock(&s->pair);
+	done = order(s, from, to);
+	pthread_mutex_unlock(&s->pair);
+	return done;
+}
+
+/* What a program may have set of its stream, and the driver does not give to a shadow by itself. */
+static void copy_attributes(CUstream from, CUstream to)
+{
+	static const int which[] = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+				    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+				    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN};
+	CUlaunchAttributeValue value;
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(which); i++)
+		if (!COT_REAL(cuStreamGetAttribute)(from, which[i], &value))
+			(void)COT_REAL(cuStreamSetAttribute)(to, which[i], &value);
+}
+
+static bool make_shadow(struct cot_shim_stream *s, uint32_t part)
+{
+	struct cot_shim_parts *p = s->parts;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	struct cot_error err;
+	int rc;
+
+	if (s->shadows[part])
+		return true;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	rc = cot_green_stream(&p->green, p->part[part].green, s->priority, &s->shadows[part], &err);
+	if (rc)
+		s->shadows[part] = NULL;
+	else
+		copy_attributes(atomic_load(&s->handle), s->shadows[part]);
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	return rc == 0;
+}
+
+static void begin_turn(struct cot_shim_stream *s)
+{
+	while (atomic_fetch_add_explicit(&s->n_turns, 1, memory_order_acquire) & MOVING) {
+		atomic_fetch_sub(&s->n_turns, 1);
+		while (atomic_load(&s->n_turns) & MOVING)
+			(void)sched_yield();
+	}
+}
+
+static void end_turn(struct cot_shim_stream *s)
+{
+	atomic_fetch_sub_explicit(&s->n_turns, 1, memory_order_release);
+}
+
+/* With MOVING. Where it cannot go it stays. */
+static bool move(struct cot_shim_stream *s, uint32_t part)
+{
+	uint32_t at = atomic_load(&s->at);
+	bool moved;
+
+	if (at == part)
+		return true;
+	pthread_mutex_lock(&s->pair);
+	moved = (!part || make_shadow(s, part)) && order(s, stream_at(s, at), stream_at(s, part));
+	pthread_mutex_unlock(&s->pair);
+	if (moved)
+		atomic_store(&s->at, part);
+	return moved;
+}
+
+/* In the only turn that there is in it. */
+static void follow(struct cot_shim_stream *s, uint32_t part)
+{
+	uint32_t one = 1;
+
+	if (!atomic_compare_exchange_strong(&s->n_turns, &one, 1 | MOVING))
+		return;
+	(void)move(s, part);
+	atomic_fetch_and(&s->n_turns, ~MOVING);
+}
+
+/* ---- the default stream ---- */
+
+/* It waits for all that is in blocking streams. Those at home its own home waits for. */
+static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
+{
+	struct cot_shim_parts *p = d->parts;
+	CUstream home = atomic_load(&d->handle);
+	struct cot_shim_stream *s;
+
+	pthread_mutex_lock(&p->lock);
+	for (s = p->blocking; s; s = s->next_blocking)
+		if (!atomic_load(&s->capturing) && atomic_load(&s->at) &&
+		    atomic_exchange(&s->dirty, false))
+			(void)order_locked(s, stream_at(s, atomic_load(&s->at)), to);
+	pthread_mutex_unlock(&p->lock);
+	if (to != home && !cot_shim_any_capture())
+		(void)order_locked(d, home, to);
+}
+
+/* A blocking stream waits for what is in the default stream. */
+static void wait_for_default(struct cot_shim_stream *s, CUstream to)
+{
+	struct cot_shim_stream *d = &s->parts->default_stream;
+	uint64_t n = atomic_load(&s->parts->n_default);
+	uint32_t at = atomic_load(&d->at);
+
+	CUcontext before = NULL;
+
+	if (atomic_load(&s->seen) == n)
+		return;
+	/* The home of the default stream must not be touched while a graph is recorded; then the
+	 * next turn waits. */
+	if (!at && atomic_load(&s->at) && cot_shim_any_capture())
+		return;
+	atomic_store(&s->seen, n);
+	if (!at && !atomic_load(&s->at))
+		return; /* the driver does it */
+	if (cot_shim_parts_current() == s->parts) {
+		(void)order_locked(d, stream_at(d, at), to);
+	} else if (!COT_REAL(cuCtxPushCurrent_v2)(atomic_load(&s->parts->context))) {
+		(void)order_locked(d, stream_at(d, at), to);
+		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
+	}
+}
+
+static void keep_order(struct cot_shim_stream *s, CUstream to)
+{
+	if (s == &s->parts->default_stream) {
+		if (atomic_load_explicit(&s->parts->n_blocking, memory_order_relaxed))
+			wait_for_blocking(s, to);
+	} else if (s->blocking) {
+		wait_for_default(s, to);
+		atomic_store(&s->dirty, true);
+	}
+}
+
+/* ---- turns ---- */
+
+/* Whether it has to stay at home, because a graph is being recorded there. */
+static bool is_capturing(struct cot_shim_stream *s)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (COT_LIKELY(!atomic_load_explicit(&s->capturing, memory_order_relaxed)))
+		return false;
+	if (!COT_REAL(cuStreamIsCapturing)(atomic_load(&s->handle), &status) &&
+	    status != CU_STREAM_CAPTURE_STATUS_NONE)
+		return true;
+	atomic_store(&s->capturing, false);
+	return false;
+}
+
+CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+{
+	struct cot_shim_stream *s = find(stream, per_thread);
+	uint32_t now, at;
+	CUstream to;
+
+	if (!s || is_capturing(s))
+		return stream;
+	t->stream = s;
+	begin_turn(s);
+	now = atomic_load_explicit(&s->parts->now, memory_order_acquire);
+	if (COT_UNLIKELY(atomic_load_explicit(&s->at, memory_order_relaxed) != now))
+		follow(s, now);
+	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
+		atomic_store_explicit(&s->used, true, memory_order_relaxed);
+	at = atomic_load_explicit(&s->at, memory_order_relaxed);
+	to = at ? s->shadows[at] : stream;
+	keep_order(s, to);
+	return to;
+}
+
+void cot_shim_turn_go_home(struct cot_shim_turn *t)
+{
+	struct cot_shim_stream *s = t->stream;
+	uint32_t at = s ? atomic_load(&s->at) : 0;
+
+	if (!at || t->visit)
+		return;
+	t->visit = true;
+	(void)order_locked(s, stream_at(s, at), atomic_load(&s->handle));
+}
+
+CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+{
+	t->stream = NULL;
+	t->visit = false;
+	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
+		return stream;
+	(void)cot_shim_turn_enter(t, stream, per_thread);
+	cot_shim_turn_go_home(t);
+	return stream;
+}
+
+void cot_shim_turn_leave(struct cot_shim_turn *t)
+{
+	struct cot_shim_stream *s = t->stream;
+
+	if (t->visit && !atomic_load(&s->capturing))
+		(void)order_locked(s, atomic_load(&s->handle), stream_at(s, atomic_load(&s->at)));
+	if (s == &s->parts->default_stream)
+		atomic_fetch_add_explicit(&s->parts->n_default, 1, memory_order_release);
+	end_turn(s);
+	t->stream = NULL;
+}
+
+uint32_t cot_shim_turn_part(const struct cot_shim_turn *t)
+{
+	return t->stream && !t->visit ? atomic_load(&t->stream->at) : 0;
+}
+
+/* ---- captures ---- */
+
+bool cot_shim_any_capture(void)
+{
+	return atomic_load_explicit(&n_captures, memory_order_relaxed) != 0;
+}
+
+void cot_shim_stream_capture(struct cot_shim_stream *s, bool begins)
+{
+	if (begins) {
+		atomic_fetch_add(&n_captures, 1);
+		if (s)
+			atomic_store(&s->capturing, true);
+	} else if (atomic_load(&n_captures)) {
+		atomic_fetch_sub(&n_captures, 1);
+	}
+}
+
+void cot_shim_stream_look_for_capture(struct cot_shim_turn *t)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (t->stream && !COT_REAL(cuStreamIsCapturing)(atomic_load(&t->stream->handle), &status) &&
+	    status != CU_STREAM_CAPTURE_STATUS_NONE)
+		atomic_store(&t->stream->capturing, true);
+}
+
+/* ---- ends ---- */
+
+static void end_stream(struct cot_shim_stream *s)
+{
+	if (s->parts)
+		drop_shadows(s);
+	if (s->event)
+		(void)COT_REAL(cuEventDestroy_v2)(s->event);
+	s->event = NULL;
+	s->parts = NULL;
+	s->blocking = false;
+}
+
+void cot_shim_stream_end(CUstream stream)
+{
+	struct cot_shim_stream *s;
+
+	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
+		return;
+	pthread_mutex_lock(&add_lock);
+	s = known(stream);
+	if (s) {
+		if (s->blocking)
+			unlist_blocking(s);
+		end_stream(s);
+		atomic_store(&s->handle, NULL);
+	}
+	pthread_mutex_unlock(&add_lock);
+}
+
+/* Those of other threads cannot be moved: only they can name their home. */
+typedef bool stream_visitor(struct cot_shim_stream *s, uint32_t part);
+
+static bool each(struct cot_shim_parts *p, stream_visitor *visit, uint32_t part)
+{
+	struct cot_shim_stream *s;
+	bool all = visit(&p->default_stream, part);
+	unsigned i;
+
+	pthread_mutex_lock(&add_lock);
+	for (i = 0; i < BUCKETS; i++)
+		for (s = atomic_load(&buckets[i]); s; s = s->next)
+			if (atomic_load(&s->handle) && s->parts == p)
+				all &= visit(s, part);
+	pthread_mutex_unlock(&add_lock);
+	pthread_mutex_lock(&p->lock);
+	for (s = p->blocking; s; s = s->next_blocking)
+		if (atomic_load(&s->handle) == CU_STREAM_PER_THREAD && s->shadows[part])
+			all = false;
+	pthread_mutex_unlock(&p->lock);
+	return all;
+}
+
+static bool clear(struct cot_shim_stream *s, uint32_t part)
+{
+	uint32_t none = 0;
+
+	if (!s->shadows[part])
+		return true;
+	if (is_capturing(s) || !atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
+		return false;
+	if (atomic_load(&s->at) == part && !move(s, 0)) {
+		atomic_fetch_and(&s->n_turns, ~MOVING);
+		return false;
+	}
+	(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);
+	s->shadows[part] = NULL;
+	atomic_fetch_and(&s->n_turns, ~MOVING);
+	return true;
+}
+
+bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
+{
+	return each(p, clear, part);
+}
+
+static bool prepare(struct cot_shim_stream *s, uint32_t part)
+{
+	if (!atomic_exchange(&s->used, false))
+		return true;
+	pthread_mutex_lock(&s->pair);
+	(void)make_shadow(s, part);
+	pthread_mutex_unlock(&s->pair);
+	return true;
+}
+
+void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part)
+{
+	(void)each(p, prepare, part);
+}
+
+static bool drop(struct cot_shim_stream *s, uint32_t part)
+{
+	(void)part;
+	if (atomic_load(&s->at))
+		(void)order_locked(s, stream_at(s, atomic_load(&s->at)), atomic_load(&s->handle));
+	end_stream(s);
+	atomic_store(&s->handle, NULL); /* another stream may get it */
+	return true;
+}
+
+void cot_shim_streams_drop(struct cot_shim_parts *p)
+{
+	(void)each(p, drop, 0);
+}
+
+void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
+			       const CUlaunchAttributeValue *value)
+{
+	struct cot_shim_stream *s = find(stream, per_thread);
+	uint32_t i;
+
+	for (i = 1; s && i < COT_SHIM_PARTS_MAX; i++)
+		if (s->shadows[i])
+			(void)COT_REAL(cuStreamSetAttribute)(s->shadows[i], what, value);
+}
+
+/* The parent's streams are not the child's: what it knew of them is left behind. */
+void cot_shim_streams_forget(void)
+{
+	unsigned i;
+
+	atomic_store(&cot_shim_parts_live, false);
+	for (i = 0; i < BUCKETS; i++)
+		atomic_store(&buckets[i], NULL);
+	atomic_store(&n_known, 0);
+	atomic_store(&n_captures, 0);
+	of_thread = NULL;
+	add_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}

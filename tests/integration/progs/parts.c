@@ -1,0 +1,515 @@
+/*
+ * Random programs of streams, events, graphs, copies, memory and callbacks, whose results are known
+ * beforehand: each operation that touches a buffer is ordered after the one before, by whatever
+ * CUDA offers for it, and the host does the same to a copy of the buffer. So any order that is lost
+ * shows. It uses the primary context, as programs on the CUDA runtime do.
+ *
+ *     parts [--seed N] [--seconds S] [--operations N] [--threads N] [--spin N]
+ *
+ * Prints "seed N operations N checks N wrong N sms N": `sms` is on how many SMs its kernels were
+ * seen in the end. Exit status 1: something was wrong.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "common.h"
+
+#define WORDS	    2048u
+#define BLOCKS	    32u
+#define THREADS	    64u
+#define BUFFERS	    6u
+#define STREAMS	    6u
+#define GRAPHS	    2u
+#define SMS_MAX	    1024u
+#define THREADS_MAX 8u
+#define TOLD	    5u /* mistakes, of each thread */
+
+/* clang-format off */
+static const char text[] =
+	".version 7.0\n"
+	".target sm_35\n"
+	".address_size 64\n"
+	/* words[i] = (words[i] * 1664525 + from[i]) ^ salt, after a while */
+	".visible .entry churn(.param .u64 words, .param .u64 from, .param .u32 salt, .param .u32 spin,\n"
+	"		       .param .u64 seen)\n"
+	"{\n"
+	"  .reg .pred %p<3>; .reg .b32 %r<14>; .reg .b64 %rd<8>;\n"
+	"  ld.param.u64 %rd1, [words];\n"
+	"  ld.param.u64 %rd2, [from];\n"
+	"  ld.param.u32 %r1, [salt];\n"
+	"  ld.param.u32 %r2, [spin];\n"
+	"  ld.param.u64 %rd3, [seen];\n"
+	"  mov.u32 %r3, %ctaid.x;\n"
+	"  mov.u32 %r4, %tid.x;\n"
+	"  mad.lo.u32 %r5, %r3, 64, %r4;\n"
+	"  mov.u32 %r6, 0;\n"
+	"wait:\n"
+	"  add.u32 %r6, %r6, 1;\n"
+	"  setp.lt.u32 %p1, %r6, %r2;\n"
+	"  @%p1 bra wait;\n"
+	"  mul.wide.u32 %rd4, %r5, 4;\n"
+	"  add.u64 %rd5, %rd1, %rd4;\n"
+	"  add.u64 %rd6, %rd2, %rd4;\n"
+	"  ld.global.u32 %r7, [%rd5];\n"
+	"  ld.global.u32 %r8, [%rd6];\n"
+	"  mad.lo.u32 %r9, %r7, 1664525, %r8;\n"
+	"  xor.b32 %r9, %r9, %r1;\n"
+	"  st.global.u32 [%rd5], %r9;\n"
+	"  mov.u32 %r10, %smid;\n"
+	"  mul.wide.u32 %rd7, %r10, 4;\n"
+	"  add.u64 %rd7, %rd3, %rd7;\n"
+	"  mov.u32 %r11, 1;\n"
+	"  st.global.u32 [%rd7], %r11;\n"
+	"  ret;\n"
+	"}\n";
+/* clang-format on */
+
+_Static_assert(BLOCKS *THREADS == WORDS, "a thread for each word");
+
+enum { LEGACY, PER_THREAD, BLOCKING_1, BLOCKING_2, FREE_1, FREE_2 };
+
+struct graph {
+	CUgraph graph;
+	CUgraphExec exec;
+	unsigned to, from, set;
+	uint32_t salt, value;
+};
+
+/* One thread's play: buffers of its own, streams that all share. */
+struct play {
+	pthread_t thread;
+	uint64_t random;
+	unsigned seed;
+	CUdeviceptr buffer[BUFFERS];
+	uint32_t mirror[BUFFERS][WORDS], back[WORDS], *pinned;
+	unsigned last[BUFFERS]; /* the stream of the last operation on it */
+	CUevent event[STREAMS], timing[2];
+	struct graph graphs[GRAPHS];
+	_Atomic unsigned n_called;
+	unsigned n_calls, n_operations, n_checks, n_wrong;
+	CUstream told; /* what a callback must name */
+};
+
+static CUcontext context;
+static CUfunction churn;
+static CUdeviceptr seen;
+static CUstream streams[STREAMS];
+static uint32_t spin;
+static double until_us;
+static unsigned max_operations, n_threads;
+static _Atomic unsigned n_bad_callbacks;
+
+static uint32_t draw(struct play *p, uint32_t n)
+{
+	p->random = p->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(p->random >> 33) % n;
+}
+
+static bool is_blocking(unsigned stream)
+{
+	return stream <= BLOCKING_2;
+}
+
+/* ---- order ---- */
+
+static void wait_on_host(struct play *p, unsigned stream)
+{
+	/* No other thread may be recording a graph while one waits for the whole context. */
+	switch (draw(p, n_threads > 1 ? 3 : 4)) {
+	case 0:
+		PROG_CHECK(cuStreamSynchronize(streams[stream]));
+		break;
+	case 1:
+		PROG_CHECK(cuEventRecord(p->event[stream], streams[stream]));
+		PROG_CHECK(cuEventSynchronize(p->event[stream]));
+		break;
+	case 2:
+		while (cuStreamQuery(streams[stream]) == CUDA_ERROR_NOT_READY)
+			usleep(20);
+		break;
+	default:
+		PROG_CHECK(cuCtxSynchronize());
+	}
+}
+
+/* The next operation on this buffer is in this stream. */
+static void use(struct play *p, unsigned buffer, unsigned stream)
+{
+	unsigned last = p->last[buffer];
+
+	p->last[buffer] = stream;
+	if (last == stream || (stream == LEGACY && is_blocking(last)) ||
+	    (last == LEGACY && is_blocking(stream)))
+		return; /* CUDA keeps that order by itself */
+	if (draw(p, 8) == 0) {
+		wait_on_host(p, last);
+		return;
+	}
+	PROG_CHECK(cuEventRecord(p->event[last], streams[last]));
+	PROG_CHECK(cuStreamWaitEvent(streams[stream], p->event[last], 0));
+}
+
+/* ---- operations ---- */
+
+static void mirror_churn(struct play *p, unsigned to, unsigned from, uint32_t salt)
+{
+	unsigned i;
+
+	for (i = 0; i < WORDS; i++)
+		p->mirror[to][i] = (p->mirror[to][i] * 1664525u + p->mirror[from][i]) ^ salt;
+}
+
+static void launch(struct play *p, CUstream stream, unsigned to, unsigned from, uint32_t salt)
+{
+	void *params[] = {&p->buffer[to], &p->buffer[from], &salt, &spin, &seen};
+
+	PROG_CHECK(cuLaunchKernel(churn, BLOCKS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+}
+
+static unsigned other(struct play *p, unsigned buffer)
+{
+	return (buffer + 1 + draw(p, BUFFERS - 1)) % BUFFERS;
+}
+
+static void do_churn(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), from = other(p, to);
+	uint32_t salt = draw(p, UINT32_MAX);
+
+	use(p, to, s);
+	use(p, from, s);
+	launch(p, streams[s], to, from, salt);
+	mirror_churn(p, to, from, salt);
+}
+
+static void do_copy(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), from = other(p, to);
+
+	use(p, to, s);
+	use(p, from, s);
+	PROG_CHECK(cuMemcpyDtoDAsync(p->buffer[to], p->buffer[from], WORDS * 4, streams[s]));
+	memcpy(p->mirror[to], p->mirror[from], WORDS * 4);
+}
+
+static void mirror_set(struct play *p, unsigned to, uint32_t value)
+{
+	unsigned i;
+
+	for (i = 0; i < WORDS / 2; i++)
+		p->mirror[to][i] = value;
+}
+
+static void do_set(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS);
+	uint32_t value = draw(p, UINT32_MAX);
+
+	use(p, to, s);
+	PROG_CHECK(cuMemsetD32Async(p->buffer[to], value, WORDS / 2, streams[s]));
+	mirror_set(p, to, value);
+}
+
+static void compare(struct play *p, unsigned buffer, const char *how)
+{
+	p->n_checks++;
+	if (!memcmp(p->back, p->mirror[buffer], WORDS * 4))
+		return;
+	memcpy(p->mirror[buffer], p->back, WORDS * 4); /* what follows is right again */
+	if (p->n_wrong++ < TOLD)
+		printf("wrong: %s, operation %u, seed %u\n", how, p->n_operations, p->seed);
+}
+
+/* The calls without a stream are in the default stream. */
+static void do_read(struct play *p, unsigned s)
+{
+	unsigned from = draw(p, BUFFERS);
+
+	if (draw(p, 2)) {
+		use(p, from, LEGACY);
+		PROG_CHECK(cuMemcpyDtoH(p->back, p->buffer[from], WORDS * 4));
+		compare(p, from, "cuMemcpyDtoH");
+	} else {
+		use(p, from, s);
+		PROG_CHECK(cuMemcpyDtoHAsync(p->pinned, p->buffer[from], WORDS * 4, streams[s]));
+		wait_on_host(p, s);
+		memcpy(p->back, p->pinned, WORDS * 4);
+		compare(p, from, "cuMemcpyDtoHAsync");
+	}
+}
+
+static void do_write(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), i;
+
+	for (i = 0; i < WORDS; i++)
+		p->mirror[to][i] = i * 2654435761u + p->n_operations;
+	if (draw(p, 2)) {
+		use(p, to, LEGACY);
+		PROG_CHECK(cuMemcpyHtoD(p->buffer[to], p->mirror[to], WORDS * 4));
+		return;
+	}
+	use(p, to, s);
+	memcpy(p->pinned, p->mirror[to], WORDS * 4);
+	PROG_CHECK(cuMemcpyHtoDAsync(p->buffer[to], p->pinned, WORDS * 4, streams[s]));
+	wait_on_host(p, s);
+}
+
+static void do_default(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), from = other(p, to);
+	uint32_t value = draw(p, UINT32_MAX);
+
+	(void)s;
+	use(p, to, LEGACY);
+	if (draw(p, 2)) {
+		use(p, from, LEGACY);
+		PROG_CHECK(cuMemcpyDtoD(p->buffer[to], p->buffer[from], WORDS * 4));
+		memcpy(p->mirror[to], p->mirror[from], WORDS * 4);
+	} else {
+		PROG_CHECK(cuMemsetD32(p->buffer[to], value, WORDS / 2));
+		mirror_set(p, to, value);
+	}
+}
+
+static void do_memory(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), from = other(p, to);
+	CUdeviceptr between;
+
+	use(p, to, s);
+	use(p, from, s);
+	PROG_CHECK(cuMemAllocAsync(&between, WORDS * 4, streams[s]));
+	PROG_CHECK(cuMemcpyDtoDAsync(between, p->buffer[from], WORDS * 4, streams[s]));
+	PROG_CHECK(cuMemcpyDtoDAsync(p->buffer[to], between, WORDS * 4, streams[s]));
+	PROG_CHECK(cuMemFreeAsync(between, streams[s]));
+	memcpy(p->mirror[to], p->mirror[from], WORDS * 4);
+}
+
+static void called(void *data)
+{
+	atomic_fetch_add(&((struct play *)data)->n_called, 1);
+}
+
+static void called_back(CUstream stream, CUresult status, void *data)
+{
+	struct play *p = data;
+
+	if (stream != p->told || status)
+		atomic_fetch_add(&n_bad_callbacks, 1);
+	atomic_fetch_add(&p->n_called, 1);
+}
+
+static void do_call(struct play *p, unsigned s)
+{
+	if (s == PER_THREAD || s == LEGACY || draw(p, 2)) {
+		PROG_CHECK(cuLaunchHostFunc(streams[s], called, p));
+	} else {
+		p->told = streams[s];
+		PROG_CHECK(cuStreamAddCallback(streams[s], called_back, p, 0));
+	}
+	p->n_calls++;
+	PROG_CHECK(cuStreamSynchronize(streams[s]));
+	p->n_checks++;
+	if (atomic_load(&p->n_called) != p->n_calls) {
+		p->n_wrong++;
+		printf("wrong: a callback has not been called, seed %u\n", p->seed);
+		p->n_calls = atomic_load(&p->n_called);
+	}
+}
+
+static void do_time(struct play *p, unsigned s)
+{
+	unsigned to = draw(p, BUFFERS), from = other(p, to);
+	uint32_t salt = draw(p, UINT32_MAX);
+	float ms = -1;
+
+	use(p, to, s);
+	use(p, from, s);
+	PROG_CHECK(cuEventRecord(p->timing[0], streams[s]));
+	launch(p, streams[s], to, from, salt);
+	mirror_churn(p, to, from, salt);
+	PROG_CHECK(cuEventRecord(p->timing[1], streams[s]));
+	PROG_CHECK(cuEventSynchronize(p->timing[1]));
+	PROG_CHECK(cuEventElapsedTime(&ms, p->timing[0], p->timing[1]));
+	p->n_checks++;
+	if (!(ms >= 0)) {
+		p->n_wrong++;
+		printf("wrong: %f ms, seed %u\n", (double)ms, p->seed);
+	}
+}
+
+/* Two kernels beside each other, in two streams, and a memset behind both. */
+static void record(struct play *p, struct graph *g)
+{
+	CUstream origin, side;
+
+	g->to = draw(p, BUFFERS);
+	g->from = (g->to + 1) % BUFFERS;
+	g->set = (g->to + 2) % BUFFERS;
+	g->salt = draw(p, UINT32_MAX);
+	g->value = draw(p, UINT32_MAX);
+	PROG_CHECK(cuStreamCreate(&origin, CU_STREAM_NON_BLOCKING));
+	PROG_CHECK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+	PROG_CHECK(cuStreamBeginCapture(origin, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	PROG_CHECK(cuEventRecord(p->event[FREE_1], origin));
+	PROG_CHECK(cuStreamWaitEvent(side, p->event[FREE_1], 0));
+	launch(p, origin, g->to, g->from, g->salt);
+	PROG_CHECK(cuMemsetD32Async(p->buffer[g->set], g->value, WORDS / 2, side));
+	PROG_CHECK(cuEventRecord(p->event[FREE_2], side));
+	PROG_CHECK(cuStreamWaitEvent(origin, p->event[FREE_2], 0));
+	launch(p, origin, g->to, g->set, g->salt + 1);
+	PROG_CHECK(cuStreamEndCapture(origin, &g->graph));
+	PROG_CHECK(cuGraphInstantiateWithFlags(&g->exec, g->graph, 0));
+	PROG_CHECK(cuStreamDestroy(origin));
+	PROG_CHECK(cuStreamDestroy(side));
+}
+
+static void do_graph(struct play *p, unsigned s)
+{
+	struct graph *g = &p->graphs[draw(p, GRAPHS)];
+
+	if (g->exec && draw(p, 40) == 0) {
+		PROG_CHECK(cuGraphExecDestroy(g->exec));
+		PROG_CHECK(cuGraphDestroy(g->graph));
+		g->exec = NULL;
+	}
+	if (!g->exec)
+		record(p, g);
+	use(p, g->to, s);
+	use(p, g->from, s);
+	use(p, g->set, s);
+	PROG_CHECK(cuGraphLaunch(g->exec, streams[s]));
+	mirror_churn(p, g->to, g->from, g->salt);
+	mirror_set(p, g->set, g->value);
+	mirror_churn(p, g->to, g->set, g->salt + 1);
+}
+
+/* A stream goes with work in it, and another one comes. Nobody else may use it meanwhile. */
+static void do_renew(struct play *p, unsigned s)
+{
+	unsigned flags = s >= FREE_1 ? CU_STREAM_NON_BLOCKING : 0, i;
+
+	if (s < BLOCKING_1 || n_threads > 1)
+		return;
+	for (i = 0; i < BUFFERS; i++)
+		if (p->last[i] == s)
+			p->last[i] = LEGACY;
+	PROG_CHECK(cuEventRecord(p->event[s], streams[s]));
+	PROG_CHECK(cuStreamWaitEvent(NULL, p->event[s], 0));
+	PROG_CHECK(cuStreamDestroy(streams[s]));
+	PROG_CHECK(cuStreamCreateWithPriority(&streams[s], flags, -(int)draw(p, 2)));
+}
+
+static void one_operation(struct play *p)
+{
+	static void (*const often[])(struct play *, unsigned) = {do_churn, do_churn, do_churn,
+								 do_copy,  do_set,   do_graph};
+	static void (*const seldom[])(struct play *, unsigned) = {
+		do_read, do_write, do_default, do_memory, do_call, do_time, do_renew};
+	unsigned s = draw(p, STREAMS);
+
+	if (draw(p, 4))
+		often[draw(p, COT_ARRAY_LEN(often))](p, s);
+	else
+		seldom[draw(p, COT_ARRAY_LEN(seldom))](p, s);
+	p->n_operations++;
+}
+
+static void begin(struct play *p)
+{
+	unsigned i;
+
+	p->random = p->seed * 2654435761ull + 1;
+	for (i = 0; i < BUFFERS; i++) {
+		PROG_CHECK(cuMemAlloc(&p->buffer[i], WORDS * 4));
+		PROG_CHECK(cuMemcpyHtoD(p->buffer[i], p->mirror[i], WORDS * 4));
+		p->last[i] = LEGACY;
+	}
+	for (i = 0; i < STREAMS; i++)
+		PROG_CHECK(cuEventCreate(&p->event[i], CU_EVENT_DISABLE_TIMING));
+	for (i = 0; i < 2; i++)
+		PROG_CHECK(cuEventCreate(&p->timing[i], 0));
+	PROG_CHECK(cuMemAllocHost((void **)&p->pinned, WORDS * 4));
+}
+
+static void *play(void *arg)
+{
+	struct play *p = arg;
+	unsigned i;
+
+	PROG_CHECK(cuCtxSetCurrent(context));
+	begin(p);
+	while (prog_now_us() < until_us && p->n_operations < max_operations)
+		one_operation(p);
+	for (i = 0; i < BUFFERS; i++) {
+		use(p, i, LEGACY);
+		PROG_CHECK(cuMemcpyDtoH(p->back, p->buffer[i], WORDS * 4));
+		compare(p, i, "the end");
+	}
+	return NULL;
+}
+
+/* On how many SMs a kernel is now. */
+static unsigned count_sms(struct play *p)
+{
+	static uint32_t marks[SMS_MAX];
+	unsigned i, n = 0;
+
+	PROG_CHECK(cuMemsetD32(seen, 0, SMS_MAX));
+	for (i = 0; i < 40; i++)
+		launch(p, streams[LEGACY], i % BUFFERS, (i + 1) % BUFFERS, i);
+	PROG_CHECK(cuMemcpyDtoH(marks, seen, sizeof(marks)));
+	for (i = 0; i < SMS_MAX; i++)
+		n += marks[i];
+	return n;
+}
+
+static void start(void)
+{
+	CUmodule module;
+	unsigned i;
+
+	PROG_CHECK(cuInit(0));
+	PROG_CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	PROG_CHECK(cuCtxSetCurrent(context));
+	PROG_CHECK(cuModuleLoadData(&module, text));
+	PROG_CHECK(cuModuleGetFunction(&churn, module, "churn"));
+	PROG_CHECK(cuMemAlloc(&seen, SMS_MAX * 4));
+	PROG_CHECK(cuMemsetD32(seen, 0, SMS_MAX));
+	streams[LEGACY] = NULL;
+	streams[PER_THREAD] = CU_STREAM_PER_THREAD;
+	for (i = BLOCKING_1; i < STREAMS; i++)
+		PROG_CHECK(cuStreamCreate(&streams[i], i >= FREE_1 ? CU_STREAM_NON_BLOCKING : 0));
+}
+
+int main(int argc, char **argv)
+{
+	static struct play plays[THREADS_MAX];
+	unsigned seed = (unsigned)prog_option(argc, argv, "--seed", 1), i;
+	unsigned n_operations = 0, n_checks = 0, n_wrong = 0;
+
+	n_threads = (unsigned)prog_option(argc, argv, "--threads", 1);
+	n_threads = n_threads < 1 ? 1 : n_threads > THREADS_MAX ? THREADS_MAX : n_threads;
+	max_operations = (unsigned)prog_option(argc, argv, "--operations", 1e9);
+	spin = (uint32_t)prog_option(argc, argv, "--spin", 20);
+	until_us = prog_now_us() + prog_option(argc, argv, "--seconds", 2) * 1e6;
+	start();
+	for (i = 0; i < n_threads; i++) {
+		plays[i].seed = seed + i;
+		if (pthread_create(&plays[i].thread, NULL, play, &plays[i]))
+			return 2;
+	}
+	for (i = 0; i < n_threads; i++) {
+		pthread_join(plays[i].thread, NULL);
+		n_operations += plays[i].n_operations;
+		n_checks += plays[i].n_checks;
+		n_wrong += plays[i].n_wrong;
+	}
+	n_wrong += atomic_load(&n_bad_callbacks);
+	printf("seed %u operations %u checks %u wrong %u sms %u\n", seed, n_operations, n_checks,
+	       n_wrong, count_sms(&plays[0]));
+	return n_wrong != 0;
+}
