@@ -38,11 +38,11 @@ _cotenant_options()
 	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
-		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --rewrite
+		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite
 			--solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --json $common" ;;
+	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
 	doctor) echo "--json --offline $common" ;;
 	*) echo "$common" ;;
@@ -100,7 +100,7 @@ _cotenant_value()
 	--emulate-check) _cotenant_words 'races aligned' "$2" ;;
 	--slice) _cotenant_words 'auto' "$2" ;;
 	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
-	--quota | --reserve) [[ $command == set ]] && _cotenant_words 'none' "$2" ;;
+	--quota | --reserve | --sms) [[ $command == set ]] && _cotenant_words 'none' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
 	--pass) _cotenant_words 'workers retreat slice fuse count record' "$2" ;;
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;

@@ -164,6 +164,18 @@ bool cot_cli_share(const char *text, uint16_t *ret_share)
 	return true;
 }
 
+bool cot_cli_sms(const char *text, uint16_t *ret_share)
+{
+	uint64_t n;
+
+	if (!cot_number_u64(text, &n))
+		return cot_cli_share(text, ret_share);
+	if (!n || n > COT_SMS_MAX)
+		return false;
+	*ret_share = cot_share_pack((struct cot_share){.sms = (uint16_t)n});
+	return true;
+}
+
 bool cot_cli_same_file(const char *a, const char *b)
 {
 	char folder[PATH_MAX];

@@ -40,6 +40,8 @@ bool cot_cli_time_us(const char *text, uint64_t *ret_us);
 
 /* "50%", "66sm" or "none" as in messages (COT_SHARE_SMS); false for everything else. */
 bool cot_cli_share(const char *text, uint16_t *ret_share);
+/* The same; a number alone is one of SMs. */
+bool cot_cli_sms(const char *text, uint16_t *ret_share);
 
 /* Whether two paths are one file, or will be once they are written. */
 bool cot_cli_same_file(const char *a, const char *b);

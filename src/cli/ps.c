@@ -146,6 +146,33 @@ static void print_works(const json_t *tenants)
 	cot_show_table(t);
 }
 
+/* Those that are on a part of the GPU, or can be put on one. */
+static void print_parts(const json_t *tenants)
+{
+	static const char *const heads[] = {"ID", "NAME", "SMS", "HAS SMS", "FOLLOWED"};
+	struct cot_table *t;
+	char text[64];
+	const json_t *p;
+	size_t i;
+
+	if (!cot_show_any_parts(tenants))
+		return;
+	(void)putchar('\n');
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (tenants, i, p) {
+		if (!cot_show_has_part(p))
+			continue;
+		cot_table_cell(t, "%lld", cot_show_number(p, "id"));
+		cot_table_text(t, cot_show_text(p, "name"));
+		add_share(t, p, "sms");
+		cot_show_part(p, text, sizeof(text));
+		cot_table_text(t, text);
+		cot_show_coverage(p, text, sizeof(text));
+		cot_table_text(t, text);
+	}
+	cot_show_table(t);
+}
+
 static void print_json(json_t *answer, json_t *uncontrolled)
 {
 	json_t *o = answer ? json_incref(answer)
@@ -180,6 +207,7 @@ int cot_cmd_ps(int argc, char **argv)
 		print_pools(json_object_get(answer, "pools"));
 		print_tenants(json_object_get(answer, "tenants"));
 		print_works(json_object_get(answer, "tenants"));
+		print_parts(json_object_get(answer, "tenants"));
 		cot_show_remarks(answer);
 	}
 	if (!as_json && answer && json_array_size(uncontrolled))

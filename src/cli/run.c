@@ -32,7 +32,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define DAEMONS_MAX 4u
 
 struct arguments {
-	const char *class, *name, *gpu, *weight, *block, *quota, *reserve;
+	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms;
 	bool solo, required, rewrite;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -46,6 +46,7 @@ enum {
 	KEY_BLOCK,
 	KEY_QUOTA,
 	KEY_RESERVE,
+	KEY_SMS,
 	KEY_REWRITE,
 	KEY_SOLO,
 	KEY_REQUIRED,
@@ -67,6 +68,8 @@ static const struct argp_option options[] = {
 	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
 	 "How much of a GPU each kernel of a latency program gets at least", 0},
+	{"sms", KEY_SMS, "SHARE", 0,
+	 "Run on a part of the GPU's SMs, as in 64 or 50%; cotenant set changes it", 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
@@ -106,6 +109,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_RESERVE:
 		a->reserve = arg;
+		return 0;
+	case KEY_SMS:
+		a->sms = arg;
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
@@ -165,6 +171,8 @@ static void read_environment(struct arguments *a)
 		a->quota = variable("COTENANT_QUOTA");
 	if (!a->reserve)
 		a->reserve = variable("COTENANT_RESERVE");
+	if (!a->sms)
+		a->sms = variable("COTENANT_SMS");
 	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve;
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
@@ -203,6 +211,11 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 
 	if (!rc)
 		rc = fill_in_share("reserve", a->reserve, &m->reserve, err);
+	if (!rc && a->sms && !cot_cli_sms(a->sms, &m->sms))
+		rc = cot_error_set(err, -EINVAL,
+				   "the share of SMs is '%s'; expected 1 to %u SMs, or 1%% to "
+				   "100%%, as in 64 or 50%%",
+				   a->sms, COT_SMS_MAX);
 	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
 				   "only a latency program may have a reservation; a batch program "
@@ -266,6 +279,18 @@ static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 	return 0;
 }
 
+/* Whether the daemon says that the program can be put on a part of the GPU: also without a share of
+ * its own, where the policy deals out parts. */
+static bool has_parts(const struct cot_msg_registered *m)
+{
+	const char *entry = m->env, *end = (const char *)m + m->h.length;
+
+	for (; entry < end; entry += strlen(entry) + 1)
+		if (!strncmp(entry, "COTENANT_PARTS=", strlen("COTENANT_PARTS=")))
+			return true;
+	return false;
+}
+
 /* Is it one of the list's entries? */
 static bool is_listed(const char *list, const char *path)
 {
@@ -310,7 +335,7 @@ static int preload(struct cot_error *err)
 
 /* The shim has the driver's name, so that programs that look for the driver find it: preloaded for
  * programs that have it linked or look it up by name, first in the path for the others. */
-static int preload_shim(struct cot_error *err)
+static int preload_shim(bool rewrite, struct cot_error *err)
 {
 	char shim[COT_PATH_TEXT_MAX];
 	int rc = cot_paths_shim(shim, err);
@@ -321,7 +346,7 @@ static int preload_shim(struct cot_error *err)
 		return rc;
 	*strrchr(shim, '/') = '\0';
 	rc = put_first("LD_LIBRARY_PATH", shim, err);
-	if (!rc && setenv("COTENANT_SHIM", "1", 1) < 0)
+	if (!rc && rewrite && setenv("COTENANT_SHIM", "1", 1) < 0)
 		rc = -errno;
 	return rc;
 }
@@ -394,7 +419,7 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	int rc = fill_in(a, program, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite, err);
+		rc = find_libraries(a->rewrite || a->sms, err);
 	if (!rc)
 		rc = ask(&client, &m, err);
 	if (rc == -EACCES && a->gpu_of_cuda) {
@@ -407,8 +432,8 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
-	if (!rc && a->rewrite)
-		rc = preload_shim(err);
+	if (!rc && (a->rewrite || has_parts((const void *)client.packet)))
+		rc = preload_shim(a->rewrite, err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
 	cot_client_close(&client);

@@ -17,7 +17,8 @@ enum {
 	KEY_MODE,
 	KEY_BLOCK,
 	KEY_QUOTA,
-	KEY_RESERVE
+	KEY_RESERVE,
+	KEY_SMS
 };
 
 static const struct argp_option options[] = {
@@ -33,6 +34,8 @@ static const struct argp_option options[] = {
 	 "How much of a GPU its rewritten kernels may have, as in 50% or 66sm; none: no limit", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
 	 "How much of a GPU each of them gets at least; only for latency programs", 0},
+	{"sms", KEY_SMS, "SHARE", 0,
+	 "On how much of the GPU's SMs it runs, as in 64 or 50%; none: the policy decides", 0},
 	{"json", COT_TARGET_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };
@@ -127,6 +130,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_RESERVE:
 		a->command.fields |= COT_SET_RESERVE;
 		a->command.reserve = parse_share("--reserve", arg, state);
+		return 0;
+	case KEY_SMS:
+		a->command.fields |= COT_SET_SMS;
+		if (!cot_cli_sms(arg, &a->command.sms))
+			argp_error(state,
+				   "--sms is '%s'; expected 1 to %u SMs, or 1%% to 100%%, as in 64 "
+				   "or 50%%, or none",
+				   arg, COT_SMS_MAX);
 		return 0;
 	case KEY_MODE:
 		parse_mode(&a->command, arg, state);

@@ -142,6 +142,48 @@ bool cot_show_any_shares(const json_t *tenants)
 	return false;
 }
 
+bool cot_show_has_part(const json_t *tenant)
+{
+	return json_is_object(json_object_get(tenant, "part")) ||
+	       json_is_string(json_object_get(tenant, "sms"));
+}
+
+bool cot_show_any_parts(const json_t *tenants)
+{
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach (tenants, i, p) {
+		if (cot_show_has_part(p))
+			return true;
+	}
+	return false;
+}
+
+void cot_show_part(const json_t *tenant, char *ret_text, size_t size)
+{
+	const json_t *part = json_object_get(tenant, "part");
+	long long n = cot_show_number(part, "sms"), all = cot_show_number(part, "gpu_sms");
+
+	if (!cot_show_bool(part, "can_be_placed"))
+		(void)snprintf(ret_text, size, "-");
+	else if (n == all)
+		(void)snprintf(ret_text, size, "all %lld", all);
+	else
+		(void)snprintf(ret_text, size, "%lld of %lld, from %lld", n, all,
+			       cot_show_number(part, "first"));
+}
+
+void cot_show_coverage(const json_t *tenant, char *ret_text, size_t size)
+{
+	const json_t *part = json_object_get(tenant, "part");
+
+	if (json_is_number(json_object_get(part, "coverage")))
+		(void)snprintf(ret_text, size, "%.2f %%", 100 * cot_show_real(part, "coverage"));
+	else
+		(void)snprintf(ret_text, size, "-");
+}
+
 void cot_show_duration(double seconds, char *ret_text, size_t size)
 {
 	if (seconds < 120)
@@ -210,6 +252,11 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 			(void)printf("; %s%s%s%s", reason, what ? " (" : "", what ? what : "",
 				     what ? ")" : "");
 		(void)putchar('\n');
+	}
+	if (json_is_string(json_object_get(o, "part_effect"))) {
+		begin_remark(any);
+		(void)printf("%s%s: %s\n", prefix, cot_show_text(o, "name"),
+			     cot_show_text(o, "part_effect"));
 	}
 }
 

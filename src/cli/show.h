@@ -32,6 +32,13 @@ bool cot_show_any_work(const json_t *tenants);
 /* Whether it has that, or a quota or reservation; and whether one of them has. */
 bool cot_show_has_shares(const json_t *tenant);
 bool cot_show_any_shares(const json_t *tenants);
+/* Whether it is on a part of the GPU, or should be; and whether one of them is. */
+bool cot_show_has_part(const json_t *tenant);
+bool cot_show_any_parts(const json_t *tenants);
+/* The SMs that it has: "64 of 132, from 0", "all 132", or "-". */
+void cot_show_part(const json_t *tenant, char *ret_text, size_t size);
+/* Of its launches, those that ran on its part: "99.80 %", or "-". */
+void cot_show_coverage(const json_t *tenant, char *ret_text, size_t size);
 /* What the shim's name of a reason means, or NULL. */
 const char *cot_show_why(const char *name);
 

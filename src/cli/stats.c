@@ -149,6 +149,61 @@ static void print_works(const json_t *tenants)
 	print_refusals(tenants);
 }
 
+static void print_stayed(const json_t *tenants)
+{
+	const char *reason;
+	json_t *o, *n;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		const json_t *part = json_object_get(o, "part");
+
+		json_object_foreach (json_object_get(part, "stayed"), reason, n) {
+			const char *what = cot_show_why(reason);
+
+			(void)printf("%s: %lld launches not on its part: %s%s%s%s\n",
+				     cot_show_text(o, "name"), (long long)json_integer_value(n),
+				     reason, what ? " (" : "", what ? what : "", what ? ")" : "");
+		}
+	}
+}
+
+/* Programs that can be put on a part of the GPU. */
+static void print_parts(const json_t *tenants)
+{
+	static const char *const heads[] = {"PROGRAM",	"HAS SMS", "CHANGES", "FOLLOWED", "STAYED",
+					    "COVERAGE", "ORDERS",  "FAILED",  "LAST/MAX"};
+	struct cot_table *t;
+	char text[64];
+	json_t *o;
+	size_t i;
+
+	if (!cot_show_any_parts(tenants))
+		return;
+	(void)putchar('\n');
+	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	json_array_foreach (tenants, i, o) {
+		const json_t *p = json_object_get(o, "part");
+
+		if (!json_is_object(p))
+			continue;
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_show_part(o, text, sizeof(text));
+		cot_table_text(t, text);
+		cot_table_cell(t, "%lld", cot_show_number(p, "changes"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "launches_followed"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "launches_stayed"));
+		cot_show_coverage(o, text, sizeof(text));
+		cot_table_text(t, text);
+		cot_table_cell(t, "%lld", cot_show_number(p, "placed"));
+		cot_table_cell(t, "%lld", cot_show_number(p, "place_failed"));
+		cot_table_cell(t, "%.0f/%.0f us", cot_show_real(p, "place_last_us"),
+			       cot_show_real(p, "place_max_us"));
+	}
+	cot_show_table(t);
+	print_stayed(tenants);
+}
+
 /* How late the daemon came. */
 static void print_timers(const json_t *timers)
 {
@@ -163,7 +218,8 @@ static void print_timers(const json_t *timers)
 static void print_core(const json_t *answer)
 {
 	static const char *const heads[] = {"ACTION", "SENT", "FAILED", "TIMED OUT", "MEAN", "MAX"};
-	static const char *const kinds[] = {"slice", "mode", "freeze", "thaw", "grant", "evict"};
+	static const char *const kinds[] = {"slice", "mode",  "freeze", "thaw",
+					    "grant", "evict", "place"};
 	const json_t *core = json_object_get(answer, "core");
 	const json_t *daemon = json_object_get(answer, "daemon");
 	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
@@ -208,6 +264,7 @@ int cot_cmd_stats(int argc, char **argv)
 	if (answer) {
 		print_entities(answer);
 		print_works(json_object_get(answer, "tenants"));
+		print_parts(json_object_get(answer, "tenants"));
 		print_core(answer);
 		json_decref(answer);
 	}

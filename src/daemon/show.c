@@ -208,13 +208,19 @@ static void put_counts(struct daemon *d, json_t *o, const struct tenant *t)
 	put(o, "refusals", refusals);
 }
 
+/* It has the shim for its part of the GPU; nothing of it is rewritten. */
+static bool is_for_parts(const struct tenant *t)
+{
+	return t->parts && !t->quota && !t->reserve && !t->n_rewritten && !t->n_not_rewritten;
+}
+
 static json_t *show_work(struct daemon *d, const struct tenant *t)
 {
 	struct cot_host_work_stats s;
 	json_t *o;
 
 	cot_host_work_stats(d->host, t->id, &s);
-	if (!s.evictions)
+	if (!s.evictions || (is_for_parts(t) && !s.n_requests))
 		return json_null();
 	o = json_object();
 	put_number(o, "n_sms", s.n_sms);

@@ -11,6 +11,10 @@
  *   done:ID:LEFT       says that the kernel ended
  *   counts             says what it has rewritten
  *   plain:REASON:N     says that N launches stayed as they are, for that reason
+ *   parts:SMS:UNIT:ERRNO          says how it can be placed, or (0:0:ERRNO) that it cannot
+ *   found:FIRST:N      says that it has a part already
+ *   obey:ERRNO         waits for an order to go to a part, "place FIRST+N", and answers
+ *   followed:N:M:REASON           says that N launches ran on the part and M did not
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
  *   until:FILE                    waits until it is there, for 100 s at most
@@ -84,12 +88,15 @@ static void say(int type)
 	const struct cot_msg_work_grant *grant = (const struct cot_msg_work_grant *)packet;
 	const struct cot_msg_work_evict *evict = (const struct cot_msg_work_evict *)packet;
 	const struct cot_msg_text *text = (const struct cot_msg_text *)packet;
+	const struct cot_msg_place *place = (const struct cot_msg_place *)packet;
 
 	if (type == COT_MSG_WORK_GRANT)
 		printf("grant %lu %u %u\n", (unsigned long)grant->work, grant->capsms,
 		       grant->flags & COT_WORK_SETTLED);
 	else if (type == COT_MSG_WORK_EVICT)
 		printf("evict %lu %u\n", (unsigned long)evict->work, evict->capsms);
+	else if (type == COT_MSG_PLACE)
+		printf("place %u+%u\n", place->first, place->n);
 	else if (type == COT_MSG_WORK_WELCOME)
 		printf("welcome %lu\n",
 		       (unsigned long)((const struct cot_msg_work_welcome *)packet)->tenant);
@@ -175,6 +182,45 @@ static void plain(const char *reason, uint64_t n)
 	put(&u, sizeof(u));
 }
 
+static void parts(uint32_t n_sms, uint32_t unit, int32_t status)
+{
+	struct cot_msg_parts m = {.n_sms = n_sms, .unit = unit, .status = status};
+
+	cot_proto_header(&m.h, COT_MSG_PARTS, sizeof(m), 0);
+	put(&m, sizeof(m));
+}
+
+static void placed(uint32_t seq, int32_t status, unsigned first, unsigned n)
+{
+	struct cot_msg_placed m = {
+		.status = status, .first = (uint16_t)first, .n = (uint16_t)n, .latency_ns = 3100};
+
+	cot_proto_header(&m.h, COT_MSG_PLACED, sizeof(m), seq);
+	put(&m, sizeof(m));
+}
+
+/* Waits for an order, and is where it says, or fails. */
+static void obey(int32_t status)
+{
+	const struct cot_msg_place *m = (const struct cot_msg_place *)packet;
+
+	wait_for(COT_MSG_PLACE, 0);
+	placed(m->h.seq, status, status ? 0 : m->first, status ? 0 : m->n);
+}
+
+static void followed(uint64_t n, uint64_t n_stayed, const char *reason)
+{
+	union {
+		struct cot_msg_part_counts m;
+		char bytes[sizeof(struct cot_msg_part_counts) + sizeof(struct cot_work_reason)];
+	} u = {.m = {.n_changes = 1, .n_followed = n, .n_stayed = n_stayed, .n_reasons = 1}};
+
+	snprintf(u.m.reasons[0].name, sizeof(u.m.reasons[0].name), "%s", reason);
+	u.m.reasons[0].n_kernels = n_stayed;
+	cot_proto_header(&u.m.h, COT_MSG_PART_COUNTS, sizeof(u), 0);
+	put(&u, sizeof(u));
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -221,6 +267,14 @@ static void step(const char *s)
 		evicted(a, b);
 	} else if (sscanf(s, "done:%u:%u", &a, &b) == 2) {
 		done(a, b);
+	} else if (sscanf(s, "parts:%u:%u:%u", &a, &b, &c) == 3) {
+		parts(a, b, -(int32_t)c);
+	} else if (sscanf(s, "found:%u:%u", &a, &b) == 2) {
+		placed(0, 0, a, b);
+	} else if (sscanf(s, "obey:%u", &a) == 1) {
+		obey(-(int32_t)a);
+	} else if (sscanf(s, "followed:%u:%u:%31[^:]", &a, &b, word) == 3) {
+		followed(a, b, word);
 	} else if (!strcmp(s, "counts")) {
 		counts();
 	} else if (sscanf(s, "plain:%31[^:]:%u", word, &a) == 2) {

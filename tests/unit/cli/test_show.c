@@ -174,6 +174,48 @@ static void test_ps_of_shares(void **state)
 
 #define TROUBLE(s) "{\"failures\":9,\"seconds\":" s ",\"last_seconds\":3.1,\"reason\":\"because\"}"
 
+#define PART                                                                                \
+	"\"part\":{\"can_be_placed\":true,\"first\":64,\"sms\":64,\"gpu_sms\":132,"         \
+	"\"changes\":3,\"launches_followed\":997,\"launches_stayed\":3,\"coverage\":0.997," \
+	"\"stayed\":{\"launch-attribute\":2,\"odd\":1},\"placed\":4,\"place_failed\":1,"    \
+	"\"place_last_us\":2.6,\"place_max_us\":31}"
+
+static void test_parts(void **state)
+{
+	static const char answer[] =
+		"{" NOTHING ",\"pools\":[],\"tenants\":["
+		"{\"id\":1,\"name\":\"a\",\"pool\":\"shared\",\"sms\":\"50%\"," PART
+		",\"part_effect\":\"not all\"},"
+		"{\"id\":2,\"name\":\"b\",\"pool\":\"shared\",\"sms\":null,\"part\":"
+		"{\"can_be_placed\":true,\"first\":0,\"sms\":132,\"gpu_sms\":132,"
+		"\"coverage\":null},\"part_effect\":null},"
+		"{\"id\":3,\"name\":\"c\",\"pool\":\"shared\",\"sms\":\"8sm\",\"part\":null},"
+		"{\"id\":4,\"name\":\"d\",\"pool\":\"shared\",\"sms\":null,\"part\":null}]}";
+
+	(void)state;
+	assert_int_equal(run(cot_cmd_ps, NULL, answer), 0);
+	assert_non_null(strstr(printed, "\n\n"
+					"ID  NAME  SMS  HAS SMS             FOLLOWED\n"
+					"1   a     50%  64 of 132, from 64  99.70 %\n"
+					"2   b     -    all 132             -\n"
+					"3   c     8sm  -                   -\n"
+					"\n"
+					"a: not all\n"));
+	assert_int_equal(run(cot_cmd_stats, NULL, answer), 0);
+	assert_non_null(strstr(
+		printed,
+		"\n"
+		"PROGRAM  HAS SMS             CHANGES  FOLLOWED  STAYED  COVERAGE  ORDERS  FAILED  "
+		"LAST/MAX\n"
+		"a        64 of 132, from 64  3        997       3       99.70 %   4       1       "
+		"3/31 us\n"
+		"b        all 132             0        0         0       -         0       0       "
+		"0/0 us\n"
+		"a: 2 launches not on its part: launch-attribute (cooperative, in clusters, or with "
+		"another attribute)\n"
+		"a: 1 launches not on its part: odd\n"));
+}
+
 static void test_ps_of_trouble(void **state)
 {
 	(void)state;
@@ -255,6 +297,7 @@ static void test_stats(void **state)
 		"thaw    0     0       0          0.000 ms  0.000 ms\n"
 		"grant   0     0       0          0.000 ms  0.000 ms\n"
 		"evict   0     0       0          0.000 ms  0.000 ms\n"
+		"place   0     0       0          0.000 ms  0.000 ms\n"
 		"\n"
 		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms; too late by itself: 1, by the machine's load: 9\n"
 		"Connections: 3, refused: 4, bad packets: 5\n");
@@ -439,6 +482,7 @@ int main(void)
 		TEST(ps),
 		TEST(ps_of_nothing),
 		TEST(ps_of_shares),
+		TEST(parts),
 		TEST(ps_of_trouble),
 		TEST(ps_as_json),
 		TEST(stats),
