@@ -7,9 +7,6 @@
 
 #include "sched/inside.h"
 
-/* The first and the longest pause before something that failed is tried again. */
-#define BACKOFF_MIN_NS (100 * COT_NS_PER_MS)
-#define BACKOFF_MAX_NS (5 * COT_NS_PER_S)
 /* A thaw that failed keeps a program from its work, so it is tried again sooner. */
 #define RETHAW_MIN_NS (10 * COT_NS_PER_MS)
 /* What the core itself tries again, thaws and what the user holds, never waits longer. */
@@ -112,8 +109,10 @@ bool cot_sched_next_action(struct cot_sched *s, struct cot_action *ret_action)
 	/* Works first: a program's launch waits for them. */
 	if (cot_sched_work_next_action(s, ret_action))
 		return true;
-	if (cot_sched_place_next_action(s, ret_action))
+	if (cot_sched_place_next_action(s, ret_action)) {
+		cot_sched_watchdog_count_action(s);
 		return true;
+	}
 	while (s->queue_n) {
 		struct queue_entry q = s->queue[s->queue_head];
 		struct sched_entity *e = &s->entities[q.entity];
@@ -157,12 +156,6 @@ int cot_sched_action_wrong(struct cot_sched *s)
 	return -EINVAL;
 }
 
-int cot_sched_action_later(struct cot_sched *s)
-{
-	s->stats.deferred++;
-	return -EAGAIN;
-}
-
 /* A pointer that a policy kept too long is caught here, without reading what it points to. */
 static struct sched_entity *checked(struct cot_sched *s, const struct cot_entity *e)
 {
@@ -191,9 +184,9 @@ static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kin
 	if (w->want == value)
 		return 0;
 	if (s->stopped || (kind == WISH_RUN && e->pub.held))
-		return cot_sched_action_later(s);
+		return not_now(s);
 	if (w->retry_ns > p->now_ns && !(kind == WISH_RUN && value == RUN_THAWED))
-		return cot_sched_action_later(s);
+		return not_now(s);
 	want(s, e, kind, value, false);
 	return 0;
 }
@@ -223,6 +216,16 @@ static int thaw(struct cot_policy *p, struct cot_entity *e)
 	return wish(p, e, WISH_RUN, RUN_THAWED);
 }
 
+static int place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
+{
+	struct cot_sched *s = sched_of(p);
+	int rc = s->in_fini ? -EPERM : cot_sched_place(s, t, part);
+
+	if (rc == -EPERM || rc == -EINVAL)
+		cot_sched_watchdog_count_wrong(s);
+	return rc;
+}
+
 const struct cot_policy_actions cot_sched_actions = {
 	.set_slice = set_slice,
 	.set_mode = set_mode,
@@ -230,7 +233,7 @@ const struct cot_policy_actions cot_sched_actions = {
 	.thaw = thaw,
 	.grant = cot_sched_work_grant,
 	.evict = cot_sched_work_evict,
-	.place = cot_sched_place,
+	.place = place,
 };
 
 /* ---- the core's wishes ---- */
@@ -267,19 +270,6 @@ int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold)
 
 /* ---- answers ---- */
 
-static void grow_backoff(uint64_t *backoff_ns, uint64_t min_ns, uint64_t max_ns)
-{
-	*backoff_ns = *backoff_ns ? 2 * *backoff_ns : min_ns;
-	if (*backoff_ns > max_ns)
-		*backoff_ns = max_ns;
-}
-
-void cot_sched_action_wait(struct cot_sched *s, struct wish *w)
-{
-	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
-	w->retry_ns = time_after(s->policy.now_ns, w->backoff_ns);
-}
-
 static void succeed(struct sched_entity *e, enum wish_kind kind)
 {
 	struct wish *w = &e->wish[kind];
@@ -313,7 +303,7 @@ static void fail(struct cot_sched *s, struct sched_entity *e, enum wish_kind kin
 			e->again_ns = time_after(now_ns, e->rethaw_backoff_ns);
 		return;
 	}
-	cot_sched_action_wait(s, w);
+	wish_wait(s, w);
 	if (kind != WISH_RUN) {
 		if (w->want == w->sent)
 			w->want = VALUE_NONE;
@@ -348,21 +338,6 @@ static void tell(struct cot_sched *s, struct sched_entity *e, bool own,
 		ops->action_done(&s->policy, &e->pub, r);
 }
 
-void cot_sched_action_count(struct cot_sched *s, enum cot_action_kind kind, int status,
-			    uint64_t took_ns)
-{
-	struct cot_sched_stats *stats = &s->stats;
-
-	if (status == -ETIMEDOUT) {
-		stats->timed_out[kind]++;
-		return;
-	}
-	stats->failed[kind] += status != 0;
-	stats->latency_sum_ns[kind] += took_ns;
-	if (took_ns > stats->latency_max_ns[kind])
-		stats->latency_max_ns[kind] = took_ns;
-}
-
 static void settle(struct cot_sched *s, struct sched_entity *e, enum wish_kind kind, int status)
 {
 	struct wish *w = &e->wish[kind];
@@ -376,7 +351,7 @@ static void settle(struct cot_sched *s, struct sched_entity *e, enum wish_kind k
 	uint64_t took_ns = s->policy.now_ns - w->sent_ns;
 
 	w->seq = 0;
-	cot_sched_action_count(s, r.kind, status, took_ns);
+	count_answer(s, r.kind, status, took_ns);
 	if (status)
 		fail(s, e, kind);
 	else

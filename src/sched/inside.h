@@ -11,6 +11,8 @@
 #ifndef COT_SCHED_INSIDE_H
 #define COT_SCHED_INSIDE_H
 
+#include <errno.h>
+
 #include "sched/sched.h"
 
 #define N_GPUS COT_POLICY_GPUS_MAX
@@ -169,6 +171,47 @@ static inline void earlier(uint64_t *t_ns, uint64_t candidate_ns)
 		*t_ns = candidate_ns;
 }
 
+/* ---- answers ---- */
+
+/* Not now. -EAGAIN. */
+static inline int not_now(struct cot_sched *s)
+{
+	s->stats.deferred++;
+	return -EAGAIN;
+}
+
+/* The first and the longest pause before something that failed is tried again. */
+#define BACKOFF_MIN_NS (100 * COT_NS_PER_MS)
+#define BACKOFF_MAX_NS (5 * COT_NS_PER_S)
+static inline void grow_backoff(uint64_t *backoff_ns, uint64_t min_ns, uint64_t max_ns)
+{
+	*backoff_ns = *backoff_ns ? 2 * *backoff_ns : min_ns;
+	if (*backoff_ns > max_ns)
+		*backoff_ns = max_ns;
+}
+
+/* The policy's next try of what has just failed has to wait, and longer each time. */
+static inline void wish_wait(const struct cot_sched *s, struct wish *w)
+{
+	grow_backoff(&w->backoff_ns, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
+	w->retry_ns = time_after(s->policy.now_ns, w->backoff_ns);
+}
+
+static inline void count_answer(struct cot_sched *s, enum cot_action_kind kind, int status,
+				uint64_t took_ns)
+{
+	struct cot_sched_stats *stats = &s->stats;
+
+	if (status == -ETIMEDOUT) {
+		stats->timed_out[kind]++;
+		return;
+	}
+	stats->failed[kind] += status != 0;
+	stats->latency_sum_ns[kind] += took_ns;
+	if (took_ns > stats->latency_max_ns[kind])
+		stats->latency_max_ns[kind] = took_ns;
+}
+
 /* ---- sched.c ---- */
 
 /* The policy is to be replaced as soon as no callback of it is running. */
@@ -208,13 +251,6 @@ uint64_t cot_sched_action_wake_ns(const struct cot_sched *s);
 
 /* The policy's mistake. -EINVAL. */
 int cot_sched_action_wrong(struct cot_sched *s);
-/* Not now. -EAGAIN. */
-int cot_sched_action_later(struct cot_sched *s);
-/* An action has ended. */
-void cot_sched_action_count(struct cot_sched *s, enum cot_action_kind kind, int status,
-			    uint64_t took_ns);
-/* The policy's next try of what has just failed has to wait, and longer each time. */
-void cot_sched_action_wait(struct cot_sched *s, struct wish *w);
 
 /* ---- work.c ---- */
 
@@ -240,14 +276,18 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 /* ---- place.c ---- */
 
 void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t);
-int cot_sched_place_on_parts(struct cot_sched *s, const struct cot_event *ev);
-int cot_sched_place_on_placed(struct cot_sched *s, const struct cot_event *ev);
+/* `t`: whom the event is about; NULL: nobody. */
+int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
+			     const struct cot_event *ev);
+int cot_sched_place_on_placed(struct cot_sched *s, struct sched_tenant *t,
+			      const struct cot_event *ev);
 /* The core's own, for a policy that does not place. */
 void cot_sched_place_all(struct cot_sched *s);
 bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action);
 void cot_sched_place_on_time(struct cot_sched *s);
 uint64_t cot_sched_place_wake_ns(const struct cot_sched *s);
-int cot_sched_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part);
+/* The policy's wish, or the core's own. -EINVAL: wrong; -EAGAIN: not now. */
+int cot_sched_place(struct cot_sched *s, const struct cot_tenant *t, struct cot_part part);
 
 /* ---- watchdog.c ---- */
 

@@ -75,7 +75,6 @@ static void send(struct cot_sched *s, struct sched_tenant *t, struct cot_action 
 		.deadline_ns = w->deadline_ns,
 	};
 	s->stats.actions[COT_ACTION_PLACE]++;
-	cot_sched_watchdog_count_action(s);
 	if (s->tap)
 		s->tap(s->tap_arg, NULL, ret_action);
 }
@@ -126,25 +125,20 @@ static bool fits(const struct cot_tenant *t, struct cot_part part)
 	return !(part.first % t->part_unit) && (end == t->part_sms || !(end % t->part_unit));
 }
 
-int cot_sched_place(struct cot_policy *p, struct cot_tenant *pub, struct cot_part part)
+int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part)
 {
-	struct cot_sched *s = sched_of(p);
 	struct sched_tenant *t = checked(s, pub);
 	struct wish *w;
 
-	if (s->in_fini) {
-		cot_sched_watchdog_count_wrong(s);
-		return -EPERM;
-	}
 	if (!t || !may_place(s) || !fits(&t->pub, part))
-		return cot_sched_action_wrong(s);
+		return -EINVAL;
 	w = &t->place;
 	if (w->want == pack(part))
 		return 0;
-	if (s->parts_stay || w->retry_ns > p->now_ns)
-		return cot_sched_action_later(s);
+	if (s->parts_stay || w->retry_ns > s->policy.now_ns)
+		return not_now(s);
 	w->want = pack(part);
-	w->decided_ns = p->now_ns;
+	w->decided_ns = s->policy.now_ns;
 	if (is_due(w))
 		enqueue(s, t);
 	return 0;
@@ -182,9 +176,9 @@ static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
 
 	w->seq = 0;
 	w->have = status ? VALUE_NONE : w->sent;
-	cot_sched_action_count(s, COT_ACTION_PLACE, status, s->policy.now_ns - w->sent_ns);
+	count_answer(s, COT_ACTION_PLACE, status, s->policy.now_ns - w->sent_ns);
 	if (status) {
-		cot_sched_action_wait(s, w);
+		wish_wait(s, w);
 		if (!replaced)
 			w->want = VALUE_NONE;
 	} else {
@@ -195,10 +189,9 @@ static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
 		tell(s, t, &r);
 }
 
-int cot_sched_place_on_placed(struct cot_sched *s, const struct cot_event *ev)
+int cot_sched_place_on_placed(struct cot_sched *s, struct sched_tenant *t,
+			      const struct cot_event *ev)
 {
-	struct sched_tenant *t = cot_sched_table_tenant(s, ev->id);
-
 	if (ev->placed.status > 0 || !ev->placed.seq)
 		return -EINVAL;
 	/* One that left, or that cannot be placed any more. */
@@ -224,9 +217,9 @@ static bool can_be_cut(const struct cot_event *ev)
 }
 
 /* What was on its way is lost; the policy says anew what it wishes. */
-int cot_sched_place_on_parts(struct cot_sched *s, const struct cot_event *ev)
+int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
+			     const struct cot_event *ev)
 {
-	struct sched_tenant *t = cot_sched_table_tenant(s, ev->id);
 	struct cot_tenant is = {.part_sms = ev->parts.n_sms, .part_unit = ev->parts.unit};
 
 	if (!t || !can_be_cut(ev) || !fits(&is, ev->parts.part))

@@ -240,10 +240,10 @@ int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 		r = cot_sched_work_on_done(s, ev->id, ev->left);
 		break;
 	case COT_EV_PARTS:
-		r = cot_sched_place_on_parts(s, ev);
+		r = cot_sched_place_on_parts(s, cot_sched_table_tenant(s, ev->id), ev);
 		break;
 	case COT_EV_PLACED:
-		r = cot_sched_place_on_placed(s, ev);
+		r = cot_sched_place_on_placed(s, cot_sched_table_tenant(s, ev->id), ev);
 		break;
 	default:
 		r = -EINVAL;
