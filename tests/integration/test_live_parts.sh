@@ -1,0 +1,78 @@
+#!/bin/sh
+# Programs on parts of the emulated GPU, with the daemon, MPS and the library before the driver's: who runs on
+# which SMs, a part that changes while a program runs, daemons that die.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+[ -e "${COTENANT_LIBRARY%/*}/shim/libcuda.so.1" ] || {
+	echo "no shim here"
+	exit 77
+}
+
+printf 'schema: cotenantd/1\npolicy: parts\n' >"$work/parts.conf"
+start_daemon --config "$work/parts.conf"
+
+shows() {
+	"$COTENANT" "$1" >"$work/out" && grep -qE -e "$2" "$work/out"
+}
+
+start() {
+	background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --required "$@"
+}
+
+# A program alone has all of the GPU.
+start --name train -- "$PROGS/parts" --seconds 60 >"$work/train" 2>&1
+train=$pid
+until_true 20 shows ps 'train +- +all [0-9]+ ' || fail "ps: $(cat "$work/out")"
+expect_value train pool shared
+
+# Beside a latency program it has the lower half, and its launches are there.
+start --name api --class latency -- "$PROGS/parts" --seconds 60 >"$work/api" 2>&1
+api=$pid
+until_true 20 shows ps 'train +- +64 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+until_true 20 shows ps 'api +- +all 132' || fail "ps: $(cat "$work/out")"
+follows() {
+	n=$(ps_value train launches_followed)
+	[ "${n:-0}" -gt 10 ]
+}
+until_true 20 follows || fail "followed: $(ps_value train launches_followed)"
+
+# A share of its own, and another one, while it runs.
+"$COTENANT" set train --sms 32 >"$work/out" || fail "set --sms: $(cat "$work/out")"
+until_true 20 shows ps 'train +32sm +32 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+for share in 8 50% 100% 16; do
+	"$COTENANT" set train --sms $share >"$work/out" || fail "set --sms $share: $(cat "$work/out")"
+done
+until_true 20 shows ps 'train +16sm +16 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+changed() {
+	n=$(ps_value train changes)
+	[ "${n:-0}" -ge 2 ]
+}
+until_true 20 changed || fail "changes: $(ps_value train changes)"
+
+# A daemon dies: the programs go on where they are. The next one finds that out, and leaves them there.
+kill_daemon
+kill -0 "$train" || fail "the program ended with the daemon"
+start_daemon --config "$work/parts.conf"
+until_true 20 shows ps 'train +16sm +16 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+until_true 20 shows ps 'api +- +all 132' || fail "ps: $(cat "$work/out")"
+kill -9 "$api"
+until_true 20 shows ps 'train +16sm +16 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+"$COTENANT" set train --sms none >"$work/out" || fail "set --sms none: $(cat "$work/out")"
+until_true 20 shows ps 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
+kill -TERM "$train"
+stop_daemon
+
+# The order of the program's work is kept, whatever happens to its part.
+start_daemon --config "$work/parts.conf"
+start --sms 64 --name order -- "$PROGS/parts" --seconds 4 --seed 7 >"$work/order" 2>&1
+order=$pid
+until_true 20 shows ps 'order +64sm +64 of 132' || fail "ps: $(cat "$work/out")"
+while kill -0 "$order" 2>/dev/null; do
+	for share in 8 120 32 100%; do
+		"$COTENANT" set order --sms $share >/dev/null 2>&1
+	done
+done
+wait "$order" || fail "work in another order: $(cat "$work/order")"
+says "$work/order" "wrong 0"
+stop_daemon
+finish
