@@ -115,6 +115,8 @@ static void events_order_parts(void **state)
 		OK(cuStreamSynchronize(to));
 		green_assert_on(0, i % 2 ? N_SMS : 64);
 	}
+	OK(cuEventDestroy(e));
+	OK(cuEventDestroy(f));
 	OK(cuGreenCtxDestroy(low));
 	OK(cuGreenCtxDestroy(high));
 }
@@ -206,7 +208,9 @@ static void assert_beside(CUfunction f, unsigned second, float expected_ms)
 		OK(cuEventSynchronize(ends[i]));
 		OK(cuEventElapsedTime(&ms, open, ends[i]));
 		assert_true(ms > expected_ms - 0.01f && ms < expected_ms + 0.01f);
+		OK(cuEventDestroy(ends[i]));
 	}
+	OK(cuEventDestroy(open));
 	for (i = 0; i < 3; i++)
 		OK(cuGreenCtxDestroy(parts[i]));
 }
