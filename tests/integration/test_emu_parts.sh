@@ -83,11 +83,29 @@ done
 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100 part 0 4 1 >"$work/one" || fail "$what: $(cat "$work/one")"
 on "$work/one" 0 32
 
+# beside_each_other EXPECTED: so many of eight kernels, in streams of their own.
+beside_each_other() {
+	"$PROGS/ptx_beside" --streams 8 --expect "$1" >"$work/one" || fail "$what: $(cat "$work/one")"
+	[ "$(cat "$work/one")" = "began $1" ] || fail "$what: $(cat "$work/one"), expected $1"
+}
+
+what="a client of the server has two channels"
+beside_each_other 2
+what="unless it wants more"
+CUDA_DEVICE_MAX_CONNECTIONS=8
+export CUDA_DEVICE_MAX_CONNECTIONS
+beside_each_other 8
+unset CUDA_DEVICE_MAX_CONNECTIONS
+
 echo quit | "$EMU/nvidia-cuda-mps-control" >/dev/null
 
 # Without a server the two take turns, whatever their parts are.
 what="without MPS"
 use_server none
+CUDA_DEVICE_MAX_CONNECTIONS=3
+export CUDA_DEVICE_MAX_CONNECTIONS
+beside_each_other 3
+unset CUDA_DEVICE_MAX_CONNECTIONS
 beside 4 4
 on "$work/one" 32 32
 between most_ms "$work/one" 25 10000

@@ -23,12 +23,12 @@ uint64_t cot_emu_context_next_id(void)
 
 static CUresult join_pool(struct cot_emu_context *c)
 {
-	uint32_t tokens[COT_EMU_POOL_CHANNELS], i;
+	uint32_t wanted = cot_emu_connections(COT_EMU_MPS_CHANNELS_PER_CLIENT), i;
+	uint32_t tokens[COT_EMU_MPS_MAX_CLIENTS];
 	CUresult result;
 
 	/* The server sees the same GPUs as we do: under MPS it is the daemon that chooses them. */
-	result =
-		cot_emu_mps_join(c->device, &c->pool, tokens, COT_EMU_CTX_CHANNELS, &c->n_channels);
+	result = cot_emu_mps_join(c->device, wanted, &c->pool, tokens, &c->n_channels);
 	if (result)
 		return result;
 	for (i = 0; i < c->n_channels; i++)
@@ -77,7 +77,7 @@ CUresult cot_emu_context_make(CUdevice device, unsigned n_shared_channels,
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	c->device = device;
 	c->shared = n_shared_channels > 0;
-	c->n_channels = c->shared ? n_shared_channels : COT_EMU_CTX_CHANNELS;
+	c->n_channels = c->shared ? n_shared_channels : cot_emu_connections(COT_EMU_CTX_CHANNELS);
 	c->pool = -1;
 	c->id = cot_emu_context_next_id();
 	c->lazy = true;

@@ -92,6 +92,14 @@ static uint32_t sms_of_share(uint32_t all)
 	return n > SMS_AT_LEAST ? n : SMS_AT_LEAST;
 }
 
+uint32_t cot_emu_connections(uint32_t fallback)
+{
+	const char *s = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	long n = s ? strtol(s, NULL, 10) : 0;
+
+	return n >= 1 && n <= COT_EMU_CONNECTIONS ? (uint32_t)n : fallback;
+}
+
 static const char *reason(int err, bool own)
 {
 	switch (-err) {

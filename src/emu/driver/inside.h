@@ -29,6 +29,7 @@
 #include "emu/gpu/shared.h"
 
 #define COT_EMU_CTX_CHANNELS	 8u   /* of a program's own compute group, as CUDA has by default */
+#define COT_EMU_CONNECTIONS	 32u  /* at most, as a program may wish */
 #define COT_EMU_POOL_CHANNELS	 128u /* at most, of a context that others share */
 #define COT_EMU_COPY_GROUPS	 3u
 #define COT_EMU_MAX_OPS		 256u /* queued in one stream */
@@ -145,6 +146,8 @@ struct cot_emu_gpu *cot_emu_machine(void);
 int cot_emu_visible(CUdevice device);
 int cot_emu_n_visible(void);
 bool cot_emu_under_mps(void);
+/* CUDA_DEVICE_MAX_CONNECTIONS: how many channels a context is to have. */
+uint32_t cot_emu_connections(uint32_t fallback);
 /* Of each GPU, as this process sees it: an MPS client may have a share. */
 uint32_t cot_emu_n_sms(void);
 

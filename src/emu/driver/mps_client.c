@@ -57,20 +57,21 @@ CUresult cot_emu_mps_probe(bool *ret_under_mps)
 	return CUDA_SUCCESS;
 }
 
-CUresult cot_emu_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
-			  uint32_t *ret_n_tokens)
+CUresult cot_emu_mps_join(int gpu, uint32_t wanted, int *ret_slot,
+			  uint32_t ret_tokens[COT_EMU_MPS_MAX_CLIENTS], uint32_t *ret_n_tokens)
 {
 	struct cot_emu_mps_message open = cot_emu_mps_message(COT_EMU_MPS_OPEN), answer;
 	CUresult result;
 	uint32_t i;
 
 	open.gpu = (uint32_t)gpu;
+	open.n = wanted;
 	pthread_mutex_lock(&lock);
 	result = ask(server, &open, COT_EMU_MPS_OPENED, ANSWER_MS, &answer);
 	pthread_mutex_unlock(&lock);
 	if (result)
 		return result;
-	if (!answer.n || answer.n > most)
+	if (!answer.n || answer.n > COT_EMU_MPS_MAX_CLIENTS)
 		return CUDA_ERROR_MPS_RPC_FAILURE;
 	for (i = 0; i < answer.n; i++)
 		ret_tokens[i] = answer.tokens[i];

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cuda/abi/calls.h"
+#include "emu/driver/mps_wire.h"
 
 /*
  * Connects if there is a daemon at CUDA_MPS_PIPE_DIRECTORY. Without one the program runs on its
@@ -16,9 +17,10 @@
  */
 CUresult cot_emu_mps_probe(bool *ret_under_mps);
 
-/* Channels for a context on this GPU; `most` tokens at most. Leave with the slot. */
-CUresult cot_emu_mps_join(int gpu, int *ret_slot, uint32_t *ret_tokens, uint32_t most,
-			  uint32_t *ret_n_tokens);
+/* Channels for a context on this GPU: `wanted`, or two, or fewer than wanted. Leave with the slot.
+ */
+CUresult cot_emu_mps_join(int gpu, uint32_t wanted, int *ret_slot,
+			  uint32_t ret_tokens[COT_EMU_MPS_MAX_CLIENTS], uint32_t *ret_n_tokens);
 void cot_emu_mps_leave(int slot);
 
 #endif

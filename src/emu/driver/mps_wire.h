@@ -17,7 +17,7 @@
 enum cot_emu_mps_type {
 	COT_EMU_MPS_HELLO = 1, /* client -> control (descriptor passed on) -> server */
 	COT_EMU_MPS_WELCOME,   /* server or control -> client: status, pid of the server */
-	COT_EMU_MPS_OPEN,      /* client -> server: gpu */
+	COT_EMU_MPS_OPEN,      /* client -> server: gpu, n channels wished */
 	COT_EMU_MPS_OPENED,    /* server -> client: status, slot, tokens */
 	COT_EMU_MPS_CLOSE,     /* client -> server: slot; no answer */
 	COT_EMU_MPS_COMMAND,   /* command line -> control: text */

@@ -21,10 +21,11 @@ struct client {
 	int32_t pid;
 };
 
-/* One client's context: a few channels on one GPU. */
+/* A few channels on one GPU. A client's context has one slot, or several if it asked for more. */
 struct slot {
 	int client; /* -1: free */
 	int gpu;
+	unsigned first; /* of its context's slots */
 };
 
 struct server {
@@ -151,14 +152,40 @@ static void take_client(struct server *s, int sock, int32_t pid)
 	tell_control(s);
 }
 
-static void open_context(struct server *s, unsigned c, uint32_t gpu)
+static unsigned free_slot(const struct server *s)
 {
-	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_OPENED);
 	unsigned i = 0;
 
-	check_faults(s);
 	while (i < COT_EMU_MPS_MAX_CLIENTS && s->slots[i].client >= 0)
 		i++;
+	return i;
+}
+
+/* The slot i is of the context whose first slot is `first`; its channels go into the answer. */
+static void give_slot(struct server *s, unsigned i, struct slot slot, struct cot_emu_mps_message *m)
+{
+	s->slots[i] = slot;
+	memcpy(m->tokens + m->n, &s->tokens[slot.gpu][i * COT_EMU_MPS_CHANNELS_PER_CLIENT],
+	       COT_EMU_MPS_CHANNELS_PER_CLIENT * sizeof(m->tokens[0]));
+	m->n += COT_EMU_MPS_CHANNELS_PER_CLIENT;
+}
+
+static void close_context(struct server *s, unsigned c, unsigned first)
+{
+	unsigned i;
+
+	for (i = 0; i < COT_EMU_MPS_MAX_CLIENTS; i++)
+		if (s->slots[i].client == (int)c && s->slots[i].first == first)
+			s->slots[i].client = -1;
+}
+
+static void open_context(struct server *s, unsigned c, uint32_t gpu, uint32_t n_channels)
+{
+	struct cot_emu_mps_message m = cot_emu_mps_message(COT_EMU_MPS_OPENED);
+	struct slot slot = {.client = (int)c, .gpu = (int)gpu};
+	unsigned i = free_slot(s);
+
+	check_faults(s);
 	if (s->faulted)
 		m.status = CUDA_ERROR_MPS_SERVER_NOT_READY;
 	else if (gpu >= (uint32_t)s->n_gpus)
@@ -166,11 +193,11 @@ static void open_context(struct server *s, unsigned c, uint32_t gpu)
 	else if (i == COT_EMU_MPS_MAX_CLIENTS)
 		m.status = CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
 	if (!m.status) {
-		s->slots[i] = (struct slot){.client = (int)c, .gpu = (int)gpu};
-		m.slot = i;
-		m.n = COT_EMU_MPS_CHANNELS_PER_CLIENT;
-		memcpy(m.tokens, &s->tokens[gpu][i * COT_EMU_MPS_CHANNELS_PER_CLIENT],
-		       m.n * sizeof(m.tokens[0]));
+		m.slot = slot.first = i;
+		do
+			give_slot(s, i, slot, &m);
+		while (m.n < n_channels && m.n < COT_EMU_MPS_MAX_CLIENTS &&
+		       (i = free_slot(s)) < COT_EMU_MPS_MAX_CLIENTS);
 	}
 	if (cot_emu_mps_send(s->clients[c].sock, &m, -1))
 		drop_client(s, c);
@@ -186,10 +213,9 @@ static void serve_client(struct server *s, unsigned c)
 	if (err)
 		drop_client(s, c);
 	else if (m.type == COT_EMU_MPS_OPEN)
-		open_context(s, c, m.gpu);
-	else if (m.type == COT_EMU_MPS_CLOSE && m.slot < COT_EMU_MPS_MAX_CLIENTS &&
-		 s->slots[m.slot].client == (int)c)
-		s->slots[m.slot].client = -1;
+		open_context(s, c, m.gpu, m.n);
+	else if (m.type == COT_EMU_MPS_CLOSE)
+		close_context(s, c, m.slot);
 }
 
 /* false: the daemon has closed its end. */
