@@ -457,6 +457,11 @@ void cot_shim_stream_look_for_capture(struct cot_shim_turn *t)
 
 /* ---- ends ---- */
 
+static bool is_of_thread(const struct cot_shim_stream *s)
+{
+	return atomic_load(&s->handle) == CU_STREAM_PER_THREAD;
+}
+
 static void end_stream(struct cot_shim_stream *s)
 {
 	if (s->parts)
@@ -485,7 +490,6 @@ void cot_shim_stream_end(CUstream stream)
 	pthread_mutex_unlock(&add_lock);
 }
 
-/* Those of other threads cannot be moved: only they can name their home. */
 typedef bool stream_visitor(struct cot_shim_stream *s, uint32_t part);
 
 static bool each(struct cot_shim_parts *p, stream_visitor *visit, uint32_t part)
@@ -502,28 +506,36 @@ static bool each(struct cot_shim_parts *p, stream_visitor *visit, uint32_t part)
 	pthread_mutex_unlock(&add_lock);
 	pthread_mutex_lock(&p->lock);
 	for (s = p->blocking; s; s = s->next_blocking)
-		if (atomic_load(&s->handle) == CU_STREAM_PER_THREAD && s->shadows[part])
-			all = false;
+		if (is_of_thread(s))
+			all &= visit(s, part);
 	pthread_mutex_unlock(&p->lock);
 	return all;
 }
 
+/* The home of a thread's stream has a name in that thread only. */
+static bool can_leave(struct cot_shim_stream *s, uint32_t to)
+{
+	return to || !is_of_thread(s);
+}
+
 static bool clear(struct cot_shim_stream *s, uint32_t part)
 {
-	uint32_t none = 0;
+	uint32_t none = 0, now = atomic_load(&s->parts->now);
+	bool cleared;
 
 	if (!s->shadows[part])
 		return true;
-	if (is_capturing(s) || !atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
+	if (is_of_thread(s) ? atomic_load(&s->capturing) : is_capturing(s))
 		return false;
-	if (atomic_load(&s->at) == part && !move(s, 0)) {
-		atomic_fetch_and(&s->n_turns, ~MOVING);
+	if (!atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
 		return false;
+	cleared = atomic_load(&s->at) != part || (can_leave(s, now) && move(s, now));
+	if (cleared) {
+		(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);
+		s->shadows[part] = NULL;
 	}
-	(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);
-	s->shadows[part] = NULL;
 	atomic_fetch_and(&s->n_turns, ~MOVING);
-	return true;
+	return cleared;
 }
 
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
@@ -533,7 +545,8 @@ bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
 
 static bool prepare(struct cot_shim_stream *s, uint32_t part)
 {
-	if (!atomic_exchange(&s->used, false))
+	/* A thread's stream gets its shadow in that thread, with the attributes of its home. */
+	if (is_of_thread(s) || !atomic_exchange(&s->used, false))
 		return true;
 	pthread_mutex_lock(&s->pair);
 	(void)make_shadow(s, part);
@@ -549,6 +562,10 @@ void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part)
 static bool drop(struct cot_shim_stream *s, uint32_t part)
 {
 	(void)part;
+	if (is_of_thread(s)) { /* the thread has the rest */
+		drop_shadows(s);
+		return true;
+	}
 	if (atomic_load(&s->at))
 		(void)order_locked(s, stream_at(s, atomic_load(&s->at)), atomic_load(&s->handle));
 	end_stream(s);

@@ -1,0 +1,194 @@
+/*
+ * Plays cotenantd for programs with parts: tells each of them, again and again, to be on another
+ * part, drawn at random. It stops when the last program has gone.
+ *
+ *     placer SOCKET [PERIOD_US [CHANGES [SEED]]]
+ *
+ * Prints for each program "placed N failed N followed N stayed N": the changes that it has
+ * confirmed, those that it has refused, and its launches on its part and elsewhere.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proto/proto.h"
+
+#define PROGRAMS 16
+
+struct program {
+	int fd; /* 0: none */
+	bool can;
+	uint32_t n_sms, unit, seq;
+	uint64_t next_ns, n_placed, n_failed, followed, stayed;
+};
+
+static struct program programs[PROGRAMS];
+static uint64_t period_ns = 1000000, n_changes = UINT64_MAX, random_state = 1;
+static unsigned n_served, n_programs;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t draw(uint32_t n)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(random_state >> 33) % n;
+}
+
+static void send_to(struct program *p, void *packet, enum cot_msg_type type, size_t size,
+		    uint32_t seq)
+{
+	cot_proto_header(packet, type, (uint32_t)size, seq);
+	(void)send(p->fd, packet, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Now and then the whole GPU; else a range of units, mostly of few different ones. */
+static void place(struct program *p)
+{
+	uint32_t n_units = p->n_sms / p->unit, n = 1 + draw(n_units), first = draw(n_units - n + 1);
+	struct cot_msg_place m = {.first = (uint16_t)(first * p->unit),
+				  .n = (uint16_t)(n * p->unit)};
+
+	if (draw(8)) {
+		m.first = draw(2) ? 0 : (uint16_t)(n_units / 2 * p->unit);
+		m.n = (uint16_t)(n_units / 2 * p->unit);
+	}
+	if (!draw(6))
+		m.n = 0;
+	send_to(p, &m, COT_MSG_PLACE, sizeof(m), ++p->seq);
+	p->next_ns = now_ns() + period_ns;
+}
+
+static void gone(struct program *p)
+{
+	printf("placed %llu failed %llu followed %llu stayed %llu\n",
+	       (unsigned long long)p->n_placed, (unsigned long long)p->n_failed,
+	       (unsigned long long)p->followed, (unsigned long long)p->stayed);
+	fflush(stdout);
+	close(p->fd);
+	*p = (struct program){0};
+	n_programs--;
+}
+
+static void take(struct program *p)
+{
+	static union {
+		struct cot_msg_header h;
+		struct cot_msg_parts parts;
+		struct cot_msg_placed placed;
+		struct cot_msg_part_counts counts;
+		unsigned char bytes[COT_PROTO_PACKET_MAX];
+	} in;
+	struct cot_msg_work_welcome welcome = {.tenant = 1, .works_max = COT_PROTO_WORKS_MAX};
+	ssize_t n = recv(p->fd, &in, sizeof(in), MSG_DONTWAIT);
+
+	if (n <= 0) {
+		if (n == 0 || errno != EAGAIN)
+			gone(p);
+		return;
+	}
+	switch (cot_proto_check(&in, (size_t)n)) {
+	case COT_MSG_WORK_HELLO:
+		send_to(p, &welcome, COT_MSG_WORK_WELCOME, sizeof(welcome), 0);
+		break;
+	case COT_MSG_PARTS:
+		p->n_sms = in.parts.n_sms;
+		p->unit = in.parts.unit;
+		p->can = !in.parts.status && p->unit && p->n_sms / p->unit >= 2;
+		break;
+	case COT_MSG_PLACED:
+		p->n_placed += in.placed.status == 0;
+		p->n_failed += in.placed.status != 0;
+		break;
+	case COT_MSG_PART_COUNTS:
+		p->followed = in.counts.n_followed;
+		p->stayed = in.counts.n_stayed;
+		break;
+	default:
+		break;
+	}
+}
+
+static int open_socket(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, PROGRAMS)) {
+		perror(path);
+		exit(2);
+	}
+	return fd;
+}
+
+static void welcome_one(int listener)
+{
+	int fd = accept(listener, NULL, NULL), i;
+
+	for (i = 0; fd >= 0 && i < PROGRAMS && programs[i].fd; i++)
+		;
+	if (fd >= 0 && i < PROGRAMS) {
+		programs[i].fd = fd;
+		n_served++;
+		n_programs++;
+	}
+}
+
+/* Whether a program is there, or none has come yet. */
+static bool serve(int listener)
+{
+	struct pollfd polls[PROGRAMS + 1] = {{.fd = listener, .events = POLLIN}};
+	uint64_t now = now_ns(), next = now + 100000000u;
+	struct timespec t;
+	int i;
+
+	for (i = 0; i < PROGRAMS; i++) {
+		struct program *p = &programs[i];
+
+		polls[i + 1] = (struct pollfd){.fd = p->fd ? p->fd : -1, .events = POLLIN};
+		if (p->fd && p->can && p->seq < n_changes && p->next_ns <= now)
+			place(p);
+		if (p->fd && p->can && p->seq < n_changes && p->next_ns < next)
+			next = p->next_ns;
+	}
+	t = (struct timespec){.tv_nsec = next > now ? (long)(next - now) : 0};
+	(void)ppoll(polls, PROGRAMS + 1, &t, NULL);
+	for (i = 0; i < PROGRAMS; i++)
+		if (polls[i + 1].revents)
+			take(&programs[i]);
+	if (polls[0].revents)
+		welcome_one(listener);
+	return n_programs || !n_served;
+}
+
+int main(int argc, char **argv)
+{
+	int listener;
+
+	if (argc < 2)
+		return 2;
+	if (argc > 2)
+		period_ns = strtoull(argv[2], NULL, 10) * 1000u;
+	if (argc > 3)
+		n_changes = strtoull(argv[3], NULL, 10);
+	if (argc > 4)
+		random_state = strtoull(argv[4], NULL, 10);
+	listener = open_socket(argv[1]);
+	while (serve(listener))
+		;
+	unlink(argv[1]);
+	return 0;
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# Programs whose part of the GPU changes all the time: random operations over streams, events, graphs,
+# copies and callbacks have the results that they have without. PERIOD_US and SECONDS_EACH may be set
+# for longer runs.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+period=${PERIOD_US:-300}
+seconds=${SECONDS_EACH:-3}
+socket=$work/placer
+
+# placed CHANGES SEED: a daemon that moves programs about, with what it says in $work/placer.out.
+placed() {
+	rm -f "$socket"
+	background "$PROGS/placer" "$socket" "$period" "$1" "$2" >"$work/placer.out" 2>&1
+	placer=$pid
+	until_true 5 test -S "$socket" || fail "no placer: $(cat "$work/placer.out")"
+}
+
+# parts ARGUMENT...: the program under the shim; its output is in $work/out.
+parts() {
+	COTENANT_SOCKET=$socket COTENANT_PARTS=1 COTENANT_SHIM_DRIVER=$EMU/libcuda.so.1 \
+		LD_PRELOAD=${COTENANT_LIBRARY%/*}/shim/libcuda.so.1 timeout 200 "$PROGS/parts" "$@" >"$work/out" 2>&1
+	status=$?
+	[ $status -eq 0 ] || fail "parts $*: status $status: $(cat "$work/out")"
+	says "$work/out" "wrong 0"
+}
+
+expect_placed() {
+	until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
+	[ "$(value placed "$work/placer.out")" -ge "$1" ] ||
+		fail "too few changes: $(cat "$work/placer.out")"
+	# All parts that there is room for may be in use; then one more is refused.
+	[ "$(value failed "$work/placer.out")" -le $(($(value placed "$work/placer.out") / 4)) ] ||
+		fail "many changes are refused: $(cat "$work/placer.out")"
+	[ "$(value stayed "$work/placer.out")" -eq 0 ] || fail "some stay: $(cat "$work/placer.out")"
+	[ "$(value followed "$work/placer.out")" -ge 100 ] || fail "nothing follows: $(cat "$work/placer.out")"
+}
+
+for seed in 1 2 3; do
+	placed 1000000000 $seed
+	parts --seconds "$seconds" --seed $seed
+	expect_placed 200
+	wait "$placer"
+done
+
+# Several threads share their streams.
+placed 1000000000 4
+parts --seconds "$seconds" --seed 40 --threads 4
+expect_placed 200
+wait "$placer"
+
+# The daemon goes in the middle: the program stays where it is, and goes on.
+placed 1000000000 5
+(sleep 1 && kill -9 "$placer") &
+parts --seconds 2 --seed 50
+wait "$placer" 2>/dev/null
+
+finish
