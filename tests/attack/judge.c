@@ -12,28 +12,20 @@
 #define PAUSE_US 20000
 #define WINDOW	 12 /* pauses */
 
-/* What the machine below this one, if it is a virtual one, has taken from it until now, in ms. */
 static unsigned long stolen_ms(void)
 {
-	unsigned long stolen = 0;
-	FILE *f = fopen("/proc/stat", "re");
-
-	if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
-		stolen = 0;
-	if (f)
-		fclose(f);
-	return stolen * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
+	return (unsigned long)(stolen_ns() / 1000000);
 }
 
-/* The most in a quarter of a second. */
-static unsigned long look_at_theft(bool first)
+/* The most in a quarter of a second, and between `since_ms` and the first look. */
+static unsigned long look_at_theft(unsigned long since_ms)
 {
 	static unsigned long then[WINDOW], most;
 	static unsigned i;
 	unsigned long now = stolen_ms();
 
-	for (; first && i < WINDOW; i++)
-		then[i] = now;
+	for (; i < WINDOW; i++)
+		then[i] = since_ms;
 	if (now - then[i % WINDOW] > most)
 		most = now - then[i % WINDOW];
 	then[i++ % WINDOW] = now;
@@ -67,25 +59,33 @@ static uint64_t command_ns(const char *name, unsigned weight, int daemon)
 	return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-/* watch NAME SECONDS DAEMON: a change of a program every 20 ms; the longest, in ms, and what was
- * stolen from the machine in a short while */
+/* stolen: in ms */
+static int stolen(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("%lu\n", stolen_ms());
+	return 0;
+}
+
+/* watch NAME SECONDS DAEMON MS: a change of a program every 20 ms; the longest, in ms, and what was
+ * stolen from the machine in a short while, or since it was MS */
 static int watch(int argc, char **argv)
 {
 	uint64_t longest_ns = 0, took_ns;
-	unsigned long stolen = 0;
+	unsigned long most_stolen = 0;
 	unsigned n;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
-	(void)look_at_theft(true);
 	for (n = 0; time_is_left(atof(argv[1])); n++) {
 		took_ns = command_ns(argv[0], 100 + n % 100, atoi(argv[2]));
 		if (took_ns > longest_ns)
 			longest_ns = took_ns;
 		usleep(PAUSE_US);
-		stolen = look_at_theft(false);
+		most_stolen = look_at_theft((unsigned long)atol(argv[3]));
 	}
-	printf("commands %u longest %.1f stolen %lu\n", n, (double)longest_ns / 1e6, stolen);
+	printf("commands %u longest %.1f stolen %lu\n", n, (double)longest_ns / 1e6, most_stolen);
 	return 0;
 }
 
@@ -129,7 +129,8 @@ static int take_number(int argc, char **argv)
 }
 
 const struct attack judge_tools[] = {
-	{"watch", "NAME SECONDS DAEMON", "changes a program; how long that takes", watch},
+	{"stolen", "", "what a machine below has taken from this one", stolen},
+	{"watch", "NAME SECONDS DAEMON MS", "changes a program; how long that takes", watch},
 	{"old-kernel", "PROGRAM...", "runs it as on Debian 12's kernel", old_kernel},
 	{"take-number", "PID PROGRAM...", "runs it as the process of that number", take_number},
 	{0},

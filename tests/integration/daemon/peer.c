@@ -10,7 +10,8 @@
  *       "refused TEXT", "hangup"; with --daemon a lease that ran out while the daemon waited for
  *       a processor is "late" instead; it does not answer while FILE is there
  *   peer bad KIND        sends one malformed packet; "closed" or "open"
- *   peer crowd N SECONDS N processes connect and say HELLO; "welcomed M refused K closed L"
+ *   peer crowd N SECONDS N processes connect and say HELLO; "welcomed M refused K closed L"; they
+ *       stay so long, or until it gets SIGTERM
  *   peer register [--class C] [--version N] [--weight W] [--gpu G]
  *       "registered ID" and the variables, or "refused TEXT"
  *   peer weight NAME N PID   sets the weight of a program N times; "longest M", in ms, and only
@@ -259,9 +260,10 @@ static struct lease {
 	bool ended;
 } lease;
 
-static uint64_t both_waited_ns(const struct options *o)
+/* And what was taken from the whole machine. */
+static uint64_t both_waited_ns(int daemon)
 {
-	return waited_ns(o->daemon) + waited_ns((int)getpid());
+	return waited_ns(daemon) + waited_ns((int)getpid()) + stolen_ns();
 }
 
 /*
@@ -271,7 +273,8 @@ static uint64_t both_waited_ns(const struct options *o)
  */
 static void judge_lapse(const struct options *o, uint64_t now)
 {
-	uint64_t took_ns = now - lease.seen_ns, waited = both_waited_ns(o) - lease.waited_ns;
+	uint64_t took_ns = now - lease.seen_ns,
+		 waited = both_waited_ns(o->daemon) - lease.waited_ns;
 	uint64_t own_ns = took_ns > waited ? took_ns - waited : 0;
 
 	printf(own_ns > LEASE_OWN_NS ? "lapsed\n" : "late\n");
@@ -287,7 +290,7 @@ static void watch_lease(const struct options *o)
 			judge_lapse(o, now);
 		lease = (struct lease){0};
 		if (frozen && now < until_ns)
-			lease = (struct lease){until_ns, now, both_waited_ns(o), false};
+			lease = (struct lease){until_ns, now, both_waited_ns(o->daemon), false};
 	} else if (lease.until_ns && !lease.ended && now >= until_ns) {
 		lease.ended = true;
 		if (o->daemon)
@@ -433,11 +436,16 @@ static void join_crowd(int out)
 	make_hello(&o, &hello);
 	if (fd >= 0)
 		(void)!send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
-	size = fd >= 0 && poll(&p, 1, 5000) > 0 ? recv(fd, packet, sizeof(packet), 0) : 0;
+	size = fd >= 0 && poll(&p, 1, 30000) > 0 ? recv(fd, packet, sizeof(packet), 0) : 0;
 	type = (signed char)(size > 0 ? cot_proto_check(packet, (size_t)size) : -1);
 	(void)!write(out, &type, 1);
 	for (;;)
 		pause();
+}
+
+static void go_on(int signal)
+{
+	(void)signal;
 }
 
 /* Of several processes: one is one program, whatever it connects. */
@@ -460,6 +468,7 @@ static int crowd(unsigned n, double seconds)
 		refused += type == COT_MSG_LATER;
 		closed += type < 0;
 	}
+	(void)signal(SIGTERM, go_on); /* those who joined must not stay behind */
 	printf("welcomed %u refused %u closed %u\n", welcomed, refused, closed);
 	fflush(stdout);
 	usleep((useconds_t)(seconds * 1e6));
@@ -501,7 +510,7 @@ static uint64_t command_ns(const char *name, unsigned weight, int daemon)
 	struct cot_msg_command m = {
 		.what = COT_COMMAND_SET, .fields = COT_SET_WEIGHT, .weight = (uint16_t)weight};
 	const struct cot_msg_result *answer = (const struct cot_msg_result *)packet;
-	uint64_t waited = waited_ns(daemon) + waited_ns((int)getpid()), start_ns = now_ns();
+	uint64_t waited = both_waited_ns(daemon), start_ns = now_ns();
 	int fd = connect_daemon();
 	ssize_t n;
 
@@ -512,7 +521,7 @@ static uint64_t command_ns(const char *name, unsigned weight, int daemon)
 	n = recv(fd, packet, sizeof(packet), 0);
 	if (n <= 0 || cot_proto_check(packet, (size_t)n) != COT_MSG_RESULT || answer->status)
 		exit(1);
-	start_ns += waited_ns(daemon) + waited_ns((int)getpid()) - waited;
+	start_ns += both_waited_ns(daemon) - waited;
 	close(fd);
 	return now_ns() > start_ns ? now_ns() - start_ns : 0;
 }
