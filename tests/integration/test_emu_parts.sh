@@ -68,7 +68,7 @@ on "$work/other" 0 32
 between most_ms "$work/one" 38 1000
 
 what="after a program was killed on its part"
-background "$PROGS/ptx_part" --first 0 --units 16 --ms "$MS" --kernels 100000 >"$work/other"
+background "$PROGS/ptx_part" --first 0 --units 15 --ms "$MS" --kernels 100000 >"$work/other"
 until_true 20 runs "$work/other" || fail "$what: it did not run"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null

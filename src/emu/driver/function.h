@@ -142,6 +142,8 @@ struct cot_emu_kernel_name *cot_emu_library_kernel(struct cot_emu_library *l, co
 /* The function behind a function's or a kernel's handle, in this context. */
 CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
 			      struct cot_emu_function **ret_function);
+/* The kernel of which this is the function; NULL: out of memory. */
+CUkernel cot_emu_function_kernel(const struct cot_emu_function *f);
 /* The module that the library has in this context, loaded if it is not yet. */
 CUresult cot_emu_library_module(struct cot_emu_library *l, struct cot_emu_context *c,
 				struct cot_emu_module **ret_module);

@@ -184,13 +184,20 @@ static struct step *find_step(const struct cot_emu_graph_exec *e, const struct C
 	return NULL;
 }
 
+/* The context of a kernel is fixed when a graph is made executable. */
+static bool has_moved(const struct cot_emu_task *before, const struct cot_emu_task *task)
+{
+	return task->kind == COT_EMU_TASK_LAUNCH && before->kind == COT_EMU_TASK_LAUNCH &&
+	       task->launch.context != before->launch.context;
+}
+
 CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node,
 				struct cot_emu_task *task)
 {
 	struct step *step = find_step(e, node);
 	struct cot_emu_task old;
 
-	if (!step || step->task.kind != task->kind) {
+	if (!step || step->task.kind != task->kind || has_moved(&step->task, task)) {
 		cot_emu_task_drop(task);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -245,6 +252,8 @@ static CUgraphExecUpdateResult compare(const struct cot_emu_graph_exec *a,
 	for (i = 0; !result && i < a->n_steps; i++) {
 		if (a->steps[i].type != b->steps[i].type)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+		if (has_moved(&a->steps[i].task, &b->steps[i].task))
+			return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
 		if (a->steps[i].child)
 			result = compare(a->steps[i].child, b->steps[i].child);
 	}

@@ -103,7 +103,7 @@ static CUresult check_cluster(const struct cot_emu_launch *l, struct cot_emu_pla
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (n > PORTABLE_CLUSTER && !atomic_load(&f->non_portable_cluster))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-	if (n > cot_emu_resource_cluster(place.green ? &place.green->part : NULL))
+	if (n > (place.green ? place.green->part.cluster : cot_emu_resource_cluster()))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	return f->uses_clusters ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }

@@ -95,6 +95,16 @@ struct cot_emu_kernel_name *cot_emu_library_kernel(struct cot_emu_library *l, co
 	return k;
 }
 
+CUkernel cot_emu_function_kernel(const struct cot_emu_function *f)
+{
+	struct cot_emu_library *l = f->module->library;
+
+	/* Any function can stand where a kernel does. */
+	if (!l)
+		return (CUkernel)(uintptr_t)f;
+	return (CUkernel)cot_emu_library_kernel(l, f->name);
+}
+
 CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,
 			      struct cot_emu_function **ret_function)
 {

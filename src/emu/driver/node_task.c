@@ -16,6 +16,20 @@ static struct cot_emu_wishes wishes_of(const struct cot_emu_task *before)
 	return w;
 }
 
+/*
+ * A function runs where it was loaded, whatever the parameters say; a kernel, which is in no
+ * context, in the one that they name, or in the current one.
+ */
+static CUresult place_of(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_place *ret_place)
+{
+	const struct cot_emu_function *f = (const void *)p->func;
+
+	if (!f || f->tag != COT_EMU_FUNCTION_TAG)
+		return cot_emu_place_get(f ? NULL : p->ctx, ret_place);
+	*ret_place = (struct cot_emu_place){f->module->context, NULL};
+	return (CUresult)atomic_load(&f->module->context->fault);
+}
+
 CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, const struct cot_emu_task *before,
 			     struct cot_emu_task *ret_task)
 {
@@ -24,7 +38,7 @@ CUresult cot_emu_kernel_task(const CUDA_KERNEL_NODE_PARAMS *p, const struct cot_
 				 .sharedMemBytes = p->sharedMemBytes};
 	const struct cot_emu_wishes w = wishes_of(before);
 	struct cot_emu_place place;
-	CUresult result = cot_emu_place_get(p->ctx, &place);
+	CUresult result = place_of(p, &place);
 
 	if (result)
 		return result;

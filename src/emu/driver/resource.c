@@ -107,6 +107,22 @@ static bool has_share(void)
 	return cot_emu_n_sms() < cot_emu_gpu_config(cot_emu_machine())->params.n_sms;
 }
 
+/*
+ * How many groups there are in so many SMs. A group of eight lies in one graphics processing
+ * cluster, larger ones do not: 132 SMs of an H200 make 15 groups of 8 and 8 groups of 16.
+ */
+static uint32_t n_groups(uint32_t n_sms, uint32_t each)
+{
+	static const uint32_t clusters[] = {18, 18, 18, 16, 16, 16, 16, 14};
+	uint32_t n = 0, all = 0, i;
+
+	for (i = 0; i < COT_ARRAY_LEN(clusters); i++) {
+		n += clusters[i] / UNIT;
+		all += clusters[i];
+	}
+	return n_sms == all && each == UNIT ? n : n_sms / each;
+}
+
 static CUresult check_split(const struct notes *whole, unsigned flags, unsigned least)
 {
 	const unsigned both = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING |
@@ -132,7 +148,7 @@ CUresult cot_emu_resource_split(const CUdevResource *whole, unsigned flags, unsi
 		result = check_split(&left, flags, least);
 	if (result)
 		return result;
-	fit = cot_emu_sms_count(&left.sms) / each;
+	fit = n_groups(cot_emu_sms_count(&left.sms), each);
 	if (!fit)
 		return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
 	if (!groups) {
@@ -155,6 +171,22 @@ CUresult cot_emu_resource_split(const CUdevResource *whole, unsigned flags, unsi
 }
 
 /* ---- describing ---- */
+
+/*
+ * On an H200 a group takes the largest clusters if its split was for that; several such groups
+ * together do not.
+ */
+static uint32_t cluster_of(const struct cot_emu_part *part, unsigned n_resources)
+{
+	uint32_t most = CLUSTER;
+
+	if (part->split_flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING)
+		most = FINE_CLUSTER;
+	else if (part->split_flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE &&
+		 n_resources == 1)
+		most = WIDE_CLUSTER;
+	return part->n_sms < most ? part->n_sms : most;
+}
 
 /* Several must be of one split, and no SM twice. */
 static CUresult gather(const CUdevResource *resources, unsigned n, struct cot_emu_part *ret_part)
@@ -182,13 +214,14 @@ static CUresult gather(const CUdevResource *resources, unsigned n, struct cot_em
 		.n_sms = cot_emu_sms_count(&first.sms),
 		.split_flags = first.split_flags,
 	};
+	ret_part->cluster = cluster_of(ret_part, n);
 	return CUDA_SUCCESS;
 }
 
 static bool is_same(const struct cot_emu_part *a, const struct cot_emu_part *b)
 {
 	return a->device == b->device && a->split_flags == b->split_flags &&
-	       cot_emu_sms_equal(&a->sms, &b->sms);
+	       a->cluster == b->cluster && cot_emu_sms_equal(&a->sms, &b->sms);
 }
 
 /* With the lock held; NULL: out of memory. */
@@ -239,13 +272,7 @@ CUresult cot_emu_resource_described(CUdevResourceDesc description, struct cot_em
 	return CUDA_SUCCESS;
 }
 
-uint32_t cot_emu_resource_cluster(const struct cot_emu_part *part)
+uint32_t cot_emu_resource_cluster(void)
 {
-	uint32_t most = CLUSTER;
-
-	if (!part || part->split_flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE)
-		most = WIDE_CLUSTER;
-	else if (part->split_flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING)
-		most = FINE_CLUSTER;
-	return part && part->n_sms < most ? part->n_sms : most;
+	return WIDE_CLUSTER;
 }

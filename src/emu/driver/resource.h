@@ -22,6 +22,7 @@ struct cot_emu_part {
 	struct cot_emu_sms sms;
 	uint32_t n_sms;
 	uint32_t split_flags; /* with which it was split off */
+	uint32_t cluster;     /* so many blocks may be in a cluster there */
 };
 
 /* CUDA_ERROR_NOT_SUPPORTED: this GPU has no green contexts. */
@@ -38,7 +39,7 @@ CUresult cot_emu_resource_describe(const CUdevResource *resources, unsigned n,
 				   CUdevResourceDesc *ret_description);
 /* CUDA_ERROR_INVALID_VALUE: there is no such description. */
 CUresult cot_emu_resource_described(CUdevResourceDesc description, struct cot_emu_part *ret_part);
-/* How many blocks a cluster may have there; part NULL: on all SMs. */
-uint32_t cot_emu_resource_cluster(const struct cot_emu_part *part);
+/* How many blocks a cluster may have that uses all SMs. */
+uint32_t cot_emu_resource_cluster(void);
 
 #endif

@@ -44,11 +44,11 @@ static void splits_are_in_eights(void **state)
 	static const struct {
 		unsigned flags, least, asked, n, each, rest;
 	} cases[] = {
-		{0, 8, 16, 16, 8, 4},  {0, 0, 1, 1, 8, 124},  {0, 1, 1, 1, 8, 124},
-		{0, 64, 1, 1, 64, 68}, {0, 60, 1, 1, 64, 68}, {0, 112, 1, 1, 112, 20},
-		{0, 11, 6, 6, 16, 36}, {1, 11, 6, 6, 12, 60}, {1, 2, 66, 66, 2, 0},
-		{2, 64, 1, 1, 64, 68}, {0, 64, 9, 2, 64, 4},  {1, 132, 1, 1, 132, 0},
-		{2, 8, 100, 16, 8, 4},
+		{0, 8, 16, 15, 8, 12},	{0, 0, 1, 1, 8, 124},	{0, 1, 1, 1, 8, 124},
+		{0, 64, 1, 1, 64, 68},	{0, 60, 1, 1, 64, 68},	{0, 112, 1, 1, 112, 20},
+		{0, 11, 6, 6, 16, 36},	{1, 11, 6, 6, 12, 60},	{1, 2, 66, 66, 2, 0},
+		{2, 64, 1, 1, 64, 68},	{0, 64, 9, 2, 64, 4},	{1, 132, 1, 1, 132, 0},
+		{2, 8, 100, 15, 8, 12}, {2, 16, 100, 8, 16, 4}, {0, 128, 1, 1, 128, 4},
 	};
 	CUdevResource all, parts[100], left;
 	unsigned n, i, k;
@@ -66,7 +66,7 @@ static void splits_are_in_eights(void **state)
 		/* The number alone. */
 		OK(cuDevSmResourceSplitByCount(NULL, &n, &all, NULL, cases[i].flags,
 					       cases[i].least));
-		assert_int_equal(n, N_SMS / cases[i].each);
+		assert_int_equal(n, cases[i].each == UNIT ? N_UNITS : N_SMS / cases[i].each);
 	}
 }
 
@@ -149,7 +149,7 @@ static void kernels_run_on_their_part(void **state)
 	OK(cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING));
 	green_check(green_stream(low), 0, 16);
 	green_check(green_stream(high), 40, 24);
-	green_check(green_stream(left), 128, 4);
+	green_check(green_stream(left), 120, 12);
 	green_check(plain, 0, N_SMS);
 	OK(cuGreenCtxDestroy(low));
 	OK(cuGreenCtxDestroy(high));
@@ -159,20 +159,20 @@ static void kernels_run_on_their_part(void **state)
 
 static void a_part_may_have_gaps(void **state)
 {
-	CUdevResource ends[] = {green.units[1], green.units[15], green.rest}, got;
+	CUdevResource ends[] = {green.units[1], green.units[14], green.rest}, got;
 	CUgreenCtx part = green_make(ends, 0, 3);
 	struct green_seen seen;
 	CUstream s = green_stream(part);
 
 	(void)state;
 	OK(cuGreenCtxGetDevResource(part, &got, CU_DEV_RESOURCE_TYPE_SM));
-	assert_int_equal(got.sm.smCount, 20);
+	assert_int_equal(got.sm.smCount, 28);
 	OK(green_launch_where(s));
 	OK(cuStreamSynchronize(s));
 	seen = green_look();
 	assert_in_range(seen.least, 8, 15);
-	assert_in_range(seen.most, 128, 131);
-	assert_in_range(seen.n, 11, 20);
+	assert_in_range(seen.most, 120, 131);
+	assert_in_range(seen.n, 15, 28);
 	OK(cuGreenCtxDestroy(part));
 }
 

@@ -5,7 +5,7 @@
 
 #include "emu_dir.h"
 
-static CUgreenCtx low, high; /* the SMs 0 to 31 and 64 to 127 */
+static CUgreenCtx low, high; /* the SMs 0 to 31 and 64 to 119 */
 static CUstream in_low, in_high, plain;
 
 static int group_setup(void **state)
@@ -17,7 +17,7 @@ static int setup(void **state)
 {
 	green_setup(state);
 	low = green_make(green.units, 0, 4);
-	high = green_make(green.units, 8, 8);
+	high = green_make(green.units, 8, 7);
 	in_low = green_stream(low);
 	in_high = green_stream(high);
 	OK(cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING));
@@ -97,7 +97,7 @@ static void clones_may_have_other_parts(void **state)
 	const struct {
 		CUcontext ctx;
 		uint32_t first, n;
-	} where[] = {{green_ctx(low), 0, 32}, {green_ctx(high), 64, 64}, {green.primary, 0, N_SMS}};
+	} where[] = {{green_ctx(low), 0, 32}, {green_ctx(high), 64, 56}, {green.primary, 0, N_SMS}};
 	CUgraph graph = capture(plain), clone;
 	CUDA_KERNEL_NODE_PARAMS params;
 	CUgraphExec execs[3], first;
@@ -110,6 +110,7 @@ static void clones_may_have_other_parts(void **state)
 		OK(cuGraphClone(&clone, graph));
 		OK(cuGraphNodeFindInClone(&node, only_node(graph), clone));
 		OK(cuGraphKernelNodeGetParams_v2(node, &params));
+		params.func = NULL; /* which would say where it runs */
 		params.ctx = where[i].ctx;
 		OK(cuGraphKernelNodeSetParams_v2(node, &params));
 		execs[i] = instance(clone);
@@ -125,27 +126,51 @@ static void clones_may_have_other_parts(void **state)
 	OK(cuGraphDestroy(graph));
 }
 
-static void an_instance_can_be_moved(void **state)
+/* A function belongs to a context, and the context of an instance's kernel is fixed. */
+static void functions_and_instances_cannot_be_moved(void **state)
 {
-	CUgraph graph = capture(in_high);
+	CUgraphExecUpdateResultInfo info;
+	CUgraph graph = capture(in_high), plain_graph = capture(plain);
 	CUgraphExec exec = instance(graph);
 	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	CUDA_KERNEL_NODE_PARAMS *p = &any.kernel;
 
 	(void)state;
-	check_exec(exec, plain, 64, 64);
-	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), &any.kernel));
-	any.kernel.ctx = green_ctx(low);
-	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &any.kernel));
-	check_exec(exec, plain, 0, 32);
-	any.kernel.ctx = green.primary;
-	OK(cuGraphExecNodeSetParams(exec, only_node(graph), &any));
-	check_exec(exec, plain, 0, N_SMS);
-	/* The graph itself, and what is made from it, stay where they were. */
+	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), p));
+	assert_non_null(p->func);
+	assert_non_null(p->kern);
+	/* With the same context all else may change; without one, it is the function's. */
+	p->func = NULL;
+	p->gridDimX = GREEN_BLOCKS - 1;
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), p));
+	p->ctx = green_ctx(low);
+	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), p),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphExecNodeSetParams(exec, only_node(graph), &any),
+			 CUDA_ERROR_INVALID_VALUE);
+	p->ctx = green_ctx(high);
+	p->func = green.where;
+	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), p),
+			 CUDA_ERROR_INVALID_VALUE);
+	p->gridDimX = GREEN_BLOCKS;
+	p->func = NULL;
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), p));
+	check_exec(exec, plain, 64, 56);
+	assert_int_equal(cuGraphExecUpdate_v2(exec, plain_graph, &info),
+			 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
+	/* In the graph itself the function takes the node to its own context. */
+	p->func = green.where;
+	OK(cuGraphKernelNodeSetParams_v2(only_node(graph), p));
+	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), p));
+	assert_ptr_equal(p->ctx, green.primary);
+	check_exec(exec, plain, 64, 56);
 	OK(cuGraphExecDestroy(exec));
 	exec = instance(graph);
-	check_exec(exec, plain, 64, 64);
+	OK(cuGraphExecUpdate_v2(exec, plain_graph, &info));
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
+	OK(cuGraphDestroy(plain_graph));
 }
 
 static void built_nodes_name_their_context(void **state)
@@ -158,7 +183,7 @@ static void built_nodes_name_their_context(void **state)
 	CUcontext was;
 
 	(void)state;
-	p.kernel = (CUDA_KERNEL_NODE_PARAMS){.func = green.where,
+	p.kernel = (CUDA_KERNEL_NODE_PARAMS){.kern = (CUkernel)green.where,
 					     .gridDimX = GREEN_BLOCKS,
 					     .gridDimY = 1,
 					     .gridDimZ = 1,
@@ -170,7 +195,7 @@ static void built_nodes_name_their_context(void **state)
 	OK(cuGraphCreate(&graph, 0));
 	OK(cuGraphAddNode(&node, graph, NULL, 0, &p));
 	exec = instance(graph);
-	check_exec(exec, plain, 64, 64);
+	check_exec(exec, plain, 64, 56);
 	OK(cuGraphExecDestroy(exec));
 	OK(cuGraphDestroy(graph));
 	/* Without a name, the one that is current. */
@@ -190,7 +215,7 @@ static void one_graph_may_have_several_parts(void **state)
 {
 	CUdeviceptr words[3];
 	CUstream streams[3] = {plain, in_low, in_high};
-	const uint32_t first[3] = {0, 0, 64}, n[3] = {N_SMS, 32, 64};
+	const uint32_t first[3] = {0, 0, 64}, n[3] = {N_SMS, 32, 56};
 	CUevent fork, join;
 	CUgraphExec exec;
 	CUgraph graph;
@@ -242,18 +267,19 @@ static void nodes_keep_their_attributes(void **state)
 	green_release();
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, green.poll, 1024, 0));
 	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
-	OK(cuLaunchCooperativeKernel(green.poll, 64 * (unsigned)per_sm, 1, 1, 1024, 1, 1, 0, plain,
+	OK(cuLaunchCooperativeKernel(green.poll, 56 * (unsigned)per_sm, 1, 1, 1024, 1, 1, 0, plain,
 				     args));
 	OK(cuStreamEndCapture(plain, &graph));
 	exec = instance(graph);
 	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), &params));
+	params.func = NULL;
 	params.ctx = green_ctx(low);
 	assert_int_equal(cuGraphKernelNodeSetParams_v2(only_node(graph), &params),
 			 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &params),
-			 CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 	params.ctx = green_ctx(high);
-	OK(cuGraphExecKernelNodeSetParams_v2(exec, only_node(graph), &params));
+	OK(cuGraphKernelNodeSetParams_v2(only_node(graph), &params));
+	OK(cuGraphExecDestroy(exec));
+	exec = instance(graph);
 	OK(cuGraphLaunch(exec, plain));
 	OK(cuStreamSynchronize(plain));
 	OK(cuGraphExecDestroy(exec));
@@ -286,7 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_graph_runs_where_it_was_captured),
 		CASE(clones_may_have_other_parts),
-		CASE(an_instance_can_be_moved),
+		CASE(functions_and_instances_cannot_be_moved),
 		CASE(built_nodes_name_their_context),
 		CASE(one_graph_may_have_several_parts),
 		CASE(nodes_keep_their_attributes),

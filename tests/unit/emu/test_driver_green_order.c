@@ -88,7 +88,7 @@ static void the_legacy_stream_does_not_wait_for_parts(void **state)
 
 static void events_order_parts(void **state)
 {
-	CUgreenCtx low = green_make(green.units, 0, 8), high = green_make(green.units, 8, 8);
+	CUgreenCtx low = green_make(green.units, 0, 8), high = green_make(green.units, 8, 7);
 	CUstream a = green_stream(low), b = green_stream(high);
 	CUstream plain = make_stream(CU_STREAM_NON_BLOCKING);
 	CUevent e = make_event(), f = make_event();
@@ -103,7 +103,7 @@ static void events_order_parts(void **state)
 	assert_int_equal(cuEventQuery(f), CUDA_ERROR_NOT_READY);
 	green_release();
 	OK(cuEventSynchronize(f));
-	green_assert_on(64, 64);
+	green_assert_on(64, 56);
 	/* Back and forth, as a program does whose part changes. */
 	for (i = 0; i < 6; i++) {
 		CUstream from = i % 2 ? a : plain, to = i % 2 ? plain : a;
@@ -189,7 +189,7 @@ static void spin(CUfunction f, CUstream s, unsigned n_sms, unsigned ms)
 static void assert_beside(CUfunction f, unsigned second, float expected_ms)
 {
 	CUgreenCtx parts[] = {green_make(green.units, 0, 4), green_make(green.units, second, 4),
-			      green_make(green.units, 15, 1)};
+			      green_make(green.units, 14, 1)};
 	CUstream gate = green_stream(parts[2]), s;
 	CUevent open = make_event(), ends[2];
 	unsigned i;
@@ -249,39 +249,50 @@ static CUresult launch_clusters(CUstream s, unsigned n)
 	return cuLaunchKernelEx(&config, green.where, params, NULL);
 }
 
-static void large_clusters_need_a_split_for_them(void **state)
+/* One group of so many SMs. */
+static CUgreenCtx make_group(unsigned n_sms, unsigned flags)
 {
-	CUdevResource wide_units[N_UNITS], pairs[4], all;
-	CUgreenCtx plain, wide, fine;
-	CUstream p, w, f;
-	unsigned n = 4;
+	CUdevResource all, group;
+	unsigned n = 1;
+
+	OK(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+	OK(cuDevSmResourceSplitByCount(&group, &n, &all, NULL, flags, n_sms));
+	return green_make(&group, 0, 1);
+}
+
+static void large_clusters_need_a_group_for_them(void **state)
+{
+	CUdevResource units[N_UNITS];
+	CUgreenCtx parts[4];
+	CUstream wide, plain, together, fine;
+	unsigned i;
 
 	(void)state;
-	green_units(wide_units, NULL, CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE);
-	OK(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
-	OK(cuDevSmResourceSplitByCount(pairs, &n, &all, NULL,
-				       CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, 2));
-	plain = green_make(green.units, 0, 8);
-	wide = green_make(wide_units, 0, 8);
-	fine = green_make(pairs, 0, 4);
-	p = green_stream(plain);
-	w = green_stream(wide);
-	f = green_stream(fine);
+	green_units(units, NULL, CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE);
+	parts[0] = make_group(64, CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE);
+	parts[1] = make_group(64, 0);
+	parts[2] = green_make(units, 0, 8);
+	parts[3] = make_group(4, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING);
+	wide = green_stream(parts[0]);
+	plain = green_stream(parts[1]);
+	together = green_stream(parts[2]);
+	fine = green_stream(parts[3]);
 	/* More than eight only where the program asks for it. */
-	assert_int_equal(launch_clusters(w, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+	assert_int_equal(launch_clusters(wide, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
 	OK(cuFuncSetAttribute(green.where, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
 	OK(launch_clusters(NULL, 16));
-	OK(launch_clusters(w, 16));
-	assert_int_equal(launch_clusters(p, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-	OK(launch_clusters(p, 8));
-	assert_int_equal(launch_clusters(f, 8), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-	OK(launch_clusters(f, 2));
+	OK(launch_clusters(wide, 16));
+	assert_int_equal(launch_clusters(plain, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+	assert_int_equal(launch_clusters(together, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+	OK(launch_clusters(plain, 8));
+	OK(launch_clusters(together, 8));
+	assert_int_equal(launch_clusters(fine, 8), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+	OK(launch_clusters(fine, 2));
 	assert_int_equal(launch_clusters(NULL, 32), CUDA_ERROR_INVALID_CLUSTER_SIZE);
 	assert_int_equal(launch_clusters(NULL, 7), CUDA_ERROR_INVALID_CLUSTER_SIZE);
 	OK(cuCtxSynchronize());
-	OK(cuGreenCtxDestroy(plain));
-	OK(cuGreenCtxDestroy(wide));
-	OK(cuGreenCtxDestroy(fine));
+	for (i = 0; i < 4; i++)
+		OK(cuGreenCtxDestroy(parts[i]));
 }
 
 static void cooperative_launches_have_to_fit_the_part(void **state)
@@ -316,7 +327,7 @@ int main(void)
 		CASE(an_event_stands_for_all_streams_of_a_part),
 		CASE(captured_streams_spoil_events_of_all),
 		CASE(parts_slow_each_other_where_they_overlap),
-		CASE(large_clusters_need_a_split_for_them),
+		CASE(large_clusters_need_a_group_for_them),
 		CASE(cooperative_launches_have_to_fit_the_part),
 	};
 

@@ -49,6 +49,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 	l = &node->task.launch;
 	*params = (CUDA_KERNEL_NODE_PARAMS){
 		.func = (CUfunction)(uintptr_t)l->function,
+		.kern = cot_emu_function_kernel(l->function),
 		.gridDimX = l->grid[0],
 		.gridDimY = l->grid[1],
 		.gridDimZ = l->grid[2],

@@ -141,6 +141,8 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from)
 
 	if (!result)
 		result = cot_emu_stream_get(from, &b);
+	if (!result && a->green != b->green)
+		result = CUDA_ERROR_INVALID_VALUE;
 	if (!result)
 		a->priority = b->priority;
 	return result;
