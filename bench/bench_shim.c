@@ -1,20 +1,25 @@
 /*
  * What the shim adds to a call that it leaves as it is, in nanoseconds: a call that it only passes
- * on, and the launch of a kernel that was not rewritten, with the shim switched off and on. Behind
- * it is a driver that does nothing (bench/shim/driver.c). Each number is the smallest of several
- * runs, since everything else on the machine can only add to it.
+ * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, and with
+ * the program on a part of the GPU. Behind it is a driver that does nothing (bench/shim/driver.c).
+ * Each number is the smallest of several runs, since everything else on the machine can only add to
+ * it.
  *
  *     bench_shim [--calls N]
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cuda/abi/calls.h"
+#include "proto/proto.h"
 
 #define CALLS_DEFAULT 5000000u
 #define REPEATS	      7
@@ -102,6 +107,17 @@ static void least(double *of, double ns, int i)
 		*of = ns;
 }
 
+/* The first launches make the GPU known; then the daemon's answer has some time. */
+static void settle(const struct library *l)
+{
+	unsigned i;
+
+	for (i = 0; i < 100; i++) {
+		sink = l->launch((CUfunction)functions[0], 1, 1, 1, 1, 1, 1, 0, STREAM, NULL, NULL);
+		usleep(2000);
+	}
+}
+
 static struct times measure(const char *path)
 {
 	struct library l = open_library(path);
@@ -110,6 +126,8 @@ static struct times measure(const char *path)
 	int i;
 
 	sink = l.init(0);
+	if (getenv("COTENANT_PARTS"))
+		settle(&l);
 	if (l.proc("cuLaunchKernel", (void **)&found, 12000, 0) || !found)
 		exit(1);
 	for (i = 0; i < REPEATS; i++) {
@@ -120,8 +138,59 @@ static struct times measure(const char *path)
 	return t;
 }
 
+/* ---- a daemon that puts the program on a part, once ---- */
+
+static void answer(int fd, void *packet, enum cot_msg_type type, size_t size)
+{
+	cot_proto_header(packet, type, (uint32_t)size, 1);
+	(void)send(fd, packet, size, MSG_NOSIGNAL);
+}
+
+/* Returns whether the program says in the end that its launches were there. */
+static bool serve(int listener)
+{
+	static union {
+		struct cot_msg_header h;
+		struct cot_msg_part_counts counts;
+		unsigned char bytes[COT_PROTO_PACKET_MAX];
+	} in;
+	struct cot_msg_work_welcome welcome = {.tenant = 1, .works_max = 1};
+	struct cot_msg_place place = {.first = 0, .n = 64};
+	int fd = accept(listener, NULL, NULL);
+	uint64_t followed = 0;
+
+	while (recv(fd, &in, sizeof(in), 0) > 0) {
+		if (in.h.type == COT_MSG_WORK_HELLO)
+			answer(fd, &welcome, COT_MSG_WORK_WELCOME, sizeof(welcome));
+		else if (in.h.type == COT_MSG_PARTS)
+			answer(fd, &place, COT_MSG_PLACE, sizeof(place));
+		else if (in.h.type == COT_MSG_PART_COUNTS)
+			followed = in.counts.n_followed;
+	}
+	return followed > n_calls;
+}
+
+static pid_t start_daemon(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	pid_t pid;
+
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	if (listener < 0 || bind(listener, (struct sockaddr *)&a, sizeof(a)) ||
+	    listen(listener, 1) || (pid = fork()) < 0) {
+		perror("bench_shim: a daemon");
+		exit(1);
+	}
+	if (!pid)
+		_exit(!serve(listener));
+	close(listener);
+	return pid;
+}
+
 /* In a process of its own, since the shim looks at its environment once. */
-static struct times measure_apart(const char *path, const char *on)
+static struct times measure_apart(const char *path, const char *variable, const char *on,
+				  const char *socket_path)
 {
 	struct times t = {0};
 	int fds[2], status = -1;
@@ -131,11 +200,11 @@ static struct times measure_apart(const char *path, const char *on)
 		exit(1);
 	pid = fork();
 	if (!pid) {
-		setenv("COTENANT_SHIM", on, 1);
-		setenv("COTENANT_SOCKET", "/nowhere", 1);
+		setenv(variable, on, 1);
+		setenv("COTENANT_SOCKET", socket_path, 1);
 		setenv("COTENANT_SHIM_DRIVER", COT_STUB_DRIVER, 1);
 		t = measure(path);
-		_exit(write(fds[1], &t, sizeof(t)) != (ssize_t)sizeof(t));
+		exit(write(fds[1], &t, sizeof(t)) != (ssize_t)sizeof(t));
 	}
 	if (pid < 0 || read(fds[0], &t, sizeof(t)) != (ssize_t)sizeof(t) ||
 	    waitpid(pid, &status, 0) != pid || status) {
@@ -144,6 +213,28 @@ static struct times measure_apart(const char *path, const char *on)
 	}
 	close(fds[0]);
 	close(fds[1]);
+	return t;
+}
+
+static struct times measure_on_part(void)
+{
+	char folder[] = "/tmp/bench_shim.XXXXXX", path[64];
+	int status = -1;
+	struct times t;
+	pid_t daemon;
+
+	if (!mkdtemp(folder))
+		exit(1);
+	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	daemon = start_daemon(path);
+	t = measure_apart(COT_SHIM, "COTENANT_PARTS", "1", path);
+	(void)waitpid(daemon, &status, 0);
+	(void)unlink(path);
+	(void)rmdir(folder);
+	if (status) {
+		fprintf(stderr, "bench_shim: the launches were not on the part\n");
+		exit(1);
+	}
 	return t;
 }
 
@@ -156,7 +247,7 @@ static void show(const char *what, struct times t, struct times plain)
 
 int main(int argc, char **argv)
 {
-	struct times plain, off, on;
+	struct times plain, off, on, part;
 
 	if (argc == 3 && !strcmp(argv[1], "--calls"))
 		n_calls = (unsigned)strtoul(argv[2], NULL, 10);
@@ -164,12 +255,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_shim [--calls N]\n");
 		return 2;
 	}
-	plain = measure_apart(COT_STUB_DRIVER, "0");
-	off = measure_apart(COT_SHIM, "0");
-	on = measure_apart(COT_SHIM, "1");
+	plain = measure_apart(COT_STUB_DRIVER, "COTENANT_SHIM", "0", "/nowhere");
+	off = measure_apart(COT_SHIM, "COTENANT_SHIM", "0", "/nowhere");
+	on = measure_apart(COT_SHIM, "COTENANT_SHIM", "1", "/nowhere");
+	part = measure_on_part();
 	printf("ns per call            passed on       launch          launch, cuGetProcAddress\n");
 	show("driver alone", plain, plain);
 	show("shim, switched off", off, plain);
 	show("shim, switched on", on, plain);
+	show("shim, on a part", part, plain);
 	return 0;
 }

@@ -31,3 +31,140 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint
 	memcpy(function, &found, sizeof(found));
 	return CUDA_SUCCESS;
 }
+
+/* ---- what parts need: one GPU of 132 SMs, whose green contexts are nothing but handles ---- */
+
+static char context, green, shadow, event;
+
+CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+	*ctx = (CUcontext)(void *)&context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+	return ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+	*device = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+	*flags = 0;
+	*active = device == 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
+{
+	(void)device;
+	return cuCtxGetCurrent(ctx);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	(void)device;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+	(void)what;
+	(void)device;
+	*value = 132;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type)
+{
+	(void)device;
+	*resource = (CUdevResource){.type = type, .sm = {.smCount = 132}};
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevSmResourceSplitByCount(CUdevResource *parts, unsigned *n, const CUdevResource *whole,
+				     CUdevResource *rest, unsigned flags, unsigned least)
+{
+	unsigned i;
+
+	(void)flags;
+	*n = whole->sm.smCount / least;
+	for (i = 0; i < *n; i++) {
+		parts[i] = *whole;
+		parts[i].sm.smCount = least;
+	}
+	*rest = *whole;
+	rest->sm.smCount = whole->sm.smCount % least;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *desc, CUdevResource *resources, unsigned n)
+{
+	*desc = (CUdevResourceDesc)(void *)resources;
+	return n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGreenCtxCreate(CUgreenCtx *ctx, CUdevResourceDesc desc, CUdevice device, unsigned flags)
+{
+	(void)desc;
+	(void)device;
+	(void)flags;
+	*ctx = (CUgreenCtx)(void *)&green;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx ctx)
+{
+	(void)ctx;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxFromGreenCtx(CUcontext *ctx, CUgreenCtx from)
+{
+	*ctx = (CUcontext)(void *)from;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx ctx, unsigned flags, int priority)
+{
+	(void)ctx;
+	(void)flags;
+	(void)priority;
+	*stream = (CUstream)(void *)&shadow;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx)
+{
+	(void)stream;
+	return cuCtxGetCurrent(ctx);
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned *flags)
+{
+	(void)stream;
+	*flags = CU_STREAM_NON_BLOCKING;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *ret_event, unsigned flags)
+{
+	(void)flags;
+	*ret_event = (CUevent)(void *)&event;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent of, CUstream stream)
+{
+	return of && stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent of, unsigned flags)
+{
+	return of && stream && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -100,8 +100,9 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 	CUstream to;
 	CUresult rc;
 
-	look();
 	to = cot_shim_turn_begin(&turn, o->config->hStream, o->per_thread);
+	if (COT_UNLIKELY(!turn.stream))
+		look(); /* of a context that has parts, maybe, but is not known */
 	if (!cot_shim_turn_part(&turn)) {
 		rc = launch_at(o, to);
 	} else if (!follows(o->function, &why)) {
