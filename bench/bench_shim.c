@@ -218,11 +218,13 @@ static struct times measure_apart(const char *path, const char *variable, const 
 
 static struct times measure_on_part(void)
 {
-	char folder[] = "/tmp/bench_shim.XXXXXX", path[64];
+	const char *tmp = getenv("TMPDIR");
+	char folder[64], path[80];
 	int status = -1;
 	struct times t;
 	pid_t daemon;
 
+	(void)snprintf(folder, sizeof(folder), "%s/bench_shim.XXXXXX", tmp ? tmp : P_tmpdir);
 	if (!mkdtemp(folder))
 		exit(1);
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
