@@ -8,7 +8,7 @@
 
 void cot_emu_load_init(struct cot_emu_load *l, uint32_t n_sms)
 {
-	l->n_sms = n_sms;
+	l->n_sms = n_sms < COT_EMU_SMS_MOST ? n_sms : COT_EMU_SMS_MOST;
 	l->everywhere = 0;
 	l->parted = false;
 }
@@ -29,9 +29,9 @@ void cot_emu_load_add(struct cot_emu_load *l, const struct cot_emu_kernel *k)
 		return;
 	}
 	if (!l->parted)
-		memset(l->on, 0, sizeof(l->on));
+		memset(l->on, 0, l->n_sms * sizeof(l->on[0]));
 	l->parted = true;
-	for (sm = 0; sm < COT_EMU_SMS_MOST; sm++)
+	for (sm = 0; sm < l->n_sms; sm++)
 		if (cot_emu_sms_has(&k->sms, sm))
 			l->on[sm] += k->demand;
 }
@@ -60,7 +60,7 @@ static uint64_t load_on(const struct cot_emu_load *l, const struct cot_emu_kerne
 
 	if (!l->parted)
 		return at_least_whole(l->everywhere) * FINE;
-	for (sm = 0; sm < COT_EMU_SMS_MOST && sm < l->n_sms; sm++) {
+	for (sm = 0; sm < l->n_sms; sm++) {
 		if (part && !cot_emu_sms_has(&k->sms, sm))
 			continue;
 		load = at_least_whole(l->everywhere + l->on[sm]);

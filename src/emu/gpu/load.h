@@ -13,7 +13,7 @@
 #include "emu/gpu/model.h"
 
 struct cot_emu_load {
-	uint32_t n_sms;
+	uint32_t n_sms;		       /* of the GPU, as far as sets have them */
 	uint64_t everywhere;	       /* demand of the kernels that may use all SMs */
 	bool parted;		       /* there are others: ... */
 	uint32_t on[COT_EMU_SMS_MOST]; /* ... their demand, on each SM; else not filled in */

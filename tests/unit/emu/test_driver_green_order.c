@@ -39,6 +39,8 @@ static void the_primary_context_waits_for_its_parts(void **state)
 {
 	CUgreenCtx part = green_make(green.units, 0, 1), other = green_make(green.units, 1, 1);
 	CUstream s = green_stream(part), plain = make_stream(CU_STREAM_NON_BLOCKING);
+	CUcontext was;
+	CUdeviceptr d;
 
 	(void)state;
 	OK(green_launch_poll(s));
@@ -48,6 +50,15 @@ static void the_primary_context_waits_for_its_parts(void **state)
 	OK(cuLaunchHostFunc(plain, release, NULL));
 	OK(cuCtxSynchronize());
 	OK(cuStreamQuery(s));
+	/* So does freeing memory, whatever is current. */
+	OK(cuMemAlloc(&d, 4));
+	OK(cuMemsetD32(green.flag, 0, 1));
+	OK(green_launch_poll(s));
+	OK(cuLaunchHostFunc(plain, release, NULL));
+	OK(cuCtxPushCurrent(green_ctx(other)));
+	OK(cuMemFree(d));
+	OK(cuStreamQuery(s));
+	OK(cuCtxPopCurrent(&was));
 	/* And a part for its own streams. */
 	OK(cuMemsetD32(green.flag, 0, 1));
 	OK(green_launch_poll(s));

@@ -70,9 +70,13 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_
 CUresult cuMemFree_v2(CUdeviceptr ptr)
 {
 	CUresult result = cot_emu_capture_check_unsafe();
+	struct cot_emu_context *c;
 
 	if (!result)
-		result = cuCtxSynchronize();
+		result = cot_emu_current(&c);
+	/* Also when a part of it is current. */
+	if (!result)
+		result = cot_emu_context_drain(c);
 	if (result || !ptr)
 		return result;
 	return cot_emu_free_now(ptr);
