@@ -44,7 +44,7 @@ static bool is_active(const struct cot_policy *p, const struct cot_tenant *t, ui
 		return false;
 	if (t->activity != COT_ACTIVITY_IDLE)
 		return true;
-	if (!seen->idle_since_ns || until_ns <= p->now_ns)
+	if (until_ns <= p->now_ns)
 		return false;
 	policy_earlier(wake_ns, until_ns);
 	return true;
@@ -165,8 +165,8 @@ static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned 
 {
 	struct seen *seen = t->own;
 
-	if (what & COT_CHANGED_ACTIVITY)
-		seen->idle_since_ns = t->activity == COT_ACTIVITY_IDLE ? p->now_ns : 0;
+	if ((what & COT_CHANGED_ACTIVITY) && t->activity == COT_ACTIVITY_IDLE)
+		seen->idle_since_ns = p->now_ns;
 }
 
 const struct cot_policy_ops cot_policy_parts = {

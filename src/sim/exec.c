@@ -79,8 +79,10 @@ int hw_init(struct hw *hw, struct cot_sim *sim, const struct hw_sched_ops *ops)
 	hw->contexts = calloc(sc->n_apps, sizeof(*hw->contexts));
 	for (i = 0; hw->sms && i < sim->n_slots; i++)
 		hw->sms[i].sm = i % sc->gpu.n_sms;
-	for (i = 0; i < COT_MAX_APPS; i++)
+	for (i = 0; i < COT_MAX_APPS; i++) {
 		hw->sms_max[i] = UINT32_MAX;
+		hw->sm_end[i] = sc->gpu.n_sms;
+	}
 	for (i = 0; hw->contexts && i < sc->n_apps; i++)
 		hw->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	return hw->sms && hw->kernels && hw->buffers && hw->contexts ? 0 : -ENOMEM;
@@ -102,6 +104,8 @@ void hw_submit(struct hw *hw, struct hw_command *c)
 {
 	c->seq = ++hw->next_seq;
 	c->next = NULL;
+	c->sm_begin = hw->sm_begin[c->app];
+	c->sm_end = hw->sm_end[c->app];
 	if (hw->rewritten[c->app])
 		hw->sms_max[c->app] = 0;
 	hw->buffers[c->context] = c;
@@ -228,6 +232,18 @@ struct hw_sm *hw_idle_sm(struct hw *hw)
 	return &hw->sms[hw->first_idle];
 }
 
+struct hw_sm *hw_idle_sm_for(struct hw *hw, const struct hw_kernel *k)
+{
+	uint32_t n_sms = hw->sim->sc->gpu.n_sms, i;
+
+	if (!k->sm_begin && k->sm_end == n_sms)
+		return hw_idle_sm(hw);
+	for (i = k->sm_begin; hw->n_idle && i < k->sm_end; i++)
+		if (hw->sms[i].state == HW_SM_IDLE)
+			return &hw->sms[i];
+	return NULL;
+}
+
 uint64_t hw_n_refused(const struct hw *hw)
 {
 	return hw->n_refused;
@@ -288,6 +304,8 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 		.desc = c->kernel,
 		.n_fresh = c->kernel->n_blocks,
 		.issue = true,
+		.sm_begin = c->sm_begin,
+		.sm_end = c->sm_end,
 	};
 	k->active = true;
 	k->launch_hash = hw->sim->apps[c->app].launch_hash;
@@ -308,7 +326,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if ((sm->state != HW_SM_IDLE && sm->state != HW_SM_GATED) || !is_active(hw, k) ||
-	    !hw_unissued(k) || !k->issue || !hw_may_take(hw, k)) {
+	    !hw_unissued(k) || !k->issue || !hw_may_take(hw, k) || !hw_may_be_on(k, sm)) {
 		hw_refuse(hw);
 		return;
 	}
@@ -320,7 +338,7 @@ void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 void hw_reserve(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	if (sm->state != HW_SM_RUNNING || sm->kernel == k || !is_active(hw, k) || !hw_unissued(k) ||
-	    !hw_may_take(hw, k)) {
+	    !hw_may_take(hw, k) || !hw_may_be_on(k, sm)) {
 		hw_refuse(hw);
 		return;
 	}
@@ -350,7 +368,8 @@ void hw_retire(struct hw *hw, struct hw_sm *sm)
 
 void hw_retarget(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
-	if (sm->state != HW_SM_RESERVED || !is_active(hw, k) || !hw_unissued(k)) {
+	if (sm->state != HW_SM_RESERVED || !is_active(hw, k) || !hw_unissued(k) ||
+	    !hw_may_be_on(k, sm)) {
 		hw_refuse(hw);
 		return;
 	}

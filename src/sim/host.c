@@ -23,7 +23,13 @@ static const struct {
 	[COT_ACTION_MODE] = {200, 0},
 	[COT_ACTION_FREEZE] = {450, 550},
 	[COT_ACTION_THAW] = {600, 600},
+	/* A message and its way to the shim: our choice, as for evictions. The next launch is
+	   there. */
+	[COT_ACTION_PLACE] = {20, 0},
 };
+
+/* In which parts can be had: that of an H200. */
+#define PART_UNIT 8u
 
 /* Actions on their way. The core sends one per entity and kind, and a newer one before the answer
  * only when its policy changed its mind. */
@@ -39,6 +45,7 @@ struct on_way {
 struct app_state {
 	bool joined, active;
 	uint64_t active_since_ps;
+	struct cot_part part;
 	struct cot_hist *runs, *responses;
 };
 
@@ -183,6 +190,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 				.block_us = a->block_hint_us,
 				.quota = a->quota,
 				.reserve = a->reserve,
+				.sms = a->sms,
 			},
 	};
 
@@ -196,6 +204,13 @@ static void join(struct cot_sim_host *h, uint32_t app)
 					 .ready = true},
 			});
 	send(h, ev);
+	if (h->policy->places || a->sms.sms || a->sms.pct)
+		send(h, (struct cot_event){
+				.type = COT_EV_PARTS,
+				.id = app + 1,
+				.parts = {.n_sms = h->sc->gpu.n_sms,
+					  .unit = h->sc->gpu.n_sms < PART_UNIT ? 1 : PART_UNIT},
+			});
 	send(h, (struct cot_event){
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
 }
@@ -234,6 +249,17 @@ static void look_at_apps(struct cot_sim_host *h)
 
 /* ---- actions to the GPU ---- */
 
+static void place(struct cot_sim_host *h, const struct cot_action *a)
+{
+	uint32_t app = a->entity - 1;
+
+	h->apps[app].part = a->part;
+	if (a->part.n)
+		cot_sim_set_part(h->sim, app, a->part.first, a->part.first + a->part.n);
+	else
+		cot_sim_set_part(h->sim, app, 0, h->sc->gpu.n_sms);
+}
+
 static void apply(struct cot_sim_host *h, const struct cot_action *a)
 {
 	uint32_t context;
@@ -241,6 +267,10 @@ static void apply(struct cot_sim_host *h, const struct cot_action *a)
 
 	if (is_on_work(a)) {
 		cot_sim_host_work_apply(&h->works, a);
+		return;
+	}
+	if (a->kind == COT_ACTION_PLACE) {
+		place(h, a);
 		return;
 	}
 	context = context_of(h, a->entity);
@@ -285,6 +315,15 @@ static bool advance_action(struct cot_sim_host *h, struct on_way *w)
 	       !cot_sim_context_on_gpu(h->sim, context_of(h, w->action.entity));
 }
 
+static void send_placed(struct cot_sim_host *h, const struct on_way *w)
+{
+	send(h, (struct cot_event){.type = COT_EV_PLACED,
+				   .id = w->action.entity,
+				   .placed = {.seq = w->action.seq,
+					      .status = w->status,
+					      .part = h->apps[w->action.entity - 1].part}});
+}
+
 /* Sends the answers to all actions that are over. */
 static bool answer(struct cot_sim_host *h)
 {
@@ -304,6 +343,10 @@ static bool answer(struct cot_sim_host *h)
 		any = true;
 		if (is_on_work(&w.action))
 			continue; /* nothing waits for its arrival */
+		if (w.action.kind == COT_ACTION_PLACE) {
+			send_placed(h, &w);
+			continue;
+		}
 		send(h, (struct cot_event){.type = COT_EV_DONE,
 					   .id = w.action.entity,
 					   .done = {.seq = w.action.seq, .status = w.status}});

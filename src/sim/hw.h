@@ -31,7 +31,8 @@ struct hw_command {
 	int32_t priority;
 	uint64_t seq; /* arrival order over the whole simulation */
 	const struct cot_kernel *kernel;
-	struct hw_command *next; /* in order of arrival; use hw_for_each_pending() */
+	uint32_t sm_begin, sm_end; /* as in struct hw_kernel */
+	struct hw_command *next;   /* in order of arrival; use hw_for_each_pending() */
 };
 
 /* An active kernel: its entry in the Kernel Status Register Table. Read-only but for `priv`. */
@@ -44,9 +45,11 @@ struct hw_kernel {
 	uint32_t n_preempted; /* blocks in its PTBQ, waiting to go on */
 	uint32_t n_resident;  /* blocks on SMs, those being saved included */
 	uint32_t n_done;
-	uint32_t n_sms;		/* SMs that work for it, those being preempted included */
-	uint32_t n_reserved;	/* SMs that are reserved for it */
-	bool issue;		/* see hw_set_issue() */
+	uint32_t n_sms;	     /* SMs that work for it, those being preempted included */
+	uint32_t n_reserved; /* SMs that are reserved for it */
+	bool issue;	     /* see hw_set_issue() */
+	/* It may be on the SMs [sm_begin, sm_end) only: its program's part when it was launched. */
+	uint32_t sm_begin, sm_end;
 	struct hw_kernel *next; /* in order of admission; use hw_for_each_active() */
 	struct {
 		int32_t tokens;
@@ -147,6 +150,7 @@ bool hw_active_full(const struct hw *hw); /* it has one entry per SM */
  * one always. */
 bool hw_may_take(const struct hw *hw, const struct hw_kernel *k);
 struct hw_sm *hw_idle_sm(struct hw *hw); /* the idle SM with the lowest index, or NULL */
+struct hw_sm *hw_idle_sm_for(struct hw *hw, const struct hw_kernel *k); /* of those for `k` */
 
 /*
  * Where kernels say what their blocks do, time is cut into epochs of scenario.epoch_cycles, and
@@ -172,6 +176,11 @@ static inline bool hw_has_lanes(const struct hw *hw)
 	return hw_n_slots(hw) > hw_scenario(hw)->gpu.n_sms;
 }
 
+static inline bool hw_may_be_on(const struct hw_kernel *k, const struct hw_sm *sm)
+{
+	return sm->sm >= k->sm_begin && sm->sm < k->sm_end;
+}
+
 /* Blocks of k that are not on an SM and not done. */
 static inline uint32_t hw_unissued(const struct hw_kernel *k)
 {
@@ -191,8 +200,8 @@ static inline uint32_t hw_demand(const struct hw_kernel *k)
  * Refused when the queue is full. */
 struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c);
 
-/* Gives an idle SM to an active kernel that has a block to issue and may take it; fills it with
- * blocks. */
+/* Gives an idle SM to an active kernel that has a block to issue, and may take it and be on it;
+ * fills it with blocks. */
 void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Starts the preemption of a RUNNING SM in favour of k, another active kernel. */

@@ -127,7 +127,8 @@ struct hw {
 	struct kernel *kernels;		/* KSRT: max_active entries */
 	uint32_t sms_max[COT_MAX_APPS]; /* that a kernel of the app may have */
 	bool rewritten[COT_MAX_APPS];	/* sms_max is 0 at every launch */
-	unsigned events;		/* for the next schedule() */
+	uint32_t sm_begin[COT_MAX_APPS], sm_end[COT_MAX_APPS]; /* of kernels launched from now on */
+	unsigned events;				       /* for the next schedule() */
 	uint64_t n_refused;
 	uint64_t next_seq;
 	_Alignas(16) unsigned char state[HW_STATE_MAX];

@@ -256,6 +256,12 @@ void cot_sim_set_context(struct cot_sim *sim, uint32_t context, const struct hw_
 	decide(sim);
 }
 
+void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_t end)
+{
+	sim->hw.sm_begin[app] = begin;
+	sim->hw.sm_end[app] = end;
+}
+
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context)
 {
 	uint32_t i;

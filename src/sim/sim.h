@@ -139,6 +139,8 @@ void cot_sim_set_rate(struct cot_sim *sim, uint32_t sm, uint64_t rate_q32);
  * now on, if the scheduler obeys that (hw_sched_ops.contexts).
  */
 void cot_sim_set_context(struct cot_sim *sim, uint32_t context, const struct hw_context *c);
+/* Kernels that `app` launches from now on may be on the SMs [begin, end) only. */
+void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_t end);
 /* Whether a block of `context` is on an SM. */
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context);
 /* Whether `app` has enqueued commands for the GPU that are not complete. */

@@ -140,6 +140,7 @@ struct cot_app {
 	 * or one of these. */
 	struct cot_share quota, reserve;
 	bool rewrite;
+	struct cot_share sms; /* of the GPU, for all its kernels; for the policy */
 	struct cot_program program;
 };
 

@@ -87,6 +87,7 @@ static const struct cot_field app_fields[] = {
 	APP("solo", solo, COT_BOOL),
 	COT_FIELD_CHECKED("quota", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("reserve", COT_TEXT_TO(COT_NAME_MAX - 1)),
+	COT_FIELD_CHECKED("sms", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	APP("rewrite", rewrite, COT_BOOL),
 	COT_FIELD_CHECKED("qos", COT_MAP(qos_fields)),
 	COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),

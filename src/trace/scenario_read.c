@@ -415,6 +415,7 @@ static int read_shares(struct reader *r, struct cot_app *app, uint32_t node)
 	int rc = read_share(r, node, "quota", &app->quota);
 
 	rc = rc ? rc : read_share(r, node, "reserve", &app->reserve);
+	rc = rc ? rc : read_share(r, node, "sms", &app->sms);
 	if (rc)
 		return rc;
 	if (get(r, node, "reserve") != COT_YAML_NONE && app->cls != COT_CLASS_LATENCY)

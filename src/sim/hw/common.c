@@ -8,7 +8,8 @@ void hw_fill_in_order(struct hw *hw, hw_filter_fn *may, const void *arg)
 	hw_for_each_active (k, hw) {
 		if (may && !may(k, arg))
 			continue;
-		while (k->issue && hw_unissued(k) && hw_may_take(hw, k) && (sm = hw_idle_sm(hw)))
+		while (k->issue && hw_unissued(k) && hw_may_take(hw, k) &&
+		       (sm = hw_idle_sm_for(hw, k)))
 			hw_assign(hw, sm, k);
 	}
 }

@@ -49,12 +49,14 @@ static uint32_t next_context(struct hw *hw, uint32_t from)
 	return from;
 }
 
-static struct hw_kernel *with_blocks(struct hw *hw, uint32_t context)
+/* One of the context's kernels that has blocks for this SM. */
+static struct hw_kernel *with_blocks(struct hw *hw, uint32_t context, const struct hw_sm *sm)
 {
 	struct hw_kernel *k;
 
 	hw_for_each_active (k, hw)
-		if (k->context == context && hw_unissued(k) && hw_may_take(hw, k))
+		if (k->context == context && hw_unissued(k) && hw_may_take(hw, k) &&
+		    hw_may_be_on(k, sm))
 			return k;
 	return NULL;
 }
@@ -88,9 +90,9 @@ static void hand_over(struct hw *hw, uint32_t context)
 	t->running = true;
 	open_issue(hw, context);
 	hw_for_each_sm (sm, hw) {
-		to = with_blocks(hw, context);
+		to = with_blocks(hw, context, sm);
 		if (!to)
-			break;
+			continue;
 		if (sm->state == HW_SM_RUNNING && sm->kernel->context != context)
 			hw_reserve(hw, sm, to);
 		else if (sm->state == HW_SM_RESERVED && sm->next != to)

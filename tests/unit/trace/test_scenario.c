@@ -273,7 +273,7 @@ static void test_options_win_over_the_file(void **state)
 
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
-	"quota, reserve, rewrite, qos, program, trace"
+	"quota, reserve, sms, rewrite, qos, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                            \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \

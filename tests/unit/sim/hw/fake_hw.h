@@ -33,6 +33,7 @@ struct hw {
 	uint64_t now_ps, delay_ps; /* how long after now an SM begins for its next kernel */
 	bool slow;		   /* reserved and evicted SMs stay so until fake_vacate() */
 	bool may_take[FAKE_APPS];
+	uint32_t sm_begin[FAKE_APPS], sm_end[FAKE_APPS]; /* both 0: all SMs */
 	uint32_t n_refused;
 	char log[4096];
 	_Alignas(16) unsigned char state[HW_STATE_MAX];
@@ -299,6 +300,16 @@ struct hw_sm *hw_idle_sm(struct hw *hw)
 	return NULL;
 }
 
+struct hw_sm *hw_idle_sm_for(struct hw *hw, const struct hw_kernel *k)
+{
+	struct hw_sm *sm;
+
+	hw_for_each_sm (sm, hw)
+		if (sm->state == HW_SM_IDLE && hw_may_be_on(k, sm))
+			return sm;
+	return NULL;
+}
+
 double hw_insts(const struct hw *hw, uint32_t app)
 {
 	return hw->insts[app];
@@ -318,7 +329,10 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 				.seq = c->seq,
 				.desc = c->kernel,
 				.n_fresh = c->kernel->n_blocks,
-				.issue = true};
+				.issue = true,
+				.sm_begin = hw->sm_begin[c->app],
+				.sm_end =
+					hw->sm_end[c->app] ? hw->sm_end[c->app] : hw->sc.gpu.n_sms};
 	while (*to)
 		to = &(*to)->next;
 	*to = k;
@@ -329,7 +343,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k)
 {
 	assert_true(sm->state == HW_SM_IDLE || sm->state == HW_SM_GATED);
-	assert_true(hw_unissued(k) > 0);
+	assert_true(hw_unissued(k) > 0 && hw_may_be_on(k, sm));
 	(void)hw;
 	fake_log("assign %u %c", sm->index, fake_name(k));
 	fake_begin(sm, k);

@@ -255,6 +255,36 @@ static void timeslice_frozen(void **state)
 	assert_string_equal(fake_owners(), "aa");
 }
 
+/* Each is on SMs of its part only: side by side in one context, and in turns. */
+static void timeslice_parts(void **state)
+{
+	const struct hw_sched_ops *ops = &hw_sched_timeslice;
+
+	(void)state;
+	begin(4, 2);
+	fake.sc.apps[1].context = 0;
+	fake.sm_begin[0] = 1;
+	fake.sm_end[0] = 3;
+	fake.sm_begin[1] = 3;
+	fake.sm_end[1] = 4;
+	fake_launch(0, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED, "admit a, assign 1 a, assign 2 a, timer 1000");
+	fake_launch(1, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED, "admit b, assign 3 b");
+	fake_finish(1);
+	EXPECT(ops, HW_EV_FINISHED, "");
+	/* Another context takes no SM that it may not be on. */
+	begin(3, 2);
+	fake.sm_begin[1] = 1;
+	fake.sm_end[1] = 2;
+	fake_launch(0, 100, 4, 0);
+	fake_launch(1, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED,
+	       "admit a, admit b, close b, assign 0 a, assign 1 a, assign 2 a, timer 1000");
+	EXPECT(ops, HW_EV_TIMER, "close a, open b, reserve 1 b, timer 1000");
+	assert_string_equal(fake_owners(), "aba");
+}
+
 /* Who waits to be granted SMs has no turn. */
 static void timeslice_grants(void **state)
 {
@@ -333,7 +363,8 @@ int main(void)
 		cmocka_unit_test(dss_given_tokens),  cmocka_unit_test(dss_redirects),
 		cmocka_unit_test(timeslice_turns),   cmocka_unit_test(timeslice_retargets),
 		cmocka_unit_test(timeslice_frozen),  cmocka_unit_test(timeslice_grants),
-		cmocka_unit_test(fcfs_and_npq),	     cmocka_unit_test(in_order),
+		cmocka_unit_test(timeslice_parts),   cmocka_unit_test(fcfs_and_npq),
+		cmocka_unit_test(in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
