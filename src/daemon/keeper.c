@@ -162,9 +162,13 @@ static bool is_due(struct keeper *k, pid_t control, bool in_use)
 	return now_ns - k->unused[place].since_ns >= k->linger_ns;
 }
 
+/* In doubt it has not. */
 static bool has_ended(const struct cot_process *p)
 {
-	return cot_process_start_time(p->pid) != p->start_time;
+	uint64_t start_time;
+	int rc = cot_process_start(p->pid, &start_time);
+
+	return rc < 0 ? rc == -ESRCH : start_time != p->start_time;
 }
 
 /* MPS waits for clients by itself, should one have come at this moment. False: it is there still.

@@ -28,6 +28,7 @@ static unsigned look_ms;       /* how long a look at a process seems to take */
 static unsigned n_rounds;      /* that have ended with a pause, */
 static unsigned pauses_ms[16]; /* of this much */
 static void (*between)(unsigned round);
+static void (*at_look)(void);
 
 uint64_t __wrap_cot_now_ns(void)
 {
@@ -39,6 +40,8 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 	uint64_t ms = (uint64_t)t->tv_sec * 1000 + (uint64_t)t->tv_nsec / COT_NS_PER_MS;
 
 	if (ms <= LOOK_MS) {
+		if (at_look)
+			at_look();
 		skipped_ns += (look_ms - LOOK_MS) * COT_NS_PER_MS;
 		return __real_nanosleep(t, left);
 	}
@@ -58,6 +61,7 @@ static int setup(void **state)
 	look_ms = LOOK_MS;
 	n_rounds = 0;
 	between = NULL;
+	at_look = NULL;
 	life_write(COT_LOCK_NAME, "", 0600);
 	return rc;
 }
@@ -232,6 +236,30 @@ static void test_deaf(void **state)
 	assert_true(cot_now_ns() - since_ns >= COT_NS_PER_S);
 	assert_true(told("quit"));
 	assert_true(lives(pid));
+}
+
+static void lose_descriptors(void)
+{
+	if (!told("quit"))
+		return;
+	allow_fds(0);
+	at_look = NULL;
+}
+
+/* What cannot be looked at has not ended. */
+static void test_not_seen(void **state)
+{
+	int n_left;
+
+	(void)state;
+	leave_pool();
+	life_write("deaf", "", 0644);
+	at_look = lose_descriptors;
+	n_left = cot_keeper_stop_pools(&stage);
+	assert_null(at_look);
+	allow_fds(-1);
+	assert_int_equal(n_left, 1);
+	assert_non_null(strstr(stage_log(), "has not ended"));
 }
 
 /* One that does not answer is not waited for without an end. */
@@ -473,13 +501,11 @@ static void test_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEEPER(test_unused),	   KEEPER(test_used),
-		KEEPER(test_program),	   KEEPER(test_two),
-		KEEPER(test_not_ours),	   KEEPER(test_deaf),
-		KEEPER(test_no_answer),	   KEEPER(test_beside_a_daemon),
-		KEEPER(test_lingers),	   KEEPER(test_used_meanwhile),
-		KEEPER(test_another_ends), KEEPER(test_next_daemon),
-		KEEPER(test_locked_again), KEEPER(test_waits),
+		KEEPER(test_unused),	  KEEPER(test_used),	       KEEPER(test_program),
+		KEEPER(test_two),	  KEEPER(test_not_ours),       KEEPER(test_deaf),
+		KEEPER(test_not_seen),	  KEEPER(test_no_answer),      KEEPER(test_beside_a_daemon),
+		KEEPER(test_lingers),	  KEEPER(test_used_meanwhile), KEEPER(test_another_ends),
+		KEEPER(test_next_daemon), KEEPER(test_locked_again),   KEEPER(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
