@@ -367,6 +367,31 @@ static void judge_orders(struct cot_findings *f, const json_t *list, const char 
 	}
 }
 
+/* Programs on parts of the GPU, and those that should be and are not, or not with all they launch.
+ */
+static void judge_parts(struct cot_findings *f, const json_t *tenants)
+{
+	struct cot_finding *finding;
+	char part[64], coverage[32];
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		if (json_is_string(json_object_get(o, "part_effect"))) {
+			finding = cot_doctor_add(f, "parts", COT_FINDING_WARN, "%s: %s",
+						 cot_show_text(o, "name"),
+						 cot_show_text(o, "part_effect"));
+			cot_doctor_advise(finding, "'cotenant stats' has all reasons");
+		} else if (json_is_object(json_object_get(o, "part"))) {
+			cot_show_part(o, part, sizeof(part));
+			cot_show_coverage(o, coverage, sizeof(coverage));
+			(void)cot_doctor_add(f, "parts", COT_FINDING_OK,
+					     "%s has SMs: %s; launches that followed: %s",
+					     cot_show_text(o, "name"), part, coverage);
+		}
+	}
+}
+
 static void judge_daemon(struct cot_findings *f, const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
@@ -391,6 +416,7 @@ static void judge_daemon(struct cot_findings *f, const json_t *answer)
 	judge_timers(f, json_object_get(answer, "timers"));
 	judge_orders(f, json_object_get(answer, "pools"), "pool:");
 	judge_orders(f, json_object_get(answer, "tenants"), "");
+	judge_parts(f, json_object_get(answer, "tenants"));
 }
 
 static void check_programs(struct cot_findings *f, int rc)

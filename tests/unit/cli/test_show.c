@@ -382,6 +382,33 @@ static void test_doctor_of_trouble(void **state)
 	json_decref(o);
 }
 
+static void test_doctor_of_parts(void **state)
+{
+	const json_t *f;
+	json_t *o;
+
+	(void)state;
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR "," NOTHING ",\"tenants\":[{\"name\":\"a\"," PART
+		  ",\"part_effect\":null},{\"name\":\"b\",\"part\":null,\"part_effect\":null}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	f = finding(o, "parts");
+	assert_string_equal(cot_show_text(f, "result"), "ok");
+	assert_string_equal(cot_show_text(f, "what"),
+			    "a has SMs: 64 of 132, from 64; launches that followed: 99.70 %");
+	json_decref(o);
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR "," NOTHING ",\"tenants\":[{\"name\":\"a\"," PART
+		  ",\"part_effect\":\"not all\"}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	f = finding(o, "parts");
+	assert_string_equal(cot_show_text(f, "result"), "warn");
+	assert_string_equal(cot_show_text(f, "what"), "a: not all");
+	json_decref(o);
+}
+
 static json_t *doctor_of_timers(const char *timers)
 {
 	char answer[1024];
@@ -483,6 +510,7 @@ int main(void)
 		TEST(ps_of_nothing),
 		TEST(ps_of_shares),
 		TEST(parts),
+		TEST(doctor_of_parts),
 		TEST(ps_of_trouble),
 		TEST(ps_as_json),
 		TEST(stats),
