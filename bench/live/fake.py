@@ -51,7 +51,9 @@ class Emulated:
         self.cuda = ctypes.CDLL(None)
         context, module, self.spin, self.stream = (ctypes.c_void_p() for _ in range(4))
         self._call("cuInit", 0)
-        self._call("cuCtxCreate_v2", ctypes.byref(context), 0, 0)
+        # The one that the CUDA runtime uses; others cannot be placed.
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+        self._call("cuCtxSetCurrent", context)
         self._call("cuModuleLoadData", ctypes.byref(module), b"cotenant emulated kernels 1")
         self._call("cuModuleGetFunction", ctypes.byref(self.spin), module, b"spin")
         self._call("cuStreamCreate", ctypes.byref(self.stream), 1)
@@ -180,22 +182,75 @@ def mps(argv):
     return 0
 
 
-def cotenantd(_):
+def in_runtime(name):
+    return os.path.join(os.environ["COTENANT_RUNTIME_DIR"], name)
+
+
+def read_configuration(path):
+    """The keys that matter here, for the stand-in of `cotenant stats`."""
+    with open(path) as f:
+        keys = dict(line.split(": ", 1) for line in f.read().splitlines())
+    with open(in_runtime("configuration"), "w") as f:
+        json.dump(keys, f)
+
+
+def cotenantd(argv):
+    read_configuration(option(argv, "--config"))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGHUP, lambda *_: read_configuration(option(argv, "--config")))
     open(os.path.join(os.environ["COTENANT_RUNTIME_DIR"], "cotenantd.sock"), "w").close()
     while True:
         time.sleep(1)
 
 
+def part(tenant, keys):
+    """As the policy `parts` would place it on 132 SMs."""
+    left = 132 - 132 * int(keys.get("latency_permille", "500")) // 1000
+    n = tenant["sms"] or {"batch": (left + 4) // 8 * 8, "latency": 132}[tenant["class"]]
+    launches = int(time.monotonic() * 1000)
+    return {"can_be_placed": True, "first": 0 if tenant["class"] == "batch" or n == 132 else 128 - n,
+            "sms": n, "gpu_sms": 132, "unit": 8, "changes": 1, "launches_followed": launches,
+            "launches_stayed": launches // 100, "stayed": {"launch-attribute": launches // 100}}
+
+
+def stats():
+    with open(in_runtime("configuration")) as f:
+        keys = json.load(f)
+    pool = {"name": "batch", "slice_us": 20, "slice_read_back_us": 20, "mode": "switch"}
+    tenants = []
+    for name in sorted(n for n in os.listdir(in_runtime("")) if n.startswith("tenant-")):
+        with open(in_runtime(name)) as f:
+            tenants.append(json.load(f))
+    alive = [t for t in tenants if os.path.exists(f"/proc/{t['pid']}")]
+    for tenant in alive:
+        tenant["part"] = part(tenant, keys) if keys["policy"] == "parts" else None
+    print(json.dumps({"daemon": {"policy": keys["policy"], "policy_wanted": keys["policy"]},
+                      "core": {}, "pools": [pool], "tenants": alive}))
+
+
+def note(name, values):
+    path = in_runtime(f"tenant-{name}")
+    old = {}
+    if os.path.exists(path):
+        with open(path) as f:
+            old = json.load(f)
+    with open(path + "~", "w") as f:
+        json.dump({**old, **values}, f)
+    os.rename(path + "~", path)
+
+
 def cotenant(argv):
     if argv[:1] == ["run"]:
-        os.environ["COTENANT_NAME"] = option(argv, "--name")
+        name = os.environ["COTENANT_NAME"] = option(argv, "--name")
+        note(name, {"name": name, "class": option(argv, "--class"), "sms": None,
+                    "pid": os.getpid()})
         rest = argv[argv.index("--") + 1:]
         os.execvp(rest[0], rest)
+    if argv[:1] == ["set"] and "--sms" in argv:
+        sms = option(argv, "--sms")
+        note(argv[1], {"sms": None if sms == "none" else int(sms)})
     if argv[:1] == ["stats"]:
-        pool = {"name": "batch", "slice_us": 20, "slice_read_back_us": 20, "mode": "switch"}
-        print(json.dumps({"daemon": {"policy": "pools", "policy_wanted": "pools"}, "core": {},
-                          "pools": [pool], "tenants": []}))
+        stats()
     if argv[:1] == ["--version"]:
         print("cotenant 0 (stand-in)")
     return 0

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from livebench import cells as plan
-from livebench import cost, figures, machine, measure, process, report, svg
+from livebench import control, cost, figures, machine, measure, process, report, svg
 from livebench.process import Failed, Tenant
 from livebench.programs import PROGRAMS
 from livebench.ways import Tools
@@ -40,6 +40,8 @@ def parse(argv):
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0],
                                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument("--only", default="", metavar="CELL[,..]", help="groups, GROUP.START, or ids")
+    p.add_argument("--ways", default="", metavar="WAY[,..]", help="of the mixes' windows only these, "
+                   "and programs alone")
     p.add_argument("--budget", type=float, default=480, metavar="SECONDS")
     p.add_argument("--out", default="build/live", metavar="DIR")
     p.add_argument("--cells", metavar="DIR", help="files of the cells; default: OUT/cells")
@@ -235,6 +237,8 @@ def summary(result):
         for pool in window.get("look", {}).get("pools", []):
             parts.append(f"[{pool['name']} {pool.get('slice_read_back_us')} us "
                          f"{pool.get('mode')}]")
+        for name, part in window.get("parts", {}).items():
+            parts.append(f"[{name}: {control.has_text(part)}; {part['coverage'] or 0:.4f}]")
         lines.append(f"\n    {window['label']:<14} " + "  ".join(parts))
     return "".join(lines)
 
@@ -288,9 +292,9 @@ def ignore_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
-def preflight(tools, options, mark):
+def preflight(tools, options, mark, chosen):
     facts = machine.facts(tools, options)
-    check = machine.preflight(tools, LIVE, facts, options)
+    check = machine.preflight(tools, LIVE, facts, options, chosen)
     print("\n".join(check.lines), flush=True)
     usable = not tools.fake and "cotenant" not in check.missing and "gpu" not in check.missing
     if usable and (options.doctor or options.smoke):
@@ -307,6 +311,7 @@ def main(argv):
     try:
         chosen = plan.choose(plan.make_cells(options.seconds, options.repeats,
                                              options.torch_seconds, options.rounds), only)
+        chosen = plan.only_ways(chosen, [w for w in options.ways.split(",") if w])
     except ValueError as e:
         print(f"run: {e}", file=sys.stderr)
         return 2
@@ -324,7 +329,7 @@ def main(argv):
     install_signals(options.budget)
     facts, skipped, status = {}, [], 0
     try:
-        facts, check = preflight(tools, options, mark)
+        facts, check = preflight(tools, options, mark, chosen)
         if options.doctor:
             return 1 if check.missing else 0
         budget = Budget(options.budget - (time.monotonic() - begin))

@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from livebench import cells, events, figures, process, svg
+from livebench import cells, control, events, figures, process, svg
 
 LIVE = os.path.dirname(os.path.abspath(__file__))
 RUN = [sys.executable, os.path.join(LIVE, "run.py"), "--dry-run", "--seconds", "0.4"]
@@ -73,6 +73,48 @@ class Plan(unittest.TestCase):
     def test_unknown_names(self):
         with self.assertRaises(ValueError):
             cells.choose(cells.make_cells(4, 1), ["a1.pool"])
+        with self.assertRaises(ValueError):
+            cells.only_ways(cells.make_cells(4, 1), ["parts65"])
+
+    def test_only_some_ways(self):
+        chosen = cells.only_ways(cells.choose(cells.make_cells(4, 1), ["c3"]),
+                                 ["pools", "parts64", "parts64-rest"])
+        self.assertEqual({c.start: [w.label for w, _ in c.windows] for c in chosen},
+                         {"plain": ["alone:B1", "alone:L1", "alone:L2"], "pools": ["pools"],
+                          "parts": ["parts64", "parts64-rest"]})
+
+
+class Control(unittest.TestCase):
+    """What is said of programs on parts of the GPU."""
+
+    @staticmethod
+    def look(sms, followed, stayed, reasons):
+        part = {"first": 0, "sms": sms, "gpu_sms": 132, "launches_followed": followed,
+                "launches_stayed": stayed, "changes": 1, "stayed": reasons}
+        return {"tenants": [{"name": "B1", "class": "batch", "sms": "64sm", "part": part,
+                             "part_effect": None}]}
+
+    def test_counts_are_of_the_window(self):
+        before = self.look(64, 100, 10, {"launch-attribute": 10})
+        after = self.look(64, 400, 110, {"launch-attribute": 10, "launch-captured": 100})
+        part = control.of_window(before, after, 64)["B1"]
+        self.assertEqual((part["launches_followed"], part["launches_stayed"], part["coverage"]),
+                         (300, 100, 0.75))
+        self.assertEqual(part["stayed"], {"launch-captured": 100})
+        self.assertEqual(control.has_text(part), "64 of 132, from 0")
+
+    def test_another_part_than_wanted_is_said(self):
+        before, after = self.look(64, 0, 0, {}), self.look(132, 0, 0, {})
+        part = control.of_window(before, after, 64)["B1"]
+        self.assertEqual(control.has_text(part), "all 132, NOT 64, not all the time")
+        self.assertIsNone(part["coverage"])
+
+    def test_one_that_cannot_be_placed(self):
+        after = {"tenants": [{"name": "B1", "class": "batch", "sms": None, "part": None,
+                              "part_effect": "it has no shim"}]}
+        part = control.of_window(after, after, 64)["B1"]
+        self.assertEqual((control.has_text(part), part["says"]),
+                         ("cannot be placed", "it has no shim"))
 
 
 def mix_cell(start, label, p99_us, rate, notes):
@@ -141,6 +183,20 @@ class DryRuns(unittest.TestCase):
         self.assertEqual(ways, {"timeslice", "mps", "pools", "pools-drain", "rotate"})
         for name in ("table.md", "plot.svg", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
+
+    def test_parts_of_the_gpu(self):
+        done = self.run_it("--only", "a1.parts,a2.parts,c3.parts", "--ways", "parts32,parts64-rest")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {(r["group"], r["way"]): r for r in self.result()["rows"]}
+        for group in ("a1", "a2", "c3"):
+            parts = {p["name"]: p for p in rows[group, "parts32"]["parts"]}
+            self.assertEqual(parts["B1"]["has"], ["32 of 132, from 0"])
+            self.assertEqual(parts["L1"]["has"], ["all 132"])
+            self.assertGreater(parts["B1"]["coverage"]["median"], 0.98)
+        rest = {p["name"]: p["has"] for p in rows["c3", "parts64-rest"]["parts"]}
+        self.assertEqual(rest["L1"], ["32 of 132, from 96"])
+        with open(os.path.join(self.out, "table.md")) as f:
+            self.assertIn("| parts64-rest | B2 hog  | 64 of 132, from 0  |", f.read())
 
     def test_new_cells_replace_old_ones_on_demand(self):
         files = []

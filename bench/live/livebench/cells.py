@@ -6,11 +6,12 @@ of a program alone come from the same processes as those of default time slicing
 from the other ways.
 """
 from dataclasses import dataclass, replace
+from typing import Optional
 
 from .programs import PROGRAMS
 
 # How the programs of a cell are started.
-STARTS = ("plain", "mps", "mps70", "pools", "pools-solo", "rotate")
+STARTS = ("plain", "mps", "mps70", "mps50", "mps30", "pools", "pools-solo", "rotate", "parts")
 
 SLICES_US = (1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 # Whether other slices of one pool help two programs in the other.
@@ -21,12 +22,25 @@ CONTEXT_VARIANTS = 10  # of hog context
 
 
 @dataclass(frozen=True)
+class Deal:
+    """Who gets which SMs under the policy `parts`."""
+    batch_sms: int = 0  # the first so many, for all batch programs together; 0: as the policy likes
+    rest: bool = False  # a latency program has to stay on the others
+
+
+# The label of a window, and how the SMs are dealt out in it.
+DEALS = {"parts": Deal(), "parts32": Deal(32), "parts64": Deal(64), "parts96": Deal(96),
+         "parts112": Deal(112), "parts64-rest": Deal(64, True)}
+
+
+@dataclass(frozen=True)
 class Window:
     label: str
     active: tuple = ()   # names of tenants; () = all
     commands: tuple = ()  # of `cotenant set`
     scale: float = 1     # of the usual length
     settle_s: float = 0.7
+    deal: Optional[Deal] = None
 
 
 @dataclass(frozen=True)
@@ -54,10 +68,10 @@ class Cell:
             [(f"B{i + 1}", PROGRAMS[s]) for i, s in enumerate(self.batch)]
 
 
-ALL_WAYS = ("plain", "mps", "mps70", "pools", "rotate")
+ALL_WAYS = ("plain", "mps", "mps70", "pools", "parts", "rotate", "mps50", "mps30")
 WITH_SOLO = ALL_WAYS + ("pools-solo",)  # the latency program outside the pools
-# This way tells less than the others: its cells come later.
-SOLO_AFTER = 9
+# These ways tell less than the others: their cells come later.
+LATER = {"pools-solo": 9, "mps50": 9, "mps30": 9}
 
 
 @dataclass
@@ -96,6 +110,8 @@ def _windows(group, start, rounds):
         again = (Window(start),)
         if group.starts == ALL_WAYS or group.starts == WITH_SOLO:
             last = (Window("pools-drain", commands=("pool:batch --mode drain",)),)
+    elif start == "parts":
+        again = tuple(Window(label, deal=deal) for label, deal in DEALS.items())
     else:
         once = (Window("mps-batch", batch),) if start == "mps" and len(batch) > 1 else ()
         again = (Window(start),)
@@ -139,6 +155,8 @@ GROUPS = [
           ("resnet-graph@medium",), ("gemm",)),
     Group("b1-high", "ResNet-50 graph, high load; GEMM",
           ("resnet-graph@high",), ("gemm",)),
+    Group("c3", "ResNet-50 and BERT graphs; GEMM", ("resnet-graph@low", "bert-graph@low"),
+          ("gemm",)),
     Group("b2-medium", "BERT graph, medium load; ResNet-50 training, BERT training",
           ("bert-graph@medium",), ("resnet-train", "bert-train")),
     Group("b2-high", "BERT graph, high load; ResNet-50 training, BERT training",
@@ -195,6 +213,26 @@ def _sweep(group, start):
         CONTEXT_VARIANTS
 
 
+def only_ways(cells, ways):
+    """The same cells, without the windows of other ways of sharing; all of them if it names none."""
+    if not ways:
+        return cells
+    labels = {w.label for c in cells if GROUP_OF[c.group].kind == "mix" for w, _ in c.windows}
+    unknown = [w for w in ways if w not in labels or w.startswith("alone:")]
+    if unknown:
+        raise ValueError(f"no way is called '{unknown[0]}'; --list shows them in brackets")
+
+    def keep(cell):
+        return GROUP_OF[cell.group].kind != "mix" or any(w.label in ways for w, _ in cell.windows)
+
+    def cut(cell):
+        if GROUP_OF[cell.group].kind != "mix":
+            return cell
+        return replace(cell, windows=tuple(
+            (w, s) for w, s in cell.windows if w.label in ways or w.label.startswith("alone:")))
+    return [cut(c) for c in cells if c.start == "plain" or keep(c)]
+
+
 def make_cells(seconds, repeats, torch_seconds=None, rounds=1):
     """All cells, most telling first. `seconds` is the usual length of a window, `rounds` how often
     the windows of a mix are measured in a cell."""
@@ -206,7 +244,7 @@ def make_cells(seconds, repeats, torch_seconds=None, rounds=1):
                 group.starts[:rep % len(group.starts)]
             for i, start in enumerate(starts):
                 priority = index + REPEAT_AFTER * rep + 0.01 * i
-                priority += SOLO_AFTER if start == "pools-solo" else 0
+                priority += LATER.get(start, 0)
                 cells.append(_make(group, start, rep, priority, seconds, torch_seconds,
                                    rounds))
     return sorted(cells, key=lambda c: c.priority)
@@ -247,5 +285,6 @@ def estimate_s(cell):
     if cell.group == "cost":
         return 45.0
     start = 11.0 if cell.torch else 1.5
-    start += {"plain": 0, "mps": 1.5, "mps70": 1.5, "rotate": 0.5}.get(cell.start, 3.0)
+    start += {"plain": 0, "mps": 1.5, "mps70": 1.5, "mps50": 1.5, "mps30": 1.5,
+              "rotate": 0.5}.get(cell.start, 3.0)
     return start + 2.0 + sum(w.settle_s + s for w, s in cell.windows)

@@ -1,7 +1,8 @@
 """From cells to rows: medians over repeats, ratios to alone, and whether the targets are met."""
 import statistics
 
-from .cells import GROUP_OF, GROUPS
+from . import control
+from .cells import DEALS, GROUP_OF, GROUPS
 from .programs import PROGRAMS, REQUEST_TARGET_US
 
 RATIO_ONE, RATIO_TWO = 1.25, 1.5
@@ -9,7 +10,9 @@ SUM_POOLS, SUM_ROTATE = 0.95, 0.85
 # For whom the targets are (draining is for programs with short blocks). The others are what one
 # would use instead.
 OURS = ("pools", "pools-solo", "rotate")
-WAY_ORDER = ("timeslice", "mps", "mps70", "latency-only", "pools", "pools-drain", "pools-solo", "rotate")
+WAY_ORDER = ("timeslice", "mps", "mps70", "mps50", "mps30", "latency-only", "pools", "pools-drain",
+             "pools-solo", "rotate", *DEALS)
+FEWER_THREADS = ("mps70", "mps50", "mps30")
 
 
 def spread(values):
@@ -113,7 +116,28 @@ def _one_window(cell, window, alone, notes):
     out["sum"] = sum(parts) if parts and None not in parts else None
     out["share"] = share
     out["daemon_cpu"] = window.get("daemon_cpu")
+    parts = window.get("parts", {})
+    out["parts"] = {name: {"spec": tenant["spec"], **parts[name]}
+                    for name, tenant in cell["tenants"].items() if name in parts}
     return out
+
+
+def _merge_parts(windows):
+    """For each program: all parts that it had, and how many launches were on them."""
+    rows = []
+    for name in dict.fromkeys(name for w in windows for name in w["parts"]):
+        parts = [w["parts"][name] for w in windows if name in w["parts"]]
+        stayed = {}
+        for reasons in (p["stayed"] for p in parts):
+            for why, n in reasons.items():
+                stayed[why] = stayed.get(why, 0) + n
+        rows.append({"name": name, "spec": parts[0]["spec"],
+                     "has": list(dict.fromkeys(control.has_text(p) for p in parts)),
+                     "changes": sum(p["changes"] for p in parts),
+                     "launches": sum(p["launches_followed"] + p["launches_stayed"] for p in parts),
+                     "coverage": spread([p["coverage"] for p in parts]), "stayed": stayed,
+                     "says": list(dict.fromkeys(p["says"] for p in parts if p["says"]))})
+    return rows
 
 
 def _merge_programs(windows, role, keys):
@@ -202,10 +226,10 @@ def _row(group, way, windows, together):
            "share": spread([w["share"] for w in windows]),
            "daemon_cpu": spread([w["daemon_cpu"] for w in windows]),
            "mps_batch_only_sum": together, "ours": way in OURS,
-           "identical": _identical(windows)}
+           "identical": _identical(windows), "parts": _merge_parts(windows)}
     row["latency_verdict"] = _judge_latency(row)
     row["sum_wanted"], row["sum_verdict"] = _judge_sum(row, together)
-    if way == "mps70":  # libraries may choose other algorithms for fewer SMs
+    if way in FEWER_THREADS:  # libraries may choose other algorithms for fewer SMs
         row["identical"] = ["-" if w.startswith("DIFFERENT") else w for w in row["identical"]]
     row["identical_verdict"] = "DIFFERENT" if any(
         w.startswith("DIFFERENT") for w in row["identical"]) else "same" if any(

@@ -11,6 +11,8 @@ import time
 
 from . import process
 
+NEED_MPS = ("mps", "mps70", "mps50", "mps30", "pools", "pools-solo", "parts")
+NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost")
 QUERY = "name,driver_version,memory.total,compute_mode,mig.mode.current,clocks.sm"
 
 
@@ -66,6 +68,11 @@ def _commit(root):
     return text if rc == 0 and len(text) < 20 else None
 
 
+def uses_c(cell):
+    """Whether one of the C/CUDA programs takes part."""
+    return cell.group == "cost" or any(p.tool != "tenants" for _, p in cell.tenants())
+
+
 class Check:
     """Findings: ok, or what is missing and which cells need it."""
 
@@ -79,13 +86,15 @@ class Check:
 
     def allows(self, cell):
         """Why a cell cannot be run here, or None."""
-        if "gpu" in self.missing or "programs" in self.missing:
-            return "no GPU, or the C/CUDA programs are missing"
+        if "gpu" in self.missing:
+            return "no GPU"
+        if uses_c(cell) and "programs" in self.missing:
+            return "the C/CUDA programs are missing"
         if cell.torch and "torch" in self.missing:
             return "no PyTorch"
-        if cell.start in ("mps", "mps70", "pools", "pools-solo") and "mps" in self.missing:
+        if cell.start in NEED_MPS and "mps" in self.missing:
             return "no MPS"
-        if cell.start in ("pools", "pools-solo", "rotate", "cost") and "cotenant" in self.missing:
+        if cell.start in NEED_COTENANT and "cotenant" in self.missing:
             return "cotenant is not built"
         return None
 
@@ -98,13 +107,13 @@ def build(live):
     return None
 
 
-def preflight(tools, live, machine, options):
+def preflight(tools, live, machine, options, cells):
     check = Check()
     if tools.fake:
         check.add(True, "dry run: stand-ins for programs and GPU")
     else:
         _check_gpu(check, machine)
-        error = build(live)
+        error = build(live) if options.doctor or any(map(uses_c, cells)) else None
         if error:
             check.add(False, f"the C/CUDA programs do not compile: {error}")
         for name in ("req", "hog", "cost"):

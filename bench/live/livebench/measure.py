@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import time
 
-from . import events, process
+from . import control, events, process
 from .process import Failed, Tenant
 from .programs import REQUEST_US
 from .ways import WAYS, fell_back
@@ -86,8 +86,10 @@ class Runner:
             tenant.pause(bool(window.active) and tenant.name not in window.active)
         for command in window.commands:
             way.command(command)
+        wanted = way.deal(window.deal, tenants) if window.deal else None
         time.sleep(window.settle_s)
         out = {"label": window.label, "active": list(window.active) or [t.name for t in tenants]}
+        before = way.look() if window.deal else None
         cpu = way.cpu_s()
         out["t0_ns"] = time.monotonic_ns()
         time.sleep(seconds)
@@ -100,6 +102,8 @@ class Runner:
         if look:
             out["look"] = _short_look(look)
             out["fell_back"] = fell_back(look)
+        if window.deal:
+            out["parts"] = control.of_window(before, look, wanted)
         return out
 
     def _stop(self, tenants, result):

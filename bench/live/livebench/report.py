@@ -68,8 +68,21 @@ def _mixes(rows):
         more = f"; batch only, under MPS: sum {together:.2f}" if together else ""
         parts.append(f"### {name}: {group[0]['title']}\n\nAlone, p50 / p99 ms: {alone}; {rates}"
                      f"{more}. {_share(group)}\n\n"
-                     + table(HEAD, [_mix_row(r) for r in group]))
+                     + table(HEAD, [_mix_row(r) for r in group]) + _control(group))
     return parts
+
+
+def _control(group):
+    """Whether the programs were where the way says that they are."""
+    body = []
+    for row in group:
+        for p in row["parts"]:
+            reasons = sorted(p["stayed"].items(), key=lambda r: -r[1])
+            body.append([row["way"], f"{p['name']} {p['spec']}", "; ".join(p["has"]),
+                         p["launches"], _spread(p["coverage"], lambda v: _number(v, 4)),
+                         ", ".join(f"{why} {n}" for why, n in reasons) or "-"])
+    return "\n\nOn which SMs the programs were, and which of their launches:\n\n" + table(
+        ["way", "program", "SMs", "launches", "on them", "others, by reason"], body) if body else ""
 
 
 def _slices(cells):

@@ -6,8 +6,11 @@ from .figures import OURS, WAY_ORDER
 
 COLOURS = {"timeslice": "#9a9a9a", "mps": "#c9a15b", "mps70": "#e0cfa3", "pools": "#1f6fb2",
            "latency-only": "#b7a6d9", "pools-drain": "#7fb3dc", "pools-solo": "#12406a",
-           "rotate": "#3a9a6b"}
+           "rotate": "#3a9a6b", "mps50": "#ead9b0", "mps30": "#f0e6cd", "parts": "#b3452f",
+           "parts32": "#f0b9a8", "parts64": "#dd8468", "parts96": "#c9613f", "parts112": "#a8492a",
+           "parts64-rest": "#7a2e1a"}
 LEFT, BAR, GAP, WIDTH, TEXT = 230, 13, 24, 330, 60
+NAMED = 9  # ways in a line of the legend
 RATIO_MAX, SUM_MAX = 300.0, 3.0
 
 
@@ -60,8 +63,9 @@ def draw(rows, title):
     page = _Page()
     page.text(14, 24, title, 15, weight="bold")
     for i, way in enumerate(w for w in WAY_ORDER if any(r["way"] == w for r in rows)):
-        page.bar(14 + 105 * i, 36, 10, 10, COLOURS[way])
-        page.text(28 + 105 * i, 45, way, 11)
+        x, y = 14 + 105 * (i % NAMED), 34 + 16 * (i // NAMED)
+        page.bar(x, y, 10, 10, COLOURS[way])
+        page.text(x + 14, y + 9, way, 11)
     page.text(LEFT, top - 20, "p99 of requests, times alone (log)", 11, weight="bold")
     page.text(right, top - 20, "batch programs' sum, in programs alone", 11, weight="bold")
     _axes(page, top, height - 16, right)

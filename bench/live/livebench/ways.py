@@ -5,13 +5,14 @@ Everything lives in private folders and is stopped at the end. Nothing of the GP
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 from . import process
 from .process import Failed
 
-MPS_THREADS_PERCENT = 70
 START_S, STOP_S = 20, 15
+PLACED_S = 3  # until all programs are on their parts
 
 
 def _library(folder):
@@ -132,7 +133,15 @@ class Mps(Way):
 
 
 class Mps70(Mps):
-    percent = MPS_THREADS_PERCENT
+    percent = 70
+
+
+class Mps50(Mps):
+    percent = 50
+
+
+class Mps30(Mps):
+    percent = 30
 
 
 class Cotenant(Way):
@@ -146,15 +155,17 @@ class Cotenant(Way):
         self.env = {**env, "COTENANT_RUNTIME_DIR": self.runtime}
         self.daemon = None
 
-    def configuration(self):
-        return f"schema: cotenantd/1\npolicy: {self.policy}\n"
+    def configure(self, more=""):
+        path = os.path.join(self.folder, "cotenantd.conf")
+        with open(path + ".new", "w") as f:
+            f.write(f"schema: cotenantd/1\npolicy: {self.policy}\n{more}")
+        os.replace(path + ".new", path)
+        return path
 
     def start(self):
         os.makedirs(self.runtime, mode=0o700, exist_ok=True)
-        path = os.path.join(self.folder, "cotenantd.conf")
-        with open(path, "w") as f:
-            f.write(self.configuration())
-        self.daemon = process.spawn([*self.tools.cotenantd, "--config", path], self.env, self.log)
+        self.daemon = process.spawn([*self.tools.cotenantd, "--config", self.configure()],
+                                    self.env, self.log)
         socket = os.path.join(self.runtime, "cotenantd.sock")
         if not process.wait_for(lambda: os.path.exists(socket) or
                                 self.daemon.poll() is not None, START_S) or \
@@ -218,13 +229,59 @@ class Rotate(Cotenant):
     policy = "rotate"
 
 
+class Parts(Cotenant):
+    """All programs in one MPS server, each on its part of the SMs, which changes while they run."""
+    policy = "parts"
+
+    def deal(self, deal, tenants):
+        """Places the programs; returns how many SMs each batch program then should have (None: as
+        the policy likes)."""
+        batch = [t.name for t in tenants if t.program.role == "batch"]
+        latency = [t.name for t in tenants if t.program.role == "latency"]
+        gpu_sms, unit = self._gpu()
+        n = deal.batch_sms
+        # One batch program is told its size. Several would each get SMs of their own, so what is
+        # set is how many are left for them together.
+        if len(batch) > 1:
+            self._reload(f"latency_permille: {-(-1000 * (gpu_sms - n) // gpu_sms)}\n" if n else "")
+        elif batch:
+            self.command(f"{batch[0]} --sms {n or 'none'}")
+        rest = (gpu_sms - n) // len(latency) // unit * unit if deal.rest else "none"
+        for name in latency:
+            self.command(f"{name} --sms {rest}")
+        process.wait_for(lambda: self._all_have(batch, n), PLACED_S, 0.05)
+        return n or None
+
+    def _gpu(self):
+        """How many SMs it has and how many make a unit, as the programs found."""
+        part = {}
+
+        def known():
+            part.update(next((t["part"] for t in self.look().get("tenants", [])
+                              if (t.get("part") or {}).get("can_be_placed")), {}))
+            return part
+        if not process.wait_for(known, PLACED_S, 0.1):
+            raise Failed("no program can be placed: " + "; ".join(
+                str(t.get("part_effect")) for t in self.look().get("tenants", [])))
+        return part["gpu_sms"], part["unit"]
+
+    def _reload(self, more):
+        self.configure(more)
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def _all_have(self, names, n):
+        has = {t["name"]: (t.get("part") or {}).get("sms") for t in self.look()["tenants"]}
+        return not n or all(has.get(name) == n for name in names)
+
+
 class AllSolo(Cotenant):
     """For what control costs one program: no pools, no turns."""
     solo = ("latency", "batch")
 
 
-WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "pools": Cotenant, "pools-solo": PoolsSolo,
-        "rotate": Rotate, "cost": AllSolo}
+WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "mps50": Mps50, "mps30": Mps30,
+        "pools": Cotenant, "pools-solo": PoolsSolo, "rotate": Rotate, "parts": Parts,
+        "cost": AllSolo}
 
 
 def fell_back(look):
