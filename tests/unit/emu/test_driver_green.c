@@ -70,6 +70,30 @@ static void splits_are_in_eights(void **state)
 	}
 }
 
+static void groups_say_how_they_can_be_split(void **state)
+{
+	CUdevResource all, pair, left;
+	unsigned n = 1;
+
+	(void)state;
+	assert_int_equal(green.units[0].sm.minSmPartitionSize, UNIT);
+	assert_int_equal(green.units[0].sm.smCoscheduledAlignment, UNIT);
+	/* What is left over is not a multiple of eight. */
+	assert_int_equal(green.rest.sm.smCoscheduledAlignment, 1);
+	OK(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+	OK(cuDevSmResourceSplitByCount(&pair, &n, &all, &left,
+				       CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, 2));
+	assert_int_equal(pair.sm.minSmPartitionSize, 2);
+	assert_int_equal(left.sm.smCoscheduledAlignment, 2);
+	n = 2;
+	/* All SMs: nothing is left. */
+	OK(cuDevSmResourceSplitByCount(&pair, &n, &all, &left,
+				       CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, N_SMS));
+	assert_int_equal(n, 1);
+	assert_int_equal(left.type, 0);
+	assert_int_equal(left.sm.smCount, 0);
+}
+
 static void wrong_splits_are_refused(void **state)
 {
 	CUdevResource all, part, other;
@@ -330,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_device_has_sms_to_divide),
 		CASE(splits_are_in_eights),
+		CASE(groups_say_how_they_can_be_split),
 		CASE(wrong_splits_are_refused),
 		CASE(descriptions_are_of_one_split),
 		CASE(kernels_run_on_their_part),

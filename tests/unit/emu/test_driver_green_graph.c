@@ -126,6 +126,41 @@ static void clones_may_have_other_parts(void **state)
 	OK(cuGraphDestroy(graph));
 }
 
+/* As programs of the CUDA runtime have them: in a library, without a context. */
+static void kernels_of_libraries_can_be_placed(void **state)
+{
+	void *args[] = {&green.words};
+	CUDA_KERNEL_NODE_PARAMS params;
+	CUlibrary library;
+	CUgraphExec exec;
+	CUkernel kernel;
+	CUgraph graph;
+
+	(void)state;
+	OK(cuLibraryLoadData(&library, green_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&kernel, library, "where"));
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuLaunchKernel((CUfunction)kernel, GREEN_BLOCKS, 1, 1, 32, 1, 1, 0, plain, args, NULL));
+	OK(cuStreamEndCapture(plain, &graph));
+	OK(cuGraphKernelNodeGetParams_v2(only_node(graph), &params));
+	assert_ptr_equal(params.kern, kernel);
+	params.func = NULL;
+	params.ctx = green_ctx(high);
+	OK(cuGraphKernelNodeSetParams_v2(only_node(graph), &params));
+	exec = instance(graph);
+	check_exec(exec, plain, 64, 56);
+	OK(cuGraphExecDestroy(exec));
+	/* The kernel instead of a function: what is current counts. */
+	params.func = (CUfunction)kernel;
+	params.kernelParams = args; /* those of before went with the change */
+	OK(cuGraphKernelNodeSetParams_v2(only_node(graph), &params));
+	exec = instance(graph);
+	check_exec(exec, plain, 0, N_SMS);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	OK(cuLibraryUnload(library));
+}
+
 /* A function belongs to a context, and the context of an instance's kernel is fixed. */
 static void functions_and_instances_cannot_be_moved(void **state)
 {
@@ -312,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_graph_runs_where_it_was_captured),
 		CASE(clones_may_have_other_parts),
+		CASE(kernels_of_libraries_can_be_placed),
 		CASE(functions_and_instances_cannot_be_moved),
 		CASE(built_nodes_name_their_context),
 		CASE(one_graph_may_have_several_parts),

@@ -226,21 +226,54 @@ static void assert_beside(CUfunction f, unsigned second, float expected_ms)
 		OK(cuGreenCtxDestroy(parts[i]));
 }
 
-static void parts_slow_each_other_where_they_overlap(void **state)
+/* A context that has built-in kernels and nothing else yet. */
+static CUfunction only_spin(void)
 {
 	CUmodule m;
 	CUfunction f;
 
-	(void)state;
 	OK(cuDevicePrimaryCtxReset_v2(0));
 	OK(cuDevicePrimaryCtxRetain(&green.primary, 0));
 	OK(cuCtxSetCurrent(green.primary));
 	OK(cuModuleLoadData(&m, COT_EMU_BUILTIN_IMAGE));
 	OK(cuModuleGetFunction(&f, m, "spin"));
+	return f;
+}
+
+static void parts_slow_each_other_where_they_overlap(void **state)
+{
+	CUfunction f = only_spin();
+
+	(void)state;
 	assert_beside(f, 4, 10);
 	assert_beside(f, 0, 20);
 	/* Half of the SMs do half as much. */
 	assert_beside(f, 2, 40.0f / 3);
+}
+
+static void events_of_all_streams_order_built_in_kernels(void **state)
+{
+	CUfunction f = only_spin();
+	CUgreenCtx low = green_make(green.units, 0, 1), high = green_make(green.units, 1, 1);
+	CUstream a = green_stream(low), b = green_stream(high);
+	CUevent all = make_event(), end_a = make_event(), end_b = make_event();
+	float ms;
+
+	(void)state;
+	spin(f, a, 8, 50);
+	OK(cuEventRecord(end_a, a));
+	OK(cuGreenCtxRecordEvent(low, all));
+	OK(cuGreenCtxWaitEvent(high, all));
+	spin(f, b, 8, BLOCK_MS);
+	OK(cuEventRecord(end_b, b));
+	OK(cuEventSynchronize(end_b));
+	OK(cuEventElapsedTime(&ms, end_a, end_b));
+	assert_true(ms >= BLOCK_MS - 0.01f);
+	OK(cuEventDestroy(all));
+	OK(cuEventDestroy(end_a));
+	OK(cuEventDestroy(end_b));
+	OK(cuGreenCtxDestroy(low));
+	OK(cuGreenCtxDestroy(high));
 }
 
 /* ---- launches that do not fit ---- */
@@ -338,6 +371,7 @@ int main(void)
 		CASE(an_event_stands_for_all_streams_of_a_part),
 		CASE(captured_streams_spoil_events_of_all),
 		CASE(parts_slow_each_other_where_they_overlap),
+		CASE(events_of_all_streams_order_built_in_kernels),
 		CASE(large_clusters_need_a_group_for_them),
 		CASE(cooperative_launches_have_to_fit_the_part),
 	};
