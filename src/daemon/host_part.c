@@ -144,6 +144,17 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 
 /* ---- to the core ---- */
 
+/* The part goes first: what the core decides then is newer. */
+static int tell_part(struct cot_host *host, struct cot_event *ev, struct cot_part part)
+{
+	struct part_tenant *t = find_or_make(cot_host_parts(host), ev->id);
+
+	if (t)
+		t->wanted = part;
+	ev->parts.part = part;
+	return cot_host_event(host, ev);
+}
+
 static void tell_parts(struct cot_host *host, uint32_t tenant, const struct part_member *all,
 		       uint64_t now_ns)
 {
@@ -153,17 +164,10 @@ static void tell_parts(struct cot_host *host, uint32_t tenant, const struct part
 		.now_ns = now_ns,
 		.parts = {.n_sms = all->n_sms, .unit = all->unit},
 	};
-	struct part_tenant *t = find_or_make(cot_host_parts(host), tenant);
 
-	if (all->n_sms)
-		ev.parts.part = all->part;
-	if (t)
-		t->wanted = ev.parts.part;
 	/* What it says of itself may be nonsense: then it is on all of the GPU, for the core. */
-	if (cot_host_event(host, &ev) < 0 && all->n_sms) {
-		ev.parts.part = (struct cot_part){0};
-		(void)cot_host_event(host, &ev);
-	}
+	if (!all->n_sms || tell_part(host, &ev, all->part) < 0)
+		(void)tell_part(host, &ev, (struct cot_part){0});
 }
 
 static void tell_placed(struct cot_host *host, const struct part_tenant *t, uint32_t seq,
