@@ -9,10 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/units.h"
+
+/* What has no effect after this long is reported. */
+#define COT_EFFECT_LASTS_NS (10 * COT_NS_PER_S)
+
 struct cot_effect {
 	bool quota, reserve; /* it has one */
 	bool one_pool; /* the policy gives reservations what they want, from others if need be */
-	bool lasts;    /* the program has been there for a while */
+	bool lasts;    /* the program has been there for COT_EFFECT_LASTS_NS */
 	bool shim;     /* the program's kernels have been seen */
 	uint64_t n_rewritten, n_refused; /* kernels */
 	uint64_t n_workers, n_plain;	 /* launches as workers, and as they are */
@@ -26,7 +31,7 @@ bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size);
 /* The same of a program's part of a GPU. */
 struct cot_part_effect {
 	bool asked;		       /* its user asked for SMs */
-	bool lasts;		       /* the program has been there for a while */
+	bool lasts;		       /* the program has been there that long */
 	bool parts;		       /* it was started so that it can be placed */
 	bool shim;		       /* a shim has said whether it can */
 	int status;		       /* of a shim: why it cannot */

@@ -35,6 +35,8 @@
 /* How long the libraries may take to answer. A freeze takes 0.5 to 2.4 ms on an H200, but as long
  * as a thread block when blocks are drained, and programs may have to wait for a processor. */
 #define COT_HOST_ACK_NS (100 * COT_NS_PER_MS)
+/* Set in the numbers of the host's own messages, of which the core knows nothing. */
+#define COT_HOST_OWN_SEQ 0x80000000u
 
 struct cot_host;
 struct cot_host_works;

@@ -7,8 +7,6 @@
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 
-#define OWN_SEQ 0x80000000u
-
 static bool is_own(const struct host_entity *e, const struct order *o)
 {
 	return o - e->orders >= PLACE_OWN_SET;
@@ -291,7 +289,7 @@ int cot_host_own_order(struct cot_host *host, struct host_entity *e, enum order_
 
 	if (o->seq)
 		return -EBUSY;
-	*o = (struct order){.seq = OWN_SEQ | host->own_seq++,
+	*o = (struct order){.seq = COT_HOST_OWN_SEQ | host->own_seq++,
 			    .kind = place == PLACE_OWN_SET ? COT_ACTION_MODE : COT_ACTION_FREEZE,
 			    .sent_ns = now_ns,
 			    .waiting = *to};

@@ -31,8 +31,6 @@ struct cot_host_parts {
 	uint32_t own_seq; /* of messages that the core knows nothing of: the upper half */
 };
 
-#define OWN_SEQ 0x80000000u
-
 struct cot_host_parts *cot_host_parts_create(const struct cot_host_ops *ops, void *arg)
 {
 	struct cot_host_parts *parts = calloc(1, sizeof(*parts));
@@ -138,7 +136,7 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 {
 	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n)
 		return;
-	parts->own_seq = (parts->own_seq + 1) | OWN_SEQ;
+	parts->own_seq = (parts->own_seq + 1) | COT_HOST_OWN_SEQ;
 	send_place(parts, m, t->wanted, parts->own_seq);
 }
 
@@ -258,7 +256,7 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 	count(t, m);
 	if (m->h.seq == t->seq && m->status)
 		t->status = m->status;
-	if (!(m->h.seq & OWN_SEQ) && !is_waiting(parts, t->tenant, m->h.seq))
+	if (!(m->h.seq & COT_HOST_OWN_SEQ) && !is_waiting(parts, t->tenant, m->h.seq))
 		tell_placed(host, t, m->h.seq, from->part, now_ns);
 }
 

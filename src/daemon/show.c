@@ -13,9 +13,6 @@
 #include "daemon/show.h"
 #include "text/json.h"
 
-/* After this long without a launch, a program with shares is reported. */
-#define LASTS_NS (10 * COT_NS_PER_S)
-
 static double ms(uint64_t ns)
 {
 	return (double)ns / 1e6;
@@ -273,7 +270,7 @@ static json_t *show_effect(const struct daemon *d, const struct tenant *t, const
 		.quota = t->quota,
 		.reserve = t->reserve,
 		.one_pool = cot_sched_policy(cot_host_sched(d->host))->ops->one_pool,
-		.lasts = cot_now_ns() - t->since_ns >= LASTS_NS,
+		.lasts = cot_now_ns() - t->since_ns >= COT_EFFECT_LASTS_NS,
 		.shim = json_is_object(work),
 		.n_rewritten = counted(work, "kernels_rewritten"),
 		.n_refused = counted(work, "kernels_refused"),

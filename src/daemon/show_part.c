@@ -5,9 +5,6 @@
 #include "daemon/effect.h"
 #include "daemon/show.h"
 
-/* As long as a share without effect waits until it is told of. */
-#define LASTS_NS (10 * COT_NS_PER_S)
-
 struct counts {
 	uint64_t n_changes, n_followed, n_stayed;
 	json_t *reasons; /* why launches stayed, and how many */
@@ -98,7 +95,7 @@ void cot_show_part(struct daemon *d, json_t *tenant, const struct tenant *t)
 	cot_host_part_stats(d->host, t->id, &stats);
 	e = (struct cot_part_effect){
 		.asked = t->sms != 0,
-		.lasts = cot_now_ns() - t->since_ns >= LASTS_NS,
+		.lasts = cot_now_ns() - t->since_ns >= COT_EFFECT_LASTS_NS,
 		.parts = t->parts,
 		.shim = stats.n_shims != 0,
 		.status = stats.status,
