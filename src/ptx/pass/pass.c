@@ -8,15 +8,16 @@
 #include "ptx/pass/inside.h"
 
 static const struct cot_pass_info passes[] = {
-	[COT_PASS_WORKERS] = {"workers", "$cot_workers",
+	[COT_PASS_WORKERS] = {"workers", "$cot_workers", NULL,
 			      "persistent blocks that claim tasks and can be asked to leave"},
-	[COT_PASS_RETREAT] = {"retreat", "$cot_retreat",
+	[COT_PASS_RETREAT] = {"retreat", "$cot_retreat", NULL,
 			      "blocks that stay or end by the SM they are on, to compare with"},
-	[COT_PASS_SLICE] = {"slice", "$cot_slice", "a range of the grid's blocks"},
-	[COT_PASS_FUSE] = {"fuse", "$cot_fuse", "two kernels in one grid"},
-	[COT_PASS_COUNT] = {"count", "$cot_count",
+	[COT_PASS_SLICE] = {"slice", "$cot_slice", "virtual_block", "a range of the grid's blocks"},
+	[COT_PASS_FUSE] = {"fuse", "$cot_fuse", NULL, "two kernels in one grid"},
+	[COT_PASS_COUNT] = {"count", "$cot_count", NULL,
 			    "instructions and bytes of memory of each block, counted"},
-	[COT_PASS_RECORD] = {"record", "$cot_record", "begin, end and SM of each block, noted"},
+	[COT_PASS_RECORD] = {"record", "$cot_record", NULL,
+			     "begin, end and SM of each block, noted"},
 };
 
 const struct cot_pass_info *cot_pass_info(enum cot_pass pass)
@@ -24,18 +25,18 @@ const struct cot_pass_info *cot_pass_info(enum cot_pass pass)
 	return &passes[pass];
 }
 
+static bool is_called(const char *of, const char *name, size_t length)
+{
+	return of && strlen(of) == length && !memcmp(of, name, length);
+}
+
 int cot_pass_find(const char *name, size_t length, enum cot_pass *ret_pass)
 {
-	static const char whole[] = "virtual_block";
 	size_t i;
 
-	/* A slice that is the whole grid. */
-	if (length == strlen(whole) && !memcmp(whole, name, length)) {
-		*ret_pass = COT_PASS_SLICE;
-		return 0;
-	}
 	for (i = 0; i < COT_ARRAY_LEN(passes); i++) {
-		if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) {
+		if (is_called(passes[i].name, name, length) ||
+		    is_called(passes[i].alias, name, length)) {
 			*ret_pass = (enum cot_pass)i;
 			return 0;
 		}

@@ -28,6 +28,7 @@ enum cot_pass {
 struct cot_pass_info {
 	const char *name;    /* "workers" */
 	const char *suffix;  /* "$cot_workers": what is added to the kernel's name */
+	const char *alias;   /* a second name, of a slice that is the whole grid; NULL: none */
 	const char *summary; /* for lists */
 };
 
