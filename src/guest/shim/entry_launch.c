@@ -24,15 +24,23 @@ static bool is_known_plain(CUfunction function)
 	       !cot_shim_settings.parts;
 }
 
+static CUlaunchConfig config_of(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+				unsigned block_y, unsigned block_z, unsigned shared_bytes,
+				CUstream stream)
+{
+	return (CUlaunchConfig){.grid = {grid_x, grid_y, grid_z},
+				.block = {block_x, block_y, block_z},
+				.sharedMemBytes = shared_bytes,
+				.hStream = stream};
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **params, void **extra)
 {
 	if (cot_shim_is_asked() && !is_known_plain(function)) {
-		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
-					 .block = {block_x, block_y, block_z},
-					 .sharedMemBytes = shared_bytes,
-					 .hStream = stream};
+		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
+						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra,
 					      false,	false,	 false};
 
@@ -47,10 +55,8 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
 	if (cot_shim_is_asked() && !is_known_plain(function)) {
-		CUlaunchConfig config = {.grid = {grid_x, grid_y, grid_z},
-					 .block = {block_x, block_y, block_z},
-					 .sharedMemBytes = shared_bytes,
-					 .hStream = stream};
+		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
+						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra, true, false, false};
 
 		return launch(&o);
@@ -79,14 +85,9 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function
 	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
 }
 
-static CUresult launch_cooperative(CUfunction function, const unsigned grid[3],
-				   const unsigned block[3], unsigned shared_bytes, CUstream stream,
-				   void **params, bool per_thread)
+static CUresult launch_cooperative(CUfunction function, CUlaunchConfig config, void **params,
+				   bool per_thread)
 {
-	CUlaunchConfig config = {.grid = {grid[0], grid[1], grid[2]},
-				 .block = {block[0], block[1], block[2]},
-				 .sharedMemBytes = shared_bytes,
-				 .hStream = stream};
 	struct cot_shim_original o = {function, &config, params, NULL, per_thread, false, true};
 
 	if (cot_shim_settings.parts && cot_shim_is_on())
@@ -99,9 +100,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
 				   unsigned block_z, unsigned shared_bytes, CUstream stream,
 				   void **params)
 {
-	const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
-
-	return launch_cooperative(function, grid, block, shared_bytes, stream, params, false);
+	return launch_cooperative(
+		function,
+		config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream),
+		params, false);
 }
 
 CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -109,7 +111,8 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, un
 					unsigned block_z, unsigned shared_bytes, CUstream stream,
 					void **params)
 {
-	const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
-
-	return launch_cooperative(function, grid, block, shared_bytes, stream, params, true);
+	return launch_cooperative(
+		function,
+		config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream),
+		params, true);
 }
