@@ -86,7 +86,7 @@ int cot_target_run(const struct argp_option *options, argp_parser_t parser, cons
 	const struct argp argp = {
 		.options = options,
 		.parser = parser,
-		.args_doc = "PROGRAM|ID|pool:CLASS[:GPU]",
+		.args_doc = "PROGRAM|ID|PID|pool:CLASS[:GPU]",
 		.doc = doc,
 		.children = cot_cli_argp_children,
 	};

@@ -307,6 +307,18 @@ static int find_pool_by_name(struct daemon *d, const char *name, struct target *
 	return 0;
 }
 
+/* By its id, or else by its process, as ps shows both. */
+static struct tenant *find_by_number(struct daemon *d, uint64_t number)
+{
+	struct tenant *t = cot_tenant_find(d, number);
+	unsigned i;
+
+	for (i = 0; !t && i < MAX_TENANTS; i++)
+		if (d->tenants[i].id && (uint64_t)d->tenants[i].watch.pid == number)
+			t = &d->tenants[i];
+	return t;
+}
+
 /* Of programs with one name the caller's own is meant: another user may have chosen the name so. */
 static int find_target(struct conn *c, const struct cot_msg_command *m, struct target *ret_target,
 		       struct cot_error *err)
@@ -317,10 +329,10 @@ static int find_target(struct conn *c, const struct cot_msg_command *m, struct t
 
 	if (!m->tenant && !strncmp(m->name, "pool:", 5))
 		return find_pool_by_name(d, m->name, ret_target, err);
-	t = m->tenant ? cot_tenant_find(d, m->tenant)
-		      : cot_tenant_find_name(d, m->name, c->uid, &n);
+	t = m->tenant ? find_by_number(d, m->tenant) : cot_tenant_find_name(d, m->name, c->uid, &n);
 	if (!t && m->tenant)
-		return cot_error_set(err, -ESRCH, "there is no program with the id %lu",
+		return cot_error_set(err, -ESRCH,
+				     "there is no program with the id, or process, %lu",
 				     (unsigned long)m->tenant);
 	if (!t)
 		return cot_error_set(err, -ESRCH,

@@ -217,11 +217,19 @@ static void test_programs(void **state)
 	m.weight = 9;
 	expect(&m, -ESRCH, "there is no program called 'nobody'; cotenant ps lists them");
 	m.tenant = 99;
-	expect(&m, -ESRCH, "there is no program with the id 99");
+	expect(&m, -ESRCH, "there is no program with the id, or process, 99");
 	m.tenant = 7; /* a pool's */
-	expect(&m, -ESRCH, "there is no program with the id 7");
+	expect(&m, -ESRCH, "there is no program with the id, or process, 7");
 	m.tenant = 4;
 	expect(&m, 0, "pooled: weight 100 -> 9");
+	/* By its process; an id goes before. */
+	pooled->watch.pid = 4321;
+	alone->watch.pid = 4;
+	m.tenant = 4321;
+	expect(&m, 0, "pooled: weight 9 -> 9");
+	m.tenant = 4;
+	expect(&m, 0, "pooled: weight 9 -> 9");
+	pooled->watch.pid = alone->watch.pid = 0;
 	stage_tenant(5, "alone", NULL)->uid = OTHER;
 	m = set("alone", COT_SET_WEIGHT);
 	m.weight = 9;
