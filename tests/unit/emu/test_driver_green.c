@@ -299,12 +299,16 @@ static void streams_of_a_destroyed_part_are_detached(void **state)
 {
 	CUgreenCtx part = green_make(green.units, 0, 1), found;
 	CUstream s = green_stream(part);
-	CUcontext ctx = green_ctx(part);
+	CUcontext ctx = green_ctx(part), now;
 	unsigned flags;
 
 	(void)state;
 	OK(green_launch_where(s));
+	OK(cuCtxPushCurrent(ctx));
 	OK(cuGreenCtxDestroy(part));
+	/* It is current no longer. */
+	OK(cuCtxGetCurrent(&now));
+	assert_ptr_equal(now, green.primary);
 	assert_int_equal(cuGreenCtxDestroy(part), CUDA_ERROR_INVALID_CONTEXT);
 	assert_int_equal(cuGreenCtxStreamCreate(&s, part, CU_STREAM_NON_BLOCKING, 0),
 			 CUDA_ERROR_INVALID_CONTEXT);
