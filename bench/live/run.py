@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from livebench import cells as plan
-from livebench import control, cost, figures, machine, measure, process, report, svg
+from livebench import control, cost, curves, figures, machine, measure, process, report, svg
 from livebench.process import Failed, Tenant
 from livebench.programs import PROGRAMS
 from livebench.ways import Tools
@@ -169,6 +169,7 @@ def merge(options, facts):
     write(os.path.join(options.out, "table.md"), table)
     title = f"{facts.get('gpu') or 'DRY RUN, invented figures'}, {facts.get('date', '')}"
     write(os.path.join(options.out, "plot.svg"), svg.draw(rows, title))
+    write(os.path.join(options.out, "curves.svg"), curves.draw(rows, title))
     with gzip.open(os.path.join(options.out, "cells.json.gz"), "wt") as f:
         json.dump({"machine": facts, "cells": cells}, f)
     return table

@@ -185,7 +185,8 @@ class DryRuns(unittest.TestCase):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
 
     def test_parts_of_the_gpu(self):
-        done = self.run_it("--only", "a1.parts,a2.parts,c3.parts", "--ways", "parts32,parts64-rest")
+        done = self.run_it("--only", "a1.plain,a1.parts,a2.parts,c3.parts", "--ways",
+                           "parts32,parts64-rest")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = {(r["group"], r["way"]): r for r in self.result()["rows"]}
         for group in ("a1", "a2", "c3"):
@@ -195,6 +196,8 @@ class DryRuns(unittest.TestCase):
             self.assertGreater(parts["B1"]["coverage"]["median"], 0.98)
         rest = {p["name"]: p["has"] for p in rows["c3", "parts64-rest"]["parts"]}
         self.assertEqual(rest["L1"], ["32 of 132, from 96"])
+        with open(os.path.join(self.out, "curves.svg")) as f:
+            self.assertIn(">parts64-rest<", f.read())
         with open(os.path.join(self.out, "table.md")) as f:
             self.assertIn("| parts64-rest | B2 hog  | 64 of 132, from 0  |", f.read())
 

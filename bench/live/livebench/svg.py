@@ -14,11 +14,11 @@ NAMED = 9  # ways in a line of the legend
 RATIO_MAX, SUM_MAX = 300.0, 3.0
 
 
-def _mid(value):
+def mid(value):
     return value["median"] if value else None
 
 
-class _Page:
+class Page:
     def __init__(self):
         self.parts = []
 
@@ -34,6 +34,12 @@ class _Page:
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
                           f'stroke="{colour}"{extra}/>')
+
+    def svg(self, width, height):
+        body = "\n".join(self.parts)
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+                f'viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
+                f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
 
 
 def _ratio_x(ratio):
@@ -60,7 +66,7 @@ def draw(rows, title):
         groups.setdefault(row["group"], []).append(row)
     right, top = LEFT + WIDTH + TEXT, 92
     height = top + sum(len(g) * BAR + GAP for g in groups.values()) + 20
-    page = _Page()
+    page = Page()
     page.text(14, 24, title, 15, weight="bold")
     for i, way in enumerate(w for w in WAY_ORDER if any(r["way"] == w for r in rows)):
         x, y = 14 + 105 * (i % NAMED), 34 + 16 * (i // NAMED)
@@ -78,22 +84,18 @@ def draw(rows, title):
             _bars(page, row, y, right)
             y += BAR
         y += GAP
-    body = "\n".join(page.parts)
-    width = right + WIDTH + TEXT
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
-            f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
+    return page.svg(right + WIDTH + TEXT, height)
 
 
 def _bars(page, row, y, right):
     colour, weight = COLOURS[row["way"]], "bold" if row["way"] in OURS else "normal"
-    ratios = [_mid(x.get("ratio")) for x in row["latency"]]
+    ratios = [mid(x.get("ratio")) for x in row["latency"]]
     ratios = [r for r in ratios if r]
     if ratios:
         worst = max(ratios)
         page.bar(LEFT, y, _ratio_x(worst), BAR - 3, colour)
         page.text(LEFT + _ratio_x(worst) + 4, y + BAR - 4, f"{worst:.2f}", 10, weight=weight)
-    total = _mid(row["sum"])
+    total = mid(row["sum"])
     if total is not None:
         x = WIDTH * min(total, SUM_MAX) / SUM_MAX
         page.bar(right, y, x, BAR - 3, colour)
