@@ -55,7 +55,7 @@ background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --solo --class latency --r
 	"$PROGS/ptx_work" --words 256 --runs 1000000
 small=$pid
 for what in ps stats; do
-	until_true 10 shows $what "small: its reservation has no effect: none of its 4 kernels can be rewritten; target" ||
+	until_true 10 shows $what "small: its reservation has no effect: none of its 5 kernels can be rewritten; target" ||
 		fail "$what: $(cat "$work/out")"
 done
 kill "$small"

@@ -78,7 +78,7 @@ static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 	rc = ((function_of_words *)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6],
 							a[7], a[8], a[9]);
 	if (at == CAPTURE && !rc)
-		cot_shim_stream_capture(turn.stream, true);
+		cot_shim_stream_captures(turn.stream);
 	cot_shim_turn_end(&turn);
 	return rc;
 }
@@ -146,7 +146,7 @@ static CUresult begin(begin_capture *real, CUstream stream, CUstreamCaptureMode 
 	(void)cot_shim_turn_visit(&turn, stream, per_thread);
 	rc = real(stream, mode);
 	if (!rc)
-		cot_shim_stream_capture(turn.stream, true);
+		cot_shim_stream_captures(turn.stream);
 	cot_shim_turn_end(&turn);
 	return rc;
 }
@@ -163,13 +163,13 @@ CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
-	cot_shim_stream_capture(NULL, false);
+	cot_shim_stream_captured(stream, false);
 	return COT_REAL(cuStreamEndCapture)(stream, graph);
 }
 
 CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
 {
-	cot_shim_stream_capture(NULL, false);
+	cot_shim_stream_captured(stream, true);
 	return COT_REAL(cuStreamEndCapture_ptsz)(stream, graph);
 }
 

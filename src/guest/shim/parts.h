@@ -53,6 +53,7 @@ struct cot_shim_stream {
 	CUevent event;
 	CUstream shadows[COT_SHIM_PARTS_MAX]; /* [0] is not used */
 	_Atomic bool capturing;		      /* its home is; it stays there */
+	_Atomic bool counted;		      /* among the blocking streams that are */
 	_Atomic bool dirty;		      /* entered since the default stream waited for it */
 	_Atomic uint64_t seen;		      /* parts->n_default, when it last waited for that */
 	_Atomic bool used;		      /* since the last change of parts */
@@ -124,8 +125,9 @@ static inline void cot_shim_turn_end(struct cot_shim_turn *t)
 /* The part where this turn is: 0 is home. */
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);
 
-/* A capture begins or has ended in this stream. */
-void cot_shim_stream_capture(struct cot_shim_stream *s, bool begins);
+/* A capture has begun in this stream; NULL: one that is not virtual. It has ended in this one. */
+void cot_shim_stream_captures(struct cot_shim_stream *s);
+void cot_shim_stream_captured(CUstream stream, bool per_thread);
 /* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
 void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
 bool cot_shim_any_capture(void);

@@ -14,7 +14,7 @@ _Atomic bool cot_shim_parts_live;
 static _Atomic(struct cot_shim_stream *) buckets[BUCKETS];
 static _Atomic uint32_t n_known;
 static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t n_captures;
+static _Atomic uint32_t n_captures, n_blocking_captures;
 
 /* ---- the streams of one thread ---- */
 
@@ -222,6 +222,19 @@ static bool order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
 	return done;
 }
 
+/* What comes into `to` waits for what is in `s`, wherever that is now; another thread may be about
+ * to move it. What is at home is not waited for: the default stream's home does that. */
+static void order_after(struct cot_shim_stream *s, CUstream to, bool at_home_too)
+{
+	uint32_t at;
+
+	pthread_mutex_lock(&s->pair);
+	at = atomic_load(&s->at);
+	if (at || at_home_too)
+		(void)order(s, stream_at(s, at), to);
+	pthread_mutex_unlock(&s->pair);
+}
+
 /* What a program may have set of its stream, and the driver does not give to a shadow by itself. */
 static void copy_attributes(CUstream from, CUstream to)
 {
@@ -279,9 +292,9 @@ static bool move(struct cot_shim_stream *s, uint32_t part)
 		return true;
 	pthread_mutex_lock(&s->pair);
 	moved = (!part || make_shadow(s, part)) && order(s, stream_at(s, at), stream_at(s, part));
-	pthread_mutex_unlock(&s->pair);
 	if (moved)
 		atomic_store(&s->at, part);
+	pthread_mutex_unlock(&s->pair);
 	return moved;
 }
 
@@ -309,36 +322,48 @@ static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
 	for (s = p->blocking; s; s = s->next_blocking)
 		if (!atomic_load(&s->capturing) && atomic_load(&s->at) &&
 		    atomic_exchange(&s->dirty, false))
-			(void)order_locked(s, stream_at(s, atomic_load(&s->at)), to);
+			order_after(s, to, false);
 	pthread_mutex_unlock(&p->lock);
-	if (to != home && !cot_shim_any_capture())
+	if (to != home && !atomic_load(&n_blocking_captures))
 		(void)order_locked(d, home, to);
 }
 
-/* A blocking stream waits for what is in the default stream. */
-static void wait_for_default(struct cot_shim_stream *s, CUstream to)
+/* With s->pair. */
+static void order_after_default(struct cot_shim_stream *s, CUstream to)
 {
 	struct cot_shim_stream *d = &s->parts->default_stream;
-	uint64_t n = atomic_load(&s->parts->n_default);
-	uint32_t at = atomic_load(&d->at);
-
 	CUcontext before = NULL;
 
-	if (atomic_load(&s->seen) == n)
-		return;
-	/* The home of the default stream must not be touched while a graph is recorded; then the
-	 * next turn waits. */
-	if (!at && atomic_load(&s->at) && cot_shim_any_capture())
-		return;
-	atomic_store(&s->seen, n);
-	if (!at && !atomic_load(&s->at))
+	if (!atomic_load(&d->at) && !atomic_load(&s->at))
 		return; /* the driver does it */
 	if (cot_shim_parts_current() == s->parts) {
-		(void)order_locked(d, stream_at(d, at), to);
+		order_after(d, to, true);
 	} else if (!COT_REAL(cuCtxPushCurrent_v2)(atomic_load(&s->parts->context))) {
-		(void)order_locked(d, stream_at(d, at), to);
+		order_after(d, to, true);
 		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
 	}
+}
+
+/*
+ * A blocking stream waits for what is in the default stream. Another thread that finds `seen` up to
+ * date finds the wait in the stream, too: hence the lock.
+ */
+static void wait_for_default(struct cot_shim_stream *s, CUstream to)
+{
+	uint64_t n = atomic_load(&s->parts->n_default);
+
+	if (atomic_load(&s->seen) >= n)
+		return;
+	/* While a graph is recorded in a blocking stream the default stream must not be touched,
+	 * not by the program either: what is in it can wait. */
+	if (atomic_load(&n_blocking_captures))
+		return;
+	pthread_mutex_lock(&s->pair);
+	if (atomic_load(&s->seen) < n) {
+		order_after_default(s, to);
+		atomic_store(&s->seen, n);
+	}
+	pthread_mutex_unlock(&s->pair);
 }
 
 static void keep_order(struct cot_shim_stream *s, CUstream to)
@@ -348,7 +373,6 @@ static void keep_order(struct cot_shim_stream *s, CUstream to)
 			wait_for_blocking(s, to);
 	} else if (s->blocking) {
 		wait_for_default(s, to);
-		atomic_store(&s->dirty, true);
 	}
 }
 
@@ -417,6 +441,9 @@ void cot_shim_turn_leave(struct cot_shim_turn *t)
 
 	if (t->visit && !atomic_load(&s->capturing))
 		(void)order_locked(s, atomic_load(&s->handle), stream_at(s, atomic_load(&s->at)));
+	/* Not before: what is in the stream now is what the others have to wait for. */
+	if (s->blocking)
+		atomic_store(&s->dirty, true);
 	if (s == &s->parts->default_stream)
 		atomic_fetch_add_explicit(&s->parts->n_default, 1, memory_order_release);
 	end_turn(s);
@@ -435,15 +462,28 @@ bool cot_shim_any_capture(void)
 	return atomic_load_explicit(&n_captures, memory_order_relaxed) != 0;
 }
 
-void cot_shim_stream_capture(struct cot_shim_stream *s, bool begins)
+void cot_shim_stream_captures(struct cot_shim_stream *s)
 {
-	if (begins) {
-		atomic_fetch_add(&n_captures, 1);
-		if (s)
-			atomic_store(&s->capturing, true);
-	} else if (atomic_load(&n_captures)) {
+	atomic_fetch_add(&n_captures, 1);
+	if (!s)
+		return;
+	atomic_store(&s->capturing, true);
+	if (s->blocking && !atomic_exchange(&s->counted, true))
+		atomic_fetch_add(&n_blocking_captures, 1);
+}
+
+static void uncount(struct cot_shim_stream *s)
+{
+	if (s && atomic_exchange(&s->counted, false))
+		atomic_fetch_sub(&n_blocking_captures, 1);
+}
+
+void cot_shim_stream_captured(CUstream stream, bool per_thread)
+{
+	if (atomic_load(&n_captures))
 		atomic_fetch_sub(&n_captures, 1);
-	}
+	if (atomic_load(&n_blocking_captures))
+		uncount(find(stream, per_thread));
 }
 
 void cot_shim_stream_look_for_capture(struct cot_shim_turn *t)
@@ -464,6 +504,7 @@ static bool is_of_thread(const struct cot_shim_stream *s)
 
 static void end_stream(struct cot_shim_stream *s)
 {
+	uncount(s);
 	if (s->parts)
 		drop_shadows(s);
 	if (s->event)
@@ -531,8 +572,10 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 		return false;
 	cleared = atomic_load(&s->at) != part || (can_leave(s, now) && move(s, now));
 	if (cleared) {
+		pthread_mutex_lock(&s->pair);
 		(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);
 		s->shadows[part] = NULL;
+		pthread_mutex_unlock(&s->pair);
 	}
 	atomic_fetch_and(&s->n_turns, ~MOVING);
 	return cleared;
@@ -599,6 +642,7 @@ void cot_shim_streams_forget(void)
 		atomic_store(&buckets[i], NULL);
 	atomic_store(&n_known, 0);
 	atomic_store(&n_captures, 0);
+	atomic_store(&n_blocking_captures, 0);
 	of_thread = NULL;
 	add_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
