@@ -12,6 +12,7 @@
 
 #include "daemon/audit.h"
 #include "daemon/daemon.h"
+#include "daemon/target.h"
 
 /* The longest value names all GPUs; an answer has at most 20 such variables. */
 #define VALUE_MAX COT_GPUS_TEXT_MAX
@@ -268,84 +269,7 @@ void cot_command_pool_settled(struct pool *p)
 
 /* ---- COMMAND ---- */
 
-struct target {
-	struct tenant *tenant;
-	struct pool *pool;
-	uint32_t entity;
-	const char *name;
-};
-
-/* "pool:batch:0" is one of them, "pool:batch" is any. */
-static bool is_called(const struct pool *p, const char *name)
-{
-	char own[COT_NEWS_NAME_MAX];
-
-	return !strcmp(cot_news_entity(p->d, p->id, own), name) ||
-	       !strcmp(name + strlen("pool:"), p->name);
-}
-
-static int find_pool_by_name(struct daemon *d, const char *name, struct target *ret_target,
-			     struct cot_error *err)
-{
-	unsigned i, n = 0;
-
-	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &d->pools[i];
-
-		if (!p->id || !is_called(p, name))
-			continue;
-		n++;
-		*ret_target = (struct target){.pool = p, .entity = p->id, .name = p->name};
-	}
-	if (n > 1)
-		return cot_error_set(err, -EINVAL,
-				     "there is a pool '%s' on %u GPUs; add the number of one, as "
-				     "in %s:0",
-				     name + 5, n, name);
-	if (!n)
-		return cot_error_set(err, -ESRCH, "there is no pool '%s' now", name);
-	return 0;
-}
-
-/* By its id, or else by its process, as ps shows both. */
-static struct tenant *find_by_number(struct daemon *d, uint64_t number)
-{
-	struct tenant *t = cot_tenant_find(d, number);
-	unsigned i;
-
-	for (i = 0; !t && i < MAX_TENANTS; i++)
-		if (d->tenants[i].id && (uint64_t)d->tenants[i].watch.pid == number)
-			t = &d->tenants[i];
-	return t;
-}
-
-/* Of programs with one name the caller's own is meant: another user may have chosen the name so. */
-static int find_target(struct conn *c, const struct cot_msg_command *m, struct target *ret_target,
-		       struct cot_error *err)
-{
-	struct daemon *d = c->d;
-	struct tenant *t;
-	unsigned n = 1;
-
-	if (!m->tenant && !strncmp(m->name, "pool:", 5))
-		return find_pool_by_name(d, m->name, ret_target, err);
-	t = m->tenant ? find_by_number(d, m->tenant) : cot_tenant_find_name(d, m->name, c->uid, &n);
-	if (!t && m->tenant)
-		return cot_error_set(err, -ESRCH,
-				     "there is no program with the id, or process, %lu",
-				     (unsigned long)m->tenant);
-	if (!t)
-		return cot_error_set(err, -ESRCH,
-				     "there is no program called '%s'; cotenant ps lists them",
-				     m->name);
-	if (n > 1)
-		return cot_error_set(err, -EINVAL,
-				     "%u programs are called '%s'; name one by its id", n, m->name);
-	*ret_target = (struct target){.tenant = t, .entity = t->id, .name = t->name};
-	return 0;
-}
-
-static int only_alone(const struct target *target, const char *what, struct cot_error *err)
+static int only_alone(const struct command_target *target, const char *what, struct cot_error *err)
 {
 	const struct tenant *t = target->tenant;
 
@@ -382,7 +306,7 @@ static int check_sms(const struct conn *c, const struct tenant *t, struct cot_sh
 	return 0;
 }
 
-static int check_set(const struct conn *c, const struct target *target,
+static int check_set(const struct conn *c, const struct command_target *target,
 		     const struct cot_msg_command *m, struct cot_error *err)
 {
 	enum cot_class cls = class_of(m->class_);
@@ -427,7 +351,8 @@ static int check_set(const struct conn *c, const struct target *target,
 	return rc;
 }
 
-static void change(struct conn *c, const struct target *target, const struct cot_msg_command *m)
+static void change(struct conn *c, const struct command_target *target,
+		   const struct cot_msg_command *m)
 {
 	struct tenant *t = target->tenant;
 
@@ -454,8 +379,8 @@ static void change(struct conn *c, const struct target *target, const struct cot
 }
 
 /* The answer is what has changed. */
-static int apply_set(struct conn *c, const struct target *target, const struct cot_msg_command *m,
-		     struct cot_error *answer)
+static int apply_set(struct conn *c, const struct command_target *target,
+		     const struct cot_msg_command *m, struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
 	char changes[256], name[COT_NEWS_NAME_MAX];
@@ -473,8 +398,8 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 	return 0;
 }
 
-static int hold(struct conn *c, const struct target *target, const struct cot_msg_command *m,
-		struct cot_error *err)
+static int hold(struct conn *c, const struct command_target *target,
+		const struct cot_msg_command *m, struct cot_error *err)
 {
 	int rc = only_alone(target, "channel groups", err);
 	char name[COT_NEWS_NAME_MAX];
@@ -508,7 +433,7 @@ static int may_change(struct conn *c, struct cot_error *err)
 static void on_command(struct conn *c, const struct cot_msg_command *m)
 {
 	struct cot_error answer;
-	struct target target = {0};
+	struct command_target target = {0};
 	int rc;
 
 	if (c->wait_entity) {
@@ -517,7 +442,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 	}
 	rc = may_change(c, &answer);
 	if (!rc)
-		rc = find_target(c, m, &target, &answer);
+		rc = cot_target_find(c, m, &target, &answer);
 	if (!rc)
 		rc = target.tenant ? cot_access_change(c, target.tenant, &answer)
 				   : cot_access_admin(c, &answer);

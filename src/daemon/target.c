@@ -1,0 +1,75 @@
+#include "daemon/target.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+
+/* "pool:batch:0" is one of them, "pool:batch" is any. */
+static bool is_called(const struct pool *p, const char *name)
+{
+	char own[COT_NEWS_NAME_MAX];
+
+	return !strcmp(cot_news_entity(p->d, p->id, own), name) ||
+	       !strcmp(name + strlen("pool:"), p->name);
+}
+
+static int find_pool_by_name(struct daemon *d, const char *name, struct command_target *ret_target,
+			     struct cot_error *err)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < MAX_POOLS; i++) {
+		struct pool *p = &d->pools[i];
+
+		if (!p->id || !is_called(p, name))
+			continue;
+		n++;
+		*ret_target = (struct command_target){.pool = p, .entity = p->id, .name = p->name};
+	}
+	if (n > 1)
+		return cot_error_set(err, -EINVAL,
+				     "there is a pool '%s' on %u GPUs; add the number of one, as "
+				     "in %s:0",
+				     name + 5, n, name);
+	if (!n)
+		return cot_error_set(err, -ESRCH, "there is no pool '%s' now", name);
+	return 0;
+}
+
+/* By its id, or else by its process, as ps shows both. */
+static struct tenant *find_by_number(struct daemon *d, uint64_t number)
+{
+	struct tenant *t = cot_tenant_find(d, number);
+	unsigned i;
+
+	for (i = 0; !t && i < MAX_TENANTS; i++)
+		if (d->tenants[i].id && (uint64_t)d->tenants[i].watch.pid == number)
+			t = &d->tenants[i];
+	return t;
+}
+
+int cot_target_find(struct conn *c, const struct cot_msg_command *m,
+		    struct command_target *ret_target, struct cot_error *err)
+{
+	struct daemon *d = c->d;
+	struct tenant *t;
+	unsigned n = 1;
+
+	if (!m->tenant && !strncmp(m->name, "pool:", 5))
+		return find_pool_by_name(d, m->name, ret_target, err);
+	t = m->tenant ? find_by_number(d, m->tenant) : cot_tenant_find_name(d, m->name, c->uid, &n);
+	if (!t && m->tenant)
+		return cot_error_set(err, -ESRCH,
+				     "there is no program with the id, or process, %lu",
+				     (unsigned long)m->tenant);
+	if (!t)
+		return cot_error_set(err, -ESRCH,
+				     "there is no program called '%s'; cotenant ps lists them",
+				     m->name);
+	if (n > 1)
+		return cot_error_set(err, -EINVAL,
+				     "%u programs are called '%s'; name one by its id", n, m->name);
+	*ret_target = (struct command_target){.tenant = t, .entity = t->id, .name = t->name};
+	return 0;
+}
