@@ -7,7 +7,8 @@
  * moves at the program's next call: an event in the stream that it leaves, and a wait for it in the
  * stream that it enters. So everything that the program put in before is done before.
  *
- *     stream.c   virtual streams: which is which, moving, and the order of the default stream
+ *     stream.c   virtual streams: moving, and the order of the default stream
+ *     stream_table.c   which is which, and where a graph is recorded
  *     primary.c  the GPUs that have parts
  *     part.c     the parts of a GPU: made, chosen by the daemon, given up
  *     graph.c    graphs: an executable one for each part
@@ -125,14 +126,6 @@ static inline void cot_shim_turn_end(struct cot_shim_turn *t)
 /* The part where this turn is: 0 is home. */
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);
 
-/* A capture has begun in this stream; NULL: one that is not virtual. It has ended in this one. */
-void cot_shim_stream_captures(struct cot_shim_stream *s);
-void cot_shim_stream_captured(CUstream stream, bool per_thread);
-/* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
-void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
-bool cot_shim_any_capture(void);
-/* The program destroys it. */
-void cot_shim_stream_end(CUstream stream);
 /* Moves every stream that can be moved away from this part, and drops its shadows there; whether
  * none is left. On a thread of ours. */
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part);
@@ -143,6 +136,37 @@ void cot_shim_streams_forget(void);		      /* after fork() */
 /* Applied to home already: the shadows get the same. */
 void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 			       const CUlaunchAttributeValue *value);
+
+/* ---- stream_table.c ---- */
+
+/* A capture has begun in this stream; NULL: one that is not virtual. It has ended in this one. */
+void cot_shim_stream_captures(struct cot_shim_stream *s);
+void cot_shim_stream_captured(CUstream stream, bool per_thread);
+/* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
+void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
+bool cot_shim_any_capture(void);
+bool cot_shim_any_blocking_capture(void); /* in a stream that the default stream waits for */
+
+/* NULL: it is not virtual, and stays at home. */
+struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread);
+/* The program destroys it. */
+void cot_shim_stream_end(CUstream stream);
+
+typedef bool cot_shim_stream_visitor(struct cot_shim_stream *s, uint32_t part);
+
+/* Whether `visit` returned true for all streams of these parts. */
+bool cot_shim_streams_each(struct cot_shim_parts *p, cot_shim_stream_visitor *visit, uint32_t part);
+
+/* Whether it is some thread's default stream. */
+static inline bool cot_shim_stream_is_of_thread(const struct cot_shim_stream *s)
+{
+	return atomic_load(&s->handle) == CU_STREAM_PER_THREAD;
+}
+
+void cot_shim_stream_drop_shadows(struct cot_shim_stream *s);
+/* It has no shadows, event and parts any longer. */
+void cot_shim_stream_free(struct cot_shim_stream *s);
+void cot_shim_stream_table_forget(void); /* after fork() */
 
 /* ---- primary.c ---- */
 

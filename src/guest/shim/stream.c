@@ -1,195 +1,11 @@
-/* Virtual streams: where each one is, how it moves, and the order of the default stream. */
+/* Virtual streams: how they move, and the order of the default stream. */
 #include <sched.h>
-#include <stdlib.h>
 
 #include "guest/shim/parts.h"
 
-#define MOVING	  0x80000000u
-#define BUCKETS	  512u
-#define MAX_KNOWN 8192u /* streams of a program that are virtual at a time */
-#define MAX_GPUS  16u	/* with a default stream per thread */
+#define MOVING 0x80000000u
 
 _Atomic bool cot_shim_parts_live;
-
-static _Atomic(struct cot_shim_stream *) buckets[BUCKETS];
-static _Atomic uint32_t n_known;
-static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t n_captures, n_blocking_captures;
-
-/* ---- the streams of one thread ---- */
-
-static __thread struct cot_shim_stream *of_thread;
-static cot_thread_key thread_key;
-static _Atomic bool has_key;
-
-static void drop_shadows(struct cot_shim_stream *s)
-{
-	uint32_t i;
-
-	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
-		if (s->shadows[i])
-			(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[i]);
-		s->shadows[i] = NULL;
-	}
-	atomic_store(&s->at, 0);
-}
-
-static void list_blocking(struct cot_shim_stream *s)
-{
-	struct cot_shim_parts *p = s->parts;
-
-	pthread_mutex_lock(&p->lock);
-	s->next_blocking = p->blocking;
-	p->blocking = s;
-	atomic_fetch_add(&p->n_blocking, 1);
-	pthread_mutex_unlock(&p->lock);
-}
-
-static void unlist_blocking(struct cot_shim_stream *s)
-{
-	struct cot_shim_parts *p = s->parts;
-	struct cot_shim_stream **at;
-
-	pthread_mutex_lock(&p->lock);
-	for (at = &p->blocking; *at && *at != s; at = &(*at)->next_blocking)
-		;
-	if (*at) {
-		*at = s->next_blocking;
-		atomic_fetch_sub(&p->n_blocking, 1);
-	}
-	pthread_mutex_unlock(&p->lock);
-}
-
-static void end_thread(void *list)
-{
-	struct cot_shim_stream *s = list, *next;
-
-	for (; s; s = next) {
-		next = s->next;
-		unlist_blocking(s);
-		if (atomic_load(&s->parts->context))
-			drop_shadows(s);
-		free(s);
-	}
-	of_thread = NULL;
-}
-
-static bool make_key(void)
-{
-	pthread_mutex_lock(&add_lock);
-	if (!atomic_load(&has_key) && cot_thread_key_make(&thread_key, end_thread) == 0)
-		atomic_store(&has_key, true);
-	pthread_mutex_unlock(&add_lock);
-	return atomic_load(&has_key);
-}
-
-static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
-{
-	struct cot_shim_stream *s;
-
-	for (s = of_thread; s; s = s->next)
-		if (s->parts == p)
-			return s;
-	s = make_key() ? calloc(1, sizeof(*s)) : NULL;
-	if (!s)
-		return NULL;
-	atomic_store(&s->handle, CU_STREAM_PER_THREAD);
-	s->parts = p;
-	s->blocking = true;
-	pthread_mutex_init(&s->pair, NULL);
-	s->next = of_thread;
-	of_thread = s;
-	(void)cot_thread_key_set(thread_key, s);
-	list_blocking(s);
-	return s;
-}
-
-/* ---- the streams of everybody ---- */
-
-static _Atomic(struct cot_shim_stream *) *bucket_of(CUstream handle)
-{
-	uint64_t x = (uintptr_t)handle;
-
-	return &buckets[(x >> 4 ^ x >> 13) % BUCKETS];
-}
-
-static struct cot_shim_stream *known(CUstream handle)
-{
-	struct cot_shim_stream *s = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
-
-	while (s && atomic_load_explicit(&s->handle, memory_order_relaxed) != handle)
-		s = s->next;
-	return s;
-}
-
-/* With add_lock: one that is free with this hash, or a new one. */
-static struct cot_shim_stream *room_for(CUstream handle)
-{
-	_Atomic(struct cot_shim_stream *) *bucket = bucket_of(handle);
-	struct cot_shim_stream *s;
-
-	for (s = atomic_load(bucket); s; s = s->next)
-		if (!atomic_load(&s->handle))
-			return s;
-	if (atomic_load(&n_known) >= MAX_KNOWN)
-		return NULL;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
-	atomic_fetch_add(&n_known, 1);
-	pthread_mutex_init(&s->pair, NULL);
-	s->next = atomic_load(bucket);
-	atomic_store_explicit(bucket, s, memory_order_release);
-	return s;
-}
-
-/* Seen for the first time. One of a context without parts is known as such. */
-static struct cot_shim_stream *adopt(CUstream handle)
-{
-	struct cot_shim_stream *s;
-	CUcontext context = NULL;
-	unsigned flags = 0;
-	int priority = 0;
-
-	if (COT_REAL(cuStreamGetCtx)(handle, &context) ||
-	    COT_REAL(cuStreamGetFlags)(handle, &flags))
-		return NULL;
-	(void)COT_REAL(cuStreamGetPriority)(handle, &priority);
-	pthread_mutex_lock(&add_lock);
-	s = known(handle);
-	if (!s && (s = room_for(handle))) {
-		s->parts = cot_shim_parts_of(context);
-		s->blocking = s->parts && !(flags & CU_STREAM_NON_BLOCKING);
-		s->priority = priority;
-		atomic_store(&s->seen, 0);
-		atomic_store(&s->at, 0);
-		atomic_store(&s->capturing, false);
-		if (s->blocking)
-			list_blocking(s);
-		atomic_store_explicit(&s->handle, handle, memory_order_release);
-	}
-	pthread_mutex_unlock(&add_lock);
-	return s;
-}
-
-static struct cot_shim_stream *find(CUstream stream, bool per_thread)
-{
-	struct cot_shim_parts *p;
-	struct cot_shim_stream *s;
-
-	if (!stream && per_thread)
-		stream = CU_STREAM_PER_THREAD;
-	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
-		p = cot_shim_parts_current();
-		if (!p)
-			return NULL;
-		return stream == CU_STREAM_PER_THREAD ? thread_stream(p) : &p->default_stream;
-	}
-	s = known(stream);
-	if (!s)
-		s = adopt(stream);
-	return s && s->parts ? s : NULL;
-}
 
 /* ---- from one to another ---- */
 
@@ -324,7 +140,7 @@ static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
 		    atomic_exchange(&s->dirty, false))
 			order_after(s, to, false);
 	pthread_mutex_unlock(&p->lock);
-	if (to != home && !atomic_load(&n_blocking_captures))
+	if (to != home && !cot_shim_any_blocking_capture())
 		(void)order_locked(d, home, to);
 }
 
@@ -356,7 +172,7 @@ static void wait_for_default(struct cot_shim_stream *s, CUstream to)
 		return;
 	/* While a graph is recorded in a blocking stream the default stream must not be touched,
 	 * not by the program either: what is in it can wait. */
-	if (atomic_load(&n_blocking_captures))
+	if (cot_shim_any_blocking_capture())
 		return;
 	pthread_mutex_lock(&s->pair);
 	if (atomic_load(&s->seen) < n) {
@@ -394,7 +210,7 @@ static bool is_capturing(struct cot_shim_stream *s)
 
 CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread)
 {
-	struct cot_shim_stream *s = find(stream, per_thread);
+	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
 	uint32_t now, at;
 	CUstream to;
 
@@ -455,108 +271,12 @@ uint32_t cot_shim_turn_part(const struct cot_shim_turn *t)
 	return t->stream && !t->visit ? atomic_load(&t->stream->at) : 0;
 }
 
-/* ---- captures ---- */
-
-bool cot_shim_any_capture(void)
-{
-	return atomic_load_explicit(&n_captures, memory_order_relaxed) != 0;
-}
-
-void cot_shim_stream_captures(struct cot_shim_stream *s)
-{
-	atomic_fetch_add(&n_captures, 1);
-	if (!s)
-		return;
-	atomic_store(&s->capturing, true);
-	if (s->blocking && !atomic_exchange(&s->counted, true))
-		atomic_fetch_add(&n_blocking_captures, 1);
-}
-
-static void uncount(struct cot_shim_stream *s)
-{
-	if (s && atomic_exchange(&s->counted, false))
-		atomic_fetch_sub(&n_blocking_captures, 1);
-}
-
-void cot_shim_stream_captured(CUstream stream, bool per_thread)
-{
-	if (atomic_load(&n_captures))
-		atomic_fetch_sub(&n_captures, 1);
-	if (atomic_load(&n_blocking_captures))
-		uncount(find(stream, per_thread));
-}
-
-void cot_shim_stream_look_for_capture(struct cot_shim_turn *t)
-{
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-	if (t->stream && !COT_REAL(cuStreamIsCapturing)(atomic_load(&t->stream->handle), &status) &&
-	    status != CU_STREAM_CAPTURE_STATUS_NONE)
-		atomic_store(&t->stream->capturing, true);
-}
-
 /* ---- ends ---- */
-
-static bool is_of_thread(const struct cot_shim_stream *s)
-{
-	return atomic_load(&s->handle) == CU_STREAM_PER_THREAD;
-}
-
-static void end_stream(struct cot_shim_stream *s)
-{
-	uncount(s);
-	if (s->parts)
-		drop_shadows(s);
-	if (s->event)
-		(void)COT_REAL(cuEventDestroy_v2)(s->event);
-	s->event = NULL;
-	s->parts = NULL;
-	s->blocking = false;
-}
-
-void cot_shim_stream_end(CUstream stream)
-{
-	struct cot_shim_stream *s;
-
-	if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
-		return;
-	pthread_mutex_lock(&add_lock);
-	s = known(stream);
-	if (s) {
-		if (s->blocking)
-			unlist_blocking(s);
-		end_stream(s);
-		atomic_store(&s->handle, NULL);
-	}
-	pthread_mutex_unlock(&add_lock);
-}
-
-typedef bool stream_visitor(struct cot_shim_stream *s, uint32_t part);
-
-static bool each(struct cot_shim_parts *p, stream_visitor *visit, uint32_t part)
-{
-	struct cot_shim_stream *s;
-	bool all = visit(&p->default_stream, part);
-	unsigned i;
-
-	pthread_mutex_lock(&add_lock);
-	for (i = 0; i < BUCKETS; i++)
-		for (s = atomic_load(&buckets[i]); s; s = s->next)
-			if (atomic_load(&s->handle) && s->parts == p)
-				all &= visit(s, part);
-	pthread_mutex_unlock(&add_lock);
-	pthread_mutex_lock(&p->lock);
-	for (s = p->blocking; s; s = s->next_blocking)
-		if (is_of_thread(s))
-			all &= visit(s, part);
-	pthread_mutex_unlock(&p->lock);
-	return all;
-}
 
 /* The home of a thread's stream has a name in that thread only. */
 static bool can_leave(struct cot_shim_stream *s, uint32_t to)
 {
-	return to || !is_of_thread(s);
+	return to || !cot_shim_stream_is_of_thread(s);
 }
 
 static bool clear(struct cot_shim_stream *s, uint32_t part)
@@ -566,7 +286,7 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 
 	if (!s->shadows[part])
 		return true;
-	if (is_of_thread(s) ? atomic_load(&s->capturing) : is_capturing(s))
+	if (cot_shim_stream_is_of_thread(s) ? atomic_load(&s->capturing) : is_capturing(s))
 		return false;
 	if (!atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
 		return false;
@@ -583,13 +303,13 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
 {
-	return each(p, clear, part);
+	return cot_shim_streams_each(p, clear, part);
 }
 
 static bool prepare(struct cot_shim_stream *s, uint32_t part)
 {
 	/* A thread's stream gets its shadow in that thread, with the attributes of its home. */
-	if (is_of_thread(s) || !atomic_exchange(&s->used, false))
+	if (cot_shim_stream_is_of_thread(s) || !atomic_exchange(&s->used, false))
 		return true;
 	pthread_mutex_lock(&s->pair);
 	(void)make_shadow(s, part);
@@ -599,32 +319,31 @@ static bool prepare(struct cot_shim_stream *s, uint32_t part)
 
 void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part)
 {
-	(void)each(p, prepare, part);
+	(void)cot_shim_streams_each(p, prepare, part);
 }
 
 static bool drop(struct cot_shim_stream *s, uint32_t part)
 {
 	(void)part;
-	if (is_of_thread(s)) { /* the thread has the rest */
-		drop_shadows(s);
+	if (cot_shim_stream_is_of_thread(s)) { /* the thread has the rest */
+		cot_shim_stream_drop_shadows(s);
 		return true;
 	}
 	if (atomic_load(&s->at))
 		(void)order_locked(s, stream_at(s, atomic_load(&s->at)), atomic_load(&s->handle));
-	end_stream(s);
-	atomic_store(&s->handle, NULL); /* another stream may get it */
+	cot_shim_stream_free(s);
 	return true;
 }
 
 void cot_shim_streams_drop(struct cot_shim_parts *p)
 {
-	(void)each(p, drop, 0);
+	(void)cot_shim_streams_each(p, drop, 0);
 }
 
 void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 			       const CUlaunchAttributeValue *value)
 {
-	struct cot_shim_stream *s = find(stream, per_thread);
+	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
 	uint32_t i;
 
 	for (i = 1; s && i < COT_SHIM_PARTS_MAX; i++)
@@ -635,14 +354,6 @@ void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 /* The parent's streams are not the child's: what it knew of them is left behind. */
 void cot_shim_streams_forget(void)
 {
-	unsigned i;
-
 	atomic_store(&cot_shim_parts_live, false);
-	for (i = 0; i < BUCKETS; i++)
-		atomic_store(&buckets[i], NULL);
-	atomic_store(&n_known, 0);
-	atomic_store(&n_captures, 0);
-	atomic_store(&n_blocking_captures, 0);
-	of_thread = NULL;
-	add_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_stream_table_forget();
 }
