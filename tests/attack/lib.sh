@@ -2,8 +2,6 @@
 # both must get while user 1001 does its worst. Needs ATTACK, the hostile user's program.
 # shellcheck shell=sh disable=SC2034
 
-# As /run is: a disk that is busy would hold the daemon up when it writes down what it knows.
-[ -w /dev/shm ] && export TMPDIR=/dev/shm
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 
 : "${ATTACK:?the hostile user}"

@@ -1,8 +1,5 @@
 #!/bin/sh
 # More programs than places, more connections than descriptors, orders that nobody answers.
-
-# As /run is: a disk that is busy would hold the daemon up, and the lease with it.
-[ -w /dev/shm ] && export TMPDIR=/dev/shm
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 
 start_daemon

@@ -15,7 +15,7 @@ background "$COTENANT" run --name b2 -- "$PROGS/batch" --seconds 60 >"$work/b2"
 b2=$pid
 expect_value batch channel_groups 4
 expect_value batch slice_read_back_us 2000
-background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 2 >"$work/svc"
+background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 100 >"$work/svc"
 svc=$pid
 expect_value latency slice_read_back_us 10000
 expect_value batch slice_read_back_us 20
@@ -55,6 +55,7 @@ freezes pool:batch || fail "freeze pool:batch"
 "$COTENANT" thaw pool:batch >"$work/out" || fail "thaw pool:batch"
 [ "$(n_frozen)" -eq 0 ] || fail "something is still frozen"
 
+kill "$svc"
 wait "$svc" || fail "svc"
 # A request of 100 us, one short slice and one switch; the hold above is not its concern.
 expect_between 100 450 "$(value gpu_p50_us "$work/svc")" "median of a request"
@@ -66,14 +67,15 @@ for b in b1 b2; do
 done
 
 # A fault: the batch pool's programs end, the daemon says so, the latency pool goes on.
-background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 2 >"$work/svc"
+background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 100 >"$work/svc"
 svc=$pid
-background "$COTENANT" run --name victim -- "$PROGS/batch" --seconds 20 >"$work/victim" 2>&1
+background "$COTENANT" run --name victim -- "$PROGS/batch" --seconds 100 >"$work/victim" 2>&1
 victim=$pid
 expect_value victim pool batch
 sleep 0.3
 "$COTENANT" run --name culprit -- "$PROGS/trap" >"$work/culprit" 2>&1
 wait "$victim" && fail "the victim lives"
+kill "$svc"
 wait "$svc" || fail "the latency pool was hurt"
 "$COTENANT" run --name after -- "$PROGS/batch" --seconds 0.4 >"$work/after" 2>&1 ||
 	fail "the pool does not come back: $(cat "$work/after")"

@@ -7,10 +7,12 @@ COTENANT_MPS_CONTROL=$work/none
 "$PROGS/batch" --seconds 0.4 >"$work/alone" || fail "batch alone"
 sum=$(value checksum "$work/alone")
 start_daemon
+batches=
 for b in b1 b2 b3; do
-	background "$COTENANT" run --name $b -- "$PROGS/batch" --seconds 6 >"$work/$b" 2>"$work/$b.err"
+	background "$COTENANT" run --name $b -- "$PROGS/batch" --seconds 100 >"$work/$b" 2>"$work/$b.err"
+	batches="$batches $pid"
 done
-background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 2 \
+background "$COTENANT" run --class latency --name svc -- "$PROGS/request" --seconds 100 \
 	>"$work/svc" 2>"$work/svc.err"
 svc=$pid
 until_true 5 has_programs 4 || fail "$(n_programs) programs"
@@ -29,8 +31,11 @@ freezes b3 || fail "freeze b3: $(cat "$work/out")"
 sleep 0.3
 stays_frozen b3 || fail "b3 got a turn"
 "$COTENANT" thaw b3 >"$work/out" || fail "thaw b3"
+kill "$svc"
 wait "$svc" || fail "svc"
 expect_between 100 450 "$(value gpu_p50_us "$work/svc")" "median of a request"
+# shellcheck disable=SC2086 # numbers
+kill $batches
 for b in b1 b2 b3; do
 	until_true 10 test -s "$work/$b" || fail "$b does not end"
 	[ "$(value checksum "$work/$b")" = "$sum" ] || fail "$b computed something else"

@@ -7,6 +7,9 @@
 
 : "${COTENANT:?the command}" "${COTENANTD:?the daemon}" "${PEER:?the other end, for tests}"
 
+# As /run is, if programs may lie there: a disk that is busy would hold the daemon up when it writes down what
+# it knows.
+[ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && export TMPDIR=/dev/shm
 work=$(mktemp -d) || exit 1
 LC_ALL=C
 COTENANT_RUNTIME_DIR=$work/run
