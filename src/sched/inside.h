@@ -287,7 +287,7 @@ bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_act
 void cot_sched_place_on_time(struct cot_sched *s);
 uint64_t cot_sched_place_wake_ns(const struct cot_sched *s);
 /* The policy's wish, or the core's own. -EINVAL: wrong; -EAGAIN: not now. */
-int cot_sched_place(struct cot_sched *s, const struct cot_tenant *t, struct cot_part part);
+int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part);
 
 /* ---- watchdog.c ---- */
 

@@ -207,15 +207,19 @@ static void one_work_event(struct bench *b, struct story *st, uint32_t tenant)
 {
 	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, st->last_work % BENCH_MAX_IDS + 1);
 	const struct cot_work *w = cot_sched_work(b->sched, id % BENCH_MAX_IDS);
+	uint32_t tasks, per_sm, task_ns;
+	bool can_settle;
 
+	/* Drawn one after the other: a seed is the same story whatever the compiler. */
 	switch (cot_rng_below(&st->rng, 4)) {
 	case 0:
 		st->last_work++;
-		(void)bench_work(b, st->last_work % BENCH_MAX_IDS, tenant,
-				 (uint32_t)cot_rng_below(&st->rng, 10000),
-				 1 + (uint32_t)cot_rng_below(&st->rng, 32),
-				 (uint32_t)cot_rng_below(&st->rng, 400000),
-				 cot_rng_below(&st->rng, 2));
+		can_settle = cot_rng_below(&st->rng, 2);
+		task_ns = (uint32_t)cot_rng_below(&st->rng, 400000);
+		per_sm = 1 + (uint32_t)cot_rng_below(&st->rng, 32);
+		tasks = (uint32_t)cot_rng_below(&st->rng, 10000);
+		(void)bench_work(b, st->last_work % BENCH_MAX_IDS, tenant, tasks, per_sm, task_ns,
+				 can_settle);
 		break;
 	case 1:
 		if (w)
@@ -239,6 +243,8 @@ static void one_event(struct bench *b, struct story *st)
 {
 	uint32_t id = 1 + (uint32_t)cot_rng_below(&st->rng, 40), i = id;
 	enum cot_class cls = id % 4 ? COT_CLASS_BATCH : COT_CLASS_LATENCY;
+	bool was_there = st->there[i];
+	uint64_t gpus;
 
 	switch (cot_rng_below(&st->rng, 20)) {
 	case 16:
@@ -260,12 +266,13 @@ static void one_event(struct bench *b, struct story *st)
 	case 1:
 	case 2:
 	case 3:
-		if (!st->there[i] && id % 3 == 0)
-			(void)bench_member(b, id, cls, POOL + cls);
-		else
-			(void)bench_solo_on(b, id, cls, 1 + (uint32_t)cot_rng_below(&st->rng, 1000),
-					    1 + cot_rng_below(&st->rng, 3));
 		st->there[i] = true;
+		if (!was_there && id % 3 == 0) {
+			(void)bench_member(b, id, cls, POOL + cls);
+			break;
+		}
+		gpus = 1 + cot_rng_below(&st->rng, 3);
+		(void)bench_solo_on(b, id, cls, 1 + (uint32_t)cot_rng_below(&st->rng, 1000), gpus);
 		break;
 	case 4:
 		if (st->there[i])

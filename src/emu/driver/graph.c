@@ -14,7 +14,7 @@ CUresult cot_emu_nodes_add(struct cot_emu_nodes *nodes, struct CUgraphNode_st *n
 
 	if (nodes->n == COT_EMU_MAX_NODES)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	items = cot_grow(nodes->items, nodes->n, &nodes->capacity, sizeof(nodes->items[0]));
+	items = cot_grow(nodes->items, nodes->n, &nodes->capacity, sizeof(struct CUgraphNode_st *));
 	if (!items)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	nodes->items = items;

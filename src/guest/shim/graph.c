@@ -191,7 +191,7 @@ static bool place_graph(CUgraph graph, CUcontext context, unsigned depth)
 
 	if (depth > MAX_DEPTH || COT_REAL(cuGraphGetNodes)(graph, NULL, &n))
 		return false;
-	nodes = calloc(n + 1, sizeof(*nodes));
+	nodes = calloc(n + 1, sizeof(CUgraphNode));
 	placed = nodes && !COT_REAL(cuGraphGetNodes)(graph, nodes, &n);
 	for (i = 0; i < n && placed; i++)
 		placed = place_node(nodes[i], context, depth);
