@@ -19,7 +19,7 @@ fail() {
 run() {
 	name=$1
 	shift
-	LD_LIBRARY_PATH=$EMU timeout 120 "$(dirname "$COTENANT")/kernels-run" "$@" >"$work/$name" 2>"$work/err" ||
+	LD_LIBRARY_PATH=$EMU timeout 600 "$(dirname "$COTENANT")/kernels-run" "$@" >"$work/$name" 2>"$work/err" ||
 		fail "kernels-run $*: status $?: $(cat "$work/err")"
 	! grep -E '"(same|right|eviction_same)":false|"failed":' "$work/$name" || fail "kernels-run $*"
 }
@@ -49,7 +49,7 @@ run shapes shapes --pass all --quota 2% --evictions 2 --time-limit 60
 [ "$(grep -c '"gpu":' "$work/shapes")" = 1 ] || fail "the GPU: $(cat "$work/shapes")"
 
 # What takes too long is ended, and the next one goes on.
-LD_LIBRARY_PATH=$EMU timeout 120 "$(dirname "$COTENANT")/kernels-run" matrixMul early_return --size small \
+LD_LIBRARY_PATH=$EMU timeout 600 "$(dirname "$COTENANT")/kernels-run" matrixMul early_return --size small \
 	--pass plain --time-limit 8 >"$work/late" 2>"$work/err"
 [ $? = 2 ] || fail "a benchmark that takes too long: $(cat "$work/late" "$work/err")"
 grep -q '"benchmark":"matrixMul","failed":"matrixMul: plain did not end within 8 s"' "$work/late" ||
