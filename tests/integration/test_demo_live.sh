@@ -44,6 +44,10 @@ exec unshare --map-root-user --mount sh -c '
 		: >"$dev/$n" && mount --bind "/dev/$n" "$dev/$n" || exit 125
 	done
 	ln -s /proc/self/fd "$dev/fd"
+	# Folders for what is temporary may lie there.
+	if [ -d /dev/shm ]; then
+		mkdir "$dev/shm" && mount --bind /dev/shm "$dev/shm" || exit 125
+	fi
 	case $kind in
 	file) : >"$dev/nvidiactl" ;;
 	folder) mkdir "$dev/nvidiactl" ;;
