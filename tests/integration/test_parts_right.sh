@@ -7,10 +7,11 @@ python=$(command -v python3) || {
 	echo "no python3 here"
 	exit 77
 }
-[ -e "${COTENANT_LIBRARY%/*}/shim/libcuda.so.1" ] && [ -e "${COTENANT_LIBRARY%/*}/emu/libcuda.so.1" ] || {
+libraries=${COTENANT_LIBRARY%/*}
+if [ ! -e "$libraries/shim/libcuda.so.1" ] || [ ! -e "$libraries/emu/libcuda.so.1" ]; then
 	echo "no shim or no emulated GPU here"
 	exit 77
-}
+fi
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 exec "$python" "$SOURCE_DIR/bench/parts/test_right.py"

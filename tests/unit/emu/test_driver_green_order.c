@@ -137,8 +137,10 @@ static void an_event_stands_for_all_streams_of_a_part(void **state)
 	CUgreenCtx part = green_make(green.units, 0, 2), other = green_make(green.units, 2, 2);
 	CUstream a = green_stream(part), b = green_stream(part), c = green_stream(other), late;
 	CUevent e = make_event();
+	CUdeviceptr mine; /* of the stream `late` alone: nothing orders it after `c` */
 
 	(void)state;
+	OK(cuMemAlloc(&mine, GREEN_BLOCKS * 4));
 	OK(cuGreenCtxRecordEvent(part, e));
 	OK(cuEventSynchronize(e));
 	OK(green_launch_where(a));
@@ -150,7 +152,7 @@ static void an_event_stands_for_all_streams_of_a_part(void **state)
 	late = green_stream(other);
 	/* What would be done at once. */
 	OK(cuMemsetD32Async(green.words, 1, GREEN_BLOCKS, c));
-	OK(cuMemsetD32Async(green.words, 1, GREEN_BLOCKS, late));
+	OK(cuMemsetD32Async(mine, 1, GREEN_BLOCKS, late));
 	OK(green_launch_where(c));
 	assert_int_equal(cuStreamQuery(c), CUDA_ERROR_NOT_READY);
 	assert_int_equal(cuStreamQuery(late), CUDA_ERROR_NOT_READY);
@@ -158,6 +160,7 @@ static void an_event_stands_for_all_streams_of_a_part(void **state)
 	OK(cuStreamSynchronize(c));
 	OK(cuEventQuery(e));
 	OK(cuStreamSynchronize(late));
+	OK(cuMemFree(mine));
 	assert_int_equal(cuGreenCtxRecordEvent(part, NULL), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(cuGreenCtxWaitEvent(NULL, e), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuGreenCtxDestroy(part));
