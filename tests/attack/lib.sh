@@ -101,7 +101,8 @@ judge() {
 		fail "$1: a deadline came $late ms late ($stolen ms were stolen)"
 	late_before=$late
 	n_lapsed=$(grep -c lapsed "$work/victim")
-	[ "$n_lapsed" = "$lapsed_before" ] || fail "$1: a lease of the victim lapsed"
+	# While the machine below keeps this one from running for so long, no daemon renews a lease in time.
+	[ "$n_lapsed" = "$lapsed_before" ] || [ "$stolen" -gt 20 ] || fail "$1: a lease of the victim lapsed"
 	lapsed_before=$n_lapsed
 	stays_frozen victim || fail "$1: the victim is $(ps_value victim state)"
 }
