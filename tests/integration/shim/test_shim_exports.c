@@ -6,7 +6,7 @@
 #include "test.h"
 
 static const char *const names[] = {
-#define NAME(name) #name,
+#define NAME(name)				   #name,
 #define ENTRY(name, since, shim, emulated, params) #name,
 #include "cuda/abi/api.def"
 };
