@@ -1,10 +1,14 @@
+#include "daemon/access.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/tenant.h"
 
 #define MAX_GROUPS 256
 

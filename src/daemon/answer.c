@@ -2,6 +2,8 @@
  * What the daemon says to a connection: packets, refusals, and answers of any length, which wait
  * until the peer reads them.
  */
+#include "daemon/answer.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "daemon/account.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
 
 /* Lines about mistakes of all peers: so many in so long. */
 #define NOISE_LINES 20u
@@ -22,7 +28,7 @@ static void give_up(struct conn *c)
 	(void)shutdown(c->source.fd, SHUT_RDWR);
 }
 
-int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
+int cot_answer_send(struct conn *c, const void *packet, size_t size, int fd)
 {
 	union {
 		struct cmsghdr header;
@@ -56,7 +62,7 @@ int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd)
  * A peer may connect and do wrong as often as it likes: of the lines about that, some in a while
  * are enough. True: say it.
  */
-bool cot_conn_may_complain(struct conn *c)
+bool cot_answer_may_complain(struct conn *c)
 {
 	struct daemon *d = c->d;
 	uint64_t now_ns = cot_now_ns();
@@ -89,16 +95,16 @@ static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const c
 
 	if (n < 0 || n >= COT_ERROR_MAX)
 		n = COT_ERROR_MAX - 1;
-	if (cot_conn_may_complain(c))
+	if (cot_answer_may_complain(c))
 		log_warn("%s process %d of user %u: %s",
 			 type == COT_MSG_LATER ? "no place for" : "refused", (int)c->pid,
 			 (unsigned)c->uid, m->text);
 	cot_proto_header(&m->h, type, (uint32_t)(sizeof(*m) + (size_t)n), seq);
-	(void)cot_conn_send(c, packet, m->h.length, -1);
+	(void)cot_answer_send(c, packet, m->h.length, -1);
 	c->d->n_refused++;
 }
 
-void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
+void cot_answer_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
 {
 	va_list args;
 
@@ -107,7 +113,7 @@ void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
 	va_end(args);
 }
 
-void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
+void cot_answer_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
 {
 	va_list args;
 
@@ -116,7 +122,7 @@ void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
 	va_end(args);
 }
 
-void cot_conn_flush(struct conn *c)
+void cot_answer_flush(struct conn *c)
 {
 	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];
 	struct cot_msg_result *m = (struct cot_msg_result *)packet;
@@ -131,7 +137,7 @@ void cot_conn_flush(struct conn *c)
 		m->more = c->out_sent + n < c->out_size;
 		memcpy(m->text, c->out + c->out_sent, n);
 		cot_proto_header(&m->h, COT_MSG_RESULT, (uint32_t)(sizeof(*m) + n), c->out_seq);
-		rc = cot_conn_send(c, packet, m->h.length, -1);
+		rc = cot_answer_send(c, packet, m->h.length, -1);
 		if (rc < 0)
 			break;
 		c->out_sent += n;
@@ -151,10 +157,10 @@ static void answer(struct conn *c, uint32_t seq, int status, char *text, size_t 
 	c->out_seq = seq;
 	c->out_status = status;
 	c->out_charged = charged;
-	cot_conn_flush(c);
+	cot_answer_flush(c);
 }
 
-void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text)
+void cot_answer_result(struct conn *c, uint32_t seq, int status, char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 
@@ -178,7 +184,7 @@ void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text)
 		give_up(c);
 }
 
-void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
+void cot_answer_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -187,5 +193,5 @@ void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt,
 	va_start(args, fmt);
 	n = vasprintf(&text, fmt, args);
 	va_end(args);
-	cot_conn_result(c, seq, status, n < 0 ? NULL : text);
+	cot_answer_result(c, seq, status, n < 0 ? NULL : text);
 }

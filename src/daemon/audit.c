@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/log.h"
+#include "daemon/tenant.h"
+
 #define USERS_FILE  "/etc/passwd"
 #define USERS_BYTES (64 * 1024)
 

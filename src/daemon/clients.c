@@ -5,6 +5,8 @@
  *
  *   get_server_list ----> get_client_list SERVER, for each of them ----> done(p, number)
  */
+#include "daemon/clients.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/mps.h"
+#include "daemon/pool.h"
+#include "daemon/watch.h"
 
 #define LIMIT_NS (5 * COT_NS_PER_S)
 

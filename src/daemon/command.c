@@ -2,6 +2,8 @@
  * What the command line asks for: REGISTER (cotenant run), QUERY (ps, stats, doctor) and COMMAND
  * (set, freeze, thaw).
  */
+#include "daemon/command.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,9 +12,27 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/account.h"
+#include "daemon/answer.h"
 #include "daemon/audit.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/hold.h"
+#include "daemon/host.h"
+#include "daemon/host_part.h"
+#include "daemon/library.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/mps.h"
+#include "daemon/news.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
+#include "daemon/show.h"
+#include "daemon/state.h"
 #include "daemon/target.h"
+#include "daemon/tenant.h"
 
 /* The longest value names all GPUs; an answer has at most 20 such variables. */
 #define VALUE_MAX COT_GPUS_TEXT_MAX
@@ -82,13 +102,13 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	m->tenant = t->id;
 	memcpy(m->env, b.text, b.used);
 	cot_proto_header(&m->h, COT_MSG_REGISTERED, (uint32_t)(sizeof(*m) + b.used), seq);
-	(void)cot_conn_send(c, packet, m->h.length, -1);
+	(void)cot_answer_send(c, packet, m->h.length, -1);
 }
 
 /* There is no place, or it could not be seen to, now: it may come again. */
 static void put_off(struct conn *c, uint32_t seq, const char *why)
 {
-	cot_conn_defer(c, seq, "%s", why);
+	cot_answer_defer(c, seq, "%s", why);
 	cot_conn_close(c);
 }
 
@@ -108,9 +128,9 @@ static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 		return t;
 	cot_tenant_drop(t);
 	if (rc == -ESRCH) { /* the daemon would not learn of its end */
-		cot_conn_refuse(c, seq,
-				"the program has ended, or its process cannot be seen from the "
-				"daemon's PID namespace");
+		cot_answer_refuse(c, seq,
+				  "the program has ended, or its process cannot be seen from the "
+				  "daemon's PID namespace");
 		return NULL;
 	}
 	(void)cot_library_is_crowded(c, rc, &err);
@@ -167,12 +187,12 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 
 	if (m->class_ > COT_CLASS_BATCH || m->weight < COT_WEIGHT_MIN ||
 	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
-		cot_conn_refuse(c, m->h.seq,
-				"the class, the weight or the block time is out of range");
+		cot_answer_refuse(c, m->h.seq,
+				  "the class, the weight or the block time is out of range");
 		return false;
 	}
 	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
-		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		cot_answer_refuse(c, m->h.seq, "%s", err.text);
 		return false;
 	}
 	if (cot_library_may_start(c, &err) < 0) {
@@ -180,11 +200,11 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 		return false;
 	}
 	if (m->reserve && cls != COT_CLASS_LATENCY) {
-		cot_conn_refuse(c, m->h.seq, "%s", reserve_is_for_latency);
+		cot_answer_refuse(c, m->h.seq, "%s", reserve_is_for_latency);
 		return false;
 	}
 	if (!cot_gpus_mask(&c->d->gpus, m->gpu)) {
-		cot_conn_refuse(
+		cot_answer_refuse(
 			c, m->h.seq,
 			"there is no GPU '%s' here; expected a number below %u, a UUID, a list "
 			"of them, or all",
@@ -437,7 +457,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 	int rc;
 
 	if (c->wait_entity) {
-		cot_conn_resultf(c, m->h.seq, -EBUSY, "one command at a time");
+		cot_answer_resultf(c, m->h.seq, -EBUSY, "one command at a time");
 		return;
 	}
 	rc = may_change(c, &answer);
@@ -455,7 +475,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 				   m->what);
 	if (rc != -EINPROGRESS) {
 		cot_state_keep(c->d); /* what is said to be done outlives us */
-		cot_conn_resultf(c, m->h.seq, rc, "%s", answer.text);
+		cot_answer_resultf(c, m->h.seq, rc, "%s", answer.text);
 	}
 }
 
@@ -480,16 +500,16 @@ static void on_query(struct conn *c, const struct cot_msg_query *m)
 static void answer(struct conn *c)
 {
 	uint64_t begin_ns = cot_conn_clock_ns();
-	char *text = cot_answer_query(c->d, c->query);
+	char *text = cot_show_answer(c->d, c->query);
 
 	c->asked = false;
 	if (text)
-		cot_conn_result(c, c->query_seq, 0, text);
+		cot_answer_result(c, c->query_seq, 0, text);
 	else if (c->query >= COT_QUERY_PS && c->query <= COT_QUERY_DOCTOR)
-		cot_conn_resultf(c, c->query_seq, -ENOMEM, "cotenantd is out of memory");
+		cot_answer_resultf(c, c->query_seq, -ENOMEM, "cotenantd is out of memory");
 	else
-		cot_conn_resultf(c, c->query_seq, -ENOSYS,
-				 "this daemon does not know the question %u", c->query);
+		cot_answer_resultf(c, c->query_seq, -ENOSYS,
+				   "this daemon does not know the question %u", c->query);
 	cot_conn_watch(c);
 	cot_conn_spend(c->d, c->uid, begin_ns);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/paths.h"
 #include "text/number.h"
 #include "text/text.h"
 #include "text/yaml.h"

@@ -5,7 +5,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "daemon/account.h"
+#include "daemon/closer.h"
 #include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/peer.h"
 
 /* Processor time, not wall time: no user pays for the daemon's wait for a processor. */
 uint64_t cot_conn_clock_ns(void)

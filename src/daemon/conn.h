@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/compiler.h"
+#include "daemon/host.h"
 #include "daemon/loop.h"
 #include "proto/proto.h"
 
@@ -18,6 +18,8 @@ struct daemon;
 struct conn;
 struct pool;
 struct tenant;
+
+#define MAX_CONNS COT_HOST_MAX_MEMBERS
 
 enum conn_kind { CONN_NEW, CONN_LIBRARY, CONN_COMMAND, CONN_WORK, N_CONN_KINDS };
 
@@ -84,8 +86,6 @@ static inline bool conn_is_open(const struct conn *c)
 	return c->source.fd >= 0;
 }
 
-/* ---- conn.c ---- */
-
 void cot_conn_close(struct conn *c);
 /* Call this when the events that the loop should watch for it have changed. */
 void cot_conn_watch(struct conn *c);
@@ -96,21 +96,5 @@ uint64_t cot_conn_rest_ns(const struct conn *c);
 void cot_conn_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
 /* What has not been sent yet of its answer will not be. */
 void cot_conn_forget_answer(struct conn *c);
-
-/* ---- answer.c ---- */
-
-/* Whether a line about this peer may go to the log. */
-bool cot_conn_may_complain(struct conn *c);
-/* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */
-int cot_conn_send(struct conn *c, const void *packet, size_t size, int fd);
-/* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
-void cot_conn_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
-void cot_conn_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
-/* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
-void cot_conn_result(struct conn *c, uint32_t seq, int status, char *text);
-void cot_conn_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)
-	COT_PRINTF(4, 5);
-/* Sends what is left of the answer, as far as the peer reads. */
-void cot_conn_flush(struct conn *c);
 
 #endif

@@ -2,6 +2,8 @@
  * The daemon as a whole: its beginning, its signals, what happens between two rounds of events, its
  * end.
  */
+#include "daemon/daemon.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,9 +18,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/account.h"
 #include "daemon/audit.h"
-#include "daemon/daemon.h"
+#include "daemon/closer.h"
+#include "daemon/command.h"
+#include "daemon/config.h"
+#include "daemon/conn.h"
+#include "daemon/gpus.h"
+#include "daemon/hold.h"
+#include "daemon/host.h"
+#include "daemon/library.h"
 #include "daemon/lock.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/outlive.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
+#include "daemon/server.h"
+#include "daemon/shims.h"
+#include "daemon/state.h"
+#include "daemon/tenant.h"
+#include "daemon/watch.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)

@@ -7,9 +7,19 @@
  * again, this file reports the hold again. Only a freeze that never happened, because a library
  * refused it, is taken back when its command gets that answer.
  */
+#include "daemon/hold.h"
+
 #include <errno.h>
 
+#include "daemon/answer.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/library.h"
+#include "daemon/loop.h"
+#include "daemon/news.h"
+#include "daemon/pool.h"
+#include "daemon/tenant.h"
 
 /* How long FREEZE and THAW wait for the libraries. */
 #define CONFIRM_NS (2 * COT_NS_PER_S)
@@ -109,9 +119,9 @@ int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant,
 
 static bool say_set_up(struct conn *c)
 {
-	cot_conn_resultf(c, c->wait_seq, -EBUSY,
-			 "it keeps setting up channels, and a freeze during that could make it "
-			 "hang; it runs on");
+	cot_answer_resultf(c, c->wait_seq, -EBUSY,
+			   "it keeps setting up channels, and a freeze during that could make it "
+			   "hang; it runs on");
 	return false;
 }
 
@@ -137,10 +147,10 @@ static bool is_refusal(int status)
 
 static bool say_late(struct conn *c, int status)
 {
-	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
-			 "the freeze has not been confirmed (%s): the daemon repeats the order "
-			 "until 'cotenant thaw'; 'cotenant ps' says when it is frozen",
-			 cot_news_reason(status ? status : -ETIMEDOUT));
+	cot_answer_resultf(c, c->wait_seq, -ETIMEDOUT,
+			   "the freeze has not been confirmed (%s): the daemon repeats the order "
+			   "until 'cotenant thaw'; 'cotenant ps' says when it is frozen",
+			   cot_news_reason(status ? status : -ETIMEDOUT));
 	return false;
 }
 
@@ -162,17 +172,18 @@ static bool wait_for_release(struct conn *c, const struct cot_entity *e, uint64_
 	if (!runs && now_ns < c->wait_until_ns)
 		return true;
 	if (!c->wait_status)
-		cot_conn_resultf(c, c->wait_seq, -ECANCELED, "it was thawed meanwhile");
+		cot_answer_resultf(c, c->wait_seq, -ECANCELED, "it was thawed meanwhile");
 	else if (runs && c->wait_status == -EAGAIN)
 		return say_set_up(c);
 	else if (runs)
-		cot_conn_resultf(c, c->wait_seq, -EIO, "it could not be frozen (%s), so it runs on",
-				 cot_news_reason(c->wait_status));
+		cot_answer_resultf(c, c->wait_seq, -EIO,
+				   "it could not be frozen (%s), so it runs on",
+				   cot_news_reason(c->wait_status));
 	else
-		cot_conn_resultf(c, c->wait_seq, -EIO,
-				 "it could not be frozen (%s), and that it runs on has not been "
-				 "confirmed: it may hang; 'cotenant ps' says for how long",
-				 cot_news_reason(c->wait_status));
+		cot_answer_resultf(c, c->wait_seq, -EIO,
+				   "it could not be frozen (%s), and that it runs on has not been "
+				   "confirmed: it may hang; 'cotenant ps' says for how long",
+				   cot_news_reason(c->wait_status));
 	return false;
 }
 
@@ -197,7 +208,7 @@ static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 			    !is_left_alone(c->d, cot_tenant_find(c->d, c->wait_tenant))))) {
 		if (!c->wait_was_held)
 			set_hold(c->d, c->wait_entity, false);
-		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
+		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
 		return false;
 	}
 	if (c->wait_retry_ns)
@@ -206,8 +217,8 @@ static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 		return wait_for_release(c, e, now_ns);
 	if (e->run != COT_RUN_FROZEN)
 		return wait_for_freeze(c, e, now_ns);
-	cot_conn_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
-			 (double)(now_ns - c->wait_since_ns) / 1e6);
+	cot_answer_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
+			   (double)(now_ns - c->wait_since_ns) / 1e6);
 	return false;
 }
 
@@ -218,22 +229,22 @@ static void say_stuck(struct conn *c)
 	struct cot_host_entity_stats stats;
 
 	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
-	cot_conn_resultf(c, c->wait_seq, -ETIMEDOUT,
-			 "the thaw has not been confirmed (%s): it may hang, and the daemon "
-			 "repeats the order; 'cotenant ps' says for how long",
-			 cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
+	cot_answer_resultf(c, c->wait_seq, -ETIMEDOUT,
+			   "the thaw has not been confirmed (%s): it may hang, and the daemon "
+			   "repeats the order; 'cotenant ps' says for how long",
+			   cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
 }
 
 static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
 	if (!e)
-		cot_conn_resultf(c, c->wait_seq, -ESRCH, "it ended");
+		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
 	else if (e->run == COT_RUN_RUNNING)
-		cot_conn_resultf(c, c->wait_seq, 0, "thawed after %.3f ms",
-				 (double)(now_ns - c->wait_since_ns) / 1e6);
+		cot_answer_resultf(c, c->wait_seq, 0, "thawed after %.3f ms",
+				   (double)(now_ns - c->wait_since_ns) / 1e6);
 	else if (e->run == COT_RUN_FROZEN)
-		cot_conn_resultf(c, c->wait_seq, 0,
-				 "released; the policy keeps it frozen until its turn");
+		cot_answer_resultf(c, c->wait_seq, 0,
+				   "released; the policy keeps it frozen until its turn");
 	else if (now_ns >= c->wait_until_ns)
 		say_stuck(c);
 	else

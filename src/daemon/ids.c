@@ -1,5 +1,9 @@
 /* Programs and pools have their numbers out of one row, since the core knows both by them. */
+#include "daemon/ids.h"
+
 #include "daemon/daemon.h"
+#include "daemon/pool.h"
+#include "daemon/tenant.h"
 
 static uint32_t id_after(uint32_t id)
 {

@@ -3,6 +3,8 @@
  * with pools has beside it, which sleeps until the daemon has ended, however that came. Both leave
  * what is in use alone, and do nothing while a daemon is there.
  */
+#include "daemon/keeper.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/clients.h"
 #include "daemon/daemon.h"
 #include "daemon/lock.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/mps.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
+#include "daemon/processes.h"
+#include "daemon/watch.h"
 
 #define MAX_KEPT MAX_POOLS
 #define ROUND_NS (2 * COT_NS_PER_S)

@@ -1,6 +1,8 @@
 /*
  * Packets from libcotenant.so in a program, and the answers to it.
  */
+#include "daemon/library.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -10,7 +12,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/account.h"
+#include "daemon/answer.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/host.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/news.h"
+#include "daemon/peer.h"
+#include "daemon/pool.h"
+#include "daemon/processes.h"
+#include "daemon/recover.h"
+#include "daemon/tenant.h"
+#include "daemon/watch.h"
 
 #ifndef SETTLE_NS
 #define SETTLE_NS (500 * COT_NS_PER_MS)
@@ -19,7 +36,7 @@ static int send_to_member(void *arg, unsigned member, const void *packet, size_t
 {
 	struct daemon *d = arg;
 	struct conn *c = &d->conns[member];
-	int rc = cot_conn_send(c, packet, size, -1);
+	int rc = cot_answer_send(c, packet, size, -1);
 
 	/* A shim that misses a grant would wait for ever. Its end is noticed, but not in here. */
 	if (rc < 0 && c->kind == CONN_WORK && conn_is_open(c))
@@ -92,7 +109,7 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 	m.slice_us = settings.slice_us;
 	m.mode = settings.mode;
 	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), seq);
-	rc = cot_conn_send(c, &m, sizeof(m), fd);
+	rc = cot_answer_send(c, &m, sizeof(m), fd);
 	(void)close(fd);
 	return rc;
 }
@@ -265,15 +282,15 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 
 	if (!m->weight || m->weight > COT_WEIGHT_MAX || m->class_ > COT_CLASS_BATCH ||
 	    m->block_us > COT_BLOCK_US_MAX) {
-		cot_conn_refuse(c, m->h.seq,
-				"the library sent a class, weight or block time out of range");
+		cot_answer_refuse(c, m->h.seq,
+				  "the library sent a class, weight or block time out of range");
 		return false;
 	}
 	rc = m->role == COT_ROLE_POOL ? find_pool(c, m, &err) : cot_library_tenant(c, m, &err);
 	if (rc == -EAGAIN)
-		cot_conn_defer(c, m->h.seq, "%s", err.text);
+		cot_answer_defer(c, m->h.seq, "%s", err.text);
 	else if (rc < 0)
-		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		cot_answer_refuse(c, m->h.seq, "%s", err.text);
 	if (rc < 0)
 		return false;
 	if (c->pool) {
@@ -346,7 +363,7 @@ static void leave_alone(struct conn *c)
 	c->alone = true;
 	if (c->settled) {
 		cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 0);
-		(void)cot_conn_send(c, &thaw, sizeof(thaw), -1);
+		(void)cot_answer_send(c, &thaw, sizeof(thaw), -1);
 		set_settled(c, false);
 	}
 	c->settle.fire = settle_fired;

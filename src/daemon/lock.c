@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
+#include "daemon/processes.h"
 
 #define WAIT_NS (20 * COT_NS_PER_S)
 

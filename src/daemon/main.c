@@ -8,6 +8,12 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/keeper.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/paths.h"
+#include "daemon/state.h"
+#include "daemon/tenant.h"
 #include "text/json.h"
 #include "text/number.h"
 

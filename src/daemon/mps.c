@@ -3,6 +3,8 @@
  * our library in it, so that it is in the servers that it starts as well. Commands are lines on the
  * standard input of a second run of the same program.
  */
+#include "daemon/mps.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
 #include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
 
 #define MAX_VARIABLES 16
 

@@ -2,11 +2,17 @@
  * What the host tells, as lines of the log: freezes and thaws that fail, and a policy that goes
  * wrong.
  */
+#include "daemon/news.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/log.h"
+#include "daemon/pool.h"
+#include "daemon/tenant.h"
 
 /* ---- names ---- */
 

@@ -13,6 +13,8 @@
  * A process that has hidden its environment is not found. If it is a client of the pool's MPS
  * server the pool stays nevertheless (clients.c).
  */
+#include "daemon/outlive.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,6 +24,10 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/processes.h"
+#include "daemon/tenant.h"
+#include "daemon/watch.h"
 
 #define LIMIT_S	 5u
 #define RETRY_NS COT_NS_PER_S

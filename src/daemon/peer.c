@@ -5,6 +5,8 @@
  * peer (SO_PEERPIDFD, Linux 6.5). On older kernels it opens one by the number, if the process with
  * that number belongs to the peer's user and is still there after the check.
  */
+#include "daemon/peer.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +16,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
+#include "daemon/conn.h"
+#include "daemon/processes.h"
+#include "daemon/watch.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

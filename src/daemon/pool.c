@@ -13,6 +13,8 @@
  * The daemon never ends a client of a pool: it sends `quit` to MPS only when MPS has no clients,
  * and if one comes at that moment, MPS waits for it.
  */
+#include "daemon/pool.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +22,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/clients.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/ids.h"
+#include "daemon/keeper.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/mps.h"
+#include "daemon/paths.h"
+#include "daemon/pool_inside.h"
+#include "daemon/processes.h"
+#include "daemon/tenant.h"
+#include "daemon/watch.h"
 #include "text/text.h"
 
 #define START_POLL_NS  (10 * COT_NS_PER_MS)

@@ -9,13 +9,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/error.h"
 #include "base/words.h"
-#include "daemon/log.h"
+#include "daemon/clients.h"
+#include "daemon/gpus.h"
 #include "daemon/paths.h"
 #include "daemon/watch.h"
 
-struct pool;
+struct daemon;
+
+#define MAX_POOLS (3 * COT_GPUS_MAX) /* of each GPU: latency, batch, shared */
 
 enum pool_state {
 	POOL_DOWN,     /* not needed */
@@ -23,18 +25,6 @@ enum pool_state {
 	POOL_UP,       /* programs may join */
 	POOL_FAILED,   /* tried again from `retry_ns` on, when a program asks */
 	POOL_STOPPING, /* MPS has got `quit` */
-};
-
-/* A question to MPS on its way: clients.c. */
-struct clients {
-	bool asked;
-	struct watch command; /* one that asks */
-	int out;	      /* what it answers */
-	struct cot_timer limit;
-	pid_t servers[8];
-	int n_servers, next; /* next: -1 = the list of servers has not come yet */
-	int n;		     /* until now */
-	void (*done)(struct pool *p, int n);
 };
 
 struct pool {
@@ -91,47 +81,8 @@ int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
 bool cot_pool_reap(struct daemon *d);
 const char *cot_pool_state_name(enum pool_state state);
 
-/* For both of its files: its name in the log, its timer, and a command for its control program. */
-const struct cot_dlog_where *cot_pool_where(const struct pool *p);
-void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns);
-int cot_pool_tell(struct pool *p, const char *line);
-
-/* ---- pool_stop.c ---- */
-
-/* It has no tenants: it is stopped if that stays so for a while, and MPS has no clients. */
-void cot_pool_linger(struct pool *p);
 /* Stops pools that no program uses. */
 void cot_pool_stop_all(struct daemon *d);
 bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
-
-/* ---- keeper.c ---- */
-
-/* Starts the process that ends pools after this daemon, unless it is there. */
-void cot_keeper_start(struct daemon *d);
-/* In that process: sleeps until the daemon has closed the other end of this. */
-void cot_keeper_run(struct daemon *d, int daemon_fd);
-/* Ends pools that no program uses; returns how many are left, or -1 if a daemon is there. */
-int cot_keeper_stop_pools(struct daemon *d);
-
-/* ---- clients.c ---- */
-
-/* done(p, n) follows, at the earliest before this returns: the clients of the pool's servers, or -1
- * when that cannot be known. If several ask at once, only the last one gets the answer. */
-void cot_clients_ask(struct pool *p, void (*done)(struct pool *p, int n));
-/* Process numbers, one a line: how many there are, or -EINVAL for anything else. */
-int cot_clients_parse(const char *text, pid_t *ret_pids, unsigned size);
-bool cot_clients_reap(struct pool *p); /* as cot_watch_reap() */
-
-/* ---- mps.c ---- */
-
-/* Starts the control program in the foreground. The pid, or -errno with a sentence. */
-pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err);
-/* Tells it one line of text; returns the pid of the process that does. What that one prints can be
- * read from *ret_out (not blocking; the caller's to close) when it has ended; NULL: into the log.
- */
-pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct cot_error *err);
-bool cot_mps_listens(const struct pool *p);
-/* The variables that make a program join the pool: "KEY=VALUE\0..."; -ENOSPC. */
-int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *used);
 
 #endif

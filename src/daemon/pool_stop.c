@@ -4,7 +4,13 @@
  */
 #include <signal.h>
 
+#include "daemon/clients.h"
 #include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/mps.h"
+#include "daemon/pool.h"
+#include "daemon/pool_inside.h"
 
 #define STOP_NS	   (5 * COT_NS_PER_S)
 #define CLIENTS_NS (5 * COT_NS_PER_S)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
+#include "daemon/found.h"
 
 #define ENVIRON_MAX (256u << 10)
 #define STAT_MAX    1024

@@ -4,11 +4,20 @@
  * folder took over a pool's socket, new programs could not reach the pool, and the daemon could not
  * distinguish its programs from others.
  */
+#include "daemon/recover.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/log.h"
+#include "daemon/pool.h"
+#include "daemon/processes.h"
+#include "daemon/tenant.h"
 
 /* 0, or -errno when it cannot be known whether it still runs. */
 static int recover_pool(struct daemon *d, const struct cot_process *p)

@@ -2,6 +2,8 @@
  * The socket: accepts, checks, limits, and hands packets on. Every connection is one slot of a
  * table; a peer that breaks the rules loses its connection and nothing else.
  */
+#include "daemon/server.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +14,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/account.h"
+#include "daemon/answer.h"
+#include "daemon/closer.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/paths.h"
+#include "daemon/peer.h"
+#include "daemon/pool.h"
 
 /* Linux 6.16: a peer that passes descriptors gets EPERM. */
 #ifndef SO_PASSRIGHTS
@@ -127,15 +139,15 @@ static bool take(struct conn *c, const void *packet, size_t size)
 	if (type == 0)
 		return true;
 	if (type == -EPROTONOSUPPORT) {
-		cot_conn_refuse(c, h->seq,
-				"this daemon speaks version %u of the protocol and the program's "
-				"library or command version %u; install the same version of both",
-				COT_PROTO_VERSION, h->version);
+		cot_answer_refuse(c, h->seq,
+				  "this daemon speaks version %u of the protocol and the program's "
+				  "library or command version %u; install the same version of both",
+				  COT_PROTO_VERSION, h->version);
 		return false;
 	}
 	if (type < 0 || !fits_kind(c, type)) {
 		c->d->n_bad_packets++;
-		if (cot_conn_may_complain(c))
+		if (cot_answer_may_complain(c))
 			log_warn("process %d of user %u sent a malformed packet (%zu bytes)",
 				 (int)c->pid, (unsigned)c->uid, size);
 		return false;
@@ -153,7 +165,7 @@ static bool has_files(struct conn *c)
 	if (c->d->guarded || cot_closer_look(c->source.fd) != COT_HEAD_FILES)
 		return false;
 	c->d->n_bad_packets++;
-	if (cot_conn_may_complain(c))
+	if (cot_answer_may_complain(c))
 		log_warn("process %d of user %u passed descriptors that the daemon did not ask for",
 			 (int)c->pid, (unsigned)c->uid);
 	return true;
@@ -191,7 +203,7 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 
 	pause_if_needed(c); /* another one of its user has had the time */
 	if (!c->paused && (events & EPOLLOUT))
-		cot_conn_flush(c);
+		cot_answer_flush(c);
 	if (c->deaf)
 		cot_conn_close(c);
 	while (is_heard(c) && i++ < PACKETS_PER_ROUND && cot_now_ns() < end_ns)
@@ -217,7 +229,7 @@ static struct conn *free_slot(struct daemon *d)
 static void turn_away(struct conn *c, int fd, const char *why)
 {
 	c->source.fd = fd;
-	cot_conn_defer(c, 0, "%s", why);
+	cot_answer_defer(c, 0, "%s", why);
 	cot_peer_finish(c);
 	cot_closer_end(&c->d->closer, fd, c->d->guarded);
 }

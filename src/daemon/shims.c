@@ -2,11 +2,23 @@
  * What the shim in a program says: which GPU it is on, and what its kernels want of it. One
  * connection per GPU that the program uses.
  */
+#include "daemon/shims.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/account.h"
+#include "daemon/answer.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/host_part.h"
+#include "daemon/host_work.h"
+#include "daemon/library.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/tenant.h"
 
 /* ---- WORK_HELLO ---- */
 
@@ -75,16 +87,17 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 	if (!rc)
 		rc = find_program(c, m, &err);
 	if (rc == -EAGAIN)
-		cot_conn_defer(c, m->h.seq, "%s", err.text);
+		cot_answer_defer(c, m->h.seq, "%s", err.text);
 	else if (rc < 0)
-		cot_conn_refuse(c, m->h.seq, "%s", err.text);
+		cot_answer_refuse(c, m->h.seq, "%s", err.text);
 	if (rc < 0)
 		return false;
 	t = c->tenant;
 	shim.tenant = t->id;
 	rc = cot_host_work_join(c->d->host, conn_index(c), &shim);
 	if (rc < 0) {
-		cot_conn_defer(c, m->h.seq, "no room for one more program with rewritten kernels");
+		cot_answer_defer(c, m->h.seq,
+				 "no room for one more program with rewritten kernels");
 		c->tenant = NULL;
 		cot_tenant_check(t);
 		return false;
@@ -95,7 +108,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 	log_debug("the shim of process %d is on GPU %u, %u SMs", (int)c->pid, shim.gpu, m->n_sms);
 	answer.tenant = t->id;
 	cot_proto_header(&answer.h, COT_MSG_WORK_WELCOME, sizeof(answer), m->h.seq);
-	return cot_conn_send(c, &answer, sizeof(answer), -1) == 0;
+	return cot_answer_send(c, &answer, sizeof(answer), -1) == 0;
 }
 
 /* ---- works ---- */

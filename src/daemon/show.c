@@ -1,6 +1,8 @@
 /*
  * Answers to `cotenant ps`, `stats` and `doctor`, in JSON. Keys are stable: docs/protocol.md.
  */
+#include "daemon/show.h"
+
 #include <jansson.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -8,9 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/account.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
-#include "daemon/show.h"
+#include "daemon/host.h"
+#include "daemon/host_work.h"
+#include "daemon/loop.h"
+#include "daemon/news.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
+#include "daemon/show_part.h"
+#include "daemon/tenant.h"
 #include "text/json.h"
 
 static double ms(uint64_t ns)
@@ -494,7 +505,7 @@ static json_t *show_doctor(struct daemon *d)
 	return o;
 }
 
-char *cot_answer_query(struct daemon *d, unsigned what)
+char *cot_show_answer(struct daemon *d, unsigned what)
 {
 	json_t *o;
 	char *text;

@@ -1,4 +1,4 @@
-/* What the files of answers in JSON have in common. */
+/* Answers to `cotenant ps`, `stats` and `doctor`, in JSON. */
 #ifndef COT_DAEMON_SHOW_H
 #define COT_DAEMON_SHOW_H
 
@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 struct daemon;
-struct tenant;
 
 /* The value is the object's from then on. */
 static inline void cot_show_put(json_t *object, const char *key, json_t *value)
@@ -19,7 +18,7 @@ static inline void cot_show_number(json_t *object, const char *key, uint64_t val
 	cot_show_put(object, key, json_integer((json_int_t)value));
 }
 
-/* Adds a program's part of the GPU to what is said of the program; show_part.c. */
-void cot_show_part(struct daemon *d, json_t *tenant, const struct tenant *t);
+/* The answer to a QUERY. NULL: unknown, or out of memory. */
+char *cot_show_answer(struct daemon *d, unsigned what);
 
 #endif

@@ -1,9 +1,16 @@
 /* A program's part of a GPU, for `cotenant ps`, `stats` and `doctor`. */
+#include "daemon/show_part.h"
+
 #include <jansson.h>
 
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
 #include "daemon/effect.h"
+#include "daemon/host.h"
+#include "daemon/host_part.h"
+#include "daemon/loop.h"
 #include "daemon/show.h"
+#include "daemon/tenant.h"
 
 struct counts {
 	uint64_t n_changes, n_followed, n_stayed;

@@ -3,6 +3,8 @@
  * in a pool may have no library of their own that would come back and tell. Written after changes,
  * as a whole; processes are recognised by pid and start time.
  */
+#include "daemon/state.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -12,6 +14,14 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/ids.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/paths.h"
+#include "daemon/pool.h"
+#include "daemon/processes.h"
+#include "daemon/recover.h"
+#include "daemon/tenant.h"
 #include "text/json.h"
 #include "text/text.h"
 

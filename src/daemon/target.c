@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/news.h"
+#include "daemon/pool.h"
+#include "daemon/tenant.h"
 
 /* "pool:batch:0" is one of them, "pool:batch" is any. */
 static bool is_called(const struct pool *p, const char *name)

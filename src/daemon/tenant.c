@@ -6,7 +6,20 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "daemon/account.h"
+#include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/host_part.h"
+#include "daemon/host_work.h"
+#include "daemon/ids.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/outlive.h"
+#include "daemon/peer.h"
+#include "daemon/pool.h"
+#include "daemon/processes.h"
+#include "daemon/watch.h"
 
 /* How often to look whether a program that was stopped goes on. */
 #define STOPS_NS (200 * COT_NS_PER_MS)

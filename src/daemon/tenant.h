@@ -9,17 +9,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/conn.h"
+#include "base/words.h"
 #include "daemon/watch.h"
+#include "proto/proto.h"
+#include "sched/sched.h"
+
+struct conn;
+struct cot_timer;
+struct daemon;
+struct pool;
+
+#define MAX_TENANTS COT_SCHED_MAX_TENANTS
 
 /* Looking for another process of programs whose process has ended: outlive.c. */
 enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
-
-struct outlive {
-	struct watch child;
-	int out; /* what it has found, one `struct heir` each */
-	struct cot_timer timer;
-};
 
 /* A program (and its children) that `cotenant run` or its own library has announced. */
 struct tenant {
@@ -50,6 +53,12 @@ struct tenant {
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
 };
+
+/* As in messages. */
+static inline enum cot_class class_of(uint8_t class_)
+{
+	return class_ == COT_CLASS_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
+}
 
 struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
 /* Programs of this user precede all others. */
@@ -83,19 +92,5 @@ unsigned cot_tenant_count(const struct daemon *d);
 bool cot_tenant_reap(struct daemon *d);
 /* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
-
-/* ---- outlive.c ---- */
-
-/* Its process has ended: looks for another one, else cot_tenant_end() follows. */
-void cot_outlive_search(struct tenant *t);
-/* As cot_watch_reap(). */
-bool cot_outlive_reap(struct daemon *d);
-
-/* ---- ids.c ---- */
-
-/* A number that no program and no pool has. */
-uint32_t cot_ids_new(struct daemon *d);
-/* A number that was given out before: new ones come after it. */
-void cot_ids_old(struct daemon *d, uint32_t id);
 
 #endif

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/peer.h"
+#include "daemon/processes.h"
 
 bool cot_watch_improve(struct daemon *d, struct watch *w)
 {

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/log.h"
+
 struct daemon stage;
 
 static struct cot_page pages[MAX_CONNS];

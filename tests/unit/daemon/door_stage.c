@@ -8,6 +8,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/peer.h"
+#include "daemon/processes.h"
+#include "daemon/server.h"
+
 _Alignas(8) char packet[COT_PROTO_PACKET_MAX + 1];
 char folder[64];
 int peers[MAX_CONNS + 1];

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/answer.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)
@@ -36,7 +38,7 @@ static void test_refusals(void **state)
 	(void)state;
 	c = enter(OTHER, &fd);
 	(void)stage_log();
-	cot_conn_refuse(c, 9, "not %s", "this");
+	cot_answer_refuse(c, 9, "not %s", "this");
 	assert_int_equal(hear(fd), COT_MSG_REFUSED);
 	assert_int_equal(((const struct cot_msg_header *)packet)->seq, 9);
 	assert_string_equal(words(), "not this");
@@ -46,7 +48,7 @@ static void test_refusals(void **state)
 		 " WARN cotenantd[%d]: refused process %d of user 4712: not this\n", (int)getpid(),
 		 (int)getpid());
 	assert_non_null(strstr(stage_log(), line));
-	cot_conn_defer(c, 10, "%s", "not now");
+	cot_answer_defer(c, 10, "%s", "not now");
 	assert_int_equal(hear(fd), COT_MSG_LATER);
 	assert_int_equal(((const struct cot_msg_header *)packet)->seq, 10);
 	assert_non_null(strstr(stage_log(), ": no place for process "));
@@ -54,12 +56,12 @@ static void test_refusals(void **state)
 	/* As much as a sentence may have. */
 	memset(longest, 'x', sizeof(longest));
 	longest[COT_ERROR_MAX - 1] = '\0';
-	cot_conn_refuse(c, 1, "%s", longest);
+	cot_answer_refuse(c, 1, "%s", longest);
 	assert_int_equal(hear(fd), COT_MSG_REFUSED);
 	assert_string_equal(words(), longest);
 	memset(longest, 'x', sizeof(longest));
 	longest[COT_ERROR_MAX] = '\0';
-	cot_conn_refuse(c, 1, "%s", longest);
+	cot_answer_refuse(c, 1, "%s", longest);
 	assert_int_equal(hear(fd), COT_MSG_REFUSED);
 	assert_int_equal(strlen(words()), COT_ERROR_MAX - 1);
 }
@@ -83,14 +85,14 @@ static void test_hung_up(void **state)
 	(void)shutdown(fd, SHUT_RD);
 	n_signals = 0;
 	(void)signal(SIGPIPE, count_signal);
-	cot_conn_refuse(c, 9, "not this");
+	cot_answer_refuse(c, 9, "not this");
 	(void)signal(SIGPIPE, SIG_DFL);
 	assert_int_equal(n_signals, 0);
 	assert_true(c->deaf);
 	serve(1);
 	assert_int_equal(c->source.fd, -1);
-	cot_conn_refuse(c, 9, "not this");
-	assert_int_equal(cot_conn_send(c, "", 0, -1), -ENOTCONN);
+	cot_answer_refuse(c, 9, "not this");
+	assert_int_equal(cot_answer_send(c, "", 0, -1), -ENOTCONN);
 }
 
 /* ---- lines about peers ---- */
@@ -106,26 +108,26 @@ static void test_noise(void **state)
 	c = enter(OTHER, &fd);
 	stage.noise_since_ns = cot_now_ns();
 	for (i = n = 0; i < 25; i++)
-		n += cot_conn_may_complain(c);
+		n += cot_answer_may_complain(c);
 	assert_int_equal(n, 20);
 	assert_int_equal(stage.n_left_out, 5);
 	stage.noise_since_ns = cot_now_ns() - 9 * COT_NS_PER_S;
-	assert_false(cot_conn_may_complain(c));
+	assert_false(cot_answer_may_complain(c));
 	stage.noise_since_ns = cot_now_ns() - 10 * COT_NS_PER_S - 1;
 	(void)stage_log();
-	assert_true(cot_conn_may_complain(c));
+	assert_true(cot_answer_may_complain(c));
 	assert_non_null(strstr(stage_log(), " WARN cotenantd["));
 	assert_in_range(stage.noise_since_ns, cot_now_ns() - COT_NS_PER_S, cot_now_ns());
 	assert_int_equal(stage.n_noise, 1);
 	/* None left out: nothing to say of it. */
 	stage.noise_since_ns = 0;
-	assert_true(cot_conn_may_complain(c));
+	assert_true(cot_answer_may_complain(c));
 	assert_string_equal(stage_log(), "");
 	/* Nor is a line of a user who has had its own. */
 	stage.account.paces[COT_RATE_LINES] = (struct cot_account_pace){COT_NS_PER_S * 1000, 1};
-	(void)cot_conn_may_complain(c);
+	(void)cot_answer_may_complain(c);
 	n = stage.n_noise;
-	assert_false(cot_conn_may_complain(c));
+	assert_false(cot_answer_may_complain(c));
 	assert_int_equal(stage.n_left_out, 1);
 	assert_int_equal(stage.n_noise, n);
 }
@@ -168,7 +170,7 @@ static void test_sizes(void **state)
 	c = enter(OTHER, &fd);
 	for (i = 0; i < COT_ARRAY_LEN(sizes); i++) {
 		text = text_of(sizes[i]);
-		cot_conn_result(c, i, -7, strdup(text));
+		cot_answer_result(c, i, -7, strdup(text));
 		assert_null(c->out);
 		assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
 		expect_text(fd, text, i);
@@ -190,7 +192,7 @@ static void test_waits(void **state)
 	(void)state;
 	c = enter(OTHER, &fd);
 	text = text_of(size);
-	cot_conn_result(c, 3, 0, strdup(text));
+	cot_answer_result(c, 3, 0, strdup(text));
 	assert_non_null(c->out);
 	assert_true(c->out_sent > 0 && c->out_sent < size);
 	assert_int_equal(c->out_charged, size);
@@ -205,7 +207,7 @@ static void test_waits(void **state)
 		continue;
 	assert_int_equal(((const struct cot_msg_result *)packet)->more, 0);
 	/* One that nobody waits for any more. */
-	cot_conn_result(c, 3, 0, text);
+	cot_answer_result(c, 3, 0, text);
 	assert_non_null(c->out);
 	cot_conn_forget_answer(c);
 	assert_null(c->out);
@@ -215,11 +217,11 @@ static void test_waits(void **state)
 	while (hear(fd) == COT_MSG_RESULT)
 		continue;
 	/* The rest of one whose peer has hung up. */
-	cot_conn_result(c, 3, 0, text_of(size));
+	cot_answer_result(c, 3, 0, text_of(size));
 	assert_non_null(c->out);
 	(void)close(fd);
 	peers[n_peers - 1] = -1;
-	cot_conn_flush(c);
+	cot_answer_flush(c);
 	assert_null(c->out);
 	assert_true(c->deaf);
 	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
@@ -233,14 +235,14 @@ static void test_too_much(void **state)
 	(void)state;
 	stage.account.limits[COT_ACCOUNT_BYTES] = (struct cot_account_limit){20, 0};
 	c = enter(OTHER, &fd);
-	cot_conn_result(c, 3, 0, text_of(10)); /* half of all */
+	cot_answer_result(c, 3, 0, text_of(10)); /* half of all */
 	expect_text(fd, "abcdefghij", 3);
-	cot_conn_result(c, 4, 0, text_of(11));
+	cot_answer_result(c, 4, 0, text_of(11));
 	expect_text(fd, "too many answers are not read yet; read those first", 4);
 	assert_int_equal(status(), -EDQUOT);
 	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	/* Out of memory: the end of the connection is the answer. */
-	cot_conn_result(c, 5, 0, NULL);
+	cot_answer_result(c, 5, 0, NULL);
 	assert_true(c->deaf);
 	assert_int_equal(hear(fd), -1);
 	serve(1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/clients.h"
 #include "mps_stage.h"
 
 static int answer, other; /* the last one; 99: none */

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/command.h"
+#include "daemon/hold.h"
+#include "daemon/host_part.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)

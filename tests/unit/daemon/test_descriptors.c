@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/server.h"
 #include "door_stage.h"
 
 static bool pass(int fd, size_t size, int n)

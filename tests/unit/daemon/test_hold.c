@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/hold.h"
 #include "daemon_stage.h"
 
 static struct conn *command;

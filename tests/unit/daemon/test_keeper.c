@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/keeper.h"
 #include "daemon/lock.h"
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 #define LOOK_MS 10

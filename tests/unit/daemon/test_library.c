@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/library.h"
+#include "daemon/processes.h"
 #include "door_stage.h"
 
 #define OTHER	  (STRANGER + 1)

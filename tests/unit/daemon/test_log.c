@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "daemon/audit.h"
+#include "daemon/log.h"
+#include "daemon/news.h"
 #include "daemon_stage.h"
 
 static const struct cot_dlog_where here = {3, "batch"};

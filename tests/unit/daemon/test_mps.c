@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/mps.h"
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 static struct cot_error err;

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "daemon/peer.h"
+#include "daemon/processes.h"
 #include "door_stage.h"
 #include "in_a_child.h"
 #include "support/old_kernel.h"

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/pool_inside.h"
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 static void test_start_and_stop(void **state)

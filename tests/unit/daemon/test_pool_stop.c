@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 /* Of the pool's timer; the time of the question before it counts as well. */

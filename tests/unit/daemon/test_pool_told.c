@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/pool_inside.h"
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 static const struct cot_entity *entity(void)

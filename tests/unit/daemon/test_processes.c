@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 #define STRANGER 4711u

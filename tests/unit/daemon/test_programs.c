@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/host_work.h"
+#include "daemon/peer.h"
+#include "daemon/processes.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)

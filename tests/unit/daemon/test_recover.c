@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/ids.h"
+#include "daemon/processes.h"
+#include "daemon/recover.h"
 #include "mps_stage.h"
 
 #define STRANGER 4711u

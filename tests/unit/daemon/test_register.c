@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/command.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)

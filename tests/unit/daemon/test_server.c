@@ -7,6 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/access.h"
+#include "daemon/answer.h"
+#include "daemon/command.h"
+#include "daemon/peer.h"
+#include "daemon/processes.h"
+#include "daemon/server.h"
 #include "door_stage.h"
 
 /* ---- who comes in ---- */
@@ -396,17 +402,17 @@ static void test_unread(void **state)
 	text = malloc(size + 1);
 	memset(text, 'x', size);
 	text[size] = '\0';
-	cot_conn_result(c, 3, 0, text);
+	cot_answer_result(c, 3, 0, text);
 	assert_non_null(c->out);
 	assert_int_equal(cot_account_used(&stage.account, c->uid, COT_ACCOUNT_BYTES), size);
 	/* One answer at a time. */
-	cot_conn_resultf(c, 4, 0, "second");
+	cot_answer_resultf(c, 4, 0, "second");
 	assert_true(c->out == text);
 	/* More than its part: a sentence instead. */
 	text = malloc(4 * size + 1);
 	memset(text, 'y', 4 * size);
 	text[4 * size] = '\0';
-	cot_conn_result(d, 5, 0, text);
+	cot_answer_result(d, 5, 0, text);
 	assert_int_equal(hear(other), COT_MSG_RESULT);
 	assert_int_equal(((struct cot_msg_result *)packet)->status, -EDQUOT);
 	assert_null(d->out);
@@ -423,7 +429,7 @@ static void test_unread(void **state)
 	text = malloc(size + 1);
 	memset(text, 'x', size);
 	text[size] = '\0';
-	cot_conn_result(c, 3, 0, text);
+	cot_answer_result(c, 3, 0, text);
 	(void)close(fd);
 	peers[0] = -1;
 	for (n = 0; c->source.fd >= 0 && n < 3000; n++) {
@@ -444,14 +450,14 @@ static void test_complaints(void **state)
 	c = enter(STRANGER + 1, &fd);
 	d = enter(STRANGER + 2, &fd);
 	for (i = 0; i < 30; i++)
-		n += cot_conn_may_complain(c);
+		n += cot_answer_may_complain(c);
 	assert_int_equal(n, 8);
 	/* Others' lines are not lost by that, up to what all may have. */
-	assert_true(cot_conn_may_complain(d));
+	assert_true(cot_answer_may_complain(d));
 	assert_int_equal(stage.n_left_out, 22);
 	stage.noise_since_ns = cot_now_ns() - 11 * COT_NS_PER_S;
 	(void)stage_log();
-	assert_true(cot_conn_may_complain(d));
+	assert_true(cot_answer_may_complain(d));
 	assert_non_null(strstr(stage_log(), "left out 22 more"));
 	assert_int_equal(stage.n_left_out, 0);
 }

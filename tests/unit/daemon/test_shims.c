@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "daemon/host_work.h"
+#include "daemon/shims.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)

@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/host_part.h"
+#include "daemon/host_work.h"
+#include "daemon/show.h"
 #include "daemon_stage.h"
 
 static json_t *answer;
 
 static const json_t *ask(unsigned what)
 {
-	char *text = cot_answer_query(&stage, what);
+	char *text = cot_show_answer(&stage, what);
 
 	json_decref(answer);
 	assert_non_null(text);
@@ -622,7 +625,7 @@ static void test_doctor(void **state)
 	assert_int_equal(number(nth(o, "gpus", 1), "index"), 1);
 	assert_string_equal(text(nth(o, "gpus", 1), "model"), "H200");
 	assert_true(truth(o, "mps_failed"));
-	assert_null(cot_answer_query(&stage, 99));
+	assert_null(cot_show_answer(&stage, 99));
 }
 
 int main(void)

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/keeper.h"
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 static bool keeper_has_ended(void)

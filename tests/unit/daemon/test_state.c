@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/ids.h"
+#include "daemon/processes.h"
+#include "daemon/state.h"
 #include "daemon_life.h"
 
 static struct tenant *program(uint32_t id, pid_t pid)

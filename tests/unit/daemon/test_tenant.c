@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/processes.h"
 #include "mps_stage.h"
 
 static const char *env_20[] = {"COTENANT_CLASS=batch", "COTENANT_TENANT=20", NULL};

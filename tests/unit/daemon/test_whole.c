@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/ids.h"
 #include "daemon/lock.h"
 #include "whole_stage.h"
 

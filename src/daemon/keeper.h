@@ -1,0 +1,16 @@
+/*
+ * Ends pools where no daemon does: a process that each daemon with pools has beside it.
+ */
+#ifndef COT_DAEMON_KEEPER_H
+#define COT_DAEMON_KEEPER_H
+
+struct daemon;
+
+/* Starts the process that ends pools after this daemon, unless it is there. */
+void cot_keeper_start(struct daemon *d);
+/* In that process: sleeps until the daemon has closed the other end of this. */
+void cot_keeper_run(struct daemon *d, int daemon_fd);
+/* Ends pools that no program uses; returns how many are left, or -1 if a daemon is there. */
+int cot_keeper_stop_pools(struct daemon *d);
+
+#endif

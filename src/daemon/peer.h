@@ -1,0 +1,27 @@
+/*
+ * Which process is at the other end of a connection.
+ */
+#ifndef COT_DAEMON_PEER_H
+#define COT_DAEMON_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct conn;
+struct watch;
+
+/*
+ * Fills in the process at the other end of a connection that was just accepted. -EMFILE, -ENFILE:
+ * there was no descriptor for it. If the process cannot be identified for certain, because it has
+ * ended or is not visible from here, `pidfd` is -1 and `start_time` 0.
+ */
+int cot_peer_identify(struct conn *c, int fd);
+/* Gives back what that took. */
+void cot_peer_finish(struct conn *c);
+/* Whether the watched process is the one that connected. False in doubt. */
+bool cot_peer_is(const struct conn *c, const struct watch *w);
+/* The kernel's own number of a process, by its pidfd; 0 where there are none. */
+uint64_t cot_peer_process(int pidfd);
+bool cot_peer_has_ended(int pidfd);
+
+#endif
