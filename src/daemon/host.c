@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "daemon/host_inside.h"
-#include "daemon/host_part.h"
-#include "daemon/host_work.h"
 
 /* ---- entities ---- */
 
@@ -116,15 +114,15 @@ int cot_host_create(const struct cot_host_ops *ops, void *arg, const struct cot_
 	host->ops = ops;
 	host->arg = arg;
 	host->due_ns = host->renew_ns = COT_NEVER;
-	host->works = cot_host_works_create(ops, arg);
-	host->parts = cot_host_parts_create(ops, arg);
+	host->works = ops->works->create(ops, arg);
+	host->parts = ops->parts->create(ops, arg);
 	if (host->works && host->parts)
 		rc = cot_sched_create(policy, numbers, &limits, now_ns, &host->sched, err);
 	else
 		rc = cot_error_set(err, -ENOMEM, "out of memory");
 	if (rc < 0) {
-		cot_host_works_destroy(host->works);
-		cot_host_parts_destroy(host->parts);
+		ops->works->destroy(host->works);
+		ops->parts->destroy(host->parts);
 		free(host);
 		return rc;
 	}
@@ -137,8 +135,8 @@ void cot_host_destroy(struct cot_host *host)
 	if (!host)
 		return;
 	cot_sched_destroy(host->sched);
-	cot_host_works_destroy(host->works);
-	cot_host_parts_destroy(host->parts);
+	host->ops->works->destroy(host->works);
+	host->ops->parts->destroy(host->parts);
 	free(host);
 }
 

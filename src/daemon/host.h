@@ -39,6 +39,7 @@
 #define COT_HOST_OWN_SEQ 0x80000000u
 
 struct cot_host;
+struct cot_host_ops;
 struct cot_host_works;
 struct cot_host_parts;
 
@@ -57,7 +58,18 @@ struct cot_host_news {
 	uint64_t n;		     /* that failed in a row */
 };
 
+/* Who carries out some kinds of actions for the host: host_work.c, host_part.c. Each has a state of
+ * its own in the host. */
+struct cot_host_carrier_ops {
+	/* NULL: out of memory. */
+	void *(*create)(const struct cot_host_ops *ops, void *arg);
+	void (*destroy)(void *state); /* takes NULL */
+	void (*carry_out)(void *state, const struct cot_action *a, uint64_t now_ns);
+};
+
 struct cot_host_ops {
+	const struct cot_host_carrier_ops *works; /* GRANT, EVICT */
+	const struct cot_host_carrier_ops *parts; /* PLACE */
 	/* Sends a SET, FREEZE, THAW, PREEMPT, WORK_GRANT, WORK_EVICT or PLACE. 0 or -errno. Must
 	 * not call back. */
 	int (*send)(void *arg, unsigned member, const void *packet, size_t size);
@@ -149,7 +161,7 @@ void cot_host_entity_stats(const struct cot_host *host, uint32_t entity,
 			   struct cot_host_entity_stats *ret_stats);
 struct cot_sched *cot_host_sched(const struct cot_host *host);
 
-/* For host_work.c and host_part.c. */
+/* The states of the two carriers, for these. */
 struct cot_host_works *cot_host_works(const struct cot_host *host);
 struct cot_host_parts *cot_host_parts(const struct cot_host *host);
 

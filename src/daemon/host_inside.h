@@ -71,8 +71,7 @@ struct cot_host {
 	uint64_t lease_until_ns, renew_ns; /* NEVER: no entity is frozen */
 	uint64_t n_fallbacks;		   /* of the core, until now */
 	bool fell;			   /* the policy that was wanted is not at work */
-	struct cot_host_works *works;
-	struct cot_host_parts *parts;
+	void *works, *parts;		   /* the states of `ops->works` and `ops->parts` */
 };
 
 /* ---- sets of members ---- */

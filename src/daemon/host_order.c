@@ -4,8 +4,6 @@
 #include <errno.h>
 
 #include "daemon/host_inside.h"
-#include "daemon/host_part.h"
-#include "daemon/host_work.h"
 
 static bool is_own(const struct host_entity *e, const struct order *o)
 {
@@ -361,9 +359,9 @@ void cot_host_pump(struct cot_host *host, uint64_t now_ns)
 	/* Answers may lead to new decisions. */
 	while (cot_sched_next_action(host->sched, &a)) {
 		if (a.kind == COT_ACTION_GRANT || a.kind == COT_ACTION_EVICT)
-			cot_host_works_carry_out(host->works, &a, now_ns);
+			host->ops->works->carry_out(host->works, &a, now_ns);
 		else if (a.kind == COT_ACTION_PLACE)
-			cot_host_parts_carry_out(host->parts, &a);
+			host->ops->parts->carry_out(host->parts, &a, now_ns);
 		else
 			carry_out(host, &a, now_ns);
 	}

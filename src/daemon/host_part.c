@@ -31,7 +31,7 @@ struct cot_host_parts {
 	uint32_t own_seq; /* of messages that the core knows nothing of: the upper half */
 };
 
-struct cot_host_parts *cot_host_parts_create(const struct cot_host_ops *ops, void *arg)
+static void *create(const struct cot_host_ops *ops, void *arg)
 {
 	struct cot_host_parts *parts = calloc(1, sizeof(*parts));
 
@@ -40,11 +40,6 @@ struct cot_host_parts *cot_host_parts_create(const struct cot_host_ops *ops, voi
 	parts->ops = ops;
 	parts->arg = arg;
 	return parts;
-}
-
-void cot_host_parts_destroy(struct cot_host_parts *parts)
-{
-	free(parts);
 }
 
 /* ---- tenants and their members ---- */
@@ -117,11 +112,13 @@ static void send_place(struct cot_host_parts *parts, struct part_member *to, str
 	to->waiting = parts->ops->send(parts->arg, member, &m, sizeof(m)) < 0 ? 0 : seq;
 }
 
-void cot_host_parts_carry_out(struct cot_host_parts *parts, const struct cot_action *a)
+static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 {
+	struct cot_host_parts *parts = state;
 	struct part_tenant *t = find_or_make(parts, a->entity);
 	struct part_member *m;
 
+	(void)now_ns;
 	if (!t)
 		return;
 	t->seq = a->seq;
@@ -129,6 +126,9 @@ void cot_host_parts_carry_out(struct cot_host_parts *parts, const struct cot_act
 	t->status = 0;
 	for_each_known(m, parts, a->entity) send_place(parts, m, a->part, a->seq);
 }
+
+const struct cot_host_carrier_ops cot_host_parts_ops = {
+	.create = create, .destroy = free, .carry_out = carry_out};
 
 /* One that is not where the tenant's others are. */
 static void send_after(struct cot_host_parts *parts, struct part_member *m,

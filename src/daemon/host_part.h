@@ -10,8 +10,6 @@
 
 #include "daemon/host.h"
 
-struct cot_host_parts;
-
 struct cot_host_part_stats {
 	unsigned n_shims; /* that have said whether they can be placed */
 	int status;	  /* of one that cannot: -errno; -EXDEV: they do not agree. 0: all can */
@@ -33,11 +31,6 @@ void cot_host_part_stats(const struct cot_host *host, uint32_t tenant,
 /* The tenant has ended. */
 void cot_host_part_forget(struct cot_host *host, uint32_t tenant);
 
-/* ---- for host.c ---- */
-
-struct cot_host_parts *cot_host_parts_create(const struct cot_host_ops *ops, void *arg);
-void cot_host_parts_destroy(struct cot_host_parts *parts);
-/* A PLACE. */
-void cot_host_parts_carry_out(struct cot_host_parts *parts, const struct cot_action *a);
+extern const struct cot_host_carrier_ops cot_host_parts_ops; /* for struct cot_host_ops */
 
 #endif

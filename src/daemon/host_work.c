@@ -38,7 +38,7 @@ struct cot_host_works {
 	uint32_t last_id;
 };
 
-struct cot_host_works *cot_host_works_create(const struct cot_host_ops *ops, void *arg)
+static void *create(const struct cot_host_ops *ops, void *arg)
 {
 	struct cot_host_works *works = calloc(1, sizeof(*works));
 
@@ -59,8 +59,9 @@ static void finish_tenant(struct tenant_works *t)
 	*t = (struct tenant_works){0};
 }
 
-void cot_host_works_destroy(struct cot_host_works *works)
+static void destroy(void *state)
 {
+	struct cot_host_works *works = state;
 	unsigned i;
 
 	if (!works)
@@ -211,9 +212,9 @@ static void send_evict(const struct cot_host_works *works, unsigned member, uint
 	(void)works->ops->send(works->arg, member, &m, sizeof(m));
 }
 
-void cot_host_works_carry_out(struct cot_host_works *works, const struct cot_action *a,
-			      uint64_t now_ns)
+static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 {
+	struct cot_host_works *works = state;
 	struct host_work *w = find_work(works, a->entity);
 	struct tenant_works *t;
 
@@ -236,6 +237,9 @@ void cot_host_works_carry_out(struct cot_host_works *works, const struct cot_act
 	w->evict = a->value;
 	send_evict(works, w->member, w->name, a->value);
 }
+
+const struct cot_host_carrier_ops cot_host_works_ops = {
+	.create = create, .destroy = destroy, .carry_out = carry_out};
 
 /* ---- packets ---- */
 

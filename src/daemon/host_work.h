@@ -60,14 +60,6 @@ void cot_host_work_stats(const struct cot_host *host, uint32_t tenant,
 /* The tenant has ended. */
 void cot_host_work_forget(struct cot_host *host, uint32_t tenant);
 
-/* ---- for host.c ---- */
-
-struct cot_host_works;
-
-struct cot_host_works *cot_host_works_create(const struct cot_host_ops *ops, void *arg);
-void cot_host_works_destroy(struct cot_host_works *works);
-/* A GRANT or EVICT. */
-void cot_host_works_carry_out(struct cot_host_works *works, const struct cot_action *a,
-			      uint64_t now_ns);
+extern const struct cot_host_carrier_ops cot_host_works_ops; /* for struct cot_host_ops */
 
 #endif

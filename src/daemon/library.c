@@ -19,6 +19,8 @@
 #include "daemon/daemon.h"
 #include "daemon/gpus.h"
 #include "daemon/host.h"
+#include "daemon/host_part.h"
+#include "daemon/host_work.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/news.h"
@@ -64,6 +66,8 @@ static void member_is_late(void *arg, unsigned member)
 }
 
 const struct cot_host_ops cot_library_host_ops = {
+	.works = &cot_host_works_ops,
+	.parts = &cot_host_parts_ops,
 	.send = send_to_member,
 	.lease = lease_of_member,
 	.late = member_is_late,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "daemon/host_part.h"
+#include "daemon/host_work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +60,10 @@ static uint64_t on_lease(void *arg, unsigned member, uint64_t until_ns)
 	return 0;
 }
 
-static const struct cot_host_ops ops = {.send = on_send, .lease = on_lease};
+static const struct cot_host_ops ops = {.works = &cot_host_works_ops,
+					.parts = &cot_host_parts_ops,
+					.send = on_send,
+					.lease = on_lease};
 
 static uint32_t tenant_of(unsigned member)
 {

@@ -70,7 +70,12 @@ static void tell(void *arg, const struct cot_host_news *news)
 	w.news[w.n_news++] = *news;
 }
 
-static const struct cot_host_ops ops = {.send = record, .lease = lease, .late = late, .tell = tell};
+static const struct cot_host_ops ops = {.works = &cot_host_works_ops,
+					.parts = &cot_host_parts_ops,
+					.send = record,
+					.lease = lease,
+					.late = late,
+					.tell = tell};
 
 /* ---- life ---- */
 

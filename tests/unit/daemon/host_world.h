@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "daemon/host.h"
+#include "daemon/host_part.h"
+#include "daemon/host_work.h"
 #include "test.h"
 
 #define MAX_SENT 8192

@@ -294,7 +294,8 @@ static void test_what_cannot_be(void **state)
 	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = 77};
 	const struct cot_policy_ops *pools = cot_policy_find("pools");
 	struct cot_policy_ops bad = *pools;
-	const struct cot_host_ops none = {.tell = NULL};
+	const struct cot_host_ops none = {
+		.works = &cot_host_works_ops, .parts = &cot_host_parts_ops, .tell = NULL};
 	struct cot_policy_config numbers;
 	struct cot_host *host;
 	struct cot_error err = {{0}};

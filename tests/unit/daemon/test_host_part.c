@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "daemon/host_part.h"
+#include "daemon/host_work.h"
 #include "test.h"
 
 enum { LATENCY = 1, BATCH = 2, M_LATENCY = 10, M_BATCH = 11, M_BATCH2 = 12 };
@@ -37,7 +38,8 @@ static uint64_t lease(void *arg, unsigned member, uint64_t until_ns)
 	return 0;
 }
 
-static const struct cot_host_ops ops = {.send = send, .lease = lease};
+static const struct cot_host_ops ops = {
+	.works = &cot_host_works_ops, .parts = &cot_host_parts_ops, .send = send, .lease = lease};
 
 static struct cot_host *h;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "test.h"
 
@@ -35,7 +36,8 @@ static uint64_t lease(void *arg, unsigned member, uint64_t until_ns)
 	return 0;
 }
 
-static const struct cot_host_ops ops = {.send = send, .lease = lease};
+static const struct cot_host_ops ops = {
+	.works = &cot_host_works_ops, .parts = &cot_host_parts_ops, .send = send, .lease = lease};
 
 static void join(struct cot_host *h, unsigned member, uint32_t tenant)
 {
@@ -347,7 +349,7 @@ static void carry_out(struct cot_host *h, enum cot_action_kind kind, uint32_t va
 	const struct cot_action a = {
 		.kind = kind, .entity = newest(h)->id, .value = value, .settled = true};
 
-	cot_host_works_carry_out(cot_host_works(h), &a, now_ns);
+	cot_host_works_ops.carry_out(cot_host_works(h), &a, now_ns);
 }
 
 /* What is decided for a work that has ended reaches nobody: not the one that has its place now. */
@@ -361,10 +363,10 @@ static void test_late_decisions(void **state)
 	assert_int_equal(request(h, M_BATCH, 1, 1000), 0);
 	n = sent[M_BATCH].n;
 	a.entity = newest(h)->id + COT_SCHED_MAX_WORKS;
-	cot_host_works_carry_out(cot_host_works(h), &a, 2000);
+	cot_host_works_ops.carry_out(cot_host_works(h), &a, 2000);
 	assert_int_equal(sent[M_BATCH].n, n);
 	a.entity = 0;
-	cot_host_works_carry_out(cot_host_works(h), &a, 2000);
+	cot_host_works_ops.carry_out(cot_host_works(h), &a, 2000);
 	assert_int_equal(sent[M_BATCH].n, n);
 	cot_host_destroy(h);
 }

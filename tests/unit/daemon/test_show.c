@@ -449,7 +449,7 @@ static void test_works(void **state)
 		text(nth(answer, "tenants", 0), "shares_effect"),
 		"its quota has no effect on 412 of 722 launches, which run as they are");
 	assert_string_equal(text(nth(answer, "tenants", 0), "shares_reason"), "grid sync");
-	cot_host_works_carry_out(cot_host_works(w.host), &evict, w.now_ns);
+	cot_host_works_ops.carry_out(cot_host_works(w.host), &evict, w.now_ns);
 	cot_host_work_evicted(w.host, 0, &evicted, w.now_ns + 7000);
 	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
 	assert_int_equal(number(at(o, "eviction_us"), "n"), 1);

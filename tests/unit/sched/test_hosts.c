@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "sched/event_log.h"
 #include "sim/host.h"
@@ -234,7 +235,8 @@ static uint64_t lease(void *arg, unsigned member, uint64_t until_ns)
 	return 0;
 }
 
-static const struct cot_host_ops host_ops = {.send = send, .lease = lease};
+static const struct cot_host_ops host_ops = {
+	.works = &cot_host_works_ops, .parts = &cot_host_parts_ops, .send = send, .lease = lease};
 
 /* The host renews leases by itself in between. */
 static void let_time_pass(struct cot_host *host, uint64_t to_ns)
