@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "base/units.h"
-#include "report/outfile.h"
 #include "report/table.h"
 #include "sim/sim.h"
 #include "trace/gpu.h"

@@ -6,13 +6,12 @@
 # only the shared library may have.
 
 set(COT_EMU_DIR "${COT_LIB_DIR}/emu")
-set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/driver/*.c src/emu/driver/api/*.c)
+set(emu_patterns src/emu/gpu/*.c src/emu/rm/*.c src/emu/mps/*.c src/emu/driver/*.c src/emu/driver/api/*.c)
 # What it needs of the other libraries: into a shared library go objects of its own.
-set(emu_below src/emu/exec/*.c src/cuda/fatbin/*.c src/ptx/*.c src/base/arena.c src/base/error.c
-	src/base/guarded.c)
+set(emu_below src/emu/exec/*.c src/cuda/fatbin/*.c src/ptx/*.c src/base/*.c)
 
 cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
-	LINK cot_exec cot_fatbin cot_base Threads::Threads ${CMAKE_DL_LIBS})
+	LINK cot_exec Threads::Threads ${CMAKE_DL_LIBS})
 
 # Compression is linked dynamically, also where other libraries are not: an archive may not fit
 # into a shared library.
@@ -24,7 +23,7 @@ target_link_options(cot_emu_cuda PRIVATE "-Wl,--dynamic-list=${interposed}")
 set_target_properties(cot_emu_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
 	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}" LINK_DEPENDS "${interposed}")
 
-cot_glob(sources src/emu/mps/*.c src/emu/driver/mps_wire.c)
+cot_glob(sources src/emu/mps/*.c src/emu/mps/server/*.c)
 add_executable(cot_emu_mps ${sources})
 target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)
 target_link_libraries(cot_emu_mps PRIVATE cot_plain_flags cot_emu_cuda Threads::Threads)

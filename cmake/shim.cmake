@@ -12,9 +12,8 @@ cot_preloaded(cot_shim_cuda SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/*.
 	LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}")
 set_target_properties(cot_shim_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
 	LIBRARY_OUTPUT_DIRECTORY "${COT_SHIM_DIR}" LINK_DEPENDS "${check}")
-target_compile_options(cot_shim_cuda PRIVATE -ffunction-sections -fdata-sections)
 # Its own names mean its own functions, whatever else is loaded.
-target_link_options(cot_shim_cuda PRIVATE -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+target_link_options(cot_shim_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
 add_custom_command(TARGET cot_shim_cuda POST_BUILD
 	COMMAND "${check}" "$<TARGET_FILE:cot_shim_cuda>" cu VERBATIM)
 install(TARGETS cot_shim_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/shim)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/run/cuda_machine.h"
-#include "kernels/run/session.h"
+#include "kernels/launch/cuda_machine.h"
+#include "kernels/launch/session.h"
 
 #define BATCH_S	  0.004 /* of runs between two events */
 #define BATCH_MAX 4096u

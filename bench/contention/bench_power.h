@@ -7,7 +7,7 @@
 
 #include "bench/contention/meter.h"
 #include "kernels/host/bench.h"
-#include "kernels/run/cuda.h"
+#include "kernels/launch/cuda.h"
 
 struct cot_bench_power {
 	struct cot_meter_window window;

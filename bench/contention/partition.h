@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "cuda/green.h"
-#include "kernels/run/cuda.h"
+#include "kernels/launch/cuda.h"
 
 #define COT_PARTITION_SPLITS  32u
 #define COT_PARTITION_STREAMS 2u

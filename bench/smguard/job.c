@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/run/rewrite.h"
+#include "kernels/launch/rewrite.h"
 
 #define NS_PER_S	1000000000u
 #define SPIN_NS		300000u /* a sleeper wakes up late by less than this */

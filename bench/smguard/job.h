@@ -6,10 +6,10 @@
 #ifndef COT_BENCH_SMGUARD_JOB_H
 #define COT_BENCH_SMGUARD_JOB_H
 
-#include "kernels/run/cuda.h"
-#include "kernels/run/cuda_machine.h"
-#include "kernels/run/launch.h"
-#include "kernels/run/session.h"
+#include "kernels/launch/cuda.h"
+#include "kernels/launch/cuda_machine.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/session.h"
 
 #define COT_JOB_MAX_STEPS 128u
 

@@ -12,8 +12,8 @@
 
 #include "base/rng.h"
 #include "bench/smguard/job.h"
-#include "kernels/run/launch.h"
-#include "kernels/run/rewrite.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/rewrite.h"
 
 enum { ALL_RIGHT, SOMETHING_WRONG, COULD_NOT_RUN };
 enum { KEY_WORK = 256, KEY_SEED, KEY_GPU, KEY_EVICTIONS, KEY_REMAPS, KEY_NO_REFERENCE };

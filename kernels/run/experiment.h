@@ -5,10 +5,10 @@
 #ifndef COT_KERNELS_RUN_EXPERIMENT_H
 #define COT_KERNELS_RUN_EXPERIMENT_H
 
-#include "kernels/run/cuda_machine.h"
-#include "kernels/run/launch.h"
+#include "kernels/launch/cuda_machine.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/rewrite.h"
 #include "kernels/run/options.h"
-#include "kernels/run/rewrite.h"
 
 /* The passes, and: */
 #define COT_PLAIN	COT_N_PASSES	   /* the kernels as they are */

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "kernels/run/experiment.h"
 #include "kernels/run/options.h"
 #include "kernels/run/report.h"
-#include "report/outfile.h"
 
 enum { ALL_RIGHT, SOMETHING_WRONG, COULD_NOT_RUN };
 

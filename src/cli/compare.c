@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "base/hist.h"
+#include "base/outfile.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/scenario.h"
 #include "report/format.h"
-#include "report/outfile.h"
 #include "report/sim_summary.h"
 #include "report/table.h"
 #include "sim/host.h"

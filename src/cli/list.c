@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/format.h"
 #include "report/json.h"
-#include "report/outfile.h"
 #include "report/table.h"
 #include "sim/hw.h"
 #include "trace/gpu.h"

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/model.h"
-#include "report/outfile.h"
 #include "study/contention/check.h"
 #include "study/contention/power_table.h"
 #include "text/number.h"

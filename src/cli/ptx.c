@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "report/outfile.h"
 
 #define MAX_PASSES  8u
 #define MAX_KERNELS 1024u

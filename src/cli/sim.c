@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
-#include "report/outfile.h"
 #include "report/sampler.h"
 #include "report/sim_summary.h"
 #include "report/timeline.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "base/quote.h"
 #include "report/format.h"
-#include "report/outfile.h"
 
 struct cot_allocation {
 	const struct cot_scenario *sc;
@@ -30,7 +30,7 @@ int cot_allocation_create(const struct cot_scenario *sc, struct cot_allocation *
 	a->sc = sc;
 	for (i = 0; i < COT_MAX_SMS; i++)
 		a->owner[i] = COT_NO_APP;
-	rc = cot_outfile_scratch(&a->scratch, err);
+	rc = cot_outfile_scratch(getenv("TMPDIR"), &a->scratch, err);
 	if (rc < 0) {
 		free(a);
 		return rc;

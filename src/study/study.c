@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/outfile.h"
+#include "base/outfile.h"
 #include "text/number.h"
 
 #define INSTANTS_A_TURN 200000 /* between two looks at the stop flag: some 10 ms */

@@ -1,12 +1,12 @@
 /*
- * A machine (kernels/run/machine.h) that is the interpreter of PTX in this process, with a schedule
- * that only a seed decides. One thread.
+ * A machine (kernels/launch/machine.h) that is the interpreter of PTX in this process, with a
+ * schedule that only a seed decides. One thread.
  */
 #ifndef COT_TESTS_EXEC_MACHINE_H
 #define COT_TESTS_EXEC_MACHINE_H
 
 #include "emu/exec/exec.h"
-#include "kernels/run/machine.h"
+#include "kernels/launch/machine.h"
 
 #define EXEC_MACHINE_ALLOCATIONS 256u
 

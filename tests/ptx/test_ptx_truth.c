@@ -16,8 +16,8 @@
 
 #include "base/compiler.h"
 #include "base/rng.h"
-#include "kernels/run/launch.h"
-#include "kernels/run/rewrite.h"
+#include "kernels/launch/launch.h"
+#include "kernels/launch/rewrite.h"
 #include "ptx/exec_machine.h"
 #include "test.h"
 

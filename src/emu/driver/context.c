@@ -6,7 +6,7 @@
 #include "emu/driver/grid.h"
 #include "emu/driver/inside.h"
 #include "emu/driver/memory.h"
-#include "emu/driver/mps_client.h"
+#include "emu/mps/client.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_emu_context *contexts; /* under list_lock */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "emu/driver/inside.h"
-#include "emu/driver/mps_client.h"
 #include "emu/gpu/config.h"
+#include "emu/mps/client.h"
 #include "emu/rm/rm.h"
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/host/bench.h"
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 #include "test.h"
 
 #define N_SMS	 4u

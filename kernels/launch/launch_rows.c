@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 
 int cot_rows_run_init(struct cot_rows_run *r, struct cot_session *s, const char *suffix,
 		      uint32_t row_bytes, struct cot_error *err)

@@ -1,4 +1,4 @@
-#include "report/outfile.h"
+#include "base/outfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,9 +175,8 @@ void cot_outfile_destroy(struct cot_outfile *out)
 	free(out);
 }
 
-int cot_outfile_scratch(FILE **ret_stream, struct cot_error *err)
+int cot_outfile_scratch(const char *dir, FILE **ret_stream, struct cot_error *err)
 {
-	const char *dir = getenv("TMPDIR");
 	char path[4096];
 	FILE *stream;
 	int fd, rc;

@@ -1,9 +1,9 @@
 /* A machine (machine.h) that is a GPU: a module on it, and launches on cuda->stream. */
-#ifndef COT_KERNELS_RUN_CUDA_MACHINE_H
-#define COT_KERNELS_RUN_CUDA_MACHINE_H
+#ifndef COT_KERNELS_LAUNCH_CUDA_MACHINE_H
+#define COT_KERNELS_LAUNCH_CUDA_MACHINE_H
 
-#include "kernels/run/cuda.h"
-#include "kernels/run/machine.h"
+#include "kernels/launch/cuda.h"
+#include "kernels/launch/machine.h"
 
 #define COT_CUDA_MACHINE_ENTRIES 64u
 

@@ -1,10 +1,10 @@
-#include "emu/driver/mps_client.h"
+#include "emu/mps/client.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "emu/driver/mps_wire.h"
+#include "emu/mps/wire.h"
 
 #define ANSWER_MS (20 * 1000)
 

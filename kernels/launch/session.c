@@ -1,4 +1,4 @@
-#include "kernels/run/session.h"
+#include "kernels/launch/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "emu/mps/server.h"
+#include "emu/mps/server/server.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 #include "emu/driver/export.h"
-#include "emu/driver/mps_wire.h"
+#include "emu/mps/wire.h"
 
 #define MAX_GPUS 4
 /* While it has clients the server looks this often whether one of them has faulted. */

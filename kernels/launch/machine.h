@@ -1,13 +1,13 @@
 /*
- * Something that runs kernels: the CUDA driver (kernels/run/cuda_machine.c), or an interpreter in a
- * test. Calls on one machine happen in their order, as if on one stream; launch() may return before
- * the kernel has ended, read() waits for it. Functions return 0, or -errno with one sentence in
- * *err.
+ * Something that runs kernels: the CUDA driver (kernels/launch/cuda_machine.c), or an interpreter
+ * in a test. Calls on one machine happen in their order, as if on one stream; launch() may return
+ * before the kernel has ended, read() waits for it. Functions return 0, or -errno with one sentence
+ * in *err.
  *
  * One thread.
  */
-#ifndef COT_KERNELS_RUN_MACHINE_H
-#define COT_KERNELS_RUN_MACHINE_H
+#ifndef COT_KERNELS_LAUNCH_MACHINE_H
+#define COT_KERNELS_LAUNCH_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,14 +2,14 @@
  * The client's side of the emulated MPS, inside the emulated driver: find the control daemon, get
  * channels of its server's group. One connection per process. Thread-safe.
  */
-#ifndef COT_EMU_DRIVER_MPS_CLIENT_H
-#define COT_EMU_DRIVER_MPS_CLIENT_H
+#ifndef COT_EMU_MPS_CLIENT_H
+#define COT_EMU_MPS_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cuda/abi/calls.h"
-#include "emu/driver/mps_wire.h"
+#include "emu/mps/wire.h"
 
 /*
  * Connects if there is a daemon at CUDA_MPS_PIPE_DIRECTORY. Without one the program runs on its

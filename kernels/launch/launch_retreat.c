@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/grow.h"
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 
 #define SUFFIX	    "$cot_retreat"
 #define MAX_NAME    160

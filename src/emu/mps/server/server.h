@@ -6,8 +6,8 @@
  *
  * In FAULT all clients see their work fail, and new ones are refused.
  */
-#ifndef COT_EMU_MPS_SERVER_H
-#define COT_EMU_MPS_SERVER_H
+#ifndef COT_EMU_MPS_SERVER_SERVER_H
+#define COT_EMU_MPS_SERVER_SERVER_H
 
 /* Runs until the daemon's end of the socket is closed; the process's exit status. */
 int cot_emu_mps_server_run(int control);

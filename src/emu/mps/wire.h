@@ -3,8 +3,8 @@
  * program's command line. One fixed layout over SOCK_SEQPACKET; a descriptor may come along. The
  * peer may be any process that can open the socket: the receiver checks sizes and strings.
  */
-#ifndef COT_EMU_DRIVER_MPS_WIRE_H
-#define COT_EMU_DRIVER_MPS_WIRE_H
+#ifndef COT_EMU_MPS_WIRE_H
+#define COT_EMU_MPS_WIRE_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 
 static int launch(struct cot_session *first, uint32_t i, struct cot_session *second, uint32_t k,
 		  struct cot_error *err)

@@ -1,4 +1,4 @@
-#include "kernels/run/rewrite.h"
+#include "kernels/launch/rewrite.h"
 
 #include <errno.h>
 #include <stdbool.h>

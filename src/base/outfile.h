@@ -3,8 +3,8 @@
  * same directory, which takes the wanted name only when everything has reached it. Files that are
  * not regular (pipes, /dev/null) and standard output ("-") are written directly. Not thread-safe.
  */
-#ifndef COT_REPORT_OUTFILE_H
-#define COT_REPORT_OUTFILE_H
+#ifndef COT_BASE_OUTFILE_H
+#define COT_BASE_OUTFILE_H
 
 #include <stdio.h>
 
@@ -28,7 +28,8 @@ int cot_outfile_commit(struct cot_outfile *out, struct cot_error *err);
 /* Frees; what was not committed is removed. NULL is allowed. */
 void cot_outfile_destroy(struct cot_outfile *out);
 
-/* An anonymous temporary file in $TMPDIR (or /tmp), gone when closed. -errno with a sentence. */
-int cot_outfile_scratch(FILE **ret_stream, struct cot_error *err);
+/* An anonymous temporary file, gone when closed. `dir`: the value of TMPDIR, NULL or empty for
+ * /tmp. -errno with a sentence. */
+int cot_outfile_scratch(const char *dir, FILE **ret_stream, struct cot_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "kernels/run/cuda.h"
+#include "kernels/launch/cuda.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * asks of a host. Each kind has a state that is made for one session, and functions of the type
  * cot_session_launch that take it. One thread.
  */
-#ifndef COT_KERNELS_RUN_LAUNCH_H
-#define COT_KERNELS_RUN_LAUNCH_H
+#ifndef COT_KERNELS_LAUNCH_LAUNCH_H
+#define COT_KERNELS_LAUNCH_LAUNCH_H
 
 #include "cotenant/passes.h"
-#include "kernels/run/session.h"
+#include "kernels/launch/session.h"
 
 /* ---- workers ---- */
 

@@ -2,11 +2,11 @@
  * An instance of a benchmark on a machine: its buffers there, and what they held at first, so that
  * it can run many times. One thread.
  */
-#ifndef COT_KERNELS_RUN_SESSION_H
-#define COT_KERNELS_RUN_SESSION_H
+#ifndef COT_KERNELS_LAUNCH_SESSION_H
+#define COT_KERNELS_LAUNCH_SESSION_H
 
 #include "kernels/host/bench.h"
-#include "kernels/run/machine.h"
+#include "kernels/launch/machine.h"
 
 struct cot_session {
 	struct cot_machine *machine;

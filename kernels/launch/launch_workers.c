@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 
 #define SUFFIX	 "$cot_workers"
 #define ALIGNED	 128u

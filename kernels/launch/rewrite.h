@@ -2,8 +2,8 @@
  * The PTX of a benchmark with the kernels that the passes make of it, in one module beside the
  * originals. One thread; nothing is kept.
  */
-#ifndef COT_KERNELS_RUN_REWRITE_H
-#define COT_KERNELS_RUN_REWRITE_H
+#ifndef COT_KERNELS_LAUNCH_REWRITE_H
+#define COT_KERNELS_LAUNCH_REWRITE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * A GPU by means of the CUDA driver. Every call returns 0 or -errno with one sentence in *err that
  * names the driver's function and its error. One context, made by cot_cuda_open(); one thread.
  */
-#ifndef COT_KERNELS_RUN_CUDA_H
-#define COT_KERNELS_RUN_CUDA_H
+#ifndef COT_KERNELS_LAUNCH_CUDA_H
+#define COT_KERNELS_LAUNCH_CUDA_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "emu/driver/mps_wire.h"
+#include "emu/mps/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/run/launch.h"
+#include "kernels/launch/launch.h"
 
 /* The numbers below n in an order that the seed decides (0: upwards). */
 static uint32_t *order_of(uint32_t n, uint64_t seed)

@@ -1,4 +1,4 @@
-#include "kernels/run/cuda_machine.h"
+#include "kernels/launch/cuda_machine.h"
 
 #include <errno.h>
 #include <stdio.h>

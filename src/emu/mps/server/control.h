@@ -6,8 +6,8 @@
  * until it has none, and then for a server of theirs. A daemon in multi-user mode, which only root
  * may start, has one server for all users.
  */
-#ifndef COT_EMU_MPS_CONTROL_H
-#define COT_EMU_MPS_CONTROL_H
+#ifndef COT_EMU_MPS_SERVER_CONTROL_H
+#define COT_EMU_MPS_SERVER_CONTROL_H
 
 #include <stdbool.h>
 

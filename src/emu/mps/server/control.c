@@ -1,4 +1,4 @@
-#include "emu/mps/control.h"
+#include "emu/mps/server/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 #include "cuda/abi/calls.h"
-#include "emu/driver/mps_wire.h"
+#include "emu/mps/wire.h"
 
 #define MAX_PEERS     64u
 #define SERVER_NAME   "nvidia-cuda-mps-server"

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/driver/mps_wire.h"
-#include "emu/mps/control.h"
-#include "emu/mps/server.h"
+#include "emu/mps/server/control.h"
+#include "emu/mps/server/server.h"
+#include "emu/mps/wire.h"
 
 static int serve(struct cot_emu_mps_control *c)
 {
