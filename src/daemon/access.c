@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/account.h"
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
+#include "daemon/loop.h"
 #include "daemon/tenant.h"
 
 #define MAX_GROUPS 256
@@ -67,6 +69,34 @@ int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
 				     "configuration sets",
 				     weight, config->max_weight);
 	return 0;
+}
+
+int cot_access_crowded(const struct conn *c, int rc, struct cot_error *err)
+{
+	if (rc == -EDQUOT)
+		return cot_error_set(err, -EAGAIN,
+				     "user %u has too many programs; each other user must have as "
+				     "many places left",
+				     (unsigned)c->uid);
+	if (rc == -ENOSPC)
+		return cot_error_set(err, -EAGAIN, "too many programs (%u at most)", MAX_TENANTS);
+	return cot_error_set(err, -EAGAIN, "the process cannot be watched now: %s", strerror(-rc));
+}
+
+int cot_access_start(struct conn *c, struct cot_error *err)
+{
+	if (cot_account_take(&c->d->account, c->uid, COT_RATE_STARTS, cot_now_ns()))
+		return 0;
+	return cot_error_set(err, -EAGAIN, "user %u starts programs too fast", (unsigned)c->uid);
+}
+
+int cot_access_reserve(enum cot_class cls, struct cot_error *err)
+{
+	if (cls == COT_CLASS_LATENCY)
+		return 0;
+	return cot_error_set(
+		err, -EINVAL,
+		"only a latency program may have a reservation; a batch program may have a quota");
 }
 
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err)

@@ -35,6 +35,8 @@
 #include "daemon/outlive.h"
 #include "daemon/paths.h"
 #include "daemon/pool.h"
+#include "daemon/query.h"
+#include "daemon/register.h"
 #include "daemon/server.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
@@ -324,13 +326,13 @@ void cot_daemon_wire(struct daemon *d)
 	};
 
 	d->conn_ops = conn_ops;
-	d->pool_settled = cot_command_pool_settled;
+	d->pool_settled = cot_register_pool_settled;
 	d->host_timer.fire = host_fired;
 	d->waits.fire = waits_fired;
 	d->poll.fire = poll_fired;
 	d->closes.fire = closes_fired;
 	d->idle.fire = idle_fired;
-	d->queries.fire = cot_command_answer_one;
+	d->queries.fire = cot_query_answer_one;
 	d->stops.fire = cot_tenant_check_stops;
 }
 

@@ -9,6 +9,8 @@
  *   answer.c    answers to their peers        peer.c    the peers' processes
  *   account.c   what each user may have       closer.c  closes files that may take long
  *   library.c   packets of libcotenant.so     command.c packets of the command line
+ *   register.c  a program is announced        environment.c  what it gets for that
+ *   query.c     questions, and show.c         target.c  whom a command is about
  *   shims.c     packets of shims              host_work.c  works between core and shims
  *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
  *   ids.c       the numbers of both           watch.c   processes, until they end

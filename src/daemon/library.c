@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "daemon/access.h"
-#include "daemon/account.h"
 #include "daemon/answer.h"
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
@@ -118,25 +117,6 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 	return rc;
 }
 
-int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err)
-{
-	if (rc == -EDQUOT)
-		return cot_error_set(err, -EAGAIN,
-				     "user %u has too many programs; each other user must have as "
-				     "many places left",
-				     (unsigned)c->uid);
-	if (rc == -ENOSPC)
-		return cot_error_set(err, -EAGAIN, "too many programs (%u at most)", MAX_TENANTS);
-	return cot_error_set(err, -EAGAIN, "the process cannot be watched now: %s", strerror(-rc));
-}
-
-int cot_library_may_start(struct conn *c, struct cot_error *err)
-{
-	if (cot_account_take(&c->d->account, c->uid, COT_RATE_STARTS, cot_now_ns()))
-		return 0;
-	return cot_error_set(err, -EAGAIN, "user %u starts programs too fast", (unsigned)c->uid);
-}
-
 /*
  * The number that a program sends is its own if `cotenant run` has put it into its environment.
  * Otherwise it means nothing: it belongs to a program that has ended, or no daemon has given it
@@ -153,18 +133,18 @@ static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret
 static int make_tenant(struct conn *c, const struct cot_process *known, struct tenant **ret_tenant,
 		       struct cot_error *err)
 {
-	int rc = cot_library_may_start(c, err);
+	int rc = cot_access_start(c, err);
 
 	if (rc < 0)
 		return rc;
 	rc = known ? cot_tenant_restore(c->d, known->found.id, c->uid, false, ret_tenant)
 		   : cot_tenant_new(c->d, c->uid, ret_tenant);
 	if (rc < 0)
-		return cot_library_is_crowded(c, rc, err);
+		return cot_access_crowded(c, rc, err);
 	rc = cot_tenant_watch_peer(*ret_tenant, c);
 	if (rc < 0 && rc != -ESRCH) { /* one that is not seen lives as long as its connection */
 		cot_tenant_drop(*ret_tenant);
-		return cot_library_is_crowded(c, rc, err);
+		return cot_access_crowded(c, rc, err);
 	}
 	return 0;
 }

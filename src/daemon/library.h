@@ -23,10 +23,4 @@ void cot_library_gone(struct conn *c);
 bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns);
 /* Sets c->tenant: the program that says this of itself, maybe a new one. -EAGAIN: not now. */
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err);
-/* -EAGAIN, with a sentence on why there is no place for its program: what cot_tenant_new() or
- * cot_tenant_watch_peer() returned. */
-int cot_library_is_crowded(struct conn *c, int rc, struct cot_error *err);
-/* Whether its user may start one more now; else -EAGAIN. */
-int cot_library_may_start(struct conn *c, struct cot_error *err);
-
 #endif

@@ -7,6 +7,7 @@
 #include "daemon/command.h"
 #include "daemon/hold.h"
 #include "daemon/host_part.h"
+#include "daemon/query.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)
@@ -528,7 +529,7 @@ static void test_turns(void **state)
 	for (round = 0; round < 6; round++) {
 		i = round % 3;
 		cot_timer_clear(&stage.queries);
-		cot_command_answer_one(&stage.queries, cot_now_ns());
+		cot_query_answer_one(&stage.queries, cot_now_ns());
 		assert_int_equal(hear(fds[i]), COT_MSG_RESULT);
 		assert_int_equal(hear(fds[(i + 1) % 3]), 0);
 		assert_int_equal(hear(fds[(i + 2) % 3]), 0);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "daemon/command.h"
+#include "daemon/register.h"
 #include "door_stage.h"
 
 #define OTHER (STRANGER + 1)
@@ -359,18 +360,18 @@ static void test_waits(void **state)
 	assert_int_equal(cot_tenant_count(&stage), 0);
 	/* Those who wait for this one are answered. */
 	batch->state = POOL_UP;
-	cot_command_pool_settled(batch);
+	cot_register_pool_settled(batch);
 	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
 	assert_null(strstr(variables(), "NOTE"));
 	assert_int_equal(hear(other), 0);
 	assert_int_equal(cot_tenant_count(&stage), 1);
 	assert_int_equal(batch->n_tenants, 1);
 	assert_true(!c->wait_pool && !c->register_);
-	cot_command_pool_settled(batch);
+	cot_register_pool_settled(batch);
 	assert_int_equal(hear(fd), 0);
 	/* One that fails is told, too. */
 	latency->state = POOL_FAILED;
-	cot_command_pool_settled(latency);
+	cot_register_pool_settled(latency);
 	assert_int_equal(hear(other), COT_MSG_REGISTERED);
 	assert_non_null(strstr(variables(), no_pool));
 	assert_int_equal(latency->n_tenants, 0);
@@ -380,7 +381,7 @@ static void test_waits(void **state)
 	m.reserve = 10;
 	assert_int_equal(reg(other, &m), 0);
 	latency->state = POOL_UP;
-	cot_command_pool_settled(latency);
+	cot_register_pool_settled(latency);
 	assert_int_equal(hear(other), COT_MSG_REGISTERED);
 	assert_non_null(strstr(variables(), on_shares));
 }
@@ -397,7 +398,7 @@ static void test_waits_for_anothers(void **state)
 	assert_int_equal(reg(fd, &m), 0);
 	stage_tenant(100, "theirs", p)->uid = OTHER;
 	p->state = POOL_UP;
-	cot_command_pool_settled(p);
+	cot_register_pool_settled(p);
 	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
 	assert_non_null(strstr(variables(), other_user));
 	assert_int_equal(p->n_tenants, 0);

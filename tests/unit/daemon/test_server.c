@@ -12,6 +12,7 @@
 #include "daemon/command.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
+#include "daemon/query.h"
 #include "daemon/server.h"
 #include "door_stage.h"
 
@@ -375,14 +376,14 @@ static void test_askers(void **state)
 	poor->query = rich->query = COT_QUERY_PS;
 	cot_account_spend(&stage.account, poor->uid, COT_RATE_TIME, 30 * MS,
 			  cot_loop_able_ns(&stage.loop));
-	cot_command_answer_one(&stage.queries, cot_now_ns());
+	cot_query_answer_one(&stage.queries, cot_now_ns());
 	assert_int_equal(hear(rich_fd), COT_MSG_RESULT);
 	assert_int_equal(hear(poor_fd), 0);
 	assert_true(poor->asked && !rich->asked);
 	assert_true(stage.queries.armed && stage.queries.due_ns > cot_now_ns());
 	while (cot_conn_rest_ns(poor))
 		(void)usleep(1000);
-	cot_command_answer_one(&stage.queries, cot_now_ns());
+	cot_query_answer_one(&stage.queries, cot_now_ns());
 	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
 	assert_false(poor->asked);
 }

@@ -1,0 +1,64 @@
+#include "daemon/environment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/mps.h"
+#include "daemon/paths.h"
+#include "daemon/tenant.h"
+
+_Static_assert(COT_ENVIRONMENT_VALUE_MAX >= COT_PATH_TEXT_MAX, "a path is a value, too");
+
+static void put(struct cot_environment *b, const char *key, const char *fmt, ...) COT_PRINTF(3, 4);
+
+static void put(struct cot_environment *b, const char *key, const char *fmt, ...)
+{
+	char value[COT_ENVIRONMENT_VALUE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	b->used += (size_t)snprintf(b->text + b->used, sizeof(b->text) - b->used, "%s=%s", key,
+				    value) +
+		   1;
+}
+
+static void put_share(struct cot_environment *b, const char *key, uint16_t share)
+{
+	char word[COT_SHARE_WORD_MAX];
+
+	if (share)
+		put(b, key, "%s", cot_share_word(cot_share_unpack(share), word));
+}
+
+void cot_environment_write(const struct daemon *d, const struct tenant *t, const char *gpu,
+			   const char *note, struct cot_environment *ret_env)
+{
+	struct cot_environment *b = ret_env;
+	char visible[COT_ENVIRONMENT_VALUE_MAX];
+
+	b->used = 0;
+	put(b, "COTENANT_SOCKET", "%s", d->socket_path);
+	put(b, "COTENANT_TENANT", "%u", t->id);
+	put(b, "COTENANT_CLASS", "%s", cot_class_words[t->cls]);
+	put(b, "COTENANT_NAME", "%s", t->name);
+	put(b, "COTENANT_WEIGHT", "%u", t->weight);
+	put(b, "COTENANT_BLOCK_US", "%u", t->block_us);
+	put_share(b, "COTENANT_QUOTA", t->quota);
+	put_share(b, "COTENANT_RESERVE", t->reserve);
+	put_share(b, "COTENANT_SMS", t->sms);
+	if (t->parts)
+		put(b, "COTENANT_PARTS", "1");
+	if (t->pool)
+		(void)cot_mps_environment(t->pool, b->text, sizeof(b->text), &b->used);
+	cot_gpus_visible(&d->gpus, t->gpu_mask, visible, sizeof(visible));
+	put(b, "COTENANT_GPU", "%s", visible);
+	if (!t->pool && (*gpu || d->gpus.n > 1) && strcmp(gpu, "all") != 0)
+		put(b, "CUDA_VISIBLE_DEVICES", "%s", visible);
+	if (note)
+		put(b, "COTENANT_NOTE", "%s", note);
+}

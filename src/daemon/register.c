@@ -1,0 +1,251 @@
+/*
+ * REGISTER, from the packet to the answer:
+ *
+ *   cot_register_packet()    may this user start such a program?
+ *     join()                 in which pool is it, and is that pool up? If it starts just now,
+ *       cot_register_pool_settled()       the answer waits until it is up or has failed
+ *     finish()               the program is there from here on
+ *       make_tenant()        watched by the process that asks, which becomes the program
+ *       send_registered()    the answer: the program's environment
+ */
+#include "daemon/register.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/access.h"
+#include "daemon/answer.h"
+#include "daemon/conn.h"
+#include "daemon/daemon.h"
+#include "daemon/environment.h"
+#include "daemon/gpus.h"
+#include "daemon/log.h"
+#include "daemon/pool.h"
+#include "daemon/tenant.h"
+
+_Static_assert(sizeof(struct cot_msg_registered) + COT_ENVIRONMENT_MAX <= COT_PROTO_PACKET_MAX,
+	       "one packet");
+
+/* Where a program is to run, and what its user should know of that. */
+struct place {
+	struct pool *pool;     /* NULL: it stands alone */
+	const char *note;      /* for the user now; NULL: nothing */
+	const char *alone_why; /* for `cotenant ps`: it should be in a pool; NULL: no reason */
+};
+
+static const struct place without_mps = {
+	.note = "MPS is not available here, so this program stands alone and takes turns with "
+		"others; 'cotenant doctor' says why",
+	.alone_why = "MPS is not available",
+};
+
+static const struct place beside_other_user = {
+	.note = "the pool serves programs of another user now, and one MPS server serves one user, "
+		"so this program stands alone and takes turns with others",
+	.alone_why = "the pool serves another user's programs",
+};
+
+/* ---- the program is there ---- */
+
+/* There is no place, or it could not be seen to, now: it may come again. */
+static void put_off(struct conn *c, uint32_t seq, const char *why)
+{
+	cot_answer_defer(c, seq, "%s", why);
+	cot_conn_close(c);
+}
+
+static struct tenant *make_tenant(struct conn *c, uint32_t seq)
+{
+	struct cot_error err;
+	struct tenant *t;
+	int rc = cot_tenant_new(c->d, c->uid, &t);
+
+	if (!rc) {
+		rc = cot_tenant_watch_peer(t, c);
+		if (!rc)
+			return t;
+		cot_tenant_drop(t);
+	}
+	if (rc == -ESRCH) { /* the daemon would not learn of its end */
+		cot_answer_refuse(c, seq,
+				  "the program has ended, or its process cannot be seen from the "
+				  "daemon's PID namespace");
+		return NULL;
+	}
+	(void)cot_access_crowded(c, rc, &err);
+	put_off(c, seq, err.text);
+	return NULL;
+}
+
+static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
+			    const char *note)
+{
+	static struct cot_environment env;
+	static _Alignas(8) char packet[sizeof(struct cot_msg_registered) + sizeof(env.text)];
+	struct cot_msg_registered *m = (struct cot_msg_registered *)packet;
+
+	cot_environment_write(c->d, t, gpu, note, &env);
+	m->tenant = t->id;
+	memcpy(m->env, env.text, env.used);
+	cot_proto_header(&m->h, COT_MSG_REGISTERED, (uint32_t)(sizeof(*m) + env.used), seq);
+	(void)cot_answer_send(c, packet, m->h.length, -1);
+}
+
+static void finish(struct conn *c, const struct cot_msg_register *m, const struct place *wanted)
+{
+	struct tenant *t = make_tenant(c, m->h.seq);
+	const struct place *at = wanted;
+
+	if (!t)
+		return;
+	if (at->pool && !cot_pool_serves(at->pool, c->uid))
+		at = &beside_other_user;
+	t->alone_why = at->alone_why;
+	t->cls = class_of(m->class_);
+	t->weight = m->weight;
+	t->block_us = m->block_us;
+	t->quota = m->quota;
+	t->reserve = m->reserve;
+	t->sms = m->sms;
+	t->parts = m->sms || c->d->config.policy->places;
+	t->pool = at->pool;
+	t->solo = !at->pool;
+	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	cot_tenant_set_name(t, m->name);
+	cot_tenant_announce(t);
+	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
+		 t->id, (int)c->pid, at->pool ? "a pool" : "no pool");
+	send_registered(c, m->h.seq, t, m->gpu, at->note);
+}
+
+/* ---- where it runs ---- */
+
+static const char *note_on_shares(const struct cot_policy_ops *policy,
+				  const struct cot_msg_register *m)
+{
+	static char note[256];
+
+	if ((!m->quota && !m->reserve) || policy->one_pool)
+		return NULL;
+	(void)snprintf(
+		note, sizeof(note),
+		"the policy '%s' keeps quotas, but takes nothing back for a reserve, and has "
+		"latency and batch programs take turns; 'policy: smguard' in the daemon's "
+		"configuration shares the SMs",
+		policy->name);
+	return note;
+}
+
+/* As its user wants it; `p` NULL: alone. */
+static void finish_in(struct conn *c, const struct cot_msg_register *m, struct pool *p)
+{
+	const struct place at = {.pool = p, .note = note_on_shares(c->d->config.policy, m)};
+
+	finish(c, m, &at);
+}
+
+static void wait_for(struct conn *c, const struct cot_msg_register *m, struct pool *p)
+{
+	c->register_ = malloc(sizeof(*m));
+	if (!c->register_) {
+		finish(c, m, &without_mps);
+		return;
+	}
+	*c->register_ = *m;
+	c->wait_pool = p;
+}
+
+static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
+{
+	struct daemon *d = c->d;
+	struct pool *p = cot_pool_get(d, class_of(m->class_), d->config.policy->one_pool, gpu);
+	int rc;
+
+	if (p && !cot_pool_serves(p, c->uid)) {
+		finish(c, m, &beside_other_user);
+		return;
+	}
+	rc = p ? cot_pool_want(p, c->uid) : -ENAMETOOLONG;
+	if (rc == -EINPROGRESS)
+		wait_for(c, m, p);
+	else if (rc)
+		finish(c, m, &without_mps);
+	else
+		finish_in(c, m, p);
+}
+
+void cot_register_pool_settled(struct pool *p)
+{
+	struct daemon *d = p->d;
+	unsigned i;
+
+	for (i = 0; i < MAX_CONNS; i++) {
+		struct conn *c = &d->conns[i];
+		struct cot_msg_register *m = c->register_;
+
+		if (!conn_is_open(c) || c->wait_pool != p)
+			continue;
+		c->wait_pool = NULL;
+		c->register_ = NULL;
+		if (p->state == POOL_UP)
+			finish_in(c, m, p);
+		else
+			finish(c, m, &without_mps);
+		free(m);
+	}
+}
+
+/* ---- whether it may ---- */
+
+static bool may_register(struct conn *c, const struct cot_msg_register *m)
+{
+	enum cot_class cls = class_of(m->class_);
+	struct cot_error err;
+
+	if (m->class_ > COT_CLASS_BATCH || m->weight < COT_WEIGHT_MIN ||
+	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
+		cot_answer_refuse(c, m->h.seq,
+				  "the class, the weight or the block time is out of range");
+		return false;
+	}
+	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
+		cot_answer_refuse(c, m->h.seq, "%s", err.text);
+		return false;
+	}
+	if (cot_access_start(c, &err) < 0) {
+		put_off(c, m->h.seq, err.text);
+		return false;
+	}
+	if (m->reserve && cot_access_reserve(cls, &err) < 0) {
+		cot_answer_refuse(c, m->h.seq, "%s", err.text);
+		return false;
+	}
+	if (!cot_gpus_mask(&c->d->gpus, m->gpu)) {
+		cot_answer_refuse(
+			c, m->h.seq,
+			"there is no GPU '%s' here; expected a number below %u, a UUID, a list "
+			"of them, or all",
+			m->gpu, c->d->gpus.n);
+		return false;
+	}
+	return true;
+}
+
+void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
+{
+	const struct cot_config *config = &c->d->config;
+	uint64_t mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+
+	if (c->d->stopping) { /* the client then asks the next daemon */
+		cot_conn_close(c);
+		return;
+	}
+	if (c->wait_pool || !may_register(c, m))
+		return;
+	if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))
+		finish_in(c, m, NULL);
+	else
+		join(c, m, (unsigned)__builtin_ctzll(mask));
+}

@@ -1,0 +1,13 @@
+/* REGISTER: `cotenant run` announces a program before it becomes the program. */
+#ifndef COT_DAEMON_REGISTER_H
+#define COT_DAEMON_REGISTER_H
+
+struct conn;
+struct cot_msg_register;
+struct pool;
+
+void cot_register_packet(struct conn *c, const struct cot_msg_register *m);
+/* The pool that REGISTERs wait for came up or failed. */
+void cot_register_pool_settled(struct pool *p);
+
+#endif
