@@ -1,6 +1,7 @@
 /*
  * What the daemon, the library, the command line, the simulator and policies have in common: times,
- * bounds, classes, modes and shares. Part of policy.h; constants and plain structs only.
+ * bounds, classes, modes, shares and times of requests. Part of policy.h; constants and plain
+ * structs only.
  */
 #ifndef COTENANT_WORDS_H
 #define COTENANT_WORDS_H
@@ -45,6 +46,22 @@ enum cot_mode {
 /* A part of a GPU: a number of its SMs, or a percentage of them. Both 0: no share was given. */
 struct cot_share {
 	uint16_t sms, pct;
+};
+
+/* How far back a window of request times looks. */
+enum cot_horizon {
+	COT_HORIZON_1S,
+	COT_HORIZON_10S,
+	COT_HORIZON_60S,
+	COT_N_HORIZONS,
+};
+
+/* Requests that ended within a window, and how long they took. Without any (n == 0) all is 0. */
+struct cot_times {
+	uint64_t n;
+	uint64_t n_missed; /* took longer than the target was when they ended */
+	uint64_t p50_ns, p95_ns,
+		p99_ns; /* nearest rank; see src/metrics/requests.h for the error */
 };
 
 #endif

@@ -15,6 +15,7 @@ FOLDERS = {
                   r"test_sim_|cli_test_(sim|bad_scenario|list|model)$|test_daemon_config|fuzz_config", None),
     "src/proto": (r"test_proto$|fuzz_proto", r"test_daemon_|fuzz_|test_shim_", r"integration_daemon_(basics|packets)"),
     "src/model": (r"test_model_|test_study_contention", r"cli_test_model|test_policy_|test_sched_", None),
+    "src/metrics": (r"test_metrics_", r"test_sim_", None),
     "src/ptx": (r"test_ptx_(edit|errors|parse|samples|verify)|fuzz_ptx$", r"test_ptx_|fuzz_ptx|cli_test_ptx$", None),
     "src/ptx/pass": (r"test_ptx_pass_", r"test_ptx_|fuzz_ptx|cli_test_ptx", None),
     "src/policy": (r"test_policy_|test_sched_policies|test_sched_work", r"test_sched_|test_sim_(policies|works)", None),

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Values below 2^SUB_BITS have a bucket each; above, SUB per power of two. */
-#define SUB_BITS  8
-#define SUB	  (1u << SUB_BITS)
-#define N_BUCKETS ((64 - SUB_BITS + 1) * SUB)
+#include "base/buckets.h"
+
+#define SUB_BITS  8u
+#define N_BUCKETS COT_BUCKETS(64u, SUB_BITS)
 
 /* `excess` sums what the values have beyond the bucket's lowest one, so that it does not overflow.
  */
@@ -17,23 +17,6 @@ struct cot_hist {
 	uint64_t n, max;
 	struct bucket buckets[N_BUCKETS];
 };
-
-static unsigned bucket_of(uint64_t v)
-{
-	unsigned shift;
-
-	if (v < SUB)
-		return (unsigned)v;
-	shift = 63u - (unsigned)__builtin_clzll(v) - SUB_BITS;
-	return (shift + 1) * SUB + (unsigned)((v >> shift) - SUB);
-}
-
-static uint64_t lowest_of(unsigned bucket)
-{
-	if (bucket < SUB)
-		return bucket;
-	return (uint64_t)(SUB + bucket % SUB) << (bucket / SUB - 1);
-}
 
 struct cot_hist *cot_hist_create(void)
 {
@@ -47,11 +30,11 @@ void cot_hist_destroy(struct cot_hist *h)
 
 void cot_hist_add(struct cot_hist *h, uint64_t value)
 {
-	unsigned i = bucket_of(value);
+	unsigned i = cot_bucket_of(value, SUB_BITS);
 	struct bucket *b = &h->buckets[i];
 
 	b->n++;
-	b->excess += value - lowest_of(i);
+	b->excess += value - cot_bucket_lowest(i, SUB_BITS);
 	h->n++;
 	if (value > h->max)
 		h->max = value;
@@ -88,7 +71,7 @@ double cot_hist_quantile(const struct cot_hist *h, double q)
 	for (i = 0; i < N_BUCKETS; i++) {
 		seen += h->buckets[i].n;
 		if (seen >= rank)
-			return mean_of(&h->buckets[i], lowest_of(i));
+			return mean_of(&h->buckets[i], cot_bucket_lowest(i, SUB_BITS));
 	}
 	return (double)h->max;
 }
