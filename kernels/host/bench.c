@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/embedded.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 #include "kernels/host/ptx.h"
 
 /* In the order of the paper's table 3. */

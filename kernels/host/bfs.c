@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { LEVELS, FIRST, EDGES, ANY };
 enum { THREADS = 1024, WARP = 32, MAX_DEGREE = 11, MAX_LEVELS = 64 };

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "kernels/exact_math.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { CALL, PUT, PRICE, STRIKE, YEARS };
 enum { THREADS = 128, CHECKED = 1 << 20 };

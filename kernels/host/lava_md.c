@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 #include "kernels/exact_math.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { BOXES, POSITIONS, CHARGES, FORCES };
 enum { THREADS = 128, PARTICLES = 100, NEIGHBOURS = 26, CHECKED = 48 };

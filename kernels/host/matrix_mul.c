@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { C, A, B };
 enum { TILE = 32, CHECKED = 1 << 14, GROUP = 16 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { KEY, DIGEST, N_FOUND, TRACES };
 enum { THREADS = 384, CHECKED = 1 << 14 };

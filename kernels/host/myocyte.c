@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "kernels/exact_math.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { STATE, INPUTS };
 enum { THREADS = 32, N_VARIABLES = 8, N_INPUTS = 4, CHECKED = 64 };

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { RECORDS, DISTANCES };
 enum { THREADS = 256, CHECKED = 1 << 22, MAX_GRID_X = 65535 };

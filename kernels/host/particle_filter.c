@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "kernels/exact_math.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { X, Y, SEEDS, WEIGHTS, PIXELS, DISK_X, DISK_Y, SUMS, CDF, NEW_X, NEW_Y };
 enum { THREADS = 128, SIDE = 256, RADIUS = 5, BACKGROUND = 100, FOREGROUND = 228 };

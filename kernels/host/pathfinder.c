@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { WALL, FIRST, SECOND };
 enum { BLOCK = 256, BORDER = 20, STRIDE = BLOCK - 2 * BORDER };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 #define MAX_THREADS 128u
 #define MAX_LENGTH  7u

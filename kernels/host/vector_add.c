@@ -1,6 +1,6 @@
 #include <errno.h>
 
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 enum { A, B, C };
 enum { THREADS = 256, CHECKED = 1 << 22 };

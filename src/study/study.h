@@ -1,6 +1,7 @@
 /*
  * A published evaluation that `cotenant reproduce` repeats, and what all of them share. To add one:
- * a folder beside this file whose study.c has a struct cot_study, and a line in cli/reproduce.c.
+ * a folder NAME beside this file whose NAME.c has a struct cot_study, and a line in
+ * cli/reproduce.c.
  */
 #ifndef COT_STUDY_STUDY_H
 #define COT_STUDY_STUDY_H

@@ -1,4 +1,4 @@
-#include "kernels/host/parts.h"
+#include "kernels/host/inside.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
  * What the host halves of the benchmarks are made of: buffers, steps and comparisons. Inside
  * kernels/host only.
  */
-#ifndef COT_KERNELS_HOST_PARTS_H
-#define COT_KERNELS_HOST_PARTS_H
+#ifndef COT_KERNELS_HOST_INSIDE_H
+#define COT_KERNELS_HOST_INSIDE_H
 
 #include "kernels/host/bench.h"
 
