@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from livebench import cells, control, events, figures, process, svg
 
@@ -75,6 +76,13 @@ class Plan(unittest.TestCase):
             cells.choose(cells.make_cells(4, 1), ["a1.pool"])
         with self.assertRaises(ValueError):
             cells.only_ways(cells.make_cells(4, 1), ["parts65"])
+
+    def test_sizes_of_each_latency_program(self):
+        def cell(group):
+            return next(c for c in cells.make_cells(4, 1) if c.id == f"{group}.parts.r0")
+        with mock.patch.dict(cells.DEALS, {"parts24-40-64": cells.Deal(24, latency=(40, 64))}):
+            self.assertIn("parts24-40-64", [w.label for w, _ in cell("c2").windows])
+            self.assertNotIn("parts24-40-64", [w.label for w, _ in cell("c4").windows])
 
     def test_only_some_ways(self):
         chosen = cells.only_ways(cells.choose(cells.make_cells(4, 1), ["c3"]),
@@ -180,7 +188,8 @@ class DryRuns(unittest.TestCase):
         again = self.run_it("--only", "a1.plain,a1.pools,a1.rotate")
         self.assertNotIn("] a1.plain", again.stdout)
         ways = {r["way"] for r in self.result()["rows"]}
-        self.assertEqual(ways, {"timeslice", "mps", "pools", "pools-drain", "rotate"})
+        self.assertEqual(ways, {"timeslice", "mps-latency-only", "mps", "latency-only",
+                                "pools", "pools-drain", "rotate"})
         for name in ("table.md", "plot.svg", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
 
@@ -216,11 +225,13 @@ class DryRuns(unittest.TestCase):
                               for c in self.result()["cells"]], expected)
 
     def test_sweeps(self):
-        done = self.run_it("--only", "slices,blocks,context,cost")
+        done = self.run_it("--only", "slices,blocks,context,cost,sizes")
         self.assertEqual(done.returncode, 0, done.stderr)
         result = self.result()
         self.assertEqual(len(result["slices"]), len(cells.SLICES_US))
         self.assertEqual(len(result["blocks"]), 10)
+        sizes = [(r["spec"], r["sms"]) for r in figures.make_sizes(result["cells"])]
+        self.assertEqual(len(set(sizes)), 3 * len(cells.SIZES))
         self.assertTrue(result["cost"]["checks"])
 
     def test_a_failing_program_is_reported_and_tried_again(self):

@@ -26,11 +26,13 @@ class Deal:
     """Who gets which SMs under the policy `parts`."""
     batch_sms: int = 0  # the first so many, for all batch programs together; 0: as the policy likes
     rest: bool = False  # a latency program has to stay on the others
+    latency: tuple = ()  # of each latency program; only for mixes of so many
 
 
 # The label of a window, and how the SMs are dealt out in it.
 DEALS = {"parts": Deal(), "parts32": Deal(32), "parts64": Deal(64), "parts96": Deal(96),
          "parts112": Deal(112), "parts64-rest": Deal(64, True)}
+SIZES = (16, 24, 32, 40, 48, 64, 80, 96, 112, 132)
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Cell:
 
 ALL_WAYS = ("plain", "mps", "mps70", "pools", "parts", "rotate", "mps50", "mps30")
 WITH_SOLO = ALL_WAYS + ("pools-solo",)  # the latency program outside the pools
+# What a way itself costs: the latency programs in it, while the batch programs are paused.
+QUIET = {"mps": "mps-latency-only", "pools": "latency-only", "parts": "parts-latency-only"}
 # These ways tell less than the others: their cells come later.
 LATER = {"pools-solo": 9, "mps50": 9, "mps30": 9}
 
@@ -100,20 +104,23 @@ def _windows(group, start, rounds):
     """What tells of batch programs alone is measured once, the rest in rounds."""
     batch = tuple(_names("B", group.batch))
     once = again = last = ()
+    quiet = (Window(QUIET.get(start), tuple(_names("L", group.latency))),)
     if start == "plain":
         once = tuple(Window(f"alone:{n}", (n,)) for n, _ in _first_of_each("B", group.batch))
         again = tuple(Window(f"alone:{n}", (n,)) for n, _ in _first_of_each("L", group.latency)) + \
             (Window("timeslice"),)
     elif start == "pools":
-        if len(group.latency) > 1:
-            once = (Window("latency-only", tuple(_names("L", group.latency))),)
+        once = quiet
         again = (Window(start),)
         if group.starts == ALL_WAYS or group.starts == WITH_SOLO:
             last = (Window("pools-drain", commands=("pool:batch --mode drain",)),)
     elif start == "parts":
-        again = tuple(Window(label, deal=deal) for label, deal in DEALS.items())
+        once = quiet
+        again = tuple(Window(label, deal=deal) for label, deal in DEALS.items()
+                      if not deal.latency or len(deal.latency) == len(group.latency))
     else:
-        once = (Window("mps-batch", batch),) if start == "mps" and len(batch) > 1 else ()
+        if start == "mps":
+            once = quiet + ((Window("mps-batch", batch),) if len(batch) > 1 else ())
         again = (Window(start),)
     return once + again * rounds + last
 
@@ -140,6 +147,8 @@ GROUPS = [
           ("req-parts-first@1ms",) * 2, ("hog",), ("mps", "pools"), "pair"),
     Group("cold", "ResNet-50 graph alone, with and without what it left in the caches",
           ("resnet-graph@low", "resnet-graph-cold"), (), ("plain",), "cold"),
+    Group("sizes", "latency programs alone, on more and more SMs",
+          ("resnet-graph@high", "bert-graph@low", "gpt@low"), (), ("parts",), "sizes"),
     Group("cost", "what control costs a program that has the GPU alone", (), (), ("cost",), "cost"),
     Group("a4", "100 us requests; four 40 ms-kernel programs", ("req",), ("hog",) * 4),
     Group("c1", "two times 100 us requests; two 40 ms-kernel programs",
@@ -157,6 +166,10 @@ GROUPS = [
           ("resnet-graph@high",), ("gemm",)),
     Group("c3", "ResNet-50 and BERT graphs; GEMM", ("resnet-graph@low", "bert-graph@low"),
           ("gemm",)),
+    Group("g2", "GPT decoder, 80 % of the time; memory copies by a kernel",
+          ("gpt@busy",), ("copy",)),
+    Group("c4", "ResNet-50 and BERT graphs, GPT decoder; GEMM",
+          ("resnet-graph@low", "bert-graph@low", "gpt@low"), ("gemm",)),
     Group("b2-medium", "BERT graph, medium load; ResNet-50 training, BERT training",
           ("bert-graph@medium",), ("resnet-train", "bert-train")),
     Group("b2-high", "BERT graph, high load; ResNet-50 training, BERT training",
@@ -200,6 +213,9 @@ def _sweep(group, start):
         return (alone, both) + ((Window(start), *steps) if start == "pools" else ()), 0
     if group.kind == "cold":
         return (alone, Window("alone:L2", ("L2",))), 0
+    if group.kind == "sizes":
+        return tuple(Window(f"size:{n}", (name,), (f"{name} --sms {n}",), 0.5, 0.3)
+                     for name, _ in _first_of_each("L", group.latency) for n in SIZES), 0
     if group.kind == "slices":
         steps = tuple(Window(f"slice:{us}", commands=(f"pool:batch --slice {us}us",),
                              scale=0.6, settle_s=0.4) for us in SLICES_US)

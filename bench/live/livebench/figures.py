@@ -10,8 +10,8 @@ SUM_POOLS, SUM_ROTATE = 0.95, 0.85
 # For whom the targets are (draining is for programs with short blocks). The others are what one
 # would use instead.
 OURS = ("pools", "pools-solo", "rotate")
-WAY_ORDER = ("timeslice", "mps", "mps70", "mps50", "mps30", "latency-only", "pools", "pools-drain",
-             "pools-solo", "rotate", *DEALS)
+WAY_ORDER = ("timeslice", "mps-latency-only", "mps", "mps70", "mps50", "mps30", "latency-only",
+             "pools", "pools-drain", "pools-solo", "rotate", "parts-latency-only", *DEALS)
 FEWER_THREADS = ("mps70", "mps50", "mps30")
 
 
@@ -348,6 +348,21 @@ def make_cold(cells):
             rows.append({"spec": cell["tenants"][name]["spec"],
                          **_latency_of(window["programs"][name])})
     return rows
+
+
+def make_sizes(cells):
+    """What requests take alone on so many SMs."""
+    found = {}
+    for cell in cells:
+        if cell["group"] != "sizes" or cell.get("status") != "ok":
+            continue
+        for window in cell["windows"]:
+            (name, f), = window["programs"].items()
+            key = (cell["tenants"][name]["spec"], int(window["label"].partition(":")[2]))
+            found.setdefault(key, []).append(f)
+    return [{"spec": spec, "sms": n, "repeats": len(fs),
+             **{k: spread([f[k] for f in fs]) for k in ("p50_us", "p99_us")}}
+            for (spec, n), fs in found.items()]
 
 
 def make_cost(cells):

@@ -1,7 +1,7 @@
 """The programs that share the GPU: what they are called here, and how they are started."""
 from dataclasses import dataclass
 
-LOADS = {"low": 0.10, "medium": 0.30, "high": 0.60}
+LOADS = {"low": 0.10, "medium": 0.30, "high": 0.60, "busy": 0.80}
 
 # About how long a request takes alone on an H200, in ms: fixes the gaps, so that all ways are asked
 # the same. The duty that came of it is measured and reported.

@@ -145,6 +145,18 @@ def _cold(cells):
                     [[r["spec"], r["n"], _ms(r["p50_us"]), _ms(r["p99_us"])] for r in rows])]
 
 
+def _sizes(cells):
+    rows = figures.make_sizes(cells)
+    if not rows:
+        return []
+    most = {r["spec"]: _mid(r["p99_us"]) for r in rows}  # the last is all of the GPU
+    return ["### Alone on a part\n\nOne latency program at a time, nothing else on the GPU, by the "
+            "policy `parts`.\n\n"
+            + table(["program", "SMs", "p50 ms", "p99 ms", "p99 / on all"],
+                    [[r["spec"], r["sms"], _spread(r["p50_us"], _ms), _spread(r["p99_us"], _ms),
+                      _number(_mid(r["p99_us"]) / most[r["spec"]])] for r in rows])]
+
+
 def _cost(cells):
     cost = figures.make_cost(cells)
     if not cost:
@@ -187,5 +199,5 @@ def markdown(result):
     if facts.get("fake"):
         head[0] = "# Live benchmark: DRY RUN, invented figures"
     parts = _mixes(rows) + _slices(cells) + _blocks(cells) + _context(cells) + _parts(cells) + \
-        _cold(cells) + _cost(cells) + _failures(cells)
+        _sizes(cells) + _cold(cells) + _cost(cells) + _failures(cells)
     return "\n".join(head) + "\n\n" + "\n\n".join(parts) + "\n"

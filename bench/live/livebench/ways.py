@@ -247,8 +247,8 @@ class Parts(Cotenant):
         elif batch:
             self.command(f"{batch[0]} --sms {n or 'none'}")
         rest = (gpu_sms - n) // len(latency) // unit * unit if deal.rest else "none"
-        for name in latency:
-            self.command(f"{name} --sms {rest}")
+        for name, sms in zip(latency, deal.latency or [rest] * len(latency)):
+            self.command(f"{name} --sms {sms}")
         process.wait_for(lambda: self._all_have(batch, n), PLACED_S, 0.05)
         return n or None
 
