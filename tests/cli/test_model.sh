@@ -86,7 +86,10 @@ says "$work/err" "m.csv:6:1: seconds is 6 after 6; expected times that grow"
 # What was measured on an H200: the contention model predicts mixes that it was not trained with, and
 # the power model powers.
 measured=$SOURCE_DIR/results/h200/2026-11-22/contention
-expect 0 model check "$measured/contention.jsonl"
+for run in contention shared; do
+	gzip -dc "$measured/$run.jsonl.gz" >"$work/$run.jsonl"
+done
+expect 0 model check "$work/contention.jsonl"
 # below GROUP LIMIT: the mean error of these mixes, in per cent
 below() {
 	awk -v group="$1" -v limit="$2" '
@@ -105,36 +108,36 @@ below "pairs" 4
 grep -q "on the same SMs" "$work/out" && fail "no kernels shared SMs, but they are in the table"
 says "$work/out" "issue_width 4.01"
 cp "$work/out" "$work/text"
-"$COTENANT" model check - <"$measured/contention.jsonl" >"$work/out" 2>"$work/err" || fail "standard input: $(cat "$work/err")"
+"$COTENANT" model check - <"$work/contention.jsonl" >"$work/out" 2>"$work/err" || fail "standard input: $(cat "$work/err")"
 cmp -s "$work/out" "$work/text" || fail "standard input gives another result"
-expect 0 model check "$measured/contention.jsonl" --points
+expect 0 model check "$work/contention.jsonl" --points
 says "$work/out" "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"
-expect 0 model check "$measured/contention.jsonl" --points --json -
+expect 0 model check "$work/contention.jsonl" --points --json -
 says "$work/out" '"schema": "cotenant.model.check/1"'
 says "$work/out" '"what": "read16x2/64 on 64 SMs + fma4/64 on 68 SMs"'
 # Two kernels on the same SMs: right while issue slots are left; then the
 # first has the advantage, unless the second never waits.
-expect 0 model check "$measured/shared.jsonl"
+expect 0 model check "$work/shared.jsonl"
 below "alone on other SMs" 3
 awk '/^issue slots left/ { left = $5 < 0.08 && $6 > 75 }
 	/^all used, the second waits/ { used = $10 > 0.9 && $12 < 0.4 }
 	/^all used, it never waits/ { greedy = $10 < 0.5 && $12 > 0.6 }
 	END { exit !(left && used && greedy) }' "$work/out" || fail "on the same SMs: $(tail -n 4 "$work/out")"
-expect 0 model check "$measured/shared.jsonl" --points
+expect 0 model check "$work/shared.jsonl" --points
 says "$work/out" "mix64/32 + mix64/32 on 8 SMs"
-expect 0 model check "$measured/shared.jsonl" --json -
+expect 0 model check "$work/shared.jsonl" --json -
 says "$work/out" '"slots": "all used, it never waits"'
-expect 0 model powers "$measured/contention.jsonl" --train-with "$(sed -n 's/.*--train-with "\(.*\)".*/\1/p' "$measured/README.md")"
+expect 0 model powers "$work/contention.jsonl" --train-with "$(sed -n 's/.*--train-with "\(.*\)".*/\1/p' "$measured/README.md")"
 cmp -s "$work/out" "$measured/power.csv" || fail "power.csv is not what its command makes"
-expect 0 model powers "$measured/contention.jsonl"
+expect 0 model powers "$work/contention.jsonl"
 says "$work/out" "workload,seconds,power_w,"
 expect 0 model train "$measured/power.csv"
 awk '/^test, system power/ { found = 1; exit !($9 < 6.39 && $12 < 10.1) } END { exit !found }' "$work/out" ||
 	fail "test, system power: $(tail -n 1 "$work/out")"
-sed '/"kind":"power"/d' "$measured/contention.jsonl" >"$work/rates.jsonl"
+sed '/"kind":"power"/d' "$work/contention.jsonl" >"$work/rates.jsonl"
 expect 2 model powers "$work/rates.jsonl"
 says "$work/err" "rates.jsonl: no power was measured with nothing running"
-grep -v '"kernel":"chase","memory":"dram"' "$measured/contention.jsonl" >"$work/chaseless.jsonl"
+grep -v '"kernel":"chase","memory":"dram"' "$work/contention.jsonl" >"$work/chaseless.jsonl"
 expect 2 model check "$work/chaseless.jsonl"
 says "$work/err" "nothing in it says how long one access to memory takes; expected 'chase'"
 
