@@ -37,7 +37,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 4
+#define COT_POLICY_ABI 5
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -84,8 +84,8 @@ struct cot_entity {
 	uint32_t slice_us;     /* last acknowledged; COT_SLICE_DRIVER at first */
 	enum cot_mode mode; /* last acknowledged; COT_MODE_SWITCH at first, the driver's default */
 	uint32_t block_us;  /* longest thread block; 0 = not known for every program in it */
-	uint32_t target_p99_us;	 /* the strictest target of its tenants; 0 = no tenant has one */
-	uint32_t n_failed;	 /* freezes that failed since the last one that succeeded */
+	uint32_t target_p99_us; /* the strictest p99 target of its tenants; 0 = no tenant has one */
+	uint32_t n_failed;	/* freezes that failed since the last one that succeeded */
 	struct cot_entity *next; /* in order of entity_up(); use cot_for_each_entity() */
 	void *own;		 /* entity_bytes; zeroed at entity_up() and for a new policy */
 };
@@ -108,7 +108,7 @@ struct cot_tenant {
 	uint32_t pool; /* id of its pool; 0 = it stands alone, and its entity has the tenant's id */
 	enum cot_activity activity;
 	uint32_t block_us;	   /* longest thread block, as stated by the user; 0 = not known */
-	uint32_t target_p99_us;	   /* the user's target; 0 = none */
+	struct cot_target target;  /* what the user wants of it */
 	struct cot_entity *entity; /* NULL while it is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
 	struct cot_share quota;	   /* the most that its works may have together */
@@ -226,13 +226,14 @@ enum cot_change {
 	COT_CHANGED_WEIGHT = 1u << 1,
 	COT_CHANGED_GPU = 1u << 2,
 	COT_CHANGED_ACTIVITY = 1u << 3,
-	COT_CHANGED_HINTS = 1u << 4, /* block_us, target_p99_us */
+	COT_CHANGED_HINTS = 1u << 4, /* block_us */
 	COT_CHANGED_HELD = 1u << 5,
 	COT_CHANGED_RUN =
 		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
 	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms; `want` of its works */
 	COT_CHANGED_PARTS =
 		1u << 8, /* part_sms, part_unit; `part` without an action of this policy */
+	COT_CHANGED_TARGET = 1u << 9,
 };
 
 struct cot_policy;

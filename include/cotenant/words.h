@@ -1,7 +1,7 @@
 /*
  * What the daemon, the library, the command line, the simulator and policies have in common: times,
- * bounds, classes, modes, shares and times of requests. Part of policy.h; constants and plain
- * structs only.
+ * bounds, classes, modes, shares, targets and times of requests. Part of policy.h; constants and
+ * plain structs only.
  */
 #ifndef COTENANT_WORDS_H
 #define COTENANT_WORDS_H
@@ -47,6 +47,23 @@ enum cot_mode {
 struct cot_share {
 	uint16_t sms, pct;
 };
+
+/* What a user wants of a program. COT_TARGET_NONE with amount 0: nothing was said. */
+enum cot_target_kind {
+	COT_TARGET_NONE,
+	COT_TARGET_P99,	     /* 99 % of its requests take at most `amount` us, from their arrival */
+	COT_TARGET_SLOWDOWN, /* the same, at most amount/1000 of its p99 alone on the GPU */
+	COT_TARGET_RATE,     /* it gets on at no less than amount/1000 of its rate alone */
+};
+struct cot_target {
+	enum cot_target_kind kind;
+	uint32_t amount;
+};
+
+#define COT_TARGET_P99_US_MAX	    3600000000u
+#define COT_TARGET_SLOWDOWN_PML_MIN 1000u
+#define COT_TARGET_SLOWDOWN_PML_MAX 1000000u
+#define COT_TARGET_RATE_PML_MAX	    1000u
 
 /* How far back a window of request times looks. */
 enum cot_horizon {

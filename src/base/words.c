@@ -7,6 +7,7 @@
 
 const char *const cot_class_words[] = {"latency", "batch"};
 const char *const cot_mode_words[] = {"driver", "drain", "switch"};
+const char *const cot_target_words[] = {"none", "p99", "slowdown", "rate"};
 
 bool cot_word_read(const char *text, const char *const *words, unsigned n, unsigned *ret_number)
 {
@@ -55,4 +56,21 @@ const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX])
 		(void)snprintf(buf, COT_SHARE_WORD_MAX, "%u%s", share.sms ? share.sms : share.pct,
 			       share.sms ? "sm" : "%");
 	return buf;
+}
+
+bool cot_target_is_valid(struct cot_target target)
+{
+	switch (target.kind) {
+	case COT_TARGET_NONE:
+		return !target.amount;
+	case COT_TARGET_P99:
+		return target.amount && target.amount <= COT_TARGET_P99_US_MAX;
+	case COT_TARGET_SLOWDOWN:
+		return target.amount >= COT_TARGET_SLOWDOWN_PML_MIN &&
+		       target.amount <= COT_TARGET_SLOWDOWN_PML_MAX;
+	case COT_TARGET_RATE:
+		return target.amount && target.amount <= COT_TARGET_RATE_PML_MAX;
+	default:
+		return false;
+	}
 }

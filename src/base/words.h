@@ -1,6 +1,6 @@
 /*
- * The words of classes, modes and shares, and shares in 16 bits, for everyone: "latency", "batch";
- * "drain"; "50%", "66sm". libc only; pure.
+ * The words of classes, modes, shares and kinds of targets, and shares in 16 bits, for everyone:
+ * "latency", "batch"; "drain"; "50%", "66sm"; "p99". libc only; pure.
  */
 #ifndef COT_BASE_WORDS_H
 #define COT_BASE_WORDS_H
@@ -11,6 +11,7 @@
 /* The words, by number. */
 extern const char *const cot_class_words[2];
 extern const char *const cot_mode_words[3];
+extern const char *const cot_target_words[4];
 
 /* Finds `text` among the words. False: it is none of them, or NULL. */
 bool cot_word_read(const char *text, const char *const *words, unsigned n, unsigned *ret_number);
@@ -27,6 +28,9 @@ static inline bool cot_share_is_valid(struct cot_share share)
 {
 	return share.pct <= 100 && share.sms <= COT_SMS_MAX && (!share.pct || !share.sms);
 }
+
+/* Within the bounds of its kind. */
+bool cot_target_is_valid(struct cot_target target);
 
 /* In messages and files: 0 = none; 1..100 = percent; COT_SHARE_SMS | n = n SMs. */
 #define COT_SHARE_SMS 0x8000u

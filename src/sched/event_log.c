@@ -57,11 +57,12 @@ static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
-		       " ready=%d block_us=%" PRIu32 " target_us=%" PRIu32
+		       " ready=%d block_us=%" PRIu32 " target=%s amount=%" PRIu32
 		       " quota=%s reserve=%s sms=%s",
 		       NAME(cot_class_words, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
-		       t->block_us, t->target_p99_us, share_text(t->quota, quota),
-		       share_text(t->reserve, reserve), share_text(t->sms, sms));
+		       t->block_us, NAME(cot_target_words, t->target.kind), t->target.amount,
+		       share_text(t->quota, quota), share_text(t->reserve, reserve),
+		       share_text(t->sms, sms));
 }
 
 static void print_work(char *s, size_t size, const struct cot_work_desc *w)
@@ -293,7 +294,8 @@ static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 	t->pool = number_of(r, "pool=");
 	t->ready = flag_of(r, "ready=");
 	t->block_us = number_of(r, "block_us=");
-	t->target_p99_us = number_of(r, "target_us=");
+	t->target.kind = (enum cot_target_kind)NAME_OF(r, "target=", cot_target_words);
+	t->target.amount = number_of(r, "amount=");
 	t->quota = share_of(r, "quota=");
 	t->reserve = share_of(r, "reserve=");
 	t->sms = share_of(r, "sms=");

@@ -3,8 +3,8 @@
  * daemon decided can be read, kept, and played again in a test or a simulation. Actions are in the
  * log for readers and for comparison; playing needs the events only.
  *
- *     1000000 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 target_us=0
- *             quota=50% reserve=0 sms=0                               (on the same line)
+ *     1000000 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0
+ *             target=p99 amount=5000 quota=50% reserve=0 sms=0        (on the same line)
  *     1000000 > slice 3 seq=1 us=100
  *     1210000 done 3 seq=1 status=0
  *     1300000 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8

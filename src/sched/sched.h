@@ -61,7 +61,7 @@ struct cot_tenant_desc {
 	uint32_t pool; /* 0 = it stands alone. Fixed when it joins; the pool may come up later */
 	bool ready;    /* stands alone: has channel groups, and its library listens. Else ignored */
 	uint32_t block_us;
-	uint32_t target_p99_us;
+	struct cot_target target;
 	struct cot_share quota, reserve, sms;
 };
 

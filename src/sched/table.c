@@ -103,8 +103,9 @@ static unsigned sum_up(struct cot_sched *s, struct sched_entity *e)
 		all_known &= t->block_us != 0;
 		if (t->block_us > block_us)
 			block_us = t->block_us;
-		if (t->target_p99_us && (!target_us || t->target_p99_us < target_us))
-			target_us = t->target_p99_us;
+		if (t->target.kind == COT_TARGET_P99 &&
+		    (!target_us || t->target.amount < target_us))
+			target_us = t->target.amount;
 	}
 	activity = active    ? COT_ACTIVITY_ACTIVE
 		   : unknown ? COT_ACTIVITY_UNKNOWN
@@ -114,8 +115,10 @@ static unsigned sum_up(struct cot_sched *s, struct sched_entity *e)
 	weight = weight ? weight : COT_WEIGHT_MIN;
 	if (weight != e->pub.weight)
 		what |= COT_CHANGED_WEIGHT;
-	if (block_us != e->pub.block_us || target_us != e->pub.target_p99_us)
+	if (block_us != e->pub.block_us)
 		what |= COT_CHANGED_HINTS;
+	if (target_us != e->pub.target_p99_us)
+		what |= COT_CHANGED_TARGET;
 	if (activity != e->pub.activity) {
 		what |= COT_CHANGED_ACTIVITY;
 		e->pub.activity_since_ns = s->policy.now_ns;
@@ -240,6 +243,11 @@ static bool is_same_share(struct cot_share a, struct cot_share b)
 	return a.sms == b.sms && a.pct == b.pct;
 }
 
+static bool is_same_target(struct cot_target a, struct cot_target b)
+{
+	return a.kind == b.kind && a.amount == b.amount;
+}
+
 static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 {
 	unsigned what = 0;
@@ -250,8 +258,10 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 		what |= COT_CHANGED_WEIGHT;
 	if (t->gpu_mask != d->gpu_mask)
 		what |= COT_CHANGED_GPU;
-	if (t->block_us != d->block_us || t->target_p99_us != d->target_p99_us)
+	if (t->block_us != d->block_us)
 		what |= COT_CHANGED_HINTS;
+	if (!is_same_target(t->target, d->target))
+		what |= COT_CHANGED_TARGET;
 	if (!is_same_share(t->quota, d->quota) || !is_same_share(t->reserve, d->reserve) ||
 	    !is_same_share(t->sms, d->sms))
 		what |= COT_CHANGED_SHARES;
@@ -259,7 +269,7 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 	t->weight = d->weight;
 	t->gpu_mask = d->gpu_mask;
 	t->block_us = d->block_us;
-	t->target_p99_us = d->target_p99_us;
+	t->target = d->target;
 	t->quota = d->quota;
 	t->reserve = d->reserve;
 	t->sms = d->sms;
@@ -306,7 +316,8 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
 	    d->weight > COT_WEIGHT_MAX || d->pool == id || !cot_share_is_valid(d->quota) ||
-	    !cot_share_is_valid(d->reserve) || !cot_share_is_valid(d->sms))
+	    !cot_share_is_valid(d->reserve) || !cot_share_is_valid(d->sms) ||
+	    !cot_target_is_valid(d->target))
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);

@@ -100,13 +100,36 @@ static void test_what_is_no_share(void **state)
 	assert_string_equal(cot_share_word(cot_share_unpack(0), word), "");
 }
 
+static void test_targets(void **state)
+{
+	static const struct {
+		struct cot_target target;
+		bool valid;
+	} cases[] = {
+		{{COT_TARGET_NONE, 0}, true},		{{COT_TARGET_NONE, 1}, false},
+		{{COT_TARGET_P99, 0}, false},		{{COT_TARGET_P99, 1}, true},
+		{{COT_TARGET_P99, 3600000000u}, true},	{{COT_TARGET_P99, 3600000001u}, false},
+		{{COT_TARGET_SLOWDOWN, 999}, false},	{{COT_TARGET_SLOWDOWN, 1000}, true},
+		{{COT_TARGET_SLOWDOWN, 1000000}, true}, {{COT_TARGET_SLOWDOWN, 1000001}, false},
+		{{COT_TARGET_RATE, 0}, false},		{{COT_TARGET_RATE, 1}, true},
+		{{COT_TARGET_RATE, 1000}, true},	{{COT_TARGET_RATE, 1001}, false},
+		{{(enum cot_target_kind)4, 1}, false},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++)
+		if (cot_target_is_valid(cases[i].target) != cases[i].valid)
+			fail_msg("case %zu", i);
+	assert_string_equal(cot_target_words[COT_TARGET_RATE], "rate");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_what_is_no_share),
+		cmocka_unit_test(test_classes), cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_shares),	cmocka_unit_test(test_what_is_no_share),
+		cmocka_unit_test(test_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

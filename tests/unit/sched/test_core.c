@@ -222,7 +222,7 @@ static void test_hints_need_everybody(void **state)
 			   .gpu_mask = GPU0,
 			   .pool = 9,
 			   .block_us = 30,
-			   .target_p99_us = 900},
+			   .target = {COT_TARGET_P99, 900}},
 	};
 
 	(void)bench_pool(b, 9, COT_CLASS_BATCH);
@@ -230,7 +230,7 @@ static void test_hints_need_everybody(void **state)
 	assert_int_equal(entity(b, 9)->block_us, 30);
 	ev.id = 2;
 	ev.tenant.block_us = 40;
-	ev.tenant.target_p99_us = 500;
+	ev.tenant.target.amount = 500;
 	assert_int_equal(bench_event(b, ev), 0);
 	assert_int_equal(entity(b, 9)->block_us, 40);
 	assert_int_equal(entity(b, 9)->target_p99_us, 500);
@@ -260,6 +260,9 @@ static void test_wrong_events(void **state)
 	assert_int_equal(bench_event(b, ev), -EINVAL);
 	ev = ok;
 	ev.tenant.cls = (enum cot_class)7;
+	assert_int_equal(bench_event(b, ev), -EINVAL);
+	ev = ok;
+	ev.tenant.target = (struct cot_target){COT_TARGET_RATE, 1001};
 	assert_int_equal(bench_event(b, ev), -EINVAL);
 	ev = ok;
 	ev.tenant.pool = 1;

@@ -132,7 +132,8 @@ static void hinted(struct bench *b, uint32_t id, uint32_t block_us, uint32_t tar
 	struct cot_event ev = member(id, POOL);
 
 	ev.tenant.block_us = block_us;
-	ev.tenant.target_p99_us = target_us;
+	if (target_us)
+		ev.tenant.target = (struct cot_target){COT_TARGET_P99, target_us};
 	assert_int_equal(bench_event(b, ev), 0);
 }
 
@@ -275,8 +276,17 @@ static void test_every_change_by_itself(void **state)
 	expect_told(b, ev, COT_CHANGED_GPU, COT_CHANGED_GPU);
 	ev.tenant.block_us = 5;
 	expect_told(b, ev, COT_CHANGED_HINTS, COT_CHANGED_HINTS);
-	ev.tenant.target_p99_us = 5;
-	expect_told(b, ev, COT_CHANGED_HINTS, COT_CHANGED_HINTS);
+	ev.tenant.target = (struct cot_target){COT_TARGET_P99, 5};
+	expect_told(b, ev, COT_CHANGED_TARGET, COT_CHANGED_TARGET);
+	ev.tenant.target.amount = 6;
+	expect_told(b, ev, COT_CHANGED_TARGET, COT_CHANGED_TARGET);
+	/* A rate is no p99: its entity has none any longer, and nothing of the next rate. */
+	ev.tenant.target = (struct cot_target){COT_TARGET_RATE, 6};
+	expect_told(b, ev, COT_CHANGED_TARGET, COT_CHANGED_TARGET);
+	assert_int_equal(entity(b, 2)->target_p99_us, 0);
+	ev.tenant.target.amount = 7;
+	expect_told(b, ev, COT_CHANGED_TARGET, 0);
+	assert_int_equal(cot_sched_tenant(b->sched, 2)->target.amount, 7);
 	ev.tenant.quota.pct = 5;
 	expect_told(b, ev, COT_CHANGED_SHARES, 0);
 	ev.tenant.quota = (struct cot_share){.sms = 5};
