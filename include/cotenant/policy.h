@@ -111,10 +111,13 @@ struct cot_tenant {
 	struct cot_target target;  /* what the user wants of it */
 	struct cot_entity *entity; /* NULL while it is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
-	struct cot_share quota;	   /* the most that its works may have together */
-	struct cot_share reserve; /* latency programs only: the least that each of its works gets */
-	void *own;		  /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
-	struct cot_share sms; /* the user's wish: how much of each GPU all its launches may use */
+	struct cot_share quota;	   /* the most that its works may have together; and see `sms` */
+	/* Latency programs only: the least that each of its works gets, and on how many SMs no
+	 * batch program is placed. */
+	struct cot_share reserve;
+	void *own;	      /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
+	struct cot_share sms; /* the user's wish: how much of each GPU all its launches may use;
+				 a quota is the same wish for what does not run as works */
 	/* SMs of its GPU that can be divided. A part begins at a multiple of part_unit, and ends at
 	 * one or at part_sms. Both 0: it cannot be placed, or not yet. */
 	uint32_t part_sms, part_unit;
@@ -472,6 +475,15 @@ static inline uint32_t cot_share_sms(struct cot_share share, uint32_t n_sms)
 	return n < 1 ? 1 : n < n_sms ? n : n_sms;
 }
 
+/* The most that a tenant may have of a GPU, in SMs: its quota and its share of SMs are both limits
+ * of all its kernels, and the smaller one counts. 0: it has no limit. */
+static inline uint32_t cot_most_sms(const struct cot_tenant *t, uint32_t n_sms)
+{
+	uint32_t quota = cot_share_sms(t->quota, n_sms), sms = cot_share_sms(t->sms, n_sms);
+
+	return quota && (!sms || quota < sms) ? quota : sms;
+}
+
 /* Whether `e` may have something for the GPU to do. */
 static inline bool cot_entity_may_run(const struct cot_entity *e)
 {
@@ -486,10 +498,14 @@ extern const unsigned cot_n_policies;
 extern const struct cot_policy_ops cot_policy_timeslice;
 
 /*
- * How the core places tenants for a policy that does not. A tenant with a share of SMs gets a part
- * of that size, in whole units: the nearest, and one at least. Batch programs have theirs from SM 0
- * upwards, latency programs from the top downwards, no two of them the same SMs as long as there is
- * room. All other tenants get all of the GPU.
+ * How the core places tenants for a policy that does not. A tenant with a limit (cot_most_sms())
+ * gets a part of that size, in whole units: the nearest, and one at least. Batch programs have
+ * theirs from SM 0 upwards, latency programs from the top downwards, no two of them the same SMs as
+ * long as there is room. All other tenants get all of the GPU.
+ *
+ * Where both classes share a pool (one_pool), no batch program is on the SMs at the top that
+ * latency programs have reserved: it gets the others, or a smaller part. The first unit remains for
+ * batch programs, however much is reserved.
  */
 void cot_place_shares(struct cot_policy *p);
 

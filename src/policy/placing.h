@@ -14,6 +14,8 @@
 struct placing {
 	uint32_t gpu, n_sms, unit;
 	uint32_t bottom, top;
+	uint32_t limit; /* batch programs are below it: the rest is reserved */
+	bool apart; /* who reserved and has no limit has those SMs alone, instead of all of them */
 };
 
 /* Whether it can be placed here. One that says otherwise than most how the GPU is divided cannot.
@@ -24,9 +26,20 @@ static inline bool placing_has(const struct placing *l, const struct cot_tenant 
 	       t->part_sms == l->n_sms && t->part_unit == l->unit;
 }
 
+static inline bool placing_is_said(struct cot_share share)
+{
+	return share.sms || share.pct;
+}
+
 static inline bool placing_is_asked(const struct cot_tenant *t)
 {
-	return t->sms.sms || t->sms.pct;
+	return placing_is_said(t->sms) || placing_is_said(t->quota);
+}
+
+/* What is reserved is kept free of batch programs where these run at the same time. */
+static inline bool placing_reserves(const struct cot_policy *p, const struct cot_tenant *t)
+{
+	return p->ops->one_pool && t->cls == COT_CLASS_LATENCY && placing_is_said(t->reserve);
 }
 
 /* The GPUs on which a tenant can be placed, one bit each. */
@@ -42,9 +55,17 @@ uint32_t cot_placing_round(const struct placing *l, uint32_t n);
 struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end);
 
 /*
- * Places every tenant of the GPU that has a share, batch programs from the bottom and latency
- * programs from the top. One for which there is no room is at its end, with others.
+ * Places every tenant of the GPU that has a limit or reserved something: batch programs from the
+ * bottom, latency programs from the top, those that reserved something first. One for which there
+ * is no room is at its end, with others.
  */
 void cot_placing_asked(struct cot_policy *p, struct placing *l);
+
+/* Where batch programs are that have no limit, if they need stay out of nothing but reservations.
+ */
+static inline struct cot_part placing_unreserved(const struct placing *l)
+{
+	return l->limit < l->n_sms ? (struct cot_part){0, l->limit} : (struct cot_part){0};
+}
 
 #endif

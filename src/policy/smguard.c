@@ -193,7 +193,7 @@ static uint32_t batch_room(const struct cot_policy *p, const struct room *r,
 /* What is left of its program's quota. */
 static uint32_t quota_room(const struct room *r, const struct cot_work *w)
 {
-	uint32_t quota = cot_share_sms(w->tenant->quota, r->n_sms);
+	uint32_t quota = cot_most_sms(w->tenant, r->n_sms);
 
 	return quota ? less(quota, held_of(w->tenant)->there) : r->n_sms;
 }
@@ -239,7 +239,7 @@ static bool keep_quotas(struct cot_policy *p, const struct room *r)
 	bool taken = false;
 
 	cot_for_each_tenant (t, p) {
-		uint32_t quota = cot_share_sms(t->quota, r->n_sms), kept = held_of(t)->kept;
+		uint32_t quota = cot_most_sms(t, r->n_sms), kept = held_of(t)->kept;
 
 		if (quota && kept > quota)
 			taken |= cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,

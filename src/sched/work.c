@@ -178,7 +178,7 @@ static void set_want(struct sched_work *w)
 	uint32_t n = w->pub.n_sms;
 
 	n = at_most(n, w->pub.asked);
-	n = at_most(n, cot_share_sms(t->quota, w->pub.n_sms));
+	n = at_most(n, cot_most_sms(t, w->pub.n_sms));
 	if (w->pub.n_tasks)
 		n = at_most(n, (w->pub.n_tasks - 1) / w->pub.per_sm + 1);
 	w->pub.want = n;

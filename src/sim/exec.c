@@ -102,12 +102,16 @@ void hw_finish(struct hw *hw)
 
 void hw_submit(struct hw *hw, struct hw_command *c)
 {
+	bool workers = hw->rewritten[c->app] && !c->kernel->machine_code;
+
 	c->seq = ++hw->next_seq;
 	c->next = NULL;
-	c->sm_begin = hw->sm_begin[c->app];
-	c->sm_end = hw->sm_end[c->app];
+	/* Workers have so many SMs of the whole GPU; what is not rewritten has its program's part.
+	 */
+	c->sm_begin = workers ? 0 : hw->sm_begin[c->app];
+	c->sm_end = workers ? hw->sim->sc->gpu.n_sms : hw->sm_end[c->app];
 	if (hw->rewritten[c->app])
-		hw->sms_max[c->app] = 0;
+		hw->sms_max[c->app] = workers ? 0 : UINT32_MAX;
 	hw->buffers[c->context] = c;
 	*hw->pending_tail = c;
 	hw->pending_tail = &c->next;

@@ -204,7 +204,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 					 .ready = true},
 			});
 	send(h, ev);
-	if (h->policy->places || a->sms.sms || a->sms.pct)
+	if (h->policy->places || a->sms.sms || a->sms.pct || h->works.apps[app].waits)
 		send(h, (struct cot_event){
 				.type = COT_EV_PARTS,
 				.id = app + 1,

@@ -27,8 +27,9 @@ static int add_overhead(struct host_works *w, struct cot_scenario *sc, uint32_t 
 		return -ENOMEM;
 	memcpy(w->kernels[app], p->kernels, p->n_kernels * sizeof(*w->kernels[app]));
 	for (i = 0; i < p->n_kernels; i++)
-		w->kernels[app][i].block_ps =
-			(uint64_t)((double)p->kernels[i].block_ps * (1.0 + sc->workers.overhead));
+		if (!p->kernels[i].machine_code)
+			w->kernels[app][i].block_ps = (uint64_t)((double)p->kernels[i].block_ps *
+								 (1.0 + sc->workers.overhead));
 	p->kernels = w->kernels[app];
 	return 0;
 }
@@ -135,7 +136,7 @@ static void look_at(struct host_works *w, uint32_t app)
 {
 	struct host_work *own = &w->apps[app];
 	struct cot_sim_launch l;
-	bool there = cot_sim_launch(w->sim, app, &l);
+	bool there = cot_sim_launch(w->sim, app, &l) && !l.kernel->machine_code;
 
 	if (own->id && (!there || l.seq != own->seq))
 		tell_done(w, own, 0);

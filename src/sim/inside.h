@@ -126,7 +126,7 @@ struct hw {
 	uint32_t n_active, max_active;
 	struct kernel *kernels;		/* KSRT: max_active entries */
 	uint32_t sms_max[COT_MAX_APPS]; /* that a kernel of the app may have */
-	bool rewritten[COT_MAX_APPS];	/* sms_max is 0 at every launch */
+	bool rewritten[COT_MAX_APPS];	/* sms_max is 0 at every launch of workers */
 	uint32_t sm_begin[COT_MAX_APPS], sm_end[COT_MAX_APPS]; /* of kernels launched from now on */
 	unsigned events;				       /* for the next schedule() */
 	uint64_t n_refused;

@@ -139,7 +139,8 @@ void cot_sim_set_rate(struct cot_sim *sim, uint32_t sm, uint64_t rate_q32);
  * now on, if the scheduler obeys that (hw_sched_ops.contexts).
  */
 void cot_sim_set_context(struct cot_sim *sim, uint32_t context, const struct hw_context *c);
-/* Kernels that `app` launches from now on may be on the SMs [begin, end) only. */
+/* Kernels that `app` launches from now on, but for rewritten ones, may be on the SMs [begin, end)
+ * only. */
 void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_t end);
 /* Whether a block of `context` is on an SM. */
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context);
@@ -150,7 +151,7 @@ const struct cot_scenario *cot_sim_scenario(const struct cot_sim *sim);
 
 /*
  * Rewritten kernels: how many SMs a launch may have is said from outside while it runs. From now on
- * every launch of `app` begins with none.
+ * every launch of `app` begins with none, but for kernels of machine code.
  */
 void cot_sim_wait_for_sms(struct cot_sim *sim, uint32_t app);
 /* How many SMs its launch may have from now on. Those that are too many take no new block, and are

@@ -35,6 +35,7 @@ static const struct cot_field kernel_fields[] = {
 	STEP("shmem_per_block", k.kernel.shmem_per_block, COT_WHOLE(0, COT_SHMEM_MAX)),
 	STEP("threads_per_block", k.threads_per_block, COT_WHOLE(0, COT_THREADS_MAX)),
 	STEP("launches", step.launches, COT_WHOLE(1, COT_MAX_LAUNCHES), .otherwise = 1),
+	STEP("machine_code", k.kernel.machine_code, COT_BOOL),
 	STEP("warps_per_block", k.kernel.work.warps, COT_WHOLE(1, COT_WARPS_MAX)),
 	STEP("insts_per_warp", k.insts_per_warp, COT_WHOLE(1, COT_INSTS_MAX)),
 	STEP("insts_per_block", k.kernel.work.insts, COT_WHOLE(1, COT_INSTS_MAX)),
@@ -146,8 +147,8 @@ static bool same_kernel(const struct cot_kernel *a, const struct cot_kernel *b)
 {
 	return a->n_blocks == b->n_blocks && a->blocks_per_sm == b->blocks_per_sm &&
 	       a->block_ps == b->block_ps && a->regs_per_block == b->regs_per_block &&
-	       a->shmem_per_block == b->shmem_per_block && same_work(&a->work, &b->work) &&
-	       !strcmp(a->name, b->name);
+	       a->shmem_per_block == b->shmem_per_block && a->machine_code == b->machine_code &&
+	       same_work(&a->work, &b->work) && !strcmp(a->name, b->name);
 }
 
 /* Steps that launch the same kernel share one entry. */

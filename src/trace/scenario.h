@@ -89,6 +89,7 @@ struct cot_kernel {
 	uint32_t shmem_per_block;     /* bytes */
 	uint32_t ctx_bytes_per_block; /* 4 * regs + shared memory: what a context switch saves */
 	struct cot_kernel_work work;
+	bool machine_code; /* as in libraries: it is not rewritten with its program's others */
 };
 
 enum cot_step_kind {

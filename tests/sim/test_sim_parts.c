@@ -70,6 +70,7 @@ static void make(struct cot_scenario *sc, const char *policy)
 
 struct outcome {
 	struct cot_sim_host_times times[2];
+	struct cot_sim_host_works works[2];
 	uint64_t placed;
 	struct cot_part part[2];
 };
@@ -87,6 +88,7 @@ static void play(const struct cot_scenario *sc, struct outcome *o)
 	assert_int_equal(cot_sim_host_run(h, UINT64_MAX), COT_SIM_DONE);
 	for (i = 0; i < sc->n_apps; i++) {
 		cot_sim_host_times(h, i, &o->times[i]);
+		cot_sim_host_works(h, i, &o->works[i]);
 		o->part[i] = cot_sched_tenant(cot_sim_host_sched(h), i + 1)->part;
 	}
 	cot_sim_result(cot_sim_host_sim(h), &r);
@@ -169,6 +171,105 @@ static void test_all_of_it_meanwhile(void **state)
 	cot_sim_host_destroy(h);
 }
 
+/* ---- quotas and reservations ---- */
+
+static const struct cot_kernel mixed_kernels[] = {
+	{.name = "request",
+	 .n_blocks = 8,
+	 .blocks_per_sm = 1,
+	 .block_ps = 50 * US,
+	 .machine_code = true},
+	{.name = "library",
+	 .n_blocks = 160,
+	 .blocks_per_sm = 1,
+	 .block_ps = 100 * US,
+	 .machine_code = true},
+	{.name = "own", .n_blocks = 160, .blocks_per_sm = 1, .block_ps = 100 * US},
+};
+static const struct cot_step mixed_steps[] = {
+	{.kind = COT_STEP_CPU, .cpu_ps = 50 * US}, /* until it is on its part */
+	{.kind = COT_STEP_KERNEL, .kernel = 2, .launches = 1},
+	{.kind = COT_STEP_SYNC},
+	{.kind = COT_STEP_CPU, .cpu_ps = 10 * US},
+	{.kind = COT_STEP_KERNEL, .kernel = 1, .launches = 1},
+	{.kind = COT_STEP_SYNC},
+	{.kind = COT_STEP_CPU, .cpu_ps = 100000 * US},
+};
+
+static void make_mixed(struct cot_scenario *sc)
+{
+	uint32_t i;
+
+	make(sc, "smguard");
+	sc->workers.grant_ps = 20 * US;
+	sc->workers.evict_ps = 30 * US;
+	for (i = 0; i < 2; i++) {
+		sc->apps[i].rewrite = true;
+		sc->apps[i].program.kernels = mixed_kernels;
+		sc->apps[i].program.n_kernels = 3;
+	}
+}
+
+/* With half of the GPU each kernel has 20 waves: the one on any 8 SMs, the other on the first 8. */
+static void test_a_quota_for_both_kinds(void **state)
+{
+	struct cot_scenario sc;
+	struct outcome o;
+
+	(void)state;
+	make_mixed(&sc);
+	sc.apps[REQUEST].start_ps = 99999 * US;
+	sc.apps[BATCH].program.steps = mixed_steps;
+	sc.apps[BATCH].program.n_steps = 7;
+	sc.apps[BATCH].quota.pct = 50;
+	play(&sc, &o);
+	assert_int_equal(o.part[BATCH].n, 8);
+	assert_int_equal(o.times[BATCH].n_responses, 2);
+	assert_int_equal(o.times[BATCH].response_max_ps, (20 + 20 * 100) * US);
+	assert_true(o.times[BATCH].response_p50_ps < 2010.0 * US);
+	assert_int_equal(o.works[BATCH].n_works, 1);
+}
+
+/* Short tasks may have what is reserved and not used, though their program is on a part. */
+static void test_workers_are_on_no_part(void **state)
+{
+	struct cot_scenario sc;
+	struct outcome o;
+
+	(void)state;
+	make_mixed(&sc);
+	sc.apps[REQUEST].reserve.pct = 50;
+	sc.apps[REQUEST].program.steps = &request_steps[3];
+	sc.apps[REQUEST].program.n_steps = 1;
+	sc.apps[BATCH].program.steps = mixed_steps;
+	sc.apps[BATCH].program.n_steps = 7;
+	play(&sc, &o);
+	assert_int_equal(o.part[BATCH].n, 8);
+	assert_int_equal(o.times[BATCH].n_responses, 2);
+	assert_int_equal(o.times[BATCH].response_max_ps, 20 * 100 * US);
+	assert_true(o.times[BATCH].response_p50_ps < 1030.0 * US);
+}
+
+/* What is reserved is free of kernels that nobody can evict; without that, requests wait for one.
+ */
+static void test_a_reservation_against_libraries(void **state)
+{
+	struct cot_scenario sc;
+	struct outcome o;
+
+	(void)state;
+	make_mixed(&sc);
+	play(&sc, &o);
+	assert_int_equal(o.part[BATCH].n, 0);
+	assert_true(o.times[REQUEST].response_max_ps > 60 * US);
+	sc.apps[REQUEST].reserve.pct = 50;
+	play(&sc, &o);
+	assert_int_equal(o.part[BATCH].n, 8);
+	assert_int_equal(o.part[REQUEST].n, 0);
+	assert_in_range(o.times[REQUEST].n_responses, 49, 50);
+	assert_int_equal(o.times[REQUEST].response_max_ps, 50 * US);
+}
+
 /* ---- the table ---- */
 
 static struct cot_scenario *load(void)
@@ -240,6 +341,9 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_ones_own),
 		cmocka_unit_test(test_side_by_side),
 		cmocka_unit_test(test_all_of_it_meanwhile),
+		cmocka_unit_test(test_a_quota_for_both_kinds),
+		cmocka_unit_test(test_workers_are_on_no_part),
+		cmocka_unit_test(test_a_reservation_against_libraries),
 		cmocka_unit_test(test_table),
 	};
 

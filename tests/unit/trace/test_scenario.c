@@ -408,7 +408,7 @@ static const struct {
 	 "unrolled"},
 	{KERNEL("bloks: 3, block_us: 1"),
 	 "s.yaml:5:27: unknown key 'bloks'; expected one of name, blocks, block_us, kernel_us, "
-	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, "
+	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, machine_code, "
 	 "warps_per_block, insts_per_warp, insts_per_block, cpi, mem_fraction, dram_bytes, "
 	 "latency_cycles, mlp, "
 	 "ipc_max"},
