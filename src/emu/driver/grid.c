@@ -315,9 +315,19 @@ static uint32_t demand(const struct cot_emu_launch *l)
 	return (uint32_t)cot_div_up((blocks < most ? blocks : most) * COT_EMU_WHOLE_GPU, fit);
 }
 
+/* A block on each of its SMs, and none of the same kind beside it. */
+static bool fills(const struct cot_emu_launch *l)
+{
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+
+	return blocks >= l->n_sms && cot_emu_occupancy(l->function, threads, l->shared_bytes) == 1;
+}
+
 static int submit(struct grid *g, const struct cot_emu_launch *l)
 {
-	struct cot_emu_work work = {.open = true, .demand = demand(l), .sms = l->sms};
+	struct cot_emu_work work = {
+		.open = true, .demand = demand(l), .fills = fills(l), .sms = l->sms};
 	struct cot_emu_gpu *gpu = cot_emu_machine();
 	struct cot_emu_model *m = cot_emu_gpu_begin(gpu);
 	int err;

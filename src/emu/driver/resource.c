@@ -141,7 +141,7 @@ CUresult cot_emu_resource_split(const CUdevResource *whole, unsigned flags, unsi
 {
 	uint32_t unit = unit_of(flags), each = least ? (least + unit - 1) / unit * unit : unit;
 	struct notes left, group;
-	unsigned fit, i;
+	unsigned fit, shift, i;
 	CUresult result = read_resource(whole, &left);
 
 	if (!result)
@@ -160,10 +160,11 @@ CUresult cot_emu_resource_split(const CUdevResource *whole, unsigned flags, unsi
 	left.kind = GROUP;
 	left.split_flags = (uint8_t)flags;
 	left.split = atomic_fetch_add(&last_split, 1) + 1;
+	shift = cot_emu_config_quirk("own-split") ? cot_emu_gpu_client(cot_emu_machine()) : 0;
 	for (i = 0; i < *n; i++) {
 		group = left;
 		group.sms = cot_emu_sms_take(&left.sms, each);
-		write_resource(&group, &groups[i]);
+		write_resource(&group, &groups[(i + shift) % *n]);
 	}
 	if (rest)
 		write_resource(&left, rest);

@@ -84,8 +84,9 @@ static uint32_t read_count(enum number n, uint32_t fallback)
 #define COMMA ,
 static const char *const device_words[] = {COT_EMU_DEVICE_WORDS(COMMA), NULL};
 static const char *const check_words[] = {"races", "aligned", NULL};
-static const char *const quirk_words[] = {"no-slice",	   "no-preempt", "no-mode", "no-freeze",
-					  "hollow-freeze", "any-ptx",	 "fragile", NULL};
+static const char *const quirk_words[] = {"no-slice",  "no-preempt",	"no-mode",
+					  "no-freeze", "hollow-freeze", "any-ptx",
+					  "fragile",   "own-split",	NULL};
 
 static const struct {
 	const char *name, *expected;
@@ -95,8 +96,8 @@ static const struct {
 	{"COTENANT_EMU_DEVICE", COT_EMU_DEVICE_WORDS(" or "), device_words, false},
 	{"COTENANT_EMU_CHECK", "races, aligned, or both with a comma", check_words, true},
 	{"COTENANT_EMU_QUIRKS",
-	 "no-slice, no-preempt, no-mode, no-freeze, hollow-freeze, any-ptx or fragile, with commas "
-	 "between",
+	 "no-slice, no-preempt, no-mode, no-freeze, hollow-freeze, any-ptx, fragile or own-split, "
+	 "with commas between",
 	 quirk_words, true},
 };
 

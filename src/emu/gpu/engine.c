@@ -23,12 +23,50 @@ static bool dependency_met(const struct cot_emu_model *m, const struct cot_emu_k
 	return dep->serial != k->after.serial || dep->state != COT_EMU_KERNEL_QUEUED;
 }
 
+static bool meet(const struct cot_emu_kernel *a, const struct cot_emu_kernel *b)
+{
+	const struct cot_emu_sms all = {{0}};
+
+	return cot_emu_sms_equal(&a->sms, &all) || cot_emu_sms_equal(&b->sms, &all) ||
+	       cot_emu_sms_meet(&a->sms, &b->sms);
+}
+
+/* Does it have the SMs that the other one wants, or come before it? One that has begun keeps them.
+ */
+static bool precedes(const struct cot_emu_model *m, const struct cot_emu_channel *ch,
+		     const struct cot_emu_kernel *other)
+{
+	const struct cot_emu_kernel *k = &m->kernels[ch->head];
+
+	if (!k->fills || k == other || !meet(k, other))
+		return false;
+	return k->started_ns != COT_EMU_NEVER ||
+	       (k->serial < other->serial && !ch->disabled && dependency_met(m, k));
+}
+
+/* Must it wait until another kernel leaves SMs that both fill? */
+static bool lacks_room(const struct cot_emu_model *m, const struct cot_emu_channel *ch,
+		       const struct cot_emu_kernel *k)
+{
+	int32_t c;
+
+	if (!k->fills || k->started_ns != COT_EMU_NEVER)
+		return false;
+	for (c = m->groups[ch->group].first_channel; c >= 0; c = m->channels[c].next)
+		if (m->channels[c].head >= 0 && precedes(m, &m->channels[c], k))
+			return true;
+	return false;
+}
+
 /* The kernel that the channel could run, or -1. */
 static int32_t channel_ready(const struct cot_emu_model *m, const struct cot_emu_channel *ch)
 {
+	const struct cot_emu_kernel *k;
+
 	if (ch->head < 0 || (ch->disabled && !ch->lingers))
 		return -1;
-	return dependency_met(m, &m->kernels[ch->head]) ? ch->head : -1;
+	k = &m->kernels[ch->head];
+	return dependency_met(m, k) && !lacks_room(m, ch, k) ? ch->head : -1;
 }
 
 static bool group_ready(const struct cot_emu_model *m, const struct cot_emu_group *g)

@@ -445,6 +445,7 @@ int cot_emu_model_submit(struct cot_emu_model *m, struct cot_emu_channel_id chan
 		.traps = work->traps,
 		.open = work->open,
 		.parked = work->open,
+		.fills = work->fills,
 		.client = (uint16_t)client,
 		.channel = (uint16_t)channel.slot,
 		.demand = (uint16_t)work->demand,

@@ -116,6 +116,7 @@ struct cot_emu_kernel {
 	uint8_t traps;
 	uint8_t open;	/* its length is not known: its owner says when it has ended */
 	uint8_t parked; /* open: nothing of it runs */
+	uint8_t fills;
 	uint16_t client;
 	uint16_t channel;
 	uint16_t demand; /* of COT_EMU_WHOLE_GPU */
@@ -159,6 +160,7 @@ struct cot_emu_work {
 	uint32_t demand;	/* 1..COT_EMU_WHOLE_GPU: the share of the SMs that it may use */
 	bool traps;		/* ends with a fault, which takes the whole group along */
 	bool open;		/* lasts until cot_emu_model_end(); the times do not count */
+	bool fills;		/* leaves no room on its SMs for another one that fills its own */
 	struct cot_emu_sms sms; /* that it may use; none: all */
 };
 

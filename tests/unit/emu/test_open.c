@@ -126,6 +126,41 @@ static void its_group_leaves_when_it_has_stopped(void **state)
 	assert_int_equal(cot_emu_model_leave_to(m, t), COT_EMU_MAY_RUN);
 }
 
+/* In a channel of its own in the group of the first. */
+static struct cot_emu_ticket fill(const struct proc *p, uint32_t first_sm, uint32_t n_sms)
+{
+	struct cot_emu_work work = {.open = true, .fills = true, .demand = COT_EMU_WHOLE_GPU / 4};
+	struct cot_emu_sms before = cot_emu_sms_first(first_sm + n_sms);
+	struct proc own = *p;
+
+	(void)cot_emu_sms_take(&before, first_sm);
+	work.sms = before;
+	assert_int_equal(cot_emu_model_channel_add(m, p->group, &own.channel), 0);
+	return submit(&own, &work);
+}
+
+static void blocks_that_fill_sms_wait_for_those_on_the_same(void **state)
+{
+	struct proc p = proc_make();
+	struct cot_emu_ticket low = fill(&p, 0, 16), high = fill(&p, 16, 16), both, everywhere;
+
+	(void)state;
+	unpark(low);
+	unpark(high);
+	both = fill(&p, 8, 16);
+	everywhere = fill(&p, 0, 0);
+	cot_emu_model_advance(m, MS);
+	assert_int_equal(cot_emu_model_leave_to(m, low), COT_EMU_MAY_RUN);
+	assert_int_equal(cot_emu_model_leave_to(m, both), COT_EMU_MUST_STOP);
+	cot_emu_model_end(m, low, false);
+	assert_int_equal(cot_emu_model_leave_to(m, both), COT_EMU_MUST_STOP);
+	cot_emu_model_end(m, high, false);
+	assert_int_equal(cot_emu_model_leave_to(m, both), COT_EMU_MAY_RUN);
+	assert_int_equal(cot_emu_model_leave_to(m, everywhere), COT_EMU_MUST_STOP);
+	/* What leaves room anywhere does not wait. */
+	assert_int_equal(cot_emu_model_leave_to(m, launch_open(&p)), COT_EMU_MAY_RUN);
+}
+
 static void one_that_does_not_stop_is_switched_out_all_the_same(void **state)
 {
 	struct proc a = proc_make(), b = proc_make();
@@ -210,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(it_ends_when_its_owner_says_so),
 		CASE(its_group_leaves_when_it_has_stopped),
+		CASE(blocks_that_fill_sms_wait_for_those_on_the_same),
 		CASE(one_that_does_not_stop_is_switched_out_all_the_same),
 		CASE(draining_waits_for_the_owner_without_a_limit),
 		CASE(frozen_it_stops_and_thawed_it_goes_on),
