@@ -44,7 +44,7 @@ _cotenant_options()
 		;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --json $common" ;;
 	ps | freeze | thaw | stats) echo "--json $common" ;;
-	doctor) echo "--json --offline $common" ;;
+	doctor) echo "--json --offline --parts $common" ;;
 	*) echo "$common" ;;
 	esac
 }

@@ -5,8 +5,8 @@
 
 #include <argp.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -14,15 +14,18 @@
 #include "report/json.h"
 
 struct arguments {
-	bool json, offline, probe;
+	bool json, offline, parts;
+	const char *probe;
 };
 
-enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PROBE };
+enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PARTS, KEY_PROBE };
 
 static const struct argp_option options[] = {
 	{"offline", KEY_OFFLINE, NULL, 0, "Start nothing: no daemon, no program on the GPU", 0},
 	{"json", KEY_JSON, NULL, 0, "Print the findings as JSON", 0},
-	{"probe", KEY_PROBE, NULL, OPTION_HIDDEN, "Act as the test program", 0},
+	{"parts", KEY_PARTS, NULL, 0,
+	 "Measure whether parts of the GPU are apart, in some seconds more", 0},
+	{"probe", KEY_PROBE, "WHAT", OPTION_HIDDEN, "Act as a test program", 0},
 	{0},
 };
 
@@ -37,8 +40,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OFFLINE:
 		a->offline = true;
 		return 0;
+	case KEY_PARTS:
+		a->parts = true;
+		return 0;
 	case KEY_PROBE:
-		a->probe = true;
+		a->probe = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option", arg);
@@ -46,29 +52,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-struct cot_finding *cot_doctor_add(struct cot_findings *f, const char *name,
-				   enum cot_finding_grade grade, const char *fmt, ...)
-{
-	unsigned i = f->n < COT_FINDINGS_MAX ? f->n++ : COT_FINDINGS_MAX - 1;
-	struct cot_finding *finding = &f->finding[i];
-	va_list args;
-
-	*finding = (struct cot_finding){.name = name, .grade = grade};
-	va_start(args, fmt);
-	(void)vsnprintf(finding->what, sizeof(finding->what), fmt, args);
-	va_end(args);
-	return finding;
-}
-
-void cot_doctor_advise(struct cot_finding *finding, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(finding->advice, sizeof(finding->advice), fmt, args);
-	va_end(args);
 }
 
 static void print_text(const struct cot_findings *f)
@@ -94,10 +77,10 @@ static void print_json(const struct cot_findings *f, bool good)
 	for (i = 0; i < f->n; i++) {
 		const struct cot_finding *finding = &f->finding[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:s, s:s}", "check", finding->name,
-						"result", words[finding->grade], "what",
-						finding->what, "advice", finding->advice));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:s, s:o*}", "check", finding->name,
+					"result", words[finding->grade], "what", finding->what,
+					"advice", finding->advice, "figures", finding->figures));
 	}
 	o = json_pack("{s:s, s:b, s:o}", "schema", "cotenant.doctor/1", "ok", good, "findings",
 		      list);
@@ -122,7 +105,7 @@ int cot_cmd_doctor(int argc, char **argv)
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	if (a.probe)
-		return cot_doctor_probe();
+		return strcmp(a.probe, "parts") != 0 ? cot_doctor_probe() : cot_doctor_fill();
 	gpu = cot_doctor_machine(&f);
 	daemon = cot_doctor_daemon(&f, !a.offline && gpu);
 	if (a.offline || !gpu || !daemon)
@@ -131,6 +114,12 @@ int cot_cmd_doctor(int argc, char **argv)
 				     a.offline ? " (--offline)" : "");
 	else
 		cot_doctor_live(&f);
+	if (a.parts && !a.offline && gpu && daemon)
+		cot_doctor_parts(&f);
+	else if (a.parts)
+		(void)cot_doctor_add(&f, "parts", COT_FINDING_SKIP,
+				     "whether parts are apart was not measured%s",
+				     a.offline ? " (--offline)" : "");
 	for (i = 0; i < f.n; i++)
 		good &= f.finding[i].grade != COT_FINDING_FAIL;
 	if (a.json)

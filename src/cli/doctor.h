@@ -1,11 +1,13 @@
 /*
  * The parts of `cotenant doctor`: a list of findings, the checks that need no GPU work, and the
- * probe, a small CUDA program on which everything is tried for real. Private to doctor*.c.
+ * probes, small CUDA programs on which everything is tried for real. Private to doctor*.c.
  */
 #ifndef COT_CLI_DOCTOR_H
 #define COT_CLI_DOCTOR_H
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/compiler.h"
 
@@ -19,6 +21,7 @@ struct cot_finding {
 	enum cot_finding_grade grade;
 	char what[COT_FINDING_TEXT_MAX];   /* one sentence */
 	char advice[COT_FINDING_TEXT_MAX]; /* what to do; empty when there is nothing to do */
+	json_t *figures;		   /* for --json, which takes it; NULL: none */
 };
 
 struct cot_findings {
@@ -41,7 +44,32 @@ bool cot_doctor_daemon(struct cot_findings *f, bool start);
 /* Runs the probe alone and in a pool, sets slices, freezes, thaws. */
 void cot_doctor_live(struct cot_findings *f);
 
-/* What the probe process does: see doctor_probe.c. Returns an exit status. */
+/* Are the same ranges of SMs the same SMs for two programs of one MPS server? */
+void cot_doctor_parts(struct cot_findings *f);
+
+/* ---- doctor_child.c: a probe ---- */
+
+struct cot_doctor_child {
+	pid_t pid;
+	int to, from;
+	char line[256]; /* its last one */
+};
+
+/* It acts as "slices" or as "parts". */
+bool cot_doctor_child_start(struct cot_doctor_child *c, bool solo, const char *probe);
+/* The next line, or false after the time. */
+bool cot_doctor_child_read(struct cot_doctor_child *c, int timeout_ms);
+/* Sends a line, and reads one. */
+bool cot_doctor_child_ask(struct cot_doctor_child *c, int timeout_ms, const char *fmt, ...)
+	COT_PRINTF(3, 4);
+void cot_doctor_child_stop(struct cot_doctor_child *c);
+
+/* ---- what probes do: see doctor_probe.c and doctor_fill.c. Exit statuses ---- */
+
 int cot_doctor_probe(void);
+int cot_doctor_fill(void);
+
+struct cot_driver;
+bool cot_doctor_is_emulated(const struct cot_driver *cuda, int device);
 
 #endif

@@ -87,8 +87,9 @@ static void check_gpus(struct cot_findings *f)
 
 	cot_gpus_find(&gpus);
 	for (i = 0; i < gpus.n && gpus.found; i++)
-		(void)cot_doctor_add(f, "gpu", COT_FINDING_OK, "GPU %u: %s %s", i,
-				     gpus.gpu[i].model, gpus.gpu[i].uuid);
+		(void)cot_doctor_add(f, "gpu", COT_FINDING_OK, "GPU %u%s%s%s%s", i,
+				     gpus.gpu[i].model[0] ? ": " : "", gpus.gpu[i].model,
+				     gpus.gpu[i].uuid[0] ? " " : "", gpus.gpu[i].uuid);
 	if (gpus.found)
 		return;
 	finding =

@@ -6,15 +6,10 @@
  * For each byte on its input it then clears some memory on the GPU and says "done". It ends with
  * its input.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/client.h"
@@ -33,6 +28,13 @@
 
 /* ---- the probe itself ---- */
 
+bool cot_doctor_is_emulated(const struct cot_driver *cuda, int device)
+{
+	char name[64] = "";
+
+	return !cuda->cuDeviceGetName(name, sizeof(name), device) && strstr(name, "emulated");
+}
+
 /* Memory is cleared by a kernel of the driver's. The emulated driver clears it without one, so
  * there a built-in kernel is launched as well. */
 static int do_work(const struct cot_driver *cuda, CUdeviceptr memory, CUfunction kernel)
@@ -50,9 +52,8 @@ static CUfunction emulated_kernel(const struct cot_driver *cuda, int device)
 {
 	CUfunction kernel;
 	CUmodule module;
-	char name[64] = "";
 
-	if (cuda->cuDeviceGetName(name, sizeof(name), device) || !strstr(name, "emulated") ||
+	if (!cot_doctor_is_emulated(cuda, device) ||
 	    cuda->cuModuleLoadData(&module, COT_EMU_BUILTIN_IMAGE) ||
 	    cuda->cuModuleGetFunction(&kernel, module, "spin"))
 		return NULL;
@@ -97,83 +98,9 @@ int cot_doctor_probe(void)
 
 /* ---- running it ---- */
 
-struct probe {
-	pid_t pid;
-	int to, from;
-	char line[256];
-};
-
-static void become_probe(int in, int out, bool solo)
+static bool work(struct cot_doctor_child *p, int timeout_ms)
 {
-	char self[] = "/proc/self/exe", run[] = "run", alone[] = "--solo", name[] = "--name=doctor",
-	     dashes[] = "--", doctor[] = "doctor", probe[] = "--probe", program[512];
-	char *argv[] = {program, run,	name, solo ? alone : name, dashes, program,
-			doctor,	 probe, NULL};
-	ssize_t n = readlink(self, program, sizeof(program) - 1);
-
-	if (n <= 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
-		_exit(125);
-	program[n] = '\0';
-	(void)unsetenv("COTENANT_NAME");
-	(void)unsetenv("COTENANT_SOLO");
-	(void)unsetenv("COTENANT_DISABLE");
-	(void)execv(program, argv);
-	_exit(126);
-}
-
-static bool start_probe(struct probe *p, bool solo)
-{
-	int in[2], out[2];
-
-	if (pipe2(in, O_CLOEXEC) < 0)
-		return false;
-	if (pipe2(out, O_CLOEXEC) < 0) {
-		(void)close(in[0]);
-		(void)close(in[1]);
-		return false;
-	}
-	p->pid = fork();
-	if (p->pid == 0)
-		become_probe(in[0], out[1], solo);
-	(void)close(in[0]);
-	(void)close(out[1]);
-	p->to = in[1];
-	p->from = out[0];
-	return p->pid > 0;
-}
-
-/* The next line, or false after the time. */
-static bool read_line(struct probe *p, int timeout_ms)
-{
-	struct pollfd ready = {.fd = p->from, .events = POLLIN};
-	ssize_t n;
-
-	p->line[0] = '\0';
-	if (poll(&ready, 1, timeout_ms) <= 0)
-		return false;
-	n = read(p->from, p->line, sizeof(p->line) - 1);
-	p->line[n > 0 ? n : 0] = '\0';
-	p->line[strcspn(p->line, "\n")] = '\0';
-	return n > 0;
-}
-
-static bool work(struct probe *p, int timeout_ms)
-{
-	if (write(p->to, "w", 1) != 1)
-		return false;
-	return read_line(p, timeout_ms) && !strcmp(p->line, "done");
-}
-
-static void stop_probe(struct probe *p)
-{
-	if (p->pid <= 0)
-		return;
-	(void)close(p->to);
-	if (read_line(p, WORK_MS)) /* something that was late */
-		(void)read_line(p, WORK_MS);
-	(void)kill(p->pid, SIGKILL);
-	(void)waitpid(p->pid, NULL, 0);
-	(void)close(p->from);
+	return cot_doctor_child_ask(p, timeout_ms, "w") && !strcmp(p->line, "done");
 }
 
 /* ---- what is tried ---- */
@@ -260,7 +187,7 @@ static bool check_slices(struct cot_findings *f, const char *name, pid_t pid, ui
 	return !wanted;
 }
 
-static void check_freeze(struct cot_findings *f, struct probe *p, uint64_t tenant)
+static void check_freeze(struct cot_findings *f, struct cot_doctor_child *p, uint64_t tenant)
 {
 	char frozen[256], thawed[256];
 	struct cot_finding *finding;
@@ -275,7 +202,7 @@ static void check_freeze(struct cot_findings *f, struct probe *p, uint64_t tenan
 		(void)cot_doctor_add(f, "freeze", COT_FINDING_FAIL, "thawing failed: %s", thawed);
 		return;
 	}
-	resumed = stopped ? read_line(p, WORK_MS) && !strcmp(p->line, "done") : true;
+	resumed = stopped ? cot_doctor_child_read(p, WORK_MS) && !strcmp(p->line, "done") : true;
 	if (stopped && resumed) {
 		(void)cot_doctor_add(f, "freeze", COT_FINDING_OK,
 				     "freezing works: %s, and work waited; %s, and it went on",
@@ -291,10 +218,11 @@ static void check_freeze(struct cot_findings *f, struct probe *p, uint64_t tenan
 
 static void check_alone(struct cot_findings *f)
 {
-	struct probe p = {0};
+	struct cot_doctor_child p;
 	uint64_t tenant = 0;
 
-	if (!start_probe(&p, true) || !read_line(&p, START_MS) || strncmp(p.line, "ready", 5)) {
+	if (!cot_doctor_child_start(&p, true, "slices") || !cot_doctor_child_read(&p, START_MS) ||
+	    strncmp(p.line, "ready", 5)) {
 		(void)cot_doctor_add(f, "slices", COT_FINDING_FAIL,
 				     "a program alone on the GPU does not start: %s",
 				     p.line[0] ? p.line : "no answer");
@@ -304,18 +232,18 @@ static void check_alone(struct cot_findings *f)
 	} else if (check_slices(f, "slices", p.pid, &tenant) && tenant) {
 		check_freeze(f, &p, tenant);
 	}
-	stop_probe(&p);
+	cot_doctor_child_stop(&p);
 }
 
 static void check_pool(struct cot_findings *f)
 {
 	struct cot_finding *finding;
-	struct probe p = {0};
+	struct cot_doctor_child p;
 	uint64_t tenant = 0;
 	bool started, mps;
 
-	started =
-		start_probe(&p, false) && read_line(&p, START_MS) && !strncmp(p.line, "ready ", 6);
+	started = cot_doctor_child_start(&p, false, "slices") &&
+		  cot_doctor_child_read(&p, START_MS) && !strncmp(p.line, "ready ", 6);
 	mps = started && strcmp(p.line, "ready 0") != 0;
 	if (!started || !work(&p, WORK_MS)) {
 		finding = cot_doctor_add(f, "pool", COT_FINDING_FAIL,
@@ -329,7 +257,7 @@ static void check_pool(struct cot_findings *f)
 	} else {
 		(void)check_slices(f, "pool", p.pid, &tenant);
 	}
-	stop_probe(&p);
+	cot_doctor_child_stop(&p);
 }
 
 void cot_doctor_live(struct cot_findings *f)

@@ -21,10 +21,59 @@ emulated "$COTENANT" doctor --json >"$work/out" 2>&1 || fail "doctor --json"
 says "$work/out" '"check": "freeze"'
 until_true 2 has_programs 0 || fail "the probe is left"
 
+# Parts are measured where it is wanted, and only when nothing else uses the GPU.
+says_not "$work/out" '"check": "parts"'
+background env LD_PRELOAD="$EMU/libcuda.so.1" "$COTENANT" run -- sleep 60
+other=$pid
+until_true 5 has_programs 1 || fail "the other program is not there"
+emulated "$COTENANT" doctor --parts >"$work/out" 2>&1
+says "$work/out" "skip  parts"
+says "$work/out" "programs use the GPU now"
+kill "$other"
+until_true 5 has_programs 0 || fail "the other program is left"
+emulated "$COTENANT" doctor --parts --offline >"$work/out" 2>&1
+says "$work/out" "was not measured (--offline)"
+stop_daemon
+
+# divided NAME QUIRKS: parts of a smaller GPU, on a machine of its own. The findings are in $work/NAME.
+divided() {
+	COTENANT_EMU_DIR=$work/emu-$1
+	mkdir "$COTENANT_EMU_DIR"
+	COTENANT_EMU_SMS=24
+	COTENANT_EMU_QUIRKS=$2
+	COTENANT_EMU_SCALE=2 # beside which a busy machine's delays are shorter
+	export COTENANT_EMU_DIR COTENANT_EMU_SMS COTENANT_EMU_QUIRKS COTENANT_EMU_SCALE
+	start_daemon
+	emulated "$COTENANT" doctor --parts --json >"$work/$1" 2>&1
+	until_true 5 has_programs 0 || fail "$1: the probes are left" # and would keep their server
+	stop_daemon
+	unset COTENANT_EMU_SMS COTENANT_EMU_QUIRKS COTENANT_EMU_SCALE
+}
+
+# rates NAME KEY LEAST MOST: both of them.
+rates() {
+	[ "$(grep -A2 "\"$2\"" "$work/$1" | tr -d ',' | awk -v a="$3" -v b="$4" '$1 >= a && $1 <= b' | wc -l)" -eq 2 ] ||
+		fail "$2: expected from $3 to $4: $(cat "$work/$1")"
+}
+
+# A range is the same SMs for all programs: blocks there keep those of others out, and halve their rate.
+divided right ""
+says "$work/right" '"what": "the same ranges are the same SMs'
+says "$work/right" '"same_units": 3'
+says "$work/right" '"sms_in_other_units": 0'
+rates right rates_on_one_part 0.3 0.7
+rates right rates_on_own_parts 0.8 1.2
+
+# Where each program counts from another SM on, doctor sees it.
+divided wrong own-split
+says "$work/wrong" '"what": "the same ranges are not the same SMs'
+says "$work/wrong" '"same_units": 0'
+
+# Without MPS there are none.
+COTENANT_MPS_CONTROL=$work/no-mps divided alone ""
+says "$work/alone" "not clients of one MPS server"
+
 # The library is missing: said, with what to do.
 COTENANT_LIBRARY=$work/none emulated "$COTENANT" doctor --offline >"$work/out" 2>&1
 says "$work/out" "FAIL  library"
-echo "schema: cotenantd/1
-polcy: pools" >"$work/cotenantd.conf"
-stop_daemon
 finish
