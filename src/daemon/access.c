@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "daemon/account.h"
+#include "daemon/basis.h"
+#include "daemon/config.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/tenant.h"
 
@@ -55,7 +56,7 @@ static bool allowed(const struct conn *c, const struct cot_allow *allow)
 int cot_access_claim(const struct conn *c, enum cot_class cls, uint32_t weight,
 		     struct cot_error *err)
 {
-	const struct cot_config *config = &c->d->config;
+	const struct cot_config *config = &c->basis->config;
 	bool latency = cls == COT_CLASS_LATENCY;
 
 	if (!allowed(c, latency ? &config->latency : &config->batch))
@@ -85,7 +86,7 @@ int cot_access_crowded(const struct conn *c, int rc, struct cot_error *err)
 
 int cot_access_start(struct conn *c, struct cot_error *err)
 {
-	if (cot_account_take(&c->d->account, c->uid, COT_RATE_STARTS, cot_now_ns()))
+	if (cot_account_take(&c->basis->account, c->uid, COT_RATE_STARTS, cot_now_ns()))
 		return 0;
 	return cot_error_set(err, -EAGAIN, "user %u starts programs too fast", (unsigned)c->uid);
 }
@@ -113,7 +114,7 @@ int cot_access_admin(const struct conn *c, struct cot_error *err)
 	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change a pool");
 }
 
-unsigned cot_access_folder_mode(const struct daemon *d)
+unsigned cot_access_folder_mode(const struct cot_config *config)
 {
-	return d->config.other_users ? 0755 : 0700;
+	return config->other_users ? 0755 : 0700;
 }

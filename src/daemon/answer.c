@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 
 #include "daemon/account.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 
@@ -64,22 +64,23 @@ int cot_answer_send(struct conn *c, const void *packet, size_t size, int fd)
  */
 bool cot_answer_may_complain(struct conn *c)
 {
-	struct daemon *d = c->d;
+	struct conns *conns = c->in;
 	uint64_t now_ns = cot_now_ns();
 
-	if (!cot_account_take(&d->account, c->uid, COT_RATE_LINES, now_ns)) {
-		d->n_left_out++;
+	if (!cot_account_take(&conns->basis->account, c->uid, COT_RATE_LINES, now_ns)) {
+		conns->complaints.n_left_out++;
 		return false;
 	}
-	if (now_ns - d->noise_since_ns > NOISE_NS) {
-		if (d->n_left_out)
-			log_warn("left out %u more lines about peers", d->n_left_out);
-		d->noise_since_ns = now_ns;
-		d->n_noise = d->n_left_out = 0;
+	if (now_ns - conns->complaints.since_ns > NOISE_NS) {
+		if (conns->complaints.n_left_out)
+			log_warn("left out %u more lines about peers",
+				 conns->complaints.n_left_out);
+		conns->complaints.since_ns = now_ns;
+		conns->complaints.n = conns->complaints.n_left_out = 0;
 	}
-	if (++d->n_noise <= NOISE_LINES)
+	if (++conns->complaints.n <= NOISE_LINES)
 		return true;
-	d->n_left_out++;
+	conns->complaints.n_left_out++;
 	return false;
 }
 
@@ -101,7 +102,7 @@ static void say_no(struct conn *c, enum cot_msg_type type, uint32_t seq, const c
 			 (unsigned)c->uid, m->text);
 	cot_proto_header(&m->h, type, (uint32_t)(sizeof(*m) + (size_t)n), seq);
 	(void)cot_answer_send(c, packet, m->h.length, -1);
-	c->d->n_refused++;
+	c->in->n_refused++;
 }
 
 void cot_answer_refuse(struct conn *c, uint32_t seq, const char *fmt, ...)
@@ -172,7 +173,7 @@ void cot_answer_result(struct conn *c, uint32_t seq, int status, char *text)
 		give_up(c);
 		return;
 	}
-	if (!cot_account_charge(&c->d->account, c->uid, COT_ACCOUNT_BYTES, size)) {
+	if (!cot_account_charge(&c->basis->account, c->uid, COT_ACCOUNT_BYTES, size)) {
 		answer(c, seq, status, text, size);
 		return;
 	}

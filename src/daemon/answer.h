@@ -13,6 +13,12 @@
 
 struct conn;
 
+/* Lines of the log about mistakes of peers. */
+struct complaints {
+	uint64_t since_ns;
+	uint32_t n, n_left_out; /* since then */
+};
+
 /* Whether a line about this peer may go to the log. */
 bool cot_answer_may_complain(struct conn *c);
 /* 0, -EAGAIN when the peer does not read, another -errno. `fd` >= 0 goes along. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/log.h"
 #include "daemon/tenant.h"
@@ -88,12 +87,12 @@ void cot_audit_say(uid_t uid, pid_t pid, const char *fmt, ...)
 
 /* ---- what has changed ---- */
 
-void cot_audit_look(const struct daemon *d, const struct tenant *t, uint32_t entity,
+void cot_audit_look(const struct cot_host *host, const struct tenant *t, uint32_t entity,
 		    struct cot_audit_look *ret_look)
 {
 	struct cot_host_entity_stats stats;
 
-	cot_host_entity_stats(d->host, entity, &stats);
+	cot_host_entity_stats(host, entity, &stats);
 	*ret_look = (struct cot_audit_look){.slice_us = stats.slice_override_us,
 					    .mode = stats.mode_override};
 	if (!t)

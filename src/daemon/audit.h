@@ -2,7 +2,14 @@
 #ifndef COT_DAEMON_AUDIT_H
 #define COT_DAEMON_AUDIT_H
 
-#include "daemon/daemon.h"
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/compiler.h"
+#include "base/words.h"
+
+struct cot_host;
+struct tenant;
 
 /* A line about a change and the user who made it. */
 void cot_audit_say(uid_t uid, pid_t pid, const char *fmt, ...) COT_PRINTF(3, 4);
@@ -17,7 +24,7 @@ struct cot_audit_look {
 };
 
 /* `t` is NULL for a pool. */
-void cot_audit_look(const struct daemon *d, const struct tenant *t, uint32_t entity,
+void cot_audit_look(const struct cot_host *host, const struct tenant *t, uint32_t entity,
 		    struct cot_audit_look *ret_look);
 /* "weight 100 -> 50, slice auto -> 300 us": of the fields (COT_SET_...) that were named. */
 void cot_audit_changes(const struct cot_audit_look *from, const struct cot_audit_look *to,

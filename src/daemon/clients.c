@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/mps.h"
 #include "daemon/pool.h"
@@ -98,7 +98,7 @@ static void command_ended(struct cot_source *source, uint32_t events)
 
 	(void)events;
 	(void)waitpid(w->pid, &status, WNOHANG);
-	cot_watch_stop(p->d, w);
+	cot_watch_stop(&p->basis->watches, w);
 	close_out(c);
 	if (!c->asked) /* it took too long */
 		return;
@@ -133,7 +133,8 @@ static void ask_next(struct pool *p)
 	if (c->next >= 0)
 		(void)snprintf(line, sizeof(line), "get_client_list %d", (int)c->servers[c->next]);
 	pid = cot_mps_tell(p, line, &c->out, &err);
-	if (pid > 0 && cot_watch_start_child(p->d, &c->command, pid, command_ended) == 0)
+	if (pid > 0 &&
+	    cot_watch_start_child(&p->basis->watches, &c->command, pid, command_ended) == 0)
 		return;
 	if (pid > 0) {
 		(void)kill(pid, SIGKILL);
@@ -157,11 +158,11 @@ void cot_clients_ask(struct pool *p, void (*done)(struct pool *p, int n))
 	*c = (struct clients){.out = -1, .next = -1, .asked = true, .done = done};
 	c->command.source.fd = -1;
 	c->limit.fire = limit_fired;
-	cot_timer_set(&p->d->loop, &c->limit, cot_now_ns() + LIMIT_NS);
+	cot_timer_set(&p->basis->loop, &c->limit, cot_now_ns() + LIMIT_NS);
 	ask_next(p);
 }
 
 bool cot_clients_reap(struct pool *p)
 {
-	return cot_watch_reap(p->d, &p->clients.command);
+	return cot_watch_reap(&p->basis->watches, &p->clients.command);
 }

@@ -10,16 +10,16 @@
 #include "daemon/account.h"
 #include "daemon/answer.h"
 #include "daemon/audit.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/host_part.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
-#include "daemon/news.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
+#include "daemon/roster.h"
 #include "daemon/state.h"
 #include "daemon/target.h"
 #include "daemon/tenant.h"
@@ -40,10 +40,10 @@ static int only_alone(const struct command_target *target, const char *what, str
 static int check_sms(const struct conn *c, const struct tenant *t, struct cot_share sms,
 		     struct cot_error *err)
 {
-	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(c->d->host), t->id);
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(c->basis->host), t->id);
 	struct cot_host_part_stats stats;
 
-	cot_host_part_stats(c->d->host, t->id, &stats);
+	cot_host_part_stats(c->basis->host, t->id, &stats);
 	if (!t->parts)
 		return cot_error_set(err, -ENOTSUP,
 				     "'%s' cannot be moved: it was not started with --sms, nor "
@@ -126,10 +126,10 @@ static void change(struct conn *c, const struct command_target *target,
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)
-		cot_host_override_slice(c->d->host, target->entity, (uint32_t)m->slice_us,
+		cot_host_override_slice(c->basis->host, target->entity, (uint32_t)m->slice_us,
 					cot_now_ns());
 	if (m->fields & COT_SET_MODE)
-		cot_host_override_mode(c->d->host, target->entity, (enum cot_mode)m->mode,
+		cot_host_override_mode(c->basis->host, target->entity, (enum cot_mode)m->mode,
 				       cot_now_ns());
 }
 
@@ -138,17 +138,17 @@ static int apply_set(struct conn *c, const struct command_target *target,
 		     const struct cot_msg_command *m, struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
-	char changes[256], name[COT_NEWS_NAME_MAX];
+	char changes[256], name[COT_ROSTER_NAME_MAX];
 	int rc = check_set(c, target, m, answer);
 
 	if (rc < 0)
 		return rc;
-	cot_audit_look(c->d, target->tenant, target->entity, &before);
+	cot_audit_look(c->basis->host, target->tenant, target->entity, &before);
 	change(c, target, m);
-	cot_audit_look(c->d, target->tenant, target->entity, &after);
+	cot_audit_look(c->basis->host, target->tenant, target->entity, &after);
 	cot_audit_changes(&before, &after, m->fields, changes, sizeof(changes));
-	cot_audit_say(c->uid, c->pid, "set %s: %s", cot_news_entity(c->d, target->entity, name),
-		      changes);
+	cot_audit_say(c->uid, c->pid, "set %s: %s",
+		      cot_roster_name(c->in->roster, target->entity, name), changes);
 	(void)cot_error_set(answer, 0, "%s: %s", target->name, changes);
 	return 0;
 }
@@ -157,25 +157,25 @@ static int hold(struct conn *c, const struct command_target *target,
 		const struct cot_msg_command *m, struct cot_error *err)
 {
 	int rc = only_alone(target, "channel groups", err);
-	char name[COT_NEWS_NAME_MAX];
+	char name[COT_ROSTER_NAME_MAX];
 
 	if (!rc)
 		rc = cot_hold_begin(c, target->entity, target->tenant, target->name, m, err);
 	if (rc == -EINPROGRESS || !rc)
 		cot_audit_say(c->uid, c->pid, "%s %s",
 			      m->what == COT_COMMAND_FREEZE ? "freeze" : "thaw",
-			      cot_news_entity(c->d, target->entity, name));
+			      cot_roster_name(c->in->roster, target->entity, name));
 	return rc;
 }
 
 /* Each change is a new plan, messages and a file that is written. */
 static int may_change(struct conn *c, struct cot_error *err)
 {
-	const struct cot_account_pace *pace = &c->d->account.paces[COT_RATE_CHANGES];
-	uint64_t now_ns = cot_now_ns(),
-		 wait_ns = cot_account_wait_ns(&c->d->account, c->uid, COT_RATE_CHANGES, now_ns);
+	const struct cot_account_pace *pace = &c->basis->account.paces[COT_RATE_CHANGES];
+	uint64_t now_ns = cot_now_ns(), wait_ns = cot_account_wait_ns(&c->basis->account, c->uid,
+								      COT_RATE_CHANGES, now_ns);
 
-	if (cot_account_take(&c->d->account, c->uid, COT_RATE_CHANGES, now_ns))
+	if (cot_account_take(&c->basis->account, c->uid, COT_RATE_CHANGES, now_ns))
 		return 0;
 	return cot_error_set(err, -EAGAIN,
 			     "user %u makes too many changes: %lu changes at once are allowed, and "
@@ -209,7 +209,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 		rc = cot_error_set(&answer, -ENOSYS, "this daemon does not know the command %u",
 				   m->what);
 	if (rc != -EINPROGRESS) {
-		cot_state_keep(c->d); /* what is said to be done outlives us */
+		cot_state_keep(c->in->roster); /* what is said to be done outlives us */
 		cot_answer_resultf(c, m->h.seq, rc, "%s", answer.text);
 	}
 }

@@ -10,13 +10,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/answer.h"
+#include "daemon/closer.h"
 #include "daemon/host.h"
 #include "daemon/loop.h"
 #include "proto/proto.h"
 
-struct daemon;
+struct basis;
 struct conn;
+struct conns;
 struct pool;
+struct roster;
 struct tenant;
 
 #define MAX_CONNS COT_HOST_MAX_MEMBERS
@@ -32,7 +36,8 @@ struct conn_ops {
 };
 
 struct conn {
-	struct daemon *d;
+	struct basis *basis;
+	struct conns *in;
 	struct cot_source source; /* fd -1 = unused */
 	enum conn_kind kind;
 	/* The process that connected (peer.c), whatever program it runs now. */
@@ -81,6 +86,40 @@ struct conn {
 	int out_status;
 };
 
+/* All of them, and what they have in common. The daemon's handlers of packets reach the others
+ * from here: `basis` what every unit needs, `roster` the programs and pools. */
+struct conns {
+	struct basis *basis;
+	struct roster *roster;
+	struct conn all[MAX_CONNS];
+	const struct conn_ops *ops; /* by kind of connection */
+	struct cot_closer closer;
+	bool guarded;		  /* the kernel keeps peers from passing descriptors */
+	struct cot_timer pauses;  /* of connections */
+	struct cot_timer waits;	  /* of commands, and of connections that say nothing */
+	struct cot_timer queries; /* at once, while a client has asked */
+	unsigned next_asker;	  /* in `all` */
+	struct complaints complaints;
+	uint64_t n_refused, n_bad_packets;
+};
+
+/* The open ones. */
+#define for_each_conn(c, conns)                                         \
+	for ((c) = (conns)->all; (c) < (conns)->all + MAX_CONNS; (c)++) \
+		if (!conn_is_open(c)) {                                 \
+		} else
+
+static inline unsigned conn_index(const struct conn *c)
+{
+	return (unsigned)(c - c->in->all);
+}
+
+/* An unused one. */
+static inline struct conn conn_unused(struct conns *in)
+{
+	return (struct conn){.basis = in->basis, .in = in, .source = {.fd = -1}, .pidfd = -1};
+}
+
 static inline bool conn_is_open(const struct conn *c)
 {
 	return c->source.fd >= 0;
@@ -93,7 +132,7 @@ void cot_conn_watch(struct conn *c);
 uint64_t cot_conn_clock_ns(void);
 /* How long until its user may have some of our time again; 0: now. */
 uint64_t cot_conn_rest_ns(const struct conn *c);
-void cot_conn_spend(struct daemon *d, uid_t uid, uint64_t begin_ns);
+void cot_conn_spend(struct basis *b, uid_t uid, uint64_t begin_ns);
 /* What has not been sent yet of its answer will not be. */
 void cot_conn_forget_answer(struct conn *c);
 

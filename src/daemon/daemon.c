@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -19,13 +18,12 @@
 #include <unistd.h>
 
 #include "daemon/access.h"
-#include "daemon/account.h"
 #include "daemon/audit.h"
+#include "daemon/basis.h"
 #include "daemon/closer.h"
 #include "daemon/command.h"
 #include "daemon/config.h"
 #include "daemon/conn.h"
-#include "daemon/gpus.h"
 #include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/library.h"
@@ -37,6 +35,7 @@
 #include "daemon/pool.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
+#include "daemon/roster.h"
 #include "daemon/server.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
@@ -79,15 +78,15 @@ void cot_daemon_notify(const char *text)
 int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, struct cot_error *err)
 {
 	cot_config_default(ret_config);
-	if (!d->config_named && access(d->config_path, F_OK) < 0 && errno == ENOENT)
+	if (!d->config_named && access(d->basis.config_path, F_OK) < 0 && errno == ENOENT)
 		return 0;
-	return cot_config_read(d->config_path, ret_config, err);
+	return cot_config_read(d->basis.config_path, ret_config, err);
 }
 
 /* `uid` and `pid` are those of the process that sent the signal. */
 static void reload(struct daemon *d, uid_t uid, pid_t pid)
 {
-	const char *before = cot_sched_wanted_policy(cot_host_sched(d->host))->name, *after;
+	const char *before = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name, *after;
 	struct cot_config config;
 	struct cot_error err = {{0}};
 	int rc;
@@ -95,19 +94,19 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 	cot_daemon_notify("RELOADING=1");
 	rc = cot_daemon_read_config(d, &config, &err);
 	if (!rc)
-		rc = cot_host_set_policy(d->host,
-					 d->mps_failed && config.policy->wants_pools
+		rc = cot_host_set_policy(d->basis.host,
+					 d->roster.mps_failed && config.policy->wants_pools
 						 ? cot_policy_find("rotate")
 						 : config.policy,
 					 &config.numbers, cot_now_ns(), &err);
 	if (rc < 0) {
 		log_error("the configuration stays as it was: %s", err.text);
 	} else {
-		d->config = config;
-		cot_server_set_access(d);
-		after = cot_sched_wanted_policy(cot_host_sched(d->host))->name;
-		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->config_path, before,
-			      after);
+		d->basis.config = config;
+		cot_server_set_access(&d->server);
+		after = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name;
+		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->basis.config_path,
+			      before, after);
 	}
 	cot_daemon_notify("READY=1");
 }
@@ -116,17 +115,17 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 
 static void stop(struct daemon *d)
 {
-	if (d->stopping) { /* the second signal: at once */
-		d->loop.quit = true;
+	if (d->basis.stopping) { /* the second signal: at once */
+		d->basis.loop.quit = true;
 		return;
 	}
-	d->stopping = true;
+	d->basis.stopping = true;
 	cot_daemon_notify("STOPPING=1");
 	log_info("stopping: all programs are thawed and given back to the driver");
-	cot_server_withdraw(d);
-	cot_host_stop(d->host, cot_now_ns());
-	cot_pool_stop_all(d);
-	cot_timer_set(&d->loop, &d->idle, cot_now_ns() + STOP_NS);
+	cot_server_withdraw(&d->server);
+	cot_host_stop(d->basis.host, cot_now_ns());
+	cot_pool_stop_all(&d->roster);
+	cot_timer_set(&d->basis.loop, &d->roster.idle, cot_now_ns() + STOP_NS);
 }
 
 static void signal_came(struct cot_source *source, uint32_t events)
@@ -138,8 +137,8 @@ static void signal_came(struct cot_source *source, uint32_t events)
 	while (read(source->fd, &info, sizeof(info)) == sizeof(info)) {
 		switch (info.ssi_signo) {
 		case SIGCHLD:
-			(void)cot_pool_reap(d);
-			cot_closer_reap(&d->closer);
+			(void)cot_pool_reap(&d->roster);
+			cot_closer_reap(&d->conns.closer);
 			break;
 		case SIGHUP:
 			reload(d, info.ssi_uid, (pid_t)info.ssi_pid);
@@ -153,16 +152,16 @@ static void signal_came(struct cot_source *source, uint32_t events)
 
 static void idle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, idle));
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, roster.idle));
 
 	(void)now_ns;
-	if (d->stopping) {
-		d->loop.quit = true;
+	if (d->basis.stopping) {
+		d->basis.loop.quit = true;
 		return;
 	}
-	if (cot_tenant_count(d))
+	if (cot_tenant_count(&d->roster))
 		return;
-	log_info("no program for %u s", d->exit_idle_s);
+	log_info("no program for %u s", d->roster.exit_idle_s);
 	stop(d);
 }
 
@@ -170,31 +169,32 @@ static void host_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, host_timer));
 
-	cot_host_tick(d->host, now_ns);
+	cot_host_tick(d->basis.host, now_ns);
 }
 
 /* Where there are no pidfds. */
 static void poll_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, poll));
-	bool more = cot_pool_reap(d);
+	struct daemon *d =
+		(struct daemon *)((char *)timer - offsetof(struct daemon, basis.watches.poll));
+	bool more = cot_pool_reap(&d->roster);
 
-	more |= cot_outlive_reap(d);
-	more |= cot_tenant_reap(d);
+	more |= cot_outlive_reap(&d->roster);
+	more |= cot_tenant_reap(&d->roster);
 	if (more)
-		cot_timer_set(&d->loop, &d->poll, now_ns + COT_WATCH_POLL_NS);
+		cot_timer_set(&d->basis.loop, &d->basis.watches.poll, now_ns + COT_WATCH_POLL_NS);
 }
 
 /* Connections that never said what they are. */
 static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, waits));
+	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, conns.waits));
 	uint64_t next_ns = COT_NEVER;
 	unsigned i;
 
-	cot_hold_check(d, now_ns);
+	cot_hold_check(&d->conns, now_ns);
 	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns[i];
+		struct conn *c = &d->conns.all[i];
 		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
 
 		if (!conn_is_open(c))
@@ -209,7 +209,7 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 			next_ns = due_ns;
 	}
 	if (next_ns != COT_NEVER)
-		cot_timer_set(&d->loop, &d->waits, next_ns);
+		cot_timer_set(&d->basis.loop, &d->conns.waits, next_ns);
 }
 
 static bool is_settled(struct daemon *d)
@@ -217,9 +217,9 @@ static bool is_settled(struct daemon *d)
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (d->pools[i].id && cot_pool_is_busy(&d->pools[i]))
+		if (d->roster.pools[i].id && cot_pool_is_busy(&d->roster.pools[i]))
 			return false;
-	return cot_sched_is_quiet(cot_host_sched(d->host));
+	return cot_sched_is_quiet(cot_host_sched(d->basis.host));
 }
 
 /*
@@ -228,7 +228,7 @@ static bool is_settled(struct daemon *d)
  */
 static void tell_lateness(struct daemon *d)
 {
-	const struct cot_lateness *l = &d->loop.lateness;
+	const struct cot_lateness *l = &d->basis.loop.lateness;
 	uint64_t now_ns = cot_now_ns();
 
 	if (l->n_late == d->n_late_told || now_ns < d->late_again_ns)
@@ -251,10 +251,10 @@ static void close_rest(struct daemon *d)
 {
 	uint64_t now_ns = cot_now_ns();
 
-	if (!d->closer.n || d->closes.armed)
+	if (!d->conns.closer.n || d->closes.armed)
 		return;
-	(void)cot_closer_run(&d->closer);
-	cot_timer_set(&d->loop, &d->closes, now_ns + CLOSES_NS);
+	(void)cot_closer_run(&d->conns.closer);
+	cot_timer_set(&d->basis.loop, &d->closes, now_ns + CLOSES_NS);
 }
 
 /* Before every sleep. */
@@ -263,40 +263,31 @@ static void settle(void *arg)
 	struct daemon *d = arg;
 	uint64_t wake_ns;
 
-	cot_hold_check(d, cot_now_ns());
+	cot_hold_check(&d->conns, cot_now_ns());
 	close_rest(d);
 	tell_lateness(d);
-	cot_state_keep(d);
-	wake_ns = cot_host_wake_ns(d->host);
+	cot_state_keep(&d->roster);
+	wake_ns = cot_host_wake_ns(d->basis.host);
 	if (wake_ns == COT_NEVER)
 		cot_timer_clear(&d->host_timer);
 	else if (!d->host_timer.armed || d->host_timer.due_ns != wake_ns)
-		cot_timer_set(&d->loop, &d->host_timer, wake_ns);
-	if (d->stopping && is_settled(d))
-		d->loop.quit = true;
+		cot_timer_set(&d->basis.loop, &d->host_timer, wake_ns);
+	if (d->basis.stopping && is_settled(d))
+		d->basis.loop.quit = true;
 }
 
 /* ---- beginning and end ---- */
 
 static int prepare_runtime(struct daemon *d, struct cot_error *err)
 {
-	int rc = cot_paths_runtime(d->runtime, err);
+	int rc = cot_paths_runtime(d->basis.runtime, err);
 
 	if (!rc)
-		rc = cot_paths_make_private(d->runtime, cot_access_folder_mode(d), err);
+		rc = cot_paths_make_private(d->basis.runtime,
+					    cot_access_folder_mode(&d->basis.config), err);
 	if (!rc)
-		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, err);
+		rc = cot_paths_join(d->basis.socket_path, d->basis.runtime, COT_SOCKET_NAME, err);
 	return rc;
-}
-
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= 4096)
-		return;
-	limit.rlim_cur = limit.rlim_max < 4096 ? limit.rlim_max : 4096;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int open_signals(struct daemon *d)
@@ -314,7 +305,7 @@ static int open_signals(struct daemon *d)
 	d->signals.ready = signal_came;
 	if (d->signals.fd < 0)
 		return -errno;
-	return cot_loop_add(&d->loop, &d->signals, EPOLLIN);
+	return cot_loop_add(&d->basis.loop, &d->signals, EPOLLIN);
 }
 
 void cot_daemon_wire(struct daemon *d)
@@ -325,58 +316,51 @@ void cot_daemon_wire(struct daemon *d)
 		[CONN_WORK] = {cot_shims_packet, cot_shims_gone},
 	};
 
-	d->conn_ops = conn_ops;
-	d->pool_settled = cot_register_pool_settled;
+	d->basis.watches.loop = &d->basis.loop;
+	d->roster.basis = d->roster.keeper.basis = d->conns.basis = d->server.basis = &d->basis;
+	d->roster.conns = d->server.conns = &d->conns;
+	d->conns.roster = &d->roster;
+	d->conns.ops = conn_ops;
+	d->roster.pool_settled = cot_register_pool_settled;
 	d->host_timer.fire = host_fired;
-	d->waits.fire = waits_fired;
-	d->poll.fire = poll_fired;
+	d->conns.waits.fire = waits_fired;
+	d->basis.watches.poll.fire = poll_fired;
 	d->closes.fire = closes_fired;
-	d->idle.fire = idle_fired;
-	d->queries.fire = cot_query_answer_one;
-	d->stops.fire = cot_tenant_check_stops;
+	d->roster.idle.fire = idle_fired;
+	d->conns.queries.fire = cot_query_answer_one;
+	d->roster.stops.fire = cot_tenant_check_stops;
 }
 
 int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 {
-	struct cot_error library_err;
 	int rc = prepare_runtime(d, err);
 
 	if (!rc)
-		rc = cot_lock_take(d->runtime, d->socket_path, &d->lock_fd, err);
+		rc = cot_lock_take(d->basis.runtime, d->basis.socket_path, &d->lock_fd, err);
 	if (rc < 0)
 		return rc;
-	raise_descriptor_limit();
-	cot_account_init(&d->account, geteuid());
-	cot_gpus_find(&d->gpus);
-	if (!d->gpus.found)
-		log_warn("no NVIDIA GPU was found here; assuming that there is one");
-	if (cot_paths_library(d->library, &library_err) < 0) {
-		log_error("%s: pools will have no slices", library_err.text);
-		d->library[0] = '\0';
-	}
-	rc = cot_loop_init(&d->loop);
+	rc = cot_basis_begin(&d->basis);
 	if (!rc)
 		rc = open_signals(d);
 	if (rc < 0)
 		return cot_error_set(err, rc, "cannot set up the event loop: %s", strerror(-rc));
-	d->loop.settle = settle;
-	d->loop.settle_arg = d;
+	d->basis.loop.settle = settle;
+	d->basis.loop.settle_arg = d;
 	cot_daemon_wire(d);
-	rc = cot_host_create(&cot_library_host_ops, d, d->config.policy, &d->config.numbers,
-			     cot_now_ns(), &d->host, err);
+	rc = cot_host_create(&cot_library_host_ops, &d->conns, d->basis.config.policy,
+			     &d->basis.config.numbers, cot_now_ns(), &d->basis.host, err);
 	if (rc < 0)
 		return rc;
-	rc = cot_server_open(d, err);
+	rc = cot_server_open(&d->server, err);
 	if (rc < 0)
 		return rc;
-	d->next_id = 1;
-	rc = cot_state_load(d, err);
-	return rc < 0 ? rc : cot_server_publish(d, err);
+	d->roster.next_id = 1;
+	rc = cot_state_load(&d->roster, err);
+	return rc < 0 ? rc : cot_server_publish(&d->server, err);
 }
 
 void cot_daemon_end(struct daemon *d)
 {
-	cot_server_close(d);
-	cot_host_destroy(d->host);
-	cot_loop_finish(&d->loop);
+	cot_server_close(&d->server);
+	cot_basis_end(&d->basis);
 }

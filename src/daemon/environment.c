@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
+#include "daemon/basis.h"
 #include "daemon/gpus.h"
 #include "daemon/mps.h"
 #include "daemon/paths.h"
@@ -35,30 +35,30 @@ static void put_share(struct cot_environment *b, const char *key, uint16_t share
 		put(b, key, "%s", cot_share_word(cot_share_unpack(share), word));
 }
 
-void cot_environment_write(const struct daemon *d, const struct tenant *t, const char *gpu,
+void cot_environment_write(const struct basis *b, const struct tenant *t, const char *gpu,
 			   const char *note, struct cot_environment *ret_env)
 {
-	struct cot_environment *b = ret_env;
+	struct cot_environment *e = ret_env;
 	char visible[COT_ENVIRONMENT_VALUE_MAX];
 
-	b->used = 0;
-	put(b, "COTENANT_SOCKET", "%s", d->socket_path);
-	put(b, "COTENANT_TENANT", "%u", t->id);
-	put(b, "COTENANT_CLASS", "%s", cot_class_words[t->cls]);
-	put(b, "COTENANT_NAME", "%s", t->name);
-	put(b, "COTENANT_WEIGHT", "%u", t->weight);
-	put(b, "COTENANT_BLOCK_US", "%u", t->block_us);
-	put_share(b, "COTENANT_QUOTA", t->quota);
-	put_share(b, "COTENANT_RESERVE", t->reserve);
-	put_share(b, "COTENANT_SMS", t->sms);
+	e->used = 0;
+	put(e, "COTENANT_SOCKET", "%s", b->socket_path);
+	put(e, "COTENANT_TENANT", "%u", t->id);
+	put(e, "COTENANT_CLASS", "%s", cot_class_words[t->cls]);
+	put(e, "COTENANT_NAME", "%s", t->name);
+	put(e, "COTENANT_WEIGHT", "%u", t->weight);
+	put(e, "COTENANT_BLOCK_US", "%u", t->block_us);
+	put_share(e, "COTENANT_QUOTA", t->quota);
+	put_share(e, "COTENANT_RESERVE", t->reserve);
+	put_share(e, "COTENANT_SMS", t->sms);
 	if (t->parts)
-		put(b, "COTENANT_PARTS", "1");
+		put(e, "COTENANT_PARTS", "1");
 	if (t->pool)
-		(void)cot_mps_environment(t->pool, b->text, sizeof(b->text), &b->used);
-	cot_gpus_visible(&d->gpus, t->gpu_mask, visible, sizeof(visible));
-	put(b, "COTENANT_GPU", "%s", visible);
-	if (!t->pool && (*gpu || d->gpus.n > 1) && strcmp(gpu, "all") != 0)
-		put(b, "CUDA_VISIBLE_DEVICES", "%s", visible);
+		(void)cot_mps_environment(t->pool, e->text, sizeof(e->text), &e->used);
+	cot_gpus_visible(&b->gpus, t->gpu_mask, visible, sizeof(visible));
+	put(e, "COTENANT_GPU", "%s", visible);
+	if (!t->pool && (*gpu || b->gpus.n > 1) && strcmp(gpu, "all") != 0)
+		put(e, "CUDA_VISIBLE_DEVICES", "%s", visible);
 	if (note)
-		put(b, "COTENANT_NOTE", "%s", note);
+		put(e, "COTENANT_NOTE", "%s", note);
 }

@@ -9,7 +9,7 @@
 
 #include "daemon/gpus.h"
 
-struct daemon;
+struct basis;
 struct tenant;
 
 /* The longest value names all GPUs; there are at most 20 variables. */
@@ -22,7 +22,7 @@ struct cot_environment {
 };
 
 /* `gpu` is what the user asked for; `note` is for the user, NULL: nothing. */
-void cot_environment_write(const struct daemon *d, const struct tenant *t, const char *gpu,
+void cot_environment_write(const struct basis *b, const struct tenant *t, const char *gpu,
 			   const char *note, struct cot_environment *ret_env);
 
 #endif

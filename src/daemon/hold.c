@@ -12,14 +12,13 @@
 #include <errno.h>
 
 #include "daemon/answer.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/library.h"
 #include "daemon/loop.h"
 #include "daemon/news.h"
-#include "daemon/pool.h"
-#include "daemon/tenant.h"
+#include "daemon/roster.h"
 
 /* How long FREEZE and THAW wait for the libraries. */
 #define CONFIRM_NS (2 * COT_NS_PER_S)
@@ -33,30 +32,30 @@
 /* ---- what is held ---- */
 
 /* NULL: there is nothing of that number. */
-static bool *hold_of(struct daemon *d, uint32_t entity)
+static bool *hold_of(struct conns *conns, uint32_t entity)
 {
-	struct pool *p = cot_pool_find(d, entity);
-	struct tenant *t = cot_tenant_find(d, entity);
+	struct pool *p = cot_roster_pool(conns->roster, entity);
+	struct tenant *t = cot_roster_tenant(conns->roster, entity);
 
 	return p ? &p->held : t ? &t->held : NULL;
 }
 
-static bool is_held(struct daemon *d, uint32_t entity)
+static bool is_held(struct conns *conns, uint32_t entity)
 {
-	const bool *held = hold_of(d, entity);
+	const bool *held = hold_of(conns, entity);
 
 	return held && *held;
 }
 
-static void set_hold(struct daemon *d, uint32_t entity, bool hold)
+static void set_hold(struct conns *conns, uint32_t entity, bool hold)
 {
-	bool *held = hold_of(d, entity);
+	bool *held = hold_of(conns, entity);
 
 	if (held && *held != hold) {
 		*held = hold;
-		d->state_dirty = true;
+		conns->roster->state.dirty = true;
 	}
-	cot_host_hold(d->host, entity, hold, cot_now_ns());
+	cot_host_hold(conns->basis->host, entity, hold, cot_now_ns());
 }
 
 /* ---- commands that wait ---- */
@@ -64,17 +63,17 @@ static void set_hold(struct daemon *d, uint32_t entity, bool hold)
 static void wait_until(struct conn *c, uint64_t until_ns)
 {
 	c->wait_until_ns = until_ns;
-	if (!c->d->waits.armed || c->d->waits.due_ns > until_ns)
-		cot_timer_set(&c->d->loop, &c->d->waits, until_ns);
+	if (!c->in->waits.armed || c->in->waits.due_ns > until_ns)
+		cot_timer_set(&c->basis->loop, &c->in->waits, until_ns);
 }
 
 /* It has channels, but is left alone as long as it makes more. */
-static bool is_left_alone(const struct daemon *d, const struct tenant *t)
+static bool is_left_alone(const struct conns *conns, const struct tenant *t)
 {
 	unsigned i;
 
 	for (i = 0; t && i < MAX_CONNS; i++)
-		if (d->conns[i].tenant == t && d->conns[i].alone)
+		if (conns->all[i].tenant == t && conns->all[i].alone)
 			return true;
 	return false;
 }
@@ -84,21 +83,21 @@ static void order_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 	c->wait_retry_ns = 0;
 	c->wait_n_failed = e->n_failed;
 	wait_until(c, now_ns + CONFIRM_NS);
-	set_hold(c->d, c->wait_entity, true);
+	set_hold(c->in, c->wait_entity, true);
 }
 
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err)
 {
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), entity);
-	bool freeze = m->what == COT_COMMAND_FREEZE, held = is_held(c->d, entity);
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->basis->host), entity);
+	bool freeze = m->what == COT_COMMAND_FREEZE, held = is_held(c->in, entity);
 	uint64_t now_ns = cot_now_ns();
 
 	if (!freeze)
-		set_hold(c->d, entity, false);
+		set_hold(c->in, entity, false);
 	if (!e && !freeze && held)
 		return cot_error_set(err, 0, "released; it does not use the GPU now");
-	if (!e && !(freeze && is_left_alone(c->d, tenant)))
+	if (!e && !(freeze && is_left_alone(c->in, tenant)))
 		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", name);
 	c->wait_entity = entity;
 	c->wait_tenant = tenant ? tenant->id : 0;
@@ -108,7 +107,7 @@ int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant,
 	c->wait_seq = m->h.seq;
 	c->wait_since_ns = now_ns;
 	c->wait_retry_ns = now_ns;
-	if (freeze && e && cot_library_is_quiet(c->d, entity, now_ns))
+	if (freeze && e && cot_library_is_quiet(c->in, entity, now_ns))
 		order_freeze(c, e, now_ns);
 	else
 		wait_until(c, now_ns + (freeze ? RETRY_NS : CONFIRM_NS));
@@ -128,7 +127,7 @@ static bool say_set_up(struct conn *c)
 /* It has not been ordered yet, since channels are being set up. */
 static bool wait_for_quiet(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	if (e && cot_library_is_quiet(c->d, c->wait_entity, now_ns))
+	if (e && cot_library_is_quiet(c->in, c->wait_entity, now_ns))
 		order_freeze(c, e, now_ns);
 	else if (now_ns - c->wait_since_ns >= QUIET_NS)
 		return say_set_up(c);
@@ -160,7 +159,7 @@ static bool take_back(struct conn *c, int status, uint64_t now_ns)
 		return say_late(c, status);
 	c->wait_status = status;
 	wait_until(c, now_ns + TAKE_BACK_NS);
-	set_hold(c->d, c->wait_entity, false);
+	set_hold(c->in, c->wait_entity, false);
 	return true;
 }
 
@@ -192,7 +191,7 @@ static bool wait_for_freeze(struct conn *c, const struct cot_entity *e, uint64_t
 	struct cot_host_entity_stats stats;
 	int status;
 
-	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
+	cot_host_entity_stats(c->basis->host, c->wait_entity, &stats);
 	status = e->n_failed != c->wait_n_failed ? stats.freeze_status : 0;
 	if (is_refusal(status) || (status == -EAGAIN && now_ns >= c->wait_until_ns))
 		return take_back(c, status, now_ns);
@@ -202,12 +201,13 @@ static bool wait_for_freeze(struct conn *c, const struct cot_entity *e, uint64_t
 /* Whether the command goes on waiting. */
 static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	bool gone = c->wait_tenant && !cot_tenant_find(c->d, c->wait_tenant);
+	bool gone = c->wait_tenant && !cot_roster_tenant(c->in->roster, c->wait_tenant);
 
-	if (gone || (!e && (!c->wait_retry_ns ||
-			    !is_left_alone(c->d, cot_tenant_find(c->d, c->wait_tenant))))) {
+	if (gone ||
+	    (!e && (!c->wait_retry_ns ||
+		    !is_left_alone(c->in, cot_roster_tenant(c->in->roster, c->wait_tenant))))) {
 		if (!c->wait_was_held)
-			set_hold(c->d, c->wait_entity, false);
+			set_hold(c->in, c->wait_entity, false);
 		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
 		return false;
 	}
@@ -228,7 +228,7 @@ static void say_stuck(struct conn *c)
 {
 	struct cot_host_entity_stats stats;
 
-	cot_host_entity_stats(c->d->host, c->wait_entity, &stats);
+	cot_host_entity_stats(c->basis->host, c->wait_entity, &stats);
 	cot_answer_resultf(c, c->wait_seq, -ETIMEDOUT,
 			   "the thaw has not been confirmed (%s): it may hang, and the daemon "
 			   "repeats the order; 'cotenant ps' says for how long",
@@ -254,17 +254,18 @@ static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_
 
 static void check_wait(struct conn *c, uint64_t now_ns)
 {
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), c->wait_entity);
+	const struct cot_entity *e =
+		cot_sched_entity(cot_host_sched(c->basis->host), c->wait_entity);
 
 	if (!(c->wait_frozen ? check_freeze(c, e, now_ns) : check_thaw(c, e, now_ns)))
 		c->wait_entity = 0;
 }
 
-void cot_hold_check(struct daemon *d, uint64_t now_ns)
+void cot_hold_check(struct conns *conns, uint64_t now_ns)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].source.fd >= 0 && d->conns[i].wait_entity)
-			check_wait(&d->conns[i], now_ns);
+		if (conns->all[i].source.fd >= 0 && conns->all[i].wait_entity)
+			check_wait(&conns->all[i], now_ns);
 }

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/basis.h"
 #include "daemon/clients.h"
-#include "daemon/daemon.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
@@ -40,8 +40,9 @@
 /* A daemon that starts meanwhile waits for longer than this. */
 #define QUIT_NS COT_NS_PER_S
 
-struct keeper {
-	struct daemon *d;
+/* The rounds of this process over all pools. */
+struct rounds {
+	struct basis *basis;
 	uint64_t linger_ns;
 	bool tell; /* what is left, and why */
 	/* Pools that were found unused, since when. */
@@ -113,11 +114,11 @@ static int count_clients(const struct pool *p)
 /* ---- one pool ---- */
 
 /* As far as its commands need it. */
-static bool describe(struct daemon *d, const struct cot_process *control, struct pool *ret_pool)
+static bool describe(struct basis *b, const struct cot_process *control, struct pool *ret_pool)
 {
 	char *slash;
 
-	*ret_pool = (struct pool){.d = d};
+	*ret_pool = (struct pool){.basis = b};
 	(void)snprintf(ret_pool->pipe, sizeof(ret_pool->pipe), "%s", control->found.pipe);
 	(void)snprintf(ret_pool->folder, sizeof(ret_pool->folder), "%s", control->found.pipe);
 	slash = strrchr(ret_pool->folder, '/');
@@ -137,7 +138,7 @@ static const struct cot_process *user_of(const struct cot_processes *all, const 
 	return NULL;
 }
 
-static bool is_in_use(const struct keeper *k, const struct cot_processes *all, const struct pool *p)
+static bool is_in_use(const struct rounds *k, const struct cot_processes *all, const struct pool *p)
 {
 	const struct cot_process *user = user_of(all, p);
 	int n = user ? 1 : count_clients(p);
@@ -152,7 +153,7 @@ static bool is_in_use(const struct keeper *k, const struct cot_processes *all, c
 }
 
 /* Whether it has been unused for long enough, if it is. */
-static bool is_due(struct keeper *k, pid_t control, bool in_use)
+static bool is_due(struct rounds *k, pid_t control, bool in_use)
 {
 	uint64_t now_ns = cot_now_ns();
 	unsigned i, place = MAX_KEPT;
@@ -207,12 +208,12 @@ static bool quit(const struct cot_process *control, const struct pool *p)
 /* ---- all of them ---- */
 
 /* The lock of the daemons, or -errno; -EWOULDBLOCK: one of them has it. */
-static int take_lock(const struct daemon *d)
+static int take_lock(const struct basis *b)
 {
 	char path[COT_PATH_TEXT_MAX];
 	int fd, rc;
 
-	if (cot_paths_join(path, d->runtime, COT_LOCK_NAME, NULL) < 0)
+	if (cot_paths_join(path, b->runtime, COT_LOCK_NAME, NULL) < 0)
 		return -ENOENT;
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -232,10 +233,10 @@ static bool is_lack(int rc)
 
 /* How many pools are left, or 1 where that cannot be known now; -1: there is a daemon, or no place
  * for one. */
-static int round_of(struct keeper *k)
+static int round_of(struct rounds *k)
 {
-	struct cot_processes *all = cot_processes_read(k->d->socket_path);
-	int lock = take_lock(k->d), n_left = 0;
+	struct cot_processes *all = cot_processes_read(k->basis->socket_path);
+	int lock = take_lock(k->basis), n_left = 0;
 	struct pool pool;
 	unsigned i;
 
@@ -243,7 +244,7 @@ static int round_of(struct keeper *k)
 		const struct cot_process *p = &all->p[i];
 
 		if (!p->found.is_pool || p->is_server || (p->uid && p->uid != geteuid()) ||
-		    !cot_process_is_root(all, p) || !describe(k->d, p, &pool))
+		    !cot_process_is_root(all, p) || !describe(k->basis, p, &pool))
 			continue;
 		if (!is_due(k, p->pid, is_in_use(k, all, &pool)) || !quit(p, &pool))
 			n_left++;
@@ -258,19 +259,19 @@ static int round_of(struct keeper *k)
 	return n_left;
 }
 
-int cot_keeper_stop_pools(struct daemon *d)
+int cot_keeper_stop_pools(struct basis *b)
 {
-	struct keeper k = {.d = d, .tell = true};
+	struct rounds k = {.basis = b, .tell = true};
 	int n = round_of(&k);
 
-	if (n < 0 && access(d->runtime, F_OK) == 0)
-		log_error("a cotenantd serves %s: stop that one first", d->runtime);
+	if (n < 0 && access(b->runtime, F_OK) == 0)
+		log_error("a cotenantd serves %s: stop that one first", b->runtime);
 	return n;
 }
 
-void cot_keeper_run(struct daemon *d, int daemon_fd)
+void cot_keeper_run(struct basis *b, int daemon_fd)
 {
-	struct keeper k = {.d = d, .linger_ns = d->config.linger_s * COT_NS_PER_S};
+	struct rounds k = {.basis = b, .linger_ns = b->config.linger_s * COT_NS_PER_S};
 	unsigned n_locked = 0;
 	int n_left;
 	char byte;
@@ -289,40 +290,40 @@ void cot_keeper_run(struct daemon *d, int daemon_fd)
 static void keeper_ended(struct cot_source *source, uint32_t events)
 {
 	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct daemon *d = (struct daemon *)((char *)w - offsetof(struct daemon, keeper));
+	struct keeper *keeper = (struct keeper *)((char *)w - offsetof(struct keeper, watch));
 
 	(void)events;
 	(void)waitpid(w->pid, NULL, WNOHANG);
-	cot_watch_stop(d, w);
-	(void)close(d->keeper_fd);
-	d->keeper_fd = -1;
+	cot_watch_stop(&keeper->basis->watches, w);
+	(void)close(keeper->fd);
+	keeper->fd = -1;
 }
 
 /* It must not hold anything of the daemon's, and lives on when a whole group is ended. */
-static void become_keeper(const struct daemon *d, int fd)
+static void become_keeper(const struct keeper *keeper, int fd)
 {
 	char name[] = "cotenantd", option[32], config[] = "-c", path[COT_PATH_TEXT_MAX];
 	char *argv[] = {name, option, config, path, NULL};
 	sigset_t none;
 
-	(void)snprintf(path, sizeof(path), "%s", d->config_path);
+	(void)snprintf(path, sizeof(path), "%s", keeper->basis->config_path);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setsid();
-	if (access(d->config_path, R_OK) < 0)
+	if (access(keeper->basis->config_path, R_OK) < 0)
 		argv[2] = NULL;
 	(void)snprintf(option, sizeof(option), "--keep-pools=%d", fd);
 	(void)fcntl(fd, F_SETFD, 0);
-	(void)execv(d->program, argv);
+	(void)execv(keeper->program, argv);
 	_exit(126);
 }
 
-void cot_keeper_start(struct daemon *d)
+void cot_keeper_start(struct keeper *keeper)
 {
 	int ends[2];
 	pid_t pid;
 
-	if (d->keeper.pid || !d->program)
+	if (keeper->watch.pid || !keeper->program)
 		return;
 	if (pipe2(ends, O_CLOEXEC) < 0) {
 		log_warn("no process would end the pools after this daemon: %s", strerror(errno));
@@ -330,10 +331,11 @@ void cot_keeper_start(struct daemon *d)
 	}
 	pid = fork();
 	if (pid == 0)
-		become_keeper(d, ends[0]);
+		become_keeper(keeper, ends[0]);
 	(void)close(ends[0]);
-	d->keeper_fd = ends[1];
-	if (pid > 0 && cot_watch_start_child(d, &d->keeper, pid, keeper_ended) == 0)
+	keeper->fd = ends[1];
+	if (pid > 0 &&
+	    cot_watch_start_child(&keeper->basis->watches, &keeper->watch, pid, keeper_ended) == 0)
 		return;
 	log_warn("no process would end the pools after this daemon: cannot start one");
 	(void)close(ends[1]);

@@ -14,8 +14,8 @@
 
 #include "daemon/access.h"
 #include "daemon/answer.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/gpus.h"
 #include "daemon/host.h"
 #include "daemon/host_part.h"
@@ -27,6 +27,7 @@
 #include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 #include "daemon/watch.h"
 
@@ -35,8 +36,8 @@
 #endif
 static int send_to_member(void *arg, unsigned member, const void *packet, size_t size)
 {
-	struct daemon *d = arg;
-	struct conn *c = &d->conns[member];
+	struct conns *conns = arg;
+	struct conn *c = &conns->all[member];
 	int rc = cot_answer_send(c, packet, size, -1);
 
 	/* A shim that misses a grant would wait for ever. Its end is noticed, but not in here. */
@@ -47,8 +48,8 @@ static int send_to_member(void *arg, unsigned member, const void *packet, size_t
 
 static uint64_t lease_of_member(void *arg, unsigned member, uint64_t until_ns)
 {
-	struct daemon *d = arg;
-	struct cot_page *page = d->conns[member].page;
+	struct conns *conns = arg;
+	struct cot_page *page = conns->all[member].page;
 
 	if (!page)
 		return 0;
@@ -56,12 +57,17 @@ static uint64_t lease_of_member(void *arg, unsigned member, uint64_t until_ns)
 	return atomic_load_explicit(&page->n_lease_expired, memory_order_relaxed);
 }
 
+static void tell(void *arg, const struct cot_host_news *news)
+{
+	cot_news_tell(((struct conns *)arg)->roster, news);
+}
+
 static void member_is_late(void *arg, unsigned member)
 {
-	struct daemon *d = arg;
+	struct conns *conns = arg;
 
-	d->conns[member].late = true;
-	cot_timer_set(&d->loop, &d->stops, cot_now_ns());
+	conns->all[member].late = true;
+	cot_timer_set(&conns->basis->loop, &conns->roster->stops, cot_now_ns());
 }
 
 const struct cot_host_ops cot_library_host_ops = {
@@ -70,7 +76,7 @@ const struct cot_host_ops cot_library_host_ops = {
 	.send = send_to_member,
 	.lease = lease_of_member,
 	.late = member_is_late,
-	.tell = cot_news_tell,
+	.tell = tell,
 };
 
 /* Returns the descriptor to hand over; the mapping stays. */
@@ -106,7 +112,7 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
 
 	if (fd < 0)
 		return fd;
-	cot_host_welcome(c->d->host, conn_index(c), c->entity,
+	cot_host_welcome(c->basis->host, conn_index(c), c->entity,
 			 c->pool ? c->pool->cls : c->tenant->cls,
 			 c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask, &settings);
 	m.slice_us = settings.slice_us;
@@ -124,8 +130,8 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
  */
 static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret_process)
 {
-	return id && id <= INT32_MAX && !cot_pool_find(c->d, id) && c->start_time &&
-	       cot_process_read(c->d->socket_path, c->pid, ret_process) &&
+	return id && id <= INT32_MAX && !cot_roster_pool(c->in->roster, id) && c->start_time &&
+	       cot_process_read(c->basis->socket_path, c->pid, ret_process) &&
 	       ret_process->start_time == c->start_time && !ret_process->found.is_pool &&
 	       ret_process->found.id == id && ret_process->uid == c->uid;
 }
@@ -137,8 +143,8 @@ static int make_tenant(struct conn *c, const struct cot_process *known, struct t
 
 	if (rc < 0)
 		return rc;
-	rc = known ? cot_tenant_restore(c->d, known->found.id, c->uid, false, ret_tenant)
-		   : cot_tenant_new(c->d, c->uid, ret_tenant);
+	rc = known ? cot_tenant_restore(c->in->roster, known->found.id, c->uid, false, ret_tenant)
+		   : cot_tenant_new(c->in->roster, c->uid, ret_tenant);
 	if (rc < 0)
 		return cot_access_crowded(c, rc, err);
 	rc = cot_tenant_watch_peer(*ret_tenant, c);
@@ -158,7 +164,7 @@ static void remember(struct tenant *t, const struct cot_process *p)
 	t->reserve = p->found.reserve;
 	t->sms = p->found.sms;
 	t->parts = p->found.parts;
-	t->pool = cot_recover_pool_with(t->d, p->found.pipe);
+	t->pool = cot_recover_pool_with(t->in, p->found.pipe);
 	t->solo = !t->pool;
 }
 
@@ -181,7 +187,7 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
 	t->by_itself = !known;
 	if (known)
 		remember(t, known);
-	t->gpu_mask = cot_gpus_mask(&c->d->gpus, gpu);
+	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, gpu);
 	t->gpu_unknown = !gpu[0] || !t->gpu_mask;
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;
@@ -198,11 +204,11 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
  */
 static struct tenant *find_process(const struct conn *c)
 {
-	struct daemon *d = c->d;
+	struct conns *conns = c->in;
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
+		struct tenant *t = &conns->roster->tenants[i];
 
 		if (t->id && t->uid == c->uid && cot_peer_is(c, &t->watch))
 			return t;
@@ -212,7 +218,7 @@ static struct tenant *find_process(const struct conn *c)
 
 static struct tenant *find_program(const struct conn *c, const struct cot_msg_hello *m)
 {
-	struct tenant *t = cot_tenant_find(c->d, m->tenant);
+	struct tenant *t = cot_roster_tenant(c->in->roster, m->tenant);
 
 	return t ? t : find_process(c);
 }
@@ -231,7 +237,7 @@ int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot
 		c->tenant = t;
 		return 0;
 	}
-	if (m->tenant > INT32_MAX || cot_pool_find(c->d, m->tenant))
+	if (m->tenant > INT32_MAX || cot_roster_pool(c->in->roster, m->tenant))
 		return cot_error_set(err, -EINVAL,
 				     "COTENANT_TENANT is not the number of a program");
 	rc = cot_access_claim(c, cls, m->weight, err);
@@ -248,7 +254,7 @@ static bool is_server(const struct conn *c, const struct pool *p)
 
 static int find_pool(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err)
 {
-	struct pool *p = cot_pool_find(c->d, m->tenant);
+	struct pool *p = cot_roster_pool(c->in->roster, m->tenant);
 
 	if (!is_server(c, p))
 		return cot_error_set(err, -EPERM, "only the daemon's own servers are pools");
@@ -299,9 +305,9 @@ static void set_settled(struct conn *c, bool settled)
 		return;
 	c->settled = settled;
 	if (!settled)
-		cot_host_leave(c->d->host, conn_index(c), now_ns);
+		cot_host_leave(c->basis->host, conn_index(c), now_ns);
 	else
-		cot_host_join(c->d->host, conn_index(c), c->entity, !c->pool && c->tenant->pool,
+		cot_host_join(c->basis->host, conn_index(c), c->entity, !c->pool && c->tenant->pool,
 			      now_ns);
 	if (c->pool)
 		cot_pool_update(c->pool);
@@ -309,12 +315,12 @@ static void set_settled(struct conn *c, bool settled)
 		cot_tenant_update(c->tenant);
 }
 
-bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns)
+bool cot_library_is_quiet(const struct conns *conns, uint32_t entity, uint64_t now_ns)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++) {
-		const struct conn *c = &d->conns[i];
+		const struct conn *c = &conns->all[i];
 
 		if (conn_is_open(c) && c->entity == entity && c->grown_ns &&
 		    now_ns - c->grown_ns < SETTLE_NS)
@@ -334,7 +340,7 @@ static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
 
 static bool is_held(const struct conn *c)
 {
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->d->host), c->entity);
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->basis->host), c->entity);
 
 	return e && e->held;
 }
@@ -351,13 +357,13 @@ static void leave_alone(struct conn *c)
 		set_settled(c, false);
 	}
 	c->settle.fire = settle_fired;
-	cot_timer_set(&c->d->loop, &c->settle, cot_now_ns() + SETTLE_NS);
+	cot_timer_set(&c->basis->loop, &c->settle, cot_now_ns() + SETTLE_NS);
 }
 
 /* The driver numbers its devices as we do: in the order of their addresses on the bus. */
 static void find_gpus(struct conn *c, const struct cot_msg_groups *m)
 {
-	uint64_t seen = m->gpus & ((1ull << c->d->gpus.n) - 1);
+	uint64_t seen = m->gpus & ((1ull << c->basis->gpus.n) - 1);
 	struct tenant *t = c->tenant;
 
 	if (!t || !t->gpu_unknown || !(seen & ~t->gpu_seen))
@@ -407,10 +413,10 @@ static void ack(struct conn *c, const struct cot_msg_ack *m)
 	if (m->status < 0)
 		log_debug("process %d could not carry out an order: %s (%u groups or channels)",
 			  (int)c->pid, strerror(-m->status), m->n_failed);
-	cot_host_ack(c->d->host, conn_index(c), m, cot_now_ns());
+	cot_host_ack(c->basis->host, conn_index(c), m, cot_now_ns());
 	if (c->late) {
 		c->late = false;
-		cot_timer_set(&c->d->loop, &c->d->stops, cot_now_ns());
+		cot_timer_set(&c->basis->loop, &c->in->roster->stops, cot_now_ns());
 	}
 }
 
@@ -434,7 +440,7 @@ bool cot_library_packet(struct conn *c, const void *packet, int type)
 void cot_library_gone(struct conn *c)
 {
 	cot_timer_clear(&c->settle);
-	cot_host_leave(c->d->host, conn_index(c), cot_now_ns());
+	cot_host_leave(c->basis->host, conn_index(c), cot_now_ns());
 	c->n_groups = 0;
 	c->settled = false;
 	if (c->pool) {

@@ -13,14 +13,14 @@
 #include "proto/proto.h"
 
 struct conn;
-struct daemon;
+struct conns;
 
-extern const struct cot_host_ops cot_library_host_ops;
+extern const struct cot_host_ops cot_library_host_ops; /* their argument: struct conns */
 /* False: the connection is to be closed. */
 bool cot_library_packet(struct conn *c, const void *packet, int type);
 void cot_library_gone(struct conn *c);
 /* Whether no process of the program or pool has set up channels lately. */
-bool cot_library_is_quiet(const struct daemon *d, uint32_t entity, uint64_t now_ns);
+bool cot_library_is_quiet(const struct conns *conns, uint32_t entity, uint64_t now_ns);
 /* Sets c->tenant: the program that says this of itself, maybe a new one. -EAGAIN: not now. */
 int cot_library_tenant(struct conn *c, const struct cot_msg_hello *m, struct cot_error *err);
 #endif

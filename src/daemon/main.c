@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/basis.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
+#include "daemon/roster.h"
 #include "daemon/state.h"
 #include "daemon/tenant.h"
 #include "text/json.h"
@@ -137,16 +139,18 @@ static int serve(struct daemon *d, const struct arguments *a)
 
 	if (rc < 0)
 		return give_up(a, rc, &err);
-	log_info("cotenantd " COT_VERSION " serves %u GPU%s on %s, policy '%s'", d->gpus.n,
-		 d->gpus.n == 1 ? "" : "s", d->socket_path, d->config.policy->name);
+	log_info("cotenantd " COT_VERSION " serves %u GPU%s on %s, policy '%s'", d->basis.gpus.n,
+		 d->basis.gpus.n == 1 ? "" : "s", d->basis.socket_path,
+		 d->basis.config.policy->name);
 	cot_daemon_notify("READY=1");
 	tell_starter(a, true);
-	if (d->exit_idle_s && !cot_tenant_count(d))
-		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
-	rc = cot_loop_run(&d->loop);
+	if (d->roster.exit_idle_s && !cot_tenant_count(&d->roster))
+		cot_timer_set(&d->basis.loop, &d->roster.idle,
+			      cot_now_ns() + d->roster.exit_idle_s * COT_NS_PER_S);
+	rc = cot_loop_run(&d->basis.loop);
 	if (rc < 0)
 		log_error("the event loop failed: %s", strerror(-rc));
-	cot_state_save(d);
+	cot_state_save(&d->roster);
 	cot_daemon_end(d);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -155,17 +159,17 @@ static int serve(struct daemon *d, const struct arguments *a)
 static int look_after_pools(struct daemon *d, const struct arguments *a)
 {
 	struct cot_error err = {{0}};
-	int rc = cot_paths_runtime(d->runtime, &err);
+	int rc = cot_paths_runtime(d->basis.runtime, &err);
 
 	if (!rc)
-		rc = cot_paths_join(d->socket_path, d->runtime, COT_SOCKET_NAME, &err);
+		rc = cot_paths_join(d->basis.socket_path, d->basis.runtime, COT_SOCKET_NAME, &err);
 	if (rc < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILED;
 	}
 	if (a->stop_pools)
-		return cot_keeper_stop_pools(d) ? EXIT_FAILED : EXIT_OK;
-	cot_keeper_run(d, a->keeper_fd);
+		return cot_keeper_stop_pools(&d->basis) ? EXIT_FAILED : EXIT_OK;
+	cot_keeper_run(&d->basis, a->keeper_fd);
 	return EXIT_OK;
 }
 
@@ -190,35 +194,35 @@ int main(int argc, char **argv)
 	}
 	cot_json_count();
 	cot_daemon_log_init(a.level, a.json);
-	d.lock_fd = d.spare_fd = d.listener.fd = -1;
-	d.start_ns = cot_now_ns();
-	d.exit_idle_s = a.exit_idle_s;
+	d.lock_fd = d.server.spare_fd = d.server.listener.fd = -1;
+	d.basis.start_ns = cot_now_ns();
+	d.roster.exit_idle_s = a.exit_idle_s;
 	d.config_named = a.config != NULL;
 	if (a.config)
-		rc = snprintf(d.config_path, sizeof(d.config_path), "%s", a.config) >=
-				     (int)sizeof(d.config_path)
+		rc = snprintf(d.basis.config_path, sizeof(d.basis.config_path), "%s", a.config) >=
+				     (int)sizeof(d.basis.config_path)
 			     ? cot_error_set(&err, -ENAMETOOLONG, "the path is too long")
 			     : 0;
 	else
-		rc = cot_paths_config(d.config_path, &err);
+		rc = cot_paths_config(d.basis.config_path, &err);
 	if (!rc)
-		rc = cot_daemon_read_config(&d, &d.config, &err);
+		rc = cot_daemon_read_config(&d, &d.basis.config, &err);
 	if (rc < 0) {
 		(void)fprintf(stderr, "cotenantd: %s\n", err.text);
 		tell_starter(&a, false);
 		return EXIT_USAGE;
 	}
 	if (a.check) {
-		if (!d.config_named && access(d.config_path, F_OK) < 0)
+		if (!d.config_named && access(d.basis.config_path, F_OK) < 0)
 			(void)printf("%s is not there: the defaults apply; policy %s\n",
-				     d.config_path, d.config.policy->name);
+				     d.basis.config_path, d.basis.config.policy->name);
 		else
-			(void)printf("%s: valid; policy %s\n", d.config_path,
-				     d.config.policy->name);
+			(void)printf("%s: valid; policy %s\n", d.basis.config_path,
+				     d.basis.config.policy->name);
 		return EXIT_OK;
 	}
 	if (a.stop_pools || a.keeper_fd >= 0)
 		return look_after_pools(&d, &a);
-	d.program = "/proc/self/exe";
+	d.roster.keeper.program = "/proc/self/exe";
 	return serve(&d, &a);
 }

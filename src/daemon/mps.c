@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "daemon/access.h"
-#include "daemon/daemon.h"
+#include "daemon/basis.h"
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
 #include "daemon/pool.h"
@@ -42,14 +42,14 @@ static void pipe_variables(const struct pool *p, struct variables *v)
 }
 
 /* Our libraries precede those that LD_PRELOAD has already, so that they see every call first. */
-static void preload_variable(const struct daemon *d, struct variables *v)
+static void preload_variable(const struct basis *b, struct variables *v)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char value[COT_PATH_TEXT_MAX];
 
-	if (!d->library[0])
+	if (!b->library[0])
 		return;
-	if (snprintf(value, sizeof(value), "%s%s%s", d->library, others && *others ? ":" : "",
+	if (snprintf(value, sizeof(value), "%s%s%s", b->library, others && *others ? ":" : "",
 		     others ? others : "") < (int)sizeof(value))
 		add(v, "LD_PRELOAD", value);
 }
@@ -59,15 +59,15 @@ static void control_variables(const struct pool *p, struct variables *v)
 	char text[COT_PATH_TEXT_MAX];
 
 	pipe_variables(p, v);
-	preload_variable(p->d, v);
-	add(v, "COTENANT_SOCKET", p->d->socket_path);
+	preload_variable(p->basis, v);
+	add(v, "COTENANT_SOCKET", p->basis->socket_path);
 	add(v, "COTENANT_ROLE", "pool");
 	add(v, "COTENANT_POOL", p->name);
 	(void)snprintf(text, sizeof(text), "%u", p->id);
 	add(v, "COTENANT_TENANT", text);
-	cot_gpus_visible(&p->d->gpus, 1ull << p->gpu, text, sizeof(text));
+	cot_gpus_visible(&p->basis->gpus, 1ull << p->gpu, text, sizeof(text));
 	add(v, "COTENANT_GPU", text);
-	if (p->d->gpus.n > 1)
+	if (p->basis->gpus.n > 1)
 		add(v, "CUDA_VISIBLE_DEVICES", text);
 }
 
@@ -130,15 +130,15 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
 	char *argv[] = {program, foreground, p->multiuser ? multiuser : NULL, NULL};
-	unsigned mode = cot_access_folder_mode(p->d);
+	unsigned mode = cot_access_folder_mode(&p->basis->config);
 	int in, rc;
 	pid_t pid;
 
-	if (!cot_paths_program(p->d->config.mps_program, program))
+	if (!cot_paths_program(p->basis->config.mps_program, program))
 		return cot_error_set(err, -ENOENT,
 				     "the MPS control program '%s' was not found; it comes with "
 				     "NVIDIA's driver",
-				     p->d->config.mps_program);
+				     p->basis->config.mps_program);
 	rc = cot_paths_make_private(p->folder, mode, err);
 	if (!rc)
 		rc = cot_paths_make_private(p->pipe, mode, err);
@@ -181,7 +181,7 @@ pid_t cot_mps_tell(const struct pool *p, const char *line, int *ret_out, struct 
 	int in, out[2] = {-1, -1};
 	pid_t pid;
 
-	if (!cot_paths_program(p->d->config.mps_program, program))
+	if (!cot_paths_program(p->basis->config.mps_program, program))
 		return cot_error_set(err, -ENOENT, "the MPS control program was not found");
 	if (ret_out && pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
 		return cot_error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
@@ -218,9 +218,9 @@ int cot_mps_environment(const struct pool *p, char *block, size_t size, size_t *
 
 	v.n = 0;
 	pipe_variables(p, &v);
-	if (p->d->gpus.n > 1) {
+	if (p->basis->gpus.n > 1) {
 		/* The server sees one GPU only, which is then number 0 to its programs. */
-		cot_gpus_visible(&p->d->gpus, 1ull << p->gpu, text, sizeof(text));
+		cot_gpus_visible(&p->basis->gpus, 1ull << p->gpu, text, sizeof(text));
 		add(&v, "CUDA_VISIBLE_DEVICES", strncmp(text, "GPU-", 4) ? "0" : text);
 	}
 	for (i = 0; i < v.n; i++) {

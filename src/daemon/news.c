@@ -8,27 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
+#include "daemon/basis.h"
 #include "daemon/host.h"
 #include "daemon/log.h"
-#include "daemon/pool.h"
-#include "daemon/tenant.h"
+#include "daemon/roster.h"
 
-/* ---- names ---- */
-
-const char *cot_news_entity(struct daemon *d, uint32_t id, char text[COT_NEWS_NAME_MAX])
-{
-	const struct pool *p = cot_pool_find(d, id);
-	const struct tenant *t = cot_tenant_find(d, id);
-
-	if (p)
-		(void)snprintf(text, COT_NEWS_NAME_MAX, "pool:%s:%u", p->name, p->gpu);
-	else if (t)
-		(void)snprintf(text, COT_NEWS_NAME_MAX, "'%s' (id %u)", t->name, id);
-	else
-		(void)snprintf(text, COT_NEWS_NAME_MAX, "id %u", id);
-	return text;
-}
+/* ---- reasons ---- */
 
 const char *cot_news_reason(int status)
 {
@@ -65,12 +50,12 @@ const char *cot_news_fault(enum cot_fault fault)
 
 /* ---- what the host tells ---- */
 
-static void tell_stuck(struct daemon *d, const struct cot_host_news *n)
+static void tell_stuck(struct roster *r, const struct cot_host_news *n)
 {
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(d->host), n->entity);
-	char name[COT_NEWS_NAME_MAX];
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(r->basis->host), n->entity);
+	char name[COT_ROSTER_NAME_MAX];
 
-	cot_news_entity(d, n->entity, name);
+	cot_roster_name(r, n->entity, name);
 	if (n->action == COT_ACTION_FREEZE)
 		log_warn("%s could not be frozen: %s; it is %s", name, cot_news_reason(n->status),
 			 e && e->held ? "held, and the daemon repeats the order" : "thawed");
@@ -80,21 +65,21 @@ static void tell_stuck(struct daemon *d, const struct cot_host_news *n)
 			name, cot_news_reason(n->status));
 }
 
-static void tell_freed(struct daemon *d, const struct cot_host_news *n)
+static void tell_freed(struct roster *r, const struct cot_host_news *n)
 {
-	char name[COT_NEWS_NAME_MAX];
+	char name[COT_ROSTER_NAME_MAX];
 
 	log_warn("%s could be %s again, after %.1f s and %lu failures",
-		 cot_news_entity(d, n->entity, name),
+		 cot_roster_name(r, n->entity, name),
 		 n->action == COT_ACTION_FREEZE ? "frozen" : "thawed", (double)n->for_ns / 1e9,
 		 (unsigned long)n->n);
 }
 
-static void tell_policy(struct daemon *d, bool fell)
+static void tell_policy(struct roster *r, bool fell)
 {
-	const struct cot_sched *s = cot_host_sched(d->host);
+	const struct cot_sched *s = cot_host_sched(r->basis->host);
 	const char *wanted = cot_sched_wanted_policy(s)->name;
-	char name[COT_NEWS_NAME_MAX] = "";
+	char name[COT_ROSTER_NAME_MAX] = "";
 	struct cot_sched_fallback f;
 
 	cot_sched_fallback(s, &f);
@@ -103,26 +88,24 @@ static void tell_policy(struct daemon *d, bool fell)
 		return;
 	}
 	if (f.entity)
-		cot_news_entity(d, f.entity, name);
+		cot_roster_name(r, f.entity, name);
 	log_error("the policy '%s' failed (%s: %s%s%s); '%s' took over", wanted,
 		  cot_fault_name(f.fault), cot_news_fault(f.fault), *name ? ": " : "", name,
 		  cot_sched_policy(s)->ops->name);
 }
 
-void cot_news_tell(void *arg, const struct cot_host_news *news)
+void cot_news_tell(struct roster *r, const struct cot_host_news *news)
 {
-	struct daemon *d = arg;
-
 	switch (news->kind) {
 	case COT_HOST_STUCK:
-		tell_stuck(d, news);
+		tell_stuck(r, news);
 		break;
 	case COT_HOST_FREED:
-		tell_freed(d, news);
+		tell_freed(r, news);
 		break;
 	case COT_HOST_FELL_BACK:
 	case COT_HOST_RECOVERED:
-		tell_policy(d, news->kind == COT_HOST_FELL_BACK);
+		tell_policy(r, news->kind == COT_HOST_FELL_BACK);
 		break;
 	}
 }

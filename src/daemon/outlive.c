@@ -23,9 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
+#include "daemon/basis.h"
 #include "daemon/loop.h"
 #include "daemon/processes.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 #include "daemon/watch.h"
 
@@ -40,17 +41,17 @@ struct heir {
 	uint64_t start_time;
 };
 
-static void begin(struct daemon *d);
+static void begin(struct roster *r);
 
 /* ---- in the child ---- */
 
-static void search(const struct daemon *d, int out)
+static void search(const struct roster *r, int out)
 {
-	struct cot_processes *all = cot_processes_read(d->socket_path);
+	struct cot_processes *all = cot_processes_read(r->basis->socket_path);
 	unsigned i;
 
 	for (i = 0; all && i < MAX_TENANTS; i++) {
-		const struct tenant *t = &d->tenants[i];
+		const struct tenant *t = &r->tenants[i];
 		const struct cot_process *p;
 		struct heir heir;
 
@@ -67,13 +68,13 @@ static void search(const struct daemon *d, int out)
 }
 
 /* It holds the daemon's lock as well, and must not do so for longer than the daemon. */
-static void be_child(const struct daemon *d, pid_t daemon, int out)
+static void be_child(const struct roster *r, pid_t daemon, int out)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)alarm(LIMIT_S);
 	if (getppid() == daemon)
-		search(d, out);
+		search(r, out);
 	_exit(1);
 }
 
@@ -82,16 +83,16 @@ static void be_child(const struct daemon *d, pid_t daemon, int out)
 static void fire(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct outlive *o = (struct outlive *)((char *)timer - offsetof(struct outlive, timer));
-	struct daemon *d = (struct daemon *)((char *)o - offsetof(struct daemon, outlive));
+	struct roster *r = (struct roster *)((char *)o - offsetof(struct roster, outlive));
 
 	(void)now_ns;
-	begin(d);
+	begin(r);
 }
 
-static void set_timer(struct daemon *d, uint64_t in_ns)
+static void set_timer(struct roster *r, uint64_t in_ns)
 {
-	d->outlive.timer.fire = fire;
-	cot_timer_set(&d->loop, &d->outlive.timer, cot_now_ns() + in_ns);
+	r->outlive.timer.fire = fire;
+	cot_timer_set(&r->basis->loop, &r->outlive.timer, cot_now_ns() + in_ns);
 }
 
 /* Whether it is watched again. */
@@ -115,12 +116,12 @@ static bool has_heir(const struct tenant *t, const struct heir *heirs, size_t n)
 	return false;
 }
 
-static void settle(struct daemon *d, const struct heir *heirs, size_t n, bool complete)
+static void settle(struct roster *r, const struct heir *heirs, size_t n, bool complete)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
+		struct tenant *t = &r->tenants[i];
 
 		if (!t->id || t->search != SEARCH_RUNNING)
 			continue;
@@ -132,12 +133,12 @@ static void settle(struct daemon *d, const struct heir *heirs, size_t n, bool co
 	}
 }
 
-static bool is_wanted(const struct daemon *d)
+static bool is_wanted(const struct roster *r)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++)
-		if (d->tenants[i].id && d->tenants[i].search == SEARCH_WANTED)
+		if (r->tenants[i].id && r->tenants[i].search == SEARCH_WANTED)
 			return true;
 	return false;
 }
@@ -147,22 +148,22 @@ static void child_ended(struct cot_source *source, uint32_t events)
 {
 	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
 	struct outlive *o = (struct outlive *)((char *)w - offsetof(struct outlive, child));
-	struct daemon *d = (struct daemon *)((char *)o - offsetof(struct daemon, outlive));
+	struct roster *r = (struct roster *)((char *)o - offsetof(struct roster, outlive));
 	static struct heir heirs[MAX_TENANTS];
 	ssize_t n = read(o->out, heirs, sizeof(heirs));
 	int status = -1;
 
 	(void)events;
 	(void)waitpid(w->pid, &status, WNOHANG);
-	cot_watch_stop(d, w);
+	cot_watch_stop(&r->basis->watches, w);
 	(void)close(o->out);
 	o->out = -1;
-	settle(d, heirs, n > 0 ? (size_t)n / sizeof(heirs[0]) : 0, status == 0);
-	if (is_wanted(d))
-		set_timer(d, status == 0 ? PAUSE_NS : RETRY_NS);
+	settle(r, heirs, n > 0 ? (size_t)n / sizeof(heirs[0]) : 0, status == 0);
+	if (is_wanted(r))
+		set_timer(r, status == 0 ? PAUSE_NS : RETRY_NS);
 }
 
-static int start(struct daemon *d)
+static int start(struct roster *r)
 {
 	pid_t daemon = getpid(), pid;
 	int ends[2], rc;
@@ -171,12 +172,12 @@ static int start(struct daemon *d)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		be_child(d, daemon, ends[1]);
+		be_child(r, daemon, ends[1]);
 	rc = pid < 0 ? -errno : 0;
 	(void)close(ends[1]);
 	if (!rc) {
-		d->outlive.out = ends[0];
-		rc = cot_watch_start_child(d, &d->outlive.child, pid, child_ended);
+		r->outlive.out = ends[0];
+		rc = cot_watch_start_child(&r->basis->watches, &r->outlive.child, pid, child_ended);
 	}
 	if (rc < 0) {
 		(void)close(ends[0]);
@@ -188,19 +189,19 @@ static int start(struct daemon *d)
 	return rc;
 }
 
-static void begin(struct daemon *d)
+static void begin(struct roster *r)
 {
 	unsigned i;
 
-	if (d->outlive.child.pid || !is_wanted(d))
+	if (r->outlive.child.pid || !is_wanted(r))
 		return;
 	for (i = 0; i < MAX_TENANTS; i++)
-		if (d->tenants[i].search == SEARCH_WANTED)
-			d->tenants[i].search = SEARCH_RUNNING;
-	if (start(d) == 0)
+		if (r->tenants[i].search == SEARCH_WANTED)
+			r->tenants[i].search = SEARCH_RUNNING;
+	if (start(r) == 0)
 		return;
-	settle(d, NULL, 0, false);
-	set_timer(d, RETRY_NS);
+	settle(r, NULL, 0, false);
+	set_timer(r, RETRY_NS);
 }
 
 void cot_outlive_search(struct tenant *t)
@@ -208,11 +209,11 @@ void cot_outlive_search(struct tenant *t)
 	if (t->search != SEARCH_SETTLED)
 		return;
 	t->search = SEARCH_WANTED;
-	if (!t->d->outlive.timer.armed)
-		begin(t->d);
+	if (!t->in->outlive.timer.armed)
+		begin(t->in);
 }
 
-bool cot_outlive_reap(struct daemon *d)
+bool cot_outlive_reap(struct roster *r)
 {
-	return cot_watch_reap(d, &d->outlive.child);
+	return cot_watch_reap(&r->basis->watches, &r->outlive.child);
 }

@@ -8,7 +8,7 @@
 
 #include "daemon/watch.h"
 
-struct daemon;
+struct roster;
 struct tenant;
 
 struct outlive {
@@ -20,6 +20,6 @@ struct outlive {
 /* Its process has ended: looks for another one, else cot_tenant_end() follows. */
 void cot_outlive_search(struct tenant *t);
 /* As cot_watch_reap(). */
-bool cot_outlive_reap(struct daemon *d);
+bool cot_outlive_reap(struct roster *r);
 
 #endif

@@ -22,11 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/basis.h"
 #include "daemon/clients.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/host.h"
-#include "daemon/ids.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
@@ -34,6 +33,7 @@
 #include "daemon/paths.h"
 #include "daemon/pool_inside.h"
 #include "daemon/processes.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 #include "daemon/watch.h"
 #include "text/text.h"
@@ -73,7 +73,7 @@ static struct pool *pool_of_timer(struct cot_timer *timer)
 void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns)
 {
 	p->timer.fire = fire;
-	cot_timer_set(&p->d->loop, &p->timer, cot_now_ns() + in_ns);
+	cot_timer_set(&p->basis->loop, &p->timer, cot_now_ns() + in_ns);
 }
 
 /* "a, b, c" */
@@ -84,9 +84,9 @@ static const char *names_of(const struct pool *p, char text[NAMES_MAX])
 
 	(void)snprintf(text, NAMES_MAX, "none");
 	for (i = 0; i < MAX_TENANTS && used < NAMES_MAX; i++)
-		if (p->d->tenants[i].id && p->d->tenants[i].pool == p)
+		if (p->in->tenants[i].id && p->in->tenants[i].pool == p)
 			used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s",
-						 used ? ", " : "", p->d->tenants[i].name);
+						 used ? ", " : "", p->in->tenants[i].name);
 	return text;
 }
 
@@ -118,22 +118,22 @@ static void tell_of_loss(struct pool *p)
 
 void cot_pool_update(struct pool *p)
 {
-	struct daemon *d = p->d;
+	struct roster *r = p->in;
 	bool ready = false;
 	struct cot_event ev;
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		if (d->conns[i].pool == p && d->conns[i].settled) {
+		if (r->conns->all[i].pool == p && r->conns->all[i].settled) {
 			ready = true;
-			p->server_uid = d->conns[i].uid;
+			p->server_uid = r->conns->all[i].uid;
 		}
 	if (p->announced && ready == p->ready)
 		return;
 	if (ready)
 		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p),
 			       "its server has channel groups: slices are under control");
-	else if (p->announced && p->state == POOL_UP && !d->stopping)
+	else if (p->announced && p->state == POOL_UP && !r->basis->stopping)
 		tell_of_loss(p);
 	p->announced = true;
 	p->ready = ready;
@@ -143,19 +143,9 @@ void cot_pool_update(struct pool *p)
 		.now_ns = cot_now_ns(),
 		.pool = {.cls = p->cls, .gpu_mask = 1ull << p->gpu, .ready = ready},
 	};
-	(void)cot_host_event(d->host, &ev);
-	if (p->held && !d->stopping)
-		cot_host_hold(d->host, p->id, true, cot_now_ns());
-}
-
-struct pool *cot_pool_find(struct daemon *d, uint64_t id)
-{
-	unsigned i;
-
-	for (i = 0; id && i < MAX_POOLS; i++)
-		if (d->pools[i].id == id)
-			return &d->pools[i];
-	return NULL;
+	(void)cot_host_event(r->basis->host, &ev);
+	if (p->held && !r->basis->stopping)
+		cot_host_hold(r->basis->host, p->id, true, cot_now_ns());
 }
 
 static int set_paths(struct pool *p)
@@ -163,7 +153,7 @@ static int set_paths(struct pool *p)
 	char name[64];
 
 	(void)snprintf(name, sizeof(name), "gpu%u-%s", p->gpu, p->name);
-	if (cot_paths_join(p->folder, p->d->runtime, name, NULL) < 0 ||
+	if (cot_paths_join(p->folder, p->basis->runtime, name, NULL) < 0 ||
 	    cot_paths_join(p->pipe, p->folder, "pipe", NULL) < 0 ||
 	    cot_paths_join(p->log, p->folder, "log", NULL) < 0)
 		return -ENAMETOOLONG;
@@ -175,54 +165,60 @@ static unsigned pool_index(enum cot_class cls, bool shared, unsigned gpu)
 	return 3 * gpu + (shared ? 2 : cls == COT_CLASS_BATCH ? 1 : 0);
 }
 
-bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+bool cot_pool_is_there(const struct roster *r, enum cot_class cls, bool shared, unsigned gpu)
 {
-	return d->pools[pool_index(cls, shared, gpu)].id != 0;
+	return r->pools[pool_index(cls, shared, gpu)].id != 0;
 }
 
-struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bool shared,
+struct pool *cot_pool_take(struct roster *r, uint32_t id, enum cot_class cls, bool shared,
 			   unsigned gpu)
 {
-	struct pool *p = &d->pools[pool_index(cls, shared, gpu)];
+	struct pool *p = &r->pools[pool_index(cls, shared, gpu)];
 
 	if (p->id)
 		return p;
 	*p = (struct pool){
-		.d = d, .cls = shared ? COT_CLASS_BATCH : cls, .shared = shared, .gpu = gpu};
+		.basis = r->basis,
+		.in = r,
+		.cls = shared ? COT_CLASS_BATCH : cls,
+		.shared = shared,
+		.gpu = gpu,
+	};
 	p->control.source.fd = p->command.source.fd = p->clients.command.source.fd = -1;
 	p->uid = geteuid();
 	(void)snprintf(p->name, sizeof(p->name), "%s", shared ? "shared" : cot_class_words[cls]);
 	if (set_paths(p) < 0)
 		return NULL;
-	p->id = id ? id : cot_ids_new(d);
-	cot_ids_old(d, p->id);
+	p->id = id ? id : cot_roster_new_id(r);
+	cot_roster_old_id(r, p->id);
 	cot_pool_update(p);
-	d->state_dirty = true;
+	r->state.dirty = true;
 	return p;
 }
 
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu)
+struct pool *cot_pool_get(struct roster *r, enum cot_class cls, bool shared, unsigned gpu)
 {
-	return cot_pool_take(d, 0, cls, shared, gpu);
+	return cot_pool_take(r, 0, cls, shared, gpu);
 }
 
 /* ---- MPS there or not ---- */
 
 /* Without MPS programs stand alone, so the ones of the batch class must take turns. */
-static void set_mps_failed(struct daemon *d, bool failed)
+static void set_mps_failed(struct roster *r, bool failed)
 {
-	const struct cot_policy_ops *policy = d->config.policy;
+	const struct cot_policy_ops *policy = r->basis->config.policy;
 	struct cot_error err;
 
-	if (d->mps_failed == failed)
+	if (r->mps_failed == failed)
 		return;
-	d->mps_failed = failed;
+	r->mps_failed = failed;
 	if (failed)
 		policy = cot_policy_find("rotate");
 	log_warn("MPS %s; the policy is now '%s'",
 		 failed ? "is not available: programs stand alone and take turns" : "is back",
 		 policy->name);
-	if (cot_host_set_policy(d->host, policy, &d->config.numbers, cot_now_ns(), &err) < 0)
+	if (cot_host_set_policy(r->basis->host, policy, &r->basis->config.numbers, cot_now_ns(),
+				&err) < 0)
 		log_error("cannot change the policy: %s", err.text);
 }
 
@@ -234,7 +230,7 @@ static void fail(struct pool *p)
 		p->backoff_ns = BACKOFF_MAX_NS;
 	p->state = POOL_FAILED;
 	p->retry_ns = cot_now_ns() + p->backoff_ns;
-	p->d->state_dirty = true;
+	p->in->state.dirty = true;
 	cot_timer_clear(&p->timer);
 	if (p->n_tenants)
 		cot_pool_timer(p, retry_timer_fired, p->backoff_ns);
@@ -247,21 +243,21 @@ static void drop_command(struct pool *p)
 	if (!p->command.pid)
 		return;
 	(void)waitpid(p->command.pid, NULL, WNOHANG);
-	cot_watch_stop(p->d, &p->command);
+	cot_watch_stop(&p->basis->watches, &p->command);
 }
 
 static void come_up(struct pool *p)
 {
 	p->state = POOL_UP;
 	p->backoff_ns = 0;
-	p->d->state_dirty = true;
+	p->in->state.dirty = true;
 	cot_timer_clear(&p->timer);
 	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "up (MPS control process %d)",
 		       (int)p->control.pid);
-	set_mps_failed(p->d, false);
+	set_mps_failed(p->in, false);
 	if (!p->n_tenants)
 		cot_pool_linger(p);
-	p->d->pool_settled(p);
+	p->in->pool_settled(p);
 }
 
 static void command_ended(struct cot_source *source, uint32_t events)
@@ -272,7 +268,7 @@ static void command_ended(struct cot_source *source, uint32_t events)
 
 	(void)events;
 	(void)waitpid(w->pid, &status, WNOHANG);
-	cot_watch_stop(p->d, w);
+	cot_watch_stop(&p->basis->watches, w);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		cot_daemon_log(COT_DLOG_DEBUG, cot_pool_where(p),
 			       "an MPS command ended with status %#x", (unsigned)status);
@@ -292,7 +288,7 @@ int cot_pool_tell(struct pool *p, const char *line)
 		cot_daemon_log(COT_DLOG_WARN, cot_pool_where(p), "%s", err.text);
 		return pid;
 	}
-	if (cot_watch_start_child(p->d, &p->command, pid, command_ended) < 0) {
+	if (cot_watch_start_child(&p->basis->watches, &p->command, pid, command_ended) < 0) {
 		(void)waitpid(pid, NULL, WNOHANG);
 		return -ESRCH;
 	}
@@ -322,8 +318,8 @@ static void give_up(struct pool *p)
 		       (int)p->control.pid);
 	p->state = POOL_STOPPING;
 	p->deadline_ns = 0;
-	p->d->state_dirty = true;
-	p->d->pool_settled(p);
+	p->in->state.dirty = true;
+	p->in->pool_settled(p);
 }
 
 /* Programs that know the folder from a server before may be in it already: then it is up. */
@@ -367,16 +363,16 @@ static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 static bool try_without_multiuser(struct pool *p, int status)
 {
 	if (!p->multiuser || p->adopted || !WIFEXITED(status) || !WEXITSTATUS(status)) {
-		p->d->no_multiuser = p->d->no_multiuser && p->multiuser;
+		p->in->no_multiuser = p->in->no_multiuser && p->multiuser;
 		return false;
 	}
 	cot_daemon_log(
 		COT_DLOG_WARN, cot_pool_where(p),
 		"the MPS control program did not start with the option -M; trying it without: "
 		"a pool serves one user at a time then");
-	p->d->no_multiuser = true;
+	p->in->no_multiuser = true;
 	if (start(p) != -EINPROGRESS)
-		p->d->pool_settled(p);
+		p->in->pool_settled(p);
 	return true;
 }
 
@@ -390,14 +386,14 @@ static void control_ended(struct cot_source *source, uint32_t events)
 
 	(void)events;
 	(void)waitpid(w->pid, &status, WNOHANG);
-	cot_watch_stop(p->d, w);
-	p->d->state_dirty = true;
+	cot_watch_stop(&p->basis->watches, w);
+	p->in->state.dirty = true;
 	if (was == POOL_STOPPING) {
 		cot_timer_clear(&p->timer);
 		p->state = POOL_DOWN;
 		cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "stopped");
-		if ((p->wanted || p->n_tenants) && !p->d->stopping && start(p) != -EINPROGRESS)
-			p->d->pool_settled(p);
+		if ((p->wanted || p->n_tenants) && !p->basis->stopping && start(p) != -EINPROGRESS)
+			p->in->pool_settled(p);
 		if (p->state == POOL_DOWN) /* it has no entity any longer that it could hold */
 			p->held = false;
 		p->wanted = false;
@@ -412,8 +408,8 @@ static void control_ended(struct cot_source *source, uint32_t events)
 		(unsigned)status, p->log, names_of(p, names));
 	fail(p);
 	if (was == POOL_STARTING) {
-		set_mps_failed(p->d, true);
-		p->d->pool_settled(p);
+		set_mps_failed(p->in, true);
+		p->in->pool_settled(p);
 	}
 }
 
@@ -422,7 +418,7 @@ static void wait_for_control(struct pool *p)
 	p->state = POOL_STARTING;
 	p->asked = false;
 	p->deadline_ns = cot_now_ns() + START_NS;
-	p->d->state_dirty = true;
+	p->in->state.dirty = true;
 	cot_pool_timer(p, start_timer_fired, START_POLL_NS);
 }
 
@@ -432,11 +428,12 @@ static int start(struct pool *p)
 	pid_t pid;
 
 	p->n_starts++;
-	cot_keeper_start(p->d);
+	cot_keeper_start(&p->in->keeper);
 	p->adopted = false;
-	p->multiuser = p->d->config.multiuser && geteuid() == 0 && !p->d->no_multiuser;
+	p->multiuser = p->basis->config.multiuser && geteuid() == 0 && !p->in->no_multiuser;
 	pid = cot_mps_start_control(p, &err);
-	if (pid > 0 && cot_watch_start_child(p->d, &p->control, pid, control_ended) < 0) {
+	if (pid > 0 &&
+	    cot_watch_start_child(&p->basis->watches, &p->control, pid, control_ended) < 0) {
 		/* It may be there, and cannot be watched now: no program uses it yet. */
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
@@ -446,7 +443,7 @@ static int start(struct pool *p)
 	if (pid < 0) {
 		cot_daemon_log(COT_DLOG_ERROR, cot_pool_where(p), "%s", err.text);
 		fail(p);
-		set_mps_failed(p->d, true);
+		set_mps_failed(p->in, true);
 		return (int)pid;
 	}
 	wait_for_control(p);
@@ -476,8 +473,8 @@ bool cot_pool_serves(const struct pool *p, uid_t uid)
 	if (geteuid() != 0 && uid != geteuid())
 		return false;
 	for (i = 0; i < MAX_TENANTS; i++)
-		if (p->d->tenants[i].id && p->d->tenants[i].pool == p &&
-		    p->d->tenants[i].uid != uid)
+		if (p->in->tenants[i].id && p->in->tenants[i].pool == p &&
+		    p->in->tenants[i].uid != uid)
 			return false;
 	return true;
 }
@@ -512,7 +509,7 @@ static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 		return;
 	p->wanted = false;
 	if (start(p) != -EINPROGRESS)
-		p->d->pool_settled(p);
+		p->in->pool_settled(p);
 }
 
 void cot_pool_joined(struct pool *p, uid_t uid)
@@ -539,18 +536,18 @@ void cot_pool_left(struct pool *p, const char *name)
  * so that the next programs find their slices set. */
 void cot_pool_server_gone(struct pool *p)
 {
-	if (p->state == POOL_UP && !p->n_conns && !p->d->stopping &&
+	if (p->state == POOL_UP && !p->n_conns && !p->basis->stopping &&
 	    cot_watch_is_alive(&p->control))
 		(void)ask_for_server(p);
 }
 
 static int watch_control(struct pool *p, pid_t control, uint64_t start_time)
 {
-	int rc = cot_watch_start(p->d, &p->control, control, control_ended);
+	int rc = cot_watch_start(&p->basis->watches, &p->control, control, control_ended);
 
 	if (rc < 0 || p->control.start_time == start_time)
 		return rc;
-	cot_watch_stop(p->d, &p->control); /* another one with its number */
+	cot_watch_stop(&p->basis->watches, &p->control); /* another one with its number */
 	return -ESRCH;
 }
 
@@ -561,7 +558,7 @@ int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	if (rc < 0)
 		return rc == -ESRCH ? 0 : rc;
 	p->adopted = true;
-	cot_keeper_start(p->d);
+	cot_keeper_start(&p->in->keeper);
 	p->multiuser = cot_process_has_argument(control, "-M");
 	cot_daemon_log(COT_DLOG_INFO, cot_pool_where(p), "took over MPS control process %d",
 		       (int)control);
@@ -574,17 +571,17 @@ int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 	return 0;
 }
 
-bool cot_pool_reap(struct daemon *d)
+bool cot_pool_reap(struct roster *r)
 {
 	bool more = false;
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++) {
-		if (!d->pools[i].id)
+		if (!r->pools[i].id)
 			continue;
-		more |= cot_clients_reap(&d->pools[i]);
-		more |= cot_watch_reap(d, &d->pools[i].command);
-		more |= cot_watch_reap(d, &d->pools[i].control);
+		more |= cot_clients_reap(&r->pools[i]);
+		more |= cot_watch_reap(&r->basis->watches, &r->pools[i].command);
+		more |= cot_watch_reap(&r->basis->watches, &r->pools[i].control);
 	}
 	return more;
 }

@@ -15,7 +15,8 @@
 #include "daemon/paths.h"
 #include "daemon/watch.h"
 
-struct daemon;
+struct basis;
+struct roster;
 
 #define MAX_POOLS (3 * COT_GPUS_MAX) /* of each GPU: latency, batch, shared */
 
@@ -28,7 +29,8 @@ enum pool_state {
 };
 
 struct pool {
-	struct daemon *d;
+	struct basis *basis;
+	struct roster *in;
 	uint32_t id; /* 0 = unused */
 	enum cot_class cls;
 	bool shared; /* for both classes; cls is COT_CLASS_BATCH then */
@@ -58,17 +60,16 @@ struct pool {
 	uint64_t ended_ns; /* the last of them then */
 };
 
-struct pool *cot_pool_get(struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
+struct pool *cot_pool_get(struct roster *r, enum cot_class cls, bool shared, unsigned gpu);
 /* The same with a number of before, by which its servers know it. */
-struct pool *cot_pool_take(struct daemon *d, uint32_t id, enum cot_class cls, bool shared,
+struct pool *cot_pool_take(struct roster *r, uint32_t id, enum cot_class cls, bool shared,
 			   unsigned gpu);
 /* Whether there is one already. */
-bool cot_pool_is_there(const struct daemon *d, enum cot_class cls, bool shared, unsigned gpu);
-struct pool *cot_pool_find(struct daemon *d, uint64_t id);
+bool cot_pool_is_there(const struct roster *r, enum cot_class cls, bool shared, unsigned gpu);
 /* Whether a program of this user may join: an MPS server is of one user. */
 bool cot_pool_serves(const struct pool *p, uid_t uid);
-/* Starts it if need be. 0 = it is up; -EINPROGRESS = d->pool_settled() will follow; otherwise it is
- * not available. */
+/* Starts it if need be. 0 = it is up; -EINPROGRESS = pool_settled() of the roster will follow;
+ * otherwise it is not available. */
 int cot_pool_want(struct pool *p, uid_t uid);
 void cot_pool_update(struct pool *p);		 /* tells the core whether it is ready */
 void cot_pool_joined(struct pool *p, uid_t uid); /* a tenant came or went */
@@ -78,11 +79,11 @@ void cot_pool_server_gone(struct pool *p);
  * cannot be known now. */
 int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time);
 /* Looks after processes that have no pidfd. False: there are none. */
-bool cot_pool_reap(struct daemon *d);
+bool cot_pool_reap(struct roster *r);
 const char *cot_pool_state_name(enum pool_state state);
 
 /* Stops pools that no program uses. */
-void cot_pool_stop_all(struct daemon *d);
+void cot_pool_stop_all(struct roster *r);
 bool cot_pool_is_busy(const struct pool *p); /* with its end, or with whether it may end */
 
 #endif

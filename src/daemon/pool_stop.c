@@ -4,13 +4,14 @@
  */
 #include <signal.h>
 
+#include "daemon/basis.h"
 #include "daemon/clients.h"
-#include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/mps.h"
 #include "daemon/pool.h"
 #include "daemon/pool_inside.h"
+#include "daemon/roster.h"
 
 #define STOP_NS	   (5 * COT_NS_PER_S)
 #define CLIENTS_NS (5 * COT_NS_PER_S)
@@ -25,7 +26,7 @@ static struct pool *pool_of_timer(struct cot_timer *timer)
 
 void cot_pool_linger(struct pool *p)
 {
-	cot_pool_timer(p, linger_timer_fired, p->d->config.linger_s * COT_NS_PER_S + 1);
+	cot_pool_timer(p, linger_timer_fired, p->basis->config.linger_s * COT_NS_PER_S + 1);
 }
 
 /* MPS has got `quit`. An MPS without clients can be ended without harm. */
@@ -52,7 +53,7 @@ static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 			       "alone until then");
 		p->held_up = true;
 		p->wanted = false;
-		p->d->pool_settled(p);
+		p->in->pool_settled(p);
 	}
 	cot_pool_timer(p, stop_timer_fired, STOP_NS);
 	cot_clients_ask(p, clients_of_stopping);
@@ -62,7 +63,7 @@ static void stop(struct pool *p)
 {
 	p->state = POOL_STOPPING;
 	p->held_up = false;
-	p->d->state_dirty = true;
+	p->in->state.dirty = true;
 	p->deadline_ns = cot_now_ns() + STOP_NS;
 	cot_pool_timer(p, stop_timer_fired, STOP_NS);
 	(void)cot_pool_tell(p, "quit");
@@ -115,12 +116,12 @@ static void stop_unused(struct pool *p)
 		clients_of_begun(p, 0);
 }
 
-void cot_pool_stop_all(struct daemon *d)
+void cot_pool_stop_all(struct roster *r)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &d->pools[i];
+		struct pool *p = &r->pools[i];
 
 		if (!p->id)
 			continue;

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "daemon/answer.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/show.h"
 
@@ -22,13 +22,13 @@ void cot_query_packet(struct conn *c, const struct cot_msg_query *m)
 	c->query = m->what;
 	c->query_seq = m->h.seq;
 	cot_conn_watch(c); /* nothing more until then */
-	cot_timer_set(&c->d->loop, &c->d->queries, cot_now_ns());
+	cot_timer_set(&c->basis->loop, &c->in->queries, cot_now_ns());
 }
 
 static void answer(struct conn *c)
 {
 	uint64_t begin_ns = cot_conn_clock_ns();
-	char *text = cot_show_answer(c->d, c->query);
+	char *text = cot_show_answer(c->in, c->query);
 
 	c->asked = false;
 	if (text)
@@ -39,17 +39,17 @@ static void answer(struct conn *c)
 		cot_answer_resultf(c, c->query_seq, -ENOSYS,
 				   "this daemon does not know the question %u", c->query);
 	cot_conn_watch(c);
-	cot_conn_spend(c->d, c->uid, begin_ns);
+	cot_conn_spend(c->basis, c->uid, begin_ns);
 }
 
 /* The next one whose user may have some of our time now. NULL: in *ret_wait_ns, if at all. */
-static struct conn *next_asker(struct daemon *d, uint64_t *ret_wait_ns)
+static struct conn *next_asker(struct conns *conns, uint64_t *ret_wait_ns)
 {
 	unsigned i;
 
 	*ret_wait_ns = COT_NEVER;
 	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns[(d->next_asker + i) % MAX_CONNS];
+		struct conn *c = &conns->all[(conns->next_asker + i) % MAX_CONNS];
 		uint64_t wait_ns;
 
 		if (!conn_is_open(c) || !c->asked)
@@ -65,17 +65,17 @@ static struct conn *next_asker(struct daemon *d, uint64_t *ret_wait_ns)
 
 void cot_query_answer_one(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, queries));
+	struct conns *conns = (struct conns *)((char *)timer - offsetof(struct conns, queries));
 	uint64_t wait_ns;
-	struct conn *c = next_asker(d, &wait_ns);
+	struct conn *c = next_asker(conns, &wait_ns);
 
 	if (c) {
-		d->next_asker = conn_index(c) + 1;
+		conns->next_asker = conn_index(c) + 1;
 		answer(c);
 		now_ns = cot_now_ns();
-		if (next_asker(d, &wait_ns))
+		if (next_asker(conns, &wait_ns))
 			wait_ns = 0;
 	}
 	if (wait_ns != COT_NEVER)
-		cot_timer_set(&d->loop, &d->queries, now_ns + wait_ns);
+		cot_timer_set(&conns->basis->loop, &conns->queries, now_ns + wait_ns);
 }

@@ -11,71 +11,72 @@
 #include <unistd.h>
 
 #include "daemon/access.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/gpus.h"
 #include "daemon/log.h"
 #include "daemon/pool.h"
 #include "daemon/processes.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 
 /* 0, or -errno when it cannot be known whether it still runs. */
-static int recover_pool(struct daemon *d, const struct cot_process *p)
+static int recover_pool(struct roster *r, const struct cot_process *p)
 {
-	uint64_t gpus = cot_gpus_mask(&d->gpus, p->found.gpu);
+	uint64_t gpus = cot_gpus_mask(&r->basis->gpus, p->found.gpu);
 	struct pool *pool;
 
 	if (!gpus || (gpus & (gpus - 1)) || (p->uid != geteuid() && p->uid != 0) ||
-	    cot_pool_find(d, p->found.id))
+	    cot_roster_pool(r, p->found.id))
 		return 0;
-	pool = cot_pool_take(d, p->found.id, p->found.cls, p->found.shared,
+	pool = cot_pool_take(r, p->found.id, p->found.cls, p->found.shared,
 			     (unsigned)__builtin_ctzll(gpus));
 	if (!pool || pool->id != p->found.id || p->is_server)
 		return 0;
 	return cot_pool_adopt(pool, p->pid, p->start_time);
 }
 
-int cot_recover_pools(struct daemon *d, const struct cot_processes *all)
+int cot_recover_pools(struct roster *r, const struct cot_processes *all)
 {
 	int rc = 0;
 	unsigned i;
 
 	for (i = 0; i < all->n && !rc; i++)
 		if (all->p[i].found.is_pool && cot_process_is_root(all, &all->p[i]))
-			rc = recover_pool(d, &all->p[i]);
+			rc = recover_pool(r, &all->p[i]);
 	return rc;
 }
 
-struct pool *cot_recover_pool_with(struct daemon *d, const char *pipe)
+struct pool *cot_recover_pool_with(struct roster *r, const char *pipe)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (d->pools[i].id && d->pools[i].state != POOL_DOWN &&
-		    !strcmp(d->pools[i].pipe, pipe))
-			return &d->pools[i];
+		if (r->pools[i].id && r->pools[i].state != POOL_DOWN &&
+		    !strcmp(r->pools[i].pipe, pipe))
+			return &r->pools[i];
 	return NULL;
 }
 
 /* An environment is its owner's to write: it may claim what the owner may. */
-static bool may_be(struct daemon *d, const struct cot_process *p)
+static bool may_be(struct roster *r, const struct cot_process *p)
 {
-	struct conn owner = {.d = d, .source = {.fd = -1}, .uid = p->uid, .gid = p->gid};
+	struct conn owner = {.basis = r->basis, .source = {.fd = -1}, .uid = p->uid, .gid = p->gid};
 	struct cot_error err;
 
 	return cot_access_claim(&owner, p->found.cls, p->found.weight, &err) == 0;
 }
 
 /* 0, or -errno when it cannot be known whether it still runs. */
-static int recover_tenant(struct daemon *d, const struct cot_process *p)
+static int recover_tenant(struct roster *r, const struct cot_process *p)
 {
 	const struct cot_found *f = &p->found;
 	struct tenant *t;
 	int rc;
 
-	if (cot_tenant_find(d, f->id) || cot_pool_find(d, f->id) || !may_be(d, p))
+	if (cot_roster_tenant(r, f->id) || cot_roster_pool(r, f->id) || !may_be(r, p))
 		return 0;
-	if (cot_tenant_restore(d, f->id, p->uid, false, &t) < 0)
+	if (cot_tenant_restore(r, f->id, p->uid, false, &t) < 0)
 		return 0;
 	rc = cot_tenant_watch(t, p->pid, p->start_time);
 	if (rc < 0) {
@@ -89,10 +90,10 @@ static int recover_tenant(struct daemon *d, const struct cot_process *p)
 	t->reserve = f->reserve;
 	t->sms = f->sms;
 	t->parts = f->parts;
-	t->gpu_mask = cot_gpus_mask(&d->gpus, f->gpu);
+	t->gpu_mask = cot_gpus_mask(&r->basis->gpus, f->gpu);
 	if (!t->gpu_mask)
 		t->gpu_mask = 1;
-	t->pool = cot_recover_pool_with(d, f->pipe);
+	t->pool = cot_recover_pool_with(r, f->pipe);
 	t->solo = !t->pool;
 	cot_tenant_set_name(t, f->name);
 	cot_tenant_announce(t);
@@ -101,13 +102,13 @@ static int recover_tenant(struct daemon *d, const struct cot_process *p)
 	return 0;
 }
 
-int cot_recover_tenants(struct daemon *d, const struct cot_processes *all)
+int cot_recover_tenants(struct roster *r, const struct cot_processes *all)
 {
 	int rc = 0;
 	unsigned i;
 
 	for (i = 0; i < all->n && !rc; i++)
 		if (!all->p[i].found.is_pool && cot_process_is_root(all, &all->p[i]))
-			rc = recover_tenant(d, &all->p[i]);
+			rc = recover_tenant(r, &all->p[i]);
 	return rc;
 }

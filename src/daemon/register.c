@@ -17,12 +17,14 @@
 
 #include "daemon/access.h"
 #include "daemon/answer.h"
+#include "daemon/basis.h"
+#include "daemon/config.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/environment.h"
 #include "daemon/gpus.h"
 #include "daemon/log.h"
 #include "daemon/pool.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 
 _Static_assert(sizeof(struct cot_msg_registered) + COT_ENVIRONMENT_MAX <= COT_PROTO_PACKET_MAX,
@@ -60,7 +62,7 @@ static struct tenant *make_tenant(struct conn *c, uint32_t seq)
 {
 	struct cot_error err;
 	struct tenant *t;
-	int rc = cot_tenant_new(c->d, c->uid, &t);
+	int rc = cot_tenant_new(c->in->roster, c->uid, &t);
 
 	if (!rc) {
 		rc = cot_tenant_watch_peer(t, c);
@@ -86,7 +88,7 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	static _Alignas(8) char packet[sizeof(struct cot_msg_registered) + sizeof(env.text)];
 	struct cot_msg_registered *m = (struct cot_msg_registered *)packet;
 
-	cot_environment_write(c->d, t, gpu, note, &env);
+	cot_environment_write(c->basis, t, gpu, note, &env);
 	m->tenant = t->id;
 	memcpy(m->env, env.text, env.used);
 	cot_proto_header(&m->h, COT_MSG_REGISTERED, (uint32_t)(sizeof(*m) + env.used), seq);
@@ -109,10 +111,10 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->quota = m->quota;
 	t->reserve = m->reserve;
 	t->sms = m->sms;
-	t->parts = m->sms || c->d->config.policy->places;
+	t->parts = m->sms || c->basis->config.policy->places;
 	t->pool = at->pool;
 	t->solo = !at->pool;
-	t->gpu_mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
@@ -141,7 +143,7 @@ static const char *note_on_shares(const struct cot_policy_ops *policy,
 /* As its user wants it; `p` NULL: alone. */
 static void finish_in(struct conn *c, const struct cot_msg_register *m, struct pool *p)
 {
-	const struct place at = {.pool = p, .note = note_on_shares(c->d->config.policy, m)};
+	const struct place at = {.pool = p, .note = note_on_shares(c->basis->config.policy, m)};
 
 	finish(c, m, &at);
 }
@@ -159,8 +161,9 @@ static void wait_for(struct conn *c, const struct cot_msg_register *m, struct po
 
 static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
 {
-	struct daemon *d = c->d;
-	struct pool *p = cot_pool_get(d, class_of(m->class_), d->config.policy->one_pool, gpu);
+	struct conns *conns = c->in;
+	struct pool *p = cot_pool_get(conns->roster, class_of(m->class_),
+				      conns->basis->config.policy->one_pool, gpu);
 	int rc;
 
 	if (p && !cot_pool_serves(p, c->uid)) {
@@ -178,11 +181,11 @@ static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
 
 void cot_register_pool_settled(struct pool *p)
 {
-	struct daemon *d = p->d;
+	struct conns *conns = p->in->conns;
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns[i];
+		struct conn *c = &conns->all[i];
 		struct cot_msg_register *m = c->register_;
 
 		if (!conn_is_open(c) || c->wait_pool != p)
@@ -222,12 +225,12 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 		cot_answer_refuse(c, m->h.seq, "%s", err.text);
 		return false;
 	}
-	if (!cot_gpus_mask(&c->d->gpus, m->gpu)) {
+	if (!cot_gpus_mask(&c->basis->gpus, m->gpu)) {
 		cot_answer_refuse(
 			c, m->h.seq,
 			"there is no GPU '%s' here; expected a number below %u, a UUID, a list "
 			"of them, or all",
-			m->gpu, c->d->gpus.n);
+			m->gpu, c->basis->gpus.n);
 		return false;
 	}
 	return true;
@@ -235,10 +238,10 @@ static bool may_register(struct conn *c, const struct cot_msg_register *m)
 
 void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
 {
-	const struct cot_config *config = &c->d->config;
-	uint64_t mask = cot_gpus_mask(&c->d->gpus, m->gpu);
+	const struct cot_config *config = &c->basis->config;
+	uint64_t mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
 
-	if (c->d->stopping) { /* the client then asks the next daemon */
+	if (c->basis->stopping) { /* the client then asks the next daemon */
 		cot_conn_close(c);
 		return;
 	}

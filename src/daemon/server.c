@@ -17,14 +17,15 @@
 #include "daemon/access.h"
 #include "daemon/account.h"
 #include "daemon/answer.h"
+#include "daemon/basis.h"
 #include "daemon/closer.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 #include "daemon/peer.h"
 #include "daemon/pool.h"
+#include "daemon/roster.h"
 
 /* Linux 6.16: a peer that passes descriptors gets EPERM. */
 #ifndef SO_PASSRIGHTS
@@ -51,7 +52,7 @@
 static void pause_if_needed(struct conn *c)
 {
 	uint64_t now_ns = cot_now_ns(), rest_ns = cot_conn_rest_ns(c);
-	struct daemon *d = c->d;
+	struct conns *conns = c->in;
 
 	if (!rest_ns)
 		return;
@@ -59,19 +60,19 @@ static void pause_if_needed(struct conn *c)
 	cot_conn_watch(c);
 	if (rest_ns < REST_NS)
 		rest_ns = REST_NS;
-	if (!d->pauses.armed || d->pauses.due_ns > now_ns + rest_ns)
-		cot_timer_set(&d->loop, &d->pauses, now_ns + rest_ns);
+	if (!conns->pauses.armed || conns->pauses.due_ns > now_ns + rest_ns)
+		cot_timer_set(&conns->basis->loop, &conns->pauses, now_ns + rest_ns);
 }
 
 /* Resume all connections of a user, not just one. */
 static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, pauses));
+	struct conns *conns = (struct conns *)((char *)timer - offsetof(struct conns, pauses));
 	uint64_t next_ns = COT_NEVER;
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns[i];
+		struct conn *c = &conns->all[i];
 		uint64_t rest_ns;
 
 		if (!conn_is_open(c) || !c->paused)
@@ -83,7 +84,7 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 			next_ns = now_ns + rest_ns;
 	}
 	if (next_ns != COT_NEVER)
-		cot_timer_set(&d->loop, &d->pauses,
+		cot_timer_set(&conns->basis->loop, &conns->pauses,
 			      next_ns < now_ns + REST_NS ? now_ns + REST_NS : next_ns);
 }
 
@@ -146,13 +147,13 @@ static bool take(struct conn *c, const void *packet, size_t size)
 		return false;
 	}
 	if (type < 0 || !fits_kind(c, type)) {
-		c->d->n_bad_packets++;
+		c->in->n_bad_packets++;
 		if (cot_answer_may_complain(c))
 			log_warn("process %d of user %u sent a malformed packet (%zu bytes)",
 				 (int)c->pid, (unsigned)c->uid, size);
 		return false;
 	}
-	return c->d->conn_ops[c->kind].packet(c, packet, type);
+	return c->in->ops[c->kind].packet(c, packet, type);
 }
 
 /*
@@ -162,9 +163,9 @@ static bool take(struct conn *c, const void *packet, size_t size)
  */
 static bool has_files(struct conn *c)
 {
-	if (c->d->guarded || cot_closer_look(c->source.fd) != COT_HEAD_FILES)
+	if (c->in->guarded || cot_closer_look(c->source.fd) != COT_HEAD_FILES)
 		return false;
-	c->d->n_bad_packets++;
+	c->in->n_bad_packets++;
 	if (cot_answer_may_complain(c))
 		log_warn("process %d of user %u passed descriptors that the daemon did not ask for",
 			 (int)c->pid, (unsigned)c->uid);
@@ -197,7 +198,7 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 {
 	struct conn *c = (struct conn *)((char *)source - offsetof(struct conn, source));
 	uint64_t begin_ns = cot_conn_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
-	struct daemon *d = c->d;
+	struct basis *b = c->basis;
 	uid_t uid = c->uid;
 	unsigned i = 0;
 
@@ -209,20 +210,20 @@ static void conn_ready(struct cot_source *source, uint32_t events)
 	while (is_heard(c) && i++ < PACKETS_PER_ROUND && cot_now_ns() < end_ns)
 		if (!take_one(c))
 			break;
-	cot_conn_spend(d, uid, begin_ns - (i + 1) * PACKET_COST_NS);
+	cot_conn_spend(b, uid, begin_ns - (i + 1) * PACKET_COST_NS);
 	if (conn_is_open(c))
 		pause_if_needed(c);
 }
 
 /* ---- new connections ---- */
 
-static struct conn *free_slot(struct daemon *d)
+static struct conn *free_slot(struct conns *conns)
 {
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		if (!conn_is_open(&d->conns[i]))
-			return &d->conns[i];
+		if (!conn_is_open(&conns->all[i]))
+			return &conns->all[i];
 	return NULL;
 }
 
@@ -231,7 +232,7 @@ static void turn_away(struct conn *c, int fd, const char *why)
 	c->source.fd = fd;
 	cot_answer_defer(c, 0, "%s", why);
 	cot_peer_finish(c);
-	cot_closer_end(&c->d->closer, fd, c->d->guarded);
+	cot_closer_end(&c->in->closer, fd, c->in->guarded);
 }
 
 static void let_in(struct conn *c, const struct conn *peer, int fd)
@@ -245,13 +246,13 @@ static void let_in(struct conn *c, const struct conn *peer, int fd)
 		return;
 	}
 	pause_if_needed(c);
-	if (!c->d->waits.armed)
-		cot_timer_set(&c->d->loop, &c->d->waits, c->since_ns + HELLO_NS);
+	if (!c->in->waits.armed)
+		cot_timer_set(&c->basis->loop, &c->in->waits, c->since_ns + HELLO_NS);
 }
 
-static void welcome(struct daemon *d, int fd)
+static void welcome(struct server *s, int fd)
 {
-	struct conn peer = {.d = d, .source = {.fd = -1}, .pidfd = -1};
+	struct conn peer = conn_unused(s->conns);
 	uint64_t begin_ns = cot_conn_clock_ns();
 	int rc = cot_peer_identify(&peer, fd);
 
@@ -261,69 +262,69 @@ static void welcome(struct daemon *d, int fd)
 			  "descriptor is left");
 		return;
 	}
-	rc = cot_account_charge(&d->account, peer.uid, COT_ACCOUNT_CONNS, 1);
+	rc = cot_account_charge(&s->basis->account, peer.uid, COT_ACCOUNT_CONNS, 1);
 	if (rc < 0)
 		turn_away(&peer, fd,
 			  rc == -EDQUOT ? "this user has too many connections; each other user "
 					  "must have as many left"
 					: "too many programs are connected");
 	else
-		let_in(free_slot(d), &peer, fd);
-	cot_conn_spend(d, peer.uid, begin_ns - ACCEPT_COST_NS);
+		let_in(free_slot(s->conns), &peer, fd);
+	cot_conn_spend(s->basis, peer.uid, begin_ns - ACCEPT_COST_NS);
 }
 
 static void resume(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d =
-		(struct daemon *)((char *)timer - offsetof(struct daemon, listener_timer));
+	struct server *s =
+		(struct server *)((char *)timer - offsetof(struct server, listener_timer));
 
 	(void)now_ns;
-	(void)cot_loop_change(&d->loop, &d->listener, EPOLLIN);
+	(void)cot_loop_change(&s->basis->loop, &s->listener, EPOLLIN);
 }
 
-static void pause_listener(struct daemon *d)
+static void pause_listener(struct server *s)
 {
-	(void)cot_loop_change(&d->loop, &d->listener, 0);
-	d->listener_timer.fire = resume;
-	cot_timer_set(&d->loop, &d->listener_timer, cot_now_ns() + PAUSE_NS);
+	(void)cot_loop_change(&s->basis->loop, &s->listener, 0);
+	s->listener_timer.fire = resume;
+	cot_timer_set(&s->basis->loop, &s->listener_timer, cot_now_ns() + PAUSE_NS);
 }
 
 /* No descriptor is left: tell the peer by closing, with the spare one, and wait a little. */
-static void out_of_descriptors(struct daemon *d)
+static void out_of_descriptors(struct server *s)
 {
 	uint64_t now_ns = cot_now_ns();
 	int fd;
 
-	if (now_ns - d->told_ns > TOLD_NS || !d->told_ns) {
+	if (now_ns - s->told_ns > TOLD_NS || !s->told_ns) {
 		log_warn("out of file descriptors: a program was turned away; raise LimitNOFILE");
-		d->told_ns = now_ns;
+		s->told_ns = now_ns;
 	}
-	(void)close(d->spare_fd);
-	fd = accept4(d->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	(void)close(s->spare_fd);
+	fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		cot_closer_end(&d->closer, fd, d->guarded);
-	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	pause_listener(d);
+		cot_closer_end(&s->conns->closer, fd, s->conns->guarded);
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pause_listener(s);
 }
 
 static void listener_ready(struct cot_source *source, uint32_t events)
 {
-	struct daemon *d = (struct daemon *)((char *)source - offsetof(struct daemon, listener));
+	struct server *s = (struct server *)((char *)source - offsetof(struct server, listener));
 	uint64_t end_ns = cot_now_ns() + ROUND_NS;
 	unsigned i;
 
 	(void)events;
-	if (cot_closer_is_full(&d->closer)) {
-		pause_listener(d);
+	if (cot_closer_is_full(&s->conns->closer)) {
+		pause_listener(s);
 		return;
 	}
 	for (i = 0; i < PACKETS_PER_ROUND && cot_now_ns() < end_ns; i++) {
 		int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			welcome(d, fd);
+			welcome(s, fd);
 		} else if (errno == EMFILE || errno == ENFILE) {
-			out_of_descriptors(d);
+			out_of_descriptors(s);
 			return;
 		} else {
 			return;
@@ -337,67 +338,68 @@ static void listener_ready(struct cot_source *source, uint32_t events)
  * The socket listens under another name in the same folder, and gets its own one when the daemon is
  * ready: a client that finds it there gets an answer. It replaces the socket of a killed daemon.
  */
-static void hidden_path(const struct daemon *d, char path[COT_PATH_TEXT_MAX])
+static void hidden_path(const struct server *s, char path[COT_PATH_TEXT_MAX])
 {
-	(void)cot_paths_join(path, d->runtime, COT_SOCKET_HIDDEN, NULL);
+	(void)cot_paths_join(path, s->basis->runtime, COT_SOCKET_HIDDEN, NULL);
 }
 
 /* Connections inherit it. */
-static void guard(struct daemon *d)
+static void guard(struct server *s)
 {
 	static const int no, yes = 1;
 
-	d->guarded = setsockopt(d->listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) == 0;
-	if (!d->guarded) /* for cot_closer_look() */
-		(void)setsockopt(d->listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes));
+	s->conns->guarded =
+		setsockopt(s->listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) == 0;
+	if (!s->conns->guarded) /* for cot_closer_look() */
+		(void)setsockopt(s->listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes));
 }
 
-int cot_server_open(struct daemon *d, struct cot_error *err)
+int cot_server_open(struct server *s, struct cot_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	mode_t mode = d->config.other_users ? 0666 : 0600;
+	mode_t mode = s->basis->config.other_users ? 0666 : 0600;
 	char path[COT_PATH_TEXT_MAX];
 	mode_t mask;
 	unsigned i;
 	int rc;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		d->conns[i] = (struct conn){.d = d, .source = {.fd = -1}, .pidfd = -1};
-	d->pauses.fire = end_pauses;
-	if (strlen(d->socket_path) >= sizeof(address.sun_path))
+		s->conns->all[i] = conn_unused(s->conns);
+	s->conns->pauses.fire = end_pauses;
+	if (strlen(s->basis->socket_path) >= sizeof(address.sun_path))
 		return cot_error_set(err, -ENAMETOOLONG,
 				     "the socket's path '%s' is longer than %zu bytes; set "
 				     "COTENANT_RUNTIME_DIR to a shorter one",
-				     d->socket_path, sizeof(address.sun_path) - 1);
-	hidden_path(d, path);
+				     s->basis->socket_path, sizeof(address.sun_path) - 1);
+	hidden_path(s, path);
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	d->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	d->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	d->listener.ready = listener_ready;
-	if (d->listener.fd < 0 || d->spare_fd < 0)
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	s->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s->listener.ready = listener_ready;
+	if (s->listener.fd < 0 || s->spare_fd < 0)
 		return cot_error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
 	(void)unlink(path); /* left by one that was killed: we hold the lock */
 	mask = umask(0777 & ~mode);
-	rc = bind(d->listener.fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	rc = bind(s->listener.fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	(void)umask(mask);
-	guard(d);
-	if (!rc && listen(d->listener.fd, BACKLOG) < 0)
+	guard(s);
+	if (!rc && listen(s->listener.fd, BACKLOG) < 0)
 		rc = -errno;
 	if (!rc)
-		rc = cot_loop_add(&d->loop, &d->listener, EPOLLIN);
+		rc = cot_loop_add(&s->basis->loop, &s->listener, EPOLLIN);
 	if (rc < 0)
 		return cot_error_set(err, rc, "cannot listen on %s: %s", path, strerror(-rc));
 	return 0;
 }
 
-int cot_server_publish(struct daemon *d, struct cot_error *err)
+int cot_server_publish(struct server *s, struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX];
 
-	hidden_path(d, path);
-	if (rename(path, d->socket_path) == 0)
+	hidden_path(s, path);
+	if (rename(path, s->basis->socket_path) == 0)
 		return 0;
-	return cot_error_set(err, -errno, "cannot rename %s to %s: %s", path, d->socket_path,
+	return cot_error_set(err, -errno, "cannot rename %s to %s: %s", path, s->basis->socket_path,
 			     strerror(errno));
 }
 
@@ -408,14 +410,14 @@ static void set_mode(const char *path, unsigned mode)
 }
 
 /* Existing connections stay. */
-void cot_server_set_access(struct daemon *d)
+void cot_server_set_access(struct server *s)
 {
-	unsigned i, mode = cot_access_folder_mode(d);
+	unsigned i, mode = cot_access_folder_mode(&s->basis->config);
 
-	set_mode(d->socket_path, d->config.other_users ? 0666 : 0600);
-	set_mode(d->runtime, mode);
+	set_mode(s->basis->socket_path, s->basis->config.other_users ? 0666 : 0600);
+	set_mode(s->basis->runtime, mode);
 	for (i = 0; i < MAX_POOLS; i++) {
-		const struct pool *p = &d->pools[i];
+		const struct pool *p = &s->conns->roster->pools[i];
 
 		if (!p->id || access(p->pipe, F_OK) < 0)
 			continue;
@@ -425,27 +427,27 @@ void cot_server_set_access(struct daemon *d)
 	}
 }
 
-void cot_server_withdraw(struct daemon *d)
+void cot_server_withdraw(struct server *s)
 {
-	if (d->listener.fd < 0)
+	if (s->listener.fd < 0)
 		return;
-	(void)unlink(d->socket_path);
-	cot_timer_clear(&d->listener_timer);
-	cot_loop_remove(&d->loop, &d->listener);
-	(void)shutdown(d->listener.fd, SHUT_RDWR);
-	if (d->guarded)
-		(void)close(d->listener.fd);
+	(void)unlink(s->basis->socket_path);
+	cot_timer_clear(&s->listener_timer);
+	cot_loop_remove(&s->basis->loop, &s->listener);
+	(void)shutdown(s->listener.fd, SHUT_RDWR);
+	if (s->conns->guarded)
+		(void)close(s->listener.fd);
 	else /* files may wait in connections that were not accepted */
-		cot_closer_keep(&d->closer, d->listener.fd);
-	d->listener.fd = -1;
+		cot_closer_keep(&s->conns->closer, s->listener.fd);
+	s->listener.fd = -1;
 }
 
-void cot_server_close(struct daemon *d)
+void cot_server_close(struct server *s)
 {
 	unsigned i;
 
-	cot_server_withdraw(d);
+	cot_server_withdraw(s);
 	for (i = 0; i < MAX_CONNS; i++)
-		cot_conn_close(&d->conns[i]);
-	(void)cot_closer_run(&d->closer);
+		cot_conn_close(&s->conns->all[i]);
+	(void)cot_closer_run(&s->conns->closer);
 }

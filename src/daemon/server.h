@@ -5,18 +5,31 @@
 #ifndef COT_DAEMON_SERVER_H
 #define COT_DAEMON_SERVER_H
 
-#include "base/error.h"
+#include <stdint.h>
 
-struct daemon;
+#include "base/error.h"
+#include "daemon/loop.h"
+
+struct basis;
+struct conns;
+
+struct server {
+	struct basis *basis;
+	struct conns *conns;
+	struct cot_source listener;
+	struct cot_timer listener_timer; /* after the descriptors ran out */
+	int spare_fd;
+	uint64_t told_ns; /* of descriptors that ran out */
+};
 
 /* Listens, but cannot be found until it is published. */
-int cot_server_open(struct daemon *d, struct cot_error *err);
-int cot_server_publish(struct daemon *d, struct cot_error *err);
+int cot_server_open(struct server *s, struct cot_error *err);
+int cot_server_publish(struct server *s, struct cot_error *err);
 /* The server accepts no more connections, so that new clients wait for the next daemon. */
-void cot_server_withdraw(struct daemon *d);
+void cot_server_withdraw(struct server *s);
 /* Sets which users may reach the socket, the folders above it and those of the pools, as configured
  * now. */
-void cot_server_set_access(struct daemon *d);
-void cot_server_close(struct daemon *d);
+void cot_server_set_access(struct server *s);
+void cot_server_close(struct server *s);
 
 #endif

@@ -10,14 +10,15 @@
 
 #include "daemon/account.h"
 #include "daemon/answer.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/gpus.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/library.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 
 /* ---- WORK_HELLO ---- */
@@ -34,12 +35,12 @@ static bool is_one(uint64_t mask)
 static int find_gpu(const struct conn *c, const struct cot_msg_work_hello *m, uint32_t *ret_gpu,
 		    struct cot_error *err)
 {
-	const struct tenant *t = m->tenant ? cot_tenant_find(c->d, m->tenant) : NULL;
-	uint64_t mask = m->gpu[0] ? cot_gpus_mask(&c->d->gpus, m->gpu) : 0;
+	const struct tenant *t = m->tenant ? cot_roster_tenant(c->in->roster, m->tenant) : NULL;
+	uint64_t mask = m->gpu[0] ? cot_gpus_mask(&c->basis->gpus, m->gpu) : 0;
 
 	if (t && is_one(t->gpu_mask))
 		mask = t->gpu_mask;
-	else if (!is_one(mask) && c->d->gpus.n == 1)
+	else if (!is_one(mask) && c->basis->gpus.n == 1)
 		mask = 1;
 	if (!is_one(mask))
 		return cot_error_set(err, -ENODEV,
@@ -94,7 +95,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 		return false;
 	t = c->tenant;
 	shim.tenant = t->id;
-	rc = cot_host_work_join(c->d->host, conn_index(c), &shim);
+	rc = cot_host_work_join(c->basis->host, conn_index(c), &shim);
 	if (rc < 0) {
 		cot_answer_defer(c, m->h.seq,
 				 "no room for one more program with rewritten kernels");
@@ -102,7 +103,7 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 		cot_tenant_check(t);
 		return false;
 	}
-	cot_host_part_join(c->d->host, conn_index(c), t->id);
+	cot_host_part_join(c->basis->host, conn_index(c), t->id);
 	t->n_conns++;
 	cot_tenant_update(t);
 	log_debug("the shim of process %d is on GPU %u, %u SMs", (int)c->pid, shim.gpu, m->n_sms);
@@ -135,20 +136,20 @@ static void keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
 /* What the host has of it now is what its user is charged for. */
 static void settle_charge(struct conn *c)
 {
-	unsigned n = c->tenant ? cot_host_work_count(c->d->host, conn_index(c)) : 0;
+	unsigned n = c->tenant ? cot_host_work_count(c->basis->host, conn_index(c)) : 0;
 
 	if (n < c->n_works_charged)
-		cot_account_release(&c->d->account, c->uid, COT_ACCOUNT_WORKS,
+		cot_account_release(&c->basis->account, c->uid, COT_ACCOUNT_WORKS,
 				    c->n_works_charged - n);
 	c->n_works_charged = n;
 }
 
 static bool request(struct conn *c, const struct cot_msg_work_request *m)
 {
-	struct cot_host *host = c->d->host;
+	struct cot_host *host = c->basis->host;
 	int rc;
 
-	if (cot_account_charge(&c->d->account, c->uid, COT_ACCOUNT_WORKS, 1) < 0) {
+	if (cot_account_charge(&c->basis->account, c->uid, COT_ACCOUNT_WORKS, 1) < 0) {
 		cot_host_work_pass(host, conn_index(c), m);
 		return true;
 	}
@@ -170,7 +171,7 @@ static void keep_part_counts(struct conn *c, const struct cot_msg_part_counts *m
 
 bool cot_shims_packet(struct conn *c, const void *packet, int type)
 {
-	struct cot_host *host = c->d->host;
+	struct cot_host *host = c->basis->host;
 
 	if (type == COT_MSG_WORK_HELLO)
 		return hello(c, packet);
@@ -227,8 +228,8 @@ void cot_shims_gone(struct conn *c)
 {
 	struct tenant *t = c->tenant;
 
-	cot_host_part_leave(c->d->host, conn_index(c), cot_now_ns());
-	cot_host_work_leave(c->d->host, conn_index(c), cot_now_ns());
+	cot_host_part_leave(c->basis->host, conn_index(c), cot_now_ns());
+	cot_host_work_leave(c->basis->host, conn_index(c), cot_now_ns());
 	settle_charge(c);
 	if (!t)
 		return;

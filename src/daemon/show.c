@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "daemon/account.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/effect.h"
 #include "daemon/host.h"
 #include "daemon/host_work.h"
@@ -20,6 +20,7 @@
 #include "daemon/news.h"
 #include "daemon/paths.h"
 #include "daemon/pool.h"
+#include "daemon/roster.h"
 #include "daemon/show_part.h"
 #include "daemon/tenant.h"
 #include "text/json.h"
@@ -78,14 +79,14 @@ static json_t *trouble(const struct cot_host_trouble *t)
 }
 
 /* Slice, mode and state of what the hardware switches between. */
-static void put_entity(struct daemon *d, json_t *object, uint32_t id)
+static void put_entity(struct conns *conns, json_t *object, uint32_t id)
 {
-	const struct cot_entity *e = cot_sched_entity(cot_host_sched(d->host), id);
+	const struct cot_entity *e = cot_sched_entity(cot_host_sched(conns->basis->host), id);
 	struct cot_host_entity_stats stats;
 	struct cot_host_settings settings;
 
-	cot_host_settings(d->host, id, &settings);
-	cot_host_entity_stats(d->host, id, &stats);
+	cot_host_settings(conns->basis->host, id, &settings);
+	cot_host_entity_stats(conns->basis->host, id, &stats);
 	put(object, "state", json_string(run_name(e)));
 	put(object, "held", json_boolean(e && e->held));
 	put_number(object, "slice_us", settings.slice_us);
@@ -124,7 +125,7 @@ static void put_slice(json_t *object, const struct cot_host_entity_stats *stats,
 }
 
 /* What the libraries of a tenant or pool have written into their pages. */
-static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
+static void put_pages(struct conns *conns, json_t *object, const struct tenant *t,
 		      const struct pool *p)
 {
 	uint64_t groups = 0, channels = 0, doubts = 0, expired = 0, slice = 0, got;
@@ -136,10 +137,10 @@ static void put_pages(struct daemon *d, json_t *object, const struct tenant *t,
 	pid_t wrong = 0;
 	unsigned i;
 
-	cot_host_settings(d->host, entity, &wanted);
-	cot_host_entity_stats(d->host, entity, &stats);
+	cot_host_settings(conns->basis->host, entity, &wanted);
+	cot_host_entity_stats(conns->basis->host, entity, &stats);
 	for (i = 0; i < MAX_CONNS; i++) {
-		const struct conn *c = &d->conns[i];
+		const struct conn *c = &conns->all[i];
 
 		if (c->source.fd < 0 || !c->page || c->tenant != t || c->pool != p)
 			continue;
@@ -191,7 +192,7 @@ static void add(json_t *o, const char *key, uint64_t n)
 }
 
 /* What its shims counted. */
-static void put_counts(struct daemon *d, json_t *o, const struct tenant *t)
+static void put_counts(struct conns *conns, json_t *o, const struct tenant *t)
 {
 	json_t *refusals = json_object();
 	unsigned i;
@@ -202,9 +203,9 @@ static void put_counts(struct daemon *d, json_t *o, const struct tenant *t)
 	put_number(o, "launches_workers", t->n_launched_workers);
 	put_number(o, "launches_plain", t->n_launched_plain);
 	for (i = 0; i < MAX_CONNS; i++) {
-		const struct cot_msg_work_counts *m = d->conns[i].counts;
+		const struct cot_msg_work_counts *m = conns->all[i].counts;
 
-		if (d->conns[i].source.fd < 0 || d->conns[i].tenant != t || !m)
+		if (conns->all[i].source.fd < 0 || conns->all[i].tenant != t || !m)
 			continue;
 		add(o, "kernels_rewritten", m->n_rewritten);
 		add(o, "kernels_refused", m->n_refused);
@@ -222,12 +223,12 @@ static bool is_for_parts(const struct tenant *t)
 	return t->parts && !t->quota && !t->reserve && !t->n_rewritten && !t->n_not_rewritten;
 }
 
-static json_t *show_work(struct daemon *d, const struct tenant *t)
+static json_t *show_work(struct conns *conns, const struct tenant *t)
 {
 	struct cot_host_work_stats s;
 	json_t *o;
 
-	cot_host_work_stats(d->host, t->id, &s);
+	cot_host_work_stats(conns->basis->host, t->id, &s);
 	if (!s.evictions || (is_for_parts(t) && !s.n_requests))
 		return json_null();
 	o = json_object();
@@ -249,7 +250,7 @@ static json_t *show_work(struct daemon *d, const struct tenant *t)
 	put(o, "eviction_us", spread(s.evictions));
 	put(o, "order_us", spread(s.orders));
 	put(o, "wait_us", spread(s.waits));
-	put_counts(d, o, t);
+	put_counts(conns, o, t);
 	return o;
 }
 
@@ -275,12 +276,12 @@ static const char *main_reason(const json_t *work)
 }
 
 /* Null, or why its shares have no effect, or none on all of it. */
-static json_t *show_effect(const struct daemon *d, const struct tenant *t, const json_t *work)
+static json_t *show_effect(const struct conns *conns, const struct tenant *t, const json_t *work)
 {
 	const struct cot_effect e = {
 		.quota = t->quota,
 		.reserve = t->reserve,
-		.one_pool = cot_sched_policy(cot_host_sched(d->host))->ops->one_pool,
+		.one_pool = cot_sched_policy(cot_host_sched(conns->basis->host))->ops->one_pool,
 		.lasts = cot_now_ns() - t->since_ns >= COT_EFFECT_LASTS_NS,
 		.shim = json_is_object(work),
 		.n_rewritten = counted(work, "kernels_rewritten"),
@@ -294,7 +295,7 @@ static json_t *show_effect(const struct daemon *d, const struct tenant *t, const
 	return cot_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null();
 }
 
-static json_t *show_tenant(struct daemon *d, const struct tenant *t)
+static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
 
@@ -313,17 +314,17 @@ static json_t *show_tenant(struct daemon *d, const struct tenant *t)
 	put(o, "alone_because", t->alone_why ? json_string(t->alone_why) : json_null());
 	put(o, "seconds", json_real(seconds_since(t->since_ns)));
 	if (!t->pool)
-		put_entity(d, o, t->id);
-	put_pages(d, o, t, NULL);
-	work = show_work(d, t);
-	put(o, "shares_effect", show_effect(d, t, work));
+		put_entity(conns, o, t->id);
+	put_pages(conns, o, t, NULL);
+	work = show_work(conns, t);
+	put(o, "shares_effect", show_effect(conns, t, work));
 	put(o, "shares_reason", main_reason(work) ? json_string(main_reason(work)) : json_null());
 	put(o, "work", work);
-	cot_show_part(d, o, t);
+	cot_show_part(conns, o, t);
 	return o;
 }
 
-static json_t *show_pool(struct daemon *d, const struct pool *p)
+static json_t *show_pool(struct conns *conns, const struct pool *p)
 {
 	json_t *o = json_object();
 
@@ -337,19 +338,19 @@ static json_t *show_pool(struct daemon *d, const struct pool *p)
 	put_number(o, "deaths", p->n_deaths);
 	put(o, "pipe_directory", json_string(p->pipe));
 	put(o, "log_directory", json_string(p->log));
-	put_entity(d, o, p->id);
-	put_pages(d, o, NULL, p);
+	put_entity(conns, o, p->id);
+	put_pages(conns, o, NULL, p);
 	return o;
 }
 
 /* Null, or why the policy that is wanted is not at work, and when it is tried again. */
-static json_t *show_fallback(struct daemon *d)
+static json_t *show_fallback(struct conns *conns)
 {
 	struct cot_sched_fallback f;
 	uint64_t now_ns = cot_now_ns();
 	json_t *o;
 
-	cot_sched_fallback(cot_host_sched(d->host), &f);
+	cot_sched_fallback(cot_host_sched(conns->basis->host), &f);
 	if (f.fault == COT_FAULT_NONE)
 		return json_null();
 	o = json_object();
@@ -361,41 +362,42 @@ static json_t *show_fallback(struct daemon *d)
 	return o;
 }
 
-static json_t *show_daemon(struct daemon *d)
+static json_t *show_daemon(struct conns *conns)
 {
-	struct cot_sched *s = cot_host_sched(d->host);
+	struct cot_sched *s = cot_host_sched(conns->basis->host);
 	json_t *o = json_object();
 
 	put_number(o, "pid", (uint64_t)getpid());
 	put_number(o, "protocol", COT_PROTO_VERSION);
 	put(o, "policy", json_string(cot_sched_policy(s)->ops->name));
 	put(o, "policy_wanted", json_string(cot_sched_wanted_policy(s)->name));
-	put(o, "policy_fault", show_fallback(d));
-	put(o, "runtime_directory", json_string(d->runtime));
-	put(o, "socket", json_string(d->socket_path));
-	put(o, "seconds", json_real(seconds_since(d->start_ns)));
+	put(o, "policy_fault", show_fallback(conns));
+	put(o, "runtime_directory", json_string(conns->basis->runtime));
+	put(o, "socket", json_string(conns->basis->socket_path));
+	put(o, "seconds", json_real(seconds_since(conns->basis->start_ns)));
 	return o;
 }
 
-static json_t *show_ps(struct daemon *d, const char *schema)
+static json_t *show_ps(struct conns *conns, const char *schema)
 {
 	json_t *o = json_object(), *tenants = json_array(), *pools = json_array();
 	unsigned i;
 
 	put(o, "schema", json_string(schema));
-	put(o, "daemon", show_daemon(d));
+	put(o, "daemon", show_daemon(conns));
 	for (i = 0; i < MAX_POOLS; i++)
-		if (d->pools[i].id)
-			json_array_append_new(pools, show_pool(d, &d->pools[i]));
+		if (conns->roster->pools[i].id)
+			json_array_append_new(pools, show_pool(conns, &conns->roster->pools[i]));
 	for (i = 0; i < MAX_TENANTS; i++)
-		if (d->tenants[i].id)
-			json_array_append_new(tenants, show_tenant(d, &d->tenants[i]));
+		if (conns->roster->tenants[i].id)
+			json_array_append_new(tenants,
+					      show_tenant(conns, &conns->roster->tenants[i]));
 	put(o, "pools", pools);
 	put(o, "tenants", tenants);
 	return o;
 }
 
-static json_t *show_core(struct daemon *d)
+static json_t *show_core(struct conns *conns)
 {
 	static const char *const kinds[] = {"slice", "mode",  "freeze", "thaw",
 					    "grant", "evict", "place"};
@@ -403,7 +405,7 @@ static json_t *show_core(struct daemon *d)
 	json_t *o = json_object();
 	unsigned i;
 
-	cot_sched_stats(cot_host_sched(d->host), &s);
+	cot_sched_stats(cot_host_sched(conns->basis->host), &s);
 	put_number(o, "events", s.events);
 	put_number(o, "wrong_actions", s.wrong_actions);
 	put_number(o, "deferred", s.deferred);
@@ -465,47 +467,47 @@ static json_t *show_users(const struct cot_account *a)
 	return list;
 }
 
-static json_t *show_stats(struct daemon *d, const char *schema)
+static json_t *show_stats(struct conns *conns, const char *schema)
 {
-	json_t *o = show_ps(d, schema);
+	json_t *o = show_ps(conns, schema);
 	unsigned i, n = 0;
 
 	for (i = 0; i < MAX_CONNS; i++)
-		n += d->conns[i].source.fd >= 0;
-	put(o, "core", show_core(d));
+		n += conns->all[i].source.fd >= 0;
+	put(o, "core", show_core(conns));
 	put_number(o, "connections", n);
-	put_number(o, "refused", d->n_refused);
-	put_number(o, "bad_packets", d->n_bad_packets);
-	put(o, "timers", show_timers(&d->loop.lateness));
-	put(o, "users", show_users(&d->account));
+	put_number(o, "refused", conns->n_refused);
+	put_number(o, "bad_packets", conns->n_bad_packets);
+	put(o, "timers", show_timers(&conns->basis->loop.lateness));
+	put(o, "users", show_users(&conns->basis->account));
 	return o;
 }
 
-static json_t *show_doctor(struct daemon *d)
+static json_t *show_doctor(struct conns *conns)
 {
 	char program[COT_PATH_TEXT_MAX] = "";
-	json_t *o = show_stats(d, "cotenant.daemon/1"), *gpus = json_array();
+	json_t *o = show_stats(conns, "cotenant.daemon/1"), *gpus = json_array();
 	unsigned i;
 
-	(void)cot_paths_program(d->config.mps_program, program);
-	for (i = 0; i < d->gpus.n && d->gpus.found; i++) {
+	(void)cot_paths_program(conns->basis->config.mps_program, program);
+	for (i = 0; i < conns->basis->gpus.n && conns->basis->gpus.found; i++) {
 		json_t *gpu = json_object();
 
 		put_number(gpu, "index", i);
-		put(gpu, "uuid", json_string(d->gpus.gpu[i].uuid));
-		put(gpu, "model", json_string(d->gpus.gpu[i].model));
+		put(gpu, "uuid", json_string(conns->basis->gpus.gpu[i].uuid));
+		put(gpu, "model", json_string(conns->basis->gpus.gpu[i].model));
 		json_array_append_new(gpus, gpu);
 	}
 	put(o, "gpus", gpus);
-	put(o, "library", json_string(d->library));
+	put(o, "library", json_string(conns->basis->library));
 	put(o, "mps_program", json_string(program));
-	put(o, "mps_wanted", json_boolean(d->config.use_mps));
-	put(o, "mps_failed", json_boolean(d->mps_failed));
-	put(o, "configuration", json_string(d->config_path));
+	put(o, "mps_wanted", json_boolean(conns->basis->config.use_mps));
+	put(o, "mps_failed", json_boolean(conns->roster->mps_failed));
+	put(o, "configuration", json_string(conns->basis->config_path));
 	return o;
 }
 
-char *cot_show_answer(struct daemon *d, unsigned what)
+char *cot_show_answer(struct conns *conns, unsigned what)
 {
 	json_t *o;
 	char *text;
@@ -513,13 +515,13 @@ char *cot_show_answer(struct daemon *d, unsigned what)
 	(void)cot_json_whole();
 	switch (what) {
 	case COT_QUERY_PS:
-		o = show_ps(d, "cotenant.ps/1");
+		o = show_ps(conns, "cotenant.ps/1");
 		break;
 	case COT_QUERY_STATS:
-		o = show_stats(d, "cotenant.stats/1");
+		o = show_stats(conns, "cotenant.stats/1");
 		break;
 	case COT_QUERY_DOCTOR:
-		o = show_doctor(d);
+		o = show_doctor(conns);
 		break;
 	default:
 		return NULL;

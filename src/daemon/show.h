@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct daemon;
+struct conns;
 
 /* The value is the object's from then on. */
 static inline void cot_show_put(json_t *object, const char *key, json_t *value)
@@ -19,6 +19,6 @@ static inline void cot_show_number(json_t *object, const char *key, uint64_t val
 }
 
 /* The answer to a QUERY. NULL: unknown, or out of memory. */
-char *cot_show_answer(struct daemon *d, unsigned what);
+char *cot_show_answer(struct conns *conns, unsigned what);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <jansson.h>
 
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/effect.h"
 #include "daemon/host.h"
 #include "daemon/host_part.h"
@@ -30,15 +30,15 @@ static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
 	}
 }
 
-static struct counts count(const struct daemon *d, const struct tenant *t)
+static struct counts count(const struct conns *conns, const struct tenant *t)
 {
 	struct counts c = {t->n_part_changes, t->n_followed, t->n_stayed, json_object()};
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++) {
-		const struct cot_msg_part_counts *m = d->conns[i].part_counts;
+		const struct cot_msg_part_counts *m = conns->all[i].part_counts;
 
-		if (!conn_is_open(&d->conns[i]) || d->conns[i].tenant != t || !m)
+		if (!conn_is_open(&conns->all[i]) || conns->all[i].tenant != t || !m)
 			continue;
 		c.n_changes += m->n_changes;
 		c.n_followed += m->n_followed;
@@ -91,15 +91,15 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	return o;
 }
 
-void cot_show_part(struct daemon *d, json_t *tenant, const struct tenant *t)
+void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
-	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(d->host), t->id);
-	struct counts c = count(d, t);
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(conns->basis->host), t->id);
+	struct counts c = count(conns, t);
 	struct cot_host_part_stats stats;
 	struct cot_part_effect e;
 	char text[256];
 
-	cot_host_part_stats(d->host, t->id, &stats);
+	cot_host_part_stats(conns->basis->host, t->id, &stats);
 	e = (struct cot_part_effect){
 		.asked = t->sms != 0,
 		.lasts = cot_now_ns() - t->since_ns >= COT_EFFECT_LASTS_NS,

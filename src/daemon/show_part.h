@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-struct daemon;
+struct conns;
 struct tenant;
 
 /* Adds a program's part of the GPU to what is said of the program. */
-void cot_show_part(struct daemon *d, json_t *tenant, const struct tenant *t);
+void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t);
 
 #endif

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
-#include "daemon/ids.h"
+#include "daemon/basis.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 #include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 #include "text/json.h"
 #include "text/text.h"
@@ -57,7 +57,7 @@ static json_t *save_tenant(const struct tenant *t)
 }
 
 /* NULL: there is not enough memory for all of it. */
-static char *save_all(const struct daemon *d)
+static char *save_all(const struct roster *r)
 {
 	json_t *all, *pools = json_array(), *tenants = json_array();
 	unsigned i;
@@ -66,13 +66,13 @@ static char *save_all(const struct daemon *d)
 	(void)cot_json_whole();
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (d->pools[i].id)
-			json_array_append_new(pools, save_pool(&d->pools[i]));
+		if (r->pools[i].id)
+			json_array_append_new(pools, save_pool(&r->pools[i]));
 	for (i = 0; i < MAX_TENANTS; i++)
-		if (d->tenants[i].id)
-			json_array_append_new(tenants, save_tenant(&d->tenants[i]));
+		if (r->tenants[i].id)
+			json_array_append_new(tenants, save_tenant(&r->tenants[i]));
 	all = json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
-			(json_int_t)d->next_id, "pools", pools, "tenants", tenants);
+			(json_int_t)r->next_id, "pools", pools, "tenants", tenants);
 	text = json_dumps(all, JSON_COMPACT);
 	json_decref(all);
 	if (text && cot_json_whole())
@@ -118,69 +118,69 @@ static int write_whole(const char *text, const char *path, const char *fresh)
 
 static void rested(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, state_retry));
+	struct roster *r = (struct roster *)((char *)timer - offsetof(struct roster, state.retry));
 
 	(void)now_ns;
-	if (d->state_dirty)
-		cot_state_save(d);
+	if (r->state.dirty)
+		cot_state_save(r);
 }
 
 /*
  * Until it can be written the old file stays: what it says of a process that still runs was true
  * when it was written, and the next daemon asks the processes for the rest.
  */
-void cot_state_save(struct daemon *d)
+void cot_state_save(struct roster *r)
 {
 	char path[COT_PATH_TEXT_MAX], fresh[COT_PATH_TEXT_MAX];
 	char *text = NULL;
-	int rc = cot_paths_join(path, d->runtime, STATE_NAME, NULL);
+	int rc = cot_paths_join(path, r->basis->runtime, STATE_NAME, NULL);
 
 	if (!rc)
-		rc = cot_paths_join(fresh, d->runtime, STATE_NAME ".new", NULL);
+		rc = cot_paths_join(fresh, r->basis->runtime, STATE_NAME ".new", NULL);
 	if (!rc) {
-		text = save_all(d);
+		text = save_all(r);
 		rc = text ? write_whole(text, path, fresh) : -ENOMEM;
 		free(text);
 	}
-	d->state_dirty = rc < 0;
+	r->state.dirty = rc < 0;
 	if (rc < 0) {
-		if (!d->state_lost)
+		if (!r->state.lost)
 			log_warn("cannot write %s: %s; trying again every second", path,
 				 strerror(-rc));
-		d->state_retry.fire = rested;
-		cot_timer_set(&d->loop, &d->state_retry, cot_now_ns() + RETRY_NS);
-	} else if (d->state_lost) {
+		r->state.retry.fire = rested;
+		cot_timer_set(&r->basis->loop, &r->state.retry, cot_now_ns() + RETRY_NS);
+	} else if (r->state.lost) {
 		log_info("%s is written again", path);
 	}
-	d->state_lost = rc < 0;
+	r->state.lost = rc < 0;
 }
 
 /* Whether there were enough writes lately; then the next is when the timer fires. */
-static bool has_to_rest(struct daemon *d)
+static bool has_to_rest(struct roster *r)
 {
 	uint64_t now_ns = cot_now_ns();
 
-	if (now_ns - d->state_since_ns >= BURST_NS) {
-		d->state_since_ns = now_ns;
-		d->n_state_writes = 0;
+	if (now_ns - r->state.since_ns >= BURST_NS) {
+		r->state.since_ns = now_ns;
+		r->state.n_writes = 0;
 	}
-	if (d->n_state_writes++ < BURST)
+	if (r->state.n_writes++ < BURST)
 		return false;
-	d->state_retry.fire = rested;
-	cot_timer_set(&d->loop, &d->state_retry, d->state_since_ns + BURST_NS);
+	r->state.retry.fire = rested;
+	cot_timer_set(&r->basis->loop, &r->state.retry, r->state.since_ns + BURST_NS);
 	return true;
 }
 
-void cot_state_keep(struct daemon *d)
+void cot_state_keep(struct roster *r)
 {
-	if (d->state_dirty && !d->state_retry.armed && !has_to_rest(d))
-		cot_state_save(d);
+	if (r->state.dirty && !r->state.retry.armed && !has_to_rest(r))
+		cot_state_save(r);
 }
 
 /* ---- loading ---- */
 
 /* 0, or -errno when it cannot be known whether it still runs. */
-static int load_pool(struct daemon *d, json_t *entry)
+static int load_pool(struct roster *r, json_t *entry)
 {
 	int id, cls, gpu, pid, shared = 0, held = 0;
 	json_int_t start;
@@ -190,14 +190,14 @@ static int load_pool(struct daemon *d, json_t *entry)
 			"shared", &shared, "held", &held, "gpu", &gpu, "pid", &pid, "start",
 			&start) < 0)
 		return 0;
-	p = id > 0 ? cot_pool_find(d, (uint64_t)id) : NULL;
+	p = id > 0 ? cot_roster_pool(r, (uint64_t)id) : NULL;
 	if (p) /* found by its processes, which do not know */
 		p->held = held;
 	if (p || id <= 0 || cls < 0 || cls > COT_CLASS_BATCH || gpu < 0 ||
-	    (unsigned)gpu >= d->gpus.n ||
-	    cot_pool_is_there(d, (enum cot_class)cls, shared, (unsigned)gpu))
+	    (unsigned)gpu >= r->basis->gpus.n ||
+	    cot_pool_is_there(r, (enum cot_class)cls, shared, (unsigned)gpu))
 		return 0;
-	p = cot_pool_take(d, (uint32_t)id, (enum cot_class)cls, shared, (unsigned)gpu);
+	p = cot_pool_take(r, (uint32_t)id, (enum cot_class)cls, shared, (unsigned)gpu);
 	if (p)
 		p->held = held;
 	return p && pid > 0 ? cot_pool_adopt(p, pid, (uint64_t)start) : 0;
@@ -260,7 +260,7 @@ static int process_of(const struct entry *e, const struct cot_processes *all, pi
 }
 
 /* 0, or -errno when it cannot be known whether it still runs. */
-static int load_tenant(struct daemon *d, json_t *json, const struct cot_processes *all)
+static int load_tenant(struct roster *r, json_t *json, const struct cot_processes *all)
 {
 	struct tenant *t;
 	struct entry e;
@@ -268,13 +268,13 @@ static int load_tenant(struct daemon *d, json_t *json, const struct cot_processe
 	pid_t pid;
 	int rc;
 
-	if (!read_entry(json, &e) || cot_tenant_find(d, (uint64_t)e.id) ||
-	    cot_pool_find(d, (uint64_t)e.id))
+	if (!read_entry(json, &e) || cot_roster_tenant(r, (uint64_t)e.id) ||
+	    cot_roster_pool(r, (uint64_t)e.id))
 		return 0;
 	rc = process_of(&e, all, &pid, &start);
 	if (rc < 0)
 		return rc == -ESRCH ? 0 : rc;
-	if (cot_tenant_restore(d, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
+	if (cot_tenant_restore(r, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
 		return 0;
 	rc = cot_tenant_watch(t, pid, start);
 	if (rc < 0) {
@@ -291,7 +291,7 @@ static int load_tenant(struct daemon *d, json_t *json, const struct cot_processe
 	t->gpu_mask = (uint64_t)e.gpus;
 	t->gpu_unknown = e.gpu_unknown;
 	t->held = e.held;
-	t->pool = cot_pool_find(d, (uint64_t)e.pool);
+	t->pool = cot_roster_pool(r, (uint64_t)e.pool);
 	t->solo = !t->pool;
 	cot_tenant_set_name(t, e.name);
 	cot_tenant_announce(t);
@@ -303,7 +303,7 @@ static int load_tenant(struct daemon *d, json_t *json, const struct cot_processe
  * *ret_state is NULL if there is no file, or one that makes no sense. -errno: there is one, but it
  * cannot be read now.
  */
-static int read_file(const struct daemon *d, json_t **ret_state, struct cot_error *err)
+static int read_file(const struct roster *r, json_t **ret_state, struct cot_error *err)
 {
 	char path[COT_PATH_TEXT_MAX], *bytes;
 	json_t *state;
@@ -311,7 +311,7 @@ static int read_file(const struct daemon *d, json_t **ret_state, struct cot_erro
 	int rc;
 
 	*ret_state = NULL;
-	if (cot_paths_join(path, d->runtime, STATE_NAME, NULL) < 0)
+	if (cot_paths_join(path, r->basis->runtime, STATE_NAME, NULL) < 0)
 		return 0;
 	rc = cot_text_read(path, &bytes, &size, err);
 	if (rc < 0)
@@ -325,28 +325,28 @@ static int read_file(const struct daemon *d, json_t **ret_state, struct cot_erro
 	return 0;
 }
 
-static int load(struct daemon *d, const struct cot_processes *all, json_t *state)
+static int load(struct roster *r, const struct cot_processes *all, json_t *state)
 {
 	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
 	json_t *entry;
-	int rc = cot_recover_pools(d, all);
+	int rc = cot_recover_pools(r, all);
 	size_t i;
 
 	if (rc < 0)
 		return rc;
 	json_array_foreach (json_object_get(state, "pools"), i, entry) {
-		rc = load_pool(d, entry);
+		rc = load_pool(r, entry);
 		if (rc < 0)
 			return rc;
 	}
 	json_array_foreach (json_object_get(state, "tenants"), i, entry) {
-		rc = load_tenant(d, entry, all);
+		rc = load_tenant(r, entry, all);
 		if (rc < 0)
 			return rc;
 	}
-	rc = cot_recover_tenants(d, all);
+	rc = cot_recover_tenants(r, all);
 	if (next_id > 1 && next_id <= INT32_MAX)
-		cot_ids_old(d, (uint32_t)next_id - 1);
+		cot_roster_old_id(r, (uint32_t)next_id - 1);
 	return rc < 0 || cot_json_whole() ? rc : -ENOMEM;
 }
 
@@ -356,16 +356,16 @@ static int load(struct daemon *d, const struct cot_processes *all, json_t *state
  *
  * A daemon that cannot read both now must not serve: it would forget, and write that down.
  */
-int cot_state_load(struct daemon *d, struct cot_error *err)
+int cot_state_load(struct roster *r, struct cot_error *err)
 {
-	struct cot_processes *all = cot_processes_read(d->socket_path);
+	struct cot_processes *all = cot_processes_read(r->basis->socket_path);
 	json_t *state = NULL;
 	int rc;
 
 	(void)cot_json_whole();
-	rc = all ? read_file(d, &state, err) : -ENOMEM;
+	rc = all ? read_file(r, &state, err) : -ENOMEM;
 	if (!rc)
-		rc = load(d, all, state);
+		rc = load(r, all, state);
 	if (rc < 0)
 		(void)cot_error_set(err, rc, "cannot take over the programs that run already: %s",
 				    strerror(-rc));

@@ -4,27 +4,26 @@
 #include <string.h>
 
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
-#include "daemon/news.h"
 #include "daemon/pool.h"
+#include "daemon/roster.h"
 #include "daemon/tenant.h"
 
 /* "pool:batch:0" is one of them, "pool:batch" is any. */
 static bool is_called(const struct pool *p, const char *name)
 {
-	char own[COT_NEWS_NAME_MAX];
+	char own[COT_ROSTER_NAME_MAX];
 
-	return !strcmp(cot_news_entity(p->d, p->id, own), name) ||
+	return !strcmp(cot_roster_name(p->in, p->id, own), name) ||
 	       !strcmp(name + strlen("pool:"), p->name);
 }
 
-static int find_pool_by_name(struct daemon *d, const char *name, struct command_target *ret_target,
-			     struct cot_error *err)
+static int find_pool_by_name(struct conns *conns, const char *name,
+			     struct command_target *ret_target, struct cot_error *err)
 {
 	unsigned i, n = 0;
 
 	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &d->pools[i];
+		struct pool *p = &conns->roster->pools[i];
 
 		if (!p->id || !is_called(p, name))
 			continue;
@@ -42,27 +41,29 @@ static int find_pool_by_name(struct daemon *d, const char *name, struct command_
 }
 
 /* By its id, or else by its process, as ps shows both. */
-static struct tenant *find_by_number(struct daemon *d, uint64_t number)
+static struct tenant *find_by_number(struct conns *conns, uint64_t number)
 {
-	struct tenant *t = cot_tenant_find(d, number);
+	struct tenant *t = cot_roster_tenant(conns->roster, number);
 	unsigned i;
 
 	for (i = 0; !t && i < MAX_TENANTS; i++)
-		if (d->tenants[i].id && (uint64_t)d->tenants[i].watch.pid == number)
-			t = &d->tenants[i];
+		if (conns->roster->tenants[i].id &&
+		    (uint64_t)conns->roster->tenants[i].watch.pid == number)
+			t = &conns->roster->tenants[i];
 	return t;
 }
 
 int cot_target_find(struct conn *c, const struct cot_msg_command *m,
 		    struct command_target *ret_target, struct cot_error *err)
 {
-	struct daemon *d = c->d;
+	struct conns *conns = c->in;
 	struct tenant *t;
 	unsigned n = 1;
 
 	if (!m->tenant && !strncmp(m->name, "pool:", 5))
-		return find_pool_by_name(d, m->name, ret_target, err);
-	t = m->tenant ? find_by_number(d, m->tenant) : cot_tenant_find_name(d, m->name, c->uid, &n);
+		return find_pool_by_name(conns, m->name, ret_target, err);
+	t = m->tenant ? find_by_number(conns, m->tenant)
+		      : cot_tenant_find_name(conns->roster, m->name, c->uid, &n);
 	if (!t && m->tenant)
 		return cot_error_set(err, -ESRCH,
 				     "there is no program with the id, or process, %lu",

@@ -7,34 +7,24 @@
 #include <unistd.h>
 
 #include "daemon/account.h"
+#include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
-#include "daemon/ids.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/outlive.h"
 #include "daemon/peer.h"
 #include "daemon/pool.h"
 #include "daemon/processes.h"
+#include "daemon/roster.h"
 #include "daemon/watch.h"
 
 /* How often to look whether a program that was stopped goes on. */
 #define STOPS_NS (200 * COT_NS_PER_MS)
 
-struct tenant *cot_tenant_find(struct daemon *d, uint64_t id)
-{
-	unsigned i;
-
-	for (i = 0; id && i < MAX_TENANTS; i++)
-		if (d->tenants[i].id == id)
-			return &d->tenants[i];
-	return NULL;
-}
-
-struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n)
+struct tenant *cot_tenant_find_name(struct roster *r, const char *name, uid_t uid, unsigned *ret_n)
 {
 	struct tenant *found = NULL;
 	bool own = false;
@@ -42,7 +32,7 @@ struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t ui
 
 	*ret_n = 0;
 	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
+		struct tenant *t = &r->tenants[i];
 
 		if (!t->id || strcmp(t->name, name) != 0 || (own && t->uid != uid))
 			continue;
@@ -56,12 +46,12 @@ struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t ui
 	return found;
 }
 
-unsigned cot_tenant_count(const struct daemon *d)
+unsigned cot_tenant_count(const struct roster *r)
 {
 	unsigned i, n = 0;
 
 	for (i = 0; i < MAX_TENANTS; i++)
-		n += d->tenants[i].id != 0;
+		n += r->tenants[i].id != 0;
 	return n;
 }
 
@@ -104,59 +94,60 @@ static void process_ended(struct cot_source *source, uint32_t events)
 	struct tenant *t = (struct tenant *)((char *)w - offsetof(struct tenant, watch));
 
 	(void)events;
-	cot_watch_stop(t->d, w);
+	cot_watch_stop(&t->basis->watches, w);
 	cot_tenant_check(t);
 }
 
 int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
 {
-	int rc = cot_watch_start(t->d, &t->watch, pid, process_ended);
+	int rc = cot_watch_start(&t->basis->watches, &t->watch, pid, process_ended);
 
 	if (rc < 0)
 		return rc;
 	if (t->watch.start_time != start_time) { /* another one with its number */
-		cot_watch_stop(t->d, &t->watch);
+		cot_watch_stop(&t->basis->watches, &t->watch);
 		return -ESRCH;
 	}
-	t->d->state_dirty = true;
+	t->in->state.dirty = true;
 	return 0;
 }
 
 /* What is charged fits into the table. */
-static struct tenant *take_place(struct daemon *d, uint32_t id, uid_t uid)
+static struct tenant *take_place(struct roster *r, uint32_t id, uid_t uid)
 {
-	struct tenant *t = d->tenants;
+	struct tenant *t = r->tenants;
 
 	while (t->id)
 		t++;
-	*t = (struct tenant){.d = d,
-			     .id = id ? id : cot_ids_new(d),
+	*t = (struct tenant){.basis = r->basis,
+			     .in = r,
+			     .id = id ? id : cot_roster_new_id(r),
 			     .uid = uid,
 			     .since_ns = cot_now_ns(),
 			     .watch = {.source = {.fd = -1}}};
-	d->state_dirty = true;
+	r->state.dirty = true;
 	return t;
 }
 
-int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant)
+int cot_tenant_new(struct roster *r, uid_t uid, struct tenant **ret_tenant)
 {
-	int rc = cot_account_charge(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1);
+	int rc = cot_account_charge(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1);
 
 	if (!rc)
-		*ret_tenant = take_place(d, 0, uid);
+		*ret_tenant = take_place(r, 0, uid);
 	return rc;
 }
 
-int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
+int cot_tenant_restore(struct roster *r, uint32_t id, uid_t uid, bool is_certain,
 		       struct tenant **ret_tenant)
 {
-	int rc = is_certain ? cot_account_restore(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1)
-			    : cot_account_charge(&d->account, uid, COT_ACCOUNT_PROGRAMS, 1);
+	int rc = is_certain ? cot_account_restore(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1)
+			    : cot_account_charge(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1);
 
 	if (rc < 0)
 		return rc;
-	cot_ids_old(d, id);
-	*ret_tenant = take_place(d, id, uid);
+	cot_roster_old_id(r, id);
+	*ret_tenant = take_place(r, id, uid);
 	return 0;
 }
 
@@ -169,10 +160,10 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
 	if (!c->start_time || (c->pidfd >= 0 && cot_peer_has_ended(c->pidfd)))
 		return -ESRCH;
 	if (c->pidfd < 0) {
-		rc = cot_watch_start(t->d, w, c->pid, process_ended);
+		rc = cot_watch_start(&t->basis->watches, w, c->pid, process_ended);
 		if (rc < 0 || w->start_time == c->start_time)
 			return rc;
-		cot_watch_stop(t->d, w);
+		cot_watch_stop(&t->basis->watches, w);
 		return -ESRCH;
 	}
 	w->source.fd = fcntl(c->pidfd, F_DUPFD_CLOEXEC, 3);
@@ -180,7 +171,7 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
 		return -errno;
 	w->pid = c->pid;
 	w->start_time = c->start_time;
-	rc = cot_loop_add(&t->d->loop, &w->source, EPOLLIN);
+	rc = cot_loop_add(&t->basis->loop, &w->source, EPOLLIN);
 	if (rc < 0) {
 		(void)close(w->source.fd);
 		*w = (struct watch){.source = {.fd = -1}};
@@ -190,10 +181,10 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
 
 void cot_tenant_drop(struct tenant *t)
 {
-	struct daemon *d = t->d;
+	struct roster *r = t->in;
 
-	cot_watch_stop(d, &t->watch);
-	cot_account_release(&d->account, t->uid, COT_ACCOUNT_PROGRAMS, 1);
+	cot_watch_stop(&r->basis->watches, &t->watch);
+	cot_account_release(&r->basis->account, t->uid, COT_ACCOUNT_PROGRAMS, 1);
 	*t = (struct tenant){0};
 }
 
@@ -219,10 +210,10 @@ void cot_tenant_announce(struct tenant *t)
 	int rc;
 
 	describe(t, &ev);
-	rc = cot_host_event(t->d->host, &ev);
+	rc = cot_host_event(t->basis->host, &ev);
 	if (rc < 0)
 		log_error("the policy core does not take program %u: %s", t->id, strerror(-rc));
-	cot_timer_clear(&t->d->idle);
+	cot_timer_clear(&t->in->idle);
 	if (t->pool)
 		cot_pool_joined(t->pool, t->uid);
 }
@@ -234,29 +225,29 @@ static bool has_member(const struct tenant *t, const struct conn *c)
 
 void cot_tenant_update(struct tenant *t)
 {
-	struct daemon *d = t->d;
+	struct roster *r = t->in;
 	struct cot_event ev;
 	unsigned i;
 
 	t->ready = false;
 	for (i = 0; i < MAX_CONNS; i++)
-		t->ready |= has_member(t, &d->conns[i]);
+		t->ready |= has_member(t, &r->conns->all[i]);
 	describe(t, &ev);
-	(void)cot_host_event(d->host, &ev);
-	if (t->held && !d->stopping)
-		cot_host_hold(d->host, t->id, true, cot_now_ns());
-	d->state_dirty = true;
+	(void)cot_host_event(r->basis->host, &ev);
+	if (t->held && !r->basis->stopping)
+		cot_host_hold(r->basis->host, t->id, true, cot_now_ns());
+	r->state.dirty = true;
 }
 
 /* Whether all of its processes that should have answered are stopped, and none answers. */
 static bool all_stopped(struct tenant *t)
 {
-	struct daemon *d = t->d;
+	struct roster *r = t->in;
 	bool stopped = false;
 	unsigned i;
 
 	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns[i];
+		struct conn *c = &r->conns->all[i];
 
 		if (!has_member(t, c))
 			continue;
@@ -275,12 +266,12 @@ static bool all_stopped(struct tenant *t)
  */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, stops));
+	struct roster *r = (struct roster *)((char *)timer - offsetof(struct roster, stops));
 	bool more = false;
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
+		struct tenant *t = &r->tenants[i];
 		struct cot_event ev = {.type = COT_EV_ACTIVITY, .id = t->id, .now_ns = now_ns};
 		bool stopped = t->id && !t->pool && all_stopped(t);
 
@@ -291,16 +282,17 @@ void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 		log_info("program '%s' (id %u) %s", t->name, t->id,
 			 stopped ? "was stopped by a signal: it counts as idle" : "goes on");
 		ev.activity = stopped ? COT_ACTIVITY_IDLE : COT_ACTIVITY_UNKNOWN;
-		(void)cot_host_event(d->host, &ev);
+		(void)cot_host_event(r->basis->host, &ev);
 	}
 	if (more)
-		cot_timer_set(&d->loop, &d->stops, now_ns + STOPS_NS);
+		cot_timer_set(&r->basis->loop, &r->stops, now_ns + STOPS_NS);
 }
 
-static void start_idle_timer(struct daemon *d)
+static void start_idle_timer(struct roster *r)
 {
-	if (d->exit_idle_s && !cot_tenant_count(d))
-		cot_timer_set(&d->loop, &d->idle, cot_now_ns() + d->exit_idle_s * COT_NS_PER_S);
+	if (r->exit_idle_s && !cot_tenant_count(r))
+		cot_timer_set(&r->basis->loop, &r->idle,
+			      cot_now_ns() + r->exit_idle_s * COT_NS_PER_S);
 }
 
 /* Its process may connect again. One that came by itself and has not used the GPU is nothing that
@@ -314,22 +306,22 @@ void cot_tenant_check(struct tenant *t)
 {
 	if (!t->id || t->n_conns || (is_expected(t) && cot_watch_is_alive(&t->watch)))
 		return;
-	cot_watch_stop(t->d, &t->watch);
+	cot_watch_stop(&t->basis->watches, &t->watch);
 	if (t->by_itself)
 		cot_tenant_end(t);
 	else
 		cot_outlive_search(t);
 }
 
-bool cot_tenant_reap(struct daemon *d)
+bool cot_tenant_reap(struct roster *r)
 {
 	bool more = false;
 	unsigned i;
 
 	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &d->tenants[i];
+		struct tenant *t = &r->tenants[i];
 
-		if (!t->id || cot_watch_improve(d, &t->watch))
+		if (!t->id || cot_watch_improve(&r->basis->watches, &t->watch))
 			continue;
 		more = true;
 		cot_tenant_check(t);
@@ -340,7 +332,7 @@ bool cot_tenant_reap(struct daemon *d)
 void cot_tenant_end(struct tenant *t)
 {
 	struct cot_event ev = {.type = COT_EV_TENANT_LEFT, .id = t->id, .now_ns = cot_now_ns()};
-	struct daemon *d = t->d;
+	struct roster *r = t->in;
 	struct pool *p = t->pool;
 	char name[COT_PROTO_NAME_MAX];
 	uint32_t id = t->id;
@@ -349,15 +341,15 @@ void cot_tenant_end(struct tenant *t)
 	if (t->n_conns) /* the end of the last one asks again */
 		return;
 	log_info("program '%s' (id %u) ended", t->name, id);
-	(void)cot_host_event(d->host, &ev);
-	cot_host_work_forget(d->host, id);
-	cot_host_part_forget(d->host, id);
+	(void)cot_host_event(r->basis->host, &ev);
+	cot_host_work_forget(r->basis->host, id);
+	cot_host_part_forget(r->basis->host, id);
 	memcpy(name, t->name, sizeof(name));
 	cot_tenant_drop(t);
 	if (p)
 		cot_pool_left(p, name);
 	else
-		cot_host_forget(d->host, id);
-	d->state_dirty = true;
-	start_idle_timer(d);
+		cot_host_forget(r->basis->host, id);
+	r->state.dirty = true;
+	start_idle_timer(r);
 }

@@ -14,10 +14,10 @@
 #include "proto/proto.h"
 #include "sched/sched.h"
 
+struct basis;
 struct conn;
-struct cot_timer;
-struct daemon;
 struct pool;
+struct roster;
 
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS
 
@@ -26,7 +26,8 @@ enum tenant_search { SEARCH_SETTLED, SEARCH_WANTED, SEARCH_RUNNING };
 
 /* A program (and its children) that `cotenant run` or its own library has announced. */
 struct tenant {
-	struct daemon *d;
+	struct basis *basis;
+	struct roster *in;
 	uint32_t id; /* 0 = unused */
 	enum cot_class cls;
 	uint32_t weight, block_us;
@@ -60,17 +61,16 @@ static inline enum cot_class class_of(uint8_t class_)
 	return class_ == COT_CLASS_LATENCY ? COT_CLASS_LATENCY : COT_CLASS_BATCH;
 }
 
-struct tenant *cot_tenant_find(struct daemon *d, uint64_t id);
 /* Programs of this user precede all others. */
-struct tenant *cot_tenant_find_name(struct daemon *d, const char *name, uid_t uid, unsigned *ret_n);
+struct tenant *cot_tenant_find_name(struct roster *r, const char *name, uid_t uid, unsigned *ret_n);
 /*
  * A new program of this user. The caller says which process it is by one of the two below, fills it
  * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
  */
-int cot_tenant_new(struct daemon *d, uid_t uid, struct tenant **ret_tenant);
+int cot_tenant_new(struct roster *r, uid_t uid, struct tenant **ret_tenant);
 /* A program that a previous daemon knew by that number; `is_certain`: the state file says so, and
  * only the total limits it. */
-int cot_tenant_restore(struct daemon *d, uint32_t id, uid_t uid, bool is_certain,
+int cot_tenant_restore(struct roster *r, uint32_t id, uid_t uid, bool is_certain,
 		       struct tenant **ret_tenant);
 /* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */
 int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
@@ -87,9 +87,9 @@ int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time);
 void cot_tenant_end(struct tenant *t);
 /* Class, weight, pool or readiness may have changed. */
 void cot_tenant_update(struct tenant *t);
-unsigned cot_tenant_count(const struct daemon *d);
+unsigned cot_tenant_count(const struct roster *r);
 /* As cot_pool_reap(). */
-bool cot_tenant_reap(struct daemon *d);
+bool cot_tenant_reap(struct roster *r);
 /* Tells the core of programs that were stopped (SIGSTOP), and that go on. */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns);
 

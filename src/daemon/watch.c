@@ -5,12 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
 #include "daemon/loop.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
 
-bool cot_watch_improve(struct daemon *d, struct watch *w)
+bool cot_watch_improve(struct watches *all, struct watch *w)
 {
 	if (!w->pid || w->source.fd >= 0)
 		return true;
@@ -18,14 +17,14 @@ bool cot_watch_improve(struct daemon *d, struct watch *w)
 	if (w->source.fd < 0)
 		return false;
 	w->process = cot_peer_process(w->source.fd);
-	if (cot_loop_add(&d->loop, &w->source, EPOLLIN) == 0)
+	if (cot_loop_add(all->loop, &w->source, EPOLLIN) == 0)
 		return true;
 	(void)close(w->source.fd);
 	w->source.fd = -1;
 	return false;
 }
 
-static int start_watch(struct daemon *d, struct watch *w, pid_t pid, bool may_have_ended,
+static int start_watch(struct watches *all, struct watch *w, pid_t pid, bool may_have_ended,
 		       void (*ended)(struct cot_source *source, uint32_t events))
 {
 	int rc;
@@ -35,29 +34,29 @@ static int start_watch(struct daemon *d, struct watch *w, pid_t pid, bool may_ha
 	if (rc < 0 && !(rc == -ESRCH && may_have_ended))
 		return rc;
 	w->pid = pid;
-	if (!cot_watch_improve(d, w) && !d->poll.armed)
-		cot_timer_set(&d->loop, &d->poll, cot_now_ns() + COT_WATCH_POLL_NS);
+	if (!cot_watch_improve(all, w) && !all->poll.armed)
+		cot_timer_set(all->loop, &all->poll, cot_now_ns() + COT_WATCH_POLL_NS);
 	return 0;
 }
 
-int cot_watch_start(struct daemon *d, struct watch *w, pid_t pid,
+int cot_watch_start(struct watches *all, struct watch *w, pid_t pid,
 		    void (*ended)(struct cot_source *source, uint32_t events))
 {
-	return start_watch(d, w, pid, false, ended);
+	return start_watch(all, w, pid, false, ended);
 }
 
 /* Until the daemon waits for it no other process has its number, and it can be watched like a
  * living one. */
-int cot_watch_start_child(struct daemon *d, struct watch *w, pid_t pid,
+int cot_watch_start_child(struct watches *all, struct watch *w, pid_t pid,
 			  void (*ended)(struct cot_source *source, uint32_t events))
 {
-	return start_watch(d, w, pid, true, ended);
+	return start_watch(all, w, pid, true, ended);
 }
 
-void cot_watch_stop(struct daemon *d, struct watch *w)
+void cot_watch_stop(struct watches *all, struct watch *w)
 {
 	if (w->pid && w->source.fd >= 0) {
-		cot_loop_remove(&d->loop, &w->source);
+		cot_loop_remove(all->loop, &w->source);
 		(void)close(w->source.fd);
 	}
 	*w = (struct watch){.source = {.fd = -1}};
@@ -77,9 +76,9 @@ bool cot_watch_is_alive(const struct watch *w)
 	return rc < 0 ? rc != -ESRCH : start_time == w->start_time;
 }
 
-bool cot_watch_reap(struct daemon *d, struct watch *w)
+bool cot_watch_reap(struct watches *all, struct watch *w)
 {
-	if (cot_watch_improve(d, w))
+	if (cot_watch_improve(all, w))
 		return false;
 	if (cot_watch_is_alive(w))
 		return true;

@@ -16,14 +16,16 @@ static unsigned n_processes;
 
 static void set_paths(void)
 {
-	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
-	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/cotenantd.sock", folder);
-	snprintf(stage.config.mps_program, sizeof(stage.config.mps_program), "%s/mps", folder);
-	stage.config.policy = cot_policy_find("pools");
-	cot_policy_config_init(&stage.config.numbers);
-	stage.config.max_weight = COT_WEIGHT_MAX;
-	stage.config.latency.everybody = stage.config.batch.everybody = true;
-	stage.next_id = 1;
+	snprintf(stage.basis.runtime, sizeof(stage.basis.runtime), "%s", folder);
+	snprintf(stage.basis.socket_path, sizeof(stage.basis.socket_path), "%s/cotenantd.sock",
+		 folder);
+	snprintf(stage.basis.config.mps_program, sizeof(stage.basis.config.mps_program), "%s/mps",
+		 folder);
+	stage.basis.config.policy = cot_policy_find("pools");
+	cot_policy_config_init(&stage.basis.config.numbers);
+	stage.basis.config.max_weight = COT_WEIGHT_MAX;
+	stage.basis.config.latency.everybody = stage.basis.config.batch.everybody = true;
+	stage.roster.next_id = 1;
 }
 
 int life_setup(void **state)
@@ -91,7 +93,8 @@ pid_t life_process_as(uid_t uid, const char *name, const char *const env[])
 
 	for (i = 0; env && env[i]; i++)
 		all[n++] = (char *)(uintptr_t)env[i];
-	snprintf(socket_variable, sizeof(socket_variable), "COTENANT_SOCKET=%s", stage.socket_path);
+	snprintf(socket_variable, sizeof(socket_variable), "COTENANT_SOCKET=%s",
+		 stage.basis.socket_path);
 	assert_true(n_processes < MAX_PROCESSES);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -127,12 +130,12 @@ static void look(void *arg)
 {
 	(void)arg;
 	if ((until && until()) || cot_now_ns() >= until_ns)
-		stage.loop.quit = true;
+		stage.basis.loop.quit = true;
 }
 
 static void nothing(struct cot_timer *timer, uint64_t now_ns)
 {
-	cot_timer_set(&stage.loop, timer, now_ns + 5 * COT_NS_PER_MS);
+	cot_timer_set(&stage.basis.loop, timer, now_ns + 5 * COT_NS_PER_MS);
 }
 
 void life_until(bool (*done)(void))
@@ -148,10 +151,10 @@ void life_run(unsigned ms)
 	struct cot_timer tick = {.fire = nothing};
 
 	until_ns = cot_now_ns() + ms * COT_NS_PER_MS;
-	stage.loop.quit = false;
-	stage.loop.settle = look;
-	cot_timer_set(&stage.loop, &tick, cot_now_ns());
-	assert_int_equal(cot_loop_run(&stage.loop), 0);
+	stage.basis.loop.quit = false;
+	stage.basis.loop.settle = look;
+	cot_timer_set(&stage.basis.loop, &tick, cot_now_ns());
+	assert_int_equal(cot_loop_run(&stage.basis.loop), 0);
 	cot_timer_clear(&tick);
 }
 

@@ -66,17 +66,15 @@ int stage_setup(void **state)
 	w.now_ns = cot_now_ns(); /* what reads the clock by itself is not far off */
 	memset(&stage, 0, sizeof(stage));
 	memset(pages, 0, sizeof(pages));
-	stage.host = w.host;
-	stage.gpus.n = 2;
+	stage.basis.host = w.host;
+	stage.basis.gpus.n = 2;
 	cot_daemon_wire(&stage);
-	for (i = 0; i < MAX_CONNS; i++) {
-		stage.conns[i].d = &stage;
-		stage.conns[i].source.fd = -1;
-	}
-	cot_account_init(&stage.account, 500);
+	for (i = 0; i < MAX_CONNS; i++)
+		stage.conns.all[i] = conn_unused(&stage.conns);
+	cot_account_init(&stage.basis.account, 500);
 	cot_daemon_log_init(COT_DLOG_DEBUG, false);
 	catch_log();
-	return cot_loop_init(&stage.loop);
+	return cot_loop_init(&stage.basis.loop);
 }
 
 int stage_teardown(void **state)
@@ -85,7 +83,7 @@ int stage_teardown(void **state)
 	if (peer_fd >= 0)
 		(void)close(peer_fd);
 	peer_fd = -1;
-	cot_loop_finish(&stage.loop);
+	cot_loop_finish(&stage.basis.loop);
 	return world_teardown(state);
 }
 
@@ -93,11 +91,12 @@ int stage_teardown(void **state)
 
 struct pool *stage_pool(uint32_t id, const char *name, unsigned gpu)
 {
-	struct pool *p = stage.pools;
+	struct pool *p = stage.roster.pools;
 
 	while (p->id)
 		p++;
-	*p = (struct pool){.d = &stage,
+	*p = (struct pool){.basis = &stage.basis,
+			   .in = &stage.roster,
 			   .id = id,
 			   .cls = strcmp(name, "latency") ? COT_CLASS_BATCH : COT_CLASS_LATENCY,
 			   .gpu = gpu,
@@ -109,11 +108,12 @@ struct pool *stage_pool(uint32_t id, const char *name, unsigned gpu)
 
 struct tenant *stage_tenant(uint32_t id, const char *name, struct pool *pool)
 {
-	struct tenant *t = stage.tenants;
+	struct tenant *t = stage.roster.tenants;
 
 	while (t->id)
 		t++;
-	*t = (struct tenant){.d = &stage,
+	*t = (struct tenant){.basis = &stage.basis,
+			     .in = &stage.roster,
 			     .id = id,
 			     .cls = COT_CLASS_BATCH,
 			     .weight = 100,
@@ -128,9 +128,10 @@ struct tenant *stage_tenant(uint32_t id, const char *name, struct pool *pool)
 struct conn *stage_library(unsigned member, struct tenant *t, struct pool *p)
 {
 	uint32_t entity = p ? p->id : t->pool ? t->pool->id : t->id;
-	struct conn *c = &stage.conns[member];
+	struct conn *c = &stage.conns.all[member];
 
-	*c = (struct conn){.d = &stage,
+	*c = (struct conn){.basis = &stage.basis,
+			   .in = &stage.conns,
 			   .source = {.fd = 100000 + (int)member},
 			   .kind = CONN_LIBRARY,
 			   .pid = 5000 + (int)member,
@@ -153,13 +154,16 @@ struct conn *stage_library(unsigned member, struct tenant *t, struct pool *p)
 
 struct conn *stage_command(unsigned index)
 {
-	struct conn *c = &stage.conns[index];
+	struct conn *c = &stage.conns.all[index];
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	*c = (struct conn){.d = &stage, .source = {.fd = ends[0]}, .kind = CONN_COMMAND};
+	*c = (struct conn){.basis = &stage.basis,
+			   .in = &stage.conns,
+			   .source = {.fd = ends[0]},
+			   .kind = CONN_COMMAND};
 	peer_fd = ends[1];
-	assert_int_equal(cot_loop_add(&stage.loop, &c->source, EPOLLIN), 0);
+	assert_int_equal(cot_loop_add(&stage.basis.loop, &c->source, EPOLLIN), 0);
 	return c;
 }
 

@@ -24,7 +24,7 @@ static void end_round(struct cot_timer *timer, uint64_t now_ns)
 {
 	(void)timer;
 	(void)now_ns;
-	stage.loop.quit = true;
+	stage.basis.loop.quit = true;
 }
 
 void serve(unsigned rounds)
@@ -33,9 +33,9 @@ void serve(unsigned rounds)
 
 	rounds *= 3; /* one that had no processor for a while hears nobody */
 	while (rounds--) {
-		stage.loop.quit = false;
-		cot_timer_set(&stage.loop, &end, cot_now_ns());
-		assert_int_equal(cot_loop_run(&stage.loop), 0);
+		stage.basis.loop.quit = false;
+		cot_timer_set(&stage.basis.loop, &end, cot_now_ns());
+		assert_int_equal(cot_loop_run(&stage.basis.loop), 0);
 	}
 }
 
@@ -49,18 +49,18 @@ int open_server(void **state)
 	snprintf(folder, sizeof(folder), "%s/test_daemon_server.XXXXXX", P_tmpdir);
 	if (!mkdtemp(folder))
 		return -1;
-	snprintf(stage.runtime, sizeof(stage.runtime), "%s", folder);
-	snprintf(stage.socket_path, sizeof(stage.socket_path), "%s/s", folder);
-	stage.listener.fd = stage.spare_fd = -1;
-	stage.next_id = 1;
-	stage.config.policy = cot_policy_find("pools");
-	stage.config.latency.everybody = stage.config.batch.everybody = true;
-	stage.config.max_weight = 10000;
+	snprintf(stage.basis.runtime, sizeof(stage.basis.runtime), "%s", folder);
+	snprintf(stage.basis.socket_path, sizeof(stage.basis.socket_path), "%s/s", folder);
+	stage.server.listener.fd = stage.server.spare_fd = -1;
+	stage.roster.next_id = 1;
+	stage.basis.config.policy = cot_policy_find("pools");
+	stage.basis.config.latency.everybody = stage.basis.config.batch.everybody = true;
+	stage.basis.config.max_weight = 10000;
 	/* Nobody has to rest, but where a test says so. */
-	stage.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
-	stage.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */
+	stage.basis.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
+	stage.basis.account.own = STRANGER; /* nobody is privileged but root, whose tests say so */
 	n_peers = 0;
-	if (cot_server_open(&stage, &err) < 0 || cot_server_publish(&stage, &err) < 0)
+	if (cot_server_open(&stage.server, &err) < 0 || cot_server_publish(&stage.server, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
 }
@@ -71,12 +71,12 @@ int close_server(void **state)
 
 	while (n_peers)
 		(void)close(peers[--n_peers]);
-	cot_server_close(&stage);
-	while (stage.closer.children[0]) {
+	cot_server_close(&stage.server);
+	while (stage.conns.closer.children[0]) {
 		(void)usleep(1000);
-		cot_closer_reap(&stage.closer);
+		cot_closer_reap(&stage.conns.closer);
 	}
-	(void)close(stage.spare_fd);
+	(void)close(stage.server.spare_fd);
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	(void)!system(command);
 	return stage_teardown(state);
@@ -87,7 +87,7 @@ int dial(void)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	memcpy(address.sun_path, stage.socket_path, strlen(stage.socket_path));
+	memcpy(address.sun_path, stage.basis.socket_path, strlen(stage.basis.socket_path));
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_true(n_peers < COT_ARRAY_LEN(peers));
 	return peers[n_peers++] = fd;
@@ -102,12 +102,12 @@ struct conn *enter(uid_t uid, int *ret_fd)
 	*ret_fd = dial();
 	serve(1);
 	for (i = 0; i < MAX_CONNS; i++)
-		if (stage.conns[i].source.fd >= 0 && stage.conns[i].since_ns &&
-		    (!c || stage.conns[i].since_ns > c->since_ns))
-			c = &stage.conns[i];
+		if (stage.conns.all[i].source.fd >= 0 && stage.conns.all[i].since_ns &&
+		    (!c || stage.conns.all[i].since_ns > c->since_ns))
+			c = &stage.conns.all[i];
 	assert_non_null(c);
-	cot_account_release(&stage.account, c->uid, COT_ACCOUNT_CONNS, 1);
-	assert_int_equal(cot_account_charge(&stage.account, uid, COT_ACCOUNT_CONNS, 1), 0);
+	cot_account_release(&stage.basis.account, c->uid, COT_ACCOUNT_CONNS, 1);
+	assert_int_equal(cot_account_charge(&stage.basis.account, uid, COT_ACCOUNT_CONNS, 1), 0);
 	c->uid = uid;
 	return c;
 }
@@ -173,12 +173,13 @@ void let_files_through(void)
 {
 	static const int yes = 1;
 
-	if (stage.guarded)
-		assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, 83, &yes, sizeof(yes)),
-				 0);
-	assert_int_equal(setsockopt(stage.listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)),
-			 0);
-	stage.guarded = false;
+	if (stage.conns.guarded)
+		assert_int_equal(
+			setsockopt(stage.server.listener.fd, SOL_SOCKET, 83, &yes, sizeof(yes)), 0);
+	assert_int_equal(
+		setsockopt(stage.server.listener.fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)),
+		0);
+	stage.conns.guarded = false;
 }
 
 struct cot_msg_hello hello_of(uint64_t tenant)

@@ -43,8 +43,8 @@ int mps_setup(void **state)
 	life_write("told", "", 0644);
 	life_write("servers", "4711\n", 0644);
 	life_write("clients", "", 0644);
-	stage.config.linger_s = 0;
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
+	stage.basis.config.linger_s = 0;
+	p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
 	return rc;
 }
 
@@ -68,8 +68,8 @@ int mps_teardown(void **state)
 	unsigned i;
 
 	for (i = 0; i < MAX_POOLS; i++)
-		if (stage.pools[i].control.pid && !stage.pools[i].adopted)
-			end(stage.pools[i].control.pid);
+		if (stage.roster.pools[i].control.pid && !stage.roster.pools[i].adopted)
+			end(stage.roster.pools[i].control.pid);
 	while (n_controls)
 		end(controls[--n_controls]);
 	return life_teardown(state);
@@ -131,7 +131,7 @@ void leave_pool(void)
 	start_pool(getuid());
 	life_until(has_no_command);
 	ends_with_test(p->control.pid);
-	cot_watch_stop(&stage, &p->control);
+	cot_watch_stop(&stage.basis.watches, &p->control);
 	cot_timer_clear(&p->timer);
 }
 

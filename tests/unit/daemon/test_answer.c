@@ -52,7 +52,7 @@ static void test_refusals(void **state)
 	assert_int_equal(hear(fd), COT_MSG_LATER);
 	assert_int_equal(((const struct cot_msg_header *)packet)->seq, 10);
 	assert_non_null(strstr(stage_log(), ": no place for process "));
-	assert_int_equal(stage.n_refused, 2);
+	assert_int_equal(stage.conns.n_refused, 2);
 	/* As much as a sentence may have. */
 	memset(longest, 'x', sizeof(longest));
 	longest[COT_ERROR_MAX - 1] = '\0';
@@ -104,32 +104,33 @@ static void test_noise(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_LINES] = (struct cot_account_pace){1, 1000};
+	stage.basis.account.paces[COT_RATE_LINES] = (struct cot_account_pace){1, 1000};
 	c = enter(OTHER, &fd);
-	stage.noise_since_ns = cot_now_ns();
+	stage.conns.complaints.since_ns = cot_now_ns();
 	for (i = n = 0; i < 25; i++)
 		n += cot_answer_may_complain(c);
 	assert_int_equal(n, 20);
-	assert_int_equal(stage.n_left_out, 5);
-	stage.noise_since_ns = cot_now_ns() - 9 * COT_NS_PER_S;
+	assert_int_equal(stage.conns.complaints.n_left_out, 5);
+	stage.conns.complaints.since_ns = cot_now_ns() - 9 * COT_NS_PER_S;
 	assert_false(cot_answer_may_complain(c));
-	stage.noise_since_ns = cot_now_ns() - 10 * COT_NS_PER_S - 1;
+	stage.conns.complaints.since_ns = cot_now_ns() - 10 * COT_NS_PER_S - 1;
 	(void)stage_log();
 	assert_true(cot_answer_may_complain(c));
 	assert_non_null(strstr(stage_log(), " WARN cotenantd["));
-	assert_in_range(stage.noise_since_ns, cot_now_ns() - COT_NS_PER_S, cot_now_ns());
-	assert_int_equal(stage.n_noise, 1);
+	assert_in_range(stage.conns.complaints.since_ns, cot_now_ns() - COT_NS_PER_S, cot_now_ns());
+	assert_int_equal(stage.conns.complaints.n, 1);
 	/* None left out: nothing to say of it. */
-	stage.noise_since_ns = 0;
+	stage.conns.complaints.since_ns = 0;
 	assert_true(cot_answer_may_complain(c));
 	assert_string_equal(stage_log(), "");
 	/* Nor is a line of a user who has had its own. */
-	stage.account.paces[COT_RATE_LINES] = (struct cot_account_pace){COT_NS_PER_S * 1000, 1};
+	stage.basis.account.paces[COT_RATE_LINES] =
+		(struct cot_account_pace){COT_NS_PER_S * 1000, 1};
 	(void)cot_answer_may_complain(c);
-	n = stage.n_noise;
+	n = stage.conns.complaints.n;
 	assert_false(cot_answer_may_complain(c));
-	assert_int_equal(stage.n_left_out, 1);
-	assert_int_equal(stage.n_noise, n);
+	assert_int_equal(stage.conns.complaints.n_left_out, 1);
+	assert_int_equal(stage.conns.complaints.n, n);
 }
 
 /* ---- answers ---- */
@@ -172,7 +173,8 @@ static void test_sizes(void **state)
 		text = text_of(sizes[i]);
 		cot_answer_result(c, i, -7, strdup(text));
 		assert_null(c->out);
-		assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
+		assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES),
+				 0);
 		expect_text(fd, text, i);
 		assert_int_equal(status(), -7);
 		free(text);
@@ -196,13 +198,13 @@ static void test_waits(void **state)
 	assert_non_null(c->out);
 	assert_true(c->out_sent > 0 && c->out_sent < size);
 	assert_int_equal(c->out_charged, size);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), size);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), size);
 	for (i = 0; c->out && i < 1000; i++) {
 		assert_int_equal(hear(fd), COT_MSG_RESULT);
 		serve(1);
 	}
 	assert_null(c->out);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	while (hear(fd) == COT_MSG_RESULT && ((const struct cot_msg_result *)packet)->more)
 		continue;
 	assert_int_equal(((const struct cot_msg_result *)packet)->more, 0);
@@ -212,7 +214,7 @@ static void test_waits(void **state)
 	cot_conn_forget_answer(c);
 	assert_null(c->out);
 	assert_int_equal(c->out_charged, 0);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	cot_conn_forget_answer(c);
 	while (hear(fd) == COT_MSG_RESULT)
 		continue;
@@ -224,7 +226,7 @@ static void test_waits(void **state)
 	cot_answer_flush(c);
 	assert_null(c->out);
 	assert_true(c->deaf);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 }
 
 static void test_too_much(void **state)
@@ -233,14 +235,14 @@ static void test_too_much(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.limits[COT_ACCOUNT_BYTES] = (struct cot_account_limit){20, 0};
+	stage.basis.account.limits[COT_ACCOUNT_BYTES] = (struct cot_account_limit){20, 0};
 	c = enter(OTHER, &fd);
 	cot_answer_result(c, 3, 0, text_of(10)); /* half of all */
 	expect_text(fd, "abcdefghij", 3);
 	cot_answer_result(c, 4, 0, text_of(11));
 	expect_text(fd, "too many answers are not read yet; read those first", 4);
 	assert_int_equal(status(), -EDQUOT);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	/* Out of memory: the end of the connection is the answer. */
 	cot_answer_result(c, 5, 0, NULL);
 	assert_true(c->deaf);
@@ -260,7 +262,7 @@ static int claim(const struct conn *c, enum cot_class cls, unsigned weight)
 
 static void test_lists(void **state)
 {
-	struct cot_allow *latency = &stage.config.latency, *batch = &stage.config.batch;
+	struct cot_allow *latency = &stage.basis.config.latency, *batch = &stage.basis.config.batch;
 	struct conn *c;
 	int fd;
 
@@ -286,7 +288,7 @@ static void test_lists(void **state)
 	assert_int_equal(claim(c, COT_CLASS_BATCH, 1), 0);
 	batch->n_gids = 0;
 	batch->everybody = true;
-	stage.config.max_weight = 70;
+	stage.basis.config.max_weight = 70;
 	assert_int_equal(claim(c, COT_CLASS_BATCH, 70), 0);
 	assert_int_equal(claim(c, COT_CLASS_BATCH, 71), -EPERM);
 	/* Root and the daemon's own user may all. */
@@ -304,7 +306,7 @@ static void test_lists(void **state)
 static void test_groups(void **state)
 {
 	static const gid_t groups[] = {6000, 6001, 6002};
-	struct cot_allow *batch = &stage.config.batch;
+	struct cot_allow *batch = &stage.basis.config.batch;
 	gid_t own[64];
 	struct conn *c;
 	int fd, n = getgroups(64, own);

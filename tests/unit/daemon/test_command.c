@@ -78,7 +78,7 @@ static void test_each_field(void **state)
 	m.slice_us = 900;
 	m.mode = COT_MODE_SWITCH;
 	(void)stage_log();
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	expect(&m, 0, "alone: weight 100 -> 70");
 	snprintf(line, sizeof(line),
 		 ": set 'alone' (id 3): weight 100 -> 70, by uid 4712 (process %d)\n",
@@ -87,7 +87,7 @@ static void test_each_field(void **state)
 	assert_int_equal(alone->weight, 70);
 	assert_int_equal(alone->cls, COT_CLASS_BATCH);
 	assert_int_equal(alone->block_us | alone->quota | alone->reserve, 0);
-	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), 3)->weight, 70);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 3)->weight, 70);
 	m.fields = COT_SET_BLOCK;
 	m.weight = 71;
 	expect(&m, 0, "alone: block unknown -> 30 us");
@@ -101,13 +101,13 @@ static void test_each_field(void **state)
 	m.fields = COT_SET_SLICE;
 	m.quota = 21;
 	expect(&m, 0, "alone: slice auto -> 900 us");
-	cot_host_entity_stats(stage.host, 3, &stats);
+	cot_host_entity_stats(stage.basis.host, 3, &stats);
 	assert_int_equal(stats.slice_override_us, 900);
 	assert_int_equal(stats.mode_override, COT_MODE_DRIVER);
 	m.fields = COT_SET_MODE;
 	m.slice_us = 901;
 	expect(&m, 0, "alone: mode auto -> switch");
-	cot_host_entity_stats(stage.host, 3, &stats);
+	cot_host_entity_stats(stage.basis.host, 3, &stats);
 	assert_int_equal(stats.slice_override_us, 900);
 	assert_int_equal(stats.mode_override, COT_MODE_SWITCH);
 	m.fields = COT_SET_CLASS;
@@ -128,7 +128,7 @@ static void test_each_field(void **state)
 	m.fields = COT_SET_SLICE | COT_SET_RESERVE | COT_SET_CLASS;
 	m.slice_us = m.reserve = 0;
 	expect(&m, 0, "alone: class latency -> batch, slice 900 us -> auto, reserve 10% -> none");
-	cot_host_entity_stats(stage.host, 3, &stats);
+	cot_host_entity_stats(stage.basis.host, 3, &stats);
 	assert_int_equal(stats.slice_override_us, 0);
 }
 
@@ -142,10 +142,10 @@ static void test_is_kept(void **state)
 	snprintf(path, sizeof(path), "%s/state.json", folder);
 	assert_int_equal(access(path, F_OK), -1);
 	m.weight = 70;
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	expect(&m, 0, "alone: weight 100 -> 70");
 	assert_int_equal(access(path, F_OK), 0);
-	assert_false(stage.state_dirty);
+	assert_false(stage.roster.state.dirty);
 }
 
 static void test_a_pool(void **state)
@@ -162,7 +162,7 @@ static void test_a_pool(void **state)
 	(void)stage_log();
 	expect_at(root, &m, 0, "batch: slice auto -> 40 us, mode auto -> drain");
 	expect_line(": set pool:batch:0: slice auto -> 40 us, mode auto -> drain, by root");
-	cot_host_entity_stats(stage.host, 7, &stats);
+	cot_host_entity_stats(stage.basis.host, 7, &stats);
 	assert_int_equal(stats.slice_override_us, 40);
 	assert_int_equal(stats.mode_override, COT_MODE_DRAIN);
 	m.fields = COT_SET_CLASS;
@@ -200,9 +200,9 @@ static void test_pools_by_name(void **state)
 	m = set("pool:batch:1", COT_SET_SLICE);
 	m.slice_us = 40;
 	expect_at(root, &m, 0, "batch: slice auto -> 40 us");
-	cot_host_entity_stats(stage.host, 8, &stats);
+	cot_host_entity_stats(stage.basis.host, 8, &stats);
 	assert_int_equal(stats.slice_override_us, 40);
-	cot_host_entity_stats(stage.host, 7, &stats);
+	cot_host_entity_stats(stage.basis.host, 7, &stats);
 	assert_int_equal(stats.slice_override_us, 0);
 	m = set("pool:batch:2", COT_SET_SLICE);
 	expect_at(root, &m, -ESRCH, "there is no pool 'pool:batch:2' now");
@@ -337,9 +337,9 @@ static void test_sms(void **state)
 	assert_int_equal(alone->sms, 0);
 	alone->parts = true;
 	expect(&m, 0, "alone: sms none -> 64sm");
-	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), 3)->sms.sms, 64);
-	cot_host_part_join(stage.host, 99, 3);
-	cot_host_part_told(stage.host, 99, &parts, cot_now_ns());
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 3)->sms.sms, 64);
+	cot_host_part_join(stage.basis.host, 99, 3);
+	cot_host_part_told(stage.basis.host, 99, &parts, cot_now_ns());
 	m.sms = COT_SHARE_SMS | 133;
 	expect(&m, -EINVAL, "the share is 133 SMs; expected 1 to 132, or 1% to 100%");
 	m.sms = COT_SHARE_SMS | 132;
@@ -348,10 +348,10 @@ static void test_sms(void **state)
 	expect(&m, 0, "alone: sms 132sm -> 50%");
 	m.sms = 0;
 	expect(&m, 0, "alone: sms 50% -> none");
-	cot_host_part_leave(stage.host, 99, cot_now_ns());
-	cot_host_part_join(stage.host, 99, 3);
+	cot_host_part_leave(stage.basis.host, 99, cot_now_ns());
+	cot_host_part_join(stage.basis.host, 99, 3);
 	parts = (struct cot_msg_parts){.status = -ENOTSUP};
-	cot_host_part_told(stage.host, 99, &parts, cot_now_ns());
+	cot_host_part_told(stage.basis.host, 99, &parts, cot_now_ns());
 	m.sms = 50;
 	expect(&m, -ENOTSUP,
 	       "'alone' cannot be put on a part of the GPU; 'cotenant stats' says why");
@@ -388,8 +388,8 @@ static void test_allowed(void **state)
 	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
 
 	(void)state;
-	stage.config.max_weight = 200;
-	stage.config.latency.everybody = false;
+	stage.basis.config.max_weight = 200;
+	stage.basis.config.latency.everybody = false;
 	m.weight = 200;
 	expect(&m, 0, "alone: weight 100 -> 200");
 	m.weight = 201;
@@ -408,11 +408,11 @@ static void test_allowed(void **state)
 	m.class_ = COT_CLASS_BATCH;
 	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, sizeof(m)), COT_MSG_RESULT);
 	assert_int_equal(status(), -EPERM);
-	stage.config.batch.everybody = false;
-	stage.config.latency.everybody = true;
+	stage.basis.config.batch.everybody = false;
+	stage.basis.config.latency.everybody = true;
 	expect(&m, 0, "alone: weight 200 -> 3");
 	/* What changes neither is everybody's own. */
-	stage.config.latency.everybody = false;
+	stage.basis.config.latency.everybody = false;
 	m.fields = COT_SET_BLOCK;
 	m.block_us = 4;
 	expect(&m, 0, "alone: block unknown -> 4 us");
@@ -423,7 +423,7 @@ static void test_too_many_changes(void **state)
 	struct cot_msg_command m = set("alone", COT_SET_WEIGHT);
 
 	(void)state;
-	stage.account.paces[COT_RATE_CHANGES] =
+	stage.basis.account.paces[COT_RATE_CHANGES] =
 		(struct cot_account_pace){COT_NS_PER_S * 1000 / 4, 1};
 	m.weight = 9;
 	expect(&m, 0, "alone: weight 100 -> 9");
@@ -461,7 +461,7 @@ static void test_holds(void **state)
 	expect(&m, -EBUSY, "one command at a time");
 	assert_int_equal(c->wait_entity, 3);
 	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
-	cot_hold_check(&stage, cot_now_ns());
+	cot_hold_check(&stage.conns, cot_now_ns());
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
 	assert_int_equal(status(), 0);
 	assert_int_equal(strncmp(words(), "frozen after ", 13), 0);
@@ -472,9 +472,9 @@ static void test_holds(void **state)
 	leave(fd);
 	assert_int_equal(c->wait_entity, 0);
 	world_answer(world_last(COT_MSG_THAW), 0, 0);
-	cot_hold_check(&stage, cot_now_ns());
+	cot_hold_check(&stage.conns, cot_now_ns());
 	assert_false(world_entity(3)->held);
-	stage.conns[200].source.fd = -1; /* played */
+	stage.conns.all[200].source.fd = -1; /* played */
 }
 
 /* ---- QUERY ---- */
@@ -520,24 +520,25 @@ static void test_turns(void **state)
 	for (i = 0; i < 3; i++) {
 		say(fds[i], &m, COT_MSG_QUERY, sizeof(m));
 		say(fds[i], &m, COT_MSG_QUERY, sizeof(m));
-		cot_timer_clear(&stage.queries);
+		cot_timer_clear(&stage.conns.queries);
 		asker[i]->source.ready(&asker[i]->source, 1 /* EPOLLIN */);
 		assert_true(asker[i]->asked && !asker[i]->watched);
-		assert_true(stage.queries.armed);
-		assert_true(stage.queries.due_ns <= cot_now_ns());
+		assert_true(stage.conns.queries.armed);
+		assert_true(stage.conns.queries.due_ns <= cot_now_ns());
 	}
 	for (round = 0; round < 6; round++) {
 		i = round % 3;
-		cot_timer_clear(&stage.queries);
-		cot_query_answer_one(&stage.queries, cot_now_ns());
+		cot_timer_clear(&stage.conns.queries);
+		cot_query_answer_one(&stage.conns.queries, cot_now_ns());
 		assert_int_equal(hear(fds[i]), COT_MSG_RESULT);
 		assert_int_equal(hear(fds[(i + 1) % 3]), 0);
 		assert_int_equal(hear(fds[(i + 2) % 3]), 0);
 		assert_true(!asker[i]->asked && asker[i]->watched);
-		assert_int_equal(stage.next_asker, conn_index(asker[i]) + 1);
+		assert_int_equal(stage.conns.next_asker, conn_index(asker[i]) + 1);
 		/* While others wait it is soon, else not at all. */
-		assert_int_equal(stage.queries.armed, round < 2 || round < 5);
-		assert_true(!stage.queries.armed || stage.queries.due_ns <= cot_now_ns());
+		assert_int_equal(stage.conns.queries.armed, round < 2 || round < 5);
+		assert_true(!stage.conns.queries.armed ||
+			    stage.conns.queries.due_ns <= cot_now_ns());
 		if (round < 3) /* its second question */
 			asker[i]->source.ready(&asker[i]->source, 1 /* EPOLLIN */);
 	}
@@ -553,7 +554,7 @@ static void test_asks_too_early(void **state)
 	c->out_size = 4;
 	cot_command_packet(c, &m, COT_MSG_QUERY);
 	assert_false(c->asked);
-	assert_false(stage.queries.armed);
+	assert_false(stage.conns.queries.armed);
 }
 
 int main(void)

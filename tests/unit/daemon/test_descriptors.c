@@ -55,7 +55,7 @@ static void test_files(void **state)
 	int fd;
 
 	(void)state;
-	if (stage.guarded) {
+	if (stage.conns.guarded) {
 		fd = dial();
 		assert_false(pass(fd, sizeof(struct cot_msg_query), 1));
 		assert_false(pass(fd, 0, 8));
@@ -70,19 +70,19 @@ static void test_files(void **state)
 		assert_true(pass(fd, i & 2 ? 0 : sizeof(struct cot_msg_query), i & 4 ? 8 : 1));
 		serve(2);
 		assert_int_equal(hear(fd), -1);
-		assert_int_equal(stage.closer.n, 1);
-		assert_int_equal(cot_closer_run(&stage.closer), 0);
-		assert_int_equal(stage.closer.n, 0);
-		assert_int_equal(stage.closer.n_closed, i + 1);
-		while (stage.closer.children[0]) {
+		assert_int_equal(stage.conns.closer.n, 1);
+		assert_int_equal(cot_closer_run(&stage.conns.closer), 0);
+		assert_int_equal(stage.conns.closer.n, 0);
+		assert_int_equal(stage.conns.closer.n_closed, i + 1);
+		while (stage.conns.closer.children[0]) {
 			(void)usleep(1000);
-			cot_closer_reap(&stage.closer);
+			cot_closer_reap(&stage.conns.closer);
 		}
 		(void)close(fd);
 		n_peers--;
 		assert_int_equal(n_descriptors(), before);
 	}
-	assert_true(stage.n_bad_packets >= 3);
+	assert_true(stage.conns.n_bad_packets >= 3);
 }
 
 /* What has nothing with it is closed at once, whatever has not been read. */
@@ -99,8 +99,8 @@ static void test_plain_ends(void **state)
 	for (i = 0; i < 20; i++)
 		say(fd, &query, COT_MSG_QUERY, sizeof(query));
 	assert_int_equal(send(fd, "", 0, 0), 0);
-	cot_conn_close(&stage.conns[0]);
-	assert_int_equal(stage.closer.n, 0);
+	cot_conn_close(&stage.conns.all[0]);
+	assert_int_equal(stage.conns.closer.n, 0);
 	assert_int_equal(hear(fd), -1);
 	/* From here on nothing gets in. */
 	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), -1);
@@ -109,7 +109,7 @@ static void test_plain_ends(void **state)
 
 static void test_closer_bounds(void **state)
 {
-	struct cot_closer *closer = &stage.closer;
+	struct cot_closer *closer = &stage.conns.closer;
 	unsigned i;
 
 	(void)state;
@@ -121,8 +121,8 @@ static void test_closer_bounds(void **state)
 	/* Nobody is let in then, but later. */
 	(void)dial();
 	serve(2);
-	assert_int_equal(stage.conns[0].source.fd, -1);
-	assert_true(stage.listener_timer.armed);
+	assert_int_equal(stage.conns.all[0].source.fd, -1);
+	assert_true(stage.server.listener_timer.armed);
 	assert_int_equal(cot_closer_run(closer), 0);
 	assert_false(cot_closer_is_full(closer));
 	for (i = 1; i < COT_CLOSER_CHILDREN; i++)
@@ -134,9 +134,9 @@ static void test_closer_bounds(void **state)
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
 	memset(closer->children, 0, sizeof(closer->children));
-	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
+	stage.server.listener_timer.fire(&stage.server.listener_timer, cot_now_ns());
 	serve(2);
-	assert_true(stage.conns[0].source.fd >= 0);
+	assert_true(stage.conns.all[0].source.fd >= 0);
 }
 
 /* ---- none is left ---- */
@@ -155,7 +155,7 @@ static void leave_descriptors(int n)
 		few = (struct rlimit){.rlim_cur = 64, .rlim_max = limit_before.rlim_max};
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	}
-	while ((fd = fcntl(stage.listener.fd, F_DUPFD_CLOEXEC, 3)) >= 0)
+	while ((fd = fcntl(stage.server.listener.fd, F_DUPFD_CLOEXEC, 3)) >= 0)
 		held[n_held++] = fd;
 	while (n--)
 		(void)close(held[--n_held]);
@@ -170,8 +170,8 @@ static void give_descriptors(void)
 
 static void resume(void)
 {
-	cot_timer_clear(&stage.listener_timer);
-	stage.listener_timer.fire(&stage.listener_timer, cot_now_ns());
+	cot_timer_clear(&stage.server.listener_timer);
+	stage.server.listener_timer.fire(&stage.server.listener_timer, cot_now_ns());
 	serve(2);
 }
 
@@ -180,13 +180,13 @@ static void resume(void)
 static void test_none_left(void **state)
 {
 	struct cot_msg_query query = {.what = COT_QUERY_PS};
-	struct conn *old, *c = &stage.conns[1];
+	struct conn *old, *c = &stage.conns.all[1];
 	int fd_old, fds[5], i;
 	uint64_t now_ns;
 
 	(void)state;
 	old = enter(getuid(), &fd_old);
-	assert_ptr_equal(old, &stage.conns[0]);
+	assert_ptr_equal(old, &stage.conns.all[0]);
 	for (i = 0; i < 5; i++)
 		fds[i] = i < 2 ? dial() : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	leave_descriptors(0);
@@ -198,10 +198,11 @@ static void test_none_left(void **state)
 	assert_string_equal(strstr(stage_log(), ": out of"),
 			    ": out of file descriptors: a program was turned away; raise "
 			    "LimitNOFILE\n");
-	assert_true(stage.spare_fd >= 0);
+	assert_true(stage.server.spare_fd >= 0);
 	/* It looks again a little later, and not before. */
-	assert_true(stage.listener_timer.armed);
-	assert_in_range(stage.listener_timer.due_ns, now_ns + 100 * MS, cot_now_ns() + 100 * MS);
+	assert_true(stage.server.listener_timer.armed);
+	assert_in_range(stage.server.listener_timer.due_ns, now_ns + 100 * MS,
+			cot_now_ns() + 100 * MS);
 	serve(2);
 	assert_int_equal(hear(fds[1]), 0);
 	/* Who is there is served. */
@@ -231,9 +232,9 @@ static void test_none_left_for_files(void **state)
 	assert_true(pass(fd, 0, 1));
 	leave_descriptors(0);
 	serve(1);
-	assert_int_equal(stage.closer.n, 1);
-	assert_true(fcntl(stage.closer.fds[0], F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(stage.spare_fd, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(stage.conns.closer.n, 1);
+	assert_true(fcntl(stage.conns.closer.fds[0], F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.server.spare_fd, F_GETFD) & FD_CLOEXEC);
 	give_descriptors();
 }
 
@@ -243,10 +244,11 @@ static void test_none_left_to_begin(void **state)
 	struct cot_error err;
 
 	(void)state;
-	snprintf(other.socket_path, sizeof(other.socket_path), "%s/other", folder);
-	snprintf(other.runtime, sizeof(other.runtime), "%s", folder);
+	cot_daemon_wire(&other);
+	snprintf(other.basis.socket_path, sizeof(other.basis.socket_path), "%s/other", folder);
+	snprintf(other.basis.runtime, sizeof(other.basis.runtime), "%s", folder);
 	leave_descriptors(0);
-	assert_int_equal(cot_server_open(&other, &err), -EMFILE);
+	assert_int_equal(cot_server_open(&other.server, &err), -EMFILE);
 	assert_string_equal(err.text, "cannot make a socket: Too many open files");
 	give_descriptors();
 }
@@ -257,16 +259,16 @@ static void test_told_again(void **state)
 	(void)dial();
 	leave_descriptors(0);
 	(void)stage_log();
-	stage.told_ns = cot_now_ns() - 9 * COT_NS_PER_S;
+	stage.server.told_ns = cot_now_ns() - 9 * COT_NS_PER_S;
 	serve(1);
 	assert_string_equal(stage_log(), "");
-	stage.told_ns = cot_now_ns() - 10 * COT_NS_PER_S - 1;
+	stage.server.told_ns = cot_now_ns() - 10 * COT_NS_PER_S - 1;
 	give_descriptors();
 	(void)dial();
 	leave_descriptors(0);
 	resume();
 	assert_non_null(strstr(stage_log(), "out of file descriptors"));
-	assert_in_range(stage.told_ns, cot_now_ns() - COT_NS_PER_S, cot_now_ns());
+	assert_in_range(stage.server.told_ns, cot_now_ns() - COT_NS_PER_S, cot_now_ns());
 	give_descriptors();
 }
 
@@ -283,12 +285,12 @@ static void test_one_left(void **state)
 		words(), "the daemon cannot look at a program now: no memory or no file descriptor "
 			 "is left");
 	assert_int_equal(hear(fd), -1);
-	assert_int_equal(stage.conns[0].source.fd, -1);
-	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 0);
+	assert_int_equal(stage.conns.all[0].source.fd, -1);
+	assert_int_equal(cot_account_used(&stage.basis.account, getuid(), COT_ACCOUNT_CONNS), 0);
 	give_descriptors();
 	fd = dial();
 	serve(1);
-	assert_true(stage.conns[0].source.fd >= 0);
+	assert_true(stage.conns.all[0].source.fd >= 0);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static void look_after(uint64_t ns)
 	if (w.now_ns < cot_now_ns()) /* the command has read that one */
 		w.now_ns = cot_now_ns();
 	world_pass(ns);
-	cot_hold_check(&stage, w.now_ns);
+	cot_hold_check(&stage.conns, w.now_ns);
 }
 
 static const char *answer_now(void)
@@ -220,7 +220,7 @@ static void test_a_program_that_is_gone(void **state)
 /* It sets channels up: nothing is ordered until it has been quiet for a while. */
 static void test_a_freeze_waits_for_a_quiet_moment(void **state)
 {
-	struct conn *library = &stage.conns[0];
+	struct conn *library = &stage.conns.all[0];
 
 	(void)state;
 	library->grown_ns = cot_now_ns();
@@ -244,12 +244,12 @@ static void test_one_that_is_never_quiet(void **state)
 	unsigned i;
 
 	(void)state;
-	stage.conns[0].grown_ns = cot_now_ns();
+	stage.conns.all[0].grown_ns = cot_now_ns();
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
 	for (i = 0; i < 24; i++) {
 		look_after(100 * MS);
 		expect_no_answer();
-		stage.conns[0].grown_ns = w.now_ns;
+		stage.conns.all[0].grown_ns = w.now_ns;
 	}
 	look_after(200 * MS);
 	assert_non_null(strstr(answer_now(), "it keeps setting up channels"));
@@ -306,25 +306,25 @@ static void test_a_hold_outlives_the_channels(void **state)
 	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
 	look_after(0);
 	assert_non_null(strstr(answer_now(), "frozen after "));
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	cot_host_leave(w.host, 0, w.now_ns);
-	stage.conns[0].settled = false;
+	stage.conns.all[0].settled = false;
 	cot_tenant_update(program);
 	assert_null(world_entity(1));
 	w.n_sent = 0;
-	stage.conns[0].settled = true;
+	stage.conns.all[0].settled = true;
 	cot_host_join(w.host, 0, 1, false, cot_now_ns());
 	cot_tenant_update(program);
 	assert_true(world_entity(1)->held);
 	assert_non_null(world_last(COT_MSG_FREEZE));
 	/* It can be taken back while there are none. */
 	cot_host_leave(w.host, 0, cot_now_ns());
-	stage.conns[0].settled = false;
+	stage.conns.all[0].settled = false;
 	cot_tenant_update(program);
 	assert_int_equal(begin(COT_COMMAND_THAW), 0);
 	assert_false(program->held);
 	assert_int_equal(begin(COT_COMMAND_THAW), -ESRCH);
-	stage.conns[0].settled = true;
+	stage.conns.all[0].settled = true;
 	cot_host_join(w.host, 0, 1, false, cot_now_ns());
 	cot_tenant_update(program);
 	assert_false(world_entity(1)->held);
@@ -333,7 +333,7 @@ static void test_a_hold_outlives_the_channels(void **state)
 /* A program that is left alone has no entity yet: its freeze waits for that. */
 static void test_one_that_is_left_alone(void **state)
 {
-	struct conn *library = &stage.conns[0];
+	struct conn *library = &stage.conns.all[0];
 
 	(void)state;
 	cot_host_leave(w.host, 0, w.now_ns);
@@ -381,13 +381,13 @@ static void test_the_timer(void **state)
 	uint64_t soon_ns = cot_now_ns() + 1 * MS;
 
 	(void)state;
-	cot_timer_set(&stage.loop, &stage.waits, soon_ns);
+	cot_timer_set(&stage.basis.loop, &stage.conns.waits, soon_ns);
 	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
-	assert_int_equal(stage.waits.due_ns, soon_ns);
-	cot_timer_set(&stage.loop, &stage.waits, cot_now_ns() + 3600000 * MS);
+	assert_int_equal(stage.conns.waits.due_ns, soon_ns);
+	cot_timer_set(&stage.basis.loop, &stage.conns.waits, cot_now_ns() + 3600000 * MS);
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
-	assert_true(stage.waits.armed);
-	assert_true(stage.waits.due_ns <= command->wait_until_ns);
+	assert_true(stage.conns.waits.armed);
+	assert_true(stage.conns.waits.due_ns <= command->wait_until_ns);
 	assert_true(command->wait_until_ns >= command->wait_since_ns + 2000 * MS);
 }
 

@@ -96,12 +96,12 @@ static void test_unused(void **state)
 	assert_true(lives(pid));
 	life_write("told", "", 0644);
 	life_write("servers", "4711\n4712\n", 0644);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_string_equal(life_read("told"), "get_server_list \nget_client_list 4711\n"
 					       "get_client_list 4712\nquit \n");
 	assert_false(lives(pid));
 	assert_non_null(strstr(stage_log(), "/gpu0-batch any longer: its MPS server was told"));
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0); /* there are none */
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0); /* there are none */
 	assert_string_equal(stage_log(), "");
 }
 
@@ -130,29 +130,29 @@ static void test_used(void **state)
 		life_write("servers", cases[i].servers, 0644);
 		life_write("clients-4711", cases[i].first, 0644);
 		life_write("clients", cases[i].others, 0644);
-		assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+		assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 		assert_non_null(strstr(stage_log(), cases[i].why));
 	}
 	life_write("servers", "4711\n", 0644);
 	life_write("clients-4711", "", 0644);
 	life_write("broken", "", 0644);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	life_remove("broken");
 	life_remove("clients-4711");
 	life_remove("clients");
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	life_write("clients", "", 0644);
 	/* An answer that may go on. */
 	memset(text, '\n', 4095);
 	life_write("servers", text, 0644);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	assert_false(told("quit"));
 	text[4094] = '\0';
 	life_write("servers", text, 0644);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_true(told("quit"));
 	assert_int_equal(count_fds(), n);
 }
@@ -174,14 +174,14 @@ static void test_program(void **state)
 	(void)stage_log();
 	pid = life_process(in_it);
 	(void)life_process(elsewhere);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	snprintf(name, sizeof(name), "/gpu0-batch is left: 'train' (process %d) uses it", (int)pid);
 	log = stage_log();
 	assert_non_null(strstr(log, name));
 	assert_null(strstr(log, "MPS"));
 	assert_false(told("get_server_list"));
 	life_end(pid);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_true(told("quit"));
 }
 
@@ -196,12 +196,12 @@ static void test_two(void **state)
 	(void)state;
 	leave_pool();
 	pids[0] = (pid_t)strtol(life_read("pid"), NULL, 10);
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	leave_pool();
 	pids[1] = (pid_t)strtol(life_read("pid"), NULL, 10);
 	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s", first->pipe);
 	(void)life_process(env);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_true(lives(pids[0]));
 	assert_false(lives(pids[1]));
 }
@@ -215,18 +215,20 @@ static void test_not_ours(void **state)
 	pid_t pid;
 
 	(void)state;
-	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s/gpu0-batch/pipe", stage.runtime);
+	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s/gpu0-batch/pipe",
+		 stage.basis.runtime);
 	(void)life_process_as(getuid(), "nvidia-cuda-mps-server", env);
 	if (getuid() == 0)
 		(void)life_process_as(4711, "sleep", env);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_string_equal(life_read("told"), "");
 	pid = life_process(env);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1); /* there is no folder for its log */
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis),
+			 1); /* there is no folder for its log */
 	life_end(pid);
 	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=pipe");
 	(void)life_process(env);
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 	assert_string_equal(life_read("told"), "");
 }
 
@@ -243,7 +245,7 @@ static void test_deaf(void **state)
 	pid = (pid_t)strtol(life_read("pid"), NULL, 10);
 	look_ms = 100;
 	since_ns = cot_now_ns();
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_true(cot_now_ns() - since_ns >= COT_NS_PER_S);
 	assert_true(told("quit"));
 	assert_true(lives(pid));
@@ -268,7 +270,7 @@ static void test_not_seen(void **state)
 	life_write("deaf", "", 0644);
 	at_look = lose_descriptors;
 	stand(true);
-	n_left = cot_keeper_stop_pools(&stage);
+	n_left = cot_keeper_stop_pools(&stage.basis);
 	allow_fds(-1);
 	assert_int_equal(n_left, 1);
 	assert_non_null(strstr(stage_log(), "has not ended"));
@@ -284,7 +286,7 @@ static void test_no_answer(void **state)
 	n = count_fds();
 	life_write("hold-get_server_list", "", 0644);
 	look_ms = 1000;
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	assert_int_equal(count_fds(), n);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* what it has started has ended */
@@ -292,14 +294,14 @@ static void test_no_answer(void **state)
 	life_remove("hold-get_server_list");
 	(void)stage_log();
 	allow_fds(2); /* for the lock, and not for a question */
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	allow_fds(-1);
 	assert_non_null(strstr(stage_log(), "does not say whether"));
 	allow_fds(0); /* not for the list of processes either */
-	assert_int_equal(cot_keeper_stop_pools(&stage), 1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 1);
 	allow_fds(-1);
 	assert_non_null(strstr(stage_log(), "cannot be known now"));
-	assert_int_equal(cot_keeper_stop_pools(&stage), 0);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), 0);
 }
 
 static int lock(void)
@@ -307,7 +309,7 @@ static int lock(void)
 	char path[COT_PATH_TEXT_MAX + 32];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/" COT_LOCK_NAME, stage.runtime);
+	snprintf(path, sizeof(path), "%s/" COT_LOCK_NAME, stage.basis.runtime);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	return fd;
@@ -322,15 +324,15 @@ static void test_beside_a_daemon(void **state)
 	leave_pool();
 	n = count_fds();
 	fd = lock();
-	assert_int_equal(cot_keeper_stop_pools(&stage), -1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), -1);
 	assert_non_null(strstr(stage_log(), "stop that one first"));
 	assert_false(told("get_server_list"));
 	(void)close(fd);
 	life_remove(COT_LOCK_NAME);
-	assert_int_equal(cot_keeper_stop_pools(&stage), -1);
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), -1);
 	assert_non_null(strstr(stage_log(), "stop that one first"));
-	strcat(stage.runtime, "/none"); /* nobody is there */
-	assert_int_equal(cot_keeper_stop_pools(&stage), -1);
+	strcat(stage.basis.runtime, "/none"); /* nobody is there */
+	assert_int_equal(cot_keeper_stop_pools(&stage.basis), -1);
 	assert_string_equal(stage_log(), "");
 	assert_int_equal(count_fds(), n);
 }
@@ -354,7 +356,7 @@ static void keep(void)
 	assert_int_equal(pipe(ends), 0);
 	(void)close(ends[1]);
 	stand(true);
-	cot_keeper_run(&stage, ends[0]);
+	cot_keeper_run(&stage.basis, ends[0]);
 	stand(false);
 	(void)close(ends[0]);
 	(void)prctl(PR_SET_NAME, name);
@@ -366,7 +368,7 @@ static void test_lingers(void **state)
 
 	(void)state;
 	leave_pool();
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	between = look_at_lock;
 	(void)stage_log();
 	keep();
@@ -387,7 +389,7 @@ static void test_used_meanwhile(void **state)
 {
 	(void)state;
 	leave_pool();
-	stage.config.linger_s = 3;
+	stage.basis.config.linger_s = 3;
 	between = use_in_the_second;
 	(void)stage_log();
 	keep();
@@ -412,9 +414,9 @@ static void test_another_ends(void **state)
 	(void)state;
 	leave_pool();
 	second = (pid_t)strtol(life_read("pid"), NULL, 10);
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	leave_pool();
-	stage.config.linger_s = 5;
+	stage.basis.config.linger_s = 5;
 	between = leave_another;
 	keep();
 	assert_int_equal(n_rounds, 3);
@@ -492,7 +494,7 @@ static void test_waits(void **state)
 	pid = fork();
 	if (!pid) {
 		(void)close(ends[1]);
-		cot_keeper_run(&stage, ends[0]);
+		cot_keeper_run(&stage.basis, ends[0]);
 		_exit(77);
 	}
 	(void)close(ends[0]);

@@ -25,8 +25,8 @@ static int setup(void **state)
 	int rc = open_server(state);
 
 	cot_policy_config_init(&config);
-	if (rc || cot_host_create(&cot_library_host_ops, &stage, stage.config.policy, &config,
-				  cot_now_ns(), &stage.host, NULL) < 0)
+	if (rc || cot_host_create(&cot_library_host_ops, &stage.conns, stage.basis.config.policy,
+				  &config, cot_now_ns(), &stage.basis.host, NULL) < 0)
 		return -1;
 	page = NULL;
 	return 0;
@@ -34,7 +34,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct cot_host *own = stage.host;
+	struct cot_host *own = stage.basis.host;
 	int rc = close_server(state);
 
 	if (page)
@@ -140,12 +140,12 @@ static void hold(uint32_t id, bool on)
 {
 	struct cot_event ev = {.type = COT_EV_HOLD, .id = id, .now_ns = cot_now_ns(), .hold = on};
 
-	assert_int_equal(cot_host_event(stage.host, &ev), 0);
+	assert_int_equal(cot_host_event(stage.basis.host, &ev), 0);
 }
 
 static const struct cot_entity *entity(uint32_t id)
 {
-	return cot_sched_entity(cot_host_sched(stage.host), id);
+	return cot_sched_entity(cot_host_sched(stage.basis.host), id);
 }
 
 static bool is_settled(const struct conn *c)
@@ -230,11 +230,11 @@ static void test_ranges(void **state)
 		(void)enter(OTHER, &fd);
 		expect_refused(fd, &m[i], why);
 	}
-	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 	for (; i < 6; i++)
 		assert_int_equal(join(OTHER, &fd, &m[i])->tenant->weight, m[4].weight);
 	/* What they may is asked, too. */
-	stage.config.batch.everybody = false;
+	stage.basis.config.batch.everybody = false;
 	(void)enter(OTHER + 1, &fd);
 	expect_refused(fd, &m[5],
 		       "user 4713 may not run batch programs; the list 'allow.batch' in the "
@@ -255,7 +255,7 @@ static void test_pools(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(cot_host_event(stage.host, &ev), 0);
+	assert_int_equal(cot_host_event(stage.basis.host, &ev), 0);
 	m.role = COT_ROLE_POOL;
 	p->announced = true;
 	(void)enter(OTHER, &fd);
@@ -298,7 +298,7 @@ static void test_pools(void **state)
 /* In a pool the orders are the pool's, and a program's own library is a guest. */
 static void test_guests(void **state)
 {
-	struct pool *p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
+	struct pool *p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
 	struct cot_host_entity_stats stats;
 	struct tenant *t;
 	struct conn *c;
@@ -306,7 +306,7 @@ static void test_guests(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(cot_tenant_new(&stage, OTHER, &t), 0);
+	assert_int_equal(cot_tenant_new(&stage.roster, OTHER, &t), 0);
 	t->pool = p;
 	t->gpu_mask = 1;
 	t->weight = 100;
@@ -319,7 +319,7 @@ static void test_guests(void **state)
 	groups(fd, 1, 4);
 	assert_true(is_settled(c));
 	assert_true(t->ready && t->had_groups);
-	cot_host_entity_stats(stage.host, p->id, &stats);
+	cot_host_entity_stats(stage.basis.host, p->id, &stats);
 	assert_int_equal(stats.n_guests, 1);
 }
 
@@ -334,7 +334,7 @@ static void test_settles(void **state)
 
 	(void)state;
 	c = join_plain(&fd);
-	assert_true(cot_library_is_quiet(&stage, c->entity, cot_now_ns()));
+	assert_true(cot_library_is_quiet(&stage.conns, c->entity, cot_now_ns()));
 	(void)stage_log();
 	groups(fd, 1, 3);
 	snprintf(line, sizeof(line),
@@ -345,9 +345,9 @@ static void test_settles(void **state)
 	assert_true(c->tenant->had_groups && !c->tenant->ready);
 	assert_int_equal(c->n_groups, 1);
 	assert_int_equal(c->n_channels, 3);
-	assert_false(cot_library_is_quiet(&stage, c->entity, c->grown_ns + SETTLE_NS - 1));
-	assert_true(cot_library_is_quiet(&stage, c->entity, c->grown_ns + SETTLE_NS));
-	assert_true(cot_library_is_quiet(&stage, c->entity + 1, c->grown_ns));
+	assert_false(cot_library_is_quiet(&stage.conns, c->entity, c->grown_ns + SETTLE_NS - 1));
+	assert_true(cot_library_is_quiet(&stage.conns, c->entity, c->grown_ns + SETTLE_NS));
+	assert_true(cot_library_is_quiet(&stage.conns, c->entity + 1, c->grown_ns));
 	/* More of either is again. */
 	c->settle.due_ns = c->grown_ns = 1;
 	groups(fd, 1, 4);
@@ -414,7 +414,8 @@ static void test_gpus(void **state)
 	assert_int_equal(c->tenant->gpu_mask, 1);
 	groups_on(fd, 1, 1, 1 << 1);
 	assert_int_equal(c->tenant->gpu_mask, 2);
-	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), c->tenant->id)->gpu_mask, 2);
+	assert_int_equal(
+		cot_sched_tenant(cot_host_sched(stage.basis.host), c->tenant->id)->gpu_mask, 2);
 	groups_on(fd, 2, 1, 1 << 2); /* there are two */
 	assert_int_equal(c->tenant->gpu_mask, 2);
 	groups_on(fd, 2, 1, 1 << 0);
@@ -490,25 +491,25 @@ static void test_late(void **state)
 	obey(fd, &freezes, &thaws);
 	hold(c->entity, true);
 	assert_false(c->late);
-	cot_host_tick(stage.host, cot_now_ns() + COT_HOST_ACK_NS + MS);
+	cot_host_tick(stage.basis.host, cot_now_ns() + COT_HOST_ACK_NS + MS);
 	assert_true(c->late);
-	assert_true(stage.stops.armed && stage.stops.due_ns <= cot_now_ns());
-	cot_timer_clear(&stage.stops);
+	assert_true(stage.roster.stops.armed && stage.roster.stops.due_ns <= cot_now_ns());
+	cot_timer_clear(&stage.roster.stops);
 	/* Any answer is one. */
 	(void)stage_log();
 	cot_proto_header(&ack.h, COT_MSG_ACK, sizeof(ack), 0);
 	assert_true(cot_library_packet(c, &ack, COT_MSG_ACK));
 	assert_false(c->late);
-	assert_true(stage.stops.armed && stage.stops.due_ns <= cot_now_ns());
+	assert_true(stage.roster.stops.armed && stage.roster.stops.due_ns <= cot_now_ns());
 	snprintf(line, sizeof(line),
 		 " DEBUG cotenantd[%d]: process %d could not carry out an order: Operation not "
 		 "permitted (3 groups or channels)\n",
 		 (int)getpid(), (int)getpid());
 	assert_non_null(strstr(stage_log(), line));
-	cot_timer_clear(&stage.stops);
+	cot_timer_clear(&stage.roster.stops);
 	ack.status = 0;
 	assert_true(cot_library_packet(c, &ack, COT_MSG_ACK));
-	assert_false(stage.stops.armed);
+	assert_false(stage.roster.stops.armed);
 	assert_null(strstr(stage_log(), "could not carry out"));
 }
 
@@ -555,22 +556,23 @@ static void test_cannot_be_told(void **state)
 	c = join_plain(&fd);
 	cot_proto_header(&thaw, COT_MSG_THAW, sizeof(thaw), 1);
 	do
-		rc = cot_library_host_ops.send(&stage, conn_index(c), &thaw, sizeof(thaw));
+		rc = cot_library_host_ops.send(&stage.conns, conn_index(c), &thaw, sizeof(thaw));
 	while (!rc);
 	assert_int_equal(rc, -EAGAIN);
 	serve(1);
 	assert_true(c->source.fd >= 0);
 	c->kind = CONN_WORK;
-	rc = cot_library_host_ops.send(&stage, conn_index(c), &thaw, sizeof(thaw));
+	rc = cot_library_host_ops.send(&stage.conns, conn_index(c), &thaw, sizeof(thaw));
 	assert_int_equal(rc, -EAGAIN);
 	assert_true(c->source.fd >= 0); /* not in there */
 	c->kind = CONN_LIBRARY;
 	serve(1);
 	assert_int_equal(c->source.fd, -1);
-	assert_int_equal(cot_library_host_ops.send(&stage, conn_index(c), &thaw, sizeof(thaw)),
-			 -ENOTCONN);
+	assert_int_equal(
+		cot_library_host_ops.send(&stage.conns, conn_index(c), &thaw, sizeof(thaw)),
+		-ENOTCONN);
 	/* One without a page has no lease. */
-	cot_library_host_ops.lease(&stage, conn_index(c), 77);
+	cot_library_host_ops.lease(&stage.conns, conn_index(c), 77);
 }
 
 int main(void)

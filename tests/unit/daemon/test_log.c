@@ -152,7 +152,7 @@ static void tell(enum cot_host_news_kind kind, uint32_t entity, enum cot_action_
 					   .for_ns = 17200 * MS,
 					   .n = 21};
 
-	cot_news_tell(&stage, &news);
+	cot_news_tell(&stage.roster, &news);
 }
 
 static void test_freezes_that_fail(void **state)
@@ -249,7 +249,7 @@ static void test_looks(void **state)
 	t->reserve = 8;
 	cot_host_override_slice(w.host, 1, 900, w.now_ns);
 	cot_host_override_mode(w.host, 1, COT_MODE_DRAIN, w.now_ns);
-	cot_audit_look(&stage, t, 1, &look);
+	cot_audit_look(stage.basis.host, t, 1, &look);
 	assert_int_equal(look.cls, COT_CLASS_LATENCY);
 	assert_int_equal(look.weight, 5);
 	assert_int_equal(look.block_us, 6);
@@ -257,7 +257,7 @@ static void test_looks(void **state)
 	assert_int_equal(look.reserve, 8);
 	assert_int_equal(look.slice_us, 900);
 	assert_int_equal(look.mode, COT_MODE_DRAIN);
-	cot_audit_look(&stage, NULL, 1, &look);
+	cot_audit_look(stage.basis.host, NULL, 1, &look);
 	assert_int_equal(look.weight, 0);
 	assert_int_equal(look.slice_us, 900);
 }

@@ -82,9 +82,11 @@ static void look_at_environment(void)
 {
 	life_write("look", "env >env\n", 0644);
 	end_control(start_control());
-	assert_true(has_line("env", "CUDA_MPS_PIPE_DIRECTORY=%s/gpu0-batch/pipe", stage.runtime));
-	assert_true(has_line("env", "CUDA_MPS_LOG_DIRECTORY=%s/gpu0-batch/log", stage.runtime));
-	assert_true(has_line("env", "COTENANT_SOCKET=%s", stage.socket_path));
+	assert_true(
+		has_line("env", "CUDA_MPS_PIPE_DIRECTORY=%s/gpu0-batch/pipe", stage.basis.runtime));
+	assert_true(
+		has_line("env", "CUDA_MPS_LOG_DIRECTORY=%s/gpu0-batch/log", stage.basis.runtime));
+	assert_true(has_line("env", "COTENANT_SOCKET=%s", stage.basis.socket_path));
 	assert_true(has_line("env", "COTENANT_ROLE=pool"));
 	assert_true(has_line("env", "COTENANT_POOL=batch"));
 	assert_true(has_line("env", "COTENANT_TENANT=1"));
@@ -98,16 +100,16 @@ static void test_environment(void **state)
 	assert_true(has_line("env", "COTENANT_GPU=0"));
 	assert_true(has_line("env", "CUDA_VISIBLE_DEVICES=0"));
 	assert_null(strstr(life_read("env"), "LD_PRELOAD"));
-	strcpy(stage.gpus.gpu[0].uuid, "GPU-aaaa");
+	strcpy(stage.basis.gpus.gpu[0].uuid, "GPU-aaaa");
 	look_at_environment();
 	assert_true(has_line("env", "COTENANT_GPU=GPU-aaaa"));
 	assert_true(has_line("env", "CUDA_VISIBLE_DEVICES=GPU-aaaa"));
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 1);
 	end_control(start_control());
 	assert_true(has_line("env", "COTENANT_GPU=1"));
 	assert_true(has_line("env", "CUDA_VISIBLE_DEVICES=1"));
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
-	stage.gpus.n = 1; /* then there is nothing to choose */
+	p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
+	stage.basis.gpus.n = 1; /* then there is nothing to choose */
 	look_at_environment();
 	assert_true(has_line("env", "COTENANT_GPU=GPU-aaaa"));
 	assert_null(strstr(life_read("env"), "CUDA_VISIBLE_DEVICES"));
@@ -116,12 +118,12 @@ static void test_environment(void **state)
 /* Our library goes before the others. */
 static void test_preload(void **state)
 {
-	size_t most = sizeof(stage.library), n;
+	size_t most = sizeof(stage.basis.library), n;
 	char *others = malloc(most);
 
 	(void)state;
 	assert_non_null(others);
-	strcpy(stage.library, "libc.so.6"); /* one that the loader finds, and has already */
+	strcpy(stage.basis.library, "libc.so.6"); /* one that the loader finds, and has already */
 	(void)setenv("LD_PRELOAD", "libdl.so.2", 1);
 	look_at_environment();
 	assert_true(has_line("env", "LD_PRELOAD=libc.so.6:libdl.so.2"));
@@ -232,8 +234,8 @@ static void test_folders(void **state)
 	assert_int_equal(mode_of(p->log), 0700);
 	snprintf(log, sizeof(log), "%s/cotenantd-mps.log", p->log);
 	assert_int_equal(mode_of(log), 0600);
-	stage.config.other_users = true;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
+	stage.basis.config.other_users = true;
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
 	end_control(start_control());
 	assert_int_equal(mode_of(p->folder), 0755);
 	assert_int_equal(mode_of(p->pipe), 0755);
@@ -389,7 +391,7 @@ static void test_tell_environment(void **state)
 	(void)state;
 	end_control(start_control());
 	life_write("mps", "#!/bin/sh\nenv >\"${0%/*}/env\"\n", 0755);
-	strcpy(stage.library, "libc.so.6");
+	strcpy(stage.basis.library, "libc.so.6");
 	assert_int_equal(exit_status(cot_mps_tell(p, "quit", NULL, &err)), 0);
 	assert_true(has_line("env", "CUDA_MPS_PIPE_DIRECTORY=%s", p->pipe));
 	assert_true(has_line("env", "CUDA_MPS_LOG_DIRECTORY=%s", p->log));
@@ -426,15 +428,15 @@ static void test_programs_environment(void **state)
 	assert_block("CUDA_MPS_PIPE_DIRECTORY=%s\nCUDA_MPS_LOG_DIRECTORY=%s\n"
 		     "CUDA_VISIBLE_DEVICES=0\n",
 		     p->pipe, p->log);
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	assert_block("CUDA_MPS_PIPE_DIRECTORY=%s\nCUDA_MPS_LOG_DIRECTORY=%s\n"
 		     "CUDA_VISIBLE_DEVICES=0\n", /* the server sees one */
 		     p->pipe, p->log);
-	strcpy(stage.gpus.gpu[1].uuid, "GPU-bbbb");
+	strcpy(stage.basis.gpus.gpu[1].uuid, "GPU-bbbb");
 	assert_block("CUDA_MPS_PIPE_DIRECTORY=%s\nCUDA_MPS_LOG_DIRECTORY=%s\n"
 		     "CUDA_VISIBLE_DEVICES=GPU-bbbb\n",
 		     p->pipe, p->log);
-	stage.gpus.n = 1;
+	stage.basis.gpus.n = 1;
 	assert_block("CUDA_MPS_PIPE_DIRECTORY=%s\nCUDA_MPS_LOG_DIRECTORY=%s\n", p->pipe, p->log);
 }
 

@@ -18,7 +18,7 @@ static struct tenant *program(uint32_t id, uid_t uid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage, id, uid, true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster, id, uid, true, &t), 0);
 	t->weight = 100;
 	t->gpu_mask = 1;
 	t->solo = true;
@@ -28,37 +28,37 @@ static struct tenant *program(uint32_t id, uid_t uid)
 
 static bool is_quiet(void)
 {
-	return !stage.outlive.child.pid && !stage.outlive.timer.armed;
+	return !stage.roster.outlive.child.pid && !stage.roster.outlive.timer.armed;
 }
 
 static bool is_empty(void)
 {
-	return !cot_tenant_count(&stage);
+	return !cot_tenant_count(&stage.roster);
 }
 
 static bool has_no_child(void)
 {
-	return !stage.outlive.child.pid;
+	return !stage.roster.outlive.child.pid;
 }
 
 static pid_t heir;
 
 static bool is_inherited(void)
 {
-	struct tenant *t = cot_tenant_find(&stage, 20);
+	struct tenant *t = cot_roster_tenant(&stage.roster, 20);
 
 	return t && t->watch.pid == heir && t->search == SEARCH_SETTLED;
 }
 
 static void assert_timer(uint64_t since_ns, uint64_t in_ns)
 {
-	assert_true(stage.outlive.timer.armed);
-	assert_in_range(stage.outlive.timer.due_ns, since_ns + in_ns, cot_now_ns() + in_ns);
+	assert_true(stage.roster.outlive.timer.armed);
+	assert_in_range(stage.roster.outlive.timer.due_ns, since_ns + in_ns, cot_now_ns() + in_ns);
 }
 
 static void fire(void)
 {
-	struct cot_timer *timer = &stage.outlive.timer;
+	struct cot_timer *timer = &stage.roster.outlive.timer;
 
 	cot_timer_clear(timer);
 	timer->fire(timer, cot_now_ns());
@@ -69,7 +69,8 @@ static void wait_for_search(void)
 {
 	siginfo_t info;
 
-	assert_int_equal(waitid(P_PID, (id_t)stage.outlive.child.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(
+		waitid(P_PID, (id_t)stage.roster.outlive.child.pid, &info, WEXITED | WNOWAIT), 0);
 }
 
 static void test_several(void **state)
@@ -88,10 +89,10 @@ static void test_several(void **state)
 	assert_int_equal(t[0]->search, SEARCH_RUNNING);
 	assert_int_equal(t[2]->search, SEARCH_RUNNING);
 	life_until(is_quiet);
-	assert_null(cot_tenant_find(&stage, 19));
+	assert_null(cot_roster_tenant(&stage.roster, 19));
 	assert_true(is_inherited());
-	assert_int_not_equal(cot_tenant_find(&stage, 21)->watch.pid, 0);
-	assert_int_equal(stage.outlive.out, -1);
+	assert_int_not_equal(cot_roster_tenant(&stage.roster, 21)->watch.pid, 0);
+	assert_int_equal(stage.roster.outlive.out, -1);
 	assert_int_equal(count_fds(), n + 2); /* two processes are watched */
 }
 
@@ -104,29 +105,29 @@ static void test_one_at_a_time(void **state)
 
 	(void)state;
 	cot_outlive_search(t);
-	child = stage.outlive.child.pid;
+	child = stage.roster.outlive.child.pid;
 	assert_int_not_equal(child, 0);
 	/* No other program gets it, and reading it does not wait. */
-	assert_true(fcntl(stage.outlive.out, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(stage.outlive.out, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(stage.roster.outlive.out, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.roster.outlive.out, F_GETFL) & O_NONBLOCK);
 	cot_outlive_search(t);
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	cot_outlive_search(u);
 	assert_int_equal(u->search, SEARCH_WANTED);
-	assert_int_equal(stage.outlive.child.pid, child);
+	assert_int_equal(stage.roster.outlive.child.pid, child);
 	now_ns = cot_now_ns();
 	life_until(has_no_child);
-	assert_null(cot_tenant_find(&stage, 20));
-	assert_non_null(cot_tenant_find(&stage, 21));
+	assert_null(cot_roster_tenant(&stage.roster, 20));
+	assert_non_null(cot_roster_tenant(&stage.roster, 21));
 	assert_timer(now_ns, 50 * COT_NS_PER_MS);
 	t = program(22, getuid());
 	cot_outlive_search(t); /* in the pause */
 	assert_int_equal(t->search, SEARCH_WANTED);
-	assert_int_equal(stage.outlive.child.pid, 0);
+	assert_int_equal(stage.roster.outlive.child.pid, 0);
 	life_until(is_quiet);
-	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 	fire(); /* nobody wants it */
-	assert_int_equal(stage.outlive.child.pid, 0);
+	assert_int_equal(stage.roster.outlive.child.pid, 0);
 }
 
 /* What is found may have ended since: it is looked for again. */
@@ -161,7 +162,7 @@ static void test_no_search(void **state)
 	allow_fds(0);
 	cot_outlive_search(t);
 	allow_fds(-1);
-	assert_int_equal(stage.outlive.child.pid, 0);
+	assert_int_equal(stage.roster.outlive.child.pid, 0);
 	assert_int_equal(t->search, SEARCH_WANTED);
 	assert_timer(now_ns, COT_NS_PER_S);
 	assert_int_equal(count_fds(), n);
@@ -176,7 +177,7 @@ static void test_no_search(void **state)
 	assert_int_equal(count_fds(), n);
 	fire();
 	life_until(is_inherited);
-	assert_false(stage.outlive.timer.armed);
+	assert_false(stage.roster.outlive.timer.armed);
 }
 
 static void test_users(void **state)
@@ -202,18 +203,18 @@ static void test_users(void **state)
 static void test_reap(void **state)
 {
 	pid_t pid = life_process(NULL);
-	struct watch *child = &stage.outlive.child;
+	struct watch *child = &stage.roster.outlive.child;
 
 	(void)state;
-	assert_false(cot_outlive_reap(&stage));
+	assert_false(cot_outlive_reap(&stage.roster));
 	child->pid = pid;
 	child->start_time = cot_process_start_time(pid);
 	child->source.fd = -1;
 	allow_fds(0);
-	assert_true(cot_outlive_reap(&stage));
+	assert_true(cot_outlive_reap(&stage.roster));
 	allow_fds(-1);
-	assert_false(cot_outlive_reap(&stage));
-	cot_watch_stop(&stage, child);
+	assert_false(cot_outlive_reap(&stage.roster));
+	cot_watch_stop(&stage.basis.watches, child);
 }
 
 #define LIFE(test) cmocka_unit_test_setup_teardown(test, life_setup, life_teardown)

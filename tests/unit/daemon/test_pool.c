@@ -15,14 +15,14 @@ static void test_start_and_stop(void **state)
 	char uid[64];
 
 	(void)state;
-	stage.config.multiuser = false;
+	stage.basis.config.multiuser = false;
 	start_pool(1234);
 	snprintf(uid, sizeof(uid), "start_server -uid %u", geteuid() ? (unsigned)geteuid() : 1234);
 	assert_true(told(uid));
 	assert_string_equal(life_read("args"), "-f\n");
 	assert_int_equal(p->n_starts, 1);
 	assert_int_equal(p->n_deaths, 0);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	life_run(50);
 	assert_false(told("get_server_list"));
 	cot_pool_left(p, "a");
@@ -160,7 +160,7 @@ static void test_quit_is_no_end(void **state)
 
 static void test_stop_all(void **state)
 {
-	struct pool *busy = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
+	struct pool *busy = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
 	struct pool *other = p;
 
 	(void)state;
@@ -170,8 +170,8 @@ static void test_stop_all(void **state)
 	p = other;
 	cot_pool_left(p, "a");
 	cot_timer_clear(&p->timer); /* it would linger */
-	stage.stopping = true;
-	cot_pool_stop_all(&stage);
+	stage.basis.stopping = true;
+	cot_pool_stop_all(&stage.roster);
 	assert_true(cot_pool_is_busy(p));
 	assert_false(cot_pool_is_busy(busy));
 	assert_non_null(strstr(stage_log(), "left running for its 1 programs"));
@@ -213,7 +213,7 @@ static void test_failure(void **state)
 	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
 	life_until(is_failed);
 	assert_false(p->lost);
-	assert_true(stage.mps_failed);
+	assert_true(stage.roster.mps_failed);
 	assert_int_equal(cot_pool_want(p, geteuid()), -EAGAIN);
 	assert_int_equal(p->backoff_ns, 500 * COT_NS_PER_MS);
 	for (i = 0; i < 9; i++) {
@@ -225,7 +225,7 @@ static void test_failure(void **state)
 	life_remove("fails");
 	p->retry_ns = 0;
 	start_pool(geteuid());
-	assert_false(stage.mps_failed);
+	assert_false(stage.roster.mps_failed);
 	life_remove("mps"); /* no program at all */
 	cot_pool_left(p, "a");
 	(void)kill(p->control.pid, SIGKILL);
@@ -241,7 +241,7 @@ static void test_multiuser(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	stage.config.multiuser = true;
+	stage.basis.config.multiuser = true;
 	start_pool(1234);
 	assert_true(p->multiuser);
 	assert_string_equal(life_read("args"), "-f -M\n");
@@ -256,7 +256,7 @@ static void test_multiuser(void **state)
 	assert_string_equal(life_read("args"), "-f -M\n-f\n");
 	assert_int_equal(p->n_deaths, 0);
 	assert_non_null(strstr(stage_log(), "trying it without"));
-	assert_true(stage.no_multiuser);
+	assert_true(stage.roster.no_multiuser);
 	assert_true(told("start_server -uid 1234"));
 }
 
@@ -305,7 +305,7 @@ static void test_adopted(void **state)
 	start_pool(geteuid());
 	pid = p->control.pid;
 	start_time = p->control.start_time;
-	cot_watch_stop(&stage, &p->control);
+	cot_watch_stop(&stage.basis.watches, &p->control);
 	cot_timer_clear(&p->timer);
 	p->state = POOL_DOWN;
 	p->n_tenants = 0;
@@ -313,9 +313,9 @@ static void test_adopted(void **state)
 	assert_int_equal(p->state, POOL_UP);
 	assert_true(p->adopted);
 	assert_true(p->timer.armed);
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	life_until(is_down);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	assert_true(told("quit"));
 }
 
@@ -388,13 +388,13 @@ static void test_stop_while_it_starts(void **state)
 	life_write("clients", "815\n", 0644);
 	assert_int_equal(cot_pool_want(p, geteuid()), -EINPROGRESS);
 	life_until(is_starting_server);
-	stage.stopping = true;
-	cot_pool_stop_all(&stage);
+	stage.basis.stopping = true;
+	cot_pool_stop_all(&stage.roster);
 	assert_true(cot_pool_is_busy(p));
 	life_until(has_answered);
 	assert_true(cot_watch_is_alive(&p->control));
 	life_write("clients", "", 0644);
-	cot_pool_stop_all(&stage);
+	cot_pool_stop_all(&stage.roster);
 	life_until(has_no_control);
 	life_remove("hold-start_server");
 	life_until(has_no_command);
@@ -405,14 +405,15 @@ static void test_numbers(void **state)
 	(void)state;
 	assert_int_equal(p->id, 1);
 	assert_string_equal(p->name, "batch");
-	assert_ptr_equal(cot_pool_get(&stage, COT_CLASS_BATCH, false, 0), p);
-	assert_ptr_not_equal(cot_pool_get(&stage, COT_CLASS_BATCH, true, 0), p);
-	assert_string_equal(cot_pool_get(&stage, COT_CLASS_BATCH, true, 0)->name, "shared");
-	assert_int_equal(cot_pool_get(&stage, COT_CLASS_LATENCY, true, 0)->cls, COT_CLASS_BATCH);
-	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 1));
-	assert_true(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
-	assert_ptr_equal(cot_pool_find(&stage, 1), p);
-	assert_null(cot_pool_find(&stage, 0));
+	assert_ptr_equal(cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0), p);
+	assert_ptr_not_equal(cot_pool_get(&stage.roster, COT_CLASS_BATCH, true, 0), p);
+	assert_string_equal(cot_pool_get(&stage.roster, COT_CLASS_BATCH, true, 0)->name, "shared");
+	assert_int_equal(cot_pool_get(&stage.roster, COT_CLASS_LATENCY, true, 0)->cls,
+			 COT_CLASS_BATCH);
+	assert_false(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 1));
+	assert_true(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 0));
+	assert_ptr_equal(cot_roster_pool(&stage.roster, 1), p);
+	assert_null(cot_roster_pool(&stage.roster, 0));
 	assert_non_null(strstr(p->pipe, "/gpu0-batch/pipe"));
 	assert_string_equal(cot_pool_state_name(POOL_STOPPING), "stopping");
 }

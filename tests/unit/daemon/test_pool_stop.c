@@ -26,7 +26,7 @@ static void test_linger(void **state)
 	uint64_t now_ns;
 
 	(void)state;
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	start_pool(getuid());
 	assert_false(p->timer.armed);
 	now_ns = cot_now_ns();
@@ -56,7 +56,7 @@ static void test_linger_from_the_start(void **state)
 	uint64_t now_ns = cot_now_ns();
 
 	(void)state;
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	life_until(is_up);
 	assert_due(now_ns, 7 * COT_NS_PER_S + 1);
@@ -103,11 +103,11 @@ static void test_waits_for_client(void **state)
 	life_write("deaf", "", 0644);
 	control = p->control.pid;
 	now_ns = cot_now_ns();
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	p->held_up = true;
 	cot_pool_left(p, "a");
 	life_until(is_stopping);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	assert_false(p->held_up);
 	assert_due(now_ns, 5 * COT_NS_PER_S);
 	assert_in_range(p->deadline_ns, now_ns + 5 * COT_NS_PER_S, cot_now_ns() + 5 * COT_NS_PER_S);
@@ -153,8 +153,9 @@ static void test_waits_for_client(void **state)
 
 static void test_stop_all(void **state)
 {
-	struct pool *starting = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0), *batch = p;
-	struct pool *adopted = cot_pool_get(&stage, COT_CLASS_BATCH, true, 0);
+	struct pool *starting = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0),
+		    *batch = p;
+	struct pool *adopted = cot_pool_get(&stage.roster, COT_CLASS_BATCH, true, 0);
 	pid_t old = life_process(NULL);
 	const char *log;
 
@@ -165,10 +166,10 @@ static void test_stop_all(void **state)
 	assert_int_equal(cot_pool_want(starting, getuid()), -EINPROGRESS);
 	cot_pool_adopt(adopted, old, cot_process_start_time(old));
 	assert_int_equal(adopted->state, POOL_STARTING);
-	(void)cot_pool_get(&stage, COT_CLASS_BATCH, false, 1); /* down */
-	stage.stopping = true;
+	(void)cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 1); /* down */
+	stage.basis.stopping = true;
 	(void)stage_log();
-	cot_pool_stop_all(&stage);
+	cot_pool_stop_all(&stage.roster);
 	log = stage_log();
 	assert_non_null(
 		strstr(log, "pool=batch: left running for its 2 programs; the next daemon"));
@@ -182,7 +183,7 @@ static void test_stop_all(void **state)
 	starting->retry_ns = 0;
 	assert_int_equal(cot_pool_want(starting, getuid()), -EINPROGRESS);
 	cot_pool_joined(starting, getuid());
-	cot_pool_stop_all(&stage);
+	cot_pool_stop_all(&stage.roster);
 	assert_non_null(strstr(stage_log(), "pool=latency: left running for its 1 programs"));
 	assert_true(cot_watch_is_alive(&starting->control));
 	life_end(old);
@@ -190,7 +191,7 @@ static void test_stop_all(void **state)
 	life_until(is_failed);
 	adopted->n_tenants = 1; /* nothing of it runs */
 	(void)stage_log();
-	cot_pool_stop_all(&stage);
+	cot_pool_stop_all(&stage.roster);
 	assert_null(strstr(stage_log(), "pool=shared"));
 	adopted->n_tenants = 0;
 }
@@ -199,12 +200,12 @@ static void test_stop_all(void **state)
 static void test_stop_unused(void **state)
 {
 	(void)state;
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	start_pool(getuid());
 	cot_pool_left(p, "a");
 	p->wanted = p->held = true;
-	stage.stopping = true;
-	cot_pool_stop_all(&stage);
+	stage.basis.stopping = true;
+	cot_pool_stop_all(&stage.roster);
 	assert_true(cot_pool_is_busy(p));
 	life_until(is_down);
 	assert_true(told("quit"));

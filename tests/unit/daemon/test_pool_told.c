@@ -12,12 +12,12 @@
 
 static const struct cot_entity *entity(void)
 {
-	return cot_sched_entity(cot_host_sched(stage.host), p->id);
+	return cot_sched_entity(cot_host_sched(stage.basis.host), p->id);
 }
 
 static const char *policy(void)
 {
-	return cot_sched_wanted_policy(cot_host_sched(stage.host))->name;
+	return cot_sched_wanted_policy(cot_host_sched(stage.basis.host))->name;
 }
 
 /* A library in a server of the pool; member -1 takes all back. */
@@ -26,13 +26,14 @@ static void server(int member, uid_t uid, bool settled)
 	unsigned i;
 
 	for (i = 0; member < 0 && i < MAX_CONNS; i++)
-		stage.conns[i].pool = NULL;
+		stage.conns.all[i].pool = NULL;
 	if (member >= 0)
-		stage.conns[member] = (struct conn){.d = &stage,
-						    .source = {.fd = -1},
-						    .pool = p,
-						    .uid = uid,
-						    .settled = settled};
+		stage.conns.all[member] = (struct conn){.basis = &stage.basis,
+							.in = &stage.conns,
+							.source = {.fd = -1},
+							.pool = p,
+							.uid = uid,
+							.settled = settled};
 	cot_pool_update(p);
 }
 
@@ -52,7 +53,7 @@ static struct conn *wait_for_it(void)
 static void test_ready(void **state)
 {
 	(void)state;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	p->state = POOL_UP;
 	(void)stage_log();
 	assert_null(entity());
@@ -77,7 +78,7 @@ static void test_ready(void **state)
 	assert_int_equal(p->n_deaths, 1);
 	/* Another pool's is not this one's. */
 	server(3, 1, true);
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 1);
 	(void)stage_log();
 	cot_pool_update(p);
 	assert_null(entity());
@@ -96,7 +97,7 @@ static void test_no_loss(void **state)
 	p->state = POOL_UP;
 	server(0, 1, true);
 	(void)stage_log();
-	stage.stopping = true;
+	stage.basis.stopping = true;
 	server(-1, 0, false);
 	assert_string_equal(stage_log(), "");
 	assert_null(entity());
@@ -214,10 +215,10 @@ static void test_policy(void **state)
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	c = wait_for_it();
 	cot_pool_joined(p, getuid());
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	life_until(is_up);
 	assert_null(c->wait_pool);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	assert_false(p->timer.armed);
 	assert_string_equal(policy(), "pools");
 	assert_non_null(strstr(stage_log(), "MPS is back; the policy is now 'pools'"));
@@ -229,14 +230,14 @@ static void test_lost(void **state)
 	uint64_t now_ns;
 
 	(void)state;
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	start_pool(getuid());
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	now_ns = cot_now_ns();
 	(void)kill(p->control.pid, SIGKILL);
 	life_until(is_failed);
-	assert_true(stage.state_dirty);
-	assert_false(stage.mps_failed);
+	assert_true(stage.roster.state.dirty);
+	assert_false(stage.roster.mps_failed);
 	assert_true(p->timer.armed);
 	assert_in_range(p->timer.due_ns, now_ns + p->backoff_ns, cot_now_ns() + p->backoff_ns);
 	assert_non_null(strstr(stage_log(), "its MPS control program ended (status 0x9)"));
@@ -268,7 +269,7 @@ static void test_lost(void **state)
 static void test_lost_unused(void **state)
 {
 	(void)state;
-	stage.config.linger_s = 7;
+	stage.basis.config.linger_s = 7;
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	life_until(is_up);
 	(void)kill(p->control.pid, SIGKILL);
@@ -290,7 +291,7 @@ static void test_no_next_start(void **state)
 	p->timer.fire(&p->timer, cot_now_ns());
 	assert_null(c->wait_pool);
 	assert_int_equal(p->state, POOL_FAILED);
-	assert_true(stage.mps_failed);
+	assert_true(stage.roster.mps_failed);
 	assert_int_equal(p->backoff_ns, COT_NS_PER_S);
 	assert_non_null(strstr(stage_log(), "was not found"));
 }
@@ -343,9 +344,9 @@ static void test_starting(void **state)
 
 	(void)state;
 	life_write("mute", "", 0644);
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	assert_in_range(p->deadline_ns, now_ns + 15 * COT_NS_PER_S,
 			cot_now_ns() + 15 * COT_NS_PER_S);
 	assert_in_range(p->timer.due_ns, now_ns + 10 * COT_NS_PER_MS,
@@ -424,10 +425,10 @@ static void test_server_gone(void **state)
 	cot_pool_server_gone(p);
 	assert_int_equal(p->command.pid, 0);
 	p->n_conns = 0;
-	stage.stopping = true;
+	stage.basis.stopping = true;
 	cot_pool_server_gone(p);
 	assert_int_equal(p->command.pid, 0);
-	stage.stopping = false;
+	stage.basis.stopping = false;
 	p->state = POOL_STOPPING;
 	cot_pool_server_gone(p);
 	assert_int_equal(p->command.pid, 0);
@@ -457,18 +458,18 @@ static void test_adopted(void **state)
 	assert_non_null(strstr(stage_log(), "took over MPS control process "));
 	cot_pool_adopt(p, other, cot_process_start_time(other)); /* it has one */
 	assert_int_equal(p->control.pid, pid);
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	c = wait_for_it();
 	p->deadline_ns = 0;
 	life_until(is_stopping);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	assert_null(c->wait_pool);
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
 	p->multiuser = true;
 	cot_pool_adopt(p, other, cot_process_start_time(other));
 	assert_false(p->multiuser);
 	life_end(other); /* that was none of an option too old */
-	stage.no_multiuser = true;
+	stage.roster.no_multiuser = true;
 	life_until(is_failed);
 	assert_int_equal(p->n_starts, 0);
 }
@@ -482,8 +483,8 @@ static void test_reap(void **state)
 	pid_t pid = life_process(NULL);
 
 	(void)state;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
-	assert_false(cot_pool_reap(&stage));
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
+	assert_false(cot_pool_reap(&stage.roster));
 	watches[0] = &p->control;
 	watches[1] = &p->command;
 	watches[2] = &p->clients.command;
@@ -492,11 +493,11 @@ static void test_reap(void **state)
 		watches[i]->pid = pid;
 		watches[i]->start_time = cot_process_start_time(pid);
 		allow_fds(0);
-		assert_true(cot_pool_reap(&stage));
+		assert_true(cot_pool_reap(&stage.roster));
 		allow_fds(-1);
-		assert_false(cot_pool_reap(&stage)); /* it has one now */
+		assert_false(cot_pool_reap(&stage.roster)); /* it has one now */
 		assert_true(watches[i]->source.fd >= 0);
-		cot_watch_stop(&stage, watches[i]);
+		cot_watch_stop(&stage.basis.watches, watches[i]);
 		*watches[i] = was;
 	}
 }

@@ -16,7 +16,7 @@ static struct cot_process process;
 
 static bool read_process(pid_t pid)
 {
-	return cot_process_read(stage.socket_path, pid, &process);
+	return cot_process_read(stage.basis.socket_path, pid, &process);
 }
 
 static void test_program(void **state)
@@ -107,7 +107,7 @@ static void test_all(void **state)
 
 	(void)state;
 	n = count_fds();
-	all = cot_processes_read(stage.socket_path);
+	all = cot_processes_read(stage.basis.socket_path);
 	assert_non_null(all);
 	assert_int_equal(all->n, 2);
 	assert_int_equal(find(all, one)->found.id, 20);
@@ -117,10 +117,10 @@ static void test_all(void **state)
 	free(all);
 	/* What was not seen in full is no list. */
 	allow_fds(0);
-	assert_null(cot_processes_read(stage.socket_path));
+	assert_null(cot_processes_read(stage.basis.socket_path));
 	allow_fds(-1);
 	allow_fds(1);
-	assert_null(cot_processes_read(stage.socket_path));
+	assert_null(cot_processes_read(stage.basis.socket_path));
 	allow_fds(-1);
 	assert_int_equal(count_fds(), n);
 }

@@ -20,7 +20,7 @@
 
 static uint64_t used(uid_t uid, enum cot_account_kind kind)
 {
-	return cot_account_used(&stage.account, uid, kind);
+	return cot_account_used(&stage.basis.account, uid, kind);
 }
 
 /* Says hello; the type of the answer. */
@@ -79,7 +79,7 @@ static void test_by_itself(void **state)
 	(void)state;
 	(void)enter(OTHER, &fd);
 	id = welcomed(fd, 0);
-	t = cot_tenant_find(&stage, id);
+	t = cot_roster_tenant(&stage.roster, id);
 	assert_non_null(t);
 	assert_int_equal(t->uid, OTHER);
 	assert_int_equal(t->watch.pid, getpid());
@@ -90,7 +90,7 @@ static void test_by_itself(void **state)
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 1);
 	/* It has not used the GPU: nothing is kept for it. */
 	leave(fd);
-	assert_null(cot_tenant_find(&stage, id));
+	assert_null(cot_roster_tenant(&stage.roster, id));
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 0);
 }
 
@@ -104,7 +104,7 @@ static void test_comes_back(void **state)
 	id = welcomed(fd, 0);
 	groups(fd, 2);
 	leave(fd);
-	assert_non_null(cot_tenant_find(&stage, id)); /* its process lives */
+	assert_non_null(cot_roster_tenant(&stage.roster, id)); /* its process lives */
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 1);
 	(void)enter(OTHER, &fd);
 	assert_int_equal(welcomed(fd, 0), id);
@@ -149,7 +149,7 @@ static void test_numbers(void **state)
 	(void)enter(OTHER, &fd);
 	id = welcomed(fd, 2147483647);
 	assert_int_equal(id, 1);
-	assert_int_equal(stage.next_id, 2);
+	assert_int_equal(stage.roster.next_id, 2);
 	c = enter(THIRD, &fd);
 	assert_int_equal(hello(fd, 9), COT_MSG_REFUSED);
 	assert_non_null(strstr(words(), "not the number of a program"));
@@ -181,8 +181,8 @@ static void test_unseen(void **state)
 	assert_int_not_equal(id[0], id[1]);
 	groups(fd[0], 1);
 	leave(fd[0]);
-	assert_null(cot_tenant_find(&stage, id[0]));
-	assert_non_null(cot_tenant_find(&stage, id[1]));
+	assert_null(cot_roster_tenant(&stage.roster, id[0]));
+	assert_non_null(cot_roster_tenant(&stage.roster, id[1]));
 	c = enter(OTHER, &fd[0]);
 	c->start_time = 0;
 	assert_int_equal(reg(fd[0]), COT_MSG_REFUSED);
@@ -224,7 +224,7 @@ static void test_places(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 1};
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 1};
 	c = enter(OTHER, &fd);
 	assert_int_equal(reg(fd), COT_MSG_REGISTERED);
 	c = enter(OTHER, &fd);
@@ -249,7 +249,8 @@ static void test_starts(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_STARTS] = (struct cot_account_pace){COT_NS_PER_S * 100, 2};
+	stage.basis.account.paces[COT_RATE_STARTS] =
+		(struct cot_account_pace){COT_NS_PER_S * 100, 2};
 	(void)enter(OTHER, &fd);
 	assert_int_equal(reg(fd), COT_MSG_REGISTERED);
 	(void)enter(OTHER, &fd);
@@ -295,15 +296,14 @@ static void test_changes(void **state)
 	int fd, i;
 
 	(void)state;
-	stage.account.paces[COT_RATE_CHANGES] = (struct cot_account_pace){COT_NS_PER_S, 60};
+	stage.basis.account.paces[COT_RATE_CHANGES] = (struct cot_account_pace){COT_NS_PER_S, 60};
 	t = stage_tenant(3, "mine", NULL);
-	t->d = &stage;
 	t->uid = OTHER;
 	(void)enter(OTHER, &fd);
-	cot_account_spend(&stage.account, OTHER, COT_RATE_CHANGES, 57, cot_now_ns());
+	cot_account_spend(&stage.basis.account, OTHER, COT_RATE_CHANGES, 57, cot_now_ns());
 	for (i = 0; i < 3; i++)
 		assert_int_equal(command(fd, "mine", 0, 50 + (unsigned)i), 0);
-	cot_account_spend(&stage.account, OTHER, COT_RATE_CHANGES, 1000, cot_now_ns());
+	cot_account_spend(&stage.basis.account, OTHER, COT_RATE_CHANGES, 1000, cot_now_ns());
 	assert_int_equal(t->weight, 52);
 	assert_int_equal(command(fd, "mine", 0, 60), -EAGAIN);
 	assert_non_null(strstr(words(), "60 changes at once are allowed, and 1 per second"));
@@ -327,7 +327,6 @@ static void test_names(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		t[i] = stage_tenant(3 + i, "serve", NULL);
-		t[i]->d = &stage;
 		t[i]->uid = i == 1 ? OTHER : i == 2 ? THIRD : 0;
 	}
 	(void)enter(OTHER, &fd);
@@ -375,7 +374,7 @@ static void test_works(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.limits[COT_ACCOUNT_WORKS] = (struct cot_account_limit){10, 4};
+	stage.basis.account.limits[COT_ACCOUNT_WORKS] = (struct cot_account_limit){10, 4};
 	c = enter(OTHER, &fd);
 	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_WORK_WELCOME);
 	for (i = 1; i <= 5; i++)
@@ -383,7 +382,7 @@ static void test_works(void **state)
 	/* Three are its part; the others run without being counted. */
 	assert_int_equal(used(OTHER, COT_ACCOUNT_WORKS), 3);
 	assert_int_equal(c->n_works_charged, 3);
-	assert_int_equal(cot_host_work_count(stage.host, conn_index(c)), 3);
+	assert_int_equal(cot_host_work_count(stage.basis.host, conn_index(c)), 3);
 	work(fd, 2, true);
 	assert_int_equal(used(OTHER, COT_ACCOUNT_WORKS), 2);
 	work(fd, 5, true); /* not one that is known */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "daemon/ids.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
 #include "mps_stage.h"
@@ -66,17 +65,17 @@ static void test_pools(void **state)
 	found_pool(5, "0")->found.shared = true;
 	pids[2] = all->p[2].pid;
 	(void)found(6, "0"); /* a program */
-	cot_recover_pools(&stage, all);
-	assert_int_equal(cot_pool_find(&stage, 3)->control.pid, pids[0]);
-	assert_string_equal(cot_pool_find(&stage, 3)->name, "batch");
-	assert_int_equal(cot_pool_find(&stage, 3)->gpu, 0);
-	assert_int_equal(cot_pool_find(&stage, 4)->control.pid, pids[1]);
-	assert_string_equal(cot_pool_find(&stage, 4)->name, "latency");
-	assert_int_equal(cot_pool_find(&stage, 4)->gpu, 1);
-	assert_int_equal(cot_pool_find(&stage, 5)->control.pid, pids[2]);
-	assert_string_equal(cot_pool_find(&stage, 5)->name, "shared");
-	assert_null(cot_pool_find(&stage, 6));
-	assert_int_equal(cot_ids_new(&stage), 6);
+	cot_recover_pools(&stage.roster, all);
+	assert_int_equal(cot_roster_pool(&stage.roster, 3)->control.pid, pids[0]);
+	assert_string_equal(cot_roster_pool(&stage.roster, 3)->name, "batch");
+	assert_int_equal(cot_roster_pool(&stage.roster, 3)->gpu, 0);
+	assert_int_equal(cot_roster_pool(&stage.roster, 4)->control.pid, pids[1]);
+	assert_string_equal(cot_roster_pool(&stage.roster, 4)->name, "latency");
+	assert_int_equal(cot_roster_pool(&stage.roster, 4)->gpu, 1);
+	assert_int_equal(cot_roster_pool(&stage.roster, 5)->control.pid, pids[2]);
+	assert_string_equal(cot_roster_pool(&stage.roster, 5)->name, "shared");
+	assert_null(cot_roster_pool(&stage.roster, 6));
+	assert_int_equal(cot_roster_new_id(&stage.roster), 6);
 }
 
 static void test_no_pools(void **state)
@@ -90,10 +89,10 @@ static void test_no_pools(void **state)
 	one = found_pool(6, "0");
 	found_pool(6, "1")->parent = one->pid; /* what it has started */
 	one->uid = STRANGER;
-	cot_recover_pools(&stage, all);
-	assert_int_equal(stage.pools[0].id, 0);
-	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
-	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 1));
+	cot_recover_pools(&stage.roster, all);
+	assert_int_equal(stage.roster.pools[0].id, 0);
+	assert_false(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 0));
+	assert_false(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 1));
 }
 
 /* A server whose control program has ended: the pool keeps its number, and has no process. */
@@ -103,14 +102,14 @@ static void test_server(void **state)
 	found_pool(3, "0")->is_server = true;
 	(void)found_pool(4, "0"); /* the place is taken, */
 	(void)found_pool(3, "1"); /* and so is the number */
-	cot_recover_pools(&stage, all);
-	p = cot_pool_find(&stage, 3);
+	cot_recover_pools(&stage.roster, all);
+	p = cot_roster_pool(&stage.roster, 3);
 	assert_non_null(p);
 	assert_int_equal(p->gpu, 0);
 	assert_int_equal(p->state, POOL_DOWN);
 	assert_int_equal(p->control.pid, 0);
-	assert_null(cot_pool_find(&stage, 4));
-	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 1));
+	assert_null(cot_roster_pool(&stage.roster, 4));
+	assert_false(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 1));
 }
 
 static void test_pool_with(void **state)
@@ -118,17 +117,17 @@ static void test_pool_with(void **state)
 	char path[COT_PATH_TEXT_MAX];
 
 	(void)state;
-	(void)cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
-	p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 1);
+	(void)cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
+	p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 1);
 	snprintf(path, sizeof(path), "%s", p->pipe);
-	assert_null(cot_recover_pool_with(&stage, path));
+	assert_null(cot_recover_pool_with(&stage.roster, path));
 	p->state = POOL_UP;
-	assert_ptr_equal(cot_recover_pool_with(&stage, path), p);
+	assert_ptr_equal(cot_recover_pool_with(&stage.roster, path), p);
 	p->state = POOL_STARTING;
-	assert_ptr_equal(cot_recover_pool_with(&stage, path), p);
+	assert_ptr_equal(cot_recover_pool_with(&stage.roster, path), p);
 	path[strlen(path) - 1]++;
-	assert_null(cot_recover_pool_with(&stage, path));
-	assert_null(cot_recover_pool_with(&stage, "")); /* of those that are unused */
+	assert_null(cot_recover_pool_with(&stage.roster, path));
+	assert_null(cot_recover_pool_with(&stage.roster, "")); /* of those that are unused */
 }
 
 /* ---- programs ---- */
@@ -139,7 +138,7 @@ static void test_tenants(void **state)
 	const struct tenant *t;
 
 	(void)state;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	p->state = POOL_UP;
 	one = found(20, "0,1");
 	one->found.cls = COT_CLASS_LATENCY;
@@ -151,9 +150,9 @@ static void test_tenants(void **state)
 	(void)found(21, "7");
 	found(21, "0")->parent = all->p[1].pid;
 	(void)found_pool(22, "0");
-	assert_int_equal(cot_recover_tenants(&stage, all), 0);
-	assert_int_equal(cot_tenant_count(&stage), 2);
-	t = cot_tenant_find(&stage, 20);
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 2);
+	t = cot_roster_tenant(&stage.roster, 20);
 	assert_int_equal(t->cls, COT_CLASS_LATENCY);
 	assert_int_equal(t->weight, 7);
 	assert_int_equal(t->block_us, 8);
@@ -165,47 +164,47 @@ static void test_tenants(void **state)
 	assert_ptr_equal(t->pool, p);
 	assert_false(t->solo);
 	assert_string_equal(t->name, "found");
-	t = cot_tenant_find(&stage, 21);
+	t = cot_roster_tenant(&stage.roster, 21);
 	assert_int_equal(t->watch.pid, all->p[1].pid);
 	assert_int_equal(t->gpu_mask, 1); /* one that is not there: the first */
 	assert_null(t->pool);
 	assert_true(t->solo);
-	assert_non_null(cot_sched_tenant(cot_host_sched(stage.host), 21));
+	assert_non_null(cot_sched_tenant(cot_host_sched(stage.basis.host), 21));
 	assert_non_null(strstr(stage_log(), ") in a pool\n"));
 }
 
 static void test_no_tenants(void **state)
 {
-	struct cot_account *account = &stage.account;
+	struct cot_account *account = &stage.basis.account;
 
 	(void)state;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 1);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 1);
 	(void)found(p->id, "0");
 	(void)stage_tenant(20, "other", NULL);
 	(void)found(20, "0");
 	found(21, "0")->start_time++; /* another one with its number */
-	stage.config.max_weight = 100;
+	stage.basis.config.max_weight = 100;
 	found(22, "0")->found.weight = 101;
 	all->p[3].uid = STRANGER;
-	stage.config.latency.everybody = false;
+	stage.basis.config.latency.everybody = false;
 	found(23, "0")->found.cls = COT_CLASS_LATENCY;
 	all->p[4].uid = STRANGER;
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){1, 1};
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){1, 1};
 	found(24, "0")->uid = STRANGER; /* there is no place */
-	assert_int_equal(cot_recover_tenants(&stage, all), 0);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	assert_int_equal(cot_account_used(account, getuid(), COT_ACCOUNT_PROGRAMS), 0);
 	assert_int_equal(cot_account_used(account, STRANGER, COT_ACCOUNT_PROGRAMS), 0);
 	/* What its user may do is believed; and a group's member may. */
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){100, 1};
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){100, 1};
 	all->p[3].found.weight = 100;
-	stage.config.latency.n_gids = 1;
-	stage.config.latency.gids[0] = 77;
+	stage.basis.config.latency.n_gids = 1;
+	stage.basis.config.latency.gids[0] = 77;
 	all->p[4].gid = 77;
-	assert_int_equal(cot_recover_tenants(&stage, all), 0);
-	assert_int_equal(cot_tenant_count(&stage), 4);
-	assert_int_equal(cot_tenant_find(&stage, 23)->uid, STRANGER);
-	assert_null(cot_tenant_find(&stage, 21));
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 4);
+	assert_int_equal(cot_roster_tenant(&stage.roster, 23)->uid, STRANGER);
+	assert_null(cot_roster_tenant(&stage.roster, 21));
 }
 
 /* Anybody can write into an environment: it takes no more than its user's part. */
@@ -214,11 +213,11 @@ static void test_part(void **state)
 	unsigned i;
 
 	(void)state;
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 1};
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 1};
 	for (i = 0; i < 3; i++)
 		found(20 + i, "0")->uid = STRANGER;
-	assert_int_equal(cot_recover_tenants(&stage, all), 0);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 }
 
 /* What cannot be seen now may be there: the daemon must not serve without it. */
@@ -227,18 +226,18 @@ static void test_cannot_see(void **state)
 	(void)state;
 	(void)found_pool(3, "0");
 	allow_fds(0);
-	assert_int_equal(cot_recover_pools(&stage, all), -EMFILE);
+	assert_int_equal(cot_recover_pools(&stage.roster, all), -EMFILE);
 	allow_fds(-1);
-	assert_int_equal(cot_pool_find(&stage, 3)->control.pid, 0);
+	assert_int_equal(cot_roster_pool(&stage.roster, 3)->control.pid, 0);
 	(void)found(20, "0");
 	(void)found(21, "0");
 	allow_fds(0);
-	assert_int_equal(cot_recover_tenants(&stage, all), -EMFILE);
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), -EMFILE);
 	allow_fds(-1);
-	assert_int_equal(cot_tenant_count(&stage), 0);
-	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_PROGRAMS), 0);
-	assert_int_equal(cot_recover_tenants(&stage, all), 0);
-	assert_int_equal(cot_tenant_count(&stage), 2);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, getuid(), COT_ACCOUNT_PROGRAMS), 0);
+	assert_int_equal(cot_recover_tenants(&stage.roster, all), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 2);
 }
 
 int main(void)

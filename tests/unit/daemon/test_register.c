@@ -47,7 +47,7 @@ static const char *variables(void)
 		text[i] = m->env[i] ? m->env[i] : '\n';
 	text[n] = '\0';
 	snprintf(first, sizeof(first), "COTENANT_SOCKET=%s\nCOTENANT_TENANT=%u\n",
-		 stage.socket_path, (unsigned)m->tenant);
+		 stage.basis.socket_path, (unsigned)m->tenant);
 	assert_memory_equal(text, first, strlen(first));
 	return text + strlen(first);
 }
@@ -57,17 +57,17 @@ static struct tenant *registered(int fd, struct cot_msg_register *m)
 	struct tenant *t;
 
 	assert_int_equal(reg(fd, m), COT_MSG_REGISTERED);
-	t = cot_tenant_find(&stage, ((const struct cot_msg_registered *)packet)->tenant);
+	t = cot_roster_tenant(&stage.roster, ((const struct cot_msg_registered *)packet)->tenant);
 	assert_non_null(t);
 	return t;
 }
 
 static struct pool *make_pool(enum cot_class cls, unsigned gpu, enum pool_state state)
 {
-	struct pool *p = cot_pool_get(&stage, cls, false, gpu);
+	struct pool *p = cot_pool_get(&stage.roster, cls, false, gpu);
 
 	p->state = state;
-	stage.config.use_mps = true;
+	stage.basis.config.use_mps = true;
 	return p;
 }
 
@@ -115,7 +115,7 @@ static void test_alone(void **state)
 	assert_int_equal(t->watch.pid, getpid());
 	assert_true(t->solo && !t->pool && !t->alone_why && !t->by_itself);
 	assert_string_equal(t->name, "app");
-	assert_non_null(cot_sched_tenant(cot_host_sched(stage.host), t->id));
+	assert_non_null(cot_sched_tenant(cot_host_sched(stage.basis.host), t->id));
 }
 
 /* Every program can be placed while the policy is one that places. */
@@ -129,7 +129,7 @@ static void test_policy_that_places(void **state)
 	(void)enter(OTHER, &fd);
 	assert_false(registered(fd, &m)->parts);
 	assert_null(strstr(variables(), "COTENANT_PARTS"));
-	stage.config.policy = cot_policy_find("parts");
+	stage.basis.config.policy = cot_policy_find("parts");
 	(void)enter(OTHER, &fd);
 	assert_true(registered(fd, &m)->parts);
 	assert_non_null(strstr(variables(), "COTENANT_PARTS=1\n"));
@@ -156,7 +156,7 @@ static void test_gpus(void **state)
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(all); i++) {
 		(void)enter(OTHER, &fd);
-		stage.gpus.n = all[i].n;
+		stage.basis.gpus.n = all[i].n;
 		snprintf(m.gpu, sizeof(m.gpu), "%s", all[i].gpu);
 		(void)registered(fd, &m);
 		assert_string_equal(strstr(variables(), "COTENANT_GPU"), all[i].told);
@@ -173,9 +173,9 @@ static void test_many_gpus(void **state)
 	int fd;
 
 	(void)state;
-	stage.gpus.n = COT_GPUS_MAX;
+	stage.basis.gpus.n = COT_GPUS_MAX;
 	for (i = 0; i < COT_GPUS_MAX; i++)
-		snprintf(stage.gpus.gpu[i].uuid, sizeof(stage.gpus.gpu[i].uuid),
+		snprintf(stage.basis.gpus.gpu[i].uuid, sizeof(stage.basis.gpus.gpu[i].uuid),
 			 "GPU-%08x-0123-4567-89ab-0123456789ab", i);
 	snprintf(m.gpu, sizeof(m.gpu), "all");
 	(void)enter(OTHER, &fd);
@@ -208,7 +208,7 @@ static void test_shares(void **state)
 	assert_non_null(strstr(variables(), "COTENANT_RESERVE=100%\n"));
 	assert_non_null(strstr(variables(), on_shares));
 	/* A policy that does both needs no words. */
-	stage.config.policy = cot_policy_find("smguard");
+	stage.basis.config.policy = cot_policy_find("smguard");
 	(void)registered(fd, &m);
 	assert_null(strstr(variables(), "NOTE"));
 }
@@ -260,9 +260,9 @@ static void test_one_pool(void **state)
 	int fd;
 
 	(void)state;
-	stage.config.policy = cot_policy_find("smguard");
-	stage.config.use_mps = true;
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, true, 0);
+	stage.basis.config.policy = cot_policy_find("smguard");
+	stage.basis.config.use_mps = true;
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, true, 0);
 	p->state = POOL_UP;
 	(void)enter(getuid(), &fd);
 	assert_ptr_equal(registered(fd, &m)->pool, p);
@@ -275,7 +275,7 @@ static void test_no_pool(void **state)
 {
 	struct pool *p = make_pool(COT_CLASS_BATCH, 0, POOL_UP);
 	struct cot_msg_register m = plain();
-	char runtime[sizeof(stage.runtime)];
+	char runtime[sizeof(stage.basis.runtime)];
 	struct tenant *t;
 	int fd;
 
@@ -289,13 +289,13 @@ static void test_no_pool(void **state)
 	assert_null(registered(fd, &m)->pool);
 	snprintf(m.gpu, sizeof(m.gpu), "0");
 	/* Where there are none. */
-	stage.config.use_mps = false;
+	stage.basis.config.use_mps = false;
 	assert_null(registered(fd, &m)->pool);
-	stage.config.use_mps = true;
-	stage.config.policy = cot_policy_find("rotate");
+	stage.basis.config.use_mps = true;
+	stage.basis.config.policy = cot_policy_find("rotate");
 	assert_null(registered(fd, &m)->pool);
 	assert_null(strstr(variables(), "NOTE"));
-	stage.config.policy = cot_policy_find("pools");
+	stage.basis.config.policy = cot_policy_find("pools");
 	assert_int_equal(p->n_tenants, 0);
 	/* MPS has failed, and is not tried again yet. */
 	p->state = POOL_FAILED;
@@ -306,11 +306,11 @@ static void test_no_pool(void **state)
 	assert_string_equal(t->alone_why, "MPS is not available");
 	assert_true(t->solo && !t->pool);
 	/* No folder for it. */
-	memcpy(runtime, stage.runtime, sizeof(runtime));
-	memset(stage.runtime, '/', sizeof(stage.runtime) - 1);
+	memcpy(runtime, stage.basis.runtime, sizeof(runtime));
+	memset(stage.basis.runtime, '/', sizeof(stage.basis.runtime) - 1);
 	p->id = 0;
 	t = registered(fd, &m);
-	memcpy(stage.runtime, runtime, sizeof(runtime));
+	memcpy(stage.basis.runtime, runtime, sizeof(runtime));
 	assert_non_null(strstr(variables(), no_pool));
 	assert_null(t->pool);
 }
@@ -357,14 +357,14 @@ static void test_waits(void **state)
 	leave(fd_gone);
 	assert_int_equal(gone->source.fd, -1);
 	assert_null(gone->register_);
-	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 	/* Those who wait for this one are answered. */
 	batch->state = POOL_UP;
 	cot_register_pool_settled(batch);
 	assert_int_equal(hear(fd), COT_MSG_REGISTERED);
 	assert_null(strstr(variables(), "NOTE"));
 	assert_int_equal(hear(other), 0);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	assert_int_equal(batch->n_tenants, 1);
 	assert_true(!c->wait_pool && !c->register_);
 	cot_register_pool_settled(batch);
@@ -408,11 +408,11 @@ static void test_waits_for_anothers(void **state)
 
 static void expect_refused(int fd, struct cot_msg_register *m, const char *why)
 {
-	unsigned n = cot_tenant_count(&stage);
+	unsigned n = cot_tenant_count(&stage.roster);
 
 	assert_int_equal(reg(fd, m), COT_MSG_REFUSED);
 	assert_string_equal(words(), why);
-	assert_int_equal(cot_tenant_count(&stage), n);
+	assert_int_equal(cot_tenant_count(&stage.roster), n);
 }
 
 static void test_ranges(void **state)
@@ -447,14 +447,14 @@ static void test_may(void **state)
 
 	(void)state;
 	(void)enter(OTHER, &fd);
-	stage.config.latency.everybody = false;
+	stage.basis.config.latency.everybody = false;
 	m.class_ = COT_CLASS_LATENCY;
 	expect_refused(fd, &m,
 		       "user 4712 may not run latency programs; the list 'allow.latency' in the "
 		       "daemon's configuration says who may");
 	m.class_ = COT_CLASS_BATCH;
 	assert_int_equal(registered(fd, &m)->cls, COT_CLASS_BATCH);
-	stage.config.max_weight = 100;
+	stage.basis.config.max_weight = 100;
 	(void)registered(fd, &m);
 	m.weight = 101;
 	expect_refused(fd, &m,
@@ -479,7 +479,7 @@ static void test_later(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){18, 16};
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){18, 16};
 	(void)enter(OTHER, &fd);
 	(void)registered(fd, &m);
 	assert_int_equal(reg(fd, &m), COT_MSG_LATER);
@@ -488,11 +488,11 @@ static void test_later(void **state)
 		"user 4712 has too many programs; each other user must have as many places left");
 	assert_int_equal(hear(fd), -1);
 	/* The next daemon is asked, when this one ends. */
-	stage.stopping = true;
+	stage.basis.stopping = true;
 	c = enter(OTHER, &fd);
 	assert_int_equal(reg(fd, &m), -1);
 	assert_int_equal(c->source.fd, -1);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 }
 
 int main(void)

@@ -17,9 +17,9 @@ static void test_stops(void **state)
 	assert_false(ends_within(20 * MS));
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
 	assert_true(ends_within(10 * COT_NS_PER_S));
-	assert_true(stage.stopping);
-	assert_int_equal(access(stage.socket_path, F_OK), -1);
-	assert_int_equal(stage.listener.fd, -1);
+	assert_true(stage.basis.stopping);
+	assert_int_equal(access(stage.basis.socket_path, F_OK), -1);
+	assert_int_equal(stage.server.listener.fd, -1);
 	assert_string_equal(notes(), "STOPPING=1");
 	assert_non_null(strstr(stage_log(), " INFO cotenantd["));
 }
@@ -36,7 +36,7 @@ static void test_stop_waits(void **state)
 	c = settled_program(&fd);
 	ev.id = c->entity;
 	ev.now_ns = cot_now_ns();
-	assert_int_equal(cot_host_event(stage.host, &ev), 0);
+	assert_int_equal(cot_host_event(stage.basis.host, &ev), 0);
 	while ((type = hear(fd)) > 0) {
 		cot_proto_header(&ack.h, COT_MSG_ACK, sizeof(ack),
 				 ((const struct cot_msg_header *)packet)->seq);
@@ -46,9 +46,9 @@ static void test_stop_waits(void **state)
 	assert_true(stage.host_timer.armed);
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
 	serve(1);
-	assert_true(stage.stopping);
-	assert_true(stage.idle.armed);
-	assert_in_range(stage.idle.due_ns, cot_now_ns() + 1, cot_now_ns() + 500 * MS);
+	assert_true(stage.basis.stopping);
+	assert_true(stage.roster.idle.armed);
+	assert_in_range(stage.roster.idle.due_ns, cot_now_ns() + 1, cot_now_ns() + 500 * MS);
 	assert_int_equal(hear(fd), COT_MSG_THAW);
 	assert_true(c->source.fd >= 0);
 	assert_true(ends_within(10 * COT_NS_PER_S));
@@ -57,34 +57,35 @@ static void test_stop_waits(void **state)
 static void test_stop_is_bounded(void **state)
 {
 	(void)state;
-	stage.stopping = true;
-	stage.exit_idle_s = 1;
-	stage.pools[0] = (struct pool){.d = &stage, .id = 9, .state = POOL_STOPPING};
-	stage.pools[0].clients.asked = true; /* busy */
+	stage.basis.stopping = true;
+	stage.roster.exit_idle_s = 1;
+	stage.roster.pools[0] = (struct pool){
+		.basis = &stage.basis, .in = &stage.roster, .id = 9, .state = POOL_STOPPING};
+	stage.roster.pools[0].clients.asked = true; /* busy */
 	assert_false(ends_within(20 * MS));
 	/* A second signal does not wait, nor is there more than so much time. */
 	assert_int_equal(kill(getpid(), SIGINT), 0);
 	assert_true(ends_within(10 * COT_NS_PER_S));
 	assert_string_equal(notes(), "");
-	stage.loop.quit = false;
-	stage.idle.fire(&stage.idle, cot_now_ns());
-	assert_true(stage.loop.quit);
-	stage.pools[0].id = 0;
+	stage.basis.loop.quit = false;
+	stage.roster.idle.fire(&stage.roster.idle, cot_now_ns());
+	assert_true(stage.basis.loop.quit);
+	stage.roster.pools[0].id = 0;
 	assert_true(ends_within(10 * COT_NS_PER_S));
 }
 
 static void test_idle(void **state)
 {
 	(void)state;
-	stage.exit_idle_s = 7;
-	stage.tenants[0].id = 1;
+	stage.roster.exit_idle_s = 7;
+	stage.roster.tenants[0].id = 1;
 	(void)stage_log();
-	stage.idle.fire(&stage.idle, cot_now_ns());
-	assert_false(stage.stopping);
-	stage.tenants[0].id = 0;
-	stage.idle.fire(&stage.idle, cot_now_ns());
-	assert_true(stage.stopping);
-	assert_false(stage.loop.quit);
+	stage.roster.idle.fire(&stage.roster.idle, cot_now_ns());
+	assert_false(stage.basis.stopping);
+	stage.roster.tenants[0].id = 0;
+	stage.roster.idle.fire(&stage.roster.idle, cot_now_ns());
+	assert_true(stage.basis.stopping);
+	assert_false(stage.basis.loop.quit);
 	assert_non_null(strstr(stage_log(), ": no program for 7 s\n"));
 }
 
@@ -110,17 +111,17 @@ static void test_silent(void **state)
 	later->since_ns = silent->since_ns + 1;
 	latest->since_ns = silent->since_ns + 2;
 	asks->since_ns = lib->since_ns = now_ns - 9 * COT_NS_PER_S;
-	stage.waits.fire(&stage.waits, now_ns);
+	stage.conns.waits.fire(&stage.conns.waits, now_ns);
 	assert_int_equal(silent->source.fd, -1);
 	assert_true(later->source.fd >= 0 && asks->source.fd >= 0 && lib->source.fd >= 0);
-	assert_true(stage.waits.armed);
-	assert_int_equal(stage.waits.due_ns, now_ns + 1);
+	assert_true(stage.conns.waits.armed);
+	assert_int_equal(stage.conns.waits.due_ns, now_ns + 1);
 	/* With nobody to wait for it rests. */
 	cot_conn_close(later);
 	cot_conn_close(latest);
-	cot_timer_clear(&stage.waits);
-	stage.waits.fire(&stage.waits, now_ns);
-	assert_false(stage.waits.armed);
+	cot_timer_clear(&stage.conns.waits);
+	stage.conns.waits.fire(&stage.conns.waits, now_ns);
+	assert_false(stage.conns.waits.armed);
 }
 
 /* A command that waits is looked at in its time, though somebody else is silent for longer. */
@@ -138,13 +139,13 @@ static void test_command_waits(void **state)
 	m.tenant = lib->tenant->id;
 	assert_int_equal(ask(fd[1], &m, COT_MSG_COMMAND, sizeof(m)), 0);
 	assert_int_equal(asks->wait_entity, lib->entity);
-	cot_timer_clear(&stage.waits);
-	stage.waits.fire(&stage.waits, cot_now_ns());
-	assert_int_equal(stage.waits.due_ns, asks->wait_until_ns);
+	cot_timer_clear(&stage.conns.waits);
+	stage.conns.waits.fire(&stage.conns.waits, cot_now_ns());
+	assert_int_equal(stage.conns.waits.due_ns, asks->wait_until_ns);
 	assert_true(asks->wait_until_ns < silent->since_ns + 5 * COT_NS_PER_S);
 	/* The library does not answer. */
 	silent->since_ns = cot_now_ns();
-	stage.waits.fire(&stage.waits, asks->wait_until_ns);
+	stage.conns.waits.fire(&stage.conns.waits, asks->wait_until_ns);
 	assert_int_equal(asks->wait_entity, 0);
 	assert_int_equal(hear(fd[1]), COT_MSG_RESULT);
 	assert_true(status() < 0);
@@ -153,7 +154,7 @@ static void test_command_waits(void **state)
 
 static void test_lateness(void **state)
 {
-	struct cot_lateness *l = &stage.loop.lateness;
+	struct cot_lateness *l = &stage.basis.loop.lateness;
 
 	(void)state;
 	serve(1);
@@ -184,33 +185,34 @@ static void test_closes(void **state)
 	uint64_t now_ns = cot_now_ns();
 
 	(void)state;
-	cot_closer_keep(&stage.closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
-	stage.loop.settle(&stage);
-	assert_int_equal(stage.closer.n, 0);
-	assert_int_equal(stage.closer.n_closed, 1);
+	cot_closer_keep(&stage.conns.closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	stage.basis.loop.settle(&stage);
+	assert_int_equal(stage.conns.closer.n, 0);
+	assert_int_equal(stage.conns.closer.n_closed, 1);
 	assert_true(stage.closes.armed);
 	assert_in_range(stage.closes.due_ns, now_ns + 20 * MS, cot_now_ns() + 20 * MS);
-	cot_closer_keep(&stage.closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
-	stage.loop.settle(&stage);
-	assert_int_equal(stage.closer.n, 1);
+	cot_closer_keep(&stage.conns.closer, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	stage.basis.loop.settle(&stage);
+	assert_int_equal(stage.conns.closer.n, 1);
 	/* Its time comes by itself, and the end of each child is noticed. */
-	while (stage.closer.n || stage.closer.children[0] || stage.closer.children[1])
+	while (stage.conns.closer.n || stage.conns.closer.children[0] ||
+	       stage.conns.closer.children[1])
 		assert_false(ends_within(5 * MS));
-	assert_int_equal(stage.closer.n_closed, 2);
+	assert_int_equal(stage.conns.closer.n_closed, 2);
 }
 
 /* The host's next deadline is the loop's. */
 static void test_host_timer(void **state)
 {
 	(void)state;
-	stage.loop.settle(&stage);
-	assert_int_equal(stage.host_timer.armed, cot_host_wake_ns(stage.host) != COT_NEVER);
-	cot_timer_set(&stage.loop, &stage.host_timer, 77);
-	stage.loop.settle(&stage);
-	if (cot_host_wake_ns(stage.host) == COT_NEVER)
+	stage.basis.loop.settle(&stage);
+	assert_int_equal(stage.host_timer.armed, cot_host_wake_ns(stage.basis.host) != COT_NEVER);
+	cot_timer_set(&stage.basis.loop, &stage.host_timer, 77);
+	stage.basis.loop.settle(&stage);
+	if (cot_host_wake_ns(stage.basis.host) == COT_NEVER)
 		assert_false(stage.host_timer.armed);
 	else
-		assert_int_equal(stage.host_timer.due_ns, cot_host_wake_ns(stage.host));
+		assert_int_equal(stage.host_timer.due_ns, cot_host_wake_ns(stage.basis.host));
 }
 
 static void test_keeps_state(void **state)
@@ -219,10 +221,10 @@ static void test_keeps_state(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/run/state.json", folder);
-	stage.state_dirty = true;
-	stage.loop.settle(&stage);
+	stage.roster.state.dirty = true;
+	stage.basis.loop.settle(&stage);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_false(stage.state_dirty);
+	assert_false(stage.roster.state.dirty);
 }
 
 int main(void)

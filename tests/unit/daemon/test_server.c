@@ -31,15 +31,15 @@ static void test_comes_and_goes(void **state)
 	assert_false(cot_peer_has_ended(c->pidfd));
 	assert_int_equal(c->process, cot_peer_process(c->pidfd));
 	assert_true(c->watched && !c->paused && c->kind == CONN_NEW);
-	assert_true(stage.waits.armed);
-	assert_int_equal(stage.waits.due_ns, c->since_ns + 5 * COT_NS_PER_S);
-	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 1);
+	assert_true(stage.conns.waits.armed);
+	assert_int_equal(stage.conns.waits.due_ns, c->since_ns + 5 * COT_NS_PER_S);
+	assert_int_equal(cot_account_used(&stage.basis.account, getuid(), COT_ACCOUNT_CONNS), 1);
 	(void)close(fd);
 	n_peers--;
 	serve(1);
 	assert_int_equal(c->source.fd, -1);
 	assert_int_equal(c->pidfd, -1);
-	assert_int_equal(cot_account_used(&stage.account, getuid(), COT_ACCOUNT_CONNS), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, getuid(), COT_ACCOUNT_CONNS), 0);
 }
 
 static void test_places(void **state)
@@ -50,7 +50,7 @@ static void test_places(void **state)
 	for (i = 0; i < 30; i++)
 		(void)enter(STRANGER + 1, &peers[MAX_CONNS]);
 	/* The process's own user is root's or not: take what is left as root would not be asked. */
-	stage.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){32, 0};
+	stage.basis.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){32, 0};
 	for (i = 0; i < 4; i++) {
 		int fd = dial();
 
@@ -60,13 +60,13 @@ static void test_places(void **state)
 	}
 	assert_in_range(n, 2, 4);
 	assert_non_null(strstr(words(), "too many"));
-	assert_int_equal(stage.n_refused, n);
+	assert_int_equal(stage.conns.n_refused, n);
 	/* A place that comes free is used. */
 	(void)close(peers[0]);
 	(void)close(peers[1]);
 	peers[0] = peers[1] = -1;
 	serve(1);
-	stage.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){256, 16};
+	stage.basis.account.limits[COT_ACCOUNT_CONNS] = (struct cot_account_limit){256, 16};
 	assert_int_equal(enter(getuid(), &peers[MAX_CONNS])->kind, CONN_NEW);
 }
 
@@ -88,21 +88,21 @@ static void test_kinds(void **state)
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
 	assert_int_equal(c->kind, CONN_COMMAND);
 	assert_int_equal(ask(fd, &hello, COT_MSG_HELLO, sizeof(hello)), -1);
-	assert_int_equal(stage.n_bad_packets, 1);
+	assert_int_equal(stage.conns.n_bad_packets, 1);
 	/* An answer before anything. */
 	(void)enter(getuid(), &fd);
 	assert_int_equal(ask(fd, &ack, COT_MSG_ACK, sizeof(ack)), -1);
-	assert_int_equal(stage.n_bad_packets, 2);
+	assert_int_equal(stage.conns.n_bad_packets, 2);
 	/* A type that nobody knows is nothing; what only the daemon sends is bad. */
 	(void)enter(getuid(), &fd);
 	say(fd, &ack, (enum cot_msg_type)999, sizeof(ack));
 	serve(2);
 	assert_int_equal(hear(fd), 0);
-	assert_int_equal(stage.n_bad_packets, 2);
+	assert_int_equal(stage.conns.n_bad_packets, 2);
 	say(fd, &query, COT_MSG_WELCOME, sizeof(struct cot_msg_query));
 	serve(2);
 	assert_int_equal(hear(fd), -1);
-	assert_int_equal(stage.n_bad_packets, 3);
+	assert_int_equal(stage.conns.n_bad_packets, 3);
 }
 
 /* One hello is enough. */
@@ -120,7 +120,7 @@ static void test_second_hello(void **state)
 	(void)enter(getuid(), &fd);
 	assert_int_equal(ask(fd, &work, COT_MSG_WORK_HELLO, sizeof(work)), COT_MSG_WORK_WELCOME);
 	assert_int_equal(ask(fd, &work, COT_MSG_WORK_HELLO, sizeof(work)), -1);
-	assert_int_equal(stage.n_bad_packets, 2);
+	assert_int_equal(stage.conns.n_bad_packets, 2);
 }
 
 static void test_other_version(void **state)
@@ -149,24 +149,24 @@ static void test_rests(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	c = enter(STRANGER + 1, &fd);
-	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 100 * MS,
-			  cot_loop_able_ns(&stage.loop));
+	cot_account_spend(&stage.basis.account, c->uid, COT_RATE_TIME, 100 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
 	assert_in_range(cot_conn_rest_ns(c), 100 * MS, 200 * MS);
 	/* It is not heard until its user has paid. */
 	say(fd, &query, COT_MSG_QUERY, sizeof(query));
 	serve(2);
-	assert_true(c->paused && !c->watched && stage.pauses.armed);
+	assert_true(c->paused && !c->watched && stage.conns.pauses.armed);
 	assert_int_equal(c->kind, CONN_NEW);
-	assert_in_range(stage.pauses.due_ns, cot_now_ns(), cot_now_ns() + 200 * MS);
-	stage.pauses.fire(&stage.pauses, cot_now_ns());
-	assert_true(c->paused && stage.pauses.armed);
+	assert_in_range(stage.conns.pauses.due_ns, cot_now_ns(), cot_now_ns() + 200 * MS);
+	stage.conns.pauses.fire(&stage.conns.pauses, cot_now_ns());
+	assert_true(c->paused && stage.conns.pauses.armed);
 	while (cot_conn_rest_ns(c))
 		(void)usleep(1000);
-	cot_timer_clear(&stage.pauses);
-	stage.pauses.fire(&stage.pauses, cot_now_ns());
-	assert_true(!c->paused && c->watched && !stage.pauses.armed);
+	cot_timer_clear(&stage.conns.pauses);
+	stage.conns.pauses.fire(&stage.conns.pauses, cot_now_ns());
+	assert_true(!c->paused && c->watched && !stage.conns.pauses.armed);
 	serve(1);
 	assert_int_equal(c->kind, CONN_COMMAND);
 }
@@ -179,12 +179,12 @@ static void test_rests_of_a_user(void **state)
 	int fds[3];
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	a = enter(STRANGER + 1, &fds[0]);
 	b = enter(STRANGER + 1, &fds[1]);
 	c = enter(STRANGER + 2, &fds[2]);
-	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 500 * MS,
-			  cot_loop_able_ns(&stage.loop));
+	cot_account_spend(&stage.basis.account, a->uid, COT_RATE_TIME, 500 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
 	say(fds[1], &query, COT_MSG_QUERY, sizeof(query));
 	say(fds[2], &query, COT_MSG_QUERY, sizeof(query));
 	serve(1);
@@ -198,47 +198,48 @@ static void test_rests_of_a_user(void **state)
 static void test_pauses(void **state)
 {
 	uint64_t now_ns, rest_ns;
-	struct cot_user *user = stage.account.users;
+	struct cot_user *user = stage.basis.account.users;
 	struct conn *a, *b;
 	int fds[2], tries = 0;
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	a = enter(STRANGER + 1, &fds[0]);
 	b = enter(STRANGER + 2, &fds[1]);
-	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 200 * MS,
-			  cot_loop_able_ns(&stage.loop));
-	cot_account_spend(&stage.account, b->uid, COT_RATE_TIME, 400 * MS,
-			  cot_loop_able_ns(&stage.loop));
+	cot_account_spend(&stage.basis.account, a->uid, COT_RATE_TIME, 200 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
+	cot_account_spend(&stage.basis.account, b->uid, COT_RATE_TIME, 400 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
 	a->paused = b->paused = true;
 	cot_conn_watch(a);
 	cot_conn_watch(b);
 	now_ns = cot_now_ns();
 	rest_ns = cot_conn_rest_ns(a);
-	cot_timer_clear(&stage.pauses);
-	stage.pauses.fire(&stage.pauses, now_ns);
+	cot_timer_clear(&stage.conns.pauses);
+	stage.conns.pauses.fire(&stage.conns.pauses, now_ns);
 	assert_true(a->paused && b->paused && !a->watched && !b->watched);
-	assert_in_range(stage.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
+	assert_in_range(stage.conns.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
 	/* In the other order of their places, too. */
-	cot_account_spend(&stage.account, a->uid, COT_RATE_TIME, 500 * MS,
-			  cot_loop_able_ns(&stage.loop));
+	cot_account_spend(&stage.basis.account, a->uid, COT_RATE_TIME, 500 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
 	now_ns = cot_now_ns();
 	rest_ns = cot_conn_rest_ns(b);
-	stage.pauses.fire(&stage.pauses, now_ns);
-	assert_in_range(stage.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
+	stage.conns.pauses.fire(&stage.conns.pauses, now_ns);
+	assert_in_range(stage.conns.pauses.due_ns, now_ns + rest_ns / 2, now_ns + rest_ns);
 	/* A rest of less than a millisecond is one. */
 	cot_conn_close(b);
 	while (user->uid != a->uid)
 		user++;
 	do {
-		user->paid_ns[COT_RATE_TIME] = cot_loop_able_ns(&stage.loop) + 6 * MS + MS / 2;
+		user->paid_ns[COT_RATE_TIME] =
+			cot_loop_able_ns(&stage.basis.loop) + 6 * MS + MS / 2;
 		a->paused = true;
-		cot_timer_clear(&stage.pauses);
+		cot_timer_clear(&stage.conns.pauses);
 		now_ns = cot_now_ns();
-		stage.pauses.fire(&stage.pauses, now_ns);
+		stage.conns.pauses.fire(&stage.conns.pauses, now_ns);
 	} while (!a->paused && tries++ < 1000);
 	assert_true(a->paused);
-	assert_int_equal(stage.pauses.due_ns, now_ns + MS);
+	assert_int_equal(stage.conns.pauses.due_ns, now_ns + MS);
 }
 
 /* The first who may speak again is not made to wait for one who rests longer. */
@@ -249,17 +250,17 @@ static void test_earliest_pause(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	c = enter(STRANGER + 1, &fd);
-	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 300 * MS,
-			  cot_loop_able_ns(&stage.loop));
-	cot_timer_set(&stage.loop, &stage.pauses, now_ns + MS);
+	cot_account_spend(&stage.basis.account, c->uid, COT_RATE_TIME, 300 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
+	cot_timer_set(&stage.basis.loop, &stage.conns.pauses, now_ns + MS);
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
 	assert_true(c->paused);
-	assert_int_equal(stage.pauses.due_ns, now_ns + MS);
-	cot_timer_set(&stage.loop, &stage.pauses, now_ns + 100 * COT_NS_PER_S);
+	assert_int_equal(stage.conns.pauses.due_ns, now_ns + MS);
+	cot_timer_set(&stage.basis.loop, &stage.conns.pauses, now_ns + 100 * COT_NS_PER_S);
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
-	assert_in_range(stage.pauses.due_ns, now_ns + 200 * MS, now_ns + 10 * COT_NS_PER_S);
+	assert_in_range(stage.conns.pauses.due_ns, now_ns + 200 * MS, now_ns + 10 * COT_NS_PER_S);
 }
 
 /* The rest of an answer goes when there is room for it, and when its user does not rest. */
@@ -274,13 +275,13 @@ static void test_rest_of_an_answer(void **state)
 	c->out_size = 4;
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
 	assert_int_equal(hear(fd), 0);
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
-	cot_account_spend(&stage.account, c->uid, COT_RATE_TIME, 300 * MS,
-			  cot_loop_able_ns(&stage.loop));
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	cot_account_spend(&stage.basis.account, c->uid, COT_RATE_TIME, 300 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
 	c->source.ready(&c->source, 4 /* EPOLLOUT */);
 	assert_true(c->paused);
 	assert_int_equal(hear(fd), 0);
-	stage.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
+	stage.basis.account.paces[COT_RATE_TIME].burst = COT_NS_PER_S * 1000;
 	c->paused = false;
 	c->source.ready(&c->source, 4 /* EPOLLOUT */);
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
@@ -306,7 +307,7 @@ static void test_rounds(void **state)
 		c->source.ready(&c->source, 1 /* EPOLLIN */);
 		for (left = 0; recv(c->source.fd, packet, sizeof(packet), MSG_DONTWAIT) > 0;)
 			left++;
-	} while (left != 8 && stage.n_refused++ < 100);
+	} while (left != 8 && stage.conns.n_refused++ < 100);
 	assert_int_equal(left, 8);
 }
 
@@ -320,17 +321,17 @@ static void test_costs(void **state)
 	int fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME] = (struct cot_account_pace){COT_NS_PER_S, 1};
+	stage.basis.account.paces[COT_RATE_TIME] = (struct cot_account_pace){COT_NS_PER_S, 1};
 	c = enter(STRANGER + 1, &fd);
-	now_ns = cot_loop_able_ns(&stage.loop);
+	now_ns = cot_loop_able_ns(&stage.basis.loop);
 	assert_int_equal(cot_conn_rest_ns(c), 0);
 	for (i = 0; i < 5; i++)
 		say(fd, &m, (enum cot_msg_type)999, sizeof(m));
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
-	assert_true(cot_account_wait_ns(&stage.account, c->uid, COT_RATE_TIME, now_ns) > 0);
+	assert_true(cot_account_wait_ns(&stage.basis.account, c->uid, COT_RATE_TIME, now_ns) > 0);
 	assert_true(c->paused && !c->watched);
-	assert_int_equal(cot_account_wait_ns(&stage.account, STRANGER + 2, COT_RATE_TIME, now_ns),
-			 0);
+	assert_int_equal(
+		cot_account_wait_ns(&stage.basis.account, STRANGER + 2, COT_RATE_TIME, now_ns), 0);
 }
 
 /* Nothing of the daemon's goes to the programs that it starts, and nothing of a peer's makes it
@@ -346,15 +347,16 @@ static void test_flags(void **state)
 	c = enter(getuid(), &fd);
 	assert_true(fcntl(c->source.fd, F_GETFD) & FD_CLOEXEC);
 	assert_true(fcntl(c->source.fd, F_GETFL) & O_NONBLOCK);
-	assert_true(fcntl(stage.listener.fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(stage.listener.fd, F_GETFL) & O_NONBLOCK);
-	assert_true(fcntl(stage.spare_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.server.listener.fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.server.listener.fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(stage.server.spare_fd, F_GETFD) & FD_CLOEXEC);
 	/* Where the kernel keeps descriptors out it shall. */
-	assert_int_equal(stage.guarded, setsockopt(other, SOL_SOCKET, 83, &yes, sizeof(yes)) == 0);
-	assert_int_equal(getsockopt(stage.listener.fd, SOL_SOCKET, stage.guarded ? 83 : SO_PASSCRED,
-				    &value, &size),
+	assert_int_equal(stage.conns.guarded,
+			 setsockopt(other, SOL_SOCKET, 83, &yes, sizeof(yes)) == 0);
+	assert_int_equal(getsockopt(stage.server.listener.fd, SOL_SOCKET,
+				    stage.conns.guarded ? 83 : SO_PASSCRED, &value, &size),
 			 0);
-	assert_int_equal(value, !stage.guarded);
+	assert_int_equal(value, !stage.conns.guarded);
 	(void)close(other);
 }
 
@@ -366,24 +368,24 @@ static void test_askers(void **state)
 	int rich_fd, poor_fd;
 
 	(void)state;
-	stage.account.paces[COT_RATE_TIME].burst = 3 * MS;
+	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
 	poor = enter(STRANGER + 1, &poor_fd);
 	rich = enter(STRANGER, &rich_fd);
 	say(poor_fd, &query, COT_MSG_QUERY, sizeof(query));
 	say(rich_fd, &query, COT_MSG_QUERY, sizeof(query));
-	cot_timer_clear(&stage.queries);
+	cot_timer_clear(&stage.conns.queries);
 	poor->asked = rich->asked = true;
 	poor->query = rich->query = COT_QUERY_PS;
-	cot_account_spend(&stage.account, poor->uid, COT_RATE_TIME, 30 * MS,
-			  cot_loop_able_ns(&stage.loop));
-	cot_query_answer_one(&stage.queries, cot_now_ns());
+	cot_account_spend(&stage.basis.account, poor->uid, COT_RATE_TIME, 30 * MS,
+			  cot_loop_able_ns(&stage.basis.loop));
+	cot_query_answer_one(&stage.conns.queries, cot_now_ns());
 	assert_int_equal(hear(rich_fd), COT_MSG_RESULT);
 	assert_int_equal(hear(poor_fd), 0);
 	assert_true(poor->asked && !rich->asked);
-	assert_true(stage.queries.armed && stage.queries.due_ns > cot_now_ns());
+	assert_true(stage.conns.queries.armed && stage.conns.queries.due_ns > cot_now_ns());
 	while (cot_conn_rest_ns(poor))
 		(void)usleep(1000);
-	cot_query_answer_one(&stage.queries, cot_now_ns());
+	cot_query_answer_one(&stage.conns.queries, cot_now_ns());
 	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
 	assert_false(poor->asked);
 }
@@ -405,7 +407,7 @@ static void test_unread(void **state)
 	text[size] = '\0';
 	cot_answer_result(c, 3, 0, text);
 	assert_non_null(c->out);
-	assert_int_equal(cot_account_used(&stage.account, c->uid, COT_ACCOUNT_BYTES), size);
+	assert_int_equal(cot_account_used(&stage.basis.account, c->uid, COT_ACCOUNT_BYTES), size);
 	/* One answer at a time. */
 	cot_answer_resultf(c, 4, 0, "second");
 	assert_true(c->out == text);
@@ -425,7 +427,7 @@ static void test_unread(void **state)
 		serve(1);
 	}
 	assert_null(c->out);
-	assert_int_equal(cot_account_used(&stage.account, c->uid, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, c->uid, COT_ACCOUNT_BYTES), 0);
 	/* And when the peer has hung up, with whatever else it asked. */
 	text = malloc(size + 1);
 	memset(text, 'x', size);
@@ -438,7 +440,8 @@ static void test_unread(void **state)
 		serve(1);
 	}
 	assert_int_equal(c->source.fd, -1);
-	assert_int_equal(cot_account_used(&stage.account, STRANGER + 1, COT_ACCOUNT_BYTES), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, STRANGER + 1, COT_ACCOUNT_BYTES),
+			 0);
 }
 
 static void test_complaints(void **state)
@@ -455,12 +458,12 @@ static void test_complaints(void **state)
 	assert_int_equal(n, 8);
 	/* Others' lines are not lost by that, up to what all may have. */
 	assert_true(cot_answer_may_complain(d));
-	assert_int_equal(stage.n_left_out, 22);
-	stage.noise_since_ns = cot_now_ns() - 11 * COT_NS_PER_S;
+	assert_int_equal(stage.conns.complaints.n_left_out, 22);
+	stage.conns.complaints.since_ns = cot_now_ns() - 11 * COT_NS_PER_S;
 	(void)stage_log();
 	assert_true(cot_answer_may_complain(d));
 	assert_non_null(strstr(stage_log(), "left out 22 more"));
-	assert_int_equal(stage.n_left_out, 0);
+	assert_int_equal(stage.conns.complaints.n_left_out, 0);
 }
 
 /* ---- the door itself ---- */
@@ -482,17 +485,17 @@ static void test_access(void **state)
 	snprintf(p->pipe, sizeof(p->pipe), "%s/pool/pipe", folder);
 	snprintf(p->log, sizeof(p->log), "%s/pool/log", folder);
 	assert_int_equal(mkdir(p->folder, 0700) | mkdir(p->pipe, 0700) | mkdir(p->log, 0700), 0);
-	assert_int_equal(mode_of(stage.socket_path), 0600);
-	stage.config.other_users = true;
-	cot_server_set_access(&stage);
-	assert_int_equal(mode_of(stage.socket_path), 0666);
+	assert_int_equal(mode_of(stage.basis.socket_path), 0600);
+	stage.basis.config.other_users = true;
+	cot_server_set_access(&stage.server);
+	assert_int_equal(mode_of(stage.basis.socket_path), 0666);
 	assert_int_equal(mode_of(folder), 0755);
 	assert_int_equal(mode_of(p->folder), 0755);
 	assert_int_equal(mode_of(p->pipe), 0755);
 	assert_int_equal(mode_of(p->log), 0755);
-	stage.config.other_users = false;
-	cot_server_set_access(&stage);
-	assert_int_equal(mode_of(stage.socket_path), 0600);
+	stage.basis.config.other_users = false;
+	cot_server_set_access(&stage.server);
+	assert_int_equal(mode_of(stage.basis.socket_path), 0600);
 	assert_int_equal(mode_of(folder), 0700);
 	assert_int_equal(mode_of(p->pipe), 0700);
 }
@@ -503,27 +506,27 @@ static void test_opens_as_configured(void **state)
 	struct cot_error err;
 
 	(void)state;
-	assert_int_equal(cot_access_folder_mode(&stage), 0700);
-	cot_server_close(&stage);
-	(void)close(stage.spare_fd);
-	stage.config.other_users = true;
-	assert_int_equal(cot_access_folder_mode(&stage), 0755);
-	assert_int_equal(cot_server_open(&stage, &err), 0);
-	assert_int_equal(access(stage.socket_path, F_OK), -1);
-	assert_int_equal(cot_server_publish(&stage, &err), 0);
-	assert_int_equal(mode_of(stage.socket_path), 0666);
+	assert_int_equal(cot_access_folder_mode(&stage.basis.config), 0700);
+	cot_server_close(&stage.server);
+	(void)close(stage.server.spare_fd);
+	stage.basis.config.other_users = true;
+	assert_int_equal(cot_access_folder_mode(&stage.basis.config), 0755);
+	assert_int_equal(cot_server_open(&stage.server, &err), 0);
+	assert_int_equal(access(stage.basis.socket_path, F_OK), -1);
+	assert_int_equal(cot_server_publish(&stage.server, &err), 0);
+	assert_int_equal(mode_of(stage.basis.socket_path), 0666);
 }
 
 static void test_withdrawn(void **state)
 {
 	(void)state;
 	let_files_through();
-	cot_server_withdraw(&stage);
-	assert_int_equal(access(stage.socket_path, F_OK), -1);
-	assert_int_equal(stage.listener.fd, -1);
-	assert_int_equal(stage.closer.n, 1); /* what waits in it is not known */
-	cot_server_withdraw(&stage);
-	assert_int_equal(stage.closer.n, 1);
+	cot_server_withdraw(&stage.server);
+	assert_int_equal(access(stage.basis.socket_path, F_OK), -1);
+	assert_int_equal(stage.server.listener.fd, -1);
+	assert_int_equal(stage.conns.closer.n, 1); /* what waits in it is not known */
+	cot_server_withdraw(&stage.server);
+	assert_int_equal(stage.conns.closer.n, 1);
 }
 
 /* With the daemon all connections end, and what they had. */
@@ -535,12 +538,13 @@ static void test_closes_all(void **state)
 	(void)state;
 	for (i = 0; i < 3; i++)
 		(void)enter(STRANGER + 1, &fd[i]);
-	cot_server_close(&stage);
+	cot_server_close(&stage.server);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(stage.conns[i].source.fd, -1);
+		assert_int_equal(stage.conns.all[i].source.fd, -1);
 		assert_int_equal(hear(fd[i]), -1);
 	}
-	assert_int_equal(cot_account_used(&stage.account, STRANGER + 1, COT_ACCOUNT_CONNS), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, STRANGER + 1, COT_ACCOUNT_CONNS),
+			 0);
 }
 
 int main(void)

@@ -29,14 +29,14 @@ static struct conn *join(int *ret_fd, struct cot_msg_work_hello *m)
 
 static void expect_refused(struct cot_msg_work_hello *m, const char *why)
 {
-	unsigned n = cot_tenant_count(&stage);
+	unsigned n = cot_tenant_count(&stage.roster);
 	int fd;
 
 	(void)enter(OTHER, &fd);
 	assert_int_equal(ask(fd, m, COT_MSG_WORK_HELLO, sizeof(*m)), COT_MSG_REFUSED);
 	assert_string_equal(words(), why);
 	assert_int_equal(hear(fd), -1);
-	assert_int_equal(cot_tenant_count(&stage), n);
+	assert_int_equal(cot_tenant_count(&stage.roster), n);
 }
 
 static void test_hello(void **state)
@@ -69,10 +69,10 @@ static void test_hello(void **state)
 	assert_int_equal(c->tenant->reserve, COT_SHARE_SMS | 4);
 	assert_int_equal(c->tenant->gpu_mask, 2);
 	assert_string_equal(c->tenant->name, "shim");
-	cot_host_work_stats(stage.host, c->tenant->id, &stats);
+	cot_host_work_stats(stage.basis.host, c->tenant->id, &stats);
 	assert_int_equal(stats.n_sms, 10);
-	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.host), c->tenant->id)->quota.pct,
-			 50);
+	assert_int_equal(
+		cot_sched_tenant(cot_host_sched(stage.basis.host), c->tenant->id)->quota.pct, 50);
 }
 
 /* Its number, its UUID, or the program's only one, by whatever name the shim knows it. */
@@ -83,7 +83,7 @@ static void test_gpus(void **state)
 	int fd;
 
 	(void)state;
-	snprintf(stage.gpus.gpu[1].uuid, sizeof(stage.gpus.gpu[1].uuid), "GPU-bbbb");
+	snprintf(stage.basis.gpus.gpu[1].uuid, sizeof(stage.basis.gpus.gpu[1].uuid), "GPU-bbbb");
 	m = hello("GPU-bbbb");
 	assert_int_equal(join(&fd, &m)->tenant->gpu_mask, 2);
 	m = hello("GPU-cccc");
@@ -113,7 +113,7 @@ static void test_gpus(void **state)
 	assert_ptr_equal(join(&fd, &m)->tenant, both);
 	assert_non_null(strstr(stage_log(), "is on GPU 0, 10 SMs"));
 	/* And where there is one. */
-	stage.gpus.n = 1;
+	stage.basis.gpus.n = 1;
 	m = hello("MIG-77");
 	m.tenant = 101;
 	(void)join(&fd, &m);
@@ -156,7 +156,7 @@ static void test_programs(void **state)
 	(void)join(&fd, &m);
 	assert_int_equal(c->tenant->quota, 0);
 	assert_int_equal(c->tenant->n_conns, 3);
-	stage.config.batch.everybody = false;
+	stage.basis.config.batch.everybody = false;
 	m.tenant = 0;
 	(void)enter(OTHER + 1, &fd);
 	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_REFUSED);
@@ -172,12 +172,12 @@ static void test_later(void **state)
 
 	(void)state;
 	c = enter(OTHER, &fd);
-	assert_int_equal(cot_host_work_join(stage.host, conn_index(c), &taken), 0);
+	assert_int_equal(cot_host_work_join(stage.basis.host, conn_index(c), &taken), 0);
 	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_LATER);
 	assert_string_equal(words(), "no room for one more program with rewritten kernels");
 	assert_int_equal(hear(fd), -1);
-	assert_int_equal(cot_tenant_count(&stage), 0);
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){16, 16};
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){16, 16};
 	(void)enter(OTHER, &fd);
 	assert_int_equal(ask(fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_LATER);
 	assert_string_equal(words(), "too many programs (256 at most)");
@@ -212,7 +212,7 @@ static void test_methods(void **state)
 		   {COT_PROTO_WORK_QUOTA, COT_WORK_QUOTA},
 		   {COT_PROTO_WORK_RESERVE, COT_WORK_RESERVE}};
 	struct cot_msg_work_hello m = hello("0");
-	const struct cot_sched *s = cot_host_sched(stage.host);
+	const struct cot_sched *s = cot_host_sched(stage.basis.host);
 	struct conn *c;
 	uint32_t id = 0;
 	unsigned i;
@@ -230,7 +230,7 @@ static void test_methods(void **state)
 				 i % 2 ? COT_WORK_QUOTA : all[i / 2].latency);
 	}
 	assert_int_equal(c->n_works_charged, 6);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_WORKS), 6);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_WORKS), 6);
 }
 
 static void test_evictions(void **state)
@@ -252,12 +252,12 @@ static void test_evictions(void **state)
 	assert_true(c->source.fd >= 0);
 	say(fd, &done, COT_MSG_WORK_DONE, sizeof(done));
 	serve(1);
-	cot_host_work_stats(stage.host, c->tenant->id, &stats);
+	cot_host_work_stats(stage.basis.host, c->tenant->id, &stats);
 	assert_int_equal(stats.n_requests, 1);
 	assert_int_equal(stats.n_tasks, 12);
 	assert_int_equal(stats.n_launches, 1);
 	assert_int_equal(c->n_works_charged, 0);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_WORKS), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_WORKS), 0);
 }
 
 /* One that the core does not take runs, and is nobody's to count. */
@@ -271,11 +271,11 @@ static void test_not_taken(void **state)
 	(void)state;
 	c = join(&fd, &m);
 	ev.id = c->tenant->id;
-	assert_int_equal(cot_host_event(stage.host, &ev), 0);
+	assert_int_equal(cot_host_event(stage.basis.host, &ev), 0);
 	request(fd, 1, COT_PROTO_WORK_DEFAULT);
 	assert_int_equal(w.sent[w.n_sent - 1].type, COT_MSG_WORK_GRANT);
 	assert_int_equal(c->n_works_charged, 0);
-	assert_int_equal(cot_account_used(&stage.account, OTHER, COT_ACCOUNT_WORKS), 0);
+	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_WORKS), 0);
 }
 
 static void test_counts(void **state)

@@ -13,7 +13,7 @@ static json_t *answer;
 
 static const json_t *ask(unsigned what)
 {
-	char *text = cot_show_answer(&stage, what);
+	char *text = cot_show_answer(&stage.conns, what);
 
 	json_decref(answer);
 	assert_non_null(text);
@@ -326,9 +326,10 @@ static void test_guests(void **state)
 static struct conn *shim(unsigned member, struct tenant *t, unsigned n_rewritten)
 {
 	const struct cot_host_shim hello = {.tenant = t->id, .n_sms = 132};
-	struct conn *c = &stage.conns[member];
+	struct conn *c = &stage.conns.all[member];
 
-	*c = (struct conn){.d = &stage,
+	*c = (struct conn){.basis = &stage.basis,
+			   .in = &stage.conns,
 			   .source = {.fd = 100000 + (int)member},
 			   .kind = CONN_WORK,
 			   .tenant = t};
@@ -503,9 +504,9 @@ static void test_the_daemon(void **state)
 	const json_t *o;
 
 	(void)state;
-	snprintf(stage.runtime, sizeof(stage.runtime), "/run/here");
-	snprintf(stage.socket_path, sizeof(stage.socket_path), "/run/here/s");
-	stage.start_ns = cot_now_ns() - 3000 * MS;
+	snprintf(stage.basis.runtime, sizeof(stage.basis.runtime), "/run/here");
+	snprintf(stage.basis.socket_path, sizeof(stage.basis.socket_path), "/run/here/s");
+	stage.basis.start_ns = cot_now_ns() - 3000 * MS;
 	o = at(ask(COT_QUERY_PS), "daemon");
 	assert_string_equal(text(o, "policy"), "pools");
 	assert_string_equal(text(o, "policy_wanted"), "pools");
@@ -549,18 +550,20 @@ static void test_stats(void **state)
 	(void)stage_library(0, stage_tenant(1, "a", NULL), NULL);
 	assert_null_at(at(ask(COT_QUERY_STATS), "timers"), "late_seconds");
 	assert_null_at(at(ask(COT_QUERY_STATS), "timers"), "waited_seconds");
-	stage.n_refused = 4;
-	stage.n_bad_packets = 5;
-	stage.loop.lateness = (struct cot_lateness){.n_late = 6,
-						    .last_ns = cot_now_ns() - 70000 * MS,
-						    .n_waited = 9,
-						    .last_waited_ns = cot_now_ns() - 30000 * MS,
-						    .worst_ns = 7 * MS,
-						    .worst_own_ns = 8 * MS};
+	stage.conns.n_refused = 4;
+	stage.conns.n_bad_packets = 5;
+	stage.basis.loop.lateness =
+		(struct cot_lateness){.n_late = 6,
+				      .last_ns = cot_now_ns() - 70000 * MS,
+				      .n_waited = 9,
+				      .last_waited_ns = cot_now_ns() - 30000 * MS,
+				      .worst_ns = 7 * MS,
+				      .worst_own_ns = 8 * MS};
 	world_hold(1, true);
 	world_pass(2 * MS);
 	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
-	assert_int_equal(cot_account_charge(&stage.account, 1001, COT_ACCOUNT_PROGRAMS, 3), 0);
+	assert_int_equal(cot_account_charge(&stage.basis.account, 1001, COT_ACCOUNT_PROGRAMS, 3),
+			 0);
 	o = ask(COT_QUERY_STATS);
 	assert_string_equal(text(o, "schema"), "cotenant.stats/1");
 	assert_int_equal(number(o, "connections"), 1);
@@ -607,10 +610,10 @@ static void test_doctor(void **state)
 	const json_t *o;
 
 	(void)state;
-	snprintf(stage.library, sizeof(stage.library), "/lib/libcotenant.so");
-	snprintf(stage.config_path, sizeof(stage.config_path), "/etc/c");
-	snprintf(stage.gpus.gpu[1].model, sizeof(stage.gpus.gpu[1].model), "H200");
-	stage.config.use_mps = true;
+	snprintf(stage.basis.library, sizeof(stage.basis.library), "/lib/libcotenant.so");
+	snprintf(stage.basis.config_path, sizeof(stage.basis.config_path), "/etc/c");
+	snprintf(stage.basis.gpus.gpu[1].model, sizeof(stage.basis.gpus.gpu[1].model), "H200");
+	stage.basis.config.use_mps = true;
 	o = ask(COT_QUERY_DOCTOR);
 	assert_string_equal(text(o, "schema"), "cotenant.daemon/1");
 	assert_int_equal(json_array_size(at(o, "gpus")), 0); /* none was found */
@@ -618,14 +621,14 @@ static void test_doctor(void **state)
 	assert_string_equal(text(o, "configuration"), "/etc/c");
 	assert_true(truth(o, "mps_wanted"));
 	assert_false(truth(o, "mps_failed"));
-	stage.gpus.found = true;
-	stage.mps_failed = true;
+	stage.basis.gpus.found = true;
+	stage.roster.mps_failed = true;
 	o = ask(COT_QUERY_DOCTOR);
 	assert_int_equal(json_array_size(at(o, "gpus")), 2);
 	assert_int_equal(number(nth(o, "gpus", 1), "index"), 1);
 	assert_string_equal(text(nth(o, "gpus", 1), "model"), "H200");
 	assert_true(truth(o, "mps_failed"));
-	assert_null(cot_show_answer(&stage, 99));
+	assert_null(cot_show_answer(&stage.conns, 99));
 }
 
 int main(void)

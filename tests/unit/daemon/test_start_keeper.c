@@ -12,7 +12,7 @@
 
 static bool keeper_has_ended(void)
 {
-	return !stage.keeper.pid;
+	return !stage.roster.keeper.watch.pid;
 }
 
 static bool keeper_is_there(void)
@@ -30,9 +30,10 @@ static void play_keeper(void)
 		"cd \"${0%/*}\"; while read -r a b; do echo \"$a $b\"; done </proc/$$/status >status\n"
 		"echo \"$*\" >keeper; fd=${1#*=}; cat </proc/$$/fd/$fd; echo end >keeper-end\n",
 		0755);
-	snprintf(program, sizeof(program), "%s/keeper-program", stage.runtime);
-	stage.program = program;
-	snprintf(stage.config_path, sizeof(stage.config_path), "%s/conf", stage.runtime);
+	snprintf(program, sizeof(program), "%s/keeper-program", stage.basis.runtime);
+	stage.roster.keeper.program = program;
+	snprintf(stage.basis.config_path, sizeof(stage.basis.config_path), "%s/conf",
+		 stage.basis.runtime);
 }
 
 /* What comes after the number of its descriptor, which counts: it reads that one. */
@@ -54,41 +55,41 @@ static void test_start(void **state)
 	pid_t pid;
 
 	(void)state;
-	cot_keeper_start(&stage);
-	assert_int_equal(stage.keeper.pid, 0);
+	cot_keeper_start(&stage.roster.keeper);
+	assert_int_equal(stage.roster.keeper.watch.pid, 0);
 	play_keeper();
 	n = count_fds();
 	(void)sigemptyset(&some);
 	(void)sigaddset(&some, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &some, &was);
-	cot_keeper_start(&stage);
+	cot_keeper_start(&stage.roster.keeper);
 	(void)sigprocmask(SIG_SETMASK, &was, NULL);
-	pid = stage.keeper.pid;
+	pid = stage.roster.keeper.watch.pid;
 	assert_true(pid > 0);
 	assert_int_equal(count_fds(), n + 2); /* our end, and the pidfd */
-	assert_true(fcntl(stage.keeper_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(stage.roster.keeper.fd, F_GETFD) & FD_CLOEXEC);
 	life_until(keeper_is_there);
 	assert_string_equal(options(), "\n");
 	assert_non_null(strstr(life_read("status"), "SigBlk: 0000000000000000\n"));
 	assert_int_equal(getsid(pid), pid);
-	cot_keeper_start(&stage);
-	assert_int_equal(stage.keeper.pid, pid); /* one is enough */
+	cot_keeper_start(&stage.roster.keeper);
+	assert_int_equal(stage.roster.keeper.watch.pid, pid); /* one is enough */
 	assert_string_equal(life_read("keeper-end"), "");
 	(void)kill(pid, SIGKILL);
 	life_until(keeper_has_ended);
-	assert_int_equal(stage.keeper_fd, -1);
+	assert_int_equal(stage.roster.keeper.fd, -1);
 	assert_int_equal(count_fds(), n);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 	/* The next pool has one again; the file that it reads is named, if it is there. */
 	life_write("conf", "", 0644);
 	life_write("keeper", "", 0644);
-	cot_keeper_start(&stage);
+	cot_keeper_start(&stage.roster.keeper);
 	life_until(keeper_is_there);
-	snprintf(args, sizeof(args), " -c %s\n", stage.config_path);
+	snprintf(args, sizeof(args), " -c %s\n", stage.basis.config_path);
 	assert_string_equal(options(), args);
 	/* The daemon ends: nobody else holds its end. */
-	(void)close(stage.keeper_fd);
-	stage.keeper_fd = -1;
+	(void)close(stage.roster.keeper.fd);
+	stage.roster.keeper.fd = -1;
 	life_until(keeper_has_ended);
 	assert_string_equal(life_read("keeper-end"), "end\n");
 }
@@ -101,13 +102,13 @@ static void test_no_start(void **state)
 	play_keeper();
 	n = count_fds();
 	allow_fds(0);
-	cot_keeper_start(&stage);
+	cot_keeper_start(&stage.roster.keeper);
 	allow_fds(-1);
-	assert_int_equal(stage.keeper.pid, 0);
+	assert_int_equal(stage.roster.keeper.watch.pid, 0);
 	assert_non_null(
 		strstr(stage_log(), "no process would end the pools after this daemon: Too "));
 	life_remove("keeper-program");
-	cot_keeper_start(&stage);
+	cot_keeper_start(&stage.roster.keeper);
 	life_until(keeper_has_ended);
 	assert_int_equal(count_fds(), n);
 }
@@ -120,14 +121,14 @@ static void test_pools_start_it(void **state)
 	(void)state;
 	play_keeper();
 	start_pool(getuid());
-	assert_int_not_equal(stage.keeper.pid, 0);
-	(void)kill(stage.keeper.pid, SIGKILL);
+	assert_int_not_equal(stage.roster.keeper.watch.pid, 0);
+	(void)kill(stage.roster.keeper.watch.pid, SIGKILL);
 	life_until(keeper_has_ended);
 	pid = life_process(NULL);
-	p = cot_pool_get(&stage, COT_CLASS_LATENCY, false, 0);
+	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
 	cot_pool_adopt(p, pid, cot_process_start_time(pid));
-	assert_int_not_equal(stage.keeper.pid, 0);
-	(void)kill(stage.keeper.pid, SIGKILL);
+	assert_int_not_equal(stage.roster.keeper.watch.pid, 0);
+	(void)kill(stage.roster.keeper.watch.pid, SIGKILL);
 	life_until(keeper_has_ended);
 	life_end(pid);
 	life_until(is_failed);

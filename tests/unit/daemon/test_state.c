@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ids.h"
 #include "daemon/processes.h"
 #include "daemon/state.h"
 #include "daemon_life.h"
@@ -14,7 +13,7 @@ static struct tenant *program(uint32_t id, pid_t pid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage, id, getuid(), true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster, id, getuid(), true, &t), 0);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
 	t->weight = 100;
 	t->gpu_mask = 1;
@@ -40,18 +39,18 @@ static void test_pools(void **state)
 
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
-		struct pool *p =
-			cot_pool_take(&stage, 10 + i, kinds[i].cls, kinds[i].shared, kinds[i].gpu);
+		struct pool *p = cot_pool_take(&stage.roster, 10 + i, kinds[i].cls, kinds[i].shared,
+					       kinds[i].gpu);
 
 		pids[i] = life_process(NULL);
 		cot_pool_adopt(p, pids[i], cot_process_start_time(pids[i]));
 		assert_int_equal(p->state, POOL_STARTING);
 	}
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
 	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
-		struct pool *p = cot_pool_find(&stage, 10 + i);
+		struct pool *p = cot_roster_pool(&stage.roster, 10 + i);
 
 		assert_non_null(p);
 		assert_int_equal(p->cls, kinds[i].cls);
@@ -62,23 +61,23 @@ static void test_pools(void **state)
 		assert_int_equal(p->state, POOL_STARTING);
 		assert_true(p->adopted);
 	}
-	assert_int_equal(cot_ids_new(&stage), 15);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 15);
 }
 
 static void test_pool_without_process(void **state)
 {
 	pid_t pid = life_process(NULL);
-	struct pool *p = cot_pool_take(&stage, 3, COT_CLASS_LATENCY, false, 0);
+	struct pool *p = cot_pool_take(&stage.roster, 3, COT_CLASS_LATENCY, false, 0);
 
 	(void)state;
 	cot_pool_adopt(p, pid, cot_process_start_time(pid) + 1); /* another with its number */
 	assert_int_equal(p->state, POOL_DOWN);
 	cot_pool_adopt(p, pid, cot_process_start_time(pid));
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	life_end(pid);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
-	p = cot_pool_find(&stage, 3); /* its servers may be there still */
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	p = cot_roster_pool(&stage.roster, 3); /* its servers may be there still */
 	assert_non_null(p);
 	assert_int_equal(p->state, POOL_DOWN);
 	assert_int_equal(p->control.pid, 0);
@@ -87,7 +86,7 @@ static void test_pool_without_process(void **state)
 static void test_programs(void **state)
 {
 	pid_t control = life_process(NULL), pids[2] = {life_process(NULL), life_process(NULL)};
-	struct pool *p = cot_pool_take(&stage, 3, COT_CLASS_LATENCY, false, 0);
+	struct pool *p = cot_pool_take(&stage.roster, 3, COT_CLASS_LATENCY, false, 0);
 	struct tenant *t;
 
 	(void)state;
@@ -109,13 +108,13 @@ static void test_programs(void **state)
 	t->gpu_mask = 2;
 	t->gpu_unknown = true;
 	cot_tenant_set_name(t, "train");
-	cot_state_save(&stage);
-	assert_false(stage.state_dirty);
+	cot_state_save(&stage.roster);
+	assert_false(stage.roster.state.dirty);
 	assert_null(strstr(stage_log(), "cannot write"));
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
-	assert_int_equal(cot_tenant_count(&stage), 2);
-	t = cot_tenant_find(&stage, 20);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 2);
+	t = cot_roster_tenant(&stage.roster, 20);
 	assert_non_null(t);
 	assert_int_equal(t->cls, COT_CLASS_LATENCY);
 	assert_int_equal(t->weight, COT_WEIGHT_MAX);
@@ -128,11 +127,11 @@ static void test_programs(void **state)
 	assert_false(t->gpu_unknown);
 	assert_int_equal(t->uid, getuid());
 	assert_int_equal(t->watch.pid, pids[0]);
-	assert_ptr_equal(t->pool, cot_pool_find(&stage, 3));
+	assert_ptr_equal(t->pool, cot_roster_pool(&stage.roster, 3));
 	assert_int_equal(t->pool->n_tenants, 1);
 	assert_false(t->solo);
 	assert_string_equal(t->name, "sérve");
-	t = cot_tenant_find(&stage, 21);
+	t = cot_roster_tenant(&stage.roster, 21);
 	assert_non_null(t);
 	assert_int_equal(t->cls, COT_CLASS_BATCH);
 	assert_int_equal(t->weight, COT_WEIGHT_MIN);
@@ -145,7 +144,7 @@ static void test_programs(void **state)
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
 	assert_true(t->solo);
-	assert_int_equal(cot_ids_new(&stage), 22);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 22);
 }
 
 static void test_one_that_left(void **state)
@@ -154,21 +153,21 @@ static void test_one_that_left(void **state)
 
 	(void)state;
 	(void)program(21, life_process(NULL));
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	assert_non_null(strstr(life_read("state.json"), "\"id\":20"));
 	cot_tenant_end(t);
-	assert_true(stage.state_dirty);
-	cot_state_save(&stage);
-	assert_false(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
+	cot_state_save(&stage.roster);
+	assert_false(stage.roster.state.dirty);
 	assert_null(strstr(life_read("state.json"), "\"id\":20"));
 	assert_non_null(strstr(life_read("state.json"), "\"id\":21"));
-	cot_tenant_update(cot_tenant_find(&stage, 21));
-	assert_true(stage.state_dirty);
+	cot_tenant_update(cot_roster_tenant(&stage.roster, 21));
+	assert_true(stage.roster.state.dirty);
 }
 
 static bool is_saved(void)
 {
-	return !stage.state_dirty;
+	return !stage.roster.state.dirty;
 }
 
 /* A folder is in the way of the new file. */
@@ -180,31 +179,31 @@ static void test_retry(void **state)
 
 	(void)state;
 	(void)program(20, life_process(NULL));
-	cot_state_save(&stage);
-	snprintf(way, sizeof(way), "%s/state.json.new", stage.runtime);
+	cot_state_save(&stage.roster);
+	snprintf(way, sizeof(way), "%s/state.json.new", stage.basis.runtime);
 	snprintf(inside, sizeof(inside), "%s/x", way);
 	assert_int_equal(mkdir(way, 0700) | mkdir(inside, 0700), 0);
 	(void)program(21, life_process(NULL));
 	(void)stage_log();
-	cot_state_save(&stage);
-	assert_true(stage.state_dirty);
+	cot_state_save(&stage.roster);
+	assert_true(stage.roster.state.dirty);
 	assert_non_null(strstr(stage_log(), "cannot write"));
-	assert_true(stage.state_retry.armed);
-	assert_in_range(stage.state_retry.due_ns, now_ns + COT_NS_PER_S,
+	assert_true(stage.roster.state.retry.armed);
+	assert_in_range(stage.roster.state.retry.due_ns, now_ns + COT_NS_PER_S,
 			cot_now_ns() + COT_NS_PER_S);
 	assert_non_null(strstr(life_read("state.json"), "\"id\":20"));
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	assert_null(strstr(stage_log(), "cannot write"));
 	assert_int_equal(rmdir(inside) | rmdir(way), 0);
 	life_until(is_saved);
 	log = stage_log();
 	assert_non_null(strstr(log, "is written again"));
 	assert_non_null(strstr(life_read("state.json"), "\"id\":21"));
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	assert_null(strstr(stage_log(), "is written again"));
 	/* Nothing to write: nothing is written. */
 	life_remove("state.json");
-	cot_timer_set(&stage.loop, &stage.state_retry, cot_now_ns());
+	cot_timer_set(&stage.basis.loop, &stage.roster.state.retry, cot_now_ns());
 	life_run(30);
 	assert_string_equal(life_read("state.json"), "");
 }
@@ -219,16 +218,16 @@ static void test_changes_in_a_row(void **state)
 	(void)state;
 	for (i = 0; i < 8; i++) {
 		t->weight = 100 + i;
-		stage.state_dirty = true;
-		cot_state_keep(&stage);
-		assert_false(stage.state_dirty);
+		stage.roster.state.dirty = true;
+		cot_state_keep(&stage.roster);
+		assert_false(stage.roster.state.dirty);
 	}
 	assert_non_null(strstr(life_read("state.json"), "107"));
 	t->weight = 333;
-	stage.state_dirty = true;
-	cot_state_keep(&stage);
-	assert_true(stage.state_dirty);
-	cot_state_keep(&stage);
+	stage.roster.state.dirty = true;
+	cot_state_keep(&stage.roster);
+	assert_true(stage.roster.state.dirty);
+	cot_state_keep(&stage.roster);
 	assert_null(strstr(life_read("state.json"), "333"));
 	life_until(is_saved);
 	assert_non_null(strstr(life_read("state.json"), "333"));
@@ -267,7 +266,7 @@ static void test_wrong_entries(void **state)
 	(void)state;
 	(void)pid;
 	program(20, pid)->cls = COT_CLASS_BATCH;
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	snprintf(good, sizeof(good), "%s", life_read("state.json"));
 	snprintf(uid, sizeof(uid), "\"uid\":%u", (unsigned)getuid());
 	assert_non_null(strstr(good, uid));
@@ -282,21 +281,21 @@ static void test_wrong_entries(void **state)
 				 wrong[i].to, at + strlen(wrong[i].from));
 		life_write("state.json", text, 0600);
 		life_next_daemon();
-		assert_int_equal(cot_state_load(&stage, NULL), 0);
-		if (cot_tenant_count(&stage))
+		assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+		if (cot_tenant_count(&stage.roster))
 			fail_msg("%s is taken: %s", wrong[i].to, text);
 	}
 	life_write("state.json", good, 0600);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 }
 
 static void load_text(const char *text)
 {
 	life_write("state.json", text, 0600);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
 }
 
 static void test_wrong_pools(void **state)
@@ -319,15 +318,16 @@ static void test_wrong_pools(void **state)
 			 "{\"version\":1,\"pools\":[{%s,\"pid\":0,\"start\":0}]}", wrong[i]);
 		load_text(text);
 		for (n = 0; n < MAX_POOLS; n++)
-			assert_int_equal(stage.pools[n].id, 0);
+			assert_int_equal(stage.roster.pools[n].id, 0);
 	}
 	load_text(
 		"{\"version\":1,\"pools\":[{\"id\":4,\"class\":0,\"gpu\":1,\"pid\":0,\"start\":0},"
 		"{\"id\":5,\"class\":0,\"gpu\":1,\"pid\":0,\"start\":0},"
 		"{\"id\":4,\"class\":1,\"gpu\":0,\"pid\":0,\"start\":0}]}");
-	assert_non_null(cot_pool_find(&stage, 4));
-	assert_null(cot_pool_find(&stage, 5)); /* the place is taken, and so is the number */
-	assert_false(cot_pool_is_there(&stage, COT_CLASS_BATCH, false, 0));
+	assert_non_null(cot_roster_pool(&stage.roster, 4));
+	assert_null(
+		cot_roster_pool(&stage.roster, 5)); /* the place is taken, and so is the number */
+	assert_false(cot_pool_is_there(&stage.roster, COT_CLASS_BATCH, false, 0));
 }
 
 /* A number is one program's, or a pool's. */
@@ -338,22 +338,22 @@ static void test_same_numbers(void **state)
 
 	(void)state;
 	(void)program(20, life_process(NULL));
-	cot_state_save(&stage);
+	cot_state_save(&stage.roster);
 	at = strstr(life_read("state.json"), "{\"id\":20");
 	assert_non_null(at);
 	snprintf(entry, sizeof(entry), "%.*s", (int)strcspn(at, "}") + 1, at);
 	snprintf(text, sizeof(text), "{\"version\":1,\"pools\":[],\"tenants\":[%s,%s]}", entry,
 		 entry);
 	load_text(text);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	snprintf(
 		text, sizeof(text),
 		"{\"version\":1,\"pools\":[{\"id\":20,\"class\":0,\"gpu\":0,\"pid\":0,\"start\":0}],"
 		"\"tenants\":[%s]}",
 		entry);
 	load_text(text);
-	assert_int_equal(cot_tenant_count(&stage), 0);
-	assert_non_null(cot_pool_find(&stage, 20));
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
+	assert_non_null(cot_roster_pool(&stage.roster, 20));
 }
 
 static void test_next_id(void **state)
@@ -378,7 +378,7 @@ static void test_next_id(void **state)
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
 		load_text(cases[i].text);
-		assert_int_equal(cot_ids_new(&stage), cases[i].id);
+		assert_int_equal(cot_roster_new_id(&stage.roster), cases[i].id);
 	}
 }
 
@@ -404,19 +404,20 @@ static void test_environments(void **state)
 
 	(void)state;
 	t->weight = 55;
-	cot_state_save(&stage);
-	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s/gpu1-batch/pipe", stage.runtime);
+	cot_state_save(&stage.roster);
+	snprintf(pipe, sizeof(pipe), "CUDA_MPS_PIPE_DIRECTORY=%s/gpu1-batch/pipe",
+		 stage.basis.runtime);
 	(void)life_process(pool_env);
 	other = life_process(env);
 	life_end(first);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
-	assert_int_equal(cot_tenant_count(&stage), 2);
-	t = cot_tenant_find(&stage, 30);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 2);
+	t = cot_roster_tenant(&stage.roster, 30);
 	assert_non_null(t);
 	assert_int_equal(t->weight, 55);
 	assert_int_equal(t->watch.pid, heir);
-	t = cot_tenant_find(&stage, 31);
+	t = cot_roster_tenant(&stage.roster, 31);
 	assert_non_null(t);
 	assert_int_equal(t->watch.pid, other);
 	assert_int_equal(t->cls, COT_CLASS_LATENCY);
@@ -432,12 +433,12 @@ static void test_environments(void **state)
 	assert_int_equal(t->pool->gpu, 1);
 	assert_false(t->solo);
 	assert_int_equal(t->pool->n_tenants, 1);
-	assert_int_equal(cot_ids_new(&stage), 32);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 32);
 	life_end(heir);
 	life_end(other);
 	life_next_daemon();
-	assert_int_equal(cot_state_load(&stage, NULL), 0);
-	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 }
 
 int main(void)

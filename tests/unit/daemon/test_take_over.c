@@ -44,7 +44,7 @@ static void test_taken_over(void **state)
 	assert_int_equal(t->gpu_mask, 3);
 	assert_int_equal(t->watch.pid, pid);
 	assert_true(t->solo && !t->by_itself && !t->gpu_unknown);
-	assert_int_equal(stage.next_id, 78);
+	assert_int_equal(stage.roster.next_id, 78);
 	life_end(pid);
 }
 
@@ -52,7 +52,7 @@ static void test_taken_over(void **state)
 static void test_taken_over_in_a_pool(void **state)
 {
 	const uid_t uid = getuid() ? getuid() : OTHER;
-	struct pool *p = cot_pool_get(&stage, COT_CLASS_BATCH, false, 0);
+	struct pool *p = cot_pool_get(&stage.roster, COT_CLASS_BATCH, false, 0);
 	char pipe[COT_PATH_TEXT_MAX + 32];
 	const char *env[] = {"COTENANT_TENANT=77", "COTENANT_CLASS=batch", pipe, NULL};
 	struct cot_msg_hello m = hello_of(78);
@@ -67,8 +67,8 @@ static void test_taken_over_in_a_pool(void **state)
 	assert_ptr_equal(say_hello_as(pid, uid, 77, true)->pool, p);
 	assert_int_equal(p->n_tenants, 1);
 	life_end(pid);
-	stage.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 2};
-	stage.account.own = STRANGER;
+	stage.basis.account.limits[COT_ACCOUNT_PROGRAMS] = (struct cot_account_limit){4, 2};
+	stage.basis.account.own = STRANGER;
 	env[0] = "COTENANT_TENANT=78";
 	pid = life_process_of(uid, env);
 	c = enter(uid, &fd);

@@ -16,7 +16,7 @@ static struct tenant *program(uint32_t id, pid_t pid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage, id, getuid(), true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster, id, getuid(), true, &t), 0);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
 	t->weight = 100;
 	t->gpu_mask = 1;
@@ -84,24 +84,24 @@ static void test_find(void **state)
 	(void)state;
 	cot_tenant_set_name(a, "one");
 	cot_tenant_set_name(b, "two");
-	assert_ptr_equal(cot_tenant_find(&stage, 20), a);
-	assert_null(cot_tenant_find(&stage, 22));
-	assert_null(cot_tenant_find(&stage, 0));
-	assert_ptr_equal(cot_tenant_find_name(&stage, "two", getuid(), &n), b);
+	assert_ptr_equal(cot_roster_tenant(&stage.roster, 20), a);
+	assert_null(cot_roster_tenant(&stage.roster, 22));
+	assert_null(cot_roster_tenant(&stage.roster, 0));
+	assert_ptr_equal(cot_tenant_find_name(&stage.roster, "two", getuid(), &n), b);
 	assert_int_equal(n, 1);
-	assert_null(cot_tenant_find_name(&stage, "three", getuid(), &n));
+	assert_null(cot_tenant_find_name(&stage.roster, "three", getuid(), &n));
 	assert_int_equal(n, 0);
 	cot_tenant_set_name(b, "one");
-	(void)cot_tenant_find_name(&stage, "one", getuid(), &n);
+	(void)cot_tenant_find_name(&stage.roster, "one", getuid(), &n);
 	assert_int_equal(n, 2);
-	(void)cot_tenant_find_name(&stage, "one", 4242, &n);
+	(void)cot_tenant_find_name(&stage.roster, "one", 4242, &n);
 	assert_int_equal(n, 2);
 	b->uid = 4242; /* one's own goes before */
-	assert_ptr_equal(cot_tenant_find_name(&stage, "one", getuid(), &n), a);
+	assert_ptr_equal(cot_tenant_find_name(&stage.roster, "one", getuid(), &n), a);
 	assert_int_equal(n, 1);
-	assert_ptr_equal(cot_tenant_find_name(&stage, "one", 4242, &n), b);
+	assert_ptr_equal(cot_tenant_find_name(&stage.roster, "one", 4242, &n), b);
 	assert_int_equal(n, 1);
-	assert_int_equal(cot_tenant_count(&stage), 2);
+	assert_int_equal(cot_tenant_count(&stage.roster), 2);
 }
 
 /* ---- watching ---- */
@@ -114,7 +114,7 @@ static void ended(struct cot_source *source, uint32_t events)
 
 	(void)events;
 	n_ends++;
-	cot_watch_stop(&stage, watch);
+	cot_watch_stop(&stage.basis.watches, watch);
 }
 
 static bool has_ended(void)
@@ -129,11 +129,11 @@ static void test_watch(void **state)
 
 	(void)state;
 	n_ends = 0;
-	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), 0);
+	assert_int_equal(cot_watch_start(&stage.basis.watches, &watch, pid, ended), 0);
 	assert_int_equal(watch.pid, pid);
 	assert_int_equal(watch.start_time, cot_process_start_time(pid));
 	assert_true(cot_watch_is_alive(&watch));
-	assert_true(cot_watch_improve(&stage, &watch));
+	assert_true(cot_watch_improve(&stage.basis.watches, &watch));
 	life_run(30);
 	assert_int_equal(n_ends, 0);
 	assert_int_equal(cot_process_parent(pid), getpid());
@@ -143,7 +143,7 @@ static void test_watch(void **state)
 	assert_int_equal(watch.pid, 0);
 	assert_int_equal(watch.source.fd, -1);
 	assert_false(cot_watch_is_alive(&watch));
-	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), -ESRCH);
+	assert_int_equal(cot_watch_start(&stage.basis.watches, &watch, pid, ended), -ESRCH);
 	assert_int_equal(watch.pid, 0);
 	assert_int_equal(cot_process_start_time(pid), 0);
 	assert_int_equal(cot_process_parent(pid), 0);
@@ -160,8 +160,8 @@ static void test_watch_ended_child(void **state)
 	n_ends = 0;
 	(void)kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), -ESRCH);
-	assert_int_equal(cot_watch_start_child(&stage, &watch, pid, ended), 0);
+	assert_int_equal(cot_watch_start(&stage.basis.watches, &watch, pid, ended), -ESRCH);
+	assert_int_equal(cot_watch_start_child(&stage.basis.watches, &watch, pid, ended), 0);
 	assert_int_equal(n_ends, 0);
 	assert_int_equal(watch.pid, pid);
 	assert_false(cot_watch_is_alive(&watch));
@@ -183,24 +183,24 @@ static void test_watch_without_pidfd(void **state)
 	watch.start_time++;
 	assert_false(cot_watch_is_alive(&watch));
 	watch.start_time--;
-	assert_true(cot_watch_improve(&stage, &watch));
+	assert_true(cot_watch_improve(&stage.basis.watches, &watch));
 	assert_true(watch.source.fd >= 0);
-	assert_false(cot_watch_reap(&stage, &watch)); /* the loop tells of its end */
+	assert_false(cot_watch_reap(&stage.basis.watches, &watch)); /* the loop tells of its end */
 	assert_int_equal(n_ends, 0);
 	life_end(pid);
 	life_until(has_ended);
 	watch = (struct watch){.source = {.fd = -1, .ready = ended}, .pid = pid, .start_time = 1};
-	assert_false(cot_watch_improve(&stage, &watch));
-	assert_false(cot_watch_reap(&stage, &watch));
+	assert_false(cot_watch_improve(&stage.basis.watches, &watch));
+	assert_false(cot_watch_reap(&stage.basis.watches, &watch));
 	assert_int_equal(n_ends, 2);
 }
 
 /* The loop takes no descriptor now. */
 static int break_loop(void)
 {
-	int was = stage.loop.epoll_fd;
+	int was = stage.basis.loop.epoll_fd;
 
-	stage.loop.epoll_fd = -1;
+	stage.basis.loop.epoll_fd = -1;
 	return was;
 }
 
@@ -216,31 +216,31 @@ static void test_poll(void **state)
 
 	(void)state;
 	was = break_loop();
-	assert_int_equal(cot_watch_start(&stage, &watch, pid, ended), 0);
+	assert_int_equal(cot_watch_start(&stage.basis.watches, &watch, pid, ended), 0);
 	assert_int_equal(watch.pid, pid);
 	assert_int_equal(watch.source.fd, -1);
-	assert_false(cot_watch_improve(&stage, &watch));
-	assert_true(cot_watch_reap(&stage, &watch));
+	assert_false(cot_watch_improve(&stage.basis.watches, &watch));
+	assert_true(cot_watch_reap(&stage.basis.watches, &watch));
 	assert_int_equal(count_fds(), n);
-	assert_true(stage.poll.armed);
-	assert_in_range(stage.poll.due_ns, now_ns + 500 * COT_NS_PER_MS,
+	assert_true(stage.basis.watches.poll.armed);
+	assert_in_range(stage.basis.watches.poll.due_ns, now_ns + 500 * COT_NS_PER_MS,
 			cot_now_ns() + 500 * COT_NS_PER_MS);
-	now_ns = stage.poll.due_ns;
+	now_ns = stage.basis.watches.poll.due_ns;
 	assert_int_equal(cot_tenant_watch(t, other, cot_process_start_time(other)), 0);
-	assert_int_equal(stage.poll.due_ns, now_ns); /* it goes on as it was */
-	cot_timer_clear(&stage.poll);
-	stage.poll.fire(&stage.poll, 1000);
-	assert_int_equal(stage.poll.due_ns, 1000 + 500 * COT_NS_PER_MS);
+	assert_int_equal(stage.basis.watches.poll.due_ns, now_ns); /* it goes on as it was */
+	cot_timer_clear(&stage.basis.watches.poll);
+	stage.basis.watches.poll.fire(&stage.basis.watches.poll, 1000);
+	assert_int_equal(stage.basis.watches.poll.due_ns, 1000 + 500 * COT_NS_PER_MS);
 	assert_int_equal(t->watch.pid, other);
 	life_end(other);
-	stage.poll.fire(&stage.poll, 1000);
+	stage.basis.watches.poll.fire(&stage.basis.watches.poll, 1000);
 	assert_int_equal(t->watch.pid, 0);
 	assert_int_equal(t->search, SEARCH_RUNNING);
-	stage.loop.epoll_fd = was;
-	cot_timer_clear(&stage.poll);
-	stage.poll.fire(&stage.poll, 1000);
-	assert_false(stage.poll.armed); /* there is nothing left to look after */
-	cot_watch_stop(&stage, &watch);
+	stage.basis.loop.epoll_fd = was;
+	cot_timer_clear(&stage.basis.watches.poll);
+	stage.basis.watches.poll.fire(&stage.basis.watches.poll, 1000);
+	assert_false(stage.basis.watches.poll.armed); /* there is nothing left to look after */
+	cot_watch_stop(&stage.basis.watches, &watch);
 }
 
 static void test_watch_peer(void **state)
@@ -252,12 +252,12 @@ static void test_watch_peer(void **state)
 	int was;
 
 	(void)state;
-	cot_watch_stop(&stage, &t->watch);
+	cot_watch_stop(&stage.basis.watches, &t->watch);
 	n = count_fds();
 	assert_int_equal(cot_tenant_watch_peer(t, &c), 0);
 	assert_int_equal(t->watch.pid, pid);
 	assert_int_equal(t->watch.start_time, c.start_time);
-	cot_watch_stop(&stage, &t->watch);
+	cot_watch_stop(&stage.basis.watches, &t->watch);
 	c.start_time++;
 	assert_int_equal(cot_tenant_watch_peer(t, &c), -ESRCH);
 	assert_int_equal(t->watch.pid, 0);
@@ -269,10 +269,10 @@ static void test_watch_peer(void **state)
 	assert_int_equal(t->watch.pid, pid);
 	assert_int_equal(t->watch.start_time, 77);
 	assert_int_not_equal(t->watch.source.fd, c.pidfd);
-	cot_watch_stop(&stage, &t->watch);
+	cot_watch_stop(&stage.basis.watches, &t->watch);
 	was = break_loop();
 	assert_true(cot_tenant_watch_peer(t, &c) < 0);
-	stage.loop.epoll_fd = was;
+	stage.basis.loop.epoll_fd = was;
 	assert_int_equal(t->watch.pid, 0);
 	assert_int_equal(t->watch.source.fd, -1);
 	life_end(pid);
@@ -309,27 +309,27 @@ static void test_watch_another(void **state)
 	struct tenant *t = program(20, pid);
 
 	(void)state;
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid) + 1), -ESRCH);
 	assert_int_equal(t->watch.pid, 0);
-	assert_false(stage.state_dirty);
+	assert_false(stage.roster.state.dirty);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
 	assert_int_equal(t->watch.pid, pid);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 }
 
 /* ---- the end ---- */
 
 static bool is_empty(void)
 {
-	return !cot_tenant_count(&stage);
+	return !cot_tenant_count(&stage.roster);
 }
 
 static pid_t heir;
 
 static bool is_inherited(void)
 {
-	struct tenant *t = cot_tenant_find(&stage, 20);
+	struct tenant *t = cot_roster_tenant(&stage.roster, 20);
 
 	return t && t->watch.pid == heir && t->search == SEARCH_SETTLED;
 }
@@ -349,9 +349,9 @@ static void test_heir(void **state)
 	life_end(heir);
 	life_until(is_empty);
 	assert_non_null(strstr(stage_log(), "ended"));
-	assert_true(stage.state_dirty);
-	assert_int_equal(stage.outlive.child.pid, 0);
-	assert_false(stage.outlive.timer.armed);
+	assert_true(stage.roster.state.dirty);
+	assert_int_equal(stage.roster.outlive.child.pid, 0);
+	assert_false(stage.roster.outlive.timer.armed);
 }
 
 /* Of several it is the oldest, which lives longest. */
@@ -370,12 +370,12 @@ static void test_oldest(void **state)
 
 static bool is_not_watched(void)
 {
-	return !cot_tenant_find(&stage, 20)->watch.pid;
+	return !cot_roster_tenant(&stage.roster, 20)->watch.pid;
 }
 
 static bool is_settled(void)
 {
-	return cot_tenant_find(&stage, 20)->search == SEARCH_SETTLED;
+	return cot_roster_tenant(&stage.roster, 20)->search == SEARCH_SETTLED;
 }
 
 static void test_connection_keeps(void **state)
@@ -387,11 +387,11 @@ static void test_connection_keeps(void **state)
 	t->n_conns = 1;
 	life_end(pid);
 	life_until(is_not_watched);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	assert_int_equal(t->search, SEARCH_SETTLED);
 	t->n_conns = 0;
 	cot_tenant_check(t);
-	assert_int_equal(cot_tenant_count(&stage), 1); /* it is looked for */
+	assert_int_equal(cot_tenant_count(&stage.roster), 1); /* it is looked for */
 	life_until(is_empty);
 }
 
@@ -407,7 +407,7 @@ static void test_connection_comes(void **state)
 	assert_int_equal(t->search, SEARCH_RUNNING);
 	t->n_conns = 1;
 	life_until(is_settled);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 }
 
 static void test_by_itself(void **state)
@@ -421,10 +421,10 @@ static void test_by_itself(void **state)
 	t->by_itself = true;
 	t->had_groups = true;
 	cot_tenant_check(t);
-	assert_int_equal(cot_tenant_count(&stage), 1);
+	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	life_end(pid);
 	cot_tenant_check(t);
-	assert_int_equal(cot_tenant_count(&stage), 0);
+	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 }
 
 static void test_many_ends(void **state)
@@ -450,9 +450,9 @@ static void test_leaves_pool(void **state)
 	struct tenant *t;
 
 	(void)state;
-	p = cot_pool_take(&stage, 3, COT_CLASS_BATCH, false, 0);
+	p = cot_pool_take(&stage.roster, 3, COT_CLASS_BATCH, false, 0);
 	cot_pool_adopt(p, control, cot_process_start_time(control));
-	assert_int_equal(cot_tenant_restore(&stage, 20, 4242, true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster, 20, 4242, true, &t), 0);
 	t->pool = p;
 	t->weight = 100;
 	t->gpu_mask = 1;
@@ -461,12 +461,12 @@ static void test_leaves_pool(void **state)
 	assert_int_equal(p->n_tenants, 1);
 	assert_int_equal(p->uid, 4242);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
-	stage.state_dirty = false;
+	stage.roster.state.dirty = false;
 	cot_tenant_end(t);
 	assert_int_equal(p->n_tenants, 0);
 	assert_string_equal(p->ended, "gone");
-	assert_true(stage.state_dirty);
-	assert_null(cot_sched_entity(cot_host_sched(stage.host), 20));
+	assert_true(stage.roster.state.dirty);
+	assert_null(cot_sched_entity(cot_host_sched(stage.basis.host), 20));
 }
 
 static void test_exit_idle(void **state)
@@ -475,22 +475,22 @@ static void test_exit_idle(void **state)
 	uint64_t now_ns = cot_now_ns();
 
 	(void)state;
-	stage.exit_idle_s = 7;
+	stage.roster.exit_idle_s = 7;
 	cot_tenant_end(t);
-	assert_false(stage.idle.armed);
+	assert_false(stage.roster.idle.armed);
 	cot_tenant_end(u);
-	assert_true(stage.idle.armed);
-	assert_in_range(stage.idle.due_ns, now_ns + 7 * COT_NS_PER_S,
+	assert_true(stage.roster.idle.armed);
+	assert_in_range(stage.roster.idle.due_ns, now_ns + 7 * COT_NS_PER_S,
 			cot_now_ns() + 7 * COT_NS_PER_S);
 	(void)program(22, life_process(NULL));
-	assert_false(stage.idle.armed);
+	assert_false(stage.roster.idle.armed);
 }
 
 /* ---- what the core is told ---- */
 
 static enum cot_activity activity(uint32_t id)
 {
-	return cot_sched_entity(cot_host_sched(stage.host), id)->activity;
+	return cot_sched_entity(cot_host_sched(stage.basis.host), id)->activity;
 }
 
 /* Stopped by a signal and late with an answer: it counts as idle until it goes on. */
@@ -498,54 +498,59 @@ static void test_stops(void **state)
 {
 	pid_t pid = life_process(NULL), other = life_process(NULL);
 	struct tenant *t = program(20, pid), *u = program(21, other);
-	struct conn *a = &stage.conns[0], *b = &stage.conns[1], *c = &stage.conns[2];
+	struct conn *a = &stage.conns.all[0], *b = &stage.conns.all[1], *c = &stage.conns.all[2];
 
 	(void)state;
-	*a = (struct conn){.d = &stage, .source = {.fd = 0}, .pid = pid, .tenant = t};
+	*a = (struct conn){.basis = &stage.basis,
+			   .in = &stage.conns,
+			   .source = {.fd = 0},
+			   .pid = pid,
+			   .tenant = t};
 	*b = *c = *a;
 	b->pid = c->pid = other;
 	c->tenant = u;
 	a->settled = b->settled = c->settled = true;
 	cot_tenant_update(t);
 	a->late = b->late = c->late = true;
-	cot_tenant_check_stops(&stage.stops, cot_now_ns());
+	cot_tenant_check_stops(&stage.roster.stops, cot_now_ns());
 	assert_false(t->stopped || u->stopped || a->late || c->late);
-	assert_false(stage.stops.armed);
+	assert_false(stage.roster.stops.armed);
 	assert_int_equal(kill(pid, SIGSTOP), 0);
 	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
 	a->late = b->late = true;
-	cot_tenant_check_stops(&stage.stops, cot_now_ns());
+	cot_tenant_check_stops(&stage.roster.stops, cot_now_ns());
 	assert_false(t->stopped); /* its other process is not */
 	assert_int_equal(kill(other, SIGSTOP), 0);
 	assert_int_equal(waitpid(other, NULL, WUNTRACED), other);
 	a->late = b->late = true;
-	cot_tenant_check_stops(&stage.stops, 1000);
+	cot_tenant_check_stops(&stage.roster.stops, 1000);
 	assert_true(t->stopped);
 	assert_false(u->stopped); /* it was not late */
 	assert_int_equal(activity(20), COT_ACTIVITY_IDLE);
-	assert_true(stage.stops.armed);
-	assert_int_equal(stage.stops.due_ns, 1000 + 200 * COT_NS_PER_MS);
+	assert_true(stage.roster.stops.armed);
+	assert_int_equal(stage.roster.stops.due_ns, 1000 + 200 * COT_NS_PER_MS);
 	assert_non_null(strstr(stage_log(), "was stopped by a signal"));
-	cot_timer_clear(&stage.stops);
+	cot_timer_clear(&stage.roster.stops);
 	b->late = false; /* it has answered */
-	cot_tenant_check_stops(&stage.stops, cot_now_ns());
+	cot_tenant_check_stops(&stage.roster.stops, cot_now_ns());
 	assert_false(t->stopped);
 	assert_int_equal(activity(20), COT_ACTIVITY_UNKNOWN);
 	assert_non_null(strstr(stage_log(), "goes on"));
-	assert_false(stage.stops.armed);
+	assert_false(stage.roster.stops.armed);
 }
 
 static void test_update(void **state)
 {
 	struct tenant *t = program(20, life_process(NULL));
-	struct conn *c = &stage.conns[5];
+	struct conn *c = &stage.conns.all[5];
 
 	(void)state;
-	*c = (struct conn){.d = &stage, .source = {.fd = 0}, .tenant = t};
-	stage.state_dirty = false;
+	*c = (struct conn){
+		.basis = &stage.basis, .in = &stage.conns, .source = {.fd = 0}, .tenant = t};
+	stage.roster.state.dirty = false;
 	cot_tenant_update(t);
 	assert_false(t->ready);
-	assert_true(stage.state_dirty);
+	assert_true(stage.roster.state.dirty);
 	c->settled = true;
 	t->cls = COT_CLASS_LATENCY;
 	cot_tenant_update(t);

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/ids.h"
 #include "daemon/lock.h"
 #include "whole_stage.h"
 
@@ -25,18 +24,19 @@ static void test_begins(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/run", folder);
-	assert_string_equal(stage.runtime, path);
+	assert_string_equal(stage.basis.runtime, path);
 	assert_int_equal(mode_of(path), 0700);
 	snprintf(path, sizeof(path), "%s/run/cotenantd.sock", folder);
-	assert_string_equal(stage.socket_path, path);
+	assert_string_equal(stage.basis.socket_path, path);
 	assert_int_equal(mode_of(path), 0600);
-	assert_string_equal(stage.library, "/bin/sh");
-	assert_int_equal(stage.gpus.n, 2);
-	assert_int_equal(stage.next_id, 1);
-	assert_int_equal(stage.account.own, geteuid());
+	assert_string_equal(stage.basis.library, "/bin/sh");
+	assert_int_equal(stage.basis.gpus.n, 2);
+	assert_int_equal(stage.roster.next_id, 1);
+	assert_int_equal(stage.basis.account.own, geteuid());
 	assert_string_equal(stage_log(), "");
 	assert_string_equal(notes(), "");
-	assert_int_equal(cot_sched_wanted_policy(cot_host_sched(stage.host)), stage.config.policy);
+	assert_int_equal(cot_sched_wanted_policy(cot_host_sched(stage.basis.host)),
+			 stage.basis.config.policy);
 }
 
 static void test_one_at_a_time(void **state)
@@ -46,7 +46,7 @@ static void test_one_at_a_time(void **state)
 	char why[128];
 
 	(void)state;
-	cot_config_default(&second.config);
+	cot_config_default(&second.basis.config);
 	second.lock_fd = -1;
 	assert_int_equal(cot_daemon_begin(&second, &err), -EALREADY);
 	snprintf(why, sizeof(why), "another cotenantd serves %s/run already", folder);
@@ -150,12 +150,12 @@ static void test_without(void **state)
 	assert_int_equal(whole_setup(state), 0);
 	cot_daemon_end(&stage);
 	(void)close(stage.lock_fd);
-	(void)close(stage.spare_fd);
+	(void)close(stage.server.spare_fd);
 	(void)close(stage.signals.fd);
 	(void)stage_log();
 	assert_int_equal(setenv("COTENANT_LIBRARY", "/none", 1), 0);
 	assert_int_equal(cot_daemon_begin(&stage, NULL), 0);
-	assert_string_equal(stage.library, "");
+	assert_string_equal(stage.basis.library, "");
 	snprintf(why, sizeof(why), ": pools will have no slices\n");
 	assert_non_null(strstr(stage_log(), why));
 }
@@ -167,15 +167,15 @@ static void expect_no_begin(const char *runtime, int rc, const char *why)
 	struct cot_error err = {{0}};
 
 	memset(&other, 0, sizeof(other));
-	other.lock_fd = other.spare_fd = other.listener.fd = other.signals.fd = -1;
-	cot_config_default(&other.config);
+	other.lock_fd = other.server.spare_fd = other.server.listener.fd = other.signals.fd = -1;
+	cot_config_default(&other.basis.config);
 	assert_int_equal(setenv("COTENANT_RUNTIME_DIR", runtime, 1), 0);
 	assert_int_equal(cot_daemon_begin(&other, &err), rc);
 	assert_string_equal(err.text, why);
-	if (other.host) /* then it has come as far as its server */
+	if (other.basis.host) /* then it has come as far as its server */
 		cot_daemon_end(&other);
-	if (other.spare_fd >= 0)
-		(void)close(other.spare_fd);
+	if (other.server.spare_fd >= 0)
+		(void)close(other.server.spare_fd);
 	if (other.signals.fd >= 0)
 		(void)close(other.signals.fd);
 	if (other.lock_fd >= 0)
@@ -217,31 +217,31 @@ static void test_cannot_begin(void **state)
 
 static void test_numbers(void **state)
 {
-	struct tenant *t = &stage.tenants[4];
-	struct pool *p = &stage.pools[2];
+	struct tenant *t = &stage.roster.tenants[4];
+	struct pool *p = &stage.roster.pools[2];
 
 	(void)state;
-	assert_int_equal(cot_ids_new(&stage), 1);
-	assert_int_equal(cot_ids_new(&stage), 2);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 1);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 2);
 	t->id = 3;
 	p->id = 4;
-	assert_int_equal(cot_ids_new(&stage), 5);
-	cot_ids_old(&stage, 5);
-	assert_int_equal(stage.next_id, 6);
-	cot_ids_old(&stage, 6);
-	assert_int_equal(stage.next_id, 7);
-	cot_ids_old(&stage, INT32_MAX);
-	assert_int_equal(stage.next_id, 7);
-	cot_ids_old(&stage, INT32_MAX - 1);
-	assert_int_equal(stage.next_id, INT32_MAX);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 5);
+	cot_roster_old_id(&stage.roster, 5);
+	assert_int_equal(stage.roster.next_id, 6);
+	cot_roster_old_id(&stage.roster, 6);
+	assert_int_equal(stage.roster.next_id, 7);
+	cot_roster_old_id(&stage.roster, INT32_MAX);
+	assert_int_equal(stage.roster.next_id, 7);
+	cot_roster_old_id(&stage.roster, INT32_MAX - 1);
+	assert_int_equal(stage.roster.next_id, INT32_MAX);
 	/* From the last one on they begin again. */
-	assert_int_equal(cot_ids_new(&stage), INT32_MAX);
-	assert_int_equal(stage.next_id, 1);
-	stage.next_id = (uint32_t)INT32_MAX + 1;
+	assert_int_equal(cot_roster_new_id(&stage.roster), INT32_MAX);
+	assert_int_equal(stage.roster.next_id, 1);
+	stage.roster.next_id = (uint32_t)INT32_MAX + 1;
 	t->id = 1;
-	assert_int_equal(cot_ids_new(&stage), 2);
-	stage.next_id = 0;
-	assert_int_equal(cot_ids_new(&stage), 2);
+	assert_int_equal(cot_roster_new_id(&stage.roster), 2);
+	stage.roster.next_id = 0;
+	assert_int_equal(cot_roster_new_id(&stage.roster), 2);
 	t->id = p->id = 0;
 }
 
@@ -268,7 +268,7 @@ static void test_config_file(void **state)
 
 static const char *policy(void)
 {
-	return cot_sched_wanted_policy(cot_host_sched(stage.host))->name;
+	return cot_sched_wanted_policy(cot_host_sched(stage.basis.host))->name;
 }
 
 static void test_reload(void **state)
@@ -281,13 +281,13 @@ static void test_reload(void **state)
 	assert_int_equal(kill(getpid(), SIGHUP), 0);
 	serve(1);
 	snprintf(line, sizeof(line), ": read %s again: policy pools -> timeslice, by ",
-		 stage.config_path);
+		 stage.basis.config_path);
 	assert_non_null(strstr(stage_log(), line));
 	assert_string_equal(notes(), "RELOADING=1 READY=1");
 	assert_string_equal(policy(), "timeslice");
-	assert_string_equal(stage.config.policy->name, "timeslice");
-	assert_int_equal(mode_of(stage.socket_path), 0666);
-	assert_int_equal(mode_of(stage.runtime), 0755);
+	assert_string_equal(stage.basis.config.policy->name, "timeslice");
+	assert_int_equal(mode_of(stage.basis.socket_path), 0666);
+	assert_int_equal(mode_of(stage.basis.runtime), 0755);
 	/* A wrong one changes nothing. */
 	write_config("schema: cotenantd/1\npolicy: no-such-policy\n");
 	assert_int_equal(kill(getpid(), SIGHUP), 0);
@@ -295,25 +295,25 @@ static void test_reload(void **state)
 	assert_non_null(strstr(stage_log(), " ERROR cotenantd["));
 	assert_string_equal(notes(), "RELOADING=1 READY=1");
 	assert_string_equal(policy(), "timeslice");
-	assert_string_equal(stage.config.policy->name, "timeslice");
-	assert_true(stage.config.other_users);
+	assert_string_equal(stage.basis.config.policy->name, "timeslice");
+	assert_true(stage.basis.config.other_users);
 	/* Without MPS programs take turns, whatever pools are wished for. */
-	stage.mps_failed = true;
+	stage.roster.mps_failed = true;
 	write_config("schema: cotenantd/1\npolicy: pools\n");
 	assert_int_equal(kill(getpid(), SIGHUP), 0);
 	serve(1);
 	assert_string_equal(policy(), "rotate");
-	assert_string_equal(stage.config.policy->name, "pools");
+	assert_string_equal(stage.basis.config.policy->name, "pools");
 	write_config("schema: cotenantd/1\npolicy: timeslice\n");
 	assert_int_equal(kill(getpid(), SIGHUP), 0);
 	serve(1);
 	assert_string_equal(policy(), "timeslice");
-	stage.mps_failed = false;
+	stage.roster.mps_failed = false;
 	write_config("schema: cotenantd/1\npolicy: pools\n");
 	assert_int_equal(kill(getpid(), SIGHUP), 0);
 	serve(1);
 	assert_string_equal(policy(), "pools");
-	assert_false(stage.stopping);
+	assert_false(stage.basis.stopping);
 }
 
 /* ---- the service manager ---- */

@@ -44,7 +44,7 @@ const char *notes(void)
 
 void write_config(const char *text)
 {
-	FILE *f = fopen(stage.config_path, "we");
+	FILE *f = fopen(stage.basis.config_path, "we");
 
 	assert_non_null(f);
 	(void)fputs(text, f);
@@ -59,7 +59,7 @@ int whole_setup(void **state)
 
 	if (stage_setup(state) < 0)
 		return -1;
-	cot_loop_finish(&stage.loop);
+	cot_loop_finish(&stage.basis.loop);
 	memset(&stage, 0, sizeof(stage));
 	snprintf(folder, sizeof(folder), P_tmpdir "/cot-whole-XXXXXX");
 	assert_non_null(mkdtemp(folder));
@@ -69,10 +69,10 @@ int whole_setup(void **state)
 	assert_int_equal(setenv("COTENANT_RUNTIME_DIR", path, 1), 0);
 	assert_int_equal(setenv("COTENANT_GPUS", "2", 1), 0);
 	assert_int_equal(setenv("COTENANT_LIBRARY", "/bin/sh", 1), 0);
-	snprintf(stage.config_path, sizeof(stage.config_path), "%s/conf", folder);
-	stage.lock_fd = stage.spare_fd = stage.listener.fd = stage.signals.fd = -1;
-	cot_config_default(&stage.config);
-	stage.config.use_mps = stage.config.other_users = false;
+	snprintf(stage.basis.config_path, sizeof(stage.basis.config_path), "%s/conf", folder);
+	stage.lock_fd = stage.server.spare_fd = stage.server.listener.fd = stage.signals.fd = -1;
+	cot_config_default(&stage.basis.config);
+	stage.basis.config.use_mps = stage.basis.config.other_users = false;
 	n_peers = 0;
 	if (cot_daemon_begin(&stage, &err) < 0)
 		fail_msg("%s", err.text);
@@ -87,12 +87,12 @@ int whole_teardown(void **state)
 	while (n_peers)
 		(void)close(peers[--n_peers]);
 	cot_daemon_end(&stage);
-	assert_int_equal(access(stage.socket_path, F_OK), -1);
+	assert_int_equal(access(stage.basis.socket_path, F_OK), -1);
 	(void)close(stage.signals.fd);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_UNBLOCK, &all, NULL);
 	(void)close(stage.lock_fd);
-	(void)close(stage.spare_fd);
+	(void)close(stage.server.spare_fd);
 	(void)close(notified);
 	notified = -1;
 	(void)unsetenv("COTENANT_RUNTIME_DIR");
@@ -110,7 +110,7 @@ static void end_wait(struct cot_timer *timer, uint64_t now_ns)
 {
 	(void)timer;
 	(void)now_ns;
-	too_late = stage.loop.quit = true;
+	too_late = stage.basis.loop.quit = true;
 }
 
 /* Whether the loop ends by itself, in that time. */
@@ -118,9 +118,9 @@ bool ends_within(uint64_t ns)
 {
 	struct cot_timer end = {.fire = end_wait};
 
-	too_late = stage.loop.quit = false;
-	cot_timer_set(&stage.loop, &end, cot_now_ns() + ns);
-	assert_int_equal(cot_loop_run(&stage.loop), 0);
+	too_late = stage.basis.loop.quit = false;
+	cot_timer_set(&stage.basis.loop, &end, cot_now_ns() + ns);
+	assert_int_equal(cot_loop_run(&stage.basis.loop), 0);
 	cot_timer_clear(&end);
 	return !too_late;
 }
