@@ -157,11 +157,6 @@ struct cot_ptx_operand cot_ptx_reg_operand(uint32_t reg)
 	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_REG, .reg = reg};
 }
 
-struct cot_ptx_operand cot_ptx_int_operand(int64_t imm)
-{
-	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_INT, .imm = imm};
-}
-
 struct cot_ptx_operand cot_ptx_var_operand(struct cot_ptx_var *var)
 {
 	return (struct cot_ptx_operand){.kind = COT_PTX_OPND_VAR, .var = var};

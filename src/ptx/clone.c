@@ -329,47 +329,6 @@ int cot_ptx_clone_func(struct cot_ptx_func *func, const char *name, struct cot_p
 
 /* ---- names and items ---- */
 
-/* A name in a text that cannot be changed. */
-static bool is_in_opaque(const struct cot_ptx_module *module, const char *name)
-{
-	const struct cot_ptx_item *item;
-
-	for (item = module->first; item; item = item->next) {
-		if (item->kind == COT_PTX_ITEM_FUNC && item->func->opaque &&
-		    strstr(item->func->text, name))
-			return true;
-		if (item->kind == COT_PTX_ITEM_OPAQUE && strstr(item->text, name))
-			return true;
-	}
-	return false;
-}
-
-int cot_ptx_rename_func(struct cot_ptx_func *func, const char *name, struct cot_error *err)
-{
-	struct cot_ptx_module *module = func->module;
-	const char *copy = cot_ptx_strdup(module, name), *old = func->name;
-	struct cot_ptx_item *item;
-	int r = check_free(module, name, err);
-
-	if (r)
-		return r;
-	if (func->opaque || is_in_opaque(module, old))
-		return cot_error_set(err, -EINVAL,
-				     "%s: cannot be renamed: a text that was not"
-				     " understood has its name",
-				     old);
-	if (!copy || cot_ptx_names_set(module->names, NULL, false, cot_ptx_str(copy),
-				       (struct cot_ptx_name){COT_PTX_NAME_FUNC, func}))
-		return cot_error_set(err, -ENOMEM, "%s: out of memory", old);
-	(void)cot_ptx_names_set(module->names, NULL, false, cot_ptx_str(old),
-				(struct cot_ptx_name){COT_PTX_NAME_FUNC, NULL});
-	for (item = module->first; item; item = item->next)
-		if (item->kind == COT_PTX_ITEM_FUNC && !strcmp(item->func->name, old))
-			item->func->name = copy;
-	func->name = copy;
-	return 0;
-}
-
 static void forget(struct cot_ptx_module *module, const char *name, const void *what)
 {
 	struct cot_ptx_name entry =
@@ -400,36 +359,4 @@ void cot_ptx_remove_item(struct cot_ptx_module *module, struct cot_ptx_item *ite
 	if (item->kind == COT_PTX_ITEM_OPAQUE ||
 	    (item->kind == COT_PTX_ITEM_FUNC && item->func->opaque))
 		module->n_opaque--;
-}
-
-static void strip_func(struct cot_ptx_func *func)
-{
-	struct cot_ptx_stmt *s, *next;
-
-	for (s = func->first; s; s = next) {
-		next = s->next;
-		if (s->kind == COT_PTX_STMT_LOC)
-			cot_ptx_unlink(func, s);
-	}
-}
-
-void cot_ptx_strip_debug(struct cot_ptx_module *module)
-{
-	const char *debug = strstr(module->target, ", debug");
-	struct cot_ptx_item *item, *next;
-
-	for (item = module->first; item; item = next) {
-		next = item->next;
-		if (item->kind == COT_PTX_ITEM_FUNC)
-			strip_func(item->func);
-		else if (item->kind == COT_PTX_ITEM_FILE || item->kind == COT_PTX_ITEM_SECTION)
-			cot_ptx_remove_item(module, item);
-	}
-	if (debug) {
-		const char *shorter = cot_arena_strndup(module->arena, module->target,
-							(size_t)(debug - module->target));
-
-		if (shorter)
-			module->target = shorter;
-	}
 }

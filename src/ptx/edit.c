@@ -102,25 +102,6 @@ int cot_ptx_copy_operands(struct cot_ptx_module *module, struct cot_ptx_operand 
 	return r;
 }
 
-int cot_ptx_copy_insn(struct cot_ptx_func *func, const struct cot_ptx_stmt *stmt,
-		      struct cot_ptx_stmt **ret_stmt)
-{
-	struct cot_ptx_stmt *s;
-	int r;
-
-	if (stmt->kind != COT_PTX_STMT_INSN)
-		return -EINVAL;
-	s = new_stmt(func, COT_PTX_STMT_INSN);
-	if (!s)
-		return -ENOMEM;
-	*s = *stmt;
-	s->prev = s->next = NULL;
-	r = cot_ptx_copy_operands(func->module, &s->insn.operands, s->insn.n_operands);
-	if (!r)
-		*ret_stmt = s;
-	return r;
-}
-
 /* ---- registers, labels, parameters ---- */
 
 int cot_ptx_new_reg(struct cot_ptx_func *func, enum cot_ptx_type type, const char *hint,
@@ -177,21 +158,6 @@ int cot_ptx_new_label(struct cot_ptx_func *func, const char *hint, struct cot_pt
 	return r;
 }
 
-int cot_ptx_insert_label(struct cot_ptx_func *func, struct cot_ptx_stmt *before,
-			 struct cot_ptx_label *label)
-{
-	struct cot_ptx_stmt *s;
-
-	if (label->stmt)
-		return -EINVAL;
-	s = new_stmt(func, COT_PTX_STMT_LABEL);
-	if (!s)
-		return -ENOMEM;
-	s->label = label;
-	cot_ptx_link(func, s, before);
-	return 0;
-}
-
 /* One more parameter in this declaration or definition. */
 static int add_one_param(struct cot_ptx_func *func, enum cot_ptx_type type, const char *name,
 			 struct cot_ptx_var **ret_var)
@@ -244,20 +210,4 @@ int cot_ptx_add_param(struct cot_ptx_func *func, enum cot_ptx_type type, const c
 		    !item->func->opaque)
 			r = add_one_param(item->func, type, name, &var);
 	return r;
-}
-
-/* ---- modifiers ---- */
-
-bool cot_ptx_replace_mod(struct cot_ptx_insn *insn, enum cot_ptx_mod from, enum cot_ptx_mod to)
-{
-	unsigned i;
-
-	for (i = 0; i < insn->n_mods; i++) {
-		if (insn->mods[i] != from)
-			continue;
-		insn->mods[i] = (uint16_t)to;
-		cot_ptx_decode_mods(insn);
-		return true;
-	}
-	return false;
 }

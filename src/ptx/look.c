@@ -35,17 +35,6 @@ struct cot_ptx_item *cot_ptx_item_of_func(const struct cot_ptx_func *func)
 	return NULL;
 }
 
-struct cot_ptx_item *cot_ptx_item_of_var(const struct cot_ptx_module *module,
-					 const struct cot_ptx_var *var)
-{
-	struct cot_ptx_item *item;
-
-	for (item = module->first; item; item = item->next)
-		if (item->kind == COT_PTX_ITEM_VAR && item->var == var)
-			return item;
-	return NULL;
-}
-
 /* ---- variables ---- */
 
 uint64_t cot_ptx_var_bytes(const struct cot_ptx_var *var)

@@ -403,12 +403,10 @@ int cot_ptx_new_reg(struct cot_ptx_func *func, enum cot_ptx_type type, const cha
 
 /*
  * A label with a name that is new in the module and ends with `hint`. It is placed by
- * cot_ptx_insert_label(), or by inserting a text in which a bound name is a label ("name:").
+ * inserting a text in which a bound name is a label ("name:").
  */
 int cot_ptx_new_label(struct cot_ptx_func *func, const char *hint,
 		      struct cot_ptx_label **ret_label);
-int cot_ptx_insert_label(struct cot_ptx_func *func, struct cot_ptx_stmt *before,
-			 struct cot_ptx_label *label);
 
 /* What a name in an inserted text means: a REG, INT, VAR, LABEL or FUNC. */
 struct cot_ptx_bind {
@@ -417,7 +415,6 @@ struct cot_ptx_bind {
 };
 
 struct cot_ptx_operand cot_ptx_reg_operand(uint32_t reg);
-struct cot_ptx_operand cot_ptx_int_operand(int64_t imm);
 struct cot_ptx_operand cot_ptx_var_operand(struct cot_ptx_var *var);
 struct cot_ptx_operand cot_ptx_func_operand(struct cot_ptx_func *func);
 struct cot_ptx_operand cot_ptx_label_operand(struct cot_ptx_label *label);
@@ -447,19 +444,12 @@ struct cot_ptx_stmt *cot_ptx_body_start(const struct cot_ptx_func *func);
 /* Takes a statement out of the list. Its registers and labels stay declared in the tables. */
 void cot_ptx_unlink(struct cot_ptx_func *func, struct cot_ptx_stmt *stmt);
 
-/* Puts a statement that was unlinked, or copied, before another (NULL: at the end). */
+/* Puts a statement that was unlinked before another (NULL: at the end). */
 void cot_ptx_link(struct cot_ptx_func *func, struct cot_ptx_stmt *stmt,
 		  struct cot_ptx_stmt *before);
 
-/* A copy of an INSN statement of the same function, with operands of its own; not linked. */
-int cot_ptx_copy_insn(struct cot_ptx_func *func, const struct cot_ptx_stmt *stmt,
-		      struct cot_ptx_stmt **ret_stmt);
-
 /* After insn->mods changed: brings types, space and vec up to date. */
 void cot_ptx_decode_mods(struct cot_ptx_insn *insn);
-
-/* Replaces the first modifier `from` by `to`; false when there is none. Decodes. */
-bool cot_ptx_replace_mod(struct cot_ptx_insn *insn, enum cot_ptx_mod from, enum cot_ptx_mod to);
 
 /* Adds a parameter after the last one; `name` is made new if it is taken. */
 int cot_ptx_add_param(struct cot_ptx_func *func, enum cot_ptx_type type, const char *name,
@@ -480,22 +470,11 @@ int cot_ptx_add_text(struct cot_ptx_module *module, struct cot_ptx_item *before,
 int cot_ptx_clone_func(struct cot_ptx_func *func, const char *name, struct cot_ptx_func **ret_func,
 		       struct cot_error *err);
 
-/*
- * Gives a function another name, its declarations too. -EEXIST when the name is taken, -EINVAL when
- * an opaque text has the old one in it.
- */
-int cot_ptx_rename_func(struct cot_ptx_func *func, const char *name, struct cot_error *err);
-
 /* Takes an item out of the module. Nothing may refer to it: cot_ptx_verify() would say so. */
 void cot_ptx_remove_item(struct cot_ptx_module *module, struct cot_ptx_item *item);
 
-/* The item of a function or a variable of the module; NULL. */
+/* The item of a function of the module; NULL. */
 struct cot_ptx_item *cot_ptx_item_of_func(const struct cot_ptx_func *func);
-struct cot_ptx_item *cot_ptx_item_of_var(const struct cot_ptx_module *module,
-					 const struct cot_ptx_var *var);
-
-/* Drops .loc, .file and .section, and the word "debug" from the target. */
-void cot_ptx_strip_debug(struct cot_ptx_module *module);
 
 /* A copy of a text that lives as long as the module; NULL when out of memory. */
 const char *cot_ptx_strdup(struct cot_ptx_module *module, const char *text);

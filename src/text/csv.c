@@ -246,32 +246,15 @@ int cot_csv_fill(const struct cot_csv *csv, uint32_t row, const struct cot_field
 	return 0;
 }
 
-static int fail_number(const struct cot_csv *csv, uint32_t row, uint32_t column, bool whole,
-		       double min, double max, struct cot_error *err)
-{
-	char expected[COT_NUMBER_EXPECTED_MAX];
-
-	return fail_expected(csv, row, column, cot_number_expected(whole, min, max, expected), err);
-}
-
-int cot_csv_u32(const struct cot_csv *csv, uint32_t row, uint32_t column, uint32_t min,
-		uint32_t max, uint32_t *ret_value, struct cot_error *err)
-{
-	uint64_t v;
-
-	if (!cot_number_u64(cot_csv_cell(csv, row, column), &v) || v < min || v > max)
-		return fail_number(csv, row, column, true, min, max, err);
-	*ret_value = (uint32_t)v;
-	return 0;
-}
-
 int cot_csv_double(const struct cot_csv *csv, uint32_t row, uint32_t column, double min, double max,
 		   double *ret_value, struct cot_error *err)
 {
+	char expected[COT_NUMBER_EXPECTED_MAX];
 	double v;
 
 	if (!cot_number_double(cot_csv_cell(csv, row, column), &v) || v < min || v > max)
-		return fail_number(csv, row, column, false, min, max, err);
+		return fail_expected(csv, row, column,
+				     cot_number_expected(false, min, max, expected), err);
 	*ret_value = v;
 	return 0;
 }

@@ -39,8 +39,6 @@ int cot_csv_need(const struct cot_csv *csv, const struct cot_field *fields, stru
 int cot_csv_fill(const struct cot_csv *csv, uint32_t row, const struct cot_field *fields, void *out,
 		 struct cot_error *err);
 /* The cell as a number within limits; -EINVAL with a sentence. */
-int cot_csv_u32(const struct cot_csv *csv, uint32_t row, uint32_t column, uint32_t min,
-		uint32_t max, uint32_t *ret_value, struct cot_error *err);
 int cot_csv_double(const struct cot_csv *csv, uint32_t row, uint32_t column, double min, double max,
 		   double *ret_value, struct cot_error *err);
 

@@ -271,8 +271,4 @@ struct cot_exec_stats cot_exec_run_stats(struct cot_exec_run *run);
 /* No thread may be working on it. Takes NULL. */
 void cot_exec_destroy(struct cot_exec_run *run);
 
-/* start, run on n_threads threads, destroy. 0, -EIO and *ret_fault filled in, or start's error. */
-int cot_exec_launch(const struct cot_exec_launch *launch, uint32_t n_threads,
-		    struct cot_exec_fault *ret_fault, struct cot_error *err);
-
 #endif

@@ -100,9 +100,6 @@ COMPARE_FLOAT(f16, u16, half_value(x), half_value(y))
 COMPARE_FLOAT(bf16, u16, brain_value(x), brain_value(y))
 
 enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_N_INT };
-#define CMP_UNORDERED 6 /* equ and so on */
-#define CMP_NUM	      12
-#define CMP_NAN	      13
 
 #define INT_ROW(t)                                                   \
 	{                                                            \

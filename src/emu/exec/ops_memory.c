@@ -81,10 +81,6 @@ LOAD(s32, u32)
 LOAD(s32, u64)
 LOAD(u64, u64)
 
-#define NONE                     \
-	{                        \
-		NULL, NULL, NULL \
-	}
 #define LOADS(how, t)                                             \
 	{                                                         \
 		how##_##t##_u16, how##_##t##_u32, how##_##t##_u64 \

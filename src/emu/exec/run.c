@@ -563,21 +563,3 @@ struct cot_exec_stats cot_exec_run_stats(struct cot_exec_run *run)
 	pthread_mutex_unlock(&run->lock);
 	return stats;
 }
-
-int cot_exec_launch(const struct cot_exec_launch *launch, uint32_t n_threads,
-		    struct cot_exec_fault *ret_fault, struct cot_error *err)
-{
-	struct cot_exec_run *run;
-	int error = cot_exec_start(launch, &run, err);
-
-	if (error)
-		return error;
-	if (cot_exec_run(run, n_threads) == COT_EXEC_FAILED) {
-		if (ret_fault)
-			*ret_fault = run->fault;
-		cot_error_set(err, -EIO, "%s", run->fault.text);
-		error = -EIO;
-	}
-	cot_exec_destroy(run);
-	return error;
-}

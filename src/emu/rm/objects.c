@@ -56,9 +56,3 @@ struct cot_emu_rm_object *cot_emu_rm_child(struct cot_emu_rm_table *t,
 			return &t->objects[i];
 	return NULL;
 }
-
-void cot_emu_rm_clear(struct cot_emu_rm_table *t)
-{
-	free(t->objects);
-	*t = (struct cot_emu_rm_table){0};
-}

@@ -51,6 +51,5 @@ void cot_emu_rm_remove(struct cot_emu_rm_table *t, struct cot_emu_rm_object *o);
 /* Any child of the object, or NULL. For a client: anything that belongs to it. */
 struct cot_emu_rm_object *cot_emu_rm_child(struct cot_emu_rm_table *t,
 					   const struct cot_emu_rm_object *o);
-void cot_emu_rm_clear(struct cot_emu_rm_table *t);
 
 #endif

@@ -19,7 +19,8 @@ static void test_wrong_places(void **state)
 	struct ptx_fixture *x = *state;
 	struct cot_ptx_stmt *ret = ptx_find(x->k, COT_PTX_OP_RET),
 			    *add = ptx_find(x->k, COT_PTX_OP_ADD);
-	struct cot_ptx_stmt *reg = x->k->first->next, *out = ret->prev, *next = add->next, *s;
+	struct cot_ptx_stmt *reg = x->k->first->next, *out = ret->prev, *next = add->next;
+	struct cot_ptx_stmt label = {.kind = COT_PTX_STMT_LABEL, .line = ret->line};
 
 	cot_ptx_unlink(x->k, add);
 	cot_ptx_link(x->k, add, ret);
@@ -44,12 +45,10 @@ static void test_wrong_places(void **state)
 	cot_ptx_link(x->k, out, ret);
 	ptx_verify(x);
 
-	assert_int_equal(cot_ptx_copy_insn(x->k, ret, &s), 0);
-	s->kind = COT_PTX_STMT_LABEL;
-	s->label = out->label;
-	cot_ptx_link(x->k, s, ret);
+	label.label = out->label;
+	cot_ptx_link(x->k, &label, ret);
 	expect_wrong(x, "k: line 27: a label that is somewhere else in 'out:'");
-	cot_ptx_unlink(x->k, s);
+	cot_ptx_unlink(x->k, &label);
 	out->label->stmt = out;
 	ptx_verify(x);
 
@@ -126,7 +125,8 @@ static void test_wrong_order(void **state)
 	cot_ptx_remove_item(x->module, first);
 	ptx_verify(x);
 
-	first = cot_ptx_item_of_var(x->module, cot_ptx_find_var(x->module, "g"));
+	for (first = x->module->first; first->kind != COT_PTX_ITEM_VAR;)
+		first = first->next;
 	cot_ptx_remove_item(x->module, first);
 	expect_wrong(x, "k: line 0: a variable that is not declared before in 'mov.u64 %rd1, g'");
 	cot_ptx_link_item(x->module, first, cot_ptx_item_of_func(x->k));

@@ -6,8 +6,6 @@
 #include "policy/policy_bench.h"
 #include "test.h"
 
-#define MS COT_NS_PER_MS
-
 enum { LATENCY = 1, BATCH, OTHER };
 
 /* A policy that does what the test says, once: through `todo`. */

@@ -19,7 +19,6 @@
 #define START	  (100 * COT_NS_PER_S)
 #define MS	  COT_NS_PER_MS
 #define MEMORY	  0x10000u
-#define N_SLOTS	  4u
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
 struct cot_wake cot_shim_to_listen = {.ring = {.fd = -1}, .listen = {.fd = 6}};

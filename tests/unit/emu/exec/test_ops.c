@@ -31,7 +31,6 @@ struct op_case {
 #define NEG	  0x80000000
 #define D1	  0x3ff0000000000000
 #define D2	  0x4000000000000000
-#define DINF	  0x7ff0000000000000
 #define DNAN	  0xfff8000000000000
 #define M1	  0xffffffff
 #define MAX64	  0xffffffffffffffff
