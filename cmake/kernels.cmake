@@ -14,7 +14,8 @@ cot_program(kernels-run kernels/run/main.c cot_kernels_run)
 # The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others.
 if(COT_BENCH)
 	foreach(name app remap)
-		add_executable(smguard-${name} bench/smguard/${name}.c bench/smguard/job.c)
+		add_executable(smguard-${name} bench/smguard/${name}.c bench/smguard/job.c
+			bench/smguard/options.c)
 		target_include_directories(smguard-${name} PRIVATE "${CMAKE_SOURCE_DIR}")
 		target_compile_definitions(smguard-${name} PRIVATE _GNU_SOURCE=)
 		target_link_libraries(smguard-${name} PRIVATE cot_flags cot_launch)

@@ -11,12 +11,11 @@
 #include <string.h>
 
 #include "bench/smguard/job.h"
+#include "bench/smguard/options.h"
 
 enum { ALL_RIGHT, SOMETHING_WRONG, COULD_NOT_RUN };
 enum {
-	KEY_WORK = 256,
-	KEY_SEED,
-	KEY_GPU,
+	KEY_SEED = COT_OPTION_OWN,
 	KEY_START,
 	KEY_INTERVAL,
 	KEY_COMMANDS,
@@ -49,9 +48,9 @@ static const char doc[] =
 static const struct argp_option options[] = {
 	{"size", 's', "SIZE", 0, "test, small, large or gpu (default: test)", 0},
 	{"blocks", 'n', "N", 0, "Thread blocks of the main kernel, instead of the size's", 0},
-	{"work", KEY_WORK, "N", 0, "Work of each block, instead of the size's", 0},
+	{"work", COT_OPTION_WORK, "N", 0, "Work of each block, instead of the size's", 0},
 	{"seed", KEY_SEED, "N", 0, "Seed of the inputs (default: 1)", 0},
-	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
+	{"gpu", COT_OPTION_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeat", 'r', "N", 0, "Number of requests (default: 1)", 0},
 	{"start-at", KEY_START, "NS", 0, "Moment of the first one (default: at once)", 0},
 	{"interval", KEY_INTERVAL, "US", 0, "From one to the next (default: as soon as it can)", 0},
@@ -66,54 +65,23 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static uint64_t number(const struct argp_state *state, const char *what, const char *text,
-		       uint64_t least, uint64_t most)
-{
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || value < least || value > most)
-		argp_error(state, "%s is '%s'; expected a number from %" PRIu64 " to %" PRIu64,
-			   what, text, least, most);
-	return value;
-}
-
 static error_t take_option(int key, char *text, struct argp_state *state)
 {
 	struct options *o = state->input;
 	int form;
 
 	switch (key) {
-	case 's':
-		o->job.size = cot_bench_find_size(text);
-		if (o->job.size == COT_BENCH_N_SIZES)
-			argp_error(state,
-				   "there is no size '%s'; expected test, small, large or "
-				   "gpu",
-				   text);
-		return 0;
-	case 'n':
-		o->job.blocks = (uint32_t)number(state, "--blocks", text, 1, INT32_MAX);
-		return 0;
-	case KEY_WORK:
-		o->job.work = (uint32_t)number(state, "--work", text, 1, INT32_MAX);
-		return 0;
 	case KEY_SEED:
-		o->job.seed = number(state, "--seed", text, 0, UINT64_MAX);
-		return 0;
-	case KEY_GPU:
-		o->job.gpu = (int)number(state, "--gpu", text, 0, 1023);
+		o->job.seed = cot_option_number(state, "--seed", text, 0, UINT64_MAX);
 		return 0;
 	case 'r':
-		o->n_requests = (uint32_t)number(state, "--repeat", text, 1, UINT32_MAX);
+		o->n_requests = (uint32_t)cot_option_number(state, "--repeat", text, 1, UINT32_MAX);
 		return 0;
 	case KEY_START:
-		o->start_ns = number(state, "--start-at", text, 0, UINT64_MAX);
+		o->start_ns = cot_option_number(state, "--start-at", text, 0, UINT64_MAX);
 		return 0;
 	case KEY_INTERVAL:
-		o->interval_us = number(state, "--interval", text, 0, UINT32_MAX);
+		o->interval_us = cot_option_number(state, "--interval", text, 0, UINT32_MAX);
 		return 0;
 	case KEY_COMMANDS:
 		o->commands = true;
@@ -125,7 +93,7 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 		o->no_reference = true;
 		return 0;
 	case KEY_SMS:
-		o->job.n_sms = (uint32_t)number(state, "--sms", text, 1, 65536);
+		o->job.n_sms = (uint32_t)cot_option_number(state, "--sms", text, 1, 65536);
 		return 0;
 	case KEY_AS:
 		form = cot_job_find_form(text);
@@ -135,19 +103,8 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 				   text);
 		o->job.form = (enum cot_job_form)form;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->job.bench)
-			argp_error(state, "unexpected argument '%s'; expected one benchmark", text);
-		o->job.bench = cot_bench_find(text);
-		if (!o->job.bench)
-			argp_error(state, "there is no benchmark '%s'; kernels-run --list has them",
-				   text);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "expected the name of a benchmark");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cot_option_take(&o->job, key, text, state);
 	}
 }
 

@@ -12,11 +12,12 @@
 
 #include "base/rng.h"
 #include "bench/smguard/job.h"
+#include "bench/smguard/options.h"
 #include "kernels/launch/launch.h"
 #include "kernels/launch/rewrite.h"
 
 enum { ALL_RIGHT, SOMETHING_WRONG, COULD_NOT_RUN };
-enum { KEY_WORK = 256, KEY_SEED, KEY_GPU, KEY_EVICTIONS, KEY_REMAPS, KEY_NO_REFERENCE };
+enum { KEY_SEED = COT_OPTION_OWN, KEY_EVICTIONS, KEY_REMAPS, KEY_NO_REFERENCE };
 
 #define MAX_SAMPLES 256u
 #define SUFFIX	    "$cot_workers"
@@ -485,9 +486,9 @@ static const char doc[] =
 static const struct argp_option options[] = {
 	{"size", 's', "SIZE", 0, "test, small, large or gpu (default: test)", 0},
 	{"blocks", 'n', "N", 0, "Thread blocks of the main kernel, instead of the size's", 0},
-	{"work", KEY_WORK, "N", 0, "Work of each block, instead of the size's", 0},
+	{"work", COT_OPTION_WORK, "N", 0, "Work of each block, instead of the size's", 0},
 	{"seed", KEY_SEED, "N", 0, "Seed of inputs and moments (default: 1)", 0},
-	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
+	{"gpu", COT_OPTION_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeat", 'r', "N", 0, "Plain and workers, so often (default: 20)", 0},
 	{"evictions", KEY_EVICTIONS, "N", 0, "All workers leave, so often (default: 20)", 0},
 	{"remaps", KEY_REMAPS, "N", 0, "Some leave, so often in each way (default: 5)", 0},
@@ -495,70 +496,30 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static uint32_t number(const struct argp_state *state, const char *what, const char *text,
-		       uint32_t least, uint32_t most)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || value < least || value > most)
-		argp_error(state, "%s is '%s'; expected a number from %u to %u", what, text, least,
-			   most);
-	return (uint32_t)value;
-}
-
 static error_t take_option(int key, char *text, struct argp_state *state)
 {
 	struct options *o = state->input;
 
 	switch (key) {
-	case 's':
-		o->job.size = cot_bench_find_size(text);
-		if (o->job.size == COT_BENCH_N_SIZES)
-			argp_error(state,
-				   "there is no size '%s'; expected test, small, large or "
-				   "gpu",
-				   text);
-		return 0;
-	case 'n':
-		o->job.blocks = number(state, "--blocks", text, 1, INT32_MAX);
-		return 0;
-	case KEY_WORK:
-		o->job.work = number(state, "--work", text, 1, INT32_MAX);
-		return 0;
 	case KEY_SEED:
-		o->job.seed = number(state, "--seed", text, 0, UINT32_MAX);
-		return 0;
-	case KEY_GPU:
-		o->job.gpu = (int)number(state, "--gpu", text, 0, 1023);
+		o->job.seed = cot_option_number(state, "--seed", text, 0, UINT32_MAX);
 		return 0;
 	case 'r':
-		o->n_repeats = number(state, "--repeat", text, 1, MAX_SAMPLES);
+		o->n_repeats = (uint32_t)cot_option_number(state, "--repeat", text, 1, MAX_SAMPLES);
 		return 0;
 	case KEY_EVICTIONS:
-		o->n_evictions = number(state, "--evictions", text, 0, MAX_SAMPLES);
+		o->n_evictions =
+			(uint32_t)cot_option_number(state, "--evictions", text, 0, MAX_SAMPLES);
 		return 0;
 	case KEY_REMAPS:
-		o->n_remaps = number(state, "--remaps", text, 0, MAX_SAMPLES / 4);
+		o->n_remaps =
+			(uint32_t)cot_option_number(state, "--remaps", text, 0, MAX_SAMPLES / 4);
 		return 0;
 	case KEY_NO_REFERENCE:
 		o->no_reference = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (o->job.bench)
-			argp_error(state, "unexpected argument '%s'; expected one benchmark", text);
-		o->job.bench = cot_bench_find(text);
-		if (!o->job.bench)
-			argp_error(state, "there is no benchmark '%s'; kernels-run --list has them",
-				   text);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "expected the name of a benchmark");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cot_option_take(&o->job, key, text, state);
 	}
 }
 

@@ -89,48 +89,35 @@ CUresult cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D *copy)
 	return cot_emu_copy_solid(CU_STREAM_PER_THREAD, copy, true);
 }
 
-static CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned element, size_t width,
-		     size_t height)
-{
-	CUDA_MEMSET_NODE_PARAMS p = {.dst = to,
-				     .pitch = pitch,
-				     .value = value,
-				     .elementSize = element,
-				     .width = width,
-				     .height = height};
-
-	return cot_emu_fill(CU_STREAM_PER_THREAD, &p, true);
-}
-
 CUresult cuMemsetD8_v2_ptds(CUdeviceptr to, unsigned char value, size_t n)
 {
-	return fill(to, 0, value, 1, n, 1);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, 0, value, 1, n, 1, true);
 }
 
 CUresult cuMemsetD16_v2_ptds(CUdeviceptr to, unsigned short value, size_t n)
 {
-	return fill(to, 0, value, 2, n, 1);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, 0, value, 2, n, 1, true);
 }
 
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned value, size_t n)
 {
-	return fill(to, 0, value, 4, n, 1);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, 0, value, 4, n, 1, true);
 }
 
 CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
 			      size_t height)
 {
-	return fill(to, pitch, value, 1, width, height);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, pitch, value, 1, width, height, true);
 }
 
 CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
 			       size_t height)
 {
-	return fill(to, pitch, value, 2, width, height);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, pitch, value, 2, width, height, true);
 }
 
 CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr to, size_t pitch, unsigned value, size_t width,
 			       size_t height)
 {
-	return fill(to, pitch, value, 4, width, height);
+	return cot_emu_fill(CU_STREAM_PER_THREAD, to, pitch, value, 4, width, height, true);
 }

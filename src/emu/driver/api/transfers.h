@@ -11,6 +11,7 @@
 CUresult cot_emu_copy_flat(CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes);
 CUresult cot_emu_copy_solid(CUstream stream, const CUDA_MEMCPY3D *p, bool wait);
 CUDA_MEMCPY3D cot_emu_copy_of_plane(const CUDA_MEMCPY2D *p);
-CUresult cot_emu_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *p, bool wait);
+CUresult cot_emu_fill(CUstream stream, CUdeviceptr to, size_t pitch, unsigned value,
+		      unsigned element, size_t width, size_t height, bool wait);
 
 #endif
