@@ -6,11 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/account.h"
 #include "daemon/basis.h"
-#include "daemon/config.h"
 #include "daemon/conn.h"
-#include "daemon/loop.h"
 #include "daemon/tenant.h"
 
 #define MAX_GROUPS 256

@@ -1,6 +1,4 @@
-/*
- * What a user may do, by the configuration and the user of a connection. Asks no name service.
- */
+/* What a user may do, by the configuration and the user of a connection. Asks no name service. */
 #ifndef COT_DAEMON_ACCESS_H
 #define COT_DAEMON_ACCESS_H
 

@@ -11,11 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/account.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 
 /* Lines about mistakes of all peers: so many in so long. */
 #define NOISE_LINES 20u

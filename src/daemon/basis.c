@@ -3,12 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "daemon/account.h"
-#include "daemon/gpus.h"
-#include "daemon/host.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/paths.h"
 
 static void raise_descriptor_limit(void)
 {

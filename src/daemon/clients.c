@@ -18,10 +18,8 @@
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/loop.h"
 #include "daemon/mps.h"
 #include "daemon/pool.h"
-#include "daemon/watch.h"
 
 #define LIMIT_NS (5 * COT_NS_PER_S)
 

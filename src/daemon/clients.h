@@ -1,6 +1,4 @@
-/*
- * How many clients the MPS servers of a pool have, as MPS says.
- */
+/* How many clients the MPS servers of a pool have, as MPS says. */
 #ifndef COT_DAEMON_CLIENTS_H
 #define COT_DAEMON_CLIENTS_H
 

@@ -7,22 +7,18 @@
 #include <errno.h>
 
 #include "daemon/access.h"
-#include "daemon/account.h"
 #include "daemon/answer.h"
 #include "daemon/audit.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/hold.h"
-#include "daemon/host.h"
 #include "daemon/host_part.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
 #include "daemon/roster.h"
 #include "daemon/state.h"
 #include "daemon/target.h"
-#include "daemon/tenant.h"
 
 static int only_alone(const struct command_target *target, const char *what, struct cot_error *err)
 {

@@ -1,6 +1,4 @@
-/*
- * Packets of the command line.
- */
+/* Packets of the command line. */
 #ifndef COT_DAEMON_COMMAND_H
 #define COT_DAEMON_COMMAND_H
 

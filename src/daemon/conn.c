@@ -5,10 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "daemon/account.h"
 #include "daemon/basis.h"
-#include "daemon/closer.h"
-#include "daemon/loop.h"
 #include "daemon/peer.h"
 
 /* Processor time, not wall time: no user pays for the daemon's wait for a processor. */

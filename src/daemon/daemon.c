@@ -19,28 +19,16 @@
 
 #include "daemon/access.h"
 #include "daemon/audit.h"
-#include "daemon/basis.h"
-#include "daemon/closer.h"
 #include "daemon/command.h"
-#include "daemon/config.h"
-#include "daemon/conn.h"
 #include "daemon/hold.h"
-#include "daemon/host.h"
 #include "daemon/library.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/outlive.h"
-#include "daemon/paths.h"
-#include "daemon/pool.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
-#include "daemon/roster.h"
-#include "daemon/server.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
-#include "daemon/tenant.h"
-#include "daemon/watch.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
@@ -190,15 +178,12 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, conns.waits));
 	uint64_t next_ns = COT_NEVER;
-	unsigned i;
+	struct conn *c;
 
 	cot_hold_check(&d->conns, now_ns);
-	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &d->conns.all[i];
+	for_each_conn (c, &d->conns) {
 		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
 
-		if (!conn_is_open(c))
-			continue;
 		if (c->wait_entity)
 			due_ns = c->wait_until_ns;
 		else if (c->kind == CONN_COMMAND || c->kind == CONN_WORK || c->entity)
@@ -214,10 +199,10 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 
 static bool is_settled(struct daemon *d)
 {
-	unsigned i;
+	const struct pool *p;
 
-	for (i = 0; i < MAX_POOLS; i++)
-		if (d->roster.pools[i].id && cot_pool_is_busy(&d->roster.pools[i]))
+	for_each_pool (p, &d->roster)
+		if (cot_pool_is_busy(p))
 			return false;
 	return cot_sched_is_quiet(cot_host_sched(d->basis.host));
 }

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "daemon/basis.h"
-#include "daemon/gpus.h"
 #include "daemon/mps.h"
-#include "daemon/paths.h"
 #include "daemon/tenant.h"
 
 _Static_assert(COT_ENVIRONMENT_VALUE_MAX >= COT_PATH_TEXT_MAX, "a path is a value, too");

@@ -14,9 +14,7 @@
 #include "daemon/answer.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/host.h"
 #include "daemon/library.h"
-#include "daemon/loop.h"
 #include "daemon/news.h"
 #include "daemon/roster.h"
 
@@ -32,30 +30,30 @@
 /* ---- what is held ---- */
 
 /* NULL: there is nothing of that number. */
-static bool *hold_of(struct conns *conns, uint32_t entity)
+static bool *hold_of(struct roster *r, uint32_t entity)
 {
-	struct pool *p = cot_roster_pool(conns->roster, entity);
-	struct tenant *t = cot_roster_tenant(conns->roster, entity);
+	struct pool *p = cot_roster_pool(r, entity);
+	struct tenant *t = cot_roster_tenant(r, entity);
 
 	return p ? &p->held : t ? &t->held : NULL;
 }
 
-static bool is_held(struct conns *conns, uint32_t entity)
+static bool is_held(struct roster *r, uint32_t entity)
 {
-	const bool *held = hold_of(conns, entity);
+	const bool *held = hold_of(r, entity);
 
 	return held && *held;
 }
 
-static void set_hold(struct conns *conns, uint32_t entity, bool hold)
+static void set_hold(struct roster *r, uint32_t entity, bool hold)
 {
-	bool *held = hold_of(conns, entity);
+	bool *held = hold_of(r, entity);
 
 	if (held && *held != hold) {
 		*held = hold;
-		conns->roster->state.dirty = true;
+		r->state.dirty = true;
 	}
-	cot_host_hold(conns->basis->host, entity, hold, cot_now_ns());
+	cot_host_hold(r->basis->host, entity, hold, cot_now_ns());
 }
 
 /* ---- commands that wait ---- */
@@ -70,10 +68,10 @@ static void wait_until(struct conn *c, uint64_t until_ns)
 /* It has channels, but is left alone as long as it makes more. */
 static bool is_left_alone(const struct conns *conns, const struct tenant *t)
 {
-	unsigned i;
+	const struct conn *c;
 
-	for (i = 0; t && i < MAX_CONNS; i++)
-		if (conns->all[i].tenant == t && conns->all[i].alone)
+	for_each_conn (c, conns)
+		if (t && c->tenant == t && c->alone)
 			return true;
 	return false;
 }
@@ -83,18 +81,18 @@ static void order_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 	c->wait_retry_ns = 0;
 	c->wait_n_failed = e->n_failed;
 	wait_until(c, now_ns + CONFIRM_NS);
-	set_hold(c->in, c->wait_entity, true);
+	set_hold(c->in->roster, c->wait_entity, true);
 }
 
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
 		   const struct cot_msg_command *m, struct cot_error *err)
 {
 	const struct cot_entity *e = cot_sched_entity(cot_host_sched(c->basis->host), entity);
-	bool freeze = m->what == COT_COMMAND_FREEZE, held = is_held(c->in, entity);
+	bool freeze = m->what == COT_COMMAND_FREEZE, held = is_held(c->in->roster, entity);
 	uint64_t now_ns = cot_now_ns();
 
 	if (!freeze)
-		set_hold(c->in, entity, false);
+		set_hold(c->in->roster, entity, false);
 	if (!e && !freeze && held)
 		return cot_error_set(err, 0, "released; it does not use the GPU now");
 	if (!e && !(freeze && is_left_alone(c->in, tenant)))
@@ -159,7 +157,7 @@ static bool take_back(struct conn *c, int status, uint64_t now_ns)
 		return say_late(c, status);
 	c->wait_status = status;
 	wait_until(c, now_ns + TAKE_BACK_NS);
-	set_hold(c->in, c->wait_entity, false);
+	set_hold(c->in->roster, c->wait_entity, false);
 	return true;
 }
 
@@ -207,7 +205,7 @@ static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t no
 	    (!e && (!c->wait_retry_ns ||
 		    !is_left_alone(c->in, cot_roster_tenant(c->in->roster, c->wait_tenant))))) {
 		if (!c->wait_was_held)
-			set_hold(c->in, c->wait_entity, false);
+			set_hold(c->in->roster, c->wait_entity, false);
 		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
 		return false;
 	}
@@ -263,9 +261,9 @@ static void check_wait(struct conn *c, uint64_t now_ns)
 
 void cot_hold_check(struct conns *conns, uint64_t now_ns)
 {
-	unsigned i;
+	struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++)
-		if (conns->all[i].source.fd >= 0 && conns->all[i].wait_entity)
-			check_wait(&conns->all[i], now_ns);
+	for_each_conn (c, conns)
+		if (c->wait_entity)
+			check_wait(c, now_ns);
 }

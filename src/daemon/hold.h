@@ -1,6 +1,4 @@
-/*
- * FREEZE and THAW of the command line, which wait until the core confirms them.
- */
+/* FREEZE and THAW of the command line, which wait until the core confirms them. */
 #ifndef COT_DAEMON_HOLD_H
 #define COT_DAEMON_HOLD_H
 

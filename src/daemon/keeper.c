@@ -22,12 +22,9 @@
 #include "daemon/clients.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/mps.h"
-#include "daemon/paths.h"
 #include "daemon/pool.h"
 #include "daemon/processes.h"
-#include "daemon/watch.h"
 
 #define MAX_KEPT MAX_POOLS
 #define ROUND_NS (2 * COT_NS_PER_S)

@@ -1,6 +1,4 @@
-/*
- * Ends pools where no daemon does: a process that each daemon with pools has beside it.
- */
+/* Ends pools where no daemon does: a process that each daemon with pools has beside it. */
 #ifndef COT_DAEMON_KEEPER_H
 #define COT_DAEMON_KEEPER_H
 

@@ -16,20 +16,14 @@
 #include "daemon/answer.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/gpus.h"
-#include "daemon/host.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/news.h"
 #include "daemon/peer.h"
-#include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
-#include "daemon/watch.h"
 
 #ifndef SETTLE_NS
 #define SETTLE_NS (500 * COT_NS_PER_MS)
@@ -159,8 +153,6 @@ static int make_tenant(struct conn *c, const struct cot_process *known, struct t
 static void remember(struct tenant *t, const struct cot_process *p)
 {
 	t->quota = p->found.quota;
-	t->sms = p->found.sms;
-	t->parts = p->found.parts;
 	t->reserve = p->found.reserve;
 	t->sms = p->found.sms;
 	t->parts = p->found.parts;
@@ -204,15 +196,11 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
  */
 static struct tenant *find_process(const struct conn *c)
 {
-	struct conns *conns = c->in;
-	unsigned i;
+	struct tenant *t;
 
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &conns->roster->tenants[i];
-
-		if (t->id && t->uid == c->uid && cot_peer_is(c, &t->watch))
+	for_each_tenant (t, c->in->roster)
+		if (t->uid == c->uid && cot_peer_is(c, &t->watch))
 			return t;
-	}
 	return NULL;
 }
 
@@ -317,15 +305,11 @@ static void set_settled(struct conn *c, bool settled)
 
 bool cot_library_is_quiet(const struct conns *conns, uint32_t entity, uint64_t now_ns)
 {
-	unsigned i;
+	const struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		const struct conn *c = &conns->all[i];
-
-		if (conn_is_open(c) && c->entity == entity && c->grown_ns &&
-		    now_ns - c->grown_ns < SETTLE_NS)
+	for_each_conn (c, conns)
+		if (c->entity == entity && c->grown_ns && now_ns - c->grown_ns < SETTLE_NS)
 			return false;
-	}
 	return true;
 }
 

@@ -7,15 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/basis.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/paths.h"
-#include "daemon/roster.h"
 #include "daemon/state.h"
-#include "daemon/tenant.h"
 #include "text/json.h"
 #include "text/number.h"
 

@@ -18,8 +18,6 @@
 
 #include "daemon/access.h"
 #include "daemon/basis.h"
-#include "daemon/gpus.h"
-#include "daemon/paths.h"
 #include "daemon/pool.h"
 
 #define MAX_VARIABLES 16

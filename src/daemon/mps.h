@@ -1,6 +1,4 @@
-/*
- * NVIDIA's MPS programs: how they are started, told and found.
- */
+/* NVIDIA's MPS programs: how they are started, told and found. */
 #ifndef COT_DAEMON_MPS_H
 #define COT_DAEMON_MPS_H
 

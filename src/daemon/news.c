@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "daemon/basis.h"
-#include "daemon/host.h"
 #include "daemon/log.h"
 #include "daemon/roster.h"
 

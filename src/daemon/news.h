@@ -1,6 +1,4 @@
-/*
- * What goes wrong in the host, as lines of the log; and reasons as users read them.
- */
+/* What goes wrong in the host, as lines of the log; and reasons as users read them. */
 #ifndef COT_DAEMON_NEWS_H
 #define COT_DAEMON_NEWS_H
 

@@ -24,11 +24,8 @@
 #include <unistd.h>
 
 #include "daemon/basis.h"
-#include "daemon/loop.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
-#include "daemon/watch.h"
 
 #define LIMIT_S	 5u
 #define RETRY_NS COT_NS_PER_S
@@ -48,14 +45,15 @@ static void begin(struct roster *r);
 static void search(const struct roster *r, int out)
 {
 	struct cot_processes *all = cot_processes_read(r->basis->socket_path);
-	unsigned i;
+	const struct tenant *t;
 
-	for (i = 0; all && i < MAX_TENANTS; i++) {
-		const struct tenant *t = &r->tenants[i];
+	if (!all)
+		_exit(1);
+	for_each_tenant (t, r) {
 		const struct cot_process *p;
 		struct heir heir;
 
-		if (!t->id || t->search != SEARCH_RUNNING)
+		if (t->search != SEARCH_RUNNING)
 			continue;
 		p = cot_processes_of(all, t->id, t->uid);
 		if (!p)
@@ -64,7 +62,7 @@ static void search(const struct roster *r, int out)
 		if (write(out, &heir, sizeof(heir)) != sizeof(heir))
 			_exit(1);
 	}
-	_exit(all ? 0 : 1);
+	_exit(0);
 }
 
 /* It holds the daemon's lock as well, and must not do so for longer than the daemon. */
@@ -118,12 +116,10 @@ static bool has_heir(const struct tenant *t, const struct heir *heirs, size_t n)
 
 static void settle(struct roster *r, const struct heir *heirs, size_t n, bool complete)
 {
-	unsigned i;
+	struct tenant *t;
 
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &r->tenants[i];
-
-		if (!t->id || t->search != SEARCH_RUNNING)
+	for_each_tenant (t, r) {
+		if (t->search != SEARCH_RUNNING)
 			continue;
 		t->search = SEARCH_WANTED;
 		if (take(t, heirs, n))
@@ -135,10 +131,10 @@ static void settle(struct roster *r, const struct heir *heirs, size_t n, bool co
 
 static bool is_wanted(const struct roster *r)
 {
-	unsigned i;
+	const struct tenant *t;
 
-	for (i = 0; i < MAX_TENANTS; i++)
-		if (r->tenants[i].id && r->tenants[i].search == SEARCH_WANTED)
+	for_each_tenant (t, r)
+		if (t->search == SEARCH_WANTED)
 			return true;
 	return false;
 }
@@ -191,13 +187,13 @@ static int start(struct roster *r)
 
 static void begin(struct roster *r)
 {
-	unsigned i;
+	struct tenant *t;
 
 	if (r->outlive.child.pid || !is_wanted(r))
 		return;
-	for (i = 0; i < MAX_TENANTS; i++)
-		if (r->tenants[i].search == SEARCH_WANTED)
-			r->tenants[i].search = SEARCH_RUNNING;
+	for_each_tenant (t, r)
+		if (t->search == SEARCH_WANTED)
+			t->search = SEARCH_RUNNING;
 	if (start(r) == 0)
 		return;
 	settle(r, NULL, 0, false);

@@ -1,6 +1,4 @@
-/*
- * The search for another process of programs whose process has ended.
- */
+/* The search for another process of programs whose process has ended. */
 #ifndef COT_DAEMON_OUTLIVE_H
 #define COT_DAEMON_OUTLIVE_H
 

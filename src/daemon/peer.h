@@ -1,6 +1,4 @@
-/*
- * Which process is at the other end of a connection.
- */
+/* Which process is at the other end of a connection. */
 #ifndef COT_DAEMON_PEER_H
 #define COT_DAEMON_PEER_H
 

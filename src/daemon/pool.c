@@ -25,17 +25,12 @@
 #include "daemon/basis.h"
 #include "daemon/clients.h"
 #include "daemon/conn.h"
-#include "daemon/host.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/mps.h"
-#include "daemon/paths.h"
 #include "daemon/pool_inside.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
-#include "daemon/watch.h"
 #include "text/text.h"
 
 #define START_POLL_NS  (10 * COT_NS_PER_MS)
@@ -80,13 +75,13 @@ void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), 
 static const char *names_of(const struct pool *p, char text[NAMES_MAX])
 {
 	size_t used = 0;
-	unsigned i;
+	const struct tenant *t;
 
 	(void)snprintf(text, NAMES_MAX, "none");
-	for (i = 0; i < MAX_TENANTS && used < NAMES_MAX; i++)
-		if (p->in->tenants[i].id && p->in->tenants[i].pool == p)
+	for_each_tenant (t, p->in)
+		if (t->pool == p && used < NAMES_MAX)
 			used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s",
-						 used ? ", " : "", p->in->tenants[i].name);
+						 used ? ", " : "", t->name);
 	return text;
 }
 
@@ -121,12 +116,12 @@ void cot_pool_update(struct pool *p)
 	struct roster *r = p->in;
 	bool ready = false;
 	struct cot_event ev;
-	unsigned i;
+	const struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++)
-		if (r->conns->all[i].pool == p && r->conns->all[i].settled) {
+	for_each_conn (c, r->conns)
+		if (c->pool == p && c->settled) {
 			ready = true;
-			p->server_uid = r->conns->all[i].uid;
+			p->server_uid = c->uid;
 		}
 	if (p->announced && ready == p->ready)
 		return;
@@ -466,15 +461,14 @@ static int want_failed(struct pool *p)
 
 bool cot_pool_serves(const struct pool *p, uid_t uid)
 {
-	unsigned i;
+	const struct tenant *t;
 
 	if (p->multiuser)
 		return true;
 	if (geteuid() != 0 && uid != geteuid())
 		return false;
-	for (i = 0; i < MAX_TENANTS; i++)
-		if (p->in->tenants[i].id && p->in->tenants[i].pool == p &&
-		    p->in->tenants[i].uid != uid)
+	for_each_tenant (t, p->in)
+		if (t->pool == p && t->uid != uid)
 			return false;
 	return true;
 }
@@ -574,14 +568,12 @@ int cot_pool_adopt(struct pool *p, pid_t control, uint64_t start_time)
 bool cot_pool_reap(struct roster *r)
 {
 	bool more = false;
-	unsigned i;
+	struct pool *p;
 
-	for (i = 0; i < MAX_POOLS; i++) {
-		if (!r->pools[i].id)
-			continue;
-		more |= cot_clients_reap(&r->pools[i]);
-		more |= cot_watch_reap(&r->basis->watches, &r->pools[i].command);
-		more |= cot_watch_reap(&r->basis->watches, &r->pools[i].control);
+	for_each_pool (p, r) {
+		more |= cot_clients_reap(p);
+		more |= cot_watch_reap(&r->basis->watches, &p->command);
+		more |= cot_watch_reap(&r->basis->watches, &p->control);
 	}
 	return more;
 }

@@ -7,9 +7,7 @@
 #include "daemon/basis.h"
 #include "daemon/clients.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/mps.h"
-#include "daemon/pool.h"
 #include "daemon/pool_inside.h"
 #include "daemon/roster.h"
 
@@ -118,13 +116,9 @@ static void stop_unused(struct pool *p)
 
 void cot_pool_stop_all(struct roster *r)
 {
-	unsigned i;
+	struct pool *p;
 
-	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &r->pools[i];
-
-		if (!p->id)
-			continue;
+	for_each_pool (p, r) {
 		if (!p->n_tenants)
 			stop_unused(p);
 		else if (p->state == POOL_UP || p->state == POOL_STARTING)

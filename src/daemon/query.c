@@ -11,7 +11,6 @@
 #include "daemon/answer.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/loop.h"
 #include "daemon/show.h"
 
 void cot_query_packet(struct conn *c, const struct cot_msg_query *m)

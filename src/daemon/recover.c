@@ -13,12 +13,9 @@
 #include "daemon/access.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/gpus.h"
 #include "daemon/log.h"
-#include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
 
 /* 0, or -errno when it cannot be known whether it still runs. */
 static int recover_pool(struct roster *r, const struct cot_process *p)
@@ -49,12 +46,11 @@ int cot_recover_pools(struct roster *r, const struct cot_processes *all)
 
 struct pool *cot_recover_pool_with(struct roster *r, const char *pipe)
 {
-	unsigned i;
+	struct pool *p;
 
-	for (i = 0; i < MAX_POOLS; i++)
-		if (r->pools[i].id && r->pools[i].state != POOL_DOWN &&
-		    !strcmp(r->pools[i].pipe, pipe))
-			return &r->pools[i];
+	for_each_pool (p, r)
+		if (p->state != POOL_DOWN && !strcmp(p->pipe, pipe))
+			return p;
 	return NULL;
 }
 

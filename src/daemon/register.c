@@ -18,14 +18,10 @@
 #include "daemon/access.h"
 #include "daemon/answer.h"
 #include "daemon/basis.h"
-#include "daemon/config.h"
 #include "daemon/conn.h"
 #include "daemon/environment.h"
-#include "daemon/gpus.h"
 #include "daemon/log.h"
-#include "daemon/pool.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
 
 _Static_assert(sizeof(struct cot_msg_registered) + COT_ENVIRONMENT_MAX <= COT_PROTO_PACKET_MAX,
 	       "one packet");
@@ -181,14 +177,12 @@ static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
 
 void cot_register_pool_settled(struct pool *p)
 {
-	struct conns *conns = p->in->conns;
-	unsigned i;
+	struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &conns->all[i];
+	for_each_conn (c, p->in->conns) {
 		struct cot_msg_register *m = c->register_;
 
-		if (!conn_is_open(c) || c->wait_pool != p)
+		if (c->wait_pool != p)
 			continue;
 		c->wait_pool = NULL;
 		c->register_ = NULL;

@@ -2,9 +2,6 @@
 
 #include <stdio.h>
 
-#include "daemon/pool.h"
-#include "daemon/tenant.h"
-
 struct tenant *cot_roster_tenant(struct roster *r, uint64_t id)
 {
 	struct tenant *t;

@@ -15,16 +15,11 @@
 #include <unistd.h>
 
 #include "daemon/access.h"
-#include "daemon/account.h"
 #include "daemon/answer.h"
 #include "daemon/basis.h"
-#include "daemon/closer.h"
 #include "daemon/conn.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/paths.h"
 #include "daemon/peer.h"
-#include "daemon/pool.h"
 #include "daemon/roster.h"
 
 /* Linux 6.16: a peer that passes descriptors gets EPERM. */
@@ -69,13 +64,12 @@ static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct conns *conns = (struct conns *)((char *)timer - offsetof(struct conns, pauses));
 	uint64_t next_ns = COT_NEVER;
-	unsigned i;
+	struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &conns->all[i];
+	for_each_conn (c, conns) {
 		uint64_t rest_ns;
 
-		if (!conn_is_open(c) || !c->paused)
+		if (!c->paused)
 			continue;
 		rest_ns = cot_conn_rest_ns(c);
 		c->paused = rest_ns != 0;
@@ -412,14 +406,13 @@ static void set_mode(const char *path, unsigned mode)
 /* Existing connections stay. */
 void cot_server_set_access(struct server *s)
 {
-	unsigned i, mode = cot_access_folder_mode(&s->basis->config);
+	unsigned mode = cot_access_folder_mode(&s->basis->config);
+	const struct pool *p;
 
 	set_mode(s->basis->socket_path, s->basis->config.other_users ? 0666 : 0600);
 	set_mode(s->basis->runtime, mode);
-	for (i = 0; i < MAX_POOLS; i++) {
-		const struct pool *p = &s->conns->roster->pools[i];
-
-		if (!p->id || access(p->pipe, F_OK) < 0)
+	for_each_pool (p, s->conns->roster) {
+		if (access(p->pipe, F_OK) < 0)
 			continue;
 		set_mode(p->folder, mode);
 		set_mode(p->pipe, mode);
@@ -444,10 +437,10 @@ void cot_server_withdraw(struct server *s)
 
 void cot_server_close(struct server *s)
 {
-	unsigned i;
+	struct conn *c;
 
 	cot_server_withdraw(s);
-	for (i = 0; i < MAX_CONNS; i++)
-		cot_conn_close(&s->conns->all[i]);
+	for_each_conn (c, s->conns)
+		cot_conn_close(c);
 	(void)cot_closer_run(&s->conns->closer);
 }

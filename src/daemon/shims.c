@@ -8,18 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/account.h"
 #include "daemon/answer.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/gpus.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/library.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
 
 /* ---- WORK_HELLO ---- */
 

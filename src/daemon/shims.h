@@ -1,6 +1,4 @@
-/*
- * Packets of the shim in a program: works, and parts of a GPU.
- */
+/* Packets of the shim in a program: works, and parts of a GPU. */
 #ifndef COT_DAEMON_SHIMS_H
 #define COT_DAEMON_SHIMS_H
 

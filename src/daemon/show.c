@@ -2,6 +2,7 @@
  * Answers to `cotenant ps`, `stats` and `doctor`, in JSON. Keys are stable: docs/protocol.md.
  */
 #include "daemon/show.h"
+#include "daemon/show_inside.h"
 
 #include <jansson.h>
 #include <stdatomic.h>
@@ -10,19 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/account.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/effect.h"
-#include "daemon/host.h"
 #include "daemon/host_work.h"
-#include "daemon/loop.h"
 #include "daemon/news.h"
-#include "daemon/paths.h"
-#include "daemon/pool.h"
 #include "daemon/roster.h"
-#include "daemon/show_part.h"
-#include "daemon/tenant.h"
 #include "text/json.h"
 
 static double ms(uint64_t ns)
@@ -51,16 +45,6 @@ static json_t *mask_list(uint64_t mask)
 		if (mask >> i & 1)
 			json_array_append_new(list, json_integer(i));
 	return list;
-}
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
-static void put_number(json_t *object, const char *key, uint64_t value)
-{
-	put(object, key, json_integer((json_int_t)value));
 }
 
 /* Freezes or thaws that fail: null, or since when and why. */
@@ -135,14 +119,12 @@ static void put_pages(struct conns *conns, json_t *object, const struct tenant *
 	json_t *pids = json_array();
 	bool any = false;
 	pid_t wrong = 0;
-	unsigned i;
+	const struct conn *c;
 
 	cot_host_settings(conns->basis->host, entity, &wanted);
 	cot_host_entity_stats(conns->basis->host, entity, &stats);
-	for (i = 0; i < MAX_CONNS; i++) {
-		const struct conn *c = &conns->all[i];
-
-		if (c->source.fd < 0 || !c->page || c->tenant != t || c->pool != p)
+	for_each_conn (c, conns) {
+		if (!c->page || c->tenant != t || c->pool != p)
 			continue;
 		json_array_append_new(pids, json_integer(c->pid));
 		groups += c->n_groups;
@@ -195,17 +177,17 @@ static void add(json_t *o, const char *key, uint64_t n)
 static void put_counts(struct conns *conns, json_t *o, const struct tenant *t)
 {
 	json_t *refusals = json_object();
-	unsigned i;
+	const struct conn *c;
 	uint32_t j;
 
 	put_number(o, "kernels_rewritten", t->n_rewritten);
 	put_number(o, "kernels_refused", t->n_not_rewritten);
 	put_number(o, "launches_workers", t->n_launched_workers);
 	put_number(o, "launches_plain", t->n_launched_plain);
-	for (i = 0; i < MAX_CONNS; i++) {
-		const struct cot_msg_work_counts *m = conns->all[i].counts;
+	for_each_conn (c, conns) {
+		const struct cot_msg_work_counts *m = c->counts;
 
-		if (conns->all[i].source.fd < 0 || conns->all[i].tenant != t || !m)
+		if (c->tenant != t || !m)
 			continue;
 		add(o, "kernels_rewritten", m->n_rewritten);
 		add(o, "kernels_refused", m->n_refused);
@@ -259,22 +241,6 @@ static uint64_t counted(const json_t *work, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(work, key));
 }
 
-/* The reason that was met most often why something stays as it is; NULL. */
-static const char *main_reason(const json_t *work)
-{
-	json_t *refusals = json_object_get(work, "refusals"), *n;
-	const char *reason, *most = NULL;
-	json_int_t most_n = 0;
-
-	json_object_foreach (refusals, reason, n) {
-		if (json_integer_value(n) <= most_n)
-			continue;
-		most_n = json_integer_value(n);
-		most = reason;
-	}
-	return most;
-}
-
 /* Null, or why its shares have no effect, or none on all of it. */
 static json_t *show_effect(const struct conns *conns, const struct tenant *t, const json_t *work)
 {
@@ -288,7 +254,7 @@ static json_t *show_effect(const struct conns *conns, const struct tenant *t, co
 		.n_refused = counted(work, "kernels_refused"),
 		.n_workers = counted(work, "launches_workers"),
 		.n_plain = counted(work, "launches_plain"),
-		.refuses = main_reason(work),
+		.refuses = main_reason(json_object_get(work, "refusals")),
 	};
 	char text[256];
 
@@ -298,6 +264,7 @@ static json_t *show_effect(const struct conns *conns, const struct tenant *t, co
 static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
+	const char *reason;
 
 	put_number(o, "id", t->id);
 	put(o, "name", json_string(t->name));
@@ -318,7 +285,8 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 	put_pages(conns, o, t, NULL);
 	work = show_work(conns, t);
 	put(o, "shares_effect", show_effect(conns, t, work));
-	put(o, "shares_reason", main_reason(work) ? json_string(main_reason(work)) : json_null());
+	reason = main_reason(json_object_get(work, "refusals"));
+	put(o, "shares_reason", reason ? json_string(reason) : json_null());
 	put(o, "work", work);
 	cot_show_part(conns, o, t);
 	return o;
@@ -381,17 +349,15 @@ static json_t *show_daemon(struct conns *conns)
 static json_t *show_ps(struct conns *conns, const char *schema)
 {
 	json_t *o = json_object(), *tenants = json_array(), *pools = json_array();
-	unsigned i;
+	const struct tenant *t;
+	const struct pool *p;
 
 	put(o, "schema", json_string(schema));
 	put(o, "daemon", show_daemon(conns));
-	for (i = 0; i < MAX_POOLS; i++)
-		if (conns->roster->pools[i].id)
-			json_array_append_new(pools, show_pool(conns, &conns->roster->pools[i]));
-	for (i = 0; i < MAX_TENANTS; i++)
-		if (conns->roster->tenants[i].id)
-			json_array_append_new(tenants,
-					      show_tenant(conns, &conns->roster->tenants[i]));
+	for_each_pool (p, conns->roster)
+		json_array_append_new(pools, show_pool(conns, p));
+	for_each_tenant (t, conns->roster)
+		json_array_append_new(tenants, show_tenant(conns, t));
 	put(o, "pools", pools);
 	put(o, "tenants", tenants);
 	return o;
@@ -470,10 +436,11 @@ static json_t *show_users(const struct cot_account *a)
 static json_t *show_stats(struct conns *conns, const char *schema)
 {
 	json_t *o = show_ps(conns, schema);
-	unsigned i, n = 0;
+	const struct conn *c;
+	unsigned n = 0;
 
-	for (i = 0; i < MAX_CONNS; i++)
-		n += conns->all[i].source.fd >= 0;
+	for_each_conn (c, conns)
+		n++;
 	put(o, "core", show_core(conns));
 	put_number(o, "connections", n);
 	put_number(o, "refused", conns->n_refused);

@@ -1,15 +1,13 @@
 /* A program's part of a GPU, for `cotenant ps`, `stats` and `doctor`. */
-#include "daemon/show_part.h"
 
 #include <jansson.h>
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/effect.h"
-#include "daemon/host.h"
 #include "daemon/host_part.h"
-#include "daemon/loop.h"
 #include "daemon/show.h"
+#include "daemon/show_inside.h"
 #include "daemon/tenant.h"
 
 struct counts {
@@ -33,12 +31,12 @@ static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
 static struct counts count(const struct conns *conns, const struct tenant *t)
 {
 	struct counts c = {t->n_part_changes, t->n_followed, t->n_stayed, json_object()};
-	unsigned i;
+	const struct conn *conn;
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		const struct cot_msg_part_counts *m = conns->all[i].part_counts;
+	for_each_conn (conn, conns) {
+		const struct cot_msg_part_counts *m = conn->part_counts;
 
-		if (!conn_is_open(&conns->all[i]) || conns->all[i].tenant != t || !m)
+		if (conn->tenant != t || !m)
 			continue;
 		c.n_changes += m->n_changes;
 		c.n_followed += m->n_followed;
@@ -46,22 +44,6 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 		add_reasons(c.reasons, m);
 	}
 	return c;
-}
-
-/* NULL: nothing stayed. */
-static const char *main_reason(json_t *reasons)
-{
-	const char *name, *most = NULL;
-	json_int_t most_n = 0;
-	json_t *n;
-
-	json_object_foreach (reasons, name, n) {
-		if (json_integer_value(n) <= most_n)
-			continue;
-		most_n = json_integer_value(n);
-		most = name;
-	}
-	return most;
 }
 
 static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stats *stats,
@@ -73,21 +55,20 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	if (!is || !stats->n_shims)
 		return json_null();
 	o = json_object();
-	cot_show_put(o, "can_be_placed", json_boolean(is->part_sms != 0));
-	cot_show_number(o, "first", is->part.first);
-	cot_show_number(o, "sms", is->part.n ? is->part.n : is->part_sms);
-	cot_show_number(o, "gpu_sms", is->part_sms);
-	cot_show_number(o, "unit", is->part_unit);
-	cot_show_number(o, "changes", c->n_changes);
-	cot_show_number(o, "launches_followed", c->n_followed);
-	cot_show_number(o, "launches_stayed", c->n_stayed);
-	cot_show_put(o, "coverage",
-		     all ? json_real((double)c->n_followed / (double)all) : json_null());
-	cot_show_put(o, "stayed", json_deep_copy(c->reasons));
-	cot_show_number(o, "placed", stats->n_placed);
-	cot_show_number(o, "place_failed", stats->n_failed);
-	cot_show_put(o, "place_last_us", json_real((double)stats->last_ns / 1e3));
-	cot_show_put(o, "place_max_us", json_real((double)stats->max_ns / 1e3));
+	put(o, "can_be_placed", json_boolean(is->part_sms != 0));
+	put_number(o, "first", is->part.first);
+	put_number(o, "sms", is->part.n ? is->part.n : is->part_sms);
+	put_number(o, "gpu_sms", is->part_sms);
+	put_number(o, "unit", is->part_unit);
+	put_number(o, "changes", c->n_changes);
+	put_number(o, "launches_followed", c->n_followed);
+	put_number(o, "launches_stayed", c->n_stayed);
+	put(o, "coverage", all ? json_real((double)c->n_followed / (double)all) : json_null());
+	put(o, "stayed", json_deep_copy(c->reasons));
+	put_number(o, "placed", stats->n_placed);
+	put_number(o, "place_failed", stats->n_failed);
+	put(o, "place_last_us", json_real((double)stats->last_ns / 1e3));
+	put(o, "place_max_us", json_real((double)stats->max_ns / 1e3));
 	return o;
 }
 
@@ -111,8 +92,8 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 		.n_stayed = c.n_stayed,
 		.stays = main_reason(c.reasons),
 	};
-	cot_show_put(tenant, "part", part(is, &stats, &c));
-	cot_show_put(tenant, "part_effect",
-		     cot_part_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null());
+	put(tenant, "part", part(is, &stats, &c));
+	put(tenant, "part_effect",
+	    cot_part_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null());
 	json_decref(c.reasons);
 }

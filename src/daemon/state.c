@@ -15,13 +15,9 @@
 
 #include "daemon/basis.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/paths.h"
-#include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
 #include "text/json.h"
 #include "text/text.h"
 
@@ -60,17 +56,15 @@ static json_t *save_tenant(const struct tenant *t)
 static char *save_all(const struct roster *r)
 {
 	json_t *all, *pools = json_array(), *tenants = json_array();
-	unsigned i;
+	const struct tenant *t;
+	const struct pool *p;
 	char *text;
 
 	(void)cot_json_whole();
-
-	for (i = 0; i < MAX_POOLS; i++)
-		if (r->pools[i].id)
-			json_array_append_new(pools, save_pool(&r->pools[i]));
-	for (i = 0; i < MAX_TENANTS; i++)
-		if (r->tenants[i].id)
-			json_array_append_new(tenants, save_tenant(&r->tenants[i]));
+	for_each_pool (p, r)
+		json_array_append_new(pools, save_pool(p));
+	for_each_tenant (t, r)
+		json_array_append_new(tenants, save_tenant(t));
 	all = json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
 			(json_int_t)r->next_id, "pools", pools, "tenants", tenants);
 	text = json_dumps(all, JSON_COMPACT);

@@ -1,6 +1,4 @@
-/*
- * The file of what the next daemon must know.
- */
+/* The file of what the next daemon must know. */
 #ifndef COT_DAEMON_STATE_H
 #define COT_DAEMON_STATE_H
 

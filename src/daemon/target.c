@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "daemon/conn.h"
-#include "daemon/pool.h"
 #include "daemon/roster.h"
-#include "daemon/tenant.h"
 
 /* "pool:batch:0" is one of them, "pool:batch" is any. */
 static bool is_called(const struct pool *p, const char *name)
@@ -17,15 +15,14 @@ static bool is_called(const struct pool *p, const char *name)
 	       !strcmp(name + strlen("pool:"), p->name);
 }
 
-static int find_pool_by_name(struct conns *conns, const char *name,
-			     struct command_target *ret_target, struct cot_error *err)
+static int find_pool_by_name(struct roster *r, const char *name, struct command_target *ret_target,
+			     struct cot_error *err)
 {
-	unsigned i, n = 0;
+	struct pool *p;
+	unsigned n = 0;
 
-	for (i = 0; i < MAX_POOLS; i++) {
-		struct pool *p = &conns->roster->pools[i];
-
-		if (!p->id || !is_called(p, name))
+	for_each_pool (p, r) {
+		if (!is_called(p, name))
 			continue;
 		n++;
 		*ret_target = (struct command_target){.pool = p, .entity = p->id, .name = p->name};
@@ -41,29 +38,28 @@ static int find_pool_by_name(struct conns *conns, const char *name,
 }
 
 /* By its id, or else by its process, as ps shows both. */
-static struct tenant *find_by_number(struct conns *conns, uint64_t number)
+static struct tenant *find_by_number(struct roster *r, uint64_t number)
 {
-	struct tenant *t = cot_roster_tenant(conns->roster, number);
-	unsigned i;
+	struct tenant *t = cot_roster_tenant(r, number);
 
-	for (i = 0; !t && i < MAX_TENANTS; i++)
-		if (conns->roster->tenants[i].id &&
-		    (uint64_t)conns->roster->tenants[i].watch.pid == number)
-			t = &conns->roster->tenants[i];
-	return t;
+	if (t)
+		return t;
+	for_each_tenant (t, r)
+		if ((uint64_t)t->watch.pid == number)
+			return t;
+	return NULL;
 }
 
 int cot_target_find(struct conn *c, const struct cot_msg_command *m,
 		    struct command_target *ret_target, struct cot_error *err)
 {
-	struct conns *conns = c->in;
+	struct roster *r = c->in->roster;
 	struct tenant *t;
 	unsigned n = 1;
 
 	if (!m->tenant && !strncmp(m->name, "pool:", 5))
-		return find_pool_by_name(conns, m->name, ret_target, err);
-	t = m->tenant ? find_by_number(conns, m->tenant)
-		      : cot_tenant_find_name(conns->roster, m->name, c->uid, &n);
+		return find_pool_by_name(r, m->name, ret_target, err);
+	t = m->tenant ? find_by_number(r, m->tenant) : cot_tenant_find_name(r, m->name, c->uid, &n);
 	if (!t && m->tenant)
 		return cot_error_set(err, -ESRCH,
 				     "there is no program with the id, or process, %lu",

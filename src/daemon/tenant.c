@@ -6,35 +6,27 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "daemon/account.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
-#include "daemon/host.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
 #include "daemon/outlive.h"
 #include "daemon/peer.h"
-#include "daemon/pool.h"
 #include "daemon/processes.h"
 #include "daemon/roster.h"
-#include "daemon/watch.h"
 
 /* How often to look whether a program that was stopped goes on. */
 #define STOPS_NS (200 * COT_NS_PER_MS)
 
 struct tenant *cot_tenant_find_name(struct roster *r, const char *name, uid_t uid, unsigned *ret_n)
 {
-	struct tenant *found = NULL;
+	struct tenant *t, *found = NULL;
 	bool own = false;
-	unsigned i;
 
 	*ret_n = 0;
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &r->tenants[i];
-
-		if (!t->id || strcmp(t->name, name) != 0 || (own && t->uid != uid))
+	for_each_tenant (t, r) {
+		if (strcmp(t->name, name) != 0 || (own && t->uid != uid))
 			continue;
 		if (t->uid == uid && !own) {
 			own = true;
@@ -48,10 +40,11 @@ struct tenant *cot_tenant_find_name(struct roster *r, const char *name, uid_t ui
 
 unsigned cot_tenant_count(const struct roster *r)
 {
-	unsigned i, n = 0;
+	const struct tenant *t;
+	unsigned n = 0;
 
-	for (i = 0; i < MAX_TENANTS; i++)
-		n += r->tenants[i].id != 0;
+	for_each_tenant (t, r)
+		n++;
 	return n;
 }
 
@@ -220,18 +213,18 @@ void cot_tenant_announce(struct tenant *t)
 
 static bool has_member(const struct tenant *t, const struct conn *c)
 {
-	return c->source.fd >= 0 && c->tenant == t && c->settled;
+	return c->tenant == t && c->settled;
 }
 
 void cot_tenant_update(struct tenant *t)
 {
 	struct roster *r = t->in;
 	struct cot_event ev;
-	unsigned i;
+	const struct conn *c;
 
 	t->ready = false;
-	for (i = 0; i < MAX_CONNS; i++)
-		t->ready |= has_member(t, &r->conns->all[i]);
+	for_each_conn (c, r->conns)
+		t->ready |= has_member(t, c);
 	describe(t, &ev);
 	(void)cot_host_event(r->basis->host, &ev);
 	if (t->held && !r->basis->stopping)
@@ -242,13 +235,10 @@ void cot_tenant_update(struct tenant *t)
 /* Whether all of its processes that should have answered are stopped, and none answers. */
 static bool all_stopped(struct tenant *t)
 {
-	struct roster *r = t->in;
 	bool stopped = false;
-	unsigned i;
+	struct conn *c;
 
-	for (i = 0; i < MAX_CONNS; i++) {
-		struct conn *c = &r->conns->all[i];
-
+	for_each_conn (c, t->in->conns) {
 		if (!has_member(t, c))
 			continue;
 		c->late = c->late && cot_process_is_stopped(c->pid);
@@ -268,15 +258,14 @@ void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct roster *r = (struct roster *)((char *)timer - offsetof(struct roster, stops));
 	bool more = false;
-	unsigned i;
+	struct tenant *t;
 
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &r->tenants[i];
+	for_each_tenant (t, r) {
 		struct cot_event ev = {.type = COT_EV_ACTIVITY, .id = t->id, .now_ns = now_ns};
-		bool stopped = t->id && !t->pool && all_stopped(t);
+		bool stopped = !t->pool && all_stopped(t);
 
 		more |= stopped;
-		if (!t->id || stopped == t->stopped)
+		if (stopped == t->stopped)
 			continue;
 		t->stopped = stopped;
 		log_info("program '%s' (id %u) %s", t->name, t->id,
@@ -316,12 +305,10 @@ void cot_tenant_check(struct tenant *t)
 bool cot_tenant_reap(struct roster *r)
 {
 	bool more = false;
-	unsigned i;
+	struct tenant *t;
 
-	for (i = 0; i < MAX_TENANTS; i++) {
-		struct tenant *t = &r->tenants[i];
-
-		if (!t->id || cot_watch_improve(&r->basis->watches, &t->watch))
+	for_each_tenant (t, r) {
+		if (cot_watch_improve(&r->basis->watches, &t->watch))
 			continue;
 		more = true;
 		cot_tenant_check(t);

@@ -26,11 +26,12 @@ static void server(int member, uid_t uid, bool settled)
 	unsigned i;
 
 	for (i = 0; member < 0 && i < MAX_CONNS; i++)
-		stage.conns.all[i].pool = NULL;
+		if (stage.conns.all[i].pool)
+			stage.conns.all[i] = conn_unused(&stage.conns);
 	if (member >= 0)
 		stage.conns.all[member] = (struct conn){.basis = &stage.basis,
 							.in = &stage.conns,
-							.source = {.fd = -1},
+							.source = {.fd = 100000 + member},
 							.pool = p,
 							.uid = uid,
 							.settled = settled};

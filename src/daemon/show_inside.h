@@ -1,0 +1,43 @@
+/* What the files of answers in JSON share. Outsiders use show.h. */
+#ifndef COT_DAEMON_SHOW_INSIDE_H
+#define COT_DAEMON_SHOW_INSIDE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct conns;
+struct tenant;
+
+/* The value is the object's from then on. */
+static inline void put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+static inline void put_number(json_t *object, const char *key, uint64_t value)
+{
+	put(object, key, json_integer((json_int_t)value));
+}
+
+/* Of an object of reasons and how often each was met: the first of the most frequent; NULL. */
+static inline const char *main_reason(json_t *reasons)
+{
+	const char *reason, *most = NULL;
+	json_int_t most_n = 0;
+	json_t *n;
+
+	json_object_foreach (reasons, reason, n) {
+		if (json_integer_value(n) <= most_n)
+			continue;
+		most_n = json_integer_value(n);
+		most = reason;
+	}
+	return most;
+}
+
+/* ---- show_part.c ---- */
+
+/* Adds a program's part of the GPU to what is said of the program. */
+void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t);
+
+#endif
