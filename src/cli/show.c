@@ -260,6 +260,44 @@ static void remark_entity(const json_t *o, const char *prefix, bool *any)
 	}
 }
 
+/* Where users asked for parts that the daemon could not keep apart. Those of programs that stand
+ * alone are never used at the same time. */
+static bool meet(const json_t *a, const json_t *b)
+{
+	const json_t *x = json_object_get(a, "part"), *y = json_object_get(b, "part");
+	long long first = cot_show_number(x, "first"), second = cot_show_number(y, "first");
+
+	return a != b && json_is_string(json_object_get(a, "sms")) &&
+	       json_is_string(json_object_get(b, "sms")) &&
+	       json_equal(json_object_get(a, "gpus"), json_object_get(b, "gpus")) &&
+	       json_is_string(json_object_get(a, "pool")) &&
+	       json_equal(json_object_get(a, "pool"), json_object_get(b, "pool")) &&
+	       first < second + cot_show_number(y, "sms") &&
+	       second < first + cot_show_number(x, "sms");
+}
+
+static void remark_meeting(const json_t *tenants, const json_t *o, bool *any)
+{
+	const json_t *other;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach (tenants, i, other) {
+		if (!meet(o, other))
+			continue;
+		if (!n)
+			begin_remark(any);
+		if (n++)
+			(void)printf(", %s", cot_show_text(other, "name"));
+		else
+			(void)printf("%s: more SMs were asked for than there are; it shares some "
+				     "with %s",
+				     cot_show_text(o, "name"), cot_show_text(other, "name"));
+	}
+	if (n)
+		(void)putchar('\n');
+}
+
 void cot_show_remarks(const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
@@ -271,8 +309,10 @@ void cot_show_remarks(const json_t *answer)
 
 	json_array_foreach (json_object_get(answer, "pools"), i, o)
 		remark_entity(o, "pool:", &any);
-	json_array_foreach (json_object_get(answer, "tenants"), i, o)
+	json_array_foreach (json_object_get(answer, "tenants"), i, o) {
 		remark_entity(o, "", &any);
+		remark_meeting(json_object_get(answer, "tenants"), o, &any);
+	}
 	if (!json_is_object(fault))
 		return;
 	begin_remark(&any);

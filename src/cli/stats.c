@@ -161,9 +161,10 @@ static void print_stayed(const json_t *tenants)
 		json_object_foreach (json_object_get(part, "stayed"), reason, n) {
 			const char *what = cot_show_why(reason);
 
-			(void)printf("%s: %lld launches not on its part: %s%s%s%s\n",
+			(void)printf("%s: %lld launch%s not on its part: %s%s%s%s\n",
 				     cot_show_text(o, "name"), (long long)json_integer_value(n),
-				     reason, what ? " (" : "", what ? what : "", what ? ")" : "");
+				     json_integer_value(n) == 1 ? "" : "es", reason,
+				     what ? " (" : "", what ? what : "", what ? ")" : "");
 		}
 	}
 }

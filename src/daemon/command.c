@@ -5,6 +5,7 @@
 #include "daemon/command.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "daemon/access.h"
 #include "daemon/answer.h"
@@ -129,12 +130,28 @@ static void change(struct conn *c, const struct command_target *target,
 				       cot_now_ns());
 }
 
+/* Parts are whole units; where the share is none, the user is told. */
+static void say_units(const struct conn *c, const struct tenant *t, const struct cot_msg_command *m,
+		      char *ret_text, size_t size)
+{
+	const struct cot_tenant *is =
+		t ? cot_sched_tenant(cot_host_sched(c->basis->host), t->id) : NULL;
+	uint32_t sms = m->fields & COT_SET_SMS ? cot_share_unpack(m->sms).sms : 0;
+
+	ret_text[0] = '\0';
+	if (is && is->part_unit && sms % is->part_unit && sms != is->part_sms)
+		(void)snprintf(
+			ret_text, size,
+			"; parts are in units of %u SMs, and 'cotenant ps' shows what it has",
+			is->part_unit);
+}
+
 /* The answer is what has changed. */
 static int apply_set(struct conn *c, const struct command_target *target,
 		     const struct cot_msg_command *m, struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
-	char changes[256], name[COT_ROSTER_NAME_MAX];
+	char changes[256], units[96], name[COT_ROSTER_NAME_MAX];
 	int rc = check_set(c, target, m, answer);
 
 	if (rc < 0)
@@ -145,7 +162,8 @@ static int apply_set(struct conn *c, const struct command_target *target,
 	cot_audit_changes(&before, &after, m->fields, changes, sizeof(changes));
 	cot_audit_say(c->uid, c->pid, "set %s: %s",
 		      cot_roster_name(c->in->roster, target->entity, name), changes);
-	(void)cot_error_set(answer, 0, "%s: %s", target->name, changes);
+	say_units(c, target->tenant, m, units, sizeof(units));
+	(void)cot_error_set(answer, 0, "%s: %s%s", target->name, changes, units);
 	return 0;
 }
 

@@ -39,8 +39,11 @@ until_true 20 follows || fail "followed: $(ps_value train launches_followed)"
 # A share of its own, and another one, while it runs.
 "$COTENANT" set train --sms 32 >"$work/out" || fail "set --sms: $(cat "$work/out")"
 until_true 20 shows ps 'train +32sm +32 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
+"$COTENANT" set train --sms 12 >"$work/out"
+says "$work/out" "parts are in units of 8 SMs"
 for share in 8 50% 100% 16; do
 	"$COTENANT" set train --sms $share >"$work/out" || fail "set --sms $share: $(cat "$work/out")"
+	says_not "$work/out" "units"
 done
 until_true 20 shows ps 'train +16sm +16 of 132, from 0 ' || fail "ps: $(cat "$work/out")"
 changed() {

@@ -213,7 +213,34 @@ static void test_parts(void **state)
 		"0/0 us\n"
 		"a: 2 launches not on its part: launch-attribute (cooperative, in clusters, or with "
 		"another attribute)\n"
-		"a: 1 launches not on its part: odd\n"));
+		"a: 1 launch not on its part: odd\n"));
+}
+
+#define ON(id, name, pool, sms, first, n)                                                   \
+	"{\"id\":" #id ",\"name\":\"" name "\",\"gpus\":[0],\"pool\":" pool ",\"sms\":" sms \
+	",\"part\":{\"can_be_placed\":true,\"first\":" #first ",\"sms\":" #n ",\"gpu_sms\":132}}"
+
+static void test_parts_that_meet(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_ps, NULL,
+		    "{" NOTHING ",\"pools\":[],\"tenants\":[" ON(
+			    1, "a", "\"shared\"", "\"100sm\"", 0,
+			    104) "," ON(2, "b", "\"shared\"", "\"8sm\"", 0,
+					8) "," ON(3, "c", "\"shared\"", "\"50%\"", 96,
+						  16) "," ON(4, "policy's", "\"shared\"", "null", 0,
+							     132) "," ON(5, "alone", "null",
+									 "\"8sm\"", 0,
+									 8) "," ON(6, "behind",
+										   "\"shared\"",
+										   "\"8sm\"", 112,
+										   8) "]}"),
+		0);
+	assert_string_equal(strstr(printed, "\n\na:") + 2,
+			    "a: more SMs were asked for than there are; it shares some with b, c\n"
+			    "b: more SMs were asked for than there are; it shares some with a\n"
+			    "c: more SMs were asked for than there are; it shares some with a\n");
 }
 
 static void test_ps_of_trouble(void **state)
@@ -510,6 +537,7 @@ int main(void)
 		TEST(ps_of_nothing),
 		TEST(ps_of_shares),
 		TEST(parts),
+		TEST(parts_that_meet),
 		TEST(doctor_of_parts),
 		TEST(ps_of_trouble),
 		TEST(ps_as_json),
