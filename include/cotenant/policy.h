@@ -6,7 +6,8 @@
  * server with all its programs) or a program that stands alone. It may give an entity a time slice
  * and a preemption mode, freeze it and thaw it. A policy also looks at *works*, the launches of
  * rewritten kernels, and decides how much of the GPU each work gets. And it may place a *tenant*,
- * one program with all that it launches, on a part of a GPU's SMs.
+ * one program with all that it launches, on a part of a GPU's SMs. It may ask to be told how long
+ * the requests of tenants took, and how fast tenants get on.
  *
  * A policy is pure: it reads the tables below and the time in `now_ns`, and calls the cot_*()
  * actions. It reads no clock, opens nothing, reads no environment, draws no random numbers and
@@ -37,7 +38,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 5
+#define COT_POLICY_ABI 6
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -98,6 +99,33 @@ struct cot_part {
 	uint32_t first, n;
 };
 
+/* How a host sees the requests of a program. */
+enum cot_request_source {
+	COT_REQUESTS_MARKED, /* the program says when a request arrives, begins and ends */
+	COT_REQUESTS_BURSTS, /* from the first operation on an idle GPU context to the wait that
+				covers all: no arrivals, so no responses */
+};
+
+/*
+ * The requests of a tenant that ended within the last second, 10 s or minute. There are two
+ * figures, and neither may stand for the other: a *response* counts from the request's arrival, and
+ * a target is about it; a *service* counts from when the program began with the request.
+ */
+struct cot_window {
+	enum cot_horizon horizon;
+	enum cot_request_source source;
+	struct cot_times response; /* of the requests whose arrival is known */
+	struct cot_times service;  /* of all */
+	uint64_t at_ns;		   /* when it was delivered; 0 = never. The core fills it in */
+};
+
+/* How fast a tenant gets on, to be compared with itself: no two programs launch the same. */
+struct cot_launches {
+	uint64_t n; /* of kernels, that ended within the last span_ns */
+	uint64_t span_ns;
+	uint64_t at_ns; /* when it was delivered; 0 = never. The core fills it in */
+};
+
 /* A program under control. The core owns it. A policy may write only what `own` points to. Valid
  * from tenant_joined() until tenant_left() returns. */
 struct cot_tenant {
@@ -122,6 +150,9 @@ struct cot_tenant {
 	 * one or at part_sms. Both 0: it cannot be placed, or not yet. */
 	uint32_t part_sms, part_unit;
 	struct cot_part part; /* last acknowledged: what it was granted */
+	/* What was delivered last, which may be long ago: see at_ns. */
+	struct cot_window windows[COT_N_HORIZONS];
+	struct cot_launches launches;
 };
 
 /*
@@ -256,6 +287,23 @@ struct cot_work_ops {
 };
 
 /*
+ * Callbacks of a policy that wants to know how programs do; without them hosts need not measure.
+ * Each may be NULL.
+ */
+struct cot_measure_ops {
+	/*
+	 * A window of the tenant's requests was delivered: `w` is t->windows[w->horizon]. Hosts
+	 * deliver each horizon once in a tenth of it (that of 1 s every 0.1 s) while there are
+	 * requests in it, and once more when the last one has left it.
+	 */
+	void (*requests)(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w);
+
+	/* t->launches was delivered: once a second while the tenant launches, and once when it has
+	 * stopped. */
+	void (*progress)(struct cot_policy *p, struct cot_tenant *t);
+};
+
+/*
  * What a policy implements. Only `name`, `summary` and `tick` are required: a missing callback does
  * nothing. The core calls the callbacks from one thread, one at a time, in order of time. A
  * callback must return soon, and may call any action. When a callback reports a change, the tables
@@ -356,6 +404,9 @@ struct cot_policy_ops {
 	 */
 	void (*placed)(struct cot_policy *p, struct cot_tenant *t,
 		       const struct cot_action_result *r);
+
+	/* NULL: it needs no measurements. */
+	const struct cot_measure_ops *measures;
 };
 
 #define COT_POLICY_STATE_MAX 4096

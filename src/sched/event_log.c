@@ -24,6 +24,8 @@ static const char *const event_names[] = {
 	[COT_EV_WORK_DONE] = "work-done",
 	[COT_EV_PARTS] = "parts",
 	[COT_EV_PLACED] = "placed",
+	[COT_EV_WINDOW] = "window",
+	[COT_EV_PROGRESS] = "progress",
 };
 static const char *const action_names[] = {
 	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
@@ -32,6 +34,16 @@ static const char *const action_names[] = {
 };
 static const char *const activity_names[] = {"unknown", "idle", "active"};
 static const char *const method_names[] = {"quota", "reserve"};
+static const char *const horizon_names[] = {"1s", "10s", "60s"};
+static const char *const source_names[] = {"marked", "bursts"};
+/* Of the members of cot_times, in their order. */
+#define N_TIMES 5u
+static const char *const response_keys[N_TIMES] = {
+	"responses=", "missed=", "p50_ns=", "p95_ns=", "p99_ns=",
+};
+static const char *const service_keys[N_TIMES] = {
+	"services=", "service_missed=", "service_p50_ns=", "service_p95_ns=", "service_p99_ns=",
+};
 
 #define N(names) ((unsigned)(sizeof(names) / sizeof((names)[0])))
 
@@ -73,6 +85,25 @@ static void print_work(char *s, size_t size, const struct cot_work_desc *w)
 		       " want=%" PRIu32 " task_ns=%" PRIu32,
 		       w->tenant, w->gpu, w->n_sms, NAME(method_names, w->method), w->can_settle,
 		       w->can_grow, w->n_tasks, w->per_sm, w->asked, w->task_ns);
+}
+
+static void print_times(char *s, size_t size, const struct cot_times *t,
+			const char *const keys[N_TIMES])
+{
+	(void)snprintf(s, size,
+		       " %s%" PRIu64 " %s%" PRIu64 " %s%" PRIu64 " %s%" PRIu64 " %s%" PRIu64,
+		       keys[0], t->n, keys[1], t->n_missed, keys[2], t->p50_ns, keys[3], t->p95_ns,
+		       keys[4], t->p99_ns);
+}
+
+static void print_window(char *s, size_t size, const struct cot_window *w)
+{
+	char response[COT_EVENT_LOG_LINE_MAX / 2], service[COT_EVENT_LOG_LINE_MAX / 2];
+
+	print_times(response, sizeof(response), &w->response, response_keys);
+	print_times(service, sizeof(service), &w->service, service_keys);
+	(void)snprintf(s, size, " horizon=%s source=%s%s%s", NAME(horizon_names, w->horizon),
+		       NAME(source_names, w->source), response, service);
 }
 
 static void print_details(char *s, size_t size, const struct cot_event *ev)
@@ -117,6 +148,13 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 	case COT_EV_PLACED:
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,
 			       ev->placed.status, ev->placed.part.first, ev->placed.part.n);
+		break;
+	case COT_EV_WINDOW:
+		print_window(s, size, &ev->window);
+		break;
+	case COT_EV_PROGRESS:
+		(void)snprintf(s, size, " launches=%" PRIu64 " span_ns=%" PRIu64, ev->launches.n,
+			       ev->launches.span_ns);
 		break;
 	default:
 		*s = '\0';
@@ -229,7 +267,7 @@ static bool flag_of(struct reader *r, const char *key)
 	return read_number(r, 1) != 0;
 }
 
-static uint64_t mask_of(struct reader *r, const char *key)
+static uint64_t u64_of(struct reader *r, const char *key)
 {
 	expect(r, key);
 	return read_number(r, UINT64_MAX);
@@ -290,7 +328,7 @@ static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 {
 	t->cls = (enum cot_class)NAME_OF(r, "class=", cot_class_words);
 	t->weight = number_of(r, "weight=");
-	t->gpu_mask = mask_of(r, "gpus=");
+	t->gpu_mask = u64_of(r, "gpus=");
 	t->pool = number_of(r, "pool=");
 	t->ready = flag_of(r, "ready=");
 	t->block_us = number_of(r, "block_us=");
@@ -315,6 +353,23 @@ static void read_work(struct reader *r, struct cot_work_desc *w)
 	w->task_ns = number_of(r, "task_ns=");
 }
 
+static void read_times(struct reader *r, struct cot_times *t, const char *const keys[N_TIMES])
+{
+	t->n = u64_of(r, keys[0]);
+	t->n_missed = u64_of(r, keys[1]);
+	t->p50_ns = u64_of(r, keys[2]);
+	t->p95_ns = u64_of(r, keys[3]);
+	t->p99_ns = u64_of(r, keys[4]);
+}
+
+static void read_window(struct reader *r, struct cot_window *w)
+{
+	w->horizon = (enum cot_horizon)NAME_OF(r, "horizon=", horizon_names);
+	w->source = (enum cot_request_source)NAME_OF(r, "source=", source_names);
+	read_times(r, &w->response, response_keys);
+	read_times(r, &w->service, service_keys);
+}
+
 static void read_details(struct reader *r, struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -323,7 +378,7 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		break;
 	case COT_EV_POOL:
 		ev->pool.cls = (enum cot_class)NAME_OF(r, "class=", cot_class_words);
-		ev->pool.gpu_mask = mask_of(r, "gpus=");
+		ev->pool.gpu_mask = u64_of(r, "gpus=");
 		ev->pool.ready = flag_of(r, "ready=");
 		break;
 	case COT_EV_ACTIVITY:
@@ -359,6 +414,13 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		ev->placed.seq = number_of(r, "seq=");
 		ev->placed.status = status_of(r);
 		ev->placed.part = part_of(r);
+		break;
+	case COT_EV_WINDOW:
+		read_window(r, &ev->window);
+		break;
+	case COT_EV_PROGRESS:
+		ev->launches.n = u64_of(r, "launches=");
+		ev->launches.span_ns = u64_of(r, "span_ns=");
 		break;
 	default:
 		break;

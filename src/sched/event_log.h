@@ -13,6 +13,10 @@
  *     1400000 parts 3 sms=132 unit=8 part=0+0
  *     1400000 > place 3 seq=3 part=0+64
  *     1500000 placed 3 seq=3 status=0 part=0+64
+ *     1600000 window 3 horizon=1s source=marked responses=90 missed=2 p50_ns=3000000
+ *             p95_ns=4100000 p99_ns=5200000 services=90 service_missed=0 service_p50_ns=2000000
+ *             service_p95_ns=2000000 service_p99_ns=2100000           (on the same line)
+ *     1600000 progress 3 launches=4096 span_ns=1000000000
  *
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.
@@ -22,7 +26,7 @@
 
 #include "sched/sched.h"
 
-#define COT_EVENT_LOG_LINE_MAX 256
+#define COT_EVENT_LOG_LINE_MAX 512
 
 /* Write one line without a newline; cut if `size` is too small. */
 void cot_event_log_print_event(char *line, size_t size, const struct cot_event *ev);

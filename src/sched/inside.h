@@ -6,6 +6,7 @@
  *   action.c    wishes of the policy -> actions -> answers
  *   work.c      works: what events and the policy do to them
  *   place.c     parts of tenants: the same
+ *   measure.c   what hosts measure of tenants
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -288,6 +289,14 @@ void cot_sched_place_on_time(struct cot_sched *s);
 uint64_t cot_sched_place_wake_ns(const struct cot_sched *s);
 /* The policy's wish, or the core's own. -EINVAL: wrong; -EAGAIN: not now. */
 int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part);
+
+/* ---- measure.c ---- */
+
+/* `t`: whom the event is about; NULL: nobody. */
+int cot_sched_measure_on_window(struct cot_sched *s, struct sched_tenant *t,
+				const struct cot_window *w);
+int cot_sched_measure_on_progress(struct cot_sched *s, struct sched_tenant *t,
+				  const struct cot_launches *l);
 
 /* ---- watchdog.c ---- */
 

@@ -195,60 +195,57 @@ uint64_t cot_sched_wake_ns(const struct cot_sched *s)
 	return wake_ns;
 }
 
+static int take(struct cot_sched *s, const struct cot_event *ev)
+{
+	switch (ev->type) {
+	case COT_EV_TICK:
+		return 0;
+	case COT_EV_TENANT:
+		return cot_sched_table_on_tenant(s, ev->id, &ev->tenant);
+	case COT_EV_TENANT_LEFT:
+		return cot_sched_table_on_tenant_left(s, ev->id);
+	case COT_EV_POOL:
+		return cot_sched_table_on_pool(s, ev->id, &ev->pool);
+	case COT_EV_POOL_LEFT:
+		return cot_sched_table_on_pool_left(s, ev->id);
+	case COT_EV_ACTIVITY:
+		return cot_sched_table_on_activity(s, ev->id, ev->activity);
+	case COT_EV_DONE:
+		return cot_sched_action_on_done(s, ev->id, ev->done.seq, ev->done.status);
+	case COT_EV_STATE:
+		return cot_sched_action_on_state(s, ev);
+	case COT_EV_HOLD:
+		return cot_sched_action_on_hold(s, ev->id, ev->hold);
+	case COT_EV_WORK:
+		return cot_sched_work_on_work(s, ev->id, &ev->work);
+	case COT_EV_WORK_EVICTED:
+		return cot_sched_work_on_evicted(s, ev->id, ev->capsms);
+	case COT_EV_WORK_DONE:
+		return cot_sched_work_on_done(s, ev->id, ev->left);
+	case COT_EV_PARTS:
+		return cot_sched_place_on_parts(s, cot_sched_table_tenant(s, ev->id), ev);
+	case COT_EV_PLACED:
+		return cot_sched_place_on_placed(s, cot_sched_table_tenant(s, ev->id), ev);
+	case COT_EV_WINDOW:
+		return cot_sched_measure_on_window(s, cot_sched_table_tenant(s, ev->id),
+						   &ev->window);
+	case COT_EV_PROGRESS:
+		return cot_sched_measure_on_progress(s, cot_sched_table_tenant(s, ev->id),
+						     &ev->launches);
+	default:
+		return -EINVAL;
+	}
+}
+
 int cot_sched_event(struct cot_sched *s, const struct cot_event *ev)
 {
-	int r = 0;
+	int r;
 
 	set_time(s, ev->now_ns);
 	s->stats.events++;
 	if (s->tap)
 		s->tap(s->tap_arg, ev, NULL);
-	switch (ev->type) {
-	case COT_EV_TICK:
-		break;
-	case COT_EV_TENANT:
-		r = cot_sched_table_on_tenant(s, ev->id, &ev->tenant);
-		break;
-	case COT_EV_TENANT_LEFT:
-		r = cot_sched_table_on_tenant_left(s, ev->id);
-		break;
-	case COT_EV_POOL:
-		r = cot_sched_table_on_pool(s, ev->id, &ev->pool);
-		break;
-	case COT_EV_POOL_LEFT:
-		r = cot_sched_table_on_pool_left(s, ev->id);
-		break;
-	case COT_EV_ACTIVITY:
-		r = cot_sched_table_on_activity(s, ev->id, ev->activity);
-		break;
-	case COT_EV_DONE:
-		r = cot_sched_action_on_done(s, ev->id, ev->done.seq, ev->done.status);
-		break;
-	case COT_EV_STATE:
-		r = cot_sched_action_on_state(s, ev);
-		break;
-	case COT_EV_HOLD:
-		r = cot_sched_action_on_hold(s, ev->id, ev->hold);
-		break;
-	case COT_EV_WORK:
-		r = cot_sched_work_on_work(s, ev->id, &ev->work);
-		break;
-	case COT_EV_WORK_EVICTED:
-		r = cot_sched_work_on_evicted(s, ev->id, ev->capsms);
-		break;
-	case COT_EV_WORK_DONE:
-		r = cot_sched_work_on_done(s, ev->id, ev->left);
-		break;
-	case COT_EV_PARTS:
-		r = cot_sched_place_on_parts(s, cot_sched_table_tenant(s, ev->id), ev);
-		break;
-	case COT_EV_PLACED:
-		r = cot_sched_place_on_placed(s, cot_sched_table_tenant(s, ev->id), ev);
-		break;
-	default:
-		r = -EINVAL;
-		break;
-	}
+	r = take(s, ev);
 	if (r)
 		s->stats.events_refused++;
 	cot_sched_action_on_time(s);

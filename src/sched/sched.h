@@ -30,6 +30,8 @@
 #define COT_SCHED_MAX_TENANTS  256u
 #define COT_SCHED_MAX_ENTITIES 320u /* tenants that stand alone, and pools */
 #define COT_SCHED_MAX_WORKS    2048u
+/* Least time between two measurements: half of what hosts keep to when they come late. */
+#define COT_SCHED_MEASURE_NS (25 * COT_NS_PER_MS)
 
 struct cot_sched;
 
@@ -50,6 +52,8 @@ enum cot_event_type {
 	COT_EV_WORK_DONE,    /* work `id` ended; `left` tasks are not done, and it waits for them */
 	COT_EV_PARTS,	     /* tenant `id` can be placed as in `parts`, or no longer */
 	COT_EV_PLACED,	     /* a PLACE of tenant `id` ended */
+	COT_EV_WINDOW,	     /* requests of tenant `id` took as long as in `window` */
+	COT_EV_PROGRESS,     /* tenant `id` gets on as in `launches` */
 	COT_EV_N_TYPES,
 };
 
@@ -116,6 +120,8 @@ struct cot_event {
 			int status;	      /* 0 or -errno */
 			struct cot_part part; /* what it has now, whether it succeeded or not */
 		} placed;
+		struct cot_window window; /* at_ns does not count, as in the next */
+		struct cot_launches launches;
 	};
 };
 
@@ -201,7 +207,8 @@ void cot_sched_destroy(struct cot_sched *s);
 
 /*
  * -EINVAL: no such tenant, pool or value; -EEXIST: the id is in use by the other kind; -ENOSPC: the
- * table is full. Nothing changes then, but that time goes on.
+ * table is full; -EAGAIN: a measurement of a tenant within COT_SCHED_MEASURE_NS of the last one of
+ * the same kind and horizon. Nothing changes then, but that time goes on.
  */
 int cot_sched_event(struct cot_sched *s, const struct cot_event *ev);
 

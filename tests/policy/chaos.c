@@ -40,6 +40,7 @@ static const char *const names[] = {
 	[CHAOS_STALE_WORK] = "stale work",
 	[CHAOS_BAD_PART] = "bad part",
 	[CHAOS_STALE_TENANT] = "stale tenant",
+	[CHAOS_FREEZE_ON_MISS] = "freeze on a miss",
 };
 
 const char *chaos_name(enum chaos knob)
@@ -219,6 +220,12 @@ static void place(struct cot_policy *p, const struct chaos_state *s)
 		(void)cot_place(p, t, (struct cot_part){4, 8});
 }
 
+static void requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w)
+{
+	if (chaos_knob == CHAOS_FREEZE_ON_MISS && t->target.kind && w->response.n_missed)
+		freeze_class(p, COT_CLASS_BATCH, true);
+}
+
 static uint64_t tick(struct cot_policy *p)
 {
 	struct chaos_state *s = p->state;
@@ -249,6 +256,7 @@ static uint64_t tick(struct cot_policy *p)
 }
 
 static const struct cot_work_ops works = {.done = work_done};
+static const struct cot_measure_ops measures = {.requests = requests};
 
 const struct cot_policy_ops chaos_policy = {
 	.name = "chaos",
@@ -259,6 +267,7 @@ const struct cot_policy_ops chaos_policy = {
 	.fini = fini,
 	.entity_down = entity_down,
 	.works = &works,
+	.measures = &measures,
 	.places = true,
 	.tenant_left = tenant_left,
 	.tick = tick,

@@ -30,10 +30,11 @@ enum chaos {
 	CHAOS_EVICT_ALL,      /* leaves nobody to do the rest */
 	CHAOS_EVICT_BACK,     /* takes an eviction back */
 	CHAOS_NEVER_GRANT,
-	CHAOS_FORGET_WORK,  /* never grants the works of one program */
-	CHAOS_STALE_WORK,   /* uses works that are gone */
-	CHAOS_BAD_PART,	    /* places tenants where no part can be */
-	CHAOS_STALE_TENANT, /* places tenants that are gone */
+	CHAOS_FORGET_WORK,    /* never grants the works of one program */
+	CHAOS_STALE_WORK,     /* uses works that are gone */
+	CHAOS_BAD_PART,	      /* places tenants where no part can be */
+	CHAOS_STALE_TENANT,   /* places tenants that are gone */
+	CHAOS_FREEZE_ON_MISS, /* freezes batch entities when a target is missed, for ever */
 	CHAOS_N,
 };
 

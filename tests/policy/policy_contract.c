@@ -300,12 +300,16 @@ static const char *check_random_events(const struct cot_policy_ops *ops, uint64_
 {
 	struct bench *b = bench_begin(ops);
 	struct story st = {.rng = {seed}};
+	struct cot_rng measured = {cot_hash64(seed, 1)};
 	unsigned i;
 
 	b->fault = fail_sometimes;
 	b->fault_arg = &st.rng;
 	for (i = 0; i < 5000; i++) {
 		one_event(b, &st);
+		if (cot_rng_below(&measured, 10) == 0)
+			policy_random_measurement(b, &measured,
+						  1 + (uint32_t)cot_rng_below(&measured, 40));
 		bench_run(b, cot_rng_below(&st.rng, 20 * MS));
 	}
 	return policy_verdict(b, NULL);
@@ -585,6 +589,7 @@ const struct policy_check policy_checks[] = {
 	{"random events", true, check_random_events},
 	{"places programs as users asked", false, policy_check_places_as_asked},
 	{"gives all to the only program", false, policy_check_lone_program_has_all},
+	{"whatever is measured", true, policy_check_measurements},
 	{"works run", false, check_works_run},
 	{"random works", true, check_random_works},
 	{"drains short blocks only", true, check_drains_short_blocks_only},

@@ -25,4 +25,11 @@ const char *policy_verdict(struct bench *b, const char *said);
 const char *policy_check_places_as_asked(const struct cot_policy_ops *ops, uint64_t seed);
 const char *policy_check_lone_program_has_all(const struct cot_policy_ops *ops, uint64_t seed);
 
+/* ---- measure_contract.c ---- */
+
+struct cot_rng;
+/* Of program `id`, which need not be there. */
+void policy_random_measurement(struct bench *b, struct cot_rng *rng, uint32_t id);
+const char *policy_check_measurements(const struct cot_policy_ops *ops, uint64_t seed);
+
 #endif

@@ -11,6 +11,7 @@
 #define N_SEEDS 5u
 
 extern const struct cot_policy_ops policy_favour; /* policy_favour.c */
+extern const struct cot_policy_ops policy_keep;	  /* policy_keep.c */
 
 static uint64_t first_seed(void)
 {
@@ -54,38 +55,47 @@ static void test_registered_policies(void **state)
 	assert_null(cot_policy_find("no-such-policy"));
 }
 
-/* The one that docs/writing-a-policy.md walks through. */
-static void test_smallest_policy(void **state)
+/* The ones that docs/writing-a-policy.md walks through. */
+static void test_example_policies(void **state)
 {
 	(void)state;
 	assert_int_equal(run_suite(&policy_favour, N_SEEDS, true), 0);
+	assert_int_equal(run_suite(&policy_keep, N_SEEDS, true), 0);
 }
 
-/* The document shows the file as it is. */
-static void test_document_is_up_to_date(void **state)
+static void read_source(const char *name, char *text, size_t size)
 {
-	const char *root = getenv("SOURCE_DIR");
-	char path[4096], code[8192];
-	static char text[65536];
+	char path[4096];
 	size_t n;
 	FILE *f;
 
-	(void)state;
-	if (!root)
-		skip();
-	(void)snprintf(path, sizeof(path), "%s/tests/policy/policy_favour.c", root);
+	(void)snprintf(path, sizeof(path), "%s/%s", getenv("SOURCE_DIR"), name);
 	f = fopen(path, "r");
 	assert_non_null(f);
-	n = fread(code, 1, sizeof(code) - 1, f);
-	code[n] = '\0';
-	(void)fclose(f);
-	(void)snprintf(path, sizeof(path), "%s/docs/writing-a-policy.md", root);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
+	n = fread(text, 1, size - 1, f);
 	text[n] = '\0';
 	(void)fclose(f);
-	assert_non_null(strstr(text, code));
+}
+
+/* The document shows the files as they are. */
+static void test_document_is_up_to_date(void **state)
+{
+	static const char *const examples[] = {
+		"tests/policy/policy_favour.c",
+		"tests/policy/policy_keep.c",
+	};
+	static char text[65536], code[8192];
+	unsigned i;
+
+	(void)state;
+	if (!getenv("SOURCE_DIR"))
+		skip();
+	read_source("docs/writing-a-policy.md", text, sizeof(text));
+	for (i = 0; i < 2; i++) {
+		read_source(examples[i], code, sizeof(code));
+		if (!strstr(text, code))
+			fail_msg("the document shows another %s", examples[i]);
+	}
 }
 
 static void test_suite_catches_chaos(void **state)
@@ -197,7 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_registered_policies),
-		cmocka_unit_test(test_smallest_policy),
+		cmocka_unit_test(test_example_policies),
 		cmocka_unit_test(test_document_is_up_to_date),
 		cmocka_unit_test(test_suite_catches_chaos),
 		cmocka_unit_test(test_core_survives_chaos),

@@ -50,6 +50,10 @@ static const char *const examples[] = {
 	"18 parts 3 sms=132 unit=8 part=64+68",
 	"19 placed 3 seq=11 status=-16 part=0+0",
 	"20 > place 3 seq=11 part=4294967295+4294967295",
+	"21 window 3 horizon=60s source=bursts responses=18446744073709551615 missed=4 p50_ns=5 "
+	"p95_ns=6 p99_ns=7 services=8 service_missed=9 service_p50_ns=10 service_p95_ns=11 "
+	"service_p99_ns=12",
+	"22 progress 3 launches=4096 span_ns=1000000000",
 };
 
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
@@ -248,6 +252,10 @@ static void test_wrong_lines(void **state)
 		"1 > slice 3 seq=4 us=5+5",
 		"1 parts 3 sms=132 unit=8 part=64 68",
 		"1 placed 3 seq=4 part=0+0",
+		"1 progress 3 launches=18446744073709551616 span_ns=5",
+		"1 window 3 horizon=2s source=bursts responses=0 missed=0 p50_ns=0 p95_ns=0 "
+		"p99_ns=0 services=0 service_missed=0 service_p50_ns=0 service_p95_ns=0 "
+		"service_p99_ns=0",
 	};
 	struct cot_action a;
 	struct cot_event ev;
@@ -276,6 +284,10 @@ static void test_random_lines(void **state)
 		"9 done 3 seq=4 status=-110",
 		"12 > slice 3 seq=5 us=100",
 		"13 parts 3 sms=132 unit=8 part=64+68",
+		"14 window 3 horizon=1s source=marked responses=1 missed=0 p50_ns=5 p95_ns=5 "
+		"p99_ns=5 services=1 service_missed=0 service_p50_ns=5 service_p95_ns=5 "
+		"service_p99_ns=5",
+		"15 progress 3 launches=4096 span_ns=1000000000",
 	};
 	const char *env = getenv("COT_TEST_SEED");
 	struct cot_rng rng = {env ? strtoull(env, NULL, 0) : 1};
@@ -290,7 +302,8 @@ static void test_random_lines(void **state)
 		struct cot_action a, a2;
 		size_t n;
 
-		n = strlen(strcpy(line, seeds[cot_rng_below(&rng, 5)]));
+		n = strlen(
+			strcpy(line, seeds[cot_rng_below(&rng, sizeof(seeds) / sizeof(seeds[0]))]));
 		line[cot_rng_below(&rng, n)] = alphabet[cot_rng_below(&rng, sizeof(alphabet) - 1)];
 		if (cot_rng_below(&rng, 4) == 0)
 			line[cot_rng_below(&rng, n)] = '\0';
