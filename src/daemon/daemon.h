@@ -1,30 +1,24 @@
 /*
- * The daemon as a whole: one thread, one struct daemon. Each file has a header of its own.
+ * The daemon as a whole: one thread, one struct daemon. Only daemon.c and main.c include this;
+ * every other unit knows its own floor and those below.
  *
- *   main.c      arguments                     daemon.c  signals, beginning and end
- *   loop.c      descriptors and timers        log.c     lines on stderr
- *   config.c    cotenantd.conf                access.c  what users may do
- *   paths.c     where things are              gpus.c    which GPUs there are
- *   server.c    the socket and its packets    conn.c    connections
- *   answer.c    answers to their peers        peer.c    the peers' processes
- *   account.c   what each user may have       closer.c  closes files that may take long
- *   library.c   packets of libcotenant.so     command.c packets of the command line
- *   register.c  a program is announced        environment.c  what it gets for that
- *   query.c     questions, and show.c         target.c  whom a command is about
- *   shims.c     packets of shims              host_work.c  works between core and shims
- *   tenant.c    programs                      pool.c    pools, pool_stop.c their end
- *   roster.c    the tables of both            watch.c   processes, until they end
- *   mps.c       the MPS programs              host.c, host_order.c  the core's host
- *   lock.c      one daemon per folder         show.c    answers in JSON
- *   state.c     what outlives the daemon      recover.c programs not in its file
- *   found.c     programs' environments        processes.c  processes in /proc
- *   outlive.c   what launchers leave behind   clients.c the clients of an MPS server
- *   keeper.c    ends pools after the daemon
- *   news.c      failures, for the log         audit.c   users' changes, likewise
- *   effect.c    whether shares do anything
+ *   daemon    main.c arguments; daemon.c beginning, signals, between two rounds, end; lock.c
+ *   server    server.c the socket: who comes, and which packets
+ *   handlers  library.c, shims.c, command.c: packets by kind of connection. Of command.c:
+ *             register.c a program is announced, environment.c what it gets for that; query.c
+ *             questions, show.c, show_part.c, effect.c answers in JSON; target.c whom a command is
+ *             about, hold.c freeze and thaw, audit.c who has changed what
+ *   conns     conn.c connections; peer.c the processes at their other ends; answer.c what the
+ * daemon says to them; access.c what users may do; closer.c closes files that may take long roster
+ * roster.c the tables of programs and pools; tenant.c, outlive.c programs and what launchers leave
+ * behind; pool.c, pool_stop.c, mps.c, clients.c pools; keeper.c ends them after the daemon;
+ * state.c, recover.c what outlives the daemon; news.c failures, for the log basis     loop.c
+ * descriptors and timers; watch.c processes, until they end; host.c, host_order.c, host_work.c,
+ * host_part.c the core's host; account.c what each user may have; config.c, gpus.c, paths.c below
+ * log.c; found.c, processes.c what /proc says
  *
- * Calls go down: from the daemon and its server to the handlers of packets, from these to programs
- * and pools, from these to processes, MPS and the host. Calls upwards go through cot_daemon_wire().
+ * Calls upwards go through what cot_daemon_wire() sets: the handlers, and who waits for pools. Only
+ * whether a program or pool is ready is looked up, among the connections.
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
