@@ -214,12 +214,11 @@ int command(const struct cot_msg_command *m, char **ret_text)
 	return rc;
 }
 
-static json_t *ask_ps(void)
+static json_t *read_ps(void)
 {
 	char *text;
 	json_t *ps;
 
-	disarm();
 	if (ask(COT_QUERY_PS, &text) < 0) {
 		problem("without faults ps says: %s", text);
 		free(text);
@@ -230,6 +229,12 @@ static json_t *ask_ps(void)
 		problem("ps is no JSON");
 	free(text);
 	return ps;
+}
+
+static json_t *ask_ps(void)
+{
+	disarm();
+	return read_ps();
 }
 
 bool has_program(const char *name, const char *key, int64_t value)
@@ -246,6 +251,19 @@ bool has_program(const char *name, const char *key, int64_t value)
 	}
 	json_decref(ps);
 	return has;
+}
+
+json_t *program_of_ps(const char *name)
+{
+	json_t *ps = read_ps(), *t, *found = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(ps, "tenants"), i, t)
+		if (!strcmp(json_string_value(json_object_get(t, "name")), name))
+			found = t;
+	json_incref(found);
+	json_decref(ps);
+	return found;
 }
 
 bool is_in_pool(const char *name, const char *pool)

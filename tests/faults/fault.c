@@ -101,6 +101,12 @@ static void tell(const char *name, const void *caller)
 	inside = false;
 }
 
+EXPORT bool fault_is_watched(const void *caller)
+{
+	return page && (!page->object[0] ||
+			((uintptr_t)caller >= object_start && (uintptr_t)caller < object_end));
+}
+
 /* Does this call fail? */
 static bool fails(const char *name, const void *caller, bool once)
 {
@@ -108,8 +114,7 @@ static bool fails(const char *name, const void *caller, bool once)
 
 	if (!page || !atomic_load(&page->armed))
 		return false;
-	if (page->object[0] &&
-	    ((uintptr_t)caller < object_start || (uintptr_t)caller >= object_end))
+	if (!fault_is_watched(caller))
 		return false;
 	k = atomic_fetch_add(&page->n_calls, 1) + 1;
 	n = atomic_load(&page->n);
@@ -118,6 +123,11 @@ static bool fails(const char *name, const void *caller, bool once)
 	if (!atomic_fetch_add(&page->n_failed, 1))
 		tell(name, caller);
 	return true;
+}
+
+EXPORT bool fault_fails(const char *name, const void *caller)
+{
+	return fails(name, caller, false);
 }
 
 #define FAIL(name, error, result)                                       \

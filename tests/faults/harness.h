@@ -112,6 +112,8 @@ int ask(enum cot_proto_query what, char **ret_text);
 int command(const struct cot_msg_command *m, char **ret_text);
 /* Is there a program of this name whose member has this value? Asks without faults. */
 bool has_program(const char *name, const char *key, int64_t value);
+/* What `ps` says of it; the faults stay armed. json_decref() it. NULL: there is none. */
+struct json_t *program_of_ps(const char *name);
 /* Is there one of this name in this pool? */
 bool is_in_pool(const char *name, const char *pool);
 bool policy_is(const char *name);

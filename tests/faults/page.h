@@ -8,6 +8,7 @@
 #define COT_TESTS_PAGE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FAULTS_VARIABLE "COTENANT_FAULTS"
@@ -24,5 +25,10 @@ struct fault_page {
 	_Atomic uint64_t n_failed;
 	char first[128]; /* which one failed first, and who called it */
 };
+
+/* Of the preloaded faults, for who stands before other libraries: whether this is a call of the
+ * object that is watched; whether it fails. */
+bool fault_is_watched(const void *caller);
+bool fault_fails(const char *name, const void *caller);
 
 #endif

@@ -166,7 +166,7 @@ void end_right(pid_t pid, const char *out)
 		problem("%s ended with %d", out, status);
 	text = read_text(work_path(out));
 	if (!strstr(text, " wrong 0 "))
-		problem("%s computed something else", out);
+		problem("%s computed something else: %s", out, text);
 	free(text);
 }
 

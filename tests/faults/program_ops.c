@@ -12,6 +12,8 @@
 #define SOON_MS 10000u
 /* A program may have to wait for a daemon that does not answer. */
 #define JOB_MS 60000u
+/* By then a program is on its part, unless that fails. */
+#define PLACED_MS 300u
 
 /* ---- questions and commands ---- */
 
@@ -212,6 +214,100 @@ static void act_launch_shim(void)
 	unsetenv("COTENANT_QUOTA");
 }
 
+/* ---- parts ---- */
+
+static void begin_parts(void)
+{
+	char before[300];
+
+	setenv("COTENANT_MPS_CONTROL", work_path("no-mps"), 1);
+	(void)snprintf(before, sizeof(before), "%s/libcuda.so.1", env_path("EMU"));
+	setenv("FAULT_BEFORE", before, 1);
+	setenv("COTENANT_SHIM_DRIVER", env_path("FAULT_DRIVER"), 1);
+	write_config("parts");
+	begin_daemon();
+}
+
+static void end_parts(void)
+{
+	end_launch();
+	unsetenv("COTENANT_SHIM_DRIVER");
+	unsetenv("FAULT_BEFORE");
+}
+
+static bool has_said_all(const void *arg)
+{
+	const pid_t *pid = arg;
+	char *text = read_text(work_path("parts"));
+	bool has = strstr(text, " sms ") != NULL;
+
+	free(text);
+	return has || has_ended(*pid);
+}
+
+static bool is_placed(const void *arg)
+{
+	json_t *t = program_of_ps("parts"), *part = json_object_get(t, "part");
+	bool placed = json_integer_value(json_object_get(part, "placed")) > 0;
+
+	(void)arg;
+	json_decref(t);
+	return placed;
+}
+
+/* What it asked for, 32 SMs, it has for all launches; or `ps` says that it has not. */
+static bool ps_is_true(const void *arg)
+{
+	json_t *t = program_of_ps("parts"), *part = json_object_get(t, "part");
+	bool has_all = json_integer_value(json_object_get(part, "sms")) == 32 &&
+		       !json_integer_value(json_object_get(part, "launches_stayed"));
+	bool said = json_is_string(json_object_get(t, "part_effect"));
+
+	(void)arg;
+	json_decref(t);
+	return has_all ? !said : said;
+}
+
+static void act_parts(void)
+{
+	char program[300], go[300];
+	const char *const argv[] = {env_path("COTENANT"),
+				    "run",
+				    "--name",
+				    "parts",
+				    "--sms",
+				    "32",
+				    "--",
+				    program,
+				    "--seed",
+				    "3",
+				    "--operations",
+				    "150",
+				    "--begin",
+				    go,
+				    "--seconds",
+				    "30",
+				    "--stay",
+				    "100",
+				    NULL};
+	pid_t pid;
+
+	(void)snprintf(program, sizeof(program), "%s/parts", env_path("PROGS"));
+	(void)snprintf(go, sizeof(go), "%s", work_path("go"));
+	write_text(work_path("parts"), "");
+	(void)unlink(go);
+	pid = spawn(argv, work_path("parts"), work_path("parts"));
+	(void)until(is_placed, NULL, PLACED_MS);
+	write_text(go, "");
+	if (!until(has_said_all, &pid, JOB_MS))
+		problem("the program hangs");
+	disarm();
+	if (!until(ps_is_true, NULL, SOON_MS))
+		problem("ps does not say that it is not on its part");
+	end_right(pid, "parts");
+	daemon_check();
+}
+
 const struct op program_ops[] = {
 	{"cotenant-ps", "cotenant", NULL, 23, begin_ps, act_cli_ps, end_ps},
 	{"cotenant-json", "cotenant", NULL, 23, begin_ps, act_cli_json, end_ps},
@@ -221,5 +317,6 @@ const struct op program_ops[] = {
 	{"first-daemon", "cotenantd", NULL, 149, NULL, act_first_run, NULL},
 	{"library", "ptx_work", "libcotenant.so", 2, begin_launch, act_launch, end_launch},
 	{"shim", "ptx_work", "shim/libcuda.so.1", 5, begin_launch, act_launch_shim, end_launch},
+	{"parts", "parts", "shim/libcuda.so.1", 61, begin_parts, act_parts, end_parts},
 };
 const unsigned n_program_ops = sizeof(program_ops) / sizeof(program_ops[0]);

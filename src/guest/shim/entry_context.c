@@ -17,6 +17,8 @@ static void forget_stream(CUstream stream)
 	if (!cot_shim_is_on())
 		return;
 	cot_shim_stream_gone(stream);
+	if (stream)
+		cot_shim_graphs_leave(stream);
 	cot_shim_stream_end(stream);
 }
 

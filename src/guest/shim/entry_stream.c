@@ -226,8 +226,10 @@ static CUresult add_callback(CUstream stream, CUstreamCallback function, void *d
 
 	if (c)
 		*c = (struct callback){function, stream, data};
+	else
+		cot_shim_turn_go_home(&turn);
 	rc = (per_thread ? COT_REAL(cuStreamAddCallback_ptsz) : COT_REAL(cuStreamAddCallback))(
-		to, c ? call_back : function, c ? c : data, flags);
+		c ? to : stream, c ? call_back : function, c ? c : data, flags);
 	if (rc)
 		free(c);
 	cot_shim_turn_end(&turn);

@@ -105,12 +105,16 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 		look(); /* of a context that has parts, maybe, but is not known */
 	if (!cot_shim_turn_part(&turn)) {
 		rc = launch_at(o, to);
+		if (COT_UNLIKELY(turn.strays))
+			cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
 	} else if (!follows(o->function, &why)) {
 		rc = launch_at_home(o, &turn, why);
 	} else {
 		rc = launch_at(o, to);
 		if (COT_UNLIKELY(is_refused_on_part(rc, &why)))
 			rc = launch_at_home(o, &turn, why);
+		else if (COT_UNLIKELY(turn.strays))
+			cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
 		else
 			cot_shim_count_followed();
 	}

@@ -19,7 +19,7 @@ struct graph {
 	bool refused[COT_SHIM_PARTS_MAX];   /* and cannot be */
 	const struct cot_shim_parts *parts;
 	CUevent ended;	/* of the last launch, from the first change of parts on */
-	CUstream last;	/* before that: where it was launched */
+	CUstream last;	/* before that: where it was launched; NULL: nowhere */
 	uint32_t where; /* the part of the last launch */
 };
 
@@ -53,6 +53,20 @@ static void drop_all(struct graph *g)
 	if (g->clone)
 		(void)COT_REAL(cuGraphDestroy)(g->clone);
 	g->clone = NULL;
+}
+
+static CUstream named(CUstream stream, bool per_thread)
+{
+	return stream ? stream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+/* `ended` comes after what is in this stream; if the driver has no event for that, we wait. */
+static void mark_end(struct graph *g, CUstream stream)
+{
+	if (!g->ended && COT_REAL(cuEventCreate)(&g->ended, CU_EVENT_DISABLE_TIMING))
+		g->ended = NULL;
+	if (!g->ended || COT_REAL(cuEventRecord)(g->ended, stream))
+		(void)COT_REAL(cuStreamSynchronize)(stream);
 }
 
 static CUgraph clone_of(CUgraph graph)
@@ -114,6 +128,21 @@ void cot_shim_graph_gone(CUgraphExec exec)
 			(void)COT_REAL(cuEventDestroy_v2)(g->ended);
 		free(g);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void cot_shim_graphs_leave(CUstream stream)
+{
+	struct graph *g;
+	unsigned i;
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < BUCKETS; i++)
+		for (g = buckets[i]; g; g = g->next)
+			if (g->last == stream) {
+				mark_end(g, stream);
+				g->last = NULL;
+			}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -226,11 +255,11 @@ static CUgraphExec on_part(struct graph *g, const struct cot_shim_parts *p, uint
 /* The same graph does not run twice at a time, not on two parts either. */
 static void keep_apart(struct graph *g, uint32_t where, CUstream to)
 {
-	if (!g->ended && (COT_REAL(cuEventCreate)(&g->ended, CU_EVENT_DISABLE_TIMING) ||
-			  COT_REAL(cuEventRecord)(g->ended, g->last)))
-		return;
-	if (g->where != where)
-		(void)COT_REAL(cuStreamWaitEvent)(to, g->ended, 0);
+	if (g->last)
+		mark_end(g, g->last);
+	g->last = NULL;
+	if (g->where != where && g->ended && COT_REAL(cuStreamWaitEvent)(to, g->ended, 0))
+		(void)COT_REAL(cuEventSynchronize)(g->ended);
 	g->where = where;
 }
 
@@ -250,25 +279,28 @@ static CUresult launch_known(struct graph *g, const struct cot_shim_turn *t, CUs
 		cot_shim_count_followed();
 	else if (part)
 		cot_shim_count_stayed(COT_SHIM_WHY_GRAPH);
-	keep_apart(g, exec ? part : 0, to);
+	keep_apart(g, exec ? part : 0, named(to, per_thread));
 	rc = launch_exec(exec ? exec : g->exec, to, per_thread);
-	if (!rc && g->ended)
-		(void)(per_thread ? COT_REAL(cuEventRecord_ptsz)
-				  : COT_REAL(cuEventRecord))(g->ended, to);
+	if (!rc)
+		mark_end(g, named(to, per_thread));
 	return rc;
 }
 
-/* While streams are not virtual yet. */
+/* While streams are not virtual yet. Another thread's stream has no name here. */
 static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_thread)
 {
+	CUstream name = named(stream, per_thread);
+	CUresult rc = launch_exec(exec, stream, per_thread);
 	struct graph *g;
 
 	pthread_mutex_lock(&lock);
 	g = *find(exec);
-	if (g)
-		g->last = per_thread && !stream ? CU_STREAM_PER_THREAD : stream;
+	if (g && name != CU_STREAM_PER_THREAD)
+		g->last = name;
+	else if (g && !rc)
+		mark_end(g, name);
 	pthread_mutex_unlock(&lock);
-	return launch_exec(exec, stream, per_thread);
+	return rc;
 }
 
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)

@@ -86,6 +86,8 @@ struct cot_shim_parts {
 	struct cot_shim_stream *blocking;
 	_Atomic uint32_t n_blocking;
 	_Atomic uint64_t n_default; /* turns in the default stream */
+	_Atomic bool
+		has_unknown; /* streams that wait for it and that we do not know: it stays home */
 };
 
 /* Whether streams are virtual: from the first change of parts on. */
@@ -96,6 +98,7 @@ extern _Atomic bool cot_shim_parts_live;
 struct cot_shim_turn {
 	struct cot_shim_stream *stream; /* NULL: it is not virtual */
 	bool visit;			/* at home, while the stream is elsewhere */
+	bool strays;			/* the stream could not be moved to where it is to be */
 };
 
 /* Begins a turn; returns the driver's stream for it: `stream` itself where that is at home. */
@@ -111,7 +114,7 @@ static inline CUstream cot_shim_turn_begin(struct cot_shim_turn *t, CUstream str
 					   bool per_thread)
 {
 	t->stream = NULL;
-	t->visit = false;
+	t->visit = t->strays = false;
 	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
 		return stream;
 	return cot_shim_turn_enter(t, stream, per_thread);
@@ -126,6 +129,8 @@ static inline void cot_shim_turn_end(struct cot_shim_turn *t)
 /* The part where this turn is: 0 is home. */
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);
 
+/* There is no memory to know this stream of `p`, which waits for the default stream. */
+void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream);
 /* Moves every stream that can be moved away from this part, and drops its shadows there; whether
  * none is left. On a thread of ours. */
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part);
@@ -210,6 +215,8 @@ void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long fla
 void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph);
 void cot_shim_graph_gone(CUgraphExec exec);
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread);
+/* The program destroys this stream, in which graphs may run. */
+void cot_shim_graphs_leave(CUstream stream);
 void cot_shim_graphs_clear(const struct cot_shim_parts *p, uint32_t part);
 void cot_shim_graphs_forget(void); /* after fork() */
 

@@ -14,28 +14,39 @@ static CUstream stream_at(const struct cot_shim_stream *s, uint32_t part)
 	return part ? s->shadows[part] : atomic_load_explicit(&s->handle, memory_order_relaxed);
 }
 
-/* With s->pair: what comes into `to` waits for what is in `from`. */
-static bool order(struct cot_shim_stream *s, CUstream from, CUstream to)
+static bool has_event(struct cot_shim_stream *s)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-	if (!s->event) {
-		(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-		(void)COT_REAL(cuEventCreate)(&s->event, CU_EVENT_DISABLE_TIMING);
-		(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	}
-	return s->event && !COT_REAL(cuEventRecord)(s->event, from) &&
+	if (s->event)
+		return true;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	if (COT_REAL(cuEventCreate)(&s->event, CU_EVENT_DISABLE_TIMING))
+		s->event = NULL;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	return s->event != NULL;
+}
+
+/* With s->pair: what comes into `to` waits for what is in `from`. */
+static bool order(struct cot_shim_stream *s, CUstream from, CUstream to)
+{
+	return has_event(s) && !COT_REAL(cuEventRecord)(s->event, from) &&
 	       !COT_REAL(cuStreamWaitEvent)(to, s->event, 0);
 }
 
-static bool order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
+/* The same where the order must not be lost: if the driver has no event for it, we wait ourselves,
+ * for what the program has put into the stream. */
+static void must_order(struct cot_shim_stream *s, CUstream from, CUstream to)
 {
-	bool done;
+	if (!order(s, from, to))
+		(void)COT_REAL(cuStreamSynchronize)(from);
+}
 
+static void order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
+{
 	pthread_mutex_lock(&s->pair);
-	done = order(s, from, to);
+	must_order(s, from, to);
 	pthread_mutex_unlock(&s->pair);
-	return done;
 }
 
 /* What comes into `to` waits for what is in `s`, wherever that is now; another thread may be about
@@ -47,7 +58,7 @@ static void order_after(struct cot_shim_stream *s, CUstream to, bool at_home_too
 	pthread_mutex_lock(&s->pair);
 	at = atomic_load(&s->at);
 	if (at || at_home_too)
-		(void)order(s, stream_at(s, at), to);
+		must_order(s, stream_at(s, at), to);
 	pthread_mutex_unlock(&s->pair);
 }
 
@@ -114,15 +125,17 @@ static bool move(struct cot_shim_stream *s, uint32_t part)
 	return moved;
 }
 
-/* In the only turn that there is in it. */
-static void follow(struct cot_shim_stream *s, uint32_t part)
+/* In the only turn that there is in it; with others it moves later. False: it cannot. */
+static bool follow(struct cot_shim_stream *s, uint32_t part)
 {
 	uint32_t one = 1;
+	bool moved;
 
 	if (!atomic_compare_exchange_strong(&s->n_turns, &one, 1 | MOVING))
-		return;
-	(void)move(s, part);
+		return true;
+	moved = move(s, part);
 	atomic_fetch_and(&s->n_turns, ~MOVING);
+	return moved;
 }
 
 /* ---- the default stream ---- */
@@ -141,7 +154,7 @@ static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
 			order_after(s, to, false);
 	pthread_mutex_unlock(&p->lock);
 	if (to != home && !cot_shim_any_blocking_capture())
-		(void)order_locked(d, home, to);
+		order_locked(d, home, to);
 }
 
 /* With s->pair. */
@@ -194,6 +207,29 @@ static void keep_order(struct cot_shim_stream *s, CUstream to)
 
 /* ---- turns ---- */
 
+/* The driver knows the default stream at home only: there it keeps its order with streams that we
+ * do not know. */
+static bool must_stay_home(const struct cot_shim_stream *s)
+{
+	return COT_UNLIKELY(atomic_load_explicit(&s->parts->has_unknown, memory_order_relaxed)) &&
+	       s == &s->parts->default_stream;
+}
+
+void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream)
+{
+	atomic_store(&p->has_unknown, true);
+	if (!cot_shim_any_blocking_capture())
+		order_after(&p->default_stream, stream, false);
+}
+
+/* Whether a stream that is not virtual would be, but for that. */
+static bool is_unknown(void)
+{
+	const struct cot_shim_parts *p = cot_shim_parts_current();
+
+	return p && atomic_load(&p->has_unknown) && atomic_load(&p->now);
+}
+
 /* Whether it has to stay at home, because a graph is being recorded there. */
 static bool is_capturing(struct cot_shim_stream *s)
 {
@@ -211,16 +247,21 @@ static bool is_capturing(struct cot_shim_stream *s)
 CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread)
 {
 	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
-	uint32_t now, at;
+	uint32_t now, part, at;
 	CUstream to;
 
+	if (COT_UNLIKELY(!s))
+		t->strays = is_unknown();
 	if (!s || is_capturing(s))
 		return stream;
 	t->stream = s;
 	begin_turn(s);
 	now = atomic_load_explicit(&s->parts->now, memory_order_acquire);
-	if (COT_UNLIKELY(atomic_load_explicit(&s->at, memory_order_relaxed) != now))
-		follow(s, now);
+	part = must_stay_home(s) ? 0 : now;
+	if (COT_UNLIKELY(atomic_load_explicit(&s->at, memory_order_relaxed) != part))
+		t->strays = !follow(s, part);
+	if (COT_UNLIKELY(part != now))
+		t->strays = true;
 	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
 		atomic_store_explicit(&s->used, true, memory_order_relaxed);
 	at = atomic_load_explicit(&s->at, memory_order_relaxed);
@@ -237,13 +278,13 @@ void cot_shim_turn_go_home(struct cot_shim_turn *t)
 	if (!at || t->visit)
 		return;
 	t->visit = true;
-	(void)order_locked(s, stream_at(s, at), atomic_load(&s->handle));
+	order_locked(s, stream_at(s, at), atomic_load(&s->handle));
 }
 
 CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread)
 {
 	t->stream = NULL;
-	t->visit = false;
+	t->visit = t->strays = false;
 	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
 		return stream;
 	(void)cot_shim_turn_enter(t, stream, per_thread);
@@ -256,7 +297,7 @@ void cot_shim_turn_leave(struct cot_shim_turn *t)
 	struct cot_shim_stream *s = t->stream;
 
 	if (t->visit && !atomic_load(&s->capturing))
-		(void)order_locked(s, atomic_load(&s->handle), stream_at(s, atomic_load(&s->at)));
+		order_locked(s, atomic_load(&s->handle), stream_at(s, atomic_load(&s->at)));
 	/* Not before: what is in the stream now is what the others have to wait for. */
 	if (s->blocking)
 		atomic_store(&s->dirty, true);
@@ -330,7 +371,7 @@ static bool drop(struct cot_shim_stream *s, uint32_t part)
 		return true;
 	}
 	if (atomic_load(&s->at))
-		(void)order_locked(s, stream_at(s, atomic_load(&s->at)), atomic_load(&s->handle));
+		order_locked(s, stream_at(s, atomic_load(&s->at)), atomic_load(&s->handle));
 	cot_shim_stream_free(s);
 	return true;
 }

@@ -86,8 +86,10 @@ static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
 		if (s->parts == p)
 			return s;
 	s = make_key() ? calloc(1, sizeof(*s)) : NULL;
-	if (!s)
+	if (!s) {
+		cot_shim_stream_unknown(p, CU_STREAM_PER_THREAD);
 		return NULL;
+	}
 	atomic_store(&s->handle, CU_STREAM_PER_THREAD);
 	s->parts = p;
 	s->blocking = true;
@@ -142,19 +144,27 @@ static struct cot_shim_stream *room_for(CUstream handle)
 static struct cot_shim_stream *adopt(CUstream handle)
 {
 	struct cot_shim_stream *s;
+	struct cot_shim_parts *p;
 	CUcontext context = NULL;
 	unsigned flags = 0;
 	int priority = 0;
+	CUresult rc;
 
-	if (COT_REAL(cuStreamGetCtx)(handle, &context) ||
-	    COT_REAL(cuStreamGetFlags)(handle, &flags))
+	rc = COT_REAL(cuStreamGetCtx)(handle, &context);
+	if (!rc)
+		rc = COT_REAL(cuStreamGetFlags)(handle, &flags);
+	if (rc) {
+		if (rc == CUDA_ERROR_OUT_OF_MEMORY && (p = cot_shim_parts_current()))
+			cot_shim_stream_unknown(p, handle);
 		return NULL;
+	}
 	(void)COT_REAL(cuStreamGetPriority)(handle, &priority);
+	p = cot_shim_parts_of(context);
 	pthread_mutex_lock(&add_lock);
 	s = known(handle);
 	if (!s && (s = room_for(handle))) {
-		s->parts = cot_shim_parts_of(context);
-		s->blocking = s->parts && !(flags & CU_STREAM_NON_BLOCKING);
+		s->parts = p;
+		s->blocking = p && !(flags & CU_STREAM_NON_BLOCKING);
 		s->priority = priority;
 		atomic_store(&s->seen, 0);
 		atomic_store(&s->at, 0);
@@ -164,6 +174,8 @@ static struct cot_shim_stream *adopt(CUstream handle)
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
 	}
 	pthread_mutex_unlock(&add_lock);
+	if (!s && p && !(flags & CU_STREAM_NON_BLOCKING))
+		cot_shim_stream_unknown(p, handle);
 	return s;
 }
 

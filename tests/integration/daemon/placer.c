@@ -2,17 +2,21 @@
  * Plays cotenantd for programs with parts: tells each of them, again and again, to be on another
  * part, drawn at random. It stops when the last program has gone.
  *
- *     placer SOCKET [PERIOD_US [CHANGES [SEED]]]
+ *     placer SOCKET [PERIOD_US [CHANGES [SEED [SUM]]]]
  *
- * Prints for each program "placed N failed N followed N stayed N": the changes that it has
- * confirmed, those that it has refused, and its launches on its part and elsewhere.
+ * To the number in the file SUM it adds each move to another part that is confirmed, so that the
+ * sum is there when it has been killed. Prints for each program "placed N failed N followed N
+ * stayed N": the changes that it has confirmed, those that it has refused, and its launches on its
+ * part and elsewhere.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -25,13 +29,14 @@
 struct program {
 	int fd; /* 0: none */
 	bool can;
-	uint32_t n_sms, unit, seq;
+	uint32_t n_sms, unit, seq, part;
 	uint64_t next_ns, n_placed, n_failed, followed, stayed;
 };
 
 static struct program programs[PROGRAMS];
 static uint64_t period_ns = 1000000, n_changes = UINT64_MAX, random_state = 1;
 static unsigned n_served, n_programs;
+static uint64_t own_sum, *sum = &own_sum;
 
 static uint64_t now_ns(void)
 {
@@ -82,6 +87,13 @@ static void gone(struct program *p)
 	n_programs--;
 }
 
+static void placed(struct program *p, uint32_t part)
+{
+	p->n_placed++;
+	*sum += part != p->part;
+	p->part = part;
+}
+
 static void take(struct program *p)
 {
 	static union {
@@ -109,8 +121,9 @@ static void take(struct program *p)
 		p->can = !in.parts.status && p->unit && p->n_sms / p->unit >= 2;
 		break;
 	case COT_MSG_PLACED:
-		p->n_placed += in.placed.status == 0;
 		p->n_failed += in.placed.status != 0;
+		if (!in.placed.status)
+			placed(p, (uint32_t)in.placed.first << 16 | in.placed.n);
 		break;
 	case COT_MSG_PART_COUNTS:
 		p->followed = in.counts.n_followed;
@@ -119,6 +132,20 @@ static void take(struct program *p)
 	default:
 		break;
 	}
+}
+
+static void open_sum(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	void *page = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, sizeof(*sum)) == 0)
+		page = mmap(NULL, sizeof(*sum), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		perror(path);
+		exit(2);
+	}
+	sum = page;
 }
 
 static int open_socket(const char *path)
@@ -186,6 +213,8 @@ int main(int argc, char **argv)
 		n_changes = strtoull(argv[3], NULL, 10);
 	if (argc > 4)
 		random_state = strtoull(argv[4], NULL, 10);
+	if (argc > 5)
+		open_sum(argv[5]);
 	listener = open_socket(argv[1]);
 	while (serve(listener))
 		;

@@ -4,14 +4,21 @@
  * CUDA offers for it, and the host does the same to a copy of the buffer. So any order that is lost
  * shows. It uses the primary context, as programs on the CUDA runtime do.
  *
- *     parts [--seed N] [--seconds S] [--operations N] [--threads N] [--spin N]
+ *     parts [--seed N] [--seconds S] [--operations N] [--threads N] [--spin N] [--begin FILE]
+ * [--stay S]
+ *           [--forks 1]
  *
- * Prints "seed N operations N checks N wrong N sms N": `sms` is on how many SMs its kernels were
- * seen in the end. Exit status 1: something was wrong.
+ * With --begin it launches something, and begins when that file is there, at the latest after 20 s.
+ * With --stay it stays for so long when it has done all. With --forks it forks all the time:
+ * children try to use CUDA, become another program, or end. Prints "seed N operations N checks N
+ * wrong N sms N": `sms` is on how many SMs its kernels were seen in the end. Exit status 1:
+ * something was wrong.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -98,7 +105,9 @@ static CUdeviceptr seen;
 static CUstream streams[STREAMS];
 static uint32_t spin;
 static double until_us;
+static const char *begin_file;
 static unsigned max_operations, n_threads;
+static bool forks;
 static _Atomic unsigned n_bad_callbacks;
 
 static uint32_t draw(struct play *p, uint32_t n)
@@ -403,6 +412,43 @@ static void do_renew(struct play *p, unsigned s)
 	PROG_CHECK(cuStreamCreateWithPriority(&streams[s], flags, -(int)draw(p, 2)));
 }
 
+/* In a child nothing of CUDA works, and whatever it does is its own affair. */
+static void child(unsigned what, unsigned us)
+{
+	unsigned n_bad = 0;
+
+	if (what == 0)
+		execl("/bin/true", "true", (char *)NULL);
+	if (what == 1) {
+		n_bad += cuStreamSynchronize(streams[FREE_1]) == CUDA_SUCCESS;
+		n_bad += cuLaunchKernel(churn, 1, 1, 1, 1, 1, 1, 0, streams[FREE_2], NULL, NULL) ==
+			 CUDA_SUCCESS;
+	}
+	usleep(us);
+	_exit(n_bad != 0);
+}
+
+static void do_fork(struct play *p)
+{
+	static _Atomic int n_children;
+	unsigned what = draw(p, 3), us = draw(p, 5000);
+	pid_t pid = atomic_load(&n_children) < 4 ? fork() : -1;
+	int status;
+
+	if (pid == 0)
+		child(what, us);
+	atomic_fetch_add(&n_children, pid > 0);
+	while (waitpid(-1, &status, WNOHANG) > 0) {
+		atomic_fetch_sub(&n_children, 1);
+		p->n_checks++;
+		if (status) {
+			p->n_wrong++;
+			printf("wrong: a child ended with %#x, seed %u\n", (unsigned)status,
+			       p->seed);
+		}
+	}
+}
+
 static void one_operation(struct play *p)
 {
 	static void (*const often[])(struct play *, unsigned) = {do_churn, do_churn, do_churn,
@@ -411,6 +457,8 @@ static void one_operation(struct play *p)
 		do_read, do_write, do_default, do_memory, do_call, do_time, do_renew};
 	unsigned s = draw(p, STREAMS);
 
+	if (forks && draw(p, 50) == 0)
+		do_fork(p);
 	if (draw(p, 4))
 		often[draw(p, COT_ARRAY_LEN(often))](p, s);
 	else
@@ -418,13 +466,43 @@ static void one_operation(struct play *p)
 	p->n_operations++;
 }
 
+/* On how many SMs a kernel is now. */
+static unsigned count_sms(struct play *p)
+{
+	static uint32_t marks[SMS_MAX];
+	unsigned i, n = 0;
+
+	PROG_CHECK(cuMemsetD32(seen, 0, SMS_MAX));
+	for (i = 0; i < 40; i++)
+		launch(p, streams[LEGACY], i % BUFFERS, (i + 1) % BUFFERS, i);
+	PROG_CHECK(cuMemcpyDtoH(marks, seen, sizeof(marks)));
+	for (i = 0; i < SMS_MAX; i++)
+		n += marks[i];
+	return n;
+}
+
+/* Before anything is in the buffers. */
+static void wait_to_begin(struct play *p)
+{
+	unsigned n;
+
+	for (n = 0; n < 20000 && access(begin_file, F_OK) != 0; n++) {
+		(void)count_sms(p);
+		usleep(1000);
+	}
+	until_us += n * 1000;
+}
+
 static void begin(struct play *p)
 {
 	unsigned i;
 
 	p->random = p->seed * 2654435761ull + 1;
-	for (i = 0; i < BUFFERS; i++) {
+	for (i = 0; i < BUFFERS; i++)
 		PROG_CHECK(cuMemAlloc(&p->buffer[i], WORDS * 4));
+	if (begin_file)
+		wait_to_begin(p);
+	for (i = 0; i < BUFFERS; i++) {
 		PROG_CHECK(cuMemcpyHtoD(p->buffer[i], p->mirror[i], WORDS * 4));
 		p->last[i] = LEGACY;
 	}
@@ -452,21 +530,6 @@ static void *play(void *arg)
 	return NULL;
 }
 
-/* On how many SMs a kernel is now. */
-static unsigned count_sms(struct play *p)
-{
-	static uint32_t marks[SMS_MAX];
-	unsigned i, n = 0;
-
-	PROG_CHECK(cuMemsetD32(seen, 0, SMS_MAX));
-	for (i = 0; i < 40; i++)
-		launch(p, streams[LEGACY], i % BUFFERS, (i + 1) % BUFFERS, i);
-	PROG_CHECK(cuMemcpyDtoH(marks, seen, sizeof(marks)));
-	for (i = 0; i < SMS_MAX; i++)
-		n += marks[i];
-	return n;
-}
-
 static void start(void)
 {
 	CUmodule module;
@@ -485,6 +548,11 @@ static void start(void)
 		PROG_CHECK(cuStreamCreate(&streams[i], i >= FREE_1 ? CU_STREAM_NON_BLOCKING : 0));
 }
 
+static void end_stay(int number)
+{
+	(void)number;
+}
+
 int main(int argc, char **argv)
 {
 	static struct play plays[THREADS_MAX];
@@ -496,6 +564,10 @@ int main(int argc, char **argv)
 	max_operations = (unsigned)prog_option(argc, argv, "--operations", 1e9);
 	spin = (uint32_t)prog_option(argc, argv, "--spin", 20);
 	until_us = prog_now_us() + prog_option(argc, argv, "--seconds", 2) * 1e6;
+	forks = prog_option(argc, argv, "--forks", 0) > 0;
+	for (i = 1; i + 1 < (unsigned)argc; i++)
+		if (!strcmp(argv[i], "--begin"))
+			begin_file = argv[i + 1];
 	start();
 	for (i = 0; i < n_threads; i++) {
 		plays[i].seed = seed + i;
@@ -511,5 +583,8 @@ int main(int argc, char **argv)
 	n_wrong += atomic_load(&n_bad_callbacks);
 	printf("seed %u operations %u checks %u wrong %u sms %u\n", seed, n_operations, n_checks,
 	       n_wrong, count_sms(&plays[0]));
+	fflush(stdout);
+	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_stay}, NULL);
+	usleep((useconds_t)(prog_option(argc, argv, "--stay", 0) * 1e6));
 	return n_wrong != 0;
 }

@@ -23,6 +23,11 @@ void cot_shim_stream_end(CUstream stream)
 	(void)stream;
 }
 
+void cot_shim_graphs_leave(CUstream stream)
+{
+	(void)stream;
+}
+
 void cot_shim_stays_forget(void)
 {
 }
