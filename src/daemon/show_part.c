@@ -21,10 +21,11 @@ static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
 
 	for (i = 0; i < m->n_reasons; i++) {
 		const char *name = m->reasons[i].name;
-		json_int_t n = json_integer_value(json_object_get(to, name));
+		uint64_t n = (uint64_t)json_integer_value(json_object_get(to, name));
 
-		n += (json_int_t)m->reasons[i].n_kernels;
-		(void)json_object_set_new(to, name, json_integer(n));
+		/* A shim may send any number; their sum may wrap, but is one of JSON's. */
+		n = (n + m->reasons[i].n_kernels) & INT64_MAX;
+		(void)json_object_set_new(to, name, json_integer((json_int_t)n));
 	}
 }
 
@@ -49,7 +50,7 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stats *stats,
 		    const struct counts *c)
 {
-	uint64_t all = c->n_followed + c->n_stayed;
+	double all = (double)c->n_followed + (double)c->n_stayed;
 	json_t *o;
 
 	if (!is || !stats->n_shims)
@@ -63,7 +64,7 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "changes", c->n_changes);
 	put_number(o, "launches_followed", c->n_followed);
 	put_number(o, "launches_stayed", c->n_stayed);
-	put(o, "coverage", all ? json_real((double)c->n_followed / (double)all) : json_null());
+	put(o, "coverage", all > 0 ? json_real((double)c->n_followed / all) : json_null());
 	put(o, "stayed", json_deep_copy(c->reasons));
 	put_number(o, "placed", stats->n_placed);
 	put_number(o, "place_failed", stats->n_failed);

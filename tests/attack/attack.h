@@ -53,6 +53,7 @@ struct attack {
 	int (*run)(int argc, char **argv); /* argv[0] is the first argument */
 };
 
-extern const struct attack door_attacks[], flood_attacks[], place_attacks[], judge_tools[];
+extern const struct attack door_attacks[], flood_attacks[], place_attacks[], part_attacks[],
+	judge_tools[];
 
 #endif

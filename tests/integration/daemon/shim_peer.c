@@ -14,6 +14,7 @@
  *   parts:SMS:UNIT:ERRNO          says how it can be placed, or (0:0:ERRNO) that it cannot
  *   found:FIRST:N      says that it has a part already
  *   obey:ERRNO         waits for an order to go to a part, "place FIRST+N", and answers
+ *   serve:SECONDS      obeys all orders to go to a part: "place FIRST+N"
  *   followed:N:M:REASON           says that N launches ran on the part and M did not
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
@@ -208,6 +209,18 @@ static void obey(int32_t status)
 	placed(m->h.seq, status, status ? 0 : m->first, status ? 0 : m->n);
 }
 
+static void serve(double seconds)
+{
+	uint64_t until_ns = now_ns() + (uint64_t)(seconds * 1e9);
+	const struct cot_msg_place *m = (const struct cot_msg_place *)packet;
+
+	while (now_ns() < until_ns)
+		if (get(WAIT_MS) == COT_MSG_PLACE) {
+			say(COT_MSG_PLACE);
+			placed(m->h.seq, 0, m->first, m->n);
+		}
+}
+
 static void followed(uint64_t n, uint64_t n_stayed, const char *reason)
 {
 	union {
@@ -273,6 +286,8 @@ static void step(const char *s)
 		placed(0, 0, a, b);
 	} else if (sscanf(s, "obey:%u", &a) == 1) {
 		obey(-(int32_t)a);
+	} else if (!strncmp(s, "serve:", 6)) {
+		serve(strtod(s + 6, NULL));
 	} else if (sscanf(s, "followed:%u:%u:%31[^:]", &a, &b, word) == 3) {
 		followed(a, b, word);
 	} else if (!strcmp(s, "counts")) {
