@@ -1,5 +1,5 @@
 /*
- * Names for the compiler extensions that we use, and two macros every file needs.
+ * Names for the compiler extensions that we use, and what every file needs.
  * Nothing here has state; everything is safe from any thread.
  */
 #ifndef COT_BASE_COMPILER_H
@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #define COT_PRINTF(fmt_arg, first_arg) __attribute__((format(printf, fmt_arg, first_arg)))
-#define COT_NODISCARD		       __attribute__((warn_unused_result))
 /* Its result depends on its arguments alone: for getters of what never changes, too. */
 #define COT_CONST __attribute__((const))
 /* What a shared library of ours shows to programs. */

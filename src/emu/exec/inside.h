@@ -271,7 +271,7 @@ struct cot_exec_barrier {
 	bool reduces;
 };
 
-enum cot_exec_block_state { BLOCK_RUNS, BLOCK_ENDED, BLOCK_STUCK, BLOCK_FAULTED };
+enum cot_exec_block_state { BLOCK_RUNS, BLOCK_ENDED, BLOCK_FAULTED };
 
 struct cot_exec_block {
 	struct cot_exec_run *run;
