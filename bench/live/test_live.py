@@ -10,7 +10,7 @@ import time
 import unittest
 from unittest import mock
 
-from livebench import cells, control, events, figures, process, svg
+from livebench import cells, control, curves, events, figures, process, svg
 
 LIVE = os.path.dirname(os.path.abspath(__file__))
 RUN = [sys.executable, os.path.join(LIVE, "run.py"), "--dry-run", "--seconds", "0.4"]
@@ -166,6 +166,25 @@ class Verdicts(unittest.TestCase):
     def test_only_what_was_made_alone_is_a_reference(self):
         row = self.row(390, 24.5, [[16, 22, "x"]])  # note 16 came while others ran
         self.assertEqual(row["identical"], ["not reached"])
+
+
+class Pictures(unittest.TestCase):
+    def test_names_lie_on_nothing(self):
+        names, points = curves._Names((0, 0, 300, 200)), [(150, 100), (154, 101), (290, 5)]
+        for x, y in points:
+            names.take((x - 4, y - 4, x + 4, y + 4))
+        for x, y in points * 3:
+            names.place(x, y, "parts64-rest")
+        boxes = names.taken
+        self.assertFalse([(a, b) for i, a in enumerate(boxes) for b in boxes[:i]
+                          if curves._overlap(a, b) and b not in boxes[:3]])
+        self.assertTrue(all(0 <= b[0] and b[2] <= 300 and 0 <= b[1] and b[3] <= 200
+                            for b in boxes[3:]))
+
+    def test_a_dark_page_has_its_colours(self):
+        picture = svg.draw([], "title")
+        self.assertIn('fill="#222" class="ink"', picture)
+        self.assertIn(".ink{fill:#e8e8e8}", picture)
 
 
 class DryRuns(unittest.TestCase):

@@ -13,10 +13,24 @@ COLOURS = {"timeslice": "#9a9a9a", "mps": "#c9a15b", "mps70": "#e0cfa3", "pools"
 LEFT, BAR, GAP, WIDTH, TEXT = 230, 13, 24, 330, 60
 NAMED = 9  # ways in a line of the legend
 RATIO_MAX, SUM_MAX = 300.0, 3.0
+# Colours that are others where the reader wants a dark page; the values are for programs that know no styles.
+DARK = {"white": ("page", "#16181b"), "#222": ("ink", "#e8e8e8"), "#444": ("name", "#cfcfcf"),
+        "#555": ("note", "#b0b0b0"), "#666": ("scale", "#a0a0a0"), "#ddd": ("grid", "#3a3d41")}
 
 
 def mid(value):
     return value["median"] if value else None
+
+
+def _colour(attribute, colour):
+    name = DARK.get(colour, (None,))[0]
+    return f'{attribute}="{colour}"' + (f' class="{name}"' if name else "")
+
+
+def _style():
+    rules = "".join(f".{name}{{{'stroke' if name == 'grid' else 'fill'}:{colour}}}"
+                    for name, colour in DARK.values())
+    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
 
 
 class Page:
@@ -24,7 +38,7 @@ class Page:
         self.parts = []
 
     def text(self, x, y, text, size=12, anchor="start", weight="normal", colour="#222"):
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" '
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" {_colour("fill", colour)} '
                           f'text-anchor="{anchor}" font-weight="{weight}">{escape(text)}</text>')
 
     def bar(self, x, y, w, h, colour):
@@ -34,13 +48,14 @@ class Page:
     def line(self, x1, y1, x2, y2, colour="#ddd", dash=""):
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-                          f'stroke="{colour}"{extra}/>')
+                          f'{_colour("stroke", colour)}{extra}/>')
 
     def svg(self, width, height):
         body = "\n".join(self.parts)
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
                 f'viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
-                f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
+                f'{_style()}\n<rect width="100%" height="100%" {_colour("fill", "white")}/>\n'
+                f'{body}\n</svg>\n')
 
 
 def _ratio_x(ratio):
@@ -65,15 +80,16 @@ def draw(rows, title):
     groups = {}
     for row in rows:
         groups.setdefault(row["group"], []).append(row)
-    right, top = LEFT + WIDTH + TEXT, 92
+    ways = [w for w in WAY_ORDER if any(r["way"] == w for r in rows)]
+    right, top = LEFT + WIDTH + TEXT, 84 + 16 * -(-len(ways) // NAMED)
     height = top + sum(len(g) * BAR + GAP for g in groups.values()) + 20
     page = Page()
     page.text(14, 24, title, 15, weight="bold")
-    for i, way in enumerate(w for w in WAY_ORDER if any(r["way"] == w for r in rows)):
+    for i, way in enumerate(ways):
         x, y = 14 + 105 * (i % NAMED), 34 + 16 * (i // NAMED)
         page.bar(x, y, 10, 10, COLOURS[way])
         page.text(x + 14, y + 9, way, 11)
-    page.text(LEFT, top - 20, "p99 of requests, times alone (log)", 11, weight="bold")
+    page.text(LEFT, top - 20, "p99 of requests, times alone (log; dashed: 1.25)", 11, weight="bold")
     page.text(right, top - 20, "batch programs' sum, in programs alone", 11, weight="bold")
     _axes(page, top, height - 16, right)
     y = top + 8
