@@ -168,6 +168,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(row["identical"], ["not reached"])
 
 
+class Choosing(unittest.TestCase):
+    def test_the_document_says_what_its_results_say(self):
+        done = subprocess.run([os.path.join(LIVE, "choose.py"), "--check",
+                               os.path.join(LIVE, "../../docs/live.md")], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Pictures(unittest.TestCase):
     def test_names_lie_on_nothing(self):
         names, points = curves._Names((0, 0, 300, 200)), [(150, 100), (154, 101), (290, 5)]
