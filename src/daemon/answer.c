@@ -127,19 +127,19 @@ void cot_answer_flush(struct conn *c)
 	struct cot_msg_result *m = (struct cot_msg_result *)packet;
 	int rc = 0;
 
-	while (c->out && !rc) {
-		size_t n = c->out_size - c->out_sent;
+	while (c->out.text && !rc) {
+		size_t n = c->out.size - c->out.sent;
 
 		if (n > COT_PROTO_TEXT_MAX)
 			n = COT_PROTO_TEXT_MAX;
-		m->status = c->out_status;
-		m->more = c->out_sent + n < c->out_size;
-		memcpy(m->text, c->out + c->out_sent, n);
-		cot_proto_header(&m->h, COT_MSG_RESULT, (uint32_t)(sizeof(*m) + n), c->out_seq);
+		m->status = c->out.status;
+		m->more = c->out.sent + n < c->out.size;
+		memcpy(m->text, c->out.text + c->out.sent, n);
+		cot_proto_header(&m->h, COT_MSG_RESULT, (uint32_t)(sizeof(*m) + n), c->out.seq);
 		rc = cot_answer_send(c, packet, m->h.length, -1);
 		if (rc < 0)
 			break;
-		c->out_sent += n;
+		c->out.sent += n;
 		if (!m->more)
 			cot_conn_forget_answer(c);
 	}
@@ -150,12 +150,12 @@ void cot_answer_flush(struct conn *c)
 
 static void answer(struct conn *c, uint32_t seq, int status, char *text, size_t charged)
 {
-	c->out = text;
-	c->out_size = strlen(text);
-	c->out_sent = 0;
-	c->out_seq = seq;
-	c->out_status = status;
-	c->out_charged = charged;
+	c->out.text = text;
+	c->out.size = strlen(text);
+	c->out.sent = 0;
+	c->out.seq = seq;
+	c->out.status = status;
+	c->out.charged = charged;
 	cot_answer_flush(c);
 }
 
@@ -163,7 +163,7 @@ void cot_answer_result(struct conn *c, uint32_t seq, int status, char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 
-	if (c->out) { /* one answer at a time; a peer that does not wait gets none */
+	if (c->out.text) { /* one answer at a time; a peer that does not wait gets none */
 		free(text);
 		return;
 	}

@@ -13,6 +13,14 @@
 
 struct conn;
 
+/* What has not been sent yet of an answer. */
+struct answer {
+	char *text; /* owned; NULL: nothing */
+	size_t size, sent, charged;
+	uint32_t seq;
+	int status;
+};
+
 /* Lines of the log about mistakes of peers. */
 struct complaints {
 	uint64_t since_ns;

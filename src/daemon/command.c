@@ -205,7 +205,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *m)
 	struct command_target target = {0};
 	int rc;
 
-	if (c->wait_entity) {
+	if (c->hold.entity) {
 		cot_answer_resultf(c, m->h.seq, -EBUSY, "one command at a time");
 		return;
 	}

@@ -31,7 +31,7 @@ uint64_t cot_conn_rest_ns(const struct conn *c)
 
 void cot_conn_watch(struct conn *c)
 {
-	uint32_t events = (c->asked ? 0 : EPOLLIN) | (c->out ? EPOLLOUT : 0);
+	uint32_t events = (c->question.asked ? 0 : EPOLLIN) | (c->out.text ? EPOLLOUT : 0);
 	struct cot_loop *loop = &c->basis->loop;
 
 	if (!conn_is_open(c))
@@ -50,12 +50,12 @@ void cot_conn_watch(struct conn *c)
 
 void cot_conn_forget_answer(struct conn *c)
 {
-	if (!c->out)
+	if (!c->out.text)
 		return;
-	cot_account_release(&c->basis->account, c->uid, COT_ACCOUNT_BYTES, c->out_charged);
-	free(c->out);
-	c->out = NULL;
-	c->out_charged = 0;
+	cot_account_release(&c->basis->account, c->uid, COT_ACCOUNT_BYTES, c->out.charged);
+	free(c->out.text);
+	c->out.text = NULL;
+	c->out.charged = 0;
 }
 
 void cot_conn_close(struct conn *c)
@@ -71,7 +71,7 @@ void cot_conn_close(struct conn *c)
 	if (c->page)
 		(void)munmap(c->page, sizeof(*c->page));
 	cot_conn_forget_answer(c);
-	free(c->register_);
+	free(c->registration.m);
 	free(c->counts);
 	free(c->part_counts);
 	cot_peer_finish(c);

@@ -12,8 +12,11 @@
 
 #include "daemon/answer.h"
 #include "daemon/closer.h"
+#include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/loop.h"
+#include "daemon/query.h"
+#include "daemon/register.h"
 #include "proto/proto.h"
 
 struct basis;
@@ -65,25 +68,11 @@ struct conn {
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	struct cot_msg_part_counts *part_counts;
 	unsigned n_works_charged; /* shim: to its user's account */
-	/* command: an answer that waits */
-	struct pool *wait_pool;		    /* REGISTER: for the pool to come up */
-	struct cot_msg_register *register_; /* owned */
-	uint32_t wait_entity;		    /* FREEZE, THAW: for the core to confirm */
-	bool wait_frozen;
-	uint32_t wait_seq;
-	uint64_t wait_until_ns, wait_since_ns;
-	/* FREEZE: */
-	uint32_t wait_tenant;	/* the program, 0 = a pool */
-	uint64_t wait_retry_ns; /* not 0: not ordered yet */
-	uint32_t wait_n_failed; /* freezes of the entity, when it was ordered */
-	bool wait_was_held;	/* before */
-	int wait_status;	/* not 0: why it is taken back */
-	bool asked;		/* QUERY: not answered yet, and nothing is read until then */
-	uint32_t query, query_seq;
-	char *out; /* RESULT text not sent yet; owned */
-	size_t out_size, out_sent, out_charged;
-	uint32_t out_seq;
-	int out_status;
+	/* command */
+	struct registration registration;
+	struct hold hold;
+	struct question question;
+	struct answer out; /* RESULT */
 };
 
 /* All of them, and what they have in common. The daemon's handlers of packets reach the others

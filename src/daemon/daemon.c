@@ -184,8 +184,8 @@ static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 	for_each_conn (c, &d->conns) {
 		uint64_t due_ns = c->since_ns + 5 * COT_NS_PER_S;
 
-		if (c->wait_entity)
-			due_ns = c->wait_until_ns;
+		if (c->hold.entity)
+			due_ns = c->hold.until_ns;
 		else if (c->kind == CONN_COMMAND || c->kind == CONN_WORK || c->entity)
 			continue;
 		else if (due_ns <= now_ns)

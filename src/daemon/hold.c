@@ -60,7 +60,7 @@ static void set_hold(struct roster *r, uint32_t entity, bool hold)
 
 static void wait_until(struct conn *c, uint64_t until_ns)
 {
-	c->wait_until_ns = until_ns;
+	c->hold.until_ns = until_ns;
 	if (!c->in->waits.armed || c->in->waits.due_ns > until_ns)
 		cot_timer_set(&c->basis->loop, &c->in->waits, until_ns);
 }
@@ -78,10 +78,10 @@ static bool is_left_alone(const struct conns *conns, const struct tenant *t)
 
 static void order_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	c->wait_retry_ns = 0;
-	c->wait_n_failed = e->n_failed;
+	c->hold.retry_ns = 0;
+	c->hold.n_failed = e->n_failed;
 	wait_until(c, now_ns + CONFIRM_NS);
-	set_hold(c->in->roster, c->wait_entity, true);
+	set_hold(c->in->roster, c->hold.entity, true);
 }
 
 int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant, const char *name,
@@ -97,14 +97,14 @@ int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant,
 		return cot_error_set(err, 0, "released; it does not use the GPU now");
 	if (!e && !(freeze && is_left_alone(c->in, tenant)))
 		return cot_error_set(err, -ESRCH, "'%s' does not use the GPU now", name);
-	c->wait_entity = entity;
-	c->wait_tenant = tenant ? tenant->id : 0;
-	c->wait_frozen = freeze;
-	c->wait_was_held = held;
-	c->wait_status = 0;
-	c->wait_seq = m->h.seq;
-	c->wait_since_ns = now_ns;
-	c->wait_retry_ns = now_ns;
+	c->hold.entity = entity;
+	c->hold.tenant = tenant ? tenant->id : 0;
+	c->hold.freeze = freeze;
+	c->hold.was_held = held;
+	c->hold.status = 0;
+	c->hold.seq = m->h.seq;
+	c->hold.since_ns = now_ns;
+	c->hold.retry_ns = now_ns;
 	if (freeze && e && cot_library_is_quiet(c->in, entity, now_ns))
 		order_freeze(c, e, now_ns);
 	else
@@ -116,7 +116,7 @@ int cot_hold_begin(struct conn *c, uint32_t entity, const struct tenant *tenant,
 
 static bool say_set_up(struct conn *c)
 {
-	cot_answer_resultf(c, c->wait_seq, -EBUSY,
+	cot_answer_resultf(c, c->hold.seq, -EBUSY,
 			   "it keeps setting up channels, and a freeze during that could make it "
 			   "hang; it runs on");
 	return false;
@@ -125,11 +125,11 @@ static bool say_set_up(struct conn *c)
 /* It has not been ordered yet, since channels are being set up. */
 static bool wait_for_quiet(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	if (e && cot_library_is_quiet(c->in, c->wait_entity, now_ns))
+	if (e && cot_library_is_quiet(c->in, c->hold.entity, now_ns))
 		order_freeze(c, e, now_ns);
-	else if (now_ns - c->wait_since_ns >= QUIET_NS)
+	else if (now_ns - c->hold.since_ns >= QUIET_NS)
 		return say_set_up(c);
-	else if (now_ns >= c->wait_until_ns)
+	else if (now_ns >= c->hold.until_ns)
 		wait_until(c, now_ns + RETRY_NS);
 	return true;
 }
@@ -144,7 +144,7 @@ static bool is_refusal(int status)
 
 static bool say_late(struct conn *c, int status)
 {
-	cot_answer_resultf(c, c->wait_seq, -ETIMEDOUT,
+	cot_answer_resultf(c, c->hold.seq, -ETIMEDOUT,
 			   "the freeze has not been confirmed (%s): the daemon repeats the order "
 			   "until 'cotenant thaw'; 'cotenant ps' says when it is frozen",
 			   cot_news_reason(status ? status : -ETIMEDOUT));
@@ -153,11 +153,11 @@ static bool say_late(struct conn *c, int status)
 
 static bool take_back(struct conn *c, int status, uint64_t now_ns)
 {
-	if (c->wait_was_held)
+	if (c->hold.was_held)
 		return say_late(c, status);
-	c->wait_status = status;
+	c->hold.status = status;
 	wait_until(c, now_ns + TAKE_BACK_NS);
-	set_hold(c->in->roster, c->wait_entity, false);
+	set_hold(c->in->roster, c->hold.entity, false);
 	return true;
 }
 
@@ -166,21 +166,21 @@ static bool wait_for_release(struct conn *c, const struct cot_entity *e, uint64_
 {
 	bool runs = e->run != COT_RUN_THAWING;
 
-	if (!runs && now_ns < c->wait_until_ns)
+	if (!runs && now_ns < c->hold.until_ns)
 		return true;
-	if (!c->wait_status)
-		cot_answer_resultf(c, c->wait_seq, -ECANCELED, "it was thawed meanwhile");
-	else if (runs && c->wait_status == -EAGAIN)
+	if (!c->hold.status)
+		cot_answer_resultf(c, c->hold.seq, -ECANCELED, "it was thawed meanwhile");
+	else if (runs && c->hold.status == -EAGAIN)
 		return say_set_up(c);
 	else if (runs)
-		cot_answer_resultf(c, c->wait_seq, -EIO,
+		cot_answer_resultf(c, c->hold.seq, -EIO,
 				   "it could not be frozen (%s), so it runs on",
-				   cot_news_reason(c->wait_status));
+				   cot_news_reason(c->hold.status));
 	else
-		cot_answer_resultf(c, c->wait_seq, -EIO,
+		cot_answer_resultf(c, c->hold.seq, -EIO,
 				   "it could not be frozen (%s), and that it runs on has not been "
 				   "confirmed: it may hang; 'cotenant ps' says for how long",
-				   cot_news_reason(c->wait_status));
+				   cot_news_reason(c->hold.status));
 	return false;
 }
 
@@ -189,34 +189,34 @@ static bool wait_for_freeze(struct conn *c, const struct cot_entity *e, uint64_t
 	struct cot_host_entity_stats stats;
 	int status;
 
-	cot_host_entity_stats(c->basis->host, c->wait_entity, &stats);
-	status = e->n_failed != c->wait_n_failed ? stats.freeze_status : 0;
-	if (is_refusal(status) || (status == -EAGAIN && now_ns >= c->wait_until_ns))
+	cot_host_entity_stats(c->basis->host, c->hold.entity, &stats);
+	status = e->n_failed != c->hold.n_failed ? stats.freeze_status : 0;
+	if (is_refusal(status) || (status == -EAGAIN && now_ns >= c->hold.until_ns))
 		return take_back(c, status, now_ns);
-	return now_ns < c->wait_until_ns || say_late(c, status);
+	return now_ns < c->hold.until_ns || say_late(c, status);
 }
 
 /* Whether the command goes on waiting. */
 static bool check_freeze(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
-	bool gone = c->wait_tenant && !cot_roster_tenant(c->in->roster, c->wait_tenant);
+	bool gone = c->hold.tenant && !cot_roster_tenant(c->in->roster, c->hold.tenant);
 
 	if (gone ||
-	    (!e && (!c->wait_retry_ns ||
-		    !is_left_alone(c->in, cot_roster_tenant(c->in->roster, c->wait_tenant))))) {
-		if (!c->wait_was_held)
-			set_hold(c->in->roster, c->wait_entity, false);
-		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
+	    (!e && (!c->hold.retry_ns ||
+		    !is_left_alone(c->in, cot_roster_tenant(c->in->roster, c->hold.tenant))))) {
+		if (!c->hold.was_held)
+			set_hold(c->in->roster, c->hold.entity, false);
+		cot_answer_resultf(c, c->hold.seq, -ESRCH, "it ended");
 		return false;
 	}
-	if (c->wait_retry_ns)
+	if (c->hold.retry_ns)
 		return wait_for_quiet(c, e, now_ns);
 	if (!e->held)
 		return wait_for_release(c, e, now_ns);
 	if (e->run != COT_RUN_FROZEN)
 		return wait_for_freeze(c, e, now_ns);
-	cot_answer_resultf(c, c->wait_seq, 0, "frozen after %.3f ms",
-			   (double)(now_ns - c->wait_since_ns) / 1e6);
+	cot_answer_resultf(c, c->hold.seq, 0, "frozen after %.3f ms",
+			   (double)(now_ns - c->hold.since_ns) / 1e6);
 	return false;
 }
 
@@ -226,8 +226,8 @@ static void say_stuck(struct conn *c)
 {
 	struct cot_host_entity_stats stats;
 
-	cot_host_entity_stats(c->basis->host, c->wait_entity, &stats);
-	cot_answer_resultf(c, c->wait_seq, -ETIMEDOUT,
+	cot_host_entity_stats(c->basis->host, c->hold.entity, &stats);
+	cot_answer_resultf(c, c->hold.seq, -ETIMEDOUT,
 			   "the thaw has not been confirmed (%s): it may hang, and the daemon "
 			   "repeats the order; 'cotenant ps' says for how long",
 			   cot_news_reason(stats.thaw.n ? stats.thaw.status : -ETIMEDOUT));
@@ -236,14 +236,14 @@ static void say_stuck(struct conn *c)
 static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_ns)
 {
 	if (!e)
-		cot_answer_resultf(c, c->wait_seq, -ESRCH, "it ended");
+		cot_answer_resultf(c, c->hold.seq, -ESRCH, "it ended");
 	else if (e->run == COT_RUN_RUNNING)
-		cot_answer_resultf(c, c->wait_seq, 0, "thawed after %.3f ms",
-				   (double)(now_ns - c->wait_since_ns) / 1e6);
+		cot_answer_resultf(c, c->hold.seq, 0, "thawed after %.3f ms",
+				   (double)(now_ns - c->hold.since_ns) / 1e6);
 	else if (e->run == COT_RUN_FROZEN)
-		cot_answer_resultf(c, c->wait_seq, 0,
+		cot_answer_resultf(c, c->hold.seq, 0,
 				   "released; the policy keeps it frozen until its turn");
-	else if (now_ns >= c->wait_until_ns)
+	else if (now_ns >= c->hold.until_ns)
 		say_stuck(c);
 	else
 		return true;
@@ -253,10 +253,10 @@ static bool check_thaw(struct conn *c, const struct cot_entity *e, uint64_t now_
 static void check_wait(struct conn *c, uint64_t now_ns)
 {
 	const struct cot_entity *e =
-		cot_sched_entity(cot_host_sched(c->basis->host), c->wait_entity);
+		cot_sched_entity(cot_host_sched(c->basis->host), c->hold.entity);
 
-	if (!(c->wait_frozen ? check_freeze(c, e, now_ns) : check_thaw(c, e, now_ns)))
-		c->wait_entity = 0;
+	if (!(c->hold.freeze ? check_freeze(c, e, now_ns) : check_thaw(c, e, now_ns)))
+		c->hold.entity = 0;
 }
 
 void cot_hold_check(struct conns *conns, uint64_t now_ns)
@@ -264,6 +264,6 @@ void cot_hold_check(struct conns *conns, uint64_t now_ns)
 	struct conn *c;
 
 	for_each_conn (c, conns)
-		if (c->wait_entity)
+		if (c->hold.entity)
 			check_wait(c, now_ns);
 }

@@ -2,6 +2,7 @@
 #ifndef COT_DAEMON_HOLD_H
 #define COT_DAEMON_HOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -10,6 +11,20 @@
 struct conn;
 struct conns;
 struct tenant;
+
+/* A FREEZE or THAW that waits for the core to confirm it. */
+struct hold {
+	uint32_t entity; /* 0: none */
+	bool freeze;
+	uint32_t seq;
+	uint64_t until_ns, since_ns;
+	/* FREEZE: */
+	uint32_t tenant;   /* the program, 0 = a pool */
+	uint64_t retry_ns; /* not 0: not ordered yet */
+	uint32_t n_failed; /* freezes of the entity, when it was ordered */
+	bool was_held;	   /* before */
+	int status;	   /* not 0: why it is taken back */
+};
 
 /* FREEZE or THAW of an entity; `tenant` is NULL for a pool. -EINPROGRESS: cot_hold_check() answers.
  */

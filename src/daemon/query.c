@@ -15,11 +15,11 @@
 
 void cot_query_packet(struct conn *c, const struct cot_msg_query *m)
 {
-	if (c->out) /* it did not wait for the last answer */
+	if (c->out.text) /* it did not wait for the last answer */
 		return;
-	c->asked = true;
-	c->query = m->what;
-	c->query_seq = m->h.seq;
+	c->question.asked = true;
+	c->question.what = m->what;
+	c->question.seq = m->h.seq;
 	cot_conn_watch(c); /* nothing more until then */
 	cot_timer_set(&c->basis->loop, &c->in->queries, cot_now_ns());
 }
@@ -27,16 +27,16 @@ void cot_query_packet(struct conn *c, const struct cot_msg_query *m)
 static void answer(struct conn *c)
 {
 	uint64_t begin_ns = cot_conn_clock_ns();
-	char *text = cot_show_answer(c->in, c->query);
+	char *text = cot_show_answer(c->in, c->question.what);
 
-	c->asked = false;
+	c->question.asked = false;
 	if (text)
-		cot_answer_result(c, c->query_seq, 0, text);
-	else if (c->query >= COT_QUERY_PS && c->query <= COT_QUERY_DOCTOR)
-		cot_answer_resultf(c, c->query_seq, -ENOMEM, "cotenantd is out of memory");
+		cot_answer_result(c, c->question.seq, 0, text);
+	else if (c->question.what >= COT_QUERY_PS && c->question.what <= COT_QUERY_DOCTOR)
+		cot_answer_resultf(c, c->question.seq, -ENOMEM, "cotenantd is out of memory");
 	else
-		cot_answer_resultf(c, c->query_seq, -ENOSYS,
-				   "this daemon does not know the question %u", c->query);
+		cot_answer_resultf(c, c->question.seq, -ENOSYS,
+				   "this daemon does not know the question %u", c->question.what);
 	cot_conn_watch(c);
 	cot_conn_spend(c->basis, c->uid, begin_ns);
 }
@@ -51,7 +51,7 @@ static struct conn *next_asker(struct conns *conns, uint64_t *ret_wait_ns)
 		struct conn *c = &conns->all[(conns->next_asker + i) % MAX_CONNS];
 		uint64_t wait_ns;
 
-		if (!conn_is_open(c) || !c->asked)
+		if (!conn_is_open(c) || !c->question.asked)
 			continue;
 		wait_ns = cot_conn_rest_ns(c);
 		if (!wait_ns)

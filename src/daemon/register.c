@@ -146,13 +146,13 @@ static void finish_in(struct conn *c, const struct cot_msg_register *m, struct p
 
 static void wait_for(struct conn *c, const struct cot_msg_register *m, struct pool *p)
 {
-	c->register_ = malloc(sizeof(*m));
-	if (!c->register_) {
+	c->registration.m = malloc(sizeof(*m));
+	if (!c->registration.m) {
 		finish(c, m, &without_mps);
 		return;
 	}
-	*c->register_ = *m;
-	c->wait_pool = p;
+	*c->registration.m = *m;
+	c->registration.pool = p;
 }
 
 static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
@@ -180,12 +180,12 @@ void cot_register_pool_settled(struct pool *p)
 	struct conn *c;
 
 	for_each_conn (c, p->in->conns) {
-		struct cot_msg_register *m = c->register_;
+		struct cot_msg_register *m = c->registration.m;
 
-		if (c->wait_pool != p)
+		if (c->registration.pool != p)
 			continue;
-		c->wait_pool = NULL;
-		c->register_ = NULL;
+		c->registration.pool = NULL;
+		c->registration.m = NULL;
 		if (p->state == POOL_UP)
 			finish_in(c, m, p);
 		else
@@ -239,7 +239,7 @@ void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
 		cot_conn_close(c);
 		return;
 	}
-	if (c->wait_pool || !may_register(c, m))
+	if (c->registration.pool || !may_register(c, m))
 		return;
 	if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))
 		finish_in(c, m, NULL);

@@ -6,6 +6,12 @@ struct conn;
 struct cot_msg_register;
 struct pool;
 
+/* A REGISTER that waits for its pool to come up. */
+struct registration {
+	struct pool *pool;	    /* NULL: none */
+	struct cot_msg_register *m; /* owned */
+};
+
 void cot_register_packet(struct conn *c, const struct cot_msg_register *m);
 /* The pool that REGISTERs wait for came up or failed. */
 void cot_register_pool_settled(struct pool *p);

@@ -168,7 +168,7 @@ static bool has_files(struct conn *c)
 
 static bool is_heard(const struct conn *c)
 {
-	return conn_is_open(c) && !c->paused && !c->asked;
+	return conn_is_open(c) && !c->paused && !c->question.asked;
 }
 
 /* False: there is nothing more now, or the connection has been closed. */

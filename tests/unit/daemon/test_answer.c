@@ -172,7 +172,7 @@ static void test_sizes(void **state)
 	for (i = 0; i < COT_ARRAY_LEN(sizes); i++) {
 		text = text_of(sizes[i]);
 		cot_answer_result(c, i, -7, strdup(text));
-		assert_null(c->out);
+		assert_null(c->out.text);
 		assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES),
 				 0);
 		expect_text(fd, text, i);
@@ -195,36 +195,36 @@ static void test_waits(void **state)
 	c = enter(OTHER, &fd);
 	text = text_of(size);
 	cot_answer_result(c, 3, 0, strdup(text));
-	assert_non_null(c->out);
-	assert_true(c->out_sent > 0 && c->out_sent < size);
-	assert_int_equal(c->out_charged, size);
+	assert_non_null(c->out.text);
+	assert_true(c->out.sent > 0 && c->out.sent < size);
+	assert_int_equal(c->out.charged, size);
 	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), size);
-	for (i = 0; c->out && i < 1000; i++) {
+	for (i = 0; c->out.text && i < 1000; i++) {
 		assert_int_equal(hear(fd), COT_MSG_RESULT);
 		serve(1);
 	}
-	assert_null(c->out);
+	assert_null(c->out.text);
 	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	while (hear(fd) == COT_MSG_RESULT && ((const struct cot_msg_result *)packet)->more)
 		continue;
 	assert_int_equal(((const struct cot_msg_result *)packet)->more, 0);
 	/* One that nobody waits for any more. */
 	cot_answer_result(c, 3, 0, text);
-	assert_non_null(c->out);
+	assert_non_null(c->out.text);
 	cot_conn_forget_answer(c);
-	assert_null(c->out);
-	assert_int_equal(c->out_charged, 0);
+	assert_null(c->out.text);
+	assert_int_equal(c->out.charged, 0);
 	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 	cot_conn_forget_answer(c);
 	while (hear(fd) == COT_MSG_RESULT)
 		continue;
 	/* The rest of one whose peer has hung up. */
 	cot_answer_result(c, 3, 0, text_of(size));
-	assert_non_null(c->out);
+	assert_non_null(c->out.text);
 	(void)close(fd);
 	peers[n_peers - 1] = -1;
 	cot_answer_flush(c);
-	assert_null(c->out);
+	assert_null(c->out.text);
 	assert_true(c->deaf);
 	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_BYTES), 0);
 }

@@ -456,10 +456,10 @@ static void test_holds(void **state)
 	snprintf(line, sizeof(line), ": freeze 'alone' (id 3), by uid 4712 (process %d)\n",
 		 (int)getpid());
 	expect_line(line);
-	assert_int_equal(c->wait_entity, 3);
+	assert_int_equal(c->hold.entity, 3);
 	m.what = COT_COMMAND_SET;
 	expect(&m, -EBUSY, "one command at a time");
-	assert_int_equal(c->wait_entity, 3);
+	assert_int_equal(c->hold.entity, 3);
 	world_answer(world_last(COT_MSG_FREEZE), 0, 0);
 	cot_hold_check(&stage.conns, cot_now_ns());
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
@@ -470,7 +470,7 @@ static void test_holds(void **state)
 	expect_line(": thaw 'alone' (id 3), by uid 4712");
 	/* Who asked goes: it is thawed all the same, and nobody is answered. */
 	leave(fd);
-	assert_int_equal(c->wait_entity, 0);
+	assert_int_equal(c->hold.entity, 0);
 	world_answer(world_last(COT_MSG_THAW), 0, 0);
 	cot_hold_check(&stage.conns, cot_now_ns());
 	assert_false(world_entity(3)->held);
@@ -522,7 +522,7 @@ static void test_turns(void **state)
 		say(fds[i], &m, COT_MSG_QUERY, sizeof(m));
 		cot_timer_clear(&stage.conns.queries);
 		asker[i]->source.ready(&asker[i]->source, 1 /* EPOLLIN */);
-		assert_true(asker[i]->asked && !asker[i]->watched);
+		assert_true(asker[i]->question.asked && !asker[i]->watched);
 		assert_true(stage.conns.queries.armed);
 		assert_true(stage.conns.queries.due_ns <= cot_now_ns());
 	}
@@ -533,7 +533,7 @@ static void test_turns(void **state)
 		assert_int_equal(hear(fds[i]), COT_MSG_RESULT);
 		assert_int_equal(hear(fds[(i + 1) % 3]), 0);
 		assert_int_equal(hear(fds[(i + 2) % 3]), 0);
-		assert_true(!asker[i]->asked && asker[i]->watched);
+		assert_true(!asker[i]->question.asked && asker[i]->watched);
 		assert_int_equal(stage.conns.next_asker, conn_index(asker[i]) + 1);
 		/* While others wait it is soon, else not at all. */
 		assert_int_equal(stage.conns.queries.armed, round < 2 || round < 5);
@@ -550,10 +550,10 @@ static void test_asks_too_early(void **state)
 	struct cot_msg_query m = {.what = COT_QUERY_PS};
 
 	(void)state;
-	c->out = strdup("rest");
-	c->out_size = 4;
+	c->out.text = strdup("rest");
+	c->out.size = 4;
 	cot_command_packet(c, &m, COT_MSG_QUERY);
-	assert_false(c->asked);
+	assert_false(c->question.asked);
 	assert_false(stage.conns.queries.armed);
 }
 

@@ -44,7 +44,7 @@ static const char *answer_now(void)
 	const char *text = stage_answer(&status);
 
 	assert_non_null(text);
-	assert_int_equal(command->wait_entity, 0);
+	assert_int_equal(command->hold.entity, 0);
 	return text;
 }
 
@@ -66,7 +66,7 @@ static void expect_no_answer(void)
 	if (text)
 		print_message("an answer: %s\n", text);
 	assert_null(text);
-	assert_int_equal(command->wait_entity, 1);
+	assert_int_equal(command->hold.entity, 1);
 }
 
 static void test_freeze(void **state)
@@ -183,7 +183,7 @@ static void test_a_library_that_is_silent(void **state)
 	assert_int_equal(begin(COT_COMMAND_THAW), -EINPROGRESS);
 	assert_false(program->held);
 	/* The clock of the stage is ahead of the one that the command reads. */
-	command->wait_until_ns = w.now_ns + 2000 * MS;
+	command->hold.until_ns = w.now_ns + 2000 * MS;
 	look_after(1900 * MS);
 	expect_no_answer();
 	look_after(200 * MS);
@@ -204,7 +204,7 @@ static void test_it_ends_meanwhile(void **state)
 	assert_int_equal(status, -ESRCH);
 	assert_int_equal(begin(COT_COMMAND_THAW), -ESRCH);
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -ESRCH);
-	assert_int_equal(command->wait_entity, 0);
+	assert_int_equal(command->hold.entity, 0);
 }
 
 static void test_a_program_that_is_gone(void **state)
@@ -387,8 +387,8 @@ static void test_the_timer(void **state)
 	cot_timer_set(&stage.basis.loop, &stage.conns.waits, cot_now_ns() + 3600000 * MS);
 	assert_int_equal(begin(COT_COMMAND_FREEZE), -EINPROGRESS);
 	assert_true(stage.conns.waits.armed);
-	assert_true(stage.conns.waits.due_ns <= command->wait_until_ns);
-	assert_true(command->wait_until_ns >= command->wait_since_ns + 2000 * MS);
+	assert_true(stage.conns.waits.due_ns <= command->hold.until_ns);
+	assert_true(command->hold.until_ns >= command->hold.since_ns + 2000 * MS);
 }
 
 int main(void)

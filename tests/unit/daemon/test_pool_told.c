@@ -43,9 +43,9 @@ static struct conn *wait_for_it(void)
 {
 	struct conn *c = stage_command(7);
 
-	c->wait_pool = p;
-	c->register_ = calloc(1, sizeof(*c->register_));
-	assert_non_null(c->register_);
+	c->registration.pool = p;
+	c->registration.m = calloc(1, sizeof(*c->registration.m));
+	assert_non_null(c->registration.m);
 	return c;
 }
 
@@ -202,7 +202,7 @@ static void test_policy(void **state)
 	assert_int_equal(cot_pool_want(p, getuid()), -EINPROGRESS);
 	c = wait_for_it();
 	life_until(is_failed);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	assert_string_equal(policy(), "rotate");
 	assert_non_null(strstr(stage_log(), "MPS is not available: programs stand alone and take "
 					    "turns; the policy is now 'rotate'"));
@@ -218,7 +218,7 @@ static void test_policy(void **state)
 	cot_pool_joined(p, getuid());
 	stage.roster.state.dirty = false;
 	life_until(is_up);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	assert_true(stage.roster.state.dirty);
 	assert_false(p->timer.armed);
 	assert_string_equal(policy(), "pools");
@@ -290,7 +290,7 @@ static void test_no_next_start(void **state)
 	life_remove("mps");
 	c = wait_for_it();
 	p->timer.fire(&p->timer, cot_now_ns());
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	assert_int_equal(p->state, POOL_FAILED);
 	assert_true(stage.roster.mps_failed);
 	assert_int_equal(p->backoff_ns, COT_NS_PER_S);
@@ -313,7 +313,7 @@ static void test_wanted_again(void **state)
 	p->held = true; /* by a user, as whoever comes next */
 	(void)kill(p->control.pid, SIGTERM);
 	life_until(is_up);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	assert_false(p->wanted);
 	assert_true(p->held);
 	assert_int_equal(p->n_starts, 2);
@@ -328,7 +328,7 @@ static void test_wanted_again(void **state)
 	life_remove("mps");
 	(void)kill(p->control.pid, SIGTERM);
 	life_until(is_failed);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 }
 
 /* ---- starting ---- */
@@ -364,12 +364,12 @@ static void test_starting(void **state)
 	assert_int_equal(p->state, POOL_STARTING);
 	assert_ptr_equal(strstr(life_read("told"), "start_server"), life_read("told"));
 	assert_null(strstr(life_read("told") + 1, "start_server")); /* once */
-	assert_ptr_equal(c->wait_pool, p);
+	assert_ptr_equal(c->registration.pool, p);
 	(void)stage_log();
 	life_write("broken", "", 0644); /* it said no: programs ask for one by themselves */
 	life_remove("hold-start_server");
 	life_until(is_up);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	assert_null(strstr(stage_log(), "ended with status"));
 	/* It has had the status of before; one that fails is noted. */
 	assert_int_equal(cot_pool_tell(p, "start_server"), 0);
@@ -464,7 +464,7 @@ static void test_adopted(void **state)
 	p->deadline_ns = 0;
 	life_until(is_stopping);
 	assert_true(stage.roster.state.dirty);
-	assert_null(c->wait_pool);
+	assert_null(c->registration.pool);
 	p = cot_pool_get(&stage.roster, COT_CLASS_LATENCY, false, 0);
 	p->multiuser = true;
 	cot_pool_adopt(p, other, cot_process_start_time(other));

@@ -344,11 +344,11 @@ static void test_waits(void **state)
 	(void)state;
 	c = enter(getuid(), &fd);
 	assert_int_equal(reg(fd, &m), 0);
-	assert_ptr_equal(c->wait_pool, batch);
+	assert_ptr_equal(c->registration.pool, batch);
 	/* Once is enough, whatever it says. */
 	m.class_ = COT_CLASS_LATENCY;
 	assert_int_equal(reg(fd, &m), 0);
-	assert_ptr_equal(c->wait_pool, batch);
+	assert_ptr_equal(c->registration.pool, batch);
 	(void)enter(getuid(), &other);
 	assert_int_equal(reg(other, &m), 0);
 	gone = enter(getuid(), &fd_gone);
@@ -356,7 +356,7 @@ static void test_waits(void **state)
 	assert_int_equal(reg(fd_gone, &m), 0);
 	leave(fd_gone);
 	assert_int_equal(gone->source.fd, -1);
-	assert_null(gone->register_);
+	assert_null(gone->registration.m);
 	assert_int_equal(cot_tenant_count(&stage.roster), 0);
 	/* Those who wait for this one are answered. */
 	batch->state = POOL_UP;
@@ -366,7 +366,7 @@ static void test_waits(void **state)
 	assert_int_equal(hear(other), 0);
 	assert_int_equal(cot_tenant_count(&stage.roster), 1);
 	assert_int_equal(batch->n_tenants, 1);
-	assert_true(!c->wait_pool && !c->register_);
+	assert_true(!c->registration.pool && !c->registration.m);
 	cot_register_pool_settled(batch);
 	assert_int_equal(hear(fd), 0);
 	/* One that fails is told, too. */

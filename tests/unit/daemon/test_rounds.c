@@ -138,15 +138,15 @@ static void test_command_waits(void **state)
 	silent = enter(getuid(), &fd[2]);
 	m.tenant = lib->tenant->id;
 	assert_int_equal(ask(fd[1], &m, COT_MSG_COMMAND, sizeof(m)), 0);
-	assert_int_equal(asks->wait_entity, lib->entity);
+	assert_int_equal(asks->hold.entity, lib->entity);
 	cot_timer_clear(&stage.conns.waits);
 	stage.conns.waits.fire(&stage.conns.waits, cot_now_ns());
-	assert_int_equal(stage.conns.waits.due_ns, asks->wait_until_ns);
-	assert_true(asks->wait_until_ns < silent->since_ns + 5 * COT_NS_PER_S);
+	assert_int_equal(stage.conns.waits.due_ns, asks->hold.until_ns);
+	assert_true(asks->hold.until_ns < silent->since_ns + 5 * COT_NS_PER_S);
 	/* The library does not answer. */
 	silent->since_ns = cot_now_ns();
-	stage.conns.waits.fire(&stage.conns.waits, asks->wait_until_ns);
-	assert_int_equal(asks->wait_entity, 0);
+	stage.conns.waits.fire(&stage.conns.waits, asks->hold.until_ns);
+	assert_int_equal(asks->hold.entity, 0);
 	assert_int_equal(hear(fd[1]), COT_MSG_RESULT);
 	assert_true(status() < 0);
 	assert_true(asks->source.fd >= 0);

@@ -271,8 +271,8 @@ static void test_rest_of_an_answer(void **state)
 
 	(void)state;
 	c = enter(STRANGER + 1, &fd);
-	c->out = strdup("rest");
-	c->out_size = 4;
+	c->out.text = strdup("rest");
+	c->out.size = 4;
 	c->source.ready(&c->source, 1 /* EPOLLIN */);
 	assert_int_equal(hear(fd), 0);
 	stage.basis.account.paces[COT_RATE_TIME].burst = 3 * MS;
@@ -286,7 +286,7 @@ static void test_rest_of_an_answer(void **state)
 	c->source.ready(&c->source, 4 /* EPOLLOUT */);
 	assert_int_equal(hear(fd), COT_MSG_RESULT);
 	assert_string_equal(words(), "rest");
-	assert_null(c->out);
+	assert_null(c->out.text);
 }
 
 /* So many packets of one connection at a time, then others. */
@@ -374,20 +374,20 @@ static void test_askers(void **state)
 	say(poor_fd, &query, COT_MSG_QUERY, sizeof(query));
 	say(rich_fd, &query, COT_MSG_QUERY, sizeof(query));
 	cot_timer_clear(&stage.conns.queries);
-	poor->asked = rich->asked = true;
-	poor->query = rich->query = COT_QUERY_PS;
+	poor->question.asked = rich->question.asked = true;
+	poor->question.what = rich->question.what = COT_QUERY_PS;
 	cot_account_spend(&stage.basis.account, poor->uid, COT_RATE_TIME, 30 * MS,
 			  cot_loop_able_ns(&stage.basis.loop));
 	cot_query_answer_one(&stage.conns.queries, cot_now_ns());
 	assert_int_equal(hear(rich_fd), COT_MSG_RESULT);
 	assert_int_equal(hear(poor_fd), 0);
-	assert_true(poor->asked && !rich->asked);
+	assert_true(poor->question.asked && !rich->question.asked);
 	assert_true(stage.conns.queries.armed && stage.conns.queries.due_ns > cot_now_ns());
 	while (cot_conn_rest_ns(poor))
 		(void)usleep(1000);
 	cot_query_answer_one(&stage.conns.queries, cot_now_ns());
 	assert_int_equal(hear(poor_fd), COT_MSG_RESULT);
-	assert_false(poor->asked);
+	assert_false(poor->question.asked);
 }
 
 /* ---- answers ---- */
@@ -406,11 +406,11 @@ static void test_unread(void **state)
 	memset(text, 'x', size);
 	text[size] = '\0';
 	cot_answer_result(c, 3, 0, text);
-	assert_non_null(c->out);
+	assert_non_null(c->out.text);
 	assert_int_equal(cot_account_used(&stage.basis.account, c->uid, COT_ACCOUNT_BYTES), size);
 	/* One answer at a time. */
 	cot_answer_resultf(c, 4, 0, "second");
-	assert_true(c->out == text);
+	assert_true(c->out.text == text);
 	/* More than its part: a sentence instead. */
 	text = malloc(4 * size + 1);
 	memset(text, 'y', 4 * size);
@@ -418,15 +418,15 @@ static void test_unread(void **state)
 	cot_answer_result(d, 5, 0, text);
 	assert_int_equal(hear(other), COT_MSG_RESULT);
 	assert_int_equal(((struct cot_msg_result *)packet)->status, -EDQUOT);
-	assert_null(d->out);
+	assert_null(d->out.text);
 	/* Read, it is given back. */
-	for (n = 0; c->out && n < 1000; n++) {
+	for (n = 0; c->out.text && n < 1000; n++) {
 		while (hear(fd) == COT_MSG_RESULT)
 			continue;
 		(void)usleep(1000); /* its user may have to rest */
 		serve(1);
 	}
-	assert_null(c->out);
+	assert_null(c->out.text);
 	assert_int_equal(cot_account_used(&stage.basis.account, c->uid, COT_ACCOUNT_BYTES), 0);
 	/* And when the peer has hung up, with whatever else it asked. */
 	text = malloc(size + 1);
