@@ -30,7 +30,7 @@
 #define EMULATED_BLOCKS	   32u /* of 32 threads fill an SM */
 #define N_KERNELS	   16u /* that are timed, and that are ahead */
 #define N_FIRST		   4u
-#define HOLD_NS		   10000000000ull /* should nobody let go */
+#define HOLD_NS		   10000000000ull /* unless doctor lets go before */
 #define LOOK_US		   100u
 
 extern const struct cot_embedded cot_doctor_ptx[];

@@ -15,7 +15,7 @@
 #include "report/format.h"
 #include "report/json.h"
 #include "report/table.h"
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 

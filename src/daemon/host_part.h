@@ -21,7 +21,7 @@ struct cot_host_part_stats {
 /* A shim has said hello; it has left. */
 void cot_host_part_join(struct cot_host *host, unsigned member, uint32_t tenant);
 void cot_host_part_leave(struct cot_host *host, unsigned member, uint64_t now_ns);
-/* Its packets. Each member may say PARTS, and a PLACED that nobody asked for, once. */
+/* Its packets. Each member may say PARTS, and a PLACED without a PLACE, once. */
 void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot_msg_parts *m,
 			uint64_t now_ns);
 void cot_host_part_placed(struct cot_host *host, unsigned member, const struct cot_msg_placed *m,

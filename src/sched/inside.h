@@ -277,7 +277,7 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 /* ---- place.c ---- */
 
 void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t);
-/* `t`: whom the event is about; NULL: nobody. */
+/* `t`: whom the event is about; NULL: no program. */
 int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
 			     const struct cot_event *ev);
 int cot_sched_place_on_placed(struct cot_sched *s, struct sched_tenant *t,
@@ -292,7 +292,7 @@ int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct co
 
 /* ---- measure.c ---- */
 
-/* `t`: whom the event is about; NULL: nobody. */
+/* `t`: whom the event is about; NULL: no program. */
 int cot_sched_measure_on_window(struct cot_sched *s, struct sched_tenant *t,
 				const struct cot_window *w);
 int cot_sched_measure_on_progress(struct cot_sched *s, struct sched_tenant *t,

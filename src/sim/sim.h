@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 #include "trace/scenario.h"
 
 struct cot_sim;

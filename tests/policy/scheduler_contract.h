@@ -1,13 +1,13 @@
 /*
- * What every hardware scheduler owes its users (src/sim/hw.h), whatever it decides. The suite plays
- * a scheduler in scenarios of all sizes and watches every instant with support/sim_check.h. It
- * takes any ops struct, so that schedulers which are broken on purpose show that it sees what it
+ * What every hardware scheduler owes its users (src/sim/hw/hw.h), whatever it decides. The suite
+ * plays a scheduler in scenarios of all sizes and watches every instant with support/sim_check.h.
+ * It takes any ops struct, so that schedulers which are broken on purpose show that it sees what it
  * should.
  */
 #ifndef COT_TESTS_SCHEDULER_CONTRACT_H
 #define COT_TESTS_SCHEDULER_CONTRACT_H
 
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 
 enum contract_clause {
 	CONTRACT_ENDS,	  /* every program gets its runs done in bounded time */

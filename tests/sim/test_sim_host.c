@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "sim/host.h"
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 #include "support/sim_build.h"
 #include "test.h"
 

@@ -76,7 +76,7 @@ void cot_emu_capture_leave(struct CUstream_st *s)
 	pthread_mutex_lock(&lock);
 	if (s->capture)
 		s->capture->spoiled = true;
-	/* Nobody can end it any more. */
+	/* No thread can end it any more. */
 	if (s->capture && s->capture->origin == s)
 		retire(s->capture);
 	leave(s);

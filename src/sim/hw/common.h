@@ -4,7 +4,7 @@
 #ifndef COT_SIM_HW_COMMON_H
 #define COT_SIM_HW_COMMON_H
 
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 
 /* Whether idle SMs may go to k; `arg` is the caller's. */
 typedef bool hw_filter_fn(const struct hw_kernel *k, const void *arg);

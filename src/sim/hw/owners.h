@@ -6,7 +6,7 @@
 #ifndef COT_SIM_HW_OWNERS_H
 #define COT_SIM_HW_OWNERS_H
 
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 
 #define HW_NOBODY 0xffu
 

@@ -2,7 +2,7 @@
 #ifndef COT_SIM_HW_SCHEDS_H
 #define COT_SIM_HW_SCHEDS_H
 
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 
 extern const struct hw_sched_ops hw_sched_fcfs;
 extern const struct hw_sched_ops hw_sched_npq;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/hw.h"
+#include "sim/hw/hw.h"
 #include "test.h"
 
 #define FAKE_SMS     12u

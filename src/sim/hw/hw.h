@@ -14,8 +14,8 @@
  *     launch ---> command buffer ---> active queue (KSRT) ---> SMs (SMST)
  *                 one per context      hw_admit()              hw_assign(), hw_reserve()
  */
-#ifndef COT_SIM_HW_H
-#define COT_SIM_HW_H
+#ifndef COT_SIM_HW_HW_H
+#define COT_SIM_HW_HW_H
 
 #include <stdbool.h>
 #include <stdint.h>
