@@ -77,5 +77,12 @@ while kill -0 "$order" 2>/dev/null; do
 done
 wait "$order" || fail "work in another order: $(cat "$work/order")"
 says "$work/order" "wrong 0"
+
+# A graph that the program changes node by node is on its part after every change, and does what it is told.
+start --class latency --sms 16 --name nodes -- "$PROGS/graph_nodes" --first 100 >"$work/nodes" 2>&1
+wait "$pid" || fail "nodes: $(cat "$work/nodes")"
+says "$work/nodes" "wrong 0"
+awk '$2 == "least" { n++; if ($3 < 100) print } END { if (n != 20) print n, "changes" }' "$work/nodes" >"$work/out"
+[ -s "$work/out" ] && fail "not on the part: $(cat "$work/out")"
 stop_daemon
 finish

@@ -69,10 +69,17 @@ CUresult cot_emu_graph_exec_make(const struct CUgraph_st *graph, uint64_t flags,
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec);
 void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec);
 uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec);
-CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec *exec);
+/* What a launch holds and runs: it as it is now, whatever becomes of it. A new reference. */
+CUresult cot_emu_graph_exec_freeze(struct cot_emu_graph_exec *exec,
+				   struct cot_emu_graph_exec **ret_frozen);
+CUresult cot_emu_graph_exec_run(struct CUstream_st *s, const struct cot_emu_graph_exec *frozen);
 /* What the node does from now on; the exec, which may be NULL, owns the task, also on failure. */
 CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
 				struct cot_emu_task *task);
+/* The same for a graph inside it. */
+CUresult cot_emu_graph_exec_set_child(struct cot_emu_graph_exec *exec,
+				      const struct CUgraphNode_st *node,
+				      const struct CUgraph_st *graph);
 /* What it does now; NULL: there is no such node. Valid until it is changed. */
 const struct cot_emu_task *cot_emu_graph_exec_task(const struct cot_emu_graph_exec *exec,
 						   const struct CUgraphNode_st *node);

@@ -17,9 +17,11 @@ struct step {
 struct cot_emu_graph_exec {
 	_Atomic uint32_t n_refs;
 	uint64_t flags;
-	pthread_mutex_t lock; /* of the steps: they may be changed while an earlier launch runs */
 	struct step *steps;
 	size_t n_steps;
+	/* A copy of it as it is now, which launches hold and nobody changes; NULL: none yet. */
+	pthread_mutex_t lock; /* for this: two threads may launch it */
+	struct cot_emu_graph_exec *frozen;
 };
 
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec)
@@ -43,6 +45,7 @@ void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec)
 	for (i = 0; i < exec->n_steps; i++)
 		drop_step(&exec->steps[i]);
 	free(exec->steps);
+	cot_emu_graph_exec_unref(exec->frozen);
 	pthread_mutex_destroy(&exec->lock);
 	free(exec);
 }
@@ -138,50 +141,101 @@ uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec)
 	return exec->flags;
 }
 
-/* A copy of the step's task, so that it can be changed while this one runs. */
-static CUresult take_step(struct cot_emu_graph_exec *e, size_t i, struct step *ret_step)
+/* ---- launches ---- */
+
+static CUresult copy_exec(const struct cot_emu_graph_exec *e, struct cot_emu_graph_exec **ret_copy);
+
+static CUresult copy_step(const struct step *step, struct step *copy)
+{
+	CUresult result = cot_emu_task_dup(&step->task, &copy->task);
+
+	copy->node = step->node;
+	copy->type = step->type;
+	copy->disabled = step->disabled;
+	if (!result && step->child)
+		result = copy_exec(step->child, &copy->child);
+	return result;
+}
+
+static CUresult copy_exec(const struct cot_emu_graph_exec *e, struct cot_emu_graph_exec **ret_copy)
+{
+	struct cot_emu_graph_exec *copy = calloc(1, sizeof(*copy));
+	CUresult result = CUDA_SUCCESS;
+	size_t i;
+
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	copy->n_refs = 1;
+	pthread_mutex_init(&copy->lock, NULL);
+	copy->steps = calloc(e->n_steps + 1, sizeof(*copy->steps));
+	if (!copy->steps)
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	for (i = 0; !result && i < e->n_steps; i++, copy->n_steps++)
+		result = copy_step(&e->steps[i], &copy->steps[i]);
+	if (result)
+		cot_emu_graph_exec_unref(copy);
+	else
+		*ret_copy = copy;
+	return result;
+}
+
+CUresult cot_emu_graph_exec_freeze(struct cot_emu_graph_exec *e,
+				   struct cot_emu_graph_exec **ret_frozen)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	pthread_mutex_lock(&e->lock);
-	*ret_step = (struct step){.disabled = e->steps[i].disabled};
-	if (!ret_step->disabled) {
-		result = cot_emu_task_dup(&e->steps[i].task, &ret_step->task);
-		ret_step->child = e->steps[i].child;
-		if (ret_step->child)
-			cot_emu_graph_exec_ref(ret_step->child);
+	if (!e->frozen)
+		result = copy_exec(e, &e->frozen);
+	if (!result) {
+		cot_emu_graph_exec_ref(e->frozen);
+		*ret_frozen = e->frozen;
 	}
 	pthread_mutex_unlock(&e->lock);
 	return result;
 }
 
-CUresult cot_emu_graph_exec_run(struct CUstream_st *s, struct cot_emu_graph_exec *e)
+/* It is about to change; launches that wait do not. */
+static void thaw(struct cot_emu_graph_exec *e)
+{
+	struct cot_emu_graph_exec *frozen;
+
+	pthread_mutex_lock(&e->lock);
+	frozen = e->frozen;
+	e->frozen = NULL;
+	pthread_mutex_unlock(&e->lock);
+	cot_emu_graph_exec_unref(frozen);
+}
+
+CUresult cot_emu_graph_exec_run(struct CUstream_st *s, const struct cot_emu_graph_exec *e)
 {
 	CUresult result = CUDA_SUCCESS;
-	struct step step;
+	struct cot_emu_task task;
+	const struct step *step;
 	size_t i;
 
 	for (i = 0; !result && i < e->n_steps && !atomic_load(&s->dropping); i++) {
-		result = take_step(e, i, &step);
-		if (result)
-			break;
-		result = step.child ? cot_emu_graph_exec_run(s, step.child)
-				    : cot_emu_task_run(s, &step.task);
-		drop_step(&step);
+		step = &e->steps[i];
+		task = step->task;
+		if (step->child && !step->disabled)
+			result = cot_emu_graph_exec_run(s, step->child);
+		else if (!step->disabled)
+			result = cot_emu_task_run(s, &task);
 	}
 	return result;
 }
 
 /* ---- changing what will run ---- */
 
+/* In the graph or in one inside it. */
 static struct step *find_step(const struct cot_emu_graph_exec *e, const struct CUgraphNode_st *node)
 {
+	struct step *step = NULL;
 	size_t i;
 
-	for (i = 0; e && i < e->n_steps; i++)
-		if (e->steps[i].node == node)
-			return &e->steps[i];
-	return NULL;
+	for (i = 0; e && i < e->n_steps && !step; i++)
+		step = e->steps[i].node == node ? &e->steps[i] : find_step(e->steps[i].child, node);
+	return step;
 }
 
 /* The context of a kernel is fixed when a graph is made executable. */
@@ -195,17 +249,14 @@ CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *e, const struct CUgra
 				struct cot_emu_task *task)
 {
 	struct step *step = find_step(e, node);
-	struct cot_emu_task old;
 
 	if (!step || step->task.kind != task->kind || has_moved(&step->task, task)) {
 		cot_emu_task_drop(task);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	pthread_mutex_lock(&e->lock);
-	old = step->task;
+	thaw(e);
+	cot_emu_task_drop(&step->task);
 	step->task = *task;
-	pthread_mutex_unlock(&e->lock);
-	cot_emu_task_drop(&old);
 	return CUDA_SUCCESS;
 }
 
@@ -224,9 +275,8 @@ bool cot_emu_graph_exec_enable(struct cot_emu_graph_exec *e, const struct CUgrap
 
 	if (!step)
 		return false;
-	pthread_mutex_lock(&e->lock);
+	thaw(e);
 	step->disabled = !enabled;
-	pthread_mutex_unlock(&e->lock);
 	return true;
 }
 
@@ -260,6 +310,19 @@ static CUgraphExecUpdateResult compare(const struct cot_emu_graph_exec *a,
 	return result;
 }
 
+/* The names of the steps stay, and what is switched off. */
+static void keep_names(struct cot_emu_graph_exec *to, const struct cot_emu_graph_exec *from)
+{
+	size_t i;
+
+	for (i = 0; i < to->n_steps; i++) {
+		to->steps[i].node = from->steps[i].node;
+		to->steps[i].disabled = from->steps[i].disabled;
+		if (to->steps[i].child)
+			keep_names(to->steps[i].child, from->steps[i].child);
+	}
+}
+
 /* With the same shape, the new steps take the place of the old ones. */
 CUresult cot_emu_graph_exec_update(struct cot_emu_graph_exec *e, const struct CUgraph_st *graph,
 				   CUgraphExecUpdateResult *ret_difference)
@@ -267,20 +330,32 @@ CUresult cot_emu_graph_exec_update(struct cot_emu_graph_exec *e, const struct CU
 	struct cot_emu_graph_exec *fresh;
 	CUresult result = make_exec(graph, &fresh);
 	struct step *steps;
-	size_t i;
 
 	if (result)
 		return result;
 	*ret_difference = compare(e, fresh);
 	if (!*ret_difference) {
-		pthread_mutex_lock(&e->lock);
+		thaw(e);
+		keep_names(fresh, e);
 		steps = e->steps;
 		e->steps = fresh->steps;
 		fresh->steps = steps;
-		for (i = 0; i < e->n_steps; i++)
-			e->steps[i].node = steps[i].node; /* the names stay */
-		pthread_mutex_unlock(&e->lock);
 	}
 	cot_emu_graph_exec_unref(fresh);
 	return CUDA_SUCCESS;
+}
+
+CUresult cot_emu_graph_exec_set_child(struct cot_emu_graph_exec *e,
+				      const struct CUgraphNode_st *node,
+				      const struct CUgraph_st *graph)
+{
+	CUgraphExecUpdateResult difference;
+	const struct step *step = find_step(e, node);
+	CUresult result;
+
+	if (!step || !step->child)
+		return CUDA_ERROR_INVALID_VALUE;
+	thaw(e);
+	result = cot_emu_graph_exec_update(step->child, graph, &difference);
+	return result || !difference ? result : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }

@@ -99,10 +99,7 @@ CUkernel cot_emu_function_kernel(const struct cot_emu_function *f)
 {
 	struct cot_emu_library *l = f->module->library;
 
-	/* Any function can stand where a kernel does. */
-	if (!l)
-		return (CUkernel)(uintptr_t)f;
-	return (CUkernel)cot_emu_library_kernel(l, f->name);
+	return l ? (CUkernel)cot_emu_library_kernel(l, f->name) : NULL;
 }
 
 CUresult cot_emu_function_get(CUfunction handle, struct cot_emu_context *c,

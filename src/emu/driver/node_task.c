@@ -17,8 +17,9 @@ static struct cot_emu_wishes wishes_of(const struct cot_emu_task *before)
 }
 
 /*
- * A function runs where it was loaded, whatever the parameters say; a kernel, which is in no
- * context, in the one that they name, or in the current one.
+ * A function runs in the context where it was loaded, on the part of it that is current, whatever
+ * the parameters say; a kernel, which is in no context, in the one that they name, or in the
+ * current one.
  */
 static CUresult place_of(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_place *ret_place)
 {
@@ -26,7 +27,9 @@ static CUresult place_of(const CUDA_KERNEL_NODE_PARAMS *p, struct cot_emu_place 
 
 	if (!f || f->tag != COT_EMU_FUNCTION_TAG)
 		return cot_emu_place_get(f ? NULL : p->ctx, ret_place);
-	*ret_place = (struct cot_emu_place){f->module->context, NULL};
+	*ret_place = cot_emu_current_place();
+	if (ret_place->context != f->module->context)
+		*ret_place = (struct cot_emu_place){f->module->context, NULL};
 	return (CUresult)atomic_load(&f->module->context->fault);
 }
 

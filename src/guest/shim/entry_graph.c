@@ -1,4 +1,7 @@
 /* The entry points of executable graphs: graph.c has one more of each for every part. */
+#include <stddef.h>
+#include <string.h>
+
 #include "guest/shim/parts.h"
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
@@ -72,34 +75,112 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 	return rc;
 }
 
-/* One node of the executable graph changes, but not of the clone: it stays at home from now on. */
-#define CHANGE(name, params, args)                          \
-	CUresult name params                                \
-	{                                                   \
-		CUresult rc = COT_REAL(name) args;          \
-                                                            \
-		if (!rc)                                    \
-			cot_shim_graph_changed(exec, NULL); \
-		return rc;                                  \
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error,
+			   CUgraphExecUpdateResult *result)
+{
+	CUresult rc = COT_REAL(cuGraphExecUpdate)(exec, graph, error, result);
+
+	if (!rc)
+		cot_shim_graph_changed(exec, graph);
+	return rc;
+}
+
+/* ---- one node of the executable graph changes: so does the clone's ---- */
+
+static bool set_kernel(CUgraphNode node, const void *params)
+{
+	return !COT_REAL(cuGraphKernelNodeSetParams_v2)(node, params);
+}
+
+static bool set_memcpy(CUgraphNode node, const void *params)
+{
+	return !COT_REAL(cuGraphMemcpyNodeSetParams)(node, params);
+}
+
+static bool set_memset(CUgraphNode node, const void *params)
+{
+	return !COT_REAL(cuGraphMemsetNodeSetParams)(node, params);
+}
+
+static bool set_host(CUgraphNode node, const void *params)
+{
+	return !COT_REAL(cuGraphHostNodeSetParams)(node, params);
+}
+
+static bool set_record(CUgraphNode node, const void *event)
+{
+	return !COT_REAL(cuGraphEventRecordNodeSetEvent)(node, *(const CUevent *)event);
+}
+
+static bool set_wait(CUgraphNode node, const void *event)
+{
+	return !COT_REAL(cuGraphEventWaitNodeSetEvent)(node, *(const CUevent *)event);
+}
+
+static bool set_child(CUgraphNode node, const void *graph)
+{
+	return cot_shim_node_set_child(node, *(const CUgraph *)graph);
+}
+
+static bool set_any(CUgraphNode node, const void *params)
+{
+	CUgraphNodeParams p = *(const CUgraphNodeParams *)params;
+
+	if (p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return set_child(node, &p.graph);
+	return !COT_REAL(cuGraphNodeSetParams)(node, &p);
+}
+
+#define CHANGE(name, params, args, set, what)                               \
+	CUresult name params                                                \
+	{                                                                   \
+		CUresult rc = COT_REAL(name) args;                          \
+                                                                            \
+		if (!rc)                                                    \
+			cot_shim_graph_node_changed(exec, node, set, what); \
+		return rc;                                                  \
 	}
 
 CHANGE(cuGraphExecKernelNodeSetParams_v2,
        (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
-       (exec, node, params))
+       (exec, node, params), set_kernel, params)
 CHANGE(cuGraphExecMemcpyNodeSetParams,
        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *params, CUcontext ctx),
-       (exec, node, params, ctx))
+       (exec, node, params, ctx), set_memcpy, params)
 CHANGE(cuGraphExecMemsetNodeSetParams,
        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx),
-       (exec, node, params, ctx))
+       (exec, node, params, ctx), set_memset, params)
 CHANGE(cuGraphExecHostNodeSetParams,
        (CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params),
-       (exec, node, params))
+       (exec, node, params), set_host, params)
+CHANGE(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
+       (exec, node, child), set_child, &child)
 CHANGE(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
-       (exec, node, params))
+       (exec, node, params), set_any, params)
 CHANGE(cuGraphExecEventRecordNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
-       (exec, node, event))
+       (exec, node, event), set_record, &event)
 CHANGE(cuGraphExecEventWaitNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
-       (exec, node, event))
-CHANGE(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned enabled),
-       (exec, node, enabled))
+       (exec, node, event), set_wait, &event)
+
+/* The first version: its parameters end before `kern`. */
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	CUresult rc = COT_REAL(cuGraphExecKernelNodeSetParams)(exec, node, params);
+	CUDA_KERNEL_NODE_PARAMS whole = {0};
+
+	if (rc)
+		return rc;
+	memcpy(&whole, params, offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
+	cot_shim_graph_node_changed(exec, node, set_kernel, &whole);
+	return rc;
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled)
+{
+	CUresult rc = COT_REAL(cuGraphNodeSetEnabled)(exec, node, enabled);
+
+	if (!rc)
+		cot_shim_graph_node_enabled(exec, node, enabled != 0);
+	return rc;
+}

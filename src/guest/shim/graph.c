@@ -2,22 +2,31 @@
  * Graphs. A graph's kernels run where their nodes say, wherever it is launched. So an executable
  * graph has one more for each part on which it is launched: made, at the first launch there, of a
  * clone that is kept, with that part's context in all nodes.
+ *
+ * A program that changes its executable graph, as a whole or node by node, changes the clone as
+ * well. The executable graph of a part becomes like the clone at its next launch
+ * (docs/decisions/0011).
  */
 #include <stdlib.h>
 
 #include "guest/shim/parts.h"
 
 #define BUCKETS	  256u
-#define MAX_DEPTH 8u /* of graphs in graphs */
+#define ALL_PARTS UINT32_MAX
 
 struct graph {
 	struct graph *next;
 	CUgraphExec exec; /* the program's */
 	CUgraph clone;	  /* NULL: it stays at home */
 	unsigned long long flags;
-	CUgraphExec on[COT_SHIM_PARTS_MAX]; /* NULL: not made */
-	bool refused[COT_SHIM_PARTS_MAX];   /* and cannot be */
 	const struct cot_shim_parts *parts;
+	CUgraphExec on[COT_SHIM_PARTS_MAX]; /* NULL: not made */
+	uint32_t refused;		    /* a bit for each part: and cannot be */
+	uint32_t stale;			    /* the same: the clone has changed since */
+	uint32_t older;			    /* the same: made of an earlier clone */
+	uint32_t placed;		    /* the part that the clone's nodes name; 0: none */
+	CUgraphNode *disabled;		    /* the program's, malloc'ed */
+	size_t n_disabled;
 	CUevent ended;	/* of the last launch, from the first change of parts on */
 	CUstream last;	/* before that: where it was launched; NULL: nowhere */
 	uint32_t where; /* the part of the last launch */
@@ -41,18 +50,27 @@ static void drop_on(struct graph *g, uint32_t part)
 	if (g->on[part])
 		(void)COT_REAL(cuGraphExecDestroy)(g->on[part]);
 	g->on[part] = NULL;
-	g->refused[part] = false;
+	g->refused &= ~(1u << part);
+	if (g->placed == part)
+		g->placed = 0;
 }
 
+static void drop_clone(struct graph *g)
+{
+	if (g->clone)
+		(void)COT_REAL(cuGraphDestroy)(g->clone);
+	g->clone = NULL;
+	g->placed = 0;
+}
+
+/* It stays at home from now on. */
 static void drop_all(struct graph *g)
 {
 	uint32_t i;
 
 	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
 		drop_on(g, i);
-	if (g->clone)
-		(void)COT_REAL(cuGraphDestroy)(g->clone);
-	g->clone = NULL;
+	drop_clone(g);
 }
 
 static CUstream named(CUstream stream, bool per_thread)
@@ -93,23 +111,11 @@ void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long fla
 	if (g) {
 		if (*at)
 			drop_all(g);
+		g->n_disabled = 0;
 		g->exec = exec;
 		g->flags = flags & ~(unsigned long long)CU_GRAPH_INSTANTIATE_FLAG_UPLOAD;
 		g->clone = clone_of(graph);
 		*at = g;
-	}
-	pthread_mutex_unlock(&lock);
-}
-
-void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph)
-{
-	struct graph *g;
-
-	pthread_mutex_lock(&lock);
-	g = *find(exec);
-	if (g) {
-		drop_all(g);
-		g->clone = graph ? clone_of(graph) : NULL;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -126,6 +132,7 @@ void cot_shim_graph_gone(CUgraphExec exec)
 		drop_all(g);
 		if (g->ended)
 			(void)COT_REAL(cuEventDestroy_v2)(g->ended);
+		free(g->disabled);
 		free(g);
 	}
 	pthread_mutex_unlock(&lock);
@@ -159,96 +166,163 @@ void cot_shim_graphs_clear(const struct cot_shim_parts *p, uint32_t part)
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- the nodes ---- */
+/* ---- changes ---- */
 
-/* A function alone goes with its own context: the driver looks at `ctx` for kernels only. */
-static bool place_kernel(CUgraphNode node, CUcontext context)
+void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph)
 {
-	CUDA_KERNEL_NODE_PARAMS params = {0};
-	enum cot_shim_why why;
-	CUcontext before = NULL;
-	bool placed;
+	struct graph *g;
 
-	if (COT_REAL(cuGraphKernelNodeGetParams_v2)(node, &params))
-		return false;
-	if (params.func && cot_shim_stays(params.func, &why))
-		return false;
-	if (params.kern)
-		params.func = NULL;
-	params.ctx = context;
-	if (COT_REAL(cuCtxPushCurrent_v2)(context))
-		return false;
-	placed = !COT_REAL(cuGraphKernelNodeSetParams_v2)(node, &params);
-	(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
-	if (!placed || COT_REAL(cuGraphKernelNodeGetParams_v2)(node, &params))
-		return false;
-	return params.ctx == context;
-}
-
-static bool place_graph(CUgraph graph, CUcontext context, unsigned depth);
-
-static bool place_node(CUgraphNode node, CUcontext context, unsigned depth)
-{
-	CUgraphNodeType type;
-	CUgraph child = NULL;
-
-	if (COT_REAL(cuGraphNodeGetType)(node, &type))
-		return false;
-	switch (type) {
-	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return place_kernel(node, context);
-	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return !COT_REAL(cuGraphChildGraphNodeGetGraph)(node, &child) &&
-		       place_graph(child, context, depth + 1);
-	case CU_GRAPH_NODE_TYPE_MEMCPY:
-	case CU_GRAPH_NODE_TYPE_MEMSET:
-	case CU_GRAPH_NODE_TYPE_HOST:
-	case CU_GRAPH_NODE_TYPE_EMPTY:
-	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		return true;
-	default:
-		return false; /* of its own memory, conditional, or not known */
+	if (!cot_shim_settings.parts)
+		return;
+	pthread_mutex_lock(&lock);
+	g = *find(exec);
+	if (g) {
+		drop_clone(g);
+		g->clone = clone_of(graph);
+		g->stale = g->older = ALL_PARTS;
+		g->refused = 0;
 	}
+	pthread_mutex_unlock(&lock);
 }
 
-static bool place_graph(CUgraph graph, CUcontext context, unsigned depth)
+static bool change(struct graph *g, CUgraphNode node, cot_shim_node_setter *set, const void *params)
 {
-	CUgraphNode *nodes;
-	size_t n = 0, i;
-	bool placed;
+	CUgraphNode mine = cot_shim_nodes_find(g->clone, node);
 
-	if (depth > MAX_DEPTH || COT_REAL(cuGraphGetNodes)(graph, NULL, &n))
+	if (!mine || !set(mine, params))
 		return false;
-	nodes = calloc(n + 1, sizeof(CUgraphNode));
-	placed = nodes && !COT_REAL(cuGraphGetNodes)(graph, nodes, &n);
-	for (i = 0; i < n && placed; i++)
-		placed = place_node(nodes[i], context, depth);
-	free(nodes);
-	return placed;
+	g->stale = ALL_PARTS;
+	if (g->placed && !cot_shim_node_place(mine, g->parts->part[g->placed].context))
+		g->placed = 0;
+	return true;
+}
+
+void cot_shim_graph_node_changed(CUgraphExec exec, CUgraphNode node, cot_shim_node_setter *set,
+				 const void *params)
+{
+	struct graph *g;
+
+	if (!cot_shim_settings.parts)
+		return;
+	pthread_mutex_lock(&lock);
+	g = *find(exec);
+	if (g && g->clone && !change(g, node, set, params))
+		drop_all(g);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool note_enabled(struct graph *g, CUgraphNode node, bool enabled)
+{
+	CUgraphNode *more;
+	size_t i;
+
+	for (i = 0; i < g->n_disabled && g->disabled[i] != node; i++)
+		;
+	if (enabled == (i == g->n_disabled))
+		return true;
+	if (enabled) {
+		g->disabled[i] = g->disabled[--g->n_disabled];
+		return true;
+	}
+	more = realloc(g->disabled, (g->n_disabled + 1) * sizeof(CUgraphNode));
+	if (!more)
+		return false;
+	g->disabled = more;
+	g->disabled[g->n_disabled++] = node;
+	return true;
+}
+
+static bool enable(struct graph *g, CUgraphNode node, bool enabled)
+{
+	CUgraphNode mine = cot_shim_nodes_find(g->clone, node);
+	uint32_t i;
+
+	if (!mine || !note_enabled(g, node, enabled))
+		return false;
+	/* One that was made of an earlier clone knows that one's nodes. */
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
+		if (g->on[i] && (g->older & 1u << i ||
+				 COT_REAL(cuGraphNodeSetEnabled)(g->on[i], mine, enabled)))
+			drop_on(g, i);
+	return true;
+}
+
+void cot_shim_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enabled)
+{
+	struct graph *g;
+
+	if (!cot_shim_settings.parts)
+		return;
+	pthread_mutex_lock(&lock);
+	g = *find(exec);
+	if (g && g->clone && !enable(g, node, enabled))
+		drop_all(g);
+	pthread_mutex_unlock(&lock);
 }
 
 /* ---- launches ---- */
+
+static bool make(struct graph *g, uint32_t part)
+{
+	CUgraphNode mine;
+	size_t i;
+
+	if (COT_REAL(cuGraphInstantiateWithFlags)(&g->on[part], g->clone, g->flags)) {
+		g->on[part] = NULL;
+		return false;
+	}
+	g->older &= ~(1u << part);
+	for (i = 0; i < g->n_disabled; i++) {
+		mine = cot_shim_nodes_find(g->clone, g->disabled[i]);
+		if (!mine || COT_REAL(cuGraphNodeSetEnabled)(g->on[part], mine, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool update(struct graph *g, uint32_t part)
+{
+	CUgraphExecUpdateResultInfo info;
+
+	if (!COT_REAL(cuGraphExecUpdate_v2)(g->on[part], g->clone, &info))
+		return true;
+	(void)COT_REAL(cuGraphExecDestroy)(g->on[part]);
+	g->on[part] = NULL;
+	return false;
+}
+
+/* What there is for this part becomes like the clone. */
+static bool renew(struct graph *g, uint32_t part)
+{
+	if (g->placed != part && !cot_shim_nodes_place(g->clone, g->parts->part[part].context)) {
+		g->placed = 0;
+		return false;
+	}
+	g->placed = part;
+	return (g->on[part] && update(g, part)) || make(g, part);
+}
 
 /* With the lock: the executable graph for this part; NULL: there can be none. */
 static CUgraphExec on_part(struct graph *g, const struct cot_shim_parts *p, uint32_t part)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	uint32_t i;
+	uint32_t bit = 1u << part, i;
 
 	if (g->parts != p)
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
 			drop_on(g, i);
 	g->parts = p;
-	if (g->on[part] || g->refused[part] || !g->clone)
+	if (!g->clone || g->refused & bit)
+		return NULL;
+	if (g->on[part] && !(g->stale & bit))
 		return g->on[part];
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	if (!place_graph(g->clone, p->part[part].context, 0) ||
-	    COT_REAL(cuGraphInstantiateWithFlags)(&g->on[part], g->clone, g->flags)) {
-		g->on[part] = NULL;
-		g->refused[part] = true;
+	if (!renew(g, part)) {
+		drop_on(g, part);
+		g->refused |= bit;
 	}
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	g->stale &= ~bit;
 	return g->on[part];
 }
 

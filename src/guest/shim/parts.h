@@ -12,6 +12,7 @@
  *     primary.c  the GPUs that have parts
  *     part.c     the parts of a GPU: made, chosen by the daemon, given up
  *     graph.c    graphs: an executable one for each part
+ *     graph_nodes.c    their nodes
  *     follow.c   launches: there, or where the program put them
  *     stays.c    kernels that do not follow, and why
  *     entry_stream.c, entry_graph.c, entry_launch.c    the entry points
@@ -211,13 +212,31 @@ int cot_shim_part_launch(const struct cot_shim_original *o);
 /* ---- graph.c ---- */
 
 void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long flags);
-/* It was updated with this graph; NULL: in a way that parts do not follow. */
-void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph);
+void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph); /* it was updated with this one */
+
+/* Does to the clone's node what was done to the program's; false: it cannot be. */
+typedef bool cot_shim_node_setter(CUgraphNode node, const void *params);
+
+/* One of its nodes was changed, switched on or off. */
+void cot_shim_graph_node_changed(CUgraphExec exec, CUgraphNode node, cot_shim_node_setter *set,
+				 const void *params);
+void cot_shim_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enabled);
 void cot_shim_graph_gone(CUgraphExec exec);
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread);
 /* The program destroys this stream, in which graphs may run. */
 void cot_shim_graphs_leave(CUstream stream);
 void cot_shim_graphs_clear(const struct cot_shim_parts *p, uint32_t part);
 void cot_shim_graphs_forget(void); /* after fork() */
+
+/* ---- graph_nodes.c ---- */
+
+/* Puts a node's kernel, or all of a graph's, on the part with this context; false: they cannot be,
+ * and some may have been. */
+bool cot_shim_node_place(CUgraphNode node, CUcontext context);
+bool cot_shim_nodes_place(CUgraph graph, CUcontext context);
+/* The node of this clone, or of a graph in it, that is made of this one; NULL: there is none. */
+CUgraphNode cot_shim_nodes_find(CUgraph clone, CUgraphNode node);
+/* The nodes of this one's child graph do from now on what those of a graph of its shape do. */
+bool cot_shim_node_set_child(CUgraphNode node, CUgraph graph);
 
 #endif

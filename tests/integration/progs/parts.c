@@ -5,8 +5,7 @@
  * shows. It uses the primary context, as programs on the CUDA runtime do.
  *
  *     parts [--seed N] [--seconds S] [--operations N] [--threads N] [--spin N] [--begin FILE]
- * [--stay S]
- *           [--forks 1]
+ *           [--stay S] [--forks 1]
  *
  * With --begin it launches something, and begins when that file is there, at the latest after 20 s.
  * With --stay it stays for so long when it has done all. With --forks it forks all the time:
@@ -14,173 +13,15 @@
  * wrong N sms N": `sms` is on how many SMs its kernels were seen in the end. Exit status 1:
  * something was wrong.
  */
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "common.h"
+#include "parts_graph.h"
 
-#define WORDS	    2048u
-#define BLOCKS	    32u
-#define THREADS	    64u
-#define BUFFERS	    6u
-#define STREAMS	    6u
-#define GRAPHS	    2u
-#define SMS_MAX	    1024u
-#define THREADS_MAX 8u
-#define TOLD	    5u /* mistakes, of each thread */
-
-/* clang-format off */
-static const char text[] =
-	".version 7.0\n"
-	".target sm_35\n"
-	".address_size 64\n"
-	/* words[i] = (words[i] * 1664525 + from[i]) ^ salt, after a while */
-	".visible .entry churn(.param .u64 words, .param .u64 from, .param .u32 salt, .param .u32 spin,\n"
-	"		       .param .u64 seen)\n"
-	"{\n"
-	"  .reg .pred %p<3>; .reg .b32 %r<14>; .reg .b64 %rd<8>;\n"
-	"  ld.param.u64 %rd1, [words];\n"
-	"  ld.param.u64 %rd2, [from];\n"
-	"  ld.param.u32 %r1, [salt];\n"
-	"  ld.param.u32 %r2, [spin];\n"
-	"  ld.param.u64 %rd3, [seen];\n"
-	"  mov.u32 %r3, %ctaid.x;\n"
-	"  mov.u32 %r4, %tid.x;\n"
-	"  mad.lo.u32 %r5, %r3, 64, %r4;\n"
-	"  mov.u32 %r6, 0;\n"
-	"wait:\n"
-	"  add.u32 %r6, %r6, 1;\n"
-	"  setp.lt.u32 %p1, %r6, %r2;\n"
-	"  @%p1 bra wait;\n"
-	"  mul.wide.u32 %rd4, %r5, 4;\n"
-	"  add.u64 %rd5, %rd1, %rd4;\n"
-	"  add.u64 %rd6, %rd2, %rd4;\n"
-	"  ld.global.u32 %r7, [%rd5];\n"
-	"  ld.global.u32 %r8, [%rd6];\n"
-	"  mad.lo.u32 %r9, %r7, 1664525, %r8;\n"
-	"  xor.b32 %r9, %r9, %r1;\n"
-	"  st.global.u32 [%rd5], %r9;\n"
-	"  mov.u32 %r10, %smid;\n"
-	"  mul.wide.u32 %rd7, %r10, 4;\n"
-	"  add.u64 %rd7, %rd3, %rd7;\n"
-	"  mov.u32 %r11, 1;\n"
-	"  st.global.u32 [%rd7], %r11;\n"
-	"  ret;\n"
-	"}\n";
-/* clang-format on */
-
-_Static_assert(BLOCKS *THREADS == WORDS, "a thread for each word");
-
-enum { LEGACY, PER_THREAD, BLOCKING_1, BLOCKING_2, FREE_1, FREE_2 };
-
-struct graph {
-	CUgraph graph;
-	CUgraphExec exec;
-	unsigned to, from, set;
-	uint32_t salt, value;
-};
-
-/* One thread's play: buffers of its own, streams that all share. */
-struct play {
-	pthread_t thread;
-	uint64_t random;
-	unsigned seed;
-	CUdeviceptr buffer[BUFFERS];
-	uint32_t mirror[BUFFERS][WORDS], back[WORDS], *pinned;
-	unsigned last[BUFFERS]; /* the stream of the last operation on it */
-	CUevent event[STREAMS], timing[2];
-	struct graph graphs[GRAPHS];
-	_Atomic unsigned n_called;
-	unsigned n_calls, n_operations, n_checks, n_wrong;
-	CUstream told; /* what a callback must name */
-};
-
-static CUcontext context;
-static CUfunction churn;
-static CUdeviceptr seen;
-static CUstream streams[STREAMS];
-static uint32_t spin;
-static double until_us;
 static const char *begin_file;
-static unsigned max_operations, n_threads;
 static bool forks;
-static _Atomic unsigned n_bad_callbacks;
-
-static uint32_t draw(struct play *p, uint32_t n)
-{
-	p->random = p->random * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(p->random >> 33) % n;
-}
-
-static bool is_blocking(unsigned stream)
-{
-	return stream <= BLOCKING_2;
-}
-
-/* ---- order ---- */
-
-static void wait_on_host(struct play *p, unsigned stream)
-{
-	/* No other thread may be recording a graph while one waits for the whole context. */
-	switch (draw(p, n_threads > 1 ? 3 : 4)) {
-	case 0:
-		PROG_CHECK(cuStreamSynchronize(streams[stream]));
-		break;
-	case 1:
-		PROG_CHECK(cuEventRecord(p->event[stream], streams[stream]));
-		PROG_CHECK(cuEventSynchronize(p->event[stream]));
-		break;
-	case 2:
-		while (cuStreamQuery(streams[stream]) == CUDA_ERROR_NOT_READY)
-			usleep(20);
-		break;
-	default:
-		PROG_CHECK(cuCtxSynchronize());
-	}
-}
-
-/* The next operation on this buffer is in this stream. */
-static void use(struct play *p, unsigned buffer, unsigned stream)
-{
-	unsigned last = p->last[buffer];
-
-	p->last[buffer] = stream;
-	if (last == stream || (stream == LEGACY && is_blocking(last)) ||
-	    (last == LEGACY && is_blocking(stream)))
-		return; /* CUDA keeps that order by itself */
-	if (draw(p, 8) == 0) {
-		wait_on_host(p, last);
-		return;
-	}
-	PROG_CHECK(cuEventRecord(p->event[last], streams[last]));
-	PROG_CHECK(cuStreamWaitEvent(streams[stream], p->event[last], 0));
-}
 
 /* ---- operations ---- */
-
-static void mirror_churn(struct play *p, unsigned to, unsigned from, uint32_t salt)
-{
-	unsigned i;
-
-	for (i = 0; i < WORDS; i++)
-		p->mirror[to][i] = (p->mirror[to][i] * 1664525u + p->mirror[from][i]) ^ salt;
-}
-
-static void launch(struct play *p, CUstream stream, unsigned to, unsigned from, uint32_t salt)
-{
-	void *params[] = {&p->buffer[to], &p->buffer[from], &salt, &spin, &seen};
-
-	PROG_CHECK(cuLaunchKernel(churn, BLOCKS, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
-}
-
-static unsigned other(struct play *p, unsigned buffer)
-{
-	return (buffer + 1 + draw(p, BUFFERS - 1)) % BUFFERS;
-}
 
 static void do_churn(struct play *p, unsigned s)
 {
@@ -201,14 +42,6 @@ static void do_copy(struct play *p, unsigned s)
 	use(p, from, s);
 	PROG_CHECK(cuMemcpyDtoDAsync(p->buffer[to], p->buffer[from], WORDS * 4, streams[s]));
 	memcpy(p->mirror[to], p->mirror[from], WORDS * 4);
-}
-
-static void mirror_set(struct play *p, unsigned to, uint32_t value)
-{
-	unsigned i;
-
-	for (i = 0; i < WORDS / 2; i++)
-		p->mirror[to][i] = value;
 }
 
 static void do_set(struct play *p, unsigned s)
@@ -350,52 +183,6 @@ static void do_time(struct play *p, unsigned s)
 	}
 }
 
-/* Two kernels beside each other, in two streams, and a memset behind both. */
-static void record(struct play *p, struct graph *g)
-{
-	CUstream origin, side;
-
-	g->to = draw(p, BUFFERS);
-	g->from = (g->to + 1) % BUFFERS;
-	g->set = (g->to + 2) % BUFFERS;
-	g->salt = draw(p, UINT32_MAX);
-	g->value = draw(p, UINT32_MAX);
-	PROG_CHECK(cuStreamCreate(&origin, CU_STREAM_NON_BLOCKING));
-	PROG_CHECK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
-	PROG_CHECK(cuStreamBeginCapture(origin, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-	PROG_CHECK(cuEventRecord(p->event[FREE_1], origin));
-	PROG_CHECK(cuStreamWaitEvent(side, p->event[FREE_1], 0));
-	launch(p, origin, g->to, g->from, g->salt);
-	PROG_CHECK(cuMemsetD32Async(p->buffer[g->set], g->value, WORDS / 2, side));
-	PROG_CHECK(cuEventRecord(p->event[FREE_2], side));
-	PROG_CHECK(cuStreamWaitEvent(origin, p->event[FREE_2], 0));
-	launch(p, origin, g->to, g->set, g->salt + 1);
-	PROG_CHECK(cuStreamEndCapture(origin, &g->graph));
-	PROG_CHECK(cuGraphInstantiateWithFlags(&g->exec, g->graph, 0));
-	PROG_CHECK(cuStreamDestroy(origin));
-	PROG_CHECK(cuStreamDestroy(side));
-}
-
-static void do_graph(struct play *p, unsigned s)
-{
-	struct graph *g = &p->graphs[draw(p, GRAPHS)];
-
-	if (g->exec && draw(p, 40) == 0) {
-		PROG_CHECK(cuGraphExecDestroy(g->exec));
-		PROG_CHECK(cuGraphDestroy(g->graph));
-		g->exec = NULL;
-	}
-	if (!g->exec)
-		record(p, g);
-	use(p, g->to, s);
-	use(p, g->from, s);
-	use(p, g->set, s);
-	PROG_CHECK(cuGraphLaunch(g->exec, streams[s]));
-	mirror_churn(p, g->to, g->from, g->salt);
-	mirror_set(p, g->set, g->value);
-	mirror_churn(p, g->to, g->set, g->salt + 1);
-}
-
 /* A stream goes with work in it, and another one comes. Nobody else may use it meanwhile. */
 static void do_renew(struct play *p, unsigned s)
 {
@@ -451,8 +238,8 @@ static void do_fork(struct play *p)
 
 static void one_operation(struct play *p)
 {
-	static void (*const often[])(struct play *, unsigned) = {do_churn, do_churn, do_churn,
-								 do_copy,  do_set,   do_graph};
+	static void (*const often[])(struct play *, unsigned) = {
+		do_churn, do_churn, do_churn, do_copy, do_set, do_graph, do_built};
 	static void (*const seldom[])(struct play *, unsigned) = {
 		do_read, do_write, do_default, do_memory, do_call, do_time, do_renew};
 	unsigned s = draw(p, STREAMS);
@@ -532,6 +319,7 @@ static void *play(void *arg)
 
 static void start(void)
 {
+	CUlibrary library;
 	CUmodule module;
 	unsigned i;
 
@@ -540,6 +328,8 @@ static void start(void)
 	PROG_CHECK(cuCtxSetCurrent(context));
 	PROG_CHECK(cuModuleLoadData(&module, text));
 	PROG_CHECK(cuModuleGetFunction(&churn, module, "churn"));
+	PROG_CHECK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+	PROG_CHECK(cuLibraryGetKernel(&churn_kernel, library, "churn"));
 	PROG_CHECK(cuMemAlloc(&seen, SMS_MAX * 4));
 	PROG_CHECK(cuMemsetD32(seen, 0, SMS_MAX));
 	streams[LEGACY] = NULL;

@@ -92,7 +92,8 @@ static inline CUcontext green_ctx(CUgreenCtx green)
 
 static struct {
 	CUcontext primary;
-	CUmodule module;
+	CUlibrary library;
+	CUmodule module; /* of the library */
 	CUfunction where, poll;
 	CUdeviceptr words; /* of `where` */
 	CUdeviceptr flag;  /* of `poll` */
@@ -104,7 +105,8 @@ static inline int green_setup(void **state)
 	(void)state;
 	OK(cuDevicePrimaryCtxRetain(&green.primary, 0));
 	OK(cuCtxSetCurrent(green.primary));
-	OK(cuModuleLoadData(&green.module, green_ptx));
+	OK(cuLibraryLoadData(&green.library, green_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetModule(&green.module, green.library));
 	OK(cuModuleGetFunction(&green.where, green.module, "where"));
 	OK(cuModuleGetFunction(&green.poll, green.module, "poll"));
 	OK(cuMemAlloc(&green.words, GREEN_BLOCKS * sizeof(uint32_t)));
@@ -118,6 +120,7 @@ static inline int green_setup(void **state)
 static inline int green_teardown(void **state)
 {
 	(void)state;
+	OK(cuLibraryUnload(green.library));
 	OK(cuDevicePrimaryCtxReset_v2(0));
 	OK(cuCtxSetCurrent(NULL));
 	return 0;

@@ -208,6 +208,93 @@ static void functions_and_instances_cannot_be_moved(void **state)
 	OK(cuGraphDestroy(plain_graph));
 }
 
+/* Seen on an H200: the function of a module goes where the current context is, in the graph as in
+ * an instance that is there already, whatever context the parameters name. */
+static void functions_go_to_the_current_part(void **state)
+{
+	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = GREEN_BLOCKS,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 32,
+				     .blockDimY = 1,
+				     .blockDimZ = 1};
+	void *args[] = {&green.words};
+	CUgraphExec exec;
+	CUmodule module;
+	CUgraph graph;
+	CUgraphNode node;
+	CUcontext was;
+
+	(void)state;
+	OK(cuModuleLoadData(&module, green_ptx));
+	OK(cuModuleGetFunction(&p.func, module, "where"));
+	p.kernelParams = args;
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &p));
+	p.ctx = green_ctx(low);
+	OK(cuGraphKernelNodeSetParams_v2(node, &p));
+	OK(cuGraphKernelNodeGetParams_v2(node, &p));
+	assert_null(p.kern);
+	assert_ptr_equal(p.ctx, green.primary);
+	OK(cuCtxPushCurrent(green_ctx(low)));
+	OK(cuGraphKernelNodeSetParams_v2(node, &p));
+	OK(cuCtxPopCurrent(&was));
+	exec = instance(graph);
+	check_exec(exec, plain, 0, 32);
+	p.kernelParams = args;
+	assert_int_equal(cuGraphExecKernelNodeSetParams_v2(exec, node, &p),
+			 CUDA_ERROR_INVALID_VALUE);
+	OK(cuCtxPushCurrent(green_ctx(low)));
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &p));
+	OK(cuGraphExecKernelNodeSetParams(exec, node, &p));
+	OK(cuCtxPopCurrent(&was));
+	check_exec(exec, plain, 0, 32);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
+/* Seen on an H200: an instance takes changes of nodes of graphs inside it, and a graph inside it as
+ * a whole if its parts are the same; what is switched off stays so. */
+static void graphs_inside_can_be_changed(void **state)
+{
+	CUgraph of_low = capture(in_low), of_all = capture(plain), graph, child, clone;
+	CUDA_KERNEL_NODE_PARAMS p;
+	CUgraphExecUpdateResultInfo info;
+	CUgraphNode outer, inner, found;
+	CUgraphExec exec;
+	unsigned enabled;
+
+	(void)state;
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddChildGraphNode(&outer, graph, NULL, 0, of_low));
+	OK(cuGraphChildGraphNodeGetGraph(outer, &child));
+	inner = only_node(child);
+	exec = instance(graph);
+	OK(cuGraphKernelNodeGetParams_v2(inner, &p));
+	p.func = NULL;
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, inner, &p));
+	OK(cuGraphExecChildGraphNodeSetParams(exec, outer, of_low));
+	assert_int_equal(cuGraphExecChildGraphNodeSetParams(exec, outer, of_all),
+			 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	check_exec(exec, plain, 0, 32);
+	OK(cuGraphNodeSetEnabled(exec, inner, 0));
+	OK(cuGraphExecUpdate_v2(exec, graph, &info));
+	OK(cuGraphNodeGetEnabled(exec, inner, &enabled));
+	assert_int_equal(enabled, 0);
+	/* A node inside is found in the clone's child, not in the clone. */
+	OK(cuGraphClone(&clone, graph));
+	assert_int_equal(cuGraphNodeFindInClone(&found, inner, clone), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGraphNodeFindInClone(&found, outer, clone));
+	OK(cuGraphChildGraphNodeGetGraph(found, &child));
+	OK(cuGraphNodeFindInClone(&found, inner, child));
+	assert_ptr_equal(found, only_node(child));
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(clone));
+	OK(cuGraphDestroy(graph));
+	OK(cuGraphDestroy(of_low));
+	OK(cuGraphDestroy(of_all));
+}
+
 static void built_nodes_name_their_context(void **state)
 {
 	void *args[] = {&green.words};
@@ -349,6 +436,8 @@ int main(void)
 		CASE(clones_may_have_other_parts),
 		CASE(kernels_of_libraries_can_be_placed),
 		CASE(functions_and_instances_cannot_be_moved),
+		CASE(functions_go_to_the_current_part),
+		CASE(graphs_inside_can_be_changed),
 		CASE(built_nodes_name_their_context),
 		CASE(one_graph_may_have_several_parts),
 		CASE(nodes_keep_their_attributes),

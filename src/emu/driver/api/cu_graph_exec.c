@@ -1,4 +1,7 @@
 /* Executable graphs. */
+#include <stddef.h>
+#include <string.h>
+
 #include "emu/driver/graph.h"
 #include "emu/driver/inside.h"
 
@@ -75,13 +78,13 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH, .graph = of(exec)};
+	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH};
 	CUresult result = cot_emu_ready();
 
 	if (result || !exec)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	cot_emu_graph_exec_ref(task.graph);
-	return cot_emu_stream_submit(stream, &task);
+	result = cot_emu_graph_exec_freeze(of(exec), &task.graph);
+	return result ? result : cot_emu_stream_submit(stream, &task);
 }
 
 /* ---- changing what will run ---- */
@@ -103,6 +106,29 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 	return set_task(
 		exec, node, &task,
 		cot_emu_kernel_task(params, cot_emu_graph_exec_task(of(exec), node), &task));
+}
+
+/* The first version: its parameters end before `kern`. */
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	CUDA_KERNEL_NODE_PARAMS whole = {0};
+
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&whole, params, offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
+	return cuGraphExecKernelNodeSetParams_v2(exec, node, &whole);
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!child)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cot_emu_graph_exec_set_child(of(exec), node, child);
 }
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -140,6 +166,8 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 {
 	if (!params)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph);
 	return set_params(exec, node, params);
 }
 
@@ -201,4 +229,17 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 		return result;
 	info->result = difference;
 	return difference ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error,
+			   CUgraphExecUpdateResult *result)
+{
+	CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR};
+	CUresult rc = cuGraphExecUpdate_v2(exec, graph, &info);
+
+	if (error)
+		*error = NULL;
+	if (result)
+		*result = info.result;
+	return rc;
 }

@@ -1,5 +1,6 @@
 /* The parameters of nodes, to be read and changed. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/driver/graph.h"
 #include "emu/driver/inside.h"
@@ -68,6 +69,22 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
 	struct cot_emu_task task;
 
 	return result ? result : set(node, &task, cot_emu_kernel_task(params, &node->task, &task));
+}
+
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
+{
+	struct cot_emu_launch *a, *b;
+
+	if (!to || !from || to->task.kind != COT_EMU_TASK_LAUNCH ||
+	    from->task.kind != COT_EMU_TASK_LAUNCH)
+		return CUDA_ERROR_INVALID_VALUE;
+	a = &to->task.launch;
+	b = &from->task.launch;
+	if (a->context != b->context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	a->cooperative = b->cooperative;
+	memcpy(a->cluster, b->cluster, sizeof(a->cluster));
+	return CUDA_SUCCESS;
 }
 
 static CUDA_MEMCPY3D describe_flat(const struct cot_emu_copy *c)
