@@ -1,7 +1,8 @@
 /*
  * What the shim adds to a call that it leaves as it is, in nanoseconds: a call that it only passes
- * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, and with
- * the program on a part of the GPU. Behind it is a driver that does nothing (bench/shim/driver.c).
+ * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, with the
+ * program on a part of the GPU, and paced there. Behind it is a driver that does nothing
+ * (bench/shim/driver.c).
  * Each number is the smallest of several runs, since everything else on the machine can only add to
  * it.
  *
@@ -23,6 +24,7 @@
 
 #define CALLS_DEFAULT 5000000u
 #define REPEATS	      7
+#define PACE_US	      500
 #define FUNCTIONS     512 /* as many as a large program launches */
 
 typedef __typeof__(cuLaunchKernel) launch_fn;
@@ -146,18 +148,20 @@ static void answer(int fd, void *packet, enum cot_msg_type type, size_t size)
 	(void)send(fd, packet, size, MSG_NOSIGNAL);
 }
 
-/* Returns whether the program says in the end that its launches were there. */
-static bool serve(int listener)
+/* Returns whether the program says in the end that its launches were there, and paced if they were
+ * to be. */
+static bool serve(int listener, uint32_t pace_us)
 {
 	static union {
 		struct cot_msg_header h;
 		struct cot_msg_part_counts counts;
+		struct cot_msg_pace_counts pace;
 		unsigned char bytes[COT_PROTO_PACKET_MAX];
 	} in;
 	struct cot_msg_work_welcome welcome = {.tenant = 1, .works_max = 1};
-	struct cot_msg_place place = {.first = 0, .n = 64};
+	struct cot_msg_place place = {.first = 0, .n = 64, .pace_us = pace_us};
 	int fd = accept(listener, NULL, NULL);
-	uint64_t followed = 0;
+	uint64_t followed = 0, paced = 0;
 
 	while (recv(fd, &in, sizeof(in), 0) > 0) {
 		if (in.h.type == COT_MSG_WORK_HELLO)
@@ -166,11 +170,13 @@ static bool serve(int listener)
 			answer(fd, &place, COT_MSG_PLACE, sizeof(place));
 		else if (in.h.type == COT_MSG_PART_COUNTS)
 			followed = in.counts.n_followed;
+		else if (in.h.type == COT_MSG_PACE_COUNTS)
+			paced = in.pace.n_paced;
 	}
-	return followed > n_calls;
+	return followed > n_calls && (!pace_us || paced > n_calls);
 }
 
-static pid_t start_daemon(const char *path)
+static pid_t start_daemon(const char *path, uint32_t pace_us)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -183,7 +189,7 @@ static pid_t start_daemon(const char *path)
 		exit(1);
 	}
 	if (!pid)
-		_exit(!serve(listener));
+		_exit(!serve(listener, pace_us));
 	close(listener);
 	return pid;
 }
@@ -216,7 +222,7 @@ static struct times measure_apart(const char *path, const char *variable, const 
 	return t;
 }
 
-static struct times measure_on_part(void)
+static struct times measure_on_part(uint32_t pace_us)
 {
 	const char *tmp = getenv("TMPDIR");
 	char folder[64], path[80];
@@ -228,13 +234,13 @@ static struct times measure_on_part(void)
 	if (!mkdtemp(folder))
 		exit(1);
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
-	daemon = start_daemon(path);
+	daemon = start_daemon(path, pace_us);
 	t = measure_apart(COT_SHIM, "COTENANT_PARTS", "1", path);
 	(void)waitpid(daemon, &status, 0);
 	(void)unlink(path);
 	(void)rmdir(folder);
 	if (status) {
-		fprintf(stderr, "bench_shim: the launches were not on the part\n");
+		fprintf(stderr, "bench_shim: the launches were not on the part, or not paced\n");
 		exit(1);
 	}
 	return t;
@@ -249,7 +255,7 @@ static void show(const char *what, struct times t, struct times plain)
 
 int main(int argc, char **argv)
 {
-	struct times plain, off, on, part;
+	struct times plain, off, on, part, paced;
 
 	if (argc == 3 && !strcmp(argv[1], "--calls"))
 		n_calls = (unsigned)strtoul(argv[2], NULL, 10);
@@ -260,11 +266,13 @@ int main(int argc, char **argv)
 	plain = measure_apart(COT_STUB_DRIVER, "COTENANT_SHIM", "0", "/nowhere");
 	off = measure_apart(COT_SHIM, "COTENANT_SHIM", "0", "/nowhere");
 	on = measure_apart(COT_SHIM, "COTENANT_SHIM", "1", "/nowhere");
-	part = measure_on_part();
+	part = measure_on_part(0);
+	paced = measure_on_part(PACE_US);
 	printf("ns per call            passed on       launch          launch, cuGetProcAddress\n");
 	show("driver alone", plain, plain);
 	show("shim, switched off", off, plain);
 	show("shim, switched on", on, plain);
 	show("shim, on a part", part, plain);
+	show("shim, paced there", paced, plain);
 	return 0;
 }

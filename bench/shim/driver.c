@@ -18,8 +18,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned 
 			unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
 			void **params, void **extra)
 {
-	return !function + (int)(gx + gy + gz + bx + by + bz + shared_bytes) + !stream + !params +
-	       (extra != NULL);
+	return !function || !(gx + gy + gz + bx + by + bz + shared_bytes) || !stream ||
+	       (!params && extra);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
@@ -162,6 +162,11 @@ CUresult cuEventCreate(CUevent *ret_event, unsigned flags)
 CUresult cuEventRecord(CUevent of, CUstream stream)
 {
 	return of && stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuEventQuery(CUevent of)
+{
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent of, unsigned flags)

@@ -67,6 +67,7 @@ struct conn {
 	struct cot_timer settle;
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	struct cot_msg_part_counts *part_counts;
+	struct cot_msg_pace_counts pace_counts;
 	unsigned n_works_charged; /* shim: to its user's account */
 	/* command */
 	struct registration registration;

@@ -110,6 +110,7 @@ static bool fits_kind(struct conn *c, int type)
 	case COT_MSG_PARTS:
 	case COT_MSG_PLACED:
 	case COT_MSG_PART_COUNTS:
+	case COT_MSG_PACE_COUNTS:
 		return c->kind == CONN_WORK;
 	case COT_MSG_REGISTER:
 	case COT_MSG_QUERY:

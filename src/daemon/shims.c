@@ -193,6 +193,9 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 	case COT_MSG_PART_COUNTS:
 		keep_part_counts(c, packet);
 		break;
+	case COT_MSG_PACE_COUNTS:
+		c->pace_counts = *(const struct cot_msg_pace_counts *)packet;
+		break;
 	default:
 		keep_counts(c, packet);
 		break;
@@ -212,6 +215,10 @@ static void hand_counts_over(struct conn *c)
 		t->n_followed += p->n_followed;
 		t->n_stayed += p->n_stayed;
 	}
+	t->n_paced += c->pace_counts.n_paced;
+	t->n_pace_waits += c->pace_counts.n_waits;
+	t->pace_wait_ns += c->pace_counts.wait_ns;
+	t->n_pace_failed += c->pace_counts.n_failed;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

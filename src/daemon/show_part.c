@@ -13,6 +13,7 @@
 struct counts {
 	uint64_t n_changes, n_followed, n_stayed;
 	json_t *reasons; /* why launches stayed, and how many */
+	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };
 
 static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
@@ -29,9 +30,24 @@ static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
 	}
 }
 
+static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
+{
+	c->n_paced += m->n_paced;
+	c->n_pace_waits += m->n_waits;
+	c->pace_wait_ns += m->wait_ns;
+	c->n_pace_failed += m->n_failed;
+}
+
 static struct counts count(const struct conns *conns, const struct tenant *t)
 {
-	struct counts c = {t->n_part_changes, t->n_followed, t->n_stayed, json_object()};
+	struct counts c = {.n_changes = t->n_part_changes,
+			   .n_followed = t->n_followed,
+			   .n_stayed = t->n_stayed,
+			   .reasons = json_object(),
+			   .n_paced = t->n_paced,
+			   .n_pace_waits = t->n_pace_waits,
+			   .pace_wait_ns = t->pace_wait_ns,
+			   .n_pace_failed = t->n_pace_failed};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
@@ -43,6 +59,7 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 		c.n_followed += m->n_followed;
 		c.n_stayed += m->n_stayed;
 		add_reasons(c.reasons, m);
+		add_pace(&c, &conn->pace_counts);
 	}
 	return c;
 }
@@ -66,6 +83,10 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "launches_stayed", c->n_stayed);
 	put(o, "coverage", all > 0 ? json_real((double)c->n_followed / all) : json_null());
 	put(o, "stayed", json_deep_copy(c->reasons));
+	put_number(o, "launches_paced", c->n_paced);
+	put_number(o, "pace_waits", c->n_pace_waits);
+	put(o, "pace_wait_ms", json_real((double)c->pace_wait_ns / 1e6));
+	put_number(o, "pace_failed", c->n_pace_failed);
 	put_number(o, "placed", stats->n_placed);
 	put_number(o, "place_failed", stats->n_failed);
 	put(o, "place_last_us", json_real((double)stats->last_ns / 1e3));

@@ -53,6 +53,7 @@ struct tenant {
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
+	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };
 
 /* As in messages. */

@@ -31,6 +31,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_PLACE] = sizeof(struct cot_msg_place),
 	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
 	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
+	[COT_MSG_PACE_COUNTS] = sizeof(struct cot_msg_pace_counts),
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -146,6 +147,8 @@ static int are_part_counts(const struct cot_msg_part_counts *m)
 
 static int are_parts(const struct cot_msg_parts *m)
 {
+	if (m->pace_us > COT_PROTO_PACE_US_MAX)
+		return 0;
 	if (m->status)
 		return is_status(m->status) && !m->n_sms && !m->unit;
 	return m->n_sms <= COT_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms;

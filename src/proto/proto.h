@@ -40,6 +40,7 @@ enum cot_msg_type {
 	COT_MSG_PARTS = 9,	  /* struct cot_msg_parts; once, when it knows */
 	COT_MSG_PLACED = 10,	  /* struct cot_msg_placed; one for each PLACE */
 	COT_MSG_PART_COUNTS = 11, /* struct cot_msg_part_counts; now and then, and at the end */
+	COT_MSG_PACE_COUNTS = 12, /* struct cot_msg_pace_counts; with them, if it was paced */
 
 	/* daemon -> library */
 	COT_MSG_WELCOME = 16, /* struct cot_msg_welcome, with the page's descriptor (SCM_RIGHTS) */
@@ -350,7 +351,7 @@ struct cot_msg_work_counts {
  * that loses the daemon keeps the part that it has.
  */
 
-/* The longest pace: how much work may be queued outside a part that is to shrink. */
+/* The longest pace: how much may be launched and not done, so that a change of parts acts soon. */
 #define COT_PROTO_PACE_US_MAX 1000000u
 
 struct cot_msg_parts {
@@ -358,7 +359,7 @@ struct cot_msg_parts {
 	uint32_t n_sms; /* that can be cut, from SM 0 on: a multiple of the unit, or all of them */
 	uint32_t unit;	/* parts begin, and end but at n_sms, at multiples of it: 1..n_sms */
 	int32_t status; /* 0, or -errno: it cannot be placed, and both numbers are 0 */
-	uint32_t reserved;
+	uint32_t pace_us; /* that it has already, from another daemon */
 };
 
 struct cot_msg_place {
@@ -385,6 +386,15 @@ struct cot_msg_part_counts {
 	struct cot_work_reason reasons[]; /* n_reasons, at most COT_PROTO_REASONS_MAX */
 };
 
+/* How its launches were held back, since it began; each message replaces the one before. */
+struct cot_msg_pace_counts {
+	struct cot_msg_header h;
+	uint64_t n_paced;  /* launches while there was a pace */
+	uint64_t n_waits;  /* how often a launch waited ... */
+	uint64_t wait_ns;  /* ... and how long, all in all */
+	uint64_t n_failed; /* waits that took too long: the pace is not kept any longer */
+};
+
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
 _Static_assert(sizeof(struct cot_msg_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
@@ -409,6 +419,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 48, "layout");
 
 /*
  * The page that the daemon shares with one library: a memfd, sealed against resizing. All fields

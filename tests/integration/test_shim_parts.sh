@@ -8,10 +8,10 @@ period=${PERIOD_US:-300}
 seconds=${SECONDS_EACH:-3}
 socket=$work/placer
 
-# placed CHANGES SEED: a daemon that moves programs about, with what it says in $work/placer.out.
+# placed CHANGES SEED [PACE_US]: a daemon that moves programs about, with what it says in $work/placer.out.
 placed() {
 	rm -f "$socket"
-	background "$PROGS/placer" "$socket" "$period" "$1" "$2" >"$work/placer.out" 2>&1
+	background env PACE_US="${3:-0}" "$PROGS/placer" "$socket" "$period" "$1" "$2" >"$work/placer.out" 2>&1
 	placer=$pid
 	until_true 5 test -S "$socket" || fail "no placer: $(cat "$work/placer.out")"
 }
@@ -47,6 +47,14 @@ done
 placed 1000000000 4
 parts --seconds "$seconds" --seed 40 --threads 4
 expect_placed 200
+wait "$placer"
+
+# With a pace that comes and goes: the same, and launches wait for the GPU.
+placed 1000000000 6 200
+parts --seconds "$seconds" --seed 60 --threads 4
+expect_placed 200
+[ "$(value paced "$work/placer.out")" -ge 100 ] || fail "nothing is paced: $(cat "$work/placer.out")"
+[ "$(value waits "$work/placer.out")" -ge 10 ] || fail "nothing waits: $(cat "$work/placer.out")"
 wait "$placer"
 
 # The daemon goes in the middle: the program stays where it is, and goes on.

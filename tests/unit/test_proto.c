@@ -76,7 +76,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 27);
+	assert_int_equal(n, 28);
 }
 
 static void test_header(void **state)
@@ -341,6 +341,23 @@ static void test_parts(void **state)
 	parts(0, 0, -4096, -EBADMSG);
 }
 
+/* What it keeps from the time of another daemon. */
+static void test_parts_pace(void **state)
+{
+	struct cot_msg_parts *m = (struct cot_msg_parts *)packet;
+	size_t size = make(COT_MSG_PARTS, 0);
+
+	(void)state;
+	m->n_sms = 132;
+	m->unit = 8;
+	m->pace_us = COT_PROTO_PACE_US_MAX;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_PARTS);
+	m->pace_us++;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	size = make(COT_MSG_PACE_COUNTS, 0);
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_PACE_COUNTS);
+}
+
 static void place(uint16_t first, uint16_t n, uint32_t pace_us, int is_good)
 {
 	struct cot_msg_place *m = (struct cot_msg_place *)packet;
@@ -424,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_work_counts),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),
 		cmocka_unit_test(test_types_beyond_the_table),
 	};

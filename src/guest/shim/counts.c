@@ -13,6 +13,7 @@ struct counts {
 	_Atomic uint64_t reasons[COT_N_REASONS], whys[COT_SHIM_N_WHYS];
 	_Atomic uint64_t told; /* the sum of all, in the last message */
 	_Atomic uint64_t moved, followed, stayed, stays[COT_SHIM_N_WHYS], told_parts;
+	_Atomic uint64_t paced, pace_waits, pace_wait_ns, pace_failed, told_pace;
 };
 
 static struct counts counts;
@@ -68,6 +69,21 @@ void cot_shim_count_stayed(enum cot_shim_why why)
 	add(&counts.stayed, 1);
 	if (atomic_fetch_add_explicit(&counts.stays[why], 1, memory_order_relaxed) == 0)
 		cot_log(COT_LOG_INFO, "not on the part: %s", why_sentences[why]);
+}
+
+void cot_shim_count_paced(unsigned n)
+{
+	add(&counts.paced, n);
+	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
+	    atomic_exchange(&resting, false))
+		cot_shim_wake();
+}
+
+void cot_shim_count_pace_wait(uint64_t ns, bool failed)
+{
+	add(&counts.pace_waits, 1);
+	add(&counts.pace_wait_ns, ns);
+	add(&counts.pace_failed, failed);
 }
 
 void cot_shim_count_moved(void)
@@ -136,9 +152,15 @@ static uint64_t sum_of_parts(void)
 	return get(&counts.moved) + get(&counts.followed) + get(&counts.stayed);
 }
 
+static uint64_t sum_of_pace(void)
+{
+	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed);
+}
+
 bool cot_shim_counts_changed(void)
 {
-	return get(&counts.told) != sum() || get(&counts.told_parts) != sum_of_parts();
+	return get(&counts.told) != sum() || get(&counts.told_parts) != sum_of_parts() ||
+	       get(&counts.told_pace) != sum_of_pace();
 }
 
 void cot_shim_counts_rest(void)
@@ -182,4 +204,19 @@ size_t cot_shim_counts_fill_parts(void *packet, size_t size, bool always)
 	if (atomic_exchange(&counts.told_parts, now) == now && !always)
 		return 0;
 	return sizeof(*m) + m->n_reasons * sizeof(m->reasons[0]);
+}
+
+size_t cot_shim_counts_fill_pace(void *packet, bool always)
+{
+	struct cot_msg_pace_counts *m = packet;
+	uint64_t now = sum_of_pace();
+
+	memset(m, 0, sizeof(*m));
+	m->n_paced = get(&counts.paced);
+	m->n_waits = get(&counts.pace_waits);
+	m->wait_ns = get(&counts.pace_wait_ns);
+	m->n_failed = get(&counts.pace_failed);
+	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
+		return 0;
+	return sizeof(*m);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Why a launch, or the code of a whole image, is left as it is. */
 enum cot_shim_why {
@@ -20,6 +21,9 @@ void cot_shim_count_workers(void);
 void cot_shim_count_followed(void);		   /* a launch of a program that has a part */
 void cot_shim_count_stayed(enum cot_shim_why why); /* another, outside of it */
 void cot_shim_count_moved(void);		   /* a change of parts */
+/* Launches that were paced. */
+void cot_shim_count_paced(unsigned n);
+void cot_shim_count_pace_wait(uint64_t ns, bool failed);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
 /* Whether there are counts that the daemon has not got. */
@@ -30,5 +34,7 @@ void cot_shim_counts_rest(void);
 size_t cot_shim_counts_fill(void *packet, size_t size, bool always);
 /* The same of parts: struct cot_msg_part_counts. */
 size_t cot_shim_counts_fill_parts(void *packet, size_t size, bool always);
+/* The same of the pace: struct cot_msg_pace_counts; 0 as well if nothing was ever paced. */
+size_t cot_shim_counts_fill_pace(void *packet, bool always);
 
 #endif

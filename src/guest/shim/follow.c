@@ -95,11 +95,14 @@ static void look(void)
 
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
+	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
 	struct cot_shim_turn turn;
 	enum cot_shim_why why;
 	CUstream to;
 	CUresult rc;
 
+	if (COT_UNLIKELY(live == COT_SHIM_PACED))
+		cot_shim_pace_wait(cot_shim_stream_find(o->config->hStream, o->per_thread));
 	to = cot_shim_turn_begin(&turn, o->config->hStream, o->per_thread);
 	if (COT_UNLIKELY(!turn.stream))
 		look(); /* of a context that has parts, maybe, but is not known */
@@ -118,6 +121,8 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 		else
 			cot_shim_count_followed();
 	}
+	if (COT_UNLIKELY(live == COT_SHIM_PACED) && turn.stream && !rc)
+		cot_shim_pace_launched(&turn);
 	cot_shim_turn_end(&turn);
 	return rc;
 }

@@ -379,11 +379,15 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)
 {
+	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
 	struct cot_shim_turn t;
-	CUstream to = cot_shim_turn_begin(&t, stream, per_thread);
 	struct graph *g;
+	CUstream to;
 	CUresult rc;
 
+	if (COT_UNLIKELY(live == COT_SHIM_PACED))
+		cot_shim_pace_wait(cot_shim_stream_find(stream, per_thread));
+	to = cot_shim_turn_begin(&t, stream, per_thread);
 	if (!t.stream)
 		return launch_at_home(exec, stream, per_thread);
 	pthread_mutex_lock(&lock);
@@ -396,6 +400,8 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 		rc = launch_exec(exec, to, per_thread);
 	}
 	pthread_mutex_unlock(&lock);
+	if (COT_UNLIKELY(live == COT_SHIM_PACED) && !rc)
+		cot_shim_pace_launched(&t);
 	cot_shim_turn_end(&t);
 	return rc;
 }

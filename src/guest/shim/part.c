@@ -107,8 +107,20 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
 	return 0;
 }
 
+/* Streams that are virtual stay so. */
+static void set_live(uint32_t part)
+{
+	uint32_t live = part || atomic_load(&cot_shim_parts_live) ? COT_SHIM_LIVE : COT_SHIM_PLAIN;
+	const struct cot_shim_parts *p;
+
+	for (p = cot_shim_parts_first(); p; p = p->next)
+		if (atomic_load(&p->pace_ns))
+			live = COT_SHIM_PACED;
+	atomic_store(&cot_shim_parts_live, live);
+}
+
 /* On the listener, with the context current. */
-static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n)
+static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t pace_us)
 {
 	uint32_t from, to, part = 0;
 	int rc = 0;
@@ -130,8 +142,8 @@ static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n)
 		cot_shim_streams_prepare(p, part);
 	atomic_store_explicit(&p->now, part, memory_order_release);
 	cot_shim_count_moved();
-	if (part)
-		atomic_store(&cot_shim_parts_live, true);
+	cot_shim_pace_set(p, pace_us);
+	set_live(part);
 	return 0;
 }
 
@@ -162,7 +174,8 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 {
 	struct cot_msg_parts m = {.n_sms = p->status ? 0 : p->n_sms,
 				  .unit = p->status ? 0 : COT_GREEN_GROUP_SMS,
-				  .status = p->status};
+				  .status = p->status,
+				  .pace_us = p->pace_us};
 
 	g->parts_told = true;
 	cot_shim_gpu_send(g, &m, COT_MSG_PARTS, sizeof(m), 0);
@@ -189,7 +202,7 @@ static void serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	g->wish.seq = 0;
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
-		rc = current ? place(p, wish.first, wish.n) : -ENODEV;
+		rc = current ? place(p, wish.first, wish.n, wish.pace_us) : -ENODEV;
 	pthread_mutex_unlock(&cot_shim_parts_lock);
 	pthread_mutex_lock(&cot_shim_lock);
 	if (wish.seq)
@@ -219,6 +232,7 @@ static void close_one(struct cot_shim_parts *p)
 
 	if (!COT_REAL(cuCtxPushCurrent_v2)(context)) {
 		atomic_store(&p->now, 0);
+		cot_shim_pace_set(p, 0);
 		cot_shim_streams_drop(p);
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
 			cot_shim_graphs_clear(p, i);

@@ -14,6 +14,7 @@
  *     graph.c    graphs: an executable one for each part
  *     graph_nodes.c    their nodes
  *     follow.c   launches: there, or where the program put them
+ *     pace.c     how many of them may be ahead of the GPU
  *     stays.c    kernels that do not follow, and why
  *     entry_stream.c, entry_graph.c, entry_launch.c    the entry points
  *
@@ -40,6 +41,18 @@
 
 struct cot_shim_parts;
 
+/* How far a stream's launches are ahead of the GPU; see pace.c. */
+struct cot_shim_pace {
+	_Atomic int32_t left; /* launches, until the group is complete; <= 0: it is */
+	pthread_mutex_t lock; /* for the rest */
+	unsigned at;	      /* the group, of two that take turns */
+	uint32_t size[2];     /* launches */
+	CUevent ends[2];
+	bool under_way[2];  /* it is complete, and not known to have ended */
+	uint64_t began_ns;  /* when the group did */
+	uint64_t launch_ns; /* what a launch takes, on average; 0: not known */
+};
+
 struct cot_shim_stream {
 	struct cot_shim_stream *next; /* with the same hash, or of the same thread */
 	_Atomic(CUstream) handle;     /* home, as the program names it; NULL: free for another */
@@ -59,6 +72,7 @@ struct cot_shim_stream {
 	_Atomic bool dirty;		      /* entered since the default stream waited for it */
 	_Atomic uint64_t seen;		      /* parts->n_default, when it last waited for that */
 	_Atomic bool used;		      /* since the last change of parts */
+	struct cot_shim_pace pace;
 };
 
 struct cot_shim_part {
@@ -80,7 +94,9 @@ struct cot_shim_parts {
 	struct cot_green green;
 	struct cot_green_split split;
 	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
-	_Atomic uint32_t now; /* where streams are to be */
+	_Atomic uint32_t now;	  /* where streams are to be */
+	_Atomic uint64_t pace_ns; /* 0: launches are not held back */
+	uint32_t pace_us;	  /* what the daemon wants */
 	uint64_t n_changes;
 	pthread_mutex_t lock; /* for the list of blocking streams */
 	struct cot_shim_stream default_stream;
@@ -91,8 +107,9 @@ struct cot_shim_parts {
 		has_unknown; /* streams that wait for it and that we do not know: it stays home */
 };
 
-/* Whether streams are virtual: from the first change of parts on. */
-extern _Atomic bool cot_shim_parts_live;
+/* Whether streams are virtual: from the first change of parts on. Each launch looks at it once. */
+enum { COT_SHIM_PLAIN, COT_SHIM_LIVE, COT_SHIM_PACED };
+extern _Atomic uint32_t cot_shim_parts_live;
 
 /* ---- stream.c ---- */
 
@@ -208,6 +225,16 @@ void cot_shim_stays_forget(void);
 
 /* A launch, on the part if it follows. The driver's result. */
 int cot_shim_part_launch(const struct cot_shim_original *o);
+
+/* ---- pace.c ---- */
+
+/* With cot_shim_parts_lock: what the daemon wants; 0: no pace. */
+void cot_shim_pace_set(struct cot_shim_parts *p, uint32_t pace_us);
+/* Before a launch in this stream, not in a turn: it may take a while. NULL: it is not virtual. */
+void cot_shim_pace_wait(struct cot_shim_stream *s);
+/* After it, in its turn. */
+void cot_shim_pace_launched(const struct cot_shim_turn *t);
+void cot_shim_pace_end(struct cot_shim_stream *s);
 
 /* ---- graph.c ---- */
 

@@ -55,6 +55,7 @@ struct cot_shim_parts *cot_shim_parts_add(CUcontext context, int device, uint32_
 	p->n_sms = n_sms;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_mutex_init(&p->default_stream.pair, NULL);
+	pthread_mutex_init(&p->default_stream.pace.lock, NULL);
 	p->default_stream.parts = p;
 	atomic_store(&p->default_stream.handle, CU_STREAM_LEGACY);
 	atomic_store(&p->context, context);

@@ -5,7 +5,7 @@
 
 #define MOVING 0x80000000u
 
-_Atomic bool cot_shim_parts_live;
+_Atomic uint32_t cot_shim_parts_live;
 
 /* ---- from one to another ---- */
 
@@ -368,6 +368,7 @@ static bool drop(struct cot_shim_stream *s, uint32_t part)
 	(void)part;
 	if (cot_shim_stream_is_of_thread(s)) { /* the thread has the rest */
 		cot_shim_stream_drop_shadows(s);
+		cot_shim_pace_end(s);
 		return true;
 	}
 	if (atomic_load(&s->at))
@@ -395,6 +396,6 @@ void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 /* The parent's streams are not the child's: what it knew of them is left behind. */
 void cot_shim_streams_forget(void)
 {
-	atomic_store(&cot_shim_parts_live, false);
+	atomic_store(&cot_shim_parts_live, COT_SHIM_PLAIN);
 	cot_shim_stream_table_forget();
 }

@@ -62,8 +62,10 @@ static void end_thread(void *list)
 	for (; s; s = next) {
 		next = s->next;
 		unlist_blocking(s);
-		if (atomic_load(&s->parts->context))
+		if (atomic_load(&s->parts->context)) {
 			cot_shim_stream_drop_shadows(s);
+			cot_shim_pace_end(s);
+		}
 		free(s);
 	}
 	of_thread = NULL;
@@ -94,6 +96,7 @@ static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
 	s->parts = p;
 	s->blocking = true;
 	pthread_mutex_init(&s->pair, NULL);
+	pthread_mutex_init(&s->pace.lock, NULL);
 	s->next = of_thread;
 	of_thread = s;
 	(void)cot_thread_key_set(thread_key, s);
@@ -135,6 +138,7 @@ static struct cot_shim_stream *room_for(CUstream handle)
 		return NULL;
 	atomic_fetch_add(&n_known, 1);
 	pthread_mutex_init(&s->pair, NULL);
+	pthread_mutex_init(&s->pace.lock, NULL);
 	s->next = atomic_load(bucket);
 	atomic_store_explicit(bucket, s, memory_order_release);
 	return s;
@@ -253,6 +257,7 @@ void cot_shim_stream_free(struct cot_shim_stream *s)
 	if (s->event)
 		(void)COT_REAL(cuEventDestroy_v2)(s->event);
 	s->event = NULL;
+	cot_shim_pace_end(s);
 	s->parts = NULL;
 	s->blocking = false;
 	atomic_store(&s->handle, NULL); /* another stream may get it */

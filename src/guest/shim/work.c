@@ -326,8 +326,11 @@ static void take_evict(struct cot_shim_gpu *g, const struct cot_msg_work_evict *
 
 static void take_place(struct cot_shim_gpu *g, const struct cot_msg_place *m)
 {
-	g->wish = (struct cot_shim_wish){
-		.seq = m->h.seq, .first = m->first, .n = m->n, .since_ns = cot_now_ns()};
+	g->wish = (struct cot_shim_wish){.seq = m->h.seq,
+					 .first = m->first,
+					 .n = m->n,
+					 .pace_us = m->pace_us,
+					 .since_ns = cot_now_ns()};
 	cot_shim_wake(); /* whoever has read this */
 }
 
@@ -390,6 +393,7 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 	static union {
 		struct cot_msg_work_counts works;
 		struct cot_msg_part_counts parts;
+		struct cot_msg_pace_counts pace;
 		unsigned char bytes[sizeof(struct cot_msg_work_counts) +
 				    COT_PROTO_REASONS_MAX * sizeof(struct cot_work_reason)];
 	} packet;
@@ -402,8 +406,11 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 	if (n && !send(g, &packet, COT_MSG_WORK_COUNTS, n))
 		return;
 	n = g->parts_told ? cot_shim_counts_fill_parts(&packet, sizeof(packet), always) : 0;
+	if (n && !send(g, &packet, COT_MSG_PART_COUNTS, n))
+		return;
+	n = g->parts_told ? cot_shim_counts_fill_pace(&packet, always) : 0;
 	if (n)
-		(void)send(g, &packet, COT_MSG_PART_COUNTS, n);
+		(void)send(g, &packet, COT_MSG_PACE_COUNTS, n);
 }
 
 /* ---- for launches ---- */

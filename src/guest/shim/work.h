@@ -41,7 +41,7 @@ struct cot_shim_work {
 /* One GPU, and the connection to the daemon about it. */
 /* Where the daemon wants the program to be on a GPU; seq 0: nothing new. */
 struct cot_shim_wish {
-	uint32_t seq, first, n;
+	uint32_t seq, first, n, pace_us;
 	uint64_t since_ns;
 };
 

@@ -5,9 +5,10 @@
  *     placer SOCKET [PERIOD_US [CHANGES [SEED [SUM]]]]
  *
  * To the number in the file SUM it adds each move to another part that is confirmed, so that the
- * sum is there when it has been killed. Prints for each program "placed N failed N followed N
- * stayed N": the changes that it has confirmed, those that it has refused, and its launches on its
- * part and elsewhere.
+ * sum is there when it has been killed. With PACE_US in the environment programs have that pace
+ * most of the time. Prints for each program "placed N failed N followed N stayed N paced N waits N
+ * late N": the changes that it has confirmed, those that it has refused, its launches on its part
+ * and elsewhere; those that were paced, how often one of them waited, and how often for too long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +32,12 @@ struct program {
 	bool can;
 	uint32_t n_sms, unit, seq, part;
 	uint64_t next_ns, n_placed, n_failed, followed, stayed;
+	struct cot_msg_pace_counts pace;
 };
 
 static struct program programs[PROGRAMS];
 static uint64_t period_ns = 1000000, n_changes = UINT64_MAX, random_state = 1;
+static uint32_t pace_us;
 static unsigned n_served, n_programs;
 static uint64_t own_sum, *sum = &own_sum;
 
@@ -72,15 +75,19 @@ static void place(struct program *p)
 	}
 	if (!draw(6))
 		m.n = 0;
+	if (pace_us && draw(4))
+		m.pace_us = pace_us;
 	send_to(p, &m, COT_MSG_PLACE, sizeof(m), ++p->seq);
 	p->next_ns = now_ns() + period_ns;
 }
 
 static void gone(struct program *p)
 {
-	printf("placed %llu failed %llu followed %llu stayed %llu\n",
+	printf("placed %llu failed %llu followed %llu stayed %llu paced %llu waits %llu late %llu\n",
 	       (unsigned long long)p->n_placed, (unsigned long long)p->n_failed,
-	       (unsigned long long)p->followed, (unsigned long long)p->stayed);
+	       (unsigned long long)p->followed, (unsigned long long)p->stayed,
+	       (unsigned long long)p->pace.n_paced, (unsigned long long)p->pace.n_waits,
+	       (unsigned long long)p->pace.n_failed);
 	fflush(stdout);
 	close(p->fd);
 	*p = (struct program){0};
@@ -101,6 +108,7 @@ static void take(struct program *p)
 		struct cot_msg_parts parts;
 		struct cot_msg_placed placed;
 		struct cot_msg_part_counts counts;
+		struct cot_msg_pace_counts pace;
 		unsigned char bytes[COT_PROTO_PACKET_MAX];
 	} in;
 	struct cot_msg_work_welcome welcome = {.tenant = 1, .works_max = COT_PROTO_WORKS_MAX};
@@ -128,6 +136,9 @@ static void take(struct program *p)
 	case COT_MSG_PART_COUNTS:
 		p->followed = in.counts.n_followed;
 		p->stayed = in.counts.n_stayed;
+		break;
+	case COT_MSG_PACE_COUNTS:
+		p->pace = in.pace;
 		break;
 	default:
 		break;
@@ -215,6 +226,8 @@ int main(int argc, char **argv)
 		random_state = strtoull(argv[4], NULL, 10);
 	if (argc > 5)
 		open_sum(argv[5]);
+	if (getenv("PACE_US"))
+		pace_us = (uint32_t)strtoul(getenv("PACE_US"), NULL, 10);
 	listener = open_socket(argv[1]);
 	while (serve(listener))
 		;

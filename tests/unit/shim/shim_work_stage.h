@@ -212,6 +212,13 @@ size_t cot_shim_counts_fill_parts(void *packet, size_t size, bool always)
 	return 0;
 }
 
+size_t cot_shim_counts_fill_pace(void *packet, bool always)
+{
+	(void)packet;
+	(void)always;
+	return 0;
+}
+
 /* The listener reads what comes meanwhile. */
 bool cot_shim_changed_wait(uint64_t until_ns)
 {
