@@ -350,7 +350,7 @@ static inline uint32_t cot_exec_pred(const struct cot_exec_warp *w, cot_exec_ref
 	return *(const uint32_t *)cot_exec_row(w, ref);
 }
 
-/* ---- module.c ---- */
+/* ---- prepare.c ---- */
 
 /* -ENOTSUP and why, for a kernel that uses what is not executed. */
 int cot_exec_function_refused(const struct cot_exec_function *f, struct cot_error *err);

@@ -1,4 +1,4 @@
-/* Which modules and kernels were rewritten, and (table.c) which handle is which. */
+/* Which modules and kernels were rewritten, and (handles.c) which handle is which. */
 #ifndef COT_GUEST_SHIM_CODE_H
 #define COT_GUEST_SHIM_CODE_H
 

@@ -42,7 +42,7 @@ static void played_free(void *p)
 #undef malloc
 #undef free
 #define enter enter_table
-#include "guest/shim/table.c"
+#include "guest/shim/handles.c"
 #undef enter
 
 #define HANDLE(n)     ((cot_shim_handle)(uintptr_t)(n))

@@ -30,7 +30,7 @@ static void *played_realloc(void *p, size_t size)
 
 #define calloc	played_calloc
 #define realloc played_realloc
-#include "guest/shim/table.c"
+#include "guest/shim/handles.c"
 #undef calloc
 #undef realloc
 
