@@ -31,7 +31,8 @@ class Deal:
 
 # The label of a window, and how the SMs are dealt out in it.
 DEALS = {"parts": Deal(), "parts32": Deal(32), "parts64": Deal(64), "parts96": Deal(96),
-         "parts112": Deal(112), "parts64-rest": Deal(64, True)}
+         "parts112": Deal(112), "parts64-rest": Deal(64, True), "parts24": Deal(24),
+         "parts24-40-68": Deal(24, latency=(40, 68))}
 SIZES = (16, 24, 32, 40, 48, 64, 80, 96, 112, 132)
 
 
