@@ -99,12 +99,12 @@ void cot_shim_code_forget(cot_shim_handle owner)
 			continue;
 		}
 		*at = o->next;
-		cot_shim_table_drop(o->handle);
+		cot_shim_handles_drop(o->handle);
 		unref(o->code);
 		free(o);
 	}
 	/* Handles of what was not rewritten may come back as others. */
-	cot_shim_table_drop(owner);
+	cot_shim_handles_drop(owner);
 	pthread_mutex_unlock(&code_lock);
 }
 
@@ -152,7 +152,7 @@ static void enter(cot_shim_handle handle, struct cot_shim_code *code,
 	struct cot_shim_ref *r;
 
 	pthread_mutex_lock(&code_lock);
-	r = cot_shim_table_put(handle);
+	r = cot_shim_handles_put(handle);
 	if (r && (r->kernel != kernel || r->workers != workers)) {
 		r->owner = owner;
 		r->workers = workers;
@@ -208,7 +208,7 @@ void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel)
 
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 {
-	struct cot_shim_ref *r = cot_shim_table_find(handle);
+	struct cot_shim_ref *r = cot_shim_handles_find(handle);
 	CUmodule module = NULL;
 	const char *name = NULL;
 
@@ -219,7 +219,7 @@ struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 		cot_shim_code_function(handle, module, name, false);
 	else
 		enter(handle, NULL, NULL, NULL, NULL);
-	return cot_shim_table_find(handle);
+	return cot_shim_handles_find(handle);
 }
 
 void cot_shim_code_reset(void)
@@ -227,5 +227,5 @@ void cot_shim_code_reset(void)
 	code_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	owners = NULL; /* what the parent had stays its own */
 	atomic_store(&any, false);
-	cot_shim_table_clear();
+	cot_shim_handles_clear();
 }

@@ -27,12 +27,12 @@ struct cot_shim_ref {
 };
 
 /* The entry of a handle, or NULL. Takes no lock. */
-struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle);
+struct cot_shim_ref *cot_shim_handles_find(cot_shim_handle handle);
 /* Adds or changes one; under the code's lock. NULL: out of memory. */
-struct cot_shim_ref *cot_shim_table_put(cot_shim_handle handle);
+struct cot_shim_ref *cot_shim_handles_put(cot_shim_handle handle);
 /* Drops the entries of an owner, and with it all of handles that were not rewritten. */
-void cot_shim_table_drop(cot_shim_handle owner);
-void cot_shim_table_clear(void);
+void cot_shim_handles_drop(cot_shim_handle owner);
+void cot_shim_handles_clear(void);
 
 /* The image was rewritten and is loaded as `owner`. Takes over *r. */
 void cot_shim_code_add(cot_shim_handle owner, struct cot_shim_rewritten *r);

@@ -18,7 +18,7 @@ static int launch(const struct cot_shim_original *o)
  */
 static bool is_known_plain(CUfunction function)
 {
-	const struct cot_shim_ref *r = cot_shim_table_find(function);
+	const struct cot_shim_ref *r = cot_shim_handles_find(function);
 
 	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed) &&
 	       !cot_shim_settings.parts;

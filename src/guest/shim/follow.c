@@ -26,7 +26,7 @@ static bool is_refused_on_part(CUresult result, enum cot_shim_why *ret_why)
 /* Rewritten kernels run as workers: the daemon has given them their share already. */
 static bool follows(CUfunction function, enum cot_shim_why *ret_why)
 {
-	const struct cot_shim_ref *r = cot_shim_table_find(function);
+	const struct cot_shim_ref *r = cot_shim_handles_find(function);
 
 	*ret_why = COT_SHIM_WHY_WORKERS;
 	return !(r && r->kernel) && !cot_shim_stays(function, ret_why);

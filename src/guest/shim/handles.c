@@ -37,7 +37,7 @@ static size_t place_of(cot_shim_handle handle, size_t size)
 	return (size_t)((x >> 4) * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
 }
 
-struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle)
+struct cot_shim_ref *cot_shim_handles_find(cot_shim_handle handle)
 {
 	struct table *t = atomic_load_explicit(&current, memory_order_acquire);
 	struct cot_shim_ref *r;
@@ -152,9 +152,9 @@ static struct cot_shim_ref *new_ref(void)
 	return r;
 }
 
-struct cot_shim_ref *cot_shim_table_put(cot_shim_handle handle)
+struct cot_shim_ref *cot_shim_handles_put(cot_shim_handle handle)
 {
-	struct cot_shim_ref *r = cot_shim_table_find(handle);
+	struct cot_shim_ref *r = cot_shim_handles_find(handle);
 	struct table *t;
 
 	if (r || !handle)
@@ -192,7 +192,7 @@ static void drop(struct cot_shim_ref *r)
 	unused[n_unused++] = r;
 }
 
-void cot_shim_table_drop(cot_shim_handle owner)
+void cot_shim_handles_drop(cot_shim_handle owner)
 {
 	size_t i;
 
@@ -201,7 +201,7 @@ void cot_shim_table_drop(cot_shim_handle owner)
 			drop(refs[i]);
 }
 
-void cot_shim_table_clear(void)
+void cot_shim_handles_clear(void)
 {
 	size_t i;
 

@@ -544,7 +544,7 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 	l.workers = l.ref->workers;
 	l.kernel = l.ref->kernel;
 	/* Another thread may have reused the entry: drop() clears `handle` before, and
-	 * cot_shim_table_put() stores the new one last (release). */
+	 * cot_shim_handles_put() stores the new one last (release). */
 	if (atomic_load(&l.ref->handle) != asked->function)
 		return cot_shim_original_launch(asked);
 	why = (asked->params && asked->extra) ||

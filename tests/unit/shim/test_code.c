@@ -176,7 +176,7 @@ static struct cot_shim_ref *get_ref(cot_shim_handle f, cot_shim_handle owner, co
 
 	found = WORKERS_OF(f);
 	cot_shim_code_function(f, owner, name, is_kernel);
-	r = cot_shim_table_find(f);
+	r = cot_shim_handles_find(f);
 	assert_non_null(r);
 	return r;
 }
@@ -275,15 +275,15 @@ static void functions_of_kernels(void **state)
 	found = WORKERS_OF(F(2));
 	cot_shim_code_function_of(F(2), F(1));
 	expect_done("function of 0x101;");
-	expect_workers(cot_shim_table_find(F(2)), kernel->kernel, LIBRARY);
+	expect_workers(cot_shim_handles_find(F(2)), kernel->kernel, LIBRARY);
 	find_result = 1;
 	cot_shim_code_function_of(F(3), F(1));
-	expect_plain(cot_shim_table_find(F(3)));
+	expect_plain(cot_shim_handles_find(F(3)));
 	expect_done("function of 0x101;");
 	find_result = 0;
 	(void)get_ref(F(4), OTHER, "first", true);
 	cot_shim_code_function_of(F(5), F(4));
-	expect_plain(cot_shim_table_find(F(5)));
+	expect_plain(cot_shim_handles_find(F(5)));
 	expect_done("");
 }
 
@@ -330,8 +330,8 @@ static void aliases(void **state)
 	cot_shim_code_forget(LIBRARY);
 	expect_done("finish 2;");
 	assert_int_equal(cot_shim_code_n_added(MODULE) + cot_shim_code_n_added(LIBRARY), 0);
-	assert_null(cot_shim_table_find(F(1)));
-	assert_null(cot_shim_table_find(F(2)));
+	assert_null(cot_shim_handles_find(F(1)));
+	assert_null(cot_shim_handles_find(F(2)));
 	assert_null(owners);
 }
 
@@ -350,15 +350,15 @@ static void what_is_forgotten(void **state)
 	expect_done("");
 	assert_int_equal(cot_shim_code_n_added(LIBRARY), 2);
 	assert_int_equal(cot_shim_code_n_added(OTHER), 0);
-	expect_workers(cot_shim_table_find(F(1)), &kernels[0], MODULE);
-	assert_null(cot_shim_table_find(F(2)));
-	assert_null(cot_shim_table_find(F(3)));
+	expect_workers(cot_shim_handles_find(F(1)), &kernels[0], MODULE);
+	assert_null(cot_shim_handles_find(F(2)));
+	assert_null(cot_shim_handles_find(F(3)));
 	(void)get_ref(F(3), MODULE, "third", false);
 	cot_shim_code_forget(HANDLE(0x7000));
-	assert_null(cot_shim_table_find(F(3)));
+	assert_null(cot_shim_handles_find(F(3)));
 	cot_shim_code_forget(MODULE);
 	expect_done("finish 1;");
-	assert_null(cot_shim_table_find(F(1)));
+	assert_null(cot_shim_handles_find(F(1)));
 	assert_int_equal(cot_shim_code_n_added(LIBRARY), 2);
 }
 
@@ -397,7 +397,7 @@ static void the_child_knows_nothing(void **state)
 	parents = owners;
 	pthread_mutex_lock(&code_lock);
 	cot_shim_code_reset();
-	assert_null(cot_shim_table_find(F(1)));
+	assert_null(cot_shim_handles_find(F(1)));
 	assert_int_equal(cot_shim_code_n_added(MODULE), 0);
 	expect_plain(cot_shim_code_ref(F(1)));
 	add(OTHER, 1);

@@ -32,7 +32,7 @@ static struct cot_shim_ref *known;
 static unsigned n_shim;
 static bool seen_per_thread, seen_attributes;
 
-struct cot_shim_ref *cot_shim_table_find(cot_shim_handle handle)
+struct cot_shim_ref *cot_shim_handles_find(cot_shim_handle handle)
 {
 	assert_ptr_equal(handle, FUNCTION);
 	return known;

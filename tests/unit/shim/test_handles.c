@@ -90,7 +90,7 @@ static void put_many(unsigned from, unsigned to)
 	unsigned i;
 
 	for (i = from; i < to; i++)
-		assert_non_null(cot_shim_table_put(handle(i)));
+		assert_non_null(cot_shim_handles_put(handle(i)));
 }
 
 /* Exactly those from `from` up to `to`. */
@@ -99,7 +99,7 @@ static void expect_these(unsigned from, unsigned to)
 	unsigned i;
 
 	for (i = 0; i < N_HANDLES; i++)
-		assert_int_equal(cot_shim_table_find(handle(i)) != NULL, i >= from && i < to);
+		assert_int_equal(cot_shim_handles_find(handle(i)) != NULL, i >= from && i < to);
 }
 
 /* What is put is found, with its own contents; what is dropped is not. */
@@ -110,39 +110,39 @@ static void put_and_drop(void **state)
 	unsigned i;
 
 	(void)state;
-	assert_null(cot_shim_table_find(handle(0)));
-	assert_null(cot_shim_table_put(NULL));
+	assert_null(cot_shim_handles_find(handle(0)));
+	assert_null(cot_shim_handles_put(NULL));
 	for (i = 0; i < N_HANDLES; i++) {
-		r = cot_shim_table_put(handle(i));
+		r = cot_shim_handles_put(handle(i));
 		assert_non_null(r);
 		assert_ptr_equal(atomic_load(&r->handle), handle(i));
 		assert_null(r->code);
 		r->owner = handle(i % 7);
 		r->code = i % 2 ? code : NULL;
-		assert_ptr_equal(cot_shim_table_put(handle(i)), r);
+		assert_ptr_equal(cot_shim_handles_put(handle(i)), r);
 	}
 	for (i = 0; i < N_HANDLES; i++)
-		assert_ptr_equal(cot_shim_table_find(handle(i))->owner, handle(i % 7));
+		assert_ptr_equal(cot_shim_handles_find(handle(i))->owner, handle(i % 7));
 	/* With an owner go its own, and all that were not rewritten. */
-	cot_shim_table_drop(handle(3));
+	cot_shim_handles_drop(handle(3));
 	for (i = 0; i < N_HANDLES; i++)
-		assert_int_equal(cot_shim_table_find(handle(i)) != NULL, i % 2 && i % 7 != 3);
-	cot_shim_table_clear();
+		assert_int_equal(cot_shim_handles_find(handle(i)) != NULL, i % 2 && i % 7 != 3);
+	cot_shim_handles_clear();
 	for (i = 0; i < N_HANDLES; i++)
-		assert_null(cot_shim_table_find(handle(i)));
+		assert_null(cot_shim_handles_find(handle(i)));
 }
 
 /* An entry that is used anew knows nothing of before. */
 static void used_anew(void **state)
 {
 	static const struct cot_shim_ref fresh;
-	struct cot_shim_ref *r = cot_shim_table_put(handle(1)), seen;
+	struct cot_shim_ref *r = cot_shim_handles_put(handle(1)), seen;
 
 	(void)state;
 	memset(r, 0x5a, sizeof(*r));
 	atomic_store(&r->handle, handle(1));
-	cot_shim_table_clear();
-	assert_ptr_equal(cot_shim_table_put(handle(2)), r);
+	cot_shim_handles_clear();
+	assert_ptr_equal(cot_shim_handles_put(handle(2)), r);
 	assert_ptr_equal(atomic_load(&r->handle), handle(2));
 	seen = *r;
 	seen.handle = NULL;
@@ -179,7 +179,7 @@ static void takes_turns(void **state)
 	(void)state;
 	put_many(0, FIRST_SIZE / 2);
 	first = atomic_load(&current);
-	cot_shim_table_clear();
+	cot_shim_handles_clear();
 	put_many(N_HANDLES - 1, N_HANDLES);
 	second = atomic_load(&current);
 	assert_ptr_not_equal(second, first);
@@ -190,7 +190,7 @@ static void takes_turns(void **state)
 		assert_ptr_equal(atomic_load(&current), i % 2 ? first : second);
 		expect_these(N_HANDLES - 1, N_HANDLES);
 		put_many(0, FIRST_SIZE / 2 - 1);
-		cot_shim_table_clear();
+		cot_shim_handles_clear();
 		n_allocations = 0; /* nothing new is needed */
 		put_many(N_HANDLES - 1, N_HANDLES);
 		n_allocations = ~0u;
@@ -199,7 +199,7 @@ static void takes_turns(void **state)
 	put_many(0, FIRST_SIZE / 2 - 1);
 	assert_int_equal(n_refs, FIRST_SIZE / 2);
 	for (i = 0; i < FIRST_SIZE / 4 - 1; i++)
-		drop(cot_shim_table_find(handle(i)));
+		drop(cot_shim_handles_find(handle(i)));
 	assert_int_equal(n_refs - n_unused, FIRST_SIZE / 4 + 1);
 	put_many(N_HANDLES - 2, N_HANDLES - 1);
 	assert_int_equal(size_now(), 2 * FIRST_SIZE);
@@ -214,7 +214,7 @@ static void a_quarter_is_little(void **state)
 	(void)state;
 	put_many(0, FIRST_SIZE / 2);
 	for (i = 0; i < FIRST_SIZE / 4; i++)
-		drop(cot_shim_table_find(handle(i)));
+		drop(cot_shim_handles_find(handle(i)));
 	put_many(N_HANDLES - 1, N_HANDLES);
 	assert_int_equal(size_now(), FIRST_SIZE);
 	assert_int_equal(n_used, FIRST_SIZE / 4 + 1);
@@ -226,7 +226,7 @@ static void gone_places(void **state)
 {
 	(void)state;
 	put_many(0, 1);
-	drop(cot_shim_table_find(handle(0)));
+	drop(cot_shim_handles_find(handle(0)));
 	put_many(0, 1);
 	assert_int_equal(n_used, 1);
 	assert_int_equal(n_refs, 1);
@@ -254,18 +254,18 @@ static void the_last_place(void **state)
 	for (i = 0; i < 4; i++)
 		h[i] = at_place(FIRST_SIZE - 1, i);
 	for (i = 0; i < 3; i++)
-		assert_non_null(cot_shim_table_put(h[i]));
+		assert_non_null(cot_shim_handles_put(h[i]));
 	for (i = 0; i < 3; i++) {
-		struct cot_shim_ref *r = cot_shim_table_find(h[i]);
+		struct cot_shim_ref *r = cot_shim_handles_find(h[i]);
 
 		assert_ptr_equal(atomic_load(&r->handle), h[i]);
 		assert_ptr_equal(
 			atomic_load(&atomic_load(&current)->slots[i ? i - 1 : FIRST_SIZE - 1]), r);
 	}
-	assert_null(cot_shim_table_find(h[3]));
-	drop(cot_shim_table_find(h[1]));
-	assert_null(cot_shim_table_find(h[1]));
-	assert_non_null(cot_shim_table_find(h[2]));
+	assert_null(cot_shim_handles_find(h[3]));
+	drop(cot_shim_handles_find(h[1]));
+	assert_null(cot_shim_handles_find(h[1]));
+	assert_non_null(cot_shim_handles_find(h[2]));
 	assert_ptr_equal(atomic_load(&atomic_load(&current)->slots[0]), &gone);
 }
 
@@ -301,20 +301,20 @@ static void no_memory_at_first(void **state)
 	/* The table; two lists; the entry. */
 	for (n = 0; n < 4; n++) {
 		n_allocations = n;
-		assert_null(cot_shim_table_put(handle(0)));
-		assert_null(cot_shim_table_find(handle(0)));
+		assert_null(cot_shim_handles_put(handle(0)));
+		assert_null(cot_shim_handles_find(handle(0)));
 		set_up(state);
 	}
 	n_allocations = 4;
-	assert_non_null(cot_shim_table_put(handle(0)));
+	assert_non_null(cot_shim_handles_put(handle(0)));
 	/* One list alone was made longer: the next try makes the other one so, too. */
 	set_up(state);
 	fails_at = 3;
-	assert_null(cot_shim_table_put(handle(0)));
+	assert_null(cot_shim_handles_put(handle(0)));
 	assert_int_equal(room + n_refs, 0);
 	put_many(0, 300);
 	assert_int_equal(room, 512);
-	cot_shim_table_clear();
+	cot_shim_handles_clear();
 	assert_int_equal(n_unused, 300);
 }
 
@@ -336,11 +336,11 @@ static void no_larger_table(void **state)
 			assert_true(grow_lists());
 		n_allocations = 0;
 		unused[n_unused++] = refs[n_refs++] = calloc(1, sizeof(struct cot_shim_ref));
-		assert_non_null(cot_shim_table_put(handle(i)));
+		assert_non_null(cot_shim_handles_put(handle(i)));
 	}
 	assert_int_equal(size_now(), FIRST_SIZE);
 	assert_int_equal(n_used, FIRST_SIZE - 1);
-	assert_null(cot_shim_table_put(handle(i)));
+	assert_null(cot_shim_handles_put(handle(i)));
 	expect_these(0, FIRST_SIZE - 1);
 }
 
@@ -352,7 +352,7 @@ static void too_many(void **state)
 	put_many(0, 1);
 	before = n_refs;
 	n_refs = room = REFS_MAX;
-	assert_null(cot_shim_table_put(handle(1)));
+	assert_null(cot_shim_handles_put(handle(1)));
 	assert_int_equal(room, REFS_MAX);
 	n_refs = before;
 }
@@ -372,11 +372,11 @@ static void churn(void **state)
 		for (k = 0; k < 300; k++) {
 			unsigned n = (unsigned)cot_rng_below(&rng, N_HANDLES);
 
-			assert_int_equal(cot_shim_table_find(handle(n)) != NULL, there[n]);
-			cot_shim_table_put(handle(n))->owner = handle(0);
+			assert_int_equal(cot_shim_handles_find(handle(n)) != NULL, there[n]);
+			cot_shim_handles_put(handle(n))->owner = handle(0);
 			there[n] = true;
 		}
-		cot_shim_table_drop(handle(1)); /* none of them was rewritten */
+		cot_shim_handles_drop(handle(1)); /* none of them was rewritten */
 		memset(there, 0, sizeof(there));
 		most = n_refs > most ? n_refs : most;
 	}
@@ -394,7 +394,7 @@ static void *look(void *arg)
 
 	while (!atomic_load(&over)) {
 		unsigned n = (unsigned)cot_rng_below(&rng, 64);
-		struct cot_shim_ref *r = cot_shim_table_find(handle(n));
+		struct cot_shim_ref *r = cot_shim_handles_find(handle(n));
 		cot_shim_handle owner = r ? r->owner : NULL;
 
 		/* Those of even numbers stay; the others come and go. */
@@ -412,9 +412,9 @@ static void together(void **state)
 	void *wrong;
 
 	(void)state;
-	cot_shim_table_clear();
+	cot_shim_handles_clear();
 	for (i = 0; i < 64; i += 2) {
-		struct cot_shim_ref *r = cot_shim_table_put(handle(i));
+		struct cot_shim_ref *r = cot_shim_handles_put(handle(i));
 
 		r->owner = handle(i);
 		r->code = code;
@@ -423,8 +423,8 @@ static void together(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, look, &seeds[i]), 0);
 	for (i = 0; i < 300; i++) {
 		for (k = 1; k < 600; k += 2)
-			(void)cot_shim_table_put(handle(k));
-		cot_shim_table_drop(handle(1));
+			(void)cot_shim_handles_put(handle(k));
+		cot_shim_handles_drop(handle(1));
 	}
 	atomic_store(&over, true);
 	for (i = 0; i < 2; i++) {
