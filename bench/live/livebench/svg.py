@@ -7,7 +7,8 @@ from .figures import OURS, WAY_ORDER
 COLOURS = {"timeslice": "#9a9a9a", "mps": "#c9a15b", "mps70": "#e0cfa3", "pools": "#1f6fb2",
            "latency-only": "#b7a6d9", "pools-drain": "#7fb3dc", "pools-solo": "#12406a",
            "rotate": "#3a9a6b", "mps50": "#ead9b0", "mps30": "#f0e6cd", "parts": "#b3452f",
-           "parts24": "#f7d8cd", "parts24-40-68": "#5c1f10", "parts32": "#f0b9a8", "parts64": "#dd8468", "parts96": "#c9613f", "parts112": "#a8492a",
+           "parts24": "#f7d8cd", "parts24-40-68": "#5c1f10", "parts32": "#f0b9a8",
+           "parts64": "#dd8468", "parts96": "#c9613f", "parts112": "#a8492a",
            "parts64-rest": "#7a2e1a", "mps-latency-only": "#d6c9e8",
            "parts-latency-only": "#8f78c9"}
 LEFT, BAR, GAP, WIDTH, TEXT = 230, 13, 24, 330, 60
