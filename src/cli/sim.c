@@ -13,6 +13,7 @@
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
+#include "report/parts.h"
 #include "report/sampler.h"
 #include "report/sim_summary.h"
 #include "report/timeline.h"
@@ -158,6 +159,7 @@ struct job {
 	struct cot_timeline *timeline;
 	struct cot_sampler *sampler;
 	struct cot_epochs *epochs;
+	struct cot_parts *parts;
 	struct cot_fanout fanout;
 	struct cot_cli_play play;
 };
@@ -167,6 +169,7 @@ static void finish(struct job *job)
 	cot_cli_play_end(&job->play);
 	cot_sampler_destroy(job->sampler);
 	cot_epochs_destroy(job->epochs);
+	cot_parts_destroy(job->parts);
 	cot_timeline_destroy(job->timeline);
 	cot_allocation_destroy(job->allocation);
 	cot_outfile_destroy(job->report);
@@ -214,6 +217,12 @@ static int open_outputs(struct job *job, struct cot_error *err)
 		if (!job->epochs)
 			return cot_error_set(err, -ENOMEM, "out of memory");
 		cot_fanout_add(&job->fanout, &cot_epochs_observer, job->epochs);
+	}
+	if (job->sc->policy[0]) {
+		job->parts = cot_parts_create(job->sc);
+		if (!job->parts)
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		cot_fanout_add(&job->fanout, &cot_parts_observer, job->parts);
 	}
 	return 0;
 }
@@ -267,6 +276,10 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	cot_sim_result(job->play.sim, &result);
 	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
 	summary.epochs = job->epochs;
+	if (job->parts) {
+		cot_parts_finish(job->parts, result.end_ps);
+		summary.parts = cot_parts_any(job->parts) ? job->parts : NULL;
+	}
 	if (job->play.host)
 		cot_sim_summarize_responses(&summary, job->play.host);
 	if (job->timeline)

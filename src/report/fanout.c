@@ -42,6 +42,15 @@ static void on_run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 	f->to[i].observer->run_done(f->to[i].arg, begin_ps, end_ps, app, run);
 }
 
+static void on_part_changed(void *arg, uint64_t t_ps, uint32_t app, uint32_t begin, uint32_t end)
+{
+	const struct cot_fanout *f = arg;
+	unsigned i;
+
+	FOR_EACH(f, i, part_changed)
+	f->to[i].observer->part_changed(f->to[i].arg, t_ps, app, begin, end);
+}
+
 static void on_instant_done(void *arg, uint64_t t_ps)
 {
 	const struct cot_fanout *f = arg;
@@ -65,6 +74,7 @@ const struct cot_sim_observer cot_fanout_observer = {
 	.app_changed = on_app_changed,
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
+	.part_changed = on_part_changed,
 	.instant_done = on_instant_done,
 	.epoch_done = on_epoch_done,
 };

@@ -67,6 +67,19 @@ static int add_works(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 			  spread_us(w->eviction_p50_ps, w->eviction_p99_ps, w->eviction_max_ps)));
 }
 
+/* 0 or -1. */
+static int add_part(json_t *app, const struct cot_sim_summary *s, uint32_t i)
+{
+	struct cot_parts_app p = cot_parts_app(s->parts, i);
+
+	return json_object_set_new(
+		app, "part",
+		json_pack("{s:o, s:I, s:I, s:I, s:I, s:f}", "asked_for", share(s->sc->apps[i].sms),
+			  "first", (json_int_t)p.begin, "sms", (json_int_t)(p.end - p.begin),
+			  "gpu_sms", (json_int_t)s->sc->gpu.n_sms, "changes",
+			  (json_int_t)p.n_changes, "mean_sms", p.mean_sms));
+}
+
 static json_t *make_apps(const struct cot_sim_summary *s)
 {
 	json_t *list = json_array();
@@ -86,7 +99,8 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 					real_or_null(a->has_isolated, a->isolated_us)) ||
 		    json_object_set_new(app, "ntt", real_or_null(a->has_ntt, a->ntt)) ||
 		    (s->has_responses && add_responses(app, s, i)) ||
-		    (s->has_works && add_works(app, s, i)) || json_array_append(list, app)) {
+		    (s->parts && add_part(app, s, i)) || (s->has_works && add_works(app, s, i)) ||
+		    json_array_append(list, app)) {
 			json_decref(app);
 			json_decref(list);
 			return NULL;

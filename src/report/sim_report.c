@@ -342,6 +342,16 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 	return cot_table_html(t, out);
 }
 
+static int parts(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_parts_table(s);
+
+	cot_html_heading(out, "Parts of the GPU");
+	cot_html_paragraph(out, "Which SMs each app had in the end, how often that changed, and "
+				"how many it had in the mean.");
+	return cot_table_html(t, out);
+}
+
 static int works(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_works_table(s);
@@ -364,6 +374,8 @@ int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler
 	rc = apps_table(s, out);
 	if (!rc && s->has_responses)
 		rc = responses(s, out);
+	if (!rc && s->parts)
+		rc = parts(s, out);
 	if (!rc && s->has_works)
 		rc = works(s, out);
 	if (!rc) {

@@ -60,6 +60,32 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 	return t;
 }
 
+struct cot_table *cot_sim_parts_table(const struct cot_sim_summary *s)
+{
+	static const struct cot_column columns[] = {
+		{"app", COT_ALIGN_LEFT},      {"asked for", COT_ALIGN_RIGHT},
+		{"SMs", COT_ALIGN_RIGHT},     {"from", COT_ALIGN_RIGHT},
+		{"changes", COT_ALIGN_RIGHT}, {"SMs, mean", COT_ALIGN_RIGHT},
+	};
+	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	char word[COT_SHARE_WORD_MAX];
+	struct cot_text text;
+	uint32_t i;
+
+	for (i = 0; i < s->sc->n_apps; i++) {
+		struct cot_parts_app p = cot_parts_app(s->parts, i);
+		struct cot_share asked = s->sc->apps[i].sms;
+
+		cot_table_text(t, s->sc->apps[i].name);
+		cot_table_text(t, asked.sms || asked.pct ? cot_share_word(asked, word) : "-");
+		cot_table_cell(t, "%" PRIu32, p.end - p.begin);
+		cot_table_cell(t, "%" PRIu32, p.begin);
+		cot_table_text(t, cot_format_count(&text, p.n_changes));
+		cot_table_cell(t, "%.1f", p.mean_sms);
+	}
+	return t;
+}
+
 struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s)
 {
 	static const struct cot_column columns[] = {

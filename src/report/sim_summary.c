@@ -204,6 +204,14 @@ static int print_works(const struct cot_sim_summary *s, FILE *out)
 	return cot_table_print(t, out);
 }
 
+static int print_parts(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_parts_table(s);
+
+	(void)fputs("\nparts of the GPU, in the end\n", out);
+	return cot_table_print(t, out);
+}
+
 int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 {
 	char head[COT_SIM_DESCRIPTION_MAX];
@@ -227,5 +235,7 @@ int cot_sim_print_text(const struct cot_sim_summary *s, FILE *out)
 	(void)fprintf(out, "; %s thread blocks completed\n",
 		      cot_format_count(&a, s->result.block_completions));
 	rc = s->has_responses ? print_responses(s, out) : 0;
+	if (!rc && s->parts)
+		rc = print_parts(s, out);
 	return !rc && s->has_works ? print_works(s, out) : rc;
 }

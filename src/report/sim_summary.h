@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "report/allocation.h"
 #include "report/epochs.h"
+#include "report/parts.h"
 #include "report/sampler.h"
 #include "report/table.h"
 #include "sim/host.h"
@@ -38,6 +39,8 @@ struct cot_sim_summary {
 	struct cot_multi_metrics metrics;
 	/* Of scenarios with kernels that say what they do; else NULL. Not owned. */
 	const struct cot_epochs *epochs;
+	/* Where a policy placed apps; else NULL. Not owned. */
+	const struct cot_parts *parts;
 	bool has_responses; /* a software policy was at work */
 	struct cot_response_summary responses[COT_MAX_APPS];
 	bool has_works; /* with rewritten kernels */
@@ -57,6 +60,8 @@ double cot_sim_dram_bps(const struct cot_sim_summary *s);
 void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
+/* Who had which SMs; only with `parts`. */
+struct cot_table *cot_sim_parts_table(const struct cot_sim_summary *s);
 /* What became of rewritten kernels; only if has_works. */
 struct cot_table *cot_sim_works_table(const struct cot_sim_summary *s);
 

@@ -17,6 +17,7 @@
 #define TID_SM(sm)	 (1u + (sm))
 #define TID_CPU(app)	 (1u + COT_MAX_SMS + 2u * (app))
 #define TID_KERNELS(app) (TID_CPU(app) + 1u)
+#define TID_PART(app)	 (TID_CPU(COT_MAX_APPS) + (app))
 
 struct interval {
 	uint64_t begin_ps;
@@ -25,12 +26,20 @@ struct interval {
 	const char *kernel;
 };
 
+/* The SMs [begin, end). */
+struct part {
+	bool shown;
+	uint64_t since_ps;
+	uint32_t begin, end;
+};
+
 struct cot_timeline {
 	const struct cot_scenario *sc;
 	FILE *out;
 	const char *separator;
 	struct interval sms[COT_MAX_SMS];
 	struct interval apps[COT_MAX_APPS];
+	struct part parts[COT_MAX_APPS];
 };
 
 static const char *const sm_activities[] = {
@@ -193,6 +202,32 @@ static void on_app_changed(void *arg, uint64_t t_ps, uint32_t app, enum cot_app_
 	tl->apps[app].activity = activity;
 }
 
+static void end_part(struct cot_timeline *tl, uint32_t app, uint64_t t_ps)
+{
+	const struct part *was = &tl->parts[app];
+	char name[64];
+
+	if (!was->shown || was->since_ps == t_ps)
+		return;
+	(void)snprintf(name, sizeof(name), "SMs %" PRIu32 " to %" PRIu32, was->begin, was->end - 1);
+	open_complete(tl, PID_APPS, TID_PART(app), name);
+	(void)fputs(",\"cat\":\"part\"", tl->out);
+	write_times(tl, was->since_ps, t_ps);
+	(void)fprintf(tl->out, ",\"args\":{\"first\":%" PRIu32 ",\"sms\":%" PRIu32 "}}", was->begin,
+		      was->end - was->begin);
+}
+
+/* Programs that are never placed have no such track. */
+static void on_part_changed(void *arg, uint64_t t_ps, uint32_t app, uint32_t begin, uint32_t end)
+{
+	struct cot_timeline *tl = arg;
+
+	if (!tl->parts[app].shown)
+		track(tl, PID_APPS, TID_PART(app), tl->sc->apps[app].name, ": part");
+	end_part(tl, app, t_ps);
+	tl->parts[app] = (struct part){.shown = true, .since_ps = t_ps, .begin = begin, .end = end};
+}
+
 static void on_kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app,
 			   const char *kernel)
 {
@@ -253,6 +288,7 @@ const struct cot_sim_observer cot_timeline_observer = {
 	.app_changed = on_app_changed,
 	.kernel_done = on_kernel_done,
 	.run_done = on_run_done,
+	.part_changed = on_part_changed,
 	.epoch_done = on_epoch_done,
 };
 
@@ -264,5 +300,7 @@ void cot_timeline_finish(struct cot_timeline *tl, uint64_t end_ps)
 		end_sm(tl, i, end_ps);
 	for (i = 0; i < tl->sc->n_apps; i++)
 		end_app(tl, i, end_ps);
+	for (i = 0; i < tl->sc->n_apps; i++)
+		end_part(tl, i, end_ps);
 	(void)fputs("\n]}\n", tl->out);
 }

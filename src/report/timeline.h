@@ -1,8 +1,8 @@
 /*
  * A simulation as a Chrome trace (JSON), for Perfetto and chrome://tracing: the process "GPU" with
  * a track per SM, the process "Apps" with two tracks per application, what its CPU side does and
- * its active kernels. Written while the simulation runs; memory does not grow. Times in us.
- * Not thread-safe.
+ * its active kernels, and a third one for its part of the GPU where a policy gives it one. Written
+ * while the simulation runs; memory does not grow. Times in us. Not thread-safe.
  */
 #ifndef COT_REPORT_TIMELINE_H
 #define COT_REPORT_TIMELINE_H

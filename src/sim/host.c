@@ -251,13 +251,13 @@ static void look_at_apps(struct cot_sim_host *h)
 
 static void place(struct cot_sim_host *h, const struct cot_action *a)
 {
-	uint32_t app = a->entity - 1;
+	uint32_t app = a->entity - 1, begin = a->part.first;
+	uint32_t end = a->part.n ? begin + a->part.n : h->sc->gpu.n_sms;
 
 	h->apps[app].part = a->part;
-	if (a->part.n)
-		cot_sim_set_part(h->sim, app, a->part.first, a->part.first + a->part.n);
-	else
-		cot_sim_set_part(h->sim, app, 0, h->sc->gpu.n_sms);
+	cot_sim_set_part(h->sim, app, begin, end);
+	if (h->obs && h->obs->part_changed)
+		h->obs->part_changed(h->obs_arg, cot_sim_now_ps(h->sim), app, begin, end);
 }
 
 static void apply(struct cot_sim_host *h, const struct cot_action *a)

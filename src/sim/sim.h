@@ -69,6 +69,9 @@ struct cot_sim_observer {
 			    const char *kernel);
 	/* `app` completed its run number `run` (from 0). */
 	void (*run_done)(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run);
+	/* What `app` launches from now on is on the SMs [begin, end). Only with a software policy
+	 * that places programs. */
+	void (*part_changed)(void *arg, uint64_t t_ps, uint32_t app, uint32_t begin, uint32_t end);
 	/* After all changes of one instant; SM owners are consistent here. */
 	void (*instant_done)(void *arg, uint64_t t_ps);
 	/* An epoch is over and nothing has been decided upon it. Only with kernels that say what

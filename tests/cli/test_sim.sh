@@ -53,6 +53,21 @@ for text in '"policy": "pools"' '"class": "latency"' '"responses": ' '"response_
 done
 says "$work/d/r.html" "Under the policy pools"
 
+# With parts: who had which SMs, in all four forms at once. Without, nothing of it.
+grep -q "Parts of the GPU" "$work/d/r.html" && fail "parts without a policy that places"
+sed 's/at_us: 1000000/at_us: 20000/' "$SOURCE_DIR/scenarios/parts.yaml" >"$work/parts.yaml"
+expect 0 sim "$work/parts.yaml"
+says "$work/out" "product        64sm   64     0        1       64.1"
+expect 0 sim "$work/parts.yaml" --json - --allocation --report "$work/d/r.html" --timeline "$work/d/t.json"
+for text in '"asked_for": "64sm"' '"sms": 64' '"gpu_sms": 132' '"changes": 1' '"allocation"' '"counted"'; do
+	says "$work/out" "$text"
+done
+says "$work/d/r.html" "Parts of the GPU"
+says "$work/d/r.html" "Who holds the SMs"
+says "$work/d/t.json" '"name":"product: part"'
+says "$work/d/t.json" '"name":"SMs 0 to 63","cat":"part","ts":20,"dur":19980,"args":{"first":0,"sms":64}'
+grep -q '"requests: part"' "$work/d/t.json" && fail "a track for what is never placed"
+
 # Permissions are the user's, or those of the file that is replaced.
 umask 027
 rm "$work/d/"*
