@@ -13,6 +13,7 @@ import ctypes
 import gc
 import hashlib
 import json
+import mmap
 import os
 import random
 import signal
@@ -256,9 +257,17 @@ def make_wipe(ctx):
     return wipe
 
 
+def make_flag(path):
+    """Shared with who wants to know whether a request is being worked on: 4 bytes, 1 or 0."""
+    if not path:
+        return bytearray(4)
+    with open(path, "r+b") as f:
+        return mmap.mmap(f.fileno(), 4096)
+
+
 def serve(ctx, request):
     life, args, device = ctx.life, ctx.args, ctx.device
-    wipe = make_wipe(ctx)
+    wipe, flag = make_wipe(ctx), make_flag(args.flag)
     times = []
     for _ in range(args.warm):
         begin = time.monotonic_ns()
@@ -284,9 +293,11 @@ def serve(ctx, request):
         if life.stopping:
             break
         start = time.monotonic_ns()
+        flag[0] = 1
         request()
         device.sync()
         end = time.monotonic_ns()
+        flag[0] = 0
         life.events.extend((arrival, start, end))
         if not args.rate:
             arrival = end
@@ -387,6 +398,8 @@ def main():
     parser.add_argument("--rate", type=float, default=0, help="Poisson arrivals, instead of gaps")
     parser.add_argument("--cold", action="store_true",
                         help="wipe the GPU's caches before each request")
+    parser.add_argument("--flag", metavar="FILE",
+                        help="set the first byte of this file while a request is worked on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--warm", type=int, default=60, help="requests to warm up with")
     parser.add_argument("--warm-batch", type=int, default=6, help="iterations to warm up with")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bench/parts without a GPU: its verdicts, and random programs on the emulated GPU while their part changes.
+# bench/parts without a GPU: its verdicts, and random programs on the emulated GPU while their part changes; parts
+# that follow requests, with stand-ins.
 set -u
 : "${SOURCE_DIR:?the sources}"
 
@@ -14,4 +15,4 @@ if [ ! -e "$libraries/shim/libcuda.so.1" ] || [ ! -e "$libraries/emu/libcuda.so.
 fi
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
-exec "$python" "$SOURCE_DIR/bench/parts/test_right.py"
+"$python" "$SOURCE_DIR/bench/parts/test_follow.py" && exec "$python" "$SOURCE_DIR/bench/parts/test_right.py"

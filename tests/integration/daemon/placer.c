@@ -9,15 +9,21 @@
  * most of the time. Prints for each program "placed N failed N followed N stayed N paced N waits N
  * late N": the changes that it has confirmed, those that it has refused, its launches on its part
  * and elsewhere; those that were paced, how often one of them waited, and how often for too long.
+ *
+ * With FOLLOW=FILE in the environment nothing is drawn: of the 32-bit numbers in the file the first
+ * is set while another program is busy; the next two say on how many SMs programs are to be then,
+ * and otherwise (0: all), the fourth is their pace. It looks every PERIOD_US.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -25,19 +31,22 @@
 
 #include "proto/proto.h"
 
-#define PROGRAMS 16
+#define PROGRAMS    16
+#define FOLLOW_SIZE 4096u
 
 struct program {
 	int fd; /* 0: none */
 	bool can;
 	uint32_t n_sms, unit, seq, part;
 	uint64_t next_ns, n_placed, n_failed, followed, stayed;
+	struct cot_msg_place last; /* that follows a file */
 	struct cot_msg_pace_counts pace;
 };
 
 static struct program programs[PROGRAMS];
 static uint64_t period_ns = 1000000, n_changes = UINT64_MAX, random_state = 1;
 static uint32_t pace_us;
+static _Atomic uint32_t *told; /* NULL: by chance */
 static unsigned n_served, n_programs;
 static uint64_t own_sum, *sum = &own_sum;
 
@@ -78,6 +87,18 @@ static void place(struct program *p)
 	if (pace_us && draw(4))
 		m.pace_us = pace_us;
 	send_to(p, &m, COT_MSG_PLACE, sizeof(m), ++p->seq);
+	p->next_ns = now_ns() + period_ns;
+}
+
+/* As the file says, if that is something new. */
+static void follow(struct program *p)
+{
+	uint32_t n = atomic_load(&told[0]) ? atomic_load(&told[1]) : atomic_load(&told[2]);
+	struct cot_msg_place m = {.n = (uint16_t)n, .pace_us = atomic_load(&told[3])};
+
+	if (!p->seq || m.n != p->last.n || m.pace_us != p->last.pace_us)
+		send_to(p, &m, COT_MSG_PLACE, sizeof(m), ++p->seq);
+	p->last = m;
 	p->next_ns = now_ns() + period_ns;
 }
 
@@ -145,18 +166,18 @@ static void take(struct program *p)
 	}
 }
 
-static void open_sum(const char *path)
+static void *open_shared(const char *path, size_t size)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
 	void *page = MAP_FAILED;
 
-	if (fd >= 0 && ftruncate(fd, sizeof(*sum)) == 0)
-		page = mmap(NULL, sizeof(*sum), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+		page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED) {
 		perror(path);
 		exit(2);
 	}
-	sum = page;
+	return page;
 }
 
 static int open_socket(const char *path)
@@ -198,7 +219,7 @@ static bool serve(int listener)
 
 		polls[i + 1] = (struct pollfd){.fd = p->fd ? p->fd : -1, .events = POLLIN};
 		if (p->fd && p->can && p->seq < n_changes && p->next_ns <= now)
-			place(p);
+			(told ? follow : place)(p);
 		if (p->fd && p->can && p->seq < n_changes && p->next_ns < next)
 			next = p->next_ns;
 	}
@@ -225,9 +246,12 @@ int main(int argc, char **argv)
 	if (argc > 4)
 		random_state = strtoull(argv[4], NULL, 10);
 	if (argc > 5)
-		open_sum(argv[5]);
+		sum = open_shared(argv[5], sizeof(*sum));
 	if (getenv("PACE_US"))
 		pace_us = (uint32_t)strtoul(getenv("PACE_US"), NULL, 10);
+	if (getenv("FOLLOW"))
+		told = open_shared(getenv("FOLLOW"), FOLLOW_SIZE);
+	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	listener = open_socket(argv[1]);
 	while (serve(listener))
 		;
