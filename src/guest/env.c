@@ -92,9 +92,9 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 		s->wait_ms = (uint32_t)x;
 	read_text(s, get("COTENANT_SHIM_DRIVER"), s->driver, sizeof(s->driver));
 	s->rewrites = s->quota || s->reserve || is_yes(get("COTENANT_SHIM"));
-	s->parts = is_yes(get("COTENANT_PARTS"));
-	s->shim = (s->rewrites || s->parts) && !s->disabled && s->socket[0] &&
-		  s->role == COT_ROLE_TENANT;
+	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
+	s->parts = s->rewrites || is_yes(get("COTENANT_PARTS"));
+	s->shim = s->parts && !s->disabled && s->socket[0] && s->role == COT_ROLE_TENANT;
 }
 
 void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),

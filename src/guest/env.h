@@ -25,7 +25,8 @@ struct cot_settings {
 	/* For the shim alone. */
 	bool shim;		 /* it is requested, and there is a daemon to ask */
 	bool rewrites;		 /* kernels become workers */
-	bool parts;		 /* the program may be put on a part of the SMs */
+	bool parts;		 /* what does not is put on a part of the SMs */
+	bool limited;		 /* it is started with a part that is not the whole GPU */
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
 	uint32_t wait_ms;	 /* how long a launch waits for room */
 	char driver[512];	 /* empty: to be found */

@@ -47,21 +47,24 @@ void cot_shim_count_why(enum cot_shim_why why)
 		cot_log(COT_LOG_INFO, "left as it is: %s", why_sentences[why]);
 }
 
-void cot_shim_count_plain(enum cot_shim_why why)
+static void wake_listener(void)
 {
-	add(&counts.plain, 1);
-	cot_shim_count_why(why);
 	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
 	    atomic_exchange(&resting, false))
 		cot_shim_wake();
 }
 
+void cot_shim_count_plain(enum cot_shim_why why)
+{
+	add(&counts.plain, 1);
+	cot_shim_count_why(why);
+	wake_listener();
+}
+
 void cot_shim_count_followed(void)
 {
 	add(&counts.followed, 1);
-	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
-	    atomic_exchange(&resting, false))
-		cot_shim_wake();
+	wake_listener();
 }
 
 void cot_shim_count_stayed(enum cot_shim_why why)
@@ -69,6 +72,7 @@ void cot_shim_count_stayed(enum cot_shim_why why)
 	add(&counts.stayed, 1);
 	if (atomic_fetch_add_explicit(&counts.stays[why], 1, memory_order_relaxed) == 0)
 		cot_log(COT_LOG_INFO, "not on the part: %s", why_sentences[why]);
+	wake_listener();
 }
 
 void cot_shim_count_paced(unsigned n)

@@ -16,11 +16,13 @@ enum cot_shim_why {
 };
 
 void cot_shim_count_why(enum cot_shim_why why);
-void cot_shim_count_plain(enum cot_shim_why why); /* a launch of a rewritten kernel */
+/* Each launch is one of these three: as workers; where the daemon wants the program to be, which
+ * may be all of the GPU; elsewhere. */
 void cot_shim_count_workers(void);
-void cot_shim_count_followed(void);		   /* a launch of a program that has a part */
-void cot_shim_count_stayed(enum cot_shim_why why); /* another, outside of it */
-void cot_shim_count_moved(void);		   /* a change of parts */
+void cot_shim_count_followed(void);
+void cot_shim_count_stayed(enum cot_shim_why why);
+void cot_shim_count_plain(enum cot_shim_why why); /* besides: a rewritten kernel, not as workers */
+void cot_shim_count_moved(void);		  /* a change of parts */
 /* Launches that were paced. */
 void cot_shim_count_paced(unsigned n);
 void cot_shim_count_pace_wait(uint64_t ns, bool failed);

@@ -1,5 +1,4 @@
 /* The entry points that launch a kernel with its own arguments. */
-#include "guest/shim/code.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/launch.h"
@@ -9,19 +8,7 @@ static int launch(const struct cot_shim_original *o)
 {
 	if (!cot_shim_is_on())
 		return cot_shim_original_launch(o);
-	return cot_shim_settings.parts ? cot_shim_part_launch(o) : cot_shim_launch(o);
-}
-
-/*
- * Most launches under the shim are of kernels that were not rewritten, in vendor libraries for
- * instance. They go on with the arguments that they came with, but for the first one of each.
- */
-static bool is_known_plain(CUfunction function)
-{
-	const struct cot_shim_ref *r = cot_shim_handles_find(function);
-
-	return r && !r->kernel && atomic_load_explicit(&r->told, memory_order_relaxed) &&
-	       !cot_shim_settings.parts;
+	return cot_shim_settings.rewrites ? cot_shim_launch(o) : cot_shim_part_launch(o);
 }
 
 static CUlaunchConfig config_of(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -38,7 +25,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_asked() && !is_known_plain(function)) {
+	if (cot_shim_is_asked()) {
 		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
 						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra,
@@ -54,7 +41,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 			     unsigned block_x, unsigned block_y, unsigned block_z,
 			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_asked() && !is_known_plain(function)) {
+	if (cot_shim_is_asked()) {
 		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
 						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra, true, false, false};
@@ -70,7 +57,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
 	struct cot_shim_original o = {function, config, params, extra, false, true, false};
 
-	if (config && cot_shim_is_asked() && !is_known_plain(function))
+	if (config && cot_shim_is_asked())
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx)(config, function, params, extra);
 }
@@ -80,7 +67,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function
 {
 	struct cot_shim_original o = {function, config, params, extra, true, true, false};
 
-	if (config && cot_shim_is_asked() && !is_known_plain(function))
+	if (config && cot_shim_is_asked())
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
 }
@@ -90,7 +77,7 @@ static CUresult launch_cooperative(CUfunction function, CUlaunchConfig config, v
 {
 	struct cot_shim_original o = {function, &config, params, NULL, per_thread, false, true};
 
-	if (cot_shim_settings.parts && cot_shim_is_on())
+	if (cot_shim_is_asked() && cot_shim_is_on())
 		return cot_shim_part_launch(&o);
 	return cot_shim_original_launch(&o);
 }

@@ -1,5 +1,4 @@
 /* Launches of a program that has a part: there, or where the program put them. */
-#include "guest/shim/code.h"
 #include "guest/shim/context.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
@@ -23,24 +22,17 @@ static bool is_refused_on_part(CUresult result, enum cot_shim_why *ret_why)
 	}
 }
 
-/* Rewritten kernels run as workers: the daemon has given them their share already. */
-static bool follows(CUfunction function, enum cot_shim_why *ret_why)
-{
-	const struct cot_shim_ref *r = cot_shim_handles_find(function);
-
-	*ret_why = COT_SHIM_WHY_WORKERS;
-	return !(r && r->kernel) && !cot_shim_stays(function, ret_why);
-}
-
 static CUresult launch_at(const struct cot_shim_original *o, CUstream stream)
 {
-	CUlaunchConfig config = *o->config;
 	struct cot_shim_original there = *o;
+	CUlaunchConfig config;
 
+	if (stream == o->config->hStream)
+		return cot_shim_original_launch(o);
+	config = *o->config;
 	config.hStream = stream;
 	there.config = &config;
-	return cot_shim_settings.rewrites && !o->cooperative ? cot_shim_launch(&there)
-							     : cot_shim_original_launch(&there);
+	return cot_shim_original_launch(&there);
 }
 
 static CUresult launch_at_home(const struct cot_shim_original *o, struct cot_shim_turn *turn,
@@ -93,6 +85,49 @@ static void look(void)
 	pthread_mutex_unlock(&cot_shim_parts_lock);
 }
 
+/* ---- before the first part ---- */
+
+/* Only a program that was started with a limit waits for it, once. */
+#define AWAIT_NS (30 * COT_NS_PER_MS)
+
+static _Atomic bool awaited;
+
+static bool is_told(const struct cot_shim_parts *p)
+{
+	return p && p->gpu && p->gpu->parts_told;
+}
+
+static void await(void)
+{
+	uint64_t until = cot_now_ns() + AWAIT_NS;
+	const struct cot_shim_parts *p = cot_shim_parts_current();
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&cot_shim_lock);
+	while (!atomic_load(&cot_shim_parts_live) && !(is_told(p) && p->status))
+		if (!cot_shim_changed_wait(until))
+			break;
+	atomic_store(&cot_shim_has_all, is_told(p) && !p->status);
+	pthread_mutex_unlock(&cot_shim_lock);
+	atomic_store(&awaited, true);
+}
+
+static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original *o)
+{
+	CUstream to = cot_shim_turn_begin_launch(turn, o->config->hStream, o->per_thread);
+
+	if (COT_LIKELY(turn->stream != NULL))
+		return to;
+	look(); /* of a context that has parts, maybe, but is not known */
+	if (!cot_shim_settings.limited || atomic_load_explicit(&awaited, memory_order_relaxed))
+		return to;
+	await();
+	return cot_shim_turn_begin_launch(turn, o->config->hStream, o->per_thread);
+}
+
+/* ---- launches ---- */
+
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
 	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
@@ -103,14 +138,11 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 
 	if (COT_UNLIKELY(live == COT_SHIM_PACED))
 		cot_shim_pace_wait(cot_shim_stream_find(o->config->hStream, o->per_thread));
-	to = cot_shim_turn_begin(&turn, o->config->hStream, o->per_thread);
-	if (COT_UNLIKELY(!turn.stream))
-		look(); /* of a context that has parts, maybe, but is not known */
+	to = begin(&turn, o);
 	if (!cot_shim_turn_part(&turn)) {
 		rc = launch_at(o, to);
-		if (COT_UNLIKELY(turn.strays))
-			cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
-	} else if (!follows(o->function, &why)) {
+		cot_shim_count_at_home(&turn, o->config->hStream, o->per_thread);
+	} else if (cot_shim_stays(o->function, &why)) {
 		rc = launch_at_home(o, &turn, why);
 	} else {
 		rc = launch_at(o, to);

@@ -387,7 +387,9 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 
 	if (COT_UNLIKELY(live == COT_SHIM_PACED))
 		cot_shim_pace_wait(cot_shim_stream_find(stream, per_thread));
-	to = cot_shim_turn_begin(&t, stream, per_thread);
+	to = cot_shim_turn_begin_launch(&t, stream, per_thread);
+	if (!cot_shim_turn_part(&t))
+		cot_shim_count_at_home(&t, stream, per_thread);
 	if (!t.stream)
 		return launch_at_home(exec, stream, per_thread);
 	pthread_mutex_lock(&lock);

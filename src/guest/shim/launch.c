@@ -1,8 +1,10 @@
 /*
- * A launch. The shim leaves it as it is, or makes workers of it: as many as the daemon has granted,
- * in the program's own stream. If the work is not *settled*, the launch returns, and the watcher
- * thread sees its end. If it is settled, the daemon may evict all workers. Operations that the
- * program queues later must not run before the rest is done, so the launch returns only then.
+ * A launch in a program whose kernels are rewritten. Others, and what cannot be workers, go to the
+ * program's part (follow.c). Of the rest the shim makes workers: as many as the daemon has granted,
+ * in the program's own stream, at home: the grant says on how many SMs' worth of the whole GPU. If
+ * the work is not *settled*, the launch returns, and the watcher thread sees its end. If it is
+ * settled, the daemon may evict all workers. Operations that the program queues later must not run
+ * before the rest is done, so the launch returns only then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "guest/shim/driver.h"
 #include "guest/shim/end.h"
 #include "guest/shim/launch.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/rewrite.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
@@ -262,8 +265,8 @@ static int launch_buffer(struct launch *l)
 	return rc;
 }
 
-/* Into the program's stream: the control block's beginning, the workers, and an event. */
-static int submit(struct launch *l)
+/* The control block's beginning, the workers, and an event. */
+static int submit_at_home(struct launch *l)
 {
 	struct cot_shim_slot *s = l->slot;
 	uint32_t next = s->args.first + s->args.n_workers * s->args.chunk;
@@ -287,6 +290,17 @@ static int submit(struct launch *l)
 		(void)COT_REAL(cuStreamSynchronize)(l->stream);
 	}
 	return 0;
+}
+
+static int submit(struct launch *l)
+{
+	struct cot_shim_turn turn;
+	int rc;
+
+	cot_shim_turn_begin_workers(&turn, l->asked->config->hStream, l->asked->per_thread);
+	rc = submit_at_home(l);
+	cot_shim_turn_end(&turn);
+	return rc;
 }
 
 /* ---- how many ---- */
@@ -499,7 +513,7 @@ static int give_up(struct launch *l, int rc)
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (original)
 		return rc;
-	rc = cot_shim_original_launch(l->asked);
+	rc = cot_shim_part_launch(l->asked);
 	if (!rc)
 		atomic_store(&l->ref->broken, true);
 	cot_shim_count_plain(COT_SHIM_WHY_REFUSED);
@@ -517,7 +531,7 @@ static int launch_workers(struct launch *l)
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (why != COT_SHIM_WHY_NOT) {
 		cot_shim_count_plain(why);
-		return cot_shim_original_launch(l->asked);
+		return cot_shim_part_launch(l->asked);
 	}
 	settled = l->slot->settled;
 	rc = submit(l);
@@ -539,14 +553,14 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 	if (!l.ref || !l.ref->kernel) {
 		if (l.ref)
 			tell_plain(&l, COT_SHIM_WHY_NOT);
-		return cot_shim_original_launch(asked);
+		return cot_shim_part_launch(asked);
 	}
 	l.workers = l.ref->workers;
 	l.kernel = l.ref->kernel;
 	/* Another thread may have reused the entry: drop() clears `handle` before, and
 	 * cot_shim_handles_put() stores the new one last (release). */
 	if (atomic_load(&l.ref->handle) != asked->function)
-		return cot_shim_original_launch(asked);
+		return cot_shim_part_launch(asked);
 	why = (asked->params && asked->extra) ||
 			      (l.kernel->n_params && !asked->params && !asked->extra)
 		      ? COT_SHIM_WHY_ARGUMENTS
@@ -555,5 +569,5 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 		return launch_workers(&l);
 	cot_shim_count_plain(why);
 	tell_plain(&l, why);
-	return cot_shim_original_launch(asked);
+	return cot_shim_part_launch(asked);
 }

@@ -223,15 +223,17 @@ static uint64_t tell(void)
 	uint64_t now = cot_now_ns(), greet = cot_shim_gpus_greet(now);
 	uint64_t pause = greet == COT_NEVER ? COT_NEVER : greet > now ? greet - now : 0;
 	struct cot_shim_gpu *g;
-	bool active = false;
+	bool active = false, heard = false;
 
 	for (g = cot_shim_gpus_first(); g; g = g->next) {
 		cot_shim_gpu_send_counts(g, now, false);
+		heard |= g->welcomed;
 		active |= g->welcomed && (any_work(g) || cot_shim_counts_changed());
 	}
-	if (!active)
+	/* Without a daemon nobody needs to be woken: there is none to tell. */
+	if (heard && !active)
 		cot_shim_counts_rest();
-	else if (pause > COUNTS_PAUSE_NS)
+	if (active && pause > COUNTS_PAUSE_NS)
 		pause = COUNTS_PAUSE_NS;
 	return pause;
 }

@@ -207,6 +207,7 @@ static void serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	pthread_mutex_lock(&cot_shim_lock);
 	if (wish.seq)
 		tell_placed(g, p, wish.seq, rc, cot_now_ns() - wish.since_ns);
+	cot_shim_changed(); /* a launch may wait for it */
 }
 
 void cot_shim_parts_carry_out(void)

@@ -116,11 +116,20 @@ extern _Atomic uint32_t cot_shim_parts_live;
 struct cot_shim_turn {
 	struct cot_shim_stream *stream; /* NULL: it is not virtual */
 	bool visit;			/* at home, while the stream is elsewhere */
+	bool live;			/* streams were virtual when it began */
 	bool strays;			/* the stream could not be moved to where it is to be */
 };
 
-/* Begins a turn; returns the driver's stream for it: `stream` itself where that is at home. */
+/*
+ * Begins a turn; returns the driver's stream for it: `stream` itself where that is at home. A
+ * launch goes to the part (cot_shim_turn_enter_part()), and workers are at home; the stream is
+ * there then. Where there are no workers all other calls go to the part, too. In a program with
+ * workers they are wherever the stream is: so a stream with nothing but workers is never moved to
+ * and fro.
+ */
 CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread);
+CUstream cot_shim_turn_enter_part(struct cot_shim_turn *t, CUstream stream, bool per_thread);
+void cot_shim_turn_enter_home(struct cot_shim_turn *t, CUstream stream, bool per_thread);
 /* The same for what must be at home: what is in the shadow comes before it. */
 CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread);
 /* Within a turn that was entered: what follows is at home. */
@@ -128,14 +137,33 @@ void cot_shim_turn_go_home(struct cot_shim_turn *t);
 /* The call has returned. What it entered at home comes before all that follows. */
 void cot_shim_turn_leave(struct cot_shim_turn *t);
 
-static inline CUstream cot_shim_turn_begin(struct cot_shim_turn *t, CUstream stream,
-					   bool per_thread)
+static inline bool cot_shim_turn_is_needed(struct cot_shim_turn *t)
 {
 	t->stream = NULL;
 	t->visit = t->strays = false;
-	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
-		return stream;
-	return cot_shim_turn_enter(t, stream, per_thread);
+	t->live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
+	return COT_UNLIKELY(t->live);
+}
+
+static inline CUstream cot_shim_turn_begin(struct cot_shim_turn *t, CUstream stream,
+					   bool per_thread)
+{
+	return cot_shim_turn_is_needed(t) ? cot_shim_turn_enter(t, stream, per_thread) : stream;
+}
+
+static inline CUstream cot_shim_turn_begin_launch(struct cot_shim_turn *t, CUstream stream,
+						  bool per_thread)
+{
+	return cot_shim_turn_is_needed(t) ? cot_shim_turn_enter_part(t, stream, per_thread)
+					  : stream;
+}
+
+/* The stream of the turn is `stream` itself. */
+static inline void cot_shim_turn_begin_workers(struct cot_shim_turn *t, CUstream stream,
+					       bool per_thread)
+{
+	if (cot_shim_turn_is_needed(t))
+		cot_shim_turn_enter_home(t, stream, per_thread);
 }
 
 static inline void cot_shim_turn_end(struct cot_shim_turn *t)
@@ -220,6 +248,10 @@ void cot_shim_parts_forget(void); /* after fork() */
 bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why);
 /* Functions may have been unloaded: another may get a handle. */
 void cot_shim_stays_forget(void);
+/* The daemon has had its time, and left a program that has a limit on all of the GPU. */
+extern _Atomic bool cot_shim_has_all;
+/* A launch in a turn that is at home: there it should be, if the stream is virtual. */
+void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread);
 
 /* ---- follow.c ---- */
 

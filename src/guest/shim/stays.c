@@ -1,4 +1,5 @@
-/* Kernels that stay where the program put them although it has a part. */
+/* Kernels that stay where the program put them although it has a part, and launches that are there.
+ */
 #include <string.h>
 
 #include "guest/shim/parts.h"
@@ -52,4 +53,28 @@ void cot_shim_stays_forget(void)
 
 	for (i = 0; i < CACHE; i++)
 		atomic_store_explicit(&cache[i], 0, memory_order_relaxed);
+}
+
+/* ---- launches at home ---- */
+
+_Atomic bool cot_shim_has_all;
+
+static bool is_captured(CUstream stream, bool per_thread)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	return !(per_thread ? COT_REAL(cuStreamIsCapturing_ptsz)
+			    : COT_REAL(cuStreamIsCapturing))(stream, &status) &&
+	       status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread)
+{
+	if (COT_UNLIKELY(turn->strays))
+		cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
+	else if (turn->stream ||
+		 (!turn->live && (!cot_shim_settings.limited || atomic_load(&cot_shim_has_all))))
+		cot_shim_count_followed();
+	else if (!is_captured(stream, per_thread))
+		cot_shim_count_stayed(turn->live ? COT_SHIM_WHY_CONTEXT : COT_SHIM_WHY_NO_PART);
 }

@@ -244,7 +244,9 @@ static bool is_capturing(struct cot_shim_stream *s)
 	return false;
 }
 
-CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+enum where { WHERE_IT_IS, HOME, PART };
+
+static CUstream enter(struct cot_shim_turn *t, CUstream stream, bool per_thread, enum where where)
 {
 	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
 	uint32_t now, part, at;
@@ -257,10 +259,11 @@ CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_
 	t->stream = s;
 	begin_turn(s);
 	now = atomic_load_explicit(&s->parts->now, memory_order_acquire);
-	part = must_stay_home(s) ? 0 : now;
-	if (COT_UNLIKELY(atomic_load_explicit(&s->at, memory_order_relaxed) != part))
+	at = atomic_load_explicit(&s->at, memory_order_relaxed);
+	part = where == HOME || must_stay_home(s) ? 0 : where == PART ? now : at;
+	if (COT_UNLIKELY(at != part))
 		t->strays = !follow(s, part);
-	if (COT_UNLIKELY(part != now))
+	if (COT_UNLIKELY(part != now) && where == PART)
 		t->strays = true;
 	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
 		atomic_store_explicit(&s->used, true, memory_order_relaxed);
@@ -268,6 +271,23 @@ CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_
 	to = at ? s->shadows[at] : stream;
 	keep_order(s, to);
 	return to;
+}
+
+CUstream cot_shim_turn_enter(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+{
+	return enter(t, stream, per_thread, cot_shim_settings.rewrites ? WHERE_IT_IS : PART);
+}
+
+CUstream cot_shim_turn_enter_part(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+{
+	return enter(t, stream, per_thread, PART);
+}
+
+/* If another thread is in the stream, it stays where it is and is visited. */
+void cot_shim_turn_enter_home(struct cot_shim_turn *t, CUstream stream, bool per_thread)
+{
+	(void)enter(t, stream, per_thread, HOME);
+	cot_shim_turn_go_home(t);
 }
 
 void cot_shim_turn_go_home(struct cot_shim_turn *t)

@@ -157,6 +157,9 @@ static int stream_synchronize(CUstream stream)
 
 /* ---- the rest of the shim ---- */
 
+_Atomic uint32_t cot_shim_parts_live;
+static struct cot_shim_stream virtual_stream;
+static bool in_turn;
 static struct cot_shim_ref ref;
 static struct cot_shim_gpu gpu;
 static struct cot_shim_context context;
@@ -345,8 +348,36 @@ int cot_shim_original_launch(const struct cot_shim_original *o)
 {
 	assert_false(is_locked(&cot_shim_lock));
 	assert_ptr_equal(o->config, &config);
+	assert_int_equal(in_turn, atomic_load(&cot_shim_parts_live) != COT_SHIM_PLAIN);
+	note("own;");
+	return plain_result;
+}
+
+/* Left as it is: on the program's part, if it has one. */
+int cot_shim_part_launch(const struct cot_shim_original *o)
+{
+	assert_false(is_locked(&cot_shim_lock));
+	assert_false(in_turn);
+	assert_ptr_equal(o->config, &config);
 	note("plain;");
 	return plain_result;
+}
+
+void cot_shim_turn_enter_home(struct cot_shim_turn *t, CUstream stream, bool per_thread_)
+{
+	assert_true(stream == config.hStream && per_thread_ == per_thread);
+	assert_false(in_turn);
+	in_turn = true;
+	t->stream = &virtual_stream;
+	note("go home;");
+}
+
+void cot_shim_turn_leave(struct cot_shim_turn *t)
+{
+	assert_ptr_equal(t->stream, &virtual_stream);
+	assert_true(in_turn);
+	in_turn = false;
+	note("leave;");
 }
 
 static int launch_with_arguments(void **given_params, void **extra)
@@ -398,6 +429,8 @@ static int set_up(void **state)
 	set_driver();
 	cot_shim_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* a test may have failed */
 	written[0] = '\0';
+	atomic_store(&cot_shim_parts_live, COT_SHIM_PLAIN);
+	in_turn = false;
 	kernel = (struct cot_shim_kernel){.n_params = 2, .args_at = 16};
 	ref = (struct cot_shim_ref){.handle = FUNCTION, .kernel = &kernel, .workers = WORKERS};
 	gpu = (struct cot_shim_gpu){.n_sms = N_SMS};

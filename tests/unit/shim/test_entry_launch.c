@@ -5,8 +5,6 @@
  */
 #include "guest/shim/entry_launch.c"
 #include "guest/shim/original.c"
-#include "guest/shim/rewrite.h"
-#include "no_parts.h"
 #include "test.h"
 
 struct cot_settings cot_shim_settings;
@@ -28,15 +26,8 @@ void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunch
 static void *params[1], *extra[1];
 static CUlaunchConfig config = {
 	.grid = {1, 2, 3}, .block = {4, 5, 6}, .sharedMemBytes = 7, .hStream = STREAM};
-static struct cot_shim_ref *known;
-static unsigned n_shim;
+static unsigned n_shim, n_part;
 static bool seen_per_thread, seen_attributes;
-
-struct cot_shim_ref *cot_shim_handles_find(cot_shim_handle handle)
-{
-	assert_ptr_equal(handle, FUNCTION);
-	return known;
-}
 
 static void expect_arguments(const CUlaunchConfig *c)
 {
@@ -51,16 +42,27 @@ static void expect_arguments(const CUlaunchConfig *c)
 }
 
 /* It is left as it is. */
-int cot_shim_launch(const struct cot_shim_original *o)
+static int seen(const struct cot_shim_original *o)
 {
 	assert_ptr_equal(o->function, FUNCTION);
 	expect_arguments(o->config);
 	assert_true(o->params == params && o->extra == extra);
 	assert_int_equal(o->config == &config, o->with_attributes);
-	n_shim++;
 	seen_per_thread = o->per_thread;
 	seen_attributes = o->with_attributes;
 	return cot_shim_original_launch(o);
+}
+
+int cot_shim_launch(const struct cot_shim_original *o)
+{
+	n_shim++;
+	return seen(o);
+}
+
+int cot_shim_part_launch(const struct cot_shim_original *o)
+{
+	n_part++;
+	return seen(o);
 }
 
 static int plain(int which, cot_shim_handle function, const CUlaunchConfig *c, void **p, void **e)
@@ -119,8 +121,8 @@ static int set_up(void **state)
 	cot_real_cuLaunchKernelEx = (void *)(uintptr_t)kernel_ex;
 	cot_real_cuLaunchKernelEx_ptsz = (void *)(uintptr_t)kernel_ex_ptsz;
 	atomic_store(&cot_shim_state, COT_SHIM_ON);
-	known = NULL;
-	n_shim = 0;
+	cot_shim_settings.rewrites = true;
+	n_shim = n_part = 0;
 	return 0;
 }
 
@@ -141,37 +143,30 @@ static void each_as_it_is(void **state)
 	assert_int_equal(n_shim, 4);
 }
 
-/* Kernels that have no workers go straight on, but for their first launch; so does all when off. */
-static void straight_on(void **state)
+/* Where no kernel is rewritten all launches are for the part; when off none is looked at. */
+static void without_workers(void **state)
 {
-	static struct cot_shim_kernel rewritten;
-	struct cot_shim_ref ref = {.handle = FUNCTION};
 	int which;
 
 	(void)state;
-	known = &ref;
+	cot_shim_settings.rewrites = false;
 	for (which = 1; which <= 4; which++)
 		assert_int_equal(call(which), which);
-	assert_int_equal(n_shim, 4);
-	ref.told = true;
-	for (which = 1; which <= 4; which++)
-		assert_int_equal(call(which), which);
-	assert_int_equal(n_shim, 4);
-	ref.kernel = &rewritten;
-	for (which = 1; which <= 4; which++)
-		assert_int_equal(call(which), which);
-	assert_int_equal(n_shim, 8);
+	assert_int_equal(n_part, 4);
+	assert_int_equal(n_shim, 0);
+	cot_shim_settings.rewrites = true;
 	atomic_store(&cot_shim_state, COT_SHIM_OFF);
 	for (which = 1; which <= 4; which++)
 		assert_int_equal(call(which), which);
-	assert_int_equal(n_shim, 8);
+	assert_int_equal(n_part, 4);
+	assert_int_equal(n_shim, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_as_it_is, set_up),
-		cmocka_unit_test_setup(straight_on, set_up),
+		cmocka_unit_test_setup(without_workers, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,8 @@ static void asked_for(void **state)
 	static const char *const reserve[] = {"COTENANT_SOCKET", "/s", "COTENANT_RESERVE", "33sm",
 					      NULL};
 	static const char *const shim[] = {"COTENANT_SOCKET", "/s", "COTENANT_SHIM", "1", NULL};
+	static const char *const part[] = {
+		"COTENANT_SOCKET", "/s", "COTENANT_PARTS", "1", "COTENANT_SMS", "8sm", NULL};
 	static const char *const alone[] = {"COTENANT_SHIM", "1", NULL};
 	static const char *const off[] = {
 		"COTENANT_SOCKET", "/s", "COTENANT_SHIM", "1", "COTENANT_DISABLE", "1", NULL};
@@ -40,10 +42,15 @@ static void asked_for(void **state)
 	assert_true(read_these(&s, quota));
 	assert_int_equal(s.quota, 25);
 	assert_int_equal(s.reserve, 0);
+	assert_true(s.rewrites && s.parts && s.limited);
 	assert_true(read_these(&s, reserve));
 	assert_int_equal(s.reserve, COT_SHARE_SMS | 33);
+	assert_true(s.rewrites && s.parts && !s.limited);
 	assert_true(read_these(&s, shim));
 	assert_int_equal(s.wait_ms, WAIT_MS_DEFAULT);
+	assert_true(s.rewrites && s.parts && !s.limited);
+	assert_true(read_these(&s, part));
+	assert_true(!s.rewrites && s.parts && s.limited);
 	assert_false(read_these(&s, alone)); /* nobody to ask */
 	assert_false(read_these(&s, off));
 }

@@ -26,6 +26,22 @@ static void workers_for_what_is_granted(void **state)
 	assert_int_equal(n_counted_workers, 1);
 }
 
+/* On a part or not, workers are at home, and nobody waits within that turn. */
+static void workers_are_at_home(void **state)
+{
+	(void)state;
+	atomic_store(&cot_shim_parts_live, COT_SHIM_LIVE);
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done(
+		"slot for 24;go home;launch 12 of 512,1,1+0 in s with 11,22;record end in s;leave;"
+		"watch;");
+	launch_result = 5;
+	assert_int_equal(launch(), 0);
+	assert_non_null(strstr(written, "leave;give used slot;put;plain;"));
+	assert_true(ref.broken);
+}
+
 static void expect_begun(uint32_t n_workers)
 {
 	assert_int_equal(launch(), 0);
@@ -244,7 +260,7 @@ static void refused_altogether(void **state)
 	config.grid[0] = 20;
 	plain_result = 8;
 	assert_int_equal(launch(), 8);
-	expect_done("slot for 20;plain;give unused slot;put;");
+	expect_done("slot for 20;own;give unused slot;put;");
 	assert_false(ref.broken);
 }
 
@@ -544,7 +560,7 @@ static void settled_originals(void **state)
 	work.capsms = N_SMS;
 	config.grid[0] = 20;
 	assert_int_equal(launch(), 0);
-	expect_done("slot for 20;plain;record end in s;watch;");
+	expect_done("slot for 20;own;record end in s;watch;");
 	assert_true(slot.original);
 	assert_false(slot.settled);
 }
@@ -553,6 +569,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
+		cmocka_unit_test_setup(workers_are_at_home, set_up),
 		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
 		cmocka_unit_test_setup(as_many_as_there_are, set_up),
 		cmocka_unit_test_setup(shapes, set_up),
