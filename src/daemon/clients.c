@@ -27,7 +27,7 @@ static void ask_next(struct pool *p);
 
 static struct pool *pool_of(struct clients *c)
 {
-	return (struct pool *)((char *)c - offsetof(struct pool, clients));
+	return COT_CONTAINER_OF(c, struct pool, clients);
 }
 
 static void close_out(struct clients *c)
@@ -87,8 +87,8 @@ static void take(struct pool *p, const char *text)
 
 static void command_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct clients *c = (struct clients *)((char *)w - offsetof(struct clients, command));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct clients *c = COT_CONTAINER_OF(w, struct clients, command);
 	struct pool *p = pool_of(c);
 	char text[4096];
 	int status = -1;
@@ -109,7 +109,7 @@ static void command_ended(struct cot_source *source, uint32_t events)
 
 static void limit_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct clients *c = (struct clients *)((char *)timer - offsetof(struct clients, limit));
+	struct clients *c = COT_CONTAINER_OF(timer, struct clients, limit);
 
 	(void)now_ns;
 	if (c->command.pid) /* it only asks: command_ended() follows */

@@ -118,7 +118,7 @@ static void stop(struct daemon *d)
 
 static void signal_came(struct cot_source *source, uint32_t events)
 {
-	struct daemon *d = (struct daemon *)((char *)source - offsetof(struct daemon, signals));
+	struct daemon *d = COT_CONTAINER_OF(source, struct daemon, signals);
 	struct signalfd_siginfo info;
 
 	(void)events;
@@ -140,7 +140,7 @@ static void signal_came(struct cot_source *source, uint32_t events)
 
 static void idle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, roster.idle));
+	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, roster.idle);
 
 	(void)now_ns;
 	if (d->basis.stopping) {
@@ -155,7 +155,7 @@ static void idle_fired(struct cot_timer *timer, uint64_t now_ns)
 
 static void host_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, host_timer));
+	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, host_timer);
 
 	cot_host_tick(d->basis.host, now_ns);
 }
@@ -163,8 +163,7 @@ static void host_fired(struct cot_timer *timer, uint64_t now_ns)
 /* Where there are no pidfds. */
 static void poll_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d =
-		(struct daemon *)((char *)timer - offsetof(struct daemon, basis.watches.poll));
+	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, basis.watches.poll);
 	bool more = cot_pool_reap(&d->roster);
 
 	more |= cot_outlive_reap(&d->roster);
@@ -176,7 +175,7 @@ static void poll_fired(struct cot_timer *timer, uint64_t now_ns)
 /* Connections that never said what they are. */
 static void waits_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct daemon *d = (struct daemon *)((char *)timer - offsetof(struct daemon, conns.waits));
+	struct daemon *d = COT_CONTAINER_OF(timer, struct daemon, conns.waits);
 	uint64_t next_ns = COT_NEVER;
 	struct conn *c;
 

@@ -286,8 +286,8 @@ void cot_keeper_run(struct basis *b, int daemon_fd)
 
 static void keeper_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct keeper *keeper = (struct keeper *)((char *)w - offsetof(struct keeper, watch));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct keeper *keeper = COT_CONTAINER_OF(w, struct keeper, watch);
 
 	(void)events;
 	(void)waitpid(w->pid, NULL, WNOHANG);

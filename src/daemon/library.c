@@ -315,7 +315,7 @@ bool cot_library_is_quiet(const struct conns *conns, uint32_t entity, uint64_t n
 
 static void settle_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct conn *c = (struct conn *)((char *)timer - offsetof(struct conn, settle));
+	struct conn *c = COT_CONTAINER_OF(timer, struct conn, settle);
 
 	(void)now_ns;
 	c->alone = false;

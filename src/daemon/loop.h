@@ -9,6 +9,7 @@
 #define COT_DAEMON_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define COT_LOOP_BATCH	  32
@@ -58,6 +59,9 @@ struct cot_loop {
 	void (*settle)(void *arg);
 	void *settle_arg;
 };
+
+/* The struct in which a source, a timer or another member is, by the address of that. */
+#define COT_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 int cot_loop_init(struct cot_loop *loop);
 void cot_loop_finish(struct cot_loop *loop);

@@ -80,8 +80,8 @@ static void be_child(const struct roster *r, pid_t daemon, int out)
 
 static void fire(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct outlive *o = (struct outlive *)((char *)timer - offsetof(struct outlive, timer));
-	struct roster *r = (struct roster *)((char *)o - offsetof(struct roster, outlive));
+	struct outlive *o = COT_CONTAINER_OF(timer, struct outlive, timer);
+	struct roster *r = COT_CONTAINER_OF(o, struct roster, outlive);
 
 	(void)now_ns;
 	begin(r);
@@ -142,9 +142,9 @@ static bool is_wanted(const struct roster *r)
 /* All that it has written is in the pipe, which has room for more than that. */
 static void child_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct outlive *o = (struct outlive *)((char *)w - offsetof(struct outlive, child));
-	struct roster *r = (struct roster *)((char *)o - offsetof(struct roster, outlive));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct outlive *o = COT_CONTAINER_OF(w, struct outlive, child);
+	struct roster *r = COT_CONTAINER_OF(o, struct roster, outlive);
 	static struct heir heirs[MAX_TENANTS];
 	ssize_t n = read(o->out, heirs, sizeof(heirs));
 	int status = -1;

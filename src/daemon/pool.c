@@ -60,11 +60,6 @@ const char *cot_pool_state_name(enum pool_state state)
 	return names[state];
 }
 
-static struct pool *pool_of_timer(struct cot_timer *timer)
-{
-	return (struct pool *)((char *)timer - offsetof(struct pool, timer));
-}
-
 void cot_pool_timer(struct pool *p, void (*fire)(struct cot_timer *, uint64_t), uint64_t in_ns)
 {
 	p->timer.fire = fire;
@@ -257,8 +252,8 @@ static void come_up(struct pool *p)
 
 static void command_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct pool *p = (struct pool *)((char *)w - offsetof(struct pool, command));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct pool *p = COT_CONTAINER_OF(w, struct pool, command);
 	int status = 0;
 
 	(void)events;
@@ -333,7 +328,7 @@ static void clients_of_late(struct pool *p, int n)
 
 static void start_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct pool *p = pool_of_timer(timer);
+	struct pool *p = COT_CONTAINER_OF(timer, struct pool, timer);
 
 	if (now_ns >= p->deadline_ns && p->adopted) {
 		give_up(p);
@@ -373,8 +368,8 @@ static bool try_without_multiuser(struct pool *p, int status)
 
 static void control_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct pool *p = (struct pool *)((char *)w - offsetof(struct pool, control));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct pool *p = COT_CONTAINER_OF(w, struct pool, control);
 	enum pool_state was = p->state;
 	char names[NAMES_MAX];
 	int status = 0;
@@ -496,7 +491,7 @@ int cot_pool_want(struct pool *p, uid_t uid)
 
 static void retry_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct pool *p = pool_of_timer(timer);
+	struct pool *p = COT_CONTAINER_OF(timer, struct pool, timer);
 
 	(void)now_ns;
 	if (p->state != POOL_FAILED || (!p->n_tenants && !p->wanted))

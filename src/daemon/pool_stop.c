@@ -17,11 +17,6 @@
 static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns);
 
-static struct pool *pool_of_timer(struct cot_timer *timer)
-{
-	return (struct pool *)((char *)timer - offsetof(struct pool, timer));
-}
-
 void cot_pool_linger(struct pool *p)
 {
 	cot_pool_timer(p, linger_timer_fired, p->basis->config.linger_s * COT_NS_PER_S + 1);
@@ -42,7 +37,7 @@ static void clients_of_stopping(struct pool *p, int n)
 
 static void stop_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct pool *p = pool_of_timer(timer);
+	struct pool *p = COT_CONTAINER_OF(timer, struct pool, timer);
 
 	(void)now_ns;
 	if (!p->held_up) {
@@ -90,7 +85,7 @@ static void clients_of_unused(struct pool *p, int n)
 
 static void linger_timer_fired(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct pool *p = pool_of_timer(timer);
+	struct pool *p = COT_CONTAINER_OF(timer, struct pool, timer);
 
 	(void)now_ns;
 	if (p->state == POOL_UP && !p->n_tenants)

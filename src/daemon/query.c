@@ -64,7 +64,7 @@ static struct conn *next_asker(struct conns *conns, uint64_t *ret_wait_ns)
 
 void cot_query_answer_one(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct conns *conns = (struct conns *)((char *)timer - offsetof(struct conns, queries));
+	struct conns *conns = COT_CONTAINER_OF(timer, struct conns, queries);
 	uint64_t wait_ns;
 	struct conn *c = next_asker(conns, &wait_ns);
 

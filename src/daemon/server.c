@@ -62,7 +62,7 @@ static void pause_if_needed(struct conn *c)
 /* Resume all connections of a user, not just one. */
 static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct conns *conns = (struct conns *)((char *)timer - offsetof(struct conns, pauses));
+	struct conns *conns = COT_CONTAINER_OF(timer, struct conns, pauses);
 	uint64_t next_ns = COT_NEVER;
 	struct conn *c;
 
@@ -191,7 +191,7 @@ static bool take_one(struct conn *c)
 
 static void conn_ready(struct cot_source *source, uint32_t events)
 {
-	struct conn *c = (struct conn *)((char *)source - offsetof(struct conn, source));
+	struct conn *c = COT_CONTAINER_OF(source, struct conn, source);
 	uint64_t begin_ns = cot_conn_clock_ns(), end_ns = cot_now_ns() + ROUND_NS;
 	struct basis *b = c->basis;
 	uid_t uid = c->uid;
@@ -270,8 +270,7 @@ static void welcome(struct server *s, int fd)
 
 static void resume(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct server *s =
-		(struct server *)((char *)timer - offsetof(struct server, listener_timer));
+	struct server *s = COT_CONTAINER_OF(timer, struct server, listener_timer);
 
 	(void)now_ns;
 	(void)cot_loop_change(&s->basis->loop, &s->listener, EPOLLIN);
@@ -304,7 +303,7 @@ static void out_of_descriptors(struct server *s)
 
 static void listener_ready(struct cot_source *source, uint32_t events)
 {
-	struct server *s = (struct server *)((char *)source - offsetof(struct server, listener));
+	struct server *s = COT_CONTAINER_OF(source, struct server, listener);
 	uint64_t end_ns = cot_now_ns() + ROUND_NS;
 	unsigned i;
 

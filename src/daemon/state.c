@@ -112,7 +112,7 @@ static int write_whole(const char *text, const char *path, const char *fresh)
 
 static void rested(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct roster *r = (struct roster *)((char *)timer - offsetof(struct roster, state.retry));
+	struct roster *r = COT_CONTAINER_OF(timer, struct roster, state.retry);
 
 	(void)now_ns;
 	if (r->state.dirty)

@@ -83,8 +83,8 @@ void cot_tenant_set_name(struct tenant *t, const char *name)
 
 static void process_ended(struct cot_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)((char *)source - offsetof(struct watch, source));
-	struct tenant *t = (struct tenant *)((char *)w - offsetof(struct tenant, watch));
+	struct watch *w = COT_CONTAINER_OF(source, struct watch, source);
+	struct tenant *t = COT_CONTAINER_OF(w, struct tenant, watch);
 
 	(void)events;
 	cot_watch_stop(&t->basis->watches, w);
@@ -256,7 +256,7 @@ static bool all_stopped(struct tenant *t)
  */
 void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 {
-	struct roster *r = (struct roster *)((char *)timer - offsetof(struct roster, stops));
+	struct roster *r = COT_CONTAINER_OF(timer, struct roster, stops);
 	bool more = false;
 	struct tenant *t;
 
