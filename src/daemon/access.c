@@ -1,7 +1,6 @@
 #include "daemon/access.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -109,9 +108,4 @@ int cot_access_admin(const struct conn *c, struct cot_error *err)
 	if (is_admin(c))
 		return 0;
 	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change a pool");
-}
-
-unsigned cot_access_folder_mode(const struct cot_config *config)
-{
-	return config->other_users ? 0755 : 0700;
 }

@@ -8,7 +8,6 @@
 #include "base/words.h"
 
 struct conn;
-struct cot_config;
 struct tenant;
 
 /* 0, or -EPERM with a sentence. */
@@ -23,7 +22,5 @@ int cot_access_crowded(const struct conn *c, int rc, struct cot_error *err);
 int cot_access_reserve(enum cot_class cls, struct cot_error *err);
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err);
 int cot_access_admin(const struct conn *c, struct cot_error *err);
-/* Of the folders above the socket and of the pools. */
-unsigned cot_access_folder_mode(const struct cot_config *config);
 
 #endif

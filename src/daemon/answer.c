@@ -1,7 +1,3 @@
-/*
- * What the daemon says to a connection: packets, refusals, and answers of any length, which wait
- * until the peer reads them.
- */
 #include "daemon/answer.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 #include "daemon/config.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -222,4 +221,9 @@ int cot_config_read(const char *path, struct cot_config *ret_config, struct cot_
 	rc = cot_config_parse(path, bytes, size, ret_config, err);
 	free(bytes);
 	return rc;
+}
+
+unsigned cot_config_folder_mode(const struct cot_config *config)
+{
+	return config->other_users ? 0755 : 0700;
 }

@@ -39,5 +39,7 @@ void cot_config_default(struct cot_config *config);
 int cot_config_read(const char *path, struct cot_config *ret_config, struct cot_error *err);
 int cot_config_parse(const char *name, const void *bytes, size_t size,
 		     struct cot_config *ret_config, struct cot_error *err);
+/* Of the folders above the socket and of the pools. */
+unsigned cot_config_folder_mode(const struct cot_config *config);
 
 #endif

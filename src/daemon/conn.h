@@ -6,7 +6,6 @@
 #define COT_DAEMON_CONN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

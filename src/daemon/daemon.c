@@ -7,14 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/access.h"
@@ -268,7 +266,7 @@ static int prepare_runtime(struct daemon *d, struct cot_error *err)
 
 	if (!rc)
 		rc = cot_paths_make_private(d->basis.runtime,
-					    cot_access_folder_mode(&d->basis.config), err);
+					    cot_config_folder_mode(&d->basis.config), err);
 	if (!rc)
 		rc = cot_paths_join(d->basis.socket_path, d->basis.runtime, COT_SOCKET_NAME, err);
 	return rc;

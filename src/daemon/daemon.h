@@ -2,30 +2,30 @@
  * The daemon as a whole: one thread, one struct daemon. Only daemon.c and main.c include this;
  * every other unit knows its own floor and those below.
  *
- *   daemon    main.c arguments; daemon.c beginning, signals, between two rounds, end; lock.c
- *   server    server.c the socket: who comes, and which packets
- *   handlers  library.c, shims.c, command.c: packets by kind of connection. Of command.c:
- *             register.c a program is announced, environment.c what it gets for that; query.c
- *             questions, show.c, show_part.c, effect.c answers in JSON; target.c whom a command is
- *             about, hold.c freeze and thaw, audit.c who has changed what
- *   conns     conn.c connections; peer.c the processes at their other ends; answer.c what the
- * daemon says to them; access.c what users may do; closer.c closes files that may take long roster
- * roster.c the tables of programs and pools; tenant.c, outlive.c programs and what launchers leave
- * behind; pool.c, pool_stop.c, mps.c, clients.c pools; keeper.c ends them after the daemon;
- * state.c, recover.c what outlives the daemon; news.c failures, for the log basis     loop.c
- * descriptors and timers; watch.c processes, until they end; host.c, host_order.c, host_work.c,
- * host_part.c the core's host; account.c what each user may have; config.c, gpus.c, paths.c below
- * log.c; found.c, processes.c what /proc says
+ *   floor     what             files
+ *   daemon    arguments; all   main.c; daemon.c, lock.c
+ *   server    the socket       server.c
+ *   handlers  of libraries     library.c
+ *             of shims         shims.c
+ *             of commands      command.c, target.c, hold.c, audit.c; register.c, environment.c;
+ *                              query.c, show.c, show_part.c, effect.c
+ *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
+ *   roster    programs         tenant.c, outlive.c
+ *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
+ *             both             roster.c, state.c, recover.c, news.c
+ *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c
+ *             the core's host  host.c, host_order.c, host_work.c, host_part.c
+ *   below     no state         log.c, found.c, processes.c
  *
  * Calls upwards go through what cot_daemon_wire() sets: the handlers, and who waits for pools. Only
- * whether a program or pool is ready is looked up, among the connections.
+ * whether a program or pool is ready is looked up, among the connections; and recover.c asks
+ * access.c what the owner of a process may.
  */
 #ifndef COT_DAEMON_DAEMON_H
 #define COT_DAEMON_DAEMON_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_WORKS   COT_SCHED_MAX_WORKS
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS

@@ -1,12 +1,8 @@
-/*
- * Packets from libcotenant.so in a program, and the answers to it.
- */
 #include "daemon/library.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -133,11 +129,13 @@ static bool was_given(const struct conn *c, uint64_t id, struct cot_process *ret
 static int make_tenant(struct conn *c, const struct cot_process *known, struct tenant **ret_tenant,
 		       struct cot_error *err)
 {
+	struct tenant as = {.uid = c->uid};
 	int rc = cot_access_start(c, err);
 
 	if (rc < 0)
 		return rc;
-	rc = known ? cot_tenant_restore(c->in->roster, known->found.id, c->uid, false, ret_tenant)
+	as.id = known ? known->found.id : 0;
+	rc = known ? cot_tenant_restore(c->in->roster, &as, false, ret_tenant)
 		   : cot_tenant_new(c->in->roster, c->uid, ret_tenant);
 	if (rc < 0)
 		return cot_access_crowded(c, rc, err);
@@ -157,7 +155,6 @@ static void remember(struct tenant *t, const struct cot_process *p)
 	t->sms = p->found.sms;
 	t->parts = p->found.parts;
 	t->pool = cot_recover_pool_with(t->in, p->found.pipe);
-	t->solo = !t->pool;
 }
 
 /* A program that registers by itself may use the GPU already, so it stands alone. */
@@ -174,7 +171,6 @@ static int take_in(struct conn *c, const struct cot_msg_hello *m, struct cot_err
 	t->cls = class_of(m->class_);
 	t->weight = m->weight;
 	t->block_us = m->block_us;
-	t->solo = true;
 	cot_tenant_set_name(t, m->name);
 	t->by_itself = !known;
 	if (known)

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/access.h"
@@ -128,7 +127,7 @@ pid_t cot_mps_start_control(const struct pool *p, struct cot_error *err)
 	static struct variables v;
 	char program[COT_PATH_TEXT_MAX];
 	char *argv[] = {program, foreground, p->multiuser ? multiuser : NULL, NULL};
-	unsigned mode = cot_access_folder_mode(&p->basis->config);
+	unsigned mode = cot_config_folder_mode(&p->basis->config);
 	int in, rc;
 	pid_t pid;
 

@@ -1,11 +1,6 @@
-/*
- * What the host tells, as lines of the log: freezes and thaws that fail, and a policy that goes
- * wrong.
- */
 #include "daemon/news.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "daemon/basis.h"

@@ -1,8 +1,6 @@
-/* What goes wrong in the host, as lines of the log; and reasons as users read them. */
+/* What goes wrong in the host (freezes, thaws, a policy), as lines of the log. */
 #ifndef COT_DAEMON_NEWS_H
 #define COT_DAEMON_NEWS_H
-
-#include <stdint.h>
 
 #include "daemon/host.h"
 

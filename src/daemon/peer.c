@@ -8,12 +8,10 @@
 #include "daemon/peer.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "daemon/conn.h"
@@ -23,25 +21,6 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
-#define PIDFS_MAGIC 0x50494446 /* since Linux 6.9: the number of its inode is the process's */
-
-bool cot_peer_has_ended(int pidfd)
-{
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
-}
-
-uint64_t cot_peer_process(int pidfd)
-{
-	struct statfs fs;
-	struct stat st;
-
-	if (fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC ||
-	    fstat(pidfd, &st) < 0)
-		return 0;
-	return st.st_ino;
-}
 
 static bool belongs_to(pid_t pid, uid_t uid)
 {
@@ -62,7 +41,7 @@ static int open_by_number(pid_t pid, uid_t uid)
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ESRCH ? -errno : -ENOSYS;
-	if (belongs_to(pid, uid) && !cot_peer_has_ended(pidfd))
+	if (belongs_to(pid, uid) && !cot_process_has_ended(pidfd))
 		return pidfd;
 	(void)close(pidfd);
 	return -ESRCH;
@@ -90,7 +69,7 @@ static int find_start(struct conn *c, int pidfd)
 	if (c->pid <= 0 || (pidfd < 0 && !belongs_to(c->pid, c->uid)))
 		return 0;
 	rc = cot_process_start(c->pid, &start_time);
-	if (!rc && (pidfd < 0 || !cot_peer_has_ended(pidfd)))
+	if (!rc && (pidfd < 0 || !cot_process_has_ended(pidfd)))
 		c->start_time = start_time;
 	return rc == -ESRCH ? 0 : rc;
 }
@@ -115,7 +94,7 @@ int cot_peer_identify(struct conn *c, int fd)
 	if (pidfd < 0)
 		return rc;
 	c->pidfd = pidfd;
-	c->process = cot_peer_process(pidfd);
+	c->process = cot_process_number(pidfd);
 	if (rc < 0)
 		cot_peer_finish(c);
 	return rc;

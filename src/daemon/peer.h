@@ -3,7 +3,6 @@
 #define COT_DAEMON_PEER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct conn;
 struct watch;
@@ -18,8 +17,5 @@ int cot_peer_identify(struct conn *c, int fd);
 void cot_peer_finish(struct conn *c);
 /* Whether the watched process is the one that connected. False in doubt. */
 bool cot_peer_is(const struct conn *c, const struct watch *w);
-/* The kernel's own number of a process, by its pidfd; 0 where there are none. */
-uint64_t cot_peer_process(int pidfd);
-bool cot_peer_has_ended(int pidfd);
 
 #endif

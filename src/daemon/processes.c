@@ -2,12 +2,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "daemon/found.h"
+
+#define PIDFS_MAGIC 0x50494446 /* since Linux 6.9: the number of its inode is the process's */
 
 #define ENVIRON_MAX (256u << 10)
 #define STAT_MAX    1024
@@ -49,6 +54,24 @@ pid_t cot_process_parent(pid_t pid)
 	const char *p;
 
 	return read_stat(pid, line, &p) == 0 && p[1] == ' ' ? (pid_t)strtol(p + 2, NULL, 10) : 0;
+}
+
+bool cot_process_has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+uint64_t cot_process_number(int pidfd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(pidfd, &fs) < 0 || (unsigned long)fs.f_type != PIDFS_MAGIC ||
+	    fstat(pidfd, &st) < 0)
+		return 0;
+	return st.st_ino;
 }
 
 int cot_process_start(pid_t pid, uint64_t *ret_start_time)

@@ -6,6 +6,8 @@
 #ifndef COT_DAEMON_PROCESSES_H
 #define COT_DAEMON_PROCESSES_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "daemon/found.h"
@@ -28,6 +30,9 @@ struct cot_processes {
 int cot_process_start(pid_t pid, uint64_t *ret_start_time);
 uint64_t cot_process_start_time(pid_t pid); /* 0 = there is none */
 pid_t cot_process_parent(pid_t pid);	    /* 0 = likewise */
+/* The kernel's own number of a process, by its pidfd; 0 where there are none. */
+uint64_t cot_process_number(int pidfd);
+bool cot_process_has_ended(int pidfd);
 /* By a signal, or by a tracer. */
 bool cot_process_is_stopped(pid_t pid);
 

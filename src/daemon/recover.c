@@ -67,35 +67,31 @@ static bool may_be(struct roster *r, const struct cot_process *p)
 static int recover_tenant(struct roster *r, const struct cot_process *p)
 {
 	const struct cot_found *f = &p->found;
-	struct tenant *t;
+	uint64_t mask = cot_gpus_mask(&r->basis->gpus, f->gpu);
+	struct tenant *t, as = {
+				  .id = f->id,
+				  .uid = p->uid,
+				  .watch = {.pid = p->pid, .start_time = p->start_time},
+				  .cls = f->cls,
+				  .weight = f->weight,
+				  .block_us = f->block_us,
+				  .quota = f->quota,
+				  .reserve = f->reserve,
+				  .sms = f->sms,
+				  .parts = f->parts,
+				  .gpu_mask = mask ? mask : 1,
+				  .pool = cot_recover_pool_with(r, f->pipe),
+			  };
 	int rc;
 
 	if (cot_roster_tenant(r, f->id) || cot_roster_pool(r, f->id) || !may_be(r, p))
 		return 0;
-	if (cot_tenant_restore(r, f->id, p->uid, false, &t) < 0)
-		return 0;
-	rc = cot_tenant_watch(t, p->pid, p->start_time);
-	if (rc < 0) {
-		cot_tenant_drop(t);
-		return rc == -ESRCH ? 0 : rc;
-	}
-	t->cls = f->cls;
-	t->weight = f->weight;
-	t->block_us = f->block_us;
-	t->quota = f->quota;
-	t->reserve = f->reserve;
-	t->sms = f->sms;
-	t->parts = f->parts;
-	t->gpu_mask = cot_gpus_mask(&r->basis->gpus, f->gpu);
-	if (!t->gpu_mask)
-		t->gpu_mask = 1;
-	t->pool = cot_recover_pool_with(r, f->pipe);
-	t->solo = !t->pool;
-	cot_tenant_set_name(t, f->name);
-	cot_tenant_announce(t);
-	log_info("found program '%s' (id %u, process %d) in %s", t->name, t->id, (int)p->pid,
-		 t->pool ? "a pool" : "no pool");
-	return 0;
+	cot_tenant_set_name(&as, f->name);
+	rc = cot_tenant_take_over(r, &as, false, &t);
+	if (!rc && t)
+		log_info("found program '%s' (id %u, process %d) in %s", t->name, t->id,
+			 (int)p->pid, t->pool ? "a pool" : "no pool");
+	return rc;
 }
 
 int cot_recover_tenants(struct roster *r, const struct cot_processes *all)

@@ -109,7 +109,6 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->sms = m->sms;
 	t->parts = m->sms || c->basis->config.policy->places;
 	t->pool = at->pool;
-	t->solo = !at->pool;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);

@@ -1,7 +1,3 @@
-/*
- * The socket: accepts, checks, limits, and hands packets on. Every connection is one slot of a
- * table; a peer that breaks the rules loses its connection and nothing else.
- */
 #include "daemon/server.h"
 
 #include <errno.h>
@@ -406,7 +402,7 @@ static void set_mode(const char *path, unsigned mode)
 /* Existing connections stay. */
 void cot_server_set_access(struct server *s)
 {
-	unsigned mode = cot_access_folder_mode(&s->basis->config);
+	unsigned mode = cot_config_folder_mode(&s->basis->config);
 	const struct pool *p;
 
 	set_mode(s->basis->socket_path, s->basis->config.other_users ? 0666 : 0600);

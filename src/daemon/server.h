@@ -1,6 +1,6 @@
 /*
- * The socket: accepts connections and hands their packets on. Calls no handler but by the table
- * of conn.h.
+ * The socket: accepts, checks, limits, and hands packets on (conn.h). Every connection is one slot
+ * of a table; a peer that breaks the rules loses its connection and nothing else.
  */
 #ifndef COT_DAEMON_SERVER_H
 #define COT_DAEMON_SERVER_H

@@ -1,7 +1,3 @@
-/*
- * What the shim in a program says: which GPU it is on, and what its kernels want of it. One
- * connection per GPU that the program uses.
- */
 #include "daemon/shims.h"
 
 #include <errno.h>

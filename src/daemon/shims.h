@@ -1,4 +1,7 @@
-/* Packets of the shim in a program: works, and parts of a GPU. */
+/*
+ * What the shim in a program says: which GPU it is on, what its kernels want of it, and how it
+ * moves between parts. One connection per GPU that the program uses.
+ */
 #ifndef COT_DAEMON_SHIMS_H
 #define COT_DAEMON_SHIMS_H
 

@@ -6,9 +6,7 @@
 
 #include <jansson.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "daemon/basis.h"

@@ -229,8 +229,7 @@ static bool read_entry(json_t *json, struct entry *e)
  * Its process, or what that one has left behind. -ESRCH when all of it has ended, another -errno
  * when that cannot be known.
  */
-static int process_of(const struct entry *e, const struct cot_processes *all, pid_t *ret_pid,
-		      uint64_t *ret_start)
+static int process_of(const struct entry *e, const struct cot_processes *all, struct watch *ret_w)
 {
 	const struct cot_process *p;
 	uint64_t start = 0;
@@ -241,56 +240,50 @@ static int process_of(const struct entry *e, const struct cot_processes *all, pi
 	if (rc < 0 && rc != -ESRCH)
 		return rc;
 	if (!rc && start == (uint64_t)e->start) {
-		*ret_pid = e->pid;
-		*ret_start = start;
+		*ret_w = (struct watch){.pid = e->pid, .start_time = start};
 		return 0;
 	}
 	p = cot_processes_of(all, (uint32_t)e->id, (uid_t)e->uid);
 	if (!p)
 		return -ESRCH;
-	*ret_pid = p->pid;
-	*ret_start = p->start_time;
+	*ret_w = (struct watch){.pid = p->pid, .start_time = p->start_time};
 	return 0;
 }
 
 /* 0, or -errno when it cannot be known whether it still runs. */
 static int load_tenant(struct roster *r, json_t *json, const struct cot_processes *all)
 {
-	struct tenant *t;
+	struct tenant *t, as;
 	struct entry e;
-	uint64_t start;
-	pid_t pid;
 	int rc;
 
 	if (!read_entry(json, &e) || cot_roster_tenant(r, (uint64_t)e.id) ||
 	    cot_roster_pool(r, (uint64_t)e.id))
 		return 0;
-	rc = process_of(&e, all, &pid, &start);
+	as = (struct tenant){
+		.id = (uint32_t)e.id,
+		.uid = (uid_t)e.uid,
+		.cls = (enum cot_class)e.cls,
+		.weight = (uint32_t)e.weight,
+		.block_us = (uint32_t)e.block_us,
+		.quota = (uint16_t)e.quota,
+		.reserve = (uint16_t)e.reserve,
+		.sms = (uint16_t)e.sms,
+		.parts = e.parts,
+		.gpu_mask = (uint64_t)e.gpus,
+		.gpu_unknown = e.gpu_unknown,
+		.held = e.held,
+		.pool = cot_roster_pool(r, (uint64_t)e.pool),
+	};
+	cot_tenant_set_name(&as, e.name);
+	rc = process_of(&e, all, &as.watch);
 	if (rc < 0)
 		return rc == -ESRCH ? 0 : rc;
-	if (cot_tenant_restore(r, (uint32_t)e.id, (uid_t)e.uid, true, &t) < 0)
-		return 0;
-	rc = cot_tenant_watch(t, pid, start);
-	if (rc < 0) {
-		cot_tenant_drop(t);
-		return rc == -ESRCH ? 0 : rc;
-	}
-	t->cls = (enum cot_class)e.cls;
-	t->weight = (uint32_t)e.weight;
-	t->block_us = (uint32_t)e.block_us;
-	t->quota = (uint16_t)e.quota;
-	t->reserve = (uint16_t)e.reserve;
-	t->sms = (uint16_t)e.sms;
-	t->parts = e.parts;
-	t->gpu_mask = (uint64_t)e.gpus;
-	t->gpu_unknown = e.gpu_unknown;
-	t->held = e.held;
-	t->pool = cot_roster_pool(r, (uint64_t)e.pool);
-	t->solo = !t->pool;
-	cot_tenant_set_name(t, e.name);
-	cot_tenant_announce(t);
-	log_info("took over program '%s' (id %u, process %d)", t->name, t->id, (int)pid);
-	return 0;
+	rc = cot_tenant_take_over(r, &as, true, &t);
+	if (!rc && t)
+		log_info("took over program '%s' (id %u, process %d)", t->name, t->id,
+			 (int)as.watch.pid);
+	return rc;
 }
 
 /*

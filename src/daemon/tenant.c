@@ -106,41 +106,62 @@ int cot_tenant_watch(struct tenant *t, pid_t pid, uint64_t start_time)
 }
 
 /* What is charged fits into the table. */
-static struct tenant *take_place(struct roster *r, uint32_t id, uid_t uid)
+static struct tenant *take_place(struct roster *r, const struct tenant *as)
 {
 	struct tenant *t = r->tenants;
 
 	while (t->id)
 		t++;
-	*t = (struct tenant){.basis = r->basis,
-			     .in = r,
-			     .id = id ? id : cot_roster_new_id(r),
-			     .uid = uid,
-			     .since_ns = cot_now_ns(),
-			     .watch = {.source = {.fd = -1}}};
+	*t = *as;
+	t->basis = r->basis;
+	t->in = r;
+	t->id = as->id ? as->id : cot_roster_new_id(r);
+	t->since_ns = cot_now_ns();
+	t->watch = (struct watch){.source = {.fd = -1}};
 	r->state.dirty = true;
 	return t;
 }
 
 int cot_tenant_new(struct roster *r, uid_t uid, struct tenant **ret_tenant)
 {
+	const struct tenant as = {.uid = uid};
 	int rc = cot_account_charge(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1);
 
 	if (!rc)
-		*ret_tenant = take_place(r, 0, uid);
+		*ret_tenant = take_place(r, &as);
 	return rc;
 }
 
-int cot_tenant_restore(struct roster *r, uint32_t id, uid_t uid, bool is_certain,
+int cot_tenant_restore(struct roster *r, const struct tenant *as, bool is_certain,
 		       struct tenant **ret_tenant)
 {
-	int rc = is_certain ? cot_account_restore(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1)
-			    : cot_account_charge(&r->basis->account, uid, COT_ACCOUNT_PROGRAMS, 1);
+	struct cot_account *a = &r->basis->account;
+	int rc = is_certain ? cot_account_restore(a, as->uid, COT_ACCOUNT_PROGRAMS, 1)
+			    : cot_account_charge(a, as->uid, COT_ACCOUNT_PROGRAMS, 1);
 
 	if (rc < 0)
 		return rc;
-	cot_roster_old_id(r, id);
-	*ret_tenant = take_place(r, id, uid);
+	cot_roster_old_id(r, as->id);
+	*ret_tenant = take_place(r, as);
+	return 0;
+}
+
+int cot_tenant_take_over(struct roster *r, const struct tenant *as, bool is_certain,
+			 struct tenant **ret_tenant)
+{
+	struct tenant *t;
+	int rc;
+
+	*ret_tenant = NULL;
+	if (cot_tenant_restore(r, as, is_certain, &t) < 0)
+		return 0;
+	rc = cot_tenant_watch(t, as->watch.pid, as->watch.start_time);
+	if (rc < 0) {
+		cot_tenant_drop(t);
+		return rc == -ESRCH ? 0 : rc;
+	}
+	cot_tenant_announce(t);
+	*ret_tenant = t;
 	return 0;
 }
 
@@ -150,7 +171,7 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c)
 	int rc;
 
 	*w = (struct watch){.source = {.fd = -1, .ready = process_ended}, .process = c->process};
-	if (!c->start_time || (c->pidfd >= 0 && cot_peer_has_ended(c->pidfd)))
+	if (!c->start_time || (c->pidfd >= 0 && cot_process_has_ended(c->pidfd)))
 		return -ESRCH;
 	if (c->pidfd < 0) {
 		rc = cot_watch_start(&t->basis->watches, w, c->pid, process_ended);

@@ -33,7 +33,6 @@ struct tenant {
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
 	bool parts; /* it was started so that it can be put on a part of the GPU */
-	bool solo;
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
 	bool gpu_unknown;  /* no GPU was chosen: `gpu_mask` follows the channel groups */
@@ -69,10 +68,14 @@ struct tenant *cot_tenant_find_name(struct roster *r, const char *name, uid_t ui
  * in and announces it. -EDQUOT: too many of one user; -ENOSPC: in all.
  */
 int cot_tenant_new(struct roster *r, uid_t uid, struct tenant **ret_tenant);
-/* A program that a previous daemon knew by that number; `is_certain`: the state file says so, and
- * only the total limits it. */
-int cot_tenant_restore(struct roster *r, uint32_t id, uid_t uid, bool is_certain,
+/* A program that a previous daemon knew, by number, user and the rest of `as`; `is_certain`: the
+ * state file says so, and only the total limits it. */
+int cot_tenant_restore(struct roster *r, const struct tenant *as, bool is_certain,
 		       struct tenant **ret_tenant);
+/* The same of one whose process is that of `as`, all at once. *ret_tenant is NULL if it has ended
+ * or has no place; -errno: whether it still runs cannot be known. */
+int cot_tenant_take_over(struct roster *r, const struct tenant *as, bool is_certain,
+			 struct tenant **ret_tenant);
 /* -ESRCH: there is no such process, or none for certain; -EMFILE: not now. */
 int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
 /* Takes back what was never announced. */

@@ -16,7 +16,7 @@ bool cot_watch_improve(struct watches *all, struct watch *w)
 	w->source.fd = (int)syscall(SYS_pidfd_open, w->pid, 0);
 	if (w->source.fd < 0)
 		return false;
-	w->process = cot_peer_process(w->source.fd);
+	w->process = cot_process_number(w->source.fd);
 	if (cot_loop_add(all->loop, &w->source, EPOLLIN) == 0)
 		return true;
 	(void)close(w->source.fd);
@@ -71,7 +71,7 @@ bool cot_watch_is_alive(const struct watch *w)
 	if (!w->pid)
 		return false;
 	if (w->source.fd >= 0)
-		return !cot_peer_has_ended(w->source.fd);
+		return !cot_process_has_ended(w->source.fd);
 	rc = cot_process_start(w->pid, &start_time);
 	return rc < 0 ? rc != -ESRCH : start_time == w->start_time;
 }

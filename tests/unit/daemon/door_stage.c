@@ -117,7 +117,7 @@ void stand_in(struct conn *c, pid_t pid)
 	(void)close(c->pidfd);
 	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	c->pid = pid;
-	c->process = cot_peer_process(c->pidfd);
+	c->process = cot_process_number(c->pidfd);
 	c->start_time = cot_process_start_time(pid);
 }
 

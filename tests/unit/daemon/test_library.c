@@ -198,7 +198,7 @@ static void test_welcome(void **state)
 	assert_int_equal(t->weight, 70);
 	assert_int_equal(t->block_us, 40);
 	assert_int_equal(t->gpu_mask, 2);
-	assert_true(t->solo && t->by_itself && !t->gpu_unknown && !t->pool);
+	assert_true(t->by_itself && !t->gpu_unknown && !t->pool);
 	assert_string_equal(t->name, "app");
 }
 

@@ -18,10 +18,11 @@ static struct tenant *program(uint32_t id, uid_t uid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage.roster, id, uid, true, &t), 0);
+	assert_int_equal(
+		cot_tenant_restore(&stage.roster, &(struct tenant){.id = id, .uid = uid}, true, &t),
+		0);
 	t->weight = 100;
 	t->gpu_mask = 1;
-	t->solo = true;
 	cot_tenant_announce(t);
 	return t;
 }

@@ -37,8 +37,8 @@ static int check_self(bool by_pidfd)
 	CHECK(c.pid == getpid() && c.uid == getuid() && c.gid == getgid());
 	CHECK(c.start_time == cot_process_start_time(getpid()));
 	CHECK((c.pidfd >= 0) == by_pidfd);
-	CHECK(c.process == cot_peer_process(c.pidfd));
-	CHECK(!by_pidfd || !cot_peer_has_ended(c.pidfd));
+	CHECK(c.process == cot_process_number(c.pidfd));
+	CHECK(!by_pidfd || !cot_process_has_ended(c.pidfd));
 	cot_peer_finish(&c);
 	CHECK(c.pidfd == -1);
 	cot_peer_finish(&c);
@@ -132,7 +132,7 @@ static int check_ended(bool wait)
 	CHECK(cot_peer_identify(&c, fd) == 0);
 	CHECK(c.pid > 0 && c.pid != getpid() && c.uid == getuid());
 	CHECK(c.start_time == 0);
-	CHECK(c.pidfd < 0 || cot_peer_has_ended(c.pidfd));
+	CHECK(c.pidfd < 0 || cot_process_has_ended(c.pidfd));
 	(void)close(fd);
 	return 0;
 }
@@ -289,11 +289,11 @@ static void test_process_numbers(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(cot_peer_process(-1), 0);
-	assert_int_equal(cot_peer_process(STDERR_FILENO), 0);
+	assert_int_equal(cot_process_number(-1), 0);
+	assert_int_equal(cot_process_number(STDERR_FILENO), 0);
 	/* Since Linux 6.9 they are files of their own, each process one. */
 	assert_int_equal(fstatfs(fd, &fs) | fstat(fd, &st), 0);
-	assert_int_equal(cot_peer_process(fd), fs.f_type == 0x50494446 ? st.st_ino : 0);
+	assert_int_equal(cot_process_number(fd), fs.f_type == 0x50494446 ? st.st_ino : 0);
 	(void)close(fd);
 }
 

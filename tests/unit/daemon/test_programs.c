@@ -85,7 +85,7 @@ static void test_by_itself(void **state)
 	assert_int_equal(t->watch.pid, getpid());
 	assert_int_equal(t->watch.start_time, cot_process_start_time(getpid()));
 	assert_true(t->watch.source.fd >= 0);
-	assert_true(t->by_itself && t->solo && !t->had_groups);
+	assert_true(t->by_itself && !t->pool && !t->had_groups);
 	assert_int_equal(t->n_conns, 1);
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 1);
 	/* It has not used the GPU: nothing is kept for it. */
@@ -207,11 +207,11 @@ static void test_ended_since(void **state)
 		_exit(0);
 	}
 	stand_in(c, pid);
-	assert_false(cot_peer_has_ended(c->pidfd));
+	assert_false(cot_process_has_ended(c->pidfd));
 	(void)close(ends[0]);
 	(void)close(ends[1]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_true(cot_peer_has_ended(c->pidfd));
+	assert_true(cot_process_has_ended(c->pidfd));
 	assert_int_equal(reg(fd), COT_MSG_REFUSED);
 	assert_int_equal(used(OTHER, COT_ACCOUNT_PROGRAMS), 0);
 }

@@ -162,13 +162,13 @@ static void test_tenants(void **state)
 	assert_int_equal(t->uid, getuid());
 	assert_int_equal(t->watch.pid, one->pid);
 	assert_ptr_equal(t->pool, p);
-	assert_false(t->solo);
+	assert_non_null(t->pool);
 	assert_string_equal(t->name, "found");
 	t = cot_roster_tenant(&stage.roster, 21);
 	assert_int_equal(t->watch.pid, all->p[1].pid);
 	assert_int_equal(t->gpu_mask, 1); /* one that is not there: the first */
 	assert_null(t->pool);
-	assert_true(t->solo);
+	assert_null(t->pool);
 	assert_non_null(cot_sched_tenant(cot_host_sched(stage.basis.host), 21));
 	assert_non_null(strstr(stage_log(), ") in a pool\n"));
 }

@@ -113,7 +113,7 @@ static void test_alone(void **state)
 	assert_int_equal(t->gpu_mask, 2);
 	assert_int_equal(t->uid, OTHER);
 	assert_int_equal(t->watch.pid, getpid());
-	assert_true(t->solo && !t->pool && !t->alone_why && !t->by_itself);
+	assert_true(!t->pool && !t->alone_why && !t->by_itself);
 	assert_string_equal(t->name, "app");
 	assert_non_null(cot_sched_tenant(cot_host_sched(stage.basis.host), t->id));
 }
@@ -238,7 +238,7 @@ static void test_pool(void **state)
 	assert_string_equal(strstr(variables(), "COTENANT_BLOCK_US"), line);
 	assert_non_null(strstr(stage_log(), "new latency program 'app' (id "));
 	assert_ptr_equal(t->pool, p);
-	assert_true(!t->solo && !t->alone_why);
+	assert_true(t->pool && !t->alone_why);
 	assert_int_equal(p->n_tenants, 1);
 	assert_int_equal(p->uid, getuid());
 	/* A batch program goes into the other one. */
@@ -304,7 +304,7 @@ static void test_no_pool(void **state)
 	t = registered(fd, &m);
 	assert_non_null(strstr(variables(), no_pool));
 	assert_string_equal(t->alone_why, "MPS is not available");
-	assert_true(t->solo && !t->pool);
+	assert_true(!t->pool);
 	/* No folder for it. */
 	memcpy(runtime, stage.basis.runtime, sizeof(runtime));
 	memset(stage.basis.runtime, '/', sizeof(stage.basis.runtime) - 1);
@@ -328,7 +328,7 @@ static void test_another_users_pool(void **state)
 	t = registered(fd, &m);
 	assert_non_null(strstr(variables(), other_user));
 	assert_string_equal(t->alone_why, "the pool serves another user's programs");
-	assert_true(t->solo && !t->pool);
+	assert_true(!t->pool);
 }
 
 /* ---- while a pool comes up ---- */

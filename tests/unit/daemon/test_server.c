@@ -28,8 +28,8 @@ static void test_comes_and_goes(void **state)
 	assert_int_equal(c->gid, getgid());
 	assert_int_equal(c->start_time, cot_process_start_time(getpid()));
 	assert_true(c->pidfd >= 0);
-	assert_false(cot_peer_has_ended(c->pidfd));
-	assert_int_equal(c->process, cot_peer_process(c->pidfd));
+	assert_false(cot_process_has_ended(c->pidfd));
+	assert_int_equal(c->process, cot_process_number(c->pidfd));
 	assert_true(c->watched && !c->paused && c->kind == CONN_NEW);
 	assert_true(stage.conns.waits.armed);
 	assert_int_equal(stage.conns.waits.due_ns, c->since_ns + 5 * COT_NS_PER_S);
@@ -506,11 +506,11 @@ static void test_opens_as_configured(void **state)
 	struct cot_error err;
 
 	(void)state;
-	assert_int_equal(cot_access_folder_mode(&stage.basis.config), 0700);
+	assert_int_equal(cot_config_folder_mode(&stage.basis.config), 0700);
 	cot_server_close(&stage.server);
 	(void)close(stage.server.spare_fd);
 	stage.basis.config.other_users = true;
-	assert_int_equal(cot_access_folder_mode(&stage.basis.config), 0755);
+	assert_int_equal(cot_config_folder_mode(&stage.basis.config), 0755);
 	assert_int_equal(cot_server_open(&stage.server, &err), 0);
 	assert_int_equal(access(stage.basis.socket_path, F_OK), -1);
 	assert_int_equal(cot_server_publish(&stage.server, &err), 0);

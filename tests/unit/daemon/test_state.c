@@ -13,11 +13,12 @@ static struct tenant *program(uint32_t id, pid_t pid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage.roster, id, getuid(), true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster,
+					    &(struct tenant){.id = id, .uid = getuid()}, true, &t),
+			 0);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
 	t->weight = 100;
 	t->gpu_mask = 1;
-	t->solo = true;
 	cot_tenant_set_name(t, "some");
 	return t;
 }
@@ -100,7 +101,6 @@ static void test_programs(void **state)
 	t->sms = 64 | COT_SHARE_SMS;
 	t->parts = true;
 	t->pool = p;
-	t->solo = false;
 	cot_tenant_set_name(t, "sérve");
 	t = program(21, pids[1]);
 	t->cls = COT_CLASS_BATCH;
@@ -129,7 +129,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->watch.pid, pids[0]);
 	assert_ptr_equal(t->pool, cot_roster_pool(&stage.roster, 3));
 	assert_int_equal(t->pool->n_tenants, 1);
-	assert_false(t->solo);
+	assert_non_null(t->pool);
 	assert_string_equal(t->name, "sérve");
 	t = cot_roster_tenant(&stage.roster, 21);
 	assert_non_null(t);
@@ -143,7 +143,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->gpu_mask, 2);
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
-	assert_true(t->solo);
+	assert_null(t->pool);
 	assert_int_equal(cot_roster_new_id(&stage.roster), 22);
 }
 
@@ -431,7 +431,7 @@ static void test_environments(void **state)
 	assert_non_null(t->pool);
 	assert_int_equal(t->pool->id, 7);
 	assert_int_equal(t->pool->gpu, 1);
-	assert_false(t->solo);
+	assert_non_null(t->pool);
 	assert_int_equal(t->pool->n_tenants, 1);
 	assert_int_equal(cot_roster_new_id(&stage.roster), 32);
 	life_end(heir);

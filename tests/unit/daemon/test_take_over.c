@@ -43,7 +43,7 @@ static void test_taken_over(void **state)
 	assert_int_equal(t->reserve, COT_SHARE_SMS | 8);
 	assert_int_equal(t->gpu_mask, 3);
 	assert_int_equal(t->watch.pid, pid);
-	assert_true(t->solo && !t->by_itself && !t->gpu_unknown);
+	assert_true(!t->pool && !t->by_itself && !t->gpu_unknown);
 	assert_int_equal(stage.roster.next_id, 78);
 	life_end(pid);
 }

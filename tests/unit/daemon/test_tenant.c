@@ -16,11 +16,12 @@ static struct tenant *program(uint32_t id, pid_t pid)
 {
 	struct tenant *t;
 
-	assert_int_equal(cot_tenant_restore(&stage.roster, id, getuid(), true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster,
+					    &(struct tenant){.id = id, .uid = getuid()}, true, &t),
+			 0);
 	assert_int_equal(cot_tenant_watch(t, pid, cot_process_start_time(pid)), 0);
 	t->weight = 100;
 	t->gpu_mask = 1;
-	t->solo = true;
 	cot_tenant_announce(t);
 	return t;
 }
@@ -452,7 +453,9 @@ static void test_leaves_pool(void **state)
 	(void)state;
 	p = cot_pool_take(&stage.roster, 3, COT_CLASS_BATCH, false, 0);
 	cot_pool_adopt(p, control, cot_process_start_time(control));
-	assert_int_equal(cot_tenant_restore(&stage.roster, 20, 4242, true, &t), 0);
+	assert_int_equal(cot_tenant_restore(&stage.roster, &(struct tenant){.id = 20, .uid = 4242},
+					    true, &t),
+			 0);
 	t->pool = p;
 	t->weight = 100;
 	t->gpu_mask = 1;
