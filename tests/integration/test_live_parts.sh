@@ -65,6 +65,26 @@ until_true 20 shows ps 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
 kill -TERM "$train"
 stop_daemon
 
+# A program that asks for no part has nothing of it: its launches go to the driver as ever.
+start_daemon
+start --name with --sms 64 -- "$PROGS/parts" --seconds 60 >"$work/with" 2>&1
+with=$pid
+start --name without -- "$PROGS/parts" --seconds 60 >"$work/without" 2>&1
+without=$pid
+maps() {
+	grep -q "$2" "/proc/$1/maps"
+}
+for program in "$with" "$without"; do
+	until_true 20 maps "$program" "/emu/libcuda" || fail "$program has no driver"
+	maps "$program" "/libcotenant.so" || fail "$program has no library"
+done
+maps "$with" "/shim/libcuda" || fail "no shim in a program on a part"
+maps "$without" "/shim/libcuda" && fail "a shim in a program without a part"
+exports=$(nm -D --defined-only "$COTENANT_LIBRARY" | awk '{ print $NF }' | grep -v '^_')
+[ "$exports" = ioctl ] || fail "the library takes more than ioctl: $exports"
+kill -TERM "$with" "$without"
+stop_daemon
+
 # The order of the program's work is kept, whatever happens to its part.
 start_daemon --config "$work/parts.conf"
 start --sms 64 --name order -- "$PROGS/parts" --seconds 4 --seed 7 >"$work/order" 2>&1

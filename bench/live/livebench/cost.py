@@ -14,6 +14,8 @@ from .ways import WAYS
 LAUNCH_ROUNDS, START_ROUNDS = 3, 6
 LAUNCH_KEYS = ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns", "graph_p99_ns")
 IDLE_S = 2.0
+PART = "64"
+ON_PART = f"cotenant run --sms {PART}"
 
 PROBE = Program("cost", "batch", "cost", ())
 
@@ -43,18 +45,24 @@ def _once(argv, env, folder, timeout_s=40):
 
 
 def _variants(tools, way, env):
-    """Name: function from argv to (argv, environment). The same program three ways."""
+    """Name: function from argv to (argv, environment). The same program four ways."""
     def controlled(argv):
         return way.launch("cost", PROBE, argv)
+
+    def on_part(argv):
+        argv, own_env = controlled(argv)
+        begin = argv.index("run") + 1
+        return [*argv[:begin], "--sms", PART, *argv[begin:]], own_env
     return {"without": lambda argv: (argv, env),
             "library only": lambda argv: (argv, {**env, "LD_PRELOAD": tools.library}),
-            "cotenant run": controlled}
+            "cotenant run": controlled, ON_PART: on_part}
 
 
 def _rounds(kind, n, variants, tools, folder):
     runs = {name: [] for name in variants}
     for i in range(n):
-        for name, make in list(variants.items())[i % 3:] + list(variants.items())[:i % 3]:
+        first = i % len(variants)
+        for name, make in list(variants.items())[first:] + list(variants.items())[:first]:
             argv, env = make([*tools.programs["cost"], kind])
             runs[name].append(_once(argv, env, folder))
     return runs
