@@ -135,9 +135,9 @@ CUresult cot_emu_green_destroy(struct CUgreenCtx_st *g)
 		spoil_captures(g);
 		(void)cot_emu_stream_close(g->null_stream);
 		g->null_stream = NULL;
-		if (g->barrier)
-			(void)cot_emu_stream_close(g->barrier);
-		g->barrier = NULL;
+		if (g->barrier.stream)
+			(void)cot_emu_stream_close(g->barrier.stream);
+		g->barrier.stream = NULL;
 		(void)cot_emu_primary_release(g->part.device);
 	}
 	cot_emu_green_unref(g);
@@ -155,106 +155,7 @@ void cot_emu_greens_forget(struct cot_emu_context *c)
 			atomic_store(&g->gone, true);
 			g->context = NULL;
 			g->null_stream = NULL;
-			g->barrier = NULL;
+			g->barrier.stream = NULL;
 		}
 	pthread_mutex_unlock(&list_lock);
-}
-
-/* ---- streams ---- */
-
-CUresult cot_emu_green_stream(struct CUgreenCtx_st *g, unsigned flags, int priority,
-			      struct CUstream_st **ret_stream)
-{
-	CUresult result = cot_emu_stream_make(place_of(g), flags, priority, ret_stream);
-
-	if (!result && g->barrier)
-		result = cot_emu_stream_push_wait(*ret_stream, g->barrier, g->barrier_position);
-	return result;
-}
-
-/* ---- events of all streams ---- */
-
-/*
- * One more stream, without kernels, represents all of them: it waits for all their operations
- * before an event is recorded in it, and for an event that they should wait for.
- */
-static CUresult begin_barrier(struct CUgreenCtx_st *g)
-{
-	/* What kernels wait for on the GPU is not known of several streams. */
-	atomic_store(&g->context->lazy, false);
-	if (g->barrier)
-		return CUDA_SUCCESS;
-	return cot_emu_stream_make(place_of(g), CU_STREAM_NON_BLOCKING, 0, &g->barrier);
-}
-
-static uint64_t tail_of(struct CUstream_st *s)
-{
-	uint64_t tail;
-
-	pthread_mutex_lock(&s->lock);
-	tail = s->tail;
-	pthread_mutex_unlock(&s->lock);
-	return tail;
-}
-
-static CUresult forbid_captures(struct CUgreenCtx_st *g)
-{
-	CUresult result = CUDA_SUCCESS, one;
-	uint64_t id = COT_EMU_NEWEST;
-	struct CUstream_st *s;
-
-	while ((s = cot_emu_place_stream(place_of(g), &id))) {
-		one = cot_emu_capture_forbid(s);
-		result = result ? result : one;
-		cot_emu_stream_unref(s);
-	}
-	return result;
-}
-
-/* Everything in the green context's streams comes before what the barrier gets next. */
-static CUresult gather(struct CUgreenCtx_st *g)
-{
-	CUresult result = CUDA_SUCCESS;
-	uint64_t id = COT_EMU_NEWEST;
-	struct CUstream_st *s;
-
-	while (!result && (s = cot_emu_place_stream(place_of(g), &id))) {
-		if (s != g->barrier)
-			result = cot_emu_stream_push_wait(g->barrier, s, tail_of(s));
-		cot_emu_stream_unref(s);
-	}
-	return result;
-}
-
-CUresult cot_emu_green_record(struct CUgreenCtx_st *g, CUevent event)
-{
-	CUresult result = forbid_captures(g);
-
-	if (!result)
-		result = begin_barrier(g);
-	if (!result)
-		result = gather(g);
-	return result ? result : cot_emu_event_record(event, g->barrier);
-}
-
-CUresult cot_emu_green_wait(struct CUgreenCtx_st *g, CUevent event)
-{
-	CUresult result = forbid_captures(g);
-	uint64_t id = COT_EMU_NEWEST;
-	struct CUstream_st *s;
-
-	if (!result && cot_emu_capture_has(event))
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	if (!result)
-		result = begin_barrier(g);
-	if (!result)
-		result = cot_emu_event_wait(g->barrier, event);
-	if (result)
-		return result;
-	g->barrier_position = tail_of(g->barrier);
-	while (!result && (s = cot_emu_place_stream(place_of(g), &id))) {
-		result = cot_emu_stream_push_wait(s, g->barrier, g->barrier_position);
-		cot_emu_stream_unref(s);
-	}
-	return result;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "cuda/abi/calls.h"
+#include "emu/driver/inside.h"
 #include "emu/driver/resource.h"
 
 struct cot_emu_context;
@@ -29,8 +30,7 @@ struct CUgreenCtx_st {
 	uint64_t id;
 	_Atomic bool gone; /* destroyed, or its context is */
 	struct CUstream_st *null_stream;
-	struct CUstream_st *barrier; /* waits for events on behalf of all streams; see green.c */
-	uint64_t barrier_position;
+	struct cot_emu_barrier barrier;
 	struct CUgreenCtx_st *next;
 };
 
@@ -49,12 +49,5 @@ CUresult cot_emu_green_get(CUgreenCtx handle, struct CUgreenCtx_st **ret_green);
 /* NULL: this is another context. */
 struct CUgreenCtx_st *cot_emu_green_of(CUcontext handle);
 CUcontext cot_emu_green_context(struct CUgreenCtx_st *green);
-
-CUresult cot_emu_green_stream(struct CUgreenCtx_st *green, unsigned flags, int priority,
-			      struct CUstream_st **ret_stream);
-/* The event represents all that the green context's streams have so far. */
-CUresult cot_emu_green_record(struct CUgreenCtx_st *green, CUevent event);
-/* What its streams get from now on waits for the event. */
-CUresult cot_emu_green_wait(struct CUgreenCtx_st *green, CUevent event);
 
 #endif

@@ -111,6 +111,12 @@ struct cot_emu_slot {
 	struct cot_emu_slot *next;
 };
 
+/* Waits for events on behalf of all streams of a place: barrier.c. */
+struct cot_emu_barrier {
+	struct CUstream_st *stream; /* NULL: none yet */
+	uint64_t position;	    /* what the others wait for; 0: nothing */
+};
+
 struct cot_emu_context {
 	CUdevice device;
 	bool primary, shared;
@@ -130,6 +136,7 @@ struct cot_emu_context {
 	struct CUstream_st *streams; /* the newest first, so the highest number */
 	uint32_t n_streams;
 	struct CUstream_st *null_stream;
+	struct cot_emu_barrier barrier;
 	struct cot_emu_slot *slots;
 	size_t limits[COT_EMU_N_LIMITS];
 };
@@ -195,6 +202,15 @@ struct cot_emu_place cot_emu_current_place(void);
 /* It is no longer the thread's current one. */
 void cot_emu_current_forget(const struct cot_emu_context *c);
 void cot_emu_current_forget_green(const struct CUgreenCtx_st *green);
+
+/* ---- barrier.c ---- */
+
+/* The event represents all that the place's streams have so far. */
+CUresult cot_emu_place_record(struct cot_emu_place place, CUevent event);
+/* What its streams get from now on waits for the event. */
+CUresult cot_emu_place_wait(struct cot_emu_place place, CUevent event);
+/* A new stream waits for what the others of the place wait for. */
+CUresult cot_emu_barrier_join(struct cot_emu_place place, struct CUstream_st *stream);
 
 /* ---- context.c ---- */
 

@@ -353,6 +353,8 @@ static CUresult launch_known(struct graph *g, const struct cot_shim_turn *t, CUs
 		cot_shim_count_followed();
 	else if (part)
 		cot_shim_count_stayed(COT_SHIM_WHY_GRAPH);
+	else if (t->strays)
+		cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
 	keep_apart(g, exec ? part : 0, named(to, per_thread));
 	rc = launch_exec(exec ? exec : g->exec, to, per_thread);
 	if (!rc)

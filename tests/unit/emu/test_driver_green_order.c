@@ -285,6 +285,42 @@ static void parts_slow_each_other_where_they_overlap(void **state)
 	assert_beside(f, 2, 40.0f / 3);
 }
 
+/* Of the context and of its parts; a stream that is made later waits, too. */
+static void an_event_stands_for_all_streams_of_a_context(void **state)
+{
+	CUgreenCtx part = green_make(green.units, 0, 2);
+	CUstream in_part = green_stream(part), plain, late;
+	CUevent e = make_event(), all = make_event();
+	CUdeviceptr mine;
+
+	(void)state;
+	OK(cuMemAlloc(&mine, GREEN_BLOCKS * 4));
+	OK(cuStreamCreate(&plain, CU_STREAM_NON_BLOCKING));
+	OK(green_launch_poll(in_part));
+	OK(cuCtxRecordEvent(green.primary, e));
+	assert_int_equal(cuEventQuery(e), CUDA_ERROR_NOT_READY);
+	OK(cuCtxWaitEvent(green.primary, e));
+	OK(cuStreamCreate(&late, CU_STREAM_NON_BLOCKING));
+	OK(cuMemsetD32Async(green.words, 1, GREEN_BLOCKS, plain));
+	OK(cuMemsetD32Async(mine, 1, GREEN_BLOCKS, late));
+	assert_int_equal(cuStreamQuery(plain), CUDA_ERROR_NOT_READY);
+	assert_int_equal(cuStreamQuery(late), CUDA_ERROR_NOT_READY);
+	OK(cuCtxRecordEvent(NULL, all));
+	green_release();
+	OK(cuEventSynchronize(all));
+	OK(cuStreamQuery(plain));
+	OK(cuStreamQuery(late));
+	OK(cuEventQuery(e));
+	assert_int_equal(cuCtxRecordEvent(green.primary, NULL), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuCtxWaitEvent(green.primary, NULL), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuMemFree(mine));
+	OK(cuStreamDestroy(plain));
+	OK(cuStreamDestroy(late));
+	OK(cuGreenCtxDestroy(part));
+	OK(cuEventDestroy(e));
+	OK(cuEventDestroy(all));
+}
+
 static void events_of_all_streams_order_built_in_kernels(void **state)
 {
 	CUfunction f = only_spin();
@@ -403,6 +439,7 @@ int main(void)
 		CASE(the_legacy_stream_does_not_wait_for_parts),
 		CASE(events_order_parts),
 		CASE(an_event_stands_for_all_streams_of_a_part),
+		CASE(an_event_stands_for_all_streams_of_a_context),
 		CASE(captures_bar_the_default_stream_of_their_place),
 		CASE(captured_streams_spoil_events_of_all),
 		CASE(parts_slow_each_other_where_they_overlap),

@@ -278,6 +278,26 @@ CUresult cuCtxSynchronize(void)
 	return cuCtxSynchronize_v2(NULL);
 }
 
+CUresult cuCtxRecordEvent(CUcontext ctx, CUevent event)
+{
+	struct cot_emu_place place;
+	CUresult result = cot_emu_place_get(ctx, &place);
+
+	if (result || !event)
+		return result ? result : CUDA_ERROR_INVALID_HANDLE;
+	return cot_emu_place_record(place, event);
+}
+
+CUresult cuCtxWaitEvent(CUcontext ctx, CUevent event)
+{
+	struct cot_emu_place place;
+	CUresult result = cot_emu_place_get(ctx, &place);
+
+	if (result || !event)
+		return result ? result : CUDA_ERROR_INVALID_HANDLE;
+	return cot_emu_place_wait(place, event);
+}
+
 /* The form of CUDA 13; its parameters are for MPS and graphics, which are refused. */
 CUresult cuCtxCreate_v4(CUcontext *ctx, void *params, unsigned flags, CUdevice device)
 {

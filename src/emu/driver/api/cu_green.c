@@ -140,6 +140,7 @@ CUresult cuGreenCtxGetId(CUgreenCtx ctx, unsigned long long *id)
 
 CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx ctx, unsigned flags, int priority)
 {
+	struct cot_emu_place place;
 	struct CUgreenCtx_st *g;
 	struct CUstream_st *s;
 	CUresult result = get_green(ctx, &g);
@@ -148,7 +149,10 @@ CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx ctx, unsigned flags
 		return result;
 	if (!stream || flags != CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = cot_emu_green_stream(g, flags, cot_emu_stream_priority(priority), &s);
+	place = (struct cot_emu_place){g->context, g};
+	result = cot_emu_stream_make(place, flags, cot_emu_stream_priority(priority), &s);
+	if (!result)
+		result = cot_emu_barrier_join(place, s);
 	if (!result)
 		*stream = s;
 	return result;
@@ -184,7 +188,7 @@ CUresult cuGreenCtxRecordEvent(CUgreenCtx ctx, CUevent event)
 
 	if (result || !event)
 		return result ? result : CUDA_ERROR_INVALID_HANDLE;
-	return cot_emu_green_record(g, event);
+	return cot_emu_place_record((struct cot_emu_place){g->context, g}, event);
 }
 
 CUresult cuGreenCtxWaitEvent(CUgreenCtx ctx, CUevent event)
@@ -194,5 +198,5 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx ctx, CUevent event)
 
 	if (result || !event)
 		return result ? result : CUDA_ERROR_INVALID_HANDLE;
-	return cot_emu_green_wait(g, event);
+	return cot_emu_place_wait((struct cot_emu_place){g->context, g}, event);
 }

@@ -14,8 +14,9 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priori
 	if (!stream || flags & ~CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
 	priority = cot_emu_stream_priority(priority);
-	result = place.green ? cot_emu_green_stream(place.green, flags, priority, &s)
-			     : cot_emu_stream_make(place, flags, priority, &s);
+	result = cot_emu_stream_make(place, flags, priority, &s);
+	if (!result)
+		result = cot_emu_barrier_join(place, s);
 	if (!result)
 		*stream = s;
 	return result;
