@@ -341,7 +341,8 @@ static int run_fused(struct cot_experiment *e, struct cot_variant *v, struct cot
 	return rc;
 }
 
-void cot_experiment_note(struct cot_experiment *e, const char *what)
+/* For e->now. */
+static void note(struct cot_experiment *e, const char *what)
 {
 	if (e->now)
 		snprintf(e->now, COT_NOW, "%s", what);
@@ -353,7 +354,7 @@ static int run_variant(struct cot_experiment *e, uint32_t variant, struct cot_er
 	uint64_t n_different = 0;
 	int rc = cot_session_reset(&e->session, err);
 
-	cot_experiment_note(e, v->name);
+	note(e, v->name);
 	if (!rc && variant == COT_PASS_FUSE)
 		rc = run_fused(e, v, err);
 	else if (!rc)
@@ -373,7 +374,7 @@ int cot_experiment_run(struct cot_experiment *e, const struct cot_options *optio
 	int rc;
 
 	*e = (struct cot_experiment){.options = options, .cuda = cuda, .bench = bench, .now = now};
-	cot_experiment_note(e, "plain");
+	note(e, "plain");
 	e->partner = partner_of(options, bench);
 	e->quota = ((uint32_t)cuda->n_sms * options->quota_pct + 99) / 100;
 	rc = load(e, err);
@@ -402,10 +403,10 @@ int cot_experiment_run(struct cot_experiment *e, const struct cot_options *optio
 	if (!rc && (options->n_moments || options->n_evictions) && wants(e, COT_PASS_WORKERS)) {
 		struct cot_variant *v = &e->variants[COT_PASS_WORKERS];
 
-		cot_experiment_note(e, "an eviction");
+		note(e, "an eviction");
 		v->failed = cot_experiment_evict(e, &v->error) != 0;
 	}
-	cot_experiment_note(e, "a repeat");
+	note(e, "a repeat");
 	if (!rc && options->n_repeats)
 		rc = cot_experiment_measure(e, err);
 	return rc;

@@ -98,9 +98,6 @@ bool cot_variant_runs(const struct cot_variant *v);
 
 /* ---- parts, in files of their own ---- */
 
-/* For e->now. */
-void cot_experiment_note(struct cot_experiment *e, const char *what);
-
 /* Words that differ between a session's outputs and the plain ones. */
 int cot_experiment_compare(struct cot_experiment *e, struct cot_session *s, const uint64_t *plain,
 			   uint64_t *ret_n_different, struct cot_error *err);

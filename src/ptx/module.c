@@ -3,7 +3,7 @@
 
 #include "ptx/parse.h"
 
-struct cot_ptx_module *cot_ptx_module_create(void)
+static struct cot_ptx_module *create(void)
 {
 	struct cot_arena *arena = cot_arena_create(COT_PTX_MEMORY_MAX);
 	struct cot_ptx_module *module = arena ? cot_arena_alloc(arena, sizeof(*module)) : NULL;
@@ -176,7 +176,7 @@ int cot_ptx_parse(const char *text, size_t size, const char *name,
 	if (size > COT_PTX_SOURCE_MAX)
 		return cot_error_set(err, -E2BIG, "%s: larger than %u MiB", name,
 				     COT_PTX_SOURCE_MAX >> 20);
-	module = cot_ptx_module_create();
+	module = create();
 	if (!module)
 		return cot_error_set(err, -ENOMEM, "%s: out of memory", name);
 	r = cot_ptx_parser_init(&p, module, text, size, name, err ? err : &own);

@@ -10,8 +10,6 @@
 
 /* ---- parse.c, module.c ---- */
 
-struct cot_ptx_module *cot_ptx_module_create(void);
-
 /* Items up to the end of the text, put before `before` (NULL: at the end). */
 int cot_ptx_parse_items(struct cot_ptx_parser *p, struct cot_ptx_item *before,
 			struct cot_ptx_item **ret_first);
@@ -28,7 +26,6 @@ int cot_ptx_parse_var(struct cot_ptx_parser *p, enum cot_ptx_linkage linkage,
 int cot_ptx_parse_params(struct cot_ptx_parser *p, bool named, struct cot_ptx_var ***ret_params,
 			 uint32_t *ret_n);
 int cot_ptx_parse_reg(struct cot_ptx_parser *p); /* .reg ...; as statements */
-enum cot_ptx_type cot_ptx_type_of(const struct cot_ptx_token *t);
 enum cot_ptx_space cot_ptx_space_of(const struct cot_ptx_token *t);
 
 /* ---- parse_func.c ---- */

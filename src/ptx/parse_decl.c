@@ -4,7 +4,7 @@
 
 #include "ptx/parse.h"
 
-enum cot_ptx_type cot_ptx_type_of(const struct cot_ptx_token *t)
+static enum cot_ptx_type type_of(const struct cot_ptx_token *t)
 {
 	unsigned i;
 
@@ -129,8 +129,8 @@ static int parse_var_words(struct cot_ptx_parser *p, struct cot_ptx_var *var)
 			   var->vec == 1) {
 			var->vec = (uint8_t)(p->tok.text.at[1] - '0');
 			r = cot_ptx_next(p);
-		} else if (cot_ptx_type_of(&p->tok) && !var->type) {
-			var->type = (uint8_t)cot_ptx_type_of(&p->tok);
+		} else if (type_of(&p->tok) && !var->type) {
+			var->type = (uint8_t)type_of(&p->tok);
 			r = cot_ptx_next(p);
 		} else {
 			return cot_ptx_wrong(p, "the name of a variable");
@@ -512,7 +512,7 @@ int cot_ptx_parse_reg(struct cot_ptx_parser *p)
 
 	if (r)
 		return r;
-	type = cot_ptx_type_of(&p->tok);
+	type = type_of(&p->tok);
 	if (!type || cot_ptx_type_class(type) == COT_PTX_HANDLE_TYPE)
 		return cot_ptx_wrong(p, "the type of a register");
 	r = cot_ptx_next(p);

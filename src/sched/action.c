@@ -238,7 +238,8 @@ const struct cot_policy_actions cot_sched_actions = {
 
 /* ---- the core's wishes ---- */
 
-void cot_sched_action_want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run)
+/* The core's own wish, whatever the policy says. */
+static void want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run)
 {
 	if (e->wish[WISH_RUN].want != run)
 		want(s, e, WISH_RUN, run, true);
@@ -250,7 +251,7 @@ void cot_sched_action_thaw_all(struct cot_sched *s)
 
 	cot_for_each_entity (e, &s->policy)
 		if (!e->held)
-			cot_sched_action_want_run(s, entity_of(e), RUN_THAWED);
+			want_run(s, entity_of(e), RUN_THAWED);
 }
 
 int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold)
@@ -262,7 +263,7 @@ int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold)
 	if (e->pub.held == hold)
 		return 0;
 	e->pub.held = hold;
-	cot_sched_action_want_run(s, e, hold ? RUN_FROZEN : RUN_THAWED);
+	want_run(s, e, hold ? RUN_FROZEN : RUN_THAWED);
 	if (s->started && s->policy.ops->entity_changed)
 		s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_HELD);
 	return 0;
@@ -410,9 +411,9 @@ int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev)
 		e->pub.mode = ev->state.mode;
 	show_run(s, e);
 	if (e->pub.held)
-		cot_sched_action_want_run(s, e, RUN_FROZEN);
+		want_run(s, e, RUN_FROZEN);
 	else if (s->stopped)
-		cot_sched_action_want_run(s, e, RUN_THAWED);
+		want_run(s, e, RUN_THAWED);
 	if (s->started && s->policy.ops->entity_changed)
 		s->policy.ops->entity_changed(&s->policy, &e->pub, COT_CHANGED_RUN);
 	return 0;

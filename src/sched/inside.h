@@ -238,8 +238,6 @@ extern const struct cot_policy_actions cot_sched_actions;
 void cot_sched_action_entity_init(struct sched_entity *e);
 /* Forgets what is queued or in flight for an entity that goes down. */
 void cot_sched_action_entity_forget(struct cot_sched *s, struct sched_entity *e);
-/* The core's own wish, whatever the policy says. */
-void cot_sched_action_want_run(struct cot_sched *s, struct sched_entity *e, uint32_t run);
 /* Thaws all entities that are not held. */
 void cot_sched_action_thaw_all(struct cot_sched *s);
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status);

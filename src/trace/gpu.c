@@ -107,7 +107,7 @@ double cot_gpu_latency_factor(double queueing, double load, double load_max)
 	return 1.0 + queueing * load / (1.0 - load);
 }
 
-double cot_gpu_latency_factor_max(const struct cot_gpu *gpu)
+static double latency_factor_max(const struct cot_gpu *gpu)
 {
 	return cot_gpu_latency_factor(gpu->queueing, 1.0, gpu->load_max);
 }
@@ -161,7 +161,7 @@ double cot_gpu_work_us_max(const struct cot_gpu *gpu, const struct cot_kernel *k
 	double cycles;
 
 	cycles = per_warp *
-		 (w->cpi + w->mem_fraction * w->latency * cot_gpu_latency_factor_max(gpu) / w->mlp);
+		 (w->cpi + w->mem_fraction * w->latency * latency_factor_max(gpu) / w->mlp);
 	cycles += (double)w->insts * blocks / gpu->issue_width;
 	if (w->ipc_max > 0.0)
 		cycles += (double)w->insts * blocks / w->ipc_max;

@@ -44,7 +44,6 @@ uint64_t cot_gpu_work_ps(const struct cot_gpu *gpu, uint64_t insts);
 
 /* What queueing multiplies the latency of memory by at a load, and at most. */
 double cot_gpu_latency_factor(double queueing, double load, double load_max);
-double cot_gpu_latency_factor_max(const struct cot_gpu *gpu);
 
 /*
  * One PCIe transfer: latency + whole 4 KiB bursts (Tanasic et al., Table 2).

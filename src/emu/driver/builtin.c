@@ -39,8 +39,12 @@ static uint64_t n_blocks(const struct cot_emu_launch *l)
 	return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 }
 
-void cot_emu_cost_of_waves(const struct cot_emu_launch *l, uint64_t block_ns,
-			   struct cot_emu_work *ret_work)
+/*
+ * Time and demand of a grid whose blocks all last block_ns: the blocks that fit run at once, in
+ * waves. A share of the SMs below the whole makes more waves.
+ */
+static void cost_of_waves(const struct cot_emu_launch *l, uint64_t block_ns,
+			  struct cot_emu_work *ret_work)
 {
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 	uint64_t per_sm = THREADS_PER_SM / (threads ? threads : 1), blocks = n_blocks(l);
@@ -71,7 +75,7 @@ static void cost(const struct cot_emu_launch *l, struct cot_emu_work *ret_work)
 	uint64_t block_ns;
 
 	memcpy(&block_ns, l->args, sizeof(block_ns));
-	cot_emu_cost_of_waves(l, block_ns, ret_work);
+	cost_of_waves(l, block_ns, ret_work);
 }
 
 static void trap_cost(const struct cot_emu_launch *l, struct cot_emu_work *ret_work)

@@ -109,13 +109,6 @@ struct cot_emu_kernel_name {
 	struct cot_emu_kernel_name *next; /* in its library */
 };
 
-/*
- * Time and demand of a grid whose blocks all last block_ns: the blocks that fit run at once, in
- * waves. A share of the SMs below the whole makes more waves.
- */
-void cot_emu_cost_of_waves(const struct cot_emu_launch *launch, uint64_t block_ns,
-			   struct cot_emu_work *ret_work);
-
 /* ---- loaders.c ---- */
 
 /* What is wrong with the code goes to stderr too. */

@@ -62,8 +62,6 @@ CUresult cot_emu_params_task(const CUgraphNodeParams *params, const struct cot_e
 
 /* ---- graph_exec.c ---- */
 
-/* In an order that keeps the dependencies; CUDA_ERROR_INVALID_VALUE if there is a cycle. */
-CUresult cot_emu_graph_sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order);
 CUresult cot_emu_graph_exec_make(const struct CUgraph_st *graph, uint64_t flags,
 				 struct cot_emu_graph_exec **ret_exec);
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec);

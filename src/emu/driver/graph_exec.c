@@ -53,7 +53,7 @@ void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec)
 /* ---- the order ---- */
 
 /* Marks: how many of its needs are still to come. */
-CUresult cot_emu_graph_sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order)
+static CUresult sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order)
 {
 	const struct cot_emu_nodes *all = &graph->nodes;
 	size_t n = 0, before, i, k;
@@ -101,7 +101,7 @@ static CUresult fill_exec(const struct CUgraph_st *graph, struct cot_emu_graph_e
 	e->steps = calloc(n + 1, sizeof(*e->steps));
 	if (!order || !e->steps)
 		goto out;
-	result = cot_emu_graph_sort(graph, order);
+	result = sort(graph, order);
 	for (i = 0; !result && i < n; i++, e->n_steps++)
 		result = make_step(order[i], &e->steps[i]);
 out:

@@ -25,7 +25,7 @@ void cot_exec_ready(struct cot_exec_warp *w, struct cot_exec_group *g)
 	w->n_ready++;
 }
 
-struct cot_exec_group *cot_exec_new_group(struct cot_exec_warp *w)
+static struct cot_exec_group *new_group(struct cot_exec_warp *w)
 {
 	unsigned k = 0;
 
@@ -139,7 +139,7 @@ enum cot_exec_flow cot_exec_split(struct cot_exec_warp *w, uint32_t m, uint32_t 
 		arrive(w, &w->joins[g->join], rest);
 		return FLOW_JUMP;
 	}
-	other = cot_exec_new_group(w);
+	other = new_group(w);
 	*other = *g;
 	other->mask = rest;
 	other->pc = next_pc;
@@ -308,7 +308,7 @@ static void settle(struct cot_exec_warp *w, int32_t j)
 	}
 	if (j < 0 || w->joins[j].arrived != w->joins[j].expected)
 		return;
-	g = cot_exec_new_group(w);
+	g = new_group(w);
 	*g = (struct cot_exec_group){.mask = w->joins[j].expected, .frame = w->joins[j].frame};
 	if (w->joins[j].pc == NOWHERE) {
 		finish_call(w, g, j);
@@ -323,7 +323,7 @@ static void settle(struct cot_exec_warp *w, int32_t j)
 /* Lanes at a join go on without the others. */
 static void go_on(struct cot_exec_warp *w, int32_t j)
 {
-	struct cot_exec_group *g = cot_exec_new_group(w);
+	struct cot_exec_group *g = new_group(w);
 	struct cot_exec_join *join = &w->joins[j];
 	const struct cot_exec_frame *f = &w->frames[join->frame];
 

@@ -398,7 +398,6 @@ enum cot_exec_flow cot_exec_exit(struct cot_exec_warp *w, const struct cot_exec_
 enum cot_exec_flow cot_exec_enter(struct cot_exec_warp *w, const struct cot_exec_insn *in,
 				  uint32_t function, const struct cot_exec_call *call,
 				  uint32_t return_pc);
-struct cot_exec_group *cot_exec_new_group(struct cot_exec_warp *w);
 void cot_exec_use_group(struct cot_exec_warp *w, struct cot_exec_group *g);
 void cot_exec_use_frame(struct cot_exec_warp *w, int32_t frame);
 void cot_exec_ready(struct cot_exec_warp *w, struct cot_exec_group *g);

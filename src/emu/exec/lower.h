@@ -85,8 +85,6 @@ bool cot_exec_address(struct cot_exec_lower *l, struct cot_exec_insn *in,
 
 /* Emits a memory instruction: *in with the guard of the statement. */
 void cot_exec_emit_memory(struct cot_exec_lower *l, cot_exec_fn fn, const struct cot_exec_insn *in);
-/* What .acquire and the like ask for: flags of an instruction. */
-uint8_t cot_exec_order_flags(const struct cot_ptx_insn *x);
 /* Bytes of the parameters of the kernel that is worked on; 0 in other functions. */
 uint32_t cot_exec_args_size(const struct cot_exec_lower *l);
 
@@ -117,7 +115,6 @@ void cot_exec_fix_labels(struct cot_exec_lower *l);
 typedef bool (*cot_exec_lower_fn)(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 
 bool cot_exec_lower_arith(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
-bool cot_exec_lower_int(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 bool cot_exec_lower_carry(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 bool cot_exec_lower_bits(struct cot_exec_lower *l, const struct cot_ptx_insn *x);
 bool cot_exec_lower_float(struct cot_exec_lower *l, const struct cot_ptx_insn *x);

@@ -255,7 +255,7 @@ static cot_exec_fn pick(const struct cot_ptx_insn *x)
 	return NULL;
 }
 
-bool cot_exec_lower_int(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
+static bool lower_int(struct cot_exec_lower *l, const struct cot_ptx_insn *x)
 {
 	unsigned bits = cot_ptx_type_bits(x->types[0]);
 	unsigned wide = half_of(x) == WIDE ? bits * 2 : bits;
@@ -290,10 +290,10 @@ bool cot_exec_lower_arith(struct cot_exec_lower *l, const struct cot_ptx_insn *x
 	case COT_PTX_SIGNED_TYPE:
 		if (cot_ptx_has_mod(x, COT_PTX_MOD_CC))
 			return cot_exec_lower_carry(l, x);
-		return cot_exec_lower_int(l, x);
+		return lower_int(l, x);
 	case COT_PTX_PACKED_TYPE:
 		if (x->types[0] == COT_PTX_U16X2 || x->types[0] == COT_PTX_S16X2)
-			return cot_exec_lower_int(l, x);
+			return lower_int(l, x);
 		return cot_exec_lower_float(l, x);
 	default:
 		return cot_exec_lower_float(l, x);

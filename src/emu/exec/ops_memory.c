@@ -254,7 +254,8 @@ static unsigned value_index(uint8_t type)
 	}
 }
 
-uint8_t cot_exec_order_flags(const struct cot_ptx_insn *x)
+/* What .acquire and the like ask for: flags of an instruction. */
+static uint8_t order_flags(const struct cot_ptx_insn *x)
 {
 	switch (cot_ptx_mod_of(x, COT_PTX_CLASS_SEM)) {
 	case COT_PTX_MOD_ACQUIRE:
@@ -275,7 +276,7 @@ uint8_t cot_exec_order_flags(const struct cot_ptx_insn *x)
 static bool lower_address(struct cot_exec_lower *l, const struct cot_ptx_insn *x,
 			  struct cot_exec_insn *in, const struct cot_ptx_operand *o)
 {
-	in->flags |= cot_exec_order_flags(x);
+	in->flags |= order_flags(x);
 	return cot_exec_address(l, in, o, x->space);
 }
 

@@ -66,9 +66,6 @@ int cot_check_make(const struct cot_contention *file, const char *name, struct c
 		   struct cot_error *err);
 void cot_check_finish(struct cot_check *c);
 
-/* What the model says of a mix, in place of point->predicted. */
-void cot_check_predict(const struct cot_check *c, struct cot_check_point *point);
-
 /* Points apart by what they test. */
 enum cot_check_group {
 	COT_CHECK_TRAINED, /* trained with */
@@ -129,7 +126,5 @@ const struct cot_check_point *cot_check_alone(const struct cot_check *c, uint32_
 					      uint32_t sms);
 /* A warp that waits for one access at a time: its rate is the latency of memory. */
 bool cot_check_is_probe(const struct cot_check *c, uint32_t subject);
-/* Parameters from the points that train. */
-int cot_check_fit(struct cot_check *c, const char *name, struct cot_error *err);
 
 #endif

@@ -40,7 +40,8 @@ static double inst_bytes(const struct cot_contention_kernel *k)
 
 /* ---- prediction ---- */
 
-void cot_check_predict(const struct cot_check *c, struct cot_check_point *point)
+/* What the model says of a mix, in place of point->predicted. */
+static void predict(const struct cot_check *c, struct cot_check_point *point)
 {
 	struct cot_fluid_lane lanes[COT_CONTENTION_PARTS_MAX];
 	struct cot_fluid_group groups[COT_CONTENTION_PARTS_MAX];
@@ -78,7 +79,7 @@ static double ratio(const struct cot_check *c, const struct cot_check_point *poi
 {
 	struct cot_check_point p = *point;
 
-	cot_check_predict(c, &p);
+	predict(c, &p);
 	return p.predicted[0] / p.measured[0];
 }
 
@@ -251,7 +252,8 @@ static int fit_memory(struct cot_check *c, const char *name, struct cot_error *e
 	return 0;
 }
 
-int cot_check_fit(struct cot_check *c, const char *name, struct cot_error *err)
+/* Parameters from the points that train. */
+static int fit_parameters(struct cot_check *c, const char *name, struct cot_error *err)
 {
 	uint32_t warps, i;
 	int rc;
@@ -277,7 +279,7 @@ int cot_check_make(const struct cot_contention *file, const char *name, struct c
 	ret->file = file;
 	rc = cot_check_find(ret, name, err);
 	if (!rc)
-		rc = cot_check_fit(ret, name, err);
+		rc = fit_parameters(ret, name, err);
 	for (i = 0; i < ret->n_subjects; i++)
 		n += ret->subjects[i].fitted;
 	if (!rc && !n)
@@ -285,7 +287,7 @@ int cot_check_make(const struct cot_contention *file, const char *name, struct c
 				   "%s: no kernel ran alone on two numbers of SMs; expected some",
 				   name);
 	for (i = 0; i < ret->n_points && !rc; i++)
-		cot_check_predict(ret, &ret->points[i]);
+		predict(ret, &ret->points[i]);
 	return rc;
 }
 

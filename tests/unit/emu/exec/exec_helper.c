@@ -97,11 +97,6 @@ void exec_arg_ptr(struct exec_test *t, unsigned k, const void *p)
 	exec_arg(t, k, &address, sizeof(address));
 }
 
-void exec_arg_u32(struct exec_test *t, unsigned k, uint32_t value)
-{
-	exec_arg(t, k, &value, sizeof(value));
-}
-
 static struct cot_exec_run *start(struct exec_test *t, uint32_t n_blocks, uint32_t n_threads)
 {
 	struct cot_error err = {{0}};

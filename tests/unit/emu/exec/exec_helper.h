@@ -25,7 +25,6 @@ void *exec_alloc(struct exec_test *t, size_t bytes);
 /* Sets the k-th parameter. */
 void exec_arg(struct exec_test *t, unsigned k, const void *value, size_t size);
 void exec_arg_ptr(struct exec_test *t, unsigned k, const void *p);
-void exec_arg_u32(struct exec_test *t, unsigned k, uint32_t value);
 
 /* The fault's kind; grid and block in one dimension. */
 enum cot_exec_fault_kind exec_run(struct exec_test *t, uint32_t n_blocks, uint32_t n_threads,
