@@ -74,3 +74,51 @@ bool cot_target_is_valid(struct cot_target target)
 		return false;
 	}
 }
+
+/* "5", "0.25": up to 10 digits and 3 more, in 1/1000. NULL: there is no such number. */
+static const char *read_milli(const char *text, uint64_t *ret_milli)
+{
+	const char *begin = text;
+	uint64_t milli = 0;
+	unsigned scale = 1000;
+
+	for (; *text >= '0' && *text <= '9' && text - begin < 10; text++)
+		milli = 10 * milli + (uint64_t)(*text - '0') * 1000;
+	if (text == begin)
+		return NULL;
+	if (*text == '.' && text[1] >= '0' && text[1] <= '9')
+		for (text++; *text >= '0' && *text <= '9' && scale > 1; text++)
+			milli += (uint64_t)(*text - '0') * (scale /= 10);
+	*ret_milli = milli;
+	return text;
+}
+
+bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_target *ret_target)
+{
+	static const struct {
+		enum cot_target_kind kind;
+		const char *unit;
+		uint32_t per_milli, milli_per; /* amounts in 1/1000 of the unit, or the reverse */
+	} units[] = {
+		{COT_TARGET_P99, "us", 1, 1000}, {COT_TARGET_P99, "ms", 1, 1},
+		{COT_TARGET_P99, "s", 1000, 1},	 {COT_TARGET_SLOWDOWN, "x", 1, 1},
+		{COT_TARGET_RATE, "%", 1, 100},
+	};
+	struct cot_target target = {.kind = kind};
+	uint64_t milli, amount;
+	size_t i;
+
+	text = read_milli(text, &milli);
+	for (i = 0; text && i < COT_ARRAY_LEN(units); i++) {
+		if (units[i].kind != kind || strcmp(text, units[i].unit) != 0)
+			continue;
+		amount = milli * units[i].per_milli / units[i].milli_per;
+		target.amount = (uint32_t)amount;
+		if (milli * units[i].per_milli % units[i].milli_per || amount > UINT32_MAX ||
+		    !cot_target_is_valid(target))
+			return false;
+		*ret_target = target;
+		return true;
+	}
+	return false;
+}

@@ -31,6 +31,9 @@ static inline bool cot_share_is_valid(struct cot_share share)
 
 /* Within the bounds of its kind. */
 bool cot_target_is_valid(struct cot_target target);
+/* As users write them: a p99 as "5ms", "800us", "1.5s"; a slowdown as "1.5x"; a rate as "80%".
+ * False: the text is none of that kind. */
+bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_target *ret_target);
 
 /* In messages and files: 0 = none; 1..100 = percent; COT_SHARE_SMS | n = n SMs. */
 #define COT_SHARE_SMS 0x8000u

@@ -36,6 +36,19 @@ static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t 
 	return json_object_set_new(app, "response_us", times);
 }
 
+/* 0 or -1. Nothing for an app without a p99 target. */
+static int add_target(json_t *app, const struct cot_sim_summary *s, uint32_t i)
+{
+	const struct cot_target *t = &s->sc->apps[i].target;
+
+	if (t->kind != COT_TARGET_P99)
+		return 0;
+	if (json_object_set_new(app, "target_p99_us", json_integer(t->amount)))
+		return -1;
+	return json_object_set_new(app, "missed",
+				   json_integer((json_int_t)s->responses[i].n_missed));
+}
+
 static json_t *spread_us(double p50_ps, double p99_ps, uint64_t max_ps)
 {
 	return json_pack("{s:f, s:f, s:f}", "p50", p50_ps / (double)COT_PS_PER_US, "p99",
@@ -99,6 +112,7 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 					real_or_null(a->has_isolated, a->isolated_us)) ||
 		    json_object_set_new(app, "ntt", real_or_null(a->has_ntt, a->ntt)) ||
 		    (s->has_responses && add_responses(app, s, i)) ||
+		    (s->has_targets && add_target(app, s, i)) ||
 		    (s->parts && add_part(app, s, i)) || (s->has_works && add_works(app, s, i)) ||
 		    json_array_append(list, app)) {
 			json_decref(app);

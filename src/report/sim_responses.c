@@ -18,6 +18,7 @@ void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim
 		cot_sim_host_times(host, i, &t);
 		s->responses[i] = (struct cot_response_summary){
 			.n = t.n_responses,
+			.n_missed = t.n_missed,
 			.p50_us = t.response_p50_ps / (double)COT_PS_PER_US,
 			.p95_us = t.response_p95_ps / (double)COT_PS_PER_US,
 			.p99_us = t.response_p99_ps / (double)COT_PS_PER_US,
@@ -25,6 +26,7 @@ void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim
 		};
 		cot_sim_host_works(host, i, &s->works[i]);
 		s->has_works |= s->works[i].rewritten;
+		s->has_targets |= s->sc->apps[i].target.kind == COT_TARGET_P99;
 	}
 }
 
@@ -35,14 +37,30 @@ static void us_cell(struct cot_table *t, bool known, double us)
 	cot_table_text(t, known ? cot_format_us(&text, us) : "-");
 }
 
+/* How many missed it, as a percentage of all; a p99 is kept while that is at most 1 %. */
+static void target_cells(struct cot_table *t, const struct cot_target *target,
+			 const struct cot_response_summary *r)
+{
+	bool known = target->kind == COT_TARGET_P99;
+
+	us_cell(t, known, target->amount);
+	if (known && r->n)
+		cot_table_cell(t, "%.2f %%", 100.0 * (double)r->n_missed / (double)r->n);
+	else
+		cot_table_text(t, "-");
+}
+
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 {
 	static const struct cot_column columns[] = {
-		{"app", COT_ALIGN_LEFT},  {"class", COT_ALIGN_LEFT}, {"responses", COT_ALIGN_RIGHT},
-		{"p50", COT_ALIGN_RIGHT}, {"p95", COT_ALIGN_RIGHT},  {"p99", COT_ALIGN_RIGHT},
-		{"max", COT_ALIGN_RIGHT},
+		{"app", COT_ALIGN_LEFT},	{"class", COT_ALIGN_LEFT},
+		{"responses", COT_ALIGN_RIGHT}, {"p50", COT_ALIGN_RIGHT},
+		{"p95", COT_ALIGN_RIGHT},	{"p99", COT_ALIGN_RIGHT},
+		{"max", COT_ALIGN_RIGHT},	{"target", COT_ALIGN_RIGHT},
+		{"missed", COT_ALIGN_RIGHT},
 	};
-	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	unsigned n_columns = COT_ARRAY_LEN(columns) - (s->has_targets ? 0 : 2);
+	struct cot_table *t = cot_table_create(columns, n_columns);
 	struct cot_text text;
 	uint32_t i;
 
@@ -56,6 +74,8 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 		us_cell(t, r->n > 0, r->p95_us);
 		us_cell(t, r->n > 0, r->p99_us);
 		us_cell(t, r->n > 0, r->max_us);
+		if (s->has_targets)
+			target_cells(t, &s->sc->apps[i].target, r);
 	}
 	return t;
 }

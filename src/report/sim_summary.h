@@ -27,7 +27,7 @@ struct cot_app_summary {
 
 /* Of one app: from the moment when it enqueues work for the GPU until all of that is done. */
 struct cot_response_summary {
-	uint64_t n;
+	uint64_t n, n_missed;
 	double p50_us, p95_us, p99_us, max_us; /* 0 without responses */
 };
 
@@ -43,7 +43,8 @@ struct cot_sim_summary {
 	const struct cot_parts *parts;
 	bool has_responses; /* a software policy was at work */
 	struct cot_response_summary responses[COT_MAX_APPS];
-	bool has_works; /* with rewritten kernels */
+	bool has_targets; /* an app has a p99 target */
+	bool has_works;	  /* with rewritten kernels */
 	struct cot_sim_host_works works[COT_MAX_APPS];
 };
 

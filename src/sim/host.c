@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hist.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "sim/host_measure.h"
 #include "sim/host_work.h"
 
 #define PS_PER_NS 1000u
@@ -46,7 +46,6 @@ struct app_state {
 	bool joined, active;
 	uint64_t active_since_ps;
 	struct cot_part part;
-	struct cot_hist *runs, *responses;
 };
 
 struct cot_sim_host {
@@ -64,6 +63,7 @@ struct cot_sim_host {
 	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
 	uint32_t n_on_way;
 	struct host_works works;
+	struct host_measures measures;
 };
 
 /* ---- contexts ---- */
@@ -191,6 +191,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 				.quota = a->quota,
 				.reserve = a->reserve,
 				.sms = a->sms,
+				.target = a->target,
 			},
 	};
 
@@ -215,7 +216,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
 }
 
-static void send_work(void *arg, struct cot_event ev)
+static void send_for(void *arg, struct cot_event ev)
 {
 	send(arg, ev);
 }
@@ -237,7 +238,8 @@ static void look_at_apps(struct cot_sim_host *h)
 		if (active)
 			a->active_since_ps = now_ps;
 		else
-			cot_hist_add(a->responses, now_ps - a->active_since_ps);
+			cot_sim_host_measure_response(&h->measures, i, now_ps,
+						      now_ps - a->active_since_ps);
 		send(h, (struct cot_event){
 				.type = COT_EV_ACTIVITY,
 				.id = i + 1,
@@ -358,10 +360,11 @@ static bool answer(struct cot_sim_host *h)
 
 static void set_alarm(struct cot_sim_host *h)
 {
-	uint64_t wake_ns = cot_sched_wake_ns(h->sched), t_ps = UINT64_MAX, now_ps;
+	uint64_t t_ps = cot_sim_host_measure_due_ps(&h->measures);
+	uint64_t wake_ns = cot_sched_wake_ns(h->sched), now_ps;
 	uint32_t i;
 
-	if (wake_ns < UINT64_MAX / PS_PER_NS)
+	if (wake_ns < t_ps / PS_PER_NS)
 		t_ps = wake_ns * PS_PER_NS;
 	now_ps = cot_sim_now_ps(h->sim);
 	for (i = 0; i < h->n_on_way; i++)
@@ -377,6 +380,9 @@ static void run_core(struct cot_sim_host *h)
 	do {
 		look_at_apps(h);
 	} while (answer(h));
+	cot_sim_host_measure_send(&h->measures, cot_sim_now_ps(h->sim));
+	while (answer(h))
+		look_at_apps(h);
 	if (cot_sched_wake_ns(h->sched) <= now_ns(h)) {
 		send(h, (struct cot_event){.type = COT_EV_TICK});
 		while (answer(h))
@@ -422,14 +428,16 @@ static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 {
 	struct cot_sim_host *h = arg;
 
-	h->obs->kernel_done(h->obs_arg, begin_ps, end_ps, app, kernel);
+	cot_sim_host_measure_launch(&h->measures, app, end_ps);
+	if (h->obs && h->obs->kernel_done)
+		h->obs->kernel_done(h->obs_arg, begin_ps, end_ps, app, kernel);
 }
 
 static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run)
 {
 	struct cot_sim_host *h = arg;
 
-	cot_hist_add(h->apps[app].runs, end_ps - begin_ps);
+	cot_sim_host_measure_run(&h->measures, app, end_ps - begin_ps);
 	if (h->obs && h->obs->run_done)
 		h->obs->run_done(h->obs_arg, begin_ps, end_ps, app, run);
 }
@@ -446,11 +454,11 @@ static void observe(struct cot_sim_host *h, const struct cot_sim_observer *obs, 
 	h->obs = obs;
 	h->obs_arg = obs_arg;
 	h->own.run_done = run_done;
+	h->own.kernel_done = h->policy->measures || (obs && obs->kernel_done) ? kernel_done : NULL;
 	if (!obs)
 		return;
 	h->own.sm_changed = obs->sm_changed ? sm_changed : NULL;
 	h->own.app_changed = obs->app_changed ? app_changed : NULL;
-	h->own.kernel_done = obs->kernel_done ? kernel_done : NULL;
 	h->own.instant_done = obs->instant_done ? instant_done : NULL;
 }
 
@@ -482,13 +490,10 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	*h->sc = *sc;
 	assign_contexts(h);
-	if (cot_sim_host_work_init(&h->works, h->sc))
+	if (cot_sim_host_work_init(&h->works, h->sc) ||
+	    cot_sim_host_measure_init(&h->measures, h->sc, h->policy, send_for, h))
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	for (i = 0; i < sc->n_apps; i++) {
-		h->apps[i].runs = cot_hist_create();
-		h->apps[i].responses = cot_hist_create();
-		if (!h->apps[i].runs || !h->apps[i].responses)
-			return cot_error_set(err, -ENOMEM, "out of memory");
 		h->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	}
 	r = cot_sched_create(h->policy, h->options.config, h->options.limits, 0, &h->sched, err);
@@ -498,7 +503,7 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
 	r = cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
 	if (!r)
-		cot_sim_host_work_start(&h->works, h->sim, send_work, h);
+		cot_sim_host_work_start(&h->works, h->sim, send_for, h);
 	return r;
 }
 
@@ -531,16 +536,11 @@ int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host
 
 void cot_sim_host_destroy(struct cot_sim_host *h)
 {
-	uint32_t i;
-
 	if (!h)
 		return;
 	cot_sim_destroy(h->sim);
 	cot_sched_destroy(h->sched);
-	for (i = 0; i < COT_MAX_APPS; i++) {
-		cot_hist_destroy(h->apps[i].runs);
-		cot_hist_destroy(h->apps[i].responses);
-	}
+	cot_sim_host_measure_finish(&h->measures);
 	cot_sim_host_work_finish(&h->works);
 	free(h->sc);
 	free(h);
@@ -559,18 +559,7 @@ const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h)
 void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,
 			struct cot_sim_host_times *ret_times)
 {
-	const struct app_state *a = &h->apps[app];
-
-	*ret_times = (struct cot_sim_host_times){
-		.n_runs = cot_hist_count(a->runs),
-		.n_responses = cot_hist_count(a->responses),
-		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
-		.run_p99_ps = cot_hist_quantile(a->runs, 0.99),
-		.response_p50_ps = cot_hist_quantile(a->responses, 0.50),
-		.response_p95_ps = cot_hist_quantile(a->responses, 0.95),
-		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
-		.response_max_ps = cot_hist_max(a->responses),
-	};
+	cot_sim_host_measure_times(&h->measures, app, ret_times);
 }
 
 void cot_sim_host_works(const struct cot_sim_host *h, uint32_t app,

@@ -63,6 +63,7 @@ const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
  */
 struct cot_sim_host_times {
 	uint64_t n_runs, n_responses;
+	uint64_t n_missed; /* responses that took longer than the app's p99 target; 0 without one */
 	double run_p50_ps, run_p99_ps;
 	double response_p50_ps, response_p95_ps, response_p99_ps;
 	uint64_t response_max_ps;

@@ -141,7 +141,8 @@ struct cot_app {
 	 * or one of these. */
 	struct cot_share quota, reserve;
 	bool rewrite;
-	struct cot_share sms; /* of the GPU, for all its kernels; for the policy */
+	struct cot_share sms;	  /* of the GPU, for all its kernels; for the policy */
+	struct cot_target target; /* for the policy */
 	struct cot_program program;
 };
 

@@ -390,6 +390,14 @@ static int check_qos(struct reader *r, const struct cot_app *app, uint32_t node)
 	return 0;
 }
 
+static int needs_policy(struct reader *r, uint32_t node, const char *key)
+{
+	if (r->sc->policy[0])
+		return 0;
+	return cot_yaml_fail(r->doc, node, r->err,
+			     "%s is for a software policy; expected a policy such as smguard", key);
+}
+
 static int read_share(struct reader *r, uint32_t app, const char *key, struct cot_share *share)
 {
 	uint32_t node = get(r, app, key);
@@ -398,11 +406,8 @@ static int read_share(struct reader *r, uint32_t app, const char *key, struct co
 
 	if (!text)
 		return 0;
-	if (!r->sc->policy[0])
-		return cot_yaml_fail(r->doc, node, r->err,
-				     "%s is for a software policy; expected a policy such as "
-				     "smguard",
-				     key);
+	if (needs_policy(r, node, key))
+		return -EINVAL;
 	if (!cot_share_read(text, share))
 		return cot_yaml_fail(r->doc, node, r->err,
 				     "%s is '%s'; expected a part of the GPU such as 50%% or 66sm",
@@ -430,6 +435,39 @@ static int read_shares(struct reader *r, struct cot_app *app, uint32_t node)
 		"rewrite is for a software policy; expected a policy such as smguard");
 }
 
+/* The keys are called as the kinds. */
+static int read_target(struct reader *r, struct cot_app *app, uint32_t app_node)
+{
+	static const char *const examples[] = {"", "a time such as 5ms", "a multiple such as 1.5x",
+					       "a share such as 80%"};
+	enum cot_target_kind kind;
+	char quote[COT_QUOTE_MAX];
+
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++) {
+		const char *key = cot_target_words[kind];
+		uint32_t node = get(r, app_node, key);
+		const char *text = cot_yaml_text(r->doc, node);
+
+		if (!text)
+			continue;
+		if (needs_policy(r, node, key))
+			return -EINVAL;
+		if (app->target.kind)
+			return cot_yaml_fail(r->doc, node, r->err,
+					     "an app has one target; expected %s or %s, not both",
+					     cot_target_words[app->target.kind], key);
+		if (kind != COT_TARGET_RATE && app->cls != COT_CLASS_LATENCY)
+			return cot_yaml_fail(r->doc, node, r->err,
+					     "%s is for apps of class latency; a batch app may "
+					     "have a rate",
+					     key);
+		if (!cot_target_read(kind, text, &app->target))
+			return cot_yaml_fail(r->doc, node, r->err, "%s is '%s'; expected %s", key,
+					     cot_text_quote(text, quote), examples[kind]);
+	}
+	return 0;
+}
+
 static int read_app(struct reader *r, uint32_t i, uint32_t node)
 {
 	struct cot_app *app = &r->sc->apps[i];
@@ -439,6 +477,7 @@ static int read_app(struct reader *r, uint32_t i, uint32_t node)
 		app->tokens = COT_TOKENS_EQUAL;
 	app->context = read_context(r, i, node);
 	rc = rc ? rc : read_shares(r, app, node);
+	rc = rc ? rc : read_target(r, app, node);
 	rc = rc ? rc : read_program(r, i, node);
 	return rc ? rc : check_qos(r, app, get(r, node, "qos"));
 }

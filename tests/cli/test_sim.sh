@@ -68,6 +68,18 @@ says "$work/d/t.json" '"name":"product: part"'
 says "$work/d/t.json" '"name":"SMs 0 to 63","cat":"part","ts":20,"dur":19980,"args":{"first":0,"sms":64}'
 grep -q '"requests: part"' "$work/d/t.json" && fail "a track for what is never placed"
 
+# With a target: how many missed it; only then, and only of the app that has it.
+sed -e 's/^    class: latency/&\n    p99: 1us/' "$work/policy.yaml" >"$work/target.yaml"
+expect 0 sim "$work/target.yaml"
+says "$work/out" "1.00 us  100.00 %"
+expect 0 sim "$work/target.yaml" --json -
+says "$work/out" '"target_p99_us": 1,'
+[ "$(grep -c '"missed": ' "$work/out")" = 1 ] || fail "who missed a target?"
+expect 0 sim "$work/policy.yaml" --json -
+if grep -q missed "$work/out"; then
+	fail "a target out of nothing"
+fi
+
 # Permissions are the user's, or those of the file that is replaced.
 umask 027
 rm "$work/d/"*

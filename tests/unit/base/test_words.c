@@ -124,12 +124,71 @@ static void test_targets(void **state)
 	assert_string_equal(cot_target_words[COT_TARGET_RATE], "rate");
 }
 
+static void test_targets_as_users_write_them(void **state)
+{
+	static const struct {
+		const char *text;
+		enum cot_target_kind kind;
+		uint32_t amount; /* 0: refused */
+	} cases[] = {
+		{"5ms", COT_TARGET_P99, 5000},
+		{"800us", COT_TARGET_P99, 800},
+		{"1us", COT_TARGET_P99, 1},
+		{"0.25ms", COT_TARGET_P99, 250},
+		{"1.5s", COT_TARGET_P99, 1500000},
+		{"0.001ms", COT_TARGET_P99, 1},
+		{"12.345ms", COT_TARGET_P99, 12345},
+		{"3600s", COT_TARGET_P99, 3600000000u},
+		{"3600.001s", COT_TARGET_P99, 0},
+		{"9999999999s", COT_TARGET_P99, 0},
+		{"0ms", COT_TARGET_P99, 0},
+		{"0.5us", COT_TARGET_P99, 0},
+		{"5", COT_TARGET_P99, 0},
+		{"", COT_TARGET_P99, 0},
+		{"ms", COT_TARGET_P99, 0},
+		{".5ms", COT_TARGET_P99, 0},
+		{"5.ms", COT_TARGET_P99, 0},
+		{"5 ms", COT_TARGET_P99, 0},
+		{"-5ms", COT_TARGET_P99, 0},
+		{"5ms ", COT_TARGET_P99, 0},
+		{"1.2345ms", COT_TARGET_P99, 0},
+		{"12345678901us", COT_TARGET_P99, 0},
+		{"4294967300us", COT_TARGET_P99, 0},
+		{"1.5x", COT_TARGET_P99, 0},
+		{"1.5x", COT_TARGET_SLOWDOWN, 1500},
+		{"1x", COT_TARGET_SLOWDOWN, 1000},
+		{"0.9x", COT_TARGET_SLOWDOWN, 0},
+		{"1000x", COT_TARGET_SLOWDOWN, 1000000},
+		{"1001x", COT_TARGET_SLOWDOWN, 0},
+		{"2", COT_TARGET_SLOWDOWN, 0},
+		{"80%", COT_TARGET_RATE, 800},
+		{"0.1%", COT_TARGET_RATE, 1},
+		{"99.9%", COT_TARGET_RATE, 999},
+		{"100%", COT_TARGET_RATE, 1000},
+		{"100.1%", COT_TARGET_RATE, 0},
+		{"50.05%", COT_TARGET_RATE, 0},
+		{"0%", COT_TARGET_RATE, 0},
+		{"5ms", COT_TARGET_RATE, 0},
+		{"0", COT_TARGET_NONE, 0},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		struct cot_target t = {.amount = 7};
+		bool taken = cot_target_read(cases[i].kind, cases[i].text, &t);
+
+		if (taken != (cases[i].amount != 0) || t.amount != (taken ? cases[i].amount : 7))
+			fail_msg("'%s' as %s", cases[i].text, cot_target_words[cases[i].kind]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes), cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_shares),	cmocka_unit_test(test_what_is_no_share),
-		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_targets), cmocka_unit_test(test_targets_as_users_write_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,29 @@ static void test_shares(void **state)
 	cot_scenario_destroy(sc);
 }
 
+static void test_targets(void **state)
+{
+	struct cot_scenario *sc =
+		parse("schema: cotenant.scenario/1\n"
+		      "scheduler: timeslice\n"
+		      "policy: smguard\n"
+		      "apps:\n"
+		      "  - {name: a, class: latency, p99: 2.5ms, program: [{cpu_us: 1}]}\n"
+		      "  - {name: b, class: latency, slowdown: 1.3x, program: [{cpu_us: 1}]}\n"
+		      "  - {name: c, rate: 80%, program: [{cpu_us: 1}]}\n"
+		      "  - {name: d, program: [{cpu_us: 1}]}\n");
+
+	(void)state;
+	assert_int_equal(sc->apps[0].target.kind, COT_TARGET_P99);
+	assert_int_equal(sc->apps[0].target.amount, 2500);
+	assert_int_equal(sc->apps[1].target.kind, COT_TARGET_SLOWDOWN);
+	assert_int_equal(sc->apps[1].target.amount, 1300);
+	assert_int_equal(sc->apps[2].target.kind, COT_TARGET_RATE);
+	assert_int_equal(sc->apps[2].target.amount, 800);
+	assert_int_equal(sc->apps[3].target.kind, COT_TARGET_NONE);
+	cot_scenario_destroy(sc);
+}
+
 static void test_options_win_over_the_file(void **state)
 {
 	const uint64_t seed = 42;
@@ -273,7 +296,7 @@ static void test_options_win_over_the_file(void **state)
 
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
-	"quota, reserve, sms, rewrite, qos, program, trace"
+	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                            \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \
@@ -304,6 +327,18 @@ static const struct {
 	 "s.yaml:4:27: reserve is '1025sm'; expected a part of the GPU such as 50% or 66sm"},
 	{HEAD SMGUARD SHARED("reserve: 30%"),
 	 "s.yaml:4:27: a reserve is for apps of class latency; a batch app may have a quota"},
+	{HEAD SMGUARD SHARED("class: latency, p99: 5"),
+	 "s.yaml:4:39: p99 is '5'; expected a time such as 5ms"},
+	{HEAD SMGUARD SHARED("class: latency, slowdown: 50%"),
+	 "s.yaml:4:44: slowdown is '50%'; expected a multiple such as 1.5x"},
+	{HEAD SMGUARD SHARED("rate: 1.5x"),
+	 "s.yaml:4:24: rate is '1.5x'; expected a share such as 80%"},
+	{HEAD SMGUARD SHARED("p99: 5ms"),
+	 "s.yaml:4:23: p99 is for apps of class latency; a batch app may have a rate"},
+	{HEAD SMGUARD SHARED("class: latency, rate: 80%, p99: 5ms"),
+	 "s.yaml:4:40: an app has one target; expected p99 or rate, not both"},
+	{HEAD SHARED("rate: 80%"), "s.yaml:2:24: rate is for a software policy; expected a "
+				   "policy such as smguard"},
 	{HEAD SHARED("quota: 50%"), "s.yaml:2:25: quota is for a software policy; expected a "
 				    "policy such as smguard"},
 	{HEAD SHARED("rewrite: true"), "s.yaml:2:27: rewrite is for a software policy; expected a "
@@ -672,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_every_key_of_the_head),
 		cmocka_unit_test(test_every_key_of_an_app),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_options_win_over_the_file),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_too_many_apps),

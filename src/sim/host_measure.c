@@ -1,0 +1,150 @@
+#include "sim/host_measure.h"
+
+#include <errno.h>
+
+#include "base/units.h"
+
+#define PS_PER_NS 1000u
+
+static uint64_t target_ps(const struct cot_app *app)
+{
+	return app->target.kind == COT_TARGET_P99 ? app->target.amount * COT_PS_PER_US : UINT64_MAX;
+}
+
+/* ---- life ---- */
+
+static int init_app(struct host_measures *m, uint32_t i)
+{
+	struct host_measure *a = &m->apps[i];
+	const struct cot_app *app = &m->sc->apps[i];
+
+	a->runs = cot_hist_create();
+	a->responses = cot_hist_create();
+	if (!a->runs || !a->responses)
+		return -ENOMEM;
+	cot_meter_init(&a->launches);
+	if (!m->wanted || app->cls != COT_CLASS_LATENCY)
+		return 0;
+	a->requests = cot_requests_create();
+	if (!a->requests)
+		return -ENOMEM;
+	if (app->target.kind == COT_TARGET_P99)
+		cot_requests_set_target(a->requests, app->target.amount * COT_NS_PER_US);
+	return 0;
+}
+
+int cot_sim_host_measure_init(struct host_measures *m, const struct cot_scenario *sc,
+			      const struct cot_policy_ops *policy,
+			      void (*send)(void *arg, struct cot_event ev), void *arg)
+{
+	uint32_t i;
+
+	*m = (struct host_measures){
+		.sc = sc, .wanted = policy->measures != NULL, .send = send, .arg = arg};
+	for (i = 0; i < sc->n_apps; i++)
+		if (init_app(m, i))
+			return -ENOMEM;
+	return 0;
+}
+
+void cot_sim_host_measure_finish(struct host_measures *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < COT_MAX_APPS; i++) {
+		cot_hist_destroy(m->apps[i].runs);
+		cot_hist_destroy(m->apps[i].responses);
+		cot_requests_destroy(m->apps[i].requests);
+	}
+}
+
+/* ---- in ---- */
+
+void cot_sim_host_measure_run(struct host_measures *m, uint32_t app, uint64_t run_ps)
+{
+	cot_hist_add(m->apps[app].runs, run_ps);
+}
+
+void cot_sim_host_measure_response(struct host_measures *m, uint32_t app, uint64_t now_ps,
+				   uint64_t response_ps)
+{
+	struct host_measure *a = &m->apps[app];
+
+	cot_hist_add(a->responses, response_ps);
+	a->n_missed += response_ps > target_ps(&m->sc->apps[app]);
+	if (a->requests)
+		cot_requests_add(a->requests, now_ps / PS_PER_NS, response_ps / PS_PER_NS,
+				 response_ps / PS_PER_NS);
+}
+
+void cot_sim_host_measure_launch(struct host_measures *m, uint32_t app, uint64_t now_ps)
+{
+	cot_meter_add(&m->apps[app].launches, now_ps / PS_PER_NS, 1);
+}
+
+/* ---- out ---- */
+
+static void send_windows(struct host_measures *m, uint32_t app, uint64_t now_ns)
+{
+	struct cot_requests_window w;
+
+	while (m->apps[app].requests && cot_requests_take(m->apps[app].requests, now_ns, &w))
+		m->send(m->arg, (struct cot_event){.type = COT_EV_WINDOW,
+						   .id = app + 1,
+						   .window = {.horizon = w.horizon,
+							      .source = COT_REQUESTS_MARKED,
+							      .response = w.response,
+							      .service = w.service}});
+}
+
+static void send_launches(struct host_measures *m, uint32_t app, uint64_t now_ns)
+{
+	struct cot_launches l = {0};
+
+	if (cot_meter_take(&m->apps[app].launches, now_ns, &l.n, &l.span_ns))
+		m->send(m->arg,
+			(struct cot_event){.type = COT_EV_PROGRESS, .id = app + 1, .launches = l});
+}
+
+void cot_sim_host_measure_send(struct host_measures *m, uint64_t now_ps)
+{
+	uint32_t i;
+
+	for (i = 0; m->wanted && i < m->sc->n_apps; i++) {
+		send_windows(m, i, now_ps / PS_PER_NS);
+		send_launches(m, i, now_ps / PS_PER_NS);
+	}
+}
+
+uint64_t cot_sim_host_measure_due_ps(const struct host_measures *m)
+{
+	uint64_t due_ns = COT_NEVER;
+	uint32_t i;
+
+	for (i = 0; m->wanted && i < m->sc->n_apps; i++) {
+		const struct host_measure *a = &m->apps[i];
+		uint64_t windows_ns = a->requests ? cot_requests_due_ns(a->requests) : COT_NEVER;
+
+		due_ns = windows_ns < due_ns ? windows_ns : due_ns;
+		due_ns = a->launches.due_ns < due_ns ? a->launches.due_ns : due_ns;
+	}
+	return due_ns < UINT64_MAX / PS_PER_NS ? due_ns * PS_PER_NS : UINT64_MAX;
+}
+
+void cot_sim_host_measure_times(const struct host_measures *m, uint32_t app,
+				struct cot_sim_host_times *ret_times)
+{
+	const struct host_measure *a = &m->apps[app];
+
+	*ret_times = (struct cot_sim_host_times){
+		.n_runs = cot_hist_count(a->runs),
+		.n_responses = cot_hist_count(a->responses),
+		.n_missed = a->n_missed,
+		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
+		.run_p99_ps = cot_hist_quantile(a->runs, 0.99),
+		.response_p50_ps = cot_hist_quantile(a->responses, 0.50),
+		.response_p95_ps = cot_hist_quantile(a->responses, 0.95),
+		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
+		.response_max_ps = cot_hist_max(a->responses),
+	};
+}
