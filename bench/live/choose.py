@@ -15,7 +15,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"(<!-- choose ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 WAYS = (("timeslice", "time slicing"), ("mps", "MPS"), ("mps70", "MPS, batch 70 %"),
-        ("rotate", "`rotate`"), ("pools", "`pools`"), ("parts64", "`parts`, batch on 64 SMs"))
+        ("rotate", "`rotate`"), ("pools", "`pools`"), ("parts", "`parts`"))
+# Which of the parts that were measured stand for `parts`, the first that there is, and on which SMs that is.
+PARTS = {"parts24-40-68": "batch on 24 SMs, the others on 40 and 68", "parts64": "batch on 64 SMs",
+         "parts64-rest": "batch on 64 SMs, the others on the rest", "parts": "by the policy itself"}
 # What a user has, the mix that stands for it, and what is best then.
 ROWS = (("requests now and then, one batch program", "b1", "`pools`"),
         ("the same with several batch programs or trainings", "b3", "`pools`"),
@@ -44,16 +47,22 @@ def cell(row):
     ratios = [x["ratio"]["median"] for x in row["latency"] if x.get("ratio")]
     if not ratios or not row["sum"]:
         return ""
-    return f"{max(ratios):.{2 if max(ratios) < 10 else 0}f}x, {row['sum']['median']:.2f}"
+    where = f" ({PARTS[row['way']]})" if row["way"] in PARTS else ""
+    return f"{max(ratios):.{2 if max(ratios) < 10 else 0}f}x, {row['sum']['median']:.2f}{where}"
+
+
+def find(rows, mix, way):
+    ways = PARTS if way == "parts" else (way,)
+    return next((rows[mix, w] for w in ways if (mix, w) in rows), None)
 
 
 def table(names):
     rows = read_rows(names)
-    ways = [(way, title) for way, title in WAYS if any((mix, way) in rows for _, mix, _ in ROWS)]
+    ways = [(way, title) for way, title in WAYS if any(find(rows, mix, way) for _, mix, _ in ROWS)]
     lines = ["| " + " | ".join(["you have", "measured with", *(t for _, t in ways), "then"]) + " |",
              "|---" * (3 + len(ways)) + "|"]
     for have, mix, then in ROWS:
-        measured = [rows.get((mix, way)) for way, _ in ways]
+        measured = [find(rows, mix, way) for way, _ in ways]
         title = next((r["title"] for r in measured if r), None)
         if title:
             lines.append("| " + " | ".join([have, title, *map(cell, measured), then]) + " |")

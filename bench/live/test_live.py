@@ -187,6 +187,11 @@ class Pictures(unittest.TestCase):
         self.assertTrue(all(0 <= b[0] and b[2] <= 300 and 0 <= b[1] and b[3] <= 200
                             for b in boxes[3:]))
 
+    def test_the_curve_goes_from_small_parts_to_large_ones(self):
+        self.assertEqual([cells.DEALS[way].batch_sms for way in curves.CURVE],
+                         sorted(d.batch_sms for d in cells.DEALS.values()
+                                if d.batch_sms and not d.rest and not d.latency))
+
     def test_a_dark_page_has_its_colours(self):
         picture = svg.draw([], "title")
         self.assertIn('fill="#222" class="ink"', picture)

@@ -23,10 +23,14 @@ MIXES = (("b1-high", "ResNet-50 graph, high load; GEMM", "parts", (), True),
          ("b1", "ResNet-50 graph, low load; GEMM", "parts", (("cpu_us: 200", "cpu_us: 8000"),), True),
          ("c3", "ResNet-50 and BERT graphs; GEMM", "parts-two", (), True),
          ("g2", "GPT decoder, kernel by kernel; memory copies", "parts-decoder", (), False))
-# The policy, the batch program's SMs, the latency programs': of all of them together.
-WAYS = {"timeslice": ("timeslice", 0, 0), "pools": ("pools", 0, 0), "parts32": ("parts", 32, 0),
-        "parts64": ("parts", 64, 0), "parts96": ("parts", 96, 0), "parts64-rest": ("parts", 64, 64)}
-TITLES = {"timeslice": "time slicing", "pools": "pools", "parts32": "parts, batch on 32",
+# The policy, the batch program's SMs, and the latency programs': of all of them together, or of each.
+WAYS = {"timeslice": ("timeslice", 0, 0), "pools": ("pools", 0, 0), "parts24": ("parts", 24, 0),
+        "parts32": ("parts", 32, 0), "parts64": ("parts", 64, 0), "parts96": ("parts", 96, 0),
+        "parts112": ("parts", 112, 0), "parts64-rest": ("parts", 64, 64),
+        "parts24-40-68": ("parts", 24, (40, 68))}
+TITLES = {"timeslice": "time slicing", "pools": "pools", "parts24": "parts, batch on 24",
+          "parts32": "parts, batch on 32", "parts112": "parts, batch on 112",
+          "parts24-40-68": "parts, batch on 24, latency on 40 and 68",
           "parts64": "parts, batch on 64", "parts96": "parts, batch on 96",
           "parts64-rest": "parts, batch on 64, latency on others"}
 
@@ -52,8 +56,10 @@ def arrange(text, way):
     policy, batch_sms, latency_sms = WAYS[way]
     names, latency = app_names(text)
     text = re.sub(r"policy: \w+", f"policy: {policy}", re.sub(r" +sms: .*\n", "", text))
+    each = latency_sms if isinstance(latency_sms, tuple) else \
+        [latency_sms // len(latency)] * len(latency)
     for name in names:
-        sms = latency_sms // len(latency) if name in latency else batch_sms
+        sms = each[latency.index(name)] if name in latency else batch_sms
         if sms:
             text = with_line(text, name, f"sms: {sms}sm")
     return text

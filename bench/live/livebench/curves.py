@@ -9,7 +9,9 @@ PANEL, HEIGHT, IN_ROW = 440, 300, 2
 LEFT, RIGHT, TOP, BOTTOM = 52, 34, 30, 46  # around the axes of a panel
 RATIO_MAX = 10.0
 RATIOS = (1, 1.25, 1.5, 2, 3, 5, 10)
-CURVE = [label for label, deal in DEALS.items() if deal.batch_sms and not deal.rest]
+CURVE = sorted((label for label, deal in DEALS.items()
+                if deal.batch_sms and not deal.rest and not deal.latency),
+               key=lambda label: DEALS[label].batch_sms)
 LETTER, LINE = 5.4, 10  # of the names: the width of a letter, and the height
 
 
@@ -118,7 +120,7 @@ def draw(rows, title):
     page.text(14, 24, title, 15, weight="bold")
     page.text(14, 42, "Up: p99 of the worst latency program, times alone (log). Right: the batch "
               "programs' rates, each of its rate alone, summed. Better: down and right.", 11)
-    page.text(14, 58, "The line: batch programs on 32, 64, 96 and 112 SMs, the latency programs on "
+    page.text(14, 58, "The line: batch programs on a part of that many SMs, the latency programs on "
               "all. What is above 10x has its value beside it.", 11)
     for i, (name, (points, mix)) in enumerate(mixes.items()):
         largest = max(value for value, _ in points.values())
