@@ -117,6 +117,14 @@ void cot_answer_defer(struct conn *c, uint32_t seq, const char *fmt, ...)
 	va_end(args);
 }
 
+void cot_answer_error(struct conn *c, uint32_t seq, int rc, const struct cot_error *err)
+{
+	if (rc == -EAGAIN)
+		cot_answer_defer(c, seq, "%s", err->text);
+	else
+		cot_answer_refuse(c, seq, "%s", err->text);
+}
+
 void cot_answer_flush(struct conn *c)
 {
 	static _Alignas(8) char packet[COT_PROTO_PACKET_MAX];

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/error.h"
 
 struct conn;
 
@@ -34,6 +35,8 @@ int cot_answer_send(struct conn *c, const void *packet, size_t size, int fd);
 /* For good; and for a reason that passes: -EAGAIN, -ENOSPC. */
 void cot_answer_refuse(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
 void cot_answer_defer(struct conn *c, uint32_t seq, const char *fmt, ...) COT_PRINTF(3, 4);
+/* Defers for -EAGAIN, refuses for all else. */
+void cot_answer_error(struct conn *c, uint32_t seq, int rc, const struct cot_error *err);
 /* Answers with a RESULT in as many packets as it takes. Takes `text` (malloc) over. */
 void cot_answer_result(struct conn *c, uint32_t seq, int status, char *text);
 void cot_answer_resultf(struct conn *c, uint32_t seq, int status, const char *fmt, ...)

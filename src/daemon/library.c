@@ -261,12 +261,10 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 		return false;
 	}
 	rc = m->role == COT_ROLE_POOL ? find_pool(c, m, &err) : cot_library_tenant(c, m, &err);
-	if (rc == -EAGAIN)
-		cot_answer_defer(c, m->h.seq, "%s", err.text);
-	else if (rc < 0)
-		cot_answer_refuse(c, m->h.seq, "%s", err.text);
-	if (rc < 0)
+	if (rc < 0) {
+		cot_answer_error(c, m->h.seq, rc, &err);
 		return false;
+	}
 	if (c->pool) {
 		c->pool->n_conns++;
 		c->entity = c->pool->id;

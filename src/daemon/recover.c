@@ -6,7 +6,6 @@
  */
 #include "daemon/recover.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

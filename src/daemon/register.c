@@ -47,34 +47,29 @@ static const struct place beside_other_user = {
 
 /* ---- the program is there ---- */
 
-/* There is no place, or it could not be seen to, now: it may come again. */
-static void put_off(struct conn *c, uint32_t seq, const char *why)
+/* -EAGAIN: there is no place, or it could not be seen to, now: it may come again. */
+static void turn_down(struct conn *c, uint32_t seq, int rc, const struct cot_error *err)
 {
-	cot_answer_defer(c, seq, "%s", why);
-	cot_conn_close(c);
+	cot_answer_error(c, seq, rc, err);
+	if (rc == -EAGAIN)
+		cot_conn_close(c);
 }
 
-static struct tenant *make_tenant(struct conn *c, uint32_t seq)
+static int make_tenant(struct conn *c, struct tenant **ret_tenant, struct cot_error *err)
 {
-	struct cot_error err;
-	struct tenant *t;
-	int rc = cot_tenant_new(c->in->roster, c->uid, &t);
+	int rc = cot_tenant_new(c->in->roster, c->uid, ret_tenant);
 
 	if (!rc) {
-		rc = cot_tenant_watch_peer(t, c);
+		rc = cot_tenant_watch_peer(*ret_tenant, c);
 		if (!rc)
-			return t;
-		cot_tenant_drop(t);
+			return 0;
+		cot_tenant_drop(*ret_tenant);
 	}
-	if (rc == -ESRCH) { /* the daemon would not learn of its end */
-		cot_answer_refuse(c, seq,
-				  "the program has ended, or its process cannot be seen from the "
-				  "daemon's PID namespace");
-		return NULL;
-	}
-	(void)cot_access_crowded(c, rc, &err);
-	put_off(c, seq, err.text);
-	return NULL;
+	if (rc == -ESRCH) /* the daemon would not learn of its end */
+		return cot_error_set(err, rc,
+				     "the program has ended, or its process cannot be seen from "
+				     "the daemon's PID namespace");
+	return cot_access_crowded(c, rc, err);
 }
 
 static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t, const char *gpu,
@@ -93,11 +88,15 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 
 static void finish(struct conn *c, const struct cot_msg_register *m, const struct place *wanted)
 {
-	struct tenant *t = make_tenant(c, m->h.seq);
 	const struct place *at = wanted;
+	struct cot_error err;
+	struct tenant *t;
+	int rc = make_tenant(c, &t, &err);
 
-	if (!t)
+	if (rc < 0) {
+		turn_down(c, m->h.seq, rc, &err);
 		return;
+	}
 	if (at->pool && !cot_pool_serves(at->pool, c->uid))
 		at = &beside_other_user;
 	t->alone_why = at->alone_why;
@@ -195,52 +194,45 @@ void cot_register_pool_settled(struct pool *p)
 
 /* ---- whether it may ---- */
 
-static bool may_register(struct conn *c, const struct cot_msg_register *m)
+static int may_register(struct conn *c, const struct cot_msg_register *m, struct cot_error *err)
 {
 	enum cot_class cls = class_of(m->class_);
-	struct cot_error err;
+	int rc;
 
 	if (m->class_ > COT_CLASS_BATCH || m->weight < COT_WEIGHT_MIN ||
-	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX) {
-		cot_answer_refuse(c, m->h.seq,
-				  "the class, the weight or the block time is out of range");
-		return false;
-	}
-	if (cot_access_claim(c, cls, m->weight, &err) < 0) {
-		cot_answer_refuse(c, m->h.seq, "%s", err.text);
-		return false;
-	}
-	if (cot_access_start(c, &err) < 0) {
-		put_off(c, m->h.seq, err.text);
-		return false;
-	}
-	if (m->reserve && cot_access_reserve(cls, &err) < 0) {
-		cot_answer_refuse(c, m->h.seq, "%s", err.text);
-		return false;
-	}
-	if (!cot_gpus_mask(&c->basis->gpus, m->gpu)) {
-		cot_answer_refuse(
-			c, m->h.seq,
-			"there is no GPU '%s' here; expected a number below %u, a UUID, a list "
-			"of them, or all",
-			m->gpu, c->basis->gpus.n);
-		return false;
-	}
-	return true;
+	    m->weight > COT_WEIGHT_MAX || m->block_us > COT_BLOCK_US_MAX)
+		return cot_error_set(err, -EINVAL,
+				     "the class, the weight or the block time is out of range");
+	rc = cot_access_claim(c, cls, m->weight, err);
+	if (!rc)
+		rc = cot_access_start(c, err);
+	if (!rc && m->reserve)
+		rc = cot_access_reserve(cls, err);
+	if (!rc && !cot_gpus_mask(&c->basis->gpus, m->gpu))
+		rc = cot_error_set(err, -ENODEV,
+				   "there is no GPU '%s' here; expected a number below %u, a UUID, "
+				   "a list of them, or all",
+				   m->gpu, c->basis->gpus.n);
+	return rc;
 }
 
 void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
 {
 	const struct cot_config *config = &c->basis->config;
 	uint64_t mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
+	struct cot_error err;
+	int rc;
 
 	if (c->basis->stopping) { /* the client then asks the next daemon */
 		cot_conn_close(c);
 		return;
 	}
-	if (c->registration.pool || !may_register(c, m))
+	if (c->registration.pool)
 		return;
-	if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))
+	rc = may_register(c, m, &err);
+	if (rc < 0)
+		turn_down(c, m->h.seq, rc, &err);
+	else if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))
 		finish_in(c, m, NULL);
 	else
 		join(c, m, (unsigned)__builtin_ctzll(mask));

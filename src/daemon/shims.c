@@ -79,12 +79,10 @@ static bool hello(struct conn *c, const struct cot_msg_work_hello *m)
 
 	if (!rc)
 		rc = find_program(c, m, &err);
-	if (rc == -EAGAIN)
-		cot_answer_defer(c, m->h.seq, "%s", err.text);
-	else if (rc < 0)
-		cot_answer_refuse(c, m->h.seq, "%s", err.text);
-	if (rc < 0)
+	if (rc < 0) {
+		cot_answer_error(c, m->h.seq, rc, &err);
 		return false;
+	}
 	t = c->tenant;
 	shim.tenant = t->id;
 	rc = cot_host_work_join(c->basis->host, conn_index(c), &shim);
