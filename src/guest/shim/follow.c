@@ -60,6 +60,7 @@ static void look_at(CUcontext context)
 	p = cot_shim_parts_add(context, device, (uint32_t)n_sms);
 	if (!p)
 		return;
+	cot_shim_streams_join(p);
 	pthread_mutex_lock(&cot_shim_lock);
 	p->gpu = cot_shim_gpu_get(device, (uint32_t)n_sms, uuid);
 	if (p->gpu && cot_shim_runtime_start())

@@ -200,6 +200,8 @@ bool cot_shim_any_blocking_capture(void); /* in a stream that the default stream
 
 /* NULL: it is not virtual, and stays at home. */
 struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread);
+/* This context has parts from now on: its streams that were known as without are virtual, too. */
+void cot_shim_streams_join(struct cot_shim_parts *p);
 /* The program destroys it. */
 void cot_shim_stream_end(CUstream stream);
 

@@ -144,43 +144,82 @@ static struct cot_shim_stream *room_for(CUstream handle)
 	return s;
 }
 
+struct looks {
+	CUcontext context;
+	unsigned flags;
+	int priority;
+};
+
+static CUresult look_at(CUstream handle, struct looks *ret_looks)
+{
+	CUresult rc = COT_REAL(cuStreamGetCtx)(handle, &ret_looks->context);
+
+	if (!rc)
+		rc = COT_REAL(cuStreamGetFlags)(handle, &ret_looks->flags);
+	ret_looks->priority = 0;
+	(void)COT_REAL(cuStreamGetPriority)(handle, &ret_looks->priority);
+	return rc;
+}
+
+/* With add_lock. */
+static void belong(struct cot_shim_stream *s, struct cot_shim_parts *p, const struct looks *looks)
+{
+	s->blocking = p && !(looks->flags & CU_STREAM_NON_BLOCKING);
+	s->priority = looks->priority;
+	s->parts = p;
+	if (s->blocking)
+		list_blocking(s);
+}
+
 /* Seen for the first time. One of a context without parts is known as such. */
 static struct cot_shim_stream *adopt(CUstream handle)
 {
 	struct cot_shim_stream *s;
 	struct cot_shim_parts *p;
-	CUcontext context = NULL;
-	unsigned flags = 0;
-	int priority = 0;
-	CUresult rc;
+	struct looks looks;
+	CUresult rc = look_at(handle, &looks);
 
-	rc = COT_REAL(cuStreamGetCtx)(handle, &context);
-	if (!rc)
-		rc = COT_REAL(cuStreamGetFlags)(handle, &flags);
 	if (rc) {
 		if (rc == CUDA_ERROR_OUT_OF_MEMORY && (p = cot_shim_parts_current()))
 			cot_shim_stream_unknown(p, handle);
 		return NULL;
 	}
-	(void)COT_REAL(cuStreamGetPriority)(handle, &priority);
-	p = cot_shim_parts_of(context);
 	pthread_mutex_lock(&add_lock);
+	p = cot_shim_parts_of(looks.context);
 	s = known(handle);
 	if (!s && (s = room_for(handle))) {
-		s->parts = p;
-		s->blocking = p && !(flags & CU_STREAM_NON_BLOCKING);
-		s->priority = priority;
 		atomic_store(&s->seen, 0);
 		atomic_store(&s->at, 0);
 		atomic_store(&s->capturing, false);
-		if (s->blocking)
-			list_blocking(s);
+		belong(s, p, &looks);
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
 	}
 	pthread_mutex_unlock(&add_lock);
-	if (!s && p && !(flags & CU_STREAM_NON_BLOCKING))
+	if (!s && p && !(looks.flags & CU_STREAM_NON_BLOCKING))
 		cot_shim_stream_unknown(p, handle);
 	return s;
+}
+
+void cot_shim_streams_join(struct cot_shim_parts *p)
+{
+	CUcontext context = atomic_load(&p->context);
+	struct cot_shim_stream *s;
+	struct looks looks;
+	CUstream handle;
+	unsigned i;
+
+	pthread_mutex_lock(&add_lock);
+	for (i = 0; i < BUCKETS; i++)
+		for (s = atomic_load(&buckets[i]); s; s = s->next) {
+			handle = atomic_load(&s->handle);
+			if (!handle || s->parts)
+				continue;
+			if (look_at(handle, &looks))
+				atomic_store(&p->has_unknown, true);
+			else if (looks.context == context)
+				belong(s, p, &looks);
+		}
+	pthread_mutex_unlock(&add_lock);
 }
 
 struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread)

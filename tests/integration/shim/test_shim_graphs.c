@@ -1,0 +1,211 @@
+/* Graphs and launches of a program whose part changes: what follows, in which order, and what
+ * stays. */
+#include "parts_stage.h"
+
+/* ---- captures and graphs ---- */
+
+static void capture(CUgraphExec *ret_exec, CUstream in_stream, unsigned gate, unsigned digit)
+{
+	CUgraph graph;
+
+	OK(cuStreamBeginCapture(in_stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	launch(gate, digit, in_stream);
+	OK(cuStreamEndCapture(in_stream, &graph));
+	OK(cuGraphInstantiateWithFlags(ret_exec, graph, 0));
+	OK(cuGraphDestroy(graph));
+}
+
+static void test_a_graph_runs_where_it_is_launched(void **state)
+{
+	CUgraphExec exec;
+
+	(void)state;
+	placed(64, 8);
+	is_on(plain, 64, 8);
+	capture(&exec, plain, 0, 1);
+	is_on(plain, 64, 8); /* it follows again */
+	host[LOG] = 0;
+	OK(cuGraphLaunch(exec, waits));
+	expect_log(1);
+	assert_in_range(host[LOG + 1], 64, 71);
+	placed(96, 8);
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(11);
+	assert_in_range(host[LOG + 1], 96, 103);
+	assert_int_equal(place(0, 0), 0);
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(111);
+	assert_in_range(host[LOG + 1], 0, 7);
+	OK(cuGraphExecDestroy(exec));
+}
+
+/* A graph does not run beside itself, nor before what its stream had. */
+static void test_a_graph_keeps_its_order(void **state)
+{
+	static const unsigned parts[] = {64, 96, 0, 64};
+	CUgraphExec exec;
+	unsigned i;
+
+	(void)state;
+	capture(&exec, plain, 1, 1);
+	OK(cuGraphLaunch(exec, plain));
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(place(parts[i], parts[i] ? 8 : 0), 0);
+		OK(cuGraphLaunch(exec, i % 2 ? CU_STREAM_PER_THREAD : plain));
+	}
+	launch(0, 2, CU_STREAM_PER_THREAD);
+	expect_nothing_yet();
+	open_gate(1);
+	OK(cuCtxSynchronize());
+	launch(0, 3, plain);
+	expect_log(1111123);
+	OK(cuGraphExecDestroy(exec));
+}
+
+/* The stream of its last launch, at home, goes before the part comes. */
+static void test_a_graph_outlives_its_stream(void **state)
+{
+	CUgraphExec exec;
+	CUstream s;
+
+	(void)state;
+	capture(&exec, plain, 1, 1);
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuGraphLaunch(exec, s));
+	OK(cuStreamDestroy(s));
+	placed(64, 8);
+	OK(cuGraphLaunch(exec, plain));
+	launch(0, 2, plain);
+	expect_nothing_yet();
+	open_gate(1);
+	expect_log(112);
+	OK(cuGraphExecDestroy(exec));
+}
+
+/* While a graph is recorded in a stream that waits for it, the default stream must not be touched.
+ */
+static void test_a_capture_is_left_alone(void **state)
+{
+	CUgraphExec exec, other;
+	CUgraph graph;
+
+	(void)state;
+	capture(&other, plain, 0, 5);
+	placed(64, 8);
+	is_on(NULL, 64, 8);
+	is_on(waits, 64, 8);
+	OK(cuStreamBeginCapture(waits, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch(0, 1, waits);
+	is_on(plain, 64, 8);
+	placed(96, 8);
+	is_on(plain, 96, 8);
+	host[LOG] = 0;
+	OK(cuGraphLaunch(other, plain));
+	OK(cuStreamSynchronize(plain));
+	assert_int_equal(host[LOG], 5);
+	launch(0, 2, waits);
+	OK(cuStreamEndCapture(waits, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	host[LOG] = 0;
+	OK(cuGraphLaunch(exec, waits));
+	launch(0, 3, NULL);
+	expect_log(123);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphExecDestroy(other));
+	OK(cuGraphDestroy(graph));
+}
+
+/* An event brings another stream into the capture. */
+static void test_a_capture_of_two(void **state)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+	CUevent e;
+
+	(void)state;
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	placed(64, 8);
+	is_on(plain, 64, 8);
+	is_on(waits, 64, 8);
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	launch(0, 1, plain);
+	OK(cuEventRecord(e, plain));
+	OK(cuStreamWaitEvent(waits, e, 0));
+	launch(0, 2, waits);
+	OK(cuEventRecord(e, waits));
+	OK(cuStreamWaitEvent(plain, e, 0));
+	launch(0, 3, plain);
+	OK(cuStreamEndCapture(plain, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	host[LOG] = 0;
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(123);
+	assert_in_range(host[LOG + 1], 64, 71);
+	is_on(waits, 64, 8);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	OK(cuEventDestroy(e));
+}
+
+/* ---- what stays ---- */
+
+static void expect_counts(uint64_t followed, const char *reason)
+{
+	struct cot_msg_part_counts before, *now = &in.counts;
+	uint32_t i;
+
+	expect(COT_MSG_PART_COUNTS);
+	before = *now;
+	launch(0, 1, plain); /* so that there is something to tell */
+	expect(COT_MSG_PART_COUNTS);
+	assert_int_equal(now->n_followed - before.n_followed, followed);
+	for (i = 0; reason && i < now->n_reasons; i++)
+		if (!strcmp(now->reasons[i].name, reason))
+			return;
+	assert_null(reason);
+}
+
+static void test_what_stays_is_counted(void **state)
+{
+	(void)state;
+	placed(64, 8);
+	is_on(plain, 64, 8);
+	OK(launch_as(nccl, 0, 1, plain));
+	OK(cuStreamSynchronize(plain));
+	assert_in_range(host[LOG + 1], 0, 7);
+	is_on(plain, 64, 8);
+	expect_counts(1, "launch-peers");
+}
+
+/* A cooperative launch of more blocks than fit the part is at home, in order. */
+static void test_what_does_not_fit(void **state)
+{
+	unsigned digit = 2;
+	void *gate = host_at(0), *log = host_at(LOG), *params[] = {&gate, &log, &digit};
+
+	(void)state;
+	placed(64, 8);
+	launch(1, 1, plain);
+	OK(cuLaunchCooperativeKernel(note, 900, 1, 1, 1, 1, 1, 0, plain, params));
+	launch(0, 3, plain);
+	expect_nothing_yet();
+	open_gate(1);
+	expect_log(123);
+	is_on(plain, 64, 8);
+	expect_counts(1, "launch-cooperative");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_graph_runs_where_it_is_launched),
+		TEST(test_a_graph_keeps_its_order),
+		TEST(test_a_graph_outlives_its_stream),
+		TEST(test_a_capture_is_left_alone),
+		TEST(test_a_capture_of_two),
+		TEST(test_what_stays_is_counted),
+		TEST(test_what_does_not_fit),
+	};
+
+	return parts_main("shim_graphs", tests, sizeof(tests) / sizeof(tests[0]));
+}
