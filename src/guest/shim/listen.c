@@ -245,6 +245,13 @@ static uint64_t pause_after(uint64_t oldest, uint64_t pause)
 	return cot_now_ns() < oldest + LOOK_NS ? 0 : LOOK_PAUSE_NS;
 }
 
+static uint64_t pause_until(uint64_t until_ns, uint64_t pause)
+{
+	uint64_t now = cot_now_ns(), left = until_ns > now ? until_ns - now : 0;
+
+	return until_ns != COT_NEVER && left < pause ? left : pause;
+}
+
 static void listen_for(uint64_t pause)
 {
 	struct pollfd p[1 + GPUS_MAX] = {{.fd = cot_shim_to_listen.listen.fd, .events = POLLIN}};
@@ -266,13 +273,13 @@ static void listen_for(uint64_t pause)
 
 void cot_shim_listen(void)
 {
-	uint64_t pause = 0;
+	uint64_t pause = 0, parts_ns;
 
 	while (!atomic_load(&cot_shim_stopping)) {
 		listen_for(pause);
 		carry_out();
-		cot_shim_parts_carry_out();
-		pause = tell();
+		parts_ns = cot_shim_parts_carry_out();
+		pause = pause_until(parts_ns, tell());
 		pause = pause_after(look(), pause);
 	}
 }

@@ -85,9 +85,15 @@ static uint32_t room(struct cot_shim_parts *p)
 	return oldest;
 }
 
+/* A daemon that asks for ever new parts has the listener make them for a fifth of its time, and
+ * no more parts at a time than there is room for. */
+#define MAKE_PAUSE 4u
+
+/* -EAGAIN: it has to be made, and not before p->make_ns. */
 static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32_t *ret_part)
 {
 	uint32_t first = from * COT_GREEN_GROUP_SMS, n = cot_green_n_sms(&p->split, from, to), i;
+	uint64_t begin_ns, end_ns;
 	int rc;
 
 	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
@@ -95,10 +101,13 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
 		if (p->part[i].green && p->part[i].first_sm == first && p->part[i].n_sms == n)
 			return 0;
 	}
+	begin_ns = cot_now_ns();
+	if (begin_ns < p->make_ns)
+		return -EAGAIN;
 	i = room(p);
-	if (!i)
-		return -EBUSY;
-	rc = make_part(p, &p->part[i], from, to);
+	rc = i ? make_part(p, &p->part[i], from, to) : -EBUSY;
+	end_ns = cot_now_ns();
+	p->make_ns = end_ns + MAKE_PAUSE * (end_ns - begin_ns);
 	if (rc)
 		return rc;
 	p->part[i].first_sm = first;
@@ -183,9 +192,11 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 		tell_placed(g, p, 0, 0, 0);
 }
 
-/* With the lock, which it lets go of while it calls the driver. */
-static void serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
+/* With the lock, which it lets go of while it calls the driver. Returns when it is to be called
+ * again, though nothing new comes. */
+static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 {
+	uint64_t again_ns = COT_NEVER;
 	struct cot_shim_wish wish;
 	bool current;
 	int rc = 0;
@@ -203,15 +214,21 @@ static void serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
 		rc = current ? place(p, wish.first, wish.n, wish.pace_us) : -ENODEV;
+	if (rc == -EAGAIN)
+		again_ns = p->make_ns;
 	pthread_mutex_unlock(&cot_shim_parts_lock);
 	pthread_mutex_lock(&cot_shim_lock);
-	if (wish.seq)
+	if (rc == -EAGAIN && !g->wish.seq)
+		g->wish = wish;
+	else if (wish.seq && rc != -EAGAIN)
 		tell_placed(g, p, wish.seq, rc, cot_now_ns() - wish.since_ns);
 	cot_shim_changed(); /* a launch may wait for it */
+	return again_ns;
 }
 
-void cot_shim_parts_carry_out(void)
+uint64_t cot_shim_parts_carry_out(void)
 {
+	uint64_t next_ns = COT_NEVER, again_ns;
 	struct cot_shim_parts *p;
 	struct cot_shim_gpu *g;
 
@@ -219,9 +236,11 @@ void cot_shim_parts_carry_out(void)
 		if (!g->welcomed || (g->parts_told && !g->wish.seq))
 			continue;
 		p = parts_of_gpu(g);
-		if (p)
-			serve(g, p);
+		again_ns = p ? serve(g, p) : COT_NEVER;
+		if (again_ns < next_ns)
+			next_ns = again_ns;
 	}
+	return next_ns;
 }
 
 /* ---- ends ---- */

@@ -98,6 +98,7 @@ struct cot_shim_parts {
 	_Atomic uint64_t pace_ns; /* 0: launches are not held back */
 	uint32_t pace_us;	  /* what the daemon wants */
 	uint64_t n_changes;
+	uint64_t make_ns;     /* when the next part may be made */
 	pthread_mutex_t lock; /* for the list of blocking streams */
 	struct cot_shim_stream default_stream;
 	struct cot_shim_stream *blocking;
@@ -238,8 +239,9 @@ void cot_shim_parts_clear(void); /* after fork() */
 
 /* ---- part.c ---- */
 
-/* On the listener, with cot_shim_lock, which it lets go of: carries wishes out and answers. */
-void cot_shim_parts_carry_out(void);
+/* On the listener, with cot_shim_lock, which it lets go of: carries wishes out and answers. Returns
+ * when there is more to do, though nothing new comes. */
+uint64_t cot_shim_parts_carry_out(void);
 /* The program is about to give up this GPU's primary context. */
 void cot_shim_parts_close(int device);
 void cot_shim_parts_forget(void); /* after fork() */

@@ -27,6 +27,8 @@
 #define OLD_BUSY_NS (50 * COT_NS_PER_MS)
 #define WELCOME_NS  COT_NS_PER_S
 #define COUNTS_NS   COT_NS_PER_S
+/* At a time: the program's launches wait for the lock meanwhile. */
+#define PACKETS_MAX 64u
 /* Most grants come sooner. Later it takes two wake-ups more, of the listener and of the caller. */
 #define SPIN_NS		(200 * 1000ull)
 #define SPIN_LATENCY_NS COT_NS_PER_MS
@@ -375,9 +377,10 @@ static void obey(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 void cot_shim_gpu_receive(struct cot_shim_gpu *g)
 {
 	static struct cot_link_packet p; /* with the lock, there is one at a time */
+	unsigned left = PACKETS_MAX;
 	int rc = 1;
 
-	while (rc > 0 && g->link.sock.fd >= 0) {
+	while (rc > 0 && g->link.sock.fd >= 0 && left--) {
 		rc = cot_link_receive(&g->link, &p);
 		if (rc > 0)
 			obey(g, &p);

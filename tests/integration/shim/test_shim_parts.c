@@ -1,6 +1,19 @@
 /* Virtual streams, one behaviour at a time: where launches run, and what waits for what when the
  * part changes between. */
+#include <dirent.h>
+#include <time.h>
+
 #include "parts_stage.h"
+
+#define FLOOD_NS 300000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* ---- parts ---- */
 
@@ -350,6 +363,62 @@ static void test_a_child(void **state)
 	assert_in_range(host[LOG + 1], 96, 103);
 }
 
+/* The processor time of the shim's threads. */
+static uint64_t shim_ns(void)
+{
+	unsigned long long ns, sum = 0;
+	struct dirent *e;
+	char path[300], name[32];
+	DIR *tasks = opendir("/proc/self/task");
+	FILE *f;
+
+	while (tasks && (e = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%31s", name) != 1)
+			name[0] = '\0';
+		if (f)
+			fclose(f);
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", e->d_name);
+		f = strcmp(name, "cotenant-shim") ? NULL : fopen(path, "r");
+		if (f && fscanf(f, "%llu", &ns) == 1)
+			sum += ns;
+		if (f)
+			fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
+	return sum;
+}
+
+/* A daemon that asks for ever new parts: the shim makes some of them, is not kept busy with it, and
+ * the last one comes. */
+static void test_a_flood_of_orders(void **state)
+{
+	uint64_t begin_ns = now_ns(), until_ns = begin_ns + FLOOD_NS, used_ns = shim_ns();
+	unsigned i, n_orders = 0, n_answers = 0, n_busy = 0;
+
+	(void)state;
+	while (now_ns() < until_ns) {
+		for (i = 0; i < 16; i++, n_orders++)
+			ask(8 * (n_orders % 15), 8 + 8 * (n_orders / 15 % (16 - n_orders % 15)));
+		while (get(0) == COT_MSG_PLACED) {
+			n_answers++;
+			n_busy += in.placed.status != 0;
+		}
+		usleep(1000);
+	}
+	used_ns = shim_ns() - used_ns;
+	assert_true(n_answers <= n_orders && n_busy <= n_answers);
+	assert_true(used_ns < (now_ns() - begin_ns) / 2);
+	ask(72, 24);
+	do
+		expect(COT_MSG_PLACED);
+	while (in.h.seq != last_seq);
+	assert_int_equal(in.placed.status, 0);
+	is_on(plain, 72, 24);
+}
+
 /* The context ends with all that is on its parts; the next one has parts again. */
 static void test_another_context(void **state)
 {
@@ -386,6 +455,7 @@ int main(void)
 		TEST(test_a_callback_is_told_the_programs_name),
 		TEST(test_streams_come_and_go),
 		TEST(test_a_thread_ends),
+		TEST(test_a_flood_of_orders),
 		TEST(test_another_daemon),
 		TEST(test_a_child),
 		TEST(test_another_context),

@@ -10,8 +10,9 @@ void cot_shim_parts_close(int device)
 	(void)device;
 }
 
-void cot_shim_parts_carry_out(void)
+uint64_t cot_shim_parts_carry_out(void)
 {
+	return COT_NEVER;
 }
 
 void cot_shim_parts_forget(void)
