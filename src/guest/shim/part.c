@@ -66,23 +66,35 @@ static int make_part(struct cot_shim_parts *p, struct cot_shim_part *part, uint3
 	return rc;
 }
 
-/* One that is free, or that was not chosen for the longest time and can be cleared. */
-static uint32_t room(struct cot_shim_parts *p)
+/* Of those chosen after that change, and not in use, the one not chosen for the longest time. */
+static uint32_t oldest_after(const struct cot_shim_parts *p, uint64_t change)
 {
 	uint32_t i, oldest = 0, now = atomic_load(&p->now);
 
-	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
+		if (i != now && p->part[i].green && p->part[i].chosen > change &&
+		    (!oldest || p->part[i].chosen < p->part[oldest].chosen))
+			oldest = i;
+	return oldest;
+}
+
+/* One that is free, or that was not chosen for the longest time of those that can be cleared. */
+static uint32_t room(struct cot_shim_parts *p)
+{
+	uint64_t change = 0;
+	uint32_t i;
+
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
 		if (!p->part[i].green)
 			return i;
-		if (i != now && (!oldest || p->part[i].chosen < p->part[oldest].chosen))
-			oldest = i;
-	}
-	if (!oldest || !cot_shim_streams_clear(p, oldest))
+	while ((i = oldest_after(p, change)) && !cot_shim_streams_clear(p, i))
+		change = p->part[i].chosen;
+	if (!i)
 		return 0;
-	cot_shim_graphs_clear(p, oldest);
-	cot_green_destroy(&p->green, p->part[oldest].green);
-	p->part[oldest] = (struct cot_shim_part){0};
-	return oldest;
+	cot_shim_graphs_clear(p, i);
+	cot_green_destroy(&p->green, p->part[i].green);
+	p->part[i] = (struct cot_shim_part){0};
+	return i;
 }
 
 /* A daemon that asks for ever new parts has the listener make them for a fifth of its time, and

@@ -76,6 +76,27 @@ static void test_a_busy_stream_leaves(void **state)
 	assert_in_range(host[LOG + 1], 96, 103);
 }
 
+/* A thread's stream leaves a part for home in its thread only: another part makes room. */
+static void test_one_that_cannot_leave(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	placed(8, 8);
+	is_on(CU_STREAM_PER_THREAD, 8, 8);
+	for (i = 2; i <= 9; i++)
+		placed(8 * i, 8);
+	placed(8, 8);
+	assert_int_equal(place(0, 0), 0);
+	for (i = 2; i <= 9; i++) {
+		placed(8 * i, 8);
+		assert_int_equal(place(0, 0), 0);
+	}
+	placed(8, 8);
+	is_on(CU_STREAM_PER_THREAD, 8, 8);
+	is_on(plain, 8, 8);
+}
+
 static void test_every_stream_follows(void **state)
 {
 	(void)state;
@@ -445,6 +466,7 @@ int main(void)
 		TEST(test_units),
 		TEST(test_many_parts),
 		TEST(test_a_busy_stream_leaves),
+		TEST(test_one_that_cannot_leave),
 		TEST(test_every_stream_follows),
 		TEST(test_a_stream_keeps_its_order),
 		TEST(test_the_default_stream_waits_and_is_waited_for),
