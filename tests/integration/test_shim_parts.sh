@@ -18,10 +18,16 @@ placed() {
 
 # parts ARGUMENT...: the program under the shim; its output is in $work/out.
 parts() {
+	placed_program parts "$@"
+}
+
+placed_program() {
+	program=$1
+	shift
 	COTENANT_SOCKET=$socket COTENANT_PARTS=1 COTENANT_SHIM_DRIVER=$EMU/libcuda.so.1 \
-		LD_PRELOAD=${COTENANT_LIBRARY%/*}/shim/libcuda.so.1 timeout 200 "$PROGS/parts" "$@" >"$work/out" 2>&1
+		LD_PRELOAD=${COTENANT_LIBRARY%/*}/shim/libcuda.so.1 timeout 200 "$PROGS/$program" "$@" >"$work/out" 2>&1
 	status=$?
-	[ $status -eq 0 ] || fail "parts $*: status $status: $(cat "$work/out")"
+	[ $status -eq 0 ] || fail "$program $*: status $status: $(cat "$work/out")"
 	says "$work/out" "wrong 0"
 }
 
@@ -55,6 +61,15 @@ parts --seconds "$seconds" --seed 60 --threads 4
 expect_placed 200
 [ "$(value paced "$work/placer.out")" -ge 100 ] || fail "nothing is paced: $(cat "$work/placer.out")"
 [ "$(value waits "$work/placer.out")" -ge 10 ] || fail "nothing waits: $(cat "$work/placer.out")"
+wait "$placer"
+
+# What random programs do not do (docs/parts-streams.md). Kernels that wait for others, and cooperative launches
+# that are larger than the part, stay: some do, but not all.
+placed 1000000000 6
+placed_program stream_cases --seconds "$seconds"
+until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
+[ "$(value stayed "$work/placer.out")" -ge 20 ] || fail "all follow: $(cat "$work/placer.out")"
+[ "$(value followed "$work/placer.out")" -ge 100 ] || fail "nothing follows: $(cat "$work/placer.out")"
 wait "$placer"
 
 # The daemon goes in the middle: the program stays where it is, and goes on.

@@ -82,6 +82,8 @@ CUresult cot_emu_place_wait(struct cot_emu_place place, CUevent event)
 	b->position = tail_of(b->stream);
 	while (!result && (s = cot_emu_place_stream(place, &id))) {
 		result = cot_emu_stream_push_wait(s, b->stream, b->position);
+		if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+			result = CUDA_SUCCESS; /* it is being closed: it gets nothing more */
 		cot_emu_stream_unref(s);
 	}
 	return result;

@@ -67,9 +67,8 @@ CUresult cot_emu_graph_exec_make(const struct CUgraph_st *graph, uint64_t flags,
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec);
 void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec);
 uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec);
-/* What a launch holds and runs: it as it is now, whatever becomes of it. A new reference. */
-CUresult cot_emu_graph_exec_freeze(struct cot_emu_graph_exec *exec,
-				   struct cot_emu_graph_exec **ret_frozen);
+/* As it is now, whatever becomes of it. */
+CUresult cot_emu_graph_exec_launch(struct cot_emu_graph_exec *exec, CUstream stream);
 CUresult cot_emu_graph_exec_run(struct CUstream_st *s, const struct cot_emu_graph_exec *frozen);
 /* What the node does from now on; the exec, which may be NULL, owns the task, also on failure. */
 CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/driver/capture.h"
 #include "emu/driver/graph.h"
 #include "emu/driver/inside.h"
 
@@ -19,9 +20,12 @@ struct cot_emu_graph_exec {
 	uint64_t flags;
 	struct step *steps;
 	size_t n_steps;
+	pthread_mutex_t lock; /* for what follows: two threads may launch it */
 	/* A copy of it as it is now, which launches hold and nobody changes; NULL: none yet. */
-	pthread_mutex_t lock; /* for this: two threads may launch it */
 	struct cot_emu_graph_exec *frozen;
+	/* Where it was launched last, and up to where; a reference, or NULL. */
+	struct CUstream_st *last;
+	uint64_t last_position;
 };
 
 void cot_emu_graph_exec_ref(struct cot_emu_graph_exec *exec)
@@ -46,6 +50,7 @@ void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec)
 		drop_step(&exec->steps[i]);
 	free(exec->steps);
 	cot_emu_graph_exec_unref(exec->frozen);
+	cot_emu_stream_unref(exec->last);
 	pthread_mutex_destroy(&exec->lock);
 	free(exec);
 }
@@ -179,18 +184,55 @@ static CUresult copy_exec(const struct cot_emu_graph_exec *e, struct cot_emu_gra
 	return result;
 }
 
-CUresult cot_emu_graph_exec_freeze(struct cot_emu_graph_exec *e,
-				   struct cot_emu_graph_exec **ret_frozen)
+/* A new reference. */
+static CUresult freeze(struct cot_emu_graph_exec *e, struct cot_emu_graph_exec **ret_frozen)
 {
-	CUresult result = CUDA_SUCCESS;
+	CUresult result = e->frozen ? CUDA_SUCCESS : copy_exec(e, &e->frozen);
+
+	if (result)
+		return result;
+	cot_emu_graph_exec_ref(e->frozen);
+	*ret_frozen = e->frozen;
+	return CUDA_SUCCESS;
+}
+
+static void note_launch(struct cot_emu_graph_exec *e, struct CUstream_st *s)
+{
+	cot_emu_stream_ref(s);
+	cot_emu_stream_unref(e->last);
+	e->last = s;
+	pthread_mutex_lock(&s->lock);
+	e->last_position = s->tail;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* A launch comes after those before it, in whatever stream. */
+static CUresult submit(struct cot_emu_graph_exec *e, CUstream stream)
+{
+	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH};
+	CUstreamCaptureStatus recorded = CU_STREAM_CAPTURE_STATUS_NONE;
+	struct CUstream_st *s;
+	CUresult result = cot_emu_stream_get(stream, &s);
+
+	if (!result)
+		result = cot_emu_capture_look(s, &recorded);
+	if (!result && e->last && !recorded && !atomic_load(&s->context->lazy))
+		result = cot_emu_stream_push_wait(s, e->last, e->last_position);
+	if (!result)
+		result = freeze(e, &task.graph);
+	if (!result)
+		result = cot_emu_stream_submit(stream, &task);
+	if (!result && !recorded)
+		note_launch(e, s);
+	return result;
+}
+
+CUresult cot_emu_graph_exec_launch(struct cot_emu_graph_exec *e, CUstream stream)
+{
+	CUresult result;
 
 	pthread_mutex_lock(&e->lock);
-	if (!e->frozen)
-		result = copy_exec(e, &e->frozen);
-	if (!result) {
-		cot_emu_graph_exec_ref(e->frozen);
-		*ret_frozen = e->frozen;
-	}
+	result = submit(e, stream);
 	pthread_mutex_unlock(&e->lock);
 	return result;
 }

@@ -65,9 +65,10 @@ static void order_after(struct cot_shim_stream *s, CUstream to, bool at_home_too
 /* What a program may have set of its stream, and the driver does not give to a shadow by itself. */
 static void copy_attributes(CUstream from, CUstream to)
 {
-	static const int which[] = {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-				    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-				    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN};
+	static const int which[] = {
+		CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+		CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN};
 	CUlaunchAttributeValue value;
 	unsigned i;
 

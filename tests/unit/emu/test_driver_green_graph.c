@@ -295,6 +295,34 @@ static void graphs_inside_can_be_changed(void **state)
 	OK(cuGraphDestroy(of_all));
 }
 
+/* A launch waits for those before it, and does what it was when it was launched. */
+static void launches_of_one_graph_come_one_after_the_other(void **state)
+{
+	CUgraph graph = capture(plain);
+	CUgraphExec exec = instance(graph);
+	CUgraphNode node = only_node(graph);
+	CUdeviceptr others;
+	void *args[] = {&others};
+	CUDA_KERNEL_NODE_PARAMS p;
+
+	(void)state;
+	OK(cuMemAlloc(&others, GREEN_BLOCKS * sizeof(uint32_t)));
+	OK(cuGraphKernelNodeGetParams_v2(node, &p));
+	p.kernelParams = args;
+	OK(green_launch_poll(in_low));
+	OK(cuGraphLaunch(exec, in_low));
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &p));
+	OK(cuGraphLaunch(exec, in_high));
+	assert_int_equal(cuStreamQuery(in_high), CUDA_ERROR_NOT_READY);
+	green_release();
+	OK(cuStreamSynchronize(in_high));
+	OK(cuStreamQuery(in_low));
+	green_assert_on(0, N_SMS); /* in words, which the second launch has not written */
+	OK(cuMemFree(others));
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 static void built_nodes_name_their_context(void **state)
 {
 	void *args[] = {&green.words};
@@ -438,6 +466,7 @@ int main(void)
 		CASE(functions_and_instances_cannot_be_moved),
 		CASE(functions_go_to_the_current_part),
 		CASE(graphs_inside_can_be_changed),
+		CASE(launches_of_one_graph_come_one_after_the_other),
 		CASE(built_nodes_name_their_context),
 		CASE(one_graph_may_have_several_parts),
 		CASE(nodes_keep_their_attributes),

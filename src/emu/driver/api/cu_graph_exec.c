@@ -78,13 +78,11 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	struct cot_emu_task task = {.kind = COT_EMU_TASK_GRAPH};
 	CUresult result = cot_emu_ready();
 
 	if (result || !exec)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	result = cot_emu_graph_exec_freeze(of(exec), &task.graph);
-	return result ? result : cot_emu_stream_submit(stream, &task);
+	return cot_emu_graph_exec_launch(of(exec), stream);
 }
 
 /* ---- changing what will run ---- */
