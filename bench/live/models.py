@@ -143,7 +143,7 @@ class GptLayer(nn.Module):
 class Gpt(nn.Module):
     """step() reads the token made last, and makes the next one; the keys and values stay."""
 
-    def __init__(self, layers=12, width=768, heads=12, words=50257, places=512):
+    def __init__(self, layers=12, width=768, heads=12, words=50257, places=128):
         super().__init__()
         self.shape = (1, heads, places, width // heads)
         self.n_places, self.place = places, 0
