@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 6
+#define COT_POLICY_ABI 7
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -126,6 +126,19 @@ struct cot_launches {
 	uint64_t at_ns; /* when it was delivered; 0 = never. The core fills it in */
 };
 
+/*
+ * How a tenant would do on a part of so many SMs, with nobody beside it: a row of a table that the
+ * host has from models or earlier runs. A guess to begin with, not a measurement.
+ */
+struct cot_prediction {
+	uint32_t sms;
+	uint64_t duration_ns; /* latency programs: of a request; batch programs: of what they repeat
+			       */
+	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory; 0 = not known */
+};
+
+#define COT_PREDICTIONS_MAX 32u /* rows of a table */
+
 /* A program under control. The core owns it. A policy may write only what `own` points to. Valid
  * from tenant_joined() until tenant_left() returns. */
 struct cot_tenant {
@@ -153,6 +166,10 @@ struct cot_tenant {
 	/* What was delivered last, which may be long ago: see at_ns. */
 	struct cot_window windows[COT_N_HORIZONS];
 	struct cot_launches launches;
+	/* By size of part, the smallest first; NULL: nothing is predicted. The core owns the table.
+	 * It stays as it is until COT_CHANGED_PREDICTIONS, and goes with the tenant. */
+	const struct cot_prediction *predictions;
+	uint32_t n_predictions;
 };
 
 /*
@@ -268,6 +285,7 @@ enum cot_change {
 	COT_CHANGED_PARTS =
 		1u << 8, /* part_sms, part_unit; `part` without an action of this policy */
 	COT_CHANGED_TARGET = 1u << 9,
+	COT_CHANGED_PREDICTIONS = 1u << 10,
 };
 
 struct cot_policy;

@@ -26,6 +26,7 @@ static const char *const event_names[] = {
 	[COT_EV_PLACED] = "placed",
 	[COT_EV_WINDOW] = "window",
 	[COT_EV_PROGRESS] = "progress",
+	[COT_EV_PREDICTION] = "prediction",
 };
 static const char *const action_names[] = {
 	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
@@ -106,6 +107,29 @@ static void print_window(char *s, size_t size, const struct cot_window *w)
 		       NAME(source_names, w->source), response, service);
 }
 
+static void print_measured(char *s, size_t size, const struct cot_event *ev)
+{
+	switch (ev->type) {
+	case COT_EV_WINDOW:
+		print_window(s, size, &ev->window);
+		break;
+	case COT_EV_PROGRESS:
+		(void)snprintf(s, size, " launches=%" PRIu64 " span_ns=%" PRIu64, ev->launches.n,
+			       ev->launches.span_ns);
+		break;
+	case COT_EV_PREDICTION:
+		(void)snprintf(s, size,
+			       " row=%" PRIu32 " of=%" PRIu32 " sms=%" PRIu32
+			       " duration_ns=%" PRIu64 " bytes_per_s=%" PRIu64,
+			       ev->prediction.row, ev->prediction.n, ev->prediction.is.sms,
+			       ev->prediction.is.duration_ns, ev->prediction.is.bytes_per_s);
+		break;
+	default:
+		*s = '\0';
+		break;
+	}
+}
+
 static void print_details(char *s, size_t size, const struct cot_event *ev)
 {
 	const struct cot_pool_desc *p = &ev->pool;
@@ -149,15 +173,8 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,
 			       ev->placed.status, ev->placed.part.first, ev->placed.part.n);
 		break;
-	case COT_EV_WINDOW:
-		print_window(s, size, &ev->window);
-		break;
-	case COT_EV_PROGRESS:
-		(void)snprintf(s, size, " launches=%" PRIu64 " span_ns=%" PRIu64, ev->launches.n,
-			       ev->launches.span_ns);
-		break;
 	default:
-		*s = '\0';
+		print_measured(s, size, ev);
 		break;
 	}
 }
@@ -370,6 +387,28 @@ static void read_window(struct reader *r, struct cot_window *w)
 	read_times(r, &w->service, service_keys);
 }
 
+static void read_measured(struct reader *r, struct cot_event *ev)
+{
+	switch (ev->type) {
+	case COT_EV_WINDOW:
+		read_window(r, &ev->window);
+		break;
+	case COT_EV_PROGRESS:
+		ev->launches.n = u64_of(r, "launches=");
+		ev->launches.span_ns = u64_of(r, "span_ns=");
+		break;
+	case COT_EV_PREDICTION:
+		ev->prediction.row = number_of(r, "row=");
+		ev->prediction.n = number_of(r, "of=");
+		ev->prediction.is.sms = number_of(r, "sms=");
+		ev->prediction.is.duration_ns = u64_of(r, "duration_ns=");
+		ev->prediction.is.bytes_per_s = u64_of(r, "bytes_per_s=");
+		break;
+	default:
+		break;
+	}
+}
+
 static void read_details(struct reader *r, struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -415,14 +454,8 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		ev->placed.status = status_of(r);
 		ev->placed.part = part_of(r);
 		break;
-	case COT_EV_WINDOW:
-		read_window(r, &ev->window);
-		break;
-	case COT_EV_PROGRESS:
-		ev->launches.n = u64_of(r, "launches=");
-		ev->launches.span_ns = u64_of(r, "span_ns=");
-		break;
 	default:
+		read_measured(r, ev);
 		break;
 	}
 }

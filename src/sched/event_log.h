@@ -17,6 +17,7 @@
  *             p95_ns=4100000 p99_ns=5200000 services=90 service_missed=0 service_p50_ns=2000000
  *             service_p95_ns=2000000 service_p99_ns=2100000           (on the same line)
  *     1600000 progress 3 launches=4096 span_ns=1000000000
+ *     1700000 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=2100000000000
  *
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.

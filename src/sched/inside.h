@@ -7,6 +7,7 @@
  *   work.c      works: what events and the policy do to them
  *   place.c     parts of tenants: the same
  *   measure.c   what hosts measure of tenants
+ *   predict.c   what hosts predict of them
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -58,11 +59,19 @@ struct sched_entity {
 	uint64_t starving_since_ns; /* in the watchdog's time */
 };
 
+struct predictions {
+	struct cot_prediction rows[COT_PREDICTIONS_MAX];
+	/* The next table, as far as it has arrived. */
+	struct cot_prediction coming[COT_PREDICTIONS_MAX];
+	uint32_t n_coming, n_expected;
+};
+
 struct sched_tenant {
 	struct cot_tenant pub; /* first */
 	struct own own;
 	bool used;
 	struct wish place; /* of parts as place.c packs them */
+	struct predictions predictions;
 };
 
 struct sched_work {
@@ -295,6 +304,12 @@ int cot_sched_measure_on_window(struct cot_sched *s, struct sched_tenant *t,
 				const struct cot_window *w);
 int cot_sched_measure_on_progress(struct cot_sched *s, struct sched_tenant *t,
 				  const struct cot_launches *l);
+
+/* ---- predict.c ---- */
+
+/* `t`: whom the event is about; NULL: nobody. */
+int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
+			     const struct cot_event *ev);
 
 /* ---- watchdog.c ---- */
 

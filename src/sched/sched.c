@@ -232,6 +232,8 @@ static int take(struct cot_sched *s, const struct cot_event *ev)
 	case COT_EV_PROGRESS:
 		return cot_sched_measure_on_progress(s, cot_sched_table_tenant(s, ev->id),
 						     &ev->launches);
+	case COT_EV_PREDICTION:
+		return cot_sched_predict_on_row(s, cot_sched_table_tenant(s, ev->id), ev);
 	default:
 		return -EINVAL;
 	}

@@ -54,6 +54,7 @@ enum cot_event_type {
 	COT_EV_PLACED,	     /* a PLACE of tenant `id` ended */
 	COT_EV_WINDOW,	     /* requests of tenant `id` took as long as in `window` */
 	COT_EV_PROGRESS,     /* tenant `id` gets on as in `launches` */
+	COT_EV_PREDICTION,   /* a row of a table of predictions of tenant `id` */
 	COT_EV_N_TYPES,
 };
 
@@ -122,6 +123,13 @@ struct cot_event {
 		} placed;
 		struct cot_window window; /* at_ns does not count, as in the next */
 		struct cot_launches launches;
+		/* Row 0, 1 ... n - 1 of a table, one event each and sizes that grow; it replaces
+		 * the old one with the last. Without rows (both 0): nothing is predicted any
+		 * longer. */
+		struct {
+			uint32_t row, n;
+			struct cot_prediction is;
+		} prediction;
 	};
 };
 

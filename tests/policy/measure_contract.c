@@ -40,6 +40,22 @@ static void some_progress(struct bench *b, struct cot_rng *rng, uint32_t id)
 				      .launches = {.n = cot_rng_below(rng, 9999), .span_ns = S}});
 }
 
+/* Rows that follow each other: of a GEMM on an H200, more or less. */
+static void some_predictions(struct bench *b, struct cot_rng *rng, uint32_t id)
+{
+	uint32_t n = (uint32_t)cot_rng_below(rng, COT_PREDICTIONS_MAX), row;
+
+	for (row = 0; row < n || !row; row++)
+		(void)bench_event(
+			b, (struct cot_event){.type = COT_EV_PREDICTION,
+					      .id = id,
+					      .prediction = {row,
+							     n,
+							     {.sms = 8 * (row + 1),
+							      .duration_ns = 20 * MS / (row + 1),
+							      .bytes_per_s = row * S}}});
+}
+
 static struct cot_target some_target(struct cot_rng *rng)
 {
 	static const struct cot_target targets[] = {
@@ -63,7 +79,9 @@ static void with_target(struct bench *b, uint32_t id, enum cot_class cls, struct
 
 void policy_random_measurement(struct bench *b, struct cot_rng *rng, uint32_t id)
 {
-	if (cot_rng_below(rng, 2))
+	if (cot_rng_below(rng, 20) == 0)
+		some_predictions(b, rng, id);
+	else if (cot_rng_below(rng, 2))
 		some_window(b, rng, id);
 	else
 		some_progress(b, rng, id);

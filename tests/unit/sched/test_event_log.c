@@ -54,6 +54,8 @@ static const char *const examples[] = {
 	"p95_ns=6 p99_ns=7 services=8 service_missed=9 service_p50_ns=10 service_p95_ns=11 "
 	"service_p99_ns=12",
 	"22 progress 3 launches=4096 span_ns=1000000000",
+	"23 prediction 3 row=4294967295 of=2 sms=64 duration_ns=18446744073709551615 "
+	"bytes_per_s=2100000000000",
 };
 
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
@@ -288,6 +290,7 @@ static void test_random_lines(void **state)
 		"p99_ns=5 services=1 service_missed=0 service_p50_ns=5 service_p95_ns=5 "
 		"service_p99_ns=5",
 		"15 progress 3 launches=4096 span_ns=1000000000",
+		"16 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=0",
 	};
 	const char *env = getenv("COT_TEST_SEED");
 	struct cot_rng rng = {env ? strtoull(env, NULL, 0) : 1};

@@ -1,0 +1,60 @@
+/*
+ * Predictions of tenants. A table arrives row by row, so that an event stays small, and replaces
+ * the one before when its last row is there: a policy never sees a part of a table.
+ */
+#include <string.h>
+
+#include "sched/inside.h"
+
+static void publish(struct cot_sched *s, struct sched_tenant *t)
+{
+	struct predictions *p = &t->predictions;
+
+	memcpy(p->rows, p->coming, p->n_coming * sizeof(p->rows[0]));
+	t->pub.predictions = p->n_coming ? p->rows : NULL;
+	t->pub.n_predictions = p->n_coming;
+	p->n_coming = 0;
+	if (s->started && s->policy.ops->tenant_changed)
+		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PREDICTIONS);
+}
+
+/* Whether it continues, or is the first row of, a table of so many. Sizes grow. */
+static bool is_next(const struct predictions *p, const struct cot_event *ev)
+{
+	const struct cot_prediction *is = &ev->prediction.is;
+	uint32_t row = ev->prediction.row;
+
+	if (row >= ev->prediction.n || ev->prediction.n > COT_PREDICTIONS_MAX)
+		return false;
+	if (!is->sms || is->sms > COT_SMS_MAX || !is->duration_ns)
+		return false;
+	if (!row)
+		return true;
+	return row == p->n_coming && ev->prediction.n == p->n_expected &&
+	       is->sms > p->coming[row - 1].sms;
+}
+
+int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
+			     const struct cot_event *ev)
+{
+	struct predictions *p;
+
+	if (!t)
+		return -EINVAL;
+	p = &t->predictions;
+	if (!ev->prediction.n && !ev->prediction.row) {
+		p->n_coming = 0;
+		publish(s, t);
+		return 0;
+	}
+	if (!is_next(p, ev)) {
+		p->n_coming = 0;
+		return -EINVAL;
+	}
+	p->n_expected = ev->prediction.n;
+	p->coming[ev->prediction.row] = ev->prediction.is;
+	p->n_coming = ev->prediction.row + 1;
+	if (p->n_coming == p->n_expected)
+		publish(s, t);
+	return 0;
+}
