@@ -57,7 +57,8 @@ void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec)
 
 /* ---- the order ---- */
 
-/* Marks: how many of its needs are still to come. */
+/* In an order that keeps the dependencies; CUDA_ERROR_INVALID_VALUE if there is a cycle. A node's
+ * mark: how many of its needs are still to come. */
 static CUresult sort(const struct CUgraph_st *graph, struct CUgraphNode_st **ret_order)
 {
 	const struct cot_emu_nodes *all = &graph->nodes;
