@@ -97,6 +97,9 @@ struct cot_entity {
  */
 struct cot_part {
 	uint32_t first, n;
+	/* The program launches no more than about this much ahead of the GPU, so that the next
+	 * change acts within about that time; 0: as much as it likes, up to COT_PACE_US_MAX. */
+	uint32_t pace_us;
 };
 
 /* How a host sees the requests of a program. */
@@ -250,6 +253,7 @@ struct cot_policy_config {
 	/* For parts: how many SMs, in 1/1000 of all, latency programs without a share have
 	 * together while batch programs are there. */
 	uint32_t latency_permille;
+	uint32_t pace_us; /* of the parts of batch programs; 0 = none */
 };
 
 enum cot_action_kind {
@@ -525,7 +529,7 @@ static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t c
 /*
  * What `t` launches from now on runs on `part` of each of its GPUs. Several tenants may have the
  * same SMs. Only for a policy that `places`. Returns -EINVAL for a part that is not a range of the
- * tenant's part_sms at multiples of part_unit.
+ * tenant's part_sms at multiples of part_unit, or whose pace is too long.
  */
 static inline int cot_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {

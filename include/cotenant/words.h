@@ -27,6 +27,9 @@
 /* Longest thread block that a user may state. */
 #define COT_BLOCK_US_MAX 1000000000u
 
+/* The longest pace: how much may be launched ahead of the GPU. */
+#define COT_PACE_US_MAX 1000000u
+
 /* Most SMs that a GPU may have, and most CapSMs that a work may get in all. */
 #define COT_SMS_MAX    1024u
 #define COT_CAPSMS_MAX (1u << 20)

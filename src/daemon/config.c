@@ -59,6 +59,7 @@ static const struct cot_field config_fields[] = {
 	TO("drain_block_us", numbers.drain_block_us, COT_WHOLE(0, 1000000)),
 	TO("reserve_permille", numbers.reserve_permille, COT_WHOLE(0, 1000)),
 	TO("latency_permille", numbers.latency_permille, COT_WHOLE(0, 1000)),
+	TO("pace_us", numbers.pace_us, COT_WHOLE(0, COT_PACE_US_MAX)),
 	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),

@@ -107,6 +107,9 @@ bool cot_part_effect_say(const struct cot_part_effect *e, char *ret_text, size_t
 	else if (e->shim && e->place_status)
 		(void)snprintf(ret_text, size, "it could not be moved to another part: %s",
 			       strerror(-e->place_status));
+	else if (e->shim && e->pace_failed)
+		(void)snprintf(ret_text, size,
+			       "its pace is not kept: a launch has waited a second for the GPU");
 	else
 		return say_coverage(e, ret_text, size);
 	return true;

@@ -38,6 +38,7 @@ struct cot_part_effect {
 	int place_status;	       /* of the last order */
 	uint64_t n_followed, n_stayed; /* launches on the part, and elsewhere */
 	const char *stays;	       /* why most of those did; NULL: not known */
+	bool pace_failed;	       /* it has a pace that it does not keep */
 };
 
 bool cot_part_effect_say(const struct cot_part_effect *e, char *ret_text, size_t size);

@@ -12,6 +12,7 @@ struct part_member {
 	int status;
 	uint32_t n_sms, unit;
 	struct cot_part part;
+	uint32_t sent_pace_us;
 	uint32_t waiting; /* for the answer to the PLACE with this number; 0 = none */
 };
 
@@ -106,9 +107,11 @@ static void send_place(struct cot_host_parts *parts, struct part_member *to, str
 		       uint32_t seq)
 {
 	unsigned member = (unsigned)(to - parts->members);
-	struct cot_msg_place m = {.first = (uint16_t)part.first, .n = (uint16_t)part.n};
+	struct cot_msg_place m = {
+		.first = (uint16_t)part.first, .n = (uint16_t)part.n, .pace_us = part.pace_us};
 
 	cot_proto_header(&m.h, COT_MSG_PLACE, sizeof(m), seq);
+	to->sent_pace_us = part.pace_us;
 	to->waiting = parts->ops->send(parts->arg, member, &m, sizeof(m)) < 0 ? 0 : seq;
 }
 
@@ -134,7 +137,8 @@ const struct cot_host_carrier_ops cot_host_parts_ops = {
 static void send_after(struct cot_host_parts *parts, struct part_member *m,
 		       const struct part_tenant *t)
 {
-	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n)
+	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n &&
+	    m->part.pace_us == t->wanted.pace_us)
 		return;
 	parts->own_seq = (parts->own_seq + 1) | COT_HOST_OWN_SEQ;
 	send_place(parts, m, t->wanted, parts->own_seq);
@@ -216,6 +220,7 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 	from->status = m->status;
 	from->n_sms = m->n_sms;
 	from->unit = m->unit;
+	from->part.pace_us = m->pace_us;
 	settle(host, from, now_ns);
 }
 
@@ -244,15 +249,19 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 		if (from->found)
 			return;
 		from->found = true;
-		from->part = (struct cot_part){m->first, m->n};
+		from->part.first = m->first;
+		from->part.n = m->n;
 		if (from->known)
 			settle(host, from, now_ns);
 		return;
 	}
-	from->part = (struct cot_part){m->first, m->n};
+	from->part.first = m->first;
+	from->part.n = m->n;
 	if (from->waiting != m->h.seq)
 		return;
 	from->waiting = 0;
+	if (!m->status)
+		from->part.pace_us = from->sent_pace_us;
 	count(t, m);
 	if (m->h.seq == t->seq && m->status)
 		t->status = m->status;

@@ -83,6 +83,7 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "launches_stayed", c->n_stayed);
 	put(o, "coverage", all > 0 ? json_real((double)c->n_followed / all) : json_null());
 	put(o, "stayed", json_deep_copy(c->reasons));
+	put_number(o, "pace_us", is->part.pace_us);
 	put_number(o, "launches_paced", c->n_paced);
 	put_number(o, "pace_waits", c->n_pace_waits);
 	put(o, "pace_wait_ms", json_real((double)c->pace_wait_ns / 1e6));
@@ -113,6 +114,7 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 		.n_followed = c.n_followed,
 		.n_stayed = c.n_stayed,
 		.stays = main_reason(c.reasons),
+		.pace_failed = is && is->part.pace_us && c.n_pace_failed,
 	};
 	put(tenant, "part", part(is, &stats, &c));
 	put(tenant, "part_effect",

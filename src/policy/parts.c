@@ -118,13 +118,13 @@ static void place_latency(struct cot_policy *p, const struct placing *l, const s
 		if (!is_silent(p, t) || !placing_has(l, t))
 			continue;
 		if (!apart) {
-			(void)cot_place(p, t, (struct cot_part){0});
+			(void)placing_place(p, t, (struct cot_part){0});
 			continue;
 		}
 		n = (uint32_t)((2 * units * (uint64_t)t->weight + weight) / (2 * weight));
 		n = n < 1 ? 1 : n < units - (left - 1) ? n : units - (left - 1);
 		end = left == 1 ? l->top : begin + n * l->unit;
-		(void)cot_place(p, t, cot_placing_part(l, begin, end));
+		(void)placing_place(p, t, cot_placing_part(l, begin, end));
 		begin = end;
 		units -= n;
 		weight -= t->weight;
@@ -143,7 +143,7 @@ static void place_batch(struct cot_policy *p, const struct placing *l, const str
 				       : cot_placing_part(l, 0, l->unit);
 	cot_for_each_tenant (t, p)
 		if (t->cls == COT_CLASS_BATCH && !placing_is_asked(t) && placing_has(l, t))
-			(void)cot_place(p, t, part);
+			(void)placing_place(p, t, part);
 }
 
 static void place(struct cot_policy *p, uint32_t gpu, uint64_t *wake_ns)

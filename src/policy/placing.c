@@ -44,7 +44,7 @@ struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32
 {
 	if (!first && end == l->n_sms)
 		return (struct cot_part){0};
-	return (struct cot_part){first, end - first};
+	return (struct cot_part){.first = first, .n = end - first};
 }
 
 /* At the bottom, and below what is reserved. */
@@ -107,7 +107,7 @@ static void place_reserved(struct cot_policy *p, struct placing *l, struct cot_t
 	else if (l->apart && end > l->limit)
 		part = cot_placing_part(l, l->limit, end);
 	if (placing_has(l, t))
-		(void)cot_place(p, t, part);
+		(void)placing_place(p, t, part);
 }
 
 static void place_limited(struct cot_policy *p, struct placing *l, enum cot_class cls)
@@ -120,8 +120,8 @@ static void place_limited(struct cot_policy *p, struct placing *l, enum cot_clas
 		if (t->cls != cls || !placing_has(l, t) || !placing_is_asked(t) ||
 		    placing_reserves(p, t))
 			continue;
-		(void)cot_place(p, t,
-				cls == COT_CLASS_LATENCY ? from_top(l, n) : from_bottom(l, n));
+		(void)placing_place(p, t,
+				    cls == COT_CLASS_LATENCY ? from_top(l, n) : from_bottom(l, n));
 	}
 }
 
@@ -146,7 +146,7 @@ static void place_others(struct cot_policy *p, const struct placing *l)
 		if ((uint32_t)__builtin_ctzll(t->gpu_mask) != l->gpu || placing_is_asked(t) ||
 		    placing_reserves(p, t))
 			continue;
-		(void)cot_place(p, t, below ? placing_unreserved(l) : (struct cot_part){0});
+		(void)placing_place(p, t, below ? placing_unreserved(l) : (struct cot_part){0});
 	}
 }
 

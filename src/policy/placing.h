@@ -42,6 +42,14 @@ static inline bool placing_reserves(const struct cot_policy *p, const struct cot
 	return p->ops->one_pool && t->cls == COT_CLASS_LATENCY && placing_is_said(t->reserve);
 }
 
+/* cot_place(), with the pace of its class. */
+static inline int placing_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
+{
+	if (t->cls == COT_CLASS_BATCH)
+		part.pace_us = p->config->pace_us;
+	return cot_place(p, t, part);
+}
+
 /* The GPUs on which a tenant can be placed, one bit each. */
 uint64_t cot_placing_gpus(const struct cot_policy *p);
 
@@ -65,7 +73,7 @@ void cot_placing_asked(struct cot_policy *p, struct placing *l);
  */
 static inline struct cot_part placing_unreserved(const struct placing *l)
 {
-	return l->limit < l->n_sms ? (struct cot_part){0, l->limit} : (struct cot_part){0};
+	return l->limit < l->n_sms ? (struct cot_part){.n = l->limit} : (struct cot_part){0};
 }
 
 #endif

@@ -57,5 +57,6 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		 * 0.63 of its rate on them, and 0.81 on 96, where the p99 of requests at high load
 		 * is 1.87 times that alone instead of 1.30. */
 		.latency_permille = 500,
+		.pace_us = 0,
 	};
 }

@@ -147,7 +147,7 @@ static int are_part_counts(const struct cot_msg_part_counts *m)
 
 static int are_parts(const struct cot_msg_parts *m)
 {
-	if (m->pace_us > COT_PROTO_PACE_US_MAX)
+	if (m->pace_us > COT_PACE_US_MAX)
 		return 0;
 	if (m->status)
 		return is_status(m->status) && !m->n_sms && !m->unit;
@@ -161,7 +161,7 @@ static int is_part(uint16_t first, uint16_t n)
 
 static int is_place(const struct cot_msg_place *m)
 {
-	return m->h.seq && is_part(m->first, m->n) && m->pace_us <= COT_PROTO_PACE_US_MAX;
+	return m->h.seq && is_part(m->first, m->n) && m->pace_us <= COT_PACE_US_MAX;
 }
 
 static int is_placed(const struct cot_msg_placed *m)

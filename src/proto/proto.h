@@ -351,9 +351,6 @@ struct cot_msg_work_counts {
  * that loses the daemon keeps the part that it has.
  */
 
-/* The longest pace: how much may be launched and not done, so that a change of parts acts soon. */
-#define COT_PROTO_PACE_US_MAX 1000000u
-
 struct cot_msg_parts {
 	struct cot_msg_header h;
 	uint32_t n_sms; /* that can be cut, from SM 0 on: a multiple of the unit, or all of them */

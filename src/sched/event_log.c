@@ -57,7 +57,18 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 
 #define NAME(names, i) name_of(names, N(names), (unsigned)(i))
 
-#define PART " part=%" PRIu32 "+%" PRIu32
+#define PART " part=%" PRIu32 "+%" PRIu32 "%s"
+
+/* Behind a part, if it has a pace. */
+#define PACE_TEXT_MAX 16
+
+static const char *pace_text(struct cot_part part, char text[PACE_TEXT_MAX])
+{
+	*text = '\0';
+	if (part.pace_us)
+		(void)snprintf(text, PACE_TEXT_MAX, "@%" PRIu32, part.pace_us);
+	return text;
+}
 
 static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 {
@@ -133,6 +144,7 @@ static void print_measured(char *s, size_t size, const struct cot_event *ev)
 static void print_details(char *s, size_t size, const struct cot_event *ev)
 {
 	const struct cot_pool_desc *p = &ev->pool;
+	char pace[PACE_TEXT_MAX];
 
 	switch (ev->type) {
 	case COT_EV_TENANT:
@@ -167,11 +179,13 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		break;
 	case COT_EV_PARTS:
 		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 PART, ev->parts.n_sms,
-			       ev->parts.unit, ev->parts.part.first, ev->parts.part.n);
+			       ev->parts.unit, ev->parts.part.first, ev->parts.part.n,
+			       pace_text(ev->parts.part, pace));
 		break;
 	case COT_EV_PLACED:
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,
-			       ev->placed.status, ev->placed.part.first, ev->placed.part.n);
+			       ev->placed.status, ev->placed.part.first, ev->placed.part.n,
+			       pace_text(ev->placed.part, pace));
 		break;
 	default:
 		print_measured(s, size, ev);
@@ -190,7 +204,7 @@ void cot_event_log_print_event(char *line, size_t size, const struct cot_event *
 
 void cot_event_log_print_action(char *line, size_t size, const struct cot_action *a)
 {
-	char value[48] = "";
+	char value[48] = "", pace[PACE_TEXT_MAX];
 
 	if (a->kind == COT_ACTION_SLICE)
 		(void)snprintf(value, sizeof(value), " us=%" PRIu32, a->value);
@@ -202,7 +216,8 @@ void cot_event_log_print_action(char *line, size_t size, const struct cot_action
 	else if (a->kind == COT_ACTION_EVICT)
 		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32, a->value);
 	else if (a->kind == COT_ACTION_PLACE)
-		(void)snprintf(value, sizeof(value), PART, a->part.first, a->part.n);
+		(void)snprintf(value, sizeof(value), PART, a->part.first, a->part.n,
+			       pace_text(a->part, pace));
 	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
 		       NAME(action_names, a->kind), a->entity, a->seq, value);
 }
@@ -250,7 +265,7 @@ static uint64_t read_number(struct reader *r, uint64_t max)
 	}
 	errno = 0;
 	v = strtoull(r->at, &end, 0);
-	if (errno || v > max || (*end != ' ' && *end != '\0' && *end != '+'))
+	if (errno || v > max || (*end && !strchr(" +@", *end)))
 		r->failed = true;
 	r->at = end;
 	return r->failed ? 0 : v;
@@ -330,7 +345,7 @@ static unsigned mode_of(struct reader *r)
 
 static struct cot_part part_of(struct reader *r)
 {
-	struct cot_part part;
+	struct cot_part part = {0};
 
 	part.first = number_of(r, "part=");
 	if (*r->at == '+')
@@ -338,6 +353,10 @@ static struct cot_part part_of(struct reader *r)
 	else
 		r->failed = true;
 	part.n = read_u32(r);
+	if (*r->at == '@') {
+		r->at++;
+		part.pace_us = read_u32(r);
+	}
 	return part;
 }
 

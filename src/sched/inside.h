@@ -32,8 +32,8 @@ enum { RUN_THAWED, RUN_FROZEN };
  * answer to the older one; only the answer to the newest counts.
  */
 struct wish {
-	uint32_t want, have;
-	uint32_t sent; /* while in flight */
+	uint64_t want, have;
+	uint64_t sent; /* while in flight */
 	uint32_t seq;  /* of the action in flight; 0 = none */
 	bool queued;
 	bool own;	     /* the core's wish, not the policy's */

@@ -8,14 +8,14 @@
 #include "sched/inside.h"
 
 /* As the value of a wish. No part has VALUE_NONE. */
-static uint32_t pack(struct cot_part part)
+static uint64_t pack(struct cot_part part)
 {
-	return part.first << 16 | part.n;
+	return (uint64_t)part.pace_us << 32 | part.first << 16 | part.n;
 }
 
-static struct cot_part unpack(uint32_t value)
+static struct cot_part unpack(uint64_t value)
 {
-	return (struct cot_part){value >> 16, value & 0xffff};
+	return (struct cot_part){value >> 16 & 0xffff, value & 0xffff, (uint32_t)(value >> 32)};
 }
 
 static struct sched_tenant *tenant_of(struct cot_tenant *t)
@@ -118,6 +118,8 @@ static bool fits(const struct cot_tenant *t, struct cot_part part)
 {
 	uint32_t end = part.first + part.n;
 
+	if (part.pace_us > COT_PACE_US_MAX)
+		return false;
 	if (!part.n)
 		return !part.first;
 	if (part.first >= t->part_sms || part.n > t->part_sms - part.first)

@@ -72,6 +72,9 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 	if (c->reserve_permille > 1000 || c->latency_permille > 1000)
 		return cot_error_set(err, -EINVAL,
 				     "a reserve is out of range; expected up to 1000 of 1000");
+	if (c->pace_us > COT_PACE_US_MAX)
+		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
+				     COT_PACE_US_MAX);
 	return 0;
 }
 

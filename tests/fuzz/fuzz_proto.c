@@ -52,11 +52,11 @@ static void read_parts(const void *packet, int type)
 	case COT_MSG_PARTS:
 		REQUIRE(parts->status <= 0 && parts->n_sms <= COT_SMS_MAX);
 		REQUIRE(!parts->unit == !!parts->status && parts->unit <= parts->n_sms);
-		REQUIRE(parts->pace_us <= COT_PROTO_PACE_US_MAX);
+		REQUIRE(parts->pace_us <= COT_PACE_US_MAX);
 		break;
 	case COT_MSG_PLACE:
 		REQUIRE((uint32_t)place->first + place->n <= COT_SMS_MAX);
-		REQUIRE(place->h.seq && place->pace_us <= COT_PROTO_PACE_US_MAX);
+		REQUIRE(place->h.seq && place->pace_us <= COT_PACE_US_MAX);
 		break;
 	case COT_MSG_PLACED:
 		REQUIRE((uint32_t)placed->first + placed->n <= COT_SMS_MAX);

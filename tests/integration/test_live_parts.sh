@@ -85,6 +85,23 @@ exports=$(nm -D --defined-only "$COTENANT_LIBRARY" | awk '{ print $NF }' | grep 
 kill -TERM "$with" "$without"
 stop_daemon
 
+# With a pace in the configuration batch programs have it, and lose it when it is taken out.
+printf 'schema: cotenantd/1\npolicy: parts\npace_us: 500\n' >"$work/parts.conf"
+start_daemon --config "$work/parts.conf"
+start --name paced -- "$PROGS/parts" --seconds 60 >"$work/paced" 2>&1
+paced=$pid
+is_paced() {
+	n=$(ps_value paced launches_paced)
+	[ "${n:-0}" -gt 10 ]
+}
+until_true 20 is_paced || fail "paced: $(ps_value paced launches_paced)"
+expect_value paced pace_us 500
+printf 'schema: cotenantd/1\npolicy: parts\n' >"$work/parts.conf"
+kill -HUP "$daemon_pid"
+until_true 20 is paced pace_us 0 || fail "pace: $(ps_value paced pace_us)"
+kill -TERM "$paced"
+stop_daemon
+
 # The order of the program's work is kept, whatever happens to its part.
 start_daemon --config "$work/parts.conf"
 start --sms 64 --name order -- "$PROGS/parts" --seconds 4 --seed 7 >"$work/order" 2>&1

@@ -211,13 +211,13 @@ static void place(struct cot_policy *p, const struct chaos_state *s)
 	struct cot_tenant *t;
 
 	if (chaos_knob == CHAOS_STALE_TENANT && s->gone_tenant)
-		(void)cot_place(p, s->gone_tenant, (struct cot_part){0, 8});
+		(void)cot_place(p, s->gone_tenant, (struct cot_part){.n = 8});
 	if (chaos_knob != CHAOS_BAD_PART) {
 		cot_place_shares(p);
 		return;
 	}
 	cot_for_each_tenant (t, p)
-		(void)cot_place(p, t, (struct cot_part){4, 8});
+		(void)cot_place(p, t, (struct cot_part){.first = 4, .n = 8});
 }
 
 static void requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w)

@@ -350,7 +350,7 @@ static void test_parts_pace(void **state)
 	(void)state;
 	m->n_sms = 132;
 	m->unit = 8;
-	m->pace_us = COT_PROTO_PACE_US_MAX;
+	m->pace_us = COT_PACE_US_MAX;
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_PARTS);
 	m->pace_us++;
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
@@ -389,8 +389,8 @@ static void test_place(void **state)
 {
 	(void)state;
 	place(0, 0, 0, 1);
-	place(64, 68, COT_PROTO_PACE_US_MAX, 1);
-	place(64, 68, COT_PROTO_PACE_US_MAX + 1, 0);
+	place(64, 68, COT_PACE_US_MAX, 1);
+	place(64, 68, COT_PACE_US_MAX + 1, 0);
 	place(0, COT_SMS_MAX, 0, 1);
 	place(1, COT_SMS_MAX, 0, 0);
 	place(UINT16_MAX, UINT16_MAX, 0, 0);

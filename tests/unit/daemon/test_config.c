@@ -131,6 +131,7 @@ static void test_all(void **state)
 		  "drain_block_us: 70\n"
 		  "reserve_permille: 300\n"
 		  "latency_permille: 400\n"
+		  "pace_us: 500\n"
 		  "adapt_task_us: 9\n"
 		  "grow_after_us: 11\n"
 		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
@@ -149,6 +150,7 @@ static void test_all(void **state)
 	assert_int_equal(config.numbers.drain_block_us, 70);
 	assert_int_equal(config.numbers.reserve_permille, 300);
 	assert_int_equal(config.numbers.latency_permille, 400);
+	assert_int_equal(config.numbers.pace_us, 500);
 	assert_int_equal(config.numbers.adapt_task_us, 9);
 	assert_int_equal(config.numbers.grow_after_ns, 11 * COT_NS_PER_US);
 	assert_false(config.use_mps);

@@ -53,13 +53,18 @@ static void program(uint32_t id, enum cot_class cls, uint16_t sms)
 	assert_int_equal(cot_host_event(h, &ev), 0);
 }
 
+static uint32_t pace_us; /* of batch programs */
+
 static void begin(const char *policy)
 {
+	struct cot_policy_config config;
 	struct cot_error err;
 
+	cot_policy_config_init(&config);
+	config.pace_us = pace_us;
 	send_rc = 0;
 	memset(sent, 0, sizeof(sent));
-	assert_int_equal(cot_host_create(&ops, NULL, cot_policy_find(policy), NULL, 0, &h, &err),
+	assert_int_equal(cot_host_create(&ops, NULL, cot_policy_find(policy), &config, 0, &h, &err),
 			 0);
 	program(LATENCY, COT_CLASS_LATENCY, 0);
 	program(BATCH, COT_CLASS_BATCH, 0);
@@ -262,6 +267,51 @@ static void test_found(void **state)
 	end();
 }
 
+/* With a pace, and one that knows it already from another daemon. */
+static void test_pace(void **state)
+{
+	struct cot_msg_parts knows = {.n_sms = 132, .unit = 8, .pace_us = 500};
+
+	(void)state;
+	pace_us = 500;
+	begin("parts");
+	told(M_BATCH, 132, 8, 0);
+	assert_int_equal(sent[M_BATCH].m.pace_us, 500);
+	assert_int_equal(tenant(BATCH)->part.pace_us, 0);
+	placed(M_BATCH, sent[M_BATCH].m.h.seq, -EBUSY, 0, 0);
+	assert_int_equal(tenant(BATCH)->part.pace_us, 0);
+	cot_host_tick(h, 200 * MS);
+	assert_int_equal(sent[M_BATCH].n, 2);
+	obey(M_BATCH);
+	assert_int_equal(tenant(BATCH)->part.pace_us, 500);
+	told(M_LATENCY, 132, 8, 0);
+	assert_int_equal(sent[M_LATENCY].m.pace_us, 0);
+	/* Another shim of it is told where the others are, with the pace. */
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	placed(M_BATCH2, 0, 0, 0, 64);
+	told(M_BATCH2, 132, 8, 0);
+	assert_int_equal(sent[M_BATCH2].n, 1);
+	assert_int_equal(sent[M_BATCH2].m.pace_us, 500);
+	end();
+
+	begin("parts");
+	placed(M_BATCH, 0, 0, 0, 64);
+	cot_host_part_told(h, M_BATCH, &knows, 0);
+	assert_int_equal(sent[M_BATCH].n, 0);
+	assert_int_equal(tenant(BATCH)->part.pace_us, 500);
+	end();
+
+	pace_us = 0;
+	begin("parts");
+	cot_host_part_told(h, M_BATCH, &knows, 0);
+	placed(M_BATCH, 0, 0, 0, 64);
+	assert_int_equal(sent[M_BATCH].m.pace_us, 0);
+	assert_int_equal(sent[M_BATCH].m.n, 64);
+	obey(M_BATCH);
+	assert_int_equal(tenant(BATCH)->part.pace_us, 0);
+	end();
+}
+
 /* Nonsense harms who says it, at most. */
 static void test_nonsense(void **state)
 {
@@ -323,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_a_late_one),
 		cmocka_unit_test(test_those_that_do_not_agree),
 		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_a_message_that_cannot_be_sent),
 		cmocka_unit_test(test_forgotten),

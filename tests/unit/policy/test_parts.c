@@ -49,6 +49,32 @@ static void test_one_latency_program(void **state)
 	end(b);
 }
 
+/* The pace of the configuration is that of batch programs, wherever they are. */
+static void test_pace(void **state)
+{
+	struct cot_policy_config config;
+	struct cot_error err;
+	struct bench *b = bench_begin(&cot_policy_parts);
+
+	(void)state;
+	cot_policy_config_init(&config);
+	config.pace_us = 500;
+	assert_int_equal(
+		cot_sched_set_policy(b->sched, &cot_policy_parts, &config, b->now_ns, &err), 0);
+	program(b, BATCH, COT_CLASS_BATCH, NONE);
+	program(b, BATCH2, COT_CLASS_BATCH, (struct cot_share){.sms = 32});
+	has(b, BATCH, 0, 0);
+	has(b, BATCH2, 0, 32);
+	assert_int_equal(b->part[BATCH].pace_us, 500);
+	assert_int_equal(b->part[BATCH2].pace_us, 500);
+	program(b, LATENCY, COT_CLASS_LATENCY, NONE);
+	has(b, LATENCY, 0, 0);
+	assert_int_equal(b->part[LATENCY].pace_us, 0);
+	has(b, BATCH, 32, 32);
+	assert_int_equal(b->part[BATCH].pace_us, 500);
+	end(b);
+}
+
 /* Also beside one that cannot be placed. */
 static void test_latency_program_without_parts(void **state)
 {
@@ -256,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_batch_alone_has_all),
 		cmocka_unit_test(test_one_latency_program),
+		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_latency_program_without_parts),
 		cmocka_unit_test(test_all_of_it_while_no_latency_program_is_active),
 		cmocka_unit_test(test_latency_programs_are_apart),

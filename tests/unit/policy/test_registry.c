@@ -61,6 +61,7 @@ static void test_numbers(void **state)
 	assert_int_equal(c.drain_block_us, 100);
 	assert_int_equal(c.reserve_permille, 615);
 	assert_int_equal(c.latency_permille, 500);
+	assert_int_equal(c.pace_us, 0);
 	assert_int_equal(c.adapt_task_us, 200);
 	assert_int_equal(c.grow_after_ns, 100 * COT_NS_PER_US);
 }

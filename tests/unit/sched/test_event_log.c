@@ -47,9 +47,9 @@ static const char *const examples[] = {
 	"15 work-done 7 left=5",
 	"16 > grant 7 seq=9 capsms=66 settled=1",
 	"17 > evict 7 seq=10 capsms=65",
-	"18 parts 3 sms=132 unit=8 part=64+68",
+	"18 parts 3 sms=132 unit=8 part=64+68@500",
 	"19 placed 3 seq=11 status=-16 part=0+0",
-	"20 > place 3 seq=11 part=4294967295+4294967295",
+	"20 > place 3 seq=11 part=4294967295+4294967295@4294967295",
 	"21 window 3 horizon=60s source=bursts responses=18446744073709551615 missed=4 p50_ns=5 "
 	"p95_ns=6 p99_ns=7 services=8 service_missed=9 service_p50_ns=10 service_p95_ns=11 "
 	"service_p99_ns=12",
@@ -251,6 +251,7 @@ static void test_wrong_lines(void **state)
 		"1 > place 3 seq=4 part=+64",
 		"1 > place 3 seq=4 part=64+",
 		"1 > place 3 seq=4 part=64+8+8",
+		"1 > place 3 seq=4 part=64+8@",
 		"1 > slice 3 seq=4 us=5+5",
 		"1 parts 3 sms=132 unit=8 part=64 68",
 		"1 placed 3 seq=4 part=0+0",

@@ -72,7 +72,7 @@ static void expect_part(const struct bench *b, uint32_t id, uint32_t first, uint
 
 static void want(struct bench *b, uint32_t first, uint32_t n)
 {
-	script.part = (struct cot_part){first, n};
+	script.part = (struct cot_part){.first = first, .n = n};
 	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
 }
 
@@ -109,6 +109,29 @@ static void expect_wrong(struct bench *b, uint32_t first, uint32_t n)
 	assert_int_equal(script.answer, -EINVAL);
 	assert_int_equal(bench_stats(b).wrong_actions, wrong + 1);
 	script.part = (struct cot_part){0};
+}
+
+/* Another pace is another part, and one that is too long is none. */
+static void test_a_pace(void **state)
+{
+	struct bench *b = begin(&scripted);
+
+	(void)state;
+	assert_int_equal(bench_parts(b, 1, true), 0);
+	want(b, 64, 68);
+	bench_run(b, 2 * MS);
+	script.part.pace_us = COT_PACE_US_MAX;
+	bench_run(b, 2 * MS);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	bench_run(b, 2 * MS);
+	expect_part(b, 1, 64, 68);
+	assert_int_equal(b->part[1].pace_us, COT_PACE_US_MAX);
+	assert_int_equal(cot_sched_tenant(b->sched, 1)->part.pace_us, COT_PACE_US_MAX);
+	assert_int_equal(bench_stats(b).actions[COT_ACTION_PLACE], 2);
+	script.part.pace_us++;
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	assert_int_equal(script.answer, -EINVAL);
+	bench_end(b);
 }
 
 static void test_where_no_part_can_be(void **state)
@@ -203,7 +226,7 @@ static void test_a_newer_wish(void **state)
 	assert_int_equal(bench_stats(b).late_answers, 1);
 	assert_int_equal(bench_event(b, late), 0);
 	assert_int_equal(cot_sched_tenant(b->sched, 1)->part.n, 96);
-	late.placed.part = (struct cot_part){3, 96};
+	late.placed.part = (struct cot_part){.first = 3, .n = 96};
 	assert_int_equal(bench_event(b, late), -EINVAL);
 	late.placed.seq = 0;
 	assert_int_equal(bench_event(b, late), -EINVAL);
@@ -249,7 +272,7 @@ static void test_found(void **state)
 	struct bench *b = begin(&scripted);
 
 	(void)state;
-	script.part = (struct cot_part){64, 68};
+	script.part = (struct cot_part){.first = 64, .n = 68};
 	assert_int_equal(bench_event(b, found(132, 8, 64, 68)), 0);
 	assert_int_equal(cot_sched_tenant(b->sched, 1)->part.first, 64);
 	assert_int_equal(bench_stats(b).actions[COT_ACTION_PLACE], 0);
@@ -279,7 +302,7 @@ static void test_lost_on_its_way(void **state)
 	bench_run(b, 2 * MS);
 	script.part = (struct cot_part){0};
 	(void)bench_parts(b, 1, false);
-	script.part = (struct cot_part){0, 64};
+	script.part = (struct cot_part){.n = 64};
 	(void)bench_parts(b, 1, true);
 	bench_run(b, 2 * MS);
 	expect_part(b, 1, 0, 64);
@@ -361,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_answer_settles),
+		cmocka_unit_test(test_a_pace),
 		cmocka_unit_test(test_where_no_part_can_be),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_no_answer),
