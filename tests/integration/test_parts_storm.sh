@@ -1,7 +1,7 @@
 #!/bin/sh
 # Random programs whose parts change at random moments, while everything happens to them at once: two and more
 # clients of one MPS server, some with a percentage of it; programs that fork, are killed or stopped; daemons
-# that are killed and replaced. All results are as without changes. For a longer run:
+# that are killed and replaced, every other one of them with a pace. All results are as without changes. For a longer run:
 #   CHANGES=100000 SEED=1 REPORT=FILE
 . "$SOURCE_DIR/tests/integration/daemon/lib.sh"
 need_emulator
@@ -30,7 +30,7 @@ n_changes() {
 place() {
 	random 30000
 	rm -f "$socket"
-	background "$PROGS/placer" "$socket" 150 1000000000 "$drawn" "$sum" >>"$work/placer.out" 2>&1
+	background env PACE_US=$((drawn % 2 * 300)) "$PROGS/placer" "$socket" 150 1000000000 "$drawn" "$sum" >>"$work/placer.out" 2>&1
 	placer=$pid
 	n_daemons=$((n_daemons + 1))
 	until_true 5 test -S "$socket" || fail "no placer: $(cat "$work/placer.out")"
