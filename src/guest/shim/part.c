@@ -161,7 +161,7 @@ static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t 
 	p->part[part].chosen = ++p->n_changes;
 	if (part)
 		cot_shim_streams_prepare(p, part);
-	atomic_store_explicit(&p->now, part, memory_order_release);
+	atomic_store(&p->now, part); /* before a part is given up: follow() */
 	cot_shim_count_moved();
 	cot_shim_pace_set(p, pace_us);
 	set_live(part);

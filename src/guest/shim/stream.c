@@ -126,15 +126,27 @@ static bool move(struct cot_shim_stream *s, uint32_t part)
 	return moved;
 }
 
-/* In the only turn that there is in it; with others it moves later. False: it cannot. */
-static bool follow(struct cot_shim_stream *s, uint32_t part)
+/* The driver knows the default stream at home only: there it keeps its order with streams that we
+ * do not know. */
+static bool must_stay_home(const struct cot_shim_stream *s)
+{
+	return COT_UNLIKELY(atomic_load_explicit(&s->parts->has_unknown, memory_order_relaxed)) &&
+	       s == &s->parts->default_stream;
+}
+
+/*
+ * In the only turn that there is in it; with others it moves later. False: it cannot. Where it is
+ * to be is looked up with MOVING: a part that is not chosen any longer may be given up by a thread
+ * that finds no MOVING (clear()).
+ */
+static bool follow(struct cot_shim_stream *s)
 {
 	uint32_t one = 1;
 	bool moved;
 
 	if (!atomic_compare_exchange_strong(&s->n_turns, &one, 1 | MOVING))
 		return true;
-	moved = move(s, part);
+	moved = move(s, must_stay_home(s) ? 0 : atomic_load(&s->parts->now));
 	atomic_fetch_and(&s->n_turns, ~MOVING);
 	return moved;
 }
@@ -208,14 +220,6 @@ static void keep_order(struct cot_shim_stream *s, CUstream to)
 
 /* ---- turns ---- */
 
-/* The driver knows the default stream at home only: there it keeps its order with streams that we
- * do not know. */
-static bool must_stay_home(const struct cot_shim_stream *s)
-{
-	return COT_UNLIKELY(atomic_load_explicit(&s->parts->has_unknown, memory_order_relaxed)) &&
-	       s == &s->parts->default_stream;
-}
-
 void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream)
 {
 	atomic_store(&p->has_unknown, true);
@@ -263,7 +267,7 @@ static CUstream enter(struct cot_shim_turn *t, CUstream stream, bool per_thread,
 	at = atomic_load_explicit(&s->at, memory_order_relaxed);
 	part = where == HOME || must_stay_home(s) ? 0 : where == PART ? now : at;
 	if (COT_UNLIKELY(at != part))
-		t->strays = !follow(s, part);
+		t->strays = !follow(s);
 	if (COT_UNLIKELY(part != now) && where == PART)
 		t->strays = true;
 	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
@@ -346,6 +350,8 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 	uint32_t none = 0, now = atomic_load(&s->parts->now);
 	bool cleared;
 
+	if (atomic_load(&s->n_turns) & MOVING)
+		return false; /* to this part, maybe */
 	if (!s->shadows[part])
 		return true;
 	if (cot_shim_stream_is_of_thread(s) ? atomic_load(&s->capturing) : is_capturing(s))
@@ -409,9 +415,13 @@ void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
 	uint32_t i;
 
-	for (i = 1; s && i < COT_SHIM_PARTS_MAX; i++)
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->pair);
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
 		if (s->shadows[i])
 			(void)COT_REAL(cuStreamSetAttribute)(s->shadows[i], what, value);
+	pthread_mutex_unlock(&s->pair);
 }
 
 /* The parent's streams are not the child's: what it knew of them is left behind. */

@@ -40,18 +40,25 @@ static void list_blocking(struct cot_shim_stream *s)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void unlist_blocking(struct cot_shim_stream *s)
+/* With p->lock. */
+static void unlink_blocking(struct cot_shim_parts *p, struct cot_shim_stream *s)
 {
-	struct cot_shim_parts *p = s->parts;
 	struct cot_shim_stream **at;
 
-	pthread_mutex_lock(&p->lock);
 	for (at = &p->blocking; *at && *at != s; at = &(*at)->next_blocking)
 		;
 	if (*at) {
 		*at = s->next_blocking;
 		atomic_fetch_sub(&p->n_blocking, 1);
 	}
+}
+
+static void unlist_blocking(struct cot_shim_stream *s)
+{
+	struct cot_shim_parts *p = s->parts;
+
+	pthread_mutex_lock(&p->lock);
+	unlink_blocking(p, s);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -60,12 +67,19 @@ static void end_thread(void *list)
 	struct cot_shim_stream *s = list, *next;
 
 	for (; s; s = next) {
+		struct cot_shim_parts *p = s->parts;
+
 		next = s->next;
-		unlist_blocking(s);
-		if (atomic_load(&s->parts->context)) {
+		/* The listener gives up a part when it finds no stream there: not before. */
+		pthread_mutex_lock(&p->lock);
+		if (atomic_load(&p->context)) {
 			cot_shim_stream_drop_shadows(s);
 			cot_shim_pace_end(s);
+			if (s->event)
+				(void)COT_REAL(cuEventDestroy_v2)(s->event);
 		}
+		unlink_blocking(p, s);
+		pthread_mutex_unlock(&p->lock);
 		free(s);
 	}
 	of_thread = NULL;
