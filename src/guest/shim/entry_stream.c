@@ -104,33 +104,40 @@ static bool is_per_thread(const char *name, size_t n)
 
 /* ---- waiting: not a turn, so that the stream may move meanwhile ---- */
 
-static CUstream where(CUstream stream, bool per_thread)
-{
-	struct cot_shim_turn turn;
-	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
-
-	cot_shim_turn_end(&turn);
-	return to;
-}
-
 CUresult cuStreamSynchronize(CUstream stream)
 {
-	return COT_REAL(cuStreamSynchronize)(where(stream, false));
+	struct cot_shim_stay stay;
+	CUresult rc = COT_REAL(cuStreamSynchronize)(cot_shim_stay_begin(&stay, stream, false));
+
+	cot_shim_stay_end(&stay);
+	return rc;
 }
 
 CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
-	return COT_REAL(cuStreamSynchronize_ptsz)(where(stream, true));
+	struct cot_shim_stay stay;
+	CUresult rc = COT_REAL(cuStreamSynchronize_ptsz)(cot_shim_stay_begin(&stay, stream, true));
+
+	cot_shim_stay_end(&stay);
+	return rc;
 }
 
 CUresult cuStreamQuery(CUstream stream)
 {
-	return COT_REAL(cuStreamQuery)(where(stream, false));
+	struct cot_shim_stay stay;
+	CUresult rc = COT_REAL(cuStreamQuery)(cot_shim_stay_begin(&stay, stream, false));
+
+	cot_shim_stay_end(&stay);
+	return rc;
 }
 
 CUresult cuStreamQuery_ptsz(CUstream stream)
 {
-	return COT_REAL(cuStreamQuery_ptsz)(where(stream, true));
+	struct cot_shim_stay stay;
+	CUresult rc = COT_REAL(cuStreamQuery_ptsz)(cot_shim_stay_begin(&stay, stream, true));
+
+	cot_shim_stay_end(&stay);
+	return rc;
 }
 
 /* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */

@@ -66,12 +66,13 @@ struct cot_shim_stream {
 	/* The thread that records `event` and has another stream wait for it holds `pair`. */
 	pthread_mutex_t pair;
 	CUevent event;
-	CUstream shadows[COT_SHIM_PARTS_MAX]; /* [0] is not used */
-	_Atomic bool capturing;		      /* its home is; it stays there */
-	_Atomic bool counted;		      /* among the blocking streams that are */
-	_Atomic bool dirty;		      /* entered since the default stream waited for it */
-	_Atomic uint64_t seen;		      /* parts->n_default, when it last waited for that */
-	_Atomic bool used;		      /* since the last change of parts */
+	CUstream shadows[COT_SHIM_PARTS_MAX];	      /* [0] is not used */
+	_Atomic uint32_t n_stays[COT_SHIM_PARTS_MAX]; /* threads that wait for a shadow: it stays */
+	_Atomic bool capturing;			      /* its home is; it stays there */
+	_Atomic bool counted;			      /* among the blocking streams that are */
+	_Atomic bool dirty;    /* entered since the default stream waited for it */
+	_Atomic uint64_t seen; /* parts->n_default, when it last waited for that */
+	_Atomic bool used;     /* since the last change of parts */
 	struct cot_shim_pace pace;
 };
 
@@ -172,6 +173,15 @@ static inline void cot_shim_turn_end(struct cot_shim_turn *t)
 	if (COT_UNLIKELY(t->stream != NULL))
 		cot_shim_turn_leave(t);
 }
+
+/* After a turn the stream may move, but what was entered there goes on for a thread that waits. */
+struct cot_shim_stay {
+	struct cot_shim_stream *stream; /* NULL: at home */
+	uint32_t part;
+};
+
+CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread);
+void cot_shim_stay_end(struct cot_shim_stay *stay);
 
 /* The part where this turn is: 0 is home. */
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);

@@ -332,6 +332,25 @@ void cot_shim_turn_leave(struct cot_shim_turn *t)
 	t->stream = NULL;
 }
 
+CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread)
+{
+	struct cot_shim_turn turn;
+	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
+
+	stay->part = cot_shim_turn_part(&turn);
+	stay->stream = stay->part ? turn.stream : NULL;
+	if (stay->stream) /* before the turn ends: clear() */
+		atomic_fetch_add(&stay->stream->n_stays[stay->part], 1);
+	cot_shim_turn_end(&turn);
+	return to;
+}
+
+void cot_shim_stay_end(struct cot_shim_stay *stay)
+{
+	if (stay->stream)
+		atomic_fetch_sub(&stay->stream->n_stays[stay->part], 1);
+}
+
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t)
 {
 	return t->stream && !t->visit ? atomic_load(&t->stream->at) : 0;
@@ -358,7 +377,8 @@ static bool clear(struct cot_shim_stream *s, uint32_t part)
 		return false;
 	if (!atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
 		return false;
-	cleared = atomic_load(&s->at) != part || (can_leave(s, now) && move(s, now));
+	cleared = !atomic_load(&s->n_stays[part]) &&
+		  (atomic_load(&s->at) != part || (can_leave(s, now) && move(s, now)));
 	if (cleared) {
 		pthread_mutex_lock(&s->pair);
 		(void)COT_REAL(cuStreamDestroy_v2)(s->shadows[part]);

@@ -76,6 +76,36 @@ static void test_a_busy_stream_leaves(void **state)
 	assert_in_range(host[LOG + 1], 96, 103);
 }
 
+static void *wait_for_plain(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	*(CUresult *)arg = cuStreamSynchronize(plain);
+	return NULL;
+}
+
+/* What a thread waits for stays, although its stream has left and the part is to be given up. */
+static void test_a_thread_waits_on_a_part(void **state)
+{
+	CUresult rc = CUDA_ERROR_UNKNOWN;
+	pthread_t thread;
+	unsigned i, round;
+
+	(void)state;
+	placed(8, 8);
+	launch(1, 1, plain);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_plain, &rc), 0);
+	usleep(A_WHILE);
+	for (round = 0; round < 3; round++)
+		for (i = 2; i <= 12; i++) {
+			placed(8 * i, 8);
+			launch(0, 2 - round, plain);
+		}
+	open_gate(1);
+	pthread_join(thread, NULL);
+	assert_int_equal(rc, CUDA_SUCCESS);
+	is_on(plain, 96, 8);
+}
+
 /* A thread's stream leaves a part for home in its thread only: another part makes room. */
 static void test_one_that_cannot_leave(void **state)
 {
@@ -466,6 +496,7 @@ int main(void)
 		TEST(test_units),
 		TEST(test_many_parts),
 		TEST(test_a_busy_stream_leaves),
+		TEST(test_a_thread_waits_on_a_part),
 		TEST(test_one_that_cannot_leave),
 		TEST(test_every_stream_follows),
 		TEST(test_a_stream_keeps_its_order),
