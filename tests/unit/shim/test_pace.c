@@ -234,15 +234,18 @@ static void test_slow_program(void **state)
 {
 	(void)state;
 	cot_shim_pace_set(&parts, 500);
+	/* The first launch takes long, as it does where the driver loads code for it. */
+	(void)launch(0, 2 * US);
+	now_ns += 100 * MS;
 	(void)most_ahead(0, 10000, 2 * US);
 	assert_int_equal(n_waits, 0);
 	assert_true(n_calls < 10000 / 10);
 	/* A pause says nothing about kernels. */
 	now_ns += 100 * MS;
 	n_calls = 0;
-	(void)most_ahead(0, 10000, 2 * US);
+	(void)most_ahead(0, 200, 2 * US);
 	assert_int_equal(n_waits, 0);
-	assert_true(n_calls < 10000 / 10);
+	assert_true(n_calls <= 200 / 20);
 }
 
 static void test_streams(void **state)
