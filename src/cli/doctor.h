@@ -63,6 +63,8 @@ bool cot_doctor_child_read(struct cot_doctor_child *c, int timeout_ms);
 bool cot_doctor_child_ask(struct cot_doctor_child *c, int timeout_ms, const char *fmt, ...)
 	COT_PRINTF(3, 4);
 void cot_doctor_child_stop(struct cot_doctor_child *c);
+/* What either side says: the word, and just so many numbers behind it. */
+bool cot_doctor_numbers(const char *line, const char *word, unsigned n, double *ret_numbers);
 
 /* ---- what probes do: see doctor_probe.c and doctor_fill.c. Exit statuses ---- */
 

@@ -82,6 +82,24 @@ bool cot_doctor_child_ask(struct cot_doctor_child *c, int timeout_ms, const char
 	return write(c->to, text, (size_t)n) == n && cot_doctor_child_read(c, timeout_ms);
 }
 
+bool cot_doctor_numbers(const char *line, const char *word, unsigned n, double *ret_numbers)
+{
+	size_t length = strlen(word);
+	unsigned i;
+	char *end;
+
+	if (strncmp(line, word, length) != 0)
+		return false;
+	line += length;
+	for (i = 0; i < n; i++) {
+		ret_numbers[i] = strtod(line, &end);
+		if (end == line)
+			return false;
+		line = end;
+	}
+	return !*line;
+}
+
 void cot_doctor_child_stop(struct cot_doctor_child *c)
 {
 	if (c->pid <= 0)

@@ -279,17 +279,16 @@ static int be_on(struct fill *f, unsigned from, unsigned to, struct cot_error *e
 
 static int obey(struct fill *f, const char *line, struct cot_error *err)
 {
-	unsigned from, to, ms;
 	uint32_t here = 0;
-	double us = 0;
+	double us = 0, n[2];
 	int rc;
 
-	if (sscanf(line, "part %u %u", &from, &to) == 2)
-		rc = be_on(f, from, to, err);
+	if (cot_doctor_numbers(line, "part", 2, n))
+		rc = be_on(f, (unsigned)n[0], (unsigned)n[1], err);
 	else if (!strcmp(line, "rate"))
 		rc = time_kernels(f, &us, err);
-	else if (sscanf(line, "hold %u", &ms) == 1)
-		rc = hold(f, ms, &here, err);
+	else if (cot_doctor_numbers(line, "hold", 1, n))
+		rc = hold(f, (unsigned)n[0], &here, err);
 	else if (!strcmp(line, "free"))
 		rc = let_go(f, err);
 	else

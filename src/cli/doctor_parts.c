@@ -52,12 +52,17 @@ static bool be_on(struct cot_doctor_child *c, unsigned from, unsigned to)
 
 static bool time_kernel(struct cot_doctor_child *c, double *ret_us)
 {
-	return ask(c, "rate") && sscanf(c->line, "took %lf", ret_us) == 1 && *ret_us > 0;
+	return ask(c, "rate") && cot_doctor_numbers(c->line, "took", 1, ret_us) && *ret_us > 0;
 }
 
 static bool hold(struct cot_doctor_child *c, unsigned ms, unsigned *ret_here)
 {
-	return ask(c, "hold %u", ms) && sscanf(c->line, "here %u", ret_here) == 1;
+	double here;
+
+	if (!ask(c, "hold %u", ms) || !cot_doctor_numbers(c->line, "here", 1, &here))
+		return false;
+	*ret_here = (unsigned)here;
+	return true;
 }
 
 /* ---- rates ---- */
@@ -195,40 +200,43 @@ static bool is_used(void)
 	return used;
 }
 
-/* Both are there, can be on parts, and are clients of a server. */
+/* It is there, can be on parts, and is a client of a server. */
+static bool start_one(struct cot_findings *f, struct two *t, struct cot_doctor_child *c)
+{
+	double ready[4];
+
+	if (!cot_doctor_child_start(c, false, "parts") || !cot_doctor_child_read(c, START_MS)) {
+		(void)cot_doctor_add(f, "parts", COT_FINDING_FAIL,
+				     "a program in the pool does not start");
+		return false;
+	}
+	if (!strncmp(c->line, "cannot ", 7)) {
+		skip(f, c->line + 7,
+		     "parts need a driver of CUDA 12.5 or newer, a GPU that it can divide, and no "
+		     "share of MPS's threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)");
+		return false;
+	}
+	if (!cot_doctor_numbers(c->line, "ready", 4, ready)) {
+		(void)cot_doctor_add(f, "parts", COT_FINDING_FAIL,
+				     "a program in the pool does not run: %s", c->line);
+		return false;
+	}
+	if (ready[0] != 1) {
+		skip(f, "programs are not clients of one MPS server",
+		     "parts need MPS, and 'policy: parts' or 'policy: pools'");
+		return false;
+	}
+	t->n_sms = (unsigned)ready[1];
+	t->unit = (unsigned)ready[2];
+	t->n_units = (unsigned)ready[3];
+	t->half = t->n_units / 2;
+	return true;
+}
+
 static bool start(struct cot_findings *f, struct two *t)
 {
-	unsigned i;
-	int mps;
-
-	FOR_EACH_PROBE(i)
-	{
-		struct cot_doctor_child *c = &t->probe[i];
-
-		if (!cot_doctor_child_start(c, false, "parts") ||
-		    !cot_doctor_child_read(c, START_MS)) {
-			(void)cot_doctor_add(f, "parts", COT_FINDING_FAIL,
-					     "a program in the pool does not start");
-			return false;
-		}
-		if (!strncmp(c->line, "cannot ", 7)) {
-			skip(f, c->line + 7,
-			     "parts need a driver of CUDA 12.5 or newer, a GPU that it can divide, and no share of MPS's threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)");
-			return false;
-		}
-		if (sscanf(c->line, "ready %d %u %u %u", &mps, &t->n_sms, &t->unit, &t->n_units) !=
-		    4) {
-			(void)cot_doctor_add(f, "parts", COT_FINDING_FAIL,
-					     "a program in the pool does not run: %s", c->line);
-			return false;
-		}
-		if (mps != 1) {
-			skip(f, "programs are not clients of one MPS server",
-			     "parts need MPS, and 'policy: parts' or 'policy: pools'");
-			return false;
-		}
-	}
-	t->half = t->n_units / 2;
+	if (!start_one(f, t, &t->probe[0]) || !start_one(f, t, &t->probe[1]))
+		return false;
 	if (!t->half)
 		skip(f, "this GPU has a single unit of SMs", NULL);
 	return t->half > 0;
