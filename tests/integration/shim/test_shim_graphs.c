@@ -115,6 +115,24 @@ static void test_a_capture_is_left_alone(void **state)
 	OK(cuGraphDestroy(graph));
 }
 
+/* A stream in which a graph is recorded keeps its part, however many others come. */
+static void test_a_capture_keeps_its_part(void **state)
+{
+	CUgraph graph;
+	unsigned i;
+
+	(void)state;
+	placed(8, 8);
+	is_on(plain, 8, 8);
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch(0, 1, plain);
+	for (i = 2; i <= 12; i++)
+		placed(8 * i, 8);
+	OK(cuStreamEndCapture(plain, &graph));
+	is_on(plain, 96, 8);
+	OK(cuGraphDestroy(graph));
+}
+
 /* An event brings another stream into the capture. */
 static void test_a_capture_of_two(void **state)
 {
@@ -202,6 +220,7 @@ int main(void)
 		TEST(test_a_graph_keeps_its_order),
 		TEST(test_a_graph_outlives_its_stream),
 		TEST(test_a_capture_is_left_alone),
+		TEST(test_a_capture_keeps_its_part),
 		TEST(test_a_capture_of_two),
 		TEST(test_what_stays_is_counted),
 		TEST(test_what_does_not_fit),

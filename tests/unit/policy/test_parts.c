@@ -95,6 +95,7 @@ static void test_all_of_it_while_no_latency_program_is_active(void **state)
 	program(b, BATCH, COT_CLASS_BATCH, NONE);
 	program(b, LATENCY, COT_CLASS_LATENCY, NONE);
 	has(b, BATCH, 0, 64);
+	bench_run(b, 5000 * MS); /* it counts from when it is idle, not from an earlier change */
 	(void)bench_activity(b, LATENCY, COT_ACTIVITY_IDLE);
 	bench_run(b, 990 * MS);
 	has(b, BATCH, 0, 64);
@@ -205,6 +206,24 @@ static void test_who_says_otherwise(void **state)
 	end(b);
 }
 
+/* Nor if it comes after two that agree. */
+static void test_who_says_otherwise_later(void **state)
+{
+	struct bench *b = begin();
+	struct cot_event lie = {.type = COT_EV_PARTS, .id = BATCH3, .parts = {1000, 1, {0, 0}}};
+
+	(void)state;
+	program(b, BATCH, COT_CLASS_BATCH, NONE);
+	program(b, LATENCY, COT_CLASS_LATENCY, NONE);
+	has(b, BATCH, 0, 64);
+	assert_int_equal(bench_sms(b, BATCH3, COT_CLASS_BATCH, SMS(64)), 0);
+	assert_int_equal(bench_event(b, lie), 0);
+	has(b, BATCH, 0, 64);
+	assert_int_equal(bench_sms(b, BATCH, COT_CLASS_BATCH, SMS(32)), 0);
+	has(b, BATCH, 0, 32);
+	end(b);
+}
+
 static void test_each_gpu_by_itself(void **state)
 {
 	struct bench *b = begin();
@@ -290,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_who_asked_goes_first),
 		cmocka_unit_test(test_too_much_asked_for),
 		cmocka_unit_test(test_who_says_otherwise),
+		cmocka_unit_test(test_who_says_otherwise_later),
 		cmocka_unit_test(test_each_gpu_by_itself),
 		cmocka_unit_test(test_other_policies),
 		cmocka_unit_test(test_laws),
