@@ -72,6 +72,17 @@ until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
 [ "$(value followed "$work/placer.out")" -ge 100 ] || fail "nothing follows: $(cat "$work/placer.out")"
 wait "$placer"
 
+# Two programs with parts of their own order their work by events that both have.
+placed 1000000000 7
+placed_program ipc_events --seconds "$seconds"
+[ "$(value rounds "$work/out")" -ge 20 ] || fail "few rounds: $(cat "$work/out")"
+expect_moved() {
+	[ "$(value placed "$work/placer.out")" -ge 50 ] || fail "too few changes: $(cat "$work/placer.out")"
+}
+until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
+expect_moved
+wait "$placer"
+
 # The daemon goes in the middle: the program stays where it is, and goes on.
 placed 1000000000 5
 (sleep 1 && kill -9 "$placer") &

@@ -38,10 +38,15 @@ typedef struct CUuuid_st {
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
-#define CU_STREAM_NON_BLOCKING	   1u
-#define CU_EVENT_BLOCKING_SYNC	   1u
-#define CU_EVENT_DISABLE_TIMING	   2u
-#define CU_EVENT_INTERPROCESS	   4u
+#define CU_STREAM_NON_BLOCKING	1u
+#define CU_EVENT_BLOCKING_SYNC	1u
+#define CU_EVENT_DISABLE_TIMING 2u
+#define CU_EVENT_INTERPROCESS	4u
+
+typedef struct CUipcEventHandle_st {
+	char reserved[64];
+} CUipcEventHandle;
+
 #define CU_CTX_SCHED_BLOCKING_SYNC 4u
 
 /* Of cuGetProcAddress: a flag, and what it says about the symbol. */

@@ -15,6 +15,7 @@ void cot_emu_event_unref(CUevent event)
 		return;
 	cot_emu_capture_forget(event);
 	cot_emu_stream_unref(event->stream);
+	cot_emu_ipc_drop(event);
 	pthread_mutex_destroy(&event->lock);
 	free(event);
 }

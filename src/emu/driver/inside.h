@@ -89,6 +89,11 @@ struct CUstream_st {
 	struct cot_emu_nodes *capture_nodes;
 };
 
+/* What all processes have of an event. */
+struct cot_emu_ipc {
+	_Atomic uint64_t recorded, done; /* records so far; the last one that is done */
+};
+
 struct CUevent_st {
 	_Atomic uint32_t n_refs;
 	pthread_mutex_t lock;
@@ -98,6 +103,8 @@ struct CUevent_st {
 	unsigned flags;
 	bool done;
 	uint64_t time_ns;
+	struct cot_emu_ipc *ipc; /* of an event of several processes; else NULL */
+	int ipc_fd;
 	struct cot_emu_capture *capture; /* it was recorded in, and ... */
 	struct cot_emu_nodes *nodes;	 /* ... after these */
 };
@@ -202,6 +209,15 @@ struct cot_emu_place cot_emu_current_place(void);
 /* It is no longer the thread's current one. */
 void cot_emu_current_forget(const struct cot_emu_context *c);
 void cot_emu_current_forget_green(const struct CUgreenCtx_st *green);
+
+/* ---- ipc.c ---- */
+
+CUresult cot_emu_ipc_make(CUevent event);
+void cot_emu_ipc_drop(CUevent event);
+CUresult cot_emu_ipc_handle(CUevent event, CUipcEventHandle *ret_handle);
+/* `event` becomes the one that this handle is of. */
+CUresult cot_emu_ipc_open(const CUipcEventHandle *handle, CUevent event);
+CUresult cot_emu_ipc_await(CUevent event, bool block);
 
 /* ---- barrier.c ---- */
 

@@ -4,6 +4,18 @@
 #include "emu/driver/capture.h"
 #include "emu/driver/inside.h"
 
+static CUevent make(unsigned flags)
+{
+	CUevent e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	pthread_mutex_init(&e->lock, NULL);
+	e->n_refs = 1;
+	e->flags = flags;
+	return e;
+}
+
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
 	struct cot_emu_context *c;
@@ -14,16 +26,48 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
 		return result;
 	if (!event || flags & ~7u)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (flags & CU_EVENT_INTERPROCESS)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	e = calloc(1, sizeof(*e));
+	if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
+	e = make(flags);
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	pthread_mutex_init(&e->lock, NULL);
-	e->n_refs = 1;
-	e->flags = flags;
-	*event = e;
-	return CUDA_SUCCESS;
+	if (flags & CU_EVENT_INTERPROCESS)
+		result = cot_emu_ipc_make(e);
+	if (result)
+		cot_emu_event_unref(e);
+	else
+		*event = e;
+	return result;
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	CUresult result = cot_emu_ready();
+
+	if (result)
+		return result;
+	if (!handle || !event)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cot_emu_ipc_handle(event, handle);
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+	struct cot_emu_context *c;
+	CUresult result = cot_emu_current(&c);
+	CUevent e;
+
+	if (result || !event)
+		return result ? result : CUDA_ERROR_INVALID_VALUE;
+	e = make(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+	if (!e)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = cot_emu_ipc_open(&handle, e);
+	if (result)
+		cot_emu_event_unref(e);
+	else
+		*event = e;
+	return result;
 }
 
 CUresult cuEventDestroy_v2(CUevent event)
@@ -50,6 +94,9 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~1u) /* 1: also in a capture, an event of the world outside */
 		return CUDA_ERROR_INVALID_VALUE;
+	if (event->ipc)
+		return cuStreamWriteValue64_v2(stream, (uintptr_t)&event->ipc->done,
+					       atomic_fetch_add(&event->ipc->recorded, 1) + 1, 0);
 	result = cot_emu_capture_record(s, event, flags & 1, &captured);
 	return result || captured ? result : cot_emu_event_record(event, s);
 }
@@ -67,6 +114,8 @@ static CUresult reach(CUevent event, bool block)
 		return result;
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->ipc)
+		return cot_emu_ipc_await(event, block);
 	if (cot_emu_capture_has(event))
 		return CUDA_ERROR_CAPTURED_EVENT;
 	return cot_emu_event_await(event, block);
@@ -120,6 +169,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~1u)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (event->ipc)
+		return cuStreamWaitValue64_v2(stream, (uintptr_t)&event->ipc->done,
+					      atomic_load(&event->ipc->recorded), 0);
 	result = cot_emu_capture_wait(s, event, flags & 1, &captured);
 	return result || captured ? result : cot_emu_event_wait(s, event);
 }
