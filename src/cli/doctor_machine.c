@@ -393,6 +393,32 @@ static void judge_parts(struct cot_findings *f, const json_t *tenants)
 	}
 }
 
+/* Programs with a quota or reservation: whether it holds for all that they launch. */
+static void judge_shares(struct cot_findings *f, const json_t *tenants)
+{
+	struct cot_finding *finding;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		const json_t *l = json_object_get(o, "launches");
+
+		if (json_is_string(json_object_get(o, "shares_effect"))) {
+			finding = cot_doctor_add(f, "shares", COT_FINDING_WARN, "%s: %s",
+						 cot_show_text(o, "name"),
+						 cot_show_text(o, "shares_effect"));
+			cot_doctor_advise(finding, "'cotenant stats' has all reasons");
+		} else if (cot_show_has_shares(o) && json_is_object(l)) {
+			(void)cot_doctor_add(f, "shares", COT_FINDING_OK,
+					     "%s: all its launches are covered, %lld as workers, "
+					     "%lld on its part",
+					     cot_show_text(o, "name"),
+					     cot_show_number(l, "workers"),
+					     cot_show_number(l, "on_part"));
+		}
+	}
+}
+
 static void judge_daemon(struct cot_findings *f, const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
@@ -417,6 +443,7 @@ static void judge_daemon(struct cot_findings *f, const json_t *answer)
 	judge_timers(f, json_object_get(answer, "timers"));
 	judge_orders(f, json_object_get(answer, "pools"), "pool:");
 	judge_orders(f, json_object_get(answer, "tenants"), "");
+	judge_shares(f, json_object_get(answer, "tenants"));
 	judge_parts(f, json_object_get(answer, "tenants"));
 }
 

@@ -110,12 +110,23 @@ static void add_nothing(struct cot_table *t, unsigned n)
 		cot_table_text(t, "-");
 }
 
+static void add_work(struct cot_table *t, const json_t *w)
+{
+	cot_table_cell(t, "%lld of %lld",
+		       cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
+		       cot_show_number(w, "n_sms"));
+	cot_table_cell(t, "%lld", cot_show_number(w, "leaving"));
+	cot_table_cell(t, "%lld", cot_show_number(w, "running"));
+	cot_table_cell(t, "%lld", cot_show_number(w, "waiting"));
+}
+
 /* Those with shares, and those whose kernels are rewritten. */
 static void print_works(const json_t *tenants)
 {
-	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE",
-					    "HAS SMS", "LEAVING", "RUNNING", "WAITING"};
+	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE", "HAS SMS",
+					    "LEAVING", "RUNNING", "WAITING", "COVERED"};
 	struct cot_table *t;
+	char text[64];
 	const json_t *p;
 	size_t i;
 
@@ -132,16 +143,12 @@ static void print_works(const json_t *tenants)
 		cot_table_text(t, cot_show_text(p, "name"));
 		add_share(t, p, "quota");
 		add_share(t, p, "reserve");
-		if (!json_is_object(w)) {
+		if (json_is_object(w))
+			add_work(t, w);
+		else
 			add_nothing(t, 4);
-			continue;
-		}
-		cot_table_cell(t, "%lld of %lld",
-			       cot_show_number(w, "granted") - cot_show_number(w, "evicted"),
-			       cot_show_number(w, "n_sms"));
-		cot_table_cell(t, "%lld", cot_show_number(w, "leaving"));
-		cot_table_cell(t, "%lld", cot_show_number(w, "running"));
-		cot_table_cell(t, "%lld", cot_show_number(w, "waiting"));
+		cot_show_covered(p, text, sizeof(text));
+		cot_table_text(t, text);
 	}
 	cot_show_table(t);
 }
@@ -164,7 +171,7 @@ static void print_parts(const json_t *tenants)
 			continue;
 		cot_table_cell(t, "%lld", cot_show_number(p, "id"));
 		cot_table_text(t, cot_show_text(p, "name"));
-		add_share(t, p, "sms");
+		add_share(t, p, json_is_string(json_object_get(p, "sms")) ? "sms" : "quota");
 		cot_show_part(p, text, sizeof(text));
 		cot_table_text(t, text);
 		cot_show_coverage(p, text, sizeof(text));

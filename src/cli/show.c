@@ -174,14 +174,22 @@ void cot_show_part(const json_t *tenant, char *ret_text, size_t size)
 			       cot_show_number(part, "first"));
 }
 
-void cot_show_coverage(const json_t *tenant, char *ret_text, size_t size)
+static void show_coverage_of(const json_t *of, char *ret_text, size_t size)
 {
-	const json_t *part = json_object_get(tenant, "part");
-
-	if (json_is_number(json_object_get(part, "coverage")))
-		(void)snprintf(ret_text, size, "%.2f %%", 100 * cot_show_real(part, "coverage"));
+	if (json_is_number(json_object_get(of, "coverage")))
+		(void)snprintf(ret_text, size, "%.2f %%", 100 * cot_show_real(of, "coverage"));
 	else
 		(void)snprintf(ret_text, size, "-");
+}
+
+void cot_show_coverage(const json_t *tenant, char *ret_text, size_t size)
+{
+	show_coverage_of(json_object_get(tenant, "part"), ret_text, size);
+}
+
+void cot_show_covered(const json_t *tenant, char *ret_text, size_t size)
+{
+	show_coverage_of(json_object_get(tenant, "launches"), ret_text, size);
 }
 
 void cot_show_duration(double seconds, char *ret_text, size_t size)

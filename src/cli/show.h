@@ -37,8 +37,10 @@ bool cot_show_has_part(const json_t *tenant);
 bool cot_show_any_parts(const json_t *tenants);
 /* The SMs that it has: "64 of 132, from 0", "all 132", or "-". */
 void cot_show_part(const json_t *tenant, char *ret_text, size_t size);
-/* Of its launches, those that ran on its part: "99.80 %", or "-". */
+/* Of its launches without workers, those that ran on its part: "99.80 %", or "-". And of all, those
+ * that did or were workers. */
 void cot_show_coverage(const json_t *tenant, char *ret_text, size_t size);
+void cot_show_covered(const json_t *tenant, char *ret_text, size_t size);
 /* What the shim's name of a reason means, or NULL. */
 const char *cot_show_why(const char *name);
 

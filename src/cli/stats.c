@@ -205,6 +205,36 @@ static void print_parts(const json_t *tenants)
 	print_stayed(tenants);
 }
 
+/* What programs have launched, with the shim: all of it. */
+static void print_launches(const json_t *tenants)
+{
+	static const char *const heads[] = {"PROGRAM", "AS WORKERS", "ON ITS PART", "ELSEWHERE",
+					    "COVERED"};
+	struct cot_table *t = NULL;
+	char text[32];
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		const json_t *l = json_object_get(o, "launches");
+
+		if (!json_is_object(l))
+			continue;
+		if (!t)
+			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_table_cell(t, "%lld", cot_show_number(l, "workers"));
+		cot_table_cell(t, "%lld", cot_show_number(l, "on_part"));
+		cot_table_cell(t, "%lld", cot_show_number(l, "elsewhere"));
+		cot_show_covered(o, text, sizeof(text));
+		cot_table_text(t, text);
+	}
+	if (!t)
+		return;
+	(void)putchar('\n');
+	cot_show_table(t);
+}
+
 /* How late the daemon came. */
 static void print_timers(const json_t *timers)
 {
@@ -266,6 +296,7 @@ int cot_cmd_stats(int argc, char **argv)
 		print_entities(answer);
 		print_works(json_object_get(answer, "tenants"));
 		print_parts(json_object_get(answer, "tenants"));
+		print_launches(json_object_get(answer, "tenants"));
 		print_core(answer);
 		json_decref(answer);
 	}

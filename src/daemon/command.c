@@ -125,8 +125,8 @@ static int check_sms(const struct conn *c, const struct tenant *t, struct cot_sh
 	cot_host_part_stats(c->basis->host, t->id, &stats);
 	if (!t->parts)
 		return cot_error_set(err, -ENOTSUP,
-				     "'%s' cannot be moved: it was not started with --sms, nor "
-				     "under the policy parts",
+				     "'%s' cannot be moved: it was not started with --sms or "
+				     "--quota, nor under the policy parts",
 				     t->name);
 	if (stats.status)
 		return cot_error_set(err, -ENOTSUP,

@@ -11,49 +11,48 @@ static const char *name_of(const struct cot_effect *e)
 				      : "reservation has";
 }
 
-static void say_none(const struct cot_effect *e, char *text, size_t size)
+static void say_elsewhere(const struct cot_effect *e, char *text, size_t size)
 {
-	if (!e->n_rewritten && e->n_refused)
-		(void)snprintf(text, size,
-			       "its %s no effect: none of its %lu kernels can be rewritten",
-			       name_of(e), (unsigned long)e->n_refused);
-	else if (e->n_plain)
+	unsigned long n = (unsigned long)e->n_elsewhere;
+	unsigned long all = (unsigned long)(e->n_covered + e->n_elsewhere);
+
+	if (!e->n_covered)
 		(void)snprintf(text, size, "its %s no effect: all its %lu launches run as they are",
-			       name_of(e), (unsigned long)e->n_plain);
+			       name_of(e), n);
 	else
-		(void)snprintf(text, size, "its %s no effect so far: what it loaded stays as it is",
-			       name_of(e));
+		(void)snprintf(text, size,
+			       "its %s no effect on %lu of %lu launches, which run as they are",
+			       name_of(e), n, all);
+}
+
+static void say_outside(const struct cot_effect *e, char *text, size_t size)
+{
+	(void)snprintf(text, size,
+		       "its reservation does not hold against %u batch program%s: not started with "
+		       "--quota, --sms or --rewrite",
+		       e->n_outside, e->n_outside == 1 ? "" : "s");
 }
 
 bool cot_effect_say(const struct cot_effect *e, char *ret_text, size_t size)
 {
-	unsigned long all = (unsigned long)(e->n_workers + e->n_plain);
-
 	if (!e->quota && !e->reserve)
 		return false;
-	if (!e->shim && !e->lasts)
-		return false;
-	if (!e->shim) {
-		(void)snprintf(ret_text, size,
-			       "its %s no effect so far: it has launched no kernel that can be "
-			       "rewritten",
+	if (!e->shim && e->lasts)
+		(void)snprintf(ret_text, size, "its %s no effect so far: it has launched no kernel",
 			       name_of(e));
-		return true;
-	}
-	if (!e->n_workers && (e->n_plain || e->refuses)) {
-		say_none(e, ret_text, size);
-		return true;
-	}
-	if (e->reserve && !e->one_pool) {
+	else if (!e->shim)
+		return false;
+	else if (e->n_elsewhere && !e->n_covered)
+		say_elsewhere(e, ret_text, size);
+	else if (e->reserve && !e->one_pool)
 		(void)snprintf(ret_text, size,
 			       "its reservation takes nothing back from others under this policy");
-		return true;
-	}
-	if (!e->n_plain)
+	else if (e->n_elsewhere)
+		say_elsewhere(e, ret_text, size);
+	else if (e->reserve && e->n_outside)
+		say_outside(e, ret_text, size);
+	else
 		return false;
-	(void)snprintf(ret_text, size,
-		       "its %s no effect on %lu of %lu launches, which run as they are", name_of(e),
-		       (unsigned long)e->n_plain, all);
 	return true;
 }
 
@@ -65,7 +64,7 @@ static const char *no_shim(const struct cot_part_effect *e)
 	if (e->shim || !e->asked)
 		return NULL;
 	if (!e->parts)
-		return "it was not started with --sms, nor under the policy parts";
+		return "it was not started with --sms or --quota, nor under the policy parts";
 	return e->lasts ? "it has launched nothing so far that can be placed" : NULL;
 }
 

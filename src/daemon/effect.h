@@ -18,10 +18,10 @@ struct cot_effect {
 	bool quota, reserve; /* it has one */
 	bool one_pool; /* the policy gives reservations what they want, from others if need be */
 	bool lasts;    /* the program has been there for COT_EFFECT_LASTS_NS */
-	bool shim;     /* the program's kernels have been seen */
-	uint64_t n_rewritten, n_refused; /* kernels */
-	uint64_t n_workers, n_plain;	 /* launches as workers, and as they are */
-	bool refuses; /* the shim has named a reason why something stays as it is */
+	bool shim;     /* it has said hello */
+	/* Launches as workers or where the daemon wants the program, and others. */
+	uint64_t n_covered, n_elsewhere;
+	unsigned n_outside; /* batch programs that cannot be kept off what it has reserved */
 };
 
 /* Writes why it has no effect, or none on a part of it. False: it has its full effect, or there is
@@ -36,7 +36,7 @@ struct cot_part_effect {
 	bool shim;		       /* a shim has said whether it can */
 	int status;		       /* of a shim: why it cannot */
 	int place_status;	       /* of the last order */
-	uint64_t n_followed, n_stayed; /* launches on the part, and elsewhere */
+	uint64_t n_followed, n_stayed; /* launches on the part, and elsewhere; or 0: others tell */
 	const char *stays;	       /* why most of those did; NULL: not known */
 	bool pace_failed;	       /* it has a pace that it does not keep */
 };

@@ -106,7 +106,7 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->quota = m->quota;
 	t->reserve = m->reserve;
 	t->sms = m->sms;
-	t->parts = m->sms || c->basis->config.policy->places;
+	t->parts = m->sms || m->quota || m->reserve || c->basis->config.policy->places;
 	t->pool = at->pool;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);
@@ -118,13 +118,16 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 
 /* ---- where it runs ---- */
 
+static const char both_limits[] =
+	"--quota and --sms are both the most that it may have, and the smaller one counts";
+
 static const char *note_on_shares(const struct cot_policy_ops *policy,
 				  const struct cot_msg_register *m)
 {
 	static char note[256];
 
 	if ((!m->quota && !m->reserve) || policy->one_pool)
-		return NULL;
+		return m->quota && m->sms ? both_limits : NULL;
 	(void)snprintf(
 		note, sizeof(note),
 		"the policy '%s' keeps quotas, but takes nothing back for a reserve, and has "

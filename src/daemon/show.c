@@ -234,25 +234,46 @@ static json_t *show_work(struct conns *conns, const struct tenant *t)
 	return o;
 }
 
-static uint64_t counted(const json_t *work, const char *key)
+static uint64_t counted(const json_t *object, const char *key)
 {
-	return (uint64_t)json_integer_value(json_object_get(work, key));
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static bool has_shim(const struct conns *conns, const struct tenant *t)
+{
+	const struct conn *c;
+
+	for_each_conn (c, conns)
+		if (c->tenant == t && c->counts)
+			return true;
+	return false;
+}
+
+/* Batch programs that cannot be put on a part, and so not kept off what `t` has reserved. */
+static unsigned n_outside(const struct conns *conns, const struct tenant *t)
+{
+	const struct tenant *b;
+	unsigned n = 0;
+
+	for_each_tenant (b, conns->roster)
+		n += t->reserve && b->cls == COT_CLASS_BATCH && (b->gpu_mask & t->gpu_mask) &&
+		     !b->parts && !has_shim(conns, b);
+	return n;
 }
 
 /* Null, or why its shares have no effect, or none on all of it. */
-static json_t *show_effect(const struct conns *conns, const struct tenant *t, const json_t *work)
+static json_t *show_effect(const struct conns *conns, const struct tenant *t,
+			   const json_t *launches)
 {
 	const struct cot_effect e = {
 		.quota = t->quota,
 		.reserve = t->reserve,
 		.one_pool = cot_sched_policy(cot_host_sched(conns->basis->host))->ops->one_pool,
 		.lasts = cot_now_ns() - t->since_ns >= COT_EFFECT_LASTS_NS,
-		.shim = json_is_object(work),
-		.n_rewritten = counted(work, "kernels_rewritten"),
-		.n_refused = counted(work, "kernels_refused"),
-		.n_workers = counted(work, "launches_workers"),
-		.n_plain = counted(work, "launches_plain"),
-		.refuses = main_reason(json_object_get(work, "refusals")),
+		.shim = has_shim(conns, t) || json_is_object(launches),
+		.n_covered = counted(launches, "workers") + counted(launches, "on_part"),
+		.n_elsewhere = counted(launches, "elsewhere"),
+		.n_outside = n_outside(conns, t),
 	};
 	char text[256];
 
@@ -282,11 +303,13 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 		put_entity(conns, o, t->id);
 	put_pages(conns, o, t, NULL);
 	work = show_work(conns, t);
-	put(o, "shares_effect", show_effect(conns, t, work));
-	reason = main_reason(json_object_get(work, "refusals"));
+	cot_show_part(conns, o, t);
+	put(o, "shares_effect", show_effect(conns, t, json_object_get(o, "launches")));
+	reason = main_reason(json_object_get(json_object_get(o, "launches"), "reasons"));
+	if (!reason)
+		reason = main_reason(json_object_get(work, "refusals"));
 	put(o, "shares_reason", reason ? json_string(reason) : json_null());
 	put(o, "work", work);
-	cot_show_part(conns, o, t);
 	return o;
 }
 

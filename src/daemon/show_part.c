@@ -64,6 +64,35 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 	return c;
 }
 
+static uint64_t workers(const struct conns *conns, const struct tenant *t)
+{
+	uint64_t n = t->n_launched_workers;
+	const struct conn *c;
+
+	for_each_conn (c, conns)
+		if (c->tenant == t && c->counts)
+			n += c->counts->n_launched_workers;
+	return n;
+}
+
+/* All that it has launched. Null: no shim of it has counted anything. */
+static json_t *launches(const struct counts *c, uint64_t n_workers)
+{
+	double covered = (double)n_workers + (double)c->n_followed;
+	double all = covered + (double)c->n_stayed;
+	json_t *o;
+
+	if (all <= 0)
+		return json_null();
+	o = json_object();
+	put_number(o, "workers", n_workers);
+	put_number(o, "on_part", c->n_followed);
+	put_number(o, "elsewhere", c->n_stayed);
+	put(o, "coverage", json_real(covered / all));
+	put(o, "reasons", json_deep_copy(c->reasons));
+	return o;
+}
+
 static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stats *stats,
 		    const struct counts *c)
 {
@@ -112,10 +141,11 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 		.status = stats.status,
 		.place_status = stats.last_status,
 		.n_followed = c.n_followed,
-		.n_stayed = c.n_stayed,
+		.n_stayed = t->quota || t->reserve ? 0 : c.n_stayed, /* shares_effect has it */
 		.stays = main_reason(c.reasons),
 		.pace_failed = is && is->part.pace_us && c.n_pace_failed,
 	};
+	put(tenant, "launches", launches(&c, workers(conns, t)));
 	put(tenant, "part", part(is, &stats, &c));
 	put(tenant, "part_effect",
 	    cot_part_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null());

@@ -42,10 +42,10 @@ says "$work/batch" "grant 7 132 1"
 shows() {
 	"$COTENANT" "$1" >"$work/out" && grep -qF "$2" "$work/out"
 }
-background "$shim" --name idle --quota 30 plain:launch-small:16 sleep:20 >"$work/idle"
+background "$shim" --name idle --quota 30 plain:launch-small:16 followed:0:16:launch-no-part sleep:20 >"$work/idle"
 for what in ps stats; do
 	until_true 5 shows $what "idle: its quota has no effect: all its 16 launches run as they are; \
-launch-small (no more blocks than fit one SM)" || fail "$what: $(cat "$work/out")"
+launch-no-part (there was no part for it yet, or the GPU has none)" || fail "$what: $(cat "$work/out")"
 done
 says "$work/out" "idle: 16 launches as they are: launch-small (no more blocks than fit one SM)"
 kill "$pid"

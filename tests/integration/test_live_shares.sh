@@ -47,15 +47,15 @@ expect_value request pool shared
 expect_value shared mps up
 kill "$pid"
 
-# A reservation that no kernel comes under is told.
+# A quota that no kernel comes under is told.
 shows() {
 	"$COTENANT" "$1" >"$work/out" && grep -qF "$2" "$work/out"
 }
-background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --solo --class latency --reserve 30% --name small -- \
+background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --solo --quota 30% --name small -- \
 	"$PROGS/ptx_work" --words 256 --runs 1000000
 small=$pid
 for what in ps stats; do
-	until_true 10 shows $what "small: its reservation has no effect: none of its 5 kernels can be rewritten; target" ||
+	until_true 10 shows $what "small: its quota has no effect: all its " ||
 		fail "$what: $(cat "$work/out")"
 done
 kill "$small"

@@ -76,5 +76,7 @@ void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, b
 		 (!turn->live && (!cot_shim_settings.limited || atomic_load(&cot_shim_has_all))))
 		cot_shim_count_followed();
 	else if (!is_captured(stream, per_thread))
-		cot_shim_count_stayed(turn->live ? COT_SHIM_WHY_CONTEXT : COT_SHIM_WHY_NO_PART);
+		cot_shim_count_stayed(!turn->live && cot_shim_parts_current()
+					      ? COT_SHIM_WHY_NO_PART
+					      : COT_SHIM_WHY_CONTEXT);
 }

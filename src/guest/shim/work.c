@@ -408,7 +408,8 @@ void cot_shim_gpu_send_counts(struct cot_shim_gpu *g, uint64_t now, bool always)
 	n = cot_shim_counts_fill(&packet, sizeof(packet), always);
 	if (n && !send(g, &packet, COT_MSG_WORK_COUNTS, n))
 		return;
-	n = g->parts_told ? cot_shim_counts_fill_parts(&packet, sizeof(packet), always) : 0;
+	/* Launches in a context without parts are counted, too. */
+	n = cot_shim_counts_fill_parts(&packet, sizeof(packet), always && g->parts_told);
 	if (n && !send(g, &packet, COT_MSG_PART_COUNTS, n))
 		return;
 	n = g->parts_told ? cot_shim_counts_fill_pace(&packet, always) : 0;

@@ -128,13 +128,18 @@ int next_packet(int ms)
 
 	do
 		type = any_packet(ms);
-	while (type == COT_MSG_WORK_COUNTS);
+	while (type == COT_MSG_WORK_COUNTS || type == COT_MSG_PART_COUNTS);
 	return type;
 }
 
 void expect_counts(void)
 {
-	assert_int_equal(any_packet(WAIT_MS), COT_MSG_WORK_COUNTS);
+	int type;
+
+	do
+		type = any_packet(WAIT_MS);
+	while (type == COT_MSG_PART_COUNTS);
+	assert_int_equal(type, COT_MSG_WORK_COUNTS);
 }
 
 void expect_packet(enum cot_msg_type type)

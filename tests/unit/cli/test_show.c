@@ -161,15 +161,17 @@ static void test_ps_of_shares(void **state)
 		    "{\"id\":2,\"name\":\"b\",\"gpus\":[],\"pool\":\"shared\",\"quota\":null,"
 		    "\"reserve\":\"66sm\",\"work\":{\"n_sms\":132,\"granted\":40,\"evicted\":10,"
 		    "\"leaving\":3,\"running\":2,\"waiting\":1},\"shares_effect\":\"it has none\","
-		    "\"shares_reason\":\"launch-small\"},"
+		    "\"shares_reason\":\"launch-small\",\"launches\":{\"workers\":20,\"on_part\":10,"
+		    "\"elsewhere\":10,\"coverage\":0.75}},"
 		    "{\"id\":5,\"name\":\"c\",\"gpus\":[],\"pool\":\"shared\",\"work\":null}]}"),
 		0);
-	assert_string_equal(strstr(printed, "\nID  NAME  QUOTA"),
-			    "\nID  NAME  QUOTA  RESERVE  HAS SMS    LEAVING  RUNNING  WAITING\n"
-			    "1   a     50%    -        -          -        -        -\n"
-			    "2   b     -      66sm     30 of 132  3        2        1\n"
-			    "\n"
-			    "b: it has none; launch-small (no more blocks than fit one SM)\n");
+	assert_string_equal(
+		strstr(printed, "\nID  NAME  QUOTA"),
+		"\nID  NAME  QUOTA  RESERVE  HAS SMS    LEAVING  RUNNING  WAITING  COVERED\n"
+		"1   a     50%    -        -          -        -        -        -\n"
+		"2   b     -      66sm     30 of 132  3        2        1        75.00 %\n"
+		"\n"
+		"b: it has none; launch-small (no more blocks than fit one SM)\n");
 }
 
 #define TROUBLE(s) "{\"failures\":9,\"seconds\":" s ",\"last_seconds\":3.1,\"reason\":\"because\"}"
@@ -436,6 +438,46 @@ static void test_doctor_of_parts(void **state)
 	json_decref(o);
 }
 
+static void test_doctor_of_shares(void **state)
+{
+	const json_t *f;
+	json_t *o;
+
+	(void)state;
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR "," NOTHING ",\"tenants\":[{\"name\":\"a\",\"quota\":\"50%\","
+		  "\"launches\":{\"workers\":3,\"on_part\":4},\"shares_effect\":null}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	f = finding(o, "shares");
+	assert_string_equal(cot_show_text(f, "result"), "ok");
+	assert_string_equal(cot_show_text(f, "what"),
+			    "a: all its launches are covered, 3 as workers, 4 on its part");
+	json_decref(o);
+	(void)run(cot_cmd_doctor, "--json",
+		  "{" DOCTOR "," NOTHING ",\"tenants\":[{\"name\":\"a\",\"quota\":\"50%\","
+		  "\"launches\":{},\"shares_effect\":\"it has none\"}]}");
+	o = json_loads(printed, 0, NULL);
+	assert_non_null(o);
+	f = finding(o, "shares");
+	assert_string_equal(cot_show_text(f, "result"), "warn");
+	assert_string_equal(cot_show_text(f, "what"), "a: it has none");
+	json_decref(o);
+}
+
+static void test_stats_of_launches(void **state)
+{
+	(void)state;
+	assert_int_equal(run(cot_cmd_stats, NULL,
+			     "{" NOTHING
+			     ",\"pools\":[],\"tenants\":[{\"name\":\"a\",\"pool\":\"s\"},"
+			     "{\"name\":\"b\",\"pool\":\"s\",\"launches\":{\"workers\":20,"
+			     "\"on_part\":10,\"elsewhere\":10,\"coverage\":0.75}}]}"),
+			 0);
+	assert_non_null(strstr(printed, "\nPROGRAM  AS WORKERS  ON ITS PART  ELSEWHERE  COVERED\n"
+					"b        20          10           10         75.00 %\n"));
+}
+
 static json_t *doctor_of_timers(const char *timers)
 {
 	char answer[1024];
@@ -539,6 +581,8 @@ int main(void)
 		TEST(parts),
 		TEST(parts_that_meet),
 		TEST(doctor_of_parts),
+		TEST(doctor_of_shares),
+		TEST(stats_of_launches),
 		TEST(ps_of_trouble),
 		TEST(ps_as_json),
 		TEST(stats),

@@ -332,7 +332,7 @@ static void test_sms(void **state)
 	(void)state;
 	m.sms = COT_SHARE_SMS | 64;
 	expect(&m, -ENOTSUP,
-	       "'alone' cannot be moved: it was not started with --sms, nor under the policy "
+	       "'alone' cannot be moved: it was not started with --sms or --quota, nor under the policy "
 	       "parts");
 	assert_int_equal(alone->sms, 0);
 	alone->parts = true;

@@ -17,62 +17,32 @@ static void test_nothing_to_say(void **state)
 {
 	(void)state;
 	assert_false(say((struct cot_effect){0}));
-	assert_false(say((struct cot_effect){.shim = true, .n_refused = 3, .n_plain = 9}));
+	assert_false(say((struct cot_effect){.shim = true, .n_elsewhere = 9, .n_outside = 1}));
 	/* It works. */
+	assert_false(say((struct cot_effect){.quota = true, .shim = true, .n_covered = 7}));
 	assert_false(say((struct cot_effect){
-		.quota = true, .shim = true, .n_rewritten = 2, .n_workers = 7}));
-	assert_false(say((struct cot_effect){.reserve = true,
-					     .one_pool = true,
-					     .shim = true,
-					     .n_rewritten = 2,
-					     .n_workers = 7}));
-	/* It has just begun: its shim has said nothing yet. */
+		.reserve = true, .one_pool = true, .shim = true, .n_covered = 7}));
+	/* It has just begun. */
+	assert_false(say((struct cot_effect){.quota = true}));
 	assert_false(say((struct cot_effect){.quota = true, .shim = true}));
 }
 
-static void test_no_kernel_seen(void **state)
+static void test_no_launch_seen(void **state)
 {
 	(void)state;
-	assert_false(say((struct cot_effect){.quota = true}));
 	assert_true(say((struct cot_effect){.quota = true, .lasts = true}));
-	assert_string_equal(text,
-			    "its quota has no effect so far: it has launched no kernel that can be "
-			    "rewritten");
+	assert_string_equal(text, "its quota has no effect so far: it has launched no kernel");
 	assert_true(say((struct cot_effect){.quota = true, .reserve = true, .lasts = true}));
-	assert_string_equal(text,
-			    "its quota and reservation have no effect so far: it has launched no "
-			    "kernel that can be rewritten");
-}
-
-static void test_no_kernel_rewritten(void **state)
-{
-	(void)state;
-	assert_true(say((struct cot_effect){
-		.reserve = true, .shim = true, .n_refused = 3, .n_plain = 9, .refuses = true}));
 	assert_string_equal(
-		text, "its reservation has no effect: none of its 3 kernels can be rewritten");
-	/* An image, of which nobody knows what is in it. */
-	assert_true(say((struct cot_effect){.quota = true, .shim = true, .refuses = true}));
-	assert_string_equal(text, "its quota has no effect so far: what it loaded stays as it is");
-	/* Not even launched. */
-	assert_true(say(
-		(struct cot_effect){.quota = true, .shim = true, .n_refused = 1, .refuses = true}));
-	assert_string_equal(text,
-			    "its quota has no effect: none of its 1 kernels can be rewritten");
+		text, "its quota and reservation have no effect so far: it has launched no kernel");
 }
 
-static void test_no_launch_as_workers(void **state)
+static void test_no_launch_covered(void **state)
 {
 	(void)state;
-	assert_true(say((struct cot_effect){
-		.quota = true, .shim = true, .n_rewritten = 1, .n_refused = 2, .n_plain = 40}));
+	assert_true(say((struct cot_effect){.quota = true, .shim = true, .n_elsewhere = 40}));
 	assert_string_equal(text, "its quota has no effect: all its 40 launches run as they are");
-	assert_true(say((struct cot_effect){.reserve = true,
-					    .one_pool = true,
-					    .shim = true,
-					    .n_rewritten = 1,
-					    .n_plain = 4,
-					    .refuses = true}));
+	assert_true(say((struct cot_effect){.reserve = true, .shim = true, .n_elsewhere = 4}));
 	assert_string_equal(text,
 			    "its reservation has no effect: all its 4 launches run as they are");
 }
@@ -80,30 +50,36 @@ static void test_no_launch_as_workers(void **state)
 static void test_some_launches(void **state)
 {
 	(void)state;
-	assert_true(say((struct cot_effect){.quota = true,
-					    .shim = true,
-					    .n_rewritten = 1,
-					    .n_workers = 30,
-					    .n_plain = 10,
-					    .refuses = true}));
+	assert_true(say((struct cot_effect){
+		.quota = true, .shim = true, .n_covered = 30, .n_elsewhere = 10}));
 	assert_string_equal(text, "its quota has no effect on 10 of 40 launches, which run as they "
 				  "are");
-	assert_true(say((struct cot_effect){
-		.quota = true, .shim = true, .n_rewritten = 1, .n_workers = 30, .n_plain = 1}));
-	assert_string_equal(text,
-			    "its quota has no effect on 1 of 31 launches, which run as they are");
 }
 
 static void test_a_policy_without_shares(void **state)
 {
 	(void)state;
 	assert_true(say((struct cot_effect){
-		.reserve = true, .shim = true, .n_rewritten = 2, .n_workers = 7, .n_plain = 1}));
+		.reserve = true, .shim = true, .n_covered = 7, .n_elsewhere = 1, .n_outside = 1}));
 	assert_string_equal(text,
 			    "its reservation takes nothing back from others under this policy");
 	/* A quota is kept under every policy. */
-	assert_false(say((struct cot_effect){
-		.quota = true, .shim = true, .n_rewritten = 2, .n_workers = 7}));
+	assert_false(say((struct cot_effect){.quota = true, .shim = true, .n_covered = 7}));
+}
+
+static void test_programs_that_cannot_be_kept_off(void **state)
+{
+	struct cot_effect e = {
+		.reserve = true, .one_pool = true, .shim = true, .n_covered = 7, .n_outside = 1};
+
+	(void)state;
+	assert_true(say(e));
+	assert_string_equal(text, "its reservation does not hold against 1 batch program: not "
+				  "started with --quota, --sms or --rewrite");
+	e.n_outside = 2;
+	assert_true(say(e));
+	assert_string_equal(text, "its reservation does not hold against 2 batch programs: not "
+				  "started with --quota, --sms or --rewrite");
 }
 
 static bool say_part(struct cot_part_effect e)
@@ -126,8 +102,8 @@ static void test_part_that_is_not_there(void **state)
 {
 	(void)state;
 	assert_true(say_part((struct cot_part_effect){.asked = true}));
-	assert_string_equal(text, "its share of SMs has no effect: it was not started with --sms, "
-				  "nor under the policy parts");
+	assert_string_equal(text, "its share of SMs has no effect: it was not started with --sms "
+				  "or --quota, nor under the policy parts");
 	assert_true(
 		say_part((struct cot_part_effect){.asked = true, .parts = true, .lasts = true}));
 	assert_string_equal(text, "its share of SMs has no effect: it has launched nothing so far "
@@ -165,11 +141,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_to_say),
-		cmocka_unit_test(test_no_kernel_seen),
-		cmocka_unit_test(test_no_kernel_rewritten),
-		cmocka_unit_test(test_no_launch_as_workers),
+		cmocka_unit_test(test_no_launch_seen),
+		cmocka_unit_test(test_no_launch_covered),
 		cmocka_unit_test(test_some_launches),
 		cmocka_unit_test(test_a_policy_without_shares),
+		cmocka_unit_test(test_programs_that_cannot_be_kept_off),
 		cmocka_unit_test(test_part_with_its_full_effect),
 		cmocka_unit_test(test_part_that_is_not_there),
 		cmocka_unit_test(test_part_that_not_all_follow),

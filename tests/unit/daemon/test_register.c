@@ -136,6 +136,25 @@ static void test_policy_that_places(void **state)
 	assert_null(strstr(variables(), "COTENANT_SMS"));
 }
 
+static void test_two_limits(void **state)
+{
+	struct cot_msg_register m = plain();
+	int fd;
+
+	(void)state;
+	m.solo = 1;
+	m.quota = 50;
+	stage.basis.config.policy = cot_policy_find("smguard");
+	(void)enter(OTHER, &fd);
+	assert_true(registered(fd, &m)->parts);
+	assert_null(strstr(variables(), "COTENANT_NOTE"));
+	m.sms = 25;
+	(void)enter(OTHER, &fd);
+	(void)registered(fd, &m);
+	assert_non_null(strstr(variables(), "COTENANT_NOTE=--quota and --sms are both the most "
+					    "that it may have, and the smaller one counts\n"));
+}
+
 static void test_gpus(void **state)
 {
 	static const struct {
@@ -501,6 +520,7 @@ int main(void)
 		AT_THE_DOOR(test_alone),
 		AT_THE_DOOR(test_gpus),
 		AT_THE_DOOR(test_policy_that_places),
+		AT_THE_DOOR(test_two_limits),
 		AT_THE_DOOR(test_many_gpus),
 		AT_THE_DOOR(test_shares),
 		AT_THE_DOOR(test_pool),
