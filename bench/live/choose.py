@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(<!-- choose ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 WAYS = (("timeslice", "time slicing"), ("mps", "MPS"), ("mps70", "MPS, batch 70 %"),
         ("rotate", "`rotate`"), ("pools", "`pools`"), ("parts", "`parts`"))
 # Which of the parts that were measured stand for `parts`, the first that there is, and on which SMs that is.
-PARTS = {"parts24-40-68": "batch on 24 SMs, the others on 40 and 68", "parts64": "batch on 64 SMs",
+PARTS = {"parts24-40-68": "24, 40 and 68 SMs asked for", "parts64": "batch on 64 SMs",
          "parts64-rest": "batch on 64 SMs, the others on the rest", "parts": "by the policy itself"}
 # What a user has, the mix that stands for it, and what is best then.
 ROWS = (("requests now and then, one batch program", "b1", "`pools`"),
