@@ -65,6 +65,7 @@ static void look_at(CUcontext context)
 	p->gpu = cot_shim_gpu_get(device, (uint32_t)n_sms, uuid);
 	if (p->gpu && cot_shim_runtime_start())
 		cot_shim_gpu_want(p->gpu);
+	cot_shim_wake(); /* it may be wanted already, for workers: that there are parts is news */
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 
