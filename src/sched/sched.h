@@ -153,9 +153,9 @@ struct cot_action {
 
 enum cot_fault {
 	COT_FAULT_NONE,
-	COT_FAULT_INIT,	   /* the policy did not start */
-	COT_FAULT_STALL,   /* all active entities of a GPU were frozen, or no work ran, for stall_ns
-			    */
+	COT_FAULT_INIT,	 /* the policy did not start */
+	COT_FAULT_STALL, /* for stall_ns an active entity was frozen while none ran on its GPUs, or
+			  * works waited on a GPU and none ran */
 	COT_FAULT_STARVED, /* an entity with work was frozen for starve_ns */
 	COT_FAULT_WRONG,   /* more than max_wrong wrong actions */
 	COT_FAULT_STORM,   /* more than max_actions_per_s actions within a second */

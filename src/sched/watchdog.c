@@ -90,20 +90,20 @@ static void stalls_wake(const struct cot_sched *s, const struct stalls *t, uint6
 			clock_ns(s, t->since_ns[__builtin_ctzll(gpus)], s->limits.stall_ns));
 }
 
+/* An entity of several GPUs may have to wait for one of them while the others have nobody else. So
+ * each that waits is asked whether somebody runs on any GPU of its own. */
 static void check_stalled(struct cot_sched *s)
 {
-	uint64_t waiting = 0, served = 0;
-	struct cot_entity *e;
+	uint64_t stalled = 0, served = 0;
+	const struct cot_entity *e;
 
-	cot_for_each_entity (e, &s->policy) {
-		if (!cot_entity_may_run(e))
-			continue;
-		if (is_kept_off(e))
-			waiting |= e->gpu_mask;
-		else
+	cot_for_each_entity (e, &s->policy)
+		if (cot_entity_may_run(e) && !is_kept_off(e))
 			served |= e->gpu_mask;
-	}
-	time_stalls(s, &s->frozen_stalls, waiting & ~served);
+	cot_for_each_entity (e, &s->policy)
+		if (cot_entity_may_run(e) && is_kept_off(e) && !(e->gpu_mask & served))
+			stalled |= e->gpu_mask;
+	time_stalls(s, &s->frozen_stalls, stalled);
 }
 
 static void check_works(struct cot_sched *s)

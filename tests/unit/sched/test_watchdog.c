@@ -166,6 +166,45 @@ static void test_stall_on_any_gpu(void **state)
 	}
 }
 
+/* One of two GPUs waits for the other one's, where somebody runs; nobody else has work here. */
+static void test_idle_gpu_is_no_stall(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_solo_on(b, FIRST, COT_CLASS_BATCH, 1, GPU0 | GPU1);
+	(void)bench_solo_on(b, SECOND, COT_CLASS_BATCH, 1, GPU1);
+	script.frozen = 1 << FIRST;
+	poke(b);
+	bench_run(b, 5 * S);
+	expect_fault(b, COT_FAULT_NONE, 0);
+	script.frozen = 1 << FIRST | 1 << SECOND;
+	poke(b);
+	bench_run(b, 499 * MS);
+	expect_fault(b, COT_FAULT_NONE, 0);
+	bench_run(b, 1 * MS);
+	expect_fault(b, COT_FAULT_STALL, 0);
+	bench_end(b);
+}
+
+/* It could run on the idle GPU, whoever else waits there for the other one. */
+static void test_idle_gpu_is_a_stall(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	(void)bench_solo_on(b, FIRST, COT_CLASS_BATCH, 1, GPU0 | GPU1);
+	(void)bench_solo_on(b, SECOND, COT_CLASS_BATCH, 1, GPU1);
+	(void)bench_solo_on(b, THIRD, COT_CLASS_BATCH, 1, GPU0);
+	script.frozen = 1 << FIRST | 1 << THIRD;
+	poke(b);
+	bench_run(b, 499 * MS);
+	expect_fault(b, COT_FAULT_NONE, 0);
+	bench_run(b, 1 * MS);
+	expect_fault(b, COT_FAULT_STALL, 0);
+	bench_end(b);
+}
+
 /* Somebody ran in between. */
 static void test_stall_begins_anew(void **state)
 {
@@ -603,6 +642,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stall_on_any_gpu),
+		cmocka_unit_test(test_idle_gpu_is_no_stall),
+		cmocka_unit_test(test_idle_gpu_is_a_stall),
 		cmocka_unit_test(test_stall_begins_anew),
 		cmocka_unit_test(test_works_stall_on_any_gpu),
 		cmocka_unit_test(test_works_stall_when_the_last_has_ended),
