@@ -153,6 +153,13 @@ static struct cot_entity *first_waiting(struct cot_policy *p, uint64_t on_gpus, 
 	return first;
 }
 
+/* Once its turn has ended. */
+static bool yields(const struct cot_policy *p, const struct cot_entity *owner,
+		   const struct cot_entity *to)
+{
+	return is_overdue(p, to) || turn_of(to)->virtual_ns < turn_of(owner)->virtual_ns;
+}
+
 static void end_turns(struct cot_policy *p)
 {
 	struct cot_entity *e, *next;
@@ -161,8 +168,7 @@ static void end_turns(struct cot_policy *p)
 		if (phase_of(e) != TURN_OWNED || p->now_ns < turn_of(e)->end_ns)
 			continue;
 		next = first_waiting(p, e->gpu_mask, 0);
-		if (next &&
-		    (is_overdue(p, next) || turn_of(next)->virtual_ns < turn_of(e)->virtual_ns))
+		if (next && yields(p, e, next))
 			begin_waiting(p, e);
 		else
 			turn_of(e)->end_ns = p->now_ns + turn_length(p, e);
@@ -197,9 +203,23 @@ static bool may_begin(const struct cot_policy *p, const struct cot_entity *e)
 	return true;
 }
 
+/* What those behind `e` cannot have: all its GPUs if it is next there, else only those on which
+ * somebody's turn goes on. */
+static uint64_t gpus_kept_for(const struct cot_policy *p, const struct cot_entity *e)
+{
+	const struct cot_entity *owner;
+	uint64_t go_on = 0;
+
+	cot_for_each_entity (owner, p)
+		if (phase_of(owner) == TURN_OWNED && !yields(p, owner, e))
+			go_on |= owner->gpu_mask & e->gpu_mask;
+	return go_on ? go_on : e->gpu_mask;
+}
+
 /*
  * In order of virtual time. One that cannot begin yet, because only some of its GPUs are free,
- * keeps those free: else an entity with several GPUs would wait for ever behind those with one.
+ * keeps those free when it is next on the others: else an entity with several GPUs would wait for
+ * ever behind those with one. Before that nobody could say how long they would be idle.
  */
 static void begin_turns(struct cot_policy *p)
 {
@@ -207,7 +227,7 @@ static void begin_turns(struct cot_policy *p)
 	struct cot_entity *e;
 
 	while ((e = first_waiting(p, UINT64_MAX, kept_gpus))) {
-		kept_gpus |= e->gpu_mask;
+		kept_gpus |= gpus_kept_for(p, e);
 		if (may_begin(p, e))
 			begin_turn(p, e);
 	}

@@ -229,6 +229,37 @@ static void test_turns_of_each_gpu(void **state)
 	assert_int_equal(events_of(1 * S), n);
 }
 
+/* The second needs both GPUs. The first, with nearly all the weight, will not be stopped for long:
+ * meanwhile the third runs on the other one. */
+static void test_nobody_keeps_a_gpu_idle(void **state)
+{
+	(void)state;
+	(void)bench_solo_on(&b, 1, COT_CLASS_BATCH, 10000, GPU1);
+	(void)bench_solo_on(&b, 2, COT_CLASS_BATCH, 100, GPU0 | GPU1);
+	(void)bench_solo_on(&b, 3, COT_CLASS_BATCH, 100, GPU0);
+	bench_run(&b, 101 * S);
+	assert_in_range(b.thawed_ns[2], 9 * S / 10, 11 * S / 10);
+	assert_in_range(b.thawed_ns[1], 98 * S, 101 * S);
+	assert_in_range(b.thawed_ns[3], 90 * S, 101 * S);
+}
+
+/* On neither of its GPUs do turns end when they do on the other one: the free one is kept for it.
+ */
+static void test_one_of_two_gpus_has_its_share(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	for (id = 1; id <= 4; id++) {
+		(void)bench_solo_on(&b, id, COT_CLASS_BATCH, 200, id % 2 ? GPU0 : GPU1);
+		bench_run(&b, 7 * MS);
+	}
+	(void)bench_solo_on(&b, 5, COT_CLASS_BATCH, 100, GPU0 | GPU1);
+	bench_reset_times(&b);
+	bench_run(&b, 60 * S);
+	assert_in_range(b.thawed_ns[5], 60 * S / 5 * 95 / 100, 60 * S / 5 * 105 / 100);
+}
+
 /* Of five one has nearly all the weight: its turns are of 200 ms, four times an average one. */
 static void test_longest_turn(void **state)
 {
@@ -258,6 +289,8 @@ int main(void)
 		T(test_grace),
 		T(test_nobody_waits_longer_than_a_cycle),
 		T(test_turns_of_each_gpu),
+		T(test_nobody_keeps_a_gpu_idle),
+		T(test_one_of_two_gpus_has_its_share),
 		T(test_longest_turn),
 	};
 
