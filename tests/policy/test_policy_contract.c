@@ -8,7 +8,7 @@
 #include "policy/policy_contract.h"
 #include "test.h"
 
-#define N_SEEDS 5u
+#define N_SEEDS 20u
 
 extern const struct cot_policy_ops policy_favour; /* policy_favour.c */
 extern const struct cot_policy_ops policy_keep;	  /* policy_keep.c */
