@@ -204,14 +204,14 @@ static bool may_begin(const struct cot_policy *p, const struct cot_entity *e)
 }
 
 /* What those behind `e` cannot have: all its GPUs if it is next there, else only those on which
- * somebody's turn goes on. */
+ * somebody's turn goes on, or somebody could not be stopped. */
 static uint64_t gpus_kept_for(const struct cot_policy *p, const struct cot_entity *e)
 {
 	const struct cot_entity *owner;
 	uint64_t go_on = 0;
 
 	cot_for_each_entity (owner, p)
-		if (phase_of(owner) == TURN_OWNED && !yields(p, owner, e))
+		if (phase_of(owner) == TURN_OWNED && (owner->n_failed || !yields(p, owner, e)))
 			go_on |= owner->gpu_mask & e->gpu_mask;
 	return go_on ? go_on : e->gpu_mask;
 }

@@ -260,6 +260,30 @@ static void test_one_of_two_gpus_has_its_share(void **state)
 	assert_in_range(b.thawed_ns[5], 60 * S / 5 * 95 / 100, 60 * S / 5 * 105 / 100);
 }
 
+static int first_goes_on(struct bench *bench, const struct cot_action *a)
+{
+	(void)bench;
+	return a->kind == COT_ACTION_FREEZE && a->entity == 1 ? -EIO : 0;
+}
+
+/* One that waits for a program that cannot be frozen keeps its other GPU for a turn at most. */
+static void test_nobody_keeps_a_gpu_behind_a_failing_one(void **state)
+{
+	unsigned ms, idle_ms = 0;
+
+	(void)state;
+	b.fault = first_goes_on;
+	(void)bench_solo_on(&b, 1, COT_CLASS_BATCH, 100, GPU1);
+	(void)bench_solo_on(&b, 2, COT_CLASS_BATCH, 100, GPU0 | GPU1);
+	(void)bench_solo_on(&b, 3, COT_CLASS_BATCH, 100, GPU0);
+	(void)bench_solo_on(&b, 4, COT_CLASS_BATCH, 100, GPU1);
+	for (ms = 0; ms < 60000; ms++) {
+		bench_run(&b, 1 * MS);
+		idle_ms = b.frozen[2] && b.frozen[3] ? idle_ms + 1 : 0;
+		assert_true(idle_ms <= 51);
+	}
+}
+
 /* Of five one has nearly all the weight: its turns are of 200 ms, four times an average one. */
 static void test_longest_turn(void **state)
 {
@@ -291,6 +315,7 @@ int main(void)
 		T(test_turns_of_each_gpu),
 		T(test_nobody_keeps_a_gpu_idle),
 		T(test_one_of_two_gpus_has_its_share),
+		T(test_nobody_keeps_a_gpu_behind_a_failing_one),
 		T(test_longest_turn),
 	};
 
