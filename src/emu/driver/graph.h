@@ -69,7 +69,7 @@ void cot_emu_graph_exec_unref(struct cot_emu_graph_exec *exec);
 uint64_t cot_emu_graph_exec_flags(const struct cot_emu_graph_exec *exec);
 /* As it is now, whatever becomes of it. */
 CUresult cot_emu_graph_exec_launch(struct cot_emu_graph_exec *exec, CUstream stream);
-CUresult cot_emu_graph_exec_run(struct CUstream_st *s, const struct cot_emu_graph_exec *frozen);
+CUresult cot_emu_graph_exec_run(struct CUstream_st *s, const struct cot_emu_graph_exec *e);
 /* What the node does from now on; the exec, which may be NULL, owns the task, also on failure. */
 CUresult cot_emu_graph_exec_set(struct cot_emu_graph_exec *exec, const struct CUgraphNode_st *node,
 				struct cot_emu_task *task);
