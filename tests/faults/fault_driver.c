@@ -47,6 +47,19 @@ static void note(long handle)
 		atomic_store(&own[i], handle);
 }
 
+/* It is destroyed, which does not fail; the program's next one may get the same handle. */
+static bool is_forgotten(long handle)
+{
+	unsigned i, n = atomic_load(&n_own);
+	long was;
+
+	for (i = 0; i < n && i < OWN_MAX; i++) {
+		was = handle;
+		(void)atomic_compare_exchange_strong(&own[i], &was, 0);
+	}
+	return false;
+}
+
 static bool is_own(long handle)
 {
 	unsigned i, n = atomic_load(&n_own);
