@@ -27,6 +27,7 @@ struct graph {
 	uint32_t placed;		    /* the part that the clone's nodes name; 0: none */
 	CUgraphNode *disabled;		    /* the program's, malloc'ed */
 	size_t n_disabled;
+	bool forgot;	/* not all of them are there: it stays at home for good */
 	CUevent ended;	/* of the last launch, from the first change of parts on */
 	CUstream last;	/* before that: where it was launched; NULL: nowhere */
 	uint32_t where; /* the part of the last launch */
@@ -112,6 +113,7 @@ void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long fla
 		if (*at)
 			drop_all(g);
 		g->n_disabled = 0;
+		g->forgot = false;
 		g->exec = exec;
 		g->flags = flags & ~(unsigned long long)CU_GRAPH_INSTANTIATE_FLAG_UPLOAD;
 		g->clone = clone_of(graph);
@@ -178,7 +180,7 @@ void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph)
 	g = *find(exec);
 	if (g) {
 		drop_clone(g);
-		g->clone = clone_of(graph);
+		g->clone = g->forgot ? NULL : clone_of(graph);
 		g->stale = g->older = ALL_PARTS;
 		g->refused = 0;
 	}
@@ -237,7 +239,7 @@ static bool enable(struct graph *g, CUgraphNode node, bool enabled)
 	CUgraphNode mine = cot_shim_nodes_find(g->clone, node);
 	uint32_t i;
 
-	if (!mine || !note_enabled(g, node, enabled))
+	if (!mine)
 		return false;
 	/* One that was made of an earlier clone knows that one's nodes. */
 	for (i = 1; i < COT_SHIM_PARTS_MAX; i++)
@@ -255,7 +257,10 @@ void cot_shim_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enable
 		return;
 	pthread_mutex_lock(&lock);
 	g = *find(exec);
-	if (g && g->clone && !enable(g, node, enabled))
+	/* An update of the whole graph makes a new clone, and leaves off what is off. */
+	if (g && !note_enabled(g, node, enabled))
+		g->forgot = true;
+	if (g && g->clone && (g->forgot || !enable(g, node, enabled)))
 		drop_all(g);
 	pthread_mutex_unlock(&lock);
 }

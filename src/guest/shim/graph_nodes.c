@@ -19,7 +19,7 @@ static CUgraphNode *nodes_of(CUgraph graph, size_t *ret_n)
 	if (COT_REAL(cuGraphGetNodes)(graph, NULL, &n))
 		return NULL;
 	nodes = calloc(n + 1, sizeof(CUgraphNode));
-	if (nodes && n && COT_REAL(cuGraphGetNodes)(graph, nodes, &n)) {
+	if (!nodes || (n && COT_REAL(cuGraphGetNodes)(graph, nodes, &n))) {
 		free(nodes);
 		return NULL;
 	}

@@ -275,6 +275,46 @@ static void streams_of_threads(void)
 	step(b);
 }
 
+static CUgraph make_steps(CUgraphNode *ret_nodes, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	CUgraph graph;
+
+	PROG_CHECK(cuGraphCreate(&graph, 0));
+	PROG_CHECK(cuGraphAddKernelNode_v2(&ret_nodes[0], graph, NULL, 0, params));
+	PROG_CHECK(cuGraphAddKernelNode_v2(&ret_nodes[1], graph, ret_nodes, 1, params));
+	return graph;
+}
+
+/* A node is switched off while the graph is like another one, whose nodes have other names: it
+ * stays off when the graph is like the first one again. */
+static void graphs_like_another(void)
+{
+	void *args[] = {&words, &salt};
+	CUDA_KERNEL_NODE_PARAMS params = {.func = step_kernel,
+					  .gridDimX = WORDS / 64,
+					  .gridDimY = 1,
+					  .gridDimZ = 1,
+					  .blockDimX = 64,
+					  .blockDimY = 1,
+					  .blockDimZ = 1,
+					  .kernelParams = args};
+	CUgraphExecUpdateResultInfo info;
+	CUgraphNode nodes[2], others[2];
+	CUgraph graph = make_steps(nodes, &params), other = make_steps(others, &params);
+	CUgraphExec exec;
+
+	PROG_CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	PROG_CHECK(cuGraphExecUpdate_v2(exec, other, &info));
+	PROG_CHECK(cuGraphExecKernelNodeSetParams_v2(exec, nodes[0], &params));
+	PROG_CHECK(cuGraphNodeSetEnabled(exec, nodes[1], 0));
+	PROG_CHECK(cuGraphExecUpdate_v2(exec, graph, &info));
+	PROG_CHECK(cuGraphLaunch(exec, a));
+	expected = expected * 3 + salt;
+	PROG_CHECK(cuGraphExecDestroy(exec));
+	PROG_CHECK(cuGraphDestroy(other));
+	PROG_CHECK(cuGraphDestroy(graph));
+}
+
 /* The context that is current changes from call to call, in each thread its own. */
 static void other_contexts(void)
 {
@@ -305,6 +345,7 @@ static const struct {
 	{"kernels without names", kernels_without_names},
 	{"streams of threads", streams_of_threads},
 	{"other contexts", other_contexts},
+	{"graphs like another", graphs_like_another},
 };
 
 static void make_own_part(void)
