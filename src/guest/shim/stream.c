@@ -272,7 +272,9 @@ static CUstream enter(struct cot_shim_turn *t, CUstream stream, bool per_thread,
 		t->strays = true;
 	if (!atomic_load_explicit(&s->used, memory_order_relaxed))
 		atomic_store_explicit(&s->used, true, memory_order_relaxed);
-	at = atomic_load_explicit(&s->at, memory_order_relaxed);
+	if (must_stay_home(s)) /* it may not have been moved */
+		cot_shim_turn_go_home(t);
+	at = cot_shim_turn_part(t);
 	to = at ? s->shadows[at] : stream;
 	keep_order(s, to);
 	return to;
