@@ -11,6 +11,25 @@ static _Atomic uint32_t n_known;
 static _Atomic uint32_t n_captures, n_blocking_captures;
 static pthread_mutex_t add_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* ---- captures ---- */
+
+static void note_capture(struct cot_shim_stream *s)
+{
+	atomic_store(&s->capturing, true);
+	if (s->blocking && !atomic_exchange(&s->counted, true))
+		atomic_fetch_add(&n_blocking_captures, 1);
+}
+
+/* Its capture may have begun when it was not to be known. */
+static void note_capture_before(struct cot_shim_stream *s, CUstream handle)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (cot_shim_any_capture() && !COT_REAL(cuStreamIsCapturing)(handle, &status) &&
+	    status != CU_STREAM_CAPTURE_STATUS_NONE)
+		note_capture(s);
+}
+
 /* ---- the streams of one thread ---- */
 
 static __thread struct cot_shim_stream *of_thread;
@@ -115,6 +134,7 @@ static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
 	of_thread = s;
 	(void)cot_thread_key_set(thread_key, s);
 	list_blocking(s);
+	note_capture_before(s, CU_STREAM_PER_THREAD);
 	return s;
 }
 
@@ -206,6 +226,7 @@ static struct cot_shim_stream *adopt(CUstream handle)
 		atomic_store(&s->at, 0);
 		atomic_store(&s->capturing, false);
 		belong(s, p, &looks);
+		note_capture_before(s, handle);
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
 	}
 	pthread_mutex_unlock(&add_lock);
@@ -255,7 +276,7 @@ struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread)
 	return s && s->parts ? s : NULL;
 }
 
-/* ---- captures ---- */
+/* ---- captures begin and end ---- */
 
 bool cot_shim_any_capture(void)
 {
@@ -270,11 +291,8 @@ bool cot_shim_any_blocking_capture(void)
 void cot_shim_stream_captures(struct cot_shim_stream *s)
 {
 	atomic_fetch_add(&n_captures, 1);
-	if (!s)
-		return;
-	atomic_store(&s->capturing, true);
-	if (s->blocking && !atomic_exchange(&s->counted, true))
-		atomic_fetch_add(&n_blocking_captures, 1);
+	if (s)
+		note_capture(s);
 }
 
 static void uncount(struct cot_shim_stream *s)
