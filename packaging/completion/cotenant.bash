@@ -39,7 +39,7 @@ _cotenant_options()
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite
-			--solo --required
+			--measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --json $common" ;;

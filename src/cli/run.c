@@ -33,7 +33,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms;
-	bool solo, required, rewrite;
+	bool solo, required, rewrite, measure;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
 	int first;		    /* index of the program in argv */
@@ -48,6 +48,7 @@ enum {
 	KEY_RESERVE,
 	KEY_SMS,
 	KEY_REWRITE,
+	KEY_MEASURE,
 	KEY_SOLO,
 	KEY_REQUIRED,
 	KEY_EMULATE,
@@ -74,6 +75,8 @@ static const struct argp_option options[] = {
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
 	 0},
+	{"measure", KEY_MEASURE, NULL, 0,
+	 "Measure the requests that the program marks, for cotenant stats", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0,
@@ -115,6 +118,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
+		return 0;
+	case KEY_MEASURE:
+		a->measure = true;
 		return 0;
 	case KEY_SOLO:
 		a->solo = true;
@@ -436,6 +442,8 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 		rc = preload_shim(a->rewrite, err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
+	if (!rc && a->measure && setenv("COTENANT_REQUESTS", "1", 1) < 0)
+		rc = -errno;
 	cot_client_close(&client);
 	return rc;
 }
@@ -506,8 +514,9 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 			       ? cot_error_set(err, -EINVAL,
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
-	*ret_controlled = a->class || a->weight || a->rewrite || (a->gpu && !a->gpu_of_cuda) ||
-			  a->solo || a->required || cot_emulate_is_shared();
+	*ret_controlled = a->class || a->weight || a->rewrite || a->measure ||
+			  (a->gpu && !a->gpu_of_cuda) || a->solo || a->required ||
+			  cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);
 }
 

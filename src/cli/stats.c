@@ -235,6 +235,50 @@ static void print_launches(const json_t *tenants)
 	cot_show_table(t);
 }
 
+static void add_times_of(struct cot_table *t, const json_t *window, const char *which)
+{
+	const json_t *o = json_object_get(window, which);
+
+	if (json_is_object(o))
+		cot_table_cell(t, "%.2f/%.2f ms", cot_show_real(o, "p50_ms"),
+			       cot_show_real(o, "p99_ms"));
+	else
+		cot_table_text(t, "-");
+}
+
+/* Programs whose requests are measured: the last 10 s. */
+static void print_requests(const json_t *tenants)
+{
+	static const char *const heads[] = {
+		"PROGRAM",	   "REQUESTS", "A SECOND", "RESPONSE P50/P99",
+		"SERVICE P50/P99", "SOURCE",   "LOST"};
+	struct cot_table *t = NULL;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		const json_t *r = json_object_get(o, "requests");
+		const json_t *w = json_array_get(json_object_get(r, "windows"), 1);
+
+		if (!json_is_object(r))
+			continue;
+		if (!t)
+			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_table_cell(t, "%lld", cot_show_number(r, "count"));
+		cot_table_cell(t, "%.1f", cot_show_real(w, "per_second"));
+		add_times_of(t, w, "response");
+		add_times_of(t, w, "service");
+		cot_table_text(t, cot_show_text(r, "source"));
+		cot_table_cell(t, "%lld",
+			       cot_show_number(r, "lost") + cot_show_number(r, "rejected"));
+	}
+	if (!t)
+		return;
+	(void)putchar('\n');
+	cot_show_table(t);
+}
+
 /* How late the daemon came. */
 static void print_timers(const json_t *timers)
 {
@@ -297,6 +341,7 @@ int cot_cmd_stats(int argc, char **argv)
 		print_works(json_object_get(answer, "tenants"));
 		print_parts(json_object_get(answer, "tenants"));
 		print_launches(json_object_get(answer, "tenants"));
+		print_requests(json_object_get(answer, "tenants"));
 		print_core(answer);
 		json_decref(answer);
 	}

@@ -69,7 +69,7 @@ void cot_conn_close(struct conn *c)
 	if (c->in->ops[c->kind].gone)
 		c->in->ops[c->kind].gone(c);
 	if (c->page)
-		(void)munmap(c->page, sizeof(*c->page));
+		(void)munmap(c->page, c->page_size);
 	cot_conn_forget_answer(c);
 	free(c->registration.m);
 	free(c->counts);

@@ -17,6 +17,7 @@
 #include "daemon/query.h"
 #include "daemon/register.h"
 #include "proto/proto.h"
+#include "proto/ring.h"
 
 struct basis;
 struct conn;
@@ -58,6 +59,9 @@ struct conn {
 	struct tenant *tenant;
 	struct pool *pool;
 	struct cot_page *page;
+	size_t page_size;      /* of the mapping */
+	struct cot_ring *ring; /* in it: of the requests; NULL: they are not measured */
+	struct cot_ring_reader ring_reader;
 	uint32_t n_groups, n_channels;
 	bool settled;	   /* its groups have been the same for a while: it gets orders */
 	bool late;	   /* an order has not been answered in time, nor one since */

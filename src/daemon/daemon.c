@@ -22,11 +22,13 @@
 #include "daemon/library.h"
 #include "daemon/lock.h"
 #include "daemon/log.h"
+#include "daemon/measure.h"
 #include "daemon/outlive.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
 #include "daemon/shims.h"
 #include "daemon/state.h"
+#include "metrics/requests.h"
 
 /* A drain waits this long for the libraries to answer; their leases end all freezes anyway. */
 #define STOP_NS (500 * COT_NS_PER_MS)
@@ -311,6 +313,7 @@ void cot_daemon_wire(struct daemon *d)
 	d->roster.idle.fire = idle_fired;
 	d->conns.queries.fire = cot_query_answer_one;
 	d->roster.stops.fire = cot_tenant_check_stops;
+	d->roster.looks.fire = cot_measure_look;
 }
 
 int cot_daemon_begin(struct daemon *d, struct cot_error *err)
@@ -343,6 +346,10 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 
 void cot_daemon_end(struct daemon *d)
 {
+	struct tenant *t;
+
 	cot_server_close(&d->server);
+	for_each_tenant (t, &d->roster)
+		cot_requests_destroy(t->requests);
 	cot_basis_end(&d->basis);
 }

@@ -15,6 +15,7 @@
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
+#include "daemon/measure.h"
 #include "daemon/news.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
@@ -70,22 +71,25 @@ const struct cot_host_ops cot_library_host_ops = {
 };
 
 /* Returns the descriptor to hand over; the mapping stays. */
-static int make_page(struct conn *c)
+static int make_page(struct conn *c, bool measures)
 {
 	int fd = memfd_create("cotenant", MFD_CLOEXEC | MFD_ALLOW_SEALING), rc;
 
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, sizeof(*c->page)) < 0)
+	c->page_size = measures ? COT_RING_MAPPING : sizeof(*c->page);
+	if (ftruncate(fd, (off_t)c->page_size) < 0)
 		goto err_close;
 	/* Fails where seals do not exist; the library checks the size anyway. */
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
-	c->page = mmap(NULL, sizeof(*c->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->page = mmap(NULL, c->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (c->page == MAP_FAILED) {
 		c->page = NULL;
 		goto err_close;
 	}
 	c->page->version = COT_PAGE_VERSION;
+	if (measures)
+		c->ring = (struct cot_ring *)((char *)c->page + COT_RING_OFFSET);
 	return fd;
 
 err_close:
@@ -94,17 +98,18 @@ err_close:
 	return rc;
 }
 
-static int send_welcome(struct conn *c, uint32_t seq, uint32_t id)
+static int send_welcome(struct conn *c, uint32_t seq, uint32_t id, bool measures)
 {
 	struct cot_host_settings settings;
-	struct cot_msg_welcome m = {.tenant = id, .page_size = sizeof(struct cot_page)};
-	int fd = make_page(c), rc;
+	struct cot_msg_welcome m = {.tenant = id};
+	int fd = make_page(c, measures), rc;
 
 	if (fd < 0)
 		return fd;
 	cot_host_welcome(c->basis->host, conn_index(c), c->entity,
 			 c->pool ? c->pool->cls : c->tenant->cls,
 			 c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask, &settings);
+	m.page_size = (uint32_t)c->page_size;
 	m.slice_us = settings.slice_us;
 	m.mode = settings.mode;
 	cot_proto_header(&m.h, COT_MSG_WELCOME, sizeof(m), seq);
@@ -272,7 +277,9 @@ static bool hello(struct conn *c, const struct cot_msg_hello *m)
 		c->tenant->n_conns++;
 		c->entity = c->tenant->pool ? c->tenant->pool->id : c->tenant->id;
 	}
-	rc = send_welcome(c, m->h.seq, c->pool ? c->pool->id : c->tenant->id);
+	rc = send_welcome(c, m->h.seq, c->pool ? c->pool->id : c->tenant->id,
+			  c->tenant && (m->flags & COT_HELLO_MEASURES) &&
+				  cot_measure_begin(c->tenant));
 	if (rc < 0) /* it comes back a little later */
 		log_warn("cannot welcome process %d: %s", (int)c->pid, strerror(-rc));
 	return rc == 0;
@@ -427,6 +434,7 @@ void cot_library_gone(struct conn *c)
 		cot_pool_server_gone(c->pool);
 	}
 	if (c->tenant) {
+		cot_measure_end(c);
 		c->tenant->n_conns--;
 		cot_tenant_update(c->tenant);
 		cot_tenant_check(c->tenant);

@@ -29,6 +29,7 @@ struct roster {
 	struct outlive outlive;
 	struct cot_timer stops; /* while orders are late: looks whether programs are stopped */
 	struct cot_timer idle;	/* since the last program has ended */
+	struct cot_timer looks; /* at requests, while any are measured */
 	uint32_t exit_idle_s;	/* 0 = never */
 	/* pools */
 	struct pool pools[MAX_POOLS];

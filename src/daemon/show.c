@@ -310,6 +310,7 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 		reason = main_reason(json_object_get(work, "refusals"));
 	put(o, "shares_reason", reason ? json_string(reason) : json_null());
 	put(o, "work", work);
+	cot_show_requests(conns, o, t);
 	return o;
 }
 

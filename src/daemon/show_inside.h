@@ -40,4 +40,9 @@ static inline const char *main_reason(json_t *reasons)
 /* Adds a program's part of the GPU to what is said of the program. */
 void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t);
 
+/* ---- show_requests.c ---- */
+
+/* Likewise, how long its requests took. */
+void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant *t);
+
 #endif

@@ -16,6 +16,7 @@
 
 struct basis;
 struct conn;
+struct cot_requests;
 struct pool;
 struct roster;
 
@@ -52,6 +53,8 @@ struct tenant {
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
+	struct cot_requests *requests; /* that it marks; NULL: they are not measured */
+	uint64_t n_requests, n_requests_lost, n_requests_rejected;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };
 

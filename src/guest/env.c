@@ -123,6 +123,8 @@ void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *na
 		s->weight = (uint16_t)x;
 	if (read_number(s, get("COTENANT_BLOCK_US"), COT_BLOCK_US_MAX, &x))
 		s->block_us = (uint32_t)x;
+	s->requests =
+		s->socket[0] && s->role == COT_ROLE_TENANT && is_yes(get("COTENANT_REQUESTS"));
 	default_name(s, program);
 	read_text(s, get("COTENANT_NAME"), s->name, sizeof(s->name));
 	read_text(s, get("COTENANT_GPU"), s->gpu, sizeof(s->gpu));

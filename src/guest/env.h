@@ -22,6 +22,8 @@ struct cot_settings {
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
 
+	bool requests; /* it is measured: the requests that it marks */
+
 	/* For the shim alone. */
 	bool shim;		 /* it is requested, and there is a daemon to ask */
 	bool rewrites;		 /* kernels become workers */

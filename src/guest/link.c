@@ -10,6 +10,7 @@
 
 #include "guest/link.h"
 #include "guest/log.h"
+#include "guest/marks.h"
 
 #define PAGE_SIZE_MAX	65536u
 #define MAX_DESCRIPTORS 4u /* that one packet may bring; all but one are closed */
@@ -45,8 +46,10 @@ int cot_link_open(struct cot_link *l, const char *path)
 
 static void drop_page(struct cot_link *l)
 {
-	if (l->page)
+	if (l->page) {
+		cot_marks_detach();
 		munmap(l->page, l->page_size);
+	}
 	l->page = NULL;
 }
 
@@ -79,6 +82,7 @@ static int map_page(struct cot_link *l, int fd, uint32_t size)
 		drop_page(l);
 		return -EPROTONOSUPPORT;
 	}
+	cot_marks_attach(fd, size);
 	return 0;
 }
 

@@ -75,6 +75,9 @@ struct cot_msg_header {
 
 enum cot_proto_role { COT_ROLE_TENANT = 0, COT_ROLE_POOL = 1 };
 
+/* HELLO: the program is measured; the page should come with a ring of requests (ring.h). */
+#define COT_HELLO_MEASURES 1u
+
 struct cot_msg_hello {
 	struct cot_msg_header h;
 	uint8_t role;	 /* enum cot_proto_role */
@@ -85,7 +88,7 @@ struct cot_msg_hello {
 	char name[COT_PROTO_NAME_MAX]; /* NUL-terminated */
 	char gpu[COT_PROTO_NAME_MAX];  /* index, UUID or empty: not known yet */
 	uint32_t block_us;	       /* longest thread block; 0: not known */
-	uint32_t reserved;
+	uint32_t flags;		       /* COT_HELLO_MEASURES */
 };
 
 struct cot_msg_groups {
@@ -115,7 +118,7 @@ struct cot_msg_welcome {
 	uint64_t tenant;
 	uint64_t slice_us; /* as in SET */
 	uint32_t mode;
-	uint32_t page_size; /* of the page that comes along */
+	uint32_t page_size; /* of the page that comes along, or of all with the ring */
 };
 
 struct cot_msg_text {

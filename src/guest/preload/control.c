@@ -22,6 +22,7 @@
 #include "guest/env.h"
 #include "guest/link.h"
 #include "guest/log.h"
+#include "guest/marks.h"
 #include "guest/preload/control.h"
 #include "guest/wake.h"
 
@@ -45,6 +46,7 @@ struct control {
 	_Atomic int stage;
 	struct cot_wake wake;
 	_Atomic bool told_of_failure;
+	_Atomic bool measures; /* a request was marked */
 
 	struct cot_link link;
 	struct cot_link_packet packet;
@@ -241,6 +243,7 @@ static void greet(void)
 		.pid = (uint32_t)getpid(),
 		.tenant = self.tenant,
 		.block_us = self.settings->block_us,
+		.flags = self.settings->requests ? COT_HELLO_MEASURES : 0,
 	};
 
 	memcpy(hello.name, self.settings->name, sizeof(hello.name));
@@ -383,7 +386,7 @@ static void listen_to_daemon(void)
 
 static bool wants_link(void)
 {
-	return self.link.sock.fd < 0 && self.told.n_groups > 0;
+	return self.link.sock.fd < 0 && (self.told.n_groups > 0 || atomic_load(&self.measures));
 }
 
 /* Does what is due; returns when the next thing is. */
@@ -531,10 +534,22 @@ void cot_control_notify(void)
 	}
 }
 
+bool cot_control_measures(void)
+{
+	if (!self.settings || !self.settings->requests)
+		return false;
+	if (!atomic_load_explicit(&self.measures, memory_order_relaxed) &&
+	    !atomic_exchange(&self.measures, true))
+		cot_control_notify();
+	return true;
+}
+
 void cot_control_forget(void)
 {
 	if (!self.settings)
 		return;
+	cot_marks_forget();
+	atomic_store(&self.measures, false);
 	cot_own_fd_close(&self.link.sock);
 	self.link.page = NULL; /* was not inherited */
 	cot_wake_close(&self.wake);

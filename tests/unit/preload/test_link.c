@@ -12,6 +12,7 @@
 
 #include "guest/link.c"
 #include "guest/log.c"
+#include "guest/marks.c"
 #include "guest/wake.c"
 #include "test.h"
 

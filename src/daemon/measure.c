@@ -1,0 +1,111 @@
+#include "daemon/measure.h"
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+#include "daemon/basis.h"
+#include "daemon/conn.h"
+#include "daemon/roster.h"
+#include "metrics/requests.h"
+
+#define LOOK_NS (50 * COT_NS_PER_MS)
+/* Requests that one look takes at most, of all programs together: less than 1 ms of our time. */
+#define LOOK_MAX (4 * COT_RING_ENTRIES)
+
+bool cot_measure_begin(struct tenant *t)
+{
+	if (!t->requests)
+		t->requests = cot_requests_create();
+	if (!t->requests)
+		return false;
+	cot_timer_set(&t->basis->loop, &t->in->looks, cot_now_ns() + LOOK_NS);
+	return true;
+}
+
+static void add(struct tenant *t, const struct cot_ring_request *r)
+{
+	t->n_requests++;
+	cot_requests_add(t->requests, r->end_ns,
+			 r->arrival_ns ? r->end_ns - r->arrival_ns : COT_NEVER,
+			 r->end_ns - r->begin_ns);
+}
+
+/* `max` requests at most; how many there were. */
+static unsigned look_at(struct conn *c, unsigned max)
+{
+	static struct cot_ring_request found[COT_RING_ENTRIES];
+	uint64_t head = cot_ring_head(c->ring), now_ns = cot_now_ns();
+	unsigned i, n;
+
+	max = max < COT_RING_ENTRIES ? max : COT_RING_ENTRIES;
+	n = cot_ring_read(c->ring, &c->ring_reader, head, now_ns, found, max);
+	for (i = 0; i < n; i++)
+		add(c->tenant, &found[i]);
+	return n;
+}
+
+static bool is_measured(const struct conn *c)
+{
+	return conn_is_open(c) && c->ring && c->tenant && c->tenant->requests;
+}
+
+/* The one that was first comes last the next time, so that all have their turn. */
+static void look_at_all(struct conns *conns)
+{
+	static unsigned first;
+	unsigned i, left = LOOK_MAX;
+
+	first = (first + 1) % MAX_CONNS;
+	for (i = 0; i < MAX_CONNS && left; i++) {
+		struct conn *c = &conns->all[(first + i) % MAX_CONNS];
+
+		if (is_measured(c))
+			left -= look_at(c, left);
+	}
+}
+
+static void tell(struct tenant *t, uint64_t now_ns)
+{
+	struct cot_requests_window w;
+
+	while (cot_requests_take(t->requests, now_ns, &w)) {
+		const struct cot_event ev = {.type = COT_EV_WINDOW,
+					     .id = t->id,
+					     .now_ns = now_ns,
+					     .window = {.horizon = w.horizon,
+							.source = COT_REQUESTS_MARKED,
+							.response = w.response,
+							.service = w.service}};
+
+		(void)cot_host_event(t->basis->host, &ev);
+	}
+}
+
+void cot_measure_look(struct cot_timer *timer, uint64_t now_ns)
+{
+	struct roster *r = COT_CONTAINER_OF(timer, struct roster, looks);
+	bool any = false;
+	struct tenant *t;
+
+	look_at_all(r->conns);
+	for_each_tenant (t, r) {
+		if (!t->requests)
+			continue;
+		tell(t, now_ns);
+		any = true;
+	}
+	if (any)
+		cot_timer_set(&r->basis->loop, timer, now_ns + LOOK_NS);
+}
+
+void cot_measure_end(struct conn *c)
+{
+	if (!c->ring || !c->tenant->requests)
+		return;
+	(void)look_at(c, COT_RING_ENTRIES);
+	c->tenant->n_requests_lost +=
+		c->ring_reader.n_lost +
+		atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
+	c->tenant->n_requests_rejected += c->ring_reader.n_rejected;
+	c->ring = NULL;
+}

@@ -1,0 +1,24 @@
+/*
+ * How long the requests of programs take: looks at the rings (proto/ring.h) of those that are
+ * measured, tells the core, and `cotenant stats`. One timer for all, that runs only while there are
+ * any.
+ */
+#ifndef COT_DAEMON_MEASURE_H
+#define COT_DAEMON_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct conn;
+struct cot_timer;
+struct roster;
+struct tenant;
+
+/* A library of the program wants a ring. False: there is no memory for what would be in it. */
+bool cot_measure_begin(struct tenant *t);
+/* The library is gone: what is still in its ring. */
+void cot_measure_end(struct conn *c);
+/* The timer of the roster has fired. */
+void cot_measure_look(struct cot_timer *timer, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,76 @@
+/* How long a program's requests took, for `cotenant stats`. */
+
+#include <jansson.h>
+#include <stdatomic.h>
+
+#include "daemon/conn.h"
+#include "daemon/show_inside.h"
+#include "daemon/tenant.h"
+#include "metrics/requests.h"
+
+static json_t *times(const struct cot_times *t)
+{
+	json_t *o;
+
+	if (!t->n)
+		return json_null();
+	o = json_object();
+	put_number(o, "n", t->n);
+	put(o, "p50_ms", json_real((double)t->p50_ns / 1e6));
+	put(o, "p95_ms", json_real((double)t->p95_ns / 1e6));
+	put(o, "p99_ms", json_real((double)t->p99_ns / 1e6));
+	return o;
+}
+
+static json_t *window(struct cot_requests *r, uint64_t now_ns, enum cot_horizon horizon)
+{
+	static const double seconds[COT_N_HORIZONS] = {1, 10, 60};
+	struct cot_requests_window w;
+	json_t *o = json_object();
+
+	cot_requests_read(r, now_ns, horizon, &w);
+	put(o, "seconds", json_real(seconds[horizon]));
+	put(o, "per_second", json_real((double)w.service.n / seconds[horizon]));
+	put(o, "response", times(&w.response));
+	put(o, "service", times(&w.service));
+	return o;
+}
+
+/* Also what the rings of the libraries that are there have lost until now. Any number may stand in
+ * one; JSON has those of 63 bits. */
+static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
+{
+	uint64_t lost = t->n_requests_lost, rejected = t->n_requests_rejected;
+	const struct conn *c;
+
+	for_each_conn (c, conns) {
+		if (c->tenant != t || !c->ring)
+			continue;
+		lost += c->ring_reader.n_lost +
+			atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
+		rejected += c->ring_reader.n_rejected;
+	}
+	put_number(o, "lost", lost & INT64_MAX);
+	put_number(o, "rejected", rejected & INT64_MAX);
+}
+
+void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant *t)
+{
+	uint64_t now_ns = cot_now_ns();
+	json_t *o, *windows;
+	unsigned i;
+
+	if (!t->requests) {
+		put(tenant, "requests", json_null());
+		return;
+	}
+	o = json_object();
+	put(o, "source", json_string("marks"));
+	put_number(o, "count", t->n_requests);
+	put_lost(conns, o, t);
+	windows = json_array();
+	for (i = 0; i < COT_N_HORIZONS; i++)
+		(void)json_array_append_new(windows, window(t->requests, now_ns, i));
+	put(o, "windows", windows);
+	put(tenant, "requests", o);
+}

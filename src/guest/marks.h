@@ -1,0 +1,25 @@
+/*
+ * The requests that a program marks: from any of its threads, with an id for those that overlap. No
+ * locks, no allocation, no waiting. Until the daemon is there, and after it is lost, the last ones
+ * are kept and handed over later.
+ */
+#ifndef COT_GUEST_MARKS_H
+#define COT_GUEST_MARKS_H
+
+#include <stdint.h>
+
+/*
+ * A request without a known arrival has 0. One that is open with this id begins anew. Some hundreds
+ * may be open at a time; the end of one that had no place, or has not begun, is counted.
+ */
+void cot_marks_begin(uint64_t id, uint64_t arrival_ns, uint64_t now_ns);
+void cot_marks_end(uint64_t id, uint64_t now_ns);
+
+/* The daemon has given a page of this size: from now on into its ring, if there is one. */
+void cot_marks_attach(int fd, uint32_t page_size);
+/* The daemon is lost. */
+void cot_marks_detach(void);
+/* In the child of a fork: nothing of the parent's is its own. */
+void cot_marks_forget(void);
+
+#endif
