@@ -181,6 +181,8 @@ void cot_shim_graph_changed(CUgraphExec exec, CUgraph graph)
 	if (g) {
 		drop_clone(g);
 		g->clone = g->forgot ? NULL : clone_of(graph);
+		if (!g->clone) /* what there is for parts would not hear of later changes */
+			drop_all(g);
 		g->stale = g->older = ALL_PARTS;
 		g->refused = 0;
 	}
