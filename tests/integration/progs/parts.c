@@ -338,9 +338,21 @@ static void start(void)
 		PROG_CHECK(cuStreamCreate(&streams[i], i >= FREE_1 ? CU_STREAM_NON_BLOCKING : 0));
 }
 
+static volatile sig_atomic_t may_end;
+
 static void end_stay(int number)
 {
 	(void)number;
+	may_end = 1;
+}
+
+/* A signal may come before, and in any thread. */
+static void stay(double seconds)
+{
+	double end_us = prog_now_us() + seconds * 1e6;
+
+	while (!may_end && prog_now_us() < end_us)
+		usleep(2000);
 }
 
 int main(int argc, char **argv)
@@ -371,10 +383,11 @@ int main(int argc, char **argv)
 		n_wrong += plays[i].n_wrong;
 	}
 	n_wrong += atomic_load(&n_bad_callbacks);
+	/* Before it says that it has done all: from then on it may be told to end. */
+	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_stay}, NULL);
 	printf("seed %u operations %u checks %u wrong %u sms %u\n", seed, n_operations, n_checks,
 	       n_wrong, count_sms(&plays[0]));
 	fflush(stdout);
-	(void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_stay}, NULL);
-	usleep((useconds_t)(prog_option(argc, argv, "--stay", 0) * 1e6));
+	stay(prog_option(argc, argv, "--stay", 0));
 	return n_wrong != 0;
 }

@@ -4,10 +4,17 @@
 
 #include "parts_play.h"
 
-/* Two kernels beside each other, in two streams, and a memset behind both. */
+static void join(struct play *p, unsigned event, CUstream from, CUstream to)
+{
+	PROG_CHECK(cuEventRecord(p->event[event], from));
+	PROG_CHECK(cuStreamWaitEvent(to, p->event[event], 0));
+}
+
+/* A kernel, beside it a memset, in another stream or in the same one, and a kernel behind both. */
 static void record(struct play *p, struct graph *g)
 {
 	CUstream origin, side;
+	bool alone = draw(p, 2);
 
 	g->to = draw(p, BUFFERS);
 	g->from = (g->to + 1) % BUFFERS;
@@ -17,12 +24,12 @@ static void record(struct play *p, struct graph *g)
 	PROG_CHECK(cuStreamCreate(&origin, CU_STREAM_NON_BLOCKING));
 	PROG_CHECK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
 	PROG_CHECK(cuStreamBeginCapture(origin, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-	PROG_CHECK(cuEventRecord(p->event[FREE_1], origin));
-	PROG_CHECK(cuStreamWaitEvent(side, p->event[FREE_1], 0));
+	if (!alone)
+		join(p, FREE_1, origin, side);
 	launch(p, origin, g->to, g->from, g->salt);
-	PROG_CHECK(cuMemsetD32Async(p->buffer[g->set], g->value, WORDS / 2, side));
-	PROG_CHECK(cuEventRecord(p->event[FREE_2], side));
-	PROG_CHECK(cuStreamWaitEvent(origin, p->event[FREE_2], 0));
+	PROG_CHECK(cuMemsetD32Async(p->buffer[g->set], g->value, WORDS / 2, alone ? origin : side));
+	if (!alone)
+		join(p, FREE_2, side, origin);
 	launch(p, origin, g->to, g->set, g->salt + 1);
 	PROG_CHECK(cuStreamEndCapture(origin, &g->graph));
 	PROG_CHECK(cuGraphInstantiateWithFlags(&g->exec, g->graph, 0));
