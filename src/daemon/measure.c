@@ -30,18 +30,19 @@ static void add(struct tenant *t, const struct cot_ring_request *r)
 			 r->end_ns - r->begin_ns);
 }
 
-/* `max` requests at most; how many there were. */
+/* Takes `max` requests at most. How many entries it has looked at; never more than `max`. */
 static unsigned look_at(struct conn *c, unsigned max)
 {
 	static struct cot_ring_request found[COT_RING_ENTRIES];
 	uint64_t head = cot_ring_head(c->ring), now_ns = cot_now_ns();
+	uint64_t before = c->ring_reader.next;
 	unsigned i, n;
 
 	max = max < COT_RING_ENTRIES ? max : COT_RING_ENTRIES;
 	n = cot_ring_read(c->ring, &c->ring_reader, head, now_ns, found, max);
 	for (i = 0; i < n; i++)
 		add(c->tenant, &found[i]);
-	return n;
+	return c->ring_reader.next - before < max ? (unsigned)(c->ring_reader.next - before) : max;
 }
 
 static bool is_measured(const struct conn *c)
