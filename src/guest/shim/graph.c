@@ -369,13 +369,21 @@ static CUresult launch_known(struct graph *g, const struct cot_shim_turn *t, CUs
 	return rc;
 }
 
-/* While streams are not virtual yet. Another thread's stream has no name here. */
+/* In a stream that is not virtual, or not yet. Another thread's stream has no name here. */
 static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_thread)
 {
 	CUstream name = named(stream, per_thread);
-	CUresult rc = launch_exec(exec, stream, per_thread);
 	struct graph *g;
+	CUresult rc;
 
+	if (cot_shim_any_capture() && cot_shim_is_captured(stream, per_thread))
+		return launch_exec(exec, stream, per_thread); /* which does not run it now */
+	pthread_mutex_lock(&lock);
+	g = *find(exec);
+	if (g && g->where)
+		keep_apart(g, 0, name);
+	pthread_mutex_unlock(&lock);
+	rc = launch_exec(exec, stream, per_thread);
 	pthread_mutex_lock(&lock);
 	g = *find(exec);
 	if (g && name != CU_STREAM_PER_THREAD)

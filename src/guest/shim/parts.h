@@ -264,6 +264,8 @@ bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why);
 void cot_shim_stays_forget(void);
 /* The daemon has had its time, and left a program that has a limit on all of the GPU. */
 extern _Atomic bool cot_shim_has_all;
+/* Whether a graph is being recorded in this stream, which need not be virtual. */
+bool cot_shim_is_captured(CUstream stream, bool per_thread);
 /* A launch in a turn that is at home: there it should be, if the stream is virtual. */
 void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread);
 

@@ -59,7 +59,7 @@ void cot_shim_stays_forget(void)
 
 _Atomic bool cot_shim_has_all;
 
-static bool is_captured(CUstream stream, bool per_thread)
+bool cot_shim_is_captured(CUstream stream, bool per_thread)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
@@ -75,7 +75,7 @@ void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, b
 	else if (turn->stream ||
 		 (!turn->live && (!cot_shim_settings.limited || atomic_load(&cot_shim_has_all))))
 		cot_shim_count_followed();
-	else if (!is_captured(stream, per_thread))
+	else if (!cot_shim_is_captured(stream, per_thread))
 		cot_shim_count_stayed(!turn->live && cot_shim_parts_current()
 					      ? COT_SHIM_WHY_NO_PART
 					      : COT_SHIM_WHY_CONTEXT);

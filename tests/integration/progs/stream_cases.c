@@ -275,6 +275,18 @@ static void streams_of_threads(void)
 	step(b);
 }
 
+static CUDA_KERNEL_NODE_PARAMS step_params(void **args)
+{
+	return (CUDA_KERNEL_NODE_PARAMS){.func = step_kernel,
+					 .gridDimX = WORDS / 64,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = 64,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .kernelParams = args};
+}
+
 static CUgraph make_steps(CUgraphNode *ret_nodes, const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	CUgraph graph;
@@ -290,14 +302,7 @@ static CUgraph make_steps(CUgraphNode *ret_nodes, const CUDA_KERNEL_NODE_PARAMS 
 static void graphs_like_another(void)
 {
 	void *args[] = {&words, &salt};
-	CUDA_KERNEL_NODE_PARAMS params = {.func = step_kernel,
-					  .gridDimX = WORDS / 64,
-					  .gridDimY = 1,
-					  .gridDimZ = 1,
-					  .blockDimX = 64,
-					  .blockDimY = 1,
-					  .blockDimZ = 1,
-					  .kernelParams = args};
+	CUDA_KERNEL_NODE_PARAMS params = step_params(args);
 	CUgraphExecUpdateResultInfo info;
 	CUgraphNode nodes[2], others[2];
 	CUgraph graph = make_steps(nodes, &params), other = make_steps(others, &params);
@@ -312,6 +317,26 @@ static void graphs_like_another(void)
 	expected = expected * 3 + salt;
 	PROG_CHECK(cuGraphExecDestroy(exec));
 	PROG_CHECK(cuGraphDestroy(other));
+	PROG_CHECK(cuGraphDestroy(graph));
+}
+
+/* A graph runs once at a time, also where nothing else orders its launches. */
+static void a_graph_in_all_streams(void)
+{
+	const CUstream in[] = {a, own, b, own};
+	void *args[] = {&words, &salt};
+	CUDA_KERNEL_NODE_PARAMS params = step_params(args);
+	CUgraphNode nodes[2];
+	CUgraph graph = make_steps(nodes, &params);
+	CUgraphExec exec;
+	unsigned i;
+
+	PROG_CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (i = 0; i < COT_ARRAY_LEN(in); i++) {
+		PROG_CHECK(cuGraphLaunch(exec, in[i]));
+		expected = (expected * 3 + salt) * 3 + salt;
+	}
+	PROG_CHECK(cuGraphExecDestroy(exec));
 	PROG_CHECK(cuGraphDestroy(graph));
 }
 
@@ -346,6 +371,7 @@ static const struct {
 	{"streams of threads", streams_of_threads},
 	{"other contexts", other_contexts},
 	{"graphs like another", graphs_like_another},
+	{"a graph in all streams", a_graph_in_all_streams},
 };
 
 static void make_own_part(void)
