@@ -162,9 +162,10 @@ struct cot_tenant {
 	void *own;	      /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
 	struct cot_share sms; /* the user's wish: how much of each GPU all its launches may use;
 				 a quota is the same wish for what does not run as works */
-	/* SMs of its GPU that can be divided. A part begins at a multiple of part_unit, and ends at
-	 * one or at part_sms. Both 0: it cannot be placed, or not yet. */
-	uint32_t part_sms, part_unit;
+	/* SMs of its GPU that can be divided: part_units units of part_unit SMs, from SM 0 on, and
+	 * what is behind them in one piece. A part begins and ends between units, or ends at
+	 * part_sms. All 0: it cannot be placed, or not yet. */
+	uint32_t part_sms, part_unit, part_units;
 	struct cot_part part; /* last acknowledged: what it was granted */
 	/* What was delivered last, which may be long ago: see at_ns. */
 	struct cot_window windows[COT_N_HORIZONS];
@@ -287,7 +288,7 @@ enum cot_change {
 		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
 	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms; `want` of its works */
 	COT_CHANGED_PARTS =
-		1u << 8, /* part_sms, part_unit; `part` without an action of this policy */
+		1u << 8, /* part_sms and its units; `part` without an action of this policy */
 	COT_CHANGED_TARGET = 1u << 9,
 	COT_CHANGED_PREDICTIONS = 1u << 10,
 };
@@ -529,7 +530,7 @@ static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t c
 /*
  * What `t` launches from now on runs on `part` of each of its GPUs. Several tenants may have the
  * same SMs. Only for a policy that `places`. Returns -EINVAL for a part that is not a range of the
- * tenant's part_sms at multiples of part_unit, or whose pace is too long.
+ * tenant's part_sms between units, or whose pace is too long.
  */
 static inline int cot_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {
@@ -572,7 +573,8 @@ extern const struct cot_policy_ops cot_policy_timeslice;
 
 /*
  * How the core places tenants for a policy that does not. A tenant with a limit (cot_most_sms())
- * gets a part of that size, in whole units: the nearest, and one at least. Batch programs have
+ * gets a part of that size, in whole units and what is left over at the top: the nearest that it
+ * can have there, and one at least. Batch programs have
  * theirs from SM 0 upwards, latency programs from the top downwards, no two of them the same SMs as
  * long as there is room. All other tenants get all of the GPU.
  *

@@ -211,20 +211,36 @@ static void change(struct conn *c, const struct target *target, const struct cot
 				       cot_now_ns());
 }
 
-/* Parts are whole units; where the share is none, the user is told. */
+/* Whether a part of just so many SMs can be had, wherever it begins. */
+static bool is_whole(const struct cot_tenant *is, uint32_t sms)
+{
+	uint32_t whole = is->part_units * is->part_unit;
+
+	if (sms == is->part_sms)
+		return true;
+	return sms % is->part_unit == 0 && sms <= whole &&
+	       (whole == is->part_sms || is->cls == COT_CLASS_BATCH);
+}
+
+/* Parts are whole units, and what is left over in one piece; where the share may be another size,
+ * the user is told. */
 static void say_units(const struct conn *c, const struct tenant *t, const struct cot_msg_command *m,
 		      char *ret_text, size_t size)
 {
 	const struct cot_tenant *is =
 		t ? cot_sched_tenant(cot_host_sched(c->basis->host), t->id) : NULL;
-	uint32_t sms = m->fields & COT_SET_SMS ? cot_share_unpack(m->sms).sms : 0;
+	uint32_t sms = m->fields & COT_SET_SMS ? cot_share_unpack(m->sms).sms : 0, left;
+	char last[48] = "";
 
 	ret_text[0] = '\0';
-	if (is && is->part_unit && sms % is->part_unit && sms != is->part_sms)
-		(void)snprintf(
-			ret_text, size,
-			"; parts are in units of %u SMs, and 'cotenant ps' shows what it has",
-			is->part_unit);
+	if (!sms || !is || !is->part_unit || is_whole(is, sms))
+		return;
+	left = is->part_sms - is->part_units * is->part_unit;
+	if (left)
+		(void)snprintf(last, sizeof(last), " and the last %u in one piece", left);
+	(void)snprintf(ret_text, size,
+		       "; parts are in units of %u SMs%s, and 'cotenant ps' shows what it has",
+		       is->part_unit, last);
 }
 
 /* The answer is what has changed. */
@@ -232,7 +248,7 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 		     struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
-	char changes[256], units[96], name[COT_ROSTER_NAME_MAX];
+	char changes[256], units[160], name[COT_ROSTER_NAME_MAX];
 	int rc = check_set(c, target, m, answer);
 
 	if (rc < 0)

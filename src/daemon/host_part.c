@@ -10,7 +10,7 @@ struct part_member {
 	bool known;	 /* it has said PARTS */
 	bool found;	 /* it has said what it has from the time of another daemon */
 	int status;
-	uint32_t n_sms, unit;
+	uint32_t n_sms, unit, n_units;
 	struct cot_part part;
 	uint32_t sent_pace_us;
 	uint32_t waiting; /* for the answer to the PLACE with this number; 0 = none */
@@ -73,6 +73,18 @@ static struct part_tenant *find_or_make(struct cot_host_parts *parts, uint32_t t
 	for ((m) = (parts)->members; (m) < (parts)->members + COT_HOST_MAX_MEMBERS; (m)++) \
 		if ((m)->tenant == (id) && (m)->known)
 
+static bool are_alike(const struct part_member *a, const struct part_member *b)
+{
+	return a->n_sms == b->n_sms && a->unit == b->unit && a->n_units == b->n_units;
+}
+
+/* Whether the core knows the tenant's GPUs as divided like this. */
+static bool is_known(const struct cot_tenant *is, const struct part_member *all)
+{
+	return is->part_sms == all->n_sms && is->part_unit == all->unit &&
+	       is->part_units == all->n_units;
+}
+
 /* How the tenant's GPUs are divided; n_sms 0 and why: it cannot be placed. */
 static struct part_member common(struct cot_host_parts *parts, uint32_t tenant, unsigned *ret_n)
 {
@@ -85,11 +97,11 @@ static struct part_member common(struct cot_host_parts *parts, uint32_t tenant, 
 			all = *m;
 		else if (m->status)
 			all.status = m->status;
-		else if (!all.status && (m->n_sms != all.n_sms || m->unit != all.unit))
+		else if (!all.status && !are_alike(m, &all))
 			all.status = -EXDEV;
 	}
 	if (all.status)
-		all.n_sms = all.unit = 0;
+		all.n_sms = all.unit = all.n_units = 0;
 	return all;
 }
 
@@ -164,7 +176,7 @@ static void tell_parts(struct cot_host *host, uint32_t tenant, const struct part
 		.type = COT_EV_PARTS,
 		.id = tenant,
 		.now_ns = now_ns,
-		.parts = {.n_sms = all->n_sms, .unit = all->unit},
+		.parts = {.n_sms = all->n_sms, .unit = all->unit, .n_units = all->n_units},
 	};
 
 	/* What it says of itself may be nonsense: then it is on all of the GPU, for the core. */
@@ -203,7 +215,7 @@ static void settle(struct cot_host *host, struct part_member *m, uint64_t now_ns
 
 	if (!is || !t)
 		return;
-	if (n > 1 && all.n_sms && is->part_sms == all.n_sms && is->part_unit == all.unit)
+	if (n > 1 && all.n_sms && is_known(is, &all))
 		send_after(parts, m, t);
 	else if (all.n_sms || is->part_sms)
 		tell_parts(host, m->tenant, &all, now_ns);
@@ -220,6 +232,7 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 	from->status = m->status;
 	from->n_sms = m->n_sms;
 	from->unit = m->unit;
+	from->n_units = cot_msg_parts_n_units(m);
 	from->part.pace_us = m->pace_us;
 	settle(host, from, now_ns);
 }
@@ -281,7 +294,7 @@ void cot_host_part_leave(struct cot_host *host, unsigned member, uint64_t now_ns
 	if (!was.known || !is || !t)
 		return;
 	all = common(parts, was.tenant, &n);
-	if (all.n_sms != is->part_sms || all.unit != is->part_unit)
+	if (!is_known(is, &all))
 		tell_parts(host, was.tenant, &all, now_ns);
 	else if (was.waiting && was.waiting == t->seq &&
 		 !is_waiting(parts, was.tenant, was.waiting))

@@ -107,6 +107,7 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "sms", is->part.n ? is->part.n : is->part_sms);
 	put_number(o, "gpu_sms", is->part_sms);
 	put_number(o, "unit", is->part_unit);
+	put_number(o, "units", is->part_units);
 	put_number(o, "changes", c->n_changes);
 	put_number(o, "launches_followed", c->n_followed);
 	put_number(o, "launches_stayed", c->n_stayed);

@@ -91,44 +91,53 @@ static struct crowd look(const struct cot_policy *p, const struct placing *l, ui
 static uint32_t latency_begin(const struct cot_policy *p, const struct placing *l,
 			      const struct crowd *c)
 {
-	uint32_t share = l->n_sms * p->config->latency_permille / 1000, rest;
+	uint32_t share = l->n_sms * p->config->latency_permille / 1000, least, begin;
 
 	if (!c->n_free_latency)
 		return l->top;
 	if (!c->free_batch)
 		return l->bottom;
 	/* The batch programs keep a unit: without one nothing of theirs could run. */
-	rest = l->top - l->bottom;
-	rest = rest > share ? cot_placing_round(l, rest - share) : l->unit;
-	return l->bottom + rest < l->top ? l->bottom + rest : l->top;
+	least = l->bottom < l->whole ? l->bottom + l->unit : l->top;
+	begin = l->top > share ? cot_placing_round(l, l->top - share) : least;
+	if (begin < least)
+		begin = least;
+	return begin < l->top ? begin : l->top;
 }
 
-/* By weight, in whole units; what is left of the last unit is the last one's. */
+/* By weight, and a piece for each of the `others` behind it. */
+static uint32_t share_end(const struct placing *l, uint32_t begin, uint64_t weight, uint64_t all,
+			  uint32_t others)
+{
+	uint32_t end = begin + (uint32_t)((l->top - begin) * weight / all);
+
+	if (!others)
+		return l->top;
+	end = cot_placing_round(l, end > begin + l->unit ? end : begin + l->unit);
+	while (cot_placing_pieces(l, end, l->top) < others)
+		end = cot_placing_begin_of(l, end, 1);
+	return end;
+}
+
 static void place_latency(struct cot_policy *p, const struct placing *l, const struct crowd *c,
 			  uint32_t begin)
 {
-	uint32_t units = (l->top - begin) / l->unit, left = c->n_placed;
-	bool apart = units >= left && c->n_latency > 1;
+	uint32_t left = c->n_placed, end;
+	bool apart = cot_placing_pieces(l, begin, l->top) >= left && c->n_latency > 1;
 	uint64_t weight = c->weight;
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, p) {
-		uint32_t n, end;
-
 		if (!is_silent(p, t) || !placing_has(l, t))
 			continue;
 		if (!apart) {
 			(void)placing_place(p, t, (struct cot_part){0});
 			continue;
 		}
-		n = (uint32_t)((2 * units * (uint64_t)t->weight + weight) / (2 * weight));
-		n = n < 1 ? 1 : n < units - (left - 1) ? n : units - (left - 1);
-		end = left == 1 ? l->top : begin + n * l->unit;
+		end = share_end(l, begin, t->weight, weight, --left);
 		(void)placing_place(p, t, cot_placing_part(l, begin, end));
 		begin = end;
-		units -= n;
 		weight -= t->weight;
-		left--;
 	}
 }
 

@@ -13,7 +13,7 @@ uint64_t cot_placing_gpus(const struct cot_policy *p)
 
 struct placing cot_placing_begin(const struct cot_policy *p, uint32_t gpu)
 {
-	struct placing l = {.gpu = gpu, .n_sms = 1, .unit = 1};
+	struct placing l = {.gpu = gpu, .n_sms = 1, .unit = 1, .whole = 1};
 	const struct cot_tenant *t;
 	uint32_t votes = 0;
 
@@ -25,6 +25,7 @@ struct placing cot_placing_begin(const struct cot_policy *p, uint32_t gpu)
 		if (!votes) {
 			l.n_sms = t->part_sms;
 			l.unit = t->part_unit;
+			l.whole = t->part_units * t->part_unit;
 		}
 		votes += !votes || placing_has(&l, t) ? 1 : UINT32_MAX;
 	}
@@ -32,12 +33,44 @@ struct placing cot_placing_begin(const struct cot_policy *p, uint32_t gpu)
 	return l;
 }
 
-uint32_t cot_placing_round(const struct placing *l, uint32_t n)
+static uint32_t cut_below(const struct placing *l, uint32_t sm)
 {
-	n = (n + l->unit / 2) / l->unit * l->unit;
-	if (n < l->unit)
-		n = l->unit;
-	return n < l->n_sms ? n : l->n_sms;
+	if (sm >= l->n_sms)
+		return l->n_sms;
+	return sm < l->whole ? sm - sm % l->unit : l->whole;
+}
+
+static uint32_t cut_above(const struct placing *l, uint32_t sm)
+{
+	uint32_t cut = cut_below(l, sm);
+
+	if (cut == sm || cut == l->n_sms)
+		return cut;
+	return cut < l->whole ? cut + l->unit : l->n_sms;
+}
+
+uint32_t cot_placing_round(const struct placing *l, uint32_t sm)
+{
+	uint32_t below = cut_below(l, sm), above = cut_above(l, sm);
+
+	return below && sm - below < above - sm ? below : above;
+}
+
+uint32_t cot_placing_begin_of(const struct placing *l, uint32_t end, uint32_t n)
+{
+	uint32_t sm = n < end ? end - n : 0, below = cut_below(l, sm), above = cut_above(l, sm);
+	uint32_t begin = sm - below <= above - sm ? below : above;
+
+	return begin < end ? begin : cut_below(l, end - 1);
+}
+
+uint32_t cot_placing_pieces(const struct placing *l, uint32_t first, uint32_t end)
+{
+	uint32_t whole = end < l->whole ? end : l->whole;
+
+	if (first >= whole)
+		return end - first >= l->unit;
+	return (whole - first) / l->unit + (end - whole >= l->unit);
 }
 
 struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end)
@@ -50,28 +83,33 @@ struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32
 /* At the bottom, and below what is reserved. */
 static struct cot_part from_bottom(struct placing *l, uint32_t n)
 {
-	uint32_t first = l->bottom;
+	uint32_t first = l->bottom, end;
 
+	n = cot_placing_round(l, n);
 	if (n > l->limit)
 		n = l->limit;
-	if (l->top < first || n > l->top - first)
+	if (l->top <= first || n > l->top - first)
 		return cot_placing_part(l, 0, n);
-	l->bottom += n;
-	return cot_placing_part(l, first, first + n);
+	end = cot_placing_round(l, first + n);
+	l->bottom = end > first && end <= l->top ? end : l->top;
+	return cot_placing_part(l, first, l->bottom);
 }
 
-/* It ends at a whole unit, unless it is all: then it has the size that was asked for. */
+/* Whether there is room for about `n` SMs at the top. */
+static bool has_room(const struct placing *l, uint32_t n)
+{
+	return l->top > l->bottom && n < l->top - l->bottom + (l->unit + 1) / 2;
+}
+
 static struct cot_part from_top(struct placing *l, uint32_t n)
 {
-	uint32_t end = l->top - l->top % l->unit, last = l->n_sms - l->n_sms % l->unit;
+	uint32_t end = l->top, alone = cot_placing_begin_of(l, l->n_sms, n);
 
-	if (n == l->n_sms) {
+	if (!alone)
 		l->top = l->bottom;
-		return (struct cot_part){0};
-	}
-	if (end < l->bottom || n > end - l->bottom)
-		return cot_placing_part(l, last - n, last);
-	l->top = end - n;
+	if (!alone || !has_room(l, n))
+		return cot_placing_part(l, alone, l->n_sms);
+	l->top = cot_placing_begin_of(l, end, n);
 	return cot_placing_part(l, l->top, end);
 }
 
@@ -80,11 +118,21 @@ static void reserve(struct placing *l, uint32_t n, uint32_t most)
 {
 	if (most && n > most)
 		n = most;
-	l->limit = n < l->limit ? (l->limit - n) / l->unit * l->unit : 0;
+	l->limit = n < l->limit ? cut_below(l, l->limit - n) : 0;
 	if (l->limit < l->unit)
 		l->limit = l->unit;
 	if (l->top > l->limit)
 		l->top = l->limit;
+}
+
+/* Up to `end` as many as the program may have, and no less than it has reserved. */
+static struct cot_part with_reserved(const struct placing *l, uint32_t end, uint32_t most)
+{
+	uint32_t begin = cot_placing_begin_of(l, end, most);
+
+	if (most >= end)
+		return cot_placing_part(l, 0, cot_placing_round(l, most));
+	return cot_placing_part(l, begin < l->limit ? begin : l->limit, end);
 }
 
 /*
@@ -94,16 +142,12 @@ static void reserve(struct placing *l, uint32_t n, uint32_t most)
  */
 static void place_reserved(struct cot_policy *p, struct placing *l, struct cot_tenant *t)
 {
-	uint32_t most = cot_most_sms(t, l->n_sms), n = cot_placing_round(l, most);
+	uint32_t most = cot_most_sms(t, l->n_sms), end = l->limit;
 	struct cot_part part = {0};
-	uint32_t end;
 
-	if (most) /* its part ends at a whole unit */
-		l->limit -= l->limit % l->unit;
-	end = l->limit;
 	reserve(l, cot_share_sms(t->reserve, l->n_sms), most);
 	if (most)
-		part = cot_placing_part(l, n < end ? end - n : 0, n < end ? end : n);
+		part = with_reserved(l, end, most);
 	else if (l->apart && end > l->limit)
 		part = cot_placing_part(l, l->limit, end);
 	if (placing_has(l, t))
@@ -115,7 +159,7 @@ static void place_limited(struct cot_policy *p, struct placing *l, enum cot_clas
 	struct cot_tenant *t;
 
 	cot_for_each_tenant (t, p) {
-		uint32_t n = cot_placing_round(l, cot_most_sms(t, l->n_sms));
+		uint32_t n = cot_most_sms(t, l->n_sms);
 
 		if (t->cls != cls || !placing_has(l, t) || !placing_is_asked(t) ||
 		    placing_reserves(p, t))

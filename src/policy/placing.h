@@ -10,9 +10,17 @@
 
 #include <cotenant/policy.h>
 
-/* [bottom, top) is free. */
+/*
+ * A part begins and ends at a *cut*: at a multiple of `unit` up to `whole`, or at n_sms. What is
+ * behind the whole units can be had only in one piece, by a program that has the top.
+ *
+ *      0    8   16        whole       n_sms
+ *      |----|----|-- ... --|------------|
+ *
+ * [bottom, top) is free. These and `limit` are cuts.
+ */
 struct placing {
-	uint32_t gpu, n_sms, unit;
+	uint32_t gpu, n_sms, unit, whole;
 	uint32_t bottom, top;
 	uint32_t limit; /* batch programs are below it: the rest is reserved */
 	bool apart; /* who reserved and has no limit has those SMs alone, instead of all of them */
@@ -23,7 +31,8 @@ struct placing {
 static inline bool placing_has(const struct placing *l, const struct cot_tenant *t)
 {
 	return t->part_sms && (uint32_t)__builtin_ctzll(t->gpu_mask) == l->gpu &&
-	       t->part_sms == l->n_sms && t->part_unit == l->unit;
+	       t->part_sms == l->n_sms && t->part_unit == l->unit &&
+	       t->part_units * t->part_unit == l->whole;
 }
 
 static inline bool placing_is_said(struct cot_share share)
@@ -56,8 +65,14 @@ uint64_t cot_placing_gpus(const struct cot_policy *p);
 /* Nothing of it is dealt out. */
 struct placing cot_placing_begin(const struct cot_policy *p, uint32_t gpu);
 
-/* `n` SMs in whole units: the nearest, one at least, no more than there are. */
-uint32_t cot_placing_round(const struct placing *l, uint32_t n);
+/* The cut that is nearest to this SM >= 1, the upper one of two; never 0. */
+uint32_t cot_placing_round(const struct placing *l, uint32_t sm);
+
+/* Where a range begins that ends at the cut `end` and has about `n` SMs: one piece at least. */
+uint32_t cot_placing_begin_of(const struct placing *l, uint32_t end, uint32_t n);
+
+/* In how many pieces of a unit at least the range between two cuts can be had. */
+uint32_t cot_placing_pieces(const struct placing *l, uint32_t first, uint32_t end);
 
 /* The range [first, end) as a part: all of the GPU is none. */
 struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end);

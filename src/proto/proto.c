@@ -27,7 +27,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_WORK_WELCOME] = sizeof(struct cot_msg_work_welcome),
 	[COT_MSG_WORK_GRANT] = sizeof(struct cot_msg_work_grant),
 	[COT_MSG_WORK_EVICT] = sizeof(struct cot_msg_work_evict),
-	[COT_MSG_PARTS] = sizeof(struct cot_msg_parts),
+	[COT_MSG_PARTS] = COT_PROTO_PARTS_MIN,
 	[COT_MSG_PLACE] = sizeof(struct cot_msg_place),
 	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
 	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
@@ -147,11 +147,14 @@ static int are_part_counts(const struct cot_msg_part_counts *m)
 
 static int are_parts(const struct cot_msg_parts *m)
 {
+	uint32_t n_units = cot_msg_parts_n_units(m);
+
 	if (m->pace_us > COT_PACE_US_MAX)
 		return 0;
 	if (m->status)
-		return is_status(m->status) && !m->n_sms && !m->unit;
-	return m->n_sms <= COT_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms;
+		return is_status(m->status) && !m->n_sms && !m->unit && !n_units;
+	return m->n_sms <= COT_SMS_MAX && m->unit >= 1 && m->unit <= m->n_sms &&
+	       n_units <= m->n_sms / m->unit;
 }
 
 static int is_part(uint16_t first, uint16_t n)

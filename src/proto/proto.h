@@ -356,11 +356,24 @@ struct cot_msg_work_counts {
 
 struct cot_msg_parts {
 	struct cot_msg_header h;
-	uint32_t n_sms; /* that can be cut, from SM 0 on: a multiple of the unit, or all of them */
-	uint32_t unit;	/* parts begin, and end but at n_sms, at multiples of it: 1..n_sms */
-	int32_t status; /* 0, or -errno: it cannot be placed, and both numbers are 0 */
+	uint32_t n_sms;	  /* that can be cut, from SM 0 on */
+	uint32_t unit;	  /* parts begin, and end but at n_sms, at multiples of it: 1..n_sms */
+	int32_t status;	  /* 0, or -errno: it cannot be placed, and both numbers are 0 */
 	uint32_t pace_us; /* that it has already, from another daemon */
+	/* How many whole units there are, from SM 0 on: what is behind them can be had in one piece
+	 * only. 0: as many as fit. Older shims do not send it. */
+	uint32_t n_units;
+	uint32_t reserved;
 };
+
+#define COT_PROTO_PARTS_MIN offsetof(struct cot_msg_parts, n_units)
+
+static inline uint32_t cot_msg_parts_n_units(const struct cot_msg_parts *m)
+{
+	uint32_t said = m->h.length < sizeof(*m) ? 0 : m->n_units;
+
+	return said || !m->unit ? said : m->n_sms / m->unit;
+}
 
 struct cot_msg_place {
 	struct cot_msg_header h; /* its seq is never 0 */
@@ -415,7 +428,7 @@ _Static_assert(sizeof(struct cot_msg_work_evicted) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_work_done) == 56, "layout");
 _Static_assert(sizeof(struct cot_work_reason) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_work_counts) == 56, "layout");
-_Static_assert(sizeof(struct cot_msg_parts) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");

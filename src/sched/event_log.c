@@ -70,6 +70,15 @@ static const char *pace_text(struct cot_part part, char text[PACE_TEXT_MAX])
 	return text;
 }
 
+/* How many there are, where that is not as many as fit. */
+static const char *units_text(uint32_t n_units, char text[PACE_TEXT_MAX])
+{
+	*text = '\0';
+	if (n_units)
+		(void)snprintf(text, PACE_TEXT_MAX, "*%" PRIu32, n_units);
+	return text;
+}
+
 static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 {
 	return s.sms || s.pct ? cot_share_word(s, buf) : "0";
@@ -144,7 +153,7 @@ static void print_measured(char *s, size_t size, const struct cot_event *ev)
 static void print_details(char *s, size_t size, const struct cot_event *ev)
 {
 	const struct cot_pool_desc *p = &ev->pool;
-	char pace[PACE_TEXT_MAX];
+	char pace[PACE_TEXT_MAX], units[PACE_TEXT_MAX];
 
 	switch (ev->type) {
 	case COT_EV_TENANT:
@@ -178,8 +187,9 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		(void)snprintf(s, size, " left=%" PRIu32, ev->left);
 		break;
 	case COT_EV_PARTS:
-		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 PART, ev->parts.n_sms,
-			       ev->parts.unit, ev->parts.part.first, ev->parts.part.n,
+		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 "%s" PART, ev->parts.n_sms,
+			       ev->parts.unit, units_text(ev->parts.n_units, units),
+			       ev->parts.part.first, ev->parts.part.n,
 			       pace_text(ev->parts.part, pace));
 		break;
 	case COT_EV_PLACED:
@@ -265,7 +275,7 @@ static uint64_t read_number(struct reader *r, uint64_t max)
 	}
 	errno = 0;
 	v = strtoull(r->at, &end, 0);
-	if (errno || v > max || (*end && !strchr(" +@", *end)))
+	if (errno || v > max || (*end && !strchr(" +@*", *end)))
 		r->failed = true;
 	r->at = end;
 	return r->failed ? 0 : v;
@@ -358,6 +368,19 @@ static struct cot_part part_of(struct reader *r)
 		part.pace_us = read_u32(r);
 	}
 	return part;
+}
+
+/* Older logs do not say how many units there are. */
+static void read_parts(struct reader *r, struct cot_event *ev)
+{
+	ev->parts.n_sms = number_of(r, "sms=");
+	ev->parts.unit = number_of(r, "unit=");
+	if (*r->at == '*') {
+		r->at++;
+		ev->parts.n_units = read_u32(r);
+		r->failed |= !ev->parts.n_units;
+	}
+	ev->parts.part = part_of(r);
 }
 
 static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
@@ -464,9 +487,7 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		ev->left = number_of(r, "left=");
 		break;
 	case COT_EV_PARTS:
-		ev->parts.n_sms = number_of(r, "sms=");
-		ev->parts.unit = number_of(r, "unit=");
-		ev->parts.part = part_of(r);
+		read_parts(r, ev);
 		break;
 	case COT_EV_PLACED:
 		ev->placed.seq = number_of(r, "seq=");

@@ -114,6 +114,12 @@ static bool may_place(const struct cot_sched *s)
 	return s->placing || s->policy.ops->places;
 }
 
+/* Between two whole units, or before or behind them all. */
+static bool is_between_units(const struct cot_tenant *t, uint32_t sm)
+{
+	return sm % t->part_unit == 0 && sm / t->part_unit <= t->part_units;
+}
+
 static bool fits(const struct cot_tenant *t, struct cot_part part)
 {
 	uint32_t end = part.first + part.n;
@@ -124,7 +130,7 @@ static bool fits(const struct cot_tenant *t, struct cot_part part)
 		return !part.first;
 	if (part.first >= t->part_sms || part.n > t->part_sms - part.first)
 		return false;
-	return !(part.first % t->part_unit) && (end == t->part_sms || !(end % t->part_unit));
+	return is_between_units(t, part.first) && (end == t->part_sms || is_between_units(t, end));
 }
 
 int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part)
@@ -215,14 +221,25 @@ static bool can_be_cut(const struct cot_event *ev)
 {
 	uint32_t n_sms = ev->parts.n_sms, unit = ev->parts.unit;
 
-	return n_sms ? unit && unit <= n_sms && n_sms <= COT_SMS_MAX : !unit;
+	if (!n_sms)
+		return !unit && !ev->parts.n_units;
+	return unit && unit <= n_sms && n_sms <= COT_SMS_MAX && ev->parts.n_units <= n_sms / unit;
+}
+
+static uint32_t n_units(const struct cot_event *ev)
+{
+	if (ev->parts.n_units || !ev->parts.unit)
+		return ev->parts.n_units;
+	return ev->parts.n_sms / ev->parts.unit;
 }
 
 /* What was on its way is lost; the policy says anew what it wishes. */
 int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
 			     const struct cot_event *ev)
 {
-	struct cot_tenant is = {.part_sms = ev->parts.n_sms, .part_unit = ev->parts.unit};
+	struct cot_tenant is = {.part_sms = ev->parts.n_sms,
+				.part_unit = ev->parts.unit,
+				.part_units = n_units(ev)};
 
 	if (!t || !can_be_cut(ev) || !fits(&is, ev->parts.part))
 		return -EINVAL;
@@ -230,6 +247,7 @@ int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
 	s->n_placeable += is.part_sms != 0;
 	t->pub.part_sms = is.part_sms;
 	t->pub.part_unit = is.part_unit;
+	t->pub.part_units = is.part_units;
 	t->pub.part = ev->parts.part;
 	t->place.want = t->place.have = pack(ev->parts.part);
 	if (s->started && s->policy.ops->tenant_changed)
@@ -244,6 +262,7 @@ void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t)
 	s->n_placeable -= t->pub.part_sms != 0;
 	t->pub.part_sms = 0;
 	t->pub.part_unit = 0;
+	t->pub.part_units = 0;
 	t->pub.part = (struct cot_part){0};
 	t->place = (struct wish){0};
 }

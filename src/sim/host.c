@@ -28,8 +28,11 @@ static const struct {
 	[COT_ACTION_PLACE] = {20, 0},
 };
 
-/* In which parts can be had: that of an H200. */
-#define PART_UNIT 8u
+/* In which parts can be had: that of an H200, whose 132 SMs make 15 units and 12 are left over. Any
+ * other GPU has as many units as fit. */
+#define PART_UNIT   8u
+#define SPLIT_SMS   132u
+#define SPLIT_UNITS 15u
 
 /* Actions on their way. The core sends one per entity and kind, and a newer one before the answer
  * only when its policy changed its mind. */
@@ -206,12 +209,14 @@ static void join(struct cot_sim_host *h, uint32_t app)
 			});
 	send(h, ev);
 	if (h->policy->places || a->sms.sms || a->sms.pct || h->works.apps[app].waits)
-		send(h, (struct cot_event){
-				.type = COT_EV_PARTS,
-				.id = app + 1,
-				.parts = {.n_sms = h->sc->gpu.n_sms,
-					  .unit = h->sc->gpu.n_sms < PART_UNIT ? 1 : PART_UNIT},
-			});
+		send(h,
+		     (struct cot_event){
+			     .type = COT_EV_PARTS,
+			     .id = app + 1,
+			     .parts = {.n_sms = h->sc->gpu.n_sms,
+				       .unit = h->sc->gpu.n_sms < PART_UNIT ? 1 : PART_UNIT,
+				       .n_units = h->sc->gpu.n_sms == SPLIT_SMS ? SPLIT_UNITS : 0},
+		     });
 	send(h, (struct cot_event){
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
 }

@@ -32,12 +32,21 @@ struct world {
 	uint64_t now_ns;
 };
 
+static bool can_be_had(uint32_t n_sms, uint32_t unit, uint32_t n_units, uint32_t first, uint32_t n)
+{
+	uint32_t end = first + n, whole = n_units * unit;
+
+	if (!n)
+		return !first;
+	return first % unit == 0 && first <= whole && first < end &&
+	       (end == n_sms || (end % unit == 0 && end <= whole));
+}
+
 static int on_send(void *arg, unsigned member, const void *packet, size_t size)
 {
 	struct world *w = arg;
 	const struct cot_msg_place *m = packet;
 	const struct cot_msg_parts *is = &w->told[member];
-	uint32_t end;
 
 	if (cot_proto_check(packet, size) != COT_MSG_PLACE)
 		return 0;
@@ -45,9 +54,7 @@ static int on_send(void *arg, unsigned member, const void *packet, size_t size)
 	if (w->deaf)
 		return -EPIPE;
 	REQUIRE(is->unit);
-	end = (uint32_t)m->first + m->n;
-	REQUIRE(m->n ? end <= is->n_sms && m->first % is->unit == 0 : m->first == 0);
-	REQUIRE(end == is->n_sms || end % is->unit == 0);
+	REQUIRE(can_be_had(is->n_sms, is->unit, cot_msg_parts_n_units(is), m->first, m->n));
 	w->last[member] = *m;
 	return 0;
 }
@@ -93,9 +100,12 @@ static void leave(struct world *w, unsigned member)
 
 static void tell(struct world *w, unsigned member, uint8_t a, uint8_t b)
 {
-	static const uint32_t sizes[][2] = {{132, 8}, {132, 8}, {132, 8},
-					    {78, 2},  {1, 1},	{1024, 1}};
-	struct cot_msg_parts m = {.n_sms = sizes[a % 6][0], .unit = sizes[a % 6][1]};
+	static const uint32_t sizes[][3] = {{132, 8, 15}, {132, 8, 15}, {132, 8, 0},
+					    {78, 2, 39},  {1, 1, 1},	{1024, 1, 3}};
+	struct cot_msg_parts m = {.h.length = sizeof(m),
+				  .n_sms = sizes[a % 6][0],
+				  .unit = sizes[a % 6][1],
+				  .n_units = sizes[a % 6][2]};
 	bool first = w->joined[member] && !w->told[member].unit && !w->told[member].status;
 
 	if (b % 8 == 0)
@@ -155,10 +165,9 @@ static void check(struct world *w)
 	struct cot_sched_stats stats;
 
 	cot_for_each_tenant (t, cot_sched_policy(cot_host_sched(w->host))) {
-		uint32_t end = t->part.first + t->part.n;
-
-		REQUIRE(end <= t->part_sms && (!t->part_sms == !t->part_unit));
-		REQUIRE(!t->part.n || t->part.first % t->part_unit == 0);
+		REQUIRE(!t->part_sms == !t->part_unit && !t->part_sms == !t->part_units);
+		REQUIRE(can_be_had(t->part_sms, t->part_unit, t->part_units, t->part.first,
+				   t->part.n));
 	}
 	cot_sched_stats(cot_host_sched(w->host), &stats);
 	REQUIRE(!stats.wrong_actions && !stats.fallbacks);

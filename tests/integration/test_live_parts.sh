@@ -65,6 +65,37 @@ until_true 20 shows ps 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
 kill -TERM "$train"
 stop_daemon
 
+# 132 SMs are 15 units of 8 and 12 at the top. Everybody has what the policy asked for, and no SM is left idle.
+start_daemon --config "$work/parts.conf"
+programs=
+start --name wide --class latency --sms 40 -- "$PROGS/parts" --seconds 60 >"$work/wide" 2>&1
+programs=$pid
+until_true 20 shows ps 'wide +40sm +44 of 132, from 88 ' || fail "ps: $(cat "$work/out")"
+start --name wider --class latency --sms 68 -- "$PROGS/parts" --seconds 60 >"$work/wider" 2>&1
+programs="$programs $pid"
+for name in one two; do
+	start --name $name -- "$PROGS/parts" --seconds 60 >"$work/$name" 2>&1
+	programs="$programs $pid"
+done
+until_true 20 shows ps 'wider +68sm +72 of 132, from 16 ' || fail "ps: $(cat "$work/out")"
+for name in one two; do
+	until_true 20 shows ps "$name +- +16 of 132, from 0 " || fail "ps: $(cat "$work/out")"
+done
+shows ps 'wide +40sm +44 of 132, from 88 ' || fail "ps: $(cat "$work/out")"
+expect_value wide units 15
+for share in 40 32 132; do
+	"$COTENANT" set wide --sms $share >"$work/out" || fail "set --sms $share: $(cat "$work/out")"
+	if [ $share = 132 ]; then
+		says_not "$work/out" "units"
+	else
+		says "$work/out" "units of 8 SMs and the last 12 in one piece"
+	fi
+done
+until_true 20 shows ps 'wide +132sm +all 132' || fail "ps: $(cat "$work/out")"
+# shellcheck disable=SC2086
+kill -TERM $programs
+stop_daemon
+
 # A program that asks for no part has nothing of it: its launches go to the driver as ever.
 start_daemon
 start --name with --sms 64 -- "$PROGS/parts" --seconds 60 >"$work/with" 2>&1

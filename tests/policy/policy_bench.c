@@ -15,6 +15,8 @@ void bench_init_with(struct bench *b, const struct cot_policy_ops *ops,
 	for (i = 0; i < BENCH_MAX_IDS; i++)
 		b->mode[i] = COT_MODE_SWITCH;
 	b->delay_ns = COT_NS_PER_MS;
+	b->n_sms = 132;
+	b->n_units = 16;
 	assert_int_equal(cot_sched_create(ops, config, limits, 0, &b->sched, &err), 0);
 }
 
@@ -256,8 +258,9 @@ int bench_parts(struct bench *b, uint32_t id, bool can)
 
 	b->part[id] = (struct cot_part){0};
 	if (can) {
-		ev.parts.n_sms = 132;
+		ev.parts.n_sms = b->n_sms;
 		ev.parts.unit = 8;
+		ev.parts.n_units = b->n_units;
 	}
 	return bench_event(b, ev);
 }

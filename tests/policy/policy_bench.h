@@ -42,6 +42,9 @@ struct bench {
 	struct bench_work works[BENCH_MAX_WORKS]; /* by id */
 	uint32_t n_ids;				  /* one more than the highest id seen */
 	struct cot_part part[BENCH_MAX_IDS];	  /* of tenants */
+	/* How GPUs are divided, in units of 8: 132 SMs and 16 units, unless a test says otherwise.
+	 */
+	uint32_t n_sms, n_units;
 };
 
 #define BENCH_SILENT 1
@@ -88,7 +91,7 @@ int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t g
 		    struct cot_share quota, struct cot_share reserve);
 /* A program alone on GPU 0 with a share of its SMs, or with {0}. */
 int bench_sms(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share sms);
-/* It can be placed on a GPU of 132 SMs in units of 8, and is on all of it; or it can no longer. */
+/* It can be placed on a GPU in units of 8, and is on all of it; or it can no longer. */
 int bench_parts(struct bench *b, uint32_t id, bool can);
 struct cot_sched_stats bench_stats(const struct bench *b);
 

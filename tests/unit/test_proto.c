@@ -341,6 +341,43 @@ static void test_parts(void **state)
 	parts(0, 0, -4096, -EBADMSG);
 }
 
+static void n_units(size_t size, uint32_t said, uint32_t expected, int result)
+{
+	struct cot_msg_parts *m = (struct cot_msg_parts *)packet;
+
+	m->h.length = (uint32_t)size;
+	m->n_sms = 132;
+	m->unit = 8;
+	m->n_units = said;
+	assert_int_equal(cot_proto_check(packet, size), result);
+	if (result > 0)
+		assert_int_equal(cot_msg_parts_n_units(m), expected);
+}
+
+/* How many whole units there are; who does not say has as many as fit. */
+static void test_parts_units(void **state)
+{
+	struct cot_msg_parts *m = (struct cot_msg_parts *)packet;
+	size_t old = make(COT_MSG_PARTS, 0), new = sizeof(*m);
+
+	(void)state;
+	assert_int_equal(old, 32);
+	n_units(new, 15, 15, COT_MSG_PARTS);
+	n_units(new, 1, 1, COT_MSG_PARTS);
+	n_units(new, 16, 16, COT_MSG_PARTS);
+	n_units(new, 17, 0, -EBADMSG);
+	n_units(new, UINT32_MAX, 0, -EBADMSG);
+	n_units(new, 0, 16, COT_MSG_PARTS);
+	/* Of an older shim these bytes are not in the packet. */
+	n_units(old, 15, 16, COT_MSG_PARTS);
+	n_units(old, UINT32_MAX, 16, COT_MSG_PARTS);
+	m->h.length = (uint32_t) new;
+	m->n_sms = m->unit = 0;
+	m->status = -ENOTSUP;
+	m->n_units = 1;
+	assert_int_equal(cot_proto_check(packet, new), -EBADMSG);
+}
+
 /* What it keeps from the time of another daemon. */
 static void test_parts_pace(void **state)
 {
@@ -441,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_work_counts),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_parts_units),
 		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),
 		cmocka_unit_test(test_types_beyond_the_table),

@@ -191,10 +191,21 @@ static void tell_placed(struct cot_shim_gpu *g, const struct cot_shim_parts *p, 
 	cot_shim_gpu_send(g, &m, COT_MSG_PLACED, sizeof(m), seq);
 }
 
+/* What is left over is a unit like all others, or the last piece. */
+static uint32_t n_units(const struct cot_shim_parts *p)
+{
+	uint32_t n = p->split.n;
+
+	while (n && p->split.groups[n - 1].sm.smCount != COT_GREEN_GROUP_SMS)
+		n--;
+	return n;
+}
+
 static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 {
 	struct cot_msg_parts m = {.n_sms = p->status ? 0 : p->n_sms,
 				  .unit = p->status ? 0 : COT_GREEN_GROUP_SMS,
+				  .n_units = p->status ? 0 : n_units(p),
 				  .status = p->status,
 				  .pace_us = p->pace_us};
 

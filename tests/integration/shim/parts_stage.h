@@ -302,6 +302,7 @@ static inline int parts_main(const char *name, const struct CMUnitTest *tests, s
 	assert_int_equal(in.parts.status, 0);
 	assert_int_equal(in.parts.n_sms, SMS);
 	assert_int_equal(in.parts.unit, 8);
+	assert_int_equal(cot_msg_parts_n_units(&in.parts), 15);
 	return _cmocka_run_group_tests(name, tests, n, NULL, NULL) != 0;
 }
 

@@ -327,7 +327,8 @@ static void test_reserves(void **state)
 static void test_sms(void **state)
 {
 	struct cot_msg_command m = set("alone", COT_SET_SMS);
-	struct cot_msg_parts parts = {.n_sms = 132, .unit = 8};
+	struct cot_msg_parts parts = {
+		.h.length = sizeof(parts), .n_sms = 132, .unit = 8, .n_units = 15};
 
 	(void)state;
 	m.sms = COT_SHARE_SMS | 64;
@@ -342,6 +343,12 @@ static void test_sms(void **state)
 	cot_host_part_told(stage.basis.host, 99, &parts, cot_now_ns());
 	m.sms = COT_SHARE_SMS | 133;
 	expect(&m, -EINVAL, "the share is 133 SMs; expected 1 to 132, or 1% to 100%");
+	m.sms = COT_SHARE_SMS | 128;
+	expect(&m, 0,
+	       "alone: sms 64sm -> 128sm; parts are in units of 8 SMs and the last 12 in one piece, "
+	       "and 'cotenant ps' shows what it has");
+	m.sms = COT_SHARE_SMS | 64;
+	expect(&m, 0, "alone: sms 128sm -> 64sm");
 	m.sms = COT_SHARE_SMS | 132;
 	expect(&m, 0, "alone: sms 64sm -> 132sm");
 	m.sms = 50;

@@ -84,6 +84,14 @@ static void told(unsigned member, uint32_t n_sms, uint32_t unit, int status)
 	cot_host_part_told(h, member, &m, 0);
 }
 
+static void told_units(unsigned member, uint32_t n_units)
+{
+	struct cot_msg_parts m = {
+		.h.length = sizeof(m), .n_sms = 132, .unit = 8, .n_units = n_units};
+
+	cot_host_part_told(h, member, &m, 0);
+}
+
 static void placed(unsigned member, uint32_t seq, int status, uint16_t first, uint16_t n)
 {
 	struct cot_msg_placed m = {.status = status, .first = first, .n = n, .latency_ns = 3100};
@@ -138,6 +146,27 @@ static void test_a_life(void **state)
 	cot_host_part_leave(h, M_BATCH, 2 * MS);
 	assert_int_equal(tenant(BATCH)->part_sms, 0);
 	assert_int_equal(tenant(BATCH)->part.n, 0);
+	end();
+}
+
+/* All shims of a program must have as many units; one that does not say so has as many as fit. */
+static void test_units(void **state)
+{
+	(void)state;
+	begin("parts");
+	told_units(M_BATCH, 15);
+	assert_int_equal(tenant(BATCH)->part_units, 15);
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	told_units(M_BATCH2, 15);
+	assert_int_equal(tenant(BATCH)->part_units, 15);
+	cot_host_part_leave(h, M_BATCH2, MS);
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	told(M_BATCH2, 132, 8, 0);
+	assert_int_equal(tenant(BATCH)->part_sms, 0);
+	assert_int_equal(tenant(BATCH)->part_units, 0);
+	assert_int_equal(stats(BATCH).status, -EXDEV);
+	cot_host_part_leave(h, M_BATCH, 2 * MS);
+	assert_int_equal(tenant(BATCH)->part_units, 16);
 	end();
 }
 
@@ -367,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_life),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_one_that_cannot),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_several_shims),

@@ -157,15 +157,15 @@ static void test_who_asked_goes_first(void **state)
 	program(b, LATENCY, COT_CLASS_LATENCY, PERCENT(25));
 	program(b, LATENCY2, COT_CLASS_LATENCY, NONE);
 	has(b, BATCH2, 0, 32);
-	has(b, LATENCY, 96, 32);
+	has(b, LATENCY, 96, 36);
 	/* Of the 64 in between batch programs keep a unit. */
 	has(b, LATENCY2, 40, 56);
 	has(b, BATCH, 32, 8);
 	/* It asks for less. */
 	program(b, LATENCY, COT_CLASS_LATENCY, SMS(1));
-	has(b, LATENCY, 120, 8);
-	has(b, LATENCY2, 56, 64);
-	has(b, BATCH, 32, 24);
+	has(b, LATENCY, 128, 4);
+	has(b, LATENCY2, 64, 64);
+	has(b, BATCH, 32, 32);
 	end(b);
 }
 
@@ -180,8 +180,8 @@ static void test_too_much_asked_for(void **state)
 	program(b, BATCH, COT_CLASS_BATCH, SMS(64));
 	program(b, BATCH2, COT_CLASS_BATCH, PERCENT(100));
 	program(b, BATCH3, COT_CLASS_BATCH, NONE);
-	has(b, LATENCY, 32, 96);
-	has(b, LATENCY2, 64, 64);
+	has(b, LATENCY, 32, 100);
+	has(b, LATENCY2, 64, 68);
 	has(b, BATCH, 0, 64);
 	has(b, BATCH2, 0, 0);
 	has(b, BATCH3, 0, 32);
@@ -255,7 +255,7 @@ static void test_other_policies(void **state)
 	has(b, BATCH2, 64, 64);
 	has(b, BATCH3, 0, 0);
 	program(b, LATENCY, COT_CLASS_LATENCY, SMS(36));
-	has(b, LATENCY, 88, 40);
+	has(b, LATENCY, 96, 36);
 	has(b, BATCH2, 0, 64);
 	end(b);
 }

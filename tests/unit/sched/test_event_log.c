@@ -48,6 +48,7 @@ static const char *const examples[] = {
 	"16 > grant 7 seq=9 capsms=66 settled=1",
 	"17 > evict 7 seq=10 capsms=65",
 	"18 parts 3 sms=132 unit=8 part=64+68@500",
+	"18 parts 3 sms=132 unit=8*15 part=120+12",
 	"19 placed 3 seq=11 status=-16 part=0+0",
 	"20 > place 3 seq=11 part=4294967295+4294967295@4294967295",
 	"21 window 3 horizon=60s source=bursts responses=18446744073709551615 missed=4 p50_ns=5 "

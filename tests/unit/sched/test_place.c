@@ -290,6 +290,47 @@ static void test_found(void **state)
 	bench_end(b);
 }
 
+/* Only what the driver can make: what is behind the whole units is one piece. */
+static void test_units(void **state)
+{
+	static const struct {
+		uint16_t first, n;
+		bool fits;
+	} parts[] = {{0, 120, true}, {112, 8, true},  {112, 20, true}, {120, 12, true},
+		     {0, 132, true}, {120, 8, false}, {0, 128, false}, {128, 4, false},
+		     {0, 4, false},  {96, 32, false}, {132, 0, false}};
+	struct bench *b = begin(&scripted);
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(parts); i++) {
+		struct cot_event ev = found(132, 8, parts[i].first, parts[i].n);
+
+		ev.parts.n_units = 15;
+		assert_int_equal(bench_event(b, ev), parts[i].fits ? 0 : -EINVAL);
+	}
+	assert_int_equal(cot_sched_tenant(b->sched, 1)->part_units, 15);
+	bench_end(b);
+}
+
+static void test_number_of_units(void **state)
+{
+	struct bench *b = begin(&scripted);
+	struct cot_event ev = found(132, 8, 0, 0);
+
+	(void)state;
+	assert_int_equal(bench_event(b, ev), 0);
+	assert_int_equal(cot_sched_tenant(b->sched, 1)->part_units, 16);
+	ev.parts.n_units = 17;
+	assert_int_equal(bench_event(b, ev), -EINVAL);
+	ev = found(0, 0, 0, 0);
+	ev.parts.n_units = 1;
+	assert_int_equal(bench_event(b, ev), -EINVAL);
+	assert_int_equal(bench_event(b, found(0, 0, 0, 0)), 0);
+	assert_int_equal(cot_sched_tenant(b->sched, 1)->part_units, 0);
+	bench_end(b);
+}
+
 /* What was on its way when its shim was lost is asked for again when that is back. */
 static void test_lost_on_its_way(void **state)
 {
@@ -391,6 +432,8 @@ int main(void)
 		cmocka_unit_test(test_a_newer_wish),
 		cmocka_unit_test(test_granted_is_told),
 		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_number_of_units),
 		cmocka_unit_test(test_lost_on_its_way),
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_another_policy_and_the_end),
