@@ -195,7 +195,8 @@ static void test_too_much_asked_for(void **state)
 static void test_who_says_otherwise(void **state)
 {
 	struct bench *b = begin();
-	struct cot_event lie = {.type = COT_EV_PARTS, .id = BATCH3, .parts = {1000, 1, {0, 0}}};
+	struct cot_event lie = {
+		.type = COT_EV_PARTS, .id = BATCH3, .parts = {.n_sms = 1000, .unit = 1}};
 
 	(void)state;
 	assert_int_equal(bench_sms(b, BATCH3, COT_CLASS_BATCH, SMS(64)), 0);
@@ -210,7 +211,8 @@ static void test_who_says_otherwise(void **state)
 static void test_who_says_otherwise_later(void **state)
 {
 	struct bench *b = begin();
-	struct cot_event lie = {.type = COT_EV_PARTS, .id = BATCH3, .parts = {1000, 1, {0, 0}}};
+	struct cot_event lie = {
+		.type = COT_EV_PARTS, .id = BATCH3, .parts = {.n_sms = 1000, .unit = 1}};
 
 	(void)state;
 	program(b, BATCH, COT_CLASS_BATCH, NONE);

@@ -214,7 +214,7 @@ static void test_a_newer_wish(void **state)
 {
 	struct bench *b = begin(&scripted);
 	struct cot_event late = {
-		.type = COT_EV_PLACED, .id = 1, .placed = {.seq = 12345, .part = {0, 96}}};
+		.type = COT_EV_PLACED, .id = 1, .placed = {.seq = 12345, .part = {.n = 96}}};
 
 	(void)state;
 	(void)bench_parts(b, 1, true);
@@ -236,9 +236,10 @@ static void test_a_newer_wish(void **state)
 /* What it grants may be less than what was asked; it is not asked again and again. */
 static int grant_less(struct bench *b, const struct cot_action *a)
 {
-	struct cot_event ev = {.type = COT_EV_PLACED,
-			       .id = a->entity,
-			       .placed = {.seq = a->seq, .part = {a->part.first, a->part.n / 2}}};
+	struct cot_event ev = {
+		.type = COT_EV_PLACED,
+		.id = a->entity,
+		.placed = {.seq = a->seq, .part = {.first = a->part.first, .n = a->part.n / 2}}};
 
 	(void)bench_event(b, ev);
 	return BENCH_SILENT;
@@ -261,9 +262,10 @@ static void test_granted_is_told(void **state)
 
 static struct cot_event found(uint32_t n_sms, uint32_t unit, uint32_t first, uint32_t n)
 {
-	return (struct cot_event){.type = COT_EV_PARTS,
-				  .id = 1,
-				  .parts = {.n_sms = n_sms, .unit = unit, .part = {first, n}}};
+	return (struct cot_event){
+		.type = COT_EV_PARTS,
+		.id = 1,
+		.parts = {.n_sms = n_sms, .unit = unit, .part = {.first = first, .n = n}}};
 }
 
 /* A part from the time of another host is known, and not asked for again. */
