@@ -11,7 +11,7 @@ has() {
 	"$COTENANT" ps >"$work/ps" && grep -qE -e "$1 +[0-9a-z%-]+ +$2 " "$work/ps"
 }
 
-# Root's programs: the latency program has the last SMs, and the batch program its own from the first one on.
+# Root's programs: the latency program has the last SMs, also those that make no unit, and the batch program its own from the first one on.
 start_owners() {
 	background "$shim" --name api --class latency parts:132:8:0 "serve:1000" >"$work/api"
 	background "$shim" --name train parts:132:8:0 "serve:1000" >"$work/train"
@@ -19,7 +19,7 @@ start_owners() {
 		until_true 5 is $name unit 8 || fail "$name cannot be placed"
 		"$COTENANT" set $name --sms 32 >"$work/out" || fail "$name: $(cat "$work/out")"
 	done
-	until_true 5 has api '32 of 132, from 96' || fail "ps: $(cat "$work/ps")"
+	until_true 5 has api '36 of 132, from 96' || fail "ps: $(cat "$work/ps")"
 	until_true 5 has train '32 of 132, from 0' || fail "ps: $(cat "$work/ps")"
 }
 
@@ -29,7 +29,7 @@ n_orders() {
 
 # owners_have WHAT: their parts are as they were, and they had no order meanwhile.
 owners_have() {
-	until_true 5 has api '32 of 132, from 96' || fail "$1: ps: $(cat "$work/ps")"
+	until_true 5 has api '36 of 132, from 96' || fail "$1: ps: $(cat "$work/ps")"
 	until_true 5 has train '32 of 132, from 0' || fail "$1: ps: $(cat "$work/ps")"
 	[ "$(n_orders)" = "$before" ] || fail "$1: $(n_orders) orders, $before before: $(cat "$work/api" "$work/train")"
 }

@@ -8,16 +8,16 @@ background "$PEER" library --name a >"$work/a"
 expect_value a slice_us 20
 background "$PEER" library --name b --grow 2 >"$work/b"
 # Both batch programs take turns as soon as b has settled, and not before.
-sleep 0.3
-says_not "$work/b" freeze
-until_true 3 grep -qx freeze "$work/b" || fail "b has no turns"
-until_true 3 grep -qx grown "$work/b" || fail "b does not grow"
-sleep 0.3
-sed '1,/^grown/d' "$work/b" >"$work/after"
-[ "$(grep -cx thaw "$work/after")" -ge 1 ] || fail "not thawed: $(cat "$work/after")"
-says_not "$work/after" freeze
-sed '1,/^grown/d' "$work/b" | grep -q . || fail "nothing after it grew"
-until_true 3 sh -c "sed '1,/^grown/d' '$work/b' | grep -qx freeze" || fail "b has no turns again"
+until_true 20 grep -qx freeze "$work/b" || fail "b has no turns"
+between 500 20000 "$(value quiet "$work/b")" || fail "frozen too soon: $(cat "$work/b")"
+until_true 20 grep -qx grown "$work/b" || fail "b does not grow"
+after() {
+	sed '1,/^grown/d' "$work/b" >"$work/after"
+	grep -qx freeze "$work/after"
+}
+until_true 20 after || fail "b has no turns again"
+between 500 20000 "$(value quiet "$work/after")" || fail "frozen too soon: $(cat "$work/after")"
+[ "$(sed '/^freeze/,$d' "$work/after" | grep -cx thaw)" -ge 1 ] || fail "not thawed: $(cat "$work/after")"
 
 # One that makes more of them all the time is never frozen, and the others have turns beside it.
 background "$PEER" library --name c --grow 0.1 --grow-again 0.1 >"$work/c"
@@ -26,9 +26,12 @@ sleep 1
 "$COTENANT" freeze c >"$work/out" 2>&1 && fail "c was frozen by hand"
 says "$work/out" "keeps setting up channels"
 n=$(grep -cx freeze "$work/a")
+more_turns() {
+	[ "$(grep -cx freeze "$work/a")" -gt "$n" ]
+}
 sleep 2.5
+until_true 20 more_turns || fail "a has no turns any more"
 says_not "$work/c" freeze
-[ "$(grep -cx freeze "$work/a")" -gt "$n" ] || fail "a has no turns any more"
 kill -9 "$c"
 
 # A freeze by hand waits until the channels are there.

@@ -191,6 +191,17 @@ static void acknowledge(int fd, uint32_t seq, uint64_t value)
 		printf("cannot answer: %s\n", strerror(errno));
 }
 
+/* When its channels last came or became more; 0: it has been frozen since. */
+static uint64_t grown_ns;
+
+/* How long after that the first freeze came: by our own clock, so never less than it was. */
+static void tell_quiet(void)
+{
+	if (grown_ns)
+		printf("quiet %lu\n", (unsigned long)((now_ns() - grown_ns) / MS));
+	grown_ns = 0;
+}
+
 /* False when it is over. */
 static bool obey(int fd, const struct options *o)
 {
@@ -211,6 +222,7 @@ static bool obey(int fd, const struct options *o)
 		if (page)
 			atomic_store(&page->slice_us, slice_us);
 		cot_proto_header(&groups.h, COT_MSG_GROUPS, sizeof(groups), 2);
+		grown_ns = now_ns();
 		(void)!send(fd, &groups, sizeof(groups), MSG_NOSIGNAL);
 		return true;
 	case COT_MSG_REFUSED:
@@ -223,6 +235,7 @@ static bool obey(int fd, const struct options *o)
 		break;
 	case COT_MSG_FREEZE:
 		frozen = true;
+		tell_quiet();
 		printf("freeze\n");
 		break;
 	case COT_MSG_THAW:
@@ -248,6 +261,7 @@ static void grow(int fd, const struct options *o)
 	struct cot_msg_groups m = {.n_groups = o->groups, .n_channels = 4 * o->groups + ++n};
 
 	cot_proto_header(&m.h, COT_MSG_GROUPS, sizeof(m), 3);
+	grown_ns = now_ns();
 	(void)!send(fd, &m, sizeof(m), MSG_NOSIGNAL);
 	printf("grown\n");
 }
