@@ -6,7 +6,7 @@
  *                [--version N] [--grow S] [--grow-again S]
  *                [--daemon PID] [--mute FILE]
  *       says HELLO and GROUPS, obeys and answers orders: "welcome ID", "set US MODE", "freeze",
- *       "thaw", "lapsed" (the lease ran out),
+ *       "thaw", "lease MS" and "lapsed" (it ran out so long after we saw it first),
  *       "refused TEXT", "hangup"; with --daemon a lease that ran out while the daemon waited for
  *       a processor is "late" instead; it does not answer while FILE is there
  *   peer bad KIND        sends one malformed packet; "closed" or "open"
@@ -309,7 +309,8 @@ static void watch_lease(const struct options *o)
 		lease.ended = true;
 		if (o->daemon)
 			return;
-		printf("lapsed\n");
+		printf("lease %lu\nlapsed\n",
+		       (unsigned long)((lease.until_ns - lease.seen_ns) / MS));
 		frozen = false;
 		atomic_fetch_add(&page->n_lease_expired, 1);
 	}
