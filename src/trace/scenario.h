@@ -156,8 +156,7 @@ struct cot_workers {
 #define COT_WORKERS_GRANT_US 20
 #define COT_WORKERS_EVICT_US 20
 
-#define COT_EPOCH_CYCLES_DEFAULT  10000u
-#define COT_QOS_THRESHOLD_DEFAULT 0.03
+#define COT_EPOCH_CYCLES_DEFAULT 10000u
 
 enum cot_preempt { COT_PREEMPT_SWITCH, COT_PREEMPT_DRAIN };
 enum cot_transfer_order { COT_TRANSFERS_FCFS, COT_TRANSFERS_PRIORITY };
@@ -175,7 +174,7 @@ struct cot_scenario {
 	uint32_t epoch_cycles; /* 0 means COT_EPOCH_CYCLES_DEFAULT */
 	double rate_noise;
 	uint32_t qos_batch_sms; /* that a task with a goal leaves to a batch task */
-	double qos_threshold;	/* of SMQoS; 0 means COT_QOS_THRESHOLD_DEFAULT */
+	double qos_threshold;	/* of SMQoS; 0 means COT_SMQOS_THRESHOLD */
 	uint32_t stop_runs;	/* every app completes this many runs; 0 = no such rule */
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
 	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */

@@ -1,4 +1,5 @@
 #include "trace/scenario_fields.h"
+#include "model/smqos.h"
 
 #include "base/units.h"
 #include "trace/program.h"
@@ -133,7 +134,7 @@ const struct cot_field cot_scenario_fields[] = {
 	TO("rate_noise", sc.rate_noise, COT_NUMBER(0, 0.2)),
 	TO("qos_batch_sms", sc.qos_batch_sms, COT_WHOLE(0, COT_MAX_SMS), .otherwise = 1),
 	TO("qos_threshold", sc.qos_threshold, COT_NUMBER(0.0001, 0.5),
-	   .otherwise = COT_QOS_THRESHOLD_DEFAULT),
+	   .otherwise = COT_SMQOS_THRESHOLD),
 	TO("block_time", block_time, COT_WORD(block_time_words)),
 	COT_FIELD_CHECKED("workers", COT_MAP(workers_fields)),
 	COT_FIELD_CHECKED("stop", COT_MAP(stop_fields)),

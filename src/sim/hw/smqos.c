@@ -7,17 +7,17 @@
  * an idle SM before others if it is farther below its best number, and loses one before others if
  * it is farther above it. Without any goal SMs go to kernels in order of arrival.
  */
+#include "model/smqos.h"
 #include "sim/hw/common.h"
 #include "sim/hw/owners.h"
 #include "sim/hw/scheds.h"
-#include "sim/hw/smqos_search.h"
 
 struct smqos {
 	uint64_t n_epochs, epoch_begin_ps;
 	bool settled[COT_MAX_APPS]; /* in the last epoch */
 	double insts[COT_MAX_APPS]; /* at the end of the last epoch */
 	double epoch[COT_MAX_APPS]; /* IPC of the last epoch */
-	struct smqos_task tasks[COT_MAX_APPS];
+	struct cot_smqos_task tasks[COT_MAX_APPS];
 	struct hw_owners owners;
 };
 
@@ -51,7 +51,7 @@ static void collect(struct hw *hw)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
-	double threshold = sc->qos_threshold > 0.0 ? sc->qos_threshold : COT_QOS_THRESHOLD_DEFAULT;
+	double threshold = sc->qos_threshold > 0.0 ? sc->qos_threshold : COT_SMQOS_THRESHOLD;
 	uint32_t i;
 
 	s->n_epochs++;
@@ -62,7 +62,7 @@ static void collect(struct hw *hw)
 		s->insts[i] = insts;
 		s->settled[i] = is_settled(hw, i);
 		if (!hw_has_goal(hw, i) && s->settled[i])
-			hw_smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
+			cot_smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
 	}
 	s->epoch_begin_ps = hw_now_ps(hw);
 }
@@ -98,21 +98,21 @@ static bool adjust_goal(struct hw *hw, uint32_t app, bool hasty)
 	struct smqos *s = hw_state(hw);
 	double ave = s->insts[app] / ((double)s->n_epochs * hw_epoch_cycles(hw));
 	double target = sc->apps[app].qos.ipc;
-	enum smqos_op op = hw_smqos_goal_wants(ave, s->epoch[app], target, s->n_epochs);
+	enum cot_smqos_op op = cot_smqos_goal_wants(ave, s->epoch[app], target, s->n_epochs);
 	uint32_t from;
 
-	if (!hasty && !hw_smqos_goal_may(op, s->settled[app], ave, target))
+	if (!hasty && !cot_smqos_goal_may(op, s->settled[app], ave, target))
 		return false;
 	switch (op) {
-	case SMQOS_IN:
+	case COT_SMQOS_IN:
 		if (hw_owners_move(hw, &s->owners, HW_NOBODY, app))
 			return true;
 		from = victim(hw);
 		if (from == HW_NOBODY)
 			return false;
-		s->tasks[from].last = SMQOS_NONE; /* what comes is not its own doing */
+		s->tasks[from].last = COT_SMQOS_NONE; /* what comes is not its own doing */
 		return hw_owners_move(hw, &s->owners, from, app);
-	case SMQOS_OUT:
+	case COT_SMQOS_OUT:
 		if (n_of(hw, app) > 1)
 			(void)hw_owners_move(hw, &s->owners, app, HW_NOBODY);
 		return false; /* the batch tasks may have it */
@@ -121,20 +121,20 @@ static bool adjust_goal(struct hw *hw, uint32_t app, bool hasty)
 	}
 }
 
-static void swap(struct hw *hw, uint32_t app, enum smqos_op op)
+static void swap(struct hw *hw, uint32_t app, enum cot_smqos_op op)
 {
 	struct smqos *s = hw_state(hw);
-	bool back = op == SMQOS_IN && n_of(hw, app) < s->tasks[app].opt, done = false;
+	bool back = op == COT_SMQOS_IN && n_of(hw, app) < s->tasks[app].opt, done = false;
 
-	if (op == SMQOS_IN)
+	if (op == COT_SMQOS_IN)
 		done = hw_owners_move(hw, &s->owners, HW_NOBODY, app);
-	else if (op == SMQOS_OUT && n_of(hw, app) > 1)
+	else if (op == COT_SMQOS_OUT && n_of(hw, app) > 1)
 		done = hw_owners_move(hw, &s->owners, app, HW_NOBODY);
 	if (!done)
 		return;
 	/* A way back to the best number known is no question to be answered. */
-	s->tasks[app].last = back ? SMQOS_NONE : op;
-	s->tasks[app].ipc_last = s->epoch[app];
+	s->tasks[app].last = back ? COT_SMQOS_NONE : op;
+	s->tasks[app].rate_last = s->epoch[app];
 }
 
 /*
@@ -168,7 +168,7 @@ static void adjust_batch(struct hw *hw)
 		if (next == HW_NOBODY)
 			return;
 		done[next] = true;
-		swap(hw, next, hw_smqos_batch_wants(&s->tasks[next], n_of(hw, next)));
+		swap(hw, next, cot_smqos_batch_wants(&s->tasks[next], n_of(hw, next)));
 	}
 }
 

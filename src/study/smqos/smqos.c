@@ -2,12 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/smqos.h"
 #include "study/smqos/smqos.h"
 
 static const struct cot_smq_settings defaults = {
 	.n_sms = 32,
 	.epoch_cycles = 10000,
-	.threshold = COT_QOS_THRESHOLD_DEFAULT,
+	.threshold = COT_SMQOS_THRESHOLD,
 	.noise = 0.01,
 	.batch_sms = 0,
 	.share_penalty = 0.2,

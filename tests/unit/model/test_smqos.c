@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "sim/hw/smqos_search.h"
+#include "model/smqos.h"
 #include "test.h"
 
 #define THRESHOLD 0.03
@@ -13,12 +13,12 @@
 static void a_goal_is_kept(void **state)
 {
 	(void)state;
-	assert_int_equal(hw_smqos_goal_wants(9.9, 12, 10, 5), SMQOS_IN);
-	assert_int_equal(hw_smqos_goal_wants(12, 9.9, 10, 5), SMQOS_IN);
-	assert_int_equal(hw_smqos_goal_wants(10, 10, 10, 1000), SMQOS_NONE);
-	assert_int_equal(hw_smqos_goal_wants(12, 10, 10, 1000), SMQOS_NONE);
-	assert_int_equal(hw_smqos_goal_wants(12, 12, 10, 4), SMQOS_NONE);
-	assert_int_equal(hw_smqos_goal_wants(12, 12, 10, 6), SMQOS_OUT);
+	assert_int_equal(cot_smqos_goal_wants(9.9, 12, 10, 5), COT_SMQOS_IN);
+	assert_int_equal(cot_smqos_goal_wants(12, 9.9, 10, 5), COT_SMQOS_IN);
+	assert_int_equal(cot_smqos_goal_wants(10, 10, 10, 1000), COT_SMQOS_NONE);
+	assert_int_equal(cot_smqos_goal_wants(12, 10, 10, 1000), COT_SMQOS_NONE);
+	assert_int_equal(cot_smqos_goal_wants(12, 12, 10, 4), COT_SMQOS_NONE);
+	assert_int_equal(cot_smqos_goal_wants(12, 12, 10, 6), COT_SMQOS_OUT);
 }
 
 /* At the IPC alone the first SM is given away after 5, 6, 10 and 20 epochs: (1/p) N/(N+1) > 1. */
@@ -33,9 +33,10 @@ static void the_first_release_depends_on_the_target(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		for (n = 1; hw_smqos_goal_wants(100, 100, cases[i].target, n) != SMQOS_OUT; n++)
-			assert_int_equal(hw_smqos_goal_wants(100, 100, cases[i].target, n),
-					 SMQOS_NONE);
+		for (n = 1; cot_smqos_goal_wants(100, 100, cases[i].target, n) != COT_SMQOS_OUT;
+		     n++)
+			assert_int_equal(cot_smqos_goal_wants(100, 100, cases[i].target, n),
+					 COT_SMQOS_NONE);
 		assert_int_equal(n, cases[i].epochs);
 	}
 }
@@ -44,11 +45,11 @@ static void the_first_release_depends_on_the_target(void **state)
 static void moves_are_waited_for(void **state)
 {
 	(void)state;
-	assert_true(hw_smqos_goal_may(SMQOS_IN, true, 12, 10));
-	assert_true(hw_smqos_goal_may(SMQOS_OUT, true, 12, 10));
-	assert_true(hw_smqos_goal_may(SMQOS_IN, false, 9.9, 10));
-	assert_false(hw_smqos_goal_may(SMQOS_IN, false, 10, 10));
-	assert_false(hw_smqos_goal_may(SMQOS_OUT, false, 12, 10));
+	assert_true(cot_smqos_goal_may(COT_SMQOS_IN, true, 12, 10));
+	assert_true(cot_smqos_goal_may(COT_SMQOS_OUT, true, 12, 10));
+	assert_true(cot_smqos_goal_may(COT_SMQOS_IN, false, 9.9, 10));
+	assert_false(cot_smqos_goal_may(COT_SMQOS_IN, false, 10, 10));
+	assert_false(cot_smqos_goal_may(COT_SMQOS_OUT, false, 12, 10));
 }
 
 /* 100 per SM up to `sat` of them, 1 for each beyond. */
@@ -58,25 +59,25 @@ static double ipc_on(uint32_t n, uint32_t sat)
 }
 
 /* Where the task goes from 8 SMs when 4 more are free. */
-static void walk(uint32_t sat, char *path, size_t size, struct smqos_task *ret)
+static void walk(uint32_t sat, char *path, size_t size, struct cot_smqos_task *ret)
 {
-	struct smqos_task t = {.opt = 8};
+	struct cot_smqos_task t = {.opt = 8};
 	uint32_t n = 8, total = 12, epoch;
 	size_t used = 0;
 
 	path[0] = '\0';
 	for (epoch = 0; epoch < 40; epoch++) {
 		double ipc = ipc_on(n, sat);
-		enum smqos_op want;
+		enum cot_smqos_op want;
 
-		hw_smqos_judge(&t, n, ipc, THRESHOLD);
-		want = hw_smqos_batch_wants(&t, n);
-		if (want == SMQOS_NONE || (want == SMQOS_IN && n == total) ||
-		    (want == SMQOS_OUT && n == 1))
+		cot_smqos_judge(&t, n, ipc, THRESHOLD);
+		want = cot_smqos_batch_wants(&t, n);
+		if (want == COT_SMQOS_NONE || (want == COT_SMQOS_IN && n == total) ||
+		    (want == COT_SMQOS_OUT && n == 1))
 			continue;
-		n = want == SMQOS_IN ? n + 1 : n - 1;
+		n = want == COT_SMQOS_IN ? n + 1 : n - 1;
 		t.last = want;
-		t.ipc_last = ipc;
+		t.rate_last = ipc;
 		used += (size_t)snprintf(path + used, size - used, "%s%u", used ? " " : "", n);
 	}
 	*ret = t;
@@ -93,7 +94,7 @@ static void the_search_ends_where_more_does_not_pay(void **state)
 		{8, "9 8 7 8", 8},
 		{11, "9 10 11 12 11", 11},
 	};
-	struct smqos_task t;
+	struct cot_smqos_task t;
 	char path[128];
 	unsigned i;
 
@@ -109,7 +110,7 @@ static void the_search_ends_where_more_does_not_pay(void **state)
 /* Wherever the task saturates within reach, that is what is found. */
 static void every_saturation_is_found(void **state)
 {
-	struct smqos_task t;
+	struct cot_smqos_task t;
 	char path[128];
 	uint32_t sat;
 
@@ -124,17 +125,17 @@ static void every_saturation_is_found(void **state)
  */
 static void what_is_found_stays(void **state)
 {
-	struct smqos_task t = {
-		.opt = 6, .upper = true, .lower = true, .last = SMQOS_OUT, .ipc_last = 100};
+	struct cot_smqos_task t = {
+		.opt = 6, .upper = true, .lower = true, .last = COT_SMQOS_OUT, .rate_last = 100};
 
 	(void)state;
-	hw_smqos_judge(&t, 5, 10, THRESHOLD);
+	cot_smqos_judge(&t, 5, 10, THRESHOLD);
 	assert_int_equal(t.opt, 6);
-	assert_int_equal(hw_smqos_batch_wants(&t, 5), SMQOS_IN);
-	assert_int_equal(hw_smqos_batch_wants(&t, 6), SMQOS_NONE);
-	assert_int_equal(hw_smqos_batch_wants(&t, 7), SMQOS_OUT);
-	t = (struct smqos_task){.opt = 6};
-	hw_smqos_judge(&t, 5, 10, THRESHOLD);
+	assert_int_equal(cot_smqos_batch_wants(&t, 5), COT_SMQOS_IN);
+	assert_int_equal(cot_smqos_batch_wants(&t, 6), COT_SMQOS_NONE);
+	assert_int_equal(cot_smqos_batch_wants(&t, 7), COT_SMQOS_OUT);
+	t = (struct cot_smqos_task){.opt = 6};
+	cot_smqos_judge(&t, 5, 10, THRESHOLD);
 	assert_false(t.upper || t.lower);
 	assert_int_equal(t.opt, 6);
 }
@@ -143,26 +144,26 @@ static void what_is_found_stays(void **state)
 static void what_a_swap_says(void **state)
 {
 	static const struct {
-		enum smqos_op last;
+		enum cot_smqos_op last;
 		double ipc; /* 10 before */
 		uint32_t opt;
 		bool upper, lower;
 	} cases[] = {
-		{SMQOS_IN, 10.3, 3, true, false},   {SMQOS_IN, 10.31, 4, false, true},
-		{SMQOS_OUT, 9.7, 4, true, false},   {SMQOS_OUT, 9.69, 5, false, true},
-		{SMQOS_NONE, 1.0, 9, false, false},
+		{COT_SMQOS_IN, 10.3, 3, true, false},	{COT_SMQOS_IN, 10.31, 4, false, true},
+		{COT_SMQOS_OUT, 9.7, 4, true, false},	{COT_SMQOS_OUT, 9.69, 5, false, true},
+		{COT_SMQOS_NONE, 1.0, 9, false, false},
 	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct smqos_task t = {.opt = 9, .last = cases[i].last, .ipc_last = 10};
+		struct cot_smqos_task t = {.opt = 9, .last = cases[i].last, .rate_last = 10};
 
-		hw_smqos_judge(&t, 4, cases[i].ipc, THRESHOLD);
+		cot_smqos_judge(&t, 4, cases[i].ipc, THRESHOLD);
 		assert_int_equal(t.opt, cases[i].opt);
 		assert_int_equal(t.upper, cases[i].upper);
 		assert_int_equal(t.lower, cases[i].lower);
-		assert_int_equal(t.last, SMQOS_NONE);
+		assert_int_equal(t.last, COT_SMQOS_NONE);
 	}
 }
 
