@@ -7,7 +7,8 @@
  * and a preemption mode, freeze it and thaw it. A policy also looks at *works*, the launches of
  * rewritten kernels, and decides how much of the GPU each work gets. And it may place a *tenant*,
  * one program with all that it launches, on a part of a GPU's SMs. It may ask to be told how long
- * the requests of tenants took, and how fast tenants get on.
+ * the requests of tenants took, and how fast tenants get on. It may choose a tenant's pool, write
+ * down what it learned for later runs, and explain what it does.
  *
  * A policy is pure: it reads the tables below and the time in `now_ns`, and calls the cot_*()
  * actions. It reads no clock, opens nothing, reads no environment, draws no random numbers and
@@ -38,7 +39,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 8
+#define COT_POLICY_ABI 9
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -174,6 +175,9 @@ struct cot_tenant {
 	 * It stays as it is until COT_CHANGED_PREDICTIONS, and goes with the tenant. */
 	const struct cot_prediction *predictions;
 	uint32_t n_predictions;
+	/* The same whenever the same user runs the same program by the same command; 0: not known.
+	 * A hash: look for equality only. */
+	uint64_t key;
 };
 
 /*
@@ -256,6 +260,53 @@ struct cot_policy_config {
 	uint32_t latency_permille;
 	uint32_t pace_us; /* of the parts of batch programs; 0 = none */
 };
+
+/* Where a program goes when it starts. It stays there until it ends. */
+enum cot_home {
+	COT_HOME_CLASS,	  /* the pool of its class */
+	COT_HOME_LATENCY, /* the latency pool, whatever its class */
+	COT_HOME_BATCH,	  /* the batch pool, whatever its class */
+	COT_HOME_ALONE,	  /* no pool */
+	COT_N_HOMES,
+};
+
+/*
+ * What a policy learned about a program and wants to find again when the program runs again, maybe
+ * in another run of the host. The core has one table for all policies: a policy uses kinds that no
+ * other one uses. There is one lesson for each key and kind, and a newer one replaces it. When the
+ * table is full, the lesson goes that was written longest ago.
+ */
+struct cot_lesson {
+	uint64_t key; /* of the tenant; not 0 */
+	uint32_t kind;
+	uint32_t value[6]; /* as the policy likes; maybe of an older version of it */
+};
+
+#define COT_LESSONS_MAX 512u
+#define COT_LEARN_MAX	64u /* lessons that change, in a second */
+
+/* What the value of a fact is. Except for times, hosts show it as it is. */
+enum cot_fact_unit {
+	COT_FACT_TEXT, /* the fact has `text` and no value */
+	COT_FACT_NS,
+	COT_FACT_AT_NS, /* a time, as now_ns; hosts show how long ago it was */
+	COT_FACT_PERMILLE,
+	COT_FACT_SMS,
+	COT_FACT_US,
+	COT_FACT_COUNT,
+	COT_N_FACT_UNITS,
+};
+
+/* One thing that explain() says. The strings are static, in the policy's code. */
+struct cot_fact {
+	const char *name; /* a few words: "batch slice", "because" */
+	const char *text; /* TEXT: what it is. Otherwise NULL, or a remark */
+	uint64_t value;
+	enum cot_fact_unit unit;
+};
+
+#define COT_FACTS_MAX	  24u  /* for one tenant */
+#define COT_FACT_TEXT_MAX 120u /* bytes of a name or a text, with its end */
 
 enum cot_action_kind {
 	COT_ACTION_SLICE,
@@ -430,6 +481,22 @@ struct cot_policy_ops {
 
 	/* NULL: it needs no measurements. */
 	const struct cot_measure_ops *measures;
+
+	/*
+	 * Returns where a program goes that is about to start. Only for a policy that
+	 * `wants_pools`; NULL: COT_HOME_CLASS. `t` is not in the table yet; it has cls, weight,
+	 * block_us, gpu_mask, target, key, shares and predictions. With one_pool the one pool
+	 * stands for both. A user who wants the program to stand alone, several GPUs, and a host
+	 * without pools win: `t->pool` says later where it is. It must change nothing.
+	 */
+	enum cot_home (*home)(const struct cot_policy *p, const struct cot_tenant *t);
+
+	/*
+	 * Says what the policy does with `t` and why, for the user who asks. Writes up to `max`
+	 * facts and returns how many. NULL: it has nothing to say. It must change nothing.
+	 */
+	unsigned (*explain)(const struct cot_policy *p, const struct cot_tenant *t,
+			    struct cot_fact *facts, unsigned max);
 };
 
 #define COT_POLICY_STATE_MAX 4096
@@ -444,6 +511,7 @@ struct cot_policy_actions {
 	int (*grant)(struct cot_policy *p, struct cot_work *w, uint32_t capsms, bool settled);
 	int (*evict)(struct cot_policy *p, struct cot_work *w, uint32_t capsms);
 	int (*place)(struct cot_policy *p, struct cot_tenant *t, struct cot_part part);
+	int (*learn)(struct cot_policy *p, const struct cot_lesson *l);
 };
 
 /* A policy at work. The core owns it; for the policy it is read-only. */
@@ -464,6 +532,10 @@ struct cot_policy {
 	 */
 	struct cot_work *running[COT_POLICY_GPUS_MAX];
 	uint64_t waiting_gpus, running_gpus;
+	/* In order of key and kind; use cot_lesson_find(). Those of earlier runs may come after
+	 * init(), but come before the tenants. */
+	const struct cot_lesson *lessons;
+	uint32_t n_lessons;
 };
 
 #define cot_for_each_entity(e, p)	for ((e) = (p)->entities; (e); (e) = (e)->next)
@@ -535,6 +607,36 @@ static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t c
 static inline int cot_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {
 	return p->actions->place(p, t, part);
+}
+
+/*
+ * Writes a lesson, in place of the one of the same key and kind. Writing what is there already
+ * costs nothing. Returns -EINVAL without a key. The core counts it against the policy as well when
+ * more than COT_LEARN_MAX lessons change within a second; it refuses the others with -EAGAIN.
+ */
+static inline int cot_learn(struct cot_policy *p, const struct cot_lesson *l)
+{
+	return p->actions->learn(p, l);
+}
+
+/* NULL: there is none. Valid until the next lesson is written. */
+static inline const struct cot_lesson *cot_lesson_find(const struct cot_policy *p, uint64_t key,
+						       uint32_t kind)
+{
+	const struct cot_lesson *l;
+	uint32_t first = 0, end = p->n_lessons, middle;
+
+	while (first < end) {
+		middle = first + (end - first) / 2;
+		l = &p->lessons[middle];
+		if (l->key == key && l->kind == kind)
+			return l;
+		if (l->key < key || (l->key == key && l->kind < kind))
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
 }
 
 /* A share in SMs: 1 to n_sms; 0 if no share was given. Rounds to the nearest SM. */

@@ -174,7 +174,7 @@ static int wish(struct cot_policy *p, struct cot_entity *pub, enum wish_kind kin
 	struct sched_entity *e = checked(s, pub);
 	struct wish *w;
 
-	if (s->in_fini) {
+	if (s->is_asked) {
 		cot_sched_watchdog_count_wrong(s);
 		return -EPERM;
 	}
@@ -219,11 +219,21 @@ static int thaw(struct cot_policy *p, struct cot_entity *e)
 static int place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {
 	struct cot_sched *s = sched_of(p);
-	int rc = s->in_fini ? -EPERM : cot_sched_place(s, t, part);
+	int rc = s->is_asked ? -EPERM : cot_sched_place(s, t, part);
 
 	if (rc == -EPERM || rc == -EINVAL)
 		cot_sched_watchdog_count_wrong(s);
 	return rc;
+}
+
+static int learn(struct cot_policy *p, const struct cot_lesson *l)
+{
+	struct cot_sched *s = sched_of(p);
+	int rc = s->is_asked ? -EPERM : cot_sched_learn(s, l);
+
+	if (rc && rc != -EAGAIN)
+		cot_sched_watchdog_count_wrong(s);
+	return rc == -ENOSPC ? not_now(s) : rc;
 }
 
 const struct cot_policy_actions cot_sched_actions = {
@@ -234,6 +244,7 @@ const struct cot_policy_actions cot_sched_actions = {
 	.grant = cot_sched_work_grant,
 	.evict = cot_sched_work_evict,
 	.place = place,
+	.learn = learn,
 };
 
 /* ---- the core's wishes ---- */

@@ -27,6 +27,7 @@ static const char *const event_names[] = {
 	[COT_EV_WINDOW] = "window",
 	[COT_EV_PROGRESS] = "progress",
 	[COT_EV_PREDICTION] = "prediction",
+	[COT_EV_LESSON] = "lesson",
 };
 static const char *const action_names[] = {
 	[COT_ACTION_SLICE] = "slice", [COT_ACTION_MODE] = "mode",   [COT_ACTION_FREEZE] = "freeze",
@@ -45,6 +46,9 @@ static const char *const response_keys[N_TIMES] = {
 static const char *const service_keys[N_TIMES] = {
 	"services=", "service_missed=", "service_p50_ns=", "service_p95_ns=", "service_p99_ns=",
 };
+
+/* Of a lesson. */
+#define N_VALUES (sizeof(((struct cot_lesson *)NULL)->value) / sizeof(uint32_t))
 
 #define N(names) ((unsigned)(sizeof(names) / sizeof((names)[0])))
 
@@ -91,11 +95,11 @@ static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
 		       " ready=%d block_us=%" PRIu32 " target=%s amount=%" PRIu32
-		       " quota=%s reserve=%s sms=%s",
+		       " quota=%s reserve=%s sms=%s key=0x%" PRIx64,
 		       NAME(cot_class_words, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
 		       t->block_us, NAME(cot_target_words, t->target.kind), t->target.amount,
 		       share_text(t->quota, quota), share_text(t->reserve, reserve),
-		       share_text(t->sms, sms));
+		       share_text(t->sms, sms), t->key);
 }
 
 static void print_work(char *s, size_t size, const struct cot_work_desc *w)
@@ -127,6 +131,16 @@ static void print_window(char *s, size_t size, const struct cot_window *w)
 		       NAME(source_names, w->source), response, service);
 }
 
+static void print_lesson(char *s, size_t size, const struct cot_lesson *l)
+{
+	const uint32_t *v = l->value;
+
+	(void)snprintf(s, size,
+		       " key=0x%" PRIx64 " kind=%" PRIu32 " values=%" PRIu32 ",%" PRIu32 ",%" PRIu32
+		       ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+		       l->key, l->kind, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
 static void print_measured(char *s, size_t size, const struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -143,6 +157,9 @@ static void print_measured(char *s, size_t size, const struct cot_event *ev)
 			       " duration_ns=%" PRIu64 " bytes_per_s=%" PRIu64,
 			       ev->prediction.row, ev->prediction.n, ev->prediction.is.sms,
 			       ev->prediction.is.duration_ns, ev->prediction.is.bytes_per_s);
+		break;
+	case COT_EV_LESSON:
+		print_lesson(s, size, &ev->lesson);
 		break;
 	default:
 		*s = '\0';
@@ -275,7 +292,7 @@ static uint64_t read_number(struct reader *r, uint64_t max)
 	}
 	errno = 0;
 	v = strtoull(r->at, &end, 0);
-	if (errno || v > max || (*end && !strchr(" +@*", *end)))
+	if (errno || v > max || (*end && !strchr(" +@*,", *end)))
 		r->failed = true;
 	r->at = end;
 	return r->failed ? 0 : v;
@@ -396,6 +413,7 @@ static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 	t->quota = share_of(r, "quota=");
 	t->reserve = share_of(r, "reserve=");
 	t->sms = share_of(r, "sms=");
+	t->key = u64_of(r, "key=");
 }
 
 static void read_work(struct reader *r, struct cot_work_desc *w)
@@ -429,6 +447,22 @@ static void read_window(struct reader *r, struct cot_window *w)
 	read_times(r, &w->service, service_keys);
 }
 
+static void read_lesson(struct reader *r, struct cot_lesson *l)
+{
+	unsigned i;
+
+	l->key = u64_of(r, "key=");
+	l->kind = number_of(r, "kind=");
+	expect(r, "values=");
+	for (i = 0; i < N_VALUES; i++) {
+		if (i && *r->at != ',')
+			r->failed = true;
+		else if (i)
+			r->at++;
+		l->value[i] = read_u32(r);
+	}
+}
+
 static void read_measured(struct reader *r, struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -445,6 +479,9 @@ static void read_measured(struct reader *r, struct cot_event *ev)
 		ev->prediction.is.sms = number_of(r, "sms=");
 		ev->prediction.is.duration_ns = u64_of(r, "duration_ns=");
 		ev->prediction.is.bytes_per_s = u64_of(r, "bytes_per_s=");
+		break;
+	case COT_EV_LESSON:
+		read_lesson(r, &ev->lesson);
 		break;
 	default:
 		break;

@@ -4,7 +4,8 @@
  * log for readers and for comparison; playing needs the events only.
  *
  *     1000000 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0
- *             target=p99 amount=5000 quota=50% reserve=0 sms=0        (on the same line)
+ *             target=p99 amount=5000 quota=50% reserve=0 sms=0 key=0x1f
+ *                                                                     (on the same line)
  *     1000000 > slice 3 seq=1 us=100
  *     1210000 done 3 seq=1 status=0
  *     1300000 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8
@@ -18,6 +19,7 @@
  *             service_p95_ns=2000000 service_p99_ns=2100000           (on the same line)
  *     1600000 progress 3 launches=4096 span_ns=1000000000
  *     1700000 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=2100000000000
+ *     0 lesson 0 key=0x1f kind=3 values=1,2,3,4,5,6
  *
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.

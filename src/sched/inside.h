@@ -8,6 +8,8 @@
  *   place.c     parts of tenants: the same
  *   measure.c   what hosts measure of tenants
  *   predict.c   what hosts predict of them
+ *   learn.c     what policies learned of them
+ *   question.c  what hosts ask policies
  *   watchdog.c  whether the policy does its work
  */
 #ifndef COT_SCHED_INSIDE_H
@@ -66,6 +68,15 @@ struct predictions {
 	uint32_t n_coming, n_expected;
 };
 
+struct lessons {
+	struct cot_lesson rows[COT_LESSONS_MAX];
+	uint64_t written[COT_LESSONS_MAX]; /* counted up; of the row beside it */
+	uint64_t last;
+	uint32_t n;
+	uint64_t second; /* in which the policy has changed n_second of them */
+	uint32_t n_second;
+};
+
 struct sched_tenant {
 	struct cot_tenant pub; /* first */
 	struct own own;
@@ -107,7 +118,7 @@ struct cot_sched {
 	const struct cot_policy_ops *wanted;
 	bool started;		  /* init() has succeeded */
 	bool stopped;		  /* by cot_sched_stop() */
-	bool in_fini;		  /* no action may be called */
+	bool is_asked;		  /* fini(), home() or explain() runs: no action may be called */
 	enum cot_fault fault_now; /* found in a callback; acted upon when it has returned */
 	uint32_t fault_entity;
 	uint64_t wake_ns;	 /* the policy's */
@@ -137,6 +148,8 @@ struct cot_sched {
 	uint32_t n_placeable; /* tenants */
 	bool placing;	      /* the core itself */
 	bool parts_stay;      /* the core places no tenant any longer */
+
+	struct lessons lessons;
 
 	struct stalls frozen_stalls; /* all active entities are frozen */
 	struct stalls work_stalls;   /* works wait, and none runs */
@@ -310,6 +323,12 @@ int cot_sched_measure_on_progress(struct cot_sched *s, struct sched_tenant *t,
 /* `t`: whom the event is about; NULL: nobody. */
 int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
 			     const struct cot_event *ev);
+
+/* ---- learn.c ---- */
+
+int cot_sched_learn_on_lesson(struct cot_sched *s, const struct cot_lesson *l);
+/* The policy's wish. -EINVAL: wrong; -EAGAIN: not now; -ENOSPC: one more than in a second. */
+int cot_sched_learn(struct cot_sched *s, const struct cot_lesson *l);
 
 /* ---- watchdog.c ---- */
 

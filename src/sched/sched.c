@@ -105,9 +105,9 @@ static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 static void end(struct cot_sched *s)
 {
 	if (s->started && s->policy.ops->fini) {
-		s->in_fini = true;
+		s->is_asked = true;
 		s->policy.ops->fini(&s->policy);
-		s->in_fini = false;
+		s->is_asked = false;
 	}
 	s->started = false;
 	cot_sched_action_thaw_all(s);
@@ -237,6 +237,8 @@ static int take(struct cot_sched *s, const struct cot_event *ev)
 						     &ev->launches);
 	case COT_EV_PREDICTION:
 		return cot_sched_predict_on_row(s, cot_sched_table_tenant(s, ev->id), ev);
+	case COT_EV_LESSON:
+		return cot_sched_learn_on_lesson(s, &ev->lesson);
 	default:
 		return -EINVAL;
 	}

@@ -55,6 +55,7 @@ enum cot_event_type {
 	COT_EV_WINDOW,	     /* requests of tenant `id` took as long as in `window` */
 	COT_EV_PROGRESS,     /* tenant `id` gets on as in `launches` */
 	COT_EV_PREDICTION,   /* a row of a table of predictions of tenant `id` */
+	COT_EV_LESSON,	     /* `lesson` was learned in an earlier run; before the tenants join */
 	COT_EV_N_TYPES,
 };
 
@@ -68,6 +69,7 @@ struct cot_tenant_desc {
 	uint32_t block_us;
 	struct cot_target target;
 	struct cot_share quota, reserve, sms;
+	uint64_t key; /* see policy.h. Fixed when it joins */
 };
 
 /*
@@ -131,6 +133,7 @@ struct cot_event {
 			uint32_t row, n;
 			struct cot_prediction is;
 		} prediction;
+		struct cot_lesson lesson;
 	};
 };
 
@@ -186,6 +189,7 @@ struct cot_sched_stats {
 	uint64_t deferred;		   /* refused for now: -EAGAIN */
 	uint64_t rescues; /* thaws of the core's own, and grants to works that waited long */
 	uint64_t works, works_returned;
+	uint64_t lessons; /* how often the policy has changed one */
 	uint64_t fallbacks;
 	/* Of answered actions, by kind. */
 	uint64_t latency_sum_ns[COT_N_ACTIONS], latency_max_ns[COT_N_ACTIONS];
@@ -240,6 +244,22 @@ bool cot_sched_is_quiet(const struct cot_sched *s);
 
 /* The slice that an entity begins with before it is up: see policy.h. */
 uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, uint64_t gpu_mask);
+
+/*
+ * Where a program goes that is about to start: a host with pools asks before it joins, and obeys
+ * where it can. `predictions` may be NULL, with none.
+ */
+enum cot_home cot_sched_home(struct cot_sched *s, const struct cot_tenant_desc *d,
+			     const struct cot_prediction *predictions, uint32_t n_predictions);
+
+/* What the policy at work has to say about a tenant: how many facts, 0 if it says nothing. */
+unsigned cot_sched_explain(struct cot_sched *s, uint32_t id,
+			   struct cot_fact ret_facts[COT_FACTS_MAX]);
+
+/* All lessons, the one that was written longest ago first; as COT_EV_LESSON in this order they
+ * make the same table. Returns how many. */
+uint32_t cot_sched_lessons(const struct cot_sched *s,
+			   struct cot_lesson ret_lessons[COT_LESSONS_MAX]);
 
 /* For output. NULL if no tenant or entity has that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);

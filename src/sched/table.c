@@ -294,6 +294,7 @@ static int join(struct cot_sched *s, uint32_t id, const struct cot_tenant_desc *
 		}
 	}
 	t->pub.pool = d->pool;
+	t->pub.key = d->key;
 	(void)describe(&t->pub, d);
 	t->pub.entity = e && e->up ? &e->pub : NULL;
 	*s->tenants_tail = &t->pub;
@@ -321,7 +322,7 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);
-	if (t->pub.pool != d->pool)
+	if (t->pub.pool != d->pool || t->pub.key != d->key)
 		return -EINVAL;
 	what = describe(&t->pub, d);
 	if (what & COT_CHANGED_SHARES)

@@ -363,7 +363,7 @@ int cot_sched_work_grant(struct cot_policy *p, struct cot_work *w, uint32_t caps
 	struct cot_sched *s = sched_of(p);
 	struct sched_work *work = checked(s, w);
 
-	if (s->in_fini)
+	if (s->is_asked)
 		return refuse_in_fini(s);
 	if (!work)
 		return cot_sched_action_wrong(s);
@@ -380,7 +380,7 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 	struct cot_sched *s = sched_of(p);
 	struct sched_work *work = checked(s, w);
 
-	if (s->in_fini)
+	if (s->is_asked)
 		return refuse_in_fini(s);
 	if (!work || w->state != COT_WORK_RUNNING || capsms < w->evicted)
 		return cot_sched_action_wrong(s);

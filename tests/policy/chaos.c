@@ -9,6 +9,7 @@ struct chaos_state {
 	struct cot_work *gone_work;
 	struct cot_tenant *gone_tenant;
 	uint64_t n_ticks;
+	bool asked;
 };
 
 static uint64_t lives;
@@ -41,6 +42,13 @@ static const char *const names[] = {
 	[CHAOS_BAD_PART] = "bad part",
 	[CHAOS_STALE_TENANT] = "stale tenant",
 	[CHAOS_FREEZE_ON_MISS] = "freeze on a miss",
+	[CHAOS_BAD_HOME] = "bad home",
+	[CHAOS_BAD_FACT] = "bad fact",
+	[CHAOS_MANY_FACTS] = "many facts",
+	[CHAOS_ASKED_ACTS] = "acts when asked",
+	[CHAOS_ASKED_CHANGES] = "changes when asked",
+	[CHAOS_LEARN_NOBODY] = "learn nobody",
+	[CHAOS_LEARN_STORM] = "learn storm",
 };
 
 const char *chaos_name(enum chaos knob)
@@ -91,6 +99,43 @@ static void flip(struct cot_policy *p, bool on)
 		(void)cot_set_slice(p, e, on ? 100 : 200);
 }
 
+static void learn(struct cot_policy *p, uint64_t n)
+{
+	struct cot_lesson l = {.kind = 7};
+
+	for (; chaos_knob == CHAOS_LEARN_STORM && l.key < COT_LEARN_MAX; l.key++) {
+		l.value[0] = (uint32_t)n;
+		if (l.key)
+			(void)cot_learn(p, &l);
+	}
+	l.key = chaos_knob == CHAOS_LEARN_STORM;
+	(void)cot_learn(p, &l);
+}
+
+static enum cot_home home(const struct cot_policy *p, const struct cot_tenant *t)
+{
+	(void)p;
+	(void)t;
+	return chaos_knob == CHAOS_BAD_HOME ? COT_N_HOMES : COT_HOME_CLASS;
+}
+
+static unsigned explain(const struct cot_policy *p, const struct cot_tenant *t,
+			struct cot_fact *facts, unsigned max)
+{
+	struct chaos_state *s = p->state;
+
+	(void)t;
+	if (!max)
+		return 0;
+	facts[0] = (struct cot_fact){.name = "nothing", .unit = COT_FACT_COUNT};
+	if (chaos_knob == CHAOS_BAD_FACT)
+		facts[0].name = NULL;
+	if (chaos_knob == CHAOS_ASKED_ACTS && p->entities)
+		(void)cot_freeze((struct cot_policy *)p, p->entities);
+	s->asked = true;
+	return chaos_knob == CHAOS_MANY_FACTS ? max + 1 : 1;
+}
+
 static void do_wrong(struct cot_policy *p, struct chaos_state *s)
 {
 	static struct cot_entity stranger;
@@ -139,6 +184,13 @@ static void do_wrong(struct cot_policy *p, struct chaos_state *s)
 		break;
 	case CHAOS_MEMORY:
 		flip(p, lives & 1);
+		break;
+	case CHAOS_ASKED_CHANGES:
+		flip(p, s->asked);
+		break;
+	case CHAOS_LEARN_NOBODY:
+	case CHAOS_LEARN_STORM:
+		learn(p, s->n_ticks);
 		break;
 	case CHAOS_ABSOLUTE_TIME:
 		flip(p, p->now_ns / (3600 * COT_NS_PER_S) & 1);
@@ -249,6 +301,8 @@ static uint64_t tick(struct cot_policy *p)
 	case CHAOS_EVICT_BACK:
 	case CHAOS_BAD_PART:
 	case CHAOS_STALE_TENANT:
+	case CHAOS_LEARN_NOBODY:
+	case CHAOS_LEARN_STORM:
 		return p->now_ns + 10 * COT_NS_PER_MS;
 	default:
 		return COT_NEVER;
@@ -271,4 +325,7 @@ const struct cot_policy_ops chaos_policy = {
 	.places = true,
 	.tenant_left = tenant_left,
 	.tick = tick,
+	.wants_pools = true,
+	.home = home,
+	.explain = explain,
 };

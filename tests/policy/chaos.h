@@ -35,6 +35,13 @@ enum chaos {
 	CHAOS_BAD_PART,	      /* places tenants where no part can be */
 	CHAOS_STALE_TENANT,   /* places tenants that are gone */
 	CHAOS_FREEZE_ON_MISS, /* freezes batch entities when a target is missed, for ever */
+	CHAOS_BAD_HOME,	      /* sends programs where nobody can go */
+	CHAOS_BAD_FACT,	      /* says what is no fact */
+	CHAOS_MANY_FACTS,     /* says that it said more than there was room for */
+	CHAOS_ASKED_ACTS,     /* acts when it is asked */
+	CHAOS_ASKED_CHANGES,  /* changes its mind when it is asked */
+	CHAOS_LEARN_NOBODY,   /* learns about a program without a key */
+	CHAOS_LEARN_STORM,    /* learns something new as often as it can */
 	CHAOS_N,
 };
 

@@ -590,6 +590,7 @@ const struct policy_check policy_checks[] = {
 	{"places programs as users asked", false, policy_check_places_as_asked},
 	{"gives all to the only program", false, policy_check_lone_program_has_all},
 	{"whatever is measured", true, policy_check_measurements},
+	{"answers without consequences", true, policy_check_asking},
 	{"works run", false, check_works_run},
 	{"random works", true, check_random_works},
 	{"drains short blocks only", true, check_drains_short_blocks_only},

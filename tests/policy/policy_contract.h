@@ -32,4 +32,8 @@ struct cot_rng;
 void policy_random_measurement(struct bench *b, struct cot_rng *rng, uint32_t id);
 const char *policy_check_measurements(const struct cot_policy_ops *ops, uint64_t seed);
 
+/* ---- ask_contract.c ---- */
+
+const char *policy_check_asking(const struct cot_policy_ops *ops, uint64_t seed);
+
 #endif

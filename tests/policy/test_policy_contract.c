@@ -12,6 +12,7 @@
 
 extern const struct cot_policy_ops policy_favour; /* policy_favour.c */
 extern const struct cot_policy_ops policy_keep;	  /* policy_keep.c */
+extern const struct cot_policy_ops policy_recall; /* policy_recall.c */
 
 static uint64_t first_seed(void)
 {
@@ -61,6 +62,7 @@ static void test_example_policies(void **state)
 	(void)state;
 	assert_int_equal(run_suite(&policy_favour, N_SEEDS, true), 0);
 	assert_int_equal(run_suite(&policy_keep, N_SEEDS, true), 0);
+	assert_int_equal(run_suite(&policy_recall, N_SEEDS, true), 0);
 }
 
 static void read_source(const char *name, char *text, size_t size)
@@ -83,6 +85,7 @@ static void test_document_is_up_to_date(void **state)
 	static const char *const examples[] = {
 		"tests/policy/policy_favour.c",
 		"tests/policy/policy_keep.c",
+		"tests/policy/policy_recall.c",
 	};
 	static char text[65536], code[8192];
 	unsigned i;
@@ -91,7 +94,7 @@ static void test_document_is_up_to_date(void **state)
 	if (!getenv("SOURCE_DIR"))
 		skip();
 	read_source("docs/writing-a-policy.md", text, sizeof(text));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		read_source(examples[i], code, sizeof(code));
 		if (!strstr(text, code))
 			fail_msg("the document shows another %s", examples[i]);

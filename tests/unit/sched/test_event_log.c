@@ -29,7 +29,8 @@ static void assert_round_trip(const char *line)
 static const char *const examples[] = {
 	"18446744073709551615 tick 0",
 	"5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 ready=0 "
-	"block_us=4294967295 target=p99 amount=900 quota=100% reserve=1024sm sms=96sm",
+	"block_us=4294967295 target=p99 amount=900 quota=100% reserve=1024sm sms=96sm "
+	"key=0xffffffffffffffff",
 	"6 left 3",
 	"7 pool 9 class=batch gpus=0x2 ready=1",
 	"7 pool-left 9",
@@ -57,6 +58,7 @@ static const char *const examples[] = {
 	"22 progress 3 launches=4096 span_ns=1000000000",
 	"23 prediction 3 row=4294967295 of=2 sms=64 duration_ns=18446744073709551615 "
 	"bytes_per_s=2100000000000",
+	"24 lesson 0 key=0x1f kind=4294967295 values=1,2,3,4,5,4294967295",
 };
 
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
@@ -123,7 +125,7 @@ static void test_shares(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		(void)snprintf(line, sizeof(line),
 			       "5 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 "
-			       "target=none amount=0 quota=%s reserve=0 sms=0",
+			       "target=none amount=0 quota=%s reserve=0 sms=0 key=0x0",
 			       rows[i].text);
 		if (parse(line) != rows[i].status)
 			fail_msg("'%s'", line);
@@ -178,10 +180,10 @@ static void test_round_trips(void **state)
 	assert_round_trip("0 tick 0");
 	assert_round_trip("18446744073709551615 tick 0");
 	assert_round_trip("5 tenant 3 class=batch weight=100 gpus=0x1 pool=0 ready=1 block_us=0 "
-			  "target=none amount=0 quota=0 reserve=0 sms=0");
+			  "target=none amount=0 quota=0 reserve=0 sms=0 key=0x0");
 	assert_round_trip("5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 "
 			  "ready=0 block_us=4294967295 target=p99 amount=900 quota=100% "
-			  "reserve=1024sm sms=96sm");
+			  "reserve=1024sm sms=96sm key=0x1f");
 	assert_round_trip("6 left 3");
 	assert_round_trip("7 pool 9 class=latency gpus=0x2 ready=1");
 	assert_round_trip("7 pool-left 9");
@@ -233,11 +235,11 @@ static void test_wrong_lines(void **state)
 		"1 activity 3",
 		"1 tenant 3 class=batch",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=2 block_us=0 target=none amount=0 "
-		"quota=0 reserve=0 sms=0",
+		"quota=0 reserve=0 sms=0 key=0x0",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target=none amount=0 "
-		"quota=101% reserve=0 sms=0",
+		"quota=101% reserve=0 sms=0 key=0x0",
 		"1 tenant 3 class=batch weight=1 gpus=1 pool=0 ready=1 block_us=0 target=none amount=0 "
-		"quota=5 reserve=0 sms=0",
+		"quota=5 reserve=0 sms=0 key=0x0",
 		"1 work 3 tenant=1",
 		"1 > grant 3 seq=4 capsms=5",
 		"1 done 3 seq=4 status=5",
@@ -282,7 +284,7 @@ static void test_random_lines(void **state)
 	static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyz=->+#x _";
 	static const char *const seeds[] = {
 		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target=none amount=0 "
-		"quota=50% reserve=7sm sms=0",
+		"quota=50% reserve=7sm sms=0 key=0x0",
 		"5 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8 "
 		"want=0 task_ns=50",
 		"9 done 3 seq=4 status=-110",
