@@ -30,10 +30,10 @@ _cotenant_options()
 	local common='--help --usage --version'
 	case $1 in
 	sim)
-		echo "--scheduler= --preempt= --seed= --json= --allocation --timeline= --report= $common"
+		echo "--scheduler= --policy= --preempt= --seed= --json= --allocation --timeline= --report= $common"
 		;;
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
-	compare) echo "--json= $common" ;;
+	compare) echo "--policy= --json= $common" ;;
 	list) echo "--json= $common" ;;
 	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -106,6 +106,7 @@ _cotenant_value()
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
 	--output) _cotenant_files '\.ptx$' "$2" ;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
+	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;

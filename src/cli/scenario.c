@@ -9,10 +9,27 @@
 #include "cli/common.h"
 #include "sim/qos.h"
 #include "sim/sim.h"
+#include "trace/policy_name.h"
 #include "trace/scenario_read.h"
 
 #define MAX_SCHEDULERS 64u
 #define MAX_POLICIES   64u
+
+static unsigned policy_names(const char *names[MAX_POLICIES])
+{
+	unsigned n;
+
+	for (n = 0; n < cot_n_policies && n < MAX_POLICIES; n++)
+		names[n] = cot_policies[n]->name;
+	return n;
+}
+
+int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_error *err)
+{
+	const char *names[MAX_POLICIES];
+
+	return cot_policy_name_read(word, names, policy_names(names), sc, err);
+}
 
 int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 			  struct cot_scenario **ret_sc, struct cot_error *err)
@@ -23,6 +40,7 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		.policies = policies,
 		.scheduler = o->scheduler,
 		.preempt = o->preempt,
+		.policy = o->policy,
 		.seed = o->seed,
 	};
 	int rc;
@@ -31,10 +49,7 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		names[opt.n_schedulers] = hw_scheds[opt.n_schedulers]->name;
 		opt.n_schedulers++;
 	}
-	while (opt.n_policies < cot_n_policies && opt.n_policies < MAX_POLICIES) {
-		policies[opt.n_policies] = cot_policies[opt.n_policies]->name;
-		opt.n_policies++;
-	}
+	opt.n_policies = policy_names(policies);
 	rc = cot_scenario_read(path, &opt, ret_sc, err);
 	if (rc)
 		return rc;

@@ -13,12 +13,16 @@
 /* What the command line says in the scenario's stead; NULL: nothing. */
 struct cot_cli_overrides {
 	const char *scheduler, *preempt;
+	const char *policy; /* trace/policy_name.h */
 	const uint64_t *seed;
 };
 
 /* Reads a scenario file ("-": standard input); release with cot_scenario_destroy(). */
 int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 			  struct cot_scenario **ret_sc, struct cot_error *err);
+
+/* Gives the scenario this policy; -EINVAL with a sentence. */
+int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_error *err);
 
 /* Time of each app alone, with a progress bar; NAN for one that never ends. -EINTR when
  * interrupted. */

@@ -35,6 +35,7 @@ struct arguments {
 enum {
 	KEY_SCHEDULER = 256,
 	KEY_PREEMPT,
+	KEY_POLICY,
 	KEY_SEED,
 	KEY_JSON,
 	KEY_ALLOCATION,
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
 	{"scheduler", KEY_SCHEDULER, "NAME", 0, "Use this scheduler, not the scenario's", 0},
 	{"preempt", KEY_PREEMPT, "MODE", 0,
 	 "Preempt SMs by context switch (switch) or by draining (drain)", 0},
+	{"policy", KEY_POLICY, "NAME", 0,
+	 "Use this software policy, not the scenario's; parts@64 gives batch programs 64 SMs", 0},
 	{"seed", KEY_SEED, "N", 0, "Use this random seed", 0},
 	{"json", KEY_JSON, "FILE", 0, "Write the outcome as JSON; - is standard output", 1},
 	{"allocation", KEY_ALLOCATION, NULL, 0,
@@ -120,6 +123,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "switch") && strcmp(arg, "drain"))
 			argp_error(state, "--preempt is '%s'; expected switch or drain", arg);
 		a->overrides.preempt = arg;
+		return 0;
+	case KEY_POLICY:
+		a->overrides.policy = arg;
 		return 0;
 	case KEY_SEED:
 		parse_seed(a, arg, state);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "report/sim_summary.h"
+#include "trace/policy_name.h"
 
 /*
  * 15 significant digits: whole picoseconds up to 10^9 us, and every double that came from such a
@@ -112,6 +113,8 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 					real_or_null(a->has_isolated, a->isolated_us)) ||
 		    json_object_set_new(app, "ntt", real_or_null(a->has_ntt, a->ntt)) ||
 		    (s->has_responses && add_responses(app, s, i)) ||
+		    (s->has_responses &&
+		     json_object_set_new(app, "rate", real_or_null(a->has_rate, a->rate))) ||
 		    (s->has_targets && add_target(app, s, i)) ||
 		    (s->parts && add_part(app, s, i)) || (s->has_works && add_works(app, s, i)) ||
 		    json_array_append(list, app)) {
@@ -237,11 +240,13 @@ static json_t *make_root(const struct cot_sim_summary *s)
 {
 	const struct cot_scenario *sc = s->sc;
 	bool known = s->has_metrics;
+	char policy[COT_POLICY_NAME_MAX];
 	json_t *root = json_object();
 
 	if (json_object_set_new(root, "schema", json_string("cotenant.sim/1")) ||
 	    json_object_set_new(root, "scheduler", json_string(sc->scheduler)) ||
-	    (s->has_responses && json_object_set_new(root, "policy", json_string(sc->policy))) ||
+	    (s->has_responses &&
+	     json_object_set_new(root, "policy", json_string(cot_policy_name_word(sc, policy)))) ||
 	    json_object_set_new(root, "preempt", json_string(cot_preempt_name(sc->preempt))) ||
 	    json_object_set_new(root, "seed", json_integer((json_int_t)sc->seed)) ||
 	    json_object_set_new(root, "end_us", json_real(cot_us_from_ps(s->result.end_ps))) ||

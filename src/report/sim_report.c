@@ -9,6 +9,7 @@
 #include "report/sim_summary.h"
 #include "report/svg.h"
 #include "report/table.h"
+#include "trace/policy_name.h"
 
 #define MS_FROM_US     20000.0 /* from here on, the time axis counts milliseconds */
 #define OVERVIEW_STEPS 320u
@@ -331,13 +332,13 @@ static int counted(const struct cot_sim_summary *s, FILE *out)
 static int responses(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_responses_table(s);
-	char text[COT_NAME_MAX + 128];
+	char text[COT_NAME_MAX + 128], policy[COT_POLICY_NAME_MAX];
 
 	cot_html_heading(out, "Responses");
 	(void)snprintf(text, sizeof(text),
 		       "Under the policy %s: from the moment when an app enqueues work for "
 		       "the GPU until all of it is done.",
-		       s->sc->policy);
+		       cot_policy_name_word(s->sc, policy));
 	cot_html_paragraph(out, text);
 	return cot_table_html(t, out);
 }

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "trace/policy_name.h"
 
 const char *cot_preempt_name(enum cot_preempt preempt)
 {
@@ -23,6 +24,33 @@ void cot_sim_describe(const struct cot_scenario *sc, char *text, size_t size)
 		how = sc->preempt == COT_PREEMPT_DRAIN ? " by draining" : " by context switch";
 	(void)snprintf(text, size, "%s%s on %s (%" PRIu32 " SMs), seed %" PRIu64, sc->scheduler,
 		       how, sc->gpu.name[0] ? sc->gpu.name : "a GPU", sc->gpu.n_sms, sc->seed);
+}
+
+/* From its start to the end of the simulation. */
+static void add_rate(struct cot_sim_summary *s, uint32_t i)
+{
+	uint64_t start_ps = s->sc->apps[i].start_ps;
+	struct cot_app_summary *a = &s->apps[i];
+
+	a->has_rate = a->has_isolated && s->result.end_ps > start_ps;
+	if (!a->has_rate)
+		return;
+	a->rate = s->result.apps[i].progress * a->isolated_us /
+		  cot_us_from_ps(s->result.end_ps - start_ps);
+	if (s->sc->apps[i].cls == COT_CLASS_BATCH)
+		s->batch_sum += a->rate;
+}
+
+int cot_sim_keeps_target(const struct cot_sim_summary *s, uint32_t app)
+{
+	const struct cot_target *t = &s->sc->apps[app].target;
+	const struct cot_response_summary *r = &s->responses[app];
+
+	if (t->kind == COT_TARGET_P99 && r->n)
+		return r->n_missed * 100 <= r->n;
+	if (t->kind == COT_TARGET_RATE && s->apps[app].has_rate)
+		return s->apps[app].rate * 1000 >= t->amount;
+	return -1;
 }
 
 void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_result *result,
@@ -55,6 +83,7 @@ void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_resul
 			s->has_metrics = false;
 		single_us[i] = a->isolated_us;
 		multi_us[i] = a->turnaround_us;
+		add_rate(s, i);
 	}
 	if (s->has_metrics)
 		s->metrics = cot_multi_metrics(single_us, multi_us, sc->n_apps);
@@ -192,7 +221,9 @@ static int print_responses(const struct cot_sim_summary *s, FILE *out)
 {
 	struct cot_table *t = cot_sim_responses_table(s);
 
-	(void)fprintf(out, "\npolicy %s\n", s->sc->policy);
+	char word[COT_POLICY_NAME_MAX];
+
+	(void)fprintf(out, "\npolicy %s\n", cot_policy_name_word(s->sc, word));
 	return cot_table_print(t, out);
 }
 

@@ -23,6 +23,9 @@ struct cot_app_summary {
 	bool has_isolated;
 	bool has_ntt;
 	double turnaround_us, isolated_us, ntt;
+	/* Of its rate alone, over the whole time, part of a run included. */
+	bool has_rate;
+	double rate;
 };
 
 /* Of one app: from the moment when it enqueues work for the GPU until all of that is done. */
@@ -44,6 +47,7 @@ struct cot_sim_summary {
 	bool has_responses; /* a software policy was at work */
 	struct cot_response_summary responses[COT_MAX_APPS];
 	bool has_targets; /* an app has a p99 target */
+	double batch_sum; /* of the rates of batch apps */
 	bool has_works;	  /* with rewritten kernels */
 	struct cot_sim_host_works works[COT_MAX_APPS];
 };
@@ -51,6 +55,9 @@ struct cot_sim_summary {
 /* isolated_us: per app, NAN when it is not known. `sc` must outlive the summary. */
 void cot_sim_summarize(const struct cot_scenario *sc, const struct cot_sim_result *result,
 		       const double *isolated_us, struct cot_sim_summary *ret_summary);
+
+/* Whether the app keeps its target. -1: it has none that could be checked. */
+int cot_sim_keeps_target(const struct cot_sim_summary *s, uint32_t app);
 
 /* Means over the whole run: warp instructions per cycle, watts, bytes per second of memory. */
 double cot_sim_ipc(const struct cot_sim_summary *s, uint32_t app);

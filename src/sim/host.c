@@ -34,6 +34,11 @@ static const struct {
 #define SPLIT_SMS   132u
 #define SPLIT_UNITS 15u
 
+static uint32_t part_unit(const struct cot_gpu *gpu)
+{
+	return gpu->n_sms < PART_UNIT ? 1 : PART_UNIT;
+}
+
 /* Actions on their way. The core sends one per entity and kind, and a newer one before the answer
  * only when its policy changed its mind. */
 #define MAX_ON_WAY 256u
@@ -176,6 +181,14 @@ static void send(struct cot_sim_host *h, struct cot_event ev)
 		take_action(h, &a);
 }
 
+/* A size that the scenario's policy gives all batch programs stands for their own. */
+static struct cot_share sms_of(const struct cot_sim_host *h, const struct cot_app *app)
+{
+	if (h->sc->batch_sms && app->cls == COT_CLASS_BATCH)
+		return (struct cot_share){0};
+	return app->sms;
+}
+
 static void join(struct cot_sim_host *h, uint32_t app)
 {
 	const struct cot_app *a = &h->sc->apps[app];
@@ -193,7 +206,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 				.block_us = a->block_hint_us,
 				.quota = a->quota,
 				.reserve = a->reserve,
-				.sms = a->sms,
+				.sms = sms_of(h, a),
 				.target = a->target,
 			},
 	};
@@ -485,8 +498,25 @@ static int check(const struct cot_scenario *sc, const struct cot_policy_ops *pol
 	return 0;
 }
 
+/* What the policy is told: for `parts`, too, how many SMs the scenario leaves to batch programs. */
+static struct cot_policy_config config_of(const struct cot_sim_host *h)
+{
+	uint32_t n_sms = h->sc->gpu.n_sms;
+	struct cot_policy_config config;
+
+	if (h->options.config)
+		config = *h->options.config;
+	else
+		cot_policy_config_init(&config);
+	if (h->sc->batch_sms) /* rounded up, because the policy rounds down */
+		config.latency_permille =
+			(uint32_t)cot_div_up((n_sms - h->sc->batch_sms) * 1000ull, n_sms);
+	return config;
+}
+
 static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct cot_error *err)
 {
+	struct cot_policy_config config;
 	uint32_t i;
 	int r;
 
@@ -501,7 +531,8 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	for (i = 0; i < sc->n_apps; i++) {
 		h->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	}
-	r = cot_sched_create(h->policy, h->options.config, h->options.limits, 0, &h->sched, err);
+	config = config_of(h);
+	r = cot_sched_create(h->policy, &config, h->options.limits, 0, &h->sched, err);
 	if (r)
 		return r;
 	if (h->options.tap)
@@ -549,6 +580,23 @@ void cot_sim_host_destroy(struct cot_sim_host *h)
 	cot_sim_host_work_finish(&h->works);
 	free(h->sc);
 	free(h);
+}
+
+unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
+				 uint32_t ret_sizes[COT_SIM_HOST_PART_SIZES])
+{
+	static const uint32_t eighths[COT_SIM_HOST_PART_SIZES - 1] = {2, 4, 6, 7};
+	uint32_t unit = part_unit(gpu), before = 0, i;
+	unsigned n = 0;
+
+	for (i = 0; i < COT_ARRAY_LEN(eighths); i++) {
+		uint32_t size = gpu->n_sms * eighths[i] / 8 / unit * unit;
+
+		if (size > before && size < gpu->n_sms)
+			ret_sizes[n++] = before = size;
+	}
+	ret_sizes[n++] = gpu->n_sms;
+	return n;
 }
 
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h)

@@ -53,6 +53,12 @@ void cot_sim_host_destroy(struct cot_sim_host *h);
 /* As cot_sim_run(). */
 enum cot_sim_status cot_sim_host_run(struct cot_sim_host *h, uint64_t max_instants);
 
+/* The sizes of the part of batch programs that are worth comparing, in whole units, all SMs last.
+ */
+#define COT_SIM_HOST_PART_SIZES 5u
+unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
+				 uint32_t ret_sizes[COT_SIM_HOST_PART_SIZES]);
+
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h);
 const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
 

@@ -191,6 +191,35 @@ enum cot_sim_status cot_sim_run(struct cot_sim *sim, uint64_t max_instants)
 	return status;
 }
 
+/* How much of its run a program has done: of the thread blocks; without any, of the steps. */
+static double part_of_run(const struct cot_sim *sim, uint32_t index)
+{
+	const struct app *app = &sim->apps[index];
+	const struct cot_program *p = &app->desc->program;
+	uint64_t all = 0, done = 0;
+	struct cot_sim_launch l;
+	uint32_t i;
+
+	for (i = 0; i < p->n_steps; i++) {
+		const struct cot_step *step = &p->steps[i];
+		uint64_t blocks;
+
+		if (step->kind != COT_STEP_KERNEL)
+			continue;
+		blocks = p->kernels[step->kernel].n_blocks;
+		all += step->launches * blocks;
+		if (i < app->head)
+			done += step->launches * blocks;
+		else if (i == app->head)
+			done += app->head_launch * blocks;
+	}
+	if (!all)
+		return (double)app->head / p->n_steps;
+	if (cot_sim_launch(sim, index, &l))
+		done -= l.n_left;
+	return (double)done / (double)all;
+}
+
 void cot_sim_result(const struct cot_sim *sim, struct cot_sim_result *ret_result)
 {
 	uint32_t i;
@@ -207,8 +236,11 @@ void cot_sim_result(const struct cot_sim *sim, struct cot_sim_result *ret_result
 		.refused = sim->hw.n_refused,
 		.n_apps = sim->sc->n_apps,
 	};
-	for (i = 0; i < sim->sc->n_apps; i++)
+	for (i = 0; i < sim->sc->n_apps; i++) {
 		ret_result->apps[i] = sim->apps[i].result;
+		ret_result->apps[i].progress =
+			(double)sim->apps[i].result.runs + part_of_run(sim, i);
+	}
 	if (!sim->contend)
 		return;
 	ret_result->counted = true;

@@ -101,6 +101,7 @@ enum cot_sim_status cot_sim_run(struct cot_sim *sim, uint64_t max_instants);
 struct cot_app_result {
 	uint64_t runs;		    /* completed */
 	uint64_t turnaround_sum_ps; /* over completed runs */
+	double progress;	    /* runs, and the part of the next one that is done */
 };
 
 struct cot_sim_result {

@@ -179,6 +179,7 @@ struct cot_scenario {
 	uint64_t stop_ps;	/* stop at this time; 0 = no such rule. One of the two is set */
 	/* A software policy over `timeslice`, known to cot_policy_find(); empty = none. */
 	char policy[COT_NAME_MAX];
+	uint32_t batch_sms; /* that `parts` leaves to batch programs; 0 = as the policy has it */
 	struct cot_workers workers;
 	uint32_t n_apps;
 	struct cot_app apps[COT_MAX_APPS];

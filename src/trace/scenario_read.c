@@ -11,6 +11,7 @@
 #include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
+#include "trace/policy_name.h"
 #include "trace/program.h"
 #include "trace/scenario_fields.h"
 #include "trace/trace_inside.h"
@@ -137,24 +138,30 @@ static int read_scheduler(struct reader *r)
 	return 0;
 }
 
-/* A policy works on contexts, which only time slicing has. */
+/* What the file says is a mistake of the file even where the command line says something else. A
+ * policy works on contexts, which only time slicing has. */
 static int read_policy(struct reader *r)
 {
-	const char *name = r->sc->policy;
-	char list[256], quote[COT_QUOTE_MAX];
+	const struct cot_scenario_options *opt = r->opt;
+	char written[COT_NAME_MAX];
+	struct cot_error inner;
 
-	if (!*name)
+	(void)snprintf(written, sizeof(written), "%s", r->sc->policy);
+	if (*written &&
+	    cot_policy_name_read(written, opt->policies, opt->n_policies, r->sc, &inner))
+		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err, "%s", inner.text);
+	if (opt->policy &&
+	    cot_policy_name_read(opt->policy, opt->policies, opt->n_policies, r->sc, r->err))
+		return -EINVAL;
+	if (!r->sc->policy[0] || !strcmp(r->sc->scheduler, "timeslice"))
 		return 0;
-	list_names(r->opt->policies, r->opt->n_policies, list, sizeof(list));
-	if (!is_among(r->opt->policies, r->opt->n_policies, name))
-		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
-					 "unknown policy '%s'; expected one of %s",
-					 cot_text_quote(name, quote), list);
-	if (strcmp(r->sc->scheduler, "timeslice") != 0)
-		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
-					 "a policy needs the scheduler timeslice, not '%s'",
-					 r->sc->scheduler);
-	return 0;
+	if (opt->policy)
+		return cot_error_set(r->err, -EINVAL,
+				     "%s: a policy needs the scheduler timeslice, not '%s'",
+				     r->name, r->sc->scheduler);
+	return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
+				 "a policy needs the scheduler timeslice, not '%s'",
+				 r->sc->scheduler);
 }
 
 static int read_preempt(struct reader *r)

@@ -19,6 +19,7 @@ struct cot_scenario_options {
 	unsigned n_policies;
 	const char *scheduler;
 	const char *preempt; /* "switch" or "drain" */
+	const char *policy;  /* policy_name.h */
 	const uint64_t *seed;
 };
 

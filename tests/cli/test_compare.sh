@@ -54,6 +54,42 @@ grep -q "^fcfs  *-  *-  .* ms  " "$work/table" || fail "no responses without a p
 expect 0 compare "$work/pools.yaml" --json -
 [ "$(grep -c '"policy": "pools"' "$work/out")" -eq 1 ] || fail "not one run with the policy"
 
+# Those of --policy alone, in their order: responses, batch programs' rates and their sum.
+expect 0 compare "$work/pools.yaml" --policy parts@132,pools,parts@64
+awk '$1 == "timeslice" { print $2 }' "$work/out" | tr '\n' ' ' >"$work/rows"
+[ "$(cat "$work/rows")" = "parts@132 pools parts@64 " ] || fail "rows: $(cat "$work/rows")"
+[ "$(grep -c ' switch ' "$work/out")" -eq 3 ] || fail "more rows: $(cat "$work/out")"
+for word in "requests p50" "requests p99" "long rate" "short rate" "batch sum"; do
+	head -n 1 "$work/out" | grep -q "$word" || fail "no column '$word': $(head -n 1 "$work/out")"
+done
+awk '$1 == "timeslice" { d = $(NF - 2) + $(NF - 1) - $NF; if (d > 0.02 || d < -0.02 || $NF <= 0) exit 1 }' "$work/out" ||
+	fail "the sum is none: $(cat "$work/out")"
+for size in 32 64 96 112 132; do
+	grep -q "^timeslice  *parts@$size " "$work/table" || fail "no row of parts@$size"
+done
+# And whether targets are kept: requests of 100 us under each.
+sed 's/^    class: latency/&\n    p99: 400us/' "$work/pools.yaml" >"$work/target.yaml"
+expect 0 compare "$work/target.yaml" --policy pools,timeslice
+grep -q "^timeslice  *pools .* 0.00 % .* kept" "$work/out" || fail "not kept: $(cat "$work/out")"
+grep -q "^timeslice  *timeslice .* missed" "$work/out" || fail "not missed: $(cat "$work/out")"
+# A scenario without a policy has the one that is asked for, and the same goes for sim.
+grep -v '^policy:' "$work/pools.yaml" >"$work/none.yaml"
+expect 0 compare "$work/none.yaml" --policy pools
+expect 0 sim "$work/none.yaml" --policy parts@64 --json -
+says "$work/out" '"policy": "parts@64"'
+grep -q '"rate": 0\.' "$work/out" || fail "no rate"
+expect 0 sim "$work/pools.yaml" --policy timeslice
+says "$work/out" "policy timeslice"
+rm "$work/none.yaml"
+for wrong in pools,foo pools@4 parts@0 parts@133 "" pools,; do
+	expect 2 compare "$work/pools.yaml" --policy "$wrong"
+	empty "$work/out"
+done
+expect 2 sim "$work/pools.yaml" --policy foo
+says "$work/err" "unknown policy 'foo'; expected one of"
+expect 2 sim "$work/s.yaml" --policy pools
+says "$work/err" "a policy needs the scheduler timeslice"
+
 # One with goals: how far they are kept, and no column that nobody fills.
 expect 0 compare "$SOURCE_DIR/scenarios/goals.yaml"
 head -n 1 "$work/out" | grep -q "search of goal  *solver IPC  *power" || fail "no goals: $(head -n 1 "$work/out")"

@@ -144,6 +144,54 @@ static void test_side_by_side(void **state)
 	assert_int_equal(o.times[REQUEST].response_max_ps, 50 * US);
 }
 
+/* So many SMs as the scenario leaves to batch programs, whatever they say themselves. */
+static void test_sizes(void **state)
+{
+	static const uint32_t sizes[] = {8, 16, 24, 32};
+	struct cot_scenario sc;
+	struct outcome o;
+	unsigned i, waves;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(sizes); i++) {
+		make(&sc, "parts");
+		sc.gpu.n_sms = 32;
+		sc.batch_sms = sizes[i];
+		sc.apps[BATCH].sms.sms = 8;
+		play(&sc, &o);
+		assert_int_equal(o.part[BATCH].first, 0);
+		assert_int_equal(o.part[BATCH].n, sizes[i] % 32);
+		assert_int_equal(o.part[REQUEST].n, 0);
+		/* 160 blocks of 100 us on so many SMs, in 100 ms; the first launch comes before the
+		 * order, and requests take up to 3 % */
+		waves = (160 + sizes[i] - 1) / sizes[i];
+		assert_in_range(o.times[BATCH].n_runs, 970 / waves, 1000 / waves + 1);
+	}
+}
+
+static void expect_sizes(uint32_t n_sms, const char *expected)
+{
+	struct cot_gpu gpu = {.n_sms = n_sms};
+	uint32_t sizes[COT_SIM_HOST_PART_SIZES];
+	unsigned n = cot_sim_host_part_sizes(&gpu, sizes), i;
+	char text[64] = "";
+
+	for (i = 0; i < n; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", sizes[i]);
+	assert_string_equal(text, expected);
+}
+
+/* In whole units, and each of them once. */
+static void test_sizes_to_compare(void **state)
+{
+	(void)state;
+	expect_sizes(132, "32 64 96 112 132 ");
+	expect_sizes(16, "8 16 ");
+	expect_sizes(8, "8 ");
+	expect_sizes(7, "1 3 5 6 7 ");
+	expect_sizes(1, "1 ");
+}
+
 /* Idle for longer than the policy lingers: the batch program has all of the GPU; when a request
  * comes, it waits for the kernel that runs, and the next kernel is on the small part again. */
 static void test_all_of_it_meanwhile(void **state)
@@ -340,6 +388,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_of_ones_own),
 		cmocka_unit_test(test_side_by_side),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_sizes_to_compare),
 		cmocka_unit_test(test_all_of_it_meanwhile),
 		cmocka_unit_test(test_a_quota_for_both_kinds),
 		cmocka_unit_test(test_workers_are_on_no_part),

@@ -391,9 +391,9 @@ static void play_requests(struct cot_scenario **ret_sc, struct cot_sampler **ret
 
 static void test_responses(void **state)
 {
-	static const char *const app_keys[] = {"name",	      "runs",	     "turnaround_us",
-					       "isolated_us", "ntt",	     "class",
-					       "responses",   "response_us", NULL};
+	static const char *const app_keys[] = {"name", "runs",	"turnaround_us", "isolated_us",
+					       "ntt",  "class", "responses",	 "response_us",
+					       "rate", NULL};
 	static const char *const time_keys[] = {"p50", "p95", "p99", "max", NULL};
 	static const double expected[] = {10, 20, 30, 40};
 	json_t *root, *app, *times;
@@ -415,7 +415,10 @@ static void test_responses(void **state)
 	for (i = 0; i < 4; i++)
 		if (fabs(real(times, time_keys[i]) - expected[i]) > 1e-3)
 			fail_msg("%s is %f", time_keys[i], real(times, time_keys[i]));
+	/* One run in all the time, which alone takes 1 us. */
+	assert_true(fabs(real(app, "rate") - 1 / real(root, "end_us")) < 1e-9);
 	app = json_array_get(json_object_get(root, "apps"), 1);
+	assert_true(fabs(real(app, "rate") - 1) < 1e-2);
 	assert_string_equal(json_string_value(json_object_get(app, "class")), "batch");
 	assert_int_equal(json_integer_value(json_object_get(app, "responses")), 0);
 	assert_true(json_is_null(json_object_get(app, "response_us")));

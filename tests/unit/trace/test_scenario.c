@@ -345,6 +345,11 @@ static const struct {
 				       "policy such as smguard"},
 	{HEAD "workers: {evict_us: -1}\n" APP,
 	 "s.yaml:2:21: evict_us is '-1'; expected a number from 0 to 1000000"},
+	{HEAD "scheduler: timeslice\npolicy: pools@4\n" APP,
+	 "s.yaml:3:9: the policy 'pools@4' has a size; expected pools, as only parts has one"},
+	{HEAD "scheduler: timeslice\npolicy: parts@14\n" APP,
+	 "s.yaml:3:9: the policy 'parts@14' has no such size; expected parts@1 to parts@13, the SMs "
+	 "that batch programs have"},
 	{HEAD "scheduler: fcfs\npolicy: pools\n" APP,
 	 "s.yaml:3:9: a policy needs the scheduler timeslice, not 'fcfs'"},
 	{HEAD "gpu: k20\n" APP,
