@@ -149,6 +149,8 @@ class Run:
             return plans[folder]
 
         name = "-".join([p.strip("/").replace("/", "_") for p in self.args.paths] or ["since"])
+        if len(name) > 100:
+            name = bed.digest(name)
         results = Results(place.home / f"results-{name}-{self.args.seed}", place.tree, self.args.again)
         for m in self.candidates():
             if sum(v in COUNTED for _, v, _ in self.verdicts) >= self.args.count:
