@@ -145,6 +145,12 @@ static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 const struct cot_host_carrier_ops cot_host_parts_ops = {
 	.create = create, .destroy = free, .carry_out = carry_out};
 
+static uint32_t next_own_seq(struct cot_host_parts *parts)
+{
+	parts->own_seq = (parts->own_seq + 1) | COT_HOST_OWN_SEQ;
+	return parts->own_seq;
+}
+
 /* One that is not where the tenant's others are. */
 static void send_after(struct cot_host_parts *parts, struct part_member *m,
 		       const struct part_tenant *t)
@@ -152,8 +158,15 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n &&
 	    m->part.pace_us == t->wanted.pace_us)
 		return;
-	parts->own_seq = (parts->own_seq + 1) | COT_HOST_OWN_SEQ;
-	send_place(parts, m, t->wanted, parts->own_seq);
+	send_place(parts, m, t->wanted, next_own_seq(parts));
+}
+
+/* It stays on all of the GPU, where it is. Before it hears that, it cannot know whether its first
+ * launches are where they are wanted. Nothing changes, so its answer is not waited for. */
+static void say_whole(struct cot_host_parts *parts, struct part_member *m)
+{
+	send_place(parts, m, (struct cot_part){.pace_us = m->part.pace_us}, next_own_seq(parts));
+	m->waiting = 0;
 }
 
 /* ---- to the core ---- */
@@ -225,6 +238,7 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 			uint64_t now_ns)
 {
 	struct part_member *from = &cot_host_parts(host)->members[member];
+	const struct cot_tenant *is;
 
 	if (!from->tenant || from->known)
 		return;
@@ -235,6 +249,9 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 	from->n_units = cot_msg_parts_n_units(m);
 	from->part.pace_us = m->pace_us;
 	settle(host, from, now_ns);
+	is = cot_sched_tenant(cot_host_sched(host), from->tenant);
+	if (is && is->part_sms && !from->waiting && !from->part.n)
+		say_whole(cot_host_parts(host), from);
 }
 
 static void count(struct part_tenant *t, const struct cot_msg_placed *m)

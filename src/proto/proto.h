@@ -345,7 +345,7 @@ struct cot_msg_work_counts {
  *      PARTS           ---------------------->  once: whether it can, and the unit
  *      PLACED, seq 0   ---------------------->  only where it has a part already, from another
  * daemon
- *                      <----------------------  PLACE
+ *                      <----------------------  PLACE, at once, and whenever that changes
  *        what is launched from now on goes there
  *      PLACED          ---------------------->  one for each PLACE, in their order
  *      PART_COUNTS     ---------------------->  now and then, and at the end

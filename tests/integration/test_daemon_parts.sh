@@ -13,8 +13,8 @@ shows() {
 }
 
 # A batch program alone has all of the GPU; beside a latency program the first 64; then all again.
-background "$shim" --name train parts:132:8:0 obey:0 followed:49777:98:launch-attribute "until:$work/gone" obey:0 \
-	obey:0 sleep:60 >"$work/train"
+background "$shim" --name train parts:132:8:0 obey:0 obey:0 followed:49777:98:launch-attribute \
+	"until:$work/gone" obey:0 obey:0 sleep:60 >"$work/train"
 until_true 5 shows ps 'train +- +all 132 +-' || fail "ps: $(cat "$work/out")"
 background "$shim" --name api --class latency parts:132:8:0 sleep:60 >"$work/api"
 api=$pid
@@ -22,6 +22,7 @@ until_true 5 shows ps 'train +- +64 of 132, from 0 +99.80 %' || fail "ps: $(cat 
 says "$work/out" "98 of 49875 launches did not run on its part"
 shows ps 'api +- +all 132' || fail "ps: $(cat "$work/out")"
 says "$work/train" "place 0+64"
+[ "$(sed -n 2p "$work/train")" = "place 0+0" ] || fail "it does not hear at once where it is to be: $(cat "$work/train")"
 shows stats 'train +64 of 132, from 0 +1 +49777 +98 +99.80 % +1 +0 +3/3 us' || fail "stats: $(cat "$work/out")"
 says "$work/out" "train: 98 launches not on its part: launch-attribute (cooperative"
 for pair in gpu_sms:132 unit:8 launches_followed:49777 launches_stayed:98 launch-attribute:98; do
@@ -71,7 +72,7 @@ until_true 5 is plain name plain || fail "no program 'plain'"
 says "$work/out" "it was not started with --sms"
 
 # An order that fails is tried again.
-background "$shim" --name weak parts:132:8:0 obey:12 obey:0 sleep:60 >"$work/weak"
+background "$shim" --name weak parts:132:8:0 obey:0 obey:12 obey:0 sleep:60 >"$work/weak"
 until_true 5 is weak unit 8 || fail "weak cannot be placed"
 "$COTENANT" set weak --sms 50% >"$work/out" || fail "set --sms 50%"
 until_true 5 shows ps 'weak +50% +64 of 132, from 32' || fail "ps: $(cat "$work/out")"

@@ -75,6 +75,13 @@ void cot_shim_count_stayed(enum cot_shim_why why)
 	wake_listener();
 }
 
+void cot_shim_count_early(uint64_t n)
+{
+	add(&counts.followed, -n);
+	add(&counts.stayed, n);
+	add(&counts.stays[COT_SHIM_WHY_NO_PART], n);
+}
+
 void cot_shim_count_paced(unsigned n)
 {
 	add(&counts.paced, n);

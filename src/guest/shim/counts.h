@@ -21,6 +21,8 @@ void cot_shim_count_why(enum cot_shim_why why);
 void cot_shim_count_workers(void);
 void cot_shim_count_followed(void);
 void cot_shim_count_stayed(enum cot_shim_why why);
+/* So many of those that followed were before the program had a part: they did not. */
+void cot_shim_count_early(uint64_t n);
 void cot_shim_count_plain(enum cot_shim_why why); /* besides: a rewritten kernel, not as workers */
 void cot_shim_count_moved(void);		  /* a change of parts */
 /* Launches that were paced. */

@@ -56,6 +56,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
 	if (!cot_shim_settings.parts)
 		return COT_REAL(cuGraphLaunch)(exec, stream);
+	(void)cot_shim_part_expect();
 	return cot_shim_graph_launch(exec, stream, false);
 }
 
@@ -63,6 +64,7 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream)
 {
 	if (!cot_shim_settings.parts)
 		return COT_REAL(cuGraphLaunch_ptsz)(exec, stream);
+	(void)cot_shim_part_expect();
 	return cot_shim_graph_launch(exec, stream, true);
 }
 

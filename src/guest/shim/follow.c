@@ -94,11 +94,6 @@ static void look(void)
 
 static _Atomic bool awaited;
 
-static bool is_told(const struct cot_shim_parts *p)
-{
-	return p && p->gpu && p->gpu->parts_told;
-}
-
 static void await(void)
 {
 	uint64_t until = cot_now_ns() + AWAIT_NS;
@@ -107,24 +102,29 @@ static void await(void)
 	if (!p)
 		return;
 	pthread_mutex_lock(&cot_shim_lock);
-	while (!atomic_load(&cot_shim_parts_live) && !(is_told(p) && p->status))
+	while (!atomic_load(&p->first) && !(p->gpu && p->gpu->parts_told && p->status))
 		if (!cot_shim_changed_wait(until))
 			break;
-	atomic_store(&cot_shim_has_all, is_told(p) && !p->status);
 	pthread_mutex_unlock(&cot_shim_lock);
 	atomic_store(&awaited, true);
+}
+
+bool cot_shim_part_expect(void)
+{
+	look();
+	if (!cot_shim_settings.limited || atomic_load_explicit(&awaited, memory_order_relaxed))
+		return false;
+	await();
+	return true;
 }
 
 static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original *o)
 {
 	CUstream to = cot_shim_turn_begin_launch(turn, o->config->hStream, o->per_thread);
 
-	if (COT_LIKELY(turn->stream != NULL))
+	/* It may be of a context that has parts, but is not known. */
+	if (COT_LIKELY(turn->stream != NULL) || !cot_shim_part_expect())
 		return to;
-	look(); /* of a context that has parts, maybe, but is not known */
-	if (!cot_shim_settings.limited || atomic_load_explicit(&awaited, memory_order_relaxed))
-		return to;
-	await();
 	return cot_shim_turn_begin_launch(turn, o->config->hStream, o->per_thread);
 }
 

@@ -143,7 +143,7 @@ static void set_live(uint32_t part)
 /* On the listener, with the context current. */
 static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t pace_us)
 {
-	uint32_t from, to, part = 0;
+	uint32_t from, to, was, part = 0;
 	int rc = 0;
 
 	if (p->status)
@@ -161,8 +161,10 @@ static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t 
 	p->part[part].chosen = ++p->n_changes;
 	if (part)
 		cot_shim_streams_prepare(p, part);
-	atomic_store(&p->now, part); /* before a part is given up: follow() */
-	cot_shim_count_moved();
+	was = atomic_exchange(&p->now, part); /* before a part is given up: follow() */
+	if (part != was)
+		cot_shim_count_moved();
+	cot_shim_count_first(p, part);
 	cot_shim_pace_set(p, pace_us);
 	set_live(part);
 	return 0;

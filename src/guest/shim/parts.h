@@ -83,6 +83,9 @@ struct cot_shim_part {
 	uint64_t chosen; /* in which change it was chosen last */
 };
 
+/* The first order names all of the GPU, where the program is, or a part, where it was not. */
+enum cot_shim_first { COT_SHIM_FIRST_UNKNOWN, COT_SHIM_FIRST_ALL, COT_SHIM_FIRST_PART };
+
 /* The parts of one GPU, in its primary context. Never freed. */
 struct cot_shim_parts {
 	struct cot_shim_parts *next;
@@ -96,6 +99,8 @@ struct cot_shim_parts {
 	struct cot_green_split split;
 	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
 	_Atomic uint32_t now;	  /* where streams are to be */
+	_Atomic uint32_t first;	  /* enum cot_shim_first: what the daemon wanted first */
+	_Atomic uint64_t n_early; /* launches before, of a program without a limit */
 	_Atomic uint64_t pace_ns; /* 0: launches are not held back */
 	uint32_t pace_us;	  /* what the daemon wants */
 	uint64_t n_changes;
@@ -262,15 +267,19 @@ void cot_shim_parts_forget(void); /* after fork() */
 bool cot_shim_stays(CUfunction function, enum cot_shim_why *ret_why);
 /* Functions may have been unloaded: another may get a handle. */
 void cot_shim_stays_forget(void);
-/* The daemon has had its time, and left a program that has a limit on all of the GPU. */
-extern _Atomic bool cot_shim_has_all;
 /* Whether a graph is being recorded in this stream, which need not be virtual. */
 bool cot_shim_is_captured(CUstream stream, bool per_thread);
-/* A launch in a turn that is at home: there it should be, if the stream is virtual. */
+/* The daemon has named a part, or all of the GPU, for the first time. */
+void cot_shim_count_first(struct cot_shim_parts *p, bool part);
+/* A launch in a turn that is at home: there it should be, if the stream is virtual and the daemon
+ * has said so. */
 void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread);
 
 /* ---- follow.c ---- */
 
+/* Before a launch, not in a turn: the first one on a GPU makes it known to the daemon, and waits
+ * for its part where there is to be one. Whether it has waited. */
+bool cot_shim_part_expect(void);
 /* A launch, on the part if it follows. The driver's result. */
 int cot_shim_part_launch(const struct cot_shim_original *o);
 

@@ -57,8 +57,6 @@ void cot_shim_stays_forget(void)
 
 /* ---- launches at home ---- */
 
-_Atomic bool cot_shim_has_all;
-
 bool cot_shim_is_captured(CUstream stream, bool per_thread)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -68,15 +66,52 @@ bool cot_shim_is_captured(CUstream stream, bool per_thread)
 	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+static void take_back_early(struct cot_shim_parts *p)
+{
+	uint64_t n = atomic_exchange(&p->n_early, 0);
+
+	if (n && atomic_load(&p->first) == COT_SHIM_FIRST_PART)
+		cot_shim_count_early(n);
+}
+
+void cot_shim_count_first(struct cot_shim_parts *p, bool part)
+{
+	if (atomic_load(&p->first))
+		return;
+	atomic_store(&p->first, part ? COT_SHIM_FIRST_PART : COT_SHIM_FIRST_ALL);
+	take_back_early(p);
+}
+
+/* With a limit it is to have a part. Without one it is right where it is, unless the daemon wants
+ * it on a part first of all: then it was too early. */
+static void count_with_parts(struct cot_shim_parts *p)
+{
+	bool early = COT_UNLIKELY(!atomic_load_explicit(&p->first, memory_order_relaxed));
+
+	if (early && cot_shim_settings.limited) {
+		cot_shim_count_stayed(COT_SHIM_WHY_NO_PART);
+		return;
+	}
+	cot_shim_count_followed();
+	if (!early)
+		return;
+	atomic_fetch_add(&p->n_early, 1);
+	if (atomic_load(&p->first)) /* only now */
+		take_back_early(p);
+}
+
 void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread)
 {
+	struct cot_shim_parts *p = turn->stream ? turn->stream->parts
+				   : turn->live ? NULL
+						: cot_shim_parts_current();
+
 	if (COT_UNLIKELY(turn->strays))
 		cot_shim_count_stayed(COT_SHIM_WHY_STREAM);
-	else if (turn->stream ||
-		 (!turn->live && (!cot_shim_settings.limited || atomic_load(&cot_shim_has_all))))
+	else if (p)
+		count_with_parts(p);
+	else if (!turn->live && !cot_shim_settings.limited)
 		cot_shim_count_followed();
 	else if (!cot_shim_is_captured(stream, per_thread))
-		cot_shim_count_stayed(!turn->live && cot_shim_parts_current()
-					      ? COT_SHIM_WHY_NO_PART
-					      : COT_SHIM_WHY_CONTEXT);
+		cot_shim_count_stayed(COT_SHIM_WHY_CONTEXT);
 }

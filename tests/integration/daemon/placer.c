@@ -6,9 +6,10 @@
  *
  * To the number in the file SUM it adds each move to another part that is confirmed, so that the
  * sum is there when it has been killed. With PACE_US in the environment programs have that pace
- * most of the time. Prints for each program "placed N failed N followed N stayed N paced N waits N
- * late N": the changes that it has confirmed, those that it has refused, its launches on its part
- * and elsewhere; those that were paced, how often one of them waited, and how often for too long.
+ * most of the time. Prints for each program "placed N failed N followed N stayed N early N paced N
+ * waits N late N": the changes that it has confirmed, those that it has refused, its launches on
+ * its part, elsewhere, and before it had any; those that were paced, how often one of them waited,
+ * and how often for too long.
  *
  * With FOLLOW=FILE in the environment nothing is drawn: of the 32-bit numbers in the file the first
  * is set while another program is busy; the next two say on how many SMs programs are to be then,
@@ -38,7 +39,7 @@ struct program {
 	int fd; /* 0: none */
 	bool can;
 	uint32_t n_sms, unit, seq, part;
-	uint64_t next_ns, n_placed, n_failed, followed, stayed;
+	uint64_t next_ns, n_placed, n_failed, followed, stayed, early;
 	struct cot_msg_place last; /* that follows a file */
 	struct cot_msg_pace_counts pace;
 };
@@ -104,11 +105,12 @@ static void follow(struct program *p)
 
 static void gone(struct program *p)
 {
-	printf("placed %llu failed %llu followed %llu stayed %llu paced %llu waits %llu late %llu\n",
+	printf("placed %llu failed %llu followed %llu stayed %llu early %llu paced %llu waits %llu "
+	       "late %llu\n",
 	       (unsigned long long)p->n_placed, (unsigned long long)p->n_failed,
 	       (unsigned long long)p->followed, (unsigned long long)p->stayed,
-	       (unsigned long long)p->pace.n_paced, (unsigned long long)p->pace.n_waits,
-	       (unsigned long long)p->pace.n_failed);
+	       (unsigned long long)p->early, (unsigned long long)p->pace.n_paced,
+	       (unsigned long long)p->pace.n_waits, (unsigned long long)p->pace.n_failed);
 	fflush(stdout);
 	close(p->fd);
 	*p = (struct program){0};
@@ -120,6 +122,16 @@ static void placed(struct program *p, uint32_t part)
 	p->n_placed++;
 	*sum += part != p->part;
 	p->part = part;
+}
+
+static uint64_t n_early(const struct cot_msg_part_counts *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->n_reasons; i++)
+		if (!strcmp(m->reasons[i].name, "launch-no-part"))
+			return m->reasons[i].n_kernels;
+	return 0;
 }
 
 static void take(struct program *p)
@@ -156,7 +168,8 @@ static void take(struct program *p)
 		break;
 	case COT_MSG_PART_COUNTS:
 		p->followed = in.counts.n_followed;
-		p->stayed = in.counts.n_stayed;
+		p->early = n_early(&in.counts);
+		p->stayed = in.counts.n_stayed - p->early;
 		break;
 	case COT_MSG_PACE_COUNTS:
 		p->pace = in.pace;

@@ -114,6 +114,15 @@ static void expect_sent(unsigned member, unsigned n, uint16_t first, uint16_t n_
 	assert_int_equal(sent[member].m.pace_us, 0);
 }
 
+/* One that stays on all of the GPU hears so at once; its answer is none that anybody waits for. */
+static void told_whole(unsigned member)
+{
+	told(member, 132, 8, 0);
+	expect_sent(member, 1, 0, 0);
+	assert_true(sent[member].m.h.seq & 0x80000000u);
+	sent[member].n = 0;
+}
+
 static const struct cot_tenant *tenant(uint32_t id)
 {
 	return cot_sched_tenant(cot_host_sched(h), id);
@@ -207,8 +216,8 @@ static void test_several_shims(void **state)
 	(void)state;
 	begin("timeslice");
 	cot_host_part_join(h, M_BATCH2, BATCH);
-	told(M_BATCH, 132, 8, 0);
-	told(M_BATCH2, 132, 8, 0);
+	told_whole(M_BATCH);
+	told_whole(M_BATCH2);
 	assert_int_equal(stats(BATCH).n_shims, 2);
 	program(BATCH, COT_CLASS_BATCH, 32);
 	expect_sent(M_BATCH, 1, 0, 32);
@@ -233,6 +242,24 @@ static void test_several_shims(void **state)
 	obey(M_BATCH);
 	cot_host_part_leave(h, M_BATCH2, 201 * MS);
 	assert_int_equal(tenant(BATCH)->part.n, 64);
+	end();
+}
+
+/* What stays on all of the GPU is told so, once, and that is no order that anybody counts. */
+static void test_all_of_it(void **state)
+{
+	(void)state;
+	begin("timeslice");
+	told_whole(M_BATCH);
+	obey(M_BATCH);
+	assert_int_equal(stats(BATCH).n_placed, 0);
+	told(M_BATCH, 132, 8, 0);
+	assert_int_equal(sent[M_BATCH].n, 0);
+	program(BATCH, COT_CLASS_BATCH, 32);
+	expect_sent(M_BATCH, 1, 0, 32);
+	obey(M_BATCH);
+	assert_int_equal(tenant(BATCH)->part.n, 32);
+	assert_int_equal(stats(BATCH).n_placed, 1);
 	end();
 }
 
@@ -286,7 +313,7 @@ static void test_found(void **state)
 	told(M_BATCH, 132, 8, 0);
 	assert_int_equal(tenant(BATCH)->part.n, 32);
 	assert_int_equal(sent[M_BATCH].n, 0);
-	told(M_LATENCY, 132, 8, 0);
+	told_whole(M_LATENCY);
 	placed(M_LATENCY, 0, 0, 64, 68);
 	expect_sent(M_LATENCY, 1, 0, 0); /* nobody asked for it */
 	obey(M_LATENCY);
@@ -400,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_cannot),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_several_shims),
+		cmocka_unit_test(test_all_of_it),
 		cmocka_unit_test(test_a_late_one),
 		cmocka_unit_test(test_those_that_do_not_agree),
 		cmocka_unit_test(test_found),

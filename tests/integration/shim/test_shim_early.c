@@ -1,0 +1,162 @@
+/* Launches before the daemon has said where the program is to be: which of them were on its part,
+ * and that they are all counted. Each test has a program of its own. */
+#include "parts_stage.h"
+
+#define EARLY 3u
+
+static void *launch_first(void *arg)
+{
+	OK(cuCtxSetCurrent(context));
+	launch(0, 1, NULL);
+	return arg;
+}
+
+/* The daemon hears of the program, and says nothing yet. */
+static void begin(void)
+{
+	pthread_t thread;
+	unsigned i;
+
+	assert_int_equal(pthread_create(&thread, NULL, launch_first, NULL), 0);
+	welcome();
+	pthread_join(thread, NULL);
+	make_streams();
+	for (i = 1; i < EARLY; i++)
+		launch(0, 1, plain);
+}
+
+static void expect_counts(uint64_t followed, uint64_t early)
+{
+	const struct cot_msg_part_counts *c = &in.counts;
+
+	do
+		expect(COT_MSG_PART_COUNTS);
+	while (c->n_followed + c->n_stayed < followed + early || (early && c->n_stayed < early));
+	assert_int_equal(c->n_followed, followed);
+	assert_int_equal(c->n_stayed, early);
+	assert_int_equal(c->n_reasons, early != 0);
+	if (early) {
+		assert_string_equal(c->reasons[0].name, "launch-no-part");
+		assert_int_equal(c->reasons[0].n_kernels, early);
+	}
+}
+
+static void then(unsigned first, unsigned n, uint64_t followed, uint64_t early)
+{
+	placed(first, n);
+	is_on(plain, first, n ? n : 8);
+	is_on(waits, first, n ? n : 8);
+	expect_counts(followed, early);
+}
+
+static void test_a_part_that_comes_late(void **state)
+{
+	(void)state;
+	begin();
+	expect_counts(0, EARLY);
+	then(64, 8, 2, EARLY);
+}
+
+static void test_all_of_it_comes_late(void **state)
+{
+	(void)state;
+	begin();
+	expect_counts(0, EARLY);
+	then(0, 0, 2, EARLY);
+}
+
+/* Without a limit the program need not have a part; when it has one, it had been too early. */
+static void test_a_part_that_nobody_asked_for(void **state)
+{
+	(void)state;
+	begin();
+	expect_counts(EARLY, 0);
+	then(64, 8, 2, EARLY);
+}
+
+static void test_no_part(void **state)
+{
+	(void)state;
+	begin();
+	expect_counts(EARLY, 0);
+	then(0, 0, EARLY + 2, 0);
+	/* What comes later than the first order changes nothing of it. */
+	then(64, 8, EARLY + 4, 0);
+}
+
+/* A program that launches nothing but a graph that it has made itself. */
+static void test_a_graph_alone(void **state)
+{
+	void *at = host_at(0), *log = host_at(LOG), *args[] = {&at, &log, &(unsigned){1}};
+	CUDA_KERNEL_NODE_PARAMS params = {note, 1, 1, 1, 1, 1, 1, 0, args, NULL, NULL, NULL};
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	(void)state;
+	make_streams();
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, plain));
+	welcome();
+	placed(64, 8);
+	OK(cuGraphLaunch(exec, plain));
+	OK(cuStreamSynchronize(plain));
+	assert_in_range(host[LOG + 1], 64, 71);
+	expect_counts(1, 1);
+}
+
+static const struct {
+	const char *name, *sms; /* NULL: without a limit */
+	CMUnitTestFunction test;
+} cases[] = {
+	{"a part that comes late", "8", test_a_part_that_comes_late},
+	{"all of it comes late", "100%", test_all_of_it_comes_late},
+	{"a part that nobody asked for", NULL, test_a_part_that_nobody_asked_for},
+	{"no part", NULL, test_no_part},
+	{"a graph alone", "8", test_a_graph_alone},
+};
+
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+static int run_case(unsigned i)
+{
+	char number[8];
+
+	snprintf(number, sizeof(number), "%u", i);
+	setenv("EARLY_CASE", number, 1);
+	setenv("COTENANT_SMS", cases[i].sms ? cases[i].sms : "", 1);
+	return run_with_shim();
+}
+
+/* At the same time: each waits for counts, which come once a second. */
+static int run_all(void)
+{
+	int status, n_failed = 0;
+	unsigned i;
+
+	for (i = 0; i < CASES; i++)
+		if (fork() == 0)
+			_exit(run_case(i));
+	while (wait(&status) > 0)
+		n_failed += status != 0;
+	return n_failed != 0;
+}
+
+int main(void)
+{
+	const char *which = getenv("EARLY_CASE");
+	struct CMUnitTest test = {0};
+	unsigned i;
+
+	if (!which)
+		return run_all();
+	listen_at(getenv("COTENANT_SOCKET"));
+	OK(cuInit(0));
+	load();
+	i = (unsigned)atoi(which);
+	test.name = cases[i].name;
+	test.test_func = cases[i].test;
+	return _cmocka_run_group_tests("shim_early", &test, 1, NULL, NULL) != 0;
+}
