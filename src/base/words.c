@@ -58,23 +58,6 @@ const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX])
 	return buf;
 }
 
-bool cot_target_is_valid(struct cot_target target)
-{
-	switch (target.kind) {
-	case COT_TARGET_NONE:
-		return !target.amount;
-	case COT_TARGET_P99:
-		return target.amount && target.amount <= COT_TARGET_P99_US_MAX;
-	case COT_TARGET_SLOWDOWN:
-		return target.amount >= COT_TARGET_SLOWDOWN_PML_MIN &&
-		       target.amount <= COT_TARGET_SLOWDOWN_PML_MAX;
-	case COT_TARGET_RATE:
-		return target.amount && target.amount <= COT_TARGET_RATE_PML_MAX;
-	default:
-		return false;
-	}
-}
-
 /* "5", "0.25": up to 10 digits and 3 more, in 1/1000. NULL: there is no such number. */
 static const char *read_milli(const char *text, uint64_t *ret_milli)
 {
@@ -121,4 +104,42 @@ bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_tar
 		return true;
 	}
 	return false;
+}
+
+/* In 1/1000 of the unit; no zeros at the end. */
+static void write_milli(char buf[COT_TARGET_WORD_MAX], uint32_t milli, const char *unit)
+{
+	char digits[8];
+	int n = 3;
+
+	(void)snprintf(digits, sizeof(digits), "%03u", milli % 1000);
+	while (n && digits[n - 1] == '0')
+		n--;
+	(void)snprintf(buf, COT_TARGET_WORD_MAX, "%u%s%.*s%s", milli / 1000, n ? "." : "", n,
+		       digits, unit);
+}
+
+const char *cot_target_word(struct cot_target target, char buf[COT_TARGET_WORD_MAX])
+{
+	buf[0] = '\0';
+	if (target.kind == COT_TARGET_P99 && target.amount < 1000)
+		(void)snprintf(buf, COT_TARGET_WORD_MAX, "%uus", target.amount);
+	else if (target.kind == COT_TARGET_P99 && target.amount >= 1000000 &&
+		 !(target.amount % 1000))
+		write_milli(buf, target.amount / 1000, "s");
+	else if (target.kind == COT_TARGET_P99)
+		write_milli(buf, target.amount, "ms");
+	else if (target.kind == COT_TARGET_SLOWDOWN)
+		write_milli(buf, target.amount, "x");
+	else if (target.kind == COT_TARGET_RATE)
+		write_milli(buf, target.amount * 100, "%");
+	return buf;
+}
+
+const char *cot_target_example(enum cot_target_kind kind)
+{
+	static const char *const examples[] = {"none", "a time such as 5ms",
+					       "a multiple such as 1.5x", "a share such as 80%"};
+
+	return examples[kind];
 }

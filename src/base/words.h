@@ -30,10 +30,37 @@ static inline bool cot_share_is_valid(struct cot_share share)
 }
 
 /* Within the bounds of its kind. */
-bool cot_target_is_valid(struct cot_target target);
+static inline bool cot_target_is_valid(struct cot_target target)
+{
+	switch (target.kind) {
+	case COT_TARGET_NONE:
+		return !target.amount;
+	case COT_TARGET_P99:
+		return target.amount && target.amount <= COT_TARGET_P99_US_MAX;
+	case COT_TARGET_SLOWDOWN:
+		return target.amount >= COT_TARGET_SLOWDOWN_PML_MIN &&
+		       target.amount <= COT_TARGET_SLOWDOWN_PML_MAX;
+	case COT_TARGET_RATE:
+		return target.amount && target.amount <= COT_TARGET_RATE_PML_MAX;
+	default:
+		return false;
+	}
+}
 /* As users write them: a p99 as "5ms", "800us", "1.5s"; a slowdown as "1.5x"; a rate as "80%".
  * False: the text is none of that kind. */
 bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_target *ret_target);
+/* The amount, so that it can be read again; "" for none. */
+#define COT_TARGET_WORD_MAX 16
+const char *cot_target_word(struct cot_target target, char buf[COT_TARGET_WORD_MAX]);
+/* What is expected of that kind, for messages: "a time such as 5ms". */
+const char *cot_target_example(enum cot_target_kind kind);
+/* Requests of latency programs have a p99; of batch programs only how fast they get on counts. */
+#define COT_TARGET_UNSUITED \
+	"only a latency program has a p99 or a slowdown; a batch program may have a rate"
+static inline bool cot_target_suits(enum cot_target_kind kind, enum cot_class cls)
+{
+	return cls == COT_CLASS_LATENCY || kind == COT_TARGET_NONE || kind == COT_TARGET_RATE;
+}
 
 /* In messages and files: 0 = none; 1..100 = percent; COT_SHARE_SMS | n = n SMs. */
 #define COT_SHARE_SMS 0x8000u

@@ -176,6 +176,16 @@ bool cot_cli_sms(const char *text, uint16_t *ret_share)
 	return true;
 }
 
+int cot_cli_target(enum cot_target_kind kind, const char *text, struct cot_target *ret_target,
+		   struct cot_error *err)
+{
+	*ret_target = (struct cot_target){0};
+	if (!strcmp(text, "none") || cot_target_read(kind, text, ret_target))
+		return 0;
+	return cot_error_set(err, -EINVAL, "--%s is '%s'; expected %s", cot_target_words[kind],
+			     text, cot_target_example(kind));
+}
+
 bool cot_cli_same_file(const char *a, const char *b)
 {
 	char folder[PATH_MAX];

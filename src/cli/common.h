@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/error.h"
+#include "base/words.h"
 
 /* "cotenant: ..." and a newline on stderr. */
 void cot_cli_complain(const char *fmt, ...) COT_PRINTF(1, 2);
@@ -42,6 +43,10 @@ bool cot_cli_time_us(const char *text, uint64_t *ret_us);
 bool cot_cli_share(const char *text, uint16_t *ret_share);
 /* The same; a number alone is one of SMs. */
 bool cot_cli_sms(const char *text, uint16_t *ret_share);
+
+/* What --p99, --slowdown or --rate says; `none` is COT_TARGET_NONE. -EINVAL with a sentence. */
+int cot_cli_target(enum cot_target_kind kind, const char *text, struct cot_target *ret_target,
+		   struct cot_error *err);
 
 /* Whether two paths are one file, or will be once they are written. */
 bool cot_cli_same_file(const char *a, const char *b);

@@ -33,6 +33,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 
 struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms;
+	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, measure;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
@@ -48,6 +49,9 @@ enum {
 	KEY_RESERVE,
 	KEY_SMS,
 	KEY_REWRITE,
+	KEY_P99,
+	KEY_SLOWDOWN,
+	KEY_RATE,
 	KEY_MEASURE,
 	KEY_SOLO,
 	KEY_REQUIRED,
@@ -75,8 +79,14 @@ static const struct argp_option options[] = {
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
 	 0},
+	{"p99", KEY_P99, "TIME", 0,
+	 "Its target: 99 % of its requests take at most so long, as in 5ms", 0},
+	{"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
+	 "The same, as a multiple of what they take alone on the GPU, as in 1.5x", 0},
+	{"rate", KEY_RATE, "SHARE", 0,
+	 "Its target: it gets on at least at this share of its rate alone, as in 80%", 0},
 	{"measure", KEY_MEASURE, NULL, 0,
-	 "Measure the requests that the program marks, for cotenant stats", 0},
+	 "Measure its requests, for cotenant stats; a target does so too", 0},
 	{"solo", KEY_SOLO, NULL, 0, "Stay outside the pools", 0},
 	{"required", KEY_REQUIRED, NULL, 0, "Fail where the program would run unchanged", 0},
 	{"emulate", KEY_EMULATE, "DEVICE", 0,
@@ -118,6 +128,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
+		return 0;
+	case KEY_P99:
+	case KEY_SLOWDOWN:
+	case KEY_RATE:
+		a->targets[COT_TARGET_P99 + (key - KEY_P99)] = arg;
 		return 0;
 	case KEY_MEASURE:
 		a->measure = true;
@@ -163,8 +178,33 @@ static bool is_yes(const char *name)
 	return value && strcmp(value, "0") != 0;
 }
 
+static bool has_target(const struct arguments *a)
+{
+	return a->targets[COT_TARGET_P99] || a->targets[COT_TARGET_SLOWDOWN] ||
+	       a->targets[COT_TARGET_RATE];
+}
+
+/* By kind, as the daemon calls them, too. */
+static const char *const target_variables[] = {NULL, "COTENANT_P99", "COTENANT_SLOWDOWN",
+					       "COTENANT_RATE"};
+
+/* Where no option says one. A program that a latency program starts as a batch program does not
+ * inherit its p99. */
+static void read_target_variables(struct arguments *a)
+{
+	bool batch = a->class && !strcmp(a->class, cot_class_words[COT_CLASS_BATCH]);
+	enum cot_target_kind kind;
+
+	if (has_target(a))
+		return;
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++)
+		if (cot_target_suits(kind, batch ? COT_CLASS_BATCH : COT_CLASS_LATENCY))
+			a->targets[kind] = variable(target_variables[kind]);
+}
+
 static void read_environment(struct arguments *a)
 {
+	read_target_variables(a);
 	if (!a->class)
 		a->class = variable("COTENANT_CLASS");
 	if (!a->name)
@@ -187,6 +227,7 @@ static void read_environment(struct arguments *a)
 		a->gpu = variable("CUDA_VISIBLE_DEVICES");
 		a->gpu_of_cuda = a->gpu != NULL;
 	}
+	a->measure |= is_yes("COTENANT_REQUESTS");
 	a->solo |= is_yes("COTENANT_SOLO");
 	a->required |= is_yes("COTENANT_REQUIRED");
 }
@@ -229,6 +270,34 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 	return rc;
 }
 
+static int fill_in_target(const struct arguments *a, struct cot_msg_register *m,
+			  struct cot_error *err)
+{
+	enum cot_target_kind kind, other = COT_TARGET_NONE;
+	struct cot_target target = {0};
+	int rc = 0;
+
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE && !rc; kind++) {
+		if (!a->targets[kind])
+			continue;
+		if (other)
+			return cot_error_set(err, -EINVAL,
+					     "a program has one target; expected --%s or --%s, not "
+					     "both",
+					     cot_target_words[other], cot_target_words[kind]);
+		other = kind;
+		rc = cot_cli_target(kind, a->targets[kind], &target, err);
+	}
+	/* Who has such a target is a latency program. */
+	if (!a->class && target.kind && target.kind != COT_TARGET_RATE)
+		m->class_ = COT_CLASS_LATENCY;
+	if (!rc && !cot_target_suits(target.kind, (enum cot_class)m->class_))
+		rc = cot_error_set(err, -EINVAL, COT_TARGET_UNSUITED);
+	m->target = cot_proto_pack_target(target);
+	m->flags = a->measure ? COT_REGISTER_MEASURE : 0;
+	return rc;
+}
+
 static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
 		   struct cot_error *err)
 {
@@ -254,7 +323,7 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 				     "2ms, up to %u us",
 				     a->block, COT_BLOCK_US_MAX);
 	m->block_us = (uint32_t)block_us;
-	if (fill_in_shares(a, m, err) < 0)
+	if (fill_in_target(a, m, err) < 0 || fill_in_shares(a, m, err) < 0)
 		return -EINVAL;
 	if (strlen(gpu) >= sizeof(m->gpu))
 		return cot_error_set(err, -EINVAL, "the list of GPUs is too long");
@@ -267,7 +336,10 @@ static int fill_in(const struct arguments *a, const char *program, struct cot_ms
 static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 {
 	const char *entry = m->env, *end = (const char *)m + m->h.length;
+	unsigned kind;
 
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++)
+		(void)unsetenv(target_variables[kind]); /* another program's */
 	for (; entry < end; entry += strlen(entry) + 1) {
 		const char *equals = strchr(entry, '=');
 		char key[64];
@@ -285,16 +357,22 @@ static int take_environment(const struct cot_msg_registered *m, bool own_gpu)
 	return 0;
 }
 
-/* Whether the daemon says that the program can be put on a part of the GPU: also without a share of
- * its own, where the policy deals out parts. */
-static bool has_parts(const struct cot_msg_registered *m)
+static bool has_variable(const struct cot_msg_registered *m, const char *name)
 {
 	const char *entry = m->env, *end = (const char *)m + m->h.length;
+	size_t n = strlen(name);
 
 	for (; entry < end; entry += strlen(entry) + 1)
-		if (!strncmp(entry, "COTENANT_PARTS=", strlen("COTENANT_PARTS=")))
+		if (!strncmp(entry, name, n) && entry[n] == '=')
 			return true;
 	return false;
+}
+
+/* Whether the daemon says that the program can be put on a part of the GPU: also without a share of
+ * its own, where the policy deals out parts; or that it is measured. */
+static bool needs_shim(const struct cot_msg_registered *m)
+{
+	return has_variable(m, "COTENANT_PARTS") || has_variable(m, "COTENANT_REQUESTS");
 }
 
 /* Is it one of the list's entries? */
@@ -438,12 +516,10 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	if (rc < 0)
 		return rc;
 	rc = preload(err);
-	if (!rc && (a->rewrite || has_parts((const void *)client.packet)))
+	if (!rc && (a->rewrite || needs_shim((const void *)client.packet)))
 		rc = preload_shim(a->rewrite, err);
 	if (!rc)
 		rc = take_environment((const struct cot_msg_registered *)client.packet, own_gpu);
-	if (!rc && a->measure && setenv("COTENANT_REQUESTS", "1", 1) < 0)
-		rc = -errno;
 	cot_client_close(&client);
 	return rc;
 }
@@ -514,7 +590,7 @@ static int emulate(const struct arguments *a, bool *ret_controlled, struct cot_e
 			       ? cot_error_set(err, -EINVAL,
 					       "--emulate-seed and --emulate-check need --emulate")
 			       : 0;
-	*ret_controlled = a->class || a->weight || a->rewrite || a->measure ||
+	*ret_controlled = a->class || a->weight || a->rewrite || a->measure || has_target(a) ||
 			  (a->gpu && !a->gpu_of_cuda) || a->solo || a->required ||
 			  cot_emulate_is_shared();
 	return cot_emulate_set_up(&a->emulate, *ret_controlled, err);

@@ -18,7 +18,10 @@ enum {
 	KEY_BLOCK,
 	KEY_QUOTA,
 	KEY_RESERVE,
-	KEY_SMS
+	KEY_SMS,
+	KEY_P99,
+	KEY_SLOWDOWN,
+	KEY_RATE,
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +39,13 @@ static const struct argp_option options[] = {
 	 "How much of a GPU each of them gets at least; only for latency programs", 0},
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "On how much of the GPU's SMs it runs, as in 64 or 50%; none: the policy decides", 0},
+	{"p99", KEY_P99, "TIME", 0,
+	 "Its target: 99 % of its requests take at most so long, as in 5ms; none: it has no target",
+	 0},
+	{"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
+	 "The same, as a multiple of what they take alone on the GPU, as in 1.5x", 0},
+	{"rate", KEY_RATE, "SHARE", 0,
+	 "Its target: it gets on at least at this share of its rate alone, as in 80%", 0},
 	{"json", COT_TARGET_JSON, NULL, 0, "Print the answer as JSON", 1},
 	{0},
 };
@@ -106,6 +116,21 @@ static void parse_weight(struct cot_msg_command *c, const char *text, struct arg
 	c->weight = (uint16_t)weight;
 }
 
+static void parse_target(struct cot_msg_command *c, enum cot_target_kind kind, const char *text,
+			 struct argp_state *state)
+{
+	struct cot_target target;
+	struct cot_error err;
+
+	if (c->fields & COT_SET_TARGET)
+		argp_error(state, "a program has one target; expected one of --p99, --slowdown and "
+				  "--rate");
+	c->fields |= COT_SET_TARGET;
+	if (cot_cli_target(kind, text, &target, &err) < 0)
+		argp_error(state, "%s", err.text);
+	c->target = cot_proto_pack_target(target);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cot_target_arguments *a = state->input;
@@ -138,6 +163,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--sms is '%s'; expected 1 to %u SMs, or 1%% to 100%%, as in 64 "
 				   "or 50%%, or none",
 				   arg, COT_SMS_MAX);
+		return 0;
+	case KEY_P99:
+	case KEY_SLOWDOWN:
+	case KEY_RATE:
+		parse_target(&a->command, COT_TARGET_P99 + (key - KEY_P99), arg, state);
 		return 0;
 	case KEY_MODE:
 		parse_mode(&a->command, arg, state);

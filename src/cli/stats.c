@@ -235,23 +235,44 @@ static void print_launches(const json_t *tenants)
 	cot_show_table(t);
 }
 
-static void add_times_of(struct cot_table *t, const json_t *window, const char *which)
+/* Of the figure that a target is about, and which one that is. */
+static void add_judged(struct cot_table *t, const json_t *window, const char *source)
 {
-	const json_t *o = json_object_get(window, which);
+	const json_t *which = json_object_get(window, "judged");
+	const json_t *o = json_object_get(window, cot_show_text(window, "judged"));
 
-	if (json_is_object(o))
-		cot_table_cell(t, "%.2f/%.2f ms", cot_show_real(o, "p50_ms"),
-			       cot_show_real(o, "p99_ms"));
+	if (!json_is_string(which)) {
+		cot_table_text(t, "-");
+		cot_table_cell(t, "%s", source);
+		return;
+	}
+	cot_table_cell(t, "%.2f/%.2f ms", cot_show_real(o, "p50_ms"), cot_show_real(o, "p99_ms"));
+	cot_table_cell(t, "%s, %s", json_string_value(which), source);
+}
+
+static void add_missed(struct cot_table *t, const json_t *window)
+{
+	if (json_is_number(json_object_get(window, "missed_share")))
+		cot_table_cell(t, "%.2f %%", 100 * cot_show_real(window, "missed_share"));
 	else
 		cot_table_text(t, "-");
 }
 
-/* Programs whose requests are measured: the last 10 s. */
+static void add_target(struct cot_table *t, const json_t *tenant)
+{
+	const json_t *o = json_object_get(tenant, "target");
+
+	if (json_is_object(o))
+		cot_table_cell(t, "%s %s", cot_show_text(o, "kind"), cot_show_text(o, "amount"));
+	else
+		cot_table_text(t, "-");
+}
+
+/* Programs whose requests are measured, and those with a target: the last 10 s. */
 static void print_requests(const json_t *tenants)
 {
-	static const char *const heads[] = {
-		"PROGRAM",	   "REQUESTS", "A SECOND", "RESPONSE P50/P99",
-		"SERVICE P50/P99", "SOURCE",   "LOST"};
+	static const char *const heads[] = {"PROGRAM", "TARGET", "REQUESTS", "A SECOND",
+					    "P50/P99", "OF",	 "MISSED",   "LOST"};
 	struct cot_table *t = NULL;
 	json_t *o;
 	size_t i;
@@ -260,16 +281,16 @@ static void print_requests(const json_t *tenants)
 		const json_t *r = json_object_get(o, "requests");
 		const json_t *w = json_array_get(json_object_get(r, "windows"), 1);
 
-		if (!json_is_object(r))
+		if (!json_is_object(r) && !json_is_object(json_object_get(o, "target")))
 			continue;
 		if (!t)
 			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 		cot_table_text(t, cot_show_text(o, "name"));
+		add_target(t, o);
 		cot_table_cell(t, "%lld", cot_show_number(r, "count"));
 		cot_table_cell(t, "%.1f", cot_show_real(w, "per_second"));
-		add_times_of(t, w, "response");
-		add_times_of(t, w, "service");
-		cot_table_text(t, cot_show_text(r, "source"));
+		add_judged(t, w, cot_show_text(r, "source"));
+		add_missed(t, w);
 		cot_table_cell(t, "%lld",
 			       cot_show_number(r, "lost") + cot_show_number(r, "rejected"));
 	}

@@ -96,6 +96,11 @@ int cot_access_reserve(enum cot_class cls, struct cot_error *err)
 		"only a latency program may have a reservation; a batch program may have a quota");
 }
 
+int cot_access_target(enum cot_target_kind kind, enum cot_class cls, struct cot_error *err)
+{
+	return cot_target_suits(kind, cls) ? 0 : cot_error_set(err, -EINVAL, COT_TARGET_UNSUITED);
+}
+
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err)
 {
 	if (is_admin(c) || c->uid == t->uid)

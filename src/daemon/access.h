@@ -20,6 +20,8 @@ int cot_access_start(struct conn *c, struct cot_error *err);
 int cot_access_crowded(const struct conn *c, int rc, struct cot_error *err);
 /* Whether programs of this class may have a reservation; else -EINVAL. */
 int cot_access_reserve(enum cot_class cls, struct cot_error *err);
+/* Likewise, such a target. */
+int cot_access_target(enum cot_target_kind kind, enum cot_class cls, struct cot_error *err);
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err);
 int cot_access_admin(const struct conn *c, struct cot_error *err);
 

@@ -103,6 +103,7 @@ void cot_audit_look(const struct cot_host *host, const struct tenant *t, uint32_
 	ret_look->quota = t->quota;
 	ret_look->reserve = t->reserve;
 	ret_look->sms = t->sms;
+	ret_look->target = t->target;
 }
 
 struct text {
@@ -140,6 +141,14 @@ static void put_share(struct text *t, uint16_t share)
 	put(t, "%s", share ? cot_share_word(cot_share_unpack(share), word) : "none");
 }
 
+static void put_target(struct text *t, struct cot_target target)
+{
+	char word[COT_TARGET_WORD_MAX];
+
+	put(t, "%s%s%s", cot_target_words[target.kind], target.kind ? " " : "",
+	    cot_target_word(target, word));
+}
+
 static void put_values(struct text *t, const struct cot_audit_look *l, unsigned field)
 {
 	switch (field) {
@@ -164,6 +173,9 @@ static void put_values(struct text *t, const struct cot_audit_look *l, unsigned 
 	case COT_SET_SMS:
 		put_share(t, l->sms);
 		break;
+	case COT_SET_TARGET:
+		put_target(t, l->target);
+		break;
 	default:
 		put_share(t, l->reserve);
 		break;
@@ -179,7 +191,8 @@ void cot_audit_changes(const struct cot_audit_look *from, const struct cot_audit
 	} all[] = {{COT_SET_CLASS, "class"},	 {COT_SET_WEIGHT, "weight"},
 		   {COT_SET_SLICE, "slice"},	 {COT_SET_MODE, "mode"},
 		   {COT_SET_BLOCK, "block"},	 {COT_SET_QUOTA, "quota"},
-		   {COT_SET_RESERVE, "reserve"}, {COT_SET_SMS, "sms"}};
+		   {COT_SET_RESERVE, "reserve"}, {COT_SET_SMS, "sms"},
+		   {COT_SET_TARGET, "target"}};
 	struct text t = {ret_text, size, 0};
 	unsigned i;
 

@@ -19,6 +19,7 @@ struct cot_audit_look {
 	enum cot_class cls;
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms;
+	struct cot_target target;
 	uint32_t slice_us;  /* the user's own; 0 = the policy's */
 	enum cot_mode mode; /* likewise */
 };

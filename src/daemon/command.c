@@ -140,6 +140,43 @@ static int check_sms(const struct conn *c, const struct tenant *t, struct cot_sh
 	return 0;
 }
 
+static bool has_shim(const struct conn *c, const struct tenant *t)
+{
+	const struct conn *other;
+
+	for_each_conn (other, c->in)
+		if (other->tenant == t && other->kind == CONN_WORK)
+			return true;
+	return t->parts || t->measured;
+}
+
+/* What it is to be, with what stays of it. Without a library that measures nobody would ever know
+ * whether it keeps a target. */
+static int check_target(const struct conn *c, const struct tenant *t,
+			const struct cot_msg_command *m, struct cot_error *err)
+{
+	enum cot_class cls = m->fields & COT_SET_CLASS ? class_of(m->class_) : t->cls;
+	enum cot_target_kind kind = m->fields & COT_SET_TARGET
+					    ? cot_proto_unpack_target(m->target).kind
+					    : t->target.kind;
+	int rc = cot_access_target(kind, cls, err);
+
+	if (rc || !(m->fields & COT_SET_TARGET))
+		return rc;
+	if (kind == COT_TARGET_RATE && !has_shim(c, t))
+		return cot_error_set(err, -ENOTSUP,
+				     "how fast '%s' gets on cannot be measured: it was not started "
+				     "with --measure, a target, --sms or --quota; start it again "
+				     "with --rate",
+				     t->name);
+	if (kind != COT_TARGET_NONE && kind != COT_TARGET_RATE && !t->measured)
+		return cot_error_set(err, -ENOTSUP,
+				     "the requests of '%s' cannot be measured: it was not started "
+				     "with --measure or a target; start it again with --%s",
+				     t->name, cot_target_words[kind]);
+	return 0;
+}
+
 static int check_set(const struct conn *c, const struct target *target,
 		     const struct cot_msg_command *m, struct cot_error *err)
 {
@@ -158,6 +195,8 @@ static int check_set(const struct conn *c, const struct target *target,
 			err, -EINVAL,
 			"only programs have quotas, reservations and SMs of their own; a "
 			"pool has none");
+	if (!t && (m->fields & COT_SET_TARGET))
+		return cot_error_set(err, -EINVAL, "only a program has a target; a pool has none");
 	if ((m->fields & COT_SET_RESERVE) && m->reserve &&
 	    cot_access_reserve(m->fields & COT_SET_CLASS ? cls : t->cls, err) < 0)
 		return -EINVAL;
@@ -180,6 +219,8 @@ static int check_set(const struct conn *c, const struct target *target,
 		rc = check_sms(c, t, cot_share_unpack(m->sms), err);
 	if (!rc && (m->fields & COT_SET_CLASS))
 		rc = only_alone(target, "class and slice", err);
+	if (!rc && (m->fields & (COT_SET_CLASS | COT_SET_TARGET)))
+		rc = check_target(c, t, m, err);
 	if (!rc && t && (m->fields & (COT_SET_CLASS | COT_SET_WEIGHT)))
 		rc = cot_access_claim(c, m->fields & COT_SET_CLASS ? cls : t->cls, weight, err);
 	return rc;
@@ -201,6 +242,8 @@ static void change(struct conn *c, const struct target *target, const struct cot
 		t->reserve = m->reserve;
 	if (m->fields & COT_SET_SMS)
 		t->sms = m->sms;
+	if (m->fields & COT_SET_TARGET)
+		t->target = cot_proto_unpack_target(m->target);
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)
@@ -296,12 +339,14 @@ static int may_change(struct conn *c, struct cot_error *err)
 			     (unsigned long)(wait_ns / COT_NS_PER_MS + 1));
 }
 
-static void on_command(struct conn *c, const struct cot_msg_command *m)
+static void on_command(struct conn *c, const struct cot_msg_command *packet)
 {
+	struct cot_msg_command all, *m = &all;
 	struct cot_error answer;
 	struct target target = {0};
 	int rc;
 
+	cot_proto_read_command(packet, m);
 	if (c->hold.entity) {
 		cot_answer_resultf(c, m->h.seq, -EBUSY, "one command at a time");
 		return;

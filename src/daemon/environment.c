@@ -33,6 +33,17 @@ static void put_share(struct cot_environment *b, const char *key, uint16_t share
 		put(b, key, "%s", cot_share_word(cot_share_unpack(share), word));
 }
 
+/* The variables are called as the options. */
+static void put_target(struct cot_environment *b, struct cot_target target)
+{
+	static const char *const keys[] = {NULL, "COTENANT_P99", "COTENANT_SLOWDOWN",
+					   "COTENANT_RATE"};
+	char word[COT_TARGET_WORD_MAX];
+
+	if (target.kind)
+		put(b, keys[target.kind], "%s", cot_target_word(target, word));
+}
+
 void cot_environment_write(const struct basis *b, const struct tenant *t, const char *gpu,
 			   const char *note, struct cot_environment *ret_env)
 {
@@ -51,6 +62,9 @@ void cot_environment_write(const struct basis *b, const struct tenant *t, const 
 	put_share(e, "COTENANT_SMS", t->sms);
 	if (t->parts)
 		put(e, "COTENANT_PARTS", "1");
+	put_target(e, t->target);
+	if (t->measured)
+		put(e, "COTENANT_REQUESTS", "1");
 	if (t->pool)
 		(void)cot_mps_environment(t->pool, e->text, sizeof(e->text), &e->used);
 	cot_gpus_visible(&b->gpus, t->gpu_mask, visible, sizeof(visible));

@@ -53,6 +53,17 @@ static bool read_share(const struct block *b, const char *key, uint16_t *packed)
 	return true;
 }
 
+/* False: it is wrong, or there are two. */
+static bool read_target(const struct block *b, enum cot_target_kind kind, const char *key,
+			struct cot_found *f)
+{
+	const char *value = value_of(b, key);
+
+	return !value || !*value ||
+	       (!f->target.kind && cot_target_suits(kind, f->cls) &&
+		cot_target_read(kind, value, &f->target));
+}
+
 static bool read_pool(const char *text, struct cot_found *f)
 {
 	f->shared = text && !strcmp(text, "shared");
@@ -79,10 +90,15 @@ bool cot_found_parse(const char *block, size_t size, const char *socket_path,
 	    !read_share(&b, "COTENANT_RESERVE", &f.reserve) ||
 	    !read_share(&b, "COTENANT_SMS", &f.sms) ||
 	    !read_number(&b, "COTENANT_PARTS", 0, 1, &f.parts) ||
+	    !read_target(&b, COT_TARGET_P99, "COTENANT_P99", &f) ||
+	    !read_target(&b, COT_TARGET_SLOWDOWN, "COTENANT_SLOWDOWN", &f) ||
+	    !read_target(&b, COT_TARGET_RATE, "COTENANT_RATE", &f) ||
 	    !read_text(&b, "COTENANT_NAME", f.name, sizeof(f.name)) ||
 	    !read_text(&b, "COTENANT_GPU", f.gpu, sizeof(f.gpu)) ||
 	    !read_text(&b, "CUDA_MPS_PIPE_DIRECTORY", f.pipe, sizeof(f.pipe)))
 		return false;
+	text = value_of(&b, "COTENANT_REQUESTS");
+	f.measured = text && *text && strcmp(text, "0") != 0;
 	*ret_found = f;
 	return true;
 }

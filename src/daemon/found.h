@@ -22,6 +22,8 @@ struct cot_found {
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
 	uint32_t parts;		      /* 1: it can be put on a part of the GPU */
+	struct cot_target target;
+	bool measured; /* its requests are */
 	char name[COT_PROTO_NAME_MAX], gpu[COT_GPUS_TEXT_MAX];
 	char pipe[COT_PATH_TEXT_MAX]; /* of the pool that a program is in; empty: none */
 };

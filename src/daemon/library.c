@@ -159,6 +159,8 @@ static void remember(struct tenant *t, const struct cot_process *p)
 	t->reserve = p->found.reserve;
 	t->sms = p->found.sms;
 	t->parts = p->found.parts;
+	t->target = p->found.target;
+	t->measured = p->found.measured;
 	t->pool = cot_recover_pool_with(t->in, p->found.pipe);
 }
 

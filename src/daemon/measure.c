@@ -12,12 +12,21 @@
 /* Requests that one look takes at most, of all programs together: less than 1 ms of our time. */
 #define LOOK_MAX (4 * COT_RING_ENTRIES)
 
+void cot_measure_aim(struct tenant *t)
+{
+	t->aim_ns = t->target.kind == COT_TARGET_P99 ? t->target.amount * COT_NS_PER_US : 0;
+	if (t->requests)
+		cot_requests_set_target(t->requests, t->aim_ns ? t->aim_ns : COT_NEVER);
+}
+
 bool cot_measure_begin(struct tenant *t)
 {
+	t->measured = true;
 	if (!t->requests)
 		t->requests = cot_requests_create();
 	if (!t->requests)
 		return false;
+	cot_measure_aim(t);
 	cot_timer_set(&t->basis->loop, &t->in->looks, cot_now_ns() + LOOK_NS);
 	return true;
 }

@@ -16,6 +16,8 @@ struct tenant;
 
 /* A library of the program wants a ring. False: there is no memory for what would be in it. */
 bool cot_measure_begin(struct tenant *t);
+/* Its target may be another one. */
+void cot_measure_aim(struct tenant *t);
 /* The library is gone: what is still in its ring. */
 void cot_measure_end(struct conn *c);
 /* The timer of the roster has fired. */

@@ -78,6 +78,8 @@ static int recover_tenant(struct roster *r, const struct cot_process *p)
 				  .reserve = f->reserve,
 				  .sms = f->sms,
 				  .parts = f->parts,
+				  .target = f->target,
+				  .measured = f->measured,
 				  .gpu_mask = mask ? mask : 1,
 				  .pool = cot_recover_pool_with(r, f->pipe),
 			  };

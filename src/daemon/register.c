@@ -106,6 +106,8 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->quota = m->quota;
 	t->reserve = m->reserve;
 	t->sms = m->sms;
+	t->target = cot_proto_unpack_target(m->target);
+	t->measured = (m->flags & COT_REGISTER_MEASURE) || t->target.kind;
 	t->parts = m->sms || m->quota || m->reserve || c->basis->config.policy->places;
 	t->pool = at->pool;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
@@ -211,6 +213,8 @@ static int may_register(struct conn *c, const struct cot_msg_register *m, struct
 		rc = cot_access_start(c, err);
 	if (!rc && m->reserve)
 		rc = cot_access_reserve(cls, err);
+	if (!rc)
+		rc = cot_access_target((enum cot_target_kind)m->target.kind, cls, err);
 	if (!rc && !cot_gpus_mask(&c->basis->gpus, m->gpu))
 		rc = cot_error_set(err, -ENODEV,
 				   "there is no GPU '%s' here; expected a number below %u, a UUID, "
@@ -219,10 +223,11 @@ static int may_register(struct conn *c, const struct cot_msg_register *m, struct
 	return rc;
 }
 
-void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
+void cot_register_packet(struct conn *c, const struct cot_msg_register *packet)
 {
+	struct cot_msg_register all, *m = &all;
 	const struct cot_config *config = &c->basis->config;
-	uint64_t mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
+	uint64_t mask = cot_gpus_mask(&c->basis->gpus, packet->gpu);
 	struct cot_error err;
 	int rc;
 
@@ -232,6 +237,7 @@ void cot_register_packet(struct conn *c, const struct cot_msg_register *m)
 	}
 	if (c->registration.pool)
 		return;
+	cot_proto_read_register(packet, m);
 	rc = may_register(c, m, &err);
 	if (rc < 0)
 		turn_down(c, m->h.seq, rc, &err);

@@ -16,13 +16,26 @@ static json_t *times(const struct cot_times *t)
 		return json_null();
 	o = json_object();
 	put_number(o, "n", t->n);
+	put_number(o, "missed", t->n_missed);
 	put(o, "p50_ms", json_real((double)t->p50_ns / 1e6));
 	put(o, "p95_ms", json_real((double)t->p95_ns / 1e6));
 	put(o, "p99_ms", json_real((double)t->p99_ns / 1e6));
 	return o;
 }
 
-static json_t *window(struct cot_requests *r, uint64_t now_ns, enum cot_horizon horizon)
+/* A target is about responses. Of a program that does not say when its requests arrive only the
+ * service is known. */
+static void put_judged(json_t *o, const struct cot_requests_window *w, uint64_t aim_ns)
+{
+	const struct cot_times *t = w->response.n ? &w->response : &w->service;
+
+	put(o, "judged", !t->n ? json_null() : json_string(w->response.n ? "response" : "service"));
+	put(o, "missed_share",
+	    t->n && aim_ns ? json_real((double)t->n_missed / (double)t->n) : json_null());
+}
+
+static json_t *window(struct cot_requests *r, uint64_t now_ns, enum cot_horizon horizon,
+		      uint64_t aim_ns)
 {
 	static const double seconds[COT_N_HORIZONS] = {1, 10, 60};
 	struct cot_requests_window w;
@@ -33,6 +46,7 @@ static json_t *window(struct cot_requests *r, uint64_t now_ns, enum cot_horizon 
 	put(o, "per_second", json_real((double)w.service.n / seconds[horizon]));
 	put(o, "response", times(&w.response));
 	put(o, "service", times(&w.service));
+	put_judged(o, &w, aim_ns);
 	return o;
 }
 
@@ -54,12 +68,29 @@ static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 	put_number(o, "rejected", rejected & INT64_MAX);
 }
 
+static void put_target(json_t *tenant, const struct tenant *t)
+{
+	char word[COT_TARGET_WORD_MAX];
+	json_t *o;
+
+	if (!t->target.kind) {
+		put(tenant, "target", json_null());
+		return;
+	}
+	o = json_object();
+	put(o, "kind", json_string(cot_target_words[t->target.kind]));
+	put(o, "amount", json_string(cot_target_word(t->target, word)));
+	put(o, "ms", t->aim_ns ? json_real((double)t->aim_ns / 1e6) : json_null());
+	put(tenant, "target", o);
+}
+
 void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
 	uint64_t now_ns = cot_now_ns();
 	json_t *o, *windows;
 	unsigned i;
 
+	put_target(tenant, t);
 	if (!t->requests) {
 		put(tenant, "requests", json_null());
 		return;
@@ -70,7 +101,7 @@ void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant 
 	put_lost(conns, o, t);
 	windows = json_array();
 	for (i = 0; i < COT_N_HORIZONS; i++)
-		(void)json_array_append_new(windows, window(t->requests, now_ns, i));
+		(void)json_array_append_new(windows, window(t->requests, now_ns, i, t->aim_ns));
 	put(o, "windows", windows);
 	put(tenant, "requests", o);
 }

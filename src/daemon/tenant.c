@@ -11,6 +11,7 @@
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
 #include "daemon/log.h"
+#include "daemon/measure.h"
 #include "daemon/outlive.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
@@ -215,6 +216,7 @@ static void describe(const struct tenant *t, struct cot_event *ev)
 					    .pool = t->pool ? t->pool->id : 0,
 					    .ready = t->ready,
 					    .block_us = t->block_us,
+					    .target = t->target,
 					    .quota = cot_share_unpack(t->quota),
 					    .reserve = cot_share_unpack(t->reserve),
 					    .sms = cot_share_unpack(t->sms)}};
@@ -250,6 +252,7 @@ void cot_tenant_update(struct tenant *t)
 		t->ready |= has_member(t, c);
 	describe(t, &ev);
 	(void)cot_host_event(r->basis->host, &ev);
+	cot_measure_aim(t);
 	if (t->held && !r->basis->stopping)
 		cot_host_hold(r->basis->host, t->id, true, cot_now_ns());
 	r->state.dirty = true;

@@ -33,7 +33,9 @@ struct tenant {
 	enum cot_class cls;
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
-	bool parts; /* it was started so that it can be put on a part of the GPU */
+	struct cot_target target;
+	bool measured; /* it was started so that its requests are, or marks them */
+	bool parts;    /* it was started so that it can be put on a part of the GPU */
 	char name[COT_PROTO_NAME_MAX];
 	uint64_t gpu_mask;
 	bool gpu_unknown;  /* no GPU was chosen: `gpu_mask` follows the channel groups */
@@ -54,6 +56,8 @@ struct tenant {
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
 	struct cot_requests *requests; /* that it marks; NULL: they are not measured */
+	uint64_t
+		aim_ns; /* how long they may take; 0 = there is no target, or it is not known yet */
 	uint64_t n_requests, n_requests_lost, n_requests_rejected;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };

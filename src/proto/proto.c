@@ -14,10 +14,10 @@ static const uint32_t min_size[] = {
 	[COT_MSG_PREEMPT] = sizeof(struct cot_msg_header),
 	[COT_MSG_REFUSED] = sizeof(struct cot_msg_text),
 	[COT_MSG_LATER] = sizeof(struct cot_msg_text),
-	[COT_MSG_REGISTER] = sizeof(struct cot_msg_register),
+	[COT_MSG_REGISTER] = COT_PROTO_REGISTER_MIN,
 	[COT_MSG_REGISTERED] = sizeof(struct cot_msg_registered),
 	[COT_MSG_QUERY] = sizeof(struct cot_msg_query),
-	[COT_MSG_COMMAND] = sizeof(struct cot_msg_command),
+	[COT_MSG_COMMAND] = COT_PROTO_COMMAND_MIN,
 	[COT_MSG_RESULT] = sizeof(struct cot_msg_result),
 	[COT_MSG_WORK_HELLO] = sizeof(struct cot_msg_work_hello),
 	[COT_MSG_WORK_REQUEST] = sizeof(struct cot_msg_work_request),
@@ -172,16 +172,52 @@ static int is_placed(const struct cot_msg_placed *m)
 	return is_status(m->status) && is_part(m->first, m->n);
 }
 
-static int is_register(const struct cot_msg_register *m)
+struct cot_proto_target cot_proto_pack_target(struct cot_target target)
 {
-	return ends(m->name) && ends(m->gpu) && cot_proto_is_share(m->quota) &&
-	       cot_proto_is_share(m->reserve) && cot_proto_is_share(m->sms);
+	return (struct cot_proto_target){target.kind, target.amount};
 }
 
-static int is_command(const struct cot_msg_command *m)
+struct cot_target cot_proto_unpack_target(struct cot_proto_target target)
 {
-	return ends(m->name) && cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
+	return (struct cot_target){(enum cot_target_kind)target.kind, target.amount};
+}
+
+static int is_target(struct cot_proto_target target)
+{
+	return target.kind <= COT_TARGET_RATE &&
+	       cot_target_is_valid(cot_proto_unpack_target(target));
+}
+
+/* What is cut short in the part that older clients do not send counts as not sent. */
+void cot_proto_read_register(const struct cot_msg_register *m, struct cot_msg_register *ret_m)
+{
+	*ret_m = (struct cot_msg_register){0};
+	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_REGISTER_MIN : sizeof(*m));
+}
+
+void cot_proto_read_command(const struct cot_msg_command *m, struct cot_msg_command *ret_m)
+{
+	*ret_m = (struct cot_msg_command){0};
+	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_COMMAND_MIN : sizeof(*m));
+}
+
+static int is_register(const struct cot_msg_register *packet)
+{
+	struct cot_msg_register all, *m = &all;
+
+	cot_proto_read_register(packet, m);
+	return is_target(m->target) && ends(m->name) && ends(m->gpu) &&
+	       cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
 	       cot_proto_is_share(m->sms);
+}
+
+static int is_command(const struct cot_msg_command *packet)
+{
+	struct cot_msg_command all, *m = &all;
+
+	cot_proto_read_command(packet, m);
+	return is_target(m->target) && ends(m->name) && cot_proto_is_share(m->quota) &&
+	       cot_proto_is_share(m->reserve) && cot_proto_is_share(m->sms);
 }
 
 /* Strings that end, numbers within their bounds: whatever a receiver need not check again. */

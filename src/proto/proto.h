@@ -126,6 +126,14 @@ struct cot_msg_text {
 	char text[]; /* not NUL-terminated: up to h.length */
 };
 
+/* struct cot_target of base/words.h. */
+struct cot_proto_target {
+	uint32_t kind, amount;
+};
+
+/* REGISTER: its requests are measured, also without a target. */
+#define COT_REGISTER_MEASURE 1u
+
 struct cot_msg_register {
 	struct cot_msg_header h;
 	uint8_t class_;
@@ -138,7 +146,13 @@ struct cot_msg_register {
 	uint16_t quota, reserve; /* shares of a GPU for its works; packed as in base/words.h */
 	uint16_t sms;		 /* share of a GPU for all that it does */
 	uint16_t reserved[3];
+	/* Older clients send no more than that. */
+	struct cot_proto_target target;
+	uint32_t flags; /* COT_REGISTER_MEASURE */
+	uint32_t reserved2;
 };
+
+#define COT_PROTO_REGISTER_MIN offsetof(struct cot_msg_register, target)
 
 struct cot_msg_registered {
 	struct cot_msg_header h;
@@ -170,6 +184,7 @@ enum {
 	COT_SET_QUOTA = 1u << 5,
 	COT_SET_RESERVE = 1u << 6,
 	COT_SET_SMS = 1u << 7,
+	COT_SET_TARGET = 1u << 8,
 };
 
 struct cot_msg_command {
@@ -187,7 +202,12 @@ struct cot_msg_command {
 	uint16_t quota, reserve;       /* 0: none any more */
 	uint16_t sms;		       /* 0: none any more */
 	uint16_t reserved2[3];
+	/* Older clients send no more than that. */
+	struct cot_proto_target target; /* of kind NONE: none any more */
+	uint32_t reserved3[2];
 };
+
+#define COT_PROTO_COMMAND_MIN offsetof(struct cot_msg_command, target)
 
 struct cot_msg_result {
 	struct cot_msg_header h;
@@ -414,10 +434,11 @@ _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_ack) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_set) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_welcome) == 40, "layout");
-_Static_assert(sizeof(struct cot_msg_register) == 168, "layout");
+_Static_assert(sizeof(struct cot_msg_register) == 184, "layout");
 _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
-_Static_assert(sizeof(struct cot_msg_command) == 128, "layout");
+_Static_assert(sizeof(struct cot_msg_command) == 144, "layout");
+_Static_assert(COT_PROTO_REGISTER_MIN == 168 && COT_PROTO_COMMAND_MIN == 128, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_work_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_work_welcome) == 32, "layout");
@@ -467,6 +488,13 @@ int cot_proto_check(const void *packet, size_t size);
 
 /* Whether `share` is one, or 0. */
 int cot_proto_is_share(uint16_t share);
+
+/* A REGISTER or COMMAND as the peer means it: what an older one does not send is 0. */
+void cot_proto_read_register(const struct cot_msg_register *m, struct cot_msg_register *ret_m);
+void cot_proto_read_command(const struct cot_msg_command *m, struct cot_msg_command *ret_m);
+
+struct cot_proto_target cot_proto_pack_target(struct cot_target target);
+struct cot_target cot_proto_unpack_target(struct cot_proto_target target);
 
 /* The least size of a packet of this type, 0 when the type is unknown. */
 size_t cot_proto_min_size(unsigned type);

@@ -445,8 +445,6 @@ static int read_shares(struct reader *r, struct cot_app *app, uint32_t node)
 /* The keys are called as the kinds. */
 static int read_target(struct reader *r, struct cot_app *app, uint32_t app_node)
 {
-	static const char *const examples[] = {"", "a time such as 5ms", "a multiple such as 1.5x",
-					       "a share such as 80%"};
 	enum cot_target_kind kind;
 	char quote[COT_QUOTE_MAX];
 
@@ -463,14 +461,14 @@ static int read_target(struct reader *r, struct cot_app *app, uint32_t app_node)
 			return cot_yaml_fail(r->doc, node, r->err,
 					     "an app has one target; expected %s or %s, not both",
 					     cot_target_words[app->target.kind], key);
-		if (kind != COT_TARGET_RATE && app->cls != COT_CLASS_LATENCY)
+		if (!cot_target_suits(kind, app->cls))
 			return cot_yaml_fail(r->doc, node, r->err,
 					     "%s is for apps of class latency; a batch app may "
 					     "have a rate",
 					     key);
 		if (!cot_target_read(kind, text, &app->target))
 			return cot_yaml_fail(r->doc, node, r->err, "%s is '%s'; expected %s", key,
-					     cot_text_quote(text, quote), examples[kind]);
+					     cot_text_quote(text, quote), cot_target_example(kind));
 	}
 	return 0;
 }

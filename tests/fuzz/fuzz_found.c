@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(f.weight >= COT_WEIGHT_MIN && f.weight <= COT_WEIGHT_MAX);
 		REQUIRE(f.block_us <= COT_BLOCK_US_MAX);
 		REQUIRE(cot_proto_is_share(f.quota) && cot_proto_is_share(f.reserve));
+		REQUIRE(cot_target_is_valid(f.target) && cot_target_suits(f.target.kind, f.cls));
 		REQUIRE(f.is_pool || !f.shared);
 		REQUIRE(memchr(f.name, '\0', sizeof(f.name)) && memchr(f.gpu, '\0', sizeof(f.gpu)));
 		REQUIRE(memchr(f.pipe, '\0', sizeof(f.pipe)));

@@ -70,6 +70,22 @@ static void read_parts(const void *packet, int type)
 	}
 }
 
+/* Whatever the length, what is read is complete and within its bounds. */
+static void read_target(const void *packet, int type)
+{
+	struct cot_msg_register reg = {0};
+	struct cot_msg_command command = {0};
+	struct cot_proto_target target;
+
+	if (type == COT_MSG_REGISTER)
+		cot_proto_read_register(packet, &reg);
+	else
+		cot_proto_read_command(packet, &command);
+	target = type == COT_MSG_REGISTER ? reg.target : command.target;
+	REQUIRE(target.kind <= COT_TARGET_RATE);
+	REQUIRE(cot_target_is_valid(cot_proto_unpack_target(target)));
+}
+
 static void read_all(const void *packet, int type)
 {
 	const struct cot_msg_hello *hello = packet;
@@ -89,10 +105,12 @@ static void read_all(const void *packet, int type)
 		REQUIRE(strlen(reg->gpu) < COT_PROTO_NAME_MAX);
 		REQUIRE(cot_proto_is_share(reg->quota) && cot_proto_is_share(reg->reserve));
 		REQUIRE(cot_proto_is_share(reg->sms));
+		read_target(packet, type);
 		break;
 	case COT_MSG_COMMAND:
 		REQUIRE(strlen(command->name) < COT_PROTO_NAME_MAX);
 		REQUIRE(cot_proto_is_share(command->sms));
+		read_target(packet, type);
 		break;
 	case COT_MSG_REGISTERED:
 		walk_environment(packet);

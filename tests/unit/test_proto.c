@@ -456,6 +456,55 @@ static void test_part_counts(void **state)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
+/* What a packet of this length with such a target is. */
+static int with_target(enum cot_msg_type type, size_t size, uint32_t kind, uint32_t amount)
+{
+	const struct cot_proto_target target = {kind, amount};
+
+	memset(packet, 0, sizeof(packet));
+	cot_proto_header(header(), type, (uint32_t)size, 7);
+	memcpy(packet + cot_proto_min_size(type), &target, sizeof(target));
+	return cot_proto_check(packet, size);
+}
+
+/* Older clients send no target; half of one is none. */
+static void test_targets(void **state)
+{
+	static const enum cot_msg_type types[] = {COT_MSG_REGISTER, COT_MSG_COMMAND};
+	struct cot_msg_register reg;
+	struct cot_msg_command command;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		size_t least = cot_proto_min_size(types[i]), all = least + 16;
+
+		assert_int_equal(with_target(types[i], all, COT_TARGET_P99, 5000), types[i]);
+		assert_int_equal(with_target(types[i], all, COT_TARGET_RATE, 1000), types[i]);
+		assert_int_equal(with_target(types[i], all, COT_TARGET_RATE, 1001), -EBADMSG);
+		assert_int_equal(with_target(types[i], all, COT_TARGET_P99, 0), -EBADMSG);
+		assert_int_equal(with_target(types[i], all, COT_TARGET_NONE, 1), -EBADMSG);
+		assert_int_equal(with_target(types[i], all, 4, 5), -EBADMSG);
+		assert_int_equal(with_target(types[i], all, UINT32_MAX, 5), -EBADMSG);
+		assert_int_equal(with_target(types[i], all - 1, 4, 5), types[i]);
+		assert_int_equal(with_target(types[i], least, 4, 5), types[i]);
+	}
+	(void)with_target(COT_MSG_REGISTER, sizeof(reg), COT_TARGET_P99, 5000);
+	cot_proto_read_register((const void *)packet, &reg);
+	assert_int_equal(cot_proto_unpack_target(reg.target).kind, COT_TARGET_P99);
+	assert_int_equal(cot_proto_unpack_target(reg.target).amount, 5000);
+	(void)with_target(COT_MSG_REGISTER, sizeof(reg) - 1, COT_TARGET_P99, 5000);
+	cot_proto_read_register((const void *)packet, &reg);
+	assert_int_equal(reg.target.kind, COT_TARGET_NONE);
+	(void)with_target(COT_MSG_COMMAND, sizeof(command), COT_TARGET_RATE, 800);
+	cot_proto_read_command((const void *)packet, &command);
+	assert_int_equal(command.target.kind, COT_TARGET_RATE);
+	(void)with_target(COT_MSG_COMMAND, COT_PROTO_COMMAND_MIN, COT_TARGET_RATE, 800);
+	cot_proto_read_command((const void *)packet, &command);
+	assert_int_equal(command.target.kind, COT_TARGET_NONE);
+	assert_int_equal(command.target.amount, 0);
+}
+
 static void test_types_beyond_the_table(void **state)
 {
 	(void)state;
@@ -481,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_parts_units),
 		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_types_beyond_the_table),
 	};
 

@@ -183,12 +183,68 @@ static void test_targets_as_users_write_them(void **state)
 	}
 }
 
+/* What is written is read again as the same. */
+static void test_words_of_targets(void **state)
+{
+	static const struct {
+		struct cot_target target;
+		const char *word;
+	} cases[] = {
+		{{COT_TARGET_NONE, 0}, ""},
+		{{COT_TARGET_P99, 1}, "1us"},
+		{{COT_TARGET_P99, 999}, "999us"},
+		{{COT_TARGET_P99, 1000}, "1ms"},
+		{{COT_TARGET_P99, 12345}, "12.345ms"},
+		{{COT_TARGET_P99, 12300}, "12.3ms"},
+		{{COT_TARGET_P99, 1000001}, "1000.001ms"},
+		{{COT_TARGET_P99, 1500000}, "1.5s"},
+		{{COT_TARGET_P99, 1001000}, "1.001s"},
+		{{COT_TARGET_P99, COT_TARGET_P99_US_MAX}, "3600s"},
+		{{COT_TARGET_P99, COT_TARGET_P99_US_MAX - 1}, "3599999.999ms"},
+		{{COT_TARGET_SLOWDOWN, 1000}, "1x"},
+		{{COT_TARGET_SLOWDOWN, 1500}, "1.5x"},
+		{{COT_TARGET_SLOWDOWN, 999999}, "999.999x"},
+		{{COT_TARGET_SLOWDOWN, COT_TARGET_SLOWDOWN_PML_MAX}, "1000x"},
+		{{COT_TARGET_RATE, 1}, "0.1%"},
+		{{COT_TARGET_RATE, 805}, "80.5%"},
+		{{COT_TARGET_RATE, 1000}, "100%"},
+	};
+	char word[COT_TARGET_WORD_MAX];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(cases); i++) {
+		struct cot_target t = cases[i].target, again = {0};
+
+		assert_string_equal(cot_target_word(t, word), cases[i].word);
+		assert_int_equal(cot_target_read(t.kind, word, &again), t.kind != COT_TARGET_NONE);
+		assert_int_equal(again.amount, t.amount);
+	}
+}
+
+static void test_who_may_have_which(void **state)
+{
+	enum cot_target_kind kind;
+
+	(void)state;
+	for (kind = COT_TARGET_NONE; kind <= COT_TARGET_RATE; kind++) {
+		assert_true(cot_target_suits(kind, COT_CLASS_LATENCY));
+		assert_int_equal(cot_target_suits(kind, COT_CLASS_BATCH),
+				 kind == COT_TARGET_NONE || kind == COT_TARGET_RATE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes), cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_shares),	cmocka_unit_test(test_what_is_no_share),
-		cmocka_unit_test(test_targets), cmocka_unit_test(test_targets_as_users_write_them),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_what_is_no_share),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_targets_as_users_write_them),
+		cmocka_unit_test(test_words_of_targets),
+		cmocka_unit_test(test_who_may_have_which),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

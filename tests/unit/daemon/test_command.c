@@ -364,6 +364,66 @@ static void test_sms(void **state)
 	       "'alone' cannot be put on a part of the GPU; 'cotenant stats' says why");
 }
 
+/* Whom nobody measures gets no target of its requests; no batch program gets one. */
+static void test_targets(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_TARGET);
+	const struct cot_sched *s = cot_host_sched(stage.basis.host);
+
+	(void)state;
+	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
+	expect(&m, -EINVAL, COT_TARGET_UNSUITED);
+	alone->cls = COT_CLASS_LATENCY;
+	expect(&m, -ENOTSUP,
+	       "the requests of 'alone' cannot be measured: it was not started with --measure or a "
+	       "target; start it again with --p99");
+	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
+	expect(&m, -ENOTSUP,
+	       "how fast 'alone' gets on cannot be measured: it was not started with --measure, a "
+	       "target, --sms or --quota; start it again with --rate");
+	assert_int_equal(alone->target.kind, COT_TARGET_NONE);
+	alone->parts = true;
+	expect(&m, 0, "alone: target none -> rate 80%");
+	alone->measured = true;
+	m.target = (struct cot_proto_target){COT_TARGET_SLOWDOWN, 1500};
+	expect(&m, 0, "alone: target rate 80% -> slowdown 1.5x");
+	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
+	expect(&m, 0, "alone: target slowdown 1.5x -> p99 5ms");
+	assert_int_equal(cot_sched_tenant(s, 3)->target.kind, COT_TARGET_P99);
+	assert_int_equal(cot_sched_tenant(s, 3)->target.amount, 5000);
+	/* As what it has and what it is to have. */
+	m.class_ = COT_CLASS_BATCH;
+	m.fields = COT_SET_CLASS;
+	expect(&m, -EINVAL, COT_TARGET_UNSUITED);
+	m.fields = COT_SET_CLASS | COT_SET_TARGET;
+	expect(&m, -EINVAL, COT_TARGET_UNSUITED);
+	m.target = (struct cot_proto_target){0};
+	expect(&m, 0, "alone: class latency -> batch, target p99 5ms -> none");
+	assert_int_equal(cot_sched_tenant(s, 3)->target.kind, COT_TARGET_NONE);
+	m.class_ = COT_CLASS_LATENCY;
+	m.target = (struct cot_proto_target){COT_TARGET_P99, 700};
+	expect(&m, 0, "alone: class batch -> latency, target none -> p99 700us");
+	alone->uid = OTHER;
+	m = set("pool:batch", COT_SET_TARGET);
+	c->uid = 0;
+	expect(&m, -EINVAL, "only a program has a target; a pool has none");
+}
+
+/* An older client ends before the target. */
+static void test_older_client(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_WEIGHT | COT_SET_TARGET);
+
+	(void)state;
+	alone->cls = COT_CLASS_LATENCY;
+	alone->measured = true;
+	alone->target = (struct cot_target){COT_TARGET_P99, 5000};
+	m.weight = 50;
+	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
+	assert_int_equal(ask(fd, &m, COT_MSG_COMMAND, COT_PROTO_COMMAND_MIN), COT_MSG_RESULT);
+	assert_string_equal(words(), "alone: weight 100 -> 50, target p99 5ms -> none");
+}
+
 static void test_in_a_pool(void **state)
 {
 	static const char settings[] =
@@ -568,10 +628,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, close_server)
 	const struct CMUnitTest tests[] = {
-		TEST(each_field), TEST(is_kept),   TEST(a_pool),  TEST(pools_by_name),
-		TEST(programs),	  TEST(others),	   TEST(ranges),  TEST(reserves),
-		TEST(sms),	  TEST(in_a_pool), TEST(allowed), TEST(too_many_changes),
-		TEST(holds),	  TEST(queries),   TEST(turns),	  TEST(asks_too_early),
+		TEST(each_field), TEST(is_kept),	  TEST(a_pool), TEST(pools_by_name),
+		TEST(programs),	  TEST(others),		  TEST(ranges), TEST(reserves),
+		TEST(targets),	  TEST(older_client),	  TEST(sms),	TEST(in_a_pool),
+		TEST(allowed),	  TEST(too_many_changes), TEST(holds),	TEST(queries),
+		TEST(turns),	  TEST(asks_too_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,36 @@ static void test_shares(void **state)
 	assert_int_equal(f.parts, 1);
 }
 
+static void test_targets(void **state)
+{
+#define BLOCK(more) "COTENANT_SOCKET=" SOCKET "\0COTENANT_TENANT=12\0COTENANT_CLASS=latency\0" more
+	static const char p99[] = BLOCK("COTENANT_P99=5ms\0COTENANT_REQUESTS=1");
+	static const char slowdown[] = BLOCK("COTENANT_SLOWDOWN=1.5x\0COTENANT_REQUESTS=0");
+	static const char rate[] = BLOCK("COTENANT_RATE=80%\0COTENANT_P99=\0COTENANT_REQUESTS=");
+	static const char two[] = BLOCK("COTENANT_P99=5ms\0COTENANT_RATE=80%");
+	static const char wrong[] = BLOCK("COTENANT_P99=5");
+	static const char batch[] = "COTENANT_SOCKET=" SOCKET "\0COTENANT_TENANT=12\0"
+				    "COTENANT_CLASS=batch\0COTENANT_P99=5ms";
+	struct cot_found f;
+
+	(void)state;
+	assert_true(PARSE(p99, &f));
+	assert_int_equal(f.target.kind, COT_TARGET_P99);
+	assert_int_equal(f.target.amount, 5000);
+	assert_true(f.measured);
+	assert_true(PARSE(slowdown, &f));
+	assert_int_equal(f.target.kind, COT_TARGET_SLOWDOWN);
+	assert_false(f.measured);
+	assert_true(PARSE(rate, &f));
+	assert_int_equal(f.target.kind, COT_TARGET_RATE);
+	assert_int_equal(f.target.amount, 800);
+	assert_false(f.measured);
+	assert_false(PARSE(two, &f));
+	assert_false(PARSE(wrong, &f));
+	assert_false(PARSE(batch, &f));
+#undef BLOCK
+}
+
 static void test_nothing_of_ours(void **state)
 {
 	static const char *const blocks[] = {
@@ -146,11 +176,9 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program),
-		cmocka_unit_test(test_many_gpus),
-		cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_nothing_of_ours),
+		cmocka_unit_test(test_program), cmocka_unit_test(test_many_gpus),
+		cmocka_unit_test(test_pool),	cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_targets), cmocka_unit_test(test_nothing_of_ours),
 		cmocka_unit_test(test_cut),
 	};
 

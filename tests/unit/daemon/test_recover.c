@@ -146,6 +146,8 @@ static void test_tenants(void **state)
 	one->found.block_us = 8;
 	one->found.quota = 9;
 	one->found.reserve = 10;
+	one->found.target = (struct cot_target){COT_TARGET_SLOWDOWN, 1300};
+	one->found.measured = true;
 	strcpy(one->found.pipe, p->pipe);
 	(void)found(21, "7");
 	found(21, "0")->parent = all->p[1].pid;
@@ -158,6 +160,9 @@ static void test_tenants(void **state)
 	assert_int_equal(t->block_us, 8);
 	assert_int_equal(t->quota, 9);
 	assert_int_equal(t->reserve, 10);
+	assert_int_equal(t->target.kind, COT_TARGET_SLOWDOWN);
+	assert_int_equal(t->target.amount, 1300);
+	assert_true(t->measured);
 	assert_int_equal(t->gpu_mask, 3);
 	assert_int_equal(t->uid, getuid());
 	assert_int_equal(t->watch.pid, one->pid);

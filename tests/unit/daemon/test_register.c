@@ -232,6 +232,47 @@ static void test_shares(void **state)
 	assert_null(strstr(variables(), "NOTE"));
 }
 
+/* Who has a target is measured; so is who asks for it. The policy knows. */
+static void test_targets(void **state)
+{
+	struct cot_msg_register m = plain();
+	const struct cot_tenant *is;
+	struct tenant *t;
+	int fd;
+
+	(void)state;
+	(void)enter(OTHER, &fd);
+	t = registered(fd, &m);
+	assert_false(t->measured);
+	assert_null(strstr(variables(), "REQUESTS"));
+	m.flags = COT_REGISTER_MEASURE;
+	t = registered(fd, &m);
+	assert_true(t->measured);
+	assert_int_equal(t->target.kind, COT_TARGET_NONE);
+	assert_non_null(strstr(variables(), "COTENANT_REQUESTS=1\n"));
+	m.flags = 0;
+	m.target = (struct cot_proto_target){COT_TARGET_RATE, 805};
+	t = registered(fd, &m);
+	assert_true(t->measured);
+	assert_non_null(strstr(variables(), "COTENANT_RATE=80.5%\nCOTENANT_REQUESTS=1\n"));
+	is = cot_sched_tenant(cot_host_sched(stage.basis.host), t->id);
+	assert_int_equal(is->target.kind, COT_TARGET_RATE);
+	assert_int_equal(is->target.amount, 805);
+	m.target = (struct cot_proto_target){COT_TARGET_SLOWDOWN, 1500};
+	assert_int_equal(reg(fd, &m), COT_MSG_REFUSED);
+	assert_string_equal(words(), COT_TARGET_UNSUITED);
+	m.class_ = COT_CLASS_LATENCY;
+	(void)registered(fd, &m);
+	assert_non_null(strstr(variables(), "COTENANT_SLOWDOWN=1.5x\n"));
+	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
+	(void)registered(fd, &m);
+	assert_non_null(strstr(variables(), "COTENANT_P99=5ms\n"));
+	/* An older client ends before it: what follows in the buffer is not its own. */
+	assert_int_equal(ask(fd, &m, COT_MSG_REGISTER, COT_PROTO_REGISTER_MIN), COT_MSG_REGISTERED);
+	assert_null(strstr(variables(), "COTENANT_P99"));
+	assert_null(strstr(variables(), "REQUESTS"));
+}
+
 /* ---- pools ---- */
 
 static void test_pool(void **state)
@@ -523,6 +564,7 @@ int main(void)
 		AT_THE_DOOR(test_two_limits),
 		AT_THE_DOOR(test_many_gpus),
 		AT_THE_DOOR(test_shares),
+		AT_THE_DOOR(test_targets),
 		AT_THE_DOOR(test_pool),
 		AT_THE_DOOR(test_one_pool),
 		AT_THE_DOOR(test_no_pool),

@@ -100,6 +100,8 @@ static void test_programs(void **state)
 	t->reserve = 66 | COT_SHARE_SMS;
 	t->sms = 64 | COT_SHARE_SMS;
 	t->parts = true;
+	t->target = (struct cot_target){COT_TARGET_P99, COT_TARGET_P99_US_MAX};
+	t->measured = true;
 	t->pool = p;
 	cot_tenant_set_name(t, "sérve");
 	t = program(21, pids[1]);
@@ -123,6 +125,11 @@ static void test_programs(void **state)
 	assert_int_equal(t->reserve, 66 | COT_SHARE_SMS);
 	assert_int_equal(t->sms, 64 | COT_SHARE_SMS);
 	assert_true(t->parts);
+	assert_int_equal(t->target.kind, COT_TARGET_P99);
+	assert_int_equal(t->target.amount, COT_TARGET_P99_US_MAX);
+	assert_true(t->measured);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 20)->target.amount,
+			 COT_TARGET_P99_US_MAX);
 	assert_int_equal(t->gpu_mask, 1);
 	assert_false(t->gpu_unknown);
 	assert_int_equal(t->uid, getuid());
@@ -139,7 +146,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->quota, 0);
 	assert_int_equal(t->reserve, 0);
 	assert_int_equal(t->sms, 0);
-	assert_false(t->parts);
+	assert_false(t->parts || t->measured || t->target.kind || t->target.amount);
 	assert_int_equal(t->gpu_mask, 2);
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
@@ -254,6 +261,14 @@ static void test_wrong_entries(void **state)
 		{"\"reserve\":0", "\"reserve\":-1"},
 		{"\"reserve\":0", "\"reserve\":65536"},
 		{"\"reserve\":0", "\"reserve\":101"},
+		{"\"target\":0", "\"target\":-1"},
+		{"\"target\":0", "\"target\":4"},
+		{"\"target\":0", "\"target\":3"},
+		{"\"target\":0,\"amount\":0", "\"target\":1,\"amount\":5000"},
+		{"\"target\":0,\"amount\":0", "\"target\":3,\"amount\":1001"},
+		{"\"target\":0,\"amount\":0", "\"target\":3,\"amount\":4294967297"},
+		{"\"target\":0,\"amount\":0", "\"target\":3,\"amount\":-1"},
+		{"\"amount\":0", "\"amount\":4294967296"},
 		{"\"gpus\":1", "\"gpus\":0"},
 		{"\"uid\":", "\"uid\":-"},
 		{"\"start\":", "\"start\":1"},
