@@ -499,7 +499,7 @@ struct cot_policy_ops {
 			    struct cot_fact *facts, unsigned max);
 };
 
-#define COT_POLICY_STATE_MAX 4096
+#define COT_POLICY_STATE_MAX 65536
 #define COT_POLICY_OWN_MAX   64
 
 /* What the core implements for policies; call the functions below instead. */

@@ -105,20 +105,6 @@ static uint32_t latency_begin(const struct cot_policy *p, const struct placing *
 	return begin < l->top ? begin : l->top;
 }
 
-/* By weight, and a piece for each of the `others` behind it. */
-static uint32_t share_end(const struct placing *l, uint32_t begin, uint64_t weight, uint64_t all,
-			  uint32_t others)
-{
-	uint32_t end = begin + (uint32_t)((l->top - begin) * weight / all);
-
-	if (!others)
-		return l->top;
-	end = cot_placing_round(l, end > begin + l->unit ? end : begin + l->unit);
-	while (cot_placing_pieces(l, end, l->top) < others)
-		end = cot_placing_begin_of(l, end, 1);
-	return end;
-}
-
 static void place_latency(struct cot_policy *p, const struct placing *l, const struct crowd *c,
 			  uint32_t begin)
 {
@@ -134,7 +120,7 @@ static void place_latency(struct cot_policy *p, const struct placing *l, const s
 			(void)placing_place(p, t, (struct cot_part){0});
 			continue;
 		}
-		end = share_end(l, begin, t->weight, weight, --left);
+		end = cot_placing_share_end(l, begin, l->top, t->weight, weight, --left);
 		(void)placing_place(p, t, cot_placing_part(l, begin, end));
 		begin = end;
 		weight -= t->weight;

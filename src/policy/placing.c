@@ -73,6 +73,19 @@ uint32_t cot_placing_pieces(const struct placing *l, uint32_t first, uint32_t en
 	return (whole - first) / l->unit + (end - whole >= l->unit);
 }
 
+uint32_t cot_placing_share_end(const struct placing *l, uint32_t begin, uint32_t end,
+			       uint64_t weight, uint64_t all, uint32_t others)
+{
+	uint32_t to = begin + (uint32_t)((end - begin) * weight / all);
+
+	if (!others)
+		return end;
+	to = cot_placing_round(l, to > begin + l->unit ? to : begin + l->unit);
+	while (cot_placing_pieces(l, to, end) < others)
+		to = cot_placing_begin_of(l, to, 1);
+	return to;
+}
+
 struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end)
 {
 	if (!first && end == l->n_sms)

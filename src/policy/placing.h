@@ -74,6 +74,11 @@ uint32_t cot_placing_begin_of(const struct placing *l, uint32_t end, uint32_t n)
 /* In how many pieces of a unit at least the range between two cuts can be had. */
 uint32_t cot_placing_pieces(const struct placing *l, uint32_t first, uint32_t end);
 
+/* Where a program's share of [begin, end) ends: by its weight of all that are left, and with a
+ * piece for each of the `others` behind it. */
+uint32_t cot_placing_share_end(const struct placing *l, uint32_t begin, uint32_t end,
+			       uint64_t weight, uint64_t all, uint32_t others);
+
 /* The range [first, end) as a part: all of the GPU is none. */
 struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32_t end);
 

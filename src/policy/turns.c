@@ -67,7 +67,7 @@ static void update_members(struct cot_policy *p, struct turns *turns, turns_memb
 		if (wants && phase_of(e) == TURN_OUTSIDE)
 			join(p, turns, e);
 		/* One that only went idle stays as it is until it has work. */
-		if (!member)
+		if (!member && !(e->gpu_mask & turns->kept_gpus))
 			(void)cot_thaw(p, e);
 	}
 }

@@ -36,14 +36,15 @@ struct turn {
 
 struct turns {
 	uint64_t virtual_ns; /* never goes back; where entities that were idle start */
+	uint64_t kept_gpus;  /* the policy itself freezes and thaws who is there and no member */
 };
 
 /* Whether `e` takes part. Must not depend on e->run. */
 typedef bool turns_member_fn(const struct cot_entity *e, const void *arg);
 
 /*
- * Freezes and thaws the members, for a policy's tick(). Thaws all other entities that it had
- * frozen. Returns when the next turn ends; COT_NEVER if none does.
+ * Freezes and thaws the members, for a policy's tick(). Thaws all other entities, but
+ * for those on turns->kept_gpus. Returns when the next turn ends; COT_NEVER if none does.
  */
 uint64_t cot_turns_tick(struct cot_policy *p, struct turns *turns, turns_member_fn *is_member,
 			const void *arg);

@@ -6,10 +6,14 @@
 
 void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed)
 {
+	const char *p;
+
 	app->desc = desc;
 	app->index = index;
 	app->seen = COT_APP_WAIT;
-	app->hash = cot_hash_text(cot_hash64(seed, 0), desc->name);
+	app->hash = cot_hash64(seed, 0);
+	for (p = desc->name; *p; p++)
+		app->hash = cot_hash64(app->hash, (unsigned char)*p);
 }
 
 void cot_app_observe(struct cot_sim *sim, struct app *app, enum cot_app_activity activity)

@@ -1,0 +1,399 @@
+/*
+ * The target as the input: finds the arrangement that keeps every program within its target, with
+ * the least loss for the others. docs/slo.md says how; slo.h what the parts are.
+ */
+#include "policy/slo.h"
+#include "policy/policies.h"
+#include "policy/shared.h"
+
+/* At the lowest rung of pools batch programs run for so long, once in so long: less than 1 % of the
+ * time, and more often than what the core calls starving. Our choice. */
+#define BREATH_NS (25 * COT_NS_PER_MS)
+#define FROZEN_NS (3 * COT_NS_PER_S)
+
+/* Results are written down no more often. */
+#define LEARN_NS (10 * COT_NS_PER_S)
+
+struct slo_gpu {
+	struct slo_climb climb;
+	bool favour; /* a latency program is active */
+	bool frozen; /* batch programs outside are, but for breaths */
+	bool breath;
+	uint16_t n_latency, n_batch;
+	uint64_t breath_ns; /* when the next breath begins, or this one ends */
+	/* Since when the latency programs have the GPU for themselves, and the only batch program;
+	 * 0: not now. */
+	uint64_t latency_alone_ns, batch_alone_ns;
+	uint64_t learned_ns; /* when a result was written last */
+};
+
+struct slo {
+	struct turns turns;		   /* first: for turns.c */
+	uint64_t there;			   /* GPUs of programs */
+	uint64_t favoured, frozen, breath; /* as in struct slo_gpu */
+	struct slo_gpu gpus[COT_POLICY_GPUS_MAX];
+};
+
+static struct slo *slo_state(const struct cot_policy *p)
+{
+	return p->state;
+}
+
+/* ---- what the programs say ---- */
+
+static uint64_t target_ns(const struct cot_tenant *t)
+{
+	return cot_slo_target_us(t, slo_of(t)->alone_p99_us) * COT_NS_PER_US;
+}
+
+/* Of the programs of the GPU that had requests of late. */
+static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c, uint32_t gpu,
+			   uint64_t *ret_load)
+{
+	struct slo_use use = {.fast_sure = true, .slow_sure = true}, one;
+	const struct cot_tenant *t;
+
+	*ret_load = 0;
+	cot_for_each_tenant (t, p) {
+		if (t->cls != COT_CLASS_LATENCY || !(t->gpu_mask >> gpu & 1))
+			continue;
+		one = cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
+		*ret_load += cot_slo_window_load(t, p->now_ns);
+		if (one.fast || one.slow)
+			use = cot_slo_use_worst(use, one);
+	}
+	return use;
+}
+
+/* ---- a GPU ---- */
+
+static uint32_t found_in_slices(const struct cot_policy *p, uint32_t gpu)
+{
+	struct slo_slices s = {0};
+	const struct cot_entity *e;
+
+	cot_for_each_entity (e, p) {
+		if (!(e->gpu_mask >> gpu & 1))
+			continue;
+		if (slo_serves(e))
+			s.latency_us = e->slice_us;
+		else
+			s.batch_us = e->slice_us;
+	}
+	if (s.latency_us == COT_SLICE_DRIVER || s.batch_us == COT_SLICE_DRIVER ||
+	    s.latency_us == s.batch_us)
+		return 0;
+	return cot_slo_ladder_rung_of_slices(p->config, s);
+}
+
+static uint32_t found_in_parts(const struct cot_policy *p, uint32_t gpu,
+			       const struct slo_ladder *ladder)
+{
+	struct placing l = cot_placing_begin(p, gpu);
+	const struct cot_tenant *t;
+	uint32_t end = 0;
+
+	cot_for_each_tenant (t, p)
+		if (t->cls == COT_CLASS_BATCH && placing_has(&l, t) && t->entity &&
+		    slo_serves(t->entity) && t->part.first + t->part.n > end)
+			end = t->part.first + t->part.n;
+	return end ? cot_slo_ladder_rung_of_sms(ladder, &l, end) : 0;
+}
+
+/* As it is found to be, or as it was good in an earlier run, or at the start. */
+static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
+		  const struct slo_ladder *ladder)
+{
+	struct slo_need need = cot_slo_home_need(p, gpu, NULL);
+	struct slo_result r;
+	uint32_t found = 0;
+
+	if (ladder->topology == SLO_POOLS)
+		found = found_in_slices(p, gpu);
+	else if (ladder->topology == SLO_PARTS)
+		found = found_in_parts(p, gpu, ladder);
+	if (found)
+		cot_slo_climb_begin(c, *ladder, found, SLO_WHY_FOUND, p->now_ns);
+	else if (ladder->topology != SLO_ALONE &&
+		 cot_slo_home_learned(p, gpu, NULL, ladder->topology, &need, &r) && r.use <= 1000)
+		cot_slo_climb_begin(c, *ladder, r.rung, SLO_WHY_LEARNED, p->now_ns);
+	else
+		cot_slo_climb_begin(c, *ladder, ladder->start, SLO_WHY_START, p->now_ns);
+}
+
+static void follow_crowd(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
+			 const struct slo_crowd *crowd)
+{
+	bool more = crowd->n_latency > g->n_latency || crowd->n_batch > g->n_batch;
+	struct slo_ladder ladder = cot_slo_ladder(cot_slo_crowd_topology(crowd), crowd->pieces);
+
+	if (ladder.topology != g->climb.ladder.topology || ladder.top != g->climb.ladder.top)
+		begin(p, &g->climb, gpu, &ladder);
+	else if (crowd->n_latency != g->n_latency || crowd->n_batch != g->n_batch)
+		cot_slo_climb_crowd(&g->climb, more, p->now_ns);
+	g->n_latency = (uint16_t)crowd->n_latency;
+	g->n_batch = (uint16_t)crowd->n_batch;
+}
+
+static void since(uint64_t *since_ns, bool is, uint64_t now_ns)
+{
+	if (!is)
+		*since_ns = 0;
+	else if (!*since_ns)
+		*since_ns = now_ns;
+}
+
+static void watch_alone(const struct cot_policy *p, struct slo_gpu *g,
+			const struct slo_crowd *crowd)
+{
+	since(&g->latency_alone_ns, crowd->n_latency == 1 && !crowd->n_batch, p->now_ns);
+	since(&g->batch_alone_ns, crowd->n_batch == 1 && !crowd->active, p->now_ns);
+}
+
+/* What this topology is good for, once it is steady. */
+static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const struct slo_use *use,
+		  uint64_t load)
+{
+	struct slo_need need = cot_slo_home_need(p, gpu, NULL);
+	struct slo_result r = {
+		.rung = g->climb.rung,
+		.use = g->climb.hopeless ? g->climb.kept : use->slow,
+		.rate = cot_slo_crowd_rate(p, gpu),
+		.load = (uint32_t)(load < UINT32_MAX ? load : UINT32_MAX),
+		.target_us = need.strict_us,
+	};
+
+	if (!use->slow_sure || p->now_ns - g->learned_ns < LEARN_NS || !need.strict_us)
+		return;
+	if (!r.rate && need.known)
+		r.rate = cot_slo_guess(g->climb.ladder.topology, &need).rate;
+	g->learned_ns = p->now_ns;
+	if (r.rate)
+		cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
+}
+
+static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_t *wake_ns)
+{
+	struct slo_use use;
+	uint64_t load;
+
+	use = look(p, &g->climb, gpu, &load);
+	if (!cot_slo_climb_look(&g->climb, &use, load, p->now_ns))
+		learn(p, g, gpu, &use, load);
+	policy_earlier(wake_ns, cot_slo_climb_wake_ns(&g->climb));
+}
+
+/* Now and then all get a breath: nobody is left out for ever. */
+static void freeze(const struct cot_policy *p, struct slo_gpu *g, const struct slo_crowd *crowd,
+		   uint64_t *wake_ns)
+{
+	bool was = g->frozen;
+
+	g->frozen = g->favour && crowd->serving && g->climb.ladder.topology == SLO_POOLS &&
+		    g->climb.rung == SLO_FROZEN;
+	if (!g->frozen)
+		return;
+	if (!was) {
+		g->breath = false;
+		g->breath_ns = p->now_ns + FROZEN_NS;
+	} else if (p->now_ns >= g->breath_ns) {
+		g->breath = !g->breath;
+		g->breath_ns = p->now_ns + (g->breath ? BREATH_NS : FROZEN_NS);
+	}
+	policy_earlier(wake_ns, g->breath_ns);
+}
+
+static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *crowd,
+		   uint64_t *wake_ns)
+{
+	struct slo_gpu *g = &slo_state(p)->gpus[gpu];
+
+	follow_crowd(p, g, gpu, crowd);
+	watch_alone(p, g, crowd);
+	if (crowd->active != g->favour)
+		cot_slo_climb_disturbed(&g->climb, p->now_ns);
+	g->favour = crowd->active;
+	if (g->favour && g->climb.ladder.topology != SLO_ALONE)
+		climb(p, g, gpu, wake_ns);
+	freeze(p, g, crowd, wake_ns);
+	cot_slo_place(p, gpu, &g->climb.ladder, g->climb.rung, g->favour, wake_ns);
+}
+
+/* ---- entities ---- */
+
+/* Of all its GPUs the ones where it must be most careful count. Without any where latency programs
+ * are favoured all slices are equal. */
+static struct slo_slices slices(const struct cot_policy *p, uint64_t gpu_mask, uint64_t favoured)
+{
+	uint32_t equal_us = p->config->equal_slice_us, rung = SLO_RUNGS_MAX;
+	const struct slo_climb *c;
+
+	for (gpu_mask &= favoured; gpu_mask; gpu_mask &= gpu_mask - 1) {
+		uint32_t at = SLO_USUAL;
+
+		c = &slo_state(p)->gpus[__builtin_ctzll(gpu_mask)].climb;
+		if (c->ladder.topology == SLO_POOLS && c->rung > SLO_USUAL)
+			at = c->rung;
+		if (at < rung)
+			rung = at;
+	}
+	if (rung == SLO_RUNGS_MAX)
+		return (struct slo_slices){equal_us, equal_us};
+	return cot_slo_ladder_slices(p->config, rung);
+}
+
+static uint32_t slice_us(const struct cot_policy *p, bool serves, uint64_t gpu_mask,
+			 uint64_t favoured, uint64_t loose)
+{
+	struct slo_slices s = slices(p, gpu_mask, favoured);
+
+	if (serves)
+		return s.latency_us;
+	if ((gpu_mask & favoured & loose) && s.batch_us < p->config->equal_slice_us)
+		return p->config->equal_slice_us;
+	return s.batch_us;
+}
+
+static bool takes_turns(const struct cot_entity *e, const void *arg)
+{
+	const struct slo *s = arg;
+
+	return !slo_serves(e) && (e->gpu_mask & s->favoured) && !(e->gpu_mask & s->frozen);
+}
+
+static enum cot_mode mode(const struct cot_policy *p, const struct cot_entity *e, uint64_t favoured)
+{
+	bool drain = !slo_serves(e) && (e->gpu_mask & favoured) && e->block_us &&
+		     e->block_us <= p->config->drain_block_us;
+
+	return drain ? COT_MODE_DRAIN : COT_MODE_SWITCH;
+}
+
+static void set_entity(struct cot_policy *p, struct cot_entity *e, uint64_t loose)
+{
+	const struct slo *s = slo_state(p);
+
+	(void)cot_set_slice(p, e, slice_us(p, slo_serves(e), e->gpu_mask, s->favoured, loose));
+	(void)cot_set_mode(p, e, mode(p, e, s->favoured));
+	if (!(e->gpu_mask & s->frozen))
+		return;
+	if (slo_serves(e) || !(e->gpu_mask & s->frozen & ~s->breath))
+		(void)cot_thaw(p, e);
+	else
+		(void)cot_freeze(p, e);
+}
+
+/* ---- callbacks ---- */
+
+static void decide_all(struct cot_policy *p, uint64_t *wake_ns)
+{
+	struct slo_crowd crowds[COT_POLICY_GPUS_MAX];
+	struct slo *s = slo_state(p);
+	uint64_t there, gpus;
+
+	cot_slo_crowd_mark(p);
+	there = cot_slo_crowd_count(p, crowds, wake_ns);
+	s->favoured = s->frozen = s->breath = 0;
+	for (gpus = there | s->there; gpus; gpus &= gpus - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(gpus);
+
+		if (!(there >> i & 1)) {
+			s->gpus[i] = (struct slo_gpu){0};
+			continue;
+		}
+		decide(p, i, &crowds[i], wake_ns);
+		s->favoured |= (uint64_t)s->gpus[i].favour << i;
+		s->frozen |= (uint64_t)s->gpus[i].frozen << i;
+		s->breath |= (uint64_t)s->gpus[i].breath << i;
+	}
+	s->there = there;
+}
+
+static uint64_t tick(struct cot_policy *p)
+{
+	struct slo *s = slo_state(p);
+	uint64_t wake_ns = COT_NEVER, loose;
+	struct cot_entity *e;
+
+	decide_all(p, &wake_ns);
+	s->turns.kept_gpus = s->frozen;
+	policy_earlier(&wake_ns, cot_turns_tick(p, &s->turns, takes_turns, s));
+	loose = cot_turns_loose_gpus(p);
+	cot_for_each_entity (e, p)
+		set_entity(p, e, loose);
+	return wake_ns;
+}
+
+static uint32_t first_slice(const struct cot_policy *p, enum cot_class cls, uint64_t gpu_mask)
+{
+	uint64_t favoured = slo_state(p)->favoured;
+
+	if (cls == COT_CLASS_LATENCY)
+		favoured |= gpu_mask;
+	return slice_us(p, cls == COT_CLASS_LATENCY, gpu_mask, favoured, cot_turns_loose_gpus(p));
+}
+
+static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
+{
+	if ((what & COT_CHANGED_ACTIVITY) && t->activity == COT_ACTIVITY_IDLE)
+		slo_of(t)->idle_since_ns = p->now_ns;
+}
+
+static struct slo_gpu *gpu_of(const struct cot_policy *p, const struct cot_tenant *t)
+{
+	return &slo_state(p)->gpus[__builtin_ctzll(t->gpu_mask)];
+}
+
+static bool is_since(const struct cot_policy *p, uint64_t since_ns, uint64_t span_ns)
+{
+	return since_ns && p->now_ns - since_ns >= span_ns;
+}
+
+static void requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w)
+{
+	if (t->cls == COT_CLASS_LATENCY)
+		cot_slo_learn_requests(
+			p, t, w, is_since(p, gpu_of(p, t)->latency_alone_ns, 11 * COT_NS_PER_S));
+}
+
+static void progress(struct cot_policy *p, struct cot_tenant *t)
+{
+	if (t->cls == COT_CLASS_BATCH)
+		cot_slo_learn_rate(p, t,
+				   is_since(p, gpu_of(p, t)->batch_alone_ns, 3 * COT_NS_PER_S));
+}
+
+static void tenant_joined(struct cot_policy *p, struct cot_tenant *t)
+{
+	cot_slo_learn_recall(p, t);
+}
+
+static int init(struct cot_policy *p)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		cot_slo_learn_recall(p, t);
+	return 0;
+}
+
+static const struct cot_measure_ops measures = {.requests = requests, .progress = progress};
+
+const struct cot_policy_ops cot_policy_slo = {
+	.name = "slo",
+	.summary = "finds what keeps the targets of programs with the least loss for the others",
+	.abi = COT_POLICY_ABI,
+	.wants_pools = true,
+	.places = true,
+	.state_bytes = sizeof(struct slo),
+	.entity_bytes = sizeof(struct slo_entity),
+	.tenant_bytes = sizeof(struct slo_tenant),
+	.init = init,
+	.action_done = cot_turns_action_done,
+	.tenant_joined = tenant_joined,
+	.tenant_changed = tenant_changed,
+	.tick = tick,
+	.first_slice = first_slice,
+	.measures = &measures,
+	.home = cot_slo_home,
+};

@@ -1,0 +1,288 @@
+/*
+ * The parts of the policy `slo`. Each is pure and has no state but what it is given; slo.c puts
+ * them together. docs/slo.md says what the policy does.
+ *
+ *     windows ---> slo_window.c: how much of the target is used
+ *                       |
+ *                       v
+ *                  slo_climb.c: one rung up, or down          one controller a GPU
+ *                       |
+ *                       v
+ *                  slo_ladder.c: slices and SMs of a rung ---> slo_place.c ---> actions
+ *
+ * A *topology* is how programs are put into pools, and stays as it is while they run. A *ladder* is
+ * what can be changed inside a topology, from all for latency programs (the lowest *rung*) to all
+ * for batch programs.
+ */
+#ifndef COT_POLICY_SLO_H
+#define COT_POLICY_SLO_H
+
+#include "policy/placing.h"
+#include "policy/turns.h"
+
+/* ---- the ladder (slo_ladder.c) ---- */
+
+enum slo_topology {
+	SLO_ALONE, /* nobody to be protected, or nobody to protect from */
+	SLO_POOLS, /* latency programs and batch programs in different entities: slices */
+	SLO_PARTS, /* in one entity: parts of the SMs */
+	SLO_N_TOPOLOGIES,
+};
+
+#define SLO_RUNGS_MAX 17u /* numbers 0 to 16 */
+#define SLO_FROZEN    0u  /* of pools: batch programs are frozen nearly all the time */
+#define SLO_USUAL     1u  /* of pools: what the policy `pools` has */
+
+struct slo_ladder {
+	enum slo_topology topology;
+	uint8_t lowest, start, top; /* `start`: where nothing is known yet */
+};
+
+/* `pieces`: in how many the GPU's SMs can be had; 0 is as 1. */
+struct slo_ladder cot_slo_ladder(enum slo_topology topology, uint32_t pieces);
+
+struct slo_slices {
+	uint32_t latency_us, batch_us;
+};
+
+/* Of rung 1 or higher of pools. */
+struct slo_slices cot_slo_ladder_slices(const struct cot_policy_config *config, uint32_t rung);
+
+/* On how many SMs, from the bottom, batch programs are at a rung of parts: a cut. */
+uint32_t cot_slo_ladder_sms(const struct slo_ladder *ladder, const struct placing *l,
+			    uint32_t rung);
+
+/* The highest rung that gives batch programs no more than this; the lowest if there is none. For
+ * what is found at the start. */
+uint32_t cot_slo_ladder_rung_of_slices(const struct cot_policy_config *config,
+				       struct slo_slices slices);
+uint32_t cot_slo_ladder_rung_of_sms(const struct slo_ladder *ladder, const struct placing *l,
+				    uint32_t n_sms);
+
+/* ---- windows (slo_window.c) ---- */
+
+/*
+ * How much of their targets programs use, in 1/1000: more than 1000 is a miss; 0 is not known. Of
+ * several programs the worst counts.
+ *
+ * A p99 needs SLO_ENOUGH requests. The window of 1 s with fewer stands for itself with its p95
+ * (SLO_SOME requests at least) or its p50 (SLO_FEW), and allows no step up. Where that of 10 s has
+ * fewer, that of a minute is looked at as well, and must have them before a step up.
+ */
+struct slo_use {
+	uint32_t fast; /* of the last second */
+	bool fast_sure;
+	bool far;      /* in the last second many more than 1 % missed */
+	uint32_t slow; /* of the last 10 s, or the last minute; all since the last change */
+	bool slow_sure;
+};
+
+#define SLO_ENOUGH 100u
+#define SLO_SOME   20u
+#define SLO_FEW	   4u
+
+/* Windows of before `since_ns`, of before they could be full, and stale ones count as nothing. */
+struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns, uint64_t since_ns,
+				  uint64_t now_ns);
+struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b);
+
+/* The times of a window that a target is about: responses, or services where no arrival is known.
+ */
+const struct cot_times *cot_slo_window_times(const struct cot_window *w);
+
+/* Requests in 10 s, by the freshest window; 0: no window is fresh. */
+uint64_t cot_slo_window_load(const struct cot_tenant *t, uint64_t now_ns);
+
+/* ---- one rung up, or down (slo_climb.c) ---- */
+
+/* Why a controller is where it is. */
+enum slo_why {
+	SLO_WHY_START,	  /* nothing is known yet */
+	SLO_WHY_FOUND,	  /* it was so when the policy started */
+	SLO_WHY_LEARNED,  /* it was good in an earlier run */
+	SLO_WHY_ROOM,	  /* there was time to spare */
+	SLO_WHY_NEAR,	  /* the last 10 s were too near to the target */
+	SLO_WHY_MISSED,	  /* the last second missed the target */
+	SLO_WHY_FAR,	  /* the last second missed it by far */
+	SLO_WHY_HOPELESS, /* no rung keeps the target */
+	SLO_WHY_SILENT,	  /* nothing was measured for a while */
+	SLO_WHY_CROWD,	  /* other programs came */
+	SLO_N_WHYS,
+};
+
+/* What is known of a rung. */
+struct slo_rung {
+	uint32_t use;	      /* as measured there last; 0: never */
+	uint32_t failed_load; /* requests in 10 s when it failed last */
+	uint32_t rate;	      /* what batch programs get there, in 1/1000; 0: not known */
+	uint32_t n_failed;    /* times in a row */
+	uint64_t until_ns;    /* it failed: not again before, unless there is less load */
+};
+
+struct slo_climb {
+	struct slo_ladder ladder;
+	uint8_t rung;
+	bool went_up;  /* the last change was a step up */
+	bool hopeless; /* not even the lowest rung keeps the target: it stays at `start` */
+	enum slo_why why;
+	uint32_t peak; /* the largest use in seconds that are all since the last change */
+	uint32_t kept; /* hopeless: what the lowest rung kept, in 1/1000 of the target */
+	uint32_t n_changes;
+	uint32_t n_hopeless;
+	uint64_t since_ns;	   /* when it came to the rung */
+	uint64_t missing_since_ns; /* since when each second missed the target; 0: it did not */
+	uint64_t heard_ns;	   /* when something was known last */
+	uint64_t hopeless_until_ns;
+	struct slo_rung rungs[SLO_RUNGS_MAX];
+};
+
+/* At `rung`; nothing else is known. */
+void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t rung,
+			 enum slo_why why, uint64_t now_ns);
+
+/*
+ * With each new window, and when the time has come that it returned. `load`: requests in 10 s, 0 if
+ * it is not known. Returns whether the rung has changed.
+ */
+bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			uint64_t now_ns);
+
+/* Other programs: what failed may be tried again, and what was not is safe no longer. */
+void cot_slo_climb_crowd(struct slo_climb *c, bool more, uint64_t now_ns);
+
+/* What came before `now_ns` says nothing of what is now. */
+void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns);
+
+/* When to look without a window. */
+uint64_t cot_slo_climb_wake_ns(const struct slo_climb *c);
+
+/* ---- who is on a GPU (slo_crowd.c) ---- */
+
+/* What the policy keeps of an entity. */
+struct slo_entity {
+	struct turn turn; /* first: for turns.c */
+	bool serves;	  /* a latency program is in it */
+};
+
+/* What it keeps of a program. */
+struct slo_tenant {
+	uint64_t idle_since_ns;
+	/* Of a latency program while it had the GPU alone; 0: not known. */
+	uint32_t alone_p99_us, alone_p50_us;
+	uint32_t service_us; /* half of its requests took no more, at best */
+	uint32_t load;	     /* requests in 10 s, on the way to what they are now */
+	/* Kernels in 1000 s. The best is of when it was alone. */
+	uint64_t rate, best_rate;
+};
+
+struct slo_crowd {
+	uint32_t n_latency, n_batch; /* programs */
+	bool active;		     /* a latency program is, or was not long ago */
+	bool serving;		     /* an entity with one is up, and not idle for long */
+	bool inside;		     /* a batch program is in an entity with a latency program */
+	uint32_t pieces;	     /* in how many the GPU can be had; 0: nobody can be placed */
+};
+
+/* A latency program, or a batch program for the division of SMs: it may have something to do, or
+ * had within the last config->linger_ns. Brings *wake_ns forward to when that ends. */
+bool cot_slo_is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns);
+
+static inline struct slo_tenant *slo_of(const struct cot_tenant *t)
+{
+	return t->own;
+}
+
+static inline bool slo_serves(const struct cot_entity *e)
+{
+	const struct slo_entity *own = e->own;
+
+	return own->serves || (e->cls == COT_CLASS_LATENCY && !e->n_tenants);
+}
+
+/* In which entities latency programs are. Before all else below. */
+void cot_slo_crowd_mark(struct cot_policy *p);
+/* Fills in crowds[] of the GPUs that programs have, and returns which. */
+uint64_t cot_slo_crowd_count(const struct cot_policy *p, struct slo_crowd *crowds,
+			     uint64_t *wake_ns);
+enum slo_topology cot_slo_crowd_topology(const struct slo_crowd *crowd);
+/* The mean of what its batch programs keep of their best rates, in 1/1000; 0: not known of all. */
+uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu);
+
+/* ---- parts (slo_place.c) ---- */
+
+/* Deals out a GPU as at this rung; `favour`: a latency program is active. */
+void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_ladder *ladder,
+		   uint32_t rung, bool favour, uint64_t *wake_ns);
+
+/* ---- what is learned (slo_learn.c) ---- */
+
+/* Kinds of lessons. */
+#define SLO_LESSON_ALONE 0x736c6f01u /* key of a latency program: p99 alone, p50 alone, load */
+#define SLO_LESSON_RATE	 0x736c6f02u /* key of a program: its best rate, low and high half */
+#define SLO_LESSON_MIX	 0x736c6f10u /* + topology: struct slo_result, key of two programs */
+
+/* What a topology was good for. */
+struct slo_result {
+	uint32_t rung;
+	uint32_t use;	    /* of the target, at that rung, in 1/1000 */
+	uint32_t rate;	    /* what batch programs kept on average, in 1/1000 */
+	uint32_t load;	    /* requests in 10 s */
+	uint32_t target_us; /* the strictest */
+};
+
+/* Notes what a window or a count says of a program; `alone`: nobody was beside it meanwhile. */
+void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
+			    bool alone);
+void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone);
+/* What earlier runs knew of it. */
+void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t);
+/* Writes a result down for each latency program with each batch program on the GPU. */
+void cot_slo_learn_result(struct cot_policy *p, uint32_t gpu, enum slo_topology topology,
+			  const struct slo_result *r);
+/* false: nothing is known of these two. */
+bool cot_slo_learned(const struct cot_policy *p, uint64_t key_a, uint64_t key_b,
+		     enum slo_topology topology, struct slo_result *ret_result);
+
+/* ---- where a program goes (slo_home.c) ---- */
+
+/* The latency programs of a GPU, as far as they are known. */
+struct slo_need {
+	uint32_t n;	       /* programs */
+	bool known;	       /* of all of them the time alone, the load and the target */
+	uint32_t strict_us;    /* the strictest target; 0: none is known */
+	uint32_t target_us;    /* of the one with the least time to spare */
+	uint32_t alone_p99_us; /* of the same */
+	uint32_t busy;	       /* the part of the time that all keep the GPU busy, in 1/1000 */
+	uint32_t load;	       /* requests of all in 10 s */
+};
+
+/* What a topology would give: from measurements on an H200. */
+struct slo_guess {
+	bool keeps;
+	uint32_t rate; /* what batch programs keep, in 1/1000 */
+};
+
+/* Adds a program to those who need. */
+void cot_slo_need_add(struct slo_need *need, uint32_t target_us, uint32_t alone_p99_us,
+		      uint32_t alone_p50_us, uint32_t load);
+struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need);
+
+/* What earlier runs found for one of the GPU's latency programs (or `with`, NULL: nobody) beside
+ * one of its batch programs, with the same target and about the same load. */
+bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+			  enum slo_topology topology, const struct slo_need *need,
+			  struct slo_result *ret_result);
+
+/* Of the GPU's latency programs and `with`, which is not in the table; NULL: nobody. */
+struct slo_need cot_slo_home_need(const struct cot_policy *p, uint32_t gpu,
+				  const struct cot_tenant *with);
+
+/* Which topology serves those on the GPU and `with` best. SLO_ALONE: nothing speaks for either. */
+enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
+				    const struct cot_tenant *with);
+enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *t);
+
+/* The p99 of its requests that it wants; 0: none, or not known yet. */
+uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ *                     far over the target, at once: to a rung that was good, at least to `start`
+ *        +------------------------------------------------------------------+
+ *        v            a second over it, or 10 s too near: one down          |
+ *     lowest ... start ... rung - 1 <------------- rung -------------> rung + 1 ... top
+ *        |         ^                                  time to spare: one up
+ *        |         |  missed even here: hopeless
+ *        +---------+
+ */
+#include "policy/slo.h"
+
+/* Our choices. A window of 1 s shows for up to 1.1 s what was before a change. */
+#define SETTLE_NS (1100 * COT_NS_PER_MS)
+/* A step up is an experiment for so long: one look over the target ends it. */
+#define TRIAL_NS (3 * COT_NS_PER_S)
+/* Later it takes more than one window full of misses: 1 % of the requests may miss. */
+#define MISSING_NS (1200 * COT_NS_PER_MS)
+/* A step up far below the target, and near to it. */
+#define FAST_NS (1500 * COT_NS_PER_MS)
+/* The lowest rung gets so long to show what it can do. */
+#define LAST_NS (4 * COT_NS_PER_S)
+/* Without any window for so long, what was bad is not known to be so. */
+#define SILENT_NS (3 * COT_NS_PER_S)
+
+/* In 1/1000 of the target: one down, after a step; what a rung may be expected to use before a step
+ * up to it, by ten seconds and by one; what a safe one may. */
+#define MISS 1000u
+#define NEAR 970u
+#define FAST 800u
+#define GOOD 850u
+/* So much of the load at which a rung failed is another load. */
+#define OTHER_LOAD 700u
+
+/* A rung that failed is tried again after so long, three times that, and so on. */
+#define COOL_NS	    (10 * COT_NS_PER_S)
+#define COOL_MAX_NS (3600 * COT_NS_PER_S)
+#define COOL_FACTOR 3u
+/* The same for a target that no rung keeps. */
+#define HOPELESS_NS (60 * COT_NS_PER_S)
+
+static uint64_t cool_ns(uint64_t first_ns, uint32_t n)
+{
+	uint64_t ns = first_ns;
+
+	while (n-- > 1 && ns < COOL_MAX_NS)
+		ns *= COOL_FACTOR;
+	return ns < COOL_MAX_NS ? ns : COOL_MAX_NS;
+}
+
+static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t now_ns)
+{
+	c->went_up = rung > c->rung;
+	c->n_changes += rung != c->rung;
+	c->rung = (uint8_t)rung;
+	c->why = why;
+	c->since_ns = now_ns;
+	c->missing_since_ns = 0;
+	c->peak = 0;
+}
+
+void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t rung,
+			 enum slo_why why, uint64_t now_ns)
+{
+	*c = (struct slo_climb){.ladder = ladder, .heard_ns = now_ns};
+	if (rung > ladder.top)
+		rung = ladder.top;
+	c->rung = (uint8_t)(rung > ladder.lowest ? rung : ladder.lowest);
+	c->why = why;
+	c->since_ns = now_ns;
+}
+
+/* ---- down ---- */
+
+static void note_failure(struct slo_climb *c, uint64_t load, uint64_t now_ns)
+{
+	struct slo_rung *r = &c->rungs[c->rung];
+
+	r->n_failed++;
+	r->failed_load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
+	r->until_ns = now_ns + cool_ns(COOL_NS, r->n_failed);
+}
+
+/*
+ * How far down at once. What each rung used is scaled by how much more this one uses now than it
+ * did: the highest that would be good. Where nothing tells, `start`; below that the lowest.
+ */
+static uint32_t safe_rung(const struct slo_climb *c, uint64_t use)
+{
+	uint64_t was = c->rungs[c->rung].use, by;
+	uint32_t rung;
+
+	if (c->rung <= c->ladder.start)
+		return c->ladder.lowest;
+	for (rung = c->rung - 1u; rung > c->ladder.start; rung--) {
+		by = was && was < use ? c->rungs[rung].use * use / was : c->rungs[rung].use;
+		if (by && by <= GOOD)
+			break;
+	}
+	return rung;
+}
+
+static void give_up(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	c->hopeless = true;
+	c->kept = use->slow ? use->slow : use->fast;
+	c->hopeless_until_ns = now_ns + cool_ns(HOPELESS_NS, ++c->n_hopeless);
+	move(c, c->ladder.start, SLO_WHY_HOPELESS, now_ns);
+}
+
+static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why why, uint64_t load,
+		 uint64_t now_ns)
+{
+	uint32_t to;
+
+	if (c->hopeless && c->rung <= c->ladder.start)
+		return false;
+	if (c->rung == c->ladder.lowest) {
+		if (now_ns - c->since_ns < LAST_NS)
+			return false;
+		give_up(c, use, now_ns);
+		return c->rung != c->ladder.lowest;
+	}
+	to = why == SLO_WHY_FAR ? safe_rung(c, use->fast) : c->rung - 1u;
+	note_failure(c, load, now_ns);
+	move(c, to, why, now_ns);
+	return true;
+}
+
+/* Whether each look for long enough was over the target. */
+static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	if (use->fast <= MISS) {
+		c->missing_since_ns = 0;
+		return false;
+	}
+	if (c->went_up && now_ns - c->since_ns < TRIAL_NS)
+		return true;
+	if (!c->missing_since_ns)
+		c->missing_since_ns = now_ns;
+	return now_ns - c->missing_since_ns >= MISSING_NS;
+}
+
+/* ---- up ---- */
+
+static bool may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uint64_t now_ns)
+{
+	const struct slo_rung *r = &c->rungs[rung];
+
+	return r->until_ns <= now_ns ||
+	       (load && load * 1000 < (uint64_t)r->failed_load * OTHER_LOAD);
+}
+
+/* How much of the target the next rung would use, if it goes on as from the last rung to this. */
+static uint64_t expected_use(const struct slo_climb *c, uint64_t use)
+{
+	uint64_t before = c->rung > c->ladder.lowest ? c->rungs[c->rung - 1].use : 0;
+
+	if (!before || before >= use)
+		return use;
+	return use * (use < 2 * before ? use : 2 * before) / before;
+}
+
+static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns - c->since_ns;
+
+	if (use->slow_sure)
+		return expected_use(c, use->slow) <= NEAR;
+	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
+}
+
+static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
+{
+	if (c->rung >= c->ladder.top || !has_room(c, use, now_ns) ||
+	    !may_try(c, c->rung + 1u, load, now_ns))
+		return false;
+	move(c, c->rung + 1u, SLO_WHY_ROOM, now_ns);
+	return true;
+}
+
+/* ---- looking ---- */
+
+static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	struct slo_rung *r = &c->rungs[c->rung];
+
+	if (now_ns - c->since_ns < SETTLE_NS)
+		return;
+	if (use->fast > c->peak && use->fast_sure)
+		c->peak = use->fast;
+	if (use->slow_sure)
+		r->use = use->slow;
+	else if (use->fast_sure)
+		r->use = c->peak;
+	if (use->slow_sure && use->slow <= NEAR) {
+		c->hopeless = false;
+		c->n_hopeless = c->rung < c->ladder.start ? c->n_hopeless : 0;
+	}
+	/* It has been good for longer than it was kept away from. */
+	if (r->n_failed && use->slow_sure && use->slow <= NEAR &&
+	    now_ns - c->since_ns > cool_ns(COOL_NS, r->n_failed))
+		r->n_failed = 0;
+}
+
+static bool silence(struct slo_climb *c, uint64_t now_ns)
+{
+	if (c->rung >= c->ladder.start || now_ns - c->heard_ns < SILENT_NS)
+		return false;
+	move(c, c->ladder.start, SLO_WHY_SILENT, now_ns);
+	return true;
+}
+
+bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			uint64_t now_ns)
+{
+	if (!use->fast && !use->slow)
+		return silence(c, now_ns);
+	c->heard_ns = now_ns;
+	/* After a step down the last second still shows what was the reason for it. */
+	if (!c->went_up && now_ns - c->since_ns < SETTLE_NS)
+		return false;
+	note(c, use, now_ns);
+	if (c->hopeless && now_ns >= c->hopeless_until_ns)
+		c->hopeless = false;
+	if (use->far)
+		return fall(c, use, SLO_WHY_FAR, load, now_ns);
+	if (is_missing(c, use, now_ns))
+		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
+	if (use->slow > NEAR)
+		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
+	return rise(c, use, load, now_ns);
+}
+
+void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
+{
+	c->since_ns = now_ns;
+	c->missing_since_ns = 0;
+	c->peak = 0;
+	c->went_up = false;
+}
+
+void cot_slo_climb_crowd(struct slo_climb *c, bool more, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < SLO_RUNGS_MAX; i++)
+		c->rungs[i] = (struct slo_rung){0};
+	c->hopeless = false;
+	c->n_hopeless = 0;
+	if (more && c->rung > c->ladder.start)
+		move(c, c->ladder.start, SLO_WHY_CROWD, now_ns);
+	else
+		cot_slo_climb_disturbed(c, now_ns);
+}
+
+uint64_t cot_slo_climb_wake_ns(const struct slo_climb *c)
+{
+	return c->rung < c->ladder.start ? c->heard_ns + SILENT_NS : COT_NEVER;
+}

@@ -1,0 +1,236 @@
+/*
+ * Which topology, when a program starts. A program that joins others shares their pool or takes the
+ * other one; where a latency program and a batch program are there already, it goes to its like.
+ *
+ *      what both topologies were good for, in earlier runs        first
+ *      what one was good for, and a guess of the other            a guess that is clearly better
+ *                                                                 is tried, once
+ *      guesses for both, from the time alone, load and target
+ *      nothing: pools. Their p99 depends least on what the others do: the hardware preempts.
+ */
+#include "policy/slo.h"
+
+/* So much better a guess must be. Guesses are often wrong by a fifth. */
+#define CLEARLY_PERMILLE 1250u
+/* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
+ * lose two switches: measured on an H200 (docs/live.md). */
+#define POOLS_WAIT_US 350u
+#define POOLS_COST_US 330u
+
+static uint32_t least(uint64_t a, uint32_t b)
+{
+	return a < b ? (uint32_t)a : b;
+}
+
+uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us)
+{
+	if (t->target.kind == COT_TARGET_P99)
+		return t->target.amount;
+	if (t->target.kind == COT_TARGET_SLOWDOWN)
+		return least((uint64_t)alone_p99_us * t->target.amount / 1000, UINT32_MAX);
+	return 0;
+}
+
+/* ---- guesses ---- */
+
+void cot_slo_need_add(struct slo_need *need, uint32_t target_us, uint32_t alone_p99_us,
+		      uint32_t alone_p50_us, uint32_t load)
+{
+	bool known = target_us && alone_p99_us && load;
+
+	need->known = known && (need->known || !need->n);
+	need->n++;
+	if (target_us && (!need->strict_us || target_us < need->strict_us))
+		need->strict_us = target_us;
+	if (!known)
+		return;
+	if (!need->target_us ||
+	    (uint64_t)target_us * need->alone_p99_us < (uint64_t)need->target_us * alone_p99_us) {
+		need->target_us = target_us;
+		need->alone_p99_us = alone_p99_us;
+	}
+	/* 10 s are 10^7 us, and 1000 thousandths. */
+	need->busy = least(need->busy + (uint64_t)load * alone_p50_us / 10000, 1000);
+	need->load = least((uint64_t)need->load + load, UINT32_MAX);
+}
+
+/* What the p99 is, in 1/1000 of that alone, and what a batch program keeps: on 8, 32, 64, 96 and
+ * 112 of 132 SMs, measured on an H200 (results/h200/2026-11-23/parts-2). */
+static const struct {
+	uint32_t p99, rate;
+} parts[] = {{1270, 90}, {1360, 330}, {1450, 640}, {1860, 820}, {3140, 900}};
+
+static struct slo_guess guess_parts(uint32_t slack)
+{
+	struct slo_guess g = {0};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && parts[i].p99 <= slack; i++)
+		g = (struct slo_guess){true, parts[i].rate};
+	return g;
+}
+
+/* Equal slices: 3.9 times at 0.77 at high load. */
+#define SLICES_P99  3900u
+#define SLICES_RATE 770u
+
+static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
+{
+	uint64_t lost = need->busy + (uint64_t)need->load * POOLS_COST_US / 10000;
+	struct slo_guess g = {.rate = lost < 990 ? 1000 - (uint32_t)lost : 10};
+
+	g.keeps = need->target_us >= (uint64_t)need->alone_p99_us + POOLS_WAIT_US;
+	if (slack >= SLICES_P99 && g.rate < SLICES_RATE)
+		g.rate = SLICES_RATE;
+	return g;
+}
+
+struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need *need)
+{
+	uint32_t slack = least((uint64_t)need->target_us * 1000 / need->alone_p99_us, UINT32_MAX);
+
+	return topology == SLO_PARTS ? guess_parts(slack) : guess_pools(need, slack);
+}
+
+/* ---- who is there ---- */
+
+static void add(const struct cot_policy *p, struct slo_need *need, const struct cot_tenant *t)
+{
+	const struct cot_lesson *l;
+	struct slo_tenant own = {0};
+
+	if (t->own) {
+		own = *slo_of(t);
+	} else if ((l = cot_lesson_find(p, t->key, SLO_LESSON_ALONE)) != NULL) {
+		own.alone_p99_us = l->value[0];
+		own.alone_p50_us = l->value[1];
+		own.load = l->value[2];
+	}
+	cot_slo_need_add(need, cot_slo_target_us(t, own.alone_p99_us), own.alone_p99_us,
+			 own.alone_p50_us, own.load);
+}
+
+struct slo_need cot_slo_home_need(const struct cot_policy *p, uint32_t gpu,
+				  const struct cot_tenant *with)
+{
+	struct slo_need need = {0};
+	const struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (t->cls == COT_CLASS_LATENCY && (t->gpu_mask >> gpu & 1))
+			add(p, &need, t);
+	if (with && with->cls == COT_CLASS_LATENCY)
+		add(p, &need, with);
+	return need;
+}
+
+/* ---- which topology ---- */
+
+/* What was learned counts if they want the same and do about as much. */
+static bool is_same(const struct slo_result *r, const struct slo_need *need)
+{
+	if (!need->strict_us || r->target_us > need->strict_us + need->strict_us / 10 ||
+	    need->strict_us > r->target_us + r->target_us / 10)
+		return false;
+	return !need->known || (r->load <= 2ull * need->load && 2ull * r->load >= need->load);
+}
+
+static bool learned_of(const struct cot_policy *p, const struct cot_tenant *a,
+		       const struct cot_tenant *b, uint32_t gpu, enum slo_topology topology,
+		       const struct slo_need *need, struct slo_result *ret_result)
+{
+	return a->cls != b->cls && (b->gpu_mask >> gpu & 1) &&
+	       cot_slo_learned(p, a->key, b->key, topology, ret_result) &&
+	       is_same(ret_result, need);
+}
+
+bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+			  enum slo_topology topology, const struct slo_need *need,
+			  struct slo_result *ret_result)
+{
+	const struct cot_tenant *a, *b;
+
+	cot_for_each_tenant (a, p) {
+		if (!(a->gpu_mask >> gpu & 1))
+			continue;
+		if (with && learned_of(p, a, with, gpu, topology, need, ret_result))
+			return true;
+		for (b = with ? NULL : a->next; b; b = b->next)
+			if (learned_of(p, a, b, gpu, topology, need, ret_result))
+				return true;
+	}
+	return false;
+}
+
+static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+		   enum slo_topology topology, const struct slo_need *need,
+		   struct slo_guess *ret_guess)
+{
+	struct slo_result r;
+
+	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
+		return false;
+	*ret_guess = (struct slo_guess){r.use <= 1000, r.rate};
+	return true;
+}
+
+static bool is_better(const struct slo_guess *a, const struct slo_guess *than, uint32_t permille)
+{
+	if (a->keeps != than->keeps)
+		return a->keeps;
+	return (uint64_t)a->rate * 1000 > (uint64_t)than->rate * permille;
+}
+
+enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
+				    const struct cot_tenant *with)
+{
+	struct slo_need need = cot_slo_home_need(p, gpu, with);
+	struct slo_guess pools, side;
+	bool pools_known = recall(p, gpu, with, SLO_POOLS, &need, &pools);
+	bool parts_known = recall(p, gpu, with, SLO_PARTS, &need, &side);
+
+	if (!need.known && !(pools_known && parts_known))
+		return pools_known && pools.keeps  ? SLO_POOLS
+		       : parts_known && side.keeps ? SLO_PARTS
+						   : SLO_ALONE;
+	if (!pools_known)
+		pools = cot_slo_guess(SLO_POOLS, &need);
+	if (!parts_known)
+		side = cot_slo_guess(SLO_PARTS, &need);
+	if (parts_known && !pools_known)
+		return is_better(&pools, &side, CLEARLY_PERMILLE) ? SLO_POOLS : SLO_PARTS;
+	return is_better(&side, &pools, parts_known ? 1000 : CLEARLY_PERMILLE) ? SLO_PARTS
+									       : SLO_POOLS;
+}
+
+static enum cot_home home_of(const struct cot_tenant *t)
+{
+	if (!t->entity)
+		return t->cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
+	return t->entity->cls == COT_CLASS_LATENCY ? COT_HOME_LATENCY : COT_HOME_BATCH;
+}
+
+/* The first program of the class in a pool of the GPU. */
+static const struct cot_tenant *first_of(const struct cot_policy *p, uint32_t gpu,
+					 enum cot_class cls)
+{
+	const struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (t->cls == cls && t->pool && (t->gpu_mask >> gpu & 1))
+			return t;
+	return NULL;
+}
+
+enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *t)
+{
+	uint32_t gpu = (uint32_t)__builtin_ctzll(t->gpu_mask);
+	const struct cot_tenant *like = first_of(p, gpu, t->cls), *other;
+
+	other = first_of(p, gpu, t->cls == COT_CLASS_LATENCY ? COT_CLASS_BATCH : COT_CLASS_LATENCY);
+	if (like && other)
+		return home_of(like);
+	if (!other || (like && t->cls == COT_CLASS_LATENCY))
+		return like ? home_of(like) : COT_HOME_CLASS;
+	return cot_slo_home_best(p, gpu, t) == SLO_PARTS ? home_of(other) : COT_HOME_CLASS;
+}

@@ -1,0 +1,166 @@
+#include "base/rng.h"
+#include "policy/slo.h"
+
+/* A figure that differs by less than a twentieth is no news. */
+static bool is_near(uint64_t a, uint64_t b)
+{
+	uint64_t d = a > b ? a - b : b - a;
+
+	return d * 20 <= (a > b ? a : b);
+}
+
+static uint32_t in_us(uint64_t ns)
+{
+	uint64_t us = ns / COT_NS_PER_US;
+
+	return us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+/* ---- of one program ---- */
+
+static void write_alone(struct cot_policy *p, const struct cot_tenant *t)
+{
+	const struct slo_tenant *own = slo_of(t);
+	struct cot_lesson l = {
+		.key = t->key,
+		.kind = SLO_LESSON_ALONE,
+		.value = {own->alone_p99_us, own->alone_p50_us, own->load},
+	};
+	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
+
+	if (!t->key ||
+	    (known && is_near(known->value[0], l.value[0]) &&
+	     is_near(known->value[1], l.value[1]) && is_near(known->value[2], l.value[2])))
+		return;
+	(void)cot_learn(p, &l);
+}
+
+void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
+			    bool alone)
+{
+	const struct cot_times *times = cot_slo_window_times(w);
+	struct slo_tenant *own = slo_of(t);
+
+	if (w->horizon != COT_HORIZON_10S || times->n < SLO_SOME)
+		return;
+	own->load = (uint32_t)(times->n < UINT32_MAX ? times->n : UINT32_MAX);
+	if (!own->service_us || in_us(w->service.p50_ns) < own->service_us)
+		own->service_us = in_us(w->service.p50_ns);
+	if (!alone || times->n < SLO_ENOUGH)
+		return;
+	own->alone_p99_us = in_us(times->p99_ns);
+	own->alone_p50_us = in_us(w->service.p50_ns);
+	write_alone(p, t);
+}
+
+static void write_rate(struct cot_policy *p, const struct cot_tenant *t)
+{
+	uint64_t best = slo_of(t)->best_rate;
+	struct cot_lesson l = {
+		.key = t->key,
+		.kind = SLO_LESSON_RATE,
+		.value = {(uint32_t)best, (uint32_t)(best >> 32)},
+	};
+	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
+
+	if (!t->key || (known && is_near(best, known->value[0] | (uint64_t)known->value[1] << 32)))
+		return;
+	(void)cot_learn(p, &l);
+}
+
+void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone)
+{
+	struct slo_tenant *own = slo_of(t);
+	uint64_t rate;
+
+	if (t->launches.n > UINT64_MAX / 1000 / COT_NS_PER_S)
+		return;
+	rate = t->launches.n * 1000 * COT_NS_PER_S / t->launches.span_ns;
+	/* A program may launch a few long kernels a second. */
+	own->rate = own->rate ? (own->rate * 3 + rate) / 4 : rate;
+	if (!alone || own->rate <= own->best_rate)
+		return;
+	own->best_rate = own->rate;
+	write_rate(p, t);
+}
+
+void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)
+{
+	const struct cot_lesson *alone = cot_lesson_find(p, t->key, SLO_LESSON_ALONE);
+	const struct cot_lesson *rate = cot_lesson_find(p, t->key, SLO_LESSON_RATE);
+	struct slo_tenant *own = slo_of(t);
+
+	if (alone && t->cls == COT_CLASS_LATENCY) {
+		own->alone_p99_us = alone->value[0];
+		own->alone_p50_us = alone->value[1];
+		own->load = alone->value[2];
+	}
+	if (rate)
+		own->best_rate = rate->value[0] | (uint64_t)rate->value[1] << 32;
+}
+
+/* ---- of two programs ---- */
+
+/* Whichever is which. */
+static uint64_t pair_key(uint64_t a, uint64_t b)
+{
+	uint64_t first = a < b ? a : b, second = a < b ? b : a, key;
+
+	if (!first)
+		return 0;
+	key = cot_hash64(cot_hash64(SLO_LESSON_MIX, first), second);
+	return key ? key : 1;
+}
+
+static void write_result(struct cot_policy *p, uint64_t key, enum slo_topology topology,
+			 const struct slo_result *r)
+{
+	struct cot_lesson l = {
+		.key = key,
+		.kind = SLO_LESSON_MIX + topology,
+		.value = {r->rung, r->use, r->rate, r->load, r->target_us},
+	};
+
+	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
+	uint32_t i;
+	bool news = !known;
+
+	for (i = 0; known && i < 6; i++)
+		news |= !is_near(known->value[i], l.value[i]);
+	if (key && news)
+		(void)cot_learn(p, &l);
+}
+
+/* At most so many pairs: results are written now and then only. */
+#define PAIRS_MAX 16u
+
+void cot_slo_learn_result(struct cot_policy *p, uint32_t gpu, enum slo_topology topology,
+			  const struct slo_result *r)
+{
+	const struct cot_tenant *a, *b;
+	uint32_t n = 0;
+
+	cot_for_each_tenant (a, p) {
+		if (a->cls != COT_CLASS_LATENCY || !(a->gpu_mask >> gpu & 1))
+			continue;
+		cot_for_each_tenant (b, p) {
+			if (b->cls != COT_CLASS_BATCH || !(b->gpu_mask >> gpu & 1))
+				continue;
+			if (n++ < PAIRS_MAX)
+				write_result(p, pair_key(a->key, b->key), topology, r);
+		}
+	}
+}
+
+bool cot_slo_learned(const struct cot_policy *p, uint64_t key_a, uint64_t key_b,
+		     enum slo_topology topology, struct slo_result *ret_result)
+{
+	const struct cot_lesson *l =
+		cot_lesson_find(p, pair_key(key_a, key_b), SLO_LESSON_MIX + topology);
+
+	if (!l)
+		return false;
+	*ret_result = (struct slo_result){l->value[0], l->value[1], l->value[2], l->value[3],
+					  l->value[4]};
+	return true;
+}

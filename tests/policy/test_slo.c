@@ -1,0 +1,299 @@
+/* What the policy `slo` decides, with requests that feel it. */
+#include "policy/slo_bench.h"
+#include "test.h"
+
+#define MS COT_NS_PER_MS
+#define S  COT_NS_PER_S
+
+static struct slo_bench *sb;
+
+static int begin(void **state)
+{
+	(void)state;
+	sb = slo_bench_begin();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	slo_bench_end(sb);
+	return 0;
+}
+
+static void pools(uint32_t p99_us)
+{
+	slo_bench_server(sb, p99_us);
+	slo_bench_batch(sb, TRAIN, BATCH_POOL, 100);
+	slo_bench_load(sb, 300, 1000);
+}
+
+static void parts(uint32_t p99_us)
+{
+	sb->slowdown = slo_bench_parts;
+	slo_bench_server(sb, p99_us);
+	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
+	slo_bench_load(sb, 300, 1000);
+}
+
+/* ---- inside a topology ---- */
+
+static void test_begins_safe(void **state)
+{
+	(void)state;
+	pools(2000);
+	bench_run(sb->b, 100 * MS);
+	assert_int_equal(sb->b->slice_us[LATENCY_POOL], 10000);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 20);
+	assert_false(sb->b->frozen[BATCH_POOL]);
+}
+
+/* 1.17 + 0.5 ms are within 2 ms, 1.17 + 1 ms are not. */
+static void test_pools_give_what_the_target_allows(void **state)
+{
+	(void)state;
+	pools(2000);
+	slo_bench_run(sb, 120 * S);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 500);
+	slo_bench_count(sb);
+	slo_bench_run(sb, 60 * S);
+	assert_true(slo_bench_missed(sb) < 10);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 500);
+}
+
+/* 1.45 times on 64 SMs, 1.86 on 96. */
+static void test_parts_give_what_the_target_allows(void **state)
+{
+	(void)state;
+	parts(1800);
+	slo_bench_run(sb, 200 * S);
+	assert_in_range(slo_bench_batch_end(sb), 72, 88);
+	slo_bench_count(sb);
+	slo_bench_run(sb, 60 * S);
+	assert_true(slo_bench_missed(sb) < 10);
+}
+
+/* The largest part that keeps the target is held for hours, and hardly ever left. */
+static void test_does_not_oscillate(void **state)
+{
+	unsigned hour;
+
+	(void)state;
+	parts(1500);
+	slo_bench_run(sb, 300 * S);
+	for (hour = 0; hour < 4; hour++) {
+		slo_bench_count(sb);
+		slo_bench_run(sb, 3600 * S);
+		assert_true(slo_bench_missed(sb) < 5);
+		/* Each try is a step up and one down. */
+		assert_true(sb->n_changes <= (hour ? 4 : 12));
+	}
+	assert_in_range(slo_bench_batch_end(sb), 56, 64);
+}
+
+/* A step of the load settles within two seconds. */
+static void test_settles_within_two_seconds(void **state)
+{
+	uint64_t step_ns;
+
+	(void)state;
+	parts(1800);
+	slo_bench_run(sb, 200 * S);
+	sb->load = 2.2;
+	step_ns = sb->b->now_ns;
+	slo_bench_run(sb, 20 * S);
+	assert_true(sb->last_missed_ns > step_ns);
+	assert_true(sb->last_missed_ns < step_ns + 2 * S);
+	/* And what is kept is more than the least. */
+	assert_true(slo_bench_batch_end(sb) >= 8);
+	sb->load = 1;
+	slo_bench_run(sb, 60 * S);
+	assert_in_range(slo_bench_batch_end(sb), 72, 88);
+}
+
+static void test_freezes_if_need_be(void **state)
+{
+	(void)state;
+	pools(1100); /* one switch is too much */
+	slo_bench_run(sb, 20 * S);
+	assert_true(sb->b->frozen[BATCH_POOL]);
+	slo_bench_count(sb);
+	bench_reset_times(sb->b);
+	slo_bench_run(sb, 600 * S);
+	assert_true(slo_bench_missed(sb) < 10);
+	/* Batch programs are not starved for ever. */
+	assert_true(sb->b->thawed_ns[BATCH_POOL] > 3 * S);
+}
+
+/* What cannot be kept anyhow is no reason to stop the others. */
+static void test_hopeless(void **state)
+{
+	(void)state;
+	pools(900);
+	slo_bench_run(sb, 30 * S);
+	assert_false(sb->b->frozen[BATCH_POOL]);
+	bench_reset_times(sb->b);
+	slo_bench_run(sb, 3600 * S);
+	assert_true(sb->b->thawed_ns[BATCH_POOL] > 3500 * S);
+	/* Later it can be kept, and is. */
+	slo_bench_load(sb, 300, 600);
+	slo_bench_run(sb, 3600 * S);
+	slo_bench_count(sb);
+	slo_bench_run(sb, 60 * S);
+	assert_true(slo_bench_missed(sb) < 10);
+}
+
+/* ---- time off ---- */
+
+static void test_idle_server_leaves_all_to_batch(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	parts(1500);
+	slo_bench_run(sb, 100 * S);
+	before = slo_bench_batch_end(sb);
+	assert_true(before < 132);
+	slo_bench_load(sb, 0, 1000);
+	(void)bench_activity(sb->b, SERVER, COT_ACTIVITY_IDLE);
+	slo_bench_run(sb, 2 * S);
+	assert_int_equal(slo_bench_batch_end(sb), 132);
+	/* With the first request all is as it was. */
+	(void)bench_activity(sb->b, SERVER, COT_ACTIVITY_ACTIVE);
+	bench_run(sb->b, 2 * MS);
+	assert_int_equal(slo_bench_batch_end(sb), before);
+}
+
+/* Windows that have stopped coming decide nothing. */
+static void test_stale_windows_decide_nothing(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	parts(3000);
+	slo_bench_run(sb, 3 * S);
+	sb->mute = true;
+	slo_bench_run(sb, 3 * S);
+	before = slo_bench_batch_end(sb);
+	slo_bench_run(sb, 60 * S);
+	assert_int_equal(slo_bench_batch_end(sb), before);
+	sb->mute = false;
+	slo_bench_run(sb, 60 * S);
+	assert_true(slo_bench_batch_end(sb) > before);
+}
+
+/* With five requests in 10 s nothing is known, good or bad. */
+static void test_too_few_requests_decide_nothing(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	parts(1800);
+	slo_bench_load(sb, 0.5, 1000);
+	slo_bench_run(sb, 1 * S);
+	before = slo_bench_batch_end(sb);
+	slo_bench_run(sb, 600 * S);
+	assert_int_equal(slo_bench_batch_end(sb), before);
+}
+
+/* ---- several ---- */
+
+static void test_batch_programs_have_their_own(void **state)
+{
+	const struct cot_part *part = sb->b->part;
+
+	(void)state;
+	pools(2000);
+	slo_bench_batch(sb, TRAIN + 1, BATCH_POOL, 300);
+	slo_bench_run(sb, 1 * S);
+	assert_int_equal(part[TRAIN].first, 0);
+	assert_int_equal(part[TRAIN].n, 32);
+	assert_int_equal(part[TRAIN + 1].first, 32);
+	assert_int_equal(part[TRAIN + 1].n, 100);
+	assert_int_equal(part[SERVER].n, 0);
+}
+
+static void test_batch_programs_have_their_own_in_parts(void **state)
+{
+	const struct cot_part *part = sb->b->part;
+
+	(void)state;
+	parts(1800);
+	slo_bench_batch(sb, TRAIN + 1, LATENCY_POOL, 100);
+	slo_bench_run(sb, 1 * S);
+	assert_int_equal(part[TRAIN].first, 0);
+	assert_int_equal(part[TRAIN].n, 16);
+	assert_int_equal(part[TRAIN + 1].first, 16);
+	assert_int_equal(part[TRAIN + 1].n, 16);
+	assert_int_equal(part[SERVER].n, 0);
+}
+
+/* ---- homes ---- */
+
+static enum cot_home home(enum cot_class cls, uint32_t id, uint32_t p99_us)
+{
+	struct cot_tenant_desc d = {
+		.cls = cls, .weight = 100, .gpu_mask = GPU0, .key = 0x1000 + id};
+
+	if (p99_us)
+		d.target = (struct cot_target){COT_TARGET_P99, p99_us};
+	return cot_sched_home(sb->b->sched, &d, NULL, 0);
+}
+
+static void test_home_of_the_first(void **state)
+{
+	(void)state;
+	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 2000), COT_HOME_CLASS);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+	/* Nothing is known of the one that is there. */
+	slo_bench_server(sb, 2000);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+}
+
+/* 60 % of the time busy, by requests of 1 ms: pools would leave a fifth. */
+static void test_home_by_load(void **state)
+{
+	(void)state;
+	slo_bench_server(sb, 2000);
+	slo_bench_load(sb, 600, 1000);
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
+	/* 6 %: parts would give less. */
+	slo_bench_load(sb, 60, 1000);
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+}
+
+/* Who comes later goes where its like are. */
+static void test_home_beside_others(void **state)
+{
+	(void)state;
+	slo_bench_server(sb, 2000);
+	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN + 1, 0), COT_HOME_LATENCY);
+	assert_int_equal(home(COT_CLASS_LATENCY, 2, 3000), COT_HOME_LATENCY);
+}
+
+int main(void)
+{
+#define SLO_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		SLO_TEST(test_begins_safe),
+		SLO_TEST(test_pools_give_what_the_target_allows),
+		SLO_TEST(test_parts_give_what_the_target_allows),
+		SLO_TEST(test_does_not_oscillate),
+		SLO_TEST(test_settles_within_two_seconds),
+		SLO_TEST(test_freezes_if_need_be),
+		SLO_TEST(test_hopeless),
+		SLO_TEST(test_idle_server_leaves_all_to_batch),
+		SLO_TEST(test_stale_windows_decide_nothing),
+		SLO_TEST(test_too_few_requests_decide_nothing),
+		SLO_TEST(test_batch_programs_have_their_own),
+		SLO_TEST(test_batch_programs_have_their_own_in_parts),
+		SLO_TEST(test_home_of_the_first),
+		SLO_TEST(test_home_by_load),
+		SLO_TEST(test_home_beside_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
