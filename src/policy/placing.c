@@ -193,7 +193,7 @@ void cot_placing_asked(struct cot_policy *p, struct placing *l)
 	place_limited(p, l, COT_CLASS_BATCH);
 }
 
-static void place_others(struct cot_policy *p, const struct placing *l)
+void cot_placing_others(struct cot_policy *p, const struct placing *l)
 {
 	struct cot_tenant *t;
 
@@ -215,6 +215,6 @@ void cot_place_shares(struct cot_policy *p)
 		struct placing l = cot_placing_begin(p, (uint32_t)__builtin_ctzll(gpus));
 
 		cot_placing_asked(p, &l);
-		place_others(p, &l);
+		cot_placing_others(p, &l);
 	}
 }

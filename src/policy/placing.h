@@ -89,6 +89,10 @@ struct cot_part cot_placing_part(const struct placing *l, uint32_t first, uint32
  */
 void cot_placing_asked(struct cot_policy *p, struct placing *l);
 
+/* Places every other tenant of the GPU: batch programs on what is not reserved, latency programs on
+ * all of it. */
+void cot_placing_others(struct cot_policy *p, const struct placing *l);
+
 /* Where batch programs are that have no limit, if they need stay out of nothing but reservations.
  */
 static inline struct cot_part placing_unreserved(const struct placing *l)

@@ -10,6 +10,7 @@ extern const struct cot_policy_ops cot_policy_smguard;
 extern const struct cot_policy_ops cot_policy_effisha;
 extern const struct cot_policy_ops cot_policy_static;
 extern const struct cot_policy_ops cot_policy_parts;
+extern const struct cot_policy_ops cot_policy_smqos;
 extern const struct cot_policy_ops cot_policy_slo;
 /* cot_policy_timeslice is in policy.h: the core needs it. */
 

@@ -5,8 +5,8 @@
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {"pools",  "rotate", "smguard", "effisha",
-					    "static", "parts",	"slo",	   "timeslice"};
+	static const char *const names[] = {"pools", "rotate", "smguard", "effisha",  "static",
+					    "parts", "smqos",  "slo",	  "timeslice"};
 	unsigned i;
 
 	(void)state;
@@ -28,10 +28,11 @@ static void test_what_they_want(void **state)
 		const char *name;
 		bool pools, one_pool, works, places;
 	} all[] = {
-		{"pools", true, false, false, false}, {"rotate", false, false, false, false},
-		{"smguard", true, true, true, false}, {"effisha", true, true, true, false},
-		{"static", true, true, false, false}, {"parts", true, true, false, true},
-		{"slo", true, false, false, true},    {"timeslice", false, false, false, false},
+		{"pools", true, false, false, false},	   {"rotate", false, false, false, false},
+		{"smguard", true, true, true, false},	   {"effisha", true, true, true, false},
+		{"static", true, true, false, false},	   {"parts", true, true, false, true},
+		{"smqos", true, true, false, true},	   {"slo", true, false, false, true},
+		{"timeslice", false, false, false, false},
 	};
 	unsigned i;
 
