@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hist.h"
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -70,95 +69,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- playing ---- */
 
-/* A run of one row: with a host when it has a policy, else alone. */
-struct run {
-	struct cot_cli_play play;
-	/* Without a host responses are looked for here, as it would. */
-	struct cot_hist *responses[COT_MAX_APPS];
-	uint64_t since_ps[COT_MAX_APPS]; /* IDLE_PS = it has no work for the GPU */
-};
-
-#define IDLE_PS UINT64_MAX
-
-static void run_finish(struct run *run)
-{
-	unsigned i;
-
-	cot_cli_play_end(&run->play);
-	for (i = 0; i < COT_MAX_APPS; i++)
-		cot_hist_destroy(run->responses[i]);
-}
-
-static int run_init(struct run *run, const struct cot_compare_row *r, struct cot_error *err)
-{
-	unsigned i;
-	int rc;
-
-	*run = (struct run){0};
-	rc = cot_cli_play_begin(&run->play, r->sc, NULL, NULL, err);
-	for (i = 0; !rc && !run->play.host && i < r->sc->n_apps; i++) {
-		run->since_ps[i] = IDLE_PS;
-		if (r->sc->apps[i].cls != COT_CLASS_LATENCY)
-			continue;
-		run->responses[i] = cot_hist_create();
-		if (!run->responses[i])
-			rc = cot_error_set(err, -ENOMEM, "out of memory");
-	}
-	return rc;
-}
-
-/* From the moment when it enqueues work for the GPU until all of that is done. */
-static void look_for_responses(struct run *run, uint32_t n_apps)
-{
-	uint64_t now_ps = cot_sim_now_ps(run->play.sim);
-	uint32_t i;
-
-	for (i = 0; i < n_apps; i++) {
-		bool active = run->responses[i] && cot_sim_app_active(run->play.sim, i);
-
-		if (active && run->since_ps[i] == IDLE_PS)
-			run->since_ps[i] = now_ps;
-		if (active || run->since_ps[i] == IDLE_PS)
-			continue;
-		cot_hist_add(run->responses[i], now_ps - run->since_ps[i]);
-		run->since_ps[i] = IDLE_PS;
-	}
-}
-
-static enum cot_sim_status run_on(struct run *run, const struct cot_compare_row *r)
-{
-	enum cot_sim_status status = COT_SIM_MORE;
-	bool look = false;
-	uint32_t i;
-
-	for (i = 0; i < r->sc->n_apps; i++)
-		look |= run->responses[i] != NULL;
-	if (!look)
-		return cot_cli_play_on(&run->play);
-	for (i = 0; i < COT_CLI_PLAY_INSTANTS && status == COT_SIM_MORE; i++) {
-		status = cot_sim_run(run->play.sim, 1);
-		look_for_responses(run, r->sc->n_apps);
-	}
-	return status;
-}
-
-static void take_results(struct run *run, struct cot_compare_row *r, const double *alone_us)
+static void take_results(const struct cot_cli_play *play, struct cot_compare_row *r,
+			 const double *alone_us)
 {
 	struct cot_sim_result result;
-	uint32_t i;
 
-	cot_sim_result(run->play.sim, &result);
+	cot_sim_result(play->sim, &result);
 	/* A stalled run has apps without an outcome: they show as such. */
 	cot_sim_summarize(r->sc, &result, alone_us, &r->summary);
-	if (run->play.host)
-		cot_sim_summarize_responses(&r->summary, run->play.host);
-	for (i = 0; i < r->sc->n_apps; i++) {
-		if (run->play.host && r->sc->apps[i].cls == COT_CLASS_LATENCY)
-			r->response_p99_us[i] = r->summary.responses[i].p99_us;
-		else if (run->responses[i])
-			r->response_p99_us[i] =
-				cot_hist_quantile(run->responses[i], 0.99) / (double)COT_PS_PER_US;
-	}
+	cot_cli_play_summarize(play, &r->summary);
 }
 
 static int play(struct cot_comparison *c, unsigned index, struct cot_progress *progress,
@@ -166,18 +85,18 @@ static int play(struct cot_comparison *c, unsigned index, struct cot_progress *p
 {
 	struct cot_compare_row *r = &c->rows[index];
 	enum cot_sim_status status = COT_SIM_MORE;
-	struct run run;
-	int rc = run_init(&run, r, err);
+	struct cot_cli_play run;
+	int rc = cot_cli_play_begin(&run, r->sc, &c->alone, NULL, NULL, err);
 
 	while (!rc && status == COT_SIM_MORE && !cot_cli_interrupted()) {
-		status = run_on(&run, r);
-		cot_progress_update(progress, (index + cot_sim_progress(run.play.sim)) / c->n_rows);
+		status = cot_cli_play_on(&run);
+		cot_progress_update(progress, (index + cot_sim_progress(run.sim)) / c->n_rows);
 	}
 	if (!rc)
 		rc = cot_cli_play_check(status, err);
 	if (!rc)
-		take_results(&run, r, c->alone_us);
-	run_finish(&run);
+		take_results(&run, r, c->alone.us);
+	cot_cli_play_end(&run);
 	return rc;
 }
 
@@ -234,7 +153,7 @@ static int compare(const struct arguments *a, struct cot_comparison *c, struct c
 	/* Before the work, so that a wrong path is noticed at once. */
 	rc = a->json ? cot_outfile_open(a->json, &json, err) : 0;
 	if (!rc)
-		rc = cot_cli_measure_alone(c->sc, c->alone_us, err);
+		rc = cot_cli_measure_alone(c->sc, &c->alone, err);
 	if (!rc)
 		rc = play_all(c, err);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "cli/scenario.h"
 #include "report/sim_summary.h"
 #include "sim/sim.h"
 
@@ -17,12 +18,11 @@ struct cot_compare_row {
 	struct cot_scenario *sc; /* with this row's scheduler and policy; the comparison owns it */
 	const struct hw_sched_ops *ops;
 	struct cot_sim_summary summary;
-	double response_p99_us[COT_MAX_APPS]; /* 0 = it had none */
 };
 
 struct cot_comparison {
 	struct cot_scenario *sc;
-	double alone_us[COT_MAX_APPS];
+	struct cot_cli_alone alone;
 	struct cot_compare_row rows[COT_COMPARE_MAX_ROWS];
 	struct cot_scenario *scenarios; /* COT_COMPARE_MAX_ROWS of them */
 	unsigned n_rows;

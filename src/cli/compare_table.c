@@ -85,7 +85,7 @@ static bool answer_text(const struct cot_compare_row *r, unsigned app, enum app_
 	if (what == MISSED)
 		(void)snprintf(text->s, sizeof(text->s), "%.2f %%",
 			       100.0 * (double)times->n_missed / (double)times->n);
-	return what == P50 || (what == MISSED && desc->target.kind == COT_TARGET_P99);
+	return what == P50 || (what == MISSED && times->has_limit);
 }
 
 /* A cell stays empty where there is nothing to say. */
@@ -99,8 +99,8 @@ static void add_app(struct cot_table *t, const struct cot_compare_row *r, unsign
 
 	if (what == SLOWDOWN && s->apps[app].has_ntt && !(policies && desc->cls == COT_CLASS_BATCH))
 		cot_table_cell(t, "%sx", cot_format_ratio(&text, s->apps[app].ntt));
-	else if (what == P99 && r->response_p99_us[app] > 0.0)
-		cot_table_text(t, cot_format_us(&text, r->response_p99_us[app]));
+	else if (what == P99 && desc->cls == COT_CLASS_LATENCY && s->responses[app].n)
+		cot_table_text(t, cot_format_us(&text, s->responses[app].p99_us));
 	else if (policies && answer_text(r, app, what, &text))
 		cot_table_text(t, text.s);
 	else if (what == GOAL && s->result.counted && goal > 0.0)

@@ -75,40 +75,94 @@ static bool keep_going(void *arg)
 	return !cot_cli_interrupted();
 }
 
-int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct cot_error *err)
+static int measure_one(struct alone *a, const struct cot_scenario *sc, struct cot_cli_alone *ret)
+{
+	uint32_t i = a->index;
+	int rc = cot_sim_isolated_us(sc, i, keep_going, a, &ret->us[i]);
+
+	if (!rc && sc->apps[i].target.kind == COT_TARGET_SLOWDOWN)
+		rc = cot_sim_alone_p99_ps(sc, i, keep_going, a, &ret->p99_ps[i]);
+	if (rc != -EDEADLK)
+		return rc;
+	ret->us[i] = (double)NAN;
+	return 0;
+}
+
+int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
+			  struct cot_error *err)
 {
 	struct alone a = {.n_apps = sc->n_apps};
 	int rc = 0;
 
 	cot_progress_init(&a.progress, "each alone");
 	for (a.index = 0; a.index < sc->n_apps && !rc; a.index++) {
-		rc = cot_sim_isolated_us(sc, a.index, keep_going, &a, &ret_us[a.index]);
-		if (rc == -EDEADLK) {
-			ret_us[a.index] = (double)NAN;
-			rc = 0;
-		} else if (rc == -EINTR) {
+		ret_alone->p99_ps[a.index] = 0;
+		rc = measure_one(&a, sc, ret_alone);
+		if (rc == -EINTR)
 			(void)cot_error_set(err, rc, "interrupted; nothing was written");
-		} else if (rc < 0) {
+		else if (rc < 0)
 			(void)cot_error_set(err, rc, "cannot simulate '%s' alone: %s",
 					    sc->apps[a.index].name, strerror(-rc));
-		}
 	}
 	cot_progress_finish(&a.progress);
 	return rc;
 }
 
-int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
-		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err)
+/* Of scenarios that know neither latency programs nor arrivals nobody wants responses. */
+static bool has_requests(const struct cot_scenario *sc)
 {
+	uint32_t i;
+
+	for (i = 0; i < sc->n_apps; i++)
+		if (sc->apps[i].cls == COT_CLASS_LATENCY || sc->apps[i].arrivals.per_s > 0.0)
+			return true;
+	return false;
+}
+
+static int begin_without_policy(struct cot_cli_play *p, const struct cot_scenario *sc,
+				const struct cot_cli_alone *alone,
+				const struct cot_sim_observer *observer, void *arg,
+				struct cot_error *err)
+{
+	int rc;
+
+	if (!has_requests(sc))
+		return cot_sim_create(sc, NULL, observer, arg, &p->sim, err);
+	p->measured = true;
+	if (cot_sim_host_measure_init(&p->measures, sc, NULL, NULL, NULL))
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	cot_sim_host_measure_limits(&p->measures, alone->p99_ps);
+	cot_fanout_add(&p->fanout, &cot_sim_measures_observer, &p->measures);
+	if (observer)
+		cot_fanout_add(&p->fanout, observer, arg);
+	rc = cot_sim_create(sc, NULL, &cot_fanout_observer, &p->fanout, &p->sim, err);
+	if (!rc)
+		cot_sim_host_measure_start(&p->measures, p->sim);
+	return rc;
+}
+
+int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
+		       const struct cot_cli_alone *alone, const struct cot_sim_observer *observer,
+		       void *arg, struct cot_error *err)
+{
+	const struct cot_sim_host_options options = {.alone_p99_ps = alone->p99_ps};
 	int rc;
 
 	*p = (struct cot_cli_play){0};
 	if (!sc->policy[0])
-		return cot_sim_create(sc, NULL, observer, arg, &p->sim, err);
-	rc = cot_sim_host_create(sc, NULL, observer, arg, &p->host, err);
+		return begin_without_policy(p, sc, alone, observer, arg, err);
+	rc = cot_sim_host_create(sc, &options, observer, arg, &p->host, err);
 	if (!rc)
 		p->sim = cot_sim_host_sim(p->host);
 	return rc;
+}
+
+void cot_cli_play_summarize(const struct cot_cli_play *p, struct cot_sim_summary *s)
+{
+	if (p->host)
+		cot_sim_summarize_responses(s, p->host);
+	else if (p->measured)
+		cot_sim_summarize_measures(s, &p->measures);
 }
 
 enum cot_sim_status cot_cli_play_on(struct cot_cli_play *p)
@@ -130,4 +184,6 @@ void cot_cli_play_end(struct cot_cli_play *p)
 		cot_sim_host_destroy(p->host);
 	else
 		cot_sim_destroy(p->sim);
+	if (p->measured)
+		cot_sim_host_measure_finish(&p->measures);
 }

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "report/fanout.h"
+#include "report/sim_summary.h"
 #include "sim/host.h"
+#include "sim/host_measure.h"
 #include "trace/scenario.h"
 
 /* What the command line says in the scenario's stead; NULL: nothing. */
@@ -24,9 +27,15 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 /* Gives the scenario this policy; -EINVAL with a sentence. */
 int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_error *err);
 
-/* Time of each app alone, with a progress bar; NAN for one that never ends. -EINTR when
- * interrupted. */
-int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct cot_error *err);
+/* Each app alone. */
+struct cot_cli_alone {
+	double us[COT_MAX_APPS];       /* one run; NAN for one that never ends */
+	uint64_t p99_ps[COT_MAX_APPS]; /* of the responses of those whose target is a slowdown */
+};
+
+/* With a progress bar. -EINTR when interrupted. */
+int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
+			  struct cot_error *err);
 
 /* Points in time between two looks at the signals and the progress bar: some 30 ms. */
 #define COT_CLI_PLAY_INSTANTS 200000u
@@ -35,14 +44,21 @@ int cot_cli_measure_alone(const struct cot_scenario *sc, double *ret_us, struct 
 struct cot_cli_play {
 	struct cot_sim_host *host; /* of the scenario's policy; NULL without one */
 	struct cot_sim *sim;	   /* the host's, if there is one */
+	/* Without a host, of scenarios with requests: */
+	bool measured;
+	struct host_measures measures;
+	struct cot_fanout fanout;
 };
 
 /* `observer` may be NULL. As cot_sim_host_create() and cot_sim_create(); end it in any case. */
 int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
-		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err);
+		       const struct cot_cli_alone *alone, const struct cot_sim_observer *observer,
+		       void *arg, struct cot_error *err);
 enum cot_sim_status cot_cli_play_on(struct cot_cli_play *p);
 /* After the last status: -EINTR or -ENOMEM with a sentence, or 0. */
 int cot_cli_play_check(enum cot_sim_status status, struct cot_error *err);
+/* Adds how long responses took. */
+void cot_cli_play_summarize(const struct cot_cli_play *p, struct cot_sim_summary *s);
 void cot_cli_play_end(struct cot_cli_play *p);
 
 #endif

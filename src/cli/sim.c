@@ -159,7 +159,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct job {
 	const struct arguments *args;
 	struct cot_scenario *sc;
-	double isolated_us[COT_MAX_APPS];
+	struct cot_cli_alone alone;
 	struct cot_outfile *json, *timeline_file, *report;
 	struct cot_allocation *allocation;
 	struct cot_timeline *timeline;
@@ -257,7 +257,7 @@ static int simulate(struct job *job, struct cot_error *err)
 	enum cot_sim_status status;
 	int rc;
 
-	rc = cot_cli_play_begin(&job->play, job->sc, observer, &job->fanout, err);
+	rc = cot_cli_play_begin(&job->play, job->sc, &job->alone, observer, &job->fanout, err);
 	if (rc < 0)
 		return rc;
 	cot_progress_init(&progress, "simulating");
@@ -280,14 +280,13 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	int rc = 0;
 
 	cot_sim_result(job->play.sim, &result);
-	cot_sim_summarize(job->sc, &result, job->isolated_us, &summary);
+	cot_sim_summarize(job->sc, &result, job->alone.us, &summary);
 	summary.epochs = job->epochs;
 	if (job->parts) {
 		cot_parts_finish(job->parts, result.end_ps);
 		summary.parts = cot_parts_any(job->parts) ? job->parts : NULL;
 	}
-	if (job->play.host)
-		cot_sim_summarize_responses(&summary, job->play.host);
+	cot_cli_play_summarize(&job->play, &summary);
 	if (job->timeline)
 		cot_timeline_finish(job->timeline, result.end_ps);
 	if (job->report) {
@@ -341,7 +340,7 @@ int cot_cmd_sim(int argc, char **argv)
 	cot_cli_catch_signals();
 	rc = open_outputs(&job, &err);
 	if (!rc)
-		rc = cot_cli_measure_alone(job.sc, job.isolated_us, &err);
+		rc = cot_cli_measure_alone(job.sc, &job.alone, &err);
 	if (!rc)
 		rc = simulate(&job, &err);
 	if (!rc)

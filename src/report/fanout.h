@@ -6,7 +6,7 @@
 
 #include "sim/sim.h"
 
-#define COT_FANOUT_MAX 5
+#define COT_FANOUT_MAX 6
 
 struct cot_fanout {
 	unsigned n;

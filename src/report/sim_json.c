@@ -22,6 +22,7 @@ static json_t *real_or_null(bool known, double value)
 /* 0 or -1. */
 static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 {
+	bool arrivals = s->sc->apps[i].arrivals.per_s > 0.0;
 	const struct cot_response_summary *r = &s->responses[i];
 	const char *class_name = cot_class_words[s->sc->apps[i].cls];
 	json_t *times = json_null();
@@ -34,20 +35,26 @@ static int add_responses(json_t *app, const struct cot_sim_summary *s, uint32_t 
 		json_decref(times);
 		return -1;
 	}
-	return json_object_set_new(app, "response_us", times);
+	if (json_object_set_new(app, "response_us", times))
+		return -1;
+	return arrivals ? json_object_set_new(app, "service_p99_us",
+					      real_or_null(r->n, r->service_p99_us))
+			: 0;
 }
 
-/* 0 or -1. Nothing for an app without a p99 target. */
+/* 0 or -1. Nothing for an app without a target in time. */
 static int add_target(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 {
+	const struct cot_response_summary *r = &s->responses[i];
 	const struct cot_target *t = &s->sc->apps[i].target;
 
-	if (t->kind != COT_TARGET_P99)
+	if (!r->has_limit)
 		return 0;
-	if (json_object_set_new(app, "target_p99_us", json_integer(t->amount)))
+	if (json_object_set_new(app, "target_p99_us",
+				t->kind == COT_TARGET_P99 ? json_integer(t->amount)
+							  : json_real(r->limit_us)))
 		return -1;
-	return json_object_set_new(app, "missed",
-				   json_integer((json_int_t)s->responses[i].n_missed));
+	return json_object_set_new(app, "missed", json_integer((json_int_t)r->n_missed));
 }
 
 static json_t *spread_us(double p50_ps, double p99_ps, uint64_t max_ps)

@@ -335,11 +335,15 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 	char text[COT_NAME_MAX + 128], policy[COT_POLICY_NAME_MAX];
 
 	cot_html_heading(out, "Responses");
-	(void)snprintf(text, sizeof(text),
-		       "Under the policy %s: from the moment when an app enqueues work for "
-		       "the GPU until all of it is done.",
-		       cot_policy_name_word(s->sc, policy));
+	if (s->sc->policy[0])
+		(void)snprintf(text, sizeof(text), "Under the policy %s.",
+			       cot_policy_name_word(s->sc, policy));
+	else
+		(void)snprintf(text, sizeof(text), "Without a software policy.");
 	cot_html_paragraph(out, text);
+	cot_html_paragraph(out, "From the arrival of a request to its end; of an app without "
+				"arrivals, from the moment when it enqueues work for the GPU until "
+				"all of it is done.");
 	return cot_table_html(t, out);
 }
 

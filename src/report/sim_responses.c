@@ -2,31 +2,54 @@
  * What a software policy is about: how long requests took, and what became of rewritten kernels.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/format.h"
 #include "report/sim_summary.h"
 
+static void add(struct cot_sim_summary *s, uint32_t i, const struct cot_sim_host_times *t)
+{
+	double ps_per_us = (double)COT_PS_PER_US;
+
+	s->responses[i] = (struct cot_response_summary){
+		.n = t->n_responses,
+		.n_missed = t->n_missed,
+		.has_limit = t->limit_ps != UINT64_MAX,
+		.limit_us = cot_us_from_ps(t->limit_ps),
+		.p50_us = t->response_p50_ps / ps_per_us,
+		.p95_us = t->response_p95_ps / ps_per_us,
+		.p99_us = t->response_p99_ps / ps_per_us,
+		.max_us = cot_us_from_ps(t->response_max_ps),
+		.service_p99_us = t->service_p99_ps / ps_per_us,
+	};
+	s->has_targets |= s->responses[i].has_limit;
+	s->has_arrivals |= s->sc->apps[i].arrivals.per_s > 0.0;
+}
+
 void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host)
 {
+	struct cot_sim_host_times t;
 	uint32_t i;
 
 	s->has_responses = true;
 	for (i = 0; i < s->sc->n_apps; i++) {
-		struct cot_sim_host_times t;
-
 		cot_sim_host_times(host, i, &t);
-		s->responses[i] = (struct cot_response_summary){
-			.n = t.n_responses,
-			.n_missed = t.n_missed,
-			.p50_us = t.response_p50_ps / (double)COT_PS_PER_US,
-			.p95_us = t.response_p95_ps / (double)COT_PS_PER_US,
-			.p99_us = t.response_p99_ps / (double)COT_PS_PER_US,
-			.max_us = cot_us_from_ps(t.response_max_ps),
-		};
+		add(s, i, &t);
 		cot_sim_host_works(host, i, &s->works[i]);
 		s->has_works |= s->works[i].rewritten;
-		s->has_targets |= s->sc->apps[i].target.kind == COT_TARGET_P99;
+	}
+}
+
+void cot_sim_summarize_measures(struct cot_sim_summary *s, const struct host_measures *m)
+{
+	struct cot_sim_host_times t;
+	uint32_t i;
+
+	s->has_responses = true;
+	for (i = 0; i < s->sc->n_apps; i++) {
+		cot_sim_host_measure_times(m, i, &t);
+		add(s, i, &t);
 	}
 }
 
@@ -38,13 +61,10 @@ static void us_cell(struct cot_table *t, bool known, double us)
 }
 
 /* How many missed it, as a percentage of all; a p99 is kept while that is at most 1 %. */
-static void target_cells(struct cot_table *t, const struct cot_target *target,
-			 const struct cot_response_summary *r)
+static void target_cells(struct cot_table *t, const struct cot_response_summary *r)
 {
-	bool known = target->kind == COT_TARGET_P99;
-
-	us_cell(t, known, target->amount);
-	if (known && r->n)
+	us_cell(t, r->has_limit, r->limit_us);
+	if (r->has_limit && r->n)
 		cot_table_cell(t, "%.2f %%", 100.0 * (double)r->n_missed / (double)r->n);
 	else
 		cot_table_text(t, "-");
@@ -52,18 +72,25 @@ static void target_cells(struct cot_table *t, const struct cot_target *target,
 
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 {
-	static const struct cot_column columns[] = {
-		{"app", COT_ALIGN_LEFT},	{"class", COT_ALIGN_LEFT},
-		{"responses", COT_ALIGN_RIGHT}, {"p50", COT_ALIGN_RIGHT},
-		{"p95", COT_ALIGN_RIGHT},	{"p99", COT_ALIGN_RIGHT},
-		{"max", COT_ALIGN_RIGHT},	{"target", COT_ALIGN_RIGHT},
-		{"missed", COT_ALIGN_RIGHT},
+	static const struct cot_column times[] = {
+		{"app", COT_ALIGN_LEFT},  {"class", COT_ALIGN_LEFT}, {"responses", COT_ALIGN_RIGHT},
+		{"p50", COT_ALIGN_RIGHT}, {"p95", COT_ALIGN_RIGHT},  {"p99", COT_ALIGN_RIGHT},
+		{"max", COT_ALIGN_RIGHT},
 	};
-	unsigned n_columns = COT_ARRAY_LEN(columns) - (s->has_targets ? 0 : 2);
-	struct cot_table *t = cot_table_create(columns, n_columns);
+	struct cot_column columns[COT_ARRAY_LEN(times) + 3];
+	unsigned n = COT_ARRAY_LEN(times);
+	struct cot_table *t;
 	struct cot_text text;
 	uint32_t i;
 
+	memcpy(columns, times, sizeof(times));
+	if (s->has_arrivals)
+		columns[n++] = (struct cot_column){"service p99", COT_ALIGN_RIGHT};
+	if (s->has_targets) {
+		columns[n++] = (struct cot_column){"target", COT_ALIGN_RIGHT};
+		columns[n++] = (struct cot_column){"missed", COT_ALIGN_RIGHT};
+	}
+	t = cot_table_create(columns, n);
 	for (i = 0; i < s->sc->n_apps; i++) {
 		const struct cot_response_summary *r = &s->responses[i];
 
@@ -74,8 +101,10 @@ struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s)
 		us_cell(t, r->n > 0, r->p95_us);
 		us_cell(t, r->n > 0, r->p99_us);
 		us_cell(t, r->n > 0, r->max_us);
+		if (s->has_arrivals)
+			us_cell(t, r->n > 0, r->service_p99_us);
 		if (s->has_targets)
-			target_cells(t, &s->sc->apps[i].target, r);
+			target_cells(t, r);
 	}
 	return t;
 }

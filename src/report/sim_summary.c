@@ -46,7 +46,7 @@ int cot_sim_keeps_target(const struct cot_sim_summary *s, uint32_t app)
 	const struct cot_target *t = &s->sc->apps[app].target;
 	const struct cot_response_summary *r = &s->responses[app];
 
-	if (t->kind == COT_TARGET_P99 && r->n)
+	if (r->has_limit && r->n)
 		return r->n_missed * 100 <= r->n;
 	if (t->kind == COT_TARGET_RATE && s->apps[app].has_rate)
 		return s->apps[app].rate * 1000 >= t->amount;
@@ -223,7 +223,10 @@ static int print_responses(const struct cot_sim_summary *s, FILE *out)
 
 	char word[COT_POLICY_NAME_MAX];
 
-	(void)fprintf(out, "\npolicy %s\n", cot_policy_name_word(s->sc, word));
+	if (s->sc->policy[0])
+		(void)fprintf(out, "\npolicy %s\n", cot_policy_name_word(s->sc, word));
+	else
+		(void)fputs("\nresponses\n", out);
 	return cot_table_print(t, out);
 }
 

@@ -15,6 +15,7 @@
 #include "report/sampler.h"
 #include "report/table.h"
 #include "sim/host.h"
+#include "sim/host_measure.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
 
@@ -28,10 +29,13 @@ struct cot_app_summary {
 	double rate;
 };
 
-/* Of one app: from the moment when it enqueues work for the GPU until all of that is done. */
+/* Of one app; sim/host_measure.h says what a response is. */
 struct cot_response_summary {
 	uint64_t n, n_missed;
+	bool has_limit; /* a target in time */
+	double limit_us;
 	double p50_us, p95_us, p99_us, max_us; /* 0 without responses */
+	double service_p99_us;
 };
 
 struct cot_sim_summary {
@@ -44,9 +48,10 @@ struct cot_sim_summary {
 	const struct cot_epochs *epochs;
 	/* Where a policy placed apps; else NULL. Not owned. */
 	const struct cot_parts *parts;
-	bool has_responses; /* a software policy was at work */
+	bool has_responses; /* they were measured */
+	bool has_arrivals;  /* of an app: services are something else then */
 	struct cot_response_summary responses[COT_MAX_APPS];
-	bool has_targets; /* an app has a p99 target */
+	bool has_targets; /* an app has a target in time */
 	double batch_sum; /* of the rates of batch apps */
 	bool has_works;	  /* with rewritten kernels */
 	struct cot_sim_host_works works[COT_MAX_APPS];
@@ -66,6 +71,8 @@ double cot_sim_dram_bps(const struct cot_sim_summary *s);
 
 /* Adds what the host of the scenario's policy has seen: response times, works. */
 void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim_host *host);
+/* Adds response times of a simulation without a policy. */
+void cot_sim_summarize_measures(struct cot_sim_summary *s, const struct host_measures *m);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
 /* Who had which SMs; only with `parts`. */

@@ -2,9 +2,12 @@
  * The CPU side of the applications: they compute, enqueue commands, wait for their queue, and start
  * again when they end (the replay of Tanasic et al., section 4.1).
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "sim/inside.h"
 
-void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed)
+int cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed)
 {
 	const char *p;
 
@@ -14,6 +17,19 @@ void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, u
 	app->hash = cot_hash64(seed, 0);
 	for (p = desc->name; *p; p++)
 		app->hash = cot_hash64(app->hash, (unsigned char)*p);
+	app->size_q32 = COT_RATE_ONE;
+	if (!(desc->arrivals.size_cv > 0.0))
+		return 0;
+	app->sizes = malloc(sizeof(*app->sizes));
+	if (!app->sizes)
+		return -ENOMEM;
+	cot_jitter_init(app->sizes, desc->arrivals.size_cv);
+	return 0;
+}
+
+void cot_app_finish(struct app *app)
+{
+	free(app->sizes);
 }
 
 void cot_app_observe(struct cot_sim *sim, struct app *app, enum cot_app_activity activity)
@@ -30,7 +46,31 @@ static void begin_run(struct cot_sim *sim, struct app *app)
 	app->posted = 0;
 	app->head = 0;
 	app->launches = 0;
+	app->idle = false;
 	app->run_begin_ps = sim->now_ps;
+	if (!(app->desc->arrivals.per_s > 0.0))
+		app->arrived_ps = sim->now_ps;
+	if (app->sizes)
+		app->size_q32 = jitter_block_ps(app->sizes, cot_hash64(app->hash, 's'),
+						(uint32_t)app->result.runs, COT_RATE_ONE);
+}
+
+/* At once, or with the next request. */
+static void begin_next(struct cot_sim *sim, struct app *app)
+{
+	if (app->desc->arrivals.per_s > 0.0) {
+		app->arrived_ps = cot_arrivals_next(&app->arrivals);
+		app->idle = app->arrived_ps > sim->now_ps;
+	}
+	if (!app->idle) {
+		begin_run(sim, app);
+		return;
+	}
+	/* Nothing of the next run is enqueued. */
+	app->posted = 0;
+	app->head = 0;
+	cot_timers_set(&sim->timers, timer_of_app(sim, app->index), app->arrived_ps);
+	cot_app_observe(sim, app, COT_APP_WAIT);
 }
 
 static void end_run(struct cot_sim *sim, struct app *app)
@@ -42,7 +82,7 @@ static void end_run(struct cot_sim *sim, struct app *app)
 		sim->obs->run_done(sim->obs_arg, app->run_begin_ps, sim->now_ps, app->index, run);
 	if (app->result.runs == sim->sc->stop_runs && ++sim->n_satisfied == sim->sc->n_apps)
 		sim->done = true;
-	begin_run(sim, app);
+	begin_next(sim, app);
 }
 
 /* Does the next step of the program; false when the CPU side is now busy computing. */
@@ -73,7 +113,7 @@ static bool step(struct cot_sim *sim, struct app *app)
 
 void cot_app_advance(struct cot_sim *sim, struct app *app)
 {
-	if (!app->started || app->in_cpu)
+	if (!app->started || app->in_cpu || app->idle)
 		return;
 	for (;;) {
 		bool at_end = app->posted == app->desc->program.n_steps;
@@ -88,7 +128,7 @@ void cot_app_advance(struct cot_sim *sim, struct app *app)
 		}
 		if (at_end) {
 			end_run(sim, app);
-			if (sim->done)
+			if (sim->done || app->idle)
 				return;
 		}
 		if (!step(sim, app))
@@ -101,6 +141,9 @@ void cot_app_on_timer(struct cot_sim *sim, struct app *app)
 	cot_timers_set(&sim->timers, timer_of_app(sim, app->index), COT_TIMER_OFF);
 	if (!app->started) {
 		app->started = true;
+		cot_arrivals_start(&app->arrivals, &app->desc->arrivals, app->hash, sim->now_ps);
+		begin_next(sim, app);
+	} else if (app->idle) {
 		begin_run(sim, app);
 	}
 	app->in_cpu = false;

@@ -291,6 +291,13 @@ static struct kernel *free_entry(struct hw *hw)
 	return NULL;
 }
 
+static uint64_t scaled(uint64_t ps, uint64_t by_q32)
+{
+	uint64_t scaled_ps = (uint64_t)(((cot_u128)ps * by_q32) >> 32);
+
+	return scaled_ps ? scaled_ps : 1;
+}
+
 struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 {
 	struct kernel *k;
@@ -313,6 +320,7 @@ struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c)
 	};
 	k->active = true;
 	k->launch_hash = hw->sim->apps[c->app].launch_hash;
+	k->block_ps = scaled(c->kernel->block_ps, hw->sim->apps[c->app].size_q32);
 	k->begin_ps = hw->sim->now_ps;
 	k->claimed = 0;
 	k->share_at_ps = UINT64_MAX;

@@ -52,7 +52,6 @@ struct on_way {
 
 struct app_state {
 	bool joined, active;
-	uint64_t active_since_ps;
 	struct cot_part part;
 };
 
@@ -244,6 +243,7 @@ static void look_at_apps(struct cot_sim_host *h)
 	uint64_t now_ps = cot_sim_now_ps(h->sim);
 	uint32_t i;
 
+	cot_sim_host_measure_look(&h->measures);
 	for (i = 0; i < h->sc->n_apps; i++) {
 		struct app_state *a = &h->apps[i];
 		bool active = cot_sim_app_active(h->sim, i);
@@ -253,11 +253,6 @@ static void look_at_apps(struct cot_sim_host *h)
 		if (a->active == active)
 			continue;
 		a->active = active;
-		if (active)
-			a->active_since_ps = now_ps;
-		else
-			cot_sim_host_measure_response(&h->measures, i, now_ps,
-						      now_ps - a->active_since_ps);
 		send(h, (struct cot_event){
 				.type = COT_EV_ACTIVITY,
 				.id = i + 1,
@@ -455,7 +450,7 @@ static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app
 {
 	struct cot_sim_host *h = arg;
 
-	cot_sim_host_measure_run(&h->measures, app, end_ps - begin_ps);
+	cot_sim_host_measure_run(&h->measures, app, begin_ps, end_ps);
 	if (h->obs && h->obs->run_done)
 		h->obs->run_done(h->obs_arg, begin_ps, end_ps, app, run);
 }
@@ -528,6 +523,8 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	if (cot_sim_host_work_init(&h->works, h->sc) ||
 	    cot_sim_host_measure_init(&h->measures, h->sc, h->policy, send_for, h))
 		return cot_error_set(err, -ENOMEM, "out of memory");
+	if (h->options.alone_p99_ps)
+		cot_sim_host_measure_limits(&h->measures, h->options.alone_p99_ps);
 	for (i = 0; i < sc->n_apps; i++) {
 		h->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	}
@@ -538,9 +535,11 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	if (h->options.tap)
 		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
 	r = cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
-	if (!r)
-		cot_sim_host_work_start(&h->works, h->sim, send_for, h);
-	return r;
+	if (r)
+		return r;
+	cot_sim_host_work_start(&h->works, h->sim, send_for, h);
+	cot_sim_host_measure_start(&h->measures, h->sim);
+	return 0;
 }
 
 int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host_options *options,

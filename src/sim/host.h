@@ -36,6 +36,9 @@ struct cot_sim_host_options {
 	void *fault_arg;
 	cot_sched_tap_fn *tap; /* may be NULL */
 	void *tap_arg;
+	/* The p99 of each app's responses alone, in ps, so that misses of targets that are
+	 * slowdowns are counted. May be NULL. The policy is not told. */
+	const uint64_t *alone_p99_ps;
 };
 
 #define COT_SIM_HOST_SILENT 1
@@ -62,17 +65,16 @@ unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h);
 const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
 
-/*
- * Times of one application. A turnaround is one run of its program. A response is from the moment
- * when it enqueues work for the GPU until all of that is done: for a program that computes, sends a
- * request and waits, the latency of the request.
- */
+/* Times of one application. A turnaround is one run of its program; host_measure.h says what a
+ * response and a service are. */
 struct cot_sim_host_times {
 	uint64_t n_runs, n_responses;
-	uint64_t n_missed; /* responses that took longer than the app's p99 target; 0 without one */
+	uint64_t limit_ps; /* what the app's target allows; UINT64_MAX: it has none, or not known */
+	uint64_t n_missed; /* responses that took longer */
 	double run_p50_ps, run_p99_ps;
 	double response_p50_ps, response_p95_ps, response_p99_ps;
 	uint64_t response_max_ps;
+	double service_p50_ps, service_p99_ps;
 };
 
 /* What became of the rewritten kernels of an application; `rewritten` false: it has none. */

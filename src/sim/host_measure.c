@@ -6,9 +6,14 @@
 
 #define PS_PER_NS 1000u
 
-static uint64_t target_ps(const struct cot_app *app)
+/* A response that takes longer misses the target; UINT64_MAX: none can. */
+static uint64_t limit_ps(const struct cot_app *app, uint64_t alone_p99_ps)
 {
-	return app->target.kind == COT_TARGET_P99 ? app->target.amount * COT_PS_PER_US : UINT64_MAX;
+	if (app->target.kind == COT_TARGET_P99)
+		return app->target.amount * COT_PS_PER_US;
+	if (app->target.kind == COT_TARGET_SLOWDOWN && alone_p99_ps)
+		return (uint64_t)(((cot_u128)alone_p99_ps * app->target.amount) / 1000);
+	return UINT64_MAX;
 }
 
 /* ---- life ---- */
@@ -20,7 +25,10 @@ static int init_app(struct host_measures *m, uint32_t i)
 
 	a->runs = cot_hist_create();
 	a->responses = cot_hist_create();
-	if (!a->runs || !a->responses)
+	a->services = cot_hist_create();
+	a->since_ps = UINT64_MAX;
+	a->limit_ps = limit_ps(app, 0);
+	if (!a->runs || !a->responses || !a->services)
 		return -ENOMEM;
 	cot_meter_init(&a->launches);
 	if (!m->wanted || app->cls != COT_CLASS_LATENCY)
@@ -40,7 +48,7 @@ int cot_sim_host_measure_init(struct host_measures *m, const struct cot_scenario
 	uint32_t i;
 
 	*m = (struct host_measures){
-		.sc = sc, .wanted = policy->measures != NULL, .send = send, .arg = arg};
+		.sc = sc, .wanted = policy && policy->measures, .send = send, .arg = arg};
 	for (i = 0; i < sc->n_apps; i++)
 		if (init_app(m, i))
 			return -ENOMEM;
@@ -54,27 +62,68 @@ void cot_sim_host_measure_finish(struct host_measures *m)
 	for (i = 0; i < COT_MAX_APPS; i++) {
 		cot_hist_destroy(m->apps[i].runs);
 		cot_hist_destroy(m->apps[i].responses);
+		cot_hist_destroy(m->apps[i].services);
 		cot_requests_destroy(m->apps[i].requests);
 	}
 }
 
 /* ---- in ---- */
 
-void cot_sim_host_measure_run(struct host_measures *m, uint32_t app, uint64_t run_ps)
+void cot_sim_host_measure_limits(struct host_measures *m, const uint64_t *alone_p99_ps)
 {
-	cot_hist_add(m->apps[app].runs, run_ps);
+	uint32_t i;
+
+	for (i = 0; i < m->sc->n_apps; i++)
+		m->apps[i].limit_ps = limit_ps(&m->sc->apps[i], alone_p99_ps[i]);
 }
 
-void cot_sim_host_measure_response(struct host_measures *m, uint32_t app, uint64_t now_ps,
-				   uint64_t response_ps)
+void cot_sim_host_measure_start(struct host_measures *m, const struct cot_sim *sim)
+{
+	m->sim = sim;
+}
+
+static void add_response(struct host_measures *m, uint32_t app, uint64_t now_ps,
+			 uint64_t response_ps, uint64_t service_ps)
 {
 	struct host_measure *a = &m->apps[app];
 
 	cot_hist_add(a->responses, response_ps);
-	a->n_missed += response_ps > target_ps(&m->sc->apps[app]);
+	cot_hist_add(a->services, service_ps);
+	a->n_missed += response_ps > a->limit_ps;
 	if (a->requests)
 		cot_requests_add(a->requests, now_ps / PS_PER_NS, response_ps / PS_PER_NS,
-				 response_ps / PS_PER_NS);
+				 service_ps / PS_PER_NS);
+}
+
+static bool has_arrivals(const struct host_measures *m, uint32_t app)
+{
+	return m->sc->apps[app].arrivals.per_s > 0.0;
+}
+
+void cot_sim_host_measure_run(struct host_measures *m, uint32_t app, uint64_t begin_ps,
+			      uint64_t end_ps)
+{
+	cot_hist_add(m->apps[app].runs, end_ps - begin_ps);
+	if (has_arrivals(m, app))
+		add_response(m, app, end_ps, end_ps - cot_sim_app_arrived_ps(m->sim, app),
+			     end_ps - begin_ps);
+}
+
+void cot_sim_host_measure_look(struct host_measures *m)
+{
+	uint64_t now_ps = cot_sim_now_ps(m->sim);
+	uint32_t i;
+
+	for (i = 0; i < m->sc->n_apps; i++) {
+		struct host_measure *a = &m->apps[i];
+		bool active = !has_arrivals(m, i) && cot_sim_app_active(m->sim, i);
+
+		if (active == (a->since_ps != UINT64_MAX))
+			continue;
+		if (!active)
+			add_response(m, i, now_ps, now_ps - a->since_ps, now_ps - a->since_ps);
+		a->since_ps = active ? now_ps : UINT64_MAX;
+	}
 }
 
 void cot_sim_host_measure_launch(struct host_measures *m, uint32_t app, uint64_t now_ps)
@@ -140,11 +189,33 @@ void cot_sim_host_measure_times(const struct host_measures *m, uint32_t app,
 		.n_runs = cot_hist_count(a->runs),
 		.n_responses = cot_hist_count(a->responses),
 		.n_missed = a->n_missed,
+		.limit_ps = a->limit_ps,
 		.run_p50_ps = cot_hist_quantile(a->runs, 0.50),
 		.run_p99_ps = cot_hist_quantile(a->runs, 0.99),
 		.response_p50_ps = cot_hist_quantile(a->responses, 0.50),
 		.response_p95_ps = cot_hist_quantile(a->responses, 0.95),
 		.response_p99_ps = cot_hist_quantile(a->responses, 0.99),
 		.response_max_ps = cot_hist_max(a->responses),
+		.service_p50_ps = cot_hist_quantile(a->services, 0.50),
+		.service_p99_ps = cot_hist_quantile(a->services, 0.99),
 	};
 }
+
+/* ---- without a host ---- */
+
+static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app, uint64_t run)
+{
+	(void)run;
+	cot_sim_host_measure_run(arg, app, begin_ps, end_ps);
+}
+
+static void instant_done(void *arg, uint64_t t_ps)
+{
+	(void)t_ps;
+	cot_sim_host_measure_look(arg);
+}
+
+const struct cot_sim_observer cot_sim_measures_observer = {
+	.run_done = run_done,
+	.instant_done = instant_done,
+};

@@ -15,6 +15,7 @@
 #define COT_SIM_INSIDE_H
 
 #include "base/hist.h"
+#include "sim/arrivals.h"
 #include "sim/contend.h"
 #include "sim/jitter.h"
 #include "sim/sim.h"
@@ -44,6 +45,7 @@ struct kernel {
 	struct hw_kernel hw;
 	bool active;
 	uint64_t launch_hash; /* identifies the launch for jitter */
+	uint64_t block_ps;    /* mean time of its blocks: the kernel's, as long as the request is */
 	uint64_t begin_ps;
 	uint32_t claimed; /* fresh blocks that coasting SMs will take */
 	uint32_t share;	  /* waves an SM could claim at share_at_ps */
@@ -101,6 +103,12 @@ struct app {
 	uint32_t transfer_dir;
 	bool transfer_queued;
 	uint64_t run_begin_ps;
+	/* With arrivals: */
+	struct arrivals arrivals;
+	struct jitter *sizes; /* NULL: all requests are equal */
+	bool idle;	      /* no request is there; the timer is that of the next */
+	uint64_t arrived_ps;  /* the request of this run, or the next */
+	uint64_t size_q32;    /* of this run */
 	struct cot_app_result result;
 };
 
@@ -245,7 +253,9 @@ void cot_dma_kick(struct cot_sim *sim);
 
 /* ---- app.c ---- */
 
-void cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed);
+/* -ENOMEM; cot_app_finish() is due even then. */
+int cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed);
+void cot_app_finish(struct app *app);
 /* Lets the CPU side go on as far as it can. */
 void cot_app_advance(struct cot_sim *sim, struct app *app);
 void cot_app_on_timer(struct cot_sim *sim, struct app *app);

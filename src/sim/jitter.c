@@ -2,38 +2,15 @@
 
 #include <math.h>
 
-#define LN_TERMS  60
-#define EXP_SCALE 1024.0 /* 2^10: exp(x) = exp(x / 2^10)^(2^10) */
+#include "sim/series.h"
+
 #define CDF_TERMS 80
 #define TAIL	  (1.0 / 8192.0)
 #define SQRT_2PI  2.5066282746310002
 
-/* ln(x) for 1 <= x <= 5 by the series of 2 atanh((x - 1) / (x + 1)). */
-static double ln_series(double x)
-{
-	double y = (x - 1.0) / (x + 1.0), power = y, sum = 0.0;
-	int i;
-
-	for (i = 0; i < LN_TERMS; i++) {
-		sum += power / (2 * i + 1);
-		power *= y * y;
-	}
-	return 2.0 * sum;
-}
-
-static double exp_series(double x)
-{
-	double y = x / EXP_SCALE, e = 1.0 + y * (1.0 + y / 2.0 * (1.0 + y / 3.0 * (1.0 + y / 4.0)));
-	double scale;
-
-	for (scale = 1.0; scale < EXP_SCALE; scale *= 2.0)
-		e *= e;
-	return e;
-}
-
 static double normal_pdf(double z)
 {
-	return exp_series(-z * z / 2.0) / SQRT_2PI;
+	return cot_exp_series(-z * z / 2.0) / SQRT_2PI;
 }
 
 /* Marsaglia's series for the normal distribution function (J. Stat. Software 11(4), 2004). */
@@ -62,7 +39,7 @@ static double normal_quantile(double u, double start)
 
 void cot_jitter_init(struct jitter *j, double cv)
 {
-	double sigma = sqrt(ln_series(1.0 + cv * cv)), z = 0.0, area = 0.0;
+	double sigma = sqrt(cot_ln_series(1.0 + cv * cv)), z = 0.0, area = 0.0;
 	double upper[COT_JITTER_BINS / 2 + 1], mult[COT_JITTER_BINS + 1];
 	unsigned i, half = COT_JITTER_BINS / 2;
 
@@ -73,7 +50,7 @@ void cot_jitter_init(struct jitter *j, double cv)
 		upper[i] = z;
 	}
 	for (i = 0; i <= COT_JITTER_BINS; i++)
-		mult[i] = exp_series(sigma * (i < half ? -upper[half - i] : upper[i - half]));
+		mult[i] = cot_exp_series(sigma * (i < half ? -upper[half - i] : upper[i - half]));
 	for (i = 0; i < COT_JITTER_BINS; i++)
 		area += (mult[i] + mult[i + 1]) / 2.0 / COT_JITTER_BINS;
 	/* Cutting the tails moves the mean: bring it back to exactly 1. */

@@ -18,8 +18,6 @@
 #include "sim/inside.h"
 #include "sim/qos.h"
 
-#define INSTANTS_A_LOOK 200000u /* some 30 ms */
-
 static uint32_t max_resident(const struct cot_scenario *sc)
 {
 	uint32_t n = sc->gpu.blocks_per_sm, i, j;
@@ -78,7 +76,10 @@ int cot_sim_create(const struct cot_scenario *sc, const struct hw_sched_ops *ops
 	for (i = 0; i < N_DMA; i++)
 		sim->dma[i].app = COT_NO_APP;
 	for (i = 0; i < sc->n_apps; i++) {
-		cot_app_init(&sim->apps[i], &sc->apps[i], i, sc->seed);
+		if (cot_app_init(&sim->apps[i], &sc->apps[i], i, sc->seed)) {
+			cot_sim_destroy(sim);
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		}
 		cot_timers_set(&sim->timers, timer_of_app(sim, i), sc->apps[i].start_ps);
 	}
 	cot_contend_start(sim);
@@ -95,6 +96,8 @@ void cot_sim_destroy(struct cot_sim *sim)
 	for (i = 0; sim->sms && i < sim->n_slots; i++)
 		cot_sm_finish(&sim->sms[i]);
 	free(sim->sms);
+	for (i = 0; i < sim->sc->n_apps; i++)
+		cot_app_finish(&sim->apps[i]);
 	hw_finish(&sim->hw);
 	cot_timers_finish(&sim->timers);
 	cot_hist_destroy(sim->latency);
@@ -312,6 +315,11 @@ bool cot_sim_app_active(const struct cot_sim *sim, uint32_t app)
 	return !cot_queue_is_empty(&sim->apps[app]);
 }
 
+uint64_t cot_sim_app_arrived_ps(const struct cot_sim *sim, uint32_t app)
+{
+	return sim->apps[app].arrived_ps;
+}
+
 uint64_t cot_sim_now_ps(const struct cot_sim *sim)
 {
 	return sim->now_ps;
@@ -376,39 +384,4 @@ bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_laun
 void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps)
 {
 	cot_timers_set(&sim->timers, timer_of_alarm(sim), t_ps < sim->now_ps ? sim->now_ps : t_ps);
-}
-
-int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
-			bool (*keep_going)(void *arg), void *arg, double *ret_us)
-{
-	struct cot_scenario *alone = malloc(sizeof(*alone));
-	enum cot_sim_status status;
-	struct cot_sim_result r;
-	struct cot_sim *sim;
-
-	if (!alone)
-		return -ENOMEM;
-	*alone = *sc;
-	alone->n_apps = 1;
-	alone->apps[0] = sc->apps[index];
-	alone->apps[0].context = 0;
-	alone->apps[0].start_ps = 0;
-	alone->stop_runs = 1;
-	alone->stop_ps = 0;
-	if (cot_sim_create(alone, hw_sched_find("fcfs"), NULL, NULL, &sim, NULL)) {
-		free(alone);
-		return -ENOMEM;
-	}
-	do {
-		status = cot_sim_run(sim, INSTANTS_A_LOOK);
-	} while (status == COT_SIM_MORE && (!keep_going || keep_going(arg)));
-	cot_sim_result(sim, &r);
-	cot_sim_destroy(sim);
-	free(alone);
-	if (status == COT_SIM_MORE)
-		return -EINTR;
-	if (status != COT_SIM_DONE)
-		return status == COT_SIM_NO_MEMORY ? -ENOMEM : -EDEADLK;
-	*ret_us = (double)r.apps[0].turnaround_sum_ps / 1e6;
-	return 0;
 }

@@ -30,7 +30,7 @@ enum cot_app_activity {
 	COT_APP_CPU,
 	COT_APP_H2D,
 	COT_APP_D2H,
-	COT_APP_WAIT, /* in a sync, a queued transfer, or before its start */
+	COT_APP_WAIT, /* in a sync, a queued transfer, before its start or for a request */
 };
 
 #define COT_NO_APP UINT32_MAX
@@ -54,8 +54,8 @@ struct cot_sim_epoch {
 };
 
 /*
- * Callbacks of an observer, all optional, called in order of time during cot_sim_run(). They must
- * not call back into the simulation.
+ * Callbacks of an observer, all optional, called in order of time during cot_sim_run(). They may
+ * read the simulation, and not change it.
  */
 struct cot_sim_observer {
 	/* From t_ps on, SM `sm` does `activity` for `app` (COT_NO_APP when idle), `kernel` being
@@ -150,6 +150,9 @@ void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context);
 /* Whether `app` has enqueued commands for the GPU that are not complete. */
 bool cot_sim_app_active(const struct cot_sim *sim, uint32_t app);
+/* When the request came that `app` serves, or has just served (in run_done()), or waits for; of an
+ * app without arrivals: when its run began. */
+uint64_t cot_sim_app_arrived_ps(const struct cot_sim *sim, uint32_t app);
 uint64_t cot_sim_now_ps(const struct cot_sim *sim);
 const struct cot_scenario *cot_sim_scenario(const struct cot_sim *sim);
 
@@ -181,5 +184,9 @@ void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps);
  */
 int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
 			bool (*keep_going)(void *arg), void *arg, double *ret_us);
+
+/* The p99 of its responses alone, for as long as `sc` goes on; 0 without any. Errors as above. */
+int cot_sim_alone_p99_ps(const struct cot_scenario *sc, uint32_t index,
+			 bool (*keep_going)(void *arg), void *arg, uint64_t *ret_ps);
 
 #endif

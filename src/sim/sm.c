@@ -175,8 +175,8 @@ void cot_sm_retime(struct cot_sim *sim, struct sm *sm)
 static uint64_t block_work_ps(const struct cot_sim *sim, const struct kernel *k, uint32_t index)
 {
 	if (!sim->jitter)
-		return k->hw.desc->block_ps;
-	return jitter_block_ps(sim->jitter, k->launch_hash, index, k->hw.desc->block_ps);
+		return k->block_ps;
+	return jitter_block_ps(sim->jitter, k->launch_hash, index, k->block_ps);
 }
 
 /* The next blocks of k, at most max_blocks: preempted ones first. work_ps is the work left. */
@@ -613,7 +613,7 @@ static void settle(struct cot_sim *sim, struct sm *sm, bool due_now)
 {
 	struct kernel *k = kernel_of(sm->hw->kernel);
 	struct cohort *c = &sm->cohorts[0];
-	uint64_t block_ps = k->hw.desc->block_ps, waves;
+	uint64_t block_ps = k->block_ps, waves;
 
 	bring_up_to_date(sim, sm);
 	if (sm->progress_ps + due_now <= c->work_ps)
@@ -672,8 +672,8 @@ static uint32_t fair_share(const struct cot_sim *sim, struct kernel *k, uint32_t
 	if (k->share_at_ps == sim->now_ps && (uint64_t)k->share * wave_blocks <= left)
 		return k->share;
 	share = left / (k->hw.n_sms * wave_blocks);
-	if (share > COAST_MAX_PS / k->hw.desc->block_ps)
-		share = COAST_MAX_PS / k->hw.desc->block_ps;
+	if (share > COAST_MAX_PS / k->block_ps)
+		share = COAST_MAX_PS / k->block_ps;
 	k->share_at_ps = sim->now_ps;
 	k->share = (uint32_t)share;
 	return k->share;
@@ -698,7 +698,7 @@ static void coast(struct cot_sim *sim, struct sm *sm)
 
 static bool renew_wave(struct cot_sim *sim, struct sm *sm)
 {
-	uint64_t block_ps = sm->hw->kernel->desc->block_ps;
+	uint64_t block_ps = kernel_of(sm->hw->kernel)->block_ps;
 	struct cohort *c = &sm->cohorts[0];
 
 	if (!wave_ended(sim, sm))

@@ -125,6 +125,27 @@ struct cot_qos {
 	double percent; /* of what it reaches alone; the front end turns that into `ipc` */
 };
 
+#define COT_CURVE_MAX 48
+
+enum cot_gaps {
+	COT_GAPS_RANDOM, /* exponentially distributed: a Poisson process */
+	COT_GAPS_EVEN,
+};
+
+/*
+ * Requests that come whether the application is ready or not; each is one run of its program, one
+ * at a time, in order of arrival. per_s 0: none, a run begins when the one before has ended.
+ */
+struct cot_arrivals {
+	double per_s; /* mean rate; the curve multiplies it */
+	enum cot_gaps gaps;
+	uint64_t on_ps, off_ps; /* mean lengths of bursts and of the pauses between; both 0: none */
+	uint32_t n_curve;	/* 0: the rate is always the same */
+	double curve[COT_CURVE_MAX]; /* one after the other, curve_step_ps each, and again */
+	uint64_t curve_step_ps;
+	double size_cv; /* of the requests: of how much longer their thread blocks take; mean 1 */
+};
+
 struct cot_app {
 	char name[COT_NAME_MAX];
 	int32_t priority; /* larger is more important */
@@ -143,6 +164,7 @@ struct cot_app {
 	bool rewrite;
 	struct cot_share sms;	  /* of the GPU, for all its kernels; for the policy */
 	struct cot_target target; /* for the policy */
+	struct cot_arrivals arrivals;
 	struct cot_program program;
 };
 

@@ -75,6 +75,23 @@ static const struct cot_field_word class_words[] = {
 	{0},
 };
 
+static const struct cot_field_word gap_words[] = {
+	{"random", COT_GAPS_RANDOM},
+	{"even", COT_GAPS_EVEN},
+	{0},
+};
+
+static const struct cot_field arrivals_fields[] = {
+	APP("per_s", arrivals.per_s, COT_NUMBER(0.1, 1000000), .required = true),
+	APP("gaps", arrivals.gaps, COT_WORD(gap_words)),
+	APP("on_us", arrivals.on_ps, US(1000, COT_STEP_US_MAX)),
+	APP("off_us", arrivals.off_ps, US(1000, COT_STEP_US_MAX)),
+	APP("curve", arrivals.curve, COT_NUMBER(0, 1000), .list = COT_CURVE_MAX),
+	APP("curve_step_us", arrivals.curve_step_ps, US(1000, COT_STEP_US_MAX)),
+	APP("size_cv", arrivals.size_cv, COT_NUMBER(0, 2)),
+	{0},
+};
+
 static const struct cot_field app_fields[] = {
 	APP("name", name, COT_TEXT, .required = true),
 	APP("priority", priority, COT_WHOLE(-1000000, 1000000)),
@@ -94,6 +111,7 @@ static const struct cot_field app_fields[] = {
 	COT_FIELD_CHECKED("rate", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	APP("rewrite", rewrite, COT_BOOL),
 	COT_FIELD_CHECKED("qos", COT_MAP(qos_fields)),
+	COT_FIELD_CHECKED("arrivals", COT_MAP(arrivals_fields)),
 	COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),
 			  .list = COT_PROGRAM_STEPS_MAX),
 	COT_FIELD_CHECKED("trace", COT_TEXT_TO(1023)),

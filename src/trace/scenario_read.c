@@ -19,6 +19,8 @@
 #define DEFAULT_SCHEDULER "fcfs"
 #define DEFAULT_RUNS	  3
 #define KIB		  1024u
+/* Mean of a curve: no request is waited for for ever. */
+#define CURVE_MEAN_MIN 0.01
 
 /* What cot_scenario_destroy() gets is the first member of the first. */
 struct owner {
@@ -473,6 +475,39 @@ static int read_target(struct reader *r, struct cot_app *app, uint32_t app_node)
 	return 0;
 }
 
+static int read_curve(struct reader *r, struct cot_arrivals *a, uint32_t node)
+{
+	uint32_t curve = get(r, node, "curve"), i;
+	double sum = 0;
+
+	if ((curve == COT_YAML_NONE) != !a->curve_step_ps)
+		return cot_yaml_fail(
+			r->doc, node, r->err,
+			"arrivals have %s; expected both curve and curve_step_us, or neither",
+			a->curve_step_ps ? "curve_step_us" : "a curve");
+	if (curve == COT_YAML_NONE)
+		return 0;
+	a->n_curve = cot_yaml_count(r->doc, curve);
+	for (i = 0; i < a->n_curve; i++)
+		sum += a->curve[i];
+	if (sum >= CURVE_MEAN_MIN * a->n_curve)
+		return 0;
+	return cot_yaml_fail(r->doc, curve, r->err,
+			     "the mean of the curve is %g; expected at least %g", sum / a->n_curve,
+			     CURVE_MEAN_MIN);
+}
+
+static int read_arrivals(struct reader *r, struct cot_app *app, uint32_t node)
+{
+	struct cot_arrivals *a = &app->arrivals;
+
+	if (!a->on_ps != !a->off_ps)
+		return cot_yaml_fail(r->doc, node, r->err,
+				     "arrivals have %s; expected both on_us and off_us, or neither",
+				     a->on_ps ? "on_us" : "off_us");
+	return read_curve(r, a, node);
+}
+
 static int read_app(struct reader *r, uint32_t i, uint32_t node)
 {
 	struct cot_app *app = &r->sc->apps[i];
@@ -483,11 +518,25 @@ static int read_app(struct reader *r, uint32_t i, uint32_t node)
 	app->context = read_context(r, i, node);
 	rc = rc ? rc : read_shares(r, app, node);
 	rc = rc ? rc : read_target(r, app, node);
+	rc = rc ? rc : read_arrivals(r, app, get(r, node, "arrivals"));
 	rc = rc ? rc : read_program(r, i, node);
 	return rc ? rc : check_qos(r, app, get(r, node, "qos"));
 }
 
 /* ---- all ---- */
+
+/* How long a run waits for its request, in the mean. */
+static double wait_us(const struct cot_arrivals *a)
+{
+	double sum = 0;
+	uint32_t i;
+
+	if (!(a->per_s > 0))
+		return 0;
+	for (i = 0; i < a->n_curve; i++)
+		sum += a->curve[i];
+	return 1e6 / a->per_s * (a->n_curve ? a->n_curve / sum : 1);
+}
 
 /* Simulated time is bounded, so that no sum of times leaves 64 bits. */
 static int check_length(const struct reader *r, uint32_t apps)
@@ -497,7 +546,8 @@ static int check_length(const struct reader *r, uint32_t apps)
 	uint32_t i, node = cot_yaml_first(r->doc, apps);
 
 	for (i = 0; i < sc->n_apps; i++, node = cot_yaml_next(r->doc, node)) {
-		total_us += runs * cot_program_solo_us(&sc->apps[i].program, &sc->gpu);
+		total_us += runs * (cot_program_solo_us(&sc->apps[i].program, &sc->gpu) +
+				    wait_us(&sc->apps[i].arrivals));
 		if (total_us > COT_TIME_US_MAX)
 			return cot_yaml_fail(
 				r->doc, node, r->err,

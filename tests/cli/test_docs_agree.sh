@@ -73,6 +73,7 @@ $apps"
 same_keys '## `workers`' "workers: {zzz: 1}
 $apps"
 same_keys '## `apps`' "apps: [{zzz: 1}]"
+same_keys '### `arrivals`' "apps: [{name: a, arrivals: {zzz: 1}, program: [{cpu_us: 1}]}]"
 same_keys '### `qos`' "apps: [{name: a, qos: {zzz: 1}, program: [{cpu_us: 1}]}]"
 same_keys '### Steps of a `program`' "apps: [{name: a, program: [{zzz: 1}]}]"
 same_keys '### `kernel`' "apps: [{name: a, program: [{kernel: {zzz: 1}}]}]"

@@ -47,6 +47,17 @@ sed -e 's/^scheduler:.*/scheduler: timeslice/' -e '/^preempt/i policy: pools' \
 expect 0 sim "$work/policy.yaml"
 says "$work/out" "policy pools"
 says "$work/out" "urgent  latency"
+# Without one they are measured, too, where there are requests; and services beside responses.
+grep -v '^policy:' "$work/policy.yaml" >"$work/plain.yaml"
+expect 0 sim "$work/plain.yaml"
+grep -q "^responses$" "$work/out" || fail "no responses: $(cat "$work/out")"
+grep -q "^urgent  *latency  *[1-9]" "$work/out" || fail "no responses of the app: $(cat "$work/out")"
+grep -q "service p99" "$work/out" && fail "services without arrivals"
+expect 0 sim "$SOURCE_DIR/scenarios/arrivals.yaml"
+grep -q "^app .*p99 .*service p99 .*target .*missed" "$work/out" || fail "no services or targets: $(cat "$work/out")"
+expect 0 sim "$SOURCE_DIR/scenarios/arrivals.yaml" --json -
+grep -q '"service_p99_us": [0-9]' "$work/out" || fail "no services in the JSON"
+
 expect 0 sim "$work/policy.yaml" --json - --report "$work/d/r.html"
 for text in '"policy": "pools"' '"class": "latency"' '"responses": ' '"response_us": {' '"p95": '; do
 	says "$work/out" "$text"

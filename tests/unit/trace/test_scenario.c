@@ -37,12 +37,13 @@ static struct cot_scenario *parse(const char *text)
 	return parse_with(text, &options);
 }
 
-#define HEAD	  "schema: cotenant.scenario/1\n"
-#define APP	  "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
-#define SMGUARD	  "scheduler: timeslice\npolicy: smguard\n"
-#define SHARED(s) "apps: [{name: a, " s ", program: [{cpu_us: 1}]}]\n"
-#define STEPS(s)  HEAD "apps:\n  - name: a\n    program:\n" s
-#define KERNEL(k) STEPS("      - kernel: {name: k, " k "}\n")
+#define HEAD	       "schema: cotenant.scenario/1\n"
+#define APP	       "apps:\n  - name: a\n    program: [{cpu_us: 1}]\n"
+#define SMGUARD	       "scheduler: timeslice\npolicy: smguard\n"
+#define SHARED(s)      "apps: [{name: a, " s ", program: [{cpu_us: 1}]}]\n"
+#define ARRIVALS_OF(s) "apps: [{name: a, arrivals: {" s "}, program: [{cpu_us: 1}]}]\n"
+#define STEPS(s)       HEAD "apps:\n  - name: a\n    program:\n" s
+#define KERNEL(k)      STEPS("      - kernel: {name: k, " k "}\n")
 
 static void test_defaults(void **state)
 {
@@ -296,7 +297,7 @@ static void test_options_win_over_the_file(void **state)
 
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
-	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, program, trace"
+	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, arrivals, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                            \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \
@@ -345,6 +346,24 @@ static const struct {
 				       "policy such as smguard"},
 	{HEAD "workers: {evict_us: -1}\n" APP,
 	 "s.yaml:2:21: evict_us is '-1'; expected a number from 0 to 1000000"},
+	{HEAD ARRIVALS_OF("gaps: even"),
+	 "s.yaml:2:28: the key 'per_s' is missing; expected it in arrivals"},
+	{HEAD ARRIVALS_OF("per_s: 0"),
+	 "s.yaml:2:36: per_s is '0'; expected a number from 0.1 to 1000000"},
+	{HEAD ARRIVALS_OF("per_s: 1, gaps: odd"),
+	 "s.yaml:2:45: gaps is 'odd'; expected one of random, even"},
+	{HEAD ARRIVALS_OF("per_s: 1, on_us: 1000"),
+	 "s.yaml:2:28: arrivals have on_us; expected both on_us and off_us, or neither"},
+	{HEAD ARRIVALS_OF("per_s: 1, off_us: 1000"),
+	 "s.yaml:2:28: arrivals have off_us; expected both on_us and off_us, or neither"},
+	{HEAD ARRIVALS_OF("per_s: 1, curve: [1]"),
+	 "s.yaml:2:28: arrivals have a curve; expected both curve and curve_step_us, or neither"},
+	{HEAD ARRIVALS_OF("per_s: 1, curve_step_us: 1000"),
+	 "s.yaml:2:28: arrivals have curve_step_us; expected both curve and curve_step_us, or neither"},
+	{HEAD ARRIVALS_OF("per_s: 1, curve: [0, 0.01], curve_step_us: 1000"),
+	 "s.yaml:2:46: the mean of the curve is 0.005; expected at least 0.01"},
+	{HEAD "stop: {runs: 1000000}\n" ARRIVALS_OF("per_s: 0.1"),
+	 "s.yaml:3:8: the apps' runs take more than 1000000000000 us one after another; expected less"},
 	{HEAD "scheduler: timeslice\npolicy: pools@4\n" APP,
 	 "s.yaml:3:9: the policy 'pools@4' has a size; expected pools, as only parts has one"},
 	{HEAD "scheduler: timeslice\npolicy: parts@14\n" APP,
@@ -506,6 +525,35 @@ static void test_mistakes(void **state)
 		assert_int_equal(rc, -EINVAL);
 		assert_null(sc);
 	}
+}
+
+static void test_arrivals(void **state)
+{
+	struct cot_scenario *sc =
+		parse(HEAD ARRIVALS_OF("per_s: 500, gaps: even, on_us: 2000, off_us: 3000, "
+				       "curve: [0.5, 0, 2], curve_step_us: 1000, "
+				       "size_cv: 0.25"));
+	const struct cot_arrivals *a = &sc->apps[0].arrivals;
+
+	(void)state;
+	assert_true(a->per_s == 500);
+	assert_int_equal(a->gaps, COT_GAPS_EVEN);
+	assert_int_equal(a->on_ps, 2000 * US);
+	assert_int_equal(a->off_ps, 3000 * US);
+	assert_int_equal(a->n_curve, 3);
+	assert_true(a->curve[0] == 0.5 && a->curve[1] == 0 && a->curve[2] == 2);
+	assert_int_equal(a->curve_step_ps, 1000 * US);
+	assert_true(a->size_cv == 0.25);
+	cot_scenario_destroy(sc);
+	sc = parse(HEAD ARRIVALS_OF("per_s: 0.1"));
+	a = &sc->apps[0].arrivals;
+	assert_int_equal(a->gaps, COT_GAPS_RANDOM);
+	assert_int_equal(a->on_ps + a->off_ps + a->n_curve + a->curve_step_ps, 0);
+	assert_true(a->size_cv == 0);
+	cot_scenario_destroy(sc);
+	sc = parse(HEAD APP);
+	assert_true(sc->apps[0].arrivals.per_s == 0);
+	cot_scenario_destroy(sc);
 }
 
 static void test_too_many_apps(void **state)
@@ -715,6 +763,7 @@ int main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_options_win_over_the_file),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_too_many_apps),
 		cmocka_unit_test(test_same_kernel_is_kept_once),
 		cmocka_unit_test(test_block_time_reaches_traces),
