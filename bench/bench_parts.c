@@ -221,6 +221,23 @@ static void show_making(void)
 	       (double)(after - before) / REPEATS / 1e6);
 }
 
+/* Why a part is better made before the program has anything to do: a stream that waits for what is
+ * launched later would wait for ever. */
+static void show_waiting(void)
+{
+	struct part p;
+	double at;
+
+	CHECK(cuCtxSynchronize);
+	check(launch(mark, NULL, 1, SLOW_NS, 0), "cuLaunchKernel");
+	at = now_us();
+	p = make(0, 1);
+	expect(now_us() - at > SLOW_NS / 2e3, true,
+	       "the making of a part waits for what was launched before");
+	CHECK(cuStreamDestroy_v2, p.stream);
+	cot_green_destroy(&green, p.green);
+}
+
 static void show_calls(const struct part *p)
 {
 	double at, pair = 1e9, current = 1e9, home = 1e9, there = 1e9;
@@ -518,6 +535,7 @@ int main(void)
 	a = make(0, split.n / 2);
 	b = make(split.n / 2, split.n);
 	show_making();
+	show_waiting();
 	show_calls(&a);
 	show_sms(&a, &b);
 	show_orders(&a, &b);

@@ -83,6 +83,13 @@ until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
 expect_moved
 wait "$placer"
 
+# The first launches of a program with a limit are in a capture: nothing may spoil that.
+for kind in 0 1 2; do
+	placed 1000000000 8
+	COTENANT_SMS=64 placed_program capture_first --kind $kind
+	wait "$placer"
+done
+
 # The daemon goes in the middle: the program stays where it is, and goes on.
 placed 1000000000 5
 (sleep 1 && kill -9 "$placer") &

@@ -63,6 +63,12 @@ typedef CUresult function_of_words(WORDS);
 
 enum { DEFAULT = -1, CAPTURE = -2 }; /* instead of the number of a parameter */
 
+static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_thread)
+{
+	cot_shim_stream_will_capture(stream, per_thread);
+	(void)cot_shim_turn_visit(turn, stream, per_thread);
+}
+
 static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 {
 	struct cot_shim_turn turn;
@@ -71,14 +77,14 @@ static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 	if (at == DEFAULT)
 		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
 	else if (at == CAPTURE)
-		(void)cot_shim_turn_visit(&turn, (CUstream)(uintptr_t)a[0], per_thread);
+		begin_capture(&turn, (CUstream)(uintptr_t)a[0], per_thread);
 	else
 		a[at] = (uintptr_t)cot_shim_turn_begin(&turn, (CUstream)(uintptr_t)a[at],
 						       per_thread);
 	rc = ((function_of_words *)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6],
 							a[7], a[8], a[9]);
 	if (at == CAPTURE && !rc)
-		cot_shim_stream_captures(turn.stream);
+		cot_shim_stream_captures((CUstream)(uintptr_t)a[0], per_thread);
 	cot_shim_turn_end(&turn);
 	return rc;
 }
@@ -142,18 +148,18 @@ CUresult cuStreamQuery_ptsz(CUstream stream)
 
 /* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */
 
-typedef CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode);
+typedef CUresult begin_function(CUstream stream, CUstreamCaptureMode mode);
 
-static CUresult begin(begin_capture *real, CUstream stream, CUstreamCaptureMode mode,
+static CUresult begin(begin_function *real, CUstream stream, CUstreamCaptureMode mode,
 		      bool per_thread)
 {
 	struct cot_shim_turn turn;
 	CUresult rc;
 
-	(void)cot_shim_turn_visit(&turn, stream, per_thread);
+	begin_capture(&turn, stream, per_thread);
 	rc = real(stream, mode);
 	if (!rc)
-		cot_shim_stream_captures(turn.stream);
+		cot_shim_stream_captures(stream, per_thread);
 	cot_shim_turn_end(&turn);
 	return rc;
 }
@@ -170,14 +176,18 @@ CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
-	cot_shim_stream_captured(stream, false);
-	return COT_REAL(cuStreamEndCapture)(stream, graph);
+	CUresult rc = COT_REAL(cuStreamEndCapture)(stream, graph);
+
+	cot_shim_stream_captured();
+	return rc;
 }
 
 CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
 {
-	cot_shim_stream_captured(stream, true);
-	return COT_REAL(cuStreamEndCapture_ptsz)(stream, graph);
+	CUresult rc = COT_REAL(cuStreamEndCapture_ptsz)(stream, graph);
+
+	cot_shim_stream_captured();
+	return rc;
 }
 
 /* An event of a capture makes the stream that waits for it a part of that. */

@@ -53,13 +53,20 @@ struct cot_shim_pace {
 	uint64_t launch_ns; /* what a launch takes, on average; 0: not known */
 };
 
+/* What the driver says of a stream while no graph is recorded there. */
+struct cot_shim_looks {
+	CUcontext context;
+	unsigned flags;
+	int priority;
+};
+
 struct cot_shim_stream {
 	struct cot_shim_stream *next; /* with the same hash, or of the same thread */
 	_Atomic(CUstream) handle;     /* home, as the program names it; NULL: free for another */
 	struct cot_shim_parts *parts; /* NULL: its context has none, it stays at home */
 	struct cot_shim_stream *next_blocking;
+	struct cot_shim_looks looks;
 	bool blocking; /* the default stream waits for it, and the other way round */
-	int priority;
 	/* Turns under way, and STREAM_MOVING while a thread moves it: then no turn begins. */
 	_Atomic uint32_t n_turns;
 	_Atomic uint32_t at; /* number of the part where it is */
@@ -206,9 +213,11 @@ void cot_shim_stream_attribute(CUstream stream, bool per_thread, int what,
 
 /* ---- stream_table.c ---- */
 
-/* A capture has begun in this stream; NULL: one that is not virtual. It has ended in this one. */
-void cot_shim_stream_captures(struct cot_shim_stream *s);
-void cot_shim_stream_captured(CUstream stream, bool per_thread);
+/* A capture is about to begin in this stream: it is looked at now, since a look at a stream that
+ * captures spoils the capture. It has begun there; a capture has ended. */
+void cot_shim_stream_will_capture(CUstream stream, bool per_thread);
+void cot_shim_stream_captures(CUstream stream, bool per_thread);
+void cot_shim_stream_captured(void);
 /* After cuStreamWaitEvent() in a turn: the event may have brought a capture along. */
 void cot_shim_stream_look_for_capture(struct cot_shim_turn *t);
 bool cot_shim_any_capture(void);

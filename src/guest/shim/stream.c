@@ -87,7 +87,8 @@ static bool make_shadow(struct cot_shim_stream *s, uint32_t part)
 	if (s->shadows[part])
 		return true;
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	rc = cot_green_stream(&p->green, p->part[part].green, s->priority, &s->shadows[part], &err);
+	rc = cot_green_stream(&p->green, p->part[part].green, s->looks.priority, &s->shadows[part],
+			      &err);
 	if (rc)
 		s->shadows[part] = NULL;
 	else
@@ -399,7 +400,8 @@ bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
 static bool prepare(struct cot_shim_stream *s, uint32_t part)
 {
 	/* A thread's stream gets its shadow in that thread, with the attributes of its home. */
-	if (cot_shim_stream_is_of_thread(s) || !atomic_exchange(&s->used, false))
+	if (cot_shim_stream_is_of_thread(s) || atomic_load(&s->capturing) ||
+	    !atomic_exchange(&s->used, false))
 		return true;
 	pthread_mutex_lock(&s->pair);
 	(void)make_shadow(s, part);

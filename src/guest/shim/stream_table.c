@@ -20,14 +20,12 @@ static void note_capture(struct cot_shim_stream *s)
 		atomic_fetch_add(&n_blocking_captures, 1);
 }
 
-/* Its capture may have begun when it was not to be known. */
-static void note_capture_before(struct cot_shim_stream *s, CUstream handle)
+static bool captures(CUstream handle)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-	if (cot_shim_any_capture() && !COT_REAL(cuStreamIsCapturing)(handle, &status) &&
-	    status != CU_STREAM_CAPTURE_STATUS_NONE)
-		note_capture(s);
+	return !COT_REAL(cuStreamIsCapturing)(handle, &status) &&
+	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 /* ---- the streams of one thread ---- */
@@ -134,7 +132,8 @@ static struct cot_shim_stream *thread_stream(struct cot_shim_parts *p)
 	of_thread = s;
 	(void)cot_thread_key_set(thread_key, s);
 	list_blocking(s);
-	note_capture_before(s, CU_STREAM_PER_THREAD);
+	if (cot_shim_any_capture() && captures(CU_STREAM_PER_THREAD))
+		note_capture(s);
 	return s;
 }
 
@@ -178,13 +177,7 @@ static struct cot_shim_stream *room_for(CUstream handle)
 	return s;
 }
 
-struct looks {
-	CUcontext context;
-	unsigned flags;
-	int priority;
-};
-
-static CUresult look_at(CUstream handle, struct looks *ret_looks)
+static CUresult look_at(CUstream handle, struct cot_shim_looks *ret_looks)
 {
 	CUresult rc = COT_REAL(cuStreamGetCtx)(handle, &ret_looks->context);
 
@@ -196,23 +189,28 @@ static CUresult look_at(CUstream handle, struct looks *ret_looks)
 }
 
 /* With add_lock. */
-static void belong(struct cot_shim_stream *s, struct cot_shim_parts *p, const struct looks *looks)
+static void belong(struct cot_shim_stream *s, struct cot_shim_parts *p)
 {
-	s->blocking = p && !(looks->flags & CU_STREAM_NON_BLOCKING);
-	s->priority = looks->priority;
+	s->blocking = p && !(s->looks.flags & CU_STREAM_NON_BLOCKING);
 	s->parts = p;
 	if (s->blocking)
 		list_blocking(s);
+	if (atomic_load(&s->capturing))
+		note_capture(s);
 }
 
-/* Seen for the first time. One of a context without parts is known as such. */
+/* Seen for the first time. One of a context without parts is known as such; one that captures is
+ * not looked at. */
 static struct cot_shim_stream *adopt(CUstream handle)
 {
 	struct cot_shim_stream *s;
 	struct cot_shim_parts *p;
-	struct looks looks;
-	CUresult rc = look_at(handle, &looks);
+	struct cot_shim_looks looks;
+	CUresult rc;
 
+	if (cot_shim_any_capture() && captures(handle))
+		return NULL;
+	rc = look_at(handle, &looks);
 	if (rc) {
 		if (rc == CUDA_ERROR_OUT_OF_MEMORY && (p = cot_shim_parts_current()))
 			cot_shim_stream_unknown(p, handle);
@@ -225,8 +223,8 @@ static struct cot_shim_stream *adopt(CUstream handle)
 		atomic_store(&s->seen, 0);
 		atomic_store(&s->at, 0);
 		atomic_store(&s->capturing, false);
-		belong(s, p, &looks);
-		note_capture_before(s, handle);
+		s->looks = looks;
+		belong(s, p);
 		atomic_store_explicit(&s->handle, handle, memory_order_release);
 	}
 	pthread_mutex_unlock(&add_lock);
@@ -239,21 +237,13 @@ void cot_shim_streams_join(struct cot_shim_parts *p)
 {
 	CUcontext context = atomic_load(&p->context);
 	struct cot_shim_stream *s;
-	struct looks looks;
-	CUstream handle;
 	unsigned i;
 
 	pthread_mutex_lock(&add_lock);
 	for (i = 0; i < BUCKETS; i++)
-		for (s = atomic_load(&buckets[i]); s; s = s->next) {
-			handle = atomic_load(&s->handle);
-			if (!handle || s->parts)
-				continue;
-			if (look_at(handle, &looks))
-				atomic_store(&p->has_unknown, true);
-			else if (looks.context == context)
-				belong(s, p, &looks);
-		}
+		for (s = atomic_load(&buckets[i]); s; s = s->next)
+			if (atomic_load(&s->handle) && !s->parts && s->looks.context == context)
+				belong(s, p);
 	pthread_mutex_unlock(&add_lock);
 }
 
@@ -288,34 +278,59 @@ bool cot_shim_any_blocking_capture(void)
 	return atomic_load(&n_blocking_captures) != 0;
 }
 
-void cot_shim_stream_captures(struct cot_shim_stream *s)
+void cot_shim_stream_will_capture(CUstream stream, bool per_thread)
 {
+	(void)cot_shim_stream_find(stream, per_thread);
+}
+
+void cot_shim_stream_captures(CUstream stream, bool per_thread)
+{
+	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
+
 	atomic_fetch_add(&n_captures, 1);
+	if (!s && stream)
+		s = known(stream); /* in a context without parts, so far */
 	if (s)
 		note_capture(s);
 }
 
 static void uncount(struct cot_shim_stream *s)
 {
-	if (s && atomic_exchange(&s->counted, false))
+	if (atomic_exchange(&s->counted, false))
 		atomic_fetch_sub(&n_blocking_captures, 1);
 }
 
-void cot_shim_stream_captured(CUstream stream, bool per_thread)
+static void uncount_if_ended(struct cot_shim_stream *s)
 {
+	CUstream handle = atomic_load(&s->handle);
+
+	if (handle && atomic_load(&s->counted) && !captures(handle))
+		uncount(s);
+}
+
+/* Streams that had joined the capture have left it, too. */
+void cot_shim_stream_captured(void)
+{
+	struct cot_shim_stream *s;
+	unsigned i;
+
 	if (atomic_load(&n_captures))
 		atomic_fetch_sub(&n_captures, 1);
-	if (atomic_load(&n_blocking_captures))
-		uncount(cot_shim_stream_find(stream, per_thread));
+	if (!atomic_load(&n_blocking_captures))
+		return;
+	for (s = of_thread; s; s = s->next)
+		uncount_if_ended(s);
+	pthread_mutex_lock(&add_lock);
+	for (i = 0; i < BUCKETS; i++)
+		for (s = atomic_load(&buckets[i]); s; s = s->next)
+			uncount_if_ended(s);
+	pthread_mutex_unlock(&add_lock);
 }
 
 void cot_shim_stream_look_for_capture(struct cot_shim_turn *t)
 {
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-	if (t->stream && !COT_REAL(cuStreamIsCapturing)(atomic_load(&t->stream->handle), &status) &&
-	    status != CU_STREAM_CAPTURE_STATUS_NONE)
-		atomic_store(&t->stream->capturing, true);
+	if (t->stream && captures(atomic_load(&t->stream->handle)))
+		note_capture(t->stream);
 }
 
 /* ---- ends ---- */

@@ -94,6 +94,8 @@ CUresult cuStreamGetFlags(CUstream stream, unsigned *flags)
 	struct CUstream_st *s;
 	CUresult result = cot_emu_stream_get(stream, &s);
 
+	if (!result)
+		result = cot_emu_capture_forbid(s); /* as the driver does, without a reason */
 	if (result || !flags)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
 	*flags = s->flags;
