@@ -503,7 +503,7 @@ static int enlist(const struct arguments *a, const char *program, struct cot_err
 	int rc = fill_in(a, program, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite || a->sms, err);
+		rc = find_libraries(a->rewrite || a->sms || a->measure || has_target(a), err);
 	if (!rc)
 		rc = ask(&client, &m, err);
 	if (rc == -EACCES && a->gpu_of_cuda) {

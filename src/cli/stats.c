@@ -208,8 +208,8 @@ static void print_parts(const json_t *tenants)
 /* What programs have launched, with the shim: all of it. */
 static void print_launches(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM", "AS WORKERS", "ON ITS PART", "ELSEWHERE",
-					    "COVERED"};
+	static const char *const heads[] = {"PROGRAM",	 "AS WORKERS", "ON ITS PART",
+					    "ELSEWHERE", "COVERED",    "A SECOND"};
 	struct cot_table *t = NULL;
 	char text[32];
 	json_t *o;
@@ -228,6 +228,10 @@ static void print_launches(const json_t *tenants)
 		cot_table_cell(t, "%lld", cot_show_number(l, "elsewhere"));
 		cot_show_covered(o, text, sizeof(text));
 		cot_table_text(t, text);
+		if (json_is_number(json_object_get(o, "launches_per_second")))
+			cot_table_cell(t, "%.0f", cot_show_real(o, "launches_per_second"));
+		else
+			cot_table_text(t, "-");
 	}
 	if (!t)
 		return;
@@ -268,7 +272,24 @@ static void add_target(struct cot_table *t, const json_t *tenant)
 		cot_table_text(t, "-");
 }
 
-/* Programs whose requests are measured, and those with a target: the last 10 s. */
+/* In the last 10 s. */
+static void add_requests(struct cot_table *t, const json_t *r)
+{
+	const json_t *w = json_array_get(json_object_get(r, "windows"), 1);
+	unsigned i;
+
+	for (i = 0; i < 6 && !json_is_object(r); i++)
+		cot_table_text(t, "-");
+	if (!json_is_object(r))
+		return;
+	cot_table_cell(t, "%lld", cot_show_number(r, "count"));
+	cot_table_cell(t, "%.1f", cot_show_real(w, "per_second"));
+	add_judged(t, w, cot_show_text(r, "source"));
+	add_missed(t, w);
+	cot_table_cell(t, "%lld", cot_show_number(r, "lost") + cot_show_number(r, "rejected"));
+}
+
+/* Programs whose requests are measured, and those with a target. */
 static void print_requests(const json_t *tenants)
 {
 	static const char *const heads[] = {"PROGRAM", "TARGET", "REQUESTS", "A SECOND",
@@ -279,7 +300,6 @@ static void print_requests(const json_t *tenants)
 
 	json_array_foreach (tenants, i, o) {
 		const json_t *r = json_object_get(o, "requests");
-		const json_t *w = json_array_get(json_object_get(r, "windows"), 1);
 
 		if (!json_is_object(r) && !json_is_object(json_object_get(o, "target")))
 			continue;
@@ -287,12 +307,7 @@ static void print_requests(const json_t *tenants)
 			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 		cot_table_text(t, cot_show_text(o, "name"));
 		add_target(t, o);
-		cot_table_cell(t, "%lld", cot_show_number(r, "count"));
-		cot_table_cell(t, "%.1f", cot_show_real(w, "per_second"));
-		add_judged(t, w, cot_show_text(r, "source"));
-		add_missed(t, w);
-		cot_table_cell(t, "%lld",
-			       cot_show_number(r, "lost") + cot_show_number(r, "rejected"));
+		add_requests(t, r);
 	}
 	if (!t)
 		return;

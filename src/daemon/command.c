@@ -147,7 +147,7 @@ static bool has_shim(const struct conn *c, const struct tenant *t)
 	for_each_conn (other, c->in)
 		if (other->tenant == t && other->kind == CONN_WORK)
 			return true;
-	return t->parts || t->measured;
+	return t->parts;
 }
 
 /* What it is to be, with what stays of it. Without a library that measures nobody would ever know
@@ -166,8 +166,7 @@ static int check_target(const struct conn *c, const struct tenant *t,
 	if (kind == COT_TARGET_RATE && !has_shim(c, t))
 		return cot_error_set(err, -ENOTSUP,
 				     "how fast '%s' gets on cannot be measured: it was not started "
-				     "with --measure, a target, --sms or --quota; start it again "
-				     "with --rate",
+				     "with --rate, --sms or --quota; start it again with --rate",
 				     t->name);
 	if (kind != COT_TARGET_NONE && kind != COT_TARGET_RATE && !t->measured)
 		return cot_error_set(err, -ENOTSUP,

@@ -14,6 +14,7 @@
 #include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/loop.h"
+#include "daemon/progress.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
 #include "proto/proto.h"
@@ -71,6 +72,7 @@ struct conn {
 	struct cot_msg_work_counts *counts; /* shim: what it counted; owned */
 	struct cot_msg_part_counts *part_counts;
 	struct cot_msg_pace_counts pace_counts;
+	struct cot_progress_seen progress;
 	unsigned n_works_charged; /* shim: to its user's account */
 	/* command */
 	struct registration registration;

@@ -10,7 +10,7 @@
  *             of commands      command.c, hold.c, audit.c; register.c, environment.c; query.c,
  *                              show.c, show_part.c, effect.c
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
- *   roster    programs         tenant.c, outlive.c
+ *   roster    programs         tenant.c, outlive.c; measure.c, progress.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
  *             both             roster.c, state.c, recover.c, news.c
  *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c

@@ -108,7 +108,8 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	t->sms = m->sms;
 	t->target = cot_proto_unpack_target(m->target);
 	t->measured = (m->flags & COT_REGISTER_MEASURE) || t->target.kind;
-	t->parts = m->sms || m->quota || m->reserve || c->basis->config.policy->places;
+	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->quota || m->reserve ||
+		   c->basis->config.policy->places;
 	t->pool = at->pool;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
 	cot_tenant_set_name(t, m->name);

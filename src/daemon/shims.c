@@ -118,6 +118,7 @@ static void keep_counts(struct conn *c, const struct cot_msg_work_counts *m)
 
 	if (!c->counts)
 		c->counts = malloc(sizeof(*m) + COT_PROTO_REASONS_MAX * sizeof(m->reasons[0]));
+	cot_progress_count(c, COT_PROGRESS_WORKS, m->n_launched_workers, cot_now_ns());
 	if (!c->counts)
 		return; /* nothing depends on them */
 	memcpy(c->counts, m, size);
@@ -155,6 +156,7 @@ static void keep_part_counts(struct conn *c, const struct cot_msg_part_counts *m
 
 	if (!c->part_counts)
 		c->part_counts = malloc(sizeof(*m) + COT_PROTO_REASONS_MAX * sizeof(m->reasons[0]));
+	cot_progress_count(c, COT_PROGRESS_PARTS, m->n_followed + m->n_stayed, cot_now_ns());
 	if (c->part_counts)
 		memcpy(c->part_counts, m, size);
 }

@@ -284,6 +284,7 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
 	const char *reason;
+	double rate;
 
 	put_number(o, "id", t->id);
 	put(o, "name", json_string(t->name));
@@ -311,6 +312,8 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "shares_reason", reason ? json_string(reason) : json_null());
 	put(o, "work", work);
 	cot_show_requests(conns, o, t);
+	put(o, "launches_per_second",
+	    cot_progress_rate(t, cot_now_ns(), &rate) ? json_real(rate) : json_null());
 	return o;
 }
 

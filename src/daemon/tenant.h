@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/words.h"
+#include "daemon/progress.h"
 #include "daemon/watch.h"
 #include "proto/proto.h"
 #include "sched/sched.h"
@@ -56,8 +57,8 @@ struct tenant {
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
 	struct cot_requests *requests; /* that it marks; NULL: they are not measured */
-	uint64_t
-		aim_ns; /* how long they may take; 0 = there is no target, or it is not known yet */
+	uint64_t aim_ns; /* how long they may take; 0 = there is no target, or not known yet */
+	struct cot_progress progress;
 	uint64_t n_requests, n_requests_lost, n_requests_rejected;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };

@@ -90,7 +90,7 @@ kill "$pid"
 background "$COTENANT" run --required --name goes-on --p99 1ms -- "$PROGS/marks" --count 10000 --block-us 2000 \
 	--waited-us 500 >"$work/goes-on"
 answers() {
-	[ "$(value_of_window goes-on n)" -gt "$1" ]
+	between "$1" 1e9 "$(value_of_window goes-on n)"
 }
 until_true 20 answers 10 || fail "no requests: $(ps_value goes-on count)"
 kill_daemon
@@ -116,6 +116,18 @@ refuses 1 "the requests of 'plain' cannot be measured: it was not started with -
 refuses 1 "how fast 'plain' gets on cannot be measured" "$COTENANT" set plain --rate 50%
 "$COTENANT" set plain --p99 none >"$work/out" || fail "plain: none is refused: $(cat "$work/out")"
 refuses 1 "only a program has a target; a pool has none" "$COTENANT" set pool:latency --p99 none
+
+# How fast one gets on whose target is that: launches a second, by its shim.
+background "$COTENANT" run --required --name rate --rate 80% -- "$PROGS/parts" --seconds 300 >/dev/null
+gets_on() {
+	between 1 1e9 "$(ps_value rate launches_per_second)"
+}
+until_true 20 gets_on || fail "launches a second: $(ps_value rate launches_per_second)"
+expect_value rate class batch
+expect_value plain launches_per_second null
+"$COTENANT" stats >"$work/out"
+grep -qE '^rate +rate 80% +' "$work/out" || fail "stats: $(cat "$work/out")"
+grep -qE '^rate +0 +[0-9]+ +[0-9]+ +[0-9.]+ % +[0-9]+ *$' "$work/out" || fail "stats: $(cat "$work/out")"
 
 # What a latency program starts as a batch program has no p99.
 COTENANT_P99=5ms run --class batch --name inner -- sh -c 'echo "p99 ${COTENANT_P99-none} class $COTENANT_CLASS"' >"$work/out"

@@ -472,10 +472,51 @@ static void test_stats_of_launches(void **state)
 			     "{" NOTHING
 			     ",\"pools\":[],\"tenants\":[{\"name\":\"a\",\"pool\":\"s\"},"
 			     "{\"name\":\"b\",\"pool\":\"s\",\"launches\":{\"workers\":20,"
-			     "\"on_part\":10,\"elsewhere\":10,\"coverage\":0.75}}]}"),
+			     "\"on_part\":10,\"elsewhere\":10,\"coverage\":0.75},"
+			     "\"launches_per_second\":1234.56},{\"name\":\"c\",\"pool\":\"s\","
+			     "\"launches\":{\"workers\":0,\"on_part\":1,\"elsewhere\":0,"
+			     "\"coverage\":1.0},\"launches_per_second\":null}]}"),
 			 0);
-	assert_non_null(strstr(printed, "\nPROGRAM  AS WORKERS  ON ITS PART  ELSEWHERE  COVERED\n"
-					"b        20          10           10         75.00 %\n"));
+	assert_non_null(strstr(printed,
+			       "\nPROGRAM  AS WORKERS  ON ITS PART  ELSEWHERE  COVERED   A SECOND\n"
+			       "b        20          10           10         75.00 %   1235\n"
+			       "c        0           1            0          100.00 %  -\n"));
+}
+
+/* Which figure the target is compared with, and what is not known, shows. */
+static void test_stats_of_requests(void **state)
+{
+#define REQUESTS(window)                                                              \
+	",\"requests\":{\"source\":\"marks\",\"count\":30,\"lost\":1,\"rejected\":2," \
+	"\"windows\":[{},{\"seconds\":10,\"per_second\":3.0," window "},{}]}}"
+#define TIMES "{\"n\":30,\"missed\":3,\"p50_ms\":1.5,\"p95_ms\":4,\"p99_ms\":5.25}"
+	(void)state;
+	assert_int_equal(
+		run(cot_cmd_stats, NULL,
+		    "{" NOTHING ",\"pools\":[],\"tenants\":["
+		    "{\"name\":\"a\",\"pool\":\"s\",\"target\":{\"kind\":\"p99\",\"amount\":\"5ms\"}" REQUESTS(
+			    "\"response\":" TIMES
+			    ",\"service\":{},\"judged\":\"response\",\"missed_share\":0.1") ","
+											    "{\"name\":\"b\",\"pool\":\"s\",\"target\":null" REQUESTS(
+												    "\"response\":null,\"service\":" TIMES
+												    ",\"judged\":\"service\",\"missed_share\":null") ","
+																		     "{\"name\":\"c\",\"pool\":\"s\",\"target\":{\"kind\":\"slowdown\",\"amount\":\"1.5x\"}" REQUESTS(
+																			     "\"response\":null,\"service\":null,\"judged\":null,"
+																			     "\"missed_share\":null") ","
+																						      "{\"name\":\"d\",\"pool\":\"s\",\"target\":{\"kind\":\"rate\",\"amount\":\"80%\"},"
+																						      "\"requests\":null},"
+																						      "{\"name\":\"e\",\"pool\":\"s\",\"target\":null,\"requests\":null}]}"),
+		0);
+	assert_non_null(strstr(
+		printed,
+		"\nPROGRAM  TARGET         REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST\n"
+		"a        p99 5ms        30        3.0       1.50/5.25 ms  response, marks  10.00 %  3\n"
+		"b        -              30        3.0       1.50/5.25 ms  service, marks   -        3\n"
+		"c        slowdown 1.5x  30        3.0       -             marks            -        3\n"
+		"d        rate 80%       -         -         -             -                -        -\n"
+		"\nPolicy"));
+#undef REQUESTS
+#undef TIMES
 }
 
 static json_t *doctor_of_timers(const char *timers)
@@ -583,6 +624,7 @@ int main(void)
 		TEST(doctor_of_parts),
 		TEST(doctor_of_shares),
 		TEST(stats_of_launches),
+		TEST(stats_of_requests),
 		TEST(ps_of_trouble),
 		TEST(ps_as_json),
 		TEST(stats),

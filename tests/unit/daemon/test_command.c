@@ -379,8 +379,8 @@ static void test_targets(void **state)
 	       "target; start it again with --p99");
 	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
 	expect(&m, -ENOTSUP,
-	       "how fast 'alone' gets on cannot be measured: it was not started with --measure, a "
-	       "target, --sms or --quota; start it again with --rate");
+	       "how fast 'alone' gets on cannot be measured: it was not started with --rate, --sms or "
+	       "--quota; start it again with --rate");
 	assert_int_equal(alone->target.kind, COT_TARGET_NONE);
 	alone->parts = true;
 	expect(&m, 0, "alone: target none -> rate 80%");
