@@ -5,68 +5,29 @@ Runs cells in order of how much they tell, as many as fit into --budget, one JSO
 that are there already are not run again. Then merges all of them into result.json, table.md and
 plot.svg. See docs/bench-live.md.
 """
-import argparse
-import glob
-import gzip
-import json
 import os
 import shlex
-import signal
-import statistics
 import sys
-import tempfile
-import time
 
 from livebench import cells as plan
-from livebench import control, cost, curves, figures, machine, measure, process, report, svg
-from livebench.process import Failed, Tenant
-from livebench.programs import PROGRAMS
-from livebench.ways import Tools
+from livebench import cost, curves, figures, measure, report, session, svg
 
-LIVE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(LIVE))
-WRAP_UP_S = 4      # to merge and write
-GRACE_S = 60       # after the budget everything is ended
 SMOKE_S = 1.5
 SMOKE = ("a1", "b1.plain", "b1.pools", "a2.plain", "a2.pools", "a2.rotate", "slices", "blocks",
          "context")
 
 
-class Enough(Exception):
-    """The time is up, or the user wants an end."""
-
-
 def parse(argv):
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0],
-                                formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument("--only", default="", metavar="CELL[,..]", help="groups, GROUP.START, or ids")
+    p = session.parser(__doc__.split("\n", maxsplit=1)[0], 4, "build/live")
     p.add_argument("--ways", default="", metavar="WAY[,..]", help="of the mixes' windows only these, "
                    "and programs alone")
-    p.add_argument("--budget", type=float, default=480, metavar="SECONDS")
-    p.add_argument("--out", default="build/live", metavar="DIR")
-    p.add_argument("--cells", metavar="DIR", help="files of the cells; default: OUT/cells")
-    p.add_argument("--from", dest="imports", action="append", default=[], metavar="FILE",
-                   help="a cells.json.gz of an earlier run, to go on from")
     p.add_argument("--repeats", type=int, default=1)
     p.add_argument("--rounds", type=int, default=1, metavar="N",
                    help="measure the windows of a mix N times in turn, in the same processes")
-    p.add_argument("--seconds", type=float, default=4, help="length of a window")
     p.add_argument("--torch-seconds", type=float, metavar="SECONDS",
                    help="of windows with PyTorch programs; default: 1.4 times --seconds")
     p.add_argument("--smoke", action="store_true", help="a few short cells of each kind")
     p.add_argument("--list", action="store_true", help="only show the cells")
-    p.add_argument("--doctor", action="store_true", help="only show what is missing here")
-    p.add_argument("--merge", action="store_true", help="measure nothing, write the results anew")
-    p.add_argument("--again", action="store_true", help="run cells that are there already; "
-                   "with --merge: mixes and ways of later --from replace those of the first")
-    p.add_argument("--no-torch", dest="torch", action="store_false", help="no PyTorch programs")
-    p.add_argument("--own-models", action="store_true",
-                   help="not those of torchvision and transformers")
-    p.add_argument("--python", default=sys.executable, help="one that has PyTorch")
-    p.add_argument("--bin", metavar="DIR", help="folder of cotenant and cotenantd; default: "
-                   "build/bin")
-    p.add_argument("--commit", help="to note in the result; default: git's")
-    p.add_argument("--dry-run", action="store_true", help="stand-ins instead of programs and GPU")
     options = p.parse_args(argv)
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/run.py", *argv])
     options.cells = options.cells or os.path.join(options.out, "cells")
@@ -75,200 +36,26 @@ def parse(argv):
     return options
 
 
-# ---- files ----
-
-def write(path, text):
-    with open(path + ".new", "w", encoding="utf-8") as f:
-        f.write(text)
-    os.replace(path + ".new", path)
-
-
-def cell_path(options, cell_id):
-    return os.path.join(options.cells, cell_id + ".json")
-
-
-def forget_way(options, cell):
-    """All that is there of this mix in this way, whatever run it is of."""
-    for path in glob.glob(cell_path(options, f"{cell['group']}.{cell['start']}.r*")):
-        os.remove(path)
-
-
-def number_on(cells, n_repeats):
-    """Repeats behind those of the files before; the ways of a mix keep a number in common."""
-    before = dict(n_repeats)
-    for cell in cells:
-        group, rep = cell["group"], cell["rep"] + before.get(cell["group"], 0)
-        cell.update(rep=rep, id=f"{group}.{cell['start']}.r{rep}")
-        n_repeats[group] = max(n_repeats.get(group, 0), rep + 1)
-
-
-def import_cells(options):
-    """The longer windows of a cell stay. With --merge --again what the files after the first have
-    measured well does, as repeats of each other; of the first, the other mixes and ways."""
-    n_repeats, replaced = {}, set()
-    for i, path in enumerate(options.imports):
-        with gzip.open(path, "rt") as f:
-            cells = json.load(f)["cells"]
-        if i and options.merge and options.again:
-            good = [c for c in cells if c.get("status") == "ok"]
-            number_on(good, n_repeats)
-            for cell in good:
-                if (cell["group"], cell["start"]) not in replaced:
-                    forget_way(options, cell)
-                    replaced.add((cell["group"], cell["start"]))
-        for cell in cells:
-            target = cell_path(options, cell["id"])
-            if not is_done(target, cell.get("window_s", 0)):
-                write(target, json.dumps(cell))
-
-
-def load_cells(options):
-    found = []
-    for path in sorted(glob.glob(os.path.join(options.cells, "*.json"))):
-        try:
-            with open(path) as f:
-                found.append(json.load(f))
-        except (OSError, ValueError):
-            print(f"run: {path} cannot be read; left out", file=sys.stderr)
-    return found
-
-
-def is_done(path, window_s):
-    """Whether it was measured well, in windows at least so long."""
-    try:
-        with open(path) as f:
-            cell = json.load(f)
-            return cell.get("status") == "ok" and cell.get("window_s", 0) >= window_s
-    except (OSError, ValueError):
-        return False
-
-
-def without_raw(value):
-    if isinstance(value, dict):
-        return {k: without_raw(v) for k, v in value.items() if k not in ("raw_100ns", "logs")}
-    return [without_raw(v) for v in value] if isinstance(value, list) else value
-
-
 def merge(options, facts):
-    """All cells into result.json, table.md, plot.svg, and cells.json.gz (with raw latencies)."""
-    cells = load_cells(options)
-    machines = sorted((c["machine"] for c in cells if c.get("machine", {}).get("gpu")),
-                      key=lambda m: m.get("date") or "")
-    if machines:
-        facts = {**machines[-1], **{k: v for k, v in facts.items() if v is not None}}
-    runs = list(dict.fromkeys((m.get("date"), m.get("commit"), m.get("command"))
-                              for m in machines))
+    """All cells into result.json, table.md, plot.svg, curves.svg and cells.json.gz."""
+    cells = session.load_cells(options)
+    facts, runs = session.provenance(cells, facts)
     rows = figures.make_rows(cells)
-    result = {"schema": "cotenant-live/1", "machine": facts,
-              "runs": [dict(zip(("date", "commit", "command"), r)) for r in runs], "rows": rows,
+    result = {"schema": "cotenant-live/1", "machine": facts, "runs": runs, "rows": rows,
               "slices": figures.make_slices(cells), "cost": figures.make_cost(cells),
               "blocks": figures.make_blocks(cells)[0],
-              "context": figures.make_context(cells)[0], "cells": without_raw(cells)}
-    write(os.path.join(options.out, "result.json"), json.dumps(result, indent=1) + "\n")
+              "context": figures.make_context(cells)[0], "cells": session.without_raw(cells)}
     table = report.markdown(result)
-    write(os.path.join(options.out, "table.md"), table)
     title = f"{facts.get('gpu') or 'DRY RUN, invented figures'}, {facts.get('date', '')}"
-    write(os.path.join(options.out, "plot.svg"), svg.draw(rows, title))
-    write(os.path.join(options.out, "curves.svg"), curves.draw(rows, title))
-    with gzip.open(os.path.join(options.out, "cells.json.gz"), "wt") as f:
-        json.dump({"machine": facts, "cells": cells}, f)
+    session.write_result(options, result, table, {"plot.svg": svg.draw(rows, title),
+                                                  "curves.svg": curves.draw(rows, title)}, cells)
     return table
 
 
-# ---- running ----
-
-class Budget:
-    """How much time is left, and how wrong the estimates were so far."""
-
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds - WRAP_UP_S
-        self.begin = time.monotonic()
-        self.factors = {True: [], False: []}
-
-    def spent_s(self):
-        return time.monotonic() - self.begin
-
-    def fits(self, cell):
-        factors = self.factors[cell.torch]
-        factor = statistics.median(factors) if factors else 1.0
-        return time.monotonic() + factor * plan.estimate_s(cell) <= self.end
-
-    def learn(self, cell, seconds):
-        self.factors[cell.torch].append(seconds / plan.estimate_s(cell))
-
-
-def calibrate(tools, mark):
-    """How many iterations make a request of 100 us, once for all cells: with the GPU for itself."""
-    with tempfile.TemporaryDirectory(prefix="cl-") as folder:
-        tenant = Tenant("calibrate", PROGRAMS["req"], folder)
-        go = os.path.join(folder, "go")
-        tenant.start([*tools.programs["req"], *tenant.program.arguments],
-                     tools.environment(mark), go, 20)
-        try:
-            process.wait_until_ready([tenant], 20)
-            with open(go, "w"):
-                pass
-            time.sleep(0.05)
-        finally:
-            process.end([tenant.child])
-        result = tenant.result()
-        print(f"run: {result['iters']} iterations make a request; a kernel takes "
-              f"{result.get('kernel_us', 0):.1f} us", flush=True)
-        return result["iters"]
-
-
-def earlier_iters(options):
-    for cell in load_cells(options):
-        for tenant in cell.get("tenants", {}).values():
-            if tenant.get("program") == "req" and tenant.get("iters"):
-                return tenant["iters"]
-    return None
-
-
-def summary(result):
-    """One line per window, for who watches."""
-    if result["status"] != "ok":
-        return "\n    FAILED: " + result.get("why", "")[:400]
-    lines = []
-    for window in result.get("windows", []):
-        parts = []
-        for name, f in window.get("programs", {}).items():
-            parts.append(f"{name} {f['p50_us']:.0f}/{f['p99_us']:.0f} us" if f.get("p50_us")
-                         else f"{name} {f.get('rate', 0):.2f}/s")
-        for pool in window.get("look", {}).get("pools", []):
-            parts.append(f"[{pool['name']} {pool.get('slice_read_back_us')} us "
-                         f"{pool.get('mode')}]")
-        for name, part in window.get("parts", {}).items():
-            parts.append(f"[{name}: {control.has_text(part)}; {part['coverage'] or 0:.4f}]")
-        lines.append(f"\n    {window['label']:<14} " + "  ".join(parts))
-    return "".join(lines)
-
-
-def measure_cells(chosen, check, tools, mark, options, facts, budget):
-    runner_options = {"torch_arguments": ["--own-models"] if options.own_models else []}
-    skipped = []
-    for cell in chosen:
-        path = cell_path(options, cell.id)
-        if is_done(path, options.seconds) and not options.again:
-            continue
-        why = check.allows(cell)
-        if not why and cell.torch and not options.torch:
-            why = "--no-torch"
-        if why or not budget.fits(cell):
-            skipped.append((cell.id, why or "time"))
-            continue
-        if not runner_options.get("req_iters") and "req" in {p.tool for _, p in cell.tenants()}:
-            runner_options["req_iters"] = earlier_iters(options) or calibrate(tools, mark)
-        runner = measure.Runner(tools, mark, runner_options)
-        result = cost.run(cell, tools, mark) if cell.group == "cost" else runner.run(cell)
-        budget.learn(cell, result["seconds"])
-        result.update(machine=facts, window_s=options.seconds)
-        write(path, json.dumps(result))
-        print(f"[{budget.spent_s():5.0f} s] {cell.id}: {result['seconds']:.1f} s "
-              f"(expected {plan.estimate_s(cell):.0f})" + summary(result), flush=True)
-        if result["left_over"]:
-            print(f"    {result['left_over']} processes had to be ended", flush=True)
-    return skipped
+def run_cell(cell, tools, mark, runner_options):
+    if cell.group == "cost":
+        return cost.run(cell, tools, mark)
+    return measure.Runner(tools, mark, runner_options).run(cell)
 
 
 def show_list(cells):
@@ -280,34 +67,8 @@ def show_list(cells):
               f"{plan.GROUP_OF[cell.group].title}  [{' '.join(w.label for w, _ in cell.windows)}]")
 
 
-def install_signals(budget_s):
-    def stop(number, _):
-        raise Enough(f"signal {number}")
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(number, stop)
-    signal.alarm(int(budget_s + GRACE_S))
-
-
-def ignore_signals():
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def preflight(tools, options, mark, chosen):
-    facts = machine.facts(tools, options)
-    check = machine.preflight(tools, LIVE, facts, options, chosen)
-    print("\n".join(check.lines), flush=True)
-    usable = not tools.fake and "cotenant" not in check.missing and "gpu" not in check.missing
-    if usable and (options.doctor or options.smoke):
-        rc, text = machine.doctor(tools, mark)
-        print(f"cotenant doctor (status {rc}):\n{text}", flush=True)
-        facts["doctor"] = text
-    return facts, check
-
-
 def main(argv):
     options = parse(argv)
-    begin = time.monotonic()
     only = [o for o in options.only.split(",") if o] or (SMOKE if options.smoke else ())
     try:
         chosen = plan.choose(plan.make_cells(options.seconds, options.repeats,
@@ -319,34 +80,7 @@ def main(argv):
     if options.list:
         show_list(chosen)
         return 0
-    os.makedirs(options.cells, exist_ok=True)
-    import_cells(options)
-    if options.merge:
-        print(merge(options, {}))
-        return 0
-    tools = Tools(LIVE, ROOT, options.dry_run, options.bin and os.path.abspath(options.bin),
-                  options.python)
-    mark = f"{os.getpid()}-{time.time_ns():x}"
-    install_signals(options.budget)
-    facts, skipped, status = {}, [], 0
-    try:
-        facts, check = preflight(tools, options, mark, chosen)
-        if options.doctor:
-            return 1 if check.missing else 0
-        budget = Budget(options.budget - (time.monotonic() - begin))
-        skipped = measure_cells(chosen, check, tools, mark, options, facts, budget)
-    except (Enough, Failed) as e:
-        print(f"run: ended early: {e}", file=sys.stderr)
-        status = 1
-    finally:
-        ignore_signals()
-        n = process.sweep(mark)
-        print(f"run: {n} processes were left and have been ended" if n else
-              "run: nothing of ours is left running", flush=True)
-    if skipped:
-        print("run: not run: " + ", ".join(f"{i} ({why})" for i, why in skipped))
-    print(merge(options, facts))
-    return status
+    return session.conduct(session.Bench("run", plan.estimate_s, run_cell, merge), chosen, options)
 
 
 if __name__ == "__main__":

@@ -250,7 +250,8 @@ class DryRuns(unittest.TestCase):
         for arguments, expected in ((files, [("r0", 0.5), ("r1", 0.5)]),
                                     ([*files, "--again"], [("r0", 0.4)]),
                                     ([*twice, "--again"], [("r0", 0.4), ("r1", 0.4)])):
-            self.run_it("--merge", "--cells", os.path.join(self.out, "merged"), *arguments)
+            done = self.run_it("--merge", "--cells", os.path.join(self.out, "merged"), *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([(c["id"].split(".")[-1], c["window_s"])
                               for c in self.result()["cells"]], expected)
 
