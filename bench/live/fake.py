@@ -16,6 +16,12 @@ import signal
 import sys
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, os.pardir, os.pardir, "python"))
+
+import cotenant as marks  # noqa: E402
+from livebench.board import Reader  # noqa: E402
+
 
 def option(argv, name, otherwise=""):
     return argv[argv.index(name) + 1] if name in argv[:-1] else otherwise
@@ -85,16 +91,70 @@ class Emulated:
                 begin, stop = self.run(1056, 20000)
                 events.extend((begin, stop, 1))
 
+    def answer(self, stretch, board, end, events):
+        """Requests as the runner asks for them, marked."""
+        rng, mean_ns, arrival, n, busy_ns = random.Random(), 0, None, 0, 0
+        while not stretch.stopping and time.monotonic() < end:
+            news = board.news()
+            if news:
+                rng.seed(news[1] or None)
+                mean_ns = 1e9 / news[0] if news[0] else 0
+                arrival = time.monotonic_ns() + int(rng.expovariate(1.0) * mean_ns) if mean_ns else None
+            if not mean_ns or arrival > time.monotonic_ns():
+                time.sleep(0.0005)
+                continue
+            with marks.request(arrival):
+                begin, stop = self.run(16, 100)
+            events.extend((arrival, begin, stop))
+            n, busy_ns = n + 1, busy_ns + stop - begin
+            board.tell(n, busy_ns, 0)
+            arrival += int(rng.expovariate(1.0) * mean_ns)
+
 
 def emulated():
     return "emu/libcuda.so" in os.environ.get("LD_PRELOAD", "")
+
+
+class Asked:
+    """The stretches of time in which it was asked for so many requests (livebench/board.py)."""
+
+    def __init__(self, path):
+        self.board, self.all, self.n, self.last = Reader(path), [], 0.0, time.monotonic_ns()
+
+    def look(self):
+        now, news = time.monotonic_ns(), self.board.news()
+        self.n += (now - self.last) / 1e9 * (self.all[-1][1] if self.all else 0)
+        self.last = now
+        self.board.tell(int(self.n), int(self.n) * REQUEST_NS, 0)
+        if news:
+            self.all.append((now, *news))
+
+    def events(self, end, events):
+        """One after the other, each as soon as it has arrived and the one before is answered."""
+        rng, free = random.Random(), 0
+        took = int(REQUEST_NS * (2.0 if "COTENANT_NAME" not in os.environ else 1.2))
+        for (begin, rate, seed), (until, _, fresh) in zip(self.all, self.all[1:] + [(end, 0, 1)]):
+            if seed:
+                rng.seed(seed)
+                free = begin
+            arrival = begin
+            while rate and (arrival := arrival + int(rng.expovariate(1.0) * 1e9 / rate)) < until:
+                start = max(arrival, free)
+                if fresh and start >= until:
+                    events.extend((arrival, 0, until))
+                    continue
+                free = start + int(took * rng.uniform(0.98, 1.1))
+                events.extend((arrival, start, free))
+
+
+REQUEST_NS = 125_000
 
 
 def requests(begin, end, rng, events):
     slow = 2.0 if "COTENANT_NAME" not in os.environ else 1.2
     while begin < end:
         begin += int(rng.expovariate(1 / 4e6))
-        took = int(125_000 * slow * rng.uniform(0.98, 1.1))
+        took = int(REQUEST_NS * slow * rng.uniform(0.98, 1.1))
         events.extend((begin, begin, begin + took))
         begin += took
 
@@ -133,13 +193,20 @@ def program(kind, argv):
         time.sleep(0.002)
     stretch.begin()
     events = array.array("q")
-    if gpu:
+    asked = Asked(option(argv, "--board")) if option(argv, "--board") else None
+    if gpu and asked:
+        gpu.answer(stretch, asked.board, end, events)
+    elif gpu:
         gpu.work(stretch, latency, end, events)
     while not stretch.stopping and time.monotonic() < end:
         time.sleep(0.002)
+        if asked:
+            asked.look()
     stretch._end()
+    if asked and not gpu:
+        asked.events(time.monotonic_ns(), events)
     for begin, stop in stretch.all:
-        if gpu:
+        if gpu or asked:
             break
         if latency:
             requests(begin, stop, rng, events)
@@ -251,6 +318,8 @@ def cotenant(argv):
         note(argv[1], {"sms": None if sms == "none" else int(sms)})
     if argv[:1] == ["stats"]:
         stats()
+    if argv == ["list", "policies"]:
+        print("slo  keeps targets")
     if argv[:1] == ["--version"]:
         print("cotenant 0 (stand-in)")
     return 0

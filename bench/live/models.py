@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-BERT_WORDS = 30522
+BERT_WORDS, PEGASUS_WORDS, WHISPER_WORDS = 30522, 96103, 51866
 
 
 def attend(q, k, v):
@@ -168,3 +168,81 @@ class Gpt(nn.Module):
 
 def gpt(small=False):
     return Gpt(layers=2, width=64, heads=2, words=1000, places=32) if small else Gpt()
+
+
+# ---- trainings of the kinds and sizes of Tally's table; the models are our own ----
+
+class PointNet(nn.Module):
+    """Every point by itself, then the greatest of all: many small kernels."""
+
+    def __init__(self, classes=40):
+        super().__init__()
+        widths = (3, 64, 64, 64, 128, 1024)
+        self.points = nn.Sequential(*(layer for a, b in zip(widths, widths[1:]) for layer in
+                                      (nn.Conv1d(a, b, 1), nn.BatchNorm1d(b), nn.ReLU())))
+        self.head = nn.Sequential(nn.Linear(1024, 512), nn.ReLU(), nn.Dropout(0.3), nn.Linear(512, 256),
+                                  nn.ReLU(), nn.Linear(256, classes))
+
+    def forward(self, x):
+        return self.head(self.points(x).amax(-1))
+
+
+class Audio(nn.Module):
+    """A spectrogram to half as many vectors."""
+
+    def __init__(self, bands, width):
+        super().__init__()
+        self.first = nn.Conv1d(bands, width, 3, padding=1)
+        self.second = nn.Conv1d(width, width, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        return F.gelu(self.second(F.gelu(self.first(x)))).transpose(1, 2)
+
+
+class Translator(nn.Module):
+    """An encoder and a decoder of equally many layers; returns the loss."""
+
+    def __init__(self, front, width, heads, layers, words):
+        super().__init__()
+        size = {"d_model": width, "nhead": heads, "dim_feedforward": 4 * width, "batch_first": True,
+                "activation": "gelu"}
+        self.front, self.words = front, nn.Embedding(words, width)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(**size), layers,
+                                             enable_nested_tensor=False)
+        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**size), layers)
+
+    def forward(self, x, labels):
+        y = self.decoder(self.words(labels), self.encoder(self.front(x)))
+        return F.cross_entropy((y @ self.words.weight.t()).flatten(0, 1), labels.flatten())
+
+
+def pointnet(small):
+    x, y = torch.randn(2 if small else 64, 3, 1024), torch.randint(0, 40, (2 if small else 64,))
+    return PointNet(), lambda model: F.cross_entropy(model(x), y)
+
+
+def gpt2(small):
+    """As large as GPT-2 large."""
+    size = {"layers": 2, "width": 64, "heads": 2} if small else {"layers": 36, "width": 1280, "heads": 20}
+    x = torch.randint(0, BERT_WORDS, (2, 16 if small else 512))
+    return OwnBert(with_head=True, **size), lambda model: model(x, x)
+
+
+def pegasus(small):
+    """As large as PEGASUS-X base; its attention is the plain one."""
+    width, heads, layers, length = (64, 2, 2, 32) if small else (768, 12, 12, 2048)
+    x, y = torch.randint(0, PEGASUS_WORDS, (2, length)), torch.randint(0, PEGASUS_WORDS, (2, 128))
+    model = Translator(nn.Embedding(PEGASUS_WORDS, width), width, heads, layers, PEGASUS_WORDS)
+    return model, lambda model: model(x, y)
+
+
+def whisper(small):
+    """As large as Whisper large."""
+    width, heads, layers, length = (64, 2, 2, 64) if small else (1280, 20, 32, 3000)
+    x, y = torch.randn(2, 128, length), torch.randint(0, WHISPER_WORDS, (2, 64))
+    model = Translator(Audio(128, width), width, heads, layers, WHISPER_WORDS)
+    return model, lambda model: model(x, y)
+
+
+TRAININGS = {"pointnet-train": pointnet, "gpt2-train": gpt2, "pegasus-train": pegasus,
+             "whisper-train": whisper}

@@ -1,20 +1,24 @@
 /*
  * A latency program: requests of a given GPU time (a chain of multiply-adds, calibrated at the
- * start), at Poisson arrivals (--rate) or with Poisson gaps after each answer (--gap-us).
+ * start), at Poisson arrivals (--rate), with Poisson gaps after each answer (--gap-us), or as the
+ * runner says on a page while the program runs (--board, orders.cuh).
  *
- *   req --us 100 --rate 250 [--gap-us G] [--graph N [--stamps]] [--first] [--blocks 16] [--iters I]
- *       [--seed S] [--ready F] [--go F] [--out F] [--life S]
+ *   req --us 100 --rate 250 [--gap-us G] [--board F] [--graph N [--stamps]] [--first] [--blocks 16]
+ *       [--iters I] [--seed S] [--ready F] [--go F] [--out F] [--life S]
  *
  * --graph N: N kernels in one CUDA graph instead of one kernel. --iters skips the calibration.
- * --first: on a stream of the highest priority. --stamps: each kernel notes when it began and ended, by the GPU's clock. The file then also has, for
- * every request, its begin (host clock), how long it took from there to the answer, from its first
- * kernel's begin to its last one's end, and its longest pause between two kernels; all in ns.
+ * --first: on a stream of the highest priority. --stamps: each kernel notes when it began and
+ * ended, by the GPU's clock. The file then also has, for every request, its begin (host clock), how
+ * long it took from there to the answer, from its first kernel's begin to its last one's end, and
+ * its longest pause between two kernels; all in ns.
  */
 #include <math.h>
 
 #include <algorithm>
 
+#include "../../include/cotenant/request.h"
 #include "common.cuh"
+#include "orders.cuh"
 
 #define THREADS	   256
 #define STAMPS_MAX 1024
@@ -146,6 +150,21 @@ static void note_parts(const struct work &w, int64_t start, int64_t end)
 	parts += t;
 }
 
+/* Returns when the answer was there. */
+static int64_t answer(const struct work &w, int64_t arrival)
+{
+	int64_t start = now_ns(), end;
+
+	cot_request_begin(0, (uint64_t)arrival);
+	w.launch();
+	CHECK(cudaStreamSynchronize(w.stream));
+	cot_request_end(0);
+	end = now_ns();
+	result.event(arrival, start, end);
+	note_parts(w, start, end);
+	return end;
+}
+
 static void serve(const struct work &w, double rate, double gap_us, uint64_t seed)
 {
 	struct random_bits random = {seed};
@@ -153,7 +172,7 @@ static void serve(const struct work &w, double rate, double gap_us, uint64_t see
 	int64_t arrival = now_ns();
 
 	while (!is_stopping()) {
-		int64_t start, end;
+		int64_t end;
 
 		if (paused) {
 			wait_while_paused();
@@ -164,15 +183,37 @@ static void serve(const struct work &w, double rate, double gap_us, uint64_t see
 			wait_until(arrival);
 		if (stopping)
 			break;
-		start = now_ns();
-		w.launch();
-		CHECK(cudaStreamSynchronize(w.stream));
-		end = now_ns();
-		result.event(arrival, start, end);
-		note_parts(w, start, end);
+		end = answer(w, arrival);
 		if (gap_us > 0)
 			arrival = end;
 	}
+}
+
+#define LOOK_NS 2000000 /* how often the board is looked at, at least */
+
+/* An arrival that is given up is an event that begins at 0. */
+static void serve_orders(const struct work &w, const char *path)
+{
+	struct orders<struct random_bits> orders;
+	auto lost = [](int64_t arrival) { result.event(arrival, 0, now_ns()); };
+
+	if (!orders.open(path))
+		fail("--board: %s cannot be mapped", path);
+	while (!is_stopping()) {
+		int64_t now = now_ns(), arrival, left;
+
+		orders.obey(now, lost);
+		arrival = orders.take(now);
+		if (arrival) {
+			now = now_ns();
+			orders.answer(answer(w, arrival) - now);
+			continue;
+		}
+		left = std::min(orders.next_ns - now, (int64_t)LOOK_NS);
+		if (left > 400000)
+			sleep_us(left / 1000 - 200);
+	}
+	orders.give_up(lost);
 }
 
 int main(int argc, char **argv)
@@ -206,7 +247,10 @@ int main(int argc, char **argv)
 	result.integer("iters", w.iters);
 	result.number("kernel_us", shortest_us(w, w.iters));
 	ready_and_wait(a);
-	serve(w, rate, a.number("--gap-us", 0), (uint64_t)a.number("--seed", 1));
+	if (*a.text("--board", ""))
+		serve_orders(w, a.text("--board", ""));
+	else
+		serve(w, rate, a.number("--gap-us", 0), (uint64_t)a.number("--seed", 1));
 	result.integer("n_events", (int64_t)result.events.size() / 3);
 	if (w.stamps)
 		result.raw("parts", "[" + parts + "]");

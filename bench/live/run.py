@@ -80,7 +80,8 @@ def main(argv):
     if options.list:
         show_list(chosen)
         return 0
-    return session.conduct(session.Bench("run", plan.estimate_s, run_cell, merge), chosen, options)
+    return session.conduct(session.Bench("run", plan.estimate_s, run_cell, merge),
+                           lambda: chosen, options)
 
 
 if __name__ == "__main__":

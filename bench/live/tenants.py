@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""PyTorch programs for the live benchmark, with random weights and fixed seeds.
+"""PyTorch programs (and one in JAX) for the live benchmark, with random weights and fixed seeds.
 
   latency: resnet-graph  bert-graph  resnet-eager  gpt
-  batch:   gemm  resnet-train  bert-train
+  batch:   gemm  resnet-train  bert-train  pointnet-train  gpt2-train  pegasus-train  whisper-train
+           jax-train (in JAX)
 
 Same life and same files as the C programs (common.cuh): warm up, write --ready, wait for --go, work
 until SIGTERM, write --out and --out.bin; SIGUSR1 pauses, SIGUSR2 goes on.
@@ -21,6 +22,12 @@ import sys
 import time
 import traceback
 from collections import deque
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, os.pardir, os.pardir, "python"))
+
+import cotenant  # noqa: E402  it marks the requests, where somebody listens
+from livebench.board import Reader  # noqa: E402
 
 NOTES_FROM = 8  # a hash of the result after 8, 16, 32, ... iterations
 DEPTH = 2       # iterations in the queue
@@ -231,7 +238,58 @@ def make_bert_training(ctx):
     return make_training(ctx, model, optimizer, lambda: loss_of(model, x))
 
 
-BATCH = {"gemm": make_gemm, "resnet-train": make_resnet_training, "bert-train": make_bert_training}
+def make_other_training(ctx):
+    torch, args, device = ctx
+    with torch.device(device.name):
+        model, loss_of = ctx.models.TRAININGS[args.kind](args.small)
+    ctx.life.out["model"] = "own"
+    optimizer = torch.optim.AdamW(model.train().parameters(), 1e-4)
+    return make_training(ctx, model, optimizer, lambda: loss_of(model))
+
+
+OTHER_TRAININGS = ("pointnet-train", "gpt2-train", "pegasus-train", "whisper-train")
+BATCH = {"gemm": make_gemm, "resnet-train": make_resnet_training, "bert-train": make_bert_training,
+         **{kind: make_other_training for kind in OTHER_TRAININGS}}
+
+
+class JaxContext:
+    """A training in JAX: what work_off() needs of a context, and of its device."""
+    LAYERS = 12
+
+    def __init__(self, life, args):
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        os.environ["XLA_FLAGS"] = "--xla_gpu_deterministic_ops=true"
+        import jax
+        import jax.numpy as jnp
+        self.jax, self.life, self.args, self.device = jax, life, args, self
+        life.out.update(jax=jax.__version__, t_import_ns=time.monotonic_ns())
+        width, n = (64, 8) if args.small else (4096, 2048)
+        key = jax.random.PRNGKey(args.seed)
+        self.weights = [jax.random.normal(k, (width, width), jnp.bfloat16) * 0.02
+                        for k in jax.random.split(key, self.LAYERS)]
+        x = jax.random.normal(key, (n, width), jnp.bfloat16)
+
+        def loss(weights):
+            y = x
+            for w in weights:
+                y = jnp.tanh(y @ w)
+            return jnp.mean((y - x).astype(jnp.float32) ** 2)
+        self.update = jax.jit(lambda weights: [w - 0.1 * g for w, g in
+                                               zip(weights, jax.grad(loss)(weights))])
+        self.sum_bits = jax.jit(lambda w: jax.lax.bitcast_convert_type(w, jnp.int16).astype(jnp.int32).sum())
+
+    def step(self):
+        self.weights = self.update(self.weights)
+
+    def digest(self):
+        return hashlib.sha256(repr([int(self.sum_bits(w)) for w in self.weights]).encode()).hexdigest()[:16]
+
+    def sync(self):
+        self.jax.block_until_ready(self.weights)
+
+    def mark(self):
+        weights = self.weights
+        return lambda: self.jax.block_until_ready(weights)
 
 
 # ---- the loops ----
@@ -269,22 +327,104 @@ def make_flag(path):
         return mmap.mmap(f.fileno(), 4096)
 
 
-def serve(ctx, request):
+class Orders:
+    """Requests as the runner says while the program runs (livebench/board.py): open loop."""
+    LOOK_NS = 2_000_000  # how often it looks at what is wanted, at least
+
+    def __init__(self, life, path):
+        self.life, self.board = life, Reader(path)
+        self.rng, self.mean_ns, self.next_ns = random.Random(), 0.0, None
+        self.arrived = deque()
+        self.n = self.busy_ns = 0
+
+    def _next(self, last_ns):
+        return last_ns + int(self.rng.expovariate(1.0) * self.mean_ns) if self.mean_ns else None
+
+    def _arrive(self, now):
+        while self.next_ns is not None and self.next_ns <= now:
+            self.arrived.append(self.next_ns)
+            self.next_ns = self._next(self.next_ns)
+
+    def give_up(self):
+        """What has arrived will not be answered: events that begin at 0."""
+        now = time.monotonic_ns()
+        for arrival in self.arrived:
+            self.life.events.extend((arrival, 0, now))
+        self.arrived.clear()
+
+    def _obey(self, now):
+        news = self.board.news()
+        if not news:
+            return
+        rate, seed = news
+        self._arrive(now)
+        if seed:
+            self.give_up()
+            self.rng.seed(seed)
+        self.mean_ns = 1e9 / rate if rate > 0 else 0
+        self.next_ns = self._next(now)
+
+    def take(self):
+        """The arrival of the next request, once one is there; None when all ends."""
+        while not self.life.is_stopping():
+            now = time.monotonic_ns()
+            self._obey(now)
+            self._arrive(now)
+            self.board.tell(self.n, self.busy_ns, len(self.arrived))
+            if self.arrived:
+                return self.arrived.popleft()
+            left = self.LOOK_NS if self.next_ns is None else min(self.next_ns - now, self.LOOK_NS)
+            if left > 600_000:
+                time.sleep((left - 400_000) / 1e9)
+        self.give_up()
+        return None
+
+    def answered(self, took_ns):
+        self.n += 1
+        self.busy_ns += took_ns
+
+
+def serve_orders(ctx, request):
+    """As serve(), at the rates that the runner wants."""
+    life, device = ctx.life, ctx.device
+    orders = Orders(life, ctx.args.board)
+    life.ready_and_wait()
+    while (arrival := orders.take()) is not None:
+        start = time.monotonic_ns()
+        with cotenant.request(arrival):
+            request()
+            device.sync()
+        end = time.monotonic_ns()
+        life.events.extend((arrival, start, end))
+        orders.answered(end - start)
+
+
+def warm_up(ctx, request):
+    """How long a request takes in the median, in ms."""
     life, args, device = ctx.life, ctx.args, ctx.device
-    wipe, flag = make_wipe(ctx), make_flag(args.flag)
     times = []
     for _ in range(args.warm):
         begin = time.monotonic_ns()
         request()
         device.sync()
         times.append(time.monotonic_ns() - begin)
-    solo_ms = median(times[args.warm // 3:]) / 1e6
-    gap_ms = args.gap_ms or solo_ms * (1 - args.duty) / args.duty
-    mean_ns = 1e9 / args.rate if args.rate else gap_ms * 1e6
-    life.out.update(warm_ms=solo_ms, gap_ms=gap_ms, rate=args.rate)
-    rng = random.Random(args.seed)
+    life.out["warm_ms"] = median(times[args.warm // 3:]) / 1e6
     gc.collect()
     gc.freeze()  # else collections of all that was imported show as slow requests
+    return life.out["warm_ms"]
+
+
+def serve(ctx, request):
+    life, args, device = ctx.life, ctx.args, ctx.device
+    solo_ms = warm_up(ctx, request)
+    if args.board:
+        serve_orders(ctx, request)
+        return
+    wipe, flag = make_wipe(ctx), make_flag(args.flag)
+    gap_ms = args.gap_ms or solo_ms * (1 - args.duty) / args.duty
+    mean_ns = 1e9 / args.rate if args.rate else gap_ms * 1e6
+    life.out.update(gap_ms=gap_ms, rate=args.rate)
+    rng = random.Random(args.seed)
     life.ready_and_wait()
     arrival = time.monotonic_ns()
     while not life.is_stopping():
@@ -298,8 +438,9 @@ def serve(ctx, request):
             break
         start = time.monotonic_ns()
         flag[0] = 1
-        request()
-        device.sync()
+        with cotenant.request(arrival):
+            request()
+            device.sync()
         end = time.monotonic_ns()
         flag[0] = 0
         life.events.extend((arrival, start, end))
@@ -370,6 +511,10 @@ def be_deterministic(torch):
 
 
 def run(life, args):
+    if args.kind == "jax-train":
+        ctx = JaxContext(life, args)
+        work_off(ctx, ctx.step, ctx.digest)
+        return
     if args.kind in BATCH:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     ctx = Context(life, args)
@@ -392,7 +537,7 @@ def run(life, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("kind", choices=[*LATENCY, *BATCH])
+    parser.add_argument("kind", choices=[*LATENCY, *BATCH, "jax-train"])
     parser.add_argument("--ready")
     parser.add_argument("--go")
     parser.add_argument("--out")
@@ -400,6 +545,7 @@ def main():
     parser.add_argument("--duty", type=float, default=0.1, help="share of the time in requests")
     parser.add_argument("--gap-ms", type=float, default=0, help="mean gap, instead of --duty")
     parser.add_argument("--rate", type=float, default=0, help="Poisson arrivals, instead of gaps")
+    parser.add_argument("--board", metavar="FILE", help="the runner says on it how many come")
     parser.add_argument("--cold", action="store_true",
                         help="wipe the GPU's caches before each request")
     parser.add_argument("--flag", metavar="FILE",

@@ -62,6 +62,11 @@ class Cell:
         return f"{self.group}.{self.start}.r{self.rep}"
 
     @property
+    def way(self):
+        """Its name in ways.WAYS."""
+        return self.start
+
+    @property
     def torch(self):
         return any(PROGRAMS[s].torch for s in self.latency + self.batch)
 

@@ -89,7 +89,7 @@ class _Panel:
             self.page.line(x, bottom, x, self.y)
             self.page.text(x, bottom + 13, f"{self.sum_max * i / 4:g}", 9, "middle", colour="#666")
 
-    def draw(self, points):
+    def draw(self, points, colours):
         places = {way: self.place(point) for way, point in points.items()}
         names = _Names((self.x, self.y - 6, self.x + self.width + RIGHT, self.y + self.height))
         curve = [places[way] for way in CURVE if way in places]
@@ -97,7 +97,7 @@ class _Panel:
             self.page.line(*begin, *end, COLOURS["parts"])
             names.take_line(begin, end)
         for way, (x, y) in places.items():
-            self.page.bar(x - 4, y - 4, 8, 8, COLOURS[way])
+            self.page.bar(x - 4, y - 4, 8, 8, colours[way])
             names.take((x - 4, y - 4, x + 4, y + 4))
         for way, (x, y) in places.items():
             beyond = points[way][1] > RATIO_MAX
@@ -105,11 +105,11 @@ class _Panel:
             left, base, away = names.place(x, y, text)
             if away > LINE:
                 near = left if left > x else min(left + LETTER * len(text), x)
-                self.page.line(x, y, near, base - LINE / 2, COLOURS[way])
+                self.page.line(x, y, near, base - LINE / 2, colours[way])
             self.page.text(left, base, text, 9, colour="#444")
 
 
-def draw(rows, title):
+def draw(rows, title, order=WAY_ORDER, colours=None):
     """The mixes that were measured on parts of the GPU; the empty picture if there are none."""
     mixes = {}
     for row in rows:
@@ -127,5 +127,5 @@ def draw(rows, title):
         panel = _Panel(page, PANEL * (i % IN_ROW), 72 + HEIGHT * (i // IN_ROW),
                        max(1, math.ceil(largest)))
         panel.axes(name, mix)
-        panel.draw({way: points[way] for way in WAY_ORDER if way in points})
+        panel.draw({way: points[way] for way in order if way in points}, colours or COLOURS)
     return page.svg(PANEL * IN_ROW, 72 + HEIGHT * -(-len(mixes) // IN_ROW))

@@ -36,6 +36,7 @@ def unpack(text):
 
 
 APART_NS = 500_000
+NEVER = 2**32 - 1
 
 
 def _apart(events, begin, end):
@@ -63,6 +64,35 @@ def latency(events, begin, end, raw=True):
     if raw:  # in tenths of a microsecond, in order of arrival
         out["raw_100ns"] = pack([min(2**32 - 1, (e[2] - e[0]) // 100) for e in chosen])
     return out
+
+
+def open_loop(events, begin, end, raw=True):
+    """As latency(), of a program whose requests come whether or not it answers. One that was given up (it
+    begins at 0) has taken longer than all others: a percentile that falls among these is None."""
+    chosen = [e for e in events if begin <= e[0] < end]
+    answered = [e for e in chosen if e[1]]
+    times = sorted(e[2] - e[0] for e in answered)
+    service = sorted(e[2] - e[1] for e in answered)
+    out = {"n": len(chosen), "unanswered": len(chosen) - len(answered),
+           "rate": len(chosen) / ((end - begin) / 1e9)}
+    for p, key in ((50, "p50_us"), (90, "p90_us"), (99, "p99_us"), (99.9, "p999_us")):
+        rank = min(len(chosen), max(1, int(-(-len(chosen) * p // 100))))
+        out[key] = times[rank - 1] / 1e3 if 0 < rank <= len(times) else None
+    for p, key in ((50, "service_p50_us"), (99, "service_p99_us")):
+        out[key] = (nearest_rank(service, p) or 0) / 1e3 or None
+    if raw:  # in tenths of a microsecond, in order of arrival; the greatest number: given up
+        out["raw_100ns"] = pack([min(NEVER, (e[2] - e[0]) // 100) if e[1] else NEVER for e in chosen])
+    return out
+
+
+def ran_through(events, begin, end):
+    """Which part of the window a batch program was at work in: its iterations follow each other."""
+    covered, last = 0, begin
+    for start, stop, _ in sorted(events):
+        start, stop = max(start, last), min(stop, end)
+        if stop > start:
+            covered, last = covered + stop - start, stop
+    return covered / (end - begin)
 
 
 def rate(events, begin, end):

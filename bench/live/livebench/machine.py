@@ -11,8 +11,8 @@ import time
 
 from . import process
 
-NEED_MPS = ("mps", "mps70", "mps50", "mps30", "pools", "pools-solo", "parts")
-NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost")
+NEED_MPS = ("mps", "mps70", "mps50", "mps30", "mps-shares", "pools", "pools-solo", "parts", "slo")
+NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost", "alone", "slo")
 QUERY = "name,driver_version,memory.total,compute_mode,mig.mode.current,clocks.sm"
 
 
@@ -92,9 +92,9 @@ class Check:
             return "the C/CUDA programs are missing"
         if cell.torch and "torch" in self.missing:
             return "no PyTorch"
-        if cell.start in NEED_MPS and "mps" in self.missing:
+        if cell.way in NEED_MPS and "mps" in self.missing:
             return "no MPS"
-        if cell.start in NEED_COTENANT and "cotenant" in self.missing:
+        if cell.way in NEED_COTENANT and "cotenant" in self.missing:
             return "cotenant is not built"
         return None
 

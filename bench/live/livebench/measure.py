@@ -9,7 +9,7 @@ from .process import Failed, Tenant
 from .programs import REQUEST_US
 from .ways import WAYS, fell_back
 
-READY_S, READY_TORCH_S = 30, 75
+READY_S, READY_TORCH_S = 30, 120
 STOP_S = 15
 FIRST_SETTLE_S = 0.3
 SEGMENT_MARGIN_NS = 150_000_000  # of a variant: what is in the queue belongs to the one before
@@ -26,7 +26,7 @@ class Runner:
         result = {"id": cell.id, "group": cell.group, "start": cell.start, "rep": cell.rep,
                   "latency": cell.latency, "batch": cell.batch,
                   "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        way = WAYS[cell.start](self.tools, folder, self.tools.environment(self.mark))
+        way = self._way(cell, folder)
         tenants = [Tenant(name, program, folder) for name, program in cell.tenants()]
         try:
             way.start()
@@ -46,7 +46,11 @@ class Runner:
 
     # ---- the course of a cell ----
 
-    def _argv(self, cell, program):
+    def _way(self, cell, folder):
+        return WAYS[cell.start](self.tools, folder, self.tools.environment(self.mark))
+
+    def _argv(self, cell, tenant):
+        program = tenant.program
         argv = [*self.tools.programs[program.tool], *program.arguments]
         if program.tool == "req" and self.options.get("req_iters"):
             us = float(argv[argv.index("--us") + 1])
@@ -62,7 +66,7 @@ class Runner:
         length_s = sum(w.settle_s + s for w, s in cell.windows)
         ready_s = READY_TORCH_S if cell.torch else READY_S
         for i, tenant in enumerate(tenants):
-            argv = self._argv(cell, tenant.program)
+            argv = self._argv(cell, tenant)
             if tenant.program.role == "latency":
                 argv += ["--seed", str(1 + i)]
             argv, env = way.launch(tenant.name, tenant.program, argv)
@@ -73,7 +77,8 @@ class Runner:
         with open(go, "w"):
             pass
         time.sleep(FIRST_SETTLE_S)
-        result["windows"] = [self._window(w, s, way, tenants) for w, s in cell.windows]
+        result["windows"] = []
+        self._course(cell, way, tenants, result)
         result["memory"] = _library_memory(way.look(), self.tools.library)
         self._stop(tenants, result)
         self._read(cell, tenants, result)
@@ -81,12 +86,21 @@ class Runner:
         if fallen:
             raise Failed(fallen)
 
-    def _window(self, window, seconds, way, tenants):
+    def _course(self, cell, way, tenants, result):
+        """All windows, from the time on when the programs go."""
+        for window, seconds in cell.windows:
+            result["windows"].append(self._window(window, seconds, way, tenants))
+
+    def _prepare(self, window, way, tenants):
+        """All but the waiting; returns how many SMs each batch program should have, or None."""
         for tenant in tenants:
             tenant.pause(bool(window.active) and tenant.name not in window.active)
         for command in window.commands:
             way.command(command)
-        wanted = way.deal(window.deal, tenants) if window.deal else None
+        return way.deal(window.deal, tenants) if window.deal else None
+
+    def _window(self, window, seconds, way, tenants):
+        wanted = self._prepare(window, way, tenants)
         time.sleep(window.settle_s)
         out = {"label": window.label, "active": list(window.active) or [t.name for t in tenants]}
         before = way.look() if window.deal else None
@@ -106,6 +120,9 @@ class Runner:
             out["parts"] = control.of_window(before, look, wanted)
         return out
 
+    def _figures(self, tenant, all_events, begin, end):
+        return figures(tenant, all_events, begin, end)
+
     def _stop(self, tenants, result):
         for tenant in tenants:
             tenant.pause(False)
@@ -124,7 +141,7 @@ class Runner:
             for window in result["windows"]:
                 if tenant.name in window["active"]:
                     window.setdefault("programs", {})[tenant.name] = \
-                        _figures(tenant, all_events, window["t0_ns"], window["t1_ns"])
+                        self._figures(tenant, all_events, window["t0_ns"], window["t1_ns"])
             tenant.events = all_events
             if "parts" in left:
                 _read_parts(tenant, left.pop("parts"), result["windows"])
@@ -132,7 +149,7 @@ class Runner:
             _read_segments(tenants, result)
 
 
-def _figures(tenant, all_events, begin, end, raw=True):
+def figures(tenant, all_events, begin, end, raw=True):
     if tenant.program.role == "latency":
         return events.latency(all_events, begin, end, raw)
     return events.rate(all_events, begin, end)
@@ -158,7 +175,7 @@ def _read_segments(tenants, result):
             end = min(end, window["t1_ns"])
             if end - begin < 50_000_000:
                 continue
-            programs = {t.name: _figures(t, t.events, begin, end, raw=False)
+            programs = {t.name: figures(t, t.events, begin, end, raw=False)
                         for t in tenants if t.name in window["active"]}
             result["segments"].append({"window": window["label"], "variant": label,
                                        "t0_ns": begin, "t1_ns": end, "programs": programs})

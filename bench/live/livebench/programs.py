@@ -40,6 +40,11 @@ def _model(kind, load):
     return Program(f"{kind}@{load}", "latency", "tenants", (kind, "--gap-ms", f"{gap_ms:.3f}"))
 
 
+def _open_loop(kind):
+    """At rates that the runner says while it runs."""
+    return Program(f"{kind}@open", "latency", "tenants", (kind,))
+
+
 def _hog(spec, *arguments, checked=True):
     return Program(spec, "batch", "hog", arguments, checked)
 
@@ -63,6 +68,8 @@ _ALL = [
     Program("resnet-graph-cold", "latency", "tenants",
             ("resnet-graph", "--gap-ms", "8.550", "--cold")),
     *(_model(kind, load) for kind in SOLO_MS for load in LOADS),
+    _requests("req@open"),
+    *(_open_loop(kind) for kind in SOLO_MS),
     _hog("hog", "long"),
     _hog("copy", "copy"),
     _hog("dma", "dma", checked=False),
@@ -72,6 +79,7 @@ _ALL = [
     _training("gemm"),
     _training("resnet-train"),
     # Its attention adds in whatever order: two runs alone differ.
-    Program("bert-train", "batch", "tenants", ("bert-train",)),
+    *(Program(kind, "batch", "tenants", (kind,)) for kind in
+      ("bert-train", "jax-train", "pointnet-train", "gpt2-train", "pegasus-train", "whisper-train")),
 ]
 PROGRAMS = {program.spec: program for program in _ALL}

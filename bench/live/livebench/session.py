@@ -34,7 +34,7 @@ class Bench:
     estimate_s: Callable  # (cell): about how long it takes
     run_cell: Callable    # (cell, tools, mark, runner_options) -> its result
     merge: Callable       # (options, facts): writes the results, returns the table
-    lacks: Callable = lambda cell: None  # what it needs that is not there yet, or None
+    lacks: Callable = lambda cell, tools: None  # what it needs that is not there, or None
 
 
 def parser(description, seconds, out):
@@ -242,7 +242,7 @@ def _measure_cells(bench, chosen, check, tools, mark, options, facts, budget):
         why = check.allows(cell)
         if not why and cell.torch and not options.torch:
             why = "--no-torch"
-        why = why or bench.lacks(cell)
+        why = why or bench.lacks(cell, tools)
         if why or not budget.fits(cell):
             skipped.append((cell.id, why or "time"))
             continue
@@ -284,12 +284,13 @@ def _preflight(tools, options, mark, chosen):
     return facts, check
 
 
-def conduct(bench, chosen, options):
-    """Runs the cells that are not there yet and fit into the budget; then merges all. Returns the exit
-    status."""
+def conduct(bench, choose, options):
+    """Runs the cells of choose() that are not there yet and fit into the budget; then merges all. Returns
+    the exit status."""
     begin = time.monotonic()
     os.makedirs(options.cells, exist_ok=True)
     import_cells(options)
+    chosen = choose()
     if options.merge:
         print(bench.merge(options, {}))
         return 0

@@ -132,6 +132,17 @@ class Mps(Way):
             process.end([self.control])
 
 
+class MpsShares(Mps):
+    """The same; a batch program whose name ends with %50 gets that percentage."""
+
+    def launch(self, name, program, argv):
+        argv, env = super().launch(name, program, argv)
+        share = name.partition("%")[2]
+        if share:
+            env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = share
+        return argv, env
+
+
 class Mps70(Mps):
     percent = 70
 
@@ -154,6 +165,7 @@ class Cotenant(Way):
         self.runtime = os.path.join(folder, "run")
         self.env = {**env, "COTENANT_RUNTIME_DIR": self.runtime}
         self.daemon = None
+        self.options = {}  # of `cotenant run`, by name
 
     def configure(self, more=""):
         path = os.path.join(self.folder, "cotenantd.conf")
@@ -176,6 +188,7 @@ class Cotenant(Way):
         run = [*self.tools.cotenant, "run", "--required", "--class", program.role, "--name", name]
         if program.role in self.solo:
             run.append("--solo")
+        run += self.options.get(name, ())
         return [*run, "--", *argv], dict(self.env)
 
     def _run(self, *arguments):
@@ -184,6 +197,24 @@ class Cotenant(Way):
                                   timeout=10, capture_output=True, check=False)
         except (OSError, subprocess.TimeoutExpired) as e:
             raise Failed(f"cotenant {arguments[0]}: {e}") from None
+
+    def change_policy(self, policy):
+        """Of programs that the new one leaves where they are."""
+        if policy == self.policy:
+            return
+        self.policy = policy
+        self.reload()
+        if not process.wait_for(lambda: self.look()["daemon"].get("policy") == policy, PLACED_S, 0.05):
+            raise Failed(f"the policy is not {policy}: {process.tail(self.log)}")
+
+    def reload(self, more=""):
+        self.configure(more)
+        self.daemon.send_signal(signal.SIGHUP)
+
+    def explain(self, name):
+        """What the policy does with a program and why, in words; None where nobody says."""
+        done = self._run("explain", name)
+        return done.stdout.strip()[:2000] if not done.returncode else None
 
     def command(self, text):
         done = self._run("set", *text.split())
@@ -243,7 +274,7 @@ class Parts(Cotenant):
         # One batch program is told its size. Several would each get SMs of their own, so what is
         # set is how many are left for them together.
         if len(batch) > 1:
-            self._reload(f"latency_permille: {-(-1000 * (gpu_sms - n) // gpu_sms)}\n" if n else "")
+            self.reload(f"latency_permille: {-(-1000 * (gpu_sms - n) // gpu_sms)}\n" if n else "")
         elif batch:
             self.command(f"{batch[0]} --sms {n or 'none'}")
         rest = (gpu_sms - n) // len(latency) // unit * unit if deal.rest else "none"
@@ -265,13 +296,19 @@ class Parts(Cotenant):
                 str(t.get("part_effect")) for t in self.look().get("tenants", [])))
         return part["gpu_sms"], part["unit"]
 
-    def _reload(self, more):
-        self.configure(more)
-        self.daemon.send_signal(signal.SIGHUP)
-
     def _all_have(self, names, n):
         has = {t["name"]: (t.get("part") or {}).get("sms") for t in self.look()["tenants"]}
         return not n or all(has.get(name) == n for name in names)
+
+
+class Alone(Cotenant):
+    """Each program stands alone: for time slicing, and for policies without pools."""
+    policy = "timeslice"
+
+
+class Slo(Cotenant):
+    """The policy that keeps targets."""
+    policy = "slo"
 
 
 class AllSolo(Cotenant):
@@ -281,7 +318,7 @@ class AllSolo(Cotenant):
 
 WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "mps50": Mps50, "mps30": Mps30,
         "pools": Cotenant, "pools-solo": PoolsSolo, "rotate": Rotate, "parts": Parts,
-        "cost": AllSolo}
+        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo}
 
 
 def fell_back(look):

@@ -1,0 +1,241 @@
+"""What targets.py measures, and in which order.
+
+A *case* is a mix of programs, a load and a target. What is run is a *start*: a mix whose programs are
+started in one topology (each alone, in one MPS server, in the pools, on parts, as the policy `slo` likes).
+Everything that can change while programs run, loads, slices, parts, policies, targets, are windows of it.
+A fixed arrangement does not know the target: it is measured once for each load, and judged for all targets.
+"""
+from dataclasses import dataclass, replace
+
+from .cells import DEALS, Cell, Window
+from .programs import PROGRAMS
+
+LOADS, FACTORS = (0.1, 0.3, 0.6), (1.3, 1.5, 2, 4)
+SHARES = (100, 70, 50, 30)  # of the batch programs, in one MPS server
+PARTS = ("parts32", "parts64", "parts96", "parts112")
+FIXED = ("timeslice", "rotate", "mps", "mps70", "mps50", "mps30", "pools", *PARTS)
+SETTLE_S = 0.7
+SLO_SETTLE_S = 3.0    # a new load or target; a policy is to have settled after 2 s
+BATCH_ALONE_S = 3.0
+BETWEEN_S = 0.5       # to set a window up, and to answer what still waits after it
+
+
+@dataclass(frozen=True)
+class Mix:
+    name: str
+    title: str
+    latency: tuple
+    batch: tuple
+    loads: tuple = LOADS
+    factors: tuple = FACTORS
+    in_turn: bool = False  # each batch program has its own case beside the latency programs
+    fixed: tuple = FIXED
+    more: str = ""         # a batch program that comes and goes in the trial with steps
+
+    def besides(self):
+        """The batch programs of each of its cases."""
+        return [(spec,) for spec in self.batch] if self.in_turn else [self.batch]
+
+
+TRAININGS = ("resnet-train", "bert-train", "gpt2-train", "pegasus-train", "whisper-train",
+             "pointnet-train")  # the same or of the same kind as those of Tally's table
+TALLY_WAYS = ("timeslice", "mps", "pools", "parts64")
+
+MIXES = [
+    Mix("t1", "ResNet-50 graph; GEMM", ("resnet-graph@open",), ("gemm",), more="resnet-train"),
+    Mix("t2", "BERT graph; ResNet-50 training, BERT training", ("bert-graph@open",),
+        ("resnet-train", "bert-train"), more="gemm"),
+    Mix("t3", "GPT decoder; memory copies by a kernel", ("gpt@open",), ("copy",), more="gemm"),
+    Mix("t4", "ResNet-50 and BERT graphs; GEMM, ResNet-50 training",
+        ("resnet-graph@open", "bert-graph@open"), ("gemm", "resnet-train")),
+    Mix("t5", "ResNet-50 eager; ResNet-50 training, BERT training, JAX training, memory copies",
+        ("resnet-eager@open",), ("resnet-train", "bert-train", "jax-train", "copy")),
+    Mix("t6", "100 us requests, ResNet-50 graph, GPT decoder; 40 ms-kernel program, JAX training",
+        ("req@open", "resnet-graph@open", "gpt@open"), ("hog", "jax-train")),
+    Mix("c1", "100 us requests; 40 ms-kernel program (no PyTorch)", ("req@open",), ("hog",),
+        more="copy"),
+    Mix("bert", "BERT graph, load 0.5; six trainings, one at a time", ("bert-graph@open",), TRAININGS,
+        (0.5,), (1.1, 1.3), True, TALLY_WAYS),
+    Mix("gpt", "GPT decoder, load 0.5; six trainings, one at a time", ("gpt@open",), TRAININGS,
+        (0.5,), (1.1, 1.3), True, TALLY_WAYS),
+]
+MIX_OF = {mix.name: mix for mix in MIXES}
+
+
+@dataclass(frozen=True)
+class Step(Window):
+    way: str = ""
+    load: float = 0    # of all latency programs together, each as much; 0: no request comes
+    factor: float = 0  # the target, times the p99 alone; 0: none is stated
+    policy: str = ""   # that the daemon is to have
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of the trial with steps."""
+    what: str
+    load: float
+    seconds: float
+    comes: bool = False  # one more batch program starts
+    goes: bool = False   # it ends
+
+
+CHANGES = (Change("load 10 %", 0.1, 6), Change("load 60 %", 0.6, 10), Change("load 10 % again", 0.1, 6),
+           Change("a batch program starts", 0.1, 8, comes=True),
+           Change("it ends", 0.1, 6, goes=True),
+           Change("a burst of half a second", 0.9, 0.5), Change("load 10 % after the burst", 0.1, 5))
+STEPS_FACTOR, STEPS_LOAD = 1.5, 0.6  # the one target of the trial: times alone at this load
+STEPS_WAYS = ("slo", "pools", "parts64")
+MORE_START_S = 8.0
+
+
+@dataclass(frozen=True)
+class Start(Cell):
+    topology: str = "alone"  # in ways.WAYS
+    shares: tuple = ()       # percentages that each batch program is started with, once for each
+    changes: tuple = ()      # the trial with steps, instead of plain windows
+    more: str = ""
+    learned: bool = False    # begins with what an earlier start of the mix has learned
+
+    @property
+    def way(self):
+        return self.topology
+
+    def tenants(self):
+        plain = super().tenants()
+        if not self.shares:
+            return plain
+        batch = [(name, program) for name, program in plain if program.role == "batch"]
+        return [(name, program) for name, program in plain if program.role == "latency"] + \
+            [(shared_name(name, share), program) for share in self.shares for name, program in batch]
+
+
+def shared_name(name, share):
+    return name if share == 100 else f"{name}%{share}"
+
+
+def _latency_names(mix):
+    return tuple(f"L{i + 1}" for i in range(len(mix.latency)))
+
+
+class _Maker:
+    """The starts of one mix."""
+
+    def __init__(self, mix, options):
+        self.mix, self.options = mix, options
+        self.loads = [x for x in options.loads or mix.loads] if not mix.in_turn else mix.loads
+        self.factors = options.factors or mix.factors
+        self.latency = _latency_names(mix)
+
+    def _start(self, name, topology, windows, batch=None, **more):
+        mix = self.mix
+        return Start(mix.name, name, mix.latency, mix.batch if batch is None else batch,
+                     tuple(windows), 0, topology=topology, **more)
+
+    def _step(self, way, load, active, seconds=None, **more):
+        more = {"settle_s": SETTLE_S, **more}
+        beside = "" if not self.mix.in_turn or way == "alone" else f"+{active[-1].partition('%')[0]}"
+        factor = f"{more['factor']:g}" if more.get("factor") else ""
+        label = more.pop("label", f"{way}{factor}@{load:g}{beside}")
+        return Step(label, tuple(active), way=way, load=load, **more), \
+            seconds or self.options.fixed_seconds or self.options.seconds
+
+    def _sides(self, share=100, batch=None):
+        """The names of the batch programs of each case."""
+        names = [shared_name(f"B{i + 1}", share) for i in range(len(batch or self.mix.batch))]
+        return [(name,) for name in names] if self.mix.in_turn else [tuple(names)]
+
+    def _windows(self, way, share=100, batch=None, **more):
+        return [self._step(way, load, self.latency + side, **more)
+                for side in self._sides(share, batch) for load in self.loads]
+
+    def alone(self):
+        windows = [self._step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
+                   for i in range(len(self.mix.batch))]
+        for load in self.loads:
+            windows += [self._step("alone", load, (name,), self.options.seconds,
+                                   label=f"alone:{name}@{load:g}") for name in self.latency]
+        windows += self._windows("timeslice", policy="timeslice")
+        windows += self._windows("rotate", policy="rotate")
+        return self._start("alone", "alone", windows)
+
+    def mps(self):
+        shares = [s for s in SHARES if _mps_way(s) in self.mix.fixed]
+        windows = [w for share in shares for w in self._windows(_mps_way(share), share)]
+        return self._start("mps", "mps-shares", windows, shares=tuple(shares))
+
+    def pools(self):
+        return self._start("pools", "pools", self._windows("pools"))
+
+    def parts(self):
+        for name, batch in self._one_by_one("parts"):
+            yield self._start(name, "parts", [
+                w for way in PARTS for w in self._windows(way, batch=batch, deal=DEALS[way])], batch)
+
+    def _one_by_one(self, name):
+        """A policy that shares SMs among batch programs must not see those of other cases."""
+        for i, batch in enumerate(self.mix.besides()):
+            yield (f"{name}-{i + 1}" if self.mix.in_turn else name), batch
+
+    def slo(self, learned):
+        way = "slo-learned" if learned else "slo"
+        for factor in self.factors:
+            for name, batch in self._one_by_one(f"{way}{factor:g}"):
+                yield self._start(name, "slo", self._windows(
+                    way, batch=batch, seconds=self.options.seconds, factor=factor,
+                    settle_s=SLO_SETTLE_S), batch, learned=learned)
+
+    def steps(self):
+        for way in STEPS_WAYS if self.mix.more else ():
+            window = Step("steps", way=way, factor=STEPS_FACTOR, deal=DEALS.get(way))
+            seconds = sum(c.seconds for c in CHANGES) + MORE_START_S
+            quiet = Step("steps:alone", self.latency, way="alone", factor=STEPS_FACTOR)
+            quiet_s = sum(c.seconds for c in CHANGES if not c.comes and not c.goes)
+            topology = way.rstrip("0123456789")
+            yield self._start(f"steps-{way}", topology,
+                              ([(quiet, quiet_s)] if way == "slo" else []) + [(window, seconds)],
+                              changes=CHANGES, more=self.mix.more)
+
+    def all(self):
+        yield self.alone()
+        yield self.pools()
+        yield from self.parts()
+        yield from self.slo(False)
+        yield self.mps()
+        yield from self.slo(True)
+        yield from self.steps()
+
+
+def _mps_way(share):
+    return "mps" if share == 100 else f"mps{share}"
+
+
+def _wanted(cell, options):
+    """The start with those of its windows that `options` ask for, or None."""
+    def is_wanted(way):
+        return (not options.ways or way in options.ways) and \
+            (cell.changes or way not in FIXED or way in MIX_OF[cell.group].fixed)
+    if cell.changes:
+        return cell if is_wanted(cell.windows[-1][0].way) else None
+    windows = tuple(w for w in cell.windows if w[0].way == "alone" or is_wanted(w[0].way))
+    return replace(cell, windows=windows) if windows else None
+
+
+def make_starts(options):
+    """All of them, mix by mix."""
+    cells = [c for mix in MIXES for c in _Maker(mix, options).all()]
+    cells = [c for c in (_wanted(c, options) for c in cells) if c]
+    return [replace(c, priority=i) for i, c in enumerate(cells)]
+
+
+def estimate_s(cell):
+    """About how long a start takes: PyTorch's own start is most of it, and grows with the programs."""
+    n_torch = sum(p.torch for _, p in cell.tenants())
+    begin = 4.0 + 2.2 * n_torch if n_torch else 1.5
+    begin += {"alone": 1.0, "mps-shares": 1.5}.get(cell.topology, 3.0)
+    if cell.topology == "alone":
+        begin += len(cell.latency)
+    return begin + 2.0 + sum(w.settle_s + s + BETWEEN_S for w, s in cell.windows)
+
+
+assert all(spec in PROGRAMS for mix in MIXES for spec in mix.latency + mix.batch)

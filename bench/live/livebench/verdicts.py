@@ -1,0 +1,205 @@
+"""The table and pictures of targets.py."""
+import math
+
+from . import curves, events, judge
+from .judge import IN_TURN, LEARNED, SLO, name_of
+from .mixes import FIXED, MIX_OF
+from .report import table
+from .svg import COLOURS, Page
+
+SLO_COLOURS = {SLO: "#111111", LEARNED: "#6a1b9a"}
+
+
+def _number(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _ms(us):
+    return "never" if us is None else f"{us / 1e3:.3f}"
+
+
+def _yes(kept):
+    return "yes" if kept else "NO"
+
+
+def _case_row(case):
+    best = case["best"]
+    row = [name_of(case), ", ".join(_ms(us) for us in case["target_us"].values()),
+           f"{best} {case['ways'][best]['sum']:.2f}" if best else "none"]
+    for way in (SLO, LEARNED):
+        figures = case["ways"].get(way)
+        if not figures:
+            row += ["", "", "", ""]
+            continue
+        row += [_yes(figures["kept"]), _number(figures["against"]), _number(figures["sum"]),
+                _number(case.get(f"{way} of best"))]
+    return row
+
+
+def _cases(cases):
+    head = ["case", "target ms", "best fixed that keeps it"] + \
+        [f"{way}: {what}" for way in (SLO, LEARNED) for what in ("kept", "p99 / target", "sum", "of best")]
+    body = [_case_row(c) for c in cases]
+    keep = [i for i in range(len(head)) if i < 3 or any(row[i] for row in body)]
+    return table([head[i] for i in keep], [[row[i] for i in keep] for row in body])
+
+
+def _fixed(cases):
+    """One row for each mix, load and way: it does not depend on the target."""
+    body, seen = [], set()
+    for case in cases:
+        for way, figures in case["ways"].items():
+            key = (case["mix"], tuple(case["beside"]), case["load"], way)
+            if way not in FIXED or key in seen:
+                continue
+            seen.add(key)
+            alone = case["alone_p99_us"]
+            ratios = [_number(figures["p99_us"][n] / alone[n] if figures["p99_us"][n] else None)
+                      for n in alone]
+            body.append([name_of(case).rpartition(",")[0], way,
+                         ", ".join(_ms(figures["p99_us"][n]) for n in alone), ", ".join(ratios),
+                         ", ".join(_number(p) for p in figures["parts"]), _number(figures["sum"])])
+    return table(["mix", "way", "p99 ms", "p99 / alone", "batch, each of its rate alone", "sum"], body)
+
+
+def _summary(summary, way):
+    if not summary["possible"]:
+        return "No fixed arrangement keeps the target in any case."
+    lines = [f"- In {summary['possible']} of {summary['cases']} cases some fixed arrangement keeps the target."]
+    if summary["measured"]:
+        lines += [f"- `{way}` keeps it in {summary['kept']} of the {summary['measured']} of these that were "
+                  f"measured with it; its batch sum is at least {judge.CLOSE} of the best in {summary['near']}.",
+                  *([f"- Missed: {'; '.join(summary['missed'])}."] if summary["missed"] else [])]
+        if summary["impossible kept"]:
+            lines.append("- Kept although no fixed arrangement does: "
+                         f"{'; '.join(summary['impossible kept'])}.")
+    if summary["single"]:
+        lines.append(
+            f"- One arrangement for all these cases: `{summary['single']}` is best (mean batch sum "
+            f"{summary['fixed'][summary['single']]['mean']:.2f}, a missed target counted as 0). The best one "
+            f"in each case would have {summary['best mean']:.2f}."
+            + (f" `{way}` has {summary['mean']:.2f}: {_number(summary.get('against single'))} times that of "
+               "the one." if summary["measured"] else ""))
+        lines.append("\n" + table(["arrangement", "keeps the target in", "mean sum, misses as 0"],
+                                  [[w, f["kept"], _number(f["mean"])] for w, f in summary["fixed"].items()]))
+    return "\n".join(lines)
+
+
+def _steps(trials):
+    parts = []
+    for trial in trials:
+        body = [[r["what"], _number(r["begin_s"], 1), r["n"], r["missed"],
+                 "-" if r["settled_s"] is None else f"{r['settled_s']:.1f}"] for r in trial["rows"]]
+        parts.append(f"### {trial['mix']}, {trial['label']}: {trial['way']}, {trial['program']}, target "
+                     f"{_ms(trial['target_us'])} ms\n\n"
+                     + table(["change", "at s", "requests until the next", "missed", "settled after s"], body))
+    return parts
+
+
+def _left_out(cells):
+    lines = [f"- {c['id']}: {c.get('why', 'unknown')[:300]}".replace("\n", " ")
+             for c in cells if c.get("status") != "ok"]
+    lines += [f"- {c['id']}, {w['label']}: {'; '.join(w['problems'])}"
+              for c in cells for w in c.get("windows", []) if w.get("problems")]
+    return ["### Not measured\n\n" + "\n".join(lines)] if lines else []
+
+
+def markdown(result, cells):
+    facts, cases = result["machine"], result["cases"]
+    plain = [c for c in cases if c["mix"] not in IN_TURN]
+    turns = [c for c in cases if c["mix"] in IN_TURN]
+    head = ["# Targets" + (": DRY RUN, invented figures" if facts.get("fake") else ""), "",
+            ", ".join(str(facts.get(k)) for k in ("gpu", "driver", "cuda", "torch", "cotenant")
+                      if facts.get(k)) + ". Merged from:", "",
+            *(f"- {r['date']}, commit {r['commit'] or 'not given'}: `{r['command']}`"
+              for r in result["runs"] or [facts]), "",
+            "A p99 is from arrival to answer, of open-loop Poisson arrivals that are the same in all ways; a "
+            "target is a multiple of the p99 alone at the same load. `sum`: the batch programs' rates, each in "
+            "parts of its rate alone."]
+    mixes = [f"- {name}: {MIX_OF[name].title}" for name in dict.fromkeys(c["mix"] for c in cases)]
+    parts = []
+    for title, some in (("", plain), ("In the shape of Tally's table", turns)):
+        if some:
+            parts += ([f"## {title}"] if title else []) + [_cases(some)]
+            for way in (SLO, LEARNED):
+                if way == SLO or any(way in c["ways"] for c in some):
+                    parts.append(f"### All cases together: `{way}`\n\n"
+                                 + _summary(judge.summary(some, way), way))
+            parts.append("### The fixed arrangements\n\n" + _fixed(some))
+    parts += _steps(result["steps"]) + _left_out(cells)
+    return "\n".join(head) + "\n\n" + "\n".join(mixes) + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+# ---- pictures ----
+
+def _rows(cases):
+    """As curves.draw() wants them: a panel for each mix and load."""
+    rows, seen = [], set()
+    for case in cases:
+        group = name_of(case).rpartition(",")[0]
+        for way, figures in case["ways"].items():
+            name = way if way in FIXED else f"{way} {case['factor']:g}x"
+            if (group, name) in seen or None in figures["p99_us"].values():
+                continue
+            seen.add((group, name))
+            rows.append({"group": group, "title": case["title"], "way": name,
+                         "latency": [{"ratio": {"median": figures["p99_us"][n] / us}}
+                                     for n, us in case["alone_p99_us"].items()],
+                         "sum": {"median": figures["sum"]}})
+    return rows
+
+
+def picture(cases, title):
+    rows = _rows(cases)
+    ours = [w for w in dict.fromkeys(r["way"] for r in rows) if w not in FIXED]
+    colours = {**COLOURS, **{w: SLO_COLOURS[w.partition(" ")[0]] for w in ours}}
+    return curves.draw(rows, title, (*FIXED, *ours), colours)
+
+
+STEP_WIDTH, STEP_HEIGHT, LEFT, TOP = 900, 190, 60, 46
+BIN_S, SPAN = 0.1, (0.1, 100.0)  # of the picture of a trial: p99s of so long; response over target
+
+
+def _bins(arrivals, responses_us, target_us):
+    """(when, worst response of a tenth of a second over the target)"""
+    worst = {}
+    for at, us in zip(arrivals, responses_us):
+        worst[int(at / BIN_S)] = max(worst.get(int(at / BIN_S), 0), us / target_us)
+    return [(i * BIN_S, value) for i, value in sorted(worst.items())]
+
+
+def _step_panel(page, top, trial, window, figures):
+    length = (window["t1_ns"] - window["t0_ns"]) / 1e9
+
+    def x(s):
+        return LEFT + (STEP_WIDTH - LEFT - 20) * s / length
+
+    def y(ratio):
+        low, high = map(math.log, SPAN)
+        return top + STEP_HEIGHT - 40 - (STEP_HEIGHT - 70) * \
+            (math.log(min(max(ratio, SPAN[0]), SPAN[1])) - low) / (high - low)
+    page.text(14, top + 8, f"{trial['mix']}: {trial['label']}, {trial['way']}", 12, weight="bold")
+    for ratio in (0.1, 1, 10, 100):
+        page.line(x(0), y(ratio), x(length), y(ratio), "#d33" if ratio == 1 else "#ddd",
+                  "4 3" if ratio == 1 else "")
+        page.text(x(0) - 5, y(ratio) + 3, f"{ratio:g}x", 9, "end", colour="#666")
+    for i, row in enumerate(trial["rows"]):
+        page.line(x(row["begin_s"]), y(SPAN[1]), x(row["begin_s"]), y(SPAN[0]))
+        page.text(x(row["begin_s"]) + 2, y(SPAN[0]) + 11 + 10 * (i % 3),
+                  f"{row['what']}: {row['missed']} of {row['n']}", 8, colour="#555")
+    arrivals = [at / 1e5 for at in events.unpack(figures["raw_at_10us"])]
+    responses = [t / 10 for t in events.unpack(figures["raw_100ns"])]
+    for at, value in _bins(arrivals, responses, trial["target_us"]):
+        page.bar(x(at) - 1, y(value) - 1, 2, 2, "#d33" if value > 1 else "#1f6fb2")
+
+
+def steps_picture(cells, trials, title):
+    page = Page()
+    page.text(14, 24, title, 15, weight="bold")
+    page.text(14, 40, "The slowest response of each tenth of a second, over the target (log; red: missed).", 11)
+    found = {(c["start"], c["group"], w["label"]): w for c, w in judge.good_windows(cells) if "changes" in w}
+    for i, trial in enumerate(trials):
+        window = found[trial["start"], trial["mix"], trial["label"]]
+        _step_panel(page, TOP + 10 + STEP_HEIGHT * i, trial, window,
+                    window["programs"][trial["program"]])
+    return page.svg(STEP_WIDTH, TOP + 20 + STEP_HEIGHT * len(trials))

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Tests of targets.py that need no GPU: python3 bench/live/test_targets.py"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from collections import Counter
+
+import tenants
+from livebench import events, judge, mixes, verdicts
+from livebench.board import Board
+from livebench.mixes import MIXES
+
+LIVE = os.path.dirname(os.path.abspath(__file__))
+RUN = [sys.executable, os.path.join(LIVE, "targets.py"), "--dry-run", "--seconds", "0.3"]
+
+
+def options(**more):
+    return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "loads": None, "factors": None,
+                                    "ways": [], **more})
+
+
+class Plan(unittest.TestCase):
+    def test_every_arrangement_is_measured_once_for_each_load(self):
+        for mix in MIXES:
+            starts = [c for c in mixes.make_starts(options()) if c.group == mix.name and not c.changes]
+            found = Counter((w.way, w.load, self.beside(c, w)) for c in starts for w, _ in c.windows
+                            if w.way in mixes.FIXED)
+            wanted = {(way, load, beside) for way in mix.fixed for load in mix.loads
+                      for beside in mix.besides()}
+            self.assertEqual((set(found), set(found.values())), (wanted, {1}), mix.name)
+
+    @staticmethod
+    def beside(cell, window):
+        return tuple(p.spec for name, p in cell.tenants() if p.role == "batch" and name in window.active)
+
+    def test_names_tell_starts_and_windows_apart(self):
+        starts = mixes.make_starts(options())
+        self.assertEqual(len({c.id for c in starts}), len(starts))
+        for cell in starts:
+            labels = [w.label for w, _ in cell.windows]
+            self.assertEqual(len(set(labels)), len(labels), cell.id)
+
+    def test_windows_name_programs_that_are_there(self):
+        for cell in mixes.make_starts(options()):
+            names = {name for name, _ in cell.tenants()}
+            for window, _ in cell.windows:
+                self.assertLessEqual(set(window.active), names, cell.id)
+
+    def test_the_programs_of_a_start_fit_into_the_memory(self):
+        gib = {"bert-train": 13, "gpt2-train": 16, "pegasus-train": 12, "whisper-train": 32}
+        for cell in mixes.make_starts(options()):
+            self.assertLess(sum(gib.get(p.spec, 4) for _, p in cell.tenants()), 125, cell.id)
+
+    def test_the_mixes_are_of_all_kinds(self):
+        six = [m for m in MIXES if not m.in_turn and m.name != "c1"]
+        self.assertEqual(len(six), 6)
+        self.assertEqual({len(m.latency) for m in six}, {1, 2, 3})
+        self.assertTrue({1, 2, 4} <= {len(m.batch) for m in six})
+
+    def test_only_what_is_asked_for(self):
+        starts = mixes.make_starts(options(loads=(0.6,), factors=(2.0,), ways=["pools", "slo"]))
+        ways = {w.way for c in starts for w, _ in c.windows if c.group == "t1"}
+        self.assertEqual(ways, {"alone", "pools", "slo"})
+        self.assertEqual({(w.load, w.factor) for c in starts for w, _ in c.windows
+                          if c.group == "t1" and w.way == "slo" and not c.changes}, {(0.6, 2.0)})
+
+
+class Arrivals(unittest.TestCase):
+    """What the programs do with the rates that the runner writes."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.board = Board(os.path.join(folder.name, "board"))
+        self.folder = folder.name
+
+    def orders(self):
+        life = types.SimpleNamespace(events=[], is_stopping=lambda: False)
+        return tenants.Orders(life, self.board.path)
+
+    def gaps(self, orders, begin, n):
+        orders._obey(begin)
+        orders._arrive(begin + n * 2_000_000)
+        return [b - a for a, b in zip([begin, *orders.arrived], orders.arrived)]
+
+    def test_the_same_seed_brings_the_same_arrivals(self):
+        orders = self.orders()
+        self.board.ask(1000, 7)
+        first = self.gaps(orders, 10**9, 500)
+        self.board.ask(1000, 7)
+        orders.arrived.clear()
+        self.assertEqual(first[:400], self.gaps(orders, 10**10, 500)[:400])
+        self.assertAlmostEqual(sum(first) / len(first) / 1e6, 1.0, delta=0.15)
+
+    def test_with_a_seed_those_that_wait_are_given_up(self):
+        orders = self.orders()
+        self.board.ask(1000, 7)
+        n = len(self.gaps(orders, 10**9, 10))
+        self.board.ask(500)
+        orders._obey(10**9 + 10**7)
+        self.assertEqual(orders.life.events, [])
+        self.board.ask(500, 8)
+        orders._obey(10**9 + 10**7)
+        self.assertEqual(len(orders.life.events) // 3, n)
+        self.assertEqual(set(orders.life.events[1::3]), {0})
+        self.assertFalse(orders.arrived)
+
+    def test_none_come_at_the_rate_0(self):
+        orders = self.orders()
+        self.board.ask(1000, 7)
+        orders._obey(10**9)
+        self.board.ask(0)
+        orders._obey(10**9 + 1)
+        orders._arrive(10**12)
+        self.assertLessEqual(len(orders.arrived), 1)
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++ here")
+    def test_those_in_c_do_the_same(self):
+        program = os.path.join(self.folder, "try")
+        source = '''#include <stdio.h>
+            #include <stdlib.h>
+            #include "orders.cuh"
+            struct draw { uint64_t state; double uniform() { state = state * 6364136223846793005u + 1;
+                return ((state >> 11) + 1) * 0x1p-53; } };
+            int main(int, char **v) { struct orders<draw> o; int lost = 0, n = 0; double sum = 0;
+                auto give_up = [&](int64_t) { lost++; };
+                if (!o.open(v[1])) return 1;
+                for (int i = 2; v[i]; i++) { int64_t now = atoll(v[i]), last;
+                    o.obey(now, give_up); last = o.take(now);
+                    for (int64_t a; last && (a = o.take(now)); n++, last = a) sum += a - last; }
+                printf("%d %d %.0f", lost, n, n ? sum / n : 0); }'''
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", LIVE, "-x", "c++", "-",
+                        "-o", program], input=source, text=True, check=True)
+
+        def run(*times):
+            done = subprocess.run([program, self.board.path, *map(str, times)], capture_output=True,
+                                  text=True, check=True)
+            return [int(x) for x in done.stdout.split()]
+        self.assertEqual(run(10**9), [0, 0, 0])
+        self.board.ask(1000, 7)
+        lost, n, mean = run(10**9, 10**9 + 10**10)
+        self.assertEqual((lost, abs(n - 10000) < 500, abs(mean - 1e6) < 5e4), (0, True, True))
+        self.assertEqual(run(10**9, 10**9 + 10**10)[1:], [n, mean])
+        self.board.ask(0, 9)
+        self.assertEqual(run(10**9, 10**9 + 10**10)[1], 0)
+
+
+class Events(unittest.TestCase):
+    def test_what_was_given_up_is_slower_than_all(self):
+        answered = [(i, i + 10, i + 1000) for i in range(98)]
+        got = events.open_loop([*answered, (98, 0, 99), (99, 0, 100)], 0, 100)
+        self.assertEqual((got["n"], got["unanswered"], got["p50_us"], got["p99_us"]), (100, 2, 1.0, None))
+        got = events.open_loop([*answered, (98, 0, 99)], 0, 99)
+        self.assertEqual((got["n"], got["p90_us"]), (99, 1.0))
+        self.assertEqual(events.unpack(got["raw_100ns"])[-1], events.NEVER)
+
+    def test_a_program_that_stood_still_is_seen(self):
+        self.assertEqual(events.ran_through([(0, 40, 1), (40, 90, 1)], 20, 80), 1.0)
+        self.assertEqual(events.ran_through([(0, 40, 1), (60, 90, 1)], 20, 80), 40 / 60)
+
+
+def window(way, p99_us, rates, load=0.6, factor=0.0, **more):
+    programs = {"L1": {"n": 100, "p99_us": p99_us}} if p99_us != "-" else {}
+    programs.update({f"B{i + 1}": {"rate": rate} for i, rate in enumerate(rates)})
+    return {"label": f"{way}{factor}@{load}", "way": way, "load": load, "factor": factor, "t0_ns": 0,
+            "t1_ns": 10**10, "beside": ["resnet-train", "bert-train"][:len(rates)] if way != "alone" else [],
+            "programs": programs, **more}
+
+
+def cell(start, *windows):
+    return {"id": f"t2.{start}.r0", "group": "t2", "start": start, "rep": 0, "status": "ok",
+            "service_us": {"L1": 1000}, "windows": list(windows),
+            "tenants": {"L1": {"spec": "bert-graph@open", "role": "latency"},
+                        "B1": {"spec": "resnet-train", "role": "batch"},
+                        "B2": {"spec": "bert-train", "role": "batch"}}}
+
+
+def alone(*more):
+    second = window("alone", "-", [], load=0)
+    second["programs"] = {"B2": {"rate": 20.0}}
+    return cell("alone", window("alone", "-", [10.0], load=0), second, window("alone", 1000.0, []), *more)
+
+
+class Verdicts(unittest.TestCase):
+    CELLS = [alone(window("timeslice", 3900.0, [8.0, 8.0])),
+             cell("pools", window("pools", 1450.0, [3.0, 4.0])),
+             cell("parts", window("parts64", 1400.0, [6.0, 6.0]), window("parts96", 1900.0, [8.0, 10.0])),
+             cell("slo1.5", window("slo", 1490.0, [6.0, 5.4], factor=1.5)),
+             cell("slo2", window("slo", 2010.0, [9.0, 18.0], factor=2.0))]
+
+    def cases(self, cells=None):
+        return {c["factor"]: c for c in judge.make_cases(cells or self.CELLS)}
+
+    def test_the_best_that_keeps_the_target(self):
+        cases = self.cases()
+        self.assertEqual({f: c["best"] for f, c in cases.items()},
+                         {1.3: None, 1.5: "parts64", 2: "parts96", 4: "parts96"})
+        self.assertAlmostEqual(cases[1.5]["ways"]["parts64"]["sum"], 0.9)
+        self.assertAlmostEqual(cases[1.5]["slo of best"], (0.6 + 0.27) / 0.9)
+        self.assertEqual(cases[4]["ways"]["timeslice"]["kept"], True)
+
+    def test_a_target_that_slo_misses(self):
+        row = self.cases()[2]["ways"]["slo"]
+        self.assertEqual((row["kept"], row["against"]), (False, 2010 / 2000))
+
+    def test_a_request_that_was_never_answered_misses_every_target(self):
+        cases = self.cases([*self.CELLS[:1], cell("mps", window("mps", None, [10.0, 20.0]))])
+        self.assertFalse(cases[4]["ways"]["mps"]["kept"])
+        self.assertEqual(cases[4]["best"], "timeslice")
+
+    def test_a_window_with_a_problem_counts_nowhere(self):
+        bad = cell("pools", window("pools", 900.0, [10.0, 20.0], problems=["B1 stood still"]))
+        self.assertNotIn("pools", self.cases([*self.CELLS[:1], bad])[4]["ways"])
+        self.assertIn("B1 stood still", "".join(verdicts._left_out([bad])))
+
+    def test_repeats_are_one_row(self):
+        again = cell("pools", window("pools", 1650.0, [3.0, 4.0]))
+        row = self.cases([*self.CELLS, {**again, "rep": 1}])[1.5]["ways"]["pools"]
+        self.assertEqual((row["p99_us"]["L1"], row["n"]), (1550.0, 2))
+
+    def test_summary(self):
+        got = judge.summary(list(self.cases().values()))
+        self.assertEqual((got["cases"], got["possible"], got["measured"], got["kept"], got["near"]),
+                         (4, 3, 2, 1, 1))
+        self.assertEqual(got["missed"], ["t2 at 0.6, 2x"])
+        # parts64 keeps three targets with 0.9; parts96 two with 1.3.
+        self.assertEqual((got["single"], got["fixed"]["parts64"]["kept"]), ("parts64", 3))
+        self.assertAlmostEqual(got["best mean"], (0.9 + 1.3 + 1.3) / 3)
+        self.assertAlmostEqual(got["against single"], (0.87 + 0) / 2 / 0.9)
+
+    def test_pictures_and_table_can_be_made(self):
+        cases = list(self.cases().values())
+        text = verdicts.markdown({"machine": {"gpu": "x"}, "cases": cases, "steps": [],
+                                  "runs": [{"date": "d", "commit": None, "command": "c"}]}, self.CELLS)
+        self.assertIn("| t2 at 0.6, 1.5x | 1.500     | parts64 0.90", text)
+        self.assertIn("slo 1.5x", verdicts.picture(cases, "title"))
+
+
+class Settling(unittest.TestCase):
+    def test_at_most_one_percent_from_then_on(self):
+        times = [i / 100 for i in range(1000)]
+        self.assertEqual(judge.settled_s(times, [False] * 1000, 0, 10), 0.0)
+        self.assertEqual(judge.settled_s(times, [at < 1.5 for at in times], 0, 10), 1.5)
+        self.assertIsNone(judge.settled_s(times, [True] * 1000, 0, 10))
+        self.assertEqual(judge.settled_s(times, [at < 1.5 for at in times], 1, 10), 0.5)
+        few = [at < 0.05 for at in times]
+        self.assertEqual(judge.settled_s(times, few, 0, 10), 0.0)
+
+
+class DryRuns(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = os.path.join(folder.name, "out")
+
+    def run_it(self, *arguments, **env):
+        done = subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=200,
+                              capture_output=True, check=False, env={**os.environ, **env})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def result(self):
+        with open(os.path.join(self.out, "result.json")) as f:
+            return json.load(f)
+
+    def test_measures_judges_and_goes_on_where_it_stopped(self):
+        some = ("--only", "c1.alone,c1.parts,c1.slo2", "--factors", "2", "--ways",
+                "timeslice,parts32,parts64,slo")
+        self.run_it(*some, "--loads", "0.6")
+        case = next(c for c in self.result()["cases"] if c["factor"] == 2)
+        self.assertEqual(set(case["ways"]), {"timeslice", "parts32", "parts64", "slo"})
+        self.assertTrue(case["ways"]["slo"]["kept"])
+        again = self.run_it(*some, "--loads", "0.1,0.6")
+        self.assertIn("] c1.parts.r1", again)
+        self.assertEqual({w["load"] for c in self.result()["cells"] for w in c["windows"]
+                          if c["id"] == "c1.parts.r1"}, {0.1})
+        self.assertEqual({c["load"] for c in self.result()["cases"]}, {0.1, 0.6})
+        for name in ("table.md", "plot.svg", "cells.json.gz"):
+            self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
+
+    def test_nothing_without_what_it_needs(self):
+        self.assertIn("c1.pools.r0 (needs c1.alone)", self.run_it("--only", "c1.pools", "--loads", "0.6"))
+        self.run_it("--only", "c1.alone", "--loads", "0.6", "--ways", "slo")
+        said = self.run_it("--only", "c1.slo2", "--loads", "0.1", "--factors", "2")
+        self.assertIn("c1.slo2.r0 (needs c1.alone at these loads)", said)
+
+    def test_a_program_that_fails_is_told(self):
+        self.run_it("--only", "c1.alone", "--loads", "0.6", "--ways", "slo", FAKE_FAIL="hog")
+        self.assertIn("told to fail", self.result()["cells"][0]["why"])
+
+
+if __name__ == "__main__":
+    unittest.main()
