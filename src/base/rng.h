@@ -29,6 +29,13 @@ static inline uint64_t cot_hash64(uint64_t h, uint64_t x)
 	return cot_mix64((h ^ x) + COT_RNG_GAMMA);
 }
 
+static inline uint64_t cot_hash_text(uint64_t h, const char *text)
+{
+	for (; *text; text++)
+		h = cot_hash64(h, (unsigned char)*text);
+	return h;
+}
+
 static inline uint64_t cot_rng_next(struct cot_rng *r)
 {
 	return cot_mix64(r->state += COT_RNG_GAMMA);

@@ -248,6 +248,7 @@ uint32_t cot_sched_first_slice(const struct cot_sched *s, enum cot_class cls, ui
 /*
  * Where a program goes that is about to start: a host with pools asks before it joins, and obeys
  * where it can. `predictions` may be NULL, with none.
+ * The policy's time is that of the last event, here and in the next: a COT_EV_TICK makes it now.
  */
 enum cot_home cot_sched_home(struct cot_sched *s, const struct cot_tenant_desc *d,
 			     const struct cot_prediction *predictions, uint32_t n_predictions);

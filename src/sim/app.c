@@ -9,14 +9,10 @@
 
 int cot_app_init(struct app *app, const struct cot_app *desc, uint32_t index, uint64_t seed)
 {
-	const char *p;
-
 	app->desc = desc;
 	app->index = index;
 	app->seen = COT_APP_WAIT;
-	app->hash = cot_hash64(seed, 0);
-	for (p = desc->name; *p; p++)
-		app->hash = cot_hash64(app->hash, (unsigned char)*p);
+	app->hash = cot_hash_text(cot_hash64(seed, 0), desc->name);
 	app->size_q32 = COT_RATE_ONE;
 	if (!(desc->arrivals.size_cv > 0.0))
 		return 0;

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
+#include "sim/host_home.h"
 #include "sim/host_measure.h"
 #include "sim/host_work.h"
 
@@ -65,55 +66,13 @@ struct cot_sim_host {
 	void *obs_arg;
 	struct cot_sim_observer own;
 	struct app_state apps[COT_MAX_APPS];
-	uint32_t entities[COT_MAX_APPS]; /* of each context; 0 = not used */
 	struct hw_context contexts[COT_MAX_APPS];
 	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
 	uint32_t n_on_way;
+	struct host_homes homes;
 	struct host_works works;
 	struct host_measures measures;
 };
-
-/* ---- contexts ---- */
-
-static bool is_pooled(const struct cot_sim_host *h, const struct cot_app *app)
-{
-	return h->policy->wants_pools && !app->solo;
-}
-
-static uint32_t entity_id(const struct cot_sim_host *h, uint32_t app)
-{
-	const struct cot_app *a = &h->sc->apps[app];
-
-	if (!is_pooled(h, a))
-		return app + 1;
-	if (h->policy->one_pool)
-		return COT_SIM_HOST_BATCH_POOL;
-	return a->cls == COT_CLASS_LATENCY ? COT_SIM_HOST_LATENCY_POOL : COT_SIM_HOST_BATCH_POOL;
-}
-
-/* Every entity gets one context, numbered by its first application. */
-static void assign_contexts(struct cot_sim_host *h)
-{
-	uint32_t i, j;
-
-	for (i = 0; i < h->sc->n_apps; i++) {
-		uint32_t id = entity_id(h, i);
-
-		for (j = 0; entity_id(h, j) != id; j++)
-			;
-		h->sc->apps[i].context = j;
-		h->entities[j] = id;
-	}
-}
-
-static uint32_t context_of(const struct cot_sim_host *h, uint32_t entity)
-{
-	uint32_t i;
-
-	for (i = 0; h->entities[i] != entity; i++)
-		;
-	return i;
-}
 
 /* ---- actions from the core ---- */
 
@@ -188,47 +147,65 @@ static struct cot_share sms_of(const struct cot_sim_host *h, const struct cot_ap
 	return app->sms;
 }
 
+static struct cot_tenant_desc tenant_of(const struct cot_sim_host *h, const struct cot_app *a)
+{
+	return (struct cot_tenant_desc){
+		.cls = a->cls,
+		.weight = a->weight ? a->weight : COT_WEIGHT_DEFAULT,
+		.gpu_mask = 1,
+		.ready = true,
+		.block_us = a->block_hint_us,
+		.quota = a->quota,
+		.reserve = a->reserve,
+		.sms = sms_of(h, a),
+		.target = a->target,
+		.key = cot_hash_text(0, a->name),
+	};
+}
+
+static void send_pool(struct cot_sim_host *h, uint32_t id)
+{
+	if (cot_sched_entity(h->sched, id))
+		return;
+	send(h,
+	     (struct cot_event){.type = COT_EV_POOL,
+				.id = id,
+				.pool = {.cls = id == COT_SIM_HOST_LATENCY_POOL ? COT_CLASS_LATENCY
+										: COT_CLASS_BATCH,
+					 .gpu_mask = 1,
+					 .ready = true}});
+}
+
+static void send_parts(struct cot_sim_host *h, uint32_t app)
+{
+	const struct cot_share *sms = &h->sc->apps[app].sms;
+	uint32_t n_sms = h->sc->gpu.n_sms;
+
+	if (!h->policy->places && !sms->sms && !sms->pct && !h->works.apps[app].waits)
+		return;
+	send(h, (struct cot_event){.type = COT_EV_PARTS,
+				   .id = app + 1,
+				   .parts = {.n_sms = n_sms,
+					     .unit = part_unit(&h->sc->gpu),
+					     .n_units = n_sms == SPLIT_SMS ? SPLIT_UNITS : 0}});
+}
+
 static void join(struct cot_sim_host *h, uint32_t app)
 {
-	const struct cot_app *a = &h->sc->apps[app];
-	uint32_t entity = entity_id(h, app);
 	struct cot_event ev = {
-		.type = COT_EV_TENANT,
-		.id = app + 1,
-		.tenant =
-			{
-				.cls = a->cls,
-				.weight = a->weight ? a->weight : COT_WEIGHT_DEFAULT,
-				.gpu_mask = 1,
-				.pool = is_pooled(h, a) ? entity : 0,
-				.ready = true,
-				.block_us = a->block_hint_us,
-				.quota = a->quota,
-				.reserve = a->reserve,
-				.sms = sms_of(h, a),
-				.target = a->target,
-			},
-	};
+		.type = COT_EV_TENANT, .id = app + 1, .tenant = tenant_of(h, &h->sc->apps[app])};
+	uint32_t entity;
 
+	if (h->policy->home)
+		send(h, (struct cot_event){.type = COT_EV_TICK});
+	entity = cot_sim_host_home_find(&h->homes, h->sched, app, &ev.tenant);
 	h->apps[app].joined = true;
-	if (is_pooled(h, a) && !cot_sched_entity(h->sched, entity))
-		send(h, (struct cot_event){
-				.type = COT_EV_POOL,
-				.id = entity,
-				.pool = {.cls = h->policy->one_pool ? COT_CLASS_BATCH : a->cls,
-					 .gpu_mask = 1,
-					 .ready = true},
-			});
+	if (cot_sim_host_home_is_pool(entity)) {
+		send_pool(h, entity);
+		ev.tenant.pool = entity;
+	}
 	send(h, ev);
-	if (h->policy->places || a->sms.sms || a->sms.pct || h->works.apps[app].waits)
-		send(h,
-		     (struct cot_event){
-			     .type = COT_EV_PARTS,
-			     .id = app + 1,
-			     .parts = {.n_sms = h->sc->gpu.n_sms,
-				       .unit = h->sc->gpu.n_sms < PART_UNIT ? 1 : PART_UNIT,
-				       .n_units = h->sc->gpu.n_sms == SPLIT_SMS ? SPLIT_UNITS : 0},
-		     });
+	send_parts(h, app);
 	send(h, (struct cot_event){
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
 }
@@ -248,7 +225,7 @@ static void look_at_apps(struct cot_sim_host *h)
 		struct app_state *a = &h->apps[i];
 		bool active = cot_sim_app_active(h->sim, i);
 
-		if (!a->joined && h->sc->apps[i].start_ps <= now_ps)
+		if (!a->joined && h->homes.register_ps[i] <= now_ps)
 			join(h, i);
 		if (a->active == active)
 			continue;
@@ -288,7 +265,7 @@ static void apply(struct cot_sim_host *h, const struct cot_action *a)
 		place(h, a);
 		return;
 	}
-	context = context_of(h, a->entity);
+	context = cot_sim_host_home_context(&h->homes, a->entity);
 	c = &h->contexts[context];
 	switch (a->kind) {
 	case COT_ACTION_SLICE:
@@ -313,7 +290,8 @@ static void apply(struct cot_sim_host *h, const struct cot_action *a)
 /* Replaced by a thaw while it waited for the last block. */
 static bool is_overtaken(const struct cot_sim_host *h, const struct cot_action *a)
 {
-	return a->kind == COT_ACTION_FREEZE && !h->contexts[context_of(h, a->entity)].frozen;
+	return a->kind == COT_ACTION_FREEZE &&
+	       !h->contexts[cot_sim_host_home_context(&h->homes, a->entity)].frozen;
 }
 
 /* Whether the action is over; carries it out if it is its time. */
@@ -327,7 +305,8 @@ static bool advance_action(struct cot_sim_host *h, struct on_way *w)
 		apply(h, &w->action);
 	w->applied = true;
 	return w->action.kind != COT_ACTION_FREEZE || is_overtaken(h, &w->action) ||
-	       !cot_sim_context_on_gpu(h->sim, context_of(h, w->action.entity));
+	       !cot_sim_context_on_gpu(h->sim,
+				       cot_sim_host_home_context(&h->homes, w->action.entity));
 }
 
 static void send_placed(struct cot_sim_host *h, const struct on_way *w)
@@ -374,12 +353,14 @@ static bool answer(struct cot_sim_host *h)
 static void set_alarm(struct cot_sim_host *h)
 {
 	uint64_t t_ps = cot_sim_host_measure_due_ps(&h->measures);
-	uint64_t wake_ns = cot_sched_wake_ns(h->sched), now_ps;
+	uint64_t wake_ns = cot_sched_wake_ns(h->sched), now_ps, due_ps;
 	uint32_t i;
 
 	if (wake_ns < t_ps / PS_PER_NS)
 		t_ps = wake_ns * PS_PER_NS;
 	now_ps = cot_sim_now_ps(h->sim);
+	due_ps = cot_sim_host_home_due_ps(&h->homes, now_ps);
+	t_ps = due_ps < t_ps ? due_ps : t_ps;
 	for (i = 0; i < h->n_on_way; i++)
 		if (h->on_way[i].due_ps > now_ps && h->on_way[i].due_ps < t_ps)
 			t_ps = h->on_way[i].due_ps;
@@ -519,7 +500,7 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	if (!h->sc)
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	*h->sc = *sc;
-	assign_contexts(h);
+	cot_sim_host_home_init(&h->homes, h->sc, h->policy);
 	if (cot_sim_host_work_init(&h->works, h->sc) ||
 	    cot_sim_host_measure_init(&h->measures, h->sc, h->policy, send_for, h))
 		return cot_error_set(err, -ENOMEM, "out of memory");
@@ -539,6 +520,9 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 		return r;
 	cot_sim_host_work_start(&h->works, h->sim, send_for, h);
 	cot_sim_host_measure_start(&h->measures, h->sim);
+	for (i = 0; i < h->options.n_lessons; i++)
+		send(h, (struct cot_event){.type = COT_EV_LESSON, .lesson = h->options.lessons[i]});
+	cot_sim_set_alarm(h->sim, cot_sim_host_home_due_ps(&h->homes, 0));
 	return 0;
 }
 
@@ -606,6 +590,12 @@ struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h)
 const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h)
 {
 	return h->sched;
+}
+
+unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
+			      struct cot_fact ret_facts[COT_FACTS_MAX])
+{
+	return cot_sched_explain(h->sched, app + 1, ret_facts);
 }
 
 void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,

@@ -8,10 +8,10 @@
  *
  * An application of the scenario is a tenant (its index + 1 is the tenant's id), a GPU context is
  * an entity. Where the policy wants pools, the latency applications share one context and the
- * batch applications another one, but for those that are `solo`; the scenario's own contexts do
- * not count then. Actions take as long as they took on an H200; a freeze is acknowledged when the
- * last block has left the GPU. The launches of rewritten kernels are works (host_work.h).
- * Deterministic like the simulation; one thread.
+ * batch applications another one, but for those that are `solo`, and unless the policy chooses
+ * their homes; the scenario's own contexts do not count then. Actions take as long as they took on
+ * an H200; a freeze is acknowledged when the last block has left the GPU. The launches of rewritten
+ * kernels are works (host_work.h). Deterministic like the simulation; one thread.
  *
  * The GPU's scheduler must obey contexts (`timeslice`).
  */
@@ -39,14 +39,18 @@ struct cot_sim_host_options {
 	/* The p99 of each app's responses alone, in ps, so that misses of targets that are
 	 * slowdowns are counted. May be NULL. The policy is not told. */
 	const uint64_t *alone_p99_ps;
+	/* Of an earlier simulation: as cot_sched_lessons() gave them at its end. Its applications
+	 * with the same names are the same programs. */
+	const struct cot_lesson *lessons;
+	uint32_t n_lessons;
 };
 
 #define COT_SIM_HOST_SILENT 1
 
 /*
- * `sc` and what the options point to must outlive the host, but for config and limits, which are
- * copied. Observers see the simulation as with cot_sim_create(). -EINVAL with a sentence for an
- * unknown policy or scheduler, or for a scheduler that does not obey contexts; -ENOMEM.
+ * `sc` and what the options point to must outlive the host, but for config, limits and lessons,
+ * which are copied. Observers see the simulation as with cot_sim_create(). -EINVAL with a sentence
+ * for an unknown policy or scheduler, or for a scheduler that does not obey contexts; -ENOMEM.
  */
 int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host_options *options,
 			const struct cot_sim_observer *obs, void *obs_arg,
@@ -64,6 +68,9 @@ unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
 
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h);
 const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
+/* As cot_sched_explain(), of an application. */
+unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
+			      struct cot_fact ret_facts[COT_FACTS_MAX]);
 
 /* Times of one application. A turnaround is one run of its program; host_measure.h says what a
  * response and a service are. */

@@ -288,7 +288,11 @@ static void give(struct cot_host *host, const struct cot_event *ev)
 
 	switch (ev->type) {
 	case COT_EV_TICK:
-		cot_host_tick(host, ev->now_ns);
+		/* One before a question comes whether it is due or not. */
+		if (cot_sched_wake_ns(cot_host_sched(host)) <= ev->now_ns)
+			cot_host_tick(host, ev->now_ns);
+		else
+			(void)cot_host_event(host, ev);
 		break;
 	case COT_EV_DONE:
 		ack.h.seq = ev->done.seq;

@@ -1,0 +1,95 @@
+#include "sim/host_home.h"
+
+#include "sim/host.h"
+
+#define REGISTER_PS 1000u /* before an application begins */
+
+static bool is_pooled(const struct host_homes *h, uint32_t app)
+{
+	return h->policy->wants_pools && !h->sc->apps[app].solo;
+}
+
+static bool is_asked(const struct host_homes *h, uint32_t app)
+{
+	return is_pooled(h, app) && h->policy->home;
+}
+
+bool cot_sim_host_home_is_pool(uint32_t entity)
+{
+	return entity >= COT_SIM_HOST_LATENCY_POOL;
+}
+
+static uint32_t by_class(const struct host_homes *h, uint32_t app)
+{
+	if (!is_pooled(h, app))
+		return app + 1;
+	if (h->policy->one_pool || h->sc->apps[app].cls == COT_CLASS_BATCH)
+		return COT_SIM_HOST_BATCH_POOL;
+	return COT_SIM_HOST_LATENCY_POOL;
+}
+
+static uint32_t by_home(const struct host_homes *h, uint32_t app, enum cot_home home)
+{
+	if (home == COT_HOME_ALONE)
+		return app + 1;
+	if (home == COT_HOME_CLASS || h->policy->one_pool)
+		return by_class(h, app);
+	return home == COT_HOME_LATENCY ? COT_SIM_HOST_LATENCY_POOL : COT_SIM_HOST_BATCH_POOL;
+}
+
+static void put(struct host_homes *h, uint32_t app, uint32_t entity)
+{
+	uint32_t context = app, i;
+
+	for (i = 0; i < h->sc->n_apps; i++)
+		if (h->of_context[i] == entity)
+			context = i;
+	h->of_app[app] = entity;
+	h->of_context[context] = entity;
+	h->sc->apps[app].context = context;
+}
+
+void cot_sim_host_home_init(struct host_homes *h, struct cot_scenario *sc,
+			    const struct cot_policy_ops *policy)
+{
+	uint32_t i;
+
+	*h = (struct host_homes){.sc = sc, .policy = policy};
+	for (i = 0; i < sc->n_apps; i++) {
+		h->register_ps[i] = sc->apps[i].start_ps;
+		if (!is_asked(h, i)) {
+			put(h, i, by_class(h, i));
+			continue;
+		}
+		sc->apps[i].context = i;
+		sc->apps[i].start_ps += REGISTER_PS;
+	}
+}
+
+uint32_t cot_sim_host_home_find(struct host_homes *h, struct cot_sched *s, uint32_t app,
+				const struct cot_tenant_desc *d)
+{
+	if (!h->of_app[app])
+		put(h, app, by_home(h, app, cot_sched_home(s, d, NULL, 0)));
+	return h->of_app[app];
+}
+
+uint32_t cot_sim_host_home_context(const struct host_homes *h, uint32_t entity)
+{
+	uint32_t i;
+
+	for (i = 0; h->of_context[i] != entity; i++)
+		;
+	return i;
+}
+
+uint64_t cot_sim_host_home_due_ps(const struct host_homes *h, uint64_t now_ps)
+{
+	uint64_t due_ps = UINT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < h->sc->n_apps; i++)
+		if (!h->of_app[i] && h->register_ps[i] >= now_ps && h->register_ps[i] < due_ps)
+			due_ps = h->register_ps[i];
+	return due_ps;
+}
