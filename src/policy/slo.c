@@ -11,33 +11,11 @@
 #define BREATH_NS (25 * COT_NS_PER_MS)
 #define FROZEN_NS (3 * COT_NS_PER_S)
 
+/* After a change rates are means of what was before for some seconds. */
+#define STEADY_NS (5 * COT_NS_PER_S)
+
 /* Results are written down no more often. */
 #define LEARN_NS (10 * COT_NS_PER_S)
-
-struct slo_gpu {
-	struct slo_climb climb;
-	bool favour; /* a latency program is active */
-	bool frozen; /* batch programs outside are, but for breaths */
-	bool breath;
-	uint16_t n_latency, n_batch;
-	uint64_t breath_ns; /* when the next breath begins, or this one ends */
-	/* Since when the latency programs have the GPU for themselves, and the only batch program;
-	 * 0: not now. */
-	uint64_t latency_alone_ns, batch_alone_ns;
-	uint64_t learned_ns; /* when a result was written last */
-};
-
-struct slo {
-	struct turns turns;		   /* first: for turns.c */
-	uint64_t there;			   /* GPUs of programs */
-	uint64_t favoured, frozen, breath; /* as in struct slo_gpu */
-	struct slo_gpu gpus[COT_POLICY_GPUS_MAX];
-};
-
-static struct slo *slo_state(const struct cot_policy *p)
-{
-	return p->state;
-}
 
 /* ---- what the programs say ---- */
 
@@ -57,7 +35,10 @@ static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c
 	cot_for_each_tenant (t, p) {
 		if (t->cls != COT_CLASS_LATENCY || !(t->gpu_mask >> gpu & 1))
 			continue;
-		one = cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
+		one = t->target.kind == COT_TARGET_RATE
+			      ? cot_slo_window_rate(t, slo_of(t)->rate, slo_of(t)->best_rate,
+						    c->since_ns, p->now_ns)
+			      : cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
 		*ret_load += cot_slo_window_load(t, p->now_ns);
 		if (one.fast || one.slow)
 			use = cot_slo_use_worst(use, one);
@@ -168,8 +149,7 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 	if (!r.rate && need.known)
 		r.rate = cot_slo_guess(g->climb.ladder.topology, &need).rate;
 	g->learned_ns = p->now_ns;
-	if (r.rate)
-		cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
+	cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
 }
 
 static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_t *wake_ns)
@@ -180,18 +160,18 @@ static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_
 	use = look(p, &g->climb, gpu, &load);
 	if (!cot_slo_climb_look(&g->climb, &use, load, p->now_ns))
 		learn(p, g, gpu, &use, load);
+	if (p->now_ns - g->climb.since_ns >= STEADY_NS)
+		g->climb.rungs[g->climb.rung].rate = cot_slo_crowd_rate(p, gpu);
 	policy_earlier(wake_ns, cot_slo_climb_wake_ns(&g->climb));
 }
 
 /* Now and then all get a breath: nobody is left out for ever. */
-static void freeze(const struct cot_policy *p, struct slo_gpu *g, const struct slo_crowd *crowd,
-		   uint64_t *wake_ns)
+static void freeze(const struct cot_policy *p, struct slo_gpu *g, bool wanted, uint64_t *wake_ns)
 {
 	bool was = g->frozen;
 
-	g->frozen = g->favour && crowd->serving && g->climb.ladder.topology == SLO_POOLS &&
-		    g->climb.rung == SLO_FROZEN;
-	if (!g->frozen)
+	g->frozen = wanted;
+	if (!wanted)
 		return;
 	if (!was) {
 		g->breath = false;
@@ -203,20 +183,41 @@ static void freeze(const struct cot_policy *p, struct slo_gpu *g, const struct s
 	policy_earlier(wake_ns, g->breath_ns);
 }
 
+/* For whom the others are quiet now. What is seen meanwhile says nothing of the rung. */
+static struct cot_tenant *keep_quiet(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
+				     const struct slo_crowd *crowd, uint64_t *wake_ns)
+{
+	bool batch = !g->favour || g->climb.ladder.topology != SLO_PARTS;
+	struct cot_tenant *t = NULL;
+
+	if (crowd->n_latency + crowd->n_batch > 1 &&
+	    cot_slo_quiet_look(p, &g->quiet, gpu, batch, &t, wake_ns))
+		cot_slo_climb_disturbed(&g->climb, p->now_ns);
+	return t;
+}
+
 static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *crowd,
 		   uint64_t *wake_ns)
 {
 	struct slo_gpu *g = &slo_state(p)->gpus[gpu];
+	struct slo_deal deal = {.ladder = &g->climb.ladder};
+	bool lowest;
 
 	follow_crowd(p, g, gpu, crowd);
 	watch_alone(p, g, crowd);
 	if (crowd->active != g->favour)
 		cot_slo_climb_disturbed(&g->climb, p->now_ns);
-	g->favour = crowd->active;
-	if (g->favour && g->climb.ladder.topology != SLO_ALONE)
+	g->favour = deal.favour = crowd->active;
+	deal.quiet = keep_quiet(p, g, gpu, crowd, wake_ns);
+	lowest = deal.quiet && deal.quiet->cls == COT_CLASS_LATENCY;
+	if (!deal.quiet && g->favour && g->climb.ladder.topology != SLO_ALONE)
 		climb(p, g, gpu, wake_ns);
-	freeze(p, g, crowd, wake_ns);
-	cot_slo_place(p, gpu, &g->climb.ladder, g->climb.rung, g->favour, wake_ns);
+	deal.rung = lowest ? g->climb.ladder.lowest : g->climb.rung;
+	freeze(p, g,
+	       g->favour && crowd->serving && g->climb.ladder.topology == SLO_POOLS &&
+		       deal.rung == SLO_FROZEN,
+	       wake_ns);
+	cot_slo_place(p, gpu, &deal, wake_ns);
 }
 
 /* ---- entities ---- */
@@ -358,9 +359,14 @@ static void requests(struct cot_policy *p, struct cot_tenant *t, const struct co
 
 static void progress(struct cot_policy *p, struct cot_tenant *t)
 {
-	if (t->cls == COT_CLASS_BATCH)
-		cot_slo_learn_rate(p, t,
-				   is_since(p, gpu_of(p, t)->batch_alone_ns, 3 * COT_NS_PER_S));
+	const struct slo_gpu *g = gpu_of(p, t);
+	bool batch = t->cls == COT_CLASS_BATCH;
+
+	cot_slo_learn_rate(
+		p, t,
+		is_since(p, batch ? g->batch_alone_ns : g->latency_alone_ns, 3 * COT_NS_PER_S));
+	if (batch)
+		cot_slo_place_rate(p, t);
 }
 
 static void tenant_joined(struct cot_policy *p, struct cot_tenant *t)
@@ -396,4 +402,5 @@ const struct cot_policy_ops cot_policy_slo = {
 	.first_slice = first_slice,
 	.measures = &measures,
 	.home = cot_slo_home,
+	.explain = cot_slo_explain,
 };

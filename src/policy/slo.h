@@ -84,6 +84,10 @@ struct slo_use {
 /* Windows of before `since_ns`, of before they could be full, and stale ones count as nothing. */
 struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns, uint64_t since_ns,
 				  uint64_t now_ns);
+/* The same for a program that is to keep a part of its rate alone. `rate`, `best_rate`: see struct
+ * slo_tenant. */
+struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, uint64_t best_rate,
+				   uint64_t since_ns, uint64_t now_ns);
 struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b);
 
 /* The times of a window that a target is about: responses, or services where no arrival is known.
@@ -170,9 +174,14 @@ struct slo_tenant {
 	/* Of a latency program while it had the GPU alone; 0: not known. */
 	uint32_t alone_p99_us, alone_p50_us;
 	uint32_t service_us; /* half of its requests took no more, at best */
-	uint32_t load;	     /* requests in 10 s, on the way to what they are now */
-	/* Kernels in 1000 s. The best is of when it was alone. */
+	uint32_t load;	     /* requests in 10 s */
+	/* Kernels in 1000 s, of late and when it was alone. */
 	uint64_t rate, best_rate;
+	uint64_t alone_ns;   /* when it was last measured alone; 0: not in this run */
+	uint32_t alone_load; /* requests in 10 s at that time */
+	uint16_t n_alone;    /* how often it was */
+	uint16_t pieces;     /* of a batch program with a rate: so many of the GPU it needs */
+	uint64_t pieces_ns;  /* since when */
 };
 
 struct slo_crowd {
@@ -199,6 +208,9 @@ static inline bool slo_serves(const struct cot_entity *e)
 	return own->serves || (e->cls == COT_CLASS_LATENCY && !e->n_tenants);
 }
 
+/* In how many pieces its GPU can be had. */
+uint32_t cot_slo_pieces(const struct cot_tenant *t);
+
 /* In which entities latency programs are. Before all else below. */
 void cot_slo_crowd_mark(struct cot_policy *p);
 /* Fills in crowds[] of the GPUs that programs have, and returns which. */
@@ -210,9 +222,19 @@ uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu);
 
 /* ---- parts (slo_place.c) ---- */
 
-/* Deals out a GPU as at this rung; `favour`: a latency program is active. */
-void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_ladder *ladder,
-		   uint32_t rung, bool favour, uint64_t *wake_ns);
+/* Deals out a GPU. */
+struct slo_deal {
+	const struct slo_ladder *ladder;
+	uint32_t rung;
+	bool favour;			/* a latency program is active */
+	const struct cot_tenant *quiet; /* the others are quiet for it; NULL: for nobody */
+};
+void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *deal,
+		   uint64_t *wake_ns);
+
+/* A batch program that is to keep a part of its rate alone: how many pieces it needs. With each
+ * count. */
+void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 
 /* ---- what is learned (slo_learn.c) ---- */
 
@@ -225,7 +247,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_ladder *
 struct slo_result {
 	uint32_t rung;
 	uint32_t use;	    /* of the target, at that rung, in 1/1000 */
-	uint32_t rate;	    /* what batch programs kept on average, in 1/1000 */
+	uint32_t rate;	    /* what batch programs kept on average, in 1/1000; 0: not known */
 	uint32_t load;	    /* requests in 10 s */
 	uint32_t target_us; /* the strictest */
 };
@@ -234,6 +256,8 @@ struct slo_result {
 void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
 			    bool alone);
 void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone);
+/* Its p99 alone, from a window in which the others were quiet. */
+void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w);
 /* What earlier runs knew of it. */
 void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t);
 /* Writes a result down for each latency program with each batch program on the GPU. */
@@ -284,5 +308,55 @@ enum cot_home cot_slo_home(const struct cot_policy *p, const struct cot_tenant *
 
 /* The p99 of its requests that it wants; 0: none, or not known yet. */
 uint32_t cot_slo_target_us(const struct cot_tenant *t, uint32_t alone_p99_us);
+
+/* ---- the time alone (slo_quiet.c) ---- */
+
+/*
+ * A slowdown and a rate are relative to a program alone. Where that is not known, the others are
+ * quiet for a moment: frozen in pools, on one unit in parts. Of a GPU.
+ */
+struct slo_quiet {
+	uint32_t tenant; /* for whom; 0: nobody */
+	uint32_t n;
+	uint64_t since_ns, next_ns, total_ns;
+};
+
+/* Begins or ends a quiet moment; says whether one is. `ret_for` gets for whom; NULL: nobody.
+ * `batch`: batch programs could have all of the GPU. */
+bool cot_slo_quiet_look(struct cot_policy *p, struct slo_quiet *q, uint32_t gpu, bool batch,
+			struct cot_tenant **ret_for, uint64_t *wake_ns);
+
+/* ---- a GPU ---- */
+
+struct slo_gpu {
+	struct slo_climb climb;
+	bool favour; /* a latency program is active */
+	bool frozen; /* batch programs outside are, but for breaths */
+	bool breath;
+	uint16_t n_latency, n_batch;
+	uint64_t breath_ns; /* when the next breath begins, or this one ends */
+	/* Since when the latency programs have the GPU for themselves, and the only batch program;
+	 * 0: not now. */
+	uint64_t latency_alone_ns, batch_alone_ns;
+	uint64_t learned_ns; /* when a result was written last */
+	struct slo_quiet quiet;
+};
+
+struct slo {
+	struct turns turns;		   /* first: for turns.c */
+	uint64_t there;			   /* GPUs of programs */
+	uint64_t favoured, frozen, breath; /* as in struct slo_gpu */
+	struct slo_gpu gpus[COT_POLICY_GPUS_MAX];
+};
+
+static inline struct slo *slo_state(const struct cot_policy *p)
+{
+	return p->state;
+}
+
+/* ---- what it does and why (slo_explain.c) ---- */
+
+unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
+			 struct cot_fact *facts, unsigned max);
 
 #endif

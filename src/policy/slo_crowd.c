@@ -45,7 +45,7 @@ static bool is_serving(const struct cot_policy *p, const struct cot_tenant *t, u
 	return true;
 }
 
-static uint32_t pieces(const struct cot_tenant *t)
+uint32_t cot_slo_pieces(const struct cot_tenant *t)
 {
 	uint32_t rest = t->part_sms - t->part_units * t->part_unit;
 
@@ -63,8 +63,8 @@ static void count(const struct cot_policy *p, struct slo_crowd *c, const struct 
 		c->n_batch++;
 		c->inside |= t->entity && slo_serves(t->entity);
 	}
-	if (pieces(t) > c->pieces)
-		c->pieces = pieces(t);
+	if (cot_slo_pieces(t) > c->pieces)
+		c->pieces = cot_slo_pieces(t);
 }
 
 uint64_t cot_slo_crowd_count(const struct cot_policy *p, struct slo_crowd *crowds,

@@ -168,7 +168,8 @@ static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_te
 {
 	struct slo_result r;
 
-	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
+	/* Where it was not known what batch programs kept, it is worth no more than a guess. */
+	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r) || (!r.rate && r.use <= 1000))
 		return false;
 	*ret_guess = (struct slo_guess){r.use <= 1000, r.rate};
 	return true;

@@ -35,6 +35,21 @@ static void write_alone(struct cot_policy *p, const struct cot_tenant *t)
 	(void)cot_learn(p, &l);
 }
 
+void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w)
+{
+	const struct cot_times *times = cot_slo_window_times(w);
+	struct slo_tenant *own = slo_of(t);
+
+	/* A p99 is never the same again: half of it is what was measured before, in this run. */
+	own->alone_p99_us = own->alone_ns ? (own->alone_p99_us + in_us(times->p99_ns)) / 2
+					  : in_us(times->p99_ns);
+	own->alone_p50_us = in_us(w->service.p50_ns);
+	own->alone_load = (uint32_t)cot_slo_window_load(t, p->now_ns);
+	own->alone_ns = p->now_ns;
+	own->n_alone += own->n_alone < UINT16_MAX;
+	write_alone(p, t);
+}
+
 void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w,
 			    bool alone)
 {
@@ -46,11 +61,8 @@ void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const st
 	own->load = (uint32_t)(times->n < UINT32_MAX ? times->n : UINT32_MAX);
 	if (!own->service_us || in_us(w->service.p50_ns) < own->service_us)
 		own->service_us = in_us(w->service.p50_ns);
-	if (!alone || times->n < SLO_ENOUGH)
-		return;
-	own->alone_p99_us = in_us(times->p99_ns);
-	own->alone_p50_us = in_us(w->service.p50_ns);
-	write_alone(p, t);
+	if (alone && times->n >= SLO_ENOUGH)
+		cot_slo_learn_alone(p, t, w);
 }
 
 static void write_rate(struct cot_policy *p, const struct cot_tenant *t)
@@ -78,9 +90,12 @@ void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone)
 	rate = t->launches.n * 1000 * COT_NS_PER_S / t->launches.span_ns;
 	/* A program may launch a few long kernels a second. */
 	own->rate = own->rate ? (own->rate * 3 + rate) / 4 : rate;
-	if (!alone || own->rate <= own->best_rate)
+	if (!alone)
 		return;
-	own->best_rate = own->rate;
+	own->alone_ns = p->now_ns;
+	if (rate <= own->best_rate)
+		return;
+	own->best_rate = rate;
 	write_rate(p, t);
 }
 

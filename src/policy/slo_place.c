@@ -11,13 +11,23 @@
 #include "policy/shared.h"
 #include "policy/slo.h"
 
+/* A rate is kept if it is this much of what was promised; SMs are given back if with one piece less
+ * it would still be that. In 1/1000. */
+#define KEPT  990u
+#define SPARE 1020u
+/* How long a number of pieces is tried before there is one more, and one less. */
+#define MORE_NS (3 * COT_NS_PER_S)
+#define LESS_NS (10 * COT_NS_PER_S)
+
 /* Programs that share a range of SMs, each on its own. */
 struct group {
+	const struct slo_deal *deal;
 	enum cot_class cls;
 	bool inside; /* of batch programs: with a latency program in one entity */
 	uint32_t begin, end;
-	uint32_t n; /* those that are active and can be placed */
-	uint64_t weight;
+	uint32_t n, n_promised; /* those that are active and can be placed */
+	uint32_t promised;	/* pieces */
+	uint64_t weight;	/* of the others */
 };
 
 static bool is_of(const struct cot_policy *p, const struct placing *l, const struct group *g,
@@ -28,6 +38,53 @@ static bool is_of(const struct cot_policy *p, const struct placing *l, const str
 	return g->cls == COT_CLASS_LATENCY || (t->entity && slo_serves(t->entity)) == g->inside;
 }
 
+/* ---- rates ---- */
+
+void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t)
+{
+	struct slo_tenant *own = slo_of(t);
+	uint64_t need = own->best_rate * t->target.amount / 1000, age_ns;
+	uint32_t all = cot_slo_pieces(t);
+
+	if (t->target.kind != COT_TARGET_RATE || !all) {
+		own->pieces = 0;
+		return;
+	}
+	age_ns = p->now_ns - own->pieces_ns;
+	if (!own->pieces) {
+		own->pieces = (uint16_t)((all * t->target.amount + 999) / 1000);
+		own->pieces_ns = p->now_ns;
+	} else if (own->rate * 1000 < need * KEPT && age_ns >= MORE_NS && own->pieces < all) {
+		own->pieces++;
+		own->pieces_ns = p->now_ns;
+	} else if (own->pieces > 1 && age_ns >= LESS_NS &&
+		   own->rate * (own->pieces - 1) / own->pieces * 1000 > need * SPARE) {
+		own->pieces--;
+		own->pieces_ns = p->now_ns;
+	}
+}
+
+/* How many pieces it must have; 0: its weight says. */
+static uint32_t promised(const struct group *g, const struct cot_tenant *t)
+{
+	return g->cls == COT_CLASS_BATCH ? slo_of(t)->pieces : 0;
+}
+
+/* One has all, and the others the last piece. */
+static void place_quiet(struct cot_policy *p, const struct placing *l, const struct group *g)
+{
+	uint32_t last = cot_placing_begin_of(l, g->end, 1);
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (is_of(p, l, g, t))
+			(void)placing_place(
+				p, t,
+				cot_placing_part(l, t == g->deal->quiet ? g->begin : last, g->end));
+}
+
+/* ---- groups ---- */
+
 static void count(const struct cot_policy *p, const struct placing *l, struct group *g,
 		  uint64_t *wake_ns)
 {
@@ -37,7 +94,47 @@ static void count(const struct cot_policy *p, const struct placing *l, struct gr
 		if (!is_of(p, l, g, t) || !cot_slo_is_active(p, t, wake_ns))
 			continue;
 		g->n++;
-		g->weight += t->weight;
+		g->promised += promised(g, t);
+		if (promised(g, t))
+			g->n_promised++;
+		else
+			g->weight += t->weight;
+	}
+}
+
+/* Each of the others keeps a piece. */
+static uint32_t promised_end(const struct placing *l, const struct group *g, uint32_t begin,
+			     uint32_t n)
+{
+	uint32_t most = cot_placing_pieces(l, g->begin, g->end) - (g->n - g->n_promised), end;
+
+	if (g->promised > most)
+		n = n * most / g->promised;
+	end = cot_placing_round(l, begin + (n ? n : 1) * l->unit);
+	return end < g->end ? end : g->end;
+}
+
+/* Those with a promise from the bottom, the others by weight in what is left. */
+static void deal_out(struct cot_policy *p, const struct placing *l, const struct group *g,
+		     bool promises, uint32_t *begin, uint64_t *wake_ns)
+{
+	uint32_t left = promises ? g->n_promised : g->n - g->n_promised, end;
+	uint64_t weight = g->weight;
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p) {
+		uint32_t n = promised(g, t);
+
+		if (!is_of(p, l, g, t) || !cot_slo_is_active(p, t, wake_ns) || !n == promises)
+			continue;
+		left--;
+		if (!promises)
+			end = cot_placing_share_end(l, *begin, g->end, t->weight, weight, left);
+		else
+			end = left || g->n > g->n_promised ? promised_end(l, g, *begin, n) : g->end;
+		(void)placing_place(p, t, cot_placing_part(l, *begin, end));
+		*begin = end;
+		weight -= promises ? 0 : t->weight;
 	}
 }
 
@@ -45,29 +142,23 @@ static void count(const struct cot_policy *p, const struct placing *l, struct gr
 static void place_group(struct cot_policy *p, const struct placing *l, struct group *g,
 			uint64_t *wake_ns)
 {
-	uint32_t begin = g->begin, left;
-	uint64_t weight;
+	uint32_t begin = g->begin;
 	struct cot_tenant *t;
 	bool apart;
 
+	if (g->deal->quiet && g->cls == COT_CLASS_BATCH && is_of(p, l, g, g->deal->quiet)) {
+		place_quiet(p, l, g);
+		return;
+	}
 	count(p, l, g, wake_ns);
 	apart = g->n > 1 && cot_placing_pieces(l, g->begin, g->end) >= g->n;
-	left = g->n;
-	weight = g->weight;
-	cot_for_each_tenant (t, p) {
-		uint32_t end;
-
-		if (!is_of(p, l, g, t))
-			continue;
-		if (!apart || !cot_slo_is_active(p, t, wake_ns)) {
+	cot_for_each_tenant (t, p)
+		if (is_of(p, l, g, t) && (!apart || !cot_slo_is_active(p, t, wake_ns)))
 			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
-			continue;
-		}
-		end = cot_placing_share_end(l, begin, g->end, t->weight, weight, --left);
-		(void)placing_place(p, t, cot_placing_part(l, begin, end));
-		begin = end;
-		weight -= t->weight;
-	}
+	if (!apart)
+		return;
+	deal_out(p, l, g, true, &begin, wake_ns);
+	deal_out(p, l, g, false, &begin, wake_ns);
 }
 
 static uint32_t n_latency(const struct cot_policy *p, const struct placing *l)
@@ -80,33 +171,35 @@ static uint32_t n_latency(const struct cot_policy *p, const struct placing *l)
 	return n;
 }
 
-/* Those of this GPU that cannot be placed on it need no order; of the others nobody is left out. */
-void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_ladder *ladder,
-		   uint32_t rung, bool favour, uint64_t *wake_ns)
+/* Where batch programs end that are in one entity with latency programs. */
+static uint32_t inside_end(const struct placing *l, const struct slo_deal *deal)
+{
+	uint32_t end = cot_slo_ladder_sms(deal->ladder, l, deal->rung);
+
+	if (end < l->bottom + l->unit)
+		end = cot_placing_round(l, l->bottom + l->unit);
+	return end < l->limit ? end : l->limit;
+}
+
+void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *deal,
+		   uint64_t *wake_ns)
 {
 	struct placing l = cot_placing_begin(p, gpu);
-	struct group inside = {.cls = COT_CLASS_BATCH, .inside = true};
-	struct group outside = {.cls = COT_CLASS_BATCH};
-	struct group latency = {.cls = COT_CLASS_LATENCY};
-	bool parts = favour && ladder->topology == SLO_PARTS;
-	uint32_t end;
+	struct group inside = {.deal = deal, .cls = COT_CLASS_BATCH, .inside = true};
+	struct group outside = {.deal = deal, .cls = COT_CLASS_BATCH};
+	struct group latency = {.deal = deal, .cls = COT_CLASS_LATENCY};
+	bool parts = deal->favour && deal->ladder->topology == SLO_PARTS;
 
 	l.apart = parts && n_latency(p, &l) > 1;
 	cot_placing_asked(p, &l);
 	if (l.bottom < l.limit)
 		outside.begin = inside.begin = l.bottom;
-	outside.end = inside.end = l.limit;
+	outside.end = l.limit;
+	inside.end = parts ? inside_end(&l, deal) : l.limit;
 	latency.end = l.n_sms;
-	if (parts) {
-		end = cot_slo_ladder_sms(ladder, &l, rung);
-		inside.end =
-			end > l.bottom + l.unit ? end : cot_placing_round(&l, l.bottom + l.unit);
-		if (inside.end > l.limit)
-			inside.end = l.limit;
-		if (l.apart && inside.end < l.top) {
-			latency.begin = inside.end;
-			latency.end = l.top;
-		}
+	if (l.apart && inside.end < l.top) {
+		latency.begin = inside.end;
+		latency.end = l.top;
 	}
 	place_group(p, &l, &inside, wake_ns);
 	place_group(p, &l, &outside, wake_ns);

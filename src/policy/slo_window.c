@@ -11,6 +11,10 @@
 #define SPAN_10S_NS (11 * COT_NS_PER_S)
 #define SPAN_60S_NS (66 * COT_NS_PER_S)
 
+/* Counts come once a second; a rate is the mean of the last few. */
+#define FRESH_COUNT_NS (2500 * COT_NS_PER_MS)
+#define SPAN_COUNT_NS  (4 * COT_NS_PER_S)
+
 /* In the last second this much over the target is no chance, whatever the other figures say. */
 #define FAR_PERMILLE 1500u
 
@@ -77,6 +81,25 @@ struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns
 	if (!use.slow_sure && is_fresh(s60, FRESH_60S_NS, now_ns) &&
 	    s60->at_ns >= since_ns + SPAN_60S_NS)
 		look_slow(&use, cot_slo_window_times(s60), target_ns);
+	return use;
+}
+
+struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, uint64_t best_rate,
+				   uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t need = best_rate / 1000 * t->target.amount;
+	struct slo_use use = {0};
+
+	if (!need || !rate || !t->launches.at_ns || now_ns - t->launches.at_ns > FRESH_COUNT_NS ||
+	    t->launches.at_ns < since_ns + SPAN_COUNT_NS)
+		return use;
+	use.fast = permille(need, rate);
+	use.fast_sure = true;
+	use.far = use.fast > FAR_PERMILLE;
+	if (t->launches.at_ns >= since_ns + SPAN_10S_NS) {
+		use.slow = use.fast;
+		use.slow_sure = true;
+	}
 	return use;
 }
 

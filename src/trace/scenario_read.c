@@ -17,6 +17,7 @@
 #include "trace/trace_inside.h"
 
 #define DEFAULT_SCHEDULER "fcfs"
+#define DEFAULT_POLICY	  "slo" /* where an app has a target */
 #define DEFAULT_RUNS	  3
 #define KIB		  1024u
 /* Mean of a curve: no request is waited for for ever. */
@@ -120,10 +121,33 @@ static void list_names(const char *const *names, unsigned n_names, char *buf, si
 		cot_text_add_word(buf, size, names[i]);
 }
 
+static bool is_target(const struct reader *r, uint32_t app)
+{
+	enum cot_target_kind kind;
+
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++)
+		if (get(r, app, cot_target_words[kind]) != COT_YAML_NONE)
+			return true;
+	return false;
+}
+
+/* Whether an app says what it wants, and nobody says which policy is to see to it. */
+static bool wants_policy(const struct reader *r)
+{
+	uint32_t app = cot_yaml_first(r->doc, get(r, COT_YAML_ROOT, "apps"));
+
+	if (r->sc->policy[0] || r->opt->policy)
+		return false;
+	while (app != COT_YAML_NONE && !is_target(r, app))
+		app = cot_yaml_next(r->doc, app);
+	return app != COT_YAML_NONE;
+}
+
 static int read_scheduler(struct reader *r)
 {
 	bool given = r->sc->scheduler[0] != '\0';
-	const char *name = given ? r->sc->scheduler : DEFAULT_SCHEDULER;
+	const char *otherwise = wants_policy(r) ? "timeslice" : DEFAULT_SCHEDULER;
+	const char *name = given ? r->sc->scheduler : otherwise;
 	char list[256], quote[COT_QUOTE_MAX];
 
 	list_names(r->opt->schedulers, r->opt->n_schedulers, list, sizeof(list));
@@ -148,6 +172,9 @@ static int read_policy(struct reader *r)
 	char written[COT_NAME_MAX];
 	struct cot_error inner;
 
+	/* With another scheduler the target itself is a mistake. */
+	if (wants_policy(r) && !strcmp(r->sc->scheduler, "timeslice"))
+		(void)snprintf(r->sc->policy, sizeof(r->sc->policy), "%s", DEFAULT_POLICY);
 	(void)snprintf(written, sizeof(written), "%s", r->sc->policy);
 	if (*written &&
 	    cot_policy_name_read(written, opt->policies, opt->n_policies, r->sc, &inner))

@@ -1,6 +1,7 @@
 #include "policy/slo_bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/policies.h"
 #include "test.h"
@@ -55,6 +56,62 @@ void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t 
 {
 	join(sb, id,
 	     (struct cot_tenant_desc){.cls = COT_CLASS_BATCH, .weight = weight, .pool = pool});
+}
+
+void slo_bench_target(struct slo_bench *sb, uint32_t id, enum cot_target_kind kind, uint32_t amount)
+{
+	const struct cot_tenant *t = cot_sched_tenant(sb->b->sched, id);
+	struct cot_tenant_desc d = {.cls = t->cls,
+				    .weight = t->weight,
+				    .gpu_mask = t->gpu_mask,
+				    .pool = t->pool,
+				    .key = t->key,
+				    .target = {kind, amount}};
+
+	assert_int_equal(
+		bench_event(sb->b,
+			    (struct cot_event){.type = COT_EV_TENANT, .id = id, .tenant = d}),
+		0);
+}
+
+uint64_t slo_bench_fact(const struct slo_bench *sb, uint32_t id, const char *name)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned i, n = cot_sched_explain(sb->b->sched, id, facts);
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(facts[i].name, name))
+			return facts[i].unit == COT_FACT_TEXT ? 1 : facts[i].value;
+	return 0;
+}
+
+double slo_bench_rate(const struct slo_bench *sb, uint32_t id)
+{
+	const struct cot_part *part = &sb->b->part[id];
+
+	if (sb->b->frozen[cot_sched_tenant(sb->b->sched, id)->pool])
+		return 0;
+	return (part->n ? part->n : 132) / 132.0;
+}
+
+static void count_kernels(struct slo_bench *sb)
+{
+	uint32_t i;
+
+	sb->next_count_ns += COT_NS_PER_S;
+	for (i = 0; i < 8; i++) {
+		double n = (double)sb->kernels[i];
+
+		if (!sb->kernels[i] || !cot_sched_tenant(sb->b->sched, TRAIN + i))
+			continue;
+		(void)bench_event(
+			sb->b,
+			(struct cot_event){
+				.type = COT_EV_PROGRESS,
+				.id = TRAIN + i,
+				.launches = {.n = (uint64_t)(n * slo_bench_rate(sb, TRAIN + i)),
+					     .span_ns = COT_NS_PER_S}});
+	}
 }
 
 void slo_bench_load(struct slo_bench *sb, double per_s, uint32_t alone_us)
@@ -153,10 +210,14 @@ void slo_bench_run(struct slo_bench *sb, uint64_t for_ns)
 			next_ns = end_ns;
 		if (sb->gap_ns && sb->next_ns < next_ns)
 			next_ns = sb->next_ns;
+		if (sb->next_count_ns < next_ns)
+			next_ns = sb->next_count_ns;
 		if (next_ns > sb->b->now_ns)
 			bench_run(sb->b, next_ns - sb->b->now_ns);
 		if (sb->gap_ns && sb->b->now_ns >= sb->next_ns)
 			one_request(sb);
+		if (sb->b->now_ns >= sb->next_count_ns)
+			count_kernels(sb);
 		deliver(sb);
 	}
 }

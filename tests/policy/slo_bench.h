@@ -28,6 +28,9 @@ struct slo_bench {
 	uint64_t n_changes; /* of what requests feel, since slo_bench_count() */
 	double was;
 	bool mute; /* no window is delivered */
+	/* Kernels a second of the batch program TRAIN + i alone; on fewer SMs as much less. */
+	uint64_t kernels[8];
+	uint64_t next_count_ns;
 };
 
 struct slo_bench *slo_bench_begin(void);
@@ -36,6 +39,12 @@ void slo_bench_end(struct slo_bench *sb);
 /* SERVER with a p99 in us, in its pool. */
 void slo_bench_server(struct slo_bench *sb, uint32_t p99_us);
 void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t weight);
+void slo_bench_target(struct slo_bench *sb, uint32_t id, enum cot_target_kind kind,
+		      uint32_t amount);
+/* What is said of it under this name: its value; 0: nothing is. */
+uint64_t slo_bench_fact(const struct slo_bench *sb, uint32_t id, const char *name);
+/* How much of its rate alone a batch program has now. */
+double slo_bench_rate(const struct slo_bench *sb, uint32_t id);
 /* `per_s` requests of `alone_us`. */
 void slo_bench_load(struct slo_bench *sb, double per_s, uint32_t alone_us);
 void slo_bench_run(struct slo_bench *sb, uint64_t for_ns);

@@ -1,4 +1,5 @@
 /* What the policy `slo` decides, with requests that feel it. */
+#include "policy/policies.h"
 #include "policy/slo_bench.h"
 #include "test.h"
 
@@ -228,6 +229,140 @@ static void test_batch_programs_have_their_own_in_parts(void **state)
 	assert_int_equal(part[SERVER].n, 0);
 }
 
+/* ---- the time alone ---- */
+
+/* 1.5 times alone, which is 1 ms: measured in quiet moments, whose cost is counted. */
+static void test_slowdown_in_pools(void **state)
+{
+	(void)state;
+	pools(1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	sb->target_ns = 1500 * COT_NS_PER_US;
+	slo_bench_run(sb, 5 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
+	slo_bench_run(sb, 120 * S);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 250);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 3);
+	assert_in_range(slo_bench_fact(sb, SERVER, "their time"), 3 * S, 4 * S);
+	/* Six in an hour: a thousandth of the batch programs' time. */
+	slo_bench_run(sb, 3600 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "quiet moments"), 8, 10);
+}
+
+static void test_slowdown_in_parts(void **state)
+{
+	(void)state;
+	parts(1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	slo_bench_run(sb, 5 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 1200, 1300);
+}
+
+/* Nobody has to be quiet for a program that had the GPU alone before. */
+static void test_slowdown_of_one_that_was_alone(void **state)
+{
+	(void)state;
+	slo_bench_server(sb, 1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	sb->slowdown = slo_bench_parts;
+	sb->load = 0;
+	slo_bench_load(sb, 300, 1000);
+	slo_bench_run(sb, 20 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
+	slo_bench_batch(sb, TRAIN, LATENCY_POOL, 100);
+	slo_bench_run(sb, 5 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 0);
+}
+
+/* ---- rates ---- */
+
+/* A promise to a batch program: it has half of its rate, the others have the rest. */
+static void test_rate_of_a_batch_program(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		slo_bench_batch(sb, TRAIN + i, BATCH_POOL, 100);
+		sb->kernels[i] = 1000;
+	}
+	slo_bench_target(sb, TRAIN + 1, COT_TARGET_RATE, 500);
+	slo_bench_run(sb, 60 * S);
+	assert_true(slo_bench_rate(sb, TRAIN + 1) >= 0.5);
+	assert_true(slo_bench_rate(sb, TRAIN + 1) <= 0.65);
+	assert_true(slo_bench_rate(sb, TRAIN) >= 0.15);
+	assert_true(slo_bench_rate(sb, TRAIN + 2) >= 0.15);
+	assert_int_equal(slo_bench_fact(sb, TRAIN + 1, "promised"), 500);
+	assert_true(slo_bench_fact(sb, TRAIN + 1, "keeps") >= 500);
+}
+
+/* ---- again ---- */
+
+/* A new daemon finds parts as they are. */
+static void test_goes_on_where_parts_are_found(void **state)
+{
+	struct cot_error err;
+	uint32_t before;
+
+	(void)state;
+	parts(1800);
+	slo_bench_run(sb, 200 * S);
+	before = slo_bench_batch_end(sb);
+	assert_true(before > 32);
+	slo_bench_count(sb);
+	assert_int_equal(
+		cot_sched_set_policy(sb->b->sched, &cot_policy_slo, NULL, sb->b->now_ns, &err), 0);
+	slo_bench_run(sb, 1 * S);
+	assert_int_equal(slo_bench_batch_end(sb), before);
+	assert_int_equal(sb->n_changes, 0);
+}
+
+static void test_goes_on_where_slices_are_found(void **state)
+{
+	struct cot_error err;
+
+	(void)state;
+	pools(2000);
+	slo_bench_run(sb, 120 * S);
+	slo_bench_count(sb);
+	assert_int_equal(
+		cot_sched_set_policy(sb->b->sched, &cot_policy_slo, NULL, sb->b->now_ns, &err), 0);
+	slo_bench_run(sb, 1 * S);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 500);
+	assert_int_equal(sb->n_changes, 0);
+}
+
+/* What was good in one run is where the next one begins. */
+static void test_begins_with_what_was_learned(void **state)
+{
+	struct cot_lesson lessons[COT_LESSONS_MAX];
+	uint32_t n, i, before;
+
+	(void)state;
+	parts(1800);
+	slo_bench_run(sb, 200 * S);
+	before = slo_bench_batch_end(sb);
+	n = cot_sched_lessons(sb->b->sched, lessons);
+	assert_true(n > 0);
+	slo_bench_end(sb);
+	sb = slo_bench_begin();
+	for (i = 0; i < n; i++)
+		(void)bench_event(sb->b,
+				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
+	parts(1800);
+	bench_run(sb->b, 100 * MS);
+	assert_int_equal(slo_bench_batch_end(sb), before);
+	/* Another target is another matter. */
+	slo_bench_end(sb);
+	sb = slo_bench_begin();
+	for (i = 0; i < n; i++)
+		(void)bench_event(sb->b,
+				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
+	parts(1400);
+	bench_run(sb->b, 100 * MS);
+	assert_int_equal(slo_bench_batch_end(sb), 32);
+}
+
 /* ---- homes ---- */
 
 static enum cot_home home(enum cot_class cls, uint32_t id, uint32_t p99_us)
@@ -290,6 +425,13 @@ int main(void)
 		SLO_TEST(test_too_few_requests_decide_nothing),
 		SLO_TEST(test_batch_programs_have_their_own),
 		SLO_TEST(test_batch_programs_have_their_own_in_parts),
+		SLO_TEST(test_slowdown_in_pools),
+		SLO_TEST(test_slowdown_in_parts),
+		SLO_TEST(test_slowdown_of_one_that_was_alone),
+		SLO_TEST(test_rate_of_a_batch_program),
+		SLO_TEST(test_goes_on_where_parts_are_found),
+		SLO_TEST(test_goes_on_where_slices_are_found),
+		SLO_TEST(test_begins_with_what_was_learned),
 		SLO_TEST(test_home_of_the_first),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_beside_others),

@@ -338,8 +338,8 @@ static const struct {
 	 "s.yaml:4:23: p99 is for apps of class latency; a batch app may have a rate"},
 	{HEAD SMGUARD SHARED("class: latency, rate: 80%, p99: 5ms"),
 	 "s.yaml:4:40: an app has one target; expected p99 or rate, not both"},
-	{HEAD SHARED("rate: 80%"), "s.yaml:2:24: rate is for a software policy; expected a "
-				   "policy such as smguard"},
+	{HEAD "scheduler: dss\n" SHARED("rate: 80%"),
+	 "s.yaml:3:24: rate is for a software policy; expected a policy such as smguard"},
 	{HEAD SHARED("quota: 50%"), "s.yaml:2:25: quota is for a software policy; expected a "
 				    "policy such as smguard"},
 	{HEAD SHARED("rewrite: true"), "s.yaml:2:27: rewrite is for a software policy; expected a "

@@ -1,0 +1,197 @@
+#include "policy/slo.h"
+
+struct facts {
+	struct cot_fact *at;
+	unsigned n, max;
+};
+
+static void say(struct facts *f, const char *name, enum cot_fact_unit unit, uint64_t value,
+		const char *text)
+{
+	if (f->n < f->max)
+		f->at[f->n++] = (struct cot_fact){name, text, value, unit};
+}
+
+static void tell(struct facts *f, const char *name, const char *text)
+{
+	say(f, name, COT_FACT_TEXT, 0, text);
+}
+
+/* ---- the arrangement ---- */
+
+static const char *const arrangements[SLO_N_TOPOLOGIES] = {
+	[SLO_ALONE] = "no latency program beside batch programs",
+	[SLO_POOLS] = "pools: latency and batch programs take turns",
+	[SLO_PARTS] = "parts: side by side, batch programs on some of the SMs",
+};
+
+static const char *const reasons[SLO_N_WHYS] = {
+	[SLO_WHY_START] = "nothing was known yet",
+	[SLO_WHY_FOUND] = "it was found so",
+	[SLO_WHY_LEARNED] = "it kept the target in an earlier run",
+	[SLO_WHY_ROOM] = "there was time to spare",
+	[SLO_WHY_NEAR] = "the last 10 s were too near to the target",
+	[SLO_WHY_MISSED] = "a second missed the target",
+	[SLO_WHY_FAR] = "requests missed the target by far",
+	[SLO_WHY_HOPELESS] = "nothing keeps the target, so batch programs go on",
+	[SLO_WHY_SILENT] = "nothing was measured for a while",
+	[SLO_WHY_CROWD] = "another program came",
+};
+
+static void say_knobs(struct facts *f, const struct cot_policy *p, const struct slo_gpu *g,
+		      uint32_t gpu)
+{
+	const struct slo_climb *c = &g->climb;
+	struct placing l = cot_placing_begin(p, gpu);
+	struct slo_slices s = cot_slo_ladder_slices(p->config, c->rung);
+
+	if (!g->favour)
+		tell(f, "now", "latency programs are idle: batch programs have everything");
+	else if (g->quiet.tenant)
+		tell(f, "now", "a quiet moment, to measure a program alone");
+	if (c->ladder.topology == SLO_PARTS) {
+		say(f, "SMs for batch programs", COT_FACT_SMS,
+		    cot_slo_ladder_sms(&c->ladder, &l, c->rung), NULL);
+	} else if (c->rung == SLO_FROZEN) {
+		tell(f, "batch programs", "frozen, but for 25 ms every 3 s");
+	} else {
+		say(f, "latency slice", COT_FACT_US, s.latency_us, NULL);
+		say(f, "batch slice", COT_FACT_US, s.batch_us, NULL);
+	}
+	say(f, "since", COT_FACT_AT_NS, c->since_ns, NULL);
+	tell(f, "because", reasons[c->why]);
+}
+
+/* What a step would cost batch programs, or give them: measured on both rungs, or by SMs. */
+static void say_step(struct facts *f, const struct slo_climb *c, const char *name, uint32_t rung)
+{
+	uint64_t here = c->rungs[c->rung].rate, there = c->rungs[rung].rate;
+	const char *remark = "of the batch programs' rate";
+
+	if (!here)
+		return;
+	if (!there && c->ladder.topology == SLO_PARTS && c->rung) {
+		there = here * rung / c->rung;
+		remark = "of the batch programs' rate, if it goes with the SMs";
+	}
+	if (c->ladder.topology == SLO_POOLS && rung == SLO_FROZEN)
+		there = 8;
+	if (there)
+		say(f, name, COT_FACT_PERMILLE, here > there ? here - there : there - here, remark);
+}
+
+static void say_steps(struct facts *f, const struct slo_climb *c, uint64_t now_ns)
+{
+	if (c->rungs[c->rung].rate)
+		say(f, "batch programs keep", COT_FACT_PERMILLE, c->rungs[c->rung].rate,
+		    "of their best rates");
+	if (c->rung > c->ladder.lowest)
+		say_step(f, c, "tighter would cost", c->rung - 1u);
+	if (c->rung >= c->ladder.top)
+		return;
+	say_step(f, c, "looser would give", c->rung + 1u);
+	if (c->rungs[c->rung + 1].until_ns > now_ns)
+		say(f, "looser is tried again in", COT_FACT_NS,
+		    c->rungs[c->rung + 1].until_ns - now_ns, "it failed");
+}
+
+/* ---- a program ---- */
+
+static const char *by_what(const struct cot_window *w)
+{
+	const struct cot_times *t = cot_slo_window_times(w);
+
+	if (t->n < SLO_ENOUGH)
+		return t->n < SLO_SOME ? "too few requests to decide anything"
+				       : "fewer than 100 requests: the p95 decides";
+	return w->response.n ? "from arrival" : "arrivals are not known: time of service";
+}
+
+static void say_requests(struct facts *f, const struct cot_tenant *t)
+{
+	const struct cot_window *w = &t->windows[COT_HORIZON_10S];
+	const struct slo_tenant *own = slo_of(t);
+	uint64_t target_us = cot_slo_target_us(t, own->alone_p99_us);
+
+	if (t->target.kind == COT_TARGET_SLOWDOWN) {
+		if (own->alone_p99_us)
+			say(f, "p99 alone", COT_FACT_US, own->alone_p99_us, NULL);
+		else
+			tell(f, "p99 alone", "not measured yet, so the target is not known");
+	}
+	if (target_us)
+		say(f, "target", COT_FACT_US, target_us, NULL);
+	if (!cot_slo_window_times(w)->n)
+		return;
+	say(f, "p99", COT_FACT_NS, cot_slo_window_times(w)->p99_ns, by_what(w));
+}
+
+static void say_rate(struct facts *f, const struct cot_tenant *t)
+{
+	const struct slo_tenant *own = slo_of(t);
+
+	if (t->target.kind == COT_TARGET_RATE)
+		say(f, "promised", COT_FACT_PERMILLE, t->target.amount, "of its rate alone");
+	if (own->best_rate)
+		say(f, "keeps", COT_FACT_PERMILLE, own->rate * 1000 / own->best_rate,
+		    "of its rate alone");
+	else if (t->target.kind == COT_TARGET_RATE)
+		tell(f, "keeps", "its rate alone is not measured yet");
+}
+
+static void say_hopeless(struct facts *f, const struct slo_climb *c, const struct cot_tenant *t)
+{
+	uint64_t target_us = cot_slo_target_us(t, slo_of(t)->alone_p99_us);
+
+	if (!c->hopeless)
+		return;
+	tell(f, "target", "cannot be kept, not even with batch programs stopped");
+	if (target_us)
+		say(f, "could be kept", COT_FACT_US, target_us * c->kept / 1000,
+		    "with batch programs stopped");
+}
+
+/* ---- the other topology ---- */
+
+static void say_other(struct facts *f, const struct cot_policy *p, const struct slo_climb *c,
+		      uint32_t gpu)
+{
+	enum slo_topology best = cot_slo_home_best(p, gpu, NULL);
+	struct slo_need need;
+
+	if (best == SLO_ALONE || best == c->ladder.topology)
+		return;
+	tell(f, "at the next start",
+	     best == SLO_PARTS ? "parts, which would serve these programs better"
+			       : "pools, which would serve these programs better");
+	need = cot_slo_home_need(p, gpu, NULL);
+	if (need.known)
+		say(f, "batch programs would keep", COT_FACT_PERMILLE,
+		    cot_slo_guess(best, &need).rate, "by a guess");
+}
+
+unsigned cot_slo_explain(const struct cot_policy *p, const struct cot_tenant *t,
+			 struct cot_fact *facts, unsigned max)
+{
+	uint32_t gpu = (uint32_t)__builtin_ctzll(t->gpu_mask);
+	const struct slo_gpu *g = &slo_state(p)->gpus[gpu];
+	struct facts f = {.at = facts, .max = max};
+
+	tell(&f, "arrangement", arrangements[g->climb.ladder.topology]);
+	if (t->cls == COT_CLASS_LATENCY && t->target.kind != COT_TARGET_RATE)
+		say_requests(&f, t);
+	else
+		say_rate(&f, t);
+	if (g->climb.ladder.topology != SLO_ALONE) {
+		say_knobs(&f, p, g, gpu);
+		if (t->cls == COT_CLASS_LATENCY)
+			say_hopeless(&f, &g->climb, t);
+		say_steps(&f, &g->climb, p->now_ns);
+		say_other(&f, p, &g->climb, gpu);
+	}
+	if (g->quiet.n) {
+		say(&f, "quiet moments", COT_FACT_COUNT, g->quiet.n, "to measure programs alone");
+		say(&f, "their time", COT_FACT_NS, g->quiet.total_ns, NULL);
+	}
+	return f.n;
+}
