@@ -48,6 +48,23 @@ static const struct cot_field allow_fields[] = {
 	{0},
 };
 
+static const struct cot_field_word class_words[] = {
+	{"latency", COT_CLASS_LATENCY},
+	{"batch", COT_CLASS_BATCH},
+	{0},
+};
+
+#define OF_TARGET(key, member, ...) COT_FIELD(key, struct cot_config_target, member, __VA_ARGS__)
+
+static const struct cot_field target_fields[] = {
+	OF_TARGET("name", name, COT_TEXT),
+	OF_TARGET("class", cls, COT_WORD(class_words)),
+	COT_FIELD_CHECKED("p99", COT_TEXT_TO(WORD_MAX)),
+	COT_FIELD_CHECKED("slowdown", COT_TEXT_TO(WORD_MAX)),
+	COT_FIELD_CHECKED("rate", COT_TEXT_TO(WORD_MAX)),
+	{0},
+};
+
 static const struct cot_field_word schema_words[] = {{COT_CONFIG_SCHEMA, 0}, {0}};
 
 static const struct cot_field config_fields[] = {
@@ -64,6 +81,7 @@ static const struct cot_field config_fields[] = {
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
+	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),
 	{0},
 };
 
@@ -103,6 +121,7 @@ static int read_policy(struct reader *r)
 	if (!name)
 		return 0;
 	r->config->policy = cot_policy_find(name);
+	r->config->policy_chosen = true;
 	if (r->config->policy)
 		return 0;
 	for (i = 0; i < cot_n_policies; i++)
@@ -163,6 +182,80 @@ static int read_names(struct reader *r, const char *key, struct cot_allow *allow
 	return rc;
 }
 
+/* The keys are called as the kinds. */
+static int read_amount(struct reader *r, uint32_t entry, struct cot_config_target *t)
+{
+	enum cot_target_kind kind;
+	char quote[COT_QUOTE_MAX];
+
+	for (kind = COT_TARGET_P99; kind <= COT_TARGET_RATE; kind++) {
+		const char *key = cot_target_words[kind];
+		uint32_t node = cot_yaml_get(r->doc, entry, key);
+		const char *text = cot_yaml_text(r->doc, node);
+
+		if (!text)
+			continue;
+		if (t->target.kind)
+			return cot_yaml_fail(
+				r->doc, node, r->err,
+				"a program has one target; expected %s or %s, not both",
+				cot_target_words[t->target.kind], key);
+		if (!t->any_class && !cot_target_suits(kind, t->cls))
+			return cot_yaml_fail(r->doc, node, r->err, COT_TARGET_UNSUITED);
+		if (!cot_target_read(kind, text, &t->target))
+			return cot_yaml_fail(r->doc, node, r->err, "%s is '%s'; expected %s", key,
+					     cot_text_quote(text, quote), cot_target_example(kind));
+	}
+	return 0;
+}
+
+static int read_target(struct reader *r, uint32_t entry, struct cot_config_target *t)
+{
+	int rc;
+
+	*t = (struct cot_config_target){0};
+	cot_yaml_fill(r->doc, entry, target_fields, t);
+	t->any_class = cot_yaml_get(r->doc, entry, "class") == COT_YAML_NONE;
+	if (t->any_class && !t->name[0])
+		return cot_yaml_fail(
+			r->doc, entry, r->err,
+			"a target of nobody; expected the name or the class of programs");
+	rc = read_amount(r, entry, t);
+	if (!rc && !t->target.kind)
+		rc = cot_yaml_fail(r->doc, entry, r->err,
+				   "no target; expected one of p99, slowdown and rate");
+	return rc;
+}
+
+static int read_targets(struct reader *r)
+{
+	uint32_t list = cot_yaml_get(r->doc, COT_YAML_ROOT, "targets"), node;
+	struct cot_config *config = r->config;
+	int rc = 0;
+
+	for (node = cot_yaml_first(r->doc, list); !rc && node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node))
+		rc = read_target(r, node, &config->targets[config->n_targets++]);
+	return rc;
+}
+
+static bool is_for(const struct cot_config_target *t, const char *name, enum cot_class cls)
+{
+	return (!t->name[0] || !strcmp(t->name, name)) && (t->any_class || t->cls == cls) &&
+	       cot_target_suits(t->target.kind, cls);
+}
+
+struct cot_target cot_config_target(const struct cot_config *config, const char *name,
+				    enum cot_class cls)
+{
+	uint32_t i;
+
+	for (i = 0; i < config->n_targets; i++)
+		if (is_for(&config->targets[i], name, cls))
+			return config->targets[i].target;
+	return (struct cot_target){0};
+}
+
 static int check_rotation(struct reader *r)
 {
 	const struct cot_policy_config *numbers = &r->config->numbers;
@@ -187,7 +280,8 @@ static int read_config(struct reader *r)
 	rc = read_policy(r);
 	rc = rc ? rc : check_rotation(r);
 	rc = rc ? rc : read_names(r, "latency", &config->latency);
-	return rc ? rc : read_names(r, "batch", &config->batch);
+	rc = rc ? rc : read_names(r, "batch", &config->batch);
+	return rc ? rc : read_targets(r);
 }
 
 int cot_config_parse(const char *name, const void *bytes, size_t size,

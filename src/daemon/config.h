@@ -10,9 +10,11 @@
 
 #include "base/error.h"
 #include "daemon/paths.h"
+#include "proto/proto.h"
 
-#define COT_CONFIG_SCHEMA    "cotenantd/1"
-#define COT_CONFIG_NAMES_MAX 64u
+#define COT_CONFIG_SCHEMA      "cotenantd/1"
+#define COT_CONFIG_NAMES_MAX   64u
+#define COT_CONFIG_TARGETS_MAX 64u
 
 /* Users and groups that may do something. `everybody` overrides the lists. */
 struct cot_allow {
@@ -22,8 +24,17 @@ struct cot_allow {
 	gid_t gids[COT_CONFIG_NAMES_MAX];
 };
 
+/* The target of programs of this name, this class, or both, that were started without one. */
+struct cot_config_target {
+	char name[COT_PROTO_NAME_MAX]; /* empty: any */
+	bool any_class;
+	enum cot_class cls;
+	struct cot_target target;
+};
+
 struct cot_config {
 	const struct cot_policy_ops *policy;
+	bool policy_chosen; /* the file names it */
 	struct cot_policy_config numbers;
 	bool use_mps;
 	char mps_program[COT_PATH_TEXT_MAX];
@@ -32,6 +43,8 @@ struct cot_config {
 	uint32_t max_weight; /* that a user may give to a program */
 	bool other_users;    /* may connect at all */
 	struct cot_allow latency, batch;
+	uint32_t n_targets;
+	struct cot_config_target targets[COT_CONFIG_TARGETS_MAX];
 };
 
 void cot_config_default(struct cot_config *config);
@@ -39,6 +52,9 @@ void cot_config_default(struct cot_config *config);
 int cot_config_read(const char *path, struct cot_config *ret_config, struct cot_error *err);
 int cot_config_parse(const char *name, const void *bytes, size_t size,
 		     struct cot_config *ret_config, struct cot_error *err);
+/* The first that is for such a program, or none. */
+struct cot_target cot_config_target(const struct cot_config *config, const char *name,
+				    enum cot_class cls);
 /* Of the folders above the socket and of the pools. */
 unsigned cot_config_folder_mode(const struct cot_config *config);
 

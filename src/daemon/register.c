@@ -239,6 +239,9 @@ void cot_register_packet(struct conn *c, const struct cot_msg_register *packet)
 	if (c->registration.pool)
 		return;
 	cot_proto_read_register(packet, m);
+	if (!m->target.kind)
+		m->target = cot_proto_pack_target(
+			cot_config_target(config, m->name, class_of(m->class_)));
 	rc = may_register(c, m, &err);
 	if (rc < 0)
 		turn_down(c, m->h.seq, rc, &err);

@@ -185,6 +185,59 @@ static void test_multiuser(void **state)
 }
 
 /* A missing list means everybody; an empty one would be easy to misread. */
+static void expect_target(const char *name, enum cot_class cls, enum cot_target_kind kind,
+			  uint32_t amount)
+{
+	struct cot_target t = cot_config_target(&config, name, cls);
+
+	assert_int_equal(t.kind, kind);
+	assert_int_equal(t.amount, amount);
+}
+
+/* The first that is for the program; requests are latency programs' only. */
+static void test_targets(void **state)
+{
+	(void)state;
+	good(HEAD);
+	assert_int_equal(config.n_targets, 0);
+	expect_target("api", COT_CLASS_LATENCY, COT_TARGET_NONE, 0);
+	good(HEAD "targets:\n"
+		  "  - {name: api, p99: 5ms}\n"
+		  "  - {name: api, rate: 30%}\n"
+		  "  - {class: batch, name: train, rate: 50%}\n"
+		  "  - {class: batch, rate: 20%}\n"
+		  "  - {class: latency, slowdown: 1.5x}\n");
+	assert_int_equal(config.n_targets, 5);
+	expect_target("api", COT_CLASS_LATENCY, COT_TARGET_P99, 5000);
+	expect_target("api", COT_CLASS_BATCH, COT_TARGET_RATE, 300);
+	expect_target("train", COT_CLASS_BATCH, COT_TARGET_RATE, 500);
+	expect_target("train", COT_CLASS_LATENCY, COT_TARGET_SLOWDOWN, 1500);
+	expect_target("trai", COT_CLASS_BATCH, COT_TARGET_RATE, 200);
+	expect_target("", COT_CLASS_LATENCY, COT_TARGET_SLOWDOWN, 1500);
+	bad(HEAD "targets: []\n", "test.conf:2:", "");
+	bad(HEAD "targets:\n  - {p99: 5ms}\n",
+	    "test.conf:3:5:", "a target of nobody; expected the name or the class of programs");
+	bad(HEAD "targets:\n  - {name: api}\n",
+	    "test.conf:3:5:", "no target; expected one of p99, slowdown and rate");
+	bad(HEAD "targets:\n  - {name: api, p99: 5ms, rate: 20%}\n",
+	    "test.conf:3:33:", "a program has one target; expected p99 or rate, not both");
+	bad(HEAD "targets:\n  - {class: batch, p99: 5ms}\n",
+	    "test.conf:3:25:", COT_TARGET_UNSUITED);
+	bad(HEAD "targets:\n  - {name: api, slowdown: 0.5x}\n",
+	    "test.conf:3:27:", "slowdown is '0.5x'; expected a multiple such as 1.5x");
+	bad(HEAD "targets:\n  - {class: fast, rate: 1%}\n", "test.conf:3:13:", "latency, batch");
+}
+
+/* Whether the user wants a policy, or nothing is said. */
+static void test_chosen(void **state)
+{
+	(void)state;
+	good(HEAD);
+	assert_false(config.policy_chosen);
+	good(HEAD "policy: pools\n");
+	assert_true(config.policy_chosen);
+}
+
 static void test_nobody(void **state)
 {
 	(void)state;
@@ -258,6 +311,8 @@ int main(void)
 		cmocka_unit_test(test_some),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_multiuser),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_missing_file),

@@ -267,6 +267,17 @@ static void test_targets(void **state)
 	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
 	(void)registered(fd, &m);
 	assert_non_null(strstr(variables(), "COTENANT_P99=5ms\n"));
+	/* The configuration's counts where the user says none. */
+	stage.basis.config.targets[0] = (struct cot_config_target){
+		.any_class = true, .name = "app", .target = {COT_TARGET_P99, 7000}};
+	stage.basis.config.n_targets = 1;
+	(void)registered(fd, &m);
+	assert_non_null(strstr(variables(), "COTENANT_P99=5ms\n"));
+	m.target = (struct cot_proto_target){0};
+	(void)registered(fd, &m);
+	assert_non_null(strstr(variables(), "COTENANT_P99=7ms\nCOTENANT_REQUESTS=1\n"));
+	stage.basis.config.n_targets = 0;
+	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
 	/* An older client ends before it: what follows in the buffer is not its own. */
 	assert_int_equal(ask(fd, &m, COT_MSG_REGISTER, COT_PROTO_REGISTER_MIN), COT_MSG_REGISTERED);
 	assert_null(strstr(variables(), "COTENANT_P99"));
