@@ -9,7 +9,8 @@
 struct cot_emu_capture {
 	uint32_t n_refs; /* streams, events, and the call that ends it */
 	uint64_t id;
-	struct CUgraph_st *graph; /* ours until the capture has ended */
+	struct CUgraph_st *graph; /* ours until the capture has ended, unless */
+	bool lent;		  /* it was the program's before */
 	struct CUstream_st *origin;
 	CUstreamCaptureMode mode;
 	pthread_t thread;
@@ -42,7 +43,8 @@ static void unref(struct cot_emu_capture *k)
 {
 	if (!k || --k->n_refs)
 		return;
-	cot_emu_graph_free(k->graph);
+	if (!k->lent)
+		cot_emu_graph_free(k->graph);
 	free(k);
 }
 
@@ -326,13 +328,15 @@ CUresult cot_emu_capture_wait(struct CUstream_st *s, CUevent event, bool externa
 
 /* ---- beginning and ending ---- */
 
-static CUresult begin(struct CUstream_st *s, CUstreamCaptureMode mode)
+static CUresult begin(struct CUstream_st *s, struct CUgraph_st *graph, CUstreamCaptureMode mode)
 {
 	struct cot_emu_capture *k = calloc(1, sizeof(*k));
 
 	s->capture_nodes = calloc(1, sizeof(*s->capture_nodes));
-	if (k)
-		k->graph = calloc(1, sizeof(*k->graph));
+	if (k) {
+		k->graph = graph ? graph : calloc(1, sizeof(*k->graph));
+		k->lent = graph != NULL;
+	}
 	if (!k || !k->graph || !s->capture_nodes) {
 		free(k);
 		free(s->capture_nodes);
@@ -350,12 +354,13 @@ static CUresult begin(struct CUstream_st *s, CUstreamCaptureMode mode)
 	return CUDA_SUCCESS;
 }
 
-CUresult cot_emu_capture_begin(struct CUstream_st *s, CUstreamCaptureMode mode)
+CUresult cot_emu_capture_begin(struct CUstream_st *s, struct CUgraph_st *graph,
+			       CUstreamCaptureMode mode)
 {
 	CUresult result;
 
 	pthread_mutex_lock(&lock);
-	result = s->capture ? CUDA_ERROR_ILLEGAL_STATE : begin(s, mode);
+	result = s->capture ? CUDA_ERROR_ILLEGAL_STATE : begin(s, graph, mode);
 	pthread_mutex_unlock(&lock);
 	return result;
 }
@@ -461,8 +466,8 @@ CUresult cot_emu_capture_look(struct CUstream_st *s, CUstreamCaptureStatus *ret_
 
 	pthread_mutex_lock(&lock);
 	*ret_status = status_of(s);
-	if (!s->capture)
-		result = check_implied(s);
+	if (!s->capture && implied(s))
+		result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	pthread_mutex_unlock(&lock);
 	return result;
 }

@@ -15,6 +15,7 @@
 
 #include "cuda/abi/calls.h"
 
+struct CUgraph_st;
 struct CUstream_st;
 struct cot_emu_nodes;
 struct cot_emu_task;
@@ -40,10 +41,12 @@ void cot_emu_capture_leave(struct CUstream_st *s);
 
 /* Of this thread; returns the one before. */
 CUstreamCaptureMode cot_emu_capture_exchange_mode(CUstreamCaptureMode mode);
-CUresult cot_emu_capture_begin(struct CUstream_st *s, CUstreamCaptureMode mode);
+/* Into this graph, which stays the caller's; NULL: into a new one. */
+CUresult cot_emu_capture_begin(struct CUstream_st *s, struct CUgraph_st *graph,
+			       CUstreamCaptureMode mode);
 /* The graph is the caller's. */
 CUresult cot_emu_capture_end(struct CUstream_st *s, CUgraph *ret_graph);
-/* Fails, and spoils a capture, if that one forbids to use the stream. */
+/* Fails if a capture forbids to use the stream. */
 CUresult cot_emu_capture_look(struct CUstream_st *s, CUstreamCaptureStatus *ret_status);
 
 struct cot_emu_capture_info {

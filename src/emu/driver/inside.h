@@ -97,6 +97,7 @@ struct cot_emu_ipc {
 struct CUevent_st {
 	_Atomic uint32_t n_refs;
 	pthread_mutex_t lock;
+	const struct cot_emu_context *context;
 	struct CUstream_st *stream; /* a reference, once recorded */
 	uint64_t position;
 	struct cot_emu_ticket kernel; /* the last one before the record */

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
@@ -54,7 +55,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	if (!cot_shim_settings.parts)
+	if (!cot_shim_settings.parts || !cot_shim_is_on())
 		return COT_REAL(cuGraphLaunch)(exec, stream);
 	(void)cot_shim_part_expect();
 	return cot_shim_graph_launch(exec, stream, false);
@@ -62,7 +63,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream)
 {
-	if (!cot_shim_settings.parts)
+	if (!cot_shim_settings.parts || !cot_shim_is_on())
 		return COT_REAL(cuGraphLaunch_ptsz)(exec, stream);
 	(void)cot_shim_part_expect();
 	return cot_shim_graph_launch(exec, stream, true);

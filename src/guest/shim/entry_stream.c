@@ -148,31 +148,28 @@ CUresult cuStreamQuery_ptsz(CUstream stream)
 
 /* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */
 
-typedef CUresult begin_function(CUstream stream, CUstreamCaptureMode mode);
+#define BEGIN(name, per_thread, params, args)                         \
+	CUresult name params                                          \
+	{                                                             \
+		struct cot_shim_turn turn;                            \
+		CUresult rc;                                          \
+                                                                      \
+		begin_capture(&turn, stream, per_thread);             \
+		rc = COT_REAL(name) args;                             \
+		if (!rc)                                              \
+			cot_shim_stream_captures(stream, per_thread); \
+		cot_shim_turn_end(&turn);                             \
+		return rc;                                            \
+	}
+#define BEGIN_BOTH(name, params, args)   \
+	BEGIN(name, false, params, args) \
+	BEGIN(name##_ptsz, true, params, args)
 
-static CUresult begin(begin_function *real, CUstream stream, CUstreamCaptureMode mode,
-		      bool per_thread)
-{
-	struct cot_shim_turn turn;
-	CUresult rc;
-
-	begin_capture(&turn, stream, per_thread);
-	rc = real(stream, mode);
-	if (!rc)
-		cot_shim_stream_captures(stream, per_thread);
-	cot_shim_turn_end(&turn);
-	return rc;
-}
-
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
-{
-	return begin(COT_REAL(cuStreamBeginCapture_v2), stream, mode, false);
-}
-
-CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
-{
-	return begin(COT_REAL(cuStreamBeginCapture_v2_ptsz), stream, mode, true);
-}
+BEGIN_BOTH(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+BEGIN_BOTH(cuStreamBeginCaptureToGraph,
+	   (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
+	    const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode),
+	   (stream, graph, dependencies, edges, n, mode))
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {

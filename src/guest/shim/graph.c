@@ -79,13 +79,25 @@ static CUstream named(CUstream stream, bool per_thread)
 	return stream ? stream : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* `ended` comes after what is in this stream; if the driver has no event for that, we wait. */
-static void mark_end(struct graph *g, CUstream stream)
+/* `ended` comes after what is in this stream, of the context with these parts; NULL: of the current
+ * one. If the driver has no event for that, we wait. */
+static void mark_end(struct graph *g, const struct cot_shim_parts *p, CUstream stream)
 {
-	if (!g->ended && COT_REAL(cuEventCreate)(&g->ended, CU_EVENT_DISABLE_TIMING))
-		g->ended = NULL;
+	if (!g->ended)
+		g->ended = cot_shim_parts_event(p ? p : cot_shim_parts_current());
 	if (!g->ended || COT_REAL(cuEventRecord)(g->ended, stream))
-		(void)COT_REAL(cuStreamSynchronize)(stream);
+		cot_shim_await_stream(stream);
+}
+
+static void wait_for_end(struct graph *g, CUstream to)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (!COT_REAL(cuStreamWaitEvent)(to, g->ended, 0))
+		return;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	(void)COT_REAL(cuEventSynchronize)(g->ended);
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 }
 
 static CUgraph clone_of(CUgraph graph)
@@ -149,7 +161,7 @@ void cot_shim_graphs_leave(CUstream stream)
 	for (i = 0; i < BUCKETS; i++)
 		for (g = buckets[i]; g; g = g->next)
 			if (g->last == stream) {
-				mark_end(g, stream);
+				mark_end(g, NULL, stream);
 				g->last = NULL;
 			}
 	pthread_mutex_unlock(&lock);
@@ -337,10 +349,10 @@ static CUgraphExec on_part(struct graph *g, const struct cot_shim_parts *p, uint
 static void keep_apart(struct graph *g, uint32_t where, CUstream to)
 {
 	if (g->last)
-		mark_end(g, g->last);
+		mark_end(g, NULL, g->last);
 	g->last = NULL;
-	if (g->where != where && g->ended && COT_REAL(cuStreamWaitEvent)(to, g->ended, 0))
-		(void)COT_REAL(cuEventSynchronize)(g->ended);
+	if (g->where != where && g->ended)
+		wait_for_end(g, to);
 	g->where = where;
 }
 
@@ -365,7 +377,7 @@ static CUresult launch_known(struct graph *g, const struct cot_shim_turn *t, CUs
 	keep_apart(g, exec ? part : 0, named(to, per_thread));
 	rc = launch_exec(exec ? exec : g->exec, to, per_thread);
 	if (!rc)
-		mark_end(g, named(to, per_thread));
+		mark_end(g, t->stream->parts, named(to, per_thread));
 	return rc;
 }
 
@@ -389,7 +401,7 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 	if (g && name != CU_STREAM_PER_THREAD)
 		g->last = name;
 	else if (g && !rc)
-		mark_end(g, name);
+		mark_end(g, NULL, name);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }

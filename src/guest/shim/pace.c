@@ -119,7 +119,7 @@ static void begin_group(struct cot_shim_pace *g, struct cot_shim_parts *p, uint6
 	/* Another thread may be recording a graph: our calls must not disturb it. */
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 	if (!g->ends[g->at])
-		(void)COT_REAL(cuEventCreate)(&g->ends[g->at], CU_EVENT_DISABLE_TIMING);
+		g->ends[g->at] = cot_shim_parts_event(p);
 	else if (g->under_way[g->at])
 		in_time = wait_for(p, g->ends[g->at], pace_ns, &waited_ns);
 	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);

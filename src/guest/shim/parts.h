@@ -257,6 +257,12 @@ struct cot_shim_parts *cot_shim_parts_first(void);
 struct cot_shim_parts *cot_shim_parts_of(CUcontext context); /* NULL: it has none */
 struct cot_shim_parts *cot_shim_parts_current(void);
 bool cot_shim_is_primary(CUcontext context, int device);
+/* One of that context, whichever is current: it can be recorded in no other's streams. NULL: there
+ * is no memory for it. */
+CUevent cot_shim_parts_event(const struct cot_shim_parts *p);
+/* Waits for what is in it: our last resort. Another thread may be recording a graph, which such a
+ * wait would spoil. */
+void cot_shim_await_stream(CUstream stream);
 /* With cot_shim_parts_lock. NULL: there can be no more. */
 struct cot_shim_parts *cot_shim_parts_add(CUcontext context, int device, uint32_t n_sms);
 void cot_shim_parts_clear(void); /* after fork() */

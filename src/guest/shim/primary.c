@@ -25,6 +25,33 @@ struct cot_shim_parts *cot_shim_parts_current(void)
 	return COT_REAL(cuCtxGetCurrent)(&context) ? NULL : cot_shim_parts_of(context);
 }
 
+CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUcontext before = NULL;
+	CUevent event = NULL;
+	bool pushed = cot_shim_parts_current() != p;
+
+	if (pushed && COT_REAL(cuCtxPushCurrent_v2)(atomic_load(&p->context)))
+		return NULL;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	if (COT_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING))
+		event = NULL;
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	if (pushed)
+		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
+	return event;
+}
+
+void cot_shim_await_stream(CUstream stream)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	(void)COT_REAL(cuStreamSynchronize)(stream);
+	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+}
+
 /* Parts are of the primary context: green contexts share its memory and code, and no other's. */
 bool cot_shim_is_primary(CUcontext context, int device)
 {

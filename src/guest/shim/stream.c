@@ -16,14 +16,8 @@ static CUstream stream_at(const struct cot_shim_stream *s, uint32_t part)
 
 static bool has_event(struct cot_shim_stream *s)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-
-	if (s->event)
-		return true;
-	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-	if (COT_REAL(cuEventCreate)(&s->event, CU_EVENT_DISABLE_TIMING))
-		s->event = NULL;
-	(void)COT_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+	if (!s->event)
+		s->event = cot_shim_parts_event(s->parts);
 	return s->event != NULL;
 }
 
@@ -39,7 +33,7 @@ static bool order(struct cot_shim_stream *s, CUstream from, CUstream to)
 static void must_order(struct cot_shim_stream *s, CUstream from, CUstream to)
 {
 	if (!order(s, from, to))
-		(void)COT_REAL(cuStreamSynchronize)(from);
+		cot_shim_await_stream(from);
 }
 
 static void order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
@@ -49,17 +43,18 @@ static void order_locked(struct cot_shim_stream *s, CUstream from, CUstream to)
 	pthread_mutex_unlock(&s->pair);
 }
 
-/* What comes into `to` waits for what is in `s`, wherever that is now; another thread may be about
- * to move it. What is at home is not waited for: the default stream's home does that. */
-static void order_after(struct cot_shim_stream *s, CUstream to, bool at_home_too)
+/* What comes into `to` waits for what is in `s`, unless that is at home; another thread may be
+ * about to move it. False: it is. */
+static bool order_after(struct cot_shim_stream *s, CUstream to)
 {
 	uint32_t at;
 
 	pthread_mutex_lock(&s->pair);
 	at = atomic_load(&s->at);
-	if (at || at_home_too)
+	if (at)
 		must_order(s, stream_at(s, at), to);
 	pthread_mutex_unlock(&s->pair);
+	return at;
 }
 
 /* What a program may have set of its stream, and the driver does not give to a shadow by itself. */
@@ -165,26 +160,20 @@ static void wait_for_blocking(struct cot_shim_stream *d, CUstream to)
 	for (s = p->blocking; s; s = s->next_blocking)
 		if (!atomic_load(&s->capturing) && atomic_load(&s->at) &&
 		    atomic_exchange(&s->dirty, false))
-			order_after(s, to, false);
+			(void)order_after(s, to);
 	pthread_mutex_unlock(&p->lock);
 	if (to != home && !cot_shim_any_blocking_capture())
 		order_locked(d, home, to);
 }
 
-/* With s->pair. */
+/* With s->pair. The default stream's home has no name here: another context may be current. But
+ * the driver has the home of `s` wait for it (measured on an H200: an event there, too). */
 static void order_after_default(struct cot_shim_stream *s, CUstream to)
 {
-	struct cot_shim_stream *d = &s->parts->default_stream;
-	CUcontext before = NULL;
+	CUstream home = atomic_load(&s->handle);
 
-	if (!atomic_load(&d->at) && !atomic_load(&s->at))
-		return; /* the driver does it */
-	if (cot_shim_parts_current() == s->parts) {
-		order_after(d, to, true);
-	} else if (!COT_REAL(cuCtxPushCurrent_v2)(atomic_load(&s->parts->context))) {
-		order_after(d, to, true);
-		(void)COT_REAL(cuCtxPopCurrent_v2)(&before);
-	}
+	if (!order_after(&s->parts->default_stream, to) && to != home)
+		must_order(s, home, to);
 }
 
 /*
@@ -225,7 +214,7 @@ void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream)
 {
 	atomic_store(&p->has_unknown, true);
 	if (!cot_shim_any_blocking_capture())
-		order_after(&p->default_stream, stream, false);
+		(void)order_after(&p->default_stream, stream);
 }
 
 /* Whether a stream that is not virtual would be, but for that. */
@@ -311,9 +300,7 @@ void cot_shim_turn_go_home(struct cot_shim_turn *t)
 
 CUstream cot_shim_turn_visit(struct cot_shim_turn *t, CUstream stream, bool per_thread)
 {
-	t->stream = NULL;
-	t->visit = t->strays = false;
-	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed)))
+	if (!cot_shim_turn_is_needed(t))
 		return stream;
 	(void)cot_shim_turn_enter(t, stream, per_thread);
 	cot_shim_turn_go_home(t);

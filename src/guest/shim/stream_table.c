@@ -285,9 +285,10 @@ void cot_shim_stream_will_capture(CUstream stream, bool per_thread)
 
 void cot_shim_stream_captures(CUstream stream, bool per_thread)
 {
-	struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
+	struct cot_shim_stream *s;
 
-	atomic_fetch_add(&n_captures, 1);
+	atomic_fetch_add(&n_captures, 1); /* before: one that is not known is left alone */
+	s = cot_shim_stream_find(stream, per_thread);
 	if (!s && stream)
 		s = known(stream); /* in a context without parts, so far */
 	if (s)

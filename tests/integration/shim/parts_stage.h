@@ -146,6 +146,15 @@ static inline void placed(unsigned first, unsigned n)
 	assert_int_equal(in.placed.n, n);
 }
 
+/* ---- the driver ---- */
+
+/* From now on all calls of this function that the shim makes for itself (fault_driver.def) fail;
+ * NULL: none. */
+static inline void let_fail(const char *name)
+{
+	setenv("FAILING", name ? name : "", 1);
+}
+
 /* ---- the program ---- */
 
 static inline void *host_at(unsigned word)
@@ -169,6 +178,18 @@ static inline void launch(unsigned gate, unsigned digit, CUstream stream)
 static inline void open_gate(unsigned gate)
 {
 	host[gate] = 1;
+}
+
+static inline void *open_later(void *arg)
+{
+	usleep(A_WHILE);
+	open_gate((unsigned)(uintptr_t)arg);
+	return NULL;
+}
+
+static inline void later(pthread_t *ret_thread, unsigned gate)
+{
+	assert_int_equal(pthread_create(ret_thread, NULL, open_later, (void *)(uintptr_t)gate), 0);
 }
 
 /* Nothing else has run until now, and all of this has in the end. */
@@ -236,6 +257,7 @@ static inline int end(void **state)
 	unsigned i;
 
 	(void)state;
+	let_fail(NULL);
 	for (i = 0; i < GATES; i++)
 		host[i] = 1;
 	OK(cuCtxSynchronize());
@@ -270,7 +292,8 @@ static inline int run_with_shim(void)
 	pid = fork();
 	if (pid == 0) {
 		snprintf(path, sizeof(path), "%s/libcuda.so.1", getenv("EMU"));
-		setenv("COTENANT_SHIM_DRIVER", path, 1);
+		setenv("FAULT_BEFORE", path, 1);
+		setenv("COTENANT_SHIM_DRIVER", getenv("FAILING_DRIVER"), 1);
 		setenv("LD_PRELOAD", getenv("COTENANT_SHIM_LIB"), 1);
 		snprintf(path, sizeof(path), "%s/sock", dir);
 		setenv("COTENANT_SOCKET", path, 1);

@@ -165,6 +165,39 @@ static void test_a_capture_of_two(void **state)
 	OK(cuEventDestroy(e));
 }
 
+/* Into a graph that there is already: after its node, at home, and it follows. */
+static void test_a_capture_to_a_graph(void **state)
+{
+	void *at = host_at(1), *log = host_at(LOG), *args[] = {&at, &log, &(unsigned){1}};
+	CUDA_KERNEL_NODE_PARAMS params = {note, 1, 1, 1, 1, 1, 1, 0, args, NULL, NULL, NULL};
+	CUgraph graph, same = NULL;
+	CUgraphNode node;
+	CUgraphExec exec;
+
+	(void)state;
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	placed(64, 8);
+	is_on(plain, 64, 8);
+	OK(cuStreamBeginCaptureToGraph(plain, graph, &node, NULL, 1,
+				       CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch(0, 2, plain);
+	placed(96, 8);
+	launch(0, 3, plain);
+	OK(cuStreamEndCapture(plain, &same));
+	assert_ptr_equal(same, graph);
+	is_on(plain, 96, 8);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	host[LOG] = 0;
+	OK(cuGraphLaunch(exec, plain));
+	expect_nothing_yet();
+	open_gate(1);
+	expect_log(123);
+	assert_in_range(host[LOG + 1], 96, 103);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 /* ---- what stays ---- */
 
 static void expect_counts(uint64_t followed, const char *reason)
@@ -195,6 +228,29 @@ static void test_what_stays_is_counted(void **state)
 	expect_counts(1, "launch-peers");
 }
 
+/* The driver does not clone graphs with conditional nodes, for one. */
+static void test_a_graph_that_cannot_be_cloned(void **state)
+{
+	CUgraphExec exec;
+
+	(void)state;
+	placed(64, 8);
+	let_fail("cuGraphClone");
+	capture(&exec, plain, 0, 1);
+	let_fail(NULL);
+	launch(1, 2, plain);
+	OK(cuGraphLaunch(exec, plain));
+	launch(0, 3, plain);
+	expect_nothing_yet();
+	open_gate(1);
+	expect_log(213);
+	OK(cuGraphLaunch(exec, plain));
+	OK(cuStreamSynchronize(plain));
+	assert_in_range(host[LOG + 1], 0, 7);
+	expect_counts(1, "launch-graph");
+	OK(cuGraphExecDestroy(exec));
+}
+
 /* A cooperative launch of more blocks than fit the part is at home, in order. */
 static void test_what_does_not_fit(void **state)
 {
@@ -222,7 +278,9 @@ int main(void)
 		TEST(test_a_capture_is_left_alone),
 		TEST(test_a_capture_keeps_its_part),
 		TEST(test_a_capture_of_two),
+		TEST(test_a_capture_to_a_graph),
 		TEST(test_what_stays_is_counted),
+		TEST(test_a_graph_that_cannot_be_cloned),
 		TEST(test_what_does_not_fit),
 	};
 

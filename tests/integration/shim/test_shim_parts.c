@@ -255,18 +255,6 @@ static void test_events(void **state)
 	OK(cuEventDestroy(e));
 }
 
-static void *open_later(void *arg)
-{
-	usleep(A_WHILE);
-	open_gate((unsigned)(uintptr_t)arg);
-	return NULL;
-}
-
-static void later(pthread_t *ret_thread, unsigned gate)
-{
-	assert_int_equal(pthread_create(ret_thread, NULL, open_later, (void *)(uintptr_t)gate), 0);
-}
-
 /* Calls that are at home, while the stream is elsewhere: after what is there, and before what
  * comes. */
 static void test_visits(void **state)

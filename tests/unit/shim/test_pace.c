@@ -11,8 +11,8 @@
 #define STREAMS	  2u
 #define LAUNCH_NS (5 * US) /* of the program's time */
 
-void *cot_real_cuEventCreate, *cot_real_cuEventDestroy_v2, *cot_real_cuEventQuery,
-	*cot_real_cuEventRecord, *cot_real_cuThreadExchangeStreamCaptureMode;
+void *cot_real_cuEventDestroy_v2, *cot_real_cuEventQuery, *cot_real_cuEventRecord,
+	*cot_real_cuThreadExchangeStreamCaptureMode;
 
 static uint64_t now_ns;
 
@@ -84,6 +84,14 @@ static int create(CUevent *event, unsigned flags)
 	return 0;
 }
 
+CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
+{
+	CUevent event;
+
+	assert_non_null(p);
+	return create(&event, CU_EVENT_DISABLE_TIMING) ? NULL : event;
+}
+
 static int destroy(CUevent event)
 {
 	struct event *e = (struct event *)(void *)event;
@@ -128,7 +136,6 @@ static int set_up(void **state)
 	unsigned i;
 
 	(void)state;
-	cot_real_cuEventCreate = (void *)(uintptr_t)create;
 	cot_real_cuEventDestroy_v2 = (void *)(uintptr_t)destroy;
 	cot_real_cuEventQuery = (void *)(uintptr_t)query;
 	cot_real_cuEventRecord = (void *)(uintptr_t)record;

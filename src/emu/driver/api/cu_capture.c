@@ -11,7 +11,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+static CUresult begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode)
 {
 	struct CUstream_st *s;
 	CUresult result = cot_emu_stream_get(stream, &s);
@@ -23,7 +23,36 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 	/* That of a green context can be captured. */
 	if (s == s->context->null_stream)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	return cot_emu_capture_begin(s, mode);
+	return cot_emu_capture_begin(s, graph, mode);
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+	return begin(stream, NULL, mode);
+}
+
+/* What is captured comes after these nodes of the graph. */
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+				     const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+				     size_t n, CUstreamCaptureMode mode)
+{
+	struct cot_emu_nodes after = {.items = (CUgraphNode *)dependencies, .n = n};
+	struct CUstream_st *s;
+	CUgraph ended;
+	CUresult result;
+
+	(void)edges;
+	if (!graph || (n && !dependencies))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = begin(stream, graph, mode);
+	if (result || !n)
+		return result;
+	result = cot_emu_stream_get(stream, &s);
+	if (!result)
+		result = cot_emu_capture_need(s, &after, true);
+	if (result)
+		(void)cot_emu_capture_end(s, &ended);
+	return result;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)

@@ -4,7 +4,7 @@
 #include "emu/driver/capture.h"
 #include "emu/driver/inside.h"
 
-static CUevent make(unsigned flags)
+static CUevent make(const struct cot_emu_context *c, unsigned flags)
 {
 	CUevent e = calloc(1, sizeof(*e));
 
@@ -12,6 +12,7 @@ static CUevent make(unsigned flags)
 		return NULL;
 	pthread_mutex_init(&e->lock, NULL);
 	e->n_refs = 1;
+	e->context = c;
 	e->flags = flags;
 	return e;
 }
@@ -28,7 +29,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
 		return CUDA_ERROR_INVALID_VALUE;
-	e = make(flags);
+	e = make(c, flags);
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (flags & CU_EVENT_INTERPROCESS)
@@ -59,7 +60,7 @@ CUresult cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
 
 	if (result || !event)
 		return result ? result : CUDA_ERROR_INVALID_VALUE;
-	e = make(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+	e = make(c, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	result = cot_emu_ipc_open(&handle, e);
@@ -90,7 +91,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 
 	if (result)
 		return result;
-	if (!event)
+	if (!event || event->context != s->context)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~1u) /* 1: also in a capture, an event of the world outside */
 		return CUDA_ERROR_INVALID_VALUE;
@@ -114,10 +115,13 @@ static CUresult reach(CUevent event, bool block)
 		return result;
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (event->ipc)
-		return cot_emu_ipc_await(event, block);
 	if (cot_emu_capture_has(event))
 		return CUDA_ERROR_CAPTURED_EVENT;
+	result = cot_emu_capture_check_unsafe();
+	if (result)
+		return result;
+	if (event->ipc)
+		return cot_emu_ipc_await(event, block);
 	return cot_emu_event_await(event, block);
 }
 

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "emu/driver/capture.h"
 #include "emu/driver/graph.h"
 #include "emu/driver/inside.h"
 
@@ -19,6 +20,9 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 		return result;
 	if (!exec || !graph)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = cot_emu_capture_check_unsafe();
+	if (result)
+		return result;
 	if (flags & 4) /* to be launched by kernels */
 		return CUDA_ERROR_NOT_SUPPORTED;
 	result = cot_emu_graph_exec_make(graph, flags, &e);

@@ -62,6 +62,8 @@ CUresult cuStreamSynchronize(CUstream stream)
 
 	if (!result)
 		result = cot_emu_capture_forbid(s);
+	if (!result)
+		result = cot_emu_capture_check_unsafe();
 	/* The legacy stream is done when what it would wait for is. */
 	if (!result && !atomic_load(&s->context->lazy))
 		result = cot_emu_stream_order(s);
@@ -75,6 +77,8 @@ CUresult cuStreamQuery(CUstream stream)
 
 	if (!result)
 		result = cot_emu_capture_forbid(s);
+	if (!result)
+		result = cot_emu_capture_check_unsafe();
 	return result ? result : cot_emu_stream_drain(s, false);
 }
 
