@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -298,15 +299,27 @@ static int fill_in_target(const struct arguments *a, struct cot_msg_register *m,
 	return rc;
 }
 
-static int fill_in(const struct arguments *a, const char *program, struct cot_msg_register *m,
+/* The same for the same program with the same arguments; not 0. */
+static uint32_t hash_command(char *const argv[])
+{
+	uint64_t hash = 0;
+
+	for (; *argv; argv++)
+		hash = cot_hash64(cot_hash_text(hash, *argv), 0);
+	return (uint32_t)hash ? (uint32_t)hash : 1;
+}
+
+static int fill_in(const struct arguments *a, char *const argv[], struct cot_msg_register *m,
 		   struct cot_error *err)
 {
+	const char *program = argv[0];
 	const char *name = a->name && *a->name ? a->name : base_name(program);
 	const char *gpu = a->gpu ? a->gpu : "";
 	uint64_t weight = COT_WEIGHT_DEFAULT, block_us = 0;
 	enum cot_class cls = COT_CLASS_BATCH;
 
-	*m = (struct cot_msg_register){.solo = a->solo, .pid = (uint32_t)getpid()};
+	*m = (struct cot_msg_register){
+		.solo = a->solo, .pid = (uint32_t)getpid(), .command = hash_command(argv)};
 	if (a->class && !cot_class_read(a->class, &cls))
 		return cot_error_set(err, -EINVAL, "the class is '%s'; expected latency or batch",
 				     a->class);
@@ -495,12 +508,12 @@ static int find_libraries(bool shim, struct cot_error *err)
 	return !rc && shim ? cot_paths_shim(path, err) : rc;
 }
 
-static int enlist(const struct arguments *a, const char *program, struct cot_error *err)
+static int enlist(const struct arguments *a, char *const argv[], struct cot_error *err)
 {
 	struct cot_client client;
 	struct cot_msg_register m;
 	bool own_gpu = false;
-	int rc = fill_in(a, program, &m, err);
+	int rc = fill_in(a, argv, &m, err);
 
 	if (!rc)
 		rc = find_libraries(a->rewrite || a->sms || a->measure || has_target(a), err);
@@ -556,10 +569,11 @@ static void leave_mark(const struct arguments *a, const char *program, const cha
 
 /* False: do not run it. Otherwise it is under control, or the user has been warned and it is
  * marked. */
-static bool take_control(const struct arguments *a, const char *program)
+static bool take_control(const struct arguments *a, char *const argv[])
 {
+	const char *program = argv[0];
 	struct cot_error err = {{0}};
-	int rc = enlist(a, program, &err);
+	int rc = enlist(a, argv, &err);
 
 	(void)unsetenv(COT_UNCONTROLLED_MARK);
 	if (!rc)
@@ -622,7 +636,7 @@ int cot_cmd_run(int argc, char **argv)
 	}
 	/* For one that cannot be run no daemon is bothered. */
 	if (controlled && !is_yes("COTENANT_DISABLE") && cot_paths_program(argv[a.first], path) &&
-	    !take_control(&a, argv[a.first]))
+	    !take_control(&a, argv + a.first))
 		return STATUS_FAILED;
 	(void)execvp(argv[a.first], argv + a.first);
 	rc = errno;

@@ -65,6 +65,8 @@ void cot_environment_write(const struct basis *b, const struct tenant *t, const 
 	put_target(e, t->target);
 	if (t->measured)
 		put(e, "COTENANT_REQUESTS", "1");
+	if (t->command)
+		put(e, "COTENANT_COMMAND", "%u", t->command);
 	if (t->pool)
 		(void)cot_mps_environment(t->pool, e->text, sizeof(e->text), &e->used);
 	cot_gpus_visible(&b->gpus, t->gpu_mask, visible, sizeof(visible));

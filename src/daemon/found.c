@@ -93,6 +93,7 @@ bool cot_found_parse(const char *block, size_t size, const char *socket_path,
 	    !read_target(&b, COT_TARGET_P99, "COTENANT_P99", &f) ||
 	    !read_target(&b, COT_TARGET_SLOWDOWN, "COTENANT_SLOWDOWN", &f) ||
 	    !read_target(&b, COT_TARGET_RATE, "COTENANT_RATE", &f) ||
+	    !read_number(&b, "COTENANT_COMMAND", 0, UINT32_MAX, &f.command) ||
 	    !read_text(&b, "COTENANT_NAME", f.name, sizeof(f.name)) ||
 	    !read_text(&b, "COTENANT_GPU", f.gpu, sizeof(f.gpu)) ||
 	    !read_text(&b, "CUDA_MPS_PIPE_DIRECTORY", f.pipe, sizeof(f.pipe)))

@@ -23,7 +23,8 @@ struct cot_found {
 	uint16_t quota, reserve, sms; /* as in messages */
 	uint32_t parts;		      /* 1: it can be put on a part of the GPU */
 	struct cot_target target;
-	bool measured; /* its requests are */
+	bool measured;	  /* its requests are */
+	uint32_t command; /* as in messages */
 	char name[COT_PROTO_NAME_MAX], gpu[COT_GPUS_TEXT_MAX];
 	char pipe[COT_PATH_TEXT_MAX]; /* of the pool that a program is in; empty: none */
 };

@@ -102,13 +102,13 @@ static int send_welcome(struct conn *c, uint32_t seq, uint32_t id, bool measures
 {
 	struct cot_host_settings settings;
 	struct cot_msg_welcome m = {.tenant = id};
+	const struct pool *p = c->pool ? c->pool : c->tenant->pool; /* its entity */
 	int fd = make_page(c, measures), rc;
 
 	if (fd < 0)
 		return fd;
-	cot_host_welcome(c->basis->host, conn_index(c), c->entity,
-			 c->pool ? c->pool->cls : c->tenant->cls,
-			 c->pool ? 1ull << c->pool->gpu : c->tenant->gpu_mask, &settings);
+	cot_host_welcome(c->basis->host, conn_index(c), c->entity, p ? p->cls : c->tenant->cls,
+			 p ? 1ull << p->gpu : c->tenant->gpu_mask, &settings);
 	m.page_size = (uint32_t)c->page_size;
 	m.slice_us = settings.slice_us;
 	m.mode = settings.mode;
@@ -161,6 +161,7 @@ static void remember(struct tenant *t, const struct cot_process *p)
 	t->parts = p->found.parts;
 	t->target = p->found.target;
 	t->measured = p->found.measured;
+	t->command = p->found.command;
 	t->pool = cot_recover_pool_with(t->in, p->found.pipe);
 }
 

@@ -80,6 +80,7 @@ static int recover_tenant(struct roster *r, const struct cot_process *p)
 				  .parts = f->parts,
 				  .target = f->target,
 				  .measured = f->measured,
+				  .command = f->command,
 				  .gpu_mask = mask ? mask : 1,
 				  .pool = cot_recover_pool_with(r, f->pipe),
 			  };

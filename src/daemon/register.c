@@ -2,6 +2,7 @@
  * REGISTER, from the packet to the answer:
  *
  *   cot_register_packet()    may this user start such a program?
+ *     enter()                what is its pool: as its class says, or the policy?
  *     join()                 in which pool is it, and is that pool up? If it starts just now,
  *       cot_register_pool_settled()       the answer waits until it is up or has failed
  *     finish()               the program is there from here on
@@ -37,6 +38,10 @@ static const struct place without_mps = {
 	.note = "MPS is not available here, so this program stands alone and takes turns with "
 		"others; 'cotenant doctor' says why",
 	.alone_why = "MPS is not available",
+};
+
+static const struct place by_policy = {
+	.alone_why = "the policy keeps it out of the pools",
 };
 
 static const struct place beside_other_user = {
@@ -86,9 +91,30 @@ static void send_registered(struct conn *c, uint32_t seq, const struct tenant *t
 	(void)cot_answer_send(c, packet, m->h.length, -1);
 }
 
+/* All that is known before it has a place. */
+static void fill_in(struct tenant *t, const struct conn *c, const struct cot_msg_register *m)
+{
+	t->cls = class_of(m->class_);
+	t->weight = m->weight;
+	t->block_us = m->block_us;
+	t->quota = m->quota;
+	t->reserve = m->reserve;
+	t->sms = m->sms;
+	t->target = cot_proto_unpack_target(m->target);
+	t->command = m->command;
+	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
+	cot_tenant_set_name(t, m->name);
+}
+
+static const char *place_name(const struct pool *p, char text[COT_ROSTER_NAME_MAX])
+{
+	return p ? cot_roster_name(p->in, p->id, text) : "no pool";
+}
+
 static void finish(struct conn *c, const struct cot_msg_register *m, const struct place *wanted)
 {
 	const struct place *at = wanted;
+	char text[COT_ROSTER_NAME_MAX];
 	struct cot_error err;
 	struct tenant *t;
 	int rc = make_tenant(c, &t, &err);
@@ -99,23 +125,15 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	}
 	if (at->pool && !cot_pool_serves(at->pool, c->uid))
 		at = &beside_other_user;
+	fill_in(t, c, m);
 	t->alone_why = at->alone_why;
-	t->cls = class_of(m->class_);
-	t->weight = m->weight;
-	t->block_us = m->block_us;
-	t->quota = m->quota;
-	t->reserve = m->reserve;
-	t->sms = m->sms;
-	t->target = cot_proto_unpack_target(m->target);
 	t->measured = (m->flags & COT_REGISTER_MEASURE) || t->target.kind;
 	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->quota || m->reserve ||
 		   c->basis->config.policy->places;
 	t->pool = at->pool;
-	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
-	cot_tenant_set_name(t, m->name);
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,
-		 t->id, (int)c->pid, at->pool ? "a pool" : "no pool");
+		 t->id, (int)c->pid, place_name(at->pool, text));
 	send_registered(c, m->h.seq, t, m->gpu, at->note);
 }
 
@@ -159,11 +177,11 @@ static void wait_for(struct conn *c, const struct cot_msg_register *m, struct po
 	c->registration.pool = p;
 }
 
-static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
+static void join(struct conn *c, const struct cot_msg_register *m, enum cot_class cls, unsigned gpu)
 {
 	struct conns *conns = c->in;
-	struct pool *p = cot_pool_get(conns->roster, class_of(m->class_),
-				      conns->basis->config.policy->one_pool, gpu);
+	struct pool *p =
+		cot_pool_get(conns->roster, cls, conns->basis->config.policy->one_pool, gpu);
 	int rc;
 
 	if (p && !cot_pool_serves(p, c->uid)) {
@@ -177,6 +195,40 @@ static void join(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
 		finish(c, m, &without_mps);
 	else
 		finish_in(c, m, p);
+}
+
+/* The policy at work says it, if it wants to. */
+static enum cot_home home_of(const struct conn *c, const struct cot_msg_register *m)
+{
+	struct cot_host *host = c->basis->host;
+	struct cot_event ev = {.type = COT_EV_TICK, .now_ns = cot_now_ns()};
+	struct tenant as = {.uid = c->uid};
+	struct cot_tenant_desc desc;
+
+	if (!cot_sched_policy(cot_host_sched(host))->ops->home)
+		return COT_HOME_CLASS;
+	fill_in(&as, c, m);
+	cot_tenant_describe(&as, &desc);
+	(void)cot_host_event(host, &ev);
+	return cot_sched_home(cot_host_sched(host), &desc, NULL, 0);
+}
+
+static void enter(struct conn *c, const struct cot_msg_register *m, unsigned gpu)
+{
+	switch (home_of(c, m)) {
+	case COT_HOME_ALONE:
+		finish(c, m, &by_policy);
+		break;
+	case COT_HOME_LATENCY:
+		join(c, m, COT_CLASS_LATENCY, gpu);
+		break;
+	case COT_HOME_BATCH:
+		join(c, m, COT_CLASS_BATCH, gpu);
+		break;
+	default:
+		join(c, m, class_of(m->class_), gpu);
+		break;
+	}
 }
 
 void cot_register_pool_settled(struct pool *p)
@@ -248,5 +300,5 @@ void cot_register_packet(struct conn *c, const struct cot_msg_register *packet)
 	else if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))
 		finish_in(c, m, NULL);
 	else
-		join(c, m, (unsigned)__builtin_ctzll(mask));
+		enter(c, m, (unsigned)__builtin_ctzll(mask));
 }

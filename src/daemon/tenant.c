@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/host_part.h"
@@ -205,21 +206,37 @@ void cot_tenant_drop(struct tenant *t)
 	*t = (struct tenant){0};
 }
 
+/* The user is in the upper half: no user can make a program that has the lessons of another
+ * user's. Name and command are hashed, which is enough within what one user runs. */
+static uint64_t key_of(const struct tenant *t)
+{
+	uint64_t hash = cot_hash64(cot_hash_text(0, t->name), t->command);
+	uint64_t key = (uint64_t)t->uid << 32 | (uint32_t)hash;
+
+	return t->command && !key ? 1 : t->command ? key : 0;
+}
+
+void cot_tenant_describe(const struct tenant *t, struct cot_tenant_desc *ret_desc)
+{
+	*ret_desc = (struct cot_tenant_desc){
+		.cls = t->cls,
+		.weight = t->weight,
+		.gpu_mask = t->gpu_mask,
+		.pool = t->pool ? t->pool->id : 0,
+		.ready = t->ready,
+		.block_us = t->block_us,
+		.target = t->target,
+		.quota = cot_share_unpack(t->quota),
+		.reserve = cot_share_unpack(t->reserve),
+		.sms = cot_share_unpack(t->sms),
+		.key = key_of(t),
+	};
+}
+
 static void describe(const struct tenant *t, struct cot_event *ev)
 {
-	*ev = (struct cot_event){.type = COT_EV_TENANT,
-				 .id = t->id,
-				 .now_ns = cot_now_ns(),
-				 .tenant = {.cls = t->cls,
-					    .weight = t->weight,
-					    .gpu_mask = t->gpu_mask,
-					    .pool = t->pool ? t->pool->id : 0,
-					    .ready = t->ready,
-					    .block_us = t->block_us,
-					    .target = t->target,
-					    .quota = cot_share_unpack(t->quota),
-					    .reserve = cot_share_unpack(t->reserve),
-					    .sms = cot_share_unpack(t->sms)}};
+	*ev = (struct cot_event){.type = COT_EV_TENANT, .id = t->id, .now_ns = cot_now_ns()};
+	cot_tenant_describe(t, &ev->tenant);
 }
 
 void cot_tenant_announce(struct tenant *t)

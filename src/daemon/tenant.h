@@ -38,6 +38,7 @@ struct tenant {
 	bool measured; /* it was started so that its requests are, or marks them */
 	bool parts;    /* it was started so that it can be put on a part of the GPU */
 	char name[COT_PROTO_NAME_MAX];
+	uint32_t command; /* as in messages */
 	uint64_t gpu_mask;
 	bool gpu_unknown;  /* no GPU was chosen: `gpu_mask` follows the channel groups */
 	uint64_t gpu_seen; /* those of the groups until now */
@@ -90,6 +91,8 @@ int cot_tenant_watch_peer(struct tenant *t, const struct conn *c);
 void cot_tenant_drop(struct tenant *t);
 /* Names come from outside: what is not UTF-8, or a control character, becomes '?'. */
 void cot_tenant_set_name(struct tenant *t, const char *name);
+/* As the core sees it. */
+void cot_tenant_describe(const struct tenant *t, struct cot_tenant_desc *ret_desc);
 void cot_tenant_announce(struct tenant *t);
 /* Removes it, now or soon, if all its processes have ended and no library is connected. */
 void cot_tenant_check(struct tenant *t);

@@ -148,8 +148,8 @@ struct cot_msg_register {
 	uint16_t reserved[3];
 	/* Older clients send no more than that. */
 	struct cot_proto_target target;
-	uint32_t flags; /* COT_REGISTER_MEASURE */
-	uint32_t reserved2;
+	uint32_t flags;	  /* COT_REGISTER_MEASURE */
+	uint32_t command; /* a hash of the program and its arguments; 0: not known */
 };
 
 #define COT_PROTO_REGISTER_MIN offsetof(struct cot_msg_register, target)

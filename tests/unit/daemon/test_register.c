@@ -318,7 +318,7 @@ static void test_pool(void **state)
 	t = registered(fd, &m);
 	assert_string_equal(t->pool->name, "batch");
 	assert_int_equal(t->pool->gpu, 1);
-	assert_non_null(strstr(stage_log(), ") in a pool\n"));
+	assert_non_null(strstr(stage_log(), "in pool:batch:1\n"));
 	m.quota = 10;
 	(void)registered(fd, &m);
 	assert_non_null(strstr(variables(), on_shares));

@@ -102,6 +102,7 @@ static void test_programs(void **state)
 	t->parts = true;
 	t->target = (struct cot_target){COT_TARGET_P99, COT_TARGET_P99_US_MAX};
 	t->measured = true;
+	t->command = UINT32_MAX;
 	t->pool = p;
 	cot_tenant_set_name(t, "sérve");
 	t = program(21, pids[1]);
@@ -130,6 +131,7 @@ static void test_programs(void **state)
 	assert_true(t->measured);
 	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 20)->target.amount,
 			 COT_TARGET_P99_US_MAX);
+	assert_int_equal(t->command, UINT32_MAX);
 	assert_int_equal(t->gpu_mask, 1);
 	assert_false(t->gpu_unknown);
 	assert_int_equal(t->uid, getuid());
@@ -147,6 +149,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->reserve, 0);
 	assert_int_equal(t->sms, 0);
 	assert_false(t->parts || t->measured || t->target.kind || t->target.amount);
+	assert_int_equal(t->command, 0);
 	assert_int_equal(t->gpu_mask, 2);
 	assert_true(t->gpu_unknown);
 	assert_null(t->pool);
