@@ -270,13 +270,25 @@ def cotenantd(argv):
         time.sleep(1)
 
 
-def part(tenant, keys):
-    """As the policy `parts` would place it on 132 SMs."""
-    left = 132 - 132 * int(keys.get("latency_permille", "500")) // 1000
-    n = tenant["sms"] or {"batch": (left + 4) // 8 * 8, "latency": 132}[tenant["class"]]
+def range_of(tenant, batch, keys):
+    """First SM and number, as the policy `parts` would have it on 132 SMs for programs of equal
+    weight."""
+    if tenant["class"] == "latency":
+        n = tenant["sms"] or 132
+        return (0 if n == 132 else 128 - n), n
+    if tenant["sms"]:
+        return 0, tenant["sms"]
+    units = (132 - 132 * int(keys.get("latency_permille", "500")) // 1000 + 4) // 8
+    at = batch.index(tenant["name"])
+    first = units * at // len(batch) * 8
+    return first, units * (at + 1) // len(batch) * 8 - first
+
+
+def part(tenant, batch, keys):
+    first, n = range_of(tenant, batch, keys)
     launches = int(time.monotonic() * 1000)
-    return {"can_be_placed": True, "first": 0 if tenant["class"] == "batch" or n == 132 else 128 - n,
-            "sms": n, "gpu_sms": 132, "unit": 8, "changes": 1, "launches_followed": launches,
+    return {"can_be_placed": True, "first": first, "sms": n, "gpu_sms": 132, "unit": 8,
+            "changes": 1, "launches_followed": launches,
             "launches_stayed": launches // 100, "stayed": {"launch-attribute": launches // 100}}
 
 
@@ -289,8 +301,9 @@ def stats():
         with open(in_runtime(name)) as f:
             tenants.append(json.load(f))
     alive = [t for t in tenants if os.path.exists(f"/proc/{t['pid']}")]
+    batch = [t["name"] for t in alive if t["class"] == "batch"]
     for tenant in alive:
-        tenant["part"] = part(tenant, keys) if keys["policy"] == "parts" else None
+        tenant["part"] = part(tenant, batch, keys) if keys["policy"] == "parts" else None
     print(json.dumps({"daemon": {"policy": keys["policy"], "policy_wanted": keys["policy"]},
                       "core": {}, "pools": [pool], "tenants": alive}))
 

@@ -3,12 +3,14 @@
  * goes, and nothing is switched.
  *
  *      SM 0                                                              the last
- *      | batch with --sms | batch, together | latency | ... | latency with --sms |
+ *      | batch with --sms | batch | ... | batch | latency | ... | latency with --sms |
  *
  * What users asked for, as a limit or a reservation, goes first. Latency programs that said nothing
  * share config->latency_permille of the SMs by weight, each its own; all that is free if there is
- * no batch program. Batch programs that said nothing have the rest together, and all of the GPU
- * that is not reserved when no latency program is active.
+ * no batch program. Batch programs that said nothing share the rest, and all of the GPU that is not
+ * reserved when no latency program is active: by weight, too, each its own. On the same SMs one
+ * with large kernels starves the others: measured on an H200, a training beside a matrix product
+ * keeps 0.00 to 0.04 of its rate there.
  *
  * A latency program that is the only one, and has no limit, runs on all of the GPU: its share is
  * what batch programs stay out of. Measured on an H200 in a probe: with a GEMM on 64 of 132 SMs
@@ -32,7 +34,9 @@ struct crowd {
 	/* Of those that said nothing: how many, how many can be placed, and the weight of these. */
 	uint32_t n_free_latency, n_placed;
 	uint64_t weight;
-	bool free_batch; /* there are batch programs that said nothing */
+	bool free_batch;  /* there are batch programs that said nothing */
+	uint32_t n_batch; /* of these, those that can be placed, and their weight */
+	uint64_t batch_weight;
 };
 
 static bool is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
@@ -69,6 +73,11 @@ static void count_latency(struct crowd *c, const struct cot_policy *p, const str
 	c->weight += t->weight;
 }
 
+static bool is_free_batch(const struct placing *l, const struct cot_tenant *t)
+{
+	return t->cls == COT_CLASS_BATCH && !placing_is_asked(t) && placing_has(l, t);
+}
+
 static struct crowd look(const struct cot_policy *p, const struct placing *l, uint64_t *wake_ns)
 {
 	const struct cot_tenant *t;
@@ -82,6 +91,10 @@ static struct crowd look(const struct cot_policy *p, const struct placing *l, ui
 			count_latency(&c, p, l, t);
 		} else if (!placing_is_asked(t)) {
 			c.free_batch = true;
+			if (is_free_batch(l, t)) {
+				c.n_batch++;
+				c.batch_weight += t->weight;
+			}
 		}
 	}
 	return c;
@@ -128,17 +141,29 @@ static void place_latency(struct cot_policy *p, const struct placing *l, const s
 }
 
 static void place_batch(struct cot_policy *p, const struct placing *l, const struct crowd *c,
-			uint32_t end)
+			uint32_t top)
 {
-	struct cot_part part = placing_unreserved(l);
+	uint32_t begin = c->latency_active ? l->bottom : 0, left = c->n_batch, end;
+	uint64_t weight = c->batch_weight;
 	struct cot_tenant *t;
+	bool apart;
 
-	if (c->latency_active)
-		part = end > l->bottom ? cot_placing_part(l, l->bottom, end)
-				       : cot_placing_part(l, 0, l->unit);
-	cot_for_each_tenant (t, p)
-		if (t->cls == COT_CLASS_BATCH && !placing_is_asked(t) && placing_has(l, t))
-			(void)placing_place(p, t, part);
+	if (!c->latency_active)
+		top = l->limit;
+	if (top <= begin) {
+		begin = 0;
+		top = l->unit;
+	}
+	apart = left > 1 && cot_placing_pieces(l, begin, top) >= left;
+	cot_for_each_tenant (t, p) {
+		if (!is_free_batch(l, t))
+			continue;
+		end = apart ? cot_placing_share_end(l, begin, top, t->weight, weight, --left) : top;
+		(void)placing_place(p, t, cot_placing_part(l, begin, end));
+		if (apart)
+			begin = end;
+		weight -= t->weight;
+	}
 }
 
 static void place(struct cot_policy *p, uint32_t gpu, uint64_t *wake_ns)

@@ -24,7 +24,7 @@ CONTEXT_VARIANTS = 10  # of hog context
 @dataclass(frozen=True)
 class Deal:
     """Who gets which SMs under the policy `parts`."""
-    batch_sms: int = 0  # the first so many, for all batch programs together; 0: as the policy likes
+    batch_sms: int = 0  # the first so many for the batch programs; 0: as the policy likes
     rest: bool = False  # a latency program has to stay on the others
     latency: tuple = ()  # of each latency program; only for mixes of so many
 

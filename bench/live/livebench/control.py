@@ -23,10 +23,19 @@ def _of_program(before, after, wanted):
 
 def of_window(before, after, wanted):
     """For each program: the part that it has, and how many of the launches in the window were on
-    it. `wanted`: how many SMs batch programs should have, or None."""
+    it. `wanted`: how many SMs all batch programs should have together, or None."""
     old = {t["name"]: t for t in before.get("tenants", [])}
-    return {t["name"]: _of_program(old.get(t["name"], {}), t, wanted)
+    as_wanted = batch_end(after) == wanted
+    return {t["name"]: _of_program(old.get(t["name"], {}), t, None if as_wanted else wanted)
             for t in after.get("tenants", [])}
+
+
+def batch_end(look):
+    """Where the SMs end that batch programs have; they have theirs from SM 0 on."""
+    parts = [t.get("part") or {} for t in look.get("tenants", []) if t.get("class") == "batch"]
+    if not parts or any(p.get("sms") is None for p in parts):
+        return None
+    return max((p.get("first") or 0) + p["sms"] for p in parts)
 
 
 def has_text(part):
@@ -35,6 +44,6 @@ def has_text(part):
         return "cannot be placed"
     text = f"all {part['sms']}" if part["sms"] == part["gpu_sms"] else \
         f"{part['sms']} of {part['gpu_sms']}, from {part['first']}"
-    if part["wanted"] and part["wanted"] != part["sms"]:
+    if part["wanted"]:
         text += f", NOT {part['wanted']}"
     return text if part["steady"] else text + ", not all the time"

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 
-from . import process
+from . import control, process
 from .process import Failed
 
 START_S, STOP_S = 20, 15
@@ -265,14 +265,14 @@ class Parts(Cotenant):
     policy = "parts"
 
     def deal(self, deal, tenants):
-        """Places the programs; returns how many SMs each batch program then should have (None: as
-        the policy likes)."""
+        """Places the programs; returns how many SMs the batch programs then should have together
+        (None: as the policy likes)."""
         batch = [t.name for t in tenants if t.program.role == "batch"]
         latency = [t.name for t in tenants if t.program.role == "latency"]
         gpu_sms, unit = self._gpu()
         n = deal.batch_sms
-        # One batch program is told its size. Several would each get SMs of their own, so what is
-        # set is how many are left for them together.
+        # One batch program is told its size. Several share what is left for them by weight, each
+        # on SMs of its own, so what is set is how many that are.
         if len(batch) > 1:
             self.reload(f"latency_permille: {-(-1000 * (gpu_sms - n) // gpu_sms)}\n" if n else "")
         elif batch:
@@ -280,7 +280,7 @@ class Parts(Cotenant):
         rest = (gpu_sms - n) // len(latency) // unit * unit if deal.rest else "none"
         for name, sms in zip(latency, deal.latency or [rest] * len(latency)):
             self.command(f"{name} --sms {sms}")
-        process.wait_for(lambda: self._all_have(batch, n), PLACED_S, 0.05)
+        process.wait_for(lambda: self._batch_has(n), PLACED_S, 0.05)
         return n or None
 
     def _gpu(self):
@@ -296,9 +296,8 @@ class Parts(Cotenant):
                 str(t.get("part_effect")) for t in self.look().get("tenants", [])))
         return part["gpu_sms"], part["unit"]
 
-    def _all_have(self, names, n):
-        has = {t["name"]: (t.get("part") or {}).get("sms") for t in self.look()["tenants"]}
-        return not n or all(has.get(name) == n for name in names)
+    def _batch_has(self, n):
+        return not n or control.batch_end(self.look()) == n
 
 
 class Alone(Cotenant):

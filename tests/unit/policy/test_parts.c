@@ -26,9 +26,26 @@ static void test_batch_alone_has_all(void **state)
 
 	(void)state;
 	program(b, BATCH, COT_CLASS_BATCH, NONE);
-	program(b, BATCH2, COT_CLASS_BATCH, NONE);
 	has(b, BATCH, 0, 0);
-	has(b, BATCH2, 0, 0);
+	end(b);
+}
+
+/* Otherwise one with large kernels would starve the others. */
+static void test_batch_programs_are_apart(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	assert_int_equal(bench_solo(b, BATCH, COT_CLASS_BATCH, 300), 0);
+	assert_int_equal(bench_parts(b, BATCH, true), 0);
+	program(b, BATCH2, COT_CLASS_BATCH, NONE);
+	has(b, BATCH, 0, 96);
+	has(b, BATCH2, 96, 36);
+	program(b, LATENCY, COT_CLASS_LATENCY, NONE);
+	has(b, BATCH, 0, 48);
+	has(b, BATCH2, 48, 16);
+	(void)bench_leave(b, BATCH);
+	has(b, BATCH2, 0, 64);
 	end(b);
 }
 
@@ -42,10 +59,11 @@ static void test_one_latency_program(void **state)
 	program(b, BATCH2, COT_CLASS_BATCH, NONE);
 	program(b, LATENCY, COT_CLASS_LATENCY, NONE);
 	has(b, LATENCY, 0, 0);
-	has(b, BATCH, 0, 64);
-	has(b, BATCH2, 0, 64);
+	has(b, BATCH, 0, 32);
+	has(b, BATCH2, 32, 32);
 	(void)bench_leave(b, LATENCY);
-	has(b, BATCH, 0, 0);
+	has(b, BATCH, 0, 64);
+	has(b, BATCH2, 64, 68);
 	end(b);
 }
 
@@ -269,8 +287,8 @@ static bool are_apart(struct cot_part a, struct cot_part b)
 	return a.n && b.n && (a.first >= b.first + b.n || b.first >= a.first + a.n);
 }
 
-/* With up to four latency programs that said nothing each has its own, and batch programs are on
- * none of them. */
+/* Up to four latency programs and two batch programs that said nothing: each has its own, and the
+ * batch programs have half of the GPU between them. */
 static void test_laws(void **state)
 {
 	struct cot_rng rng = {20221122};
@@ -289,11 +307,10 @@ static void test_laws(void **state)
 			assert_int_equal(bench_parts(b, i, true), 0);
 		}
 		bench_run(b, 5 * MS);
-		for (i = 1; i <= n_latency; i++)
+		for (i = 1; i < n_latency + 2; i++)
 			for (j = i + 1; j <= n_latency + 2; j++)
 				assert_true(are_apart(b->part[i], b->part[j]));
-		assert_int_equal(b->part[n_latency + 1].n, 64);
-		assert_int_equal(b->part[n_latency + 2].n, 64);
+		assert_int_equal(b->part[n_latency + 1].n + b->part[n_latency + 2].n, 64);
 		end(b);
 	}
 }
@@ -302,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_batch_alone_has_all),
+		cmocka_unit_test(test_batch_programs_are_apart),
 		cmocka_unit_test(test_one_latency_program),
 		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_latency_program_without_parts),

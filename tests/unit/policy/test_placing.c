@@ -243,14 +243,15 @@ static void test_all_of_an_h200(void **state)
 	program(b, BATCH2, COT_CLASS_BATCH, NONE, NONE);
 	has(b, LATENCY, 88, 44);
 	has(b, LATENCY2, 16, 72);
-	has(b, BATCH, 0, 16);
-	has(b, BATCH2, 0, 16);
+	has(b, BATCH, 0, 8);
+	has(b, BATCH2, 8, 8);
 	/* A reservation, too. */
 	program(b, LATENCY, COT_CLASS_LATENCY, NONE, SMS(4));
 	program(b, LATENCY2, COT_CLASS_LATENCY, NONE, NONE);
 	has(b, LATENCY, 120, 12);
 	has(b, LATENCY2, 56, 64);
-	has(b, BATCH, 0, 56);
+	has(b, BATCH, 0, 32);
+	has(b, BATCH2, 32, 24);
 	end(b);
 }
 
