@@ -23,9 +23,22 @@ static double rate_of(const struct smqos_count *c)
 	return c->s > 0 ? (double)c->n / (double)c->s : 0;
 }
 
-double cot_smqos_mean(const struct smqos_program *own)
+static double target_of(const struct cot_tenant *t)
 {
-	return own->alone > 0 ? rate_of(&own->all) / (double)own->alone : 0;
+	return (double)smqos_program(t)->alone * t->target.amount / 1000;
+}
+
+bool cot_smqos_is_kept(const struct cot_tenant *t)
+{
+	return rate_of(&smqos_program(t)->all) >= target_of(t);
+}
+
+double cot_smqos_share(const struct cot_tenant *t)
+{
+	double s = (double)t->launches.span_ns / COT_NS_PER_S,
+	       alone = (double)smqos_program(t)->alone;
+
+	return s > 0 && alone > 0 ? (double)t->launches.n / s / alone : 0;
 }
 
 static void add(struct smqos_count *c, const struct cot_launches *l)
@@ -89,21 +102,41 @@ uint32_t cot_smqos_recall(const struct smqos_deal *d, struct cot_tenant *t)
 	return l->value[2] / d->l.unit;
 }
 
+/* With how many SMs it keeps its target is not known by that. */
+static void learn_alone(struct smqos_deal *d, const struct cot_tenant *t)
+{
+	const struct cot_lesson *l = cot_lesson_find(d->p, t->key, KIND_ALONE);
+	double before = l && l->value[1] == d->l.n_sms ? l->value[0] / 1000.0 : 0;
+	double change = (double)smqos_program(t)->alone - before;
+
+	if (change > before * COT_SMQOS_THRESHOLD || -change > before * COT_SMQOS_THRESHOLD)
+		learn(d, t, before > 0 ? l->value[2] / d->l.unit : 0);
+}
+
 static void keep_alone(struct smqos_deal *d, struct cot_tenant *t)
 {
 	struct smqos_program *own = smqos_program(t);
 
 	own->alone = (float)rate_of(&own->epoch);
 	own->all = own->epoch = (struct smqos_count){0};
-	if (own->quiet == SMQOS_QUIET_NOW) {
-		learn(d, t, own->n);
+	if (own->quiet == SMQOS_QUIET_NOW)
 		cot_smqos_put_off(d, own);
-	}
+	learn_alone(d, t);
 	own->quiet = SMQOS_QUIET_NONE;
 	d->quiet = NULL;
 }
 
 /* ---- the algorithms ---- */
+
+/* Of what it had beyond its target no more counts than lets it give a unit away now (an epoch's
+ * worth, and a quarter): for an hour alone it does not get too little in the next minutes. */
+static void limit_credit(struct smqos_count *all, double target, float epoch_s)
+{
+	float most = (float)target * (all->s + 1.25f * epoch_s);
+
+	if (all->n > most)
+		all->n = most;
+}
 
 /*
  * Algorithm 1. A program that has all that it can have and misses its target, or gets on faster
@@ -112,14 +145,14 @@ static void keep_alone(struct smqos_deal *d, struct cot_tenant *t)
 static bool keep_goal(struct smqos_deal *d, struct cot_tenant *t)
 {
 	struct smqos_program *own = smqos_program(t);
-	double rate = rate_of(&own->epoch), alone = (double)own->alone;
-	/* The next epoch may have to wait for its part to settle. */
-	uint64_t n_epochs = (uint64_t)(own->all.s / (own->epoch.s + COUNT_S));
+	double rate = rate_of(&own->epoch), target = target_of(t);
+	float next_s = own->epoch.s + COUNT_S; /* its part may have to settle */
 
-	if (rate > alone * (1 + COT_SMQOS_THRESHOLD))
+	if (rate > (double)own->alone * (1 + COT_SMQOS_THRESHOLD))
 		own->quiet = SMQOS_QUIET_DUE;
-	switch (cot_smqos_goal_wants(rate_of(&own->all), rate, alone * t->target.amount / 1000,
-				     n_epochs)) {
+	limit_credit(&own->all, target, next_s);
+	switch (cot_smqos_goal_wants(rate_of(&own->all), rate, target,
+				     (uint64_t)(own->all.s / next_s))) {
 	case COT_SMQOS_IN:
 		if (!cot_smqos_gain(d, t, cot_smqos_victim(d, false, 1))) {
 			own->quiet = SMQOS_QUIET_DUE;
@@ -191,20 +224,26 @@ static bool keep_goals(struct smqos_deal *d)
 	return gained;
 }
 
-/* Of those without a target the one that has an idle unit before others: the farthest below its
- * best number, then one that does not know yet whether more pay. */
+/* Whether `a` has a unit of nobody's before `b`: the one farther below its best number, then one
+ * that does not know yet whether more pay, then the one with less by its weight. */
+static bool is_before(const struct cot_tenant *a, const struct cot_tenant *b)
+{
+	const struct smqos_program *pa = smqos_program(a), *pb = smqos_program(b);
+
+	if (smqos_spare(a) != smqos_spare(b))
+		return smqos_spare(a) < smqos_spare(b);
+	if (pa->task.upper != pb->task.upper)
+		return pb->task.upper;
+	return (uint64_t)pa->n * b->weight < (uint64_t)pb->n * a->weight;
+}
+
 static struct cot_tenant *next_to_search(const struct smqos_deal *d)
 {
 	struct cot_tenant *t, *best = NULL;
 
-	cot_for_each_tenant (t, d->p) {
-		if (!is_at_end(d, t) || smqos_has_goal(t))
-			continue;
-		if (!best || smqos_spare(t) < smqos_spare(best) ||
-		    (smqos_spare(t) == smqos_spare(best) && !smqos_program(t)->task.upper &&
-		     smqos_program(best)->task.upper))
+	cot_for_each_tenant (t, d->p)
+		if (is_at_end(d, t) && !smqos_has_goal(t) && (!best || is_before(t, best)))
 			best = t;
-	}
 	return best;
 }
 

@@ -2,7 +2,7 @@
 #include "policy/smqos_inside.h"
 
 /* Why it has what it has. A program with a target at work has SMs of its own. */
-static const char *reason_of_goal(const struct smqos_program *own, double kept)
+static const char *reason_of_goal(const struct smqos_program *own, bool is_kept)
 {
 	if (own->quiet == SMQOS_QUIET_NOW)
 		return "its rate alone is being measured: all others are on one unit of SMs";
@@ -11,8 +11,8 @@ static const char *reason_of_goal(const struct smqos_program *own, double kept)
 	if (own->quiet == SMQOS_QUIET_DUE)
 		return "it has all that it can have and misses its target, or is faster than it was "
 		       "alone: that will be measured again";
-	if (kept < 1)
-		return "it is below its target, and gets a unit of SMs after each epoch";
+	if (!is_kept)
+		return "it is below its target, and gets a unit of SMs when its epoch ends";
 	return "it keeps its target, and gives away each unit of SMs that it can do without";
 }
 
@@ -72,7 +72,7 @@ unsigned cot_smqos_explain(const struct cot_policy *p, const struct cot_tenant *
 {
 	const char *because = reason_of_none(p, t);
 	const struct smqos_program *own = t->own;
-	double mean = cot_smqos_mean(own);
+	double share = cot_smqos_share(t);
 	unsigned n = 0;
 
 	if (max < 4)
@@ -80,13 +80,13 @@ unsigned cot_smqos_explain(const struct cot_policy *p, const struct cot_tenant *
 	if (smqos_has_goal(t))
 		facts[n++] = (struct cot_fact){
 			.name = "promised", .value = t->target.amount, .unit = COT_FACT_PERMILLE};
-	if (smqos_has_goal(t) && own->alone > 0 && mean > 0)
-		facts[n++] = (struct cot_fact){.name = "has",
+	if (smqos_has_goal(t) && share > 0)
+		facts[n++] = (struct cot_fact){.name = "had in the last second",
 					       .text = "of its rate alone",
-					       .value = (uint64_t)(mean * 1000),
+					       .value = (uint64_t)(share * 1000),
 					       .unit = COT_FACT_PERMILLE};
 	if (!because && smqos_has_goal(t))
-		because = reason_of_goal(own, mean * 1000 / t->target.amount);
+		because = reason_of_goal(own, cot_smqos_is_kept(t));
 	else if (!because)
 		because = reason_of_other(own);
 	facts[n++] = (struct cot_fact){.name = "because", .text = because};

@@ -104,8 +104,11 @@ void cot_smqos_end_epochs(struct smqos_deal *d);
  * it needed, 0 if that is not known. */
 uint32_t cot_smqos_recall(const struct smqos_deal *d, struct cot_tenant *t);
 
-/* Its mean rate, in parts of its rate alone; 0: not known. */
-double cot_smqos_mean(const struct smqos_program *own);
+/* Whether it has been fast enough, on average. */
+bool cot_smqos_is_kept(const struct cot_tenant *t);
+
+/* How fast it was in the last second, in parts of its rate alone; 0: not known. */
+double cot_smqos_share(const struct cot_tenant *t);
 
 /* The next quiet time of the program is twice as far off as the last one was. */
 void cot_smqos_put_off(struct smqos_deal *d, struct smqos_program *own);
