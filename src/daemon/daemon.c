@@ -251,6 +251,7 @@ static void settle(void *arg)
 	close_rest(d);
 	tell_lateness(d);
 	cot_state_keep(&d->roster);
+	cot_lessons_keep(&d->lessons);
 	wake_ns = cot_host_wake_ns(d->basis.host);
 	if (wake_ns == COT_NEVER)
 		cot_timer_clear(&d->host_timer);
@@ -302,6 +303,7 @@ void cot_daemon_wire(struct daemon *d)
 
 	d->basis.watches.loop = &d->basis.loop;
 	d->roster.basis = d->roster.keeper.basis = d->conns.basis = d->server.basis = &d->basis;
+	d->lessons.basis = &d->basis;
 	d->roster.conns = d->server.conns = &d->conns;
 	d->conns.roster = &d->roster;
 	d->conns.ops = conn_ops;
@@ -340,6 +342,7 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	if (rc < 0)
 		return rc;
 	d->roster.next_id = 1;
+	cot_lessons_load(&d->lessons);
 	rc = cot_state_load(&d->roster, err);
 	return rc < 0 ? rc : cot_server_publish(&d->server, err);
 }
@@ -349,6 +352,7 @@ void cot_daemon_end(struct daemon *d)
 	struct tenant *t;
 
 	cot_server_close(&d->server);
+	cot_lessons_end(&d->lessons);
 	for_each_tenant (t, &d->roster)
 		cot_requests_destroy(t->requests);
 	cot_basis_end(&d->basis);

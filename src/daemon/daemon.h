@@ -15,7 +15,8 @@
  *             both             roster.c, state.c, recover.c, news.c
  *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c
  *             the core's host  host.c, host_order.c, host_work.c, host_part.c
- *   below     no state         log.c, found.c, processes.c
+ *             what it learned  lessons.c
+ *   below     no state         log.c, found.c, processes.c, file.c, lesson_text.c
  *
  * Calls upwards go through what cot_daemon_wire() sets: the handlers, and who waits for pools. Only
  * whether a program or pool is ready is looked up, among the connections; and recover.c asks
@@ -29,6 +30,7 @@
 
 #include "daemon/basis.h"
 #include "daemon/conn.h"
+#include "daemon/lessons.h"
 #include "daemon/roster.h"
 #include "daemon/server.h"
 
@@ -37,6 +39,7 @@ struct daemon {
 	struct roster roster;
 	struct conns conns;
 	struct server server;
+	struct lessons lessons;
 	struct cot_source signals;
 	struct cot_timer host_timer;
 	struct cot_timer closes; /* what the closer has kept is handed on */

@@ -6,14 +6,13 @@
 #include "daemon/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/basis.h"
+#include "daemon/file.h"
 #include "daemon/log.h"
 #include "daemon/processes.h"
 #include "daemon/recover.h"
@@ -78,41 +77,6 @@ static char *save_all(const struct roster *r)
 	return NULL;
 }
 
-static int write_text(int fd, const char *text)
-{
-	size_t left = strlen(text);
-	ssize_t n;
-
-	while (left) {
-		n = write(fd, text, left);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			left -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
-static int write_whole(const char *text, const char *path, const char *fresh)
-{
-	int fd, rc;
-
-	(void)unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	rc = write_text(fd, text);
-	if (close(fd) < 0 && !rc)
-		rc = -errno;
-	if (!rc && rename(fresh, path) < 0)
-		rc = -errno;
-	if (rc < 0)
-		(void)unlink(fresh);
-	return rc;
-}
-
 static void rested(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct roster *r = COT_CONTAINER_OF(timer, struct roster, state.retry);
@@ -128,15 +92,12 @@ static void rested(struct cot_timer *timer, uint64_t now_ns)
  */
 void cot_state_save(struct roster *r)
 {
-	char path[COT_PATH_TEXT_MAX], fresh[COT_PATH_TEXT_MAX];
-	char *text = NULL;
+	char path[COT_PATH_TEXT_MAX], *text = NULL;
 	int rc = cot_paths_join(path, r->basis->runtime, STATE_NAME, NULL);
 
-	if (!rc)
-		rc = cot_paths_join(fresh, r->basis->runtime, STATE_NAME ".new", NULL);
 	if (!rc) {
 		text = save_all(r);
-		rc = text ? write_whole(text, path, fresh) : -ENOMEM;
+		rc = text ? cot_file_write(path, text) : -ENOMEM;
 		free(text);
 	}
 	r->state.dirty = rc < 0;
