@@ -1,8 +1,8 @@
 /*
  * What the shim adds to a call that it leaves as it is, in nanoseconds: a call that it only passes
  * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, with the
- * program on a part of the GPU, and paced there. Behind it is a driver that does nothing
- * (bench/shim/driver.c).
+ * program on a part of the GPU, paced there, and measured; and a request of one launch and one
+ * question whether it is done. Behind it is a driver that does nothing (bench/shim/driver.c).
  * Each number is the smallest of several runs, since everything else on the machine can only add to
  * it.
  *
@@ -99,9 +99,34 @@ static double time_queries(query_fn *query)
 	return (now_ns() - begin) / n_calls;
 }
 
+static double time_requests(const struct library *l)
+{
+	void *params[1] = {NULL};
+	double begin = now_ns();
+	unsigned i;
+
+	for (i = 0; i < n_calls; i++) {
+		sink = l->launch((CUfunction)functions[i % FUNCTIONS], 1, 1, 1, 256, 1, 1, 0,
+				 STREAM, params, NULL);
+		sink = l->query(STREAM);
+	}
+	return (now_ns() - begin) / n_calls;
+}
+
 struct times {
 	double launch, query, found; /* found: by cuGetProcAddress */
+	double request;
+	unsigned long n_seen;
 };
+
+/* The shim tells of each request: libcotenant.so takes them elsewhere. */
+static unsigned long n_seen;
+COT_EXPORT void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns);
+
+void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns)
+{
+	n_seen += begin_ns <= end_ns;
+}
 
 static void least(double *of, double ns, int i)
 {
@@ -136,7 +161,9 @@ static struct times measure(const char *path)
 		least(&t.launch, time_launches(l.launch), i);
 		least(&t.query, time_queries(l.query), i);
 		least(&t.found, time_launches(found), i);
+		least(&t.request, time_requests(&l), i);
 	}
+	t.n_seen = n_seen;
 	return t;
 }
 
@@ -248,14 +275,14 @@ static struct times measure_on_part(uint32_t pace_us)
 
 static void show(const char *what, struct times t, struct times plain)
 {
-	printf("%-22s %6.1f %+6.1f   %6.1f %+6.1f   %6.1f %+6.1f\n", what, t.query,
+	printf("%-22s %6.1f %+6.1f   %6.1f %+6.1f   %6.1f %+6.1f   %6.1f %+6.1f\n", what, t.query,
 	       t.query - plain.query, t.launch, t.launch - plain.launch, t.found,
-	       t.found - plain.found);
+	       t.found - plain.found, t.request, t.request - plain.request);
 }
 
 int main(int argc, char **argv)
 {
-	struct times plain, off, on, part, paced;
+	struct times plain, off, on, part, paced, measured;
 
 	if (argc == 3 && !strcmp(argv[1], "--calls"))
 		n_calls = (unsigned)strtoul(argv[2], NULL, 10);
@@ -268,11 +295,20 @@ int main(int argc, char **argv)
 	on = measure_apart(COT_SHIM, "COTENANT_SHIM", "1", "/nowhere");
 	part = measure_on_part(0);
 	paced = measure_on_part(PACE_US);
-	printf("ns per call            passed on       launch          launch, cuGetProcAddress\n");
+	measured = measure_apart(COT_SHIM, "COTENANT_REQUESTS", "1", "/nowhere");
+	if (measured.n_seen < n_calls || part.n_seen) {
+		fprintf(stderr,
+			"bench_shim: %lu requests were seen, %lu of a program that is not "
+			"measured\n",
+			measured.n_seen, part.n_seen);
+		return 1;
+	}
+	printf("ns per call            question        launch          launch, cuGetProc...  request\n");
 	show("driver alone", plain, plain);
 	show("shim, switched off", off, plain);
 	show("shim, switched on", on, plain);
 	show("shim, on a part", part, plain);
 	show("shim, paced there", paced, plain);
+	show("shim, measured", measured, plain);
 	return 0;
 }

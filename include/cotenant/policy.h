@@ -106,7 +106,7 @@ struct cot_part {
 /* How a host sees the requests of a program. */
 enum cot_request_source {
 	COT_REQUESTS_MARKED, /* the program says when a request arrives, begins and ends */
-	COT_REQUESTS_BURSTS, /* from the first operation on an idle GPU context to the wait that
+	COT_REQUESTS_BURSTS, /* from a thread's first operation in an idle stream to the wait that
 				covers all: no arrivals, so no responses */
 };
 

@@ -278,7 +278,7 @@ static void add_requests(struct cot_table *t, const json_t *r)
 	const json_t *w = json_array_get(json_object_get(r, "windows"), 1);
 	unsigned i;
 
-	for (i = 0; i < 6 && !json_is_object(r); i++)
+	for (i = 0; i < 7 && !json_is_object(r); i++)
 		cot_table_text(t, "-");
 	if (!json_is_object(r))
 		return;
@@ -287,13 +287,14 @@ static void add_requests(struct cot_table *t, const json_t *r)
 	add_judged(t, w, cot_show_text(r, "source"));
 	add_missed(t, w);
 	cot_table_cell(t, "%lld", cot_show_number(r, "lost") + cot_show_number(r, "rejected"));
+	cot_table_cell(t, "%lld", cot_show_number(r, "unclear"));
 }
 
 /* Programs whose requests are measured, and those with a target. */
 static void print_requests(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM", "TARGET", "REQUESTS", "A SECOND",
-					    "P50/P99", "OF",	 "MISSED",   "LOST"};
+	static const char *const heads[] = {"PROGRAM", "TARGET", "REQUESTS", "A SECOND", "P50/P99",
+					    "OF",      "MISSED", "LOST",     "UNCLEAR"};
 	struct cot_table *t = NULL;
 	json_t *o;
 	size_t i;

@@ -31,8 +31,20 @@ bool cot_measure_begin(struct tenant *t)
 	return true;
 }
 
+/* The first mark: one of its processes knows better than we what a request is. */
+static void believe_marks(struct tenant *t)
+{
+	t->marks = true;
+	t->n_requests = 0;
+	cot_requests_clear(t->requests);
+}
+
 static void add(struct tenant *t, const struct cot_ring_request *r)
 {
+	if (r->is_burst && t->marks)
+		return;
+	if (!r->is_burst && !t->marks)
+		believe_marks(t);
 	t->n_requests++;
 	cot_requests_add(t->requests, r->end_ns,
 			 r->arrival_ns ? r->end_ns - r->arrival_ns : COT_NEVER,
@@ -74,6 +86,11 @@ static void look_at_all(struct conns *conns)
 	}
 }
 
+enum cot_request_source cot_measure_source(const struct tenant *t)
+{
+	return t->marks ? COT_REQUESTS_MARKED : COT_REQUESTS_BURSTS;
+}
+
 static void tell(struct tenant *t, uint64_t now_ns)
 {
 	struct cot_requests_window w;
@@ -83,7 +100,7 @@ static void tell(struct tenant *t, uint64_t now_ns)
 					     .id = t->id,
 					     .now_ns = now_ns,
 					     .window = {.horizon = w.horizon,
-							.source = COT_REQUESTS_MARKED,
+							.source = cot_measure_source(t),
 							.response = w.response,
 							.service = w.service}};
 
@@ -116,6 +133,8 @@ void cot_measure_end(struct conn *c)
 	c->tenant->n_requests_lost +=
 		c->ring_reader.n_lost +
 		atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
+	c->tenant->n_requests_unclear +=
+		atomic_load_explicit(&c->ring->n_unclear, memory_order_relaxed);
 	c->tenant->n_requests_rejected += c->ring_reader.n_rejected;
 	c->ring = NULL;
 }

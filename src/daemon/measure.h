@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cotenant/policy.h"
+
 struct conn;
 struct cot_timer;
 struct roster;
@@ -20,6 +22,8 @@ bool cot_measure_begin(struct tenant *t);
 void cot_measure_aim(struct tenant *t);
 /* The library is gone: what is still in its ring. */
 void cot_measure_end(struct conn *c);
+/* Where its figures come from; bursts until it has marked a request. */
+enum cot_request_source cot_measure_source(const struct tenant *t);
 /* The timer of the roster has fired. */
 void cot_measure_look(struct cot_timer *timer, uint64_t now_ns);
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "daemon/conn.h"
+#include "daemon/measure.h"
 #include "daemon/show_inside.h"
 #include "daemon/tenant.h"
 #include "metrics/requests.h"
@@ -55,6 +56,7 @@ static json_t *window(struct cot_requests *r, uint64_t now_ns, enum cot_horizon 
 static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 {
 	uint64_t lost = t->n_requests_lost, rejected = t->n_requests_rejected;
+	uint64_t unclear = t->n_requests_unclear;
 	const struct conn *c;
 
 	for_each_conn (c, conns) {
@@ -63,9 +65,11 @@ static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 		lost += c->ring_reader.n_lost +
 			atomic_load_explicit(&c->ring->n_dropped, memory_order_relaxed);
 		rejected += c->ring_reader.n_rejected;
+		unclear += atomic_load_explicit(&c->ring->n_unclear, memory_order_relaxed);
 	}
 	put_number(o, "lost", lost & INT64_MAX);
 	put_number(o, "rejected", rejected & INT64_MAX);
+	put_number(o, "unclear", (t->marks ? 0 : unclear) & INT64_MAX);
 }
 
 static void put_target(json_t *tenant, const struct tenant *t)
@@ -84,6 +88,9 @@ static void put_target(json_t *tenant, const struct tenant *t)
 	put(tenant, "target", o);
 }
 
+static const char *const sources[] = {
+	[COT_REQUESTS_MARKED] = "marks", [COT_REQUESTS_BURSTS] = "bursts"};
+
 void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
 	uint64_t now_ns = cot_now_ns();
@@ -96,7 +103,7 @@ void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant 
 		return;
 	}
 	o = json_object();
-	put(o, "source", json_string("marks"));
+	put(o, "source", t->n_requests ? json_string(sources[cot_measure_source(t)]) : json_null());
 	put_number(o, "count", t->n_requests);
 	put_lost(conns, o, t);
 	windows = json_array();

@@ -57,10 +57,11 @@ struct tenant {
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
-	struct cot_requests *requests; /* that it marks; NULL: they are not measured */
+	struct cot_requests *requests; /* NULL: they are not measured */
+	bool marks;		       /* it has marked some: only those are counted */
 	uint64_t aim_ns; /* how long they may take; 0 = there is no target, or not known yet */
 	struct cot_progress progress;
-	uint64_t n_requests, n_requests_lost, n_requests_rejected;
+	uint64_t n_requests, n_requests_lost, n_requests_rejected, n_requests_unclear;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 };
 

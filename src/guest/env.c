@@ -94,7 +94,8 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	s->rewrites = s->quota || s->reserve || is_yes(get("COTENANT_SHIM"));
 	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
 	s->parts = s->rewrites || is_yes(get("COTENANT_PARTS"));
-	s->shim = s->parts && !s->disabled && s->socket[0] && s->role == COT_ROLE_TENANT;
+	s->shim = (s->parts || s->requests) && !s->disabled && s->socket[0] &&
+		  s->role == COT_ROLE_TENANT;
 }
 
 void cot_settings_read(struct cot_settings *s, const char *(*get)(const char *name),

@@ -22,7 +22,7 @@ struct cot_settings {
 	char name[COT_PROTO_NAME_MAX];
 	char gpu[COT_PROTO_NAME_MAX];
 
-	bool requests; /* it is measured: the requests that it marks */
+	bool requests; /* it is measured: requests that it marks, or that the shim sees */
 
 	/* For the shim alone. */
 	bool shim;		 /* it is requested, and there is a daemon to ask */

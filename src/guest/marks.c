@@ -21,6 +21,7 @@ struct slot {
 };
 
 static struct slot slots[N_SLOTS];
+static _Atomic bool marked; /* the program has marks */
 
 /*
  * A thread may be about to write into a ring that was in use a moment ago. So no ring goes away:
@@ -89,6 +90,8 @@ void cot_marks_begin(uint64_t id, uint64_t arrival_ns, uint64_t now_ns)
 {
 	struct slot *s = take_open(id);
 
+	if (!atomic_load_explicit(&marked, memory_order_relaxed))
+		atomic_store(&marked, true);
 	if (!s)
 		s = take_free(id);
 	if (!s)
@@ -114,6 +117,27 @@ void cot_marks_end(uint64_t id, uint64_t now_ns)
 	cot_ring_put(atomic_load(&ring), &r);
 }
 
+void cot_marks_seen(uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct cot_ring_request r = {.begin_ns = begin_ns, .end_ns = end_ns, .is_burst = 1};
+
+	if (!atomic_load(&marked))
+		cot_ring_put(atomic_load(&ring), &r);
+}
+
+void cot_marks_unclear(uint64_t n)
+{
+	if (!atomic_load(&marked))
+		atomic_fetch_add_explicit(&atomic_load(&ring)->n_unclear, n, memory_order_relaxed);
+}
+
+/* What is counted in the one goes on in the other. */
+static void move_count(_Atomic uint64_t *from, _Atomic uint64_t *to)
+{
+	atomic_fetch_add_explicit(to, atomic_exchange_explicit(from, 0, memory_order_relaxed),
+				  memory_order_relaxed);
+}
+
 static void hand_over(struct cot_ring *to)
 {
 	struct cot_ring_request r[N_MOVE];
@@ -125,9 +149,8 @@ static void hand_over(struct cot_ring *to)
 		for (i = 0; i < n; i++)
 			cot_ring_put(to, &r[i]);
 	} while (n);
-	atomic_fetch_add_explicit(
-		&to->n_dropped, atomic_exchange_explicit(&kept.n_dropped, 0, memory_order_relaxed),
-		memory_order_relaxed);
+	move_count(&kept.n_dropped, &to->n_dropped);
+	move_count(&kept.n_unclear, &to->n_unclear);
 }
 
 void cot_marks_attach(int fd, uint32_t page_size)
@@ -155,6 +178,7 @@ void cot_marks_forget(void)
 	unsigned i;
 
 	cot_marks_detach();
+	atomic_store(&marked, false);
 	kept_reader.next = cot_ring_head(&kept);
 	for (i = 0; i < N_SLOTS; i++)
 		give(&slots[i], FREE);

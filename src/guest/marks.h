@@ -15,6 +15,13 @@
 void cot_marks_begin(uint64_t id, uint64_t arrival_ns, uint64_t now_ns);
 void cot_marks_end(uint64_t id, uint64_t now_ns);
 
+/*
+ * One that was seen from outside (shim/burst.h), and how often it was unclear where one ends. They
+ * are left out from the first mark on: the program knows better.
+ */
+void cot_marks_seen(uint64_t begin_ns, uint64_t end_ns);
+void cot_marks_unclear(uint64_t n);
+
 /* The daemon has given a page of this size: from now on into its ring, if there is one. */
 void cot_marks_attach(int fd, uint32_t page_size);
 /* The daemon is lost. */

@@ -65,6 +65,12 @@ void cot_requests_set_target(struct cot_requests *r, uint64_t target_ns)
 	r->target_ns = target_ns;
 }
 
+void cot_requests_clear(struct cot_requests *r)
+{
+	memset(r->response, 0, sizeof(r->response));
+	memset(r->service, 0, sizeof(r->service));
+}
+
 /* ---- time ---- */
 
 static void empty_slot(struct window *w, unsigned at)

@@ -32,6 +32,9 @@ struct cot_requests_window {
 struct cot_requests *cot_requests_create(void); /* NULL when out of memory */
 void cot_requests_destroy(struct cot_requests *r);
 
+/* As it was at first, but for the target and the time. */
+void cot_requests_clear(struct cot_requests *r);
+
 /* For requests that end from now on. COT_NEVER, at first: there is none. */
 void cot_requests_set_target(struct cot_requests *r, uint64_t target_ns);
 

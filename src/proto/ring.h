@@ -33,6 +33,8 @@ struct cot_ring_entry {
 struct cot_ring {
 	_Atomic uint64_t head;	    /* requests that were written, or are just being written */
 	_Atomic uint64_t n_dropped; /* ends of requests that had not begun, or had no place */
+	_Atomic uint64_t
+		n_unclear; /* how often requests that were not marked ran into each other */
 	struct cot_ring_entry entries[COT_RING_ENTRIES];
 };
 

@@ -14,6 +14,8 @@
 #define OURS_TAKE(name)	       (void *)(uintptr_t)(name)
 #define OURS_ROUTE(name)       OURS_TAKE(name)
 #define OURS_HOME(name)	       OURS_TAKE(name)
+#define OURS_QUIET(name)       OURS_TAKE(name)
+#define OURS_OUT(name)	       OURS_TAKE(name)
 #define NAME(name)	       {#name, &cot_real_##name, NULL, 0},
 #define ROUTED(name, at, kind) {#name, &cot_real_##name, (void *)(uintptr_t)(name), 0},
 #define ENTRY(name, since, shim, emulated, params) \

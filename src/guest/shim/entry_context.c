@@ -3,19 +3,30 @@
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
+#include "guest/shim/seen.h"
 
 static void close_device(int device)
 {
 	if (!cot_shim_is_on())
 		return;
+	cot_shim_seen_context_gone(NULL);
 	cot_shim_contexts_close_device(device);
 	cot_shim_parts_close(device);
+}
+
+static void close_context(CUcontext ctx)
+{
+	if (!cot_shim_is_on())
+		return;
+	cot_shim_seen_context_gone(ctx);
+	cot_shim_context_close(ctx);
 }
 
 static void forget_stream(CUstream stream)
 {
 	if (!cot_shim_is_on())
 		return;
+	cot_shim_seen_stream_gone(stream);
 	cot_shim_stream_gone(stream);
 	if (stream)
 		cot_shim_graphs_leave(stream);
@@ -24,15 +35,13 @@ static void forget_stream(CUstream stream)
 
 CUresult cuCtxDestroy(CUcontext ctx)
 {
-	if (cot_shim_is_on())
-		cot_shim_context_close(ctx);
+	close_context(ctx);
 	return COT_REAL(cuCtxDestroy)(ctx);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-	if (cot_shim_is_on())
-		cot_shim_context_close(ctx);
+	close_context(ctx);
 	return COT_REAL(cuCtxDestroy_v2)(ctx);
 }
 

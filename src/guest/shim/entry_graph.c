@@ -4,6 +4,7 @@
 
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
+#include "guest/shim/seen.h"
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
@@ -55,6 +56,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
+	cot_shim_seen_put(stream, false);
 	if (!cot_shim_settings.parts || !cot_shim_is_on())
 		return COT_REAL(cuGraphLaunch)(exec, stream);
 	(void)cot_shim_part_expect();
@@ -63,6 +65,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream)
 {
+	cot_shim_seen_put(stream, true);
 	if (!cot_shim_settings.parts || !cot_shim_is_on())
 		return COT_REAL(cuGraphLaunch_ptsz)(exec, stream);
 	(void)cot_shim_part_expect();

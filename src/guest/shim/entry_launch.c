@@ -3,12 +3,22 @@
 #include "guest/shim/fork.h"
 #include "guest/shim/launch.h"
 #include "guest/shim/parts.h"
+#include "guest/shim/seen.h"
+
+/* Before a launch: whether it is any other than the driver's. */
+static bool begin(CUstream stream, bool per_thread)
+{
+	cot_shim_seen_put(stream, per_thread);
+	return cot_shim_is_asked() && cot_shim_settings.parts;
+}
 
 static int launch(const struct cot_shim_original *o)
 {
 	if (!cot_shim_is_on())
 		return cot_shim_original_launch(o);
-	return cot_shim_settings.rewrites ? cot_shim_launch(o) : cot_shim_part_launch(o);
+	if (cot_shim_settings.rewrites && !o->cooperative)
+		return cot_shim_launch(o);
+	return cot_shim_part_launch(o);
 }
 
 static CUlaunchConfig config_of(unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -25,7 +35,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_asked()) {
+	if (begin(stream, false)) {
 		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
 						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra,
@@ -41,7 +51,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid
 			     unsigned block_x, unsigned block_y, unsigned block_z,
 			     unsigned shared_bytes, CUstream stream, void **params, void **extra)
 {
-	if (cot_shim_is_asked()) {
+	if (begin(stream, true)) {
 		CUlaunchConfig config = config_of(grid_x, grid_y, grid_z, block_x, block_y, block_z,
 						  shared_bytes, stream);
 		struct cot_shim_original o = {function, &config, params, extra, true, false, false};
@@ -57,7 +67,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
 	struct cot_shim_original o = {function, config, params, extra, false, true, false};
 
-	if (config && cot_shim_is_asked())
+	if (config && begin(config->hStream, false))
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx)(config, function, params, extra);
 }
@@ -67,7 +77,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function
 {
 	struct cot_shim_original o = {function, config, params, extra, true, true, false};
 
-	if (config && cot_shim_is_asked())
+	if (config && begin(config->hStream, true))
 		return launch(&o);
 	return COT_REAL(cuLaunchKernelEx_ptsz)(config, function, params, extra);
 }
@@ -77,9 +87,7 @@ static CUresult launch_cooperative(CUfunction function, CUlaunchConfig config, v
 {
 	struct cot_shim_original o = {function, &config, params, NULL, per_thread, false, true};
 
-	if (cot_shim_is_asked() && cot_shim_is_on())
-		return cot_shim_part_launch(&o);
-	return cot_shim_original_launch(&o);
+	return begin(config.hStream, per_thread) ? launch(&o) : cot_shim_original_launch(&o);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,

@@ -2,40 +2,89 @@
  * The entry points that take a stream, or are in the default stream without saying so. Most of them
  * are a turn in their virtual stream and nothing else; they come from the one list.
  */
-#include <stdlib.h>
-
 #include "guest/shim/parts.h"
+#include "guest/shim/seen.h"
 
 /* ---- those that are only handed on ---- */
 
 /* In the arguments of the list, S() is around a stream. */
-#define S(stream) cot_shim_turn_begin(&turn, stream, PER_THREAD)
+#define S(stream)                                                   \
+	(IS_WORK ? cot_shim_seen_put(stream, PER_THREAD) : (void)0, \
+	 cot_shim_turn_begin(&turn, stream, PER_THREAD))
 
-#define TURN(name, params, args)                   \
+#define TURN(name, params, args, is_work)          \
 	CUresult name params                       \
 	{                                          \
+		enum { IS_WORK = is_work };        \
 		struct cot_shim_turn turn;         \
 		CUresult rc = COT_REAL(name) args; \
                                                    \
 		cot_shim_turn_end(&turn);          \
 		return rc;                         \
 	}
-#define VISIT(name, params, args)                                   \
+#define VISIT(name, params, args, goes_out)                         \
 	CUresult name params                                        \
 	{                                                           \
+		struct cot_shim_wait wait;                          \
 		struct cot_shim_turn turn;                          \
 		CUresult rc;                                        \
                                                                     \
+		wait = begin_copy(goes_out, PER_THREAD);            \
 		(void)cot_shim_turn_visit(&turn, NULL, PER_THREAD); \
 		rc = COT_REAL(name) args;                           \
 		cot_shim_turn_end(&turn);                           \
+		cot_shim_seen_waited(&wait, rc);                    \
 		return rc;                                          \
 	}
 
+/* Without a stream. One that goes out to the host has waited when it returns. */
+static struct cot_shim_wait begin_copy(bool goes_out, bool per_thread)
+{
+	cot_shim_seen_put(NULL, per_thread);
+	return goes_out ? cot_shim_wait_stream(NULL, per_thread) : cot_shim_seen_nothing;
+}
+
+static bool goes_to(CUdeviceptr to)
+{
+	return cot_shim_is_host(to);
+}
+
+static bool goes_to_host(const void *to)
+{
+	return to != NULL;
+}
+
+static bool is_host(CUmemorytype type, CUdeviceptr to)
+{
+	return type == CU_MEMORYTYPE_HOST ||
+	       (type == CU_MEMORYTYPE_UNIFIED && cot_shim_is_host(to));
+}
+
+static bool goes_as_2d(const CUDA_MEMCPY2D *copy)
+{
+	return copy && is_host(copy->dstMemoryType, copy->dstDevice);
+}
+
+static bool goes_as_3d(const CUDA_MEMCPY3D *copy)
+{
+	return copy && is_host(copy->dstMemoryType, copy->dstDevice);
+}
+
+#define FIRST_OF(first, ...) first
+#define FIRST(...)	     FIRST_OF(__VA_ARGS__, 0)
+#define GOES_OUT(to) \
+	_Generic((to),                                                                       \
+		CUdeviceptr: goes_to,                                                        \
+		void *: goes_to_host,                                                        \
+		const CUDA_MEMCPY2D *: goes_as_2d,                                           \
+		const CUDA_MEMCPY3D *: goes_as_3d)(to)
+
 #define DEFINE_PASS(name, params, args)
 #define DEFINE_TAKE(name, params, args)
-#define DEFINE_ROUTE(name, params, args) TURN(name, params, args)
-#define DEFINE_HOME(name, params, args)	 VISIT(name, params, args)
+#define DEFINE_ROUTE(name, params, args) TURN(name, params, args, true)
+#define DEFINE_QUIET(name, params, args) TURN(name, params, args, false)
+#define DEFINE_HOME(name, params, args)	 VISIT(name, params, args, false)
+#define DEFINE_OUT(name, params, args)	 VISIT(name, params, args, GOES_OUT(FIRST args))
 
 #define PER_THREAD false
 #define ENTRY_PER_THREAD(name, suffix, since, shim, emulated, params)
@@ -61,7 +110,17 @@
 		uint64_t a7, uint64_t a8, uint64_t a9
 typedef CUresult function_of_words(WORDS);
 
-enum { DEFAULT = -1, CAPTURE = -2 }; /* instead of the number of a parameter */
+/* Instead of the number of a parameter. */
+enum { DEFAULT = -1, CAPTURE = -2, OUT = -3 };
+
+static struct cot_shim_wait begin_routed(int at, bool per_thread, const uint64_t *a)
+{
+	if (at == DEFAULT || at == OUT)
+		return begin_copy(at == OUT, per_thread);
+	if (at != CAPTURE)
+		cot_shim_seen_put((CUstream)(uintptr_t)a[at], per_thread);
+	return cot_shim_seen_nothing;
+}
 
 static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_thread)
 {
@@ -71,10 +130,11 @@ static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_
 
 static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 {
+	struct cot_shim_wait wait = begin_routed(at, per_thread, a);
 	struct cot_shim_turn turn;
 	CUresult rc;
 
-	if (at == DEFAULT)
+	if (at == DEFAULT || at == OUT)
 		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
 	else if (at == CAPTURE)
 		begin_capture(&turn, (CUstream)(uintptr_t)a[0], per_thread);
@@ -86,6 +146,7 @@ static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 	if (at == CAPTURE && !rc)
 		cot_shim_stream_captures((CUstream)(uintptr_t)a[0], per_thread);
 	cot_shim_turn_end(&turn);
+	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
 
@@ -107,44 +168,6 @@ static bool is_per_thread(const char *name, size_t n)
 			     is_per_thread(#name, sizeof(#name) - 1), a);             \
 	}
 #include "cuda/abi/api.def"
-
-/* ---- waiting: not a turn, so that the stream may move meanwhile ---- */
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-	struct cot_shim_stay stay;
-	CUresult rc = COT_REAL(cuStreamSynchronize)(cot_shim_stay_begin(&stay, stream, false));
-
-	cot_shim_stay_end(&stay);
-	return rc;
-}
-
-CUresult cuStreamSynchronize_ptsz(CUstream stream)
-{
-	struct cot_shim_stay stay;
-	CUresult rc = COT_REAL(cuStreamSynchronize_ptsz)(cot_shim_stay_begin(&stay, stream, true));
-
-	cot_shim_stay_end(&stay);
-	return rc;
-}
-
-CUresult cuStreamQuery(CUstream stream)
-{
-	struct cot_shim_stay stay;
-	CUresult rc = COT_REAL(cuStreamQuery)(cot_shim_stay_begin(&stay, stream, false));
-
-	cot_shim_stay_end(&stay);
-	return rc;
-}
-
-CUresult cuStreamQuery_ptsz(CUstream stream)
-{
-	struct cot_shim_stay stay;
-	CUresult rc = COT_REAL(cuStreamQuery_ptsz)(cot_shim_stay_begin(&stay, stream, true));
-
-	cot_shim_stay_end(&stay);
-	return rc;
-}
 
 /* ---- captures: at home, so that the graph's kernels are of the whole GPU ---- */
 
@@ -200,6 +223,8 @@ static CUresult wait_event(CUstream stream, CUevent event, unsigned flags, bool 
 	if (visit)
 		cot_shim_stream_look_for_capture(&turn);
 	cot_shim_turn_end(&turn);
+	if (!rc)
+		cot_shim_seen_order(stream, per_thread, event);
 	return rc;
 }
 
@@ -211,54 +236,6 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned flags)
 {
 	return wait_event(stream, event, flags, true);
-}
-
-/* ---- callbacks: they are told the stream by the program's name ---- */
-
-struct callback {
-	CUstreamCallback function;
-	CUstream stream;
-	void *data;
-};
-
-static void call_back(CUstream stream, CUresult status, void *data)
-{
-	struct callback c = *(struct callback *)data;
-
-	(void)stream;
-	free(data);
-	c.function(c.stream, status, c.data);
-}
-
-static CUresult add_callback(CUstream stream, CUstreamCallback function, void *data, unsigned flags,
-			     bool per_thread)
-{
-	struct cot_shim_turn turn;
-	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
-	struct callback *c = function && to != stream ? malloc(sizeof(*c)) : NULL;
-	CUresult rc;
-
-	if (c)
-		*c = (struct callback){function, stream, data};
-	else
-		cot_shim_turn_go_home(&turn);
-	rc = (per_thread ? COT_REAL(cuStreamAddCallback_ptsz) : COT_REAL(cuStreamAddCallback))(
-		c ? to : stream, c ? call_back : function, c ? c : data, flags);
-	if (rc)
-		free(c);
-	cot_shim_turn_end(&turn);
-	return rc;
-}
-
-CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
-{
-	return add_callback(stream, function, data, flags, false);
-}
-
-CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback function, void *data,
-				  unsigned flags)
-{
-	return add_callback(stream, function, data, flags, true);
 }
 
 /* ---- attributes: home has them for the program, and each shadow the same ---- */

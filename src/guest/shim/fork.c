@@ -6,6 +6,7 @@
 #include "guest/shim/driver.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
+#include "guest/shim/seen.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
 
@@ -18,6 +19,7 @@ static void after_fork_in_child(void)
 	cot_shim_contexts_forget();
 	cot_shim_code_reset();
 	cot_shim_parts_forget();
+	cot_shim_seen_forget();
 }
 
 bool cot_shim_begin(void)

@@ -16,7 +16,7 @@
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
  *     stays.c    kernels that do not follow, and why
- *     entry_stream.c, entry_graph.c, entry_launch.c    the entry points
+ *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
  *
  * Shadows do not wait for the default stream, and it does not wait for them: the driver has no
  * others in green contexts. So where a program has streams that do (made without

@@ -80,6 +80,8 @@ __asm__("\t.text\n\t.balign 16\n\t.type cot_shim_stub_load, %function\n"
 #define DEFINE_TAKE(name)			   __asm__("\t.text\n" SLOT(name) LAZY(name));
 #define DEFINE_ROUTE(name)			   DEFINE_TAKE(name)
 #define DEFINE_HOME(name)			   DEFINE_TAKE(name)
+#define DEFINE_QUIET(name)			   DEFINE_TAKE(name)
+#define DEFINE_OUT(name)			   DEFINE_TAKE(name)
 #define NAME(name)				   DEFINE_PASS(name)
 #define ROUTED(name, at, kind)			   DEFINE_TAKE(name)
 #define ENTRY(name, since, shim, emulated, params) DEFINE_##shim(name)

@@ -134,7 +134,9 @@ need_emulator() {
 	mkdir -p "$work/emu"
 	COTENANT_EMU_DIR=$work/emu
 	COTENANT_MPS_CONTROL=$EMU/nvidia-cuda-mps-control
-	export COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_LIBRARY
+	# The programs find the driver by their own path, which the shim does not know.
+	COTENANT_SHIM_DRIVER=$EMU/libcuda.so.1
+	export COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_LIBRARY COTENANT_SHIM_DRIVER
 }
 
 # value NAME FILE: the number behind a name in a line of "name value name value ...".

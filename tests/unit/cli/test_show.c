@@ -486,8 +486,8 @@ static void test_stats_of_launches(void **state)
 /* Which figure the target is compared with, and what is not known, shows. */
 static void test_stats_of_requests(void **state)
 {
-#define REQUESTS(window)                                                              \
-	",\"requests\":{\"source\":\"marks\",\"count\":30,\"lost\":1,\"rejected\":2," \
+#define REQUESTS(window)                                                                            \
+	",\"requests\":{\"source\":\"marks\",\"count\":30,\"lost\":1,\"rejected\":2,\"unclear\":4," \
 	"\"windows\":[{},{\"seconds\":10,\"per_second\":3.0," window "},{}]}}"
 #define TIMES "{\"n\":30,\"missed\":3,\"p50_ms\":1.5,\"p95_ms\":4,\"p99_ms\":5.25}"
 	(void)state;
@@ -509,11 +509,11 @@ static void test_stats_of_requests(void **state)
 		0);
 	assert_non_null(strstr(
 		printed,
-		"\nPROGRAM  TARGET         REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST\n"
-		"a        p99 5ms        30        3.0       1.50/5.25 ms  response, marks  10.00 %  3\n"
-		"b        -              30        3.0       1.50/5.25 ms  service, marks   -        3\n"
-		"c        slowdown 1.5x  30        3.0       -             marks            -        3\n"
-		"d        rate 80%       -         -         -             -                -        -\n"
+		"\nPROGRAM  TARGET         REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST  UNCLEAR\n"
+		"a        p99 5ms        30        3.0       1.50/5.25 ms  response, marks  10.00 %  3     4\n"
+		"b        -              30        3.0       1.50/5.25 ms  service, marks   -        3     4\n"
+		"c        slowdown 1.5x  30        3.0       -             marks            -        3     4\n"
+		"d        rate 80%       -         -         -             -                -        -     -\n"
 		"\nPolicy"));
 #undef REQUESTS
 #undef TIMES

@@ -22,6 +22,7 @@ static void *played_calloc(size_t n, size_t size)
 #undef calloc
 #include "guest/shim/entry_context.c"
 #include "no_parts.h"
+#include "no_requests.h"
 
 #define HANDLE(n) ((cot_shim_handle)(uintptr_t)(n))
 #define FIRST	  HANDLE(0x100)

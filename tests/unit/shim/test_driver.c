@@ -22,6 +22,7 @@ static int played_access(const char *path, int mode)
 #include "guest/shim/driver.c"
 #include "guest/shim/fork.c"
 #include "no_parts.h"
+#include "no_requests.h"
 #undef access
 
 static char folder[] = P_tmpdir "/cotenant.XXXXXX";

@@ -26,7 +26,7 @@ void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunch
 static void *params[1], *extra[1];
 static CUlaunchConfig config = {
 	.grid = {1, 2, 3}, .block = {4, 5, 6}, .sharedMemBytes = 7, .hStream = STREAM};
-static unsigned n_shim, n_part;
+static unsigned n_shim, n_part, n_seen;
 static bool seen_per_thread, seen_attributes;
 
 static void expect_arguments(const CUlaunchConfig *c)
@@ -51,6 +51,13 @@ static int seen(const struct cot_shim_original *o)
 	seen_per_thread = o->per_thread;
 	seen_attributes = o->with_attributes;
 	return cot_shim_original_launch(o);
+}
+
+void cot_shim_seen_operation(CUstream stream, bool per_thread)
+{
+	assert_ptr_equal(stream, STREAM);
+	seen_per_thread = per_thread;
+	n_seen++;
 }
 
 int cot_shim_launch(const struct cot_shim_original *o)
@@ -121,8 +128,9 @@ static int set_up(void **state)
 	cot_real_cuLaunchKernelEx = (void *)(uintptr_t)kernel_ex;
 	cot_real_cuLaunchKernelEx_ptsz = (void *)(uintptr_t)kernel_ex_ptsz;
 	atomic_store(&cot_shim_state, COT_SHIM_ON);
-	cot_shim_settings.rewrites = true;
-	n_shim = n_part = 0;
+	cot_shim_settings.rewrites = cot_shim_settings.parts = true;
+	cot_shim_settings.requests = false;
+	n_shim = n_part = n_seen = 0;
 	return 0;
 }
 
@@ -162,11 +170,28 @@ static void without_workers(void **state)
 	assert_int_equal(n_shim, 0);
 }
 
+/* One that is measured and has neither: each launch is the driver's, and seen. */
+static void seen_alone(void **state)
+{
+	int which;
+
+	(void)state;
+	cot_shim_settings.rewrites = cot_shim_settings.parts = false;
+	cot_shim_settings.requests = true;
+	for (which = 1; which <= 4; which++) {
+		assert_int_equal(call(which), which);
+		assert_int_equal(seen_per_thread, which % 2 == 0);
+	}
+	assert_int_equal(n_seen, 4);
+	assert_int_equal(n_shim + n_part, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_as_it_is, set_up),
 		cmocka_unit_test_setup(without_workers, set_up),
+		cmocka_unit_test_setup(seen_alone, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,511 @@
+#include "guest/shim/burst.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define PROBES 4u
+
+static uint64_t hash(uint64_t x, uint64_t y)
+{
+	return ((x >> 3) + y) * 0x9e3779b97f4a7c15ull >> 32;
+}
+
+/* ---- which streams there are ---- */
+
+static struct cot_burst_stream *place_of(struct cot_bursts *b, struct cot_burst_id id,
+					 unsigned probe)
+{
+	return &b->streams[(hash(id.home, id.thread) + probe) % COT_BURST_STREAMS];
+}
+
+static bool is_named(const struct cot_burst_stream *s, struct cot_burst_id id)
+{
+	return atomic_load_explicit(&s->home, memory_order_relaxed) == id.home &&
+	       atomic_load_explicit(&s->thread, memory_order_relaxed) == id.thread;
+}
+
+struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id)
+{
+	unsigned i;
+
+	for (i = 0; i < PROBES; i++)
+		if (is_named(place_of(b, id, i), id))
+			return place_of(b, id, i);
+	return NULL;
+}
+
+static void rename_stream(struct cot_burst_stream *s, struct cot_burst_id id)
+{
+	atomic_store_explicit(&s->home, id.home, memory_order_relaxed);
+	atomic_store_explicit(&s->thread, id.thread, memory_order_relaxed);
+	s->life++;
+	s->n_edges = 0;
+	s->since = s->put = s->covered = 0;
+}
+
+static struct cot_burst_stream *room_for(struct cot_bursts *b, struct cot_burst_id id)
+{
+	struct cot_burst_stream *room = NULL;
+	unsigned i;
+
+	for (i = 0; i < PROBES; i++) {
+		struct cot_burst_stream *s = place_of(b, id, i);
+
+		if (!atomic_load(&s->home))
+			return s;
+		if (!s->burst)
+			room = s;
+	}
+	return room;
+}
+
+struct cot_burst_stream *cot_burst_get(struct cot_bursts *b, struct cot_burst_id id,
+				       uint64_t context, bool blocking)
+{
+	struct cot_burst_stream *s = cot_burst_find(b, id);
+	uint32_t i;
+
+	if (s)
+		return s;
+	s = room_for(b, id);
+	if (!s) {
+		b->n_unclear++;
+		for (i = 0; i < b->n_busy; i++)
+			b->streams[b->busy[i]].burst->unclear = true;
+		return NULL;
+	}
+	rename_stream(s, id);
+	s->context = context;
+	s->blocking = blocking;
+	return s;
+}
+
+static uint32_t index_of(const struct cot_bursts *b, const struct cot_burst_stream *s)
+{
+	return (uint32_t)(s - b->streams);
+}
+
+/* ---- bursts ---- */
+
+/* They cannot be told apart from what begins now. */
+static void blur(struct cot_bursts *b, struct cot_burst *of)
+{
+	b->n_unclear++;
+	of->unclear = true;
+	of->partly = false;
+}
+
+static struct cot_burst *begin(struct cot_bursts *b, uint64_t thread, uint64_t now_ns)
+{
+	struct cot_burst *new = b->bursts;
+
+	while (new->n_streams)
+		new ++; /* there are no more than busy streams, and this one is not yet */
+	*new = (struct cot_burst){.begin_ns = now_ns, .number = ++b->n_bursts, .thread = thread};
+	return new;
+}
+
+static void enter(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_burst *burst)
+{
+	uint32_t n = b->n_busy;
+
+	b->busy[n] = index_of(b, s);
+	atomic_store_explicit(&b->n_busy, n + 1, memory_order_relaxed);
+	s->since = b->position;
+	s->burst = burst;
+	burst->n_streams++;
+}
+
+/* Its burst may have no streams then. */
+static void leave(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	uint32_t i, n = b->n_busy - 1;
+
+	for (i = 0; b->busy[i] != index_of(b, s); i++)
+		;
+	b->busy[i] = b->busy[n];
+	atomic_store_explicit(&b->n_busy, n, memory_order_relaxed);
+	s->burst->n_streams--;
+	s->burst = NULL;
+	s->n_edges = 0;
+}
+
+/* All of both is in the one that began first. */
+static struct cot_burst *merge(struct cot_bursts *b, struct cot_burst *x, struct cot_burst *y)
+{
+	struct cot_burst *to = !y || (x && x->number < y->number) ? x : y, *from = to == x ? y : x;
+	uint32_t i;
+
+	if (!from || from == to)
+		return to;
+	for (i = 0; i < b->n_busy; i++)
+		if (b->streams[b->busy[i]].burst == from)
+			b->streams[b->busy[i]].burst = to;
+	to->n_streams += from->n_streams;
+	to->partly |= from->partly;
+	to->unclear |= from->unclear;
+	from->n_streams = 0;
+	return to;
+}
+
+/* The last one to which this thread adds. */
+static struct cot_burst *burst_of_thread(struct cot_bursts *b, uint64_t thread)
+{
+	struct cot_burst *last = NULL;
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++) {
+		struct cot_burst *burst = b->streams[b->busy[i]].burst;
+
+		if (burst->thread == thread && (!last || burst->number > last->number))
+			last = burst;
+	}
+	return last;
+}
+
+/* ---- positions, and what waits for what ---- */
+
+static void take_position(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	if (!cot_burst_has_put(s))
+		return;
+	s->put = ++b->position;
+	atomic_store_explicit(&s->dirty, false, memory_order_relaxed);
+}
+
+struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	take_position(b, s);
+	return (struct cot_burst_point){
+		.stream = index_of(b, s), .life = s->life, .position = ++b->position};
+}
+
+struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t context)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++)
+		if (b->streams[b->busy[i]].context == context)
+			take_position(b, &b->streams[b->busy[i]]);
+	return (struct cot_burst_point){.position = ++b->position};
+}
+
+static struct cot_burst_edge *edge_to(const struct cot_bursts *b, struct cot_burst_stream *from,
+				      const struct cot_burst_stream *to)
+{
+	uint32_t i;
+
+	for (i = 0; i < COT_BURST_EDGES && i < from->n_edges; i++)
+		if (from->edges[i].to == index_of(b, to) && from->edges[i].life == to->life)
+			return &from->edges[i];
+	return NULL;
+}
+
+/* Where there is no room the oldest one is forgotten: then less is known to be covered. */
+static void add_edge(struct cot_bursts *b, struct cot_burst_stream *from,
+		     const struct cot_burst_stream *to, uint64_t of)
+{
+	struct cot_burst_edge *e = edge_to(b, from, to);
+
+	if (from == to || of <= from->covered)
+		return;
+	if (!e)
+		e = &from->edges[from->n_edges++ % COT_BURST_EDGES];
+	*e = (struct cot_burst_edge){
+		.to = index_of(b, to), .life = to->life, .at = ++b->position, .of = of};
+}
+
+static struct cot_burst_stream *stream_at(struct cot_bursts *b, struct cot_burst_point p)
+{
+	struct cot_burst_stream *s = &b->streams[p.stream];
+
+	return p.life && s->life == p.life ? s : NULL;
+}
+
+static void unite(struct cot_bursts *b, struct cot_burst_stream *from, struct cot_burst_stream *to)
+{
+	if (!to->burst)
+		return;
+	(void)merge(b, from->burst, to->burst);
+	take_position(b, to);
+}
+
+void cot_burst_order(struct cot_bursts *b, struct cot_burst_stream *s, struct cot_burst_point after)
+{
+	struct cot_burst_stream *from = stream_at(b, after);
+	uint32_t i;
+
+	if (!from || from == s || after.position <= from->covered)
+		return;
+	if (from->burst) {
+		add_edge(b, from, s, after.position);
+		unite(b, from, s);
+	}
+	/* What `from` waits for itself. It may be idle, and is forgotten then. */
+	for (i = 0; i < b->n_busy; i++) {
+		struct cot_burst_stream *f = &b->streams[b->busy[i]];
+		const struct cot_burst_edge *e = f == from ? NULL : edge_to(b, f, from);
+
+		if (e && e->at <= after.position && e->of > f->covered) {
+			add_edge(b, f, s, e->of);
+			unite(b, f, s);
+		}
+	}
+}
+
+/* ---- operations ---- */
+
+static bool is_legacy(const struct cot_burst_stream *s)
+{
+	return atomic_load_explicit(&s->thread, memory_order_relaxed) == COT_BURST_LEGACY;
+}
+
+/* What the default stream and those that were not made without it wait for by themselves. */
+static bool is_ordered(const struct cot_burst_stream *s, const struct cot_burst_stream *after)
+{
+	return s != after && s->context == after->context &&
+	       (is_legacy(s) ? after->blocking : s->blocking && is_legacy(after));
+}
+
+static void order_default(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++) {
+		struct cot_burst_stream *f = &b->streams[b->busy[i]];
+
+		if (!is_ordered(s, f))
+			continue;
+		take_position(b, f);
+		add_edge(b, f, s, f->put);
+	}
+}
+
+/* The burst of all that this stream waits for; NULL: there is none. */
+static struct cot_burst *burst_before(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	struct cot_burst *burst = s->burst;
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++) {
+		struct cot_burst_stream *f = &b->streams[b->busy[i]];
+		const struct cot_burst_edge *e = edge_to(b, f, s);
+
+		if (e && e->of > f->covered)
+			burst = merge(b, burst, f->burst);
+	}
+	return burst;
+}
+
+/* Of an operation of a thread whose last burst is partly over; it may be the next request's. */
+static struct cot_burst *begin_anew(struct cot_bursts *b, struct cot_burst *last, uint64_t now_ns)
+{
+	struct cot_burst *new = begin(b, last->thread, now_ns);
+
+	blur(b, last);
+	last->thread = 0;
+	new->unclear = true;
+	return new;
+}
+
+static struct cot_burst *burst_for(struct cot_bursts *b, struct cot_burst_stream *s,
+				   uint64_t thread, uint64_t now_ns)
+{
+	struct cot_burst *before = burst_before(b, s);
+	struct cot_burst *own = s->burst ? NULL : burst_of_thread(b, thread);
+
+	if (before && before->partly)
+		blur(b, before);
+	if (!own || own == before)
+		return before ? before : begin(b, thread, now_ns);
+	if (!own->partly)
+		return merge(b, before, own);
+	own = begin_anew(b, own, now_ns);
+	return before ? before : own;
+}
+
+void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t thread,
+		   uint64_t now_ns)
+{
+	struct cot_burst *burst;
+
+	if (cot_burst_has_put(s))
+		return;
+	order_default(b, s);
+	burst = burst_for(b, s, thread, now_ns);
+	if (!s->burst)
+		enter(b, s, burst);
+	atomic_store_explicit(&s->dirty, true, memory_order_relaxed);
+}
+
+/* ---- events ---- */
+
+static const struct cot_burst_event *event_at(const struct cot_bursts *b, uint64_t event,
+					      uint64_t handle)
+{
+	uint64_t at = hash(event, 0);
+	unsigned i;
+
+	for (i = 0; i < PROBES; i++)
+		if (b->events[(at + i) % COT_BURST_EVENTS].handle == handle)
+			return &b->events[(at + i) % COT_BURST_EVENTS];
+	return NULL;
+}
+
+/* Where this event is, or would be found if it were put there; `handle` 0: a free place. */
+static struct cot_burst_event *place_of_event(struct cot_bursts *b, uint64_t event, uint64_t handle)
+{
+	const struct cot_burst_event *e = event_at(b, event, handle);
+
+	return e ? &b->events[e - b->events] : NULL;
+}
+
+/* Where there is no room another one is forgotten: then less is known to be covered. */
+void cot_burst_record(struct cot_bursts *b, uint64_t event, struct cot_burst_point at)
+{
+	struct cot_burst_event *e = place_of_event(b, event, event);
+
+	if (!e)
+		e = place_of_event(b, event, 0);
+	if (!e)
+		e = &b->events[(hash(event, 0) + at.position % PROBES) % COT_BURST_EVENTS];
+	*e = (struct cot_burst_event){.handle = event, .at = at};
+}
+
+void cot_burst_forget(struct cot_bursts *b, uint64_t event)
+{
+	struct cot_burst_event *e = place_of_event(b, event, event);
+
+	if (e)
+		*e = (struct cot_burst_event){0};
+}
+
+struct cot_burst_point cot_burst_recorded(const struct cot_bursts *b, uint64_t event)
+{
+	const struct cot_burst_event *e = event_at(b, event, event);
+
+	return e ? e->at : (struct cot_burst_point){0};
+}
+
+/* ---- waits ---- */
+
+static bool cover(struct cot_burst_stream *s, uint64_t position)
+{
+	if (position <= s->covered)
+		return false;
+	s->covered = position;
+	if (s->burst && position > s->since) {
+		s->since = position;
+		s->burst->touched = true;
+	}
+	return true;
+}
+
+/* Until nothing more follows: whoever waits for a stream knows what that has waited for. */
+static void cover_before(struct cot_bursts *b)
+{
+	bool more = true;
+	uint32_t i, k;
+
+	while (more) {
+		more = false;
+		for (i = 0; i < b->n_busy; i++) {
+			struct cot_burst_stream *f = &b->streams[b->busy[i]];
+
+			for (k = 0; k < COT_BURST_EDGES && k < f->n_edges; k++) {
+				const struct cot_burst_edge *e = &f->edges[k];
+				const struct cot_burst_stream *to = &b->streams[e->to];
+
+				if (to->life == e->life && to->covered >= e->at)
+					more |= cover(f, e->of);
+			}
+		}
+	}
+}
+
+static bool is_covered(const struct cot_burst_stream *s)
+{
+	return !cot_burst_has_put(s) && s->put <= s->covered;
+}
+
+static void end_streams(struct cot_bursts *b, uint64_t now_ns)
+{
+	uint32_t i = 0;
+
+	while (i < b->n_busy) {
+		struct cot_burst_stream *s = &b->streams[b->busy[i]];
+		struct cot_burst *burst = s->burst;
+
+		if (!is_covered(s)) {
+			i++;
+			continue;
+		}
+		leave(b, s);
+		if (!burst->n_streams && !burst->unclear)
+			b->seen(burst->begin_ns, now_ns);
+	}
+}
+
+/* Bursts of which something is left. What comes now gets a position of its own, to be noticed. */
+static void note_partly(struct cot_bursts *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++) {
+		struct cot_burst_stream *s = &b->streams[b->busy[i]];
+
+		if (!s->burst->touched && !s->burst->partly)
+			continue;
+		s->burst->partly = true;
+		s->burst->touched = false;
+		take_position(b, s);
+	}
+}
+
+static void settle(struct cot_bursts *b, uint64_t now_ns)
+{
+	cover_before(b);
+	end_streams(b, now_ns);
+	note_partly(b);
+}
+
+void cot_burst_covered(struct cot_bursts *b, struct cot_burst_point point, uint64_t now_ns)
+{
+	struct cot_burst_stream *s = stream_at(b, point);
+
+	if (s && cover(s, point.position))
+		settle(b, now_ns);
+}
+
+void cot_burst_covered_context(struct cot_bursts *b, uint64_t context, struct cot_burst_point point,
+			       uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n_busy; i++)
+		if (b->streams[b->busy[i]].context == context)
+			(void)cover(&b->streams[b->busy[i]], point.position);
+	settle(b, now_ns);
+}
+
+/* ---- ends ---- */
+
+void cot_burst_drop(struct cot_bursts *b, struct cot_burst_stream *s)
+{
+	if (s->burst) {
+		blur(b, s->burst);
+		leave(b, s);
+	}
+	atomic_store_explicit(&s->dirty, false, memory_order_relaxed);
+	rename_stream(s, (struct cot_burst_id){0});
+}
+
+void cot_burst_drop_context(struct cot_bursts *b, uint64_t context)
+{
+	uint32_t i;
+
+	for (i = 0; i < COT_BURST_STREAMS; i++)
+		if (atomic_load(&b->streams[i].home) &&
+		    (!context || b->streams[i].context == context))
+			cot_burst_drop(b, &b->streams[i]);
+}

@@ -1,0 +1,127 @@
+/*
+ * Requests of a program that does not mark them, as *bursts*: from the first operation (a copy, a
+ * launch, a graph) that a thread puts into an idle stream to the moment at which the host knows
+ * that all of the burst is done, because a wait that covers it returns.
+ *
+ * To a burst belong all streams into which its thread puts operations before it is over, and those
+ * that wait for its streams, by events or as the default stream does. What other threads do in
+ * other streams are bursts of their own.
+ *
+ *      put            wait covers all of it
+ *     ------> open ---------------------------> over: seen
+ *              |  wait covers some of it
+ *              +-----------------------> open, partly
+ *                                          |  put: the next request has begun, maybe
+ *                                          +-----> open, unclear --covered--> not seen
+ *
+ * Where requests overlap so that nobody can tell which operation is of which, nothing is seen;
+ * n_unclear counts how often. So each time that is given out is one of the program's.
+ *
+ * How far a stream has got is a *position*. They are counted for all streams together. Operations
+ * lie behind the stream's last position (`dirty`) until a wait or a record begins and gives them
+ * one.
+ *
+ * Pure: no clock, no driver. Not thread-safe, but for cot_burst_find() and what it finds.
+ */
+#ifndef COT_GUEST_SHIM_BURST_H
+#define COT_GUEST_SHIM_BURST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COT_BURST_STREAMS 256u /* that have something to wait for, at a time */
+#define COT_BURST_EVENTS  1024u
+#define COT_BURST_EDGES	  4u
+
+/* A stream by its handle, with thread 0; a default stream by its context. */
+struct cot_burst_id {
+	uint64_t home, thread;
+};
+
+#define COT_BURST_LEGACY 1u /* `thread` of a default stream that is of no thread */
+
+/* When stream `to` is covered up to `at`, this one is up to `of`. */
+struct cot_burst_edge {
+	uint32_t to, life;
+	uint64_t at, of;
+};
+
+struct cot_burst {
+	uint64_t begin_ns, number;
+	uint64_t thread;    /* that adds to it; 0: none any longer */
+	uint32_t n_streams; /* that are busy; 0: there is no such burst */
+	bool partly, unclear, touched;
+};
+
+struct cot_burst_stream {
+	_Atomic uint64_t home, thread; /* 0, 0: none */
+	_Atomic bool dirty;
+	uint32_t life; /* another one for each stream that has been here */
+	uint64_t context;
+	bool blocking;
+	uint64_t since, put, covered; /* positions; `since`: of what is not covered */
+	struct cot_burst *burst;      /* NULL: nothing to wait for */
+	uint32_t n_edges;
+	struct cot_burst_edge edges[COT_BURST_EDGES];
+};
+
+/* Up to where something is recorded, or waited for; life 0: nothing. */
+struct cot_burst_point {
+	uint32_t stream, life;
+	uint64_t position;
+};
+
+struct cot_burst_event {
+	uint64_t handle;
+	struct cot_burst_point at;
+};
+
+struct cot_bursts {
+	uint64_t position, n_unclear, n_bursts;
+	void (*seen)(uint64_t begin_ns, uint64_t end_ns);
+	_Atomic uint32_t n_busy;
+	uint32_t busy[COT_BURST_STREAMS];
+	struct cot_burst_stream streams[COT_BURST_STREAMS];
+	struct cot_burst bursts[COT_BURST_STREAMS];
+	struct cot_burst_event events[COT_BURST_EVENTS];
+};
+
+/* NULL: it is not known. From any thread: the answer may be about a stream that has just come or
+ * gone. */
+struct cot_burst_stream *cot_burst_find(struct cot_bursts *b, struct cot_burst_id id);
+/* Whether one more operation changes nothing. */
+static inline bool cot_burst_has_put(const struct cot_burst_stream *s)
+{
+	return atomic_load_explicit(&s->dirty, memory_order_relaxed);
+}
+
+/* The same; a new one is of that context. NULL: there is no room, and what is open is unclear. */
+struct cot_burst_stream *cot_burst_get(struct cot_bursts *b, struct cot_burst_id id,
+				       uint64_t context, bool blocking);
+/* The program destroys it, or the context; 0: all contexts, maybe. */
+void cot_burst_drop(struct cot_bursts *b, struct cot_burst_stream *s);
+void cot_burst_drop_context(struct cot_bursts *b, uint64_t context);
+
+void cot_burst_put(struct cot_bursts *b, struct cot_burst_stream *s, uint64_t thread,
+		   uint64_t now_ns);
+/* What has been put into it until now. */
+struct cot_burst_point cot_burst_point(struct cot_bursts *b, struct cot_burst_stream *s);
+/* What has been put into any stream of the context; its point is of no stream. */
+struct cot_burst_point cot_burst_point_of_context(struct cot_bursts *b, uint64_t context);
+
+/* The event was recorded there; it is gone, or was recorded where we do not know. */
+void cot_burst_record(struct cot_bursts *b, uint64_t event, struct cot_burst_point at);
+void cot_burst_forget(struct cot_bursts *b, uint64_t event);
+/* Where it was recorded last. */
+struct cot_burst_point cot_burst_recorded(const struct cot_bursts *b, uint64_t event);
+/* What is put into the stream from now on waits for that point. */
+void cot_burst_order(struct cot_bursts *b, struct cot_burst_stream *s,
+		     struct cot_burst_point after);
+
+/* The host knows that this is done. */
+void cot_burst_covered(struct cot_bursts *b, struct cot_burst_point point, uint64_t now_ns);
+void cot_burst_covered_context(struct cot_bursts *b, uint64_t context, struct cot_burst_point point,
+			       uint64_t now_ns);
+
+#endif

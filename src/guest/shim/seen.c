@@ -1,0 +1,264 @@
+/* What burst.c is told: from the program's calls, with the clock and under a lock that is held for
+ * no call of the driver. */
+#include "guest/shim/seen.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "guest/os.h"
+#include "guest/shim/fork.h"
+#include "guest/shim/parts.h"
+
+/* Those of libcotenant.so, if that is there: preload/request.c. */
+#define OTHERS __attribute__((weak, visibility("default")))
+extern void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns) OTHERS;
+extern void cotenant_request_unclear(uint64_t n) OTHERS;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cot_bursts bursts;
+static uint64_t n_told; /* of bursts.n_unclear */
+
+static bool is_on(void)
+{
+	return cot_shim_settings.requests && cotenant_request_seen && cot_shim_is_on();
+}
+
+/* Whether there is anything that a wait could cover. */
+static bool is_busy(void)
+{
+	return is_on() && atomic_load_explicit(&bursts.n_busy, memory_order_relaxed);
+}
+
+static void begin(void)
+{
+	pthread_mutex_lock(&lock);
+	bursts.seen = cotenant_request_seen;
+}
+
+static void end(void)
+{
+	uint64_t n = bursts.n_unclear - n_told;
+
+	n_told = bursts.n_unclear;
+	pthread_mutex_unlock(&lock);
+	if (COT_UNLIKELY(n) && cotenant_request_unclear)
+		cotenant_request_unclear(n);
+}
+
+/* ---- streams ---- */
+
+static uint64_t current(void)
+{
+	CUcontext context = NULL;
+
+	return COT_REAL(cuCtxGetCurrent)(&context) ? 0 : (uintptr_t)context;
+}
+
+static bool is_default(CUstream stream)
+{
+	return !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+/* home 0: there is no context. */
+static struct cot_burst_id id_of(CUstream stream, bool per_thread)
+{
+	if (!is_default(stream))
+		return (struct cot_burst_id){.home = (uintptr_t)stream};
+	if (stream == CU_STREAM_PER_THREAD || (!stream && per_thread))
+		return (struct cot_burst_id){current(), (uint64_t)pthread_self()};
+	return (struct cot_burst_id){current(), COT_BURST_LEGACY};
+}
+
+struct looks {
+	uint64_t context;
+	bool blocking;
+};
+
+/* Without the lock. */
+static struct looks look(CUstream stream, struct cot_burst_id id)
+{
+	struct looks l = {.context = id.home, .blocking = true};
+	CUcontext context = NULL;
+	unsigned flags = 0;
+
+	if (is_default(stream))
+		return l;
+	l.context = COT_REAL(cuStreamGetCtx)(stream, &context) ? 0 : (uintptr_t)context;
+	l.blocking =
+		!COT_REAL(cuStreamGetFlags)(stream, &flags) && !(flags & CU_STREAM_NON_BLOCKING);
+	return l;
+}
+
+/* With the lock, which it takes: NULL: there is no room. */
+static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id)
+{
+	struct looks l = {0};
+
+	if (!cot_burst_find(&bursts, id))
+		l = look(stream, id);
+	begin();
+	return cot_burst_get(&bursts, id, l.context, l.blocking);
+}
+
+/* What a graph that is being recorded gets is not done. */
+static bool is_captured(CUstream stream, bool per_thread)
+{
+	return COT_UNLIKELY(cot_shim_any_capture()) && cot_shim_is_captured(stream, per_thread);
+}
+
+/* ---- operations ---- */
+
+void cot_shim_seen_operation(CUstream stream, bool per_thread)
+{
+	struct cot_burst_stream *s;
+	struct cot_burst_id id;
+	uint64_t now_ns;
+
+	if (!is_on())
+		return;
+	id = id_of(stream, per_thread);
+	s = cot_burst_find(&bursts, id);
+	if (COT_LIKELY(s && cot_burst_has_put(s)))
+		return;
+	if (!id.home || is_captured(stream, per_thread))
+		return;
+	now_ns = cot_now_ns();
+	s = begin_with(stream, id);
+	if (s)
+		cot_burst_put(&bursts, s, (uint64_t)pthread_self(), now_ns);
+	end();
+}
+
+void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
+{
+	struct cot_burst_id id = {0};
+	struct cot_burst_stream *s;
+
+	if (is_busy())
+		id = id_of(stream, per_thread);
+	if (!id.home || is_captured(stream, per_thread))
+		return;
+	s = begin_with(stream, id);
+	if (s)
+		cot_burst_order(&bursts, s, cot_burst_recorded(&bursts, (uintptr_t)after));
+	end();
+}
+
+/* ---- waits ---- */
+
+struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
+{
+	struct cot_shim_wait wait = cot_shim_seen_nothing;
+	struct cot_burst_stream *s;
+	struct cot_burst_id id;
+
+	if (COT_LIKELY(!is_busy()) || is_captured(stream, per_thread))
+		return wait;
+	id = id_of(stream, per_thread);
+	begin();
+	s = id.home ? cot_burst_find(&bursts, id) : NULL;
+	if (s)
+		wait.point = cot_burst_point(&bursts, s);
+	end();
+	return wait;
+}
+
+struct cot_shim_wait cot_shim_seen_context(CUcontext context)
+{
+	struct cot_shim_wait wait = cot_shim_seen_nothing;
+
+	if (COT_LIKELY(!is_busy()))
+		return wait;
+	wait.context = context ? (uintptr_t)context : current();
+	begin();
+	wait.point = cot_burst_point_of_context(&bursts, wait.context);
+	end();
+	return wait;
+}
+
+struct cot_shim_wait cot_shim_seen_event(CUevent event)
+{
+	struct cot_shim_wait wait = cot_shim_seen_nothing;
+
+	if (COT_LIKELY(!is_busy()))
+		return wait;
+	begin();
+	wait.point = cot_burst_recorded(&bursts, (uintptr_t)event);
+	end();
+	return wait;
+}
+
+void cot_shim_seen_covered(const struct cot_shim_wait *wait)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	begin();
+	if (wait->context)
+		cot_burst_covered_context(&bursts, wait->context, wait->point, now_ns);
+	else
+		cot_burst_covered(&bursts, wait->point, now_ns);
+	end();
+}
+
+bool cot_shim_is_host(CUdeviceptr to)
+{
+	unsigned type = 0;
+
+	return cot_shim_settings.requests &&
+	       (COT_REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, to) ||
+		type == CU_MEMORYTYPE_HOST);
+}
+
+/* ---- events ---- */
+
+void cot_shim_seen_record(CUevent event, const struct cot_shim_wait *there, CUresult rc)
+{
+	if (!cot_shim_settings.requests || rc || !is_on())
+		return;
+	begin();
+	if (there->point.position)
+		cot_burst_record(&bursts, (uintptr_t)event, there->point);
+	else
+		cot_burst_forget(&bursts, (uintptr_t)event);
+	end();
+}
+
+void cot_shim_seen_event_gone(CUevent event)
+{
+	if (!is_on())
+		return;
+	begin();
+	cot_burst_forget(&bursts, (uintptr_t)event);
+	end();
+}
+
+/* ---- ends ---- */
+
+void cot_shim_seen_stream_gone(CUstream stream)
+{
+	struct cot_burst_stream *s;
+
+	if (is_default(stream) || !is_on())
+		return;
+	begin();
+	s = cot_burst_find(&bursts, id_of(stream, false));
+	if (s)
+		cot_burst_drop(&bursts, s);
+	end();
+}
+
+void cot_shim_seen_context_gone(CUcontext context)
+{
+	if (!is_on())
+		return;
+	begin();
+	cot_burst_drop_context(&bursts, (uintptr_t)context);
+	end();
+}
+
+void cot_shim_seen_forget(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	memset(&bursts, 0, sizeof(bursts));
+	n_told = 0;
+}

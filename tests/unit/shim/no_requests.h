@@ -1,0 +1,29 @@
+/* The shim of a program that is not measured, for tests of everything else. */
+#ifndef COT_TESTS_NO_REQUESTS_H
+#define COT_TESTS_NO_REQUESTS_H
+
+#include "guest/shim/seen.h"
+#include "test.h"
+
+void cot_shim_seen_operation(CUstream stream, bool per_thread)
+{
+	(void)stream;
+	(void)per_thread;
+	fail_msg("it is not measured");
+}
+
+void cot_shim_seen_stream_gone(CUstream stream)
+{
+	(void)stream;
+}
+
+void cot_shim_seen_context_gone(CUcontext context)
+{
+	(void)context;
+}
+
+void cot_shim_seen_forget(void)
+{
+}
+
+#endif
