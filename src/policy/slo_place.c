@@ -19,11 +19,12 @@
 #define MORE_NS (3 * COT_NS_PER_S)
 #define LESS_NS (10 * COT_NS_PER_S)
 
-/* Programs that share a range of SMs, each on its own. */
+/* Programs that share a range of SMs: each on its own, or all on all of it. */
 struct group {
 	const struct slo_deal *deal;
 	enum cot_class cls;
 	bool inside; /* of batch programs: with a latency program in one entity */
+	bool together;
 	uint32_t begin, end;
 	uint32_t n, n_promised; /* those that are active and can be placed */
 	uint32_t promised;	/* pieces */
@@ -151,7 +152,7 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 		return;
 	}
 	count(p, l, g, wake_ns);
-	apart = g->n > 1 && cot_placing_pieces(l, g->begin, g->end) >= g->n;
+	apart = !g->together && g->n > 1 && cot_placing_pieces(l, g->begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)
 		if (is_of(p, l, g, t) && (!apart || !cot_slo_is_active(p, t, wake_ns)))
 			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
@@ -187,7 +188,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 	struct placing l = cot_placing_begin(p, gpu);
 	struct group inside = {.deal = deal, .cls = COT_CLASS_BATCH, .inside = true};
 	struct group outside = {.deal = deal, .cls = COT_CLASS_BATCH};
-	struct group latency = {.deal = deal, .cls = COT_CLASS_LATENCY};
+	struct group latency = {.deal = deal, .cls = COT_CLASS_LATENCY, .together = true};
 	bool parts = deal->favour && deal->ladder->topology == SLO_PARTS;
 
 	l.apart = parts && n_latency(p, &l) > 1;
@@ -198,6 +199,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 	inside.end = parts ? inside_end(&l, deal) : l.limit;
 	latency.end = l.n_sms;
 	if (l.apart && inside.end < l.top) {
+		latency.together = false;
 		latency.begin = inside.end;
 		latency.end = l.top;
 	}

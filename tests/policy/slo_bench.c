@@ -42,13 +42,18 @@ static void join(struct slo_bench *sb, uint32_t id, struct cot_tenant_desc d)
 	(void)bench_parts(sb->b, id, true);
 }
 
-void slo_bench_server(struct slo_bench *sb, uint32_t p99_us)
+void slo_bench_other(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t p99_us)
 {
-	join(sb, SERVER,
+	join(sb, id,
 	     (struct cot_tenant_desc){.cls = COT_CLASS_LATENCY,
 				      .weight = COT_WEIGHT_DEFAULT,
-				      .pool = LATENCY_POOL,
+				      .pool = pool,
 				      .target = {COT_TARGET_P99, p99_us}});
+}
+
+void slo_bench_server(struct slo_bench *sb, uint32_t p99_us)
+{
+	slo_bench_other(sb, SERVER, LATENCY_POOL, p99_us);
 	sb->target_ns = p99_us * COT_NS_PER_US;
 }
 

@@ -38,6 +38,8 @@ void slo_bench_end(struct slo_bench *sb);
 
 /* SERVER with a p99 in us, in its pool. */
 void slo_bench_server(struct slo_bench *sb, uint32_t p99_us);
+/* Another latency program, of which no windows come. */
+void slo_bench_other(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t p99_us);
 void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t weight);
 void slo_bench_target(struct slo_bench *sb, uint32_t id, enum cot_target_kind kind,
 		      uint32_t amount);
