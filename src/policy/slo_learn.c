@@ -41,8 +41,8 @@ void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struc
 	struct slo_tenant *own = slo_of(t);
 
 	/* A p99 is never the same again: half of it is what was measured before, in this run. */
-	own->alone_p99_us = own->alone_ns ? (own->alone_p99_us + in_us(times->p99_ns)) / 2
-					  : in_us(times->p99_ns);
+	own->alone_p99_us = own->n_alone ? (own->alone_p99_us + in_us(times->p99_ns)) / 2
+					 : in_us(times->p99_ns);
 	own->alone_p50_us = in_us(w->service.p50_ns);
 	own->alone_load = (uint32_t)cot_slo_window_load(t, p->now_ns);
 	own->alone_ns = p->now_ns;
@@ -90,10 +90,9 @@ void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone)
 	rate = t->launches.n * 1000 * COT_NS_PER_S / t->launches.span_ns;
 	/* A program may launch a few long kernels a second. */
 	own->rate = own->rate ? (own->rate * 3 + rate) / 4 : rate;
-	if (!alone)
-		return;
-	own->alone_ns = p->now_ns;
-	if (rate <= own->best_rate)
+	if (alone && t->target.kind == COT_TARGET_RATE)
+		own->alone_ns = p->now_ns;
+	if (!alone || rate <= own->best_rate)
 		return;
 	own->best_rate = rate;
 	write_rate(p, t);

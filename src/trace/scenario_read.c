@@ -131,13 +131,11 @@ static bool is_target(const struct reader *r, uint32_t app)
 	return false;
 }
 
-/* Whether an app says what it wants, and nobody says which policy is to see to it. */
-static bool wants_policy(const struct reader *r)
+/* Whether an app says what it wants: only policies see to that. */
+static bool has_target(const struct reader *r)
 {
 	uint32_t app = cot_yaml_first(r->doc, get(r, COT_YAML_ROOT, "apps"));
 
-	if (r->sc->policy[0] || r->opt->policy)
-		return false;
 	while (app != COT_YAML_NONE && !is_target(r, app))
 		app = cot_yaml_next(r->doc, app);
 	return app != COT_YAML_NONE;
@@ -146,7 +144,7 @@ static bool wants_policy(const struct reader *r)
 static int read_scheduler(struct reader *r)
 {
 	bool given = r->sc->scheduler[0] != '\0';
-	const char *otherwise = wants_policy(r) ? "timeslice" : DEFAULT_SCHEDULER;
+	const char *otherwise = has_target(r) ? "timeslice" : DEFAULT_SCHEDULER;
 	const char *name = given ? r->sc->scheduler : otherwise;
 	char list[256], quote[COT_QUOTE_MAX];
 
@@ -173,7 +171,8 @@ static int read_policy(struct reader *r)
 	struct cot_error inner;
 
 	/* With another scheduler the target itself is a mistake. */
-	if (wants_policy(r) && !strcmp(r->sc->scheduler, "timeslice"))
+	if (!r->sc->policy[0] && !opt->policy && has_target(r) &&
+	    !strcmp(r->sc->scheduler, "timeslice"))
 		(void)snprintf(r->sc->policy, sizeof(r->sc->policy), "%s", DEFAULT_POLICY);
 	(void)snprintf(written, sizeof(written), "%s", r->sc->policy);
 	if (*written &&

@@ -38,7 +38,7 @@ static void test_default(void **state)
 		 "timeslice", "slo"},
 		{HEAD "scheduler: timeslice\npolicy: smguard\n" APP("rate: 80%"), NULL, "timeslice",
 		 "smguard"},
-		{HEAD "scheduler: timeslice\n" APP("rate: 80%"), "pools", "timeslice", "pools"},
+		{HEAD APP("rate: 80%"), "pools", "timeslice", "pools"},
 		{HEAD "apps: [{name: a, program: [{cpu_us: 1}]}, {name: b, rate: 1%, program: "
 		      "[{cpu_us: 1}]}]\n",
 		 NULL, "timeslice", "slo"},
