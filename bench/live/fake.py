@@ -263,6 +263,10 @@ def read_configuration(path):
 
 def cotenantd(argv):
     read_configuration(option(argv, "--config"))
+    if os.path.exists(in_runtime("lessons")):
+        os.rename(in_runtime("lessons"), in_runtime("lessons.old"))
+    with open(in_runtime("lessons"), "w") as f:
+        f.write(str(os.getpid()))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGHUP, lambda *_: read_configuration(option(argv, "--config")))
     open(os.path.join(os.environ["COTENANT_RUNTIME_DIR"], "cotenantd.sock"), "w").close()

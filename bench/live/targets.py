@@ -113,12 +113,13 @@ class Session:
         names = [name for name, program in cell.tenants() if program.role == "latency"]
         if not known.knows(names, loads) or not known.loads(names[0]):
             return f"needs {cell.group}.alone at these loads"
+        if cell.learned and known.lessons(cell.before) is None:
+            return f"needs {cell.group}.{cell.before}, and lessons of it"
         return None
 
     def run_cell(self, cell, tools, mark, runner_options):
         known = None if cell.start == "alone" and not self.known(cell).service_us else self.known(cell)
-        lessons = os.path.join(self.options.out, "lessons", cell.group)
-        return steer.Steered(tools, mark, runner_options, known, lessons).run(cell)
+        return steer.Steered(tools, mark, runner_options, known).run(cell)
 
 
 def merge(options, facts):

@@ -252,6 +252,65 @@ class Settling(unittest.TestCase):
         self.assertEqual(judge.settled_s(times, few, 0, 10), 0.0)
 
 
+DRIVER = """
+#include <stdlib.h>
+#include <string.h>
+int cuInit(unsigned f) { (void)f; return 0; }
+int cuDriverGetVersion(int *v) { *v = 13000; return 0; }
+int cuGetErrorName(int rc, const char **n) { *n = rc ? "SOME_ERROR" : "CUDA_SUCCESS"; return 0; }
+int cuDevicePrimaryCtxRetain(void **c, int d) { (void)d; *c = 0; return 0; }
+int cuCtxSetCurrent(void *c) { (void)c; return 0; }
+static unsigned *first;
+int cuMemAlloc_v2(void **p, size_t n) { *p = malloc(n); first = first ? first : *p; return 0; }
+int cuMemsetD32_v2(unsigned *p, unsigned v, size_t n) {
+    if (n == 1 && getenv("SPOIL")) first[5] = 0;
+    while (n--) *p++ = v;
+    return 0; }
+int cuMemcpyDtoH_v2(void *to, void *from, size_t n) { memcpy(to, from, n); return 0; }
+int cuCtxSynchronize(void) { return 0; }
+int cuCheckpointProcessLock(int p, unsigned *a) { (void)p; return *a ? 0 : 1; }
+int cuCheckpointProcessCheckpoint(int p, void *a) { (void)p; (void)a; return getenv("REFUSE") ? 801 : 0; }
+int cuCheckpointProcessRestore(int p, void *a) { (void)p; (void)a; return 0; }
+int cuCheckpointProcessUnlock(int p, void *a) { (void)p; (void)a; return 0; }
+int cuCheckpointProcessGetState(int p, int *s) { (void)p; *s = 0; return 0; }
+"""
+
+
+@unittest.skipUnless(shutil.which("gcc"), "no gcc here")
+class Checkpoint(unittest.TestCase):
+    """checkpoint.c, with a driver that only says yes or no."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.program = folder.name, os.path.join(folder.name, "checkpoint")
+        subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", os.path.join(LIVE, "checkpoint.c"),
+                        "-o", self.program, "-ldl"], check=True)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o",
+                        os.path.join(self.folder, "libcuda.so.1")], input=DRIVER, text=True, check=True)
+
+    def run_it(self, **env):
+        done = subprocess.run([self.program, "1"], capture_output=True, text=True, timeout=100, check=False,
+                              env={**os.environ, "LD_LIBRARY_PATH": self.folder, **env})
+        return done.returncode, done.stdout
+
+    def test_all_goes_well(self):
+        status, said = self.run_it()
+        self.assertEqual(status, 0, said)
+        self.assertEqual(said.count("CUDA_SUCCESS"), 4)
+        self.assertIn("its memory is as before", said)
+
+    def test_a_driver_that_refuses(self):
+        status, said = self.run_it(REFUSE="1")
+        self.assertEqual((status, said.count("801 SOME_ERROR"), said.count("Restore")), (1, 1, 0))
+        self.assertIn("Unlock", said)
+
+    def test_memory_that_is_not_as_before(self):
+        status, said = self.run_it(SPOIL="1")
+        self.assertEqual(status, 1)
+        self.assertIn("its memory is NOT as before", said)
+
+
 class DryRuns(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -282,6 +341,14 @@ class DryRuns(unittest.TestCase):
         self.assertEqual({c["load"] for c in self.result()["cases"]}, {0.1, 0.6})
         for name in ("table.md", "plot.svg", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
+
+    def test_what_one_start_learned_the_next_one_knows(self):
+        some = ("--loads", "0.6", "--factors", "2", "--ways", "slo,slo-learned")
+        said = self.run_it("--only", "c1.alone,c1.slo-learned2", *some)
+        self.assertIn("c1.slo-learned2.r0 (needs c1.slo2, and lessons of it)", said)
+        self.run_it("--only", "c1.slo2,c1.slo-learned2", *some)
+        lessons = {c["start"]: c["lessons"] for c in self.result()["cells"] if "lessons" in c}
+        self.assertEqual(lessons["slo-learned2"]["lessons.old"], lessons["slo2"]["lessons"])
 
     def test_nothing_without_what_it_needs(self):
         self.assertIn("c1.pools.r0 (needs c1.alone)", self.run_it("--only", "c1.pools", "--loads", "0.6"))

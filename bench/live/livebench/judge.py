@@ -35,10 +35,14 @@ class Known:
     """What was measured of the programs of a mix alone."""
 
     def __init__(self, cells, mix):
-        self.service_us, self._p99, self._rates = {}, {}, {}
+        self.service_us, self._p99, self._rates, self._lessons = {}, {}, {}, {}
         for cell in cells:
-            if cell.get("status") == "ok" and cell["group"] == mix and cell["start"] == "alone":
+            if cell.get("status") != "ok" or cell["group"] != mix:
+                continue
+            if cell["start"] == "alone":
                 self.service_us = self.service_us or cell.get("service_us", {})
+            if cell.get("lessons"):
+                self._lessons[cell["start"]] = cell["lessons"]
         for cell, window in good_windows(cells, mix):
             if window["way"] == "alone" and "changes" not in window:
                 for name, figures in window["programs"].items():
@@ -56,6 +60,10 @@ class Known:
     def rate(self, spec):
         rates = self._rates.get(spec)
         return statistics.median(rates) if rates else None
+
+    def lessons(self, start):
+        """Files of the daemon, by name, in base64; None: there was no such start."""
+        return self._lessons.get(start)
 
     def loads(self, name):
         return sorted(load for n, load in self._p99 if n == name and self.p99_us(n, load))

@@ -37,6 +37,7 @@ class Runner:
         finally:
             process.end([t.child for t in tenants if t.child], STOP_S)
             way.stop()
+            self._ended(way, result)
             result["left_over"] = process.sweep(self.mark)
             if result.get("status") != "ok":
                 result["logs"] = _logs(folder)
@@ -45,6 +46,9 @@ class Runner:
         return result
 
     # ---- the course of a cell ----
+
+    def _ended(self, way, result):
+        """All has been stopped; the folder is there still."""
 
     def _way(self, cell, folder):
         return WAYS[cell.start](self.tools, folder, self.tools.environment(self.mark))

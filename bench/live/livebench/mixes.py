@@ -101,6 +101,11 @@ class Start(Cell):
     def way(self):
         return self.topology
 
+    @property
+    def before(self):
+        """The start that learned what this one knows."""
+        return self.start.replace("-learned", "")
+
     def tenants(self):
         plain = super().tenants()
         if not self.shares:

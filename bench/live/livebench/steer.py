@@ -1,7 +1,7 @@
 """Runs one start of targets.py: says how many requests come, which targets hold, and what is measured."""
+import base64
 import glob
 import os
-import shutil
 import time
 
 from . import control, events, measure, process
@@ -18,6 +18,7 @@ REQ_MS = 0.11       # before it is measured
 FEW_SIGMA = 6       # so far from the mean no number of arrivals is chance
 COVERED = 0.98      # of a window, by the iterations of a batch program
 MORE_READY_S = 60
+LESSONS = "*lesson*"  # the daemon's files of what a policy has learned
 
 
 def seed_of(name, load):
@@ -30,11 +31,11 @@ def _guess_ns(spec):
 
 
 class Steered(measure.Runner):
-    """`known` (judge.Known) says what was measured of the programs alone before; None for the first start."""
+    """`known` (judge.Known) says what was measured of the programs before; None for the first start."""
 
-    def __init__(self, tools, mark, options, known, lessons=None):
+    def __init__(self, tools, mark, options, known):
         super().__init__(tools, mark, options)
-        self.known, self.lessons = known, lessons
+        self.known = known
         self.boards, self.service_ns, self.cell, self.folder = {}, {}, None, None
 
     # ---- how programs are started ----
@@ -60,17 +61,21 @@ class Steered(measure.Runner):
         return f"{round(step.factor * self.known.p99_us(name, load))}us"
 
     def _bring_lessons(self, way):
-        if self.cell.learned and self.lessons:
-            os.makedirs(way.runtime, mode=0o700, exist_ok=True)
-            for path in glob.glob(os.path.join(self.lessons, "*")):
-                shutil.copy2(path, way.runtime)
-
-    def _keep_lessons(self, way):
-        if self.cell.topology != "slo" or not self.lessons:
+        """What the daemon kept in the start with the same targets before."""
+        if not self.cell.learned:
             return
-        os.makedirs(self.lessons, exist_ok=True)
-        for path in glob.glob(os.path.join(way.runtime, "*lesson*")):
-            shutil.copy2(path, self.lessons)
+        os.makedirs(way.runtime, mode=0o700, exist_ok=True)
+        for name, text in self.known.lessons(self.cell.before).items():
+            with open(os.path.join(way.runtime, name), "wb") as f:
+                f.write(base64.b64decode(text))
+
+    def _ended(self, way, result):
+        if self.cell.topology != "slo":
+            return
+        result["lessons"] = {}
+        for path in glob.glob(os.path.join(way.runtime, LESSONS)):
+            with open(path, "rb") as f:
+                result["lessons"][os.path.basename(path)] = base64.b64encode(f.read()).decode()
 
     # ---- windows ----
 
@@ -79,11 +84,19 @@ class Steered(measure.Runner):
             self.service_ns = {name: 1e3 * us for name, us in self.known.service_us.items()}
         else:
             self._calibrate(tenants)
+        self._rehearse(cell, way, tenants)
         result["service_us"] = {name: ns / 1e3 for name, ns in self.service_ns.items()}
         for window, seconds in cell.windows:
             scripted = self._script if window.label.startswith("steps") else self._window
             result["windows"].append(scripted(window, seconds, way, tenants))
-        self._keep_lessons(way)
+
+    def _rehearse(self, cell, way, tenants):
+        """A part that a program has not had before is made when what it has launched is done: for one that
+        others starve, late. So all parts are made while nobody works."""
+        for tenant in tenants:
+            tenant.pause(tenant.program.role == "batch")
+        for deal in dict.fromkeys(w.deal for w, _ in cell.windows if w.deal):
+            way.deal(deal, tenants)
 
     def _calibrate(self, tenants):
         """What a request of each program takes alone: the loads are made of it."""

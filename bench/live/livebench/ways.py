@@ -100,12 +100,19 @@ class Mps(Way):
                     "CUDA_MPS_LOG_DIRECTORY": os.path.join(folder, "log")}
         self.control = None
 
-    def _tell(self, line):
+    def tell(self, line):
+        """What the control program answers."""
         try:
-            subprocess.run(self.tools.mps, input=line + "\n", env=self.env, text=True, timeout=10,
-                           capture_output=True, check=False)
+            return subprocess.run(self.tools.mps, input=line + "\n", env=self.env, text=True, timeout=10,
+                                  capture_output=True, check=False).stdout
         except (OSError, subprocess.TimeoutExpired):
-            pass
+            return ""
+
+    def clients(self):
+        """Process numbers of the clients of its servers."""
+        servers = self.tell("get_server_list").split()
+        return [int(pid) for server in servers if server.isdigit()
+                for pid in self.tell(f"get_client_list {server}").split() if pid.isdigit()]
 
     def start(self):
         for name in ("pipe", "log"):
@@ -116,7 +123,7 @@ class Mps(Way):
                                 self.control.poll() is not None, START_S) or \
                 self.control.poll() is not None:
             raise Failed(f"the MPS control program did not start: {process.tail(self.log)}")
-        self._tell(f"start_server -uid {os.geteuid()}")
+        self.tell(f"start_server -uid {os.geteuid()}")
 
     def launch(self, name, program, argv):
         env = dict(self.env)
@@ -126,7 +133,7 @@ class Mps(Way):
 
     def stop(self):
         if self.control and self.control.poll() is None:
-            self._tell("quit")
+            self.tell("quit")
             process.wait_for(lambda: self.control.poll() is not None, STOP_S)
         if self.control:
             process.end([self.control])
