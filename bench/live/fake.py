@@ -16,11 +16,8 @@ import signal
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, os.pardir, os.pardir, "python"))
-
-import cotenant as marks  # noqa: E402
-from livebench.board import Reader  # noqa: E402
+import tenants
+from livebench.board import Reader
 
 
 def option(argv, name, otherwise=""):
@@ -91,24 +88,15 @@ class Emulated:
                 begin, stop = self.run(1056, 20000)
                 events.extend((begin, stop, 1))
 
-    def answer(self, stretch, board, end, events):
+    def answer(self, stretch, path, end, events):
         """Requests as the runner asks for them, marked."""
-        rng, mean_ns, arrival, n, busy_ns = random.Random(), 0, None, 0, 0
-        while not stretch.stopping and time.monotonic() < end:
-            news = board.news()
-            if news:
-                rng.seed(news[1] or None)
-                mean_ns = 1e9 / news[0] if news[0] else 0
-                arrival = time.monotonic_ns() + int(rng.expovariate(1.0) * mean_ns) if mean_ns else None
-            if not mean_ns or arrival > time.monotonic_ns():
-                time.sleep(0.0005)
-                continue
-            with marks.request(arrival):
+        stretch.events, stretch.is_stopping = events, lambda: stretch.stopping or time.monotonic() > end
+        orders = tenants.Orders(stretch, path)
+        while (arrival := orders.take()) is not None:
+            with tenants.cotenant.request(arrival):
                 begin, stop = self.run(16, 100)
             events.extend((arrival, begin, stop))
-            n, busy_ns = n + 1, busy_ns + stop - begin
-            board.tell(n, busy_ns, 0)
-            arrival += int(rng.expovariate(1.0) * mean_ns)
+            orders.answered(stop - begin)
 
 
 def emulated():
@@ -195,7 +183,7 @@ def program(kind, argv):
     events = array.array("q")
     asked = Asked(option(argv, "--board")) if option(argv, "--board") else None
     if gpu and asked:
-        gpu.answer(stretch, asked.board, end, events)
+        gpu.answer(stretch, option(argv, "--board"), end, events)
     elif gpu:
         gpu.work(stretch, latency, end, events)
     while not stretch.stopping and time.monotonic() < end:
