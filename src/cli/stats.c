@@ -334,11 +334,13 @@ static void print_core(const json_t *answer)
 					    "grant", "evict", "place"};
 	const json_t *core = json_object_get(answer, "core");
 	const json_t *daemon = json_object_get(answer, "daemon");
+	const char *reason = json_string_value(json_object_get(daemon, "policy_reason"));
 	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
 	unsigned i;
 
-	(void)printf("\nPolicy %s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
-		     cot_show_text(daemon, "policy"), cot_show_number(core, "fallbacks"),
+	(void)printf("\nPolicy %s%s%s%s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
+		     cot_show_text(daemon, "policy"), reason ? " (" : "", reason ? reason : "",
+		     reason ? ")" : "", cot_show_number(core, "fallbacks"),
 		     cot_show_text(core, "fault"), cot_show_number(core, "rescues"));
 	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
 		const json_t *k = json_object_get(core, kinds[i]);

@@ -12,6 +12,7 @@
 #include "daemon/answer.h"
 #include "daemon/audit.h"
 #include "daemon/basis.h"
+#include "daemon/choose.h"
 #include "daemon/conn.h"
 #include "daemon/hold.h"
 #include "daemon/host_part.h"
@@ -241,8 +242,10 @@ static void change(struct conn *c, const struct target *target, const struct cot
 		t->reserve = m->reserve;
 	if (m->fields & COT_SET_SMS)
 		t->sms = m->sms;
-	if (m->fields & COT_SET_TARGET)
+	if (m->fields & COT_SET_TARGET) {
 		t->target = cot_proto_unpack_target(m->target);
+		cot_choose_look(c->in->roster, t->target);
+	}
 	if (t)
 		cot_tenant_update(t);
 	if (m->fields & COT_SET_SLICE)
@@ -290,7 +293,8 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 		     struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
-	char changes[256], units[160], name[COT_ROSTER_NAME_MAX];
+	char changes[320], units[160], name[COT_ROSTER_NAME_MAX];
+	const char *note;
 	int rc = check_set(c, target, m, answer);
 
 	if (rc < 0)
@@ -302,7 +306,10 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 	cot_audit_say(c->uid, c->pid, "set %s: %s",
 		      cot_roster_name(c->in->roster, target->entity, name), changes);
 	say_units(c, target->tenant, m, units, sizeof(units));
-	(void)cot_error_set(answer, 0, "%s: %s%s", target->name, changes, units);
+	note = m->fields & COT_SET_TARGET ? cot_choose_note(c->basis, target->tenant->target)
+					  : NULL;
+	(void)cot_error_set(answer, 0, "%s: %s%s%s%s", target->name, changes, units,
+			    note ? "; " : "", note ? note : "");
 	return 0;
 }
 

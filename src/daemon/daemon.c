@@ -17,6 +17,7 @@
 
 #include "daemon/access.h"
 #include "daemon/audit.h"
+#include "daemon/choose.h"
 #include "daemon/command.h"
 #include "daemon/hold.h"
 #include "daemon/library.h"
@@ -81,6 +82,8 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 
 	cot_daemon_notify("RELOADING=1");
 	rc = cot_daemon_read_config(d, &config, &err);
+	if (!rc)
+		cot_choose_in(&d->roster, &config);
 	if (!rc)
 		rc = cot_host_set_policy(d->basis.host,
 					 d->roster.mps_failed && config.policy->wants_pools

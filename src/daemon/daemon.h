@@ -12,7 +12,7 @@
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
  *   roster    programs         tenant.c, outlive.c; measure.c, progress.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
- *             both             roster.c, state.c, recover.c, news.c
+ *             both             roster.c, state.c, recover.c, news.c, choose.c
  *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c
  *             the core's host  host.c, host_order.c, host_work.c, host_part.c
  *             what it learned  lessons.c

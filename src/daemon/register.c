@@ -19,6 +19,7 @@
 #include "daemon/access.h"
 #include "daemon/answer.h"
 #include "daemon/basis.h"
+#include "daemon/choose.h"
 #include "daemon/conn.h"
 #include "daemon/environment.h"
 #include "daemon/log.h"
@@ -123,6 +124,7 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 		turn_down(c, m->h.seq, rc, &err);
 		return;
 	}
+	cot_choose_look(c->in->roster, cot_proto_unpack_target(m->target));
 	if (at->pool && !cot_pool_serves(at->pool, c->uid))
 		at = &beside_other_user;
 	fill_in(t, c, m);
@@ -158,10 +160,17 @@ static const char *note_on_shares(const struct cot_policy_ops *policy,
 	return note;
 }
 
+static const char *note_on(const struct basis *b, const struct cot_msg_register *m)
+{
+	const char *note = cot_choose_note(b, cot_proto_unpack_target(m->target));
+
+	return note ? note : note_on_shares(b->config.policy, m);
+}
+
 /* As its user wants it; `p` NULL: alone. */
 static void finish_in(struct conn *c, const struct cot_msg_register *m, struct pool *p)
 {
-	const struct place at = {.pool = p, .note = note_on_shares(c->basis->config.policy, m)};
+	const struct place at = {.pool = p, .note = note_on(c->basis, m)};
 
 	finish(c, m, &at);
 }
@@ -295,6 +304,8 @@ void cot_register_packet(struct conn *c, const struct cot_msg_register *packet)
 		m->target = cot_proto_pack_target(
 			cot_config_target(config, m->name, class_of(m->class_)));
 	rc = may_register(c, m, &err);
+	if (!rc)
+		cot_choose_look(c->in->roster, cot_proto_unpack_target(m->target));
 	if (rc < 0)
 		turn_down(c, m->h.seq, rc, &err);
 	else if (m->solo || !config->policy->wants_pools || !config->use_mps || (mask & (mask - 1)))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/basis.h"
+#include "daemon/choose.h"
 #include "daemon/conn.h"
 #include "daemon/effect.h"
 #include "daemon/host_work.h"
@@ -359,11 +360,14 @@ static json_t *show_daemon(struct conns *conns)
 {
 	struct cot_sched *s = cot_host_sched(conns->basis->host);
 	json_t *o = json_object();
+	const char *reason;
 
 	put_number(o, "pid", (uint64_t)getpid());
 	put_number(o, "protocol", COT_PROTO_VERSION);
 	put(o, "policy", json_string(cot_sched_policy(s)->ops->name));
 	put(o, "policy_wanted", json_string(cot_sched_wanted_policy(s)->name));
+	reason = cot_choose_reason(conns->basis);
+	put(o, "policy_reason", reason ? json_string(reason) : json_null());
 	put(o, "policy_fault", show_fallback(conns));
 	put(o, "runtime_directory", json_string(conns->basis->runtime));
 	put(o, "socket", json_string(conns->basis->socket_path));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "daemon/basis.h"
+#include "daemon/choose.h"
 #include "daemon/file.h"
 #include "daemon/log.h"
 #include "daemon/processes.h"
@@ -334,6 +335,8 @@ int cot_state_load(struct roster *r, struct cot_error *err)
 	rc = all ? read_file(r, &state, err) : -ENOMEM;
 	if (!rc)
 		rc = load(r, all, state);
+	if (!rc)
+		cot_choose_look(r, (struct cot_target){0});
 	if (rc < 0)
 		(void)cot_error_set(err, rc, "cannot take over the programs that run already: %s",
 				    strerror(-rc));

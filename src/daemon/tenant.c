@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "daemon/basis.h"
+#include "daemon/choose.h"
 #include "daemon/conn.h"
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
@@ -381,5 +382,6 @@ void cot_tenant_end(struct tenant *t)
 	else
 		cot_host_forget(r->basis->host, id);
 	r->state.dirty = true;
+	cot_choose_look(r, (struct cot_target){0});
 	start_idle_timer(r);
 }

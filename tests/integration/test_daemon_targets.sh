@@ -21,6 +21,19 @@ refuses() {
 	says "$work/out" "$text"
 }
 
+# Before the first target.
+background "$COTENANT" run --required --name early -- "$PROGS/marks" --count 20 >"$work/early"
+until_true 60 test -s "$work/early" || fail "early does not end"
+policy() {
+	"$COTENANT" ps --json | sed -n 's/^ *"policy": "\(.*\)",/\1/p'
+}
+has_policy() {
+	[ "$(policy)" = "$1" ]
+}
+has_policy pools || fail "at the start the policy is $(policy)"
+refuses 1 "how fast 'early' gets on cannot be measured: it was not started with --rate, --sms or --quota; start it again with --rate" \
+	"$COTENANT" set early --rate 50%
+
 # Mistakes in one sentence, and no program.
 refuses 125 "a program has one target; expected --p99 or --rate, not both" run --p99 5ms --rate 80% -- true
 refuses 125 "only a latency program has a p99 or a slowdown; a batch program may have a rate" \
@@ -69,14 +82,16 @@ start keeps --p99 20s -- "$PROGS/marks" --count 200 --block-us 300 --waited-us 5
 missed keeps
 [ "$(value_of_window keeps missed)" = 0 ] || fail "it misses 20 s: $(value_of_window keeps missed)"
 expect_value keeps class latency
-keeps=$pid
+# From the first on they decide, where the configuration names no policy; who starts from now on can be moved.
+has_policy slo || fail "the policy is $(policy)"
+says "$work/daemon.log" "the policy is 'slo' from now on: a program has a target, and the configuration names no policy"
 start misses --p99 1.5s --class latency -- "$PROGS/marks" --count 200 --block-us 300 --waited-us 500 \
 	--target-us 1.5e6 --late-every 10 --late-us 2e6
 missed misses
 [ "$(value missed_least "$work/misses")" -ge 20 ] || fail "the program is wrong: $(cat "$work/misses")"
 "$COTENANT" stats >"$work/out"
-grep -qE '^keeps +p99 20s +200 .* response, marks +0.00 % +0 *$' "$work/out" || fail "stats: $(cat "$work/out")"
-grep -qE '^misses +p99 1.5s +200 .* response, marks +1?[0-9].[05]0 % +0 *$' "$work/out" || fail "stats: $(cat "$work/out")"
+grep -qE '^keeps +p99 20s +200 .* response, marks +0.00 % +0 +0 *$' "$work/out" || fail "stats: $(cat "$work/out")"
+grep -qE '^misses +p99 1.5s +200 .* response, marks +1?[0-9].[05]0 % +0 +0 *$' "$work/out" || fail "stats: $(cat "$work/out")"
 
 # While it runs; a new daemon knows the target, and looks at what comes then.
 "$COTENANT" set misses --p99 500us >"$work/out" || fail "set: $(cat "$work/out")"
@@ -96,11 +111,12 @@ until_true 20 answers 10 || fail "no requests: $(ps_value goes-on count)"
 kill_daemon
 start_daemon
 until_true 20 answers 10 || fail "no requests for the next daemon: $(ps_value goes-on count)"
+has_policy slo || fail "the next daemon's policy is $(policy)"
 expect_value misses amount 500us
 expect_value keeps amount 20s
 expect_value goes-on amount 1ms
 expect_value goes-on missed_share 1.0
-kill "$pid"
+kill -9 "$pid"
 start late --p99 600us -- "$PROGS/marks" --count 200 --block-us 300 --waited-us 500 --target-us 600
 missed late
 [ "$(value_of_window late missed)" -gt 0 ] || fail "600 us are kept: $(cat "$work/late")"
@@ -113,7 +129,6 @@ background "$COTENANT" run --required --name plain --class latency -- "$PROGS/ma
 until_true 60 test -s "$work/plain" || fail "plain does not end"
 refuses 1 "the requests of 'plain' cannot be measured: it was not started with --measure or a target; start it again with --p99" \
 	"$COTENANT" set plain --p99 5ms
-refuses 1 "how fast 'plain' gets on cannot be measured" "$COTENANT" set plain --rate 50%
 "$COTENANT" set plain --p99 none >"$work/out" || fail "plain: none is refused: $(cat "$work/out")"
 refuses 1 "only a program has a target; a pool has none" "$COTENANT" set pool:latency --p99 none
 
@@ -126,6 +141,7 @@ until_true 20 gets_on || fail "launches a second: $(ps_value rate launches_per_s
 expect_value rate class batch
 expect_value plain launches_per_second null
 "$COTENANT" stats >"$work/out"
+cp "$work/out" "$work/out2"
 grep -qE '^rate +rate 80% +' "$work/out" || fail "stats: $(cat "$work/out")"
 grep -qE '^rate +0 +[0-9]+ +[0-9]+ +[0-9.]+ % +[0-9]+ *$' "$work/out" || fail "stats: $(cat "$work/out")"
 
@@ -134,7 +150,14 @@ COTENANT_P99=5ms run --class batch --name inner -- sh -c 'echo "p99 ${COTENANT_P
 says "$work/out" "p99 none class batch"
 COTENANT_P99=5ms run --name outer -- sh -c 'echo "p99 $COTENANT_P99 class $COTENANT_CLASS requests $COTENANT_REQUESTS"' >"$work/out"
 says "$work/out" "p99 5ms class latency requests 1"
-kill "$keeps"
+grep -q '^Policy slo (a program has a target, and the configuration names no policy), ' "$work/out2" ||
+	fail "stats: $(cat "$work/out2")"
+
+# When the last program has ended it is as before.
+for program in $children; do
+	kill -9 "$program" 2>/dev/null
+done
+until_true 10 has_policy pools || fail "the policy is $(policy)"
 stop_daemon
 [ "$status" = 0 ] || fail "the daemon ended with $status"
 finish

@@ -371,6 +371,7 @@ static void test_targets(void **state)
 	const struct cot_sched *s = cot_host_sched(stage.basis.host);
 
 	(void)state;
+	cot_policy_config_init(&stage.basis.config.numbers);
 	m.target = (struct cot_proto_target){COT_TARGET_P99, 5000};
 	expect(&m, -EINVAL, COT_TARGET_UNSUITED);
 	alone->cls = COT_CLASS_LATENCY;
@@ -407,6 +408,23 @@ static void test_targets(void **state)
 	m = set("pool:batch", COT_SET_TARGET);
 	c->uid = 0;
 	expect(&m, -EINVAL, "only a program has a target; a pool has none");
+}
+
+/* A policy that the user has chosen stays, and the answer says what that means. */
+static void test_target_that_nobody_keeps(void **state)
+{
+	struct cot_msg_command m = set("alone", COT_SET_TARGET);
+
+	(void)state;
+	stage.basis.config.policy_chosen = true;
+	alone->parts = true;
+	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
+	expect(&m, 0,
+	       "alone: target none -> rate 80%; the policy 'pools' does not look at targets; 'policy: "
+	       "slo' in the daemon's configuration keeps them");
+	m.target = (struct cot_proto_target){0};
+	expect(&m, 0, "alone: target rate 80% -> none");
+	assert_string_equal(stage.basis.config.policy->name, "pools");
 }
 
 /* An older client ends before the target. */
@@ -628,11 +646,25 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, close_server)
 	const struct CMUnitTest tests[] = {
-		TEST(each_field), TEST(is_kept),	  TEST(a_pool), TEST(pools_by_name),
-		TEST(programs),	  TEST(others),		  TEST(ranges), TEST(reserves),
-		TEST(targets),	  TEST(older_client),	  TEST(sms),	TEST(in_a_pool),
-		TEST(allowed),	  TEST(too_many_changes), TEST(holds),	TEST(queries),
-		TEST(turns),	  TEST(asks_too_early),
+		TEST(each_field),
+		TEST(is_kept),
+		TEST(a_pool),
+		TEST(pools_by_name),
+		TEST(programs),
+		TEST(others),
+		TEST(ranges),
+		TEST(reserves),
+		TEST(targets),
+		TEST(older_client),
+		TEST(target_that_nobody_keeps),
+		TEST(sms),
+		TEST(in_a_pool),
+		TEST(allowed),
+		TEST(too_many_changes),
+		TEST(holds),
+		TEST(queries),
+		TEST(turns),
+		TEST(asks_too_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
