@@ -305,6 +305,10 @@ struct cot_fact {
 	enum cot_fact_unit unit;
 };
 
+/* Facts that hosts look for, to show more than the text. */
+#define COT_SAYS_P99_ALONE "p99 alone" /* us: what a slowdown is a multiple of */
+#define COT_SAYS_KEEPS	   "keeps"     /* permille: how fast it gets on, of its rate alone */
+
 #define COT_FACTS_MAX	  24u  /* for one tenant */
 #define COT_FACT_TEXT_MAX 120u /* bytes of a name or a text, with its end */
 

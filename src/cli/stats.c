@@ -266,10 +266,20 @@ static void add_target(struct cot_table *t, const json_t *tenant)
 {
 	const json_t *o = json_object_get(tenant, "target");
 
-	if (json_is_object(o))
-		cot_table_cell(t, "%s %s", cot_show_text(o, "kind"), cot_show_text(o, "amount"));
-	else
+	char means[32] = "";
+
+	if (!json_is_object(o)) {
 		cot_table_text(t, "-");
+		return;
+	}
+	/* What it comes to, where the policy has learned that. */
+	if (!strcmp(cot_show_text(o, "kind"), "slowdown") &&
+	    json_is_number(json_object_get(o, "ms")))
+		(void)snprintf(means, sizeof(means), ": %.2f ms", cot_show_real(o, "ms"));
+	else if (json_is_number(json_object_get(o, "keeps")))
+		(void)snprintf(means, sizeof(means), ": has %.0f%%",
+			       100 * cot_show_real(o, "keeps"));
+	cot_table_cell(t, "%s %s%s", cot_show_text(o, "kind"), cot_show_text(o, "amount"), means);
 }
 
 /* In the last 10 s. */

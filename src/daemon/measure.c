@@ -1,6 +1,7 @@
 #include "daemon/measure.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "daemon/basis.h"
@@ -9,12 +10,43 @@
 #include "metrics/requests.h"
 
 #define LOOK_NS (50 * COT_NS_PER_MS)
+#define AIM_NS	COT_NS_PER_S
 /* Requests that one look takes at most, of all programs together: less than 1 ms of our time. */
 #define LOOK_MAX (4 * COT_RING_ENTRIES)
 
+bool cot_measure_said(const struct tenant *t, const char *name, enum cot_fact_unit unit,
+		      uint64_t *ret_value)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned i, n = cot_sched_explain(cot_host_sched(t->basis->host), t->id, facts);
+
+	for (i = 0; i < n; i++) {
+		if (facts[i].unit != unit || strcmp(facts[i].name, name) != 0)
+			continue;
+		*ret_value = facts[i].value;
+		return true;
+	}
+	return false;
+}
+
+/* How long requests may take. 0: there is no such target, or nobody knows yet. */
+static uint64_t aim_of(const struct tenant *t)
+{
+	uint64_t alone_us;
+
+	if (t->target.kind == COT_TARGET_P99)
+		return t->target.amount * COT_NS_PER_US;
+	if (t->target.kind != COT_TARGET_SLOWDOWN ||
+	    !cot_measure_said(t, COT_SAYS_P99_ALONE, COT_FACT_US, &alone_us) ||
+	    alone_us > COT_TARGET_P99_US_MAX)
+		return 0;
+	return alone_us * t->target.amount; /* in 1/1000 */
+}
+
 void cot_measure_aim(struct tenant *t)
 {
-	t->aim_ns = t->target.kind == COT_TARGET_P99 ? t->target.amount * COT_NS_PER_US : 0;
+	t->aim_ns = aim_of(t);
+	t->aimed_ns = cot_now_ns();
 	if (t->requests)
 		cot_requests_set_target(t->requests, t->aim_ns ? t->aim_ns : COT_NEVER);
 }
@@ -118,6 +150,9 @@ void cot_measure_look(struct cot_timer *timer, uint64_t now_ns)
 	for_each_tenant (t, r) {
 		if (!t->requests)
 			continue;
+		/* The policy learns what a slowdown means. */
+		if (t->target.kind == COT_TARGET_SLOWDOWN && now_ns >= t->aimed_ns + AIM_NS)
+			cot_measure_aim(t);
 		tell(t, now_ns);
 		any = true;
 	}

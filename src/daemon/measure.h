@@ -18,6 +18,9 @@ struct tenant;
 
 /* A library of the program wants a ring. False: there is no memory for what would be in it. */
 bool cot_measure_begin(struct tenant *t);
+/* A fact that the policy says of it. False: it does not. */
+bool cot_measure_said(const struct tenant *t, const char *name, enum cot_fact_unit unit,
+		      uint64_t *ret_value);
 /* Its target may be another one. */
 void cot_measure_aim(struct tenant *t);
 /* The library is gone: what is still in its ring. */

@@ -75,6 +75,7 @@ static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 static void put_target(json_t *tenant, const struct tenant *t)
 {
 	char word[COT_TARGET_WORD_MAX];
+	uint64_t keeps;
 	json_t *o;
 
 	if (!t->target.kind) {
@@ -85,6 +86,11 @@ static void put_target(json_t *tenant, const struct tenant *t)
 	put(o, "kind", json_string(cot_target_words[t->target.kind]));
 	put(o, "amount", json_string(cot_target_word(t->target, word)));
 	put(o, "ms", t->aim_ns ? json_real((double)t->aim_ns / 1e6) : json_null());
+	put(o, "keeps",
+	    t->target.kind == COT_TARGET_RATE &&
+			    cot_measure_said(t, COT_SAYS_KEEPS, COT_FACT_PERMILLE, &keeps)
+		    ? json_real((double)keeps / 1e3)
+		    : json_null());
 	put(tenant, "target", o);
 }
 

@@ -59,7 +59,8 @@ struct tenant {
 	uint64_t n_part_changes, n_followed, n_stayed;
 	struct cot_requests *requests; /* NULL: they are not measured */
 	bool marks;		       /* it has marked some: only those are counted */
-	uint64_t aim_ns; /* how long they may take; 0 = there is no target, or not known yet */
+	uint64_t aim_ns;   /* how long they may take; 0 = there is no target, or not known yet */
+	uint64_t aimed_ns; /* when that was looked at */
 	struct cot_progress progress;
 	uint64_t n_requests, n_requests_lost, n_requests_rejected, n_requests_unclear;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;

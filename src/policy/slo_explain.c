@@ -115,9 +115,9 @@ static void say_requests(struct facts *f, const struct cot_tenant *t)
 
 	if (t->target.kind == COT_TARGET_SLOWDOWN) {
 		if (own->alone_p99_us)
-			say(f, "p99 alone", COT_FACT_US, own->alone_p99_us, NULL);
+			say(f, COT_SAYS_P99_ALONE, COT_FACT_US, own->alone_p99_us, NULL);
 		else
-			tell(f, "p99 alone", "not measured yet, so the target is not known");
+			tell(f, COT_SAYS_P99_ALONE, "not measured yet, so the target is not known");
 	}
 	if (target_us)
 		say(f, "target", COT_FACT_US, target_us, NULL);
@@ -133,10 +133,10 @@ static void say_rate(struct facts *f, const struct cot_tenant *t)
 	if (t->target.kind == COT_TARGET_RATE)
 		say(f, "promised", COT_FACT_PERMILLE, t->target.amount, "of its rate alone");
 	if (own->best_rate)
-		say(f, "keeps", COT_FACT_PERMILLE, own->rate * 1000 / own->best_rate,
+		say(f, COT_SAYS_KEEPS, COT_FACT_PERMILLE, own->rate * 1000 / own->best_rate,
 		    "of its rate alone");
 	else if (t->target.kind == COT_TARGET_RATE)
-		tell(f, "keeps", "its rate alone is not measured yet");
+		tell(f, COT_SAYS_KEEPS, "its rate alone is not measured yet");
 }
 
 static void say_hopeless(struct facts *f, const struct slo_climb *c, const struct cot_tenant *t)

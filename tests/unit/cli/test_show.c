@@ -483,40 +483,42 @@ static void test_stats_of_launches(void **state)
 			       "c        0           1            0          100.00 %  -\n"));
 }
 
+/* Of a program in a pool: its target, and its last 10 s if it is measured. */
+#define TARGET(name, target) "{\"name\":\"" name "\",\"pool\":\"s\",\"target\":" target
+#define TIMES		     "{\"n\":30,\"missed\":3,\"p50_ms\":1.5,\"p95_ms\":4,\"p99_ms\":5.25}"
+#define MEASURED(window)                                                                            \
+	",\"requests\":{\"source\":\"marks\",\"count\":30,\"lost\":1,\"rejected\":2,\"unclear\":4," \
+	"\"windows\":[{},{\"seconds\":10,\"per_second\":3.0," window "},{}]}}"
+#define RESPONSES "\"response\":" TIMES ",\"judged\":\"response\",\"missed_share\":0.1"
+#define SERVICES  "\"service\":" TIMES ",\"judged\":\"service\",\"missed_share\":null"
+#define NO_TIMES  "\"response\":null,\"service\":null,\"judged\":null,\"missed_share\":null"
+
+static const char *const measured_programs = "{" NOTHING ",\"pools\":[],\"tenants\":["
+	/* clang-format off */
+	TARGET("a", "{\"kind\":\"p99\",\"amount\":\"5ms\",\"ms\":5.0}") MEASURED(RESPONSES) ","
+	TARGET("b", "null") MEASURED(SERVICES) ","
+	TARGET("c", "{\"kind\":\"slowdown\",\"amount\":\"1.5x\",\"ms\":null}") MEASURED(NO_TIMES) ","
+	TARGET("d", "{\"kind\":\"slowdown\",\"amount\":\"2x\",\"ms\":4.5}") MEASURED(RESPONSES) ","
+	TARGET("e", "{\"kind\":\"rate\",\"amount\":\"80%\",\"ms\":null}") "},"
+	TARGET("f", "{\"kind\":\"rate\",\"amount\":\"80%\",\"keeps\":0.834}") "},"
+	TARGET("g", "null") "}]}";
+/* clang-format on */
+
 /* Which figure the target is compared with, and what is not known, shows. */
 static void test_stats_of_requests(void **state)
 {
-#define REQUESTS(window)                                                                            \
-	",\"requests\":{\"source\":\"marks\",\"count\":30,\"lost\":1,\"rejected\":2,\"unclear\":4," \
-	"\"windows\":[{},{\"seconds\":10,\"per_second\":3.0," window "},{}]}}"
-#define TIMES "{\"n\":30,\"missed\":3,\"p50_ms\":1.5,\"p95_ms\":4,\"p99_ms\":5.25}"
 	(void)state;
-	assert_int_equal(
-		run(cot_cmd_stats, NULL,
-		    "{" NOTHING ",\"pools\":[],\"tenants\":["
-		    "{\"name\":\"a\",\"pool\":\"s\",\"target\":{\"kind\":\"p99\",\"amount\":\"5ms\"}" REQUESTS(
-			    "\"response\":" TIMES
-			    ",\"service\":{},\"judged\":\"response\",\"missed_share\":0.1") ","
-											    "{\"name\":\"b\",\"pool\":\"s\",\"target\":null" REQUESTS(
-												    "\"response\":null,\"service\":" TIMES
-												    ",\"judged\":\"service\",\"missed_share\":null") ","
-																		     "{\"name\":\"c\",\"pool\":\"s\",\"target\":{\"kind\":\"slowdown\",\"amount\":\"1.5x\"}" REQUESTS(
-																			     "\"response\":null,\"service\":null,\"judged\":null,"
-																			     "\"missed_share\":null") ","
-																						      "{\"name\":\"d\",\"pool\":\"s\",\"target\":{\"kind\":\"rate\",\"amount\":\"80%\"},"
-																						      "\"requests\":null},"
-																						      "{\"name\":\"e\",\"pool\":\"s\",\"target\":null,\"requests\":null}]}"),
-		0);
+	assert_int_equal(run(cot_cmd_stats, NULL, measured_programs), 0);
 	assert_non_null(strstr(
 		printed,
-		"\nPROGRAM  TARGET         REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST  UNCLEAR\n"
-		"a        p99 5ms        30        3.0       1.50/5.25 ms  response, marks  10.00 %  3     4\n"
-		"b        -              30        3.0       1.50/5.25 ms  service, marks   -        3     4\n"
-		"c        slowdown 1.5x  30        3.0       -             marks            -        3     4\n"
-		"d        rate 80%       -         -         -             -                -        -     -\n"
+		"\nPROGRAM  TARGET                REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST  UNCLEAR\n"
+		"a        p99 5ms               30        3.0       1.50/5.25 ms  response, marks  10.00 %  3     4\n"
+		"b        -                     30        3.0       1.50/5.25 ms  service, marks   -        3     4\n"
+		"c        slowdown 1.5x         30        3.0       -             marks            -        3     4\n"
+		"d        slowdown 2x: 4.50 ms  30        3.0       1.50/5.25 ms  response, marks  10.00 %  3     4\n"
+		"e        rate 80%              -         -         -             -                -        -     -\n"
+		"f        rate 80%: has 83%     -         -         -             -                -        -     -\n"
 		"\nPolicy"));
-#undef REQUESTS
-#undef TIMES
 }
 
 static json_t *doctor_of_timers(const char *timers)
