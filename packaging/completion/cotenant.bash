@@ -44,7 +44,7 @@ _cotenant_options()
 		;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --p99= --slowdown= --rate=
 			--json $common" ;;
-	ps | freeze | thaw | stats) echo "--json $common" ;;
+	ps | freeze | thaw | stats | explain) echo "--json $common" ;;
 	doctor) echo "--json --offline --parts $common" ;;
 	*) echo "$common" ;;
 	esac
@@ -89,7 +89,7 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | doctor) return 1 ;;
+	ps | freeze | thaw | stats | explain | doctor) return 1 ;;
 	ptx) [[ $2 != --@(json|list) ]] || return 1 ;;
 	set) [[ $2 != --json ]] || return 1 ;;
 	esac
@@ -159,7 +159,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce ptx list help
+		_cotenant_words 'run ps set freeze thaw stats explain doctor sim compare model reproduce ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -193,8 +193,9 @@ _cotenant()
 	reproduce) _cotenant_words 'preemption smqos consolidation' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
 	set | freeze | thaw) _cotenant_targets "$cur" ;;
+	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats doctor sim compare model reproduce ptx list' \
+		_cotenant_words 'run ps set freeze thaw stats explain doctor sim compare model reproduce ptx list' \
 			"$cur"
 		;;
 	esac

@@ -358,29 +358,36 @@ static int take_result(int status, char *text, char **ret_text, struct cot_error
 	return status;
 }
 
+static int ask(struct cot_client *client, enum cot_msg_type type, void *packet, size_t size,
+	       char **ret_text, struct cot_error *err)
+{
+	char *text;
+	int status, rc = cot_client_send(client, type, packet, size, err);
+
+	if (rc < 0)
+		return rc;
+	rc = receive_result(client, ANSWER_MS, &text, &status, err);
+	return rc < 0 ? rc : take_result(status, text, ret_text, err);
+}
+
 int cot_client_query(struct cot_client *client, enum cot_proto_query what, char **ret_text,
 		     struct cot_error *err)
 {
 	struct cot_msg_query m = {.what = what};
-	char *text;
-	int status, rc;
 
-	rc = cot_client_send(client, COT_MSG_QUERY, &m, sizeof(m), err);
-	if (!rc)
-		rc = receive_result(client, ANSWER_MS, &text, &status, err);
-	return rc < 0 ? rc : take_result(status, text, ret_text, err);
+	return ask(client, COT_MSG_QUERY, &m, sizeof(m), ret_text, err);
 }
 
 int cot_client_command(struct cot_client *client, struct cot_msg_command *command, char **ret_text,
 		       struct cot_error *err)
 {
-	char *text;
-	int status, rc;
+	return ask(client, COT_MSG_COMMAND, command, sizeof(*command), ret_text, err);
+}
 
-	rc = cot_client_send(client, COT_MSG_COMMAND, command, sizeof(*command), err);
-	if (!rc)
-		rc = receive_result(client, ANSWER_MS, &text, &status, err);
-	return rc < 0 ? rc : take_result(status, text, ret_text, err);
+int cot_client_explain(struct cot_client *client, struct cot_msg_explain *question, char **ret_text,
+		       struct cot_error *err)
+{
+	return ask(client, COT_MSG_EXPLAIN, question, sizeof(*question), ret_text, err);
 }
 
 int cot_client_exit_status(int rc)

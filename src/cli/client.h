@@ -57,6 +57,10 @@ int cot_client_query(struct cot_client *client, enum cot_proto_query what, char 
 int cot_client_command(struct cot_client *client, struct cot_msg_command *command, char **ret_text,
 		       struct cot_error *err);
 
+/* EXPLAIN: likewise. */
+int cot_client_explain(struct cot_client *client, struct cot_msg_explain *question, char **ret_text,
+		       struct cot_error *err);
+
 /* The exit status that fits an error of the functions above. */
 int cot_client_exit_status(int rc);
 

@@ -22,6 +22,7 @@ struct cot_command {
 int cot_cmd_compare(int argc, char **argv);
 int cot_cmd_doctor(int argc, char **argv);
 int cot_cmd_freeze(int argc, char **argv);
+int cot_cmd_explain(int argc, char **argv);
 int cot_cmd_list(int argc, char **argv);
 int cot_cmd_model(int argc, char **argv);
 int cot_cmd_ps(int argc, char **argv);

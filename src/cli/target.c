@@ -34,20 +34,21 @@ error_t cot_target_parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int name_target(const char *text, struct cot_msg_command *command, struct cot_error *err)
+int cot_target_name(const char *text, uint64_t *ret_id, char ret_name[COT_PROTO_NAME_MAX],
+		    struct cot_error *err)
 {
 	uint64_t id;
 
 	if (cot_number_u64(text, &id) && id) {
-		command->tenant = id;
+		*ret_id = id;
 		return 0;
 	}
-	if (!*text || strlen(text) >= sizeof(command->name))
+	if (!*text || strlen(text) >= COT_PROTO_NAME_MAX)
 		return cot_error_set(err, -EINVAL,
 				     "'%.80s' is not a name; expected a program's name or id, or "
 				     "pool:latency or pool:batch",
 				     text);
-	(void)snprintf(command->name, sizeof(command->name), "%s", text);
+	(void)snprintf(ret_name, COT_PROTO_NAME_MAX, "%s", text);
 	return 0;
 }
 
@@ -95,7 +96,7 @@ int cot_target_run(const struct argp_option *options, argp_parser_t parser, cons
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
-	if (name_target(a.target, &a.command, &err) < 0) {
+	if (cot_target_name(a.target, &a.command.tenant, a.command.name, &err) < 0) {
 		cot_cli_complain("%s", err.text);
 		return COT_EXIT_USAGE;
 	}

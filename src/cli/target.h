@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "proto/proto.h"
 
 /* The options that all have, and the first of a command's own. */
@@ -18,6 +19,10 @@ struct cot_target_arguments {
 	struct cot_msg_command command;
 	bool json;
 };
+
+/* What the user wrote, an id or a name. -EINVAL with a sentence. */
+int cot_target_name(const char *text, uint64_t *ret_id, char ret_name[COT_PROTO_NAME_MAX],
+		    struct cot_error *err);
 
 /* A parser for argp whose input is a struct cot_target_arguments. */
 error_t cot_target_parse(int key, char *arg, struct argp_state *state);

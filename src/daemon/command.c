@@ -1,6 +1,6 @@
 /*
  * What the command line asks for. COMMAND (set, freeze, thaw) is here, REGISTER (cotenant run) in
- * register.c, QUERY (ps, stats, doctor) in query.c.
+ * register.c, QUERY (ps, stats, doctor) in query.c, EXPLAIN in explain.c.
  */
 #include "daemon/command.h"
 
@@ -14,97 +14,18 @@
 #include "daemon/basis.h"
 #include "daemon/choose.h"
 #include "daemon/conn.h"
+#include "daemon/explain.h"
 #include "daemon/hold.h"
 #include "daemon/host_part.h"
 #include "daemon/query.h"
 #include "daemon/register.h"
 #include "daemon/roster.h"
 #include "daemon/state.h"
-
-/* ---- whom it is about ---- */
-
-/* A program or a pool, by its name or number. */
-struct target {
-	struct tenant *tenant;
-	struct pool *pool;
-	uint32_t entity;
-	const char *name; /* of the one */
-};
-
-/* "pool:batch:0" is one of them, "pool:batch" is any. */
-static bool is_called(const struct pool *p, const char *name)
-{
-	char own[COT_ROSTER_NAME_MAX];
-
-	return !strcmp(cot_roster_name(p->in, p->id, own), name) ||
-	       !strcmp(name + strlen("pool:"), p->name);
-}
-
-static int find_pool_by_name(struct roster *r, const char *name, struct target *ret_target,
-			     struct cot_error *err)
-{
-	struct pool *p;
-	unsigned n = 0;
-
-	for_each_pool (p, r) {
-		if (!is_called(p, name))
-			continue;
-		n++;
-		*ret_target = (struct target){.pool = p, .entity = p->id, .name = p->name};
-	}
-	if (n > 1)
-		return cot_error_set(err, -EINVAL,
-				     "there is a pool '%s' on %u GPUs; add the number of one, as "
-				     "in %s:0",
-				     name + 5, n, name);
-	if (!n)
-		return cot_error_set(err, -ESRCH, "there is no pool '%s' now", name);
-	return 0;
-}
-
-/* By its id, or else by its process, as ps shows both. */
-static struct tenant *find_by_number(struct roster *r, uint64_t number)
-{
-	struct tenant *t = cot_roster_tenant(r, number);
-
-	if (t)
-		return t;
-	for_each_tenant (t, r)
-		if ((uint64_t)t->watch.pid == number)
-			return t;
-	return NULL;
-}
-
-/* Of programs with one name the caller's own is meant: another user may have chosen the name so.
- * -ESRCH: there is none; -EINVAL: there are several. */
-static int find_target(struct conn *c, const struct cot_msg_command *m, struct target *ret_target,
-		       struct cot_error *err)
-{
-	struct roster *r = c->in->roster;
-	struct tenant *t;
-	unsigned n = 1;
-
-	if (!m->tenant && !strncmp(m->name, "pool:", 5))
-		return find_pool_by_name(r, m->name, ret_target, err);
-	t = m->tenant ? find_by_number(r, m->tenant) : cot_tenant_find_name(r, m->name, c->uid, &n);
-	if (!t && m->tenant)
-		return cot_error_set(err, -ESRCH,
-				     "there is no program with the id, or process, %lu",
-				     (unsigned long)m->tenant);
-	if (!t)
-		return cot_error_set(err, -ESRCH,
-				     "there is no program called '%s'; cotenant ps lists them",
-				     m->name);
-	if (n > 1)
-		return cot_error_set(err, -EINVAL,
-				     "%u programs are called '%s'; name one by its id", n, m->name);
-	*ret_target = (struct target){.tenant = t, .entity = t->id, .name = t->name};
-	return 0;
-}
+#include "daemon/whom.h"
 
 /* ---- what it changes ---- */
 
-static int only_alone(const struct target *target, const char *what, struct cot_error *err)
+static int only_alone(const struct whom *target, const char *what, struct cot_error *err)
 {
 	const struct tenant *t = target->tenant;
 
@@ -177,7 +98,7 @@ static int check_target(const struct conn *c, const struct tenant *t,
 	return 0;
 }
 
-static int check_set(const struct conn *c, const struct target *target,
+static int check_set(const struct conn *c, const struct whom *target,
 		     const struct cot_msg_command *m, struct cot_error *err)
 {
 	enum cot_class cls = class_of(m->class_);
@@ -226,7 +147,7 @@ static int check_set(const struct conn *c, const struct target *target,
 	return rc;
 }
 
-static void change(struct conn *c, const struct target *target, const struct cot_msg_command *m)
+static void change(struct conn *c, const struct whom *target, const struct cot_msg_command *m)
 {
 	struct tenant *t = target->tenant;
 
@@ -289,7 +210,7 @@ static void say_units(const struct conn *c, const struct tenant *t, const struct
 }
 
 /* The answer is what has changed. */
-static int apply_set(struct conn *c, const struct target *target, const struct cot_msg_command *m,
+static int apply_set(struct conn *c, const struct whom *target, const struct cot_msg_command *m,
 		     struct cot_error *answer)
 {
 	struct cot_audit_look before, after;
@@ -313,7 +234,7 @@ static int apply_set(struct conn *c, const struct target *target, const struct c
 	return 0;
 }
 
-static int hold(struct conn *c, const struct target *target, const struct cot_msg_command *m,
+static int hold(struct conn *c, const struct whom *target, const struct cot_msg_command *m,
 		struct cot_error *err)
 {
 	int rc = only_alone(target, "channel groups", err);
@@ -349,7 +270,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *packet)
 {
 	struct cot_msg_command all, *m = &all;
 	struct cot_error answer;
-	struct target target = {0};
+	struct whom target = {0};
 	int rc;
 
 	cot_proto_read_command(packet, m);
@@ -359,7 +280,7 @@ static void on_command(struct conn *c, const struct cot_msg_command *packet)
 	}
 	rc = may_change(c, &answer);
 	if (!rc)
-		rc = find_target(c, m, &target, &answer);
+		rc = cot_whom_find(c, m->tenant, m->name, &target, &answer);
 	if (!rc)
 		rc = target.tenant ? cot_access_change(c, target.tenant, &answer)
 				   : cot_access_admin(c, &answer);
@@ -387,6 +308,9 @@ bool cot_command_packet(struct conn *c, const void *packet, int type)
 		break;
 	case COT_MSG_COMMAND:
 		on_command(c, packet);
+		break;
+	case COT_MSG_EXPLAIN:
+		cot_explain_packet(c, packet);
 		break;
 	default:
 		break;

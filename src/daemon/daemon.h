@@ -7,8 +7,8 @@
  *   server    the socket       server.c
  *   handlers  of libraries     library.c
  *             of shims         shims.c
- *             of commands      command.c, hold.c, audit.c; register.c, environment.c; query.c,
- *                              show.c, show_part.c, effect.c
+ *             of commands      command.c, whom.c, hold.c, audit.c; register.c, environment.c;
+ *                              query.c, explain.c; show.c, show_*.c, effect.c
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
  *   roster    programs         tenant.c, outlive.c; measure.c, progress.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c

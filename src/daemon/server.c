@@ -111,6 +111,7 @@ static bool fits_kind(struct conn *c, int type)
 	case COT_MSG_REGISTER:
 	case COT_MSG_QUERY:
 	case COT_MSG_COMMAND:
+	case COT_MSG_EXPLAIN:
 		kind = CONN_COMMAND;
 		break;
 	default: /* one that only the daemon sends */

@@ -281,7 +281,7 @@ static json_t *show_effect(const struct conns *conns, const struct tenant *t,
 	return cot_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null();
 }
 
-static json_t *show_tenant(struct conns *conns, const struct tenant *t)
+json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
 	const char *reason;
@@ -318,7 +318,7 @@ static json_t *show_tenant(struct conns *conns, const struct tenant *t)
 	return o;
 }
 
-static json_t *show_pool(struct conns *conns, const struct pool *p)
+json_t *cot_show_pool(struct conns *conns, const struct pool *p)
 {
 	json_t *o = json_object();
 
@@ -356,7 +356,7 @@ static json_t *show_fallback(struct conns *conns)
 	return o;
 }
 
-static json_t *show_daemon(struct conns *conns)
+json_t *cot_show_daemon(struct conns *conns)
 {
 	struct cot_sched *s = cot_host_sched(conns->basis->host);
 	json_t *o = json_object();
@@ -382,11 +382,11 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 	const struct pool *p;
 
 	put(o, "schema", json_string(schema));
-	put(o, "daemon", show_daemon(conns));
+	put(o, "daemon", cot_show_daemon(conns));
 	for_each_pool (p, conns->roster)
-		json_array_append_new(pools, show_pool(conns, p));
+		json_array_append_new(pools, cot_show_pool(conns, p));
 	for_each_tenant (t, conns->roster)
-		json_array_append_new(tenants, show_tenant(conns, t));
+		json_array_append_new(tenants, cot_show_tenant(conns, t));
 	put(o, "pools", pools);
 	put(o, "tenants", tenants);
 	return o;
@@ -503,10 +503,20 @@ static json_t *show_doctor(struct conns *conns)
 	return o;
 }
 
+char *cot_show_dump(json_t *o)
+{
+	char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+	json_decref(o);
+	if (text && cot_json_whole())
+		return text;
+	free(text);
+	return NULL;
+}
+
 char *cot_show_answer(struct conns *conns, unsigned what)
 {
 	json_t *o;
-	char *text;
 
 	(void)cot_json_whole();
 	switch (what) {
@@ -522,10 +532,5 @@ char *cot_show_answer(struct conns *conns, unsigned what)
 	default:
 		return NULL;
 	}
-	text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
-	json_decref(o);
-	if (text && cot_json_whole())
-		return text;
-	free(text);
-	return NULL;
+	return cot_show_dump(o);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct conns;
+struct pool;
 struct tenant;
 
 /* The value is the object's from then on. */
@@ -34,6 +35,15 @@ static inline const char *main_reason(json_t *reasons)
 	}
 	return most;
 }
+
+/* ---- show.c ---- */
+
+json_t *cot_show_daemon(struct conns *conns);
+json_t *cot_show_tenant(struct conns *conns, const struct tenant *t);
+json_t *cot_show_pool(struct conns *conns, const struct pool *p);
+/* The text; the object ends. NULL: not enough memory for all of it since cot_json_whole() was
+ * called last. */
+char *cot_show_dump(json_t *o);
 
 /* ---- show_part.c ---- */
 

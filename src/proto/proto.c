@@ -19,6 +19,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_QUERY] = sizeof(struct cot_msg_query),
 	[COT_MSG_COMMAND] = COT_PROTO_COMMAND_MIN,
 	[COT_MSG_RESULT] = sizeof(struct cot_msg_result),
+	[COT_MSG_EXPLAIN] = sizeof(struct cot_msg_explain),
 	[COT_MSG_WORK_HELLO] = sizeof(struct cot_msg_work_hello),
 	[COT_MSG_WORK_REQUEST] = sizeof(struct cot_msg_work_request),
 	[COT_MSG_WORK_EVICTED] = sizeof(struct cot_msg_work_evicted),
@@ -223,6 +224,7 @@ static int is_command(const struct cot_msg_command *packet)
 /* Strings that end, numbers within their bounds: whatever a receiver need not check again. */
 static int is_well_formed(const void *packet, unsigned type)
 {
+	const struct cot_msg_explain *explain = packet;
 	const struct cot_msg_hello *hello = packet;
 	const struct cot_msg_ack *ack = packet;
 
@@ -235,6 +237,8 @@ static int is_well_formed(const void *packet, unsigned type)
 		return is_register(packet);
 	case COT_MSG_COMMAND:
 		return is_command(packet);
+	case COT_MSG_EXPLAIN:
+		return ends(explain->name);
 	case COT_MSG_REGISTERED:
 		return env_ends(packet);
 	case COT_MSG_WORK_HELLO:

@@ -63,6 +63,7 @@ enum cot_msg_type {
 	COT_MSG_QUERY = 34,	 /* struct cot_msg_query */
 	COT_MSG_COMMAND = 35,	 /* struct cot_msg_command */
 	COT_MSG_RESULT = 36,	 /* struct cot_msg_result: text, maybe in several packets */
+	COT_MSG_EXPLAIN = 37,	 /* struct cot_msg_explain: what the policy does with a program */
 };
 
 struct cot_msg_header {
@@ -209,11 +210,17 @@ struct cot_msg_command {
 
 #define COT_PROTO_COMMAND_MIN offsetof(struct cot_msg_command, target)
 
+struct cot_msg_explain {
+	struct cot_msg_header h;
+	uint64_t tenant; /* id, or 0: by name */
+	char name[COT_PROTO_NAME_MAX];
+};
+
 struct cot_msg_result {
 	struct cot_msg_header h;
 	int32_t status; /* 0 or a negative errno */
 	uint32_t more;	/* 1: another RESULT with the same seq follows */
-	char text[];	/* JSON for a QUERY, a sentence for a COMMAND; up to h.length */
+	char text[];	/* JSON for a QUERY or EXPLAIN, a sentence for a COMMAND; up to h.length */
 };
 
 /*
@@ -439,6 +446,7 @@ _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_command) == 144, "layout");
 _Static_assert(COT_PROTO_REGISTER_MIN == 168 && COT_PROTO_COMMAND_MIN == 128, "layout");
+_Static_assert(sizeof(struct cot_msg_explain) == 88, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_work_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_work_welcome) == 32, "layout");

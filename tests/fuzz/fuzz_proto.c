@@ -91,6 +91,7 @@ static void read_all(const void *packet, int type)
 	const struct cot_msg_hello *hello = packet;
 	const struct cot_msg_register *reg = packet;
 	const struct cot_msg_command *command = packet;
+	const struct cot_msg_explain *explain = packet;
 	const struct cot_msg_work_hello *work_hello = packet;
 	const struct cot_msg_work_request *request = packet;
 	const struct cot_msg_work_counts *counts = packet;
@@ -111,6 +112,9 @@ static void read_all(const void *packet, int type)
 		REQUIRE(strlen(command->name) < COT_PROTO_NAME_MAX);
 		REQUIRE(cot_proto_is_share(command->sms));
 		read_target(packet, type);
+		break;
+	case COT_MSG_EXPLAIN:
+		REQUIRE(strlen(explain->name) < COT_PROTO_NAME_MAX);
 		break;
 	case COT_MSG_REGISTERED:
 		walk_environment(packet);

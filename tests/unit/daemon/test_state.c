@@ -157,6 +157,29 @@ static void test_programs(void **state)
 	assert_int_equal(cot_roster_new_id(&stage.roster), 22);
 }
 
+/* A policy may have chosen the pool; the next daemon asks nobody. */
+static void test_in_the_other_pool(void **state)
+{
+	pid_t control = life_process(NULL), pid = life_process(NULL);
+	struct pool *p = cot_pool_take(&stage.roster, 3, COT_CLASS_LATENCY, false, 0);
+	struct tenant *t;
+
+	(void)state;
+	cot_pool_adopt(p, control, cot_process_start_time(control));
+	t = program(20, pid);
+	t->cls = COT_CLASS_BATCH;
+	t->pool = p;
+	cot_state_save(&stage.roster);
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	t = cot_roster_tenant(&stage.roster, 20);
+	assert_non_null(t);
+	assert_int_equal(t->cls, COT_CLASS_BATCH);
+	assert_ptr_equal(t->pool, cot_roster_pool(&stage.roster, 3));
+	assert_int_equal(t->pool->cls, COT_CLASS_LATENCY);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 20)->pool, 3);
+}
+
 static void test_one_that_left(void **state)
 {
 	struct tenant *t = program(20, life_process(NULL));
@@ -466,6 +489,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pool_without_process, life_setup,
 						life_teardown),
 		cmocka_unit_test_setup_teardown(test_programs, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_in_the_other_pool, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_one_that_left, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_retry, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_changes_in_a_row, life_setup, life_teardown),
