@@ -140,7 +140,8 @@ static void limit_credit(struct smqos_count *all, double target, float epoch_s)
 
 /*
  * Algorithm 1. A program that has all that it can have and misses its target, or gets on faster
- * than it did alone, is no longer what it was: its rate alone is measured anew.
+ * than it did alone, is no longer what it was: its rate alone is measured anew. Returns whether it
+ * does without another unit.
  */
 static bool keep_goal(struct smqos_deal *d, struct cot_tenant *t)
 {
@@ -154,18 +155,17 @@ static bool keep_goal(struct smqos_deal *d, struct cot_tenant *t)
 	switch (cot_smqos_goal_wants(rate_of(&own->all), rate, target,
 				     (uint64_t)(own->all.s / next_s))) {
 	case COT_SMQOS_IN:
-		if (!cot_smqos_gain(d, t, cot_smqos_victim(d, false, 1))) {
+		if (cot_smqos_gain(d, t, cot_smqos_victim(d, false, 1)))
+			learn(d, t, own->n);
+		else
 			own->quiet = SMQOS_QUIET_DUE;
-			return false;
-		}
-		learn(d, t, own->n);
-		return true;
+		return false;
 	case COT_SMQOS_OUT:
 		learn(d, t, own->n);
 		own->n -= own->n > 1;
-		return false;
+		return true;
 	default:
-		return false;
+		return true;
 	}
 }
 
@@ -212,16 +212,16 @@ static void collect(struct smqos_deal *d)
 	}
 }
 
-/* Whether one of them has got a unit. */
+/* Whether all of them do without another unit. */
 static bool keep_goals(struct smqos_deal *d)
 {
 	struct cot_tenant *t;
-	bool gained = false;
+	bool all = true;
 
 	cot_for_each_tenant (t, d->p)
 		if (is_at_end(d, t) && smqos_has_goal(t) && smqos_program(t)->alone > 0)
-			gained |= keep_goal(d, t);
-	return gained;
+			all &= keep_goal(d, t);
+	return all;
 }
 
 /* Whether `a` has a unit of nobody's before `b`: the one farther below its best number, then one
@@ -262,7 +262,7 @@ void cot_smqos_end_epochs(struct smqos_deal *d)
 	struct cot_tenant *t;
 
 	collect(d);
-	if (!d->quiet && !keep_goals(d))
+	if (!d->quiet && keep_goals(d))
 		search_all(d);
 	cot_for_each_tenant (t, d->p)
 		if (is_at_end(d, t))

@@ -81,7 +81,7 @@ static struct cot_tenant *giver(const struct smqos_deal *d, const struct cot_ten
 
 /* What it needed in an earlier run, or an equal share by weight, as far as others have it to give;
  * one at least. */
-static bool admit(struct smqos_deal *d, struct cot_tenant *t)
+static void admit(struct smqos_deal *d, struct cot_tenant *t)
 {
 	struct smqos_program *own = smqos_program(t);
 	uint32_t wants = cot_smqos_recall(d, t);
@@ -91,7 +91,6 @@ static bool admit(struct smqos_deal *d, struct cot_tenant *t)
 	own->epoch = (struct smqos_count){0};
 	while (own->n < (wants ? wants : 1) && cot_smqos_gain(d, t, giver(d, t)))
 		;
-	return own->n;
 }
 
 void cot_smqos_admit(struct smqos_deal *d)
@@ -106,8 +105,8 @@ void cot_smqos_admit(struct smqos_deal *d)
 			continue;
 		if (own->n)
 			own->n = 0;
-		else if (!admit(d, t))
-			continue;
+		else
+			admit(d, t);
 		changed = true;
 	}
 	if (changed)

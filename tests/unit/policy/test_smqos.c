@@ -1,153 +1,5 @@
-/*
- * What `smqos` decides, second by second, about programs whose rate is a known function of their
- * SMs: 100 launches a second on each, up to as many as they have use for.
- */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
-#include "policy/shares.h"
-
-#define S COT_NS_PER_S
-
-enum { GOAL = 1, GOAL2, OTHER, OTHER2, N_PROGRAMS = 40 };
-
-static struct {
-	bool runs;
-	double sat, per_sm, noise;
-	double done;  /* launches in all */
-	double carry; /* what is not a whole launch yet */
-} programs[N_PROGRAMS];
-static struct cot_rng rng;
-static uint64_t key; /* of programs that start */
-
-static struct bench *begin(void)
-{
-	unsigned i;
-
-	for (i = 0; i < N_PROGRAMS; i++)
-		programs[i].runs = false;
-	rng = (struct cot_rng){7};
-	key = 0;
-	return bench_begin(&cot_policy_smqos);
-}
-
-static void set_target(struct bench *b, uint32_t id, struct cot_target target)
-{
-	struct cot_event ev = {.type = COT_EV_TENANT,
-			       .id = id,
-			       .tenant = {.cls = COT_CLASS_BATCH,
-					  .weight = COT_WEIGHT_DEFAULT,
-					  .gpu_mask = GPU0,
-					  .ready = true,
-					  .target = target,
-					  .key = key}};
-
-	assert_int_equal(bench_event(b, ev), 0);
-}
-
-static void set_rate(struct bench *b, uint32_t id, uint32_t permille)
-{
-	set_target(b, id,
-		   (struct cot_target){permille ? COT_TARGET_RATE : COT_TARGET_NONE, permille});
-}
-
-/* A program with a promised rate; 0: with none. */
-static void start(struct bench *b, uint32_t id, double sat, uint32_t permille)
-{
-	set_rate(b, id, permille);
-	assert_int_equal(bench_parts(b, id, true), 0);
-	programs[id].runs = true;
-	programs[id].sat = sat;
-	programs[id].per_sm = 100;
-	programs[id].noise = programs[id].done = programs[id].carry = 0;
-}
-
-static uint32_t first(const struct bench *b, uint32_t id)
-{
-	return b->part[id].first;
-}
-
-static uint32_t sms(const struct bench *b, uint32_t id)
-{
-	return b->part[id].n ? b->part[id].n : 132;
-}
-
-static bool is_on(const struct bench *b, uint32_t id, uint32_t sm)
-{
-	return programs[id].runs && sm >= first(b, id) && sm < first(b, id) + sms(b, id);
-}
-
-/* An SM with several programs on it works for each of them in turn. */
-static double rate(const struct bench *b, uint32_t id)
-{
-	double n = 0, noise;
-	uint32_t sm, i, users;
-
-	for (sm = first(b, id); sm < first(b, id) + sms(b, id); sm++) {
-		for (users = 0, i = 0; i < N_PROGRAMS; i++)
-			users += is_on(b, i, sm);
-		n += 1.0 / users;
-	}
-	noise = programs[id].noise * ((double)cot_rng_below(&rng, 2001) / 1000 - 1);
-	return programs[id].per_sm * fmin(n, programs[id].sat) * (1 + noise);
-}
-
-/* It ends when what was decided by the counts is done. */
-static void one_second(struct bench *b)
-{
-	struct cot_event ev = {.type = COT_EV_PROGRESS, .launches = {.span_ns = S}};
-	double done[N_PROGRAMS];
-	uint32_t id;
-
-	bench_run(b, S / 2);
-	for (id = 0; id < N_PROGRAMS; id++)
-		done[id] = programs[id].runs ? rate(b, id) : 0;
-	bench_run(b, S / 4);
-	for (id = 0; id < N_PROGRAMS; id++) {
-		if (!programs[id].runs)
-			continue;
-		programs[id].done += done[id];
-		programs[id].carry += done[id];
-		ev.id = id;
-		ev.launches.n = (uint64_t)programs[id].carry;
-		programs[id].carry -= (double)ev.launches.n;
-		(void)bench_event(b, ev);
-	}
-	bench_run(b, S / 4);
-}
-
-static void run(struct bench *b, unsigned seconds)
-{
-	while (seconds--)
-		one_second(b);
-	bench_run(b, 200 * MS); /* what was decided last is done */
-}
-
-/* The mean over so many seconds, in parts of what it does on `of` SMs. */
-static double mean(struct bench *b, uint32_t id, unsigned seconds, double of)
-{
-	double before = programs[id].done;
-
-	run(b, seconds);
-	return (programs[id].done - before) / seconds / (of * programs[id].per_sm);
-}
-
-static bool is_quiet(const struct bench *b, uint32_t id)
-{
-	return first(b, id) == 8 && sms(b, id) == 124;
-}
-
-static void expect_apart(const struct bench *b, uint32_t n_programs)
-{
-	uint32_t sm, i, users;
-
-	for (sm = 0; sm < 132; sm++) {
-		for (users = 0, i = 0; i <= n_programs; i++)
-			users += is_on(b, i, sm);
-		assert_true(users <= 1);
-	}
-}
+/* What `smqos` decides, second by second, about programs whose rates are known. */
+#include "policy/rates.h"
 
 static void test_without_a_target_all_have_all(void **state)
 {
@@ -284,12 +136,16 @@ static void test_what_a_promise_does_not_need(void **state)
 static void test_what_does_not_pay_is_idle(void **state)
 {
 	struct bench *b = begin();
+	unsigned i;
 
 	(void)state;
 	start(b, OTHER, 24, 0);
 	start(b, OTHER2, 32, 0);
 	start(b, GOAL, 40, 800);
-	run(b, 200);
+	for (i = 0; i < 200; i++) {
+		(void)bench_activity(b, OTHER, i & 1 ? COT_ACTIVITY_ACTIVE : COT_ACTIVITY_IDLE);
+		one_second(b);
+	}
 	assert_int_equal(sms(b, OTHER), 24);
 	assert_int_equal(sms(b, OTHER2), 32);
 	assert_true(mean(b, GOAL, 60, 40) >= 0.8);
@@ -302,6 +158,9 @@ static void test_what_does_not_pay_is_idle(void **state)
 	end(b);
 }
 
+/* At first shares are by weight, and who has most gives first. */
+/* What becomes free is first for who has less. */
+/* What another policy did to entities does not stay. */
 /* Two promises at once. */
 static void test_two_rates(void **state)
 {
@@ -401,142 +260,9 @@ static void test_other_targets(void **state)
 }
 
 /* Who asked for SMs has them, below and above the others. */
-static void test_who_asked_has_what_he_asked_for(void **state)
-{
-	struct bench *b = begin();
-
-	(void)state;
-	start(b, OTHER, 132, 0);
-	start(b, GOAL, 132, 500);
-	run(b, 60);
-	assert_int_equal(bench_sms(b, OTHER2, COT_CLASS_BATCH, SMS(40)), 0);
-	assert_int_equal(bench_parts(b, OTHER2, true), 0);
-	programs[OTHER2].runs = true;
-	programs[OTHER2].sat = 132;
-	programs[OTHER2].per_sm = 1;
-	run(b, 100);
-	assert_int_equal(first(b, OTHER2), 0);
-	assert_int_equal(sms(b, OTHER2), 40);
-	expect_apart(b, OTHER2);
-	assert_int_equal(sms(b, GOAL) + sms(b, OTHER), 92);
-	/* All of it: the others go where they can. */
-	assert_int_equal(bench_sms(b, OTHER2, COT_CLASS_BATCH, SMS(132)), 0);
-	run(b, 20);
-	assert_int_equal(sms(b, OTHER2), 132);
-	end(b);
-}
-
 /* Few launches a second: an epoch lasts until they say something. */
-static void test_slow_launches(void **state)
-{
-	struct bench *b = begin();
-	unsigned i, changes = 0;
-	uint32_t n = 0;
-
-	(void)state;
-	start(b, OTHER, 132, 0);
-	start(b, GOAL, 132, 800);
-	programs[GOAL].per_sm = 0.1; /* 13 on all, one in two seconds on a unit */
-	for (i = 0; i < 300; i++) {
-		one_second(b);
-		changes += sms(b, GOAL) != n;
-		n = sms(b, GOAL);
-	}
-	assert_true(changes < 40);
-	assert_true(mean(b, GOAL, 200, 124) >= 0.78);
-	end(b);
-}
-
 /* The next time it runs it is known: nobody makes room, and it begins with what it needed. */
-static void test_what_was_learned(void **state)
-{
-	struct bench *b = begin();
-	unsigned i;
-
-	(void)state;
-	start(b, OTHER, 132, 0);
-	key = 4711;
-	start(b, GOAL, 132, 300);
-	run(b, 120);
-	assert_in_range(sms(b, GOAL), 36, 52);
-	(void)bench_leave(b, GOAL);
-	programs[GOAL].runs = false;
-	run(b, 20);
-	start(b, GOAL2, 132, 300);
-	run(b, 2);
-	for (i = 0; i < 100; i++) {
-		assert_in_range(sms(b, GOAL2), 36, 52);
-		one_second(b);
-	}
-	end(b);
-}
-
-static bool says(const struct bench *b, uint32_t id, const char *name, const char *text,
-		 uint64_t least, uint64_t most)
-{
-	struct cot_fact facts[COT_FACTS_MAX];
-	unsigned i, n = cot_sched_explain(b->sched, id, facts);
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(facts[i].name, name))
-			return (!text || !strncmp(facts[i].text, text, strlen(text))) &&
-			       facts[i].value >= least && facts[i].value <= most;
-	return false;
-}
-
 /* `cotenant explain` says what a program was promised and has, and why. */
-static void test_it_explains(void **state)
-{
-	struct bench *b = begin();
-
-	(void)state;
-	start(b, OTHER, 24, 0);
-	start(b, GOAL, 132, 500);
-	bench_run(b, S / 10);
-	assert_true(says(b, OTHER, "because", "no program with a rate target", 0, 0));
-	run(b, 2);
-	assert_true(says(b, GOAL, "because", "its rate alone is being measured", 0, 0));
-	assert_true(says(b, GOAL, "promised", NULL, 500, 500));
-	assert_false(says(b, GOAL, "had in the last second", NULL, 0, UINT64_MAX));
-	run(b, 120);
-	assert_true(says(b, GOAL, "because", "it keeps its target", 0, 0));
-	assert_true(says(b, GOAL, "had in the last second", "of its rate alone", 450, 600));
-	assert_true(says(b, OTHER, "because", "another unit of SMs would bring", 0, 0));
-	assert_true(says(b, OTHER, "SMs that nobody has", NULL, 32, 132 - 24 - 60));
-	start(b, OTHER2, 132, 0);
-	programs[OTHER2].runs = false;
-	run(b, 1);
-	assert_true(says(b, OTHER2, "because", "it launches nothing", 0, 0));
-	assert_int_equal(bench_sms(b, OTHER2, COT_CLASS_BATCH, SMS(8)), 0);
-	assert_true(says(b, OTHER2, "because", "its user asked", 0, 0));
-	programs[GOAL].per_sm = 40;
-	run(b, 10);
-	assert_true(says(b, GOAL, "because", "it is below its target", 0, 0));
-	run(b, 30);
-	end(b);
-}
-
-static void test_more_programs_than_units(void **state)
-{
-	struct bench *b = begin();
-	uint32_t id;
-
-	(void)state;
-	start(b, GOAL, 132, 500);
-	for (id = GOAL + 1; id < 30; id++)
-		start(b, id, 132, 0);
-	run(b, 60);
-	for (id = GOAL; id < 30; id++)
-		assert_true(sms(b, id) >= 8 && sms(b, id) < 132);
-	for (id = GOAL + 1; id < 30; id++) {
-		(void)bench_leave(b, id);
-		programs[id].runs = false;
-	}
-	run(b, 5);
-	assert_int_equal(sms(b, GOAL), 132);
-	end(b);
-}
-
 /* Rates that vary by two hundredths from second to second: the mean is kept all the same. */
 static void test_noise(void **state)
 {
@@ -553,31 +279,6 @@ static void test_noise(void **state)
 }
 
 /* Programs that come, go, pause and are promised other rates: what runs has SMs of its own. */
-static void test_a_day(void **state)
-{
-	struct bench *b = begin();
-	unsigned i;
-	uint32_t id;
-
-	(void)state;
-	for (i = 0; i < 2000; i++) {
-		id = 1 + (uint32_t)cot_rng_below(&rng, 6);
-		if (!cot_sched_tenant(b->sched, id))
-			start(b, id, 8 + (double)cot_rng_below(&rng, 125),
-			      cot_rng_below(&rng, 2) ? (uint32_t)cot_rng_below(&rng, 1001) : 0);
-		else if (!cot_rng_below(&rng, 8))
-			set_rate(b, id, (uint32_t)cot_rng_below(&rng, 1001));
-		else if (!cot_rng_below(&rng, 8))
-			programs[id].runs = !programs[id].runs;
-		else if (!cot_rng_below(&rng, 20)) {
-			(void)bench_leave(b, id);
-			programs[id].runs = false;
-		}
-		run(b, (unsigned)cot_rng_below(&rng, 15));
-	}
-	end(b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -593,13 +294,7 @@ int main(void)
 		cmocka_unit_test(test_another_program_than_before),
 		cmocka_unit_test(test_another_target),
 		cmocka_unit_test(test_other_targets),
-		cmocka_unit_test(test_who_asked_has_what_he_asked_for),
-		cmocka_unit_test(test_slow_launches),
-		cmocka_unit_test(test_what_was_learned),
-		cmocka_unit_test(test_it_explains),
-		cmocka_unit_test(test_more_programs_than_units),
 		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_a_day),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
