@@ -324,7 +324,7 @@ def cotenant(argv):
     if argv[:1] == ["stats"]:
         stats()
     if argv == ["list", "policies"]:
-        print("slo  keeps targets")
+        print("slo  keeps targets\nsmqos  keeps rates")
     if argv[:1] == ["--version"]:
         print("cotenant 0 (stand-in)")
     return 0

@@ -27,13 +27,13 @@ def parse(argv):
     p.add_argument("--factors", type=numbers, metavar="FACTOR[,..]",
                    help="targets, in times the p99 alone")
     p.add_argument("--ways", default="", metavar="WAY[,..]", help="besides programs alone only these: "
-                   + ", ".join((*mixes.FIXED, judge.SLO, judge.LEARNED)))
+                   + ", ".join((*mixes.FIXED, *mixes.AIMED)))
     p.add_argument("--plan", action="store_true", help="only show the starts, and how long each takes")
     options = p.parse_args(argv)
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/targets.py", *argv])
     options.cells = options.cells or os.path.join(options.out, "cells")
     options.ways = [w for w in options.ways.split(",") if w]
-    unknown = [w for w in options.ways if w not in (*mixes.FIXED, judge.SLO, judge.LEARNED)]
+    unknown = [w for w in options.ways if w not in (*mixes.FIXED, *mixes.AIMED)]
     if unknown:
         p.error(f"no way is called '{unknown[0]}'")
     return options
@@ -89,25 +89,25 @@ class Session:
     def __init__(self, options):
         self.options, self.policies = options, None
 
-    def has_slo(self, tools):
+    def has_policy(self, tools, name):
         if self.policies is None:
             done = subprocess.run([*tools.cotenant, "list", "policies"], capture_output=True, text=True,
                                   env=tools.environment("policies"), timeout=20, check=False)
             self.policies = [line.split()[0] for line in done.stdout.splitlines() if line.split()]
-        return "slo" in self.policies
+        return name in self.policies
 
     def known(self, cell):
         return judge.Known(session.load_cells(self.options), cell.group)
 
     def lacks(self, cell, tools):
-        if cell.topology == "slo" and not self.has_slo(tools):
-            return "this cotenant has no policy slo"
+        if cell.topology in (mixes.SLO, mixes.SMQOS) and not self.has_policy(tools, cell.topology):
+            return f"this cotenant has no policy {cell.topology}"
         if cell.start == "alone":
             return None
         known = self.known(cell)
         if not known.service_us:
             return f"needs {cell.group}.alone"
-        if cell.topology != "slo":
+        if cell.windows[-1][0].way not in mixes.AIMED and not cell.changes:
             return None
         loads = {w.load for w, _ in cell.windows if w.load}
         names = [name for name, program in cell.tenants() if program.role == "latency"]
@@ -129,7 +129,7 @@ def merge(options, facts):
     cases, trials = judge.make_cases(cells), judge.make_steps(cells)
     plain = [c for c in cases if c["mix"] not in judge.IN_TURN]
     result = {"schema": "cotenant-targets/1", "machine": facts, "runs": runs, "cases": cases,
-              "summary": {way: judge.summary(plain, way) for way in (judge.SLO, judge.LEARNED)},
+              "summary": {way: judge.summary(plain, way) for way in mixes.AIMED},
               "steps": trials, "cells": session.without_raw(cells)}
     text = verdicts.markdown(result, cells)
     title = f"{facts.get('gpu') or 'DRY RUN, invented figures'}, {facts.get('date', '')}"

@@ -8,9 +8,8 @@ import math
 import statistics
 
 from . import events
-from .mixes import FIXED, MIXES, STEPS_FACTOR
+from .mixes import AIMED, FIXED, MIXES, SLO, STEPS_FACTOR
 
-SLO, LEARNED = "slo", "slo-learned"
 CLOSE = 0.95  # of the best fixed arrangement
 STEP_S = 0.1  # how exactly it is told when a trial has settled
 
@@ -110,7 +109,7 @@ def arrangements(cells, mix, beside, load, factor, known):
         p99, parts = _figures(cell, window, known)
         if p99 and parts and None not in parts:
             found.setdefault(window["way"], []).append((p99, parts))
-    return {way: _merge(found[way]) for way in (*FIXED, SLO, LEARNED) if way in found}
+    return {way: _merge(found[way]) for way in (*FIXED, *AIMED) if way in found}
 
 
 # ---- cases ----
@@ -135,7 +134,7 @@ def _case(mix, beside, load, factor, ways, known):
     case = {"mix": mix.name, "title": mix.title, "beside": list(beside), "load": load, "factor": factor,
             "alone_p99_us": alone, "target_us": target_us, "ways": rows, "best": best,
             "fixed_missing": [way for way in mix.fixed if way not in rows]}
-    for way in (SLO, LEARNED):
+    for way in AIMED:
         if best and way in rows and rows[best]["sum"]:
             case[f"{way} of best"] = rows[way]["sum"] / rows[best]["sum"]
     return case

@@ -11,8 +11,9 @@ import time
 
 from . import process
 
-NEED_MPS = ("mps", "mps70", "mps50", "mps30", "mps-shares", "pools", "pools-solo", "parts", "slo")
-NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost", "alone", "slo")
+NEED_MPS = ("mps", "mps70", "mps50", "mps30", "mps-shares", "pools", "pools-solo", "parts", "slo",
+            "smqos")
+NEED_COTENANT = ("pools", "pools-solo", "rotate", "parts", "cost", "alone", "slo", "smqos")
 QUERY = "name,driver_version,memory.total,compute_mode,mig.mode.current,clocks.sm"
 
 

@@ -11,6 +11,7 @@ from .ways import WAYS, fell_back
 
 READY_S, READY_TORCH_S = 30, 120
 STOP_S = 15
+LIFE_S = 600  # of a program whose runner cannot end it
 FIRST_SETTLE_S = 0.3
 SEGMENT_MARGIN_NS = 150_000_000  # of a variant: what is in the queue belongs to the one before
 
@@ -47,6 +48,9 @@ class Runner:
 
     # ---- the course of a cell ----
 
+    def _ready(self, tenants):
+        """They are, and wait for the word."""
+
     def _ended(self, way, result):
         """All has been stopped; the folder is there still."""
 
@@ -74,10 +78,11 @@ class Runner:
             if tenant.program.role == "latency":
                 argv += ["--seed", str(1 + i)]
             argv, env = way.launch(tenant.name, tenant.program, argv)
-            tenant.start(argv, env, go, ready_s + length_s + 30)
+            tenant.start(argv, env, go, max(LIFE_S, ready_s + length_s + 30))
         began = time.monotonic()
         process.wait_until_ready(tenants, ready_s)
         result["start_s"] = round(time.monotonic() - began, 2)
+        self._ready(tenants)
         with open(go, "w"):
             pass
         time.sleep(FIRST_SETTLE_S)
@@ -189,7 +194,7 @@ def _short_look(look):
     """Of what the daemon says, what belongs into a result."""
     keys = ("name", "class", "pool", "state", "slice_us", "mode", "slice_read_back_us", "mps",
             "channel_groups", "channels", "freezes", "thaws", "failed_orders", "lapsed_leases",
-            "freeze_last_ms", "freeze_max_ms", "thaw_last_ms", "thaw_max_ms", "doubts", "deaths")
+            "target", "requests", "launches", "freeze_last_ms", "freeze_max_ms", "thaw_last_ms", "thaw_max_ms", "doubts", "deaths")
     return {"policy": look.get("daemon", {}).get("policy"), "core": look.get("core"),
             "pools": [{k: p[k] for k in keys if k in p} for p in look.get("pools", [])],
             "tenants": [{k: t[k] for k in keys if k in t} for t in look.get("tenants", [])]}

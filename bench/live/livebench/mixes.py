@@ -13,6 +13,8 @@ from .programs import PROGRAMS
 LOADS, FACTORS = (0.1, 0.3, 0.6), (1.3, 1.5, 2, 4)
 SHARES = (100, 70, 50, 30)  # of the batch programs, in one MPS server
 PARTS = ("parts32", "parts64", "parts96", "parts112")
+SLO, LEARNED, SLOWDOWN, SMQOS = "slo", "slo-learned", "slowdown", "smqos"
+AIMED = (SLO, LEARNED, SLOWDOWN, SMQOS)  # ways that get the target
 FIXED = ("timeslice", "rotate", "mps", "mps70", "mps50", "mps30", "pools", *PARTS)
 SETTLE_S = 0.7
 SLO_SETTLE_S = 3.0    # a new load or target; a policy is to have settled after 2 s
@@ -104,7 +106,7 @@ class Start(Cell):
     @property
     def before(self):
         """The start that learned what this one knows."""
-        return self.start.replace("-learned", "")
+        return self.start.replace(LEARNED, SLO)
 
     def tenants(self):
         plain = super().tenants()
@@ -182,13 +184,12 @@ class _Maker:
         for i, batch in enumerate(self.mix.besides()):
             yield (f"{name}-{i + 1}" if self.mix.in_turn else name), batch
 
-    def slo(self, learned):
-        way = "slo-learned" if learned else "slo"
+    def aimed(self, way):
         for factor in self.factors:
             for name, batch in self._one_by_one(f"{way}{factor:g}"):
-                yield self._start(name, "slo", self._windows(
+                yield self._start(name, SMQOS if way == SMQOS else "slo", self._windows(
                     way, batch=batch, seconds=self.options.seconds, factor=factor,
-                    settle_s=SLO_SETTLE_S), batch, learned=learned)
+                    settle_s=SLO_SETTLE_S), batch, learned=way == LEARNED)
 
     def steps(self):
         for way in STEPS_WAYS if self.mix.more else ():
@@ -205,10 +206,13 @@ class _Maker:
         yield self.alone()
         yield self.pools()
         yield from self.parts()
-        yield from self.slo(False)
+        yield from self.aimed(SLO)
         yield self.mps()
-        yield from self.slo(True)
+        yield from self.aimed(LEARNED)
         yield from self.steps()
+        if not self.mix.in_turn:
+            yield from self.aimed(SLOWDOWN)
+            yield from self.aimed(SMQOS)
 
 
 def _mps_way(share):
@@ -218,7 +222,7 @@ def _mps_way(share):
 def _wanted(cell, options):
     """The start with those of its windows that `options` ask for, or None."""
     def is_wanted(way):
-        return (not options.ways or way in options.ways) and \
+        return way in (options.ways or (*FIXED, SLO, LEARNED)) and \
             (cell.changes or way not in FIXED or way in MIX_OF[cell.group].fixed)
     if cell.changes:
         return cell if is_wanted(cell.windows[-1][0].way) else None

@@ -119,9 +119,11 @@ class Tenant:
         return f"{self.base}.{what}"
 
     def start(self, argv, env, go, life_s):
-        argv = [*argv, "--ready", self.path("ready"), "--go", go, "--out", self.path("out"),
-                "--life", f"{life_s:.0f}"]
-        self.child = spawn(argv, env, self.path("log"))
+        """In its folder, by names that are the same each time: a policy may know the program again."""
+        folder, name = os.path.split(self.base)
+        argv = [*argv, "--ready", f"{name}.ready", "--go", go and os.path.relpath(go, folder),
+                "--out", f"{name}.out", "--life", f"{life_s:.0f}"]
+        self.child = spawn(argv, env, self.path("log"), cwd=folder)
 
     def is_ready(self):
         return os.path.exists(self.path("ready"))

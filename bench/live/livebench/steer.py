@@ -6,6 +6,7 @@ import time
 
 from . import control, events, measure, process
 from .board import Board
+from .mixes import AIMED, LEARNED, SLO, SLOWDOWN, SMQOS
 from .process import Tenant
 from .programs import PROGRAMS, SOLO_MS
 from .ways import WAYS, fell_back
@@ -45,16 +46,23 @@ class Steered(measure.Runner):
         self.boards = {name: Board(os.path.join(folder, f"{name}.board"))
                        for name, program in cell.tenants() if program.role == "latency"}
         way = WAYS[cell.topology](self.tools, folder, self.tools.environment(self.mark))
-        first = cell.windows[0][0]
-        if cell.topology == "slo":
-            way.options = {name: ("--p99", self._target(name, first)) for name in self.boards}
-            self._bring_lessons(way)
+        first = next((w for w, _ in cell.windows if w.way != "alone"), cell.windows[0][0])
+        way.options = {name: self._aim(name, first) for name in self.boards if first.way in AIMED}
+        self._bring_lessons(way)
         return way
+
+    def _aim(self, name, step):
+        """How a program's target is stated when it starts. Who keeps a share of its rate alone takes that much
+        longer in the mean: the nearest thing that SMQoS promises."""
+        if step.way == SLOWDOWN:
+            return "--slowdown", f"{step.factor:g}x"
+        if step.way == SMQOS:
+            return "--rate", f"{round(100 / step.factor)}%"
+        return "--p99", self._target(name, step)
 
     def _argv(self, cell, tenant):
         argv = super()._argv(cell, tenant)
-        board = self.boards.get(tenant.name)
-        return [*argv, "--board", board.path] if board else argv
+        return [*argv, "--board", f"{tenant.name}.board"] if tenant.name in self.boards else argv
 
     def _target(self, name, step):
         load = step.load or self.known.highest_load(name)
@@ -70,7 +78,7 @@ class Steered(measure.Runner):
                 f.write(base64.b64decode(text))
 
     def _ended(self, way, result):
-        if self.cell.topology != "slo":
+        if self.cell.topology != SLO:
             return
         result["lessons"] = {}
         for path in glob.glob(os.path.join(way.runtime, LESSONS)):
@@ -78,6 +86,10 @@ class Steered(measure.Runner):
                 result["lessons"][os.path.basename(path)] = base64.b64encode(f.read()).decode()
 
     # ---- windows ----
+
+    def _ready(self, tenants):
+        for tenant in tenants:
+            tenant.pause(tenant.program.role == "batch")
 
     def _course(self, cell, way, tenants, result):
         if self.known and self.known.service_us:
@@ -93,15 +105,11 @@ class Steered(measure.Runner):
     def _rehearse(self, cell, way, tenants):
         """A part that a program has not had before is made when what it has launched is done: for one that
         others starve, late. So all parts are made while nobody works."""
-        for tenant in tenants:
-            tenant.pause(tenant.program.role == "batch")
         for deal in dict.fromkeys(w.deal for w, _ in cell.windows if w.deal):
-            way.deal(deal, tenants)
+            way.deal(deal, tenants, bool(cell.changes))
 
     def _calibrate(self, tenants):
         """What a request of each program takes alone: the loads are made of it."""
-        for tenant in tenants:
-            tenant.pause(tenant.program.role == "batch")
         for tenant in tenants:
             board = self.boards.get(tenant.name)
             if not board:
@@ -134,9 +142,9 @@ class Steered(measure.Runner):
         if window.policy:
             way.change_policy(window.policy)
         for name in self.boards:
-            if window.factor and self.cell.topology == "slo":
+            if window.way in (SLO, LEARNED):
                 way.command(f"{name} --p99 {self._target(name, window)}")
-        wanted = way.deal(window.deal, tenants) if window.deal else None
+        wanted = way.deal(window.deal, tenants, bool(self.cell.changes)) if window.deal else None
         self._ask(window.load, active)
         return wanted
 
@@ -150,7 +158,7 @@ class Steered(measure.Runner):
         out.update(way=window.way, load=window.load, factor=window.factor,
                    beside=[t.program.spec for t in tenants
                            if t.program.role == "batch" and t.name in out["active"]])
-        if self.cell.topology == "slo":
+        if window.way in AIMED:
             out["target_us"] = {name: int(self._target(name, window)[:-2]) for name in self.boards}
             out["explain"] = {name: text for name in out["active"] if (text := way.explain(name))}
         return out

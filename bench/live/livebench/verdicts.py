@@ -1,13 +1,13 @@
 """The table and pictures of targets.py."""
 import math
 
-from . import curves, events, judge
-from .judge import IN_TURN, LEARNED, SLO, name_of
-from .mixes import FIXED, MIX_OF
+from . import control, curves, events, judge
+from .judge import IN_TURN, name_of
+from .mixes import AIMED, FIXED, LEARNED, MIX_OF, SLO, SLOWDOWN, SMQOS
 from .report import table
 from .svg import COLOURS, Page
 
-SLO_COLOURS = {SLO: "#111111", LEARNED: "#6a1b9a"}
+AIMED_COLOURS = {SLO: "#111111", LEARNED: "#6a1b9a", SLOWDOWN: "#00796b", SMQOS: "#9e7d0a"}
 
 
 def _number(value, digits=2):
@@ -26,7 +26,7 @@ def _case_row(case):
     best = case["best"]
     row = [name_of(case), ", ".join(_ms(us) for us in case["target_us"].values()),
            f"{best} {case['ways'][best]['sum']:.2f}" if best else "none"]
-    for way in (SLO, LEARNED):
+    for way in AIMED:
         figures = case["ways"].get(way)
         if not figures:
             row += ["", "", "", ""]
@@ -38,7 +38,7 @@ def _case_row(case):
 
 def _cases(cases):
     head = ["case", "target ms", "best fixed that keeps it"] + \
-        [f"{way}: {what}" for way in (SLO, LEARNED) for what in ("kept", "p99 / target", "sum", "of best")]
+        [f"{way}: {what}" for way in AIMED for what in ("kept", "p99 / target", "sum", "of best")]
     body = [_case_row(c) for c in cases]
     keep = [i for i in range(len(head)) if i < 3 or any(row[i] for row in body)]
     return table([head[i] for i in keep], [[row[i] for i in keep] for row in body])
@@ -96,6 +96,14 @@ def _steps(trials):
     return parts
 
 
+def _not_as_wanted(cells):
+    """Windows in which a program was not on the part that the arrangement says."""
+    lines = [f"- {c['id']}, {w['label']}: {name} on {control.has_text(part)}"
+             for c in cells for w in c.get("windows", []) for name, part in w.get("parts", {}).items()
+             if part["wanted"] or not part["steady"]]
+    return ["### Parts that were others\n\n" + "\n".join(lines)] if lines else []
+
+
 def _left_out(cells):
     lines = [f"- {c['id']}: {c.get('why', 'unknown')[:300]}".replace("\n", " ")
              for c in cells if c.get("status") != "ok"]
@@ -121,12 +129,12 @@ def markdown(result, cells):
     for title, some in (("", plain), ("In the shape of Tally's table", turns)):
         if some:
             parts += ([f"## {title}"] if title else []) + [_cases(some)]
-            for way in (SLO, LEARNED):
+            for way in AIMED:
                 if way == SLO or any(way in c["ways"] for c in some):
                     parts.append(f"### All cases together: `{way}`\n\n"
                                  + _summary(judge.summary(some, way), way))
             parts.append("### The fixed arrangements\n\n" + _fixed(some))
-    parts += _steps(result["steps"]) + _left_out(cells)
+    parts += _steps(result["steps"]) + _not_as_wanted(cells) + _left_out(cells)
     return "\n".join(head) + "\n\n" + "\n".join(mixes) + "\n\n" + "\n\n".join(parts) + "\n"
 
 
@@ -152,7 +160,7 @@ def _rows(cases):
 def picture(cases, title):
     rows = _rows(cases)
     ours = [w for w in dict.fromkeys(r["way"] for r in rows) if w not in FIXED]
-    colours = {**COLOURS, **{w: SLO_COLOURS[w.partition(" ")[0]] for w in ours}}
+    colours = {**COLOURS, **{w: AIMED_COLOURS[w.partition(" ")[0]] for w in ours}}
     return curves.draw(rows, title, (*FIXED, *ours), colours)
 
 

@@ -271,7 +271,7 @@ class Parts(Cotenant):
     """All programs in one MPS server, each on its part of the SMs, which changes while they run."""
     policy = "parts"
 
-    def deal(self, deal, tenants):
+    def deal(self, deal, tenants, more=False):
         """Places the programs; returns how many SMs the batch programs then should have together
         (None: as the policy likes)."""
         batch = [t.name for t in tenants if t.program.role == "batch"]
@@ -279,8 +279,8 @@ class Parts(Cotenant):
         gpu_sms, unit = self._gpu()
         n = deal.batch_sms
         # One batch program is told its size. Several share what is left for them by weight, each
-        # on SMs of its own, so what is set is how many that are.
-        if len(batch) > 1:
+        # on SMs of its own, so what is set is how many that are. `more`: there will be others.
+        if len(batch) > 1 or more:
             self.reload(f"latency_permille: {-(-1000 * (gpu_sms - n) // gpu_sms)}\n" if n else "")
         elif batch:
             self.command(f"{batch[0]} --sms {n or 'none'}")
@@ -317,6 +317,11 @@ class Slo(Cotenant):
     policy = "slo"
 
 
+class Smqos(Cotenant):
+    """SMQoS's algorithms: a program keeps a share of its own rate."""
+    policy = "smqos"
+
+
 class AllSolo(Cotenant):
     """For what control costs one program: no pools, no turns."""
     solo = ("latency", "batch")
@@ -324,7 +329,7 @@ class AllSolo(Cotenant):
 
 WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "mps50": Mps50, "mps30": Mps30,
         "pools": Cotenant, "pools-solo": PoolsSolo, "rotate": Rotate, "parts": Parts,
-        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo}
+        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo, "smqos": Smqos}
 
 
 def fell_back(look):
