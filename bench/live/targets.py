@@ -23,6 +23,8 @@ def parse(argv):
     p = session.parser(__doc__.split("\n", maxsplit=1)[0], 10, "build/targets")
     p.add_argument("--fixed-seconds", type=float, metavar="SECONDS",
                    help="length of the windows of fixed arrangements; default: --seconds")
+    p.add_argument("--settle", type=float, default=3, metavar="SECONDS",
+                   help="for policies that get the target, after a change of load or target")
     p.add_argument("--loads", type=numbers, metavar="LOAD[,..]", help="only these, as in 0.1,0.6")
     p.add_argument("--factors", type=numbers, metavar="FACTOR[,..]",
                    help="targets, in times the p99 alone")

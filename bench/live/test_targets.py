@@ -20,7 +20,7 @@ RUN = [sys.executable, os.path.join(LIVE, "targets.py"), "--dry-run", "--seconds
 
 
 def options(**more):
-    return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "loads": None, "factors": None,
+    return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "settle": 3, "loads": None, "factors": None,
                                     "ways": [], **more})
 
 

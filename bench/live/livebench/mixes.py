@@ -17,7 +17,6 @@ SLO, LEARNED, SLOWDOWN, SMQOS = "slo", "slo-learned", "slowdown", "smqos"
 AIMED = (SLO, LEARNED, SLOWDOWN, SMQOS)  # ways that get the target
 FIXED = ("timeslice", "rotate", "mps", "mps70", "mps50", "mps30", "pools", *PARTS)
 SETTLE_S = 0.7
-SLO_SETTLE_S = 3.0    # a new load or target; a policy is to have settled after 2 s
 BATCH_ALONE_S = 3.0
 BETWEEN_S = 0.5       # to set a window up, and to answer what still waits after it
 
@@ -189,7 +188,7 @@ class _Maker:
             for name, batch in self._one_by_one(f"{way}{factor:g}"):
                 yield self._start(name, SMQOS if way == SMQOS else "slo", self._windows(
                     way, batch=batch, seconds=self.options.seconds, factor=factor,
-                    settle_s=SLO_SETTLE_S), batch, learned=way == LEARNED)
+                    settle_s=self.options.settle), batch, learned=way == LEARNED)
 
     def steps(self):
         for way in STEPS_WAYS if self.mix.more else ():
