@@ -62,6 +62,7 @@ struct cot_sim_host {
 	const struct cot_policy_ops *policy;
 	struct cot_sim *sim;
 	struct cot_sched *sched;
+	uint64_t wake_ns; /* the core's; changes with events only */
 	const struct cot_sim_observer *obs;
 	void *obs_arg;
 	struct cot_sim_observer own;
@@ -137,6 +138,7 @@ static void send(struct cot_sim_host *h, struct cot_event ev)
 	(void)cot_sched_event(h->sched, &ev);
 	while (cot_sched_next_action(h->sched, &a))
 		take_action(h, &a);
+	h->wake_ns = cot_sched_wake_ns(h->sched);
 }
 
 /* A size that the scenario's policy gives all batch programs stands for their own. */
@@ -353,12 +355,11 @@ static bool answer(struct cot_sim_host *h)
 static void set_alarm(struct cot_sim_host *h)
 {
 	uint64_t t_ps = cot_sim_host_measure_due_ps(&h->measures);
-	uint64_t wake_ns = cot_sched_wake_ns(h->sched), now_ps, due_ps;
+	uint64_t now_ps = cot_sim_now_ps(h->sim), due_ps;
 	uint32_t i;
 
-	if (wake_ns < t_ps / PS_PER_NS)
-		t_ps = wake_ns * PS_PER_NS;
-	now_ps = cot_sim_now_ps(h->sim);
+	if (h->wake_ns < t_ps / PS_PER_NS)
+		t_ps = h->wake_ns * PS_PER_NS;
 	due_ps = cot_sim_host_home_due_ps(&h->homes, now_ps);
 	t_ps = due_ps < t_ps ? due_ps : t_ps;
 	for (i = 0; i < h->n_on_way; i++)
@@ -377,7 +378,7 @@ static void run_core(struct cot_sim_host *h)
 	cot_sim_host_measure_send(&h->measures, cot_sim_now_ps(h->sim));
 	while (answer(h))
 		look_at_apps(h);
-	if (cot_sched_wake_ns(h->sched) <= now_ns(h)) {
+	if (h->wake_ns <= now_ns(h)) {
 		send(h, (struct cot_event){.type = COT_EV_TICK});
 		while (answer(h))
 			look_at_apps(h);
@@ -513,6 +514,7 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	r = cot_sched_create(h->policy, &config, h->options.limits, 0, &h->sched, err);
 	if (r)
 		return r;
+	h->wake_ns = cot_sched_wake_ns(h->sched);
 	if (h->options.tap)
 		cot_sched_set_tap(h->sched, h->options.tap, h->options.tap_arg);
 	r = cot_sim_create(h->sc, NULL, &h->own, h, &h->sim, err);
@@ -596,6 +598,11 @@ unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
 			      struct cot_fact ret_facts[COT_FACTS_MAX])
 {
 	return cot_sched_explain(h->sched, app + 1, ret_facts);
+}
+
+int cot_sim_host_forget_times(struct cot_sim_host *h)
+{
+	return cot_sim_host_measure_forget(&h->measures);
 }
 
 void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,

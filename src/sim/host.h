@@ -96,6 +96,9 @@ struct cot_sim_host_works {
 void cot_sim_host_works(const struct cot_sim_host *h, uint32_t app,
 			struct cot_sim_host_works *ret_works);
 
+/* Runs and responses are counted anew from now on; the policy does not notice. -ENOMEM. */
+int cot_sim_host_forget_times(struct cot_sim_host *h);
+
 void cot_sim_host_times(const struct cot_sim_host *h, uint32_t app,
 			struct cot_sim_host_times *ret_times);
 

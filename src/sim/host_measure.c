@@ -18,17 +18,30 @@ static uint64_t limit_ps(const struct cot_app *app, uint64_t alone_p99_ps)
 
 /* ---- life ---- */
 
+static int init_times(struct host_measure *a)
+{
+	a->n_missed = 0;
+	a->runs = cot_hist_create();
+	a->responses = cot_hist_create();
+	a->services = cot_hist_create();
+	return a->runs && a->responses && a->services ? 0 : -ENOMEM;
+}
+
+static void finish_times(struct host_measure *a)
+{
+	cot_hist_destroy(a->runs);
+	cot_hist_destroy(a->responses);
+	cot_hist_destroy(a->services);
+}
+
 static int init_app(struct host_measures *m, uint32_t i)
 {
 	struct host_measure *a = &m->apps[i];
 	const struct cot_app *app = &m->sc->apps[i];
 
-	a->runs = cot_hist_create();
-	a->responses = cot_hist_create();
-	a->services = cot_hist_create();
 	a->since_ps = UINT64_MAX;
 	a->limit_ps = limit_ps(app, 0);
-	if (!a->runs || !a->responses || !a->services)
+	if (init_times(a))
 		return -ENOMEM;
 	cot_meter_init(&a->launches);
 	if (!m->wanted || app->cls != COT_CLASS_LATENCY)
@@ -60,11 +73,21 @@ void cot_sim_host_measure_finish(struct host_measures *m)
 	uint32_t i;
 
 	for (i = 0; i < COT_MAX_APPS; i++) {
-		cot_hist_destroy(m->apps[i].runs);
-		cot_hist_destroy(m->apps[i].responses);
-		cot_hist_destroy(m->apps[i].services);
+		finish_times(&m->apps[i]);
 		cot_requests_destroy(m->apps[i].requests);
 	}
+}
+
+int cot_sim_host_measure_forget(struct host_measures *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->sc->n_apps; i++) {
+		finish_times(&m->apps[i]);
+		if (init_times(&m->apps[i]))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* ---- in ---- */

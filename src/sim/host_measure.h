@@ -53,6 +53,9 @@ void cot_sim_host_measure_run(struct host_measures *m, uint32_t app, uint64_t be
 void cot_sim_host_measure_look(struct host_measures *m);
 void cot_sim_host_measure_launch(struct host_measures *m, uint32_t app, uint64_t now_ps);
 
+/* Times are counted anew from now on; the policy's windows go on. -ENOMEM. */
+int cot_sim_host_measure_forget(struct host_measures *m);
+
 /* Sends what is due; when the next is, UINT64_MAX if nothing will be. */
 void cot_sim_host_measure_send(struct host_measures *m, uint64_t now_ps);
 uint64_t cot_sim_host_measure_due_ps(const struct host_measures *m);

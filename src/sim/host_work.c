@@ -41,6 +41,7 @@ int cot_sim_host_work_init(struct host_works *w, struct cot_scenario *sc)
 	for (i = 0; i < sc->n_apps; i++) {
 		if (!is_rewritten(&sc->apps[i]))
 			continue;
+		w->n = i + 1;
 		w->apps[i].waits = cot_hist_create();
 		w->apps[i].evictions = cot_hist_create();
 		if (!w->apps[i].waits || !w->apps[i].evictions || add_overhead(w, sc, i))
@@ -150,7 +151,7 @@ void cot_sim_host_work_look(struct host_works *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < COT_MAX_APPS; i++)
+	for (i = 0; i < w->n; i++)
 		if (w->apps[i].waits)
 			look_at(w, i);
 }

@@ -27,6 +27,7 @@ struct host_works {
 	void (*send)(void *arg, struct cot_event ev);
 	void *arg;
 	uint32_t last_id;
+	uint32_t n; /* apps beyond have no rewritten kernels */
 	struct host_work apps[COT_MAX_APPS];
 	struct cot_kernel *kernels[COT_MAX_APPS]; /* with the cost of rewriting; owned */
 };
