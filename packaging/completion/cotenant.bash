@@ -33,7 +33,7 @@ _cotenant_options()
 		echo "--scheduler= --policy= --preempt= --seed= --json= --allocation --timeline= --report= $common"
 		;;
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
-	compare) echo "--policy= --json= $common" ;;
+	compare) echo "--policy= --random= --seed= --threads= --json= $common" ;;
 	list) echo "--json= $common" ;;
 	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -112,7 +112,7 @@ _cotenant_value()
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train | --train-with) COMPREPLY=() ;;
+	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train | --train-with) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }

@@ -90,6 +90,30 @@ says "$work/err" "unknown policy 'foo'; expected one of"
 expect 2 sim "$work/s.yaml" --policy pools
 says "$work/err" "a policy needs the scheduler timeslice"
 
+# Random scenarios: one with its text, which sim plays; several as a table. The same again.
+expect 0 compare --random 1 --seed 5
+sed -n '/^schema:/,/^$/p' "$work/out" >"$work/random.yaml"
+says "$work/out" "next run"
+says "$work/out" "policy slo, after 15000 ms"
+expect 0 sim "$work/random.yaml"
+expect 0 compare --random 2 --seed 5 --policy pools --threads 1
+cp "$work/out" "$work/random"
+says "$work/out" "2 random scenarios, seeds 5 to 6; policy pools"
+expect 0 compare --random 2 --seed 5 --policy pools --threads 2
+cmp -s "$work/random" "$work/out" || fail "the number of threads makes a difference"
+expect 0 compare --random 1 --seed 5 --policy pools --json -
+says "$work/out" '"schema": "cotenant.compare-random/1"'
+says "$work/out" '"next_run_fault": "'
+expect 2 compare --random 0
+expect 2 compare --random 1 "$work/pools.yaml"
+says "$work/err" "makes its own scenarios"
+expect 2 compare --random 1 --policy pools,parts
+says "$work/err" "plays one policy"
+expect 2 compare --random 1 --policy foo
+says "$work/err" "unknown policy"
+expect 2 compare --seed 3 "$work/pools.yaml"
+says "$work/err" "is for --random"
+
 # One with goals: how far they are kept, and no column that nobody fills.
 expect 0 compare "$SOURCE_DIR/scenarios/goals.yaml"
 head -n 1 "$work/out" | grep -q "search of goal  *solver IPC  *power" || fail "no goals: $(head -n 1 "$work/out")"
