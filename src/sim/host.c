@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "sim/host_home.h"
 #include "sim/host_measure.h"
+#include "sim/host_scenario.h"
 #include "sim/host_work.h"
 
 #define PS_PER_NS 1000u
@@ -28,17 +29,6 @@ static const struct {
 	   there. */
 	[COT_ACTION_PLACE] = {20, 0},
 };
-
-/* In which parts can be had: that of an H200, whose 132 SMs make 15 units and 12 are left over. Any
- * other GPU has as many units as fit. */
-#define PART_UNIT   8u
-#define SPLIT_SMS   132u
-#define SPLIT_UNITS 15u
-
-static uint32_t part_unit(const struct cot_gpu *gpu)
-{
-	return gpu->n_sms < PART_UNIT ? 1 : PART_UNIT;
-}
 
 /* Actions on their way. The core sends one per entity and kind, and a newer one before the answer
  * only when its policy changed its mind. */
@@ -141,30 +131,6 @@ static void send(struct cot_sim_host *h, struct cot_event ev)
 	h->wake_ns = cot_sched_wake_ns(h->sched);
 }
 
-/* A size that the scenario's policy gives all batch programs stands for their own. */
-static struct cot_share sms_of(const struct cot_sim_host *h, const struct cot_app *app)
-{
-	if (h->sc->batch_sms && app->cls == COT_CLASS_BATCH)
-		return (struct cot_share){0};
-	return app->sms;
-}
-
-static struct cot_tenant_desc tenant_of(const struct cot_sim_host *h, const struct cot_app *a)
-{
-	return (struct cot_tenant_desc){
-		.cls = a->cls,
-		.weight = a->weight ? a->weight : COT_WEIGHT_DEFAULT,
-		.gpu_mask = 1,
-		.ready = true,
-		.block_us = a->block_hint_us,
-		.quota = a->quota,
-		.reserve = a->reserve,
-		.sms = sms_of(h, a),
-		.target = a->target,
-		.key = cot_hash_text(0, a->name),
-	};
-}
-
 static void send_pool(struct cot_sim_host *h, uint32_t id)
 {
 	if (cot_sched_entity(h->sched, id))
@@ -181,21 +147,16 @@ static void send_pool(struct cot_sim_host *h, uint32_t id)
 static void send_parts(struct cot_sim_host *h, uint32_t app)
 {
 	const struct cot_share *sms = &h->sc->apps[app].sms;
-	uint32_t n_sms = h->sc->gpu.n_sms;
 
-	if (!h->policy->places && !sms->sms && !sms->pct && !h->works.apps[app].waits)
-		return;
-	send(h, (struct cot_event){.type = COT_EV_PARTS,
-				   .id = app + 1,
-				   .parts = {.n_sms = n_sms,
-					     .unit = part_unit(&h->sc->gpu),
-					     .n_units = n_sms == SPLIT_SMS ? SPLIT_UNITS : 0}});
+	if (h->policy->places || sms->sms || sms->pct || h->works.apps[app].waits)
+		send(h, cot_sim_host_scenario_parts(h->sc, app));
 }
 
 static void join(struct cot_sim_host *h, uint32_t app)
 {
-	struct cot_event ev = {
-		.type = COT_EV_TENANT, .id = app + 1, .tenant = tenant_of(h, &h->sc->apps[app])};
+	struct cot_event ev = {.type = COT_EV_TENANT,
+			       .id = app + 1,
+			       .tenant = cot_sim_host_scenario_tenant(h->sc, app)};
 	uint32_t entity;
 
 	if (h->policy->home)
@@ -459,38 +420,6 @@ static void observe(struct cot_sim_host *h, const struct cot_sim_observer *obs, 
 
 /* ---- life ---- */
 
-static int check(const struct cot_scenario *sc, const struct cot_policy_ops *policy,
-		 struct cot_error *err)
-{
-	const struct hw_sched_ops *ops = hw_sched_find(sc->scheduler);
-
-	if (!policy)
-		return cot_error_set(err, -EINVAL, "unknown policy '%s'", sc->policy);
-	if (!ops)
-		return cot_error_set(err, -EINVAL, "unknown scheduler '%s'", sc->scheduler);
-	if (!ops->contexts)
-		return cot_error_set(err, -EINVAL,
-				     "a software policy needs the scheduler 'timeslice', not '%s'",
-				     sc->scheduler);
-	return 0;
-}
-
-/* What the policy is told: for `parts`, too, how many SMs the scenario leaves to batch programs. */
-static struct cot_policy_config config_of(const struct cot_sim_host *h)
-{
-	uint32_t n_sms = h->sc->gpu.n_sms;
-	struct cot_policy_config config;
-
-	if (h->options.config)
-		config = *h->options.config;
-	else
-		cot_policy_config_init(&config);
-	if (h->sc->batch_sms) /* rounded up, because the policy rounds down */
-		config.latency_permille =
-			(uint32_t)cot_div_up((n_sms - h->sc->batch_sms) * 1000ull, n_sms);
-	return config;
-}
-
 static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct cot_error *err)
 {
 	struct cot_policy_config config;
@@ -510,7 +439,7 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	for (i = 0; i < sc->n_apps; i++) {
 		h->contexts[i] = (struct hw_context){sc->quantum_ps, false, sc->preempt};
 	}
-	config = config_of(h);
+	config = cot_sim_host_scenario_config(h->sc, h->options.config);
 	r = cot_sched_create(h->policy, &config, h->options.limits, 0, &h->sched, err);
 	if (r)
 		return r;
@@ -535,7 +464,7 @@ int cot_sim_host_create(const struct cot_scenario *sc, const struct cot_sim_host
 	const struct cot_policy_ops *policy =
 		options && options->policy ? options->policy : cot_policy_find(sc->policy);
 	struct cot_sim_host *h;
-	int r = check(sc, policy, err);
+	int r = cot_sim_host_scenario_check(sc, policy, err);
 
 	if (r)
 		return r;
@@ -565,23 +494,6 @@ void cot_sim_host_destroy(struct cot_sim_host *h)
 	cot_sim_host_work_finish(&h->works);
 	free(h->sc);
 	free(h);
-}
-
-unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
-				 uint32_t ret_sizes[COT_SIM_HOST_PART_SIZES])
-{
-	static const uint32_t eighths[COT_SIM_HOST_PART_SIZES - 1] = {2, 4, 6, 7};
-	uint32_t unit = part_unit(gpu), before = 0, i;
-	unsigned n = 0;
-
-	for (i = 0; i < COT_ARRAY_LEN(eighths); i++) {
-		uint32_t size = gpu->n_sms * eighths[i] / 8 / unit * unit;
-
-		if (size > before && size < gpu->n_sms)
-			ret_sizes[n++] = before = size;
-	}
-	ret_sizes[n++] = gpu->n_sms;
-	return n;
 }
 
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h)

@@ -1,0 +1,21 @@
+/* What the core and the policy are told of a scenario. Pure. */
+#ifndef COT_SIM_HOST_SCENARIO_H
+#define COT_SIM_HOST_SCENARIO_H
+
+#include "sched/sched.h"
+#include "trace/scenario.h"
+
+/* Whether a software policy can be hosted in it. `policy` NULL: there is none of its name. -EINVAL
+ * with a sentence. */
+int cot_sim_host_scenario_check(const struct cot_scenario *sc, const struct cot_policy_ops *policy,
+				struct cot_error *err);
+/* For the policy `parts`, too, how many SMs the scenario leaves to batch programs. `wanted` NULL:
+ * the defaults. */
+struct cot_policy_config cot_sim_host_scenario_config(const struct cot_scenario *sc,
+						      const struct cot_policy_config *wanted);
+/* An application; its pool is not known here. */
+struct cot_tenant_desc cot_sim_host_scenario_tenant(const struct cot_scenario *sc, uint32_t app);
+/* That it can be placed. */
+struct cot_event cot_sim_host_scenario_parts(const struct cot_scenario *sc, uint32_t app);
+
+#endif
