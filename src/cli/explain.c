@@ -93,9 +93,12 @@ static void print_policy(const json_t *answer)
 {
 	const json_t *daemon = json_object_get(answer, "daemon");
 	const json_t *fault = json_object_get(daemon, "policy_fault");
+	const char *reason = json_string_value(json_object_get(daemon, "policy_reason"));
 
 	(void)printf("policy  %s: %s\n", cot_show_text(daemon, "policy"),
 		     cot_show_text(answer, "summary"));
+	if (reason)
+		(void)printf("        because %s\n", reason);
 	if (json_is_object(fault))
 		(void)printf("        instead of %s: %s\n", cot_show_text(daemon, "policy_wanted"),
 			     cot_show_text(fault, "reason"));

@@ -23,8 +23,11 @@ void cot_explain_packet(struct conn *c, const struct cot_msg_explain *m)
 	struct cot_error err;
 	struct whom whom;
 	char *text;
-	int rc = cot_whom_find(c, m->tenant, m->name, &whom, &err);
+	int rc;
 
+	if (c->out.text) /* it did not wait for the last answer */
+		return;
+	rc = cot_whom_find(c, m->tenant, m->name, &whom, &err);
 	if (!rc)
 		rc = may_ask(c, &whom, &err);
 	if (rc < 0) {

@@ -13,6 +13,17 @@
 #define NAME	 "lessons"
 #define PAUSE_NS (10 * COT_NS_PER_S)
 
+/* The machine's daemon keeps it where it outlives a restart of the machine, if it has such a
+ * place. */
+static int path_of(const struct lessons *l, char ret_path[COT_PATH_TEXT_MAX])
+{
+	const char *runtime = l->basis->runtime, *state = getenv("STATE_DIRECTORY");
+
+	if (!cot_paths_is_system(runtime) || !state || state[0] != '/')
+		state = runtime;
+	return cot_paths_join(ret_path, state, NAME, NULL);
+}
+
 /* ---- in ---- */
 
 static int read_file(const char *path, struct cot_lesson ret[COT_LESSONS_MAX], uint32_t *ret_n,
@@ -39,7 +50,7 @@ void cot_lessons_load(struct lessons *l)
 	uint32_t n = 0, i;
 	int rc;
 
-	if (cot_paths_join(path, l->basis->runtime, NAME, NULL) < 0)
+	if (path_of(l, path) < 0)
 		return;
 	rc = read_file(path, lessons, &n, &err);
 	if (rc < 0 && rc != -ENOENT)
@@ -73,7 +84,7 @@ static int write_file(const struct lessons *l, const char *path)
 static void save(struct lessons *l)
 {
 	char path[COT_PATH_TEXT_MAX];
-	int rc = cot_paths_join(path, l->basis->runtime, NAME, NULL);
+	int rc = path_of(l, path);
 
 	if (!rc) {
 		rc = write_file(l, path);

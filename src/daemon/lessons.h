@@ -1,7 +1,7 @@
 /*
  * What policies learned, kept for the next daemon and for the next runs of the same programs: the
- * file `lessons` of the runtime folder (lesson_text.h). Written soon after a change, at most every
- * ten seconds, and at the end.
+ * file `lessons` (lesson_text.h) of the runtime folder, or of systemd's $STATE_DIRECTORY for the
+ * machine's daemon. Written soon after a change, at most every ten seconds, and at the end.
  */
 #ifndef COT_DAEMON_LESSONS_H
 #define COT_DAEMON_LESSONS_H

@@ -77,6 +77,8 @@ has_home() {
 }
 until_true 10 has_home || fail "serve has no pool"
 serve=$pid
+explains serve "policy  slo: "
+explains serve "because"
 until_true 60 has_learned || fail "it has learned nothing in a minute: $("$COTENANT" explain serve)"
 [ "$(stat -c %a "$work/run/lessons")" = 600 ] || fail "others can read what was learned"
 cp "$work/run/lessons" "$work/before"

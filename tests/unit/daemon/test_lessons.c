@@ -1,5 +1,6 @@
 /* The file of what policies learned: when it is written, and what the next daemon makes of it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,30 @@ static void test_only_for_us(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+/* Only the machine's daemon has a place that systemd made. */
+static void test_where(void **state)
+{
+	char path[COT_PATH_TEXT_MAX], runtime[COT_PATH_TEXT_MAX];
+
+	(void)state;
+	strcpy(runtime, stage.basis.runtime);
+	assert_int_equal(cot_paths_join(path, runtime, "state", NULL), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(setenv("STATE_DIRECTORY", path, 1), 0);
+	learn(5, 50);
+	assert_string_equal(keep(), HEAD "5 3 50 0 0 0 0 0\n");
+	assert_string_equal(life_read("state/lessons"), "");
+	ten_seconds_later();
+	strcpy(stage.basis.runtime, COT_SYSTEM_RUNTIME);
+	learn(5, 51);
+	cot_lessons_keep(&stage.lessons);
+	strcpy(stage.basis.runtime, runtime);
+	assert_string_equal(life_read("state/lessons"), HEAD "5 3 51 0 0 0 0 0\n");
+	assert_int_equal(unsetenv("STATE_DIRECTORY"), 0);
+	life_remove("state/lessons");
+	assert_int_equal(rmdir(path), 0);
+}
+
 static void test_nonsense(void **state)
 {
 	char line[2 * COT_PATH_TEXT_MAX];
@@ -146,6 +171,7 @@ int main(void)
 		TEST(written_soon_and_not_often),
 		TEST(the_next_daemon_knows),
 		TEST(only_for_us),
+		TEST(where),
 		TEST(nonsense),
 		TEST(cannot_be_written),
 	};
