@@ -22,8 +22,8 @@
 #include "cuda/abi/calls.h"
 #include "proto/proto.h"
 
-#define CALLS_DEFAULT 5000000u
-#define REPEATS	      7
+#define CALLS_DEFAULT 20000u
+#define REPEATS	      1000
 #define PACE_US	      500
 #define FUNCTIONS     512 /* as many as a large program launches */
 
@@ -33,6 +33,7 @@ typedef __typeof__(cuStreamQuery) query_fn;
 struct library {
 	launch_fn *launch;
 	query_fn *query;
+	__typeof__(cuCtxGetDevice) *passed;
 	__typeof__(cuInit) *init;
 	__typeof__(cuGetProcAddress) *proc;
 };
@@ -64,6 +65,7 @@ static struct library open_library(const char *path)
 	}
 	*(void **)&l.launch = symbol(handle, "cuLaunchKernel");
 	*(void **)&l.query = symbol(handle, "cuStreamQuery");
+	*(void **)&l.passed = symbol(handle, "cuCtxGetDevice");
 	*(void **)&l.init = symbol(handle, "cuInit");
 	*(void **)&l.proc = symbol(handle, "cuGetProcAddress");
 	return l;
@@ -99,6 +101,17 @@ static double time_queries(query_fn *query)
 	return (now_ns() - begin) / n_calls;
 }
 
+static double time_passed(const struct library *l)
+{
+	double begin = now_ns();
+	CUdevice device;
+	unsigned i;
+
+	for (i = 0; i < n_calls; i++)
+		sink = l->passed(&device);
+	return (now_ns() - begin) / n_calls;
+}
+
 static double time_requests(const struct library *l)
 {
 	void *params[1] = {NULL};
@@ -114,7 +127,7 @@ static double time_requests(const struct library *l)
 }
 
 struct times {
-	double launch, query, found; /* found: by cuGetProcAddress */
+	double passed, query, launch, found; /* found: by cuGetProcAddress */
 	double request;
 	unsigned long n_seen;
 };
@@ -161,6 +174,7 @@ static struct times measure(const char *path)
 		least(&t.launch, time_launches(l.launch), i);
 		least(&t.query, time_queries(l.query), i);
 		least(&t.found, time_launches(found), i);
+		least(&t.passed, time_passed(&l), i);
 		least(&t.request, time_requests(&l), i);
 	}
 	t.n_seen = n_seen;
@@ -275,9 +289,10 @@ static struct times measure_on_part(uint32_t pace_us)
 
 static void show(const char *what, struct times t, struct times plain)
 {
-	printf("%-22s %6.1f %+6.1f   %6.1f %+6.1f   %6.1f %+6.1f   %6.1f %+6.1f\n", what, t.query,
-	       t.query - plain.query, t.launch, t.launch - plain.launch, t.found,
-	       t.found - plain.found, t.request, t.request - plain.request);
+	printf("%-18s %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f  %6.1f %+6.1f\n", what,
+	       t.passed, t.passed - plain.passed, t.query, t.query - plain.query, t.launch,
+	       t.launch - plain.launch, t.found, t.found - plain.found, t.request,
+	       t.request - plain.request);
 }
 
 int main(int argc, char **argv)
@@ -303,7 +318,8 @@ int main(int argc, char **argv)
 			measured.n_seen, part.n_seen);
 		return 1;
 	}
-	printf("ns per call            question        launch          launch, cuGetProc...  request\n");
+	printf("ns per call        passed on      question       launch         by address     "
+	       "request\n");
 	show("driver alone", plain, plain);
 	show("shim, switched off", off, plain);
 	show("shim, switched on", on, plain);

@@ -65,6 +65,7 @@ static int map_page(struct cot_link *l, int fd, uint32_t size)
 {
 	struct stat st;
 	void *p;
+	int rc;
 
 	if (size < sizeof(struct cot_page) || size > PAGE_SIZE_MAX ||
 	    syscall(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)size)
@@ -82,7 +83,10 @@ static int map_page(struct cot_link *l, int fd, uint32_t size)
 		drop_page(l);
 		return -EPROTONOSUPPORT;
 	}
-	cot_marks_attach(fd, size);
+	rc = cot_marks_attach(fd, size);
+	if (rc < 0)
+		cot_log(COT_LOG_WARN, "requests are not measured: their ring cannot be used (%d)",
+			-rc);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "guest/marks.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -153,19 +154,20 @@ static void hand_over(struct cot_ring *to)
 	move_count(&kept.n_unclear, &to->n_unclear);
 }
 
-void cot_marks_attach(int fd, uint32_t page_size)
+int cot_marks_attach(int fd, uint32_t page_size)
 {
 	void *p;
 
 	if (page_size < COT_RING_MAPPING)
-		return;
+		return 0;
 	p = mmap(place, sizeof(struct cot_ring), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | (place ? MAP_FIXED : 0), fd, COT_RING_OFFSET);
 	if (p == MAP_FAILED)
-		return;
+		return -errno;
 	place = p;
 	atomic_store(&ring, (struct cot_ring *)p);
 	hand_over(p);
+	return 0;
 }
 
 void cot_marks_detach(void)

@@ -22,8 +22,9 @@ void cot_marks_end(uint64_t id, uint64_t now_ns);
 void cot_marks_seen(uint64_t begin_ns, uint64_t end_ns);
 void cot_marks_unclear(uint64_t n);
 
-/* The daemon has given a page of this size: from now on into its ring, if there is one. */
-void cot_marks_attach(int fd, uint32_t page_size);
+/* The daemon has given a page of this size: from now on into its ring, if there is one. 0 or
+ * -errno: they are kept, as before. */
+int cot_marks_attach(int fd, uint32_t page_size);
 /* The daemon is lost. */
 void cot_marks_detach(void);
 /* In the child of a fork: nothing of the parent's is its own. */

@@ -308,6 +308,20 @@ static void act_parts(void)
 	daemon_check();
 }
 
+/* ---- requests ---- */
+
+/* Whatever fails, what is seen of them is the program's, and the program gets what it would get. */
+static void act_measured(void)
+{
+	static char program[300];
+	const char *const argv[] = {
+		env_path("COTENANT"), "run", "--solo",	 "--measure", "--", program,
+		"--rounds",	      "1",   "--faults", "1",	      NULL};
+
+	(void)snprintf(program, sizeof(program), "%s/bursts", env_path("PROGS"));
+	expect_right(run(argv, JOB_MS));
+}
+
 const struct op program_ops[] = {
 	{"cotenant-ps", "cotenant", NULL, 23, begin_ps, act_cli_ps, end_ps},
 	{"cotenant-json", "cotenant", NULL, 23, begin_ps, act_cli_json, end_ps},
@@ -318,5 +332,7 @@ const struct op program_ops[] = {
 	{"library", "ptx_work", "libcotenant.so", 2, begin_launch, act_launch, end_launch},
 	{"shim", "ptx_work", "shim/libcuda.so.1", 5, begin_launch, act_launch_shim, end_launch},
 	{"parts", "parts", "shim/libcuda.so.1", 61, begin_parts, act_parts, end_parts},
+	{"ring", "bursts", "libcotenant.so", 3, begin_parts, act_measured, end_parts},
+	{"bursts", "bursts", "shim/libcuda.so.1", 5, begin_parts, act_measured, end_parts},
 };
 const unsigned n_program_ops = sizeof(program_ops) / sizeof(program_ops[0]);

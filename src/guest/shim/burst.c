@@ -59,19 +59,26 @@ static struct cot_burst_stream *room_for(struct cot_bursts *b, struct cot_burst_
 	return room;
 }
 
+void cot_burst_confuse(struct cot_bursts *b)
+{
+	uint32_t i;
+
+	b->n_unclear++;
+	b->confused = true;
+	for (i = 0; i < b->n_busy; i++)
+		b->streams[b->busy[i]].burst->unclear = true;
+}
+
 struct cot_burst_stream *cot_burst_get(struct cot_bursts *b, struct cot_burst_id id,
 				       uint64_t context, bool blocking)
 {
 	struct cot_burst_stream *s = cot_burst_find(b, id);
-	uint32_t i;
 
 	if (s)
 		return s;
 	s = room_for(b, id);
 	if (!s) {
-		b->n_unclear++;
-		for (i = 0; i < b->n_busy; i++)
-			b->streams[b->busy[i]].burst->unclear = true;
+		cot_burst_confuse(b);
 		return NULL;
 	}
 	rename_stream(s, id);
@@ -101,7 +108,10 @@ static struct cot_burst *begin(struct cot_bursts *b, uint64_t thread, uint64_t n
 
 	while (new->n_streams)
 		new ++; /* there are no more than busy streams, and this one is not yet */
-	*new = (struct cot_burst){.begin_ns = now_ns, .number = ++b->n_bursts, .thread = thread};
+	*new = (struct cot_burst){.begin_ns = now_ns,
+				  .number = ++b->n_bursts,
+				  .thread = thread,
+				  .unclear = b->confused};
 	return new;
 }
 
@@ -486,6 +496,7 @@ void cot_burst_covered_context(struct cot_bursts *b, uint64_t context, struct co
 		if (b->streams[b->busy[i]].context == context)
 			(void)cover(&b->streams[b->busy[i]], point.position);
 	settle(b, now_ns);
+	b->confused &= b->n_busy != 0;
 }
 
 /* ---- ends ---- */

@@ -79,6 +79,7 @@ struct cot_burst_event {
 
 struct cot_bursts {
 	uint64_t position, n_unclear, n_bursts;
+	bool confused;
 	void (*seen)(uint64_t begin_ns, uint64_t end_ns);
 	_Atomic uint32_t n_busy;
 	uint32_t busy[COT_BURST_STREAMS];
@@ -99,6 +100,9 @@ static inline bool cot_burst_has_put(const struct cot_burst_stream *s)
 /* The same; a new one is of that context. NULL: there is no room, and what is open is unclear. */
 struct cot_burst_stream *cot_burst_get(struct cot_bursts *b, struct cot_burst_id id,
 				       uint64_t context, bool blocking);
+/* Something was put into a stream of which nothing can be known: all is unclear until a wait for a
+ * context leaves nothing open. */
+void cot_burst_confuse(struct cot_bursts *b);
 /* The program destroys it, or the context; 0: all contexts, maybe. */
 void cot_burst_drop(struct cot_bursts *b, struct cot_burst_stream *s);
 void cot_burst_drop_context(struct cot_bursts *b, uint64_t context);

@@ -29,7 +29,7 @@
 		struct cot_shim_turn turn;                          \
 		CUresult rc;                                        \
                                                                     \
-		wait = begin_copy(goes_out, PER_THREAD);            \
+		begin_copy(&wait, goes_out, PER_THREAD);            \
 		(void)cot_shim_turn_visit(&turn, NULL, PER_THREAD); \
 		rc = COT_REAL(name) args;                           \
 		cot_shim_turn_end(&turn);                           \
@@ -38,10 +38,12 @@
 	}
 
 /* Without a stream. One that goes out to the host has waited when it returns. */
-static struct cot_shim_wait begin_copy(bool goes_out, bool per_thread)
+static void begin_copy(struct cot_shim_wait *ret_wait, bool goes_out, bool per_thread)
 {
+	*ret_wait = (struct cot_shim_wait){.context = 0};
 	cot_shim_seen_put(NULL, per_thread);
-	return goes_out ? cot_shim_wait_stream(NULL, per_thread) : cot_shim_seen_nothing;
+	if (goes_out)
+		cot_shim_wait_stream(ret_wait, NULL, per_thread);
 }
 
 static bool goes_to(CUdeviceptr to)
@@ -113,15 +115,6 @@ typedef CUresult function_of_words(WORDS);
 /* Instead of the number of a parameter. */
 enum { DEFAULT = -1, CAPTURE = -2, OUT = -3 };
 
-static struct cot_shim_wait begin_routed(int at, bool per_thread, const uint64_t *a)
-{
-	if (at == DEFAULT || at == OUT)
-		return begin_copy(at == OUT, per_thread);
-	if (at != CAPTURE)
-		cot_shim_seen_put((CUstream)(uintptr_t)a[at], per_thread);
-	return cot_shim_seen_nothing;
-}
-
 static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_thread)
 {
 	cot_shim_stream_will_capture(stream, per_thread);
@@ -130,10 +123,14 @@ static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_
 
 static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
 {
-	struct cot_shim_wait wait = begin_routed(at, per_thread, a);
+	struct cot_shim_wait wait = {.context = 0};
 	struct cot_shim_turn turn;
 	CUresult rc;
 
+	if (at == DEFAULT || at == OUT)
+		begin_copy(&wait, at == OUT, per_thread);
+	else if (at != CAPTURE)
+		cot_shim_seen_put((CUstream)(uintptr_t)a[at], per_thread);
 	if (at == DEFAULT || at == OUT)
 		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
 	else if (at == CAPTURE)

@@ -9,16 +9,18 @@
 
 /* ---- streams: not a turn, so that the stream may move meanwhile ---- */
 
-#define WAIT(name, per_thread)                                                                \
-	CUresult name(CUstream stream)                                                        \
-	{                                                                                     \
-		struct cot_shim_wait wait = cot_shim_wait_stream(stream, per_thread);         \
-		struct cot_shim_stay stay;                                                    \
-		CUresult rc = COT_REAL(name)(cot_shim_stay_begin(&stay, stream, per_thread)); \
-                                                                                              \
-		cot_shim_stay_end(&stay);                                                     \
-		cot_shim_seen_waited(&wait, rc);                                              \
-		return rc;                                                                    \
+#define WAIT(name, per_thread)                                                       \
+	CUresult name(CUstream stream)                                               \
+	{                                                                            \
+		struct cot_shim_wait wait;                                           \
+		struct cot_shim_stay stay;                                           \
+		CUresult rc;                                                         \
+                                                                                     \
+		cot_shim_wait_stream(&wait, stream, per_thread);                     \
+		rc = COT_REAL(name)(cot_shim_stay_begin(&stay, stream, per_thread)); \
+		cot_shim_stay_end(&stay);                                            \
+		cot_shim_seen_waited(&wait, rc);                                     \
+		return rc;                                                           \
 	}
 
 WAIT(cuStreamSynchronize, false)
@@ -30,18 +32,22 @@ WAIT(cuStreamQuery_ptsz, true)
 
 CUresult cuCtxSynchronize(void)
 {
-	struct cot_shim_wait wait = cot_shim_wait_context(NULL);
-	CUresult rc = COT_REAL(cuCtxSynchronize)();
+	struct cot_shim_wait wait;
+	CUresult rc;
 
+	cot_shim_wait_context(&wait, NULL);
+	rc = COT_REAL(cuCtxSynchronize)();
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
-	struct cot_shim_wait wait = cot_shim_wait_context(ctx);
-	CUresult rc = COT_REAL(cuCtxSynchronize_v2)(ctx);
+	struct cot_shim_wait wait;
+	CUresult rc;
 
+	cot_shim_wait_context(&wait, ctx);
+	rc = COT_REAL(cuCtxSynchronize_v2)(ctx);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
@@ -50,18 +56,22 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
 
 CUresult cuEventSynchronize(CUevent event)
 {
-	struct cot_shim_wait wait = cot_shim_wait_event(event);
-	CUresult rc = COT_REAL(cuEventSynchronize)(event);
+	struct cot_shim_wait wait;
+	CUresult rc;
 
+	cot_shim_wait_event(&wait, event);
+	rc = COT_REAL(cuEventSynchronize)(event);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
 
 CUresult cuEventQuery(CUevent event)
 {
-	struct cot_shim_wait wait = cot_shim_wait_event(event);
-	CUresult rc = COT_REAL(cuEventQuery)(event);
+	struct cot_shim_wait wait;
+	CUresult rc;
 
+	cot_shim_wait_event(&wait, event);
+	rc = COT_REAL(cuEventQuery)(event);
 	cot_shim_seen_waited(&wait, rc);
 	return rc;
 }
@@ -72,17 +82,20 @@ CUresult cuEventDestroy_v2(CUevent event)
 	return COT_REAL(cuEventDestroy_v2)(event);
 }
 
-#define RECORD(name, params, args, per_thread)                                         \
-	CUresult name params                                                           \
-	{                                                                              \
-		struct cot_shim_wait there = cot_shim_wait_stream(stream, per_thread); \
-		struct cot_shim_turn turn;                                             \
-		CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);          \
-		CUresult rc = COT_REAL(name) args;                                     \
-                                                                                       \
-		cot_shim_turn_end(&turn);                                              \
-		cot_shim_seen_record(event, &there, rc);                               \
-		return rc;                                                             \
+#define RECORD(name, params, args, per_thread)                       \
+	CUresult name params                                         \
+	{                                                            \
+		struct cot_shim_wait there;                          \
+		struct cot_shim_turn turn;                           \
+		CUstream to;                                         \
+		CUresult rc;                                         \
+                                                                     \
+		cot_shim_wait_stream(&there, stream, per_thread);    \
+		to = cot_shim_turn_begin(&turn, stream, per_thread); \
+		rc = COT_REAL(name) args;                            \
+		cot_shim_turn_end(&turn);                            \
+		cot_shim_seen_record(event, &there, rc);             \
+		return rc;                                           \
 	}
 
 RECORD(cuEventRecord, (CUevent event, CUstream stream), (event, to), false)
@@ -114,13 +127,16 @@ static void call_back(CUstream stream, CUresult status, void *data)
 static CUresult add_callback(CUstream stream, CUstreamCallback function, void *data, unsigned flags,
 			     bool per_thread)
 {
-	struct cot_shim_wait wait = cot_shim_wait_stream(stream, per_thread);
+	struct cot_shim_wait wait;
 	struct cot_shim_turn turn;
-	CUstream to = cot_shim_turn_begin(&turn, stream, per_thread);
-	bool wanted = function && (to != stream || wait.point.position);
-	struct callback *c = wanted ? malloc(sizeof(*c)) : NULL;
+	struct callback *c = NULL;
+	CUstream to;
 	CUresult rc;
 
+	cot_shim_wait_stream(&wait, stream, per_thread);
+	to = cot_shim_turn_begin(&turn, stream, per_thread);
+	if (function && (to != stream || wait.point.position))
+		c = malloc(sizeof(*c));
 	if (c)
 		*c = (struct callback){function, stream, data, wait};
 	else
@@ -166,9 +182,10 @@ static void call_host(void *data)
 static struct host_call *see_host_call(CUstream stream, CUhostFn function, void *data,
 				       bool per_thread)
 {
-	struct cot_shim_wait wait = cot_shim_wait_stream(stream, per_thread);
 	struct host_call *c = NULL;
+	struct cot_shim_wait wait;
 
+	cot_shim_wait_stream(&wait, stream, per_thread);
 	if (COT_UNLIKELY(wait.point.position) && function &&
 	    !cot_shim_is_captured(stream, per_thread))
 		c = malloc(sizeof(*c));

@@ -70,34 +70,36 @@ static struct cot_burst_id id_of(CUstream stream, bool per_thread)
 }
 
 struct looks {
-	uint64_t context;
+	uint64_t context; /* 0: it is not known */
 	bool blocking;
 };
 
 /* Without the lock. */
 static struct looks look(CUstream stream, struct cot_burst_id id)
 {
-	struct looks l = {.context = id.home, .blocking = true};
 	CUcontext context = NULL;
 	unsigned flags = 0;
 
 	if (is_default(stream))
-		return l;
-	l.context = COT_REAL(cuStreamGetCtx)(stream, &context) ? 0 : (uintptr_t)context;
-	l.blocking =
-		!COT_REAL(cuStreamGetFlags)(stream, &flags) && !(flags & CU_STREAM_NON_BLOCKING);
-	return l;
+		return (struct looks){.context = id.home, .blocking = true};
+	if (COT_REAL(cuStreamGetCtx)(stream, &context) ||
+	    COT_REAL(cuStreamGetFlags)(stream, &flags))
+		return (struct looks){.context = 0};
+	return (struct looks){.context = (uintptr_t)context,
+			      .blocking = !(flags & CU_STREAM_NON_BLOCKING)};
 }
 
-/* With the lock, which it takes: NULL: there is no room. */
+/* With the lock, which it takes. NULL: it cannot be known. */
 static struct cot_burst_stream *begin_with(CUstream stream, struct cot_burst_id id)
 {
-	struct looks l = {0};
+	struct cot_burst_stream *s = cot_burst_find(&bursts, id);
+	struct looks l = s ? (struct looks){.context = s->context} : look(stream, id);
 
-	if (!cot_burst_find(&bursts, id))
-		l = look(stream, id);
 	begin();
-	return cot_burst_get(&bursts, id, l.context, l.blocking);
+	if (l.context)
+		return cot_burst_get(&bursts, id, l.context, l.blocking);
+	cot_burst_confuse(&bursts);
+	return NULL;
 }
 
 /* What a graph that is being recorded gets is not done. */
@@ -148,7 +150,7 @@ void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after)
 
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 {
-	struct cot_shim_wait wait = cot_shim_seen_nothing;
+	struct cot_shim_wait wait = {.context = 0};
 	struct cot_burst_stream *s;
 	struct cot_burst_id id;
 
@@ -165,7 +167,7 @@ struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread)
 
 struct cot_shim_wait cot_shim_seen_context(CUcontext context)
 {
-	struct cot_shim_wait wait = cot_shim_seen_nothing;
+	struct cot_shim_wait wait = {.context = 0};
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
@@ -178,7 +180,7 @@ struct cot_shim_wait cot_shim_seen_context(CUcontext context)
 
 struct cot_shim_wait cot_shim_seen_event(CUevent event)
 {
-	struct cot_shim_wait wait = cot_shim_seen_nothing;
+	struct cot_shim_wait wait = {.context = 0};
 
 	if (COT_LIKELY(!is_busy()))
 		return wait;
@@ -211,9 +213,9 @@ bool cot_shim_is_host(CUdeviceptr to)
 
 /* ---- events ---- */
 
-void cot_shim_seen_record(CUevent event, const struct cot_shim_wait *there, CUresult rc)
+void cot_shim_seen_event_at(CUevent event, const struct cot_shim_wait *there)
 {
-	if (!cot_shim_settings.requests || rc || !is_on())
+	if (!is_on())
 		return;
 	begin();
 	if (there->point.position)

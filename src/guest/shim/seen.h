@@ -24,29 +24,31 @@ struct cot_shim_wait {
 	uint64_t context;	      /* 0: of one stream */
 };
 
-static const struct cot_shim_wait cot_shim_seen_nothing = {.context = 0};
-
 struct cot_shim_wait cot_shim_seen_stream(CUstream stream, bool per_thread);
 struct cot_shim_wait cot_shim_seen_context(CUcontext context);
 struct cot_shim_wait cot_shim_seen_event(CUevent event);
 
-static inline struct cot_shim_wait cot_shim_wait_stream(CUstream stream, bool per_thread)
+static inline void cot_shim_wait_stream(struct cot_shim_wait *ret_wait, CUstream stream,
+					bool per_thread)
 {
-	return COT_UNLIKELY(cot_shim_settings.requests) ? cot_shim_seen_stream(stream, per_thread)
-							: cot_shim_seen_nothing;
+	ret_wait->point.position = 0;
+	if (COT_UNLIKELY(cot_shim_settings.requests))
+		*ret_wait = cot_shim_seen_stream(stream, per_thread);
 }
 
 /* NULL: the current one. */
-static inline struct cot_shim_wait cot_shim_wait_context(CUcontext context)
+static inline void cot_shim_wait_context(struct cot_shim_wait *ret_wait, CUcontext context)
 {
-	return COT_UNLIKELY(cot_shim_settings.requests) ? cot_shim_seen_context(context)
-							: cot_shim_seen_nothing;
+	ret_wait->point.position = 0;
+	if (COT_UNLIKELY(cot_shim_settings.requests))
+		*ret_wait = cot_shim_seen_context(context);
 }
 
-static inline struct cot_shim_wait cot_shim_wait_event(CUevent event)
+static inline void cot_shim_wait_event(struct cot_shim_wait *ret_wait, CUevent event)
 {
-	return COT_UNLIKELY(cot_shim_settings.requests) ? cot_shim_seen_event(event)
-							: cot_shim_seen_nothing;
+	ret_wait->point.position = 0;
+	if (COT_UNLIKELY(cot_shim_settings.requests))
+		*ret_wait = cot_shim_seen_event(event);
 }
 
 /* The call has returned, or the function was called that the stream was given. */
@@ -58,7 +60,14 @@ static inline void cot_shim_seen_waited(const struct cot_shim_wait *wait, CUresu
 }
 
 /* The event was recorded where a wait for the stream leads, which began before that. */
-void cot_shim_seen_record(CUevent event, const struct cot_shim_wait *there, CUresult rc);
+void cot_shim_seen_event_at(CUevent event, const struct cot_shim_wait *there);
+static inline void cot_shim_seen_record(CUevent event, const struct cot_shim_wait *there,
+					CUresult rc)
+{
+	if (COT_UNLIKELY(cot_shim_settings.requests) && !rc)
+		cot_shim_seen_event_at(event, there);
+}
+
 void cot_shim_seen_order(CUstream stream, bool per_thread, CUevent after);
 
 /* Whether this is memory of the host: who copies to it without a stream has waited. */

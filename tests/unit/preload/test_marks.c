@@ -22,6 +22,7 @@ static int start(void **state)
 	cot_marks_forget();
 	memset(readers, 0, sizeof(readers));
 	atomic_store(&kept.n_dropped, 0);
+	atomic_store(&kept.n_unclear, 0);
 	return 0;
 }
 
@@ -153,6 +154,37 @@ static void child_has_its_own(void **state)
 	assert_int_equal(got[0].begin_ns, NOW - 60);
 }
 
+/* What was seen from outside says so, goes on to the next daemon, and counts until the first mark.
+ */
+static void seen_until_the_first_mark(void **state)
+{
+	struct cot_ring *r;
+
+	(void)state;
+	cot_marks_seen(NOW - 8, NOW - 3);
+	cot_marks_unclear(2);
+	r = daemon_ring(COT_RING_MAPPING);
+	cot_marks_unclear(3);
+	cot_marks_seen(NOW - 2, NOW - 1);
+	assert_int_equal(look(r, 0), 2);
+	assert_true(got[0].is_burst && got[1].is_burst);
+	assert_int_equal(got[0].arrival_ns, 0);
+	assert_int_equal(got[0].begin_ns, NOW - 8);
+	assert_int_equal(got[0].end_ns, NOW - 3);
+	assert_int_equal(atomic_load(&r->n_unclear), 5);
+	cot_marks_begin(1, 0, NOW - 9); /* has not ended */
+	cot_marks_seen(NOW - 2, NOW - 1);
+	cot_marks_unclear(1);
+	cot_marks_end(1, NOW);
+	assert_int_equal(look(r, 0), 1);
+	assert_false(got[0].is_burst);
+	assert_int_equal(atomic_load(&r->n_unclear), 5);
+	cot_marks_forget(); /* the child's own */
+	readers[1].next = cot_ring_head(&kept);
+	cot_marks_seen(NOW - 2, NOW - 1);
+	assert_int_equal(look(&kept, 1), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +193,7 @@ int main(void)
 		cmocka_unit_test_setup(daemons_come_and_go, start),
 		cmocka_unit_test_setup(page_without_a_ring, start),
 		cmocka_unit_test_setup(child_has_its_own, start),
+		cmocka_unit_test_setup(seen_until_the_first_mark, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
