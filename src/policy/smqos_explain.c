@@ -47,23 +47,21 @@ static const char *reason_of_none(const struct cot_policy *p, const struct cot_t
 	return NULL;
 }
 
-static bool has_sm(const struct cot_tenant *t, uint32_t sm)
-{
-	return t->part_sms &&
-	       (!t->part.n || (sm >= t->part.first && sm - t->part.first < t->part.n));
-}
-
 static uint32_t n_idle(const struct cot_policy *p, const struct cot_tenant *like)
 {
+	bool has[COT_SMS_MAX] = {false};
+	const struct cot_tenant *t;
 	uint32_t sm, n = 0;
 
-	for (sm = 0; sm < like->part_sms; sm++) {
-		const struct cot_tenant *t = p->tenants;
+	cot_for_each_tenant (t, p) {
+		uint32_t end = t->part.n ? t->part.first + t->part.n : t->part_sms;
 
-		while (t && !(t->gpu_mask & like->gpu_mask && has_sm(t, sm)))
-			t = t->next;
-		n += !t;
+		if (t->gpu_mask & like->gpu_mask)
+			for (sm = t->part.first; sm < end; sm++)
+				has[sm] = true;
 	}
+	for (sm = 0; sm < like->part_sms; sm++)
+		n += !has[sm];
 	return n;
 }
 
@@ -81,8 +79,8 @@ unsigned cot_smqos_explain(const struct cot_policy *p, const struct cot_tenant *
 		facts[n++] = (struct cot_fact){
 			.name = "promised", .value = t->target.amount, .unit = COT_FACT_PERMILLE};
 	if (smqos_has_goal(t) && share > 0)
-		facts[n++] = (struct cot_fact){.name = "had in the last second",
-					       .text = "of its rate alone",
+		facts[n++] = (struct cot_fact){.name = COT_SAYS_KEEPS,
+					       .text = "of its rate alone, in the last second",
 					       .value = (uint64_t)(share * 1000),
 					       .unit = COT_FACT_PERMILLE};
 	if (!because && smqos_has_goal(t))

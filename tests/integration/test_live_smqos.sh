@@ -57,6 +57,10 @@ until_true 30 ps_shows 'train +- +8 of 132, from 0 ' 'api +- +124 of 132, from 8
 until_true 60 are_apart || fail "ps: $(cat "$work/out")"
 expect_value api pool shared
 expect_value api kind rate
+"$COTENANT" explain api >"$work/out" || fail "explain: $(cat "$work/out")"
+says "$work/out" "promised"
+"$COTENANT" stats >"$work/out" || fail "stats: $(cat "$work/out")"
+grep -qE '^ *api +rate 30%: has [0-9]+%' "$work/out" || fail "stats: $(cat "$work/out")"
 
 # The next daemon finds both where they are.
 kill_daemon

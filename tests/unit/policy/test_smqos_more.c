@@ -170,10 +170,10 @@ static void test_it_explains(void **state)
 	run(b, 2);
 	assert_true(says(b, GOAL, "because", "its rate alone is being measured", 0, 0));
 	assert_true(says(b, GOAL, "promised", NULL, 500, 500));
-	assert_false(says(b, GOAL, "had in the last second", NULL, 0, UINT64_MAX));
+	assert_false(says(b, GOAL, COT_SAYS_KEEPS, NULL, 0, UINT64_MAX));
 	run(b, 120);
 	assert_true(says(b, GOAL, "because", "it keeps its target", 0, 0));
-	assert_true(says(b, GOAL, "had in the last second", "of its rate alone", 450, 600));
+	assert_true(says(b, GOAL, COT_SAYS_KEEPS, "of its rate alone", 450, 600));
 	assert_true(says(b, OTHER, "because", "another unit of SMs would bring", 0, 0));
 	assert_true(says(b, OTHER, "SMs that nobody has", NULL, 32, 132 - 24 - 60));
 	start(b, OTHER2, 132, 0);
