@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 
 from livebench import cells as plan
@@ -44,7 +45,7 @@ def parse(argv):
 # ---- what is left to do ----
 
 def left_to_do(cells, options):
-    """The starts with those windows that were not measured well before, as further repeats."""
+    """The starts with those windows that were not measured well before, or again, as further repeats."""
     measured, repeats = {}, {}
     for cell in session.load_cells(options):
         if cell.get("status") != "ok":
@@ -52,13 +53,14 @@ def left_to_do(cells, options):
         key = (cell["group"], cell["start"])
         repeats[key] = max(repeats.get(key, 0), cell["rep"] + 1)
         if cell.get("window_s", 0) >= options.seconds:
-            measured.setdefault(key, set()).update(
+            measured.setdefault(key, Counter()).update(
                 w["label"] for w in cell["windows"] if not w.get("problems"))
     left = []
     for cell in cells:
         key = (cell.group, cell.start)
-        done = set() if options.again else measured.get(key, set())
-        windows = tuple(w for w in cell.windows if w[0].label not in done)
+        done = measured.get(key, {})
+        windows = tuple((replace(step, draw=done.get(step.label, 0)), seconds)
+                        for step, seconds in cell.windows if options.again or not done.get(step.label))
         if windows:
             left.append(replace(cell, windows=windows, rep=repeats.get(key, 0)))
     return left

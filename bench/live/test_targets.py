@@ -342,6 +342,15 @@ class DryRuns(unittest.TestCase):
         for name in ("table.md", "plot.svg", "cells.json.gz"):
             self.assertGreater(os.path.getsize(os.path.join(self.out, name)), 500)
 
+    def test_again_with_other_arrivals(self):
+        some = ("--only", "c1.pools,c1.alone", "--loads", "0.6", "--ways", "pools")
+        self.run_it(*some)
+        self.run_it(*some, "--again")
+        found = {c["id"]: c["windows"][-1] for c in self.result()["cells"] if c["start"] == "pools"}
+        self.assertEqual([w["draw"] for w in found.values()], [0, 1])
+        self.assertNotEqual(*(w["programs"]["L1"]["n"] for w in found.values()))
+        self.assertEqual(self.result()["cases"][0]["ways"]["pools"]["n"], 2)
+
     def test_what_one_start_learned_the_next_one_knows(self):
         some = ("--loads", "0.6", "--factors", "2", "--ways", "slo,slo-learned")
         said = self.run_it("--only", "c1.alone,c1.slo-learned2", *some)

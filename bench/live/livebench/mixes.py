@@ -69,6 +69,7 @@ class Step(Window):
     load: float = 0    # of all latency programs together, each as much; 0: no request comes
     factor: float = 0  # the target, times the p99 alone; 0: none is stated
     policy: str = ""   # that the daemon is to have
+    draw: int = 0      # which arrivals: how often the window has been measured before
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ MORE_READY_S = 60
 LESSONS = "*lesson*"  # the daemon's files of what a policy has learned
 
 
-def seed_of(name, load):
-    """The same arrivals of a program at a load in all ways."""
-    return 1000 * int(name[1:]) + round(100 * load) + 1
+def seed_of(name, load, draw=0):
+    """The same arrivals of a program at a load in all ways; others when they are measured again."""
+    return 10_000 * draw + 1000 * int(name[1:]) + round(100 * load) + 1
 
 
 def _guess_ns(spec):
@@ -123,10 +123,10 @@ class Steered(measure.Runner):
             self.service_ns[tenant.name] = busy_ns / n if n else guess_ns
             board.ask(0, 1)
 
-    def _ask(self, load, active, fresh=True):
+    def _ask(self, load, active, draw=0, fresh=True):
         for name, board in self.boards.items():
             rate = load / len(self.boards) * 1e9 / self.service_ns[name]
-            board.ask(rate if name in active else 0, seed_of(name, load) if fresh else 0)
+            board.ask(rate if name in active else 0, seed_of(name, load, draw) if fresh else 0)
 
     def _drain(self):
         """No more requests come; those that wait get an answer, if there is one soon."""
@@ -145,7 +145,7 @@ class Steered(measure.Runner):
             if window.way in (SLO, LEARNED):
                 way.command(f"{name} --p99 {self._target(name, window)}")
         wanted = way.deal(window.deal, tenants, bool(self.cell.changes)) if window.deal else None
-        self._ask(window.load, active)
+        self._ask(window.load, active, window.draw)
         return wanted
 
     def _window(self, window, seconds, way, tenants):
@@ -155,7 +155,7 @@ class Steered(measure.Runner):
 
     def _say(self, out, window, way, tenants):
         """What judge.py wants to know of a window."""
-        out.update(way=window.way, load=window.load, factor=window.factor,
+        out.update(way=window.way, load=window.load, factor=window.factor, draw=window.draw,
                    beside=[t.program.spec for t in tenants
                            if t.program.role == "batch" and t.name in out["active"]])
         if window.way in AIMED:
@@ -176,7 +176,7 @@ class Steered(measure.Runner):
             if quiet and (change.comes or change.goes):
                 continue
             out["changes"].append({"what": change.what, "at_ns": time.monotonic_ns(), "load": change.load})
-            self._ask(change.load, out["active"], fresh=not i)
+            self._ask(change.load, out["active"], window.draw, not i)
             if change.comes:
                 more = self._one_more(way, tenants)
                 out["changes"].append({"what": "it is ready", "at_ns": time.monotonic_ns(),

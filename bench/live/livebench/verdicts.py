@@ -193,8 +193,10 @@ def _step_panel(page, top, trial, window, figures):
         page.text(x(0) - 5, y(ratio) + 3, f"{ratio:g}x", 9, "end", colour="#666")
     for i, row in enumerate(trial["rows"]):
         page.line(x(row["begin_s"]), y(SPAN[1]), x(row["begin_s"]), y(SPAN[0]))
-        page.text(x(row["begin_s"]) + 2, y(SPAN[0]) + 11 + 10 * (i % 3),
-                  f"{row['what']}: {row['missed']} of {row['n']}", 8, colour="#555")
+        late = row["begin_s"] > 0.8 * length
+        page.text(x(row["begin_s"]) + (-2 if late else 2), y(SPAN[0]) + 11 + 10 * (i % 3),
+                  f"{row['what']}: {row['missed']} of {row['n']}", 8, "end" if late else "start",
+                  colour="#555")
     arrivals = [at / 1e5 for at in events.unpack(figures["raw_at_10us"])]
     responses = [t / 10 for t in events.unpack(figures["raw_100ns"])]
     for at, value in _bins(arrivals, responses, trial["target_us"]):
