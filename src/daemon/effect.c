@@ -82,6 +82,14 @@ static const char *cannot(int status)
 	}
 }
 
+static const char *not_moved(int status)
+{
+	if (status == -EDEADLK)
+		return "something in its streams waits, maybe for what it launches later, and a "
+		       "new part is made when that is done";
+	return strerror(-status);
+}
+
 static bool say_coverage(const struct cot_part_effect *e, char *text, size_t size)
 {
 	unsigned long stayed = (unsigned long)e->n_stayed;
@@ -105,7 +113,7 @@ bool cot_part_effect_say(const struct cot_part_effect *e, char *ret_text, size_t
 			       cannot(e->status));
 	else if (e->shim && e->place_status)
 		(void)snprintf(ret_text, size, "it could not be moved to another part: %s",
-			       strerror(-e->place_status));
+			       not_moved(e->place_status));
 	else if (e->shim && e->pace_failed)
 		(void)snprintf(ret_text, size,
 			       "its pace is not kept: a launch has waited a second for the GPU");

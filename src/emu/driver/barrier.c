@@ -89,6 +89,41 @@ CUresult cot_emu_place_wait(struct cot_emu_place place, CUevent event)
 	return result;
 }
 
+/* The stream waits for all others of the context, and what comes into them waits for it. */
+static CUresult hold_back(struct CUstream_st *gate)
+{
+	struct cot_emu_place all = {gate->context, NULL};
+	uint64_t id = COT_EMU_NEWEST;
+	CUresult result = CUDA_SUCCESS;
+	struct CUstream_st *s;
+
+	while (!result && (s = cot_emu_place_stream(all, &id))) {
+		result = cot_emu_stream_push_wait(gate, s, tail_of(s));
+		cot_emu_stream_unref(s);
+	}
+	id = COT_EMU_NEWEST;
+	while (!result && (s = cot_emu_place_stream(all, &id))) {
+		result = cot_emu_stream_push_wait(s, gate, tail_of(gate));
+		cot_emu_stream_unref(s);
+	}
+	return result;
+}
+
+void cot_emu_context_settle(struct cot_emu_context *c)
+{
+	struct CUstream_st *gate;
+
+	if (atomic_load(&c->lazy)) {
+		(void)cot_emu_context_drain(c);
+		return;
+	}
+	if (cot_emu_stream_make((struct cot_emu_place){c, NULL}, CU_STREAM_NON_BLOCKING, 0, &gate))
+		return;
+	if (!hold_back(gate))
+		(void)cot_emu_stream_drain(gate, true);
+	(void)cot_emu_stream_close(gate);
+}
+
 CUresult cot_emu_barrier_join(struct cot_emu_place place, struct CUstream_st *s)
 {
 	struct cot_emu_place all = {place.context, NULL};

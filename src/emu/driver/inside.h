@@ -246,6 +246,8 @@ uint64_t cot_emu_context_next_id(void);
 /* Waits for all that the place's streams have; those of green contexts are the context's, too. */
 CUresult cot_emu_place_drain(struct cot_emu_place place);
 CUresult cot_emu_context_drain(struct cot_emu_context *c);
+/* The same for what is there now; what comes meanwhile begins after it. */
+void cot_emu_context_settle(struct cot_emu_context *c);
 /*
  * Walks through the streams of the place, from the newest on: the first one made before number *id,
  * with a reference, and *id is its number then; NULL: no more. Each stream that is there all the

@@ -16,6 +16,7 @@
 #define OURS_HOME(name)	       OURS_TAKE(name)
 #define OURS_QUIET(name)       OURS_TAKE(name)
 #define OURS_OUT(name)	       OURS_TAKE(name)
+#define OURS_AWAIT(name)       OURS_TAKE(name)
 #define NAME(name)	       {#name, &cot_real_##name, NULL, 0},
 #define ROUTED(name, at, kind) {#name, &cot_real_##name, (void *)(uintptr_t)(name), 0},
 #define ENTRY(name, since, shim, emulated, params) \

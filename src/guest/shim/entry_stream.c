@@ -2,6 +2,9 @@
  * The entry points that take a stream, or are in the default stream without saying so. Most of them
  * are a turn in their virtual stream and nothing else; they come from the one list.
  */
+#include <string.h>
+
+#include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
 
@@ -21,6 +24,31 @@
                                                    \
 		cot_shim_turn_end(&turn);          \
 		return rc;                         \
+	}
+/* The stream is about to wait: for what the program launches later, maybe. Before that the first
+ * part can be made. */
+static void begin_open(struct cot_shim_open *open)
+{
+	*open = (struct cot_shim_open){false, false};
+	if (!cot_shim_settings.parts || !cot_shim_is_on())
+		return;
+	(void)cot_shim_part_expect();
+	cot_shim_open_begin(open);
+}
+
+#define AWAIT(name, params, args)                                             \
+	CUresult name params                                                  \
+	{                                                                     \
+		enum { IS_WORK = false };                                     \
+		struct cot_shim_turn turn;                                    \
+		struct cot_shim_open open;                                    \
+		CUresult rc;                                                  \
+                                                                              \
+		begin_open(&open);                                            \
+		rc = COT_REAL(name) args;                                     \
+		cot_shim_open_end(&open, &turn, stream, PER_THREAD, rc != 0); \
+		cot_shim_turn_end(&turn);                                     \
+		return rc;                                                    \
 	}
 #define VISIT(name, params, args, goes_out)                         \
 	CUresult name params                                        \
@@ -85,6 +113,7 @@ static bool goes_as_3d(const CUDA_MEMCPY3D *copy)
 #define DEFINE_TAKE(name, params, args)
 #define DEFINE_ROUTE(name, params, args) TURN(name, params, args, true)
 #define DEFINE_QUIET(name, params, args) TURN(name, params, args, false)
+#define DEFINE_AWAIT(name, params, args) AWAIT(name, params, args)
 #define DEFINE_HOME(name, params, args)	 VISIT(name, params, args, false)
 #define DEFINE_OUT(name, params, args)	 VISIT(name, params, args, GOES_OUT(FIRST args))
 
@@ -121,25 +150,29 @@ static void begin_capture(struct cot_shim_turn *turn, CUstream stream, bool per_
 	(void)cot_shim_turn_visit(turn, stream, per_thread);
 }
 
-static CUresult route(void *function, int at, bool per_thread, uint64_t *a)
+static CUresult route(void *function, int at, bool per_thread, bool waits, uint64_t *a)
 {
+	CUstream stream = at < 0 ? NULL : (CUstream)(uintptr_t)a[at];
 	struct cot_shim_wait wait = {.context = 0};
+	struct cot_shim_open open = {false, false};
 	struct cot_shim_turn turn;
 	CUresult rc;
 
+	if (waits)
+		begin_open(&open);
 	if (at == DEFAULT || at == OUT)
 		begin_copy(&wait, at == OUT, per_thread);
 	else if (at != CAPTURE)
-		cot_shim_seen_put((CUstream)(uintptr_t)a[at], per_thread);
+		cot_shim_seen_put(stream, per_thread);
 	if (at == DEFAULT || at == OUT)
 		(void)cot_shim_turn_visit(&turn, NULL, per_thread);
 	else if (at == CAPTURE)
 		begin_capture(&turn, (CUstream)(uintptr_t)a[0], per_thread);
 	else
-		a[at] = (uintptr_t)cot_shim_turn_begin(&turn, (CUstream)(uintptr_t)a[at],
-						       per_thread);
+		a[at] = (uintptr_t)cot_shim_turn_begin(&turn, stream, per_thread);
 	rc = ((function_of_words *)(uintptr_t)function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6],
 							a[7], a[8], a[9]);
+	cot_shim_open_end(&open, &turn, stream, per_thread, rc != 0);
 	if (at == CAPTURE && !rc)
 		cot_shim_stream_captures((CUstream)(uintptr_t)a[0], per_thread);
 	cot_shim_turn_end(&turn);
@@ -153,16 +186,22 @@ static bool is_per_thread(const char *name, size_t n)
 	return n > 5 && name[n - 5] == '_' && name[n - 4] == 'p' && name[n - 3] == 't';
 }
 
+/* For a word in memory, or for an external semaphore. */
+static bool waits(const char *name)
+{
+	return strstr(name, "Wait") || strstr(name, "BatchMemOp");
+}
+
 #define NAME(name)
-#define ROUTED(name, at, kind)                                                        \
-	extern void *cot_real_##name __attribute__((visibility("hidden")));           \
-	CUresult name(WORDS) __attribute__((visibility("default")));                  \
-	CUresult name(WORDS)                                                          \
-	{                                                                             \
-		uint64_t a[] = {a0, a1, a2, a3, a4, a5, a6, a7, a8, a9};              \
-                                                                                      \
-		return route(__atomic_load_n(&cot_real_##name, __ATOMIC_RELAXED), at, \
-			     is_per_thread(#name, sizeof(#name) - 1), a);             \
+#define ROUTED(name, at, kind)                                                          \
+	extern void *cot_real_##name __attribute__((visibility("hidden")));             \
+	CUresult name(WORDS) __attribute__((visibility("default")));                    \
+	CUresult name(WORDS)                                                            \
+	{                                                                               \
+		uint64_t a[] = {a0, a1, a2, a3, a4, a5, a6, a7, a8, a9};                \
+                                                                                        \
+		return route(__atomic_load_n(&cot_real_##name, __ATOMIC_RELAXED), at,   \
+			     is_per_thread(#name, sizeof(#name) - 1), waits(#name), a); \
 	}
 #include "cuda/abi/api.def"
 

@@ -80,11 +80,13 @@ static void look(void)
 		atomic_store_explicit(&cot_shim_parts_looked, context, memory_order_relaxed);
 		return;
 	}
-	pthread_mutex_lock(&cot_shim_parts_lock);
+	/* A part is being made, which may take long: it is looked at with the next launch. */
+	if (!cot_shim_gate_try(&cot_shim_parts_lock))
+		return;
 	if (!cot_shim_parts_of(context))
 		look_at(context);
 	atomic_store(&cot_shim_parts_looked, context);
-	pthread_mutex_unlock(&cot_shim_parts_lock);
+	cot_shim_gate_open(&cot_shim_parts_lock);
 }
 
 /* ---- before the first part ---- */

@@ -132,6 +132,8 @@ void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long fla
 		*at = g;
 	}
 	pthread_mutex_unlock(&lock);
+	if (cot_shim_nodes_wait(graph))
+		cot_shim_open_for_good();
 }
 
 void cot_shim_graph_gone(CUgraphExec exec)

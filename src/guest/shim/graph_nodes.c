@@ -117,6 +117,39 @@ bool cot_shim_nodes_place(CUgraph graph, CUcontext context)
 	return place_graph(graph, context, 0);
 }
 
+/* ---- waits ---- */
+
+static bool nodes_wait(CUgraph graph, unsigned depth);
+
+static bool node_waits(CUgraphNode node, unsigned depth)
+{
+	CUgraphNodeType type;
+	CUgraph child;
+
+	if (COT_REAL(cuGraphNodeGetType)(node, &type))
+		return true;
+	child = type == CU_GRAPH_NODE_TYPE_GRAPH ? child_of(node) : NULL;
+	return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT ||
+	       type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP || (child && nodes_wait(child, depth + 1));
+}
+
+static bool nodes_wait(CUgraph graph, unsigned depth)
+{
+	size_t n = 0, i;
+	CUgraphNode *nodes = depth > MAX_DEPTH ? NULL : nodes_of(graph, &n);
+	bool waits = !nodes;
+
+	for (i = 0; i < n && !waits; i++)
+		waits = node_waits(nodes[i], depth);
+	free(nodes);
+	return waits;
+}
+
+bool cot_shim_nodes_wait(CUgraph graph)
+{
+	return nodes_wait(graph, 0);
+}
+
 /* ---- the same node in a clone ---- */
 
 /* The driver finds nodes of the graph itself, not those of graphs in it. */

@@ -101,7 +101,7 @@ static uint32_t room(struct cot_shim_parts *p)
  * no more parts at a time than there is room for. */
 #define MAKE_PAUSE 4u
 
-/* -EAGAIN: it has to be made, and not before p->make_ns. */
+/* -EAGAIN: it has to be made, and not before p->make_ns. -EDEADLK: and not while a wait is open. */
 static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32_t *ret_part)
 {
 	uint32_t first = from * COT_GREEN_GROUP_SMS, n = cot_green_n_sms(&p->split, from, to), i;
@@ -116,6 +116,8 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
 	begin_ns = cot_now_ns();
 	if (begin_ns < p->make_ns)
 		return -EAGAIN;
+	if (!cot_shim_open_none())
+		return -EDEADLK;
 	i = room(p);
 	rc = i ? make_part(p, &p->part[i], from, to) : -EBUSY;
 	end_ns = cot_now_ns();
@@ -227,7 +229,10 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	int rc = 0;
 
 	pthread_mutex_unlock(&cot_shim_lock);
-	pthread_mutex_lock(&cot_shim_parts_lock); /* against the end of the context */
+	if (!cot_shim_gate_take(&cot_shim_parts_lock)) { /* against the end of the context */
+		pthread_mutex_lock(&cot_shim_lock);
+		return cot_now_ns() + COT_SHIM_GATE_NS;
+	}
 	current = atomic_load(&p->context) && !COT_REAL(cuCtxSetCurrent)(atomic_load(&p->context));
 	if (current && !p->split_tried)
 		split(p);
@@ -241,7 +246,7 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 		rc = current ? place(p, wish.first, wish.n, wish.pace_us) : -ENODEV;
 	if (rc == -EAGAIN)
 		again_ns = p->make_ns;
-	pthread_mutex_unlock(&cot_shim_parts_lock);
+	cot_shim_gate_open(&cot_shim_parts_lock);
 	pthread_mutex_lock(&cot_shim_lock);
 	if (rc == -EAGAIN && !g->wish.seq)
 		g->wish = wish;
@@ -279,6 +284,7 @@ static void close_one(struct cot_shim_parts *p)
 		atomic_store(&p->now, 0);
 		cot_shim_pace_set(p, 0);
 		cot_shim_streams_drop(p);
+		cot_shim_open_drop(p);
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
 			cot_shim_graphs_clear(p, i);
 			cot_green_destroy(&p->green, p->part[i].green);
@@ -293,12 +299,13 @@ void cot_shim_parts_close(int device)
 {
 	struct cot_shim_parts *p;
 
-	pthread_mutex_lock(&cot_shim_parts_lock);
+	while (!cot_shim_gate_take(&cot_shim_parts_lock))
+		; /* the driver is about to wait for that, too */
 	for (p = cot_shim_parts_first(); p; p = p->next)
 		if (p->device == device && atomic_load(&p->context))
 			close_one(p);
 	atomic_store(&cot_shim_parts_looked, NULL);
-	pthread_mutex_unlock(&cot_shim_parts_lock);
+	cot_shim_gate_open(&cot_shim_parts_lock);
 }
 
 void cot_shim_parts_forget(void)
@@ -306,4 +313,5 @@ void cot_shim_parts_forget(void)
 	cot_shim_parts_clear();
 	cot_shim_streams_forget();
 	cot_shim_graphs_forget();
+	cot_shim_open_forget();
 }

@@ -16,6 +16,7 @@
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
  *     stays.c    kernels that do not follow, and why
+ *     waits.c    what a new part must not wait for
  *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
  *
  * Shadows do not wait for the default stream, and it does not wait for them: the driver has no
@@ -35,6 +36,7 @@
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/launch.h"
+#include "guest/shim/wait.h"
 #include "guest/shim/work.h"
 
 #define COT_SHIM_PARTS_MAX 8u /* of a GPU at a time; number 0 is the whole of it */
@@ -248,8 +250,9 @@ void cot_shim_stream_table_forget(void); /* after fork() */
 
 /* ---- primary.c ---- */
 
-/* Held while contexts are made and given up; taken before cot_shim_lock. */
-extern pthread_mutex_t cot_shim_parts_lock;
+/* Held while contexts are looked at and given up, while parts are made, and around calls that have
+ * the GPU wait for what comes later; taken before cot_shim_lock. */
+extern struct cot_shim_gate cot_shim_parts_lock;
 /* The context that was looked at last, whether it has parts or not. */
 extern _Atomic(CUcontext) cot_shim_parts_looked;
 
@@ -289,6 +292,25 @@ void cot_shim_count_first(struct cot_shim_parts *p, bool part);
 /* A launch in a turn that is at home: there it should be, if the stream is virtual and the daemon
  * has said so. */
 void cot_shim_count_at_home(const struct cot_shim_turn *turn, CUstream stream, bool per_thread);
+
+/* ---- waits.c ---- */
+
+struct cot_shim_open {
+	bool asked, held;
+};
+
+/* With parts, around a call that has a stream wait for a word in memory, or for others; the second
+ * in its turn.
+ */
+void cot_shim_open_begin(struct cot_shim_open *o);
+void cot_shim_open_end(struct cot_shim_open *o, const struct cot_shim_turn *t, CUstream stream,
+		       bool per_thread, bool failed);
+/* There is one in a graph. */
+void cot_shim_open_for_good(void);
+/* With cot_shim_parts_lock: no such wait is open. */
+bool cot_shim_open_none(void);
+void cot_shim_open_drop(const struct cot_shim_parts *p); /* its context ends */
+void cot_shim_open_forget(void);			 /* after fork() */
 
 /* ---- follow.c ---- */
 
@@ -333,6 +355,8 @@ void cot_shim_graphs_forget(void); /* after fork() */
  * and some may have been. */
 bool cot_shim_node_place(CUgraphNode node, CUcontext context);
 bool cot_shim_nodes_place(CUgraph graph, CUcontext context);
+/* Whether one of its nodes waits for a word in memory, or for others. */
+bool cot_shim_nodes_wait(CUgraph graph);
 /* The node of this clone, or of a graph in it, that is made of this one; NULL: there is none. */
 CUgraphNode cot_shim_nodes_find(CUgraph clone, CUgraphNode node);
 /* The nodes of this one's child graph do from now on what those of a graph of its shape do. */

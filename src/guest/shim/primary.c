@@ -3,7 +3,7 @@
 
 #include "guest/shim/parts.h"
 
-pthread_mutex_t cot_shim_parts_lock = PTHREAD_MUTEX_INITIALIZER;
+struct cot_shim_gate cot_shim_parts_lock;
 _Atomic(CUcontext) cot_shim_parts_looked;
 
 static _Atomic(struct cot_shim_parts *) list;
@@ -99,7 +99,7 @@ struct cot_shim_parts *cot_shim_parts_first(void)
 
 void cot_shim_parts_clear(void)
 {
-	cot_shim_parts_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cot_shim_gate_open(&cot_shim_parts_lock);
 	atomic_store(&list, NULL);
 	atomic_store(&cot_shim_parts_looked, NULL);
 }

@@ -79,6 +79,7 @@ __asm__("\t.text\n\t.balign 16\n\t.type cot_shim_stub_load, %function\n"
 #define DEFINE_PASS(name)			   __asm__("\t.text\n" EXPORT(name) SLOT(name) LAZY(name));
 #define DEFINE_TAKE(name)			   __asm__("\t.text\n" SLOT(name) LAZY(name));
 #define DEFINE_ROUTE(name)			   DEFINE_TAKE(name)
+#define DEFINE_AWAIT(name)			   DEFINE_TAKE(name)
 #define DEFINE_HOME(name)			   DEFINE_TAKE(name)
 #define DEFINE_QUIET(name)			   DEFINE_TAKE(name)
 #define DEFINE_OUT(name)			   DEFINE_TAKE(name)

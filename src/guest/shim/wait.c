@@ -78,6 +78,18 @@ void cot_shim_pause(uint64_t ns)
 	(void)nanosleep(&t, NULL);
 }
 
+bool cot_shim_gate_take(struct cot_shim_gate *g)
+{
+	uint64_t until_ns = cot_now_ns() + COT_SHIM_GATE_NS;
+
+	while (!cot_shim_gate_try(g)) {
+		if (cot_now_ns() >= until_ns)
+			return false;
+		cot_shim_pause(SPIN_NS);
+	}
+	return true;
+}
+
 void cot_shim_wake(void)
 {
 	if (cot_shim_to_listen.ring.fd >= 0)

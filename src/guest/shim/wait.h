@@ -44,6 +44,24 @@ void cot_shim_ring(struct cot_shim_bell *b);
  */
 bool cot_shim_wait_for(struct cot_shim_bell *b, uint64_t until_ns, uint64_t spin_ns);
 void cot_shim_pause(uint64_t ns);
+
+/* A lock that a thread may hold for long, in the driver: nobody waits for it for ever. */
+struct cot_shim_gate {
+	_Atomic bool shut;
+};
+
+static inline bool cot_shim_gate_try(struct cot_shim_gate *g)
+{
+	return !atomic_exchange(&g->shut, true);
+}
+
+static inline void cot_shim_gate_open(struct cot_shim_gate *g)
+{
+	atomic_store(&g->shut, false);
+}
+
+#define COT_SHIM_GATE_NS (100 * COT_NS_PER_MS)
+bool cot_shim_gate_take(struct cot_shim_gate *g); /* false: not within that time */
 struct timespec cot_shim_span(uint64_t ns);
 
 #endif

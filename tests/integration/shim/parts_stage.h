@@ -245,10 +245,13 @@ static inline void make_streams(void)
 	OK(cuStreamCreate(&waits, 0));
 }
 
+/* These parts are there: one that is not yet is made when the gates' kernels are done. */
 static inline int start(void **state)
 {
 	(void)state;
 	make_streams();
+	placed(64, 8);
+	placed(96, 8);
 	return place(0, 0);
 }
 

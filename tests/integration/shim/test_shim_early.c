@@ -107,6 +107,49 @@ static void test_a_graph_alone(void **state)
 	expect_counts(1, 1);
 }
 
+static void *wait_first(void *stream)
+{
+	OK(cuCtxSetCurrent(context));
+	OK(cuStreamWaitValue32_v2(stream, (CUdeviceptr)(uintptr_t)host_at(GATES), 1,
+				  CU_STREAM_WAIT_VALUE_GEQ));
+	return NULL;
+}
+
+/* A new part would wait for this wait, and what ends it for the part. */
+static void test_a_wait_before_any_launch(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	make_streams();
+	assert_int_equal(pthread_create(&thread, NULL, wait_first, plain), 0);
+	welcome();
+	pthread_join(thread, NULL);
+	assert_int_equal(place(64, 8), -EDEADLK);
+	launch(0, 1, plain);
+	OK(cuStreamWriteValue32_v2(waits, (CUdeviceptr)(uintptr_t)host_at(GATES), 1, 0));
+	OK(cuStreamSynchronize(plain));
+	placed(64, 8);
+	is_on(plain, 64, 8);
+}
+
+/* It may be open whenever the graph is launched. */
+static void test_a_wait_in_a_graph(void **state)
+{
+	CUgraph graph;
+
+	(void)state;
+	begin();
+	placed(64, 8);
+	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
+	wait_first(plain);
+	OK(cuStreamEndCapture(plain, &graph));
+	assert_int_equal(place(96, 8), -EDEADLK);
+	placed(64, 8);
+	is_on(plain, 64, 8);
+	OK(cuGraphDestroy(graph));
+}
+
 static const struct {
 	const char *name, *sms; /* NULL: without a limit */
 	CMUnitTestFunction test;
@@ -116,6 +159,8 @@ static const struct {
 	{"a part that nobody asked for", NULL, test_a_part_that_nobody_asked_for},
 	{"no part", NULL, test_no_part},
 	{"a graph alone", "8", test_a_graph_alone},
+	{"a wait before any launch", "8", test_a_wait_before_any_launch},
+	{"a wait in a graph", NULL, test_a_wait_in_a_graph},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -1,7 +1,10 @@
 /* Green contexts of the emulated driver: what waits for what, and how long kernels take. */
 #include "green.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "emu/driver/builtin.h"
@@ -432,9 +435,60 @@ static void cooperative_launches_have_to_fit_the_part(void **state)
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, green_setup, green_teardown)
 
+struct making {
+	CUcontext context;
+	CUgreenCtx part;
+	_Atomic bool made;
+};
+
+static void *make_part(void *arg)
+{
+	struct making *m = arg;
+
+	OK(cuCtxSetCurrent(m->context));
+	m->part = green_make(green.units, 0, 1);
+	atomic_store(&m->made, true);
+	return NULL;
+}
+
+static void note(void *data)
+{
+	atomic_store((_Atomic bool *)data, true);
+}
+
+/* A part is made when what was submitted is done; what is submitted meanwhile begins after that. */
+static void a_new_part_waits(void **state)
+{
+	CUstream s = make_stream(CU_STREAM_NON_BLOCKING),
+		 other = make_stream(CU_STREAM_NON_BLOCKING);
+	struct making m = {NULL, NULL, false};
+	_Atomic bool later = true;
+	pthread_t thread;
+	unsigned tries;
+
+	(void)state;
+	OK(cuCtxGetCurrent(&m.context));
+	OK(green_launch_poll(s));
+	assert_int_equal(pthread_create(&thread, NULL, make_part, &m), 0);
+	for (tries = 0; tries < 2000 && atomic_load(&later); tries++) { /* until it has begun */
+		atomic_store(&later, false);
+		OK(cuLaunchHostFunc(other, note, &later));
+		usleep(10000);
+	}
+	assert_false(atomic_load(&later));
+	assert_false(atomic_load(&m.made));
+	green_release();
+	pthread_join(thread, NULL);
+	OK(cuStreamSynchronize(other));
+	assert_true(atomic_load(&later));
+	assert_non_null(m.part);
+	OK(cuGreenCtxDestroy(m.part));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(a_new_part_waits),
 		CASE(the_primary_context_waits_for_its_parts),
 		CASE(the_legacy_stream_does_not_wait_for_parts),
 		CASE(events_order_parts),

@@ -84,6 +84,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *desc, CUdevResource *resou
 
 CUresult cuGreenCtxCreate(CUgreenCtx *ctx, CUdevResourceDesc desc, CUdevice device, unsigned flags)
 {
+	struct cot_emu_context *primary;
 	struct CUgreenCtx_st *g;
 	struct cot_emu_part part;
 	CUresult result = cot_emu_ready();
@@ -97,6 +98,9 @@ CUresult cuGreenCtxCreate(CUgreenCtx *ctx, CUdevResourceDesc desc, CUdevice devi
 	result = cot_emu_resource_described(desc, &part);
 	if (!result && part.device != device)
 		result = CUDA_ERROR_INVALID_VALUE;
+	primary = result ? NULL : cot_emu_context_primary(device);
+	if (primary)
+		cot_emu_context_settle(primary);
 	if (!result)
 		result = cot_emu_green_make(&part, &g);
 	if (!result)
