@@ -169,6 +169,23 @@ static void test_sizes(void **state)
 	}
 }
 
+/* Also in units of 1, each size. */
+static void test_small_units(void **state)
+{
+	struct cot_scenario sc;
+	struct outcome o;
+	uint32_t n;
+
+	(void)state;
+	for (n = 1; n < 7; n++) {
+		make(&sc, "parts");
+		sc.gpu.n_sms = 7;
+		sc.batch_sms = n;
+		play(&sc, &o);
+		assert_int_equal(o.part[BATCH].n, n);
+	}
+}
+
 static void expect_sizes(uint32_t n_sms, const char *expected)
 {
 	struct cot_gpu gpu = {.n_sms = n_sms};
@@ -389,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_ones_own),
 		cmocka_unit_test(test_side_by_side),
 		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_small_units),
 		cmocka_unit_test(test_sizes_to_compare),
 		cmocka_unit_test(test_all_of_it_meanwhile),
 		cmocka_unit_test(test_a_quota_for_both_kinds),

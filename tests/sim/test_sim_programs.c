@@ -301,9 +301,60 @@ static void an_unknown_scheduler_is_refused(void **state)
 	assert_string_equal(err.text, "unknown scheduler 'lottery'");
 }
 
+static void expect_progress(double stop_us, double expected)
+{
+	struct sim_build b;
+	struct play p;
+
+	build_init(&b, "fcfs", 1);
+	build_app(&b, "a");
+	build_cpu(&b, 10);
+	build_kernel(&b, 4, 10, 1, 0);
+	build_sync(&b);
+	build_kernel(&b, 12, 10, 2, 0)->launches = 2;
+	build_stop_at(&b, stop_us);
+	play(&p, &b);
+	assert_true(p.result.apps[0].progress > expected - 1e-12);
+	assert_true(p.result.apps[0].progress < expected + 1e-12);
+	play_end(&p);
+}
+
+/* Of 28 blocks; a run takes 10 + 40 + 60 + 60 us. */
+static void progress_counts_blocks(void **state)
+{
+	(void)state;
+	expect_progress(5, 0);
+	expect_progress(35, 2.0 / 28);
+	expect_progress(49, 3.0 / 28);
+	expect_progress(65, (4 + 2) / 28.0);
+	expect_progress(125, (4 + 12 + 2) / 28.0);
+	expect_progress(169, (4 + 12 + 10) / 28.0);
+	expect_progress(175, 1);
+	expect_progress(205, 1 + 2.0 / 28);
+}
+
+/* Without blocks the steps count. */
+static void progress_without_kernels_counts_steps(void **state)
+{
+	struct sim_build b;
+	struct play p;
+
+	(void)state;
+	build_init(&b, "fcfs", 1);
+	build_app(&b, "a");
+	build_h2d(&b, 4096);
+	build_d2h(&b, 4096 * 97);
+	build_stop_at(&b, 50);
+	play(&p, &b);
+	assert_true(p.result.apps[0].progress > 0 && p.result.apps[0].progress <= 1);
+	play_end(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(progress_counts_blocks),
+		cmocka_unit_test(progress_without_kernels_counts_steps),
 		cmocka_unit_test(kernels_overlap_the_cpu),
 		cmocka_unit_test(the_end_of_a_program_is_a_sync),
 		cmocka_unit_test(a_queue_keeps_its_order),
