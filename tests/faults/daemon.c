@@ -214,6 +214,22 @@ int command(const struct cot_msg_command *m, char **ret_text)
 	return rc;
 }
 
+int explain(const char *name, char **ret_text)
+{
+	struct cot_msg_explain m = {0};
+	struct cot_client client;
+	struct cot_error err = {{0}};
+	int rc = open_client(&client, &err);
+
+	(void)snprintf(m.name, sizeof(m.name), "%s", name);
+	if (!rc)
+		rc = cot_client_explain(&client, &m, ret_text, &err);
+	cot_client_close(&client);
+	if (rc < 0)
+		*ret_text = strdup(err.text);
+	return rc;
+}
+
 static json_t *read_ps(void)
 {
 	char *text;

@@ -331,6 +331,21 @@ static void act_ps(void)
 	need_target();
 }
 
+static void act_explain(void)
+{
+	char *text;
+	int rc = explain("target", &text);
+
+	disarm();
+	daemon_check();
+	if (!is_heard(rc, text))
+		problem("explain hears %d, '%s'", rc, text);
+	else if (rc >= 0 && !strstr(text, "\"facts\""))
+		problem("explain is answered without facts: '%s'", text);
+	free(text);
+	need_target();
+}
+
 /* ---- reload ---- */
 
 static bool log_says_so(const void *arg)
@@ -456,6 +471,7 @@ const struct op daemon_ops[] = {
 	{"set", "cotenantd", NULL, 3, begin_with_target, act_set, end_with_target},
 	{"freeze", "cotenantd", NULL, 3, begin_with_target, act_freeze, end_with_target},
 	{"ps", "cotenantd", NULL, 23, begin_with_target, act_ps, end_with_target},
+	{"explain", "cotenantd", NULL, 11, begin_with_target, act_explain, end_with_target},
 	{"reload", "cotenantd", NULL, 11, begin_with_target, act_reload, end_with_target},
 	{"recovery", "cotenantd", NULL, 23, begin_recovery, act_recovery, end_recovery},
 };

@@ -110,6 +110,7 @@ void end_others(void);
 /* 0, or -errno and its sentence in *ret_text; free() it. */
 int ask(enum cot_proto_query what, char **ret_text);
 int command(const struct cot_msg_command *m, char **ret_text);
+int explain(const char *name, char **ret_text);
 /* Is there a program of this name whose member has this value? Asks without faults. */
 bool has_program(const char *name, const char *key, int64_t value);
 /* What `ps` says of it; the faults stay armed. json_decref() it. NULL: there is none. */
