@@ -31,7 +31,8 @@ def parse(argv):
                    help="targets, in times the p99 alone")
     p.add_argument("--ways", default="", metavar="WAY[,..]", help="besides programs alone only these: "
                    + ", ".join((*mixes.FIXED, *mixes.AIMED)))
-    p.add_argument("--plan", action="store_true", help="only show the starts, and how long each takes")
+    p.add_argument("--plan", action="store_true", help="only show what is left to do, and how long "
+                   "each start takes")
     options = p.parse_args(argv)
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/targets.py", *argv])
     options.cells = options.cells or os.path.join(options.out, "cells")
@@ -70,7 +71,7 @@ def choose(options):
     only = [o for o in options.only.split(",") if o]
     chosen = plan.choose(mixes.make_starts(options), only)
     if not only:
-        chosen = [c for c in chosen if c.group != "c1"]  # it is part of none of the figures
+        chosen = [c for c in chosen if c.group != mixes.TRIAL_MIX]
     return left_to_do(chosen, options)
 
 
@@ -131,7 +132,7 @@ def merge(options, facts):
     cells = session.load_cells(options)
     facts, runs = session.provenance(cells, facts)
     cases, trials = judge.make_cases(cells), judge.make_steps(cells)
-    plain = [c for c in cases if c["mix"] not in judge.IN_TURN]
+    plain = [c for c in cases if c["mix"] not in (*judge.IN_TURN, mixes.TRIAL_MIX)]
     result = {"schema": "cotenant-targets/1", "machine": facts, "runs": runs, "cases": cases,
               "summary": {way: judge.summary(plain, way) for way in mixes.AIMED},
               "steps": trials, "cells": session.without_raw(cells)}
@@ -147,6 +148,8 @@ def main(argv):
     options = parse(argv)
     try:
         if options.plan:
+            os.makedirs(options.cells, exist_ok=True)
+            session.import_cells(options)
             show_plan(choose(options))
             return 0
         bench = Session(options)

@@ -233,11 +233,21 @@ class Verdicts(unittest.TestCase):
         self.assertAlmostEqual(got["best mean"], (0.9 + 1.3 + 1.3) / 3)
         self.assertAlmostEqual(got["against single"], (0.87 + 0) / 2 / 0.9)
 
+    def test_what_the_policy_says_of_itself(self):
+        says = "L1 (id 3)\ntarget  p99 5ms\npolicy  slo: finds\n  arrangement    pools: turns\n" \
+            "  target         5 ms\n  batch slice    20 us\n  because        it kept the target"
+        found = cell("slo2", window("slo", 1.0, [1.0], explain={"L1": says, "B1": says}, target_us={"L1": 5}))
+        text = "".join(verdicts._explained([found]))
+        self.assertIn("| arrangement pools: turns; batch slice 20 us; because it kept the target |", text)
+        self.assertNotIn("B1", text)
+
     def test_pictures_and_table_can_be_made(self):
         cases = list(self.cases().values())
         text = verdicts.markdown({"machine": {"gpu": "x"}, "cases": cases, "steps": [],
                                   "runs": [{"date": "d", "commit": None, "command": "c"}]}, self.CELLS)
         self.assertIn("| t2 at 0.6, 1.5x | 1.500     | parts64 0.90", text)
+        self.assertIn("- t2: loads 0.1, 0.3; rotate in some cases", text)
+        self.assertIn("- t1: nothing", text)
         self.assertIn("slo 1.5x", verdicts.picture(cases, "title"))
 
 

@@ -60,6 +60,7 @@ MIXES = [
     Mix("gpt", "GPT decoder, load 0.5; six trainings, one at a time", ("gpt@open",), TRAININGS,
         (0.5,), (1.1, 1.3), True, TALLY_WAYS),
 ]
+TRIAL_MIX = "c1"  # it is part of none of the figures
 MIX_OF = {mix.name: mix for mix in MIXES}
 
 

@@ -3,7 +3,7 @@ import math
 
 from . import control, curves, events, judge
 from .judge import IN_TURN, name_of
-from .mixes import AIMED, FIXED, LEARNED, MIX_OF, SLO, SLOWDOWN, SMQOS
+from .mixes import AIMED, FIXED, LEARNED, MIX_OF, MIXES, SLO, SLOWDOWN, SMQOS, TRIAL_MIX
 from .report import table
 from .svg import COLOURS, Page
 
@@ -85,6 +85,24 @@ def _summary(summary, way):
     return "\n".join(lines)
 
 
+def _facts(text):
+    """What `cotenant explain` says that the policy does, in one line."""
+    lines = text.partition("\npolicy ")[2].splitlines()[1:]
+    pairs = [line.strip().split("  ", 1) for line in lines if "  " in line.strip()]
+    return "; ".join(f"{key} {value.strip()}" for key, value in pairs if key not in ("target", "p99"))
+
+
+def _explained(cells):
+    body = []
+    for cell in cells:
+        for window in cell.get("windows", []):
+            for name, text in window.get("explain", {}).items():
+                if name in window.get("target_us", {}) and _facts(text):
+                    body.append([cell["id"], window["label"], name, _facts(text)])
+    return ["### What the policies did, at the end of each window\n\n"
+            + table(["start", "window", "program", "by cotenant explain"], body)] if body else []
+
+
 def _steps(trials):
     parts = []
     for trial in trials:
@@ -102,6 +120,27 @@ def _not_as_wanted(cells):
              for c in cells for w in c.get("windows", []) for name, part in w.get("parts", {}).items()
              if part["wanted"] or not part["steady"]]
     return ["### Parts that were others\n\n" + "\n".join(lines)] if lines else []
+
+
+def _gaps(cases):
+    """What the mixes have and nobody measured."""
+    lines = []
+    for mix in MIXES:
+        if mix.name == TRIAL_MIX:
+            continue
+        own = [c for c in cases if c["mix"] == mix.name]
+        if not own:
+            lines.append(f"- {mix.name}: nothing")
+            continue
+        loads = [x for x in mix.loads if x not in {c["load"] for c in own}]
+        fixed = {w for c in own for w in c["fixed_missing"]}
+        aimed = [f"{c['load']:g} {c['factor']:g}x" for c in own if SLO not in c["ways"]]
+        parts = [f"loads {', '.join(f'{x:g}' for x in loads)}"] if loads else []
+        parts += [f"{w} in some cases" for w in FIXED if w in fixed]
+        parts += [f"slo at {', '.join(dict.fromkeys(aimed))}"] if aimed else []
+        if parts:
+            lines.append(f"- {mix.name}: {'; '.join(parts)}")
+    return ["### No time for\n\n" + "\n".join(lines)] if lines else []
 
 
 def _left_out(cells):
@@ -134,7 +173,8 @@ def markdown(result, cells):
                     parts.append(f"### All cases together: `{way}`\n\n"
                                  + _summary(judge.summary(some, way), way))
             parts.append("### The fixed arrangements\n\n" + _fixed(some))
-    parts += _steps(result["steps"]) + _not_as_wanted(cells) + _left_out(cells)
+    parts += _steps(result["steps"]) + _explained(cells) + _not_as_wanted(cells) + _left_out(cells) + \
+        _gaps(cases)
     return "\n".join(head) + "\n\n" + "\n".join(mixes) + "\n\n" + "\n\n".join(parts) + "\n"
 
 
