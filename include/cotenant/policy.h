@@ -178,6 +178,8 @@ struct cot_tenant {
 	/* The same whenever the same user runs the same program by the same command; 0: not known.
 	 * A hash: look for equality only. */
 	uint64_t key;
+	/* The user's wish: the pace of whatever part it gets, whatever the policy says. 0: none. */
+	uint32_t pace_us;
 };
 
 /*
@@ -341,7 +343,7 @@ enum cot_change {
 	COT_CHANGED_HELD = 1u << 5,
 	COT_CHANGED_RUN =
 		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
-	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms; `want` of its works */
+	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms, pace; `want` of its works */
 	COT_CHANGED_PARTS =
 		1u << 8, /* part_sms and its units; `part` without an action of this policy */
 	COT_CHANGED_TARGET = 1u << 9,

@@ -39,10 +39,10 @@ _cotenant_options()
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite
-			--p99= --slowdown= --rate= --measure --solo --required
+			--pace= --p99= --slowdown= --rate= --measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --p99= --slowdown= --rate=
+	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	ps | freeze | thaw | stats | explain) echo "--json $common" ;;
 	doctor) echo "--json --offline --parts $common" ;;

@@ -176,6 +176,16 @@ bool cot_cli_sms(const char *text, uint16_t *ret_share)
 	return true;
 }
 
+bool cot_cli_pace(const char *text, uint32_t *ret_us)
+{
+	uint64_t us;
+
+	if (!cot_cli_time_us(text, &us) || !us || us > COT_PACE_US_MAX)
+		return false;
+	*ret_us = (uint32_t)us;
+	return true;
+}
+
 int cot_cli_target(enum cot_target_kind kind, const char *text, struct cot_target *ret_target,
 		   struct cot_error *err)
 {

@@ -44,6 +44,9 @@ bool cot_cli_share(const char *text, uint16_t *ret_share);
 /* The same; a number alone is one of SMs. */
 bool cot_cli_sms(const char *text, uint16_t *ret_share);
 
+/* A time of at least 1 us and at most COT_PACE_US_MAX. */
+bool cot_cli_pace(const char *text, uint32_t *ret_us);
+
 /* What --p99, --slowdown or --rate says; `none` is COT_TARGET_NONE. -EINVAL with a sentence. */
 int cot_cli_target(enum cot_target_kind kind, const char *text, struct cot_target *ret_target,
 		   struct cot_error *err);

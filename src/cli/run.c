@@ -33,7 +33,7 @@ enum { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 
 #define DAEMONS_MAX 4u
 
 struct arguments {
-	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms;
+	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace;
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, measure;
 	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
@@ -50,6 +50,7 @@ enum {
 	KEY_RESERVE,
 	KEY_SMS,
 	KEY_REWRITE,
+	KEY_PACE,
 	KEY_P99,
 	KEY_SLOWDOWN,
 	KEY_RATE,
@@ -76,6 +77,9 @@ static const struct argp_option options[] = {
 	 "How much of a GPU each kernel of a latency program gets at least", 0},
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "Run on a part of the GPU's SMs, as in 64 or 50%; cotenant set changes it", 0},
+	{"pace", KEY_PACE, "TIME", 0,
+	 "On a part: launch only so much ahead of the GPU, as in 500us, so that a change acts soon",
+	 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
@@ -126,6 +130,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SMS:
 		a->sms = arg;
+		return 0;
+	case KEY_PACE:
+		a->pace = arg;
 		return 0;
 	case KEY_REWRITE:
 		a->rewrite = true;
@@ -220,6 +227,8 @@ static void read_environment(struct arguments *a)
 		a->reserve = variable("COTENANT_RESERVE");
 	if (!a->sms)
 		a->sms = variable("COTENANT_SMS");
+	if (!a->pace)
+		a->pace = variable("COTENANT_PACE_US");
 	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve;
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
@@ -264,6 +273,10 @@ static int fill_in_shares(const struct arguments *a, struct cot_msg_register *m,
 				   "the share of SMs is '%s'; expected 1 to %u SMs, or 1%% to "
 				   "100%%, as in 64 or 50%%",
 				   a->sms, COT_SMS_MAX);
+	if (!rc && a->pace && !cot_cli_pace(a->pace, &m->pace_us))
+		rc = cot_error_set(err, -EINVAL,
+				   "the pace is '%s'; expected a time such as 500us, up to %u us",
+				   a->pace, COT_PACE_US_MAX);
 	if (!rc && m->reserve && m->class_ != COT_CLASS_LATENCY)
 		rc = cot_error_set(err, -EINVAL,
 				   "only a latency program may have a reservation; a batch program "
@@ -516,7 +529,8 @@ static int enlist(const struct arguments *a, char *const argv[], struct cot_erro
 	int rc = fill_in(a, argv, &m, err);
 
 	if (!rc)
-		rc = find_libraries(a->rewrite || a->sms || a->measure || has_target(a), err);
+		rc = find_libraries(a->rewrite || a->sms || a->pace || a->measure || has_target(a),
+				    err);
 	if (!rc)
 		rc = ask(&client, &m, err);
 	if (rc == -EACCES && a->gpu_of_cuda) {

@@ -19,6 +19,7 @@ enum {
 	KEY_QUOTA,
 	KEY_RESERVE,
 	KEY_SMS,
+	KEY_PACE,
 	KEY_P99,
 	KEY_SLOWDOWN,
 	KEY_RATE,
@@ -39,6 +40,10 @@ static const struct argp_option options[] = {
 	 "How much of a GPU each of them gets at least; only for latency programs", 0},
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "On how much of the GPU's SMs it runs, as in 64 or 50%; none: the policy decides", 0},
+	{"pace", KEY_PACE, "TIME", 0,
+	 "On its part it launches only so much ahead of the GPU, as in 500us; none: the policy "
+	 "decides",
+	 0},
 	{"p99", KEY_P99, "TIME", 0,
 	 "Its target: 99 % of its requests take at most so long, as in 5ms; none: it has no target",
 	 0},
@@ -163,6 +168,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--sms is '%s'; expected 1 to %u SMs, or 1%% to 100%%, as in 64 "
 				   "or 50%%, or none",
 				   arg, COT_SMS_MAX);
+		return 0;
+	case KEY_PACE:
+		a->command.fields |= COT_SET_PACE;
+		if (strcmp(arg, "none") != 0 && !cot_cli_pace(arg, &a->command.pace_us))
+			argp_error(
+				state,
+				"--pace is '%s'; expected a time such as 500us, up to %u us, or none",
+				arg, COT_PACE_US_MAX);
 		return 0;
 	case KEY_P99:
 	case KEY_SLOWDOWN:

@@ -104,6 +104,7 @@ void cot_audit_look(const struct cot_host *host, const struct tenant *t, uint32_
 	ret_look->reserve = t->reserve;
 	ret_look->sms = t->sms;
 	ret_look->target = t->target;
+	ret_look->pace_us = t->pace_us;
 }
 
 struct text {
@@ -173,6 +174,9 @@ static void put_values(struct text *t, const struct cot_audit_look *l, unsigned 
 	case COT_SET_SMS:
 		put_share(t, l->sms);
 		break;
+	case COT_SET_PACE:
+		put_us(t, l->pace_us, "none");
+		break;
 	case COT_SET_TARGET:
 		put_target(t, l->target);
 		break;
@@ -192,7 +196,7 @@ void cot_audit_changes(const struct cot_audit_look *from, const struct cot_audit
 		   {COT_SET_SLICE, "slice"},	 {COT_SET_MODE, "mode"},
 		   {COT_SET_BLOCK, "block"},	 {COT_SET_QUOTA, "quota"},
 		   {COT_SET_RESERVE, "reserve"}, {COT_SET_SMS, "sms"},
-		   {COT_SET_TARGET, "target"}};
+		   {COT_SET_TARGET, "target"},	 {COT_SET_PACE, "pace"}};
 	struct text t = {ret_text, size, 0};
 	unsigned i;
 

@@ -20,6 +20,7 @@ struct cot_audit_look {
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms;
 	struct cot_target target;
+	uint32_t pace_us;
 	uint32_t slice_us;  /* the user's own; 0 = the policy's */
 	enum cot_mode mode; /* likewise */
 };

@@ -37,11 +37,9 @@ static int only_alone(const struct whom *target, const char *what, struct cot_er
 			     t->name, t->pool->name, what, t->pool->name);
 }
 
-/* 0 SMs: as if nothing had been said. */
-static int check_sms(const struct conn *c, const struct tenant *t, struct cot_share sms,
-		     struct cot_error *err)
+/* Whether it can be put on a part: it has the shim, and that knows how. */
+static int check_moves(const struct conn *c, const struct tenant *t, struct cot_error *err)
 {
-	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(c->basis->host), t->id);
 	struct cot_host_part_stats stats;
 
 	cot_host_part_stats(c->basis->host, t->id, &stats);
@@ -55,6 +53,15 @@ static int check_sms(const struct conn *c, const struct tenant *t, struct cot_sh
 				     "'%s' cannot be put on a part of the GPU; 'cotenant stats' "
 				     "says why",
 				     t->name);
+	return 0;
+}
+
+/* 0 SMs: as if nothing had been said. */
+static int check_sms(const struct conn *c, const struct tenant *t, struct cot_share sms,
+		     struct cot_error *err)
+{
+	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(c->basis->host), t->id);
+
 	if (is && is->part_sms && sms.sms > is->part_sms)
 		return cot_error_set(err, -EINVAL,
 				     "the share is %u SMs; expected 1 to %u, or 1%% to 100%%",
@@ -111,11 +118,11 @@ static int check_set(const struct conn *c, const struct whom *target,
 	if (!t && (m->fields & COT_SET_BLOCK))
 		return cot_error_set(err, -EINVAL,
 				     "only a program has a longest block; a pool has none");
-	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE | COT_SET_SMS)))
+	if (!t && (m->fields & (COT_SET_QUOTA | COT_SET_RESERVE | COT_SET_SMS | COT_SET_PACE)))
 		return cot_error_set(
 			err, -EINVAL,
-			"only programs have quotas, reservations and SMs of their own; a "
-			"pool has none");
+			"only programs have quotas, reservations, SMs and a pace of their own; "
+			"a pool has none");
 	if (!t && (m->fields & COT_SET_TARGET))
 		return cot_error_set(err, -EINVAL, "only a program has a target; a pool has none");
 	if ((m->fields & COT_SET_RESERVE) && m->reserve &&
@@ -136,6 +143,8 @@ static int check_set(const struct conn *c, const struct whom *target,
 		return cot_error_set(err, -EINVAL, "unknown mode");
 	if (m->fields & (COT_SET_SLICE | COT_SET_MODE))
 		rc = only_alone(target, "slice and mode", err);
+	if (!rc && (m->fields & (COT_SET_SMS | COT_SET_PACE)))
+		rc = check_moves(c, t, err);
 	if (!rc && (m->fields & COT_SET_SMS))
 		rc = check_sms(c, t, cot_share_unpack(m->sms), err);
 	if (!rc && (m->fields & COT_SET_CLASS))
@@ -163,6 +172,8 @@ static void change(struct conn *c, const struct whom *target, const struct cot_m
 		t->reserve = m->reserve;
 	if (m->fields & COT_SET_SMS)
 		t->sms = m->sms;
+	if (m->fields & COT_SET_PACE)
+		t->pace_us = m->pace_us;
 	if (m->fields & COT_SET_TARGET) {
 		t->target = cot_proto_unpack_target(m->target);
 		cot_choose_look(c->in->roster, t->target);

@@ -60,6 +60,8 @@ void cot_environment_write(const struct basis *b, const struct tenant *t, const 
 	put_share(e, "COTENANT_QUOTA", t->quota);
 	put_share(e, "COTENANT_RESERVE", t->reserve);
 	put_share(e, "COTENANT_SMS", t->sms);
+	if (t->pace_us)
+		put(e, "COTENANT_PACE_US", "%u", t->pace_us);
 	if (t->parts)
 		put(e, "COTENANT_PARTS", "1");
 	put_target(e, t->target);

@@ -12,9 +12,9 @@
 struct basis;
 struct tenant;
 
-/* The longest value names all GPUs; there are at most 22 variables. */
+/* The longest value names all GPUs; there are at most 24 variables. */
 #define COT_ENVIRONMENT_VALUE_MAX COT_GPUS_TEXT_MAX
-#define COT_ENVIRONMENT_MAX	  (22 * (COT_ENVIRONMENT_VALUE_MAX + 32))
+#define COT_ENVIRONMENT_MAX	  (24 * (COT_ENVIRONMENT_VALUE_MAX + 32))
 
 struct cot_environment {
 	char text[COT_ENVIRONMENT_MAX]; /* "KEY=VALUE\0..." */

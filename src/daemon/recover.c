@@ -77,6 +77,7 @@ static int recover_tenant(struct roster *r, const struct cot_process *p)
 				  .quota = f->quota,
 				  .reserve = f->reserve,
 				  .sms = f->sms,
+				  .pace_us = f->pace_us,
 				  .parts = f->parts,
 				  .target = f->target,
 				  .measured = f->measured,

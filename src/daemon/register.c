@@ -101,6 +101,7 @@ static void fill_in(struct tenant *t, const struct conn *c, const struct cot_msg
 	t->quota = m->quota;
 	t->reserve = m->reserve;
 	t->sms = m->sms;
+	t->pace_us = m->pace_us;
 	t->target = cot_proto_unpack_target(m->target);
 	t->command = m->command;
 	t->gpu_mask = cot_gpus_mask(&c->basis->gpus, m->gpu);
@@ -130,8 +131,8 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 	fill_in(t, c, m);
 	t->alone_why = at->alone_why;
 	t->measured = (m->flags & COT_REGISTER_MEASURE) || t->target.kind;
-	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->quota || m->reserve ||
-		   c->basis->config.policy->places;
+	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->pace_us || m->quota ||
+		   m->reserve || c->basis->config.policy->places;
 	t->pool = at->pool;
 	cot_tenant_announce(t);
 	log_info("new %s program '%s' (id %u, process %d) in %s", cot_class_words[t->cls], t->name,

@@ -295,6 +295,7 @@ json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "quota", share(t->quota));
 	put(o, "reserve", share(t->reserve));
 	put(o, "sms", share(t->sms));
+	put(o, "pace_asked_us", t->pace_us ? json_integer(t->pace_us) : json_null());
 	put_number(o, "pid", (uint64_t)t->watch.pid);
 	put_number(o, "uid", t->uid);
 	put(o, "gpus", mask_list(t->gpu_mask));

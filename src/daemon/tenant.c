@@ -230,6 +230,7 @@ void cot_tenant_describe(const struct tenant *t, struct cot_tenant_desc *ret_des
 		.quota = cot_share_unpack(t->quota),
 		.reserve = cot_share_unpack(t->reserve),
 		.sms = cot_share_unpack(t->sms),
+		.pace_us = t->pace_us,
 		.key = key_of(t),
 	};
 }

@@ -34,6 +34,7 @@ struct tenant {
 	enum cot_class cls;
 	uint32_t weight, block_us;
 	uint16_t quota, reserve, sms; /* as in messages */
+	uint32_t pace_us;	      /* of its part; 0 = the policy's */
 	struct cot_target target;
 	bool measured; /* it was started so that its requests are, or marks them */
 	bool parts;    /* it was started so that it can be put on a part of the GPU */

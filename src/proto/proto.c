@@ -207,8 +207,8 @@ static int is_register(const struct cot_msg_register *packet)
 	struct cot_msg_register all, *m = &all;
 
 	cot_proto_read_register(packet, m);
-	return is_target(m->target) && ends(m->name) && ends(m->gpu) &&
-	       cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
+	return is_target(m->target) && m->pace_us <= COT_PACE_US_MAX && ends(m->name) &&
+	       ends(m->gpu) && cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
 	       cot_proto_is_share(m->sms);
 }
 
@@ -217,8 +217,9 @@ static int is_command(const struct cot_msg_command *packet)
 	struct cot_msg_command all, *m = &all;
 
 	cot_proto_read_command(packet, m);
-	return is_target(m->target) && ends(m->name) && cot_proto_is_share(m->quota) &&
-	       cot_proto_is_share(m->reserve) && cot_proto_is_share(m->sms);
+	return is_target(m->target) && m->pace_us <= COT_PACE_US_MAX && ends(m->name) &&
+	       cot_proto_is_share(m->quota) && cot_proto_is_share(m->reserve) &&
+	       cot_proto_is_share(m->sms);
 }
 
 /* Strings that end, numbers within their bounds: whatever a receiver need not check again. */

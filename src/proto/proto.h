@@ -151,6 +151,8 @@ struct cot_msg_register {
 	struct cot_proto_target target;
 	uint32_t flags;	  /* COT_REGISTER_MEASURE */
 	uint32_t command; /* a hash of the program and its arguments; 0: not known */
+	uint32_t pace_us; /* 0: the policy's */
+	uint32_t reserved2;
 };
 
 #define COT_PROTO_REGISTER_MIN offsetof(struct cot_msg_register, target)
@@ -186,6 +188,7 @@ enum {
 	COT_SET_RESERVE = 1u << 6,
 	COT_SET_SMS = 1u << 7,
 	COT_SET_TARGET = 1u << 8,
+	COT_SET_PACE = 1u << 9,
 };
 
 struct cot_msg_command {
@@ -205,7 +208,8 @@ struct cot_msg_command {
 	uint16_t reserved2[3];
 	/* Older clients send no more than that. */
 	struct cot_proto_target target; /* of kind NONE: none any more */
-	uint32_t reserved3[2];
+	uint32_t pace_us;		/* 0: the policy's */
+	uint32_t reserved3;
 };
 
 #define COT_PROTO_COMMAND_MIN offsetof(struct cot_msg_command, target)
@@ -441,7 +445,7 @@ _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_ack) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_set) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_welcome) == 40, "layout");
-_Static_assert(sizeof(struct cot_msg_register) == 184, "layout");
+_Static_assert(sizeof(struct cot_msg_register) == 192, "layout");
 _Static_assert(sizeof(struct cot_msg_registered) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_command) == 144, "layout");

@@ -66,11 +66,11 @@ static const char *name_of(const char *const *names, unsigned n, unsigned i)
 /* Behind a part, if it has a pace. */
 #define PACE_TEXT_MAX 16
 
-static const char *pace_text(struct cot_part part, char text[PACE_TEXT_MAX])
+static const char *pace_text(uint32_t pace_us, char text[PACE_TEXT_MAX])
 {
 	*text = '\0';
-	if (part.pace_us)
-		(void)snprintf(text, PACE_TEXT_MAX, "@%" PRIu32, part.pace_us);
+	if (pace_us)
+		(void)snprintf(text, PACE_TEXT_MAX, "@%" PRIu32, pace_us);
 	return text;
 }
 
@@ -91,15 +91,16 @@ static const char *share_text(struct cot_share s, char buf[COT_SHARE_WORD_MAX])
 static void print_tenant(char *s, size_t size, const struct cot_tenant_desc *t)
 {
 	char quota[COT_SHARE_WORD_MAX], reserve[COT_SHARE_WORD_MAX], sms[COT_SHARE_WORD_MAX];
+	char pace[PACE_TEXT_MAX];
 
 	(void)snprintf(s, size,
 		       " class=%s weight=%" PRIu32 " gpus=0x%" PRIx64 " pool=%" PRIu32
 		       " ready=%d block_us=%" PRIu32 " target=%s amount=%" PRIu32
-		       " quota=%s reserve=%s sms=%s key=0x%" PRIx64,
+		       " quota=%s reserve=%s sms=%s%s key=0x%" PRIx64,
 		       NAME(cot_class_words, t->cls), t->weight, t->gpu_mask, t->pool, t->ready,
 		       t->block_us, NAME(cot_target_words, t->target.kind), t->target.amount,
 		       share_text(t->quota, quota), share_text(t->reserve, reserve),
-		       share_text(t->sms, sms), t->key);
+		       share_text(t->sms, sms), pace_text(t->pace_us, pace), t->key);
 }
 
 static void print_work(char *s, size_t size, const struct cot_work_desc *w)
@@ -207,12 +208,12 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		(void)snprintf(s, size, " sms=%" PRIu32 " unit=%" PRIu32 "%s" PART, ev->parts.n_sms,
 			       ev->parts.unit, units_text(ev->parts.n_units, units),
 			       ev->parts.part.first, ev->parts.part.n,
-			       pace_text(ev->parts.part, pace));
+			       pace_text(ev->parts.part.pace_us, pace));
 		break;
 	case COT_EV_PLACED:
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d" PART, ev->placed.seq,
 			       ev->placed.status, ev->placed.part.first, ev->placed.part.n,
-			       pace_text(ev->placed.part, pace));
+			       pace_text(ev->placed.part.pace_us, pace));
 		break;
 	default:
 		print_measured(s, size, ev);
@@ -244,7 +245,7 @@ void cot_event_log_print_action(char *line, size_t size, const struct cot_action
 		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32, a->value);
 	else if (a->kind == COT_ACTION_PLACE)
 		(void)snprintf(value, sizeof(value), PART, a->part.first, a->part.n,
-			       pace_text(a->part, pace));
+			       pace_text(a->part.pace_us, pace));
 	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
 		       NAME(action_names, a->kind), a->entity, a->seq, value);
 }
@@ -352,7 +353,7 @@ static struct cot_share share_of(struct reader *r, const char *key)
 	size_t n;
 
 	expect(r, key);
-	n = strcspn(r->at, " ");
+	n = strcspn(r->at, " @");
 	if (n < sizeof(word))
 		memcpy(word, r->at, n);
 	if (strcmp(word, "0") != 0 && !cot_share_read(word, &share))
@@ -370,6 +371,15 @@ static unsigned mode_of(struct reader *r)
 	return mode;
 }
 
+/* Behind a part or a share: "@500". */
+static uint32_t pace_of(struct reader *r)
+{
+	if (*r->at != '@')
+		return 0;
+	r->at++;
+	return read_u32(r);
+}
+
 static struct cot_part part_of(struct reader *r)
 {
 	struct cot_part part = {0};
@@ -380,10 +390,7 @@ static struct cot_part part_of(struct reader *r)
 	else
 		r->failed = true;
 	part.n = read_u32(r);
-	if (*r->at == '@') {
-		r->at++;
-		part.pace_us = read_u32(r);
-	}
+	part.pace_us = pace_of(r);
 	return part;
 }
 
@@ -413,6 +420,7 @@ static void read_tenant(struct reader *r, struct cot_tenant_desc *t)
 	t->quota = share_of(r, "quota=");
 	t->reserve = share_of(r, "reserve=");
 	t->sms = share_of(r, "sms=");
+	t->pace_us = pace_of(r);
 	t->key = u64_of(r, "key=");
 }
 

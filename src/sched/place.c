@@ -140,6 +140,8 @@ int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct co
 
 	if (!t || !may_place(s) || !fits(&t->pub, part))
 		return -EINVAL;
+	if (t->pub.pace_us)
+		part.pace_us = t->pub.pace_us;
 	w = &t->place;
 	if (w->want == pack(part))
 		return 0;

@@ -17,6 +17,7 @@ static struct cot_tenant tenant_of(const struct cot_tenant_desc *d,
 		.reserve = d->reserve,
 		.sms = d->sms,
 		.key = d->key,
+		.pace_us = d->pace_us,
 		.predictions = n ? predictions : NULL,
 		.n_predictions = n,
 	};

@@ -69,7 +69,8 @@ struct cot_tenant_desc {
 	uint32_t block_us;
 	struct cot_target target;
 	struct cot_share quota, reserve, sms;
-	uint64_t key; /* see policy.h. Fixed when it joins */
+	uint64_t key;	  /* see policy.h. Fixed when it joins */
+	uint32_t pace_us; /* 0 = the policy's */
 };
 
 /*

@@ -263,7 +263,7 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 	if (!is_same_target(t->target, d->target))
 		what |= COT_CHANGED_TARGET;
 	if (!is_same_share(t->quota, d->quota) || !is_same_share(t->reserve, d->reserve) ||
-	    !is_same_share(t->sms, d->sms))
+	    !is_same_share(t->sms, d->sms) || t->pace_us != d->pace_us)
 		what |= COT_CHANGED_SHARES;
 	t->cls = d->cls;
 	t->weight = d->weight;
@@ -273,6 +273,7 @@ static unsigned describe(struct cot_tenant *t, const struct cot_tenant_desc *d)
 	t->quota = d->quota;
 	t->reserve = d->reserve;
 	t->sms = d->sms;
+	t->pace_us = d->pace_us;
 	return what;
 }
 
@@ -318,7 +319,7 @@ int cot_sched_table_on_tenant(struct cot_sched *s, uint32_t id, const struct cot
 	if (!id || !is_class(d->cls) || !d->gpu_mask || d->weight < COT_WEIGHT_MIN ||
 	    d->weight > COT_WEIGHT_MAX || d->pool == id || !cot_share_is_valid(d->quota) ||
 	    !cot_share_is_valid(d->reserve) || !cot_share_is_valid(d->sms) ||
-	    !cot_target_is_valid(d->target))
+	    !cot_target_is_valid(d->target) || d->pace_us > COT_PACE_US_MAX)
 		return -EINVAL;
 	if (!t)
 		return join(s, id, d);

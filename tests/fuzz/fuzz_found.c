@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cot_found_parse(block, size, "/s", &f)) {
 		REQUIRE(f.id && f.id <= INT32_MAX);
 		REQUIRE(f.weight >= COT_WEIGHT_MIN && f.weight <= COT_WEIGHT_MAX);
-		REQUIRE(f.block_us <= COT_BLOCK_US_MAX);
+		REQUIRE(f.block_us <= COT_BLOCK_US_MAX && f.pace_us <= COT_PACE_US_MAX);
 		REQUIRE(cot_proto_is_share(f.quota) && cot_proto_is_share(f.reserve));
 		REQUIRE(cot_target_is_valid(f.target) && cot_target_suits(f.target.kind, f.cls));
 		REQUIRE(f.is_pool || !f.shared);

@@ -76,13 +76,15 @@ static void read_target(const void *packet, int type)
 	struct cot_msg_register reg = {0};
 	struct cot_msg_command command = {0};
 	struct cot_proto_target target;
+	uint32_t pace_us;
 
 	if (type == COT_MSG_REGISTER)
 		cot_proto_read_register(packet, &reg);
 	else
 		cot_proto_read_command(packet, &command);
 	target = type == COT_MSG_REGISTER ? reg.target : command.target;
-	REQUIRE(target.kind <= COT_TARGET_RATE);
+	pace_us = type == COT_MSG_REGISTER ? reg.pace_us : command.pace_us;
+	REQUIRE(target.kind <= COT_TARGET_RATE && pace_us <= COT_PACE_US_MAX);
 	REQUIRE(cot_target_is_valid(cot_proto_unpack_target(target)));
 }
 

@@ -84,6 +84,18 @@ start_daemon --config "$config"
 background "$shim" --name again found:0:32 parts:132:8:0 obey:0 sleep:60 >"$work/again"
 until_true 5 shows ps 'again +- +all 132' || fail "ps: $(cat "$work/out")"
 says "$work/again" "place 0+0"
+# A pace of its own, on whatever part it is.
+background "$shim" --name paced parts:132:8:0 serve:60 >"$work/paced"
+until_true 5 is paced pace_us 0 || fail "no program 'paced'"
+"$COTENANT" set paced --pace 500us >"$work/out" || fail "set --pace: $(cat "$work/out")"
+says "$work/out" "paced: pace none -> 500 us"
+until_true 5 is paced pace_us 500 || fail "its pace is $(ps_value paced pace_us)"
+"$COTENANT" set paced --pace none >"$work/out"
+until_true 5 is paced pace_us 0 || fail "its pace is $(ps_value paced pace_us)"
+for pace in 0 0us 1001ms 5s -1us x ''; do
+	"$COTENANT" set paced --pace "$pace" >"$work/out" 2>&1 && fail "--pace '$pace' was taken"
+	says "$work/out" "--pace is '$pace'; expected a time such as 500us, up to 1000000 us, or none"
+done
 stop_daemon
 [ "$status" = 0 ] || fail "the daemon ended with $status"
 finish

@@ -481,7 +481,8 @@ static void test_targets(void **state)
 
 	(void)state;
 	for (i = 0; i < 2; i++) {
-		size_t least = cot_proto_min_size(types[i]), all = least + 16;
+		size_t least = cot_proto_min_size(types[i]);
+		size_t all = types[i] == COT_MSG_REGISTER ? sizeof(reg) : sizeof(command);
 
 		assert_int_equal(with_target(types[i], all, COT_TARGET_P99, 5000), types[i]);
 		assert_int_equal(with_target(types[i], all, COT_TARGET_RATE, 1000), types[i]);
@@ -492,6 +493,17 @@ static void test_targets(void **state)
 		assert_int_equal(with_target(types[i], all, UINT32_MAX, 5), -EBADMSG);
 		assert_int_equal(with_target(types[i], all - 1, 4, 5), types[i]);
 		assert_int_equal(with_target(types[i], least, 4, 5), types[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		uint32_t *register_us = &((struct cot_msg_register *)packet)->pace_us;
+		uint32_t *command_us = &((struct cot_msg_command *)packet)->pace_us;
+		size_t all = types[i] == COT_MSG_REGISTER ? sizeof(reg) : sizeof(command);
+
+		(void)with_target(types[i], all, COT_TARGET_NONE, 0);
+		*(i ? command_us : register_us) = COT_PACE_US_MAX;
+		assert_int_equal(cot_proto_check(packet, all), types[i]);
+		++*(i ? command_us : register_us);
+		assert_int_equal(cot_proto_check(packet, all), -EBADMSG);
 	}
 	(void)with_target(COT_MSG_REGISTER, sizeof(reg), COT_TARGET_P99, 5000);
 	cot_proto_read_register((const void *)packet, &reg);

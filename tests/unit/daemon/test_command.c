@@ -173,11 +173,13 @@ static void test_a_pool(void **state)
 	m.fields = COT_SET_BLOCK;
 	expect_at(root, &m, -EINVAL, "only a program has a longest block; a pool has none");
 	m.fields = COT_SET_QUOTA;
-	expect_at(root, &m, -EINVAL,
-		  "only programs have quotas, reservations and SMs of their own; a pool has none");
+	expect_at(
+		root, &m, -EINVAL,
+		"only programs have quotas, reservations, SMs and a pace of their own; a pool has none");
 	m.fields = COT_SET_RESERVE;
-	expect_at(root, &m, -EINVAL,
-		  "only programs have quotas, reservations and SMs of their own; a pool has none");
+	expect_at(
+		root, &m, -EINVAL,
+		"only programs have quotas, reservations, SMs and a pace of their own; a pool has none");
 }
 
 /* ---- what is meant ---- */
@@ -336,6 +338,12 @@ static void test_sms(void **state)
 	       "'alone' cannot be moved: it was not started with --sms or --quota, nor under the policy "
 	       "parts");
 	assert_int_equal(alone->sms, 0);
+	m.fields = COT_SET_PACE;
+	m.pace_us = 500;
+	expect(&m, -ENOTSUP,
+	       "'alone' cannot be moved: it was not started with --sms or --quota, nor under the policy "
+	       "parts");
+	m.fields = COT_SET_SMS;
 	alone->parts = true;
 	expect(&m, 0, "alone: sms none -> 64sm");
 	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 3)->sms.sms, 64);
@@ -355,6 +363,17 @@ static void test_sms(void **state)
 	expect(&m, 0, "alone: sms 132sm -> 50%");
 	m.sms = 0;
 	expect(&m, 0, "alone: sms 50% -> none");
+	m.fields = COT_SET_PACE;
+	m.pace_us = 500;
+	expect(&m, 0, "alone: pace none -> 500 us");
+	assert_int_equal(alone->sms, 0);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), 3)->pace_us, 500);
+	m.pace_us = 0;
+	expect(&m, 0, "alone: pace 500 us -> none");
+	m.fields = COT_SET_SMS;
+	m.pace_us = 500; /* does not count */
+	expect(&m, 0, "alone: sms none -> none");
+	assert_int_equal(alone->pace_us, 0);
 	cot_host_part_leave(stage.basis.host, 99, cot_now_ns());
 	cot_host_part_join(stage.basis.host, 99, 3);
 	parts = (struct cot_msg_parts){.status = -ENOTSUP};

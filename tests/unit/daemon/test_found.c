@@ -71,7 +71,7 @@ static void test_shares(void **state)
 	static const char block[] =
 		"COTENANT_SOCKET=" SOCKET "\0COTENANT_TENANT=12\0COTENANT_CLASS=latency\0"
 		"COTENANT_QUOTA=50%\0COTENANT_RESERVE=66sm\0COTENANT_SMS=25%\0"
-		"COTENANT_PARTS=1\0COTENANT_COMMAND=4294967295";
+		"COTENANT_PACE_US=500\0COTENANT_PARTS=1\0COTENANT_COMMAND=4294967295";
 	struct cot_found f;
 
 	(void)state;
@@ -84,6 +84,7 @@ static void test_shares(void **state)
 	assert_int_equal(f.reserve, COT_SHARE_SMS | 66);
 	assert_int_equal(f.sms, 25);
 	assert_int_equal(f.parts, 1);
+	assert_int_equal(f.pace_us, 500);
 	assert_int_equal(f.command, UINT32_MAX);
 }
 

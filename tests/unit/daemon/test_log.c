@@ -209,7 +209,8 @@ static void test_faults_have_reasons(void **state)
 static void test_changes(void **state)
 {
 	const struct cot_audit_look from = {.cls = COT_CLASS_LATENCY, .weight = 100, .quota = 50};
-	const struct cot_audit_look to = {.target = {COT_TARGET_RATE, 800},
+	const struct cot_audit_look to = {.pace_us = 900,
+					  .target = {COT_TARGET_RATE, 800},
 					  .cls = COT_CLASS_BATCH,
 					  .weight = 70,
 					  .block_us = 40,
@@ -223,10 +224,11 @@ static void test_changes(void **state)
 	cot_audit_changes(&from, &to, COT_SET_WEIGHT, text, sizeof(text));
 	assert_string_equal(text, "weight 100 -> 70");
 	cot_audit_changes(&from, &to, ~0u, text, sizeof(text));
-	assert_string_equal(text,
-			    "class latency -> batch, weight 100 -> 70, slice auto -> 300 us, "
-			    "mode auto -> drain, block unknown -> 40 us, quota 50% -> none, "
-			    "reserve none -> 66sm, sms none -> 64sm, target none -> rate 80%");
+	assert_string_equal(
+		text,
+		"class latency -> batch, weight 100 -> 70, slice auto -> 300 us, "
+		"mode auto -> drain, block unknown -> 40 us, quota 50% -> none, "
+		"reserve none -> 66sm, sms none -> 64sm, target none -> rate 80%, pace none -> 900 us");
 	cot_audit_changes(&to, &(struct cot_audit_look){.mode = COT_MODE_SWITCH}, COT_SET_MODE,
 			  text, sizeof(text));
 	assert_string_equal(text, "mode drain -> switch");

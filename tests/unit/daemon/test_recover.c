@@ -148,6 +148,7 @@ static void test_tenants(void **state)
 	one->found.reserve = 10;
 	one->found.target = (struct cot_target){COT_TARGET_SLOWDOWN, 1300};
 	one->found.measured = true;
+	one->found.pace_us = 11;
 	strcpy(one->found.pipe, p->pipe);
 	(void)found(21, "7");
 	found(21, "0")->parent = all->p[1].pid;
@@ -163,6 +164,7 @@ static void test_tenants(void **state)
 	assert_int_equal(t->target.kind, COT_TARGET_SLOWDOWN);
 	assert_int_equal(t->target.amount, 1300);
 	assert_true(t->measured);
+	assert_int_equal(t->pace_us, 11);
 	assert_int_equal(t->gpu_mask, 3);
 	assert_int_equal(t->uid, getuid());
 	assert_int_equal(t->watch.pid, one->pid);

@@ -82,6 +82,7 @@ static void test_alone(void **state)
 				     .quota = 50,
 				     .reserve = COT_SHARE_SMS | 16,
 				     .sms = 25,
+				     .pace_us = 500,
 				     .name = "app",
 				     .gpu = "1"};
 	char line[600];
@@ -95,7 +96,7 @@ static void test_alone(void **state)
 	snprintf(line, sizeof(line),
 		 "COTENANT_CLASS=latency\nCOTENANT_NAME=app\nCOTENANT_WEIGHT=250\n"
 		 "COTENANT_BLOCK_US=40\nCOTENANT_QUOTA=50%%\nCOTENANT_RESERVE=16sm\n"
-		 "COTENANT_SMS=25%%\nCOTENANT_PARTS=1\n"
+		 "COTENANT_SMS=25%%\nCOTENANT_PACE_US=500\nCOTENANT_PARTS=1\n"
 		 "COTENANT_GPU=1\nCUDA_VISIBLE_DEVICES=1\nCOTENANT_NOTE=%s\n",
 		 on_shares);
 	assert_string_equal(variables(), line);
@@ -109,6 +110,8 @@ static void test_alone(void **state)
 	assert_int_equal(t->quota, 50);
 	assert_int_equal(t->reserve, COT_SHARE_SMS | 16);
 	assert_int_equal(t->sms, 25);
+	assert_int_equal(t->pace_us, 500);
+	assert_int_equal(cot_sched_tenant(cot_host_sched(stage.basis.host), t->id)->pace_us, 500);
 	assert_true(t->parts);
 	assert_int_equal(t->gpu_mask, 2);
 	assert_int_equal(t->uid, OTHER);
@@ -134,6 +137,11 @@ static void test_policy_that_places(void **state)
 	assert_true(registered(fd, &m)->parts);
 	assert_non_null(strstr(variables(), "COTENANT_PARTS=1\n"));
 	assert_null(strstr(variables(), "COTENANT_SMS"));
+	assert_null(strstr(variables(), "COTENANT_PACE"));
+	stage.basis.config.policy = cot_policy_find("pools");
+	m.pace_us = 1;
+	(void)enter(OTHER, &fd);
+	assert_true(registered(fd, &m)->parts);
 }
 
 static void test_two_limits(void **state)

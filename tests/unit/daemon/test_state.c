@@ -99,6 +99,7 @@ static void test_programs(void **state)
 	t->quota = 50;
 	t->reserve = 66 | COT_SHARE_SMS;
 	t->sms = 64 | COT_SHARE_SMS;
+	t->pace_us = COT_PACE_US_MAX;
 	t->parts = true;
 	t->target = (struct cot_target){COT_TARGET_P99, COT_TARGET_P99_US_MAX};
 	t->measured = true;
@@ -125,6 +126,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->quota, 50);
 	assert_int_equal(t->reserve, 66 | COT_SHARE_SMS);
 	assert_int_equal(t->sms, 64 | COT_SHARE_SMS);
+	assert_int_equal(t->pace_us, COT_PACE_US_MAX);
 	assert_true(t->parts);
 	assert_int_equal(t->target.kind, COT_TARGET_P99);
 	assert_int_equal(t->target.amount, COT_TARGET_P99_US_MAX);
@@ -148,6 +150,7 @@ static void test_programs(void **state)
 	assert_int_equal(t->quota, 0);
 	assert_int_equal(t->reserve, 0);
 	assert_int_equal(t->sms, 0);
+	assert_int_equal(t->pace_us, 0);
 	assert_false(t->parts || t->measured || t->target.kind || t->target.amount);
 	assert_int_equal(t->command, 0);
 	assert_int_equal(t->gpu_mask, 2);
@@ -287,6 +290,8 @@ static void test_wrong_entries(void **state)
 		{"\"reserve\":0", "\"reserve\":-1"},
 		{"\"reserve\":0", "\"reserve\":65536"},
 		{"\"reserve\":0", "\"reserve\":101"},
+		{"\"pace_us\":0", "\"pace_us\":-1"},
+		{"\"pace_us\":0", "\"pace_us\":1000001"},
 		{"\"target\":0", "\"target\":-1"},
 		{"\"target\":0", "\"target\":4"},
 		{"\"target\":0", "\"target\":3"},

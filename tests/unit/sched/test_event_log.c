@@ -29,7 +29,7 @@ static void assert_round_trip(const char *line)
 static const char *const examples[] = {
 	"18446744073709551615 tick 0",
 	"5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 ready=0 "
-	"block_us=4294967295 target=p99 amount=900 quota=100% reserve=1024sm sms=96sm "
+	"block_us=4294967295 target=p99 amount=900 quota=100% reserve=1024sm sms=96sm@500 "
 	"key=0xffffffffffffffff",
 	"6 left 3",
 	"7 pool 9 class=batch gpus=0x2 ready=1",
@@ -183,7 +183,7 @@ static void test_round_trips(void **state)
 			  "target=none amount=0 quota=0 reserve=0 sms=0 key=0x0");
 	assert_round_trip("5 tenant 3 class=latency weight=10000 gpus=0xffffffffffffffff pool=7 "
 			  "ready=0 block_us=4294967295 target=p99 amount=900 quota=100% "
-			  "reserve=1024sm sms=96sm key=0x1f");
+			  "reserve=1024sm sms=96sm@4294967295 key=0x1f");
 	assert_round_trip("6 left 3");
 	assert_round_trip("7 pool 9 class=latency gpus=0x2 ready=1");
 	assert_round_trip("7 pool-left 9");

@@ -134,6 +134,41 @@ static void test_a_pace(void **state)
 	bench_end(b);
 }
 
+/* What the user says replaces the policy's, at the next word of the policy, and goes with it. */
+static void test_a_pace_of_the_user(void **state)
+{
+	struct bench *b = begin(&scripted);
+	struct cot_event ev = {.type = COT_EV_TENANT,
+			       .id = 1,
+			       .tenant = {.cls = COT_CLASS_BATCH,
+					  .weight = 100,
+					  .gpu_mask = 1,
+					  .ready = true,
+					  .pace_us = 500}};
+
+	(void)state;
+	assert_int_equal(bench_parts(b, 1, true), 0);
+	want(b, 64, 68);
+	bench_run(b, 2 * MS);
+	script.part.pace_us = 70;
+	assert_int_equal(bench_event(b, ev), 0);
+	bench_run(b, 2 * MS);
+	expect_part(b, 1, 64, 68);
+	assert_int_equal(b->part[1].pace_us, 500);
+	assert_int_equal(cot_sched_tenant(b->sched, 1)->part.pace_us, 500);
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	assert_int_equal(bench_stats(b).actions[COT_ACTION_PLACE], 2);
+	script.part.pace_us = COT_PACE_US_MAX + 1;
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+	assert_int_equal(script.answer, -EINVAL);
+	script.part.pace_us = 70;
+	ev.tenant.pace_us = 0;
+	assert_int_equal(bench_event(b, ev), 0);
+	bench_run(b, 2 * MS);
+	assert_int_equal(b->part[1].pace_us, 70);
+	bench_end(b);
+}
+
 static void test_where_no_part_can_be(void **state)
 {
 	struct bench *b = begin(&scripted);
@@ -428,6 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_answer_settles),
 		cmocka_unit_test(test_a_pace),
+		cmocka_unit_test(test_a_pace_of_the_user),
 		cmocka_unit_test(test_where_no_part_can_be),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_no_answer),

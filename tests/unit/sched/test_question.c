@@ -59,6 +59,7 @@ static const struct cot_tenant_desc program = {
 	.quota = {.pct = 50},
 	.reserve = {.sms = 3},
 	.sms = {.sms = 64},
+	.pace_us = 500,
 	.key = 77,
 };
 
@@ -78,6 +79,7 @@ static void test_home_sees_the_program(void **state)
 	assert_int_equal(shown.quota.pct, 50);
 	assert_int_equal(shown.reserve.sms, 3);
 	assert_int_equal(shown.sms.sms, 64);
+	assert_int_equal(shown.pace_us, 500);
 	assert_int_equal(shown.key, 77);
 	assert_ptr_equal(shown.predictions, rows);
 	assert_int_equal(shown.n_predictions, 2);

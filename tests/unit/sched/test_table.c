@@ -298,6 +298,12 @@ static void test_every_change_by_itself(void **state)
 	ev.tenant.reserve.sms = 6;
 	expect_told(b, ev, COT_CHANGED_SHARES, 0);
 	assert_int_equal(cot_sched_tenant(b->sched, 2)->reserve.sms, 6);
+	ev.tenant.pace_us = COT_PACE_US_MAX;
+	expect_told(b, ev, COT_CHANGED_SHARES, 0);
+	assert_int_equal(cot_sched_tenant(b->sched, 2)->pace_us, COT_PACE_US_MAX);
+	ev.tenant.pace_us++;
+	assert_int_equal(bench_event(b, ev), -EINVAL);
+	ev.tenant.pace_us--;
 	assert_int_equal(cot_sched_tenant(b->sched, 2)->quota.sms, 5);
 	assert_int_equal(cot_sched_tenant(b->sched, 1)->reserve.sms, 0);
 	assert_int_equal(entity(b, 2)->gpu_mask, GPU1);
