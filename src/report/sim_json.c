@@ -57,6 +57,14 @@ static int add_target(json_t *app, const struct cot_sim_summary *s, uint32_t i)
 	return json_object_set_new(app, "missed", json_integer((json_int_t)r->n_missed));
 }
 
+/* 0 or -1. Nothing for an app without a target that could be checked. */
+static int add_kept(json_t *app, const struct cot_sim_summary *s, uint32_t i)
+{
+	int kept = cot_sim_keeps_target(s, i);
+
+	return kept < 0 ? 0 : json_object_set_new(app, "kept", json_boolean(kept));
+}
+
 static json_t *spread_us(double p50_ps, double p99_ps, uint64_t max_ps)
 {
 	return json_pack("{s:f, s:f, s:f}", "p50", p50_ps / (double)COT_PS_PER_US, "p99",
@@ -122,7 +130,7 @@ static json_t *make_apps(const struct cot_sim_summary *s)
 		    (s->has_responses && add_responses(app, s, i)) ||
 		    (s->has_responses &&
 		     json_object_set_new(app, "rate", real_or_null(a->has_rate, a->rate))) ||
-		    (s->has_targets && add_target(app, s, i)) ||
+		    (s->has_targets && add_target(app, s, i)) || add_kept(app, s, i) ||
 		    (s->parts && add_part(app, s, i)) || (s->has_works && add_works(app, s, i)) ||
 		    json_array_append(list, app)) {
 			json_decref(app);

@@ -72,6 +72,15 @@ sed 's/^    class: latency/&\n    p99: 400us/' "$work/pools.yaml" >"$work/target
 expect 0 compare "$work/target.yaml" --policy pools,timeslice
 grep -q "^timeslice  *pools .* 0.00 % .* kept" "$work/out" || fail "not kept: $(cat "$work/out")"
 grep -q "^timeslice  *timeslice .* missed" "$work/out" || fail "not missed: $(cat "$work/out")"
+expect 0 compare "$work/target.yaml" --policy pools,timeslice --json -
+[ "$(grep -o '"kept": [a-z]*' "$work/out" | tr '\n' ' ')" = '"kept": true "kept": false ' ] || fail "kept in the JSON"
+# A rate is kept or not, too: the least that it has under one of them.
+sed 's/^  - name: long/&\n    rate: 20%/' "$work/pools.yaml" >"$work/rate.yaml"
+expect 0 compare "$work/rate.yaml" --policy pools
+grep -q "^timeslice  *pools .* kept" "$work/out" || fail "a rate of 20 % is not kept: $(cat "$work/out")"
+sed -i 's/rate: 20%/rate: 99%/' "$work/rate.yaml"
+expect 0 compare "$work/rate.yaml" --policy pools
+grep -q "^timeslice  *pools .* missed" "$work/out" || fail "a rate of 99 % is kept: $(cat "$work/out")"
 # A scenario without a policy has the one that is asked for, and the same goes for sim.
 grep -v '^policy:' "$work/pools.yaml" >"$work/none.yaml"
 expect 0 compare "$work/none.yaml" --policy pools
