@@ -39,7 +39,6 @@ static void rename_stream(struct cot_burst_stream *s, struct cot_burst_id id)
 	atomic_store_explicit(&s->home, id.home, memory_order_relaxed);
 	atomic_store_explicit(&s->thread, id.thread, memory_order_relaxed);
 	s->life++;
-	s->n_edges = 0;
 	s->since = s->put = s->covered = 0;
 }
 
@@ -158,19 +157,15 @@ static struct cot_burst *merge(struct cot_bursts *b, struct cot_burst *x, struct
 	return to;
 }
 
-/* The last one to which this thread adds. */
+/* To which this thread adds: one at most. */
 static struct cot_burst *burst_of_thread(struct cot_bursts *b, uint64_t thread)
 {
-	struct cot_burst *last = NULL;
 	uint32_t i;
 
-	for (i = 0; i < b->n_busy; i++) {
-		struct cot_burst *burst = b->streams[b->busy[i]].burst;
-
-		if (burst->thread == thread && (!last || burst->number > last->number))
-			last = burst;
-	}
-	return last;
+	for (i = 0; i < b->n_busy; i++)
+		if (b->streams[b->busy[i]].burst->thread == thread)
+			return b->streams[b->busy[i]].burst;
+	return NULL;
 }
 
 /* ---- positions, and what waits for what ---- */
@@ -217,8 +212,6 @@ static void add_edge(struct cot_bursts *b, struct cot_burst_stream *from,
 {
 	struct cot_burst_edge *e = edge_to(b, from, to);
 
-	if (from == to || of <= from->covered)
-		return;
 	if (!e)
 		e = &from->edges[from->n_edges++ % COT_BURST_EDGES];
 	*e = (struct cot_burst_edge){

@@ -337,6 +337,193 @@ static void never_waited_for(void **state)
 	assert_int_equal(bursts.n_unclear, 1);
 }
 
+/* ---- what waits for what ---- */
+
+/* Streams of two threads, busy both: from the first operation on. */
+static void joined_across_threads(void **state)
+{
+	uint64_t begin = put_by(YOU, C);
+
+	(void)state;
+	(void)put_by(ME, A);
+	record(E, A);
+	order(C, E);
+	expect(1, begin, wait_for(C));
+	begin = put_by(ME, A);
+	record(E, A);
+	order(B, E);
+	record(F, B);
+	(void)put_by(YOU, C);
+	order(C, F);
+	expect(2, begin, wait_for(C));
+	expect_rest(0);
+}
+
+/* A thread that goes on with what another has begun: that and its own. */
+static void taken_over(void **state)
+{
+	uint64_t begin = put_by(YOU, B);
+
+	(void)state;
+	record(E, B);
+	(void)put_by(ME, A);
+	order(C, E);
+	(void)put_by(ME, C);
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 0);
+	expect(1, begin, wait_for(C));
+	expect_rest(0);
+}
+
+/* What is known to be done already joins nothing, nor does a stream that another one has become. */
+static void joined_with_nothing(void **state)
+{
+	uint64_t yours;
+
+	(void)state;
+	(void)put_by(ME, A);
+	record(E, A);
+	order(B, E);
+	record(F, B);
+	(void)put_by(ME, A);
+	(void)wait_for_event(E);
+	yours = put_by(YOU, C);
+	order(C, E);
+	order(C, F);
+	expect(1, yours, wait_for(C));
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 2);
+	(void)put_by(ME, A);
+	record(E, A);
+	cot_burst_drop(&bursts, stream(A));
+	(void)put_by(ME, A);
+	yours = put_by(YOU, C);
+	order(C, E);
+	expect(3, yours, wait_for(C));
+}
+
+/* Waits that began, and events that were recorded, before it was waited for. */
+static void joined_too_late(void **state)
+{
+	struct cot_burst_point asked;
+
+	(void)state;
+	(void)put_by(YOU, C);
+	asked = ask(C);
+	(void)put_by(ME, A);
+	record(E, A);
+	order(C, E);
+	(void)done(asked);
+	assert_int_equal(n_seen, 0);
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 1);
+	(void)put_by(ME, A);
+	record(E, A);
+	record(F, B);
+	order(B, E);
+	order(C, F);
+	(void)wait_for(C);
+	assert_int_equal(n_seen, 1);
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 2);
+	expect_rest(0);
+}
+
+static void joined_to_one_that_ended(void **state)
+{
+	uint64_t yours;
+
+	(void)state;
+	(void)put_by(ME, A);
+	record(E, A);
+	order(C, E);
+	cot_burst_drop(&bursts, stream(C));
+	yours = put_by(YOU, C);
+	expect(1, yours, wait_for(C));
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 2);
+	expect_rest(0);
+}
+
+/* ---- when it is unclear ---- */
+
+/* Once for each time that something follows. */
+static void unclear_once(void **state)
+{
+	(void)state;
+	(void)put(A);
+	(void)put(C);
+	(void)wait_for(A);
+	(void)put(A);
+	assert_int_equal(bursts.n_unclear, 1);
+	(void)put(C);
+	(void)put_by(YOU, B);
+	(void)wait_for(B);
+	record(E, C);
+	(void)put(C);
+	assert_int_equal(bursts.n_unclear, 1);
+	(void)wait_for_context(CONTEXT);
+	assert_int_equal(n_seen, 1); /* B's */
+	expect_rest(1);
+}
+
+static void unclear_in_one_stream(void **state)
+{
+	(void)state;
+	(void)put(A);
+	record(E, A);
+	(void)put(A);
+	(void)wait_for_event(E);
+	(void)put(A);
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 0);
+	expect_rest(1);
+}
+
+/* An event of before the burst covers nothing of it. */
+static void not_unclear(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	(void)put_by(YOU, C);
+	(void)ask(A);
+	record(E, A);
+	begin = put(A);
+	(void)wait_for_event(E);
+	record(F, A);
+	(void)put(A);
+	expect(1, begin, wait_for(A));
+	(void)wait_for(C);
+	expect_rest(0);
+}
+
+/* It stays so when it is joined. */
+static void unclear_when_joined(void **state)
+{
+	(void)state;
+	(void)put_by(YOU, C);
+	(void)put_by(ME, A);
+	(void)put_by(ME, B);
+	record(E, B);
+	(void)wait_for(A);
+	order(C, E);
+	(void)put_by(YOU, C);
+	assert_int_equal(bursts.n_unclear, 1);
+	(void)wait_for(C);
+	(void)put_by(YOU, C);
+	(void)put_by(ME, A);
+	(void)put_by(ME, B);
+	(void)wait_for(A);
+	(void)put_by(ME, A); /* that of B is unclear */
+	record(E, B);
+	order(C, E);
+	(void)wait_for(C);
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 0);
+	expect_rest(2);
+}
+
 /* ---- the default stream ---- */
 
 static void default_stream(void **state)
@@ -361,6 +548,11 @@ static void default_stream(void **state)
 	assert_int_equal(n_seen, 3);
 	(void)wait_for(A);
 	assert_int_equal(n_seen, 4);
+	(void)put_by(ME, A);
+	begin = put_by(YOU, B); /* does not wait for A either */
+	expect(5, begin, wait_for(B));
+	(void)wait_for(A);
+	assert_int_equal(n_seen, 6);
 	expect_rest(0);
 }
 
@@ -515,6 +707,15 @@ int main(void)
 		cmocka_unit_test_setup(through_an_idle_stream, start),
 		cmocka_unit_test_setup(two_streams_in_turn, start),
 		cmocka_unit_test_setup(never_waited_for, start),
+		cmocka_unit_test_setup(joined_across_threads, start),
+		cmocka_unit_test_setup(taken_over, start),
+		cmocka_unit_test_setup(joined_with_nothing, start),
+		cmocka_unit_test_setup(joined_too_late, start),
+		cmocka_unit_test_setup(joined_to_one_that_ended, start),
+		cmocka_unit_test_setup(unclear_once, start),
+		cmocka_unit_test_setup(unclear_in_one_stream, start),
+		cmocka_unit_test_setup(not_unclear, start),
+		cmocka_unit_test_setup(unclear_when_joined, start),
 		cmocka_unit_test_setup(default_stream, start),
 		cmocka_unit_test_setup(default_streams_of_two_contexts, start),
 		cmocka_unit_test_setup(streams_end, start),
