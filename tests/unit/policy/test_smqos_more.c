@@ -111,7 +111,7 @@ static void test_slow_launches(void **state)
 static void test_what_was_learned(void **state)
 {
 	struct bench *b = begin();
-	uint32_t id;
+	uint32_t id, n;
 	unsigned i;
 
 	(void)state;
@@ -129,6 +129,20 @@ static void test_what_was_learned(void **state)
 		assert_in_range(sms(b, GOAL2), 36, 52);
 		one_second(b);
 	}
+	(void)bench_leave(b, GOAL2);
+	programs[GOAL2].runs = false;
+	run(b, 2);
+	/* It has needed more since. */
+	start(b, GOAL, 132, 800);
+	run(b, 18);
+	n = sms(b, GOAL);
+	assert_in_range(n, 68, 100);
+	(void)bench_leave(b, GOAL);
+	programs[GOAL].runs = false;
+	run(b, 2);
+	start(b, GOAL2, 132, 300);
+	run(b, 2);
+	assert_in_range(sms(b, GOAL2), n - 8, n);
 	(void)bench_leave(b, GOAL2);
 	programs[GOAL2].runs = false;
 	/* But nobody's last unit is taken for it. */
@@ -182,10 +196,39 @@ static void test_it_explains(void **state)
 	assert_true(says(b, OTHER2, "because", "it launches nothing", 0, 0));
 	assert_int_equal(bench_sms(b, OTHER2, COT_CLASS_BATCH, SMS(8)), 0);
 	assert_true(says(b, OTHER2, "because", "its user asked", 0, 0));
+	(void)bench_parts(b, OTHER2, false);
+	assert_true(says(b, OTHER2, "because", "it cannot be put on a part", 0, 0));
 	programs[GOAL].per_sm = 40;
 	run(b, 10);
 	assert_true(says(b, GOAL, "because", "it is below its target", 0, 0));
+	start(b, GOAL2, 132, 500);
+	run(b, 1);
+	assert_true(says(b, GOAL2, "because", "its rate alone is being measured", 0, 0));
+	start(b, OTHER2 + 1, 132, 500);
+	run(b, 1);
+	assert_true(says(b, OTHER2 + 1, "because", "its rate alone is not known yet", 0, 0));
 	run(b, 30);
+	end(b);
+}
+
+/* Who has more than one unit gives first when somebody asks for SMs. */
+static void test_room_for_who_asks(void **state)
+{
+	struct bench *b = begin();
+	uint32_t id;
+
+	(void)state;
+	start(b, GOAL, 132, 500);
+	run(b, 10);
+	for (id = OTHER; id < OTHER + 10; id++)
+		start(b, id, 132, 0);
+	run(b, 1);
+	assert_int_equal(sms(b, GOAL), 52);
+	assert_int_equal(bench_sms(b, GOAL2, COT_CLASS_BATCH, SMS(40)), 0);
+	assert_int_equal(bench_parts(b, GOAL2, true), 0);
+	bench_run(b, 50 * MS);
+	assert_int_equal(sms(b, GOAL), 12);
+	expect_apart(b, OTHER + 10);
 	end(b);
 }
 
@@ -245,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_slow_launches),
 		cmocka_unit_test(test_what_was_learned),
 		cmocka_unit_test(test_it_explains),
+		cmocka_unit_test(test_room_for_who_asks),
 		cmocka_unit_test(test_more_programs_than_units),
 		cmocka_unit_test(test_a_day),
 	};
