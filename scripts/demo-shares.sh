@@ -13,12 +13,23 @@ quota=75% reserve=60%
 work=$(mktemp -d)
 daemon_pid='' batch_pid=''
 
+# Its pool has no program any more, but the daemon may have ended before it saw that.
+end_pools() {
+	local pipe
+	for pipe in "$work"/run/gpu*/pipe; do
+		[ -S "$pipe/control" ] || continue
+		echo quit | CUDA_MPS_PIPE_DIRECTORY=$pipe timeout 5 \
+			"${COTENANT_MPS_CONTROL:-nvidia-cuda-mps-control}" >/dev/null 2>&1 || :
+	done
+}
+
 finish() {
 	local pid
 	for pid in $batch_pid $daemon_pid; do
 		kill "$pid" 2>/dev/null || :
 		wait "$pid" 2>/dev/null || :
 	done
+	end_pools
 	rm -rf "$work"
 }
 trap finish EXIT

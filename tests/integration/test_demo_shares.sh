@@ -8,8 +8,12 @@ set -u
 }
 [ ! -e /dev/nvidiactl ] || exit 77
 unset COTENANT_EMU_DIR COTENANT_MPS_CONTROL COTENANT_GPUS LD_PRELOAD
-out=$(mktemp) || exit 1
-trap 'rm -f "$out"' EXIT
+work=$(mktemp -d) || exit 1
+out=$work/out
+trap 'rm -rf "$work"' EXIT
+# What it starts has this in its environment.
+TMPDIR=$work
+export TMPDIR
 timeout 120 "$SOURCE_DIR/scripts/demo-shares.sh" "$(dirname "$COTENANT")" "$EMU" 2 >"$out" 2>&1 || {
 	cat "$out"
 	exit 1
@@ -26,5 +30,25 @@ for program in batch request; do
 done
 grep -q '^batch .* 12 of 16 ' "$out" || {
 	echo "FAILED: the quota of 75 % of 16 SMs was not used: $(cat "$out")"
+	exit 1
+}
+
+# An MPS server that has been told to end needs a moment.
+left() {
+	for environment in /proc/[0-9]*/environ; do
+		process=${environment#/proc/}
+		[ "${process%/environ}" != $$ ] && tr '\0' '\n' <"$environment" 2>/dev/null |
+			grep -q "^CUDA_MPS_PIPE_DIRECTORY=$work/" && return
+	done
+	return 1
+}
+tries=0
+while left && [ $tries -lt 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+! left || {
+	echo "FAILED: the demonstration leaves an MPS control program: process ${process%/environ}"
+	kill "${process%/environ}"
 	exit 1
 }
