@@ -81,37 +81,62 @@ static uint32_t found_in_parts(const struct cot_policy *p, uint32_t gpu,
 	return end ? cot_slo_ladder_rung_of_sms(ladder, &l, end) : 0;
 }
 
-/* As it is found to be, or as it was good in an earlier run, or at the start. */
-static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
-		  const struct slo_ladder *ladder)
+/* Safe; on parts as much as is guessed to be, if that is more. */
+static uint32_t guessed(const struct slo_ladder *ladder, const struct slo_need *need)
+{
+	uint32_t rung;
+
+	if (ladder->topology != SLO_PARTS || !need->known)
+		return ladder->start;
+	rung = ladder->top * cot_slo_guess(SLO_PARTS, need).permille / 1000;
+	return rung > ladder->start ? rung : ladder->start;
+}
+
+/* As it was good in an earlier run, or as guessed. To have all batch programs frozen from the start
+ * on is never right. */
+static uint32_t known_rung(const struct cot_policy *p, uint32_t gpu,
+			   const struct slo_ladder *ladder, enum slo_why *ret_why)
 {
 	struct slo_need need = cot_slo_home_need(p, gpu, NULL);
 	struct slo_result r;
-	uint32_t found = 0;
+
+	*ret_why = SLO_WHY_START;
+	if (ladder->topology == SLO_ALONE ||
+	    !cot_slo_home_learned(p, gpu, NULL, ladder->topology, &need, &r) || r.use > 1000)
+		return guessed(ladder, &need);
+	*ret_why = SLO_WHY_LEARNED;
+	return r.rung == SLO_FROZEN ? ladder->start : r.rung;
+}
+
+/* As it is found to be, or as is known. */
+static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
+		  const struct slo_ladder *ladder)
+{
+	enum slo_why why = SLO_WHY_FOUND;
+	uint32_t rung = 0;
 
 	if (ladder->topology == SLO_POOLS)
-		found = found_in_slices(p, gpu);
+		rung = found_in_slices(p, gpu);
 	else if (ladder->topology == SLO_PARTS)
-		found = found_in_parts(p, gpu, ladder);
-	if (found)
-		cot_slo_climb_begin(c, *ladder, found, SLO_WHY_FOUND, p->now_ns);
-	else if (ladder->topology != SLO_ALONE &&
-		 cot_slo_home_learned(p, gpu, NULL, ladder->topology, &need, &r) && r.use <= 1000)
-		cot_slo_climb_begin(c, *ladder, r.rung, SLO_WHY_LEARNED, p->now_ns);
-	else
-		cot_slo_climb_begin(c, *ladder, ladder->start, SLO_WHY_START, p->now_ns);
+		rung = found_in_parts(p, gpu, ladder);
+	if (!rung)
+		rung = known_rung(p, gpu, ladder, &why);
+	cot_slo_climb_begin(c, *ladder, rung, why, p->now_ns);
 }
 
 static void follow_crowd(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 			 const struct slo_crowd *crowd)
 {
 	bool more = crowd->n_latency > g->n_latency || crowd->n_batch > g->n_batch;
+	enum slo_why why;
 	struct slo_ladder ladder = cot_slo_ladder(cot_slo_crowd_topology(crowd), crowd->pieces);
 
 	if (ladder.topology != g->climb.ladder.topology || ladder.top != g->climb.ladder.top)
 		begin(p, &g->climb, gpu, &ladder);
 	else if (crowd->n_latency != g->n_latency || crowd->n_batch != g->n_batch)
-		cot_slo_climb_crowd(&g->climb, more, p->now_ns);
+		cot_slo_climb_crowd(&g->climb,
+				    more ? known_rung(p, gpu, &ladder, &why) : SLO_RUNGS_MAX,
+				    p->now_ns);
 	g->n_latency = (uint16_t)crowd->n_latency;
 	g->n_batch = (uint16_t)crowd->n_batch;
 }

@@ -65,15 +65,17 @@ uint32_t cot_slo_ladder_rung_of_sms(const struct slo_ladder *ladder, const struc
  * How much of their targets programs use, in 1/1000: more than 1000 is a miss; 0 is not known. Of
  * several programs the worst counts.
  *
- * A p99 needs SLO_ENOUGH requests. The window of 1 s with fewer stands for itself with its p95
- * (SLO_SOME requests at least) or its p50 (SLO_FEW), and allows no step up. Where that of 10 s has
+ * A p99 needs SLO_ENOUGH requests, and is never the same again: `high` is what it could be as well,
+ * one standard deviation up. A window of 1 s with fewer allows no step up. Where that of 10 s has
  * fewer, that of a minute is looked at as well, and must have them before a step up.
  */
 struct slo_use {
-	uint32_t fast; /* of the last second */
+	uint32_t fast, fast_high; /* of the last second */
 	bool fast_sure;
-	bool far;      /* in the last second many more than 1 % missed */
-	uint32_t slow; /* of the last 10 s, or the last minute; all since the last change */
+	bool missing; /* in the last second more than 1 % missed, and not by chance */
+	bool far;     /* many more */
+	uint32_t slow,
+		slow_high; /* of the last 10 s, or the last minute; all since the last change */
 	bool slow_sure;
 };
 
@@ -135,6 +137,8 @@ struct slo_climb {
 	uint32_t n_hopeless;
 	uint64_t since_ns;	   /* when it came to the rung */
 	uint64_t missing_since_ns; /* since when each second missed the target; 0: it did not */
+	uint64_t near_since_ns;	   /* the same of the last 10 s */
+	uint64_t far_since_ns;	   /* and of misses by far */
 	uint64_t heard_ns;	   /* when something was known last */
 	uint64_t hopeless_until_ns;
 	struct slo_rung rungs[SLO_RUNGS_MAX];
@@ -151,8 +155,8 @@ void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t
 bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t load,
 			uint64_t now_ns);
 
-/* Other programs: what failed may be tried again, and what was not is safe no longer. */
-void cot_slo_climb_crowd(struct slo_climb *c, bool more, uint64_t now_ns);
+/* Other programs: what failed may be tried again, and what is above `most` is safe no longer. */
+void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns);
 
 /* What came before `now_ns` says nothing of what is now. */
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns);
@@ -217,7 +221,7 @@ void cot_slo_crowd_mark(struct cot_policy *p);
 uint64_t cot_slo_crowd_count(const struct cot_policy *p, struct slo_crowd *crowds,
 			     uint64_t *wake_ns);
 enum slo_topology cot_slo_crowd_topology(const struct slo_crowd *crowd);
-/* The mean of what its batch programs keep of their best rates, in 1/1000; 0: not known of all. */
+/* The sum of what its batch programs keep of their best rates, in 1/1000; 0: not known of all. */
 uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu);
 
 /* ---- parts (slo_place.c) ---- */
@@ -247,7 +251,7 @@ void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 struct slo_result {
 	uint32_t rung;
 	uint32_t use;	    /* of the target, at that rung, in 1/1000 */
-	uint32_t rate;	    /* what batch programs kept on average, in 1/1000; 0: not known */
+	uint32_t rate;	    /* what batch programs kept together, in 1/1000; 0: not known */
 	uint32_t load;	    /* requests in 10 s */
 	uint32_t target_us; /* the strictest */
 };
@@ -283,7 +287,8 @@ struct slo_need {
 /* What a topology would give: from measurements on an H200. */
 struct slo_guess {
 	bool keeps;
-	uint32_t rate; /* what batch programs keep, in 1/1000 */
+	uint32_t rate;	   /* what batch programs keep, in 1/1000 */
+	uint32_t permille; /* parts: of the SMs that they have for it */
 };
 
 /* Adds a program to those who need. */

@@ -16,17 +16,19 @@
 /* Later it takes more than one window full of misses: 1 % of the requests may miss. */
 #define MISSING_NS (1200 * COT_NS_PER_MS)
 /* A step up far below the target, and near to it. */
-#define FAST_NS (1500 * COT_NS_PER_MS)
+#define FAST_NS	    (1500 * COT_NS_PER_MS)
+#define COSTLY_NS   (10 * COT_NS_PER_S)
+#define CATCH_UP_NS (1500 * COT_NS_PER_MS)
 /* The lowest rung gets so long to show what it can do. */
 #define LAST_NS (4 * COT_NS_PER_S)
 /* Without any window for so long, what was bad is not known to be so. */
 #define SILENT_NS (3 * COT_NS_PER_S)
 
-/* In 1/1000 of the target: one down, after a step; what a rung may be expected to use before a step
- * up to it, by ten seconds and by one; what a safe one may. */
+/* In 1/1000 of the target: 10 s that used more lead down; what a rung may be expected to use before
+ * a step up to it, by ten seconds and by one; what a safe one may. */
 #define MISS 1000u
-#define NEAR 970u
-#define FAST 800u
+#define NEAR 980u
+#define FAST 600u
 #define GOOD 850u
 /* So much of the load at which a rung failed is another load. */
 #define OTHER_LOAD 700u
@@ -54,7 +56,7 @@ static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t 
 	c->rung = (uint8_t)rung;
 	c->why = why;
 	c->since_ns = now_ns;
-	c->missing_since_ns = 0;
+	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
 	c->peak = 0;
 }
 
@@ -71,11 +73,12 @@ void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t
 
 /* ---- down ---- */
 
-static void note_failure(struct slo_climb *c, uint64_t load, uint64_t now_ns)
+/* A step up that went far wrong left a queue that takes its time: it counts for three. */
+static void note_failure(struct slo_climb *c, enum slo_why why, uint64_t load, uint64_t now_ns)
 {
 	struct slo_rung *r = &c->rungs[c->rung];
 
-	r->n_failed++;
+	r->n_failed += c->went_up && why == SLO_WHY_FAR ? 3 : 1;
 	r->failed_load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
 	r->until_ns = now_ns + cool_ns(COOL_NS, r->n_failed);
 }
@@ -121,15 +124,34 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 		return c->rung != c->ladder.lowest;
 	}
 	to = why == SLO_WHY_FAR ? safe_rung(c, use->fast) : c->rung - 1u;
-	note_failure(c, load, now_ns);
+	note_failure(c, why, load, now_ns);
 	move(c, to, why, now_ns);
 	return true;
+}
+
+/* All batch programs would be frozen, for the first time. */
+static bool is_costly(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_POOLS && c->rung == SLO_USUAL &&
+	       !c->rungs[SLO_USUAL].n_failed;
+}
+
+/* Before a costly step requests get the time to catch up. */
+static bool is_far(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	if (!use->far) {
+		c->far_since_ns = 0;
+		return false;
+	}
+	if (!c->far_since_ns)
+		c->far_since_ns = now_ns;
+	return !is_costly(c) || now_ns - c->far_since_ns >= CATCH_UP_NS;
 }
 
 /* Whether each look for long enough was over the target. */
 static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
-	if (use->fast <= MISS) {
+	if (!use->missing) {
 		c->missing_since_ns = 0;
 		return false;
 	}
@@ -137,7 +159,21 @@ static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t 
 		return true;
 	if (!c->missing_since_ns)
 		c->missing_since_ns = now_ns;
-	return now_ns - c->missing_since_ns >= MISSING_NS;
+	return !is_costly(c) && now_ns - c->missing_since_ns >= MISSING_NS;
+}
+
+/* 10 s over the target; another ten before a costly step. */
+static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	if (!use->slow_sure)
+		return false;
+	if (use->slow <= MISS) {
+		c->near_since_ns = 0;
+		return false;
+	}
+	if (!c->near_since_ns)
+		c->near_since_ns = now_ns;
+	return !is_costly(c) || now_ns - c->near_since_ns >= COSTLY_NS;
 }
 
 /* ---- up ---- */
@@ -165,7 +201,7 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 	uint64_t age_ns = now_ns - c->since_ns;
 
 	if (use->slow_sure)
-		return expected_use(c, use->slow) <= NEAR;
+		return expected_use(c, use->slow_high) <= NEAR;
 	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
 }
 
@@ -186,18 +222,18 @@ static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns
 
 	if (now_ns - c->since_ns < SETTLE_NS)
 		return;
-	if (use->fast > c->peak && use->fast_sure)
-		c->peak = use->fast;
+	if (use->fast_high > c->peak)
+		c->peak = use->fast_high;
 	if (use->slow_sure)
 		r->use = use->slow;
 	else if (use->fast_sure)
 		r->use = c->peak;
-	if (use->slow_sure && use->slow <= NEAR) {
+	if (use->slow_sure && use->slow <= MISS) {
 		c->hopeless = false;
 		c->n_hopeless = c->rung < c->ladder.start ? c->n_hopeless : 0;
 	}
 	/* It has been good for longer than it was kept away from. */
-	if (r->n_failed && use->slow_sure && use->slow <= NEAR &&
+	if (r->n_failed && use->slow_sure && use->slow <= MISS &&
 	    now_ns - c->since_ns > cool_ns(COOL_NS, r->n_failed))
 		r->n_failed = 0;
 }
@@ -222,11 +258,11 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 	note(c, use, now_ns);
 	if (c->hopeless && now_ns >= c->hopeless_until_ns)
 		c->hopeless = false;
-	if (use->far)
+	if (is_far(c, use, now_ns))
 		return fall(c, use, SLO_WHY_FAR, load, now_ns);
 	if (is_missing(c, use, now_ns))
 		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
-	if (use->slow > NEAR)
+	if (is_near(c, use, now_ns))
 		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
 	return rise(c, use, load, now_ns);
 }
@@ -234,12 +270,12 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
 {
 	c->since_ns = now_ns;
-	c->missing_since_ns = 0;
+	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
 	c->peak = 0;
 	c->went_up = false;
 }
 
-void cot_slo_climb_crowd(struct slo_climb *c, bool more, uint64_t now_ns)
+void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns)
 {
 	uint32_t i;
 
@@ -247,8 +283,8 @@ void cot_slo_climb_crowd(struct slo_climb *c, bool more, uint64_t now_ns)
 		c->rungs[i] = (struct slo_rung){0};
 	c->hopeless = false;
 	c->n_hopeless = 0;
-	if (more && c->rung > c->ladder.start)
-		move(c, c->ladder.start, SLO_WHY_CROWD, now_ns);
+	if (c->rung > most)
+		move(c, most, SLO_WHY_CROWD, now_ns);
 	else
 		cot_slo_climb_disturbed(c, now_ns);
 }

@@ -97,7 +97,6 @@ uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu)
 {
 	const struct cot_tenant *t;
 	uint64_t sum = 0;
-	uint32_t n = 0;
 
 	cot_for_each_tenant (t, p) {
 		const struct slo_tenant *own = slo_of(t);
@@ -107,7 +106,6 @@ uint32_t cot_slo_crowd_rate(const struct cot_policy *p, uint32_t gpu)
 		if (!own->best_rate)
 			return 0;
 		sum += own->rate < own->best_rate ? own->rate * 1000 / own->best_rate : 1000;
-		n++;
 	}
-	return n ? (uint32_t)(sum / n) : 0;
+	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }

@@ -84,7 +84,7 @@ static void say_steps(struct facts *f, const struct slo_climb *c, uint64_t now_n
 {
 	if (c->rungs[c->rung].rate)
 		say(f, "batch programs keep", COT_FACT_PERMILLE, c->rungs[c->rung].rate,
-		    "of their best rates");
+		    "together, of their best rates");
 	if (c->rung > c->ladder.lowest)
 		say_step(f, c, "tighter would cost", c->rung - 1u);
 	if (c->rung >= c->ladder.top)

@@ -10,8 +10,10 @@
  */
 #include "policy/slo.h"
 
-/* So much better a guess must be. Guesses are often wrong by a fifth. */
+/* So much better a guess must be than a safer guess, and than what is known. Guesses are often
+ * wrong by a fifth. */
 #define CLEARLY_PERMILLE 1250u
+#define FAR_PERMILLE	 1500u
 /* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
  * lose two switches: measured on an H200 (docs/live.md). */
 #define POOLS_WAIT_US 350u
@@ -55,18 +57,21 @@ void cot_slo_need_add(struct slo_need *need, uint32_t target_us, uint32_t alone_
 }
 
 /* What the p99 is, in 1/1000 of that alone, and what a batch program keeps: on 8, 32, 64, 96 and
- * 112 of 132 SMs, measured on an H200 (results/h200/2026-11-23/parts-2). */
+ * 112 of 132 SMs (in 1/1000), measured on an H200 (results/h200/2026-11-23/parts-2). */
 static const struct {
-	uint32_t p99, rate;
-} parts[] = {{1270, 90}, {1360, 330}, {1450, 640}, {1860, 820}, {3140, 900}};
+	uint32_t p99, rate, permille;
+} parts[] = {
+	{1270, 90, 61}, {1360, 330, 242}, {1450, 640, 485}, {1860, 820, 727}, {3140, 900, 848},
+};
 
+/* A wrong guess costs a run, so some of the time to spare is left. */
 static struct slo_guess guess_parts(uint32_t slack)
 {
 	struct slo_guess g = {0};
 	uint32_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && parts[i].p99 <= slack; i++)
-		g = (struct slo_guess){true, parts[i].rate};
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && parts[i].p99 <= slack / 5 * 4; i++)
+		g = (struct slo_guess){true, parts[i].rate, parts[i].permille};
 	return g;
 }
 
@@ -174,7 +179,7 @@ static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_te
 	/* Where it was not known what batch programs kept, it is worth no more than a guess. */
 	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r) || (!r.rate && r.use <= 1000))
 		return false;
-	*ret_guess = (struct slo_guess){r.use <= 1000, r.rate};
+	*ret_guess = (struct slo_guess){.keeps = r.use <= 1000, .rate = r.rate};
 	return true;
 }
 
@@ -202,9 +207,11 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 	if (!parts_known)
 		side = cot_slo_guess(SLO_PARTS, &need);
 	if (parts_known && !pools_known)
-		return is_better(&pools, &side, CLEARLY_PERMILLE) ? SLO_POOLS : SLO_PARTS;
-	return is_better(&side, &pools, parts_known ? 1000 : CLEARLY_PERMILLE) ? SLO_PARTS
-									       : SLO_POOLS;
+		return is_better(&pools, &side, FAR_PERMILLE) ? SLO_POOLS : SLO_PARTS;
+	if (parts_known)
+		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
+	return is_better(&side, &pools, pools_known ? FAR_PERMILLE : CLEARLY_PERMILLE) ? SLO_PARTS
+										       : SLO_POOLS;
 }
 
 static enum cot_home home_of(const struct cot_tenant *t)

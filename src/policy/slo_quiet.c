@@ -27,7 +27,7 @@ static enum figure figure_of(const struct cot_tenant *t, uint64_t now_ns)
 		return t->launches.at_ns && now_ns - t->launches.at_ns < COUNT_NS && t->launches.n
 			       ? FIGURE_COUNT
 			       : FIGURE_NONE;
-	if (t->target.kind != COT_TARGET_SLOWDOWN || !cot_slo_window_load(t, now_ns))
+	if (t->cls != COT_CLASS_LATENCY || !t->target.kind || !cot_slo_window_load(t, now_ns))
 		return FIGURE_NONE;
 	if (cot_slo_window_times(s1)->n >= SLO_SOME)
 		return FIGURE_SECOND;
@@ -55,11 +55,14 @@ static bool is_other_load(const struct cot_tenant *t)
 	       (own->load > 2 * own->alone_load || own->load < own->alone_load / 2);
 }
 
-/* From when on it should be measured again. */
+/* From when on it should be measured again. For a p99 once is enough: it is for the choice of the
+ * topology at the next start. */
 static uint64_t due_ns(const struct cot_tenant *t)
 {
 	const struct slo_tenant *own = slo_of(t);
 
+	if (t->target.kind == COT_TARGET_P99 && own->alone_p99_us)
+		return COT_NEVER;
 	if (!own->alone_ns)
 		return 0;
 	if (own->n_alone < AGAIN_N || is_other_load(t))

@@ -36,32 +36,90 @@ static uint32_t permille(uint64_t ns, uint64_t of_ns)
 	return p < 1 ? 1 : p < UINT32_MAX ? (uint32_t)p : UINT32_MAX;
 }
 
-static void look_fast(struct slo_use *use, const struct cot_times *t, uint64_t target_ns)
+static uint64_t square_root(uint64_t x)
 {
-	if (t->n >= SLO_ENOUGH) {
-		use->fast = permille(t->p99_ns, target_ns);
-		use->fast_sure = true;
-		use->far = t->p95_ns > target_ns || use->fast > FAR_PERMILLE;
-	} else if (t->n >= SLO_SOME) {
-		use->fast = permille(t->p95_ns, target_ns);
-		use->far = t->p95_ns > target_ns;
-	} else if (t->n >= SLO_FEW) {
-		use->fast = permille(t->p50_ns, target_ns);
-		use->far = t->p50_ns > target_ns;
-	}
+	uint64_t r = 0, bit;
+
+	for (bit = 1ull << 31; bit; bit >>= 1)
+		if ((r | bit) * (r | bit) <= x)
+			r |= bit;
+	return r;
+}
+
+/*
+ * A standard deviation above the p99. The tail is taken for an exponential one: from p95 to p99 it
+ * falls to a fifth, which is 1.61 of its lengths; and of n requests n / 100 are in it, give or take
+ * the square root of that.
+ */
+static uint64_t high_ns(const struct cot_times *t)
+{
+	uint64_t length_ns = (t->p99_ns - t->p95_ns) / 161 * 100, root = square_root(t->n);
+
+	return t->p99_ns + length_ns * 10 / (root ? root : 1);
+}
+
+/* So many misses of n requests are no chance if 1 % may miss: two standard deviations. */
+static bool is_no_chance(uint64_t n_missed, uint64_t n)
+{
+	return n_missed > 1 + n / 100 + square_root(4 * n / 100);
+}
+
+static uint64_t between(uint64_t ns, uint64_t from_ns, uint64_t to_ns, uint64_t from, uint64_t to)
+{
+	return to_ns > from_ns ? from - (from - to) * (ns - from_ns) / (to_ns - from_ns) : to;
+}
+
+/* How many took longer, as far as three percentiles say: a straight line between each two. A host
+ * counts misses of a p99 that the user said, but it does not know what a slowdown means. */
+static uint64_t n_over(const struct cot_times *t, uint64_t target_ns, bool counted)
+{
+	uint64_t permille = 0;
+
+	if (counted)
+		return t->n_missed;
+	if (target_ns < t->p50_ns)
+		permille = 500;
+	else if (target_ns < t->p95_ns)
+		permille = between(target_ns, t->p50_ns, t->p95_ns, 500, 50);
+	else if (target_ns < t->p99_ns)
+		permille = between(target_ns, t->p95_ns, t->p99_ns, 50, 10);
+	return (t->n * permille + 999) / 1000;
+}
+
+/* 1 % of the requests of 10 s may miss. When a second alone uses a third of them, that is soon too
+ * much; when it uses all, it is. */
+static void look_fast(struct slo_use *use, const struct cot_times *t, uint64_t n_10s,
+		      uint64_t target_ns, bool counted)
+{
+	uint64_t over = n_over(t, target_ns, counted), may = (n_10s > t->n ? n_10s : t->n) / 100;
+
+	if (t->n < SLO_FEW)
+		return;
+	use->fast = permille(t->n >= SLO_SOME ? t->p95_ns : t->p50_ns, target_ns);
+	use->missing = is_no_chance(over, t->n) && over > may / 3;
+	use->far = use->missing && over > may;
+	if (t->n < SLO_ENOUGH)
+		return;
+	use->fast = permille(t->p99_ns, target_ns);
+	use->fast_high = permille(high_ns(t), target_ns);
+	use->fast_sure = true;
 }
 
 static void look_slow(struct slo_use *use, const struct cot_times *t, uint64_t target_ns)
 {
-	uint32_t by = 0;
+	uint32_t by = 0, high = 0;
 
-	if (t->n >= SLO_ENOUGH)
+	if (t->n >= SLO_ENOUGH) {
 		by = permille(t->p99_ns, target_ns);
-	else if (t->n >= SLO_SOME)
-		by = permille(t->p95_ns, target_ns);
+		high = permille(high_ns(t), target_ns);
+	} else if (t->n >= SLO_SOME) {
+		by = high = permille(t->p95_ns, target_ns);
+	}
 	use->slow_sure |= t->n >= SLO_ENOUGH;
 	if (by > use->slow)
 		use->slow = by;
+	if (high > use->slow_high)
+		use->slow_high = high;
 }
 
 struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns, uint64_t since_ns,
@@ -75,7 +133,8 @@ struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns
 	if (!target_ns)
 		return use;
 	if (is_fresh(s1, FRESH_1S_NS, now_ns) && s1->at_ns > since_ns)
-		look_fast(&use, cot_slo_window_times(s1), target_ns);
+		look_fast(&use, cot_slo_window_times(s1), cot_slo_window_times(s10)->n, target_ns,
+			  t->target.kind == COT_TARGET_P99);
 	if (is_fresh(s10, FRESH_10S_NS, now_ns) && s10->at_ns >= since_ns + SPAN_10S_NS)
 		look_slow(&use, cot_slo_window_times(s10), target_ns);
 	if (!use.slow_sure && is_fresh(s60, FRESH_60S_NS, now_ns) &&
@@ -93,11 +152,12 @@ struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, ui
 	if (!need || !rate || !t->launches.at_ns || now_ns - t->launches.at_ns > FRESH_COUNT_NS ||
 	    t->launches.at_ns < since_ns + SPAN_COUNT_NS)
 		return use;
-	use.fast = permille(need, rate);
+	use.fast = use.fast_high = permille(need, rate);
 	use.fast_sure = true;
+	use.missing = use.fast > 1000;
 	use.far = use.fast > FAR_PERMILLE;
 	if (t->launches.at_ns >= since_ns + SPAN_10S_NS) {
-		use.slow = use.fast;
+		use.slow = use.slow_high = use.fast;
 		use.slow_sure = true;
 	}
 	return use;
@@ -113,9 +173,12 @@ struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 {
 	return (struct slo_use){
 		.fast = worst(a.fast, b.fast),
+		.fast_high = worst(a.fast_high, b.fast_high),
+		.missing = a.missing || b.missing,
 		.fast_sure = a.fast_sure && b.fast_sure,
 		.far = a.far || b.far,
 		.slow = worst(a.slow, b.slow),
+		.slow_high = worst(a.slow_high, b.slow_high),
 		.slow_sure = a.slow_sure && b.slow_sure,
 	};
 }

@@ -55,6 +55,7 @@ void slo_bench_server(struct slo_bench *sb, uint32_t p99_us)
 {
 	slo_bench_other(sb, SERVER, LATENCY_POOL, p99_us);
 	sb->target_ns = p99_us * COT_NS_PER_US;
+	cot_requests_set_target(sb->requests, sb->target_ns);
 }
 
 void slo_bench_batch(struct slo_bench *sb, uint32_t id, uint32_t pool, uint32_t weight)

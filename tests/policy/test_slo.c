@@ -243,7 +243,7 @@ static void test_batch_programs_have_their_own_in_parts(void **state)
 	(void)state;
 	parts(1800);
 	slo_bench_batch(sb, TRAIN + 1, LATENCY_POOL, 100);
-	slo_bench_run(sb, 1 * S);
+	bench_run(sb->b, 1 * S);
 	assert_int_equal(part[TRAIN].first, 0);
 	assert_int_equal(part[TRAIN].n, 16);
 	assert_int_equal(part[TRAIN + 1].first, 16);
@@ -411,7 +411,7 @@ static void test_home_of_the_first(void **state)
 static void test_home_by_load(void **state)
 {
 	(void)state;
-	slo_bench_server(sb, 2000);
+	slo_bench_server(sb, 2500);
 	slo_bench_load(sb, 600, 1000);
 	slo_bench_run(sb, 30 * S);
 	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
