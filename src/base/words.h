@@ -54,6 +54,12 @@ bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_tar
 const char *cot_target_word(struct cot_target target, char buf[COT_TARGET_WORD_MAX]);
 /* What is expected of that kind, for messages: "a time such as 5ms". */
 const char *cot_target_example(enum cot_target_kind kind);
+/* A rate is about launches. */
+static inline bool cot_target_is_of_requests(struct cot_target target)
+{
+	return target.kind == COT_TARGET_P99 || target.kind == COT_TARGET_SLOWDOWN;
+}
+
 /* Requests of latency programs have a p99; of batch programs only how fast they get on counts. */
 #define COT_TARGET_UNSUITED \
 	"only a latency program has a p99 or a slowdown; a batch program may have a rate"

@@ -97,11 +97,12 @@ static int check_target(const struct conn *c, const struct tenant *t,
 				     "how fast '%s' gets on cannot be measured: it was not started "
 				     "with --rate, --sms or --quota; start it again with --rate",
 				     t->name);
-	if (kind != COT_TARGET_NONE && kind != COT_TARGET_RATE && !t->measured)
-		return cot_error_set(err, -ENOTSUP,
-				     "the requests of '%s' cannot be measured: it was not started "
-				     "with --measure or a target; start it again with --%s",
-				     t->name, cot_target_words[kind]);
+	if (cot_target_is_of_requests(cot_proto_unpack_target(m->target)) && !t->measured)
+		return cot_error_set(
+			err, -ENOTSUP,
+			"the requests of '%s' cannot be measured: it was not started "
+			"with --measure, --p99 or --slowdown; start it again with --%s",
+			t->name, cot_target_words[kind]);
 	return 0;
 }
 

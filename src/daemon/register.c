@@ -130,7 +130,7 @@ static void finish(struct conn *c, const struct cot_msg_register *m, const struc
 		at = &beside_other_user;
 	fill_in(t, c, m);
 	t->alone_why = at->alone_why;
-	t->measured = (m->flags & COT_REGISTER_MEASURE) || t->target.kind;
+	t->measured = (m->flags & COT_REGISTER_MEASURE) || cot_target_is_of_requests(t->target);
 	t->parts = t->target.kind == COT_TARGET_RATE || m->sms || m->pace_us || m->quota ||
 		   m->reserve || c->basis->config.policy->places;
 	t->pool = at->pool;

@@ -127,7 +127,7 @@ expect_value keeps target null
 # One that was started without cannot be measured.
 background "$COTENANT" run --required --name plain --class latency -- "$PROGS/marks" --count 20 >"$work/plain"
 until_true 60 test -s "$work/plain" || fail "plain does not end"
-refuses 1 "the requests of 'plain' cannot be measured: it was not started with --measure or a target; start it again with --p99" \
+refuses 1 "the requests of 'plain' cannot be measured: it was not started with --measure, --p99 or --slowdown; start it again with --p99" \
 	"$COTENANT" set plain --p99 5ms
 "$COTENANT" set plain --p99 none >"$work/out" || fail "plain: none is refused: $(cat "$work/out")"
 refuses 1 "only a program has a target; a pool has none" "$COTENANT" set pool:latency --p99 none
@@ -139,6 +139,7 @@ gets_on() {
 }
 until_true 20 gets_on || fail "launches a second: $(ps_value rate launches_per_second)"
 expect_value rate class batch
+expect_value rate requests null
 expect_value plain launches_per_second null
 "$COTENANT" stats >"$work/out"
 cp "$work/out" "$work/out2"

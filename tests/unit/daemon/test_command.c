@@ -395,8 +395,8 @@ static void test_targets(void **state)
 	expect(&m, -EINVAL, COT_TARGET_UNSUITED);
 	alone->cls = COT_CLASS_LATENCY;
 	expect(&m, -ENOTSUP,
-	       "the requests of 'alone' cannot be measured: it was not started with --measure or a "
-	       "target; start it again with --p99");
+	       "the requests of 'alone' cannot be measured: it was not started with --measure, "
+	       "--p99 or --slowdown; start it again with --p99");
 	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
 	expect(&m, -ENOTSUP,
 	       "how fast 'alone' gets on cannot be measured: it was not started with --rate, --sms or "

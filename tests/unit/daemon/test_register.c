@@ -240,7 +240,7 @@ static void test_shares(void **state)
 	assert_null(strstr(variables(), "NOTE"));
 }
 
-/* Who has a target is measured; so is who asks for it. The policy knows. */
+/* Whose target is about requests is measured; so is who asks for it. The policy knows. */
 static void test_targets(void **state)
 {
 	struct cot_msg_register m = plain();
@@ -261,8 +261,10 @@ static void test_targets(void **state)
 	m.flags = 0;
 	m.target = (struct cot_proto_target){COT_TARGET_RATE, 805};
 	t = registered(fd, &m);
-	assert_true(t->measured);
-	assert_non_null(strstr(variables(), "COTENANT_RATE=80.5%\nCOTENANT_REQUESTS=1\n"));
+	assert_false(t->measured); /* a rate is about launches: the shim counts them */
+	assert_true(t->parts);
+	assert_non_null(strstr(variables(), "COTENANT_PARTS=1\nCOTENANT_RATE=80.5%\n"));
+	assert_null(strstr(variables(), "REQUESTS"));
 	is = cot_sched_tenant(cot_host_sched(stage.basis.host), t->id);
 	assert_int_equal(is->target.kind, COT_TARGET_RATE);
 	assert_int_equal(is->target.amount, 805);
