@@ -79,20 +79,84 @@ static void send(struct cot_sched *s, struct sched_tenant *t, struct cot_action 
 		s->tap(s->tap_arg, NULL, ret_action);
 }
 
-bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action)
-{
-	while (s->place_queue_n) {
-		struct sched_tenant *t = &s->tenants[s->place_queue[s->place_queue_head]];
+/* ---- who goes first ---- */
 
-		s->place_queue_head = (s->place_queue_head + 1) % COT_SCHED_MAX_TENANTS;
-		s->place_queue_n--;
-		t->place.queued = false;
+/* More wishes than this at a time are not put in order. */
+#define ORDERED_MAX 32u
+
+static bool overlap(struct cot_part a, struct cot_part b)
+{
+	return !a.n || !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
+}
+
+/* It has SMs that the other one is to get, and is to leave them. What it has queued there would
+ * have to wait for the other one's kernels, and only when that is done can it go. */
+static bool must_go_before(const struct sched_tenant *u, const struct sched_tenant *t)
+{
+	struct cot_part wanted = unpack(t->place.want);
+
+	return u != t && u->pub.part_sms && u->pub.pool && u->pub.pool == t->pub.pool &&
+	       (u->place.seq || u->place.queued) && u->place.want != VALUE_NONE &&
+	       overlap(u->pub.part, wanted) && !overlap(unpack(u->place.want), wanted);
+}
+
+static bool must_wait(struct cot_sched *s, const struct sched_tenant *t)
+{
+	struct cot_tenant *u;
+
+	cot_for_each_tenant (u, &s->policy)
+		if (must_go_before(tenant_of(u), t))
+			return true;
+	return false;
+}
+
+static bool any_in_flight(struct cot_sched *s)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, &s->policy)
+		if (tenant_of(t)->place.seq)
+			return true;
+	return false;
+}
+
+static struct sched_tenant *dequeue(struct cot_sched *s)
+{
+	struct sched_tenant *t = &s->tenants[s->place_queue[s->place_queue_head]];
+
+	s->place_queue_head = (s->place_queue_head + 1) % COT_SCHED_MAX_TENANTS;
+	s->place_queue_n--;
+	t->place.queued = false;
+	return t;
+}
+
+/* The first one that need not wait for another; of those that wait for each other the first. NULL:
+ * whom they wait for has not answered yet, which takes no longer than place_ns. */
+static struct sched_tenant *next(struct cot_sched *s)
+{
+	bool ordered = s->place_queue_n <= ORDERED_MAX;
+	uint32_t i, n = s->place_queue_n;
+
+	for (i = 0; i < n; i++) {
+		struct sched_tenant *t = dequeue(s);
+
 		if (!is_due(&t->place))
 			continue;
-		send(s, t, ret_action);
-		return true;
+		if (!ordered || !must_wait(s, t))
+			return t;
+		enqueue(s, t);
 	}
-	return false;
+	return s->place_queue_n && !any_in_flight(s) ? dequeue(s) : NULL;
+}
+
+bool cot_sched_place_next_action(struct cot_sched *s, struct cot_action *ret_action)
+{
+	struct sched_tenant *t = s->place_queue_n ? next(s) : NULL;
+
+	if (!t)
+		return false;
+	send(s, t, ret_action);
+	return true;
 }
 
 /* ---- wishes ---- */

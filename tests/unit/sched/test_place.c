@@ -441,6 +441,110 @@ static void test_another_policy_and_the_end(void **state)
 	bench_end(b);
 }
 
+/* ---- several that move ---- */
+
+#define POOL 9
+
+static struct cot_part wanted[4]; /* by tenant */
+
+static uint64_t tick_all(struct cot_policy *p)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		(void)cot_place(p, t, wanted[t->id]);
+	return COT_NEVER;
+}
+
+static const struct cot_policy_ops movers = {
+	.name = "movers",
+	.summary = "places all as a test says",
+	.abi = COT_POLICY_ABI,
+	.places = true,
+	.tick = tick_all,
+};
+
+static void want_all(struct bench *b, struct cot_part one, struct cot_part two)
+{
+	wanted[1] = one;
+	wanted[2] = two;
+	(void)bench_event(b, (struct cot_event){.type = COT_EV_TICK});
+}
+
+/* Two programs of a pool, each on a half of 128 SMs. */
+static struct bench *begin_two(uint32_t pool)
+{
+	struct bench *b = bench_begin(&movers);
+	uint32_t id;
+
+	wanted[1] = (struct cot_part){.n = 64};
+	wanted[2] = (struct cot_part){.first = 64, .n = 64};
+	for (id = 1; id <= 2; id++) {
+		assert_int_equal(bench_member(b, id, COT_CLASS_BATCH, pool), 0);
+		assert_int_equal(bench_parts(b, id, true), 0);
+	}
+	bench_run(b, 5 * MS);
+	expect_part(b, 1, 0, 64);
+	expect_part(b, 2, 64, 64);
+	return b;
+}
+
+/* The first one grows onto SMs of the other one: not before that has left them. */
+static void test_who_leaves_goes_first(void **state)
+{
+	struct bench *b = begin_two(POOL);
+
+	(void)state;
+	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 96, .n = 32});
+	assert_int_equal(b->n_pending, 1);
+	assert_int_equal(b->pending[0].action.entity, 2);
+	bench_run(b, 5 * MS);
+	expect_part(b, 1, 0, 96);
+	expect_part(b, 2, 96, 32);
+	bench_end(b);
+}
+
+/* It does not answer: the first one waits no longer than for that. */
+static void test_who_does_not_leave(void **state)
+{
+	struct bench *b = begin_two(POOL);
+
+	(void)state;
+	b->fault = silent_once;
+	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 96, .n = 32});
+	bench_run(b, 990 * MS);
+	expect_part(b, 1, 0, 64);
+	bench_run(b, 20 * MS);
+	expect_part(b, 1, 0, 96);
+	bench_end(b);
+}
+
+/* Each is to have what the other one has, and both go. */
+static void test_two_that_change_places(void **state)
+{
+	struct bench *b = begin_two(POOL);
+
+	(void)state;
+	want_all(b, (struct cot_part){.first = 64, .n = 64}, (struct cot_part){.n = 64});
+	bench_run(b, 5 * MS);
+	expect_part(b, 1, 64, 64);
+	expect_part(b, 2, 0, 64);
+	bench_end(b);
+}
+
+/* Outside of a pool programs do not run at the same time: nobody is in the way. */
+static void test_programs_that_stand_alone(void **state)
+{
+	struct bench *b = begin_two(0);
+
+	(void)state;
+	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 96, .n = 32});
+	assert_int_equal(b->n_pending, 2);
+	bench_run(b, 5 * MS);
+	expect_part(b, 1, 0, 96);
+	bench_end(b);
+}
+
 /* Who does not say that it places may not. */
 static void test_only_who_places(void **state)
 {
@@ -475,6 +579,10 @@ int main(void)
 		cmocka_unit_test(test_lost_on_its_way),
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_another_policy_and_the_end),
+		cmocka_unit_test(test_who_leaves_goes_first),
+		cmocka_unit_test(test_who_does_not_leave),
+		cmocka_unit_test(test_two_that_change_places),
+		cmocka_unit_test(test_programs_that_stand_alone),
 		cmocka_unit_test(test_only_who_places),
 	};
 
