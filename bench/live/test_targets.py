@@ -51,6 +51,12 @@ class Plan(unittest.TestCase):
             for window, _ in cell.windows:
                 self.assertLessEqual(set(window.active), names, cell.id)
 
+    def test_who_shares_sms_sees_only_programs_of_the_case(self):
+        for cell in mixes.make_starts(options()):
+            if cell.topology in ("parts", "slo", "smqos") and not cell.changes:
+                for window, _ in cell.windows:
+                    self.assertEqual(set(window.active), {name for name, _ in cell.tenants()}, cell.id)
+
     def test_the_programs_of_a_start_fit_into_the_memory(self):
         gib = {"bert-train": 13, "gpt2-train": 16, "pegasus-train": 12, "whisper-train": 32}
         for cell in mixes.make_starts(options()):
@@ -146,6 +152,8 @@ class Arrivals(unittest.TestCase):
         lost, n, mean = run(10**9, 10**9 + 10**10)
         self.assertEqual((lost, abs(n - 10000) < 500, abs(mean - 1e6) < 5e4), (0, True, True))
         self.assertEqual(run(10**9, 10**9 + 10**10)[1:], [n, mean])
+        self.board.ask(1000, 8)
+        self.assertNotEqual(run(10**9, 10**9 + 10**10)[1:], [n, mean])
         self.board.ask(0, 9)
         self.assertEqual(run(10**9, 10**9 + 10**10)[1], 0)
 
