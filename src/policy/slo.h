@@ -113,6 +113,7 @@ enum slo_why {
 	SLO_WHY_HOPELESS, /* no rung keeps the target */
 	SLO_WHY_SILENT,	  /* nothing was measured for a while */
 	SLO_WHY_CROWD,	  /* other programs came */
+	SLO_WHY_NOTHING,  /* to freeze batch programs gained nothing */
 	SLO_N_WHYS,
 };
 
@@ -141,6 +142,8 @@ struct slo_climb {
 	uint64_t far_since_ns;	   /* and of misses by far */
 	uint64_t heard_ns;	   /* when something was known last */
 	uint64_t hopeless_until_ns;
+	uint64_t no_freeze_until_ns; /* it gained nothing */
+	uint32_t n_nothing;
 	struct slo_rung rungs[SLO_RUNGS_MAX];
 };
 

@@ -30,6 +30,9 @@
 #define NEAR 980u
 #define FAST 600u
 #define GOOD 850u
+#define TWO  400u
+/* So much of what was used before is no gain. */
+#define GAIN 900u
 /* So much of the load at which a rung failed is another load. */
 #define OTHER_LOAD 700u
 
@@ -115,7 +118,7 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 {
 	uint32_t to;
 
-	if (c->hopeless && c->rung <= c->ladder.start)
+	if (c->rung <= c->ladder.start && (c->hopeless || now_ns < c->no_freeze_until_ns))
 		return false;
 	if (c->rung == c->ladder.lowest) {
 		if (now_ns - c->since_ns < LAST_NS)
@@ -205,12 +208,38 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
 }
 
+/* On parts, whose rungs are small, two at once far below the target. */
+static uint32_t next_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
+{
+	uint32_t next = c->rung + 1u;
+
+	if (c->ladder.topology == SLO_PARTS && c->peak && c->peak <= TWO &&
+	    c->rung >= c->ladder.start && next < c->ladder.top &&
+	    may_try(c, next + 1, load, now_ns))
+		next++;
+	return next;
+}
+
 static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
 {
 	if (c->rung >= c->ladder.top || !has_room(c, use, now_ns) ||
 	    !may_try(c, c->rung + 1u, load, now_ns))
 		return false;
-	move(c, c->rung + 1u, SLO_WHY_ROOM, now_ns);
+	move(c, next_rung(c, load, now_ns), SLO_WHY_ROOM, now_ns);
+	return true;
+}
+
+/* Batch programs are frozen, and requests take hardly less long than before: then the misses were
+ * chance, or have another reason, and batch programs are left alone for a while. */
+static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	uint64_t before = c->rungs[SLO_USUAL].use;
+
+	if (c->ladder.topology != SLO_POOLS || c->rung != SLO_FROZEN || !use->slow_sure ||
+	    !before || (before > MISS && use->slow <= MISS) || use->slow * 1000ull < before * GAIN)
+		return false;
+	c->no_freeze_until_ns = now_ns + cool_ns(HOPELESS_NS, ++c->n_nothing);
+	move(c, c->ladder.start, SLO_WHY_NOTHING, now_ns);
 	return true;
 }
 
@@ -226,7 +255,7 @@ static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns
 		c->peak = use->fast_high;
 	if (use->slow_sure)
 		r->use = use->slow;
-	else if (use->fast_sure)
+	else if (use->fast_sure && !r->use)
 		r->use = c->peak;
 	if (use->slow_sure && use->slow <= MISS) {
 		c->hopeless = false;
@@ -264,7 +293,7 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
 	if (is_near(c, use, now_ns))
 		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
-	return rise(c, use, load, now_ns);
+	return was_for_nothing(c, use, now_ns) || rise(c, use, load, now_ns);
 }
 
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
@@ -282,7 +311,8 @@ void cot_slo_climb_crowd(struct slo_climb *c, uint32_t most, uint64_t now_ns)
 	for (i = 0; i < SLO_RUNGS_MAX; i++)
 		c->rungs[i] = (struct slo_rung){0};
 	c->hopeless = false;
-	c->n_hopeless = 0;
+	c->n_hopeless = c->n_nothing = 0;
+	c->no_freeze_until_ns = 0;
 	if (c->rung > most)
 		move(c, most, SLO_WHY_CROWD, now_ns);
 	else

@@ -36,6 +36,7 @@ static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_HOPELESS] = "nothing keeps the target, so batch programs go on",
 	[SLO_WHY_SILENT] = "nothing was measured for a while",
 	[SLO_WHY_CROWD] = "another program came",
+	[SLO_WHY_NOTHING] = "to freeze batch programs gained nothing",
 };
 
 static void say_knobs(struct facts *f, const struct cot_policy *p, const struct slo_gpu *g,

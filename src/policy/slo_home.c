@@ -190,6 +190,16 @@ static bool is_better(const struct slo_guess *a, const struct slo_guess *than, u
 	return (uint64_t)a->rate * 1000 > (uint64_t)than->rate * permille;
 }
 
+/* One topology is known to be no good, of the other nothing is known: it cannot be worse. */
+static bool is_bad(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+		   enum slo_topology topology, const struct slo_need *need)
+{
+	struct slo_result r;
+
+	return cot_slo_home_learned(p, gpu, with, topology, need, &r) &&
+	       (r.use > 1000 || (topology == SLO_POOLS && r.rung == SLO_FROZEN));
+}
+
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 				    const struct cot_tenant *with)
 {
@@ -198,6 +208,10 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 	bool pools_known = recall(p, gpu, with, SLO_POOLS, &need, &pools);
 	bool parts_known = recall(p, gpu, with, SLO_PARTS, &need, &side);
 
+	if (!parts_known && is_bad(p, gpu, with, SLO_POOLS, &need))
+		return SLO_PARTS;
+	if (!pools_known && is_bad(p, gpu, with, SLO_PARTS, &need))
+		return SLO_POOLS;
 	if (!need.known && !(pools_known && parts_known))
 		return pools_known && pools.keeps  ? SLO_POOLS
 		       : parts_known && side.keeps ? SLO_PARTS

@@ -1,0 +1,289 @@
+/* One rung up, or down, look by look. */
+#include "policy/slo.h"
+#include "test.h"
+
+#define MS COT_NS_PER_MS
+#define S  COT_NS_PER_S
+
+static struct slo_climb c;
+static uint64_t now_ns;
+
+static void begin(enum slo_topology topology)
+{
+	now_ns = 100 * S;
+	cot_slo_climb_begin(&c, cot_slo_ladder(topology, 16), cot_slo_ladder(topology, 16).start,
+			    SLO_WHY_START, now_ns);
+}
+
+/* A look every 0.1 s, for so long, at something that uses so much. */
+static void look(struct slo_use use, uint64_t for_ns)
+{
+	uint64_t end_ns = now_ns + for_ns;
+
+	while (now_ns < end_ns) {
+		now_ns += 100 * MS;
+		(void)cot_slo_climb_look(&c, &use, 1000, now_ns);
+	}
+}
+
+static struct slo_use second(uint32_t use)
+{
+	return (struct slo_use){
+		.fast = use, .fast_high = use, .fast_sure = true, .missing = use > 1000};
+}
+
+static struct slo_use both(uint32_t use)
+{
+	struct slo_use u = second(use);
+
+	u.slow = u.slow_high = use;
+	u.slow_sure = true;
+	return u;
+}
+
+static struct slo_use far_over(void)
+{
+	struct slo_use u = second(3000);
+
+	u.far = true;
+	return u;
+}
+
+static void test_ladders(void **state)
+{
+	struct slo_ladder pools = cot_slo_ladder(SLO_POOLS, 0),
+			  parts = cot_slo_ladder(SLO_PARTS, 16);
+
+	(void)state;
+	assert_int_equal(pools.lowest, SLO_FROZEN);
+	assert_int_equal(pools.start, SLO_USUAL);
+	assert_int_equal(parts.lowest, 1);
+	assert_int_equal(parts.start, 4);
+	assert_int_equal(parts.top, 16);
+	assert_int_equal(cot_slo_ladder(SLO_PARTS, 100).top, 16);
+	assert_int_equal(cot_slo_ladder(SLO_PARTS, 0).top, 1);
+}
+
+/* Each rung of pools gives batch programs no less than the one below. */
+static void test_slices(void **state)
+{
+	struct cot_policy_config config;
+	struct slo_slices a, b;
+	uint32_t rung;
+
+	(void)state;
+	cot_policy_config_init(&config);
+	a = cot_slo_ladder_slices(&config, SLO_USUAL);
+	assert_int_equal(a.latency_us, config.latency_slice_us);
+	assert_int_equal(a.batch_us, config.batch_slice_us);
+	for (rung = 2; rung <= cot_slo_ladder(SLO_POOLS, 0).top; rung++, a = b) {
+		b = cot_slo_ladder_slices(&config, rung);
+		assert_true(b.latency_us <= a.latency_us && b.batch_us >= a.batch_us);
+		assert_true(b.latency_us != b.batch_us);
+		assert_int_equal(cot_slo_ladder_rung_of_slices(&config, b), rung);
+	}
+}
+
+static void test_one_up_when_there_is_room(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(second(500), 1400 * MS);
+	assert_int_equal(c.rung, 4);
+	look(second(500), 200 * MS);
+	assert_int_equal(c.rung, 5);
+	assert_int_equal(c.why, SLO_WHY_ROOM);
+	/* By seconds not near to the target, by ten of them it is. */
+	look(second(700), 60 * S);
+	assert_int_equal(c.rung, 5);
+	look(both(700), 100 * MS);
+	assert_int_equal(c.rung, 6);
+}
+
+static void test_two_up_far_below(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(second(200), 1600 * MS);
+	assert_int_equal(c.rung, 6);
+}
+
+/* Without 100 requests no step up. */
+static void test_not_sure(void **state)
+{
+	struct slo_use few = {.fast = 100};
+
+	(void)state;
+	begin(SLO_PARTS);
+	look(few, 600 * S);
+	assert_int_equal(c.rung, 4);
+}
+
+/* A step up is an experiment: one look over the target ends it. Later it takes more than a second.
+ */
+static void test_experiment(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(second(500), 1600 * MS);
+	assert_int_equal(c.rung, 5);
+	look(second(1100), 100 * MS);
+	assert_int_equal(c.rung, 4);
+	assert_int_equal(c.why, SLO_WHY_MISSED);
+	/* Not again for 10 s. */
+	look(second(500), 9 * S);
+	assert_int_equal(c.rung, 4);
+	look(second(500), 2 * S);
+	assert_int_equal(c.rung, 5);
+	look(second(900), 4 * S);
+	look(second(1100), 1 * S);
+	assert_int_equal(c.rung, 5);
+	look(second(1100), 400 * MS);
+	assert_int_equal(c.rung, 4);
+	/* Now for 30 s. */
+	look(second(500), 29 * S);
+	assert_int_equal(c.rung, 4);
+	look(second(500), 2 * S);
+	assert_int_equal(c.rung, 5);
+}
+
+static void test_far_goes_down_at_once(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	c.rung = 12;
+	look(second(900), 5 * S);
+	look(far_over(), 100 * MS);
+	assert_int_equal(c.rung, 4);
+	/* A second still shows what was before; then the rest of the way. */
+	look(far_over(), 1 * S);
+	assert_int_equal(c.rung, 4);
+	look(far_over(), 200 * MS);
+	assert_int_equal(c.rung, 1);
+}
+
+/* Where it is known what rungs used, no farther than need be. */
+static void test_far_by_what_is_known(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	c.rung = 12;
+	c.rungs[12].use = 900;
+	c.rungs[8].use = 240;
+	look(second(900), 5 * S);
+	look(far_over(), 100 * MS);
+	assert_int_equal(c.rung, 8);
+}
+
+static void test_near(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(both(1010), 1200 * MS);
+	assert_int_equal(c.rung, 3);
+	assert_int_equal(c.why, SLO_WHY_NEAR);
+}
+
+/* Batch programs are not frozen for one bad second, and not for ten. */
+static void test_freezing_takes_longer(void **state)
+{
+	struct slo_use near = both(1010);
+
+	(void)state;
+	begin(SLO_POOLS);
+	near.missing = false;
+	look(second(1100), 10 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(near, 9 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(near, 2 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+}
+
+static void test_freezing_for_nothing(void **state)
+{
+	(void)state;
+	begin(SLO_POOLS);
+	look(both(990), 2 * S);
+	look(far_over(), 2 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	look(second(950), 5 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	look(both(950), 100 * MS);
+	assert_int_equal(c.rung, SLO_USUAL);
+	assert_int_equal(c.why, SLO_WHY_NOTHING);
+	look(far_over(), 50 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(far_over(), 11 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+}
+
+static void test_hopeless(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	look(far_over(), 3 * S);
+	assert_int_equal(c.rung, 1);
+	look(far_over(), 4 * S);
+	assert_true(c.hopeless);
+	assert_int_equal(c.rung, 4);
+	assert_int_equal(c.kept, 3000);
+	look(far_over(), 50 * S);
+	assert_int_equal(c.rung, 4);
+	/* It can be kept again. */
+	look(both(900), 2 * S);
+	assert_false(c.hopeless);
+}
+
+static void test_silence(void **state)
+{
+	struct slo_use nothing = {0};
+
+	(void)state;
+	begin(SLO_PARTS);
+	look(nothing, 600 * S);
+	assert_int_equal(c.rung, 4);
+	assert_int_equal(c.n_changes, 0);
+	c.rung = 2;
+	look(second(900), 2 * S);
+	assert_true(cot_slo_climb_wake_ns(&c) == now_ns + 3 * S);
+	look(nothing, 4 * S);
+	assert_int_equal(c.rung, 4);
+	assert_int_equal(c.why, SLO_WHY_SILENT);
+}
+
+static void test_crowd(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	c.rung = 9;
+	c.rungs[10].until_ns = COT_NEVER;
+	cot_slo_climb_crowd(&c, SLO_RUNGS_MAX, now_ns);
+	assert_int_equal(c.rung, 9);
+	assert_int_equal(c.rungs[10].until_ns, 0);
+	cot_slo_climb_crowd(&c, 6, now_ns);
+	assert_int_equal(c.rung, 6);
+	assert_int_equal(c.why, SLO_WHY_CROWD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ladders),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_one_up_when_there_is_room),
+		cmocka_unit_test(test_two_up_far_below),
+		cmocka_unit_test(test_not_sure),
+		cmocka_unit_test(test_experiment),
+		cmocka_unit_test(test_far_goes_down_at_once),
+		cmocka_unit_test(test_far_by_what_is_known),
+		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_freezing_takes_longer),
+		cmocka_unit_test(test_freezing_for_nothing),
+		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_crowd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
