@@ -45,6 +45,12 @@ class Plan(unittest.TestCase):
             labels = [w.label for w, _ in cell.windows]
             self.assertEqual(len(set(labels)), len(labels), cell.id)
 
+    def test_what_tells_most_comes_first(self):
+        ids = [c.id for c in mixes.make_starts(options())]
+        wanted = ["t1.alone.r0", "t1.mps.r0", "t2.alone.r0", "t6.slo4.r0", "t1.slo-learned1.3.r0",
+                  "t1.steps-slo.r0", "bert.alone.r0"]
+        self.assertEqual(sorted(wanted, key=ids.index), wanted)
+
     def test_windows_name_programs_that_are_there(self):
         for cell in mixes.make_starts(options()):
             names = {name for name, _ in cell.tenants()}

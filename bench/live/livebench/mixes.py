@@ -231,10 +231,17 @@ def _wanted(cell, options):
     return replace(cell, windows=windows) if windows else None
 
 
+def _phase(cell):
+    """What tells less comes after all that tells more."""
+    way = cell.windows[-1][0].way
+    later = way in (SLOWDOWN, SMQOS) and not cell.changes
+    return (later, MIX_OF[cell.group].in_turn, bool(cell.changes), way == LEARNED)
+
+
 def make_starts(options):
-    """All of them, mix by mix."""
+    """All of them, mix by mix in each phase."""
     cells = [c for mix in MIXES for c in _Maker(mix, options).all()]
-    cells = [c for c in (_wanted(c, options) for c in cells) if c]
+    cells = sorted((c for c in (_wanted(c, options) for c in cells) if c), key=_phase)
     return [replace(c, priority=i) for i, c in enumerate(cells)]
 
 
