@@ -16,19 +16,24 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BLOCK = re.compile(r"(<!-- choose ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 WAYS = (("timeslice", "time slicing"), ("mps", "MPS"), ("mps70", "MPS, batch 70 %"),
         ("rotate", "`rotate`"), ("pools", "`pools`"), ("parts", "`parts`"))
-# Which of the parts that were measured stand for `parts`, the first that there is, and on which SMs that is.
-PARTS = {"parts24-40-68": "24, 40 and 68 SMs asked for", "parts64": "batch on 64 SMs",
-         "parts64-rest": "batch on 64 SMs, the others on the rest", "parts": "by the policy itself"}
-# What a user has, the mix that stands for it, and what is best then.
-ROWS = (("requests now and then, one batch program", "b1", "`pools`"),
-        ("the same with several batch programs or trainings", "b3", "`pools`"),
-        ("requests of 0.1 ms", "a2", "`pools`"),
-        ("requests half of the time or more", "b1-high", "`parts`"),
-        ("the same, beside trainings", "b2-high", "`pools`; `parts` if batch programs matter more"),
-        ("two latency programs", "c3", "`parts`, each on SMs of its own"),
-        ("two latency programs, beside a training as well", "c2", "`pools` or `parts`"),
-        ("many small kernels most of the time", "g2", "`parts`"),
-        ("no MPS here, or users who must not share one", "b4", "`rotate`"))
+# On which SMs programs are in the ways that may stand for `parts`.
+PARTS = {"parts24-40-68": "24, 40 and 68 SMs asked for", "parts32": "batch on 32 SMs",
+         "parts64": "batch on 64 SMs", "parts96": "batch on 96 SMs", "parts112": "batch on 112 SMs"}
+# What a user has, the mix that stands for it, the way that stands for `parts`, and what is best then. Ways and
+# advice were chosen when the results were known.
+ROWS = (("requests now and then, one batch program", "b1", "parts64", "`pools`"),
+        ("the same with several batch programs or trainings", "b3", "parts64", "`pools`"),
+        ("requests of 0.1 ms", "a2", "parts112", "`parts`"),
+        ("the same beside memory copies", "m1", "parts112", "`parts`"),
+        ("requests half of the time or more", "b1-high", "parts64", "`parts`"),
+        ("the same, beside trainings", "b2-high", "parts64",
+         "`pools`; `parts` if batch programs matter more"),
+        ("two latency programs", "c3", "parts64", "`parts`, each on SMs of its own"),
+        ("two latency programs, beside a training as well", "c2", "parts64", "`pools` or `parts`"),
+        ("three latency programs", "c4", "parts32", "`pools` or `parts`"),
+        ("many small kernels now and then", "g1", "parts112", "`pools` or `parts`"),
+        ("many small kernels most of the time", "g2", "parts64", "`parts`"),
+        ("no MPS here, or users who must not share one", "b4", "parts64", "`rotate`"))
 
 
 def read_rows(names):
@@ -51,18 +56,16 @@ def cell(row):
     return f"{max(ratios):.{2 if max(ratios) < 10 else 0}f}x, {row['sum']['median']:.2f}{where}"
 
 
-def find(rows, mix, way):
-    ways = PARTS if way == "parts" else (way,)
-    return next((rows[mix, w] for w in ways if (mix, w) in rows), None)
-
-
 def table(names):
     rows = read_rows(names)
-    ways = [(way, title) for way, title in WAYS if any(find(rows, mix, way) for _, mix, _ in ROWS)]
+
+    def find(way, mix, parts):
+        return rows.get((mix, parts if way == "parts" else way))
+    ways = [(way, title) for way, title in WAYS if any(find(way, m, p) for _, m, p, _ in ROWS)]
     lines = ["| " + " | ".join(["you have", "measured with", *(t for _, t in ways), "then"]) + " |",
              "|---" * (3 + len(ways)) + "|"]
-    for have, mix, then in ROWS:
-        measured = [find(rows, mix, way) for way, _ in ways]
+    for have, mix, parts, then in ROWS:
+        measured = [find(way, mix, parts) for way, _ in ways]
         title = next((r["title"] for r in measured if r), None)
         if title:
             lines.append("| " + " | ".join([have, title, *map(cell, measured), then]) + " |")
