@@ -81,7 +81,8 @@ static uint32_t found_in_parts(const struct cot_policy *p, uint32_t gpu,
 	return end ? cot_slo_ladder_rung_of_sms(ladder, &l, end) : 0;
 }
 
-/* Safe; on parts as much as is guessed to be, if that is more. */
+/* Safe; on parts as much as is guessed to be, but no more than half: beyond it requests may come
+ * faster than what is left can serve. */
 static uint32_t guessed(const struct slo_ladder *ladder, const struct slo_need *need)
 {
 	uint32_t rung;
@@ -89,6 +90,8 @@ static uint32_t guessed(const struct slo_ladder *ladder, const struct slo_need *
 	if (ladder->topology != SLO_PARTS || !need->known)
 		return ladder->start;
 	rung = ladder->top * cot_slo_guess(SLO_PARTS, need).permille / 1000;
+	if (rung > ladder->top / 2u)
+		rung = ladder->top / 2u;
 	return rung > ladder->start ? rung : ladder->start;
 }
 

@@ -208,13 +208,14 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
 }
 
-/* On parts, whose rungs are small, two at once far below the target. */
+/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU,
+ * where requests may come faster than what is left can serve. */
 static uint32_t next_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
 {
 	uint32_t next = c->rung + 1u;
 
 	if (c->ladder.topology == SLO_PARTS && c->peak && c->peak <= TWO &&
-	    c->rung >= c->ladder.start && next < c->ladder.top &&
+	    c->rung >= c->ladder.start && next < c->ladder.top / 2u &&
 	    may_try(c, next + 1, load, now_ns))
 		next++;
 	return next;

@@ -14,10 +14,13 @@
  * wrong by a fifth. */
 #define CLEARLY_PERMILLE 1250u
 #define FAR_PERMILLE	 1500u
+#define LITTLE_PERMILLE	 400u
 /* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
- * lose two switches: measured on an H200 (docs/live.md). */
-#define POOLS_WAIT_US 350u
-#define POOLS_COST_US 330u
+ * lose two switches: measured on an H200 (docs/live.md). The GPU is busy so much longer with each
+ * request, and those that come meanwhile wait for that, too. */
+#define POOLS_WAIT_US  350u
+#define POOLS_COST_US  330u
+#define POOLS_QUEUE_US 500u
 
 static uint32_t least(uint64_t a, uint32_t b)
 {
@@ -80,6 +83,17 @@ static struct slo_guess guess_parts(uint32_t slack)
 #define SLICES_P99  3900u
 #define SLICES_COST 50u
 
+/* Time in a queue goes with 1 / (1 - busy). */
+static bool keeps_in_pools(const struct slo_need *need)
+{
+	uint64_t busy = need->busy + (uint64_t)need->load * POOLS_QUEUE_US / 10000;
+	uint64_t p99_us = (uint64_t)need->alone_p99_us + POOLS_WAIT_US;
+
+	if (need->busy >= 1000 || busy >= 1000)
+		return false;
+	return need->target_us * (1000 - busy) >= p99_us * (1000 - need->busy);
+}
+
 static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
 {
 	uint64_t cost = (uint64_t)need->load * POOLS_COST_US / 10000, lost;
@@ -88,7 +102,7 @@ static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
 		cost = SLICES_COST;
 	lost = need->busy + cost;
 	return (struct slo_guess){
-		.keeps = need->target_us >= (uint64_t)need->alone_p99_us + POOLS_WAIT_US,
+		.keeps = keeps_in_pools(need),
 		.rate = lost < 990 ? 1000 - (uint32_t)lost : 10,
 	};
 }
@@ -224,6 +238,9 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 		return is_better(&pools, &side, FAR_PERMILLE) ? SLO_POOLS : SLO_PARTS;
 	if (parts_known)
 		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
+	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
+	if (!side.keeps && !pools.keeps)
+		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;
 	return is_better(&side, &pools, pools_known ? FAR_PERMILLE : CLEARLY_PERMILLE) ? SLO_PARTS
 										       : SLO_POOLS;
 }

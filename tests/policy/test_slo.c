@@ -421,6 +421,20 @@ static void test_home_by_load(void **state)
 	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
 }
 
+/* Requests wait for each other: at 60 % pools are too slow for 1.5 times alone, at 6 % they are
+ * not. */
+static void test_home_by_target(void **state)
+{
+	(void)state;
+	slo_bench_server(sb, 1750);
+	slo_bench_load(sb, 600, 1000);
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
+	slo_bench_load(sb, 60, 1000);
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+}
+
 /* Who comes later goes where its like are. */
 static void test_home_beside_others(void **state)
 {
@@ -457,6 +471,7 @@ int main(void)
 		SLO_TEST(test_begins_with_what_was_learned),
 		SLO_TEST(test_home_of_the_first),
 		SLO_TEST(test_home_by_load),
+		SLO_TEST(test_home_by_target),
 		SLO_TEST(test_home_beside_others),
 	};
 
