@@ -62,6 +62,39 @@ static void test_a_graph_keeps_its_order(void **state)
 	OK(cuGraphExecDestroy(exec));
 }
 
+/* Its last launch has not begun yet, and the next one is on another part. */
+static void test_a_graph_waits_for_itself(void **state)
+{
+	CUgraphExec exec;
+
+	(void)state;
+	capture(&exec, plain, 0, 2);
+	placed(64, 8);
+	launch(1, 1, plain);
+	OK(cuGraphLaunch(exec, plain));
+	placed(96, 8);
+	OK(cuGraphLaunch(exec, CU_STREAM_PER_THREAD));
+	expect_nothing_yet();
+	assert_int_equal(place(0, 0), 0);
+	OK(cuGraphLaunch(exec, waits));
+	expect_nothing_yet();
+	open_gate(1);
+	expect_log(1222);
+	OK(cuGraphExecDestroy(exec));
+}
+
+/* The program is told what the driver says. */
+static void test_errors(void **state)
+{
+	CUgraph graph;
+
+	(void)state;
+	placed(64, 8);
+	assert_int_equal(cuStreamWaitEvent(plain, NULL, 0), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuStreamEndCapture(plain, &graph), CUDA_ERROR_ILLEGAL_STATE);
+	is_on(plain, 64, 8);
+}
+
 /* The stream of its last launch, at home, goes before the part comes. */
 static void test_a_graph_outlives_its_stream(void **state)
 {
@@ -274,6 +307,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_graph_runs_where_it_is_launched),
 		TEST(test_a_graph_keeps_its_order),
+		TEST(test_a_graph_waits_for_itself),
+		TEST(test_errors),
 		TEST(test_a_graph_outlives_its_stream),
 		TEST(test_a_capture_is_left_alone),
 		TEST(test_a_capture_keeps_its_part),

@@ -92,6 +92,25 @@ static void test_any_stream(void **state)
 	placed(fresh, 16);
 }
 
+/* Seven parts are kept, and can be had: those that were chosen last. */
+static void test_what_there_is_can_be_had(void **state)
+{
+	unsigned i, round;
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		placed(8 * i, 16);
+	wait_in(plain);
+	for (round = 0; round < 2; round++)
+		for (i = 1; i < 8; i++) {
+			placed(8 * i, 16);
+			is_on(waits, 8 * i, 16);
+		}
+	assert_int_equal(place(0, 16), -EDEADLK);
+	end_waits();
+	placed(0, 16);
+}
+
 /* Waits that have ended make room for others. */
 static void test_waits_end(void **state)
 {
@@ -127,11 +146,9 @@ static void test_more_than_can_be_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_OF(test_a_wait),
-		TEST_OF(test_many_operations_at_once),
-		TEST_OF(test_any_stream),
-		TEST_OF(test_waits_end),
-		TEST_OF(test_more_than_can_be_known),
+		TEST_OF(test_a_wait),	  TEST_OF(test_many_operations_at_once),
+		TEST_OF(test_any_stream), TEST_OF(test_what_there_is_can_be_had),
+		TEST_OF(test_waits_end),  TEST_OF(test_more_than_can_be_known),
 	};
 
 	return parts_main("shim_waits", tests, sizeof(tests) / sizeof(tests[0]));
