@@ -92,6 +92,28 @@ static void test_does_not_oscillate(void **state)
 	assert_in_range(slo_bench_batch_end(sb), 56, 64);
 }
 
+static double cliff(const struct slo_bench *of)
+{
+	return slo_bench_batch_end(of) <= 64 ? 1.2 : 3;
+}
+
+/* Nothing tells beforehand that the next step fails: it is tried less and less often. */
+static void test_tries_a_cliff_ever_less(void **state)
+{
+	unsigned hour;
+
+	(void)state;
+	parts(1500);
+	sb->slowdown = cliff;
+	for (hour = 0; hour < 4; hour++) {
+		slo_bench_count(sb);
+		slo_bench_run(sb, 3600 * S);
+		assert_true(slo_bench_missed(sb) < 1);
+		assert_true(sb->n_changes <= (hour ? 4 : 14));
+	}
+	assert_int_equal(slo_bench_batch_end(sb), 64);
+}
+
 /* A step of the load settles within two seconds. */
 static void test_settles_within_two_seconds(void **state)
 {
@@ -374,15 +396,17 @@ static void test_begins_with_what_was_learned(void **state)
 	parts(1800);
 	bench_run(sb->b, 100 * MS);
 	assert_int_equal(slo_bench_batch_end(sb), before);
-	/* Another target is another matter. */
-	slo_bench_end(sb);
-	sb = slo_bench_begin();
-	for (i = 0; i < n; i++)
-		(void)bench_event(sb->b,
-				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
-	parts(1400);
-	bench_run(sb->b, 100 * MS);
-	assert_int_equal(slo_bench_batch_end(sb), 32);
+	/* Another target is another matter: safe, or as much as the time alone lets guess. */
+	for (before = 1400; before <= 2500; before += 1100) {
+		slo_bench_end(sb);
+		sb = slo_bench_begin();
+		for (i = 0; i < n; i++)
+			(void)bench_event(sb->b, (struct cot_event){.type = COT_EV_LESSON,
+								    .lesson = lessons[i]});
+		parts(before);
+		bench_run(sb->b, 100 * MS);
+		assert_int_equal(slo_bench_batch_end(sb), before == 1400 ? 32 : 56);
+	}
 }
 
 /* ---- homes ---- */
@@ -453,6 +477,7 @@ int main(void)
 		SLO_TEST(test_pools_give_what_the_target_allows),
 		SLO_TEST(test_parts_give_what_the_target_allows),
 		SLO_TEST(test_does_not_oscillate),
+		SLO_TEST(test_tries_a_cliff_ever_less),
 		SLO_TEST(test_settles_within_two_seconds),
 		SLO_TEST(test_freezes_if_need_be),
 		SLO_TEST(test_hopeless),
