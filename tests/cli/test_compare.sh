@@ -90,7 +90,7 @@ grep -q '"rate": 0\.' "$work/out" || fail "no rate"
 expect 0 sim "$work/pools.yaml" --policy timeslice
 says "$work/out" "policy timeslice"
 rm "$work/none.yaml"
-for wrong in pools,foo pools@4 parts@0 parts@133 "" pools,; do
+for wrong in pools,foo pools@4 parts@0 parts@133 "" "pools,"; do
 	expect 2 compare "$work/pools.yaml" --policy "$wrong"
 	empty "$work/out"
 done
