@@ -11,6 +11,9 @@
 #define BREATH_NS (25 * COT_NS_PER_MS)
 #define FROZEN_NS (3 * COT_NS_PER_S)
 
+/* After a restart nobody is quiet for so long. */
+#define FOUND_NS (60 * COT_NS_PER_S)
+
 /* After a change rates are means of what was before for some seconds. */
 #define STEADY_NS (5 * COT_NS_PER_S)
 
@@ -127,6 +130,15 @@ static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
 	cot_slo_climb_begin(c, *ladder, rung, why, p->now_ns);
 }
 
+/* What goes on as before is not made quiet at once. */
+static void begin_gpu(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
+		      const struct slo_ladder *ladder)
+{
+	begin(p, &g->climb, gpu, ladder);
+	if (g->climb.why == SLO_WHY_FOUND)
+		g->quiet.next_ns = p->now_ns + FOUND_NS;
+}
+
 static void follow_crowd(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 			 const struct slo_crowd *crowd)
 {
@@ -135,7 +147,7 @@ static void follow_crowd(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 	struct slo_ladder ladder = cot_slo_ladder(cot_slo_crowd_topology(crowd), crowd->pieces);
 
 	if (ladder.topology != g->climb.ladder.topology || ladder.top != g->climb.ladder.top)
-		begin(p, &g->climb, gpu, &ladder);
+		begin_gpu(p, g, gpu, &ladder);
 	else if (crowd->n_latency != g->n_latency || crowd->n_batch != g->n_batch)
 		cot_slo_climb_crowd(&g->climb,
 				    more ? known_rung(p, gpu, &ladder, &why) : SLO_RUNGS_MAX,

@@ -34,7 +34,7 @@ void slo_bench_end(struct slo_bench *sb)
 static void join(struct slo_bench *sb, uint32_t id, struct cot_tenant_desc d)
 {
 	d.gpu_mask = GPU0;
-	d.key = 0x1000 + id;
+	d.key = sb->nameless ? 0 : 0x1000 + id;
 	assert_int_equal(
 		bench_event(sb->b,
 			    (struct cot_event){.type = COT_EV_TENANT, .id = id, .tenant = d}),

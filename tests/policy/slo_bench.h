@@ -27,7 +27,8 @@ struct slo_bench {
 	uint64_t last_missed_ns;
 	uint64_t n_changes; /* of what requests feel, since slo_bench_count() */
 	double was;
-	bool mute; /* no window is delivered */
+	bool mute;     /* no window is delivered */
+	bool nameless; /* programs that join have no key, so nothing is learned of them */
 	/* Kernels a second of the batch program TRAIN + i alone; on fewer SMs as much less. */
 	uint64_t kernels[8];
 	uint64_t next_count_ns;

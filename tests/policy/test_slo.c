@@ -349,6 +349,7 @@ static void test_goes_on_where_parts_are_found(void **state)
 	uint32_t before;
 
 	(void)state;
+	sb->nameless = true;
 	parts(1800);
 	slo_bench_run(sb, 200 * S);
 	before = slo_bench_batch_end(sb);
@@ -366,6 +367,7 @@ static void test_goes_on_where_slices_are_found(void **state)
 	struct cot_error err;
 
 	(void)state;
+	sb->nameless = true;
 	pools(2000);
 	slo_bench_run(sb, 120 * S);
 	slo_bench_count(sb);
