@@ -114,6 +114,16 @@ static uint32_t known_rung(const struct cot_policy *p, uint32_t gpu,
 	return r.rung == SLO_FROZEN ? ladder->start : r.rung;
 }
 
+static void warn(const struct cot_policy *p, struct slo_climb *c, uint32_t gpu)
+{
+	struct slo_need need = cot_slo_home_need(p, gpu, NULL);
+	struct slo_result r;
+
+	if (c->ladder.topology != SLO_ALONE &&
+	    cot_slo_home_learned(p, gpu, NULL, c->ladder.topology, &need, &r) && r.failed)
+		cot_slo_climb_warn(c, r.failed, p->now_ns);
+}
+
 /* As it is found to be, or as is known. */
 static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
 		  const struct slo_ladder *ladder)
@@ -128,6 +138,7 @@ static void begin(struct cot_policy *p, struct slo_climb *c, uint32_t gpu,
 	if (!rung)
 		rung = known_rung(p, gpu, ladder, &why);
 	cot_slo_climb_begin(c, *ladder, rung, why, p->now_ns);
+	warn(p, c, gpu);
 }
 
 /* What goes on as before is not made quiet at once. */
@@ -182,6 +193,7 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 		.rate = cot_slo_crowd_rate(p, gpu),
 		.load = (uint32_t)(load < UINT32_MAX ? load : UINT32_MAX),
 		.target_us = need.strict_us,
+		.failed = cot_slo_climb_failed(&g->climb),
 	};
 
 	if (!use->slow_sure || p->now_ns - g->learned_ns < LEARN_NS || !need.strict_us)

@@ -151,6 +151,11 @@ struct slo_climb {
 void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t rung,
 			 enum slo_why why, uint64_t now_ns);
 
+/* A rung failed in an earlier run: it is not tried at once, however small the load seems to be. */
+void cot_slo_climb_warn(struct slo_climb *c, uint32_t rung, uint64_t now_ns);
+/* The lowest rung above that failed of late; 0: none did. */
+uint32_t cot_slo_climb_failed(const struct slo_climb *c);
+
 /*
  * With each new window, and when the time has come that it returned. `load`: requests in 10 s, 0 if
  * it is not known. Returns whether the rung has changed.
@@ -257,6 +262,7 @@ struct slo_result {
 	uint32_t rate;	    /* what batch programs kept together, in 1/1000; 0: not known */
 	uint32_t load;	    /* requests in 10 s */
 	uint32_t target_us; /* the strictest */
+	uint32_t failed;    /* the lowest rung above it that did not keep the target; 0: none */
 };
 
 /* Notes what a window or a count says of a program; `alone`: nobody was beside it meanwhile. */

@@ -74,6 +74,26 @@ void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t
 	c->since_ns = now_ns;
 }
 
+#define WARNED 2u /* as if it had failed so often */
+
+void cot_slo_climb_warn(struct slo_climb *c, uint32_t rung, uint64_t now_ns)
+{
+	if (rung <= c->rung || rung > c->ladder.top)
+		return;
+	c->rungs[rung] = (struct slo_rung){.n_failed = WARNED,
+					   .until_ns = now_ns + cool_ns(COOL_NS, WARNED)};
+}
+
+uint32_t cot_slo_climb_failed(const struct slo_climb *c)
+{
+	uint32_t rung;
+
+	for (rung = c->rung + 1u; rung <= c->ladder.top; rung++)
+		if (c->rungs[rung].n_failed)
+			return rung;
+	return 0;
+}
+
 /* ---- down ---- */
 
 /* A step up that went far wrong left a queue that takes its time: it counts for three. */

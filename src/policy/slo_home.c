@@ -184,6 +184,13 @@ bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct
 	return false;
 }
 
+/* Not even where little is given to batch programs it kept the target. A miss further up says that
+ * a step was one too many. */
+static bool missed(const struct slo_result *r, enum slo_topology topology)
+{
+	return r->use > 1000 && r->rung <= (topology == SLO_POOLS ? SLO_USUAL : 1);
+}
+
 static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
 		   enum slo_topology topology, const struct slo_need *need,
 		   struct slo_guess *ret_guess)
@@ -193,7 +200,7 @@ static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_te
 	/* Where it was not known what batch programs kept, it is worth no more than a guess. */
 	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r) || (!r.rate && r.use <= 1000))
 		return false;
-	*ret_guess = (struct slo_guess){.keeps = r.use <= 1000, .rate = r.rate};
+	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
 	return true;
 }
 
@@ -204,14 +211,21 @@ static bool is_better(const struct slo_guess *a, const struct slo_guess *than, u
 	return (uint64_t)a->rate * 1000 > (uint64_t)than->rate * permille;
 }
 
-/* One topology is known to be no good, of the other nothing is known: it cannot be worse. */
+/* One topology is known to be no good, of the other nothing is known. It is worth a run if the
+ * guess is that it keeps the target; where batch programs had little to lose, a target that is kept
+ * is not risked. */
 static bool is_bad(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
 		   enum slo_topology topology, const struct slo_need *need)
 {
 	struct slo_result r;
 
 	return cot_slo_home_learned(p, gpu, with, topology, need, &r) &&
-	       (r.use > 1000 || (topology == SLO_POOLS && r.rung == SLO_FROZEN));
+	       (missed(&r, topology) || (topology == SLO_POOLS && r.rung == SLO_FROZEN));
+}
+
+static bool may_keep(enum slo_topology topology, const struct slo_need *need)
+{
+	return need->known && cot_slo_guess(topology, need).keeps;
 }
 
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
@@ -222,9 +236,9 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 	bool pools_known = recall(p, gpu, with, SLO_POOLS, &need, &pools);
 	bool parts_known = recall(p, gpu, with, SLO_PARTS, &need, &side);
 
-	if (!parts_known && is_bad(p, gpu, with, SLO_POOLS, &need))
+	if (!parts_known && is_bad(p, gpu, with, SLO_POOLS, &need) && may_keep(SLO_PARTS, &need))
 		return SLO_PARTS;
-	if (!pools_known && is_bad(p, gpu, with, SLO_PARTS, &need))
+	if (!pools_known && is_bad(p, gpu, with, SLO_PARTS, &need) && may_keep(SLO_POOLS, &need))
 		return SLO_POOLS;
 	if (!need.known && !(pools_known && parts_known))
 		return pools_known && pools.keeps  ? SLO_POOLS
@@ -238,6 +252,9 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 		return is_better(&pools, &side, FAR_PERMILLE) ? SLO_POOLS : SLO_PARTS;
 	if (parts_known)
 		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
+	/* What keeps the target is given up for a guess only where batch programs had little. */
+	if (pools_known && pools.keeps && pools.rate >= LITTLE_PERMILLE)
+		return SLO_POOLS;
 	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
 	if (!side.keeps && !pools.keeps)
 		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;

@@ -154,7 +154,7 @@ static void write_result(struct cot_policy *p, uint64_t key, enum slo_topology t
 	struct cot_lesson l = {
 		.key = key,
 		.kind = SLO_LESSON_MIX + topology,
-		.value = {r->rung, r->use, r->rate, r->load, r->target_us},
+		.value = {r->rung, r->use, r->rate, r->load, r->target_us, r->failed},
 	};
 
 	const struct cot_lesson *known = cot_lesson_find(p, l.key, l.kind);
@@ -196,7 +196,7 @@ bool cot_slo_learned(const struct cot_policy *p, uint64_t key_a, uint64_t key_b,
 
 	if (!l)
 		return false;
-	*ret_result = (struct slo_result){l->value[0], l->value[1], l->value[2], l->value[3],
-					  l->value[4]};
+	*ret_result = (struct slo_result){l->value[0], l->value[1], l->value[2],
+					  l->value[3], l->value[4], l->value[5]};
 	return true;
 }

@@ -266,6 +266,24 @@ static void test_crowd(void **state)
 	assert_int_equal(c.why, SLO_WHY_CROWD);
 }
 
+/* What failed in an earlier run is left alone for 30 s, though the load seems to be small. */
+static void test_warned(void **state)
+{
+	(void)state;
+	begin(SLO_PARTS);
+	assert_int_equal(cot_slo_climb_failed(&c), 0);
+	cot_slo_climb_warn(&c, 5, now_ns);
+	assert_int_equal(cot_slo_climb_failed(&c), 5);
+	look(second(500), 29 * S);
+	assert_int_equal(c.rung, 4);
+	look(second(500), 1300 * MS);
+	assert_int_equal(c.rung, 5);
+	/* Where it is, and what is below, is not warned of. */
+	cot_slo_climb_warn(&c, 5, now_ns);
+	cot_slo_climb_warn(&c, SLO_RUNGS_MAX, now_ns);
+	assert_int_equal(cot_slo_climb_failed(&c), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_hopeless),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_warned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
