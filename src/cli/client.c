@@ -361,8 +361,8 @@ static int take_result(int status, char *text, char **ret_text, struct cot_error
 static int ask(struct cot_client *client, enum cot_msg_type type, void *packet, size_t size,
 	       char **ret_text, struct cot_error *err)
 {
-	char *text;
-	int status, rc = cot_client_send(client, type, packet, size, err);
+	char *text = NULL;
+	int status = 0, rc = cot_client_send(client, type, packet, size, err);
 
 	if (rc < 0)
 		return rc;

@@ -12,7 +12,7 @@ struct registration {
 	struct cot_msg_register *m; /* owned */
 };
 
-void cot_register_packet(struct conn *c, const struct cot_msg_register *m);
+void cot_register_packet(struct conn *c, const struct cot_msg_register *packet);
 /* The pool that REGISTERs wait for came up or failed. */
 void cot_register_pool_settled(struct pool *p);
 

@@ -249,6 +249,7 @@ static void test_latency_programs(void **state)
 	assert_int_equal(part[2].n, 0);
 	slo_bench_end(sb);
 	sb = slo_bench_begin();
+	part = sb->b->part;
 	parts(2000);
 	slo_bench_other(sb, 2, LATENCY_POOL, 2000);
 	bench_run(sb->b, 1 * S);

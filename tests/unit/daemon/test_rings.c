@@ -7,6 +7,7 @@
 #include "daemon/measure.h"
 #include "daemon/show_inside.h"
 #include "door_stage.h"
+#include "metrics/requests.h"
 
 #define OTHER (STRANGER + 1)
 #define MS    COT_NS_PER_MS
@@ -78,6 +79,8 @@ static int teardown(void **state)
 		c[i]->tenant = NULL;
 		c[i]->ring = NULL;
 	}
+	cot_requests_destroy(t->requests);
+	t->requests = NULL;
 	use(cot_policy_find("pools"));
 	return close_server(state);
 }

@@ -35,7 +35,11 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	return (int)cuGraphDestroy(empty) + (int)cuCtxDestroy(ctx);
+	OK(cuGraphDestroy(empty));
+	OK(cuEventDestroy(event));
+	OK(cuStreamDestroy(captured));
+	OK(cuStreamDestroy(other));
+	return (int)cuCtxDestroy(ctx);
 }
 
 /* ---- what might wait for captured work ---- */
@@ -219,6 +223,7 @@ static void an_event_is_of_its_context(void **state)
 	assert_int_equal(cuEventRecord(of_another, other), CUDA_ERROR_INVALID_HANDLE);
 	OK(cuStreamWaitEvent(other, of_another, 0));
 	OK(cuEventRecord(event, other));
+	OK(cuStreamSynchronize(other));
 	OK(cuEventDestroy(of_another));
 	OK(cuCtxDestroy(another));
 	OK(cuCtxSetCurrent(ctx));
