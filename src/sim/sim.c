@@ -36,6 +36,8 @@ static int init_tables(struct cot_sim *sim, const struct hw_sched_ops *ops)
 
 	sim->latency = cot_hist_create();
 	sim->n_slots = sc->gpu.n_sms * (ops->shares_sms && cot_qos_is_counted(sc) ? sc->n_apps : 1);
+	if (!sim->n_slots)
+		return -EINVAL; /* no reader lets such a scenario through */
 	sim->sms = calloc(sim->n_slots, sizeof(*sim->sms));
 	if (!sim->latency || !sim->sms || hw_init(&sim->hw, sim, ops) ||
 	    cot_timers_init(&sim->timers, n_timers(sim)))
