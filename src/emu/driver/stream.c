@@ -479,6 +479,13 @@ CUresult cot_emu_stream_submit_and_wait(CUstream handle, struct cot_emu_task *ta
 
 /* ---- waiting ---- */
 
+/* With the lock held. A stream may outlive its context while another one waits for it: it is
+ * closing then, and what it had to do is done or dropped. */
+static CUresult fault_of(const struct CUstream_st *s)
+{
+	return s->closing ? CUDA_SUCCESS : (CUresult)atomic_load(&s->context->fault);
+}
+
 CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool block)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -492,8 +499,10 @@ CUresult cot_emu_stream_retire(struct CUstream_st *s, uint64_t position, bool bl
 		else
 			pthread_cond_wait(&s->changed, &s->lock);
 	}
+	if (!result)
+		result = fault_of(s);
 	pthread_mutex_unlock(&s->lock);
-	return result ? result : (CUresult)atomic_load(&s->context->fault);
+	return result;
 }
 
 CUresult cot_emu_stream_drain(struct CUstream_st *s, bool block)
@@ -521,6 +530,9 @@ CUresult cot_emu_stream_close(struct CUstream_st *s)
 	/* Without a worker no thread would do the rest. */
 	if (!has_worker) {
 		result = cot_emu_stream_drain(s, true);
+		pthread_mutex_lock(&s->lock);
+		s->closing = true;
+		pthread_mutex_unlock(&s->lock);
 		if (leave_context(s))
 			cot_emu_stream_unref(s);
 	}
