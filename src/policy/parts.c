@@ -42,16 +42,10 @@ struct crowd {
 static bool is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
 	const struct seen *seen = t->own;
-	uint64_t until_ns = seen->idle_since_ns + p->config->linger_ns;
 
 	if (t->entity && t->entity->held)
 		return false;
-	if (t->activity != COT_ACTIVITY_IDLE)
-		return true;
-	if (until_ns <= p->now_ns)
-		return false;
-	policy_earlier(wake_ns, until_ns);
-	return true;
+	return policy_lingers(p, t, seen->idle_since_ns, p->config->linger_ns, wake_ns);
 }
 
 /* A latency program without a limit or a reservation. */

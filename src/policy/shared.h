@@ -10,6 +10,21 @@ static inline void policy_earlier(uint64_t *t_ns, uint64_t candidate_ns)
 		*t_ns = candidate_ns;
 }
 
+/* Whether a program may have something to do, or had within the last `for_ns`. Brings *wake_ns
+ * forward to when that ends. */
+static inline bool policy_lingers(const struct cot_policy *p, const struct cot_tenant *t,
+				  uint64_t idle_since_ns, uint64_t for_ns, uint64_t *wake_ns)
+{
+	uint64_t until_ns = idle_since_ns + for_ns;
+
+	if (t->activity != COT_ACTIVITY_IDLE)
+		return true;
+	if (until_ns <= p->now_ns)
+		return false;
+	policy_earlier(wake_ns, until_ns);
+	return true;
+}
+
 /*
  * The GPUs on which a latency entity is active, or was within the last config->linger_ns; and those
  * of latency programs that cannot be acted upon yet, or not now: they run all the same.

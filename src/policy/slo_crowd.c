@@ -6,16 +6,9 @@
 
 bool cot_slo_is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
-	uint64_t until_ns = slo_of(t)->idle_since_ns + p->config->linger_ns;
-
 	if (t->entity && t->entity->held)
 		return false;
-	if (t->activity != COT_ACTIVITY_IDLE)
-		return true;
-	if (until_ns <= p->now_ns)
-		return false;
-	policy_earlier(wake_ns, until_ns);
-	return true;
+	return policy_lingers(p, t, slo_of(t)->idle_since_ns, p->config->linger_ns, wake_ns);
 }
 
 void cot_slo_crowd_mark(struct cot_policy *p)
@@ -33,16 +26,10 @@ void cot_slo_crowd_mark(struct cot_policy *p)
 static bool is_serving(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
 	const struct cot_entity *e = t->entity;
-	uint64_t until_ns = slo_of(t)->idle_since_ns + SERVING_NS;
 
 	if (!e || e->held || e->run == COT_RUN_FREEZING || e->run == COT_RUN_FROZEN)
 		return false;
-	if (t->activity != COT_ACTIVITY_IDLE)
-		return true;
-	if (until_ns <= p->now_ns)
-		return false;
-	policy_earlier(wake_ns, until_ns);
-	return true;
+	return policy_lingers(p, t, slo_of(t)->idle_since_ns, SERVING_NS, wake_ns);
 }
 
 uint32_t cot_slo_pieces(const struct cot_tenant *t)
