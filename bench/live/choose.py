@@ -9,11 +9,10 @@ import argparse
 import gzip
 import json
 import os
-import re
-import sys
+
+from livebench.document import rewrite
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BLOCK = re.compile(r"(<!-- choose ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 WAYS = (("timeslice", "time slicing"), ("mps", "MPS"), ("mps70", "MPS, batch 70 %"),
         ("rotate", "`rotate`"), ("pools", "`pools`"), ("parts", "`parts`"))
 # On which SMs programs are in the ways that may stand for `parts`.
@@ -77,15 +76,7 @@ def main():
     parser.add_argument("document")
     parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
     args = parser.parse_args()
-    with open(args.document, encoding="utf-8") as f:
-        old = f.read()
-    if not BLOCK.search(old):
-        sys.exit(f"choose: {args.document} has no lines '<!-- choose FILE.. -->' and '<!-- end -->'")
-    new = BLOCK.sub(lambda m: m[1] + table(m[2].split()) + m[3], old)
-    if args.check:
-        sys.exit(f"choose: {args.document} is not what its results say" if new != old else 0)
-    with open(args.document, "w", encoding="utf-8") as f:
-        f.write(new)
+    rewrite(args.document, "choose", table, args.check)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,10 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-BLOCK = re.compile(r"(<!-- predict ([^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+sys.path.insert(0, os.path.join(ROOT, "bench", "live"))
+
+from livebench.document import rewrite  # noqa: E402
+
 LATE_US = 10**9  # after the end
 # Its name in bench/live, a title, its scenario, what is changed in it, whether its responses are requests.
 MIXES = (("b1-high", "ResNet-50 graph, high load; GEMM", "parts", (), True),
@@ -141,14 +144,7 @@ def main():
     parser.add_argument("--cotenant", default=os.path.join(ROOT, "build", "bin", "cotenant"))
     parser.add_argument("--only", default="", metavar="MIX", help="no others, as bench/live calls it")
     args = parser.parse_args()
-    with open(args.document, encoding="utf-8") as f:
-        old = f.read()
-    if not BLOCK.search(old):
-        sys.exit(f"predict: {args.document} has no lines '<!-- predict FILE.. -->' and '<!-- end -->'")
-    new = BLOCK.sub(lambda m: m[1] + table(args.cotenant, m[2].split(), args.only) + m[3],
-                    old)
-    with open(args.document, "w", encoding="utf-8") as f:
-        f.write(new)
+    rewrite(args.document, "predict", lambda names: table(args.cotenant, names, args.only))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,15 @@ bench/parts/smqos.py docs/parts.md
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-BLOCK = re.compile(r"(<!-- smqos -->\n).*?(<!-- end -->)", re.DOTALL)
+sys.path.insert(0, os.path.join(ROOT, "bench", "live"))
+
+from livebench.document import rewrite  # noqa: E402
+
 SMS, UNIT, TOP = 132, 8, 12  # of an H200: 15 units, and 12 SMs at the top
 TARGETS = (50, 80, 90)       # percent
 LONG_S, SHORT_S, ALONE_S = 120, 4, 4
@@ -106,13 +108,7 @@ def main():
     parser.add_argument("--cotenant", default=os.path.join(ROOT, "build", "bin", "cotenant"))
     parser.add_argument("--only", default="", metavar="PAIR", help="such as compute-memory")
     args = parser.parse_args()
-    with open(args.document, encoding="utf-8") as f:
-        old = f.read()
-    if not BLOCK.search(old):
-        sys.exit(f"smqos: {args.document} has no lines '<!-- smqos -->' and '<!-- end -->'")
-    new = BLOCK.sub(lambda m: m[1] + table(args.cotenant, args.only) + m[2], old)
-    with open(args.document, "w", encoding="utf-8") as f:
-        f.write(new)
+    rewrite(args.document, "smqos", lambda _: table(args.cotenant, args.only))
 
 
 if __name__ == "__main__":
