@@ -28,21 +28,35 @@ static uint32_t n_of(struct hw *hw, uint32_t app)
 	return hw_owners_count(hw, &s->owners, app);
 }
 
+static bool has_blocks_to_issue(struct hw *hw, uint32_t app)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		if (k->app == app && hw_unissued(k))
+			return true;
+	return false;
+}
+
 /*
  * Whether all of the task's SMs worked for it in the whole epoch. An SM that changes hands is
  * saved, restored and maybe woken first, which may take longer than an epoch: an epoch with such an
- * SM says nothing about how many SMs pay.
+ * SM says nothing about how many SMs pay. One that the task has no block for, of a small grid or at
+ * the end of a launch, is no such SM: the task has it and did without it.
  */
 static bool is_settled(struct hw *hw, uint32_t app)
 {
 	struct smqos *s = hw_state(hw);
+	bool to_issue = has_blocks_to_issue(hw, app);
 	struct hw_sm *sm;
 
-	hw_for_each_sm (sm, hw)
-		if (s->owners.of[sm->index] == app &&
-		    (sm->state != HW_SM_RUNNING || sm->kernel->app != app ||
-		     sm->begin_ps > s->epoch_begin_ps))
+	hw_for_each_sm (sm, hw) {
+		if (s->owners.of[sm->index] != app || (!sm->kernel && !to_issue))
+			continue;
+		if (sm->state != HW_SM_RUNNING || sm->kernel->app != app ||
+		    sm->begin_ps > s->epoch_begin_ps)
 			return false;
+	}
 	return true;
 }
 

@@ -227,6 +227,27 @@ static void smqos_gates_and_wakes(void **state)
 	expect_owners("aabb");
 }
 
+/* b's two blocks are on one of its SMs; the others have none and keep nobody from deciding. While
+ * it has a block that waits for an idle SM, an epoch says nothing. */
+static void smqos_settles_without_blocks(void **state)
+{
+	static const double goals[] = {0, 10};
+	static const struct step gives[] = {{{4, 30}, "aaaab..a"}, {{5, 30}, "aaaab.aa"}};
+	static const struct step waits[] = {{{6, 30}, "aaaabbaa"}};
+
+	(void)state;
+	fake_init(8, 1);
+	(void)fake_app(goals[0]);
+	(void)fake_app(goals[1]);
+	fake_launch(0, 100000, 4, 0);
+	fake_launch(1, 2, 4, 0);
+	fake_schedule(&hw_sched_smqos, HW_EV_ARRIVED);
+	expect_owners("aaaab...");
+	PLAY(&hw_sched_smqos, gives);
+	fake_kernel(1)->n_fresh = 1;
+	PLAY(&hw_sched_smqos, waits);
+}
+
 /* ---- Spart ---- */
 
 static void spart_plans(void **state)
@@ -279,11 +300,17 @@ static void spart_without_batch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(smqos_moves),	       cmocka_unit_test(smqos_threshold),
-		cmocka_unit_test(smqos_goals_first),   cmocka_unit_test(smqos_nothing_to_take),
-		cmocka_unit_test(smqos_cheapest_sm),   cmocka_unit_test(smqos_settles),
-		cmocka_unit_test(smqos_vacates),       cmocka_unit_test(smqos_gates_and_wakes),
-		cmocka_unit_test(spart_plans),	       cmocka_unit_test(spart_keeps_batch),
+		cmocka_unit_test(smqos_moves),
+		cmocka_unit_test(smqos_threshold),
+		cmocka_unit_test(smqos_goals_first),
+		cmocka_unit_test(smqos_nothing_to_take),
+		cmocka_unit_test(smqos_cheapest_sm),
+		cmocka_unit_test(smqos_settles),
+		cmocka_unit_test(smqos_vacates),
+		cmocka_unit_test(smqos_gates_and_wakes),
+		cmocka_unit_test(smqos_settles_without_blocks),
+		cmocka_unit_test(spart_plans),
+		cmocka_unit_test(spart_keeps_batch),
 		cmocka_unit_test(spart_without_batch),
 	};
 
