@@ -190,7 +190,7 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 		keep_part_counts(c, packet);
 		break;
 	case COT_MSG_PACE_COUNTS:
-		c->pace_counts = *(const struct cot_msg_pace_counts *)packet;
+		cot_proto_read_pace_counts(packet, &c->pace_counts);
 		break;
 	default:
 		keep_counts(c, packet);
@@ -215,6 +215,9 @@ static void hand_counts_over(struct conn *c)
 	t->n_pace_waits += c->pace_counts.n_waits;
 	t->pace_wait_ns += c->pace_counts.wait_ns;
 	t->n_pace_failed += c->pace_counts.n_failed;
+	t->n_held += c->pace_counts.n_held;
+	t->held_ns += c->pace_counts.held_ns;
+	t->n_lapsed += c->pace_counts.n_lapsed;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

@@ -14,6 +14,7 @@ struct counts {
 	uint64_t n_changes, n_followed, n_stayed;
 	json_t *reasons; /* why launches stayed, and how many */
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
+	uint64_t n_held, held_ns, n_lapsed;
 };
 
 static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
@@ -36,6 +37,9 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_pace_waits += m->n_waits;
 	c->pace_wait_ns += m->wait_ns;
 	c->n_pace_failed += m->n_failed;
+	c->n_held += m->n_held;
+	c->held_ns += m->held_ns;
+	c->n_lapsed += m->n_lapsed;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -47,7 +51,10 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_paced = t->n_paced,
 			   .n_pace_waits = t->n_pace_waits,
 			   .pace_wait_ns = t->pace_wait_ns,
-			   .n_pace_failed = t->n_pace_failed};
+			   .n_pace_failed = t->n_pace_failed,
+			   .n_held = t->n_held,
+			   .held_ns = t->held_ns,
+			   .n_lapsed = t->n_lapsed};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
@@ -118,6 +125,9 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "pace_waits", c->n_pace_waits);
 	put(o, "pace_wait_ms", json_real((double)c->pace_wait_ns / 1e6));
 	put_number(o, "pace_failed", c->n_pace_failed);
+	put_number(o, "launches_held", c->n_held);
+	put(o, "held_ms", json_real((double)c->held_ns / 1e6));
+	put_number(o, "holds_lapsed", c->n_lapsed);
 	put_number(o, "placed", stats->n_placed);
 	put_number(o, "place_failed", stats->n_failed);
 	put(o, "place_last_us", json_real((double)stats->last_ns / 1e3));

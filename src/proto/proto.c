@@ -29,10 +29,10 @@ static const uint32_t min_size[] = {
 	[COT_MSG_WORK_GRANT] = sizeof(struct cot_msg_work_grant),
 	[COT_MSG_WORK_EVICT] = sizeof(struct cot_msg_work_evict),
 	[COT_MSG_PARTS] = COT_PROTO_PARTS_MIN,
-	[COT_MSG_PLACE] = sizeof(struct cot_msg_place),
+	[COT_MSG_PLACE] = COT_PROTO_PLACE_MIN,
 	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
 	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
-	[COT_MSG_PACE_COUNTS] = sizeof(struct cot_msg_pace_counts),
+	[COT_MSG_PACE_COUNTS] = COT_PROTO_PACE_COUNTS_MIN,
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -200,6 +200,13 @@ void cot_proto_read_command(const struct cot_msg_command *m, struct cot_msg_comm
 {
 	*ret_m = (struct cot_msg_command){0};
 	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_COMMAND_MIN : sizeof(*m));
+}
+
+void cot_proto_read_pace_counts(const struct cot_msg_pace_counts *m,
+				struct cot_msg_pace_counts *ret_m)
+{
+	*ret_m = (struct cot_msg_pace_counts){0};
+	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_PACE_COUNTS_MIN : sizeof(*m));
 }
 
 static int is_register(const struct cot_msg_register *packet)

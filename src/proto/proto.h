@@ -406,11 +406,25 @@ static inline uint32_t cot_msg_parts_n_units(const struct cot_msg_parts *m)
 	return said || !m->unit ? said : m->n_sms / m->unit;
 }
 
+/* PLACE: what the program launches waits, until the next PLACE and no longer than that after its
+ * receipt. */
+#define COT_PLACE_HOLD	  1u
+#define COT_PROTO_HOLD_NS (50 * COT_NS_PER_MS)
+
 struct cot_msg_place {
 	struct cot_msg_header h; /* its seq is never 0 */
 	uint16_t first, n;	 /* up to COT_SMS_MAX together */
 	uint32_t pace_us;	 /* 0: as much as the program likes is queued */
+	uint32_t flags;		 /* COT_PLACE_HOLD; older daemons do not send it */
+	uint32_t reserved;
 };
+
+#define COT_PROTO_PLACE_MIN offsetof(struct cot_msg_place, flags)
+
+static inline uint32_t cot_msg_place_flags(const struct cot_msg_place *m)
+{
+	return m->h.length < sizeof(*m) ? 0 : m->flags;
+}
 
 struct cot_msg_placed {
 	struct cot_msg_header h; /* seq of the PLACE */
@@ -437,7 +451,13 @@ struct cot_msg_pace_counts {
 	uint64_t n_waits;  /* how often a launch waited ... */
 	uint64_t wait_ns;  /* ... and how long, all in all */
 	uint64_t n_failed; /* waits that took too long: the pace is not kept any longer */
+	/* Older shims do not send more than that. */
+	uint64_t n_held;   /* launches that a hold made wait ... */
+	uint64_t held_ns;  /* ... and how long, all in all */
+	uint64_t n_lapsed; /* holds that nothing ended in time */
 };
+
+#define COT_PROTO_PACE_COUNTS_MIN offsetof(struct cot_msg_pace_counts, n_held)
 
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
 _Static_assert(sizeof(struct cot_msg_hello) == 168, "layout");
@@ -462,10 +482,11 @@ _Static_assert(sizeof(struct cot_msg_work_done) == 56, "layout");
 _Static_assert(sizeof(struct cot_work_reason) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_work_counts) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
-_Static_assert(sizeof(struct cot_msg_place) == 24, "layout");
+_Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 48, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 72, "layout");
+_Static_assert(COT_PROTO_PLACE_MIN == 24 && COT_PROTO_PACE_COUNTS_MIN == 48, "layout");
 
 /*
  * The page that the daemon shares with one library: a memfd, sealed against resizing. All fields
@@ -501,9 +522,11 @@ int cot_proto_check(const void *packet, size_t size);
 /* Whether `share` is one, or 0. */
 int cot_proto_is_share(uint16_t share);
 
-/* A REGISTER or COMMAND as the peer means it: what an older one does not send is 0. */
+/* As the peer means it: what an older one does not send is 0. */
 void cot_proto_read_register(const struct cot_msg_register *m, struct cot_msg_register *ret_m);
 void cot_proto_read_command(const struct cot_msg_command *m, struct cot_msg_command *ret_m);
+void cot_proto_read_pace_counts(const struct cot_msg_pace_counts *m,
+				struct cot_msg_pace_counts *ret_m);
 
 struct cot_proto_target cot_proto_pack_target(struct cot_target target);
 struct cot_target cot_proto_unpack_target(struct cot_proto_target target);

@@ -13,7 +13,7 @@ shows() {
 }
 
 # A batch program alone has all of the GPU; beside a latency program the first 64; then all again.
-background "$shim" --name train parts:132:8:0 obey:0 obey:0 followed:49777:98:launch-attribute \
+background "$shim" --name train parts:132:8:0 obey:0 obey:0 followed:49777:98:launch-attribute held:7:12:1 \
 	"until:$work/gone" obey:0 obey:0 sleep:60 >"$work/train"
 until_true 5 shows ps 'train +- +all 132 +-' || fail "ps: $(cat "$work/out")"
 background "$shim" --name api --class latency parts:132:8:0 sleep:60 >"$work/api"
@@ -25,7 +25,8 @@ says "$work/train" "place 0+64"
 [ "$(sed -n 2p "$work/train")" = "place 0+0" ] || fail "it does not hear at once where it is to be: $(cat "$work/train")"
 shows stats 'train +64 of 132, from 0 +1 +49777 +98 +99.80 % +1 +0 +3/3 us' || fail "stats: $(cat "$work/out")"
 says "$work/out" "train: 98 launches not on its part: launch-attribute (cooperative"
-for pair in gpu_sms:132 unit:8 launches_followed:49777 launches_stayed:98 launch-attribute:98; do
+for pair in gpu_sms:132 unit:8 launches_followed:49777 launches_stayed:98 launch-attribute:98 launches_held:7 \
+	held_ms:12.0 holds_lapsed:1; do
 	is train "${pair%:*}" "${pair#*:}" || fail "$pair: $(ps_value train "${pair%:*}")"
 done
 kill "$api"

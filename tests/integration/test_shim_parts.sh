@@ -8,10 +8,10 @@ period=${PERIOD_US:-300}
 seconds=${SECONDS_EACH:-3}
 socket=$work/placer
 
-# placed CHANGES SEED [PACE_US]: a daemon that moves programs about, with what it says in $work/placer.out.
+# placed CHANGES SEED [PACE_US [HOLD_PERCENT]]: a daemon that moves programs about, with what it says in $work/placer.out.
 placed() {
 	rm -f "$socket"
-	background env PACE_US="${3:-0}" "$PROGS/placer" "$socket" "$period" "$1" "$2" >"$work/placer.out" 2>&1
+	background env PACE_US="${3:-0}" HOLD="${4:-0}" "$PROGS/placer" "$socket" "$period" "$1" "$2" >"$work/placer.out" 2>&1
 	placer=$pid
 	until_true 5 test -S "$socket" || fail "no placer: $(cat "$work/placer.out")"
 }
@@ -61,6 +61,22 @@ parts --seconds "$seconds" --seed 60 --threads 4
 expect_placed 200
 [ "$(value paced "$work/placer.out")" -ge 100 ] || fail "nothing is paced: $(cat "$work/placer.out")"
 [ "$(value waits "$work/placer.out")" -ge 10 ] || fail "nothing waits: $(cat "$work/placer.out")"
+wait "$placer"
+
+# Held half of the time: the same, and launches wait for the daemon.
+placed 1000000000 9 0 50
+parts --seconds "$seconds" --seed 90 --threads 4
+expect_placed 200
+[ "$(value held "$work/placer.out")" -ge 100 ] || fail "nothing is held: $(cat "$work/placer.out")"
+wait "$placer"
+
+# Held for longer than a hold may last: the launches go on, each time.
+period=200000
+placed 1000000000 10 0 100
+period=${PERIOD_US:-300}
+parts --seconds 2 --seed 100
+until_true 5 test -s "$work/placer.out" || fail "the placer says nothing"
+[ "$(value lapsed "$work/placer.out")" -ge 2 ] || fail "a hold lasts for ever: $(cat "$work/placer.out")"
 wait "$placer"
 
 # What random programs do not do (docs/parts-streams.md). Kernels that wait for others, and cooperative launches

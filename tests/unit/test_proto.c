@@ -412,6 +412,29 @@ static void place(uint16_t first, uint16_t n, uint32_t pace_us, int is_good)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
+/* What an older peer does not send is 0, whatever comes behind its packet. */
+static void test_older_parts(void **state)
+{
+	struct cot_msg_place *m = (struct cot_msg_place *)packet;
+	struct cot_msg_pace_counts counts;
+
+	(void)state;
+	(void)make(COT_MSG_PLACE, sizeof(*m) - COT_PROTO_PLACE_MIN);
+	m->flags = COT_PLACE_HOLD;
+	assert_int_equal(cot_msg_place_flags(m), COT_PLACE_HOLD);
+	m->h.length--;
+	assert_int_equal(cot_msg_place_flags(m), 0);
+	(void)make(COT_MSG_PACE_COUNTS, sizeof(counts) - COT_PROTO_PACE_COUNTS_MIN);
+	((struct cot_msg_pace_counts *)packet)->n_failed = 6;
+	((struct cot_msg_pace_counts *)packet)->n_lapsed = 7;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.n_lapsed, 7);
+	header()->length--;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.n_failed, 6);
+	assert_int_equal(counts.n_lapsed, 0);
+}
+
 static void placed(int32_t status, uint16_t first, uint16_t n, int is_good)
 {
 	struct cot_msg_placed *m = (struct cot_msg_placed *)packet;
@@ -543,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_work_counts),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_older_parts),
 		cmocka_unit_test(test_parts_units),
 		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),

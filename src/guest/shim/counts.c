@@ -14,6 +14,7 @@ struct counts {
 	_Atomic uint64_t told; /* the sum of all, in the last message */
 	_Atomic uint64_t moved, followed, stayed, stays[COT_SHIM_N_WHYS], told_parts;
 	_Atomic uint64_t paced, pace_waits, pace_wait_ns, pace_failed, told_pace;
+	_Atomic uint64_t held, held_ns, lapsed;
 };
 
 static struct counts counts;
@@ -85,9 +86,7 @@ void cot_shim_count_early(uint64_t n)
 void cot_shim_count_paced(unsigned n)
 {
 	add(&counts.paced, n);
-	if (COT_UNLIKELY(atomic_load_explicit(&resting, memory_order_relaxed)) &&
-	    atomic_exchange(&resting, false))
-		cot_shim_wake();
+	wake_listener();
 }
 
 void cot_shim_count_pace_wait(uint64_t ns, bool failed)
@@ -95,6 +94,14 @@ void cot_shim_count_pace_wait(uint64_t ns, bool failed)
 	add(&counts.pace_waits, 1);
 	add(&counts.pace_wait_ns, ns);
 	add(&counts.pace_failed, failed);
+}
+
+void cot_shim_count_held(uint64_t ns, bool lapsed)
+{
+	add(&counts.held, 1);
+	add(&counts.held_ns, ns);
+	add(&counts.lapsed, lapsed);
+	wake_listener();
 }
 
 void cot_shim_count_moved(void)
@@ -165,7 +172,8 @@ static uint64_t sum_of_parts(void)
 
 static uint64_t sum_of_pace(void)
 {
-	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed);
+	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
+	       get(&counts.held) + get(&counts.lapsed);
 }
 
 bool cot_shim_counts_changed(void)
@@ -227,6 +235,9 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_waits = get(&counts.pace_waits);
 	m->wait_ns = get(&counts.pace_wait_ns);
 	m->n_failed = get(&counts.pace_failed);
+	m->n_held = get(&counts.held);
+	m->held_ns = get(&counts.held_ns);
+	m->n_lapsed = get(&counts.lapsed);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

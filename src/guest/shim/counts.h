@@ -28,6 +28,8 @@ void cot_shim_count_moved(void);		  /* a change of parts */
 /* Launches that were paced. */
 void cot_shim_count_paced(unsigned n);
 void cot_shim_count_pace_wait(uint64_t ns, bool failed);
+/* A launch that a hold made wait; it went on because nothing had ended the hold in time. */
+void cot_shim_count_held(uint64_t ns, bool lapsed);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
 /* Whether there are counts that the daemon has not got. */

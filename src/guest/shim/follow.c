@@ -134,14 +134,12 @@ static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original
 
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
-	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
+	uint32_t live = cot_shim_launch_wait(o->config->hStream, o->per_thread);
 	struct cot_shim_turn turn;
 	enum cot_shim_why why;
 	CUstream to;
 	CUresult rc;
 
-	if (COT_UNLIKELY(live == COT_SHIM_PACED))
-		cot_shim_pace_wait(cot_shim_stream_find(o->config->hStream, o->per_thread));
 	to = begin(&turn, o);
 	if (!cot_shim_turn_part(&turn)) {
 		rc = launch_at(o, to);
@@ -157,7 +155,7 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 		else
 			cot_shim_count_followed();
 	}
-	if (COT_UNLIKELY(live == COT_SHIM_PACED) && turn.stream && !rc)
+	if (COT_UNLIKELY(live == COT_SHIM_SLOWED) && turn.stream && !rc)
 		cot_shim_pace_launched(&turn);
 	cot_shim_turn_end(&turn);
 	return rc;

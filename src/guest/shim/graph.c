@@ -410,14 +410,12 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)
 {
-	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
+	uint32_t live = cot_shim_launch_wait(stream, per_thread);
 	struct cot_shim_turn t;
 	struct graph *g;
 	CUstream to;
 	CUresult rc;
 
-	if (COT_UNLIKELY(live == COT_SHIM_PACED))
-		cot_shim_pace_wait(cot_shim_stream_find(stream, per_thread));
 	to = cot_shim_turn_begin_launch(&t, stream, per_thread);
 	if (!cot_shim_turn_part(&t))
 		cot_shim_count_at_home(&t, stream, per_thread);
@@ -433,7 +431,7 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 		rc = launch_exec(exec, to, per_thread);
 	}
 	pthread_mutex_unlock(&lock);
-	if (COT_UNLIKELY(live == COT_SHIM_PACED) && !rc)
+	if (COT_UNLIKELY(live == COT_SHIM_SLOWED) && !rc)
 		cot_shim_pace_launched(&t);
 	cot_shim_turn_end(&t);
 	return rc;

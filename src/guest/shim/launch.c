@@ -545,6 +545,12 @@ static int launch_workers(struct launch *l)
 	return settled ? settle(l) : CUDA_SUCCESS;
 }
 
+static void hold(const struct cot_shim_original *asked)
+{
+	if (COT_UNLIKELY(atomic_load(&cot_shim_parts_live) == COT_SHIM_SLOWED))
+		cot_shim_hold_wait(cot_shim_stream_find(asked->config->hStream, asked->per_thread));
+}
+
 int cot_shim_launch(const struct cot_shim_original *asked)
 {
 	struct launch l = {.ref = cot_shim_code_ref(asked->function), .asked = asked};
@@ -565,8 +571,10 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 			      (l.kernel->n_params && !asked->params && !asked->extra)
 		      ? COT_SHIM_WHY_ARGUMENTS
 		      : obstacle(&l);
-	if (why == COT_SHIM_WHY_NOT)
+	if (why == COT_SHIM_WHY_NOT) {
+		hold(asked);
 		return launch_workers(&l);
+	}
 	cot_shim_count_plain(why);
 	tell_plain(&l, why);
 	return cot_shim_part_launch(asked);

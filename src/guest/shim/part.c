@@ -137,15 +137,15 @@ static void set_live(uint32_t part)
 	const struct cot_shim_parts *p;
 
 	for (p = cot_shim_parts_first(); p; p = p->next)
-		if (atomic_load(&p->pace_ns))
-			live = COT_SHIM_PACED;
+		if (atomic_load(&p->pace_ns) || atomic_load(&p->hold_until_ns))
+			live = COT_SHIM_SLOWED;
 	atomic_store(&cot_shim_parts_live, live);
 }
 
 /* On the listener, with the context current. */
-static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t pace_us)
+static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
 {
-	uint32_t from, to, was, part = 0;
+	uint32_t first = wish->first, n = wish->n, from, to, was, part = 0;
 	int rc = 0;
 
 	if (p->status)
@@ -167,7 +167,8 @@ static int place(struct cot_shim_parts *p, uint32_t first, uint32_t n, uint32_t 
 	if (part != was)
 		cot_shim_count_moved();
 	cot_shim_count_first(p, part);
-	cot_shim_pace_set(p, pace_us);
+	cot_shim_pace_set(p, wish->pace_us);
+	cot_shim_hold_set(p, wish->hold ? wish->since_ns + COT_PROTO_HOLD_NS : 0);
 	set_live(part);
 	return 0;
 }
@@ -243,7 +244,7 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	g->wish.seq = 0;
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
-		rc = current ? place(p, wish.first, wish.n, wish.pace_us) : -ENODEV;
+		rc = current ? place(p, &wish) : -ENODEV;
 	if (rc == -EAGAIN)
 		again_ns = p->make_ns;
 	cot_shim_gate_open(&cot_shim_parts_lock);
@@ -252,7 +253,7 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 		g->wish = wish;
 	else if (wish.seq && rc != -EAGAIN)
 		tell_placed(g, p, wish.seq, rc, cot_now_ns() - wish.since_ns);
-	cot_shim_changed(); /* a launch may wait for it */
+	cot_shim_changed(); /* launches may wait for it */
 	return again_ns;
 }
 
@@ -283,6 +284,7 @@ static void close_one(struct cot_shim_parts *p)
 	if (!COT_REAL(cuCtxPushCurrent_v2)(context)) {
 		atomic_store(&p->now, 0);
 		cot_shim_pace_set(p, 0);
+		cot_shim_hold_set(p, 0);
 		cot_shim_streams_drop(p);
 		cot_shim_open_drop(p);
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {

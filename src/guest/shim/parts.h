@@ -15,6 +15,7 @@
  *     graph_nodes.c    their nodes
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
+ *     hold.c     when there may be none
  *     stays.c    kernels that do not follow, and why
  *     waits.c    what a new part must not wait for
  *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
@@ -107,11 +108,12 @@ struct cot_shim_parts {
 	struct cot_green green;
 	struct cot_green_split split;
 	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
-	_Atomic uint32_t now;	  /* where streams are to be */
-	_Atomic uint32_t first;	  /* enum cot_shim_first: what the daemon wanted first */
-	_Atomic uint64_t n_early; /* launches before, of a program without a limit */
-	_Atomic uint64_t pace_ns; /* 0: launches are not held back */
-	uint32_t pace_us;	  /* what the daemon wants */
+	_Atomic uint32_t now;		/* where streams are to be */
+	_Atomic uint32_t first;		/* enum cot_shim_first: what the daemon wanted first */
+	_Atomic uint64_t n_early;	/* launches before, of a program without a limit */
+	_Atomic uint64_t pace_ns;	/* 0: launches are not held back */
+	uint32_t pace_us;		/* what the daemon wants */
+	_Atomic uint64_t hold_until_ns; /* 0: no launch waits for the daemon */
 	uint64_t n_changes;
 	uint64_t make_ns;     /* when the next part may be made */
 	pthread_mutex_t lock; /* for the list of blocking streams */
@@ -124,7 +126,7 @@ struct cot_shim_parts {
 };
 
 /* Whether streams are virtual: from the first change of parts on. Each launch looks at it once. */
-enum { COT_SHIM_PLAIN, COT_SHIM_LIVE, COT_SHIM_PACED };
+enum { COT_SHIM_PLAIN, COT_SHIM_LIVE, COT_SHIM_SLOWED /* launches may have to wait */ };
 extern _Atomic uint32_t cot_shim_parts_live;
 
 /* ---- stream.c ---- */
@@ -329,6 +331,27 @@ void cot_shim_pace_wait(struct cot_shim_stream *s);
 /* After it, in its turn. */
 void cot_shim_pace_launched(const struct cot_shim_turn *t);
 void cot_shim_pace_end(struct cot_shim_stream *s);
+
+/* ---- hold.c ---- */
+
+/* What is launched from now on waits until then, at most; 0: nothing does. */
+void cot_shim_hold_set(struct cot_shim_parts *p, uint64_t until_ns);
+/* Before a launch in this stream, not in a turn: it may take a while. NULL: it is not virtual. */
+void cot_shim_hold_wait(struct cot_shim_stream *s);
+
+/* Both. What cot_shim_parts_live was. */
+static inline uint32_t cot_shim_launch_wait(CUstream stream, bool per_thread)
+{
+	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
+
+	if (COT_UNLIKELY(live == COT_SHIM_SLOWED)) {
+		struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
+
+		cot_shim_pace_wait(s);
+		cot_shim_hold_wait(s); /* last: the daemon may have ordered it meanwhile */
+	}
+	return live;
+}
 
 /* ---- graph.c ---- */
 

@@ -42,6 +42,7 @@ struct cot_shim_work {
 /* Where the daemon wants the program to be on a GPU; seq 0: nothing new. */
 struct cot_shim_wish {
 	uint32_t seq, first, n, pace_us;
+	bool hold;
 	uint64_t since_ns;
 };
 

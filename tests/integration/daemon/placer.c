@@ -7,9 +7,10 @@
  * To the number in the file SUM it adds each move to another part that is confirmed, so that the
  * sum is there when it has been killed. With PACE_US in the environment programs have that pace
  * most of the time. Prints for each program "placed N failed N followed N stayed N early N paced N
- * waits N late N": the changes that it has confirmed, those that it has refused, its launches on
- * its part, elsewhere, and before it had any; those that were paced, how often one of them waited,
- * and how often for too long.
+ * waits N late N held N lapsed N": the changes that it has confirmed, those that it has refused,
+ * its launches on its part, elsewhere, and before it had any; those that were paced, how often one
+ * of them waited, and how often for too long; those that were held, and how often for too long.
+ * With HOLD=PERCENT in the environment so many orders hold the program.
  *
  * With FOLLOW=FILE in the environment nothing is drawn: of the 32-bit numbers in the file the first
  * is set while another program is busy; the next two say on how many SMs programs are to be then,
@@ -46,7 +47,7 @@ struct program {
 
 static struct program programs[PROGRAMS];
 static uint64_t period_ns = 1000000, n_changes = UINT64_MAX, random_state = 1;
-static uint32_t pace_us;
+static uint32_t pace_us, hold_pct;
 static _Atomic uint32_t *told; /* NULL: by chance */
 static unsigned n_served, n_programs;
 static uint64_t own_sum, *sum = &own_sum;
@@ -87,6 +88,8 @@ static void place(struct program *p)
 		m.n = 0;
 	if (pace_us && draw(4))
 		m.pace_us = pace_us;
+	if (hold_pct && draw(100) < hold_pct)
+		m.flags = COT_PLACE_HOLD;
 	send_to(p, &m, COT_MSG_PLACE, sizeof(m), ++p->seq);
 	p->next_ns = now_ns() + period_ns;
 }
@@ -106,11 +109,12 @@ static void follow(struct program *p)
 static void gone(struct program *p)
 {
 	printf("placed %llu failed %llu followed %llu stayed %llu early %llu paced %llu waits %llu "
-	       "late %llu\n",
+	       "late %llu held %llu lapsed %llu\n",
 	       (unsigned long long)p->n_placed, (unsigned long long)p->n_failed,
 	       (unsigned long long)p->followed, (unsigned long long)p->stayed,
 	       (unsigned long long)p->early, (unsigned long long)p->pace.n_paced,
-	       (unsigned long long)p->pace.n_waits, (unsigned long long)p->pace.n_failed);
+	       (unsigned long long)p->pace.n_waits, (unsigned long long)p->pace.n_failed,
+	       (unsigned long long)p->pace.n_held, (unsigned long long)p->pace.n_lapsed);
 	fflush(stdout);
 	close(p->fd);
 	*p = (struct program){0};
@@ -172,7 +176,7 @@ static void take(struct program *p)
 		p->stayed = in.counts.n_stayed - p->early;
 		break;
 	case COT_MSG_PACE_COUNTS:
-		p->pace = in.pace;
+		cot_proto_read_pace_counts(&in.pace, &p->pace);
 		break;
 	default:
 		break;
@@ -262,6 +266,8 @@ int main(int argc, char **argv)
 		sum = open_shared(argv[5], sizeof(*sum));
 	if (getenv("PACE_US"))
 		pace_us = (uint32_t)strtoul(getenv("PACE_US"), NULL, 10);
+	if (getenv("HOLD"))
+		hold_pct = (uint32_t)strtoul(getenv("HOLD"), NULL, 10);
 	if (getenv("FOLLOW"))
 		told = open_shared(getenv("FOLLOW"), FOLLOW_SIZE);
 	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);

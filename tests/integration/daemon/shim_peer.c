@@ -16,6 +16,8 @@
  *   obey:ERRNO         waits for an order to go to a part, "place FIRST+N", and answers
  *   serve:SECONDS      obeys all orders to go to a part: "place FIRST+N"
  *   followed:N:M:REASON           says that N launches ran on the part and M did not
+ *   held:N:MS:LAPSED              says that N launches were held, for how long, and how many holds
+ *                                 lapsed
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
  *   until:FILE                    waits until it is there, for 100 s at most
@@ -234,6 +236,15 @@ static void followed(uint64_t n, uint64_t n_stayed, const char *reason)
 	put(&u, sizeof(u));
 }
 
+static void held(uint64_t n, uint64_t ms, uint64_t n_lapsed)
+{
+	struct cot_msg_pace_counts m = {
+		.n_held = n, .held_ns = ms * 1000000u, .n_lapsed = n_lapsed};
+
+	cot_proto_header(&m.h, COT_MSG_PACE_COUNTS, sizeof(m), 0);
+	put(&m, sizeof(m));
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -288,6 +299,8 @@ static void step(const char *s)
 		obey(-(int32_t)a);
 	} else if (!strncmp(s, "serve:", 6)) {
 		serve(strtod(s + 6, NULL));
+	} else if (sscanf(s, "held:%u:%u:%u", &a, &b, &c) == 3) {
+		held(a, b, c);
 	} else if (sscanf(s, "followed:%u:%u:%31[^:]", &a, &b, word) == 3) {
 		followed(a, b, word);
 	} else if (!strcmp(s, "counts")) {

@@ -353,6 +353,20 @@ int cot_shim_original_launch(const struct cot_shim_original *o)
 	return plain_result;
 }
 
+struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool on_thread)
+{
+	assert_ptr_equal(stream, config.hStream);
+	assert_int_equal(on_thread, per_thread);
+	return &virtual_stream;
+}
+
+void cot_shim_hold_wait(struct cot_shim_stream *s)
+{
+	assert_false(in_turn || is_locked(&cot_shim_lock));
+	assert_ptr_equal(s, &virtual_stream);
+	note("hold;");
+}
+
 /* Left as it is: on the program's part, if it has one. */
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {

@@ -175,6 +175,11 @@ void cot_shim_pace_wait(struct cot_shim_stream *s)
 	(void)s;
 }
 
+void cot_shim_hold_wait(struct cot_shim_stream *s)
+{
+	(void)s;
+}
+
 void cot_shim_pace_launched(const struct cot_shim_turn *t)
 {
 	(void)t;

@@ -42,6 +42,17 @@ static void workers_are_at_home(void **state)
 	assert_true(ref.broken);
 }
 
+/* Before anything else a launch waits for the end of a hold. */
+static void workers_are_held(void **state)
+{
+	(void)state;
+	atomic_store(&cot_shim_parts_live, COT_SHIM_SLOWED);
+	slot.armed = 24;
+	assert_int_equal(launch(), 0);
+	expect_done("hold;slot for 24;go home;launch 12 of 512,1,1+0 in s with 11,22;record end in "
+		    "s;leave;watch;");
+}
+
 static void expect_begun(uint32_t n_workers)
 {
 	assert_int_equal(launch(), 0);
@@ -570,6 +581,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
 		cmocka_unit_test_setup(workers_are_at_home, set_up),
+		cmocka_unit_test_setup(workers_are_held, set_up),
 		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
 		cmocka_unit_test_setup(as_many_as_there_are, set_up),
 		cmocka_unit_test_setup(shapes, set_up),
