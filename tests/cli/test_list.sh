@@ -3,8 +3,8 @@
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 expect 0 list schedulers
-for name in fcfs npq ppq ppq-shared dss timeslice smqos smqos-hasty spart rollover rollover-naive \
-	rollover-history rollover-elastic; do
+for name in fcfs npq ppq ppq-shared dss dss-printed timeslice smqos smqos-hasty spart rollover \
+	rollover-naive rollover-history rollover-elastic; do
 	grep -q "^$name  *\(yes\|no\)  *." "$work/out" || fail "no scheduler $name"
 done
 expect 0 list policies

@@ -243,10 +243,10 @@ static bool owns_running(const struct hw *hw, const struct hw_kernel *k)
 	return false;
 }
 
-static bool check_dss(struct sim_check *c)
+static bool check_tokens(struct sim_check *c)
 {
 	const struct hw *hw = &c->sim->hw;
-	const struct hw_kernel *k, *rich = NULL;
+	const struct hw_kernel *k;
 
 	for (k = hw->active; k; k = k->next) {
 		int64_t *had = &c->kernels[k->app].endowment, has = endowment(hw, k);
@@ -254,9 +254,20 @@ static bool check_dss(struct sim_check *c)
 		if (*had != INT64_MIN && *had != has)
 			return sim_check_fail(c, "app %u: tokens were lost or made", k->app);
 		*had = has;
+	}
+	return true;
+}
+
+static bool check_dss(struct sim_check *c)
+{
+	const struct hw *hw = &c->sim->hw;
+	const struct hw_kernel *k, *rich = NULL;
+
+	if (!check_tokens(c))
+		return false;
+	for (k = hw->active; k; k = k->next)
 		if (hw_demand(k) > k->n_reserved && (!rich || k->priv.tokens > rich->priv.tokens))
 			rich = k;
-	}
 	if (!rich)
 		return check_admission(c);
 	if (hw->n_idle)
@@ -266,6 +277,19 @@ static bool check_dss(struct sim_check *c)
 			return sim_check_fail(c, "app %u has %d tokens, app %u %d", rich->app,
 					      rich->priv.tokens, k->app, k->priv.tokens);
 	return check_admission(c);
+}
+
+/* SMs may idle, but not beside a kernel that has none, or is alone. */
+static bool check_dss_printed(struct sim_check *c)
+{
+	const struct hw *hw = &c->sim->hw;
+	const struct hw_kernel *k;
+
+	for (k = hw->active; hw->n_idle && k; k = k->next)
+		if (hw_demand(k) > k->n_reserved &&
+		    (hw->n_active == 1 || !(k->n_sms + k->n_reserved)))
+			return idle_while(c, k);
+	return check_tokens(c) && check_admission(c);
 }
 
 /* Issue is open to one context, which has an active kernel. */
@@ -287,16 +311,22 @@ static bool check_timeslice(struct sim_check *c)
 	return check_admission(c);
 }
 
-/* What holds for any scheduler: the most important that may issue does, where there is room. */
+/* What holds for any scheduler. */
 static bool check_any(struct sim_check *c)
+{
+	const struct hw *hw = &c->sim->hw;
+
+	return !hw->pending || hw->active ||
+	       sim_check_fail(c, "the engine is empty while app %u waits", hw->pending->app);
+}
+
+/* The most important that may issue does, where there is room. */
+static bool check_no_sm_idles(struct sim_check *c)
 {
 	const struct hw *hw = &c->sim->hw;
 	int32_t top = top_priority(hw, true);
 	const struct hw_kernel *k;
 
-	if (hw->pending && !hw->active)
-		return sim_check_fail(c, "the engine is empty while app %u waits",
-				      hw->pending->app);
 	for (k = hw->active; hw->n_idle && k; k = k->next)
 		if (k->issue && k->priority == top && hw_demand(k) > k->n_reserved)
 			return idle_while(c, k);
@@ -308,10 +338,15 @@ bool sim_check_policy(struct sim_check *c)
 	static const struct {
 		const char *name;
 		bool (*check)(struct sim_check *c);
+		bool idles; /* it leaves SMs idle beside blocks to issue */
 	} rules[] = {
-		{"fcfs", check_fcfs}, {"npq", check_npq},
-		{"ppq", check_ppq},   {"ppq-shared", check_ppq_shared},
-		{"dss", check_dss},   {"timeslice", check_timeslice},
+		{"fcfs", check_fcfs, false},
+		{"npq", check_npq, false},
+		{"ppq", check_ppq, false},
+		{"ppq-shared", check_ppq_shared, false},
+		{"dss", check_dss, false},
+		{"dss-printed", check_dss_printed, true},
+		{"timeslice", check_timeslice, false},
 	};
 	unsigned i;
 
@@ -319,6 +354,6 @@ bool sim_check_policy(struct sim_check *c)
 		return false;
 	for (i = 0; i < COT_ARRAY_LEN(rules); i++)
 		if (!strcmp(rules[i].name, c->sim->hw.ops->name))
-			return rules[i].check(c);
-	return true;
+			return (rules[i].idles || check_no_sm_idles(c)) && rules[i].check(c);
+	return check_no_sm_idles(c);
 }

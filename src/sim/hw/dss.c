@@ -5,7 +5,8 @@
  * fewest tokens to the one with the most until their counts differ by one at most.
  *
  * The printed algorithm leaves a lone kernel and equal new kernels without any SM, stops after one
- * assignment while others idle, and never returns tokens: corrected here, see docs/simulator.md.
+ * assignment while others idle, and never returns tokens. `dss` corrects all of it; `dss-printed`
+ * only what would keep a kernel waiting for ever. docs/simulator.md tells them apart.
  */
 #include "sim/hw/common.h"
 #include "sim/hw/scheds.h"
@@ -153,10 +154,168 @@ static void sm_released(struct hw *hw, const struct hw_sm *sm, struct hw_kernel 
 	k->priv.tokens++;
 }
 
+/* ---- as printed ---- */
+
+struct printed {
+	uint32_t n_extra;	  /* extra SMs given away */
+	bool extra[COT_MAX_APPS]; /* of a context: it has one, for good */
+	uint32_t n_idle;	  /* idle SMs after the last decision */
+};
+
+/* "The rest of the SMs ... are assigned to the r kernels that first reach the active queue": their
+ * processes keep them. */
+static void endow_for_good(struct hw *hw, struct hw_kernel *k)
+{
+	const struct cot_scenario *sc = hw_scenario(hw);
+	uint32_t np = n_contexts(sc), n = sc->gpu.n_sms;
+	struct printed *p = hw_state(hw);
+	bool *extra = &p->extra[k->context];
+
+	if (!*extra && p->n_extra < n % np) {
+		*extra = true;
+		p->n_extra++;
+	}
+	if (context_is_active(hw, k->context, k))
+		return;
+	k->priv.tokens = sc->apps[k->app].tokens != COT_TOKENS_EQUAL ? sc->apps[k->app].tokens
+								     : (int32_t)(n / np) + *extra;
+}
+
+static void give(struct hw *hw, struct hw_kernel *k)
+{
+	hw_assign(hw, hw_idle_sm(hw), k);
+	k->priv.tokens--;
+}
+
+/* Two of the repairs: kernels without any SM take one each, a lone kernel all that it can fill. */
+static void feed(struct hw *hw)
+{
+	struct hw_kernel *k;
+
+	hw_for_each_active (k, hw)
+		while (hw_idle_sm(hw) && want(k) > 0 &&
+		       ((!k->n_sms && !k->n_reserved) || hw_n_active(hw) == 1))
+			give(hw, k);
+}
+
+static int32_t fewest_tokens(struct hw *hw)
+{
+	struct hw_kernel *k;
+	int32_t least = INT32_MAX;
+
+	hw_for_each_active (k, hw)
+		if (k->priv.tokens < least)
+			least = k->priv.tokens;
+	return least;
+}
+
+static bool has_several(struct hw *hw, const struct hw_kernel *k)
+{
+	struct hw_sm *sm;
+	uint32_t n = k->n_reserved;
+
+	hw_for_each_sm (sm, hw)
+		n += sm->state == HW_SM_RUNNING && sm->kernel == k;
+	return n > 1;
+}
+
+/* An SM of k, or one that is on its way to k: "we allow the scheduler to change the kernel for
+ * which an SM is reserved". */
+static struct hw_sm *sm_to_take(struct hw *hw, const struct hw_kernel *k, const struct hw_kernel *a)
+{
+	struct hw_sm *sm;
+
+	hw_for_each_sm (sm, hw)
+		if (sm->state == HW_SM_RESERVED && sm->next == k && sm->kernel != a)
+			return sm;
+	return running_sm_of(hw, k);
+}
+
+/* Takes an SM for a from the poorest kernel that has more than one. */
+static struct hw_kernel *rob(struct hw *hw, struct hw_kernel *a)
+{
+	struct hw_kernel *k, *b = NULL;
+	struct hw_sm *sm;
+
+	hw_for_each_active (k, hw)
+		if (k->priv.tokens < a->priv.tokens && (!b || k->priv.tokens < b->priv.tokens) &&
+		    has_several(hw, k) && sm_to_take(hw, k, a))
+			b = k;
+	if (!b)
+		return NULL;
+	sm = sm_to_take(hw, b, a);
+	if (sm->state == HW_SM_RESERVED)
+		hw_retarget(hw, sm, a);
+	else
+		hw_reserve(hw, sm, a);
+	b->priv.tokens++;
+	a->priv.tokens--;
+	return b;
+}
+
+/* Algorithm 1, once: for a kernel that reached the active queue, or an SM that became idle. */
+static void run_algorithm1(struct hw *hw)
+{
+	struct hw_kernel *a, *b;
+	int32_t least;
+
+	feed(hw);
+	do {
+		a = richest(hw);
+		least = fewest_tokens(hw);
+		if (!a || a->priv.tokens == least)
+			return;
+		if (hw_idle_sm(hw)) {
+			give(hw, a);
+			continue;
+		}
+		b = rob(hw, a);
+		if (!b)
+			return;
+		least = b->priv.tokens;
+	} while (a->priv.tokens > least + 1);
+}
+
+static uint32_t count_idle(struct hw *hw)
+{
+	struct hw_sm *sm;
+	uint32_t n = 0;
+
+	hw_for_each_sm (sm, hw)
+		n += sm->state == HW_SM_IDLE;
+	return n;
+}
+
+static void schedule_as_printed(struct hw *hw, unsigned events)
+{
+	struct printed *p = hw_state(hw);
+	uint32_t n_new;
+
+	(void)events;
+	redirect(hw);
+	for (n_new = count_idle(hw) - p->n_idle; n_new; n_new--)
+		run_algorithm1(hw);
+	while (hw_pending(hw) && !hw_active_full(hw)) {
+		endow_for_good(hw, hw_admit(hw, hw_pending(hw)));
+		run_algorithm1(hw);
+	}
+	feed(hw); /* after a switch, too, as above */
+	p->n_idle = count_idle(hw);
+}
+
 const struct hw_sched_ops hw_sched_dss = {
 	.name = "dss",
 	.summary = "SMs divided among the programs by tokens, moved by preemption",
 	.preempts = true,
 	.schedule = schedule,
+	.sm_released = sm_released,
+};
+
+const struct hw_sched_ops hw_sched_dss_printed = {
+	.name = "dss-printed",
+	.summary = "as dss, but with Algorithm 1 as the paper prints it: most idle SMs stay idle",
+	.preempts = true,
+	.state_bytes = sizeof(struct printed),
+	.schedule = schedule_as_printed,
 	.sm_released = sm_released,
 };

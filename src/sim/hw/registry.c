@@ -9,6 +9,7 @@ const struct hw_sched_ops *const hw_scheds[] = {
 	&hw_sched_ppq,
 	&hw_sched_ppq_shared,
 	&hw_sched_dss,
+	&hw_sched_dss_printed,
 	&hw_sched_timeslice,
 	&hw_sched_smqos,
 	&hw_sched_smqos_hasty,

@@ -9,6 +9,7 @@ extern const struct hw_sched_ops hw_sched_npq;
 extern const struct hw_sched_ops hw_sched_ppq;
 extern const struct hw_sched_ops hw_sched_ppq_shared;
 extern const struct hw_sched_ops hw_sched_dss;
+extern const struct hw_sched_ops hw_sched_dss_printed;
 extern const struct hw_sched_ops hw_sched_timeslice;
 extern const struct hw_sched_ops hw_sched_smqos;
 extern const struct hw_sched_ops hw_sched_smqos_hasty;
