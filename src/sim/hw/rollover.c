@@ -22,6 +22,9 @@
 /* With history, the mean after the epoch should be this much of the goal: a kernel that is held at
  * its goal exactly never makes up for its first epochs. */
 #define MARGIN 1.002
+/* A kernel without a goal makes room for at most so much more than the goal of another: an epoch
+ * without it would not make up for the first ones at once either. */
+#define CATCH_UP 1.2
 
 struct variant {
 	bool history, keep, elastic;
@@ -160,12 +163,27 @@ static void adjust_blocks(struct hw *hw, uint32_t sm)
 
 /* ---- quotas ---- */
 
-/* Instructions of the coming epoch on the whole GPU. */
+/* What the coming epoch should have, as instructions per cycle: the goal, or what was missed. */
+static double aim_of(struct hw *hw, const struct variant *v, uint32_t app)
+{
+	const struct rollover *r = hw_state(hw);
+	double goal = hw_scenario(hw)->apps[app].qos.ipc;
+	double due = MARGIN * goal * (double)(r->n_epochs + 1);
+	double lack = due - r->insts[app] / hw_epoch_cycles(hw);
+
+	return v->history && lack > goal ? lack : goal;
+}
+
+/*
+ * Instructions of the coming epoch on the whole GPU. A kernel without a goal gets what it had,
+ * times how far those with goals came towards what they are to have now: a larger quota that
+ * nobody makes room for would not be used.
+ */
 static void set_goals(struct hw *hw, const struct variant *v)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct rollover *r = hw_state(hw);
-	double least = LEAST_PART * sc->gpu.issue_width * sc->gpu.n_sms, slack = 1e300, goal, lack;
+	double least = LEAST_PART * sc->gpu.issue_width * sc->gpu.n_sms, slack = 1e300, goal, aim;
 	uint32_t i;
 
 	for (i = 0; i < sc->n_apps; i++) {
@@ -176,12 +194,12 @@ static void set_goals(struct hw *hw, const struct variant *v)
 		if (!hw_has_goal(hw, i))
 			continue;
 		goal = sc->apps[i].qos.ipc;
-		if (r->ipc[i] / goal < slack)
-			slack = r->ipc[i] / goal;
-		r->quota[i] = goal * hw_epoch_cycles(hw);
-		lack = MARGIN * goal * (double)(r->n_epochs + 1) * hw_epoch_cycles(hw) - insts;
-		if (v->history && lack > r->quota[i])
-			r->quota[i] = lack;
+		aim = aim_of(hw, v, i);
+		r->quota[i] = aim * hw_epoch_cycles(hw);
+		if (aim > CATCH_UP * goal)
+			aim = CATCH_UP * goal;
+		if (r->ipc[i] / aim < slack)
+			slack = r->ipc[i] / aim;
 	}
 	for (i = 0; i < sc->n_apps; i++)
 		if (!hw_has_goal(hw, i)) {
@@ -190,22 +208,33 @@ static void set_goals(struct hw *hw, const struct variant *v)
 		}
 }
 
-/* The quota of an app goes to SMs by the blocks that it may have there. */
+/* The part of an app's quota that a lane gets: by its blocks there, since elsewhere nobody can use
+ * it; before there are any, by those that it may have. */
+static double part_of(struct hw *hw, const struct hw_sm *lane, uint32_t app)
+{
+	uint32_t n_sms = hw_scenario(hw)->gpu.n_sms, resident = 0, limit = 0, s;
+
+	for (s = 0; s < n_sms; s++) {
+		resident += lane_of(hw, s, app)->n_resident;
+		limit += lane_of(hw, s, app)->limit;
+	}
+	if (resident)
+		return (double)lane->n_resident / resident;
+	return limit ? (double)lane->limit / limit : 0.0;
+}
+
 static void give_quota(struct hw *hw, uint32_t sm, bool keep)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct rollover *r = hw_state(hw);
-	uint32_t i, s, total;
+	uint32_t i;
 
 	for (i = 0; i < sc->n_apps; i++) {
 		struct hw_sm *lane = lane_of(hw, sm, i);
-		double quota, kept, left = hw_quota_left(hw, lane), part;
+		double left = hw_quota_left(hw, lane), part = part_of(hw, lane, i);
+		double quota = r->quota[i] * part;
+		double kept = left + sc->apps[i].qos.ipc * hw_epoch_cycles(hw) * part;
 
-		for (s = 0, total = 0; s < sc->gpu.n_sms; s++)
-			total += lane_of(hw, s, i)->limit;
-		part = total ? (double)lane->limit / total : 0.0;
-		quota = r->quota[i] * part;
-		kept = left + sc->apps[i].qos.ipc * hw_epoch_cycles(hw) * part;
 		/* What was not used and what is missing from the mean are the same instructions. */
 		if (keep && hw_has_goal(hw, i) && left < HW_QUOTA_NONE && kept > quota)
 			quota = kept;

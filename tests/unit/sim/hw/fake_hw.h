@@ -132,6 +132,16 @@ static void fake_fill(struct hw_sm *sm)
 	}
 }
 
+/* Blocks that are too many are saved. */
+static void fake_shed(struct hw_sm *lane)
+{
+	uint32_t n = lane->n_resident - lane->limit;
+
+	lane->n_resident -= n;
+	lane->kernel->n_resident -= n;
+	lane->kernel->n_preempted += n;
+}
+
 static void fake_begin(struct hw_sm *sm, struct hw_kernel *k)
 {
 	sm->kernel = k;
@@ -431,6 +441,10 @@ bool hw_set_limit(struct hw *hw, struct hw_sm *lane, const struct hw_kernel *k, 
 	fake_log("limit %u%c %u", lane->sm, fake_name(k), n);
 	lane->limit = n;
 	lane->room = k->desc;
+	if (lane->kernel == k && lane->n_resident > n)
+		fake_shed(lane);
+	else if (lane->kernel == k)
+		fake_fill(lane);
 	return true;
 }
 

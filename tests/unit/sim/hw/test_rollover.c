@@ -42,7 +42,8 @@ static void begin(const struct hw_sched_ops *ops, const char *first_quotas)
 static const double second[FAKE_APPS] = {1, 1.5, 0.5};
 
 /* After an epoch in which b was behind: a, the first without a goal, gives it a block on each SM.
- * The batch apps get three quarters of what they did, as b got of its goal; b what it misses, 2508.
+ * b gets what it misses, 2508. The batch apps make room for 2400 of that: they get 1500 / 2400 of
+ * what they did.
  */
 static void history_and_kept_quota(void **state)
 {
@@ -53,8 +54,8 @@ static void history_and_kept_quota(void **state)
 	memset(fake.quota, 0, sizeof(fake.quota));
 	fake.quota[2] = 400; /* b's on SM 0: with 1200 of its goal more than 3/5 of 2508 */
 	assert_string_equal(fake_epoch(ops, second),
-			    "limit 0a 2, limit 0b 3, quota 0a 300, quota 0b 1600, quota 0c 187.5, "
-			    "limit 1a 2, limit 1b 3, quota 1a 375, quota 1b 1254, quota 1c 187.5");
+			    "limit 0a 2, limit 0b 3, quota 0a 250, quota 0b 1600, quota 0c 156.25, "
+			    "limit 1a 2, limit 1b 3, quota 1a 312.5, quota 1b 1254, quota 1c 156.25");
 	/* It has what it needs: nobody gives a block, and its quota is the goal's. 2000 * 3 * 1.002
 	 * is less than 1500 + 6000. */
 	assert_string_equal(fake_epoch(ops, (double[FAKE_APPS]){3, 6, 0.001}),
@@ -78,8 +79,8 @@ static void history_without_keeping(void **state)
 	fake.quota[2] = 400;
 	assert_string_equal(
 		fake_epoch(ops, second),
-		"limit 0a 2, limit 0b 3, quota 0a 300, quota 0b 1504.8, quota 0c 187.5, "
-		"limit 1a 2, limit 1b 3, quota 1a 375, quota 1b 1254, quota 1c 187.5");
+		"limit 0a 2, limit 0b 3, quota 0a 250, quota 0b 1504.8, quota 0c 156.25, "
+		"limit 1a 2, limit 1b 3, quota 1a 312.5, quota 1b 1254, quota 1c 156.25");
 }
 
 static void naive(void **state)
@@ -91,6 +92,38 @@ static void naive(void **state)
 	assert_string_equal(fake_epoch(ops, second),
 			    "limit 0a 2, limit 0b 3, quota 0a 300, quota 0b 1200, quota 0c 187.5, "
 			    "limit 1a 2, limit 1b 3, quota 1a 375, quota 1b 1000, quota 1c 187.5");
+}
+
+/* b is a little behind: room is made for all of what it misses. */
+static void a_little_behind(void **state)
+{
+	const struct hw_sched_ops *ops = &hw_sched_rollover_history;
+
+	(void)state;
+	begin(ops, FIRST("1002"));
+	fake.idle_warps[2] = fake.idle_warps[3] = 4; /* it needs no more blocks */
+	/* 2.204 are to come: a had 2.204 * 1.9 / 1.804. */
+	assert_string_equal(fake_epoch(ops, (double[FAKE_APPS]){2.204, 1.804, 0}),
+			    "quota 0a 902, quota 0b 1102, quota 0c 20, "
+			    "quota 1a 902, quota 1b 1102, quota 1c 20");
+}
+
+/* b has no block on SM 0, and can use its quota on SM 1 only; c has none yet, a none any more. */
+static void quota_goes_where_blocks_are(void **state)
+{
+	const struct hw_sched_ops *ops = &hw_sched_rollover_naive;
+	const char *quotas;
+
+	(void)state;
+	begin(ops, FIRST("1000"));
+	fake.sms[2].n_resident = 0;
+	fake.sms[4].n_resident = fake.sms[5].n_resident = 0;
+	fake_finish(0);
+	(void)fake_epoch(ops, (double[FAKE_APPS]){1, 2, 1});
+	quotas = strstr(fake.log, "quota 0a");
+	assert_non_null(quotas);
+	assert_string_equal(quotas, "quota 0a 500, quota 0b 0, quota 0c 500, "
+				    "quota 1a 500, quota 1b 2000, quota 1c 500");
 }
 
 /* Where all have used their quotas, those without a goal go on; elsewhere nothing happens. */
@@ -123,10 +156,10 @@ static void used_up_elastic(void **state)
 	fake.quota[2] = -300; /* the last instructions were too many: not taken off */
 	fake.quota[3] = -300;
 	EXPECT(HW_EV_QUOTA, "quota 1a 20, quota 1b 1002, quota 1c 20");
-	/* What b did not use, for want of blocks there, is not kept either. */
+	/* What b did not use, for want of blocks, is not kept either. */
 	memset(fake.quota, 0, sizeof(fake.quota));
 	fake.quota[3] = 300;
-	fake.sms[3].n_resident = 0;
+	fake.sms[2].n_resident = fake.sms[3].n_resident = 0;
 	fake.quota[0] = 5;
 	EXPECT(HW_EV_QUOTA, "quota 1a 20, quota 1b 1002, quota 1c 20");
 }
@@ -273,6 +306,8 @@ int main(void)
 		cmocka_unit_test(history_and_kept_quota),
 		cmocka_unit_test(history_without_keeping),
 		cmocka_unit_test(naive),
+		cmocka_unit_test(a_little_behind),
+		cmocka_unit_test(quota_goes_where_blocks_are),
 		cmocka_unit_test(used_up),
 		cmocka_unit_test(used_up_elastic),
 		cmocka_unit_test(free_room),
