@@ -53,9 +53,10 @@ static void history_and_kept_quota(void **state)
 	begin(ops, FIRST("1002"));
 	memset(fake.quota, 0, sizeof(fake.quota));
 	fake.quota[2] = 400; /* b's on SM 0: with 1200 of its goal more than 3/5 of 2508 */
-	assert_string_equal(fake_epoch(ops, second),
-			    "limit 0a 2, limit 0b 3, quota 0a 250, quota 0b 1600, quota 0c 156.25, "
-			    "limit 1a 2, limit 1b 3, quota 1a 312.5, quota 1b 1254, quota 1c 156.25");
+	assert_string_equal(
+		fake_epoch(ops, second),
+		"limit 0a 2, limit 0b 3, quota 0a 250, quota 0b 1600, quota 0c 156.25, "
+		"limit 1a 2, limit 1b 3, quota 1a 312.5, quota 1b 1254, quota 1c 156.25");
 	/* It has what it needs: nobody gives a block, and its quota is the goal's. 2000 * 3 * 1.002
 	 * is less than 1500 + 6000. */
 	assert_string_equal(fake_epoch(ops, (double[FAKE_APPS]){3, 6, 0.001}),
