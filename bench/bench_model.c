@@ -1,6 +1,6 @@
 /*
- * How long a prediction of the analytical models takes: nanoseconds each on one core, the median of
- * repeats.
+ * How long a prediction of the analytical models takes, and a decision from predictions:
+ * nanoseconds each on one core, the median of repeats.
  *
  *     bench_model [REPEATS]
  */
@@ -11,10 +11,18 @@
 #include <time.h>
 
 #include "base/embedded.h"
+#include "base/rng.h"
+#include "model/alloc.h"
+#include "model/lag.h"
+#include "model/quota.h"
 #include "report/model.h"
 #include "report/table.h"
 
 #define CALLS	    100000
+#define TASKS	    10	 /* batch tasks that what is left of a GPU is divided among */
+#define UNITS	    17	 /* of SMs: those of an H200 */
+#define PROBLEMS    1000 /* divisions: they differ in what they cost */
+#define QUERY	    200	 /* tasks of a query */
 #define REPEATS	    11
 #define REPEATS_MAX 101
 
@@ -101,18 +109,96 @@ static void long_grids(void)
 	sink += set.cycles;
 }
 
+static uint32_t values[PROBLEMS][TASKS][UNITS], bandwidths[PROBLEMS][TASKS][UNITS];
+static uint64_t task_ns[QUERY][UNITS];
+static struct cot_lag lag;
+
+/* Values and bandwidths that grow with the units, ever less; times that fall. */
+static void draw_laius(void)
+{
+	struct cot_rng rng = {15};
+	uint32_t i, j, m, value, bandwidth;
+
+	for (i = 0; i < PROBLEMS; i++)
+		for (j = 0; j < TASKS; j++)
+			for (value = bandwidth = m = 0; m < UNITS; m++) {
+				value += (uint32_t)cot_rng_below(&rng, 2000) / (m + 1);
+				bandwidth += (uint32_t)cot_rng_below(&rng, 1000000) / (m + 1);
+				values[i][j][m] = value;
+				bandwidths[i][j][m] = bandwidth;
+			}
+	for (i = 0; i < QUERY; i++)
+		for (m = 0; m < UNITS; m++)
+			task_ns[i][m] = 10000 + cot_rng_below(&rng, 100000) / (m + 1);
+	cot_lag_begin(&lag, task_ns[0], QUERY, UNITS, 4);
+}
+
+static void divide(uint64_t bandwidth)
+{
+	static uint32_t next;
+	struct cot_alloc_task tasks[TASKS];
+	struct cot_alloc a;
+	uint32_t i;
+
+	next = (next + 1) % PROBLEMS;
+	for (i = 0; i < TASKS; i++)
+		tasks[i] = (struct cot_alloc_task){values[next][i], bandwidths[next][i]};
+	(void)cot_alloc(tasks, TASKS, UNITS, bandwidth, &a);
+	sink += (double)a.value;
+}
+
+static void divide_freely(void)
+{
+	divide(COT_ALLOC_NO_LIMIT);
+}
+
+static void divide_bandwidth(void)
+{
+	divide(3000000);
+}
+
+static void just_enough(void)
+{
+	static uint64_t budget_ns;
+
+	budget_ns = (budget_ns + 7919) % 100000;
+	sink += cot_quota_just_enough(task_ns[0], UNITS, budget_ns);
+}
+
+static void begin_query(void)
+{
+	cot_lag_begin(&lag, task_ns[0], QUERY, UNITS, 4);
+	sink += (double)lag.planned_ns;
+}
+
+/* Every other task is late, so that other quotas are looked at. */
+static void end_of_a_task(void)
+{
+	uint32_t done = lag.n_done + 1;
+
+	if (done > QUERY)
+		begin_query();
+	done = lag.n_done + 1;
+	sink += cot_lag_next(&lag, done, lag.planned_ns * (done + done % 2 * 20) / QUERY);
+}
+
 static const struct {
 	const char *name;
 	void (*call)(void);
-	unsigned kernels;
+	unsigned kernels, calls; /* 0: CALLS */
 } points[] = {
-	{"time of a kernel alone", time_alone, 1},
-	{"power and energy of a kernel", power_alone, 1},
-	{"two kernels side by side (first category)", time_beside, 2},
-	{"two kernels with blocks as given", layout, 2},
-	{"two kernels together (second category)", time_together, 2},
-	{"two long grids together", long_grids, 2},
-	{"decision on two kernels", judge, 2},
+	{"time of a kernel alone", time_alone, 1, 0},
+	{"power and energy of a kernel", power_alone, 1, 0},
+	{"two kernels side by side (first category)", time_beside, 2, 0},
+	{"two kernels with blocks as given", layout, 2, 0},
+	{"two kernels together (second category)", time_together, 2, 0},
+	{"two long grids together", long_grids, 2, 0},
+	{"decision on two kernels", judge, 2, 0},
+	{"just-enough quota of 17", just_enough, 1, 0},
+	{"17 units among 10 batch tasks", divide_freely, TASKS, PROBLEMS},
+	{"the same, bandwidth is short", divide_bandwidth, TASKS, PROBLEMS},
+	{"begin of a query of 200 tasks", begin_query, QUERY, PROBLEMS},
+	{"lag after a task of it", end_of_a_task, 1, 0},
 };
 
 static double now_ns(void)
@@ -130,16 +216,16 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double measure(void (*call)(void), unsigned repeats)
+static double measure(void (*call)(void), unsigned calls, unsigned repeats)
 {
 	double samples[REPEATS_MAX], begin;
 	unsigned i, j;
 
 	for (i = 0; i < repeats; i++) {
 		begin = now_ns();
-		for (j = 0; j < CALLS; j++)
+		for (j = 0; j < calls; j++)
 			call();
-		samples[i] = (now_ns() - begin) / CALLS;
+		samples[i] = (now_ns() - begin) / calls;
 	}
 	qsort(samples, repeats, sizeof(*samples), compare);
 	return samples[repeats / 2];
@@ -160,8 +246,9 @@ int main(int argc, char **argv)
 		return 2;
 	load("models/consolidation-1.yaml", &one);
 	load("models/consolidation-2.yaml", &two);
+	draw_laius();
 	for (i = 0; i < COT_ARRAY_LEN(points); i++) {
-		ns = measure(points[i].call, repeats);
+		ns = measure(points[i].call, points[i].calls ? points[i].calls : CALLS, repeats);
 		cot_table_text(t, points[i].name);
 		cot_table_cell(t, "%.0f", ns);
 		cot_table_cell(t, "%.0f", ns / points[i].kernels);
