@@ -7,8 +7,9 @@
  * and a preemption mode, freeze it and thaw it. A policy also looks at *works*, the launches of
  * rewritten kernels, and decides how much of the GPU each work gets. And it may place a *tenant*,
  * one program with all that it launches, on a part of a GPU's SMs. It may ask to be told how long
- * the requests of tenants took, and how fast tenants get on. It may choose a tenant's pool, write
- * down what it learned for later runs, and explain what it does.
+ * the requests of tenants took, and how fast tenants get on, or of each *query*, a request while it
+ * is on the GPU. It may choose a tenant's pool, write down what it learned for later runs, and
+ * explain what it does.
  *
  * A policy is pure: it reads the tables below and the time in `now_ns`, and calls the cot_*()
  * actions. It reads no clock, opens nothing, reads no environment, draws no random numbers and
@@ -39,7 +40,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 9
+#define COT_POLICY_ABI 10
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -101,7 +102,14 @@ struct cot_part {
 	/* The program launches no more than about this much ahead of the GPU, so that the next
 	 * change acts within about that time; 0: as much as it likes, up to COT_PACE_US_MAX. */
 	uint32_t pace_us;
+	/* What the program launches from now on waits until the next cot_place(), but no longer
+	 * than COT_HOLD_MAX_NS: see there. It goes on in this range, so `first` and `n` count here,
+	 * too.
+	 */
+	bool hold;
 };
+
+#define COT_HOLD_MAX_NS 50000000u
 
 /* How a host sees the requests of a program. */
 enum cot_request_source {
@@ -139,6 +147,7 @@ struct cot_prediction {
 	uint64_t duration_ns; /* latency programs: of a request; batch programs: of what they repeat
 			       */
 	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory; 0 = not known */
+	uint32_t ipc_milli;   /* instructions in 1000 cycles of an SM; 0 = not known */
 };
 
 #define COT_PREDICTIONS_MAX 32u /* rows of a table */
@@ -241,6 +250,48 @@ struct cot_work {
 	struct cot_work *next_running; /* on its GPU; use cot_for_each_running() */
 };
 
+/*
+ * ---- queries ----
+ *
+ * A query is a request of a tenant from its first operation on the GPU to its last. Its *tasks* are
+ * the kernels that it launches one after the other (not those of a work). Hosts tell of queries
+ * only a policy that has `queries`.
+ */
+
+#define COT_QUOTAS_MAX	    32u			   /* sizes of parts in a plan */
+#define COT_QUERY_TASKS_MAX 4096u		   /* in a plan */
+#define COT_PLAN_NS_MAX	    (3600ull * 1000000000) /* of each time in a plan */
+
+/*
+ * What a query will need on each size of part, with nobody beside it: predicted from what the host
+ * knows of the service. No time is 0 or longer than COT_PLAN_NS_MAX, so sums of them fit.
+ */
+struct cot_plan {
+	uint32_t n_quotas, n_tasks;	  /* 1 or more of each */
+	const uint32_t *sms;		  /* [n_quotas]: the smallest first */
+	const uint64_t *query_ns;	  /* [n_quotas]: all of it but transfers, by a model of its
+					     own; never grows with the size */
+	const uint64_t *task_ns;	  /* [n_tasks][n_quotas] */
+	const uint64_t *task_bytes_per_s; /* the same; NULL: not known */
+};
+
+/* The core owns it. A policy may write only what `own` points to. Valid from begin() until end()
+ * returns. A tenant may have several at a time. */
+struct cot_query {
+	uint32_t id; /* the host's name for it */
+	struct cot_tenant *tenant;
+	uint64_t size; /* of its input, as the program counts it, otherwise in bytes that it copied
+			  to the GPU; 0 = not known */
+	uint64_t arrived_ns;	/* if that is not known: when it began */
+	uint64_t began_ns;	/* its first operation */
+	uint64_t in_ns, out_ns; /* transfers: what those to the GPU took; those back, predicted */
+	const struct cot_plan *plan; /* NULL: nothing is known. Stays as it is until the end */
+	uint32_t n_done;	     /* tasks that ended; maybe more than the plan has */
+	uint64_t done_ns;	     /* when the last of them ended; 0 = none has */
+	struct cot_query *next;	     /* in order of begin(); use cot_for_each_query() */
+	void *own;		     /* query_bytes; zeroed at begin() and for a new policy */
+};
+
 /* Numbers that the user may set. cot_policy_config_init() fills in the defaults. */
 struct cot_policy_config {
 	uint32_t latency_slice_us; /* for latency entities while one of them is active */
@@ -261,6 +312,10 @@ struct cot_policy_config {
 	 * together while batch programs are there. */
 	uint32_t latency_permille;
 	uint32_t pace_us; /* of the parts of batch programs; 0 = none */
+	/* What programs reach of each GPU's memory together; 0 = not known. From the host, as the
+	 * GPU is. And how much of it, in 1/1000, a policy gives away. */
+	uint64_t dram_bytes_per_s;
+	uint32_t bandwidth_permille;
 };
 
 /* Where a program goes when it starts. It stays there until it ends. */
@@ -344,8 +399,8 @@ enum cot_change {
 	COT_CHANGED_RUN =
 		1u << 6, /* `run`, `slice_us` or `mode` changed without an action of this policy */
 	COT_CHANGED_SHARES = 1u << 7, /* quota, reserve, sms, pace; `want` of its works */
-	COT_CHANGED_PARTS =
-		1u << 8, /* part_sms and its units; `part` without an action of this policy */
+	COT_CHANGED_PARTS = 1u << 8,  /* part_sms and its units; `part` without an action of this
+					 policy: also a  hold that is over */
 	COT_CHANGED_TARGET = 1u << 9,
 	COT_CHANGED_PREDICTIONS = 1u << 10,
 };
@@ -381,6 +436,19 @@ struct cot_measure_ops {
 	/* t->launches was delivered: once a second while the tenant launches, and once when it has
 	 * stopped. */
 	void (*progress)(struct cot_policy *p, struct cot_tenant *t);
+};
+
+/* Callbacks of a policy that looks at queries; without them hosts need not. Each may be NULL. */
+struct cot_query_ops {
+	/* The transfers to the GPU have ended, and its first task is about to begin. */
+	void (*begin)(struct cot_policy *p, struct cot_query *q);
+
+	/* Tasks have ended: n_done has grown, by one or more. */
+	void (*task)(struct cot_policy *p, struct cot_query *q);
+
+	/* The query is over, or its program is gone. `q` is no longer in the table, and becomes
+	 * invalid when the callback returns. */
+	void (*end)(struct cot_policy *p, struct cot_query *q);
 };
 
 /*
@@ -503,6 +571,10 @@ struct cot_policy_ops {
 	 */
 	unsigned (*explain)(const struct cot_policy *p, const struct cot_tenant *t,
 			    struct cot_fact *facts, unsigned max);
+
+	/* NULL: it does not look at queries. */
+	const struct cot_query_ops *queries;
+	uint32_t query_bytes; /* as those of entities, tenants and works above */
 };
 
 #define COT_POLICY_STATE_MAX 65536
@@ -542,11 +614,14 @@ struct cot_policy {
 	 * init(), but come before the tenants. */
 	const struct cot_lesson *lessons;
 	uint32_t n_lessons;
+	struct cot_query *queries;
+	uint32_t n_queries;
 };
 
 #define cot_for_each_entity(e, p)	for ((e) = (p)->entities; (e); (e) = (e)->next)
 #define cot_for_each_tenant(t, p)	for ((t) = (p)->tenants; (t); (t) = (t)->next)
 #define cot_for_each_work(w, p)		for ((w) = (p)->works; (w); (w) = (w)->next)
+#define cot_for_each_query(q, p)	for ((q) = (p)->queries; (q); (q) = (q)->next)
 #define cot_for_each_running(w, p, gpu) for ((w) = (p)->running[gpu]; (w); (w) = (w)->next_running)
 
 /*
@@ -609,6 +684,11 @@ static inline int cot_evict(struct cot_policy *p, struct cot_work *w, uint32_t c
  * What `t` launches from now on runs on `part` of each of its GPUs. Several tenants may have the
  * same SMs. Only for a policy that `places`. Returns -EINVAL for a part that is not a range of the
  * tenant's part_sms between units, or whose pace is too long.
+ *
+ * A part with `hold` lasts at most COT_HOLD_MAX_NS: then the program goes on in its range, and
+ * COT_CHANGED_PARTS says so. To hold on, place it so again: the core takes that from half of the
+ * time on, earlier it costs nothing. The watchdog calls a program starved that is held as long as
+ * one may be frozen.
  */
 static inline int cot_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {

@@ -59,5 +59,7 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		 * is 1.87 times that alone instead of 1.30. */
 		.latency_permille = 500,
 		.pace_us = 0,
+		/* A margin for what predictions miss. Our choice. */
+		.bandwidth_permille = 900,
 	};
 }

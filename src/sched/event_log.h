@@ -19,7 +19,16 @@
  *             service_p95_ns=2000000 service_p99_ns=2100000           (on the same line)
  *     1600000 progress 3 launches=4096 span_ns=1000000000
  *     1700000 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=2100000000000
+ *             ipc_milli=1500                                          (on the same line)
  *     0 lesson 0 key=0x1f kind=3 values=1,2,3,4,5,6
+ *     1800000 query 9 tenant=3 size=64 arrived_ns=1790000 began_ns=1795000 in_ns=5000
+ *             out_ns=2000 plan=0x2b                                   (on the same line)
+ *     1800000 > place 4 seq=4 part=64+68/hold
+ *     1900000 tasks 9 done=1 at_ns=1890000
+ *     2000000 query-end 9
+ *
+ * A plan is named only: who plays a log sets `query.plan` by `query.plan_key` before the core gets
+ * the event.
  *
  * The first number is the time in ns. Lines that begin with '#' and empty lines mean nothing.
  * Pure, stateless.

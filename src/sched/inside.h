@@ -6,6 +6,7 @@
  *   action.c    wishes of the policy -> actions -> answers
  *   work.c      works: what events and the policy do to them
  *   place.c     parts of tenants: the same
+ *   query.c     requests while they are on the GPU
  *   measure.c   what hosts measure of tenants
  *   predict.c   what hosts predict of them
  *   learn.c     what policies learned of them
@@ -82,6 +83,8 @@ struct sched_tenant {
 	struct own own;
 	bool used;
 	struct wish place; /* of parts as place.c packs them */
+	bool held;
+	uint64_t held_since_ns; /* in the watchdog's time */
 	struct predictions predictions;
 };
 
@@ -96,6 +99,12 @@ struct sched_work {
 	/* While it waits. */
 	struct sched_work *later;
 	uint64_t watched_since_ns; /* in the watchdog's time */
+};
+
+struct sched_query {
+	struct cot_query pub; /* first */
+	struct own own;
+	bool used;
 };
 
 /* GPUs on which nothing gets on, and since when, in the watchdog's time. */
@@ -148,6 +157,9 @@ struct cot_sched {
 	uint32_t n_placeable; /* tenants */
 	bool placing;	      /* the core itself */
 	bool parts_stay;      /* the core places no tenant any longer */
+	bool holds;	      /* the policy has held a tenant */
+
+	struct sched_query queries[COT_SCHED_MAX_QUERIES]; /* by id, modulo */
 
 	struct lessons lessons;
 
@@ -276,7 +288,6 @@ int cot_sched_action_wrong(struct cot_sched *s);
 /* ---- work.c ---- */
 
 void cot_sched_work_init(struct cot_sched *s);
-/* A new policy: nothing of the old one's is left in them. */
 /* Works stay; the policy's state of them (`own`) is zeroed. */
 void cot_sched_work_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops);
 int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_work_desc *d);
@@ -309,6 +320,18 @@ void cot_sched_place_on_time(struct cot_sched *s);
 uint64_t cot_sched_place_wake_ns(const struct cot_sched *s);
 /* The policy's wish, or the core's own. -EINVAL: wrong; -EAGAIN: not now. */
 int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part);
+
+/* ---- query.c ---- */
+
+/* `t`: whose query it is; NULL: no program's. */
+int cot_sched_query_on_begin(struct cot_sched *s, struct sched_tenant *t, uint32_t id,
+			     const struct cot_query_desc *d);
+int cot_sched_query_on_tasks(struct cot_sched *s, uint32_t id, uint32_t n_done, uint64_t done_ns);
+int cot_sched_query_on_end(struct cot_sched *s, uint32_t id);
+/* The tenant leaves: so do its queries. */
+void cot_sched_query_drop(struct cot_sched *s, const struct cot_tenant *t);
+/* Queries stay; the policy's state of them (`own`) is zeroed. */
+void cot_sched_query_forget_policy(struct cot_sched *s, const struct cot_policy_ops *ops);
 
 /* ---- measure.c ---- */
 

@@ -10,12 +10,13 @@
 /* As the value of a wish. No part has VALUE_NONE. */
 static uint64_t pack(struct cot_part part)
 {
-	return (uint64_t)part.pace_us << 32 | part.first << 16 | part.n;
+	return (uint64_t)part.hold << 63 | (uint64_t)part.pace_us << 32 | part.first << 16 | part.n;
 }
 
 static struct cot_part unpack(uint64_t value)
 {
-	return (struct cot_part){value >> 16 & 0xffff, value & 0xffff, (uint32_t)(value >> 32)};
+	return (struct cot_part){value >> 16 & 0xffff, value & 0xffff,
+				 (uint32_t)(value >> 32) & INT32_MAX, value >> 63};
 }
 
 static struct sched_tenant *tenant_of(struct cot_tenant *t)
@@ -74,6 +75,7 @@ static void send(struct cot_sched *s, struct sched_tenant *t, struct cot_action 
 		.now_ns = s->policy.now_ns,
 		.deadline_ns = w->deadline_ns,
 	};
+	s->holds |= ret_action->part.hold;
 	s->stats.actions[COT_ACTION_PLACE]++;
 	if (s->tap)
 		s->tap(s->tap_arg, NULL, ret_action);
@@ -197,6 +199,14 @@ static bool fits(const struct cot_tenant *t, struct cot_part part)
 	return is_between_units(t, part.first) && (end == t->part_sms || is_between_units(t, end));
 }
 
+/* It is held, and was told so longer ago than half of what it lasts. */
+static bool is_hold_old(const struct cot_sched *s, const struct sched_tenant *t)
+{
+	const struct wish *w = &t->place;
+
+	return t->pub.part.hold && !w->seq && s->policy.now_ns - w->sent_ns >= COT_HOLD_MAX_NS / 2;
+}
+
 int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct cot_part part)
 {
 	struct sched_tenant *t = checked(s, pub);
@@ -207,10 +217,13 @@ int cot_sched_place(struct cot_sched *s, const struct cot_tenant *pub, struct co
 	if (t->pub.pace_us)
 		part.pace_us = t->pub.pace_us;
 	w = &t->place;
-	if (w->want == pack(part))
+	if (w->want == pack(part) && !(part.hold && is_hold_old(s, t)))
 		return 0;
 	if (s->parts_stay || w->retry_ns > s->policy.now_ns)
 		return not_now(s);
+	/* The same once more. */
+	if (w->want == pack(part))
+		w->have = VALUE_NONE;
 	w->want = pack(part);
 	w->decided_ns = s->policy.now_ns;
 	if (is_due(w))
@@ -307,7 +320,7 @@ int cot_sched_place_on_parts(struct cot_sched *s, struct sched_tenant *t,
 				.part_unit = ev->parts.unit,
 				.part_units = n_units(ev)};
 
-	if (!t || !can_be_cut(ev) || !fits(&is, ev->parts.part))
+	if (!t || !can_be_cut(ev) || !fits(&is, ev->parts.part) || ev->parts.part.hold)
 		return -EINVAL;
 	cot_sched_place_forget(s, t);
 	s->n_placeable += is.part_sms != 0;
@@ -335,6 +348,27 @@ void cot_sched_place_forget(struct cot_sched *s, struct sched_tenant *t)
 
 /* ---- time ---- */
 
+/* The program goes on by itself, unless an order is on its way. */
+static bool is_hold_over(const struct cot_sched *s, const struct sched_tenant *t)
+{
+	const struct wish *w = &t->place;
+
+	return t->pub.part.hold && !w->seq && s->policy.now_ns - w->sent_ns >= COT_HOLD_MAX_NS;
+}
+
+static void end_hold(struct cot_sched *s, struct sched_tenant *t)
+{
+	struct wish *w = &t->place;
+	uint64_t held = pack(t->pub.part);
+
+	t->pub.part.hold = false;
+	w->have = pack(t->pub.part);
+	if (w->want == held)
+		w->want = w->have;
+	if (s->started && s->policy.ops->tenant_changed)
+		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PARTS);
+}
+
 void cot_sched_place_on_time(struct cot_sched *s)
 {
 	struct cot_tenant *t;
@@ -346,6 +380,8 @@ void cot_sched_place_on_time(struct cot_sched *s)
 
 		if (w->seq && w->deadline_ns <= s->policy.now_ns)
 			settle(s, tenant_of(t), -ETIMEDOUT);
+		if (is_hold_over(s, tenant_of(t)))
+			end_hold(s, tenant_of(t));
 	}
 }
 
@@ -361,6 +397,8 @@ uint64_t cot_sched_place_wake_ns(const struct cot_sched *s)
 
 		if (w->seq)
 			earlier(&wake_ns, w->deadline_ns);
+		else if (t->part.hold)
+			earlier(&wake_ns, time_after(w->sent_ns, COT_HOLD_MAX_NS));
 		if (w->retry_ns > s->policy.now_ns)
 			earlier(&wake_ns, w->retry_ns);
 	}

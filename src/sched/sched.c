@@ -45,10 +45,11 @@ static int check_ops(const struct cot_policy_ops *ops, struct cot_error *err)
 				     "policy '%s' wants %u bytes of state; at most %u", ops->name,
 				     ops->state_bytes, COT_POLICY_STATE_MAX);
 	if (ops->entity_bytes > COT_POLICY_OWN_MAX || ops->tenant_bytes > COT_POLICY_OWN_MAX ||
-	    ops->work_bytes > COT_POLICY_OWN_MAX)
+	    ops->work_bytes > COT_POLICY_OWN_MAX || ops->query_bytes > COT_POLICY_OWN_MAX)
 		return cot_error_set(
 			err, -EINVAL,
-			"policy '%s' wants more than %u bytes of an entity, a tenant or a work",
+			"policy '%s' wants more than %u bytes of an entity, a tenant, a work or a "
+			"query",
 			ops->name, COT_POLICY_OWN_MAX);
 	return 0;
 }
@@ -72,6 +73,9 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 	if (c->reserve_permille > 1000 || c->latency_permille > 1000)
 		return cot_error_set(err, -EINVAL,
 				     "a reserve is out of range; expected up to 1000 of 1000");
+	if (c->bandwidth_permille > 1000)
+		return cot_error_set(err, -EINVAL,
+				     "a bandwidth is out of range; expected up to 1000 of 1000");
 	if (c->pace_us > COT_PACE_US_MAX)
 		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
 				     COT_PACE_US_MAX);
@@ -90,6 +94,7 @@ static void start(struct cot_sched *s, const struct cot_policy_ops *ops)
 	cot_for_each_tenant (t, &s->policy)
 		memset(t->own, 0, ops->tenant_bytes);
 	cot_sched_work_forget_policy(s, ops);
+	cot_sched_query_forget_policy(s, ops);
 	s->policy.ops = ops;
 	s->wake_ns = COT_NEVER;
 	s->retry_ns = COT_NEVER;
@@ -239,6 +244,13 @@ static int take(struct cot_sched *s, const struct cot_event *ev)
 		return cot_sched_predict_on_row(s, cot_sched_table_tenant(s, ev->id), ev);
 	case COT_EV_LESSON:
 		return cot_sched_learn_on_lesson(s, &ev->lesson);
+	case COT_EV_QUERY:
+		return cot_sched_query_on_begin(s, cot_sched_table_tenant(s, ev->query.tenant),
+						ev->id, &ev->query);
+	case COT_EV_QUERY_TASKS:
+		return cot_sched_query_on_tasks(s, ev->id, ev->tasks.n_done, ev->tasks.at_ns);
+	case COT_EV_QUERY_END:
+		return cot_sched_query_on_end(s, ev->id);
 	default:
 		return -EINVAL;
 	}

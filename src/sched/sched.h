@@ -30,6 +30,7 @@
 #define COT_SCHED_MAX_TENANTS  256u
 #define COT_SCHED_MAX_ENTITIES 320u /* tenants that stand alone, and pools */
 #define COT_SCHED_MAX_WORKS    2048u
+#define COT_SCHED_MAX_QUERIES  256u
 /* Least time between two measurements: half of what hosts keep to when they come late. */
 #define COT_SCHED_MEASURE_NS (25 * COT_NS_PER_MS)
 
@@ -56,6 +57,9 @@ enum cot_event_type {
 	COT_EV_PROGRESS,     /* tenant `id` gets on as in `launches` */
 	COT_EV_PREDICTION,   /* a row of a table of predictions of tenant `id` */
 	COT_EV_LESSON,	     /* `lesson` was learned in an earlier run; before the tenants join */
+	COT_EV_QUERY,	     /* query `id` is on the GPU; its first task is about to begin */
+	COT_EV_QUERY_TASKS,  /* tasks of query `id` ended */
+	COT_EV_QUERY_END,    /* query `id` is over */
 	COT_EV_N_TYPES,
 };
 
@@ -86,6 +90,22 @@ struct cot_work_desc {
 	uint32_t per_sm;
 	uint32_t asked;	  /* CapSMs; 0 = as many as the tenant may have */
 	uint32_t task_ns; /* 0 = not known */
+};
+
+/*
+ * Ids of queries are a space of their own, too, and counted up: no two unfinished ones may be the
+ * same modulo COT_SCHED_MAX_QUERIES.
+ */
+struct cot_query_desc {
+	uint32_t tenant;
+	uint64_t size;	     /* as the next ones: see policy.h; 0 = not known */
+	uint64_t arrived_ns; /* not after began_ns */
+	uint64_t began_ns;   /* 0 = now */
+	uint64_t in_ns, out_ns;
+	/* NULL = nothing is known. The host's: it leaves it as it is until COT_EV_QUERY_END, or
+	 * COT_EV_TENANT_LEFT. */
+	const struct cot_plan *plan;
+	uint64_t plan_key; /* names the plan where a pointer cannot, as in a log; 0 = none */
 };
 
 struct cot_pool_desc {
@@ -135,6 +155,11 @@ struct cot_event {
 			struct cot_prediction is;
 		} prediction;
 		struct cot_lesson lesson;
+		struct cot_query_desc query;
+		struct {
+			uint32_t n_done; /* so far: more than before */
+			uint64_t at_ns;	 /* when the last of them ended; 0 = now */
+		} tasks;
 	};
 };
 
@@ -161,7 +186,7 @@ enum cot_fault {
 	COT_FAULT_INIT,	 /* the policy did not start */
 	COT_FAULT_STALL, /* for stall_ns an active entity was frozen while none ran on its GPUs, or
 			  * works waited on a GPU and none ran */
-	COT_FAULT_STARVED, /* an entity with work was frozen for starve_ns */
+	COT_FAULT_STARVED, /* an entity with work was frozen, or a tenant held, for starve_ns */
 	COT_FAULT_WRONG,   /* more than max_wrong wrong actions */
 	COT_FAULT_STORM,   /* more than max_actions_per_s actions within a second */
 	COT_N_FAULTS,
@@ -195,14 +220,14 @@ struct cot_sched_stats {
 	/* Of answered actions, by kind. */
 	uint64_t latency_sum_ns[COT_N_ACTIONS], latency_max_ns[COT_N_ACTIONS];
 	enum cot_fault fault;  /* why it fell back last */
-	uint32_t fault_entity; /* the entity or work that it concerned; 0 = none */
+	uint32_t fault_entity; /* the entity, tenant or work that it concerned; 0 = none */
 	uint64_t fault_ns;
 };
 
 /* Whether the configured policy is replaced, and why. */
 struct cot_sched_fallback {
 	enum cot_fault fault; /* NONE: it is at work */
-	uint32_t entity;      /* the entity or work that the fault concerned; 0 = none */
+	uint32_t entity;      /* the entity, tenant or work that it concerned; 0 = none */
 	uint64_t since_ns;    /* of the host's clock, as is the next; 0 without a fault */
 	uint64_t retry_ns;    /* when it is tried again; COT_NEVER without a fault */
 };
@@ -263,10 +288,14 @@ unsigned cot_sched_explain(struct cot_sched *s, uint32_t id,
 uint32_t cot_sched_lessons(const struct cot_sched *s,
 			   struct cot_lesson ret_lessons[COT_LESSONS_MAX]);
 
+/* Whether a plan is as policy.h says; the core refuses a query with another one. */
+bool cot_plan_is_valid(const struct cot_plan *plan);
+
 /* For output. NULL if no tenant or entity has that id. */
 const struct cot_entity *cot_sched_entity(const struct cot_sched *s, uint32_t id);
 const struct cot_tenant *cot_sched_tenant(const struct cot_sched *s, uint32_t id);
 const struct cot_work *cot_sched_work(const struct cot_sched *s, uint32_t id);
+const struct cot_query *cot_sched_query(const struct cot_sched *s, uint32_t id);
 /* The policy that is at work (after a fallback: timeslice), with the tables. */
 const struct cot_policy *cot_sched_policy(const struct cot_sched *s);
 /* The configured policy. */

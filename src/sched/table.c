@@ -357,6 +357,7 @@ int cot_sched_table_on_tenant_left(struct cot_sched *s, uint32_t id)
 	if (!t)
 		return -EINVAL;
 	cot_sched_work_drop(s, &t->pub);
+	cot_sched_query_drop(s, &t->pub);
 	cot_sched_place_forget(s, t);
 	if (!t->pub.pool)
 		entity_destroy(s, find_entity(s, id));

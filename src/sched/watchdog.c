@@ -1,7 +1,7 @@
 /*
  * Whether the policy does its work. The watchdog judges results, not actions: no active entity may
- * be frozen for long, and of those that share a GPU one must run. A work may wait for one that
- * takes long, but not for ever, and not while none runs.
+ * be frozen for long, nor an active tenant be held, and of those that share a GPU one must run. A
+ * work may wait for one that takes long, but not for ever, and not while none runs.
  *
  * Only time in which the policy could act counts. A host that was stopped or delayed comes late:
  * time beyond LATE_NS after the wake-up time that the core had given does not count. To notice
@@ -16,11 +16,15 @@
 void cot_sched_watchdog_init(struct cot_sched *s)
 {
 	struct cot_entity *e;
+	struct cot_tenant *t;
 
 	s->frozen_stalls.gpus = 0;
 	s->work_stalls.gpus = 0;
 	cot_for_each_entity (e, &s->policy)
 		entity_of(e)->starving = false;
+	cot_for_each_tenant (t, &s->policy)
+		((struct sched_tenant *)t)->held = false;
+	s->holds = false;
 	s->n_wrong = 0;
 	s->storm_n = 0;
 }
@@ -55,6 +59,25 @@ static void check_starved(struct cot_sched *s)
 			e->starving_since_ns = now_ns;
 		e->starving = starving;
 		if (starving && now_ns - e->starving_since_ns >= s->limits.starve_ns)
+			cot_sched_fault(s, COT_FAULT_STARVED, pub->id);
+	}
+}
+
+static void check_held(struct cot_sched *s)
+{
+	uint64_t now_ns = watch_ns(s);
+	struct cot_tenant *pub;
+
+	if (!s->holds)
+		return;
+	cot_for_each_tenant (pub, &s->policy) {
+		struct sched_tenant *t = (struct sched_tenant *)pub;
+		bool held = pub->part.hold && pub->activity != COT_ACTIVITY_IDLE;
+
+		if (held && !t->held)
+			t->held_since_ns = now_ns;
+		t->held = held;
+		if (held && now_ns - t->held_since_ns >= s->limits.starve_ns)
 			cot_sched_fault(s, COT_FAULT_STARVED, pub->id);
 	}
 }
@@ -118,6 +141,7 @@ static void check_works(struct cot_sched *s)
 void cot_sched_watchdog_check(struct cot_sched *s)
 {
 	check_starved(s);
+	check_held(s);
 	check_stalled(s);
 	check_works(s);
 }

@@ -49,6 +49,8 @@ static const char *const names[] = {
 	[CHAOS_ASKED_CHANGES] = "changes when asked",
 	[CHAOS_LEARN_NOBODY] = "learn nobody",
 	[CHAOS_LEARN_STORM] = "learn storm",
+	[CHAOS_HOLD] = "hold",
+	[CHAOS_HOLD_AFTER] = "hold now and then",
 };
 
 const char *chaos_name(enum chaos knob)
@@ -257,6 +259,15 @@ static void tenant_left(struct cot_policy *p, struct cot_tenant *t)
 	s->gone_tenant = t;
 }
 
+static void hold_batch(struct cot_policy *p)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (t->cls == COT_CLASS_BATCH && t->part_sms)
+			(void)cot_place(p, t, (struct cot_part){.hold = true});
+}
+
 /* As users asked, but for what is wrong. */
 static void place(struct cot_policy *p, const struct chaos_state *s)
 {
@@ -264,6 +275,10 @@ static void place(struct cot_policy *p, const struct chaos_state *s)
 
 	if (chaos_knob == CHAOS_STALE_TENANT && s->gone_tenant)
 		(void)cot_place(p, s->gone_tenant, (struct cot_part){.n = 8});
+	if (chaos_knob == CHAOS_HOLD || (chaos_knob == CHAOS_HOLD_AFTER && s->n_ticks % 20 == 0)) {
+		hold_batch(p);
+		return;
+	}
 	if (chaos_knob != CHAOS_BAD_PART) {
 		cot_place_shares(p);
 		return;
@@ -303,6 +318,8 @@ static uint64_t tick(struct cot_policy *p)
 	case CHAOS_STALE_TENANT:
 	case CHAOS_LEARN_NOBODY:
 	case CHAOS_LEARN_STORM:
+	case CHAOS_HOLD:
+	case CHAOS_HOLD_AFTER:
 		return p->now_ns + 10 * COT_NS_PER_MS;
 	default:
 		return COT_NEVER;

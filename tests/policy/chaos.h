@@ -42,6 +42,8 @@ enum chaos {
 	CHAOS_ASKED_CHANGES,  /* changes its mind when it is asked */
 	CHAOS_LEARN_NOBODY,   /* learns about a program without a key */
 	CHAOS_LEARN_STORM,    /* learns something new as often as it can */
+	CHAOS_HOLD,	      /* holds batch programs for ever */
+	CHAOS_HOLD_AFTER,     /* holds them now and then, query or not */
 	CHAOS_N,
 };
 

@@ -41,7 +41,7 @@ static void some_progress(struct bench *b, struct cot_rng *rng, uint32_t id)
 }
 
 /* Rows that follow each other: of a GEMM on an H200, more or less. */
-static void some_predictions(struct bench *b, struct cot_rng *rng, uint32_t id)
+void policy_random_predictions(struct bench *b, struct cot_rng *rng, uint32_t id)
 {
 	uint32_t n = (uint32_t)cot_rng_below(rng, COT_PREDICTIONS_MAX), row;
 
@@ -53,7 +53,8 @@ static void some_predictions(struct bench *b, struct cot_rng *rng, uint32_t id)
 							     n,
 							     {.sms = 8 * (row + 1),
 							      .duration_ns = 20 * MS / (row + 1),
-							      .bytes_per_s = row * S}}});
+							      .bytes_per_s = row * S,
+							      .ipc_milli = 100 * row}}});
 }
 
 static struct cot_target some_target(struct cot_rng *rng)
@@ -80,7 +81,7 @@ static void with_target(struct bench *b, uint32_t id, enum cot_class cls, struct
 void policy_random_measurement(struct bench *b, struct cot_rng *rng, uint32_t id)
 {
 	if (cot_rng_below(rng, 20) == 0)
-		some_predictions(b, rng, id);
+		policy_random_predictions(b, rng, id);
 	else if (cot_rng_below(rng, 2))
 		some_window(b, rng, id);
 	else

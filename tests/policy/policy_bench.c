@@ -118,6 +118,7 @@ static void carry_out(struct bench *b, const struct cot_action *a)
 		break;
 	case COT_ACTION_PLACE:
 		b->part[a->entity] = a->part;
+		b->placed_ns[a->entity] = a->now_ns;
 		break;
 	default:
 		break;
@@ -151,13 +152,21 @@ static void answer_first(struct bench *b)
 							.done = {.seq = a.seq, .status = status}});
 }
 
+bool bench_is_held(const struct bench *b, uint32_t id)
+{
+	return b->part[id].hold && b->now_ns - b->placed_ns[id] < COT_HOLD_MAX_NS;
+}
+
 static void pass(struct bench *b, uint64_t to_ns)
 {
 	uint32_t i;
 
-	for (i = 0; i < b->n_ids; i++)
+	for (i = 0; i < b->n_ids; i++) {
 		if (!b->frozen[i])
 			b->thawed_ns[i] += to_ns - b->now_ns;
+		if (bench_is_held(b, i))
+			b->held_ns[i] += to_ns - b->now_ns;
+	}
 	b->now_ns = to_ns;
 }
 
@@ -187,6 +196,7 @@ void bench_run(struct bench *b, uint64_t for_ns)
 void bench_reset_times(struct bench *b)
 {
 	memset(b->thawed_ns, 0, sizeof(b->thawed_ns));
+	memset(b->held_ns, 0, sizeof(b->held_ns));
 }
 
 int bench_solo_on(struct bench *b, uint32_t id, enum cot_class cls, uint32_t weight,
@@ -323,6 +333,30 @@ int bench_work_done(struct bench *b, uint32_t id, uint32_t left)
 {
 	b->works[id % BENCH_MAX_WORKS] = (struct bench_work){0};
 	return bench_event(b, (struct cot_event){.type = COT_EV_WORK_DONE, .id = id, .left = left});
+}
+
+int bench_query(struct bench *b, uint32_t id, uint32_t tenant, uint64_t size,
+		const struct cot_plan *plan)
+{
+	return bench_event(b, (struct cot_event){
+				      .type = COT_EV_QUERY,
+				      .id = id,
+				      .query = {.tenant = tenant, .size = size, .plan = plan},
+			      });
+}
+
+int bench_query_tasks(struct bench *b, uint32_t id, uint32_t n_done)
+{
+	return bench_event(b, (struct cot_event){
+				      .type = COT_EV_QUERY_TASKS,
+				      .id = id,
+				      .tasks = {.n_done = n_done},
+			      });
+}
+
+int bench_query_end(struct bench *b, uint32_t id)
+{
+	return bench_event(b, (struct cot_event){.type = COT_EV_QUERY_END, .id = id});
 }
 
 int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t gpu_mask,

@@ -45,6 +45,8 @@ struct bench {
 	/* How GPUs are divided, in units of 8: 132 SMs and 16 units, unless a test says otherwise.
 	 */
 	uint32_t n_sms, n_units;
+	uint64_t placed_ns[BENCH_MAX_IDS]; /* when its last PLACE was ordered */
+	uint64_t held_ns[BENCH_MAX_IDS];   /* total time held, since bench_reset_times() */
 };
 
 #define BENCH_SILENT 1
@@ -93,6 +95,13 @@ int bench_shares_on(struct bench *b, uint32_t id, enum cot_class cls, uint64_t g
 int bench_sms(struct bench *b, uint32_t id, enum cot_class cls, struct cot_share sms);
 /* It can be placed on a GPU in units of 8, and is on all of it; or it can no longer. */
 int bench_parts(struct bench *b, uint32_t id, bool can);
+/* A query of a tenant begins, with a plan or NULL; so many of its tasks have ended; it ends. */
+int bench_query(struct bench *b, uint32_t id, uint32_t tenant, uint64_t size,
+		const struct cot_plan *plan);
+int bench_query_tasks(struct bench *b, uint32_t id, uint32_t n_done);
+int bench_query_end(struct bench *b, uint32_t id);
+/* Its last PLACE says so, and is not older than COT_HOLD_MAX_NS. */
+bool bench_is_held(const struct bench *b, uint32_t id);
 struct cot_sched_stats bench_stats(const struct bench *b);
 
 #endif

@@ -590,6 +590,8 @@ const struct policy_check policy_checks[] = {
 	{"places programs as users asked", false, policy_check_places_as_asked},
 	{"gives all to the only program", false, policy_check_lone_program_has_all},
 	{"whatever is measured", true, policy_check_measurements},
+	{"queries come and go", true, policy_check_queries},
+	{"decides the same with queries", true, policy_check_same_with_queries},
 	{"answers without consequences", true, policy_check_asking},
 	{"works run", false, check_works_run},
 	{"random works", true, check_random_works},

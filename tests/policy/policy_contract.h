@@ -30,7 +30,13 @@ const char *policy_check_lone_program_has_all(const struct cot_policy_ops *ops, 
 struct cot_rng;
 /* Of program `id`, which need not be there. */
 void policy_random_measurement(struct bench *b, struct cot_rng *rng, uint32_t id);
+void policy_random_predictions(struct bench *b, struct cot_rng *rng, uint32_t id);
 const char *policy_check_measurements(const struct cot_policy_ops *ops, uint64_t seed);
+
+/* ---- query_contract.c ---- */
+
+const char *policy_check_queries(const struct cot_policy_ops *ops, uint64_t seed);
+const char *policy_check_same_with_queries(const struct cot_policy_ops *ops, uint64_t seed);
 
 /* ---- ask_contract.c ---- */
 

@@ -57,8 +57,14 @@ static const char *const examples[] = {
 	"service_p99_ns=12",
 	"22 progress 3 launches=4096 span_ns=1000000000",
 	"23 prediction 3 row=4294967295 of=2 sms=64 duration_ns=18446744073709551615 "
-	"bytes_per_s=2100000000000",
+	"bytes_per_s=2100000000000 ipc_milli=4294967295",
 	"24 lesson 0 key=0x1f kind=4294967295 values=1,2,3,4,5,4294967295",
+	"25 query 4294967295 tenant=3 size=18446744073709551615 arrived_ns=5 "
+	"began_ns=18446744073709551615 in_ns=7 out_ns=18446744073709551615 plan=0xffffffffffffffff",
+	"26 tasks 9 done=4294967295 at_ns=18446744073709551615",
+	"27 query-end 9",
+	"28 > place 3 seq=11 part=4294967295+4294967295@4294967295/hold",
+	"28 placed 3 seq=11 status=0 part=0+64/hold",
 };
 
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
@@ -255,6 +261,9 @@ static void test_wrong_lines(void **state)
 		"1 > place 3 seq=4 part=64+",
 		"1 > place 3 seq=4 part=64+8+8",
 		"1 > place 3 seq=4 part=64+8@",
+		"1 > place 3 seq=4 part=64+8/",
+		"1 > place 3 seq=4 part=64+8/held",
+		"1 > place 3 seq=4 part=64+8/hold@5",
 		"1 > slice 3 seq=4 us=5+5",
 		"1 parts 3 sms=132 unit=8 part=64 68",
 		"1 placed 3 seq=4 part=0+0",
@@ -294,7 +303,10 @@ static void test_random_lines(void **state)
 		"p99_ns=5 services=1 service_missed=0 service_p50_ns=5 service_p95_ns=5 "
 		"service_p99_ns=5",
 		"15 progress 3 launches=4096 span_ns=1000000000",
-		"16 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=0",
+		"16 prediction 3 row=0 of=2 sms=64 duration_ns=364000 bytes_per_s=0 ipc_milli=0",
+		"17 query 9 tenant=3 size=64 arrived_ns=5 began_ns=6 in_ns=7 out_ns=8 plan=0x2b",
+		"18 tasks 9 done=4 at_ns=17",
+		"19 placed 3 seq=11 status=0 part=0+64@500/hold",
 	};
 	const char *env = getenv("COT_TEST_SEED");
 	struct cot_rng rng = {env ? strtoull(env, NULL, 0) : 1};

@@ -39,9 +39,10 @@ static struct bench *begin(void)
 
 static int row(struct bench *b, uint32_t i, uint32_t n, uint32_t sms, uint64_t duration_ns)
 {
-	return bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION,
-						 .id = 1,
-						 .prediction = {i, n, {sms, duration_ns, 7}}});
+	return bench_event(b,
+			   (struct cot_event){.type = COT_EV_PREDICTION,
+					      .id = 1,
+					      .prediction = {i, n, {sms, duration_ns, 7, 1500}}});
 }
 
 /* The table has these sizes; the durations are ten times as many. */
@@ -58,6 +59,7 @@ static void expect_table(const struct bench *b, uint32_t n, uint32_t first_sms, 
 	assert_int_equal(t->predictions[n - 1].sms, last_sms);
 	assert_int_equal(t->predictions[n - 1].duration_ns, 10 * last_sms);
 	assert_int_equal(t->predictions[0].bytes_per_s, 7);
+	assert_int_equal(t->predictions[0].ipc_milli, 1500);
 }
 
 static void test_a_table_arrives_whole(void **state)
