@@ -43,3 +43,25 @@ enum cot_smqos_op cot_smqos_batch_wants(const struct cot_smqos_task *t, uint32_t
 		return COT_SMQOS_OUT;
 	return COT_SMQOS_NONE;
 }
+
+void cot_smqos_judge_printed(struct cot_smqos_task *t, uint32_t n, double rate, double threshold)
+{
+	enum cot_smqos_op last = t->last;
+	bool in_vain;
+
+	t->last = COT_SMQOS_NONE;
+	if (last == COT_SMQOS_NONE || (t->upper && t->lower))
+		return;
+	in_vain = last == COT_SMQOS_IN ? rate <= t->rate_last * (1.0 + threshold)
+				       : rate < t->rate_last * (1.0 - threshold);
+	*(in_vain ? &t->upper : &t->lower) = true;
+	if (!in_vain || (t->upper && t->lower))
+		t->opt = n;
+}
+
+enum cot_smqos_op cot_smqos_batch_wants_printed(const struct cot_smqos_task *t, uint32_t n)
+{
+	if (n < t->opt || !t->upper)
+		return COT_SMQOS_IN;
+	return t->lower ? COT_SMQOS_NONE : COT_SMQOS_OUT;
+}

@@ -52,4 +52,11 @@ void cot_smqos_judge(struct cot_smqos_task *t, uint32_t n, double rate, double t
 /* Algorithm 2: what a batch task on n SMs wants. */
 enum cot_smqos_op cot_smqos_batch_wants(const struct cot_smqos_task *t, uint32_t n);
 
+/*
+ * Both as the paper prints them, to compare with: the first SM that goes without harm ends the
+ * search, so that a task stays above what pays; and an SM that was taken in vain is kept.
+ */
+void cot_smqos_judge_printed(struct cot_smqos_task *t, uint32_t n, double rate, double threshold);
+enum cot_smqos_op cot_smqos_batch_wants_printed(const struct cot_smqos_task *t, uint32_t n);
+
 #endif

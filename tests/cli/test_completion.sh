@@ -26,7 +26,7 @@ complete_as "reproduce" rep
 complete_as "--help --usage --version compare doctor explain freeze help list model ps ptx reproduce run set sim stats thaw" ""
 complete_as "dss dss-printed" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
-complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty spart timeslice" sim --scheduler =
+complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty smqos-printed spart spart-catchup timeslice" sim --scheduler =
 complete_as "drain switch" sim --preempt = ""
 complete_as "folder s.yaml" sim ""
 complete_as "--scheduler= --seed=" sim --s

@@ -3,7 +3,8 @@
 . "$SOURCE_DIR/tests/cli/lib.sh"
 
 expect 0 list schedulers
-for name in fcfs npq ppq ppq-shared dss dss-printed timeslice smqos smqos-hasty spart rollover \
+for name in fcfs npq ppq ppq-shared dss dss-printed timeslice smqos smqos-hasty smqos-printed spart \
+	spart-catchup rollover \
 	rollover-naive rollover-history rollover-elastic; do
 	grep -q "^$name  *\(yes\|no\)  *." "$work/out" || fail "no scheduler $name"
 done

@@ -12,6 +12,12 @@
 #include "sim/hw/owners.h"
 #include "sim/hw/scheds.h"
 
+/* What a variant does as the paper prints it. */
+struct variant {
+	bool hasty;  /* decides while SMs change hands */
+	bool search; /* looks for the best number of SMs */
+};
+
 struct smqos {
 	uint64_t n_epochs, epoch_begin_ps;
 	bool settled[COT_MAX_APPS]; /* in the last epoch */
@@ -61,7 +67,7 @@ static bool is_settled(struct hw *hw, uint32_t app)
 }
 
 /* The data collector and the profiling data: IPC of every task in the epoch that is over. */
-static void collect(struct hw *hw)
+static void collect(struct hw *hw, const struct variant *v)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
@@ -76,7 +82,8 @@ static void collect(struct hw *hw)
 		s->insts[i] = insts;
 		s->settled[i] = is_settled(hw, i);
 		if (!hw_has_goal(hw, i) && s->settled[i])
-			cot_smqos_judge(&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
+			(v->search ? cot_smqos_judge_printed : cot_smqos_judge)(
+				&s->tasks[i], n_of(hw, i), s->epoch[i], threshold);
 	}
 	s->epoch_begin_ps = hw_now_ps(hw);
 }
@@ -166,7 +173,7 @@ static bool before(struct hw *hw, uint32_t a, uint32_t b)
 }
 
 /* Algorithm 2 for all batch tasks, each at most one SM. A task that did nothing is not judged. */
-static void adjust_batch(struct hw *hw)
+static void adjust_batch(struct hw *hw, const struct variant *v)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct smqos *s = hw_state(hw);
@@ -182,7 +189,9 @@ static void adjust_batch(struct hw *hw)
 		if (next == HW_NOBODY)
 			return;
 		done[next] = true;
-		swap(hw, next, cot_smqos_batch_wants(&s->tasks[next], n_of(hw, next)));
+		swap(hw, next,
+		     (v->search ? cot_smqos_batch_wants_printed
+				: cot_smqos_batch_wants)(&s->tasks[next], n_of(hw, next)));
 	}
 }
 
@@ -196,20 +205,20 @@ static void begin(struct hw *hw)
 		s->tasks[i].opt = n_of(hw, i);
 }
 
-static void end_epoch(struct hw *hw, bool hasty)
+static void end_epoch(struct hw *hw, const struct variant *v)
 {
 	bool moved = false;
 	uint32_t i;
 
-	collect(hw);
+	collect(hw, v);
 	for (i = 0; i < hw_scenario(hw)->n_apps; i++)
 		if (hw_has_goal(hw, i))
-			moved |= adjust_goal(hw, i, hasty);
+			moved |= adjust_goal(hw, i, v->hasty);
 	if (!moved)
-		adjust_batch(hw);
+		adjust_batch(hw, v);
 }
 
-static void run(struct hw *hw, unsigned events, bool hasty)
+static void run(struct hw *hw, unsigned events, const struct variant *v)
 {
 	struct smqos *s = hw_state(hw);
 
@@ -221,35 +230,29 @@ static void run(struct hw *hw, unsigned events, bool hasty)
 	if (!s->owners.made)
 		begin(hw);
 	if (events & HW_EV_EPOCH)
-		end_epoch(hw, hasty);
+		end_epoch(hw, v);
 	hw_owners_apply(hw, &s->owners);
 }
 
-static void schedule(struct hw *hw, unsigned events)
-{
-	run(hw, events, false);
-}
+#define VARIANT(id, text, does, ...)                              \
+	static void schedule_##id(struct hw *hw, unsigned events) \
+	{                                                         \
+		static const struct variant v = {__VA_ARGS__};    \
+                                                                  \
+		run(hw, events, &v);                              \
+	}                                                         \
+	const struct hw_sched_ops hw_sched_##id = {               \
+		.name = text,                                     \
+		.summary = does,                                  \
+		.preempts = true,                                 \
+		.needs_goals = true,                              \
+		.state_bytes = sizeof(struct smqos),              \
+		.schedule = schedule_##id,                        \
+	}
 
-static void schedule_hasty(struct hw *hw, unsigned events)
-{
-	run(hw, events, true);
-}
-
-const struct hw_sched_ops hw_sched_smqos = {
-	.name = "smqos",
-	.summary =
-		"SMs moved one at a time to keep promised IPCs; what does not pay loses its power",
-	.preempts = true,
-	.needs_goals = true,
-	.state_bytes = sizeof(struct smqos),
-	.schedule = schedule,
-};
-
-const struct hw_sched_ops hw_sched_smqos_hasty = {
-	.name = "smqos-hasty",
-	.summary = "as smqos, but moves SMs while others still change hands, as printed",
-	.preempts = true,
-	.needs_goals = true,
-	.state_bytes = sizeof(struct smqos),
-	.schedule = schedule_hasty,
-};
+VARIANT(smqos, "smqos",
+	"SMs moved one at a time to keep promised IPCs; what does not pay loses its power", false);
+VARIANT(smqos_hasty, "smqos-hasty",
+	"as smqos, but moves SMs while others still change hands, as printed", .hasty = true);
+VARIANT(smqos_printed, "smqos-printed",
+	"as smqos, but batch tasks look for their best number of SMs as printed", .search = true);

@@ -3,12 +3,16 @@
  * al. describe it): at the end of every epoch a task with a goal gets as many SMs as it would need
  * if its IPC grew in proportion to them; batch tasks share the rest. Re-implemented from what is
  * said about it, not from its text. Without any goal SMs go to kernels in order of arrival.
+ *
+ * `spart-catchup` aims higher by what is missing from the mean, so that it makes up for the epochs
+ * in which it had too few SMs; whether Spart does that is said nowhere.
  */
 #include "sim/hw/common.h"
 #include "sim/hw/owners.h"
 #include "sim/hw/scheds.h"
 
 struct spart {
+	uint64_t n_epochs;
 	double insts[COT_MAX_APPS]; /* at the end of the last epoch */
 	struct hw_owners owners;
 };
@@ -36,14 +40,25 @@ static uint32_t n_batch(struct hw *hw)
 	return n;
 }
 
+/* The IPC that an app with a goal needs in the coming epoch. */
+static double aim_of(struct hw *hw, uint32_t app, bool catch_up)
+{
+	const struct spart *s = hw_state(hw);
+	double goal = hw_scenario(hw)->apps[app].qos.ipc;
+	double mean = s->insts[app] / ((double)s->n_epochs * hw_epoch_cycles(hw));
+
+	return catch_up && mean < goal ? 2.0 * goal - mean : goal;
+}
+
 /* How many SMs everyone should have: goals in order, some SMs kept for each that follows. */
-static void plan(struct hw *hw, uint32_t *want)
+static void plan(struct hw *hw, uint32_t *want, bool catch_up)
 {
 	const struct cot_scenario *sc = hw_scenario(hw);
 	struct spart *s = hw_state(hw);
 	uint32_t left = sc->gpu.n_sms, batch = n_batch(hw), extra, i;
 	uint32_t kept = batch * sc->qos_batch_sms + sc->n_apps - batch;
 
+	s->n_epochs++;
 	for (i = 0; i < sc->n_apps; i++) {
 		double insts = hw_insts(hw, i), had = (insts - s->insts[i]) / hw_epoch_cycles(hw);
 		uint32_t n = hw_owners_count(hw, &s->owners, i), most;
@@ -54,7 +69,7 @@ static void plan(struct hw *hw, uint32_t *want)
 		kept--;
 		most = left > kept ? left - kept : left;
 		if (had > 0.0)
-			n = sms_for(sc->apps[i].qos.ipc, had, n, most);
+			n = sms_for(aim_of(hw, i, catch_up), had, n, most);
 		want[i] = n < most ? n : most;
 		left -= want[i];
 	}
@@ -80,7 +95,7 @@ static void move_to(struct hw *hw, const uint32_t *want)
 			;
 }
 
-static void schedule(struct hw *hw, unsigned events)
+static void run(struct hw *hw, unsigned events, bool catch_up)
 {
 	struct spart *s = hw_state(hw);
 	uint32_t want[COT_MAX_APPS];
@@ -93,10 +108,20 @@ static void schedule(struct hw *hw, unsigned events)
 	if (!s->owners.made)
 		hw_owners_make(hw, &s->owners);
 	if (events & HW_EV_EPOCH) {
-		plan(hw, want);
+		plan(hw, want, catch_up);
 		move_to(hw, want);
 	}
 	hw_owners_apply(hw, &s->owners);
+}
+
+static void schedule(struct hw *hw, unsigned events)
+{
+	run(hw, events, false);
+}
+
+static void schedule_catchup(struct hw *hw, unsigned events)
+{
+	run(hw, events, true);
 }
 
 const struct hw_sched_ops hw_sched_spart = {
@@ -106,4 +131,13 @@ const struct hw_sched_ops hw_sched_spart = {
 	.needs_goals = true,
 	.state_bytes = sizeof(struct spart),
 	.schedule = schedule,
+};
+
+const struct hw_sched_ops hw_sched_spart_catchup = {
+	.name = "spart-catchup",
+	.summary = "as spart, but makes up for epochs that missed the goal",
+	.preempts = true,
+	.needs_goals = true,
+	.state_bytes = sizeof(struct spart),
+	.schedule = schedule_catchup,
 };

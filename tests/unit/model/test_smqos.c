@@ -59,7 +59,7 @@ static double ipc_on(uint32_t n, uint32_t sat)
 }
 
 /* Where the task goes from 8 SMs when 4 more are free. */
-static void walk(uint32_t sat, char *path, size_t size, struct cot_smqos_task *ret)
+static void walk(uint32_t sat, bool printed, char *path, size_t size, struct cot_smqos_task *ret)
 {
 	struct cot_smqos_task t = {.opt = 8};
 	uint32_t n = 8, total = 12, epoch;
@@ -70,8 +70,8 @@ static void walk(uint32_t sat, char *path, size_t size, struct cot_smqos_task *r
 		double ipc = ipc_on(n, sat);
 		enum cot_smqos_op want;
 
-		cot_smqos_judge(&t, n, ipc, THRESHOLD);
-		want = cot_smqos_batch_wants(&t, n);
+		(printed ? cot_smqos_judge_printed : cot_smqos_judge)(&t, n, ipc, THRESHOLD);
+		want = (printed ? cot_smqos_batch_wants_printed : cot_smqos_batch_wants)(&t, n);
 		if (want == COT_SMQOS_NONE || (want == COT_SMQOS_IN && n == total) ||
 		    (want == COT_SMQOS_OUT && n == 1))
 			continue;
@@ -100,11 +100,49 @@ static void the_search_ends_where_more_does_not_pay(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		walk(golden[i].sat, path, sizeof(path), &t);
+		walk(golden[i].sat, false, path, sizeof(path), &t);
 		assert_string_equal(path, golden[i].path);
 		assert_int_equal(t.opt, golden[i].opt);
 		assert_true(t.upper && t.lower);
 	}
+}
+
+/* As printed it ends with the first SM that went without harm, or keeps one that does not pay. */
+static void the_printed_search_ends_too_soon(void **state)
+{
+	static const struct {
+		uint32_t sat;
+		const char *path;
+		uint32_t opt;
+	} golden[] = {
+		{4, "9 8", 8},
+		{8, "9 8", 8},
+		{11, "9 10 11 12", 12},
+	};
+	struct cot_smqos_task t;
+	char path[128];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		walk(golden[i].sat, true, path, sizeof(path), &t);
+		assert_string_equal(path, golden[i].path);
+		assert_int_equal(t.opt, golden[i].opt);
+		assert_true(t.upper && t.lower);
+	}
+	/* Harm says that more does not pay, and the task gives on; nothing is learnt of what others
+	 * do to it, and nothing is given back. */
+	t = (struct cot_smqos_task){
+		.opt = 6, .upper = true, .last = COT_SMQOS_OUT, .rate_last = 100};
+	cot_smqos_judge_printed(&t, 5, 90, THRESHOLD);
+	assert_true(t.upper && !t.lower);
+	assert_int_equal(t.opt, 6);
+	assert_int_equal(cot_smqos_batch_wants_printed(&t, 6), COT_SMQOS_OUT);
+	assert_int_equal(cot_smqos_batch_wants_printed(&t, 5), COT_SMQOS_IN);
+	cot_smqos_judge_printed(&t, 5, 200, THRESHOLD);
+	assert_false(t.lower);
+	t.lower = true;
+	assert_int_equal(cot_smqos_batch_wants_printed(&t, 7), COT_SMQOS_NONE);
 }
 
 /* Wherever the task saturates within reach, that is what is found. */
@@ -116,7 +154,7 @@ static void every_saturation_is_found(void **state)
 
 	(void)state;
 	for (sat = 2; sat <= 11; sat++) {
-		walk(sat, path, sizeof(path), &t);
+		walk(sat, false, path, sizeof(path), &t);
 		assert_int_equal(t.opt, sat);
 	}
 }
@@ -173,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_goal_is_kept),
 		cmocka_unit_test(the_first_release_depends_on_the_target),
 		cmocka_unit_test(moves_are_waited_for),
+		cmocka_unit_test(the_printed_search_ends_too_soon),
 		cmocka_unit_test(the_search_ends_where_more_does_not_pay),
 		cmocka_unit_test(every_saturation_is_found),
 		cmocka_unit_test(what_is_found_stays),

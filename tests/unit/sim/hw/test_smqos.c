@@ -108,6 +108,24 @@ static void smqos_threshold(void **state)
 	PLAY(&hw_sched_smqos, keeps);
 }
 
+/* a asks for one more, in vain, gives it back without harm, and stays there as printed; else it
+ * goes on to look. */
+static void smqos_printed_search(void **state)
+{
+	static const double goals[] = {0, 4};
+	static const struct step both[] = {{{3, 5}, "aabb"}, {{3, 9}, "aaba"}, {{3.05, 4}, "aab_"}};
+	static const struct step goes_on[] = {{{3, 4}, "a_b_"}};
+	static const struct step stays[] = {{{3, 4}, "aab_"}, {{3, 4}, "aab_"}};
+
+	(void)state;
+	begin(&hw_sched_smqos, goals, 2, "aabb");
+	PLAY(&hw_sched_smqos, both);
+	PLAY(&hw_sched_smqos, goes_on);
+	begin(&hw_sched_smqos_printed, goals, 2, "aabb");
+	PLAY(&hw_sched_smqos_printed, both);
+	PLAY(&hw_sched_smqos_printed, stays);
+}
+
 /* Two goals: one that gets an SM and one that gives one away. Batch tasks wait in an epoch in which
  * SMs went to a goal, in whatever order the goals stand. */
 static void smqos_goals_first(void **state)
@@ -274,6 +292,22 @@ static void spart_plans(void **state)
 	assert_string_equal(fake_schedule(&hw_sched_spart, HW_EV_SWITCHED | HW_EV_IDLE), "");
 }
 
+/* 5 on 4 SMs and 6 promised are 5 SMs. To make up for the first epoch 7, so 6 SMs; for what is
+ * still missing after the second 6.25. Above its mean it needs its goal only. */
+static void spart_catches_up(void **state)
+{
+	static const double goals[] = {6, 0};
+	static const struct step spart[] = {{{5, 1}, "aaaabbba"}, {{6.5, 1}, "aaaabbba"}};
+	static const struct step catchup[] = {
+		{{5, 1}, "aaaabbaa"}, {{6.5, 1}, "aaaabbaa"}, {{12, 1}, "aaabbbbb"}};
+
+	(void)state;
+	begin(&hw_sched_spart, goals, 2, "aaaabbbb");
+	PLAY(&hw_sched_spart, spart);
+	begin(&hw_sched_spart_catchup, goals, 2, "aaaabbbb");
+	PLAY(&hw_sched_spart_catchup, catchup);
+}
+
 /* More batch tasks than goals; the last SMs are theirs. */
 static void spart_keeps_batch(void **state)
 {
@@ -309,6 +343,8 @@ int main(void)
 		cmocka_unit_test(smqos_vacates),
 		cmocka_unit_test(smqos_gates_and_wakes),
 		cmocka_unit_test(smqos_settles_without_blocks),
+		cmocka_unit_test(smqos_printed_search),
+		cmocka_unit_test(spart_catches_up),
 		cmocka_unit_test(spart_plans),
 		cmocka_unit_test(spart_keeps_batch),
 		cmocka_unit_test(spart_without_batch),
