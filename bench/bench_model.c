@@ -13,6 +13,7 @@
 #include "base/embedded.h"
 #include "base/rng.h"
 #include "model/alloc.h"
+#include "model/knn.h"
 #include "model/lag.h"
 #include "model/quota.h"
 #include "report/model.h"
@@ -23,6 +24,7 @@
 #define UNITS	    17	 /* of SMs: those of an H200 */
 #define PROBLEMS    1000 /* divisions: they differ in what they cost */
 #define QUERY	    200	 /* tasks of a query */
+#define SAMPLES	    1000 /* of a query's times: 100 inputs, 10 quotas */
 #define REPEATS	    11
 #define REPEATS_MAX 101
 
@@ -112,6 +114,10 @@ static void long_grids(void)
 static uint32_t values[PROBLEMS][TASKS][UNITS], bandwidths[PROBLEMS][TASKS][UNITS];
 static uint64_t task_ns[QUERY][UNITS];
 static struct cot_lag lag;
+static double features[SAMPLES * 2], sample_ms[SAMPLES];
+static const struct cot_samples measured = {SAMPLES, 2, features, sample_ms};
+static struct cot_tree_node tree[SAMPLES];
+static struct cot_knn knn;
 
 /* Values and bandwidths that grow with the units, ever less; times that fall. */
 static void draw_laius(void)
@@ -131,6 +137,38 @@ static void draw_laius(void)
 		for (m = 0; m < UNITS; m++)
 			task_ns[i][m] = 10000 + cot_rng_below(&rng, 100000) / (m + 1);
 	cot_lag_begin(&lag, task_ns[0], QUERY, UNITS, 4);
+	for (i = 0; i < SAMPLES; i++) {
+		features[i * 2] = 1 + i / 10;
+		features[i * 2 + 1] = 1 + i % 10;
+		sample_ms[i] = (1 + i / 10) * (1 + 10.0 / (1 + i % 10));
+	}
+	cot_knn_init(&knn, &measured, NULL);
+}
+
+static void grow_tree(void)
+{
+	static uint32_t rows[SAMPLES];
+
+	sink += cot_tree_grow(&measured, NULL, rows, tree);
+}
+
+static const double *next_input(void)
+{
+	static double input[2];
+
+	input[0] = input[0] < 100 ? input[0] + 7 : 1;
+	input[1] = input[1] < 10 ? input[1] + 3 : 1;
+	return input;
+}
+
+static void ask_tree(void)
+{
+	sink += cot_tree_predict(tree, next_input());
+}
+
+static void ask_knn(void)
+{
+	sink += cot_knn_predict(&knn, next_input());
 }
 
 static void divide(uint64_t bandwidth)
@@ -194,6 +232,9 @@ static const struct {
 	{"two kernels together (second category)", time_together, 2, 0},
 	{"two long grids together", long_grids, 2, 0},
 	{"decision on two kernels", judge, 2, 0},
+	{"a tree grows on 1000 samples", grow_tree, 1, 10},
+	{"a query's time, by the tree", ask_tree, 1, 0},
+	{"a query's time, by neighbours", ask_knn, 1, PROBLEMS},
 	{"just-enough quota of 17", just_enough, 1, 0},
 	{"17 units among 10 batch tasks", divide_freely, TASKS, PROBLEMS},
 	{"the same, bandwidth is short", divide_bandwidth, TASKS, PROBLEMS},
