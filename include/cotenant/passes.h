@@ -10,6 +10,7 @@
  *   fuse      A$cot_fuse$B          struct cot_fuse_args        what cot_fuse_plan() says
  *   count     NAME$cot_count        uint64_t: device address of struct cot_count_row per block
  *   record    NAME$cot_record       uint64_t: device address of struct cot_record_row per block
+ *   batch     NAME$cot_batch        instead of its own: see there
  *
  * The parameter follows the kernel's own parameters, by value, aligned to 8 bytes. Block size and
  * dynamic shared memory are those of the original launch (except for fuse, see there). If several
@@ -234,6 +235,63 @@ struct cot_fuse_args {
 int cot_fuse_plan(const uint32_t first_grid[3], const uint32_t first_block[3],
 		  const uint32_t second_grid[3], const uint32_t second_block[3],
 		  struct cot_fuse_args *ret_args, uint32_t *ret_n_blocks, uint32_t *ret_n_threads);
+
+/* ---- batch ----
+ *
+ * Several launches of one kernel, the *instances*, in one grid: each with parameters and a grid of
+ * its own, all with the same block size and dynamic shared memory. The new kernel has one
+ * parameter, shape.bytes long and aligned to shape.align: a struct cot_batch_head, then the
+ * instances, shape.stride bytes apart. An instance is a struct cot_batch_instance and, shape.params
+ * bytes behind its beginning, the kernel's own parameters as they lie in a launch. What a kernel
+ * takes depends on its parameters only, so one rewritten kernel serves any number of instances up
+ * to shape.n_max, and any grids. A block finds its instance by a binary search.
+ *
+ *     cot_batch_shape_make()     once for a kernel
+ *     cot_batch_begin()          an empty batch in `args`, shape.bytes long
+ *     cot_batch_add()            for each launch
+ *     launch, *n_blocks blocks   NAME$cot_batch, `args` by value
+ * */
+#define COT_BATCH_MAX 64u /* instances, at most */
+
+struct cot_batch_head {
+	uint32_t n;    /* instances */
+	uint32_t step; /* of the search: the largest power of two below n, or 0 */
+	uint32_t n_blocks;
+	uint32_t pad;
+};
+
+struct cot_batch_instance {
+	uint32_t first; /* the number of its first block in the grid */
+	uint32_t grid[3];
+	struct cot_divider by_row, by_column; /* by grid[0] and by grid[1] */
+};
+
+struct cot_batch_shape {
+	uint32_t align;	 /* of the parameter: 16, or what the kernel's own parameters need */
+	uint32_t at;	 /* where the first instance is */
+	uint32_t params; /* where the kernel's parameters are in an instance */
+	uint32_t params_bytes;
+	uint32_t stride; /* from one instance to the next */
+	uint32_t n_max;	 /* instances that fit, at least 2 */
+	uint32_t bytes;	 /* of the new kernel's parameter */
+};
+
+/*
+ * For a kernel whose parameters end after params_bytes and need the alignment (a power of two).
+ * Returns -EINVAL for another alignment, -E2BIG if two instances do not fit a kernel's 4096 bytes
+ * of parameters.
+ */
+int cot_batch_shape_make(uint32_t params_bytes, uint32_t align, struct cot_batch_shape *ret_shape);
+
+void cot_batch_begin(const struct cot_batch_shape *shape, void *args);
+
+/*
+ * Adds a launch; `params` are params_bytes long. *ret_n_blocks is the size of the grid now. Returns
+ * -EINVAL for a grid with a zero, -ENOSPC when n_max are in it, -ERANGE if 32 bits cannot count the
+ * blocks; nothing was added then.
+ */
+int cot_batch_add(const struct cot_batch_shape *shape, void *args, const uint32_t grid[3],
+		  const void *params, uint32_t *ret_n_blocks);
 
 /* ---- count ----
  *

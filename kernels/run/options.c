@@ -98,8 +98,8 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 		enum cot_pass pass;
 
 		if (length == 3 && strncmp(text, "all", 3) == 0)
-			o->passes |= (1u << COT_N_PASSES) - 1;
-		else if (cot_pass_find(text, length, &pass) == 0)
+			o->passes |= ((1u << COT_N_PASSES) - 1) & ~(1u << COT_PASS_BATCH);
+		else if (cot_pass_find(text, length, &pass) == 0 && pass != COT_PASS_BATCH)
 			o->passes |= 1u << pass;
 		else if (length != 5 || strncmp(text, "plain", 5) != 0)
 			argp_error(

@@ -103,7 +103,7 @@ _cotenant_value()
 	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
 	--quota | --reserve | --sms) [[ $command == set ]] && _cotenant_words 'none' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
-	--pass) _cotenant_words 'workers retreat slice fuse count record' "$2" ;;
+	--pass) _cotenant_words 'workers retreat slice fuse count record batch' "$2" ;;
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
 	--output) _cotenant_files '\.ptx$' "$2" ;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;

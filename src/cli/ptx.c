@@ -30,10 +30,10 @@ enum { KEY_PASS = 256, KEY_KERNEL, KEY_LIST, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{"pass", KEY_PASS, "PASS[,PASS...]", 0,
-	 "Apply these passes, one after the other: workers, retreat, slice, fuse, count, record",
+	 "Apply these passes, one after the other: workers, retreat, slice, fuse, count, record, batch",
 	 0},
 	{"kernel", KEY_KERNEL, "NAME", 0,
-	 "Rewrite this kernel only; may be given several times, and twice for fuse", 0},
+	 "Rewrite this kernel only; may be given several times, and at least twice for fuse", 0},
 	{"output", 'o', "FILE", 0, "Write the module there; - is standard output", 0},
 	{"list", KEY_LIST, NULL, 0, "Show the kernels, and which passes can rewrite them", 0},
 	{"json", KEY_JSON, NULL, 0,
@@ -54,7 +54,7 @@ static void add_passes(struct arguments *a, const char *list, struct argp_state 
 		if (cot_pass_find(list, (size_t)(end - list), &a->passes[a->n_passes]))
 			argp_error(state,
 				   "unknown pass '%.*s'; expected workers, retreat, slice, fuse, "
-				   "count or record",
+				   "count, record or batch",
 				   (int)(end - list), list);
 		if (a->passes[a->n_passes] == COT_PASS_FUSE && a->n_passes)
 			argp_error(state, "fuse must be the first pass");
@@ -74,8 +74,8 @@ static void check(const struct arguments *a, struct argp_state *state)
 		argp_error(state, "--kernel needs --pass");
 	if (a->json && !a->list && (!a->n_passes || !a->output || !strcmp(a->output, "-")))
 		argp_error(state, "--json needs --list, or --pass and --output to a file");
-	if (a->n_passes && a->passes[0] == COT_PASS_FUSE && a->n_kernels != 2)
-		argp_error(state, "fuse needs --kernel twice");
+	if (a->n_passes && a->passes[0] == COT_PASS_FUSE && a->n_kernels < 2)
+		argp_error(state, "fuse needs --kernel at least twice");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -186,7 +186,7 @@ struct job {
 	struct cot_ptx_module *module;
 	struct cot_ptx_func *kernels[MAX_KERNELS];
 	struct cot_cli_ptx_result results[MAX_KERNELS];
-	char *pair; /* "A+B" for fuse */
+	char *fused; /* "A+B" for fuse */
 	unsigned n_kernels, n_results, n_made;
 };
 
@@ -279,19 +279,50 @@ static int note(struct job *job, int rc, const char *kernel, const struct cot_pt
 	return 0;
 }
 
-static int rewrite_pair(struct job *job, struct cot_error *err)
+static int name_fused(struct job *job, struct cot_error *err)
+{
+	size_t size = 0;
+	FILE *out = open_memstream(&job->fused, &size);
+	unsigned i;
+
+	for (i = 0; out && i < job->n_kernels; i++)
+		(void)fprintf(out, "%s%s", i ? "+" : "", job->kernels[i]->name);
+	if (!out || fclose(out))
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* The first two, then that with the third, and so on; only the last outcome stays. */
+static int fuse_all(const struct job *job, struct cot_ptx_func **ret_func,
+		    struct cot_refusal *refusal, struct cot_error *err)
+{
+	struct cot_ptx_func *made = job->kernels[0], *next;
+	unsigned i;
+	int rc = 0;
+
+	for (i = 1; i < job->n_kernels && !rc; i++) {
+		rc = cot_pass_fuse(made, job->kernels[i], &next, refusal, err);
+		if (i > 1)
+			drop(made);
+		if (!rc)
+			made = next;
+	}
+	if (!rc)
+		*ret_func = made;
+	return rc;
+}
+
+static int rewrite_fused(struct job *job, struct cot_error *err)
 {
 	struct cot_refusal refusal = {0};
 	struct cot_ptx_func *made = NULL;
-	int rc = cot_pass_fuse(job->kernels[0], job->kernels[1], &made, &refusal, err);
+	int rc = name_fused(job, err);
 
 	if (!rc)
+		rc = fuse_all(job, &made, &refusal, err);
+	if (!rc)
 		rc = apply_passes(job, 1, made, true, &made, &refusal, err);
-	if (asprintf(&job->pair, "%s+%s", job->kernels[0]->name, job->kernels[1]->name) < 0) {
-		job->pair = NULL;
-		return cot_error_set(err, -ENOMEM, "out of memory");
-	}
-	return note(job, rc, job->pair, made, &refusal);
+	return note(job, rc, job->fused, made, &refusal);
 }
 
 static int rewrite(struct job *job, struct cot_error *err)
@@ -302,7 +333,7 @@ static int rewrite(struct job *job, struct cot_error *err)
 	int rc = 0;
 
 	if (job->a->passes[0] == COT_PASS_FUSE)
-		return rewrite_pair(job, err);
+		return rewrite_fused(job, err);
 	for (i = 0; i < job->n_kernels && !rc; i++) {
 		made = NULL;
 		refusal = (struct cot_refusal){0};
@@ -405,7 +436,7 @@ int cot_cmd_ptx(int argc, char **argv)
 		rc = read_module(args->file, &job->module, &err);
 		rc = rc ? complain(rc, &err, true) : run(job);
 		cot_ptx_destroy(job->module);
-		free(job->pair);
+		free(job->fused);
 	}
 	free(job);
 	free(args);

@@ -21,7 +21,7 @@ cmp -s once.ptx piped.ptx || fail "standard input gives something else"
 same() {
 	cmp -s "$1" "$pass/$1" || fail "$1 differs: $(diff "$1" "$pass/$1" | head -20)"
 }
-for name in workers retreat slice count record; do
+for name in workers retreat slice count record batch; do
 	expect 0 ptx golden.ptx --pass $name -o golden.$name.ptx
 	same golden.$name.ptx
 	says golden.$name.ptx ".entry early\$cot_$name("
@@ -32,6 +32,10 @@ for name in workers retreat slice count record; do
 done
 expect 0 ptx golden.ptx --pass fuse --kernel early --kernel task -o golden.fuse.ptx
 same golden.fuse.ptx
+expect 0 ptx golden.ptx --pass fuse --kernel early --kernel task --kernel task --json -o three.ptx
+says three.ptx ".entry early\$cot_fuse\$task\$cot_fuse\$task("
+grep -q "entry early\$cot_fuse\$task(" three.ptx && fail "what was made on the way stayed"
+says out '"kernel": "early+task+task"'
 expect 0 ptx golden.ptx --pass record,workers --kernel early -o golden.record-workers.ptx
 same golden.record-workers.ptx
 grep -q 'entry early$cot_record(' golden.record-workers.ptx && fail "the kernel in between stayed"
@@ -70,10 +74,10 @@ wrong() {
 wrong "no PTX file given"
 wrong "one file at a time; 'b' is one too many" a b
 wrong "cannot read no/such.ptx: No such file or directory" no/such.ptx
-wrong "unknown pass 'faster'; expected workers, retreat, slice, fuse, count or record" golden.ptx --pass faster
+wrong "unknown pass 'faster'; expected workers, retreat, slice, fuse, count, record or batch" golden.ptx --pass faster
 wrong "unknown pass ''" golden.ptx --pass workers,
 wrong "fuse must be the first pass" golden.ptx --pass workers,fuse
-wrong "fuse needs --kernel twice" golden.ptx --pass fuse --kernel early
+wrong "fuse needs --kernel at least twice" golden.ptx --pass fuse --kernel early
 wrong "--kernel needs --pass" golden.ptx --kernel early
 wrong "--list takes no other option" golden.ptx --list -o x
 wrong "--json needs --list" golden.ptx --json

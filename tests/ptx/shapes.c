@@ -90,7 +90,8 @@ static struct cot_ptx_func *apply(enum cot_pass pass, struct cot_ptx_func *kerne
 
 static void rewrite(struct cot_ptx_module *m, const struct shape *s)
 {
-	struct cot_ptx_func *kernel = cot_ptx_find_func(m, s->name);
+	struct cot_ptx_func *kernel = cot_ptx_find_func(m, s->name), *made;
+	struct cot_refusal refusal;
 	char name[64];
 
 	assert_non_null(kernel);
@@ -101,6 +102,9 @@ static void rewrite(struct cot_ptx_module *m, const struct shape *s)
 	(void)apply(COT_PASS_WORKERS, apply(COT_PASS_RECORD, kernel));
 	(void)apply(COT_PASS_RETREAT, kernel);
 	(void)apply(COT_PASS_RECORD, apply(COT_PASS_SLICE, kernel));
+	made = apply(COT_PASS_BATCH, kernel);
+	if (!cot_pass_check(COT_PASS_WORKERS, made, NULL, &refusal))
+		(void)apply(COT_PASS_WORKERS, made);
 	if (s->counted)
 		(void)apply(COT_PASS_COUNT, kernel);
 }

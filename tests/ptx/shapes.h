@@ -66,7 +66,7 @@ extern const size_t n_pairs;
 struct launch {
 	char name[128];
 	uint32_t grid[3], block[3], shared;
-	unsigned char args[1024];
+	unsigned char args[5120];
 	size_t n_args;
 };
 

@@ -126,8 +126,7 @@ static uint32_t appended_bytes(enum cot_pass pass)
 	return bytes[pass];
 }
 
-/* Where the function's parameters end if they follow `bytes` of others. */
-static uint64_t params_end(const struct cot_ptx_func *func, uint64_t bytes)
+uint64_t cot_pass_params_end(const struct cot_ptx_func *func, uint64_t bytes)
 {
 	uint32_t i;
 
@@ -139,6 +138,16 @@ static uint64_t params_end(const struct cot_ptx_func *func, uint64_t bytes)
 	return bytes;
 }
 
+/* `batch` appends nothing: its one parameter has those of several launches. */
+static void scan_instances(struct cot_scan *scan, uint64_t bytes)
+{
+	struct cot_batch_shape shape;
+
+	if (cot_pass_batch_shape(scan->kernel, &shape))
+		refuse(scan, COT_REASON_PARAMETERS, scan->kernel, scan->kernel->line, false,
+		       "%llu bytes, twice", (unsigned long long)bytes);
+}
+
 /* `bytes` of parameters, and what the pass appends. */
 static void scan_params(struct cot_scan *scan, uint64_t bytes)
 {
@@ -147,6 +156,10 @@ static void scan_params(struct cot_scan *scan, uint64_t bytes)
 	bool long_lists = m->sm >= 70 && (m->version_major > 8 ||
 					  (m->version_major == 8 && m->version_minor >= 1));
 
+	if (scan->pass == COT_PASS_BATCH) {
+		scan_instances(scan, bytes);
+		return;
+	}
 	bytes = (bytes + 7) / 8 * 8 + appended_bytes(scan->pass);
 	if (bytes > (long_lists ? PARAMS_MAX_81 : PARAMS_MAX))
 		refuse(scan, COT_REASON_PARAMETERS, func, func->line, false, "%llu bytes",
@@ -389,7 +402,7 @@ int cot_pass_check(enum cot_pass pass, const struct cot_ptx_func *kernel,
 		rc = find_nested_loops(&scan, funcs[i]);
 	}
 	if (!rc && !kernel->opaque) {
-		scan_params(&scan, params_end(kernel, 0));
+		scan_params(&scan, cot_pass_params_end(kernel, 0));
 		scan_module(&scan);
 	}
 	if (!rc && (pass == COT_PASS_WORKERS || pass == COT_PASS_RETREAT) && !kernel->opaque &&
@@ -411,6 +424,6 @@ int cot_pass_check_pair(const struct cot_ptx_func *first, const struct cot_ptx_f
 	struct cot_scan scan = {COT_PASS_FUSE, first, NULL, ret_refusal};
 
 	*ret_refusal = (struct cot_refusal){0};
-	scan_params(&scan, params_end(second, params_end(first, 0)));
+	scan_params(&scan, cot_pass_params_end(second, cot_pass_params_end(first, 0)));
 	return ret_refusal->reason == COT_REASON_NONE ? 0 : -ENOTSUP;
 }

@@ -31,7 +31,7 @@ void cot_emit_param(struct cot_emit *e, const char *name, uint32_t bytes);
 /* Inserts the text before the statement; NULL: at the end. */
 void cot_emit_text(struct cot_emit *e, struct cot_ptx_stmt *before, const char *text);
 /* The same for a text that is put together; at most COT_EMIT_LINE bytes. */
-#define COT_EMIT_LINE 512
+#define COT_EMIT_LINE 1024
 void cot_emit_format(struct cot_emit *e, struct cot_ptx_stmt *before, const char *fmt, ...)
 	COT_PRINTF(3, 4);
 
@@ -120,5 +120,14 @@ int cot_pass_count(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		   struct cot_error *err);
 int cot_pass_record(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		    struct cot_error *err);
+int cot_pass_batch(struct cot_ptx_func *kernel, const struct cot_facts *facts,
+		   struct cot_error *err);
+
+/* How `batch` lays out the launches of a kernel with these parameters. -E2BIG: not even two fit. */
+struct cot_batch_shape;
+int cot_pass_batch_shape(const struct cot_ptx_func *kernel, struct cot_batch_shape *ret_shape);
+
+/* Where the function's parameters end if they follow `bytes` of others. */
+uint64_t cot_pass_params_end(const struct cot_ptx_func *func, uint64_t bytes);
 
 #endif

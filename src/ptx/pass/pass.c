@@ -18,6 +18,7 @@ static const struct cot_pass_info passes[] = {
 			    "instructions and bytes of memory of each block, counted"},
 	[COT_PASS_RECORD] = {"record", "$cot_record", NULL,
 			     "begin, end and SM of each block, noted"},
+	[COT_PASS_BATCH] = {"batch", "$cot_batch", NULL, "several launches of it in one grid"},
 };
 
 const struct cot_pass_info *cot_pass_info(enum cot_pass pass)
@@ -63,6 +64,7 @@ static const rewrite_fn rewrites[] = {
 	[COT_PASS_WORKERS] = cot_pass_workers, [COT_PASS_RETREAT] = cot_pass_retreat,
 	[COT_PASS_SLICE] = cot_pass_slice,     [COT_PASS_FUSE] = refuse_one,
 	[COT_PASS_COUNT] = cot_pass_count,     [COT_PASS_RECORD] = cot_pass_record,
+	[COT_PASS_BATCH] = cot_pass_batch,
 };
 
 int cot_pass_apply(enum cot_pass pass, struct cot_ptx_func *kernel,

@@ -22,6 +22,7 @@ enum cot_pass {
 	COT_PASS_FUSE,	  /* two kernels in one grid */
 	COT_PASS_COUNT,	  /* counts instructions and bytes of each block */
 	COT_PASS_RECORD,  /* notes when and where each block ran */
+	COT_PASS_BATCH,	  /* several launches of one kernel in one grid */
 	COT_N_PASSES,
 };
 

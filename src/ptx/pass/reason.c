@@ -7,6 +7,7 @@ enum {
 	F = 1 << COT_PASS_FUSE,
 	C = 1 << COT_PASS_COUNT,
 	R = 1 << COT_PASS_RECORD,
+	B = 1 << COT_PASS_BATCH,
 };
 
 static const struct reason {
