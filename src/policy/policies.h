@@ -12,6 +12,13 @@ extern const struct cot_policy_ops cot_policy_static;
 extern const struct cot_policy_ops cot_policy_parts;
 extern const struct cot_policy_ops cot_policy_smqos;
 extern const struct cot_policy_ops cot_policy_slo;
+extern const struct cot_policy_ops cot_policy_laius;
+extern const struct cot_policy_ops cot_policy_laius_nb;
+extern const struct cot_policy_ops cot_policy_laius_nc;
+extern const struct cot_policy_ops cot_policy_baymax;
+extern const struct cot_policy_ops cot_policy_mps_even;
+extern const struct cot_policy_ops cot_policy_mps_double;
+extern const struct cot_policy_ops cot_policy_mps_priority;
 /* cot_policy_timeslice is in policy.h: the core needs it. */
 
 #endif

@@ -2,6 +2,19 @@
 
 #include "policy/turns.h"
 
+uint64_t cot_policy_query_target_ns(const struct cot_query *q)
+{
+	const struct cot_target *target = &q->tenant->target;
+	const struct cot_plan *plan = q->plan;
+
+	if (target->kind == COT_TARGET_P99)
+		return target->amount * COT_NS_PER_US;
+	if (target->kind == COT_TARGET_SLOWDOWN && plan)
+		return (q->in_ns + plan->query_ns[plan->n_quotas - 1] + q->out_ns) / 1000 *
+		       target->amount;
+	return 0;
+}
+
 uint64_t cot_policy_latency_gpus(const struct cot_policy *p, uint64_t *wake_ns)
 {
 	const struct cot_entity *e;

@@ -25,6 +25,10 @@ static inline bool policy_lingers(const struct cot_policy *p, const struct cot_t
 	return true;
 }
 
+/* How long its target lets a query take from its arrival; 0: it has none, or what it takes alone is
+ * not known. */
+uint64_t cot_policy_query_target_ns(const struct cot_query *q);
+
 /*
  * The GPUs on which a latency entity is active, or was within the last config->linger_ns; and those
  * of latency programs that cannot be acted upon yet, or not now: they run all the same.

@@ -5,8 +5,10 @@
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {"pools", "rotate", "smguard", "effisha",  "static",
-					    "parts", "smqos",  "slo",	  "timeslice"};
+	static const char *const names[] = {"pools",	"rotate",     "smguard",      "effisha",
+					    "static",	"parts",      "smqos",	      "slo",
+					    "laius",	"laius-nb",   "laius-nc",     "baymax",
+					    "mps-even", "mps-double", "mps-priority", "timeslice"};
 	unsigned i;
 
 	(void)state;
@@ -28,11 +30,12 @@ static void test_what_they_want(void **state)
 		const char *name;
 		bool pools, one_pool, works, places;
 	} all[] = {
-		{"pools", true, false, false, false},	   {"rotate", false, false, false, false},
-		{"smguard", true, true, true, false},	   {"effisha", true, true, true, false},
-		{"static", true, true, false, false},	   {"parts", true, true, false, true},
-		{"smqos", true, true, false, true},	   {"slo", true, false, false, true},
-		{"timeslice", false, false, false, false},
+		{"pools", true, false, false, false},  {"rotate", false, false, false, false},
+		{"smguard", true, true, true, false},  {"effisha", true, true, true, false},
+		{"static", true, true, false, false},  {"parts", true, true, false, true},
+		{"smqos", true, true, false, true},    {"slo", true, false, false, true},
+		{"laius", true, true, false, true},    {"baymax", true, true, true, true},
+		{"mps-even", true, true, false, true}, {"timeslice", false, false, false, false},
 	};
 	unsigned i;
 

@@ -1,0 +1,217 @@
+#include "model/quota.h"
+#include "policy/laius_inside.h"
+#include "policy/policies.h"
+#include "policy/shared.h"
+
+/* ---- how many SMs ---- */
+
+uint32_t cot_laius_sms(const struct cot_policy *p, const struct cot_query *q, uint32_t all)
+{
+	const struct laius_query *own = laius_query(q);
+	uint32_t n;
+
+	if (!own->known)
+		return all;
+	n = q->plan->sms[laius_state(p)->lags[own->lag].quota];
+	return n < all ? n : all;
+}
+
+/* Bytes per second that it moves at most while it does the rest. */
+static uint64_t rate_of(const struct cot_policy *p, const struct cot_query *q, uint32_t n_sms)
+{
+	const uint64_t *rates = q->plan ? q->plan->task_bytes_per_s : NULL;
+	uint64_t most = 0, all = p->config->dram_bytes_per_s;
+	const struct laius_query *own = laius_query(q);
+	uint32_t i, x;
+
+	if (!own->known || !rates)
+		return all / n_sms * cot_laius_sms(p, q, n_sms);
+	x = laius_state(p)->lags[own->lag].quota;
+	for (i = q->n_done; i < q->plan->n_tasks; i++)
+		if (rates[(uint64_t)i * q->plan->n_quotas + x] > most)
+			most = rates[(uint64_t)i * q->plan->n_quotas + x];
+	return most;
+}
+
+/* ---- turns ---- */
+
+static bool is_served(const struct laius_deal *d, const struct cot_query *q)
+{
+	return q->tenant->cls == COT_CLASS_LATENCY && laius_is_dealt(d->p, d->l, q->tenant);
+}
+
+static bool find_lag(const struct laius *laius, uint16_t *ret_lag)
+{
+	uint16_t i;
+
+	for (i = 0; i < LAIUS_RUNNING_MAX && laius->used[i]; i++)
+		;
+	*ret_lag = i;
+	return i < LAIUS_RUNNING_MAX;
+}
+
+static void begin_unknown(struct laius_query *own, const struct cot_query *q)
+{
+	own->known = false;
+	laius_program(q->tenant)->n_unknown++;
+}
+
+static void begin_known(struct cot_policy *p, struct laius_query *own, const struct cot_query *q,
+			uint16_t lag, uint32_t quota)
+{
+	struct laius *laius = laius_state(p);
+
+	own->known = true;
+	own->lag = lag;
+	laius->used[lag] = true;
+	cot_lag_begin(&laius->lags[lag], q->plan->task_ns, q->plan->n_tasks, q->plan->n_quotas,
+		      quota);
+}
+
+/* Gives it SMs if `left` are enough, or if no other query has any. */
+static bool begin(struct laius_deal *d, struct cot_query *q, uint32_t left)
+{
+	struct laius_query *own = laius_query(q);
+	uint64_t target_ns = cot_policy_query_target_ns(q), now_ns = d->p->now_ns;
+	uint32_t quota = 0, n = d->l->top - d->l->bottom;
+	uint16_t lag = 0;
+	bool known = q->plan && target_ns && find_lag(laius_state(d->p), &lag);
+
+	if (target_ns)
+		own->budget_ns = cot_quota_budget(target_ns, now_ns - q->arrived_ns, 0, q->out_ns);
+	if (known) {
+		quota = cot_quota_just_enough(q->plan->query_ns, q->plan->n_quotas, own->budget_ns);
+		n = q->plan->sms[quota];
+	}
+	if (n > left && d->any_query)
+		return false;
+	own->runs = true;
+	own->since_ns = now_ns;
+	if (known)
+		begin_known(d->p, own, q, lag, quota);
+	else
+		begin_unknown(own, q);
+	return true;
+}
+
+/* In order of their begin: no query overtakes another. */
+static void give_turns(struct laius_deal *d)
+{
+	uint32_t all = d->l->top - d->l->bottom, left = all, n;
+	struct cot_query *q;
+
+	cot_for_each_query(q, d->p)
+	{
+		if (!is_served(d, q))
+			continue;
+		if (!laius_query(q)->runs && !begin(d, q, left))
+			return;
+		n = cot_laius_sms(d->p, q, all);
+		left -= n < left ? n : left;
+		d->any_query = true;
+		d->taken += rate_of(d->p, q, d->l->n_sms);
+	}
+}
+
+/* ---- parts ---- */
+
+/* All its queries together; one that waits is not held for it while an older one of the same
+ * program runs. */
+static uint32_t sms_of(const struct laius_deal *d, const struct cot_tenant *t, bool *ret_waits)
+{
+	uint32_t all = d->l->top - d->l->bottom, n = 0;
+	const struct cot_query *q;
+
+	*ret_waits = false;
+	cot_for_each_query(q, d->p)
+	{
+		if (q->tenant != t)
+			continue;
+		if (laius_query(q)->runs)
+			n += cot_laius_sms(d->p, q, all);
+		else
+			*ret_waits = true;
+	}
+	return n < all ? n : all;
+}
+
+/* Below the queries that are older; over them, at the bottom, where there is no room: those that
+ * are behind their plans have taken it. */
+static struct cot_part part_for(struct laius_deal *d, uint32_t n)
+{
+	const struct placing *l = d->l;
+	uint32_t end = d->begin, begin;
+
+	if (end <= l->bottom)
+		return cot_placing_part(l, l->bottom, cot_placing_round(l, l->bottom + n));
+	begin = cot_placing_begin_of(l, end, n);
+	if (begin > l->bottom && end - begin < n)
+		begin = cot_placing_begin_of(l, begin, 1);
+	d->begin = begin > l->bottom ? begin : l->bottom;
+	return cot_placing_part(l, d->begin, end);
+}
+
+static void place(struct laius_deal *d, struct cot_tenant *t)
+{
+	struct laius_program *own = laius_program(t);
+	bool waits;
+	uint32_t n = sms_of(d, t, &waits);
+
+	own->part.hold = !n && waits;
+	if (n) {
+		own->part = part_for(d, n);
+		own->why = LAIUS_WHY_QUERY;
+	} else {
+		own->why = waits ? LAIUS_WHY_WAITS : LAIUS_WHY_IDLE;
+	}
+}
+
+/* Once for each program, in order of its oldest query. */
+static bool is_first(const struct laius_deal *d, const struct cot_query *query)
+{
+	const struct cot_query *q;
+
+	cot_for_each_query(q, d->p) if (q->tenant == query->tenant) break;
+	return q == query;
+}
+
+void cot_laius_serve(struct laius_deal *d)
+{
+	struct cot_tenant *t;
+	struct cot_query *q;
+
+	give_turns(d);
+	/* One without a query stays where it is: it will need about as much again. */
+	cot_for_each_tenant (t, d->p) {
+		if (t->cls != COT_CLASS_LATENCY || !laius_is_dealt(d->p, d->l, t))
+			continue;
+		laius_program(t)->part.hold = false;
+		laius_program(t)->why = LAIUS_WHY_IDLE;
+	}
+	cot_for_each_query(q, d->p) if (is_served(d, q) && is_first(d, q)) place(d, q->tenant);
+}
+
+/* ---- progress ---- */
+
+bool cot_laius_follow(struct cot_policy *p, struct cot_query *q)
+{
+	struct laius_query *own = laius_query(q);
+	struct cot_lag *lag = &laius_state(p)->lags[own->lag];
+	uint32_t before;
+
+	if (!own->runs || !own->known || p->ops == &cot_policy_laius_nc ||
+	    q->done_ns < own->since_ns)
+		return false;
+	before = lag->quota;
+	(void)cot_lag_next(lag, q->n_done, q->done_ns - own->since_ns);
+	laius_program(q->tenant)->n_raised += lag->quota > before;
+	return lag->quota != before;
+}
+
+void cot_laius_end(struct cot_policy *p, struct cot_query *q)
+{
+	struct laius_query *own = laius_query(q);
+
+	if (own->runs && own->known)
+		laius_state(p)->used[own->lag] = false;
+}
