@@ -89,7 +89,8 @@ struct cot_field {
 #define COT_FIELD_TO(member_) _Generic((member_),                                        \
 	uint16_t: COT_TO_U16, uint32_t: COT_TO_U32, uint64_t: COT_TO_U64, int32_t: COT_TO_I32, \
 	double: COT_TO_DOUBLE, bool: COT_TO_BOOL, char *: COT_TO_CHARS,                   \
-	uint32_t *: COT_TO_U32, double *: COT_TO_DOUBLE, default: COT_TO_NOTHING)
+	uint16_t *: COT_TO_U16, uint32_t *: COT_TO_U32,                             \
+	uint64_t *: COT_TO_U64, double *: COT_TO_DOUBLE, default: COT_TO_NOTHING)
 /* clang-format on */
 
 /* The row of that name; NULL. */
