@@ -415,3 +415,62 @@ void hw_timer_set(struct hw *hw, uint64_t t_ps)
 	}
 	cot_timers_set(&hw->sim->timers, timer_of_sched(hw->sim), t_ps);
 }
+
+/* ---- dispatch in breadth ---- */
+
+/*
+ * As GPGPU-Sim does it: the blocks of a kernel go to its SMs in turn, so that a small grid, and the
+ * end of a large one, is on many SMs and not on the first few. All timers of an instant come first,
+ * so that SMs whose blocks end together are filled together.
+ */
+
+static bool may_take(const struct hw_sm *sm, const struct hw_kernel *k)
+{
+	return sm->kernel == k && sm->state == HW_SM_RUNNING;
+}
+
+/* Blocks that the SMs of k can take until each has `level` of them. */
+static uint32_t room_below(const struct cot_sim *sim, const struct hw_kernel *k, uint32_t level)
+{
+	uint32_t n = 0, slot;
+
+	for (slot = 0; slot < sim->n_slots; slot++) {
+		const struct hw_sm *sm = &sim->hw.sms[slot];
+		uint32_t most = level < sm->limit ? level : sm->limit;
+
+		if (may_take(sm, k) && most > sm->n_resident)
+			n += most - sm->n_resident;
+	}
+	return n;
+}
+
+/* Of SMs with as many blocks the first ones get one more, if there is not one for each. */
+static void spread(struct cot_sim *sim, struct hw_kernel *k)
+{
+	uint32_t left = k->issue ? blocks_left(k) : 0, level = 0, slot, extra;
+
+	while (level < k->desc->blocks_per_sm && room_below(sim, k, level + 1) <= left)
+		level++;
+	extra = left - room_below(sim, k, level);
+	for (slot = 0; slot < sim->n_slots; slot++) {
+		struct sm *sm = &sim->sms[slot];
+		uint32_t n = sm->hw->n_resident;
+		bool one_more = extra && n <= level && sm->hw->limit > level;
+
+		if (!may_take(sm->hw, k) || (n && n >= level + one_more))
+			continue;
+		cot_sm_fill(sim, sm, level + one_more);
+		extra -= one_more;
+	}
+}
+
+void cot_spread(struct cot_sim *sim)
+{
+	struct hw_kernel *k;
+
+	if (COT_LIKELY(!sim->spread_due))
+		return;
+	sim->spread_due = false;
+	for (k = sim->hw.active; k; k = k->next)
+		spread(sim, k);
+}

@@ -66,9 +66,9 @@ static double issue_wait(const struct cot_fluid_group *g, double width, double f
  * needs more than its units do. */
 static double limit_of(const struct cot_fluid_lane *l, double level)
 {
-	double units = l->work->ipc_max > 0.0 ? l->work->ipc_max : NO_LEVEL;
+	double own = l->work->ipc_max > 0.0 ? least(l->own_max, l->work->ipc_max) : l->own_max;
 
-	return l->inst_bytes > 0.0 ? least(units, level / l->inst_bytes) : units;
+	return l->inst_bytes > 0.0 ? least(own, level / l->inst_bytes) : own;
 }
 
 /*
@@ -175,6 +175,18 @@ static void find_latency(struct cot_fluid *f)
 	f->demand = solve_all(f, hi, NO_LEVEL);
 }
 
+static double warps_of(const struct cot_fluid *f, const struct cot_kernel_work *work)
+{
+	double warps = 0.0;
+	uint32_t i, j;
+
+	for (i = 0; i < f->n_groups; i++)
+		for (j = 0; j < f->groups[i].n_lanes; j++)
+			if (f->groups[i].lanes[j].work == work)
+				warps += f->groups[i].n_sms * f->groups[i].lanes[j].warps;
+	return warps;
+}
+
 static void prepare(struct cot_fluid *f)
 {
 	uint32_t i, j;
@@ -184,6 +196,9 @@ static void prepare(struct cot_fluid *f)
 			struct cot_fluid_lane *l = &f->groups[i].lanes[j];
 
 			l->inst_bytes = l->work->mem_fraction * l->work->dram_bytes * l->penalty;
+			l->own_max = NO_LEVEL;
+			if (l->work->gpu_ipc_max > 0.0)
+				l->own_max = l->work->gpu_ipc_max * l->warps / warps_of(f, l->work);
 			l->rate = 0.0;
 			l->idle_warps = l->warps; /* as long as it is halted */
 		}

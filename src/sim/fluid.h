@@ -10,6 +10,8 @@
  *
  *   issue slots   all warps on the SM wait equally long for one (a queue)
  *   units         of a kernel that needs some of which there are few (ipc_max)
+ *   its own       of a kernel that all SMs together do not make faster (gpu_ipc_max): each SM has
+ *                 the part of the kernel's warps that it has
  *   SM's port     the kernels on the SM share it max-min fairly
  *   memory        latency rises until all together want what there is; so the kernels' shares are
  *                 as the accesses that they have under way. If latency has risen to its most
@@ -27,6 +29,7 @@
 struct cot_fluid_lane {
 	const struct cot_kernel_work *work;
 	double warps;	/* that may run */
+	double own_max; /* the solver's own: its part of gpu_ipc_max */
 	double stall;	/* part of its rate that it can have for other reasons, 0 to 1 */
 	bool halted;	/* may issue nothing now */
 	bool capped;	/* the solver's own */

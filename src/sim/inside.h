@@ -63,6 +63,7 @@ struct sm {
 	/* Its rate is 1 and nothing is metered: progress is time. */
 	bool plain;
 	bool saving;
+	bool awaits;	      /* dispatch in breadth: its first block, at the end of this instant */
 	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
 	uint32_t n_cohorts, n_waiting;
 	struct cohort *cohorts; /* gpu.blocks_per_sm of them */
@@ -159,6 +160,7 @@ struct cot_sim {
 	uint32_t runnable; /* apps whose CPU side or queue can go on, a bit each */
 	uint32_t n_satisfied;
 	bool done, out_of_memory;
+	bool spread_due; /* dispatch in breadth: SMs may take blocks at the end of this instant */
 	uint32_t n_coasting;
 	struct jitter *jitter; /* NULL when all blocks are equal */
 	uint64_t block_completions, preemptions, saved_bytes, restored_bytes;
@@ -176,6 +178,8 @@ void cot_sm_begin_drain(struct cot_sim *sim, struct sm *sm);
 /* Takes the blocks off the SM that are more than its limit. */
 void cot_sm_shed(struct cot_sim *sim, struct sm *sm);
 void cot_sm_refill(struct cot_sim *sim, struct sm *sm);
+/* Gives the SM blocks until it has `most`; one that gets none and has none becomes idle. */
+void cot_sm_fill(struct cot_sim *sim, struct sm *sm, uint32_t most);
 void cot_sm_on_timer(struct cot_sim *sim, struct sm *sm);
 /* Brings the tables up to date with coasting SMs, before the scheduler looks. */
 void cot_sm_settle_all(struct cot_sim *sim);
@@ -214,6 +218,20 @@ static inline void cot_touch_flows(struct cot_sim *sim)
 }
 
 /* ---- exec.c ---- */
+
+/* With dispatch in breadth: gives SMs the blocks that they may take. */
+void cot_spread(struct cot_sim *sim);
+
+static inline bool spreads(const struct cot_sim *sim)
+{
+	return sim->sc->dispatch == COT_DISPATCH_BREADTH;
+}
+
+/* Blocks of k that are on no SM. */
+static inline uint32_t blocks_left(const struct hw_kernel *k)
+{
+	return k->n_fresh + k->n_preempted;
+}
 
 static inline struct kernel *kernel_of(struct hw_kernel *k)
 {

@@ -140,8 +140,10 @@ static void run_apps(struct cot_sim *sim)
 /* Admissions free command buffers, so that more launches may arrive. */
 static void decide(struct cot_sim *sim)
 {
+	cot_spread(sim);
 	while (!sim->done && (sim->hw.events || sim->runnable)) {
 		hw_decide(&sim->hw);
+		cot_spread(sim);
 		run_apps(sim);
 	}
 	if (COT_UNLIKELY(sim->contend))

@@ -223,23 +223,24 @@ static inline void begin_blocks(const struct cot_sim *sim, struct sm *sm, uint32
 }
 
 /*
- * Fills the free slots of an SM that is up to date. Blocks issued at one instant whose contexts
- * must be restored start together, when the last context is there. `setting_up`: so do all.
+ * Gives blocks to an SM that is up to date until it has `most`, or its limit. Blocks issued at one
+ * instant whose contexts must be restored start together, when the last context is there.
+ * `setting_up`: so do all.
  */
-static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
+static void issue_up_to(struct cot_sim *sim, struct sm *sm, bool setting_up, uint32_t most)
 {
 	struct kernel *k = kernel_of(sm->hw->kernel);
-	uint32_t free_slots = sm->hw->limit - sm->hw->n_resident;
+	uint32_t free_slots = (most < sm->hw->limit ? most : sm->hw->limit) - sm->hw->n_resident;
 	uint32_t from = sm->n_cohorts;
 	uint64_t restore_bytes = 0, ready;
 
-	if (COT_UNLIKELY(sm->hw->limit < sm->hw->n_resident))
+	if (COT_UNLIKELY(sm->hw->limit < sm->hw->n_resident || most < sm->hw->n_resident))
 		return;
 	cot_touch(sim);
 
 	if (k->claimed && k->hw.n_fresh - k->claimed < free_slots)
 		cot_sm_end_coasting(sim, k, sm->hw->index);
-	while (free_slots && hw_unissued(&k->hw)) {
+	while (free_slots && blocks_left(&k->hw)) {
 		struct cohort *c = &sm->cohorts[sm->n_cohorts++];
 
 		take_blocks(sim, sm, k, free_slots, c);
@@ -264,6 +265,25 @@ static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
 	begin_blocks(sim, sm, from, ready, setting_up || sm->room_ps == ready);
 }
 
+/* Fills the free slots of an SM, or lets it wait until all SMs that may take a block now are known.
+ */
+static void issue(struct cot_sim *sim, struct sm *sm, bool setting_up)
+{
+	if (COT_LIKELY(!spreads(sim))) {
+		issue_up_to(sim, sm, setting_up, UINT32_MAX);
+		return;
+	}
+	sim->spread_due = true;
+	sm->awaits |= setting_up;
+	sm->hw->kernel->n_awaited += setting_up;
+}
+
+static void stop_awaiting(struct sm *sm)
+{
+	sm->hw->kernel->n_awaited -= sm->awaits;
+	sm->awaits = false;
+}
+
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
 {
 	sm->wake_ps = 0;
@@ -283,6 +303,8 @@ void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
 	if (k->claimed) /* the shares become smaller */
 		cot_sm_end_coasting(sim, k, SM_ALL_DUE);
 	issue(sim, sm, true);
+	if (COT_UNLIKELY(sm->awaits))
+		return;
 	set_timer(sim, sm);
 	cot_sm_observe(sim, sm);
 }
@@ -315,6 +337,22 @@ static void release(struct cot_sim *sim, struct sm *sm, struct hw_kernel *k)
 	if (sim->hw.ops->sm_released)
 		sim->hw.ops->sm_released(&sim->hw, sm->hw, k);
 	make_idle(sim, sm);
+}
+
+void cot_sm_fill(struct cot_sim *sim, struct sm *sm, uint32_t most)
+{
+	bool setting_up = sm->awaits;
+
+	stop_awaiting(sm);
+	bring_up_to_date(sim, sm);
+	issue_up_to(sim, sm, setting_up, most);
+	if (!sm->hw->n_resident) {
+		sm->hw->kernel->n_sms--;
+		release(sim, sm, sm->hw->kernel);
+		return;
+	}
+	set_timer(sim, sm);
+	cot_sm_observe(sim, sm);
 }
 
 /* A reserved SM no longer has a block on it. */
@@ -473,10 +511,13 @@ static void begin_save(struct cot_sim *sim, struct sm *sm)
 static void begin_preemption(struct cot_sim *sim, struct sm *sm, bool save)
 {
 	end_coasting(sim, sm, true);
+	stop_awaiting(sm);
 	bring_up_to_date(sim, sm);
 	cot_touch(sim);
 	sm->reserved_ps = sim->now_ps;
-	if (save)
+	if (COT_UNLIKELY(!sm->hw->n_resident)) /* it has waited for its first block */
+		switch_to_next(sim, sm);
+	else if (save)
 		begin_save(sim, sm);
 	else
 		cot_sm_observe(sim, sm);
@@ -552,8 +593,13 @@ static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
 	sm->hw->n_resident -= n;
 	k->n_resident -= n;
 	k->n_done += n;
-	if (sm->hw->state == HW_SM_RUNNING && k->issue && hw_unissued(k))
+	if (sm->hw->state == HW_SM_RUNNING && k->issue && hw_unissued(k)) {
 		issue(sim, sm, false);
+		if (spreads(sim)) {
+			set_timer(sim, sm);
+			return;
+		}
+	}
 	if (COT_UNLIKELY(!sm->hw->n_resident)) {
 		if (sm->hw->state == HW_SM_RESERVED) {
 			switch_to_next(sim, sm);
@@ -585,12 +631,13 @@ static bool wave_ended(const struct cot_sim *sim, const struct sm *sm)
 {
 	const struct hw_kernel *k = sm->hw->kernel;
 	const struct cohort *c = &sm->cohorts[0];
+	uint32_t wave = spreads(sim) ? k->n_sms * k->desc->blocks_per_sm : c->n; /* at least */
 
 	return sm->n_cohorts == 1 && !c->waiting && c->work_ps <= sm->progress_ps && !sim->jitter &&
 	       sm->hw->state == HW_SM_RUNNING && k->issue && !k->n_preempted &&
 	       c->n == sm->hw->limit &&
 	       (sm->plain || !sm->meter || sm->meter->quota_ps == QUOTA_NONE) &&
-	       k->n_fresh - kernel_of(sm->hw->kernel)->claimed >= c->n;
+	       k->n_fresh - kernel_of(sm->hw->kernel)->claimed >= wave;
 }
 
 /* The single cohort of the SM has ended `waves` times, and fresh blocks took its place. */
@@ -688,6 +735,8 @@ static void coast(struct cot_sim *sim, struct sm *sm)
 	if (!sm->plain &&
 	    (sm->rate_q32 != COT_RATE_ONE || sm->progress_frac || k->hw.desc->work.insts))
 		return;
+	if (spreads(sim))
+		return; /* what it would claim may be for others */
 	share = fair_share(sim, k, wave_blocks);
 	if (share < 2)
 		return;

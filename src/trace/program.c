@@ -45,6 +45,7 @@ static const struct cot_field kernel_fields[] = {
 	STEP("latency_cycles", k.kernel.work.latency, COT_NUMBER(1, 1000000), .otherwise = 400),
 	STEP("mlp", k.kernel.work.mlp, COT_NUMBER(1, 1024), .otherwise = 1),
 	STEP("ipc_max", k.kernel.work.ipc_max, COT_NUMBER(0.001, 64)),
+	STEP("gpu_ipc_max", k.kernel.work.gpu_ipc_max, COT_NUMBER(0.001, 65536)),
 	{0},
 };
 
@@ -140,7 +141,8 @@ static bool same_work(const struct cot_kernel_work *a, const struct cot_kernel_w
 {
 	return a->insts == b->insts && a->warps == b->warps && a->cpi == b->cpi &&
 	       a->mem_fraction == b->mem_fraction && a->dram_bytes == b->dram_bytes &&
-	       a->latency == b->latency && a->mlp == b->mlp && a->ipc_max == b->ipc_max;
+	       a->latency == b->latency && a->mlp == b->mlp && a->ipc_max == b->ipc_max &&
+	       a->gpu_ipc_max == b->gpu_ipc_max;
 }
 
 static bool same_kernel(const struct cot_kernel *a, const struct cot_kernel *b)

@@ -78,6 +78,7 @@ struct cot_kernel_work {
 	double latency;	     /* cycles of one of these when memory is idle */
 	double mlp;	     /* how many of these a warp has in flight; >= 1 */
 	double ipc_max;	     /* what the units that it needs do on an SM; 0: whatever is issued */
+	double gpu_ipc_max;  /* what all its blocks do together at most; 0: as many as they can */
 };
 
 struct cot_kernel {
@@ -182,12 +183,14 @@ struct cot_workers {
 
 enum cot_preempt { COT_PREEMPT_SWITCH, COT_PREEMPT_DRAIN };
 enum cot_transfer_order { COT_TRANSFERS_FCFS, COT_TRANSFERS_PRIORITY };
+enum cot_dispatch { COT_DISPATCH_DEPTH, COT_DISPATCH_BREADTH };
 
 struct cot_scenario {
 	struct cot_gpu gpu;
 	char scheduler[COT_NAME_MAX]; /* a name known to hw_sched_find() */
 	enum cot_preempt preempt;
 	enum cot_transfer_order transfers;
+	enum cot_dispatch dispatch;
 	uint64_t seed;
 	double block_jitter_cv; /* coefficient of variation of block times; 0 = all equal */
 	uint64_t quantum_ps;	/* time slicing */

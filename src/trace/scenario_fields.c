@@ -129,6 +129,11 @@ static const struct cot_field_word transfers_words[] = {
 	{"priority", COT_TRANSFERS_PRIORITY},
 	{0},
 };
+static const struct cot_field_word dispatch_words[] = {
+	{"depth", COT_DISPATCH_DEPTH},
+	{"breadth", COT_DISPATCH_BREADTH},
+	{0},
+};
 static const struct cot_field_word block_time_words[] = {
 	{"wave", COT_BLOCK_TIME_WAVE},
 	{"smooth", COT_BLOCK_TIME_SMOOTH},
@@ -143,6 +148,7 @@ const struct cot_field cot_scenario_fields[] = {
 	TO("policy", sc.policy, COT_TEXT),
 	TO("preempt", sc.preempt, COT_WORD(preempt_words)),
 	TO("transfers", sc.transfers, COT_WORD(transfers_words)),
+	TO("dispatch", sc.dispatch, COT_WORD(dispatch_words)),
 	TO("seed", sc.seed, COT_WHOLE(0, 0), .otherwise = 1),
 	TO("block_jitter_cv", sc.block_jitter_cv, COT_NUMBER(0, 2)),
 	/* of time slicing on real GPUs: about 2 ms */

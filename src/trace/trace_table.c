@@ -52,6 +52,7 @@ static const struct cot_field worked[] = {
 	COLUMN("dram_bytes", work.dram_bytes, COT_NUMBER(0, 65536), .required = true),
 	COLUMN("latency_cycles", work.latency, COT_NUMBER(1, 1000000), .required = true),
 	COLUMN("mlp", work.mlp, COT_NUMBER(1, 1024), .required = true),
+	COLUMN("gpu_ipc_max", work.gpu_ipc_max, COT_NUMBER(0, 65536)),
 	{0},
 };
 

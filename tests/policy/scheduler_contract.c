@@ -238,11 +238,12 @@ void contract_run(const struct hw_sched_ops *ops, struct contract_report *ret_re
 
 	memset(ret_report, 0, sizeof(*ret_report));
 	for (i = 0; i < COT_ARRAY_LEN(scenarios); i++) {
-		for (m = 0; m < 4; m++) {
+		for (m = 0; m < 6; m++) {
 			ct.scenario = scenarios[i].name;
 			scenarios[i].build(&b);
 			b.sc.preempt = m & 1 ? COT_PREEMPT_DRAIN : COT_PREEMPT_SWITCH;
 			b.sc.block_jitter_cv = m & 2 ? 0.2 : 0.0;
+			b.sc.dispatch = m & 4 ? COT_DISPATCH_BREADTH : COT_DISPATCH_DEPTH;
 			play_both(&ct, &b);
 		}
 	}

@@ -122,7 +122,7 @@ static void build_counted(struct sim_build *b)
 	b->sc.gpu.sm_bytes_per_cycle = 32;
 	b->sc.gpu.dram_efficiency = 0.8;
 	b->sc.epoch_cycles = 10000;
-	b->kernels[0][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0};
+	b->kernels[0][0].work = (struct cot_kernel_work){25000, 4, 4, 0, 0, 40, 1, 0, 0};
 }
 
 /* Epochs of 10 us where instructions are counted; once more than a thousand of them pass in which
@@ -230,7 +230,7 @@ static void room_is_free_when_it_is_saved(void **state)
 	b.sc.gpu.issue_width = 2;
 	b.sc.gpu.sm_bytes_per_cycle = 32;
 	b.sc.gpu.dram_efficiency = 0.8;
-	b.kernels[2][0].work = (struct cot_kernel_work){1000, 4, 4, 0, 0, 40, 1, 0};
+	b.kernels[2][0].work = (struct cot_kernel_work){1000, 4, 4, 0, 0, 40, 1, 0, 0};
 	build_stop_at(&b, 400);
 	assert_int_equal(cot_sim_create(&b.sc, &lanes, &obs, ends, &sim, NULL), 0);
 	assert_int_equal(cot_sim_run(sim, UINT64_MAX), COT_SIM_DONE);

@@ -323,7 +323,7 @@ static void woken_sms_take_their_time(void **state)
 	b.sc.apps[0].start_ps = 0;
 	(void)build_app(&b, "b");
 	build_kernel(&b, 1, 1, 1, 0)->launches = 1;
-	b.kernels[1][0].work = (struct cot_kernel_work){2000, 8, 8, 0, 0, 40, 1, 0};
+	b.kernels[1][0].work = (struct cot_kernel_work){2000, 8, 8, 0, 0, 40, 1, 0, 0};
 	b.kernels[1][0].block_ps = 2000000;
 	build_cpu(&b, 1e6);
 	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);

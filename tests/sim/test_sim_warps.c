@@ -140,7 +140,7 @@ static void fluid_and_warps_agree(void **state)
 /* A transfer that wants little gets all of it, one that wants much the share of an SM. */
 static void transfers_share_memory(void **state)
 {
-	const struct cot_kernel_work work = {1000, 8, 4, 0.3, 128, 400, 4, 0};
+	const struct cot_kernel_work work = {1000, 8, 4, 0.3, 128, 400, 4, 0, 0};
 	struct cot_fluid_lane lane = {.work = &work, .warps = 48, .stall = 1.0, .penalty = 1.0};
 	struct cot_fluid_group group = {.n_sms = N_SMS, .n_lanes = 1, .lanes = &lane};
 	struct warps_gpu gpu = {

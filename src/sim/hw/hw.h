@@ -44,6 +44,7 @@ struct hw_kernel {
 	uint32_t n_fresh;     /* blocks never issued */
 	uint32_t n_preempted; /* blocks in its PTBQ, waiting to go on */
 	uint32_t n_resident;  /* blocks on SMs, those being saved included */
+	uint32_t n_awaited;   /* SMs assigned at this instant that wait for their first block */
 	uint32_t n_done;
 	uint32_t n_sms;	     /* SMs that work for it, those being preempted included */
 	uint32_t n_reserved; /* SMs that are reserved for it */
@@ -181,10 +182,10 @@ static inline bool hw_may_be_on(const struct hw_kernel *k, const struct hw_sm *s
 	return sm->sm >= k->sm_begin && sm->sm < k->sm_end;
 }
 
-/* Blocks of k that are not on an SM and not done. */
+/* Blocks of k that are not on an SM, nor sure to be at the end of this instant, and not done. */
 static inline uint32_t hw_unissued(const struct hw_kernel *k)
 {
-	return k->n_fresh + k->n_preempted;
+	return k->n_fresh + k->n_preempted - k->n_awaited;
 }
 
 /* SMs that the unissued blocks of k would fill. */
@@ -201,7 +202,8 @@ static inline uint32_t hw_demand(const struct hw_kernel *k)
 struct hw_kernel *hw_admit(struct hw *hw, struct hw_command *c);
 
 /* Gives an idle SM to an active kernel that has a block to issue, and may take it and be on it;
- * fills it with blocks. */
+ * fills it with blocks: at once, or at the end of the instant if the scenario dispatches in
+ * breadth. */
 void hw_assign(struct hw *hw, struct hw_sm *sm, struct hw_kernel *k);
 
 /* Starts the preemption of a RUNNING SM in favour of k, another active kernel. */

@@ -115,6 +115,29 @@ static void units_limit_a_kernel(void **state)
 	assert_true(w.lanes[0].rate < 0.25 + 1e-9);
 }
 
+/* Three SMs with 4, 4 and 8 warps of a kernel that all together does 4: 1, 1 and 2. Another kernel
+ * goes on beside it without waiting for a slot. A limit above what it can do is none. */
+static void a_kernel_has_a_limit_of_its_own(void **state)
+{
+	struct world w;
+
+	(void)state;
+	init(&w, 4, 1e9);
+	(void)add_lane(&w, 0, 4, 1, 0);
+	add_lane(&w, 1, 8, 1, 0)->work = &w.work[0];
+	(void)add_lane(&w, 2, 4, 4, 0);
+	w.work[0].gpu_ipc_max = 4;
+	add_group(&w, 2, 0, 1);
+	add_group(&w, 1, 1, 2);
+	cot_fluid_solve(&w.f);
+	NEAR(w.lanes[0].rate, 1.0);
+	NEAR(w.lanes[1].rate, 2.0);
+	NEAR(w.lanes[2].rate, 1.0);
+	w.work[0].gpu_ipc_max = 100;
+	cot_fluid_solve(&w.f);
+	NEAR(w.lanes[0].rate, 4.0);
+}
+
 static void a_halted_kernel_leaves_its_slots(void **state)
 {
 	struct world w;
@@ -297,6 +320,7 @@ int main(void)
 		cmocka_unit_test(many_warps_are_bound_by_slots),
 		cmocka_unit_test(kernels_on_an_sm_wait_alike),
 		cmocka_unit_test(units_limit_a_kernel),
+		cmocka_unit_test(a_kernel_has_a_limit_of_its_own),
 		cmocka_unit_test(a_halted_kernel_leaves_its_slots),
 		cmocka_unit_test(memory_is_shared_max_min),
 		cmocka_unit_test(the_port_is_shared_max_min),

@@ -148,7 +148,7 @@ static void count(struct sim_build *b, uint32_t app)
 	b->sc.gpu.dram_efficiency = 0.8;
 	b->sc.gpu.blocks_per_sm = 8;
 	b->sc.epoch_cycles = 10000;
-	b->kernels[app][0].work = (struct cot_kernel_work){1000, 4, 4, 0, 0, 40, 1, 0};
+	b->kernels[app][0].work = (struct cot_kernel_work){1000, 4, 4, 0, 0, 40, 1, 0, 0};
 }
 
 static void plain_and_jittered(void **state)

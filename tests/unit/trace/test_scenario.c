@@ -316,7 +316,7 @@ static const struct {
 	 "s.yaml:1:9: schema is 'cotenant.scenario/2'; expected cotenant.scenario/1"},
 	{HEAD "gpus: k20c\n" APP,
 	 "s.yaml:2:1: unknown key 'gpus'; expected one of schema, gpu, scheduler, policy, "
-	 "preempt, transfers, seed, block_jitter_cv, quantum_us, epoch_cycles, rate_noise, "
+	 "preempt, transfers, dispatch, seed, block_jitter_cv, quantum_us, epoch_cycles, rate_noise, "
 	 "qos_batch_sms, qos_threshold, block_time, workers, stop, apps"},
 	{HEAD SMGUARD SHARED("quota: 101%"),
 	 "s.yaml:4:25: quota is '101%'; expected a part of the GPU such as 50% or 66sm"},
@@ -470,7 +470,7 @@ static const struct {
 	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, machine_code, "
 	 "warps_per_block, insts_per_warp, insts_per_block, cpi, mem_fraction, dram_bytes, "
 	 "latency_cycles, mlp, "
-	 "ipc_max"},
+	 "ipc_max, gpu_ipc_max"},
 	{KERNEL("blocks: 3, block_us: 1, warps_per_block: 4, insts_per_warp: 9"),
 	 "s.yaml:5:17: the kernel has both a measured time and instructions; expected either "
 	 "block_us or kernel_us, or insts_per_warp or insts_per_block"},
