@@ -5,11 +5,11 @@
 
 command -v ptxas >/dev/null || exit 77
 targets=sm_90
-passes="workers slice,record count,workers"
+passes="workers slice,record count,workers batch,workers"
 files="$SOURCE_DIR/kernels/ptx/*.ptx"
 if [ -n "${COT_PTX_ALL-}" ]; then
 	targets="sm_75 sm_80 sm_90 sm_90a"
-	passes="$passes slice count record record,workers"
+	passes="$passes slice count record record,workers batch"
 	files="$files $SOURCE_DIR/tests/ptx/samples/*.ptx"
 fi
 
