@@ -35,7 +35,7 @@ _cotenant_options()
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--policy= --random= --seed= --threads= --json= $common" ;;
 	list) echo "--json= $common" ;;
-	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --points --seed= $common" ;;
+	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite

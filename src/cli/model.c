@@ -16,6 +16,7 @@
 
 enum {
 	KEY_JSON = 256,
+	KEY_YAML,
 	KEY_CONCURRENT,
 	KEY_PIECEWISE,
 	KEY_GAIN,
@@ -27,6 +28,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, "FILE", 0, "Write the result as JSON; - is standard output", 0},
+	{"yaml", KEY_YAML, "FILE", 0,
+	 "train: write the coefficients as KERNELS takes them; - is standard output", 0},
 	{"concurrent", KEY_CONCURRENT, NULL, 0,
 	 "The kernels are launched one by one, not merged into one: each block takes what its own "
 	 "kernel needs",
@@ -45,7 +48,7 @@ static const struct argp_option options[] = {
 };
 
 struct arguments {
-	const char *what, *path, *json;
+	const char *what, *path, *json, *yaml;
 	struct cot_model_options options;
 	double min_gain_pct;
 	struct cot_model_train_options train;
@@ -116,6 +119,10 @@ static void check(struct argp_state *state, const struct arguments *a)
 		argp_error(state, "no file given; expected %s", input_of(a->what));
 	if (a->json && !strcmp(a->what, "powers"))
 		argp_error(state, "'powers' writes a table; expected no --json");
+	if (a->yaml && (a->json || strcmp(a->what, "train") != 0))
+		argp_error(state, "--yaml is for 'train', without --json");
+	if (a->yaml && strcmp(a->yaml, "-") != 0 && cot_cli_same_file(a->yaml, a->path))
+		argp_error(state, "the output '%s' is the input itself", a->yaml);
 	if (a->json && strcmp(a->json, "-") != 0 && cot_cli_same_file(a->json, a->path))
 		argp_error(state, "the output '%s' is the input itself", a->json);
 }
@@ -125,6 +132,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case KEY_YAML:
+		a->yaml = arg;
+		return 0;
 	case KEY_JSON:
 		a->json = arg;
 		return 0;
@@ -196,11 +206,15 @@ static int show(const struct arguments *a, struct cot_error *err)
 	FILE *out;
 	int rc;
 
-	rc = cot_outfile_open(a->json ? a->json : "-", &file, err);
+	rc = cot_outfile_open(a->json ? a->json : a->yaml ? a->yaml : "-", &file, err);
 	if (!rc) {
 		out = cot_outfile_stream(file);
 		if (!strcmp(a->what, "train"))
-			rc = cot_model_show_training(a->path, &a->train, a->json, out, err);
+			rc = cot_model_show_training(a->path, &a->train,
+						     a->yaml   ? COT_MODEL_YAML
+						     : a->json ? COT_MODEL_JSON
+							       : COT_MODEL_TEXT,
+						     out, err);
 		else if (!strcmp(a->what, "heat"))
 			rc = cot_model_show_heat(a->path, a->json, out, err);
 		else if (!strcmp(a->what, "check"))

@@ -43,8 +43,7 @@ int cot_model_cost_of(const struct cot_model_machine *m, const struct cot_model_
 		return rc;
 	for (i = 0; i < n; i++) {
 		cot_model_events_of(&set[i], &one);
-		all.transactions += one.transactions;
-		all.instructions += one.instructions;
+		cot_model_events_add(&all, &one);
 	}
 	cot_model_draw_of(&m->gpu, &m->power, &all, time.cycles, &ret->draw);
 	ret->exec_s = time.seconds;
@@ -127,7 +126,7 @@ static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel
 	       a->comp == b->comp && a->uncoal == b->uncoal && a->coal == b->coal &&
 	       a->syncs == b->syncs && a->transactions == b->transactions &&
 	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
-	       a->memory_bytes == b->memory_bytes;
+	       a->memory_bytes == b->memory_bytes && !memcmp(a->extra, b->extra, sizeof(a->extra));
 }
 
 bool cot_model_template_matches(const struct cot_model_template *t,

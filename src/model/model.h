@@ -18,6 +18,7 @@
 #define COT_MODEL_WARP	      32u
 #define COT_MODEL_SET_MAX     10u   /* kernels that run together */
 #define COT_MODEL_SLOTS_MAX   32u   /* thread blocks that an SM can hold */
+#define COT_MODEL_EXTRA_MAX   8u    /* kinds of events that power goes into, beside two */
 #define COT_MODEL_TRANSACTION 128.0 /* bytes that one coalesced transaction carries */
 
 struct cot_model_gpu {
@@ -49,7 +50,9 @@ struct cot_model_kernel {
 	double load_bytes;     /* that one access of a warp moves, on average; > 0 */
 	double transfer_bytes; /* over PCIe, both directions */
 	double memory_bytes;   /* of device memory */
-	double cpu_s, cpu_w;   /* on the host instead: time and whole-system power; 0: cannot */
+	/* Other events of one warp; the power model says which and what one costs. */
+	double extra[COT_MODEL_EXTRA_MAX];
+	double cpu_s, cpu_w; /* on the host instead: time and whole-system power; 0: cannot */
 };
 
 #endif

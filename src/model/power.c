@@ -55,9 +55,22 @@ static double transactions_of(const struct cot_model_kernel *k)
 void cot_model_events_of(const struct cot_model_kernel *k, struct cot_model_events *ret)
 {
 	double warps = (double)k->n_blocks * cot_model_warps_per_block(k);
+	uint32_t i;
 
 	ret->transactions = warps * transactions_of(k);
 	ret->instructions = warps * (k->comp + k->uncoal + k->coal);
+	for (i = 0; i < COT_MODEL_EXTRA_MAX; i++)
+		ret->extra[i] = warps * k->extra[i];
+}
+
+void cot_model_events_add(struct cot_model_events *sum, const struct cot_model_events *more)
+{
+	uint32_t i;
+
+	sum->transactions += more->transactions;
+	sum->instructions += more->instructions;
+	for (i = 0; i < COT_MODEL_EXTRA_MAX; i++)
+		sum->extra[i] += more->extra[i];
 }
 
 void cot_model_draw_of(const struct cot_model_gpu *gpu, const struct cot_model_power *power,
@@ -65,13 +78,20 @@ void cot_model_draw_of(const struct cot_model_gpu *gpu, const struct cot_model_p
 		       struct cot_model_draw *ret)
 {
 	double sm_cycles = cycles * gpu->n_sms;
+	uint32_t i;
 
 	ret->memory_rate = events->transactions / sm_cycles;
 	ret->instruction_rate = events->instructions / sm_cycles;
 	ret->memory_w = power->memory_w * ret->memory_rate;
 	ret->instruction_w = power->instruction_w * ret->instruction_rate;
+	ret->extra_w = 0;
+	for (i = 0; i < COT_MODEL_EXTRA_MAX; i++)
+		ret->extra_w += power->extra_w[i] * (events->extra[i] / sm_cycles);
 	ret->lambda_w = power->lambda_w;
 	ret->dynamic_w = ret->memory_w + ret->instruction_w + ret->lambda_w;
+	ret->dynamic_w += ret->extra_w;
+	if (ret->dynamic_w < 0)
+		ret->dynamic_w = 0;
 }
 
 double cot_model_power_at(const struct cot_model_power *power, double dynamic_w, double t_s)

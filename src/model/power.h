@@ -1,12 +1,13 @@
 /*
  * Power and energy of the whole system while kernels run, equations (10) to (12) of the patent:
  *
- *     P(t) = idle_w + P_T(t) + P_dyn        P_dyn = memory_w * e1 + instruction_w * e2 + lambda_w
+ *     P(t) = idle_w + P_T(t) + P_dyn        P_dyn = memory_w * e1 + instruction_w * e2 + ... +
+ * lambda_w
  *
  * idle_w is what the idle system takes; the GPU's static power is part of it. e1 and e2 are global
  * memory transactions and instructions per cycle of a "virtual" SM: the mean over all SMs of the
- * GPU, idle ones included. Powers of SMs are never added up: much of what one SM is seen to take is
- * taken once for all.
+ * GPU, idle ones included. The patent has these two; a GPU of today takes more kinds, e3 and on.
+ * Powers of SMs are never added up: much of what one SM is seen to take is taken once for all.
  *
  * P_T is the leakage that grows with temperature: the chip warms up towards a rise that goes with
  * P_dyn, by exp(-t/tau) as a resistor and a capacitor do. Pure; see model.h.
@@ -18,24 +19,27 @@
 
 struct cot_model_power {
 	double idle_w;
-	double memory_w;      /* per transaction and cycle of the virtual SM */
-	double instruction_w; /* per warp instruction and cycle of the virtual SM */
-	double lambda_w;      /* the intercept: whenever a kernel runs */
-	double thermal_gain;  /* steady P_T per watt of P_dyn: k_T * R_th; 0: no thermal term */
-	double tau_s;	      /* > 0 with a thermal gain */
+	double memory_w;		     /* per transaction and cycle of the virtual SM */
+	double instruction_w;		     /* per warp instruction and cycle of the virtual SM */
+	double extra_w[COT_MODEL_EXTRA_MAX]; /* per other event and cycle of the virtual SM */
+	double lambda_w;     /* the intercept: whenever a kernel runs; a fit may make it negative */
+	double thermal_gain; /* steady P_T per watt of P_dyn: k_T * R_th; 0: no thermal term */
+	double tau_s;	     /* > 0 with a thermal gain */
 };
 
 /* Occurrences on the whole GPU during one run of a kernel: blocks * warps * counts of a warp. */
 struct cot_model_events {
 	double transactions, instructions;
+	double extra[COT_MODEL_EXTRA_MAX];
 };
 
 void cot_model_events_of(const struct cot_model_kernel *k, struct cot_model_events *ret_events);
+void cot_model_events_add(struct cot_model_events *sum, const struct cot_model_events *more);
 
 struct cot_model_draw {
 	double memory_rate, instruction_rate; /* e1 and e2, per cycle and SM */
-	double memory_w, instruction_w, lambda_w;
-	double dynamic_w; /* their sum */
+	double memory_w, instruction_w, extra_w, lambda_w;
+	double dynamic_w; /* their sum, not less than 0 */
 };
 
 /* The events in `cycles` (> 0) on the virtual SM. */

@@ -39,9 +39,15 @@ struct cot_model_train_options {
 	uint32_t train_pct;
 };
 
+enum cot_model_form {
+	COT_MODEL_TEXT,
+	COT_MODEL_JSON,
+	COT_MODEL_YAML, /* the map `power` of a file of kernels */
+};
+
 /* Reads measurements from `path`. */
 int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
-			    bool json, FILE *out, struct cot_error *err);
+			    enum cot_model_form form, FILE *out, struct cot_error *err);
 
 /* Reads a step test from `path`. */
 int cot_model_show_heat(const char *path, bool json, FILE *out, struct cot_error *err);

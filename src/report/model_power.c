@@ -43,7 +43,7 @@ static int predict(const struct cot_model_input *in, struct result *r, struct co
 	return 0;
 }
 
-static void print_line(struct cot_table *t, const struct line *line)
+static void print_line(struct cot_table *t, const struct line *line, bool has_events)
 {
 	const struct cot_model_cost *c = &line->cost;
 	struct cot_text text;
@@ -52,7 +52,7 @@ static void print_line(struct cot_table *t, const struct line *line)
 	cot_table_text(t, line->name);
 	if (!line->runs) {
 		cot_table_text(t, "does not fit");
-		for (i = 0; i < 8; i++)
+		for (i = 0; i < 8u + has_events; i++)
 			cot_table_text(t, "-");
 		return;
 	}
@@ -61,28 +61,38 @@ static void print_line(struct cot_table *t, const struct line *line)
 	cot_table_cell(t, "%.5f", c->draw.instruction_rate);
 	cot_table_cell(t, "%.1f", c->draw.memory_w);
 	cot_table_cell(t, "%.1f", c->draw.instruction_w);
+	if (has_events)
+		cot_table_cell(t, "%.1f", c->draw.extra_w);
 	cot_table_cell(t, "%.1f", c->draw.lambda_w);
 	cot_table_cell(t, "%.1f", c->thermal_w);
 	cot_table_cell(t, "%.1f", c->power_w);
 	cot_table_cell(t, "%.6g", c->energy_j);
 }
 
+#define EVENTS 6 /* its column, for models that have other events */
+
 static int print_text(const struct cot_model_input *in, const struct result *r, FILE *out,
 		      struct cot_error *err)
 {
-	static const struct cot_column columns[] = {
+	struct cot_column columns[] = {
 		{"kernel", COT_ALIGN_LEFT},	   {"time", COT_ALIGN_RIGHT},
 		{"transactions", COT_ALIGN_RIGHT}, {"instructions", COT_ALIGN_RIGHT},
 		{"memory W", COT_ALIGN_RIGHT},	   {"instr. W", COT_ALIGN_RIGHT},
-		{"lambda W", COT_ALIGN_RIGHT},	   {"heat W", COT_ALIGN_RIGHT},
-		{"system W", COT_ALIGN_RIGHT},	   {"energy J", COT_ALIGN_RIGHT},
+		{"events W", COT_ALIGN_RIGHT},	   {"lambda W", COT_ALIGN_RIGHT},
+		{"heat W", COT_ALIGN_RIGHT},	   {"system W", COT_ALIGN_RIGHT},
+		{"energy J", COT_ALIGN_RIGHT},
 	};
-	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
+	bool has_events = in->file.n_events;
+	struct cot_table *t;
 	uint32_t i;
 	int rc;
 
+	if (!has_events)
+		memmove(&columns[EVENTS], &columns[EVENTS + 1],
+			sizeof(columns) - (EVENTS + 1) * sizeof(columns[0]));
+	t = cot_table_create(columns, COT_ARRAY_LEN(columns) - !has_events);
 	for (i = 0; i < r->n; i++)
-		print_line(t, &r->lines[i]);
+		print_line(t, &r->lines[i], has_events);
 	rc = cot_table_print(t, out);
 	if (rc)
 		return cot_error_set(err, rc, "out of memory");
@@ -99,14 +109,15 @@ static json_t *json_line(const struct line *line)
 
 	if (!line->runs)
 		return json_pack("{s:s, s:b}", "kernels", line->name, "fits", 0);
-	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kernels",
-			 line->name, "fits", 1, "seconds", cot_json_number(c->seconds),
+	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "kernels", line->name, "fits", 1, "seconds", cot_json_number(c->seconds),
 			 "transfer_s", cot_json_number(c->transfer_s), "transactions_per_cycle",
 			 cot_json_number(c->draw.memory_rate), "instructions_per_cycle",
 			 cot_json_number(c->draw.instruction_rate), "memory_w",
 			 cot_json_number(c->draw.memory_w), "instruction_w",
 			 cot_json_number(c->draw.instruction_w), "lambda_w",
-			 cot_json_number(c->draw.lambda_w), "thermal_w",
+			 cot_json_number(c->draw.lambda_w), "events_w",
+			 cot_json_number(c->draw.extra_w), "thermal_w",
 			 cot_json_number(c->thermal_w), "system_w", cot_json_number(c->power_w),
 			 "energy_j", cot_json_number(c->energy_j));
 }

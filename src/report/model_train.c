@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/fit.h"
+#include "model/model.h"
 #include "report/json.h"
 #include "report/model.h"
 #include "report/table.h"
@@ -136,6 +137,46 @@ static int print_text(const struct result *r, FILE *out, struct cot_error *err)
 	return 0;
 }
 
+/* Which of the model's own coefficients an event is, and per how many of it; NULL: none. */
+static const char *own_key(const char *event, double *ret_times)
+{
+	*ret_times = strcmp(event, "dram_bytes") ? 1 : COT_MODEL_TRANSACTION;
+	if (!strcmp(event, "instructions"))
+		return "instruction_w";
+	return strcmp(event, "transactions") && strcmp(event, "dram_bytes") ? NULL : "memory_w";
+}
+
+static double mean_idle_w(const struct result *r)
+{
+	double sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->m.n; i++)
+		sum += r->m.idle_w[i];
+	return sum / r->m.n;
+}
+
+/* The map `power` of a file of kernels. */
+static void print_yaml(const struct result *r, FILE *out)
+{
+	const char *key, *comma = "";
+	double times;
+	uint32_t i;
+
+	(void)fprintf(out, "power:\n  idle_w: %.6g\n  lambda_w: %.6g\n", mean_idle_w(r),
+		      r->fit.lambda_w);
+	for (i = 0; i < r->fit.n_events; i++)
+		if ((key = own_key(r->m.events[i], &times)))
+			(void)fprintf(out, "  %s: %.6g\n", key, r->fit.watts[i] * times);
+	for (i = 0; i < r->fit.n_events; i++) {
+		if (own_key(r->m.events[i], &times))
+			continue;
+		(void)fprintf(out, "%s    - {name: %s, w: %.6g}\n", *comma ? "" : "  events:\n",
+			      r->m.events[i], r->fit.watts[i]);
+		comma = ",";
+	}
+}
+
 static json_t *json_errors(const struct result *r, const struct cot_model_errors *e)
 {
 	return json_pack("{s:i, s:o, s:o, s:s}", "runs", (int)e->n, "mean",
@@ -163,7 +204,7 @@ static json_t *json_result(const struct result *r)
 }
 
 int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
-			    bool json, FILE *out, struct cot_error *err)
+			    enum cot_model_form form, FILE *out, struct cot_error *err)
 {
 	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
 	struct result r;
@@ -176,9 +217,12 @@ int cot_model_show_training(const char *path, const struct cot_model_train_optio
 	rc = draw(&r, options, name, err);
 	if (!rc)
 		rc = train(&r, name, err);
-	if (!rc)
-		rc = json ? cot_json_write(json_result(&r), COT_JSON_INDENTED, out)
-			  : print_text(&r, out, err);
+	if (!rc && form == COT_MODEL_YAML)
+		print_yaml(&r, out);
+	else if (!rc)
+		rc = form == COT_MODEL_JSON
+			     ? cot_json_write(json_result(&r), COT_JSON_INDENTED, out)
+			     : print_text(&r, out, err);
 	free(r.use);
 	cot_measurements_finish(&r.m);
 	return rc;

@@ -84,6 +84,7 @@ static const struct preset presets[] = {
 
 #define TO(key, member, ...)	 COT_FIELD(key, struct cot_kernels, member, __VA_ARGS__)
 #define KERNEL(key, member, ...) COT_FIELD(key, struct written_kernel, member, __VA_ARGS__)
+#define EVENT(key, member, ...)	 COT_FIELD(key, struct cot_kernels_event, member, __VA_ARGS__)
 #define SMS(key, member, ...)	 COT_FIELD(key, struct cot_kernels_sms, member, __VA_ARGS__)
 #define COUNT			 COT_NUMBER(0, 1e15)
 
@@ -91,6 +92,7 @@ struct written_kernel {
 	char name[COT_NAME_MAX];
 	uint32_t count;
 	double h2d_bytes, d2h_bytes;
+	struct cot_kernels_event events[COT_MODEL_EXTRA_MAX];
 	struct cot_model_kernel k;
 };
 
@@ -112,11 +114,24 @@ static const struct cot_field gpu_fields[] = {
 	{0},
 };
 
+static const struct cot_field power_event_fields[] = {
+	EVENT("name", name, COT_TEXT, .required = true),
+	EVENT("w", value, COT_NUMBER(-1e9, 1e9), .required = true),
+	{0},
+};
+
+static const struct cot_field kernel_event_fields[] = {
+	EVENT("name", name, COT_TEXT, .required = true),
+	EVENT("count", value, COUNT, .required = true),
+	{0},
+};
+
 static const struct cot_field power_fields[] = {
 	TO("idle_w", power.idle_w, COT_NUMBER(0, 1000000), .required = true),
-	TO("lambda_w", power.lambda_w, COT_NUMBER(0, 1000000), .required = true),
-	TO("memory_w", power.memory_w, COT_NUMBER(0, 1000000000), .required = true),
-	TO("instruction_w", power.instruction_w, COT_NUMBER(0, 1000000000), .required = true),
+	TO("lambda_w", power.lambda_w, COT_NUMBER(-1000000, 1000000), .required = true),
+	TO("memory_w", power.memory_w, COT_NUMBER(-1e9, 1e9)),
+	TO("instruction_w", power.instruction_w, COT_NUMBER(-1e9, 1e9)),
+	TO("events", events, COT_MAP(power_event_fields), .list = COT_MODEL_EXTRA_MAX),
 	TO("thermal_gain", power.thermal_gain, COT_NUMBER(0, 100)),
 	TO("thermal_tau_s", power.tau_s, COT_NUMBER(0.001, 1000000)),
 	{0},
@@ -138,6 +153,7 @@ static const struct cot_field kernel_fields[] = {
 	KERNEL("h2d_bytes", h2d_bytes, COUNT),
 	KERNEL("d2h_bytes", d2h_bytes, COUNT),
 	KERNEL("memory_bytes", k.memory_bytes, COUNT),
+	KERNEL("events", events, COT_MAP(kernel_event_fields), .list = COT_MODEL_EXTRA_MAX),
 	KERNEL("cpu_s", k.cpu_s, COT_NUMBER(0, 1e9)),
 	KERNEL("cpu_w", k.cpu_w, COT_NUMBER(0, 1000000)),
 	KERNEL("count", count, COT_WHOLE(0, COT_KERNELS_COPIES_MAX), .otherwise = 1),
@@ -234,6 +250,35 @@ static int check_power(struct reader *r)
 	return 0;
 }
 
+/* Each kind of events once. */
+static int check_events(struct reader *r, uint32_t list, const struct cot_kernels_event *events)
+{
+	uint32_t node, n = 0, i;
+
+	for (node = cot_yaml_first(r->doc, list); node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node), n++)
+		for (i = 0; i < n; i++)
+			if (!strcmp(events[i].name, events[n].name))
+				return cot_yaml_fail_key(r->doc, node, "name", r->err,
+							 "the events '%s' are there twice; "
+							 "expected each kind once",
+							 events[n].name);
+	return 0;
+}
+
+static int read_power_events(struct reader *r)
+{
+	uint32_t list = get(r, get(r, COT_YAML_ROOT, "power"), "events"), i;
+	struct cot_kernels *out = r->out;
+
+	if (list == COT_YAML_NONE)
+		return 0;
+	out->n_events = cot_yaml_count(r->doc, list);
+	for (i = 0; i < out->n_events; i++)
+		out->power.extra_w[i] = out->events[i].value;
+	return check_events(r, list, out->events);
+}
+
 /* ---- kernels ---- */
 
 static int check_name(struct reader *r, uint32_t node, const char *name)
@@ -309,6 +354,29 @@ static int check_work(struct reader *r, uint32_t node, const struct cot_model_ke
 	return 0;
 }
 
+/* Without a power model nobody asks for a kernel's events, so their names are not known either. */
+static int read_kernel_events(struct reader *r, uint32_t node, struct written_kernel *w)
+{
+	uint32_t list = get(r, node, "events"), entry, n = 0, i;
+	int rc = list == COT_YAML_NONE ? 0 : check_events(r, list, w->events);
+
+	if (rc || list == COT_YAML_NONE || !r->out->has_power)
+		return rc;
+	for (entry = cot_yaml_first(r->doc, list); entry != COT_YAML_NONE;
+	     entry = cot_yaml_next(r->doc, entry), n++) {
+		for (i = 0; i < r->out->n_events; i++)
+			if (!strcmp(r->out->events[i].name, w->events[n].name))
+				break;
+		if (i == r->out->n_events)
+			return cot_yaml_fail_key(r->doc, entry, "name", r->err,
+						 "power has no events '%s'; expected one of those "
+						 "that it names",
+						 w->events[n].name);
+		w->k.extra[i] = w->events[n].value;
+	}
+	return 0;
+}
+
 static int read_kernel(struct reader *r, uint32_t node)
 {
 	struct written_kernel w = {.count = 0};
@@ -321,6 +389,7 @@ static int read_kernel(struct reader *r, uint32_t node)
 	rc = rc ? rc : check_block(r, node, &w.k);
 	rc = rc ? rc : check_counts(r, node, &w.k);
 	rc = rc ? rc : check_work(r, node, &w.k);
+	rc = rc ? rc : read_kernel_events(r, node, &w);
 	if (rc)
 		return rc;
 	memcpy(out->names[out->n], w.name, sizeof(w.name));
@@ -385,6 +454,7 @@ static int read_all(struct reader *r)
 	cot_yaml_fill(r->doc, COT_YAML_ROOT, fields, r->out);
 	name_gpu(r);
 	rc = check_power(r);
+	rc = rc ? rc : read_power_events(r);
 	for (; !rc && node != COT_YAML_NONE; node = cot_yaml_next(r->doc, node))
 		rc = read_kernel(r, node);
 	return rc ? rc : read_layout(r);

@@ -26,11 +26,19 @@ struct cot_kernels_sms {
 	double blocks[COT_KERNELS_MAX];
 };
 
+/* A kind of events, with what one takes per cycle of the virtual SM, or how many a warp makes. */
+struct cot_kernels_event {
+	char name[COT_NAME_MAX];
+	double value;
+};
+
 struct cot_kernels {
 	char gpu_name[COT_NAME_MAX];
 	struct cot_model_gpu gpu;
 	bool has_power;
 	struct cot_model_power power;
+	struct cot_kernels_event events[COT_MODEL_EXTRA_MAX]; /* of power.extra_w */
+	uint32_t n_events;
 	uint32_t n;
 	char names[COT_KERNELS_MAX][COT_NAME_MAX];
 	struct cot_model_kernel kernels[COT_KERNELS_MAX];

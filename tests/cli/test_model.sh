@@ -46,7 +46,19 @@ for part in time power consolidate; do
 	rm "$work/file"
 done
 expect 0 model time "$examples/h200.yaml"
-expect 2 model power "$examples/h200.yaml"
+expect 0 model power "$examples/h200.yaml"
+says "$work/out" "events W"
+# Its power is what the measurements of an H200 give.
+expect 0 model train "$SOURCE_DIR/results/h200/2026-11-22/contention/power.csv" --yaml "$work/power.yaml"
+grep -vxF -f "$examples/h200.yaml" "$work/power.yaml" && fail "h200.yaml is not as trained"
+[ "$(wc -l <"$work/power.yaml")" -eq 10 ] || fail "power.yaml: $(cat "$work/power.yaml")"
+(echo "schema: cotenant.kernels/1"; cat "$work/power.yaml"
+	echo "kernels: [{name: a, blocks: 1, threads_per_block: 32, comp: 9, events: [{name: tensor, count: 1}]}]"
+) >"$work/tensor.yaml"
+expect 2 model power "$work/tensor.yaml"
+says "$work/err" "tensor.yaml:12:80: power has no events 'tensor'; expected one of those that it names"
+sed '/^power:/,/scattered/d' "$examples/h200.yaml" >"$work/none.yaml"
+expect 2 model power "$work/none.yaml"
 says "$work/err" "the key 'power' is missing"
 
 # Training: coefficients, and errors on workloads that it has not seen.

@@ -160,8 +160,7 @@ static int predict(struct study *st, struct scenario *s)
 		rc = cot_model_cost_of(&s->in.machine, &s->in.file.kernels[k], NULL, 1, &cost);
 		s->energy_kj[k] = cost.energy_j / 1e3;
 		cot_model_events_of(&s->in.file.kernels[k], &one);
-		s->events.transactions += one.transactions;
-		s->events.instructions += one.instructions;
+		cot_model_events_add(&s->events, &one);
 	}
 	if (rc)
 		return cot_error_set(st->err, rc, "a block does not fit");

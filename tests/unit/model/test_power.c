@@ -64,6 +64,18 @@ static void test_events_and_virtual_sm(void **state)
 	near(d.memory_rate, 60 * 48 / 30000.0, 1e-15);
 	near(d.instruction_rate, 0.2, 1e-15);
 	near(d.dynamic_w, 96 + 100 + 40, 1e-15);
+	/* Other events, of which one saves. */
+	k.extra[1] = 5, power.extra_w[1] = 300;
+	k.extra[7] = 10, power.extra_w[7] = -20;
+	cot_model_events_of(&k, &e);
+	near(e.extra[1], 60 * 5, 0);
+	cot_model_events_add(&e, &e);
+	near(e.extra[7], 2 * 60 * 10, 0);
+	cot_model_draw_of(&gpu, &power, &e, 2000, &d);
+	near(d.extra_w, 3 - 0.4, 1e-14);
+	power.lambda_w = -1000;
+	cot_model_draw_of(&gpu, &power, &e, 2000, &d);
+	near(d.dynamic_w, 0, 0);
 }
 
 /* The mean thermal power is the closed form of the patent's RC model. */

@@ -46,12 +46,14 @@ static void test_every_key(void **state)
 		"  pcie_gbps: 2.5, memory_gb: 1.5, mem_latency_cycles: 300,\n"
 		"  uncoalesced_delay_cycles: 3, coalesced_delay_cycles: 2, issue_cycles: 0.5}\n"
 		"power: {idle_w: 100, lambda_w: 20, memory_w: 500, instruction_w: 60.5,\n"
-		"  thermal_gain: 0.1, thermal_tau_s: 30}\n"
+		"  thermal_gain: 0.1, thermal_tau_s: 30,\n"
+		"  events: [{name: fp64, w: 170}, {name: shared, w: -4}]}\n"
 		"kernels:\n"
 		"  - {name: a, blocks: 4, threads_per_block: 64, regs_per_block: 640,\n"
 		"     shmem_per_block: 128, comp: 1e6, uncoalesced: 5, coalesced: 6, syncs: 2,\n"
 		"     transactions: 4.5, load_bytes: 64, h2d_bytes: 1e9, d2h_bytes: 10,\n"
-		"     memory_bytes: 1e8, cpu_s: 3, cpu_w: 200, count: 12}\n"
+		"     memory_bytes: 1e8, cpu_s: 3, cpu_w: 200, count: 12,\n"
+		"     events: [{name: shared, count: 7}]}\n"
 		"layout: [{sms: 1, blocks_each: [2.5]}, {sms: 3, blocks_each: [0.5]}]\n");
 	const struct cot_model_kernel *e = &k.kernels[0];
 
@@ -68,6 +70,10 @@ static void test_every_key(void **state)
 	assert_true(e->transactions == 4.5 && e->load_bytes == 64 && e->transfer_bytes == 1e9 + 10);
 	assert_true(e->cpu_s == 3 && e->cpu_w == 200);
 	assert_int_equal(k.pending[0], 12);
+	assert_int_equal(k.n_events, 2);
+	assert_string_equal(k.events[1].name, "shared");
+	assert_true(k.power.extra_w[0] == 170 && k.power.extra_w[1] == -4);
+	assert_true(e->extra[0] == 0 && e->extra[1] == 7);
 	assert_int_equal(k.n_layout, 2);
 	assert_int_equal(k.layout[1].sms, 3);
 	assert_true(k.layout[0].blocks[0] == 2.5);
