@@ -233,6 +233,37 @@ check "... but none in pool a" between "$(cat "$work/two")" requests 10 100000
 line=$(in_pool b "$progs/request" --count 3)
 check "... and pool b takes programs again" between "$line" gpu_p50_us 100 110
 
+# One that has done nothing keeps the server from taking others. When it has gone they may come, though
+# the server has had no time to look: it is stopped while the one goes and the next one comes.
+n_clients() {
+	echo "get_client_list $server" | in_pool b "$control" | wc -l
+}
+clients_are() {
+	[ "$(n_clients)" = "$1" ]
+}
+n_passed() {
+	grep -c "client .* of user" "$work/control.log"
+}
+passed_on() {
+	[ "$(n_passed)" -gt "$1" ]
+}
+server=$(echo get_server_list | in_pool b "$control")
+in_pool b exec "$progs/trap" --after-us 60000000 >/dev/null &
+pid=$!
+disown $pid
+soon clients_are 1
+in_pool b "$progs/trap" >/dev/null
+check "a program that has done nothing outlives the fault" soon clients_are 1
+before=$(n_passed)
+kill -STOP "$server"
+kill -KILL $pid
+while kill -0 $pid 2>/dev/null; do sleep 0.01; done
+in_pool b "$progs/request" --count 3 >"$work/one" &
+check "... another one waits to be taken" soon passed_on "$before"
+kill -CONT "$server"
+wait
+check "... and is, when the first has gone" between "$(cat "$work/one")" gpu_p50_us 100 110
+
 echo "-- kill -9 in a pool"
 in_pool b exec "$progs/batch" --seconds 20 >"$work/one" &
 pid=$!

@@ -235,6 +235,18 @@ static bool serve_control(struct server *s)
 	return true;
 }
 
+static void serve_clients(struct server *s, const struct pollfd p[2 * COT_EMU_MPS_MAX_CLIENTS])
+{
+	unsigned c;
+
+	for (c = 0; c < COT_EMU_MPS_MAX_CLIENTS; c++) {
+		if (p[2 * c + 1].revents && s->clients[c].pidfd == p[2 * c + 1].fd)
+			drop_client(s, c);
+		else if (p[2 * c].revents && s->clients[c].sock == p[2 * c].fd)
+			serve_client(s, c);
+	}
+}
+
 static int loop(struct server *s)
 {
 	struct pollfd p[1 + 2 * COT_EMU_MPS_MAX_CLIENTS];
@@ -249,14 +261,11 @@ static int loop(struct server *s)
 		if (poll(p, COT_ARRAY_LEN(p), n_clients(s) ? FAULT_CHECK_MS : -1) < 0 &&
 		    errno != EINTR)
 			return 1;
+		/* Who comes after the last client of a fault has gone is welcome: so they go first.
+		 */
+		serve_clients(s, p + 1);
 		if (p[0].revents && !serve_control(s))
 			return 0;
-		for (c = 0; c < COT_EMU_MPS_MAX_CLIENTS; c++) {
-			if (p[2 + 2 * c].revents && s->clients[c].pidfd == p[2 + 2 * c].fd)
-				drop_client(s, c);
-			else if (p[1 + 2 * c].revents && s->clients[c].sock == p[1 + 2 * c].fd)
-				serve_client(s, c);
-		}
 		if (n_clients(s) && !s->faulted)
 			check_faults(s);
 	}
