@@ -18,9 +18,12 @@
 #define WORK_MS	 20000
 #define GONE_MS	 2000
 #define LOOK_MS	 20
-/* Blocks that can begin do so well within the one; those that cannot are watched for the other. */
-#define BEGIN_MS 2000u
-#define WAIT_MS	 60u
+/* Blocks that can begin do so well within the one. Those that cannot are watched for the other, and
+ * for so many times as long as any that could have taken. */
+#define BEGIN_MS   2000u
+#define WAIT_MS	   60u
+#define WAIT_TIMES 10u
+#define TRIES	   10 /* of a measurement that a busy computer has spoilt */
 /* What still counts as half of the rate, or as the whole. */
 #define MOST_OF_TWO 1.25
 #define LEAST_ALONE 0.9
@@ -31,6 +34,7 @@ struct two {
 	struct cot_doctor_child probe[2];
 	unsigned n_sms, unit, n_units;
 	unsigned half;	       /* units */
+	unsigned longest_ms;   /* that blocks took to begin */
 	double one[2], own[2]; /* rates, of those alone */
 	unsigned n_same;       /* units that are the same SMs for both */
 	unsigned n_meet;       /* SMs that other units have in common with them */
@@ -55,13 +59,17 @@ static bool time_kernel(struct cot_doctor_child *c, double *ret_us)
 	return ask(c, "rate") && cot_doctor_numbers(c->line, "took", 1, ret_us) && *ret_us > 0;
 }
 
-static bool hold(struct cot_doctor_child *c, unsigned ms, unsigned *ret_here)
+/* On `n` SMs. */
+static bool hold(struct two *t, struct cot_doctor_child *c, unsigned n, unsigned ms,
+		 unsigned *ret_here)
 {
-	double here;
+	double here[2];
 
-	if (!ask(c, "hold %u", ms) || !cot_doctor_numbers(c->line, "here", 1, &here))
+	if (!ask(c, "hold %u", ms) || !cot_doctor_numbers(c->line, "here", 2, here))
 		return false;
-	*ret_here = (unsigned)here;
+	*ret_here = (unsigned)here[0];
+	if (*ret_here == n && here[1] > t->longest_ms)
+		t->longest_ms = (unsigned)here[1];
 	return true;
 }
 
@@ -70,7 +78,13 @@ static bool hold(struct cot_doctor_child *c, unsigned ms, unsigned *ret_here)
 static bool measure_beside(struct cot_doctor_child *c, struct cot_doctor_child *other,
 			   double *ret_us)
 {
-	return does(other, "busy") && time_kernel(c, ret_us) && does(other, "idle");
+	int n = 0;
+
+	do
+		if (!does(other, "busy") || !time_kernel(c, ret_us) || !ask(other, "idle"))
+			return false;
+	while (!strcmp(other->line, "gaps") && ++n < TRIES);
+	return !strcmp(other->line, "ok") || !strcmp(other->line, "gaps");
 }
 
 /* The one on the lower half; the other one there, too, or on the upper half. */
@@ -101,20 +115,27 @@ static unsigned sms_of(const struct two *t, unsigned from, unsigned to)
 
 /* While the one holds all SMs of the unit: on how many SMs of [from, to) the other's blocks do not
  * begin. */
-static bool count_common(struct two *t, unsigned unit, unsigned from, unsigned to, unsigned wait_ms,
+static bool count_common(struct two *t, unsigned unit, unsigned from, unsigned to, unsigned ms,
 			 unsigned *ret_common)
 {
 	struct cot_doctor_child *a = &t->probe[0], *b = &t->probe[1];
-	unsigned n, here;
+	unsigned own = sms_of(t, unit, unit + 1), all = sms_of(t, from, to), n, here;
 
 	*ret_common = 0;
 	if (from == to)
 		return true;
-	if (!be_on(a, unit, unit + 1) || !hold(a, BEGIN_MS, &n) || n != sms_of(t, unit, unit + 1) ||
-	    !be_on(b, from, to) || !hold(b, wait_ms, &here))
+	if (!be_on(a, unit, unit + 1) || !hold(t, a, own, BEGIN_MS, &n) || n != own ||
+	    !be_on(b, from, to) || !hold(t, b, all, ms, &here))
 		return false;
-	*ret_common = sms_of(t, from, to) - here;
+	*ret_common = all - here;
 	return does(a, "free") && does(b, "free");
+}
+
+static unsigned wait_ms(const struct two *t)
+{
+	unsigned ms = WAIT_TIMES * t->longest_ms;
+
+	return ms < WAIT_MS ? WAIT_MS : ms < BEGIN_MS ? ms : BEGIN_MS;
 }
 
 static bool try_units(struct two *t)
@@ -124,7 +145,7 @@ static bool try_units(struct two *t)
 	for (u = 0; u < t->n_units; u++) {
 		if (!count_common(t, u, 0, u, BEGIN_MS, &below) ||
 		    !count_common(t, u, u + 1, t->n_units, BEGIN_MS, &above) ||
-		    !count_common(t, u, u, u + 1, WAIT_MS, &own))
+		    !count_common(t, u, u, u + 1, wait_ms(t), &own))
 			return false;
 		t->n_meet += below + above;
 		t->n_same += own == sms_of(t, u, u + 1);
