@@ -13,7 +13,7 @@ fi
 chmod 755 "$work"
 
 # What the promises are: of the daemon's own time, whatever else the machine does.
-COMMAND_MS=$((50 * ${SLOWER:-1})) LATE_MS=$((20 * ${SLOWER:-1}))
+COMMAND_MS=$((50 * SLOWER)) LATE_MS=$((20 * SLOWER))
 
 # How to run something as a user who is nobody in particular; not a function, so that what runs in
 # the background is the program itself.

@@ -4,20 +4,29 @@
 
 # A user's freeze is renewed for as long as the daemon lives.
 start_daemon
-background "$PEER" library --name a --seconds 30 >"$work/a"
+background "$PEER" library --name a --seconds 300 >"$work/a"
+background "$PEER" library --name judge --daemon "$daemon_pid" --seconds 300 >"$work/judge"
+judge=$pid
 expect_value a slice_us 2000
+expect_value judge slice_us 2000
 id=$(ps_value a id)
-"$COTENANT" freeze a >/dev/null || fail "freeze"
+freezes judge || fail "freeze judge: $(cat "$work/out")"
 sleep 0.5
-says_not "$work/a" lapsed
+says_not "$work/judge" lapsed
+kill "$judge"
+until_true 2 has_programs 1 || fail "the judge is left"
+freezes a || fail "freeze: $(cat "$work/out")"
 
 # Stopped: the lease ends within 100 ms. Afterwards the freeze is done again.
 kill -STOP "$daemon_pid"
 until_true 5 grep -qx lapsed "$work/a" || fail "the lease does not end"
 between 0 100 "$(value lease "$work/a")" || fail "a lease of $(value lease "$work/a") ms"
 kill -CONT "$daemon_pid"
+frozen_again() {
+	[ "$(grep -cx freeze "$work/a")" -ge 2 ]
+}
+until_true 1 frozen_again || fail "no second order"
 until_true 1 is a state frozen || fail "not frozen again"
-[ "$(grep -cx freeze "$work/a")" -ge 2 ] || fail "no second order"
 
 # Killed: the library is told at once.
 kill_daemon
@@ -30,14 +39,14 @@ sleep 0.1
 # Another process that says the number of one which has ended is another program: numbers are the
 # daemon's to give.
 start_daemon
-background "$PEER" library --name other --seconds 30 >"$work/other"
+background "$PEER" library --name other --seconds 300 >"$work/other"
 expect_value other slice_us 2000
-background "$PEER" library --name a --id "$id" --weight 70 --seconds 30 >"$work/a"
+background "$PEER" library --name a --id "$id" --weight 70 --seconds 300 >"$work/a"
 expect_value a slice_us 2000
 [ "$(ps_value a id)" != "$id" ] || fail "the id of a program that has ended"
 [ "$(ps_value a weight)" = 70 ] || fail "another weight"
 [ "$(ps_value other id)" != "$id" ] || fail "one id for two"
-"$COTENANT" freeze a >/dev/null || fail "freeze after the restart"
+freezes a || fail "freeze after the restart: $(cat "$work/out")"
 
 # A program that was killed before the daemon has read its registration leaves nothing behind.
 n=$(n_programs)

@@ -20,15 +20,18 @@ until_true 5 has_programs 9 || fail "$(n_programs) programs"
 for i in 2 3 4 5 6 7 8; do # one batch program at most, so there is nothing to rotate
 	"$COTENANT" set "p$i" --class latency >/dev/null
 done
+# On a busy machine what came before may not be over: then the next seconds count.
+sleeps() {
+	n=$(wake_ups) t=$(ticks)
+	sleep 3
+	n=$(($(wake_ups) - n)) t=$(($(ticks) - t))
+	echo "idle for 3 s: $n wake-ups, $t ticks"
+	[ "$n" -le 3 ] && [ "$t" -le 1 ]
+}
 sleep 1.5
-n=$(wake_ups) t=$(ticks)
-sleep 3
-n=$(($(wake_ups) - n)) t=$(($(ticks) - t))
-echo "idle for 3 s: $n wake-ups, $t ticks"
-[ "$n" -le 3 ] || fail "$n wake-ups in 3 s"
-[ "$t" -le 1 ] || fail "$t ticks in 3 s"
+sleeps || sleeps || sleeps || fail "$n wake-ups and $t ticks in 3 s"
 
-"$COTENANT" freeze p1 >/dev/null || fail "freeze"
+freezes p1 || fail "freeze: $(cat "$work/out")"
 n=$(wake_ups) t=$(ticks)
 sleep 3
 n=$(($(wake_ups) - n)) t=$(($(ticks) - t))

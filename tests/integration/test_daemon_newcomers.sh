@@ -37,19 +37,18 @@ kill -9 "$c"
 # A freeze by hand waits until the channels are there.
 background "$PEER" library --name d >"$work/d"
 until_true 2 has_programs 4 || fail "d does not come"
-"$COTENANT" freeze d >"$work/out" 2>&1 || fail "freeze d: $(cat "$work/out")"
-says "$work/out" "frozen after"
-[ "$(ps_value d state)" = frozen ] || fail "d is $(ps_value d state)"
+freezes d || fail "freeze d: $(cat "$work/out")"
+stays_frozen d || fail "d is $(ps_value d state)"
 "$COTENANT" thaw d >/dev/null || fail "thaw d"
 
 # A user's freeze stays.
-"$COTENANT" freeze a >/dev/null || fail "freeze a"
+freezes a || fail "freeze a"
 background "$PEER" library --name held --grow 1.5 >"$work/held"
 expect_value held state running
-"$COTENANT" freeze held >/dev/null || fail "freeze held"
+freezes held || fail "freeze held"
 until_true 3 grep -qx grown "$work/held" || fail "it does not grow"
 sleep 0.2
-[ "$(ps_value held state)" = frozen ] || fail "a held program was thawed"
+stays_frozen held || fail "a held program was thawed"
 stop_daemon
 [ "$status" -eq 0 ] || fail "status $status"
 finish

@@ -48,7 +48,7 @@ for seed in 1 2 3; do
 done
 [ "$(ps_value steady state)" = running ] || fail "the steady one was hurt"
 says_not "$work/steady" hangup
-"$COTENANT" freeze steady >"$work/out" || fail "freeze after the storm"
+freezes steady || fail "freeze after the storm: $(cat "$work/out")"
 "$COTENANT" thaw steady >"$work/out" || fail "thaw after the storm"
 stop_daemon
 [ "$status" -eq 0 ] || fail "status $status at the end"

@@ -45,7 +45,7 @@ ends_well() {
 }
 
 a_freeze() {
-	"$COTENANT" freeze pool:batch >"$work/out" 2>&1 || fail "$mode: freeze: $(cat "$work/out")"
+	freezes pool:batch || fail "$mode: freeze: $(cat "$work/out")"
 	sleep 0.1
 	frozen=$(n_steps batch)
 	goes_on svc "beside a frozen pool"

@@ -19,7 +19,10 @@ until_true 5 has_programs 4 || fail "$(n_programs) programs"
 says "$work/b1.err" "MPS is not available"
 expect_value b1 slice_us 20
 "$COTENANT" stats --json | grep -q '"policy": "rotate"' || fail "no rotation"
-sleep 0.5
+two_wait() {
+	[ "$(n_frozen)" -eq 2 ]
+}
+until_true 5 two_wait || fail "$(n_frozen) are frozen" # all of them have settled
 # Of three batch programs two are frozen, or three while one turn ends and another one begins.
 for _ in 1 2 3 4 5 6 7 8; do
 	n=$(n_frozen)

@@ -1,6 +1,7 @@
 # Helpers of the daemon's tests. Needs, from the environment:
 #   COTENANT, COTENANTD, PEER     the programs (PEER is daemon/peer.c)
 #   COTENANT_LIBRARY              libcotenant.so
+#   SLOWER                        how many times longer what the daemon does may take in this build
 #   EMU, PROGS                    folders of the emulated driver and of the test programs; only
 #                                 for tests that call need_emulator
 # shellcheck shell=sh
