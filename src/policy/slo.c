@@ -98,8 +98,7 @@ static uint32_t guessed(const struct slo_ladder *ladder, const struct slo_need *
 	return rung > ladder->start ? rung : ladder->start;
 }
 
-/* As it was good in an earlier run, or as guessed. To have all batch programs frozen from the start
- * on is never right. */
+/* As it was good in an earlier run, or as guessed. */
 static uint32_t known_rung(const struct cot_policy *p, uint32_t gpu,
 			   const struct slo_ladder *ladder, enum slo_why *ret_why)
 {
@@ -111,7 +110,7 @@ static uint32_t known_rung(const struct cot_policy *p, uint32_t gpu,
 	    !cot_slo_home_learned(p, gpu, NULL, ladder->topology, &need, &r) || r.use > 1000)
 		return guessed(ladder, &need);
 	*ret_why = SLO_WHY_LEARNED;
-	return r.rung == SLO_FROZEN ? ladder->start : r.rung;
+	return r.rung;
 }
 
 static void warn(const struct cot_policy *p, struct slo_climb *c, uint32_t gpu)
@@ -163,6 +162,8 @@ static void follow_crowd(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu,
 		cot_slo_climb_crowd(&g->climb,
 				    more ? known_rung(p, gpu, &ladder, &why) : SLO_RUNGS_MAX,
 				    p->now_ns);
+	if (more)
+		warn(p, &g->climb, gpu);
 	g->n_latency = (uint16_t)crowd->n_latency;
 	g->n_batch = (uint16_t)crowd->n_batch;
 }
@@ -189,14 +190,15 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 	struct slo_need need = cot_slo_home_need(p, gpu, NULL);
 	struct slo_result r = {
 		.rung = g->climb.rung,
-		.use = g->climb.hopeless ? g->climb.kept : use->slow,
+		.use = use->slow,
 		.rate = cot_slo_crowd_rate(p, gpu),
 		.load = (uint32_t)(load < UINT32_MAX ? load : UINT32_MAX),
 		.target_us = need.strict_us,
 		.failed = cot_slo_climb_failed(&g->climb),
 	};
 
-	if (!use->slow_sure || p->now_ns - g->learned_ns < LEARN_NS || !need.strict_us)
+	if (!use->slow || !use->slow_sure || p->now_ns - g->learned_ns < LEARN_NS ||
+	    !need.strict_us)
 		return;
 	if (!r.rate && need.known)
 		r.rate = cot_slo_guess(g->climb.ladder.topology, &need).rate;
@@ -257,8 +259,6 @@ static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *c
 
 	follow_crowd(p, g, gpu, crowd);
 	watch_alone(p, g, crowd);
-	if (crowd->active != g->favour)
-		cot_slo_climb_disturbed(&g->climb, p->now_ns);
 	g->favour = deal.favour = crowd->active;
 	deal.quiet = keep_quiet(p, g, gpu, crowd, wake_ns);
 	lowest = deal.quiet && deal.quiet->cls == COT_CLASS_LATENCY;

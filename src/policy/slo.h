@@ -33,6 +33,10 @@ enum slo_topology {
 #define SLO_FROZEN    0u  /* of pools: batch programs are frozen nearly all the time */
 #define SLO_USUAL     1u  /* of pools: what the policy `pools` has */
 
+/* What the two switches of a request cost batch programs in pools: measured on an H200
+ * (docs/live.md). */
+#define SLO_SWITCHES_US 330u
+
 struct slo_ladder {
 	enum slo_topology topology;
 	uint8_t lowest, start, top; /* `start`: where nothing is known yet */
@@ -185,8 +189,8 @@ struct slo_tenant {
 	uint64_t idle_since_ns;
 	/* Of a latency program while it had the GPU alone; 0: not known. */
 	uint32_t alone_p99_us, alone_p50_us;
-	uint32_t service_us; /* half of its requests took no more, at best */
-	uint32_t load;	     /* requests in 10 s */
+	uint32_t joined_s; /* when it joined */
+	uint32_t load;	   /* requests in 10 s */
 	/* Kernels in 1000 s, of late and when it was alone. */
 	uint64_t rate, best_rate;
 	uint64_t alone_ns;   /* when it was last measured alone; 0: not in this run */
@@ -273,6 +277,8 @@ void cot_slo_learn_rate(struct cot_policy *p, struct cot_tenant *t, bool alone);
 void cot_slo_learn_alone(struct cot_policy *p, struct cot_tenant *t, const struct cot_window *w);
 /* What earlier runs knew of it. */
 void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t);
+/* A time alone that was measured so often is known. */
+#define SLO_ALONE_OFTEN 2u
 /* Writes a result down for each latency program with each batch program on the GPU. */
 void cot_slo_learn_result(struct cot_policy *p, uint32_t gpu, enum slo_topology topology,
 			  const struct slo_result *r);

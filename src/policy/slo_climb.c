@@ -33,11 +33,13 @@
 #define TWO  400u
 /* So much of what was used before is no gain. */
 #define GAIN 900u
+/* Of the GPU's time. */
+#define WORTH 90u
 /* So much of the load at which a rung failed is another load. */
 #define OTHER_LOAD 700u
 
 /* A rung that failed is tried again after so long, three times that, and so on. */
-#define COOL_NS	    (10 * COT_NS_PER_S)
+#define COOL_NS	    (60 * COT_NS_PER_S)
 #define COOL_MAX_NS (3600 * COT_NS_PER_S)
 #define COOL_FACTOR 3u
 /* The same for a target that no rung keeps. */
@@ -209,12 +211,31 @@ static bool may_try(const struct slo_climb *c, uint32_t rung, uint64_t load, uin
 	       (load && load * 1000 < (uint64_t)r->failed_load * OTHER_LOAD);
 }
 
+/* Beyond half of the GPU requests may come faster than what is left can serve. */
+static bool is_steep(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_PARTS && c->rung >= c->ladder.start &&
+	       c->rung + 1u >= c->ladder.top / 2u;
+}
+
+/* There they have fewer SMs for themselves, and take as much longer if they need them. */
+static uint64_t guessed_use(const struct slo_climb *c, uint64_t use)
+{
+	uint32_t left = (uint32_t)c->ladder.top - c->rung;
+
+	if (!is_steep(c))
+		return use;
+	return left > 1 ? use * left / (left - 1) : 2 * use;
+}
+
 /* How much of the target the next rung would use, if it goes on as from the last rung to this. */
 static uint64_t expected_use(const struct slo_climb *c, uint64_t use)
 {
 	uint64_t before = c->rung > c->ladder.lowest ? c->rungs[c->rung - 1].use : 0;
 
-	if (!before || before >= use)
+	if (!before)
+		return guessed_use(c, use);
+	if (before >= use)
 		return use;
 	return use * (use < 2 * before ? use : 2 * before) / before;
 }
@@ -225,11 +246,12 @@ static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint6
 
 	if (use->slow_sure)
 		return expected_use(c, use->slow_high) <= NEAR;
+	if (is_steep(c))
+		return false;
 	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
 }
 
-/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU,
- * where requests may come faster than what is left can serve. */
+/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU. */
 static uint32_t next_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
 {
 	uint32_t next = c->rung + 1u;
@@ -241,9 +263,17 @@ static uint32_t next_rung(const struct slo_climb *c, uint64_t load, uint64_t now
 	return next;
 }
 
+/* In pools a step up saves switches, whose cost grows with the load: where they cost little, little
+ * is to be gained, and the target is not risked for it. */
+static bool is_worth(const struct slo_climb *c, uint64_t load)
+{
+	return c->ladder.topology != SLO_POOLS || c->rung < SLO_USUAL ||
+	       load * SLO_SWITCHES_US >= WORTH * 10000;
+}
+
 static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
 {
-	if (c->rung >= c->ladder.top || !has_room(c, use, now_ns) ||
+	if (c->rung >= c->ladder.top || !is_worth(c, load) || !has_room(c, use, now_ns) ||
 	    !may_try(c, c->rung + 1u, load, now_ns))
 		return false;
 	move(c, next_rung(c, load, now_ns), SLO_WHY_ROOM, now_ns);

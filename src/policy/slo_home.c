@@ -13,13 +13,13 @@
 /* So much better a guess must be than a safer guess, and than what is known. Guesses are often
  * wrong by a fifth. */
 #define CLEARLY_PERMILLE 1250u
-#define FAR_PERMILLE	 1500u
-#define LITTLE_PERMILLE	 400u
+#define LITTLE_PERMILLE	 250u
+/* A p99 is never the same again. */
+#define MISSED 1100u
 /* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
  * lose two switches: measured on an H200 (docs/live.md). The GPU is busy so much longer with each
  * request, and those that come meanwhile wait for that, too. */
 #define POOLS_WAIT_US  350u
-#define POOLS_COST_US  330u
 #define POOLS_QUEUE_US 500u
 
 static uint32_t least(uint64_t a, uint32_t b)
@@ -96,7 +96,7 @@ static bool keeps_in_pools(const struct slo_need *need)
 
 static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
 {
-	uint64_t cost = (uint64_t)need->load * POOLS_COST_US / 10000, lost;
+	uint64_t cost = (uint64_t)need->load * SLO_SWITCHES_US / 10000, lost;
 
 	if (slack >= SLICES_P99 && cost > SLICES_COST)
 		cost = SLICES_COST;
@@ -188,20 +188,7 @@ bool cot_slo_home_learned(const struct cot_policy *p, uint32_t gpu, const struct
  * a step was one too many. */
 static bool missed(const struct slo_result *r, enum slo_topology topology)
 {
-	return r->use > 1000 && r->rung <= (topology == SLO_POOLS ? SLO_USUAL : 1);
-}
-
-static bool recall(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
-		   enum slo_topology topology, const struct slo_need *need,
-		   struct slo_guess *ret_guess)
-{
-	struct slo_result r;
-
-	/* Where it was not known what batch programs kept, it is worth no more than a guess. */
-	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r) || (!r.rate && r.use <= 1000))
-		return false;
-	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
-	return true;
+	return r->use > MISSED && r->rung <= (topology == SLO_POOLS ? SLO_USUAL : 1);
 }
 
 static bool is_better(const struct slo_guess *a, const struct slo_guess *than, uint32_t permille)
@@ -211,21 +198,43 @@ static bool is_better(const struct slo_guess *a, const struct slo_guess *than, u
 	return (uint64_t)a->rate * 1000 > (uint64_t)than->rate * permille;
 }
 
-/* One topology is known to be no good, of the other nothing is known. It is worth a run if the
- * guess is that it keeps the target; where batch programs had little to lose, a target that is kept
- * is not risked. */
-static bool is_bad(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
-		   enum slo_topology topology, const struct slo_need *need)
+/* What earlier runs say of a topology. */
+enum past { PAST_UNKNOWN, PAST_BAD, PAST_GOOD };
+
+/* Bad: it did not keep the target, or batch programs had next to nothing. */
+static enum past past_of(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
+			 enum slo_topology topology, const struct slo_need *need,
+			 struct slo_guess *ret_guess)
 {
 	struct slo_result r;
 
-	return cot_slo_home_learned(p, gpu, with, topology, need, &r) &&
-	       (missed(&r, topology) || (topology == SLO_POOLS && r.rung == SLO_FROZEN));
+	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
+		return PAST_UNKNOWN;
+	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
+	return !ret_guess->keeps || (r.rate && r.rate < LITTLE_PERMILLE) ||
+			       (topology == SLO_POOLS && r.rung == SLO_FROZEN)
+		       ? PAST_BAD
+		       : PAST_GOOD;
 }
 
+/* It is worth a run if the guess is that it keeps the target. */
 static bool may_keep(enum slo_topology topology, const struct slo_need *need)
 {
 	return need->known && cot_slo_guess(topology, need).keeps;
+}
+
+static enum slo_topology guessed(const struct slo_need *need)
+{
+	struct slo_guess pools, side;
+
+	if (!need->known)
+		return SLO_ALONE;
+	pools = cot_slo_guess(SLO_POOLS, need);
+	side = cot_slo_guess(SLO_PARTS, need);
+	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
+	if (!side.keeps && !pools.keeps)
+		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;
+	return is_better(&side, &pools, CLEARLY_PERMILLE) ? SLO_PARTS : SLO_POOLS;
 }
 
 enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
@@ -233,33 +242,16 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 {
 	struct slo_need need = cot_slo_home_need(p, gpu, with);
 	struct slo_guess pools, side;
-	bool pools_known = recall(p, gpu, with, SLO_POOLS, &need, &pools);
-	bool parts_known = recall(p, gpu, with, SLO_PARTS, &need, &side);
+	enum past of_pools = past_of(p, gpu, with, SLO_POOLS, &need, &pools);
+	enum past of_parts = past_of(p, gpu, with, SLO_PARTS, &need, &side);
 
-	if (!parts_known && is_bad(p, gpu, with, SLO_POOLS, &need) && may_keep(SLO_PARTS, &need))
-		return SLO_PARTS;
-	if (!pools_known && is_bad(p, gpu, with, SLO_PARTS, &need) && may_keep(SLO_POOLS, &need))
-		return SLO_POOLS;
-	if (!need.known && !(pools_known && parts_known))
-		return pools_known && pools.keeps  ? SLO_POOLS
-		       : parts_known && side.keeps ? SLO_PARTS
-						   : SLO_ALONE;
-	if (!pools_known)
-		pools = cot_slo_guess(SLO_POOLS, &need);
-	if (!parts_known)
-		side = cot_slo_guess(SLO_PARTS, &need);
-	if (parts_known && !pools_known)
-		return is_better(&pools, &side, FAR_PERMILLE) ? SLO_POOLS : SLO_PARTS;
-	if (parts_known)
+	if (of_pools && of_parts)
 		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
-	/* What keeps the target is given up for a guess only where batch programs had little. */
-	if (pools_known && pools.keeps && pools.rate >= LITTLE_PERMILLE)
-		return SLO_POOLS;
-	/* The target is strict. Where pools leave batch programs little, parts leave them more. */
-	if (!side.keeps && !pools.keeps)
-		return pools.rate < LITTLE_PERMILLE ? SLO_PARTS : SLO_POOLS;
-	return is_better(&side, &pools, pools_known ? FAR_PERMILLE : CLEARLY_PERMILLE) ? SLO_PARTS
-										       : SLO_POOLS;
+	if (of_pools)
+		return of_pools == PAST_BAD && may_keep(SLO_PARTS, &need) ? SLO_PARTS : SLO_POOLS;
+	if (of_parts)
+		return of_parts == PAST_BAD && may_keep(SLO_POOLS, &need) ? SLO_POOLS : SLO_PARTS;
+	return guessed(&need);
 }
 
 static enum cot_home home_of(const struct cot_tenant *t)

@@ -73,9 +73,9 @@ void cot_slo_learn_requests(struct cot_policy *p, struct cot_tenant *t, const st
 
 	if (w->horizon != COT_HORIZON_10S || times->n < SLO_SOME)
 		return;
-	own->load = (uint32_t)(times->n < UINT32_MAX ? times->n : UINT32_MAX);
-	if (!own->service_us || in_us(w->service.p50_ns) < own->service_us)
-		own->service_us = in_us(w->service.p50_ns);
+	/* Until then the window is not full. */
+	if (!own->load || p->now_ns / COT_NS_PER_S - own->joined_s > 11)
+		own->load = (uint32_t)(times->n < UINT32_MAX ? times->n : UINT32_MAX);
 	if (own->alone_p99_us)
 		write_alone(p, t);
 	if (times->n < SLO_ENOUGH)
@@ -126,10 +126,13 @@ void cot_slo_learn_recall(const struct cot_policy *p, struct cot_tenant *t)
 	const struct cot_lesson *rate = cot_lesson_find(p, t->key, SLO_LESSON_RATE);
 	struct slo_tenant *own = slo_of(t);
 
+	own->joined_s = (uint32_t)(p->now_ns / COT_NS_PER_S);
 	if (alone && t->cls == COT_CLASS_LATENCY) {
 		own->alone_p99_us = alone->value[0];
 		own->alone_p50_us = alone->value[1];
-		own->load = alone->value[2];
+		own->load = own->alone_load = alone->value[2];
+		own->alone_ns = p->now_ns + 1;
+		own->n_alone = SLO_ALONE_OFTEN;
 	}
 	if (rate)
 		own->best_rate = rate->value[0] | (uint64_t)rate->value[1] << 32;

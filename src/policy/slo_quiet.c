@@ -10,7 +10,6 @@
 /* A time alone is measured again after a minute, and then when it is so old or the load is another
  * one. Between two moments, whatever came of the first, others get on. Our choices: 1.2 s in ten
  * minutes are 0.2 %. */
-#define AGAIN_N	 2u
 #define AGAIN_NS (60 * COT_NS_PER_S)
 #define OLD_NS	 (600 * COT_NS_PER_S)
 #define TAKEN_NS (5 * COT_NS_PER_S)
@@ -31,7 +30,10 @@ static enum figure figure_of(const struct cot_tenant *t, uint64_t now_ns)
 		return FIGURE_NONE;
 	if (cot_slo_window_times(s1)->n >= SLO_SOME)
 		return FIGURE_SECOND;
-	return cot_slo_window_times(s10)->n >= SLO_SOME ? FIGURE_TEN : FIGURE_NONE;
+	/* For a mere guess eleven seconds are too much. */
+	return t->target.kind == COT_TARGET_SLOWDOWN && cot_slo_window_times(s10)->n >= SLO_SOME
+		       ? FIGURE_TEN
+		       : FIGURE_NONE;
 }
 
 static uint64_t needed_ns(enum figure figure)
@@ -65,7 +67,7 @@ static uint64_t due_ns(const struct cot_tenant *t)
 		return COT_NEVER;
 	if (!own->alone_ns)
 		return 0;
-	if (own->n_alone < AGAIN_N || is_other_load(t))
+	if (own->n_alone < SLO_ALONE_OFTEN || is_other_load(t))
 		return own->alone_ns + AGAIN_NS;
 	return own->alone_ns + OLD_NS;
 }
