@@ -22,6 +22,16 @@ void cot_marks_end(uint64_t id, uint64_t now_ns);
 void cot_marks_seen(uint64_t begin_ns, uint64_t end_ns);
 void cot_marks_unclear(uint64_t n);
 
+/*
+ * Who is told of each mark, after it was taken: the shim, while the daemon wants to hear of
+ * requests while they run. Shared by the two libraries: members come at the end.
+ */
+struct cot_request_watch {
+	void (*begin)(uint64_t id, uint64_t arrival_ns, uint64_t now_ns);
+	void (*size)(uint64_t id, uint64_t size);
+	void (*end)(uint64_t id, uint64_t now_ns);
+};
+
 /* The daemon has given a page of this size: from now on into its ring, if there is one. 0 or
  * -errno: they are kept, as before. */
 int cot_marks_attach(int fd, uint32_t page_size);

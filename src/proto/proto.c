@@ -33,6 +33,10 @@ static const uint32_t min_size[] = {
 	[COT_MSG_PLACED] = sizeof(struct cot_msg_placed),
 	[COT_MSG_PART_COUNTS] = sizeof(struct cot_msg_part_counts),
 	[COT_MSG_PACE_COUNTS] = COT_PROTO_PACE_COUNTS_MIN,
+	[COT_MSG_QUERIES] = sizeof(struct cot_msg_queries),
+	[COT_MSG_QUERY_BEGIN] = sizeof(struct cot_msg_query_begin),
+	[COT_MSG_QUERY_TASKS] = sizeof(struct cot_msg_query_tasks),
+	[COT_MSG_QUERY_END] = sizeof(struct cot_msg_query_end),
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -173,6 +177,30 @@ static int is_placed(const struct cot_msg_placed *m)
 	return is_status(m->status) && is_part(m->first, m->n);
 }
 
+/* In this order, and no transfer takes longer than an hour. */
+static int is_query_begin(const struct cot_msg_query_begin *m)
+{
+	return m->query && m->began_ns && m->arrived_ns <= m->began_ns &&
+	       m->in_ns <= 3600 * COT_NS_PER_S;
+}
+
+static int is_query(const void *packet, unsigned type)
+{
+	const struct cot_msg_query_tasks *tasks = packet;
+	const struct cot_msg_query_end *end = packet;
+
+	switch (type) {
+	case COT_MSG_QUERY_BEGIN:
+		return is_query_begin(packet);
+	case COT_MSG_QUERY_TASKS:
+		return tasks->query && tasks->n_done && tasks->done_ns;
+	case COT_MSG_QUERY_END:
+		return end->query && end->ended_ns;
+	default:
+		return 1;
+	}
+}
+
 struct cot_proto_target cot_proto_pack_target(struct cot_target target)
 {
 	return (struct cot_proto_target){target.kind, target.amount};
@@ -272,7 +300,7 @@ static int is_well_formed(const void *packet, unsigned type)
 	case COT_MSG_PART_COUNTS:
 		return are_part_counts(packet);
 	default:
-		return 1;
+		return is_query(packet, type);
 	}
 }
 

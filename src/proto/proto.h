@@ -42,6 +42,11 @@ enum cot_msg_type {
 	COT_MSG_PART_COUNTS = 11, /* struct cot_msg_part_counts; now and then, and at the end */
 	COT_MSG_PACE_COUNTS = 12, /* struct cot_msg_pace_counts; with them, if it was paced */
 
+	/* shim -> daemon; see "queries" below */
+	COT_MSG_QUERY_BEGIN = 13, /* struct cot_msg_query_begin */
+	COT_MSG_QUERY_TASKS = 14, /* struct cot_msg_query_tasks */
+	COT_MSG_QUERY_END = 15,	  /* struct cot_msg_query_end */
+
 	/* daemon -> library */
 	COT_MSG_WELCOME = 16, /* struct cot_msg_welcome, with the page's descriptor (SCM_RIGHTS) */
 	COT_MSG_SET = 17,     /* struct cot_msg_set */
@@ -56,6 +61,7 @@ enum cot_msg_type {
 	COT_MSG_WORK_GRANT = 25,   /* struct cot_msg_work_grant */
 	COT_MSG_WORK_EVICT = 26,   /* struct cot_msg_work_evict */
 	COT_MSG_PLACE = 27,	   /* struct cot_msg_place */
+	COT_MSG_QUERIES = 28,	   /* struct cot_msg_queries */
 
 	/* command line -> daemon, and back */
 	COT_MSG_REGISTER = 32,	 /* struct cot_msg_register */
@@ -459,6 +465,58 @@ struct cot_msg_pace_counts {
 
 #define COT_PROTO_PACE_COUNTS_MIN offsetof(struct cot_msg_pace_counts, n_held)
 
+/*
+ * ---- queries ----
+ *
+ * A *query* is a request of a program while it is on the GPU; its *tasks* are the kernels and
+ * graphs that it launches. On the shim's connection for that GPU, only while the daemon wants it:
+ *
+ *      shim                                    daemon
+ *                      <----------------------  QUERIES wanted
+ *      QUERY_BEGIN     ---------------------->  its first task is about to be launched
+ *      QUERY_TASKS     ---------------------->  so many tasks have ended (0 or more times)
+ *      QUERY_END       ---------------------->  the program has its result
+ *                      <----------------------  QUERIES not wanted any longer
+ *
+ * The shim chooses the numbers, and counts them up. It tells of COT_PROTO_QUERIES_MAX at a time. A
+ * query that begins within COT_PROTO_QUERY_NS of the last one it leaves out, and tasks that end
+ * within that time of the last ones are told together. A connection that ends, ends its queries.
+ */
+#define COT_PROTO_QUERIES_MAX 32u
+#define COT_PROTO_QUERY_NS    (200 * 1000ull)
+
+struct cot_msg_queries {
+	struct cot_msg_header h;
+	uint32_t wanted; /* 0 or 1 */
+	uint32_t reserved;
+};
+
+/* Times are CLOCK_MONOTONIC. */
+struct cot_msg_query_begin {
+	struct cot_msg_header h;
+	uint32_t query; /* not 0, nor that of an unfinished one */
+	uint32_t reserved;
+	uint64_t size;	     /* as the program says, otherwise bytes copied in; 0: not known */
+	uint64_t arrived_ns; /* not after began_ns; 0: not known */
+	uint64_t began_ns;   /* its first operation */
+	uint64_t in_ns;	     /* from that to the first task, if it was a copy to the GPU */
+};
+
+struct cot_msg_query_tasks {
+	struct cot_msg_header h;
+	uint32_t query;
+	uint32_t n_done;  /* so far: 1 or more */
+	uint64_t done_ns; /* when the last of them was seen to have ended */
+};
+
+struct cot_msg_query_end {
+	struct cot_msg_header h;
+	uint32_t query;
+	uint32_t n_tasks; /* launched */
+	uint64_t ended_ns;
+	uint64_t out_bytes; /* copied from the GPU */
+};
+
 _Static_assert(sizeof(struct cot_msg_header) == 16, "layout");
 _Static_assert(sizeof(struct cot_msg_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_groups) == 32, "layout");
@@ -486,6 +544,10 @@ _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
 _Static_assert(sizeof(struct cot_msg_pace_counts) == 72, "layout");
+_Static_assert(sizeof(struct cot_msg_queries) == 24, "layout");
+_Static_assert(sizeof(struct cot_msg_query_begin) == 56, "layout");
+_Static_assert(sizeof(struct cot_msg_query_tasks) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_query_end) == 40, "layout");
 _Static_assert(COT_PROTO_PLACE_MIN == 24 && COT_PROTO_PACE_COUNTS_MIN == 48, "layout");
 
 /*

@@ -40,6 +40,21 @@ static void read_reasons(const struct cot_work_reason *reasons, uint32_t n)
 		REQUIRE(strlen(reasons[i].name) < COT_PROTO_REASON_MAX);
 }
 
+/* Messages about queries: each has a name, and its times are in order. */
+static void read_query(const void *packet, int type)
+{
+	const struct cot_msg_query_begin *begin = packet;
+	const struct cot_msg_query_tasks *tasks = packet;
+	const struct cot_msg_query_end *end = packet;
+
+	if (type == COT_MSG_QUERY_BEGIN)
+		REQUIRE(begin->query && begin->began_ns >= begin->arrived_ns);
+	else if (type == COT_MSG_QUERY_TASKS)
+		REQUIRE(tasks->query && tasks->n_done && tasks->done_ns);
+	else if (type == COT_MSG_QUERY_END)
+		REQUIRE(end->query && end->ended_ns);
+}
+
 /* Messages about parts: a range never passes the largest GPU. */
 static void read_parts(const void *packet, int type)
 {
@@ -66,6 +81,7 @@ static void read_parts(const void *packet, int type)
 		read_reasons(counts->reasons, counts->n_reasons);
 		break;
 	default:
+		read_query(packet, type);
 		break;
 	}
 }

@@ -46,6 +46,25 @@ static void fill_in_work(unsigned type)
 	}
 }
 
+/* The same of queries. */
+static void fill_in_query(unsigned type)
+{
+	struct cot_msg_query_begin *begin = (struct cot_msg_query_begin *)packet;
+	struct cot_msg_query_tasks *tasks = (struct cot_msg_query_tasks *)packet;
+	struct cot_msg_query_end *end = (struct cot_msg_query_end *)packet;
+
+	if (type == COT_MSG_QUERY_BEGIN || type == COT_MSG_QUERY_TASKS || type == COT_MSG_QUERY_END)
+		begin->query = 1; /* all begin with it */
+	if (type == COT_MSG_QUERY_BEGIN)
+		begin->began_ns = 5;
+	if (type == COT_MSG_QUERY_TASKS)
+		tasks->n_done = 1;
+	if (type == COT_MSG_QUERY_TASKS)
+		tasks->done_ns = 6;
+	if (type == COT_MSG_QUERY_END)
+		end->ended_ns = 7;
+}
+
 static size_t make(unsigned type, size_t extra)
 {
 	size_t size = cot_proto_min_size(type) + extra;
@@ -53,6 +72,7 @@ static size_t make(unsigned type, size_t extra)
 	memset(packet, 0, sizeof(packet));
 	cot_proto_header(header(), (enum cot_msg_type)type, (uint32_t)size, 7);
 	fill_in_work(type);
+	fill_in_query(type);
 	return size;
 }
 
@@ -76,7 +96,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 29);
+	assert_int_equal(n, 33);
 }
 
 static void test_header(void **state)
@@ -465,6 +485,49 @@ static void test_place(void **state)
 	placed(0, UINT16_MAX, 1, 0);
 }
 
+static void expect_bad(size_t size)
+{
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
+static void test_queries(void **state)
+{
+	struct cot_msg_query_begin *begin = (struct cot_msg_query_begin *)packet;
+	struct cot_msg_query_tasks *tasks = (struct cot_msg_query_tasks *)packet;
+	struct cot_msg_query_end *end = (struct cot_msg_query_end *)packet;
+	size_t size = make(COT_MSG_QUERY_BEGIN, 0);
+
+	(void)state;
+	begin->arrived_ns = begin->began_ns;
+	begin->in_ns = 3600 * COT_NS_PER_S;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_QUERY_BEGIN);
+	begin->in_ns++;
+	expect_bad(size);
+	begin->in_ns = 0;
+	begin->arrived_ns++;
+	expect_bad(size);
+	begin->arrived_ns = begin->began_ns = 0;
+	expect_bad(size);
+	begin->began_ns = 1;
+	begin->query = 0;
+	expect_bad(size);
+	size = make(COT_MSG_QUERY_TASKS, 0);
+	tasks->n_done = 0;
+	expect_bad(size);
+	tasks->n_done = 1;
+	tasks->done_ns = 0;
+	expect_bad(size);
+	size = make(COT_MSG_QUERY_TASKS, 0);
+	tasks->query = 0;
+	expect_bad(size);
+	size = make(COT_MSG_QUERY_END, 0);
+	end->query = 0;
+	expect_bad(size);
+	end->query = 1;
+	end->ended_ns = 0;
+	expect_bad(size);
+}
+
 static void test_part_counts(void **state)
 {
 	struct cot_msg_part_counts *m = (struct cot_msg_part_counts *)packet;
@@ -567,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_older_parts),
+		cmocka_unit_test(test_queries),
 		cmocka_unit_test(test_parts_units),
 		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),

@@ -79,11 +79,6 @@ static bool goes_to(CUdeviceptr to)
 	return cot_shim_is_host(to);
 }
 
-static bool goes_to_host(const void *to)
-{
-	return to != NULL;
-}
-
 static bool is_host(CUmemorytype type, CUdeviceptr to)
 {
 	return type == CU_MEMORYTYPE_HOST ||
@@ -105,7 +100,6 @@ static bool goes_as_3d(const CUDA_MEMCPY3D *copy)
 #define GOES_OUT(to) \
 	_Generic((to),                                                                       \
 		CUdeviceptr: goes_to,                                                        \
-		void *: goes_to_host,                                                        \
 		const CUDA_MEMCPY2D *: goes_as_2d,                                           \
 		const CUDA_MEMCPY3D *: goes_as_3d)(to)
 

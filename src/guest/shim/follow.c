@@ -134,7 +134,7 @@ static CUstream begin(struct cot_shim_turn *turn, const struct cot_shim_original
 
 int cot_shim_part_launch(const struct cot_shim_original *o)
 {
-	uint32_t live = cot_shim_launch_wait(o->config->hStream, o->per_thread);
+	uint32_t live = cot_shim_launch_begin(o->config->hStream, o->per_thread);
 	struct cot_shim_turn turn;
 	enum cot_shim_why why;
 	CUstream to;
@@ -155,8 +155,7 @@ int cot_shim_part_launch(const struct cot_shim_original *o)
 		else
 			cot_shim_count_followed();
 	}
-	if (COT_UNLIKELY(live == COT_SHIM_SLOWED) && turn.stream && !rc)
-		cot_shim_pace_launched(&turn);
+	cot_shim_launch_end(live, &turn, rc);
 	cot_shim_turn_end(&turn);
 	return rc;
 }

@@ -20,6 +20,7 @@ static void after_fork_in_child(void)
 	cot_shim_code_reset();
 	cot_shim_parts_forget();
 	cot_shim_seen_forget();
+	cot_shim_query_forget();
 }
 
 bool cot_shim_begin(void)

@@ -410,7 +410,7 @@ static CUresult launch_at_home(CUgraphExec exec, CUstream stream, bool per_threa
 
 CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_thread)
 {
-	uint32_t live = cot_shim_launch_wait(stream, per_thread);
+	uint32_t live = cot_shim_launch_begin(stream, per_thread);
 	struct cot_shim_turn t;
 	struct graph *g;
 	CUstream to;
@@ -431,8 +431,7 @@ CUresult cot_shim_graph_launch(CUgraphExec exec, CUstream stream, bool per_threa
 		rc = launch_exec(exec, to, per_thread);
 	}
 	pthread_mutex_unlock(&lock);
-	if (COT_UNLIKELY(live == COT_SHIM_SLOWED) && !rc)
-		cot_shim_pace_launched(&t);
+	cot_shim_launch_end(live, &t, rc);
 	cot_shim_turn_end(&t);
 	return rc;
 }

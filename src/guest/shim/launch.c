@@ -547,7 +547,7 @@ static int launch_workers(struct launch *l)
 
 static void hold(const struct cot_shim_original *asked)
 {
-	if (COT_UNLIKELY(atomic_load(&cot_shim_parts_live) == COT_SHIM_SLOWED))
+	if (COT_UNLIKELY(atomic_load(&cot_shim_parts_live) == COT_SHIM_WATCHED))
 		cot_shim_hold_wait(cot_shim_stream_find(asked->config->hStream, asked->per_thread));
 }
 

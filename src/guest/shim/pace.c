@@ -164,13 +164,12 @@ void cot_shim_pace_launched(const struct cot_shim_turn *t)
 {
 	struct cot_shim_stream *s = t->stream;
 	struct cot_shim_pace *g = &s->pace;
-	uint32_t at = t->visit ? 0 : atomic_load(&s->at);
 
 	if (atomic_load_explicit(&g->left, memory_order_relaxed) <= 0 ||
 	    atomic_fetch_sub(&g->left, 1) != 1)
 		return;
 	pthread_mutex_lock(&g->lock);
-	end_group(g, at ? s->shadows[at] : atomic_load(&s->handle));
+	end_group(g, cot_shim_turn_in(t));
 	pthread_mutex_unlock(&g->lock);
 }
 

@@ -137,8 +137,9 @@ static void set_live(uint32_t part)
 	const struct cot_shim_parts *p;
 
 	for (p = cot_shim_parts_first(); p; p = p->next)
-		if (atomic_load(&p->pace_ns) || atomic_load(&p->hold_until_ns))
-			live = COT_SHIM_SLOWED;
+		if (atomic_load(&p->pace_ns) || atomic_load(&p->hold_until_ns) ||
+		    atomic_load(&cot_shim_queries_on))
+			live = COT_SHIM_WATCHED;
 	atomic_store(&cot_shim_parts_live, live);
 }
 
@@ -169,7 +170,6 @@ static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
 	cot_shim_count_first(p, part);
 	cot_shim_pace_set(p, wish->pace_us);
 	cot_shim_hold_set(p, wish->hold ? wish->since_ns + COT_PROTO_HOLD_NS : 0);
-	set_live(part);
 	return 0;
 }
 
@@ -242,9 +242,11 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 		tell_parts(g, p);
 	wish = g->wish;
 	g->wish.seq = 0;
+	g->queries_told = false;
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
 		rc = current ? place(p, &wish) : -ENODEV;
+	set_live(atomic_load(&p->now));
 	if (rc == -EAGAIN)
 		again_ns = p->make_ns;
 	cot_shim_gate_open(&cot_shim_parts_lock);
@@ -264,7 +266,7 @@ uint64_t cot_shim_parts_carry_out(void)
 	struct cot_shim_gpu *g;
 
 	for (g = cot_shim_gpus_first(); g; g = g->next) {
-		if (!g->welcomed || (g->parts_told && !g->wish.seq))
+		if (!g->welcomed || (g->parts_told && !g->wish.seq && !g->queries_told))
 			continue;
 		p = parts_of_gpu(g);
 		again_ns = p ? serve(g, p) : COT_NEVER;
@@ -285,6 +287,7 @@ static void close_one(struct cot_shim_parts *p)
 		atomic_store(&p->now, 0);
 		cot_shim_pace_set(p, 0);
 		cot_shim_hold_set(p, 0);
+		cot_shim_query_drop(p);
 		cot_shim_streams_drop(p);
 		cot_shim_open_drop(p);
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {

@@ -16,6 +16,7 @@
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
  *     hold.c     when there may be none
+ *     query.c    which of them belong to a request, and which of these have ended
  *     stays.c    kernels that do not follow, and why
  *     waits.c    what a new part must not wait for
  *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
@@ -126,7 +127,11 @@ struct cot_shim_parts {
 };
 
 /* Whether streams are virtual: from the first change of parts on. Each launch looks at it once. */
-enum { COT_SHIM_PLAIN, COT_SHIM_LIVE, COT_SHIM_SLOWED /* launches may have to wait */ };
+enum {
+	COT_SHIM_PLAIN,
+	COT_SHIM_LIVE,
+	COT_SHIM_WATCHED /* launches may have to wait, or are tasks of queries */
+};
 extern _Atomic uint32_t cot_shim_parts_live;
 
 /* ---- stream.c ---- */
@@ -198,6 +203,15 @@ struct cot_shim_stay {
 
 CUstream cot_shim_stay_begin(struct cot_shim_stay *stay, CUstream stream, bool per_thread);
 void cot_shim_stay_end(struct cot_shim_stay *stay);
+
+/* The driver's stream where this turn is. */
+static inline CUstream cot_shim_turn_in(const struct cot_shim_turn *t)
+{
+	const struct cot_shim_stream *s = t->stream;
+	uint32_t at = t->visit ? 0 : atomic_load(&s->at);
+
+	return at ? s->shadows[at] : atomic_load(&s->handle);
+}
 
 /* The part where this turn is: 0 is home. */
 uint32_t cot_shim_turn_part(const struct cot_shim_turn *t);
@@ -339,20 +353,6 @@ void cot_shim_hold_set(struct cot_shim_parts *p, uint64_t until_ns);
 /* Before a launch in this stream, not in a turn: it may take a while. NULL: it is not virtual. */
 void cot_shim_hold_wait(struct cot_shim_stream *s);
 
-/* Both. What cot_shim_parts_live was. */
-static inline uint32_t cot_shim_launch_wait(CUstream stream, bool per_thread)
-{
-	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
-
-	if (COT_UNLIKELY(live == COT_SHIM_SLOWED)) {
-		struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
-
-		cot_shim_pace_wait(s);
-		cot_shim_hold_wait(s); /* last: the daemon may have ordered it meanwhile */
-	}
-	return live;
-}
-
 /* ---- graph.c ---- */
 
 void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long flags);
@@ -384,5 +384,57 @@ bool cot_shim_nodes_wait(CUgraph graph);
 CUgraphNode cot_shim_nodes_find(CUgraph clone, CUgraphNode node);
 /* The nodes of this one's child graph do from now on what those of a graph of its shape do. */
 bool cot_shim_node_set_child(CUgraphNode node, CUgraph graph);
+
+/* ---- query.c ---- */
+
+/* Whether the daemon wants to hear of queries. */
+extern _Atomic bool cot_shim_queries_on;
+
+/* With cot_shim_lock: it may have changed for a GPU. */
+void cot_shim_query_want(void);
+/* Before a launch in this stream: it is the first of a query, maybe. NULL: it is not virtual. */
+void cot_shim_query_begin(const struct cot_shim_stream *s);
+/* After it, in its turn. */
+void cot_shim_query_launched(const struct cot_shim_turn *t);
+/* A copy between the GPU and the host, before the call. */
+void cot_shim_query_copied(size_t bytes, bool out);
+/* A burst is over, or nobody can tell: so is the query, unless the program marks requests. */
+void cot_shim_query_burst_over(uint64_t now_ns);
+/* With cot_shim_lock: looks which tasks have ended; returns when to come again. */
+uint64_t cot_shim_query_look(uint64_t now_ns);
+void cot_shim_query_drop(const struct cot_shim_parts *p); /* its context ends */
+void cot_shim_query_forget(void);			  /* after fork() */
+
+static inline void cot_shim_query_copy(size_t bytes, bool out)
+{
+	if (COT_UNLIKELY(atomic_load_explicit(&cot_shim_queries_on, memory_order_relaxed)))
+		cot_shim_query_copied(bytes, out);
+}
+
+/* ---- around a launch ---- */
+
+/* Before it, not in a turn: it may take a while. What cot_shim_parts_live was. */
+static inline uint32_t cot_shim_launch_begin(CUstream stream, bool per_thread)
+{
+	uint32_t live = atomic_load_explicit(&cot_shim_parts_live, memory_order_relaxed);
+
+	if (COT_UNLIKELY(live == COT_SHIM_WATCHED)) {
+		struct cot_shim_stream *s = cot_shim_stream_find(stream, per_thread);
+
+		cot_shim_query_begin(s);
+		cot_shim_pace_wait(s);
+		cot_shim_hold_wait(s); /* last: the daemon may have ordered it meanwhile */
+	}
+	return live;
+}
+
+/* After it, in its turn. */
+static inline void cot_shim_launch_end(uint32_t live, const struct cot_shim_turn *t, CUresult rc)
+{
+	if (COT_UNLIKELY(live == COT_SHIM_WATCHED) && t->stream && !rc) {
+		cot_shim_pace_launched(t);
+		cot_shim_query_launched(t);
+	}
+}
 
 #endif

@@ -17,6 +17,7 @@ extern void cotenant_request_unclear(uint64_t n) OTHERS;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cot_bursts bursts;
 static uint64_t n_told; /* of bursts.n_unclear */
+static bool is_over;	/* with the lock: a burst has ended */
 
 static bool is_on(void)
 {
@@ -29,10 +30,22 @@ static bool is_busy(void)
 	return is_on() && atomic_load_explicit(&bursts.n_busy, memory_order_relaxed);
 }
 
+static void see(uint64_t begin_ns, uint64_t end_ns)
+{
+	is_over = true;
+	cotenant_request_seen(begin_ns, end_ns);
+}
+
 static void begin(void)
 {
 	pthread_mutex_lock(&lock);
-	bursts.seen = cotenant_request_seen;
+	bursts.seen = see;
+	is_over = false;
+}
+
+static bool queries_are_on(void)
+{
+	return COT_UNLIKELY(atomic_load_explicit(&cot_shim_queries_on, memory_order_relaxed));
 }
 
 static void end(void)
@@ -43,6 +56,8 @@ static void end(void)
 	pthread_mutex_unlock(&lock);
 	if (COT_UNLIKELY(n) && cotenant_request_unclear)
 		cotenant_request_unclear(n);
+	if (COT_UNLIKELY(n) && queries_are_on())
+		cot_shim_query_burst_over(cot_now_ns());
 }
 
 /* ---- streams ---- */
@@ -193,13 +208,17 @@ struct cot_shim_wait cot_shim_seen_event(CUevent event)
 void cot_shim_seen_covered(const struct cot_shim_wait *wait)
 {
 	uint64_t now_ns = cot_now_ns();
+	bool over;
 
 	begin();
 	if (wait->context)
 		cot_burst_covered_context(&bursts, wait->context, wait->point, now_ns);
 	else
 		cot_burst_covered(&bursts, wait->point, now_ns);
+	over = is_over || !is_busy();
 	end();
+	if (over && queries_are_on())
+		cot_shim_query_burst_over(now_ns);
 }
 
 bool cot_shim_is_host(CUdeviceptr to)

@@ -2,6 +2,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/end.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
@@ -178,18 +179,20 @@ static bool arm_all(void)
 
 void cot_shim_watch(void)
 {
-	uint64_t pause = PAUSE_MIN_NS, next;
+	uint64_t pause = PAUSE_MIN_NS, next, looked;
 	struct cot_shim_slot *s;
 	bool others;
 
 	while (!atomic_load(&cot_shim_stopping)) {
 		next = cot_shim_works_expire(cot_now_ns());
+		looked = cot_shim_query_look(cot_now_ns());
 		if (arm_all())
 			continue;
 		s = choose_watched(&others);
 		if (s)
 			wait_for_end(s, others, &pause);
 		else
-			(void)cot_shim_wait_for(&cot_shim_to_watch, next, 0);
+			(void)cot_shim_wait_for(&cot_shim_to_watch, looked < next ? looked : next,
+						0);
 	}
 }

@@ -13,6 +13,7 @@
 #include "guest/shim/context.h"
 #include "guest/shim/counts.h"
 #include "guest/shim/driver.h"
+#include "guest/shim/parts.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
 
@@ -86,7 +87,8 @@ static void lose(struct cot_shim_gpu *g, const char *why)
 
 	cot_log(COT_LOG_WARN, "lost the daemon: %s", why);
 	cot_link_close(&g->link);
-	g->welcomed = false;
+	g->welcomed = g->queries = false;
+	cot_shim_query_want();
 	g->retry_ns = cot_now_ns() + g->retry_after_ns;
 	pause_longer(g);
 	for (i = 0; i < COT_PROTO_WORKS_MAX; i++) {
@@ -337,6 +339,14 @@ static void take_place(struct cot_shim_gpu *g, const struct cot_msg_place *m)
 	cot_shim_wake(); /* whoever has read this */
 }
 
+static void take_queries(struct cot_shim_gpu *g, const struct cot_msg_queries *m)
+{
+	g->queries = m->wanted != 0;
+	g->queries_told = true;
+	cot_shim_query_want();
+	cot_shim_wake();
+}
+
 static void take_refusal(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 {
 	size_t n = p->size - sizeof(struct cot_msg_header);
@@ -365,6 +375,9 @@ static void obey(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 		break;
 	case COT_MSG_PLACE:
 		take_place(g, (const struct cot_msg_place *)p->u.bytes);
+		break;
+	case COT_MSG_QUERIES:
+		take_queries(g, (const struct cot_msg_queries *)p->u.bytes);
 		break;
 	case COT_MSG_REFUSED:
 		take_refusal(g, p);

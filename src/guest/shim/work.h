@@ -58,6 +58,8 @@ struct cot_shim_gpu {
 	uint64_t last_id, counts_ns;
 	bool parts_told; /* this daemon knows whether there are parts */
 	struct cot_shim_wish wish;
+	bool queries,
+		queries_told; /* the daemon wants to hear of them; it has just said so, or not */
 	struct cot_shim_work works[COT_PROTO_WORKS_MAX];
 };
 

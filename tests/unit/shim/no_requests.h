@@ -2,6 +2,7 @@
 #ifndef COT_TESTS_NO_REQUESTS_H
 #define COT_TESTS_NO_REQUESTS_H
 
+#include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
 #include "test.h"
 
@@ -23,6 +24,10 @@ void cot_shim_seen_context_gone(CUcontext context)
 }
 
 void cot_shim_seen_forget(void)
+{
+}
+
+void cot_shim_query_forget(void)
 {
 }
 

@@ -28,11 +28,16 @@ struct cot_settings cot_shim_settings;
 /* ---- the clock, and the other threads ---- */
 
 static uint64_t now_ns;
-static unsigned n_waits, n_changes, n_wakes;
+static unsigned n_waits, n_changes, n_wakes, n_wants;
 
 uint64_t cot_now_ns(void)
 {
 	return now_ns;
+}
+
+void cot_shim_query_want(void)
+{
+	n_wants++;
 }
 
 void cot_shim_changed(void)

@@ -155,6 +155,30 @@ static void lost(void **state)
 	}
 }
 
+/* The daemon wants to hear of queries, for as long as it is there. */
+static void queries_are_wanted(void **state)
+{
+	struct cot_msg_queries m = {.wanted = 1};
+
+	(void)state;
+	cot_shim_work_put(get_new(3, 0));
+	n_wants = n_wakes = 0;
+	say(0, COT_MSG_QUERIES, &m.h, sizeof(m));
+	cot_shim_gpu_receive(gpu);
+	assert_true(gpu->queries && gpu->queries_told);
+	assert_int_equal(n_wants, 1);
+	assert_int_equal(n_wakes, 1);
+	m.wanted = 0;
+	say(0, COT_MSG_QUERIES, &m.h, sizeof(m));
+	cot_shim_gpu_receive(gpu);
+	assert_false(gpu->queries);
+	gpu->queries = true;
+	hang_up(0, -ECONNRESET);
+	cot_shim_gpu_receive(gpu);
+	assert_false(gpu->queries);
+	assert_int_equal(n_wants, 3);
+}
+
 /* The next daemon is asked for nothing before it has answered. */
 static void lost_and_mute(void **state)
 {
@@ -321,6 +345,7 @@ int main(void)
 		cmocka_unit_test_setup(refused, set_up),
 		cmocka_unit_test_setup(wanted, set_up),
 		cmocka_unit_test_setup(lost, set_up),
+		cmocka_unit_test_setup(queries_are_wanted, set_up),
 		cmocka_unit_test_setup(lost_and_mute, set_up),
 		cmocka_unit_test_setup(lost_while_asking, set_up),
 		cmocka_unit_test_setup(lost_while_waiting, set_up),

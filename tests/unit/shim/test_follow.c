@@ -175,6 +175,16 @@ void cot_shim_pace_wait(struct cot_shim_stream *s)
 	(void)s;
 }
 
+void cot_shim_query_begin(const struct cot_shim_stream *s)
+{
+	(void)s;
+}
+
+void cot_shim_query_launched(const struct cot_shim_turn *t)
+{
+	(void)t;
+}
+
 void cot_shim_hold_wait(struct cot_shim_stream *s)
 {
 	(void)s;

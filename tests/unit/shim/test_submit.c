@@ -46,7 +46,7 @@ static void workers_are_at_home(void **state)
 static void workers_are_held(void **state)
 {
 	(void)state;
-	atomic_store(&cot_shim_parts_live, COT_SHIM_SLOWED);
+	atomic_store(&cot_shim_parts_live, COT_SHIM_WATCHED);
 	slot.armed = 24;
 	assert_int_equal(launch(), 0);
 	expect_done("hold;slot for 24;go home;launch 12 of 512,1,1+0 in s with 11,22;record end in "
