@@ -1,7 +1,8 @@
 /*
  * What the shim adds to a call that it leaves as it is, in nanoseconds: a call that it only passes
  * on, and the launch of a kernel that was not rewritten, with the shim switched off, on, with the
- * program on a part of the GPU, paced there, and measured; and a request of one launch and one
+ * program on a part of the GPU, paced there, measured, and there with the daemon told of its
+ * queries; and a request of one launch and one
  * question whether it is done. Behind it is a driver that does nothing (bench/shim/driver.c).
  * Each number is the smallest of several runs, since everything else on the machine can only add to
  * it.
@@ -189,9 +190,15 @@ static void answer(int fd, void *packet, enum cot_msg_type type, size_t size)
 	(void)send(fd, packet, size, MSG_NOSIGNAL);
 }
 
-/* Returns whether the program says in the end that its launches were there, and paced if they were
- * to be. */
-static bool serve(int listener, uint32_t pace_us)
+/* What the daemon wants besides a part. */
+struct wish {
+	uint32_t pace_us;
+	bool queries;
+};
+
+/* Returns whether the program says in the end that its launches were there, and paced or of queries
+ * if they were to be. */
+static bool serve(int listener, struct wish wish)
 {
 	static union {
 		struct cot_msg_header h;
@@ -200,24 +207,29 @@ static bool serve(int listener, uint32_t pace_us)
 		unsigned char bytes[COT_PROTO_PACKET_MAX];
 	} in;
 	struct cot_msg_work_welcome welcome = {.tenant = 1, .works_max = 1};
-	struct cot_msg_place place = {.first = 0, .n = 64, .pace_us = pace_us};
+	struct cot_msg_place place = {.first = 0, .n = 64, .pace_us = wish.pace_us};
+	struct cot_msg_queries queries = {.wanted = wish.queries};
 	int fd = accept(listener, NULL, NULL);
-	uint64_t followed = 0, paced = 0;
+	uint64_t followed = 0, paced = 0, n_queries = 0;
 
 	while (recv(fd, &in, sizeof(in), 0) > 0) {
 		if (in.h.type == COT_MSG_WORK_HELLO)
 			answer(fd, &welcome, COT_MSG_WORK_WELCOME, sizeof(welcome));
 		else if (in.h.type == COT_MSG_PARTS)
-			answer(fd, &place, COT_MSG_PLACE, sizeof(place));
+			answer(fd, &queries, COT_MSG_QUERIES, sizeof(queries)),
+				answer(fd, &place, COT_MSG_PLACE, sizeof(place));
+		else if (in.h.type == COT_MSG_QUERY_BEGIN)
+			n_queries++;
 		else if (in.h.type == COT_MSG_PART_COUNTS)
 			followed = in.counts.n_followed;
 		else if (in.h.type == COT_MSG_PACE_COUNTS)
 			paced = in.pace.n_paced;
 	}
-	return followed > n_calls && (!pace_us || paced > n_calls);
+	return followed > n_calls && (!wish.pace_us || paced > n_calls) &&
+	       (n_queries != 0) == wish.queries;
 }
 
-static pid_t start_daemon(const char *path, uint32_t pace_us)
+static pid_t start_daemon(const char *path, struct wish wish)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -230,7 +242,7 @@ static pid_t start_daemon(const char *path, uint32_t pace_us)
 		exit(1);
 	}
 	if (!pid)
-		_exit(!serve(listener, pace_us));
+		_exit(!serve(listener, wish));
 	close(listener);
 	return pid;
 }
@@ -263,7 +275,7 @@ static struct times measure_apart(const char *path, const char *variable, const 
 	return t;
 }
 
-static struct times measure_on_part(uint32_t pace_us)
+static struct times measure_on_part(struct wish wish)
 {
 	const char *tmp = getenv("TMPDIR");
 	char folder[64], path[80];
@@ -275,13 +287,17 @@ static struct times measure_on_part(uint32_t pace_us)
 	if (!mkdtemp(folder))
 		exit(1);
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
-	daemon = start_daemon(path, pace_us);
+	daemon = start_daemon(path, wish);
+	if (wish.queries)
+		setenv("COTENANT_REQUESTS", "1", 1);
 	t = measure_apart(COT_SHIM, "COTENANT_PARTS", "1", path);
+	unsetenv("COTENANT_REQUESTS");
 	(void)waitpid(daemon, &status, 0);
 	(void)unlink(path);
 	(void)rmdir(folder);
 	if (status) {
-		fprintf(stderr, "bench_shim: the launches were not on the part, or not paced\n");
+		fprintf(stderr, "bench_shim: the launches were not on the part, not paced, or "
+				"not of queries\n");
 		exit(1);
 	}
 	return t;
@@ -297,7 +313,7 @@ static void show(const char *what, struct times t, struct times plain)
 
 int main(int argc, char **argv)
 {
-	struct times plain, off, on, part, paced, measured;
+	struct times plain, off, on, part, paced, queries, measured;
 
 	if (argc == 3 && !strcmp(argv[1], "--calls"))
 		n_calls = (unsigned)strtoul(argv[2], NULL, 10);
@@ -308,8 +324,9 @@ int main(int argc, char **argv)
 	plain = measure_apart(COT_STUB_DRIVER, "COTENANT_SHIM", "0", "/nowhere");
 	off = measure_apart(COT_SHIM, "COTENANT_SHIM", "0", "/nowhere");
 	on = measure_apart(COT_SHIM, "COTENANT_SHIM", "1", "/nowhere");
-	part = measure_on_part(0);
-	paced = measure_on_part(PACE_US);
+	part = measure_on_part((struct wish){0});
+	paced = measure_on_part((struct wish){.pace_us = PACE_US});
+	queries = measure_on_part((struct wish){.queries = true});
 	measured = measure_apart(COT_SHIM, "COTENANT_REQUESTS", "1", "/nowhere");
 	if (measured.n_seen < n_calls || part.n_seen) {
 		fprintf(stderr,
@@ -326,5 +343,6 @@ int main(int argc, char **argv)
 	show("shim, on a part", part, plain);
 	show("shim, paced there", paced, plain);
 	show("shim, measured", measured, plain);
+	show("shim, queries told", queries, plain);
 	return 0;
 }
