@@ -6,11 +6,11 @@
 
 #include "base/units.h"
 #include "sim/host_measure.h"
-#include "sim/sim.h"
+#include "sim/inside.h"
 
 #define INSTANTS_A_LOOK 200000u /* some 30 ms */
 
-static struct cot_scenario *make(const struct cot_scenario *sc, uint32_t index)
+struct cot_scenario *cot_alone_make(const struct cot_scenario *sc, uint32_t index)
 {
 	struct cot_scenario *alone = malloc(sizeof(*alone));
 
@@ -51,9 +51,12 @@ static int play(const struct cot_scenario *alone, struct host_measures *m,
 int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
 			bool (*keep_going)(void *arg), void *arg, double *ret_us)
 {
-	struct cot_scenario *alone = make(sc, index);
+	struct cot_scenario *alone = cot_alone_make(sc, index);
+	const struct cot_app *app = &sc->apps[index];
+	uint32_t n = app->n_sizes ? app->n_sizes : 1, i;
 	struct cot_sim_result r;
-	int rc;
+	double sum_ps = 0.0;
+	int rc = 0;
 
 	if (!alone)
 		return -ENOMEM;
@@ -61,9 +64,13 @@ int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
 	alone->apps[0].arrivals = (struct cot_arrivals){0};
 	alone->stop_runs = 1;
 	alone->stop_ps = 0;
-	rc = play(alone, NULL, keep_going, arg, &r);
+	for (i = 0; !rc && i < n; i++) {
+		cot_app_set_size(&alone->apps[0], app->sizes[i]);
+		rc = play(alone, NULL, keep_going, arg, &r);
+		sum_ps += (double)r.apps[0].turnaround_sum_ps;
+	}
 	if (!rc)
-		*ret_us = (double)r.apps[0].turnaround_sum_ps / (double)COT_PS_PER_US;
+		*ret_us = sum_ps / n / (double)COT_PS_PER_US;
 	free(alone);
 	return rc;
 }
@@ -71,7 +78,7 @@ int cot_sim_isolated_us(const struct cot_scenario *sc, uint32_t index,
 int cot_sim_alone_p99_ps(const struct cot_scenario *sc, uint32_t index,
 			 bool (*keep_going)(void *arg), void *arg, uint64_t *ret_ps)
 {
-	struct cot_scenario *alone = make(sc, index);
+	struct cot_scenario *alone = cot_alone_make(sc, index);
 	struct cot_sim_host_times times;
 	struct cot_sim_result r;
 	struct host_measures m;

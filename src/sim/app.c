@@ -37,6 +37,15 @@ void cot_app_observe(struct cot_sim *sim, struct app *app, enum cot_app_activity
 		sim->obs->app_changed(sim->obs_arg, sim->now_ps, app->index, activity);
 }
 
+static void draw_size(struct app *app)
+{
+	const struct cot_app *desc = app->desc;
+	struct cot_rng rng = {cot_hash64(cot_hash64(app->hash, 'n'), (uint32_t)app->result.runs)};
+
+	app->size = desc->sizes[cot_rng_below(&rng, desc->n_sizes)];
+	app->full_size = desc->full_size;
+}
+
 static void begin_run(struct cot_sim *sim, struct app *app)
 {
 	app->posted = 0;
@@ -46,6 +55,8 @@ static void begin_run(struct cot_sim *sim, struct app *app)
 	app->run_begin_ps = sim->now_ps;
 	if (!(app->desc->arrivals.per_s > 0.0))
 		app->arrived_ps = sim->now_ps;
+	if (app->desc->n_sizes)
+		draw_size(app);
 	if (app->sizes)
 		app->size_q32 = jitter_block_ps(app->sizes, cot_hash64(app->hash, 's'),
 						(uint32_t)app->result.runs, COT_RATE_ONE);

@@ -93,7 +93,7 @@ void cot_dma_set_rate(struct cot_sim *sim, uint32_t dir, uint64_t rate_q32)
 static void dma_submit(struct cot_sim *sim, struct app *app, const struct cot_step *s)
 {
 	app->transfer_dir = s->kind == COT_STEP_H2D ? DMA_H2D : DMA_D2H;
-	app->transfer_bytes = s->bytes;
+	app->transfer_bytes = cot_app_sized(app, s->bytes);
 	app->transfer_seq = ++sim->hw.next_seq;
 	app->transfer_queued = true;
 	if (sim->dma[app->transfer_dir].app == COT_NO_APP)
@@ -132,13 +132,16 @@ static void launch(struct cot_sim *sim, struct app *app)
 {
 	const struct cot_step *s = &app->desc->program.steps[app->head];
 
+	const struct cot_kernel *kernel = &app->desc->program.kernels[s->kernel];
+
 	app->busy = true;
 	app->launch_hash = cot_hash64(cot_hash64(app->hash, app->result.runs), app->launches++);
 	app->command = (struct hw_command){
 		.app = app->index,
 		.context = app->desc->context,
 		.priority = app->desc->priority,
-		.kernel = &app->desc->program.kernels[s->kernel],
+		.kernel = kernel,
+		.n_blocks = (uint32_t)cot_app_sized(app, kernel->n_blocks),
 	};
 	if (++app->head_launch == s->launches) {
 		app->head_launch = 0;
@@ -160,6 +163,8 @@ void cot_dispatch_app(struct cot_sim *sim, struct app *app)
 	if (steps[app->head].kind != COT_STEP_KERNEL) {
 		app->busy = true;
 		dma_submit(sim, app, &steps[app->head++]);
+	} else if (sim->hw.held[app->index]) {
+		return;
 	} else if (!sim->hw.buffers[app->desc->context]) {
 		app->blocked = false;
 		launch(sim, app);
@@ -177,7 +182,7 @@ void cot_dispatch_unblock(struct cot_sim *sim, uint32_t context)
 	for (i = 0; i < sim->sc->n_apps; i++) {
 		struct app *a = &sim->apps[i];
 
-		if (a->blocked && a->desc->context == context &&
+		if (a->blocked && !sim->hw.held[i] && a->desc->context == context &&
 		    (!first || a->blocked_seq < first->blocked_seq))
 			first = a;
 	}

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "sim/host_home.h"
 #include "sim/host_measure.h"
+#include "sim/host_query.h"
 #include "sim/host_scenario.h"
 #include "sim/host_work.h"
 
@@ -44,6 +45,7 @@ struct on_way {
 struct app_state {
 	bool joined, active;
 	struct cot_part part;
+	uint64_t hold_end_ps; /* of a part that holds */
 };
 
 struct cot_sim_host {
@@ -57,12 +59,14 @@ struct cot_sim_host {
 	void *obs_arg;
 	struct cot_sim_observer own;
 	struct app_state apps[COT_MAX_APPS];
+	uint32_t held; /* apps whose part holds, a bit each */
 	struct hw_context contexts[COT_MAX_APPS];
 	struct on_way on_way[MAX_ON_WAY]; /* in order of decision */
 	uint32_t n_on_way;
 	struct host_homes homes;
 	struct host_works works;
 	struct host_measures measures;
+	struct host_queries queries;
 };
 
 /* ---- actions from the core ---- */
@@ -169,6 +173,7 @@ static void join(struct cot_sim_host *h, uint32_t app)
 	}
 	send(h, ev);
 	send_parts(h, app);
+	cot_sim_host_query_join(&h->queries, app);
 	send(h, (struct cot_event){
 			.type = COT_EV_ACTIVITY, .id = app + 1, .activity = COT_ACTIVITY_IDLE});
 }
@@ -199,10 +204,31 @@ static void look_at_apps(struct cot_sim_host *h)
 				.activity = active ? COT_ACTIVITY_ACTIVE : COT_ACTIVITY_IDLE,
 			});
 	}
+	cot_sim_host_query_look(&h->queries);
 	cot_sim_host_work_look(&h->works);
 }
 
 /* ---- actions to the GPU ---- */
+
+static void hold(struct cot_sim_host *h, uint32_t app, bool on)
+{
+	h->apps[app].part.hold = on;
+	h->held = on ? h->held | 1u << app : h->held & ~(1u << app);
+	cot_sim_hold(h->sim, app, on);
+}
+
+/* What has lasted as long as it may ends, whether the policy is there or not. */
+static void end_holds(struct cot_sim_host *h)
+{
+	uint32_t held = h->held;
+
+	for (; held; held &= held - 1) {
+		uint32_t app = (uint32_t)__builtin_ctz(held);
+
+		if (h->apps[app].hold_end_ps <= cot_sim_now_ps(h->sim))
+			hold(h, app, false);
+	}
+}
 
 static void place(struct cot_sim_host *h, const struct cot_action *a)
 {
@@ -211,6 +237,9 @@ static void place(struct cot_sim_host *h, const struct cot_action *a)
 
 	h->apps[app].part = a->part;
 	cot_sim_set_part(h->sim, app, begin, end);
+	h->apps[app].hold_end_ps = (a->now_ns + COT_HOLD_MAX_NS) * PS_PER_NS;
+	if (a->part.hold || h->held >> app & 1)
+		hold(h, app, a->part.hold);
 	if (h->obs && h->obs->part_changed)
 		h->obs->part_changed(h->obs_arg, cot_sim_now_ps(h->sim), app, begin, end);
 }
@@ -317,7 +346,7 @@ static void set_alarm(struct cot_sim_host *h)
 {
 	uint64_t t_ps = cot_sim_host_measure_due_ps(&h->measures);
 	uint64_t now_ps = cot_sim_now_ps(h->sim), due_ps;
-	uint32_t i;
+	uint32_t i, held;
 
 	if (h->wake_ns < t_ps / PS_PER_NS)
 		t_ps = h->wake_ns * PS_PER_NS;
@@ -326,6 +355,10 @@ static void set_alarm(struct cot_sim_host *h)
 	for (i = 0; i < h->n_on_way; i++)
 		if (h->on_way[i].due_ps > now_ps && h->on_way[i].due_ps < t_ps)
 			t_ps = h->on_way[i].due_ps;
+	for (held = h->held; held; held &= held - 1) {
+		due_ps = h->apps[__builtin_ctz(held)].hold_end_ps;
+		t_ps = due_ps < t_ps ? due_ps : t_ps;
+	}
 	cot_sim_set_alarm(h->sim, t_ps);
 }
 
@@ -333,6 +366,7 @@ static void set_alarm(struct cot_sim_host *h)
  * same instant back to the simulation. */
 static void run_core(struct cot_sim_host *h)
 {
+	end_holds(h);
 	do {
 		look_at_apps(h);
 	} while (answer(h));
@@ -385,6 +419,7 @@ static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 	struct cot_sim_host *h = arg;
 
 	cot_sim_host_measure_launch(&h->measures, app, end_ps);
+	cot_sim_host_query_kernel(&h->queries, app, end_ps);
 	if (h->obs && h->obs->kernel_done)
 		h->obs->kernel_done(h->obs_arg, begin_ps, end_ps, app, kernel);
 }
@@ -394,6 +429,7 @@ static void run_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t app
 	struct cot_sim_host *h = arg;
 
 	cot_sim_host_measure_run(&h->measures, app, begin_ps, end_ps);
+	cot_sim_host_query_run(&h->queries, app);
 	if (h->obs && h->obs->run_done)
 		h->obs->run_done(h->obs_arg, begin_ps, end_ps, app, run);
 }
@@ -410,7 +446,9 @@ static void observe(struct cot_sim_host *h, const struct cot_sim_observer *obs, 
 	h->obs = obs;
 	h->obs_arg = obs_arg;
 	h->own.run_done = run_done;
-	h->own.kernel_done = h->policy->measures || (obs && obs->kernel_done) ? kernel_done : NULL;
+	h->own.kernel_done = h->policy->measures || h->policy->queries || (obs && obs->kernel_done)
+				     ? kernel_done
+				     : NULL;
 	if (!obs)
 		return;
 	h->own.sm_changed = obs->sm_changed ? sm_changed : NULL;
@@ -434,6 +472,8 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 	if (cot_sim_host_work_init(&h->works, h->sc) ||
 	    cot_sim_host_measure_init(&h->measures, h->sc, h->policy, send_for, h))
 		return cot_error_set(err, -ENOMEM, "out of memory");
+	if (cot_sim_host_query_init(&h->queries, h->sc, h->policy, h->options.known, send_for, h))
+		return cot_error_set(err, -ENOMEM, "out of memory");
 	if (h->options.alone_p99_ps)
 		cot_sim_host_measure_limits(&h->measures, h->options.alone_p99_ps);
 	for (i = 0; i < sc->n_apps; i++) {
@@ -451,6 +491,7 @@ static int init(struct cot_sim_host *h, const struct cot_scenario *sc, struct co
 		return r;
 	cot_sim_host_work_start(&h->works, h->sim, send_for, h);
 	cot_sim_host_measure_start(&h->measures, h->sim);
+	cot_sim_host_query_start(&h->queries, h->sim);
 	for (i = 0; i < h->options.n_lessons; i++)
 		send(h, (struct cot_event){.type = COT_EV_LESSON, .lesson = h->options.lessons[i]});
 	cot_sim_set_alarm(h->sim, cot_sim_host_home_due_ps(&h->homes, 0));
@@ -491,6 +532,7 @@ void cot_sim_host_destroy(struct cot_sim_host *h)
 	cot_sim_destroy(h->sim);
 	cot_sched_destroy(h->sched);
 	cot_sim_host_measure_finish(&h->measures);
+	cot_sim_host_query_finish(&h->queries);
 	cot_sim_host_work_finish(&h->works);
 	free(h->sc);
 	free(h);

@@ -19,6 +19,7 @@
 #define COT_SIM_HOST_H
 
 #include "sched/sched.h"
+#include "sim/known.h"
 #include "sim/sim.h"
 
 struct cot_sim_host;
@@ -43,6 +44,9 @@ struct cot_sim_host_options {
 	 * with the same names are the same programs. */
 	const struct cot_lesson *lessons;
 	uint32_t n_lessons;
+	/* For a policy with `queries`: what is known of each app, COT_MAX_APPS of them, each may be
+	 * NULL. NULL: the host makes a sweep of each first (known.h). */
+	const struct cot_sim_known *const *known;
 };
 
 #define COT_SIM_HOST_SILENT 1

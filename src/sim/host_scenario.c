@@ -34,6 +34,9 @@ struct cot_policy_config cot_sim_host_scenario_config(const struct cot_scenario 
 		config = *wanted;
 	else
 		cot_policy_config_init(&config);
+	config.dram_bytes_per_s =
+		(uint64_t)((double)sc->gpu.dram_bytes_per_s *
+			   (sc->gpu.dram_efficiency > 0.0 ? sc->gpu.dram_efficiency : 1.0));
 	if (sc->batch_sms) /* rounded up, because the policy rounds down */
 		config.latency_permille =
 			(uint32_t)cot_div_up((n_sms - sc->batch_sms) * 1000ull, n_sms);
@@ -75,6 +78,18 @@ struct cot_tenant_desc cot_sim_host_scenario_tenant(const struct cot_scenario *s
 static uint32_t part_unit(const struct cot_gpu *gpu)
 {
 	return gpu->n_sms < PART_UNIT ? 1 : PART_UNIT;
+}
+
+uint32_t cot_sim_host_scenario_quotas(const struct cot_gpu *gpu, uint32_t ret_sms[COT_QUOTAS_MAX])
+{
+	uint32_t unit = part_unit(gpu), n = 0, i;
+	uint32_t n_units = gpu->n_sms == SPLIT_SMS ? SPLIT_UNITS : (gpu->n_sms - 1) / unit;
+	uint32_t step = n_units / COT_QUOTAS_MAX + 1;
+
+	for (i = step; i <= n_units; i += step)
+		ret_sms[n++] = i * unit;
+	ret_sms[n++] = gpu->n_sms;
+	return n;
 }
 
 struct cot_event cot_sim_host_scenario_parts(const struct cot_scenario *sc, uint32_t app)

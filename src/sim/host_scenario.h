@@ -13,6 +13,9 @@ int cot_sim_host_scenario_check(const struct cot_scenario *sc, const struct cot_
  * the defaults. */
 struct cot_policy_config cot_sim_host_scenario_config(const struct cot_scenario *sc,
 						      const struct cot_policy_config *wanted);
+/* The sizes of parts that can be had, the smallest first, from one unit to all of the GPU; not all
+ * of them where there are more than COT_QUOTAS_MAX. Returns how many. */
+uint32_t cot_sim_host_scenario_quotas(const struct cot_gpu *gpu, uint32_t ret_sms[COT_QUOTAS_MAX]);
 /* An application; its pool is not known here. */
 struct cot_tenant_desc cot_sim_host_scenario_tenant(const struct cot_scenario *sc, uint32_t app);
 /* That it can be placed. */

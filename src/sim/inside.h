@@ -110,6 +110,8 @@ struct app {
 	bool idle;	      /* no request is there; the timer is that of the next */
 	uint64_t arrived_ps;  /* the request of this run, or the next */
 	uint64_t size_q32;    /* of this run */
+	/* Of the input of this run, and of that of the program; both 0: they are equal. */
+	uint32_t size, full_size;
 	struct cot_app_result result;
 };
 
@@ -136,6 +138,7 @@ struct hw {
 	struct kernel *kernels;		/* KSRT: max_active entries */
 	uint32_t sms_max[COT_MAX_APPS]; /* that a kernel of the app may have */
 	bool rewritten[COT_MAX_APPS];	/* sms_max is 0 at every launch of workers */
+	bool held[COT_MAX_APPS];	/* its next launch waits */
 	uint32_t sm_begin[COT_MAX_APPS], sm_end[COT_MAX_APPS]; /* of kernels launched from now on */
 	unsigned events;				       /* for the next schedule() */
 	uint64_t n_refused;
@@ -256,6 +259,12 @@ struct cohort cot_ptbq_pop(struct ptbq *q, uint32_t max_blocks);
 
 /* ---- dispatch.c ---- */
 
+/* As many of `n` things as an input of this run's size needs; n is at most 2^40. */
+static inline uint64_t cot_app_sized(const struct app *app, uint64_t n)
+{
+	return cot_size_scaled(n, app->size, app->full_size);
+}
+
 /* Sends the head of the app's command queue to its engine, if there is one and it is free. */
 void cot_dispatch_app(struct cot_sim *sim, struct app *app);
 bool cot_queue_is_empty(const struct app *app);
@@ -279,6 +288,11 @@ void cot_app_advance(struct cot_sim *sim, struct app *app);
 void cot_app_on_timer(struct cot_sim *sim, struct app *app);
 /* Tells the observer what the CPU side does, if that changed. */
 void cot_app_observe(struct cot_sim *sim, struct app *app, enum cot_app_activity activity);
+
+/* ---- alone.c ---- */
+
+/* The scenario of one app of `sc`, without a policy; free() it. NULL: no memory. */
+struct cot_scenario *cot_alone_make(const struct cot_scenario *sc, uint32_t index);
 
 /* ---- timer ids ---- */
 

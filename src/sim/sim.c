@@ -213,7 +213,7 @@ static double part_of_run(const struct cot_sim *sim, uint32_t index)
 
 		if (step->kind != COT_STEP_KERNEL)
 			continue;
-		blocks = p->kernels[step->kernel].n_blocks;
+		blocks = cot_app_sized(app, p->kernels[step->kernel].n_blocks);
 		all += step->launches * blocks;
 		if (i < app->head)
 			done += step->launches * blocks;
@@ -301,6 +301,13 @@ void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_
 	sim->hw.sm_end[app] = end;
 }
 
+void cot_sim_hold(struct cot_sim *sim, uint32_t app, bool on)
+{
+	sim->hw.held[app] = on;
+	sim->runnable |= 1u << app;
+	decide(sim);
+}
+
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context)
 {
 	uint32_t i;
@@ -322,6 +329,11 @@ bool cot_sim_app_active(const struct cot_sim *sim, uint32_t app)
 uint64_t cot_sim_app_arrived_ps(const struct cot_sim *sim, uint32_t app)
 {
 	return sim->apps[app].arrived_ps;
+}
+
+uint32_t cot_sim_app_size(const struct cot_sim *sim, uint32_t app)
+{
+	return sim->apps[app].size;
 }
 
 uint64_t cot_sim_now_ps(const struct cot_sim *sim)
@@ -370,7 +382,7 @@ bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_laun
 		if (c->app != app)
 			continue;
 		*ret_launch = (struct cot_sim_launch){
-			.seq = c->seq, .kernel = c->kernel, .n_left = c->kernel->n_blocks};
+			.seq = c->seq, .kernel = c->kernel, .n_left = c->n_blocks};
 		return true;
 	}
 	for (k = sim->hw.active; k; k = k->next) {
@@ -378,7 +390,7 @@ bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_laun
 			continue;
 		*ret_launch = (struct cot_sim_launch){.seq = k->seq,
 						      .kernel = k->desc,
-						      .n_left = k->desc->n_blocks - k->n_done,
+						      .n_left = k->n_blocks - k->n_done,
 						      .n_sms = k->n_sms};
 		return true;
 	}

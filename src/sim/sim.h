@@ -146,6 +146,8 @@ void cot_sim_set_context(struct cot_sim *sim, uint32_t context, const struct hw_
 /* Kernels that `app` launches from now on, but for rewritten ones, may be on the SMs [begin, end)
  * only. */
 void cot_sim_set_part(struct cot_sim *sim, uint32_t app, uint32_t begin, uint32_t end);
+/* From now on what `app` launches waits, until this is taken back; copies do not. */
+void cot_sim_hold(struct cot_sim *sim, uint32_t app, bool on);
 /* Whether a block of `context` is on an SM. */
 bool cot_sim_context_on_gpu(const struct cot_sim *sim, uint32_t context);
 /* Whether `app` has enqueued commands for the GPU that are not complete. */
@@ -153,6 +155,8 @@ bool cot_sim_app_active(const struct cot_sim *sim, uint32_t app);
 /* When the request came that `app` serves, or has just served (in run_done()), or waits for; of an
  * app without arrivals: when its run began. */
 uint64_t cot_sim_app_arrived_ps(const struct cot_sim *sim, uint32_t app);
+/* How large the input of its run is; 0: its runs are all equal. */
+uint32_t cot_sim_app_size(const struct cot_sim *sim, uint32_t app);
 uint64_t cot_sim_now_ps(const struct cot_sim *sim);
 const struct cot_scenario *cot_sim_scenario(const struct cot_sim *sim);
 
@@ -178,7 +182,8 @@ bool cot_sim_launch(const struct cot_sim *sim, uint32_t app, struct cot_sim_laun
 void cot_sim_set_alarm(struct cot_sim *sim, uint64_t t_ps);
 
 /*
- * Mean turnaround of app `index` of `sc` alone on the GPU under FCFS, one run, in microseconds.
+ * Mean turnaround of app `index` of `sc` alone on the GPU under FCFS, one run for each size of its
+ * inputs, in microseconds.
  * keep_going (may be NULL) is called every few milliseconds. -ENOMEM; -EDEADLK when the app never
  * ends; -EINTR when keep_going said no.
  */

@@ -192,7 +192,7 @@ static inline void take_blocks(struct cot_sim *sim, const struct sm *sm, struct 
 	}
 	ret_c->issued_ps = sim->now_ps;
 	ret_c->issued_sm = sm->hw->index;
-	ret_c->first = hk->desc->n_blocks - hk->n_fresh;
+	ret_c->first = hk->n_blocks - hk->n_fresh;
 	ret_c->n = sim->jitter ? 1 : max_blocks < hk->n_fresh ? max_blocks : hk->n_fresh;
 	ret_c->work_ps = block_work_ps(sim, k, ret_c->first);
 	ret_c->waiting = false;
@@ -612,7 +612,7 @@ static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
 		if (COT_UNLIKELY(sm->n_waiting))
 			cot_sm_observe(sim, sm);
 	}
-	if (COT_UNLIKELY(k->n_done == k->desc->n_blocks))
+	if (COT_UNLIKELY(k->n_done == k->n_blocks))
 		hw_complete(&sim->hw, kernel_of(k));
 }
 
@@ -648,7 +648,7 @@ static void renew(struct cot_sim *sim, struct sm *sm, uint32_t waves, uint64_t i
 
 	sim->block_completions += (uint64_t)waves * c->n;
 	k->n_done += waves * c->n;
-	c->first = k->desc->n_blocks - k->n_fresh + (waves - 1) * c->n;
+	c->first = k->n_blocks - k->n_fresh + (waves - 1) * c->n;
 	c->issued_ps = issued_ps;
 	c->issued_sm = sm->hw->index;
 	c->saved = false;

@@ -147,6 +147,9 @@ struct cot_arrivals {
 	double size_cv; /* of the requests: of how much longer their thread blocks take; mean 1 */
 };
 
+#define COT_SIZES_MAX 32
+#define COT_SIZE_MAX  1000000u
+
 struct cot_app {
 	char name[COT_NAME_MAX];
 	int32_t priority; /* larger is more important */
@@ -166,8 +169,31 @@ struct cot_app {
 	struct cot_share sms;	  /* of the GPU, for all its kernels; for the policy */
 	struct cot_target target; /* for the policy */
 	struct cot_arrivals arrivals;
+	/* How large the inputs of its runs are: each draws one of these. The program is that of an
+	 * input of full_size; of a smaller one kernels have as many thread blocks less, and copies
+	 * as many bytes. n_sizes 0: all runs are equal. */
+	uint32_t n_sizes;
+	uint32_t sizes[COT_SIZES_MAX];
+	uint32_t full_size; /* not less than any of them */
 	struct cot_program program;
 };
+
+/* As many of `n` things (2^40 at most) as an input of `size` needs. */
+static inline uint64_t cot_size_scaled(uint64_t n, uint32_t size, uint32_t full_size)
+{
+	if (COT_LIKELY(size == full_size))
+		return n;
+	return (n * size + full_size - 1) / full_size;
+}
+
+/* All runs have this input from now on; without sizes nothing changes. */
+static inline void cot_app_set_size(struct cot_app *app, uint32_t size)
+{
+	if (!app->n_sizes)
+		return;
+	app->n_sizes = 1;
+	app->sizes[0] = size;
+}
 
 /* What rewritten kernels cost. */
 struct cot_workers {

@@ -112,6 +112,7 @@ static const struct cot_field app_fields[] = {
 	APP("rewrite", rewrite, COT_BOOL),
 	COT_FIELD_CHECKED("qos", COT_MAP(qos_fields)),
 	COT_FIELD_CHECKED("arrivals", COT_MAP(arrivals_fields)),
+	APP("sizes", sizes, COT_WHOLE(1, COT_SIZE_MAX), .list = COT_SIZES_MAX),
 	COT_FIELD_CHECKED("program", COT_MAP(cot_program_step_fields),
 			  .list = COT_PROGRAM_STEPS_MAX),
 	COT_FIELD_CHECKED("trace", COT_TEXT_TO(1023)),

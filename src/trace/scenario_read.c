@@ -534,6 +534,18 @@ static int read_arrivals(struct reader *r, struct cot_app *app, uint32_t node)
 	return read_curve(r, a, node);
 }
 
+static void read_sizes(const struct reader *r, struct cot_app *app, uint32_t node)
+{
+	uint32_t i;
+
+	if (node == COT_YAML_NONE)
+		return;
+	app->n_sizes = cot_yaml_count(r->doc, node);
+	for (i = 0; i < app->n_sizes; i++)
+		if (app->sizes[i] > app->full_size)
+			app->full_size = app->sizes[i];
+}
+
 static int read_app(struct reader *r, uint32_t i, uint32_t node)
 {
 	struct cot_app *app = &r->sc->apps[i];
@@ -542,6 +554,7 @@ static int read_app(struct reader *r, uint32_t i, uint32_t node)
 	if (get(r, node, "tokens") == COT_YAML_NONE)
 		app->tokens = COT_TOKENS_EQUAL;
 	app->context = read_context(r, i, node);
+	read_sizes(r, app, get(r, node, "sizes"));
 	rc = rc ? rc : read_shares(r, app, node);
 	rc = rc ? rc : read_target(r, app, node);
 	rc = rc ? rc : read_arrivals(r, app, get(r, node, "arrivals"));

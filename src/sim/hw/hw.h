@@ -31,6 +31,7 @@ struct hw_command {
 	int32_t priority;
 	uint64_t seq; /* arrival order over the whole simulation */
 	const struct cot_kernel *kernel;
+	uint32_t n_blocks;	   /* of this launch: the kernel's, or fewer with a smaller input */
 	uint32_t sm_begin, sm_end; /* as in struct hw_kernel */
 	struct hw_command *next;   /* in order of arrival; use hw_for_each_pending() */
 };
@@ -41,6 +42,7 @@ struct hw_kernel {
 	int32_t priority;
 	uint64_t seq; /* of the launch */
 	const struct cot_kernel *desc;
+	uint32_t n_blocks;    /* as in struct hw_command */
 	uint32_t n_fresh;     /* blocks never issued */
 	uint32_t n_preempted; /* blocks in its PTBQ, waiting to go on */
 	uint32_t n_resident;  /* blocks on SMs, those being saved included */

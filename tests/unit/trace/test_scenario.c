@@ -297,7 +297,7 @@ static void test_options_win_over_the_file(void **state)
 
 #define APP_KEYS                                                                          \
 	"name, priority, tokens, context, start_us, class, weight, block_hint_us, solo, " \
-	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, arrivals, program, trace"
+	"quota, reserve, sms, p99, slowdown, rate, rewrite, qos, arrivals, sizes, program, trace"
 #define STEP_KEYS "cpu_us, h2d_bytes, d2h_bytes, kernel, sync"
 #define ALL_TRACES                                                                            \
 	"a file *.yaml or one of parboil/cutcp, parboil/histo, parboil/lbm, "                 \
@@ -525,6 +525,21 @@ static void test_mistakes(void **state)
 		assert_int_equal(rc, -EINVAL);
 		assert_null(sc);
 	}
+}
+
+static void test_sizes(void **state)
+{
+	struct cot_scenario *sc;
+
+	(void)state;
+	sc = parse(HEAD "apps: [{name: a, sizes: [16, 64, 32], program: [{cpu_us: 1}]}, "
+			"{name: b, program: [{cpu_us: 1}]}]\n");
+	assert_int_equal(sc->apps[0].n_sizes, 3);
+	assert_int_equal(sc->apps[0].sizes[0], 16);
+	assert_int_equal(sc->apps[0].sizes[2], 32);
+	assert_int_equal(sc->apps[0].full_size, 64);
+	assert_int_equal(sc->apps[1].n_sizes, 0);
+	cot_scenario_destroy(sc);
 }
 
 static void test_arrivals(void **state)
@@ -763,6 +778,7 @@ int main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_options_win_over_the_file),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_too_many_apps),
 		cmocka_unit_test(test_same_kernel_is_kept_once),
