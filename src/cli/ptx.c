@@ -15,10 +15,13 @@
 
 #define MAX_PASSES  8u
 #define MAX_KERNELS 1024u
+#define MAX_FILES   64u
 #define READ_STEP   (1u << 20)
 
 struct arguments {
-	const char *file, *output;
+	const char *files[MAX_FILES], *output;
+	unsigned n_files;
+	const char *file; /* for messages: the file, or "the joined module" */
 	enum cot_pass passes[MAX_PASSES];
 	unsigned n_passes;
 	const char *kernels[MAX_KERNELS];
@@ -66,8 +69,14 @@ static void add_passes(struct arguments *a, const char *list, struct argp_state 
 
 static void check(const struct arguments *a, struct argp_state *state)
 {
-	if (!a->file)
+	unsigned i, n_streams = 0;
+
+	if (!a->n_files)
 		argp_error(state, "no PTX file given");
+	for (i = 0; i < a->n_files; i++)
+		n_streams += !strcmp(a->files[i], "-");
+	if (n_streams > 1)
+		argp_error(state, "standard input can be read once only");
 	if (a->list && (a->n_passes || a->output || a->n_kernels))
 		argp_error(state, "--list takes no other option but --json");
 	if (a->n_kernels && !a->n_passes)
@@ -101,9 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->file)
-			argp_error(state, "one file at a time; '%s' is one too many", arg);
-		a->file = arg;
+		if (a->n_files == MAX_FILES)
+			argp_error(state, "too many files; %u are the most", MAX_FILES);
+		a->files[a->n_files++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		check(a, state);
@@ -177,6 +186,53 @@ static int read_module(const char *path, struct cot_ptx_module **ret_module, str
 	if (rc)
 		cot_ptx_destroy(*ret_module);
 	return rc;
+}
+
+/* ---- joining ---- */
+
+static void tell_renamed(void *arg, const char *old, const char *renamed)
+{
+	cot_cli_complain("%s: '%s' is called '%s' in the joined module", (const char *)arg, old,
+			 renamed);
+}
+
+/* The module so far and one more file; both are one then. */
+static int join_file(struct cot_ptx_module **module, const char *path, struct cot_error *err)
+{
+	struct cot_ptx_module *more, *joined;
+	int rc = read_module(path, &more, err);
+
+	if (rc)
+		return rc;
+	rc = cot_ptx_join(*module, more, tell_renamed, (void *)(uintptr_t)path, &joined, err);
+	cot_ptx_destroy(more);
+	if (rc) {
+		struct cot_error why = *err;
+
+		return cot_error_set(err, rc, "cannot join %s: %s", path, why.text);
+	}
+	cot_ptx_destroy(*module);
+	*module = joined;
+	return 0;
+}
+
+static int read_all(struct arguments *a, struct cot_ptx_module **ret_module, struct cot_error *err)
+{
+	struct cot_ptx_module *module;
+	unsigned i;
+	int rc = read_module(a->files[0], &module, err);
+
+	if (rc)
+		return rc;
+	for (i = 1; i < a->n_files && !rc; i++)
+		rc = join_file(&module, a->files[i], err);
+	if (rc) {
+		cot_ptx_destroy(module);
+		return rc;
+	}
+	a->file = a->n_files > 1 ? "the joined module" : a->files[0];
+	*ret_module = module;
+	return 0;
 }
 
 /* ---- rewriting ---- */
@@ -415,9 +471,10 @@ int cot_cmd_ptx(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "FILE",
+		.args_doc = "FILE...",
 		.doc = "Reads kernels in PTX (- is standard input), rewrites them and writes the "
-		       "module. The module has the rewritten kernels beside the original ones. "
+		       "module. Several files become one module: names that two of them have are "
+		       "made different. The module has the rewritten kernels beside the original ones. "
 		       "Without --pass, checks the module and writes it.",
 		.children = cot_cli_argp_children,
 	};
@@ -433,7 +490,7 @@ int cot_cmd_ptx(int argc, char **argv)
 		rc = COT_EXIT_FAILURE;
 	} else {
 		job->a = args;
-		rc = read_module(args->file, &job->module, &err);
+		rc = read_all(args, &job->module, &err);
 		rc = rc ? complain(rc, &err, true) : run(job);
 		cot_ptx_destroy(job->module);
 		free(job->fused);

@@ -274,19 +274,30 @@ int cot_ptx_print_func(const struct cot_ptx_func *func, char **ret_text, size_t 
 	return finish(&b, ret_text, ret_size);
 }
 
-int cot_ptx_print(const struct cot_ptx_module *module, char **ret_text, size_t *ret_size)
+void cot_ptx_print_items(struct cot_ptx_buf *b, const struct cot_ptx_module *module)
 {
 	const struct cot_ptx_item *item;
+
+	for (item = module->first; item; item = item->next)
+		print_item(b, item);
+}
+
+void cot_ptx_print_module(struct cot_ptx_buf *b, const struct cot_ptx_module *module)
+{
+	print_number(b, ".version ", module->version_major);
+	print_number(b, ".", module->version_minor);
+	cot_ptx_buf_add(b, "\n.target ");
+	cot_ptx_buf_add(b, module->target);
+	if (module->address_size)
+		print_number(b, "\n.address_size ", module->address_size);
+	cot_ptx_buf_add(b, "\n\n");
+	cot_ptx_print_items(b, module);
+}
+
+int cot_ptx_print(const struct cot_ptx_module *module, char **ret_text, size_t *ret_size)
+{
 	struct cot_ptx_buf b = {0};
 
-	print_number(&b, ".version ", module->version_major);
-	print_number(&b, ".", module->version_minor);
-	cot_ptx_buf_add(&b, "\n.target ");
-	cot_ptx_buf_add(&b, module->target);
-	if (module->address_size)
-		print_number(&b, "\n.address_size ", module->address_size);
-	cot_ptx_buf_add(&b, "\n\n");
-	for (item = module->first; item; item = item->next)
-		print_item(&b, item);
+	cot_ptx_print_module(&b, module);
 	return finish(&b, ret_text, ret_size);
 }

@@ -19,4 +19,8 @@ void cot_ptx_print_operand(struct cot_ptx_buf *b, const struct cot_ptx_func *fun
 void cot_ptx_print_one(struct cot_ptx_buf *b, const struct cot_ptx_func *func,
 		       const struct cot_ptx_stmt *stmt);
 
+/* A module, and all of it but its header. */
+void cot_ptx_print_module(struct cot_ptx_buf *b, const struct cot_ptx_module *module);
+void cot_ptx_print_items(struct cot_ptx_buf *b, const struct cot_ptx_module *module);
+
 #endif

@@ -357,6 +357,21 @@ int cot_ptx_verify(const struct cot_ptx_module *module, struct cot_error *err);
 /* The same for one function, without what concerns the rest of the module. */
 int cot_ptx_verify_func(const struct cot_ptx_func *func, struct cot_error *err);
 
+/* Of a name that became another one. */
+typedef void (*cot_ptx_renamed_fn)(void *arg, const char *old, const char *renamed);
+
+/*
+ * Two modules as one, of programs that know nothing of each other: a name of the second module that
+ * the first has as well becomes a new one (NAME$cot_2), kernels included. What both declare alike
+ * and neither defines (vprintf, dynamic shared memory) is one thing. The places in source files of
+ * the second get lost. Version and target become the later ones. Both modules are changed, and only
+ * to be destroyed then. -EINVAL for targets or address sizes that do not go together, -ENOTSUP when
+ * one of the two has anything opaque.
+ */
+int cot_ptx_join(struct cot_ptx_module *first, struct cot_ptx_module *second,
+		 cot_ptx_renamed_fn renamed, void *arg, struct cot_ptx_module **ret_module,
+		 struct cot_error *err);
+
 /* ---- looking ---- */
 
 /* The definition, else the declaration; NULL. An opaque function is found as well. */

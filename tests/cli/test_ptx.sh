@@ -63,6 +63,17 @@ says out '"made": "early$cot_workers"'
 says out '"made": null'
 says out '"reason": "spin"'
 
+# Several files are one module; what both have gets another name.
+expect 0 ptx golden.ptx golden.ptx --pass fuse --kernel early --kernel 'early$cot_2' -o joined.ptx
+says err "golden.ptx: 'early' is called 'early\$cot_2' in the joined module"
+says joined.ptx ".entry early\$cot_fuse\$early\$cot_2("
+says joined.ptx ".global .u32 total\$cot_2;"
+[ "$(grep -c '^.extern .func .* vprintf(' joined.ptx)" -eq 1 ] || fail "vprintf is declared more than once"
+sed 's/sm_70/sm_90a/' golden.ptx >other.ptx
+expect 2 ptx golden.ptx other.ptx -o never.ptx
+says err "cannot join other.ptx: the targets are sm_70 and sm_90a; expected the same, or GPUs"
+[ ! -e never.ptx ] || fail "a module that cannot be joined was written"
+
 # Mistakes.
 wrong() {
 	sentence=$1
@@ -72,7 +83,8 @@ wrong() {
 	empty out
 }
 wrong "no PTX file given"
-wrong "one file at a time; 'b' is one too many" a b
+wrong "cannot read a: No such file or directory" a b
+wrong "standard input can be read once only" - golden.ptx -
 wrong "cannot read no/such.ptx: No such file or directory" no/such.ptx
 wrong "unknown pass 'faster'; expected workers, retreat, slice, fuse, count, record or batch" golden.ptx --pass faster
 wrong "unknown pass ''" golden.ptx --pass workers,

@@ -48,5 +48,9 @@ for file in $files "$SOURCE_DIR"/tests/ptx/pass/golden.*.ptx; do
 		assemble "$work/rewritten.ptx" "$file --pass $pass"
 	done
 done
+# The kernels of all, in one module; two of them are the same file.
+"$COTENANT" ptx "$SOURCE_DIR"/kernels/ptx/*.ptx "$SOURCE_DIR/kernels/ptx/shapes.ptx" -o "$work/joined.ptx" \
+	2>"$work/err" || fail "joined: $(cat "$work/err")"
+assemble "$work/joined.ptx" "all joined"
 [ "$n_assembled" -ge 30 ] || fail "only $n_assembled files were assembled"
 finish

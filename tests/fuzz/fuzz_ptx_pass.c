@@ -67,6 +67,26 @@ static void print_again(const struct cot_ptx_module *module)
 	free(second);
 }
 
+/* A module goes together with itself, unless the new names are too long. */
+static void join(const uint8_t *data, size_t size)
+{
+	struct cot_ptx_module *first, *second, *joined;
+	struct cot_error err;
+	bool right;
+	int rc;
+
+	REQUIRE(!cot_ptx_parse((const char *)data, size, "fuzz", &first, &err));
+	REQUIRE(!cot_ptx_parse((const char *)data, size, "fuzz", &second, &err));
+	right = !first->n_opaque && !cot_ptx_verify(first, &err) && size < COT_PTX_NAME_MAX / 2;
+	rc = cot_ptx_join(first, second, NULL, NULL, &joined, &err);
+	REQUIRE(!right || !rc);
+	REQUIRE(!rc || err.text[0]);
+	if (!rc)
+		cot_ptx_destroy(joined);
+	cot_ptx_destroy(first);
+	cot_ptx_destroy(second);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cot_ptx_func *kernels[MAX_KERNELS], *made;
@@ -90,5 +110,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	print_again(module);
 	cot_ptx_destroy(module);
+	join(data, size);
 	return 0;
 }
