@@ -5,6 +5,8 @@
 
 #define MAX_TENANTS COT_SCHED_MAX_TENANTS
 
+_Static_assert(COT_PROTO_HOLD_NS == COT_HOLD_MAX_NS, "the shim ends a hold when the core does");
+
 struct part_member {
 	uint32_t tenant; /* 0 = no shim */
 	bool known;	 /* it has said PARTS */
@@ -12,8 +14,8 @@ struct part_member {
 	int status;
 	uint32_t n_sms, unit, n_units;
 	struct cot_part part;
-	uint32_t sent_pace_us;
-	uint32_t waiting; /* for the answer to the PLACE with this number; 0 = none */
+	uint32_t waiting;     /* for the answer to the PLACE with this number; 0 = none */
+	struct cot_part sent; /* in it */
 };
 
 struct part_tenant {
@@ -120,10 +122,14 @@ static void send_place(struct cot_host_parts *parts, struct part_member *to, str
 {
 	unsigned member = (unsigned)(to - parts->members);
 	struct cot_msg_place m = {
-		.first = (uint16_t)part.first, .n = (uint16_t)part.n, .pace_us = part.pace_us};
+		.first = (uint16_t)part.first,
+		.n = (uint16_t)part.n,
+		.pace_us = part.pace_us,
+		.flags = part.hold ? COT_PLACE_HOLD : 0,
+	};
 
 	cot_proto_header(&m.h, COT_MSG_PLACE, sizeof(m), seq);
-	to->sent_pace_us = part.pace_us;
+	to->sent = part;
 	to->waiting = parts->ops->send(parts->arg, member, &m, sizeof(m)) < 0 ? 0 : seq;
 }
 
@@ -156,7 +162,7 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 		       const struct part_tenant *t)
 {
 	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n &&
-	    m->part.pace_us == t->wanted.pace_us)
+	    m->part.pace_us == t->wanted.pace_us && !t->wanted.hold)
 		return;
 	send_place(parts, m, t->wanted, next_own_seq(parts));
 }
@@ -176,6 +182,7 @@ static int tell_part(struct cot_host *host, struct cot_event *ev, struct cot_par
 {
 	struct part_tenant *t = find_or_make(cot_host_parts(host), ev->id);
 
+	part.hold = false; /* the core knows of none, and this one ends by itself */
 	if (t)
 		t->wanted = part;
 	ev->parts.part = part;
@@ -290,8 +297,10 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 	if (from->waiting != m->h.seq)
 		return;
 	from->waiting = 0;
-	if (!m->status)
-		from->part.pace_us = from->sent_pace_us;
+	if (!m->status) {
+		from->part.pace_us = from->sent.pace_us;
+		from->part.hold = from->sent.hold;
+	}
 	count(t, m);
 	if (m->h.seq == t->seq && m->status)
 		t->status = m->status;

@@ -125,6 +125,7 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put_number(o, "pace_waits", c->n_pace_waits);
 	put(o, "pace_wait_ms", json_real((double)c->pace_wait_ns / 1e6));
 	put_number(o, "pace_failed", c->n_pace_failed);
+	put(o, "held", json_boolean(is->part.hold));
 	put_number(o, "launches_held", c->n_held);
 	put(o, "held_ms", json_real((double)c->held_ns / 1e6));
 	put_number(o, "holds_lapsed", c->n_lapsed);

@@ -55,7 +55,7 @@ static void program(uint32_t id, enum cot_class cls, uint16_t sms)
 
 static uint32_t pace_us; /* of batch programs */
 
-static void begin(const char *policy)
+static void begin_with(const struct cot_policy_ops *policy)
 {
 	struct cot_policy_config config;
 	struct cot_error err;
@@ -64,12 +64,16 @@ static void begin(const char *policy)
 	config.pace_us = pace_us;
 	send_rc = 0;
 	memset(sent, 0, sizeof(sent));
-	assert_int_equal(cot_host_create(&ops, NULL, cot_policy_find(policy), &config, 0, &h, &err),
-			 0);
+	assert_int_equal(cot_host_create(&ops, NULL, policy, &config, 0, &h, &err), 0);
 	program(LATENCY, COT_CLASS_LATENCY, 0);
 	program(BATCH, COT_CLASS_BATCH, 0);
 	cot_host_part_join(h, M_LATENCY, LATENCY);
 	cot_host_part_join(h, M_BATCH, BATCH);
+}
+
+static void begin(const char *policy)
+{
+	begin_with(cot_policy_find(policy));
 }
 
 static void end(void)
@@ -369,6 +373,44 @@ static void test_pace(void **state)
 }
 
 /* Nonsense harms who says it, at most. */
+/* A policy that holds the batch program where it is. */
+static uint64_t hold_batch(struct cot_policy *p)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, p)
+		if (t->part_sms && t->cls == COT_CLASS_BATCH)
+			(void)cot_place(p, t, (struct cot_part){.n = 64, .hold = true});
+	return COT_NEVER;
+}
+
+static void test_hold(void **state)
+{
+	static const struct cot_policy_ops holder = {.name = "holder",
+						     .summary = "holds batch programs",
+						     .abi = COT_POLICY_ABI,
+						     .places = true,
+						     .tick = hold_batch};
+
+	(void)state;
+	begin_with(&holder);
+	told(M_BATCH, 132, 8, 0);
+	expect_sent(M_BATCH, 1, 0, 64);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH].m), COT_PLACE_HOLD);
+	assert_false(tenant(BATCH)->part.hold);
+	obey(M_BATCH);
+	assert_true(tenant(BATCH)->part.hold);
+	/* Another one of its shims is to hold, too. */
+	cot_host_part_join(h, M_BATCH2, BATCH);
+	told(M_BATCH2, 132, 8, 0);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH2].m), COT_PLACE_HOLD);
+	/* What the core hears of a shim is never a hold: it could not know when that ends. */
+	cot_host_part_leave(h, M_BATCH2, 2 * MS);
+	told(M_LATENCY, 132, 8, 0);
+	assert_int_equal(cot_msg_place_flags(&sent[M_LATENCY].m), 0);
+	end();
+}
+
 static void test_nonsense(void **state)
 {
 	(void)state;
@@ -432,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_those_that_do_not_agree),
 		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_a_message_that_cannot_be_sent),
 		cmocka_unit_test(test_forgotten),
