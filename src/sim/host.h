@@ -18,8 +18,8 @@
 #ifndef COT_SIM_HOST_H
 #define COT_SIM_HOST_H
 
+#include "knowledge/knowledge.h"
 #include "sched/sched.h"
-#include "sim/known.h"
 #include "sim/sim.h"
 
 struct cot_sim_host;
@@ -45,8 +45,8 @@ struct cot_sim_host_options {
 	const struct cot_lesson *lessons;
 	uint32_t n_lessons;
 	/* For a policy with `queries`: what is known of each app, COT_MAX_APPS of them, each may be
-	 * NULL. NULL: the host makes a sweep of each first (known.h). */
-	const struct cot_sim_known *const *known;
+	 * NULL. NULL: the host makes a sweep of each first (sweep.h). */
+	const struct cot_knowledge *const *known;
 };
 
 #define COT_SIM_HOST_SILENT 1

@@ -2,8 +2,7 @@
 
 #include <errno.h>
 
-#include "base/units.h"
-#include "trace/gpu.h"
+#include "sim/sweep.h"
 
 #define PS_PER_NS 1000u
 
@@ -11,7 +10,7 @@ static const struct host_query none = {.began_ps = UINT64_MAX};
 
 int cot_sim_host_query_init(struct host_queries *h, const struct cot_scenario *sc,
 			    const struct cot_policy_ops *policy,
-			    const struct cot_sim_known *const *known,
+			    const struct cot_knowledge *const *known,
 			    void (*send)(void *arg, struct cot_event ev), void *arg)
 {
 	uint32_t i;
@@ -19,7 +18,7 @@ int cot_sim_host_query_init(struct host_queries *h, const struct cot_scenario *s
 	*h = (struct host_queries){.sc = sc, .wanted = policy->queries, .send = send, .arg = arg};
 	for (i = 0; h->wanted && i < sc->n_apps; i++) {
 		h->apps[i] = none;
-		if (!known && cot_sim_known_sweep(sc, i, &h->own[i]))
+		if (!known && cot_sim_sweep(sc, i, &h->own[i]))
 			return -ENOMEM;
 		h->known[i] = known ? known[i] : h->own[i];
 	}
@@ -31,7 +30,7 @@ void cot_sim_host_query_finish(struct host_queries *h)
 	uint32_t i;
 
 	for (i = 0; i < COT_MAX_APPS; i++)
-		cot_sim_known_destroy(h->own[i]);
+		cot_knowledge_destroy(h->own[i]);
 }
 
 void cot_sim_host_query_start(struct host_queries *h, const struct cot_sim *sim)
@@ -41,14 +40,14 @@ void cot_sim_host_query_start(struct host_queries *h, const struct cot_sim *sim)
 
 void cot_sim_host_query_join(struct host_queries *h, uint32_t app)
 {
-	const struct cot_sim_known *known = h->known[app];
+	const struct cot_knowledge *known = h->known[app];
 	uint32_t i;
 
-	for (i = 0; known && i < known->n_rows; i++)
-		h->send(h->arg,
-			(struct cot_event){.type = COT_EV_PREDICTION,
-					   .id = app + 1,
-					   .prediction = {i, known->n_rows, known->rows[i]}});
+	for (i = 0; known && i < known->n_quotas; i++)
+		h->send(h->arg, (struct cot_event){
+					.type = COT_EV_PREDICTION,
+					.id = app + 1,
+					.prediction = {i, known->n_quotas, known->predictions[i]}});
 }
 
 /* ---- in ---- */
@@ -66,55 +65,28 @@ void cot_sim_host_query_run(struct host_queries *h, uint32_t app)
 
 /* ---- a query ---- */
 
-/* Copies of a program before its first kernel, or behind its last. */
-struct copies {
-	uint64_t in_bytes, out_ps;
-};
-
-static struct copies copies_of(const struct host_queries *h, uint32_t app, uint32_t size)
-{
-	const struct cot_app *a = &h->sc->apps[app];
-	bool launched = false;
-	struct copies c = {0};
-	uint32_t i;
-
-	for (i = 0; i < a->program.n_steps; i++) {
-		const struct cot_step *s = &a->program.steps[i];
-		uint64_t bytes = cot_size_scaled(s->bytes, size, a->full_size);
-
-		if (s->kind == COT_STEP_KERNEL) {
-			launched = true;
-			c.out_ps = 0;
-		} else if (s->kind == COT_STEP_H2D && !launched) {
-			c.in_bytes += bytes;
-		} else if (s->kind == COT_STEP_D2H) {
-			c.out_ps += cot_gpu_pcie_ps(&h->sc->gpu, bytes);
-		}
-	}
-	return c;
-}
-
 static void begin(struct host_queries *h, uint32_t app)
 {
+	const struct cot_app *a = &h->sc->apps[app];
 	uint32_t size = cot_sim_app_size(h->sim, app);
-	struct copies c = copies_of(h, app, size);
-	bool has_arrivals = h->sc->apps[app].arrivals.per_s > 0.0;
-	uint64_t arrived_ps = has_arrivals ? cot_sim_app_arrived_ps(h->sim, app) : 0;
-	struct host_query *q = &h->apps[app];
+	bool has_arrivals = a->arrivals.per_s > 0.0;
 	uint64_t now_ps = cot_sim_now_ps(h->sim);
+	uint64_t arrived_ps = has_arrivals ? cot_sim_app_arrived_ps(h->sim, app) : 0;
+	const struct cot_knowledge *known = h->known[app];
+	struct host_query *q = &h->apps[app];
 	struct cot_event ev = {.type = COT_EV_QUERY};
 
 	q->id = ev.id = ++h->last_id ? h->last_id : ++h->last_id;
 	ev.query = (struct cot_query_desc){
 		.tenant = app + 1,
-		.size = size ? size : c.in_bytes,
+		.size = cot_sim_sweep_size(a, size),
 		.arrived_ns = arrived_ps / PS_PER_NS,
 		.began_ns = q->began_ps / PS_PER_NS,
-		.in_ns = c.in_bytes ? (now_ps - q->began_ps) / PS_PER_NS : 0,
-		.out_ns = c.out_ps / PS_PER_NS,
+		.in_ns = (now_ps - q->began_ps) / PS_PER_NS,
 	};
-	if (h->known[app]) {
-		ev.query.plan = cot_sim_known_plan(h->known[app], size);
+	if (known) {
+		ev.query.out_ns = cot_knowledge_out_ns(known, ev.query.size);
+		ev.query.plan = cot_knowledge_plan(known, ev.query.size);
 		ev.query.plan_key = ev.query.plan ? (uint64_t)(app + 1) << 32 | size : 0;
 	}
 	h->send(h->arg, ev);

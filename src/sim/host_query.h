@@ -6,8 +6,8 @@
 #ifndef COT_SIM_HOST_QUERY_H
 #define COT_SIM_HOST_QUERY_H
 
+#include "knowledge/knowledge.h"
 #include "sched/sched.h"
-#include "sim/known.h"
 #include "sim/sim.h"
 
 /* Of one application. */
@@ -24,8 +24,8 @@ struct host_queries {
 	const struct cot_sim *sim;
 	bool wanted;
 	/* By application; each may be NULL. Its own ones: what the host was not given. */
-	const struct cot_sim_known *known[COT_MAX_APPS];
-	struct cot_sim_known *own[COT_MAX_APPS];
+	const struct cot_knowledge *known[COT_MAX_APPS];
+	struct cot_knowledge *own[COT_MAX_APPS];
 	void (*send)(void *arg, struct cot_event ev);
 	void *arg;
 	uint32_t last_id;
@@ -35,7 +35,7 @@ struct host_queries {
 /* `known` as in struct cot_sim_host_options. -ENOMEM; _finish() is due even then. */
 int cot_sim_host_query_init(struct host_queries *h, const struct cot_scenario *sc,
 			    const struct cot_policy_ops *policy,
-			    const struct cot_sim_known *const *known,
+			    const struct cot_knowledge *const *known,
 			    void (*send)(void *arg, struct cot_event ev), void *arg);
 void cot_sim_host_query_finish(struct host_queries *h);
 /* Before the first look. */

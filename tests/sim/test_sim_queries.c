@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "sim/host.h"
+#include "sim/sweep.h"
 #include "support/sim_build.h"
 #include "test.h"
 
@@ -104,7 +105,7 @@ static struct cot_app *make(struct sim_build *b, double stop_us)
 }
 
 static struct cot_sim_host *play_with(const struct sim_build *b,
-				      const struct cot_sim_known *const *known)
+				      const struct cot_knowledge *const *known)
 {
 	struct cot_sim_host_options options = {.policy = &listener, .known = known};
 	struct cot_sched_stats stats;
@@ -141,7 +142,7 @@ static void test_all_is_told_when_it_happens(void **state)
  * the first is over. Nothing is known of them. */
 static void test_requests_that_wait(void **state)
 {
-	const struct cot_sim_known *nothing[COT_MAX_APPS] = {NULL};
+	const struct cot_knowledge *nothing[COT_MAX_APPS] = {NULL};
 	struct cot_app *app;
 	struct sim_build b;
 
@@ -152,15 +153,15 @@ static void test_requests_that_wait(void **state)
 	app->program.n_steps--;
 	app->arrivals = (struct cot_arrivals){.per_s = 50000, .gaps = COT_GAPS_EVEN};
 	cot_sim_host_destroy(play_with(&b, nothing));
-	assert_string_equal(heard.text, "23 begin 1 size=8192 from=20+0 in=3 out=2 done=0@0\n"
-					"33 task 1 size=8192 from=20+0 in=3 out=2 done=1@33\n"
-					"43 task 1 size=8192 from=20+0 in=3 out=2 done=2@43\n"
-					"45 end 1 size=8192 from=20+0 in=3 out=2 done=2@43\n"
-					"48 begin 2 size=8192 from=40+5 in=3 out=2 done=0@0\n"
-					"58 task 2 size=8192 from=40+5 in=3 out=2 done=1@58\n"
-					"68 task 2 size=8192 from=40+5 in=3 out=2 done=2@68\n"
-					"70 end 2 size=8192 from=40+5 in=3 out=2 done=2@68\n"
-					"73 begin 3 size=8192 from=60+10 in=3 out=2 done=0@0\n");
+	assert_string_equal(heard.text, "23 begin 1 size=8192 from=20+0 in=3 out=0 done=0@0\n"
+					"33 task 1 size=8192 from=20+0 in=3 out=0 done=1@33\n"
+					"43 task 1 size=8192 from=20+0 in=3 out=0 done=2@43\n"
+					"45 end 1 size=8192 from=20+0 in=3 out=0 done=2@43\n"
+					"48 begin 2 size=8192 from=40+5 in=3 out=0 done=0@0\n"
+					"58 task 2 size=8192 from=40+5 in=3 out=0 done=1@58\n"
+					"68 task 2 size=8192 from=40+5 in=3 out=0 done=2@68\n"
+					"70 end 2 size=8192 from=40+5 in=3 out=0 done=2@68\n"
+					"73 begin 3 size=8192 from=60+10 in=3 out=0 done=0@0\n");
 }
 
 static void expect_plan(const struct cot_plan *plan, uint64_t query_us_8, uint64_t query_us_16,
@@ -184,7 +185,7 @@ static void expect_plan(const struct cot_plan *plan, uint64_t query_us_8, uint64
 /* 16 blocks are two waves on 8 SMs. A sweep is not disturbed by the other app, nor by arrivals. */
 static void test_what_a_sweep_knows(void **state)
 {
-	struct cot_sim_known *known;
+	struct cot_knowledge *known;
 	struct cot_app *app;
 	struct sim_build b;
 
@@ -194,29 +195,31 @@ static void test_what_a_sweep_knows(void **state)
 	app->arrivals = (struct cot_arrivals){.per_s = 1};
 	build_app(&b, "batch")->cls = COT_CLASS_BATCH;
 	build_kernel(&b, 32, 10, 1, 0);
-	assert_int_equal(cot_sim_known_sweep(&b.sc, 0, &known), 0);
-	assert_int_equal(known->n_plans, 1);
-	expect_plan(cot_sim_known_plan(known, 0), 40, 20, 20, 10);
-	assert_null(cot_sim_known_plan(known, 1));
-	assert_int_equal(known->n_rows, 2);
-	assert_int_equal(known->rows[0].sms, 8);
-	assert_int_equal(known->rows[0].duration_ns, (100 + 3 + 40 + 2) * US);
-	assert_int_equal(known->rows[1].duration_ns, (100 + 3 + 20 + 2) * US);
-	cot_sim_known_destroy(known);
+	assert_int_equal(cot_sim_sweep(&b.sc, 0, &known), 0);
+	assert_int_equal(known->n_inputs, 1);
+	assert_int_equal(known->inputs[0]->size, 8192);
+	assert_int_equal(known->n_kernels, 1);
+	assert_string_equal(known->program, "service");
+	expect_plan(cot_knowledge_plan(known, 8192), 40, 20, 20, 10);
+	assert_int_equal(cot_knowledge_out_ns(known, 8192), 2 * US);
+	assert_int_equal(known->n_quotas, 2);
+	assert_int_equal(known->predictions[0].sms, 8);
+	assert_int_equal(known->predictions[0].duration_ns, 40 * US);
+	cot_knowledge_destroy(known);
 	/* Of a batch program the rates suffice. */
-	assert_int_equal(cot_sim_known_sweep(&b.sc, 1, &known), 0);
-	assert_int_equal(known->n_plans, 0);
-	assert_int_equal(known->rows[0].duration_ns, 40 * US);
-	assert_int_equal(known->rows[1].duration_ns, 20 * US);
-	assert_int_equal(known->rows[1].bytes_per_s, 0);
-	cot_sim_known_destroy(known);
+	assert_int_equal(cot_sim_sweep(&b.sc, 1, &known), 0);
+	assert_int_equal(known->n_inputs, 0);
+	assert_int_equal(known->predictions[0].duration_ns, 40 * US);
+	assert_int_equal(known->predictions[1].duration_ns, 20 * US);
+	assert_int_equal(known->predictions[1].bytes_per_s, 0);
+	cot_knowledge_destroy(known);
 }
 
 /* Of half the size there are half as many blocks and bytes, rounded up. */
 static void test_sizes(void **state)
 {
-	const struct cot_sim_known *known[COT_MAX_APPS] = {NULL};
-	struct cot_sim_known *own;
+	const struct cot_knowledge *known[COT_MAX_APPS] = {NULL};
+	struct cot_knowledge *own;
 	struct cot_sim_host *h;
 	struct cot_app *app;
 	struct sim_build b;
@@ -227,10 +230,9 @@ static void test_sizes(void **state)
 	app->n_sizes = 2;
 	app->sizes[0] = app->sizes[1] = 3;
 	app->full_size = 8;
-	assert_int_equal(cot_sim_known_sweep(&b.sc, 0, &own), 0);
-	assert_int_equal(own->n_plans, 1);
-	assert_int_equal(own->sizes[0], 3);
-	expect_plan(cot_sim_known_plan(own, 3), 20, 20, 10, 10); /* 6 blocks */
+	assert_int_equal(cot_sim_sweep(&b.sc, 0, &own), 0);
+	assert_int_equal(own->n_inputs, 1);
+	expect_plan(cot_knowledge_plan(own, 3), 20, 20, 10, 10); /* 6 blocks */
 	known[0] = own;
 	h = play_with(&b, known);
 	/* 3072 and 1536 bytes are a burst each. */
@@ -240,7 +242,7 @@ static void test_sizes(void **state)
 			    "122 task 1 size=3 from=100+0 in=2 out=2 done=2@122 2 tasks\n"
 			    "124 end 1 size=3 from=100+0 in=2 out=2 done=2@122 2 tasks\n");
 	cot_sim_host_destroy(h);
-	cot_sim_known_destroy(own);
+	cot_knowledge_destroy(own);
 	/* Alone, one run of each size counts: with 16 blocks on 16 SMs, and with 32. */
 	app->sizes[0] = 8;
 	app->sizes[1] = 16;
