@@ -30,7 +30,7 @@ _cotenant_options()
 	local common='--help --usage --version'
 	case $1 in
 	sim)
-		echo "--scheduler= --policy= --preempt= --seed= --json= --allocation --timeline= --report= $common"
+		echo "--scheduler= --policy= --preempt= --seed= --json= --allocation --timeline= --report= --learn= --knowledge= $common"
 		;;
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--policy= --random= --seed= --threads= --json= $common" ;;

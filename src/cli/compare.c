@@ -122,7 +122,7 @@ static int play(struct cot_comparison *c, unsigned index, struct cot_progress *p
 	struct cot_compare_row *r = &c->rows[index];
 	enum cot_sim_status status = COT_SIM_MORE;
 	struct cot_cli_play run;
-	int rc = cot_cli_play_begin(&run, r->sc, &c->alone, NULL, NULL, err);
+	int rc = cot_cli_play_begin(&run, r->sc, &c->alone, NULL, NULL, NULL, err);
 
 	while (!rc && status == COT_SIM_MORE && !cot_cli_interrupted()) {
 		status = cot_cli_play_on(&run);

@@ -142,10 +142,10 @@ static int begin_without_policy(struct cot_cli_play *p, const struct cot_scenari
 }
 
 int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
-		       const struct cot_cli_alone *alone, const struct cot_sim_observer *observer,
-		       void *arg, struct cot_error *err)
+		       const struct cot_cli_alone *alone, const struct cot_knowledge *const *known,
+		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err)
 {
-	const struct cot_sim_host_options options = {.alone_p99_ps = alone->p99_ps};
+	const struct cot_sim_host_options options = {.alone_p99_ps = alone->p99_ps, .known = known};
 	int rc;
 
 	*p = (struct cot_cli_play){0};

@@ -50,10 +50,11 @@ struct cot_cli_play {
 	struct cot_fanout fanout;
 };
 
-/* `observer` may be NULL. As cot_sim_host_create() and cot_sim_create(); end it in any case. */
+/* `known` is of the apps, as in struct cot_sim_host_options; it and `observer` may be NULL. As
+ * cot_sim_host_create() and cot_sim_create(); end it in any case. */
 int cot_cli_play_begin(struct cot_cli_play *p, const struct cot_scenario *sc,
-		       const struct cot_cli_alone *alone, const struct cot_sim_observer *observer,
-		       void *arg, struct cot_error *err);
+		       const struct cot_cli_alone *alone, const struct cot_knowledge *const *known,
+		       const struct cot_sim_observer *observer, void *arg, struct cot_error *err);
 enum cot_sim_status cot_cli_play_on(struct cot_cli_play *p);
 /* After the last status: -EINTR or -ENOMEM with a sentence, or 0. */
 int cot_cli_play_check(enum cot_sim_status status, struct cot_error *err);

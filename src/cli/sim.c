@@ -10,6 +10,7 @@
 #include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/knowledge.h"
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
@@ -29,6 +30,7 @@ struct arguments {
 	struct cot_cli_overrides overrides;
 	uint64_t seed_value;
 	const char *json, *timeline, *report;
+	const char *learn, *knowledge;
 	bool allocation;
 };
 
@@ -40,7 +42,9 @@ enum {
 	KEY_JSON,
 	KEY_ALLOCATION,
 	KEY_TIMELINE,
-	KEY_REPORT
+	KEY_REPORT,
+	KEY_LEARN,
+	KEY_KNOWLEDGE,
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +60,10 @@ static const struct argp_option options[] = {
 	{"timeline", KEY_TIMELINE, "FILE", 0, "Write a timeline for Perfetto or chrome://tracing",
 	 1},
 	{"report", KEY_REPORT, "FILE", 0, "Write an HTML page with charts", 1},
+	{"learn", KEY_LEARN, "FOLDER", 0,
+	 "Write to FOLDER what is known of each app after playing it alone on parts of the GPU", 2},
+	{"knowledge", KEY_KNOWLEDGE, "FOLDER", 0,
+	 "Tell a policy that predicts only what FOLDER says of the apps", 2},
 	{0},
 };
 
@@ -96,6 +104,9 @@ static void check(const struct arguments *a, struct argp_state *state)
 
 	if (!a->scenario)
 		argp_error(state, "no scenario given; expected a file such as scenarios/demo.yaml");
+	if (a->learn && a->knowledge)
+		argp_error(state, "--learn and --knowledge exclude each other; what was learned "
+				  "is used at once");
 	if (a->allocation && !a->json)
 		argp_error(state, "--allocation adds to the JSON; it needs --json FILE");
 	for (i = 0; i < COT_ARRAY_LEN(files); i++) {
@@ -142,6 +153,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_REPORT:
 		a->report = arg;
 		return 0;
+	case KEY_LEARN:
+		a->learn = arg;
+		return 0;
+	case KEY_KNOWLEDGE:
+		a->knowledge = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (a->scenario)
 			argp_error(state, "one scenario at a time; '%s' is one too many", arg);
@@ -160,6 +177,7 @@ struct job {
 	const struct arguments *args;
 	struct cot_scenario *sc;
 	struct cot_cli_alone alone;
+	struct cot_cli_knowledge knowledge;
 	struct cot_outfile *json, *timeline_file, *report;
 	struct cot_allocation *allocation;
 	struct cot_timeline *timeline;
@@ -181,6 +199,7 @@ static void finish(struct job *job)
 	cot_outfile_destroy(job->report);
 	cot_outfile_destroy(job->timeline_file);
 	cot_outfile_destroy(job->json);
+	cot_cli_knowledge_finish(&job->knowledge);
 	cot_scenario_destroy(job->sc);
 }
 
@@ -250,14 +269,26 @@ static int explain_stall(const struct job *job, struct cot_error *err)
 		job->args->scenario, (double)result.end_ps / 1e6, sc->scheduler, names);
 }
 
+static int know(struct job *job, struct cot_error *err)
+{
+	if (job->args->learn)
+		return cot_cli_knowledge_learn(job->sc, job->args->learn, &job->knowledge, err);
+	if (job->args->knowledge)
+		return cot_cli_knowledge_read(job->sc, job->args->knowledge, &job->knowledge, err);
+	return 0;
+}
+
 static int simulate(struct job *job, struct cot_error *err)
 {
+	const struct cot_knowledge *const *known =
+		job->knowledge.n ? (const struct cot_knowledge *const *)job->knowledge.apps : NULL;
 	const struct cot_sim_observer *observer = job->fanout.n ? &cot_fanout_observer : NULL;
 	struct cot_progress progress;
 	enum cot_sim_status status;
 	int rc;
 
-	rc = cot_cli_play_begin(&job->play, job->sc, &job->alone, observer, &job->fanout, err);
+	rc = cot_cli_play_begin(&job->play, job->sc, &job->alone, known, observer, &job->fanout,
+				err);
 	if (rc < 0)
 		return rc;
 	cot_progress_init(&progress, "simulating");
@@ -338,7 +369,14 @@ int cot_cmd_sim(int argc, char **argv)
 		return rc == -ENOMEM ? COT_EXIT_FAILURE : COT_EXIT_USAGE;
 	}
 	cot_cli_catch_signals();
-	rc = open_outputs(&job, &err);
+	rc = know(&job, &err);
+	if (rc == -EINVAL) {
+		cot_cli_complain("%s", err.text);
+		finish(&job);
+		return COT_EXIT_USAGE;
+	}
+	if (!rc)
+		rc = open_outputs(&job, &err);
 	if (!rc)
 		rc = cot_cli_measure_alone(job.sc, &job.alone, &err);
 	if (!rc)
