@@ -42,6 +42,7 @@ _cotenant_options()
 			--pace= --p99= --slowdown= --rate= --measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
+	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	ps | freeze | thaw | stats | explain) echo "--json $common" ;;
@@ -105,19 +106,25 @@ _cotenant_value()
 	--name | --weight | --gpu) COMPREPLY=() ;;
 	--pass) _cotenant_words 'workers retreat slice fuse count record batch' "$2" ;;
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
-	--output) _cotenant_files '\.ptx$' "$2" ;;
+	--output)
+		if [[ $command == profile ]]; then
+			_cotenant_files '\.knowledge$' "$2"
+		else
+			_cotenant_files '\.ptx$' "$2"
+		fi
+		;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --min-gain | --train | --train-with) COMPREPLY=() ;;
+	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
 
-# cotenant run: behind its options comes a command line of its own. The index of the program's word
+# cotenant run and profile: behind their options comes a command line of its own. The index of the program's word
 # goes to `offset`; false while our options are being typed.
 _cotenant_program()
 {
@@ -133,7 +140,7 @@ _cotenant_program()
 		-* | =) ;;
 		*)
 			[[ ${COMP_WORDS[i - 1]} == = ]] && continue
-			[[ ${COMP_WORDS[i - 1]} == @(-n|--name|--class|--weight|--gpu|--block|--emulate?(-seed|-check)) ]] && continue
+			[[ ${COMP_WORDS[i - 1]} == @(-n|-o|--name|--class|--weight|--gpu|--block|--output|--sizes|--parts|--requests|--emulate?(-seed|-check)) ]] && continue
 			offset=$i
 			return 0
 			;;
@@ -159,7 +166,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats explain doctor sim compare model reproduce ptx list help
+		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -195,7 +202,7 @@ _cotenant()
 	set | freeze | thaw) _cotenant_targets "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats explain doctor sim compare model reproduce ptx list' \
+		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce ptx list' \
 			"$cur"
 		;;
 	esac

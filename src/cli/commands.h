@@ -25,6 +25,7 @@ int cot_cmd_freeze(int argc, char **argv);
 int cot_cmd_explain(int argc, char **argv);
 int cot_cmd_list(int argc, char **argv);
 int cot_cmd_model(int argc, char **argv);
+int cot_cmd_profile(int argc, char **argv);
 int cot_cmd_ps(int argc, char **argv);
 int cot_cmd_ptx(int argc, char **argv);
 int cot_cmd_reproduce(int argc, char **argv);

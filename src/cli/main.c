@@ -24,6 +24,7 @@ static const struct cot_command commands[] = {
 	{"thaw", "let it use the GPU again", cot_cmd_thaw},
 	{"stats", "show slices, freezes and what the policy did", cot_cmd_stats},
 	{"explain", "show what the policy does with a program, and why", cot_cmd_explain},
+	{"profile", "measure a program on parts of the GPU, for predictions", cot_cmd_profile},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},
 	{"sim", "play a scenario on the simulated GPU", cot_cmd_sim},
 	{"compare", "play a scenario under every scheduler", cot_cmd_compare},

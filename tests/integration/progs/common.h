@@ -78,12 +78,11 @@ struct prog {
 	CUfunction spin, mix, trap;
 };
 
-static inline struct prog prog_start(int device)
+/* In a context that the caller made. */
+static inline struct prog prog_start_in(CUcontext context)
 {
-	struct prog p;
+	struct prog p = {.context = context};
 
-	PROG_CHECK(cuInit(0));
-	PROG_CHECK(cuCtxCreate(&p.context, 0, device));
 	if (cuModuleLoadData(&p.module, COT_EMU_BUILTIN_IMAGE))
 		PROG_CHECK(cuModuleLoadData(&p.module, prog_ptx));
 	PROG_CHECK(cuModuleGetFunction(&p.spin, p.module, "spin"));
@@ -91,6 +90,15 @@ static inline struct prog prog_start(int device)
 	PROG_CHECK(cuModuleGetFunction(&p.trap, p.module, "trap"));
 	PROG_CHECK(cuStreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
 	return p;
+}
+
+static inline struct prog prog_start(int device)
+{
+	CUcontext context;
+
+	PROG_CHECK(cuInit(0));
+	PROG_CHECK(cuCtxCreate(&context, 0, device));
+	return prog_start_in(context);
 }
 
 static inline CUresult prog_spin(const struct prog *p, unsigned blocks, double block_us,

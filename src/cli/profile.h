@@ -1,0 +1,55 @@
+/*
+ * What `cotenant profile` measures: one run of the program, on one size of part after the other.
+ * The daemon has the figures; nothing is measured here but how long we wait.
+ */
+#ifndef COT_CLI_PROFILE_H
+#define COT_CLI_PROFILE_H
+
+#include <cotenant/words.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "knowledge/knowledge.h"
+#include "proto/proto.h"
+
+/* What to measure, and how. */
+struct cot_profile {
+	enum cot_class cls;
+	uint32_t n_requests;		    /* the least for a figure */
+	uint32_t patience_s;		    /* for one figure */
+	uint32_t n_sms;			    /* 0: all sizes of parts that there are */
+	uint32_t sms[COT_KNOWN_QUOTAS_MAX]; /* the smallest first */
+};
+
+/* The program, started by us under the daemon's control, in a process group of its own. */
+struct cot_profile_run {
+	pid_t pid;
+	char name[COT_PROTO_NAME_MAX];
+};
+
+/* A figure: of requests, or of a launch of a batch program. */
+struct cot_profile_figure {
+	uint64_t n; /* requests; launches in a second */
+	uint64_t p50_ns, p99_ns;
+	double launches_per_request; /* 0: not known */
+};
+
+/* Starts `argv` by `cotenant run`. -errno with a sentence. */
+int cot_profile_start(const struct cot_profile *p, char *const argv[], struct cot_profile_run *ret,
+		      struct cot_error *err);
+/* Ends it and all that it started; waits for the end. */
+void cot_profile_stop(struct cot_profile_run *run);
+
+/* Waits until the program can be put on parts, and says on which. The sizes of p->sms, or all that
+ * the GPU has. -EINTR; other -errno with a sentence. */
+int cot_profile_sizes(const struct cot_profile *p, const struct cot_profile_run *run,
+		      uint32_t *ret_n, uint32_t ret_sms[COT_KNOWN_QUOTAS_MAX],
+		      char ret_gpu[COT_KNOWN_NAME_MAX], struct cot_error *err);
+
+/* Puts the program on a part of that size and waits for a figure. The same errors. */
+int cot_profile_measure(const struct cot_profile *p, const struct cot_profile_run *run,
+			uint32_t sms, struct cot_profile_figure *ret, struct cot_error *err);
+
+#endif

@@ -1,0 +1,65 @@
+#!/bin/sh
+# cotenant profile: a service and a batch program on parts of the emulated GPU, of which a file says what was measured.
+# Whatever goes wrong, nothing is written and nothing is left.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+[ -e "${COTENANT_LIBRARY%/*}/shim/libcuda.so.1" ] || {
+	echo "no shim here"
+	exit 77
+}
+LD_LIBRARY_PATH=$EMU
+export LD_LIBRARY_PATH
+start_daemon
+
+# Two inputs on three parts: the size is in the program's arguments.
+"$COTENANT" profile --sizes 8,512 --parts 8,64,132 --requests 5 -o "$work/service" -- \
+	"$PROGS/service" --seconds 600 --block-us 2000 --blocks '{}' >"$work/out" 2>&1 || fail "profile: $(cat "$work/out")"
+says "$work/out" "Written to $work/service"
+says "$work/out" "PREDICTED BY"
+says "$work/service" "schema: cotenant.knowledge/1"
+says "$work/service" "class: latency"
+says "$work/service" "sms: [12, 68, 132]"
+says "$work/service" "  - size: 8"
+says "$work/service" "  - size: 512"
+says "$work/service" "launches: 2"
+
+# row N: the times of the N-th input.
+row() {
+	grep 'time_ns' "$work/service" | sed -n "$1p" | tr -d '[],' | sed 's/.*: //'
+}
+
+# 512 blocks of 2 ms, twice: on 12 SMs, which hold 96 of them, no machine is faster than that.
+row 2 | awk '{ exit !(NF == 3 && $1 > 20000000 && $1 > $3) }' || fail "times: $(row 2)"
+
+# A batch program, and all parts that there are are far too many for a test.
+"$COTENANT" profile --class batch --parts 16,132 -o - -- "$PROGS/parts" --seconds 600 >"$work/out" 2>"$work/err" ||
+	fail "profile: $(cat "$work/err")"
+says "$work/out" "class: batch"
+says "$work/out" "sms: [16, 132]"
+grep -q '  time_ns: \[[0-9]*, [0-9]*\]' "$work/out" || fail "batch: $(cat "$work/out")"
+
+# Who is told to end, or ends, or has no such part, leaves no file.
+none_left() {
+	[ "$(n_programs)" = 0 ] && ! ls "$work" | grep -q none
+}
+"$COTENANT" profile -o "$work/none" -- "$PROGS/service" --seconds 0 >"$work/out" 2>&1
+[ $? = 1 ] || fail "it ended by itself"
+says "$work/out" "the program ended by itself (status 0)"
+"$COTENANT" profile -o "$work/none" -- "$PROGS/service" --seconds 600 >"$work/out" 2>&1 &
+pid=$!
+started() {
+	[ "$(n_programs)" = 1 ]
+}
+until_true 20 started || fail "it does not start"
+kill "$pid"
+wait "$pid"
+[ $? = 130 ] || fail "interrupted: $(cat "$work/out")"
+says "$work/out" "interrupted; nothing was written"
+until_true 20 none_left || fail "left: $(ls "$work"; "$COTENANT" ps)"
+
+# What cannot be.
+"$COTENANT" profile --sizes 1,2 -- "$PROGS/service" >"$work/out" 2>&1
+[ $? = 2 ] || fail "sizes for nothing"
+says "$work/out" "no argument has '{}'"
+stop_daemon
+finish
