@@ -22,8 +22,7 @@ static const char *const reasons[LAIUS_N_WHYS] = {
 	[LAIUS_WHY_SHARE] = "what requests leave is divided for the greatest sum of rates",
 	[LAIUS_WHY_NO_SMS] = "it is held: requests have all SMs",
 	[LAIUS_WHY_NO_BANDWIDTH] = "it is held: requests need the memory's bandwidth",
-	[LAIUS_WHY_NOT_CHOSEN] = "it is held: others make more of the SMs, or it would take too "
-				 "much bandwidth",
+	[LAIUS_WHY_NOT_CHOSEN] = "it is held: others make more of SMs and bandwidth",
 };
 
 static const char *reason_of_query(const struct cot_policy *p, const struct cot_query *q)
