@@ -2,7 +2,8 @@
  * What control costs a program: run it with and without the library and compare.
  *
  *   cost launch   empty kernels, back to back and one at a time, and graphs
- *   cost start    times of main(), cuInit, the first context, the first kernel
+ *   cost start    times of main(), cuInit, the first context, the first kernel; memory in use then
+ *   cost queued   kernels of 400 ms, two of them ahead, until it is ended
  *        [--out F] [--ready F] [--go F] [--rounds N]
  *
  * Times are in ns; those of `start` are points on CLOCK_MONOTONIC.
@@ -14,10 +15,22 @@
 
 #include "common.cuh"
 
-#define BATCH 2000
+#define BATCH	  2000
+#define LONG_NS	  400000000ull
+#define N_AHEAD	  2
 
 __global__ void empty(void)
 {
+}
+
+__global__ void last(unsigned long long ns)
+{
+	unsigned long long begin, now;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+	do
+		asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+	while (now - begin < ns);
 }
 
 static cudaStream_t stream;
@@ -110,6 +123,7 @@ static void measure_start(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	CUresult (*init)(unsigned) = NULL;
+	size_t unused, all;
 
 	if (!library)
 		fail("libcuda.so.1 does not load: %s", dlerror());
@@ -123,6 +137,26 @@ static void measure_start(void)
 	empty<<<1, 32>>>();
 	CHECK(cudaDeviceSynchronize());
 	result.integer("t_kernel_ns", now_ns());
+	CHECK(cudaMemGetInfo(&unused, &all));
+	result.integer("used_bytes", (int64_t)(all - unused));
+}
+
+static void stay_ahead(const struct arguments &a)
+{
+	cudaEvent_t ends[N_AHEAD];
+
+	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	for (unsigned i = 0; !is_stopping(); i++) {
+		if (i < N_AHEAD)
+			CHECK(cudaEventCreateWithFlags(&ends[i], cudaEventBlockingSync));
+		else
+			CHECK(cudaEventSynchronize(ends[i % N_AHEAD]));
+		last<<<1, 1, 0, stream>>>(LONG_NS);
+		CHECK(cudaEventRecord(ends[i % N_AHEAD], stream));
+		if (i == N_AHEAD)
+			ready_and_wait(a);
+	}
+	CHECK(cudaStreamSynchronize(stream));
 }
 
 int main(int argc, char **argv)
@@ -136,8 +170,10 @@ int main(int argc, char **argv)
 		measure_launch(a);
 	else if (!strcmp(kind, "start"))
 		measure_start();
+	else if (!strcmp(kind, "queued"))
+		stay_ahead(a);
 	else
-		fail("the kind is '%s'; expected launch or start", kind);
+		fail("the kind is '%s'; expected launch, start or queued", kind);
 	result.write();
 	return 0;
 }

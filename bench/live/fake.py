@@ -214,7 +214,8 @@ def program(kind, argv):
 def cost(argv):
     now = time.monotonic_ns()
     result = {"program": "cost", "t_begin_ns": now, "t_init_ns": now + 100_000_000,
-              "t_context_ns": now + 200_000_000, "t_kernel_ns": now + 210_000_000}
+              "t_context_ns": now + 200_000_000, "t_kernel_ns": now + 210_000_000,
+              "used_bytes": 500 << 20}
     for key in ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns", "graph_p99_ns"):
         result[key] = 2000.0 + random.random()
     if option(argv, "--ready"):
@@ -295,7 +296,8 @@ def stats():
     alive = [t for t in tenants if os.path.exists(f"/proc/{t['pid']}")]
     batch = [t["name"] for t in alive if t["class"] == "batch"]
     for tenant in alive:
-        tenant["part"] = part(tenant, batch, keys) if keys["policy"] == "parts" else None
+        placed = keys["policy"] == "parts" or tenant["sms"]
+        tenant["part"] = part(tenant, batch, keys) if placed else None
     print(json.dumps({"daemon": {"policy": keys["policy"], "policy_wanted": keys["policy"]},
                       "core": {}, "pools": [pool], "tenants": alive}))
 
@@ -314,9 +316,10 @@ def note(name, values):
 def cotenant(argv):
     if argv[:1] == ["run"]:
         name = os.environ["COTENANT_NAME"] = option(argv, "--name")
-        note(name, {"name": name, "class": option(argv, "--class"), "sms": None,
+        own, rest = argv[:argv.index("--")], argv[argv.index("--") + 1:]
+        sms = int(option(own, "--sms")) if "--sms" in own else None
+        note(name, {"name": name, "class": option(argv, "--class"), "sms": sms,
                     "pid": os.getpid()})
-        rest = argv[argv.index("--") + 1:]
         os.execvp(rest[0], rest)
     if argv[:1] == ["set"] and "--sms" in argv:
         sms = option(argv, "--sms")

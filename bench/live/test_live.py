@@ -205,7 +205,7 @@ class DryRuns(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_it(self, *arguments, **env):
-        return subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=120,
+        return subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=600,
                               capture_output=True, check=False, env={**os.environ, **env})
 
     def result(self):
@@ -266,7 +266,10 @@ class DryRuns(unittest.TestCase):
         self.assertEqual(len(result["blocks"]), 10)
         sizes = [(r["spec"], r["sms"]) for r in figures.make_sizes(result["cells"])]
         self.assertEqual(len(set(sizes)), 3 * len(cells.SIZES))
-        self.assertTrue(result["cost"]["checks"])
+        self.assertEqual(len(result["cost"]["checks"]), 8)
+        changes = result["cost"]["cell"]["set"]
+        self.assertEqual({n: [r["sms"] for r in rows] for n, rows in changes.items()},
+                         {"ahead": [96] * 3, "new": [40, 48, 56]})
 
     def test_a_failing_program_is_reported_and_tried_again(self):
         self.run_it("--only", "a1.mps", FAKE_FAIL="hog")

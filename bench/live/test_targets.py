@@ -342,7 +342,7 @@ class DryRuns(unittest.TestCase):
         self.out = os.path.join(folder.name, "out")
 
     def run_it(self, *arguments, **env):
-        done = subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=200,
+        done = subprocess.run([*RUN, "--out", self.out, *arguments], text=True, timeout=600,
                               capture_output=True, check=False, env={**os.environ, **env})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout

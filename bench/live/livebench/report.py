@@ -163,14 +163,16 @@ def _cost(cells):
         return []
     cell, names = cost["cell"], list(cost["cell"]["start_ms"])
     start = [[n, *(_number(cell["start_ms"][n]["median"][k], 1) for k in
-                   ("main_ms", "init_ms", "context_ms", "kernel_ms"))] for n in names]
+                   ("main_ms", "init_ms", "context_ms", "kernel_ms")),
+              _number(cell["start_ms"][n]["median"].get("used_mib"), 0)] for n in names]
     launch = [[n, *(_number(cell["launch_ns"][n]["median"][k], 0) for k in
                     ("launch_ns", "launch_min_ns", "one_ns", "one_p99_ns", "graph_ns",
                      "graph_p99_ns"))] for n in names]
     checks = [[c["what"], _number(c["value"], 3), _number(c["limit"], 3), c["verdict"]]
               for c in cost["checks"]]
     return ["### What control costs\n\n"
-            + table(["program", "main ms", "cuInit ms", "context ms", "first kernel ms"], start)
+            + table(["program", "main ms", "cuInit ms", "context ms", "first kernel ms", "memory MiB"],
+                    start)
             + "\n\n" + table(["program", "launch ns", "least", "launch + wait", "its p99",
                               "graph + wait", "its p99"], launch)
             + "\n\n" + table(["what", "value", "limit", "verdict"], checks)]

@@ -45,6 +45,8 @@ static CUresult launch_at_home(const struct cot_shim_original *o, struct cot_shi
 
 /* ---- the first launch on a GPU makes it known to the daemon ---- */
 
+static _Atomic uint32_t n_awaited; /* GPUs */
+
 static void look_at(CUcontext context)
 {
 	char uuid[COT_PROTO_NAME_MAX];
@@ -63,8 +65,11 @@ static void look_at(CUcontext context)
 	cot_shim_streams_join(p);
 	pthread_mutex_lock(&cot_shim_lock);
 	p->gpu = cot_shim_gpu_get(device, (uint32_t)n_sms, uuid);
-	if (p->gpu && cot_shim_runtime_start())
+	if (p->gpu && cot_shim_runtime_start()) {
 		cot_shim_gpu_want(p->gpu);
+		atomic_store(&p->awaited, true);
+		atomic_fetch_add(&n_awaited, 1);
+	}
 	cot_shim_wake(); /* it may be wanted already, for workers: that there are parts is news */
 	pthread_mutex_unlock(&cot_shim_lock);
 }
@@ -91,32 +96,39 @@ static void look(void)
 
 /* ---- before the first part ---- */
 
-/* Only a program that was started with a limit waits for it, once. */
+/* How long the first launch on a GPU waits for what is better made before it. */
 #define AWAIT_NS (30 * COT_NS_PER_MS)
 
-static _Atomic bool awaited;
+/* A program that was started with a limit waits for its part, too. */
+static bool is_ready(const struct cot_shim_parts *p)
+{
+	return p->prepared && (!cot_shim_settings.limited || p->status || atomic_load(&p->first));
+}
 
-static void await(void)
+static void await(struct cot_shim_parts *p)
 {
 	uint64_t until = cot_now_ns() + AWAIT_NS;
-	const struct cot_shim_parts *p = cot_shim_parts_current();
 
-	if (!p)
-		return;
 	pthread_mutex_lock(&cot_shim_lock);
-	while (!atomic_load(&p->first) && !(p->gpu && p->gpu->parts_told && p->status))
+	while (!is_ready(p))
 		if (!cot_shim_changed_wait(until))
 			break;
 	pthread_mutex_unlock(&cot_shim_lock);
-	atomic_store(&awaited, true);
+	if (atomic_exchange(&p->awaited, false))
+		atomic_fetch_sub(&n_awaited, 1);
 }
 
 bool cot_shim_part_expect(void)
 {
+	struct cot_shim_parts *p;
+
 	look();
-	if (!cot_shim_settings.limited || atomic_load_explicit(&awaited, memory_order_relaxed))
+	if (COT_LIKELY(!atomic_load_explicit(&n_awaited, memory_order_relaxed)))
 		return false;
-	await();
+	p = cot_shim_parts_current();
+	if (!p || !atomic_load(&p->awaited))
+		return false;
+	await(p);
 	return true;
 }
 

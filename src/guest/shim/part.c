@@ -130,6 +130,31 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
 	return 0;
 }
 
+/*
+ * The driver makes a part when all that the program has submitted is done, and it waits meanwhile
+ * with what it submits next. So those that it is likely to get are made while its first launch
+ * waits: a quarter, a half and three quarters of the SMs, from the end where its class is.
+ */
+#define AHEAD 4u
+
+static void make_ahead(struct cot_shim_parts *p)
+{
+	bool top = cot_shim_settings.class_ == COT_CLASS_LATENCY;
+	uint32_t n = p->split.n, i, part;
+
+	for (i = 1; i < AHEAD && !p->status; i++) {
+		uint32_t at = n * i / AHEAD;
+
+		if (!at)
+			continue;
+		if (!atomic_load(&p->awaited) || cot_shim_any_capture() ||
+		    part_for(p, top ? at : 0, top ? n : at, &part))
+			return;
+		p->part[part].chosen = ++p->n_changes;
+		p->make_ns = 0; /* nobody has asked for it */
+	}
+}
+
 /* Streams that are virtual stay so. */
 static void set_live(uint32_t part)
 {
@@ -220,6 +245,18 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 		tell_placed(g, p, 0, 0, 0);
 }
 
+/* To an order. */
+static void answer(struct cot_shim_gpu *g, const struct cot_shim_parts *p,
+		   const struct cot_shim_wish *wish, int rc)
+{
+	if (!wish->again)
+		tell_placed(g, p, wish->seq, rc, cot_now_ns() - wish->since_ns);
+	if (rc)
+		return;
+	g->placed = *wish;
+	g->placed.again = true;
+}
+
 /* With the lock, which it lets go of while it calls the driver. Returns when it is to be called
  * again, though nothing new comes. */
 static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
@@ -235,9 +272,14 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 		return cot_now_ns() + COT_SHIM_GATE_NS;
 	}
 	current = atomic_load(&p->context) && !COT_REAL(cuCtxSetCurrent)(atomic_load(&p->context));
-	if (current && !p->split_tried)
+	if (current && !p->split_tried) {
 		split(p);
+		make_ahead(p);
+	}
 	pthread_mutex_lock(&cot_shim_lock);
+	if (p->split_tried && !p->prepared && g->parts_told && !g->wish.seq)
+		g->wish = g->placed; /* its context before this one was there */
+	p->prepared = p->split_tried;
 	if (current && !g->parts_told)
 		tell_parts(g, p);
 	wish = g->wish;
@@ -254,7 +296,7 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	if (rc == -EAGAIN && !g->wish.seq)
 		g->wish = wish;
 	else if (wish.seq && rc != -EAGAIN)
-		tell_placed(g, p, wish.seq, rc, cot_now_ns() - wish.since_ns);
+		answer(g, p, &wish, rc);
 	cot_shim_changed(); /* launches may wait for it */
 	return again_ns;
 }
@@ -266,10 +308,10 @@ uint64_t cot_shim_parts_carry_out(void)
 	struct cot_shim_gpu *g;
 
 	for (g = cot_shim_gpus_first(); g; g = g->next) {
-		if (!g->welcomed || (g->parts_told && !g->wish.seq && !g->queries_told))
+		p = g->welcomed ? parts_of_gpu(g) : NULL;
+		if (!p || (p->prepared && g->parts_told && !g->wish.seq && !g->queries_told))
 			continue;
-		p = parts_of_gpu(g);
-		again_ns = p ? serve(g, p) : COT_NEVER;
+		again_ns = serve(g, p);
 		if (again_ns < next_ns)
 			next_ns = again_ns;
 	}

@@ -105,7 +105,9 @@ struct cot_shim_parts {
 	int device;
 	uint32_t n_sms;
 	bool split_tried;
-	int status; /* 0: there is a split; -errno */
+	bool prepared;	      /* with cot_shim_lock: what is made before the first launch is */
+	_Atomic bool awaited; /* that launch waits for it: nothing is queued */
+	int status;	      /* 0: there is a split; -errno */
 	struct cot_green green;
 	struct cot_green_split split;
 	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
@@ -331,7 +333,7 @@ void cot_shim_open_forget(void);			 /* after fork() */
 /* ---- follow.c ---- */
 
 /* Before a launch, not in a turn: the first one on a GPU makes it known to the daemon, and waits
- * for its part where there is to be one. Whether it has waited. */
+ * until likely parts are made, and for its own where there is to be one. Whether it has waited. */
 bool cot_shim_part_expect(void);
 /* A launch, on the part if it follows. The driver's result. */
 int cot_shim_part_launch(const struct cot_shim_original *o);

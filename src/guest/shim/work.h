@@ -43,6 +43,7 @@ struct cot_shim_work {
 struct cot_shim_wish {
 	uint32_t seq, first, n, pace_us;
 	bool hold;
+	bool again; /* it has been carried out and answered in a context that is gone */
 	uint64_t since_ns;
 };
 
@@ -56,8 +57,8 @@ struct cot_shim_gpu {
 	uint64_t retry_ns, retry_after_ns, welcome_until_ns;
 	uint32_t works_max;
 	uint64_t last_id, counts_ns;
-	bool parts_told; /* this daemon knows whether there are parts */
-	struct cot_shim_wish wish;
+	bool parts_told;		   /* this daemon knows whether there are parts */
+	struct cot_shim_wish wish, placed; /* the second one has been carried out */
 	bool queries,
 		queries_told; /* the daemon wants to hear of them; it has just said so, or not */
 	struct cot_shim_work works[COT_PROTO_WORKS_MAX];

@@ -150,17 +150,69 @@ static void test_a_wait_in_a_graph(void **state)
 	OK(cuGraphDestroy(graph));
 }
 
+/* While the gate is shut no part can be made: these have been, before the first launch. */
+static void are_there(const unsigned parts[3][2])
+{
+	unsigned i;
+
+	begin();
+	launch(1, 1, waits);
+	for (i = 0; i < 3; i++) {
+		placed(parts[i][0], parts[i][1]);
+		is_on(plain, parts[i][0], parts[i][1]);
+	}
+	open_gate(1);
+	placed(8, 8);
+}
+
+static void test_quarters_are_there(void **state)
+{
+	static const unsigned parts[3][2] = {{0, 96}, {0, 32}, {0, 64}};
+
+	(void)state;
+	are_there(parts);
+}
+
+static void test_quarters_of_a_latency_program(void **state)
+{
+	static const unsigned parts[3][2] = {{64, 68}, {32, 100}, {96, 36}};
+
+	(void)state;
+	are_there(parts);
+}
+
+/* A context of its own that comes after the first one: the daemon does not know of that. */
+static void test_a_context_that_comes_again(void **state)
+{
+	(void)state;
+	begin();
+	placed(64, 8);
+	OK(cuDevicePrimaryCtxRelease(0));
+	load();
+	make_streams();
+	is_on(plain, 64, 8);
+	launch(1, 1, waits);
+	placed(0, 64);
+	is_on(plain, 0, 64);
+	open_gate(1);
+}
+
 static const struct {
 	const char *name, *sms; /* NULL: without a limit */
 	CMUnitTestFunction test;
+	const char *class_;
 } cases[] = {
-	{"a part that comes late", "8", test_a_part_that_comes_late},
-	{"all of it comes late", "100%", test_all_of_it_comes_late},
-	{"a part that nobody asked for", NULL, test_a_part_that_nobody_asked_for},
-	{"no part", NULL, test_no_part},
-	{"a graph alone", "8", test_a_graph_alone},
-	{"a wait before any launch", "8", test_a_wait_before_any_launch},
-	{"a wait in a graph", NULL, test_a_wait_in_a_graph},
+	{"a part that comes late", "8", test_a_part_that_comes_late, "batch"},
+	{"all of it comes late", "100%", test_all_of_it_comes_late, "batch"},
+	{"a part that nobody asked for", NULL, test_a_part_that_nobody_asked_for, "batch"},
+	{"no part", NULL, test_no_part, "batch"},
+	{"a graph alone", "8", test_a_graph_alone, "batch"},
+	{"a wait before any launch", "8", test_a_wait_before_any_launch, "batch"},
+	{"a wait in a graph", NULL, test_a_wait_in_a_graph, "batch"},
+	{"quarters are there", NULL, test_quarters_are_there, "batch"},
+	{"... where there is a limit", "32", test_quarters_are_there, "batch"},
+	{"quarters of a latency program", NULL, test_quarters_of_a_latency_program, "latency"},
+	{"a context that comes again", "8", test_a_context_that_comes_again, "batch"},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -172,6 +224,7 @@ static int run_case(unsigned i)
 	snprintf(number, sizeof(number), "%u", i);
 	setenv("EARLY_CASE", number, 1);
 	setenv("COTENANT_SMS", cases[i].sms ? cases[i].sms : "", 1);
+	setenv("COTENANT_CLASS", cases[i].class_, 1);
 	return run_with_shim();
 }
 

@@ -19,7 +19,7 @@ pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext current;
 static struct cot_shim_parts parts;
 static struct cot_shim_gpu gpu;
-static bool is_added, is_primary, may_start, told_late;
+static bool is_added, is_primary, may_start, no_parts, places;
 static int sms, fails;
 static unsigned n_wakes, n_wants, n_added, n_joined, n_waits, n_looks, tell_after;
 static uint64_t now_ns;
@@ -123,12 +123,12 @@ bool cot_shim_changed_wait(uint64_t until_ns)
 	assert_int_equal(until_ns, COT_NS_PER_S + 30 * COT_NS_PER_MS);
 	n_waits++;
 	now_ns += 10 * COT_NS_PER_MS;
-	if (n_waits == tell_after)
-		atomic_store(&parts.first, COT_SHIM_FIRST_PART);
-	if (told_late && n_waits == tell_after) {
-		atomic_store(&parts.first, COT_SHIM_FIRST_UNKNOWN);
-		gpu.parts_told = true;
-		parts.status = -95;
+	assert_true(atomic_load(&parts.awaited));
+	if (n_waits == tell_after) {
+		parts.prepared = true;
+		parts.status = no_parts ? -95 : 0;
+		if (places)
+			atomic_store(&parts.first, COT_SHIM_FIRST_PART);
 	}
 	return now_ns <= until_ns;
 }
@@ -229,15 +229,15 @@ static int set_up(void **state)
 	current = CONTEXT;
 	parts = (struct cot_shim_parts){0};
 	gpu = (struct cot_shim_gpu){0};
-	is_added = told_late = false;
-	is_primary = may_start = true;
+	is_added = no_parts = false;
+	is_primary = may_start = places = true;
 	sms = 132;
 	fails = 0;
 	n_wakes = n_wants = n_added = n_joined = n_waits = n_looks = tell_after = 0;
 	now_ns = COT_NS_PER_S;
 	cot_shim_settings.limited = false;
 	atomic_store(&cot_shim_parts_looked, NULL);
-	atomic_store(&awaited, false);
+	atomic_store(&n_awaited, 0);
 	cot_shim_gate_open(&cot_shim_parts_lock);
 	return 0;
 }
@@ -246,7 +246,8 @@ static int set_up(void **state)
 static void the_daemon_hears_at_once(void **state)
 {
 	(void)state;
-	assert_false(cot_shim_part_expect());
+	tell_after = 1;
+	assert_true(cot_shim_part_expect());
 	assert_int_equal(n_wants, 1);
 	assert_int_equal(n_wakes, 1);
 	assert_int_equal(n_joined, 1);
@@ -255,7 +256,7 @@ static void the_daemon_hears_at_once(void **state)
 	assert_false(cot_shim_part_expect());
 	assert_int_equal(n_added, 1);
 	assert_int_equal(n_looks, 1);
-	assert_int_equal(n_waits, 0);
+	assert_int_equal(n_waits, 1);
 }
 
 static void expect_unknown(unsigned looks)
@@ -295,7 +296,7 @@ static void what_has_no_parts(void **state)
 	}
 	(void)set_up(state);
 	sms = (int)COT_SMS_MAX;
-	assert_false(cot_shim_part_expect());
+	assert_true(cot_shim_part_expect());
 	assert_int_equal(n_wants, 1);
 	(void)set_up(state);
 	fails = 5;
@@ -315,7 +316,7 @@ static void nobody_waits_for_a_part_that_is_made(void **state)
 	assert_int_equal(n_looks, 0);
 	assert_true(cot_shim_parts_lock.shut);
 	cot_shim_gate_open(&cot_shim_parts_lock);
-	assert_false(cot_shim_part_expect());
+	assert_true(cot_shim_part_expect());
 	assert_int_equal(n_wants, 1);
 }
 
@@ -323,7 +324,7 @@ static void nobody_waits_for_a_part_that_is_made(void **state)
 static void one_that_is_known_is_not_looked_at(void **state)
 {
 	(void)state;
-	assert_false(cot_shim_part_expect());
+	assert_true(cot_shim_part_expect());
 	atomic_store(&cot_shim_parts_looked, OTHER);
 	assert_true(cot_shim_gate_try(&cot_shim_parts_lock));
 	assert_false(cot_shim_part_expect());
@@ -331,40 +332,62 @@ static void one_that_is_known_is_not_looked_at(void **state)
 	assert_int_equal(n_looks, 1);
 }
 
-static void the_first_launch_waits(void **state)
+/* It waits for so many looks, and later launches do not. */
+static void expect_waits(unsigned n)
 {
-	(void)state;
-	cot_shim_settings.limited = true;
-	tell_after = 2;
 	assert_true(cot_shim_part_expect());
-	assert_int_equal(n_waits, 2);
-	/* Once. */
+	assert_int_equal(n_waits, n);
+	assert_false(atomic_load(&parts.awaited));
+	assert_int_equal(atomic_load(&n_awaited), 0);
+	parts.prepared = false;
 	atomic_store(&parts.first, COT_SHIM_FIRST_UNKNOWN);
 	assert_false(cot_shim_part_expect());
-	assert_int_equal(n_waits, 2);
-	/* For 30 ms. */
+	assert_int_equal(n_waits, n);
+}
+
+static void set_up_limited(void **state, unsigned after)
+{
 	(void)set_up(state);
 	cot_shim_settings.limited = true;
-	assert_true(cot_shim_part_expect());
-	assert_int_equal(n_waits, 4);
-	/* Not, if there can be no part. */
+	tell_after = after;
+}
+
+/* Until likely parts are made; with a limit for its own, if there can be one; for 30 ms. */
+static void the_first_launch_waits(void **state)
+{
+	tell_after = 2;
+	places = false;
+	expect_waits(2);
 	(void)set_up(state);
-	cot_shim_settings.limited = told_late = true;
-	tell_after = 1;
-	assert_true(cot_shim_part_expect());
-	assert_int_equal(n_waits, 1);
-	/* Nor in a context that has none; the next one may. */
-	(void)set_up(state);
-	cot_shim_settings.limited = true;
+	expect_waits(4);
+	set_up_limited(state, 2);
+	expect_waits(2);
+	set_up_limited(state, 2);
+	places = false;
+	expect_waits(4);
+	set_up_limited(state, 2);
+	no_parts = true;
+	places = false;
+	expect_waits(2);
+}
+
+static void a_launch_in_another_context_does_not_wait(void **state)
+{
+	set_up_limited(state, 1);
 	current = OTHER;
 	is_primary = false;
-	assert_true(cot_shim_part_expect());
-	assert_int_equal(n_waits, 0);
+	assert_false(cot_shim_part_expect());
 	current = CONTEXT;
 	is_primary = true;
-	tell_after = 1;
-	assert_true(cot_shim_part_expect());
-	assert_int_equal(n_waits, 1);
+	/* Nor while the one of the GPU does. */
+	look();
+	assert_int_equal(atomic_load(&n_awaited), 1);
+	current = OTHER;
+	is_primary = false;
+	assert_false(cot_shim_part_expect());
+	assert_int_equal(n_waits, 0);
+	current = CONTEXT;
+	expect_waits(1);
 }
 
 int main(void)
@@ -375,6 +398,7 @@ int main(void)
 		cmocka_unit_test_setup(nobody_waits_for_a_part_that_is_made, set_up),
 		cmocka_unit_test_setup(one_that_is_known_is_not_looked_at, set_up),
 		cmocka_unit_test_setup(the_first_launch_waits, set_up),
+		cmocka_unit_test_setup(a_launch_in_another_context_does_not_wait, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
