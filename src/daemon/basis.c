@@ -33,6 +33,7 @@ int cot_basis_begin(struct basis *b)
 
 void cot_basis_end(struct basis *b)
 {
-	cot_host_destroy(b->host);
+	cot_host_destroy(b->host); /* it may have plans of what is known */
+	cot_known_clear(&b->known);
 	cot_loop_finish(&b->loop);
 }

@@ -13,6 +13,7 @@
 #include "daemon/config.h"
 #include "daemon/gpus.h"
 #include "daemon/host.h"
+#include "daemon/known.h"
 #include "daemon/loop.h"
 #include "daemon/paths.h"
 #include "daemon/watch.h"
@@ -24,6 +25,7 @@ struct basis {
 	struct cot_account account;
 	struct cot_config config;
 	struct cot_gpus gpus;
+	struct known known; /* of programs, as the configuration says */
 	char config_path[COT_PATH_TEXT_MAX];
 	char runtime[COT_PATH_TEXT_MAX], socket_path[COT_PATH_TEXT_MAX];
 	char library[COT_PATH_TEXT_MAX]; /* empty when it was not found */

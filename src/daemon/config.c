@@ -65,6 +65,15 @@ static const struct cot_field target_fields[] = {
 	{0},
 };
 
+#define OF_KNOWN(key, member) \
+	COT_FIELD(key, struct cot_config_known, member, COT_TEXT, .required = true)
+
+static const struct cot_field known_fields[] = {
+	OF_KNOWN("name", name),
+	OF_KNOWN("file", file),
+	{0},
+};
+
 static const struct cot_field_word schema_words[] = {{COT_CONFIG_SCHEMA, 0}, {0}};
 
 static const struct cot_field config_fields[] = {
@@ -77,11 +86,14 @@ static const struct cot_field config_fields[] = {
 	TO("reserve_permille", numbers.reserve_permille, COT_WHOLE(0, 1000)),
 	TO("latency_permille", numbers.latency_permille, COT_WHOLE(0, 1000)),
 	TO("pace_us", numbers.pace_us, COT_WHOLE(0, COT_PACE_US_MAX)),
+	TO("dram_gb_per_s", numbers.dram_bytes_per_s, COT_WHOLE(0, 100000), .unit = 1000000000u),
+	TO("bandwidth_permille", numbers.bandwidth_permille, COT_WHOLE(0, 1000)),
 	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
 	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),
+	COT_FIELD_CHECKED("knowledge", COT_MAP(known_fields), .list = COT_CONFIG_KNOWN_MAX),
 	{0},
 };
 
@@ -239,6 +251,24 @@ static int read_targets(struct reader *r)
 	return rc;
 }
 
+static int read_known(struct reader *r)
+{
+	uint32_t list = cot_yaml_get(r->doc, COT_YAML_ROOT, "knowledge"), node;
+	struct cot_config *config = r->config;
+
+	for (node = cot_yaml_first(r->doc, list); node != COT_YAML_NONE;
+	     node = cot_yaml_next(r->doc, node)) {
+		struct cot_config_known *k = &config->known[config->n_known++];
+
+		*k = (struct cot_config_known){.name = ""};
+		cot_yaml_fill(r->doc, node, known_fields, k);
+		if (k->file[0] != '/')
+			return cot_yaml_fail_key(r->doc, node, "file", r->err,
+						 "expected a path that begins with /");
+	}
+	return 0;
+}
+
 static bool is_for(const struct cot_config_target *t, const char *name, enum cot_class cls)
 {
 	return (!t->name[0] || !strcmp(t->name, name)) && (t->any_class || t->cls == cls) &&
@@ -281,6 +311,7 @@ static int read_config(struct reader *r)
 	rc = rc ? rc : check_rotation(r);
 	rc = rc ? rc : read_names(r, "latency", &config->latency);
 	rc = rc ? rc : read_names(r, "batch", &config->batch);
+	rc = rc ? rc : read_known(r);
 	return rc ? rc : read_targets(r);
 }
 

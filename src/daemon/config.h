@@ -15,6 +15,7 @@
 #define COT_CONFIG_SCHEMA      "cotenantd/1"
 #define COT_CONFIG_NAMES_MAX   64u
 #define COT_CONFIG_TARGETS_MAX 64u
+#define COT_CONFIG_KNOWN_MAX   32u
 
 /* Users and groups that may do something. `everybody` overrides the lists. */
 struct cot_allow {
@@ -32,6 +33,12 @@ struct cot_config_target {
 	struct cot_target target;
 };
 
+/* Where it stands what is known of programs of this name: known.h. */
+struct cot_config_known {
+	char name[COT_PROTO_NAME_MAX];
+	char file[COT_PATH_TEXT_MAX];
+};
+
 struct cot_config {
 	const struct cot_policy_ops *policy;
 	bool policy_chosen; /* the file names it */
@@ -45,6 +52,8 @@ struct cot_config {
 	struct cot_allow latency, batch;
 	uint32_t n_targets;
 	struct cot_config_target targets[COT_CONFIG_TARGETS_MAX];
+	uint32_t n_known;
+	struct cot_config_known known[COT_CONFIG_KNOWN_MAX];
 };
 
 void cot_config_default(struct cot_config *config);

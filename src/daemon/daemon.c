@@ -72,16 +72,33 @@ int cot_daemon_read_config(struct daemon *d, struct cot_config *ret_config, stru
 	return cot_config_read(d->basis.config_path, ret_config, err);
 }
 
+/* What was known before goes: queries that run count as over, because they have plans of it. */
+static void know(struct daemon *d, const struct known *known)
+{
+	uint64_t now_ns = cot_now_ns();
+	const struct tenant *t;
+
+	cot_host_query_end_all(d->basis.host, now_ns);
+	cot_known_clear(&d->basis.known);
+	d->basis.known = *known;
+	for_each_tenant (t, &d->roster)
+		cot_known_tell(cot_known_find(known, t->name, t->cls), d->basis.host, t->id,
+			       now_ns);
+}
+
 /* `uid` and `pid` are those of the process that sent the signal. */
 static void reload(struct daemon *d, uid_t uid, pid_t pid)
 {
 	const char *before = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name, *after;
 	struct cot_config config;
+	struct known known = {.n = 0};
 	struct cot_error err = {{0}};
 	int rc;
 
 	cot_daemon_notify("RELOADING=1");
 	rc = cot_daemon_read_config(d, &config, &err);
+	if (!rc)
+		rc = cot_known_read(&config, &known, &err);
 	if (!rc)
 		cot_choose_in(&d->roster, &config);
 	if (!rc)
@@ -92,8 +109,10 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 					 &config.numbers, cot_now_ns(), &err);
 	if (rc < 0) {
 		log_error("the configuration stays as it was: %s", err.text);
+		cot_known_clear(&known);
 	} else {
 		d->basis.config = config;
+		know(d, &known);
 		cot_server_set_access(&d->server);
 		after = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name;
 		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->basis.config_path,
@@ -337,6 +356,9 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->basis.loop.settle = settle;
 	d->basis.loop.settle_arg = d;
 	cot_daemon_wire(d);
+	rc = cot_known_read(&d->basis.config, &d->basis.known, err);
+	if (rc < 0)
+		return rc;
 	rc = cot_host_create(&cot_library_host_ops, &d->conns, d->basis.config.policy,
 			     &d->basis.config.numbers, cot_now_ns(), &d->basis.host, err);
 	if (rc < 0)

@@ -6,7 +6,7 @@
  *   daemon    arguments; all   main.c; daemon.c, lock.c
  *   server    the socket       server.c
  *   handlers  of libraries     library.c
- *             of shims         shims.c
+ *             of shims         shims.c, queries.c
  *             of commands      command.c, whom.c, hold.c, audit.c; register.c, environment.c;
  *                              query.c, explain.c; show.c, show_*.c, effect.c
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
@@ -14,7 +14,9 @@
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
  *             both             roster.c, state.c, recover.c, news.c, choose.c
  *   basis     what all need    basis.c, loop.c, watch.c, account.c, config.c, gpus.c, paths.c
- *             the core's host  host.c, host_order.c, host_work.c, host_part.c
+ *             the core's host  host.c, host_order.c, host_work.c, host_part.c,
+ *                              host_query.c
+ *             of programs      known.c
  *             what it learned  lessons.c
  *   below     no state         log.c, found.c, processes.c, file.c, lesson_text.c
  *

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/host_inside.h"
+#include "daemon/host_query.h"
 
 /* ---- entities ---- */
 
@@ -177,6 +178,8 @@ int cot_host_event(struct cot_host *host, const struct cot_event *ev)
 
 	if (may_come_up && !was_up && cot_sched_entity(host->sched, ev->id))
 		begin_anew(host, ev->id);
+	if (ev->type == COT_EV_TENANT)
+		cot_host_query_ask(host, ev->now_ns); /* its class may be another one */
 	cot_host_pump(host, ev->now_ns);
 	return rc;
 }
@@ -187,6 +190,7 @@ int cot_host_set_policy(struct cot_host *host, const struct cot_policy_ops *poli
 {
 	int rc = cot_sched_set_policy(host->sched, policy, numbers, now_ns, err);
 
+	cot_host_query_ask(host, now_ns);
 	cot_host_pump(host, now_ns);
 	return rc;
 }

@@ -58,6 +58,13 @@ struct told {
 	enum cot_mode mode;
 };
 
+/* A query of which the core knows. */
+struct host_query {
+	uint32_t id;	/* 0 = unused */
+	uint32_t query; /* as its shim calls it */
+	uint16_t member;
+};
+
 struct cot_host {
 	const struct cot_host_ops *ops;
 	void *arg;
@@ -72,6 +79,11 @@ struct cot_host {
 	uint64_t n_fallbacks;		   /* of the core, until now */
 	bool fell;			   /* the policy that was wanted is not at work */
 	void *works, *parts;		   /* the states of `ops->works` and `ops->parts` */
+	/* host_query.c: at the place of their id modulo the size of the core's table. */
+	struct host_query queries[COT_SCHED_MAX_QUERIES];
+	uint32_t last_query;
+	uint32_t query_tenant[COT_HOST_MAX_MEMBERS]; /* of shims; 0 = none */
+	struct member_set query_told;		     /* those that tell of queries */
 };
 
 /* ---- sets of members ---- */

@@ -107,6 +107,9 @@ static bool fits_kind(struct conn *c, int type)
 	case COT_MSG_PLACED:
 	case COT_MSG_PART_COUNTS:
 	case COT_MSG_PACE_COUNTS:
+	case COT_MSG_QUERY_BEGIN:
+	case COT_MSG_QUERY_TASKS:
+	case COT_MSG_QUERY_END:
 		return c->kind == CONN_WORK;
 	case COT_MSG_REGISTER:
 	case COT_MSG_QUERY:

@@ -8,9 +8,11 @@
 #include "daemon/basis.h"
 #include "daemon/conn.h"
 #include "daemon/host_part.h"
+#include "daemon/host_query.h"
 #include "daemon/host_work.h"
 #include "daemon/library.h"
 #include "daemon/log.h"
+#include "daemon/queries.h"
 #include "daemon/roster.h"
 
 /* ---- WORK_HELLO ---- */
@@ -182,6 +184,7 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 	case COT_MSG_PARTS:
 		c->tenant->parts = true;
 		cot_host_part_told(host, conn_index(c), packet, cot_now_ns());
+		cot_host_query_join(host, conn_index(c), c->tenant->id, cot_now_ns());
 		break;
 	case COT_MSG_PLACED:
 		cot_host_part_placed(host, conn_index(c), packet, cot_now_ns());
@@ -191,6 +194,11 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 		break;
 	case COT_MSG_PACE_COUNTS:
 		cot_proto_read_pace_counts(packet, &c->pace_counts);
+		break;
+	case COT_MSG_QUERY_BEGIN:
+	case COT_MSG_QUERY_TASKS:
+	case COT_MSG_QUERY_END:
+		cot_queries_packet(c, packet, type);
 		break;
 	default:
 		keep_counts(c, packet);
@@ -230,6 +238,7 @@ void cot_shims_gone(struct conn *c)
 {
 	struct tenant *t = c->tenant;
 
+	cot_host_query_leave(c->basis->host, conn_index(c), cot_now_ns());
 	cot_host_part_leave(c->basis->host, conn_index(c), cot_now_ns());
 	cot_host_work_leave(c->basis->host, conn_index(c), cot_now_ns());
 	settle_charge(c);

@@ -6,6 +6,7 @@
 #include "daemon/conn.h"
 #include "daemon/effect.h"
 #include "daemon/host_part.h"
+#include "daemon/host_query.h"
 #include "daemon/show.h"
 #include "daemon/show_inside.h"
 #include "daemon/tenant.h"
@@ -136,6 +137,26 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	return o;
 }
 
+/* Null: none was ever told. */
+static json_t *queries(const struct conns *conns, const struct tenant *t)
+{
+	const struct cot_queries *q = &t->queries;
+	json_t *o;
+
+	if (!q->n_begun && !q->n_left_out)
+		return json_null();
+	o = json_object();
+	put_number(o, "now", cot_host_query_count(conns->basis->host, t->id));
+	put_number(o, "count", q->n_ended);
+	put_number(o, "planned", q->n_planned);
+	put_number(o, "left_out", q->n_left_out);
+	put_number(o, "launches", q->n_tasks & INT64_MAX);
+	put_number(o, "last_size", q->last_size & INT64_MAX);
+	put_number(o, "last_launches", q->last_tasks);
+	put(o, "last_ms", json_real((double)q->last_ns / 1e6));
+	return o;
+}
+
 void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 {
 	const struct cot_tenant *is = cot_sched_tenant(cot_host_sched(conns->basis->host), t->id);
@@ -159,6 +180,7 @@ void cot_show_part(struct conns *conns, json_t *tenant, const struct tenant *t)
 	};
 	put(tenant, "launches", launches(&c, workers(conns, t)));
 	put(tenant, "part", part(is, &stats, &c));
+	put(tenant, "queries", queries(conns, t));
 	put(tenant, "part_effect",
 	    cot_part_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null());
 	json_decref(c.reasons);

@@ -241,6 +241,14 @@ static void describe(const struct tenant *t, struct cot_event *ev)
 	cot_tenant_describe(t, &ev->tenant);
 }
 
+static void tell_known(const struct tenant *t)
+{
+	const struct cot_knowledge *k = cot_known_find(&t->basis->known, t->name, t->cls);
+
+	if (k)
+		cot_known_tell(k, t->basis->host, t->id, cot_now_ns());
+}
+
 void cot_tenant_announce(struct tenant *t)
 {
 	struct cot_event ev;
@@ -250,6 +258,7 @@ void cot_tenant_announce(struct tenant *t)
 	rc = cot_host_event(t->basis->host, &ev);
 	if (rc < 0)
 		log_error("the policy core does not take program %u: %s", t->id, strerror(-rc));
+	tell_known(t);
 	cot_timer_clear(&t->in->idle);
 	if (t->pool)
 		cot_pool_joined(t->pool, t->uid);

@@ -11,6 +11,7 @@
 
 #include "base/words.h"
 #include "daemon/progress.h"
+#include "daemon/queries.h"
 #include "daemon/watch.h"
 #include "proto/proto.h"
 #include "sched/sched.h"
@@ -66,6 +67,7 @@ struct tenant {
 	uint64_t n_requests, n_requests_lost, n_requests_rejected, n_requests_unclear;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 	uint64_t n_held, held_ns, n_lapsed;
+	struct cot_queries queries;
 };
 
 /* As in messages. */
