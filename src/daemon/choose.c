@@ -68,7 +68,7 @@ const char *cot_choose_note(const struct basis *b, struct cot_target target)
 {
 	static char note[160];
 
-	if (!target.kind || b->config.policy->measures)
+	if (!target.kind || b->config.policy->measures || b->config.policy->queries)
 		return NULL;
 	(void)snprintf(note, sizeof(note),
 		       "the policy '%s' does not look at targets; 'policy: slo' in the daemon's "

@@ -5,20 +5,20 @@
  * shows. It uses the primary context, as programs on the CUDA runtime do.
  *
  *     parts [--seed N] [--seconds S] [--operations N] [--threads N] [--spin N] [--begin FILE]
- *           [--stay S] [--forks 1]
+ *           [--stay S] [--forks 1] [--until FILE]
  *
  * With --begin it launches something, and begins when that file is there, at the latest after 20 s.
- * With --stay it stays for so long when it has done all. With --forks it forks all the time:
- * children try to use CUDA, become another program, or end. Prints "seed N operations N checks N
- * wrong N sms N": `sms` is on how many SMs its kernels were seen in the end. Exit status 1:
- * something was wrong.
+ * With --until it ends when that file is there. With --stay it stays for so long when it has done
+ * all. With --forks it forks all the time: children try to use CUDA, become another program, or
+ * end. Prints "seed N operations N checks N wrong N sms N": `sms` is on how many SMs its kernels
+ * were seen in the end. Exit status 1: something was wrong.
  */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "parts_graph.h"
 
-static const char *begin_file;
+static const char *begin_file, *until_file;
 static bool forks;
 
 /* ---- operations ---- */
@@ -300,6 +300,11 @@ static void begin(struct play *p)
 	PROG_CHECK(cuMemAllocHost((void **)&p->pinned, WORDS * 4));
 }
 
+static bool is_told_to_end(const struct play *p)
+{
+	return until_file && p->n_operations % 64 == 0 && access(until_file, F_OK) == 0;
+}
+
 static void *play(void *arg)
 {
 	struct play *p = arg;
@@ -307,7 +312,7 @@ static void *play(void *arg)
 
 	PROG_CHECK(cuCtxSetCurrent(context));
 	begin(p);
-	while (prog_now_us() < until_us && p->n_operations < max_operations)
+	while (prog_now_us() < until_us && p->n_operations < max_operations && !is_told_to_end(p))
 		one_operation(p);
 	for (i = 0; i < BUFFERS; i++) {
 		use(p, i, LEGACY);
@@ -367,9 +372,12 @@ int main(int argc, char **argv)
 	spin = (uint32_t)prog_option(argc, argv, "--spin", 20);
 	until_us = prog_now_us() + prog_option(argc, argv, "--seconds", 2) * 1e6;
 	forks = prog_option(argc, argv, "--forks", 0) > 0;
-	for (i = 1; i + 1 < (unsigned)argc; i++)
+	for (i = 1; i + 1 < (unsigned)argc; i++) {
 		if (!strcmp(argv[i], "--begin"))
 			begin_file = argv[i + 1];
+		if (!strcmp(argv[i], "--until"))
+			until_file = argv[i + 1];
+	}
 	start();
 	for (i = 0; i < n_threads; i++) {
 		plays[i].seed = seed + i;

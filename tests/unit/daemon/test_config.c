@@ -228,6 +228,26 @@ static void test_targets(void **state)
 	bad(HEAD "targets:\n  - {class: fast, rate: 1%}\n", "test.conf:3:13:", "latency, batch");
 }
 
+static void test_known(void **state)
+{
+	(void)state;
+	good(HEAD);
+	assert_int_equal(config.n_known, 0);
+	assert_int_equal(config.numbers.dram_bytes_per_s, 0);
+	assert_int_equal(config.numbers.bandwidth_permille, 900);
+	good(HEAD "dram_gb_per_s: 4800\nbandwidth_permille: 800\nknowledge:\n"
+		  "  - {name: api, file: /etc/api.yaml}\n  - {name: train, file: /b}\n");
+	assert_int_equal(config.numbers.dram_bytes_per_s, 4800000000000ull);
+	assert_int_equal(config.numbers.bandwidth_permille, 800);
+	assert_int_equal(config.n_known, 2);
+	assert_string_equal(config.known[0].name, "api");
+	assert_string_equal(config.known[1].file, "/b");
+	bad(HEAD "knowledge:\n  - {name: api, file: api.yaml}\n",
+	    "test.conf:3:23:", "expected a path that begins with /");
+	bad(HEAD "knowledge:\n  - {name: api}\n", "test.conf:3:", "file");
+	bad(HEAD "knowledge:\n  - {file: /a}\n", "test.conf:3:", "name");
+}
+
 /* Whether the user wants a policy, or nothing is said. */
 static void test_chosen(void **state)
 {
@@ -311,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_some),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_multiuser),
+		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_nobody),
