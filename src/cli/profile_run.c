@@ -322,11 +322,12 @@ static int wait_for_part(const struct cot_profile_run *run, uint32_t sms, struct
 		if (has)
 			return 0;
 		if (now_s() > end_s)
-			return cot_error_set(err, -ETIMEDOUT,
-					     "the program is not put on %u SMs; is that a size of "
-					     "part of this GPU, and does the daemon's policy leave "
-					     "parts to the user?",
-					     sms);
+			return cot_error_set(
+				err, -ETIMEDOUT,
+				"the program is not put on %u SMs, as asked; expected a "
+				"policy that leaves parts to the user, such as pools or "
+				"parts, in cotenantd's configuration",
+				sms);
 		poll_pause();
 	}
 }

@@ -43,7 +43,8 @@ int cot_knowledge_add_input(struct cot_knowledge *k, uint64_t size, struct cot_k
 	if (!in)
 		return -ENOMEM;
 	in->size = size;
-	memmove(&k->inputs[at + 1], &k->inputs[at], (k->n_inputs - at) * sizeof(k->inputs[0]));
+	memmove(&k->inputs[at + 1], &k->inputs[at],
+		(k->n_inputs - at) * sizeof(struct cot_known_input *));
 	k->inputs[at] = in;
 	k->n_inputs++;
 	*ret = in;

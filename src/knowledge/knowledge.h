@@ -48,7 +48,7 @@ struct cot_known_kernel {
 };
 
 struct cot_known_input {
-	uint64_t size;	   /* as the program counts it; 0: the program does not say */
+	uint64_t size;	   /* as the program counts it; 0, and it is the only one: any */
 	uint64_t requests; /* that were measured */
 	uint64_t out_ns;   /* the transfer of the result takes about that */
 	uint64_t time_ns[COT_KNOWN_QUOTAS_MAX]; /* of a query, without transfers */
@@ -113,7 +113,8 @@ void cot_knowledge_write(const struct cot_knowledge *k, FILE *out);
 /*
  * The plan of a query with an input of this size; NULL: it is not known. An input that was measured
  * has its measurements. Between inputs a tree predicts the time if there are enough inputs,
- * otherwise the next larger input stands for the size. What is larger than all inputs is not known.
+ * otherwise the next larger input stands for the size. What is larger than all inputs is not known,
+ * unless the only input is of size 0.
  * Valid as long as `k`; finds it in a few steps.
  */
 const struct cot_plan *cot_knowledge_plan(const struct cot_knowledge *k, uint64_t size);

@@ -166,11 +166,14 @@ int cot_knowledge_complete(struct cot_knowledge *k)
 	return rc;
 }
 
-/* The first input that is not smaller; n_inputs if there is none. */
+/* The first input that is not smaller; n_inputs if there is none. Where nothing is said of sizes,
+ * the only input stands for all. */
 static uint32_t find(const struct cot_knowledge *k, uint64_t size)
 {
 	uint32_t first = 0, end = k->n_inputs, middle;
 
+	if (end == 1 && !k->inputs[0]->size)
+		return 0;
 	while (first < end) {
 		middle = first + (end - first) / 2;
 		if (k->inputs[middle]->size < size)
