@@ -267,7 +267,8 @@ static void end_marked(uint64_t id, uint64_t now_ns)
 /* Where nothing will be seen to end nothing begins. */
 static bool has_bursts(void)
 {
-	return cot_shim_settings.requests && !atomic_load_explicit(&marks, memory_order_relaxed);
+	return cot_shim_settings.requests && cotenant_request_watch &&
+	       !atomic_load_explicit(&marks, memory_order_relaxed);
 }
 
 /* With the lock. */
