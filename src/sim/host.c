@@ -548,6 +548,11 @@ const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h)
 	return h->sched;
 }
 
+bool cot_sim_host_together(const struct cot_sim_host *h, uint32_t app, uint32_t other)
+{
+	return h->homes.of_app[app] && h->homes.of_app[app] == h->homes.of_app[other];
+}
+
 unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
 			      struct cot_fact ret_facts[COT_FACTS_MAX])
 {

@@ -72,6 +72,8 @@ unsigned cot_sim_host_part_sizes(const struct cot_gpu *gpu,
 
 struct cot_sim *cot_sim_host_sim(struct cot_sim_host *h);
 const struct cot_sched *cot_sim_host_sched(const struct cot_sim_host *h);
+/* Whether two applications are in one pool. */
+bool cot_sim_host_together(const struct cot_sim_host *h, uint32_t app, uint32_t other);
 /* As cot_sched_explain(), of an application. */
 unsigned cot_sim_host_explain(struct cot_sim_host *h, uint32_t app,
 			      struct cot_fact ret_facts[COT_FACTS_MAX]);

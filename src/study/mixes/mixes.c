@@ -9,17 +9,72 @@
 
 #define DEFAULT_POLICY "slo"
 
+/* A p99 that is over the target by so much may be chance. */
+#define NEAR 1.05
+
+const char *const cot_mix_reasons[COT_MIX_N_REASONS] = {
+	[COT_MIX_NO_FAULT] = "",
+	[COT_MIX_OTHER_KEEPS] = "other topology only",
+	[COT_MIX_NEAR] = "nearly kept",
+	[COT_MIX_OVER] = "over the target",
+	[COT_MIX_OTHER_IS_MORE] = "other topology",
+	[COT_MIX_LESS] = "less than could be",
+};
+
+const struct cot_mix_outcome *cot_mix_fixed(const struct cot_mix_result *r, unsigned way)
+{
+	return way == COT_MIXES_FIRST ? r->later : r->outcomes;
+}
+
+/* Of all, or of those in the same topology as `like`. */
+static int best_of(const struct cot_mix_outcome *fixed, const struct cot_mix_outcome *like)
+{
+	int i, best = -1;
+
+	for (i = 0; i < (int)COT_MIXES_FIXED; i++)
+		if (fixed[i].kept && (!like || fixed[i].parts == like->parts) &&
+		    (best < 0 || fixed[i].batch_sum > fixed[best].batch_sum))
+			best = i;
+	return best;
+}
+
+int cot_mix_best(const struct cot_mix_result *r, unsigned way)
+{
+	return best_of(cot_mix_fixed(r, way), NULL);
+}
+
+static bool is_slow(const struct cot_mix_outcome *o, const struct cot_mix_outcome *fixed, int best)
+{
+	return best >= 0 && o->batch_sum < COT_MIXES_BOUND * fixed[best].batch_sum;
+}
+
 enum cot_mix_fault cot_mix_judge(const struct cot_mix_result *r, unsigned way)
 {
 	const struct cot_mix_outcome *o = &r->outcomes[way];
+	int best = cot_mix_best(r, way);
 
-	if (r->best < 0)
+	if (best < 0)
 		return COT_MIX_FINE;
 	if (!o->kept)
 		return COT_MIX_MISSED;
-	if (o->batch_sum < COT_MIXES_BOUND * r->outcomes[r->best].batch_sum)
-		return COT_MIX_SLOW;
-	return COT_MIX_FINE;
+	return is_slow(o, cot_mix_fixed(r, way), best) ? COT_MIX_SLOW : COT_MIX_FINE;
+}
+
+enum cot_mix_reason cot_mix_reason(const struct cot_mix_result *r, unsigned way)
+{
+	const struct cot_mix_outcome *o = &r->outcomes[way], *fixed = cot_mix_fixed(r, way);
+	int own = best_of(fixed, o);
+
+	switch (cot_mix_judge(r, way)) {
+	case COT_MIX_MISSED:
+		if (own < 0)
+			return COT_MIX_OTHER_KEEPS;
+		return o->use <= NEAR ? COT_MIX_NEAR : COT_MIX_OVER;
+	case COT_MIX_SLOW:
+		return is_slow(o, fixed, own) ? COT_MIX_LESS : COT_MIX_OTHER_IS_MORE;
+	default:
+		return COT_MIX_NO_FAULT;
+	}
 }
 
 struct work {

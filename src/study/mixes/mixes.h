@@ -23,6 +23,7 @@ extern const char *const cot_mixes_ways[COT_MIXES_WAYS];
 
 struct cot_mix_outcome {
 	bool kept;	  /* each target */
+	bool parts;	  /* side by side: a batch program is in one pool with a latency program */
 	double use;	  /* p99 of responses over the target, of the worst program */
 	double batch_sum; /* of the batch programs' rates, in parts of those alone */
 };
@@ -30,8 +31,14 @@ struct cot_mix_outcome {
 struct cot_mix_result {
 	uint64_t seed;
 	struct cot_mix_outcome outcomes[COT_MIXES_WAYS];
-	int best; /* fixed arrangement that keeps the targets with most for batch programs; -1 */
+	/* Requests come at other times in the first run: the fixed ones in the same seconds. */
+	struct cot_mix_outcome later[COT_MIXES_FIXED];
 };
+
+/* The outcomes of the fixed arrangements in the seconds that count of a way. */
+const struct cot_mix_outcome *cot_mix_fixed(const struct cot_mix_result *r, unsigned way);
+/* The one of them that keeps the targets with most for batch programs; -1: none does. */
+int cot_mix_best(const struct cot_mix_result *r, unsigned way);
 
 struct cot_mixes {
 	const char *policy; /* instead of slo; NULL */
@@ -44,6 +51,19 @@ struct cot_mixes {
 /* What is wrong with the policy's outcome `way`. */
 enum cot_mix_fault { COT_MIX_FINE, COT_MIX_MISSED, COT_MIX_SLOW };
 enum cot_mix_fault cot_mix_judge(const struct cot_mix_result *r, unsigned way);
+
+/* Of what class a fault is. A running program cannot be brought into the other topology. */
+enum cot_mix_reason {
+	COT_MIX_NO_FAULT,
+	COT_MIX_OTHER_KEEPS,   /* missed: fixed arrangements of the other topology only keep it */
+	COT_MIX_NEAR,	       /* missed by no more than a twentieth */
+	COT_MIX_OVER,	       /* missed */
+	COT_MIX_OTHER_IS_MORE, /* slow: not by what the best fixed one in its topology has */
+	COT_MIX_LESS,	       /* slow: one in its topology has more */
+	COT_MIX_N_REASONS,
+};
+extern const char *const cot_mix_reasons[COT_MIX_N_REASONS];
+enum cot_mix_reason cot_mix_reason(const struct cot_mix_result *r, unsigned way);
 
 /* Its data is a struct cot_mixes; the options' seed is that of the first, the next has the next. */
 extern const struct cot_study cot_mixes_study;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/format.h"
 #include "sim/host.h"
 #include "study/mixes/mixes.h"
 #include "trace/policy_name.h"
@@ -29,6 +30,10 @@ struct way {
 	uint32_t n_lessons;
 	FILE *notes; /* NULL: nobody wants to know */
 };
+
+/* A fixed arrangement that needs more than so much of a target is not played on: it has never been
+ * seen to keep it later. */
+#define FAR_OFF 2.0
 
 /* ---- running ---- */
 
@@ -67,13 +72,25 @@ static void add_latency(const struct cot_sim_host *h, uint32_t i, struct cot_mix
 		o->use = use;
 }
 
+static bool side_by_side(const struct cot_mix *m, const struct cot_sim_host *h)
+{
+	const struct cot_app *apps = m->sc->apps;
+	uint32_t a, b;
+
+	for (a = 0; a < m->sc->n_apps; a++)
+		for (b = a + 1; b < m->sc->n_apps; b++)
+			if (apps[a].cls != apps[b].cls && cot_sim_host_together(h, a, b))
+				return true;
+	return false;
+}
+
 static void take(const struct cot_mix *m, const struct cot_sim_host *h,
 		 const struct cot_sim_result *before, struct cot_sim_result *after,
 		 struct cot_mix_outcome *ret)
 {
 	uint32_t i;
 
-	*ret = (struct cot_mix_outcome){.kept = true};
+	*ret = (struct cot_mix_outcome){.kept = true, .parts = side_by_side(m, h)};
 	for (i = 0; i < m->sc->n_apps; i++) {
 		if (m->sc->apps[i].cls == COT_CLASS_LATENCY)
 			add_latency(h, i, ret);
@@ -86,19 +103,41 @@ static void take(const struct cot_mix *m, const struct cot_sim_host *h,
 
 /* ---- what the policy says ---- */
 
-static void note_fact(const struct cot_fact *f, FILE *out)
+static void note_value(const struct cot_fact *f, uint64_t now_ns, FILE *out)
 {
-	static const char *const units[COT_N_FACT_UNITS] = {
-		[COT_FACT_NS] = "ns",	       [COT_FACT_AT_NS] = "ns of the run",
-		[COT_FACT_PERMILLE] = "/1000", [COT_FACT_SMS] = "SMs",
-		[COT_FACT_US] = "us",	       [COT_FACT_COUNT] = "",
-	};
+	struct cot_text t;
 
-	if (f->unit == COT_FACT_TEXT)
-		(void)fprintf(out, "    %s: %s\n", f->name, f->text);
-	else
-		(void)fprintf(out, "    %s: %" PRIu64 " %s %s\n", f->name, f->value, units[f->unit],
-			      f->text ? f->text : "");
+	switch (f->unit) {
+	case COT_FACT_NS:
+		(void)fputs(cot_format_us(&t, (double)f->value / 1e3), out);
+		return;
+	case COT_FACT_AT_NS:
+		(void)fprintf(out, "%s ago", cot_format_us(&t, (double)(now_ns - f->value) / 1e3));
+		return;
+	case COT_FACT_US:
+		(void)fputs(cot_format_us(&t, (double)f->value), out);
+		return;
+	case COT_FACT_PERMILLE:
+		(void)fprintf(out, "%.1f %%", (double)f->value / 10);
+		return;
+	case COT_FACT_SMS:
+		(void)fprintf(out, "%" PRIu64 " SM%s", f->value, f->value == 1 ? "" : "s");
+		return;
+	default:
+		(void)fprintf(out, "%" PRIu64, f->value);
+	}
+}
+
+/* As `cotenant explain` says it. */
+static void note_fact(const struct cot_fact *f, uint64_t now_ns, FILE *out)
+{
+	(void)fprintf(out, "    %s: ", f->name);
+	if (f->unit == COT_FACT_TEXT) {
+		(void)fprintf(out, "%s\n", f->text);
+		return;
+	}
+	note_value(f, now_ns, out);
+	(void)fprintf(out, "%s%s\n", f->text ? ", " : "", f->text ? f->text : "");
 }
 
 static void note(const struct cot_mix *m, struct cot_sim_host *h, const struct way *way)
@@ -112,60 +151,89 @@ static void note(const struct cot_mix *m, struct cot_sim_host *h, const struct w
 		n = cot_sim_host_explain(h, app, facts);
 		(void)fprintf(way->notes, "  %s\n", m->sc->apps[app].name);
 		for (i = 0; i < n; i++)
-			note_fact(&facts[i], way->notes);
+			note_fact(&facts[i], way->end_ms * COT_NS_PER_MS, way->notes);
 	}
+}
+
+/* What came of the seconds from begin_ms to end_ms; what was before has been played. */
+static int play_on(const struct cot_mix *m, struct cot_sim_host *h, const struct way *way,
+		   const struct cot_study_options *options, struct cot_mix_outcome *ret)
+{
+	struct cot_sim_result before, after;
+	int rc = run_until(h, way->begin_ms * MS, options);
+
+	if (rc)
+		return rc;
+	cot_sim_result(cot_sim_host_sim(h), &before);
+	rc = cot_sim_host_forget_times(h);
+	if (!rc)
+		rc = run_until(h, way->end_ms * MS, options);
+	if (rc)
+		return rc;
+	cot_sim_result(cot_sim_host_sim(h), &after);
+	take(m, h, &before, &after, ret);
+	return 0;
+}
+
+static int begin(const struct cot_mix *m, const struct way *way, struct cot_scenario *sc,
+		 struct cot_sim_host **ret, struct cot_error *err)
+{
+	const struct cot_sim_host_options options = {
+		.alone_p99_ps = m->alone_p99_ps,
+		.lessons = way->lessons,
+		.n_lessons = way->n_lessons,
+	};
+	int rc;
+
+	*sc = *m->sc;
+	/* Later than what counts, the same for all: so the same seconds are the same. */
+	sc->stop_ps = (COT_MIX_END_MS + COT_MIX_LEARN_MS) * MS;
+	rc = cot_policy_name_read(way->policy, NULL, 0, sc, err);
+	return rc ? rc : cot_sim_host_create(sc, &options, NULL, NULL, ret, err);
 }
 
 static int play(const struct cot_mix *m, struct way *way, const struct cot_study_options *options,
 		struct cot_mix_outcome *ret, struct cot_error *err)
 {
-	const struct cot_sim_host_options host_options = {
-		.alone_p99_ps = m->alone_p99_ps,
-		.lessons = way->lessons,
-		.n_lessons = way->n_lessons,
-	};
 	struct cot_scenario *sc = malloc(sizeof(*sc));
-	struct cot_sim_result before, after;
 	struct cot_sim_host *h = NULL;
-	int rc;
+	int rc = sc ? begin(m, way, sc, &h, err) : -ENOMEM;
 
-	if (!sc)
-		return -ENOMEM;
-	*sc = *m->sc;
-	sc->stop_ps = way->end_ms * MS;
-	rc = cot_policy_name_read(way->policy, NULL, 0, sc, err);
 	if (!rc)
-		rc = cot_sim_host_create(sc, &host_options, NULL, NULL, &h, err);
+		rc = play_on(m, h, way, options, ret);
+	if (!rc && way->notes)
+		note(m, h, way);
 	if (!rc)
-		rc = run_until(h, way->begin_ms * MS, options);
-	if (!rc) {
-		cot_sim_result(cot_sim_host_sim(h), &before);
-		rc = cot_sim_host_forget_times(h);
-	}
-	if (!rc)
-		rc = run_until(h, way->end_ms * MS, options);
-	if (!rc) {
-		cot_sim_result(cot_sim_host_sim(h), &after);
-		take(m, h, &before, &after, ret);
-		if (way->notes)
-			note(m, h, way);
-		if (way->lessons)
-			way->n_lessons = cot_sched_lessons(cot_sim_host_sched(h), way->lessons);
-	}
+		way->n_lessons = cot_sched_lessons(cot_sim_host_sched(h), way->lessons);
 	cot_sim_host_destroy(h);
 	free(sc);
 	return rc;
 }
 
-static void find_best(struct cot_mix_result *r)
+/* In the seconds of the next run, and in those of the first. */
+static int play_fixed(const struct cot_mix *m, const char *policy,
+		      const struct cot_study_options *options, struct cot_mix_outcome *ret_outcome,
+		      struct cot_mix_outcome *ret_later, struct cot_error *err)
 {
-	int i;
+	const struct way later = {.policy = policy,
+				  .begin_ms = COT_MIX_BEGIN_MS + COT_MIX_LEARN_MS,
+				  .end_ms = COT_MIX_END_MS + COT_MIX_LEARN_MS};
+	const struct way soon = {.begin_ms = COT_MIX_BEGIN_MS, .end_ms = COT_MIX_END_MS};
+	struct cot_scenario *sc = malloc(sizeof(*sc));
+	struct cot_sim_host *h = NULL;
+	int rc = sc ? begin(m, &later, sc, &h, err) : -ENOMEM;
 
-	r->best = -1;
-	for (i = 0; i < (int)COT_MIXES_FIXED; i++)
-		if (r->outcomes[i].kept &&
-		    (r->best < 0 || r->outcomes[i].batch_sum > r->outcomes[r->best].batch_sum))
-			r->best = i;
+	if (!rc)
+		rc = play_on(m, h, &soon, options, ret_outcome);
+	if (!rc) {
+		*ret_later = *ret_outcome;
+		ret_later->kept = false;
+		if (ret_outcome->use <= FAR_OFF)
+			rc = play_on(m, h, &later, options, ret_later);
+	}
+	cot_sim_host_destroy(h);
+	free(sc);
+	return rc;
 }
 
 int cot_mix_play(const struct cot_mix *m, const char *policy,
@@ -173,27 +241,24 @@ int cot_mix_play(const struct cot_mix *m, const char *policy,
 		 struct cot_mix_result *ret_result, struct cot_error *err)
 {
 	struct cot_lesson *lessons = calloc(COT_LESSONS_MAX, sizeof(*lessons));
-	struct way way = {.begin_ms = COT_MIX_BEGIN_MS, .end_ms = COT_MIX_END_MS};
+	struct way way = {.policy = policy,
+			  .begin_ms = COT_MIX_BEGIN_MS + COT_MIX_LEARN_MS,
+			  .end_ms = COT_MIX_END_MS + COT_MIX_LEARN_MS,
+			  .lessons = lessons,
+			  .notes = notes};
 	unsigned i;
 	int rc = lessons ? 0 : -ENOMEM;
 
 	ret_result->seed = m->seed;
-	for (i = 0; i < COT_MIXES_FIXED && !rc; i++) {
-		way.policy = cot_mixes_ways[i];
-		rc = play(m, &way, options, &ret_result->outcomes[i], err);
-	}
-	way = (struct way){.policy = policy,
-			   .begin_ms = COT_MIX_BEGIN_MS + COT_MIX_LEARN_MS,
-			   .end_ms = COT_MIX_END_MS + COT_MIX_LEARN_MS,
-			   .lessons = lessons,
-			   .notes = notes};
+	for (i = 0; i < COT_MIXES_FIXED && !rc; i++)
+		rc = play_fixed(m, cot_mixes_ways[i], options, &ret_result->outcomes[i],
+				&ret_result->later[i], err);
 	if (!rc)
 		rc = play(m, &way, options, &ret_result->outcomes[COT_MIXES_FIRST], err);
 	way.begin_ms = COT_MIX_BEGIN_MS;
 	way.end_ms = COT_MIX_END_MS;
 	if (!rc)
 		rc = play(m, &way, options, &ret_result->outcomes[COT_MIXES_AGAIN], err);
-	find_best(ret_result);
 	free(lessons);
 	return rc;
 }
