@@ -52,6 +52,7 @@ static const struct cot_field kernel_fields[] = {
 static const struct cot_field kernel_row_fields[] = {
 	STEP("name", k.kernel.name, COT_TEXT, .required = true),
 	STEP("launches", step.launches, COT_WHOLE(1, COT_MAX_LAUNCHES), .otherwise = 1),
+	STEP("blocks", k.kernel.n_blocks, COT_WHOLE(1, COT_MAX_BLOCKS)),
 	{0},
 };
 

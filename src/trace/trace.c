@@ -237,7 +237,7 @@ static int resolve_kernel(const struct cot_program_source *src,
 			"%u registers and %u bytes of shared memory",
 			row->name, ctx->gpu->name, row->regs_per_block, row->shmem_per_block);
 	*ret_kernel = (struct cot_kernel){
-		.n_blocks = row->n_blocks,
+		.n_blocks = written->kernel.n_blocks ? written->kernel.n_blocks : row->n_blocks,
 		/* The threads per block are not recorded, so never more than was observed. */
 		.blocks_per_sm = fits < row->blocks_per_sm ? fits : row->blocks_per_sm,
 		.block_ps = row->work.insts ? cot_gpu_work_ps(ctx->gpu, row->work.insts)

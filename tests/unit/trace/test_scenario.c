@@ -440,7 +440,7 @@ static const struct {
 	 "s.yaml:4:12: the trace 'no/such.yaml' cannot be used: no/such.yaml: cannot open: No such "
 	 "file or directory"},
 	{HEAD "gpu: {regs_per_sm: 4096}\napps:\n  - name: a\n    trace: parboil/lbm\n",
-	 "s.yaml:5:12: the trace 'parboil/lbm' cannot be used: traces/parboil/lbm.yaml:12:13: the "
+	 "s.yaml:5:12: the trace 'parboil/lbm' cannot be used: traces/parboil/lbm.yaml:14:13: the "
 	 "kernel 'StreamCollide' does not fit an SM of the GPU 'custom': a block needs 4320 "
 	 "registers and 0 bytes of shared memory"},
 	{STEPS("      - sync\n"),
