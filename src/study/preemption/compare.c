@@ -25,6 +25,23 @@ static bool agrees(const struct cot_printed_entry *e, double printed, double mea
 	return printed > 1.0 ? measured > 1.0 : measured < 1.0;
 }
 
+/* The same under `dss`. */
+static double lent(const struct cot_preemption_points *points, const struct cot_printed_entry *e,
+		   unsigned nproc)
+{
+	const struct cot_preemption_point *p;
+	char mechanism[2 * COT_PRINTED_WORD_MAX];
+
+	snprintf(mechanism, sizeof(mechanism), COT_LEND "%s", e->mechanism);
+	p = cot_preemption_points_find(points, e->figure, mechanism, e->group, nproc);
+	return p ? p->value : NAN;
+}
+
+static double distance(const struct cot_printed_entry *e, double measured, double printed)
+{
+	return fabs(log(fmax(measured, is_share(e) ? SHARE_FLOOR : measured) / printed));
+}
+
 static void add_pair(struct cot_preemption_comparison *c,
 		     const struct cot_preemption_points *points, const struct cot_printed_entry *e,
 		     unsigned nproc, double printed)
@@ -33,16 +50,19 @@ static void add_pair(struct cot_preemption_comparison *c,
 	const struct cot_preemption_point *m =
 		cot_preemption_points_find(points, e->figure, e->mechanism, e->group, nproc);
 
-	*p = (struct cot_preemption_pair){.entry = e, .nproc = nproc, .printed = printed};
+	*p = (struct cot_preemption_pair){
+		.entry = e, .nproc = nproc, .printed = printed, .lent = lent(points, e, nproc)};
 	if (!m)
 		return;
 	p->has_measured = true;
 	p->measured = m->value;
 	p->half_width = m->half_width;
+	p->of_means = m->of_means;
 	p->deviation_pct = 100.0 * (m->value / printed - 1.0);
 	p->agrees = agrees(e, printed, m->value);
 	c->n_fit++;
-	c->fit += fabs(log(fmax(m->value, is_share(e) ? SHARE_FLOOR : m->value) / printed));
+	c->fit += distance(e, m->value, printed);
+	c->fit_of_means += distance(e, m->of_means > 0.0 ? m->of_means : m->value, printed);
 }
 
 static void make_pairs(const struct cot_printed *printed,
@@ -58,8 +78,10 @@ static void make_pairs(const struct cot_printed *printed,
 		if (e->nproc_hi != e->nproc_lo)
 			add_pair(c, points, e, e->nproc_hi, e->value_hi);
 	}
-	if (c->n_fit)
-		c->fit /= c->n_fit;
+	if (!c->n_fit)
+		return;
+	c->fit /= c->n_fit;
+	c->fit_of_means /= c->n_fit;
 }
 
 /* ---- shapes ---- */

@@ -98,6 +98,7 @@ static void add_point(struct maker *m, const char *figure, const char *metric,
 		.value = value.mean,
 		.half_width = value.half_width,
 		.geomean = value.geomean,
+		.of_means = value.of_means,
 	};
 }
 
@@ -135,7 +136,7 @@ static struct cot_multi_metrics case_metrics(const struct cot_preemption_sample 
 	return cot_multi_metrics(single, c->multi_us[policy], c->load.n);
 }
 
-/* NTT_FCFS / NTT_policy of the high-priority process; its time alone cancels out. */
+/* NTT_FCFS / NTT_policy of the high-priority process. */
 static void figure5(struct maker *m, unsigned policy, const char *mechanism)
 {
 	struct cot_accu per_benchmark[COT_PRINTED_MAX_BENCHMARKS] = {0};
@@ -145,8 +146,12 @@ static void figure5(struct maker *m, unsigned policy, const char *mechanism)
 		const struct cot_preemption_case *c = &m->s->prio[m->size_index][i];
 		unsigned h = c->load.high;
 
-		cot_accu_add(&per_benchmark[c->load.apps[h]],
-			     c->multi_us[COT_PRIO_FCFS][h] / c->multi_us[policy][h]);
+		/* Over its time alone: benchmarks of different lengths count alike. */
+		double alone = m->s->single_us[c->load.apps[h]];
+
+		cot_accu_add_ratio(&per_benchmark[c->load.apps[h]],
+				   c->multi_us[COT_PRIO_FCFS][h] / alone,
+				   c->multi_us[policy][h] / alone);
 	}
 	add_groups(m, "5", mechanism, false, per_benchmark);
 }
@@ -159,8 +164,8 @@ static void figure6(struct maker *m, const char *figure, unsigned policy, const 
 	for (i = 0; i < m->s->n_prio[m->size_index]; i++) {
 		const struct cot_preemption_case *c = &m->s->prio[m->size_index][i];
 
-		cot_accu_add(&ratio, case_metrics(m->s, c, COT_PRIO_NPQ).stp /
-					     case_metrics(m->s, c, policy).stp);
+		cot_accu_add_ratio(&ratio, case_metrics(m->s, c, COT_PRIO_NPQ).stp,
+				   case_metrics(m->s, c, policy).stp);
 	}
 	add_point(m, figure, "stp_overhead", mechanism, "average", cot_accu_mean(&ratio));
 }
@@ -177,32 +182,37 @@ static void figure7(struct maker *m, unsigned policy, const char *mechanism)
 		struct cot_multi_metrics fcfs = case_metrics(m->s, c, COT_DSS_FCFS);
 		struct cot_multi_metrics dss = case_metrics(m->s, c, policy);
 
-		cot_accu_add(&fairness, dss.fairness / fcfs.fairness);
-		cot_accu_add(&stp, fcfs.stp / dss.stp);
-		for (j = 0; j < c->load.n; j++)
-			cot_accu_add(&per_benchmark[c->load.apps[j]],
-				     c->multi_us[COT_DSS_FCFS][j] / c->multi_us[policy][j]);
+		cot_accu_add_ratio(&fairness, dss.fairness, fcfs.fairness);
+		cot_accu_add_ratio(&stp, fcfs.stp, dss.stp);
+		for (j = 0; j < c->load.n; j++) {
+			double alone = m->s->single_us[c->load.apps[j]];
+
+			cot_accu_add_ratio(&per_benchmark[c->load.apps[j]],
+					   c->multi_us[COT_DSS_FCFS][j] / alone,
+					   c->multi_us[policy][j] / alone);
+		}
 	}
 	add_groups(m, "7a", mechanism, true, per_benchmark);
 	add_point(m, "7b", "fairness_improvement", mechanism, "average", cot_accu_mean(&fairness));
 	add_point(m, "7c", "stp_degradation", mechanism, "average", cot_accu_mean(&stp));
 }
 
-static void figure8(struct maker *m)
+static void figure8(struct maker *m, enum cot_dss_policy by_switch, const char *by_switch_name,
+		    const char *by_drain_name, const char *crossing_name)
 {
 	struct cot_antt_curves c;
 
 	if (m->rc || !m->s->n_dss)
 		return;
-	m->rc = cot_preemption_antt(m->s, m->size_index, &c);
+	m->rc = cot_preemption_antt(m->s, m->size_index, by_switch, &c);
 	if (m->rc)
 		return;
-	add_point(m, "8", "improved_share", "switch", "workloads",
-		  cot_share_mean(c.improved[COT_DSS_SWITCH], c.n));
-	add_point(m, "8", "improved_share", "drain", "workloads",
-		  cot_share_mean(c.improved[COT_DSS_DRAIN], c.n));
+	add_point(m, "8", "improved_share", by_switch_name, "workloads",
+		  cot_share_mean(c.improved[COT_ANTT_SWITCH], c.n));
+	add_point(m, "8", "improved_share", by_drain_name, "workloads",
+		  cot_share_mean(c.improved[COT_ANTT_DRAIN], c.n));
 	if (c.n_improved)
-		add_point(m, "8", "crossing", "switch/drain", "improved",
+		add_point(m, "8", "crossing", crossing_name, "improved",
 			  (struct cot_mean){.n = c.n_improved,
 					    .mean = (double)c.crossing.rank / c.n_improved});
 	cot_antt_curves_finish(&c);
@@ -224,7 +234,13 @@ int cot_preemption_points_make(const struct cot_preemption_sample *s,
 		figure6(&m, "6b", COT_PRIO_SHARED_DRAIN, "drain");
 		figure7(&m, COT_DSS_SWITCH, "switch");
 		figure7(&m, COT_DSS_DRAIN, "drain");
-		figure8(&m);
+		figure8(&m, COT_DSS_SWITCH, "switch", "drain", "switch/drain");
+		if (!s->lends)
+			continue;
+		figure7(&m, COT_DSS_LEND_SWITCH, COT_LEND "switch");
+		figure7(&m, COT_DSS_LEND_DRAIN, COT_LEND "drain");
+		figure8(&m, COT_DSS_LEND_SWITCH, COT_LEND "switch", COT_LEND "drain",
+			COT_LEND "switch/drain");
 	}
 	if (m.rc)
 		cot_preemption_points_finish(ret);
@@ -255,7 +271,7 @@ struct cot_crossing cot_preemption_crossing(const double *a, const double *b, un
 }
 
 struct ranked {
-	double antt[COT_DSS_N];
+	double antt[COT_ANTT_N];
 	unsigned index;
 };
 
@@ -263,8 +279,8 @@ static int worst_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->antt[COT_DSS_FCFS] != y->antt[COT_DSS_FCFS])
-		return x->antt[COT_DSS_FCFS] > y->antt[COT_DSS_FCFS] ? -1 : 1;
+	if (x->antt[COT_ANTT_FCFS] != y->antt[COT_ANTT_FCFS])
+		return x->antt[COT_ANTT_FCFS] > y->antt[COT_ANTT_FCFS] ? -1 : 1;
 	return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -274,53 +290,56 @@ static void find_crossing(const struct ranked *r, struct cot_antt_curves *c, dou
 	unsigned i;
 
 	for (i = 0; i < c->n; i++) {
-		double least = fmin(r[i].antt[COT_DSS_SWITCH], r[i].antt[COT_DSS_DRAIN]);
+		double least = fmin(r[i].antt[COT_ANTT_SWITCH], r[i].antt[COT_ANTT_DRAIN]);
 
-		if (r[i].antt[COT_DSS_FCFS] <= least * COT_ANTT_GAIN)
+		if (r[i].antt[COT_ANTT_FCFS] <= least * COT_ANTT_GAIN)
 			continue;
-		a[c->n_improved] = r[i].antt[COT_DSS_SWITCH];
-		b[c->n_improved++] = r[i].antt[COT_DSS_DRAIN];
+		a[c->n_improved] = r[i].antt[COT_ANTT_SWITCH];
+		b[c->n_improved++] = r[i].antt[COT_ANTT_DRAIN];
 	}
 	c->crossing = cot_preemption_crossing(a, b, c->n_improved);
 }
 
 static void rank_workloads(const struct cot_preemption_sample *s, unsigned size_index,
-			   struct ranked *r)
+			   enum cot_dss_policy by_switch, struct ranked *r)
 {
+	const unsigned policies[COT_ANTT_N] = {COT_DSS_FCFS, by_switch, by_switch + 1};
 	unsigned i, k;
 
 	for (i = 0; i < s->n_dss; i++) {
 		r[i].index = i;
-		for (k = 0; k < COT_DSS_N; k++)
-			r[i].antt[k] = case_metrics(s, &s->dss[size_index][i], k).antt;
+		for (k = 0; k < COT_ANTT_N; k++)
+			r[i].antt[k] = case_metrics(s, &s->dss[size_index][i], policies[k]).antt;
 	}
 	qsort(r, s->n_dss, sizeof(*r), worst_first);
 }
 
 int cot_preemption_antt(const struct cot_preemption_sample *s, unsigned size_index,
-			struct cot_antt_curves *ret)
+			enum cot_dss_policy by_switch, struct cot_antt_curves *ret)
 {
 	struct cot_antt_curves c = {.n = s->n_dss};
 	struct ranked *r = calloc(c.n + 1, sizeof(*r));
 	unsigned i, k;
 
-	c.antt[0] = malloc((COT_DSS_N * c.n + 1) * sizeof(double));
+	c.antt[0] = malloc((COT_ANTT_N * c.n + 1) * sizeof(double));
 	if (!r || !c.antt[0]) {
 		free(r);
 		free(c.antt[0]);
 		return -ENOMEM;
 	}
-	rank_workloads(s, size_index, r);
+	rank_workloads(s, size_index, by_switch, r);
 	/* The curves are scratch first. */
 	find_crossing(r, &c, c.antt[0], c.antt[0] + c.n);
-	for (k = 0; k < COT_DSS_N; k++) {
+	for (k = 0; k < COT_ANTT_N; k++) {
 		c.antt[k] = c.antt[0] + k * c.n;
 		for (i = 0; i < c.n; i++) {
 			c.antt[k][i] = r[i].antt[k];
 			c.improved[k] += r[i].antt[0] > r[i].antt[k] * COT_ANTT_GAIN;
+			c.much[k] += r[i].antt[0] > r[i].antt[k] * COT_ANTT_MUCH;
 			c.any[k] += r[i].antt[0] > r[i].antt[k];
 		}
 		c.improved[k] /= c.n ? c.n : 1;
+		c.much[k] /= c.n ? c.n : 1;
 		c.any[k] /= c.n ? c.n : 1;
 	}
 	free(r);

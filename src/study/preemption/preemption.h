@@ -20,7 +20,7 @@
 
 #define COT_PREEMPTION_MAX_SIZES 8
 
-/* What a workload is run under. The priority study has six entries, the DSS study three. */
+/* What a workload is run under, in the priority study and in the DSS study. */
 enum cot_prio_policy {
 	COT_PRIO_FCFS, /* no program is prioritised */
 	COT_PRIO_NPQ,
@@ -31,7 +31,15 @@ enum cot_prio_policy {
 	COT_PRIO_N,
 };
 
-enum cot_dss_policy { COT_DSS_FCFS, COT_DSS_SWITCH, COT_DSS_DRAIN, COT_DSS_N };
+/* The scheduler `dss-printed` is the one that is compared with the paper; `dss` lends more. */
+enum cot_dss_policy {
+	COT_DSS_FCFS,
+	COT_DSS_SWITCH,
+	COT_DSS_DRAIN,
+	COT_DSS_LEND_SWITCH,
+	COT_DSS_LEND_DRAIN,
+	COT_DSS_N,
+};
 
 #define COT_PREEMPTION_MAX_POLICIES COT_PRIO_N
 
@@ -41,11 +49,14 @@ struct cot_preemption_case {
 	double multi_us[COT_PREEMPTION_MAX_POLICIES][COT_WORKLOAD_MAX];
 };
 
-/* A set of simulations that belong together: one reading of Time/TB, one block jitter. */
+/* A set of simulations that belong together: one reading of Time/TB, one block jitter, one choice
+ * of phases. */
 struct cot_preemption_sample {
-	const char *name; /* "consistent", "printed", "jitter 0.1" */
+	const char *name; /* "consistent", "printed", "0.1" */
 	enum cot_block_time block_time;
 	double jitter_cv;
+	bool spread_cpu; /* most CPU time lies between launches; see variants.h */
+	bool lends;	 /* under `dss`, too */
 	double single_us[COT_PRINTED_MAX_BENCHMARKS]; /* each benchmark alone, under FCFS */
 	unsigned n_sizes;
 	unsigned sizes[COT_PREEMPTION_MAX_SIZES];  /* processes per workload, ascending */
@@ -66,6 +77,7 @@ struct cot_preemption_point {
 	double value;
 	double half_width; /* of the 95 % interval over the drawn workloads; 0 when unknown */
 	double geomean;	   /* of the same ratios, against a long tail; 0: none */
+	double of_means;   /* the ratio of the means instead of the mean of the ratios; 0: none */
 };
 
 struct cot_preemption_points {
@@ -79,6 +91,9 @@ int cot_preemption_points_make(const struct cot_preemption_sample *s,
 			       const struct cot_printed *printed,
 			       struct cot_preemption_points *ret);
 void cot_preemption_points_finish(struct cot_preemption_points *p);
+
+/* How the mechanisms of Figures 7 and 8 are called under `dss`: "dss switch". */
+#define COT_LEND "dss "
 
 /* NULL when it was not measured. */
 const struct cot_preemption_point *cot_preemption_points_find(const struct cot_preemption_points *p,
@@ -101,20 +116,25 @@ struct cot_crossing cot_preemption_crossing(const double *a, const double *b, un
  * The ANTT of the workloads of one size for Figure 8, in order of their ANTT under FCFS, the worst
  * first (the paper does not tell its order).
  */
+enum { COT_ANTT_FCFS, COT_ANTT_SWITCH, COT_ANTT_DRAIN, COT_ANTT_N };
+
 struct cot_antt_curves {
 	unsigned n;
-	double *antt[COT_DSS_N];      /* owned, one block at antt[0] */
-	double improved[COT_DSS_N];   /* share of workloads that gain more than COT_ANTT_GAIN */
-	double any[COT_DSS_N];	      /* share that gain at all */
+	double *antt[COT_ANTT_N];     /* owned, one block at antt[0] */
+	double improved[COT_ANTT_N];  /* share of workloads that gain more than COT_ANTT_GAIN */
+	double any[COT_ANTT_N];	      /* share that gain at all */
+	double much[COT_ANTT_N];      /* share that gain more than COT_ANTT_MUCH */
 	unsigned n_improved;	      /* workloads that gain with either mechanism */
 	struct cot_crossing crossing; /* of switch and drain, among those that gain */
 };
 
 /* A workload counts as improved when its ANTT falls by more than this factor. */
 #define COT_ANTT_GAIN 1.05
+#define COT_ANTT_MUCH 1.3
 
+/* `by_switch` is COT_DSS_SWITCH or COT_DSS_LEND_SWITCH; draining is the policy behind it. */
 int cot_preemption_antt(const struct cot_preemption_sample *s, unsigned size_index,
-			struct cot_antt_curves *ret);
+			enum cot_dss_policy by_switch, struct cot_antt_curves *ret);
 void cot_antt_curves_finish(struct cot_antt_curves *c);
 
 /* One printed value beside ours. */
@@ -124,7 +144,9 @@ struct cot_preemption_pair {
 	double printed;
 	bool has_measured; /* false when that size was not run */
 	double measured, half_width, deviation_pct;
-	bool agrees; /* same direction: a gain is a gain, a loss is a loss */
+	double of_means; /* 0: none */
+	double lent;	 /* under `dss`, of Figures 7 and 8; NAN: none */
+	bool agrees;	 /* same direction: a gain is a gain, a loss is a loss */
 };
 
 struct cot_preemption_shape {
@@ -143,7 +165,8 @@ struct cot_preemption_comparison {
 	unsigned n_shapes;
 	struct cot_preemption_shape shapes[COT_PREEMPTION_MAX_SHAPES];
 	unsigned n_fit;
-	double fit; /* mean |ln(measured / printed)| over Figures 5 to 8 */
+	double fit;	     /* mean |ln(measured / printed)| over Figures 5 to 8 */
+	double fit_of_means; /* the same with ratios of means where there are */
 };
 
 void cot_preemption_compare(const struct cot_printed *printed,
@@ -160,7 +183,7 @@ struct cot_preemption_table1_row {
 
 /* The study. Sample 0 is the consistent reading, 1 the printed one. */
 #define COT_PREEMPTION_MAIN	   2
-#define COT_PREEMPTION_MAX_SAMPLES 5
+#define COT_PREEMPTION_MAX_SAMPLES 8
 
 struct cot_preemption {
 	/* The user's choices. */
@@ -172,6 +195,9 @@ struct cot_preemption {
 	bool quick;
 	struct cot_printed printed;
 	unsigned n_samples;
+	/* Behind the main samples: the same workloads with different spreads of block times, and
+	 * with the CPU time in different places. */
+	unsigned n_jitters, n_phases;
 	struct cot_preemption_sample samples[COT_PREEMPTION_MAX_SAMPLES];
 	struct cot_preemption_points points[COT_PREEMPTION_MAX_SAMPLES];
 	struct cot_preemption_comparison comparison[COT_PREEMPTION_MAIN];

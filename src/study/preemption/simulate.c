@@ -8,19 +8,13 @@
 #include "base/grow.h"
 #include "study/jobs.h"
 #include "study/preemption/preemption.h"
+#include "study/preemption/samples.h"
+#include "study/preemption/variants.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
-#define GPU_NAME	 "k20c"
-#define STOP_RUNS	 3 /* section 4.1 */
-#define PRIO_SETS	 5
-#define PRIO_SETS_QUICK	 1
-#define N_DSS		 100
-#define N_DSS_QUICK	 10
-#define SENSITIVITY_SIZE 4
-#define SENSITIVITY_DSS	 6
-/* Its 1.8 million blocks a run take too long once each has a time of its own. */
-#define TOO_MANY_BLOCKS "lbm"
+#define GPU_NAME  "k20c"
+#define STOP_RUNS 3 /* section 4.1 */
 
 enum study { STUDY_SINGLE, STUDY_PRIO, STUDY_DSS };
 
@@ -39,6 +33,8 @@ struct run {
 	const struct cot_gpu *gpu;
 	struct cot_trace_program *owners[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
 	const struct cot_program *programs[MAX_MODES][COT_PRINTED_MAX_BENCHMARKS];
+	struct cot_preemption_variant variants[COT_PREEMPTION_MAX_SAMPLES]
+					      [COT_PRINTED_MAX_BENCHMARKS];
 	struct job *jobs;
 	size_t n_jobs, cap_jobs;
 	uint32_t total_weight;
@@ -66,8 +62,10 @@ static const struct policy prio_policies[COT_PRIO_N] = {
 
 static const struct policy dss_policies[COT_DSS_N] = {
 	[COT_DSS_FCFS] = {"fcfs", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
-	[COT_DSS_SWITCH] = {"dss", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
-	[COT_DSS_DRAIN] = {"dss", COT_PREEMPT_DRAIN, COT_TRANSFERS_FCFS},
+	[COT_DSS_SWITCH] = {"dss-printed", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
+	[COT_DSS_DRAIN] = {"dss-printed", COT_PREEMPT_DRAIN, COT_TRANSFERS_FCFS},
+	[COT_DSS_LEND_SWITCH] = {"dss", COT_PREEMPT_SWITCH, COT_TRANSFERS_FCFS},
+	[COT_DSS_LEND_DRAIN] = {"dss", COT_PREEMPT_DRAIN, COT_TRANSFERS_FCFS},
 };
 
 /* ---- one simulation ---- */
@@ -75,9 +73,12 @@ static const struct policy dss_policies[COT_DSS_N] = {
 static void set_app(struct cot_app *app, const struct run *run,
 		    const struct cot_preemption_sample *s, unsigned benchmark, unsigned index)
 {
+	const struct cot_preemption_variant *variant =
+		&run->variants[s - run->report->samples][benchmark];
+
 	*app = (struct cot_app){.tokens = COT_TOKENS_EQUAL, .context = index};
 	strcpy(app->name, run->report->printed.benchmarks[benchmark].name);
-	app->program = *run->programs[s->block_time][benchmark];
+	app->program = variant->steps ? variant->program : *run->programs[s->block_time][benchmark];
 }
 
 static struct cot_scenario make_scenario(const struct run *run,
@@ -162,7 +163,9 @@ static int add_cases(struct run *run, unsigned sample, enum study study, unsigne
 {
 	const struct cot_preemption_sample *s = &run->report->samples[sample];
 	unsigned n_cases = study == STUDY_PRIO ? s->n_prio[size] : s->n_dss;
-	unsigned n_policies = study == STUDY_PRIO ? COT_PRIO_N : COT_DSS_N;
+	unsigned n_policies = study == STUDY_PRIO ? COT_PRIO_N
+			      : s->lends	  ? COT_DSS_N
+						  : COT_DSS_LEND_SWITCH;
 	unsigned i, k;
 	int rc = 0;
 
@@ -203,105 +206,15 @@ static int add_jobs(struct run *run)
 	return rc;
 }
 
-/* ---- the samples ---- */
-
-static unsigned list_apps(const struct cot_printed *printed, const char *without, uint8_t *ret)
-{
-	unsigned i, n = 0;
-
-	for (i = 0; i < printed->n_benchmarks; i++)
-		if (!without || strcmp(printed->benchmarks[i].name, without))
-			ret[n++] = (uint8_t)i;
-	return n;
-}
-
-static int draw(struct cot_preemption_sample *s, uint64_t seed, const uint8_t *apps,
-		unsigned n_apps)
-{
-	unsigned i, j;
-
-	if (!cot_preemption_sample_alloc(s))
-		return -ENOMEM;
-	for (i = 0; i < s->n_sizes; i++) {
-		for (j = 0; j < s->n_prio[i]; j++)
-			s->prio[i][j].load =
-				cot_workload_priority(seed, apps, n_apps, s->sizes[i], j);
-		for (j = 0; j < s->n_dss; j++)
-			s->dss[i][j].load = cot_workload_random(seed, apps, n_apps, s->sizes[i], j);
-	}
-	return 0;
-}
-
-/* With two processes there are few pairs and runs are short: all of them. */
-static void set_n_prio(struct cot_preemption_sample *s, unsigned n_apps, bool quick)
-{
-	unsigned i;
-
-	for (i = 0; i < s->n_sizes; i++)
-		s->n_prio[i] = n_apps * (quick		    ? PRIO_SETS_QUICK
-					 : s->sizes[i] == 2 ? n_apps
-							    : PRIO_SETS);
-}
-
-static int make_main_samples(struct cot_preemption *r)
-{
-	static const struct {
-		const char *name;
-		enum cot_block_time block_time;
-	} main_samples[COT_PREEMPTION_MAIN] = {{"consistent", COT_BLOCK_TIME_WAVE},
-					       {"printed", COT_BLOCK_TIME_PRINTED}};
-	uint8_t apps[COT_PRINTED_MAX_BENCHMARKS];
-	unsigned n_apps = list_apps(&r->printed, NULL, apps);
-	unsigned i;
-	int rc = 0;
-
-	for (i = 0; i < COT_PREEMPTION_MAIN && !rc; i++) {
-		struct cot_preemption_sample *s = &r->samples[r->n_samples++];
-
-		s->name = main_samples[i].name;
-		s->block_time = main_samples[i].block_time;
-		s->jitter_cv = r->jitter_cv;
-		s->n_sizes = r->n_sizes;
-		memcpy(s->sizes, r->sizes, sizeof(s->sizes));
-		set_n_prio(s, n_apps, r->quick);
-		s->n_dss = r->quick ? N_DSS_QUICK : N_DSS;
-		rc = draw(s, r->seed, apps, n_apps);
-	}
-	return rc;
-}
-
-/* The same workloads with and without a spread of block times. */
-static int make_jitter_samples(struct cot_preemption *r)
-{
-	static const struct {
-		const char *name;
-		double cv;
-	} jitters[] = {{"jitter 0", 0.0}, {"jitter 0.1", 0.1}, {"jitter 0.3", 0.3}};
-	uint8_t apps[COT_PRINTED_MAX_BENCHMARKS];
-	unsigned n_apps = list_apps(&r->printed, TOO_MANY_BLOCKS, apps);
-	unsigned i;
-	int rc = 0;
-
-	for (i = 0; i < COT_ARRAY_LEN(jitters) && !rc; i++) {
-		struct cot_preemption_sample *s = &r->samples[r->n_samples++];
-
-		s->name = jitters[i].name;
-		s->block_time = COT_BLOCK_TIME_WAVE;
-		s->jitter_cv = jitters[i].cv;
-		s->n_sizes = 1;
-		s->sizes[0] = SENSITIVITY_SIZE;
-		s->n_prio[0] = n_apps;
-		s->n_dss = SENSITIVITY_DSS;
-		rc = draw(s, r->seed, apps, n_apps);
-	}
-	return rc;
-}
-
 /* ---- programs and Table 1 ---- */
 
 static void drop_programs(struct run *run)
 {
 	unsigned m, i;
+
+	for (m = 0; m < COT_PREEMPTION_MAX_SAMPLES; m++)
+		for (i = 0; i < COT_PRINTED_MAX_BENCHMARKS; i++)
+			cot_preemption_variant_finish(&run->variants[m][i]);
 
 	for (m = 0; m < MAX_MODES; m++)
 		for (i = 0; i < COT_PRINTED_MAX_BENCHMARKS; i++)
@@ -325,6 +238,32 @@ static int load_programs(struct run *run, struct cot_error *err)
 		}
 	}
 	return 0;
+}
+
+static int make_variant(struct run *run, unsigned sample, unsigned benchmark)
+{
+	const struct cot_preemption_sample *s = &run->report->samples[sample];
+	const struct cot_program *p = run->programs[s->block_time][benchmark];
+	struct cot_preemption_variant *v = &run->variants[sample][benchmark];
+	struct cot_scenario sc;
+
+	if (s->spread_cpu)
+		return cot_preemption_spread_cpu(p, v);
+	if (s->jitter_cv == 0.0)
+		return 0;
+	sc = make_scenario(run, s, run->opt->seed);
+	return cot_preemption_keep_times(&sc, p, v);
+}
+
+static int make_variants(struct run *run)
+{
+	unsigned k, i;
+	int rc = 0;
+
+	for (k = 0; k < run->report->n_samples; k++)
+		for (i = 0; i < run->report->printed.n_benchmarks && !rc; i++)
+			rc = make_variant(run, k, i);
+	return rc;
 }
 
 static const struct cot_kernel *find_kernel(const struct cot_program *p, const char *name)
@@ -412,25 +351,32 @@ static int evaluate(struct cot_preemption *r)
 int cot_preemption_run(void *data, const struct cot_study_options *options, struct cot_error *err)
 {
 	struct cot_preemption *r = data;
-	struct run run = {.opt = options, .report = r, .gpu = cot_gpu_find(GPU_NAME)};
+	struct run *run = calloc(1, sizeof(*run));
 	int rc;
+
+	if (!run)
+		return -ENOMEM;
+	run->opt = options;
+	run->report = r;
+	run->gpu = cot_gpu_find(GPU_NAME);
 
 	r->seed = options->seed;
 	r->quick = options->quick;
 	rc = cot_printed_load(&r->printed, err);
 	if (!rc)
-		rc = load_programs(&run, err);
+		rc = load_programs(run, err);
 	if (!rc)
-		rc = make_table1(&run, err);
+		rc = make_table1(run, err);
 	if (!rc)
-		rc = make_main_samples(r);
-	if (!rc && !r->quick && r->jitter_cv == 0.0)
-		rc = make_jitter_samples(r);
+		rc = cot_preemption_samples_make(r);
 	if (!rc)
-		rc = simulate_all(&run);
+		rc = make_variants(run);
+	if (!rc)
+		rc = simulate_all(run);
 	if (!rc)
 		rc = evaluate(r);
-	drop_programs(&run);
-	free(run.jobs);
+	drop_programs(run);
+	free(run->jobs);
+	free(run);
 	return rc;
 }

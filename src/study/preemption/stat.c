@@ -12,6 +12,18 @@ void cot_accu_add(struct cot_accu *a, double x)
 	a->sum_log += log(x);
 }
 
+void cot_accu_add_ratio(struct cot_accu *a, double above, double below)
+{
+	cot_accu_add(a, above / below);
+	a->above += above;
+	a->below += below;
+}
+
+static double ratio(double above, double below)
+{
+	return below > 0.0 ? above / below : 0.0;
+}
+
 /* Square of the standard error of the mean. */
 static double error_sq(const struct cot_accu *a)
 {
@@ -30,12 +42,13 @@ struct cot_mean cot_accu_mean(const struct cot_accu *a)
 	return (struct cot_mean){.n = a->n,
 				 .mean = a->sum / a->n,
 				 .half_width = Z95 * sqrt(error_sq(a)),
-				 .geomean = exp(a->sum_log / a->n)};
+				 .geomean = exp(a->sum_log / a->n),
+				 .of_means = ratio(a->above, a->below)};
 }
 
 struct cot_mean cot_mean_of_groups(const struct cot_accu *groups, const bool *member, unsigned n)
 {
-	double sum = 0.0, sum_error_sq = 0.0, sum_geomean = 0.0;
+	double sum = 0.0, sum_error_sq = 0.0, sum_geomean = 0.0, above = 0.0, below = 0.0;
 	unsigned i, n_members = 0;
 
 	for (i = 0; i < n; i++) {
@@ -45,13 +58,16 @@ struct cot_mean cot_mean_of_groups(const struct cot_accu *groups, const bool *me
 		sum += groups[i].sum / groups[i].n;
 		sum_error_sq += error_sq(&groups[i]);
 		sum_geomean += exp(groups[i].sum_log / groups[i].n);
+		above += groups[i].above / groups[i].n;
+		below += groups[i].below / groups[i].n;
 	}
 	if (!n_members)
 		return (struct cot_mean){0};
 	return (struct cot_mean){.n = n_members,
 				 .mean = sum / n_members,
 				 .half_width = Z95 * sqrt(sum_error_sq) / n_members,
-				 .geomean = sum_geomean / n_members};
+				 .geomean = sum_geomean / n_members,
+				 .of_means = ratio(above, below)};
 }
 
 struct cot_mean cot_share_mean(double share, unsigned n)

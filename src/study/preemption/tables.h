@@ -20,7 +20,8 @@ struct cot_table *cot_preemption_table_kernels(const struct cot_preemption *r); 
 /* Every measured value of sample `index`: a row per series, a column per size. */
 struct cot_table *cot_preemption_table_points(const struct cot_preemption *r, unsigned index);
 
-/* The averages with different spreads of block times; only if there are such samples. */
-struct cot_table *cot_preemption_table_jitter(const struct cot_preemption *r);
+/* The averages of `n` samples side by side, and the groups of benchmarks as well. */
+struct cot_table *cot_preemption_table_sensitivity(const struct cot_preemption *r, unsigned first,
+						   unsigned n, bool groups);
 
 #endif

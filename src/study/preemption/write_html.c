@@ -101,37 +101,38 @@ static void bar_figures(FILE *out, const struct cot_preemption *r, unsigned read
 		   "Figure 6: throughput cost of preemption, STP under NPQ / STP under PPQ. Lower "
 		   "is better; the paper prints no values for 6b.");
 	bar_figure(out, r, reading, 4, seven_a, groups, groups, 2,
-		   "Figure 7a: turnaround gain of DSS over FCFS, by length of the application.");
+		   "Figure 7a: turnaround gain of DSS (dss-printed) over FCFS, by length of the "
+		   "application.");
 	bar_figure(out, r, reading, 2, seven_bc, averages, seven_titles, 2,
 		   "Figures 7b and 7c: what DSS gains in fairness and costs in throughput.");
 }
 
-static void antt_chart(FILE *out, unsigned nproc, const struct cot_antt_curves *c,
-		       const double *ranks)
+static void antt_chart(FILE *out, unsigned nproc, const char *scheduler,
+		       const struct cot_antt_curves *c, const double *ranks)
 {
-	static const char *const series[] = {"FCFS", "DSS, context switch", "DSS, draining"};
-	const unsigned n_points[COT_DSS_N] = {c->n, c->n, c->n};
-	const double *x[COT_DSS_N] = {ranks, ranks, ranks};
-	const double *y[COT_DSS_N] = {c->antt[0], c->antt[1], c->antt[2]};
+	const char *const series[] = {"FCFS", "context switch", "draining"};
+	const unsigned n_points[COT_ANTT_N] = {c->n, c->n, c->n};
+	const double *x[COT_ANTT_N] = {ranks, ranks, ranks};
+	const double *y[COT_ANTT_N] = {c->antt[0], c->antt[1], c->antt[2]};
 	char caption[400], title[64];
 	struct cot_line_chart chart = {.title = title,
 				       .x_label = "workloads, in order of their ANTT under FCFS",
 				       .y_label = "ANTT",
-				       .n_series = COT_DSS_N,
+				       .n_series = COT_ANTT_N,
 				       .series = series,
 				       .n_points = n_points,
 				       .x = x,
 				       .y = y,
 				       .reference = NAN};
 
-	snprintf(title, sizeof(title), "Figure 8, %u processes", nproc);
+	snprintf(title, sizeof(title), "Figure 8, %u processes, %s", nproc, scheduler);
 	snprintf(caption, sizeof(caption),
-		 "Figure 8, %u processes: ANTT of the workloads (lower is better), the worst under "
-		 "FCFS first. DSS gains more than %.0f %% in %.0f %% of them with context "
+		 "Figure 8, %u processes, %s: ANTT of the workloads (lower is better), the worst "
+		 "under FCFS first. DSS gains more than %.0f %% in %.0f %% of them with context "
 		 "switches, in %.0f %% with draining. Among these, context switches are better "
 		 "in the first %.0f %%, draining in the rest (true of %.0f %% of them).",
-		 nproc, 100.0 * (COT_ANTT_GAIN - 1.0), 100.0 * c->improved[COT_DSS_SWITCH],
-		 100.0 * c->improved[COT_DSS_DRAIN],
+		 nproc, scheduler, 100.0 * (COT_ANTT_GAIN - 1.0),
+		 100.0 * c->improved[COT_ANTT_SWITCH], 100.0 * c->improved[COT_ANTT_DRAIN],
 		 c->n_improved ? 100.0 * c->crossing.rank / c->n_improved : 0.0,
 		 100.0 * c->crossing.agreement);
 	cot_html_figure_begin(out);
@@ -142,19 +143,25 @@ static void antt_chart(FILE *out, unsigned nproc, const struct cot_antt_curves *
 static int antt_figures(FILE *out, const struct cot_preemption *r, unsigned reading)
 {
 	const struct cot_preemption_sample *s = &r->samples[reading];
+	static const struct {
+		const char *scheduler;
+		enum cot_dss_policy by_switch;
+	} kinds[] = {{"dss-printed", COT_DSS_SWITCH}, {"dss", COT_DSS_LEND_SWITCH}};
 	struct cot_antt_curves c;
 	double *ranks = calloc(s->n_dss + 1, sizeof(*ranks));
-	unsigned i;
+	unsigned i, k;
 	int rc = ranks ? 0 : -ENOMEM;
 
 	for (i = 0; ranks && i < s->n_dss; i++)
 		ranks[i] = i + 1;
 	for (i = 0; i < s->n_sizes && !rc; i++) {
-		rc = cot_preemption_antt(s, i, &c);
-		if (rc)
-			break;
-		antt_chart(out, s->sizes[i], &c, ranks);
-		cot_antt_curves_finish(&c);
+		for (k = 0; k < (s->lends ? 2 : 1) && !rc; k++) {
+			rc = cot_preemption_antt(s, i, kinds[k].by_switch, &c);
+			if (rc)
+				break;
+			antt_chart(out, s->sizes[i], kinds[k].scheduler, &c, ranks);
+			cot_antt_curves_finish(&c);
+		}
 	}
 	free(ranks);
 	return rc;
@@ -170,9 +177,10 @@ static int summary(FILE *out, const struct cot_preemption *r)
 		snprintf(text, sizeof(text),
 			 "With the %s reading of Table 1's Time/TB column %u of %u of the paper's "
 			 "statements about order and crossings hold; over %u printed values the "
-			 "mean of |ln(ours / paper)| is %.3f%s.",
+			 "mean of |ln(ours / paper)| is %.3f (with ratios of means %.3f)%s.",
 			 r->samples[m].name, held, judged, r->comparison[m].n_fit,
-			 r->comparison[m].fit, m == better ? ": the closer reading" : "");
+			 r->comparison[m].fit, r->comparison[m].fit_of_means,
+			 m == better ? ": the closer reading" : "");
 		cot_html_paragraph(out, text);
 	}
 	return cot_table_html(cot_preemption_table_pairs(r, true), out);
@@ -192,7 +200,16 @@ static int details(FILE *out, const struct cot_preemption *r)
 		cot_html_paragraph(out, cot_preemption_reasons[i]);
 	if (r->n_samples > COT_PREEMPTION_MAIN) {
 		cot_html_heading(out, "Sensitivity: spread of block times");
-		rc = cot_table_html(cot_preemption_table_jitter(r), out);
+		rc = cot_table_html(cot_preemption_table_sensitivity(r, COT_PREEMPTION_MAIN,
+								     r->n_jitters, false),
+				    out);
+		if (rc)
+			return rc;
+		cot_html_heading(out, "Sensitivity: where the CPU works");
+		rc = cot_table_html(
+			cot_preemption_table_sensitivity(r, COT_PREEMPTION_MAIN + r->n_jitters,
+							 r->n_phases, true),
+			out);
 		if (rc)
 			return rc;
 	}

@@ -51,11 +51,12 @@ static json_t *point(const struct cot_preemption_point *p, const char *reading,
 		     const struct cot_preemption_pair *pair)
 {
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
 		"figure", p->figure, "metric", p->metric, "mechanism", p->mechanism, "group",
 		p->group, "processes", (int)p->nproc, "reading", reading, "printed",
 		pair ? cot_json_rounded(pair->printed) : json_null(), "measured",
 		cot_json_rounded(p->value), "half_width_95", cot_json_rounded(p->half_width),
+		"ratio_of_means", p->of_means > 0.0 ? cot_json_rounded(p->of_means) : json_null(),
 		"geometric_mean", p->geomean > 0.0 ? cot_json_rounded(p->geomean) : json_null(),
 		"deviation_pct", pair ? cot_json_rounded(pair->deviation_pct) : json_null(),
 		"agrees", pair ? json_boolean(pair->agrees) : json_null(), "printed_kind",
@@ -86,36 +87,58 @@ static json_t *numbers(const double *x, unsigned n)
 	return array;
 }
 
+/* Shares of the workloads that gain more than a factor; for both mechanisms. */
+static json_t *shares(const double share[COT_ANTT_N])
+{
+	return json_pack("{s:o, s:o}", "switch", cot_json_rounded(share[COT_ANTT_SWITCH]), "drain",
+			 cot_json_rounded(share[COT_ANTT_DRAIN]));
+}
+
+static json_t *curve(const struct cot_preemption_sample *s, unsigned size, const char *scheduler,
+		     const struct cot_antt_curves *c)
+{
+	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "reading",
+			 s->name, "scheduler", scheduler, "processes", (int)s->sizes[size],
+			 "antt_fcfs", numbers(c->antt[COT_ANTT_FCFS], c->n), "antt_dss_switch",
+			 numbers(c->antt[COT_ANTT_SWITCH], c->n), "antt_dss_drain",
+			 numbers(c->antt[COT_ANTT_DRAIN], c->n), "improved_at_all", shares(c->any),
+			 "improved_5_pct", shares(c->improved), "improved_30_pct", shares(c->much),
+			 "n_improved", (int)c->n_improved, "crossing_rank", (int)c->crossing.rank,
+			 "crossing_agreement", cot_json_rounded(c->crossing.agreement));
+}
+
+static int append_curve(json_t *all, const struct cot_preemption_sample *s, unsigned size,
+			const char *scheduler, enum cot_dss_policy by_switch)
+{
+	struct cot_antt_curves c;
+	int rc = cot_preemption_antt(s, size, by_switch, &c);
+
+	if (rc)
+		return rc;
+	rc = append(all, curve(s, size, scheduler, &c));
+	cot_antt_curves_finish(&c);
+	return rc;
+}
+
 /* Figure 8: the curves of every size, the worst workload under FCFS first. */
 static int curves(const struct cot_preemption *r, json_t **ret)
 {
 	json_t *all = json_array();
-	struct cot_antt_curves c;
 	unsigned m, i;
-	int rc;
+	int rc = all ? 0 : -ENOMEM;
 
-	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++) {
-		for (i = 0; i < r->samples[m].n_sizes; i++) {
-			rc = cot_preemption_antt(&r->samples[m], i, &c);
-			if (rc) {
-				json_decref(all);
-				return rc;
-			}
-			append(all, json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:o}",
-					      "reading", r->samples[m].name, "processes",
-					      (int)r->samples[m].sizes[i], "antt_fcfs",
-					      numbers(c.antt[COT_DSS_FCFS], c.n), "antt_dss_switch",
-					      numbers(c.antt[COT_DSS_SWITCH], c.n),
-					      "antt_dss_drain", numbers(c.antt[COT_DSS_DRAIN], c.n),
-					      "improved_at_all_switch",
-					      cot_json_rounded(c.any[COT_DSS_SWITCH]),
-					      "improved_at_all_drain",
-					      cot_json_rounded(c.any[COT_DSS_DRAIN]), "n_improved",
-					      (int)c.n_improved, "crossing_rank",
-					      (int)c.crossing.rank, "crossing_agreement",
-					      cot_json_rounded(c.crossing.agreement)));
-			cot_antt_curves_finish(&c);
+	for (m = 0; m < COT_PREEMPTION_MAIN; m++) {
+		const struct cot_preemption_sample *s = &r->samples[m];
+
+		for (i = 0; i < s->n_sizes && !rc; i++) {
+			rc = append_curve(all, s, i, "dss-printed", COT_DSS_SWITCH);
+			if (!rc && s->lends)
+				rc = append_curve(all, s, i, "dss", COT_DSS_LEND_SWITCH);
 		}
+	}
+	if (rc) {
+		json_decref(all);
+		return rc;
 	}
 	*ret = all;
 	return 0;
@@ -148,10 +171,11 @@ static json_t *sensitivity(const struct cot_preemption *r)
 		for (i = 0; i < r->points[k].n; i++) {
 			const struct cot_preemption_point *p = &r->points[k].items[i];
 
-			append(all, json_pack("{s:o, s:s, s:s, s:s, s:s, s:i, s:o, s:o}",
+			append(all, json_pack("{s:o, s:b, s:s, s:s, s:s, s:s, s:i, s:o, s:o}",
 					      "block_jitter_cv",
-					      cot_json_rounded(r->samples[k].jitter_cv), "figure",
-					      p->figure, "metric", p->metric, "mechanism",
+					      cot_json_rounded(r->samples[k].jitter_cv),
+					      "cpu_between_launches", r->samples[k].spread_cpu,
+					      "figure", p->figure, "metric", p->metric, "mechanism",
 					      p->mechanism, "group", p->group, "processes",
 					      (int)p->nproc, "measured", cot_json_rounded(p->value),
 					      "half_width_95", cot_json_rounded(p->half_width)));
@@ -167,11 +191,14 @@ static json_t *readings(const struct cot_preemption *r)
 
 	for (m = 0; all && m < COT_PREEMPTION_MAIN; m++) {
 		held = cot_preemption_shapes_held(&r->comparison[m], &judged);
-		append(all, json_pack("{s:s, s:o, s:i, s:i, s:i, s:b}", "name", r->samples[m].name,
-				      "mean_abs_ln_ratio", cot_json_rounded(r->comparison[m].fit),
-				      "n_printed_values", (int)r->comparison[m].n_fit,
-				      "shapes_held", (int)held, "shapes_judged", (int)judged,
-				      "closer", cot_preemption_better_reading(r) == m));
+		append(all,
+		       json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:b}", "name", r->samples[m].name,
+				 "mean_abs_ln_ratio", cot_json_rounded(r->comparison[m].fit),
+				 "mean_abs_ln_ratio_of_means",
+				 cot_json_rounded(r->comparison[m].fit_of_means),
+				 "n_printed_values", (int)r->comparison[m].n_fit, "shapes_held",
+				 (int)held, "shapes_judged", (int)judged, "closer",
+				 cot_preemption_better_reading(r) == m));
 	}
 	return all;
 }

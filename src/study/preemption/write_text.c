@@ -21,17 +21,22 @@ static int print_head(FILE *out, const struct cot_preemption *r)
 	rc = cot_table_print(cot_preemption_table_pairs(r, true), out);
 	if (rc)
 		return rc;
-	fprintf(out, "\n5: %s\n6a: %s\n7a: %s\n7b: %s\n7c: %s\n8: %s\n\n",
+	fprintf(out, "\n5: %s\n6a: %s\n7a: %s\n7b: %s\n7c: %s\n8: %s\n",
 		cot_preemption_figure_title("5"), cot_preemption_figure_title("6a"),
 		cot_preemption_figure_title("7a"), cot_preemption_figure_title("7b"),
 		cot_preemption_figure_title("7c"), cot_preemption_figure_title("8"));
+	fputs("ours: 7 and 8 under dss-printed, mean of the ratios of all workloads; of means: ratio of "
+	      "the two means;\nour dss: under dss, which lends every idle SM; as printed: ours with "
+	      "Table 1's Time/TB as it stands\n\n",
+	      out);
 	for (m = 0; m < COT_PREEMPTION_MAIN; m++) {
 		held = cot_preemption_shapes_held(&r->comparison[m], &judged);
 		fprintf(out,
 			"%-10s reading of Time/TB: %u of %u shapes hold, mean |ln(ours/paper)| "
-			"%.3f over %u printed values%s\n",
+			"%.3f (ratios of means: %.3f) over %u printed values%s\n",
 			r->samples[m].name, held, judged, r->comparison[m].fit,
-			r->comparison[m].n_fit, m == better ? "  <- closer" : "");
+			r->comparison[m].fit_of_means, r->comparison[m].n_fit,
+			m == better ? "  <- closer" : "");
 	}
 	return 0;
 }
@@ -55,6 +60,27 @@ static void print_bullet(FILE *out, const char *text)
 		text += length + (text[length] == ' ');
 	}
 	fputc('\n', out);
+}
+
+static int print_sensitivity(FILE *out, const struct cot_preemption *r)
+{
+	const unsigned jitters = COT_PREEMPTION_MAIN, phases = jitters + r->n_jitters;
+	const struct cot_preemption_sample *j = &r->samples[jitters], *p = &r->samples[phases];
+	int rc;
+
+	fprintf(out,
+		"\nSensitivity: spread of block times (coefficient of variation). %u + %u workloads "
+		"without lbm and\nsad; every kernel alone takes as long as Table 1 says\n\n",
+		j->n_prio[0], j->n_dss);
+	rc = cot_table_print(cot_preemption_table_sensitivity(r, jitters, r->n_jitters, false),
+			     out);
+	if (rc)
+		return rc;
+	fprintf(out,
+		"\nSensitivity: where the CPU works. %u + %u workloads of each size; between launches: "
+		"nine tenths of\nthe CPU time of programs of ten launches or more\n\n",
+		p->n_prio[0], p->n_dss);
+	return cot_table_print(cot_preemption_table_sensitivity(r, phases, r->n_phases, true), out);
 }
 
 int cot_preemption_write_text(FILE *out, const void *data)
@@ -84,17 +110,10 @@ int cot_preemption_write_text(FILE *out, const void *data)
 		if (rc)
 			return rc;
 	}
-	if (r->n_samples > COT_PREEMPTION_MAIN) {
-		fprintf(out,
-			"\nSensitivity: spread of block times (coefficient of variation), %u "
-			"processes,\nthe same %u + %u workloads without lbm\n\n",
-			r->samples[COT_PREEMPTION_MAIN].sizes[0],
-			r->samples[COT_PREEMPTION_MAIN].n_prio[0],
-			r->samples[COT_PREEMPTION_MAIN].n_dss);
-		rc = cot_table_print(cot_preemption_table_jitter(r), out);
-		if (rc)
-			return rc;
-	}
+	if (r->n_samples > COT_PREEMPTION_MAIN)
+		rc = print_sensitivity(out, r);
+	if (rc)
+		return rc;
 	fputs("\nTable 1: context save time and share of the on-chip memory, recomputed; block "
 	      "times of both readings\n\n",
 	      out);

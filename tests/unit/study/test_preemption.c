@@ -123,6 +123,26 @@ static void groups_recombine_to_the_printed_average(void **state)
 	assert_float_equal(cot_mean_of_groups(per_benchmark, medium, N_APPS).mean, 4.6, 1e-9);
 }
 
+/* 1/4 and 9/3: the mean of the ratios is 1.625, the ratio of the means 10/7. Members with more
+ * values do not weigh more. */
+static void ratios_are_averaged_both_ways(void **state)
+{
+	struct cot_accu a[2] = {0};
+	const bool both[2] = {true, true};
+
+	(void)state;
+	cot_accu_add_ratio(&a[0], 1.0, 4.0);
+	cot_accu_add_ratio(&a[0], 9.0, 3.0);
+	assert_float_equal(cot_accu_mean(&a[0]).mean, 1.625, 1e-12);
+	assert_float_equal(cot_accu_mean(&a[0]).of_means, 10.0 / 7.0, 1e-12);
+	cot_accu_add_ratio(&a[1], 1.0, 0.5);
+	assert_float_equal(cot_mean_of_groups(a, both, 2).mean, (1.625 + 2.0) / 2.0, 1e-12);
+	assert_float_equal(cot_mean_of_groups(a, both, 2).of_means, (5.0 + 1.0) / (3.5 + 0.5),
+			   1e-12);
+	cot_accu_add(&a[1], 1.0);
+	assert_float_equal(cot_share_mean(0.5, 4).of_means, 0.0, 0.0);
+}
+
 static void benchmarks_without_values_do_not_count(void **state)
 {
 	struct cot_accu per_benchmark[3] = {0};
@@ -258,7 +278,8 @@ static void bad_tables_are_told_by_line(void **state)
 static void points_follow_from_the_times(void **state)
 {
 	static struct cot_printed printed;
-	struct cot_preemption_sample s = {.n_sizes = 1, .sizes = {2}, .n_prio = {1}, .n_dss = 1};
+	struct cot_preemption_sample s = {
+		.n_sizes = 1, .sizes = {2}, .n_prio = {1}, .n_dss = 1, .lends = true};
 	struct cot_preemption_points points;
 	struct cot_error err;
 	const struct cot_preemption_point *p;
@@ -279,7 +300,7 @@ static void points_follow_from_the_times(void **state)
 	};
 	s.dss[0][0] = (struct cot_preemption_case){
 		.load = {.n = 2, .apps = {0, 1}},
-		.multi_us = {{20.0, 80.0}, {25.0, 40.0}, {40.0, 80.0}},
+		.multi_us = {{20.0, 80.0}, {25.0, 40.0}, {40.0, 80.0}, {10.0, 20.0}, {20.0, 40.0}},
 	};
 	assert_int_equal(cot_preemption_points_make(&s, &printed, &points), 0);
 	p = cot_preemption_points_find(&points, "5", "switch", printed.benchmarks[1].name, 2);
@@ -296,6 +317,12 @@ static void points_follow_from_the_times(void **state)
 	assert_float_equal(p->value, 1.0, 0.0);
 	p = cot_preemption_points_find(&points, "8", "drain", "workloads", 2);
 	assert_float_equal(p->value, 0.0, 0.0);
+	/* Under `dss` both are as fast as alone with switching, half as fast with draining. */
+	p = cot_preemption_points_find(&points, "7b", COT_LEND "switch", "average", 2);
+	assert_float_equal(p->value, 2.0, 1e-12);
+	p = cot_preemption_points_find(&points, "7a", COT_LEND "drain", "average", 2);
+	assert_float_equal(p->value, (1.0 + 2.0) / 2.0, 1e-12);
+	assert_float_equal(p->of_means, (2.0 + 4.0) / (2.0 + 2.0), 1e-12);
 	cot_preemption_points_finish(&points);
 	cot_preemption_sample_finish(&s);
 }
@@ -309,6 +336,7 @@ int main(void)
 		cmocka_unit_test(every_place_sees_every_benchmark),
 		cmocka_unit_test(workloads_draw_only_from_the_given_apps),
 		cmocka_unit_test(groups_recombine_to_the_printed_average),
+		cmocka_unit_test(ratios_are_averaged_both_ways),
 		cmocka_unit_test(benchmarks_without_values_do_not_count),
 		cmocka_unit_test(intervals_come_from_the_spread),
 		cmocka_unit_test(crossing_is_where_the_curves_swap),

@@ -272,6 +272,44 @@ static void test_copies_are_those_of_the_sources(void **state)
 	}
 }
 
+/* Bytes of a program's copies of at least `least` bytes. */
+static uint64_t copied(const char *name, enum cot_step_kind kind, uint64_t least)
+{
+	const struct cot_program *program;
+	struct cot_trace_program *owner;
+	struct cot_error err = {""};
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	assert_int_equal(cot_trace_program(name, COT_BLOCK_TIME_WAVE, cot_gpu_find("k20c"), &owner,
+					   &program, &err),
+			 0);
+	for (i = 0; i < program->n_steps; i++)
+		if (program->steps[i].kind == kind && program->steps[i].bytes >= least)
+			bytes += program->steps[i].bytes;
+	cot_trace_program_destroy(owner);
+	return bytes;
+}
+
+/*
+ * The counters of a Quadro GV100, in sectors of 32 bytes (accel-sim-framework@46f3b1f,
+ * accelwattch_hw_profiler/hw_perf.csv): what a kernel reads for the first time and writes are the
+ * arrays that the program copies.
+ */
+static void test_copies_are_what_was_counted(void **state)
+{
+	uint64_t c = copied("parboil/sgemm", COT_STEP_D2H, 0);
+	uint64_t q = copied("parboil/mri-q", COT_STEP_D2H, 1u << 20);
+	double sads = (double)copied("parboil/sad", COT_STEP_D2H, 0) * 16 / 41;
+
+	(void)state;
+	assert_int_equal(copied("parboil/sgemm", COT_STEP_H2D, 0) + c, 393088 * 32);
+	assert_int_equal(c, 135168 * 32);
+	assert_int_equal(copied("parboil/mri-q", COT_STEP_H2D, 1u << 20) + q, 163840 * 32);
+	assert_int_equal(q, 65536 * 32);
+	assert_true(fabs(8720500.0 * 32 / sads - 1.0) < 0.011); /* some is still in the cache */
+}
+
 static void test_on_another_gpu(void **state)
 {
 	struct cot_gpu small = *cot_gpu_find("k20c");
@@ -330,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_programs_launch_what_the_table_counts),
 		cmocka_unit_test(test_applications_are_as_long_as_their_class_says),
 		cmocka_unit_test(test_copies_are_those_of_the_sources),
+		cmocka_unit_test(test_copies_are_what_was_counted),
 		cmocka_unit_test(test_on_another_gpu),
 		cmocka_unit_test(test_unknown_trace),
 	};
