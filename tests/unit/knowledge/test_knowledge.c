@@ -168,6 +168,22 @@ static char *written(const struct cot_knowledge *k)
 	return text;
 }
 
+static void same_inputs(const struct cot_knowledge *a, const struct cot_knowledge *b)
+{
+	uint32_t i;
+
+	assert_int_equal(a->n_inputs, b->n_inputs);
+	for (i = 0; i < a->n_inputs; i++) {
+		assert_int_equal(a->inputs[i]->size, b->inputs[i]->size);
+		assert_int_equal(a->inputs[i]->requests, b->inputs[i]->requests);
+		assert_int_equal(a->inputs[i]->out_ns, b->inputs[i]->out_ns);
+		assert_int_equal(a->inputs[i]->n_launches, b->inputs[i]->n_launches);
+		assert_int_equal(a->inputs[i]->n_tasks, b->inputs[i]->n_tasks);
+		assert_memory_equal(a->inputs[i]->time_ns, b->inputs[i]->time_ns,
+				    sizeof(a->inputs[i]->time_ns));
+	}
+}
+
 static void what_is_written_is_read(void **state)
 {
 	static const char *const texts[] = {TWO, BATCH};
@@ -182,6 +198,7 @@ static void what_is_written_is_read(void **state)
 		again = parse(one);
 		two = written(again);
 		assert_string_equal(one, two);
+		same_inputs(k, again);
 		assert_string_equal(again->program, k->program);
 		assert_int_equal(again->spread_milli, k->spread_milli);
 		assert_memory_equal(again->predictions, k->predictions, sizeof(k->predictions));
