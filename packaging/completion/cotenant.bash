@@ -197,7 +197,7 @@ _cotenant()
 	ptx) _cotenant_files '\.ptx$' "$cur" ;;
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
-	reproduce) _cotenant_words 'preemption smqos consolidation' "$cur" ;;
+	reproduce) _cotenant_words 'preemption smqos consolidation laius' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
 	set | freeze | thaw) _cotenant_targets "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;

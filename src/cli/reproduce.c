@@ -10,12 +10,14 @@
 #include "cli/common.h"
 #include "study/consolidation/consolidation.h"
 #include "study/jobs.h"
+#include "study/laius/laius.h"
 #include "study/preemption/preemption.h"
 #include "study/smqos/smqos.h"
 
 static const struct cot_study *const studies[] = {
 	&cot_preemption_study,
 	&cot_smq_study,
+	&cot_laius_study,
 	&cot_consolidation_study,
 };
 

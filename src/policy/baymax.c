@@ -17,6 +17,9 @@
 #include "policy/shared.h"
 #include "policy/works.h"
 
+/* Longer tasks than that are never short enough. */
+#define GUESS_MAX_NS (1ull << 36)
+
 struct baymax_query {
 	uint64_t rest_ns; /* of its tasks that are not done, on all SMs */
 	uint32_t n_done;  /* that rest_ns does not count any longer */
@@ -24,6 +27,8 @@ struct baymax_query {
 
 struct baymax_program {
 	uint64_t held_ns;
+	uint64_t real_q20; /* how many times as long its last task took as was guessed, times
+			      2^20; 0: not known */
 	bool has_works;
 	bool held;
 };
@@ -87,14 +92,36 @@ static void query_goes_on(struct cot_policy *p, struct cot_query *q)
 
 /* ---- works ---- */
 
-/* COT_NEVER: not known. */
-static uint64_t duration_ns(const struct cot_work *w)
+/* By its blocks alone; 0: not known. */
+static uint64_t guess_ns(const struct cot_work *w)
 {
 	uint64_t at_once = (uint64_t)w->per_sm * w->want;
 
-	if (!w->task_ns || !w->n_tasks || !at_once)
+	uint64_t ns = at_once ? (w->n_tasks + at_once - 1) / at_once * w->task_ns : 0;
+
+	return ns < GUESS_MAX_NS ? ns : GUESS_MAX_NS;
+}
+
+/* COT_NEVER: not known. */
+static uint64_t duration_ns(const struct cot_work *w)
+{
+	uint64_t ns = guess_ns(w), real_q20 = program_of(w->tenant)->real_q20;
+
+	if (!ns)
 		return COT_NEVER;
-	return (w->n_tasks + at_once - 1) / at_once * w->task_ns;
+	if (real_q20 >= UINT64_MAX / GUESS_MAX_NS)
+		return COT_NEVER;
+	return real_q20 ? ns * real_q20 >> 20 : ns;
+}
+
+/* What was predicted gives way to what is. */
+static void work_done(struct cot_policy *p, struct cot_work *w)
+{
+	uint64_t ns = guess_ns(w);
+
+	if (w->state == COT_WORK_RUNNING && ns)
+		program_of(w->tenant)->real_q20 =
+			(((p->now_ns - w->running_since_ns) << 20) + ns - 1) / ns;
 }
 
 static bool waits_on(const struct cot_work *w, uint32_t gpu)
@@ -241,7 +268,7 @@ static unsigned explain(const struct cot_policy *p, const struct cot_tenant *t,
 	return n;
 }
 
-static const struct cot_work_ops works = {.ready = work_ready};
+static const struct cot_work_ops works = {.ready = work_ready, .done = work_done};
 
 static const struct cot_query_ops queries = {
 	.begin = query_begins,

@@ -25,6 +25,9 @@
  *  - the value of a batch program is its rate in parts of that alone, not its instructions per
  *    cycle: for one program that is the same, among several the raw figure starves those whose
  *    instructions are slow;
+ *  - what a query moves is the mean of the tasks that it has still to do. The largest of them
+ *    (`laius-peak`) keeps batch programs waiting for all of the query because of a task of
+ *    microseconds: nearly every network has one that fills the memory;
  *  - it is divided anew when a query begins, ends or changes its quota, and when batch programs
  *    come, go or are predicted otherwise, not with every batch task.
  */
@@ -142,5 +145,7 @@ const struct cot_policy_ops cot_policy_laius = LAIUS(
 	"laius", "one pool; SMs just enough for each query by prediction, the rest for batch");
 const struct cot_policy_ops cot_policy_laius_nb =
 	LAIUS("laius-nb", "laius without its limit on memory bandwidth, to compare");
+const struct cot_policy_ops cot_policy_laius_peak = LAIUS(
+	"laius-peak", "laius that leaves a request the bandwidth of its largest task, to compare");
 const struct cot_policy_ops cot_policy_laius_nc =
 	LAIUS("laius-nc", "laius without its compensation for lag, to compare");

@@ -16,21 +16,28 @@ uint32_t cot_laius_sms(const struct cot_policy *p, const struct cot_query *q, ui
 	return n < all ? n : all;
 }
 
-/* Bytes per second that it moves at most while it does the rest. */
+/* Bytes per second that it moves while it does the rest: in the mean, or in the task that moves
+ * most. */
 static uint64_t rate_of(const struct cot_policy *p, const struct cot_query *q, uint32_t n_sms)
 {
-	const uint64_t *rates = q->plan ? q->plan->task_bytes_per_s : NULL;
-	uint64_t most = 0, all = p->config->dram_bytes_per_s;
 	const struct laius_query *own = laius_query(q);
-	uint32_t i, x;
+	const struct cot_plan *plan = q->plan;
+	double bytes = 0.0, ns = 0.0, most = 0.0;
+	uint64_t i;
 
-	if (!own->known || !rates)
-		return all / n_sms * cot_laius_sms(p, q, n_sms);
-	x = laius_state(p)->lags[own->lag].quota;
-	for (i = q->n_done; i < q->plan->n_tasks; i++)
-		if (rates[(uint64_t)i * q->plan->n_quotas + x] > most)
-			most = rates[(uint64_t)i * q->plan->n_quotas + x];
-	return most;
+	if (!own->known || !plan->task_bytes_per_s)
+		return p->config->dram_bytes_per_s / n_sms * cot_laius_sms(p, q, n_sms);
+	i = (uint64_t)q->n_done * plan->n_quotas + laius_state(p)->lags[own->lag].quota;
+	for (; i < (uint64_t)plan->n_tasks * plan->n_quotas; i += plan->n_quotas) {
+		double rate = (double)plan->task_bytes_per_s[i];
+
+		bytes += rate * (double)plan->task_ns[i];
+		ns += (double)plan->task_ns[i];
+		most = rate > most ? rate : most;
+	}
+	if (p->ops == &cot_policy_laius_peak)
+		return (uint64_t)most;
+	return ns > 0.0 ? (uint64_t)(bytes / ns) : 0;
 }
 
 /* ---- turns ---- */

@@ -15,6 +15,7 @@ extern const struct cot_policy_ops cot_policy_slo;
 extern const struct cot_policy_ops cot_policy_laius;
 extern const struct cot_policy_ops cot_policy_laius_nb;
 extern const struct cot_policy_ops cot_policy_laius_nc;
+extern const struct cot_policy_ops cot_policy_laius_peak;
 extern const struct cot_policy_ops cot_policy_baymax;
 extern const struct cot_policy_ops cot_policy_mps_even;
 extern const struct cot_policy_ops cot_policy_mps_double;

@@ -322,14 +322,15 @@ static int resolve_kernel(const struct cot_program_source *src,
 static int read_trace(struct reader *r, uint32_t i, uint32_t node)
 {
 	const char *name = cot_yaml_text(r->doc, node);
-	char list[512], quote[COT_QUOTE_MAX];
+	char quote[COT_QUOTE_MAX];
 	struct cot_error inner = {""};
 	bool is_file;
 	int rc;
 
-	if (!cot_trace_known(name, &is_file, list, sizeof(list)))
-		return cot_yaml_fail(r->doc, node, r->err, "no trace '%s'; expected %s",
-				     cot_text_quote(name, quote), list);
+	if (!cot_trace_known(name, &is_file))
+		return cot_yaml_fail(r->doc, node, r->err,
+				     "no trace '%s'; expected " TRACE_EXPECTED,
+				     cot_text_quote(name, quote));
 	rc = cot_trace_load(name, r->name, r->owner->file.block_time, &r->sc->gpu,
 			    &r->owner->programs[i], &inner);
 	if (!rc)

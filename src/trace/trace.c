@@ -137,16 +137,16 @@ static int open_named(const char *name, const char *beside, struct open_trace *r
 		      struct cot_error *err)
 {
 	const struct cot_embedded *built_in = find_built_in(name);
-	char path[COT_PATH_MAX], list[512], quote[COT_QUOTE_MAX], *bytes;
+	char path[COT_PATH_MAX], quote[COT_QUOTE_MAX], *bytes;
 	bool is_file;
 	size_t size;
 	int rc;
 
 	if (built_in)
 		return open_bytes(built_in->name, built_in->bytes, built_in->size, ret_open, err);
-	if (!cot_trace_known(name, &is_file, list, sizeof(list)))
-		return cot_error_set(err, -EINVAL, "no trace '%s'; expected %s",
-				     cot_text_quote(name, quote), list);
+	if (!cot_trace_known(name, &is_file))
+		return cot_error_set(err, -EINVAL, "no trace '%s'; expected " TRACE_EXPECTED,
+				     cot_text_quote(name, quote));
 	rc = cot_text_beside(beside ? beside : "", name, path, err);
 	if (rc)
 		return rc;
@@ -158,15 +158,8 @@ static int open_named(const char *name, const char *beside, struct open_trace *r
 	return rc;
 }
 
-bool cot_trace_known(const char *name, bool *ret_is_file, char *list, size_t list_size)
+bool cot_trace_known(const char *name, bool *ret_is_file)
 {
-	size_t n;
-	unsigned i;
-
-	n = (size_t)snprintf(list, list_size, "a file *" FILE_SUFFIX " or one of ");
-	for (i = 0; i < cot_trace_count() && n < list_size; i++)
-		n += (size_t)snprintf(list + n, list_size - n, "%s%s", i ? ", " : "",
-				      cot_trace_name(i));
 	*ret_is_file = is_file_name(name);
 	return *ret_is_file || find_built_in(name);
 }

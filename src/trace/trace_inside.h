@@ -13,7 +13,8 @@ int cot_trace_load(const char *name, const char *beside, enum cot_block_time mod
 		   const struct cot_gpu *gpu, struct cot_program_store *store,
 		   struct cot_error *err);
 
-/* True when `name` is a built-in trace or looks like a file's; `list` says what there is. */
-bool cot_trace_known(const char *name, bool *ret_is_file, char *list, size_t list_size);
+/* Whether there is one of that name, or it names a file; what is expected of a name otherwise. */
+bool cot_trace_known(const char *name, bool *ret_is_file);
+#define TRACE_EXPECTED "a file *.yaml or one that `cotenant list traces` shows"
 
 #endif

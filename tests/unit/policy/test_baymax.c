@@ -118,6 +118,28 @@ static void test_longest(void **state)
 	queries_end(b);
 }
 
+/* Its last task took half as long as its blocks made believe. */
+static void test_what_was_predicted_gives_way(void **state)
+{
+	struct bench *b = two_queries(120000);
+
+	(void)state;
+	all_wait(b);
+	expect_issued(b, 1, true); /* 35 of 40 ms, says the guess */
+	bench_run(b, 14 * MS);
+	assert_int_equal(bench_work_done(b, 1, 0), 0);
+	bench_run(b, 0);
+	/* 26 ms are left: 70 are 28, and 60 are 24. */
+	expect_issued(b, 4, true);
+	work(b, 5, BATCH, 70 * MS);
+	work(b, 6, BATCH, 60 * MS);
+	assert_int_equal(bench_work_done(b, 4, 0), 0);
+	bench_run(b, 0);
+	expect_issued(b, 5, false);
+	expect_issued(b, 6, true);
+	queries_end(b);
+}
+
 /* What is no work is held while it would take longer than the headroom. */
 static void test_hold(void **state)
 {
@@ -153,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_no_headroom),
 		cmocka_unit_test(test_headroom),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_what_was_predicted_gives_way),
 		cmocka_unit_test(test_hold),
 	};
 

@@ -280,6 +280,42 @@ static void test_the_rest_is_divided(void **state)
 	expect_four(&cot_policy_laius_nc, 60, 1, 3);
 }
 
+/* A query of a short task that fills the memory and a long one that hardly uses it. */
+static void play_peak(const struct cot_policy_ops *ops, bool held, uint32_t after)
+{
+	static const uint32_t sizes[] = {100, 132};
+	static const uint64_t all_ns[] = {10 * MS, 5 * MS};
+	static const uint64_t ns[] = {9 * MS, 4 * MS, 1 * MS, 1 * MS};
+	static const uint64_t bytes[] = {10ull * GB, 0, 910ull * GB, 0};
+	static const struct cot_plan plan = {2, 2, sizes, all_ns, ns, bytes};
+	struct bench *b = queries_begin(ops, 1000ull * GB);
+
+	service(b, SERVICE, 10000);
+	batch(b, BATCH);
+	predict_four(b, BATCH, f1, g1);
+	query(b, 1, SERVICE, 0, &plan); /* 100 GB/s in the mean */
+	if (held)
+		EXPECT_HELD(b, BATCH);
+	else
+		expect_part(b, BATCH, 0, 32);
+	/* It is divided anew for another reason: the second task alone is left. */
+	tasks(b, 1, 1);
+	batch(b, BATCH2);
+	if (after)
+		expect_part(b, BATCH, 0, after);
+	else
+		EXPECT_HELD(b, BATCH);
+	queries_end(b);
+}
+
+static void test_mean_or_peak(void **state)
+{
+	(void)state;
+	play_peak(&cot_policy_laius, false, 0);
+	play_peak(&cot_policy_laius_peak, true, 0);
+	play_peak(&cot_policy_laius_nb, false, 24);
+}
+
 /* Others that asked for SMs have them, and what they move is not left. */
 static void test_asked(void **state)
 {
@@ -420,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_queries_take_turns),
 		cmocka_unit_test(test_queries_beside_each_other),
 		cmocka_unit_test(test_the_rest_is_divided),
+		cmocka_unit_test(test_mean_or_peak),
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_nothing_predicted),
 		cmocka_unit_test(test_nobody_starves),

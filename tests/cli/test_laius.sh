@@ -1,0 +1,31 @@
+#!/bin/sh
+# The Laius study: its outputs, the same on any number of threads, and its mistakes; and its scenario.
+. "$SOURCE_DIR/tests/cli/lib.sh"
+
+expect 0 reproduce laius --quick --threads 1 --json "$work/a.json"
+cp "$work/out" "$work/text"
+says "$work/out" "28 of 48"
+says "$work/out" "Batch programs under laius against baymax"
+says "$work/out" "face     bfs "
+says "$work/a.json" '"schema": "cotenant.reproduce-laius/1"'
+[ "$(grep -c '"service"' "$work/a.json")" -eq 4 ] || fail "not four pairs"
+[ "$(grep -c '"p99_of_target"' "$work/a.json")" -eq 96 ] || fail "not 4 pairs x 8 policies x 3 seeds"
+expect 0 reproduce laius --quick --threads 3 --json -
+cmp -s "$work/out" "$work/a.json" || fail "the outcome depends on the number of threads"
+empty "$work/err"
+
+# Without a limit on bandwidth batch programs have more, with that of the largest task less.
+awk '$1 ~ /^laius/ && $3 == "of" { batch[$1] = $6 }
+	END { exit !(batch["laius-peak"] < batch["laius"] && batch["laius"] <= batch["laius-nb"]) }' \
+	"$work/text" || fail "the bandwidth is not what the ablations say"
+
+expect 2 reproduce laius --seed x
+says "$work/err" "--seed: 'x'; expected a whole number"
+expect 2 reproduce laius now
+says "$work/err" "unexpected argument 'now'; expected options only"
+
+expect 0 compare "$SOURCE_DIR/scenarios/laius.yaml" --policy laius,laius-peak,baymax,mps-double
+for name in laius laius-peak baymax mps-double; do
+	[ "$(grep -c "^timeslice  *$name  *switch " "$work/out")" -eq 1 ] || fail "no row of the policy $name"
+done
+finish
