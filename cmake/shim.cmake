@@ -6,14 +6,23 @@ find_library(COT_SHIM_LZ4 NAMES liblz4.a HINTS ${LZ4_LIBRARY_DIRS} ${LZ4_LIBDIR}
 find_library(COT_SHIM_ZSTD NAMES libzstd.a HINTS ${ZSTD_LIBRARY_DIRS} ${ZSTD_LIBDIR} REQUIRED)
 mark_as_advanced(COT_SHIM_LZ4 COT_SHIM_ZSTD)
 
-# What it needs of the other libraries: into a shared library go objects of its own.
-cot_preloaded(cot_shim_cuda SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/*.c src/cuda/fatbin/*.c src/ptx/*.c
-		src/ptx/pass/*.c src/proto/*.c src/base/*.c
-	LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}")
-set_target_properties(cot_shim_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
-	LIBRARY_OUTPUT_DIRECTORY "${COT_SHIM_DIR}" LINK_DEPENDS "${check}")
-# Its own names mean its own functions, whatever else is loaded.
-target_link_options(cot_shim_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+# cot_shim(TARGET DIRECTORY library...): what it needs of the other libraries too, since into a shared library go
+# objects of its own.
+function(cot_shim target directory)
+	cot_preloaded(${target} SOURCES src/guest/*.c src/guest/shim/*.c src/cuda/*.c src/cuda/fatbin/*.c src/ptx/*.c
+			src/ptx/pass/*.c src/proto/*.c src/base/*.c
+		LINK "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}" ${ARGN})
+	set_target_properties(${target} PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+		LIBRARY_OUTPUT_DIRECTORY "${directory}" LINK_DEPENDS "${check}")
+	# Its own names mean its own functions, whatever else is loaded.
+	target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic)
+endfunction()
+
+cot_shim(cot_shim_cuda "${COT_SHIM_DIR}")
+# The same with sanitizers, for programs that have them too.
+if(COT_SANITIZE AND COT_TESTS)
+	cot_shim(cot_shim_sanitized "${CMAKE_BINARY_DIR}/sanitized/shim" cot_flags)
+endif()
 add_custom_command(TARGET cot_shim_cuda POST_BUILD
 	COMMAND "${check}" "$<TARGET_FILE:cot_shim_cuda>" cu VERBATIM)
 install(TARGETS cot_shim_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/shim)
