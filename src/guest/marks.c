@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -116,6 +115,11 @@ void cot_marks_end(uint64_t id, uint64_t now_ns)
 	r.begin_ns = s->begin_ns;
 	give(s, FREE);
 	cot_ring_put(atomic_load(&ring), &r);
+}
+
+bool cot_marks_any(void)
+{
+	return atomic_load(&marked);
 }
 
 void cot_marks_seen(uint64_t begin_ns, uint64_t end_ns)

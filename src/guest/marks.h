@@ -6,6 +6,7 @@
 #ifndef COT_GUEST_MARKS_H
 #define COT_GUEST_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -31,6 +32,9 @@ struct cot_request_watch {
 	void (*size)(uint64_t id, uint64_t size);
 	void (*end)(uint64_t id, uint64_t now_ns);
 };
+
+/* Whether there ever was a mark. */
+bool cot_marks_any(void);
 
 /* The daemon has given a page of this size: from now on into its ring, if there is one. 0 or
  * -errno: they are kept, as before. */

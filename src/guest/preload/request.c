@@ -13,7 +13,7 @@
 COT_EXPORT void cotenant_request_begin(uint64_t id, uint64_t arrival_ns);
 COT_EXPORT void cotenant_request_size(uint64_t id, uint64_t size);
 COT_EXPORT void cotenant_request_end(uint64_t id);
-COT_EXPORT void cotenant_request_watch(const struct cot_request_watch *w);
+COT_EXPORT bool cotenant_request_watch(const struct cot_request_watch *w);
 COT_EXPORT void cotenant_request_seen(uint64_t begin_ns, uint64_t end_ns);
 COT_EXPORT void cotenant_request_unclear(uint64_t n);
 
@@ -24,9 +24,11 @@ static const struct cot_request_watch *watcher(void)
 	return atomic_load_explicit(&watch, memory_order_acquire);
 }
 
-COT_EXPORT void cotenant_request_watch(const struct cot_request_watch *w)
+/* Whether the program has marked a request already. */
+COT_EXPORT bool cotenant_request_watch(const struct cot_request_watch *w)
 {
 	atomic_store_explicit(&watch, w, memory_order_release);
+	return cot_marks_any();
 }
 
 COT_EXPORT void cotenant_request_begin(uint64_t id, uint64_t arrival_ns)

@@ -25,7 +25,7 @@
 #define LOOK_NS	     COT_PROTO_QUERY_NS
 
 /* Those of libcotenant.so, if that is there: preload/request.c. */
-extern void cotenant_request_watch(const struct cot_request_watch *w)
+extern bool cotenant_request_watch(const struct cot_request_watch *w)
 	__attribute__((weak, visibility("default")));
 
 enum { NEW, TOLD, LEFT_OUT };
@@ -476,8 +476,8 @@ void cot_shim_query_want(void)
 
 	while (g && !g->queries)
 		g = g->next;
-	if (g && !is_on() && cotenant_request_watch)
-		cotenant_request_watch(&watch);
+	if (g && !is_on() && cotenant_request_watch && cotenant_request_watch(&watch))
+		atomic_store(&marks, true);
 	if (!g && is_on())
 		close_all();
 	atomic_store(&cot_shim_queries_on, g != NULL);

@@ -48,9 +48,12 @@ static bool is_locked(void)
 	return false;
 }
 
-void cotenant_request_watch(const struct cot_request_watch *w)
+static bool has_marks;
+
+bool cotenant_request_watch(const struct cot_request_watch *w)
 {
 	marks_to = w;
+	return has_marks;
 }
 
 uint64_t cot_now_ns(void)
@@ -432,6 +435,21 @@ static void test_too_many(void **state)
 	assert_int_equal(atomic_load(&n_open), 0);
 }
 
+/* It has marked some before the daemon asked: the rest of one is none. */
+static void test_marked_before(void **state)
+{
+	(void)state;
+	want(false);
+	has_marks = true;
+	want(true);
+	has_marks = false;
+	(void)run(2, 1 * MS);
+	assert_int_equal(n_begun, 0);
+	marks_to->begin(1, 0, now_ns);
+	(void)run(2, 1 * MS);
+	assert_int_equal(n_begun, 1);
+}
+
 /* ---- when not ---- */
 
 static void test_not_wanted(void **state)
@@ -538,10 +556,10 @@ static void test_context_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_query),	   TEST(long_tasks), TEST(short_tasks),	 TEST(longer_ones),
-		TEST(many),	   TEST(marks),	     TEST(begun_again),	 TEST(threads),
-		TEST(too_many),	   TEST(not_wanted), TEST(not_measured), TEST(capture),
-		TEST(daemon_goes), TEST(refused),    TEST(context_ends),
+		TEST(a_query),	     TEST(long_tasks),	TEST(short_tasks), TEST(longer_ones),
+		TEST(many),	     TEST(marks),	TEST(begun_again), TEST(threads),
+		TEST(marked_before), TEST(too_many),	TEST(not_wanted),  TEST(not_measured),
+		TEST(capture),	     TEST(daemon_goes), TEST(refused),	   TEST(context_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
