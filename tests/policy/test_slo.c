@@ -62,6 +62,16 @@ static void test_pools_give_what_the_target_allows(void **state)
 	assert_int_equal(sb->b->slice_us[BATCH_POOL], 500);
 }
 
+/* At a third of that load switches cost little: longer batch slices gain nothing. */
+static void test_pools_risk_nothing_for_nothing(void **state)
+{
+	(void)state;
+	pools(2000);
+	slo_bench_load(sb, 100, 1000);
+	slo_bench_run(sb, 120 * S);
+	assert_int_equal(sb->b->slice_us[BATCH_POOL], 20);
+}
+
 /* 1.45 times on 64 SMs, 1.86 on 96. */
 static void test_parts_give_what_the_target_allows(void **state)
 {
@@ -412,6 +422,54 @@ static void test_begins_with_what_was_learned(void **state)
 	}
 }
 
+/* As in another run of the host. */
+static void begin_again(void)
+{
+	struct cot_lesson lessons[COT_LESSONS_MAX];
+	uint32_t n = cot_sched_lessons(sb->b->sched, lessons), i;
+
+	slo_bench_end(sb);
+	sb = slo_bench_begin();
+	for (i = 0; i < n; i++)
+		(void)bench_event(sb->b,
+				  (struct cot_event){.type = COT_EV_LESSON, .lesson = lessons[i]});
+}
+
+/* A time alone that is known is not measured again at once. */
+static void test_recalls_the_time_alone(void **state)
+{
+	(void)state;
+	pools(1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	slo_bench_run(sb, 90 * S);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 2);
+	begin_again();
+	pools(1);
+	slo_bench_target(sb, SERVER, COT_TARGET_SLOWDOWN, 1500);
+	slo_bench_run(sb, 40 * S);
+	assert_in_range(slo_bench_fact(sb, SERVER, "p99 alone"), 950, 1050);
+	assert_int_equal(slo_bench_fact(sb, SERVER, "quiet moments"), 0);
+}
+
+/* The first seconds say nothing of a rung yet, so nothing is written down. */
+static void test_learns_nothing_from_nothing(void **state)
+{
+	struct cot_lesson lessons[COT_LESSONS_MAX];
+	uint32_t n, i;
+
+	(void)state;
+	pools(2000);
+	slo_bench_run(sb, 5 * S);
+	sb->mute = true;
+	slo_bench_run(sb, 15 * S);
+	slo_bench_batch(sb, TRAIN + 1, BATCH_POOL, 100);
+	slo_bench_run(sb, 1 * S);
+	n = cot_sched_lessons(sb->b->sched, lessons);
+	assert_true(n > 0);
+	for (i = 0; i < n; i++)
+		assert_int_not_equal(lessons[i].kind, SLO_LESSON_MIX + SLO_POOLS);
+}
+
 /* ---- homes ---- */
 
 static enum cot_home home(enum cot_class cls, uint32_t id, uint32_t p99_us)
@@ -478,6 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SLO_TEST(test_begins_safe),
 		SLO_TEST(test_pools_give_what_the_target_allows),
+		SLO_TEST(test_pools_risk_nothing_for_nothing),
 		SLO_TEST(test_parts_give_what_the_target_allows),
 		SLO_TEST(test_does_not_oscillate),
 		SLO_TEST(test_tries_a_cliff_ever_less),
@@ -497,6 +556,8 @@ int main(void)
 		SLO_TEST(test_goes_on_where_parts_are_found),
 		SLO_TEST(test_goes_on_where_slices_are_found),
 		SLO_TEST(test_begins_with_what_was_learned),
+		SLO_TEST(test_recalls_the_time_alone),
+		SLO_TEST(test_learns_nothing_from_nothing),
 		SLO_TEST(test_home_of_the_first),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_by_target),
