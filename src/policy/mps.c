@@ -27,12 +27,12 @@ static uint32_t n_programs(const struct cot_policy *p, const struct placing *l)
 static uint32_t sms_of(const struct cot_policy *p, const struct placing *l,
 		       const struct cot_tenant *t, uint32_t n)
 {
-	uint32_t sms = l->n_sms / n;
+	uint32_t sms = p->ops == &cot_policy_mps_double ? 2 * l->n_sms : l->n_sms;
 
-	if (p->ops == &cot_policy_mps_double)
-		sms = 2 * l->n_sms / n;
 	if (p->ops == &cot_policy_mps_priority)
-		sms = t->cls == COT_CLASS_LATENCY || n == 1 ? l->n_sms : l->n_sms / (n - 1);
+		n = t->cls == COT_CLASS_LATENCY ? 1 : n - 1;
+	if (n > 1)
+		sms /= n;
 	if (sms < l->unit)
 		sms = l->unit;
 	return sms < l->n_sms ? sms : l->n_sms;
