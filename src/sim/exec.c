@@ -448,10 +448,10 @@ static uint32_t room_below(const struct cot_sim *sim, const struct hw_kernel *k,
 /* Of SMs with as many blocks the first ones get one more, if there is not one for each. */
 static void spread(struct cot_sim *sim, struct hw_kernel *k)
 {
-	uint32_t left = k->issue ? blocks_left(k) : 0, level = 0, slot, extra;
+	uint32_t left = k->issue ? blocks_left(k) : 0, level = k->desc->blocks_per_sm, slot, extra;
 
-	while (level < k->desc->blocks_per_sm && room_below(sim, k, level + 1) <= left)
-		level++;
+	while (level && room_below(sim, k, level) > left) /* mostly there are plenty */
+		level--;
 	extra = left - room_below(sim, k, level);
 	for (slot = 0; slot < sim->n_slots; slot++) {
 		struct sm *sm = &sim->sms[slot];
@@ -469,9 +469,10 @@ void cot_spread(struct cot_sim *sim)
 {
 	struct hw_kernel *k;
 
-	if (COT_LIKELY(!sim->spread_due))
+	if (COT_LIKELY(!sim->spread_due || !spreads(sim)))
 		return;
 	sim->spread_due = false;
 	for (k = sim->hw.active; k; k = k->next)
-		spread(sim, k);
+		if (blocks_left(k)) /* an SM that waits for one has not been without */
+			spread(sim, k);
 }

@@ -2,7 +2,8 @@
 
 #include "trace/gpu.h"
 
-#define LATENCY_STEPS 30 /* halvings: a billionth of the range */
+#define LATENCY_STEPS 60
+#define LATENCY_CLOSE 1e-9 /* of the latency of idle memory */
 #define LEVEL_STEPS   40
 #define WAIT_STEPS    24 /* of Newton's method from below, which doubles the digits */
 #define NO_LEVEL      1e300
@@ -152,27 +153,44 @@ static double factor_at(const struct cot_fluid *f, double demand)
 
 /*
  * More latency means less demand, less demand less latency: there is one factor at which both
- * agree. Halving the range finds it, so the result depends on nothing that was before.
+ * agree. The line through the ends of the range finds it in a few steps; an end that stays twice
+ * counts half, so that the range shrinks from both sides. The factor that the demand makes falls
+ * while x grows, so x is no farther from the solution than from that factor. What comes out depends
+ * on nothing that was before.
  */
 static void find_latency(struct cot_fluid *f)
 {
-	double lo = 1.0, hi = factor_at(f, f->dram_bytes_per_cycle), mid;
+	double lo = 1.0, hi = factor_at(f, f->dram_bytes_per_cycle), above, below, x, error;
 	uint32_t step;
+	int side = 0; /* where the last step was */
 
 	f->demand = solve_all(f, hi, NO_LEVEL);
 	f->latency_factor = hi;
-	if (factor_at(f, f->demand) >= hi)
+	below = factor_at(f, f->demand) - hi;
+	if (below >= 0.0)
 		return; /* as loaded as can be */
-	for (step = 0; step < LATENCY_STEPS && f->demand > 0.0; step++) {
-		mid = 0.5 * (lo + hi);
-		f->demand = solve_all(f, mid, NO_LEVEL);
-		if (factor_at(f, f->demand) > mid)
-			lo = mid;
-		else
-			hi = mid;
+	f->demand = solve_all(f, lo, NO_LEVEL);
+	f->latency_factor = lo;
+	above = factor_at(f, f->demand) - lo;
+	for (step = 0; step < LATENCY_STEPS && above > LATENCY_CLOSE; step++) {
+		x = lo + (hi - lo) * above / (above - below);
+		f->demand = solve_all(f, x, NO_LEVEL);
+		f->latency_factor = x;
+		error = factor_at(f, f->demand) - x;
+		if (error > 0.0) {
+			below *= side > 0 ? 0.5 : 1.0;
+			side = 1;
+			lo = x;
+			above = error;
+		} else {
+			above *= side < 0 ? 0.5 : 1.0;
+			side = -1;
+			hi = x;
+			below = error;
+		}
+		if (error < LATENCY_CLOSE && error > -LATENCY_CLOSE)
+			return;
 	}
-	f->latency_factor = hi;
-	f->demand = solve_all(f, hi, NO_LEVEL);
 }
 
 static double warps_of(const struct cot_fluid *f, const struct cot_kernel_work *work)

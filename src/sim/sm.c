@@ -441,6 +441,7 @@ void cot_sm_shed(struct cot_sim *sim, struct sm *sm)
 		sm->n_waiting -= c->waiting;
 		sm->n_cohorts--;
 	}
+	sim->spread_due = true;
 	find_first_end(sm);
 	set_timer(sim, sm);
 }
@@ -487,6 +488,7 @@ static void end_save(struct cot_sim *sim, struct sm *sm)
 	sm->n_cohorts = 0;
 	sm->n_waiting = 0;
 	sm->first_end_ps = UINT64_MAX;
+	sim->spread_due = true; /* its blocks may go on where there is room */
 	switch_to_next(sim, sm);
 }
 

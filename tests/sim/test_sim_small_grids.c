@@ -150,6 +150,24 @@ static void so_does_the_last_wave(void **state)
 	cot_sim_destroy(sim);
 }
 
+/* What an SM gives up goes on at once where there is room, not when an SM is set up next. */
+static void so_do_preempted_blocks(void **state)
+{
+	struct sim_build b;
+	struct cot_sim *sim;
+
+	(void)state;
+	build_gpu(&b, "fcfs", 4);
+	b.sc.dispatch = COT_DISPATCH_BREADTH;
+	(void)add_app(&b, "a", 8);
+	assert_int_equal(cot_sim_create(&b.sc, NULL, NULL, NULL, &sim, NULL), 0);
+	assert_int_equal(cot_sim_run(sim, 1), COT_SIM_MORE);
+	hw_evict(cot_sim_hw(sim), &hw_sms(cot_sim_hw(sim))[3]);
+	assert_int_equal(cot_sim_run(sim, 1), COT_SIM_MORE); /* the save ends */
+	assert_string_equal(blocks_of(sim), "3320");
+	cot_sim_destroy(sim);
+}
+
 /* At every instant every block is somewhere, and an SM at work has one. */
 static void expect_true_tables(struct cot_sim *sim, uint32_t app)
 {
@@ -252,6 +270,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_block_loses_its_power),
 		cmocka_unit_test(blocks_go_to_all_sms),
 		cmocka_unit_test(so_does_the_last_wave),
+		cmocka_unit_test(so_do_preempted_blocks),
 		cmocka_unit_test(breadth_loses_no_block),
 		cmocka_unit_test(two_limits_fit_one_memory),
 	};
