@@ -134,7 +134,7 @@ void cot_contend_count(struct cot_sim *sim, struct sm *sm, uint64_t delta_ps, ui
 		return;
 	m->quota_ps = work < m->quota_ps ? m->quota_ps - (uint64_t)work : 0;
 	if (!m->quota_ps) {
-		sim->touched = true;
+		cot_touch(sim, sm);
 		sim->hw.events |= HW_EV_QUOTA;
 	}
 }
@@ -249,8 +249,14 @@ static bool look_at_all(struct cot_sim *sim)
 	settle_states(sim);
 	c->n_gated = 0;
 	c->n_active = 0;
-	for (i = 0; i < sim->n_slots; i++)
-		changed |= look(sim, &sim->sms[i]);
+	for (i = 0; i < sim->n_slots; i++) {
+		struct sm *sm = &sim->sms[i];
+
+		if (!sm->touched)
+			continue;
+		sm->touched = false;
+		changed |= look(sim, sm);
+	}
 	for (i = 0; i < n_sms; i++) {
 		uint32_t slot;
 

@@ -21,7 +21,7 @@ void hw_gate(struct hw *hw, struct hw_sm *sm)
 	}
 	sm->state = HW_SM_GATED;
 	hw->n_idle--;
-	cot_touch(hw->sim);
+	cot_touch(hw->sim, &hw->sim->sms[sm->index]);
 	cot_sm_observe(hw->sim, &hw->sim->sms[sm->index]);
 }
 
@@ -91,7 +91,7 @@ void hw_set_quota(struct hw *hw, struct hw_sm *lane, double insts)
 	if (lane->kernel && !sm->saving)
 		cot_sm_bring_up_to_date(sim, sm);
 	sm->meter->quota_ps = ps < 9e18 ? (uint64_t)ps : QUOTA_NONE;
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	if (lane->kernel)
 		cot_sm_retime(sim, sm);
 }

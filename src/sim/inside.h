@@ -63,6 +63,7 @@ struct sm {
 	/* Its rate is 1 and nothing is metered: progress is time. */
 	bool plain;
 	bool saving;
+	bool touched;	      /* what runs on it has changed since contention looked */
 	bool awaits;	      /* dispatch in breadth: its first block, at the end of this instant */
 	uint32_t coast_waves; /* coasting: whole waves of fresh blocks claimed; else 0 */
 	uint32_t n_cohorts, n_waiting;
@@ -209,9 +210,10 @@ static inline void cot_sm_observe(struct cot_sim *sim, struct sm *sm)
 }
 
 /* What runs changed. Contention looks at it at the end of the instant, if it is modelled. */
-static inline void cot_touch(struct cot_sim *sim)
+static inline void cot_touch(struct cot_sim *sim, struct sm *sm)
 {
 	sim->touched = true;
+	sm->touched = true;
 }
 
 static inline void cot_touch_flows(struct cot_sim *sim)

@@ -236,7 +236,7 @@ static void issue_up_to(struct cot_sim *sim, struct sm *sm, bool setting_up, uin
 
 	if (COT_UNLIKELY(sm->hw->limit < sm->hw->n_resident || most < sm->hw->n_resident))
 		return;
-	cot_touch(sim);
+	cot_touch(sim, sm);
 
 	if (k->claimed && k->hw.n_fresh - k->claimed < free_slots)
 		cot_sm_end_coasting(sim, k, sm->hw->index);
@@ -323,7 +323,7 @@ static void make_idle(struct cot_sim *sim, struct sm *sm)
 	sm->hw->state = HW_SM_IDLE;
 	sm->hw->kernel = NULL;
 	sm->hw->next = NULL;
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	sim->hw.n_idle++;
 	if (sm->hw->index < sim->hw.first_idle)
 		sim->hw.first_idle = sm->hw->index;
@@ -421,7 +421,7 @@ void cot_sm_shed(struct cot_sim *sim, struct sm *sm)
 	uint32_t n = sm->hw->n_resident - sm->hw->limit, take;
 
 	bring_up_to_date(sim, sm);
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	take_time_to_save(sim, sm, (uint64_t)n * k->hw.desc->ctx_bytes_per_block);
 	k->hw.n_resident -= n;
 	k->hw.n_preempted += n;
@@ -515,7 +515,7 @@ static void begin_preemption(struct cot_sim *sim, struct sm *sm, bool save)
 	end_coasting(sim, sm, true);
 	stop_awaiting(sm);
 	bring_up_to_date(sim, sm);
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	sm->reserved_ps = sim->now_ps;
 	if (COT_UNLIKELY(!sm->hw->n_resident)) /* it has waited for its first block */
 		switch_to_next(sim, sm);
@@ -555,7 +555,7 @@ static void start_waiting(struct cot_sim *sim, struct sm *sm)
 		sm->n_waiting--;
 	}
 	find_first_end(sm);
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	cot_sm_observe(sim, sm);
 }
 
@@ -590,7 +590,7 @@ static void blocks_done(struct cot_sim *sim, struct sm *sm, uint32_t n)
 {
 	struct hw_kernel *k = sm->hw->kernel;
 
-	cot_touch(sim);
+	cot_touch(sim, sm);
 	sim->block_completions += n;
 	sm->hw->n_resident -= n;
 	k->n_resident -= n;

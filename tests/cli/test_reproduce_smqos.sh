@@ -9,6 +9,13 @@ expect 0 $small --threads 1 --json "$work/a.json" --report "$work/a.html" --mix 
 says "$work/out" "Q11"
 says "$work/out" "Cases that keep their promise, per cent"
 says "$work/out" "gesummv    MI"
+says "$work/out" "seeds 1 to 3"
+says "$work/a.json" '"seeds": 3'
+# The mean of all seeds is between the ends, and a sign is told only where all seeds have it.
+grep -E '"(measured|least|greatest|sign)":' "$work/a.json" | sed 's/[",:]//g' | awk '
+	$1 == "measured" { mean = $2 } $1 == "least" { low = $2 } $1 == "greatest" { high = $2 }
+	$1 == "sign" { n++; bad += mean < low || mean > high || $2 * low < 0 || $2 * high < 0 }
+	END { exit n != 11 || bad }' || fail "means are not between the ends, or signs are not theirs"
 says "$work/a.json" '"schema": "cotenant.reproduce-smqos/1"'
 says "$work/a.json" '"promised_ipc"'
 [ "$(grep -c '"reached"' "$work/a.json")" -eq 228 ] || fail "not 19 mixes x 4 goals x 3 systems"
@@ -26,7 +33,7 @@ empty "$work/err"
 expect 0 $small --ablation --json "$work/c.json"
 says "$work/out" "Other assumptions, all targets"
 says "$work/out" "SMs change hands at no cost"
-[ "$(grep -c '"settings": "' "$work/c.json")" -eq 16 ] || fail "not sixteen assumptions"
+[ "$(grep -c '"settings": "' "$work/c.json")" -eq 27 ] || fail "not 27 assumptions"
 # The batch task has more where SMs change hands at no cost.
 moved=$(sed -n 's/^as above .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")
 free=$(sed -n 's/^SMs change hands at no cost .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")

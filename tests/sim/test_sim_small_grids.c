@@ -88,6 +88,39 @@ static void what_has_no_block_loses_its_power(void **state)
 	assert_true(ipc_of(&b, &r, 0) >= goal);
 }
 
+/* SMs without power in the end, under a scheduler; the promise is kept. */
+static uint32_t gated_under(const char *scheduler)
+{
+	struct cot_sim_epoch last = {0};
+	struct cot_sim_result r;
+	struct sim_build b;
+	double goal;
+
+	build_gpu(&b, "fcfs", 32);
+	add_app(&b, "a", 16)->qos.ipc = 1;
+	run(&b, &r, &last);
+	goal = 0.85 * ipc_of(&b, &r, 0);
+	build_gpu(&b, scheduler, 32);
+	b.sc.dispatch = COT_DISPATCH_BREADTH;
+	add_app(&b, "a", 16)->qos.ipc = goal;
+	(void)add_app(&b, "b", 16);
+	run(&b, &r, &last);
+	assert_true(ipc_of(&b, &r, 0) >= goal);
+	return last.n_gated;
+}
+
+/* Algorithm 2 acts: of two kernels that few SMs are enough for, a fifth of the SMs and more lose
+ * their power, and it matters how the batch task searches. */
+static void the_search_decides_who_has_power(void **state)
+{
+	uint32_t smqos = gated_under("smqos"), printed = gated_under("smqos-printed");
+
+	(void)state;
+	assert_true(5 * smqos >= 32);
+	assert_true(printed < smqos);
+	assert_int_equal(gated_under("spart"), 0);
+}
+
 /* ---- dispatch in breadth ---- */
 
 /* How many blocks each SM has: digits. */
@@ -268,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_block_loses_its_power),
+		cmocka_unit_test(the_search_decides_who_has_power),
 		cmocka_unit_test(blocks_go_to_all_sms),
 		cmocka_unit_test(so_does_the_last_wave),
 		cmocka_unit_test(so_do_preempted_blocks),

@@ -26,6 +26,9 @@
  * without it would not make up for the first ones at once either. */
 #define CATCH_UP 1.2
 
+/* What can leave room on an SM that nobody has. */
+#define MAY_FILL (HW_EV_ARRIVED | HW_EV_FINISHED | HW_EV_EPOCH)
+
 struct variant {
 	bool history, keep, elastic;
 };
@@ -299,7 +302,7 @@ static void run(struct hw *hw, unsigned events, const struct variant *v)
 		return;
 	}
 	/* The first launches of all apps come at one instant if they start alike. */
-	if (!r->begun || hw_n_active(hw) > 1)
+	if (!r->begun || (hw_n_active(hw) > 1 && (events & MAY_FILL)))
 		fill_alike(hw);
 	assign_lanes(hw);
 	if (!hw_any_goal(hw))

@@ -143,6 +143,7 @@ static int print_sharing(const struct cot_check *c, FILE *out)
 		{"predicted", COT_ALIGN_RIGHT},
 		{"second", COT_ALIGN_RIGHT},
 		{"predicted", COT_ALIGN_RIGHT},
+		{"both", COT_ALIGN_RIGHT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	struct cot_check_sharing s;
@@ -162,12 +163,16 @@ static int print_sharing(const struct cot_check *c, FILE *out)
 			cot_table_cell(t, "%.3f", s.measured[i]);
 			cot_table_cell(t, "%.3f", s.predicted[i]);
 		}
+		cot_table_cell(t, "%.3f", s.together);
 	}
 	if (!n) {
 		cot_table_destroy(t);
 		return 0;
 	}
-	(void)fputs("\nParts of the rate that a kernel has alone on as many SMs:\n\n", out);
+	(void)fputs(
+		"\nParts of the rate that a kernel has alone on as many SMs; both: instructions of "
+		"both\ntogether, measured over predicted:\n\n",
+		out);
 	return cot_table_print(t, out);
 }
 
@@ -285,13 +290,14 @@ static json_t *json_sharing(const struct cot_check *c)
 			continue;
 		(void)json_array_append_new(
 			all,
-			json_pack("{s:s, s:i, s:i, s:o, s:o, s:[o, o], s:[o, o]}", "slots",
+			json_pack("{s:s, s:i, s:i, s:o, s:o, s:[o, o], s:[o, o], s:o}", "slots",
 				  slots_names[slots], "mixes", (int)s.n_points, "rates", (int)s.n,
 				  "mean", cot_json_number(s.mean), "within_tenth",
 				  cot_json_number((double)s.n_within / s.n), "measured",
 				  cot_json_number(s.measured[0]), cot_json_number(s.measured[1]),
 				  "predicted", cot_json_number(s.predicted[0]),
-				  cot_json_number(s.predicted[1])));
+				  cot_json_number(s.predicted[1]), "together",
+				  cot_json_number(s.together)));
 	}
 	return all;
 }

@@ -96,6 +96,9 @@ struct cot_check_sharing {
 	uint32_t n_points, n, n_within; /* parts; with at most 0.1 between the two */
 	double mean;			/* |predicted - measured| */
 	double measured[COT_CONTENTION_PARTS_MAX], predicted[COT_CONTENTION_PARTS_MAX]; /* means */
+	/* Instructions of both together, measured over predicted, mean: what sharing an SM costs
+	 * that the model does not have, whoever gets the slots. */
+	double together;
 };
 enum cot_check_slots {
 	COT_CHECK_SLOTS_LEFT,	/* says the model */

@@ -304,6 +304,18 @@ static void add_sharing(const struct cot_check *c, const struct cot_check_point 
 	}
 }
 
+static double together_of(const struct cot_check_point *p)
+{
+	double measured = 0.0, predicted = 0.0;
+	uint32_t i;
+
+	for (i = 0; i < p->n; i++) {
+		measured += p->measured[i];
+		predicted += p->predicted[i];
+	}
+	return measured / predicted;
+}
+
 static enum cot_check_slots slots_of(const struct cot_check *c, const struct cot_check_point *p)
 {
 	if (!p->slots_full)
@@ -319,10 +331,13 @@ void cot_check_sharing(const struct cot_check *c, enum cot_check_slots slots,
 
 	memset(ret, 0, sizeof(*ret));
 	for (i = 0; i < c->n_points; i++)
-		if (c->points[i].shared && slots_of(c, &c->points[i]) == slots)
+		if (c->points[i].shared && slots_of(c, &c->points[i]) == slots) {
 			add_sharing(c, &c->points[i], ret);
+			ret->together += together_of(&c->points[i]);
+		}
 	if (!ret->n)
 		return;
+	ret->together /= ret->n_points;
 	ret->mean /= ret->n;
 	for (i = 0; i < COT_CONTENTION_PARTS_MAX; i++) {
 		ret->measured[i] /= ret->n_points;

@@ -130,25 +130,46 @@ static double measure(const struct cot_smq_printed *p, const struct cot_smq_mean
 	return gain_pct(a->watts, b->watts);
 }
 
-static void compare(const struct cot_smq_report *r, const struct cot_smq_printed *p,
-		    struct cot_smq_pair_of_values *v)
+static void compare_run(const struct cot_smq_report *r, const struct cot_smq_run *run,
+			struct cot_smq_pair_of_values *v)
 {
+	const struct cot_smq_printed *p = v->printed;
 	unsigned pair = index_of(p->group, cot_smq_pair_names, COT_SMQ_PAIRS), target;
 	unsigned other = index_of(p->against, cot_smq_system_names, COT_SMQ_SYSTEMS);
 	struct cot_smq_mean a, b;
+	double value;
 
 	for (target = 0; target < COT_SMQ_TARGETS && cot_smq_targets[target] != p->target;)
 		target++;
-	a = cot_smq_mean_of(r, r->main, COT_SMQ_SMQOS, pair, target);
-	if (other < COT_SMQ_SYSTEMS)
-		b = cot_smq_mean_of(r, r->main, (enum cot_smq_system)other, pair, target);
-	*v = (struct cot_smq_pair_of_values){.printed = p, .measured = a.n > 0};
+	a = cot_smq_mean_of(r, run, COT_SMQ_SMQOS, pair, target);
 	if (!a.n)
 		return;
-	v->value = measure(p, &a, other < COT_SMQ_SYSTEMS ? &b : NULL);
+	if (other < COT_SMQ_SYSTEMS)
+		b = cot_smq_mean_of(r, run, (enum cot_smq_system)other, pair, target);
+	value = measure(p, &a, other < COT_SMQ_SYSTEMS ? &b : NULL);
+	if (!v->measured || value < v->least)
+		v->least = value;
+	if (!v->measured || value > v->greatest)
+		v->greatest = value;
+	v->value += value / r->n_seeds;
+	v->measured = true;
+}
+
+static void compare(const struct cot_smq_report *r, const struct cot_smq_printed *p,
+		    struct cot_smq_pair_of_values *v)
+{
+	unsigned i;
+
+	*v = (struct cot_smq_pair_of_values){.printed = p};
+	for (i = 0; i < r->n_seeds; i++)
+		compare_run(r, r->seeds[i], v);
+	if (!v->measured)
+		return;
 	v->deviation = v->value - p->value;
-	v->agrees = other < COT_SMQ_SYSTEMS ? v->value * p->value > 0.0
-					    : fabs(v->deviation) <= REACH_CLOSE;
+	if (v->least * v->greatest > 0.0 && fabs(v->value) > v->greatest - v->least)
+		v->sign = v->value > 0.0 ? 1 : -1;
+	v->agrees = strcmp(p->against, "none") ? v->sign * p->value > 0.0
+					       : fabs(v->deviation) <= REACH_CLOSE;
 }
 
 void cot_smq_compare(struct cot_smq_report *r)
@@ -163,7 +184,8 @@ void cot_smq_report_finish(struct cot_smq_report *r)
 {
 	unsigned i;
 
-	free(r->main);
+	for (i = 0; i < r->n_seeds; i++)
+		free(r->seeds[i]);
 	for (i = 0; i < r->n_senses; i++)
 		free(r->senses[i].run);
 	for (i = 0; i < COT_SMQ_SYSTEMS; i++) {

@@ -16,9 +16,9 @@
 #define QUICK_STEP	    7u
 #define SENSE_STEP	    7u /* sensitivity is measured on every seventh mix */
 #define ABLATION_QUICK_STEP 31u
+#define FIRST_MI	    6u /* of cot_smq_benchmarks */
+#define KNEE_PORT	    4.0
 #define PHASE_1		    0.05 /* of all the work: everyone alone */
-#define MI_PART		    0.75 /* a task whose IPC no longer grows from here on is bound by memory */
-#define MI_GROWTH	    1.10
 
 /* Simulations with equal settings share these. */
 struct bundle {
@@ -38,7 +38,7 @@ struct job {
 	uint16_t n_sms;
 };
 
-#define MAX_BUNDLES (1 + COT_SMQ_MAX_SENSES)
+#define MAX_BUNDLES (COT_SMQ_SEEDS + COT_SMQ_MAX_SENSES)
 
 struct study {
 	const struct cot_study_options *opt;
@@ -74,8 +74,15 @@ static struct cot_gpu gpu_of(const struct cot_smq_settings *s)
 	/* As much memory bandwidth for each SM, however many there are. */
 	gpu.dram_bytes_per_s = gpu.dram_bytes_per_s / BASE_SMS * s->n_sms;
 	gpu.n_sms = s->n_sms;
+	/* GPGPU-Sim's GTX 480 always has the larger one. */
+	gpu.shmem_config_bytes[0] = gpu.shmem_config_bytes[gpu.n_shmem_configs - 1];
+	gpu.n_shmem_configs = 1;
 	gpu.share_penalty = s->share_penalty;
 	gpu.share_stall = s->share_stall;
+	if (s->knee > 0.0)
+		gpu.sm_bytes_per_cycle *= KNEE_PORT; /* what few SMs want is not to stop there */
+	if (s->idle_draws)
+		gpu.power.idle_w = gpu.power.active_w;
 	scale_sms(&gpu, s->sm_scale);
 	return gpu;
 }
@@ -94,12 +101,13 @@ static struct cot_scenario make_scenario(const struct study *st, const struct bu
 	struct cot_scenario sc = {
 		.gpu = b->gpu,
 		.scheduler = "fcfs",
-		.seed = st->opt->seed,
+		.seed = st->opt->seed + s->seed_offset,
 		.quantum_ps = 2000 * COT_PS_PER_US,
 		.epoch_cycles = s->epoch_cycles,
 		.rate_noise = s->noise,
 		.qos_threshold = s->threshold,
 		.qos_batch_sms = s->batch_sms,
+		.dispatch = s->depth ? COT_DISPATCH_DEPTH : COT_DISPATCH_BREADTH,
 		.preempt = s->drain ? COT_PREEMPT_DRAIN : COT_PREEMPT_SWITCH,
 		.stop_ps = CYCLES / s->epoch_cycles * epoch_ps,
 	};
@@ -135,6 +143,15 @@ static int run_alone(struct study *st, const struct job *j, bool curve)
 	return 0;
 }
 
+static const char *scheduler_of(const struct cot_smq_settings *s, unsigned system)
+{
+	if (system == COT_SMQ_SMQOS && (s->hasty || s->search_printed))
+		return s->hasty ? "smqos-hasty" : "smqos-printed";
+	if (system == COT_SMQ_SPART && s->spart_catchup)
+		return "spart-catchup";
+	return cot_smq_system_names[system];
+}
+
 static void make_mix(const struct study *st, const struct job *j, unsigned ls, unsigned batch,
 		     struct cot_scenario *sc)
 {
@@ -142,9 +159,7 @@ static void make_mix(const struct study *st, const struct job *j, unsigned ls, u
 
 	*sc = make_scenario(st, b);
 	sc->n_apps = 2;
-	strcpy(sc->scheduler, cot_smq_system_names[j->system]);
-	if (j->system == COT_SMQ_SMQOS && b->run->settings.hasty)
-		strcpy(sc->scheduler, "smqos-hasty");
+	strcpy(sc->scheduler, scheduler_of(&b->run->settings, j->system));
 	set_app(&sc->apps[0], b, ls, 0);
 	set_app(&sc->apps[1], b, batch, 1);
 	sc->apps[0].qos.ipc = b->run->isolated_ipc[ls] * cot_smq_targets[j->target] / 100.0;
@@ -287,6 +302,21 @@ static int run_phase(struct study *st)
 
 /* ---- settings ---- */
 
+/* A limit of its own at the knee, and so many bytes that memory is enough for some of these. */
+static void set_knee(struct cot_kernel *k, const struct cot_gpu *gpu,
+		     const struct cot_smq_settings *s)
+{
+	struct cot_kernel_work *w = &k->work;
+	double think = w->cpi + w->mem_fraction * w->latency / w->mlp;
+	double sm_ipc = (double)k->blocks_per_sm * w->warps / think;
+	double dram = (double)gpu->dram_bytes_per_s * gpu->dram_efficiency / (gpu->clock_mhz * 1e6);
+
+	if (sm_ipc > gpu->issue_width)
+		sm_ipc = gpu->issue_width;
+	w->gpu_ipc_max = s->knee * gpu->n_sms * sm_ipc;
+	w->dram_bytes = dram / (s->memory_for * w->gpu_ipc_max * w->mem_fraction);
+}
+
 /* The program of a benchmark as the settings have it. */
 static int change_program(struct bundle *b, unsigned benchmark, const struct cot_program *p)
 {
@@ -306,6 +336,8 @@ static int change_program(struct bundle *b, unsigned benchmark, const struct cot
 		kernels[i].blocks_per_sm *= s->sm_scale;
 		kernels[i].ctx_bytes_per_block =
 			(uint32_t)(kernels[i].ctx_bytes_per_block * s->context_scale);
+		if (s->knee > 0.0 && benchmark >= FIRST_MI)
+			set_knee(&kernels[i], &b->gpu, s);
 	}
 	return 0;
 }
@@ -327,7 +359,7 @@ static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsign
 		return -ENOMEM;
 	b->run->settings = *s;
 	for (i = 0; i < COT_SMQ_BENCHMARKS && !rc; i++) {
-		(void)snprintf(name, sizeof(name), "smqos/%s", cot_smq_benchmarks[i]);
+		(void)snprintf(name, sizeof(name), "%s/%s", s->traces, cot_smq_benchmarks[i]);
 		rc = cot_trace_program(name, COT_BLOCK_TIME_WAVE, &b->gpu, &b->owners[i], &program,
 				       st->err);
 		if (!rc)
@@ -336,99 +368,34 @@ static int add_bundle(struct study *st, const struct cot_smq_settings *s, unsign
 	return rc;
 }
 
-static int add_sense(struct study *st, const char *what, struct cot_smq_settings s, bool ablation)
+static int add_seeds(struct study *st)
 {
-	unsigned step = !ablation ? SENSE_STEP : st->report->quick ? ABLATION_QUICK_STEP : 1;
-	struct cot_smq_sense *sense = &st->report->senses[st->report->n_senses++];
+	struct cot_smq_report *r = st->report;
+	struct cot_smq_settings s = r->settings;
+	int rc = 0;
 
-	sense->what = what;
-	sense->ablation = ablation;
-	return add_bundle(st, &s, step, &sense->run);
+	for (r->n_seeds = 0; r->n_seeds < COT_SMQ_SEEDS && !rc; r->n_seeds++) {
+		s.seed_offset = r->n_seeds;
+		rc = add_bundle(st, &s, r->quick ? QUICK_STEP : 1, &r->seeds[r->n_seeds]);
+	}
+	r->main = r->seeds[0];
+	return rc;
 }
 
 static int add_senses(struct study *st)
 {
-	const struct cot_smq_settings main = st->report->settings;
-	struct cot_smq_settings s;
-	int rc;
-
-#define SENSE(text, field, value)                   \
-	do {                                        \
-		s = main;                           \
-		s.field = (value);                  \
-		rc = add_sense(st, text, s, false); \
-		if (rc)                             \
-			return rc;                  \
-	} while (0)
-
-	SENSE("as above, fewer mixes", n_sms, main.n_sms);
-	SENSE("threshold 0.01", threshold, 0.01);
-	SENSE("threshold 0.05", threshold, 0.05);
-	SENSE("epoch 5,000 cycles", epoch_cycles, 5000);
-	SENSE("epoch 20,000 cycles", epoch_cycles, 20000);
-	SENSE("no noise", noise, 0.0);
-	SENSE("noise 0.02", noise, 0.02);
-	SENSE("batch keeps an SM", batch_sms, 1);
-	SENSE("cache sharing costs 0.1", share_penalty, 0.1);
-	SENSE("cache sharing costs 0.3", share_penalty, 0.3);
-	SENSE("8 SMs", n_sms, 8);
-	SENSE("16 SMs", n_sms, 16);
-#undef SENSE
-	return 0;
-}
-
-/* What the paper leaves open, or what our model has otherwise: one at a time, then together. */
-static int add_ablations(struct study *st)
-{
-	const struct cot_smq_settings *m = &st->report->settings;
-	static const struct {
-		const char *what;
-		double context_scale, share_stall;
-		uint32_t block_parts, sm_scale, n_sms; /* 0: as they are */
-		bool drain, hasty;
-	} rows[] = {
-		{"SMQoS decides while SMs change hands", 1, 0, 0, 0, 0, false, true},
-		{"SMs change hands at no cost", 0, 0, 0, 0, 0, false, false},
-		{"at half the cost", 0.5, 0, 0, 0, 0, false, false},
-		{"at one and a half times the cost", 1.5, 0, 0, 0, 0, false, false},
-		{"at double the cost", 2, 0, 0, 0, 0, false, false},
-		{"when their blocks have ended", 1, 0, 0, 0, 0, true, false},
-		{"sharing an SM costs up to 0.1", 1, 0.1, 0, 0, 0, false, false},
-		{"sharing an SM costs up to 0.2", 1, 0.2, 0, 0, 0, false, false},
-		{"sharing an SM costs up to 0.3", 1, 0.3, 0, 0, 0, false, false},
-		{"blocks a quarter as long", 1, 0, 4, 0, 0, false, false},
-		{"SMs twice as large", 1, 0, 0, 2, 0, false, false},
-		{"16 SMs", 1, 0, 0, 0, 16, false, false},
-		{"short blocks, large SMs", 1, 0, 4, 2, 0, false, false},
-		{"and no cost to change hands", 0, 0, 4, 2, 0, false, false},
-		{"and sharing costs up to 0.3", 0, 0.3, 4, 2, 0, false, false},
-	};
+	struct cot_smq_report *r = st->report;
 	unsigned i;
-	int rc = add_sense(st, "as above", *m, true);
+	int rc = 0;
 
-	for (i = 0; i < COT_ARRAY_LEN(rows) && !rc; i++) {
-		struct cot_smq_settings s = *m;
+	cot_smq_list_senses(r);
+	for (i = 0; i < r->n_senses && !rc; i++) {
+		struct cot_smq_sense *sense = &r->senses[i];
+		unsigned step = !sense->ablation ? SENSE_STEP : r->quick ? ABLATION_QUICK_STEP : 1;
 
-		s.context_scale *= rows[i].context_scale;
-		s.share_stall += rows[i].share_stall;
-		s.block_parts = rows[i].block_parts ? rows[i].block_parts : s.block_parts;
-		s.sm_scale = rows[i].sm_scale ? rows[i].sm_scale : s.sm_scale;
-		s.n_sms = rows[i].n_sms ? rows[i].n_sms : s.n_sms;
-		s.drain = rows[i].drain;
-		s.hasty = rows[i].hasty;
-		rc = add_sense(st, rows[i].what, s, true);
+		rc = add_bundle(st, &sense->settings, step, &sense->run);
 	}
 	return rc;
-}
-
-/* The class that a curve has: bound by memory if the last quarter of the SMs adds little. */
-static void classify(struct study *st)
-{
-	struct cot_smq_report *r = st->report;
-	unsigned n = st->bundles[0].gpu.n_sms, at = (unsigned)(n * MI_PART), i;
-
-	for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
-		r->is_mi[i] = r->curve[i][n] < MI_GROWTH * r->curve[i][at ? at : 1];
 }
 
 static void finish(struct study *st)
@@ -452,7 +419,6 @@ static int run_all(struct study *st)
 		rc = run_phase(st);
 	if (rc)
 		return rc;
-	classify(st);
 	rc = add_mixes(st);
 	if (!rc)
 		rc = run_phase(st);
@@ -465,19 +431,19 @@ int cot_smq_run(void *data, const struct cot_study_options *options, struct cot_
 {
 	struct cot_smq_report *r = data;
 	struct study st = {.opt = options, .report = r, .err = err};
-	const struct cot_smq_settings *s = &r->settings;
+	unsigned i;
 	int rc;
 
+	for (i = 0; i < COT_SMQ_BENCHMARKS; i++)
+		r->is_mi[i] = i >= FIRST_MI; /* says the paper */
 	r->seed = options->seed;
 	r->quick = options->quick;
-	r->cycles = CYCLES / s->epoch_cycles * s->epoch_cycles;
+	r->cycles = CYCLES / r->settings.epoch_cycles * r->settings.epoch_cycles;
 	rc = cot_smq_printed_load(r, err);
 	if (!rc)
-		rc = add_bundle(&st, s, r->quick ? QUICK_STEP : 1, &r->main);
-	if (!rc && r->sensitivity)
+		rc = add_seeds(&st);
+	if (!rc)
 		rc = add_senses(&st);
-	if (!rc && r->ablation)
-		rc = add_ablations(&st);
 	if (!rc)
 		rc = run_all(&st);
 	finish(&st);

@@ -6,12 +6,14 @@
 #include "study/smqos/smqos.h"
 
 static const struct cot_smq_settings defaults = {
+	.traces = "smqos",
 	.n_sms = 32,
 	.epoch_cycles = 10000,
 	.threshold = COT_SMQOS_THRESHOLD,
 	.noise = 0.01,
 	.batch_sms = 0,
 	.share_penalty = 0.2,
+	.share_stall = 0.08, /* docs/models.md, "Two kernels on the same SMs" */
 	.context_scale = 1.0,
 	.block_parts = 1,
 	.sm_scale = 1,

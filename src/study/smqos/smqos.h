@@ -19,7 +19,8 @@
 #define COT_SMQ_MIXES	   (COT_SMQ_BENCHMARKS * (COT_SMQ_BENCHMARKS - 1))
 #define COT_SMQ_CASES	   (COT_SMQ_MIXES * COT_SMQ_TARGETS)
 #define COT_SMQ_MAX_SMS	   128u
-#define COT_SMQ_MAX_SENSES 32u
+#define COT_SMQ_MAX_SENSES 48u
+#define COT_SMQ_SEEDS	   3u /* the least that says how far noise goes */
 #define COT_SMQ_PRINTED	   32u
 
 enum cot_smq_system { COT_SMQ_SMQOS, COT_SMQ_SPART, COT_SMQ_ROLLOVER, COT_SMQ_SYSTEMS };
@@ -43,6 +44,9 @@ struct cot_smq_outcome {
 };
 
 struct cot_smq_settings {
+	const char *traces;   /* folder of the benchmarks */
+	uint32_t seed_offset; /* to the seed */
+	bool depth;	      /* blocks fill one SM after the other, not all in turn */
 	uint32_t n_sms, epoch_cycles;
 	uint32_t batch_sms; /* that a batch task keeps in any case */
 	double threshold, noise;
@@ -54,6 +58,12 @@ struct cot_smq_settings {
 	uint32_t sm_scale;    /* an SM is so many times as large */
 	bool drain;	      /* SMs change hands when their blocks have ended */
 	bool hasty;	      /* SMQoS decides while SMs change hands */
+	bool search_printed;  /* and looks for the best number of SMs as printed */
+	bool spart_catchup;   /* Spart makes up for epochs that missed the goal */
+	bool idle_draws;      /* an SM without blocks draws what one with blocks does */
+	/* Unless 0: kernels bound by memory have a limit of their own from this part of the SMs on,
+	 * and memory is enough for so many such kernels. */
+	double knee, memory_for;
 };
 
 /* Outcomes of many mixes under one set of settings; the index is cot_smq_case(). */
@@ -80,8 +90,11 @@ struct cot_smq_printed {
 struct cot_smq_pair_of_values {
 	const struct cot_smq_printed *printed;
 	bool measured;
-	double value, deviation; /* per cent or points, like the printed value */
-	bool agrees;		 /* same sign; for Q1-like shares, within 5 points */
+	/* Per cent or points, like the printed value: the mean over all seeds, and the ends. */
+	double value, deviation, least, greatest;
+	/* The sign of a difference is that of all seeds, if it is larger than they differ. */
+	int sign;    /* 0: no difference */
+	bool agrees; /* same sign; for Q1-like shares, within 5 points */
 };
 
 /* One mix seen epoch by epoch. */
@@ -93,7 +106,8 @@ struct cot_smq_timeline {
 
 struct cot_smq_sense {
 	const char *what;
-	bool ablation;		 /* else sensitivity */
+	bool ablation; /* else sensitivity */
+	struct cot_smq_settings settings;
 	struct cot_smq_run *run; /* owned */
 };
 
@@ -109,7 +123,9 @@ struct cot_smq_report {
 	uint64_t cycles;
 	bool is_mi[COT_SMQ_BENCHMARKS];
 	double curve[COT_SMQ_BENCHMARKS][COT_SMQ_MAX_SMS + 1]; /* IPC alone on n SMs */
-	struct cot_smq_run *main;			       /* owned */
+	unsigned n_seeds;
+	struct cot_smq_run *seeds[COT_SMQ_SEEDS]; /* owned; the same but for the noise */
+	const struct cot_smq_run *main;		  /* the first of them */
 	unsigned n_senses;
 	struct cot_smq_sense senses[COT_SMQ_MAX_SENSES];
 	unsigned n_printed;
@@ -126,10 +142,13 @@ enum cot_smq_pair cot_smq_pair_of(const struct cot_smq_report *r, unsigned mix);
 struct cot_smq_mean cot_smq_mean_of(const struct cot_smq_report *r, const struct cot_smq_run *run,
 				    enum cot_smq_system system, unsigned pair, unsigned target);
 
+/* Lists in r->senses what the user asked for beside the settings as they are. */
+void cot_smq_list_senses(struct cot_smq_report *r);
+
 /* Reads what the paper prints. */
 int cot_smq_printed_load(struct cot_smq_report *r, struct cot_error *err);
 
-/* Fills r->pairs from r->main. */
+/* Fills r->pairs from all seeds. */
 void cot_smq_compare(struct cot_smq_report *r);
 
 void cot_smq_report_finish(struct cot_smq_report *r);

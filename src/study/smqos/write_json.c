@@ -16,14 +16,17 @@ static json_t *pairs(const struct cot_smq_report *r)
 
 		(void)json_array_append_new(
 			list,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:b}", "id",
-				  p->id, "figure", p->figure, "metric", p->metric, "against",
-				  p->against, "group", p->group, "target", (int)p->target, "source",
-				  p->source, "printed", cot_json_rounded(p->value), "measured",
-				  v->measured ? cot_json_rounded(v->value) : json_null(),
-				  "deviation",
-				  v->measured ? cot_json_rounded(v->deviation) : json_null(),
-				  "agrees", (int)v->agrees));
+			json_pack(
+				"{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, "
+				"s:i, s:b}",
+				"id", p->id, "figure", p->figure, "metric", p->metric, "against",
+				p->against, "group", p->group, "target", (int)p->target, "source",
+				p->source, "printed", cot_json_rounded(p->value), "measured",
+				v->measured ? cot_json_rounded(v->value) : json_null(), "deviation",
+				v->measured ? cot_json_rounded(v->deviation) : json_null(), "least",
+				v->measured ? cot_json_rounded(v->least) : json_null(), "greatest",
+				v->measured ? cot_json_rounded(v->greatest) : json_null(), "sign",
+				v->sign, "agrees", (int)v->agrees));
 	}
 	return list;
 }
@@ -65,16 +68,18 @@ static json_t *cases(const struct cot_smq_report *r)
 				cot_smq_mix(mix, &ls, &batch);
 				(void)json_array_append_new(
 					list,
-					json_pack("{s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:b}",
-						  "goal", cot_smq_benchmarks[ls], "batch",
-						  cot_smq_benchmarks[batch], "group",
-						  cot_smq_pair_names[cot_smq_pair_of(r, mix)],
-						  "target", (int)cot_smq_targets[t], "system",
-						  cot_smq_system_names[s], "ipc_of_goal",
-						  cot_json_rounded(o->of_goal), "throughput",
-						  cot_json_rounded(o->throughput), "power_w",
-						  cot_json_rounded(o->watts), "reached",
-						  (int)(o->of_goal >= 1.0)));
+					json_pack(
+						"{s:s, s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:b}",
+						"goal", cot_smq_benchmarks[ls], "batch",
+						cot_smq_benchmarks[batch], "group",
+						cot_smq_pair_names[cot_smq_pair_of(r, mix)],
+						"target", (int)cot_smq_targets[t], "system",
+						cot_smq_system_names[s], "ipc_of_goal",
+						cot_json_rounded(o->of_goal), "throughput",
+						cot_json_rounded(o->throughput), "power_w",
+						cot_json_rounded(o->watts), "sms_without_power",
+						cot_json_rounded(o->gated), "reached",
+						(int)(o->of_goal >= 1.0)));
 			}
 	return list;
 }
@@ -163,12 +168,13 @@ int cot_smq_write_json(FILE *out, const void *data)
 	const struct cot_smq_report *r = data;
 	const struct cot_smq_settings *s = &r->main->settings;
 	json_t *root = json_pack(
-		"{s:s, s:I, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-		"cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed, "quick", (int)r->quick,
-		"settings", "sms", (int)s->n_sms, "epoch_cycles", (int)s->epoch_cycles, "threshold",
-		cot_json_rounded(s->threshold), "noise", cot_json_rounded(s->noise), "comparison",
-		pairs(r), "benchmarks", benchmarks(r), "means", means(r, r->main), "sensitivity",
-		senses(r, false), "ablation", senses(r, true), "cases", cases(r));
+		"{s:s, s:I, s:i, s:b, s:{s:i, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"schema", "cotenant.reproduce-smqos/1", "seed", (json_int_t)r->seed, "seeds",
+		(int)r->n_seeds, "quick", (int)r->quick, "settings", "sms", (int)s->n_sms,
+		"epoch_cycles", (int)s->epoch_cycles, "threshold", cot_json_rounded(s->threshold),
+		"noise", cot_json_rounded(s->noise), "comparison", pairs(r), "benchmarks",
+		benchmarks(r), "means", means(r, r->main), "sensitivity", senses(r, false),
+		"ablation", senses(r, true), "cases", cases(r));
 
 	if (r->has_timeline && json_object_set_new(root, "timeline", timeline(r))) {
 		json_decref(root);

@@ -5,6 +5,30 @@
 #include "report/table.h"
 #include "study/smqos/smqos.h"
 
+static const char *sign_of(const struct cot_smq_pair_of_values *v)
+{
+	if (!strcmp(v->printed->against, "none"))
+		return "-";
+	return v->agrees ? "yes" : v->sign ? "no" : "none beyond noise";
+}
+
+static void write_measured(struct cot_table *t, const struct cot_smq_pair_of_values *v)
+{
+	unsigned i;
+
+	for (i = 0; i < 5 && !v->measured; i++)
+		cot_table_text(t, "-");
+	if (!v->measured)
+		return;
+	cot_table_cell(t, "%.2f", v->value);
+	cot_table_cell(t, "%.2f", v->least);
+	cot_table_cell(t, "%.2f", v->greatest);
+	cot_table_cell(t, "%+.2f", v->deviation);
+	cot_table_text(t, sign_of(v));
+}
+
+#define POWER_TARGET 1u /* of cot_smq_targets: 85 % */
+
 static int write_pairs(FILE *out, const struct cot_smq_report *r)
 {
 	static const struct cot_column columns[] = {
@@ -12,6 +36,7 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 		{"what", COT_ALIGN_LEFT},     {"than", COT_ALIGN_LEFT},
 		{"mixes", COT_ALIGN_LEFT},    {"target", COT_ALIGN_LEFT},
 		{"paper %", COT_ALIGN_RIGHT}, {"ours %", COT_ALIGN_RIGHT},
+		{"least", COT_ALIGN_RIGHT},   {"greatest", COT_ALIGN_RIGHT},
 		{"off by", COT_ALIGN_RIGHT},  {"same sign", COT_ALIGN_LEFT},
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
@@ -31,17 +56,7 @@ static int write_pairs(FILE *out, const struct cot_smq_report *r)
 		else
 			cot_table_text(t, "all");
 		cot_table_cell(t, "%.2f", p->value);
-		if (v->measured) {
-			cot_table_cell(t, "%.2f", v->value);
-			cot_table_cell(t, "%+.2f", v->deviation);
-			cot_table_text(t, !strcmp(p->against, "none") ? "-"
-					  : v->agrees		      ? "yes"
-								      : "no");
-		} else {
-			cot_table_text(t, "-");
-			cot_table_text(t, "-");
-			cot_table_text(t, "-");
-		}
+		write_measured(t, v);
 	}
 	return cot_table_print(t, out);
 }
@@ -156,47 +171,67 @@ static int write_senses(FILE *out, const struct cot_smq_report *r)
 	return cot_table_print(t, out);
 }
 
+/* By how much SMQoS has more than the two others. */
+static void write_gains(struct cot_table *t, const struct cot_smq_mean *m,
+			double (*value)(const struct cot_smq_mean *m))
+{
+	unsigned s;
+
+	for (s = COT_SMQ_SPART; s <= COT_SMQ_ROLLOVER; s++)
+		if (m[s].n)
+			cot_table_cell(t, "%+.1f",
+				       100.0 * (value(&m[COT_SMQ_SMQOS]) / value(&m[s]) - 1));
+		else
+			cot_table_text(t, "-");
+}
+
+static void write_ablation(struct cot_table *t, const struct cot_smq_report *r,
+			   const struct cot_smq_sense *sense)
+{
+	struct cot_smq_mean all[COT_SMQ_SYSTEMS], mi[COT_SMQ_SYSTEMS];
+	unsigned s;
+
+	for (s = 0; s < COT_SMQ_SYSTEMS; s++) {
+		all[s] = cot_smq_mean_of(r, sense->run, (enum cot_smq_system)s, COT_SMQ_PAIRS,
+					 COT_SMQ_TARGETS);
+		mi[s] = cot_smq_mean_of(r, sense->run, (enum cot_smq_system)s, COT_SMQ_MI_MI,
+					POWER_TARGET);
+	}
+	cot_table_text(t, sense->what);
+	for (s = 0; s < COT_SMQ_SYSTEMS; s++)
+		cot_table_cell(t, "%.1f", all[s].reach_pct);
+	cot_table_cell(t, "%.2f", mi[COT_SMQ_SMQOS].gated);
+	cot_table_cell(t, "%.0f", mi[COT_SMQ_SMQOS].watts);
+	write_gains(t, mi, watts);
+	cot_table_cell(t, "%.3f", all[COT_SMQ_SMQOS].throughput);
+	write_gains(t, all, throughput);
+	cot_table_cell(t, "%.2f", all[COT_SMQ_SMQOS].moves);
+	cot_table_cell(t, "%.2f", all[COT_SMQ_SPART].moves);
+}
+
 static int write_ablations(FILE *out, const struct cot_smq_report *r)
 {
 	static const struct cot_column columns[] = {
-		{"assumption", COT_ALIGN_LEFT},
-		{"reach smqos %", COT_ALIGN_RIGHT},
+		{"assumption", COT_ALIGN_LEFT},	      {"reach smqos %", COT_ALIGN_RIGHT},
+		{"spart", COT_ALIGN_RIGHT},	      {"rollover", COT_ALIGN_RIGHT},
+		{"no power", COT_ALIGN_RIGHT},	      {"W", COT_ALIGN_RIGHT},
+		{"over spart %", COT_ALIGN_RIGHT},    {"over rollover %", COT_ALIGN_RIGHT},
+		{"throughput", COT_ALIGN_RIGHT},      {"over spart %", COT_ALIGN_RIGHT},
+		{"over rollover %", COT_ALIGN_RIGHT}, {"moves smqos", COT_ALIGN_RIGHT},
 		{"spart", COT_ALIGN_RIGHT},
-		{"rollover", COT_ALIGN_RIGHT},
-		{"throughput smqos", COT_ALIGN_RIGHT},
-		{"over spart %", COT_ALIGN_RIGHT},
-		{"over rollover %", COT_ALIGN_RIGHT},
-		{"moves smqos", COT_ALIGN_RIGHT},
-		{"spart", COT_ALIGN_RIGHT},
-		{"no power", COT_ALIGN_RIGHT},
 	};
 	struct cot_table *t;
-	unsigned i, s;
+	unsigned i;
 
 	if (!r->n_senses || !r->senses[r->n_senses - 1].ablation)
 		return 0;
 	t = cot_table_create(columns, COT_ARRAY_LEN(columns));
-	(void)fprintf(out, "\nOther assumptions, all targets; moves: SMs per epoch; no power: SMs "
-			   "of SMQoS\n\n");
-	for (i = 0; i < r->n_senses; i++) {
-		struct cot_smq_mean m[COT_SMQ_SYSTEMS];
-
-		if (!r->senses[i].ablation)
-			continue;
-		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
-			m[s] = cot_smq_mean_of(r, r->senses[i].run, (enum cot_smq_system)s,
-					       COT_SMQ_PAIRS, COT_SMQ_TARGETS);
-		cot_table_text(t, r->senses[i].what);
-		for (s = 0; s < COT_SMQ_SYSTEMS; s++)
-			cot_table_cell(t, "%.1f", m[s].reach_pct);
-		cot_table_cell(t, "%.3f", m[COT_SMQ_SMQOS].throughput);
-		for (s = COT_SMQ_SPART; s <= COT_SMQ_ROLLOVER; s++)
-			cot_table_cell(t, "%+.1f",
-				       100.0 * (m[COT_SMQ_SMQOS].throughput / m[s].throughput - 1));
-		cot_table_cell(t, "%.2f", m[COT_SMQ_SMQOS].moves);
-		cot_table_cell(t, "%.2f", m[COT_SMQ_SPART].moves);
-		cot_table_cell(t, "%.2f", m[COT_SMQ_SMQOS].gated);
-	}
+	(void)fprintf(out,
+		      "\nOther assumptions, all targets; no power (SMs of SMQoS) and W: MI-MI at "
+		      "85 %%; moves: SMs per epoch\n\n");
+	for (i = 0; i < r->n_senses; i++)
+		if (r->senses[i].ablation)
+			write_ablation(t, r, &r->senses[i]);
 	return cot_table_print(t, out);
 }
 
@@ -209,9 +244,11 @@ int cot_smq_write_text(FILE *out, const void *data)
 	(void)fprintf(
 		out,
 		"SMQoS (Sun et al.), section IV: %u mixes of two tasks, %s, %u SMs, epochs of "
-		"%u cycles, threshold %g, noise %g, seed %llu\n\n",
+		"%u cycles, threshold %g, noise %g, seeds %llu to %llu; below the table seed "
+		"%llu\n\n",
 		COT_SMQ_MIXES, r->quick ? "every seventh of them run" : "all run", s->n_sms,
-		s->epoch_cycles, s->threshold, s->noise, (unsigned long long)r->seed);
+		s->epoch_cycles, s->threshold, s->noise, (unsigned long long)r->seed,
+		(unsigned long long)r->seed + r->n_seeds - 1, (unsigned long long)r->seed);
 	rc = write_pairs(out, r);
 	if (!rc)
 		rc = write_benchmarks(out, r);

@@ -1,4 +1,5 @@
-/* The models of the benchmarks of the SMQoS paper: their class is what their curves say. */
+/* The models of the benchmarks of the SMQoS paper: their class is what their curves say, and their
+ * grids are those of the codes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,11 +14,21 @@
 static const struct {
 	const char *name;
 	const char *cls;
+	uint32_t blocks, warps; /* of a launch, of a block, in the codes */
 } benchmarks[] = {
-	{"smqos/bino", "CI"},	 {"smqos/merge", "CI"}, {"smqos/cp", "CI"},   {"smqos/tpacf", "CI"},
-	{"smqos/hs", "CI"},	 {"smqos/pf", "CI"},	{"smqos/atax", "MI"}, {"smqos/bicg", "MI"},
-	{"smqos/gesummv", "MI"}, {"smqos/lib", "MI"},	{"smqos/lbm", "MI"},  {"smqos/mri-g", "MI"},
+	{"bino", "CI", 1024, 8}, {"merge", "CI", 4096, 16}, {"cp", "CI", 256, 4},
+	{"tpacf", "CI", 201, 8}, {"hs", "CI", 1849, 8},	    {"pf", "CI", 463, 8},
+	{"atax", "MI", 16, 8},	 {"bicg", "MI", 16, 8},	    {"gesummv", "MI", 16, 8},
+	{"lib", "MI", 64, 2},	 {"lbm", "MI", 18000, 4},   {"mri-g", "MI", 65536, 2},
 };
+
+static const char *trace_of(const char *set, unsigned i)
+{
+	static char name[64];
+
+	(void)snprintf(name, sizeof(name), "%s/%s", set, benchmarks[i].name);
+	return name;
+}
 
 static double ipc_on(const char *name, uint32_t n_sms)
 {
@@ -44,13 +55,13 @@ static double ipc_on(const char *name, uint32_t n_sms)
 
 /* Bound by computation: IPC grows with every SM up to all of them. Bound by memory: it stops
  * growing between a third and three quarters of them. */
-static void curves_have_their_class(void **state)
+static void waves_have_their_class(void **state)
 {
 	unsigned i;
 
 	(void)state;
 	for (i = 0; i < COT_ARRAY_LEN(benchmarks); i++) {
-		const char *name = benchmarks[i].name;
+		const char *name = trace_of("smqos-waves", i);
 		double third = ipc_on(name, 5), three_quarters = ipc_on(name, 12);
 		double all = ipc_on(name, N_SMS);
 		struct cot_trace *trace;
@@ -69,9 +80,36 @@ static void curves_have_their_class(void **state)
 	}
 }
 
+/* The codes' own: IPC of the one class grows from half of the SMs to all of them, that of the other
+ * no more over the last quarter. Nothing grows without SMs. */
+static void grids_have_their_class(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(benchmarks); i++) {
+		const char *name = trace_of("smqos", i);
+		double half = ipc_on(name, N_SMS / 2), three_quarters = ipc_on(name, 12);
+		double all = ipc_on(name, N_SMS);
+		struct cot_trace *trace;
+
+		if (*benchmarks[i].cls == 'C')
+			assert_true(all / half > 1.6);
+		else
+			assert_true(all / three_quarters < 1.02);
+		assert_int_equal(cot_trace_read(name, NULL, &trace, NULL), 0);
+		assert_int_equal(trace->n_kernels, 1);
+		assert_string_equal(trace->kernels[0].kernel_class, benchmarks[i].cls);
+		assert_int_equal(trace->kernels[0].n_blocks, benchmarks[i].blocks);
+		assert_int_equal(trace->kernels[0].work.warps, benchmarks[i].warps);
+		cot_trace_destroy(trace);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(curves_have_their_class)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(waves_have_their_class),
+					   cmocka_unit_test(grids_have_their_class)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
