@@ -70,7 +70,7 @@ static int print_sensitivity(FILE *out, const struct cot_preemption *r)
 
 	fprintf(out,
 		"\nSensitivity: spread of block times (coefficient of variation). %u + %u workloads "
-		"without lbm and\nsad; every kernel alone takes as long as Table 1 says\n\n",
+		"without LONG\nprograms; every kernel alone takes as long as Table 1 says\n\n",
 		j->n_prio[0], j->n_dss);
 	rc = cot_table_print(cot_preemption_table_sensitivity(r, jitters, r->n_jitters, false),
 			     out);
