@@ -93,6 +93,9 @@ static uint64_t time_of_work(const struct sm *sm, uint64_t left)
 		return sm->progress_at_ps;
 	if (!sm->rate_q32)
 		return COT_TIMER_OFF;
+	if (COT_LIKELY(left < 1ull << 31 && sm->rate_q32 < 1ull << 62)) /* that divides fast */
+		return sm->progress_at_ps +
+		       ((left << 32) - sm->progress_frac + sm->rate_q32 - 1) / sm->rate_q32;
 	dt = (((cot_u128)left << 32) - sm->progress_frac + sm->rate_q32 - 1) / sm->rate_q32;
 	if (dt >= COT_TIMER_OFF - sm->progress_at_ps)
 		return COT_TIMER_OFF;
