@@ -33,7 +33,7 @@ empty "$work/err"
 expect 0 $small --ablation --json "$work/c.json"
 says "$work/out" "Other assumptions, all targets"
 says "$work/out" "SMs change hands at no cost"
-[ "$(grep -c '"settings": "' "$work/c.json")" -eq 27 ] || fail "not 27 assumptions"
+[ "$(grep -c '"settings": "' "$work/c.json")" -eq 29 ] || fail "not 29 assumptions"
 # The batch task has more where SMs change hands at no cost.
 moved=$(sed -n 's/^as above .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")
 free=$(sed -n 's/^SMs change hands at no cost .* \([0-9][0-9.]*\) *[+-][0-9.]* *[+-].*/\1/p' "$work/out")

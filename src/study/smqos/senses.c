@@ -70,6 +70,8 @@ static void add_knee(struct cot_smq_report *r, const char *what, double knee, do
 static void list_kernels(struct cot_smq_report *r)
 {
 	add(r, "blocks fill one SM after the other", true)->depth = true;
+	add(r, "small grids do a tenth less", true)->small_scale = 0.9;
+	add(r, "small grids do a tenth more", true)->small_scale = 1.1;
 	(void)add_waves(r, "many short blocks");
 	add_waves(r, "and they fill one SM after the other")->depth = true;
 	add_waves(r, "many blocks a quarter as long")->block_parts = 4;

@@ -18,6 +18,7 @@
 #define ABLATION_QUICK_STEP 31u
 #define FIRST_MI	    6u /* of cot_smq_benchmarks */
 #define KNEE_PORT	    4.0
+#define SMALL_GRID	    64u	 /* blocks */
 #define PHASE_1		    0.05 /* of all the work: everyone alone */
 
 /* Simulations with equal settings share these. */
@@ -317,6 +318,12 @@ static void set_knee(struct cot_kernel *k, const struct cot_gpu *gpu,
 	w->dram_bytes = dram / (s->memory_for * w->gpu_ipc_max * w->mem_fraction);
 }
 
+static void scale_blocks(struct cot_kernel *k, double by)
+{
+	k->work.insts = (uint64_t)((double)k->work.insts * by);
+	k->block_ps = (uint64_t)((double)k->block_ps * by);
+}
+
 /* The program of a benchmark as the settings have it. */
 static int change_program(struct bundle *b, unsigned benchmark, const struct cot_program *p)
 {
@@ -331,8 +338,10 @@ static int change_program(struct bundle *b, unsigned benchmark, const struct cot
 		return -ENOMEM;
 	for (i = 0; i < p->n_kernels; i++) {
 		kernels[i] = p->kernels[i];
+		if (kernels[i].n_blocks <= SMALL_GRID)
+			scale_blocks(&kernels[i], s->small_scale);
 		kernels[i].n_blocks *= s->block_parts;
-		kernels[i].work.insts /= s->block_parts;
+		scale_blocks(&kernels[i], 1.0 / s->block_parts);
 		kernels[i].blocks_per_sm *= s->sm_scale;
 		kernels[i].ctx_bytes_per_block =
 			(uint32_t)(kernels[i].ctx_bytes_per_block * s->context_scale);

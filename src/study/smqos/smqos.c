@@ -15,6 +15,7 @@ static const struct cot_smq_settings defaults = {
 	.share_penalty = 0.2,
 	.share_stall = 0.08, /* docs/models.md, "Two kernels on the same SMs" */
 	.context_scale = 1.0,
+	.small_scale = 1.0,
 	.block_parts = 1,
 	.sm_scale = 1,
 };

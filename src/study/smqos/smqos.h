@@ -54,6 +54,7 @@ struct cot_smq_settings {
 	/* What the paper leaves open, or what differs from it: see docs/simulator.md. */
 	double share_stall;   /* of the GPU as well */
 	double context_scale; /* contexts of blocks are so many times as large */
+	double small_scale;   /* blocks of small grids do so many times as much */
 	uint32_t block_parts; /* every block is cut into so many */
 	uint32_t sm_scale;    /* an SM is so many times as large */
 	bool drain;	      /* SMs change hands when their blocks have ended */
