@@ -1,8 +1,27 @@
 /* Launches before the daemon has said where the program is to be: which of them were on its part,
  * and that they are all counted. Each test has a program of its own. */
+#include <time.h>
+
 #include "parts_stage.h"
 
 #define EARLY 3u
+
+/* So long the first launch waits, and the shim makes parts for it. */
+#define AWAIT_NS 30000000u
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void expect_in_time(uint64_t since_ns)
+{
+	if (now_ns() - since_ns >= AWAIT_NS)
+		_exit(SPOILT);
+}
 
 static void *launch_first(void *arg)
 {
@@ -12,14 +31,19 @@ static void *launch_first(void *arg)
 }
 
 /* The daemon hears of the program, and says nothing yet. */
-static void begin(void)
+static void begin(bool in_time)
 {
+	uint64_t since_ns = now_ns();
 	pthread_t thread;
 	unsigned i;
 
 	assert_int_equal(pthread_create(&thread, NULL, launch_first, NULL), 0);
-	welcome();
+	welcome(); /* PARTS comes when the parts are made */
+	if (in_time)
+		expect_in_time(since_ns);
 	pthread_join(thread, NULL);
+	/* Else it may say where it was after those that follow. */
+	OK(cuStreamSynchronize(CU_STREAM_LEGACY));
 	make_streams();
 	for (i = 1; i < EARLY; i++)
 		launch(0, 1, plain);
@@ -52,7 +76,7 @@ static void then(unsigned first, unsigned n, uint64_t followed, uint64_t early)
 static void test_a_part_that_comes_late(void **state)
 {
 	(void)state;
-	begin();
+	begin(false);
 	expect_counts(0, EARLY);
 	then(64, 8, 2, EARLY);
 }
@@ -60,7 +84,7 @@ static void test_a_part_that_comes_late(void **state)
 static void test_all_of_it_comes_late(void **state)
 {
 	(void)state;
-	begin();
+	begin(false);
 	expect_counts(0, EARLY);
 	then(0, 0, 2, EARLY);
 }
@@ -69,7 +93,7 @@ static void test_all_of_it_comes_late(void **state)
 static void test_a_part_that_nobody_asked_for(void **state)
 {
 	(void)state;
-	begin();
+	begin(false);
 	expect_counts(EARLY, 0);
 	then(64, 8, 2, EARLY);
 }
@@ -77,7 +101,7 @@ static void test_a_part_that_nobody_asked_for(void **state)
 static void test_no_part(void **state)
 {
 	(void)state;
-	begin();
+	begin(false);
 	expect_counts(EARLY, 0);
 	then(0, 0, EARLY + 2, 0);
 	/* What comes later than the first order changes nothing of it. */
@@ -139,7 +163,7 @@ static void test_a_wait_in_a_graph(void **state)
 	CUgraph graph;
 
 	(void)state;
-	begin();
+	begin(false);
 	placed(64, 8);
 	OK(cuStreamBeginCapture(plain, CU_STREAM_CAPTURE_MODE_RELAXED));
 	wait_first(plain);
@@ -155,7 +179,7 @@ static void are_there(const unsigned parts[3][2])
 {
 	unsigned i;
 
-	begin();
+	begin(true);
 	launch(1, 1, waits);
 	for (i = 0; i < 3; i++) {
 		placed(parts[i][0], parts[i][1]);
@@ -184,17 +208,39 @@ static void test_quarters_of_a_latency_program(void **state)
 /* A context of its own that comes after the first one: the daemon does not know of that. */
 static void test_a_context_that_comes_again(void **state)
 {
+	uint64_t since_ns;
+
 	(void)state;
-	begin();
+	begin(false);
 	placed(64, 8);
 	OK(cuDevicePrimaryCtxRelease(0));
 	load();
 	make_streams();
+	since_ns = now_ns();
+	launch(0, 1, plain);
+	expect_in_time(since_ns);
 	is_on(plain, 64, 8);
 	launch(1, 1, waits);
 	placed(0, 64);
 	is_on(plain, 0, 64);
 	open_gate(1);
+}
+
+/* A GPU that cannot be divided: the daemon hears why, and launches do not wait. */
+static void test_no_parts_at_all(void **state)
+{
+	int32_t status;
+
+	(void)state;
+	let_fail("cuDevSmResourceSplitByCount");
+	begin(false);
+	status = in.parts.status;
+	assert_int_not_equal(status, 0);
+	assert_int_equal(in.parts.n_sms, 0);
+	assert_int_equal(in.parts.unit, 0);
+	assert_int_equal(in.parts.n_units, 0);
+	assert_int_equal(place(64, 8), status);
+	is_on(plain, 0, 8);
 }
 
 static const struct {
@@ -212,6 +258,7 @@ static const struct {
 	{"quarters are there", NULL, test_quarters_are_there, "batch"},
 	{"... where there is a limit", "32", test_quarters_are_there, "batch"},
 	{"quarters of a latency program", NULL, test_quarters_of_a_latency_program, "latency"},
+	{"no parts at all", "8", test_no_parts_at_all, "batch"},
 	{"a context that comes again", "8", test_a_context_that_comes_again, "batch"},
 };
 
