@@ -28,7 +28,7 @@ FOLDERS = {
     "src/guest": (r"test_preload_(os|env|link)|test_shim_settings", r"test_preload|test_shim", r"integration_run"),
     "src/guest/preload": (r"test_preload", r"test_cuda_rm|test_shim", r"integration_(run|live_odd|live_channels)"),
     "src/guest/shim": (r"test_shim_(?!deaths)|fuzz_shim|fuzz_loadable", r"test_shim|test_smguard",
-                       r"integration_(shim_(programs|parts)|parts_storm|daemon_works|live_(shares|parts|quotas))"),
+                       r"integration_(daemon_(bursts|works)|shim_(programs|parts)|parts_storm|live_(shares|parts|quotas))"),
     "src/daemon": (r"test_daemon_|fuzz_(config|found|host_work)",
                    r"test_sched_hosts|cli_test_sim$",
                    r"integration_(daemon_(basics|death|readback|works|access|packets)|run|live_pools|live_rotate|"

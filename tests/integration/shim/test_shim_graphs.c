@@ -39,6 +39,39 @@ static void test_a_graph_runs_where_it_is_launched(void **state)
 	OK(cuGraphExecDestroy(exec));
 }
 
+/* What is changed in it changes on the part, and it goes on there. */
+static void test_a_node_that_changes(void **state)
+{
+	void *at = host_at(0), *log = host_at(LOG), *args[] = {&at, &log, &(unsigned){1}};
+	CUDA_KERNEL_NODE_PARAMS params = {note, 1, 1, 1, 1, 1, 1, 0, args, NULL, NULL, NULL};
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	(void)state;
+	placed(64, 8);
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(1);
+	args[2] = &(unsigned){2};
+	OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &params));
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(12);
+	assert_in_range(host[LOG + 1], 64, 71);
+	OK(cuGraphNodeSetEnabled(exec, node, 0));
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(12);
+	OK(cuGraphNodeSetEnabled(exec, node, 1));
+	host[LOG + 1] = 0;
+	OK(cuGraphLaunch(exec, plain));
+	expect_log(122);
+	assert_in_range(host[LOG + 1], 64, 71);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 /* A graph does not run beside itself, nor before what its stream had. */
 static void test_a_graph_keeps_its_order(void **state)
 {
@@ -306,6 +339,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_graph_runs_where_it_is_launched),
+		TEST(test_a_node_that_changes),
 		TEST(test_a_graph_keeps_its_order),
 		TEST(test_a_graph_waits_for_itself),
 		TEST(test_errors),
