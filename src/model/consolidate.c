@@ -121,12 +121,17 @@ int cot_model_judge(const struct cot_model_machine *m, const struct cot_model_ke
 
 static bool same(const struct cot_model_kernel *a, const struct cot_model_kernel *b)
 {
+	uint32_t i;
+
+	for (i = 0; i < COT_MODEL_EXTRA_MAX; i++)
+		if (a->extra[i] != b->extra[i])
+			return false;
 	return a->n_blocks == b->n_blocks && a->threads_per_block == b->threads_per_block &&
 	       a->regs_per_block == b->regs_per_block && a->shmem_per_block == b->shmem_per_block &&
 	       a->comp == b->comp && a->uncoal == b->uncoal && a->coal == b->coal &&
 	       a->syncs == b->syncs && a->transactions == b->transactions &&
 	       a->load_bytes == b->load_bytes && a->transfer_bytes == b->transfer_bytes &&
-	       a->memory_bytes == b->memory_bytes && !memcmp(a->extra, b->extra, sizeof(a->extra));
+	       a->memory_bytes == b->memory_bytes;
 }
 
 bool cot_model_template_matches(const struct cot_model_template *t,

@@ -38,7 +38,7 @@ complete_as "slice" ptx --pass = s
 complete_as "early task waits" ptx k.ptx --kernel = ""
 complete_as "--list" ptx k.ptx --l
 rm "$work/d/k.ptx"
-complete_as "consolidation preemption smqos" reproduce ""
+complete_as "consolidation laius preemption smqos" reproduce ""
 complete_as "check consolidate heat power powers time train" model ""
 complete_as "folder s.yaml" model time ""
 complete_as "--min-gain=" model consolidate --m
