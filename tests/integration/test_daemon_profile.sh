@@ -40,7 +40,7 @@ grep -q '  time_ns: \[[0-9]*, [0-9]*\]' "$work/out" || fail "batch: $(cat "$work
 
 # Who is told to end, or ends, or has no such part, leaves no file.
 none_left() {
-	[ "$(n_programs)" = 0 ] && ! ls "$work" | grep -q none
+	[ "$(n_programs)" = 0 ] && [ -z "$(find "$work" -maxdepth 1 -name '*none*')" ]
 }
 "$COTENANT" profile -o "$work/none" -- "$PROGS/service" --seconds 0 >"$work/out" 2>&1
 [ $? = 1 ] || fail "it ended by itself"

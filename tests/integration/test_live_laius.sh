@@ -66,10 +66,8 @@ at_least() {
 
 # Alone batch programs have all SMs, each its own.
 start --name train -- "$PROGS/parts" --seconds 600 --until "$work/enough" >"$work/train"
-train=$pid
 until_true 20 ps_shows 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
 start --name sort -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 7 >"$work/sort"
-sort=$pid
 until_true 20 ps_shows 'train +- +64 of 132, from 0 ' 'sort +- +68 of 132, from 64 ' || fail "ps: $(cat "$work/out")"
 
 # During a request of a size that is known the service has what it needs, and they have the others.

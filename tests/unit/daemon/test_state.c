@@ -258,15 +258,15 @@ static void test_changes_in_a_row(void **state)
 		cot_state_keep(&stage.roster);
 		assert_false(stage.roster.state.dirty);
 	}
-	assert_non_null(strstr(life_read("state.json"), "107"));
+	assert_non_null(strstr(life_read("state.json"), "\"weight\":107,"));
 	t->weight = 333;
 	stage.roster.state.dirty = true;
 	cot_state_keep(&stage.roster);
 	assert_true(stage.roster.state.dirty);
 	cot_state_keep(&stage.roster);
-	assert_null(strstr(life_read("state.json"), "333"));
+	assert_null(strstr(life_read("state.json"), "\"weight\":333,"));
 	life_until(is_saved);
-	assert_non_null(strstr(life_read("state.json"), "333"));
+	assert_non_null(strstr(life_read("state.json"), "\"weight\":333,"));
 }
 
 /* What makes one entry wrong costs that entry. */
