@@ -146,11 +146,13 @@ struct cot_prediction {
 	uint32_t sms;
 	uint64_t duration_ns; /* latency programs: of a request; batch programs: of what they repeat
 			       */
-	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory; 0 = not known */
+	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory, COT_BYTES_PER_S_MAX at
+				 most; 0 = not known */
 	uint32_t ipc_milli;   /* instructions in 1000 cycles of an SM; 0 = not known */
 };
 
-#define COT_PREDICTIONS_MAX 32u /* rows of a table */
+#define COT_PREDICTIONS_MAX 32u			/* rows of a table */
+#define COT_BYTES_PER_S_MAX 1000000000000000ull /* so that sums of rates fit */
 
 /* A program under control. The core owns it. A policy may write only what `own` points to. Valid
  * from tenant_joined() until tenant_left() returns. */
@@ -272,7 +274,8 @@ struct cot_plan {
 	const uint64_t *query_ns;	  /* [n_quotas]: all of it but transfers, by a model of its
 					     own; never grows with the size */
 	const uint64_t *task_ns;	  /* [n_tasks][n_quotas] */
-	const uint64_t *task_bytes_per_s; /* the same; NULL: not known */
+	const uint64_t *task_bytes_per_s; /* the same, COT_BYTES_PER_S_MAX at most; NULL: not known
+					   */
 };
 
 /* The core owns it. A policy may write only what `own` points to. Valid from begin() until end()
@@ -312,8 +315,9 @@ struct cot_policy_config {
 	 * together while batch programs are there. */
 	uint32_t latency_permille;
 	uint32_t pace_us; /* of the parts of batch programs; 0 = none */
-	/* What programs reach of each GPU's memory together; 0 = not known. From the host, as the
-	 * GPU is. And how much of it, in 1/1000, a policy gives away. */
+	/* What programs reach of each GPU's memory together, COT_BYTES_PER_S_MAX at most; 0 = not
+	 * known. From the host, as the GPU is. And how much of it, in 1/1000, a policy gives away.
+	 */
 	uint64_t dram_bytes_per_s;
 	uint32_t bandwidth_permille;
 };

@@ -212,18 +212,14 @@ void cot_host_stop(struct cot_host *host, uint64_t now_ns)
 /* The core says whether it is to be frozen again. While an order is on its way it takes no news. */
 static void let_go(struct cot_host *host, struct host_entity *e, uint64_t now_ns)
 {
-	const struct cot_entity *known = cot_sched_entity(host->sched, e->id);
 	const struct order *run = &e->orders[PLACE_RUN];
-	struct cot_event ev = {.type = COT_EV_STATE, .id = e->id, .now_ns = now_ns};
+	struct cot_event ev = {.type = COT_EV_FOUND, .id = e->id, .now_ns = now_ns};
 
 	if (!e->loose || (run->seq && !run->decided))
 		return;
 	cot_host_set_frozen(host, e, false, now_ns);
-	if (!known)
-		return;
-	ev.state.slice_us = known->slice_us;
-	ev.state.mode = known->mode;
-	(void)cot_sched_event(host->sched, &ev);
+	if (cot_sched_entity(host->sched, e->id))
+		(void)cot_sched_event(host->sched, &ev);
 }
 
 /* Those that came while it was frozen, or set channels up then. */

@@ -392,34 +392,19 @@ int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int
 	return 0;
 }
 
-static bool found(struct wish *w, uint32_t value)
+/* An action on its way decides what comes of it. */
+int cot_sched_action_on_found(struct cot_sched *s, uint32_t id, bool frozen)
 {
-	bool changed = w->have != value;
+	struct sched_entity *e = cot_sched_table_up(s, id);
+	uint32_t found = frozen ? RUN_FROZEN : RUN_THAWED;
+	struct wish *w;
 
-	/* An action on its way decides what comes of it. */
-	if (w->seq)
-		return false;
-	w->have = value;
-	w->want = value;
-	return changed;
-}
-
-int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev)
-{
-	struct sched_entity *e = cot_sched_table_up(s, ev->id);
-	bool changed;
-
-	if (!e || (ev->state.mode != COT_MODE_SWITCH && ev->state.mode != COT_MODE_DRAIN))
+	if (!e)
 		return -EINVAL;
-	changed = found(&e->wish[WISH_SLICE], ev->state.slice_us);
-	changed |= found(&e->wish[WISH_MODE], ev->state.mode);
-	changed |= found(&e->wish[WISH_RUN], ev->state.frozen ? RUN_FROZEN : RUN_THAWED);
-	if (!changed)
+	w = &e->wish[WISH_RUN];
+	if (w->seq || w->have == found)
 		return 0;
-	if (!e->wish[WISH_SLICE].seq)
-		e->pub.slice_us = ev->state.slice_us;
-	if (!e->wish[WISH_MODE].seq)
-		e->pub.mode = ev->state.mode;
+	w->have = w->want = found;
 	show_run(s, e);
 	if (e->pub.held)
 		want_run(s, e, RUN_FROZEN);

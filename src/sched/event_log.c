@@ -14,7 +14,7 @@ const char *const cot_event_log_events[COT_EV_N_TYPES] = {
 	[COT_EV_POOL_LEFT] = "pool-left",
 	[COT_EV_ACTIVITY] = "activity",
 	[COT_EV_DONE] = "done",
-	[COT_EV_STATE] = "state",
+	[COT_EV_FOUND] = "found",
 	[COT_EV_HOLD] = "hold",
 	[COT_EV_WORK] = "work",
 	[COT_EV_WORK_EVICTED] = "evicted",
@@ -209,9 +209,8 @@ static void print_details(char *s, size_t size, const struct cot_event *ev)
 		(void)snprintf(s, size, " seq=%" PRIu32 " status=%d", ev->done.seq,
 			       ev->done.status);
 		break;
-	case COT_EV_STATE:
-		(void)snprintf(s, size, " frozen=%d us=%" PRIu32 " mode=%s", ev->state.frozen,
-			       ev->state.slice_us, NAME(cot_mode_words, ev->state.mode));
+	case COT_EV_FOUND:
+		(void)snprintf(s, size, " frozen=%d", ev->is_frozen);
 		break;
 	case COT_EV_HOLD:
 		(void)snprintf(s, size, " on=%d", ev->hold);

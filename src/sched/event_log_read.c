@@ -290,10 +290,8 @@ static void read_details(struct reader *r, struct cot_event *ev)
 		ev->done.seq = number_of(r, "seq=");
 		ev->done.status = status_of(r);
 		break;
-	case COT_EV_STATE:
-		ev->state.frozen = flag_of(r, "frozen=");
-		ev->state.slice_us = number_of(r, "us=");
-		ev->state.mode = (enum cot_mode)mode_of(r);
+	case COT_EV_FOUND:
+		ev->is_frozen = flag_of(r, "frozen=");
 		break;
 	case COT_EV_HOLD:
 		ev->hold = flag_of(r, "on=");

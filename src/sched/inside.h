@@ -275,7 +275,7 @@ void cot_sched_action_entity_forget(struct cot_sched *s, struct sched_entity *e)
 /* Thaws all entities that are not held. */
 void cot_sched_action_thaw_all(struct cot_sched *s);
 int cot_sched_action_on_done(struct cot_sched *s, uint32_t id, uint32_t seq, int status);
-int cot_sched_action_on_state(struct cot_sched *s, const struct cot_event *ev);
+int cot_sched_action_on_found(struct cot_sched *s, uint32_t id, bool frozen);
 int cot_sched_action_on_hold(struct cot_sched *s, uint32_t id, bool hold);
 /* Actions without an answer, thaws to try again. */
 void cot_sched_action_on_time(struct cot_sched *s);

@@ -26,7 +26,8 @@ static bool is_next(const struct predictions *p, const struct cot_event *ev)
 
 	if (row >= ev->prediction.n || ev->prediction.n > COT_PREDICTIONS_MAX)
 		return false;
-	if (!is->sms || is->sms > COT_SMS_MAX || !is->duration_ns)
+	if (!is->sms || is->sms > COT_SMS_MAX || !is->duration_ns ||
+	    is->bytes_per_s > COT_BYTES_PER_S_MAX)
 		return false;
 	if (!row)
 		return true;

@@ -26,6 +26,16 @@ static bool are_times(const uint64_t *ns, size_t n)
 	return true;
 }
 
+static bool are_rates(const uint64_t *bytes_per_s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; bytes_per_s && i < n; i++)
+		if (bytes_per_s[i] > COT_BYTES_PER_S_MAX)
+			return false;
+	return true;
+}
+
 /* Larger and larger parts, and no longer times. */
 static bool are_quotas(const struct cot_plan *plan)
 {
@@ -41,11 +51,14 @@ static bool are_quotas(const struct cot_plan *plan)
 
 bool cot_plan_is_valid(const struct cot_plan *plan)
 {
+	size_t n_numbers;
+
 	if (!plan->n_quotas || plan->n_quotas > COT_QUOTAS_MAX || !plan->n_tasks ||
 	    plan->n_tasks > COT_QUERY_TASKS_MAX)
 		return false;
+	n_numbers = (size_t)plan->n_tasks * plan->n_quotas;
 	return are_times(plan->query_ns, plan->n_quotas) && are_quotas(plan) &&
-	       are_times(plan->task_ns, (size_t)plan->n_tasks * plan->n_quotas);
+	       are_times(plan->task_ns, n_numbers) && are_rates(plan->task_bytes_per_s, n_numbers);
 }
 
 /* ---- the table ---- */

@@ -76,6 +76,10 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 	if (c->bandwidth_permille > 1000)
 		return cot_error_set(err, -EINVAL,
 				     "a bandwidth is out of range; expected up to 1000 of 1000");
+	if (c->dram_bytes_per_s > COT_BYTES_PER_S_MAX)
+		return cot_error_set(err, -EINVAL,
+				     "a bandwidth is out of range; expected up to %llu bytes/s",
+				     COT_BYTES_PER_S_MAX);
 	if (c->pace_us > COT_PACE_US_MAX)
 		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
 				     COT_PACE_US_MAX);
@@ -220,8 +224,8 @@ static int take(struct cot_sched *s, const struct cot_event *ev)
 		return cot_sched_table_on_activity(s, ev->id, ev->activity);
 	case COT_EV_DONE:
 		return cot_sched_action_on_done(s, ev->id, ev->done.seq, ev->done.status);
-	case COT_EV_STATE:
-		return cot_sched_action_on_state(s, ev);
+	case COT_EV_FOUND:
+		return cot_sched_action_on_found(s, ev->id, ev->is_frozen);
 	case COT_EV_HOLD:
 		return cot_sched_action_on_hold(s, ev->id, ev->hold);
 	case COT_EV_WORK:

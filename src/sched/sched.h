@@ -46,7 +46,7 @@ enum cot_event_type {
 	COT_EV_POOL_LEFT,    /* its server ended; its tenants' ends are reported one by one */
 	COT_EV_ACTIVITY,     /* tenant `id` became active or idle */
 	COT_EV_DONE,	     /* an action ended */
-	COT_EV_STATE,	     /* entity `id` is found to be as in `state`, without an action */
+	COT_EV_FOUND,	     /* entity `id` is found frozen or running, without an action */
 	COT_EV_HOLD,	     /* the user freezes (`hold`) or releases entity `id` */
 	COT_EV_WORK,	     /* work `id` is ready and waits to be granted */
 	COT_EV_WORK_EVICTED, /* of work `id`, `capsms` in all have left */
@@ -126,11 +126,7 @@ struct cot_event {
 			uint32_t seq; /* the action's */
 			int status;   /* 0 or -errno. Success only if the effect was checked */
 		} done;
-		struct {
-			bool frozen;
-			uint32_t slice_us; /* COT_SLICE_DRIVER: not ours */
-			enum cot_mode mode;
-		} state; /* after a restart of the host; after a lease ran out */
+		bool is_frozen; /* a lease may have run out */
 		bool hold;
 		struct cot_work_desc work;
 		uint32_t capsms;

@@ -43,8 +43,9 @@ static struct cot_plan *make_plan(struct named_plan **plans, uint64_t key)
 	}
 	for (i = 0; i < 8; i++) {
 		p->task_ns[i] = cot_rng_below(&rng, 100) * (COT_PLAN_NS_MAX / 98);
-		p->bytes_per_s[i] =
-			cot_rng_below(&rng, 4) ? cot_rng_below(&rng, 1ull << 42) : UINT64_MAX;
+		p->bytes_per_s[i] = cot_rng_below(&rng, 40)
+					    ? cot_rng_below(&rng, COT_BYTES_PER_S_MAX + 1)
+					    : UINT64_MAX;
 	}
 	p->plan = (struct cot_plan){.n_quotas = (uint32_t)cot_rng_below(&rng, 5),
 				    .n_tasks = (uint32_t)cot_rng_below(&rng, 3),

@@ -66,8 +66,10 @@ at_least() {
 
 # Alone batch programs have all SMs, each its own.
 start --name train -- "$PROGS/parts" --seconds 600 --until "$work/enough" >"$work/train"
+train=$pid
 until_true 20 ps_shows 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
 start --name sort -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 7 >"$work/sort"
+sort=$pid
 until_true 20 ps_shows 'train +- +64 of 132, from 0 ' 'sort +- +68 of 132, from 64 ' || fail "ps: $(cat "$work/out")"
 
 # During a request of a size that is known the service has what it needs, and they have the others.
@@ -112,10 +114,14 @@ until_true 20 ps_shows 'train +- +32 of 132, from 0 ' || fail "ps: $(cat "$work/
 # All that was computed meanwhile is right.
 kill -TERM "$odd"
 : >"$work/enough"
-for one in odd train sort; do
-	eval "wait \$$one" || fail "$one ended with $?"
-	says "$work/$one" "wrong 0"
-done
+# ended_right NAME PROCESS
+ended_right() {
+	wait "$2" || fail "$1 ended with $?"
+	says "$work/$1" "wrong 0"
+}
+ended_right odd "$odd"
+ended_right train "$train"
+ended_right sort "$sort"
 stop_daemon
 [ "$status" = 0 ] || fail "the daemon ended with $status"
 finish

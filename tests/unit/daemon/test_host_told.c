@@ -102,7 +102,7 @@ static void user_sets(unsigned program)
 
 static void something_happens(bool policies)
 {
-	unsigned program = below(N_PROGRAMS);
+	unsigned program = below(N_PROGRAMS), member;
 	struct program *p = &programs[program];
 
 	w.block_us = below(2) ? 50 : 0;
@@ -125,8 +125,10 @@ static void something_happens(bool policies)
 		}
 		break;
 	default:
-		if (p->there)
-			toggle(program, below(N_MEMBERS), below(2));
+		if (!p->there)
+			break;
+		member = below(N_MEMBERS); /* in this order, whatever the compiler */
+		toggle(program, member, below(2));
 		break;
 	}
 }

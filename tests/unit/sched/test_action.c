@@ -485,66 +485,62 @@ static void test_the_queue_goes_round(void **state)
 
 /* ---- what is found ---- */
 
-static int found(uint32_t id, bool frozen, uint32_t slice_us, enum cot_mode mode)
+static int found(uint32_t id, bool frozen)
 {
 	script.changed = 0;
-	return event((struct cot_event){
-		.type = COT_EV_STATE, .id = id, .state = {frozen, slice_us, mode}});
-}
-
-static void test_each_thing_found(void **state)
-{
-	(void)state;
-	solo(1);
-	solo(2);
-	script.slice_us[2] = 100;
-	assert_int_equal(found(2, false, 100, COT_MODE_SWITCH), 0);
-	assert_int_equal(script.changed, COT_CHANGED_RUN);
-	assert_int_equal(script.entity, 2);
-	assert_int_equal(entity(2)->slice_us, 100);
-	assert_int_equal(entity(1)->slice_us, COT_SLICE_DRIVER);
-	expect_none(); /* as it is wanted */
-	assert_int_equal(found(2, true, 100, COT_MODE_SWITCH), 0);
-	assert_int_equal(script.changed, COT_CHANGED_RUN);
-	assert_int_equal(next().kind, COT_ACTION_THAW);
+	return event((struct cot_event){.type = COT_EV_FOUND, .id = id, .is_frozen = frozen});
 }
 
 static void test_found_as_it_is(void **state)
 {
 	(void)state;
 	solo(1);
-	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_SWITCH), 0);
+	assert_int_equal(found(1, false), 0);
 	assert_int_equal(script.changed, 0);
-	script.drain[1] = true;
-	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_DRAIN), 0);
-	assert_int_equal(script.changed, COT_CHANGED_RUN);
-	assert_int_equal(entity(1)->mode, COT_MODE_DRAIN);
-	assert_int_equal(found(1, false, COT_SLICE_DRIVER, COT_MODE_DRAIN), 0);
-	assert_int_equal(script.changed, 0);
-	assert_int_equal(found(1, false, 0, COT_MODE_DRIVER), -EINVAL);
-	assert_int_equal(found(1, false, 0, (enum cot_mode)3), -EINVAL);
-	assert_int_equal(found(2, false, 0, COT_MODE_SWITCH), -EINVAL);
+	assert_int_equal(found(2, false), -EINVAL);
 	expect_none();
 }
 
 /* What is on its way decides. */
 static void test_found_with_an_action_on_its_way(void **state)
 {
-	struct cot_action a, b;
+	struct cot_action a;
 
 	(void)state;
 	solo(1);
-	script.slice_us[1] = 100;
+	(void)event((struct cot_event){.type = COT_EV_HOLD, .id = 1, .hold = true});
+	a = next();
+	assert_int_equal(found(1, true), 0);
+	assert_int_equal(script.changed, 0);
+	assert_int_equal(entity(1)->run, COT_RUN_FREEZING);
+	(void)answer(&a, 0);
+	assert_int_equal(entity(1)->run, COT_RUN_FROZEN);
+	expect_none();
+}
+
+/* What is found says nothing about slice and mode: those that failed stay unknown, and the policy's
+ * next wish is carried out, even if it is what there was before. */
+static void test_found_after_a_mode_that_failed(void **state)
+{
+	struct cot_action a;
+
+	(void)state;
+	solo(1);
 	script.drain[1] = true;
 	tick_at(1 * MS);
 	a = next();
-	b = next();
-	assert_int_equal(found(1, false, 500, COT_MODE_SWITCH), 0);
-	assert_int_equal(entity(1)->slice_us, COT_SLICE_DRIVER);
+	assert_int_equal(a.kind, COT_ACTION_MODE);
+	(void)answer(&a, -ETIMEDOUT);
+	assert_int_equal(found(1, true), 0);
+	a = next();
+	assert_int_equal(a.kind, COT_ACTION_THAW);
 	(void)answer(&a, 0);
-	(void)answer(&b, 0);
-	assert_int_equal(entity(1)->slice_us, 100);
-	assert_int_equal(entity(1)->mode, COT_MODE_DRAIN);
+	script.drain[1] = false;
+	tick_at(1000 * MS);
+	a = next();
+	assert_int_equal(a.kind, COT_ACTION_MODE);
+	assert_int_equal(a.value, COT_MODE_SWITCH);
+	(void)answer(&a, 0);
 	expect_none();
 }
 
@@ -554,7 +550,7 @@ static void test_found_frozen(void **state)
 
 	(void)state;
 	solo(1);
-	assert_int_equal(found(1, true, COT_SLICE_DRIVER, COT_MODE_SWITCH), 0);
+	assert_int_equal(found(1, true), 0);
 	assert_int_equal(script.changed, COT_CHANGED_RUN);
 	a = next();
 	assert_int_equal(a.kind, COT_ACTION_THAW); /* the policy does not want it so */
@@ -564,7 +560,7 @@ static void test_found_frozen(void **state)
 	a = next();
 	(void)answer(&a, 0);
 	assert_int_equal(entity(1)->run, COT_RUN_FROZEN);
-	(void)found(1, false, COT_SLICE_DRIVER, COT_MODE_SWITCH);
+	(void)found(1, false);
 	assert_int_equal(entity(1)->run, COT_RUN_FREEZING);
 	a = next();
 	assert_int_equal(a.kind, COT_ACTION_FREEZE);
@@ -574,7 +570,7 @@ static void test_found_frozen(void **state)
 	a = next();
 	assert_int_equal(a.kind, COT_ACTION_THAW);
 	(void)answer(&a, 0);
-	(void)found(1, true, COT_SLICE_DRIVER, COT_MODE_SWITCH);
+	(void)found(1, true);
 	a = next();
 	assert_int_equal(a.kind, COT_ACTION_THAW);
 	assert_false(cot_sched_is_quiet(sched));
@@ -582,17 +578,23 @@ static void test_found_frozen(void **state)
 	assert_true(cot_sched_is_quiet(sched));
 }
 
-/* Nobody wishes anything any more: what is found then stays, but for a freeze. */
+/* Nobody wishes anything any more, not even what has just failed. */
 static void test_no_wishes_after_the_end(void **state)
 {
+	struct cot_action a;
 	uint64_t n;
 
 	(void)state;
+	script.slice_us[1] = 500;
 	solo(1);
+	a = next();
+	(void)answer(&a, 0);
 	cot_sched_stop(sched, now_ns);
-	expect_none();
+	a = next();
+	assert_int_equal(a.kind, COT_ACTION_SLICE);
+	assert_int_equal(a.value, COT_SLICE_DRIVER);
 	n = stats().deferred;
-	assert_int_equal(found(1, false, 500, COT_MODE_DRAIN), 0);
+	(void)answer(&a, -ETIMEDOUT);
 	expect_none();
 	assert_int_equal(entity(1)->slice_us, 500);
 	assert_true(stats().deferred > n);
@@ -682,7 +684,7 @@ int main(void)
 		T(test_no_answer),
 		T(test_one_leaves_with_actions_in_the_queue),
 		T(test_the_queue_goes_round),
-		T(test_each_thing_found),
+		T(test_found_after_a_mode_that_failed),
 		T(test_found_as_it_is),
 		T(test_found_with_an_action_on_its_way),
 		T(test_found_frozen),

@@ -547,11 +547,9 @@ static void test_hold_that_fails_is_tried_again(void **state)
 static void test_found_state(void **state)
 {
 	struct bench *b = *state;
-	struct cot_event ev = {.type = COT_EV_STATE, .id = 1, .state = {true, 100, COT_MODE_DRAIN}};
+	struct cot_event ev = {.type = COT_EV_FOUND, .id = 1, .is_frozen = true};
 
 	(void)bench_solo(b, 1, COT_CLASS_BATCH, 1);
-	script.slice_us = 100;
-	script.drain = true;
 	script.freeze_id = 1;
 	b->frozen[1] = true;
 	assert_int_equal(bench_event(b, ev), 0);
@@ -560,7 +558,7 @@ static void test_found_state(void **state)
 	assert_int_equal(b->n_actions, 0);
 	/* Its lease ran out: it has thawed itself, and is frozen again. */
 	script.entity_changes = 0;
-	ev.state.frozen = false;
+	ev.is_frozen = false;
 	b->frozen[1] = false;
 	assert_int_equal(bench_event(b, ev), 0);
 	assert_true(script.entity_changes & COT_CHANGED_RUN);

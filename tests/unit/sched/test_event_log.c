@@ -36,7 +36,7 @@ static const char *const examples[] = {
 	"7 pool-left 9",
 	"8 activity 3 is=active",
 	"9 done 3 seq=4 status=-110",
-	"10 state 3 frozen=1 us=100 mode=drain",
+	"10 found 3 frozen=1",
 	"11 hold 3 on=1",
 	"12 > slice 3 seq=5 us=100",
 	"12 > mode 3 seq=6 mode=switch",
@@ -196,7 +196,7 @@ static void test_round_trips(void **state)
 	assert_round_trip("8 activity 3 is=idle");
 	assert_round_trip("9 done 3 seq=4 status=0");
 	assert_round_trip("9 done 3 seq=4 status=-110");
-	assert_round_trip("10 state 3 frozen=1 us=100 mode=drain");
+	assert_round_trip("10 found 3 frozen=1");
 	assert_round_trip("11 hold 3 on=1");
 	assert_round_trip("12 > slice 3 seq=5 us=100");
 	assert_round_trip("12 > mode 3 seq=6 mode=switch");

@@ -133,6 +133,13 @@ static void test_a_wrong_row_ends_a_table(void **state)
 		assert_int_equal(row(b, 1, 3, 16, 160), -EINVAL);
 		assert_int_equal(row(b, 2, 3, 132, 1320), -EINVAL);
 	}
+	assert_int_equal(
+		bench_event(b,
+			    (struct cot_event){
+				    .type = COT_EV_PREDICTION,
+				    .id = 1,
+				    .prediction = {0, 1, {8, 80, COT_BYTES_PER_S_MAX + 1, 1500}}}),
+		-EINVAL);
 	/* The same one again. */
 	assert_int_equal(row(b, 0, 3, 8, 80), 0);
 	assert_int_equal(row(b, 1, 3, 16, 160), 0);

@@ -99,6 +99,21 @@ static const uint64_t task_ns[] = {500, 100, 90, 400, 200, 210};
 static const struct cot_plan good = {
 	.n_quotas = 3, .n_tasks = 2, .sms = sms, .query_ns = query_ns, .task_ns = task_ns};
 
+static void test_rates_of_a_plan(void **state)
+{
+	static const uint64_t fast[] = {0, 1, COT_BYTES_PER_S_MAX, 4, 5, 6};
+	static const uint64_t too_fast[] = {1, 2, 3, 4, 5, COT_BYTES_PER_S_MAX + 1};
+	struct cot_plan plan = good;
+
+	(void)state;
+	plan.task_bytes_per_s = fast;
+	assert_true(cot_plan_is_valid(&plan));
+	plan.task_bytes_per_s = too_fast;
+	assert_false(cot_plan_is_valid(&plan));
+	plan.n_tasks = 1; /* does not look further */
+	assert_true(cot_plan_is_valid(&plan));
+}
+
 static void test_wrong_plans(void **state)
 {
 	static const uint32_t no_sms[] = {0, 64, 132}, same[] = {8, 64, 64}, many[] = {8, 64, 1025};
@@ -317,6 +332,7 @@ static void test_too_much_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest unit_tests[] = {
+		cmocka_unit_test(test_rates_of_a_plan),
 		cmocka_unit_test(test_wrong_plans),
 		cmocka_unit_test(test_a_life),
 		cmocka_unit_test(test_what_is_not_known),
