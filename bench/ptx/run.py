@@ -5,7 +5,7 @@
          [--benchmarks NAME...] [--no-shapes] [--time-limit SECONDS] [--each-limit SECONDS]
 
 Measures every benchmark at a size at which it takes a millisecond or more, and at that of the SMGuard
-paper; then runs each with every pass at the paper's size and checks the results against the CPU's; and
+paper; then nine instances of each, one after the other and in one launch; then runs each with every pass at the paper's size and checks the results against the CPU's; and
 then the small kernels with what passes have trouble with. Each is a process of its own with a time limit, so one that fails or
 hangs takes nothing else along. Writes result.json (all that kernels-run printed, and a summary) and
 table.md after each of them. The exit status is 1 when a result is wrong, 2 when something could not
@@ -168,7 +168,30 @@ def totals(total):
     return out
 
 
-PASSES = ["workers", "retreat", "virtual_block", "slice", "fuse", "count", "record"]
+def per_launch(line, host, launches):
+    return f"{line[host] / line[launches]:.2f} us" if host in line else ""
+
+
+def batches(batched):
+    """The table of what launching several instances together takes."""
+    out = ["| benchmark | blocks of one | instances | apart | together | ratio | launches: apart, together | "
+           "host for a launch: apart, together |", "|---|---|---|---|---|---|---|---|"]
+    for name, p in batched.items():
+        line = p.get("batch")
+        if line is None or "refused" in line:
+            continue
+        out.append("| " + " | ".join([
+            name, str(line["blocks"]), str(line["copies"]),
+            f"{line['apart']['median_us']:.0f} us" if "apart" in line else "",
+            f"{line['time']['median_us']:.0f} us" if "time" in line else "",
+            f"{line['ratio']:.2f}" if "ratio" in line else "",
+            f"{line['apart_launches']}, {line['launches']}",
+            per_launch(line, "apart_host_us", "apart_launches") + ", "
+            + per_launch(line, "host_us", "launches")]) + " |")
+    return out
+
+
+PASSES = ["workers", "retreat", "virtual_block", "slice", "fuse", "count", "record", "batch"]
 
 
 def checks(checked):
@@ -198,6 +221,10 @@ def table(machine, tables, total, problems):
     out += costs(tables["measured"]) + [""] + totals(total)
     out += ["", "## The grids of the paper", ""] + costs(tables["paper"]) + [""]
     out += totals(total["paper"])
+    if tables["batched"]:
+        out += ["", "## Several instances in one launch", "",
+                "Each with inputs of its own, at the smaller grid of the paper: one after the other in "
+                "one stream, and together by the pass batch.", ""] + batches(tables["batched"])
     out += ["", "## Results", "", "Each pass against the plain kernels, and these against the CPU, at "
             "the sizes of the paper:", ""] + checks(tables["checked"])
     if tables["shapes"]:
@@ -224,7 +251,7 @@ class Results:
     def __init__(self, folder):
         self.folder = folder
         self.machine = None
-        self.lines = {kind: [] for kind in ("measured", "paper", "checked", "shapes")}
+        self.lines = {kind: [] for kind in ("measured", "paper", "batched", "checked", "shapes")}
         self.seconds = {}
         self.problems = []
         os.makedirs(folder, exist_ok=True)
@@ -277,16 +304,18 @@ def main():
     parser.add_argument("--no-shapes", dest="shapes", action="store_false")
     parser.add_argument("--quick", action="store_true")
     a = parser.parse_args()
-    check, measure = ("test", "test") if a.quick else ("large", "gpu")
+    small, check, measure = ("test", "test", "test") if a.quick else ("small", "large", "gpu")
     costs_of = ["--pass", "workers,retreat,slice", "--no-reference", "--repeat", str(a.repeats)]
     kinds = {
         "measured": ["--size", measure, *costs_of, "--evictions", str(a.evictions)],
         "paper": ["--size", check, *costs_of],
-        "checked": ["--size", check, "--pass", "all"],
+        "batched": ["--size", small, "--pass", "batch", "--copies", "9", "--no-reference", "--repeat",
+                    str(a.repeats)],
+        "checked": ["--size", check, "--pass", "all", "--copies", "2"],
     }
     # Few workers, so that launches last long enough for evictions.
-    shapes = ["--size", "test" if a.quick else "large", "--pass", "all", "--quota", "2%",
-              "--evictions", str(a.evictions), "--time-limit", "6"]
+    shapes = ["--size", "test" if a.quick else "large", "--pass", "all", "--copies", "2",
+              "--quota", "2%", "--evictions", str(a.evictions), "--time-limit", "6"]
     end = time.monotonic() + a.time_limit
     try:
         results = Results(a.out)

@@ -7,6 +7,7 @@
 #define COT_KERNELS_LAUNCH_LAUNCH_H
 
 #include "cotenant/passes.h"
+#include "kernels/launch/rewrite.h"
 #include "kernels/launch/session.h"
 
 /* ---- workers ---- */
@@ -99,6 +100,21 @@ int cot_slice_step(struct cot_session *s, uint32_t step, void *run, struct cot_e
  */
 int cot_fuse_run(struct cot_session *first, struct cot_session *second, bool replay,
 		 struct cot_error *err);
+
+/* ---- several instances of a benchmark in one grid ---- */
+
+struct cot_batch_run {
+	const struct cot_rewritten *rewritten; /* not owned */
+	struct cot_session **sessions;	       /* of one benchmark, on one machine; not owned */
+	uint32_t n;			       /* at most COT_BATCH_MAX */
+	uint32_t n_launches;		       /* of the last run */
+};
+
+/*
+ * Runs all sessions, step by step together as long as each has one. replay: as many steps as each
+ * took the last time, without asking.
+ */
+int cot_batch_run(struct cot_batch_run *r, bool replay, struct cot_error *err);
 
 /* ---- rows for each block: count and record ---- */
 

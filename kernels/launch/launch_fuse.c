@@ -31,34 +31,6 @@ static int launch(struct cot_session *first, uint32_t i, struct cot_session *sec
 	return first->machine->ops->launch(first->machine, entry, grid, block, &args, err);
 }
 
-static int clear_stop(struct cot_session *s, struct cot_error *err)
-{
-	static const uint32_t zero;
-
-	if (s->in->stop_buffer == COT_BENCH_NO_BUFFER)
-		return 0;
-	return s->machine->ops->write(s->machine, s->address[s->in->stop_buffer], &zero,
-				      sizeof(zero), err);
-}
-
-/* Whether the session has a step after the one before `next`. */
-static int goes_on(struct cot_session *s, uint32_t next, bool replay, bool *ret_more,
-		   struct cot_error *err)
-{
-	uint32_t word = 1;
-	int rc = 0;
-
-	if (replay) {
-		*ret_more = next < s->n_steps;
-		return 0;
-	}
-	if (s->in->stop_buffer != COT_BENCH_NO_BUFFER)
-		rc = s->machine->ops->read(s->machine, &word, s->address[s->in->stop_buffer],
-					   sizeof(word), err);
-	*ret_more = word && next < s->in->n_steps;
-	return rc;
-}
-
 /* One launch of what has a step left; *a and *b are the next steps. */
 static int launch_next(struct cot_session *first, struct cot_session *second, bool more_a,
 		       bool more_b, uint32_t *a, uint32_t *b, struct cot_error *err)
@@ -79,15 +51,15 @@ int cot_fuse_run(struct cot_session *first, struct cot_session *second, bool rep
 
 	while (!rc && (more_a || more_b)) {
 		if (more_a && !replay)
-			rc = clear_stop(first, err);
+			rc = cot_session_begin_step(first, err);
 		if (!rc && more_b && !replay)
-			rc = clear_stop(second, err);
+			rc = cot_session_begin_step(second, err);
 		if (!rc)
 			rc = launch_next(first, second, more_a, more_b, &a, &b, err);
 		if (!rc && more_a)
-			rc = goes_on(first, a, replay, &more_a, err);
+			rc = cot_session_goes_on(first, a, replay, &more_a, err);
 		if (!rc && more_b)
-			rc = goes_on(second, b, replay, &more_b, err);
+			rc = cot_session_goes_on(second, b, replay, &more_b, err);
 	}
 	first->n_steps = a;
 	second->n_steps = b;

@@ -88,8 +88,18 @@ static void find_entries(struct cot_ptx_module *module, const struct cot_bench *
 	}
 }
 
-static int add_outcome(struct cot_rewritten *r, enum cot_pass pass, const char *entry,
-		       const struct cot_refusal *refusal)
+/* What a host needs to know to put launches of the kernel into one. */
+static void lay_out(struct cot_rewrite_outcome *outcome, const struct cot_ptx_func *kernel)
+{
+	uint32_t i;
+
+	(void)cot_pass_batch_shape(kernel, &outcome->shape);
+	for (i = 0; i < kernel->n_params && i < COT_BENCH_MAX_ARGS; i++)
+		outcome->param_at[i] = (uint32_t)cot_pass_param_at(kernel, i);
+}
+
+static int add_outcome(struct cot_rewritten *r, enum cot_pass pass,
+		       const struct cot_ptx_func *kernel, const struct cot_refusal *refusal)
 {
 	struct cot_rewrite_outcome *outcome =
 		realloc(r->outcomes, (r->n_outcomes + 1) * sizeof(*outcome));
@@ -99,7 +109,9 @@ static int add_outcome(struct cot_rewritten *r, enum cot_pass pass, const char *
 	r->outcomes = outcome;
 	outcome += r->n_outcomes++;
 	*outcome = (struct cot_rewrite_outcome){.refusal = *refusal, .pass = pass};
-	snprintf(outcome->entry, sizeof(outcome->entry), "%s", entry);
+	snprintf(outcome->entry, sizeof(outcome->entry), "%s", kernel->name);
+	if (pass == COT_PASS_BATCH && refusal->reason == COT_REASON_NONE)
+		lay_out(outcome, kernel);
 	return 0;
 }
 
@@ -115,7 +127,7 @@ static int apply(struct cot_rewritten *r, enum cot_pass pass, struct cot_ptx_fun
 		return rc;
 	if (!rc)
 		refusal.reason = COT_REASON_NONE;
-	return add_outcome(r, pass, first->name, &refusal);
+	return add_outcome(r, pass, first, &refusal);
 }
 
 static int apply_all(struct cot_rewritten *r, const struct entries *entries, uint32_t passes,
@@ -172,6 +184,17 @@ void cot_rewritten_finish(struct cot_rewritten *r)
 	free(r->text);
 	free(r->outcomes);
 	*r = (struct cot_rewritten){0};
+}
+
+const struct cot_rewrite_outcome *cot_rewritten_outcome(const struct cot_rewritten *r,
+							const char *entry, enum cot_pass pass)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->n_outcomes; i++)
+		if (r->outcomes[i].pass == pass && strcmp(r->outcomes[i].entry, entry) == 0)
+			return &r->outcomes[i];
+	return NULL;
 }
 
 const struct cot_refusal *cot_rewritten_refusal(const struct cot_rewritten *r, const char *entry,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cotenant/passes.h"
 #include "kernels/host/bench.h"
 #include "ptx/pass/pass.h"
 
@@ -18,6 +19,10 @@ struct cot_rewrite_outcome {
 	struct cot_refusal refusal; /* reason COT_REASON_NONE: it was made */
 	char entry[COT_ERROR_MAX];  /* of the original, or the first of two */
 	enum cot_pass pass;
+	/* Of COT_PASS_BATCH: a batch of such launches, and where each of their parameters begins.
+	 */
+	struct cot_batch_shape shape;
+	uint32_t param_at[COT_BENCH_MAX_ARGS];
 };
 
 struct cot_rewritten {
@@ -35,6 +40,10 @@ struct cot_rewritten {
 int cot_rewrite(const struct cot_bench *bench, const struct cot_bench *partner, uint32_t passes,
 		struct cot_rewritten *ret_rewritten, struct cot_error *err);
 void cot_rewritten_finish(struct cot_rewritten *r);
+
+/* What became of a kernel under a pass; NULL if it was not tried. */
+const struct cot_rewrite_outcome *cot_rewritten_outcome(const struct cot_rewritten *r,
+							const char *entry, enum cot_pass pass);
 
 /* The refusal of a kernel by a pass, or NULL if it was made. */
 const struct cot_refusal *cot_rewritten_refusal(const struct cot_rewritten *r, const char *entry,

@@ -75,6 +75,23 @@ int cot_session_fetch(struct cot_session *s, struct cot_error *err)
 	return rc;
 }
 
+int cot_session_keep(struct cot_session *s, uint64_t *ret_addresses, struct cot_error *err)
+{
+	struct cot_machine *m = s->machine;
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < s->in->n_buffers && !rc; i++) {
+		if (!s->in->buffers[i].is_output)
+			continue;
+		rc = m->ops->alloc(m, s->in->buffers[i].size_bytes, &ret_addresses[i], err);
+		if (!rc)
+			rc = m->ops->copy(m, ret_addresses[i], s->address[i],
+					  s->in->buffers[i].size_bytes, err);
+	}
+	return rc;
+}
+
 void cot_session_args(const struct cot_session *s, uint32_t step,
 		      unsigned char (*values)[COT_BENCH_MAX_BYTES],
 		      struct cot_machine_args *ret_args)
@@ -103,28 +120,47 @@ int cot_session_launch_plain(struct cot_session *s, uint32_t step, void *arg, st
 				       err);
 }
 
+int cot_session_begin_step(struct cot_session *s, struct cot_error *err)
+{
+	static const uint32_t zero;
+	uint32_t stop = s->in->stop_buffer;
+
+	if (stop == COT_BENCH_NO_BUFFER)
+		return 0;
+	return s->machine->ops->write(s->machine, s->address[stop], &zero, sizeof(zero), err);
+}
+
+int cot_session_goes_on(struct cot_session *s, uint32_t n_done, bool replay, bool *ret_more,
+			struct cot_error *err)
+{
+	uint32_t stop = s->in->stop_buffer, word = 1;
+	int rc = 0;
+
+	if (replay) {
+		*ret_more = n_done < s->n_steps;
+		return 0;
+	}
+	if (stop != COT_BENCH_NO_BUFFER)
+		rc = s->machine->ops->read(s->machine, &word, s->address[stop], sizeof(word), err);
+	*ret_more = word && n_done < s->in->n_steps;
+	return rc;
+}
+
 int cot_session_run(struct cot_session *s, cot_session_launch launch, void *arg,
 		    struct cot_error *err)
 {
-	const struct cot_machine_ops *ops = s->machine->ops;
-	uint32_t stop = s->in->stop_buffer, more, i;
+	bool more = s->in->n_steps > 0;
+	uint32_t n_done = 0;
 	int rc = 0;
 
-	for (i = 0; i < s->in->n_steps && !rc; i++) {
-		more = 0;
-		if (stop != COT_BENCH_NO_BUFFER)
-			rc = ops->write(s->machine, s->address[stop], &more, sizeof(more), err);
+	while (more && !rc) {
+		rc = cot_session_begin_step(s, err);
 		if (!rc)
-			rc = launch(s, i, arg, err);
-		if (!rc && stop != COT_BENCH_NO_BUFFER) {
-			rc = ops->read(s->machine, &more, s->address[stop], sizeof(more), err);
-			if (!rc && !more) {
-				i++;
-				break;
-			}
-		}
+			rc = launch(s, n_done++, arg, err);
+		if (!rc)
+			rc = cot_session_goes_on(s, n_done, false, &more, err);
 	}
-	s->n_steps = i;
+	s->n_steps = n_done;
 	return rc;
 }
 

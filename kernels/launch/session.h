@@ -28,6 +28,9 @@ int cot_session_reset(struct cot_session *s, struct cot_error *err);
 /* Copies the outputs to s->result. */
 int cot_session_fetch(struct cot_session *s, struct cot_error *err);
 
+/* Copies the outputs on the machine: to buffers that the caller frees, also after a failure. */
+int cot_session_keep(struct cot_session *s, uint64_t *ret_addresses, struct cot_error *err);
+
 /* Arguments of a step; `values` holds them. */
 void cot_session_args(const struct cot_session *s, uint32_t step,
 		      unsigned char (*values)[COT_BENCH_MAX_BYTES],
@@ -38,6 +41,14 @@ typedef int (*cot_session_launch)(struct cot_session *s, uint32_t step, void *ar
 				  struct cot_error *err);
 int cot_session_launch_plain(struct cot_session *s, uint32_t step, void *arg,
 			     struct cot_error *err);
+
+/*
+ * For those who launch steps by themselves: what is to be done before a step, and whether there is
+ * another after n_done of them. replay: as many as it took the last time, without asking.
+ */
+int cot_session_begin_step(struct cot_session *s, struct cot_error *err);
+int cot_session_goes_on(struct cot_session *s, uint32_t n_done, bool replay, bool *ret_more,
+			struct cot_error *err);
 
 /* All steps, asking after each whether it was the last. Sets n_steps. */
 int cot_session_run(struct cot_session *s, cot_session_launch launch, void *arg,

@@ -155,29 +155,12 @@ static void describe_all(struct cot_experiment *e)
 
 /* ---- the plain run ---- */
 
-static int keep_plain(struct cot_session *s, uint64_t *ret_plain, struct cot_error *err)
-{
-	struct cot_machine *m = s->machine;
-	uint32_t i;
-	int rc = 0;
-
-	for (i = 0; i < s->in->n_buffers && !rc; i++) {
-		if (!s->in->buffers[i].is_output)
-			continue;
-		rc = m->ops->alloc(m, s->in->buffers[i].size_bytes, &ret_plain[i], err);
-		if (!rc)
-			rc = m->ops->copy(m, ret_plain[i], s->address[i],
-					  s->in->buffers[i].size_bytes, err);
-	}
-	return rc;
-}
-
 static int run_plain(struct cot_experiment *e, struct cot_error *err)
 {
 	int rc = cot_session_run(&e->session, cot_session_launch_plain, NULL, err);
 
 	if (!rc)
-		rc = keep_plain(&e->session, e->plain, err);
+		rc = cot_session_keep(&e->session, e->plain, err);
 	if (!rc && !e->options->no_reference) {
 		rc = cot_session_fetch(&e->session, err);
 		if (!rc && cot_bench_check(&e->in, e->session.result, &e->verdict))
@@ -199,7 +182,7 @@ static int prepare_partner(struct cot_experiment *e, struct cot_error *err)
 	if (!rc)
 		rc = cot_session_run(&e->partner_session, cot_session_launch_plain, NULL, err);
 	if (!rc)
-		rc = keep_plain(&e->partner_session, e->partner_plain, err);
+		rc = cot_session_keep(&e->partner_session, e->partner_plain, err);
 	return rc;
 }
 
@@ -273,6 +256,15 @@ static int fuse_step(struct cot_session *s, uint32_t step, void *state, struct c
 	return step ? 0 : cot_fuse_run(s, &e->partner_session, true, err);
 }
 
+static int batch_step(struct cot_session *s, uint32_t step, void *state, struct cot_error *err)
+{
+	struct cot_experiment *e = state;
+
+	(void)s;
+	/* As above: all copies, in which the session has no part. */
+	return step ? 0 : cot_batch_run(&e->copies.run, true, err);
+}
+
 /* How each pass is launched; states live in the variant. */
 static int make_states(struct cot_experiment *e, struct cot_error *err)
 {
@@ -324,6 +316,8 @@ static int make_states(struct cot_experiment *e, struct cot_error *err)
 	record->state = &record->rows;
 	v[COT_PASS_FUSE].step = v[COT_PASS_FUSE].replay = fuse_step;
 	v[COT_PASS_FUSE].state = e;
+	v[COT_PASS_BATCH].step = v[COT_PASS_BATCH].replay = batch_step;
+	v[COT_PASS_BATCH].state = e;
 	return rc;
 }
 
@@ -341,6 +335,24 @@ static int run_fused(struct cot_experiment *e, struct cot_variant *v, struct cot
 	return rc;
 }
 
+static int run_batch(struct cot_experiment *e, struct cot_variant *v, struct cot_error *err)
+{
+	struct cot_copies *c = &e->copies;
+	uint64_t n_different;
+	uint32_t i;
+	int rc = cot_copies_reset(c, err);
+
+	if (!rc)
+		rc = cot_batch_run(&c->run, false, err);
+	for (i = 0; i < c->n && !rc; i++) {
+		n_different = 0;
+		rc = cot_experiment_compare(e, &c->all[i].session, c->all[i].plain, &n_different,
+					    err);
+		v->n_different += n_different;
+	}
+	return rc;
+}
+
 /* For e->now. */
 static void note(struct cot_experiment *e, const char *what)
 {
@@ -348,20 +360,29 @@ static void note(struct cot_experiment *e, const char *what)
 		snprintf(e->now, COT_NOW, "%s", what);
 }
 
-static int run_variant(struct cot_experiment *e, uint32_t variant, struct cot_error *err)
+/* What runs on the session itself, and maybe on the partner's. */
+static int run_session(struct cot_experiment *e, struct cot_variant *v, struct cot_error *err)
 {
-	struct cot_variant *v = &e->variants[variant];
 	uint64_t n_different = 0;
 	int rc = cot_session_reset(&e->session, err);
 
-	note(e, v->name);
-	if (!rc && variant == COT_PASS_FUSE)
+	if (!rc && v == &e->variants[COT_PASS_FUSE])
 		rc = run_fused(e, v, err);
 	else if (!rc)
 		rc = cot_session_run(&e->session, v->step, v->state, err);
 	if (!rc)
 		rc = cot_experiment_compare(e, &e->session, e->plain, &n_different, err);
 	v->n_different += n_different;
+	return rc;
+}
+
+static int run_variant(struct cot_experiment *e, uint32_t variant, struct cot_error *err)
+{
+	struct cot_variant *v = &e->variants[variant];
+	int rc;
+
+	note(e, v->name);
+	rc = variant == COT_PASS_BATCH ? run_batch(e, v, err) : run_session(e, v, err);
 	v->same = v->n_different == 0;
 	return rc;
 }
@@ -391,6 +412,12 @@ int cot_experiment_run(struct cot_experiment *e, const struct cot_options *optio
 		struct cot_variant *v = &e->variants[COT_PASS_FUSE];
 
 		v->failed = prepare_partner(e, &v->error) != 0;
+	}
+	if (!rc && wants(e, COT_PASS_BATCH)) {
+		struct cot_variant *v = &e->variants[COT_PASS_BATCH];
+
+		v->failed = cot_copies_init(&e->copies, options, bench, &e->rewritten,
+					    &e->machine.base, &v->error) != 0;
 	}
 	if (!rc)
 		rc = make_states(e, err);
@@ -439,6 +466,7 @@ void cot_experiment_finish(struct cot_experiment *e)
 		free_all(m, &e->n_different, 1);
 		free_all(m, &e->scratch, 1);
 	}
+	cot_copies_finish(&e->copies);
 	if (e->session.machine)
 		cot_session_finish(&e->session);
 	if (e->partner_session.machine)
@@ -467,7 +495,7 @@ bool cot_experiment_passed(const struct cot_experiment *e)
 			return false;
 	if (e->evictions.n_runs && !e->evictions.same)
 		return false;
-	return e->right && !e->n_rows_bad;
+	return e->right && !e->n_rows_bad && !e->copies.verdict.n_wrong;
 }
 
 bool cot_experiment_complete(const struct cot_experiment *e)

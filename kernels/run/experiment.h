@@ -8,6 +8,7 @@
 #include "kernels/launch/cuda_machine.h"
 #include "kernels/launch/launch.h"
 #include "kernels/launch/rewrite.h"
+#include "kernels/run/copies.h"
 #include "kernels/run/options.h"
 
 /* The passes, and: */
@@ -31,7 +32,7 @@ struct cot_variant {
 	struct cot_error error;
 	uint64_t n_different; /* words */
 	int registers, local_bytes, shared_bytes, per_sm;
-	struct cot_times times;
+	struct cot_times times, host; /* host: until all was launched */
 
 	cot_session_launch step, replay;
 	void *state; /* of step and replay */
@@ -74,7 +75,9 @@ struct cot_experiment {
 	uint32_t quota;	 /* SMs */
 	struct cot_variant variants[COT_N_VARIANTS];
 	char *now; /* COT_NOW bytes for the name of what is being run; NULL: not wanted */
-	struct cot_times partner_times; /* its plain kernels, where something is fused */
+	struct cot_times partner_times;	    /* its plain kernels, where something is fused */
+	struct cot_copies copies;	    /* of COT_PASS_BATCH */
+	struct cot_times apart, apart_host; /* plain kernels of all copies, one after the other */
 	struct cot_evictions evictions;
 	struct cot_counts counts;
 	uint64_t n_rows_bad; /* blocks that the pass `record` has not seen end */

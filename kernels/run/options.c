@@ -7,18 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cotenant/passes.h"
+
 static const char doc[] =
 	"Runs the ten benchmarks of the SMGuard paper on this machine's GPU, or on the emulated one, "
 	"as they are and rewritten by cotenant's passes, and compares the results bit for bit with "
 	"each other and with the CPU's. Prints one line of JSON for each benchmark and pass."
 	"\v"
-	"Passes: plain, workers, retreat, slice, fuse, count, record, all; more with commas.\n"
+	"Passes: plain, workers, retreat, slice, fuse, count, record, batch, all; more with commas.\n"
 	"Sizes: test (a moment in the emulator), small and large (the grids of the paper), gpu (long "
 	"enough to measure on an H200).\n\n"
 	"Examples:\n"
 	"  cotenant run --emulate h200 -- kernels-run bfs --pass workers --quota 50%\n"
 	"  kernels-run all --size large --pass workers --evict 66@1.5,all@3\n"
 	"  kernels-run lavaMD --size gpu --pass all --repeat 25";
+
+#define DEFAULT_COPIES 4u
 
 enum {
 	KEY_CHUNK = 256,
@@ -30,6 +34,7 @@ enum {
 	KEY_NO_REFERENCE,
 	KEY_PRINT,
 	KEY_WITH,
+	KEY_COPIES,
 	KEY_LIMIT
 };
 
@@ -40,6 +45,8 @@ static const struct argp_option options[] = {
 	{"size", 's', "SIZE", 0, "Size of the problem (default: test)", 1},
 	{"blocks", 'n', "N", 0, "Thread blocks of the main kernel, instead of the size's", 1},
 	{"with", KEY_WITH, "BENCHMARK", 0, "What to fuse with (default: the next in the list)", 1},
+	{"copies", KEY_COPIES, "N", 0,
+	 "Instances of a benchmark that the pass batch puts into one launch (default: 4)", 1},
 	{"seed", KEY_SEED, "N", 0, "Seed of the inputs (default: 1)", 1},
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 1},
 	{0, 0, 0, 0, "Workers and slices:", 2},
@@ -98,14 +105,14 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 		enum cot_pass pass;
 
 		if (length == 3 && strncmp(text, "all", 3) == 0)
-			o->passes |= ((1u << COT_N_PASSES) - 1) & ~(1u << COT_PASS_BATCH);
-		else if (cot_pass_find(text, length, &pass) == 0 && pass != COT_PASS_BATCH)
+			o->passes |= (1u << COT_N_PASSES) - 1;
+		else if (cot_pass_find(text, length, &pass) == 0)
 			o->passes |= 1u << pass;
 		else if (length != 5 || strncmp(text, "plain", 5) != 0)
 			argp_error(
 				state,
 				"there is no pass '%.*s'; expected plain, workers, retreat, slice, "
-				"fuse, count, record or all",
+				"fuse, count, record, batch or all",
 				(int)length, text);
 		text += length;
 		if (!*text)
@@ -204,6 +211,9 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 	case 'r':
 		o->n_repeats = (uint32_t)number(state, "--repeat", arg, 0, 1000);
 		return 0;
+	case KEY_COPIES:
+		o->n_copies = (uint32_t)number(state, "--copies", arg, 2, COT_BATCH_MAX);
+		return 0;
 	case KEY_CHUNK:
 		o->chunk = (uint32_t)number(state, "--chunk", arg, 1, INT32_MAX);
 		return 0;
@@ -236,6 +246,10 @@ static void check(const struct argp_state *state, const struct cot_options *o)
 	if (o->partner && !(o->passes & 1u << COT_PASS_FUSE))
 		argp_error(state, "--with %s needs the pass fuse; expected --pass with fuse or all",
 			   o->partner->name);
+	if (o->n_copies && !(o->passes & 1u << COT_PASS_BATCH))
+		argp_error(state,
+			   "--copies %u needs the pass batch; expected --pass with batch or all",
+			   o->n_copies);
 	for (i = 0; i < o->n_benches && o->passes & 1u << COT_PASS_FUSE; i++)
 		if (o->benches[i] == o->partner)
 			argp_error(state,
@@ -297,4 +311,6 @@ void cot_options_parse(int argc, char **argv, struct cot_options *ret_options)
 	argp_parse(&argp, argc, argv, 0, NULL, ret_options);
 	if (ret_options->passes & 1u << COT_N_PASSES)
 		ret_options->passes = 1u << COT_PASS_WORKERS;
+	if (!ret_options->n_copies)
+		ret_options->n_copies = DEFAULT_COPIES;
 }

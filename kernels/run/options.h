@@ -17,6 +17,7 @@ struct cot_options {
 	const struct cot_bench *partner; /* of COT_PASS_FUSE; NULL: the next of the list */
 	uint32_t passes;		 /* bits COT_PASS_...; the plain run is always there */
 	enum cot_bench_size size;
+	uint32_t n_copies;    /* of a benchmark that are launched together, for COT_PASS_BATCH */
 	uint32_t n_blocks;    /* 0: that of the size */
 	uint32_t quota_pct;   /* of the SMs, for workers */
 	uint32_t chunk;	      /* 0: chosen from how long a task takes */

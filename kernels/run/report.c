@@ -45,6 +45,25 @@ static void times(FILE *out, const char *name, const struct cot_times *t)
 	fputs("]}", out);
 }
 
+/* The host's time for all launches, and what came of launching copies together. */
+static void batch(FILE *out, const struct cot_experiment *e)
+{
+	const struct cot_copies *c = &e->copies;
+
+	fprintf(out, ",\"copies\":%u,\"launches\":%u,\"apart_launches\":%u", c->n,
+		c->run.n_launches, c->n_apart);
+	if (!e->options->no_reference)
+		fprintf(out, ",\"right\":%s,\"n_checked\":%" PRIu64 ",\"n_wrong\":%" PRIu64,
+			truth(!c->verdict.n_wrong), c->verdict.n_checked, c->verdict.n_wrong);
+	if (c->verdict.n_wrong) {
+		fputc(',', out);
+		cot_quote_write_member(out, "first_wrong", c->verdict.text);
+	}
+	times(out, "apart", &e->apart);
+	if (e->apart_host.n)
+		fprintf(out, ",\"apart_host_us\":%.2f", cot_times_quantile(&e->apart_host, 0.5));
+}
+
 static void plain(FILE *out, const struct cot_experiment *e)
 {
 	if (e->options->no_reference)
@@ -80,6 +99,8 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 
 	if (pass == COT_PASS_FUSE)
 		base += cot_times_quantile(&e->partner_times, 0.5);
+	if (pass == COT_PASS_BATCH)
+		base = cot_times_quantile(&e->apart, 0.5);
 
 	fputc('{', out);
 	cot_quote_write_member(out, "benchmark", e->bench->name);
@@ -91,8 +112,12 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 		fputs("}\n", out);
 		return;
 	}
-	fprintf(out, ",\"same\":%s,\"n_different\":%" PRIu64 ",\"blocks\":%u,\"launches\":%u",
-		truth(v->same), v->n_different, e->in.n_blocks, e->session.n_steps);
+	fprintf(out, ",\"same\":%s,\"n_different\":%" PRIu64 ",\"blocks\":%u", truth(v->same),
+		v->n_different, e->in.n_blocks);
+	if (pass == COT_PASS_BATCH)
+		batch(out, e);
+	else
+		fprintf(out, ",\"launches\":%u", e->session.n_steps);
 	fprintf(out, ",\"registers\":%d,\"local_bytes\":%d,\"shared_bytes\":%d,\"per_sm\":%d",
 		v->registers, v->local_bytes, v->shared_bytes, v->per_sm);
 	if (pass == COT_PLAIN)
@@ -117,6 +142,8 @@ static void variant(FILE *out, const struct cot_experiment *e, uint32_t pass)
 	if (pass == COT_PASS_RECORD)
 		fprintf(out, ",\"blocks_not_seen\":%" PRIu64, e->n_rows_bad);
 	times(out, "time", &v->times);
+	if (v->host.n)
+		fprintf(out, ",\"host_us\":%.2f", cot_times_quantile(&v->host, 0.5));
 	if (v->times.n && base > 0)
 		fprintf(out, ",\"ratio\":%.4f", cot_times_quantile(&v->times, 0.5) / base);
 	fputs("}\n", out);

@@ -36,6 +36,9 @@ refused "there is no pass ''" bfs --pass workers,
 refused "bfs cannot be fused with itself" bfs --pass fuse --with bfs
 refused "--with lavaMD needs the pass fuse" bfs --with lavaMD
 refused "--with lavaMD needs the pass fuse" bfs --with lavaMD --pass slice,count
+refused "--copies 9 needs the pass batch" bfs --copies 9
+refused "expected a number from 2 to 64" bfs --pass batch --copies 1
+refused "expected a number from 2 to 64" bfs --pass batch --copies 65
 refused "expected a number from 1 to 86400" bfs --time-limit 0
 refused "there is no size 'huge'" bfs --size huge
 refused "expected a number from 1 to 100" bfs --quota 0%
@@ -50,8 +53,8 @@ refused "the number of SMs in --evict" bfs --evict x@1
 refused "goes back in time" bfs --evict 2,1
 refused "goes back in time" bfs --evict 2,all@1
 
-expect 0 vectorAdd --print-ptx --pass workers,slice,count,record
-for suffix in '' "\$cot_workers" "\$cot_slice" "\$cot_count" "\$cot_record"; do
+expect 0 vectorAdd --print-ptx --pass workers,slice,count,record,batch
+for suffix in '' "\$cot_workers" "\$cot_slice" "\$cot_count" "\$cot_record" "\$cot_batch"; do
 	says "$work/out" ".entry vectorAdd$suffix("
 done
 empty "$work/err"

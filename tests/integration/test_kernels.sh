@@ -31,13 +31,18 @@ number() {
 
 run all all --pass all --repeat 1
 [ "$(grep -c '"pass":"plain".*"right":true' "$work/all")" = 10 ] || fail "plain: $(cat "$work/all")"
-for pass in workers slice virtual_block fuse count record; do
+for pass in workers slice virtual_block fuse count record batch; do
 	n=$(grep -c "\"pass\":\"$pass\",\"same\":true" "$work/all")
 	# What is called cannot be counted.
 	expected=10
 	[ $pass != count ] || expected=9
 	[ "$n" = $expected ] || fail "$pass: $n benchmarks have the plain result, expected $expected"
 done
+# Four instances in a launch, all of which are what the CPU computes.
+[ "$(grep -c '"pass":"batch".*"copies":4,"launches":.*"right":true.*"host_us":' "$work/all")" = 10 ] ||
+	fail "batch: $(grep batch "$work/all")"
+[ "$(grep '"pass":"batch"' "$work/all" | grep -c '"launches":1,"apart_launches":4,')" = 7 ] ||
+	fail "launches of a batch: $(grep batch "$work/all")"
 [ "$(grep '"refused":' "$work/all" | grep -c 'solver2')" = 1 ] || fail "refused: $(grep refused "$work/all")"
 
 # Each in a process of its own.
@@ -46,6 +51,8 @@ run shapes shapes --pass all --quota 2% --evictions 2 --time-limit 60
 	fail "plain: $(cat "$work/shapes")"
 [ "$(grep -c '"pass":"workers","same":true.*"eviction_same":true' "$work/shapes")" = 11 ] ||
 	fail "workers: $(cat "$work/shapes")"
+[ "$(grep -c '"pass":"batch","same":true.*"right":true' "$work/shapes")" = 11 ] ||
+	fail "batch: $(cat "$work/shapes")"
 [ "$(grep -c '"gpu":' "$work/shapes")" = 1 ] || fail "the GPU: $(cat "$work/shapes")"
 
 # What takes too long is ended, and the next one goes on.

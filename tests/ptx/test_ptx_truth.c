@@ -25,6 +25,7 @@
 	(1u << COT_PASS_WORKERS | 1u << COT_PASS_RETREAT | 1u << COT_PASS_SLICE | \
 	 1u << COT_PASS_FUSE | 1u << COT_PASS_COUNT | 1u << COT_PASS_RECORD)
 #define MAX_EVICTIONS 3u
+#define MAX_COPIES    5u
 
 /* One benchmark (or two, for fusing), its module with all passes, and the plain result. */
 struct fixture {
@@ -458,6 +459,62 @@ static void fused_kernels_keep_results(void **state)
 	}
 }
 
+/* Up to five instances in a grid, of different sizes; how many and how large depends on the seed.
+ */
+static void batch_once(struct fixture *f, struct cot_rng *rng)
+{
+	struct cot_bench_instance in[MAX_COPIES];
+	struct cot_session copies[MAX_COPIES], *sessions[MAX_COPIES];
+	void *plain[MAX_COPIES][COT_BENCH_MAX_BUFFERS] = {{NULL}};
+	struct cot_batch_run run = {.rewritten = &f->rewritten,
+				    .sessions = sessions,
+				    .n = 2 + (uint32_t)cot_rng_below(rng, MAX_COPIES - 1)};
+	uint32_t most = 0, i, k;
+
+	for (i = 0; i < run.n; i++) {
+		uint32_t n_blocks = 1 + (uint32_t)cot_rng_below(rng, f->in.n_blocks);
+
+		must(f, cot_bench_create(&in[i], f->bench, COT_BENCH_TEST, n_blocks, f->seed + i,
+					 &f->err));
+		must(f, cot_session_init(&copies[i], &f->machine.base, &in[i], &f->err));
+		run_plain(f, &copies[i], plain[i]);
+		most = copies[i].n_steps > most ? copies[i].n_steps : most;
+		must(f, cot_session_reset(&copies[i], &f->err));
+		sessions[i] = &copies[i];
+	}
+	must(f, cot_batch_run(&run, false, &f->err));
+	assert_int_equal(run.n_launches, most);
+	for (i = 0; i < run.n; i++) {
+		same(f, &copies[i], plain[i], "batch");
+		for (k = 0; k < COT_BENCH_MAX_BUFFERS; k++)
+			free(plain[i][k]);
+		cot_session_finish(&copies[i]);
+		cot_bench_destroy(&in[i]);
+	}
+}
+
+static void batched_kernels_keep_results(void **state)
+{
+	uint64_t n = number_of("COTENANT_TRUTH_SEEDS", 1), seed;
+	uint64_t first = number_of("COTENANT_TRUTH_FIRST", 1);
+	unsigned i;
+
+	(void)state;
+	for (seed = first; seed < first + n; seed++) {
+		for (i = 0; i < cot_bench_n_all; i++) {
+			struct cot_rng rng = {cot_mix64(seed * cot_bench_n_all + i)};
+			struct fixture f;
+
+			if (left_out(cot_bench_all[i]))
+				continue;
+			set_up(&f, cot_bench_all[i], NULL, 1u << COT_PASS_BATCH, seed);
+			if (taken(&f, COT_PASS_BATCH))
+				batch_once(&f, &rng);
+			tear_down(&f);
+		}
+	}
+}
+
 static void print_totals(void **state)
 {
 	(void)state;
@@ -472,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_keep_results),
 		cmocka_unit_test(fused_kernels_keep_results),
+		cmocka_unit_test(batched_kernels_keep_results),
 		cmocka_unit_test(print_totals),
 	};
 

@@ -138,6 +138,13 @@ uint64_t cot_pass_params_end(const struct cot_ptx_func *func, uint64_t bytes)
 	return bytes;
 }
 
+uint64_t cot_pass_param_at(const struct cot_ptx_func *kernel, uint32_t param)
+{
+	const struct cot_ptx_func upto = {.params = kernel->params, .n_params = param + 1};
+
+	return cot_pass_params_end(&upto, 0) - cot_ptx_var_bytes(kernel->params[param]);
+}
+
 /* `batch` appends nothing: its one parameter has those of several launches. */
 static void scan_instances(struct cot_scan *scan, uint64_t bytes)
 {

@@ -123,10 +123,6 @@ int cot_pass_record(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 int cot_pass_batch(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 		   struct cot_error *err);
 
-/* How `batch` lays out the launches of a kernel with these parameters. -E2BIG: not even two fit. */
-struct cot_batch_shape;
-int cot_pass_batch_shape(const struct cot_ptx_func *kernel, struct cot_batch_shape *ret_shape);
-
 /* Where the function's parameters end if they follow `bytes` of others. */
 uint64_t cot_pass_params_end(const struct cot_ptx_func *func, uint64_t bytes);
 

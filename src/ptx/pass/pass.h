@@ -89,4 +89,10 @@ int cot_pass_fuse(struct cot_ptx_func *first, struct cot_ptx_func *second,
 		  struct cot_ptx_func **ret_kernel, struct cot_refusal *ret_refusal,
 		  struct cot_error *err);
 
+/* How `batch` lays out the launches of a kernel with these parameters. -E2BIG: not even two fit. */
+struct cot_batch_shape;
+int cot_pass_batch_shape(const struct cot_ptx_func *kernel, struct cot_batch_shape *ret_shape);
+/* Where a parameter begins, in bytes behind the first one's beginning, as they lie in a launch. */
+uint64_t cot_pass_param_at(const struct cot_ptx_func *kernel, uint32_t param);
+
 #endif
