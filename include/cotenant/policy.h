@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 10
+#define COT_POLICY_ABI 11
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -168,7 +168,7 @@ struct cot_tenant {
 	struct cot_entity *entity; /* NULL while it is not up */
 	struct cot_tenant *next;   /* in order of tenant_joined(); use cot_for_each_tenant() */
 	struct cot_share quota;	   /* the most that its works may have together; and see `sms` */
-	/* Latency programs only: the least that each of its works gets, and on how many SMs no
+	/* Latency programs only: the least that its works get together, and on how many SMs no
 	 * batch program is placed. */
 	struct cot_share reserve;
 	void *own;	      /* tenant_bytes; zeroed at tenant_joined() and for a new policy */
@@ -250,6 +250,8 @@ struct cot_work {
 	void *own;	       /* work_bytes; zeroed at ready() and for a new policy */
 	uint32_t asked;	       /* CapSMs that the program asked for; 0 = as many as it may have */
 	struct cot_work *next_running; /* on its GPU; use cot_for_each_running() */
+	/* RESERVE: how many of its program's reserved CapSMs it is meant to get; 0 = all of them */
+	uint32_t reserve;
 };
 
 /*

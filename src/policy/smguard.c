@@ -29,6 +29,7 @@
  */
 #include "policy/policies.h"
 #include "policy/shared.h"
+#include "policy/smguard_inside.h"
 #include "policy/works.h"
 
 /* How long a batch work waits before others give some up for it. Our choice. */
@@ -47,157 +48,6 @@
  */
 #define REGROW_TASKS 2u
 
-struct guard {
-	uint64_t guarded_until_ns[COT_POLICY_GPUS_MAX]; /* since its last latency work has ended */
-	uint64_t wake_ns[COT_POLICY_GPUS_MAX]; /* when time alone changes what is to be done */
-	uint64_t decided_gpus; /* where nothing has changed since, but for the time */
-};
-
-/* One GPU, now. In CapSMs. */
-struct room {
-	uint32_t gpu, n_sms;
-	uint32_t there, kept;		  /* of all works; see works.h */
-	uint32_t batch_there, long_there; /* of batch works; of those with long tasks */
-	uint32_t long_kept;
-	uint32_t reserve;	   /* kept free of long batch tasks, and of all while `guarded` */
-	bool has_latency;	   /* a latency work is there */
-	bool guarded;		   /* or was not long ago */
-	uint64_t latency_since_ns; /* since when the oldest of them runs; COT_NEVER: none does */
-	uint32_t n_batch;	   /* batch works */
-	uint32_t n_waiting;	   /* of these, waiting */
-	bool missed;		   /* one of them could do with more */
-};
-
-/* Of a tenant: its batch works on the GPU in question, in CapSMs. */
-struct held {
-	uint32_t there, kept;
-};
-
-static struct held *held_of(const struct cot_tenant *t)
-{
-	return t->own;
-}
-
-static bool is_batch(const struct cot_work *w)
-{
-	return w->method == COT_WORK_QUOTA;
-}
-
-static bool is_long(const struct cot_policy *p, const struct cot_work *w)
-{
-	return !w->task_ns || w->task_ns > p->config->adapt_task_us * COT_NS_PER_US;
-}
-
-static uint32_t at_least_one(uint32_t n)
-{
-	return n ? n : 1;
-}
-
-static uint32_t default_reserve(const struct cot_policy *p, uint32_t n_sms)
-{
-	return at_least_one((n_sms * p->config->reserve_permille + 500) / 1000);
-}
-
-/* ---- what there is ---- */
-
-/* What latency programs want to find free, whether or not they want something now. */
-static uint32_t sum_reserves(const struct cot_policy *p, const struct room *r)
-{
-	const struct cot_tenant *t;
-	uint32_t said = 0;
-	bool silent = false;
-
-	cot_for_each_tenant (t, p) {
-		uint32_t n;
-
-		if (t->cls != COT_CLASS_LATENCY || !(t->gpu_mask >> r->gpu & 1))
-			continue;
-		n = cot_share_sms(t->reserve, r->n_sms);
-		said += n;
-		silent |= !n;
-	}
-	if (silent && said < default_reserve(p, r->n_sms))
-		said = default_reserve(p, r->n_sms);
-	/* One is left for batch programs, however much is reserved. */
-	return said < r->n_sms ? said : r->n_sms - 1;
-}
-
-/* It could do more with more. */
-static bool misses(const struct cot_work *w)
-{
-	return w->state == COT_WORK_WAITING ||
-	       (works_kept(w) < w->want && (w->settled || w->can_grow));
-}
-
-static void count(const struct cot_policy *p, struct room *r, const struct cot_work *w)
-{
-	r->n_sms = w->n_sms;
-	r->there += works_there(w);
-	r->kept += works_kept(w);
-	if (!is_batch(w)) {
-		r->has_latency = true;
-		if (w->state == COT_WORK_RUNNING && w->running_since_ns < r->latency_since_ns)
-			r->latency_since_ns = w->running_since_ns;
-		return;
-	}
-	r->n_batch++;
-	r->missed |= misses(w);
-	r->n_waiting += w->state == COT_WORK_WAITING;
-	r->batch_there += works_there(w);
-	held_of(w->tenant)->there += works_there(w);
-	held_of(w->tenant)->kept += works_kept(w);
-	if (!is_long(p, w))
-		return;
-	r->long_there += works_there(w);
-	r->long_kept += works_kept(w);
-}
-
-static struct room look(const struct cot_policy *p, uint32_t gpu)
-{
-	const struct guard *g = p->state;
-	struct room r = {.gpu = gpu, .latency_since_ns = COT_NEVER};
-	const struct cot_work *w;
-	struct cot_tenant *t;
-
-	cot_for_each_tenant (t, p)
-		*held_of(t) = (struct held){0, 0};
-	cot_for_each_work(w, p) if (w->gpu == gpu) count(p, &r, w);
-	r.reserve = sum_reserves(p, &r);
-	r.guarded = r.has_latency || g->guarded_until_ns[gpu] > p->now_ns;
-	return r;
-}
-
-static uint32_t less(uint32_t a, uint32_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* What a batch work may have besides what it has. */
-static uint32_t batch_room(const struct cot_policy *p, const struct room *r,
-			   const struct cot_work *w)
-{
-	uint32_t free_sms = less(r->n_sms, r->there);
-
-	if (is_long(p, w))
-		free_sms = least(free_sms, less(r->n_sms - r->reserve, r->long_there));
-	if (r->guarded)
-		free_sms = least(free_sms, less(r->n_sms - r->reserve, r->batch_there));
-	return free_sms;
-}
-
-/* What is left of its program's quota. */
-static uint32_t quota_room(const struct room *r, const struct cot_work *w)
-{
-	uint32_t quota = cot_most_sms(w->tenant, r->n_sms);
-
-	return quota ? less(quota, held_of(w->tenant)->there) : r->n_sms;
-}
-
 /* ---- what is taken back ---- */
 
 static bool may_give(const struct cot_policy *p, const struct cot_work *w, const void *arg)
@@ -211,25 +61,45 @@ static bool may_give(const struct cot_policy *p, const struct cot_work *w, const
 static bool may_give_short(const struct cot_policy *p, const struct cot_work *w, const void *arg)
 {
 	(void)arg;
-	return is_batch(w) && !is_long(p, w);
+	return is_batch(w) && !cot_smguard_is_long(p, w);
 }
 
 static bool may_give_long(const struct cot_policy *p, const struct cot_work *w, const void *arg)
 {
 	(void)arg;
-	return is_batch(w) && is_long(p, w);
+	return is_batch(w) && cot_smguard_is_long(p, w);
 }
 
 static bool is_of_tenant(const struct cot_policy *p, const struct cot_work *w, const void *arg)
 {
 	(void)p;
-	return is_batch(w) && w->tenant == arg;
+	return w->tenant == arg;
 }
 
 static bool is_of_others(const struct cot_policy *p, const struct cot_work *w, const void *arg)
 {
 	(void)p;
-	return is_batch(w) && w->tenant != arg;
+	return w->tenant != arg;
+}
+
+static bool is_batch_of_tenant(const struct cot_policy *p, const struct cot_work *w,
+			       const void *arg)
+{
+	return is_batch(w) && is_of_tenant(p, w, arg);
+}
+
+static bool is_batch_of_others(const struct cot_policy *p, const struct cot_work *w,
+			       const void *arg)
+{
+	return is_batch(w) && is_of_others(p, w, arg);
+}
+
+static bool is_any(const struct cot_policy *p, const struct cot_work *w, const void *arg)
+{
+	(void)p;
+	(void)w;
+	(void)arg;
+	return true;
 }
 
 /* A quota was lowered. Whether something is taken back. */
@@ -242,8 +112,8 @@ static bool keep_quotas(struct cot_policy *p, const struct room *r)
 		uint32_t quota = cot_most_sms(t, r->n_sms), kept = held_of(t)->kept;
 
 		if (quota && kept > quota)
-			taken |= cot_works_adjust(p, r->gpu, kept - quota, 1, false, is_of_tenant,
-						  t) > 0;
+			taken |= cot_works_adjust(p, r->gpu, kept - quota, 1, false,
+						  is_batch_of_tenant, t) > 0;
 	}
 	return taken;
 }
@@ -259,16 +129,9 @@ static bool keep_reserve(struct cot_policy *p, const struct room *r)
 
 /* ---- Algorithm 1 ---- */
 
-/* What a latency work is to get in any case. */
-static uint32_t reserved(const struct cot_policy *p, const struct cot_work *w)
-{
-	uint32_t n = cot_share_sms(w->tenant->reserve, w->n_sms);
-
-	return least(w->want, n ? n : default_reserve(p, w->n_sms));
-}
-
 /* Of what latency works have beyond that. */
-static uint32_t take_surplus(struct cot_policy *p, const struct room *r, uint32_t gap)
+static uint32_t take_surplus(struct cot_policy *p, const struct room *r, uint32_t gap,
+			     cot_works_may_give_fn *may, const void *arg)
 {
 	struct cot_work *w;
 	uint32_t taken = 0;
@@ -277,9 +140,9 @@ static uint32_t take_surplus(struct cot_policy *p, const struct room *r, uint32_
 	{
 		uint32_t n;
 
-		if (is_batch(w))
+		if (is_batch(w) || !may(p, w, arg))
 			continue;
-		n = least(less(works_kept(w), reserved(p, w)), gap - taken);
+		n = least(less(works_kept(w), cot_smguard_reserved(p, w)), gap - taken);
 		if (n && !cot_evict(p, w, w->evicted + n))
 			taken += n;
 	}
@@ -291,29 +154,42 @@ static void grant(struct cot_policy *p, struct room *r, struct cot_work *w, uint
 {
 	if (cot_grant(p, w, capsms, settled))
 		return;
-	*r = look(p, r->gpu);
+	*r = cot_smguard_look(p, r->gpu);
+}
+
+/* From other programs, for one that does not have its reservation. */
+static uint32_t take_owed(struct cot_policy *p, const struct room *r, const struct cot_work *w,
+			  uint32_t gap)
+{
+	uint32_t taken = cot_works_adjust(p, r->gpu, gap, 1, true, may_give, NULL);
+
+	return taken + take_surplus(p, r, gap - taken, is_of_others, w->tenant);
 }
 
 /*
  * Lines 1 to 7. Evicted CapSMs count as free. Those that long tasks should leave will not be free
  * soon, so short tasks leave in their place as far as they can. Beyond its reservation the work
- * gets what is free and what short tasks can leave. False: it waits.
+ * gets what is free and what short tasks can leave. Its program's latency works share the
+ * reservation: others give up only what these do not have already. False: it waits, and nobody has
+ * anything to give.
  */
 static bool serve_reservation(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t need = reserved(p, w), remain = less(r->n_sms, r->kept);
+	uint32_t most = least(w->want, cot_smguard_quota_room(r, w)),
+		 need = least(cot_smguard_reserved(p, w), most);
+	uint32_t owed = less(cot_smguard_reserve(p, w), held_of(w->tenant)->latency_kept);
+	uint32_t remain = less(r->n_sms, r->kept);
 	uint32_t soon = less(remain, r->long_there - r->long_kept);
 
-	if (w->want > soon)
-		remain +=
-			cot_works_adjust(p, r->gpu, w->want - soon, 1, true, may_give_short, NULL);
+	if (most > soon)
+		remain += cot_works_adjust(p, r->gpu, most - soon, 1, true, may_give_short, NULL);
 	if (need > remain)
-		remain += cot_works_adjust(p, r->gpu, need - remain, 1, true, may_give, NULL);
+		remain += take_owed(p, r, w, least(need - remain, owed));
 	if (need > remain)
-		remain += take_surplus(p, r, need - remain);
-	if (!remain)
-		return false;
-	grant(p, r, w, least(w->want, remain), false);
+		remain += take_surplus(p, r, need - remain, is_of_tenant, w->tenant);
+	if (!most || !remain)
+		return !most || owed < need;
+	grant(p, r, w, least(most, remain), false);
 	return true;
 }
 
@@ -329,20 +205,21 @@ static uint64_t takes_ns(const struct cot_work *w, uint32_t capsms)
  */
 static bool is_early(const struct cot_policy *p, const struct room *r, const struct cot_work *w)
 {
-	return r->guarded && !r->has_latency && !is_long(p, w) &&
+	return r->guarded && !r->has_latency && !cot_smguard_is_long(p, w) &&
 	       p->now_ns < w->waiting_since_ns + SHARE_AFTER_NS;
 }
 
 /* Lines 8 to 11. */
 static void serve_quota(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t capsms = least(w->want, least(batch_room(p, r, w), quota_room(r, w)));
+	uint32_t capsms = least(
+		w->want, least(cot_smguard_batch_room(p, r, w), cot_smguard_quota_room(r, w)));
 
 	if (capsms && !is_early(p, r, w))
 		grant(p, r, w, capsms, w->can_settle && takes_ns(w, capsms) >= SETTLE_NS);
 }
 
-/* When one has to wait all SMs are in use: the others wait, too. */
+/* When one has to wait for other programs all SMs are in use: the others wait, too. */
 static void serve_reservations(struct cot_policy *p, struct room *r)
 {
 	struct cot_work *w;
@@ -382,7 +259,8 @@ static void give_part(struct cot_policy *p, const struct room *r, struct part *p
 
 	if (!gap || part->none || w->tenant == part->poor)
 		return;
-	if (cot_works_adjust(p, r->gpu, gap, part->capsms, false, is_of_others, w->tenant) == gap)
+	if (cot_works_adjust(p, r->gpu, gap, part->capsms, false, is_batch_of_others, w->tenant) ==
+	    gap)
 		return;
 	/* Two tenants get nothing from their others. Every tenant is an other of one of the two, so
 	 * none has anything to give. */
@@ -404,7 +282,7 @@ static uint64_t share(struct cot_policy *p, const struct room *r)
 		uint64_t since_ns = w->waiting_since_ns + SHARE_AFTER_NS;
 
 		if (w->gpu != r->gpu || w->state != COT_WORK_WAITING || !is_batch(w) ||
-		    !quota_room(r, w))
+		    !cot_smguard_quota_room(r, w))
 			continue;
 		if (since_ns > p->now_ns)
 			policy_earlier(&wake_ns, since_ns);
@@ -437,7 +315,8 @@ static uint64_t regrow_at_ns(const struct cot_policy *p, const struct room *r,
 /* Returns when it may grow, if that is not now. */
 static uint64_t grow(struct cot_policy *p, struct room *r, struct cot_work *w)
 {
-	uint32_t kept = works_kept(w), more = least(batch_room(p, r, w), quota_room(r, w));
+	uint32_t kept = works_kept(w),
+		 more = least(cot_smguard_batch_room(p, r, w), cot_smguard_quota_room(r, w));
 
 	more = least(more, less(w->want, kept));
 	if (!more || !kept || w->evicted != w->left)
@@ -464,7 +343,7 @@ static uint64_t limit_latency(struct cot_policy *p, const struct room *r)
 		return COT_NEVER;
 	if (since_ns + SHARE_AFTER_NS > p->now_ns)
 		return since_ns + SHARE_AFTER_NS;
-	(void)take_surplus(p, r, r->n_sms);
+	(void)take_surplus(p, r, r->n_sms, is_any, NULL);
 	return COT_NEVER;
 }
 
@@ -494,14 +373,14 @@ static uint64_t give_back(struct cot_policy *p, struct room *r)
 static uint64_t decide(struct cot_policy *p, uint32_t gpu)
 {
 	const struct guard *g = p->state;
-	struct room r = look(p, gpu);
+	struct room r = cot_smguard_look(p, gpu);
 	uint64_t wake_ns;
 	bool taken;
 
 	taken = keep_quotas(p, &r);
 	taken |= keep_reserve(p, &r);
 	if (taken)
-		r = look(p, gpu);
+		r = cot_smguard_look(p, gpu);
 	serve_reservations(p, &r);
 	serve_quotas(p, &r);
 	wake_ns = share(p, &r);

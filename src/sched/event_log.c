@@ -110,9 +110,10 @@ static void print_work(char *s, size_t size, const struct cot_work_desc *w)
 	(void)snprintf(s, size,
 		       " tenant=%" PRIu32 " gpu=%" PRIu32 " sms=%" PRIu32
 		       " method=%s settle=%d grow=%d tasks=%" PRIu32 " per_sm=%" PRIu32
-		       " want=%" PRIu32 " task_ns=%" PRIu32,
+		       " want=%" PRIu32 " reserve=%" PRIu32 " task_ns=%" PRIu32,
 		       w->tenant, w->gpu, w->n_sms, NAME(cot_event_log_methods, w->method),
-		       w->can_settle, w->can_grow, w->n_tasks, w->per_sm, w->asked, w->task_ns);
+		       w->can_settle, w->can_grow, w->n_tasks, w->per_sm, w->asked, w->reserve,
+		       w->task_ns);
 }
 
 static void print_times(char *s, size_t size, const struct cot_times *t,

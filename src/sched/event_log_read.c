@@ -192,6 +192,7 @@ static void read_work(struct reader *r, struct cot_work_desc *w)
 	w->n_tasks = number_of(r, "tasks=");
 	w->per_sm = number_of(r, "per_sm=");
 	w->asked = number_of(r, "want=");
+	w->reserve = number_of(r, "reserve=");
 	w->task_ns = number_of(r, "task_ns=");
 }
 

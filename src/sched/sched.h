@@ -89,6 +89,7 @@ struct cot_work_desc {
 	uint32_t n_tasks; /* 0 = not known */
 	uint32_t per_sm;
 	uint32_t asked;	  /* CapSMs; 0 = as many as the tenant may have */
+	uint32_t reserve; /* see policy.h */
 	uint32_t task_ns; /* 0 = not known */
 };
 

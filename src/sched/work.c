@@ -231,6 +231,7 @@ int cot_sched_work_on_work(struct cot_sched *s, uint32_t id, const struct cot_wo
 				.per_sm = d->per_sm,
 				.task_ns = d->task_ns,
 				.asked = d->asked,
+				.reserve = d->reserve,
 			},
 	};
 	w->link = s->works_tail;
@@ -396,24 +397,42 @@ int cot_sched_work_evict(struct cot_policy *p, struct cot_work *w, uint32_t caps
 
 /* ---- the core's own ---- */
 
-/* Where works are never evicted, a latency program's work gets no more than its reservation. */
-static uint32_t fixed_share(const struct cot_work *w)
+/* What the tenant's works have on that GPU. */
+static uint32_t sum_there(const struct cot_sched *s, const struct cot_work *of)
 {
-	if (w->method != COT_WORK_RESERVE)
+	const struct cot_work *w;
+	uint32_t n = 0;
+
+	cot_for_each_running(w, &s->policy, of->gpu) if (w->tenant == of->tenant) n +=
+		w->granted - w->left;
+	return n;
+}
+
+/* Where works are never evicted, a program's get no more together than its quota, and those of a
+ * latency program no more than its reservation; but each gets one CapSM, for none waits. */
+static uint32_t fixed_share(const struct cot_sched *s, const struct cot_work *w)
+{
+	uint32_t limit = cot_most_sms(w->tenant, w->n_sms), there;
+	uint32_t reserve = cot_share_sms(w->tenant->reserve, w->n_sms);
+
+	if (w->method == COT_WORK_RESERVE && reserve)
+		limit = limit ? at_most(limit, reserve) : reserve;
+	if (!limit)
 		return w->want;
-	return at_most(w->want, cot_share_sms(w->tenant->reserve, w->n_sms));
+	there = sum_there(s, w);
+	return at_most(w->want, there < limit ? limit - there : 1);
 }
 
 void cot_sched_work_grant_all(struct cot_sched *s)
 {
 	while (s->waiting)
-		begin(s, s->waiting, fixed_share(&s->waiting->pub), false);
+		begin(s, s->waiting, fixed_share(s, &s->waiting->pub), false);
 }
 
 void cot_sched_work_rescue(struct cot_sched *s, uint64_t until_ns)
 {
 	while (s->waiting && s->waiting->watched_since_ns <= until_ns) {
 		s->stats.rescues++;
-		begin(s, s->waiting, fixed_share(&s->waiting->pub), false);
+		begin(s, s->waiting, fixed_share(s, &s->waiting->pub), false);
 	}
 }

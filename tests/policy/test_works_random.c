@@ -193,7 +193,19 @@ static void check_shares(struct story *st, uint32_t gpu)
 	LAW(st, long_kept <= (st->n_sms - reserve > n_long ? st->n_sms - reserve : n_long));
 }
 
-/* A reservation waits only if nobody has anything to give. */
+/* Whether the works of the request's program have together what it has reserved. */
+static bool has_its_own(struct story *st, const struct cot_work *request)
+{
+	const struct cot_policy *p = cot_sched_policy(st->sched);
+	uint32_t n = cot_share_sms(request->tenant->reserve, st->n_sms), own = 0;
+	const struct cot_work *w;
+
+	cot_for_each_running(w, p, request->gpu) if (w->tenant == request->tenant &&
+						     w->method == COT_WORK_RESERVE) own += kept(w);
+	return own >= (n ? n : (st->n_sms * p->config->reserve_permille + 500) / 1000);
+}
+
+/* A reservation waits only if nobody has anything to give, or only works of its own program do. */
 static void check_reservations(struct story *st, uint32_t gpu)
 {
 	const struct cot_policy *p = cot_sched_policy(st->sched);
@@ -201,7 +213,8 @@ static void check_reservations(struct story *st, uint32_t gpu)
 	uint32_t all = 0;
 
 	cot_for_each_work(w, p) if (!request && w->gpu == gpu && w->state == COT_WORK_WAITING &&
-				    w->method == COT_WORK_RESERVE) request = w;
+				    w->method == COT_WORK_RESERVE && !has_its_own(st, w)) request =
+		w;
 	cot_for_each_running(w, p, gpu) all += kept(w);
 	if (!request)
 		return;

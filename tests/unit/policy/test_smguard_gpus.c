@@ -254,10 +254,12 @@ static void test_surplus_of_several(void **state)
 	expect(b, 1, 66, 30);
 	expect(b, 2, 66, 0);
 	expect(b, 3, 30, 0);
+	/* Its program has all that it reserved: 20 of 50 of it, in proportion. */
 	(void)bench_work(b, 4, LATENCY2, 20 * 8, 8, SHORT_NS, false);
-	expect(b, 1, 66, 36);
-	expect(b, 2, 66, 14);
-	expect(b, 4, 20, 0);
+	expect(b, 1, 66, 30);
+	expect(b, 2, 66, 0);
+	expect(b, 3, 30, 12);
+	expect(b, 4, 12, 0);
 	end(b);
 }
 

@@ -43,7 +43,7 @@ static const char *const examples[] = {
 	"12 > freeze 3 seq=7",
 	"12 > thaw 3 seq=8",
 	"13 work 7 tenant=3 gpu=63 sms=132 method=quota settle=0 grow=1 tasks=1 per_sm=8 want=9 "
-	"task_ns=5",
+	"reserve=4 task_ns=5",
 	"14 evicted 7 capsms=12",
 	"15 work-done 7 left=5",
 	"16 > grant 7 seq=9 capsms=66 settled=1",
@@ -203,7 +203,7 @@ static void test_round_trips(void **state)
 	assert_round_trip("12 > freeze 3 seq=7");
 	assert_round_trip("12 > thaw 3 seq=8");
 	assert_round_trip("13 work 7 tenant=3 gpu=63 sms=132 method=reserve settle=0 grow=1 "
-			  "tasks=4294967295 per_sm=8 want=9 task_ns=4294967295");
+			  "tasks=4294967295 per_sm=8 want=9 reserve=40 task_ns=4294967295");
 	assert_round_trip("14 evicted 7 capsms=12");
 	assert_round_trip("15 work-done 7 left=5");
 	assert_round_trip("16 > grant 7 seq=9 capsms=66 settled=1");
@@ -295,7 +295,7 @@ static void test_random_lines(void **state)
 		"5 tenant 3 class=batch weight=1 gpus=0x1 pool=0 ready=1 block_us=0 target=none amount=0 "
 		"quota=50% reserve=7sm sms=0 key=0x0",
 		"5 work 7 tenant=3 gpu=0 sms=132 method=quota settle=1 grow=0 tasks=4096 per_sm=8 "
-		"want=0 task_ns=50",
+		"want=0 reserve=0 task_ns=50",
 		"9 done 3 seq=4 status=-110",
 		"12 > slice 3 seq=5 us=100",
 		"13 parts 3 sms=132 unit=8 part=64+68",
