@@ -11,7 +11,8 @@
 #define COT_ERROR_MAX 512
 
 struct cot_error {
-	char text[COT_ERROR_MAX]; /* one sentence without a newline; cut at the end if too long */
+	char text[COT_ERROR_MAX]; /* one sentence without control characters; cut at the end if too
+				     long */
 };
 
 /* Writes the sentence (err may be NULL) and returns `code`, so that callers can `return` it. */

@@ -14,6 +14,15 @@ static void writes_the_sentence_and_returns_the_code(void **state)
 	assert_string_equal(err.text, "a.yaml:3: expected a map");
 }
 
+static void shows_no_control_characters(void **state)
+{
+	struct cot_error err;
+
+	(void)state;
+	(void)cot_error_set(&err, -EINVAL, "'%s' is not a name", "a\nb\033[2J\x7f \xc3\xa4");
+	assert_string_equal(err.text, "'a?b?[2J? \xc3\xa4' is not a name");
+}
+
 static void takes_no_place_to_write_to(void **state)
 {
 	(void)state;
@@ -44,6 +53,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_the_sentence_and_returns_the_code),
+		cmocka_unit_test(shows_no_control_characters),
 		cmocka_unit_test(takes_no_place_to_write_to),
 		cmocka_unit_test(cuts_what_is_too_long),
 	};
