@@ -26,7 +26,7 @@ function(cot_embed target)
 	# The list goes through a file: a removed data file then counts as a change.
 	set(list "${CMAKE_CURRENT_BINARY_DIR}/${arg_TABLE}.list")
 	string(REPLACE ";" "\n" lines "${files}")
-	file(CONFIGURE OUTPUT "${list}" CONTENT "${lines}\n" @ONLY)
+	file(GENERATE OUTPUT "${list}" CONTENT "${lines}\n")
 	add_custom_command(OUTPUT "${output}"
 		COMMAND cot_embed_gen "${root}" "${list}" "${output}" "${arg_TABLE}"
 		DEPENDS cot_embed_gen "${list}" ${inputs}

@@ -13,10 +13,12 @@ set(emu_below src/emu/exec/*.c src/cuda/fatbin/*.c src/ptx/*.c src/base/*.c)
 cot_unit(emu GNU SOURCES ${emu_patterns} EXCEPT src/emu/driver/interpose.c
 	LINK cot_exec Threads::Threads ${CMAKE_DL_LIBS})
 
-# Compression is linked dynamically, also where other libraries are not: an archive may not fit
-# into a shared library.
+set(packing PkgConfig::LZ4 PkgConfig::ZSTD)
+if(COT_STATIC_DEPS)
+	set(packing "${COT_SHIM_LZ4}" "${COT_SHIM_ZSTD}" -Wl,--exclude-libs,ALL)
+endif()
 cot_preloaded(cot_emu_cuda SOURCES ${emu_patterns} ${emu_below}
-	LINK PkgConfig::LZ4 PkgConfig::ZSTD m Threads::Threads ${CMAKE_DL_LIBS})
+	LINK ${packing} m Threads::Threads ${CMAKE_DL_LIBS})
 # As with the real driver, what stands before it is not called by the driver itself.
 set(interposed "${CMAKE_SOURCE_DIR}/src/emu/driver/interposed.list")
 target_link_options(cot_emu_cuda PRIVATE "-Wl,--dynamic-list=${interposed}")
@@ -29,5 +31,5 @@ target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)
 target_link_libraries(cot_emu_mps PRIVATE cot_plain_flags cot_emu_cuda Threads::Threads)
 set_target_properties(cot_emu_mps PROPERTIES OUTPUT_NAME nvidia-cuda-mps-control
 	RUNTIME_OUTPUT_DIRECTORY "${COT_EMU_DIR}" BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
-install(TARGETS cot_emu_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)
-install(TARGETS cot_emu_mps RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu)
+install(TARGETS cot_emu_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu COMPONENT emu)
+install(TARGETS cot_emu_mps RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/emu COMPONENT emu)

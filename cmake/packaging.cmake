@@ -1,14 +1,32 @@
-# What is installed beside programs, libraries and man pages.
+# What is installed beside programs, libraries and man pages: docs, completion, units, and for authors of
+# programs (component dev) headers and examples.
 
+# Debian's zsh looks in vendor-completions for those of packages.
+set(COT_ZSH_DIR "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Folder of the completion for zsh")
 install(FILES packaging/completion/cotenant.bash
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cotenant)
+install(FILES packaging/completion/_cotenant DESTINATION ${COT_ZSH_DIR})
+install(FILES packaging/completion/cotenant.fish
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
 # Manual pages call them docs/NAME.md.
-cot_glob(documents docs/*.md)
+cot_glob(documents docs/*.md docs/*.svg)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES packaging/cotenantd.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
+# Every Python can have it in PYTHONPATH, also those that do not look into Debian's folders.
+install(FILES python/cotenant.py DESTINATION ${CMAKE_INSTALL_DATADIR}/cotenant/python)
+
+configure_file(packaging/cotenant.pc.in cotenant.pc @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/cotenant.pc" DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig COMPONENT dev)
+install(DIRECTORY include/cotenant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev COMPONENT dev)
+
 # NAME.service goes to systemd's system units, NAME.user.service to NAME.service of the users' ones.
-# In the files stands /usr/bin; the folder of the programs is known when they are installed.
+# In the files stands /usr/bin; the folder of the programs is known when they are installed. Where a tarball
+# will be unpacked is not; its units name /usr/local.
 cot_glob(services packaging/systemd/*.service)
 foreach(service IN LISTS services)
 	get_filename_component(file "${service}" NAME)
@@ -18,9 +36,12 @@ foreach(service IN LISTS services)
 		string(REPLACE ".user." "." file "${file}")
 	endif()
 	install(CODE "
+		set(prefix \"\${CMAKE_INSTALL_PREFIX}\")
+		if(prefix MATCHES \"/_CPack_Packages/\")
+			set(prefix /usr/local)
+		endif()
 		file(READ \"${service}\" text)
-		string(REPLACE \"=/usr/bin/\"
-			\"=\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" text \"\${text}\")
+		string(REPLACE \"=/usr/bin/\" \"=\${prefix}/${CMAKE_INSTALL_BINDIR}/\" text \"\${text}\")
 		set(file \"${CMAKE_BINARY_DIR}/systemd/${folder}/${file}\")
 		file(WRITE \"\${file}\" \"\${text}\")
 		file(INSTALL \"\${file}\"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -58,6 +59,12 @@ static int connect_to(const char *path)
 	return rc;
 }
 
+/* glibc before 2.34 has no function for it. */
+static bool close_all(int first, unsigned last)
+{
+	return syscall(__NR_close_range, (unsigned)first, last, 0) == 0;
+}
+
 /*
  * The daemon must not hold open the program's descriptors: another process may wait for the end of
  * a pipe, or for a lock. If the kernel cannot close all at once, close the first thousand.
@@ -66,8 +73,7 @@ static void close_others(int kept)
 {
 	int fd;
 
-	if ((kept <= 3 || close_range(3, (unsigned)kept - 1, 0) == 0) &&
-	    close_range((unsigned)kept + 1, ~0u, 0) == 0)
+	if ((kept <= 3 || close_all(3, (unsigned)kept - 1)) && close_all(kept + 1, ~0u))
 		return;
 	for (fd = 3; fd < 1024; fd++)
 		if (fd != kept)

@@ -91,7 +91,10 @@ static int find_files(char ret_folder[COT_PATH_TEXT_MAX], struct cot_error *err)
 	if (rc < 0)
 		return rc;
 	if (access(driver, R_OK))
-		return cot_error_set(err, -ENOENT, "there is no emulated driver '%s'", driver);
+		return cot_error_set(
+			err, -ENOENT,
+			"there is no emulated driver '%s': expected the package cotenant-emu",
+			driver);
 	if (strpbrk(driver, " :"))
 		return cot_error_set(err, -EINVAL,
 				     "the path '%s' has a space or a colon, which the dynamic "

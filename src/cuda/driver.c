@@ -47,31 +47,3 @@ int cot_driver_open(struct cot_driver *ret_driver, struct cot_error *err)
 	*ret_driver = d;
 	return 0;
 }
-
-/* `what` has n characters. */
-static int say(const struct cot_driver *driver, CUresult result, const char *what, size_t n,
-	       struct cot_error *err)
-{
-	const char *name = NULL;
-
-	if (driver->cuGetErrorName)
-		driver->cuGetErrorName(result, &name);
-	return cot_error_set(err, -EIO, "%.*s failed: %s (%d)", (int)n, what,
-			     name ? name : "unknown error", result);
-}
-
-int cot_driver_check(const struct cot_driver *driver, CUresult result, const char *what,
-		     struct cot_error *err)
-{
-	return result ? say(driver, result, what, strlen(what), err) : 0;
-}
-
-int cot_driver_called(const struct cot_driver *driver, CUresult result, const char *function,
-		      struct cot_error *err)
-{
-	size_t n = strlen(function);
-
-	if (n > 3 && !strncmp(function + n - 3, "_v", 2))
-		n -= 3;
-	return result ? say(driver, result, function, n, err) : 0;
-}

@@ -25,10 +25,17 @@
 #endif
 
 #ifdef OLDEST
+#if __GLIBC_PREREQ(2, 34)
 #define BIND_OLD(name)                                                \
 	extern __typeof__(name) cot_old_##name __attribute__((weak)); \
 	__asm__(".symver cot_old_" #name "," #name "@" OLDEST)
 #define OLD(name) cot_old_##name
+#else
+/* What it is built with has them outside of libc, and the linker knows no versions of theirs there.
+ */
+#define BIND_OLD(name) extern __typeof__(name) name __attribute__((weak))
+#define OLD(name)      name
+#endif
 BIND_OLD(dlopen);
 BIND_OLD(dlclose);
 BIND_OLD(dlsym);
