@@ -1,6 +1,6 @@
 #!/bin/bash
-# The second part of ./dev demo: programs that really run. A latency-sensitive program and two
-# batch programs share a GPU, first as usual, then under `cotenant run`. Where there is no GPU, or
+# The first part of ./dev demo: programs that really run. A latency-sensitive program and two batch
+# programs share a GPU: as usual, in an MPS server, and under `cotenant run`. Where there is no GPU, or
 # one that cannot be used, they run on the emulated one (docs/emulated-gpu.md), which is slow in
 # nothing but the programs' own work.
 #   demo-live.sh BIN_DIR PROGRAMS_DIR EMU_DIR [SECONDS]
@@ -15,6 +15,7 @@ folder=${TMPDIR:-/tmp}
 [ ${#folder} -le 40 ] || folder=/tmp
 work=$(mktemp -d "$folder/cotenant-demo.XXXXXX") || exit 1
 daemon_pid=
+mps_pipe=$work/mps
 pids=()
 
 # end_all SIGNAL: what was started and not waited for.
@@ -30,6 +31,19 @@ end_all() {
 	daemon_pid=
 }
 
+# The MPS server of the row "MPS" is the demonstration's own.
+start_mps() {
+	mkdir -p "$mps_pipe" "$work/mps-log" || return 1
+	export CUDA_MPS_PIPE_DIRECTORY=$mps_pipe CUDA_MPS_LOG_DIRECTORY=$work/mps-log
+	"${COTENANT_MPS_CONTROL:-nvidia-cuda-mps-control}" -d >/dev/null 2>&1
+}
+
+end_mps() {
+	[ ! -S "$mps_pipe/control" ] || echo quit | CUDA_MPS_PIPE_DIRECTORY=$mps_pipe timeout 5 \
+		"${COTENANT_MPS_CONTROL:-nvidia-cuda-mps-control}" >/dev/null 2>&1 || :
+	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
 # Its pools have no program any more, but the daemon may have ended before it saw that.
 end_pools() {
 	local pipe
@@ -42,6 +56,7 @@ end_pools() {
 
 finish() {
 	end_all TERM
+	end_mps
 	end_pools
 	rm -rf "$work"
 }
@@ -134,6 +149,23 @@ row() {
 	printf '%-26s %9s %9s %9s   %12s\n' "$@"
 }
 
+# The rate of one batch program alone, to which the others' are related.
+measure_batch_alone() {
+	if ! timeout --foreground -k 5 60 "$progs/batch" --seconds 2 >"$work/batch" 2>&1; then
+		why="A batch program failed: $(last_line "$work/batch")."
+		return 1
+	fi
+	batch_alone=$(value per_s "$work/batch")
+}
+
+# batch_rates N: of the first batch programs together, in programs alone.
+batch_rates() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		value per_s "$work/batch$i"
+	done | awk -v alone="$batch_alone" '{ sum += $1 } END { printf "%.2f", sum / alone }'
+}
+
 # measure TITLE N_BATCH [COMMAND...]: COMMAND stands before each program, with its class. It fails
 # with a sentence in $why.
 measure() {
@@ -161,8 +193,7 @@ measure() {
 		return 1
 	done
 	rate=-
-	[ "$n" = 0 ] || rate=$(cat "$work"/batch[0-9] |
-		awk '/^kernels / { sum += $4 } END { printf "%.1f /s", sum }')
+	[ "$n" = 0 ] || rate=$(batch_rates "$n")
 	row "$title" "$(value "${prefix}p50_us" "$work/request") us" \
 		"$(value "${prefix}p99_us" "$work/request") us" \
 		"$(value "${prefix}max_us" "$work/request") us" "$rate"
@@ -196,19 +227,39 @@ start_daemon() {
 	return 1
 }
 
+# The emulated GPU shows MPS better than it is (docs/emulated-gpu.md), so there it has no row.
+measure_mps() {
+	local status=0
+	[ -z "$prefix" ] || return 0
+	if start_mps; then
+		measure "MPS" 2 || status=1
+	else
+		row "MPS" - - - "not there"
+	fi
+	end_mps
+	return $status
+}
+
 # Fails with a sentence in $why.
 demonstrate() {
 	cat <<END
 
-Now live, on $gpu: requests of 100 us, and two batch programs whose
-kernels take 43 ms each.
+Requests of 100 us and two batch programs, whose kernels take 43 ms each, share $gpu.
 
 END
+	measure_batch_alone || return 1
 	row "" p50 p99 longest "batch"
-	measure "requests alone" 0 || return 1
-	measure "with two batch programs" 2 || return 1
+	measure "alone" 0 || return 1
+	measure "time slicing, as usual" 2 || return 1
+	measure_mps || return 1
 	start_daemon || return 1
-	measure "the same, cotenant run" 2 "$cotenant" run --required || return 1
+	measure "cotenant run" 2 "$cotenant" run --required || return 1
+	cat <<'END'
+
+p50, p99, longest: of the time that a request takes. batch: what both batch programs do, in times
+what one does alone.
+END
+	[ -z "$prefix" ] || echo "README.md has MPS beside these, measured on an H200."
 	if [ -s "$work/daemon.log" ]; then
 		echo
 		echo "The daemon says:"
