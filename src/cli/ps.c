@@ -214,6 +214,7 @@ int cot_cmd_ps(int argc, char **argv)
 		print_pools(json_object_get(answer, "pools"));
 		print_tenants(json_object_get(answer, "tenants"));
 		print_works(json_object_get(answer, "tenants"));
+		cot_show_methods(json_object_get(answer, "tenants"));
 		print_parts(json_object_get(answer, "tenants"));
 		cot_show_remarks(answer);
 	}

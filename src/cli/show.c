@@ -351,3 +351,55 @@ void cot_show_table(struct cot_table *t)
 	if (cot_table_print(t, stdout))
 		cot_cli_is_incomplete();
 }
+
+/* ---- reserve and quota ---- */
+
+static void add_method(struct cot_table *t, const json_t *tenant, const char *method,
+		       const json_t *m)
+{
+	cot_table_text(t, cot_show_text(tenant, "name"));
+	cot_table_text(t, method);
+	cot_table_cell(t, "%lld", cot_show_number(m, "requests"));
+	cot_table_cell(t, "%lld of %lld", cot_show_number(m, "has"),
+		       cot_show_number(json_object_get(tenant, "work"), "n_sms"));
+	cot_table_cell(t, "%lld", cot_show_number(m, "running"));
+	cot_table_cell(t, "%lld", cot_show_number(m, "waiting"));
+	cot_table_cell(t, "%lld", cot_show_number(m, "evictions"));
+	cot_table_cell(t, "%lld", cot_show_number(m, "evicted_capsms"));
+}
+
+static bool says_something(const json_t *methods)
+{
+	const char *method;
+	json_t *m;
+
+	json_object_foreach ((json_t *)methods, method, m)
+		if (cot_show_number(m, "said"))
+			return true;
+	return false;
+}
+
+void cot_show_methods(const json_t *tenants)
+{
+	static const char *const heads[] = {"PROGRAM", "METHOD",  "REQUESTS",  "HAS SMS",
+					    "RUNNING", "WAITING", "EVICTIONS", "EVICTED SMS"};
+	struct cot_table *t = NULL;
+	const char *method;
+	json_t *o, *m;
+	size_t i;
+
+	json_array_foreach ((json_t *)tenants, i, o) {
+		json_t *methods = json_object_get(json_object_get(o, "work"), "methods");
+
+		if (!says_something(methods))
+			continue;
+		if (!t) {
+			(void)putchar('\n');
+			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+		}
+		json_object_foreach (methods, method, m)
+			add_method(t, o, method, m);
+	}
+	if (t)
+		cot_show_table(t);
+}

@@ -35,6 +35,9 @@ bool cot_show_any_shares(const json_t *tenants);
 /* Whether it is on a part of the GPU, or should be; and whether one of them is. */
 bool cot_show_has_part(const json_t *tenant);
 bool cot_show_any_parts(const json_t *tenants);
+/* Of programs that say how their launches share (share.h): what those that reserve and those that
+ * have a quota have. */
+void cot_show_methods(const json_t *tenants);
 /* The SMs that it has: "64 of 132, from 0", "all 132", or "-". */
 void cot_show_part(const json_t *tenant, char *ret_text, size_t size);
 /* Of its launches without workers, those that ran on its part: "99.80 %", or "-". And of all, those

@@ -388,6 +388,7 @@ int cot_cmd_stats(int argc, char **argv)
 	if (answer) {
 		print_entities(answer);
 		print_works(json_object_get(answer, "tenants"));
+		cot_show_methods(json_object_get(answer, "tenants"));
 		print_parts(json_object_get(answer, "tenants"));
 		print_launches(json_object_get(answer, "tenants"));
 		print_requests(json_object_get(answer, "tenants"));

@@ -10,6 +10,7 @@ struct host_work {
 	uint32_t id; /* the core's number; its place is that modulo MAX_WORKS. 0 = unused */
 	uint16_t member;
 	bool running;
+	enum cot_work_method method;
 	uint64_t name; /* the shim's */
 	uint64_t asked_ns, evict_ns;
 	uint32_t evict, left; /* CapSMs that should leave; that have left */
@@ -115,8 +116,13 @@ static void sum_up(const struct cot_host *host, uint32_t tenant, struct cot_host
 
 	cot_for_each_work(w, cot_sched_policy(cot_host_sched(host)))
 	{
+		struct cot_host_method_stats *m = &s->by_method[w->method];
+
 		if (w->tenant->id != tenant)
 			continue;
+		m->n_running += w->state == COT_WORK_RUNNING;
+		m->n_waiting += w->state == COT_WORK_WAITING;
+		m->has += w->granted - w->evicted;
 		s->n_waiting += w->state == COT_WORK_WAITING;
 		s->n_running += w->state == COT_WORK_RUNNING;
 		s->granted += w->granted;
@@ -230,6 +236,8 @@ static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 	if (t) {
 		t->counts.n_evictions++;
 		t->counts.n_evicted_capsms += a->value - w->evict;
+		t->counts.by_method[w->method].n_evictions++;
+		t->counts.by_method[w->method].n_evicted_capsms += a->value - w->evict;
 	}
 	if (w->evict == w->left) /* else one is on its way already */
 		w->evict_ns = now_ns;
@@ -257,6 +265,17 @@ int cot_host_work_join(struct cot_host *host, unsigned member, const struct cot_
 	return 0;
 }
 
+/* A share of a work that reserves says nothing about the most. */
+static uint32_t most_of(const struct cot_msg_work_request *m, enum cot_work_method method,
+			uint32_t n_sms)
+{
+	uint32_t share = cot_share_sms(cot_share_unpack(m->share), n_sms);
+
+	if (method == COT_WORK_RESERVE || !share)
+		return m->want;
+	return m->want && m->want < share ? m->want : share;
+}
+
 int cot_host_work_request(struct cot_host *host, unsigned member,
 			  const struct cot_msg_work_request *m, enum cot_work_method method,
 			  uint64_t now_ns)
@@ -270,12 +289,15 @@ int cot_host_work_request(struct cot_host *host, unsigned member,
 	if (!t || from->n_works == COT_PROTO_WORKS_MAX || find_name(works, member, m->work))
 		return -EINVAL;
 	t->counts.n_requests++;
+	t->counts.by_method[method].n_requests++;
+	t->counts.by_method[method].n_said += m->method != COT_PROTO_WORK_DEFAULT;
 	w = new_work(works);
 	if (!w) {
 		cot_host_work_pass(host, member, m);
 		return 0;
 	}
 	w->member = (uint16_t)member;
+	w->method = method;
 	w->name = m->work;
 	w->asked_ns = now_ns;
 	from->works[from->n_works++] = (uint16_t)(w - works->works);
@@ -289,7 +311,8 @@ int cot_host_work_request(struct cot_host *host, unsigned member,
 		.can_grow = m->flags & COT_WORK_CAN_GROW,
 		.n_tasks = m->n_tasks,
 		.per_sm = m->per_sm,
-		.asked = m->want,
+		.asked = most_of(m, method, from->shim.n_sms),
+		.reserve = cot_share_sms(cot_share_unpack(m->share), from->shim.n_sms),
 		.task_ns = m->task_ns,
 	};
 	if (cot_host_event(host, &ev) < 0) {
@@ -304,8 +327,11 @@ void cot_host_work_pass(struct cot_host *host, unsigned member,
 {
 	const struct cot_host_works *works = cot_host_works(host);
 
-	send_grant(works, member, m->work, m->want ? m->want : works->members[member].shim.n_sms,
-		   false);
+	uint32_t n_sms = works->members[member].shim.n_sms;
+	uint32_t most = most_of(
+		m, m->method == COT_PROTO_WORK_RESERVE ? COT_WORK_RESERVE : COT_WORK_QUOTA, n_sms);
+
+	send_grant(works, member, m->work, most ? most : n_sms, false);
 }
 
 unsigned cot_host_work_count(const struct cot_host *host, unsigned member)

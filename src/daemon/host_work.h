@@ -18,11 +18,19 @@ struct cot_host_shim {
 	uint32_t gpu, n_sms;
 };
 
+/* Its works that reserve, or those that have a quota. */
+struct cot_host_method_stats {
+	uint64_t n_requests, n_evictions, n_evicted_capsms;
+	uint64_t n_said;		    /* requests for which the program chose the method */
+	uint32_t n_running, n_waiting, has; /* now; in CapSMs */
+};
+
 /* Of all shims of a tenant since they first said hello. */
 struct cot_host_work_stats {
 	uint64_t n_requests, n_evictions, n_returns, n_failed;
 	uint64_t n_evicted_capsms, n_launches, n_tasks, n_remapped;
 	uint64_t eviction_last_ns;
+	struct cot_host_method_stats by_method[2]; /* by enum cot_work_method */
 	/* Now: */
 	uint32_t n_sms, n_waiting, n_running;
 	uint32_t granted, evicted, leaving; /* CapSMs of those that run */

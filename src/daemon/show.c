@@ -204,6 +204,29 @@ static bool is_for_parts(const struct tenant *t)
 	return t->parts && !t->quota && !t->reserve && !t->n_rewritten && !t->n_not_rewritten;
 }
 
+static json_t *show_method(const struct cot_host_method_stats *m)
+{
+	json_t *o = json_object();
+
+	put_number(o, "requests", m->n_requests);
+	put_number(o, "said", m->n_said);
+	put_number(o, "has", m->has);
+	put_number(o, "running", m->n_running);
+	put_number(o, "waiting", m->n_waiting);
+	put_number(o, "evictions", m->n_evictions);
+	put_number(o, "evicted_capsms", m->n_evicted_capsms);
+	return o;
+}
+
+static json_t *show_methods(const struct cot_host_work_stats *s)
+{
+	json_t *o = json_object();
+
+	put(o, "reserve", show_method(&s->by_method[COT_WORK_RESERVE]));
+	put(o, "quota", show_method(&s->by_method[COT_WORK_QUOTA]));
+	return o;
+}
+
 static json_t *show_work(struct conns *conns, const struct tenant *t)
 {
 	struct cot_host_work_stats s;
@@ -231,6 +254,7 @@ static json_t *show_work(struct conns *conns, const struct tenant *t)
 	put(o, "eviction_us", spread(s.evictions));
 	put(o, "order_us", spread(s.orders));
 	put(o, "wait_us", spread(s.waits));
+	put(o, "methods", show_methods(&s));
 	put_counts(conns, o, t);
 	return o;
 }

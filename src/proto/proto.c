@@ -92,7 +92,8 @@ static int is_work_hello(const struct cot_msg_work_hello *m)
 static int is_work_request(const struct cot_msg_work_request *m)
 {
 	return m->work && m->per_sm >= 1 && m->per_sm <= COT_PROTO_PER_SM_MAX &&
-	       m->want <= COT_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE;
+	       m->want <= COT_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE &&
+	       cot_proto_is_share(m->share);
 }
 
 static int is_work_grant(const struct cot_msg_work_grant *m)

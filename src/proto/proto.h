@@ -314,7 +314,8 @@ struct cot_msg_work_request {
 	uint32_t want;	  /* CapSMs; 0 = as many as the program's settings allow */
 	uint8_t method;	  /* enum cot_proto_method */
 	uint8_t flags;	  /* COT_WORK_CAN_... */
-	uint16_t reserved;
+	uint16_t share;	  /* QUOTA: at most that; RESERVE: so much of its program's reservation.
+			     As in base/words.h; 0 = what its program has */
 	uint32_t task_ns; /* how long one task takes; 0 = not known */
 	uint32_t reserved2;
 };

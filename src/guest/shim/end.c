@@ -62,9 +62,11 @@ static uint32_t n_to_do(const struct cot_shim_slot *s)
 	return s->args.n_tasks - s->args.first;
 }
 
-static uint64_t expected_ns(const struct cot_shim_slot *s)
+uint64_t cot_shim_end_expected_ns(const struct cot_shim_slot *s)
 {
-	return (uint64_t)n_to_do(s) * atomic_load(&s->ref->task_ns) / s->args.n_workers;
+	uint32_t task_ns = atomic_load(&s->ref->task_ns);
+
+	return task_ns ? (uint64_t)n_to_do(s) * task_ns / s->args.n_workers : COT_NEVER;
 }
 
 /* The first launches, and now and then one of short kernels. */
@@ -72,8 +74,7 @@ bool cot_shim_end_is_timed(const struct cot_shim_slot *s)
 {
 	unsigned n = atomic_fetch_add(&s->ref->n_launched, 1);
 
-	return !(n & (n - 1)) || n % TIME_EVERY == 0 || !atomic_load(&s->ref->task_ns) ||
-	       expected_ns(s) >= TIME_FROM_NS;
+	return !(n & (n - 1)) || n % TIME_EVERY == 0 || cot_shim_end_expected_ns(s) >= TIME_FROM_NS;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include "guest/shim/fork.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
+#include "guest/shim/share.h"
 
 static void close_device(int device)
 {
@@ -28,6 +29,7 @@ static void forget_stream(CUstream stream)
 		return;
 	cot_shim_seen_stream_gone(stream);
 	cot_shim_stream_gone(stream);
+	cot_shim_share_stream_gone(stream);
 	if (stream)
 		cot_shim_graphs_leave(stream);
 	cot_shim_stream_end(stream);

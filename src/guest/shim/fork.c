@@ -7,6 +7,7 @@
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
 #include "guest/shim/seen.h"
+#include "guest/shim/share.h"
 #include "guest/shim/wait.h"
 #include "guest/shim/work.h"
 
@@ -21,6 +22,7 @@ static void after_fork_in_child(void)
 	cot_shim_parts_forget();
 	cot_shim_seen_forget();
 	cot_shim_query_forget();
+	cot_shim_share_forget();
 }
 
 bool cot_shim_begin(void)

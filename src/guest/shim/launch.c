@@ -130,14 +130,14 @@ static bool is_stream_here(const struct launch *l)
 /*
  * Launches of no more blocks than fit one SM gain nothing from workers. While they are in one
  * stream, they use one SM at most, and the shim does not ask the daemon. From the second stream on,
- * each asks for one CapSM, since any number of streams would use as many SMs. Latency programs
+ * each asks for one CapSM, since any number of streams would use as many SMs. Latency launches
  * without a quota need not ask: they may have all that they want.
  */
 static bool goes_unasked(const struct launch *l)
 {
 	uint64_t own = l->need.thread ? l->need.thread : (uintptr_t)l->stream, first = 0;
 
-	if (cot_shim_settings.class_ == COT_CLASS_LATENCY && !cot_shim_settings.quota)
+	if (l->need.latency && !cot_shim_settings.quota)
 		return true;
 	if (atomic_compare_exchange_strong(&l->context->small, &first, own) || first == own)
 		return true;
@@ -169,6 +169,9 @@ static enum cot_shim_why obstacle(struct launch *l)
 	l->need.stream = l->stream;
 	l->need.thread = l->stream == CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
 	l->need.task_ns = atomic_load(&l->ref->task_ns);
+	l->need.said = cot_shim_share_of(l->stream);
+	l->need.latency = cot_shim_settings.class_ == COT_CLASS_LATENCY &&
+			  l->need.said.method != COT_PROTO_WORK_QUOTA;
 	l->context = cot_shim_context_current();
 	if (!l->context || !is_stream_here(l))
 		return COT_SHIM_WHY_CONTEXT;

@@ -9,6 +9,8 @@
 
 #define PAUSE_MIN_NS (20 * 1000ull)
 #define PAUSE_MAX_NS (500 * 1000ull)
+/* Until the driver says that a launch has ended, the watcher sees no other stream's end. */
+#define SLEEP_MAX_NS COT_NS_PER_MS
 
 static struct cot_shim_slot *running, **running_end = &running; /* in the order of launches */
 
@@ -85,30 +87,45 @@ static struct cot_shim_slot *next_of(struct cot_shim_slot *s, const struct cot_s
 	return s;
 }
 
+static uint64_t sum_ns(uint64_t a, uint64_t b)
+{
+	return a < COT_NEVER - b ? a + b : COT_NEVER;
+}
+
+/* How to wait for a launch. */
+enum how {
+	ASLEEP,	       /* until the driver says so */
+	LOOKING,       /* now and then: another stream's may end before, or may come and do so */
+	LOOKING_OFTEN, /* there are some in other streams */
+};
+
 /*
  * A launch to wait for, of those that no other thread waits for: in the middle of its stream's, so
- * that many short ones do not wake this thread as often. *ret_others: there are some in other
- * streams.
+ * that many short ones do not wake this thread as often.
  */
-static struct cot_shim_slot *choose_watched(bool *ret_others)
+static struct cot_shim_slot *choose_watched(enum how *ret_how)
 {
 	struct cot_shim_slot *s, *first = NULL, *chosen = NULL;
+	uint64_t all_ns = 0;
 	unsigned n = 0;
 
-	*ret_others = false;
+	*ret_how = ASLEEP;
 	for (s = running; s; s = s->next) {
 		if (s->settled)
 			continue;
 		if (!first)
 			first = chosen = s;
 		if (s->work != first->work) {
-			*ret_others = true;
+			*ret_how = LOOKING_OFTEN;
 			return first;
 		}
+		all_ns = sum_ns(all_ns, cot_shim_end_expected_ns(s));
 		/* Every second one, the chosen one moves on by one. */
 		if (n++ % 2 && n > 3)
 			chosen = next_of(chosen, first->work);
 	}
+	if (all_ns > SLEEP_MAX_NS || (first && first->flag))
+		*ret_how = LOOKING;
 	return chosen;
 }
 
@@ -139,7 +156,7 @@ static bool collect_ended(void)
 }
 
 /* With the lock, which it lets go of. In several streams, any may be the first to end. */
-static void wait_for_end(struct cot_shim_slot *s, bool others, uint64_t *pause)
+static void wait_for_end(struct cot_shim_slot *s, enum how how, uint64_t *pause)
 {
 	struct cot_shim_context *c = s->context;
 	CUcontext handle = c->handle;
@@ -147,8 +164,8 @@ static void wait_for_end(struct cot_shim_slot *s, bool others, uint64_t *pause)
 
 	c->n_busy++;
 	pthread_mutex_unlock(&cot_shim_lock);
-	if (others)
-		cot_shim_pause(*pause);
+	if (how != ASLEEP)
+		cot_shim_pause(how == LOOKING ? PAUSE_MAX_NS : *pause);
 	else if (!COT_REAL(cuCtxSetCurrent)(handle))
 		(void)COT_REAL(cuEventSynchronize)(end);
 	pthread_mutex_lock(&cot_shim_lock);
@@ -181,16 +198,16 @@ void cot_shim_watch(void)
 {
 	uint64_t pause = PAUSE_MIN_NS, next, looked;
 	struct cot_shim_slot *s;
-	bool others;
+	enum how how;
 
 	while (!atomic_load(&cot_shim_stopping)) {
 		next = cot_shim_works_expire(cot_now_ns());
 		looked = cot_shim_query_look(cot_now_ns());
 		if (arm_all())
 			continue;
-		s = choose_watched(&others);
+		s = choose_watched(&how);
 		if (s)
-			wait_for_end(s, others, &pause);
+			wait_for_end(s, how, &pause);
 		else
 			(void)cot_shim_wait_for(&cot_shim_to_watch, looked < next ? looked : next,
 						0);

@@ -62,6 +62,15 @@ struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uu
 	return g;
 }
 
+bool cot_shim_gpus_are_there(void)
+{
+	const struct cot_shim_gpu *g = gpus;
+
+	while (g && g->link.sock.fd < 0)
+		g = g->next;
+	return g || !gpus;
+}
+
 /* In the child of a fork: the parent's sockets are closed here, and nothing is said. */
 void cot_shim_gpus_forget(void)
 {
@@ -150,32 +159,28 @@ void cot_shim_work_put(struct cot_shim_work *w)
 	cot_shim_changed();
 }
 
-static bool is_latency(void)
+static uint64_t linger_ns(const struct cot_shim_work *w)
 {
-	return cot_shim_settings.class_ == COT_CLASS_LATENCY;
-}
-
-static uint64_t linger_ns(void)
-{
-	return is_latency() ? LINGER_LATENCY_NS : LINGER_NS;
+	return w->latency ? LINGER_LATENCY_NS : LINGER_NS;
 }
 
 uint64_t cot_shim_works_expire(uint64_t now)
 {
-	uint64_t next = COT_NEVER, linger = linger_ns();
+	uint64_t next = COT_NEVER;
 	struct cot_shim_gpu *g;
 	unsigned i;
 
 	for (g = gpus; g; g = g->next) {
 		for (i = 0; i < COT_PROTO_WORKS_MAX; i++) {
 			struct cot_shim_work *w = &g->works[i];
+			uint64_t end_ns = w->idle_ns + linger_ns(w);
 
 			if (w->state != COT_SHIM_WORK_GRANTED || w->n_users)
 				continue;
-			if (w->idle_ns + linger <= now)
+			if (end_ns <= now)
 				finish(w, 0, 0);
-			else if (w->idle_ns + linger < next)
-				next = w->idle_ns + linger;
+			else if (end_ns < next)
+				next = end_ns;
 		}
 	}
 	return next;
@@ -447,7 +452,7 @@ static bool suits(const struct cot_shim_work *w, const struct cot_shim_need *nee
 	if (units > w->gpu->n_sms)
 		units = w->gpu->n_sms; /* no work gets more */
 
-	if (!here)
+	if (!here || !cot_shim_said_same(w->said, need->said))
 		return false;
 	/* It has all that it had tasks for; this launch has more. */
 	if (units > here && w->capsms >= w->needed)
@@ -497,7 +502,8 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 	struct cot_msg_work_request m = {
 		.n_tasks = need->n_tasks,
 		.per_sm = need->per_sm,
-		.method = COT_PROTO_WORK_DEFAULT,
+		.method = need->said.method,
+		.share = need->said.share,
 		.flags = COT_WORK_CAN_SETTLE | COT_WORK_CAN_GROW,
 		.task_ns = need->task_ns,
 	};
@@ -511,6 +517,8 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 		.context = c,
 		.stream = need->stream,
 		.thread = need->thread,
+		.said = need->said,
+		.latency = need->latency,
 		.needed = units_of(need),
 		.n_users = 1,
 	};
@@ -521,9 +529,9 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 	return NULL;
 }
 
-static uint64_t spin_ns(void)
+static uint64_t spin_ns(const struct cot_shim_work *w)
 {
-	return is_latency() ? SPIN_LATENCY_NS : SPIN_NS;
+	return w->latency ? SPIN_LATENCY_NS : SPIN_NS;
 }
 
 /*
@@ -532,7 +540,7 @@ static uint64_t spin_ns(void)
  */
 static bool wait_granted(struct cot_shim_work *w)
 {
-	uint64_t now = cot_now_ns(), spin_until = now + spin_ns();
+	uint64_t now = cot_now_ns(), spin_until = now + spin_ns(w);
 	uint64_t until = now + cot_shim_settings.wait_ms * COT_NS_PER_MS;
 
 	while (w->state == COT_SHIM_WORK_ASKED && cot_now_ns() < spin_until) {

@@ -8,6 +8,7 @@
 #include "cuda/abi/types.h"
 #include "guest/link.h"
 #include "guest/shim/counts.h"
+#include "guest/shim/share.h"
 
 struct cot_shim_context;
 
@@ -24,7 +25,9 @@ struct cot_shim_work {
 	struct cot_shim_gpu *gpu;
 	struct cot_shim_context *context;
 	CUstream stream;
-	uint64_t thread;	/* of a per-thread default stream; else 0 */
+	uint64_t thread;	   /* of a per-thread default stream; else 0 */
+	struct cot_shim_said said; /* for launches of which the same was said */
+	bool latency;
 	bool ending;		/* no more launches under it */
 	uint32_t needed;	/* CapSMs that hold all tasks of the launch that asked for it */
 	uint32_t capsms, flags; /* granted */
@@ -67,6 +70,8 @@ struct cot_shim_gpu {
 /* All with the lock. */
 struct cot_shim_gpu *cot_shim_gpu_get(int device, uint32_t n_sms, const char *uuid);
 struct cot_shim_gpu *cot_shim_gpus_first(void);
+/* Whether there is a daemon, as far as the shim knows: it has not looked, or has found one. */
+bool cot_shim_gpus_are_there(void);
 void cot_shim_gpus_forget(void); /* after fork(): without the lock */
 /* Report the program to the daemon, even if no launch asks for CapSMs. */
 void cot_shim_gpu_want(struct cot_shim_gpu *g);
@@ -82,6 +87,8 @@ struct cot_shim_need {
 	CUstream stream;
 	uint64_t thread;
 	uint32_t n_tasks, per_sm, task_ns;
+	struct cot_shim_said said;
+	bool latency; /* may take from others */
 };
 
 /*

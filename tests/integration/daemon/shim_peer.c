@@ -4,7 +4,8 @@
  *
  *   shim_peer [--class C] [--name N] [--id N] [--gpu G] [--sms N] [--quota N] STEP...
  *       (quota as in messages) says WORK_HELLO: "welcome ID" or "refused TEXT"; then
- *   request:ID:TASKS:PER_SM[:TASK_NS]   asks; the shim can settle and grow
+ *   request:ID:TASKS:PER_SM[:TASK_NS[:METHOD:SHARE]]   asks; the shim can settle and grow
+ *                      (method and share as in messages)
  *   grant:ID           waits for a grant: "grant ID CAPSMS SETTLED"
  *   evict:ID           waits for an eviction: "evict ID CAPSMS"
  *   evicted:ID:CAPSMS  says that they have left
@@ -126,9 +127,12 @@ static void wait_for(int wanted, uint64_t work)
 
 /* ---- steps ---- */
 
-static void request(uint64_t work, uint32_t tasks, uint32_t per_sm, uint32_t task_ns)
+static void request_as(uint64_t work, uint32_t tasks, uint32_t per_sm, uint32_t task_ns,
+		       uint8_t method, uint16_t share)
 {
 	struct cot_msg_work_request m = {.work = work,
+					 .method = method,
+					 .share = share,
 					 .n_tasks = tasks,
 					 .per_sm = per_sm,
 					 .task_ns = task_ns,
@@ -136,6 +140,11 @@ static void request(uint64_t work, uint32_t tasks, uint32_t per_sm, uint32_t tas
 
 	cot_proto_header(&m.h, COT_MSG_WORK_REQUEST, sizeof(m), 0);
 	put(&m, sizeof(m));
+}
+
+static void request(uint64_t work, uint32_t tasks, uint32_t per_sm)
+{
+	request_as(work, tasks, per_sm, 0, COT_PROTO_WORK_DEFAULT, 0);
 }
 
 static void done(uint64_t work, uint32_t left)
@@ -261,7 +270,7 @@ static void measure(uint32_t n)
 	for (i = 0; i < n; i++) {
 		uint64_t begin_ns = now_ns();
 
-		request(i + 1, 10000, 8, 0);
+		request(i + 1, 10000, 8);
 		if (get(WAIT_MS) != COT_MSG_WORK_GRANT) {
 			printf("nothing came\n");
 			exit(1);
@@ -278,11 +287,11 @@ static void step(const char *s)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
 	char word[32];
-	unsigned i;
+	unsigned method = COT_PROTO_WORK_DEFAULT, share = 0, i;
 	int type;
 
-	if (sscanf(s, "request:%u:%u:%u:%u", &a, &b, &c, &d) >= 3) {
-		request(a, b, c, d);
+	if (sscanf(s, "request:%u:%u:%u:%u:%u:%u", &a, &b, &c, &d, &method, &share) >= 3) {
+		request_as(a, b, c, d, (uint8_t)method, (uint16_t)share);
 	} else if (sscanf(s, "grant:%u", &a) == 1) {
 		wait_for(COT_MSG_WORK_GRANT, a);
 	} else if (sscanf(s, "evict:%u", &a) == 1) {
@@ -322,7 +331,7 @@ static void step(const char *s)
 		measure(a);
 	} else if (sscanf(s, "flood:%u", &a) == 1) {
 		for (i = 0; i < a; i++)
-			request(1000 + i, 10000, 8, 0);
+			request(1000 + i, 10000, 8);
 	} else if (!strcmp(s, "hangup")) {
 		while ((type = get(WAIT_MS)) > 0)
 			;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cotenant/share.h"
 #include "cuda/abi/cuda.h"
 
 #define THREADS	   32u
@@ -323,10 +324,21 @@ static void unload(void)
 		CHECK(cuModuleUnload(module));
 }
 
+static int say_share(const char *what, int method, const char *share)
+{
+	const char *given = strcmp(share, "-") ? share : NULL;
+
+	if (!strcmp(what, "thread"))
+		return cot_share_thread((enum cot_share_method)method, given);
+	return cot_share_stream(strcmp(what, "legacy") ? stream : NULL,
+				(enum cot_share_method)method, given);
+}
+
 static void obey(char *line)
 {
 	unsigned n, blocks, rounds;
-	char how[32];
+	char how[32], share[32];
+	int method;
 
 	if (sscanf(line, "load %31s %255s", way, file) >= 1) {
 		load();
@@ -337,6 +349,11 @@ static void obey(char *line)
 		printf("%d\n", (int)launch_many(n, blocks, rounds));
 	} else if (sscanf(line, "streams %u %u %u", &n, &blocks, &rounds) == 3) {
 		printf("%d\n", (int)launch_in_streams(n, blocks, rounds));
+	} else if (sscanf(line, "say %31s %d %31s", how, &method, share) == 3) {
+		printf("%d\n", say_share(how, method, share));
+	} else if (!strcmp(line, "new")) {
+		CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		puts("made");
 	} else if (!strcmp(line, "wait")) {
 		answer_wait();
 	} else if (!strcmp(line, "query")) {

@@ -7,6 +7,9 @@
  *                           cluster, cooperative, graph; answers with the driver's result
  *   many N BLOCKS ROUNDS    as many of them, one behind the other
  *   streams N BLOCKS ROUNDS one each in N streams
+ *   new                     another stream, for the launches to come
+ *   say WHAT METHOD SHARE   WHAT: stream, legacy, thread; METHOD as in share.h; SHARE may be "-";
+ *                           answers with what the call returns
  *   wait                    everything has ended; answers "wrong N most N": results that are not
  *                           right, and blocks that ran at a time
  *   query                   0: the stream has ended; else the driver's result

@@ -317,6 +317,53 @@ static void test_what_is_asked(void **state)
 	cot_host_destroy(h);
 }
 
+/* What the program says of a launch: in which way, and of how much. */
+static void test_what_is_said(void **state)
+{
+	static const struct {
+		uint16_t want, share;
+		enum cot_work_method method;
+		uint32_t asked, reserve;
+	} rows[] = {
+		{0, 25, COT_WORK_QUOTA, 33, 33},    {0, 0x8000u | 40, COT_WORK_QUOTA, 40, 40},
+		{20, 25, COT_WORK_QUOTA, 20, 33},   {50, 25, COT_WORK_QUOTA, 33, 33},
+		{50, 0, COT_WORK_QUOTA, 50, 0},	    {0, 25, COT_WORK_RESERVE, 0, 33},
+		{50, 25, COT_WORK_RESERVE, 50, 33}, {0, 0x8000u | 1000, COT_WORK_RESERVE, 0, N_SMS},
+	};
+	struct cot_host *h = begin("smguard");
+	struct cot_host_work_stats s;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		const struct cot_msg_work_request m = {.work = 40 + i,
+						       .per_sm = 1,
+						       .want = rows[i].want,
+						       .share = rows[i].share,
+						       .method = i % 2 ? COT_PROTO_WORK_QUOTA
+								       : COT_PROTO_WORK_DEFAULT};
+
+		assert_int_equal(cot_host_work_request(h, M_LATENCY, &m, rows[i].method, 100), 0);
+		assert_int_equal(newest(h)->asked, rows[i].asked);
+		assert_int_equal(newest(h)->reserve, rows[i].reserve);
+		assert_int_equal(newest(h)->method, rows[i].method);
+	}
+	cot_host_work_stats(h, LATENCY, &s);
+	assert_int_equal(s.by_method[COT_WORK_QUOTA].n_requests, 5);
+	assert_int_equal(s.by_method[COT_WORK_QUOTA].n_said, 2);
+	assert_int_equal(s.by_method[COT_WORK_RESERVE].n_requests, 3);
+	assert_int_equal(s.by_method[COT_WORK_RESERVE].n_said, 2);
+	assert_int_equal(s.by_method[0].n_running + s.by_method[1].n_running, s.n_running);
+	assert_int_equal(s.by_method[0].n_waiting + s.by_method[1].n_waiting, s.n_waiting);
+	assert_int_equal(s.by_method[0].has + s.by_method[1].has, s.granted - s.evicted);
+	assert_int_equal(s.by_method[0].n_evictions + s.by_method[1].n_evictions, s.n_evictions);
+	assert_int_equal(s.by_method[COT_WORK_QUOTA].n_evicted_capsms +
+				 s.by_method[COT_WORK_RESERVE].n_evicted_capsms,
+			 s.n_evicted_capsms);
+	assert_true(s.n_running && s.n_waiting && s.n_evictions);
+	cot_host_destroy(h);
+}
+
 static void test_how_many(void **state)
 {
 	struct cot_host *h = begin("static");
@@ -337,6 +384,9 @@ static void test_how_many(void **state)
 	m.want = 0;
 	cot_host_work_pass(h, M_BATCH, &m);
 	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, N_SMS);
+	m.share = 25;
+	cot_host_work_pass(h, M_BATCH, &m);
+	expect(M_BATCH, COT_MSG_WORK_GRANT, 9, 33);
 	assert_int_equal(cot_host_work_count(h, M_BATCH), 1);
 	cot_host_work_leave(h, M_BATCH, 0);
 	assert_int_equal(cot_host_work_count(h, M_BATCH), 0);
@@ -495,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_failed_launch),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_what_is_asked),
+		cmocka_unit_test(test_what_is_said),
 		cmocka_unit_test(test_how_many),
 		cmocka_unit_test(test_waits_and_growth),
 		cmocka_unit_test(test_late_decisions),

@@ -476,6 +476,14 @@ static void test_works(void **state)
 	assert_true(real(o, "eviction_last_us") == 5);
 	assert_int_equal(number(o, "evictions"), 1);
 	assert_int_equal(number(o, "evicted_capsms"), 10);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "requests"), 1);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "said"), 0);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "has"), 40);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "running"), 1);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "waiting"), 0);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "evictions"), 1);
+	assert_int_equal(number(at(at(o, "methods"), "quota"), "evicted_capsms"), 10);
+	assert_int_equal(number(at(at(o, "methods"), "reserve"), "requests"), 0);
 	cot_host_work_done(w.host, 0, &done, w.now_ns);
 	o = at(nth(ask(COT_QUERY_PS), "tenants", 0), "work");
 	assert_int_equal(number(o, "running"), 0);

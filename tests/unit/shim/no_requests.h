@@ -4,6 +4,7 @@
 
 #include "guest/shim/parts.h"
 #include "guest/shim/seen.h"
+#include "guest/shim/share.h"
 #include "test.h"
 
 void cot_shim_seen_operation(CUstream stream, bool per_thread)
@@ -28,6 +29,16 @@ void cot_shim_seen_forget(void)
 }
 
 void cot_shim_query_forget(void)
+{
+}
+
+/* And says nothing of its launches. */
+void cot_shim_share_stream_gone(CUstream stream)
+{
+	(void)stream;
+}
+
+void cot_shim_share_forget(void)
 {
 }
 

@@ -78,6 +78,7 @@ static struct {
 	struct cot_link_packet p;
 	int rc;
 } says[N_PACKETS];
+static struct cot_shim_need need; /* of the launches to come */
 static unsigned n_said, n_heard;
 
 static int open_result, send_result;
@@ -179,7 +180,8 @@ int cot_link_send(struct cot_link *l, void *packet, enum cot_msg_type type, uint
 		assert_int_equal(size, sizeof(*r));
 		assert_int_equal(r->flags, COT_WORK_CAN_SETTLE | COT_WORK_CAN_GROW);
 		assert_int_equal(r->want, 0);
-		assert_int_equal(r->method, COT_PROTO_WORK_DEFAULT);
+		assert_int_equal(r->method, need.said.method);
+		assert_int_equal(r->share, need.said.share);
 		note("request %u: %u tasks, %u on an SM, %u ns;", (unsigned)r->work, r->n_tasks,
 		     r->per_sm, r->task_ns);
 	} else if (type == COT_MSG_WORK_EVICTED) {
@@ -278,7 +280,6 @@ static const char first_uuid[COT_PROTO_NAME_MAX] = "GPU-1",
 		  second_uuid[COT_PROTO_NAME_MAX] = "GPU-2";
 static struct cot_shim_context other_context;
 static struct cot_shim_gpu *gpu;
-static struct cot_shim_need need;
 static enum cot_shim_why why;
 
 static int tear_down(void **state)

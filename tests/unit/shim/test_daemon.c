@@ -249,14 +249,14 @@ static void each_gpu_has_one(void **state)
 static void reads_by_itself_at_first(void **state)
 {
 	static const struct {
-		uint8_t class_;
+		bool latency;
 		uint64_t after_us;
 		bool sleeps;
 	} rows[] = {
-		{COT_CLASS_BATCH, 150, false},
-		{COT_CLASS_BATCH, 260, true},
-		{COT_CLASS_LATENCY, 900, false},
-		{COT_CLASS_LATENCY, 1100, true},
+		{false, 150, false},
+		{false, 260, true},
+		{true, 900, false},
+		{true, 1100, true},
 	};
 	unsigned i;
 
@@ -265,7 +265,7 @@ static void reads_by_itself_at_first(void **state)
 		set_up(state);
 		cot_shim_work_put(get_new(3, 0));
 		now_ns += COT_NS_PER_S;
-		cot_shim_settings.class_ = rows[i].class_;
+		need.latency = rows[i].latency;
 		n_waits = 0;
 		grant(rows[i].after_us * US, 2, 3, 0);
 		assert_non_null(get());

@@ -314,6 +314,34 @@ static void small_launches_of_latency_programs(void **state)
 	launch_small(HANDLE(0x320), false);
 }
 
+/* Of what was said: whether a launch may take from others. */
+static void expect_need(bool latency)
+{
+	config.grid[0] = 100;
+	config.hStream = STREAM;
+	assert_int_equal(launch(), 0);
+	written[0] = '\0';
+	assert_int_equal(needed.latency, latency);
+	assert_true(cot_shim_said_same(needed.said, said));
+}
+
+/* A stream of a latency program that says it is a batch program's. */
+static void what_is_said(void **state)
+{
+	(void)state;
+	cot_shim_settings.class_ = COT_CLASS_LATENCY;
+	expect_need(true);
+	said = (struct cot_shim_said){COT_PROTO_WORK_QUOTA, 25};
+	expect_need(false);
+	launch_small(STREAM, true);
+	launch_small(HANDLE(0x320), false);
+	said.method = COT_PROTO_WORK_RESERVE;
+	expect_need(true);
+	launch_small(HANDLE(0x320), true);
+	cot_shim_settings.class_ = COT_CLASS_BATCH;
+	expect_need(false);
+}
+
 /* As many blocks as fit one SM are small, one more is not. */
 static void what_is_small(void **state)
 {
@@ -396,6 +424,7 @@ int main(void)
 		cmocka_unit_test_setup(small_launches_in_threads, set_up),
 		cmocka_unit_test_setup(small_launches_in_two_threads, set_up),
 		cmocka_unit_test_setup(small_launches_of_latency_programs, set_up),
+		cmocka_unit_test_setup(what_is_said, set_up),
 		cmocka_unit_test_setup(what_is_small, set_up),
 		cmocka_unit_test_setup(the_daemon_hears_of_plain_launches, set_up),
 		cmocka_unit_test_setup(the_daemon_hears_of_foreign_kernels, set_up),

@@ -23,6 +23,7 @@ static struct cot_shim_slot slots[N_SLOTS];
 static bool has_ended[N_SLOTS];
 static unsigned n_rings, n_changes, n_expired;
 static uint64_t now_ns, expires_ns, looks_ns;
+static uint64_t expected_ns; /* of each launch of the first work */
 static void (*at_wait)(void);
 static unsigned n_idle, idle_passes;
 
@@ -125,6 +126,11 @@ void cot_shim_context_arm(struct cot_shim_context *c)
 	c->to_arm = NULL;
 }
 
+uint64_t cot_shim_end_expected_ns(const struct cot_shim_slot *s)
+{
+	return s->work == &works[0] ? expected_ns : COT_NEVER;
+}
+
 void cot_shim_end_learn(const struct cot_shim_slot *s)
 {
 	note("learn %u;", s->index);
@@ -170,6 +176,7 @@ static int set_up(void **state)
 	n_rings = n_changes = n_expired = n_idle = 0;
 	now_ns = 100 * COT_NS_PER_S;
 	expires_ns = looks_ns = COT_NEVER;
+	expected_ns = 100000;
 	at_wait = NULL;
 	written[0] = '\0';
 	current = NULL;
@@ -347,7 +354,7 @@ static void several_streams(void **state)
 {
 	uint64_t pause = PAUSE_MIN_NS;
 	struct cot_shim_slot *s;
-	bool others;
+	enum how how;
 
 	(void)state;
 	slots[1].work = &works[1];
@@ -360,20 +367,20 @@ static void several_streams(void **state)
 	watch(2);
 	at_wait = NULL;
 	pthread_mutex_lock(&cot_shim_lock);
-	s = choose_watched(&others);
+	s = choose_watched(&how);
 	assert_ptr_equal(s, &slots[0]);
-	assert_true(others);
-	wait_for_end(s, others, &pause);
+	assert_int_equal(how, LOOKING_OFTEN);
+	wait_for_end(s, how, &pause);
 	expect_done("pause 20 us;query 0;query 1;learn 1;give used 1;put 1;query 2;");
 	assert_int_equal(pause, PAUSE_MIN_NS);
-	wait_for_end(s, others, &pause);
+	wait_for_end(s, how, &pause);
 	expect_done("pause 20 us;query 0;query 2;");
 	assert_int_equal(pause, PAUSE_MIN_NS + PAUSE_MIN_NS / 4);
 	while (pause < PAUSE_MAX_NS)
-		wait_for_end(s, others, &pause);
+		wait_for_end(s, how, &pause);
 	assert_in_range(pause, PAUSE_MAX_NS, PAUSE_MAX_NS * 5 / 4);
 	has_ended[2] = true;
-	wait_for_end(s, others, &pause);
+	wait_for_end(s, how, &pause);
 	assert_int_equal(pause, PAUSE_MIN_NS);
 	pthread_mutex_unlock(&cot_shim_lock);
 	assert_int_equal(contexts[0].n_busy, 0);
@@ -383,6 +390,36 @@ static void several_streams(void **state)
 	at_wait = all_end;
 	run_until_idle(1);
 	expect_done("wait for 0;query 0;learn 0;give used 0;put 0;sleep;");
+}
+
+/* It does not sleep for long: another stream's launch that comes meanwhile may end before. */
+static void long_ones_are_looked_at(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		unsigned n;
+		uint32_t flag;
+		bool asleep;
+	} rows[] = {
+		{1000000, 1, 0, true}, {1000001, 1, 0, false},	 {250000, 4, 0, true},
+		{250001, 4, 0, false}, {COT_NEVER, 2, 0, false}, {COT_NEVER - 9, 2, 0, false},
+		{100, 1, 1, false}, /* some of its workers leave: it takes longer */
+	};
+	unsigned i, k;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		set_up(state);
+		expected_ns = rows[i].ns;
+		slots[0].flag = rows[i].flag;
+		for (k = 0; k < rows[i].n; k++)
+			watch(k);
+		at_wait = all_end;
+		run_until_idle(1);
+		if (rows[i].asleep)
+			assert_memory_equal(written, "wait for ", 9);
+		else
+			assert_memory_equal(written, "pause 500 us;", 13);
+	}
 }
 
 /* One of ours and one that somebody waits for: the latter is nobody else's. */
@@ -421,9 +458,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(in_order),	       TEST(ends),	     TEST(pauses),
-		TEST(nothing_runs),    TEST(one_stream),     TEST(one_after_the_other),
-		TEST(several_streams), TEST(beside_settled), TEST(one_stream_and_settled),
+		TEST(in_order),	       TEST(ends),
+		TEST(pauses),	       TEST(nothing_runs),
+		TEST(one_stream),      TEST(one_after_the_other),
+		TEST(several_streams), TEST(long_ones_are_looked_at),
+		TEST(beside_settled),  TEST(one_stream_and_settled),
 		TEST(arms_first),
 	};
 

@@ -44,6 +44,27 @@ static void works_are_apart(void **state)
 	assert_ptr_equal(get(), first);
 }
 
+/* Another work when the program says something else of the stream; the one before ends. */
+static void what_is_said(void **state)
+{
+	struct cot_shim_work *first = get_new(3, 0), *second;
+
+	(void)state;
+	need.said = (struct cot_shim_said){COT_PROTO_WORK_QUOTA, 25};
+	need.latency = true;
+	second = get_new(2, 0);
+	assert_true(second->latency && first->ending && !first->latency);
+	assert_ptr_equal(get(), second);
+	need.said.share = 26;
+	cot_shim_work_put(second);
+	cot_shim_work_put(second);
+	grant(20 * US, 3, 2, 0);
+	assert_ptr_equal(get(), second); /* its place is free again */
+	expect_done(
+		"done 2: 0 tasks, 0 remapped, 0 launches;request 3: 100 tasks, 4 on an SM, 7000 ns;");
+	assert_int_equal(second->id, 3);
+}
+
 /* As many at a time as the daemon allows. */
 static void too_many_works(void **state)
 {
@@ -265,21 +286,22 @@ static void tells_who_left(void **state)
 
 /* ---- ends ---- */
 
-/* A stream that pauses keeps its grant for a moment: a shorter one in latency programs. */
+/* A stream that pauses keeps its grant for a moment: a shorter one if it may take from others. */
 static void lingers(void **state)
 {
 	static const struct {
-		uint8_t class_;
+		bool latency;
 		uint64_t for_us;
-	} rows[] = {{COT_CLASS_BATCH, 500}, {COT_CLASS_LATENCY, 250}};
+	} rows[] = {{false, 500}, {true, 250}};
 	struct cot_shim_work *w, *busy;
 	uint64_t idle;
 	unsigned i;
 
 	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
 		set_up(state);
-		cot_shim_settings.class_ = rows[i].class_;
+		need.latency = rows[i].latency;
 		w = get_new(3, 0);
+		need.latency = false;
 		need.stream = HANDLE(0x320);
 		busy = get_new(3, 0);
 		assert_true(cot_shim_works_expire(now_ns + COT_NS_PER_S) == COT_NEVER);
@@ -406,6 +428,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(one_grant_for_a_stream, set_up),
 		cmocka_unit_test_setup(works_are_apart, set_up),
+		cmocka_unit_test_setup(what_is_said, set_up),
 		cmocka_unit_test_setup(too_many_works, set_up),
 		cmocka_unit_test_setup(works_grow_old, set_up),
 		cmocka_unit_test_setup(too_small, set_up),

@@ -1,0 +1,89 @@
+/*
+ * A program says how its next launches share the GPU: latency and batch kernels in one process.
+ * Header only, C11 or C++. A program without cotenant's shim in front of the driver (it was not
+ * started with `cotenant run --quota`, `--reserve` or `--rewrite`) runs the same; then these
+ * functions do nothing, and return -ENOSYS.
+ *
+ *     cot_share_stream(answers, COT_SHARE_RESERVE, "40%");    they find 40 % of the SMs
+ *     cot_share_stream(training, COT_SHARE_QUOTA, "25%");     they have at most 25 %, and leave
+ *     cot_share_thread(COT_SHARE_QUOTA, NULL);                all that this thread launches
+ *     cot_share_stream(training, COT_SHARE_PROGRAM, NULL);    as the program was started, again
+ *
+ * What is said holds for the kernels that are launched from then on, until something else is said
+ * or the stream ends. What is said of a stream goes before what is said of the thread. A share is
+ * written as for `cotenant run`: "25%" of the GPU's SMs, or "33sm"; NULL: all that the program may
+ * have. A program gets no more by saying something: its launches have no more together than the
+ * user gave it, and only a latency program (`--class latency`) takes from others.
+ *
+ * This is about kernels that run as workers (docs/smguard.md), and about the policies `smguard` and
+ * `effisha`; under others a quota holds and nothing leaves. From any thread. Link with -ldl where
+ * the C library is older than glibc 2.34.
+ */
+#ifndef COTENANT_SHARE_H
+#define COTENANT_SHARE_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+enum cot_share_method {
+	COT_SHARE_PROGRAM = 0, /* as the program's class says */
+	COT_SHARE_QUOTA = 1,   /* batch: takes what is free, and leaves when others need it */
+	COT_SHARE_RESERVE =
+		2, /* latency: part of the program's reservation, if need be from others */
+};
+
+/*
+ * What the functions return. 0: it is kept, and the daemon is asked so.
+ *   -ENOSYS    there is no shim in this program, or it rewrites no kernels
+ *   -EINVAL    there is no such method or share; nothing has changed
+ *   -ENOSPC    something is said of too many streams (some hundreds); nothing has changed
+ *   -EPERM     it is kept, but the program was started as a batch program: what it reserves is a
+ * quota -ENOTCONN  it is kept, but there is no daemon now, and so there are no shares
+ */
+struct cot_share_calls {
+	int (*stream)(void *stream, int method, const char *share);
+	int (*thread)(int method, const char *share);
+	int looked; /* for them */
+};
+
+/* Looks once; that two threads do so at the same time does no harm. */
+static inline const struct cot_share_calls *cot_share_find(void)
+{
+	static struct cot_share_calls calls;
+	void *stream, *thread, *all;
+
+	if (__atomic_load_n(&calls.looked, __ATOMIC_ACQUIRE))
+		return &calls;
+	all = dlopen(NULL, RTLD_LAZY);
+	stream = all ? dlsym(all, "cotenant_share_stream") : NULL;
+	thread = all ? dlsym(all, "cotenant_share_thread") : NULL;
+	if (stream && thread) {
+		memcpy(&calls.stream, &stream, sizeof(stream));
+		memcpy(&calls.thread, &thread, sizeof(thread));
+	}
+	__atomic_store_n(&calls.looked, 1, __ATOMIC_RELEASE);
+	return &calls;
+}
+
+/*
+ * Of a stream of the driver API or the runtime; NULL is the legacy default stream. For
+ * cudaStreamPerThread say it of the thread.
+ */
+static inline int cot_share_stream(void *stream, enum cot_share_method method, const char *share)
+{
+	const struct cot_share_calls *calls = cot_share_find();
+
+	return calls->stream ? calls->stream(stream, (int)method, share) : -ENOSYS;
+}
+
+/* Of the calling thread, in streams of which nothing is said. */
+static inline int cot_share_thread(enum cot_share_method method, const char *share)
+{
+	const struct cot_share_calls *calls = cot_share_find();
+
+	return calls->thread ? calls->thread((int)method, share) : -ENOSYS;
+}
+
+#endif
