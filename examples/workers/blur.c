@@ -1,15 +1,20 @@
 /*
- * The host of blur.cu: gives it half of the GPU, has some of its workers leave half-way, and
- * launches what is left when all had to. Needs no headers of CUDA:
+ * The host of blur.cu. With `cotenant run --quota` cotenant launches it (share.h), on as many SMs
+ * as the daemon grants, and has workers leave for others. Without, this program does that itself:
+ * it gives the kernel half of the GPU, has some of its workers leave half-way, and launches what is
+ * left when all had to. Needs no headers of CUDA:
  *
  *   cc -Iinclude examples/workers/blur.c -o blur -ldl
- *   cotenant run --emulate h200 -- ./blur blur.ptx       or ./blur blur.ptx on a GPU
+ *   cotenant run --emulate h200 -- ./blur blur.ptx [TIMES]      or ./blur blur.ptx on a GPU
+ *   cotenant run --quota 25% -- ./blur blur.ptx
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cotenant/share.h>
 #include <cotenant/workers.h>
 
 enum { WIDTH = 800, HEIGHT = 480, TILE = 16, ROUNDS = 20, N_PIXELS = WIDTH * HEIGHT };
@@ -124,9 +129,11 @@ struct work {
 	struct cot_workers_control block;
 };
 
+enum { COLUMNS = (WIDTH + TILE - 1) / TILE, ROWS = (HEIGHT + TILE - 1) / TILE };
+
 static void prepare(struct work *w, const char *ptx, const unsigned *picture)
 {
-	const uint32_t grid[3] = {(WIDTH + TILE - 1) / TILE, (HEIGHT + TILE - 1) / TILE, 1};
+	const uint32_t grid[3] = {COLUMNS, ROWS, 1};
 	void *context, *module;
 	int device, n_sms, per_sm;
 
@@ -166,31 +173,62 @@ static void launch(struct work *w, uint32_t evict)
 	check(cuda.from_gpu(&w->block, w->control, sizeof(w->block)), "cuMemcpyDtoH");
 }
 
+/* Of everything, by cotenant. 0: nobody is there to do that. */
+static int launch_shared(struct work *w)
+{
+	int width = WIDTH, height = HEIGHT, rounds = ROUNDS;
+	void *arguments[] = {&w->from, &w->to, &width, &height, &rounds};
+	struct cot_share_workers all = {.function = w->kernel,
+					.stream = w->stream,
+					.grid = {COLUMNS, ROWS, 1},
+					.block = {TILE, TILE, 1},
+					.n_params = 5,
+					.params = arguments};
+	int result = cot_share_launch_workers(&all);
+
+	if (result == -ENOSYS || result == -EAGAIN)
+		return 0;
+	check(result, "cot_share_launch_workers");
+	check(cuda.wait(w->stream), "blur");
+	return 1;
+}
+
+static void launch_alone(struct work *w)
+{
+	uint32_t left, n_launches = 0, evict, at_most;
+
+	printf("%u tasks, %u workers in %u units\n", w->args.n_tasks, w->args.n_workers, w->units);
+	do {
+		/* At first all leave, then half of them, and then nobody. */
+		evict = n_launches == 0 ? w->units : n_launches == 1 ? w->units / 2 : 0;
+		at_most = w->args.n_workers;
+		launch(w, evict);
+		n_launches++;
+		if (!cot_workers_rest(&w->args, &w->block, w->units, &left))
+			stop("workers did not do what they had claimed");
+		printf("launch %u: %u workers, %u units told to leave, %u tasks left\n", n_launches,
+		       at_most, evict, left);
+	} while (left);
+}
+
 int main(int argc, char **argv)
 {
 	static unsigned picture[N_PIXELS], got[N_PIXELS], want[N_PIXELS];
-	uint32_t left, n_launches = 0, evict, at_most;
+	int x, y, i, times = argc > 2 ? atoi(argv[2]) : 1, n_shared = 0;
 	struct work w = {0};
-	int x, y, i;
 
-	if (argc != 2)
+	if (argc < 2)
 		stop("expected the file with the PTX of blur.cu");
 	for (i = 0; i < N_PIXELS; i++)
 		picture[i] = (unsigned)i * 2654435761u >> 12;
 	find_driver();
 	prepare(&w, read_file(argv[1]), picture);
-	printf("%u tasks, %u workers in %u units\n", w.args.n_tasks, w.args.n_workers, w.units);
-	do {
-		/* At first all leave, then half of them, and then nobody. */
-		evict = n_launches == 0 ? w.units : n_launches == 1 ? w.units / 2 : 0;
-		at_most = w.args.n_workers;
-		launch(&w, evict);
-		n_launches++;
-		if (!cot_workers_rest(&w.args, &w.block, w.units, &left))
-			stop("workers did not do what they had claimed");
-		printf("launch %u: %u workers, %u units told to leave, %u tasks left\n", n_launches,
-		       at_most, evict, left);
-	} while (left);
+	for (i = 0; i < times && launch_shared(&w); i++)
+		n_shared++;
+	if (n_shared)
+		printf("cotenant launched it %d times\n", n_shared);
+	if (n_shared < times)
+		launch_alone(&w);
 	check(cuda.from_gpu(got, w.to, sizeof(got)), "cuMemcpyDtoH");
 	for (y = 0; y * TILE < HEIGHT; y++)
 		for (x = 0; x * TILE < WIDTH; x++)

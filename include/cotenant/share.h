@@ -42,9 +42,23 @@ enum cot_share_method {
  *   -EPERM     it is kept, but the program was started as a batch program: what it reserves is a
  * quota -ENOTCONN  it is kept, but there is no daemon now, and so there are no shares
  */
+
+/*
+ * A launch of a kernel that is written as workers (cotenant/workers.h). The grid is that of a
+ * kernel with a block for each task. `params` are the kernel's parameters but for the last one,
+ * struct cot_workers_args, which cotenant fills in.
+ */
+struct cot_share_workers {
+	void *function, *stream;
+	unsigned grid[3], block[3], shared_bytes;
+	unsigned n_params;
+	void **params;
+};
+
 struct cot_share_calls {
 	int (*stream)(void *stream, int method, const char *share);
 	int (*thread)(int method, const char *share);
+	int (*workers)(const struct cot_share_workers *launch, size_t size);
 	int looked; /* for them */
 };
 
@@ -52,14 +66,16 @@ struct cot_share_calls {
 static inline const struct cot_share_calls *cot_share_find(void)
 {
 	static struct cot_share_calls calls;
-	void *stream, *thread, *all;
+	void *stream, *thread, *workers, *all;
 
 	if (__atomic_load_n(&calls.looked, __ATOMIC_ACQUIRE))
 		return &calls;
 	all = dlopen(NULL, RTLD_LAZY);
 	stream = all ? dlsym(all, "cotenant_share_stream") : NULL;
 	thread = all ? dlsym(all, "cotenant_share_thread") : NULL;
-	if (stream && thread) {
+	workers = all ? dlsym(all, "cotenant_share_workers") : NULL;
+	if (stream && thread && workers) {
+		memcpy(&calls.workers, &workers, sizeof(workers));
 		memcpy(&calls.stream, &stream, sizeof(stream));
 		memcpy(&calls.thread, &thread, sizeof(thread));
 	}
@@ -84,6 +100,22 @@ static inline int cot_share_thread(enum cot_share_method method, const char *sha
 	const struct cot_share_calls *calls = cot_share_find();
 
 	return calls->thread ? calls->thread((int)method, share) : -ENOSYS;
+}
+
+/*
+ * Launches workers, as many as the daemon grants, with a control block of cotenant's. They leave
+ * when others need the room; what they leave is done by others, or in another launch, which this
+ * call waits for. To the program it is one kernel in the stream. 0, a positive CUresult of the
+ * driver; or nothing was launched, and the program launches it itself (cotenant/workers.h):
+ *   -ENOSYS  there is no shim in this program, or it rewrites no kernels
+ *   -EAGAIN  not this one, or not now: there is no daemon, a graph is recorded, or there are no
+ *            more tasks than workers fit one SM
+ */
+static inline int cot_share_launch_workers(const struct cot_share_workers *launch)
+{
+	const struct cot_share_calls *calls = cot_share_find();
+
+	return calls->workers ? calls->workers(launch, sizeof(*launch)) : -ENOSYS;
 }
 
 #endif

@@ -34,6 +34,9 @@
  *         cot_workers_rest(&args, &block, units, &left);
  *     } while (left);
  *
+ * In a program that was started with a share, cot_share_launch_workers() of cotenant/share.h does
+ * that instead, as the daemon says.
+ *
  * per_sm is the kernel's occupancy as the driver reports it. A unit is per_sm workers: as many as
  * fit one SM, wherever they run. For kernels that `cotenant ptx` rewrote use cot_workers_plan()
  * instead, which fills in more than such a loop needs.

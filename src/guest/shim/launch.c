@@ -35,6 +35,7 @@ _Static_assert((uint64_t)THREADS_MAX << 32 < SHAPE_MASK, "a shape has room");
 struct launch {
 	struct cot_shim_ref *ref;
 	const struct cot_shim_original *asked;
+	bool by_hand; /* the program's own kernel is workers */
 	cot_shim_handle workers;
 	const struct cot_shim_kernel *kernel;
 	CUstream stream; /* never NULL: one of the default ones by name */
@@ -46,38 +47,6 @@ struct launch {
 
 /* ---- whether ---- */
 
-static bool attribute_allows(const CUlaunchAttribute *a)
-{
-	switch (a->id) {
-	case CU_LAUNCH_ATTRIBUTE_IGNORE:
-	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-		return true;
-	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-		return a->value.cooperative == 0;
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
-		       a->value.clusterDim.z <= 1;
-	default:
-		return false;
-	}
-}
-
-static bool attributes_allow(const CUlaunchConfig *config)
-{
-	unsigned i;
-
-	for (i = 0; config->attrs && i < config->numAttrs; i++)
-		if (!attribute_allows(&config->attrs[i]))
-			return false;
-	return true;
-}
-
 /*
  * Workers that fit one SM; 0: none. What was found last is remembered in one word, since threads
  * launch at the same time: the shape (threads of a block, dynamic shared memory), and above it the
@@ -88,7 +57,9 @@ static uint32_t find_per_sm(struct launch *l)
 	uint64_t threads = (uint64_t)l->asked->config->block[0] * l->asked->config->block[1] *
 			   l->asked->config->block[2];
 	uint64_t shape = threads << 32 | l->asked->config->sharedMemBytes;
-	uint64_t known = atomic_load(&l->ref->fit);
+	/* Of a kernel by hand that was rewritten as well, the others are remembered. */
+	bool is_other = l->by_hand && l->ref->kernel;
+	uint64_t known = is_other ? 0 : atomic_load(&l->ref->fit);
 	int n = 0;
 
 	if (!threads || threads > THREADS_MAX)
@@ -99,7 +70,8 @@ static uint32_t find_per_sm(struct launch *l)
 		    &n, l->workers, (int)threads, l->asked->config->sharedMemBytes) ||
 	    n <= 0 || n > (int)COT_PROTO_PER_SM_MAX)
 		return 0;
-	atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
+	if (!is_other)
+		atomic_store(&l->ref->fit, (uint64_t)n << SHAPE_BITS | shape);
 	return (uint32_t)n;
 }
 
@@ -154,7 +126,7 @@ static enum cot_shim_why obstacle(struct launch *l)
 
 	if (atomic_load(&l->ref->broken))
 		return COT_SHIM_WHY_REFUSED;
-	if (!attributes_allow(l->asked->config))
+	if (!cot_shim_attributes_allow(l->asked->config))
 		return COT_SHIM_WHY_ATTRIBUTE;
 	if (!plane || !grid[2] || plane > UINT32_MAX || plane * grid[2] > UINT32_MAX)
 		return COT_SHIM_WHY_LARGE;
@@ -350,7 +322,7 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args)
 	s->args = *args;
 	s->args.control = s->control;
 	/* Workers that do one task each cannot leave sooner than the program's own blocks end. */
-	s->original = args->n_workers == args->n_tasks;
+	s->original = !l->by_hand && args->n_workers == args->n_tasks;
 	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
 	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
 	s->flag = 0;
@@ -507,14 +479,14 @@ static void tell_plain(struct launch *l, enum cot_shim_why why)
 /* The driver does not take it; the program's own launch says whose fault that is. */
 static int give_up(struct launch *l, int rc)
 {
-	bool original = l->slot->original;
+	bool original = l->slot->original, by_hand = l->by_hand;
 
 	pthread_mutex_lock(&cot_shim_lock);
 	/* What is in the stream by now may still write its control block. */
 	cot_shim_slot_give(l->slot, !original);
 	cot_shim_work_put(l->work);
 	pthread_mutex_unlock(&cot_shim_lock);
-	if (original)
+	if (original || by_hand)
 		return rc;
 	rc = cot_shim_part_launch(l->asked);
 	if (!rc)
@@ -523,19 +495,17 @@ static int give_up(struct launch *l, int rc)
 	return rc;
 }
 
-static int launch_workers(struct launch *l)
+/* *ret_why: COT_SHIM_WHY_NOT, and the driver's result; or why nothing is launched. */
+static int launch_workers(struct launch *l, enum cot_shim_why *ret_why)
 {
-	enum cot_shim_why why;
 	bool settled;
 	int rc;
 
 	pthread_mutex_lock(&cot_shim_lock);
-	why = prepare(l);
+	*ret_why = prepare(l);
 	pthread_mutex_unlock(&cot_shim_lock);
-	if (why != COT_SHIM_WHY_NOT) {
-		cot_shim_count_plain(why);
-		return cot_shim_part_launch(l->asked);
-	}
+	if (*ret_why != COT_SHIM_WHY_NOT)
+		return CUDA_SUCCESS;
 	settled = l->slot->settled;
 	rc = submit(l);
 	if (rc)
@@ -558,6 +528,7 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 {
 	struct launch l = {.ref = cot_shim_code_ref(asked->function), .asked = asked};
 	enum cot_shim_why why;
+	int rc = CUDA_SUCCESS;
 
 	if (!l.ref || !l.ref->kernel) {
 		if (l.ref)
@@ -574,11 +545,31 @@ int cot_shim_launch(const struct cot_shim_original *asked)
 			      (l.kernel->n_params && !asked->params && !asked->extra)
 		      ? COT_SHIM_WHY_ARGUMENTS
 		      : obstacle(&l);
-	if (why == COT_SHIM_WHY_NOT) {
+	if (why != COT_SHIM_WHY_NOT) {
+		tell_plain(&l, why);
+	} else {
 		hold(asked);
-		return launch_workers(&l);
+		rc = launch_workers(&l, &why);
 	}
+	if (why == COT_SHIM_WHY_NOT)
+		return rc;
 	cot_shim_count_plain(why);
-	tell_plain(&l, why);
 	return cot_shim_part_launch(asked);
+}
+
+int cot_shim_launch_by_hand(const struct cot_shim_original *asked, uint32_t n_params,
+			    enum cot_shim_why *ret_why)
+{
+	const struct cot_shim_kernel kernel = {.n_params = n_params};
+	struct launch l = {.ref = cot_shim_code_ref(asked->function),
+			   .asked = asked,
+			   .by_hand = true,
+			   .workers = asked->function,
+			   .kernel = &kernel};
+
+	*ret_why = l.ref ? obstacle(&l) : COT_SHIM_WHY_BUSY;
+	if (*ret_why != COT_SHIM_WHY_NOT)
+		return CUDA_SUCCESS;
+	hold(asked);
+	return launch_workers(&l, ret_why);
 }

@@ -29,6 +29,7 @@ static void played_free(void *p)
 
 #define malloc played_malloc
 #define free   played_free
+#include "guest/shim/attributes.c"
 #include "guest/shim/launch.c"
 #undef malloc
 #undef free
@@ -186,7 +187,7 @@ static bool regrant_result;
 
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 {
-	return handle == FUNCTION ? &ref : NULL;
+	return handle == FUNCTION || handle == WORKERS ? &ref : NULL;
 }
 
 void cot_shim_count_plain(enum cot_shim_why why)
