@@ -25,6 +25,14 @@ target_link_options(cot_emu_cuda PRIVATE "-Wl,--dynamic-list=${interposed}")
 set_target_properties(cot_emu_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
 	LIBRARY_OUTPUT_DIRECTORY "${COT_EMU_DIR}" LINK_DEPENDS "${interposed}")
 
+# lib/cpu/libinterpreter.so: the interpreter as a provider of CPU versions of kernels (docs/cpu.md).
+cot_preloaded(cot_cpu_interpreter SOURCES src/emu/cpu/*.c src/emu/exec/*.c src/ptx/*.c src/ptx/pass/*.c src/base/*.c
+	LINK m Threads::Threads)
+target_link_options(cot_cpu_interpreter PRIVATE -Wl,-Bsymbolic)
+set_target_properties(cot_cpu_interpreter PROPERTIES OUTPUT_NAME interpreter
+	LIBRARY_OUTPUT_DIRECTORY "${COT_LIB_DIR}/cpu")
+install(TARGETS cot_cpu_interpreter LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/cpu)
+
 cot_glob(sources src/emu/mps/*.c src/emu/mps/server/*.c)
 add_executable(cot_emu_mps ${sources})
 target_compile_definitions(cot_emu_mps PRIVATE _GNU_SOURCE=)

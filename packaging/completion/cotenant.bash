@@ -38,7 +38,7 @@ _cotenant_options()
 	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
-		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite
+		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --cpu= --cpu-kernels= --cpu-by=
 			--pace= --p99= --slowdown= --rate= --measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;

@@ -19,6 +19,7 @@
 #include "cli/common.h"
 #include "cli/emulate.h"
 #include "cli/loadable.h"
+#include "cli/run_cpu.h"
 #include "cli/uncontrolled.h"
 #include "daemon/gpus.h"
 #include "daemon/paths.h"
@@ -36,7 +37,8 @@ struct arguments {
 	const char *class, *name, *gpu, *weight, *block, *quota, *reserve, *sms, *pace;
 	const char *targets[COT_TARGET_RATE + 1]; /* by kind */
 	bool solo, required, rewrite, measure;
-	bool gpu_of_cuda;	    /* `gpu` is what CUDA_VISIBLE_DEVICES says */
+	bool gpu_of_cuda; /* `gpu` is what CUDA_VISIBLE_DEVICES says */
+	struct cot_run_cpu cpu;
 	struct cot_emulate emulate; /* device NULL: on a real GPU */
 	int first;		    /* index of the program in argv */
 };
@@ -55,6 +57,9 @@ enum {
 	KEY_SLOWDOWN,
 	KEY_RATE,
 	KEY_MEASURE,
+	KEY_CPU,
+	KEY_CPU_KERNELS,
+	KEY_CPU_BY,
 	KEY_SOLO,
 	KEY_REQUIRED,
 	KEY_EMULATE,
@@ -84,6 +89,13 @@ static const struct argp_option options[] = {
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
 	 "--reserve do so too",
 	 0},
+	{"cpu", KEY_CPU, "LIBRARY", 0,
+	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
+	 "interpreter, or a path; more with commas",
+	 0},
+	{"cpu-kernels", KEY_CPU_KERNELS, "FILE", 0,
+	 "The kernels as the models take them, which say what takes less; default: all", 0},
+	{"cpu-by", KEY_CPU_BY, "AIM", 0, "What is to be less: energy (the default) or time", 0},
 	{"p99", KEY_P99, "TIME", 0,
 	 "Its target: 99 % of its requests take at most so long, as in 5ms", 0},
 	{"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
@@ -144,6 +156,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MEASURE:
 		a->measure = true;
+		return 0;
+	case KEY_CPU:
+		a->cpu.libraries = arg;
+		return 0;
+	case KEY_CPU_KERNELS:
+		a->cpu.kernels = arg;
+		return 0;
+	case KEY_CPU_BY:
+		a->cpu.aim = arg;
 		return 0;
 	case KEY_SOLO:
 		a->solo = true;
@@ -229,7 +250,7 @@ static void read_environment(struct arguments *a)
 		a->sms = variable("COTENANT_SMS");
 	if (!a->pace)
 		a->pace = variable("COTENANT_PACE_US");
-	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve;
+	a->rewrite |= is_yes("COTENANT_SHIM") || a->quota || a->reserve || a->cpu.libraries;
 	if (!a->gpu)
 		a->gpu = variable("COTENANT_GPU");
 	/* CUDA_VISIBLE_DEVICES chooses the program's GPUs. */
@@ -644,7 +665,7 @@ int cot_cmd_run(int argc, char **argv)
 	if (cot_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &a))
 		return STATUS_FAILED;
 	read_environment(&a);
-	if (emulate(&a, &controlled, &err) < 0) {
+	if (cot_run_cpu_set_up(&a.cpu, &err) < 0 || emulate(&a, &controlled, &err) < 0) {
 		cot_cli_complain("%s", err.text);
 		return STATUS_FAILED;
 	}

@@ -107,6 +107,7 @@ static void print_refusals(const json_t *tenants)
 				     (long long)json_integer_value(n),
 				     !strncmp(reason, "launch-", 7)  ? "launches as they are"
 				     : !strncmp(reason, "image-", 6) ? "images as they are"
+				     : !strncmp(reason, "cpu-", 4)   ? "times not on the CPU"
 								     : "kernels not rewritten",
 				     reason, what ? " (" : "", what ? what : "", what ? ")" : "");
 		}
@@ -232,6 +233,32 @@ static void print_launches(const json_t *tenants)
 			cot_table_cell(t, "%.0f", cot_show_real(o, "launches_per_second"));
 		else
 			cot_table_text(t, "-");
+	}
+	if (!t)
+		return;
+	(void)putchar('\n');
+	cot_show_table(t);
+}
+
+/* Launches that were to be on the CPU. */
+static void print_cpu(const json_t *tenants)
+{
+	static const char *const heads[] = {"PROGRAM", "ON THE CPU", "ALL OF THEM", "NOT THERE"};
+	struct cot_table *t = NULL;
+	json_t *o;
+	size_t i;
+
+	json_array_foreach (tenants, i, o) {
+		const json_t *l = json_object_get(o, "launches");
+
+		if (!cot_show_number(l, "on_cpu") && !cot_show_number(l, "not_on_cpu"))
+			continue;
+		if (!t)
+			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+		cot_table_text(t, cot_show_text(o, "name"));
+		cot_table_cell(t, "%lld", cot_show_number(l, "on_cpu"));
+		cot_table_cell(t, "%.1f ms", cot_show_real(l, "on_cpu_ms"));
+		cot_table_cell(t, "%lld", cot_show_number(l, "not_on_cpu"));
 	}
 	if (!t)
 		return;
@@ -391,6 +418,7 @@ int cot_cmd_stats(int argc, char **argv)
 		cot_show_methods(json_object_get(answer, "tenants"));
 		print_parts(json_object_get(answer, "tenants"));
 		print_launches(json_object_get(answer, "tenants"));
+		print_cpu(json_object_get(answer, "tenants"));
 		print_requests(json_object_get(answer, "tenants"));
 		print_core(answer);
 		json_decref(answer);

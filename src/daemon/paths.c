@@ -184,23 +184,39 @@ int cot_paths_library(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
 	return 0;
 }
 
-int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
+/* A file in a folder beside the library, as it is installed or in the build. */
+static int find_with_library(const char *name, char ret_path[COT_PATH_TEXT_MAX],
+			     struct cot_error *err)
 {
-	static const char *const names[] = {"shim/libcuda.so.1", "cotenant/shim/libcuda.so.1"};
-	char library[COT_PATH_TEXT_MAX], *slash;
+	static const char *const before[] = {"", "cotenant/"};
+	char library[COT_PATH_TEXT_MAX], beside[COT_PATH_TEXT_MAX];
 	unsigned i;
 	int rc = cot_paths_library(library, err);
 
 	if (rc < 0)
 		return rc;
-	slash = strrchr(library, '/');
-	*slash = '\0';
-	for (i = 0; i < COT_ARRAY_LEN(names); i++)
-		if (cot_paths_join(ret_path, library, names[i], NULL) == 0 &&
+	*strrchr(library, '/') = '\0';
+	for (i = 0; i < COT_ARRAY_LEN(before); i++) {
+		(void)snprintf(beside, sizeof(beside), "%s%s", before[i], name);
+		if (cot_paths_join(ret_path, library, beside, NULL) == 0 &&
 		    access(ret_path, R_OK) == 0)
 			return 0;
-	return cot_error_set(err, -ENOENT, "shim/libcuda.so.1 is not beside libcotenant.so in '%s'",
+	}
+	return cot_error_set(err, -ENOENT, "%s is not beside libcotenant.so in '%s'", name,
 			     library);
+}
+
+int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
+{
+	return find_with_library("shim/libcuda.so.1", ret_path, err);
+}
+
+int cot_paths_cpu(const char *name, char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)
+{
+	char file[COT_PATH_TEXT_MAX];
+
+	(void)snprintf(file, sizeof(file), "cpu/lib%s.so", name);
+	return find_with_library(file, ret_path, err);
 }
 
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err)

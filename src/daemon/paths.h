@@ -41,6 +41,8 @@ int cot_paths_config(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 int cot_paths_library(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 /* The library in front of the driver's (the shim), in a folder of its own. */
 int cot_paths_shim(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
+/* A library with CPU versions of kernels (cotenant/cpu.h) that is installed with ours, by name. */
+int cot_paths_cpu(const char *name, char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 int cot_paths_daemon(char ret_path[COT_PATH_TEXT_MAX], struct cot_error *err);
 
 /* Finds a program as execvp() would. */

@@ -226,6 +226,9 @@ static void hand_counts_over(struct conn *c)
 	t->n_held += c->pace_counts.n_held;
 	t->held_ns += c->pace_counts.held_ns;
 	t->n_lapsed += c->pace_counts.n_lapsed;
+	t->n_cpu += c->pace_counts.n_cpu;
+	t->cpu_ns += c->pace_counts.cpu_ns;
+	t->n_cpu_not += c->pace_counts.n_cpu_not;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

@@ -16,6 +16,7 @@ struct counts {
 	json_t *reasons; /* why launches stayed, and how many */
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
 	uint64_t n_held, held_ns, n_lapsed;
+	uint64_t n_cpu, cpu_ns, n_cpu_not;
 };
 
 static void add_reasons(json_t *to, const struct cot_msg_part_counts *m)
@@ -41,6 +42,9 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_held += m->n_held;
 	c->held_ns += m->held_ns;
 	c->n_lapsed += m->n_lapsed;
+	c->n_cpu += m->n_cpu;
+	c->cpu_ns += m->cpu_ns;
+	c->n_cpu_not += m->n_cpu_not;
 }
 
 static struct counts count(const struct conns *conns, const struct tenant *t)
@@ -55,19 +59,24 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_pace_failed = t->n_pace_failed,
 			   .n_held = t->n_held,
 			   .held_ns = t->held_ns,
-			   .n_lapsed = t->n_lapsed};
+			   .n_lapsed = t->n_lapsed,
+			   .n_cpu = t->n_cpu,
+			   .cpu_ns = t->cpu_ns,
+			   .n_cpu_not = t->n_cpu_not};
 	const struct conn *conn;
 
 	for_each_conn (conn, conns) {
 		const struct cot_msg_part_counts *m = conn->part_counts;
 
-		if (conn->tenant != t || !m)
+		if (conn->tenant != t)
+			continue;
+		add_pace(&c, &conn->pace_counts);
+		if (!m)
 			continue;
 		c.n_changes += m->n_changes;
 		c.n_followed += m->n_followed;
 		c.n_stayed += m->n_stayed;
 		add_reasons(c.reasons, m);
-		add_pace(&c, &conn->pace_counts);
 	}
 	return c;
 }
@@ -90,13 +99,16 @@ static json_t *launches(const struct counts *c, uint64_t n_workers)
 	double all = covered + (double)c->n_stayed;
 	json_t *o;
 
-	if (all <= 0)
+	if (all <= 0 && !c->n_cpu)
 		return json_null();
 	o = json_object();
 	put_number(o, "workers", n_workers);
 	put_number(o, "on_part", c->n_followed);
 	put_number(o, "elsewhere", c->n_stayed);
-	put(o, "coverage", json_real(covered / all));
+	put(o, "coverage", all > 0 ? json_real(covered / all) : json_null());
+	put_number(o, "on_cpu", c->n_cpu);
+	put(o, "on_cpu_ms", json_real((double)c->cpu_ns / 1e6));
+	put_number(o, "not_on_cpu", c->n_cpu_not);
 	put(o, "reasons", json_deep_copy(c->reasons));
 	return o;
 }

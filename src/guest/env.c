@@ -5,9 +5,10 @@
 #include "base/words.h"
 #include "guest/env.h"
 
-#define WAIT_MS_DEFAULT 10000u
-#define WAIT_MS_MAX	3600000u
-#define SLICE_US_MAX	1000000u /* without a daemon; more than it gives */
+#define WAIT_MS_DEFAULT	    10000u
+#define CPU_WAIT_MS_DEFAULT 10u
+#define WAIT_MS_MAX	    3600000u
+#define SLICE_US_MAX	    1000000u /* without a daemon; more than it gives */
 
 /* A whole decimal number up to max; false, and counted, when it is anything else. */
 static bool read_number(struct cot_settings *s, const char *text, uint64_t max, uint64_t *ret)
@@ -91,7 +92,12 @@ static void read_shim(struct cot_settings *s, const char *(*get)(const char *nam
 	if (read_number(s, get("COTENANT_SHIM_WAIT_MS"), WAIT_MS_MAX, &x))
 		s->wait_ms = (uint32_t)x;
 	read_text(s, get("COTENANT_SHIM_DRIVER"), s->driver, sizeof(s->driver));
-	s->rewrites = s->quota || s->reserve || is_yes(get("COTENANT_SHIM"));
+	read_text(s, get("COTENANT_CPU"), s->cpu, sizeof(s->cpu));
+	read_text(s, get("COTENANT_CPU_UPTO"), s->cpu_upto, sizeof(s->cpu_upto));
+	s->cpu_wait_ms = CPU_WAIT_MS_DEFAULT;
+	if (read_number(s, get("COTENANT_CPU_WAIT_MS"), WAIT_MS_MAX, &x))
+		s->cpu_wait_ms = (uint32_t)x;
+	s->rewrites = s->quota || s->reserve || s->cpu[0] || is_yes(get("COTENANT_SHIM"));
 	s->limited = s->quota || (get("COTENANT_SMS") && *get("COTENANT_SMS"));
 	s->parts = s->rewrites || is_yes(get("COTENANT_PARTS"));
 	s->shim = (s->parts || s->requests) && !s->disabled && s->socket[0] &&

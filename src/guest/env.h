@@ -32,6 +32,10 @@ struct cot_settings {
 	uint16_t quota, reserve; /* as in struct cot_msg_work_hello */
 	uint32_t wait_ms;	 /* how long a launch waits for room */
 	char driver[512];	 /* empty: to be found */
+	/* Providers of CPU versions of kernels, with colons between; empty: none. Which launches
+	 * are to be there, as in guest/shim/cpu.h; empty: all that can. */
+	char cpu[COT_CPU_LIST_MAX], cpu_upto[COT_CPU_UPTO_MAX];
+	uint32_t cpu_wait_ms; /* for what comes before a launch there */
 
 	unsigned n_bad; /* variables whose value is not understood: left at their default */
 };

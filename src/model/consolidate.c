@@ -165,6 +165,33 @@ int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_ke
 	return 0;
 }
 
+int cot_model_cpu_up_to(const struct cot_model_machine *m, const struct cot_model_kernel *k,
+			enum cot_model_aim aim, uint32_t most, uint32_t *ret_blocks)
+{
+	struct cot_model_kernel sized = *k;
+	struct cot_model_cost gpu;
+	uint32_t n;
+	double part, energy_j;
+	int rc;
+
+	for (n = 1; n <= most; n++) {
+		part = (double)n / k->n_blocks;
+		sized.n_blocks = n;
+		sized.transfer_bytes = k->transfer_bytes * part;
+		sized.memory_bytes = k->memory_bytes * part;
+		sized.cpu_s = k->cpu_s * part;
+		rc = cot_model_cost_of(m, &sized, NULL, 1, &gpu);
+		if (rc)
+			return rc;
+		if (aim == COT_MODEL_TIME
+			    ? sized.cpu_s <= 0 || sized.cpu_s >= gpu.seconds
+			    : cheaper(&sized, gpu.energy_j, &energy_j) != COT_MODEL_CPU)
+			break;
+	}
+	*ret_blocks = n - 1;
+	return 0;
+}
+
 int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_template *templates,
 		      uint32_t n_templates, const struct cot_model_kernel *kernels, uint32_t n,
 		      double free_bytes, enum cot_model_where *ret_where)

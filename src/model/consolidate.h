@@ -81,6 +81,16 @@ int cot_model_arrived(const struct cot_model_machine *m, const struct cot_model_
 int cot_model_alone(const struct cot_model_machine *m, const struct cot_model_kernel *k,
 		    enum cot_model_where *ret_where, double *ret_energy_j);
 
+enum cot_model_aim { COT_MODEL_ENERGY, COT_MODEL_TIME };
+
+/*
+ * Up to how many thread blocks, of at most `most`, launches of this kernel are to be on the CPU:
+ * each of these sizes takes less there, of energy or of time. What the kernel's n_blocks take on
+ * the CPU, transfer and hold grows with the number of blocks. -EINVAL as cot_model_judge().
+ */
+int cot_model_cpu_up_to(const struct cot_model_machine *m, const struct cot_model_kernel *k,
+			enum cot_model_aim aim, uint32_t most, uint32_t *ret_blocks);
+
 /* ---- search ---- */
 
 /*

@@ -234,8 +234,14 @@ void cot_proto_read_command(const struct cot_msg_command *m, struct cot_msg_comm
 void cot_proto_read_pace_counts(const struct cot_msg_pace_counts *m,
 				struct cot_msg_pace_counts *ret_m)
 {
+	size_t n = sizeof(*m);
+
+	if (m->h.length < n)
+		n = offsetof(struct cot_msg_pace_counts, n_cpu);
+	if (m->h.length < n)
+		n = COT_PROTO_PACE_COUNTS_MIN;
 	*ret_m = (struct cot_msg_pace_counts){0};
-	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_PACE_COUNTS_MIN : sizeof(*m));
+	memcpy(ret_m, m, n);
 }
 
 static int is_register(const struct cot_msg_register *packet)

@@ -462,7 +462,15 @@ struct cot_msg_pace_counts {
 	uint64_t n_held;   /* launches that a hold made wait ... */
 	uint64_t held_ns;  /* ... and how long, all in all */
 	uint64_t n_lapsed; /* holds that nothing ended in time */
+	/* And older ones not more than that. */
+	uint64_t n_cpu;	    /* launches that ran on the CPU ... */
+	uint64_t cpu_ns;    /* ... and how long, with all copies */
+	uint64_t n_cpu_not; /* launches that were to, and did not */
 };
+
+/* What the shim reads of the variables COTENANT_CPU and COTENANT_CPU_UPTO, with the zero. */
+#define COT_CPU_LIST_MAX 2048u
+#define COT_CPU_UPTO_MAX 4096u
 
 #define COT_PROTO_PACE_COUNTS_MIN offsetof(struct cot_msg_pace_counts, n_held)
 
@@ -544,7 +552,7 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 72, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 96, "layout");
 _Static_assert(sizeof(struct cot_msg_queries) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query_begin) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_tasks) == 32, "layout");

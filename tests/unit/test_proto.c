@@ -447,9 +447,15 @@ static void test_older_parts(void **state)
 	(void)make(COT_MSG_PACE_COUNTS, sizeof(counts) - COT_PROTO_PACE_COUNTS_MIN);
 	((struct cot_msg_pace_counts *)packet)->n_failed = 6;
 	((struct cot_msg_pace_counts *)packet)->n_lapsed = 7;
+	((struct cot_msg_pace_counts *)packet)->n_cpu_not = 8;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
+	assert_int_equal(counts.n_cpu_not, 8);
 	header()->length--;
+	cot_proto_read_pace_counts((const void *)packet, &counts);
+	assert_int_equal(counts.n_lapsed, 7);
+	assert_int_equal(counts.n_cpu_not, 0);
+	header()->length = (uint32_t)offsetof(struct cot_msg_pace_counts, n_cpu) - 1;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_failed, 6);
 	assert_int_equal(counts.n_lapsed, 0);

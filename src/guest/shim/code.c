@@ -222,6 +222,14 @@ struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle)
 	return cot_shim_handles_find(handle);
 }
 
+const char *cot_shim_code_text(const struct cot_shim_ref *r, size_t *ret_length)
+{
+	const struct cot_shim_code *code = atomic_load(&r->code);
+
+	*ret_length = code && code->made.text ? strlen(code->made.text) : 0;
+	return *ret_length ? code->made.text : NULL;
+}
+
 void cot_shim_code_reset(void)
 {
 	code_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

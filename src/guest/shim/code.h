@@ -9,6 +9,7 @@
 #include "guest/shim/driver.h"
 
 struct cot_shim_code; /* what was rewritten of an image */
+struct cot_shim_cpu_kernel;
 struct cot_shim_kernel;
 struct cot_shim_rewritten;
 
@@ -19,8 +20,10 @@ struct cot_shim_ref {
 	_Atomic(const struct cot_shim_kernel *) kernel;
 	_Atomic(cot_shim_handle) owner;	  /* the module or library that it goes with */
 	_Atomic(cot_shim_handle) workers; /* the rewritten function, or kernel */
-	_Atomic uint64_t fit;		  /* workers that fit one SM, and their shape: launch.c */
-	_Atomic uint32_t task_ns;	  /* how long a task took; 0: not known yet */
+	/* NULL: not looked for yet; see cpu.h. */
+	_Atomic(const struct cot_shim_cpu_kernel *) cpu;
+	_Atomic uint64_t fit;	  /* workers that fit one SM, and their shape: launch.c */
+	_Atomic uint32_t task_ns; /* how long a task took; 0: not known yet */
 	_Atomic uint32_t n_launched, n_timed;
 	_Atomic bool broken; /* the rewritten one does not launch */
 	_Atomic bool told;   /* launched as it is; the program has been reported to the daemon */
@@ -48,6 +51,8 @@ void cot_shim_code_function(cot_shim_handle handle, cot_shim_handle owner, const
 void cot_shim_code_function_of(cot_shim_handle function, cot_shim_handle kernel);
 /* Its entry, made if it is seen for the first time. NULL: leave the launch as it is. */
 struct cot_shim_ref *cot_shim_code_ref(cot_shim_handle handle);
+/* The text of its module, with all that was added; NULL: it is not kept. */
+const char *cot_shim_code_text(const struct cot_shim_ref *r, size_t *ret_length);
 void cot_shim_code_reset(void); /* after fork() */
 
 #endif

@@ -15,6 +15,7 @@ struct counts {
 	_Atomic uint64_t moved, followed, stayed, stays[COT_SHIM_N_WHYS], told_parts;
 	_Atomic uint64_t paced, pace_waits, pace_wait_ns, pace_failed, told_pace;
 	_Atomic uint64_t held, held_ns, lapsed;
+	_Atomic uint64_t cpu, cpu_ns, cpu_not;
 };
 
 static struct counts counts;
@@ -104,6 +105,18 @@ void cot_shim_count_held(uint64_t ns, bool lapsed)
 	wake_listener();
 }
 
+void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns)
+{
+	if (why == COT_SHIM_WHY_NOT) {
+		add(&counts.cpu, 1);
+		add(&counts.cpu_ns, ns);
+	} else {
+		add(&counts.cpu_not, 1);
+		cot_shim_count_why(why);
+	}
+	wake_listener();
+}
+
 void cot_shim_count_moved(void)
 {
 	add(&counts.moved, 1);
@@ -162,7 +175,7 @@ static void put_whys(struct reasons *to, const _Atomic uint64_t *counts_of)
 static uint64_t sum(void)
 {
 	return get(&counts.rewritten) + get(&counts.refused) + get(&counts.workers) +
-	       get(&counts.plain) + 1;
+	       get(&counts.plain) + get(&counts.cpu_not) + 1;
 }
 
 static uint64_t sum_of_parts(void)
@@ -173,7 +186,7 @@ static uint64_t sum_of_parts(void)
 static uint64_t sum_of_pace(void)
 {
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
-	       get(&counts.held) + get(&counts.lapsed);
+	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not);
 }
 
 bool cot_shim_counts_changed(void)
@@ -238,6 +251,9 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_held = get(&counts.held);
 	m->held_ns = get(&counts.held_ns);
 	m->n_lapsed = get(&counts.lapsed);
+	m->n_cpu = get(&counts.cpu);
+	m->cpu_ns = get(&counts.cpu_ns);
+	m->n_cpu_not = get(&counts.cpu_not);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

@@ -16,8 +16,8 @@ enum cot_shim_why {
 };
 
 void cot_shim_count_why(enum cot_shim_why why);
-/* Each launch is one of these three: as workers; where the daemon wants the program to be, which
- * may be all of the GPU; elsewhere. */
+/* Each launch on the GPU is one of these three: as workers; where the daemon wants the program to
+ * be, which may be all of the GPU; elsewhere. */
 void cot_shim_count_workers(void);
 void cot_shim_count_followed(void);
 void cot_shim_count_stayed(enum cot_shim_why why);
@@ -30,6 +30,8 @@ void cot_shim_count_paced(unsigned n);
 void cot_shim_count_pace_wait(uint64_t ns, bool failed);
 /* A launch that a hold made wait; it went on because nothing had ended the hold in time. */
 void cot_shim_count_held(uint64_t ns, bool lapsed);
+/* A launch that was to be on the CPU: it was, for so long, or (any other than NOT) was not. */
+void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
 /* Whether there are counts that the daemon has not got. */

@@ -135,8 +135,11 @@ static int load_module(CUmodule *module, struct cot_shim_rewritten *r, unsigned 
 	}
 	if (values && n)
 		memcpy(values, copy, n * sizeof(copy[0]));
-	free(r->text); /* the driver has its own copy */
-	r->text = NULL;
+	/* The driver has its own copy; providers of CPU versions may want to read it. */
+	if (!cot_shim_settings.cpu[0]) {
+		free(r->text);
+		r->text = NULL;
+	}
 	cot_shim_code_add(*module, r);
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* The entry points that launch a kernel with its own arguments. */
+#include "guest/shim/cpu.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/fork.h"
 #include "guest/shim/launch.h"
@@ -14,8 +15,12 @@ static bool begin(CUstream stream, bool per_thread)
 
 static int launch(const struct cot_shim_original *o)
 {
+	int rc = CUDA_SUCCESS;
+
 	if (!cot_shim_is_on())
 		return cot_shim_original_launch(o);
+	if (COT_UNLIKELY(cot_shim_settings.cpu[0]) && cot_shim_cpu_launch(o, &rc))
+		return rc;
 	if (cot_shim_settings.rewrites && !o->cooperative)
 		return cot_shim_launch(o);
 	return cot_shim_part_launch(o);

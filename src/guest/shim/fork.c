@@ -3,6 +3,7 @@
 #include "guest/shim/fork.h"
 #include "guest/shim/code.h"
 #include "guest/shim/context.h"
+#include "guest/shim/cpu.h"
 #include "guest/shim/driver.h"
 #include "guest/shim/parts.h"
 #include "guest/shim/runtime.h"
@@ -19,6 +20,7 @@ static void after_fork_in_child(void)
 	cot_shim_gpus_forget();
 	cot_shim_contexts_forget();
 	cot_shim_code_reset();
+	cot_shim_cpu_forget();
 	cot_shim_parts_forget();
 	cot_shim_seen_forget();
 	cot_shim_query_forget();

@@ -167,6 +167,7 @@ struct cot_shim_ref *cot_shim_handles_put(cot_shim_handle handle)
 	r->kernel = NULL;
 	r->owner = NULL;
 	r->workers = NULL;
+	atomic_store(&r->cpu, NULL);
 	atomic_store(&r->fit, 0);
 	atomic_store(&r->task_ns, 0);
 	atomic_store(&r->n_launched, 0);

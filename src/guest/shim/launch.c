@@ -458,22 +458,28 @@ static int settle(struct launch *l)
 
 /* ---- the whole ---- */
 
-/* Some or all of the program's launches stay as they are: report that, and why, to the daemon. Not
- * while the program records a graph. */
-static void tell_plain(struct launch *l, enum cot_shim_why why)
+void cot_shim_launch_tell(struct cot_shim_ref *r)
 {
 	struct cot_shim_context *c;
 
-	if (COT_LIKELY(atomic_load(&l->ref->told)) || why == COT_SHIM_WHY_CAPTURED)
+	if (COT_LIKELY(atomic_load(&r->told)))
 		return;
 	c = cot_shim_context_current();
-	atomic_store(&l->ref->told, true);
+	atomic_store(&r->told, true);
 	if (!c)
 		return;
 	pthread_mutex_lock(&cot_shim_lock);
 	if (c->usable && !c->closing && cot_shim_runtime_start())
 		cot_shim_gpu_want(c->gpu);
 	pthread_mutex_unlock(&cot_shim_lock);
+}
+
+/* Some or all of the program's launches stay as they are: report that, and why, to the daemon. Not
+ * while the program records a graph. */
+static void tell_plain(struct launch *l, enum cot_shim_why why)
+{
+	if (why != COT_SHIM_WHY_CAPTURED)
+		cot_shim_launch_tell(l->ref);
 }
 
 /* The driver does not take it; the program's own launch says whose fault that is. */

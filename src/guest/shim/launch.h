@@ -30,4 +30,8 @@ int cot_shim_launch_by_hand(const struct cot_shim_original *asked, uint32_t n_pa
 /* The driver's result. */
 int cot_shim_launch(const struct cot_shim_original *asked);
 
+struct cot_shim_ref;
+/* The daemon hears of the program, though this launch does not ask it for anything. */
+void cot_shim_launch_tell(struct cot_shim_ref *r);
+
 #endif

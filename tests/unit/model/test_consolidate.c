@@ -358,6 +358,46 @@ static void test_cpu_in_a_mixed_set(void **state)
 	near(v.least_j, v.apart_j, 1e-12);
 }
 
+/* The last size of the first ones that are cheaper on the CPU, found in another way. */
+static void test_cpu_up_to(void **state)
+{
+	struct cot_model_input in = load("models/consolidation-1.yaml");
+	struct cot_model_kernel k = in.file.kernels[0], sized;
+	struct cot_model_cost gpu;
+	enum cot_model_aim aim;
+	uint32_t blocks, n;
+
+	(void)state;
+	for (aim = COT_MODEL_ENERGY; aim <= COT_MODEL_TIME; aim++) {
+		assert_int_equal(cot_model_cost_of(&in.machine, &k, NULL, 1, &gpu), 0);
+		/* All blocks take three times as long as on the GPU; a few, less. */
+		k.cpu_s = gpu.seconds * 3;
+		k.cpu_w = gpu.energy_j / gpu.seconds;
+		assert_int_equal(cot_model_cpu_up_to(&in.machine, &k, aim, 1000, &blocks), 0);
+		assert_in_range(blocks, 1, k.n_blocks - 1);
+		for (n = 1; n <= blocks + 1; n++) {
+			double cpu_s = k.cpu_s * n / k.n_blocks, cpu_j = cpu_s * k.cpu_w;
+
+			sized = k;
+			sized.n_blocks = n;
+			sized.transfer_bytes = k.transfer_bytes * n / k.n_blocks;
+			assert_int_equal(cot_model_cost_of(&in.machine, &sized, NULL, 1, &gpu), 0);
+			assert_int_equal(aim == COT_MODEL_TIME ? cpu_s < gpu.seconds
+							       : cpu_j < gpu.energy_j,
+					 n <= blocks);
+		}
+		assert_int_equal(cot_model_cpu_up_to(&in.machine, &k, aim, blocks - 1, &n), 0);
+		assert_int_equal(n, blocks - 1);
+		/* It cannot be there. */
+		k.cpu_s = k.cpu_w = 0;
+		assert_int_equal(cot_model_cpu_up_to(&in.machine, &k, aim, 1000, &blocks), 0);
+		assert_int_equal(blocks, 0);
+	}
+	k.regs_per_block = UINT32_MAX;
+	assert_int_equal(cot_model_cpu_up_to(&in.machine, &k, COT_MODEL_TIME, 1000, &blocks),
+			 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_cpu_takes_less),
 		cmocka_unit_test(test_cpu_in_a_mixed_set),
+		cmocka_unit_test(test_cpu_up_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

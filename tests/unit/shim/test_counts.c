@@ -169,6 +169,31 @@ static void somebody_has_to_look(void **state)
 	assert_int_equal(n_wakes, 2);
 }
 
+/* Launches on the CPU are told with the pace; those that did not get there with their reason. */
+static void on_the_cpu(void **state)
+{
+	struct cot_msg_pace_counts pace;
+
+	(void)state;
+	(void)fill(true);
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, true), 0);
+	cot_shim_count_cpu(COT_SHIM_WHY_NOT, 300);
+	cot_shim_count_cpu(COT_SHIM_WHY_NOT, 400);
+	assert_true(cot_shim_counts_changed());
+	assert_int_equal(fill(false), 0);
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, false), sizeof(pace));
+	assert_int_equal(pace.n_cpu, 2);
+	assert_int_equal(pace.cpu_ns, 700);
+	assert_int_equal(pace.n_cpu_not, 0);
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, false), 0);
+	cot_shim_count_cpu(COT_SHIM_WHY_CPU_BUSY, 500);
+	assert_int_equal(fill(false), HEADER + ONE);
+	expect_reason(0, "cpu-busy", 1);
+	assert_int_equal(cot_shim_counts_fill_pace(&pace, false), sizeof(pace));
+	assert_int_equal(pace.n_cpu_not, 1);
+	assert_int_equal(pace.cpu_ns, 700);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +202,7 @@ int main(void)
 		cmocka_unit_test_setup(many_reasons, set_up),
 		cmocka_unit_test_setup(changes, set_up),
 		cmocka_unit_test_setup(somebody_has_to_look, set_up),
+		cmocka_unit_test_setup(on_the_cpu, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

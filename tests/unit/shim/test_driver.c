@@ -184,6 +184,11 @@ void cot_shim_contexts_forget(void)
 	note("contexts;");
 }
 
+void cot_shim_cpu_forget(void)
+{
+	note("cpu;");
+}
+
 void cot_shim_code_reset(void)
 {
 	note("code;");
@@ -443,7 +448,7 @@ static void a_child(void **state)
 {
 	(void)state;
 	after_fork_in_child();
-	expect_done("runtime;wait;gpus;contexts;code;");
+	expect_done("runtime;wait;gpus;contexts;code;cpu;");
 }
 
 int main(void)

@@ -26,7 +26,8 @@ void *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernel_ptsz, *cot_real_cuLaunch
 static void *params[1], *extra[1];
 static CUlaunchConfig config = {
 	.grid = {1, 2, 3}, .block = {4, 5, 6}, .sharedMemBytes = 7, .hStream = STREAM};
-static unsigned n_shim, n_part, n_seen;
+static unsigned n_shim, n_part, n_seen, n_cpu;
+static bool cpu_takes;
 static bool seen_per_thread, seen_attributes;
 
 static void expect_arguments(const CUlaunchConfig *c)
@@ -58,6 +59,14 @@ void cot_shim_seen_operation(CUstream stream, bool per_thread)
 	assert_ptr_equal(stream, STREAM);
 	seen_per_thread = per_thread;
 	n_seen++;
+}
+
+bool cot_shim_cpu_launch(const struct cot_shim_original *o, int *ret_rc)
+{
+	n_cpu++;
+	(void)seen(o);
+	*ret_rc = 99;
+	return cpu_takes;
 }
 
 int cot_shim_launch(const struct cot_shim_original *o)
@@ -130,7 +139,8 @@ static int set_up(void **state)
 	atomic_store(&cot_shim_state, COT_SHIM_ON);
 	cot_shim_settings.rewrites = cot_shim_settings.parts = true;
 	cot_shim_settings.requests = false;
-	n_shim = n_part = n_seen = 0;
+	cot_shim_settings.cpu[0] = '\0';
+	n_shim = n_part = n_seen = n_cpu = 0;
 	return 0;
 }
 
@@ -186,12 +196,35 @@ static void seen_alone(void **state)
 	assert_int_equal(n_shim + n_part, 0);
 }
 
+/* What the CPU takes does not come to the GPU; what it leaves is launched as always. */
+static void cpu_first(void **state)
+{
+	int which;
+
+	(void)state;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_cpu, 0);
+	cot_shim_settings.cpu[0] = 'x';
+	cpu_takes = false;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), which);
+	assert_int_equal(n_cpu, 4);
+	assert_int_equal(n_shim, 8);
+	cpu_takes = true;
+	for (which = 1; which <= 4; which++)
+		assert_int_equal(call(which), 99);
+	assert_int_equal(n_cpu, 8);
+	assert_int_equal(n_shim, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_as_it_is, set_up),
 		cmocka_unit_test_setup(without_workers, set_up),
 		cmocka_unit_test_setup(seen_alone, set_up),
+		cmocka_unit_test_setup(cpu_first, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

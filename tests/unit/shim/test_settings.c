@@ -55,6 +55,36 @@ static void asked_for(void **state)
 	assert_false(read_these(&s, off));
 }
 
+/* Libraries with CPU versions of kernels; a list that is too long is none. */
+static void for_the_cpu(void **state)
+{
+	static char many[COT_CPU_LIST_MAX + 1];
+	const char *variables[] = {"COTENANT_SOCKET",
+				   "/s",
+				   "COTENANT_CPU",
+				   "/a.so:/b.so",
+				   "COTENANT_CPU_UPTO",
+				   "k/1=2",
+				   "COTENANT_CPU_WAIT_MS",
+				   "70",
+				   NULL};
+	struct cot_settings s;
+
+	(void)state;
+	assert_true(read_these(&s, variables));
+	assert_true(s.rewrites && s.parts);
+	assert_string_equal(s.cpu, "/a.so:/b.so");
+	assert_string_equal(s.cpu_upto, "k/1=2");
+	assert_int_equal(s.cpu_wait_ms, 70);
+	memset(many, 'x', sizeof(many) - 1);
+	variables[3] = many;
+	variables[7] = "soon";
+	assert_false(read_these(&s, variables));
+	assert_string_equal(s.cpu, "");
+	assert_int_equal(s.cpu_wait_ms, CPU_WAIT_MS_DEFAULT);
+	assert_int_equal(s.n_bad, 2);
+}
+
 /* What is not understood counts as not said. */
 static void nonsense(void **state)
 {
@@ -180,9 +210,10 @@ static void who_has_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(asked_for), cmocka_unit_test(nonsense),
-		cmocka_unit_test(shares),    cmocka_unit_test(waits),
-		cmocka_unit_test(drivers),   cmocka_unit_test(who_has_it),
+		cmocka_unit_test(asked_for),  cmocka_unit_test(for_the_cpu),
+		cmocka_unit_test(nonsense),   cmocka_unit_test(shares),
+		cmocka_unit_test(waits),      cmocka_unit_test(drivers),
+		cmocka_unit_test(who_has_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
