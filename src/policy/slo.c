@@ -27,11 +27,19 @@ static uint64_t target_ns(const struct cot_tenant *t)
 	return cot_slo_target_us(t, slo_of(t)->alone_p99_us) * COT_NS_PER_US;
 }
 
+/* How much of its target it would use with nobody beside it, in 1/1000; 0: not known. */
+static uint32_t alone(const struct cot_tenant *t)
+{
+	uint64_t ns = target_ns(t);
+
+	return ns ? (uint32_t)(slo_of(t)->alone_p99_us * COT_NS_PER_MS / ns) : 0;
+}
+
 /* Of the programs of the GPU that had requests of late. */
 static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c, uint32_t gpu,
 			   uint64_t *ret_load)
 {
-	struct slo_use use = {.fast_sure = true, .slow_sure = true}, one;
+	struct slo_use use = {.n = UINT32_MAX, .alone = UINT32_MAX, .slow_sure = true}, one;
 	const struct cot_tenant *t;
 
 	*ret_load = 0;
@@ -43,6 +51,7 @@ static struct slo_use look(const struct cot_policy *p, const struct slo_climb *c
 						    c->since_ns, p->now_ns)
 			      : cot_slo_window_use(t, target_ns(t), c->since_ns, p->now_ns);
 		*ret_load += cot_slo_window_load(t, p->now_ns);
+		one.alone = alone(t);
 		if (one.fast || one.slow)
 			use = cot_slo_use_worst(use, one);
 	}

@@ -70,14 +70,16 @@ uint32_t cot_slo_ladder_rung_of_sms(const struct slo_ladder *ladder, const struc
  * several programs the worst counts.
  *
  * A p99 needs SLO_ENOUGH requests, and is never the same again: `high` is what it could be as well,
- * one standard deviation up. A window of 1 s with fewer allows no step up. Where that of 10 s has
- * fewer, that of a minute is looked at as well, and must have them before a step up.
+ * one standard deviation up. In a second with fewer, it is the slowest of them. Where 10 s have
+ * fewer, the last minute is looked at as well, and must have them before a step up by it.
  */
 struct slo_use {
 	uint32_t fast, fast_high; /* of the last second */
-	bool fast_sure;
-	bool missing; /* in the last second more than 1 % missed, and not by chance */
-	bool far;     /* many more */
+	uint32_t n;		  /* requests in it */
+	uint32_t busy;	/* the part of it that they were being served, in 1/1000; 0: not known */
+	uint32_t alone; /* what they would use with nobody beside them; 0: not known */
+	bool missing;	/* in the last second more than 1 % missed, and not by chance */
+	bool far;	/* many more */
 	uint32_t slow,
 		slow_high; /* of the last 10 s, or the last minute; all since the last change */
 	bool slow_sure;
@@ -136,11 +138,14 @@ struct slo_climb {
 	bool went_up;  /* the last change was a step up */
 	bool hopeless; /* not even the lowest rung keeps the target: it stays at `start` */
 	enum slo_why why;
-	uint32_t peak; /* the largest use in seconds that are all since the last change */
-	uint32_t kept; /* hopeless: what the lowest rung kept, in 1/1000 of the target */
+	uint32_t peak;	 /* the largest use in seconds that are all since the last change */
+	uint32_t busy;	 /* the most of one of them that requests were being served */
+	uint32_t n_seen; /* requests in all of them */
+	uint32_t kept;	 /* hopeless: what the lowest rung kept, in 1/1000 of the target */
 	uint32_t n_changes;
 	uint32_t n_hopeless;
 	uint64_t since_ns;	   /* when it came to the rung */
+	uint64_t counted_ns;	   /* when requests were counted last */
 	uint64_t missing_since_ns; /* since when each second missed the target; 0: it did not */
 	uint64_t near_since_ns;	   /* the same of the last 10 s */
 	uint64_t far_since_ns;	   /* and of misses by far */

@@ -17,6 +17,7 @@
 #define MISSING_NS (1200 * COT_NS_PER_MS)
 /* A step up far below the target, and near to it. */
 #define FAST_NS	    (1500 * COT_NS_PER_MS)
+#define TEN_NS	    (11 * COT_NS_PER_S)
 #define COSTLY_NS   (10 * COT_NS_PER_S)
 #define CATCH_UP_NS (1500 * COT_NS_PER_MS)
 /* The lowest rung gets so long to show what it can do. */
@@ -33,6 +34,8 @@
 #define TWO  400u
 /* So much of what was used before is no gain. */
 #define GAIN 900u
+/* Requests that need so much of the time can be served even if a step slows them down. */
+#define LIGHT 700u
 /* Of the GPU's time. */
 #define WORTH 90u
 /* So much of the load at which a rung failed is another load. */
@@ -62,7 +65,7 @@ static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t 
 	c->why = why;
 	c->since_ns = now_ns;
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	c->peak = 0;
+	c->peak = c->busy = c->n_seen = 0;
 }
 
 void cot_slo_climb_begin(struct slo_climb *c, struct slo_ladder ladder, uint32_t rung,
@@ -219,36 +222,59 @@ static bool is_steep(const struct slo_climb *c)
 }
 
 /* There they have fewer SMs for themselves, and take as much longer if they need them. */
-static uint64_t guessed_use(const struct slo_climb *c, uint64_t use)
+static uint64_t slower(const struct slo_climb *c, uint64_t x)
 {
 	uint32_t left = (uint32_t)c->ladder.top - c->rung;
 
 	if (!is_steep(c))
-		return use;
-	return left > 1 ? use * left / (left - 1) : 2 * use;
+		return x;
+	return left > 1 ? x * left / (left - 1) : 2 * x;
 }
 
-/* How much of the target the next rung would use, if it goes on as from the last rung to this. */
-static uint64_t expected_use(const struct slo_climb *c, uint64_t use)
+/* What a rung below used, the nearest that is known; below all rungs of parts nobody is beside
+ * them. Returns how far below; 0: nothing is known. */
+static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_use)
 {
-	uint64_t before = c->rung > c->ladder.lowest ? c->rungs[c->rung - 1].use : 0;
+	uint32_t rung;
 
-	if (!before)
-		return guessed_use(c, use);
-	if (before >= use)
+	for (rung = c->rung; rung-- > c->ladder.lowest;)
+		if (c->rungs[rung].use) {
+			*ret_use = c->rungs[rung].use;
+			return c->rung - rung;
+		}
+	*ret_use = alone;
+	return alone && c->ladder.topology == SLO_PARTS ? c->rung : 0;
+}
+
+/* How much of the target the next rung would use, if it goes on as from a rung below to this. */
+static uint64_t expected_use(const struct slo_climb *c, uint64_t use, uint32_t alone)
+{
+	uint32_t was, n = before(c, alone, &was);
+
+	if (!n)
+		return slower(c, use);
+	if (was >= use)
 		return use;
-	return use * (use < 2 * before ? use : 2 * before) / before;
+	return use + (use - was) / n;
+}
+
+/* Seconds together are as good as one with enough requests, if they are not too many: what has
+ * fewer in 10 s is not known by then either. */
+static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint64_t age_ns)
+{
+	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
 }
 
 static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - c->since_ns;
 
-	if (use->slow_sure)
-		return expected_use(c, use->slow_high) <= NEAR;
-	if (is_steep(c))
+	if (is_steep(c) && slower(c, c->busy) > LIGHT)
 		return false;
-	return age_ns >= FAST_NS && use->fast_sure && c->peak && expected_use(c, c->peak) <= FAST;
+	if (use->slow_sure)
+		return expected_use(c, use->slow_high, use->alone) <= NEAR;
+	return age_ns >= FAST_NS && is_enough(c, use, age_ns) &&
+	       expected_use(c, c->peak, use->alone) <= FAST;
 }
 
 /* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU. */
@@ -296,17 +322,29 @@ static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint
 
 /* ---- looking ---- */
 
+/* Once a second, all of which is since the last change. */
+static void count(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+{
+	if (c->n_seen && now_ns - c->counted_ns < COT_NS_PER_S)
+		return;
+	c->n_seen += use->n;
+	c->counted_ns = now_ns;
+}
+
 static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
 	struct slo_rung *r = &c->rungs[c->rung];
 
 	if (now_ns - c->since_ns < SETTLE_NS)
 		return;
+	count(c, use, now_ns);
+	if (use->busy > c->busy)
+		c->busy = use->busy;
 	if (use->fast_high > c->peak)
 		c->peak = use->fast_high;
 	if (use->slow_sure)
 		r->use = use->slow;
-	else if (use->fast_sure && !r->use)
+	else if (c->n_seen >= SLO_ENOUGH && !r->use)
 		r->use = c->peak;
 	if (use->slow_sure && use->slow <= MISS) {
 		c->hopeless = false;
@@ -351,7 +389,7 @@ void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)
 {
 	c->since_ns = now_ns;
 	c->missing_since_ns = c->near_since_ns = c->far_since_ns = 0;
-	c->peak = 0;
+	c->peak = c->busy = c->n_seen = 0;
 	c->went_up = false;
 }
 

@@ -16,6 +16,7 @@
 #define LITTLE_PERMILLE	 250u
 /* A p99 is never the same again. */
 #define MISSED 1100u
+#define FAR    1500u
 /* A request beside a pool waits for a switch, the rest of a slice, and the clock; batch programs
  * lose two switches: measured on an H200 (docs/live.md). The GPU is busy so much longer with each
  * request, and those that come meanwhile wait for that, too. */
@@ -199,7 +200,7 @@ static bool is_better(const struct slo_guess *a, const struct slo_guess *than, u
 }
 
 /* What earlier runs say of a topology. */
-enum past { PAST_UNKNOWN, PAST_BAD, PAST_GOOD };
+enum past { PAST_UNKNOWN, PAST_HOPELESS, PAST_BAD, PAST_GOOD };
 
 /* Bad: it did not keep the target, or batch programs had next to nothing. */
 static enum past past_of(const struct cot_policy *p, uint32_t gpu, const struct cot_tenant *with,
@@ -211,16 +212,26 @@ static enum past past_of(const struct cot_policy *p, uint32_t gpu, const struct 
 	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
 		return PAST_UNKNOWN;
 	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
-	return !ret_guess->keeps || (r.rate && r.rate < LITTLE_PERMILLE) ||
-			       (topology == SLO_POOLS && r.rung == SLO_FROZEN)
-		       ? PAST_BAD
-		       : PAST_GOOD;
+	if (r.use > FAR || (topology == SLO_POOLS && r.rung == SLO_FROZEN))
+		return PAST_HOPELESS;
+	return !ret_guess->keeps || (r.rate && r.rate < LITTLE_PERMILLE) ? PAST_BAD : PAST_GOOD;
 }
 
-/* It is worth a run if the guess is that it keeps the target. */
-static bool may_keep(enum slo_topology topology, const struct slo_need *need)
+/* The least that a p99 beside others was on parts, without anything to spare. */
+static bool may_keep_on_parts(const struct slo_need *need)
 {
-	return need->known && cot_slo_guess(topology, need).keeps;
+	return need->target_us * 1000ull >= (uint64_t)parts[0].p99 * need->alone_p99_us;
+}
+
+/* The other topology is worth a run if the guess is that it keeps the target; where all is lost in
+ * the one that is known, if it could. */
+static bool is_worth_a_run(enum slo_topology topology, const struct slo_need *need, enum past known)
+{
+	if (!need->known || known == PAST_GOOD)
+		return false;
+	if (known == PAST_HOPELESS && topology == SLO_PARTS && may_keep_on_parts(need))
+		return true;
+	return cot_slo_guess(topology, need).keeps;
 }
 
 static enum slo_topology guessed(const struct slo_need *need)
@@ -248,9 +259,9 @@ enum slo_topology cot_slo_home_best(const struct cot_policy *p, uint32_t gpu,
 	if (of_pools && of_parts)
 		return is_better(&side, &pools, 1000) ? SLO_PARTS : SLO_POOLS;
 	if (of_pools)
-		return of_pools == PAST_BAD && may_keep(SLO_PARTS, &need) ? SLO_PARTS : SLO_POOLS;
+		return is_worth_a_run(SLO_PARTS, &need, of_pools) ? SLO_PARTS : SLO_POOLS;
 	if (of_parts)
-		return of_parts == PAST_BAD && may_keep(SLO_POOLS, &need) ? SLO_POOLS : SLO_PARTS;
+		return is_worth_a_run(SLO_POOLS, &need, of_parts) ? SLO_POOLS : SLO_PARTS;
 	return guessed(&need);
 }
 

@@ -1,12 +1,13 @@
 /*
  *      SM 0                                                                    the last
- *      | asked | batch, each its own | latency, each its own           | asked |   parts
+ *      | asked | batch, each its own |         latency programs only         |   parts
  *      | asked | batch, each its own                                   | asked |   batch pool
  *
- * A latency program that is the only one has the whole GPU: what batch programs stay out of is its
- * share. Batch programs have SMs of their own by weight, because in the same ones a program of
- * large kernels starves the others: measured on an H200, a training beside a matrix product keeps
- * 0.00 to 0.02 of its rate.
+ * Latency programs have the whole GPU together, but for what others of them asked for: what batch
+ * programs stay out of is their share. On SMs of its own each would have the fewer, the more of
+ * them there are, however seldom the others have requests. Batch programs have SMs of their own by
+ * weight, because in the same ones a program of large kernels starves the others: measured on an
+ * H200, a training beside a matrix product keeps 0.00 to 0.02 of its rate.
  */
 #include "policy/shared.h"
 #include "policy/slo.h"
@@ -19,12 +20,11 @@
 #define MORE_NS (3 * COT_NS_PER_S)
 #define LESS_NS (10 * COT_NS_PER_S)
 
-/* Programs that share a range of SMs: each on its own, or all on all of it. */
+/* Programs that share a range of SMs: batch programs each on its own, or all on all of it. */
 struct group {
 	const struct slo_deal *deal;
 	enum cot_class cls;
 	bool inside; /* of batch programs: with a latency program in one entity */
-	bool together;
 	uint32_t begin, end;
 	uint32_t n, n_promised; /* those that are active and can be placed */
 	uint32_t promised;	/* pieces */
@@ -152,7 +152,8 @@ static void place_group(struct cot_policy *p, const struct placing *l, struct gr
 		return;
 	}
 	count(p, l, g, wake_ns);
-	apart = !g->together && g->n > 1 && cot_placing_pieces(l, g->begin, g->end) >= g->n;
+	apart = g->cls == COT_CLASS_BATCH && g->n > 1 &&
+		cot_placing_pieces(l, g->begin, g->end) >= g->n;
 	cot_for_each_tenant (t, p)
 		if (is_of(p, l, g, t) && (!apart || !cot_slo_is_active(p, t, wake_ns)))
 			(void)placing_place(p, t, cot_placing_part(l, g->begin, g->end));
@@ -188,7 +189,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 	struct placing l = cot_placing_begin(p, gpu);
 	struct group inside = {.deal = deal, .cls = COT_CLASS_BATCH, .inside = true};
 	struct group outside = {.deal = deal, .cls = COT_CLASS_BATCH};
-	struct group latency = {.deal = deal, .cls = COT_CLASS_LATENCY, .together = true};
+	struct group latency = {.deal = deal, .cls = COT_CLASS_LATENCY};
 	bool parts = deal->favour && deal->ladder->topology == SLO_PARTS;
 
 	l.apart = parts && n_latency(p, &l) > 1;
@@ -197,12 +198,7 @@ void cot_slo_place(struct cot_policy *p, uint32_t gpu, const struct slo_deal *de
 		outside.begin = inside.begin = l.bottom;
 	outside.end = l.limit;
 	inside.end = parts ? inside_end(&l, deal) : l.limit;
-	latency.end = l.n_sms;
-	if (l.apart && inside.end < l.top) {
-		latency.together = false;
-		latency.begin = inside.end;
-		latency.end = l.top;
-	}
+	latency.end = l.apart && l.top ? l.top : l.n_sms;
 	place_group(p, &l, &inside, wake_ns);
 	place_group(p, &l, &outside, wake_ns);
 	place_group(p, &l, &latency, wake_ns);

@@ -96,13 +96,21 @@ static void look_fast(struct slo_use *use, const struct cot_times *t, uint64_t n
 	if (t->n < SLO_FEW)
 		return;
 	use->fast = permille(t->n >= SLO_SOME ? t->p95_ns : t->p50_ns, target_ns);
+	use->fast_high = permille(t->p99_ns, target_ns);
 	use->missing = is_no_chance(over, t->n) && over > may / 3;
 	use->far = use->missing && over > may;
 	if (t->n < SLO_ENOUGH)
 		return;
 	use->fast = permille(t->p99_ns, target_ns);
 	use->fast_high = permille(high_ns(t), target_ns);
-	use->fast_sure = true;
+}
+
+static void look_busy(struct slo_use *use, const struct cot_times *service)
+{
+	uint64_t busy = service->n * (service->p50_ns / COT_NS_PER_US) / 1000;
+
+	use->n = service->n < UINT32_MAX ? (uint32_t)service->n : UINT32_MAX;
+	use->busy = busy < 1000 ? (uint32_t)busy : 1000;
 }
 
 static void look_slow(struct slo_use *use, const struct cot_times *t, uint64_t target_ns)
@@ -132,9 +140,11 @@ struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns
 
 	if (!target_ns)
 		return use;
-	if (is_fresh(s1, FRESH_1S_NS, now_ns) && s1->at_ns > since_ns)
+	if (is_fresh(s1, FRESH_1S_NS, now_ns) && s1->at_ns > since_ns) {
+		look_busy(&use, &s1->service);
 		look_fast(&use, cot_slo_window_times(s1), cot_slo_window_times(s10)->n, target_ns,
 			  t->target.kind == COT_TARGET_P99);
+	}
 	if (is_fresh(s10, FRESH_10S_NS, now_ns) && s10->at_ns >= since_ns + SPAN_10S_NS)
 		look_slow(&use, cot_slo_window_times(s10), target_ns);
 	if (!use.slow_sure && is_fresh(s60, FRESH_60S_NS, now_ns) &&
@@ -153,7 +163,8 @@ struct slo_use cot_slo_window_rate(const struct cot_tenant *t, uint64_t rate, ui
 	    t->launches.at_ns < since_ns + SPAN_COUNT_NS)
 		return use;
 	use.fast = use.fast_high = permille(need, rate);
-	use.fast_sure = true;
+	use.n = SLO_ENOUGH;
+	use.busy = 1000;
 	use.missing = use.fast > 1000;
 	use.far = use.fast > FAR_PERMILLE;
 	if (t->launches.at_ns >= since_ns + SPAN_10S_NS) {
@@ -175,7 +186,9 @@ struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 		.fast = worst(a.fast, b.fast),
 		.fast_high = worst(a.fast_high, b.fast_high),
 		.missing = a.missing || b.missing,
-		.fast_sure = a.fast_sure && b.fast_sure,
+		.n = a.n < b.n ? a.n : b.n,
+		.busy = worst(a.busy, b.busy),
+		.alone = a.alone < b.alone ? a.alone : b.alone,
 		.far = a.far || b.far,
 		.slow = worst(a.slow, b.slow),
 		.slow_high = worst(a.slow_high, b.slow_high),

@@ -246,7 +246,7 @@ static void test_batch_programs_have_their_own(void **state)
 	assert_int_equal(part[SERVER].n, 0);
 }
 
-/* Two latency programs share their pool, and on parts each has its own. */
+/* Two latency programs share their pool, and on parts what batch programs stay out of. */
 static void test_latency_programs(void **state)
 {
 	const struct cot_part *part = sb->b->part;
@@ -263,10 +263,10 @@ static void test_latency_programs(void **state)
 	parts(2000);
 	slo_bench_other(sb, 2, LATENCY_POOL, 2000);
 	bench_run(sb->b, 1 * S);
-	assert_int_equal(part[SERVER].first, 32);
-	assert_int_equal(part[SERVER].n, 48);
-	assert_int_equal(part[2].first, 80);
-	assert_int_equal(part[2].n, 52);
+	assert_int_equal(part[SERVER].n, 0);
+	assert_int_equal(part[2].n, 0);
+	assert_int_equal(part[TRAIN].first, 0);
+	assert_int_equal(part[TRAIN].n, 32);
 }
 
 static void test_batch_programs_have_their_own_in_parts(void **state)
@@ -520,6 +520,37 @@ static void test_home_by_target(void **state)
 	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
 }
 
+static double so_much(const struct slo_bench *of)
+{
+	return of->load;
+}
+
+/* Where a batch program goes after a run in pools, in which requests took so much longer. */
+static enum cot_home home_after_pools(uint32_t p99_us, double longer)
+{
+	slo_bench_end(sb);
+	sb = slo_bench_begin();
+	slo_bench_server(sb, p99_us);
+	slo_bench_load(sb, 300, 1000);
+	slo_bench_run(sb, 30 * S);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
+	slo_bench_batch(sb, TRAIN, BATCH_POOL, 100);
+	sb->slowdown = so_much;
+	sb->load = longer;
+	slo_bench_run(sb, 90 * S);
+	assert_int_equal(bench_leave(sb->b, TRAIN), 0);
+	return home(COT_CLASS_BATCH, TRAIN, 0);
+}
+
+/* Where all is lost in pools, parts are tried if they could keep the target at all. */
+static void test_home_after_a_miss_by_far(void **state)
+{
+	(void)state;
+	assert_int_equal(home_after_pools(1600, 3), COT_HOME_LATENCY);
+	assert_int_equal(home_after_pools(1400, 3), COT_HOME_CLASS);
+	assert_int_equal(home_after_pools(1700, 2), COT_HOME_CLASS);
+}
+
 /* Who comes later goes where its like are. */
 static void test_home_beside_others(void **state)
 {
@@ -561,6 +592,7 @@ int main(void)
 		SLO_TEST(test_home_of_the_first),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_by_target),
+		SLO_TEST(test_home_after_a_miss_by_far),
 		SLO_TEST(test_home_beside_others),
 	};
 

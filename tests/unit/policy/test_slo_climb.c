@@ -28,8 +28,7 @@ static void look(struct slo_use use, uint64_t for_ns)
 
 static struct slo_use second(uint32_t use)
 {
-	return (struct slo_use){
-		.fast = use, .fast_high = use, .fast_sure = true, .missing = use > 1000};
+	return (struct slo_use){.fast = use, .fast_high = use, .n = 100, .missing = use > 1000};
 }
 
 static struct slo_use both(uint32_t use)
@@ -116,6 +115,65 @@ static void test_not_sure(void **state)
 	(void)state;
 	begin(SLO_PARTS);
 	look(few, 600 * S);
+	assert_int_equal(c.rung, 4);
+}
+
+/* A program with 40 requests a second is known after three; not if 100 take longer than 10 s. */
+static void test_seconds_together(void **state)
+{
+	struct slo_use few = {.fast = 300, .fast_high = 500, .n = 40};
+
+	(void)state;
+	begin(SLO_PARTS);
+	look(few, 3 * S);
+	assert_int_equal(c.rung, 4);
+	look(few, 200 * MS);
+	assert_int_equal(c.rung, 5);
+	few.n = 9;
+	look(few, 600 * S);
+	assert_int_equal(c.rung, 5);
+}
+
+/* Beyond half of the GPU only if requests can still be served: neither one second nor ten lead on
+ * where they are busy for more than what a step leaves. */
+static void test_beyond_half(void **state)
+{
+	struct slo_use u = both(300);
+
+	(void)state;
+	begin(SLO_PARTS);
+	c.rung = 8;
+	u.busy = 650;
+	look(u, 100 * S);
+	assert_int_equal(c.rung, 8);
+	begin(SLO_PARTS);
+	c.rung = 8;
+	u = second(300);
+	u.busy = 500;
+	look(u, 1600 * MS);
+	assert_int_equal(c.rung, 9);
+}
+
+/* Nothing is known of the rung below, but how long requests take with nobody beside them. */
+static void test_goes_on_from_alone(void **state)
+{
+	struct slo_use u = both(800);
+
+	(void)state;
+	begin(SLO_PARTS);
+	c.rung = 1;
+	u.alone = 590;
+	look(u, 100 * S);
+	assert_int_equal(c.rung, 1);
+	begin(SLO_PARTS);
+	c.rung = 1;
+	u.alone = 650;
+	look(u, 1100 * MS);
+	assert_int_equal(c.rung, 2);
+	/* A known rung tells more, even if it is not the next. */
+	begin(SLO_PARTS);
+	c.rungs[2].use = 400;
+	look(u, 1200 * MS);
 	assert_int_equal(c.rung, 4);
 }
 
@@ -293,6 +351,9 @@ int main(void)
 		cmocka_unit_test(test_one_up_when_there_is_room),
 		cmocka_unit_test(test_two_up_far_below),
 		cmocka_unit_test(test_not_sure),
+		cmocka_unit_test(test_seconds_together),
+		cmocka_unit_test(test_beyond_half),
+		cmocka_unit_test(test_goes_on_from_alone),
 		cmocka_unit_test(test_experiment),
 		cmocka_unit_test(test_far_goes_down_at_once),
 		cmocka_unit_test(test_far_by_what_is_known),
