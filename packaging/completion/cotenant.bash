@@ -46,6 +46,7 @@ _cotenant_options()
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	ps | freeze | thaw | stats | explain) echo "--json $common" ;;
+	inspect) echo "--arch= --json $common" ;;
 	doctor) echo "--json --offline --parts $common" ;;
 	*) echo "$common" ;;
 	esac
@@ -90,7 +91,7 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | explain | doctor) return 1 ;;
+	ps | freeze | thaw | stats | explain | doctor | inspect) [[ $2 == --arch ]] || return 1 ;;
 	ptx) [[ $2 != --@(json|list) ]] || return 1 ;;
 	set) [[ $2 != --json ]] || return 1 ;;
 	esac
@@ -104,6 +105,7 @@ _cotenant_value()
 	--block) [[ $command == set ]] && _cotenant_words 'unknown' "$2" ;;
 	--quota | --reserve | --sms) [[ $command == set ]] && _cotenant_words 'none' "$2" ;;
 	--name | --weight | --gpu) COMPREPLY=() ;;
+	--arch) _cotenant_words '75 80 86 89 90 100 120' "$2" ;;
 	--pass) _cotenant_words 'workers retreat slice fuse count record batch' "$2" ;;
 	--kernel) _cotenant_words "$(_cotenant_kernels)" "$2" ;;
 	--output)
@@ -166,7 +168,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce ptx list help
+		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -195,6 +197,7 @@ _cotenant()
 	fi
 	case $command in
 	ptx) _cotenant_files '\.ptx$' "$cur" ;;
+	inspect) _cotenant_files . "$cur" ;;
 	sim | compare) _cotenant_files '\.ya?ml$' "$cur" ;;
 	list) _cotenant_words 'schedulers policies gpus traces' "$cur" ;;
 	reproduce) _cotenant_words 'preemption smqos consolidation laius' "$cur" ;;
@@ -202,7 +205,7 @@ _cotenant()
 	set | freeze | thaw) _cotenant_targets "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce ptx list' \
+		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

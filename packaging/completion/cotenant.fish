@@ -29,6 +29,8 @@ function __cotenant_values
             printf '%s\n' h200 k20c
         case emulate-check
             printf '%s\n' races aligned
+        case arch
+            printf '%s\n' 75 80 86 89 90 100 120
         case pass
             printf '%s\n' workers retreat slice fuse count record batch
         case scheduler

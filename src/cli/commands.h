@@ -23,6 +23,7 @@ int cot_cmd_compare(int argc, char **argv);
 int cot_cmd_doctor(int argc, char **argv);
 int cot_cmd_freeze(int argc, char **argv);
 int cot_cmd_explain(int argc, char **argv);
+int cot_cmd_inspect(int argc, char **argv);
 int cot_cmd_list(int argc, char **argv);
 int cot_cmd_model(int argc, char **argv);
 int cot_cmd_profile(int argc, char **argv);

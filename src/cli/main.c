@@ -30,6 +30,7 @@ static const struct cot_command commands[] = {
 	{"compare", "play a scenario under every scheduler", cot_cmd_compare},
 	{"model", "predict time, power and consolidation of kernels", cot_cmd_model},
 	{"reproduce", "repeat a published evaluation and compare the figures", cot_cmd_reproduce},
+	{"inspect", "show which kernels a program has, and what reaches them", cot_cmd_inspect},
 	{"ptx", "rewrite kernels: persistent workers, slices, counters", cot_cmd_ptx},
 	{"list", "list the schedulers, policies, GPUs and traces", cot_cmd_list},
 };

@@ -178,7 +178,12 @@ static int read_module(const char *path, struct cot_ptx_module **ret_module, str
 		(void)fclose(in);
 	if (rc)
 		return rc;
-	rc = cot_ptx_parse(text, size, name, ret_module, err);
+	if (size >= 4 && !memcmp(text, "\177ELF", 4))
+		rc = cot_error_set(err, -EINVAL,
+				   "%s: a program, not PTX; cotenant inspect shows its kernels",
+				   name);
+	else
+		rc = cot_ptx_parse(text, size, name, ret_module, err);
 	free(text);
 	if (rc)
 		return rc;

@@ -15,6 +15,11 @@
 /* A kernel that is defined in the module, and understood or not; not one that is only declared. */
 bool cot_cli_ptx_is_kernel(const struct cot_ptx_item *item);
 
+/* Of each pass whether it takes the kernel; ret_rows: as workers only if the block's x size is a
+ * multiple of 32. 0 or -ENOMEM. */
+int cot_cli_ptx_check(const struct cot_ptx_func *func,
+		      struct cot_refusal ret_refusals[COT_N_PASSES], bool *ret_rows);
+
 /* The kernels, and which passes take them. -ENOMEM. */
 int cot_cli_ptx_list(const struct cot_ptx_module *module, bool json, FILE *out,
 		     struct cot_error *err);

@@ -26,21 +26,33 @@ struct kernel {
 	bool needs_rows; /* the passes `workers` and `retreat` */
 };
 
+int cot_cli_ptx_check(const struct cot_ptx_func *func,
+		      struct cot_refusal ret_refusals[COT_N_PASSES], bool *ret_rows)
+{
+	struct cot_facts facts;
+	uint32_t pass;
+	int rc;
+
+	*ret_rows = false;
+	for (pass = 0; pass < COT_N_PASSES; pass++) {
+		rc = cot_pass_check((enum cot_pass)pass, func, &facts, &ret_refusals[pass]);
+		if (rc == -ENOMEM)
+			return rc;
+		if (!rc && pass == COT_PASS_WORKERS)
+			*ret_rows = facts.needs_rows;
+	}
+	return 0;
+}
+
 static int look_at(const struct cot_ptx_func *func, struct kernel *ret_kernel)
 {
 	struct kernel k = {.func = func};
 	const struct cot_ptx_stmt *s;
-	struct cot_facts facts;
-	uint32_t i, pass;
-	int rc;
+	uint32_t i;
+	int rc = cot_cli_ptx_check(func, k.refusals, &k.needs_rows);
 
-	for (pass = 0; pass < COT_N_PASSES; pass++) {
-		rc = cot_pass_check((enum cot_pass)pass, func, &facts, &k.refusals[pass]);
-		if (rc == -ENOMEM)
-			return rc;
-		if (!rc && pass == COT_PASS_WORKERS)
-			k.needs_rows = facts.needs_rows;
-	}
+	if (rc)
+		return rc;
 	for (i = 0; i < func->n_params; i++) {
 		uint32_t align = cot_ptx_var_align(func->params[i]);
 

@@ -31,6 +31,7 @@
 
 /* Bounds on what is read; beyond them: -E2BIG and one sentence. */
 #define COT_PTX_SOURCE_MAX   (256u << 20) /* bytes of text */
+#define COT_PTX_REWRITE_MAX  (8u << 20)	  /* of a text that is rewritten while its program waits */
 #define COT_PTX_MEMORY_MAX   (2ull << 30) /* bytes of one module's arena */
 #define COT_PTX_NEST_MAX     64		  /* depth of { } */
 #define COT_PTX_NAME_MAX     16384	  /* bytes of a name */

@@ -23,7 +23,7 @@ complete_as() {
 }
 
 complete_as "reproduce" rep
-complete_as "--help --usage --version compare doctor explain freeze help list model profile ps ptx reproduce run set sim stats thaw" ""
+complete_as "--help --usage --version compare doctor explain freeze help inspect list model profile ps ptx reproduce run set sim stats thaw" ""
 complete_as "dss dss-printed" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty smqos-printed spart spart-catchup timeslice" sim --scheduler =
@@ -35,6 +35,8 @@ cp "$SOURCE_DIR/tests/ptx/pass/golden.ptx" "$work/d/k.ptx"
 complete_as "folder k.ptx" ptx ""
 complete_as "--pass=" ptx --p
 complete_as "slice" ptx --pass = s
+complete_as "80 86 89" inspect --arch = 8
+complete_as "s.yaml" inspect s
 complete_as "early task waits" ptx k.ptx --kernel = ""
 complete_as "--list" ptx k.ptx --l
 rm "$work/d/k.ptx"

@@ -48,7 +48,7 @@ agree() {
 			grep '^[<>]')"
 }
 
-for command in run ps set freeze thaw stats explain profile doctor sim compare model ptx list; do
+for command in run ps set freeze thaw stats explain profile doctor sim compare model inspect ptx list; do
 	agree $command "$(page_of $command)" $command $command
 done
 agree reproduce cotenant-reproduce.1.scd reproduce reproduce preemption

@@ -166,3 +166,18 @@ int cot_fatbin_choose(const void *bytes, size_t n, uint32_t target, bool newer,
 			     "no PTX for compute_%u or older in the fat binary, only %s", target,
 			     *there ? there : "nothing");
 }
+
+uint32_t cot_fatbin_newest_code(const void *bytes, size_t n, uint32_t target)
+{
+	struct cot_fatbin_entry e;
+	struct cot_fatbin f;
+	uint32_t newest = 0;
+
+	if (cot_fatbin_open(&f, bytes, n, NULL))
+		return 0;
+	while (!cot_fatbin_next(&f, &e, NULL))
+		if (e.kind == COT_FATBIN_ELF && e.arch <= target && e.arch / 10 == target / 10 &&
+		    e.arch > newest)
+			newest = e.arch;
+	return newest;
+}

@@ -56,6 +56,10 @@ int cot_fatbin_open(struct cot_fatbin *f, const void *bytes, size_t n, struct co
 int cot_fatbin_next(struct cot_fatbin *f, struct cot_fatbin_entry *ret_entry,
 		    struct cot_error *err);
 
+/* The raw bytes of an entry, malloc'ed. -EBADMSG, -E2BIG, -ENOMEM. */
+int cot_fatbin_unpack(const struct cot_fatbin_entry *entry, void **ret_bytes, size_t *ret_n,
+		      struct cot_error *err);
+
 /*
  * The raw text of a PTX entry, without the zeros at its end but with one zero after it; malloc'ed.
  * -EBADMSG, -E2BIG, -ENOMEM.
@@ -70,5 +74,8 @@ int cot_fatbin_text(const struct cot_fatbin_entry *entry, char **ret_text, size_
  */
 int cot_fatbin_choose(const void *bytes, size_t n, uint32_t target, bool newer,
 		      struct cot_fatbin_entry *ret_entry, struct cot_error *err);
+
+/* The newest machine code that this GPU runs: of the same generation, and not newer. 0: none. */
+uint32_t cot_fatbin_newest_code(const void *bytes, size_t n, uint32_t target);
 
 #endif

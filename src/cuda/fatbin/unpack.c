@@ -50,36 +50,51 @@ static int unpack(const struct cot_fatbin_entry *e, char *to, size_t size, size_
 		break;
 	default:
 		return cot_error_set(err, -EBADMSG,
-				     "fat binary: the PTX is packed in a way that is not known; "
+				     "fat binary: an entry is packed in a way that is not known; "
 				     "expected LZ4 or zstd");
 	}
 	if (!good)
-		return cot_error_set(err, -EBADMSG,
-				     "fat binary: the packed PTX for compute_%u cannot be unpacked",
-				     e->arch);
+		return cot_error_set(
+			err, -EBADMSG,
+			"fat binary: what is packed for compute capability %u cannot be unpacked",
+			e->arch);
+	return 0;
+}
+
+/* One byte more is there than is said, for the zero behind a text. */
+int cot_fatbin_unpack(const struct cot_fatbin_entry *e, void **ret_bytes, size_t *ret_n,
+		      struct cot_error *err)
+{
+	uint64_t size = e->packing == COT_FATBIN_RAW ? e->n_bytes : e->raw_bytes;
+	char *bytes;
+	int rc;
+
+	if (size > COT_FATBIN_MAX_TEXT)
+		return cot_error_set(err, -E2BIG, "fat binary: an entry of %llu bytes is too long",
+				     (unsigned long long)size);
+	bytes = malloc((size_t)size + 1);
+	if (!bytes)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	rc = unpack(e, bytes, (size_t)size, ret_n, err);
+	if (rc) {
+		free(bytes);
+		return rc;
+	}
+	*ret_bytes = bytes;
 	return 0;
 }
 
 int cot_fatbin_text(const struct cot_fatbin_entry *e, char **ret_text, size_t *ret_length,
 		    struct cot_error *err)
 {
-	uint64_t size = e->packing == COT_FATBIN_RAW ? e->n_bytes : e->raw_bytes;
+	void *bytes = NULL;
 	size_t n = 0;
 	char *text;
-	int rc;
+	int rc = cot_fatbin_unpack(e, &bytes, &n, err);
 
-	if (size > COT_FATBIN_MAX_TEXT)
-		return cot_error_set(err, -E2BIG,
-				     "fat binary: a PTX text of %llu bytes is too long",
-				     (unsigned long long)size);
-	text = malloc((size_t)size + 1);
-	if (!text)
-		return cot_error_set(err, -ENOMEM, "out of memory");
-	rc = unpack(e, text, (size_t)size, &n, err);
-	if (rc) {
-		free(text);
+	if (rc)
 		return rc;
-	}
+	text = bytes;
 	while (n && !text[n - 1])
 		n--;
 	text[n] = '\0';

@@ -34,24 +34,6 @@ static uint32_t first_word(const void *image)
 	return word;
 }
 
-/*
- * The newest machine code that this GPU runs: of the same generation, and not newer. 0: none.
- */
-static uint32_t newest_code(const void *data, size_t n, unsigned target)
-{
-	struct cot_fatbin_entry e;
-	struct cot_fatbin f;
-	uint32_t newest = 0;
-
-	if (cot_fatbin_open(&f, data, n, NULL))
-		return 0;
-	while (!cot_fatbin_next(&f, &e, NULL))
-		if (e.kind == COT_FATBIN_ELF && e.arch <= target && e.arch / 10 == target / 10 &&
-		    e.arch > newest)
-			newest = e.arch;
-	return newest;
-}
-
 static int take_fatbin(const void *data, size_t n, unsigned target, char **ret_text,
 		       size_t *ret_length, enum cot_shim_why *ret_why)
 {
@@ -62,7 +44,7 @@ static int take_fatbin(const void *data, size_t n, unsigned target, char **ret_t
 		*ret_why = rc == -ENOENT ? COT_SHIM_WHY_NO_PTX : COT_SHIM_WHY_UNREADABLE;
 		return -ENOENT;
 	}
-	if (newest_code(data, n, target) > entry.arch) {
+	if (cot_fatbin_newest_code(data, n, target) > entry.arch) {
 		*ret_why = COT_SHIM_WHY_NEWER_CODE;
 		return -ENOENT;
 	}

@@ -11,7 +11,6 @@
 #include "ptx/ptx.h"
 
 #define KERNELS_MAX 65536u
-#define TEXT_MAX    (8u << 20)
 
 bool cot_shim_is_added(const char *name)
 {
@@ -126,7 +125,7 @@ int cot_shim_rewrite(const char *text, size_t length, unsigned newest,
 	size_t size;
 	int rc;
 
-	if (length > TEXT_MAX) {
+	if (length > COT_PTX_REWRITE_MAX) {
 		cot_shim_count_why(COT_SHIM_WHY_LONG_TEXT);
 		return -E2BIG;
 	}

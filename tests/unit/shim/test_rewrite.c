@@ -209,15 +209,15 @@ static void newer_than_the_compiler(void **state)
 static void long_texts(void **state)
 {
 	static const char start[] = HEAD ".entry k() { ret; }\n";
-	char *text = malloc(TEXT_MAX + 1);
+	char *text = malloc(COT_PTX_REWRITE_MAX + 1);
 
 	(void)state;
 	assert_non_null(text);
-	memset(text, '\n', TEXT_MAX + 1);
+	memset(text, '\n', COT_PTX_REWRITE_MAX + 1);
 	memcpy(text, start, sizeof(start) - 1);
-	expect_none(cot_shim_rewrite(text, TEXT_MAX + 1, NEWEST, &made), -E2BIG,
+	expect_none(cot_shim_rewrite(text, COT_PTX_REWRITE_MAX + 1, NEWEST, &made), -E2BIG,
 		    why(COT_SHIM_WHY_LONG_TEXT));
-	assert_int_equal(cot_shim_rewrite(text, TEXT_MAX, NEWEST, &made), 0);
+	assert_int_equal(cot_shim_rewrite(text, COT_PTX_REWRITE_MAX, NEWEST, &made), 0);
 	expect_done("");
 	free(text);
 }
