@@ -30,8 +30,7 @@
 enum cot_share_method {
 	COT_SHARE_PROGRAM = 0, /* as the program's class says */
 	COT_SHARE_QUOTA = 1,   /* batch: takes what is free, and leaves when others need it */
-	COT_SHARE_RESERVE =
-		2, /* latency: part of the program's reservation, if need be from others */
+	COT_SHARE_RESERVE = 2, /* latency: of the program's reservation, if need be from others */
 };
 
 /*
@@ -39,8 +38,8 @@ enum cot_share_method {
  *   -ENOSYS    there is no shim in this program, or it rewrites no kernels
  *   -EINVAL    there is no such method or share; nothing has changed
  *   -ENOSPC    something is said of too many streams (some hundreds); nothing has changed
- *   -EPERM     it is kept, but the program was started as a batch program: what it reserves is a
- * quota -ENOTCONN  it is kept, but there is no daemon now, and so there are no shares
+ *   -EPERM     it is kept, but a batch program reserves nothing: that is a quota
+ *   -ENOTCONN  it is kept, but there is no daemon now, and so there are no shares
  */
 
 /*
