@@ -93,6 +93,7 @@ static const struct cot_field config_fields[] = {
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
 	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),
+	COT_FIELD_CHECKED("kernels", COT_MAP(cot_rule_fields), .list = COT_RULES_MAX),
 	COT_FIELD_CHECKED("knowledge", COT_MAP(known_fields), .list = COT_CONFIG_KNOWN_MAX),
 	{0},
 };
@@ -312,6 +313,9 @@ static int read_config(struct reader *r)
 	rc = rc ? rc : read_names(r, "latency", &config->latency);
 	rc = rc ? rc : read_names(r, "batch", &config->batch);
 	rc = rc ? rc : read_known(r);
+	rc = rc ? rc
+		: cot_rules_read(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "kernels"),
+				 &config->kernels, r->err);
 	return rc ? rc : read_targets(r);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "daemon/paths.h"
+#include "daemon/rules.h"
 #include "proto/proto.h"
 
 #define COT_CONFIG_SCHEMA      "cotenantd/1"
@@ -54,6 +55,7 @@ struct cot_config {
 	struct cot_config_target targets[COT_CONFIG_TARGETS_MAX];
 	uint32_t n_known;
 	struct cot_config_known known[COT_CONFIG_KNOWN_MAX];
+	struct cot_rules kernels;
 };
 
 void cot_config_default(struct cot_config *config);

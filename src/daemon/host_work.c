@@ -9,7 +9,7 @@
 struct host_work {
 	uint32_t id; /* the core's number; its place is that modulo MAX_WORKS. 0 = unused */
 	uint16_t member;
-	bool running;
+	bool running, one_kernel;
 	enum cot_work_method method;
 	uint64_t name; /* the shim's */
 	uint64_t asked_ns, evict_ns;
@@ -199,10 +199,9 @@ static void forget_work(struct cot_host_works *works, struct host_work *w)
 }
 
 static void send_grant(const struct cot_host_works *works, unsigned member, uint64_t name,
-		       uint32_t capsms, bool settled)
+		       uint32_t capsms, uint32_t flags)
 {
-	struct cot_msg_work_grant m = {
-		.work = name, .capsms = capsms, .flags = settled ? COT_WORK_SETTLED : 0};
+	struct cot_msg_work_grant m = {.work = name, .capsms = capsms, .flags = flags};
 
 	cot_proto_header(&m.h, COT_MSG_WORK_GRANT, sizeof(m), 0);
 	(void)works->ops->send(works->arg, member, &m, sizeof(m));
@@ -230,7 +229,9 @@ static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 		if (!w->running && t)
 			cot_hist_add(t->waits, now_ns - w->asked_ns);
 		w->running = true;
-		send_grant(works, w->member, w->name, a->value, a->settled);
+		send_grant(works, w->member, w->name, a->value,
+			   (a->settled ? COT_WORK_SETTLED : 0) |
+				   (w->one_kernel ? COT_WORK_ONE_KERNEL : 0));
 		return;
 	}
 	if (t) {
@@ -298,6 +299,7 @@ int cot_host_work_request(struct cot_host *host, unsigned member,
 	}
 	w->member = (uint16_t)member;
 	w->method = method;
+	w->one_kernel = m->flags & COT_WORK_BY_KERNEL;
 	w->name = m->work;
 	w->asked_ns = now_ns;
 	from->works[from->n_works++] = (uint16_t)(w - works->works);
@@ -331,7 +333,8 @@ void cot_host_work_pass(struct cot_host *host, unsigned member,
 	uint32_t most = most_of(
 		m, m->method == COT_PROTO_WORK_RESERVE ? COT_WORK_RESERVE : COT_WORK_QUOTA, n_sms);
 
-	send_grant(works, member, m->work, most ? most : n_sms, false);
+	send_grant(works, member, m->work, most ? most : n_sms,
+		   m->flags & COT_WORK_BY_KERNEL ? COT_WORK_ONE_KERNEL : 0);
 }
 
 unsigned cot_host_work_count(const struct cot_host *host, unsigned member)

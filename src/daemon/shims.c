@@ -137,10 +137,29 @@ static void settle_charge(struct conn *c)
 	c->n_works_charged = n;
 }
 
-static bool request(struct conn *c, const struct cot_msg_work_request *m)
+/* The configuration goes before what the program says of it. */
+static void apply_rules(const struct conn *c, struct cot_msg_work_request *m)
+{
+	const struct cot_rules *rules = &c->basis->config.kernels;
+	const struct cot_rule *rule = cot_rules_find(rules, c->tenant->name, m->kernel);
+
+	m->flags &= (uint8_t)~COT_WORK_BY_KERNEL;
+	if (cot_rules_any(rules, c->tenant->name))
+		m->flags |= COT_WORK_BY_KERNEL;
+	if (!rule)
+		return;
+	m->method = rule->method;
+	m->share = rule->share;
+}
+
+static bool request(struct conn *c, const struct cot_msg_work_request *packet)
 {
 	struct cot_host *host = c->basis->host;
+	struct cot_msg_work_request all, *m = &all;
 	int rc;
+
+	cot_proto_read_work_request(packet, m);
+	apply_rules(c, m);
 
 	if (cot_account_charge(&c->basis->account, c->uid, COT_ACCOUNT_WORKS, 1) < 0) {
 		cot_host_work_pass(host, conn_index(c), m);

@@ -21,7 +21,7 @@ static const uint32_t min_size[] = {
 	[COT_MSG_RESULT] = sizeof(struct cot_msg_result),
 	[COT_MSG_EXPLAIN] = sizeof(struct cot_msg_explain),
 	[COT_MSG_WORK_HELLO] = sizeof(struct cot_msg_work_hello),
-	[COT_MSG_WORK_REQUEST] = sizeof(struct cot_msg_work_request),
+	[COT_MSG_WORK_REQUEST] = COT_PROTO_WORK_REQUEST_MIN,
 	[COT_MSG_WORK_EVICTED] = sizeof(struct cot_msg_work_evicted),
 	[COT_MSG_WORK_DONE] = sizeof(struct cot_msg_work_done),
 	[COT_MSG_WORK_COUNTS] = sizeof(struct cot_msg_work_counts),
@@ -89,11 +89,22 @@ static int is_work_hello(const struct cot_msg_work_hello *m)
 	       cot_proto_is_share(m->reserve);
 }
 
-static int is_work_request(const struct cot_msg_work_request *m)
+/* What is cut short in the part that older shims do not send counts as not sent. */
+void cot_proto_read_work_request(const struct cot_msg_work_request *m,
+				 struct cot_msg_work_request *ret_m)
 {
+	*ret_m = (struct cot_msg_work_request){0};
+	memcpy(ret_m, m, m->h.length < sizeof(*m) ? COT_PROTO_WORK_REQUEST_MIN : sizeof(*m));
+}
+
+static int is_work_request(const struct cot_msg_work_request *packet)
+{
+	struct cot_msg_work_request all, *m = &all;
+
+	cot_proto_read_work_request(packet, m);
 	return m->work && m->per_sm >= 1 && m->per_sm <= COT_PROTO_PER_SM_MAX &&
 	       m->want <= COT_SMS_MAX && m->method <= COT_PROTO_WORK_RESERVE &&
-	       cot_proto_is_share(m->share);
+	       cot_proto_is_share(m->share) && ends(m->kernel);
 }
 
 static int is_work_grant(const struct cot_msg_work_grant *m)

@@ -282,9 +282,13 @@ enum cot_proto_method {
 #define COT_WORK_CAN_SETTLE 1u
 /* WORK_REQUEST: the shim is able to add workers to a work that runs. */
 #define COT_WORK_CAN_GROW 2u
+/* In the daemon only: COT_WORK_ONE_KERNEL is to be granted. */
+#define COT_WORK_BY_KERNEL 128u
 /* WORK_GRANT: it must do so for this work: the daemon may evict all its workers. Otherwise at least
  * one CapSM of workers stays, and the kernel always ends complete. */
 #define COT_WORK_SETTLED 1u
+/* WORK_GRANT: there are rules for kernels of this program: another kernel asks anew. */
+#define COT_WORK_ONE_KERNEL 2u
 
 struct cot_msg_work_hello {
 	struct cot_msg_header h;
@@ -318,14 +322,20 @@ struct cot_msg_work_request {
 			     As in base/words.h; 0 = what its program has */
 	uint32_t task_ns; /* how long one task takes; 0 = not known */
 	uint32_t reserved2;
+	/* Older shims send no more than that. */
+	char kernel[COT_PROTO_NAME_MAX]; /* as its code calls it, cut off; empty: not known */
 };
+
+#define COT_PROTO_WORK_REQUEST_MIN offsetof(struct cot_msg_work_request, kernel)
+void cot_proto_read_work_request(const struct cot_msg_work_request *m,
+				 struct cot_msg_work_request *ret_m);
 #define COT_PROTO_PER_SM_MAX 64u
 
 struct cot_msg_work_grant {
 	struct cot_msg_header h;
 	uint64_t work;
 	uint32_t capsms; /* granted in all since it began to run: 1..COT_CAPSMS_MAX */
-	uint32_t flags;	 /* COT_WORK_SETTLED */
+	uint32_t flags;	 /* COT_WORK_SETTLED, COT_WORK_ONE_KERNEL */
 };
 
 struct cot_msg_work_evict {
@@ -541,7 +551,8 @@ _Static_assert(sizeof(struct cot_msg_explain) == 88, "layout");
 _Static_assert(sizeof(struct cot_msg_result) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_work_hello) == 168, "layout");
 _Static_assert(sizeof(struct cot_msg_work_welcome) == 32, "layout");
-_Static_assert(sizeof(struct cot_msg_work_request) == 48, "layout");
+_Static_assert(sizeof(struct cot_msg_work_request) == 112 && COT_PROTO_WORK_REQUEST_MIN == 48,
+	       "layout");
 _Static_assert(sizeof(struct cot_msg_work_grant) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_work_evict) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_work_evicted) == 40, "layout");

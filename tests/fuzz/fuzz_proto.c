@@ -112,6 +112,7 @@ static void read_all(const void *packet, int type)
 	const struct cot_msg_explain *explain = packet;
 	const struct cot_msg_work_hello *work_hello = packet;
 	const struct cot_msg_work_request *request = packet;
+	struct cot_msg_work_request whole;
 	const struct cot_msg_work_counts *counts = packet;
 
 	switch (type) {
@@ -146,6 +147,9 @@ static void read_all(const void *packet, int type)
 	case COT_MSG_WORK_REQUEST:
 		REQUIRE(request->work && request->per_sm && request->want <= COT_SMS_MAX);
 		REQUIRE(request->method <= COT_PROTO_WORK_RESERVE);
+		REQUIRE(cot_proto_is_share(request->share));
+		cot_proto_read_work_request(request, &whole);
+		REQUIRE(strlen(whole.kernel) < COT_PROTO_NAME_MAX);
 		break;
 	case COT_MSG_WORK_COUNTS:
 		read_reasons(counts->reasons, counts->n_reasons);

@@ -112,6 +112,14 @@ LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --reserve 5
 [ "$(most grinding)" -le 35 ] || fail "$(cat "$work/out")"
 [ "$(most answers)" -gt 35 ] || fail "$(cat "$work/out")"
 stop_daemon
+
+# A rule for the kernel goes before what the program says: 4 SMs.
+printf 'kernels:\n  - {program: "ru*", kernel: "w?rk", quota: 4sm}\n' >>"$work/smguard.conf"
+start_daemon --config "$work/smguard.conf"
+LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --rewrite --name ruled -- "$work/two" 1 50%
+[ "$(most grinding)" -le 20 ] || fail "$(cat "$work/out")"
+[ "$(most answers)" -le 20 ] || fail "$(cat "$work/out")"
+stop_daemon
 LD_LIBRARY_PATH=$EMU runs "$work/two" 1
 says "$work/out" "grinding: nobody to tell"
 [ "$(most grinding)" -gt 35 ] || fail "$(cat "$work/out")"

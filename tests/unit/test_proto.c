@@ -216,6 +216,29 @@ static void test_shares(void **state)
 	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 }
 
+/* Older shims do not name the kernel; what is cut short counts as not named. */
+static void test_kernel_names(void **state)
+{
+	struct cot_msg_work_request *request = (struct cot_msg_work_request *)packet, read;
+	size_t size = make(COT_MSG_WORK_REQUEST, sizeof(request->kernel));
+
+	(void)state;
+	memset(request->kernel, 'k', sizeof(request->kernel));
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+	request->kernel[COT_PROTO_NAME_MAX - 1] = '\0';
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_REQUEST);
+	cot_proto_read_work_request(request, &read);
+	assert_int_equal(strlen(read.kernel), COT_PROTO_NAME_MAX - 1);
+	memset(request->kernel, 'k', sizeof(request->kernel));
+	request->h.length = (uint32_t)--size;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_WORK_REQUEST);
+	cot_proto_read_work_request(request, &read);
+	assert_int_equal(read.work, 1);
+	assert_string_equal(read.kernel, "");
+	request->share = 101;
+	assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
+}
+
 static void test_work_numbers(void **state)
 {
 	struct cot_msg_work_hello *hello = (struct cot_msg_work_hello *)packet;
@@ -630,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_strings_must_end),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_kernel_names),
 		cmocka_unit_test(test_work_numbers),
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_work_counts),

@@ -142,6 +142,8 @@ static enum cot_shim_why obstacle(struct launch *l)
 	l->need.thread = l->stream == CU_STREAM_PER_THREAD ? (uint64_t)pthread_self() : 0;
 	l->need.task_ns = atomic_load(&l->ref->task_ns);
 	l->need.said = cot_shim_share_of(l->stream);
+	l->need.kernel = l->ref;
+	l->need.name = l->kernel->name;
 	l->need.latency = cot_shim_settings.class_ == COT_CLASS_LATENCY &&
 			  l->need.said.method != COT_PROTO_WORK_QUOTA;
 	l->context = cot_shim_context_current();
@@ -576,6 +578,8 @@ int cot_shim_launch_by_hand(const struct cot_shim_original *asked, uint32_t n_pa
 	*ret_why = l.ref ? obstacle(&l) : COT_SHIM_WHY_BUSY;
 	if (*ret_why != COT_SHIM_WHY_NOT)
 		return CUDA_SUCCESS;
+	if (COT_REAL(cuFuncGetName)(&l.need.name, asked->function))
+		l.need.name = NULL;
 	hold(asked);
 	return launch_workers(&l, ret_why);
 }

@@ -5,6 +5,7 @@
  * own request was too small) gets no more launches, and ends with those that it has.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -456,6 +457,8 @@ static bool suits(const struct cot_shim_work *w, const struct cot_shim_need *nee
 
 	if (!here || !cot_shim_said_same(w->said, need->said))
 		return false;
+	if ((w->flags & COT_WORK_ONE_KERNEL) && w->kernel != need->kernel)
+		return false;
 	/* It has all that it had tasks for; this launch has more. */
 	if (units > here && w->capsms >= w->needed)
 		return false;
@@ -512,6 +515,8 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 
 	if (!w)
 		return NULL;
+	if (need->name)
+		(void)snprintf(m.kernel, sizeof(m.kernel), "%s", need->name);
 	*w = (struct cot_shim_work){
 		.state = COT_SHIM_WORK_ASKED,
 		.id = ++g->last_id,
@@ -520,6 +525,7 @@ static struct cot_shim_work *ask(struct cot_shim_context *c, const struct cot_sh
 		.stream = need->stream,
 		.thread = need->thread,
 		.said = need->said,
+		.kernel = need->kernel,
 		.latency = need->latency,
 		.needed = units_of(need),
 		.n_users = 1,

@@ -27,6 +27,7 @@ struct cot_shim_work {
 	CUstream stream;
 	uint64_t thread;	   /* of a per-thread default stream; else 0 */
 	struct cot_shim_said said; /* for launches of which the same was said */
+	const void *kernel;	   /* which asked for it; see COT_WORK_ONE_KERNEL */
 	bool latency;
 	bool ending;		/* no more launches under it */
 	uint32_t needed;	/* CapSMs that hold all tasks of the launch that asked for it */
@@ -88,7 +89,9 @@ struct cot_shim_need {
 	uint64_t thread;
 	uint32_t n_tasks, per_sm, task_ns;
 	struct cot_shim_said said;
-	bool latency; /* may take from others */
+	const void *kernel; /* what tells it from others */
+	const char *name;   /* NULL: not known */
+	bool latency;	    /* may take from others */
 };
 
 /*

@@ -248,6 +248,50 @@ static void test_known(void **state)
 	bad(HEAD "knowledge:\n  - {file: /a}\n", "test.conf:3:", "name");
 }
 
+static void expect_rule(const char *program, const char *kernel, unsigned method, unsigned share)
+{
+	const struct cot_rule *r = cot_rules_find(&config.kernels, program, kernel);
+
+	assert_int_equal(r ? r->method : 0, method);
+	assert_int_equal(r ? r->share : 0, share);
+}
+
+/* The first that is for a kernel counts. */
+static void test_kernels(void **state)
+{
+	(void)state;
+	good(HEAD);
+	assert_false(cot_rules_any(&config.kernels, "api"));
+	expect_rule("api", "gemm", 0, 0);
+	good(HEAD "kernels:\n  - {program: api, kernel: gemm, quota: 25%}\n"
+		  "  - {program: 'a?i*', kernel: '*soft*max', reserve: 40sm}\n"
+		  "  - {program: train, kernel: '*', quota: 1sm}\n");
+	assert_int_equal(config.kernels.n, 3);
+	expect_rule("api", "gemm", COT_PROTO_WORK_QUOTA, 25);
+	expect_rule("api", "gemm2", 0, 0);
+	expect_rule("api2", "gemm", 0, 0);
+	expect_rule("api", "my_soft_and_softmax", COT_PROTO_WORK_RESERVE, 0x8000u | 40);
+	expect_rule("adi.2", "softmax", COT_PROTO_WORK_RESERVE, 0x8000u | 40);
+	expect_rule("ai", "softmax", 0, 0);
+	expect_rule("api", "softmax_", 0, 0);
+	expect_rule("api", "", 0, 0);
+	expect_rule("train", "", COT_PROTO_WORK_QUOTA, 0x8000u | 1);
+	assert_true(cot_rules_any(&config.kernels, "train"));
+	assert_false(cot_rules_any(&config.kernels, "other"));
+	good(HEAD "kernels:\n  - {kernel: '*a*a*a*b', quota: 100%}\n");
+	expect_rule("", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, 0);
+	expect_rule("", "aaab", COT_PROTO_WORK_QUOTA, 100);
+	assert_true(cot_rules_any(&config.kernels, ""));
+	bad(HEAD "kernels:\n  - {program: api, quota: 5%}\n", "test.conf:3:", "kernel");
+	bad(HEAD "kernels:\n  - {kernel: a}\n",
+	    "test.conf:3:5:", "a rule says one thing; expected either quota or reserve");
+	bad(HEAD "kernels:\n  - {kernel: a, quota: 5%, reserve: 5%}\n", "test.conf:3:5:", "either");
+	bad(HEAD "kernels:\n  - {kernel: a, quota: 0%}\n",
+	    "test.conf:3:", "quota is '0%'; expected a share such as 50% or 66sm");
+	bad(HEAD "kernels:\n  - {kernel: a, reserve: all}\n", "test.conf:3:", "reserve is 'all'");
+	bad(HEAD "kernels:\n  - {kernel: a, share: 5%}\n", "test.conf:3:", "share");
+}
+
 /* Whether the user wants a policy, or nothing is said. */
 static void test_chosen(void **state)
 {
@@ -333,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_multiuser),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_mistakes),

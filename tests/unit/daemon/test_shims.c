@@ -233,6 +233,58 @@ static void test_methods(void **state)
 	assert_int_equal(cot_account_used(&stage.basis.account, OTHER, COT_ACCOUNT_WORKS), 6);
 }
 
+/* A rule goes before what the program says, and gives it no more than it has. */
+static void test_rules(void **state)
+{
+	static const struct {
+		enum cot_class cls;
+		const char *kernel;
+		enum cot_work_method method;
+		uint32_t asked, reserve;
+	} all[] = {
+		{COT_CLASS_LATENCY, "gemm", COT_WORK_QUOTA, 7, 7},
+		{COT_CLASS_LATENCY, "softmax", COT_WORK_RESERVE, 0, 9},
+		{COT_CLASS_BATCH, "softmax", COT_WORK_QUOTA, 9, 9},
+		{COT_CLASS_LATENCY, "other", COT_WORK_QUOTA, 3, 3}, /* as it says */
+	};
+	struct cot_msg_work_hello m = hello("0");
+	const struct cot_sched *s = cot_host_sched(stage.basis.host);
+	struct conn *c;
+	uint32_t id = 0;
+	unsigned i;
+	int fd;
+
+	(void)state;
+	c = join(&fd, &m);
+	stage.basis.config.kernels = (struct cot_rules){.n = 2,
+							.rules = {{.kernel = "g*",
+								   .method = COT_PROTO_WORK_QUOTA,
+								   .share = COT_SHARE_SMS | 7},
+								  {.program = "*",
+								   .kernel = "soft*",
+								   .method = COT_PROTO_WORK_RESERVE,
+								   .share = COT_SHARE_SMS | 9}}};
+	for (i = 0; i < COT_ARRAY_LEN(all); i++) {
+		struct cot_msg_work_request r = {.work = i + 1,
+						 .n_tasks = 1000,
+						 .per_sm = 1,
+						 .method = COT_PROTO_WORK_QUOTA,
+						 .share = COT_SHARE_SMS | 3};
+
+		strcpy(r.kernel, all[i].kernel);
+		c->tenant->cls = all[i].cls;
+		say(fd, &r, COT_MSG_WORK_REQUEST, sizeof(r));
+		serve(1);
+		while (id < 100 && !cot_sched_work(s, id))
+			id++;
+		assert_non_null(cot_sched_work(s, id));
+		assert_int_equal(cot_sched_work(s, id)->method, all[i].method);
+		assert_int_equal(cot_sched_work(s, id)->asked, all[i].asked);
+		assert_int_equal(cot_sched_work(s, id++)->reserve, all[i].reserve);
+	}
+	stage.basis.config.kernels.n = 0;
+}
+
 static void test_evictions(void **state)
 {
 	struct cot_msg_work_evicted left = {.work = 1, .delay_ns = 5000};
@@ -337,9 +389,11 @@ static void test_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_hello),     AT_THE_DOOR(test_gpus),	AT_THE_DOOR(test_programs),
-		AT_THE_DOOR(test_later),     AT_THE_DOOR(test_methods), AT_THE_DOOR(test_evictions),
-		AT_THE_DOOR(test_not_taken), AT_THE_DOOR(test_counts),
+		AT_THE_DOOR(test_hello),     AT_THE_DOOR(test_gpus),
+		AT_THE_DOOR(test_programs),  AT_THE_DOOR(test_later),
+		AT_THE_DOOR(test_methods),   AT_THE_DOOR(test_rules),
+		AT_THE_DOOR(test_evictions), AT_THE_DOOR(test_not_taken),
+		AT_THE_DOOR(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,8 +67,8 @@ struct cot_shim_said cot_shim_share_of(CUstream stream)
 /* ---- the driver ---- */
 
 void *cot_real_cuOccupancyMaxActiveBlocksPerMultiprocessor, *cot_real_cuStreamIsCapturing,
-	*cot_real_cuStreamGetCtx, *cot_real_cuLaunchKernel, *cot_real_cuLaunchKernelEx,
-	*cot_real_cuEventRecord, *cot_real_cuStreamSynchronize;
+	*cot_real_cuStreamGetCtx, *cot_real_cuFuncGetName, *cot_real_cuLaunchKernel,
+	*cot_real_cuLaunchKernelEx, *cot_real_cuEventRecord, *cot_real_cuStreamSynchronize;
 
 static unsigned threads_per_sm, n_asked; /* occupancy */
 static int capturing, launch_result;
@@ -107,6 +107,13 @@ static int stream_context(CUstream stream, CUcontext *context)
 	n_stream_asked++;
 	*context = context_of_stream;
 	return result("stream context");
+}
+
+static int function_name(const char **ret_name, CUfunction function)
+{
+	assert_ptr_equal(function, WORKERS);
+	*ret_name = "by hand";
+	return result("name");
 }
 
 static int launch_kernel(cot_shim_handle function, unsigned grid_x, unsigned grid_y,
@@ -169,6 +176,7 @@ static int stream_synchronize(CUstream stream)
 _Atomic uint32_t cot_shim_parts_live;
 static struct cot_shim_stream virtual_stream;
 static bool in_turn;
+static char its_name[] = "kernel";
 static struct cot_shim_ref ref;
 static struct cot_shim_gpu gpu;
 static struct cot_shim_context context;
@@ -437,6 +445,7 @@ static void set_driver(void)
 	REAL(cuLaunchKernelEx, launch_kernel_ex);
 	REAL(cuEventRecord, event_record);
 	REAL(cuStreamSynchronize, stream_synchronize);
+	REAL(cuFuncGetName, function_name);
 	threads_per_sm = 2048;
 	n_asked = n_stream_asked = 0;
 	capturing = launch_result = 0;
@@ -454,7 +463,7 @@ static int set_up(void **state)
 	written[0] = '\0';
 	atomic_store(&cot_shim_parts_live, COT_SHIM_PLAIN);
 	in_turn = false;
-	kernel = (struct cot_shim_kernel){.n_params = 2, .args_at = 16};
+	kernel = (struct cot_shim_kernel){.name = its_name, .n_params = 2, .args_at = 16};
 	ref = (struct cot_shim_ref){.handle = FUNCTION, .kernel = &kernel, .workers = WORKERS};
 	gpu = (struct cot_shim_gpu){.n_sms = N_SMS};
 	memset(&context, 0, sizeof(context));

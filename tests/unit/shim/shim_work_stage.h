@@ -182,6 +182,7 @@ int cot_link_send(struct cot_link *l, void *packet, enum cot_msg_type type, uint
 		assert_int_equal(r->want, 0);
 		assert_int_equal(r->method, need.said.method);
 		assert_int_equal(r->share, need.said.share);
+		assert_string_equal(r->kernel, need.name ? need.name : "");
 		note("request %u: %u tasks, %u on an SM, %u ns;", (unsigned)r->work, r->n_tasks,
 		     r->per_sm, r->task_ns);
 	} else if (type == COT_MSG_WORK_EVICTED) {

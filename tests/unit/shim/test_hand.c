@@ -53,6 +53,8 @@ static void launches(void **state)
 	assert_int_equal(launched.per_sm, 4);
 	assert_int_equal(n_counted_workers, 1);
 	assert_int_equal(needed.n_tasks, 100);
+	assert_string_equal(needed.name, "by hand");
+	assert_ptr_equal(needed.kernel, &ref);
 	/* A program that is measured has launched something. */
 	cot_shim_settings.requests = true;
 	assert_int_equal(launch_by_hand(), 0);

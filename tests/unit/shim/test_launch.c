@@ -323,6 +323,8 @@ static void expect_need(bool latency)
 	written[0] = '\0';
 	assert_int_equal(needed.latency, latency);
 	assert_true(cot_shim_said_same(needed.said, said));
+	assert_ptr_equal(needed.kernel, &ref);
+	assert_string_equal(needed.name, "kernel");
 }
 
 /* A stream of a latency program that says it is a batch program's. */

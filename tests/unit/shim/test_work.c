@@ -65,6 +65,28 @@ static void what_is_said(void **state)
 	assert_int_equal(second->id, 3);
 }
 
+/* Where the daemon has rules for kernels, each asks for itself. */
+static void one_kernel(void **state)
+{
+	static const int one, other;
+	struct cot_shim_work *first, *second;
+
+	(void)state;
+	need.kernel = &one;
+	need.name = "one";
+	first = get_new(3, 0);
+	need.kernel = &other;
+	assert_ptr_equal(get(), first);
+	cot_shim_work_put(first);
+	need.stream = HANDLE(0x320);
+	first = get_new(3, COT_WORK_ONE_KERNEL);
+	assert_ptr_equal(get(), first);
+	need.kernel = &one;
+	second = get_new(3, COT_WORK_ONE_KERNEL);
+	assert_true(first->ending);
+	assert_ptr_equal(get(), second);
+}
+
 /* As many at a time as the daemon allows. */
 static void too_many_works(void **state)
 {
@@ -429,6 +451,7 @@ int main(void)
 		cmocka_unit_test_setup(one_grant_for_a_stream, set_up),
 		cmocka_unit_test_setup(works_are_apart, set_up),
 		cmocka_unit_test_setup(what_is_said, set_up),
+		cmocka_unit_test_setup(one_kernel, set_up),
 		cmocka_unit_test_setup(too_many_works, set_up),
 		cmocka_unit_test_setup(works_grow_old, set_up),
 		cmocka_unit_test_setup(too_small, set_up),
