@@ -19,6 +19,7 @@ enum cot_account_kind {
 	COT_ACCOUNT_CONNS,
 	COT_ACCOUNT_PROGRAMS,
 	COT_ACCOUNT_WORKS,
+	COT_ACCOUNT_QUERIES,
 	COT_ACCOUNT_BYTES, /* of answers that the peer has not read yet */
 	COT_ACCOUNT_KINDS,
 };

@@ -78,6 +78,9 @@ struct cot_host_ops {
 	uint64_t (*lease)(void *arg, unsigned member, uint64_t until_ns);
 	/* It has not answered within COT_HOST_ACK_NS. Must not call back. May be NULL. */
 	void (*late)(void *arg, unsigned member);
+	/* A query that cot_host_query_begin() took from it is over, whoever ended it. Must not call
+	 * back. May be NULL. */
+	void (*query_over)(void *arg, unsigned member);
 	/* Must not call back. May be NULL. */
 	void (*tell)(void *arg, const struct cot_host_news *news);
 };

@@ -10,8 +10,11 @@
 static void end(struct cot_host *host, struct host_query *q, uint64_t now_ns)
 {
 	const struct cot_event ev = {.type = COT_EV_QUERY_END, .id = q->id, .now_ns = now_ns};
+	unsigned member = q->member;
 
 	*q = (struct host_query){0}; /* the core may do more in there */
+	if (host->ops->query_over)
+		host->ops->query_over(host->arg, member);
 	(void)cot_host_event(host, &ev);
 }
 

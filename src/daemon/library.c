@@ -19,6 +19,7 @@
 #include "daemon/news.h"
 #include "daemon/peer.h"
 #include "daemon/processes.h"
+#include "daemon/queries.h"
 #include "daemon/recover.h"
 #include "daemon/roster.h"
 
@@ -61,12 +62,18 @@ static void member_is_late(void *arg, unsigned member)
 	cot_timer_set(&conns->basis->loop, &conns->roster->stops, cot_now_ns());
 }
 
+static void query_is_over(void *arg, unsigned member)
+{
+	cot_queries_over(&((struct conns *)arg)->all[member]);
+}
+
 const struct cot_host_ops cot_library_host_ops = {
 	.works = &cot_host_works_ops,
 	.parts = &cot_host_parts_ops,
 	.send = send_to_member,
 	.lease = lease_of_member,
 	.late = member_is_late,
+	.query_over = query_is_over,
 	.tell = tell,
 };
 

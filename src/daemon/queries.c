@@ -6,6 +6,23 @@
 #include "daemon/known.h"
 #include "daemon/tenant.h"
 
+void cot_queries_over(struct conn *c)
+{
+	cot_account_release(&c->basis->account, c->uid, COT_ACCOUNT_QUERIES, 1);
+}
+
+/* Whether there is a place for it, and the core takes it. */
+static bool is_taken(struct conn *c, const struct cot_msg_query_begin *m,
+		     const struct cot_host_plan *plan)
+{
+	if (cot_account_charge(&c->basis->account, c->uid, COT_ACCOUNT_QUERIES, 1) < 0)
+		return false;
+	if (cot_host_query_begin(c->basis->host, conn_index(c), m, plan, cot_now_ns()))
+		return true;
+	cot_queries_over(c);
+	return false;
+}
+
 static void begin(struct conn *c, const struct cot_msg_query_begin *m)
 {
 	struct cot_queries *q = &c->tenant->queries;
@@ -13,7 +30,7 @@ static void begin(struct conn *c, const struct cot_msg_query_begin *m)
 		cot_known_find(&c->basis->known, c->tenant->name, c->tenant->cls);
 	struct cot_host_plan plan = cot_known_plan(k, m->size);
 
-	if (!cot_host_query_begin(c->basis->host, conn_index(c), m, &plan, cot_now_ns())) {
+	if (!is_taken(c, m, &plan)) {
 		q->n_left_out++;
 		return;
 	}

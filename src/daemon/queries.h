@@ -17,5 +17,7 @@ struct cot_queries {
 };
 
 void cot_queries_packet(struct conn *c, const void *packet, int type);
+/* One that was taken is over: its place is its user's no longer. */
+void cot_queries_over(struct conn *c);
 
 #endif

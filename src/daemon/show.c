@@ -468,7 +468,8 @@ static json_t *show_timers(const struct cot_lateness *l)
 /* What users have of the daemon's tables. */
 static json_t *show_users(const struct cot_account *a)
 {
-	static const char *const keys[] = {"connections", "programs", "works", "unread_bytes"};
+	static const char *const keys[] = {"connections", "programs", "works", "queries",
+					   "unread_bytes"};
 	json_t *list = json_array();
 	unsigned i, k;
 

@@ -20,6 +20,8 @@
  *
  * Where the paper is silent or differs:
  *  - queries get SMs in order of their begin; while the sum would be too large, the younger waits;
+ *  - a query that has had SMs for 10 s to a minute, by its target, has none any longer: its end was
+ *    lost, or it is none;
  *  - the paper's processes share SMs below their percentages; here no two programs have the same
  *    SMs, as long as there is room;
  *  - the value of a batch program is its rate in parts of that alone, not its instructions per
@@ -71,6 +73,7 @@ static uint64_t tick(struct cot_policy *p)
 	struct laius *laius = p->state;
 
 	cot_works_leave_entities(p);
+	laius->stale_gpus |= cot_laius_lose(p, &wake_ns);
 	for (gpus = cot_placing_gpus(p); gpus; gpus &= gpus - 1) {
 		uint32_t gpu = (uint32_t)__builtin_ctzll(gpus);
 		struct placing l = cot_placing_begin(p, gpu);

@@ -67,7 +67,7 @@ static void say_latency(struct facts *f, const struct cot_policy *p, const struc
 	const struct laius_program *own = laius_program(t);
 	const struct cot_query *q;
 
-	cot_for_each_query(q, p) if (q->tenant == t) break;
+	cot_for_each_query(q, p) if (q->tenant == t && !laius_query(q)->lost) break;
 	if (q)
 		say_query(f, p, q);
 	else
@@ -75,6 +75,9 @@ static void say_latency(struct facts *f, const struct cot_policy *p, const struc
 	say(f, "requests", COT_FACT_COUNT, own->n_queries, "since the policy began");
 	say(f, "not known", COT_FACT_COUNT, own->n_unknown, "of these: they had all SMs");
 	say(f, "raised", COT_FACT_COUNT, own->n_raised, "times, because a request was behind");
+	if (own->n_lost)
+		say(f, "without an end", COT_FACT_COUNT, own->n_lost,
+		    "of these: after 10 s to a minute they counted no longer");
 }
 
 static void say_batch(struct facts *f, const struct cot_policy *p, const struct cot_tenant *t)

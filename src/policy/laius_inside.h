@@ -14,6 +14,12 @@
 
 /* Queries that have SMs at a time, on all GPUs. */
 #define LAIUS_RUNNING_MAX 128u
+/*
+ * A query whose program does not tell that it is over, or whose end is not seen, would keep its SMs
+ * for good. After twice its target it counts no longer, between these. Our choices.
+ */
+#define LAIUS_LOST_MIN_NS (10 * COT_NS_PER_S)
+#define LAIUS_LOST_MAX_NS (60 * COT_NS_PER_S)
 
 struct laius {
 	uint64_t stale_gpus; /* where something has changed that decides who gets what */
@@ -27,6 +33,7 @@ struct laius_query {
 	uint64_t budget_ns; /* what its target left it then */
 	uint16_t lag;	    /* its place in laius.lags, if it is known */
 	bool runs, known;
+	bool lost; /* it has had SMs for too long, and counts no longer */
 };
 
 enum laius_why {
@@ -48,7 +55,7 @@ struct laius_program {
 	struct cot_part part; /* that it is to have */
 	uint64_t held_ns;     /* see holding.h */
 	uint64_t rate;	      /* of a batch program, predicted: bytes per second there */
-	uint32_t n_queries, n_unknown, n_raised;
+	uint32_t n_queries, n_unknown, n_raised, n_lost;
 	uint8_t why; /* enum laius_why */
 };
 
@@ -90,6 +97,10 @@ uint32_t cot_laius_sms(const struct cot_policy *p, const struct cot_query *q, ui
 
 /* Gives SMs to the queries whose turn it is, and says where their programs run. */
 void cot_laius_serve(struct laius_deal *d);
+
+/* Leaves queries out that have had SMs for too long; brings *wake_ns forward to when the next one
+ * has. The GPUs where there was one. */
+uint64_t cot_laius_lose(struct cot_policy *p, uint64_t *wake_ns);
 
 /* Tasks have ended. Whether the query has another quota now. */
 bool cot_laius_follow(struct cot_policy *p, struct cot_query *q);

@@ -44,7 +44,8 @@ static uint64_t rate_of(const struct cot_policy *p, const struct cot_query *q, u
 
 static bool is_served(const struct laius_deal *d, const struct cot_query *q)
 {
-	return q->tenant->cls == COT_CLASS_LATENCY && laius_is_dealt(d->p, d->l, q->tenant);
+	return q->tenant->cls == COT_CLASS_LATENCY && !laius_query(q)->lost &&
+	       laius_is_dealt(d->p, d->l, q->tenant);
 }
 
 static bool find_lag(const struct laius *laius, uint16_t *ret_lag)
@@ -132,7 +133,7 @@ static uint32_t sms_of(const struct laius_deal *d, const struct cot_tenant *t, b
 	*ret_waits = false;
 	cot_for_each_query(q, d->p)
 	{
-		if (q->tenant != t)
+		if (q->tenant != t || laius_query(q)->lost)
 			continue;
 		if (laius_query(q)->runs)
 			n += cot_laius_sms(d->p, q, all);
@@ -178,7 +179,7 @@ static bool is_first(const struct laius_deal *d, const struct cot_query *query)
 {
 	const struct cot_query *q;
 
-	cot_for_each_query(q, d->p) if (q->tenant == query->tenant) break;
+	cot_for_each_query(q, d->p) if (q->tenant == query->tenant && is_served(d, q)) break;
 	return q == query;
 }
 
@@ -196,6 +197,42 @@ void cot_laius_serve(struct laius_deal *d)
 		laius_program(t)->why = LAIUS_WHY_IDLE;
 	}
 	cot_for_each_query(q, d->p) if (is_served(d, q) && is_first(d, q)) place(d, q->tenant);
+}
+
+/* ---- queries that do not end ---- */
+
+/* When it has had SMs for too long. */
+static uint64_t lost_ns(const struct cot_query *q)
+{
+	uint64_t target_ns = cot_policy_query_target_ns(q), for_ns = LAIUS_LOST_MIN_NS;
+
+	if (target_ns > LAIUS_LOST_MIN_NS / 2)
+		for_ns = target_ns < LAIUS_LOST_MAX_NS / 2 ? 2 * target_ns : LAIUS_LOST_MAX_NS;
+	return laius_query(q)->since_ns + for_ns;
+}
+
+uint64_t cot_laius_lose(struct cot_policy *p, uint64_t *wake_ns)
+{
+	struct cot_query *q;
+	uint64_t gpus = 0;
+
+	cot_for_each_query(q, p)
+	{
+		struct laius_query *own = laius_query(q);
+
+		if (!own->runs)
+			continue;
+		if (lost_ns(q) > p->now_ns) {
+			policy_earlier(wake_ns, lost_ns(q));
+			continue;
+		}
+		cot_laius_end(p, q);
+		own->runs = false;
+		own->lost = true;
+		laius_program(q->tenant)->n_lost++;
+		gpus |= q->tenant->gpu_mask & -q->tenant->gpu_mask;
+	}
+	return gpus;
 }
 
 /* ---- progress ---- */

@@ -217,7 +217,7 @@ static void help(const struct attack *list)
 int main(int argc, char **argv)
 {
 	static const struct attack *const lists[] = {door_attacks, flood_attacks, place_attacks,
-						     part_attacks, judge_tools};
+						     part_attacks, query_attacks, judge_tools};
 	unsigned i;
 	int rc = -1;
 

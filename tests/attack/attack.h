@@ -54,6 +54,6 @@ struct attack {
 };
 
 extern const struct attack door_attacks[], flood_attacks[], place_attacks[], part_attacks[],
-	judge_tools[];
+	query_attacks[], judge_tools[];
 
 #endif

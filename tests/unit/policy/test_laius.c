@@ -363,7 +363,7 @@ static void test_nothing_predicted(void **state)
 	queries_end(b);
 }
 
-/* A query that never ends: who is held for it launches now and then, and the core is content. */
+/* There is always a query: who is held for it launches now and then, and the core is content. */
 static void test_nobody_starves(void **state)
 {
 	struct bench *b = queries_begin(&cot_policy_laius, 0);
@@ -374,6 +374,10 @@ static void test_nobody_starves(void **state)
 	batch(b, BATCH);
 	query(b, 1, SERVICE, 0, NULL);
 	for (i = 0; i < 6000; i++) {
+		if (i && i % 900 == 0) {
+			query(b, i / 900 + 1, SERVICE, 0, NULL);
+			query_ends(b, i / 900);
+		}
 		bench_run(b, 10 * MS);
 		n_free += !b->part[BATCH].hold;
 	}
@@ -410,6 +414,72 @@ static const char *told(struct bench *b, uint32_t id, const char *name, uint64_t
 		uint64_t value;                                                \
 		assert_non_null(strstr(told(b, id, "because", &value), text)); \
 	} while (0)
+
+/* ---- queries that do not end ---- */
+
+/* A query whose end is never told: after twice its target others have its SMs, at 10 s at the
+ * earliest and after a minute at the latest. */
+static void test_lost(void **state)
+{
+	static const struct {
+		uint64_t target_s, for_s;
+	} cases[] = {{0, 10}, {1, 10}, {5, 10}, {6, 12}, {29, 58}, {30, 60}, {300, 60}};
+	struct cot_plan plan = the_plan();
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+		service(b, SERVICE, cases[i].target_s * 1000000);
+		service(b, SERVICE2, 60000);
+		batch(b, BATCH);
+		query(b, 1, SERVICE, 0, NULL);
+		query(b, 2, SERVICE2, 0, &plan);
+		bench_run(b, cases[i].for_s * COT_NS_PER_S - 30 * MS);
+		EXPECT_HELD(b, SERVICE2);
+		EXPECT_HELD(b, BATCH);
+		bench_run(b, 60 * MS);
+		/* The younger one has waited for too long: it has the largest part of its plan. */
+		expect_part(b, SERVICE2, 16, 116);
+		query_ends(b, 2);
+		expect_part(b, BATCH, 0, 0);
+		TOLD(b, SERVICE, "without an end", 1);
+		BECAUSE(b, SERVICE, "no request");
+		/* What comes of it after all changes nothing; the next one is as every other. */
+		tasks(b, 1, 3);
+		query_ends(b, 1);
+		expect_part(b, BATCH, 0, 0);
+		query(b, 3, SERVICE, 0, NULL);
+		EXPECT_HELD(b, BATCH);
+		queries_end(b);
+	}
+}
+
+/* One of several that are known: the others keep what they have. */
+static void test_one_is_lost(void **state)
+{
+	static const uint32_t sizes[] = {32, 132};
+	static const uint64_t ns[] = {10 * MS, 5 * MS};
+	const struct cot_plan plan = {2, 1, sizes, ns, ns, NULL};
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 10000);
+	service(b, SERVICE2, 10000);
+	batch(b, BATCH);
+	query(b, 1, SERVICE, 0, &plan);
+	bench_run(b, 9 * COT_NS_PER_S);
+	query(b, 2, SERVICE, 0, &plan);
+	query(b, 3, SERVICE2, 0, &plan);
+	expect_part(b, SERVICE, 64, 68);
+	expect_part(b, SERVICE2, 32, 32);
+	bench_run(b, COT_NS_PER_S + 30 * MS);
+	expect_part(b, SERVICE, 96, 36);
+	expect_part(b, SERVICE2, 64, 32);
+	expect_part(b, BATCH, 0, 64);
+	queries_end(b);
+}
 
 static void test_it_explains(void **state)
 {
@@ -460,6 +530,8 @@ int main(void)
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_nothing_predicted),
 		cmocka_unit_test(test_nobody_starves),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_one_is_lost),
 		cmocka_unit_test(test_it_explains),
 	};
 
