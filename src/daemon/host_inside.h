@@ -63,6 +63,7 @@ struct host_query {
 	uint32_t id;	/* 0 = unused */
 	uint32_t query; /* as its shim calls it */
 	uint16_t member;
+	uint64_t copies_until_ns; /* copies out give way until then, or its end */
 };
 
 struct cot_host {

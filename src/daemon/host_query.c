@@ -5,14 +5,50 @@
 /* What is older the daemon should have heard long ago: another clock, maybe. */
 #define OLD_NS (60 * COT_NS_PER_S)
 
+/* ---- copies ---- */
+
+static bool gives_way(const struct cot_host *host, unsigned member, const struct cot_tenant *to)
+{
+	const struct cot_tenant *t = cot_sched_tenant(host->sched, host->query_tenant[member]);
+
+	return t && t->cls == COT_CLASS_BATCH && (t->gpu_mask & to->gpu_mask);
+}
+
+/* What cannot be sent is not sent again: it will soon be over. */
+static void tell_copies(struct cot_host *host, uint32_t tenant, uint32_t way, uint64_t for_ns)
+{
+	const struct cot_tenant *to = cot_sched_tenant(host->sched, tenant);
+	struct cot_msg_copies m = {.way = way, .for_ns = for_ns};
+	unsigned i;
+
+	cot_proto_header(&m.h, COT_MSG_COPIES, sizeof(m), 0);
+	for (i = 0; to && i < COT_HOST_MAX_MEMBERS; i++)
+		if (host->query_tenant[i] && gives_way(host, i, to))
+			(void)host->ops->send(host->arg, i, &m, sizeof(m));
+}
+
+/* Whether others still copy out. */
+static bool any_copies(const struct cot_host *host, uint64_t now_ns)
+{
+	const struct host_query *q;
+
+	for (q = host->queries; q < host->queries + COT_SCHED_MAX_QUERIES; q++)
+		if (q->id && q->copies_until_ns > now_ns)
+			return true;
+	return false;
+}
+
 /* ---- who is asked ---- */
 
 static void end(struct cot_host *host, struct host_query *q, uint64_t now_ns)
 {
 	const struct cot_event ev = {.type = COT_EV_QUERY_END, .id = q->id, .now_ns = now_ns};
+	bool copied = q->copies_until_ns > now_ns;
 	unsigned member = q->member;
 
 	*q = (struct host_query){0}; /* the core may do more in there */
+	if (copied && !any_copies(host, now_ns))
+		tell_copies(host, host->query_tenant[member], COT_WAY_OUT, 0);
 	if (host->ops->query_over)
 		host->ops->query_over(host->arg, member);
 	(void)cot_host_event(host, &ev);
@@ -179,6 +215,19 @@ bool cot_host_query_tasks(struct cot_host *host, unsigned member,
 		return false;
 	ev.id = q->id;
 	return cot_host_event(host, &ev) == 0;
+}
+
+bool cot_host_query_copy(struct cot_host *host, unsigned member, const struct cot_msg_query_copy *m,
+			 uint64_t now_ns)
+{
+	struct host_query *q = find(host, member, m->query);
+
+	if (!set_has(&host->query_told, member) || (m->way == COT_WAY_OUT && !q))
+		return false;
+	if (q)
+		q->copies_until_ns = now_ns + m->for_ns;
+	tell_copies(host, host->query_tenant[member], m->way, m->for_ns);
+	return true;
 }
 
 bool cot_host_query_end(struct cot_host *host, unsigned member, const struct cot_msg_query_end *m,

@@ -28,6 +28,9 @@ bool cot_host_query_tasks(struct cot_host *host, unsigned member,
 			  const struct cot_msg_query_tasks *m, uint64_t now_ns);
 bool cot_host_query_end(struct cot_host *host, unsigned member, const struct cot_msg_query_end *m,
 			uint64_t now_ns);
+/* A copy of one begins: batch programs' copies are to give way. False: it is not known. */
+bool cot_host_query_copy(struct cot_host *host, unsigned member, const struct cot_msg_query_copy *m,
+			 uint64_t now_ns);
 /* All are over: their plans are about to go. */
 void cot_host_query_end_all(struct cot_host *host, uint64_t now_ns);
 /* Those of a tenant. */

@@ -62,6 +62,8 @@ void cot_queries_packet(struct conn *c, const void *packet, int type)
 		begin(c, packet);
 	else if (type == COT_MSG_QUERY_TASKS)
 		(void)cot_host_query_tasks(c->basis->host, conn_index(c), packet, cot_now_ns());
+	else if (type == COT_MSG_QUERY_COPY)
+		(void)cot_host_query_copy(c->basis->host, conn_index(c), packet, cot_now_ns());
 	else
 		end(c, packet);
 }

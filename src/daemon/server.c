@@ -110,6 +110,7 @@ static bool fits_kind(struct conn *c, int type)
 	case COT_MSG_QUERY_BEGIN:
 	case COT_MSG_QUERY_TASKS:
 	case COT_MSG_QUERY_END:
+	case COT_MSG_QUERY_COPY:
 		return c->kind == CONN_WORK;
 	case COT_MSG_REGISTER:
 	case COT_MSG_QUERY:

@@ -217,6 +217,7 @@ bool cot_shims_packet(struct conn *c, const void *packet, int type)
 	case COT_MSG_QUERY_BEGIN:
 	case COT_MSG_QUERY_TASKS:
 	case COT_MSG_QUERY_END:
+	case COT_MSG_QUERY_COPY:
 		cot_queries_packet(c, packet, type);
 		break;
 	default:
@@ -248,6 +249,8 @@ static void hand_counts_over(struct conn *c)
 	t->n_cpu += c->pace_counts.n_cpu;
 	t->cpu_ns += c->pace_counts.cpu_ns;
 	t->n_cpu_not += c->pace_counts.n_cpu_not;
+	t->n_copies += c->pace_counts.n_copies;
+	t->copies_ns += c->pace_counts.copies_ns;
 	if (!m)
 		return;
 	t->n_rewritten += m->n_rewritten;

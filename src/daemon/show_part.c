@@ -15,7 +15,7 @@ struct counts {
 	uint64_t n_changes, n_followed, n_stayed;
 	json_t *reasons; /* why launches stayed, and how many */
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
-	uint64_t n_held, held_ns, n_lapsed;
+	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 };
 
@@ -41,6 +41,8 @@ static void add_pace(struct counts *c, const struct cot_msg_pace_counts *m)
 	c->n_pace_failed += m->n_failed;
 	c->n_held += m->n_held;
 	c->held_ns += m->held_ns;
+	c->n_copies += m->n_copies;
+	c->copies_ns += m->copies_ns;
 	c->n_lapsed += m->n_lapsed;
 	c->n_cpu += m->n_cpu;
 	c->cpu_ns += m->cpu_ns;
@@ -59,6 +61,8 @@ static struct counts count(const struct conns *conns, const struct tenant *t)
 			   .n_pace_failed = t->n_pace_failed,
 			   .n_held = t->n_held,
 			   .held_ns = t->held_ns,
+			   .n_copies = t->n_copies,
+			   .copies_ns = t->copies_ns,
 			   .n_lapsed = t->n_lapsed,
 			   .n_cpu = t->n_cpu,
 			   .cpu_ns = t->cpu_ns,
@@ -141,6 +145,8 @@ static json_t *part(const struct cot_tenant *is, const struct cot_host_part_stat
 	put(o, "held", json_boolean(is->part.hold));
 	put_number(o, "launches_held", c->n_held);
 	put(o, "held_ms", json_real((double)c->held_ns / 1e6));
+	put_number(o, "copies_held", c->n_copies);
+	put(o, "copies_held_ms", json_real((double)c->copies_ns / 1e6));
 	put_number(o, "holds_lapsed", c->n_lapsed);
 	put_number(o, "placed", stats->n_placed);
 	put_number(o, "place_failed", stats->n_failed);

@@ -66,7 +66,7 @@ struct tenant {
 	struct cot_progress progress;
 	uint64_t n_requests, n_requests_lost, n_requests_rejected, n_requests_unclear;
 	uint64_t n_paced, n_pace_waits, pace_wait_ns, n_pace_failed;
-	uint64_t n_held, held_ns, n_lapsed;
+	uint64_t n_held, held_ns, n_lapsed, n_copies, copies_ns;
 	uint64_t n_cpu, cpu_ns, n_cpu_not;
 	struct cot_queries queries;
 };

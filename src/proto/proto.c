@@ -37,6 +37,8 @@ static const uint32_t min_size[] = {
 	[COT_MSG_QUERY_BEGIN] = sizeof(struct cot_msg_query_begin),
 	[COT_MSG_QUERY_TASKS] = sizeof(struct cot_msg_query_tasks),
 	[COT_MSG_QUERY_END] = sizeof(struct cot_msg_query_end),
+	[COT_MSG_QUERY_COPY] = sizeof(struct cot_msg_query_copy),
+	[COT_MSG_COPIES] = sizeof(struct cot_msg_copies),
 };
 
 void cot_proto_header(struct cot_msg_header *h, enum cot_msg_type type, uint32_t length,
@@ -196,6 +198,17 @@ static int is_query_begin(const struct cot_msg_query_begin *m)
 	       m->in_ns <= 3600 * COT_NS_PER_S;
 }
 
+static int is_query_copy(const struct cot_msg_query_copy *m)
+{
+	return m->way < COT_WAYS && (m->query != 0) == (m->way == COT_WAY_OUT) && m->for_ns &&
+	       m->for_ns <= COT_PROTO_COPIES_NS;
+}
+
+static int is_copies(const struct cot_msg_copies *m)
+{
+	return m->way < COT_WAYS && m->for_ns <= COT_PROTO_COPIES_NS;
+}
+
 static int is_query(const void *packet, unsigned type)
 {
 	const struct cot_msg_query_tasks *tasks = packet;
@@ -208,6 +221,10 @@ static int is_query(const void *packet, unsigned type)
 		return tasks->query && tasks->n_done && tasks->done_ns;
 	case COT_MSG_QUERY_END:
 		return end->query && end->ended_ns;
+	case COT_MSG_QUERY_COPY:
+		return is_query_copy(packet);
+	case COT_MSG_COPIES:
+		return is_copies(packet);
 	default:
 		return 1;
 	}

@@ -62,6 +62,10 @@ enum cot_msg_type {
 	COT_MSG_WORK_EVICT = 26,   /* struct cot_msg_work_evict */
 	COT_MSG_PLACE = 27,	   /* struct cot_msg_place */
 	COT_MSG_QUERIES = 28,	   /* struct cot_msg_queries */
+	COT_MSG_COPIES = 29,	   /* struct cot_msg_copies */
+
+	/* shim -> daemon, again */
+	COT_MSG_QUERY_COPY = 30, /* struct cot_msg_query_copy */
 
 	/* command line -> daemon, and back */
 	COT_MSG_REGISTER = 32,	 /* struct cot_msg_register */
@@ -476,6 +480,8 @@ struct cot_msg_pace_counts {
 	uint64_t n_cpu;	    /* launches that ran on the CPU ... */
 	uint64_t cpu_ns;    /* ... and how long, with all copies */
 	uint64_t n_cpu_not; /* launches that were to, and did not */
+	uint64_t n_copies;  /* copies, or pieces of them, that gave way ... */
+	uint64_t copies_ns; /* ... and how long they waited, all in all */
 };
 
 /* What the shim reads of the variables COTENANT_CPU and COTENANT_CPU_UPTO, with the zero. */
@@ -500,9 +506,17 @@ struct cot_msg_pace_counts {
  * The shim chooses the numbers, and counts them up. It tells of COT_PROTO_QUERIES_MAX at a time. A
  * query that begins within COT_PROTO_QUERY_NS of the last one it leaves out, and tasks that end
  * within that time of the last ones are told together. A connection that ends, ends its queries.
+ *
+ * Before a copy of a request between GPU and host the shim tells of that, too, and the daemon tells
+ * the shims of batch programs on that GPU, whose copies in the same direction then wait:
+ *
+ *      QUERY_COPY      ---------------------->
+ *                                              COPIES to the others
  */
 #define COT_PROTO_QUERIES_MAX 32u
 #define COT_PROTO_QUERY_NS    (200 * 1000ull)
+#define COT_PROTO_COPIES_NS   (20 * 1000000ull) /* nothing waits longer */
+#define COT_PROTO_COPY_MIN    (256u << 10)	/* bytes: smaller copies are nobody's business */
 
 struct cot_msg_queries {
 	struct cot_msg_header h;
@@ -526,6 +540,23 @@ struct cot_msg_query_tasks {
 	uint32_t query;
 	uint32_t n_done;  /* so far: 1 or more */
 	uint64_t done_ns; /* when the last of them was seen to have ended */
+};
+
+/* To the GPU, and from it. */
+enum cot_proto_way { COT_WAY_IN, COT_WAY_OUT, COT_WAYS };
+
+struct cot_msg_query_copy {
+	struct cot_msg_header h;
+	uint32_t query;	 /* out: that it belongs to, with whose end it is over; in: 0 */
+	uint32_t way;	 /* enum cot_proto_way */
+	uint64_t for_ns; /* about how long it takes; up to COT_PROTO_COPIES_NS, not 0 */
+};
+
+struct cot_msg_copies {
+	struct cot_msg_header h;
+	uint32_t way;
+	uint32_t reserved;
+	uint64_t for_ns; /* from now on; 0: it is over */
 };
 
 struct cot_msg_query_end {
@@ -563,7 +594,9 @@ _Static_assert(sizeof(struct cot_msg_parts) == 40, "layout");
 _Static_assert(sizeof(struct cot_msg_place) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_placed) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_part_counts) == 48, "layout");
-_Static_assert(sizeof(struct cot_msg_pace_counts) == 96, "layout");
+_Static_assert(sizeof(struct cot_msg_pace_counts) == 112, "layout");
+_Static_assert(sizeof(struct cot_msg_query_copy) == 32, "layout");
+_Static_assert(sizeof(struct cot_msg_copies) == 32, "layout");
 _Static_assert(sizeof(struct cot_msg_queries) == 24, "layout");
 _Static_assert(sizeof(struct cot_msg_query_begin) == 56, "layout");
 _Static_assert(sizeof(struct cot_msg_query_tasks) == 32, "layout");

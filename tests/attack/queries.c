@@ -37,6 +37,16 @@ static bool say_end(int fd, uint32_t query, uint64_t ended_ns)
 	return say_now(fd, &m, sizeof(m));
 }
 
+static bool say_copy(int fd, uint32_t query)
+{
+	struct cot_msg_query_copy m = {.query = query,
+				       .way = query ? COT_WAY_OUT : COT_WAY_IN,
+				       .for_ns = COT_PROTO_COPIES_NS};
+
+	cot_proto_header(&m.h, COT_MSG_QUERY_COPY, sizeof(m), 0);
+	return say_now(fd, &m, sizeof(m));
+}
+
 /* Obeys what has come, as a shim that nobody need wait for. */
 static void obey(int fd)
 {
@@ -141,9 +151,9 @@ static bool say_odd(int fd, unsigned long i)
 {
 	static const uint64_t sizes[] = {0, 1, 4, 1ull << 53, UINT64_MAX};
 	static const uint32_t names[] = {1, 2, 256, 512, 0x7fffffff, UINT32_MAX};
-	uint32_t query = names[i / 7 % 6];
+	uint32_t query = names[i / 9 % 6];
 
-	switch (i % 7) {
+	switch (i % 9) {
 	case 0: /* one that there is, too */
 		return say_begin(fd, query, sizes[i % 5], 0);
 	case 1: /* since the machine started */
@@ -156,6 +166,10 @@ static bool say_odd(int fd, unsigned long i)
 		return say_tasks(fd, query, 3, UINT64_MAX);
 	case 5: /* another one's, by the number that the daemon may have given it */
 		return say_end(fd, (uint32_t)(i % 512 + 1), UINT64_MAX);
+	case 6: /* copies of one that there may be, and of none */
+		return say_copy(fd, query);
+	case 7:
+		return say_copy(fd, 0);
 	default:
 		return say_end(fd, query, i % 2 ? 1 : now_ns());
 	}

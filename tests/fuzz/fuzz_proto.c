@@ -46,6 +46,8 @@ static void read_query(const void *packet, int type)
 	const struct cot_msg_query_begin *begin = packet;
 	const struct cot_msg_query_tasks *tasks = packet;
 	const struct cot_msg_query_end *end = packet;
+	const struct cot_msg_query_copy *copy = packet;
+	const struct cot_msg_copies *copies = packet;
 
 	if (type == COT_MSG_QUERY_BEGIN)
 		REQUIRE(begin->query && begin->began_ns >= begin->arrived_ns);
@@ -53,6 +55,10 @@ static void read_query(const void *packet, int type)
 		REQUIRE(tasks->query && tasks->n_done && tasks->done_ns);
 	else if (type == COT_MSG_QUERY_END)
 		REQUIRE(end->query && end->ended_ns);
+	else if (type == COT_MSG_QUERY_COPY)
+		REQUIRE(copy->way < COT_WAYS && copy->for_ns - 1 < COT_PROTO_COPIES_NS);
+	else if (type == COT_MSG_COPIES)
+		REQUIRE(copies->way < COT_WAYS && copies->for_ns <= COT_PROTO_COPIES_NS);
 }
 
 /* Messages about parts: a range never passes the largest GPU. */

@@ -26,7 +26,7 @@ says "$work/train" "place 0+64"
 shows stats 'train +64 of 132, from 0 +1 +49777 +98 +99.80 % +1 +0 +3/3 us' || fail "stats: $(cat "$work/out")"
 says "$work/out" "train: 98 launches not on its part: launch-attribute (cooperative"
 for pair in gpu_sms:132 unit:8 launches_followed:49777 launches_stayed:98 launch-attribute:98 launches_held:7 \
-	held_ms:12.0 holds_lapsed:1; do
+	held_ms:12.0 holds_lapsed:1 copies_held:14 copies_held_ms:36.0; do
 	is train "${pair%:*}" "${pair#*:}" || fail "$pair: $(ps_value train "${pair%:*}")"
 done
 kill "$api"

@@ -63,6 +63,8 @@ static void fill_in_query(unsigned type)
 		tasks->done_ns = 6;
 	if (type == COT_MSG_QUERY_END)
 		end->ended_ns = 7;
+	if (type == COT_MSG_QUERY_COPY)
+		((struct cot_msg_query_copy *)packet)->for_ns = 8;
 }
 
 static size_t make(unsigned type, size_t extra)
@@ -96,7 +98,7 @@ static void test_every_type(void **state)
 		header()->length = (uint32_t)size;
 		assert_int_equal(cot_proto_check(packet, size), -EBADMSG);
 	}
-	assert_int_equal(n, 33);
+	assert_int_equal(n, 35);
 }
 
 static void test_header(void **state)
@@ -471,9 +473,11 @@ static void test_older_parts(void **state)
 	((struct cot_msg_pace_counts *)packet)->n_failed = 6;
 	((struct cot_msg_pace_counts *)packet)->n_lapsed = 7;
 	((struct cot_msg_pace_counts *)packet)->n_cpu_not = 8;
+	((struct cot_msg_pace_counts *)packet)->copies_ns = 9;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
 	assert_int_equal(counts.n_cpu_not, 8);
+	assert_int_equal(counts.copies_ns, 9);
 	header()->length--;
 	cot_proto_read_pace_counts((const void *)packet, &counts);
 	assert_int_equal(counts.n_lapsed, 7);
@@ -554,6 +558,40 @@ static void test_queries(void **state)
 	expect_bad(size);
 	end->query = 1;
 	end->ended_ns = 0;
+	expect_bad(size);
+}
+
+static void test_copies(void **state)
+{
+	struct cot_msg_query_copy *copy = (struct cot_msg_query_copy *)packet;
+	struct cot_msg_copies *copies = (struct cot_msg_copies *)packet;
+	size_t size = make(COT_MSG_QUERY_COPY, 0);
+
+	(void)state;
+	copy->for_ns = COT_PROTO_COPIES_NS;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_QUERY_COPY);
+	copy->for_ns++;
+	expect_bad(size);
+	copy->for_ns = 0;
+	expect_bad(size);
+	copy->for_ns = 1;
+	copy->query = 1; /* one that goes in has none yet */
+	expect_bad(size);
+	copy->way = COT_WAY_OUT;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_QUERY_COPY);
+	copy->query = 0;
+	expect_bad(size);
+	copy->query = 1;
+	copy->way = COT_WAYS;
+	expect_bad(size);
+	size = make(COT_MSG_COPIES, 0);
+	copies->way = COT_WAY_OUT;
+	copies->for_ns = COT_PROTO_COPIES_NS;
+	assert_int_equal(cot_proto_check(packet, size), COT_MSG_COPIES);
+	copies->for_ns++;
+	expect_bad(size);
+	copies->for_ns = 0;
+	copies->way = COT_WAYS;
 	expect_bad(size);
 }
 
@@ -661,6 +699,7 @@ int main(void)
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_older_parts),
 		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_parts_units),
 		cmocka_unit_test(test_parts_pace),
 		cmocka_unit_test(test_part_counts),

@@ -16,6 +16,7 @@ struct counts {
 	_Atomic uint64_t paced, pace_waits, pace_wait_ns, pace_failed, told_pace;
 	_Atomic uint64_t held, held_ns, lapsed;
 	_Atomic uint64_t cpu, cpu_ns, cpu_not;
+	_Atomic uint64_t copies, copies_ns;
 };
 
 static struct counts counts;
@@ -95,6 +96,12 @@ void cot_shim_count_pace_wait(uint64_t ns, bool failed)
 	add(&counts.pace_waits, 1);
 	add(&counts.pace_wait_ns, ns);
 	add(&counts.pace_failed, failed);
+}
+
+void cot_shim_count_copy_wait(uint64_t ns)
+{
+	add(&counts.copies, 1);
+	add(&counts.copies_ns, ns);
 }
 
 void cot_shim_count_held(uint64_t ns, bool lapsed)
@@ -186,7 +193,8 @@ static uint64_t sum_of_parts(void)
 static uint64_t sum_of_pace(void)
 {
 	return get(&counts.paced) + get(&counts.pace_waits) + get(&counts.pace_failed) +
-	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not);
+	       get(&counts.held) + get(&counts.lapsed) + get(&counts.cpu) + get(&counts.cpu_not) +
+	       get(&counts.copies);
 }
 
 bool cot_shim_counts_changed(void)
@@ -254,6 +262,8 @@ size_t cot_shim_counts_fill_pace(void *packet, bool always)
 	m->n_cpu = get(&counts.cpu);
 	m->cpu_ns = get(&counts.cpu_ns);
 	m->n_cpu_not = get(&counts.cpu_not);
+	m->n_copies = get(&counts.copies);
+	m->copies_ns = get(&counts.copies_ns);
 	if (!now || (atomic_exchange(&counts.told_pace, now) == now && !always))
 		return 0;
 	return sizeof(*m);

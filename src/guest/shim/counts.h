@@ -32,6 +32,8 @@ void cot_shim_count_pace_wait(uint64_t ns, bool failed);
 void cot_shim_count_held(uint64_t ns, bool lapsed);
 /* A launch that was to be on the CPU: it was, for so long, or (any other than NOT) was not. */
 void cot_shim_count_cpu(enum cot_shim_why why, uint64_t ns);
+/* A copy, or a piece of one, that gave way. */
+void cot_shim_count_copy_wait(uint64_t ns);
 void cot_shim_count_rewritten(unsigned n);
 void cot_shim_count_refused(unsigned reason); /* enum cot_reason */
 /* Whether there are counts that the daemon has not got. */

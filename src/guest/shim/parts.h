@@ -16,6 +16,7 @@
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
  *     hold.c     when there may be none
+ *     copies.c   when copies give way to those of requests
  *     query.c    which of them belong to a request, and which of these have ended
  *     stays.c    kernels that do not follow, and why
  *     waits.c    what a new part must not wait for
@@ -97,6 +98,12 @@ struct cot_shim_part {
 /* The first order names all of the GPU, where the program is, or a part, where it was not. */
 enum cot_shim_first { COT_SHIM_FIRST_UNKNOWN, COT_SHIM_FIRST_ALL, COT_SHIM_FIRST_PART };
 
+/* When copies in one direction give way; see copies.c. */
+struct cot_shim_give_way {
+	_Atomic uint64_t until_ns; /* while others copy */
+	_Atomic uint64_t rest_ns;  /* until then they need not */
+};
+
 /* The parts of one GPU, in its primary context. Never freed. */
 struct cot_shim_parts {
 	struct cot_shim_parts *next;
@@ -111,11 +118,12 @@ struct cot_shim_parts {
 	struct cot_green green;
 	struct cot_green_split split;
 	struct cot_shim_part part[COT_SHIM_PARTS_MAX];
-	_Atomic uint32_t now;		/* where streams are to be */
-	_Atomic uint32_t first;		/* enum cot_shim_first: what the daemon wanted first */
-	_Atomic uint64_t n_early;	/* launches before, of a program without a limit */
-	_Atomic uint64_t pace_ns;	/* 0: launches are not held back */
-	uint32_t pace_us;		/* what the daemon wants */
+	_Atomic uint32_t now;	  /* where streams are to be */
+	_Atomic uint32_t first;	  /* enum cot_shim_first: what the daemon wanted first */
+	_Atomic uint64_t n_early; /* launches before, of a program without a limit */
+	_Atomic uint64_t pace_ns; /* 0: launches are not held back */
+	uint32_t pace_us;	  /* what the daemon wants */
+	struct cot_shim_give_way give_way[COT_WAYS];
 	_Atomic uint64_t hold_until_ns; /* 0: no launch waits for the daemon */
 	uint64_t n_changes;
 	uint64_t make_ns;     /* when the next part may be made */
@@ -355,6 +363,23 @@ void cot_shim_hold_set(struct cot_shim_parts *p, uint64_t until_ns);
 /* Before a launch in this stream, not in a turn: it may take a while. NULL: it is not virtual. */
 void cot_shim_hold_wait(struct cot_shim_stream *s);
 
+/* ---- copies.c ---- */
+
+/* Whether the daemon has ever said that copies are to give way. */
+extern _Atomic bool cot_shim_copies_on;
+
+/* With cot_shim_lock: it says so; 0: they need not any longer. */
+void cot_shim_copies_set(const struct cot_shim_gpu *g, uint32_t way, uint64_t for_ns);
+/* How many of these bytes to copy now, not in a turn: it may take a while. */
+size_t cot_shim_copy_piece(size_t bytes, uint32_t way, CUstream stream, bool per_thread);
+static inline size_t cot_shim_copy_next(size_t bytes, uint32_t way, CUstream stream,
+					bool per_thread)
+{
+	if (COT_LIKELY(!atomic_load_explicit(&cot_shim_copies_on, memory_order_relaxed)))
+		return bytes;
+	return cot_shim_copy_piece(bytes, way, stream, per_thread);
+}
+
 /* ---- graph.c ---- */
 
 void cot_shim_graph_made(CUgraphExec exec, CUgraph graph, unsigned long long flags);
@@ -399,7 +424,7 @@ void cot_shim_query_begin(const struct cot_shim_stream *s);
 /* After it, in its turn. */
 void cot_shim_query_launched(const struct cot_shim_turn *t);
 /* A copy between the GPU and the host, before the call. */
-void cot_shim_query_copied(size_t bytes, bool out);
+void cot_shim_query_copied(size_t bytes, uint32_t way);
 /* A burst is over, or nobody can tell: so is the query, unless the program marks requests. */
 void cot_shim_query_burst_over(uint64_t now_ns);
 /* With cot_shim_lock: looks which tasks have ended; returns when to come again. */
@@ -407,10 +432,10 @@ uint64_t cot_shim_query_look(uint64_t now_ns);
 void cot_shim_query_drop(const struct cot_shim_parts *p); /* its context ends */
 void cot_shim_query_forget(void);			  /* after fork() */
 
-static inline void cot_shim_query_copy(size_t bytes, bool out)
+static inline void cot_shim_query_copy(size_t bytes, uint32_t way)
 {
 	if (COT_UNLIKELY(atomic_load_explicit(&cot_shim_queries_on, memory_order_relaxed)))
-		cot_shim_query_copied(bytes, out);
+		cot_shim_query_copied(bytes, way);
 }
 
 /* ---- around a launch ---- */

@@ -23,6 +23,8 @@
 #define AHEAD	     8u	 /* of them: from then on they are further apart */
 #define LAUNCHES_MAX 8u	 /* from one event to the next: the next ones may be longer */
 #define LOOK_NS	     COT_PROTO_QUERY_NS
+/* Of pinned memory it is 3 times as many on an H200, of other memory fewer. Our guess. */
+#define COPY_BYTES_PER_NS 16u
 
 /* Those of libcotenant.so, if that is there: preload/request.c. */
 extern bool cotenant_request_watch(const struct cot_request_watch *w)
@@ -52,6 +54,7 @@ struct query {
 	struct point points[EVENTS];
 	uint32_t n_passed; /* launches before the last event that has passed */
 	uint64_t passed_ns;
+	uint64_t copy_told_ns; /* a copy out; 0: none was */
 };
 
 _Atomic bool cot_shim_queries_on;
@@ -60,6 +63,8 @@ static _Atomic uint32_t n_open;
 static _Atomic bool marks; /* the program has some */
 static uint32_t last_number;
 static uint64_t last_told_ns, launch_ns; /* what a launch takes; 0: not known */
+/* When copies into the GPU are done, and until when others were told to give way. */
+static uint64_t copies_end_ns, copies_told_ns;
 static uint64_t look_ns; /* when the watcher looks next; COT_NEVER: when it is rung */
 
 static bool is_on(void)
@@ -122,7 +127,7 @@ static struct query *open_one(bool marked, uint64_t id)
 	q->id = id;
 	q->arrived_ns = q->began_ns = q->size = q->in_bytes = q->out_bytes = 0;
 	q->first = q->n_points = q->n_passed = 0;
-	q->passed_ns = 0;
+	q->passed_ns = q->copy_told_ns = 0;
 	atomic_fetch_add(&n_open, 1);
 	atomic_store(&q->thread, (uint64_t)pthread_self());
 	return q;
@@ -299,18 +304,64 @@ void cot_shim_query_burst_over(uint64_t now_ns)
 
 /* ---- operations ---- */
 
-void cot_shim_query_copied(size_t bytes, bool out)
+/* Copies in come one after the other; so that not each of them is told, a bit more is. */
+static void tell_copy_in(struct cot_shim_gpu *g, size_t bytes, uint64_t now_ns)
 {
+	struct cot_msg_query_copy m = {.way = COT_WAY_IN};
+
+	copies_end_ns =
+		(copies_end_ns > now_ns ? copies_end_ns : now_ns) + bytes / COPY_BYTES_PER_NS;
+	if (copies_end_ns > now_ns + COT_PROTO_COPIES_NS)
+		copies_end_ns = now_ns + COT_PROTO_COPIES_NS;
+	if (copies_end_ns <= copies_told_ns)
+		return;
+	m.for_ns = copies_end_ns + COT_PROTO_QUERY_NS - now_ns;
+	if (m.for_ns > COT_PROTO_COPIES_NS)
+		m.for_ns = COT_PROTO_COPIES_NS;
+	copies_told_ns = now_ns + m.for_ns;
+	(void)cot_shim_gpu_send(g, &m, COT_MSG_QUERY_COPY, sizeof(m), 0);
+}
+
+/* When the launches before it are done nobody can say: it is over with the query. */
+static void tell_copy_out(struct query *q, struct cot_shim_gpu *g, uint64_t now_ns)
+{
+	struct cot_msg_query_copy m = {
+		.query = q->number, .way = COT_WAY_OUT, .for_ns = COT_PROTO_COPIES_NS};
+
+	if (now_ns < q->copy_told_ns + COT_PROTO_COPIES_NS / 2)
+		return;
+	q->copy_told_ns = now_ns;
+	(void)cot_shim_gpu_send(g, &m, COT_MSG_QUERY_COPY, sizeof(m), 0);
+}
+
+static void tell_copy(struct query *q, struct cot_shim_gpu *g, size_t bytes, uint32_t way,
+		      uint64_t now_ns)
+{
+	if (!g || !g->queries)
+		return;
+	if (way == COT_WAY_IN)
+		tell_copy_in(g, bytes, now_ns);
+	else if (is_in_state(q, TOLD))
+		tell_copy_out(q, g, now_ns);
+}
+
+void cot_shim_query_copied(size_t bytes, uint32_t way)
+{
+	const struct cot_shim_parts *p =
+		bytes >= COT_PROTO_COPY_MIN ? cot_shim_parts_current() : NULL;
+	uint64_t now_ns = cot_now_ns();
 	struct query *q;
 
 	pthread_mutex_lock(&cot_shim_lock);
 	q = find_or_open();
 	if (q && !q->began_ns)
-		q->began_ns = cot_now_ns();
-	if (q && out)
+		q->began_ns = now_ns;
+	if (q && way == COT_WAY_OUT)
 		q->out_bytes += bytes;
 	else if (q && is_in_state(q, NEW))
 		q->in_bytes += bytes;
+	if (q && p)
+		tell_copy(q, p->gpu, bytes, way, now_ns);
 	pthread_mutex_unlock(&cot_shim_lock);
 }
 
@@ -509,4 +560,5 @@ void cot_shim_query_forget(void)
 	atomic_store(&cot_shim_queries_on, false);
 	last_number = 0;
 	last_told_ns = launch_ns = look_ns = 0;
+	copies_end_ns = copies_told_ns = 0;
 }

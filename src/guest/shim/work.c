@@ -353,6 +353,11 @@ static void take_queries(struct cot_shim_gpu *g, const struct cot_msg_queries *m
 	cot_shim_wake();
 }
 
+static void take_copies(struct cot_shim_gpu *g, const struct cot_msg_copies *m)
+{
+	cot_shim_copies_set(g, m->way, m->for_ns);
+}
+
 static void take_refusal(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 {
 	size_t n = p->size - sizeof(struct cot_msg_header);
@@ -384,6 +389,9 @@ static void obey(struct cot_shim_gpu *g, const struct cot_link_packet *p)
 		break;
 	case COT_MSG_QUERIES:
 		take_queries(g, (const struct cot_msg_queries *)p->u.bytes);
+		break;
+	case COT_MSG_COPIES:
+		take_copies(g, (const struct cot_msg_copies *)p->u.bytes);
 		break;
 	case COT_MSG_REFUSED:
 		take_refusal(g, p);

@@ -18,7 +18,7 @@
  *   serve:SECONDS      obeys all orders to go to a part: "place FIRST+N"
  *   followed:N:M:REASON           says that N launches ran on the part and M did not
  *   held:N:MS:LAPSED              says that N launches were held, for how long, and how many holds
- *                                 lapsed
+ *                                 lapsed; twice as many copies, three times as long
  *   quiet:SECONDS      nothing may come meanwhile: "quiet", else what came
  *   sleep:SECONDS
  *   until:FILE                    waits until it is there, for 100 s at most
@@ -247,8 +247,11 @@ static void followed(uint64_t n, uint64_t n_stayed, const char *reason)
 
 static void held(uint64_t n, uint64_t ms, uint64_t n_lapsed)
 {
-	struct cot_msg_pace_counts m = {
-		.n_held = n, .held_ns = ms * 1000000u, .n_lapsed = n_lapsed};
+	struct cot_msg_pace_counts m = {.n_held = n,
+					.held_ns = ms * 1000000u,
+					.n_lapsed = n_lapsed,
+					.n_copies = 2 * n,
+					.copies_ns = 3 * ms * 1000000u};
 
 	cot_proto_header(&m.h, COT_MSG_PACE_COUNTS, sizeof(m), 0);
 	put(&m, sizeof(m));

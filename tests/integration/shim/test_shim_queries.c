@@ -25,7 +25,8 @@ static const struct cot_msg_query_begin *begun = (const void *)in.bytes;
 static const struct cot_msg_query_tasks *tasks = (const void *)in.bytes;
 static const struct cot_msg_query_end *ended = (const void *)in.bytes;
 static CUdeviceptr memory;
-static char bytes[4096];
+static const struct cot_msg_query_copy *copied = (const void *)in.bytes;
+static char bytes[2 << 20];
 
 /* Counts come at any time. */
 static int next(int ms)
@@ -103,10 +104,10 @@ static void test_tasks(void **state)
 	unsigned i;
 
 	(void)state;
-	OK(cuMemcpyHtoDAsync_v2(memory, bytes, sizeof(bytes), plain));
+	OK(cuMemcpyHtoDAsync_v2(memory, bytes, 4096, plain));
 	for (i = 1; i < GATES; i++)
 		launch(i, i, plain);
-	expect_begin(sizeof(bytes));
+	expect_begin(4096);
 	assert_int_equal(begun->query, 1);
 	assert_true(begun->began_ns && begun->in_ns && !begun->arrived_ns);
 	began_ns = begun->began_ns;
@@ -167,6 +168,37 @@ static void test_graphs(void **state)
 	assert_int_equal(host[LOG], 12);
 }
 
+/* Those that are large are told, in each direction. */
+static void test_copies(void **state)
+{
+	uint32_t query;
+	int type;
+
+	(void)state;
+	OK(cuMemcpyHtoDAsync_v2(memory, bytes, COT_PROTO_COPY_MIN - 1, plain));
+	OK(cuMemcpyHtoDAsync_v2(memory, bytes, sizeof(bytes), plain));
+	launch(0, 1, plain);
+	assert_int_equal(next(LONG_MS), COT_MSG_QUERY_COPY);
+	assert_int_equal(copied->way, COT_WAY_IN);
+	assert_in_range(copied->for_ns, sizeof(bytes) / 16, COT_PROTO_COPIES_NS);
+	expect_begin(sizeof(bytes) + COT_PROTO_COPY_MIN - 1);
+	query = begun->query;
+	OK(cuMemcpyDtoHAsync_v2(bytes, memory, COT_PROTO_COPY_MIN - 1, plain));
+	OK(cuMemcpyDtoHAsync_v2(bytes, memory, sizeof(bytes), plain));
+	do
+		type = next(LONG_MS);
+	while (type == COT_MSG_QUERY_TASKS);
+	assert_int_equal(type, COT_MSG_QUERY_COPY);
+	assert_int_equal(copied->way, COT_WAY_OUT);
+	assert_int_equal(copied->query, query);
+	OK(cuStreamSynchronize(plain));
+	expect_end(query, 1);
+	/* Not while nobody wants to hear of queries. */
+	want(0);
+	OK(cuMemcpyHtoD_v2(memory, bytes, sizeof(bytes)));
+	assert_int_equal(next(A_WHILE / 1000), 0);
+}
+
 /* Not before it is wanted, nor after. */
 static void test_not_wanted(void **state)
 {
@@ -189,7 +221,7 @@ static void test_marks(void **state)
 	(void)state;
 	marks_to->begin(5, 40, 50);
 	marks_to->size(5, 32);
-	OK(cuMemcpyHtoDAsync_v2(memory, bytes, sizeof(bytes), plain));
+	OK(cuMemcpyHtoDAsync_v2(memory, bytes, 4096, plain));
 	launch(0, 1, plain);
 	OK(cuStreamSynchronize(plain));
 	launch(0, 2, plain);
@@ -220,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tasks, load_memory, tear_down),
 		TEST_OF(test_part_changes),
 		TEST_OF(test_graphs),
+		TEST_OF(test_copies),
 		TEST_OF(test_not_wanted),
 		TEST_OF(test_marks),
 	};

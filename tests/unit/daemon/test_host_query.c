@@ -17,11 +17,19 @@ static unsigned n_asked[COT_HOST_MAX_MEMBERS];
 static uint32_t asked[COT_HOST_MAX_MEMBERS]; /* the last answer */
 static int send_rc;
 
+static unsigned n_copies[COT_HOST_MAX_MEMBERS];
+static struct cot_msg_copies copies; /* the last one */
+
 static int send(void *arg, unsigned member, const void *packet, size_t size)
 {
 	(void)arg;
 	if (send_rc)
 		return send_rc;
+	if (cot_proto_check(packet, size) == COT_MSG_COPIES) {
+		n_copies[member]++;
+		copies = *(const struct cot_msg_copies *)packet;
+		return 0;
+	}
 	assert_int_equal(cot_proto_check(packet, size), COT_MSG_QUERIES);
 	n_asked[member]++;
 	asked[member] = ((const struct cot_msg_queries *)packet)->wanted;
@@ -83,14 +91,19 @@ static const struct cot_policy_ops deaf = {
 static struct cot_host *h;
 static struct cot_policy_config config;
 
-static void program(uint32_t id, enum cot_class cls)
+static void on_gpus(uint32_t id, enum cot_class cls, uint64_t gpu_mask)
 {
 	struct cot_event ev = {.type = COT_EV_TENANT,
 			       .id = id,
 			       .now_ns = START,
-			       .tenant = {.cls = cls, .weight = 100, .gpu_mask = 1}};
+			       .tenant = {.cls = cls, .weight = 100, .gpu_mask = gpu_mask}};
 
 	assert_int_equal(cot_host_event(h, &ev), 0);
+}
+
+static void program(uint32_t id, enum cot_class cls)
+{
+	on_gpus(id, cls, 1);
 }
 
 static void use(const struct cot_policy_ops *policy)
@@ -110,6 +123,7 @@ static int begin(void **state)
 	n_begun = n_told = n_ended = 0;
 	memset(n_asked, 0, sizeof(n_asked));
 	memset(asked, 0, sizeof(asked));
+	memset(n_copies, 0, sizeof(n_copies));
 	assert_int_equal(cot_host_create(&ops, NULL, &hears, &config, START, &h, &err), 0);
 	program(LATENCY, COT_CLASS_LATENCY);
 	program(BATCH, COT_CLASS_BATCH);
@@ -279,13 +293,57 @@ static void test_impossible_times(void **state)
 	assert_int_equal(last.arrived_ns, START - 5);
 }
 
+static bool copies_way(unsigned member, uint32_t query, uint32_t way, uint64_t for_ns)
+{
+	struct cot_msg_query_copy m = {.query = query, .way = way, .for_ns = for_ns};
+
+	return cot_host_query_copy(h, member, &m, START);
+}
+
+static void expect_copies(unsigned n, uint32_t way, uint64_t for_ns)
+{
+	assert_int_equal(n_copies[M_BATCH], n);
+	assert_int_equal(copies.way, way);
+	assert_int_equal(copies.for_ns, for_ns);
+	assert_int_equal(n_copies[M_LATENCY], 0);
+	assert_int_equal(n_copies[M_LATENCY2], 0);
+}
+
+/* Batch programs on that GPU hear of it, and when those out are over. */
+static void test_copies(void **state)
+{
+	(void)state;
+	cot_host_query_join(h, M_LATENCY2, LATENCY, START);
+	assert_true(copies_way(M_LATENCY, 0, COT_WAY_IN, 3 * MS));
+	expect_copies(1, COT_WAY_IN, 3 * MS);
+	assert_false(copies_way(M_LATENCY, 1, COT_WAY_OUT, 3 * MS));
+	assert_true(begun(M_LATENCY, 1, START));
+	assert_true(begun(M_LATENCY2, 1, START));
+	assert_true(over(M_LATENCY2, 1)); /* copies nothing */
+	assert_int_equal(n_copies[M_BATCH], 1);
+	assert_true(begun(M_LATENCY2, 2, START));
+	assert_true(copies_way(M_LATENCY, 1, COT_WAY_OUT, 4 * MS));
+	expect_copies(2, COT_WAY_OUT, 4 * MS);
+	assert_true(copies_way(M_LATENCY2, 2, COT_WAY_OUT, 5 * MS));
+	expect_copies(3, COT_WAY_OUT, 5 * MS);
+	assert_true(over(M_LATENCY, 1)); /* the other one goes on */
+	assert_int_equal(n_copies[M_BATCH], 3);
+	cot_host_query_leave(h, M_LATENCY2, START);
+	expect_copies(4, COT_WAY_OUT, 0);
+	/* Who is not asked is not heard; and on other GPUs it is nobody's business. */
+	assert_false(copies_way(M_BATCH, 0, COT_WAY_IN, 3 * MS));
+	on_gpus(BATCH, COT_CLASS_BATCH, 2);
+	assert_true(copies_way(M_LATENCY, 0, COT_WAY_IN, 3 * MS));
+	assert_int_equal(n_copies[M_BATCH], 4);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_query),	     TEST(plans), TEST(asked),
-		TEST(several_shims), TEST(many),  TEST(impossible_times),
+		TEST(a_query),		TEST(plans),  TEST(asked), TEST(several_shims), TEST(many),
+		TEST(impossible_times), TEST(copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,20 +32,24 @@ static int teardown(void **state)
 	return rc;
 }
 
+static struct conn *join_as(uid_t uid, enum cot_class cls, int *ret_fd, int *ret_type)
+{
+	struct cot_msg_work_hello m = {
+		.class_ = (uint8_t)cls, .weight = 100, .n_sms = 132, .name = "api", .gpu = "0"};
+	struct cot_msg_parts parts = {.n_sms = 132, .unit = 8};
+	struct conn *c = enter(uid, ret_fd);
+
+	assert_int_equal(ask(*ret_fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_WORK_WELCOME);
+	*ret_type = ask(*ret_fd, &parts, COT_MSG_PARTS, sizeof(parts));
+	return c;
+}
+
 /* A service that was asked for its requests. */
 static struct conn *join(uid_t uid, int *ret_fd)
 {
-	struct cot_msg_work_hello m = {.class_ = COT_CLASS_LATENCY,
-				       .weight = 100,
-				       .n_sms = 132,
-				       .name = "api",
-				       .gpu = "0"};
-	struct cot_msg_parts parts = {.n_sms = 132, .unit = 8};
-	struct conn *c = enter(uid, ret_fd);
 	int type;
+	struct conn *c = join_as(uid, COT_CLASS_LATENCY, ret_fd, &type);
 
-	assert_int_equal(ask(*ret_fd, &m, COT_MSG_WORK_HELLO, sizeof(m)), COT_MSG_WORK_WELCOME);
-	type = ask(*ret_fd, &parts, COT_MSG_PARTS, sizeof(parts));
 	assert_int_equal(type == COT_MSG_PLACE ? hear(*ret_fd) : type, COT_MSG_QUERIES);
 	return c;
 }
@@ -144,6 +148,25 @@ static void test_ended_by_the_daemon(void **state)
 	assert_int_equal(used(OTHER), 0);
 }
 
+/* From one shim to the others. */
+static void test_copies(void **state)
+{
+	struct cot_msg_query_copy copy = {.way = COT_WAY_IN, .for_ns = 5000000};
+	const struct cot_msg_copies *m = (const struct cot_msg_copies *)packet;
+	int fd, batch, type;
+
+	(void)state;
+	(void)join(OTHER, &fd);
+	(void)join_as(THIRD, COT_CLASS_BATCH, &batch, &type);
+	say(fd, &copy, COT_MSG_QUERY_COPY, sizeof(copy));
+	serve(1);
+	while ((type = hear(batch)) == COT_MSG_PLACE)
+		;
+	assert_int_equal(type, COT_MSG_COPIES);
+	assert_int_equal(m->way, COT_WAY_IN);
+	assert_int_equal(m->for_ns, 5000000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -152,6 +175,7 @@ int main(void)
 		TEST(budget),
 		TEST(twice),
 		TEST(ended_by_the_daemon),
+		TEST(copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,17 @@ void cot_shim_query_want(void)
 	n_wants++;
 }
 
+static struct cot_msg_copies copies;
+static unsigned n_copies;
+
+void cot_shim_copies_set(const struct cot_shim_gpu *g, uint32_t way, uint64_t for_ns)
+{
+	(void)g;
+	copies.way = way;
+	copies.for_ns = for_ns;
+	n_copies++;
+}
+
 void cot_shim_changed(void)
 {
 	n_changes++;

@@ -179,6 +179,19 @@ static void queries_are_wanted(void **state)
 	assert_int_equal(n_wants, 3);
 }
 
+static void copies_give_way(void **state)
+{
+	struct cot_msg_copies m = {.way = COT_WAY_OUT, .for_ns = 5};
+
+	(void)state;
+	cot_shim_work_put(get_new(3, 0));
+	say(0, COT_MSG_COPIES, &m.h, sizeof(m));
+	cot_shim_gpu_receive(gpu);
+	assert_int_equal(n_copies, 1);
+	assert_int_equal(copies.way, COT_WAY_OUT);
+	assert_int_equal(copies.for_ns, 5);
+}
+
 /* The next daemon is asked for nothing before it has answered. */
 static void lost_and_mute(void **state)
 {
@@ -346,6 +359,7 @@ int main(void)
 		cmocka_unit_test_setup(wanted, set_up),
 		cmocka_unit_test_setup(lost, set_up),
 		cmocka_unit_test_setup(queries_are_wanted, set_up),
+		cmocka_unit_test_setup(copies_give_way, set_up),
 		cmocka_unit_test_setup(lost_and_mute, set_up),
 		cmocka_unit_test_setup(lost_while_asking, set_up),
 		cmocka_unit_test_setup(lost_while_waiting, set_up),

@@ -34,7 +34,8 @@ static bool may_create, may_record, may_send;
 static struct cot_msg_query_begin begun;
 static struct cot_msg_query_tasks tasks;
 static struct cot_msg_query_end ended;
-static unsigned n_begun, n_tasks, n_ended;
+static struct cot_msg_query_copy copied;
+static unsigned n_begun, n_tasks, n_ended, n_copied;
 
 static struct cot_shim_gpu gpu;
 static struct cot_shim_parts parts;
@@ -98,12 +99,23 @@ bool cot_shim_gpu_send(struct cot_shim_gpu *g, void *packet, enum cot_msg_type t
 	} else if (type == COT_MSG_QUERY_TASKS) {
 		tasks = *(const struct cot_msg_query_tasks *)packet;
 		n_tasks++;
+	} else if (type == COT_MSG_QUERY_COPY) {
+		copied = *(const struct cot_msg_query_copy *)packet;
+		n_copied++;
 	} else {
 		assert_int_equal(type, COT_MSG_QUERY_END);
 		ended = *(const struct cot_msg_query_end *)packet;
 		n_ended++;
 	}
 	return true;
+}
+
+static struct cot_shim_parts *current;
+
+struct cot_shim_parts *cot_shim_parts_current(void)
+{
+	assert_false(is_locked());
+	return current;
 }
 
 CUevent cot_shim_parts_event(const struct cot_shim_parts *p)
@@ -176,7 +188,8 @@ static int set_up(void **state)
 	now_ns = COT_NS_PER_S;
 	busy_until_ns = 0;
 	watch_ns = 0; /* it has just started */
-	n_events = n_alive = n_records = n_begun = n_tasks = n_ended = 0;
+	n_events = n_alive = n_records = n_begun = n_tasks = n_ended = n_copied = 0;
+	current = &parts;
 	may_create = may_record = may_send = true;
 	gpu = (struct cot_shim_gpu){.device = 0};
 	parts = (struct cot_shim_parts){.gpu = &gpu};
@@ -228,6 +241,81 @@ static uint64_t run(unsigned n, uint64_t ns)
 	return began_ns;
 }
 
+/* ---- copies ---- */
+
+#define MIB (1u << 20)
+
+static void expect_copied(unsigned n, uint32_t way, uint64_t for_ns)
+{
+	assert_int_equal(n_copied, n);
+	assert_int_equal(copied.way, way);
+	assert_int_equal(copied.for_ns, for_ns);
+}
+
+/* 16 bytes take a ns, one copy comes after the other, and 200 us more spare a message. */
+static void test_copies_in(void **state)
+{
+	(void)state;
+	cot_shim_query_copied(COT_PROTO_COPY_MIN - 1, COT_WAY_IN);
+	assert_int_equal(n_copied, 0);
+	cot_shim_query_copied(COT_PROTO_COPY_MIN, COT_WAY_IN);
+	expect_copied(1, COT_WAY_IN, COT_PROTO_COPY_MIN / 16 + 200 * US);
+	assert_int_equal(copied.query, 0);
+	cot_shim_query_copied(3 * MIB, COT_WAY_IN);
+	assert_int_equal(n_copied, 1); /* that is among the 200 us */
+	cot_shim_query_copied(MIB, COT_WAY_IN);
+	expect_copied(2, COT_WAY_IN, COT_PROTO_COPY_MIN / 16 + MIB / 4 + 200 * US);
+	now_ns += 5 * MS;
+	cot_shim_query_copied(MIB, COT_WAY_IN);
+	expect_copied(3, COT_WAY_IN, MIB / 16 + 200 * US);
+	cot_shim_query_copied(1024u * MIB, COT_WAY_IN);
+	expect_copied(4, COT_WAY_IN, COT_PROTO_COPIES_NS);
+	cot_shim_query_copied(1024u * MIB, COT_WAY_IN);
+	assert_int_equal(n_copied, 4);
+}
+
+/* Only of a query of which the daemon knows; for as long as may be, and seldom. */
+static void test_copies_out(void **state)
+{
+	(void)state;
+	cot_shim_query_copied(MIB, COT_WAY_OUT);
+	assert_int_equal(n_copied, 0);
+	launch(1 * MS);
+	cot_shim_query_copied(COT_PROTO_COPY_MIN - 1, COT_WAY_OUT);
+	assert_int_equal(n_copied, 0);
+	cot_shim_query_copied(MIB, COT_WAY_OUT);
+	expect_copied(1, COT_WAY_OUT, COT_PROTO_COPIES_NS);
+	assert_int_equal(copied.query, begun.query);
+	now_ns += COT_PROTO_COPIES_NS / 2 - 1;
+	cot_shim_query_copied(MIB, COT_WAY_OUT);
+	assert_int_equal(n_copied, 1);
+	now_ns++;
+	cot_shim_query_copied(MIB, COT_WAY_OUT);
+	assert_int_equal(n_copied, 2);
+	wait_for_all();
+	now_ns += 1 * MS;
+	launch(1 * MS);
+	cot_shim_query_copied(MIB, COT_WAY_OUT);
+	expect_copied(3, COT_WAY_OUT, COT_PROTO_COPIES_NS);
+	assert_int_equal(copied.query, begun.query);
+}
+
+/* In another context, and when the connection is lost, nobody is told. */
+static void test_copies_nobody_hears_of(void **state)
+{
+	(void)state;
+	current = NULL;
+	cot_shim_query_copied(MIB, COT_WAY_IN);
+	assert_int_equal(n_copied, 0);
+	current = &parts;
+	may_send = false;
+	cot_shim_query_copied(MIB, COT_WAY_IN);
+	may_send = true;
+	cot_shim_query_copied(MIB, COT_WAY_IN);
+	assert_int_equal(n_copied, 0);
+	assert_false(is_locked());
+}
+
 /* ---- queries of programs without marks ---- */
 
 static void test_a_query(void **state)
@@ -235,8 +323,8 @@ static void test_a_query(void **state)
 	uint64_t began_ns = now_ns;
 
 	(void)state;
-	cot_shim_query_copied(4096, false);
-	cot_shim_query_copied(1000, false);
+	cot_shim_query_copied(4096, COT_WAY_IN);
+	cot_shim_query_copied(1000, COT_WAY_IN);
 	assert_int_equal(n_begun, 0);
 	now_ns += 30 * US;
 	launch(1 * MS);
@@ -247,8 +335,8 @@ static void test_a_query(void **state)
 	assert_int_equal(begun.in_ns, 30 * US);
 	assert_int_equal(begun.arrived_ns, 0);
 	launch(1 * MS);
-	cot_shim_query_copied(77, true);
-	cot_shim_query_copied(5, false); /* its size is told already */
+	cot_shim_query_copied(77, COT_WAY_OUT);
+	cot_shim_query_copied(5, COT_WAY_IN); /* its size is told already */
 	wait_for_all();
 	assert_int_equal(n_ended, 1);
 	assert_int_equal(ended.query, 1);
@@ -459,7 +547,7 @@ static void test_not_wanted(void **state)
 	want(false);
 	wait_for_all();
 	marks_to->begin(1, 0, now_ns);
-	cot_shim_query_copy(5, false);
+	cot_shim_query_copy(5, COT_WAY_IN);
 	(void)run(3, 1 * MS);
 	marks_to->end(1, now_ns);
 	assert_int_equal(n_begun, 1);
@@ -556,10 +644,25 @@ static void test_context_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_query),	     TEST(long_tasks),	TEST(short_tasks), TEST(longer_ones),
-		TEST(many),	     TEST(marks),	TEST(begun_again), TEST(threads),
-		TEST(marked_before), TEST(too_many),	TEST(not_wanted),  TEST(not_measured),
-		TEST(capture),	     TEST(daemon_goes), TEST(refused),	   TEST(context_ends),
+		TEST(a_query),
+		TEST(long_tasks),
+		TEST(short_tasks),
+		TEST(longer_ones),
+		TEST(many),
+		TEST(marks),
+		TEST(begun_again),
+		TEST(threads),
+		TEST(marked_before),
+		TEST(too_many),
+		TEST(not_wanted),
+		TEST(not_measured),
+		TEST(capture),
+		TEST(daemon_goes),
+		TEST(refused),
+		TEST(context_ends),
+		TEST(copies_in),
+		TEST(copies_out),
+		TEST(copies_nobody_hears_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
