@@ -134,7 +134,7 @@ static const char *split(const char *path, char *folder, size_t size, struct sta
 
 bool cot_cli_time_us(const char *text, uint64_t *ret_us)
 {
-	size_t n = strcspn(text, "um");
+	size_t n = strcspn(text, "ums");
 	char number[24];
 	uint64_t unit;
 
@@ -142,6 +142,8 @@ bool cot_cli_time_us(const char *text, uint64_t *ret_us)
 		unit = 1;
 	else if (!strcmp(text + n, "ms"))
 		unit = 1000;
+	else if (!strcmp(text + n, "s"))
+		unit = 1000 * 1000;
 	else
 		return false;
 	if (n >= sizeof(number))

@@ -36,7 +36,7 @@ int cot_cli_end(int rc, const struct cot_error *err);
 void cot_cli_catch_signals(void);
 bool cot_cli_interrupted(void);
 
-/* "100", "100us" or "2ms" in microseconds; false for everything else. */
+/* "100", "100us", "2ms" or "1s" in microseconds; false for everything else. */
 bool cot_cli_time_us(const char *text, uint64_t *ret_us);
 
 /* "50%", "66sm" or "none" as in messages (COT_SHARE_SMS); false for everything else. */

@@ -16,6 +16,7 @@
 #include "report/json.h"
 #include "report/table.h"
 #include "sim/hw/hw.h"
+#include "text/nearest.h"
 #include "trace/gpu.h"
 #include "trace/trace.h"
 
@@ -203,6 +204,18 @@ static const struct list *find(const char *name)
 	return NULL;
 }
 
+static void fail_unknown(const char *name, struct argp_state *state)
+{
+	char hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name};
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(lists); i++)
+		cot_nearest_try(&near, lists[i].name);
+	argp_error(state, "unknown list '%s'%s; expected " LISTS, name,
+		   cot_nearest_hint(&near, hint));
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -215,7 +228,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->what)
 			argp_error(state, "one list at a time; '%s' is one too many", arg);
 		if (!find(arg))
-			argp_error(state, "unknown list '%s'; expected " LISTS, arg);
+			fail_unknown(arg, state);
 		a->what = arg;
 		return 0;
 	case ARGP_KEY_END:

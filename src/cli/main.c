@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "text/json.h"
+#include "text/nearest.h"
 
 #ifndef COT_VERSION
 #define COT_VERSION "0.1.0"
@@ -102,7 +103,14 @@ static int run(const struct cot_command *command, int argc, char **argv)
 
 static int unknown(const char *name)
 {
-	cot_cli_complain("unknown command '%s'; 'cotenant --help' lists the commands", name);
+	char hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name};
+	size_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(commands); i++)
+		cot_nearest_try(&near, commands[i].name);
+	cot_cli_complain("unknown command '%s'%s; 'cotenant --help' lists the commands", name,
+			 cot_nearest_hint(&near, hint));
 	return COT_EXIT_USAGE;
 }
 

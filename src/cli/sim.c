@@ -19,6 +19,7 @@
 #include "report/sim_summary.h"
 #include "report/timeline.h"
 #include "sim/qos.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/text.h"
 #include "trace/scenario_read.h"
@@ -88,11 +89,15 @@ static void parse_seed(struct arguments *a, const char *text, struct argp_state 
 
 static void parse_scheduler(struct arguments *a, const char *name, struct argp_state *state)
 {
-	char names[MAX_NAMES_LENGTH];
+	char names[MAX_NAMES_LENGTH], hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name};
+	unsigned i;
 
+	for (i = 0; i < hw_n_scheds; i++)
+		cot_nearest_try(&near, hw_scheds[i]->name);
 	if (!hw_sched_find(name))
-		argp_error(state, "unknown scheduler '%s'; expected one of %s", name,
-			   scheduler_names(names, sizeof(names)));
+		argp_error(state, "unknown scheduler '%s'%s; expected one of %s", name,
+			   cot_nearest_hint(&near, hint), scheduler_names(names, sizeof(names)));
 	a->overrides.scheduler = name;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/paths.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/text.h"
 #include "text/yaml.h"
@@ -128,7 +129,8 @@ struct reader {
 static int read_policy(struct reader *r)
 {
 	const char *name = cot_yaml_text(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "policy"));
-	char names[256] = "", quote[COT_QUOTE_MAX];
+	char names[256] = "", quote[COT_QUOTE_MAX], hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name};
 	unsigned i;
 
 	if (!name)
@@ -137,11 +139,13 @@ static int read_policy(struct reader *r)
 	r->config->policy_chosen = true;
 	if (r->config->policy)
 		return 0;
-	for (i = 0; i < cot_n_policies; i++)
+	for (i = 0; i < cot_n_policies; i++) {
 		cot_text_add_word(names, sizeof(names), cot_policies[i]->name);
+		cot_nearest_try(&near, cot_policies[i]->name);
+	}
 	return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "policy", r->err,
-				 "unknown policy '%s'; expected one of %s",
-				 cot_text_quote(name, quote), names);
+				 "unknown policy '%s'%s; expected one of %s",
+				 cot_text_quote(name, quote), cot_nearest_hint(&near, hint), names);
 }
 
 /* "*", "none", "user", a number, or "@group". */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/nearest.h"
 #include "text/text.h"
 #include "text/yaml_tree.h"
 
@@ -131,16 +132,27 @@ static int check_alone(const struct check *c, const struct cot_field *map, uint3
 	return fail_expected(c, map, node, entry, expected);
 }
 
+static int fail_unknown_key(const struct check *c, const struct cot_field *map, uint32_t key)
+{
+	char list[LIST_MAX], quote[COT_QUOTE_MAX], hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = cot_yaml_text(c->doc, key)};
+	const struct cot_field *f;
+
+	for (f = map->fields; f->key; f++)
+		cot_nearest_try(&near, f->key);
+	return cot_yaml_fail(c->doc, key, c->err, "unknown key '%s'%s; expected one of %s",
+			     cot_text_quote(near.word, quote), cot_nearest_hint(&near, hint),
+			     list_keys(map, list));
+}
+
 static int check_key(const struct check *c, const struct cot_field *map, uint32_t node,
 		     uint32_t key, const struct cot_field **ret_field)
 {
 	const char *text = cot_yaml_text(c->doc, key);
-	char list[LIST_MAX], quote[COT_QUOTE_MAX];
 
 	*ret_field = cot_field_find(map->fields, text);
 	if (!*ret_field)
-		return cot_yaml_fail(c->doc, key, c->err, "unknown key '%s'; expected one of %s",
-				     cot_text_quote(text, quote), list_keys(map, list));
+		return fail_unknown_key(c, map, key);
 	if (cot_yaml_get(c->doc, node, text) != c->doc->nodes[key].next)
 		return cot_yaml_fail(c->doc, key, c->err,
 				     "the key '%s' is here a second time; expected it once", text);

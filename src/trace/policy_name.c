@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/text.h"
 
@@ -13,13 +14,16 @@
 static int fail_unknown(const char *text, const char *const *names, unsigned n_names,
 			struct cot_error *err)
 {
-	char list[256] = "", quote[COT_QUOTE_MAX];
+	char list[256] = "", quote[COT_QUOTE_MAX], hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = text};
 	unsigned i;
 
-	for (i = 0; i < n_names; i++)
+	for (i = 0; i < n_names; i++) {
 		cot_text_add_word(list, sizeof(list), names[i]);
-	return cot_error_set(err, -EINVAL, "unknown policy '%s'; expected one of %s",
-			     cot_text_quote(text, quote), list);
+		cot_nearest_try(&near, names[i]);
+	}
+	return cot_error_set(err, -EINVAL, "unknown policy '%s'%s; expected one of %s",
+			     cot_text_quote(text, quote), cot_nearest_hint(&near, hint), list);
 }
 
 /* The whole word is a name. */

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "text/nearest.h"
 #include "text/text.h"
 #include "trace/gpu.h"
 #include "trace/kernel_work.h"
@@ -146,13 +147,18 @@ static int read_scheduler(struct reader *r)
 	bool given = r->sc->scheduler[0] != '\0';
 	const char *otherwise = has_target(r) ? "timeslice" : DEFAULT_SCHEDULER;
 	const char *name = given ? r->sc->scheduler : otherwise;
-	char list[256], quote[COT_QUOTE_MAX];
+	char list[256], quote[COT_QUOTE_MAX], hint[COT_NEAREST_HINT_MAX];
+	struct cot_nearest near = {.word = name};
+	unsigned i;
 
 	list_names(r->opt->schedulers, r->opt->n_schedulers, list, sizeof(list));
+	for (i = 0; i < r->opt->n_schedulers; i++)
+		cot_nearest_try(&near, r->opt->schedulers[i]);
 	if (given && !known_scheduler(r->opt, name))
 		return cot_yaml_fail_key(r->doc, COT_YAML_ROOT, "scheduler", r->err,
-					 "unknown scheduler '%s'; expected one of %s",
-					 cot_text_quote(name, quote), list);
+					 "unknown scheduler '%s'%s; expected one of %s",
+					 cot_text_quote(name, quote), cot_nearest_hint(&near, hint),
+					 list);
 	if (r->opt->scheduler)
 		name = r->opt->scheduler;
 	if (!known_scheduler(r->opt, name) || strlen(name) >= COT_NAME_MAX)

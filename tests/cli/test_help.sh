@@ -43,6 +43,12 @@ wrong() {
 small_scenario >"$work/s.yaml"
 wrong "Usage: cotenant"
 wrong "unknown command 'simulate'" simulate
+# A second is a time.
+COTENANT_RUNTIME_DIR=$work expect 3 set x --slice 1s
+wrong "expected a time such as" set x --slice 1sm
+wrong "unknown command 'sm' (did you mean 'sim'?);" sm
+wrong "unknown list 'gpu' (did you mean 'gpus'?)" list gpu
+wrong "unknown scheduler 'pqp' (did you mean 'ppq'?)" sim "$work/s.yaml" --scheduler pqp
 wrong "unknown command 'x'" help x
 wrong "unrecognized option '--bogus'" sim --bogus
 wrong "no scenario given" sim

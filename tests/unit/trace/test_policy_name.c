@@ -45,7 +45,8 @@ static void test_mistakes(void **state)
 {
 	static const char *const rows[][2] = {
 		{"", "unknown policy ''; expected one of pools, parts"},
-		{"part", "unknown policy 'part'; expected one of pools, parts"},
+		{"part",
+		 "unknown policy 'part' (did you mean 'parts'?); expected one of pools, parts"},
 		{"@64", "unknown policy '@64'; expected one of pools, parts"},
 		{"pools@64",
 		 "the policy 'pools@64' has a size; expected pools, as only parts has one"},

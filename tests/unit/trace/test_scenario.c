@@ -308,7 +308,7 @@ static const struct {
 	{"schema: cotenant.scenario/2\n" APP,
 	 "s.yaml:1:9: schema is 'cotenant.scenario/2'; expected cotenant.scenario/1"},
 	{HEAD "gpus: k20c\n" APP,
-	 "s.yaml:2:1: unknown key 'gpus'; expected one of schema, gpu, scheduler, policy, "
+	 "s.yaml:2:1: unknown key 'gpus' (did you mean 'gpu'?); expected one of schema, gpu, scheduler, policy, "
 	 "preempt, transfers, dispatch, seed, block_jitter_cv, quantum_us, epoch_cycles, rate_noise, "
 	 "qos_batch_sms, qos_threshold, block_time, workers, stop, apps"},
 	{HEAD SMGUARD SHARED("quota: 101%"),
@@ -460,7 +460,7 @@ static const struct {
 	 "s.yaml:5:9: the program is too long; expected at most 65536 steps with its loops "
 	 "unrolled"},
 	{KERNEL("bloks: 3, block_us: 1"),
-	 "s.yaml:5:27: unknown key 'bloks'; expected one of name, blocks, block_us, kernel_us, "
+	 "s.yaml:5:27: unknown key 'bloks' (did you mean 'blocks'?); expected one of name, blocks, block_us, kernel_us, "
 	 "blocks_per_sm, regs_per_block, shmem_per_block, threads_per_block, launches, machine_code, "
 	 "warps_per_block, insts_per_warp, insts_per_block, cpi, mem_fraction, dram_bytes, "
 	 "latency_cycles, mlp, "
