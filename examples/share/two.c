@@ -7,7 +7,8 @@
  *   cotenant run --class latency --reserve 50% -- ./two          on a GPU, under the policy smguard
  *   cotenant stats                                               meanwhile: who has what
  *
- * ./two [SECONDS [SHARE]]: for how long (10), and what the grinding may have (25%).
+ * ./two [SECONDS [SHARE]]: for how long (10), and what the grinding may have (25%; "silent": the
+ * program says nothing).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -183,8 +184,10 @@ int main(int argc, char **argv)
 	check(cuda.function(&kernel, module, "work"), "cuModuleGetFunction");
 	prepare(&batch, context, kernel);
 	prepare(&answers, context, kernel);
-	say("grinding", batch.stream, COT_SHARE_QUOTA, argc > 2 ? argv[2] : "25%");
-	say("answers", answers.stream, COT_SHARE_RESERVE, NULL);
+	if (argc < 3 || strcmp(argv[2], "silent") != 0) {
+		say("grinding", batch.stream, COT_SHARE_QUOTA, argc > 2 ? argv[2] : "25%");
+		say("answers", answers.stream, COT_SHARE_RESERVE, NULL);
+	}
 	fflush(stdout);
 	if (pthread_create(&thread, NULL, grind, &batch) != 0)
 		stop("no thread");

@@ -91,6 +91,7 @@ static const struct cot_field config_fields[] = {
 	TO("bandwidth_permille", numbers.bandwidth_permille, COT_WHOLE(0, 1000)),
 	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
+	TO("need_permille", need_permille, COT_WHOLE(0, 1000)),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
 	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),

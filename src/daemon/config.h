@@ -56,6 +56,7 @@ struct cot_config {
 	uint32_t n_known;
 	struct cot_config_known known[COT_CONFIG_KNOWN_MAX];
 	struct cot_rules kernels;
+	uint32_t need_permille; /* of what is known of kernels; 0: it is not looked at */
 };
 
 void cot_config_default(struct cot_config *config);

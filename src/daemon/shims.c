@@ -10,6 +10,7 @@
 #include "daemon/host_part.h"
 #include "daemon/host_query.h"
 #include "daemon/host_work.h"
+#include "daemon/known.h"
 #include "daemon/library.h"
 #include "daemon/log.h"
 #include "daemon/queries.h"
@@ -152,6 +153,26 @@ static void apply_rules(const struct conn *c, struct cot_msg_work_request *m)
 	m->share = rule->share;
 }
 
+/* Of a kernel of which nothing is said, but known how many SMs it needs: that many. */
+static void predict(const struct conn *c, struct cot_msg_work_request *m)
+{
+	const struct cot_config *config = &c->basis->config;
+	const struct cot_knowledge *k;
+	uint32_t need;
+
+	if (!config->need_permille)
+		return;
+	k = cot_known_find(&c->basis->known, c->tenant->name, c->tenant->cls);
+	if (!k || !k->n_kernels)
+		return;
+	m->flags |= COT_WORK_BY_KERNEL;
+	need = cot_knowledge_need(k, m->kernel, sizeof(m->kernel) - 1, config->need_permille);
+	if (!need || m->share || m->method != COT_PROTO_WORK_DEFAULT)
+		return;
+	m->share = cot_share_pack((struct cot_share){.sms = (uint16_t)need});
+	m->want = !m->want || need < m->want ? need : m->want;
+}
+
 static bool request(struct conn *c, const struct cot_msg_work_request *packet)
 {
 	struct cot_host *host = c->basis->host;
@@ -160,6 +181,7 @@ static bool request(struct conn *c, const struct cot_msg_work_request *packet)
 
 	cot_proto_read_work_request(packet, m);
 	apply_rules(c, m);
+	predict(c, m);
 
 	if (cot_account_charge(&c->basis->account, c->uid, COT_ACCOUNT_WORKS, 1) < 0) {
 		cot_host_work_pass(host, conn_index(c), m);

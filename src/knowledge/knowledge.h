@@ -122,6 +122,13 @@ const struct cot_plan *cot_knowledge_plan(const struct cot_knowledge *k, uint64_
 /* The time of the result's transfer, 0 if that is not known. */
 uint64_t cot_knowledge_out_ns(const struct cot_knowledge *k, uint64_t size);
 
+/*
+ * How many SMs a kernel needs to take at most `permille` thousandths longer than on the largest
+ * quota; 0: the kernel is not known. Names are compared up to name_max characters.
+ */
+uint32_t cot_knowledge_need(const struct cot_knowledge *k, const char *kernel, size_t name_max,
+			    uint32_t permille);
+
 /* How far the predictors are off for the times of queries, if trained with 80 % of the
  * measurements: drawn at random, as the paper does, and by inputs, so that none is on both sides.
  * -EINVAL: too few inputs. */

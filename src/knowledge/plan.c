@@ -204,3 +204,19 @@ uint64_t cot_knowledge_out_ns(const struct cot_knowledge *k, uint64_t size)
 
 	return i < k->n_inputs ? k->inputs[i]->out_ns : 0;
 }
+
+uint32_t cot_knowledge_need(const struct cot_knowledge *k, const char *kernel, size_t name_max,
+			    uint32_t permille)
+{
+	const uint64_t *time_ns = NULL;
+	uint64_t budget_ns;
+	uint32_t i;
+
+	for (i = 0; i < k->n_kernels && !time_ns; i++)
+		if (!strncmp(k->kernels[i]->name, kernel, name_max))
+			time_ns = k->kernels[i]->rates.time_ns;
+	if (!time_ns)
+		return 0;
+	budget_ns = time_ns[k->n_quotas - 1] * (1000 + permille) / 1000;
+	return k->sms[cot_quota_just_enough(time_ns, k->n_quotas, budget_ns)];
+}

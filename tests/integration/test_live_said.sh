@@ -120,6 +120,24 @@ LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --rewrite -
 [ "$(most grinding)" -le 20 ] || fail "$(cat "$work/out")"
 [ "$(most answers)" -le 20 ] || fail "$(cat "$work/out")"
 stop_daemon
+
+# What is known of the kernel, of which nothing is said: 4 SMs are as good as 132.
+cat >"$work/known.yaml" <<'YAML'
+schema: cotenant.knowledge/1
+program: two
+class: latency
+gpu: "NVIDIA H200"
+sms: [4, 64, 132]
+inputs: [{size: 1, time_ns: [102, 101, 100], tasks: [0]}]
+kernels: [{name: work, time_ns: [102, 101, 100]}]
+YAML
+printf 'schema: cotenantd/1\npolicy: smguard\nneed_permille: 50\nknowledge:\n  - {name: known, file: %s}\n' \
+	"$work/known.yaml" >"$work/known.conf"
+start_daemon --config "$work/known.conf"
+LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --rewrite --name known -- "$work/two" 1 silent
+[ "$(most grinding)" -le 20 ] || fail "$(cat "$work/out")"
+[ "$(most answers)" -le 20 ] || fail "$(cat "$work/out")"
+stop_daemon
 LD_LIBRARY_PATH=$EMU runs "$work/two" 1
 says "$work/out" "grinding: nobody to tell"
 [ "$(most grinding)" -gt 35 ] || fail "$(cat "$work/out")"

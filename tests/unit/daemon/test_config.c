@@ -260,7 +260,11 @@ static void expect_rule(const char *program, const char *kernel, unsigned method
 static void test_kernels(void **state)
 {
 	(void)state;
+	good(HEAD "need_permille: 50\n");
+	assert_int_equal(config.need_permille, 50);
+	bad(HEAD "need_permille: 1001\n", "test.conf:2:", "1000");
 	good(HEAD);
+	assert_int_equal(config.need_permille, 0);
 	assert_false(cot_rules_any(&config.kernels, "api"));
 	expect_rule("api", "gemm", 0, 0);
 	good(HEAD "kernels:\n  - {program: api, kernel: gemm, quota: 25%}\n"

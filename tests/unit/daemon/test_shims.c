@@ -285,6 +285,64 @@ static void test_rules(void **state)
 	stage.basis.config.kernels.n = 0;
 }
 
+#define KNOWN                                                                         \
+	"schema: cotenant.knowledge/1\nprogram: p\nclass: latency\ngpu: g\n"          \
+	"sms: [2, 4, 8]\ninputs: [{size: 1, time_ns: [300, 200, 100], tasks: [0]}]\n" \
+	"kernels:\n  - {name: flat, time_ns: [104, 101, 100]}\n"                      \
+	"  - {name: steep, time_ns: [300, 106, 100]}\n"
+
+/* A kernel gets as many SMs as it needs, of what is known; unless something is said. */
+static void test_predictions(void **state)
+{
+	static const struct {
+		uint32_t permille;
+		const char *kernel;
+		uint16_t share;
+		uint32_t asked, reserve;
+	} all[] = {
+		{0, "flat", 0, 0, 0},
+		{39, "flat", 0, 4, 4},
+		{40, "flat", 0, 2, 2},
+		{59, "steep", 0, 8, 8},
+		{60, "steep", 0, 4, 4},
+		{60, "else", 0, 0, 0},
+		{60, "flat", COT_SHARE_SMS | 7, 0, 7},
+	};
+	struct cot_msg_work_hello m = hello("0");
+	const struct cot_sched *s = cot_host_sched(stage.basis.host);
+	struct known *known = &stage.basis.known;
+	struct cot_error err;
+	struct conn *c;
+	uint32_t id = 0;
+	unsigned i;
+	int fd;
+
+	(void)state;
+	c = join(&fd, &m);
+	c->tenant->cls = COT_CLASS_LATENCY;
+	assert_int_equal(
+		cot_knowledge_parse("k", KNOWN, strlen(KNOWN), &known->programs[0].knowledge, &err),
+		0);
+	known->n = 1;
+	strcpy(known->programs[0].name, c->tenant->name);
+	for (i = 0; i < COT_ARRAY_LEN(all); i++) {
+		struct cot_msg_work_request r = {
+			.work = i + 1, .n_tasks = 1000, .per_sm = 1, .share = all[i].share};
+
+		stage.basis.config.need_permille = all[i].permille;
+		strcpy(r.kernel, all[i].kernel);
+		say(fd, &r, COT_MSG_WORK_REQUEST, sizeof(r));
+		serve(1);
+		while (id < 100 && !cot_sched_work(s, id))
+			id++;
+		assert_non_null(cot_sched_work(s, id));
+		assert_int_equal(cot_sched_work(s, id)->asked, all[i].asked);
+		assert_int_equal(cot_sched_work(s, id++)->reserve, all[i].reserve);
+	}
+	stage.basis.config.need_permille = 0;
+	cot_known_clear(known);
+}
+
 static void test_evictions(void **state)
 {
 	struct cot_msg_work_evicted left = {.work = 1, .delay_ns = 5000};
@@ -389,11 +447,11 @@ static void test_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		AT_THE_DOOR(test_hello),     AT_THE_DOOR(test_gpus),
-		AT_THE_DOOR(test_programs),  AT_THE_DOOR(test_later),
-		AT_THE_DOOR(test_methods),   AT_THE_DOOR(test_rules),
-		AT_THE_DOOR(test_evictions), AT_THE_DOOR(test_not_taken),
-		AT_THE_DOOR(test_counts),
+		AT_THE_DOOR(test_hello),       AT_THE_DOOR(test_gpus),
+		AT_THE_DOOR(test_programs),    AT_THE_DOOR(test_later),
+		AT_THE_DOOR(test_methods),     AT_THE_DOOR(test_rules),
+		AT_THE_DOOR(test_predictions), AT_THE_DOOR(test_evictions),
+		AT_THE_DOOR(test_not_taken),   AT_THE_DOOR(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
