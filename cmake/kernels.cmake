@@ -11,6 +11,12 @@ cot_unit(kernels_run GNU SOURCES kernels/run/*.c EXCEPT kernels/run/main.c LINK 
 target_compile_definitions(cot_kernels_run PRIVATE "COT_VERSION=\"${PROJECT_VERSION}\"")
 cot_program(kernels-run kernels/run/main.c cot_kernels_run)
 
+# lib/cpu/libkernels.so: CPU versions of some of them (docs/cpu.md).
+cot_preloaded(cot_cpu_kernels SOURCES kernels/cpu/*.c LINK m)
+target_include_directories(cot_cpu_kernels PRIVATE "${CMAKE_SOURCE_DIR}")
+set_target_properties(cot_cpu_kernels PROPERTIES OUTPUT_NAME kernels LIBRARY_OUTPUT_DIRECTORY "${COT_LIB_DIR}/cpu")
+install(TARGETS cot_cpu_kernels LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cotenant/cpu)
+
 # The programs of bench/smguard: NAME.c there becomes smguard-NAME, beside the others.
 if(COT_BENCH)
 	foreach(name app remap)

@@ -91,7 +91,7 @@ static const struct argp_option options[] = {
 	 0},
 	{"cpu", KEY_CPU, "LIBRARY", 0,
 	 "Run launches on the CPU that take less there, with these CPU versions of kernels: "
-	 "interpreter, or a path; more with commas",
+	 "kernels, interpreter, or a path; more with commas",
 	 0},
 	{"cpu-kernels", KEY_CPU_KERNELS, "FILE", 0,
 	 "The kernels as the models take them, which say what takes less; default: all", 0},

@@ -66,7 +66,7 @@ static int set_libraries(const char *names, struct cot_error *err)
 			return cot_error_set(
 				err, -EINVAL,
 				"--cpu has an empty or too long name; expected "
-				"interpreter, or paths of libraries, with commas between");
+				"kernels, interpreter, or paths of libraries, with commas between");
 		(void)snprintf(name, sizeof(name), "%.*s", (int)n, names);
 		rc = find_library(name, path, err);
 		if (rc)

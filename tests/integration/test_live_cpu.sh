@@ -91,6 +91,24 @@ is dear on_cpu 0 || fail "what the models put on the GPU is on the CPU: $(ps_val
 is dear not_on_cpu 0 || fail "it was to be there"
 stop dear
 
+# Other kernels: the same bits, and nothing stood against the CPU.
+benchmarks() { # LIBRARY NAME...
+	library=$1
+	shift
+	COTENANT_LOG=info LD_LIBRARY_PATH="$EMU" timeout 60 "$COTENANT" run --required --cpu "$library" -- \
+		"$(dirname "$COTENANT")/kernels-run" "$@" --pass plain >"$work/out" 2>"$work/err" ||
+		fail "$library: $*: $(cat "$work/out" "$work/err")"
+	[ "$(grep -c '"right":true' "$work/out")" = $# ] || fail "$library: $(cat "$work/out")"
+	says_not "$work/err" "CPU version did not"
+	says_not "$work/err" "what it uses is not known"
+}
+benchmarks kernels BlackScholes
+says "$work/err" "kernel BlackScholesGPU: its CPU version is of 'kernels'"
+benchmarks interpreter nn pathfinder vectorAdd BlackScholes matrixMul
+for kernel in euclid dynproc_kernel vectorAdd BlackScholesGPU matrixMulCUDA; do
+	says "$work/err" "kernel $kernel: its CPU version is of 'interpreter'"
+done
+
 refused() {
 	sentence=$1
 	shift

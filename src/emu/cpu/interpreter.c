@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "cotenant/cpu.h"
@@ -21,7 +20,6 @@
 
 #define POINTER_BYTES 8u
 #define GRAIN_MAX     16u
-#define THREADS_MAX   16u
 #define TIME_MAX_NS   UINT64_C(10000000000) /* then the GPU does it after all */
 
 struct kernel {
@@ -243,15 +241,6 @@ static int go_on(void *arg, enum cot_exec_at at)
 	return at != COT_EXEC_AT_BLOCK && now_ns() > *(const uint64_t *)arg;
 }
 
-static uint32_t n_threads(const struct cot_cpu_launch *launch)
-{
-	uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	n = n < 1 ? 1 : n > (long)THREADS_MAX ? (long)THREADS_MAX : n;
-	return blocks < (uint64_t)n ? (uint32_t)blocks : (uint32_t)n;
-}
-
 static int run_in(const struct kernel *k, const struct cot_cpu_launch *launch,
 		  struct cot_exec_ranges *memory_of, unsigned char *args)
 {
@@ -274,7 +263,8 @@ static int run_in(const struct kernel *k, const struct cot_cpu_launch *launch,
 	rc = cot_exec_start(&what, &run, &err);
 	if (rc)
 		return rc;
-	rc = cot_exec_run(run, n_threads(launch)) == COT_EXEC_DONE ? 0 : -EFAULT;
+	/* On this thread alone: others would be there for the program's signals, too. */
+	rc = cot_exec_run(run, 1) == COT_EXEC_DONE ? 0 : -EFAULT;
 	cot_exec_destroy(run);
 	return rc;
 }

@@ -26,7 +26,7 @@ static struct cot_shim_cpu_kernel *kernels;
 
 static bool is_complete(const struct cot_cpu_provider *p)
 {
-	return p && p->abi == COT_CPU_ABI && p->open && p->memory && p->run;
+	return p && p->abi == COT_CPU_ABI && p->name && p->open && p->memory && p->run;
 }
 
 static void load_provider(const char *path)
@@ -101,6 +101,9 @@ static struct cot_shim_cpu_kernel *add(const struct cot_cpu_code *code, uint64_t
 	for (i = 0; i < n_providers && !k->which; i++)
 		if (!providers[i]->open(code, &k->state))
 			k->which = providers[i];
+	if (k->which)
+		cot_log(COT_LOG_INFO, "kernel %s: its CPU version is of '%s'", k->name,
+			k->which->name);
 	k->next = kernels;
 	kernels = k;
 	n_kernels++;
