@@ -66,6 +66,7 @@ static void begin_run(struct cot_sim *sim, struct app *app)
 static void begin_next(struct cot_sim *sim, struct app *app)
 {
 	if (app->desc->arrivals.per_s > 0.0) {
+		cot_arrivals_answered(&app->arrivals, sim->now_ps);
 		app->arrived_ps = cot_arrivals_next(&app->arrivals);
 		app->idle = app->arrived_ps > sim->now_ps;
 	}

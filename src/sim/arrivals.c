@@ -65,6 +65,15 @@ static double rate_at(const struct arrivals *a, uint64_t t_ps, uint64_t *ret_unt
 	return per_ps * d->curve[step % d->n_curve];
 }
 
+void cot_arrivals_answered(struct arrivals *a, uint64_t now_ps)
+{
+	if (a->desc->gaps != COT_GAPS_AFTER)
+		return;
+	a->at_ps = now_ps;
+	while (a->phase_end_ps <= now_ps)
+		begin_phase(a, !a->on, a->phase_end_ps);
+}
+
 uint64_t cot_arrivals_next(struct arrivals *a)
 {
 	double left = a->desc->gaps == COT_GAPS_EVEN ? 1.0 : draw(&a->gaps);

@@ -131,6 +131,7 @@ struct cot_qos {
 enum cot_gaps {
 	COT_GAPS_RANDOM, /* exponentially distributed: a Poisson process */
 	COT_GAPS_EVEN,
+	COT_GAPS_AFTER, /* random ones, each from the answer before: a closed loop */
 };
 
 /*

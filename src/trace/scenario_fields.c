@@ -78,6 +78,7 @@ static const struct cot_field_word class_words[] = {
 static const struct cot_field_word gap_words[] = {
 	{"random", COT_GAPS_RANDOM},
 	{"even", COT_GAPS_EVEN},
+	{"after", COT_GAPS_AFTER},
 	{0},
 };
 

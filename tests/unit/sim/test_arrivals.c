@@ -143,6 +143,47 @@ static void test_even_gap_over_steps(void **state)
 	assert_in_range(cot_arrivals_next(&a), 33333333333 - 4, 33333333333 + 4);
 }
 
+/* A closed loop: each from the answer before, by the same gaps as in an open one; also after many
+ * bursts. */
+static void test_after(void **state)
+{
+	const struct cot_arrivals open = {.per_s = 1000};
+	const struct cot_arrivals closed = {.per_s = 1000, .gaps = COT_GAPS_AFTER};
+	const struct cot_arrivals bursts = {
+		.per_s = 1000, .gaps = COT_GAPS_AFTER, .on_ps = 2 * MS, .off_ps = 8 * MS};
+	uint64_t before_ps = START_PS, at_ps = START_PS, t_ps, answer_ps;
+	struct arrivals a, b;
+	uint32_t i;
+	double sum = 0;
+
+	(void)state;
+	cot_arrivals_start(&a, &open, 42, START_PS);
+	cot_arrivals_start(&b, &closed, 42, START_PS);
+	for (i = 0; i < 1000; i++) {
+		t_ps = cot_arrivals_next(&a);
+		cot_arrivals_answered(&a, t_ps + 5 * MS); /* it does not care */
+		answer_ps = at_ps + 5 * MS;
+		cot_arrivals_answered(&b, answer_ps);
+		at_ps = cot_arrivals_next(&b);
+		/* The same gap, but for a double's last bits of a longer time. */
+		assert_in_range(at_ps - answer_ps + 2, t_ps - before_ps, t_ps - before_ps + 4);
+		before_ps = t_ps;
+	}
+	cot_arrivals_start(&b, &bursts, 42, START_PS);
+	at_ps = START_PS;
+	for (i = 0; i < 20000; i++) {
+		cot_arrivals_answered(&b, at_ps + 30 * MS);
+		t_ps = cot_arrivals_next(&b);
+		assert_true(t_ps >= at_ps + 30 * MS);
+		sum += cot_us_from_ps(t_ps - at_ps - 30 * MS);
+		at_ps = t_ps;
+	}
+	/* An answer falls into a pause four times of five, of which 8 ms are left in the mean. From
+	 * a burst on a request comes within 0.2 ms, but for one of eleven times, when that burst
+	 * ends before: 1 ms in the mean. */
+	near(sum / 20000, 0.8 * 8000 + 1000, 0.05);
+}
+
 /* Another seed, other times; the same seed, the same. */
 static void test_seeds(void **state)
 {
@@ -195,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_curve),
 		cmocka_unit_test(test_even_gap_over_steps),
+		cmocka_unit_test(test_after),
 		cmocka_unit_test(test_seeds),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_series),

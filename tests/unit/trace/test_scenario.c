@@ -344,7 +344,7 @@ static const struct {
 	{HEAD ARRIVALS_OF("per_s: 0"),
 	 "s.yaml:2:36: per_s is '0'; expected a number from 0.1 to 1000000"},
 	{HEAD ARRIVALS_OF("per_s: 1, gaps: odd"),
-	 "s.yaml:2:45: gaps is 'odd'; expected one of random, even"},
+	 "s.yaml:2:45: gaps is 'odd'; expected one of random, even, after"},
 	{HEAD ARRIVALS_OF("per_s: 1, on_us: 1000"),
 	 "s.yaml:2:28: arrivals have on_us; expected both on_us and off_us, or neither"},
 	{HEAD ARRIVALS_OF("per_s: 1, off_us: 1000"),
