@@ -22,8 +22,10 @@ from livebench.document import rewrite  # noqa: E402
 
 LATE_US = 10**9  # after the end
 # Its name in bench/live, a title, its scenario, what is changed in it, whether its responses are requests.
+NOW_AND_THEN = (("    program:\n      - cpu_us: 200\n",
+                 "    arrivals: {per_s: 125, gaps: after}\n    program:\n"),)
 MIXES = (("b1-high", "ResNet-50 graph, high load; GEMM", "parts", (), True),
-         ("b1", "ResNet-50 graph, low load; GEMM", "parts", (("cpu_us: 200", "cpu_us: 8000"),), True),
+         ("b1", "ResNet-50 graph, low load; GEMM", "parts", NOW_AND_THEN, True),
          ("c3", "ResNet-50 and BERT graphs; GEMM", "parts-two", (), True),
          ("g2", "GPT decoder, kernel by kernel; memory copies", "parts-decoder", (), False))
 # The policy, the batch program's SMs, and the latency programs': of all of them together, or of each.

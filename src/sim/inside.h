@@ -78,7 +78,8 @@ struct sm {
 	uint64_t reserved_ps;	  /* when the preemption began */
 	uint64_t save_end_ps;	  /* while saving */
 	uint64_t room_ps;	  /* lanes: when what another lane gave up has been saved */
-	uint64_t wake_ps;	  /* that its set-up takes longer because it had no power */
+	uint32_t context;	  /* that it worked for last */
+	uint64_t wake_ps;	  /* that its set-up takes longer: no power, another context */
 	/* what the observer got last */
 	enum cot_sm_activity seen_activity;
 	uint64_t seen_seq;

@@ -22,6 +22,7 @@ int cot_sm_init(struct sm *sm, struct hw_sm *hw, uint32_t index, uint32_t max_bl
 	hw->index = index;
 	hw->state = HW_SM_IDLE;
 	sm->hw = hw;
+	sm->context = UINT32_MAX;
 	sm->rate_q32 = COT_RATE_ONE;
 	sm->first_end_ps = UINT64_MAX;
 	sm->cohorts = calloc(max_blocks, sizeof(*sm->cohorts));
@@ -287,11 +288,21 @@ static void stop_awaiting(struct sm *sm)
 	sm->awaits = false;
 }
 
+/* What setting it up takes longer: it had no power, or another context has left it by itself. */
+static uint64_t extra_ps(struct cot_sim *sim, struct sm *sm, const struct kernel *k)
+{
+	bool back = sm->context != k->hw.context && sm->context != UINT32_MAX;
+
+	sm->context = k->hw.context;
+	if (COT_UNLIKELY(sm->hw->state == HW_SM_GATED))
+		return cot_contend_wake(sim);
+	back = back && sm->hw->state == HW_SM_IDLE && sim->hw.ops->contexts;
+	return back ? sim->sc->gpu.resume_ps : 0;
+}
+
 void cot_sm_set_up(struct cot_sim *sim, struct sm *sm, struct kernel *k)
 {
-	sm->wake_ps = 0;
-	if (COT_UNLIKELY(sm->hw->state == HW_SM_GATED))
-		sm->wake_ps = cot_contend_wake(sim);
+	sm->wake_ps = extra_ps(sim, sm, k);
 	sm->hw->state = HW_SM_RUNNING;
 	sm->hw->kernel = &k->hw;
 	if (sim->n_slots == sim->sc->gpu.n_sms)

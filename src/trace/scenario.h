@@ -53,6 +53,7 @@ struct cot_gpu {
 	/* Least time that a switch between contexts takes when it interrupts one; the scheduler
 	 * `timeslice` pays it. 0 = only what moving the contexts of blocks takes. */
 	uint64_t switch_ps;
+	uint64_t resume_ps; /* the same for one that finds no other at work, but was not the last */
 	/* For kernels that say what they do (struct cot_kernel_work); see sim/fluid.h. */
 	double issue_width;	   /* warp instructions per cycle of one SM */
 	double sm_bytes_per_cycle; /* between one SM and memory */

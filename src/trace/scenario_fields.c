@@ -38,6 +38,7 @@ static const struct cot_field gpu_fields[] = {
 	GPU("trap_us", trap_ps, US(0, 1000000)),
 	GPU("setup_us", setup_ps, US(0, 1000000)),
 	GPU("switch_us", switch_ps, US(0, 1000000)),
+	GPU("resume_us", resume_ps, US(0, 1000000)),
 	GPU("issue_width", issue_width, COT_NUMBER(0.125, 64)),
 	GPU("sm_bytes_per_cycle", sm_bytes_per_cycle, COT_NUMBER(0.125, 4096)),
 	GPU("dram_efficiency", dram_efficiency, COT_NUMBER(0.01, 1)),

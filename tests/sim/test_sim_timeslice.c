@@ -177,6 +177,70 @@ static void a_lone_context_is_left_alone(void **state)
 	play_end(&p);
 }
 
+/* a's kernels follow each other without a pause: they have one turn together, until 10. */
+static void a_turn_outlasts_a_kernel(void **state)
+{
+	struct sim_build b;
+	struct play p;
+	int i;
+
+	(void)state;
+	build_init(&b, "timeslice", 2);
+	(void)build_app(&b, "a");
+	for (i = 0; i < 4; i++)
+		build_kernel(&b, 2, 4, 1, 0);
+	(void)build_one(&b, "b", 1, 2, 7, 1, 0);
+	build_stop_at(&b, 22);
+	play(&p, &b);
+	assert_string_equal(p.sm[0].text,
+			    "0 a run, 4 a run, 8 a run, 10 b run, 17 a run, 19 a run");
+	assert_string_equal(p.kernels.text, "a 0-4, a 4-8, b 1-17, a 8-19");
+	play_end(&p);
+}
+
+/* It computes before the next: its turn is over. */
+static void a_pause_ends_a_turn(void **state)
+{
+	struct sim_build b;
+	struct play p;
+
+	(void)state;
+	build_init(&b, "timeslice", 2);
+	(void)build_app(&b, "a");
+	build_kernel(&b, 2, 4, 1, 0);
+	build_sync(&b);
+	build_cpu(&b, 1);
+	build_kernel(&b, 2, 4, 1, 0);
+	(void)build_one(&b, "b", 1, 2, 7, 1, 0);
+	build_stop_at(&b, 14);
+	play(&p, &b);
+	assert_string_equal(p.sm[0].text, "0 a run, 4 b run, 11 a run");
+	play_end(&p);
+}
+
+/*
+ * 2 us to interrupt a; then b, which ends by itself at 17. The SM has been another's, so a goes on
+ * 3 us later. Between its own kernels, at 28 and for the first of all, nothing is lost.
+ */
+static void the_way_back_costs(void **state)
+{
+	struct sim_build b;
+	struct play p;
+
+	(void)state;
+	build_init(&b, "timeslice", 2);
+	b.sc.gpu.switch_ps = 2000000;
+	b.sc.gpu.resume_ps = 3000000;
+	(void)build_app(&b, "a");
+	build_kernel(&b, 2, 18, 1, 0);
+	build_kernel(&b, 2, 5, 1, 0);
+	(void)build_one(&b, "b", 1, 2, 5, 1, 0);
+	build_stop_at(&b, 34);
+	play(&p, &b);
+	assert_string_equal(p.kernels.text, "b 1-17, a 0-28, a 28-33");
+	play_end(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +253,9 @@ int main(void)
 		cmocka_unit_test(nobody_else_runs_in_a_turn),
 		cmocka_unit_test(draining_overruns_the_quantum),
 		cmocka_unit_test(a_lone_context_is_left_alone),
+		cmocka_unit_test(a_turn_outlasts_a_kernel),
+		cmocka_unit_test(a_pause_ends_a_turn),
+		cmocka_unit_test(the_way_back_costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

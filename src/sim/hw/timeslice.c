@@ -11,9 +11,12 @@
 
 struct turns {
 	uint32_t context;
-	bool begun;	/* some context has had a turn */
-	bool running;	/* `context` has the turn */
-	bool switching; /* SMs are still on their way to it */
+	bool begun;	 /* some context has had a turn */
+	bool running;	 /* `context` has the turn */
+	bool switching;	 /* SMs are still on their way to it */
+	bool lingering;	 /* its last kernel has just ended; the next launch may come at this instant
+			  */
+	uint64_t end_ps; /* of the turn, unless it is switching */
 };
 
 static bool is_frozen(struct hw *hw, const struct hw_kernel *k)
@@ -131,9 +134,37 @@ static void start_quantum(struct hw *hw)
 	uint64_t begin_ps = turn_begin_ps(hw);
 
 	t->switching = begin_ps == HW_TIMER_OFF;
-	if (!t->switching)
-		begin_ps += hw_context(hw, t->context)->slice_ps;
-	hw_timer_set(hw, begin_ps);
+	t->end_ps = t->switching ? HW_TIMER_OFF : begin_ps + hw_context(hw, t->context)->slice_ps;
+	hw_timer_set(hw, t->end_ps);
+}
+
+/*
+ * A real program has its next launches in the queue when a kernel ends, so its turn goes on. Here a
+ * launch arrives after the decision on what ended at that instant: so that decision waits for the
+ * launches.
+ */
+static bool lingers(struct hw *hw, unsigned events)
+{
+	struct turns *t = hw_state(hw);
+
+	if (!t->running || t->lingering || !(events & HW_EV_FINISHED) || events & HW_EV_TIMER ||
+	    kernel_of_context(hw, t->context))
+		return false;
+	t->lingering = true;
+	hw_timer_set(hw, hw_now_ps(hw));
+	return true;
+}
+
+/* Whether the turn is over although its context may have work. */
+static bool is_over(struct hw *hw, unsigned events)
+{
+	struct turns *t = hw_state(hw);
+
+	if (!t->lingering)
+		return events & HW_EV_TIMER;
+	t->lingering = false;
+	hw_timer_set(hw, t->end_ps);
+	return t->end_ps <= hw_now_ps(hw);
 }
 
 static bool any_may_run(struct hw *hw)
@@ -154,8 +185,12 @@ static bool of_context(const struct hw_kernel *k, const void *arg)
 static void schedule(struct hw *hw, unsigned events)
 {
 	struct turns *t = hw_state(hw);
+	bool over;
 
 	hw_admit_all(hw);
+	if (lingers(hw, events))
+		return;
+	over = is_over(hw, events);
 	if (!any_may_run(hw)) {
 		t->running = false;
 		open_issue(hw, UINT32_MAX);
@@ -163,7 +198,7 @@ static void schedule(struct hw *hw, unsigned events)
 		hw_timer_set(hw, HW_TIMER_OFF);
 		return;
 	}
-	if (!t->running || !kernel_of_context(hw, t->context) || (events & HW_EV_TIMER))
+	if (!t->running || !kernel_of_context(hw, t->context) || over)
 		hand_over(hw, whose_turn(hw));
 	else
 		open_issue(hw, t->context);

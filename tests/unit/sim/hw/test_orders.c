@@ -203,7 +203,33 @@ static void timeslice_turns(void **state)
 	/* Its work is over: the next turn comes early, and skips nobody. */
 	fake.now_ps = 2000;
 	fake_finish(2);
-	EXPECT(ops, HW_EV_FINISHED, "open a, assign 0 a, assign 1 a, assign 2 a, timer 3007");
+	EXPECT(ops, HW_EV_FINISHED, "timer 2000");
+	EXPECT(ops, HW_EV_TIMER,
+	       "timer 2607, open a, assign 0 a, assign 1 a, assign 2 a, timer 3007");
+}
+
+/* Its next launch comes at the instant when its kernel ends: the turn goes on, and ends when it
+ * would have. */
+static void timeslice_lingers(void **state)
+{
+	const struct hw_sched_ops *ops = &hw_sched_timeslice;
+
+	(void)state;
+	begin(1, 3);
+	fake_launch(0, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED, "admit a, assign 0 a, timer 1000");
+	fake.active_max = 3;
+	fake_launch(1, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED, "admit b, close b");
+	fake.now_ps = 300;
+	fake_finish(0);
+	EXPECT(ops, HW_EV_FINISHED, "timer 300");
+	fake_launch(0, 100, 4, 0);
+	EXPECT(ops, HW_EV_ARRIVED, "admit a, timer 1000, assign 0 a");
+	/* The end of the slice is not waited beyond, and no turn is begun anew. */
+	fake.now_ps = 1000;
+	fake_finish(0);
+	EXPECT(ops, HW_EV_FINISHED | HW_EV_TIMER, "open b, assign 0 b, timer 2000");
 }
 
 /* A turn that ends while SMs are on their way: they go to the next. */
@@ -362,9 +388,9 @@ int main(void)
 		cmocka_unit_test(ppq_shared_levels), cmocka_unit_test(dss_shares),
 		cmocka_unit_test(dss_given_tokens),  cmocka_unit_test(dss_redirects),
 		cmocka_unit_test(timeslice_turns),   cmocka_unit_test(timeslice_retargets),
-		cmocka_unit_test(timeslice_frozen),  cmocka_unit_test(timeslice_grants),
-		cmocka_unit_test(timeslice_parts),   cmocka_unit_test(fcfs_and_npq),
-		cmocka_unit_test(in_order),
+		cmocka_unit_test(timeslice_lingers), cmocka_unit_test(timeslice_frozen),
+		cmocka_unit_test(timeslice_grants),  cmocka_unit_test(timeslice_parts),
+		cmocka_unit_test(fcfs_and_npq),	     cmocka_unit_test(in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
