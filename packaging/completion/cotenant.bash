@@ -35,7 +35,7 @@ _cotenant_options()
 	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--policy= --random= --seed= --threads= --json= $common" ;;
 	list) echo "--json= $common" ;;
-	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --seed= $common" ;;
+	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --cpu= --cpu-kernels= --cpu-by=
@@ -121,7 +121,7 @@ _cotenant_value()
 	--json) _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with) COMPREPLY=() ;;
+	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }

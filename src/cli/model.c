@@ -12,6 +12,7 @@
 #include "report/model.h"
 #include "study/contention/check.h"
 #include "study/contention/power_table.h"
+#include "study/live/live.h"
 #include "text/number.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
 	KEY_SEED,
 	KEY_TRAIN,
 	KEY_POINTS,
+	KEY_LIVE,
+	KEY_SCENARIO,
 	KEY_TRAIN_WITH
 };
 
@@ -44,6 +47,12 @@ static const struct argp_option options[] = {
 	{"train-with", KEY_TRAIN_WITH, "NAMES", 0,
 	 "powers: the workloads of the set 'train', separated by commas; the others are 'test'", 0},
 	{"points", KEY_POINTS, NULL, 0, "check: show every mix, not only the errors", 0},
+	{"live", KEY_LIVE, NULL, 0,
+	 "check: whole programs: MEASUREMENTS are results of bench/live, and what the simulator says of their mixes "
+	 "follows from what each program does alone",
+	 0},
+	{"scenario", KEY_SCENARIO, "MIX/WAY", 0,
+	 "check --live: write the scenario of that mix and way instead, such as b1/pools", 0},
 	{0},
 };
 
@@ -52,7 +61,8 @@ struct arguments {
 	struct cot_model_options options;
 	double min_gain_pct;
 	struct cot_model_train_options train;
-	bool points;
+	bool points, live;
+	const char *scenario;
 	const char *train_with;
 };
 
@@ -119,6 +129,10 @@ static void check(struct argp_state *state, const struct arguments *a)
 		argp_error(state, "no file given; expected %s", input_of(a->what));
 	if (a->json && !strcmp(a->what, "powers"))
 		argp_error(state, "'powers' writes a table; expected no --json");
+	if (a->live && (strcmp(a->what, "check") != 0 || a->points))
+		argp_error(state, "--live is for 'check', without --points");
+	if (a->scenario && (!a->live || a->json))
+		argp_error(state, "--scenario is for 'check --live', without --json");
 	if (a->yaml && (a->json || strcmp(a->what, "train") != 0))
 		argp_error(state, "--yaml is for 'train', without --json");
 	if (a->yaml && strcmp(a->yaml, "-") != 0 && cot_cli_same_file(a->yaml, a->path))
@@ -158,6 +172,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_POINTS:
 		a->points = true;
+		return 0;
+	case KEY_LIVE:
+		a->live = true;
+		return 0;
+	case KEY_SCENARIO:
+		a->scenario = arg;
 		return 0;
 	case KEY_TRAIN_WITH:
 		a->train_with = arg;
@@ -218,7 +238,8 @@ static int show(const struct arguments *a, struct cot_error *err)
 		else if (!strcmp(a->what, "heat"))
 			rc = cot_model_show_heat(a->path, a->json, out, err);
 		else if (!strcmp(a->what, "check"))
-			rc = cot_check_show(a->path, a->points, a->json, out, err);
+			rc = a->live ? cot_live_show(a->path, a->scenario, a->json, out, err)
+				     : cot_check_show(a->path, a->points, a->json, out, err);
 		else if (!strcmp(a->what, "powers"))
 			rc = cot_power_table_write(a->path, a->train_with, out, err);
 		else
