@@ -8,7 +8,7 @@
  *   cotenant stats                                               meanwhile: who has what
  *
  * ./two [SECONDS [SHARE]]: for how long (10), and what the grinding may have (25%; "silent": the
- * program says nothing).
+ * program says nothing; "alone": there is no grinding).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <cotenant/share.h>
 
 enum { THREADS = 32, SHARED_BYTES = 40 * 1024, NON_BLOCKING = 1 };
-enum { GRINDING_BLOCKS = 4000, ANSWER_BLOCKS = 1000 };
+enum { GRINDING_BLOCKS = 4000, ANSWER_BLOCKS = 1000, TIMES_MAX = 4096 };
 
 /* state[0] blocks run now, state[1] ran at most at a time. */
 static const char ptx[] = ".version 7.0\n"
@@ -113,6 +113,7 @@ struct side {
 	uint64_t state;
 	unsigned n_blocks, rounds;
 	unsigned n_launches, most; /* blocks that ran at a time */
+	double took_us[TIMES_MAX]; /* the last launches, with the wait for them */
 };
 
 static void prepare(struct side *s, void *context, void *kernel)
@@ -124,9 +125,18 @@ static void prepare(struct side *s, void *context, void *kernel)
 	check(cuda.fill(s->state, 0, 2, s->stream), "cuMemsetD32");
 }
 
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
 static void run_once(struct side *s)
 {
 	void *arguments[] = {&s->state, &s->rounds};
+	double begin_us = now_us();
 	unsigned seen[2];
 
 	check(cuda.launch(s->kernel, s->n_blocks, 1, 1, THREADS, 1, 1, SHARED_BYTES, s->stream,
@@ -134,8 +144,23 @@ static void run_once(struct side *s)
 	      "cuLaunchKernel");
 	check(cuda.from_gpu(seen, s->state, sizeof(seen), s->stream), "cuMemcpyDtoH");
 	check(cuda.wait(s->stream), "cuStreamSynchronize");
-	s->n_launches++;
+	s->took_us[s->n_launches++ % TIMES_MAX] = now_us() - begin_us;
 	s->most = seen[1];
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median_us(struct side *s)
+{
+	unsigned n = s->n_launches < TIMES_MAX ? s->n_launches : TIMES_MAX;
+
+	qsort(s->took_us, n, sizeof(s->took_us[0]), by_size);
+	return n ? s->took_us[n / 2] : 0;
 }
 
 static atomic_int over;
@@ -167,8 +192,9 @@ static void say(const char *whose, void *stream, enum cot_share_method method, c
 
 int main(int argc, char **argv)
 {
-	struct side batch = {.n_blocks = GRINDING_BLOCKS, .rounds = 4000};
-	struct side answers = {.n_blocks = ANSWER_BLOCKS, .rounds = 1000};
+	static struct side batch = {.n_blocks = GRINDING_BLOCKS, .rounds = 4000};
+	static struct side answers = {.n_blocks = ANSWER_BLOCKS, .rounds = 1000};
+	const char *share = argc > 2 ? argv[2] : "25%";
 	struct timespec pause = {.tv_nsec = 20000000};
 	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
 	void *context, *module, *kernel;
@@ -184,10 +210,11 @@ int main(int argc, char **argv)
 	check(cuda.function(&kernel, module, "work"), "cuModuleGetFunction");
 	prepare(&batch, context, kernel);
 	prepare(&answers, context, kernel);
-	if (argc < 3 || strcmp(argv[2], "silent") != 0) {
-		say("grinding", batch.stream, COT_SHARE_QUOTA, argc > 2 ? argv[2] : "25%");
+	if (strcmp(share, "alone") && strcmp(share, "silent")) {
+		say("grinding", batch.stream, COT_SHARE_QUOTA, share);
 		say("answers", answers.stream, COT_SHARE_RESERVE, NULL);
 	}
+	atomic_store(&over, !strcmp(share, "alone"));
 	fflush(stdout);
 	if (pthread_create(&thread, NULL, grind, &batch) != 0)
 		stop("no thread");
@@ -199,7 +226,7 @@ int main(int argc, char **argv)
 	pthread_join(thread, NULL);
 	printf("grinding: %u launches, at most %u blocks at a time\n", batch.n_launches,
 	       batch.most);
-	printf("answers: %u launches, at most %u blocks at a time\n", answers.n_launches,
-	       answers.most);
+	printf("answers: %u launches, at most %u blocks at a time, median %.0f us\n",
+	       answers.n_launches, answers.most, median_us(&answers));
 	return cuda.release(device);
 }

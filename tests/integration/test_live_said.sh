@@ -138,6 +138,14 @@ LD_LIBRARY_PATH=$EMU runs "$COTENANT" run --required --class latency --rewrite -
 [ "$(most grinding)" -le 20 ] || fail "$(cat "$work/out")"
 [ "$(most answers)" -le 20 ] || fail "$(cat "$work/out")"
 stop_daemon
+
+# What bench/smguard/said.sh measures, on a real GPU for longer.
+LD_LIBRARY_PATH=$EMU timeout 60 "$SOURCE_DIR/bench/smguard/said.sh" "${COTENANT%/*}" 1 >"$work/said.csv" ||
+	fail "said.sh: status $?"
+for way in plain alone silent told; do
+	grep -qE "^$way,[1-9][0-9]*,[1-9][0-9]*,[0-9]+,[0-9]+\$" "$work/said.csv" || fail "$way: $(cat "$work/said.csv")"
+done
+grep -q '^alone,.*,0,0$' "$work/said.csv" || fail "somebody grinds: $(cat "$work/said.csv")"
 LD_LIBRARY_PATH=$EMU runs "$work/two" 1
 says "$work/out" "grinding: nobody to tell"
 [ "$(most grinding)" -gt 35 ] || fail "$(cat "$work/out")"
