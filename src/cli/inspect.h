@@ -66,6 +66,9 @@ int cot_inspect_bytes(struct cot_inspection *in, const void *bytes, size_t n, bo
 /* The libraries that the program at `path` asks for, and those that they ask for. */
 int cot_inspect_libraries(struct cot_inspect_libraries *l, const char *path, struct cot_error *err);
 
+/* The bit of this code, which is added; 0: there are too many kinds. */
+uint64_t cot_inspect_code_bit(struct cot_inspection *in, struct cot_inspect_code code);
+
 /* A copy as messages and JSON show it: what is not printable ASCII becomes '?'. NULL: no memory. */
 const char *cot_inspect_name(struct cot_arena *a, const char *text);
 

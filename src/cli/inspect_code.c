@@ -37,13 +37,10 @@ static int note_unreadable(struct cot_inspection *in, int rc, const struct cot_e
 	return 0;
 }
 
-/* The bit of this code; 0: there are too many kinds. */
-static uint64_t code_bit(struct cot_inspection *in, const struct cot_fatbin_entry *e)
+uint64_t cot_inspect_code_bit(struct cot_inspection *in, struct cot_inspect_code c)
 {
-	struct cot_inspect_code c = {.arch = e->arch, .ptx = e->kind == COT_FATBIN_PTX};
 	unsigned i;
 
-	c.suffix = e->specific ? 'a' : e->family ? 'f' : '\0';
 	for (i = 0; i < in->n_codes; i++)
 		if (in->codes[i].arch == c.arch && in->codes[i].ptx == c.ptx &&
 		    in->codes[i].suffix == c.suffix)
@@ -52,6 +49,14 @@ static uint64_t code_bit(struct cot_inspection *in, const struct cot_fatbin_entr
 		return 0;
 	in->codes[in->n_codes] = c;
 	return UINT64_C(1) << in->n_codes++;
+}
+
+static uint64_t code_bit(struct cot_inspection *in, const struct cot_fatbin_entry *e)
+{
+	struct cot_inspect_code c = {.arch = e->arch, .ptx = e->kind == COT_FATBIN_PTX};
+
+	c.suffix = e->specific ? 'a' : e->family ? 'f' : '\0';
+	return cot_inspect_code_bit(in, c);
 }
 
 static struct cot_inspect_kernel *add_kernel(struct cot_inspection *in, const char *name,

@@ -192,14 +192,14 @@ static int add_needed(struct cot_inspect_libraries *l, const struct cot_elf *elf
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* Which codes a library has: those that the list had before are found again. */
+/* Which codes a library has, and what it asks for. */
 static int look_into(struct cot_inspect_libraries *l, struct cot_inspect_library *item,
 		     struct cot_error *err)
 {
 	struct cot_inspection one = {.arena = l->arena};
 	const void *bytes;
 	struct cot_elf elf;
-	unsigned i, k;
+	unsigned i;
 	size_t n;
 	int rc = cot_inspect_map(item->path, &bytes, &n, err);
 
@@ -211,16 +211,8 @@ static int look_into(struct cot_inspect_libraries *l, struct cot_inspect_library
 	if (!rc)
 		rc = add_needed(l, &elf, item->path, err);
 	cot_inspect_unmap(bytes, n);
-	for (i = 0; i < one.n_codes; i++) {
-		for (k = 0; k < l->code.n_codes; k++)
-			if (!memcmp(&l->code.codes[k], &one.codes[i], sizeof(one.codes[i])))
-				break;
-		if (k == COT_INSPECT_CODES)
-			continue;
-		if (k == l->code.n_codes)
-			l->code.codes[l->code.n_codes++] = one.codes[i];
-		item->codes |= UINT64_C(1) << k;
-	}
+	for (i = 0; i < one.n_codes; i++)
+		item->codes |= cot_inspect_code_bit(&l->code, one.codes[i]);
 	return rc;
 }
 

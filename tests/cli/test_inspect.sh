@@ -78,7 +78,7 @@ if command -v nvcc >/dev/null; then
 template <class T> __global__ void twice(T *p) { p[threadIdx.x] *= 2; }
 int main() { twice<float><<<1, 32>>>(nullptr); }
 CU
-	if nvcc -o "$work/both" "$work/both.cu" -gencode arch=compute_75,code=sm_75 \
+	if timeout 120 nvcc -o "$work/both" "$work/both.cu" -gencode arch=compute_75,code=sm_75 \
 		-gencode 'arch=compute_90,code=[sm_90,compute_90]' 2>"$work/err"; then
 		expect 0 inspect "$work/both"
 		grep -qE '^90 +75, 90 +yes +all +' "$work/out" || fail "nvcc's: $(cat "$work/out")"
