@@ -126,7 +126,7 @@ def _latency_names(mix):
     return tuple(f"L{i + 1}" for i in range(len(mix.latency)))
 
 
-class _Maker:
+class Maker:
     """The starts of one mix."""
 
     def __init__(self, mix, options):
@@ -140,7 +140,7 @@ class _Maker:
         return Start(mix.name, name, mix.latency, mix.batch if batch is None else batch,
                      tuple(windows), 0, topology=topology, **more)
 
-    def _step(self, way, load, active, seconds=None, **more):
+    def step(self, way, load, active, seconds=None, **more):
         more = {"settle_s": SETTLE_S, **more}
         beside = "" if not self.mix.in_turn or way == "alone" else f"+{active[-1].partition('%')[0]}"
         factor = f"{more['factor']:g}" if more.get("factor") else ""
@@ -154,15 +154,15 @@ class _Maker:
         return [(name,) for name in names] if self.mix.in_turn else [tuple(names)]
 
     def _windows(self, way, share=100, batch=None, **more):
-        return [self._step(way, load, self.latency + side, **more)
+        return [self.step(way, load, self.latency + side, **more)
                 for side in self._sides(share, batch) for load in self.loads]
 
     def alone(self):
-        windows = [self._step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
+        windows = [self.step("alone", 0, (f"B{i + 1}",), BATCH_ALONE_S, label=f"alone:B{i + 1}")
                    for i in range(len(self.mix.batch))]
         for load in self.loads:
-            windows += [self._step("alone", load, (name,), self.options.seconds,
-                                   label=f"alone:{name}@{load:g}") for name in self.latency]
+            windows += [self.step("alone", load, (name,), self.options.seconds,
+                                  label=f"alone:{name}@{load:g}") for name in self.latency]
         windows += self._windows("timeslice", policy="timeslice")
         windows += self._windows("rotate", policy="rotate")
         return self._start("alone", "alone", windows)
@@ -240,7 +240,7 @@ def _phase(cell):
 
 def make_starts(options):
     """All of them, mix by mix in each phase."""
-    cells = [c for mix in MIXES for c in _Maker(mix, options).all()]
+    cells = [c for mix in MIXES for c in Maker(mix, options).all()]
     cells = sorted((c for c in (_wanted(c, options) for c in cells) if c), key=_phase)
     return [replace(c, priority=i) for i, c in enumerate(cells)]
 

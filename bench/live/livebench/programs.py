@@ -69,6 +69,7 @@ _ALL = [
             ("resnet-graph", "--gap-ms", "8.550", "--cold")),
     *(_model(kind, load) for kind in SOLO_MS for load in LOADS),
     _requests("req@open"),
+    _requests("req-graph@open", "--graph", "10"),
     *(_open_loop(kind) for kind in SOLO_MS),
     _hog("hog", "long"),
     _hog("copy", "copy"),

@@ -13,6 +13,7 @@ from .process import Failed
 
 START_S, STOP_S = 20, 15
 PLACED_S = 3  # until all programs are on their parts
+LAIUS = "laius"
 
 
 def _library(folder):
@@ -322,6 +323,23 @@ class Smqos(Cotenant):
     policy = "smqos"
 
 
+class Laius(Cotenant):
+    """Policies that plan for requests: the daemon knows of programs what is in files, by their names."""
+    policy = LAIUS
+
+    def __init__(self, tools, folder, env):
+        super().__init__(tools, folder, env)
+        self.knowledge, self.dram_gb_per_s = {}, None
+
+    def configure(self, more=""):
+        if self.dram_gb_per_s:
+            more += f"dram_gb_per_s: {self.dram_gb_per_s:g}\n"
+        if self.knowledge:
+            more += "knowledge:\n" + "".join(f"  - {{name: {name}, file: {path}}}\n"
+                                             for name, path in self.knowledge.items())
+        return super().configure(more)
+
+
 class AllSolo(Cotenant):
     """For what control costs one program: no pools, no turns."""
     solo = ("latency", "batch")
@@ -329,7 +347,8 @@ class AllSolo(Cotenant):
 
 WAYS = {"plain": Way, "mps": Mps, "mps70": Mps70, "mps50": Mps50, "mps30": Mps30,
         "pools": Cotenant, "pools-solo": PoolsSolo, "rotate": Rotate, "parts": Parts,
-        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo, "smqos": Smqos}
+        "cost": AllSolo, "alone": Alone, "mps-shares": MpsShares, "slo": Slo, "smqos": Smqos,
+        LAIUS: Laius}
 
 
 def fell_back(look):
