@@ -242,6 +242,15 @@ static void test_known(void **state)
 	assert_int_equal(config.n_known, 2);
 	assert_string_equal(config.known[0].name, "api");
 	assert_string_equal(config.known[1].file, "/b");
+	good(HEAD "dram_gb_per_s: 100000\nbandwidth_permille: 1000\n");
+	assert_int_equal(config.numbers.bandwidth_permille, 1000);
+	good(HEAD "dram_gb_per_s: 0\nbandwidth_permille: 0\n");
+	assert_int_equal(config.numbers.bandwidth_permille, 0);
+	bad(HEAD "bandwidth_permille: 1001\n",
+	    "test.conf:2:", "bandwidth_permille is '1001'; expected a whole number from 0 to 1000");
+	bad(HEAD "bandwidth_permille: 0.9\n", "test.conf:2:", "bandwidth_permille is '0.9'");
+	bad(HEAD "dram_gb_per_s: 100001\n",
+	    "test.conf:2:", "dram_gb_per_s is '100001'; expected a whole number from 0 to 100000");
 	bad(HEAD "knowledge:\n  - {name: api, file: api.yaml}\n",
 	    "test.conf:3:23:", "expected a path that begins with /");
 	bad(HEAD "knowledge:\n  - {name: api}\n", "test.conf:3:", "file");
