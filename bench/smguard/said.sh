@@ -11,7 +11,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 export COTENANT_RUNTIME_DIR="$work/run" COTENANT_SOCKET="$work/run/cotenantd.sock"
 daemon=
-trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; rm -rf "$work"' EXIT
+# The daemon ends its pool before its folder goes.
+end() {
+	[ -z "$daemon" ] || {
+		kill "$daemon" 2>/dev/null || true
+		wait "$daemon" || true
+	}
+	rm -rf "$work"
+}
+trap end EXIT
 
 "${CC:-cc}" -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root/include" "$root/examples/share/two.c" -o "$work/two" \
 	-ldl -pthread
