@@ -235,7 +235,8 @@ static int add_cases(const struct cot_live *l, const char *group, struct cot_liv
 		*to = (struct cot_live_case){
 			.run = run, .group = group, .way = &cot_live_ways[way]};
 		fill(l, &c->gpu, to);
-		c->n_cases++;
+		if (to->n_apps || to->why) /* its programs are called L1, L2 ..., B1 ... */
+			c->n_cases++;
 	}
 	return 0;
 }

@@ -248,6 +248,15 @@ static void test_left_out(void **state)
 	assert_non_null(strstr(find_case("c2", "parts32")->why, "training"));
 }
 
+/* A window without the first of its programs says nothing of the mix. */
+static void test_no_programs(void **state)
+{
+	(void)state;
+	find(LIVE_RUN(LIVE_TRAINING "," LIVE_CELL("a2", "parts", "", "\"hog\",\"hog\"",
+						  LIVE_WINDOW("parts112", LIVE_BATCH("B2", 5)))));
+	assert_int_equal(check.n_cases, 0);
+}
+
 /* The last run that measured a mix counts, with what it says of programs alone. */
 static void test_last_run(void **state)
 {
@@ -311,12 +320,12 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gpu),	  cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_missing),	  cmocka_unit_test(test_pools),
-		cmocka_unit_test(test_timeslice), cmocka_unit_test(test_hot),
-		cmocka_unit_test(test_parts),	  cmocka_unit_test(test_copy_on_parts),
-		cmocka_unit_test(test_left_out),  cmocka_unit_test(test_last_run),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_gpu),	    cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_missing),	    cmocka_unit_test(test_pools),
+		cmocka_unit_test(test_timeslice),   cmocka_unit_test(test_hot),
+		cmocka_unit_test(test_parts),	    cmocka_unit_test(test_copy_on_parts),
+		cmocka_unit_test(test_left_out),    cmocka_unit_test(test_last_run),
+		cmocka_unit_test(test_no_programs), cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
