@@ -58,7 +58,7 @@ says "$work/out" '"ok": true'
 says "$work/out" "no program called 'nobody'"
 "$COTENANT" set a --slice 1us >"$work/out" 2>&1 && fail "a slice of 1 us"
 says "$work/out" "expected 20 to"
-for block in 0 1s 1000001ms many; do
+for block in 0 1sm 1000001ms many; do
 	"$COTENANT" set a --block "$block" >"$work/out" 2>&1
 	[ $? -eq 2 ] || fail "a block of $block"
 	says "$work/out" "expected a time such as 100us or 2ms, or unknown"

@@ -27,7 +27,7 @@ expect 125
 expect 125 --class fast -- true
 expect 125 --weight 0 -- true
 expect 125 --weight many -- true
-for block in long -1 1s 1000001ms; do
+for block in long -1 1sm 1000001ms; do
 	expect 125 --block "$block" -- true
 	says "$work/err" "expected a time such as 100us or 2ms"
 done

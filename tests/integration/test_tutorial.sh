@@ -35,6 +35,9 @@ outcome timeslice 1 missed
 outcome pools 1 kept
 outcome parts@64 1 kept
 outcome slo 1 kept
+for policy in timeslice pools parts@64 slo; do
+	outcome "$policy" 2 missed
+done
 [ -s page.html ] || fail "no page"
 [ -s timeline.json ] || fail "no timeline"
 section 3
