@@ -612,14 +612,12 @@ static void test_stop(void **state)
 
 static void test_wrong_policies_are_refused(void **state)
 {
-	struct cot_policy_config config;
 	struct cot_policy_ops ops = scripted;
 	struct cot_sched *s = NULL;
 	struct cot_error err;
 	unsigned i;
 
 	(void)state;
-	cot_policy_config_init(&config);
 	ops.tick = NULL;
 	assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
 	ops = scripted;
@@ -641,12 +639,50 @@ static void test_wrong_policies_are_refused(void **state)
 			   : &ops.work_bytes) = COT_POLICY_OWN_MAX + 1;
 		assert_int_equal(cot_sched_create(&ops, NULL, NULL, 0, &s, &err), -EINVAL);
 	}
-	config.batch_slice_us = 1;
-	assert_int_equal(cot_sched_create(&scripted, &config, NULL, 0, &s, &err), -EINVAL);
-	cot_policy_config_init(&config);
-	config.turn_ns = 0;
-	assert_int_equal(cot_sched_create(&scripted, &config, NULL, 0, &s, &err), -EINVAL);
 	assert_null(s);
+}
+
+/* Each number just beyond what is allowed; all of them at their bounds are right. */
+static void test_wrong_configs_are_refused(void **state)
+{
+	struct cot_policy_config wrong[13];
+	struct cot_sched *s = NULL;
+	struct cot_error err;
+	unsigned i, n = sizeof(wrong) / sizeof(wrong[0]);
+
+	(void)state;
+	for (i = 0; i < n; i++) {
+		cot_policy_config_init(&wrong[i]);
+		wrong[i].reserve_permille = wrong[i].latency_permille = 1000;
+		wrong[i].bandwidth_permille = 1000;
+		wrong[i].dram_bytes_per_s = COT_BYTES_PER_S_MAX;
+		wrong[i].pace_us = COT_PACE_US_MAX;
+		wrong[i].latency_slice_us = COT_SLICE_US_MAX;
+		wrong[i].batch_slice_us = COT_SLICE_US_MIN;
+		wrong[i].turn_ns = COT_NS_PER_MS;
+		wrong[i].cycle_ns = 3600 * COT_NS_PER_S;
+	}
+	wrong[1].latency_slice_us++;
+	wrong[2].batch_slice_us--;
+	wrong[3].equal_slice_us = 1;
+	wrong[4].turn_ns--;
+	wrong[5].cycle_ns++;
+	wrong[6].turn_ns = wrong[6].cycle_ns + 1;
+	wrong[7].reserve_permille++;
+	wrong[8].latency_permille++;
+	wrong[9].bandwidth_permille++;
+	wrong[10].dram_bytes_per_s++;
+	wrong[11].pace_us++;
+	wrong[12].turn_ns = 0;
+	assert_int_equal(cot_sched_create(&scripted, &wrong[0], NULL, 0, &s, &err), 0);
+	cot_sched_destroy(s);
+	s = NULL;
+	for (i = 1; i < n; i++) {
+		err.text[0] = '\0';
+		if (cot_sched_create(&scripted, &wrong[i], NULL, 0, &s, &err) != -EINVAL)
+			fail_msg("case %u was taken", i);
+		assert_true(err.text[0] && !s);
+	}
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -675,6 +711,7 @@ int main(void)
 		T(test_change_of_policy_keeps_what_is_wanted),
 		T(test_stop),
 		cmocka_unit_test(test_wrong_policies_are_refused),
+		cmocka_unit_test(test_wrong_configs_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
