@@ -262,6 +262,7 @@ int cot_cmd_compare(int argc, char **argv)
 					   .progress = show_progress,
 					   .stop = interrupted}};
 	struct cot_comparison *c;
+	struct cot_origin origin;
 	struct cot_error err;
 	int rc, status;
 
@@ -276,7 +277,7 @@ int cot_cmd_compare(int argc, char **argv)
 		cot_cli_complain("out of memory");
 		return COT_EXIT_FAILURE;
 	}
-	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &c->sc, &err);
+	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &origin, &c->sc, &err);
 	if (!rc)
 		rc = cot_compare_add_rows(c, args.policies, &err);
 	if (rc < 0) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cotenant/policy.h>
@@ -9,6 +10,7 @@
 #include "cli/common.h"
 #include "sim/qos.h"
 #include "sim/sim.h"
+#include "text/text.h"
 #include "trace/policy_name.h"
 #include "trace/scenario_read.h"
 
@@ -31,8 +33,25 @@ int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_err
 	return cot_policy_name_read(word, names, policy_names(names), sc, err);
 }
 
+static int read_file(const char *path, const struct cot_scenario_options *opt,
+		     struct cot_origin *origin, struct cot_scenario **ret_sc, struct cot_error *err)
+{
+	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
+	size_t size;
+	char *bytes;
+	int rc = cot_text_read(path, &bytes, &size, err);
+
+	if (rc)
+		return rc;
+	(void)cot_sha256(bytes, size, origin->sha256);
+	rc = cot_scenario_parse(name, bytes, size, opt, ret_sc, err);
+	free(bytes);
+	return rc;
+}
+
 int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
-			  struct cot_scenario **ret_sc, struct cot_error *err)
+			  struct cot_origin *origin, struct cot_scenario **ret_sc,
+			  struct cot_error *err)
 {
 	const char *names[MAX_SCHEDULERS], *policies[MAX_POLICIES];
 	struct cot_scenario_options opt = {
@@ -50,7 +69,7 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		opt.n_schedulers++;
 	}
 	opt.n_policies = policy_names(policies);
-	rc = cot_scenario_read(path, &opt, ret_sc, err);
+	rc = read_file(path, &opt, origin, ret_sc, err);
 	if (rc)
 		return rc;
 	rc = cot_qos_resolve(*ret_sc);

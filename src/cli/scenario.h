@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "report/fanout.h"
+#include "report/origin.h"
 #include "report/sim_summary.h"
 #include "sim/host.h"
 #include "sim/host_measure.h"
@@ -20,9 +21,11 @@ struct cot_cli_overrides {
 	const uint64_t *seed;
 };
 
-/* Reads a scenario file ("-": standard input); release with cot_scenario_destroy(). */
+/* Reads a scenario file ("-": standard input); release with cot_scenario_destroy(). Its hash goes
+ * to the origin. */
 int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
-			  struct cot_scenario **ret_sc, struct cot_error *err);
+			  struct cot_origin *origin, struct cot_scenario **ret_sc,
+			  struct cot_error *err);
 
 /* Gives the scenario this policy; -EINVAL with a sentence. */
 int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_error *err);

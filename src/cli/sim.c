@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/knowledge.h"
+#include "cli/origin.h"
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
@@ -181,6 +182,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct job {
 	const struct arguments *args;
 	struct cot_scenario *sc;
+	struct cot_origin origin;
 	struct cot_cli_alone alone;
 	struct cot_cli_knowledge knowledge;
 	struct cot_outfile *json, *timeline_file, *report;
@@ -205,6 +207,7 @@ static void finish(struct job *job)
 	cot_outfile_destroy(job->timeline_file);
 	cot_outfile_destroy(job->json);
 	cot_cli_knowledge_finish(&job->knowledge);
+	cot_origin_finish(&job->origin);
 	cot_scenario_destroy(job->sc);
 }
 
@@ -317,6 +320,7 @@ static int write_outputs(struct job *job, struct cot_error *err)
 
 	cot_sim_result(job->play.sim, &result);
 	cot_sim_summarize(job->sc, &result, job->alone.us, &summary);
+	summary.origin = &job->origin;
 	summary.epochs = job->epochs;
 	if (job->parts) {
 		cot_parts_finish(job->parts, result.end_ps);
@@ -351,6 +355,16 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	return rc;
 }
 
+static int begin(struct job *job, int argc, char **argv, struct cot_error *err)
+{
+	const struct arguments *a = job->args;
+	const char *const outputs[] = {a->json, a->timeline, a->report};
+
+	if (cot_cli_origin(argc, argv, a->scenario, outputs, COT_ARRAY_LEN(outputs), &job->origin))
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	return cot_cli_read_scenario(a->scenario, &a->overrides, &job->origin, &job->sc, err);
+}
+
 int cot_cmd_sim(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -368,9 +382,10 @@ int cot_cmd_sim(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
-	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &job.sc, &err);
+	rc = begin(&job, argc, argv, &err);
 	if (rc < 0) {
 		cot_cli_complain("%s", err.text);
+		finish(&job);
 		return rc == -ENOMEM ? COT_EXIT_FAILURE : COT_EXIT_USAGE;
 	}
 	cot_cli_catch_signals();

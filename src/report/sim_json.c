@@ -259,6 +259,7 @@ static json_t *make_root(const struct cot_sim_summary *s)
 	json_t *root = json_object();
 
 	if (json_object_set_new(root, "schema", json_string("cotenant.sim/1")) ||
+	    cot_origin_add_json(root, s->origin, &sc->gpu) ||
 	    json_object_set_new(root, "scheduler", json_string(sc->scheduler)) ||
 	    (s->has_responses &&
 	     json_object_set_new(root, "policy", json_string(cot_policy_name_word(sc, policy)))) ||

@@ -401,6 +401,7 @@ int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler
 	if (rc < 0)
 		return rc;
 	latencies(sampler, out);
+	rc = cot_origin_print_html(s->origin, &s->sc->gpu, out);
 	cot_html_end(out);
-	return 0;
+	return rc;
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "report/allocation.h"
 #include "report/epochs.h"
+#include "report/origin.h"
 #include "report/parts.h"
 #include "report/sampler.h"
 #include "report/table.h"
@@ -40,6 +41,7 @@ struct cot_response_summary {
 
 struct cot_sim_summary {
 	const struct cot_scenario *sc;
+	const struct cot_origin *origin; /* NULL: not told. Not owned. */
 	struct cot_sim_result result;
 	struct cot_app_summary apps[COT_MAX_APPS];
 	bool has_metrics; /* every app has an NTT */

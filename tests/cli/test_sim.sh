@@ -41,6 +41,28 @@ if grep -qiE '<script|src=|href=|url\(' "$work/d/r.html"; then
 	fail "the report is not self-contained"
 fi
 
+# What it was made from, but not where it was written: the command as one could type it again.
+sum=$(sha256sum "$work/s.yaml" | cut -d' ' -f1)
+odd="$work/it's one.yaml"
+cp "$work/s.yaml" "$odd"
+expect 0 sim "$odd" --seed 9 --json "$work/d/out.json" --timeline="$work/d/t.json" --report "$work/d/r.html"
+for key in "\"command\": \"cotenant sim --seed 9 '$work/it'\\\\''s one.yaml'\"" "\"scenario\": \"$odd\"" \
+	"\"sha256\": \"$sum\"" '"gpu": "k20c (13 SMs)"' \
+	"\"version\": \"$("$COTENANT" --version | head -n 1)\""; do
+	says "$work/d/out.json" "$key"
+done
+says "$work/d/r.html" "$sum"
+grep -q '<td>date</td><td>20[0-9][0-9]-[01][0-9]-[0-3][0-9]<' "$work/d/r.html" || fail "no date in the page"
+SOURCE_DATE_EPOCH=86400
+export SOURCE_DATE_EPOCH
+expect 0 sim "$work/s.yaml" --json - --report "$work/d/r.html"
+says "$work/d/r.html" "<td>1970-01-02</td>"
+unset SOURCE_DATE_EPOCH
+says "$work/out" '"command": "cotenant sim '"$work"'/s.yaml"'
+"$COTENANT" sim - --json - <"$work/s.yaml" >"$work/out"
+says "$work/out" '"scenario": "standard input"'
+says "$work/out" "$sum"
+
 # With a policy: how long requests took, in all three forms.
 sed -e 's/^scheduler:.*/scheduler: timeslice/' -e '/^preempt/i policy: pools' \
 	-e '/name: urgent/a\    class: latency' "$work/s.yaml" >"$work/policy.yaml"

@@ -1,0 +1,19 @@
+/*
+ * What a command's results were made from (report/origin.h), as the command line says it.
+ */
+#ifndef COT_CLI_ORIGIN_H
+#define COT_CLI_ORIGIN_H
+
+#include <stdbool.h>
+
+#include "report/origin.h"
+
+/*
+ * Fills in all but the hash, which comes with the scenario. `outputs` are `n` values of options as
+ * argp gave them (NULL: not given): neither they nor --threads are part of the command, as they
+ * make no difference to a result. The scenario and argv outlive *ret_origin. -ENOMEM.
+ */
+int cot_cli_origin(int argc, char **argv, const char *scenario, const char *const *outputs,
+		   unsigned n, struct cot_origin *ret_origin);
+
+#endif
