@@ -45,7 +45,7 @@ _cotenant_options()
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
-	ps | freeze | thaw | stats | explain) echo "--json $common" ;;
+	ps | freeze | thaw | stats | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
 	doctor) echo "--json --offline --parts $common" ;;
 	*) echo "$common" ;;
@@ -91,7 +91,7 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | explain | doctor | inspect) [[ $2 == --arch ]] || return 1 ;;
+	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --arch ]] || return 1 ;;
 	ptx) [[ $2 != --@(json|list) ]] || return 1 ;;
 	set) [[ $2 != --json ]] || return 1 ;;
 	esac
@@ -168,7 +168,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce inspect ptx list help
+		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -203,9 +203,10 @@ _cotenant()
 	reproduce) _cotenant_words 'preemption smqos consolidation laius' "$cur" ;;
 	model) _cotenant_model "$cur" ;;
 	set | freeze | thaw) _cotenant_targets "$cur" ;;
+	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats explain profile doctor sim compare model reproduce inspect ptx list' \
+		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

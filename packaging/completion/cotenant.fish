@@ -75,6 +75,7 @@ for part in time power consolidate train heat check powers
     complete -c cotenant -n '__fish_seen_subcommand_from model' -a $part
 end
 complete -c cotenant -n '__fish_seen_subcommand_from list' -f -a 'schedulers policies gpus traces'
+complete -c cotenant -n '__fish_seen_subcommand_from policy' -f -a '(__cotenant_list policies) auto'
 complete -c cotenant -n '__fish_seen_subcommand_from help' -f -a '(__cotenant_commands)'
 complete -c cotenant -n '__fish_seen_subcommand_from set freeze thaw explain' -f -a '(__cotenant_targets)'
 complete -c cotenant -n '__fish_seen_subcommand_from run profile' -a '(__cotenant_program)'

@@ -24,6 +24,7 @@ static const struct cot_command commands[] = {
 	{"freeze", "take a program off the GPU", cot_cmd_freeze},
 	{"thaw", "let it use the GPU again", cot_cmd_thaw},
 	{"stats", "show slices, freezes and what the policy did", cot_cmd_stats},
+	{"policy", "show the policies and which is at work, or change it", cot_cmd_policy},
 	{"explain", "show what the policy does with a program, and why", cot_cmd_explain},
 	{"profile", "measure a program on parts of the GPU, for predictions", cot_cmd_profile},
 	{"doctor", "say what works on this machine, and what to do", cot_cmd_doctor},

@@ -62,7 +62,7 @@ static void print(const char *text, bool as_json)
 				     JSON_INDENT(2), stdout);
 }
 
-static int carry_out(struct cot_msg_command *command, bool as_json)
+int cot_target_send(struct cot_msg_command *command, bool as_json)
 {
 	struct cot_client client;
 	struct cot_error err = {{0}};
@@ -100,5 +100,5 @@ int cot_target_run(const struct argp_option *options, argp_parser_t parser, cons
 		cot_cli_complain("%s", err.text);
 		return COT_EXIT_USAGE;
 	}
-	return carry_out(&a.command, a.json);
+	return cot_target_send(&a.command, a.json);
 }

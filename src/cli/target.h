@@ -27,6 +27,9 @@ int cot_target_name(const char *text, uint64_t *ret_id, char ret_name[COT_PROTO_
 /* A parser for argp whose input is a struct cot_target_arguments. */
 error_t cot_target_parse(int key, char *arg, struct argp_state *state);
 
+/* Sends a command and prints the daemon's sentence, as JSON if asked. Returns an exit status. */
+int cot_target_send(struct cot_msg_command *command, bool as_json);
+
 /* Reads the arguments, sends `command` with what they say, and prints the daemon's sentence, as
  * JSON if asked. Returns an exit status. */
 int cot_target_run(const struct argp_option *options, argp_parser_t parser, const char *doc,

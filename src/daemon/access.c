@@ -108,9 +108,10 @@ int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_e
 	return cot_error_set(err, -EPERM, "the program '%s' belongs to another user", t->name);
 }
 
-int cot_access_admin(const struct conn *c, struct cot_error *err)
+int cot_access_admin(const struct conn *c, const char *what, struct cot_error *err)
 {
 	if (is_admin(c))
 		return 0;
-	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change a pool");
+	return cot_error_set(err, -EPERM, "only root and the user of the daemon may change %s",
+			     what);
 }

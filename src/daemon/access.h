@@ -23,6 +23,7 @@ int cot_access_reserve(enum cot_class cls, struct cot_error *err);
 /* Likewise, such a target. */
 int cot_access_target(enum cot_target_kind kind, enum cot_class cls, struct cot_error *err);
 int cot_access_change(const struct conn *c, const struct tenant *t, struct cot_error *err);
-int cot_access_admin(const struct conn *c, struct cot_error *err);
+/* For what concerns everybody's programs, such as "a pool". */
+int cot_access_admin(const struct conn *c, const char *what, struct cot_error *err);
 
 #endif

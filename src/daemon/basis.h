@@ -24,6 +24,7 @@ struct basis {
 	struct cot_host *host;
 	struct cot_account account;
 	struct cot_config config;
+	const struct cot_policy_ops *by_user; /* chosen while we run, or NULL: choose.h */
 	struct cot_gpus gpus;
 	struct known known; /* of programs, as the configuration says */
 	char config_path[COT_PATH_TEXT_MAX];

@@ -261,6 +261,49 @@ static int hold(struct conn *c, const struct whom *target, const struct cot_msg_
 	return rc;
 }
 
+/* What of a change of the policy does not happen at once. */
+static void say_later(const struct roster *r, char *ret_text, size_t size)
+{
+	const struct cot_policy_ops *policy = r->basis->config.policy, *now;
+	unsigned n = cot_choose_elsewhere(r);
+
+	now = cot_choose_now(r, policy);
+	ret_text[0] = '\0';
+	if (now != policy)
+		(void)snprintf(ret_text, size, "; '%s' is at work until MPS is available",
+			       now->name);
+	else if (n)
+		(void)snprintf(ret_text, size,
+			       "; programs that stay in the pools where they started: %u", n);
+}
+
+static int change_policy(const struct conn *c, const char *name, struct cot_error *answer)
+{
+	struct roster *r = c->in->roster;
+	const struct cot_policy_ops *before = r->basis->config.policy, *policy = NULL;
+	char changes[160], later[96];
+	const char *note;
+	int rc = cot_access_admin(c, "the policy", answer);
+
+	if (!rc && strcmp(name, "auto") != 0) {
+		policy = cot_policy_find(name);
+		if (!policy)
+			rc = cot_error_set(answer, -EINVAL, "this daemon has no policy '%s'", name);
+	}
+	if (!rc)
+		rc = cot_choose_by_user(r, policy, answer);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(changes, sizeof(changes), "policy %s -> %s%s", before->name,
+		       r->basis->config.policy->name, policy ? "" : " (auto)");
+	cot_audit_say(c->uid, c->pid, "%s", changes);
+	say_later(r, later, sizeof(later));
+	note = cot_choose_neglects(r);
+	(void)cot_error_set(answer, 0, "%s%s%s%s", changes, later, note ? "; " : "",
+			    note ? note : "");
+	return 0;
+}
+
 /* Each change is a new plan, messages and a file that is written. */
 static int may_change(struct conn *c, struct cot_error *err)
 {
@@ -278,11 +321,28 @@ static int may_change(struct conn *c, struct cot_error *err)
 			     (unsigned long)(wait_ns / COT_NS_PER_MS + 1));
 }
 
+/* set, freeze and thaw: of a program or a pool. */
+static int carry_out(struct conn *c, const struct cot_msg_command *m, struct cot_error *answer)
+{
+	struct whom target = {0};
+	int rc = cot_whom_find(c, m->tenant, m->name, &target, answer);
+
+	if (!rc)
+		rc = target.tenant ? cot_access_change(c, target.tenant, answer)
+				   : cot_access_admin(c, "a pool", answer);
+	if (rc < 0)
+		return rc;
+	if (m->what == COT_COMMAND_SET)
+		return apply_set(c, &target, m, answer);
+	if (m->what == COT_COMMAND_FREEZE || m->what == COT_COMMAND_THAW)
+		return hold(c, &target, m, answer);
+	return cot_error_set(answer, -ENOSYS, "this daemon does not know the command %u", m->what);
+}
+
 static void on_command(struct conn *c, const struct cot_msg_command *packet)
 {
 	struct cot_msg_command all, *m = &all;
 	struct cot_error answer;
-	struct whom target = {0};
 	int rc;
 
 	cot_proto_read_command(packet, m);
@@ -292,17 +352,8 @@ static void on_command(struct conn *c, const struct cot_msg_command *packet)
 	}
 	rc = may_change(c, &answer);
 	if (!rc)
-		rc = cot_whom_find(c, m->tenant, m->name, &target, &answer);
-	if (!rc)
-		rc = target.tenant ? cot_access_change(c, target.tenant, &answer)
-				   : cot_access_admin(c, &answer);
-	if (!rc && m->what == COT_COMMAND_SET)
-		rc = apply_set(c, &target, m, &answer);
-	else if (!rc && (m->what == COT_COMMAND_FREEZE || m->what == COT_COMMAND_THAW))
-		rc = hold(c, &target, m, &answer);
-	else if (!rc)
-		rc = cot_error_set(&answer, -ENOSYS, "this daemon does not know the command %u",
-				   m->what);
+		rc = m->what == COT_COMMAND_POLICY ? change_policy(c, m->name, &answer)
+						   : carry_out(c, m, &answer);
 	if (rc != -EINPROGRESS) {
 		cot_state_keep(c->in->roster); /* what is said to be done outlives us */
 		cot_answer_resultf(c, m->h.seq, rc, "%s", answer.text);

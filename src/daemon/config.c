@@ -137,7 +137,7 @@ static int read_policy(struct reader *r)
 	if (!name)
 		return 0;
 	r->config->policy = cot_policy_find(name);
-	r->config->policy_chosen = true;
+	r->config->named = r->config->policy;
 	if (r->config->policy)
 		return 0;
 	for (i = 0; i < cot_n_policies; i++) {

@@ -41,8 +41,8 @@ struct cot_config_known {
 };
 
 struct cot_config {
-	const struct cot_policy_ops *policy;
-	bool policy_chosen; /* the file names it */
+	const struct cot_policy_ops *policy; /* that is meant to be at work: choose.h */
+	const struct cot_policy_ops *named;  /* by the file; NULL: it names none */
 	struct cot_policy_config numbers;
 	bool use_mps;
 	char mps_program[COT_PATH_TEXT_MAX];

@@ -102,16 +102,15 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 	if (!rc)
 		cot_choose_in(&d->roster, &config);
 	if (!rc)
-		rc = cot_host_set_policy(d->basis.host,
-					 d->roster.mps_failed && config.policy->wants_pools
-						 ? cot_policy_find("rotate")
-						 : config.policy,
+		rc = cot_host_set_policy(d->basis.host, cot_choose_now(&d->roster, config.policy),
 					 &config.numbers, cot_now_ns(), &err);
 	if (rc < 0) {
 		log_error("the configuration stays as it was: %s", err.text);
 		cot_known_clear(&known);
 	} else {
 		d->basis.config = config;
+		d->roster.state.dirty |= d->basis.by_user != NULL;
+		d->basis.by_user = NULL;
 		know(d, &known);
 		cot_server_set_access(&d->server);
 		after = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name;

@@ -391,6 +391,7 @@ json_t *cot_show_daemon(struct conns *conns)
 	put_number(o, "protocol", COT_PROTO_VERSION);
 	put(o, "policy", json_string(cot_sched_policy(s)->ops->name));
 	put(o, "policy_wanted", json_string(cot_sched_wanted_policy(s)->name));
+	put(o, "policy_chosen", json_string(conns->basis->config.policy->name));
 	reason = cot_choose_reason(conns->basis);
 	put(o, "policy_reason", reason ? json_string(reason) : json_null());
 	put(o, "policy_fault", show_fallback(conns));

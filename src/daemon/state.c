@@ -68,8 +68,10 @@ static char *save_all(const struct roster *r)
 		json_array_append_new(pools, save_pool(p));
 	for_each_tenant (t, r)
 		json_array_append_new(tenants, save_tenant(t));
-	all = json_pack("{s:i, s:I, s:o, s:o}", "version", STATE_VERSION, "next_id",
-			(json_int_t)r->next_id, "pools", pools, "tenants", tenants);
+	all = json_pack("{s:i, s:I, s:s*, s:o, s:o}", "version", STATE_VERSION, "next_id",
+			(json_int_t)r->next_id, "policy",
+			r->basis->by_user ? r->basis->by_user->name : NULL, "pools", pools,
+			"tenants", tenants);
 	text = json_dumps(all, JSON_COMPACT);
 	json_decref(all);
 	if (text && cot_json_whole())
@@ -296,6 +298,21 @@ static int read_file(const struct roster *r, json_t **ret_state, struct cot_erro
 	return 0;
 }
 
+/* What an administrator chose stays, unless the numbers of the configuration do not suit it. */
+static void load_policy(struct roster *r, const json_t *entry)
+{
+	const char *name = json_string_value(entry);
+	const struct cot_policy_ops *policy = name ? cot_policy_find(name) : NULL;
+	struct cot_error err;
+
+	if (policy && cot_choose_by_user(r, policy, &err) < 0)
+		log_warn("the policy '%s' that was chosen is not at work: %s", name, err.text);
+	else if (policy)
+		log_info("the policy is '%s', as chosen with 'cotenant policy'; 'cotenant policy "
+			 "auto' takes that back",
+			 name);
+}
+
 static int load(struct roster *r, const struct cot_processes *all, json_t *state)
 {
 	json_int_t next_id = json_integer_value(json_object_get(state, "next_id"));
@@ -305,6 +322,7 @@ static int load(struct roster *r, const struct cot_processes *all, json_t *state
 
 	if (rc < 0)
 		return rc;
+	load_policy(r, json_object_get(state, "policy"));
 	json_array_foreach (json_object_get(state, "pools"), i, entry) {
 		rc = load_pool(r, entry);
 		if (rc < 0)

@@ -185,6 +185,7 @@ enum cot_proto_command {
 	COT_COMMAND_SET = 1,
 	COT_COMMAND_FREEZE = 2,
 	COT_COMMAND_THAW = 3,
+	COT_COMMAND_POLICY = 4, /* `name` is a policy's, or "auto": as the configuration says */
 };
 
 /* Which fields of a COT_COMMAND_SET count. */
@@ -211,7 +212,7 @@ struct cot_msg_command {
 	uint16_t weight;
 	uint8_t class_;
 	uint8_t reserved;
-	char name[COT_PROTO_NAME_MAX]; /* of a tenant, or "pool:latency", "pool:batch" */
+	char name[COT_PROTO_NAME_MAX]; /* of a tenant, "pool:latency", "pool:batch", or a policy */
 	uint32_t block_us;	       /* 0: not known */
 	uint16_t quota, reserve;       /* 0: none any more */
 	uint16_t sms;		       /* 0: none any more */

@@ -23,7 +23,7 @@ complete_as() {
 }
 
 complete_as "reproduce" rep
-complete_as "--help --usage --version compare doctor explain freeze help inspect list model profile ps ptx reproduce run set sim stats thaw" ""
+complete_as "--help --usage --version compare doctor explain freeze help inspect list model policy profile ps ptx reproduce run set sim stats thaw" ""
 complete_as "dss dss-printed" sim --scheduler d
 complete_as "ppq ppq-shared" sim --scheduler = ppq
 complete_as "dss dss-printed fcfs npq ppq ppq-shared rollover rollover-elastic rollover-history rollover-naive smqos smqos-hasty smqos-printed spart spart-catchup timeslice" sim --scheduler =
@@ -55,6 +55,9 @@ complete_as "batch latency" set --class = ""
 complete_as "--weight=" set --w
 complete_as "--help --json --usage --version" stats --
 complete_as "--block=" run --b
+complete_as "parts pools" policy p
+complete_as "auto" policy a
+complete_as "--json" policy --js
 complete_as "--json" freeze --j
 complete_as "--offline" doctor --o
 COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency pool:shared" freeze pool

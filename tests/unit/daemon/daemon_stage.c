@@ -68,6 +68,7 @@ int stage_setup(void **state)
 	memset(pages, 0, sizeof(pages));
 	stage.basis.host = w.host;
 	stage.basis.gpus.n = 2;
+	stage.basis.config.policy = cot_policy_find("pools");
 	cot_daemon_wire(&stage);
 	for (i = 0; i < MAX_CONNS; i++)
 		stage.conns.all[i] = conn_unused(&stage.conns);

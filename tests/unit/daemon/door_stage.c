@@ -53,7 +53,6 @@ int open_server(void **state)
 	snprintf(stage.basis.socket_path, sizeof(stage.basis.socket_path), "%s/s", folder);
 	stage.server.listener.fd = stage.server.spare_fd = -1;
 	stage.roster.next_id = 1;
-	stage.basis.config.policy = cot_policy_find("pools");
 	stage.basis.config.latency.everybody = stage.basis.config.batch.everybody = true;
 	stage.basis.config.max_weight = 10000;
 	/* Nobody has to rest, but where a test says so. */

@@ -348,16 +348,16 @@ static void test_owners(void **state)
 	t->uid = OTHER;
 	c = enter(OTHER, &fd);
 	assert_int_equal(cot_access_change(c, t, &err), 0);
-	assert_int_equal(cot_access_admin(c, &err), -EPERM);
+	assert_int_equal(cot_access_admin(c, "a pool", &err), -EPERM);
 	c->uid = OTHER + 1;
 	assert_int_equal(cot_access_change(c, t, &err), -EPERM);
 	assert_string_equal(err.text, "the program 'theirs' belongs to another user");
 	c->uid = 0;
 	assert_int_equal(cot_access_change(c, t, &err), 0);
-	assert_int_equal(cot_access_admin(c, &err), 0);
+	assert_int_equal(cot_access_admin(c, "a pool", &err), 0);
 	c->uid = geteuid();
 	assert_int_equal(cot_access_change(c, t, &err), 0);
-	assert_int_equal(cot_access_admin(c, &err), 0);
+	assert_int_equal(cot_access_admin(c, "a pool", &err), 0);
 	c->uid = OTHER;
 }
 

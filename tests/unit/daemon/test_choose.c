@@ -1,4 +1,6 @@
 /* Which policy is at work: the one that the user has named, or what the programs' targets need. */
+#include <errno.h>
+
 #include "daemon/choose.h"
 #include "daemon/host.h"
 #include "door_stage.h"
@@ -10,7 +12,7 @@ static int setup(void **state)
 	int rc = open_server(state);
 
 	cot_policy_config_init(&stage.basis.config.numbers);
-	stage.basis.config.policy_chosen = false;
+	stage.basis.config.named = NULL;
 	return rc;
 }
 
@@ -73,7 +75,7 @@ static void test_chosen(void **state)
 	struct tenant *t = stage_tenant(3, "app", NULL);
 
 	(void)state;
-	stage.basis.config.policy_chosen = true;
+	stage.basis.config.named = stage.basis.config.policy;
 	assert_null(cot_choose_note(&stage.basis, none));
 	give(t, p99);
 	expect("pools", "pools");
@@ -88,15 +90,102 @@ static void test_chosen(void **state)
 	expect("slo", "pools");
 }
 
-/* Without MPS what is configured counts when that is back. */
+/* Without MPS what is meant counts when that is back. */
 static void test_without_mps(void **state)
 {
 	struct tenant *t = stage_tenant(3, "app", NULL);
+	struct cot_error err;
 
 	(void)state;
 	stage.roster.mps_failed = true;
 	give(t, p99);
-	expect("slo", "pools");
+	expect("slo", "rotate");
+	assert_int_equal(cot_choose_by_user(&stage.roster, cot_policy_find("timeslice"), &err), 0);
+	expect("timeslice", "timeslice");
+	assert_int_equal(cot_choose_by_user(&stage.roster, cot_policy_find("parts"), &err), 0);
+	expect("parts", "rotate");
+}
+
+/* A choice precedes targets and the configuration, until it is taken back. */
+static void test_by_user(void **state)
+{
+	const struct cot_policy_ops *smguard = cot_policy_find("smguard");
+	struct tenant *t = stage_tenant(3, "app", NULL);
+	struct cot_error err;
+
+	(void)state;
+	stage.roster.state.dirty = false;
+	assert_int_equal(cot_choose_by_user(&stage.roster, smguard, &err), 0);
+	expect("smguard", "smguard");
+	assert_true(stage.roster.state.dirty);
+	assert_string_equal(cot_choose_reason(&stage.basis), "chosen with 'cotenant policy'");
+	assert_null(cot_choose_neglects(&stage.roster));
+	give(t, p99);
+	expect("smguard", "smguard");
+	assert_string_equal(cot_choose_neglects(&stage.roster),
+			    "the policy 'smguard' does not look at targets; 'policy: slo' in the "
+			    "daemon's configuration keeps them");
+	stage.basis.config.named = cot_policy_find("effisha");
+	assert_int_equal(cot_choose_by_user(&stage.roster, NULL, &err), 0);
+	expect("effisha", "effisha");
+	assert_null(cot_choose_reason(&stage.basis));
+	stage.basis.config.named = NULL;
+	assert_int_equal(cot_choose_by_user(&stage.roster, smguard, &err), 0);
+	assert_int_equal(cot_choose_by_user(&stage.roster, NULL, &err), 0);
+	expect("slo", "slo");
+	give(t, none);
+	assert_int_equal(cot_choose_by_user(&stage.roster, NULL, &err), 0);
+	expect("pools", "pools");
+}
+
+/* One that the core has replaced begins again, and the replacement may be chosen itself. */
+static void test_after_a_fault(void **state)
+{
+	const struct cot_policy_ops *pools = cot_policy_find("pools");
+	struct cot_sched *s = cot_host_sched(stage.basis.host);
+	struct cot_error err;
+
+	(void)state;
+	cot_sched_stop(s, cot_now_ns());
+	assert_string_equal(cot_sched_policy(s)->ops->name, "timeslice");
+	assert_int_equal(cot_choose_by_user(&stage.roster, pools, &err), 0);
+	assert_ptr_equal(cot_sched_policy(s)->ops, pools);
+	cot_sched_stop(s, cot_now_ns());
+	assert_int_equal(cot_choose_by_user(&stage.roster, &cot_policy_timeslice, &err), 0);
+	assert_ptr_equal(cot_sched_wanted_policy(s), &cot_policy_timeslice);
+}
+
+/* One that cannot begin changes nothing. */
+static void test_by_user_fails(void **state)
+{
+	struct cot_error err;
+
+	(void)state;
+	stage.basis.config.numbers.batch_slice_us = 1;
+	assert_int_equal(cot_choose_by_user(&stage.roster, cot_policy_find("smguard"), &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "a slice is out of range"));
+	expect("pools", "pools");
+	assert_null(stage.basis.by_user);
+}
+
+/* Programs stay in their pools, though new ones come into others. */
+static void test_elsewhere(void **state)
+{
+	struct pool *batch = stage_pool(7, "batch", 0), *shared = stage_pool(8, "shared", 0);
+
+	(void)state;
+	shared->shared = true;
+	(void)stage_tenant(3, "alone", NULL);
+	(void)stage_tenant(4, "pooled", batch);
+	(void)stage_tenant(5, "pooled", batch);
+	(void)stage_tenant(6, "one", shared);
+	stage.basis.config.policy = cot_policy_find("pools");
+	assert_int_equal(cot_choose_elsewhere(&stage.roster), 1);
+	stage.basis.config.policy = cot_policy_find("parts");
+	assert_int_equal(cot_choose_elsewhere(&stage.roster), 2);
+	stage.basis.config.policy = cot_policy_find("rotate");
+	assert_int_equal(cot_choose_elsewhere(&stage.roster), 3);
 }
 
 /* A policy that cannot begin is not configured. */
@@ -128,7 +217,7 @@ static void test_read_again(void **state)
 	cot_choose_in(&stage.roster, &config);
 	assert_string_equal(config.policy->name, "slo");
 	config.policy = cot_policy_find("pools");
-	config.policy_chosen = true;
+	config.named = config.policy;
 	cot_choose_in(&stage.roster, &config);
 	assert_string_equal(config.policy->name, "pools");
 }
@@ -137,8 +226,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, close_server)
-		TEST(comes_and_goes), TEST(who_comes),	TEST(chosen),
-		TEST(without_mps),    TEST(that_fails), TEST(read_again),
+		TEST(comes_and_goes), TEST(who_comes),	TEST(chosen),  TEST(without_mps),
+		TEST(that_fails),     TEST(read_again), TEST(by_user), TEST(after_a_fault),
+		TEST(by_user_fails),  TEST(elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -435,7 +435,7 @@ static void test_target_that_nobody_keeps(void **state)
 	struct cot_msg_command m = set("alone", COT_SET_TARGET);
 
 	(void)state;
-	stage.basis.config.policy_chosen = true;
+	stage.basis.config.named = stage.basis.config.policy;
 	alone->parts = true;
 	m.target = (struct cot_proto_target){COT_TARGET_RATE, 800};
 	expect(&m, 0,
@@ -520,6 +520,43 @@ static void test_allowed(void **state)
 	m.fields = COT_SET_BLOCK;
 	m.block_us = 4;
 	expect(&m, 0, "alone: block unknown -> 4 us");
+}
+
+/* The policy is everybody's: as with pools, only root and the daemon's user change it. */
+static void test_policy(void **state)
+{
+	struct cot_msg_command m = {.what = COT_COMMAND_POLICY};
+	char line[128];
+
+	(void)state;
+	cot_policy_config_init(&stage.basis.config.numbers);
+	stage.basis.config.named = NULL;
+	snprintf(m.name, sizeof(m.name), "smguard");
+	expect(&m, -EPERM, "only root and the user of the daemon may change the policy");
+	assert_string_equal(stage.basis.config.policy->name, "pools");
+	c->uid = 0;
+	(void)stage_log();
+	stage.roster.state.dirty = false;
+	expect(&m, 0,
+	       "policy pools -> smguard; programs that stay in the pools where they started: 1");
+	snprintf(line, sizeof(line), ": policy pools -> smguard, by root (uid 0, process %d)\n",
+		 (int)getpid());
+	expect_line(line);
+	assert_string_equal(cot_sched_policy(cot_host_sched(stage.basis.host))->ops->name,
+			    "smguard");
+	snprintf(m.name, sizeof(m.name), "smgard");
+	expect(&m, -EINVAL, "this daemon has no policy 'smgard'");
+	snprintf(m.name, sizeof(m.name), "auto");
+	expect(&m, 0, "policy smguard -> pools (auto)");
+	stage.roster.mps_failed = true;
+	alone->target = (struct cot_target){COT_TARGET_RATE, 800};
+	snprintf(m.name, sizeof(m.name), "static");
+	expect(&m, 0,
+	       "policy pools -> static; 'rotate' is at work until MPS is available; the policy "
+	       "'static' does not look at targets; 'policy: slo' in the daemon's configuration "
+	       "keeps them");
+	assert_string_equal(cot_sched_policy(cot_host_sched(stage.basis.host))->ops->name,
+			    "rotate");
 }
 
 static void test_too_many_changes(void **state)
@@ -679,6 +716,7 @@ int main(void)
 		TEST(sms),
 		TEST(in_a_pool),
 		TEST(allowed),
+		TEST(policy),
 		TEST(too_many_changes),
 		TEST(holds),
 		TEST(queries),

@@ -310,9 +310,9 @@ static void test_chosen(void **state)
 {
 	(void)state;
 	good(HEAD);
-	assert_false(config.policy_chosen);
+	assert_null(config.named);
 	good(HEAD "policy: pools\n");
-	assert_true(config.policy_chosen);
+	assert_ptr_equal(config.named, config.policy);
 }
 
 static void test_nobody(void **state)

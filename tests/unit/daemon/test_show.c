@@ -532,6 +532,7 @@ static void test_the_daemon(void **state)
 	o = at(ask(COT_QUERY_PS), "daemon");
 	assert_string_equal(text(o, "policy"), "pools");
 	assert_string_equal(text(o, "policy_wanted"), "pools");
+	assert_string_equal(text(o, "policy_chosen"), "pools");
 	assert_null_at(o, "policy_fault");
 	assert_string_equal(text(o, "runtime_directory"), "/run/here");
 	assert_string_equal(text(o, "socket"), "/run/here/s");

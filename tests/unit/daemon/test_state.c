@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/choose.h"
 #include "daemon/processes.h"
 #include "daemon/state.h"
 #include "daemon_life.h"
@@ -428,6 +429,37 @@ static void test_next_id(void **state)
 	}
 }
 
+/* What an administrator has chosen, and nothing else. */
+static void test_policy(void **state)
+{
+	static const char *const wrong[] = {"\"no such\"", "7", "null", "\"\""};
+	struct cot_error err;
+	char text[128];
+	unsigned i;
+
+	(void)state;
+	cot_policy_config_init(&stage.basis.config.numbers);
+	assert_int_equal(cot_choose_by_user(&stage.roster, cot_policy_find("parts"), &err), 0);
+	cot_state_save(&stage.roster);
+	stage.basis.by_user = NULL;
+	life_next_daemon();
+	assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+	assert_string_equal(stage.basis.by_user->name, "parts");
+	assert_string_equal(stage.basis.config.policy->name, "parts");
+	assert_int_equal(cot_choose_by_user(&stage.roster, NULL, &err), 0);
+	cot_state_save(&stage.roster);
+	for (i = 0; i <= COT_ARRAY_LEN(wrong); i++) {
+		life_next_daemon();
+		assert_int_equal(cot_state_load(&stage.roster, NULL), 0);
+		assert_null(stage.basis.by_user);
+		assert_string_equal(stage.basis.config.policy->name, "pools");
+		if (i == COT_ARRAY_LEN(wrong))
+			break;
+		snprintf(text, sizeof(text), "{\"version\":1,\"policy\":%s}", wrong[i]);
+		life_write("state.json", text, 0600);
+	}
+}
+
 /* What only the environments say, and what has outlived its first process. */
 static void test_environments(void **state)
 {
@@ -499,6 +531,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_retry, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_changes_in_a_row, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_entries, life_setup, life_teardown),
+		cmocka_unit_test_setup_teardown(test_policy, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_pools, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_same_numbers, life_setup, life_teardown),
 		cmocka_unit_test_setup_teardown(test_next_id, life_setup, life_teardown),
