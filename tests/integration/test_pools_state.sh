@@ -48,9 +48,9 @@ until_true 15 state_has '"c1"' || fail "the file does not have c1"
 mkdir -p "$work/run/state.json.new/in-the-way"
 "$COTENANT" set c1 --weight 777 >/dev/null || fail "set c1"
 sleep 0.3
-state_has 777 && fail "the weight was written where nothing can be"
+state_has '"weight":777' && fail "the weight was written where nothing can be"
 rm -r "$work/run/state.json.new"
-until_true 15 state_has 777 || fail "it is not written again"
+until_true 15 state_has '"weight":777' || fail "it is not written again"
 
 # One bad number costs that number and no more: the weight is in the file only.
 for next in -2147483648 0 99999999999 '"x"'; do
@@ -85,7 +85,7 @@ if mount -t tmpfs -o size=64k none "$work/run" 2>/dev/null; then
 	until_true 15 grep -q "cannot write.*No space left" "$work/daemon.log" || fail "no word of the disk"
 	state_has '"e1"' || fail "the old file is lost"
 	rm "$work/run/full"
-	until_true 15 state_has 888 || fail "not written when there was room again"
+	until_true 15 state_has '"weight":888' || fail "not written when there was room again"
 	stop_daemon
 	umount "$work/run"
 fi
