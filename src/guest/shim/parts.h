@@ -69,6 +69,7 @@ struct cot_shim_stream {
 	struct cot_shim_stream *next; /* with the same hash, or of the same thread */
 	_Atomic(CUstream) handle;     /* home, as the program names it; NULL: free for another */
 	struct cot_shim_parts *parts; /* NULL: its context has none, it stays at home */
+	_Atomic bool has_parts;	      /* another thread may give it parts: looked at first */
 	struct cot_shim_stream *next_blocking;
 	struct cot_shim_looks looks;
 	bool blocking; /* the default stream waits for it, and the other way round */

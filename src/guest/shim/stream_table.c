@@ -150,7 +150,8 @@ static struct cot_shim_stream *known(CUstream handle)
 {
 	struct cot_shim_stream *s = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
 
-	while (s && atomic_load_explicit(&s->handle, memory_order_relaxed) != handle)
+	/* It is in the list before it has its handle: adopt(). */
+	while (s && atomic_load_explicit(&s->handle, memory_order_acquire) != handle)
 		s = s->next;
 	return s;
 }
@@ -197,6 +198,7 @@ static void belong(struct cot_shim_stream *s, struct cot_shim_parts *p)
 		list_blocking(s);
 	if (atomic_load(&s->capturing))
 		note_capture(s);
+	atomic_store_explicit(&s->has_parts, p != NULL, memory_order_release);
 }
 
 /* Seen for the first time. One of a context without parts is known as such; one that captures is
@@ -263,7 +265,7 @@ struct cot_shim_stream *cot_shim_stream_find(CUstream stream, bool per_thread)
 	s = known(stream);
 	if (!s)
 		s = adopt(stream);
-	return s && s->parts ? s : NULL;
+	return s && atomic_load_explicit(&s->has_parts, memory_order_acquire) ? s : NULL;
 }
 
 /* ---- captures begin and end ---- */
@@ -345,6 +347,7 @@ void cot_shim_stream_free(struct cot_shim_stream *s)
 		(void)COT_REAL(cuEventDestroy_v2)(s->event);
 	s->event = NULL;
 	cot_shim_pace_end(s);
+	atomic_store(&s->has_parts, false);
 	s->parts = NULL;
 	s->blocking = false;
 	atomic_store(&s->handle, NULL); /* another stream may get it */

@@ -302,7 +302,7 @@ static void begin(struct play *p)
 
 static bool is_told_to_end(const struct play *p)
 {
-	return until_file && p->n_operations % 64 == 0 && access(until_file, F_OK) == 0;
+	return until_file && p->n_operations % 16 == 0 && access(until_file, F_OK) == 0;
 }
 
 static void *play(void *arg)
