@@ -30,12 +30,12 @@ _cotenant_options()
 	local common='--help --usage --version'
 	case $1 in
 	sim)
-		echo "--scheduler= --policy= --preempt= --seed= --json= --allocation --timeline= --report= --learn= --knowledge= $common"
+		echo "--scheduler= --policy= --preempt= --seed= --json --allocation --timeline= --report= --learn= --knowledge= $common"
 		;;
-	reproduce) echo "--quick --json= --report= --seed= --threads= --jitter= --sizes= $common" ;;
-	compare) echo "--policy= --random= --seed= --threads= --json= $common" ;;
-	list) echo "--json= $common" ;;
-	model) echo "--json= --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
+	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= $common" ;;
+	compare) echo "--policy= --random= --seed= --threads= --json $common" ;;
+	list) echo "--json $common" ;;
+	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
 	run)
 		echo "--class= --name= --weight= --gpu= --block= --quota= --reserve= --sms= --rewrite --cpu= --cpu-kernels= --cpu-by=
@@ -91,9 +91,8 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --arch ]] || return 1 ;;
-	ptx) [[ $2 != --@(json|list) ]] || return 1 ;;
-	set) [[ $2 != --json ]] || return 1 ;;
+	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --@(arch|json) ]] || return 1 ;;
+	ptx) [[ $2 != --list ]] || return 1 ;;
 	esac
 	shift
 	case $1 in
@@ -118,7 +117,7 @@ _cotenant_value()
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
-	--json) _cotenant_files '\.json$' "$2" ;;
+	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
 	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
@@ -164,7 +163,7 @@ _cotenant_model()
 
 _cotenant()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev command=${COMP_WORDS[1]} offset
+	local cur=${COMP_WORDS[COMP_CWORD]} prev command=${COMP_WORDS[1]} offset equals=0
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
@@ -183,8 +182,9 @@ _cotenant()
 	# bash splits --option=value into three words.
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
 	if [[ $cur == '=' ]]; then
-		cur=
+		cur= equals=1
 	elif [[ $prev == '=' ]]; then
+		equals=1
 		prev=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	if [[ $prev == --* ]] && _cotenant_value "$command" "$prev" "$cur"; then

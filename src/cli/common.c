@@ -11,8 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "cli/commands.h"
 #include "proto/proto.h"
+#include "report/json.h"
 #include "text/json.h"
 #include "text/number.h"
 
@@ -48,6 +50,45 @@ error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned f
 		cot_cli_complain("out of memory");
 	return error;
 }
+
+/* ---- JSON ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), n_end = strlen(end);
+
+	return n > n_end && !strcmp(text + n - n_end, end);
+}
+
+const char *cot_cli_json(const char *arg, struct argp_state *state)
+{
+	const char *next = state->next < state->argc ? state->argv[state->next] : "";
+
+	if (arg)
+		return arg;
+	if (strcmp(next, "-") != 0 && (next[0] == '-' || !ends_with(next, ".json")))
+		return "-";
+	state->next++;
+	return next;
+}
+
+int cot_cli_write_json(json_t *object, const char *path, struct cot_error *err)
+{
+	struct cot_outfile *out = NULL;
+	int rc = object && cot_json_whole() ? 0 : cot_error_set(err, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = cot_outfile_open(path, &out, err);
+	if (!rc && cot_json_write(json_incref(object), COT_JSON_INDENTED, cot_outfile_stream(out)))
+		rc = cot_error_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = cot_outfile_commit(out, err);
+	cot_outfile_destroy(out);
+	json_decref(object);
+	return rc;
+}
+
+/* ---- the end ---- */
 
 int cot_cli_flush(struct cot_error *err)
 {

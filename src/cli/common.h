@@ -6,6 +6,7 @@
 #define COT_CLI_COMMON_H
 
 #include <argp.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +23,19 @@ extern const struct argp_child cot_cli_argp_children[];
 /* For want of memory something is missing in what was printed: told when the command ends. */
 void cot_cli_is_incomplete(void);
 bool cot_cli_was_complete(void);
+
+/* A row of options: --json[=FILE]. */
+#define COT_CLI_JSON(key, group)                                                            \
+	{                                                                                   \
+		"json", key, "FILE", OPTION_ARG_OPTIONAL,                                   \
+			"Write JSON: to FILE, or to standard output instead of text", group \
+	}
+/* What it names; "-" is standard output. `--json FILE` is understood where that is "-" or a name
+ * that ends in .json: so it was written before, by the commands that ask here. */
+const char *cot_cli_json(const char *arg, struct argp_state *state);
+/* Gives up the object. What went wrong, also in the object's making, leaves the file as it was.
+ * -errno with a sentence. */
+int cot_cli_write_json(json_t *object, const char *path, struct cot_error *err);
 
 /* argp_parse(), which says nothing when it has no memory. */
 error_t cot_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);

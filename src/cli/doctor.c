@@ -11,18 +11,17 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "report/json.h"
 
 struct arguments {
-	bool json, offline, parts;
-	const char *probe;
+	bool offline, parts;
+	const char *json, *probe;
 };
 
 enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PARTS, KEY_PROBE };
 
 static const struct argp_option options[] = {
 	{"offline", KEY_OFFLINE, NULL, 0, "Start nothing: no daemon, no program on the GPU", 0},
-	{"json", KEY_JSON, NULL, 0, "Print the findings as JSON", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{"parts", KEY_PARTS, NULL, 0,
 	 "Measure whether parts of the GPU are apart, in some seconds more", 0},
 	{"probe", KEY_PROBE, "WHAT", OPTION_HIDDEN, "Act as a test program", 0},
@@ -35,7 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_JSON:
-		a->json = true;
+		a->json = arg ? arg : "-";
 		return 0;
 	case KEY_OFFLINE:
 		a->offline = true;
@@ -68,10 +67,10 @@ static void print_text(const struct cot_findings *f)
 	}
 }
 
-static void print_json(const struct cot_findings *f, bool good)
+static json_t *json_findings(const struct cot_findings *f, bool good)
 {
 	static const char *const words[] = {"ok", "warn", "fail", "skip"};
-	json_t *list = json_array(), *o;
+	json_t *list = json_array();
 	unsigned i;
 
 	for (i = 0; i < f->n; i++) {
@@ -82,9 +81,22 @@ static void print_json(const struct cot_findings *f, bool good)
 					"result", words[finding->grade], "what", finding->what,
 					"advice", finding->advice, "figures", finding->figures));
 	}
-	o = json_pack("{s:s, s:b, s:o}", "schema", "cotenant.doctor/1", "ok", good, "findings",
-		      list);
-	(void)cot_json_write(o, JSON_INDENT(2), stdout);
+	return json_pack("{s:s, s:b, s:o}", "schema", "cotenant.doctor/1", "ok", good, "findings",
+			 list);
+}
+
+static int end(const struct cot_findings *f, bool good, const char *json)
+{
+	struct cot_error err;
+	int rc = 0;
+
+	if (json)
+		rc = cot_cli_write_json(json_findings(f, good), json, &err);
+	else
+		print_text(f);
+	if (rc < 0)
+		return cot_cli_end(rc, &err);
+	return good ? COT_EXIT_OK : COT_EXIT_FAILURE;
 }
 
 int cot_cmd_doctor(int argc, char **argv)
@@ -122,9 +134,5 @@ int cot_cmd_doctor(int argc, char **argv)
 				     a.offline ? " (--offline)" : "");
 	for (i = 0; i < f.n; i++)
 		good &= f.finding[i].grade != COT_FINDING_FAIL;
-	if (a.json)
-		print_json(&f, good);
-	else
-		print_text(&f);
-	return good ? COT_EXIT_OK : COT_EXIT_FAILURE;
+	return end(&f, good, a.json);
 }

@@ -455,7 +455,7 @@ static void check_programs(struct cot_findings *f, int rc)
 	json_t *answer, *list;
 
 	if (!rc)
-		rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
+		rc = cot_show_query(COT_QUERY_PS, &answer, &err);
 	list = cot_uncontrolled_find(rc ? NULL : answer, rc);
 	first = json_array_get(list, 0);
 	if (first) {
@@ -488,7 +488,7 @@ bool cot_doctor_daemon(struct cot_findings *f, bool start)
 	rc = cot_client_open(&client, start, &err);
 	cot_client_close(&client);
 	if (!rc)
-		rc = cot_show_query(COT_QUERY_DOCTOR, false, &answer, &err);
+		rc = cot_show_query(COT_QUERY_DOCTOR, &answer, &err);
 	if (rc < 0) {
 		finding = cot_doctor_add(f, "daemon", start ? COT_FINDING_FAIL : COT_FINDING_WARN,
 					 "%s", err.text);

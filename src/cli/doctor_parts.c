@@ -213,7 +213,7 @@ static bool is_used(void)
 	for (i = 0; used && i < GONE_MS / LOOK_MS; i++) {
 		if (i)
 			(void)usleep(LOOK_MS * 1000);
-		if (cot_show_query(COT_QUERY_PS, false, &answer, &err) < 0)
+		if (cot_show_query(COT_QUERY_PS, &answer, &err) < 0)
 			return false;
 		used = json_array_size(json_object_get(answer, "tenants")) > 0;
 		json_decref(answer);

@@ -143,7 +143,7 @@ static json_t *look_up(pid_t pid, uint64_t *ret_tenant)
 	const char *pool = NULL;
 	size_t i;
 
-	if (cot_show_query(COT_QUERY_STATS, false, &answer, &err) < 0)
+	if (cot_show_query(COT_QUERY_STATS, &answer, &err) < 0)
 		return NULL;
 	json_array_foreach (json_object_get(answer, "tenants"), i, o) {
 		if (cot_show_number(o, "pid") != pid)

@@ -16,7 +16,7 @@
 #include "cli/target.h"
 
 static const struct argp_option options[] = {
-	{"json", COT_TARGET_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
+	COT_CLI_JSON(COT_TARGET_JSON, 0),
 	{0},
 };
 
@@ -195,14 +195,9 @@ int cot_cmd_explain(int argc, char **argv)
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_USAGE;
 	rc = ask(a.target, &answer, &err);
-	if (rc < 0) {
-		cot_cli_complain("%s", err.text);
-		return cot_client_exit_status(rc);
-	}
-	if (a.json)
-		cot_show_json(answer);
-	else
+	if (rc < 0)
+		return cot_show_end(rc, NULL, NULL, &err);
+	if (!a.json)
 		print(answer);
-	json_decref(answer);
-	return COT_EXIT_OK;
+	return cot_show_end(rc, answer, a.json, &err);
 }

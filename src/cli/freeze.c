@@ -2,10 +2,11 @@
  * cotenant freeze, cotenant thaw: hold a program or pool off the GPU, let it go on.
  */
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/target.h"
 
 static const struct argp_option options[] = {
-	{"json", COT_TARGET_JSON, NULL, 0, "Print the answer as JSON", 0},
+	COT_CLI_JSON(COT_TARGET_JSON, 0),
 	{0},
 };
 

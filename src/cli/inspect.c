@@ -24,7 +24,7 @@
 struct arguments {
 	const char *program;
 	uint32_t arch;
-	bool json;
+	const char *json;
 };
 
 enum { KEY_ARCH = 256, KEY_JSON };
@@ -32,7 +32,7 @@ enum { KEY_ARCH = 256, KEY_JSON };
 static const struct argp_option options[] = {
 	{"arch", KEY_ARCH, "ARCH", 0,
 	 "The GPU's compute capability, as in 80 or sm_80 (default: 90, of an H200)", 0},
-	{"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
@@ -74,7 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				arg);
 		return 0;
 	case KEY_JSON:
-		a->json = true;
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->program)
@@ -131,7 +131,9 @@ static int inspect(const struct arguments *a, struct cot_inspect_libraries *l,
 		return rc;
 	shown.path = path;
 	shown.obstacle = l->of_library ? NULL : cot_loadable_obstacle(path);
-	rc = a->json ? cot_inspect_json(&shown, stdout) : cot_inspect_text(&shown, stdout);
+	if (a->json)
+		return cot_cli_write_json(cot_inspect_json(&shown), a->json, err);
+	rc = cot_inspect_text(&shown, stdout);
 	return rc ? cot_error_set(err, rc, "out of memory") : cot_cli_flush(err);
 }
 

@@ -5,6 +5,7 @@
 #ifndef COT_CLI_INSPECT_H
 #define COT_CLI_INSPECT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ struct cot_inspected {
 size_t cot_inspect_n_workers(const struct cot_inspection *in);
 
 int cot_inspect_text(const struct cot_inspected *i, FILE *out);
-int cot_inspect_json(const struct cot_inspected *i, FILE *out);
+json_t *cot_inspect_json(const struct cot_inspected *i);
 
 /* The name as in the source, for a moment (the next call ends it): "step(float*, int)"; or as it
  * is. */

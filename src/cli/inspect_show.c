@@ -281,7 +281,7 @@ static json_t *json_libraries(const struct cot_inspect_libraries *l)
 	return list;
 }
 
-int cot_inspect_json(const struct cot_inspected *i, FILE *out)
+json_t *cot_inspect_json(const struct cot_inspected *i)
 {
 	const struct cot_inspection *in = i->code;
 	size_t n = i->obstacle ? 0 : in->n_kernels;
@@ -289,12 +289,10 @@ int cot_inspect_json(const struct cot_inspected *i, FILE *out)
 		json_pack("{s:I, s:I, s:I}", "pools", (json_int_t)n, "sms", (json_int_t)n, "quota",
 			  (json_int_t)(i->obstacle ? 0 : cot_inspect_n_workers(in)));
 
-	return cot_json_write(json_pack("{s:s, s:s, s:i, s:i, s:i, s:s?, s:s?, s:o, s:o, s:o}",
-					"schema", SCHEMA, "file", i->path, "arch", (int)in->target,
-					"fat_binaries", (int)in->n_fatbins, "unreadable",
-					(int)in->n_unreadable, "first_unreadable",
-					in->n_unreadable ? in->unreadable.text : NULL, "obstacle",
-					i->obstacle, "reach", reach, "kernels", json_kernels(in),
-					"libraries", json_libraries(i->libraries)),
-			      COT_JSON_INDENTED, out);
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s?, s:s?, s:o, s:o, s:o}", "schema", SCHEMA,
+			 "file", i->path, "arch", (int)in->target, "fat_binaries",
+			 (int)in->n_fatbins, "unreadable", (int)in->n_unreadable,
+			 "first_unreadable", in->n_unreadable ? in->unreadable.text : NULL,
+			 "obstacle", i->obstacle, "reach", reach, "kernels", json_kernels(in),
+			 "libraries", json_libraries(i->libraries));
 }

@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "report/format.h"
-#include "report/json.h"
 #include "report/table.h"
 #include "sim/hw/hw.h"
 #include "text/nearest.h"
@@ -30,7 +28,7 @@ enum { KEY_JSON = 256 };
 #define LISTS "schedulers, policies, gpus or traces"
 
 static const struct argp_option options[] = {
-	{"json", KEY_JSON, "FILE", 0, "Write the list as JSON; - is standard output", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
@@ -222,7 +220,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_JSON:
-		a->json = arg;
+		a->json = cot_cli_json(arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->what)
@@ -249,31 +247,13 @@ static int print_text(const struct list *list, struct cot_error *err)
 
 static int print_json(const struct list *list, const char *path, struct cot_error *err)
 {
-	json_t *items = json_array(), *root = json_object();
-	struct cot_outfile *out = NULL;
+	json_t *items = json_array();
 	unsigned i, n = list->n();
-	int rc;
 
 	for (i = 0; i < n; i++)
 		(void)json_array_append_new(items, list->item(i));
-	if (json_array_size(items) != n ||
-	    json_object_set_new(root, "schema", json_string("cotenant.list/1")) ||
-	    json_object_set(root, list->name, items)) {
-		rc = cot_error_set(err, -ENOMEM, "out of memory");
-		goto out;
-	}
-	rc = cot_outfile_open(path, &out, err);
-	if (rc < 0)
-		goto out;
-	/* A write error shows in the stream, and so in the commit. */
-	(void)cot_json_write(json_incref(root), JSON_INDENT(2) | JSON_REAL_PRECISION(15),
-			     cot_outfile_stream(out));
-	rc = cot_outfile_commit(out, err);
-out:
-	cot_outfile_destroy(out);
-	json_decref(items);
-	json_decref(root);
-	return rc;
+	return cot_cli_write_json(
+		json_pack("{s:s, s:o}", "schema", "cotenant.list/1", list->name, items), path, err);
 }
 
 int cot_cmd_list(int argc, char **argv)

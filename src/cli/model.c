@@ -30,7 +30,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"json", KEY_JSON, "FILE", 0, "Write the result as JSON; - is standard output", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{"yaml", KEY_YAML, "FILE", 0,
 	 "train: write the coefficients as KERNELS takes them; - is standard output", 0},
 	{"concurrent", KEY_CONCURRENT, NULL, 0,
@@ -150,7 +150,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->yaml = arg;
 		return 0;
 	case KEY_JSON:
-		a->json = arg;
+		a->json = cot_cli_json(arg, state);
 		return 0;
 	case KEY_CONCURRENT:
 		a->options.concurrent = true;

@@ -14,18 +14,17 @@
 #include "cli/common.h"
 #include "cli/show.h"
 #include "cli/target.h"
-#include "report/table.h"
 #include "text/nearest.h"
 
 struct arguments {
 	const char *name; /* NULL: show */
-	bool json;
+	const char *json;
 };
 
 enum { KEY_JSON = 256 };
 
 static const struct argp_option options[] = {
-	{"json", KEY_JSON, NULL, 0, "Print the answer as JSON", 0},
+	COT_CLI_JSON(KEY_JSON, 0),
 	{0},
 };
 
@@ -35,7 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_JSON:
-		a->json = true;
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->name)
@@ -147,28 +146,26 @@ static void print_daemon(const json_t *daemon)
 		(void)printf("%s replaces %s until MPS is available\n", wanted, chosen);
 }
 
-static int show(bool as_json)
+static void print(const json_t *daemon)
+{
+	print_list(json_string_value(json_object_get(daemon, "policy")));
+	if (daemon)
+		print_daemon(daemon);
+}
+
+static int show(const char *json)
 {
 	struct cot_error err;
 	const json_t *daemon;
-	json_t *answer;
-	int rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
+	json_t *answer, *shown;
+	int rc = cot_show_query(COT_QUERY_PS, &answer, &err);
 
-	if (rc < 0)
-		cot_cli_complain("%s", err.text);
 	daemon = json_object_get(answer, "daemon");
-	if (as_json) {
-		json_t *o = json_answer(daemon);
-
-		cot_show_json(o);
-		json_decref(o);
-	} else {
-		print_list(json_string_value(json_object_get(daemon, "policy")));
-		if (daemon)
-			print_daemon(daemon);
-	}
+	shown = json ? json_answer(daemon) : NULL;
+	if (!json)
+		print(daemon);
 	json_decref(answer);
-	return rc < 0 ? cot_client_exit_status(rc) : COT_EXIT_OK;
+	return cot_show_end(rc, shown, json, &err);
 }
 
 int cot_cmd_policy(int argc, char **argv)

@@ -119,7 +119,7 @@ static int ask(const struct cot_profile_run *run, json_t **ret_answer, const jso
 	size_t i;
 	int rc = check_running(run, err);
 
-	rc = rc ? rc : cot_show_query(COT_QUERY_STATS, false, &answer, err);
+	rc = rc ? rc : cot_show_query(COT_QUERY_STATS, &answer, err);
 	if (rc)
 		return rc;
 	*ret_answer = answer;

@@ -180,49 +180,50 @@ static void print_parts(const json_t *tenants)
 	cot_show_table(t);
 }
 
-static void print_json(json_t *answer, json_t *uncontrolled)
+/* Both given up. */
+static json_t *whole(json_t *answer, json_t *uncontrolled)
 {
-	json_t *o = answer ? json_incref(answer)
-			   : json_pack("{s:s, s:n, s:[], s:[]}", "schema", "cotenant.ps/1",
-				       "daemon", "pools", "tenants");
+	if (!answer)
+		answer = json_pack("{s:s, s:n, s:[], s:[]}", "schema", "cotenant.ps/1", "daemon",
+				   "pools", "tenants");
+	(void)json_object_set_new(answer, "uncontrolled", uncontrolled);
+	return answer;
+}
 
-	(void)json_object_set(o, "uncontrolled", uncontrolled);
-	cot_show_json(o);
-	json_decref(o);
+static void print(const json_t *answer)
+{
+	const json_t *tenants = json_object_get(answer, "tenants");
+
+	print_pools(json_object_get(answer, "pools"));
+	print_tenants(tenants);
+	print_works(tenants);
+	cot_show_methods(tenants);
+	print_parts(tenants);
+	cot_show_remarks(answer);
 }
 
 int cot_cmd_ps(int argc, char **argv)
 {
 	struct cot_error err = {{0}};
 	json_t *answer, *uncontrolled;
-	bool as_json;
+	const char *json;
 	int rc;
 
 	if (cot_show_parse(
 		    argc, argv,
 		    "Show the programs and pools under control, and programs that should be. A "
 		    "! marks a slice that a user set.",
-		    &as_json))
+		    &json))
 		return COT_EXIT_USAGE;
-	rc = cot_show_query(COT_QUERY_PS, false, &answer, &err);
-	if (rc < 0)
-		cot_cli_complain("%s", err.text);
+	rc = cot_show_query(COT_QUERY_PS, &answer, &err);
 	uncontrolled = cot_uncontrolled_find(answer, rc);
-	if (as_json) {
-		print_json(answer, uncontrolled);
-	} else if (answer) {
-		print_pools(json_object_get(answer, "pools"));
-		print_tenants(json_object_get(answer, "tenants"));
-		print_works(json_object_get(answer, "tenants"));
-		cot_show_methods(json_object_get(answer, "tenants"));
-		print_parts(json_object_get(answer, "tenants"));
-		cot_show_remarks(answer);
-	}
-	if (!as_json && answer && json_array_size(uncontrolled))
+	if (json)
+		return cot_show_end(rc, whole(answer, uncontrolled), json, &err);
+	if (answer)
+		print(answer);
+	if (answer && json_array_size(uncontrolled))
 		(void)putchar('\n');
-	if (!as_json)
-		cot_uncontrolled_print(uncontrolled);
+	cot_uncontrolled_print(uncontrolled);
 	json_decref(uncontrolled);
-	json_decref(answer);
-	return rc < 0 ? cot_client_exit_status(rc) : COT_EXIT_OK;
+	return cot_show_end(rc, answer, NULL, &err);
 }

@@ -26,7 +26,8 @@ struct arguments {
 	unsigned n_passes;
 	const char *kernels[MAX_KERNELS];
 	unsigned n_kernels;
-	bool list, json;
+	const char *json;
+	bool list;
 };
 
 enum { KEY_PASS = 256, KEY_KERNEL, KEY_LIST, KEY_JSON };
@@ -39,12 +40,19 @@ static const struct argp_option options[] = {
 	 "Rewrite this kernel only; may be given several times, and at least twice for fuse", 0},
 	{"output", 'o', "FILE", 0, "Write the module there; - is standard output", 0},
 	{"list", KEY_LIST, NULL, 0, "Show the kernels, and which passes can rewrite them", 0},
-	{"json", KEY_JSON, NULL, 0,
-	 "Show the list, or what became of each kernel, as JSON on standard output", 0},
+	{"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "Write the list, or what became of each kernel, as JSON: to FILE or to standard output",
+	 0},
 	{0},
 };
 
 /* ---- arguments ---- */
+
+/* Whether the module goes there. */
+static bool is_output(const struct arguments *a, const char *path)
+{
+	return cot_cli_same_file(a->output ? a->output : "-", path);
+}
 
 static void add_passes(struct arguments *a, const char *list, struct argp_state *state)
 {
@@ -81,8 +89,8 @@ static void check(const struct arguments *a, struct argp_state *state)
 		argp_error(state, "--list takes no other option but --json");
 	if (a->n_kernels && !a->n_passes)
 		argp_error(state, "--kernel needs --pass");
-	if (a->json && !a->list && (!a->n_passes || !a->output || !strcmp(a->output, "-")))
-		argp_error(state, "--json needs --list, or --pass and --output to a file");
+	if (a->json && !a->list && (!a->n_passes || is_output(a, a->json)))
+		argp_error(state, "--json needs --list, or --pass and --output to another file");
 	if (a->n_passes && a->passes[0] == COT_PASS_FUSE && a->n_kernels < 2)
 		argp_error(state, "fuse needs --kernel at least twice");
 }
@@ -107,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->list = true;
 		return 0;
 	case KEY_JSON:
-		a->json = true;
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->n_files == MAX_FILES)
@@ -449,7 +457,7 @@ static int run(struct job *job)
 	int rc = 0;
 
 	if (job->a->list) {
-		rc = cot_cli_ptx_list(job->module, job->a->json, stdout, &err);
+		rc = cot_cli_ptx_list(job->module, job->a->json, &err);
 	} else {
 		if (job->a->n_passes && find_kernels(job, &err))
 			return complain(-EINVAL, &err, true);
@@ -458,7 +466,8 @@ static int run(struct job *job)
 		if (!rc)
 			rc = write_module(job, &err);
 		if (!rc && job->a->json)
-			rc = cot_cli_ptx_print_results(job->results, job->n_results, stdout, &err);
+			rc = cot_cli_ptx_write_results(job->results, job->n_results, job->a->json,
+						       &err);
 	}
 	if (!rc)
 		rc = cot_cli_flush(&err);

@@ -20,9 +20,9 @@ bool cot_cli_ptx_is_kernel(const struct cot_ptx_item *item);
 int cot_cli_ptx_check(const struct cot_ptx_func *func,
 		      struct cot_refusal ret_refusals[COT_N_PASSES], bool *ret_rows);
 
-/* The kernels, and which passes take them. -ENOMEM. */
-int cot_cli_ptx_list(const struct cot_ptx_module *module, bool json, FILE *out,
-		     struct cot_error *err);
+/* The kernels, and which passes take them: as text, or as JSON to a file ("-": standard output).
+ * -errno with a sentence. */
+int cot_cli_ptx_list(const struct cot_ptx_module *module, const char *json, struct cot_error *err);
 
 /* What became of one kernel, for --json. */
 struct cot_cli_ptx_result {
@@ -31,7 +31,7 @@ struct cot_cli_ptx_result {
 	struct cot_refusal refusal;
 };
 
-int cot_cli_ptx_print_results(const struct cot_cli_ptx_result *results, size_t n, FILE *out,
+int cot_cli_ptx_write_results(const struct cot_cli_ptx_result *results, size_t n, const char *json,
 			      struct cot_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/compiler.h"
-#include "report/json.h"
+#include "cli/common.h"
 #include "report/table.h"
 
 #define SCHEMA "cotenant.ptx/1"
@@ -176,60 +176,52 @@ static json_t *json_kernel(const struct kernel *k)
 			 "needs_rows", k->needs_rows ? 1 : 0, "passes", passes);
 }
 
-static int list_json(const struct cot_ptx_module *module, FILE *out)
+static int list_json(const struct cot_ptx_module *module, const char *path, struct cot_error *err)
 {
 	json_t *kernels = json_array();
 	const struct cot_ptx_item *item;
 	struct kernel k;
 	char version[32];
-	int rc = kernels ? 0 : -ENOMEM;
 
-	for (item = module->first; item && !rc; item = item->next) {
+	for (item = module->first; item; item = item->next) {
 		if (!cot_cli_ptx_is_kernel(item))
 			continue;
-		rc = look_at(item->func, &k);
-		if (!rc && json_array_append_new(kernels, json_kernel(&k)))
-			rc = -ENOMEM;
-	}
-	if (rc) {
-		json_decref(kernels);
-		return rc;
+		if (look_at(item->func, &k) || json_array_append_new(kernels, json_kernel(&k))) {
+			json_decref(kernels);
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		}
 	}
 	(void)snprintf(version, sizeof(version), "%" PRIu32 ".%" PRIu32, module->version_major,
 		       module->version_minor);
-	return cot_json_write(json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA, "version",
-					version, "target", module->target, "kernels", kernels),
-			      JSON_INDENT(2), out);
+	return cot_cli_write_json(json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA, "version",
+					    version, "target", module->target, "kernels", kernels),
+				  path, err);
 }
 
-int cot_cli_ptx_list(const struct cot_ptx_module *module, bool json, FILE *out,
-		     struct cot_error *err)
+int cot_cli_ptx_list(const struct cot_ptx_module *module, const char *json, struct cot_error *err)
 {
-	int rc = json ? list_json(module, out) : list_text(module, out);
+	int rc;
 
-	return rc ? cot_error_set(err, rc, "out of memory") : 0;
+	if (json)
+		return list_json(module, json, err);
+	rc = list_text(module, stdout);
+	return rc ? cot_error_set(err, rc, "out of memory") : cot_cli_flush(err);
 }
 
-int cot_cli_ptx_print_results(const struct cot_cli_ptx_result *results, size_t n, FILE *out,
+int cot_cli_ptx_write_results(const struct cot_cli_ptx_result *results, size_t n, const char *json,
 			      struct cot_error *err)
 {
 	json_t *kernels = json_array();
 	size_t i;
-	int rc = kernels ? 0 : -ENOMEM;
 
-	for (i = 0; i < n && !rc; i++) {
+	for (i = 0; i < n; i++) {
 		const struct cot_cli_ptx_result *r = &results[i];
 		json_t *item = json_pack("{s:s, s:s?}", "kernel", r->kernel, "made", r->made);
 
-		if (item && !r->made)
+		if (!r->made)
 			(void)json_object_set_new(item, "refused", json_refusal(&r->refusal));
-		if (!item || json_array_append_new(kernels, item))
-			rc = -ENOMEM;
+		(void)json_array_append_new(kernels, item);
 	}
-	if (rc)
-		json_decref(kernels);
-	else
-		rc = cot_json_write(json_pack("{s:s, s:o}", "schema", SCHEMA, "kernels", kernels),
-				    JSON_INDENT(2), out);
-	return rc ? cot_error_set(err, rc, "out of memory") : 0;
+	return cot_cli_write_json(json_pack("{s:s, s:o}", "schema", SCHEMA, "kernels", kernels),
+				  json, err);
 }

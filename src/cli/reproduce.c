@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->quick = true;
 		return 0;
 	case COT_STUDY_JSON:
-		o->json = arg;
+		o->json = cot_cli_json(arg, state);
 		return 0;
 	case COT_STUDY_REPORT:
 		o->html = arg;

@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	 "The same, as a multiple of what they take alone on the GPU, as in 1.5x", 0},
 	{"rate", KEY_RATE, "SHARE", 0,
 	 "Its target: it gets on at least at this share of its rate alone, as in 80%", 0},
-	{"json", COT_TARGET_JSON, NULL, 0, "Print the answer as JSON", 1},
+	COT_CLI_JSON(COT_TARGET_JSON, 1),
 	{0},
 };
 

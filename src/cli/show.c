@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "cli/client.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 
 /* ---- --json, the only option ---- */
@@ -16,7 +17,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case KEY_JSON:
-		*(bool *)state->input = true;
+		*(const char **)state->input = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option", arg);
@@ -26,28 +27,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-error_t cot_show_parse(int argc, char **argv, const char *doc, bool *ret_json)
+error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json)
 {
 	static const struct argp_option options[] = {
-		{"json", KEY_JSON, NULL, 0, "Print the daemon's answer as JSON", 0},
+		COT_CLI_JSON(KEY_JSON, 0),
 		{0},
 	};
 	const struct argp argp = {
 		.options = options, .parser = parse, .doc = doc, .children = cot_cli_argp_children};
 
-	*ret_json = false;
+	*ret_json = NULL;
 	return cot_cli_parse(&argp, argc, argv, 0, ret_json);
 }
 
 /* ---- the answer ---- */
 
-void cot_show_json(const json_t *o)
-{
-	(void)json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	(void)putchar('\n');
-}
-
-int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err)
+int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err)
 {
 	struct cot_client client;
 	json_error_t json_err;
@@ -66,12 +61,21 @@ int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct c
 	free(text);
 	if (!*ret)
 		return cot_error_set(err, -1, "cotenantd's answer is not JSON: %s", json_err.text);
-	if (print) {
-		cot_show_json(*ret);
-		json_decref(*ret);
-		*ret = NULL;
-	}
 	return 0;
+}
+
+int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err)
+{
+	int status = rc < 0 ? cot_client_exit_status(rc) : COT_EXIT_OK;
+
+	if (rc < 0)
+		cot_cli_complain("%s", err->text);
+	if (!json) {
+		json_decref(answer);
+		return status;
+	}
+	rc = cot_cli_write_json(answer, json, err);
+	return rc < 0 ? cot_cli_end(rc, err) : status;
 }
 
 const char *cot_show_text(const json_t *object, const char *key)

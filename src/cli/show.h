@@ -12,15 +12,14 @@
 #include "proto/proto.h"
 #include "report/table.h"
 
-/* The arguments of a command that takes --json and nothing else. */
-error_t cot_show_parse(int argc, char **argv, const char *doc, bool *ret_json);
+/* The arguments of a command that takes --json and nothing else; *ret_json is NULL without. */
+error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json);
 
-/* Asks the daemon. With `print`, writes the JSON to standard output and returns NULL in *ret.
- * 0 or -errno with a sentence. */
-int cot_show_query(enum cot_proto_query what, bool print, json_t **ret, struct cot_error *err);
-
-/* To standard output. */
-void cot_show_json(const json_t *o);
+/* Asks the daemon. 0 or -errno with a sentence. */
+int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err);
+/* The exit status of a command that asked with that result: says why it failed, writes the answer
+ * where --json says, if at all, and gives it up. */
+int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err);
 
 /* Members of an object, with a default where there is none. */
 const char *cot_show_text(const json_t *object, const char *key);

@@ -56,7 +56,7 @@ static const struct argp_option options[] = {
 	{"policy", KEY_POLICY, "NAME", 0,
 	 "Use this software policy, not the scenario's; parts@64 gives batch programs 64 SMs", 0},
 	{"seed", KEY_SEED, "N", 0, "Use this random seed", 0},
-	{"json", KEY_JSON, "FILE", 0, "Write the outcome as JSON; - is standard output", 1},
+	COT_CLI_JSON(KEY_JSON, 1),
 	{"allocation", KEY_ALLOCATION, NULL, 0,
 	 "Add to the JSON how many SMs each program has, at each change", 1},
 	{"timeline", KEY_TIMELINE, "FILE", 0, "Write a timeline for Perfetto or chrome://tracing",
@@ -114,7 +114,7 @@ static void check(const struct arguments *a, struct argp_state *state)
 		argp_error(state, "--learn and --knowledge exclude each other; what was learned "
 				  "is used at once");
 	if (a->allocation && !a->json)
-		argp_error(state, "--allocation adds to the JSON; it needs --json FILE");
+		argp_error(state, "--allocation adds to the JSON; it needs --json");
 	for (i = 0; i < COT_ARRAY_LEN(files); i++) {
 		if (!files[i])
 			continue;
@@ -148,7 +148,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_seed(a, arg, state);
 		return 0;
 	case KEY_JSON:
-		a->json = arg;
+		a->json = cot_cli_json(arg, state);
 		return 0;
 	case KEY_ALLOCATION:
 		a->allocation = true;

@@ -396,32 +396,33 @@ static void print_core(const json_t *answer)
 		     cot_show_number(answer, "bad_packets"));
 }
 
+static void print(const json_t *answer)
+{
+	const json_t *tenants = json_object_get(answer, "tenants");
+
+	print_entities(answer);
+	print_works(tenants);
+	cot_show_methods(tenants);
+	print_parts(tenants);
+	print_launches(tenants);
+	print_cpu(tenants);
+	print_requests(tenants);
+	print_core(answer);
+}
+
 int cot_cmd_stats(int argc, char **argv)
 {
 	struct cot_error err = {{0}};
-	bool as_json;
+	const char *json;
 	json_t *answer;
 	int rc;
 
 	if (cot_show_parse(argc, argv,
 			   "Show slices, freezes and their latencies, and what the policy did.",
-			   &as_json))
+			   &json))
 		return COT_EXIT_USAGE;
-	rc = cot_show_query(COT_QUERY_STATS, as_json, &answer, &err);
-	if (rc < 0) {
-		cot_cli_complain("%s", err.text);
-		return cot_client_exit_status(rc);
-	}
-	if (answer) {
-		print_entities(answer);
-		print_works(json_object_get(answer, "tenants"));
-		cot_show_methods(json_object_get(answer, "tenants"));
-		print_parts(json_object_get(answer, "tenants"));
-		print_launches(json_object_get(answer, "tenants"));
-		print_cpu(json_object_get(answer, "tenants"));
-		print_requests(json_object_get(answer, "tenants"));
-		print_core(answer);
-		json_decref(answer);
-	}
-	return COT_EXIT_OK;
+	rc = cot_show_query(COT_QUERY_STATS, &answer, &err);
+	if (answer && !json)
+		print(answer);
+	return cot_show_end(rc, answer, answer ? json : NULL, &err);
 }

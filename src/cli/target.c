@@ -9,7 +9,6 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "report/json.h"
 #include "text/number.h"
 
 error_t cot_target_parse(int key, char *arg, struct argp_state *state)
@@ -18,7 +17,7 @@ error_t cot_target_parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case COT_TARGET_JSON:
-		a->json = true;
+		a->json = arg ? arg : "-";
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->target)
@@ -52,17 +51,18 @@ int cot_target_name(const char *text, uint64_t *ret_id, char ret_name[COT_PROTO_
 	return 0;
 }
 
-static void print(const char *text, bool as_json)
+static int print(const char *text, const char *json, struct cot_error *err)
 {
-	if (!as_json)
+	if (!json) {
 		(void)printf("%s\n", text);
-	else
-		(void)cot_json_write(json_pack("{s:s, s:b, s:s}", "schema", "cotenant.result/1",
-					       "ok", 1, "message", text),
-				     JSON_INDENT(2), stdout);
+		return 0;
+	}
+	return cot_cli_write_json(json_pack("{s:s, s:b, s:s}", "schema", "cotenant.result/1", "ok",
+					    1, "message", text),
+				  json, err);
 }
 
-int cot_target_send(struct cot_msg_command *command, bool as_json)
+int cot_target_send(struct cot_msg_command *command, const char *json)
 {
 	struct cot_client client;
 	struct cot_error err = {{0}};
@@ -76,9 +76,9 @@ int cot_target_send(struct cot_msg_command *command, bool as_json)
 		cot_cli_complain("%s", err.text);
 		return cot_client_exit_status(rc);
 	}
-	print(text, as_json);
+	rc = print(text, json, &err);
 	free(text);
-	return COT_EXIT_OK;
+	return cot_cli_end(rc, &err);
 }
 
 int cot_target_run(const struct argp_option *options, argp_parser_t parser, const char *doc,

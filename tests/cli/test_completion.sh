@@ -59,6 +59,12 @@ complete_as "parts pools" policy p
 complete_as "auto" policy a
 complete_as "--json" policy --js
 complete_as "--json" freeze --j
+complete_as "--json" sim --j
+touch "$work/d/x.json"
+complete_as "folder x.json" sim --json = ""
+complete_as "x.json" freeze --json = x
+complete_as "s.yaml" sim --json s
+rm "$work/d/x.json"
 complete_as "--offline" doctor --o
 COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency pool:shared" freeze pool
 complete_as "batch latency shared" freeze pool :

@@ -26,6 +26,15 @@ for command in run ps set freeze thaw stats policy explain profile doctor sim co
 	expect 0 help "$command"
 	cmp -s "$work/out" "$work/long" || fail "help $command differs from $command --help"
 done
+# JSON is asked for in one way everywhere.
+for command in ps set freeze thaw stats policy explain doctor sim model ptx list inspect; do
+	expect 0 "$command" --help
+	says "$work/out" "--json[=FILE]"
+done
+for study in preemption smqos laius consolidation; do
+	expect 0 reproduce "$study" --help
+	says "$work/out" "--json[=FILE]"
+done
 expect 0 reproduce consolidation --help
 says "$work/out" "--json"
 expect 0 reproduce preemption --help
@@ -59,10 +68,10 @@ for seed in -1 x 1x 9223372036854775808 99999999999999999999 ''; do
 	wrong "--seed is '$seed'" sim "$work/s.yaml" --seed="$seed"
 done
 wrong "needs --json" sim "$work/s.yaml" --allocation
-wrong "same file" sim "$work/s.yaml" --json "$work/x" --report "$work/x"
-wrong "same file" sim "$work/s.yaml" --json "$work/x" --timeline "$work/../$(basename "$work")/x"
-wrong "is the scenario itself" sim "$work/s.yaml" --json "$work/s.yaml"
-wrong "is the scenario itself" compare "$work/s.yaml" --json "$work/s.yaml"
+wrong "same file" sim "$work/s.yaml" --json="$work/x" --report "$work/x"
+wrong "same file" sim "$work/s.yaml" --json="$work/x" --timeline "$work/../$(basename "$work")/x"
+wrong "is the scenario itself" sim "$work/s.yaml" --json="$work/s.yaml"
+wrong "is the scenario itself" compare "$work/s.yaml" --json="$work/s.yaml"
 wrong "standard output" sim "$work/s.yaml" --timeline -
 wrong "expected schedulers, policies, gpus or traces" list
 wrong "unknown list 'planets'" list planets

@@ -25,14 +25,23 @@ for list in schedulers policies gpus traces; do
 	says "$work/out" '"schema": "cotenant.list/1"'
 	says "$work/out" "\"$list\": ["
 	cp "$work/out" "$work/first"
-	expect 0 list "$list" --json "$work/file"
+	expect 0 list "$list" --json
+	cmp -s "$work/first" "$work/out" || fail "$list: --json differs from --json -"
+	expect 0 list --json "$list"
+	cmp -s "$work/first" "$work/out" || fail "--json $list differs"
+	expect 0 list --json "$work/file.json" "$list"
+	empty "$work/out"
+	cmp -s "$work/first" "$work/file.json" || fail "$list: the file in two words differs"
+	expect 2 list "$list" --json "$work/file"
+	says "$work/err" "one list at a time"
+	expect 0 list "$list" --json="$work/file"
 	empty "$work/out"
 	cmp -s "$work/first" "$work/file" || fail "$list: the file differs from standard output"
 done
 expect 1 list gpus --json "$work/no/such/folder.json"
 says "$work/err" "cannot write $work/no/such/folder.json: No such file or directory"
 if [ -c /dev/full ]; then
-	expect 1 list gpus --json /dev/full
+	expect 1 list gpus --json=/dev/full
 	says "$work/err" "No space left"
 	"$COTENANT" list gpus >/dev/full 2>"$work/err"
 	[ $? -eq 1 ] || fail "a full standard output goes unnoticed"

@@ -40,7 +40,7 @@ for part in time power consolidate; do
 	expect 0 model "$part" "$examples/kernels.yaml" --json -
 	says "$work/out" "\"schema\": \"cotenant.model.$part/1\""
 	cp "$work/out" "$work/first"
-	expect 0 model "$part" "$examples/kernels.yaml" --json "$work/file"
+	expect 0 model "$part" "$examples/kernels.yaml" --json="$work/file"
 	empty "$work/out"
 	cmp -s "$work/first" "$work/file" || fail "$part: the file differs from standard output"
 	rm "$work/file"
@@ -167,7 +167,7 @@ wrong "no file given; expected kernels" time
 wrong "no file given; expected a table of measurements" train
 wrong "one file at a time" time a b
 wrong "no file given; expected what bench_contention measured" check
-wrong "'powers' writes a table; expected no --json" powers x --json y
+wrong "'powers' writes a table; expected no --json" powers x --json=y
 wrong "$(printf '%s' "$work/k.jsonl"): cannot open" check "$work/k.jsonl"
 wrong "kernels.yaml:1: no JSON" check "$examples/kernels.yaml"
 wrong "nowhere.yaml: cannot open: No such file" time "$work/nowhere.yaml"
@@ -176,7 +176,7 @@ wrong "--min-gain is '101'" consolidate x --min-gain 101
 wrong "--train is '0'" train x --train 0
 wrong "--seed is '-1'" train x --seed=-1
 cp "$examples/kernels.yaml" "$work/k.yaml"
-wrong "is the input itself" time "$work/k.yaml" --json "$work/k.yaml"
+wrong "is the input itself" time "$work/k.yaml" --json="$work/k.yaml"
 cmp -s "$examples/kernels.yaml" "$work/k.yaml" || fail "the input was overwritten"
 sed 's/blocks: 15/blocks: many/' "$work/k.yaml" >"$work/bad.yaml"
 line=$(grep -n 'blocks: many' "$work/bad.yaml" | cut -d: -f1)

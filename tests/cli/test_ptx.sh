@@ -94,6 +94,7 @@ wrong "--kernel needs --pass" golden.ptx --kernel early
 wrong "--list takes no other option" golden.ptx --list -o x
 wrong "--json needs --list" golden.ptx --json
 wrong "--json needs --list" golden.ptx --pass slice --json
+wrong "--json needs --list" golden.ptx --pass slice -o x.ptx --json=./x.ptx
 wrong "golden.ptx: there is no kernel 'late'" golden.ptx --pass slice --kernel late
 wrong "golden.ptx: there is no kernel 'place'" golden.ptx --pass slice --kernel place
 # What a pass wrote has no line.

@@ -125,7 +125,7 @@ expect 0 sim "$work/s.yaml" --json "$work/d/link.json"
 [ -L "$work/d/link.json" ] || fail "the link was replaced"
 says "$work/d/new.json" cotenant.sim/1
 [ "$(stat -c %a "$work/d/new.json")" = 604 ] || fail "the mode of the old file is gone"
-expect 0 sim "$work/s.yaml" --json /dev/null
+expect 0 sim "$work/s.yaml" --json=/dev/null
 [ -c /dev/null ] || fail "/dev/null was replaced"
 
 # What cannot be written: a complaint, status 1, and nothing half-written in the other places.
@@ -133,10 +133,10 @@ rm "$work/d/"*
 expect 1 sim "$work/s.yaml" --json "$work/d/a.json" --timeline "$work/d/no/t.json"
 says "$work/err" "cannot write $work/d/no/t.json: No such file or directory"
 [ -z "$(names_in "$work/d")" ] || fail "left: $(names_in "$work/d")"
-expect 1 sim "$work/s.yaml" --json "$work/d"
+expect 1 sim "$work/s.yaml" --json="$work/d"
 says "$work/err" "Is a directory"
 if [ -c /dev/full ]; then
-	expect 1 sim "$work/s.yaml" --json /dev/full --report "$work/d/r.html" \
+	expect 1 sim "$work/s.yaml" --json=/dev/full --report "$work/d/r.html" \
 		--timeline "$work/d/t.json"
 	says "$work/err" "cannot write /dev/full: No space left on device"
 	"$COTENANT" sim "$work/s.yaml" >/dev/full 2>"$work/err"

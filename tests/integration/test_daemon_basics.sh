@@ -51,6 +51,23 @@ until_true 2 has_programs 2 || fail "c is still there"
 expect_value a slice_us 2000
 "$COTENANT" set b --class latency --json >"$work/out" || fail "set --json"
 says "$work/out" '"ok": true'
+# A file is as what is printed, and whole: what cannot be written leaves the old one.
+"$COTENANT" set b --class latency --json="$work/set.json" >"$work/printed" || fail "set --json=FILE"
+[ ! -s "$work/printed" ] || fail "set --json=FILE prints: $(cat "$work/printed")"
+says "$work/set.json" '"ok": true'
+for command in "ps" "stats" "policy" "explain b"; do
+	# shellcheck disable=SC2086 # two words
+	"$COTENANT" $command --json >"$work/printed" || fail "$command --json"
+	# shellcheck disable=SC2086
+	"$COTENANT" $command --json="$work/file.json" >"$work/out" || fail "$command --json=FILE"
+	[ ! -s "$work/out" ] || fail "$command --json=FILE prints: $(cat "$work/out")"
+	[ "$(grep -c '"' "$work/printed")" = "$(grep -c '"' "$work/file.json")" ] || fail "$command: the file is another"
+	grep -qF "$(grep '"schema"' "$work/printed")" "$work/file.json" || fail "$command: no schema"
+	# shellcheck disable=SC2086
+	"$COTENANT" $command --json="$work/no/file.json" >"$work/out" 2>&1
+	[ $? -eq 1 ] || fail "$command: a file in a folder that is not there"
+	says "$work/out" "cannot write $work/no/file.json"
+done
 
 # A failing order has a sentence and a status of its own.
 "$COTENANT" set nobody --weight 7 >"$work/out" 2>&1

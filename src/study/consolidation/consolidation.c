@@ -314,7 +314,8 @@ int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err)
 /* ---- as `cotenant reproduce` sees it ---- */
 
 static const struct argp_option options[] = {
-	{"json", COT_STUDY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
+	{"json", COT_STUDY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "Write all values as JSON: to FILE, or to standard output instead of text", 0},
 	{0},
 };
 

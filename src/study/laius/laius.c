@@ -105,7 +105,8 @@ enum { KEY_SENSITIVITY = COT_STUDY_OWN };
 
 static const struct argp_option options[] = {
 	{"quick", COT_STUDY_QUICK, NULL, 0, "Every thirteenth pair only", 0},
-	{"json", COT_STUDY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
+	{"json", COT_STUDY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "Write all values as JSON: to FILE, or to standard output instead of text", 0},
 	{"sensitivity", KEY_SENSITIVITY, NULL, 0,
 	 "Also run with other targets, requests and GPUs; a minute or two", 0},
 	{"seed", COT_STUDY_SEED, "N", 0, "Draw other sizes of requests (default 1)", 1},

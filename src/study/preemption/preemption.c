@@ -11,7 +11,8 @@ enum { KEY_JITTER = COT_STUDY_OWN, KEY_SIZES };
 
 static const struct argp_option options[] = {
 	{"quick", COT_STUDY_QUICK, NULL, 0, "Few workloads: a rough picture in seconds", 0},
-	{"json", COT_STUDY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
+	{"json", COT_STUDY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "Write all values as JSON: to FILE, or to standard output instead of text", 0},
 	{"report", COT_STUDY_REPORT, "FILE", 0, "Write a page with the figures (HTML)", 0},
 	{"seed", COT_STUDY_SEED, "N", 0, "Draw other workloads (default 1)", 0},
 	{"threads", COT_STUDY_THREADS, "N", 0, "Use N threads (default: all processors)", 0},

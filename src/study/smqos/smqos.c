@@ -33,7 +33,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{"quick", COT_STUDY_QUICK, NULL, 0, "Every seventh mix only", 0},
-	{"json", COT_STUDY_JSON, "FILE", 0, "Write all values as JSON; - is standard output", 0},
+	{"json", COT_STUDY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+	 "Write all values as JSON: to FILE, or to standard output instead of text", 0},
 	{"report", COT_STUDY_REPORT, "FILE", 0, "Write a page with the figures (HTML)", 0},
 	{"mix", KEY_MIX, "A,B", 0,
 	 "Also show this mix epoch by epoch: A has the goal, B is the batch task", 0},
