@@ -17,35 +17,19 @@
  * the p99 of requests at high load is 1.30 times that alone, and 1.42 if they have to stay on the
  * other 68.
  */
-#include "policy/placing.h"
+#include "policy/parts.h"
+
 #include "policy/policies.h"
 #include "policy/shared.h"
 #include "policy/works.h"
 
-/* What it remembers of a program. */
-struct seen {
-	uint64_t idle_since_ns;
-};
-
-/* Who is on a GPU. */
-struct crowd {
-	bool latency_active;
-	uint32_t n_latency; /* programs */
-	/* Of those that said nothing: how many, how many can be placed, and the weight of these. */
-	uint32_t n_free_latency, n_placed;
-	uint64_t weight;
-	bool free_batch;  /* there are batch programs that said nothing */
-	uint32_t n_batch; /* of these, those that can be placed, and their weight */
-	uint64_t batch_weight;
-};
-
-static bool is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
+bool cot_parts_is_active(const struct cot_policy *p, const struct cot_tenant *t, uint64_t *wake_ns)
 {
-	const struct seen *seen = t->own;
+	const struct parts_program *own = t->own;
 
 	if (t->entity && t->entity->held)
 		return false;
-	return policy_lingers(p, t, seen->idle_since_ns, p->config->linger_ns, wake_ns);
+	return policy_lingers(p, t, own->idle_since_ns, p->config->linger_ns, wake_ns);
 }
 
 /* A latency program without a limit or a reservation. */
@@ -54,8 +38,8 @@ static bool is_silent(const struct cot_policy *p, const struct cot_tenant *t)
 	return t->cls == COT_CLASS_LATENCY && !placing_is_asked(t) && !placing_reserves(p, t);
 }
 
-static void count_latency(struct crowd *c, const struct cot_policy *p, const struct placing *l,
-			  const struct cot_tenant *t)
+static void count_latency(struct parts_crowd *c, const struct cot_policy *p,
+			  const struct placing *l, const struct cot_tenant *t)
 {
 	c->n_latency++;
 	if (!is_silent(p, t))
@@ -67,25 +51,21 @@ static void count_latency(struct crowd *c, const struct cot_policy *p, const str
 	c->weight += t->weight;
 }
 
-static bool is_free_batch(const struct placing *l, const struct cot_tenant *t)
-{
-	return t->cls == COT_CLASS_BATCH && !placing_is_asked(t) && placing_has(l, t);
-}
-
-static struct crowd look(const struct cot_policy *p, const struct placing *l, uint64_t *wake_ns)
+static struct parts_crowd look(const struct cot_policy *p, const struct placing *l,
+			       uint64_t *wake_ns)
 {
 	const struct cot_tenant *t;
-	struct crowd c = {0};
+	struct parts_crowd c = {0};
 
 	cot_for_each_tenant (t, p) {
 		if (!(t->gpu_mask >> l->gpu & 1))
 			continue;
 		if (t->cls == COT_CLASS_LATENCY) {
-			c.latency_active |= is_active(p, t, wake_ns);
+			c.latency_active |= cot_parts_is_active(p, t, wake_ns);
 			count_latency(&c, p, l, t);
 		} else if (!placing_is_asked(t)) {
 			c.free_batch = true;
-			if (is_free_batch(l, t)) {
+			if (parts_is_free_batch(l, t)) {
 				c.n_batch++;
 				c.batch_weight += t->weight;
 			}
@@ -96,7 +76,7 @@ static struct crowd look(const struct cot_policy *p, const struct placing *l, ui
 
 /* Where the SMs of latency programs that said nothing begin; they end at l->top. */
 static uint32_t latency_begin(const struct cot_policy *p, const struct placing *l,
-			      const struct crowd *c)
+			      const struct parts_crowd *c)
 {
 	uint32_t share = l->n_sms * p->config->latency_permille / 1000, least, begin;
 
@@ -112,8 +92,8 @@ static uint32_t latency_begin(const struct cot_policy *p, const struct placing *
 	return begin < l->top ? begin : l->top;
 }
 
-static void place_latency(struct cot_policy *p, const struct placing *l, const struct crowd *c,
-			  uint32_t begin)
+static void place_latency(struct cot_policy *p, const struct placing *l,
+			  const struct parts_crowd *c, uint32_t begin)
 {
 	uint32_t left = c->n_placed, end;
 	bool apart = cot_placing_pieces(l, begin, l->top) >= left && c->n_latency > 1;
@@ -134,23 +114,28 @@ static void place_latency(struct cot_policy *p, const struct placing *l, const s
 	}
 }
 
-static void place_batch(struct cot_policy *p, const struct placing *l, const struct crowd *c,
-			uint32_t top)
+void cot_parts_range(const struct parts_deal *d, uint32_t *ret_begin, uint32_t *ret_end)
 {
-	uint32_t begin = c->latency_active ? l->bottom : 0, left = c->n_batch, end;
-	uint64_t weight = c->batch_weight;
+	*ret_begin = d->crowd.latency_active ? d->l.bottom : 0;
+	*ret_end = d->crowd.latency_active ? d->latency_begin : d->l.limit;
+	if (*ret_end <= *ret_begin) {
+		*ret_begin = 0;
+		*ret_end = d->l.unit;
+	}
+}
+
+void cot_parts_place_batch(struct cot_policy *p, const struct parts_deal *d)
+{
+	uint32_t left = d->crowd.n_batch, begin, top, end;
+	uint64_t weight = d->crowd.batch_weight;
+	const struct placing *l = &d->l;
 	struct cot_tenant *t;
 	bool apart;
 
-	if (!c->latency_active)
-		top = l->limit;
-	if (top <= begin) {
-		begin = 0;
-		top = l->unit;
-	}
+	cot_parts_range(d, &begin, &top);
 	apart = left > 1 && cot_placing_pieces(l, begin, top) >= left;
 	cot_for_each_tenant (t, p) {
-		if (!is_free_batch(l, t))
+		if (!parts_is_free_batch(l, t))
 			continue;
 		end = apart ? cot_placing_share_end(l, begin, top, t->weight, weight, --left) : top;
 		(void)placing_place(p, t, cot_placing_part(l, begin, end));
@@ -160,35 +145,37 @@ static void place_batch(struct cot_policy *p, const struct placing *l, const str
 	}
 }
 
-static void place(struct cot_policy *p, uint32_t gpu, uint64_t *wake_ns)
+struct parts_deal cot_parts_begin(struct cot_policy *p, uint32_t gpu, uint64_t *wake_ns)
 {
-	struct placing l = cot_placing_begin(p, gpu);
-	struct crowd c = look(p, &l, wake_ns);
-	uint32_t begin;
+	struct parts_deal d = {.l = cot_placing_begin(p, gpu)};
 
-	l.apart = c.n_latency > 1;
-	cot_placing_asked(p, &l);
-	begin = latency_begin(p, &l, &c);
-	place_latency(p, &l, &c, begin);
-	place_batch(p, &l, &c, begin);
+	d.crowd = look(p, &d.l, wake_ns);
+	d.l.apart = d.crowd.n_latency > 1;
+	cot_placing_asked(p, &d.l);
+	d.latency_begin = latency_begin(p, &d.l, &d.crowd);
+	place_latency(p, &d.l, &d.crowd, d.latency_begin);
+	return d;
 }
 
 static uint64_t tick(struct cot_policy *p)
 {
 	uint64_t wake_ns = COT_NEVER, gpus;
+	struct parts_deal d;
 
 	cot_works_leave_entities(p);
-	for (gpus = cot_placing_gpus(p); gpus; gpus &= gpus - 1)
-		place(p, (uint32_t)__builtin_ctzll(gpus), &wake_ns);
+	for (gpus = cot_placing_gpus(p); gpus; gpus &= gpus - 1) {
+		d = cot_parts_begin(p, (uint32_t)__builtin_ctzll(gpus), &wake_ns);
+		cot_parts_place_batch(p, &d);
+	}
 	return wake_ns;
 }
 
-static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
+void cot_parts_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
 {
-	struct seen *seen = t->own;
+	struct parts_program *own = t->own;
 
 	if ((what & COT_CHANGED_ACTIVITY) && t->activity == COT_ACTIVITY_IDLE)
-		seen->idle_since_ns = p->now_ns;
+		own->idle_since_ns = p->now_ns;
 }
 
 const struct cot_policy_ops cot_policy_parts = {
@@ -198,7 +185,7 @@ const struct cot_policy_ops cot_policy_parts = {
 	.wants_pools = true,
 	.one_pool = true,
 	.places = true,
-	.tenant_bytes = sizeof(struct seen),
-	.tenant_changed = tenant_changed,
+	.tenant_bytes = sizeof(struct parts_program),
+	.tenant_changed = cot_parts_changed,
 	.tick = tick,
 };
