@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 /* Changes when a policy must be compiled again. New members come at the end of structs. */
-#define COT_POLICY_ABI 11
+#define COT_POLICY_ABI 12
 
 /* Most GPUs: bits of a gpu_mask. */
 #define COT_POLICY_GPUS_MAX 64u
@@ -297,6 +297,11 @@ struct cot_query {
 	void *own;		     /* query_bytes; zeroed at begin() and for a new policy */
 };
 
+enum cot_aim { COT_AIM_ENERGY, COT_AIM_TIME };
+
+#define COT_GATHER_NS_MAX COT_NS_PER_S
+#define COT_BASE_W_MAX	  100000u
+
 /* Numbers that the user may set. cot_policy_config_init() fills in the defaults. */
 struct cot_policy_config {
 	uint32_t latency_slice_us; /* for latency entities while one of them is active */
@@ -322,6 +327,13 @@ struct cot_policy_config {
 	 */
 	uint64_t dram_bytes_per_s;
 	uint32_t bandwidth_permille;
+	/* For gangs (`consolidate`): how long whoever begins to work waits for others; what is to
+	 * be little; how much less it must be than apart; and what a GPU draws while programs run,
+	 * whatever they do. */
+	uint64_t gather_ns;
+	enum cot_aim aim;
+	uint32_t min_gain_permille;
+	uint32_t base_w;
 };
 
 /* Where a program goes when it starts. It stays there until it ends. */
@@ -581,6 +593,10 @@ struct cot_policy_ops {
 	/* NULL: it does not look at queries. */
 	const struct cot_query_ops *queries;
 	uint32_t query_bytes; /* as those of entities, tenants and works above */
+
+	/* It looks at predictions of tenants. A simulator then plays each program alone on parts of
+	 * all sizes first; the daemon has them from files in any case. Implied by `queries`. */
+	bool predictions;
 };
 
 #define COT_POLICY_STATE_MAX 65536

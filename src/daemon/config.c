@@ -33,6 +33,20 @@ static const struct cot_field rotation_fields[] = {
 	{0},
 };
 
+static const struct cot_field_word aim_words[] = {
+	{"energy", COT_AIM_ENERGY},
+	{"time", COT_AIM_TIME},
+	{0},
+};
+
+static const struct cot_field gangs_fields[] = {
+	TO("gather_us", numbers.gather_ns, COT_WHOLE(0, 1000000), .unit = COT_NS_PER_US),
+	TO("aim", numbers.aim, COT_WORD(aim_words)),
+	TO("min_gain_permille", numbers.min_gain_permille, COT_WHOLE(0, 999)),
+	TO("base_w", numbers.base_w, COT_WHOLE(1, COT_BASE_W_MAX)),
+	{0},
+};
+
 static const struct cot_field mps_fields[] = {
 	TO("use", use_mps, COT_BOOL, .alone = true),
 	TO("multiuser", multiuser, COT_BOOL),
@@ -92,6 +106,7 @@ static const struct cot_field config_fields[] = {
 	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
 	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
 	TO("need_permille", need_permille, COT_WHOLE(0, 1000)),
+	COT_FIELD_CHECKED("gangs", COT_MAP(gangs_fields)),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
 	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),

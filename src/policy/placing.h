@@ -51,10 +51,10 @@ static inline bool placing_reserves(const struct cot_policy *p, const struct cot
 	return p->ops->one_pool && t->cls == COT_CLASS_LATENCY && placing_is_said(t->reserve);
 }
 
-/* cot_place(), with the pace of its class. */
+/* cot_place(), with the pace of its class if the user gave one. */
 static inline int placing_place(struct cot_policy *p, struct cot_tenant *t, struct cot_part part)
 {
-	if (t->cls == COT_CLASS_BATCH)
+	if (t->cls == COT_CLASS_BATCH && p->config->pace_us)
 		part.pace_us = p->config->pace_us;
 	return cot_place(p, t, part);
 }

@@ -20,6 +20,7 @@ extern const struct cot_policy_ops cot_policy_baymax;
 extern const struct cot_policy_ops cot_policy_mps_even;
 extern const struct cot_policy_ops cot_policy_mps_double;
 extern const struct cot_policy_ops cot_policy_mps_priority;
+extern const struct cot_policy_ops cot_policy_consolidate;
 /* cot_policy_timeslice is in policy.h: the core needs it. */
 
 #endif

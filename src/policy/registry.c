@@ -4,12 +4,12 @@
 
 /* The one list of software policies. */
 const struct cot_policy_ops *const cot_policies[] = {
-	&cot_policy_pools,	  &cot_policy_rotate,	 &cot_policy_smguard,
-	&cot_policy_effisha,	  &cot_policy_static,	 &cot_policy_parts,
-	&cot_policy_smqos,	  &cot_policy_slo,	 &cot_policy_laius,
-	&cot_policy_laius_nb,	  &cot_policy_laius_nc,	 &cot_policy_laius_peak,
-	&cot_policy_baymax,	  &cot_policy_mps_even,	 &cot_policy_mps_double,
-	&cot_policy_mps_priority, &cot_policy_timeslice,
+	&cot_policy_pools,	  &cot_policy_rotate,	   &cot_policy_smguard,
+	&cot_policy_effisha,	  &cot_policy_static,	   &cot_policy_parts,
+	&cot_policy_smqos,	  &cot_policy_slo,	   &cot_policy_laius,
+	&cot_policy_laius_nb,	  &cot_policy_laius_nc,	   &cot_policy_laius_peak,
+	&cot_policy_baymax,	  &cot_policy_mps_even,	   &cot_policy_mps_double,
+	&cot_policy_mps_priority, &cot_policy_consolidate, &cot_policy_timeslice,
 };
 const unsigned cot_n_policies = sizeof(cot_policies) / sizeof(cot_policies[0]);
 
@@ -64,5 +64,13 @@ void cot_policy_config_init(struct cot_policy_config *config)
 		.pace_us = 0,
 		/* A margin for what predictions miss. Our choice. */
 		.bandwidth_permille = 900,
+		/* Programs that a script starts come further apart than launches: long enough for
+		 * two of a barrier, too short to be noticed. Our choice. */
+		.gather_ns = 2 * COT_NS_PER_MS,
+		.aim = COT_AIM_ENERGY,
+		/* What predictions miss. Our choice. */
+		.min_gain_permille = 20,
+		/* An H200: idle_w and lambda_w of scenarios/models/h200.yaml. */
+		.base_w = 118,
 	};
 }

@@ -16,7 +16,7 @@ int cot_sim_host_query_init(struct host_queries *h, const struct cot_scenario *s
 	uint32_t i;
 
 	*h = (struct host_queries){.sc = sc, .wanted = policy->queries, .send = send, .arg = arg};
-	for (i = 0; h->wanted && i < sc->n_apps; i++) {
+	for (i = 0; (policy->queries || policy->predictions) && i < sc->n_apps; i++) {
 		h->apps[i] = none;
 		if (!known && cot_sim_sweep(sc, i, &h->own[i]))
 			return -ENOMEM;

@@ -134,6 +134,7 @@ static void test_all(void **state)
 		  "pace_us: 500\n"
 		  "adapt_task_us: 9\n"
 		  "grow_after_us: 11\n"
+		  "gangs: {gather_us: 700, aim: time, min_gain_permille: 30, base_w: 90}\n"
 		  "mps: {use: false, program: /opt/mps, multiuser: true, linger_s: 0}\n"
 		  "allow:\n"
 		  "  latency: [root, '@root', 1234]\n"
@@ -153,6 +154,10 @@ static void test_all(void **state)
 	assert_int_equal(config.numbers.pace_us, 500);
 	assert_int_equal(config.numbers.adapt_task_us, 9);
 	assert_int_equal(config.numbers.grow_after_ns, 11 * COT_NS_PER_US);
+	assert_int_equal(config.numbers.gather_ns, 700 * COT_NS_PER_US);
+	assert_int_equal(config.numbers.aim, COT_AIM_TIME);
+	assert_int_equal(config.numbers.min_gain_permille, 30);
+	assert_int_equal(config.numbers.base_w, 90);
 	assert_false(config.use_mps);
 	assert_true(config.multiuser);
 	assert_string_equal(config.mps_program, "/opt/mps");
@@ -226,6 +231,25 @@ static void test_targets(void **state)
 	bad(HEAD "targets:\n  - {name: api, slowdown: 0.5x}\n",
 	    "test.conf:3:27:", "slowdown is '0.5x'; expected a multiple such as 1.5x");
 	bad(HEAD "targets:\n  - {class: fast, rate: 1%}\n", "test.conf:3:13:", "latency, batch");
+}
+
+static void test_gangs(void **state)
+{
+	(void)state;
+	good(HEAD
+	     "gangs: {gather_us: 1000000, aim: energy, min_gain_permille: 999, base_w: 100000}\n");
+	assert_int_equal(config.numbers.aim, COT_AIM_ENERGY);
+	good(HEAD "gangs: {gather_us: 0, min_gain_permille: 0, base_w: 1}\n");
+	bad(HEAD "gangs: {gather_us: 1000001}\n",
+	    "test.conf:2:", "gather_us is '1000001'; expected a whole number from 0 to 1000000");
+	bad(HEAD "gangs: {min_gain_permille: 1000}\n",
+	    "test.conf:2:", "expected a whole number from 0 to 999");
+	bad(HEAD "gangs: {base_w: 0}\n",
+	    "test.conf:2:", "expected a whole number from 1 to 100000");
+	bad(HEAD "gangs: {base_w: 100001}\n",
+	    "test.conf:2:", "expected a whole number from 1 to 100000");
+	bad(HEAD "gangs: {aim: power}\n",
+	    "test.conf:2:", "aim is 'power'; expected one of energy, time");
 }
 
 static void test_known(void **state)
@@ -388,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_some),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_multiuser),
+		cmocka_unit_test(test_gangs),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_kernels),

@@ -6,9 +6,9 @@
 static void test_names(void **state)
 {
 	static const char *const names[] = {
-		"pools",  "rotate",   "smguard",    "effisha",	    "static",	"parts",
-		"smqos",  "slo",      "laius",	    "laius-nb",	    "laius-nc", "laius-peak",
-		"baymax", "mps-even", "mps-double", "mps-priority", "timeslice"};
+		"pools",  "rotate",   "smguard",    "effisha",	    "static",	   "parts",
+		"smqos",  "slo",      "laius",	    "laius-nb",	    "laius-nc",	   "laius-peak",
+		"baymax", "mps-even", "mps-double", "mps-priority", "consolidate", "timeslice"};
 	unsigned i;
 
 	(void)state;
@@ -30,12 +30,13 @@ static void test_what_they_want(void **state)
 		const char *name;
 		bool pools, one_pool, works, places;
 	} all[] = {
-		{"pools", true, false, false, false},  {"rotate", false, false, false, false},
-		{"smguard", true, true, true, false},  {"effisha", true, true, true, false},
-		{"static", true, true, false, false},  {"parts", true, true, false, true},
-		{"smqos", true, true, false, true},    {"slo", true, false, false, true},
-		{"laius", true, true, false, true},    {"baymax", true, true, true, true},
-		{"mps-even", true, true, false, true}, {"timeslice", false, false, false, false},
+		{"pools", true, false, false, false},	   {"rotate", false, false, false, false},
+		{"smguard", true, true, true, false},	   {"effisha", true, true, true, false},
+		{"static", true, true, false, false},	   {"parts", true, true, false, true},
+		{"smqos", true, true, false, true},	   {"slo", true, false, false, true},
+		{"laius", true, true, false, true},	   {"baymax", true, true, true, true},
+		{"mps-even", true, true, false, true},	   {"consolidate", true, true, false, true},
+		{"timeslice", false, false, false, false},
 	};
 	unsigned i;
 
@@ -68,6 +69,10 @@ static void test_numbers(void **state)
 	assert_int_equal(c.pace_us, 0);
 	assert_int_equal(c.adapt_task_us, 200);
 	assert_int_equal(c.grow_after_ns, 100 * COT_NS_PER_US);
+	assert_int_equal(c.gather_ns, 2 * COT_NS_PER_MS);
+	assert_int_equal(c.aim, COT_AIM_ENERGY);
+	assert_int_equal(c.min_gain_permille, 20);
+	assert_int_equal(c.base_w, 118);
 }
 
 int main(void)

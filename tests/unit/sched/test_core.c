@@ -645,7 +645,7 @@ static void test_wrong_policies_are_refused(void **state)
 /* Each number just beyond what is allowed; all of them at their bounds are right. */
 static void test_wrong_configs_are_refused(void **state)
 {
-	struct cot_policy_config wrong[13];
+	struct cot_policy_config wrong[18];
 	struct cot_sched *s = NULL;
 	struct cot_error err;
 	unsigned i, n = sizeof(wrong) / sizeof(wrong[0]);
@@ -661,6 +661,10 @@ static void test_wrong_configs_are_refused(void **state)
 		wrong[i].batch_slice_us = COT_SLICE_US_MIN;
 		wrong[i].turn_ns = COT_NS_PER_MS;
 		wrong[i].cycle_ns = 3600 * COT_NS_PER_S;
+		wrong[i].gather_ns = COT_GATHER_NS_MAX;
+		wrong[i].aim = COT_AIM_TIME;
+		wrong[i].min_gain_permille = 999;
+		wrong[i].base_w = COT_BASE_W_MAX;
 	}
 	wrong[1].latency_slice_us++;
 	wrong[2].batch_slice_us--;
@@ -674,6 +678,11 @@ static void test_wrong_configs_are_refused(void **state)
 	wrong[10].dram_bytes_per_s++;
 	wrong[11].pace_us++;
 	wrong[12].turn_ns = 0;
+	wrong[13].gather_ns++;
+	wrong[14].aim++;
+	wrong[15].min_gain_permille++;
+	wrong[16].base_w++;
+	wrong[17].base_w = 0;
 	assert_int_equal(cot_sched_create(&scripted, &wrong[0], NULL, 0, &s, &err), 0);
 	cot_sched_destroy(s);
 	s = NULL;

@@ -1,0 +1,379 @@
+/* Whom `consolidate` waits for, which programs it releases together, on which parts, and when. */
+#include <string.h>
+
+#include "policy/queries.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+enum { A = BATCH, B, C, D };
+
+/* No use for more than half of the SMs; as fast as it has SMs; copies at full bandwidth. */
+static const struct cot_prediction narrow[] = {{8, 8 * MS, 0, 0}, {64, MS, 0, 0}, {132, MS, 0, 0}};
+static const struct cot_prediction scaling[] = {{8, 33 * MS, 0, 0}, {132, 2 * MS, 0, 0}};
+static const struct cot_prediction copies[] = {{8, 16 * MS, 0, 0}, {132, MS, 4000ull * GB, 0}};
+/* More than the memory has, so that no set with it gains. */
+static const struct cot_prediction greedy[] = {{8, 16 * MS, 0, 0}, {132, MS, 12000ull * GB, 0}};
+
+static struct bench *begin_with(enum cot_aim aim, uint32_t min_gain_permille)
+{
+	struct cot_policy_config config;
+	struct bench *b = malloc(sizeof(*b));
+
+	assert_non_null(b);
+	cot_policy_config_init(&config);
+	config.dram_bytes_per_s = 4000ull * GB;
+	config.aim = aim;
+	config.min_gain_permille = min_gain_permille;
+	bench_init_with(b, &cot_policy_consolidate, &config, NULL);
+	b->delay_ns = 0;
+	bench_run(b, 100 * MS);
+	return b;
+}
+
+static struct bench *begin(void)
+{
+	return begin_with(COT_AIM_ENERGY, 20);
+}
+
+static void known(struct bench *b, uint32_t id, const struct cot_prediction *rows, size_t n)
+{
+	batch(b, id);
+	predict(b, id, rows, (uint32_t)n);
+}
+
+#define KNOWN(b, id, rows) known(b, id, rows, COUNT(rows))
+
+static uint64_t fact(const struct bench *b, uint32_t id, const char *name)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned n = cot_sched_explain(b->sched, id, facts), i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(facts[i].name, name))
+			return facts[i].value;
+	return UINT64_MAX;
+}
+
+static const char *because(const struct bench *b, uint32_t id)
+{
+	struct cot_fact facts[COT_FACTS_MAX];
+	unsigned n = cot_sched_explain(b->sched, id, facts);
+
+	assert_true(n > 0);
+	assert_string_equal(facts[n - 1].name, "because");
+	return facts[n - 1].text;
+}
+
+#define EXPECT_BECAUSE(b, id, word) assert_non_null(strstr(because(b, id), word))
+
+/* Both are held until the first has waited for 2 ms, and go on at the same moment. */
+static void test_gathers_and_releases_together(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, narrow);
+	EXPECT_HELD(b, A);
+	EXPECT_BECAUSE(b, A, "waits a moment");
+	bench_run(b, MS);
+	KNOWN(b, B, narrow);
+	EXPECT_HELD(b, B);
+	bench_run(b, MS - 1);
+	EXPECT_HELD(b, A);
+	bench_run(b, 1);
+	expect_part(b, A, 0, 64);
+	expect_part(b, B, 64, 68);
+	assert_int_equal(b->placed_ns[A], b->placed_ns[B]);
+	EXPECT_BECAUSE(b, A, "least on SMs of its own");
+	assert_int_equal(fact(b, A, "programs in it"), 2);
+	assert_int_equal(fact(b, A, "saved by it"), 500);
+	/* Nobody else is there, so there are no turns. */
+	assert_int_equal(fact(b, A, "gangs"), 1);
+	bench_reset_times(b);
+	bench_run(b, 10 * COT_NS_PER_S);
+	assert_int_equal(b->held_ns[A] + b->held_ns[B], 0);
+	assert_int_equal(b->part[A].pace_us, 0);
+	queries_end(b);
+}
+
+/* What scales takes no less together: each has all SMs, by turns of 50 ms. */
+static void test_apart_by_turns(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, scaling);
+	KNOWN(b, B, scaling);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, A, "no set with it");
+	expect_part(b, A, 0, 0);
+	EXPECT_HELD(b, B);
+	assert_int_equal(b->part[A].pace_us, 2000);
+	bench_run(b, 50 * MS);
+	EXPECT_HELD(b, A);
+	expect_part(b, B, 0, 0);
+	bench_reset_times(b);
+	bench_run(b, COT_NS_PER_S);
+	assert_in_range(b->held_ns[A], 450 * MS, 550 * MS);
+	assert_in_range(b->held_ns[B], 450 * MS, 550 * MS);
+	queries_end(b);
+}
+
+/* Of three the two that fit; the third has its turn, and the gang the time of both. */
+static void test_gang_and_a_third(void **state)
+{
+	struct bench *b = begin();
+	uint64_t turn_us;
+
+	(void)state;
+	KNOWN(b, A, narrow);
+	KNOWN(b, B, greedy);
+	KNOWN(b, C, narrow);
+	bench_run(b, 2 * MS);
+	assert_int_equal(fact(b, A, "gangs"), 2);
+	assert_int_equal(fact(b, A, "gang"), fact(b, C, "gang"));
+	assert_int_not_equal(fact(b, A, "gang"), fact(b, B, "gang"));
+	turn_us = fact(b, A, "turn");
+	assert_int_equal(turn_us, 50000);
+	assert_int_equal(b->part[A].hold, b->part[C].hold);
+	assert_int_not_equal(b->part[A].hold, b->part[B].hold);
+	queries_end(b);
+}
+
+/* Its work counts twice, so it gets the larger part. */
+static void test_weights_make_proportions(void **state)
+{
+	struct bench *b = begin();
+	struct cot_event ev = {.type = COT_EV_TENANT,
+			       .id = A,
+			       .tenant = {.cls = COT_CLASS_BATCH,
+					  .weight = 2 * COT_WEIGHT_DEFAULT,
+					  .gpu_mask = GPU0,
+					  .ready = true}};
+	static const struct cot_prediction flat[] = {
+		{8, 9 * MS, 0, 0}, {64, 1400 * US, 0, 0}, {132, MS, 0, 0}};
+
+	(void)state;
+	assert_int_equal(bench_event(b, ev), 0);
+	assert_int_equal(bench_parts(b, A, true), 0);
+	predict(b, A, flat, COUNT(flat));
+	KNOWN(b, B, flat);
+	bench_run(b, 2 * MS);
+	assert_true(b->part[A].n > b->part[B].n);
+	assert_int_equal(b->part[A].n + b->part[B].n, 132);
+	queries_end(b);
+}
+
+/* Alone both move what the memory can: together each takes twice as long. */
+static void test_bandwidth_keeps_apart(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, copies);
+	KNOWN(b, B, copies);
+	bench_run(b, 2 * MS);
+	assert_int_equal(fact(b, A, "gangs"), 2);
+	queries_end(b);
+}
+
+static void test_gain_must_be_large_enough(void **state)
+{
+	struct bench *b = begin_with(COT_AIM_TIME, 510);
+
+	(void)state;
+	KNOWN(b, A, narrow);
+	KNOWN(b, B, narrow);
+	bench_run(b, 2 * MS);
+	assert_int_equal(fact(b, A, "gangs"), 2);
+	queries_end(b);
+}
+
+/* Nothing is known of them: together, each on its own SMs, as under `parts`. */
+static void test_unknown_programs(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, A);
+	batch(b, B);
+	bench_run(b, 2 * MS);
+	expect_part(b, A, 0, 64);
+	expect_part(b, B, 64, 68);
+	EXPECT_BECAUSE(b, A, "nothing is predicted");
+	KNOWN(b, C, scaling);
+	bench_run(b, 2 * MS);
+	assert_int_equal(fact(b, C, "gangs"), 2);
+	assert_int_equal(fact(b, A, "gang"), fact(b, B, "gang"));
+	/* Two of three shares of the time. */
+	assert_int_equal(fact(b, A, "turn"), 100000);
+	assert_int_equal(fact(b, C, "turn"), 50000);
+	queries_end(b);
+}
+
+/* Never beside a latency program: as under `parts`, nobody is held; and again when it has gone. */
+static void test_latency_program(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, scaling);
+	KNOWN(b, B, scaling);
+	bench_run(b, 10 * MS);
+	service(b, SERVICE, 0);
+	expect_part(b, A, 0, 32);
+	expect_part(b, B, 32, 32);
+	EXPECT_BECAUSE(b, A, "a latency program is active");
+	EXPECT_BECAUSE(b, SERVICE, "it is a latency program");
+	KNOWN(b, C, narrow);
+	assert_false(b->part[C].hold);
+	bench_reset_times(b);
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(b->held_ns[A] + b->held_ns[B] + b->held_ns[C], 0);
+	/* It lingers for a second. */
+	assert_int_equal(bench_activity(b, SERVICE, COT_ACTIVITY_IDLE), 0);
+	bench_run(b, COT_NS_PER_S - 1);
+	assert_int_equal(fact(b, A, "gangs"), UINT64_MAX);
+	bench_run(b, 1);
+	EXPECT_HELD(b, A);
+	bench_run(b, 2 * MS);
+	assert_int_not_equal(fact(b, A, "gangs"), UINT64_MAX);
+	queries_end(b);
+}
+
+/* Who comes waits; the others go on meanwhile, and their plan changes when he is in it. */
+static void test_newcomer(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, narrow);
+	bench_run(b, 10 * MS);
+	expect_part(b, A, 0, 0);
+	KNOWN(b, B, narrow);
+	EXPECT_HELD(b, B);
+	expect_part(b, A, 0, 0);
+	bench_run(b, 2 * MS);
+	expect_part(b, A, 0, 64);
+	expect_part(b, B, 64, 68);
+	assert_int_equal(bench_leave(b, A), 0);
+	bench_run(b, 0);
+	expect_part(b, B, 0, 0);
+	queries_end(b);
+}
+
+/* A turn that nobody uses is over; who has not worked for long is in no gang. */
+static void test_idle_programs(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	KNOWN(b, A, scaling);
+	KNOWN(b, B, scaling);
+	bench_run(b, 2 * MS);
+	expect_part(b, A, 0, 0);
+	assert_int_equal(bench_activity(b, A, COT_ACTIVITY_IDLE), 0);
+	bench_run(b, 0);
+	expect_part(b, B, 0, 0);
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(fact(b, B, "gangs"), 1);
+	EXPECT_BECAUSE(b, A, "launches nothing");
+	assert_int_equal(bench_activity(b, A, COT_ACTIVITY_ACTIVE), 0);
+	bench_run(b, 0);
+	EXPECT_HELD(b, A);
+	queries_end(b);
+}
+
+/* As far as a host counts launches: ten seconds without one. */
+static void test_sleeping_program(void **state)
+{
+	struct bench *b = begin();
+	struct cot_event ev = {.type = COT_EV_PROGRESS, .id = A};
+
+	(void)state;
+	KNOWN(b, A, scaling);
+	KNOWN(b, B, scaling);
+	ev.launches.span_ns = COT_NS_PER_S;
+	ev.launches.n = 10;
+	assert_int_equal(bench_event(b, ev), 0);
+	bench_run(b, 9 * COT_NS_PER_S);
+	assert_int_equal(fact(b, B, "gangs"), 2);
+	bench_run(b, 2 * COT_NS_PER_S);
+	assert_int_equal(fact(b, B, "gangs"), 1);
+	queries_end(b);
+}
+
+/* Who asked for SMs has them, always; the others form gangs on the rest. */
+static void test_asked_for_sms(void **state)
+{
+	struct bench *b = begin();
+
+	(void)state;
+	assert_int_equal(bench_sms(b, SERVICE, COT_CLASS_BATCH, (struct cot_share){.sms = 32}), 0);
+	assert_int_equal(bench_parts(b, SERVICE, true), 0);
+	KNOWN(b, A, scaling);
+	KNOWN(b, B, scaling);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, SERVICE, "its user asked");
+	bench_reset_times(b);
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(b->held_ns[SERVICE], 0);
+	assert_int_equal(b->part[SERVICE].n, 32);
+	assert_true(b->held_ns[A] > 0);
+	queries_end(b);
+}
+
+/* Each of so many has its turn in a cycle, here of a second, and none is thought to starve. */
+static void test_many(void **state)
+{
+	struct cot_policy_config config;
+	struct bench *b = begin();
+	uint32_t i, n = 60;
+
+	(void)state;
+	cot_policy_config_init(&config);
+	config.cycle_ns = COT_NS_PER_S;
+	bench_end(b);
+	b = malloc(sizeof(*b));
+	assert_non_null(b);
+	bench_init_with(b, &cot_policy_consolidate, &config, NULL);
+	for (i = 0; i < n; i++)
+		KNOWN(b, A + i, scaling);
+	bench_run(b, 4 * MS);
+	assert_int_equal(fact(b, A, "gangs"), n);
+	assert_int_equal(fact(b, A, "turn"), 1000000 / n);
+	bench_reset_times(b);
+	bench_run(b, 12 * COT_NS_PER_S);
+	for (i = 0; i < n; i++)
+		assert_in_range(b->held_ns[A + i], 11 * COT_NS_PER_S, 12 * COT_NS_PER_S - 150 * MS);
+	/* One more, and there are no gangs. */
+	KNOWN(b, A + n, scaling);
+	bench_run(b, 10 * MS);
+	EXPECT_BECAUSE(b, A, "more programs than can take turns");
+	bench_reset_times(b);
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(b->held_ns[A] + b->held_ns[A + n], 0);
+	assert_int_equal(bench_stats(b).fallbacks, 0);
+	queries_end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gathers_and_releases_together),
+		cmocka_unit_test(test_apart_by_turns),
+		cmocka_unit_test(test_gang_and_a_third),
+		cmocka_unit_test(test_weights_make_proportions),
+		cmocka_unit_test(test_bandwidth_keeps_apart),
+		cmocka_unit_test(test_gain_must_be_large_enough),
+		cmocka_unit_test(test_unknown_programs),
+		cmocka_unit_test(test_latency_program),
+		cmocka_unit_test(test_newcomer),
+		cmocka_unit_test(test_idle_programs),
+		cmocka_unit_test(test_sleeping_program),
+		cmocka_unit_test(test_asked_for_sms),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
