@@ -33,7 +33,7 @@ _cotenant_options()
 		echo "--scheduler= --policy= --preempt= --seed= --json --allocation --timeline= --report= --learn= --knowledge= $common"
 		;;
 	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= $common" ;;
-	compare) echo "--policy= --random= --seed= --threads= --json $common" ;;
+	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= $common" ;;
 	list) echo "--json $common" ;;
 	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -118,9 +118,10 @@ _cotenant_value()
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;
+	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }

@@ -1,7 +1,7 @@
 /*
  * cotenant compare: plays one scenario under every scheduler, the preempting ones by both
  * mechanisms, and, where the scenario names a software policy, under every policy; and puts the
- * outcomes side by side.
+ * outcomes side by side. Or many random scenarios (study/mixes).
  */
 #include <argp.h>
 #include <errno.h>
@@ -9,60 +9,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/outfile.h"
-#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/compare.h"
+#include "cli/grid.h"
+#include "cli/origin.h"
 #include "cli/scenario.h"
-#include "report/sim_summary.h"
-#include "sim/host.h"
-#include "sim/sim.h"
 #include "study/jobs.h"
 #include "study/mixes/mixes.h"
 #include "trace/scenario_read.h"
 
 struct arguments {
-	const char *scenario, *json, *policies;
-	struct cot_cli_overrides overrides;
-	char first[COT_NAME_MAX]; /* of the policies */
+	const char *scenario, *schedulers, *policies;
+	struct cot_cli_grid_options grid;
 	/* Random scenarios: */
 	unsigned n_random; /* 0: none */
-	bool seeded, threaded;
-	struct cot_study_options study;
 	struct cot_progress bar;
 };
 
-enum { KEY_JSON = 256, KEY_POLICY, KEY_RANDOM };
+enum { KEY_SCHEDULER = 256, KEY_POLICY, KEY_RANDOM };
 
 #define MAX_RANDOM 1000000u
 
 static const struct argp_option options[] = {
+	{"scheduler", KEY_SCHEDULER, "NAME,...", 0,
+	 "Play only these schedulers; all is all of them", 0},
 	{"policy", KEY_POLICY, "NAME,...", 0,
-	 "Play only these software policies; parts@64 gives batch programs 64 SMs", 0},
+	 "Play only these software policies; parts@64 gives batch programs 64 SMs, all is all", 0},
 	{"random", KEY_RANDOM, "N", 0,
-	 "Play N random scenarios under every fixed arrangement and under slo, or --policy", 1},
-	{"seed", COT_STUDY_SEED, "N", 0, "Seed of the first of them (default 1)", 1},
-	{"threads", COT_STUDY_THREADS, "N", 0, "Use N threads (default: all processors)", 1},
-	{"json", KEY_JSON, "FILE", 0, "Write the outcomes as JSON; - is standard output", 0},
+	 "Play N random scenarios under every fixed arrangement and under slo, or --policy", 0},
 	{0},
 };
 
-static void check(const struct arguments *a, struct argp_state *state)
+static void check_random(const struct arguments *a, struct argp_state *state)
 {
-	if (a->n_random && a->scenario)
+	if (a->scenario)
 		argp_error(state, "--random makes its own scenarios; '%s' is one too many",
 			   a->scenario);
-	if (a->n_random && a->policies && strchr(a->policies, ','))
+	if (a->policies && strchr(a->policies, ','))
 		argp_error(state, "--random plays one policy; '%s' are several", a->policies);
-	if (a->n_random)
+	if (a->schedulers || a->grid.n_seeds || a->grid.csv || a->grid.report)
+		argp_error(state, "--random has no %s",
+			   a->schedulers     ? "--scheduler"
+			   : a->grid.n_seeds ? "--seeds, as each scenario has a seed of its own"
+			   : a->grid.csv     ? "--csv"
+					     : "--report");
+}
+
+static void check(const struct arguments *a, struct argp_state *state)
+{
+	if (a->n_random) {
+		check_random(a, state);
 		return;
-	if (a->seeded || a->threaded)
-		argp_error(state, "%s is for --random", a->seeded ? "--seed" : "--threads");
+	}
 	if (!a->scenario)
 		argp_error(state, "no scenario given; expected a file such as scenarios/demo.yaml");
-	if (a->json && strcmp(a->json, "-") && cot_cli_same_file(a->json, a->scenario))
-		argp_error(state, "the output '%s' is the scenario itself", a->json);
+	cot_cli_grid_check(&a->grid, a->scenario, state);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -70,25 +72,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case KEY_JSON:
-		a->json = arg;
+	case KEY_SCHEDULER:
+		a->schedulers = arg;
 		return 0;
 	case KEY_POLICY:
 		a->policies = arg;
-		(void)snprintf(a->first, sizeof(a->first), "%.*s", (int)strcspn(arg, ","), arg);
-		a->overrides.policy = a->first;
 		return 0;
 	case KEY_RANDOM:
 		a->n_random = (unsigned)cot_study_whole(state, "--random", arg, 1, MAX_RANDOM);
-		return 0;
-	case COT_STUDY_SEED:
-		a->study.seed = cot_study_whole(state, "--seed", arg, 0, INT64_MAX - MAX_RANDOM);
-		a->seeded = true;
-		return 0;
-	case COT_STUDY_THREADS:
-		a->study.n_threads =
-			(unsigned)cot_study_whole(state, "--threads", arg, 1, COT_JOBS_MAX_THREADS);
-		a->threaded = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->scenario)
@@ -98,104 +89,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		check(a, state);
 		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->grid;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-/* ---- playing ---- */
-
-static void take_results(const struct cot_cli_play *play, struct cot_compare_row *r,
-			 const double *alone_us)
-{
-	struct cot_sim_result result;
-
-	cot_sim_result(play->sim, &result);
-	/* A stalled run has apps without an outcome: they show as such. */
-	cot_sim_summarize(r->sc, &result, alone_us, &r->summary);
-	cot_cli_play_summarize(play, &r->summary);
-}
-
-static int play(struct cot_comparison *c, unsigned index, struct cot_progress *progress,
-		struct cot_error *err)
-{
-	struct cot_compare_row *r = &c->rows[index];
-	enum cot_sim_status status = COT_SIM_MORE;
-	struct cot_cli_play run;
-	int rc = cot_cli_play_begin(&run, r->sc, &c->alone, NULL, NULL, NULL, err);
-
-	while (!rc && status == COT_SIM_MORE && !cot_cli_interrupted()) {
-		status = cot_cli_play_on(&run);
-		cot_progress_update(progress, (index + cot_sim_progress(run.sim)) / c->n_rows);
-	}
-	if (!rc)
-		rc = cot_cli_play_check(status, err);
-	if (!rc)
-		take_results(&run, r, c->alone.us);
-	cot_cli_play_end(&run);
-	return rc;
-}
-
-static int play_all(struct cot_comparison *c, struct cot_error *err)
-{
-	struct cot_progress progress;
-	unsigned i;
-	int rc = 0;
-
-	cot_progress_init(&progress, "simulating");
-	for (i = 0; i < c->n_rows && !rc; i++)
-		rc = play(c, i, &progress, err);
-	cot_progress_finish(&progress);
-	return rc;
-}
-
-/* ---- output ---- */
-
-static int print_json(const struct cot_comparison *c, FILE *out, struct cot_error *err)
-{
-	unsigned i;
-	int rc = 0;
-
-	(void)fputs("{\"schema\": \"cotenant.compare/1\", \"runs\": [\n", out);
-	for (i = 0; i < c->n_rows && !rc; i++) {
-		if (i)
-			(void)fputs(",\n", out);
-		rc = cot_sim_print_json(&c->rows[i].summary, NULL, out, err);
-	}
-	(void)fputs("]}\n", out);
-	return rc;
-}
-
-static int write_outputs(const struct cot_comparison *c, struct cot_outfile *json,
-			 struct cot_error *err)
-{
-	int rc;
-
-	if (!json) {
-		if (cot_compare_print(c, stdout) < 0)
-			return cot_error_set(err, -ENOMEM, "out of memory");
-		return 0;
-	}
-	rc = print_json(c, cot_outfile_stream(json), err);
-	return rc ? rc : cot_outfile_commit(json, err);
-}
-
-static int compare(const struct arguments *a, struct cot_comparison *c, struct cot_error *err)
-{
-	struct cot_outfile *json = NULL;
-	int rc;
-
-	cot_cli_catch_signals();
-	/* Before the work, so that a wrong path is noticed at once. */
-	rc = a->json ? cot_outfile_open(a->json, &json, err) : 0;
-	if (!rc)
-		rc = cot_cli_measure_alone(c->sc, &c->alone, err);
-	if (!rc)
-		rc = play_all(c, err);
-	if (!rc)
-		rc = write_outputs(c, json, err);
-	cot_outfile_destroy(json);
-	return rc ? rc : cot_cli_flush(err);
 }
 
 /* ---- random scenarios ---- */
@@ -222,6 +121,15 @@ static int check_policy(const char *word, struct cot_error *err)
 
 static int compare_random(struct arguments *a)
 {
+	const struct cot_cli_grid_options *o = &a->grid;
+	const struct cot_study_options study = {
+		.seed = o->seeded ? o->seed : 1,
+		.n_threads = o->n_threads ? o->n_threads : cot_jobs_default_threads(),
+		.json = o->json,
+		.progress = show_progress,
+		.stop = interrupted,
+		.arg = a,
+	};
 	struct cot_mixes *mixes = cot_mixes_study.create();
 	struct cot_error err = {"out of memory"};
 	int rc = mixes ? check_policy(a->policies, &err) : -ENOMEM;
@@ -236,7 +144,7 @@ static int compare_random(struct arguments *a)
 	if (!rc) {
 		mixes->n = a->n_random;
 		mixes->policy = a->policies;
-		rc = cot_study_run(&cot_mixes_study, mixes, &a->study, &err);
+		rc = cot_study_run(&cot_mixes_study, mixes, &study, &err);
 	}
 	cot_progress_finish(&a->bar);
 	if (mixes)
@@ -244,6 +152,22 @@ static int compare_random(struct arguments *a)
 	if (!rc)
 		rc = cot_cli_flush(&err);
 	return cot_cli_end(rc, &err);
+}
+
+/* ---- one scenario ---- */
+
+/* Policies need contexts, whatever scheduler the scenario has for itself. */
+static int begin(struct cot_comparison *c, const struct arguments *a, int argc, char **argv,
+		 struct cot_error *err)
+{
+	const char *const outputs[] = {a->grid.json, a->grid.csv, a->grid.report};
+	const struct cot_cli_overrides o = {.scheduler = a->policies ? "timeslice" : NULL};
+	int rc;
+
+	if (cot_cli_origin(argc, argv, a->scenario, outputs, COT_ARRAY_LEN(outputs), &c->origin))
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	rc = cot_cli_read_scenario(a->scenario, &o, &c->origin, &c->sc, err);
+	return rc ? rc : cot_compare_add_rows(c, a->schedulers, a->policies, err);
 }
 
 int cot_cmd_compare(int argc, char **argv)
@@ -254,40 +178,26 @@ int cot_cmd_compare(int argc, char **argv)
 		.args_doc = "SCENARIO\n--random N",
 		.doc = "Plays SCENARIO (a YAML file; - is standard input) under every scheduler, by "
 		       "context switch and by draining, and under every software policy if it names one, "
-		       "or under those of --policy, and shows the outcomes side by side.",
-		.children = cot_cli_argp_children,
+		       "or under those of --scheduler and --policy, and shows the outcomes side by "
+		       "side.",
+		.children = cot_cli_grid_children,
 	};
-	struct arguments args = {.study = {.seed = 1,
-					   .n_threads = cot_jobs_default_threads(),
-					   .progress = show_progress,
-					   .stop = interrupted}};
-	struct cot_comparison *c;
-	struct cot_origin origin;
+	struct arguments args = {0};
+	struct cot_comparison c = {0};
 	struct cot_error err;
 	int rc, status;
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
-	args.study.json = args.json;
-	args.study.arg = &args;
 	if (args.n_random)
 		return compare_random(&args);
-	c = calloc(1, sizeof(*c));
-	if (!c) {
-		cot_cli_complain("out of memory");
-		return COT_EXIT_FAILURE;
-	}
-	rc = cot_cli_read_scenario(args.scenario, &args.overrides, &origin, &c->sc, &err);
-	if (!rc)
-		rc = cot_compare_add_rows(c, args.policies, &err);
-	if (rc < 0) {
+	rc = begin(&c, &args, argc, argv, &err);
+	if (rc) {
 		cot_cli_complain("%s", err.text);
 		status = rc == -ENOMEM ? COT_EXIT_FAILURE : COT_EXIT_USAGE;
 	} else {
-		status = cot_cli_end(compare(&args, c, &err), &err);
+		status = cot_cli_end(cot_cli_grid_run(&c.grid, &args.grid, &err), &err);
 	}
-	cot_compare_finish(c);
-	cot_scenario_destroy(c->sc);
-	free(c);
+	cot_compare_finish(&c);
 	return status;
 }

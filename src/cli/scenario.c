@@ -81,7 +81,7 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 }
 
 struct alone {
-	struct cot_progress progress;
+	struct cot_progress *progress; /* NULL: none */
 	uint32_t index, n_apps;
 };
 
@@ -90,7 +90,8 @@ static bool keep_going(void *arg)
 {
 	struct alone *a = arg;
 
-	cot_progress_update(&a->progress, (double)a->index / a->n_apps);
+	if (a->progress)
+		cot_progress_update(a->progress, (double)a->index / a->n_apps);
 	return !cot_cli_interrupted();
 }
 
@@ -107,13 +108,12 @@ static int measure_one(struct alone *a, const struct cot_scenario *sc, struct co
 	return 0;
 }
 
-int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
-			  struct cot_error *err)
+static int measure_all(const struct cot_scenario *sc, struct cot_progress *progress,
+		       struct cot_cli_alone *ret_alone, struct cot_error *err)
 {
-	struct alone a = {.n_apps = sc->n_apps};
+	struct alone a = {.progress = progress, .n_apps = sc->n_apps};
 	int rc = 0;
 
-	cot_progress_init(&a.progress, "each alone");
 	for (a.index = 0; a.index < sc->n_apps && !rc; a.index++) {
 		ret_alone->p99_ps[a.index] = 0;
 		rc = measure_one(&a, sc, ret_alone);
@@ -123,7 +123,24 @@ int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *r
 			(void)cot_error_set(err, rc, "cannot simulate '%s' alone: %s",
 					    sc->apps[a.index].name, strerror(-rc));
 	}
-	cot_progress_finish(&a.progress);
+	return rc;
+}
+
+int cot_cli_play_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
+		       struct cot_error *err)
+{
+	return measure_all(sc, NULL, ret_alone, err);
+}
+
+int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
+			  struct cot_error *err)
+{
+	struct cot_progress progress;
+	int rc;
+
+	cot_progress_init(&progress, "each alone");
+	rc = measure_all(sc, &progress, ret_alone, err);
+	cot_progress_finish(&progress);
 	return rc;
 }
 

@@ -36,7 +36,10 @@ struct cot_cli_alone {
 	uint64_t p99_ps[COT_MAX_APPS]; /* of the responses of those whose target is a slowdown */
 };
 
-/* With a progress bar. -EINTR when interrupted. */
+/* Any thread. -EINTR when interrupted. */
+int cot_cli_play_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
+		       struct cot_error *err);
+/* The same with a progress bar. */
 int cot_cli_measure_alone(const struct cot_scenario *sc, struct cot_cli_alone *ret_alone,
 			  struct cot_error *err);
 

@@ -5,13 +5,14 @@
 
 #include "report/format.h"
 #include "report/html.h"
+#include "report/svg_inside.h"
 
-#define WIDTH	      960.0
 #define PLOT_HEIGHT   250.0
+#define WIDTH	      COT_SVG_WIDTH
 #define MARGIN_LEFT   64.0
 #define MARGIN_RIGHT  20.0
-#define LEGEND_ROW    20.0
-#define CHAR_WIDTH    6.8 /* of the 12 px font, on average */
+#define LEGEND_ROW    COT_SVG_LEGEND_ROW
+#define CHAR_WIDTH    COT_SVG_CHAR_WIDTH
 #define N_COLOURS     8u
 #define MAX_LABELLED  24u /* bars: more than these get no number on top */
 #define BAR_WIDTH_MAX 56.0
@@ -68,8 +69,8 @@ static void tick_label(FILE *out, double value, double step)
 	(void)fprintf(out, "%.*f", decimals, value);
 }
 
-static void text(FILE *out, double x, double y, const char *anchor, const char *class_name,
-		 const char *s)
+void cot_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name,
+		  const char *s)
 {
 	(void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y,
 		      anchor, class_name);
@@ -85,15 +86,14 @@ static double opacity_of(unsigned series)
 	return levels[series / N_COLOURS % 4];
 }
 
-static void fill_attributes(FILE *out, unsigned series)
+void cot_svg_fill(FILE *out, unsigned series)
 {
 	(void)fprintf(out, " class=\"f%u\"", series % N_COLOURS);
 	if (series >= N_COLOURS)
 		(void)fprintf(out, " fill-opacity=\"%.2f\"", opacity_of(series));
 }
 
-/* Draws the legend, or only counts its rows when `out` is NULL. */
-static unsigned legend(FILE *out, unsigned n, const char *const *names, double top)
+unsigned cot_svg_legend(FILE *out, unsigned n, const char *const *names, double top)
 {
 	unsigned i, rows = 1;
 	double x = MARGIN_LEFT;
@@ -114,16 +114,16 @@ static unsigned legend(FILE *out, unsigned n, const char *const *names, double t
 				out,
 				"<rect x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\" rx=\"2\"",
 				x, y);
-			fill_attributes(out, i);
+			cot_svg_fill(out, i);
 			(void)fputs("/>\n", out);
-			text(out, x + 16.0, y + 10.0, "start", "", names[i]);
+			cot_svg_text(out, x + 16.0, y + 10.0, "start", "", names[i]);
 		}
 		x += width;
 	}
 	return rows;
 }
 
-static void open_svg(FILE *out, double height, const char *title)
+void cot_svg_open(FILE *out, double height, const char *title)
 {
 	(void)fprintf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>", WIDTH, height);
 	cot_html_text(out, title);
@@ -134,16 +134,16 @@ static void open_svg(FILE *out, double height, const char *title)
 static void open_chart(struct frame *f, const char *title, const char *y_label, unsigned n_series,
 		       const char *const *series, double bottom)
 {
-	double legend_height = LEGEND_ROW * legend(NULL, n_series, series, 0.0);
+	double legend_height = LEGEND_ROW * cot_svg_legend(NULL, n_series, series, 0.0);
 	double step = cot_svg_tick_step(f->y_max, 5), y;
 
 	f->left = MARGIN_LEFT;
 	f->width = WIDTH - MARGIN_LEFT - MARGIN_RIGHT;
 	f->top = 12.0 + legend_height + 18.0;
 	f->height = PLOT_HEIGHT;
-	open_svg(f->out, f->top + f->height + bottom, title);
-	(void)legend(f->out, n_series, series, 4.0);
-	text(f->out, 4.0, f->top - 12.0, "start", "dim", y_label);
+	cot_svg_open(f->out, f->top + f->height + bottom, title);
+	(void)cot_svg_legend(f->out, n_series, series, 4.0);
+	cot_svg_text(f->out, 4.0, f->top - 12.0, "start", "dim", y_label);
 	for (y = 0.0; y <= f->y_max * 1.0001; y += step) {
 		(void)fprintf(
 			f->out,
@@ -173,7 +173,7 @@ static void x_axis(const struct frame *f, const char *x_label)
 		tick_label(f->out, x, step);
 		(void)fputs("</text>\n", f->out);
 	}
-	text(f->out, f->left + f->width / 2.0, y + 36.0, "middle", "dim", x_label);
+	cot_svg_text(f->out, f->left + f->width / 2.0, y + 36.0, "middle", "dim", x_label);
 }
 
 static void reference_line(const struct frame *f, double y)
@@ -209,7 +209,7 @@ static void bar(const struct frame *f, const struct cot_bar_chart *c, unsigned g
 		return;
 	(void)fprintf(f->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", x,
 		      py(f, value), width, f->top + f->height - py(f, value));
-	fill_attributes(f->out, c->n_series == 1 && c->colour_by_group ? group : series);
+	cot_svg_fill(f->out, c->n_series == 1 && c->colour_by_group ? group : series);
 	(void)fputs("><title>", f->out);
 	cot_html_text(f->out, c->groups[group]);
 	if (c->series) {
@@ -218,9 +218,9 @@ static void bar(const struct frame *f, const struct cot_bar_chart *c, unsigned g
 	}
 	(void)fprintf(f->out, ": %.4g</title></rect>\n", value);
 	if (c->n_groups * c->n_series <= MAX_LABELLED)
-		text(f->out, x + width / 2.0, py(f, value) - 4.0, "middle", "dim",
-		     c->counts ? cot_format_count(&number, (uint64_t)value)
-			       : cot_format_ratio(&number, value));
+		cot_svg_text(f->out, x + width / 2.0, py(f, value) - 4.0, "middle", "dim",
+			     c->counts ? cot_format_count(&number, (uint64_t)value)
+				       : cot_format_ratio(&number, value));
 }
 
 static void group_label(const struct frame *f, const char *name, double centre, bool slanted)
@@ -228,7 +228,7 @@ static void group_label(const struct frame *f, const char *name, double centre, 
 	double y = f->top + f->height + 16.0;
 
 	if (!slanted) {
-		text(f->out, centre, y, "middle", "", name);
+		cot_svg_text(f->out, centre, y, "middle", "", name);
 		return;
 	}
 	(void)fprintf(f->out,
@@ -294,7 +294,7 @@ static void line(const struct frame *f, const struct cot_line_chart *c, unsigned
 			continue;
 		(void)fprintf(f->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"",
 			      px(f, c->x[s][i]), py(f, c->y[s][i]));
-		fill_attributes(f->out, s);
+		cot_svg_fill(f->out, s);
 		(void)fputs("><title>", f->out);
 		cot_html_text(f->out, c->series[s]);
 		(void)fprintf(f->out, ": %.4g at %.4g</title></circle>\n", c->y[s][i], c->x[s][i]);
@@ -338,7 +338,7 @@ static void step_area(const struct frame *f, const struct cot_step_chart *c, uns
 	unsigned i, pass;
 
 	(void)fputs("<path shape-rendering=\"crispEdges\"", f->out);
-	fill_attributes(f->out, s);
+	cot_svg_fill(f->out, s);
 	(void)fputs(" d=\"", f->out);
 	for (pass = 0; pass < 2; pass++) {
 		for (i = 0; i < c->n_steps; i++) {

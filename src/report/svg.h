@@ -51,6 +51,21 @@ struct cot_step_chart {
 
 void cot_svg_steps(FILE *out, const struct cot_step_chart *chart);
 
+/* A line for each row, with a mark for each series at its value: for long names and many rows. */
+struct cot_dot_chart {
+	const char *title, *x_label;
+	unsigned n_rows, n_series;
+	const char *const *rows;
+	const char *const *series;
+	const double *values; /* [row * n_series + series], >= 0 */
+	const double *halves; /* half the length of a whisker; NAN: none */
+	bool times;	      /* us, so that ticks read "5 ms" */
+	double reference;     /* a dashed line; NAN: none */
+};
+
+/* On a logarithmic axis where the values are of several magnitudes and none is 0. */
+void cot_svg_dots(FILE *out, const struct cot_dot_chart *chart);
+
 /* Ticks at 1, 2 or 5 times a power of ten, at most about `want` of them over `span` > 0. */
 double cot_svg_tick_step(double span, unsigned want);
 

@@ -52,7 +52,7 @@ grep "^timeslice  *pools " "$work/table" | grep -F " $slowdown " | grep -qF " $p
 head -n 1 "$work/table" | grep -q "requests p99" || fail "no p99 of responses"
 grep -q "^fcfs  *-  *-  .* ms  " "$work/table" || fail "no responses without a policy"
 expect 0 compare "$work/pools.yaml" --json -
-[ "$(grep -c '"policy": "pools"' "$work/out")" -eq 1 ] || fail "not one run with the policy"
+[ "$(grep -c '"policy": "pools"' "$work/out")" -eq 2 ] || fail "not one row and one run with the policy"
 
 # Those of --policy alone, in their order: responses, batch programs' rates and their sum.
 expect 0 compare "$work/pools.yaml" --policy parts@132,pools,parts@64
@@ -120,13 +120,62 @@ expect 2 compare --random 1 --policy pools,parts
 says "$work/err" "plays one policy"
 expect 2 compare --random 1 --policy foo
 says "$work/err" "unknown policy"
-expect 2 compare --seed 3 "$work/pools.yaml"
-says "$work/err" "is for --random"
+expect 2 compare --random 1 --seeds 3
+says "$work/err" "has no --seeds, as each scenario has a seed of its own"
+for option in --scheduler=dss --csv --report=x.html; do
+	expect 2 compare --random 1 "$option"
+	says "$work/err" "--random has no ${option%%=*}"
+done
+
+# Schedulers and policies by name, in their order; all of one; several seeds: a mean with what it may
+# be off. The same on any number of threads, and seed by seed what `sim` says.
+expect 0 compare "$work/pools.yaml" --scheduler dss,fcfs --policy pools
+awk 'NR > 1 && NF > 3 && $1 ~ /^(dss|fcfs|timeslice)$/ { print $1, $2, $3 }' "$work/out" >"$work/rows"
+printf '%s\n' "dss - switch" "dss - drain" "fcfs - -" "timeslice pools switch" | cmp -s - "$work/rows" ||
+	fail "rows: $(cat "$work/rows")"
+expect 0 compare "$work/s.yaml" --policy all
+[ "$(grep -c '^timeslice ' "$work/out")" -ge "$(wc -l <"$work/policies")" ] || fail "not all policies"
+grep -q "^fcfs" "$work/out" && fail "a scheduler that nobody asked for"
+expect 0 compare "$work/s.yaml" --scheduler all
+[ "$(grep -c '^[a-z]' "$work/out")" -ge "$n" ] || fail "not all schedulers"
+expect 2 compare "$work/s.yaml" --scheduler dsss
+says "$work/err" "unknown scheduler 'dsss' (did you mean 'dss'?); expected one of fcfs"
+expect 0 compare "$work/s.yaml" --scheduler ppq --seeds 3 --seed 11 --threads 1 --csv="$work/1.csv"
+cp "$work/out" "$work/one"
+grep -q "^ppq  *switch .* ±[0-9.]*x " "$work/out" || fail "no interval: $(cat "$work/out")"
+says "$work/out" "the mean of 3 runs, with the seeds from 11 on"
+expect 0 compare "$work/s.yaml" --scheduler ppq --seeds 3 --seed 11 --threads 2 --csv="$work/2.csv"
+cmp -s "$work/one" "$work/out" || fail "the number of threads makes a difference"
+cmp -s "$work/1.csv" "$work/2.csv" || fail "the number of threads makes a difference in the CSV"
+expect 0 sim "$work/s.yaml" --scheduler ppq --preempt switch --seed 12 --json -
+antt=$(sed -n 's/.*"antt": \([0-9.]*\),.*/\1/p' "$work/out")
+# column NAME: of the line of seed 12, ppq by context switch.
+column() {
+	awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
+		$1 == "ppq" && $3 == "switch" && $4 == 12 { print $c }' "$work/1.csv"
+}
+awk -v a="$antt" -v b="$(column antt)" 'BEGIN { d = a - b; exit !(a > 1 && d < 1e-8 && d > -1e-8) }' ||
+	fail "the CSV has an ANTT of $(column antt), sim of $antt"
+[ "$(wc -l <"$work/1.csv")" -eq 7 ] || fail "lines: $(cat "$work/1.csv")"
+[ "$(column scenario),$(column sha256)" = "$work/s.yaml,$(sha256sum "$work/s.yaml" | cut -d' ' -f1)" ] ||
+	fail "the CSV does not say what it is of: $(tail -n 1 "$work/1.csv")"
+# The mean of the seeds, and the interval, as anybody would compute them.
+expect 0 compare "$work/s.yaml" --scheduler ppq --seeds 3 --seed 11 --json -
+mean=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "antt") c = i }
+	$1 == "ppq" && $3 == "switch" { s += $c; q += $c * $c; n++ }
+	END { m = s / n; printf "%.6f %.4f", m, 4.303 * sqrt((q - n * m * m) / (n - 1) / n) }' "$work/1.csv")
+awk '/"preempt": "switch"/ { on = 1 } on && /"antt": \{/ { getline m; getline h; gsub(/[^0-9.]/, "", m)
+	gsub(/[^0-9.]/, "", h); printf "%.6f %.4f", m, h; exit }' "$work/out" >"$work/mean"
+[ "$(cat "$work/mean")" = "$mean" ] || fail "mean and interval are $(cat "$work/mean"), expected $mean"
+expect 2 compare "$work/s.yaml" --seeds 0
+expect 2 compare "$work/s.yaml" --csv="$work/x" --report "$work/x"
+says "$work/err" "two outputs are the same file"
+expect 1 compare "$work/s.yaml" --csv=/dev/full
 
 # One with goals: how far they are kept, and no column that nobody fills.
 expect 0 compare "$SOURCE_DIR/scenarios/goals.yaml"
-head -n 1 "$work/out" | grep -q "search of goal  *solver IPC  *power" || fail "no goals: $(head -n 1 "$work/out")"
-grep -q "^smqos  *switch .* 100.3 % " "$work/out" || fail "no part of the goal: $(cat "$work/out")"
+head -n 1 "$work/out" | grep -q "search of goal  *solver IPC  *goals  *power" || fail "no goals: $(head -n 1 "$work/out")"
+grep -q "^smqos  *switch .* 100.3 % .* kept " "$work/out" || fail "no part of the goal: $(cat "$work/out")"
 head -n 1 "$work/out" | grep -q ANTT && fail "an empty column"
 
 expect 2 compare

@@ -27,7 +27,7 @@ for command in run ps set freeze thaw stats policy explain profile doctor sim co
 	cmp -s "$work/out" "$work/long" || fail "help $command differs from $command --help"
 done
 # JSON is asked for in one way everywhere.
-for command in ps set freeze thaw stats policy explain doctor sim model ptx list inspect; do
+for command in ps set freeze thaw stats policy explain doctor sim compare model ptx list inspect; do
 	expect 0 "$command" --help
 	says "$work/out" "--json[=FILE]"
 done
