@@ -61,6 +61,11 @@ struct cot_divider cot_divider_make(uint32_t d);
  * first), the host adds COT_WORKERS_EVICT_ANYWHERE to what it writes, and the rest leaves from any
  * SM. cot_workers_plan() sets n_sms to 0: workers leave from any SM.
  *
+ * The hardware spreads a launch of fewer workers than the GPU holds over all SMs. If they are to be
+ * together on whole SMs instead, cot_workers_gather() turns the plan into one of as many workers as
+ * the GPU holds, of which the surplus leaves at once, from the SMs with the lowest %smid. No worker
+ * has a first chunk then: `first` is n_tasks.
+ *
  *     cot_workers_plan()                  fills args and a control block; copy that to the device
  *     launch, n_workers blocks            NAME$cot_workers
  *        (write control->evict while it runs: it may only grow)
@@ -76,8 +81,9 @@ struct cot_workers_control {
 	uint32_t leaving; /* workers that leave; for a moment more than should */
 	uint32_t pad1[30];
 	uint32_t done;	/* tasks done by workers that ended, summed over all launches */
-	uint32_t ended; /* workers that did tasks and ended, summed; counted after their tasks */
-	uint32_t pad2[30];
+	uint32_t ended; /* workers that ended, summed; counted after their tasks */
+	uint32_t come;	/* workers of a gathered launch that have begun */
+	uint32_t pad2[29];
 };
 
 /* Where in the control block the host writes to make workers leave, in bytes. */
@@ -89,7 +95,7 @@ struct cot_workers_args {
 	uint64_t control; /* device address, a multiple of 128 */
 	uint32_t grid[3]; /* of the original launch */
 	uint32_t n_tasks; /* grid[0] * grid[1] * grid[2] */
-	uint32_t first;	  /* the first task that is left */
+	uint32_t first;	  /* the first task that is left; n_tasks: all tasks are claimed */
 	uint32_t chunk;	  /* tasks per claim, at least 1 */
 	uint32_t per_sm;  /* workers in a capacity unit, at least 1 */
 	uint32_t n_workers;
@@ -110,6 +116,31 @@ struct cot_workers_args {
 int cot_workers_plan(const uint32_t grid[3], uint32_t per_sm, uint32_t quota, uint32_t chunk,
 		     uint64_t control, struct cot_workers_args *ret_args,
 		     struct cot_workers_control *ret_control);
+
+/*
+ * Changes a plan, of cot_workers_plan() or _resume() (or of those in workers.h), so that its
+ * workers are together on whole SMs of a GPU that has n_sms. Returns by how many units there are
+ * more than planned: control->evict, which may only grow. 0: there are no fewer workers than the
+ * GPU holds, or 32 bits cannot count the tasks; nothing was changed.
+ */
+static inline uint32_t cot_workers_gather(uint32_t n_sms, struct cot_workers_args *args,
+					  struct cot_workers_control *control)
+{
+	uint32_t units = (args->n_workers + args->per_sm - 1) / args->per_sm;
+	uint64_t all = (uint64_t)n_sms * args->per_sm;
+
+	/* Each worker's last claim adds to `next` beyond n_tasks. */
+	if (units >= n_sms || args->n_tasks + (all + 1) * args->chunk > UINT32_MAX)
+		return 0;
+	args->begun = args->first;
+	args->first = args->n_tasks;
+	args->n_workers = (uint32_t)all;
+	args->n_sms = n_sms;
+	control->next = args->begun;
+	control->evict = n_sms - units;
+	control->leaving = control->ended = control->come = 0;
+	return n_sms - units;
+}
 
 /*
  * How many tasks to claim at a time if one takes task_ns (0: not known): about 24 us of work, but

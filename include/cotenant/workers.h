@@ -34,6 +34,12 @@
  *         cot_workers_rest(&args, &block, units, &left);
  *     } while (left);
  *
+ * After either plan cot_workers_gather() of cotenant/passes.h may be called, so that the workers
+ * are together on whole SMs and do not lie on all of them. Compile the kernel for PTX 6.3 or later
+ * then (nvcc of CUDA 10 or later does; for clang say -Xclang -target-feature -Xclang +ptx63
+ * -DCOT_WORKERS_PTX63): otherwise workers that leave hardly wait for the others to come, and some
+ * of those stay on other SMs.
+ *
  * In a program that was started with a share, cot_share_launch_workers() of cotenant/share.h does
  * that instead, as the daemon says.
  *
@@ -70,6 +76,12 @@
 #define COT_WORKERS_SM	       cot_workers_sm()
 #define COT_WORKERS_ADD(at, n) atomicAdd((unsigned *)(at), (unsigned)(n))
 #define COT_WORKERS_MEET()     __syncthreads()
+#endif
+
+#if defined(COT_WORKERS_PTX63) || defined(__CUDACC_VER_MAJOR__)
+#define COT_WORKERS_PAUSE() asm volatile("nanosleep.u32 500;")
+#else
+#define COT_WORKERS_PAUSE() ((void)0)
 #endif
 
 /* The current task. It is the same in all threads of a block. */
@@ -139,13 +151,35 @@ COT_WORKERS_DEVICE bool cot_workers_leaves(const struct cot_workers_args &args,
 	return false;
 }
 
-/* Called by one thread. Claims the next chunk; 0 if the worker should leave or no task is left. */
-COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &args, uint32_t *ret_id)
+/*
+ * Who leaves without having done a task waits a while until all have come: otherwise the next block
+ * of this launch comes in its place, and not to the SMs that are to be filled.
+ */
+COT_WORKERS_DEVICE void cot_workers_linger(const struct cot_workers_args &args,
+					   volatile struct cot_workers_control *control)
+{
+	uint32_t looks = 16;
+
+	while (looks-- && control->come < args.n_workers && !control->ended)
+		COT_WORKERS_PAUSE();
+}
+
+/*
+ * Called by one thread of a worker that has done n_done tasks. Claims the next chunk; 0 if the
+ * worker should leave or no task is left.
+ */
+COT_WORKERS_DEVICE uint32_t cot_workers_claim(const struct cot_workers_args &args, uint32_t n_done,
+					      uint32_t *ret_id)
 {
 	struct cot_workers_control *control = (struct cot_workers_control *)args.control;
 
-	if (cot_workers_leaves(args, control))
+	if (!n_done)
+		COT_WORKERS_ADD(&control->come, 1);
+	if (cot_workers_leaves(args, control)) {
+		if (!n_done)
+			cot_workers_linger(args, control);
 		return 0;
+	}
 	*ret_id = COT_WORKERS_ADD(&control->next, args.chunk);
 	if (*ret_id >= args.n_tasks)
 		return 0;
@@ -167,7 +201,7 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 	COT_WORKERS_MEET(); /* all threads have done the last task and have read `chunk` */
 	if (!task.left) {
 		if (COT_WORKERS_LEADS) {
-			chunk[1] = cot_workers_claim(args, &id);
+			chunk[1] = cot_workers_claim(args, task.n_done, &id);
 			chunk[0] = id;
 		}
 		COT_WORKERS_MEET();
@@ -196,6 +230,7 @@ COT_WORKERS_DEVICE bool cot_workers_next(const struct cot_workers_args &args,
 #undef COT_WORKERS_SM
 #undef COT_WORKERS_ADD
 #undef COT_WORKERS_MEET
+#undef COT_WORKERS_PAUSE
 
 #endif
 

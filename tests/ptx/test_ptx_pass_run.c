@@ -57,6 +57,8 @@ static uint32_t play_workers(const struct shape *s, const char *suffix, uint64_t
 	args.n_sms = (uint32_t)cot_rng_below(&rng, 2 * N_SMS);
 	shapes_reset();
 	for (n = 0; left && n < LAUNCHES_MAX; n++) {
+		if (cot_rng_below(&rng, 2) && cot_workers_gather(N_SMS, &args, &machine.control))
+			n_workers = 0; /* of those that ended, too */
 		struct launch l = shapes_prepare(s, suffix, args.n_workers);
 
 		if (strstr(suffix, "record"))
@@ -164,6 +166,45 @@ static void whole_sms_leave(void **state)
 		play_whole_sms(s, 1, seed);
 		play_whole_sms(s, 2, seed);
 		play_whole_sms(s, 1 | COT_WORKERS_EVICT_ANYWHERE, seed);
+	}
+}
+
+/* One unit's worth of workers does all, on one SM, though the launch is as large as the GPU. */
+static void play_gathered(const struct shape *s, uint32_t units, uint64_t seed)
+{
+	struct cot_workers_args args;
+	struct launch l;
+	uint32_t left, i;
+
+	shapes_reset();
+	assert_int_equal(cot_workers_plan(s->grid, PER_SM, units, 2,
+					  (uint64_t)(uintptr_t)&machine.control, &args,
+					  &machine.control),
+			 0);
+	assert_int_equal(cot_workers_gather(N_SMS, &args, &machine.control), N_SMS - units);
+	assert_int_equal(args.n_workers, N_SMS * PER_SM);
+	l = shapes_prepare(s, "$cot_record$cot_workers", args.n_workers);
+	shapes_push_address(&l, machine.records);
+	shapes_push(&l, &args, sizeof(args), 8);
+	(void)shapes_play(&l, seed, NULL, NULL);
+	for (i = 0; i < shapes_n_tasks(s); i++)
+		assert_int_equal(machine.records[i].sm >= N_SMS - units, true);
+	assert_int_equal(machine.control.leaving, (N_SMS - units) * PER_SM);
+	assert_int_equal(machine.control.ended, args.n_workers);
+	assert_int_equal(machine.control.come, args.n_workers);
+	assert_int_equal(cot_workers_resume(&args, &machine.control, units, &left), 0);
+	assert_int_equal(left, 0);
+}
+
+static void gathered_workers(void **state)
+{
+	const struct shape *s = shapes_find("volume");
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 20; seed++) {
+		play_gathered(s, 1, seed);
+		play_gathered(s, 2, seed);
 	}
 }
 
@@ -323,7 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers),	    cmocka_unit_test(who_leaves),
-		cmocka_unit_test(whole_sms_leave),  cmocka_unit_test(whole_sms_leave),
+		cmocka_unit_test(whole_sms_leave),  cmocka_unit_test(gathered_workers),
 		cmocka_unit_test(recorded_workers), cmocka_unit_test(retreats),
 		cmocka_unit_test(slices),
 	};

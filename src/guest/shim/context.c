@@ -277,13 +277,14 @@ void cot_shim_contexts_forget(void)
 
 /* ---- slots ---- */
 
-struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next)
+struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c,
+					 const struct cot_workers_control *armed_for)
 {
 	struct cot_shim_slot **at = &c->free, **best = &c->free, *s;
 	unsigned i;
 
 	for (i = 0; *at && i < LOOK_FOR_ARMED; i++, at = &(*at)->next) {
-		if ((*at)->armed == next) {
+		if ((*at)->armed == armed_for->next && (*at)->armed_flag == armed_for->evict) {
 			best = at;
 			break;
 		}
@@ -294,7 +295,7 @@ struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t ne
 	*best = s->next;
 	s->next = NULL;
 	s->state = COT_SHIM_SLOT_TAKEN;
-	s->flag = 0;
+	s->flag = s->surplus = 0;
 	s->timed = false;
 	c->n_busy++;
 	return s;
@@ -336,13 +337,65 @@ int cot_shim_read(struct cot_shim_slot *s)
 	return rc ? rc : COT_REAL(cuStreamSynchronize)(c->stream);
 }
 
+/*
+ * The flag goes through the stream of the listener, which may write a larger one meanwhile: the
+ * lock `submit` keeps the two in order.
+ */
+static int put_flag(struct cot_shim_slot *s, CUstream before)
+{
+	struct cot_shim_context *c = s->context;
+	uint32_t flag;
+	int rc;
+
+	pthread_mutex_lock(&c->submit);
+	pthread_mutex_lock(&cot_shim_lock);
+	flag = s->flag | (s->anywhere ? COT_WORKERS_EVICT_ANYWHERE : 0);
+	s->armed_flag = s->surplus;
+	pthread_mutex_unlock(&cot_shim_lock);
+	rc = cot_shim_write(c, c->stream, s->control + COT_WORKERS_EVICT_OFFSET, flag);
+	if (!rc)
+		rc = COT_REAL(cuEventRecord)(s->end, c->stream);
+	pthread_mutex_unlock(&c->submit);
+	if (!rc)
+		rc = COT_REAL(cuStreamWaitEvent)(before, s->end, 0);
+	return rc;
+}
+
+int cot_shim_slot_ready(struct cot_shim_slot *s, CUstream before)
+{
+	int rc = 0;
+
+	if (s->armed != s->args.begun)
+		rc = cot_shim_write(s->context, before, s->control, s->args.begun);
+	s->armed = s->args.begun;
+	return !rc && s->armed_flag != s->surplus ? put_flag(s, before) : rc;
+}
+
+int cot_shim_slot_reset(struct cot_shim_slot *s)
+{
+	static const size_t zero[] = {offsetof(struct cot_workers_control, evict),
+				      offsetof(struct cot_workers_control, leaving),
+				      offsetof(struct cot_workers_control, ended),
+				      offsetof(struct cot_workers_control, come)};
+	struct cot_shim_context *c = s->context;
+	unsigned i;
+
+	pthread_mutex_lock(&c->submit);
+	s->armed_flag = 0;
+	for (i = 0; i < COT_ARRAY_LEN(zero); i++)
+		(void)cot_shim_write(c, c->stream, s->control + zero[i], 0);
+	pthread_mutex_unlock(&c->submit);
+	return COT_REAL(cuStreamSynchronize)(c->stream);
+}
+
 static void arm_one(const struct cot_shim_slot *s)
 {
 	static const size_t at[] = {offsetof(struct cot_workers_control, next),
 				    offsetof(struct cot_workers_control, evict),
 				    offsetof(struct cot_workers_control, leaving),
 				    offsetof(struct cot_workers_control, done),
-				    offsetof(struct cot_workers_control, ended)};
+				    offsetof(struct cot_workers_control, ended),
+				    offsetof(struct cot_workers_control, come)};
 	const struct cot_shim_context *c = s->context;
 	CUstreamBatchMemOpParams ops[COT_ARRAY_LEN(at)];
 	unsigned i;
@@ -351,7 +404,7 @@ static void arm_one(const struct cot_shim_slot *s)
 	for (i = 0; i < COT_ARRAY_LEN(at); i++) {
 		ops[i].value.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
 		ops[i].value.address = s->control + at[i];
-		ops[i].value.value = i == 0 ? s->armed : 0;
+		ops[i].value.value = i == 0 ? s->armed : i == 1 ? s->armed_flag : 0;
 	}
 	if (c->mem_ops && !COT_REAL(cuStreamBatchMemOp_v2)(c->stream, COT_ARRAY_LEN(at), ops, 0))
 		return;

@@ -39,7 +39,8 @@ struct cot_shim_slot {
 	struct cot_shim_slot *next; /* of those that are free, or run, or are to be armed */
 	enum cot_shim_slot_state state;
 	uint32_t index;
-	uint32_t armed; /* control->next, as it is or will be made ready */
+	/* control->next and ->evict, as they are or will be made ready */
+	uint32_t armed, armed_flag;
 	CUdeviceptr control;
 	CUevent begin, ends[2]; /* NULL: not made yet */
 	CUevent end;		/* of `ends`: waited for asleep, or awake */
@@ -50,11 +51,25 @@ struct cot_shim_slot {
 	cot_shim_handle handle; /* the ref's, then */
 	struct cot_shim_work *work;
 	struct cot_workers_args args;
+	uint32_t first;	  /* the first task that was left when it was launched */
 	uint32_t n_units; /* groups of per_sm workers */
-	uint32_t flag;	  /* written to control->evict */
+	uint32_t surplus; /* of them: leave at once, so that the others are on whole SMs */
+	uint32_t flag;	  /* written to control->evict: the surplus, and what is evicted */
 	bool anywhere;	  /* and that they may leave from any SM */
 	uint64_t flag_ns; /* since when the shim looks for the end of evicted workers; 0: not yet */
 };
+
+/* Some workers were told to leave after the launch. */
+static inline bool cot_shim_slot_evicts(const struct cot_shim_slot *s)
+{
+	return s->flag > s->surplus;
+}
+
+/* Of the launch. */
+static inline uint32_t cot_shim_slot_tasks(const struct cot_shim_slot *s)
+{
+	return s->args.n_tasks - s->first;
+}
 
 struct cot_shim_context {
 	struct cot_shim_context *next;
@@ -87,10 +102,18 @@ void cot_shim_contexts_close_device(int device);
 void cot_shim_stream_gone(CUstream stream);
 void cot_shim_contexts_forget(void); /* after fork() */
 
-/* With the lock: a slot, armed for `next` if there is one; NULL: none is free. */
-struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next);
+/* With the lock: a slot, armed for that if there is one; NULL: none is free. */
+struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c,
+					 const struct cot_workers_control *armed_for);
 /* With the lock: to be armed again for the same; or at once free, if it was not used. */
 void cot_shim_slot_give(struct cot_shim_slot *s, bool used);
+/*
+ * Without the lock, its `end` made: before what is launched in that stream next, the control block
+ * begins as s->args and s->surplus say. The driver's result.
+ */
+int cot_shim_slot_ready(struct cot_shim_slot *s, CUstream before);
+/* Without the lock, after its launch: none of its workers is told to leave any longer. */
+int cot_shim_slot_reset(struct cot_shim_slot *s);
 /* Without the lock, on a thread of ours: arms what is to be armed. */
 void cot_shim_context_arm(struct cot_shim_context *c);
 /* Writes a word in stream order. The driver's result. */

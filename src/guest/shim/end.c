@@ -56,17 +56,17 @@ void cot_shim_end_wait(const struct cot_shim_slot *s)
 
 /* ---- how long a task takes ---- */
 
-/* Some may have been done by launches before, which were evicted. */
-static uint32_t n_to_do(const struct cot_shim_slot *s)
+/* Those that do tasks. */
+static uint32_t n_workers(const struct cot_shim_slot *s)
 {
-	return s->args.n_tasks - s->args.first;
+	return s->args.n_workers - s->surplus * s->args.per_sm;
 }
 
 uint64_t cot_shim_end_expected_ns(const struct cot_shim_slot *s)
 {
 	uint32_t task_ns = atomic_load(&s->ref->task_ns);
 
-	return task_ns ? (uint64_t)n_to_do(s) * task_ns / s->args.n_workers : COT_NEVER;
+	return task_ns ? (uint64_t)cot_shim_slot_tasks(s) * task_ns / n_workers(s) : COT_NEVER;
 }
 
 /* The first launches, and now and then one of short kernels. */
@@ -95,10 +95,11 @@ void cot_shim_end_learn(const struct cot_shim_slot *s)
 	double task_ns;
 	float ms = 0;
 
-	if (!s->timed || s->flag || COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
+	if (!s->timed || cot_shim_slot_evicts(s) ||
+	    COT_REAL(cuEventElapsedTime)(&ms, s->begin, s->end) ||
 	    atomic_load(&r->handle) != s->handle)
 		return;
-	task_ns = (double)ms * 1e6 * s->args.n_workers / n_to_do(s);
+	task_ns = (double)ms * 1e6 * n_workers(s) / cot_shim_slot_tasks(s);
 	if (task_ns < 1)
 		task_ns = 1;
 	if (task_ns > UINT32_MAX / 2)

@@ -246,14 +246,11 @@ static int launch_buffer(struct launch *l)
 static int submit_at_home(struct launch *l)
 {
 	struct cot_shim_slot *s = l->slot;
-	uint32_t next = s->args.first + s->args.n_workers * s->args.chunk;
 	bool timed = cot_shim_end_is_timed(s);
 	int rc = cot_shim_end_make(s);
 
-	if (!rc && !s->original && s->armed != next) {
-		rc = cot_shim_write(l->context, l->stream, s->control, next);
-		s->armed = next;
-	}
+	if (!rc && !s->original)
+		rc = cot_shim_slot_ready(s, l->stream);
 	s->timed = !rc && timed && !COT_REAL(cuEventRecord)(s->begin, l->stream);
 	if (!rc && s->original)
 		rc = cot_shim_original_launch(l->asked);
@@ -282,6 +279,18 @@ static int submit(struct launch *l)
 
 /* ---- how many ---- */
 
+/*
+ * A part of the GPU's workers would lie on all SMs, and a kernel that computes keeps most of the
+ * issue slots there: a batch kernel begins on whole SMs. A latency kernel goes where there is room.
+ * One whose tasks all run at once is not made smaller than the program made it.
+ */
+static void gather(const struct launch *l, struct cot_workers_args *args,
+		   struct cot_workers_control *control)
+{
+	if (!l->need.latency && args->n_tasks - args->first > args->n_workers)
+		(void)cot_workers_gather(l->context->gpu->n_sms, args, control);
+}
+
 static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret_args,
 		 struct cot_workers_control *ret_control)
 {
@@ -297,23 +306,24 @@ static bool plan(struct launch *l, uint32_t capsms, struct cot_workers_args *ret
 		return false;
 	/* Workers should leave whole SMs: a kernel that shares one with others may starve there. */
 	ret_args->n_sms = l->context->gpu->n_sms;
+	gather(l, ret_args, ret_control);
 	return true;
 }
 
 /* With the lock: a slot, with a bound for how long all of them are in use. */
-static struct cot_shim_slot *take_slot(struct launch *l, uint32_t next)
+static struct cot_shim_slot *take_slot(struct launch *l, const struct cot_workers_control *control)
 {
 	uint64_t until = cot_now_ns() + SLOT_WAIT_NS;
 	struct cot_shim_slot *s;
 
-	while (!(s = cot_shim_slot_take(l->context, next)))
+	while (!(s = cot_shim_slot_take(l->context, control)))
 		if (l->context->closing || !cot_shim_changed_wait(until))
 			return NULL;
 	return s;
 }
 
 /* With the lock: what the slot says about the launch. */
-static void fill_slot(struct launch *l, const struct cot_workers_args *args)
+static void fill_slot(struct launch *l, const struct cot_workers_args *args, uint32_t surplus)
 {
 	struct cot_shim_slot *s = l->slot;
 	struct cot_shim_work *w = l->work;
@@ -324,10 +334,11 @@ static void fill_slot(struct launch *l, const struct cot_workers_args *args)
 	s->args = *args;
 	s->args.control = s->control;
 	/* Workers that do one task each cannot leave sooner than the program's own blocks end. */
-	s->original = !l->by_hand && args->n_workers == args->n_tasks;
+	s->original = !l->by_hand && !surplus && args->n_workers == args->n_tasks;
 	s->settled = (w->flags & COT_WORK_SETTLED) && !s->original;
 	s->n_units = (args->n_workers + args->per_sm - 1) / args->per_sm;
-	s->flag = 0;
+	s->first = surplus ? args->begun : args->first;
+	s->flag = s->surplus = surplus;
 	s->anywhere = false;
 	s->state = COT_SHIM_SLOT_TAKEN;
 }
@@ -346,12 +357,12 @@ static enum cot_shim_why prepare(struct launch *l)
 		return why;
 	if (plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
 		why = COT_SHIM_WHY_BUSY;
-		l->slot = take_slot(l, control.next);
+		l->slot = take_slot(l, &control);
 	}
 	/* The daemon may have evicted workers while there was no slot. */
 	if (l->slot && l->work->evicted < l->work->capsms &&
 	    plan(l, l->work->capsms - l->work->evicted, &args, &control)) {
-		fill_slot(l, &args);
+		fill_slot(l, &args, control.evict);
 		return COT_SHIM_WHY_NOT;
 	}
 	if (l->slot)
@@ -365,13 +376,9 @@ static enum cot_shim_why prepare(struct launch *l)
 /* The launch has ended and its workers may all have left. False: nothing is left, or it failed. */
 static bool find_rest(struct launch *l, uint32_t *ret_left)
 {
-	static const size_t zero[] = {offsetof(struct cot_workers_control, evict),
-				      offsetof(struct cot_workers_control, leaving),
-				      offsetof(struct cot_workers_control, ended)};
 	struct cot_shim_slot *s = l->slot;
 	struct cot_workers_args args = s->args;
 	struct cot_workers_control control;
-	unsigned i;
 
 	if (cot_shim_read(s))
 		return false;
@@ -379,11 +386,7 @@ static bool find_rest(struct launch *l, uint32_t *ret_left)
 	if (cot_workers_resume(&args, &control, 1, ret_left) || !*ret_left)
 		return false;
 	/* Before the next grant, so that nothing that comes with that is undone. */
-	pthread_mutex_lock(&l->context->submit);
-	for (i = 0; i < COT_ARRAY_LEN(zero); i++)
-		(void)cot_shim_write(l->context, l->context->stream, s->control + zero[i], 0);
-	pthread_mutex_unlock(&l->context->submit);
-	return !COT_REAL(cuStreamSynchronize)(l->context->stream);
+	return !cot_shim_slot_reset(s);
 }
 
 /* What the work has, if the daemon has taken nothing back since it was there. */
@@ -406,7 +409,8 @@ static bool plan_rest(struct launch *l)
 	if (cot_workers_resume(&args, &control, here ? here : 1, &left) &&
 	    cot_workers_resume(&args, &control, 1, &left))
 		return false;
-	fill_slot(l, &args);
+	gather(l, &args, &control);
+	fill_slot(l, &args, control.evict);
 	s->settled = true; /* even if the daemon will not evict them any longer */
 	s->armed = 0;	   /* it is not what it was */
 	return true;

@@ -52,7 +52,7 @@ static bool is_late(struct cot_shim_slot *s, uint64_t now)
 {
 	uint64_t patience = ANYWHERE_NS;
 
-	if (!s->flag || s->anywhere || s->state != COT_SHIM_SLOT_RUNNING ||
+	if (!cot_shim_slot_evicts(s) || s->anywhere || s->state != COT_SHIM_SLOT_RUNNING ||
 	    cot_shim_watch_first(s->work) != s || have_left(s))
 		return false;
 	if (!s->flag_ns)
@@ -122,7 +122,7 @@ static uint64_t left_to_others(const struct cot_shim_slot *s)
 	uint32_t next = s->context->host[s->index].next;
 	uint64_t left = next < s->args.n_tasks ? s->args.n_tasks - next : 0;
 
-	return left * s->flag / s->n_units;
+	return left * (s->flag - s->surplus) / (s->n_units - s->surplus);
 }
 
 /* With the lock, which it lets go of while it looks. */
@@ -131,7 +131,7 @@ static void look_at(struct cot_shim_work *w, struct cot_shim_slot *s)
 	struct cot_shim_context *c = s->context;
 	int rc = 0;
 
-	if (s->flag) {
+	if (cot_shim_slot_evicts(s)) {
 		c->n_busy++;
 		pthread_mutex_unlock(&cot_shim_lock);
 		rc = COT_REAL(cuCtxSetCurrent)(c->handle);
@@ -143,9 +143,9 @@ static void look_at(struct cot_shim_work *w, struct cot_shim_slot *s)
 	}
 	/* The launch may have ended meanwhile. */
 	if (rc || s->original || s->state != COT_SHIM_SLOT_RUNNING || s->work != w ||
-	    (s->flag && !have_left(s)))
+	    (cot_shim_slot_evicts(s) && !have_left(s)))
 		return;
-	if (s->flag)
+	if (cot_shim_slot_evicts(s))
 		w->n_remapped += left_to_others(s);
 	cot_shim_work_tell_evicted(w, cot_now_ns());
 	w->evict_ns = 0;

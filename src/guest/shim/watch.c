@@ -59,7 +59,7 @@ void cot_shim_runtime_pause(struct cot_shim_slot *s, uint32_t left)
 {
 	unlink_running(s);
 	s->work->n_launches++;
-	s->work->n_tasks += s->args.n_tasks - s->args.first - left;
+	s->work->n_tasks += cot_shim_slot_tasks(s) - left;
 }
 
 void cot_shim_runtime_ended(struct cot_shim_slot *s)
@@ -69,9 +69,11 @@ void cot_shim_runtime_ended(struct cot_shim_slot *s)
 	unlink_running(s);
 	cot_shim_end_learn(s);
 	w->n_launches++;
-	w->n_tasks += s->args.n_tasks - s->args.first;
-	if (!s->original)
-		s->armed = s->args.n_workers * s->args.chunk;
+	w->n_tasks += cot_shim_slot_tasks(s);
+	if (!s->original) {
+		s->armed = s->surplus ? 0 : s->args.n_workers * s->args.chunk;
+		s->armed_flag = s->surplus;
+	}
 	cot_shim_slot_give(s, !s->original);
 	cot_shim_work_put(w);
 	cot_shim_ring(&cot_shim_to_watch);
@@ -124,7 +126,7 @@ static struct cot_shim_slot *choose_watched(enum how *ret_how)
 		if (n++ % 2 && n > 3)
 			chosen = next_of(chosen, first->work);
 	}
-	if (all_ns > SLEEP_MAX_NS || (first && first->flag))
+	if (all_ns > SLEEP_MAX_NS || (first && cot_shim_slot_evicts(first)))
 		*ret_how = LOOKING;
 	return chosen;
 }

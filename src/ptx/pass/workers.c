@@ -2,12 +2,13 @@
  * The pass `workers`: few blocks that do many tasks each, and leave when asked to. How they share
  * the work stands in cotenant/passes.h.
  *
- *   begin:   id = first + worker * chunk                 without a claim
+ *   begin:   id = first + worker * chunk                 without a claim; none there: -> claim
  *   chunk:   block index from id
  *   task:    the body; ret and exit lead to the tail
  *   tail:    one task less; block index + 1; if some are left: (barrier) -> task
  *   claim:   the first thread: asked to leave? else id = atomicAdd(next, c); into shared memory
  *            barrier; all read id and left; none left: end, else -> chunk
+ *   go:      leaves without having done a task: waits a while until all have come
  *
  * What makes it cheap: the body stays inline, so its registers stay its own; what does not change
  * is in the parameter, which is constant memory; the index is counted up, and computed again only
@@ -30,6 +31,10 @@
 #include "ptx/pass/tasks.h"
 
 #define ARG(field) ((uint32_t)offsetof(struct cot_workers_args, field))
+
+/* See put_go(). On an H200 all blocks that fit are there after some microseconds. Our choices. */
+#define GO_LOOKS   16u
+#define GO_LOOK_NS 500u
 
 /* The register, tasks of a chunk that begins with %id, is cut off at the last task. Uses %t. */
 static void put_cut(struct cot_tasks *t, struct cot_ptx_stmt *before, const char *size)
@@ -55,8 +60,8 @@ static void put_claim_size(struct cot_tasks *t)
 
 static void declare(struct cot_tasks *t)
 {
-	static const char *const labels[] = {"chunk",  "claim", "stay", "leave", "posted",
-					     "answer", "out",	"idle", "begun"};
+	static const char *const labels[] = {"chunk", "claim", "stay",	"leave", "posted", "answer",
+					     "out",   "idle",  "begun", "own",	 "go",	   "look"};
 	struct cot_emit *e = &t->e;
 	size_t i;
 
@@ -71,9 +76,9 @@ static void declare(struct cot_tasks *t)
 }
 
 /* %control: where the control block is. */
-static void put_control(struct cot_tasks *t)
+static void put_control(struct cot_tasks *t, struct cot_ptx_stmt *before)
 {
-	cot_emit_text(&t->e, NULL,
+	cot_emit_text(&t->e, before,
 		      "ld.param.u64 %control, [args]; cvta.to.global.u64 %control, %control;");
 }
 
@@ -110,7 +115,7 @@ static void put_ask(struct cot_tasks *t)
 			"sub.u32 %%t, %%t, 1; div.u32 %%t, %%t, %%w;\n"
 			"mov.u32 %%w, %%smid; setp.gt.u32 %%p, %%w, %%t; @%%p bra stay;\n"
 			"leave: atom.global.add.u32 %%t, [%%control+%zu], 1;\n"
-			"setp.lt.u32 %%p, %%t, %%u; @%%p bra posted;\n"
+			"setp.lt.u32 %%p, %%t, %%u; @%%p bra go;\n"
 			"red.global.add.u32 [%%control+%zu], -1;\n"
 			"stay:",
 			ARG(n_sms), offsetof(struct cot_workers_control, leaving),
@@ -120,15 +125,52 @@ static void put_ask(struct cot_tasks *t)
 			offsetof(struct cot_workers_control, next));
 }
 
+/*
+ * Who leaves without having done a task was never to stay (cot_workers_gather()). If it left at
+ * once, a block of the same launch that is still to come would be put in its place and not on the
+ * SMs that are to be filled: so it waits until all have come. Where some have ended already they do
+ * not all fit, and it waits for nobody.
+ */
+static void put_go(struct cot_tasks *t)
+{
+	cot_emit_format(
+		&t->e, NULL,
+		"go: ld.shared.u32 %%t, [slots+16]; setp.ne.u32 %%p, %%t, 0; @%%p bra posted;\n"
+		"ld.param.u32 %%v, [args+%u]; mov.u32 %%w, %u;\n"
+		"look: ld.volatile.global.u32 %%t, [%%control+%zu];\n"
+		"setp.ge.u32 %%p, %%t, %%v; @%%p bra posted;\n"
+		"ld.volatile.global.u32 %%t, [%%control+%zu];\n"
+		"setp.ne.u32 %%p, %%t, 0; @%%p bra posted;\n"
+		"nanosleep.u32 %u;\n"
+		"sub.u32 %%w, %%w, 1; setp.ne.u32 %%p, %%w, 0; @%%p bra look;",
+		ARG(n_workers), GO_LOOKS, offsetof(struct cot_workers_control, come),
+		offsetof(struct cot_workers_control, ended), GO_LOOK_NS);
+}
+
+/* It begins with a claim, as one behind a chunk of no tasks. */
+static void put_no_chunk(struct cot_tasks *t, struct cot_ptx_stmt *start)
+{
+	cot_tasks_put_not_leader(t, start, "claim");
+	put_control(t, start);
+	cot_emit_format(
+		&t->e, start,
+		"red.global.add.u32 [%%control+%zu], 1;\n"
+		"ld.param.u32 %%id, [args+%u]; mov.u32 %%left, 0;\n"
+		"st.shared.v2.u32 [slots+8], {%%id, %%left}; st.shared.u32 [slots+16], %%left;\n"
+		"bra claim;",
+		offsetof(struct cot_workers_control, come), ARG(begun));
+}
+
 static void put_begin(struct cot_tasks *t, struct cot_ptx_stmt *start)
 {
 	cot_emit_format(&t->e, start,
 			"mov.u32 %%slot, slots; mov.u32 %%id, %%ctaid.x;\n"
 			"ld.param.u32 %%u, [args+%u]; ld.param.u32 %%left, [args+%u];\n"
 			"mad.lo.u32 %%id, %%id, %%u, %%left;\n"
-			"ld.param.u32 %%t, [args+%u]; setp.ge.u32 %%p, %%id, %%t; @%%p bra idle;",
+			"ld.param.u32 %%t, [args+%u]; setp.lt.u32 %%p, %%id, %%t; @%%p bra own;",
 			ARG(chunk), ARG(first), ARG(n_tasks));
-	cot_emit_format(&t->e, start, "ld.param.u32 %%left, [args+%u];", ARG(chunk));
+	put_no_chunk(t, start);
+	cot_emit_format(&t->e, start, "own: ld.param.u32 %%left, [args+%u];", ARG(chunk));
 	put_cut(t, start, "%left");
 	cot_tasks_put_not_leader(t, start, "begun");
 	cot_emit_text(&t->e, start,
@@ -150,7 +192,7 @@ static void put_chunk(struct cot_tasks *t, struct cot_ptx_stmt *start)
 /* What the first thread does for the block. */
 static void put_leader_claim(struct cot_tasks *t)
 {
-	put_control(t);
+	put_control(t, NULL);
 	put_ask(t);
 	cot_emit_format(&t->e, NULL,
 			"ld.param.u32 %%t, [args+%u]; setp.ge.u32 %%p, %%id, %%t; @%%p bra posted;",
@@ -159,7 +201,9 @@ static void put_leader_claim(struct cot_tasks *t)
 	cot_emit_text(
 		&t->e, NULL,
 		"ld.shared.u32 %u, [slots+16]; add.u32 %u, %u, %v; st.shared.u32 [slots+16], %u;\n"
-		"posted: st.shared.v2.u32 [%slot], {%id, %v};");
+		"bra posted;");
+	put_go(t);
+	cot_emit_text(&t->e, NULL, "posted: st.shared.v2.u32 [%slot], {%id, %v};");
 }
 
 static void put_claim(struct cot_tasks *t)
@@ -178,7 +222,7 @@ static void put_claim(struct cot_tasks *t)
 			"out:",
 			ARG(n_tasks));
 	cot_tasks_put_not_leader(t, NULL, "idle");
-	put_control(t);
+	put_control(t, NULL);
 	cot_emit_format(e, NULL,
 			"ld.shared.u32 %%u, [slots+16];\n"
 			"red.global.add.u32 [%%control+%zu], %%u;\n"
@@ -197,6 +241,7 @@ int cot_pass_workers(struct cot_ptx_func *kernel, const struct cot_facts *facts,
 	struct cot_ptx_stmt *start;
 	struct cot_tasks t;
 
+	cot_pass_need_version(kernel->module, 6, 3); /* nanosleep */
 	cot_tasks_init(&t, kernel, facts, &at, err);
 	declare(&t);
 	cot_tasks_change_body(&t);

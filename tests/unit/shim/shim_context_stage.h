@@ -29,6 +29,7 @@ static void *played_calloc(size_t n, size_t size)
 #define SECOND	  HANDLE(0x200)
 #define STREAM	  HANDLE(0x310)
 #define OURS	  HANDLE(0x999)
+#define EVENT	  HANDLE(0x510)
 #define MEMORY	  0x10000u
 
 pthread_mutex_t cot_shim_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +62,8 @@ static bool somebody_submits(void)
 	X(cuMemsetD32Async)                  \
 	X(cuStreamWriteValue32_v2)           \
 	X(cuStreamBatchMemOp_v2)             \
+	X(cuStreamWaitEvent)                 \
+	X(cuEventRecord)                     \
 	X(cuStreamSynchronize)               \
 	X(cuMemFree_v2)                      \
 	X(cuMemFreeHost)                     \
@@ -170,10 +173,10 @@ static int memset_words(CUdeviceptr to, unsigned value, size_t n, CUstream strea
 
 static int write_word(CUstream stream, CUdeviceptr at, uint32_t value, unsigned how)
 {
-	assert_ptr_equal(stream, OURS);
+	assert_true(stream == OURS || stream == STREAM);
 	assert_int_equal(how, 0);
-	note("write %llu=%u;", at - MEMORY, value);
-	return has_mem_ops ? 0 : 801;
+	note("write %llu=%u%s;", at - MEMORY, value, stream == OURS ? "" : " there");
+	return has_mem_ops ? result("write") : 801;
 }
 
 static int batch(CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops, unsigned how)
@@ -191,6 +194,25 @@ static int batch(CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops, uns
 	}
 	note("in one;");
 	return has_batches ? 0 : 801;
+}
+
+static int record(CUevent event, CUstream stream)
+{
+	assert_true(somebody_submits());
+	assert_ptr_equal(event, EVENT);
+	assert_ptr_equal(stream, OURS);
+	note("record;");
+	return result("record");
+}
+
+static int wait_event(CUstream stream, CUevent event, unsigned how)
+{
+	assert_false(is_locked(&cot_shim_lock));
+	assert_ptr_equal(stream, STREAM);
+	assert_ptr_equal(event, EVENT);
+	assert_int_equal(how, 0);
+	note("wait;");
+	return result("wait");
 }
 
 static int synchronize(CUstream stream)
@@ -306,6 +328,7 @@ static void set_driver(void)
 		(void *)(uintptr_t)stream_create,  (void *)(uintptr_t)mem_alloc,
 		(void *)(uintptr_t)mem_alloc_host, (void *)(uintptr_t)memset_words,
 		(void *)(uintptr_t)write_word,	   (void *)(uintptr_t)batch,
+		(void *)(uintptr_t)wait_event,	   (void *)(uintptr_t)record,
 		(void *)(uintptr_t)synchronize,	   (void *)(uintptr_t)mem_free,
 		(void *)(uintptr_t)mem_free_host,  (void *)(uintptr_t)stream_destroy,
 		(void *)(uintptr_t)stream_destroy, (void *)(uintptr_t)get_flags,

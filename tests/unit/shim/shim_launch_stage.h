@@ -250,11 +250,14 @@ void cot_shim_gpu_want(struct cot_shim_gpu *g)
 	n_greetings++;
 }
 
-struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c, uint32_t next)
+struct cot_shim_slot *cot_shim_slot_take(struct cot_shim_context *c,
+					 const struct cot_workers_control *armed_for)
 {
 	assert_true(is_locked(&cot_shim_lock));
 	assert_ptr_equal(c, &context);
-	note("slot for %u;", next);
+	note("slot for %u;", armed_for->next);
+	if (armed_for->evict)
+		note("to evict %u;", armed_for->evict);
 	return n_slots_missing ? NULL : &slot;
 }
 
@@ -265,16 +268,25 @@ void cot_shim_slot_give(struct cot_shim_slot *s, bool used)
 	note("give %s slot;", used ? "used" : "unused");
 }
 
-int cot_shim_write(const struct cot_shim_context *c, CUstream stream, CUdeviceptr at,
-		   uint32_t value)
+int cot_shim_slot_ready(struct cot_shim_slot *s, CUstream before)
 {
 	assert_false(is_locked(&cot_shim_lock));
-	assert_ptr_equal(c, &context);
-	if (stream == context.stream)
-		assert_true(is_locked(&context.submit));
-	note("write %u at %llu in %s;", value, at - slot.control,
-	     stream == context.stream ? "ours" : name(stream));
+	assert_ptr_equal(s, &slot);
+	assert_ptr_equal(s->end, END);
+	if (s->armed != s->args.begun)
+		note("write %u at 0 in %s;", s->args.begun, name(before));
+	s->armed = s->args.begun;
+	if (s->surplus)
+		note("%u leave at once;", s->surplus);
 	return result("write");
+}
+
+int cot_shim_slot_reset(struct cot_shim_slot *s)
+{
+	assert_false(is_locked(&cot_shim_lock));
+	assert_ptr_equal(s, &slot);
+	note("reset;");
+	return result("reset");
 }
 
 int cot_shim_read(struct cot_shim_slot *s)
@@ -491,6 +503,14 @@ static int set_up(void **state)
 	memset(attributes, 0, sizeof(attributes));
 	per_thread = with_attributes = false;
 	plain_result = 0;
+	return 0;
+}
+
+/* A latency program's workers go where there is room. */
+static inline int set_up_latency(void **state)
+{
+	(void)set_up(state);
+	cot_shim_settings.class_ = COT_CLASS_LATENCY;
 	return 0;
 }
 

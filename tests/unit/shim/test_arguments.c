@@ -155,11 +155,11 @@ static void many_parameters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(buffers, set_up),
-		cmocka_unit_test_setup(strange_arguments, set_up),
-		cmocka_unit_test_setup(large_buffers, set_up),
-		cmocka_unit_test_setup(no_arguments, set_up),
-		cmocka_unit_test_setup(many_parameters, set_up),
+		cmocka_unit_test_setup(buffers, set_up_latency),
+		cmocka_unit_test_setup(strange_arguments, set_up_latency),
+		cmocka_unit_test_setup(large_buffers, set_up_latency),
+		cmocka_unit_test_setup(no_arguments, set_up_latency),
+		cmocka_unit_test_setup(many_parameters, set_up_latency),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

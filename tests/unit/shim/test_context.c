@@ -118,7 +118,7 @@ static void contexts_end(void **state)
 
 	(void)state;
 	c->slots[0].end = c->slots[COT_SHIM_SLOTS - 1].end = HANDLE(0x600);
-	held = cot_shim_slot_take(c, 5);
+	held = cot_shim_slot_take(c, &(struct cot_workers_control){.next = 5});
 	at_wait = give_back;
 	assert_int_equal(cuCtxDestroy_v2(FIRST), 4);
 	assert_int_equal(n_unmade, COT_SHIM_SLOTS);
@@ -147,7 +147,7 @@ static void contexts_that_stay_busy(void **state)
 	struct cot_shim_context *c = make_context(FIRST);
 
 	(void)state;
-	held = cot_shim_slot_take(c, 5);
+	held = cot_shim_slot_take(c, &(struct cot_workers_control){.next = 5});
 	cot_shim_context_close(FIRST);
 	assert_int_equal(now_ns, 6 * COT_NS_PER_S);
 	assert_int_equal(n_made, 3);

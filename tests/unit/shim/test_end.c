@@ -207,7 +207,7 @@ static void long_ones_are_timed(void **state)
 	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
 		ref.n_launched = 3;
 		ref.task_ns = rows[i].task_ns;
-		slot.args.first = rows[i].first;
+		slot.first = rows[i].first;
 		assert_int_equal(cot_shim_end_is_timed(&slot), rows[i].timed);
 		assert_int_equal(ref.n_launched, 4);
 	}
@@ -278,9 +278,26 @@ static void rest_counts_as_rest(void **state)
 {
 	(void)state;
 	make_launch_events();
-	slot.args.first = 7500;
+	slot.first = 7500;
 	assert_true(launch_of(1));
 	assert_int_equal(ref.task_ns, 40000);
+}
+
+/* 60 of 100 workers left at once: 40 do the tasks. More that leave later make its time no example.
+ */
+static void gathered_ones(void **state)
+{
+	(void)state;
+	make_launch_events();
+	slot.args.per_sm = 20;
+	slot.args.first = 10000;
+	slot.surplus = slot.flag = 3;
+	assert_true(launch_of(1));
+	assert_int_equal(ref.task_ns, 4000);
+	assert_int_equal(cot_shim_end_expected_ns(&slot), COT_NS_PER_MS);
+	slot.flag = 4;
+	(void)launch_of(2);
+	assert_int_equal(ref.task_ns, 4000);
 }
 
 /* The entry stands for another function by now. */
@@ -297,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(waits_awake, set_up),
+		cmocka_unit_test_setup(gathered_ones, set_up),
 		cmocka_unit_test_setup(waits_asleep_where_asked, set_up),
 		cmocka_unit_test_setup(first_is_no_example, set_up),
 		cmocka_unit_test_setup(follows, set_up),

@@ -48,8 +48,8 @@ static void launches(void **state)
 {
 	(void)state;
 	assert_int_equal(launch_by_hand(), 0);
-	expect_done(
-		"slot for 24;write 24 at 0 in s;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+	expect_done("slot for 0;to evict 7;7 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;record end in s;watch;");
 	assert_int_equal(launched.grid[0], 10);
 	assert_int_equal(launched.n_tasks, 100);
 	assert_int_equal(launched.per_sm, 4);
@@ -111,8 +111,8 @@ static void refused(void **state)
 	(void)state;
 	launch_result = 7;
 	assert_int_equal(launch_by_hand(), 7);
-	expect_done(
-		"slot for 24;write 24 at 0 in s;launch 12 of 512,1,1+0 in s with 11,22;give used slot;put;");
+	expect_done("slot for 0;to evict 7;7 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;give used slot;put;");
 	assert_false(atomic_load(&ref.broken));
 }
 

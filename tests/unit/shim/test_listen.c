@@ -296,6 +296,53 @@ static void some_leave(void **state)
 	assert_int_equal(work->evict_ns, now_ns);
 }
 
+/* A launch as large as the GPU, of which seven units of ten were never to stay. */
+static struct cot_shim_slot *gather(void)
+{
+	struct cot_shim_slot *s = &context->slots[1];
+
+	s->args.n_workers = 40;
+	s->n_units = 10;
+	s->surplus = s->flag = 7;
+	return s;
+}
+
+/* They count as gone, and left nothing to the others. */
+static void some_of_those_that_stayed(void **state)
+{
+	(void)state;
+	(void)gather();
+	assert_false(pass());
+	expect_done("");
+	host[1].next = 400;
+	work->evicted = 1;
+	assert_true(pass());
+	expect_done("8 leave from 1;read 1;");
+	host[1].ended = 31;
+	assert_true(pass());
+	expect_done("read 1;");
+	host[1].ended = 32;
+	assert_false(pass());
+	expect_done("read 1;told 1;");
+	assert_int_equal(work->n_remapped, 600 / 3);
+}
+
+/* The work has grown: the launch has no more than it still may have, whoever has not left yet. */
+static void the_surplus_is_not_waited_for(void **state)
+{
+	(void)state;
+	(void)gather();
+	work->capsms = 5;
+	work->evicted = 2;
+	assert_false(pass());
+	expect_done("told 2;");
+	now_ns += COT_NS_PER_S;
+	work->capsms = 6;
+	work->evicted = 3;
+	assert_false(pass());
+	expect_done("told 3;");
+}
+
 /* Of a launch that cannot be launched again, one unit stays. */
 static void one_stays(void **state)
 {
@@ -651,11 +698,23 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(nobody_leaves),   TEST(some_leave),	  TEST(one_stays),
-		TEST(small_launches),  TEST(states_of_slots),	  TEST(several_launches),
-		TEST(patience),	       TEST(nothing_to_see),	  TEST(contexts_that_end),
-		TEST(sleeps),	       TEST(looks_without_pause), TEST(was_rung_for),
-		TEST(no_impatience),   TEST(many_gpus),		  TEST(any_work_leaves),
+		TEST(nobody_leaves),
+		TEST(some_leave),
+		TEST(some_of_those_that_stayed),
+		TEST(the_surplus_is_not_waited_for),
+		TEST(one_stays),
+		TEST(small_launches),
+		TEST(states_of_slots),
+		TEST(several_launches),
+		TEST(patience),
+		TEST(nothing_to_see),
+		TEST(contexts_that_end),
+		TEST(sleeps),
+		TEST(looks_without_pause),
+		TEST(was_rung_for),
+		TEST(no_impatience),
+		TEST(many_gpus),
+		TEST(any_work_leaves),
 		TEST(the_oldest_flag),
 	};
 

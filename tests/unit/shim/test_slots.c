@@ -2,14 +2,20 @@
 #include "shim_context_stage.h"
 
 /* As whoever makes or ends a launch does, with the lock. */
-static struct cot_shim_slot *take(struct cot_shim_context *c, uint32_t next)
+static struct cot_shim_slot *take_for(struct cot_shim_context *c, uint32_t next, uint32_t evict)
 {
+	const struct cot_workers_control armed_for = {.next = next, .evict = evict};
 	struct cot_shim_slot *s;
 
 	pthread_mutex_lock(&cot_shim_lock);
-	s = cot_shim_slot_take(c, next);
+	s = cot_shim_slot_take(c, &armed_for);
 	pthread_mutex_unlock(&cot_shim_lock);
 	return s;
+}
+
+static struct cot_shim_slot *take(struct cot_shim_context *c, uint32_t next)
+{
+	return take_for(c, next, 0);
 }
 
 static void give(struct cot_shim_slot *s, bool used)
@@ -42,13 +48,14 @@ static void slots(void **state)
 	assert_null(take(c, 5));
 	n_changes = 0;
 	s->flag = 3;
+	s->surplus = 2;
 	s->timed = true;
 	give(s, false);
 	assert_int_equal(s->state, COT_SHIM_SLOT_FREE);
 	assert_int_equal(n_changes, 1);
 	assert_int_equal(c->n_busy, COT_SHIM_SLOTS - 1);
 	assert_ptr_equal(take(c, 5), s);
-	assert_int_equal(s->flag, 0);
+	assert_int_equal(s->flag + s->surplus, 0);
 	assert_false(s->timed);
 }
 
@@ -67,13 +74,13 @@ static void slots_are_armed(void **state)
 	assert_null(a->work);
 	assert_int_equal(c->n_busy, 2);
 	cot_shim_context_arm(c);
-	expect_done("0=24,128=0,132=0,256=0,260=0,in one;sync;");
+	expect_done("0=24,128=0,132=0,256=0,260=0,264=0,in one;sync;");
 	assert_int_equal(c->n_busy, 1);
 	assert_int_equal(a->state, COT_SHIM_SLOT_FREE);
 	/* One that is ready for the same is taken before others. */
 	give(b, true);
 	cot_shim_context_arm(c);
-	expect_done("384=12,512=0,516=0,640=0,644=0,in one;sync;");
+	expect_done("384=12,512=0,516=0,640=0,644=0,648=0,in one;sync;");
 	assert_ptr_equal(take(c, 24), a);
 	assert_ptr_equal(take(c, 24), b);
 	/* Nothing to do: nothing is done. */
@@ -92,8 +99,8 @@ static void other_drivers(void **state)
 	has_batches = false;
 	give(s, true);
 	cot_shim_context_arm(c);
-	expect_done("0=7,128=0,132=0,256=0,260=0,in one;"
-		    "set 0=7;set 128=0;set 132=0;set 256=0;set 260=0;sync;");
+	expect_done("0=7,128=0,132=0,256=0,260=0,264=0,in one;"
+		    "set 0=7;set 128=0;set 132=0;set 256=0;set 260=0;set 264=0;sync;");
 	assert_int_equal(cot_shim_write(c, OURS, MEMORY + 128, 3), 0);
 	expect_done("write 128=3;");
 	has_mem_ops = false;
@@ -104,7 +111,7 @@ static void other_drivers(void **state)
 	s = take(c, 5);
 	give(s, true);
 	cot_shim_context_arm(c);
-	expect_done("set 0=0;set 128=0;set 132=0;set 256=0;set 260=0;sync;");
+	expect_done("set 0=0;set 128=0;set 132=0;set 256=0;set 260=0;set 264=0;sync;");
 }
 
 static void reads_back(void **state)
@@ -139,6 +146,97 @@ static void ready_ones_are_looked_for(void **state)
 	assert_ptr_equal(take(c, 5), &c->slots[1]);
 }
 
+/* Those whose surplus leaves at once are ready for such a launch. */
+static void flags_are_armed(void **state)
+{
+	struct cot_shim_context *c = make_context(FIRST);
+	struct cot_shim_slot *a = take(c, 5), *b = take(c, 5);
+
+	(void)state;
+	a->armed_flag = 7;
+	b->armed_flag = 6;
+	give(a, true);
+	give(b, true);
+	cot_shim_context_arm(c);
+	expect_done(
+		"384=0,512=6,516=0,640=0,644=0,648=0,in one;0=0,128=7,132=0,256=0,260=0,264=0,in one;"
+		"sync;");
+	assert_ptr_equal(take_for(c, 0, 6), b);
+	assert_ptr_equal(take_for(c, 0, 7), a);
+	assert_int_equal(take(c, 0)->armed_flag, 0);
+}
+
+static struct cot_shim_slot *slot_with(struct cot_shim_context *c, uint32_t begun, uint32_t surplus)
+{
+	struct cot_shim_slot *s = take(c, 5);
+
+	s->end = EVENT;
+	s->args.begun = begun;
+	s->flag = s->surplus = surplus;
+	return s;
+}
+
+/* What is not ready is written, in an order in which nothing larger of the listener's is lost. */
+static void slots_become_ready(void **state)
+{
+	struct cot_shim_context *c = make_context(FIRST);
+	struct cot_shim_slot *s = slot_with(c, 24, 0);
+
+	(void)state;
+	assert_int_equal(cot_shim_slot_ready(s, STREAM), 0);
+	expect_done("write 0=24 there;");
+	assert_int_equal(cot_shim_slot_ready(s, STREAM), 0);
+	expect_done("");
+	s->args.begun = 0;
+	s->flag = s->surplus = 7;
+	assert_int_equal(cot_shim_slot_ready(s, STREAM), 0);
+	expect_done("write 0=0 there;write 128=7;record;wait;");
+	assert_int_equal(cot_shim_slot_ready(s, STREAM), 0);
+	expect_done("");
+	s->surplus = 6;
+	s->flag = 9; /* the listener's */
+	s->anywhere = true;
+	assert_int_equal(cot_shim_slot_ready(s, STREAM), 0);
+	expect_done("write 128=2147483657;record;wait;");
+	assert_int_equal(s->armed_flag, 6);
+	assert_false(is_locked(&c->submit));
+}
+
+static void slots_that_cannot(void **state)
+{
+	static const char *const rows[][2] = {
+		{"write", "write 0=24 there;"},
+		{"record", "write 0=24 there;write 128=7;record;"},
+		{"wait", "write 0=24 there;write 128=7;record;wait;"}};
+	struct cot_shim_context *c;
+	unsigned i;
+
+	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
+		(void)set_up(state);
+		c = make_context(FIRST);
+		fails = rows[i][0];
+		assert_int_equal(cot_shim_slot_ready(slot_with(c, 24, 7), STREAM), 2);
+		expect_done(rows[i][1]);
+		assert_false(is_locked(&c->submit));
+	}
+}
+
+/* Nobody is to leave any longer. */
+static void slots_are_reset(void **state)
+{
+	struct cot_shim_context *c = make_context(FIRST);
+	struct cot_shim_slot *s = take(c, 5);
+
+	(void)state;
+	s->armed_flag = 7;
+	assert_int_equal(cot_shim_slot_reset(s), 0);
+	expect_done("write 128=0;write 132=0;write 260=0;write 264=0;sync;");
+	assert_int_equal(s->armed_flag, 0);
+	assert_false(is_locked(&c->submit));
+	fails = "sync";
+	assert_int_equal(cot_shim_slot_reset(s), 2);
+}
+
 static void several_are_armed(void **state)
 {
 	struct cot_shim_context *c = make_context(FIRST);
@@ -149,8 +247,9 @@ static void several_are_armed(void **state)
 	give(b, true);
 	n_changes = 0;
 	cot_shim_context_arm(c);
-	expect_done("384=0,512=0,516=0,640=0,644=0,in one;0=0,128=0,132=0,256=0,260=0,in one;"
-		    "sync;");
+	expect_done(
+		"384=0,512=0,516=0,640=0,644=0,648=0,in one;0=0,128=0,132=0,256=0,260=0,264=0,in one;"
+		"sync;");
 	assert_int_equal(c->n_busy, 0);
 	assert_int_equal(n_changes, 2);
 	assert_null(c->to_arm);
@@ -165,6 +264,10 @@ int main(void)
 		cmocka_unit_test_setup(slots, set_up),
 		cmocka_unit_test_setup(slots_are_armed, set_up),
 		cmocka_unit_test_setup(ready_ones_are_looked_for, set_up),
+		cmocka_unit_test_setup(flags_are_armed, set_up),
+		cmocka_unit_test_setup(slots_become_ready, set_up),
+		cmocka_unit_test_setup(slots_that_cannot, set_up),
+		cmocka_unit_test_setup(slots_are_reset, set_up),
 		cmocka_unit_test_setup(several_are_armed, set_up),
 		cmocka_unit_test_setup(other_drivers, set_up),
 		cmocka_unit_test_setup(reads_back, set_up),

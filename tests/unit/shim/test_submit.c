@@ -396,12 +396,10 @@ static void settled_and_evicted(void **state)
 	at_end = leave_once;
 	at_wait = granted_more;
 	assert_int_equal(launch(), 0);
-	expect_done(
-		"slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
-		"await;read;write 0 at 128 in ours;write 0 at 132 in ours;write 0 at 260 in ours;"
-		"sync ?;pause 60;regrant 60;"
-		"write 80 at 0 in s;launch 20 of 512,1,1+0 in s with 11,22;record end in s;"
-		"watch;await;ended;");
+	expect_done("slot for 24;launch 12 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;read;reset;pause 60;regrant 60;"
+		    "write 80 at 0 in s;launch 20 of 512,1,1+0 in s with 11,22;record end in s;"
+		    "watch;await;ended;");
 	assert_int_equal(launched.first, 40);
 	assert_int_equal(launched.n_workers, 20);
 	assert_int_equal(slot.flag, 0);
@@ -460,7 +458,7 @@ static void room_for_the_rest(void **state)
 	unsigned i;
 
 	for (i = 0; i < COT_ARRAY_LEN(rows); i++) {
-		set_up(state);
+		(void)set_up_latency(state);
 		prepare_settled();
 		at_end = leave_once;
 		at_wait = grant_rest;
@@ -476,13 +474,11 @@ static void room_for_the_rest(void **state)
 static void settled_and_unread(void **state)
 {
 	static const char *const rows[][2] = {{"read", "read;ended;"},
-					      {"sync",
-					       "read;write 0 at 128 in ours;write 0 at 132 in ours;"
-					       "write 0 at 260 in ours;sync ?;ended;"}};
+					      {"reset", "read;reset;ended;"}};
 	unsigned i;
 
 	for (i = 0; i < 2; i++) {
-		set_up(state);
+		(void)set_up_latency(state);
 		prepare_settled();
 		at_end = leave_once;
 		fails = rows[i][0];
@@ -576,37 +572,122 @@ static void settled_originals(void **state)
 	assert_false(slot.settled);
 }
 
+/* ---- on whole SMs ---- */
+
+/* A batch program's: as many as the GPU holds are launched, and the surplus leaves at once. */
+static void batch_workers_are_gathered(void **state)
+{
+	(void)state;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 0;to evict 7;7 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+	assert_int_equal(launched.n_workers, 4 * N_SMS);
+	assert_int_equal(launched.first, 100);
+	assert_int_equal(launched.n_sms, N_SMS);
+	assert_int_equal(slot.n_units, N_SMS);
+	assert_int_equal(slot.surplus, 7);
+	assert_int_equal(slot.flag, 7);
+	assert_int_equal(slot.first, 0);
+	/* What is evicted before the launch leaves as well. */
+	work.evicted = 1;
+	(void)launch();
+	assert_int_equal(slot.flag, 8);
+}
+
+/* As many tasks as the GPU holds workers: it is not the program's own kernel all the same. */
+static void gathered_one_task_each(void **state)
+{
+	(void)state;
+	config.grid[0] = 4 * N_SMS;
+	(void)launch();
+	assert_false(slot.original);
+	expect_done("slot for 0;to evict 7;7 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;record end in s;watch;");
+}
+
+/* Those of a whole GPU, or of all tasks at once, stay as they are. */
+static void not_gathered(void **state)
+{
+	(void)state;
+	work.capsms = N_SMS;
+	assert_int_equal(launch(), 0);
+	assert_int_equal(slot.surplus, 0);
+	assert_int_equal(launched.first, 0);
+	work.capsms = 3;
+	config.grid[0] = 12;
+	written[0] = 0;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 12;own;record end in s;watch;");
+	assert_int_equal(slot.surplus, 0);
+}
+
+/* A latency program's stream that is a batch program's. */
+static void gathered_as_it_says(void **state)
+{
+	(void)state;
+	cot_shim_settings.class_ = COT_CLASS_LATENCY;
+	(void)launch();
+	assert_int_equal(slot.surplus, 0);
+	said.method = COT_PROTO_WORK_QUOTA;
+	(void)launch();
+	assert_int_equal(slot.surplus, 7);
+}
+
+/* The rest of an evicted one, on what is granted then. */
+static void the_rest_is_gathered(void **state)
+{
+	(void)state;
+	prepare_settled();
+	at_end = leave_once;
+	at_wait = granted_more;
+	assert_int_equal(launch(), 0);
+	expect_done("slot for 0;to evict 7;write 0 at 0 in s;7 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;record end in s;watch;"
+		    "await;read;reset;pause 60;regrant 60;"
+		    "write 40 at 0 in s;5 leave at once;"
+		    "launch 40 of 512,1,1+0 in s with 11,22;record end in s;watch;await;ended;");
+	assert_int_equal(launched.first, 100);
+	assert_int_equal(slot.first, 40);
+	assert_int_equal(slot.surplus, 5);
+	assert_int_equal(slot.flag, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(workers_for_what_is_granted, set_up),
-		cmocka_unit_test_setup(workers_are_at_home, set_up),
-		cmocka_unit_test_setup(workers_are_held, set_up),
-		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up),
-		cmocka_unit_test_setup(as_many_as_there_are, set_up),
-		cmocka_unit_test_setup(shapes, set_up),
-		cmocka_unit_test_setup(units, set_up),
-		cmocka_unit_test_setup(chunks, set_up),
-		cmocka_unit_test_setup(times, set_up),
-		cmocka_unit_test_setup(default_streams, set_up),
-		cmocka_unit_test_setup(streams_of_contexts, set_up),
-		cmocka_unit_test_setup(with_a_configuration, set_up),
-		cmocka_unit_test_setup(refused_workers, set_up),
-		cmocka_unit_test_setup(nothing_to_launch_with, set_up),
-		cmocka_unit_test_setup(refused_altogether, set_up),
-		cmocka_unit_test_setup(waits_for_a_slot, set_up),
-		cmocka_unit_test_setup(evicted_while_it_waits, set_up),
-		cmocka_unit_test_setup(settled, set_up),
-		cmocka_unit_test_setup(settled_and_evicted_in_part, set_up),
-		cmocka_unit_test_setup(settled_and_evicted, set_up),
-		cmocka_unit_test_setup(settled_and_evicted_twice, set_up),
-		cmocka_unit_test_setup(room_for_the_rest, set_up),
-		cmocka_unit_test_setup(settled_and_unread, set_up),
-		cmocka_unit_test_setup(settled_and_alone, set_up),
-		cmocka_unit_test_setup(settled_and_refused, set_up),
-		cmocka_unit_test_setup(settled_and_failed, set_up),
-		cmocka_unit_test_setup(settled_and_complete, set_up),
-		cmocka_unit_test_setup(settled_originals, set_up),
+		cmocka_unit_test_setup(workers_for_what_is_granted, set_up_latency),
+		cmocka_unit_test_setup(workers_are_at_home, set_up_latency),
+		cmocka_unit_test_setup(workers_are_held, set_up_latency),
+		cmocka_unit_test_setup(the_control_block_is_made_ready, set_up_latency),
+		cmocka_unit_test_setup(as_many_as_there_are, set_up_latency),
+		cmocka_unit_test_setup(shapes, set_up_latency),
+		cmocka_unit_test_setup(units, set_up_latency),
+		cmocka_unit_test_setup(chunks, set_up_latency),
+		cmocka_unit_test_setup(times, set_up_latency),
+		cmocka_unit_test_setup(default_streams, set_up_latency),
+		cmocka_unit_test_setup(streams_of_contexts, set_up_latency),
+		cmocka_unit_test_setup(with_a_configuration, set_up_latency),
+		cmocka_unit_test_setup(refused_workers, set_up_latency),
+		cmocka_unit_test_setup(nothing_to_launch_with, set_up_latency),
+		cmocka_unit_test_setup(refused_altogether, set_up_latency),
+		cmocka_unit_test_setup(waits_for_a_slot, set_up_latency),
+		cmocka_unit_test_setup(evicted_while_it_waits, set_up_latency),
+		cmocka_unit_test_setup(settled, set_up_latency),
+		cmocka_unit_test_setup(settled_and_evicted_in_part, set_up_latency),
+		cmocka_unit_test_setup(settled_and_evicted, set_up_latency),
+		cmocka_unit_test_setup(settled_and_evicted_twice, set_up_latency),
+		cmocka_unit_test_setup(room_for_the_rest, set_up_latency),
+		cmocka_unit_test_setup(settled_and_unread, set_up_latency),
+		cmocka_unit_test_setup(settled_and_alone, set_up_latency),
+		cmocka_unit_test_setup(settled_and_refused, set_up_latency),
+		cmocka_unit_test_setup(settled_and_failed, set_up_latency),
+		cmocka_unit_test_setup(settled_and_complete, set_up_latency),
+		cmocka_unit_test_setup(settled_originals, set_up_latency),
+		cmocka_unit_test_setup(batch_workers_are_gathered, set_up),
+		cmocka_unit_test_setup(gathered_one_task_each, set_up),
+		cmocka_unit_test_setup(not_gathered, set_up),
+		cmocka_unit_test_setup(gathered_as_it_says, set_up),
+		cmocka_unit_test_setup(the_rest_is_gathered, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

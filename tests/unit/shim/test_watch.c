@@ -224,7 +224,7 @@ static void ends(void **state)
 	(void)state;
 	works[0].n_launches = 3;
 	works[0].n_tasks = 50;
-	slots[1].args.first = 40;
+	slots[1].first = 40;
 	watch(1);
 	n_rings = 0;
 	cot_shim_runtime_ended(&slots[1]);
@@ -239,13 +239,24 @@ static void ends(void **state)
 	cot_shim_runtime_ended(&slots[2]);
 	expect_done("learn 2;give unused 2;put 0;");
 	assert_int_equal(slots[2].armed, 7);
+	/* One whose surplus leaves at once is made ready for another such. */
+	slots[3].surplus = 5;
+	watch(3);
+	cot_shim_runtime_ended(&slots[3]);
+	assert_int_equal(slots[3].armed, 0);
+	assert_int_equal(slots[3].armed_flag, 5);
+	slots[3].surplus = 0;
+	watch(3);
+	cot_shim_runtime_ended(&slots[3]);
+	assert_int_equal(slots[3].armed, 24);
+	assert_int_equal(slots[3].armed_flag, 0);
 }
 
 /* What is to be launched again has done its part. */
 static void pauses(void **state)
 {
 	(void)state;
-	slots[1].args.first = 10;
+	slots[1].first = 10;
 	watch(1);
 	watch(2);
 	cot_shim_runtime_pause(&slots[1], 30);
@@ -400,10 +411,14 @@ static void long_ones_are_looked_at(void **state)
 		unsigned n;
 		uint32_t flag;
 		bool asleep;
+		uint32_t surplus;
 	} rows[] = {
-		{1000000, 1, 0, true}, {1000001, 1, 0, false},	 {250000, 4, 0, true},
-		{250001, 4, 0, false}, {COT_NEVER, 2, 0, false}, {COT_NEVER - 9, 2, 0, false},
-		{100, 1, 1, false}, /* some of its workers leave: it takes longer */
+		{1000000, 1, 0, true, 0},    {1000001, 1, 0, false, 0},
+		{250000, 4, 0, true, 0},     {250001, 4, 0, false, 0},
+		{COT_NEVER, 2, 0, false, 0}, {COT_NEVER - 9, 2, 0, false, 0},
+		{100, 1, 1, false, 0}, /* some of its workers leave: it takes longer */
+		{100, 1, 4, true, 4},  /* those were never to stay */
+		{100, 1, 5, false, 4},
 	};
 	unsigned i, k;
 
@@ -411,6 +426,7 @@ static void long_ones_are_looked_at(void **state)
 		set_up(state);
 		expected_ns = rows[i].ns;
 		slots[0].flag = rows[i].flag;
+		slots[0].surplus = rows[i].surplus;
 		for (k = 0; k < rows[i].n; k++)
 			watch(k);
 		at_wait = all_end;

@@ -25,6 +25,7 @@ static void layout(void **state)
 	assert_int_equal(offsetof(struct cot_workers_control, evict), COT_WORKERS_EVICT_OFFSET);
 	assert_int_equal(offsetof(struct cot_workers_control, done), 256);
 	assert_int_equal(offsetof(struct cot_workers_control, ended), 260);
+	assert_int_equal(offsetof(struct cot_workers_control, come), 264);
 	assert_int_equal(sizeof(struct cot_divider), 16);
 	assert_int_equal(sizeof(struct cot_workers_args), 88);
 	assert_int_equal(offsetof(struct cot_workers_args, n_workers), 36);
@@ -66,6 +67,50 @@ static void plans(void **state)
 	assert_int_equal(a.chunk, 1);
 	assert_int_equal(a.least, 1);
 	assert_int_equal(a.n_workers, 5);
+}
+
+/* As many workers as the GPU holds, none with a first chunk; the surplus is to leave. */
+static void gathers(void **state)
+{
+	const uint32_t grid[3] = {1000, 1, 1}, many[3] = {UINT32_MAX - 100, 1, 1};
+	struct cot_workers_args a, before;
+	struct cot_workers_control c;
+	uint32_t left;
+
+	(void)state;
+	assert_int_equal(cot_workers_plan(grid, 4, 3, 2, CONTROL, &a, &c), 0);
+	before = a;
+	c.leaving = c.ended = c.come = 5;
+	assert_int_equal(cot_workers_gather(3, &a, &c), 0); /* the whole GPU */
+	assert_memory_equal(&a, &before, sizeof(a));
+	assert_int_equal(c.ended, 5);
+	assert_int_equal(cot_workers_gather(10, &a, &c), 7);
+	assert_int_equal(a.n_workers, 40);
+	assert_int_equal(a.first, 1000);
+	assert_int_equal(a.begun, 0);
+	assert_int_equal(a.n_sms, 10);
+	assert_int_equal(a.tail_shift, before.tail_shift); /* of those that stay */
+	assert_int_equal(c.next, 0);
+	assert_int_equal(c.evict, 7);
+	assert_int_equal(c.leaving + c.ended + c.come, 0);
+	assert_int_equal(cot_workers_gather(10, &a, &c), 0); /* it is that already */
+	/* The rest of it. */
+	c.next = c.done = 600;
+	assert_int_equal(cot_workers_resume(&a, &c, 5, &left), 0);
+	assert_int_equal(left, 400);
+	assert_int_equal(a.first, 600);
+	assert_int_equal(cot_workers_gather(10, &a, &c), 5);
+	assert_int_equal(a.begun, 600);
+	assert_int_equal(c.next, 600);
+	/* A unit that is not full counts as one. */
+	assert_int_equal(cot_workers_plan(grid, 4, 3, 100, CONTROL, &a, &c), 0);
+	assert_int_equal(a.n_workers, 10);
+	assert_int_equal(cot_workers_gather(10, &a, &c), 7);
+	/* All of the GPU's workers claim once more than there is: 32 bits count that, or it stays.
+	 */
+	assert_int_equal(cot_workers_plan(many, 4, 1, 2, CONTROL, &a, &c), 0);
+	assert_int_equal(cot_workers_gather(13, &a, &c), 0);
+	assert_int_equal(cot_workers_gather(12, &a, &c), 11);
 }
 
 static void wrong_plans(void **state)
@@ -470,12 +515,12 @@ static void resume_notices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout),	  cmocka_unit_test(plans),
-		cmocka_unit_test(dividers),	  cmocka_unit_test(boxes),
-		cmocka_unit_test(fuse_plans),	  cmocka_unit_test(retreat_plans),
-		cmocka_unit_test(retreat_leaves), cmocka_unit_test(wrong_plans),
-		cmocka_unit_test(chunks),	  cmocka_unit_test(every_task_once),
-		cmocka_unit_test(resume_notices),
+		cmocka_unit_test(layout),	   cmocka_unit_test(plans),
+		cmocka_unit_test(dividers),	   cmocka_unit_test(boxes),
+		cmocka_unit_test(fuse_plans),	   cmocka_unit_test(retreat_plans),
+		cmocka_unit_test(retreat_leaves),  cmocka_unit_test(wrong_plans),
+		cmocka_unit_test(gathers),	   cmocka_unit_test(chunks),
+		cmocka_unit_test(every_task_once), cmocka_unit_test(resume_notices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
