@@ -118,14 +118,14 @@ static bool is_waiting(struct cot_host_parts *parts, uint32_t tenant, uint32_t s
 /* ---- to the shims ---- */
 
 static void send_place(struct cot_host_parts *parts, struct part_member *to, struct cot_part part,
-		       uint32_t seq)
+		       bool leave, uint32_t seq)
 {
 	unsigned member = (unsigned)(to - parts->members);
 	struct cot_msg_place m = {
 		.first = (uint16_t)part.first,
 		.n = (uint16_t)part.n,
 		.pace_us = part.pace_us,
-		.flags = part.hold ? COT_PLACE_HOLD : 0,
+		.flags = (part.hold ? COT_PLACE_HOLD : 0) | (leave ? COT_PLACE_LEAVE : 0),
 	};
 
 	cot_proto_header(&m.h, COT_MSG_PLACE, sizeof(m), seq);
@@ -145,7 +145,7 @@ static void carry_out(void *state, const struct cot_action *a, uint64_t now_ns)
 	t->seq = a->seq;
 	t->wanted = a->part;
 	t->status = 0;
-	for_each_known(m, parts, a->entity) send_place(parts, m, a->part, a->seq);
+	for_each_known(m, parts, a->entity) send_place(parts, m, a->part, a->leave, a->seq);
 }
 
 const struct cot_host_carrier_ops cot_host_parts_ops = {
@@ -164,14 +164,15 @@ static void send_after(struct cot_host_parts *parts, struct part_member *m,
 	if (m->part.first == t->wanted.first && m->part.n == t->wanted.n &&
 	    m->part.pace_us == t->wanted.pace_us && !t->wanted.hold)
 		return;
-	send_place(parts, m, t->wanted, next_own_seq(parts));
+	send_place(parts, m, t->wanted, false, next_own_seq(parts));
 }
 
 /* It stays on all of the GPU, where it is. Before it hears that, it cannot know whether its first
  * launches are where they are wanted. Nothing changes, so its answer is not waited for. */
 static void say_whole(struct cot_host_parts *parts, struct part_member *m)
 {
-	send_place(parts, m, (struct cot_part){.pace_us = m->part.pace_us}, next_own_seq(parts));
+	send_place(parts, m, (struct cot_part){.pace_us = m->part.pace_us}, false,
+		   next_own_seq(parts));
 	m->waiting = 0;
 }
 

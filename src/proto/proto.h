@@ -432,12 +432,16 @@ static inline uint32_t cot_msg_parts_n_units(const struct cot_msg_parts *m)
  * receipt. */
 #define COT_PLACE_HOLD	  1u
 #define COT_PROTO_HOLD_NS (50 * COT_NS_PER_MS)
+/* PLACE: others wait for the SMs that it leaves. PLACED comes when what it launched there before is
+ * done, but no later than that after the launches go elsewhere. Older shims do not wait. */
+#define COT_PLACE_LEAVE	   2u
+#define COT_PROTO_LEAVE_NS (800 * COT_NS_PER_MS)
 
 struct cot_msg_place {
 	struct cot_msg_header h; /* its seq is never 0 */
 	uint16_t first, n;	 /* up to COT_SMS_MAX together */
 	uint32_t pace_us;	 /* 0: as much as the program likes is queued */
-	uint32_t flags;		 /* COT_PLACE_HOLD; older daemons do not send it */
+	uint32_t flags;		 /* COT_PLACE_...; older daemons do not send it */
 	uint32_t reserved;
 };
 

@@ -265,8 +265,8 @@ void cot_event_log_print_action(char *line, size_t size, const struct cot_action
 	else if (a->kind == COT_ACTION_EVICT)
 		(void)snprintf(value, sizeof(value), " capsms=%" PRIu32, a->value);
 	else if (a->kind == COT_ACTION_PLACE)
-		(void)snprintf(value, sizeof(value), PART, a->part.first, a->part.n,
-			       behind(a->part, pace));
+		(void)snprintf(value, sizeof(value), PART "%s", a->part.first, a->part.n,
+			       behind(a->part, pace), a->leave ? "/leave" : "");
 	(void)snprintf(line, size, "%" PRIu64 " > %s %" PRIu32 " seq=%" PRIu32 "%s", a->now_ns,
 		       NAME(cot_event_log_actions, a->kind), a->entity, a->seq, value);
 }

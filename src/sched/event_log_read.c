@@ -334,8 +334,13 @@ static void read_action(struct reader *r, struct cot_action *a)
 		a->value = number_of(r, "capsms=");
 	if (a->kind == COT_ACTION_GRANT)
 		a->settled = flag_of(r, "settled=");
-	if (a->kind == COT_ACTION_PLACE)
+	if (a->kind == COT_ACTION_PLACE) {
 		a->part = part_of(r);
+		if (take(r, "/hold/leave"))
+			a->part.hold = a->leave = true;
+		else
+			a->leave = take(r, "/leave");
+	}
 }
 
 int cot_event_log_parse(const char *line, enum cot_event_log_kind *ret_kind,

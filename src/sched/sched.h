@@ -174,6 +174,9 @@ struct cot_action {
 				 none */
 	bool settled;	      /* GRANT */
 	struct cot_part part; /* PLACE */
+	/* PLACE: a batch program waits for SMs that this one has. The answer is to come when what
+	 * it launched there is done, or nearly at the deadline. */
+	bool leave;
 };
 
 /* ---- watchdog ---- */

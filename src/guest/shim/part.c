@@ -189,7 +189,9 @@ static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
 	p->part[part].chosen = ++p->n_changes;
 	if (part)
 		cot_shim_streams_prepare(p, part);
+	atomic_store(&p->leaving, wish->leave && !wish->again); /* before a stream goes */
 	was = atomic_exchange(&p->now, part); /* before a part is given up: follow() */
+	p->from_home = !was;
 	if (part != was)
 		cot_shim_count_moved();
 	cot_shim_count_first(p, part);
@@ -245,25 +247,53 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 		tell_placed(g, p, 0, 0, 0);
 }
 
-/* To an order. */
-static void answer(struct cot_shim_gpu *g, const struct cot_shim_parts *p,
+/* To the order that was carried out last, if it is not answered yet. */
+static void answer_left(struct cot_shim_gpu *g, struct cot_shim_parts *p)
+{
+	if (g->leaving.seq)
+		tell_placed(g, p, g->leaving.seq, 0, g->leaving.latency_ns);
+	g->leaving.seq = 0;
+}
+
+/* To an order, or, if others wait for the SMs that the program leaves, when it has left them. */
+static void answer(struct cot_shim_gpu *g, struct cot_shim_parts *p,
 		   const struct cot_shim_wish *wish, int rc)
 {
-	if (!wish->again)
-		tell_placed(g, p, wish->seq, rc, cot_now_ns() - wish->since_ns);
+	uint64_t now_ns = cot_now_ns(), latency_ns = now_ns - wish->since_ns;
+
+	if (!rc && wish->leave && !wish->again) {
+		g->leaving = (struct cot_shim_leaving){wish->seq, now_ns, latency_ns};
+	} else if (!wish->again) {
+		tell_placed(g, p, wish->seq, rc, latency_ns);
+	}
 	if (rc)
 		return;
 	g->placed = *wish;
 	g->placed.again = true;
 }
 
+#define LOOK_NS COT_NS_PER_MS /* pause between two looks whether it has left */
+
+/* With the lock. Returns when to look again. */
+static uint64_t look_left(struct cot_shim_gpu *g, struct cot_shim_parts *p, bool left)
+{
+	uint64_t now_ns = cot_now_ns();
+
+	if (!g->leaving.seq)
+		return COT_NEVER;
+	if (!left && now_ns - g->leaving.since_ns < COT_PROTO_LEAVE_NS)
+		return now_ns + LOOK_NS;
+	answer_left(g, p);
+	return COT_NEVER;
+}
+
 /* With the lock, which it lets go of while it calls the driver. Returns when it is to be called
  * again, though nothing new comes. */
 static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 {
-	uint64_t again_ns = COT_NEVER;
+	uint64_t again_ns = COT_NEVER, look_ns;
 	struct cot_shim_wish wish;
-	bool current;
+	bool current, left = true;
 	int rc = 0;
 
 	pthread_mutex_unlock(&cot_shim_lock);
@@ -284,6 +314,8 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 		tell_parts(g, p);
 	wish = g->wish;
 	g->wish.seq = 0;
+	if (wish.seq) /* where it was then */
+		answer_left(g, p);
 	g->queries_told = false;
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
@@ -291,14 +323,19 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	set_live(atomic_load(&p->now));
 	if (rc == -EAGAIN)
 		again_ns = p->make_ns;
+	if (current && g->leaving.seq)
+		left = cot_shim_parts_have_left(p, g->leaving.since_ns);
 	cot_shim_gate_open(&cot_shim_parts_lock);
 	pthread_mutex_lock(&cot_shim_lock);
+	look_ns = look_left(g, p, left);
 	if (rc == -EAGAIN && !g->wish.seq)
 		g->wish = wish;
 	else if (wish.seq && rc != -EAGAIN)
 		answer(g, p, &wish, rc);
-	cot_shim_changed(); /* launches may wait for it */
-	return again_ns;
+	if (g->leaving.seq && look_ns == COT_NEVER)
+		look_ns = cot_now_ns(); /* it has just begun */
+	cot_shim_changed();		/* launches may wait for it */
+	return look_ns < again_ns ? look_ns : again_ns;
 }
 
 uint64_t cot_shim_parts_carry_out(void)
@@ -309,7 +346,8 @@ uint64_t cot_shim_parts_carry_out(void)
 
 	for (g = cot_shim_gpus_first(); g; g = g->next) {
 		p = g->welcomed ? parts_of_gpu(g) : NULL;
-		if (!p || (p->prepared && g->parts_told && !g->wish.seq && !g->queries_told))
+		if (!p || (p->prepared && g->parts_told && !g->wish.seq && !g->queries_told &&
+			   !g->leaving.seq))
 			continue;
 		again_ns = serve(g, p);
 		if (again_ns < next_ns)

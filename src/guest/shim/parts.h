@@ -16,6 +16,7 @@
  *     follow.c   launches: there, or where the program put them
  *     pace.c     how many of them may be ahead of the GPU
  *     hold.c     when there may be none
+ *     leave.c    when all is done where they went before
  *     copies.c   when copies give way to those of requests
  *     query.c    which of them belong to a request, and which of these have ended
  *     stays.c    kernels that do not follow, and why
@@ -79,6 +80,8 @@ struct cot_shim_stream {
 	/* The thread that records `event` and has another stream wait for it holds `pair`. */
 	pthread_mutex_t pair;
 	CUevent event;
+	CUevent left;  /* the end of what is where it was, while the daemon waits for that */
+	bool is_going; /* it is not known to be over */
 	CUstream shadows[COT_SHIM_PARTS_MAX];	      /* [0] is not used */
 	_Atomic uint32_t n_stays[COT_SHIM_PARTS_MAX]; /* threads that wait for a shadow: it stays */
 	_Atomic bool capturing;			      /* its home is; it stays there */
@@ -86,6 +89,7 @@ struct cot_shim_stream {
 	_Atomic bool dirty;    /* entered since the default stream waited for it */
 	_Atomic uint64_t seen; /* parts->n_default, when it last waited for that */
 	_Atomic bool used;     /* since the last change of parts */
+	bool was_used;	       /* and between that one and the one before; the listener's */
 	struct cot_shim_pace pace;
 };
 
@@ -126,6 +130,8 @@ struct cot_shim_parts {
 	uint32_t pace_us;	  /* what the daemon wants */
 	struct cot_shim_give_way give_way[COT_WAYS];
 	_Atomic uint64_t hold_until_ns; /* 0: no launch waits for the daemon */
+	_Atomic bool leaving;		/* the daemon waits for the end of what is elsewhere */
+	bool from_home;			/* before the last change it was there; the listener's */
 	uint64_t n_changes;
 	uint64_t make_ns;     /* when the next part may be made */
 	pthread_mutex_t lock; /* for the list of blocking streams */
@@ -305,6 +311,14 @@ uint64_t cot_shim_parts_carry_out(void);
 /* The program is about to give up this GPU's primary context. */
 void cot_shim_parts_close(int device);
 void cot_shim_parts_forget(void); /* after fork() */
+
+/* ---- leave.c ---- */
+
+/* Whether nothing that the program launched is under way on other parts than that of now, as far as
+ * it can be known, `since_ns` after the change. On the listener, with p->context current. */
+bool cot_shim_parts_have_left(struct cot_shim_parts *p, uint64_t since_ns);
+/* With s->pair: its event was recorded where it is no longer. */
+void cot_shim_stream_note_left(struct cot_shim_stream *s);
 
 /* ---- stays.c ---- */
 

@@ -116,8 +116,11 @@ static bool move(struct cot_shim_stream *s, uint32_t part)
 		return true;
 	pthread_mutex_lock(&s->pair);
 	moved = (!part || make_shadow(s, part)) && order(s, stream_at(s, at), stream_at(s, part));
-	if (moved)
+	if (moved) {
 		atomic_store(&s->at, part);
+		if (COT_UNLIKELY(atomic_load(&s->parts->leaving)))
+			cot_shim_stream_note_left(s);
+	}
 	pthread_mutex_unlock(&s->pair);
 	return moved;
 }
@@ -386,9 +389,9 @@ bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part)
 
 static bool prepare(struct cot_shim_stream *s, uint32_t part)
 {
+	s->was_used = atomic_exchange(&s->used, false);
 	/* A thread's stream gets its shadow in that thread, with the attributes of its home. */
-	if (cot_shim_stream_is_of_thread(s) || atomic_load(&s->capturing) ||
-	    !atomic_exchange(&s->used, false))
+	if (cot_shim_stream_is_of_thread(s) || atomic_load(&s->capturing) || !s->was_used)
 		return true;
 	pthread_mutex_lock(&s->pair);
 	(void)make_shadow(s, part);

@@ -79,6 +79,16 @@ static void unlist_blocking(struct cot_shim_stream *s)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static void drop_events(struct cot_shim_stream *s)
+{
+	if (s->event)
+		(void)COT_REAL(cuEventDestroy_v2)(s->event);
+	if (s->left)
+		(void)COT_REAL(cuEventDestroy_v2)(s->left);
+	s->event = s->left = NULL;
+	s->is_going = false;
+}
+
 static void end_thread(void *list)
 {
 	struct cot_shim_stream *s = list, *next;
@@ -92,8 +102,7 @@ static void end_thread(void *list)
 		if (atomic_load(&p->context)) {
 			cot_shim_stream_drop_shadows(s);
 			cot_shim_pace_end(s);
-			if (s->event)
-				(void)COT_REAL(cuEventDestroy_v2)(s->event);
+			drop_events(s);
 		}
 		unlink_blocking(p, s);
 		pthread_mutex_unlock(&p->lock);
@@ -343,9 +352,7 @@ void cot_shim_stream_free(struct cot_shim_stream *s)
 	uncount(s);
 	if (s->parts)
 		cot_shim_stream_drop_shadows(s);
-	if (s->event)
-		(void)COT_REAL(cuEventDestroy_v2)(s->event);
-	s->event = NULL;
+	drop_events(s);
 	cot_shim_pace_end(s);
 	atomic_store(&s->has_parts, false);
 	s->parts = NULL;

@@ -341,6 +341,7 @@ static void take_place(struct cot_shim_gpu *g, const struct cot_msg_place *m)
 					 .n = m->n,
 					 .pace_us = m->pace_us,
 					 .hold = cot_msg_place_flags(m) & COT_PLACE_HOLD,
+					 .leave = cot_msg_place_flags(m) & COT_PLACE_LEAVE,
 					 .since_ns = cot_now_ns()};
 	cot_shim_wake(); /* whoever has read this */
 }

@@ -46,9 +46,16 @@ struct cot_shim_work {
 /* Where the daemon wants the program to be on a GPU; seq 0: nothing new. */
 struct cot_shim_wish {
 	uint32_t seq, first, n, pace_us;
-	bool hold;
+	bool hold, leave;
 	bool again; /* it has been carried out and answered in a context that is gone */
 	uint64_t since_ns;
+};
+
+/* A wish that has been carried out, and is answered when nothing is under way where the program
+ * was; seq 0: there is none. */
+struct cot_shim_leaving {
+	uint32_t seq;
+	uint64_t since_ns, latency_ns; /* since the launches go elsewhere; what that took */
 };
 
 struct cot_shim_gpu {
@@ -63,6 +70,7 @@ struct cot_shim_gpu {
 	uint64_t last_id, counts_ns;
 	bool parts_told;		   /* this daemon knows whether there are parts */
 	struct cot_shim_wish wish, placed; /* the second one has been carried out */
+	struct cot_shim_leaving leaving;
 	bool queries,
 		queries_told; /* the daemon wants to hear of them; it has just said so, or not */
 	struct cot_shim_work works[COT_PROTO_WORKS_MAX];

@@ -411,6 +411,26 @@ static void test_hold(void **state)
 	end();
 }
 
+/* Others wait for the SMs that it leaves. */
+static void test_leave(void **state)
+{
+	struct cot_action a = {.kind = COT_ACTION_PLACE,
+			       .seq = 7,
+			       .entity = BATCH,
+			       .part = {.first = 64, .n = 8},
+			       .leave = true};
+
+	(void)state;
+	begin("timeslice");
+	program(BATCH, COT_CLASS_BATCH, 32);
+	told(M_BATCH, 132, 8, 0);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH].m), 0);
+	cot_host_parts_ops.carry_out(cot_host_parts(h), &a, 0);
+	assert_int_equal(sent[M_BATCH].m.h.seq, 7);
+	assert_int_equal(cot_msg_place_flags(&sent[M_BATCH].m), COT_PLACE_LEAVE);
+	end();
+}
+
 static void test_nonsense(void **state)
 {
 	(void)state;
@@ -475,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_a_message_that_cannot_be_sent),
 		cmocka_unit_test(test_forgotten),

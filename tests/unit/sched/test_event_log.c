@@ -64,6 +64,8 @@ static const char *const examples[] = {
 	"26 tasks 9 done=4294967295 at_ns=18446744073709551615",
 	"27 query-end 9",
 	"28 > place 3 seq=11 part=4294967295+4294967295@4294967295/hold",
+	"28 > place 3 seq=11 part=64+8@5/hold/leave",
+	"28 > place 3 seq=11 part=64+8/leave",
 	"28 placed 3 seq=11 status=0 part=0+64/hold",
 };
 
@@ -263,6 +265,8 @@ static void test_wrong_lines(void **state)
 		"1 > place 3 seq=4 part=64+8@",
 		"1 > place 3 seq=4 part=64+8/",
 		"1 > place 3 seq=4 part=64+8/held",
+		"1 > place 3 seq=4 part=64+8/leave/hold",
+		"1 placed 3 seq=4 status=0 part=0+64/leave",
 		"1 > place 3 seq=4 part=64+8/hold@5",
 		"1 > slice 3 seq=4 us=5+5",
 		"1 parts 3 sms=132 unit=8 part=64 68",

@@ -472,7 +472,7 @@ static void want_all(struct bench *b, struct cot_part one, struct cot_part two)
 }
 
 /* Two programs of a pool, each on a half of 128 SMs. */
-static struct bench *begin_two(uint32_t pool)
+static struct bench *begin_two_of(enum cot_class first, uint32_t pool)
 {
 	struct bench *b = bench_begin(&movers);
 	uint32_t id;
@@ -480,13 +480,18 @@ static struct bench *begin_two(uint32_t pool)
 	wanted[1] = (struct cot_part){.n = 64};
 	wanted[2] = (struct cot_part){.first = 64, .n = 64};
 	for (id = 1; id <= 2; id++) {
-		assert_int_equal(bench_member(b, id, COT_CLASS_BATCH, pool), 0);
+		assert_int_equal(bench_member(b, id, id == 1 ? first : COT_CLASS_BATCH, pool), 0);
 		assert_int_equal(bench_parts(b, id, true), 0);
 	}
 	bench_run(b, 5 * MS);
 	expect_part(b, 1, 0, 64);
 	expect_part(b, 2, 64, 64);
 	return b;
+}
+
+static struct bench *begin_two(uint32_t pool)
+{
+	return begin_two_of(COT_CLASS_BATCH, pool);
 }
 
 /* The first one grows onto SMs of the other one: not before that has left them. */
@@ -498,9 +503,27 @@ static void test_who_leaves_goes_first(void **state)
 	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 96, .n = 32});
 	assert_int_equal(b->n_pending, 1);
 	assert_int_equal(b->pending[0].action.entity, 2);
+	assert_true(b->pending[0].action.leave);
 	bench_run(b, 5 * MS);
 	expect_part(b, 1, 0, 96);
 	expect_part(b, 2, 96, 32);
+	/* Nobody waits for what it leaves now. */
+	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 112, .n = 16});
+	assert_int_equal(b->n_pending, 1);
+	assert_false(b->pending[0].action.leave);
+	bench_end(b);
+}
+
+/* A latency program does not wait until all is done there. */
+static void test_for_a_latency_program(void **state)
+{
+	struct bench *b = begin_two_of(COT_CLASS_LATENCY, POOL);
+
+	(void)state;
+	want_all(b, (struct cot_part){.n = 96}, (struct cot_part){.first = 96, .n = 32});
+	assert_int_equal(b->n_pending, 1);
+	assert_int_equal(b->pending[0].action.entity, 2);
+	assert_false(b->pending[0].action.leave);
 	bench_end(b);
 }
 
@@ -580,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_another_policy_and_the_end),
 		cmocka_unit_test(test_who_leaves_goes_first),
+		cmocka_unit_test(test_for_a_latency_program),
 		cmocka_unit_test(test_who_does_not_leave),
 		cmocka_unit_test(test_two_that_change_places),
 		cmocka_unit_test(test_programs_that_stand_alone),
