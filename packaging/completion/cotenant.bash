@@ -34,6 +34,7 @@ _cotenant_options()
 		;;
 	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= $common" ;;
 	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= $common" ;;
+	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= $common" ;;
 	list) echo "--json $common" ;;
 	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -121,7 +122,7 @@ _cotenant_value()
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
 	--timeline) _cotenant_files '\.json$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
-	--seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
+	--set | --seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;
 	esac
 }
@@ -168,7 +169,7 @@ _cotenant()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare model reproduce inspect ptx list help
+		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list help
 			--help --usage --version' "$cur"
 		return
 	fi
@@ -207,7 +208,7 @@ _cotenant()
 	policy) _cotenant_words "$(_cotenant_list policies) auto" "$cur" ;;
 	explain) _cotenant_words "$(_cotenant_tenants | grep -v ^pool:)" "$cur" ;;
 	help)
-		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare model reproduce inspect ptx list' \
+		_cotenant_words 'run ps set freeze thaw stats policy explain profile doctor sim compare sweep model reproduce inspect ptx list' \
 			"$cur"
 		;;
 	esac

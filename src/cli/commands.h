@@ -35,6 +35,7 @@ int cot_cmd_run(int argc, char **argv);
 int cot_cmd_set(int argc, char **argv);
 int cot_cmd_sim(int argc, char **argv);
 int cot_cmd_stats(int argc, char **argv);
+int cot_cmd_sweep(int argc, char **argv);
 int cot_cmd_thaw(int argc, char **argv);
 
 #endif

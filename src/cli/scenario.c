@@ -33,25 +33,9 @@ int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_err
 	return cot_policy_name_read(word, names, policy_names(names), sc, err);
 }
 
-static int read_file(const char *path, const struct cot_scenario_options *opt,
-		     struct cot_origin *origin, struct cot_scenario **ret_sc, struct cot_error *err)
-{
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
-	size_t size;
-	char *bytes;
-	int rc = cot_text_read(path, &bytes, &size, err);
-
-	if (rc)
-		return rc;
-	(void)cot_sha256(bytes, size, origin->sha256);
-	rc = cot_scenario_parse(name, bytes, size, opt, ret_sc, err);
-	free(bytes);
-	return rc;
-}
-
-int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
-			  struct cot_origin *origin, struct cot_scenario **ret_sc,
-			  struct cot_error *err)
+int cot_cli_parse_scenario(const char *path, const void *bytes, size_t size,
+			   const struct cot_cli_overrides *o, struct cot_scenario **ret_sc,
+			   struct cot_error *err)
 {
 	const char *names[MAX_SCHEDULERS], *policies[MAX_POLICIES];
 	struct cot_scenario_options opt = {
@@ -61,6 +45,8 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		.preempt = o->preempt,
 		.policy = o->policy,
 		.seed = o->seed,
+		.settings = o->settings,
+		.n_settings = o->n_settings,
 	};
 	int rc;
 
@@ -69,15 +55,33 @@ int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 		opt.n_schedulers++;
 	}
 	opt.n_policies = policy_names(policies);
-	rc = read_file(path, &opt, origin, ret_sc, err);
+	rc = cot_scenario_parse(strcmp(path, "-") != 0 ? path : "stdin", bytes, size, &opt, ret_sc,
+				err);
 	if (rc)
 		return rc;
 	rc = cot_qos_resolve(*ret_sc);
 	if (!rc)
 		return 0;
 	cot_scenario_destroy(*ret_sc);
+	*ret_sc = NULL;
 	return cot_error_set(err, rc, "cannot simulate the apps with a qos alone: %s",
 			     strerror(-rc));
+}
+
+int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
+			  struct cot_origin *origin, struct cot_scenario **ret_sc,
+			  struct cot_error *err)
+{
+	size_t size;
+	char *bytes;
+	int rc = cot_text_read(path, &bytes, &size, err);
+
+	if (rc)
+		return rc;
+	(void)cot_sha256(bytes, size, origin->sha256);
+	rc = cot_cli_parse_scenario(path, bytes, size, o, ret_sc, err);
+	free(bytes);
+	return rc;
 }
 
 struct alone {

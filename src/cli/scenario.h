@@ -12,6 +12,7 @@
 #include "report/sim_summary.h"
 #include "sim/host.h"
 #include "sim/host_measure.h"
+#include "text/yaml.h"
 #include "trace/scenario.h"
 
 /* What the command line says in the scenario's stead; NULL: nothing. */
@@ -19,6 +20,8 @@ struct cot_cli_overrides {
 	const char *scheduler, *preempt;
 	const char *policy; /* trace/policy_name.h */
 	const uint64_t *seed;
+	const struct cot_yaml_setting *settings;
+	unsigned n_settings;
 };
 
 /* Reads a scenario file ("-": standard input); release with cot_scenario_destroy(). Its hash goes
@@ -26,6 +29,11 @@ struct cot_cli_overrides {
 int cot_cli_read_scenario(const char *path, const struct cot_cli_overrides *o,
 			  struct cot_origin *origin, struct cot_scenario **ret_sc,
 			  struct cot_error *err);
+
+/* The same of a file that was read: `path` is for messages, and "-" standard input. */
+int cot_cli_parse_scenario(const char *path, const void *bytes, size_t size,
+			   const struct cot_cli_overrides *o, struct cot_scenario **ret_sc,
+			   struct cot_error *err);
 
 /* Gives the scenario this policy; -EINVAL with a sentence. */
 int cot_cli_set_policy(const char *word, struct cot_scenario *sc, struct cot_error *err);

@@ -28,6 +28,7 @@ struct cot_grid_row {
 
 struct cot_grid {
 	const char *schema;	       /* of the JSON */
+	bool named;		       /* a row is called "KEY=LABEL", else "LABEL" */
 	const struct cot_scenario *sc; /* names the apps */
 	const struct cot_origin *origin;
 	unsigned n_keys, n_rows, n_seeds;

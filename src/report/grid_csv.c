@@ -69,7 +69,7 @@ int cot_grid_print_csv(const struct cot_grid *g, FILE *out)
 				   cot_figure_name(cot_figure_at(g->sc->n_apps, i), g->sc, name),
 				   ',');
 	}
-	(void)fputs("scenario,sha256,gpu,version,command\n", out);
+	(void)fputs("scenario,sha256,gpu_model,version,command\n", out);
 	for (row = 0; row < g->n_rows; row++)
 		for (seed = 0; seed < g->n_seeds; seed++)
 			print_run(g, row, seed, says, out);

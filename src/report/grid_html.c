@@ -128,7 +128,7 @@ static void draw(const struct page *p, const struct chart *c)
 	cot_html_figure_end(p->out, c->caption);
 }
 
-/* "timeslice pools switch". */
+/* "timeslice pools switch", "quantum_us=1000". */
 static void name_rows(const struct page *p)
 {
 	unsigned row, i;
@@ -137,10 +137,14 @@ static void name_rows(const struct page *p)
 		char *name = p->rows[row];
 		size_t n = 0;
 
-		for (i = 0; i < p->g->n_keys; i++)
-			if (p->g->rows[row].labels[i][0])
-				n += (size_t)snprintf(name + n, ROW_NAME_MAX - n, "%s%s",
-						      n ? " " : "", p->g->rows[row].labels[i]);
+		for (i = 0; i < p->g->n_keys && n < ROW_NAME_MAX; i++) {
+			const char *label = p->g->rows[row].labels[i];
+			const char *key = p->g->named ? p->g->keys[i].head : "";
+
+			if (*label)
+				n += (size_t)snprintf(name + n, ROW_NAME_MAX - n, "%s%s%s%s",
+						      n ? " " : "", key, *key ? "=" : "", label);
+		}
 		p->row_names[row] = name;
 	}
 }

@@ -233,21 +233,34 @@ static int check_root(struct cot_yaml *doc, const struct cot_field *fields, stru
 			     kind_name(doc, COT_YAML_ROOT));
 }
 
-int cot_yaml_load(const char *name, const void *bytes, size_t size, const struct cot_field *fields,
-		  struct cot_yaml **ret_doc, struct cot_error *err)
+int cot_yaml_load_with(const char *name, const void *bytes, size_t size,
+		       const struct cot_field *fields, const struct cot_yaml_setting *settings,
+		       unsigned n, struct cot_yaml **ret_doc, struct cot_error *err)
 {
 	struct cot_yaml *doc;
+	unsigned i;
 	int rc;
 
 	rc = cot_yaml_parse(name, bytes, size, &doc, err);
 	if (rc)
 		return rc;
+	/* First the file as it is: then words that stand for maps are spelled out. */
 	rc = check_root(doc, fields, err);
+	for (i = 0; i < n && !rc; i++)
+		rc = cot_yaml_set(doc, &settings[i], err);
+	if (n && !rc)
+		rc = check_root(doc, fields, err);
 	if (rc)
 		cot_yaml_destroy(doc);
 	else
 		*ret_doc = doc;
 	return rc;
+}
+
+int cot_yaml_load(const char *name, const void *bytes, size_t size, const struct cot_field *fields,
+		  struct cot_yaml **ret_doc, struct cot_error *err)
+{
+	return cot_yaml_load_with(name, bytes, size, fields, NULL, 0, ret_doc, err);
 }
 
 /* ---- the contents of a checked document ---- */

@@ -28,6 +28,21 @@ int cot_yaml_load(const char *name, const void *bytes, size_t size, const struct
 void cot_yaml_destroy(struct cot_yaml *doc);
 
 /*
+ * What a file is to say instead of, or besides, what it says: a value for "stop.runs", or
+ * "apps.1.weight", or "apps.NAME.weight". An entry of a list is its number from 0 on, or what its
+ * `name` is. A key that is not there is added, with the maps around it.
+ */
+struct cot_yaml_setting {
+	const char *path, *value;
+};
+
+/* The same file with `n` settings; a mistake in one has the place of the value, or of the map or
+ * list where it would be. */
+int cot_yaml_load_with(const char *name, const void *bytes, size_t size,
+		       const struct cot_field *fields, const struct cot_yaml_setting *settings,
+		       unsigned n, struct cot_yaml **ret_doc, struct cot_error *err);
+
+/*
  * Puts what the map says into *out, by the rows that the map was checked with. Members whose key is
  * left out get the row's default, or stay as they are. `map` may be NONE.
  */

@@ -28,8 +28,8 @@ static int out_of_memory(const struct cot_yaml *doc, struct cot_error *err)
 	return cot_error_set(err, -ENOMEM, "%s: out of memory", doc->name);
 }
 
-static int add_text(struct cot_yaml *doc, const char *text, size_t size, uint32_t *ret_offset,
-		    struct cot_error *err)
+int cot_yaml_add_text(struct cot_yaml *doc, const char *text, size_t size, uint32_t *ret_offset,
+		      struct cot_error *err)
 {
 	if (doc->pool_size + size + 1 > doc->pool_cap) {
 		size_t cap = 2 * (doc->pool_size + size + 1);
@@ -58,9 +58,8 @@ static bool expects_key(const struct builder *b)
 	return parent->kind == COT_YAML_MAP && parent->n % 2 == 0;
 }
 
-/* Adds a node like `like`, as the last child of `parent` if there is one. */
-static int new_node(struct cot_yaml *doc, const struct cot_yaml_node *like, uint32_t parent,
-		    struct cot_error *err)
+int cot_yaml_add_node(struct cot_yaml *doc, const struct cot_yaml_node *like, uint32_t parent,
+		      struct cot_error *err)
 {
 	struct cot_yaml_node *nodes =
 		cot_grow(doc->nodes, doc->n_nodes, &doc->cap_nodes, sizeof(*nodes));
@@ -100,7 +99,8 @@ static int add_node(struct builder *b, enum cot_yaml_kind kind, const yaml_mark_
 		return fail(b, at, "a key is a map or a list; expected text");
 	if (id >= COT_YAML_NODES_MAX)
 		return fail(b, at, "the file has too many values; expected at most 1048576");
-	rc = new_node(b->doc, &node, b->depth ? b->open[b->depth - 1] : COT_YAML_NONE, b->err);
+	rc = cot_yaml_add_node(b->doc, &node, b->depth ? b->open[b->depth - 1] : COT_YAML_NONE,
+			       b->err);
 	if (rc || kind == COT_YAML_TEXT)
 		return rc;
 	if (b->depth == COT_YAML_DEPTH_MAX)
@@ -127,7 +127,7 @@ static int add_scalar(struct builder *b, const yaml_event_t *ev)
 	if (cot_text_check(b->doc->name, text, size, &ignored))
 		return fail(b, &ev->start_mark,
 			    "text with a character that cannot be printed; expected plain text");
-	rc = add_text(b->doc, text, size, &offset, b->err);
+	rc = cot_yaml_add_text(b->doc, text, size, &offset, b->err);
 	if (rc)
 		return rc;
 	return add_node(b, COT_YAML_TEXT, &ev->start_mark, offset);
@@ -261,13 +261,13 @@ int cot_yaml_spell_out(struct cot_yaml *doc, uint32_t node, const char *key, con
 	uint32_t value_text = child.text;
 	int rc;
 
-	rc = add_text(doc, key, strlen(key), &child.text, err);
+	rc = cot_yaml_add_text(doc, key, strlen(key), &child.text, err);
 	if (!rc && value)
-		rc = add_text(doc, value, strlen(value), &value_text, err);
+		rc = cot_yaml_add_text(doc, value, strlen(value), &value_text, err);
 	if (rc)
 		return rc;
 	doc->nodes[node].kind = COT_YAML_MAP;
-	rc = new_node(doc, &child, node, err);
+	rc = cot_yaml_add_node(doc, &child, node, err);
 	child.text = value_text;
-	return rc ? rc : new_node(doc, &child, node, err);
+	return rc ? rc : cot_yaml_add_node(doc, &child, node, err);
 }

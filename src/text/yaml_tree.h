@@ -42,4 +42,14 @@ int cot_yaml_parse(const char *name, const char *bytes, size_t size, struct cot_
 int cot_yaml_spell_out(struct cot_yaml *doc, uint32_t node, const char *key, const char *value,
 		       struct cot_error *err);
 
+/* Puts text into the pool, with an end behind it. -ENOMEM. */
+int cot_yaml_add_text(struct cot_yaml *doc, const char *text, size_t size, uint32_t *ret_offset,
+		      struct cot_error *err);
+/* Adds a node like `like`, as the last child of `parent` if there is one. -ENOMEM. */
+int cot_yaml_add_node(struct cot_yaml *doc, const struct cot_yaml_node *like, uint32_t parent,
+		      struct cot_error *err);
+
+/* As if the file said so (yaml.h). The document has been checked. -EINVAL, -ENOMEM. */
+int cot_yaml_set(struct cot_yaml *doc, const struct cot_yaml_setting *s, struct cot_error *err);
+
 #endif

@@ -629,7 +629,8 @@ int cot_scenario_parse(const char *name, const void *bytes, size_t size,
 	struct cot_yaml *doc;
 	int rc;
 
-	rc = cot_yaml_load(name, bytes, size, cot_scenario_fields, &doc, err);
+	rc = cot_yaml_load_with(name, bytes, size, cot_scenario_fields, r.opt->settings,
+				r.opt->n_settings, &doc, err);
 	if (rc)
 		return rc;
 	r.doc = doc;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "text/yaml.h"
 #include "trace/scenario.h"
 
 /* What the command line changes; NULL keeps what the file says. */
@@ -21,6 +22,8 @@ struct cot_scenario_options {
 	const char *preempt; /* "switch" or "drain" */
 	const char *policy;  /* policy_name.h */
 	const uint64_t *seed;
+	const struct cot_yaml_setting *settings; /* of any keys */
+	unsigned n_settings;
 };
 
 /*

@@ -1,10 +1,12 @@
 /*
  * Scenario files: whatever the bytes are, the reader gives a scenario whose numbers are within
- * their limits, or one sentence.
+ * their limits, or one sentence; also with a setting, which the input may begin with.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		if (!(condition)) \
 			abort();  \
 	} while (0)
+
+#define SETTING_MAX 256u
 
 static void check_program(const struct cot_program *p)
 {
@@ -38,12 +42,44 @@ static void check_program(const struct cot_program *p)
 	}
 }
 
+#define SETTING "#set "
+
+/* "#set PATH=VALUE" in the first line, a comment of YAML: a setting for the file. False: none. */
+static bool read_setting(const char *text, char *path, char **ret_value)
+{
+	size_t n = strcspn(text, "\n");
+
+	if (strncmp(text, SETTING, strlen(SETTING)) != 0 || n >= SETTING_MAX)
+		return false;
+	(void)snprintf(path, SETTING_MAX, "%.*s", (int)(n - strlen(SETTING)),
+		       text + strlen(SETTING));
+	*ret_value = strchr(path, '=');
+	if (!*ret_value)
+		return false;
+	*(*ret_value)++ = '\0';
+	return true;
+}
+
+static int parse(const uint8_t *data, size_t size, struct cot_scenario **ret_sc,
+		 struct cot_error *err)
+{
+	char path[SETTING_MAX], first[SETTING_MAX] = "", *value;
+	struct cot_yaml_setting setting = {.path = path};
+	const struct cot_scenario_options options = {.settings = &setting, .n_settings = 1};
+
+	memcpy(first, data, size < sizeof(first) - 1 ? size : sizeof(first) - 1);
+	if (!read_setting(first, path, &value))
+		return cot_scenario_parse("fuzz", data, size, NULL, ret_sc, err);
+	setting.value = value;
+	return cot_scenario_parse("fuzz", data, size, &options, ret_sc, err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cot_error err = {""};
 	struct cot_scenario *sc = NULL;
 	uint32_t i;
-	int rc = cot_scenario_parse("fuzz", data, size, NULL, &sc, &err);
+	int rc = parse(data, size, &sc, &err);
 
 	if (rc) {
 		REQUIRE(rc == -EINVAL && !sc && err.text[0] && !strchr(err.text, '\n'));

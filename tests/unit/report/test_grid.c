@@ -136,7 +136,7 @@ static void test_outputs(void **state)
 	bytes = printed(&g, cot_grid_print_csv);
 	assert_string_equal(
 		bytes,
-		"how,seed,\"a,\"\"b.slowdown\",scenario,sha256,gpu,version,command\n"
+		"how,seed,\"a,\"\"b.slowdown\",scenario,sha256,gpu_model,version,command\n"
 		"\"x,y\",7,1.25,s.yaml,12ab,k20c (13 SMs),cotenant 1,\"cotenant sweep 'a,b'\"\n"
 		"\"x,y\",8,1.75,s.yaml,12ab,k20c (13 SMs),cotenant 1,\"cotenant sweep 'a,b'\"\n");
 	free(bytes);

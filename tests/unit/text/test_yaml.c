@@ -331,6 +331,68 @@ static void test_long_text_is_cut_between_characters(void **state)
 	assert_int_equal(strlen(buf), 43 + 3);
 }
 
+static int set(const char *path, const char *value, struct root *ret, struct cot_error *err)
+{
+	static const char text[] = "name: x\nthing: small\nsteps:\n  - go\n  - {wait: 7}\n";
+	const struct cot_yaml_setting settings[] = {{"count", "2"}, {path, value}};
+	struct cot_yaml *doc = NULL;
+	int rc = cot_yaml_load_with("f", text, strlen(text), root_fields, settings, 2, &doc, err);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!rc) {
+		cot_yaml_fill(doc, COT_YAML_ROOT, root_fields, ret);
+		assert_int_equal(ret->count, 2);
+	}
+	cot_yaml_destroy(doc);
+	return rc;
+}
+
+/* Values are replaced, also in a word that stands for a map; keys are added, with maps. */
+static void test_settings(void **state)
+{
+	struct cot_error err;
+	struct root r;
+
+	(void)state;
+	assert_int_equal(set("name", "y, z: 'q'", &r, &err), 0);
+	assert_string_equal(r.name, "y, z: 'q'");
+	assert_int_equal(set("thing.size", "2.5", &r, &err), 0);
+	assert_true(r.size == 2.5 && !strcmp(r.preset, "small"));
+	assert_int_equal(set("thing", "big", &r, &err), 0);
+	assert_string_equal(r.preset, "big");
+	assert_int_equal(set("steps.0.wait", "3", &r, &err), 0);
+	assert_true(r.steps[0].go && r.steps[0].wait == 3 && r.steps[1].wait == 7);
+	assert_int_equal(set("steps.1", "go", &r, &err), 0);
+	assert_true(r.steps[1].go && r.steps[1].wait == 9);
+	assert_int_equal(set("more.small", "5", &r, &err), 0);
+	assert_int_equal(r.small, 5);
+}
+
+static void test_wrong_settings(void **state)
+{
+	static const char *const cases[][3] = {
+		{"colur", "red", "f:1:1: unknown key 'colur' (did you mean 'colour'?); "},
+		{"colour", "blue", "f:1:1: colour is 'blue'; expected one of red, green"},
+		{"steps.2.wait", "1",
+		 "f:4:3: steps.2.wait: no entry '2' in this list; expected a number from 0 to 1"},
+		{"steps.go", "1", "f:4:3: steps.go: no entry 'go' in this list; "},
+		{"steps", "1", "f:4:3: steps is '1'; expected a list"},
+		{"name.x", "1", "f:1:7: name.x: here is a value without keys; "},
+		{"name", "a\tb", "f: a setting has a character that cannot be printed; "},
+		{"", "1", "f: '' is no path to a value; "},
+		{"more.", "1", "f: 'more.' is no path to a value; "},
+	};
+	struct cot_error err;
+	struct root r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(set(cases[i][0], cases[i][1], &r, &err), -EINVAL);
+		assert_memory_equal(err.text, cases[i][2], strlen(cases[i][2]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +402,8 @@ int main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_a_zero_byte_and_a_large_file),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_wrong_settings),
 		cmocka_unit_test(test_long_text_is_cut_between_characters),
 	};
 
