@@ -46,7 +46,8 @@ _cotenant_options()
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
-	ps | freeze | thaw | stats | policy | explain) echo "--json $common" ;;
+	ps | stats) echo "--wide --json $common" ;;
+	freeze | thaw | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
 	doctor) echo "--json --offline --parts $common" ;;
 	*) echo "$common" ;;
@@ -184,7 +185,7 @@ _cotenant()
 	# bash splits --option=value into three words.
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
 	if [[ $cur == '=' ]]; then
-		cur= equals=1
+		cur='' equals=1
 	elif [[ $prev == '=' ]]; then
 		equals=1
 		prev=${COMP_WORDS[COMP_CWORD - 2]}

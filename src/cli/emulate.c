@@ -307,7 +307,11 @@ static int set_up_daemon(const char *files, struct cot_error *err)
 static int set_options(const struct cot_emulate *e)
 {
 	int rc = setenv("COTENANT_EMU_DEVICE", e->device, 1) ? -errno : 0;
+	char model[64];
 
+	(void)snprintf(model, sizeof(model), "%s, emulated", e->device);
+	if (!rc)
+		rc = set_default("COTENANT_GPU_MODEL", model);
 	if (!rc && e->seed)
 		rc = setenv("COTENANT_EMU_SEED", e->seed, 1) ? -errno : 0;
 	if (!rc && e->checks)

@@ -1,6 +1,7 @@
 /*
  * cotenant ps: the programs and pools under control.
  */
+#include <pwd.h>
 #include <stdio.h>
 
 #include "base/compiler.h"
@@ -39,7 +40,7 @@ static void print_pools(const json_t *pools)
 
 	if (!json_array_size(pools))
 		return;
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (pools, i, p) {
 		cot_table_text(t, cot_show_text(p, "name"));
 		cot_table_cell(t, "%lld", cot_show_number(p, "gpu"));
@@ -67,11 +68,61 @@ static void add_gpus(struct cot_table *t, const json_t *list)
 	cot_table_text(t, text);
 }
 
+static void add_user(struct cot_table *t, const json_t *o)
+{
+	bool known = json_is_integer(json_object_get(o, "uid"));
+	long long uid = cot_show_number(o, "uid");
+	const struct passwd *user = known ? getpwuid((uid_t)uid) : NULL;
+
+	if (!known)
+		cot_table_text(t, "-");
+	else if (user)
+		cot_table_text(t, user->pw_name);
+	else
+		cot_table_cell(t, "%lld", uid);
+}
+
+/* Since its process began; an older daemon knows only since when it knows it. */
+static void add_age(struct cot_table *t, const json_t *o)
+{
+	const char *key =
+		json_is_number(json_object_get(o, "age_seconds")) ? "age_seconds" : "seconds";
+	char age[32] = "-";
+
+	if (json_is_number(json_object_get(o, key)))
+		cot_show_duration(cot_show_real(o, key), age, sizeof(age));
+	cot_table_text(t, age);
+}
+
+/* One line for GPUs in a row that are alike. */
+static void print_gpus(const json_t *gpus)
+{
+	size_t i, j, n = json_array_size(gpus);
+	bool any = false;
+
+	for (i = 0; i < n; i = j) {
+		const json_t *model = json_object_get(json_array_get(gpus, i), "model");
+
+		for (j = i + 1; j < n; j++)
+			if (!json_equal(model, json_object_get(json_array_get(gpus, j), "model")))
+				break;
+		if (!json_is_string(model))
+			continue;
+		any = true;
+		if (j > i + 1)
+			(void)printf("GPU %zu to %zu: %s\n", i, j - 1, json_string_value(model));
+		else
+			(void)printf("GPU %zu: %s\n", i, json_string_value(model));
+	}
+	if (any)
+		(void)putchar('\n');
+}
+
 static void print_tenants(const json_t *tenants)
 {
-	static const char *const heads[] = {"ID",  "NAME", "CLASS", "WEIGHT", "PID",
-					    "GPU", "POOL", "STATE", "SLICE"};
-	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	static const char *const heads[] = {"ID",   "~NAME", "CLASS",  "+WEIGHT", "PID", "~GPU",
+					    "POOL", "STATE", "+SLICE", "~USER",	  "AGE"};
+	struct cot_table *t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	const json_t *p;
 	size_t i;
 
@@ -93,6 +144,8 @@ static void print_tenants(const json_t *tenants)
 			cot_table_text(t, "-");
 			cot_table_text(t, "-");
 		}
+		add_user(t, p);
+		add_age(t, p);
 	}
 	cot_show_table(t);
 }
@@ -123,8 +176,8 @@ static void add_work(struct cot_table *t, const json_t *w)
 /* Those with shares, and those whose kernels are rewritten. */
 static void print_works(const json_t *tenants)
 {
-	static const char *const heads[] = {"ID",      "NAME",	  "QUOTA",   "RESERVE", "HAS SMS",
-					    "LEAVING", "RUNNING", "WAITING", "COVERED"};
+	static const char *const heads[] = {"ID",	"~NAME",   "QUOTA",   "RESERVE", "HAS SMS",
+					    "+LEAVING", "RUNNING", "WAITING", "COVERED"};
 	struct cot_table *t;
 	char text[64];
 	const json_t *p;
@@ -133,7 +186,7 @@ static void print_works(const json_t *tenants)
 	if (!cot_show_any_shares(tenants))
 		return;
 	(void)putchar('\n');
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (tenants, i, p) {
 		const json_t *w = json_object_get(p, "work");
 
@@ -156,7 +209,7 @@ static void print_works(const json_t *tenants)
 /* Those that are on a part of the GPU, or can be put on one. */
 static void print_parts(const json_t *tenants)
 {
-	static const char *const heads[] = {"ID", "NAME", "SMS", "HAS SMS", "FOLLOWED"};
+	static const char *const heads[] = {"ID", "~NAME", "SMS", "HAS SMS", "FOLLOWED"};
 	struct cot_table *t;
 	char text[64];
 	const json_t *p;
@@ -165,7 +218,7 @@ static void print_parts(const json_t *tenants)
 	if (!cot_show_any_parts(tenants))
 		return;
 	(void)putchar('\n');
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (tenants, i, p) {
 		if (!cot_show_has_part(p))
 			continue;
@@ -194,6 +247,7 @@ static void print(const json_t *answer)
 {
 	const json_t *tenants = json_object_get(answer, "tenants");
 
+	print_gpus(json_object_get(answer, "gpus"));
 	print_pools(json_object_get(answer, "pools"));
 	print_tenants(tenants);
 	print_works(tenants);

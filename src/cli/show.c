@@ -9,15 +9,20 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 
-/* ---- --json, the only option ---- */
+/* ---- --json and --wide, the only options ---- */
 
-enum { KEY_JSON = 256 };
+enum { KEY_JSON = 256, KEY_WIDE };
+
+static bool wide;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
 	case KEY_JSON:
 		*(const char **)state->input = arg ? arg : "-";
+		return 0;
+	case KEY_WIDE:
+		wide = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option", arg);
@@ -30,6 +35,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json)
 {
 	static const struct argp_option options[] = {
+		{"wide", KEY_WIDE, NULL, 0, "Show all columns; default: what fits 80 characters",
+		 0},
 		COT_CLI_JSON(KEY_JSON, 0),
 		{0},
 	};
@@ -37,6 +44,7 @@ error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_
 		.options = options, .parser = parse, .doc = doc, .children = cot_cli_argp_children};
 
 	*ret_json = NULL;
+	wide = false;
 	return cot_cli_parse(&argp, argc, argv, 0, ret_json);
 }
 
@@ -350,6 +358,11 @@ void cot_show_state(const json_t *entity, char *ret_text, size_t size)
 		       cot_show_bool(entity, "held") ? " (held)" : "");
 }
 
+struct cot_table *cot_show_columns(const char *const *heads, unsigned n)
+{
+	return cot_table_create_narrow(heads, n, wide);
+}
+
 void cot_show_table(struct cot_table *t)
 {
 	if (cot_table_print(t, stdout))
@@ -385,8 +398,8 @@ static bool says_something(const json_t *methods)
 
 void cot_show_methods(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM", "METHOD",  "REQUESTS",  "HAS SMS",
-					    "RUNNING", "WAITING", "EVICTIONS", "EVICTED SMS"};
+	static const char *const heads[] = {"~PROGRAM", "METHOD",  "REQUESTS",	"HAS SMS",
+					    "RUNNING",	"WAITING", "EVICTIONS", "+EVICTED SMS"};
 	struct cot_table *t = NULL;
 	const char *method;
 	json_t *o, *m;
@@ -399,7 +412,7 @@ void cot_show_methods(const json_t *tenants)
 			continue;
 		if (!t) {
 			(void)putchar('\n');
-			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 		}
 		json_object_foreach (methods, method, m)
 			add_method(t, o, method, m);

@@ -12,7 +12,7 @@
 #include "proto/proto.h"
 #include "report/table.h"
 
-/* The arguments of a command that takes --json and nothing else; *ret_json is NULL without. */
+/* The arguments of a command that takes --json and --wide; *ret_json is NULL without. */
 error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json);
 
 /* Asks the daemon. 0 or -errno with a sentence. */
@@ -54,6 +54,8 @@ void cot_show_state(const json_t *entity, char *ret_text, size_t size);
 /* How long, in as few characters as will do: "3 s", "5 min", "2 h". */
 void cot_show_duration(double seconds, char *ret_text, size_t size);
 
+/* A table of at most 80 columns, or with --wide of all: heads as of cot_table_create_narrow(). */
+struct cot_table *cot_show_columns(const char *const *heads, unsigned n);
 /* Prints the table and destroys it. For want of memory it is missing, and main() tells so. */
 void cot_show_table(struct cot_table *t);
 

@@ -57,11 +57,11 @@ static void add_row(struct cot_table *t, const json_t *o)
 
 static void print_entities(const json_t *answer)
 {
-	static const char *const heads[] = {"ENTITY",  "SLICE",	   "READ BACK", "MODE",
-					    "FREEZES", "LAST/MAX", "THAWS",	"LAST/MAX",
-					    "FAILED",  "LAPSED",   "DOUBTS"};
+	static const char *const heads[] = {"~ENTITY", "SLICE",	   "READ BACK", "+MODE",
+					    "FREEZES", "LAST/MAX", "THAWS",	"+LAST/MAX",
+					    "FAILED",  "+LAPSED",  "+DOUBTS"};
 	const json_t *pools = json_object_get(answer, "pools");
-	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	struct cot_table *t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_t *o;
 	size_t i;
 
@@ -118,8 +118,8 @@ static void print_refusals(const json_t *tenants)
 static void print_works(const json_t *tenants)
 {
 	static const char *const heads[] = {
-		"PROGRAM", "KERNELS",  "LAUNCHES",  "PLAIN",   "WAIT P50/P99/MAX",
-		"TASKS",   "REMAPPED", "EVICTIONS", "RESUMES", "DELAY P50/P99/MAX"};
+		"~PROGRAM", "KERNELS",	 "LAUNCHES",  "PLAIN",	  "WAIT P50/P99/MAX",
+		"+TASKS",   "+REMAPPED", "EVICTIONS", "+RESUMES", "+DELAY P50/P99/MAX"};
 	struct cot_table *t;
 	json_t *o;
 	size_t i;
@@ -127,7 +127,7 @@ static void print_works(const json_t *tenants)
 	if (!cot_show_any_work(tenants))
 		return;
 	(void)putchar('\n');
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (tenants, i, o) {
 		const json_t *w = json_object_get(o, "work");
 
@@ -173,8 +173,8 @@ static void print_stayed(const json_t *tenants)
 /* Programs that can be put on a part of the GPU. */
 static void print_parts(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM",	"HAS SMS", "CHANGES", "FOLLOWED", "STAYED",
-					    "COVERAGE", "ORDERS",  "FAILED",  "LAST/MAX"};
+	static const char *const heads[] = {"~PROGRAM", "HAS SMS", "CHANGES", "FOLLOWED", "STAYED",
+					    "COVERAGE", "+ORDERS", "+FAILED", "+LAST/MAX"};
 	struct cot_table *t;
 	char text[64];
 	json_t *o;
@@ -183,7 +183,7 @@ static void print_parts(const json_t *tenants)
 	if (!cot_show_any_parts(tenants))
 		return;
 	(void)putchar('\n');
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (tenants, i, o) {
 		const json_t *p = json_object_get(o, "part");
 
@@ -209,7 +209,7 @@ static void print_parts(const json_t *tenants)
 /* What programs have launched, with the shim: all of it. */
 static void print_launches(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM",	 "AS WORKERS", "ON ITS PART",
+	static const char *const heads[] = {"~PROGRAM",	 "AS WORKERS", "ON ITS PART",
 					    "ELSEWHERE", "COVERED",    "A SECOND"};
 	struct cot_table *t = NULL;
 	char text[32];
@@ -222,7 +222,7 @@ static void print_launches(const json_t *tenants)
 		if (!json_is_object(l))
 			continue;
 		if (!t)
-			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 		cot_table_text(t, cot_show_text(o, "name"));
 		cot_table_cell(t, "%lld", cot_show_number(l, "workers"));
 		cot_table_cell(t, "%lld", cot_show_number(l, "on_part"));
@@ -243,7 +243,7 @@ static void print_launches(const json_t *tenants)
 /* Launches that were to be on the CPU. */
 static void print_cpu(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM", "ON THE CPU", "ALL OF THEM", "NOT THERE"};
+	static const char *const heads[] = {"~PROGRAM", "ON THE CPU", "ALL OF THEM", "NOT THERE"};
 	struct cot_table *t = NULL;
 	json_t *o;
 	size_t i;
@@ -254,7 +254,7 @@ static void print_cpu(const json_t *tenants)
 		if (!cot_show_number(l, "on_cpu") && !cot_show_number(l, "not_on_cpu"))
 			continue;
 		if (!t)
-			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 		cot_table_text(t, cot_show_text(o, "name"));
 		cot_table_cell(t, "%lld", cot_show_number(l, "on_cpu"));
 		cot_table_cell(t, "%.1f ms", cot_show_real(l, "on_cpu_ms"));
@@ -330,8 +330,9 @@ static void add_requests(struct cot_table *t, const json_t *r)
 /* Programs whose requests are measured, and those with a target. */
 static void print_requests(const json_t *tenants)
 {
-	static const char *const heads[] = {"PROGRAM", "TARGET", "REQUESTS", "A SECOND", "P50/P99",
-					    "OF",      "MISSED", "LOST",     "UNCLEAR"};
+	static const char *const heads[] = {"~PROGRAM",	 "TARGET",  "REQUESTS",
+					    "+A SECOND", "P50/P99", "+OF",
+					    "MISSED",	 "+LOST",   "+UNCLEAR"};
 	struct cot_table *t = NULL;
 	json_t *o;
 	size_t i;
@@ -342,7 +343,7 @@ static void print_requests(const json_t *tenants)
 		if (!json_is_object(r) && !json_is_object(json_object_get(o, "target")))
 			continue;
 		if (!t)
-			t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+			t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 		cot_table_text(t, cot_show_text(o, "name"));
 		add_target(t, o);
 		add_requests(t, r);
@@ -357,11 +358,11 @@ static void print_requests(const json_t *tenants)
 static void print_timers(const json_t *timers)
 {
 	if (json_is_object(timers))
-		(void)printf(
-			"\nTimers: at worst %.1f ms late, by the daemon itself %.1f ms; too late by "
-			"itself: %lld, by the machine's load: %lld\n",
-			cot_show_real(timers, "worst_ms"), cot_show_real(timers, "worst_own_ms"),
-			cot_show_number(timers, "late"), cot_show_number(timers, "waited"));
+		(void)printf("\nTimers: at worst %.1f ms late, by the daemon itself %.1f ms\n"
+			     "Too late by itself: %lld, by the machine's load: %lld\n",
+			     cot_show_real(timers, "worst_ms"),
+			     cot_show_real(timers, "worst_own_ms"), cot_show_number(timers, "late"),
+			     cot_show_number(timers, "waited"));
 }
 
 static void print_core(const json_t *answer)
@@ -372,10 +373,10 @@ static void print_core(const json_t *answer)
 	const json_t *core = json_object_get(answer, "core");
 	const json_t *daemon = json_object_get(answer, "daemon");
 	const char *reason = json_string_value(json_object_get(daemon, "policy_reason"));
-	struct cot_table *t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	struct cot_table *t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	unsigned i;
 
-	(void)printf("\nPolicy %s%s%s%s, fallbacks: %lld, last fault: %s, rescues: %lld\n",
+	(void)printf("\nPolicy %s%s%s%s\nFallbacks: %lld, last fault: %s, rescues: %lld\n",
 		     cot_show_text(daemon, "policy"), reason ? " (" : "", reason ? reason : "",
 		     reason ? ")" : "", cot_show_number(core, "fallbacks"),
 		     cot_show_text(core, "fault"), cot_show_number(core, "rescues"));

@@ -269,15 +269,15 @@ json_t *cot_uncontrolled_find(const json_t *answer, int rc)
 
 void cot_uncontrolled_print(const json_t *list)
 {
-	static const char *const heads[] = {"PID", "NAME", "CLASS", "FOR",
-					    "WITHOUT CONTROL, BECAUSE"};
+	static const char *const heads[] = {"PID", "~NAME", "CLASS", "FOR",
+					    "~WITHOUT CONTROL, BECAUSE"};
 	struct cot_table *t;
 	const json_t *o;
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	t = cot_table_create_left(heads, COT_ARRAY_LEN(heads));
+	t = cot_show_columns(heads, COT_ARRAY_LEN(heads));
 	json_array_foreach (list, i, o) {
 		cot_table_cell(t, "%lld", cot_show_number(o, "pid"));
 		cot_table_text(t, cot_show_text(o, "name"));

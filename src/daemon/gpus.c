@@ -79,13 +79,17 @@ static void find_nodes(struct cot_gpus *gpus)
 
 void cot_gpus_find(struct cot_gpus *ret_gpus)
 {
-	const char *value = getenv("COTENANT_GPUS");
+	const char *value = getenv("COTENANT_GPUS"), *model = getenv("COTENANT_GPU_MODEL");
 	uint64_t n;
 
 	*ret_gpus = (struct cot_gpus){0};
 	if (value && cot_number_u64(value, &n) && n >= 1 && n <= COT_GPUS_MAX) {
-		for (; ret_gpus->n < n; ret_gpus->n++)
-			ret_gpus->gpu[ret_gpus->n].minor = ret_gpus->n;
+		for (; ret_gpus->n < n; ret_gpus->n++) {
+			struct cot_gpu_info *gpu = &ret_gpus->gpu[ret_gpus->n];
+
+			gpu->minor = ret_gpus->n;
+			(void)snprintf(gpu->model, sizeof(gpu->model), "%s", model ? model : "");
+		}
 		ret_gpus->found = true;
 		return;
 	}

@@ -1,6 +1,7 @@
 /*
  * The GPUs of this machine, as far as one can tell without the CUDA libraries: from
- * /proc/driver/nvidia/gpus, else from the device nodes. $COTENANT_GPUS (a number) overrides both.
+ * /proc/driver/nvidia/gpus, else from the device nodes. $COTENANT_GPUS (a number) overrides both;
+ * then all are called $COTENANT_GPU_MODEL.
  */
 #ifndef COT_DAEMON_GPUS_H
 #define COT_DAEMON_GPUS_H

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/basis.h"
@@ -305,6 +306,18 @@ static json_t *show_effect(const struct conns *conns, const struct tenant *t,
 	return cot_effect_say(&e, text, sizeof(text)) ? json_string(text) : json_null();
 }
 
+/* Null where its start is not known. */
+static json_t *show_age(const struct watch *w)
+{
+	struct timespec now;
+	double seconds;
+
+	if (!w->start_time || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return json_null();
+	seconds = (double)now.tv_sec - (double)w->start_time / (double)sysconf(_SC_CLK_TCK);
+	return json_real(seconds > 0 ? seconds : 0);
+}
+
 json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 {
 	json_t *o = json_object(), *work;
@@ -326,6 +339,7 @@ json_t *cot_show_tenant(struct conns *conns, const struct tenant *t)
 	put(o, "pool", t->pool ? json_string(t->pool->name) : json_null());
 	put(o, "alone_because", t->alone_why ? json_string(t->alone_why) : json_null());
 	put(o, "seconds", json_real(seconds_since(t->since_ns)));
+	put(o, "age_seconds", show_age(&t->watch));
 	if (!t->pool)
 		put_entity(conns, o, t->id);
 	put_pages(conns, o, t, NULL);
@@ -401,6 +415,23 @@ json_t *cot_show_daemon(struct conns *conns)
 	return o;
 }
 
+static json_t *show_gpus(const struct cot_gpus *gpus)
+{
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < gpus->n; i++) {
+		const struct cot_gpu_info *gpu = &gpus->gpu[i];
+
+		o = json_object();
+		put_number(o, "index", i);
+		put(o, "model", gpu->model[0] ? json_string(gpu->model) : json_null());
+		put(o, "uuid", gpu->uuid[0] ? json_string(gpu->uuid) : json_null());
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *show_ps(struct conns *conns, const char *schema)
 {
 	json_t *o = json_object(), *tenants = json_array(), *pools = json_array();
@@ -409,6 +440,7 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 
 	put(o, "schema", json_string(schema));
 	put(o, "daemon", cot_show_daemon(conns));
+	put(o, "gpus", show_gpus(&conns->basis->gpus));
 	for_each_pool (p, conns->roster)
 		json_array_append_new(pools, cot_show_pool(conns, p));
 	for_each_tenant (t, conns->roster)

@@ -2,17 +2,21 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "report/html.h"
 
+#define LINE_WIDTH 80 /* of a narrow table, at most */
+#define CUT_MIN	   6  /* of a column that is cut */
+
 struct cot_table {
 	unsigned n_columns;
 	struct cot_column *columns;
-	char **cells; /* row by row */
+	uint64_t left_out, may_be_cut; /* bits of the columns */
+	char **cells;		       /* row by row */
 	size_t n_cells, capacity;
 	bool incomplete; /* a cell was lost for want of memory */
 };
@@ -47,6 +51,21 @@ struct cot_table *cot_table_create_left(const char *const *heads, unsigned n_col
 
 	for (i = 0; t && i < n_columns; i++)
 		t->columns[i] = (struct cot_column){heads[i], COT_ALIGN_LEFT};
+	return t;
+}
+
+struct cot_table *cot_table_create_narrow(const char *const *heads, unsigned n_columns, bool wide)
+{
+	struct cot_table *t = cot_table_create_left(heads, n_columns);
+	unsigned i;
+
+	for (i = 0; t && i < n_columns; i++) {
+		if (heads[i][0] == '+')
+			t->left_out |= (uint64_t)!wide << i;
+		else if (heads[i][0] == '~')
+			t->may_be_cut |= (uint64_t)!wide << i;
+		t->columns[i].head += heads[i][0] == '+' || heads[i][0] == '~';
+	}
 	return t;
 }
 
@@ -150,21 +169,69 @@ static int width_of(const char *s)
 	return width;
 }
 
+/* How many bytes its first characters have. */
+static int bytes_of(const char *s, int width)
+{
+	const char *end = s;
+
+	for (; *end; end++)
+		if (((unsigned char)*end & 0xc0) != 0x80 && !width--)
+			break;
+	return (int)(end - s);
+}
+
 static void print_row(const struct cot_table *t, FILE *out, const int *widths, char *const *cells,
 		      size_t n_cells)
 {
+	const char *gap = "";
+	int owed = 0; /* blanks that only what follows needs */
 	unsigned c;
 
 	for (c = 0; c < t->n_columns; c++) {
 		const char *text = !cells ? t->columns[c].head : c < n_cells ? cells[c] : "";
 		int pad = widths[c] - width_of(text);
-		bool last = c + 1 == t->n_columns;
 
-		if (t->columns[c].align == COT_ALIGN_RIGHT)
+		if (t->left_out & 1ull << c)
+			continue;
+		(void)fprintf(out, "%*s%s", owed, "", gap);
+		gap = "  ";
+		owed = 0;
+		if (pad < 0)
+			(void)fprintf(out, "%.*s~", bytes_of(text, widths[c] - 1), text);
+		else if (t->columns[c].align == COT_ALIGN_RIGHT)
 			(void)fprintf(out, "%*s%s", pad, "", text);
 		else
-			(void)fprintf(out, "%s%*s", text, last ? 0 : pad, "");
-		(void)fputs(last ? "\n" : "  ", out);
+			(void)fputs(text, out);
+		if (pad > 0 && t->columns[c].align == COT_ALIGN_LEFT)
+			owed = pad;
+	}
+	(void)fputc('\n', out);
+}
+
+/* The widest of the columns that may be cut further; n_columns: there is none. */
+static unsigned widest(const struct cot_table *t, const int *widths)
+{
+	unsigned c, found = t->n_columns;
+
+	for (c = 0; c < t->n_columns; c++)
+		if ((t->may_be_cut & 1ull << c) && widths[c] > CUT_MIN &&
+		    (found == t->n_columns || widths[c] > widths[found]))
+			found = c;
+	return found;
+}
+
+static void cut(const struct cot_table *t, int *widths)
+{
+	int sum = -2;
+	unsigned c;
+
+	for (c = 0; c < t->n_columns; c++)
+		sum += t->left_out & 1ull << c ? 0 : widths[c] + 2;
+	for (; sum > LINE_WIDTH; sum--) {
+		c = widest(t, widths);
+		if (c == t->n_columns)
+			return;
+		widths[c]--;
 	}
 }
 
@@ -184,6 +251,7 @@ static int print(const struct cot_table *t, FILE *out)
 		if (width > widths[i % t->n_columns])
 			widths[i % t->n_columns] = width;
 	}
+	cut(t, widths);
 	print_row(t, out, widths, NULL, 0);
 	for (i = 0; i < t->n_cells; i += t->n_columns)
 		print_row(t, out, widths, t->cells + i, t->n_cells - i);

@@ -7,6 +7,7 @@
 #ifndef COT_REPORT_TABLE_H
 #define COT_REPORT_TABLE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/compiler.h"
@@ -24,6 +25,10 @@ struct cot_table;
 struct cot_table *cot_table_create(const struct cot_column *columns, unsigned n_columns);
 /* The same with all columns to the left. */
 struct cot_table *cot_table_create_left(const char *const *heads, unsigned n_columns);
+/* For a terminal of 80 columns: columns whose heads begin with '+' are left out, and cells of those
+ * that begin with '~' are cut, to no less than 6 characters, until the table fits. `wide`: neither.
+ */
+struct cot_table *cot_table_create_narrow(const char *const *heads, unsigned n_columns, bool wide);
 void cot_table_destroy(struct cot_table *t);
 
 /* Adds the next cell; after the last column comes the next row. A lack of memory is reported by

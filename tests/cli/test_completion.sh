@@ -53,7 +53,7 @@ complete_as "unknown" set --block = ""
 complete_as "auto" set --slice = a
 complete_as "batch latency" set --class = ""
 complete_as "--weight=" set --w
-complete_as "--help --json --usage --version" stats --
+complete_as "--help --json --usage --version --wide" stats --
 complete_as "--block=" run --b
 complete_as "parts pools" policy p
 complete_as "auto" policy a

@@ -31,7 +31,7 @@ until_true 5 is count "$n" || fail "the daemon counts $(ps_value bursts count) o
 is source bursts || fail "source: $(ps_value bursts source)"
 is unclear "$(value unclear "$work/bursts")" || fail "unclear: $(ps_value bursts unclear)"
 { is lost 0 && is rejected 0; } || fail "lost: $(ps_value bursts lost), rejected: $(ps_value bursts rejected)"
-"$COTENANT" stats >"$work/out"
+"$COTENANT" stats --wide >"$work/out"
 grep -q "^bursts  *-  *$n .* service, bursts  *-  *0  *[0-9]* *$" "$work/out" || fail "stats: $(cat "$work/out")"
 over
 

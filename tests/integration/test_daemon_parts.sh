@@ -9,7 +9,7 @@ printf 'schema: cotenantd/1\npolicy: parts\n' >"$config"
 start_daemon --config "$config"
 
 shows() {
-	"$COTENANT" "$1" >"$work/out" && grep -qE -e "$2" "$work/out"
+	"$COTENANT" "$1" --wide >"$work/out" && grep -qE -e "$2" "$work/out"
 }
 
 # A batch program alone has all of the GPU; beside a latency program the first 64; then all again.

@@ -35,7 +35,7 @@ same "$(value response_p50_ms "$work/exact")" "$(figure 60 response p50_ms)" "re
 [ "$(figure 60 response n)" = 400 ] || fail "responses: $(figure 60 response n)"
 lost="$(ps_value exact lost) lost, $(ps_value exact rejected) rejected"
 [ "$lost" = "0 lost, 0 rejected" ] || fail "$lost"
-"$COTENANT" stats >"$work/out"
+"$COTENANT" stats --wide >"$work/out"
 grep -q "^exact  *-  *400 .* response, marks  *-  *0  *0 *$" "$work/out" || fail "stats: $(cat "$work/out")"
 kill "$program"
 wait "$program"

@@ -158,6 +158,7 @@ until_true 15 grep -q "count [1-9]" "$work/b" || fail "in a pool: $(cat "$work/b
 [ "$(value checksum "$work/out")" = "$sum" ] || fail "in a pool it computes something else"
 "$COTENANT" ps >"$work/out" 2>&1
 says "$work/out" "batch"
+says "$work/out" "GPU 0: h200, emulated"
 kill -TERM "$b"
 wait "$b" || fail "the batch program: $(tail -3 "$work/b")"
 

@@ -45,7 +45,7 @@ are_frozen_on() {
 
 # gpus_of NAME: the GPUs that ps shows.
 gpus_of() {
-	"$COTENANT" ps | awk -v name="$1" '$2 == name { print $6 }'
+	"$COTENANT" ps --wide | awk -v name="$1" '$2 == name { print $6 }'
 }
 
 "$PROGS/batch" --seconds 0.2 >"$work/alone" || fail "batch alone"

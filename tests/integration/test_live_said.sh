@@ -53,7 +53,7 @@ start() {
 }
 # row METHOD COLUMN: of the table of methods in ps, by the columns after the method.
 row() {
-	"$COTENANT" "${3:-ps}" | awk -v m="$1" -v c="$2" '$1 == "two" && $2 == m {
+	"$COTENANT" "${3:-ps}" --wide | awk -v m="$1" -v c="$2" '$1 == "two" && $2 == m {
 		sub(" of ", "/"); print $(c + 2); exit }'
 }
 at_least() {

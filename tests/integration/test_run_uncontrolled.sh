@@ -6,7 +6,7 @@
 need_emulator
 
 shows() {
-	"$COTENANT" ps >"$work/ps" 2>/dev/null
+	"$COTENANT" ps --wide >"$work/ps" 2>/dev/null
 	grep -qE "$1" "$work/ps"
 }
 

@@ -124,7 +124,7 @@ static void test_ps(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run(cot_cmd_ps, NULL,
+		run(cot_cmd_ps, "--wide",
 		    "{" NOTHING ",\"pools\":[{\"name\":\"batch\",\"gpu\":1,\"mps\":\"up\","
 		    "\"state\":\"running\",\"slice_us\":20,\"mode\":\"switch\","
 		    "\"channel_groups\":4,\"tenants\":2," FINE "}],"
@@ -132,29 +132,96 @@ static void test_ps(void **state)
 		    "\"pid\":77,\"gpus\":[0,2],\"pool\":null,\"state\":\"frozen\",\"held\":true,"
 		    "\"slice_us\":300,\"slice_by_user\":true," FINE "},"
 		    "{\"id\":4,\"name\":\"train\",\"class\":\"batch\",\"weight\":50,\"pid\":78,"
-		    "\"gpus\":[1],\"pool\":\"batch\"}]}"),
+		    "\"gpus\":[1],\"pool\":\"batch\",\"uid\":4242424,\"age_seconds\":7300}]}"),
 		0);
-	assert_string_equal(printed,
-			    "POOL   GPU  MPS  STATE    SLICE  MODE    GROUPS  PROGRAMS\n"
-			    "batch  1    up   running  20 us  switch  4       2\n"
-			    "\n"
-			    "ID  NAME   CLASS    WEIGHT  PID  GPU  POOL   STATE          SLICE\n"
-			    "3   api    latency  100     77   0,2  alone  frozen (held)  300 us!\n"
-			    "4   train  batch    50      78   1    batch  -              -\n");
+	assert_string_equal(
+		printed,
+		"POOL   GPU  MPS  STATE    SLICE  MODE    GROUPS  PROGRAMS\n"
+		"batch  1    up   running  20 us  switch  4       2\n"
+		"\n"
+		"ID  NAME   CLASS    WEIGHT  PID  GPU  POOL   STATE          SLICE    USER     AGE\n"
+		"3   api    latency  100     77   0,2  alone  frozen (held)  300 us!  -        -\n"
+		"4   train  batch    50      78   1    batch  -              -        4242424  2 h\n");
+}
+
+/* A program and a pool with everything that makes a row long. */
+#define LONG "a-name-of-sixty-three-characters-which-is-the-most-that-there-can-be"
+static const char *const long_rows =
+	"{" NOTHING ",\"gpus\":[{\"model\":\"NVIDIA H200\"},{\"model\":\"NVIDIA H200\"},"
+	"{\"model\":null},{\"model\":\"Other\"}],"
+	"\"pools\":[{\"name\":\"latency\",\"gpu\":10,\"mps\":\"starting\","
+	"\"state\":\"freezing\",\"held\":true,\"slice_us\":100000,\"mode\":\"switch\","
+	"\"channel_groups\":4,\"tenants\":2,\"slice_read_back_us\":100000,\"slice_wrong_pid\":7,"
+	"\"freezes\":12345,\"freeze_last_ms\":10.5,\"freeze_max_ms\":1000.25,\"thaws\":12345,"
+	"\"thaw_last_ms\":10.5,\"thaw_max_ms\":1000.25,\"failed_orders\":1234}],"
+	"\"tenants\":[{\"id\":1234,\"name\":\"" LONG "\",\"class\":\"latency\",\"weight\":10000,"
+	"\"pid\":4194304,\"uid\":4242424,\"age_seconds\":7000,"
+	"\"gpus\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],\"pool\":null,"
+	"\"state\":\"freezing\",\"held\":true,\"slice_us\":100000,\"mode\":\"driver\","
+	"\"quota\":\"132sm\",\"reserve\":\"132sm\",\"sms\":\"132sm\","
+	"\"target\":{\"kind\":\"slowdown\",\"amount\":\"1.5x\",\"ms\":1234.5},"
+	"\"requests\":{\"source\":\"marks\",\"count\":12345678,\"windows\":[{},"
+	"{\"per_second\":1000.0,\"response\":{\"p50_ms\":123.25,\"p99_ms\":1234.5},"
+	"\"judged\":\"response\",\"missed_share\":1.0}]},"
+	"\"part\":{\"can_be_placed\":true,\"first\":100,\"sms\":128,\"gpu_sms\":132,\"changes\":12345,"
+	"\"launches_followed\":1234567890,\"launches_stayed\":123456,\"coverage\":1.0},"
+	"\"launches\":{\"workers\":123456789,\"on_part\":1234567890,\"elsewhere\":123456789,"
+	"\"coverage\":1.0,\"on_cpu\":123456789,\"on_cpu_ms\":123456789.5,\"not_on_cpu\":12345678},"
+	"\"work\":{\"n_sms\":132,\"granted\":128,\"running\":12,\"waiting\":12,"
+	"\"kernels_rewritten\":1234,\"kernels_refused\":1234,\"launches_workers\":123456789,"
+	"\"launches_plain\":12345678,\"evictions\":1234567,"
+	"\"wait_us\":{\"p50\":100,\"p99\":10000,\"max\":1000000},"
+	"\"methods\":{\"reserve\":{\"said\":1,\"requests\":1234567890,\"has\":128,\"running\":12,"
+	"\"waiting\":12,\"evictions\":1234567}}}}]}";
+
+/* The longest line, and whether each name is whole. */
+static unsigned longest(void)
+{
+	const char *line = printed;
+	size_t n, most = 0;
+
+	for (; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		if (n > most && strncmp(line, "pool:", 5) != 0) /* no remark */
+			most = n;
+	}
+	return (unsigned)most;
+}
+
+static void test_80_columns(void **state)
+{
+	int (*const commands[])(int, char **) = {cot_cmd_ps, cot_cmd_stats};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(run(commands[i], NULL, long_rows), 0);
+		assert_in_range(longest(), 60, 80);
+		assert_null(strstr(printed, LONG));
+		assert_non_null(strstr(printed, "a-nam"));
+		assert_int_equal(run(commands[i], "--wide", long_rows), 0);
+		assert_in_range(longest(), 100, 400);
+		assert_non_null(strstr(printed, LONG));
+		assert_null(strstr(printed, "~"));
+	}
+	assert_int_equal(run(cot_cmd_ps, NULL, long_rows), 0);
+	assert_non_null(strstr(printed, "GPU 0 to 1: NVIDIA H200\nGPU 3: Other\n\nPOOL"));
+	assert_non_null(strstr(printed, "0,1,2~"));
+	assert_non_null(strstr(printed, "4242424  117 min\n"));
 }
 
 static void test_ps_of_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(run(cot_cmd_ps, NULL, "{" NOTHING ",\"pools\":[],\"tenants\":[]}"), 0);
-	assert_string_equal(printed, "ID  NAME  CLASS  WEIGHT  PID  GPU  POOL  STATE  SLICE\n");
+	assert_string_equal(printed, "ID  NAME  CLASS  PID  GPU  POOL  STATE  USER  AGE\n");
 }
 
 static void test_ps_of_shares(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run(cot_cmd_ps, NULL,
+		run(cot_cmd_ps, "--wide",
 		    "{" NOTHING ",\"pools\":[],\"tenants\":["
 		    "{\"id\":1,\"name\":\"a\",\"gpus\":[],\"pool\":\"shared\",\"quota\":\"50%\","
 		    "\"reserve\":null,\"work\":null},"
@@ -203,7 +270,7 @@ static void test_parts(void **state)
 					"3   c     8sm  -                   -\n"
 					"\n"
 					"a: not all\n"));
-	assert_int_equal(run(cot_cmd_stats, NULL, answer), 0);
+	assert_int_equal(run(cot_cmd_stats, "--wide", answer), 0);
 	assert_non_null(strstr(
 		printed,
 		"\n"
@@ -249,7 +316,7 @@ static void test_ps_of_trouble(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run(cot_cmd_ps, NULL,
+		run(cot_cmd_ps, "--wide",
 		    "{\"daemon\":{\"policy\":\"timeslice\",\"policy_wanted\":\"pools\","
 		    "\"policy_fault\":{\"fault\":\"storm\",\"reason\":\"it raged\",\"seconds\":130,"
 		    "\"retry_seconds\":9.6}},\"pools\":[{\"name\":\"batch\",\"gpu\":0,"
@@ -259,7 +326,7 @@ static void test_ps_of_trouble(void **state)
 				  "\"state\":\"thawing\",\"freeze_trouble\":null,\"thaw_trouble\":" TROUBLE(
 					  "17.2") ",\"slice_wrong_pid\":66,\"slice_wrong_reason\":\"it is late\"}]}"),
 		0);
-	assert_non_null(strstr(printed, "alone  stuck 17 s  driver's\n"));
+	assert_non_null(strstr(printed, "alone  stuck 17 s  driver's  -     -\n"));
 	assert_string_equal(
 		strstr(printed, "\n\npool:") + 1,
 		"\n"
@@ -288,7 +355,7 @@ static void test_stats(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run(cot_cmd_stats, NULL,
+		run(cot_cmd_stats, "--wide",
 		    "{" NOTHING ",\"pools\":[{\"name\":\"batch\",\"gpu\":0,\"mode\":\"switch\","
 		    "\"slice_us\":20,\"slice_read_back_us\":20,\"freezes\":2,"
 		    "\"freeze_last_ms\":1.5,\"freeze_max_ms\":2.25,\"thaws\":1,"
@@ -318,7 +385,8 @@ static void test_stats(void **state)
 		"\n"
 		"odd: process 9 does not have the slice that it should have: it is late\n"
 		"\n"
-		"Policy pools, fallbacks: 1, last fault: storm, rescues: 2\n"
+		"Policy pools\n"
+		"Fallbacks: 1, last fault: storm, rescues: 2\n"
 		"ACTION  SENT  FAILED  TIMED OUT  MEAN      MAX\n"
 		"slice   0     0       0          0.000 ms  0.000 ms\n"
 		"mode    0     0       0          0.000 ms  0.000 ms\n"
@@ -328,7 +396,8 @@ static void test_stats(void **state)
 		"evict   0     0       0          0.000 ms  0.000 ms\n"
 		"place   0     0       0          0.000 ms  0.000 ms\n"
 		"\n"
-		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms; too late by itself: 1, by the machine's load: 9\n"
+		"Timers: at worst 7.5 ms late, by the daemon itself 2.5 ms\n"
+		"Too late by itself: 1, by the machine's load: 9\n"
 		"Connections: 3, refused: 4, bad packets: 5\n");
 }
 
@@ -336,7 +405,7 @@ static void test_stats_of_works(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		run(cot_cmd_stats, NULL,
+		run(cot_cmd_stats, "--wide",
 		    "{" NOTHING ",\"pools\":[{\"name\":\"shared\",\"gpu\":1}],"
 		    "\"tenants\":[{\"name\":\"a\",\"pool\":\"shared\",\"work\":null},"
 		    "{\"name\":\"b\",\"pool\":\"shared\",\"work\":{"
@@ -508,7 +577,7 @@ static const char *const measured_programs = "{" NOTHING ",\"pools\":[],\"tenant
 static void test_stats_of_requests(void **state)
 {
 	(void)state;
-	assert_int_equal(run(cot_cmd_stats, NULL, measured_programs), 0);
+	assert_int_equal(run(cot_cmd_stats, "--wide", measured_programs), 0);
 	assert_non_null(strstr(
 		printed,
 		"\nPROGRAM  TARGET                REQUESTS  A SECOND  P50/P99       OF               MISSED   LOST  UNCLEAR\n"
@@ -619,6 +688,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(ps),
+		TEST(80_columns),
 		TEST(ps_of_nothing),
 		TEST(ps_of_shares),
 		TEST(parts),

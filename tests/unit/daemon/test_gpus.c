@@ -82,10 +82,14 @@ static void test_count_from_the_environment(void **state)
 	assert_int_equal(gpus.n, 3);
 	assert_true(gpus.found);
 	assert_int_equal(gpus.gpu[2].minor, 2);
+	assert_string_equal(gpus.gpu[2].model, "");
+	(void)setenv("COTENANT_GPU_MODEL", "h200, emulated", 1);
 	(void)setenv("COTENANT_GPUS", "16", 1);
 	cot_gpus_find(&gpus);
 	assert_int_equal(gpus.n, 16);
 	assert_int_equal(gpus.gpu[15].minor, 15);
+	assert_string_equal(gpus.gpu[15].model, "h200, emulated");
+	(void)unsetenv("COTENANT_GPU_MODEL");
 	(void)unsetenv("COTENANT_GPUS");
 }
 

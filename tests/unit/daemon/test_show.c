@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "daemon/host_part.h"
 #include "daemon/host_work.h"
@@ -540,6 +542,32 @@ static void test_the_daemon(void **state)
 	assert_int_equal(number(o, "protocol"), COT_PROTO_VERSION);
 }
 
+static void test_gpus_and_ages(void **state)
+{
+	struct cot_gpu_info *gpu = stage.basis.gpus.gpu;
+	struct tenant *t = stage_tenant(1, "a", NULL);
+	const json_t *o, *list;
+	struct timespec now;
+
+	(void)state;
+	snprintf(gpu[1].model, sizeof(gpu[1].model), "NVIDIA H200");
+	snprintf(gpu[1].uuid, sizeof(gpu[1].uuid), "GPU-7");
+	assert_int_equal(clock_gettime(CLOCK_BOOTTIME, &now), 0);
+	t->watch.start_time = (uint64_t)(now.tv_sec - 5) * (uint64_t)sysconf(_SC_CLK_TCK);
+	o = ask(COT_QUERY_PS);
+	list = at(o, "gpus");
+	assert_int_equal(json_array_size(list), 2);
+	assert_null_at(json_array_get(list, 0), "model");
+	assert_null_at(json_array_get(list, 0), "uuid");
+	assert_int_equal(number(json_array_get(list, 1), "index"), 1);
+	assert_string_equal(text(json_array_get(list, 1), "model"), "NVIDIA H200");
+	assert_string_equal(text(json_array_get(list, 1), "uuid"), "GPU-7");
+	o = json_array_get(at(o, "tenants"), 0);
+	assert_true(real(o, "age_seconds") >= 5 && real(o, "age_seconds") < 600);
+	t->watch.start_time = 0;
+	assert_null_at(json_array_get(at(ask(COT_QUERY_PS), "tenants"), 0), "age_seconds");
+}
+
 static void test_a_fallback(void **state)
 {
 	const json_t *o;
@@ -669,6 +697,7 @@ int main(void)
 		TEST(parts),
 		TEST(shares_that_nobody_uses),
 		TEST(the_daemon),
+		TEST(gpus_and_ages),
 		TEST(a_fallback),
 		TEST(stats),
 		TEST(doctor),
