@@ -121,7 +121,7 @@ _cotenant_value()
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;
-	--timeline) _cotenant_files '\.json$' "$2" ;;
+	--timeline) _cotenant_files '\.json(\.gz)?$' "$2" ;;
 	--report) _cotenant_files '\.html$' "$2" ;;
 	--set | --seed | --seeds | --random | --emulate-seed | --threads | --jitter | --sizes | --parts | --requests | --min-gain | --train | --train-with | --scenario) COMPREPLY=() ;;
 	*) return 1 ;;

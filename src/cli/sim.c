@@ -15,6 +15,7 @@
 #include "cli/scenario.h"
 #include "report/allocation.h"
 #include "report/fanout.h"
+#include "report/gzip.h"
 #include "report/parts.h"
 #include "report/sampler.h"
 #include "report/sim_summary.h"
@@ -59,8 +60,8 @@ static const struct argp_option options[] = {
 	COT_CLI_JSON(KEY_JSON, 1),
 	{"allocation", KEY_ALLOCATION, NULL, 0,
 	 "Add to the JSON how many SMs each program has, at each change", 1},
-	{"timeline", KEY_TIMELINE, "FILE", 0, "Write a timeline for Perfetto or chrome://tracing",
-	 1},
+	{"timeline", KEY_TIMELINE, "FILE", 0,
+	 "Write a timeline for Perfetto or chrome://tracing; compressed if FILE ends with .gz", 1},
 	{"report", KEY_REPORT, "FILE", 0, "Write an HTML page with charts", 1},
 	{"learn", KEY_LEARN, "FOLDER", 0,
 	 "Write to FOLDER what is known of each app after playing it alone on parts of the GPU", 2},
@@ -188,6 +189,7 @@ struct job {
 	struct cot_outfile *json, *timeline_file, *report;
 	struct cot_allocation *allocation;
 	struct cot_timeline *timeline;
+	FILE *zipped; /* of a timeline in ".gz"; NULL */
 	struct cot_sampler *sampler;
 	struct cot_epochs *epochs;
 	struct cot_parts *parts;
@@ -202,6 +204,8 @@ static void finish(struct job *job)
 	cot_epochs_destroy(job->epochs);
 	cot_parts_destroy(job->parts);
 	cot_timeline_destroy(job->timeline);
+	if (job->zipped)
+		(void)fclose(job->zipped);
 	cot_allocation_destroy(job->allocation);
 	cot_outfile_destroy(job->report);
 	cot_outfile_destroy(job->timeline_file);
@@ -214,6 +218,31 @@ static void finish(struct job *job)
 static int open_file(const char *path, struct cot_outfile **ret_out, struct cot_error *err)
 {
 	return path ? cot_outfile_open(path, ret_out, err) : 0;
+}
+
+static int open_timeline(struct job *job, struct cot_error *err)
+{
+	FILE *out = cot_outfile_stream(job->timeline_file);
+
+	if (cot_gzip_wanted(job->args->timeline)) {
+		if (cot_gzip_open(out, &job->zipped))
+			return cot_error_set(err, -ENOMEM, "out of memory");
+		out = job->zipped;
+	}
+	job->timeline = cot_timeline_create(job->sc, out);
+	if (!job->timeline)
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	cot_fanout_add(&job->fanout, &cot_timeline_observer, job->timeline);
+	return 0;
+}
+
+/* A full disk is the file's affair; there is nothing else that can go wrong. */
+static void finish_timeline(struct job *job, uint64_t end_ps)
+{
+	cot_timeline_finish(job->timeline, end_ps);
+	if (job->zipped)
+		(void)fclose(job->zipped);
+	job->zipped = NULL;
 }
 
 /* Opens what will be written before the run, so that a wrong path is noticed at once. */
@@ -233,11 +262,9 @@ static int open_outputs(struct job *job, struct cot_error *err)
 	if (job->allocation)
 		cot_fanout_add(&job->fanout, &cot_allocation_observer, job->allocation);
 	if (a->timeline) {
-		job->timeline =
-			cot_timeline_create(job->sc, cot_outfile_stream(job->timeline_file));
-		if (!job->timeline)
-			return cot_error_set(err, -ENOMEM, "out of memory");
-		cot_fanout_add(&job->fanout, &cot_timeline_observer, job->timeline);
+		rc = open_timeline(job, err);
+		if (rc)
+			return rc;
 	}
 	if (a->report) {
 		job->sampler = cot_sampler_create(job->sc);
@@ -328,7 +355,7 @@ static int write_outputs(struct job *job, struct cot_error *err)
 	}
 	cot_cli_play_summarize(&job->play, &summary);
 	if (job->timeline)
-		cot_timeline_finish(job->timeline, result.end_ps);
+		finish_timeline(job, result.end_ps);
 	if (job->report) {
 		cot_sampler_finish(job->sampler, result.end_ps);
 		rc = cot_sim_print_html(&summary, job->sampler, cot_outfile_stream(job->report));

@@ -113,6 +113,17 @@ if grep -q missed "$work/out"; then
 	fail "a target out of nothing"
 fi
 
+# A timeline whose name ends with .gz is compressed: the same in it, and the same bytes every time.
+expect 0 sim "$work/s.yaml" --timeline "$work/d/t.json"
+expect 0 sim "$work/s.yaml" --timeline "$work/d/t.json.gz"
+gzip -dc "$work/d/t.json.gz" | cmp -s - "$work/d/t.json" || fail "the compressed timeline is another one"
+[ $(($(wc -c <"$work/d/t.json.gz") * 5)) -lt "$(wc -c <"$work/d/t.json")" ] || fail "it is not small"
+expect 0 sim "$work/s.yaml" --timeline "$work/d/again.gz"
+cmp -s "$work/d/t.json.gz" "$work/d/again.gz" || fail "a time or a name is in the compressed timeline"
+ln -s /dev/full "$work/d/full.gz"
+expect 1 sim "$work/s.yaml" --timeline "$work/d/full.gz"
+says "$work/err" "cannot write $work/d/full.gz"
+
 # Permissions are the user's, or those of the file that is replaced.
 umask 027
 rm "$work/d/"*
