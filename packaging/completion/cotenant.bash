@@ -30,11 +30,11 @@ _cotenant_options()
 	local common='--help --usage --version'
 	case $1 in
 	sim)
-		echo "--scheduler= --policy= --preempt= --seed= --json --allocation --timeline= --report= --learn= --knowledge= $common"
+		echo "--scheduler= --policy= --preempt= --seed= --json --allocation --timeline= --report= --learn= --knowledge= --progress $common"
 		;;
-	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= $common" ;;
-	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= $common" ;;
-	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= $common" ;;
+	reproduce) echo "--quick --json --report= --seed= --threads= --jitter= --sizes= --progress $common" ;;
+	compare) echo "--scheduler= --policy= --random= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
+	sweep) echo "--set= --seed= --seeds= --threads= --json --csv --report= --progress $common" ;;
 	list) echo "--json $common" ;;
 	model) echo "--json --concurrent --piecewise --min-gain= --train= --train-with= --yaml= --points --live --scenario= --seed= $common" ;;
 	ptx) echo "--pass= --kernel= --output= --list --json $common" ;;
@@ -43,7 +43,7 @@ _cotenant_options()
 			--pace= --p99= --slowdown= --rate= --measure --solo --required
 			--emulate= --emulate-seed= --emulate-check= $common"
 		;;
-	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= $common" ;;
+	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
 	ps | stats) echo "--wide --json $common" ;;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
@@ -124,6 +123,8 @@ static const struct argp_option help_options[] = {
 static const struct argp help_argp = {.options = help_options, .parser = parse_help};
 
 const struct argp_child cot_cli_argp_children[] = {{.argp = &help_argp}, {0}};
+const struct argp_child cot_cli_long_argp_children[] = {
+	{.argp = &help_argp}, {.argp = &cot_progress_argp}, {0}};
 
 /* ---- signals ---- */
 
@@ -252,62 +253,4 @@ bool cot_cli_same_file(const char *a, const char *b)
 	na = split(a, folder, sizeof(folder), &sa);
 	nb = split(b, folder, sizeof(folder), &sb);
 	return !strcmp(na, nb) && sa.st_ino && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
-/* ---- progress ---- */
-
-#define PATIENCE_S 0.5
-#define REDRAW_S   0.1
-#define BAR_CELLS  30
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-void cot_progress_init(struct cot_progress *p, const char *label)
-{
-	const char *term = getenv("TERM");
-
-	memset(p, 0, sizeof(*p));
-	p->label = label;
-	p->enabled = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
-	p->start_s = now_s();
-	p->next_s = p->start_s + PATIENCE_S;
-}
-
-void cot_progress_update(struct cot_progress *p, double done)
-{
-	char bar[BAR_CELLS + 1];
-	double now;
-	int filled, i;
-
-	if (!p->enabled)
-		return;
-	now = now_s();
-	if (now < p->next_s)
-		return;
-	p->next_s = now + REDRAW_S;
-	p->shown = true;
-	done = done < 0.0 ? 0.0 : done > 1.0 ? 1.0 : done;
-	filled = (int)(done * BAR_CELLS);
-	for (i = 0; i < BAR_CELLS; i++)
-		bar[i] = i < filled ? '#' : '.';
-	bar[BAR_CELLS] = '\0';
-	(void)fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s\033[K", p->label, bar, done * 100.0,
-		      now - p->start_s);
-	(void)fflush(stderr);
-}
-
-void cot_progress_finish(struct cot_progress *p)
-{
-	if (p->shown) {
-		(void)fputs("\r\033[K", stderr);
-		(void)fflush(stderr);
-	}
-	p->shown = false;
-	p->enabled = false;
 }

@@ -1,5 +1,5 @@
 /*
- * What the subcommands share: complaints on stderr, signals, a progress bar.
+ * What the subcommands share: complaints on stderr, options, signals, JSON files.
  * For the main thread only, but cot_cli_interrupted() may be asked from any.
  */
 #ifndef COT_CLI_COMMON_H
@@ -13,12 +13,15 @@
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/progress.h"
 
 /* "cotenant: ..." and a newline on stderr. */
 void cot_cli_complain(const char *fmt, ...) COT_PRINTF(1, 2);
 
 /* An argp child for every parser: `-h` as a short form of --help. */
 extern const struct argp_child cot_cli_argp_children[];
+/* The same, and --progress: of commands that may take long. */
+extern const struct argp_child cot_cli_long_argp_children[];
 
 /* For want of memory something is missing in what was printed: told when the command ends. */
 void cot_cli_is_incomplete(void);
@@ -67,16 +70,5 @@ int cot_cli_target(enum cot_target_kind kind, const char *text, struct cot_targe
 
 /* Whether two paths are one file, or will be once they are written. */
 bool cot_cli_same_file(const char *a, const char *b);
-
-/* A bar on stderr, if that is a terminal and the work takes more than half a second. */
-struct cot_progress {
-	const char *label;
-	double start_s, next_s;
-	bool enabled, shown;
-};
-
-void cot_progress_init(struct cot_progress *p, const char *label);
-void cot_progress_update(struct cot_progress *p, double done); /* in [0, 1] */
-void cot_progress_finish(struct cot_progress *p);	       /* wipes the bar away */
 
 #endif

@@ -69,7 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.children = cot_cli_argp_children,
+	.children = cot_cli_long_argp_children,
 };
 
 const struct argp_child cot_cli_grid_children[] = {{.argp = &argp}, {0}};

@@ -400,7 +400,7 @@ int cot_cmd_profile(int argc, char **argv)
 		.doc = "Measure how long a program's requests, or kernels, take on parts of the GPU."
 		       "\vThe file is what the policy laius predicts from. See "
 		       "cotenant-profile(1).",
-		.children = cot_cli_argp_children,
+		.children = cot_cli_long_argp_children,
 	};
 	struct arguments a = {.profile = {.cls = COT_CLASS_LATENCY,
 					  .n_requests = REQUESTS,

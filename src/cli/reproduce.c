@@ -78,7 +78,7 @@ static int run(struct arguments *a, const char *name, int argc, char **argv)
 	const struct argp argp = {
 		.options = a->study->options,
 		.parser = parse,
-		.children = cot_cli_argp_children,
+		.children = cot_cli_long_argp_children,
 		.doc = a->study->doc,
 	};
 	struct cot_error err = {"out of memory"};

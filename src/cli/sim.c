@@ -400,7 +400,7 @@ int cot_cmd_sim(int argc, char **argv)
 		.args_doc = "SCENARIO",
 		.doc = "Plays SCENARIO (a YAML file; - is standard input) on the simulated GPU and "
 		       "shows how long every application took, alone and together.",
-		.children = cot_cli_argp_children,
+		.children = cot_cli_long_argp_children,
 	};
 	struct arguments args = {0};
 	struct job job = {.args = &args};

@@ -25,12 +25,28 @@
 
 /* ---- what it changes ---- */
 
+static unsigned n_programs(const struct pool *p)
+{
+	const struct tenant *t;
+	unsigned n = 0;
+
+	for_each_tenant (t, p->in)
+		n += t->pool == p;
+	return n;
+}
+
 static int only_alone(const struct whom *target, const char *what, struct cot_error *err)
 {
 	const struct tenant *t = target->tenant;
 
 	if (!t || !t->pool)
 		return 0;
+	if (n_programs(t->pool) == 1)
+		return cot_error_set(err, -EBUSY,
+				     "'%s' is the only program in the pool '%s', but its %s are "
+				     "those of the pool, which others may join; use pool:%s, or "
+				     "run it with --solo",
+				     t->name, t->pool->name, what, t->pool->name);
 	return cot_error_set(err, -EBUSY,
 			     "'%s' shares the pool '%s' with others, whose %s are one; use "
 			     "pool:%s, or run it with --solo",

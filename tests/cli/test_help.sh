@@ -26,6 +26,20 @@ for command in run ps set freeze thaw stats policy explain profile doctor sim co
 	expect 0 help "$command"
 	cmp -s "$work/out" "$work/long" || fail "help $command differs from $command --help"
 done
+# How far it is, where no terminal is, only when that is asked for.
+for command in sim compare sweep profile "reproduce laius"; do
+	# shellcheck disable=SC2086 # two words
+	expect 0 $command --help
+	says "$work/out" "--progress"
+done
+small_scenario >"$work/s.yaml"
+expect 0 sim "$work/s.yaml"
+empty "$work/err"
+cp "$work/out" "$work/quiet"
+expect 0 sim "$work/s.yaml" --progress
+says "$work/err" "simulating: ended after "
+cmp -s "$work/out" "$work/quiet" || fail "--progress changes the outcome"
+
 # JSON is asked for in one way everywhere.
 for command in ps set freeze thaw stats policy explain doctor sim compare sweep model ptx list inspect; do
 	expect 0 "$command" --help

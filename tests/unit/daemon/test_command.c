@@ -470,6 +470,10 @@ static void test_in_a_pool(void **state)
 
 	(void)state;
 	m.slice_us = 40;
+	expect(&m, -EBUSY,
+	       "'pooled' is the only program in the pool 'batch', but its slice and mode are those "
+	       "of the pool, which others may join; use pool:batch, or run it with --solo");
+	(void)stage_tenant(5, "second", pool);
 	expect(&m, -EBUSY, settings);
 	m.fields = COT_SET_MODE;
 	expect(&m, -EBUSY, settings);
