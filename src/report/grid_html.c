@@ -165,14 +165,10 @@ static void paragraph(FILE *out, const char *text)
 
 static void begin(const struct cot_grid *g, FILE *out)
 {
-	const char *path = g->origin->scenario, *slash = strrchr(path, '/');
 	char title[256], subtitle[256], gpu[COT_ORIGIN_GPU_MAX];
 
 	(void)snprintf(title, sizeof(title), "%s, %u ways to share a GPU",
-		       !strcmp(path, "-") ? "A scenario"
-		       : slash		  ? slash + 1
-					  : path,
-		       g->n_rows);
+		       cot_origin_title(g->origin), g->n_rows);
 	(void)snprintf(subtitle, sizeof(subtitle), "%u apps on %s, %u seed%s",
 		       (unsigned)g->sc->n_apps, cot_origin_gpu(&g->sc->gpu, gpu), g->n_seeds,
 		       g->n_seeds > 1 ? "s" : "");

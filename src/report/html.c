@@ -59,6 +59,11 @@ static const char style[] =
 	".f4{fill:var(--s4)}.f5{fill:var(--s5)}.f6{fill:var(--s6)}.f7{fill:var(--s7)}\n"
 	".l0{stroke:var(--s0)}.l1{stroke:var(--s1)}.l2{stroke:var(--s2)}.l3{stroke:var(--s3)}"
 	".l4{stroke:var(--s4)}.l5{stroke:var(--s5)}.l6{stroke:var(--s6)}.l7{stroke:var(--s7)}\n"
+	"@media print{:root{color-scheme:light;--bg:#fff;--fg:#000;--dim:#444;--rule:#ccc;--panel:#fff;"
+	"--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#cc79a7;--s4:#c98f00;--s5:#56b4e9;--s6:#7a5cc0;"
+	"--s7:#7f7f7f}body{font-size:10pt;max-width:none;margin:0}"
+	".scroll,figure{overflow:visible}svg{min-width:0}figure{padding:0}figure,tr{break-inside:avoid}"
+	"h2{break-after:avoid}table{font-size:8.5pt}th,td{white-space:normal}}\n"
 	"footer{margin:3rem 0 1rem;color:var(--dim);font-size:.85rem}\n";
 
 void cot_html_begin(FILE *out, const char *title, const char *subtitle)

@@ -21,6 +21,15 @@ const char *cot_origin_gpu(const struct cot_gpu *gpu, char buf[COT_ORIGIN_GPU_MA
 	return buf;
 }
 
+const char *cot_origin_title(const struct cot_origin *o)
+{
+	const char *slash = o ? strrchr(o->scenario, '/') : NULL;
+
+	if (!o || !strcmp(o->scenario, "-"))
+		return "A scenario";
+	return slash ? slash + 1 : o->scenario;
+}
+
 static const char *name_of(const struct cot_origin *o)
 {
 	return strcmp(o->scenario, "-") != 0 ? o->scenario : "standard input";

@@ -25,6 +25,9 @@ void cot_origin_finish(struct cot_origin *o);
 #define COT_ORIGIN_GPU_MAX (COT_NAME_MAX + 24)
 const char *cot_origin_gpu(const struct cot_gpu *gpu, char buf[COT_ORIGIN_GPU_MAX]);
 
+/* "pools.yaml": the scenario's file without its folder. NULL, and standard input: "A scenario". */
+const char *cot_origin_title(const struct cot_origin *o);
+
 /* A member `origin` of the object; without the date, as the same input gives the same bytes. 0 or
  * -1. Nothing when `o` is NULL. */
 int cot_origin_add_json(json_t *object, const struct cot_origin *o, const struct cot_gpu *gpu);

@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "report/format.h"
@@ -108,9 +110,15 @@ static void slowdowns(const struct cot_sim_summary *s, FILE *out)
 	};
 	uint32_t i;
 
+	bool any = false;
+
 	app_names(s, names);
-	for (i = 0; i < s->sc->n_apps; i++)
+	for (i = 0; i < s->sc->n_apps; i++) {
 		ntt[i] = s->apps[i].has_ntt ? s->apps[i].ntt : (double)NAN;
+		any |= s->apps[i].has_ntt;
+	}
+	if (!any)
+		return;
 	cot_html_heading(out, "Slowdown");
 	cot_html_figure_begin(out);
 	cot_svg_bars(out, &chart);
@@ -318,7 +326,10 @@ static int counted(const struct cot_sim_summary *s, FILE *out)
 	if (!s->epochs || !cot_epochs_count(s->epochs))
 		return 0;
 	app_names(s, names);
-	cot_html_heading(out, "What was done");
+	cot_html_heading(out, "Instructions, goals, bandwidth");
+	rc = cot_table_html(cot_sim_counted_table(s), out);
+	if (rc)
+		return rc;
 	rc = epoch_lines(s, out, "Instructions per cycle of every application",
 			 "warp instructions per cycle", s->sc->n_apps, names, cot_epochs_ipc);
 	if (!rc)
@@ -327,6 +338,43 @@ static int counted(const struct cot_sim_summary *s, FILE *out)
 	if (!rc)
 		rc = epoch_lines(s, out, "Power", "W", 1, &all, watts);
 	return rc;
+}
+
+/* How long requests took: a line for each app that had some. */
+static void response_times(const struct cot_sim_summary *s, FILE *out)
+{
+	static const char *const marks[] = {"p50", "p95", "p99", "max"};
+	double values[COT_MAX_APPS * COT_ARRAY_LEN(marks)], none[COT_ARRAY_LEN(values)];
+	const char *names[COT_MAX_APPS];
+	struct cot_dot_chart chart = {
+		.title = "Response times of every application",
+		.x_label = "from a request's arrival to its end",
+		.n_series = COT_ARRAY_LEN(marks),
+		.rows = names,
+		.series = marks,
+		.values = values,
+		.halves = none,
+		.times = true,
+		.reference = (double)NAN,
+	};
+	uint32_t i;
+
+	for (i = 0; i < COT_ARRAY_LEN(none); i++)
+		none[i] = (double)NAN;
+	for (i = 0; i < s->sc->n_apps; i++) {
+		const struct cot_response_summary *r = &s->responses[i];
+		const double times[] = {r->p50_us, r->p95_us, r->p99_us, r->max_us};
+
+		if (!r->n)
+			continue;
+		memcpy(values + chart.n_rows * chart.n_series, times, sizeof(times));
+		names[chart.n_rows++] = s->sc->apps[i].name;
+	}
+	if (!chart.n_rows)
+		return;
+	cot_html_figure_begin(out);
+	cot_svg_dots(out, &chart);
+	cot_html_figure_end(out, "Half, 95 %, 99 % and all of the requests took no longer.");
 }
 
 static int responses(const struct cot_sim_summary *s, FILE *out)
@@ -344,6 +392,7 @@ static int responses(const struct cot_sim_summary *s, FILE *out)
 	cot_html_paragraph(out, "From the arrival of a request to its end; of an app without "
 				"arrivals, from the moment when it enqueues work for the GPU until "
 				"all of it is done.");
+	response_times(s, out);
 	return cot_table_html(t, out);
 }
 
@@ -371,11 +420,14 @@ static int works(const struct cot_sim_summary *s, FILE *out)
 int cot_sim_print_html(const struct cot_sim_summary *s, const struct cot_sampler *sampler,
 		       FILE *out)
 {
-	char subtitle[COT_SIM_DESCRIPTION_MAX];
+	char title[COT_SIM_DESCRIPTION_MAX], subtitle[COT_SIM_DESCRIPTION_MAX];
+	char policy[COT_POLICY_NAME_MAX];
 	int rc;
 
 	cot_sim_describe(s->sc, subtitle, sizeof(subtitle));
-	cot_html_begin(out, "A simulated GPU, shared", subtitle);
+	(void)snprintf(title, sizeof(title), "%s%s%s", cot_origin_title(s->origin),
+		       s->sc->policy[0] ? " under " : "", cot_policy_name_word(s->sc, policy));
+	cot_html_begin(out, title, subtitle);
 	rc = apps_table(s, out);
 	if (!rc && s->has_responses)
 		rc = responses(s, out);

@@ -167,8 +167,7 @@ static void print_metrics(const struct cot_sim_summary *s, FILE *out)
 		      s->metrics.fairness);
 }
 
-/* What is known only where kernels say what they do. */
-static int print_counted(const struct cot_sim_summary *s, FILE *out)
+struct cot_table *cot_sim_counted_table(const struct cot_sim_summary *s)
 {
 	static const struct cot_column columns[] = {
 		{"app", COT_ALIGN_LEFT},      {"IPC", COT_ALIGN_RIGHT},	 {"goal", COT_ALIGN_RIGHT},
@@ -176,7 +175,6 @@ static int print_counted(const struct cot_sim_summary *s, FILE *out)
 	};
 	struct cot_table *t = cot_table_create(columns, COT_ARRAY_LEN(columns));
 	uint32_t i;
-	int rc;
 
 	for (i = 0; i < s->sc->n_apps; i++) {
 		double ipc = cot_sim_ipc(s, i), goal = s->sc->apps[i].qos.ipc;
@@ -192,7 +190,15 @@ static int print_counted(const struct cot_sim_summary *s, FILE *out)
 		}
 		cot_table_cell(t, "%.1f", s->result.counts.bytes[i] / seconds(s) / 1e9);
 	}
-	rc = cot_table_print(t, out);
+	return t;
+}
+
+/* What is known only where kernels say what they do. */
+static int print_counted(const struct cot_sim_summary *s, FILE *out)
+{
+	struct cot_table *t = cot_sim_counted_table(s);
+	int rc = cot_table_print(t, out);
+
 	(void)fprintf(out, "\npower        %.1f W, %.4g J; memory %.0f %% of its bandwidth\n\n",
 		      cot_sim_mean_watts(s), s->result.counts.energy_j,
 		      100.0 * cot_sim_dram_bps(s) / (double)s->sc->gpu.dram_bytes_per_s);

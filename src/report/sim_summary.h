@@ -77,6 +77,9 @@ void cot_sim_summarize_responses(struct cot_sim_summary *s, const struct cot_sim
 void cot_sim_summarize_measures(struct cot_sim_summary *s, const struct host_measures *m);
 /* They as a table, for text and HTML. NULL when out of memory. */
 struct cot_table *cot_sim_responses_table(const struct cot_sim_summary *s);
+/* Instructions per cycle, goals, bandwidth; only of scenarios with kernels that say what they do.
+ */
+struct cot_table *cot_sim_counted_table(const struct cot_sim_summary *s);
 /* Who had which SMs; only with `parts`. */
 struct cot_table *cot_sim_parts_table(const struct cot_sim_summary *s);
 /* What became of rewritten kernels; only if has_works. */

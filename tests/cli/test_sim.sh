@@ -85,6 +85,8 @@ for text in '"policy": "pools"' '"class": "latency"' '"responses": ' '"response_
 	says "$work/out" "$text"
 done
 says "$work/d/r.html" "Under the policy pools"
+says "$work/d/r.html" "<h1>policy.yaml under pools</h1>"
+says "$work/d/r.html" "Response times of every application"
 
 # With parts: who had which SMs, in all four forms at once. Without, nothing of it.
 grep -q "Parts of the GPU" "$work/d/r.html" && fail "parts without a policy that places"
@@ -123,6 +125,12 @@ cmp -s "$work/d/t.json.gz" "$work/d/again.gz" || fail "a time or a name is in th
 ln -s /dev/full "$work/d/full.gz"
 expect 1 sim "$work/s.yaml" --timeline "$work/d/full.gz"
 says "$work/err" "cannot write $work/d/full.gz"
+
+# Goals are in the page, too; a chart of nothing is not.
+sed 's/at_us: 5000/at_us: 500/' "$SOURCE_DIR/scenarios/goals.yaml" >"$work/goals.yaml"
+expect 0 sim "$work/goals.yaml" --report "$work/d/r.html"
+says "$work/d/r.html" '<th class="num">of goal</th>'
+grep -q "Slowdown of every" "$work/d/r.html" && fail "a chart of slowdowns that nobody has"
 
 # Permissions are the user's, or those of the file that is replaced.
 umask 027
