@@ -49,7 +49,7 @@ _cotenant_options()
 	ps | stats) echo "--wide --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
-	doctor) echo "--json --offline --parts $common" ;;
+	doctor) echo "--json --offline --parts --emulate= $common" ;;
 	*) echo "$common" ;;
 	esac
 }
@@ -93,7 +93,7 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --@(arch|json) ]] || return 1 ;;
+	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --@(arch|json|emulate) ]] || return 1 ;;
 	ptx) [[ $2 != --list ]] || return 1 ;;
 	esac
 	shift

@@ -126,6 +126,15 @@ const struct argp_child cot_cli_argp_children[] = {{.argp = &help_argp}, {0}};
 const struct argp_child cot_cli_long_argp_children[] = {
 	{.argp = &help_argp}, {.argp = &cot_progress_argp}, {0}};
 
+/* ---- colour ---- */
+
+bool cot_cli_has_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(no && *no);
+}
+
 /* ---- signals ---- */
 
 static volatile sig_atomic_t interrupted;

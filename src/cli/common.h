@@ -49,6 +49,9 @@ int cot_cli_flush(struct cot_error *err);
 /* The exit status of a command that ends with `rc`: 0, or -errno; then it says err's sentence. */
 int cot_cli_end(int rc, const struct cot_error *err);
 
+/* Standard output is a terminal, and the user has not forbidden colour ($NO_COLOR). */
+bool cot_cli_has_colour(void);
+
 /* From here on SIGINT, SIGTERM and SIGHUP only set a flag, for those who have files to clean up. */
 void cot_cli_catch_signals(void);
 bool cot_cli_interrupted(void);

@@ -4,26 +4,34 @@
 #include "cli/doctor.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/emulate.h"
+#include "emu/gpu/devices.h"
 
 struct arguments {
 	bool offline, parts;
-	const char *json, *probe;
+	const char *json, *probe, *emulate;
 };
 
-enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PARTS, KEY_PROBE };
+enum { KEY_JSON = 256, KEY_OFFLINE, KEY_PARTS, KEY_PROBE, KEY_EMULATE };
 
 static const struct argp_option options[] = {
 	{"offline", KEY_OFFLINE, NULL, 0, "Start nothing: no daemon, no program on the GPU", 0},
 	COT_CLI_JSON(KEY_JSON, 0),
 	{"parts", KEY_PARTS, NULL, 0,
 	 "Measure whether parts of the GPU are apart, in some seconds more", 0},
+	{"emulate", KEY_EMULATE, "DEVICE", 0,
+	 "Look at an emulated GPU instead, as of cotenant run --emulate: " COT_EMU_DEVICE_WORDS(
+		 ", or "),
+	 0},
 	{"probe", KEY_PROBE, "WHAT", OPTION_HIDDEN, "Act as a test program", 0},
 	{0},
 };
@@ -42,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PARTS:
 		a->parts = true;
 		return 0;
+	case KEY_EMULATE:
+		a->emulate = arg;
+		return 0;
 	case KEY_PROBE:
 		a->probe = arg;
 		return 0;
@@ -56,12 +67,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void print_text(const struct cot_findings *f)
 {
 	static const char *const words[] = {"ok  ", "warn", "FAIL", "skip"};
+	static const char *const colours[] = {"\033[32m", "\033[33m", "\033[31m", ""};
+	bool colour = cot_cli_has_colour();
 	unsigned i;
 
 	for (i = 0; i < f->n; i++) {
 		const struct cot_finding *finding = &f->finding[i];
 
-		(void)printf("%s  %-9s %s\n", words[finding->grade], finding->name, finding->what);
+		(void)printf("%s%s%s  %-9s %s\n", colour ? colours[finding->grade] : "",
+			     words[finding->grade], colour ? "\033[0m" : "", finding->name,
+			     finding->what);
 		if (finding->advice[0])
 			(void)printf("                -> %s\n", finding->advice);
 	}
@@ -99,6 +114,32 @@ static int end(const struct cot_findings *f, bool good, const char *json)
 	return good ? COT_EXIT_OK : COT_EXIT_FAILURE;
 }
 
+/* The loader finds the emulated driver in the environment, when a program begins. */
+static int begin_emulated(const struct arguments *a)
+{
+	const struct cot_emulate e = {.device = a->emulate};
+	char name[] = "cotenant", doctor[] = "doctor", offline[] = "--offline", parts[] = "--parts";
+	char json[PATH_MAX], *argv[6] = {name, doctor};
+	unsigned n = 2;
+	struct cot_error err;
+
+	if (cot_emulate_set_up(&e, true, &err) < 0) {
+		cot_cli_complain("%s", err.text);
+		return COT_EXIT_USAGE;
+	}
+	if (a->offline)
+		argv[n++] = offline;
+	if (a->parts)
+		argv[n++] = parts;
+	if (a->json) {
+		(void)snprintf(json, sizeof(json), "--json=%s", a->json);
+		argv[n++] = json;
+	}
+	(void)execv("/proc/self/exe", argv);
+	cot_cli_complain("cannot begin again: %s", strerror(errno));
+	return COT_EXIT_FAILURE;
+}
+
 int cot_cmd_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -118,6 +159,8 @@ int cot_cmd_doctor(int argc, char **argv)
 		return COT_EXIT_USAGE;
 	if (a.probe)
 		return strcmp(a.probe, "parts") != 0 ? cot_doctor_probe() : cot_doctor_fill();
+	if (a.emulate)
+		return begin_emulated(&a);
 	gpu = cot_doctor_machine(&f);
 	daemon = cot_doctor_daemon(&f, !a.offline && gpu);
 	if (a.offline || !gpu || !daemon)

@@ -97,7 +97,8 @@ static void check_gpus(struct cot_findings *f)
 			       "there is no NVIDIA GPU here: neither /proc/driver/nvidia nor /dev "
 			       "shows one");
 	cot_doctor_advise(finding, "'cotenant run --emulate h200 -- PROGRAM' runs CUDA programs "
-				   "without one; if there are GPUs that cannot be seen here, "
+				   "without one, and 'cotenant doctor --emulate h200' looks "
+				   "at that; if there are GPUs that cannot be seen here, "
 				   "COTENANT_GPUS=N says how many");
 }
 

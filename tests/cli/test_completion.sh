@@ -66,6 +66,7 @@ complete_as "x.json" freeze --json = x
 complete_as "s.yaml" sim --json s
 rm "$work/d/x.json"
 complete_as "--offline" doctor --o
+complete_as "h200 k20c" doctor --emulate = ""
 COTENANT_RUNTIME_DIR=$work/d complete_as "pool:batch pool:latency pool:shared" freeze pool
 complete_as "batch latency shared" freeze pool :
 complete_as "latency" freeze pool : l

@@ -12,6 +12,45 @@ says "$work/out" "FAIL  cuda"
 says "$work/out" "not tried (--offline)"
 [ ! -e "$work/run" ] || fail "--offline started something"
 
+# Without a GPU nothing is started, and what helps is named.
+unset COTENANT_GPUS
+if [ ! -e /dev/nvidiactl ] && [ ! -e /proc/driver/nvidia ]; then
+	"$COTENANT" doctor >"$work/out" 2>&1 && fail "a machine without a GPU is well"
+	says "$work/out" "there is no NVIDIA GPU here"
+	says "$work/out" "cotenant run --emulate h200 -- PROGRAM"
+	says "$work/out" "cotenant doctor --emulate h200"
+	[ ! -e "$work/run" ] || fail "without a GPU something was started"
+fi
+COTENANT_GPUS=1
+export COTENANT_GPUS
+
+# The emulated one is looked at by itself, with a daemon and pools of its own, which end with it.
+env -u COTENANT_EMU_DIR -u COTENANT_RUNTIME_DIR -u COTENANT_SOCKET -u COTENANT_MPS_CONTROL HOME="$work" \
+	timeout 60 "$COTENANT" doctor --emulate h200 >"$work/out" 2>&1 || fail "doctor --emulate: $(cat "$work/out")"
+for words in "ok    cuda" "ok    daemon" "ok    slices" "ok    freeze" "ok    pool"; do
+	says "$work/out" "$words"
+done
+"$COTENANT" doctor --emulate h2 >"$work/out" 2>&1
+[ $? -eq 2 ] || fail "an unknown device: $(cat "$work/out")"
+
+# Colour only on a terminal, and not where it is not wanted.
+escape=$(printf '\033')
+coloured() {
+	TERM=xterm timeout 30 script -qec "$1 '$COTENANT' doctor --offline" /dev/null </dev/null >"$work/out" 2>&1
+	grep -q "$escape\[31mFAIL" "$work/out"
+}
+if command -v script >/dev/null; then
+	coloured "" || fail "no colour on a terminal: $(cat "$work/out")"
+	says "$work/out" "FAIL"
+	! coloured "NO_COLOR=1" || fail "colour in spite of NO_COLOR"
+	says "$work/out" "FAIL  cuda"
+	! coloured "TERM=dumb" || fail "colour on a dumb terminal"
+	coloured "NO_COLOR=" || fail "an empty NO_COLOR forbids nothing"
+fi
+TERM=xterm "$COTENANT" doctor --offline >"$work/out" 2>&1
+says "$work/out" "FAIL  cuda"
+says_not "$work/out" "$escape"
+
 start_daemon
 emulated "$COTENANT" doctor >"$work/out" 2>&1 || fail "doctor: $(cat "$work/out")"
 for words in "ok    cuda" "ok    library" "ok    daemon" "ok    slices" "ok    freeze" "ok    pool"; do
