@@ -6,10 +6,10 @@
 #include "policy/policies.h"
 #include "policy/shared.h"
 
-/* At the lowest rung of pools batch programs run for so long, once in so long: less than 1 % of the
+/* In a quiet moment of pools batch programs run for so long, once in so long: less than 1 % of the
  * time, and more often than what the core calls starving. Our choice. */
-#define BREATH_NS (25 * COT_NS_PER_MS)
-#define FROZEN_NS (3 * COT_NS_PER_S)
+#define QUIET_RUN_US   25000u
+#define QUIET_EVERY_US 3025000u
 
 /* After a restart nobody is quiet for so long. */
 #define FOUND_NS (60 * COT_NS_PER_S)
@@ -192,6 +192,15 @@ static void watch_alone(const struct cot_policy *p, struct slo_gpu *g,
 	since(&g->batch_alone_ns, crowd->n_batch == 1 && !crowd->active, p->now_ns);
 }
 
+static uint32_t guessed_rate(const struct slo_climb *c, const struct slo_need *need)
+{
+	uint32_t rate = cot_slo_guess(c->ladder.topology, need).rate;
+
+	if (c->ladder.topology == SLO_POOLS)
+		rate = rate * cot_slo_breath_permille(c->rung) / 1000;
+	return rate ? rate : 1;
+}
+
 /* What this topology is good for, once it is steady. */
 static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const struct slo_use *use,
 		  uint64_t load)
@@ -210,7 +219,7 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 	    !need.strict_us)
 		return;
 	if (!r.rate && need.known)
-		r.rate = cot_slo_guess(g->climb.ladder.topology, &need).rate;
+		r.rate = guessed_rate(&g->climb, &need);
 	g->learned_ns = p->now_ns;
 	cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
 }
@@ -228,22 +237,40 @@ static void climb(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, uint64_
 	policy_earlier(wake_ns, cot_slo_climb_wake_ns(&g->climb));
 }
 
-/* Now and then all get a breath: nobody is left out for ever. */
-static void freeze(const struct cot_policy *p, struct slo_gpu *g, bool wanted, uint64_t *wake_ns)
+static uint64_t breath_ns(const struct slo_breath *b, bool breath)
+{
+	return (breath ? b->run_us : b->every_us - b->run_us) * COT_NS_PER_US;
+}
+
+/* Nobody is left out for ever: at the lowest rung, too, all get a breath now and then. */
+static void breathe(const struct cot_policy *p, struct slo_gpu *g, struct slo_breath b,
+		    uint64_t *wake_ns)
 {
 	bool was = g->frozen;
 
-	g->frozen = wanted;
-	if (!wanted)
+	g->frozen = b.every_us;
+	if (!g->frozen)
 		return;
-	if (!was) {
+	if (!was)
 		g->breath = false;
-		g->breath_ns = p->now_ns + FROZEN_NS;
-	} else if (p->now_ns >= g->breath_ns) {
+	else if (p->now_ns >= g->breath_ns)
 		g->breath = !g->breath;
-		g->breath_ns = p->now_ns + (g->breath ? BREATH_NS : FROZEN_NS);
-	}
+	if (!was || p->now_ns >= g->breath_ns)
+		g->breath_ns = p->now_ns + breath_ns(&b, g->breath);
+	/* The rung may have changed. */
+	policy_earlier(&g->breath_ns, p->now_ns + breath_ns(&b, g->breath));
 	policy_earlier(wake_ns, g->breath_ns);
+}
+
+/* While a latency program is served in pools. */
+static struct slo_breath breath_of(const struct slo_gpu *g, const struct slo_crowd *crowd,
+				   const struct cot_tenant *quiet)
+{
+	if (!g->favour || !crowd->serving || g->climb.ladder.topology != SLO_POOLS)
+		return (struct slo_breath){0};
+	if (quiet && quiet->cls == COT_CLASS_LATENCY)
+		return (struct slo_breath){QUIET_RUN_US, QUIET_EVERY_US};
+	return cot_slo_breath(g->climb.rung);
 }
 
 /* For whom the others are quiet now. What is seen meanwhile says nothing of the rung. */
@@ -274,10 +301,7 @@ static void decide(struct cot_policy *p, uint32_t gpu, const struct slo_crowd *c
 	if (!deal.quiet && g->favour && g->climb.ladder.topology != SLO_ALONE)
 		climb(p, g, gpu, wake_ns);
 	deal.rung = lowest ? g->climb.ladder.lowest : g->climb.rung;
-	freeze(p, g,
-	       g->favour && crowd->serving && g->climb.ladder.topology == SLO_POOLS &&
-		       deal.rung == SLO_FROZEN,
-	       wake_ns);
+	breathe(p, g, breath_of(g, crowd, deal.quiet), wake_ns);
 	cot_slo_place(p, gpu, &deal, wake_ns);
 }
 

@@ -8,7 +8,10 @@
  *                  slo_climb.c: one rung up, or down          one controller a GPU
  *                       |
  *                       v
- *                  slo_ladder.c: slices and SMs of a rung ---> slo_place.c ---> actions
+ *     slo_ladder.c: slices and SMs of a rung; slo_breath.c: how long batch programs run at a time
+ *                       |
+ *                       v
+ *                  slo_place.c ---> actions
  *
  * A *topology* is how programs are put into pools, and stays as it is while they run. A *ladder* is
  * what can be changed inside a topology, from all for latency programs (the lowest *rung*) to all
@@ -31,7 +34,7 @@ enum slo_topology {
 
 #define SLO_RUNGS_MAX 17u /* numbers 0 to 16 */
 #define SLO_FROZEN    0u  /* of pools: batch programs are frozen nearly all the time */
-#define SLO_USUAL     1u  /* of pools: what the policy `pools` has */
+#define SLO_USUAL     6u  /* of pools: what the policy `pools` has; below it they run in breaths */
 
 /* What the two switches of a request cost batch programs in pools: measured on an H200
  * (docs/live.md). */
@@ -63,6 +66,25 @@ uint32_t cot_slo_ladder_rung_of_slices(const struct cot_policy_config *config,
 uint32_t cot_slo_ladder_rung_of_sms(const struct slo_ladder *ladder, const struct placing *l,
 				    uint32_t n_sms);
 
+/* ---- breaths (slo_breath.c) ---- */
+
+/* At a rung of pools below the usual one batch programs run for so long, once in so long. */
+struct slo_breath {
+	uint32_t run_us, every_us;
+};
+
+/* Of SLO_USUAL and higher: 0, 0. */
+struct slo_breath cot_slo_breath(uint32_t rung);
+/* The part of the time, in 1/1000. */
+uint32_t cot_slo_breath_permille(uint32_t rung);
+
+struct slo_use;
+
+/* What the rung `to` would use, where `rung` below it uses `used`, both in 1/1000 of the target and
+ * up to SLO_USUAL; 0: it cannot be said. `load`: requests in 10 s. */
+uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
+			      uint32_t rung, uint32_t to);
+
 /* ---- windows (slo_window.c) ---- */
 
 /*
@@ -76,7 +98,9 @@ uint32_t cot_slo_ladder_rung_of_sms(const struct slo_ladder *ladder, const struc
 struct slo_use {
 	uint32_t fast, fast_high; /* of the last second */
 	uint32_t n;		  /* requests in it */
-	uint32_t busy;	/* the part of it that they were being served, in 1/1000; 0: not known */
+	uint32_t busy; /* the part of it that they were being served, in 1/1000; 0: not known */
+	uint32_t target_us; /* of the strictest; 0: it is a rate */
+	uint32_t most;	/* what 95 of 100 requests use, of the last 10 s if they are known; or 0 */
 	uint32_t alone; /* what they would use with nobody beside them; 0: not known */
 	bool missing;	/* in the last second more than 1 % missed, and not by chance */
 	bool far;	/* many more */
@@ -137,11 +161,12 @@ struct slo_climb {
 	uint8_t rung;
 	bool went_up;  /* the last change was a step up */
 	bool hopeless; /* not even the lowest rung keeps the target: it stays at `start` */
+	bool nearly;   /* at the lowest rung most requests keep it: it stays there */
 	enum slo_why why;
 	uint32_t peak;	 /* the largest use in seconds that are all since the last change */
 	uint32_t busy;	 /* the most of one of them that requests were being served */
 	uint32_t n_seen; /* requests in all of them */
-	uint32_t kept;	 /* hopeless: what the lowest rung kept, in 1/1000 of the target */
+	uint32_t kept; /* hopeless or nearly: what the lowest rung kept, in 1/1000 of the target */
 	uint32_t n_changes;
 	uint32_t n_hopeless;
 	uint64_t since_ns;	   /* when it came to the rung */
@@ -262,7 +287,7 @@ void cot_slo_place_rate(const struct cot_policy *p, struct cot_tenant *t);
 /* Kinds of lessons. */
 #define SLO_LESSON_ALONE 0x736c6f01u /* key of a latency program: p99 alone, p50 alone, load */
 #define SLO_LESSON_RATE	 0x736c6f02u /* key of a program: its best rate, low and high half */
-#define SLO_LESSON_MIX	 0x736c6f10u /* + topology: struct slo_result, key of two programs */
+#define SLO_LESSON_MIX	 0x736c6f20u /* + topology: struct slo_result, key of two programs */
 
 /* What a topology was good for. */
 struct slo_result {

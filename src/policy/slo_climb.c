@@ -60,6 +60,7 @@ static uint64_t cool_ns(uint64_t first_ns, uint32_t n)
 static void move(struct slo_climb *c, uint32_t rung, enum slo_why why, uint64_t now_ns)
 {
 	c->went_up = rung > c->rung;
+	c->nearly = false;
 	c->n_changes += rung != c->rung;
 	c->rung = (uint8_t)rung;
 	c->why = why;
@@ -117,12 +118,10 @@ static void note_failure(struct slo_climb *c, enum slo_why why, uint64_t load, u
  */
 static uint32_t safe_rung(const struct slo_climb *c, uint64_t use)
 {
+	uint32_t rung, floor = c->rung > c->ladder.start ? c->ladder.start : c->ladder.lowest;
 	uint64_t was = c->rungs[c->rung].use, by;
-	uint32_t rung;
 
-	if (c->rung <= c->ladder.start)
-		return c->ladder.lowest;
-	for (rung = c->rung - 1u; rung > c->ladder.start; rung--) {
+	for (rung = c->rung - 1u; rung > floor; rung--) {
 		by = was && was < use ? c->rungs[rung].use * use / was : c->rungs[rung].use;
 		if (by && by <= GOOD)
 			break;
@@ -130,12 +129,17 @@ static uint32_t safe_rung(const struct slo_climb *c, uint64_t use)
 	return rung;
 }
 
-static void give_up(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+static void give_up(struct slo_climb *c, uint64_t now_ns)
 {
 	c->hopeless = true;
-	c->kept = use->slow ? use->slow : use->fast;
 	c->hopeless_until_ns = now_ns + cool_ns(HOPELESS_NS, ++c->n_hopeless);
 	move(c, c->ladder.start, SLO_WHY_HOPELESS, now_ns);
+}
+
+/* Most requests keep the target; beside batch programs fewer would. */
+static bool is_nearly(const struct slo_use *use)
+{
+	return use->most && use->most <= MISS;
 }
 
 static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why why, uint64_t load,
@@ -148,7 +152,11 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 	if (c->rung == c->ladder.lowest) {
 		if (now_ns - c->since_ns < LAST_NS)
 			return false;
-		give_up(c, use, now_ns);
+		c->kept = use->slow ? use->slow : use->fast;
+		c->nearly = is_nearly(use);
+		if (c->nearly)
+			return false;
+		give_up(c, now_ns);
 		return c->rung != c->ladder.lowest;
 	}
 	to = why == SLO_WHY_FAR ? safe_rung(c, use->fast) : c->rung - 1u;
@@ -165,12 +173,8 @@ static bool is_costly(const struct slo_climb *c)
 }
 
 /* Before a costly step requests get the time to catch up. */
-static bool is_far(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+static bool is_far_for_long(struct slo_climb *c, uint64_t now_ns)
 {
-	if (!use->far) {
-		c->far_since_ns = 0;
-		return false;
-	}
 	if (!c->far_since_ns)
 		c->far_since_ns = now_ns;
 	return !is_costly(c) || now_ns - c->far_since_ns >= CATCH_UP_NS;
@@ -246,16 +250,31 @@ static uint32_t before(const struct slo_climb *c, uint32_t alone, uint32_t *ret_
 	return alone && c->ladder.topology == SLO_PARTS ? c->rung : 0;
 }
 
-/* How much of the target the next rung would use, if it goes on as from a rung below to this. */
-static uint64_t expected_use(const struct slo_climb *c, uint64_t use, uint32_t alone)
+static bool is_breathing(const struct slo_climb *c)
 {
-	uint32_t was, n = before(c, alone, &was);
+	return c->ladder.topology == SLO_POOLS && c->rung < SLO_USUAL;
+}
 
+static bool is_frozen(const struct slo_climb *c)
+{
+	return c->ladder.topology == SLO_POOLS && c->rung == SLO_FROZEN;
+}
+
+/* How much of the target the next rung would use, if it goes on as from a rung below to this; where
+ * batch programs run in breaths no less than is guessed. */
+static uint64_t expected_use(const struct slo_climb *c, const struct slo_use *use, uint32_t used,
+			     uint64_t load)
+{
+	uint32_t was, n = before(c, use->alone, &was);
+	uint64_t next = used, guess = 0;
+
+	if (is_breathing(c))
+		guess = cot_slo_breath_guess(use, used, load, c->rung, c->rung + 1u);
 	if (!n)
-		return slower(c, use);
-	if (was >= use)
-		return use;
-	return use + (use - was) / n;
+		next = slower(c, used);
+	else if (was < used)
+		next += (used - was) / n;
+	return next > guess ? next : guess;
 }
 
 /* Seconds together are as good as one with enough requests, if they are not too many: what has
@@ -265,23 +284,48 @@ static bool is_enough(const struct slo_climb *c, const struct slo_use *use, uint
 	return use->n >= SLO_ENOUGH || (c->n_seen >= SLO_ENOUGH && age_ns <= TEN_NS);
 }
 
-static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+/* The highest rung, up to the usual slices, that is guessed to be good and has not failed. */
+static uint32_t guessed_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			     uint64_t now_ns)
+{
+	uint32_t rung = c->rung, used = use->slow_sure ? use->slow_high : use->fast_high, guess;
+
+	while (rung < SLO_USUAL && may_try(c, rung + 1, load, now_ns)) {
+		guess = cot_slo_breath_guess(use, used, load, c->rung, rung + 1);
+		if (!guess || guess > GOOD)
+			break;
+		rung++;
+	}
+	return rung;
+}
+
+static bool has_room(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+		     uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - c->since_ns;
 
 	if (is_steep(c) && slower(c, c->busy) > LIGHT)
 		return false;
 	if (use->slow_sure)
-		return expected_use(c, use->slow_high, use->alone) <= NEAR;
-	return age_ns >= FAST_NS && is_enough(c, use, age_ns) &&
-	       expected_use(c, c->peak, use->alone) <= FAST;
+		return expected_use(c, use, use->slow_high, load) <= NEAR;
+	if (age_ns < FAST_NS || !is_enough(c, use, age_ns))
+		return false;
+	if (is_frozen(c) && guessed_rung(c, use, load, now_ns) > c->rung)
+		return true;
+	return expected_use(c, use, c->peak, load) <= FAST;
 }
 
-/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU. */
-static uint32_t next_rung(const struct slo_climb *c, uint64_t load, uint64_t now_ns)
+/* On parts, whose rungs are small, two at once far below the target; not beyond half of the GPU.
+ * From where batch programs are frozen as far as is guessed. */
+static uint32_t next_rung(const struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			  uint64_t now_ns)
 {
-	uint32_t next = c->rung + 1u;
+	uint32_t next = c->rung + 1u, guessed;
 
+	if (is_frozen(c)) {
+		guessed = guessed_rung(c, use, load, now_ns);
+		return guessed > next ? guessed : next;
+	}
 	if (c->ladder.topology == SLO_PARTS && c->peak && c->peak <= TWO &&
 	    c->rung >= c->ladder.start && next < c->ladder.top / 2u &&
 	    may_try(c, next + 1, load, now_ns))
@@ -299,10 +343,10 @@ static bool is_worth(const struct slo_climb *c, uint64_t load)
 
 static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
 {
-	if (c->rung >= c->ladder.top || !is_worth(c, load) || !has_room(c, use, now_ns) ||
+	if (c->rung >= c->ladder.top || !is_worth(c, load) || !has_room(c, use, load, now_ns) ||
 	    !may_try(c, c->rung + 1u, load, now_ns))
 		return false;
-	move(c, next_rung(c, load, now_ns), SLO_WHY_ROOM, now_ns);
+	move(c, next_rung(c, use, load, now_ns), SLO_WHY_ROOM, now_ns);
 	return true;
 }
 
@@ -312,8 +356,8 @@ static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint
 {
 	uint64_t before = c->rungs[SLO_USUAL].use;
 
-	if (c->ladder.topology != SLO_POOLS || c->rung != SLO_FROZEN || !use->slow_sure ||
-	    !before || (before > MISS && use->slow <= MISS) || use->slow * 1000ull < before * GAIN)
+	if (!is_frozen(c) || !use->slow_sure || !before || (before > MISS && use->slow <= MISS) ||
+	    use->slow * 1000ull < before * GAIN)
 		return false;
 	c->no_freeze_until_ns = now_ns + cool_ns(HOPELESS_NS, ++c->n_nothing);
 	move(c, c->ladder.start, SLO_WHY_NOTHING, now_ns);
@@ -347,7 +391,7 @@ static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns
 	else if (c->n_seen >= SLO_ENOUGH && !r->use)
 		r->use = c->peak;
 	if (use->slow_sure && use->slow <= MISS) {
-		c->hopeless = false;
+		c->hopeless = c->nearly = false;
 		c->n_hopeless = c->rung < c->ladder.start ? c->n_hopeless : 0;
 	}
 	/* It has been good for longer than it was kept away from. */
@@ -376,8 +420,9 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 	note(c, use, now_ns);
 	if (c->hopeless && now_ns >= c->hopeless_until_ns)
 		c->hopeless = false;
-	if (is_far(c, use, now_ns))
-		return fall(c, use, SLO_WHY_FAR, load, now_ns);
+	if (use->far)
+		return is_far_for_long(c, now_ns) && fall(c, use, SLO_WHY_FAR, load, now_ns);
+	c->far_since_ns = 0;
 	if (is_missing(c, use, now_ns))
 		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
 	if (is_near(c, use, now_ns))

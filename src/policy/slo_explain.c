@@ -39,6 +39,16 @@ static const char *const reasons[SLO_N_WHYS] = {
 	[SLO_WHY_NOTHING] = "to freeze batch programs gained nothing",
 };
 
+static void say_breath(struct facts *f, uint32_t rung)
+{
+	struct slo_breath b = cot_slo_breath(rung);
+
+	if (!b.every_us)
+		return;
+	say(f, "batch programs run for", COT_FACT_US, b.run_us, "then they are frozen");
+	say(f, "once in", COT_FACT_US, b.every_us, NULL);
+}
+
 static void say_knobs(struct facts *f, const struct cot_policy *p, const struct slo_gpu *g,
 		      uint32_t gpu)
 {
@@ -53,9 +63,8 @@ static void say_knobs(struct facts *f, const struct cot_policy *p, const struct 
 	if (c->ladder.topology == SLO_PARTS) {
 		say(f, "SMs for batch programs", COT_FACT_SMS,
 		    cot_slo_ladder_sms(&c->ladder, &l, c->rung), NULL);
-	} else if (c->rung == SLO_FROZEN) {
-		tell(f, "batch programs", "frozen, but for 25 ms every 3 s");
 	} else {
+		say_breath(f, c->rung);
 		say(f, "latency slice", COT_FACT_US, s.latency_us, NULL);
 		say(f, "batch slice", COT_FACT_US, s.batch_us, NULL);
 	}
@@ -144,9 +153,11 @@ static void say_hopeless(struct facts *f, const struct slo_climb *c, const struc
 {
 	uint64_t target_us = cot_slo_target_us(t, slo_of(t)->alone_p99_us);
 
-	if (!c->hopeless)
+	if (!c->hopeless && !c->nearly)
 		return;
-	tell(f, "target", "cannot be kept, not even with batch programs stopped");
+	tell(f, "target",
+	     c->hopeless ? "cannot be kept, not even with batch programs stopped"
+			 : "is kept nearly, and would be missed by more beside batch programs");
 	if (target_us)
 		say(f, "could be kept", COT_FACT_US, target_us * c->kept / 1000,
 		    "with batch programs stopped");

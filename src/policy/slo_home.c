@@ -212,7 +212,8 @@ static enum past past_of(const struct cot_policy *p, uint32_t gpu, const struct 
 	if (!cot_slo_home_learned(p, gpu, with, topology, need, &r))
 		return PAST_UNKNOWN;
 	*ret_guess = (struct slo_guess){.keeps = !missed(&r, topology), .rate = r.rate};
-	if (r.use > FAR || (topology == SLO_POOLS && r.rung == SLO_FROZEN))
+	if (r.use > FAR ||
+	    (topology == SLO_POOLS && cot_slo_breath_permille(r.rung) < LITTLE_PERMILLE))
 		return PAST_HOPELESS;
 	return !ret_guess->keeps || (r.rate && r.rate < LITTLE_PERMILLE) ? PAST_BAD : PAST_GOOD;
 }

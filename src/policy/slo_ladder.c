@@ -1,14 +1,14 @@
 #include "policy/slo.h"
 
 /*
- * The rungs of pools. A request waits for the rest of a batch slice, so that the p99 grows with
- * these first; then the latency slices shrink, and long requests are interrupted. None is that of
- * equal slices, so that what is found after a restart says which rung it is. The H200 accepts 20 us
- * to 10 ms. The steps are our choice.
+ * The rungs of pools, from the usual slices on. A request waits for the rest of a batch slice, so
+ * that the p99 grows with these first; then the latency slices shrink, and long requests are
+ * interrupted. None is that of equal slices, so that what is found after a restart says which rung
+ * it is. The H200 accepts 20 us to 10 ms. The steps are our choice.
  */
 static const struct slo_slices pools[] = {
-	{10000, 20},   {10000, 20},  {10000, 250}, {10000, 500}, {10000, 1000}, {10000, 2000},
-	{10000, 4000}, {5000, 4000}, {2500, 4000}, {2000, 8000}, {1000, 8000},	{500, 10000},
+	{10000, 20},  {10000, 250}, {10000, 500}, {10000, 1000}, {10000, 2000}, {10000, 4000},
+	{5000, 4000}, {2500, 4000}, {2000, 8000}, {1000, 8000},	 {500, 10000},
 };
 #define N_POOLS ((uint32_t)(sizeof(pools) / sizeof(pools[0])))
 
@@ -19,7 +19,7 @@ struct slo_ladder cot_slo_ladder(enum slo_topology topology, uint32_t pieces)
 	if (topology == SLO_POOLS) {
 		ladder.lowest = SLO_FROZEN;
 		ladder.start = SLO_USUAL;
-		ladder.top = (uint8_t)(N_POOLS - 1);
+		ladder.top = (uint8_t)(SLO_USUAL + N_POOLS - 1);
 	} else if (topology == SLO_PARTS) {
 		if (pieces > SLO_RUNGS_MAX - 1)
 			pieces = SLO_RUNGS_MAX - 1;
@@ -35,9 +35,10 @@ struct slo_ladder cot_slo_ladder(enum slo_topology topology, uint32_t pieces)
 
 struct slo_slices cot_slo_ladder_slices(const struct cot_policy_config *config, uint32_t rung)
 {
-	struct slo_slices s = pools[rung < N_POOLS ? rung : N_POOLS - 1];
+	uint32_t i = rung > SLO_USUAL ? rung - SLO_USUAL : 0;
+	struct slo_slices s = pools[i < N_POOLS ? i : N_POOLS - 1];
 
-	if (s.batch_us < config->batch_slice_us || rung <= SLO_USUAL)
+	if (s.batch_us < config->batch_slice_us || !i)
 		s.batch_us = config->batch_slice_us;
 	if (s.latency_us > config->latency_slice_us || s.latency_us == pools[0].latency_us)
 		s.latency_us = config->latency_slice_us;
@@ -58,7 +59,7 @@ uint32_t cot_slo_ladder_rung_of_slices(const struct cot_policy_config *config,
 {
 	uint32_t rung;
 
-	for (rung = N_POOLS - 1; rung > SLO_USUAL; rung--) {
+	for (rung = SLO_USUAL + N_POOLS - 1; rung > SLO_USUAL; rung--) {
 		struct slo_slices s = cot_slo_ladder_slices(config, rung);
 
 		if (s.batch_us <= slices.batch_us && s.latency_us >= slices.latency_us)

@@ -97,6 +97,7 @@ static void look_fast(struct slo_use *use, const struct cot_times *t, uint64_t n
 		return;
 	use->fast = permille(t->n >= SLO_SOME ? t->p95_ns : t->p50_ns, target_ns);
 	use->fast_high = permille(t->p99_ns, target_ns);
+	use->most = t->n >= SLO_SOME ? use->fast : 0;
 	use->missing = is_no_chance(over, t->n) && over > may / 3;
 	use->far = use->missing && over > may;
 	if (t->n < SLO_ENOUGH)
@@ -123,6 +124,8 @@ static void look_slow(struct slo_use *use, const struct cot_times *t, uint64_t t
 	} else if (t->n >= SLO_SOME) {
 		by = high = permille(t->p95_ns, target_ns);
 	}
+	if (t->n >= SLO_ENOUGH)
+		use->most = permille(t->p95_ns, target_ns);
 	use->slow_sure |= t->n >= SLO_ENOUGH;
 	if (by > use->slow)
 		use->slow = by;
@@ -140,6 +143,7 @@ struct slo_use cot_slo_window_use(const struct cot_tenant *t, uint64_t target_ns
 
 	if (!target_ns)
 		return use;
+	use.target_us = (uint32_t)(target_ns / COT_NS_PER_US);
 	if (is_fresh(s1, FRESH_1S_NS, now_ns) && s1->at_ns > since_ns) {
 		look_busy(&use, &s1->service);
 		look_fast(&use, cot_slo_window_times(s1), cot_slo_window_times(s10)->n, target_ns,
@@ -180,6 +184,11 @@ static uint32_t worst(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
+static uint32_t strictest(uint32_t a, uint32_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
 struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 {
 	return (struct slo_use){
@@ -190,6 +199,8 @@ struct slo_use cot_slo_use_worst(struct slo_use a, struct slo_use b)
 		.busy = worst(a.busy, b.busy),
 		.alone = a.alone < b.alone ? a.alone : b.alone,
 		.far = a.far || b.far,
+		.target_us = strictest(a.target_us, b.target_us),
+		.most = worst(a.most, b.most),
 		.slow = worst(a.slow, b.slow),
 		.slow_high = worst(a.slow_high, b.slow_high),
 		.slow_sure = a.slow_sure && b.slow_sure,

@@ -93,6 +93,23 @@ grep -q "^$lesson " "$work/run/lessons" || fail "the lesson '$lesson' is lost"
 
 kill "$serve"
 
+# A target that no machine keeps beside a batch program, nor alone: this one runs in breaths, and then goes on as before.
+start_daemon -c "$work/conf"
+background "$COTENANT" run --required --name train -- "$PROGS/batch" --seconds 120 >"$work/train"
+train=$pid
+expect_value train pool batch
+background "$COTENANT" run --required --name strict --p99 1ms -- \
+	"$PROGS/marks" --count 10000 --block-us 2000 --waited-us 500 >"$work/strict"
+strict=$pid
+explains strict "4 ms, then they are frozen"
+explains strict "requests missed the target by far"
+explains strict "cannot be kept, not even with batch programs stopped"
+freezes=$("$COTENANT" ps --json | awk '$1 == "\"name\":" { batch = ($2 == "\"batch\",") }
+	batch && $1 == "\"freezes\":" { print $2 + 0; exit }')
+[ "${freezes:-0}" -ge 3 ] || fail "${freezes:-no} freezes"
+kill "$train" "$strict"
+stop_daemon
+
 # A file that is not whole is none, and the log says so.
 printf 'cotenant lessons 1\n1 2 3' >"$work/run/lessons"
 start_daemon -c "$work/conf"

@@ -75,7 +75,7 @@ static void test_slices(void **state)
 	a = cot_slo_ladder_slices(&config, SLO_USUAL);
 	assert_int_equal(a.latency_us, config.latency_slice_us);
 	assert_int_equal(a.batch_us, config.batch_slice_us);
-	for (rung = 2; rung <= cot_slo_ladder(SLO_POOLS, 0).top; rung++, a = b) {
+	for (rung = SLO_USUAL + 1; rung <= cot_slo_ladder(SLO_POOLS, 0).top; rung++, a = b) {
 		b = cot_slo_ladder_slices(&config, rung);
 		assert_true(b.latency_us <= a.latency_us && b.batch_us >= a.batch_us);
 		assert_true(b.latency_us != b.batch_us);
@@ -242,7 +242,8 @@ static void test_near(void **state)
 	assert_int_equal(c.why, SLO_WHY_NEAR);
 }
 
-/* Batch programs are not frozen for one bad second, and not for ten. */
+/* Batch programs are not frozen for one bad second, and not for ten; then they run for less of the
+ * time, step by step. */
 static void test_freezing_takes_longer(void **state)
 {
 	struct slo_use near = both(1010);
@@ -255,7 +256,92 @@ static void test_freezing_takes_longer(void **state)
 	look(near, 9 * S);
 	assert_int_equal(c.rung, SLO_USUAL);
 	look(near, 2 * S);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+	look(second(1100), 1200 * MS);
+	assert_int_equal(c.rung, SLO_USUAL - 1);
+	look(second(1100), 200 * MS);
+	assert_int_equal(c.rung, SLO_USUAL - 2);
+	look(second(1100), 10 * S);
 	assert_int_equal(c.rung, SLO_FROZEN);
+}
+
+/* 740 requests a second of 0.87 ms each, and a target of 8.785 ms. */
+static struct slo_use busy_second(uint32_t use)
+{
+	struct slo_use u = second(use);
+
+	u.n = 740;
+	u.busy = 640;
+	u.target_us = 8785;
+	u.most = use / 2;
+	return u;
+}
+
+static void look_busy(struct slo_use use, uint64_t for_ns)
+{
+	uint64_t end_ns = now_ns + for_ns;
+
+	for (; now_ns < end_ns; now_ns += 100 * MS)
+		(void)cot_slo_climb_look(&c, &use, 7400, now_ns);
+}
+
+/* What requests need while batch programs are frozen says how much of the time these can have. */
+static void test_from_frozen_as_far_as_is_guessed(void **state)
+{
+	struct slo_use late = busy_second(3000);
+
+	(void)state;
+	late.far = true;
+	begin(SLO_POOLS);
+	look_busy(late, 2700 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	look_busy(busy_second(650), 1400 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	look_busy(busy_second(650), 300 * MS);
+	assert_int_equal(cot_slo_breath_permille(c.rung), 200);
+	/* Not nearly as far where there is less to spare, and no step where there is next to none.
+	 */
+	begin(SLO_POOLS);
+	look_busy(late, 2700 * MS);
+	look_busy(busy_second(780), 1700 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN + 1);
+	begin(SLO_POOLS);
+	look_busy(late, 2700 * MS);
+	look_busy(busy_second(845), 1700 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+}
+
+/* What failed of late is not guessed to be good. */
+static void test_from_frozen_not_to_what_failed(void **state)
+{
+	(void)state;
+	begin(SLO_POOLS);
+	c.rung = SLO_FROZEN;
+	c.rungs[SLO_FROZEN + 2] = (struct slo_rung){.n_failed = 1, .until_ns = COT_NEVER};
+	look_busy(busy_second(650), 3 * S);
+	assert_int_equal(c.rung, SLO_FROZEN + 1);
+}
+
+/* A little over the target with batch programs frozen: they stay so. Far over it they do not. */
+static void test_nearly_kept(void **state)
+{
+	struct slo_use nearly = both(1020);
+
+	(void)state;
+	nearly.far = true;
+	nearly.most = 700;
+	begin(SLO_POOLS);
+	c.rung = SLO_FROZEN;
+	look(nearly, 600 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	assert_true(c.nearly && !c.hopeless);
+	assert_int_equal(c.kept, 1020);
+	look(both(990), 100 * MS);
+	assert_false(c.nearly);
+	nearly.most = 1001;
+	look(nearly, 100 * MS);
+	assert_int_equal(c.rung, SLO_USUAL);
+	assert_true(c.hopeless && !c.nearly);
 }
 
 static void test_freezing_for_nothing(void **state)
@@ -359,6 +445,9 @@ int main(void)
 		cmocka_unit_test(test_far_by_what_is_known),
 		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_freezing_takes_longer),
+		cmocka_unit_test(test_from_frozen_as_far_as_is_guessed),
+		cmocka_unit_test(test_from_frozen_not_to_what_failed),
+		cmocka_unit_test(test_nearly_kept),
 		cmocka_unit_test(test_freezing_for_nothing),
 		cmocka_unit_test(test_hopeless),
 		cmocka_unit_test(test_silence),
