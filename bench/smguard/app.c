@@ -57,8 +57,8 @@ static const struct argp_option options[] = {
 	{"commands", KEY_COMMANDS, 0, 0, "Do what standard input says", 0},
 	{"launches", KEY_LAUNCHES, 0, 0, "Print the times of each launch, too", 0},
 	{"as", KEY_AS, "FORM", 0,
-	 "plain; or, to compare with: workers, or retreat (fills the GPU and retreats), which it "
-	 "launches on a part of the GPU by itself",
+	 "plain; or, to compare with: workers, gathered (workers on whole SMs), or retreat (fills "
+	 "the GPU and retreats), which it launches on a part of the GPU by itself",
 	 0},
 	{"sms", KEY_SMS, "N", 0, "SMs for the other forms (default: all)", 0},
 	{"no-reference", KEY_NO_REFERENCE, 0, 0, "Don't compute the result on the CPU", 0},
@@ -99,7 +99,8 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 		form = cot_job_find_form(text);
 		if (form < 0)
 			argp_error(state,
-				   "there is no form '%s'; expected plain, workers or retreat",
+				   "there is no form '%s'; expected plain, workers, gathered or "
+				   "retreat",
 				   text);
 		o->job.form = (enum cot_job_form)form;
 		return 0;

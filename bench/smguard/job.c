@@ -79,13 +79,13 @@ static int load(struct cot_job *job, const char *ptx, struct cot_error *err)
 static int load_form(struct cot_job *job, const struct cot_job_settings *settings,
 		     struct cot_error *err)
 {
-	static const uint32_t passes[] = {0, 1u << COT_PASS_WORKERS, 1u << COT_PASS_RETREAT};
+	uint32_t pass = settings->form == COT_JOB_RETREAT ? COT_PASS_RETREAT : COT_PASS_WORKERS;
 	struct cot_rewritten rewritten;
 	int rc;
 
 	if (settings->ptx || settings->form == COT_JOB_PLAIN)
 		return load(job, settings->ptx, err);
-	rc = cot_rewrite(settings->bench, NULL, passes[settings->form], &rewritten, err);
+	rc = cot_rewrite(settings->bench, NULL, 1u << pass, &rewritten, err);
 	if (rc)
 		return rc;
 	rc = load(job, rewritten.text, err);
@@ -99,17 +99,21 @@ static int make_form(struct cot_job *job, const struct cot_job_settings *setting
 	uint32_t all = (uint32_t)job->cuda.n_sms;
 	uint32_t n = settings->n_sms && settings->n_sms < all ? settings->n_sms : all;
 
+	int rc;
+
 	job->form = settings->form;
-	if (job->form == COT_JOB_WORKERS)
-		return cot_workers_run_init(&job->workers, &job->session, n, 0, 0, err);
+	if (job->form == COT_JOB_PLAIN)
+		return 0;
 	if (job->form == COT_JOB_RETREAT)
 		return cot_retreat_run_init(&job->retreat, &job->session, n, err);
-	return 0;
+	rc = cot_workers_run_init(&job->workers, &job->session, n, 0, 0, err);
+	job->workers.gather = job->form == COT_JOB_GATHERED;
+	return rc;
 }
 
 int cot_job_find_form(const char *name)
 {
-	static const char *const names[] = {"plain", "workers", "retreat"};
+	static const char *const names[] = {"plain", "workers", "gathered", "retreat"};
 	int i;
 
 	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
@@ -225,13 +229,16 @@ static int launch(struct cot_session *s, uint32_t step, void *arg, struct cot_er
 /* How long a task takes is known after the first request. */
 static void learn_task(struct cot_job *job)
 {
-	uint64_t n_tasks = 0;
+	const struct cot_workers_args *args = &job->workers.args[0];
+	uint64_t n_tasks = 0, most = (uint64_t)job->workers.quota * args->per_sm;
 	uint32_t i;
 
 	for (i = 0; i < job->session.n_steps; i++)
 		n_tasks += cot_step_tasks(&job->in.steps[i]);
-	job->workers.task_ns = 1 + (uint64_t)(job->request.gpu_us * 1e3 *
-					      job->workers.args[0].n_workers / (double)n_tasks);
+	if (args->n_workers < most)
+		most = args->n_workers;
+	job->workers.task_ns =
+		1 + (uint64_t)(job->request.gpu_us * 1e3 * (double)most / (double)n_tasks);
 }
 
 static int launch_all(struct cot_job *job, struct cot_error *err)
@@ -241,10 +248,10 @@ static int launch_all(struct cot_job *job, struct cot_error *err)
 
 	if (job->form == COT_JOB_PLAIN)
 		return cot_session_run(&job->session, launch, job, err);
-	if (job->form == COT_JOB_WORKERS)
-		rc = cot_session_run(&job->session, cot_workers_step, &job->workers, err);
-	else
+	if (job->form == COT_JOB_RETREAT)
 		rc = cot_session_run(&job->session, cot_retreat_step, &job->retreat, err);
+	else
+		rc = cot_session_run(&job->session, cot_workers_step, &job->workers, err);
 	job->request.n_own = job->workers.n_launches + job->retreat.n_launches - before;
 	return rc;
 }
@@ -283,7 +290,7 @@ int cot_job_run(struct cot_job *job, uint64_t at_ns, struct cot_error *err)
 	job->request.end_ns = cot_job_now_ns();
 	if (!rc)
 		rc = read_events(job, err);
-	if (!rc && job->form == COT_JOB_WORKERS && !job->workers.task_ns)
+	if (!rc && job->workers.s && !job->workers.task_ns)
 		learn_task(job);
 	return rc;
 }

@@ -15,9 +15,10 @@
 
 /*
  * How it launches its kernels: as they are, or by its own means on a part of the GPU, to compare
- * with: as so many SMs' worth of workers, or by filling the GPU and retreating from other SMs.
+ * with: as so many SMs' worth of workers, anywhere or on whole SMs, or by filling the GPU and
+ * retreating from other SMs.
  */
-enum cot_job_form { COT_JOB_PLAIN, COT_JOB_WORKERS, COT_JOB_RETREAT };
+enum cot_job_form { COT_JOB_PLAIN, COT_JOB_WORKERS, COT_JOB_GATHERED, COT_JOB_RETREAT };
 
 struct cot_job_request {
 	uint64_t start_ns,

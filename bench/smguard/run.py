@@ -45,7 +45,7 @@ def parse(argv):
     p.add_argument("--out", default="build/smguard", metavar="DIR")
     p.add_argument("--repeats", type=int, default=20)
     p.add_argument("--ways", metavar="WAY[,..]",
-                   default="mps,smguard,effisha,fixed,capsm,retreat",
+                   default="mps,smguard,effisha,fixed,capsm,gathered,retreat",
                    help=", ".join(WAYS))
     p.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), metavar="DIR",
                    help="folder of cotenant, cotenantd and smguard-app")

@@ -57,6 +57,17 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(ours["stp"], 0.5 + 0.8)
         self.assertEqual(ours["evictions"]["evictions"], 7)
 
+    def test_whole_sms(self):
+        cell = {**pair_cell(), "id": "reserve.nn.md5", "group": "reserve", "alone": [
+            {"way": "capsm", "ls": request(1000), "batch": request(10000)}], "repeats": [
+                {"way": w, "ls": request(us), "batch": request(20000)}
+                for w, us in (("capsm", 9000), ("gathered", 1800), ("retreat", 1500))]}
+        result = figures.make([cell])
+        self.assertAlmostEqual(result["summary"]["capsm_over_sm"], 6)
+        self.assertAlmostEqual(result["summary"]["gathered_over_sm"], 1.2)
+        self.assertIn("| nn+md5 | 1 | 9 | 1.8 | 1.5 | 6.00 | 1.20 |", report.markdown(result))
+        self.assertIn("on whole SMs", svg.draw_all(result)["figure10.svg"])
+
     def test_the_summary(self):
         s = figures.make([pair_cell(), remap_cell()])["summary"]
         self.assertAlmostEqual(s["smguard"]["speedup"], 10)
@@ -182,6 +193,11 @@ class Emulated(unittest.TestCase):
         with self.assertRaises(apps.Failed):
             app.wait_until_ready(0.2)
         self.assertTrue(app.threads()[0].startswith("sleep S"))
+
+    def test_whole_sms(self):
+        done, result = self.bench("--only", "reserve.va.bs", "--repeats", "1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("gathered_over_sm", result["reserve"][0])
 
     def test_bursts(self):
         done, result = self.bench("--only", "burst.va.bs", "--ways", "fixed")

@@ -24,6 +24,7 @@ struct cot_workers_run {
 	uint32_t quota;		   /* SMs' worth of workers, at least 1 */
 	uint32_t chunk;		   /* tasks of a claim; 0: by task_ns */
 	uint64_t task_ns;	   /* 0: not known */
+	bool gather;		   /* on whole SMs */
 	cot_workers_during before; /* may be NULL: the same before each launch */
 	cot_workers_during during; /* may be NULL */
 	void *arg;

@@ -51,6 +51,13 @@ static uint64_t control_of(const struct cot_workers_run *r, uint32_t step)
 	return r->controls + step * sizeof(struct cot_workers_control);
 }
 
+static void gather(const struct cot_workers_run *r, struct cot_workers_args *args,
+		   struct cot_workers_control *control)
+{
+	if (r->gather)
+		(void)cot_workers_gather(r->s->machine->n_sms, args, control);
+}
+
 static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_workers_args *ret_args,
 		struct cot_workers_control *ret_control, struct cot_error *err)
 {
@@ -73,6 +80,7 @@ static int plan(const struct cot_workers_run *r, uint32_t step, struct cot_worke
 		return cot_error_set(err, rc, "%s: no plan for %u tasks on %u SMs", what->entry,
 				     cot_step_tasks(what), r->quota);
 	ret_args->n_sms = r->s->machine->n_sms;
+	gather(r, ret_args, ret_control);
 	return 0;
 }
 
@@ -117,6 +125,8 @@ static int launch_once(struct cot_workers_run *r, uint32_t step, struct cot_work
 		return cot_error_set(err, rc, "%s: workers did %u of %u tasks, next is %u",
 				     r->s->in->steps[step].entry, control->done, args->n_tasks,
 				     control->next);
+	if (*ret_left)
+		gather(r, args, control);
 	return 0;
 }
 

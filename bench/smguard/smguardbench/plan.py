@@ -66,7 +66,7 @@ class Cell:
 
 PAIR_WAYS = ("mps", "smguard", "effisha")
 ALONE_WAYS = ("mps", "smguard")
-RESERVE_WAYS = ("capsm", "retreat")
+RESERVE_WAYS = ("capsm", "gathered", "retreat")
 
 
 def make_cells(repeats, ways):

@@ -2,7 +2,7 @@
 from . import plan
 
 TITLES = {"mps": "MPS", "smguard": "smguard", "effisha": "effisha",
-          "capsm": "CapSMs",
+          "capsm": "CapSMs", "gathered": "CapSMs on whole SMs",
           "retreat": "filling and retreating"}
 
 
@@ -64,6 +64,8 @@ def _summary(s):
             number(of("smguard", "stp")), *others("stp", number)),
         row(10, "its time beside CapSMs over that beside whole SMs", "1.049x", "",
             times(s.get("capsm_over_sm")), *empty),
+        row("", "the same, of workers that begin on whole SMs", "-", "",
+            times(s.get("gathered_over_sm")), *empty),
         row(15, "until all have left, beyond the longest task: median, longest", "-", "<= 50 us",
             f"{late['median']:.0f} us, {late['max']:.0f} us" if late else "-",
             *empty),
@@ -140,12 +142,13 @@ def _burst(rows):
 
 
 def _reserve(rows):
-    lines = head("pair", "alone, ms", "CapSMs, ms", "filling and retreating, ms", "ratio")
+    lines = head("pair", "alone, ms", "CapSMs, ms", "CapSMs on whole SMs, ms",
+                 "filling and retreating, ms", "CapSMs: ratio", "on whole SMs: ratio")
     for r in rows:
         times = [ms(r["ways"][w]["ls"]["mean"]) if w in r["ways"] else "-"
-                 for w in ("capsm", "retreat")]
+                 for w in ("capsm", "gathered", "retreat")]
         lines.append(row(r["pair"], ms(r["alone_us"]["ls"]), *times,
-                         number(r.get("capsm_over_sm"))))
+                         number(r.get("capsm_over_sm")), number(r.get("gathered_over_sm"))))
     return lines
 
 

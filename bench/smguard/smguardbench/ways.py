@@ -74,13 +74,18 @@ class CapSM(Own):
     form = "workers"
 
 
+class Gathered(Own):
+    """As many workers as that many SMs hold, on whole SMs."""
+    form = "gathered"
+
+
 class Retreat(Own):
     """Filling and retreating: blocks on other SMs end at once."""
     form = "retreat"
 
 
 WAYS = {"mps": PlainMps, "smguard": SMGuard, "effisha": EffiSha, "fixed": Fixed, "capsm": CapSM,
-        "retreat": Retreat}
+        "gathered": Gathered, "retreat": Retreat}
 
 
 class Site:
