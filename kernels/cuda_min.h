@@ -33,6 +33,7 @@ struct alignas(8) float2 {
 
 #define fabsf __builtin_fabsf
 #define sqrtf __nvvm_sqrt_rn_f
+#define sqrt  __nvvm_sqrt_rn_d
 
 #endif /* clang */
 

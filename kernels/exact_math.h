@@ -50,6 +50,17 @@ COT_EXACT double cot_bits_to_f64(unsigned long long bits)
 	return both.f;
 }
 
+COT_EXACT unsigned long long cot_f64_to_bits(double value)
+{
+	union {
+		double f;
+		unsigned long long u;
+	} both;
+
+	both.f = value;
+	return both.u;
+}
+
 /* Adding and taking away 1.5 * 2^23 rounds to the nearest integer. */
 COT_EXACT float cot_round_f32(float x)
 {
@@ -108,6 +119,17 @@ COT_EXACT double cot_exp_f64(double x)
 	p = p * r + 0.5;
 	p = p * r * r + r + 1.0;
 	return p * cot_bits_to_f64((unsigned long long)((long long)n + 1023) << 52);
+}
+
+/* The cube root, by Newton's method from a third of the exponent. x normal and positive. */
+COT_EXACT double cot_cbrt_f64(double x)
+{
+	double y = cot_bits_to_f64(cot_f64_to_bits(x) / 3 + 0x2a9f7893782da1ceull);
+	int i;
+
+	for (i = 0; i < 5; i++)
+		y = (2.0 * y + x / (y * y)) / 3.0;
+	return y;
 }
 
 /*

@@ -35,7 +35,7 @@ struct options {
 };
 
 static const char doc[] =
-	"Runs one of the ten benchmarks of the SMGuard paper as an ordinary CUDA program: requests at "
+	"Runs one of the eleven benchmarks of the SMGuard paper as an ordinary CUDA program: requests at "
 	"given moments, each result compared bit for bit with the first one, and that with the CPU's. "
 	"Prints one line of JSON for each request."
 	"\v"

@@ -478,7 +478,7 @@ static int print(const struct remap *m)
 /* ---- options ---- */
 
 static const char doc[] =
-	"Measures one of the ten benchmarks of the SMGuard paper as persistent workers: its time beside "
+	"Measures one of the eleven benchmarks of the SMGuard paper as persistent workers: its time beside "
 	"the plain kernel's, how long it takes until all workers have left, and how long the kernel "
 	"takes when a quarter, a half or three quarters of them leave at some moment, whether the "
 	"others go on or it is ended and launched again. Prints one line of JSON.";

@@ -55,5 +55,6 @@ extern const struct cot_bench cot_bench_md5;
 extern const struct cot_bench cot_bench_lava_md;
 extern const struct cot_bench cot_bench_myocyte;
 extern const struct cot_bench cot_bench_particle_filter;
+extern const struct cot_bench cot_bench_lulesh;
 
 #endif

@@ -10,7 +10,7 @@
 #include "cotenant/passes.h"
 
 static const char doc[] =
-	"Runs the ten benchmarks of the SMGuard paper on this machine's GPU, or on the emulated one, "
+	"Runs the eleven benchmarks of the SMGuard paper on this machine's GPU, or on the emulated one, "
 	"as they are and rewritten by cotenant's passes, and compares the results bit for bit with "
 	"each other and with the CPU's. Prints one line of JSON for each benchmark and pass."
 	"\v"

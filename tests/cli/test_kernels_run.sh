@@ -15,7 +15,7 @@ version=$(sed -n 's/^project(cotenant VERSION \([0-9.]*\).*/\1/p' "$SOURCE_DIR/C
 says "$work/out" "kernels-run $version"
 
 expect 0 --list
-for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash \
+for name in nn particlefilter pathfinder myocyte lavaMD matrixMul vectorAdd BlackScholes bfs md5hash LULESH \
 	early_return rounds volume; do
 	says "$work/out" "$name "
 done

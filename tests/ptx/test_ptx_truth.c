@@ -1,5 +1,5 @@
 /*
- * Rewritten kernels compute what the originals compute: ten benchmarks, and small kernels with what
+ * Rewritten kernels compute what the originals compute: the benchmarks, and small kernels with what
  * passes have trouble with, under every pass, in the
  * interpreter, bit for bit the same as the plain kernel, which is what the CPU's reference says.
  * Quotas, chunks, orders, evictions and the schedule follow from a seed.

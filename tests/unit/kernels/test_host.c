@@ -5,10 +5,11 @@
 
 #include "base/compiler.h"
 #include "kernels/exact_math.h"
+#include "kernels/hexahedron.h"
 #include "kernels/host/bench.h"
 #include "test.h"
 
-/* Table 3 of the SMGuard paper. */
+/* Table 3 of the SMGuard paper; of its larger program it does not say the grid. */
 static void grids_are_those_of_the_paper(void **state)
 {
 	static const struct {
@@ -19,6 +20,7 @@ static void grids_are_those_of_the_paper(void **state)
 		{"particlefilter", "kernel", 79, 1563, 128},
 		{"pathfinder", "dynproc_kernel", 23149, 23149, 256},
 		{"myocyte", "solver2", 4, 96, 32},
+		{"LULESH", "volume_force", 123, 712, 128},
 		{"lavaMD", "kernel_gpu_cuda", 64, 1000, 128},
 		{"matrixMul", "matrixMulCUDA", 1024, 16384, 1024},
 		{"vectorAdd", "vectorAdd", 156250, 156250, 256},
@@ -237,6 +239,92 @@ static double in_units_f32(float got, double want)
 	return fabs((double)got - want) / (ldexp(1.0, -23) * fabs(want));
 }
 
+static void cube_roots(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = -3000; i < 3000; i++) {
+		double x = ldexp(1.0 + (double)(i & 255) / 256.0, i / 3), want = cbrt(x);
+
+		assert_true(fabs(cot_cbrt_f64(x) - want) <= 2.0 * ldexp(1.0, -52) * want);
+	}
+}
+
+/* A cube of side 2, each corner moved by up to 0.4. */
+static void make_hexahedron(struct cot_vec3 *p, double by, unsigned seed)
+{
+	static const double at[8][3] = {{0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0},
+					{0, 0, 2}, {2, 0, 2}, {2, 2, 2}, {0, 2, 2}};
+	double off[24];
+	unsigned i;
+
+	for (i = 0; i < 24; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		off[i] = by * ((double)(seed >> 16) / 65536.0 - 0.5);
+	}
+	for (i = 0; i < 8; i++)
+		p[i] = cot_vec3_make(at[i][0] + off[3 * i], at[i][1] + off[3 * i + 1],
+				     at[i][2] + off[3 * i + 2]);
+}
+
+static void assert_near(double got, double want)
+{
+	if (fabs(got - want) > 1e-6)
+		fail_msg("%g, expected %g", got, want);
+}
+
+static void a_cube_is_a_cube(void **state)
+{
+	struct cot_vec3 p[8], normals[8], slopes[8];
+
+	(void)state;
+	make_hexahedron(p, 0, 1);
+	assert_near(cot_hexa_volume(p), 8);
+	assert_near(cot_hexa_largest_face(p), 16 * 4 * 4);
+	cot_hexa_normals(p, normals);
+	cot_hexa_slopes(p, slopes);
+	assert_near(normals[0].x, -1);
+	assert_near(normals[0].y, -1);
+	assert_near(normals[0].z, -1);
+	assert_near(normals[5].x, 1);
+	assert_near(normals[5].y, -1);
+	assert_near(normals[5].z, 1);
+	assert_near(slopes[6].x + slopes[6].y + slopes[6].z, 3);
+}
+
+/* The slopes are those of the volume, and pressure moves no element as a whole. */
+static void hexahedra(void **state)
+{
+	struct cot_vec3 p[8], normals[8], slopes[8], sum;
+	double volume, h = 1e-4;
+	unsigned seed, i;
+
+	(void)state;
+	for (seed = 1; seed < 50; seed++) {
+		make_hexahedron(p, 0.8, seed);
+		volume = cot_hexa_volume(p);
+		cot_hexa_slopes(p, slopes);
+		cot_hexa_normals(p, normals);
+		sum = cot_vec3_make(0, 0, 0);
+		for (i = 0; i < 8; i++) {
+			struct cot_vec3 before = p[i];
+
+			sum = cot_vec3_add(sum, 1, normals[i]);
+			p[i].x += h;
+			assert_near((cot_hexa_volume(p) - volume) / h, slopes[i].x);
+			p[i] = before;
+			p[i].y += h;
+			assert_near((cot_hexa_volume(p) - volume) / h, slopes[i].y);
+			p[i] = before;
+			p[i].z += h;
+			assert_near((cot_hexa_volume(p) - volume) / h, slopes[i].z);
+			p[i] = before;
+		}
+		assert_near(cot_vec3_dot(sum, sum), 0);
+	}
+}
+
 static void exact_math_is_accurate(void **state)
 {
 	double worst_exp = 0, worst_log = 0, worst_f64 = 0;
@@ -279,6 +367,9 @@ int main(void)
 		cmocka_unit_test(too_many_blocks_are_refused),
 		cmocka_unit_test(arguments_are_put_together),
 		cmocka_unit_test(exact_math_is_accurate),
+		cmocka_unit_test(cube_roots),
+		cmocka_unit_test(a_cube_is_a_cube),
+		cmocka_unit_test(hexahedra),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
