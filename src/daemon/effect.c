@@ -87,6 +87,9 @@ static const char *not_moved(int status)
 	if (status == -EDEADLK)
 		return "something in its streams waits, maybe for what it launches later, and a "
 		       "new part is made when that is done";
+	if (status == -EAGAIN)
+		return "so much is queued in its streams that a new part would hold them up; it is "
+		       "made when less is";
 	return strerror(-status);
 }
 

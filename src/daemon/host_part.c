@@ -262,12 +262,12 @@ void cot_host_part_told(struct cot_host *host, unsigned member, const struct cot
 		say_whole(cot_host_parts(host), from);
 }
 
-static void count(struct part_tenant *t, const struct cot_msg_placed *m)
+static void count(struct part_tenant *t, const struct cot_msg_placed *m, bool again)
 {
 	struct cot_host_part_stats *s = &t->stats;
 
-	s->n_placed += m->status == 0;
-	s->n_failed += m->status != 0;
+	s->n_placed += m->status == 0 && !again;
+	s->n_failed += m->status != 0 && !again;
 	s->last_status = m->status;
 	s->last_ns = m->latency_ns;
 	if (m->latency_ns > s->max_ns)
@@ -295,6 +295,11 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 	}
 	from->part.first = m->first;
 	from->part.n = m->n;
+	if (!from->waiting && m->h.seq == t->seq && !is_waiting(parts, t->tenant, t->seq)) {
+		/* Another part has stood in for the one that was asked for. */
+		count(t, m, true);
+		tell_placed(host, t, m->h.seq, from->part, now_ns);
+	}
 	if (from->waiting != m->h.seq)
 		return;
 	from->waiting = 0;
@@ -302,7 +307,7 @@ void cot_host_part_placed(struct cot_host *host, unsigned member, const struct c
 		from->part.pace_us = from->sent.pace_us;
 		from->part.hold = from->sent.hold;
 	}
-	count(t, m);
+	count(t, m, false);
 	if (m->h.seq == t->seq && m->status)
 		t->status = m->status;
 	if (!(m->h.seq & COT_HOST_OWN_SEQ) && !is_waiting(parts, t->tenant, m->h.seq))

@@ -38,6 +38,7 @@ struct wish {
 	uint64_t want, have;
 	uint64_t sent; /* while in flight */
 	uint32_t seq;  /* of the action in flight; 0 = none */
+	uint32_t done; /* of the last one that was answered */
 	bool queued;
 	bool own;	     /* the core's wish, not the policy's */
 	uint64_t decided_ns; /* when `want` got its value */

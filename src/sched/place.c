@@ -278,6 +278,7 @@ static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
 		.latency_ns = s->policy.now_ns - w->decided_ns,
 	};
 
+	w->done = status ? 0 : w->seq;
 	w->seq = 0;
 	w->have = status ? VALUE_NONE : w->sent;
 	count_answer(s, COT_ACTION_PLACE, status, s->policy.now_ns - w->sent_ns);
@@ -293,6 +294,15 @@ static void settle(struct cot_sched *s, struct sched_tenant *t, int status)
 		tell(s, t, &r);
 }
 
+/* Until now another part stood in for the one that it was to have. */
+static void move_on(struct cot_sched *s, struct sched_tenant *t, struct cot_part part)
+{
+	part.hold = t->pub.part.hold;
+	t->pub.part = part;
+	if (s->started && s->policy.ops->tenant_changed)
+		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PARTS);
+}
+
 int cot_sched_place_on_placed(struct cot_sched *s, struct sched_tenant *t,
 			      const struct cot_event *ev)
 {
@@ -305,6 +315,10 @@ int cot_sched_place_on_placed(struct cot_sched *s, struct sched_tenant *t,
 	}
 	if (!fits(&t->pub, ev->placed.part))
 		return -EINVAL;
+	if (!t->place.seq && t->place.done == ev->placed.seq) {
+		move_on(s, t, ev->placed.part);
+		return 0;
+	}
 	t->pub.part = ev->placed.part;
 	if (t->place.seq == ev->placed.seq)
 		settle(s, t, ev->placed.status);

@@ -101,19 +101,14 @@ static uint32_t room(struct cot_shim_parts *p)
  * no more parts at a time than there is room for. */
 #define MAKE_PAUSE 4u
 
-/* -EAGAIN: it has to be made, and not before p->make_ns. -EDEADLK: and not while a wait is open. */
-static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32_t *ret_part)
+/* -EAGAIN: not before p->again_ns. -EDEADLK: and not while a wait is open. */
+static int make(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32_t *ret_part)
 {
-	uint32_t first = from * COT_GREEN_GROUP_SMS, n = cot_green_n_sms(&p->split, from, to), i;
-	uint64_t begin_ns, end_ns;
+	uint64_t begin_ns = cot_now_ns(), end_ns;
+	uint32_t i;
 	int rc;
 
-	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
-		*ret_part = i;
-		if (p->part[i].green && p->part[i].first_sm == first && p->part[i].n_sms == n)
-			return 0;
-	}
-	begin_ns = cot_now_ns();
+	p->again_ns = p->make_ns;
 	if (begin_ns < p->make_ns)
 		return -EAGAIN;
 	if (!cot_shim_open_none())
@@ -124,10 +119,31 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
 	p->make_ns = end_ns + MAKE_PAUSE * (end_ns - begin_ns);
 	if (rc)
 		return rc;
-	p->part[i].first_sm = first;
-	p->part[i].n_sms = n;
+	p->part[i].first_sm = from * COT_GREEN_GROUP_SMS;
+	p->part[i].n_sms = cot_green_n_sms(&p->split, from, to);
 	*ret_part = i;
 	return 0;
+}
+
+/* The largest one that lies within; 0: there is none. */
+static uint32_t largest_within(const struct cot_shim_parts *p, uint32_t from, uint32_t to)
+{
+	uint32_t first = from * COT_GREEN_GROUP_SMS, i, best = 0;
+	uint32_t end = first + cot_green_n_sms(&p->split, from, to);
+
+	for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
+		const struct cot_shim_part *part = &p->part[i];
+
+		if (part->green && part->first_sm >= first && part->first_sm + part->n_sms <= end &&
+		    (!best || part->n_sms > p->part[best].n_sms))
+			best = i;
+	}
+	return best;
+}
+
+static bool is_exactly(const struct cot_shim_parts *p, uint32_t part, uint32_t from, uint32_t to)
+{
+	return part && p->part[part].n_sms == cot_green_n_sms(&p->split, from, to);
 }
 
 /*
@@ -137,18 +153,22 @@ static int part_for(struct cot_shim_parts *p, uint32_t from, uint32_t to, uint32
  */
 #define AHEAD 4u
 
+/* So long the exact part is waited for before another one stands in for it: it is made within that
+ * time where nothing is queued. */
+#define STAND_IN_NS  (10 * COT_NS_PER_MS)
+#define TRY_AGAIN_NS COT_NS_PER_S /* after something else than what is queued was in the way */
+
 static void make_ahead(struct cot_shim_parts *p)
 {
 	bool top = cot_shim_settings.class_ == COT_CLASS_LATENCY;
 	uint32_t n = p->split.n, i, part;
 
 	for (i = 1; i < AHEAD && !p->status; i++) {
-		uint32_t at = n * i / AHEAD;
+		uint32_t at = n * i / AHEAD, from = top ? at : 0, to = top ? n : at;
 
-		if (!at)
+		if (!at || is_exactly(p, largest_within(p, from, to), from, to))
 			continue;
-		if (!atomic_load(&p->awaited) || cot_shim_any_capture() ||
-		    part_for(p, top ? at : 0, top ? n : at, &part))
+		if (!atomic_load(&p->awaited) || cot_shim_any_capture() || make(p, from, to, &part))
 			return;
 		p->part[part].chosen = ++p->n_changes;
 		p->make_ns = 0; /* nobody has asked for it */
@@ -168,8 +188,49 @@ static void set_live(uint32_t part)
 	atomic_store(&cot_shim_parts_live, live);
 }
 
-/* On the listener, with the context current. */
-static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
+/* -EAGAIN: not before p->again_ns. -EDEADLK: not while a wait is open. */
+static int make_if_short(struct cot_shim_parts *p, const struct cot_shim_wish *wish, uint32_t from,
+			 uint32_t to, uint32_t *ret_part)
+{
+	bool can_wait = largest_within(p, from, to) != 0;
+
+	if (!cot_shim_open_none())
+		return -EDEADLK;
+	p->again_ns = cot_shim_queued_look(p, wish->since_ns, can_wait);
+	return p->again_ns ? -EAGAIN : make(p, from, to, ret_part);
+}
+
+/*
+ * The part [from, to). While it cannot be made without holding the program up, the largest one
+ * within stands in for it: -EAGAIN, and wish->stands_in. Any other -errno: there is none.
+ */
+static int part_for(struct cot_shim_parts *p, struct cot_shim_wish *wish, uint32_t from,
+		    uint32_t to, uint32_t *ret_part)
+{
+	uint64_t stand_in_ns = wish->since_ns + STAND_IN_NS;
+	int rc;
+
+	*ret_part = largest_within(p, from, to);
+	if (is_exactly(p, *ret_part, from, to))
+		return 0;
+	rc = make_if_short(p, wish, from, to, ret_part);
+	if (!rc)
+		return 0;
+	*ret_part = largest_within(p, from, to); /* another may have been given up */
+	if (!*ret_part)
+		return rc;
+	wish->why = rc;
+	if (rc != -EAGAIN)
+		p->again_ns = cot_now_ns() + TRY_AGAIN_NS;
+	if (rc != -EAGAIN || cot_now_ns() >= stand_in_ns)
+		wish->stands_in = true;
+	else if (p->again_ns > stand_in_ns)
+		p->again_ns = stand_in_ns;
+	return -EAGAIN;
+}
+
+/* On the listener, with the context current. -EAGAIN: it comes later. */
+static int place(struct cot_shim_parts *p, struct cot_shim_wish *wish)
 {
 	uint32_t first = wish->first, n = wish->n, from, to, was, part = 0;
 	int rc = 0;
@@ -183,8 +244,11 @@ static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
 	if (n && to > p->split.n)
 		return -EINVAL;
 	if (n && to - from < p->split.n)
-		rc = part_for(p, from, to, &part);
-	if (rc)
+		rc = part_for(p, wish, from, to, &part);
+	if (rc && !wish->stands_in)
+		return rc;
+	was = atomic_load(&p->now);
+	if (rc && part == was && wish->told)
 		return rc;
 	p->part[part].chosen = ++p->n_changes;
 	if (part)
@@ -196,8 +260,9 @@ static int place(struct cot_shim_parts *p, const struct cot_shim_wish *wish)
 		cot_shim_count_moved();
 	cot_shim_count_first(p, part);
 	cot_shim_pace_set(p, wish->pace_us);
-	cot_shim_hold_set(p, wish->hold ? wish->since_ns + COT_PROTO_HOLD_NS : 0);
-	return 0;
+	if (!wish->told)
+		cot_shim_hold_set(p, wish->hold ? wish->since_ns + COT_PROTO_HOLD_NS : 0);
+	return rc;
 }
 
 /* ---- the daemon ---- */
@@ -242,6 +307,8 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 				  .pace_us = p->pace_us};
 
 	g->parts_told = true;
+	if (g->wish.told)
+		g->wish.seq = 0; /* this daemon knows nothing of it */
 	cot_shim_gpu_send(g, &m, COT_MSG_PARTS, sizeof(m), 0);
 	if (atomic_load(&p->now))
 		tell_placed(g, p, 0, 0, 0);
@@ -287,13 +354,47 @@ static uint64_t look_left(struct cot_shim_gpu *g, struct cot_shim_parts *p, bool
 	return COT_NEVER;
 }
 
+#define SAY_WHY_NS COT_NS_PER_S /* so long its part may take before the daemon is told why */
+
+/* To an order whose part comes later: what the program has meanwhile, if that is news. */
+static void answer_part_way(struct cot_shim_gpu *g, struct cot_shim_parts *p,
+			    struct cot_shim_wish *wish)
+{
+	uint64_t took_ns = cot_now_ns() - wish->since_ns;
+	int why = took_ns < SAY_WHY_NS ? 0 : wish->why;
+	uint32_t part = atomic_load(&p->now);
+
+	if (!wish->told)
+		answer(g, p, wish, 0);
+	if (wish->told ? wish->said != why || wish->part != part : wish->again)
+		tell_placed(g, p, wish->seq, why, took_ns);
+	wish->again = wish->leave = false;
+	wish->told = true;
+	wish->said = why;
+	wish->part = part;
+}
+
+/* Its context before this one was there, and the part on which it was. */
+static void wish_again(struct cot_shim_gpu *g)
+{
+	g->wish = g->placed;
+	g->wish.since_ns = cot_now_ns();
+	g->wish.stands_in = g->wish.told = false;
+}
+
+static int later(struct cot_shim_parts *p)
+{
+	p->again_ns = cot_now_ns() + LOOK_NS;
+	return -EAGAIN;
+}
+
 /* With the lock, which it lets go of while it calls the driver. Returns when it is to be called
  * again, though nothing new comes. */
 static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 {
 	uint64_t again_ns = COT_NEVER, look_ns;
 	struct cot_shim_wish wish;
-	bool current, left = true;
+	bool current, leaves, left = true;
 	int rc = 0;
 
 	pthread_mutex_unlock(&cot_shim_lock);
@@ -308,26 +409,29 @@ static uint64_t serve(struct cot_shim_gpu *g, struct cot_shim_parts *p)
 	}
 	pthread_mutex_lock(&cot_shim_lock);
 	if (p->split_tried && !p->prepared && g->parts_told && !g->wish.seq)
-		g->wish = g->placed; /* its context before this one was there */
+		wish_again(g);
 	p->prepared = p->split_tried;
 	if (current && !g->parts_told)
 		tell_parts(g, p);
 	wish = g->wish;
 	g->wish.seq = 0;
-	if (wish.seq) /* where it was then */
+	if (wish.seq && !wish.told) /* where it was then */
 		answer_left(g, p);
+	leaves = wish.told && g->leaving.seq; /* which is answered first */
 	g->queries_told = false;
 	pthread_mutex_unlock(&cot_shim_lock);
 	if (wish.seq)
-		rc = current ? place(p, &wish) : -ENODEV;
+		rc = !current ? -ENODEV : leaves ? later(p) : place(p, &wish);
 	set_live(atomic_load(&p->now));
 	if (rc == -EAGAIN)
-		again_ns = p->make_ns;
+		again_ns = p->again_ns;
 	if (current && g->leaving.seq)
 		left = cot_shim_parts_have_left(p, g->leaving.since_ns);
 	cot_shim_gate_open(&cot_shim_parts_lock);
 	pthread_mutex_lock(&cot_shim_lock);
 	look_ns = look_left(g, p, left);
+	if (rc == -EAGAIN && wish.stands_in && !leaves)
+		answer_part_way(g, p, &wish);
 	if (rc == -EAGAIN && !g->wish.seq)
 		g->wish = wish;
 	else if (wish.seq && rc != -EAGAIN)
@@ -370,6 +474,7 @@ static void close_one(struct cot_shim_parts *p)
 		cot_shim_query_drop(p);
 		cot_shim_streams_drop(p);
 		cot_shim_open_drop(p);
+		cot_shim_queued_drop(p);
 		for (i = 1; i < COT_SHIM_PARTS_MAX; i++) {
 			cot_shim_graphs_clear(p, i);
 			cot_green_destroy(&p->green, p->part[i].green);

@@ -21,6 +21,7 @@
  *     query.c    which of them belong to a request, and which of these have ended
  *     stays.c    kernels that do not follow, and why
  *     waits.c    what a new part must not wait for
+ *     queued.c   how long it would wait
  *     entry_stream.c, entry_wait.c, entry_graph.c, entry_launch.c    the entry points
  *
  * Shadows do not wait for the default stream, and it does not wait for them: the driver has no
@@ -109,6 +110,15 @@ struct cot_shim_give_way {
 	_Atomic uint64_t rest_ns;  /* until then they need not */
 };
 
+/* Events behind what is in the streams; see queued.c. The listener's. */
+#define COT_SHIM_MARKS_MAX 128u
+struct cot_shim_queued {
+	CUevent marks[COT_SHIM_MARKS_MAX];
+	uint32_t n, n_busy; /* of them; of the streams, a moment after */
+	uint64_t marked_ns; /* 0: none are there */
+	uint64_t unseen_ns; /* until then a stream may have work that is not seen */
+};
+
 /* The parts of one GPU, in its primary context. Never freed. */
 struct cot_shim_parts {
 	struct cot_shim_parts *next;
@@ -133,7 +143,9 @@ struct cot_shim_parts {
 	_Atomic bool leaving;		/* the daemon waits for the end of what is elsewhere */
 	bool from_home;			/* before the last change it was there; the listener's */
 	uint64_t n_changes;
-	uint64_t make_ns;     /* when the next part may be made */
+	uint64_t make_ns;  /* when the next part may be made */
+	uint64_t again_ns; /* when to look whether the one that is wished for can be */
+	struct cot_shim_queued queued;
 	pthread_mutex_t lock; /* for the list of blocking streams */
 	struct cot_shim_stream default_stream;
 	struct cot_shim_stream *blocking;
@@ -240,6 +252,8 @@ void cot_shim_stream_unknown(struct cot_shim_parts *p, CUstream stream);
 bool cot_shim_streams_clear(struct cot_shim_parts *p, uint32_t part);
 /* Makes the shadows, on this part, of the streams that were used since the last change. */
 void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part);
+/* Calls cot_shim_queued_mark() for each, or cot_shim_queued_unseen() once. False: not now. */
+bool cot_shim_streams_mark(struct cot_shim_parts *p);
 void cot_shim_streams_drop(struct cot_shim_parts *p); /* its context ends */
 void cot_shim_streams_forget(void);		      /* after fork() */
 /* Applied to home already: the shadows get the same. */
@@ -352,6 +366,15 @@ void cot_shim_open_for_good(void);
 bool cot_shim_open_none(void);
 void cot_shim_open_drop(const struct cot_shim_parts *p); /* its context ends */
 void cot_shim_open_forget(void);			 /* after fork() */
+
+/* ---- queued.c ---- */
+
+/* On the listener, with the context current. 0: a part can be made now, and if the program can wait
+ * for it, on another one, without holding it up; else when to look again. */
+uint64_t cot_shim_queued_look(struct cot_shim_parts *p, uint64_t since_ns, bool can_wait);
+void cot_shim_queued_mark(struct cot_shim_parts *p, CUstream stream);
+void cot_shim_queued_unseen(struct cot_shim_parts *p);
+void cot_shim_queued_drop(struct cot_shim_parts *p); /* its context ends */
 
 /* ---- follow.c ---- */
 

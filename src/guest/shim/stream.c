@@ -404,6 +404,34 @@ void cot_shim_streams_prepare(struct cot_shim_parts *p, uint32_t part)
 	(void)cot_shim_streams_each(p, prepare, part);
 }
 
+/*
+ * What it has had before it came where it is, comes before what it has there. While a thread is in
+ * it nothing is done: it may be there because the stream takes no more, and we would wait, too.
+ */
+static bool mark(struct cot_shim_stream *s, uint32_t part)
+{
+	uint32_t none = 0, at;
+
+	(void)part;
+	if (!atomic_compare_exchange_strong(&s->n_turns, &none, MOVING))
+		return false;
+	at = atomic_load(&s->at);
+	/* These have names in one thread only, or may not be touched while others record graphs. */
+	if (!at && (cot_shim_stream_is_of_thread(s) || s == &s->parts->default_stream)) {
+		if (atomic_load(&s->used))
+			cot_shim_queued_unseen(s->parts);
+	} else if (at || !is_capturing(s)) {
+		cot_shim_queued_mark(s->parts, stream_at(s, at));
+	}
+	atomic_fetch_and(&s->n_turns, ~MOVING);
+	return true;
+}
+
+bool cot_shim_streams_mark(struct cot_shim_parts *p)
+{
+	return cot_shim_streams_each(p, mark, 0);
+}
+
 static bool drop(struct cot_shim_stream *s, uint32_t part)
 {
 	(void)part;

@@ -49,6 +49,10 @@ struct cot_shim_wish {
 	bool hold, leave;
 	bool again; /* it has been carried out and answered in a context that is gone */
 	uint64_t since_ns;
+	/* While its part is not made another one stands in for it; the daemon has been told. */
+	bool stands_in, told;
+	int why, said; /* it is not made yet, -errno; and what the daemon knows of that */
+	uint32_t part; /* that it knows */
 };
 
 /* A wish that has been carried out, and is answered when nothing is under way where the program

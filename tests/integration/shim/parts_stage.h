@@ -130,12 +130,22 @@ static inline void ask(unsigned first, unsigned n)
 	send_packet(&m, COT_MSG_PLACE, sizeof(m), ++last_seq);
 }
 
-/* The answer to it. */
-static inline int place(unsigned first, unsigned n)
+/* The next answer to it. */
+static inline int answer(void)
 {
-	ask(first, n);
 	expect(COT_MSG_PLACED);
 	assert_int_equal(in.h.seq, last_seq);
+	return in.placed.status;
+}
+
+/* The last answer: until then a smaller part may stand in for the one that is asked for. */
+static inline int place(unsigned first, unsigned n)
+{
+	unsigned most = first < SMS && n > SMS - first ? SMS - first : n;
+
+	ask(first, n);
+	while (answer() == 0 && in.placed.n && in.placed.n < most)
+		;
 	return in.placed.status;
 }
 

@@ -124,9 +124,9 @@ static void test_waits_end(void **state)
 	placed(fresh, 8);
 	for (i = 0; i < LIST; i++)
 		wait_in(plain);
-	assert_int_equal(place(fresh, 16), -EDEADLK);
+	assert_int_equal(place(fresh, 24), -EDEADLK);
 	end_waits();
-	placed(fresh, 16);
+	placed(fresh, 24);
 }
 
 /* The last one: then there may be one for good. */

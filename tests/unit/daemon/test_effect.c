@@ -121,6 +121,10 @@ static void test_part_that_is_not_there(void **state)
 	assert_string_equal(text, "it cannot be put on a part of the GPU: Cannot allocate memory");
 	assert_true(say_part((struct cot_part_effect){.shim = true, .place_status = -EIO}));
 	assert_string_equal(text, "it could not be moved to another part: Input/output error");
+	assert_true(say_part((struct cot_part_effect){.shim = true, .place_status = -EAGAIN}));
+	assert_string_equal(text, "it could not be moved to another part: so much is queued in its "
+				  "streams that a new part would hold them up; it is made when "
+				  "less is");
 	assert_true(say_part((struct cot_part_effect){
 		.shim = true, .pace_failed = true, .n_followed = 3, .n_stayed = 1}));
 	assert_string_equal(text, "its pace is not kept: a launch has waited a second for the GPU");

@@ -249,6 +249,36 @@ static void test_several_shims(void **state)
 	end();
 }
 
+/* Another part may stand in for the one that was asked for, until that comes, or why it does not.
+ */
+static void test_stand_in(void **state)
+{
+	uint32_t seq;
+
+	(void)state;
+	begin("timeslice");
+	told_whole(M_BATCH);
+	program(BATCH, COT_CLASS_BATCH, 64);
+	seq = sent[M_BATCH].m.h.seq;
+	placed(M_BATCH, seq, 0, 0, 32);
+	assert_int_equal(tenant(BATCH)->part.n, 32);
+	placed(M_BATCH, seq, -EAGAIN, 0, 32);
+	assert_int_equal(stats(BATCH).last_status, -EAGAIN);
+	placed(M_BATCH, seq, 0, 0, 64);
+	assert_int_equal(tenant(BATCH)->part.n, 64);
+	assert_int_equal(stats(BATCH).last_status, 0);
+	assert_int_equal(stats(BATCH).n_placed, 1);
+	assert_int_equal(stats(BATCH).n_failed, 0);
+	/* The next order is what counts. */
+	program(BATCH, COT_CLASS_BATCH, 96);
+	placed(M_BATCH, seq, 0, 0, 32);
+	assert_int_equal(tenant(BATCH)->part.n, 64);
+	obey(M_BATCH);
+	assert_int_equal(tenant(BATCH)->part.n, 96);
+	expect_sent(M_BATCH, 2, 0, 96);
+	end();
+}
+
 /* What stays on all of the GPU is told so, once, and that is no order that anybody counts. */
 static void test_all_of_it(void **state)
 {
@@ -489,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_cannot),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_several_shims),
+		cmocka_unit_test(test_stand_in),
 		cmocka_unit_test(test_all_of_it),
 		cmocka_unit_test(test_a_late_one),
 		cmocka_unit_test(test_those_that_do_not_agree),
