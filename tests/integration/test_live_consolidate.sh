@@ -1,0 +1,121 @@
+#!/bin/sh
+# The policy consolidate with real programs on the emulated GPU: two that need half of the SMs are released together and
+# stay so; a third that can use all of them takes turns with them; beside a latency program nobody waits. The results are
+# those that there are without.
+. "$SOURCE_DIR/tests/integration/daemon/lib.sh"
+need_emulator
+[ -e "${COTENANT_LIBRARY%/*}/shim/libcuda.so.1" ] || {
+	echo "no shim here"
+	exit 77
+}
+
+# knows NAME TIMES BYTES: what it repeats on 8, 64 and 132 SMs, and moves in a second.
+knows() {
+	cat >"$work/$1.yaml" <<-END
+		schema: cotenant.knowledge/1
+		program: parts
+		class: batch
+		gpu: "NVIDIA H200"
+		sms: [8, 64, 132]
+		repeats:
+		  time_ns: [$2]
+		  bytes_per_s: [$3, $3, $3]
+	END
+}
+
+knows train "8000000, 1000000, 1000000" 1000000000
+knows sort "9000000, 1000000, 1000000" 1000000000
+knows wide "33000000, 4125000, 2000000" 12000000000000
+cat >"$work/conf" <<END
+schema: cotenantd/1
+policy: consolidate
+linger_ms: 100
+dram_gb_per_s: 4000
+gangs: {gather_us: 20000}
+knowledge:
+  - {name: train, file: $work/train.yaml}
+  - {name: sort, file: $work/sort.yaml}
+  - {name: wide, file: $work/wide.yaml}
+END
+start_daemon --config "$work/conf"
+
+ps_shows() {
+	"$COTENANT" ps >"$work/out" || return 1
+	for pattern in "$@"; do
+		grep -qE -e "$pattern" "$work/out" || return 1
+	done
+}
+
+# at_least NAME KEY NUMBER
+at_least() {
+	n=$(ps_value "$1" "$2")
+	[ "${n:-0}" -ge "$3" ]
+}
+
+# explains NAME PATTERN...
+explains() {
+	"$COTENANT" explain "$1" >"$work/out" || return 1
+	shift
+	for pattern in "$@"; do
+		grep -qE -e "$pattern" "$work/out" || return 1
+	done
+}
+
+start() {
+	background env LD_LIBRARY_PATH="$EMU" "$COTENANT" run --required "$@"
+}
+
+# A gang of two on parts: nobody is held once they run.
+start --name train -- "$PROGS/parts" --seconds 600 --until "$work/enough" >"$work/train"
+processes=$pid
+start --name sort -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 7 >"$work/sort"
+processes="$processes $pid"
+until_true 20 ps_shows 'train +- +64 of 132, from 0 ' 'sort +- +68 of 132, from 64 ' ||
+	until_true 1 ps_shows 'sort +- +64 of 132, from 0 ' 'train +- +68 of 132, from 64 ' || fail "ps: $(cat "$work/out")"
+explains train 'gangs +1$' 'programs in it +2$' 'saved by it +50\.0 %' 'together than apart, and least on SMs of its own' ||
+	fail "explain: $(cat "$work/out")"
+
+# A third that moves so much that nobody gains beside it: it has all SMs in its turns, and they have theirs together.
+start --name wide -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 9 >"$work/wide"
+processes="$processes $pid"
+until_true 20 explains wide 'gangs +2$' 'programs in it +1$' 'no set with it' || fail "explain: $(cat "$work/out")"
+explains train 'gangs +2$' 'programs in it +2$' 'turn +50 ms' || fail "explain: $(cat "$work/out")"
+until_true 20 ps_shows 'wide +- +all 132 ' || fail "ps: $(cat "$work/out")"
+for name in train sort wide; do
+	until_true 20 at_least "$name" launches_held 5 || fail "$name: held $(ps_value "$name" launches_held)"
+done
+
+# What the user wants may change while they run: as much gain is not to be had.
+sed -i 's/gather_us: 20000/gather_us: 0, aim: time, min_gain_permille: 600/' "$work/conf"
+kill -HUP "$daemon_pid"
+until_true 20 explains train 'gangs +3$' 'no set with it' || fail "explain: $(cat "$work/out")"
+until_true 20 ps_shows 'train +- +all 132 ' || fail "ps: $(cat "$work/out")"
+
+# Beside a latency program nobody is held, and each is on its own SMs.
+start --name api --class latency -- "$PROGS/parts" --seconds 600 --until "$work/enough" --seed 3 >"$work/api"
+api=$pid
+until_true 20 explains train 'a latency program is active' || fail "explain: $(cat "$work/out")"
+until_true 20 ps_shows 'train +- +24 of 132' 'sort +- +24 of 132' 'wide +- +16 of 132' ||
+	fail "ps: $(cat "$work/out")"
+sleep 1
+held=$(ps_value wide launches_held)
+sleep 1
+expect_value wide launches_held "$held"
+
+# The next daemon gathers them anew when it has gone.
+kill -TERM "$api"
+kill_daemon
+start_daemon --config "$work/conf"
+until_true 20 explains wide 'gangs +3$' || fail "explain: $(cat "$work/out")"
+
+# All that was computed meanwhile is right.
+: >"$work/enough"
+for process in $processes; do
+	wait "$process" || fail "a program ended with $?"
+done
+for name in train sort wide; do
+	says "$work/$name" "wrong 0"
+done
+stop_daemon
+[ "$status" = 0 ] || fail "the daemon ended with $status"
+finish
