@@ -191,6 +191,7 @@ struct cot_tenant {
 	uint64_t key;
 	/* The user's wish: the pace of whatever part it gets, whatever the policy says. 0: none. */
 	uint32_t pace_us;
+	struct cot_cost cost; /* changes with the predictions */
 };
 
 /*
@@ -296,11 +297,6 @@ struct cot_query {
 	struct cot_query *next;	     /* in order of begin(); use cot_for_each_query() */
 	void *own;		     /* query_bytes; zeroed at begin() and for a new policy */
 };
-
-enum cot_aim { COT_AIM_ENERGY, COT_AIM_TIME };
-
-#define COT_GATHER_NS_MAX COT_NS_PER_S
-#define COT_BASE_W_MAX	  100000u
 
 /* Numbers that the user may set. cot_policy_config_init() fills in the defaults. */
 struct cot_policy_config {

@@ -68,6 +68,19 @@ struct cot_target {
 #define COT_TARGET_SLOWDOWN_PML_MAX 1000000u
 #define COT_TARGET_RATE_PML_MAX	    1000u
 
+/* What is to be little, and how long whoever begins may be held for it (`consolidate`). */
+enum cot_aim { COT_AIM_ENERGY, COT_AIM_TIME };
+#define COT_GATHER_NS_MAX COT_NS_PER_S
+
+#define COT_POWER_W_MAX 100000u
+
+/* What a program costs that repeats something, as energy and elsewhere. 0: not known. */
+struct cot_cost {
+	uint32_t power_w; /* the GPU draws that while the program runs alone on all of it */
+	uint32_t cpu_w;	  /* the CPU, while it does the same */
+	uint64_t cpu_ns;  /* in which it does what takes so long on all of the GPU as predicted */
+};
+
 /* How far back a window of request times looks. */
 enum cot_horizon {
 	COT_HORIZON_1S,

@@ -43,7 +43,7 @@ static const struct cot_field gangs_fields[] = {
 	TO("gather_us", numbers.gather_ns, COT_WHOLE(0, 1000000), .unit = COT_NS_PER_US),
 	TO("aim", numbers.aim, COT_WORD(aim_words)),
 	TO("min_gain_permille", numbers.min_gain_permille, COT_WHOLE(0, 999)),
-	TO("base_w", numbers.base_w, COT_WHOLE(1, COT_BASE_W_MAX)),
+	TO("base_w", numbers.base_w, COT_WHOLE(1, COT_POWER_W_MAX)),
 	{0},
 };
 

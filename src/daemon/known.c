@@ -51,6 +51,8 @@ void cot_known_tell(const struct cot_knowledge *k, struct cot_host *host, uint32
 			       .now_ns = now_ns,
 			       .prediction = {.n = k ? k->n_quotas : 0}};
 
+	if (k)
+		ev.prediction.cost = k->cost;
 	do {
 		if (k)
 			ev.prediction.is = k->predictions[ev.prediction.row];

@@ -15,6 +15,7 @@
 #define TIMES			 COT_WHOLE(1, COT_KNOWN_NS_MAX), EACH
 #define BYTES			 COT_WHOLE(0, COT_KNOWN_BYTES_MAX), EACH
 #define IPC			 COT_WHOLE(0, COT_KNOWN_IPC_MAX), EACH
+#define WATTS			 COT_WHOLE(0, COT_POWER_W_MAX)
 
 struct written_input {
 	uint64_t size, requests, out_ns;
@@ -51,6 +52,9 @@ static const struct cot_field repeats_fields[] = {
 	TO("time_ns", repeats.time_ns, TIMES, .required = true),
 	TO("bytes_per_s", repeats.bytes_per_s, BYTES),
 	TO("ipc_milli", repeats.ipc_milli, IPC),
+	TO("power_w", cost.power_w, WATTS),
+	TO("cpu_w", cost.cpu_w, WATTS),
+	TO("cpu_time_ns", cost.cpu_ns, COT_WHOLE(0, COT_KNOWN_NS_MAX)),
 	{0},
 };
 

@@ -50,6 +50,16 @@ static void write_rates(FILE *out, const char *indent, const struct cot_known_ra
 	}
 }
 
+static void write_cost(FILE *out, const struct cot_cost *cost)
+{
+	if (cost->power_w)
+		(void)fprintf(out, "  power_w: %" PRIu32 "\n", cost->power_w);
+	if (cost->cpu_w)
+		(void)fprintf(out, "  cpu_w: %" PRIu32 "\n", cost->cpu_w);
+	if (cost->cpu_ns)
+		(void)fprintf(out, "  cpu_time_ns: %" PRIu64 "\n", cost->cpu_ns);
+}
+
 static void write_input(FILE *out, const struct cot_known_input *in, uint32_t n_quotas)
 {
 	uint32_t i;
@@ -84,6 +94,7 @@ void cot_knowledge_write(const struct cot_knowledge *k, FILE *out)
 	if (!latency) {
 		(void)fprintf(out, "repeats:\n");
 		write_rates(out, "  ", &k->repeats, k->n_quotas);
+		write_cost(out, &k->cost);
 		return;
 	}
 	(void)fprintf(out, "inputs:\n");

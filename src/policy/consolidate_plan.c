@@ -46,6 +46,21 @@ static uint32_t end_of(const struct planning *s, uint32_t begin, uint32_t units)
 	return end + s->step * s->d->l.unit <= s->end ? end : s->end;
 }
 
+/* What it draws beyond base_w, and takes on the CPU, in so many seconds alone. */
+static void add_cost(const struct planning *s, const struct cot_tenant *t, double seconds,
+		     struct cot_gang_program *g)
+{
+	const struct cot_cost *cost = &t->cost;
+	double whole_ns = (double)t->predictions[t->n_predictions - 1].duration_ns;
+
+	if (cost->power_w > s->gpu.base_w)
+		g->more_j = (cost->power_w - s->gpu.base_w) * seconds;
+	if (!cost->cpu_w && s->gpu.aim == COT_MODEL_ENERGY)
+		return;
+	g->cpu_s = (double)cost->cpu_ns / whole_ns * seconds;
+	g->cpu_j = g->cpu_s * cost->cpu_w;
+}
+
 static struct cot_gang_program program_of(const struct planning *s, const struct cot_tenant *t)
 {
 	const struct cot_prediction *whole = &t->predictions[t->n_predictions - 1];
@@ -59,6 +74,7 @@ static struct cot_gang_program program_of(const struct planning *s, const struct
 		least = time_s > least ? time_s : least;
 		g.time_s[u - 1] = least;
 	}
+	add_cost(s, t, weight, &g);
 	return g;
 }
 

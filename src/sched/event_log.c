@@ -155,6 +155,22 @@ static void print_query(char *s, size_t size, const struct cot_query_desc *q)
 		       q->plan_key);
 }
 
+static void print_prediction(char *s, size_t size, const struct cot_event *ev)
+{
+	const struct cot_prediction *is = &ev->prediction.is;
+	const struct cot_cost *cost = &ev->prediction.cost;
+	int n = snprintf(s, size,
+			 " row=%" PRIu32 " of=%" PRIu32 " sms=%" PRIu32 " duration_ns=%" PRIu64
+			 " bytes_per_s=%" PRIu64 " ipc_milli=%" PRIu32,
+			 ev->prediction.row, ev->prediction.n, is->sms, is->duration_ns,
+			 is->bytes_per_s, is->ipc_milli);
+
+	if (cost->power_w || cost->cpu_w || cost->cpu_ns)
+		(void)snprintf(s + n, size - (size_t)n,
+			       " power_w=%" PRIu32 " cpu_w=%" PRIu32 " cpu_ns=%" PRIu64,
+			       cost->power_w, cost->cpu_w, cost->cpu_ns);
+}
+
 static void print_measured(char *s, size_t size, const struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -166,13 +182,7 @@ static void print_measured(char *s, size_t size, const struct cot_event *ev)
 			       ev->launches.span_ns);
 		break;
 	case COT_EV_PREDICTION:
-		(void)snprintf(s, size,
-			       " row=%" PRIu32 " of=%" PRIu32 " sms=%" PRIu32
-			       " duration_ns=%" PRIu64 " bytes_per_s=%" PRIu64
-			       " ipc_milli=%" PRIu32,
-			       ev->prediction.row, ev->prediction.n, ev->prediction.is.sms,
-			       ev->prediction.is.duration_ns, ev->prediction.is.bytes_per_s,
-			       ev->prediction.is.ipc_milli);
+		print_prediction(s, size, ev);
 		break;
 	case COT_EV_LESSON:
 		print_lesson(s, size, &ev->lesson);

@@ -240,6 +240,21 @@ static void read_query(struct reader *r, struct cot_query_desc *q)
 	q->plan_key = u64_of(r, "plan=");
 }
 
+static void read_prediction(struct reader *r, struct cot_event *ev)
+{
+	ev->prediction.row = number_of(r, "row=");
+	ev->prediction.n = number_of(r, "of=");
+	ev->prediction.is.sms = number_of(r, "sms=");
+	ev->prediction.is.duration_ns = u64_of(r, "duration_ns=");
+	ev->prediction.is.bytes_per_s = u64_of(r, "bytes_per_s=");
+	ev->prediction.is.ipc_milli = number_of(r, "ipc_milli=");
+	if (!take(r, "power_w="))
+		return;
+	ev->prediction.cost.power_w = read_u32(r);
+	ev->prediction.cost.cpu_w = number_of(r, "cpu_w=");
+	ev->prediction.cost.cpu_ns = u64_of(r, "cpu_ns=");
+}
+
 static void read_measured(struct reader *r, struct cot_event *ev)
 {
 	switch (ev->type) {
@@ -251,12 +266,7 @@ static void read_measured(struct reader *r, struct cot_event *ev)
 		ev->launches.span_ns = u64_of(r, "span_ns=");
 		break;
 	case COT_EV_PREDICTION:
-		ev->prediction.row = number_of(r, "row=");
-		ev->prediction.n = number_of(r, "of=");
-		ev->prediction.is.sms = number_of(r, "sms=");
-		ev->prediction.is.duration_ns = u64_of(r, "duration_ns=");
-		ev->prediction.is.bytes_per_s = u64_of(r, "bytes_per_s=");
-		ev->prediction.is.ipc_milli = number_of(r, "ipc_milli=");
+		read_prediction(r, ev);
 		break;
 	case COT_EV_LESSON:
 		read_lesson(r, &ev->lesson);

@@ -68,6 +68,7 @@ struct predictions {
 	/* The next table, as far as it has arrived. */
 	struct cot_prediction coming[COT_PREDICTIONS_MAX];
 	uint32_t n_coming, n_expected;
+	struct cot_cost cost;
 };
 
 struct lessons {

@@ -13,9 +13,16 @@ static void publish(struct cot_sched *s, struct sched_tenant *t)
 	memcpy(p->rows, p->coming, p->n_coming * sizeof(p->rows[0]));
 	t->pub.predictions = p->n_coming ? p->rows : NULL;
 	t->pub.n_predictions = p->n_coming;
+	t->pub.cost = p->cost;
 	p->n_coming = 0;
 	if (s->started && s->policy.ops->tenant_changed)
 		s->policy.ops->tenant_changed(&s->policy, &t->pub, COT_CHANGED_PREDICTIONS);
+}
+
+static bool is_cost(const struct cot_cost *c)
+{
+	return c->power_w <= COT_POWER_W_MAX && c->cpu_w <= COT_POWER_W_MAX &&
+	       c->cpu_ns <= COT_PLAN_NS_MAX;
 }
 
 /* Whether it continues, or is the first row of, a table of so many. Sizes grow. */
@@ -27,7 +34,7 @@ static bool is_next(const struct predictions *p, const struct cot_event *ev)
 	if (row >= ev->prediction.n || ev->prediction.n > COT_PREDICTIONS_MAX)
 		return false;
 	if (!is->sms || is->sms > COT_SMS_MAX || !is->duration_ns ||
-	    is->bytes_per_s > COT_BYTES_PER_S_MAX)
+	    is->bytes_per_s > COT_BYTES_PER_S_MAX || !is_cost(&ev->prediction.cost))
 		return false;
 	if (!row)
 		return true;
@@ -45,6 +52,7 @@ int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
 	p = &t->predictions;
 	if (!ev->prediction.n && !ev->prediction.row) {
 		p->n_coming = 0;
+		p->cost = (struct cot_cost){0};
 		publish(s, t);
 		return 0;
 	}
@@ -55,6 +63,7 @@ int cot_sched_predict_on_row(struct cot_sched *s, struct sched_tenant *t,
 	p->n_expected = ev->prediction.n;
 	p->coming[ev->prediction.row] = ev->prediction.is;
 	p->n_coming = ev->prediction.row + 1;
+	p->cost = ev->prediction.cost;
 	if (p->n_coming == p->n_expected)
 		publish(s, t);
 	return 0;

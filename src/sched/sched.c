@@ -81,12 +81,12 @@ static int check_config(const struct cot_policy_config *c, struct cot_error *err
 				     "a bandwidth is out of range; expected up to %llu bytes/s",
 				     COT_BYTES_PER_S_MAX);
 	if (c->gather_ns > COT_GATHER_NS_MAX || c->aim > COT_AIM_TIME ||
-	    c->min_gain_permille >= 1000 || !c->base_w || c->base_w > COT_BASE_W_MAX)
+	    c->min_gain_permille >= 1000 || !c->base_w || c->base_w > COT_POWER_W_MAX)
 		return cot_error_set(
 			err, -EINVAL,
 			"a number of gangs is out of range; expected to gather up to a "
 			"second, a gain below 1000 of 1000, and 1 to %u W",
-			COT_BASE_W_MAX);
+			COT_POWER_W_MAX);
 	if (c->pace_us > COT_PACE_US_MAX)
 		return cot_error_set(err, -EINVAL, "a pace is out of range; expected up to %u us",
 				     COT_PACE_US_MAX);

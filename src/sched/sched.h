@@ -150,6 +150,7 @@ struct cot_event {
 		struct {
 			uint32_t row, n;
 			struct cot_prediction is;
+			struct cot_cost cost; /* the same in all rows: the last one's counts */
 		} prediction;
 		struct cot_lesson lesson;
 		struct cot_query_desc query;

@@ -44,10 +44,11 @@ void cot_sim_host_query_join(struct host_queries *h, uint32_t app)
 	uint32_t i;
 
 	for (i = 0; known && i < known->n_quotas; i++)
-		h->send(h->arg, (struct cot_event){
-					.type = COT_EV_PREDICTION,
-					.id = app + 1,
-					.prediction = {i, known->n_quotas, known->predictions[i]}});
+		h->send(h->arg,
+			(struct cot_event){.type = COT_EV_PREDICTION,
+					   .id = app + 1,
+					   .prediction = {i, known->n_quotas, known->predictions[i],
+							  known->cost}});
 }
 
 /* ---- in ---- */

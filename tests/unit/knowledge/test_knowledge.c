@@ -20,7 +20,8 @@
 	     "    ipc_milli: [10, 20, 30]\n"
 #define BATCH                                                                           \
 	HEAD "class: batch\nspread_milli: 1000\nrepeats:\n  time_ns: [900, 500, 520]\n" \
-	     "  bytes_per_s: [10, 20, 21]\n  ipc_milli: [1000, 2000, 2100]\n"
+	     "  bytes_per_s: [10, 20, 21]\n  ipc_milli: [1000, 2000, 2100]\n"           \
+	     "  power_w: 430\n  cpu_w: 90\n  cpu_time_ns: 2500\n"
 
 static struct cot_knowledge *parse(const char *text)
 {
@@ -108,6 +109,9 @@ static void batch_programs(void **state)
 	assert_int_equal(k->predictions[2].duration_ns, 500);
 	assert_int_equal(k->predictions[2].bytes_per_s, 21);
 	assert_int_equal(k->predictions[0].ipc_milli, 1000);
+	assert_int_equal(k->cost.power_w, 430);
+	assert_int_equal(k->cost.cpu_w, 90);
+	assert_int_equal(k->cost.cpu_ns, 2500);
 	assert_null(cot_knowledge_plan(k, 0));
 	cot_knowledge_destroy(k);
 }
@@ -209,7 +213,9 @@ static void what_is_written_is_read(void **state)
 						 "spread_milli: 1000\nrepeats:\n"
 						 "  time_ns: [900, 500, 520]\n"
 						 "  bytes_per_s: [10, 20, 21]\n"
-						 "  ipc_milli: [1000, 2000, 2100]\n");
+						 "  ipc_milli: [1000, 2000, 2100]\n"
+						 "  power_w: 430\n  cpu_w: 90\n"
+						 "  cpu_time_ns: 2500\n");
 		free(one);
 		free(two);
 		cot_knowledge_destroy(k);
@@ -245,6 +251,10 @@ static void mistakes(void **state)
 		{HEAD "class: batch\n", "'repeats'"},
 		{HEAD "class: batch\nrepeats: {time_ns: [1, 2]}\n", "2 numbers; expected 3"},
 		{HEAD "class: batch\nrepeats: {time_ns: [1, 2, 0]}\n", "whole number from 1"},
+		{HEAD "class: batch\nrepeats: {time_ns: [1, 2, 3], power_w: 100001}\n",
+		 "power_w is '100001'; expected a whole number from 0 to 100000"},
+		{HEAD "class: batch\nrepeats: {time_ns: [1, 2, 3], cpu_time_ns: -1}\n",
+		 "cpu_time_ns is '-1'"},
 		{BATCH "inputs:\n  - {size: 1, time_ns: [1, 2, 3]}\n", "expected 'repeats' only"},
 		{HEAD "class: latency\ninputs:\n  - {size: 1, time_ns: [1, 2, 3]}\n"
 		      "  - {size: 1, time_ns: [1, 2, 3]}\n",

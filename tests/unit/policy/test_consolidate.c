@@ -43,6 +43,19 @@ static void known(struct bench *b, uint32_t id, const struct cot_prediction *row
 
 #define KNOWN(b, id, rows) known(b, id, rows, COUNT(rows))
 
+static void costs(struct bench *b, uint32_t id, struct cot_cost cost)
+{
+	uint32_t i;
+
+	for (i = 0; i < COUNT(narrow); i++)
+		assert_int_equal(
+			bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION,
+							  .id = id,
+							  .prediction = {i, COUNT(narrow),
+									 narrow[i], cost}}),
+			0);
+}
+
 static uint64_t fact(const struct bench *b, uint32_t id, const char *name)
 {
 	struct cot_fact facts[COT_FACTS_MAX];
@@ -186,6 +199,36 @@ static void test_gain_must_be_large_enough(void **state)
 	KNOWN(b, B, narrow);
 	bench_run(b, 2 * MS);
 	assert_int_equal(fact(b, A, "gangs"), 2);
+	queries_end(b);
+}
+
+/* 300 W for a millisecond, or 50 W for five. Together both take 0.118 + 2 * 0.182 J on the GPU. */
+static void test_cpu_by_energy_and_time(void **state)
+{
+	const struct cot_cost less = {300, 40, 5 * MS}, more = {300, 60, 5 * MS};
+	struct bench *b = begin();
+
+	(void)state;
+	batch(b, A);
+	batch(b, B);
+	costs(b, A, less);
+	costs(b, B, less);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, A, "less on the CPU");
+	assert_int_equal(fact(b, A, "gangs"), 2);
+	costs(b, A, more);
+	costs(b, B, more);
+	bench_run(b, 0);
+	EXPECT_BECAUSE(b, A, "together than apart");
+	assert_int_equal(fact(b, A, "saved by it"), 196); /* 482 mJ instead of 600 */
+	queries_end(b);
+	b = begin_with(COT_AIM_TIME, 20);
+	batch(b, A);
+	batch(b, B);
+	costs(b, A, less);
+	costs(b, B, less);
+	bench_run(b, 2 * MS);
+	EXPECT_BECAUSE(b, A, "together than apart");
 	queries_end(b);
 }
 
@@ -366,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_weights_make_proportions),
 		cmocka_unit_test(test_bandwidth_keeps_apart),
 		cmocka_unit_test(test_gain_must_be_large_enough),
+		cmocka_unit_test(test_cpu_by_energy_and_time),
 		cmocka_unit_test(test_unknown_programs),
 		cmocka_unit_test(test_latency_program),
 		cmocka_unit_test(test_newcomer),

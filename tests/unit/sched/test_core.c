@@ -664,7 +664,7 @@ static void test_wrong_configs_are_refused(void **state)
 		wrong[i].gather_ns = COT_GATHER_NS_MAX;
 		wrong[i].aim = COT_AIM_TIME;
 		wrong[i].min_gain_permille = 999;
-		wrong[i].base_w = COT_BASE_W_MAX;
+		wrong[i].base_w = COT_POWER_W_MAX;
 	}
 	wrong[1].latency_slice_us++;
 	wrong[2].batch_slice_us--;

@@ -58,6 +58,8 @@ static const char *const examples[] = {
 	"22 progress 3 launches=4096 span_ns=1000000000",
 	"23 prediction 3 row=4294967295 of=2 sms=64 duration_ns=18446744073709551615 "
 	"bytes_per_s=2100000000000 ipc_milli=4294967295",
+	"23 prediction 3 row=0 of=1 sms=64 duration_ns=7 bytes_per_s=0 ipc_milli=0 power_w=0 "
+	"cpu_w=4294967295 cpu_ns=18446744073709551615",
 	"24 lesson 0 key=0x1f kind=4294967295 values=1,2,3,4,5,4294967295",
 	"25 query 4294967295 tenant=3 size=18446744073709551615 arrived_ns=5 "
 	"began_ns=18446744073709551615 in_ns=7 out_ns=18446744073709551615 plan=0xffffffffffffffff",

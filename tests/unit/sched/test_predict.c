@@ -156,12 +156,52 @@ static void test_a_wrong_row_ends_a_table(void **state)
 	bench_end(b);
 }
 
+static int row_with(struct bench *b, uint32_t i, struct cot_cost cost)
+{
+	struct cot_event ev = {.type = COT_EV_PREDICTION, .id = 1};
+
+	ev.prediction.row = i;
+	ev.prediction.n = 2;
+	ev.prediction.is = (struct cot_prediction){.sms = 8 + i, .duration_ns = 80};
+	ev.prediction.cost = cost;
+	return bench_event(b, ev);
+}
+
+/* What it costs comes with the last row, and goes with the table. */
+static void test_costs(void **state)
+{
+	const struct cot_cost most = {COT_POWER_W_MAX, COT_POWER_W_MAX, COT_PLAN_NS_MAX};
+	const struct cot_tenant *t;
+	struct bench *b = begin();
+	struct cot_cost wrong;
+	unsigned i;
+
+	(void)state;
+	t = cot_sched_tenant(b->sched, 1);
+	assert_int_equal(row_with(b, 0, most), 0);
+	assert_int_equal(t->cost.power_w, 0);
+	assert_int_equal(row_with(b, 1, most), 0);
+	assert_memory_equal(&t->cost, &most, sizeof(most));
+	for (i = 0; i < 3; i++) {
+		wrong = most;
+		wrong.power_w += i == 0;
+		wrong.cpu_w += i == 1;
+		wrong.cpu_ns += i == 2;
+		assert_int_equal(row_with(b, 0, wrong), -EINVAL);
+	}
+	assert_int_equal(t->n_predictions, 2);
+	assert_int_equal(bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION, .id = 1}), 0);
+	assert_int_equal(t->cost.power_w + t->cost.cpu_w + t->cost.cpu_ns, 0);
+	bench_end(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_table_arrives_whole),
 		cmocka_unit_test(test_a_table_may_begin_again),
 		cmocka_unit_test(test_a_wrong_row_ends_a_table),
+		cmocka_unit_test(test_costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
