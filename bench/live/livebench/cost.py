@@ -92,10 +92,16 @@ def _set_ms(tools, way, folder):
     try:
         process.wait_for(lambda: os.path.exists(ready) or child.poll() is not None, 20)
         for kind, sms in [x for new in SET_NEW for x in (("ahead", SET_AHEAD), ("new", new))]:
-            since = time.monotonic()
+            since, before, acts = time.monotonic(), part().get("sms"), []
+
+            def is_there(sms=sms, before=before, acts=acts, since=since):
+                here = part().get("sms")
+                if not acts and here != before:  # or a smaller part, until the new one is made
+                    acts.append(round((time.monotonic() - since) * 1e3, 2))
+                return str(here) == sms
             way.command(f"cost --sms {sms}")
-            process.wait_for(lambda sms=sms: str(part().get("sms")) == sms, SET_S, 0.002)
-            rows[kind].append({"ms": round((time.monotonic() - since) * 1e3, 2),
+            process.wait_for(is_there, SET_S, 0.002)
+            rows[kind].append({"ms": round((time.monotonic() - since) * 1e3, 2), "acts_ms": acts[0] if acts else None,
                                "shim_us": part().get("place_last_us"), "sms": part().get("sms")})
     finally:
         process.end([child])
