@@ -266,10 +266,12 @@ class DryRuns(unittest.TestCase):
         self.assertEqual(len(result["blocks"]), 10)
         sizes = [(r["spec"], r["sms"]) for r in figures.make_sizes(result["cells"])]
         self.assertEqual(len(set(sizes)), 3 * len(cells.SIZES))
-        self.assertEqual(len(result["cost"]["checks"]), 8)
+        self.assertEqual(len(result["cost"]["checks"]), 9)
         changes = result["cost"]["cell"]["set"]
         self.assertEqual({n: [r["sms"] for r in rows] for n, rows in changes.items()},
                          {"ahead": [96] * 3, "new": [40, 48, 56]})
+        for row in changes["ahead"] + changes["new"]:
+            self.assertLessEqual(row["acts_ms"], row["ms"])
 
     def test_a_failing_program_is_reported_and_tried_again(self):
         self.run_it("--only", "a1.mps", FAKE_FAIL="hog")
