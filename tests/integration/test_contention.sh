@@ -43,7 +43,7 @@ tail -n 1 "$work/lines" | grep -q '"kind":"end","why":"done"' || fail "no last l
 # With it: 250 W within what a busy machine does to a short window; benchmarks as well.
 run "$PROGS/nvml:$EMU" power,benchmarks
 n=$(grep -c '"kind":"power"' "$work/lines")
-[ "$n" = 12 ] || fail "$n powers: $(grep failure "$work/lines")"
+[ "$n" = 13 ] || fail "$n powers: $(grep failure "$work/lines")"
 sed -n 's/.*"watts":\([0-9.]*\).*/\1/p' "$work/lines" |
 	awk '$1 < 225 || $1 > 275 { exit 1 }' || fail "not 250 W: $(grep -o '"watts":[0-9.]*' "$work/lines")"
 has "$work/lines" '"driver":"999.1"'

@@ -54,7 +54,8 @@ void policy_random_predictions(struct bench *b, struct cot_rng *rng, uint32_t id
 							     {.sms = 8 * (row + 1),
 							      .duration_ns = 20 * MS / (row + 1),
 							      .bytes_per_s = row * S,
-							      .ipc_milli = 100 * row}}});
+							      .ipc_milli = 100 * row},
+							     {0}}});
 }
 
 static struct cot_target some_target(struct cot_rng *rng)

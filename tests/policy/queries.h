@@ -66,10 +66,11 @@ static inline void predict(struct bench *b, uint32_t id, const struct cot_predic
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		assert_int_equal(bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION,
-								   .id = id,
-								   .prediction = {i, n, rows[i]}}),
-				 0);
+		assert_int_equal(
+			bench_event(b, (struct cot_event){.type = COT_EV_PREDICTION,
+							  .id = id,
+							  .prediction = {i, n, rows[i], {0}}}),
+			0);
 	bench_run(b, 0);
 }
 

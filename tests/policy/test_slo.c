@@ -492,6 +492,18 @@ static void test_home_of_the_first(void **state)
 	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_CLASS);
 }
 
+/* Its target is no longer than a few switches. */
+static void test_home_of_a_short_target(void **state)
+{
+	(void)state;
+	slo_bench_server(sb, 1000);
+	assert_int_equal(home(COT_CLASS_BATCH, TRAIN, 0), COT_HOME_LATENCY);
+	assert_int_equal(bench_leave(sb->b, SERVER), 0);
+	slo_bench_batch(sb, TRAIN, BATCH_POOL, 100);
+	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 1000), COT_HOME_BATCH);
+	assert_int_equal(home(COT_CLASS_LATENCY, SERVER, 1100), COT_HOME_CLASS);
+}
+
 /* 60 % of the time busy, by requests of 1 ms: pools would leave a fifth. */
 static void test_home_by_load(void **state)
 {
@@ -590,6 +602,7 @@ int main(void)
 		SLO_TEST(test_recalls_the_time_alone),
 		SLO_TEST(test_learns_nothing_from_nothing),
 		SLO_TEST(test_home_of_the_first),
+		SLO_TEST(test_home_of_a_short_target),
 		SLO_TEST(test_home_by_load),
 		SLO_TEST(test_home_by_target),
 		SLO_TEST(test_home_after_a_miss_by_far),
