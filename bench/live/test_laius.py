@@ -128,7 +128,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(result["profiles"], ["copy", "req"])
         self.assertEqual({r["way"] for r in result["pairs"]}, set(ways))
         # Of a batch program that gets nothing done in so short a window there is none.
-        self.assertIn({r["program"] for r in result["overhead"]}, ({"copy", "req"}, {"req"}) if EMULATED else ({"copy", "req"},))
+        self.assertIn({r["program"] for r in result["overhead"]},
+                      ({"copy", "req"}, {"req"}) if EMULATED else ({"copy", "req"},))
         self.check_explained(result)
         self.assertNotIn("] p-req", self.run_it(*some))  # all is there
         self.check_merged()
