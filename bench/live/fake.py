@@ -136,6 +136,7 @@ class Asked:
 
 
 REQUEST_NS = 125_000
+SHORT_US = 700
 
 
 def requests(begin, end, rng, events):
@@ -313,6 +314,15 @@ def note(name, values):
     os.rename(path + "~", path)
 
 
+def explain(name):
+    """A short target would have been kept on parts."""
+    with open(in_runtime(f"tenant-{name}")) as f:
+        target = json.load(f).get("p99", 0)
+    print("policy  slo: stand-in\n  arrangement        pools: by turns")
+    if 0 < target < SHORT_US:
+        print("  at the next start  parts, which would serve these programs better")
+
+
 def profile_of(role):
     what = "inputs:\n  - size: 0\n    time_ns: [250000, 125000]\n" if role == "latency" else \
         "repeats:\n  time_ns: [40000000, 20000000]\n"
@@ -333,6 +343,10 @@ def cotenant(argv):
     if argv[:1] == ["profile"]:
         with open(option(argv, "--output"), "w") as f:
             f.write(profile_of(option(argv, "--class")))
+    if argv[:1] == ["set"] and "--p99" in argv:
+        note(argv[1], {"p99": float(option(argv, "--p99")[:-2])})
+    if argv[:1] == ["explain"]:
+        explain(argv[1])
     if argv[:1] == ["stats"]:
         stats()
     if argv == ["list", "policies"]:

@@ -24,6 +24,11 @@ def parse(argv):
     p = session.parser(__doc__.split("\n", maxsplit=1)[0], 10, "build/targets")
     p.add_argument("--fixed-seconds", type=float, metavar="SECONDS",
                    help="length of the windows of fixed arrangements; default: --seconds")
+    p.add_argument("--low-seconds", type=float, metavar="SECONDS",
+                   help=f"the same at loads below {mixes.LOW:g}, where fewer requests come")
+    p.add_argument("--together", action="store_true", help="all targets of a mix in one start of slo: the topology "
+                   "is that of the first; slo-learned then has one start for each topology that they want")
+    p.add_argument("--only-load", action="store_true", help="in the trials with steps only the load changes")
     p.add_argument("--settle", type=float, default=3, metavar="SECONDS",
                    help="for policies that get the target, after a change of load or target")
     p.add_argument("--loads", type=numbers, metavar="LOAD[,..]", help="only these, as in 0.1,0.6")
@@ -120,9 +125,20 @@ class Session:
             return f"needs {cell.group}.alone at these loads"
         if cell.learned and known.lessons(cell.before) is None:
             return f"needs {cell.group}.{cell.before}, and lessons of it"
-        return None
+        return None if self.cut(cell).windows else f"no case is for {cell.wants}"
+
+    def cut(self, cell):
+        """Without the windows that are for the other topology, by what the start before has learned."""
+        if not cell.wants:
+            return cell
+        known = self.known(cell)
+        return replace(cell, windows=tuple(w for w in cell.windows if known.wanted(w[0].label) == cell.wants))
+
+    def estimate_s(self, cell):
+        return mixes.estimate_s(self.cut(cell))
 
     def run_cell(self, cell, tools, mark, runner_options):
+        cell = self.cut(cell)
         known = None if cell.start == "alone" and not self.known(cell).service_us else self.known(cell)
         return steer.Steered(tools, mark, runner_options, known).run(cell)
 
@@ -153,7 +169,7 @@ def main(argv):
             show_plan(choose(options))
             return 0
         bench = Session(options)
-        return session.conduct(session.Bench("targets", mixes.estimate_s, bench.run_cell, merge, bench.lacks),
+        return session.conduct(session.Bench("targets", bench.estimate_s, bench.run_cell, merge, bench.lacks),
                                lambda: choose(options), options)
     except ValueError as e:
         print(f"targets: {e}", file=sys.stderr)

@@ -20,8 +20,9 @@ RUN = [sys.executable, os.path.join(LIVE, "targets.py"), "--dry-run", "--seconds
 
 
 def options(**more):
-    return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "settle": 3, "loads": None, "factors": None,
-                                    "ways": [], **more})
+    return types.SimpleNamespace(**{"seconds": 10, "fixed_seconds": None, "low_seconds": None, "settle": 3,
+                                    "loads": None, "factors": None, "ways": [], "together": False,
+                                    "only_load": False, **more})
 
 
 class Plan(unittest.TestCase):
@@ -80,6 +81,17 @@ class Plan(unittest.TestCase):
         self.assertEqual(ways, {"alone", "pools", "slo"})
         self.assertEqual({(w.load, w.factor) for c in starts for w, _ in c.windows
                           if c.group == "t1" and w.way == "slo" and not c.changes}, {(0.6, 2.0)})
+
+    def test_all_targets_in_one_start(self):
+        starts = [c for c in mixes.make_starts(options(together=True, only_load=True, fixed_seconds=3,
+                                                       low_seconds=5)) if c.group == "t1"]
+        labels = {c.start: [w.label for w, _ in c.windows] for c in starts}
+        self.assertEqual(len(labels["slo"]), 12)
+        self.assertEqual(labels["slo-learned-parts"], [x.replace("slo", "slo-learned") for x in labels["slo"]])
+        self.assertEqual({w.load: s for c in starts for w, s in c.windows if w.way == "pools" and w.load},
+                         {0.1: 5, 0.3: 3, 0.6: 3})
+        trial = next(c for c in starts if c.start == "steps-slo-learned")
+        self.assertEqual(([c.load for c in trial.changes], trial.more, trial.before), ([0.1, 0.6, 0.1], "", "slo"))
 
 
 class Arrivals(unittest.TestCase):
@@ -382,6 +394,21 @@ class DryRuns(unittest.TestCase):
         self.run_it("--only", "c1.slo2,c1.slo-learned2", *some)
         lessons = {c["start"]: c["lessons"] for c in self.result()["cells"] if "lessons" in c}
         self.assertEqual(lessons["slo-learned2"]["lessons.old"], lessons["slo2"]["lessons"])
+
+    def test_a_start_for_each_topology_that_was_learned(self):
+        some = ("--together", "--only-load", "--loads", "0.1,0.6", "--factors", "1.3,9", "--settle", "0.1",
+                "--ways", "slo,slo-learned", "--only", "c1.alone,c1.slo,c1.slo-learned-parts,c1.slo-learned-pools")
+        self.run_it(*some)
+        cells = {c["start"]: c for c in self.result()["cells"]}
+        labels = {name: [w["label"] for w in c["windows"]] for name, c in cells.items()}
+        self.assertEqual(labels["slo"], ["slo1.3@0.1", "slo9@0.1", "slo1.3@0.6", "slo9@0.6"])
+        self.assertIn("slo-learned1.3@0.1", labels["slo-learned-parts"])
+        self.assertIn("slo-learned9@0.6", labels["slo-learned-pools"])
+        self.assertEqual(len(labels["slo-learned-parts"]) + len(labels["slo-learned-pools"]), 4)
+        self.assertTrue(all(w["lessons"] for w in cells["slo"]["windows"]))
+        self.assertEqual(cells["slo-learned-parts"]["lessons"]["lessons.old"],
+                         cells["slo"]["windows"][0]["lessons"]["lessons"])
+        self.assertIn("c1.slo-learned-parts.r1 (no case is for parts)", self.run_it(*some))
 
     def test_nothing_without_what_it_needs(self):
         self.assertIn("c1.pools.r0 (needs c1.alone)", self.run_it("--only", "c1.pools", "--loads", "0.6"))

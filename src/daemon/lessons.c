@@ -11,7 +11,7 @@
 #include "text/text.h"
 
 #define NAME	 "lessons"
-#define PAUSE_NS (10 * COT_NS_PER_S)
+#define PAUSE_NS (2 * COT_NS_PER_S)
 
 /* The machine's daemon keeps it where it outlives a restart of the machine, if it has such a
  * place. */
@@ -89,7 +89,7 @@ static void save(struct lessons *l)
 	if (!rc) {
 		rc = write_file(l, path);
 		if (rc < 0 && !l->lost)
-			log_warn("cannot write %s: %s; trying again every 10 s", path,
+			log_warn("cannot write %s: %s; trying again every 2 s", path,
 				 strerror(-rc));
 		else if (!rc && l->lost)
 			log_info("%s is written again", path);

@@ -8,7 +8,7 @@ import math
 import statistics
 
 from . import events
-from .mixes import AIMED, FIXED, MIXES, SLO, STEPS_FACTOR
+from .mixes import AIMED, FIXED, LEARNED, MIXES, SLO, STEPS_FACTOR, TOPOLOGIES
 
 CLOSE = 0.95  # of the best fixed arrangement
 STEP_S = 0.1  # how exactly it is told when a trial has settled
@@ -34,7 +34,7 @@ class Known:
     """What was measured of the programs of a mix alone."""
 
     def __init__(self, cells, mix):
-        self.service_us, self._p99, self._rates, self._lessons = {}, {}, {}, {}
+        self.service_us, self._p99, self._rates, self._lessons, self._said = {}, {}, {}, {}, {}
         for cell in cells:
             if cell.get("status") != "ok" or cell["group"] != mix:
                 continue
@@ -43,6 +43,8 @@ class Known:
             if cell.get("lessons"):
                 self._lessons[cell["start"]] = cell["lessons"]
         for cell, window in good_windows(cells, mix):
+            if window["way"] == SLO and "lessons" in window:
+                self._said[window["label"]] = window
             if window["way"] == "alone" and "changes" not in window:
                 for name, figures in window["programs"].items():
                     self._add(cell, window, name, figures)
@@ -64,6 +66,15 @@ class Known:
         """Files of the daemon, by name, in base64; None: there was no such start."""
         return self._lessons.get(start)
 
+    def lessons_of(self, label):
+        """The same, as they were at the end of the window of `slo` for the same case."""
+        return self._said[_first_run(label)]["lessons"]
+
+    def wanted(self, label):
+        """The topology that a next start would have, as the policy said at the end of that window; None."""
+        window = self._said.get(_first_run(label))
+        return next_topology(window.get("explain", {}).get("L1", "")) if window else None
+
     def loads(self, name):
         return sorted(load for n, load in self._p99 if n == name and self.p99_us(n, load))
 
@@ -72,6 +83,18 @@ class Known:
 
     def knows(self, names, loads):
         return all(self.p99_us(name, load) for name in names for load in loads)
+
+
+def _first_run(label):
+    return label.replace(LEARNED, SLO)
+
+
+def next_topology(text):
+    """What `cotenant explain` says of it: that the next start would be another one, or what it is now."""
+    said = {line.split("  ")[0]: line.split("  ", 1)[1].strip() for line in map(str.strip, text.splitlines())
+            if "  " in line}
+    answer = said.get("at the next start") or said.get("arrangement", "")
+    return next((t for t in TOPOLOGIES if answer.startswith(t)), None)
 
 
 # ---- one arrangement at one load ----

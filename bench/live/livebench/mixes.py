@@ -89,6 +89,9 @@ CHANGES = (Change("load 10 %", 0.1, 6), Change("load 60 %", 0.6, 10), Change("lo
            Change("a burst of half a second", 0.9, 0.5), Change("load 10 % after the burst", 0.1, 5))
 STEPS_FACTOR, STEPS_LOAD = 1.5, 0.6  # the one target of the trial: times alone at this load
 STEPS_WAYS = ("slo", "pools", "parts64")
+LOAD_CHANGES = 3  # the first of them change the load and nothing else
+TOPOLOGIES = ("pools", "parts")
+LOW = 0.3         # at loads below, few requests come
 MORE_START_S = 8.0
 
 
@@ -99,6 +102,7 @@ class Start(Cell):
     changes: tuple = ()      # the trial with steps, instead of plain windows
     more: str = ""
     learned: bool = False    # begins with what an earlier start of the mix has learned
+    wants: str = ""          # only those windows for which the policy then chooses this topology
 
     @property
     def way(self):
@@ -107,6 +111,8 @@ class Start(Cell):
     @property
     def before(self):
         """The start that learned what this one knows."""
+        if self.wants or self.start == f"steps-{LEARNED}":
+            return SLO
         return self.start.replace(LEARNED, SLO)
 
     def tenants(self):
@@ -145,8 +151,11 @@ class Maker:
         beside = "" if not self.mix.in_turn or way == "alone" else f"+{active[-1].partition('%')[0]}"
         factor = f"{more['factor']:g}" if more.get("factor") else ""
         label = more.pop("label", f"{way}{factor}@{load:g}{beside}")
-        return Step(label, tuple(active), way=way, load=load, **more), \
-            seconds or self.options.fixed_seconds or self.options.seconds
+        return Step(label, tuple(active), way=way, load=load, **more), seconds or self._fixed_seconds(load)
+
+    def _fixed_seconds(self, load):
+        usual = self.options.fixed_seconds or self.options.seconds
+        return self.options.low_seconds or usual if load < LOW else usual
 
     def _sides(self, share=100, batch=None):
         """The names of the batch programs of each case."""
@@ -185,7 +194,20 @@ class Maker:
         for i, batch in enumerate(self.mix.besides()):
             yield (f"{name}-{i + 1}" if self.mix.in_turn else name), batch
 
+    def together(self, way):
+        """All targets in one start. What it learned in each window says for which topology a later one would be."""
+        windows = [self.step(way, load, self.latency + self._sides()[0], self.options.seconds, factor=factor,
+                             settle_s=self.options.settle) for load in self.loads for factor in self.factors]
+        if way == SLO:
+            yield self._start(SLO, "slo", windows)
+            return
+        for topology in TOPOLOGIES:
+            yield self._start(f"{LEARNED}-{topology}", "slo", windows, learned=True, wants=topology)
+
     def aimed(self, way):
+        if self.options.together and way in (SLO, LEARNED) and not self.mix.in_turn:
+            yield from self.together(way)
+            return
         for factor in self.factors:
             for name, batch in self._one_by_one(f"{way}{factor:g}"):
                 yield self._start(name, SMQOS if way == SMQOS else "slo", self._windows(
@@ -193,15 +215,18 @@ class Maker:
                     settle_s=self.options.settle), batch, learned=way == LEARNED)
 
     def steps(self):
-        for way in STEPS_WAYS if self.mix.more else ():
+        only_load = self.options.only_load
+        changes = CHANGES[:LOAD_CHANGES] if only_load else CHANGES
+        ways = STEPS_WAYS + ((LEARNED,) if self.options.together else ())
+        for way in ways if self.mix.more or only_load else ():
             window = Step("steps", way=way, factor=STEPS_FACTOR, deal=DEALS.get(way))
-            seconds = sum(c.seconds for c in CHANGES) + MORE_START_S
+            seconds = sum(c.seconds for c in changes) + (0 if only_load else MORE_START_S)
             quiet = Step("steps:alone", self.latency, way="alone", factor=STEPS_FACTOR)
-            quiet_s = sum(c.seconds for c in CHANGES if not c.comes and not c.goes)
-            topology = way.rstrip("0123456789")
+            quiet_s = sum(c.seconds for c in changes if not c.comes and not c.goes)
+            topology = "slo" if way == LEARNED else way.rstrip("0123456789")
             yield self._start(f"steps-{way}", topology,
                               ([(quiet, quiet_s)] if way == "slo" else []) + [(window, seconds)],
-                              changes=CHANGES, more=self.mix.more)
+                              changes=changes, more="" if only_load else self.mix.more, learned=way == LEARNED)
 
     def all(self):
         yield self.alone()
@@ -235,7 +260,9 @@ def _phase(cell):
     """What tells less comes after all that tells more."""
     way = cell.windows[-1][0].way
     later = way in (SLOWDOWN, SMQOS) and not cell.changes
-    return (later, MIX_OF[cell.group].in_turn, bool(cell.changes), way == LEARNED)
+    # Together, pools are what the start before was in as well, as long as nothing was known.
+    again = cell.wants == "pools" or (bool(cell.changes) and way not in (SLO, LEARNED))
+    return (later, MIX_OF[cell.group].in_turn, again, bool(cell.changes), way == LEARNED)
 
 
 def make_starts(options):

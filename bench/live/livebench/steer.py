@@ -73,17 +73,15 @@ class Steered(measure.Runner):
         if not self.cell.learned:
             return
         os.makedirs(way.runtime, mode=0o700, exist_ok=True)
-        for name, text in self.known.lessons(self.cell.before).items():
+        lessons = self.known.lessons_of(self.cell.windows[0][0].label) if self.cell.wants else \
+            self.known.lessons(self.cell.before)
+        for name, text in lessons.items():
             with open(os.path.join(way.runtime, name), "wb") as f:
                 f.write(base64.b64decode(text))
 
     def _ended(self, way, result):
-        if self.cell.topology != SLO:
-            return
-        result["lessons"] = {}
-        for path in glob.glob(os.path.join(way.runtime, LESSONS)):
-            with open(path, "rb") as f:
-                result["lessons"][os.path.basename(path)] = base64.b64encode(f.read()).decode()
+        if self.cell.topology == SLO:
+            result["lessons"] = _lessons(way)
 
     # ---- windows ----
 
@@ -161,6 +159,8 @@ class Steered(measure.Runner):
         if window.way in AIMED:
             out["target_us"] = {name: int(self._target(name, window)[:-2]) for name in self.boards}
             out["explain"] = {name: text for name in out["active"] if (text := way.explain(name))}
+        if self.cell.topology == SLO:
+            out["lessons"] = _lessons(way)
         return out
 
     # ---- the trial with steps ----
@@ -240,6 +240,15 @@ class Steered(measure.Runner):
         mean = window["load"] / len(self.boards) * (end - begin) / self.service_ns[tenant.name]
         few = figures["n"] < mean - FEW_SIGMA * mean ** 0.5 - 1
         return f"{tenant.name} had {figures['n']} arrivals instead of {mean:.0f}" if few else None
+
+
+def _lessons(way):
+    """The files of what the daemon has learned so far, by name, in base64."""
+    found = {}
+    for path in glob.glob(os.path.join(way.runtime, LESSONS)):
+        with open(path, "rb") as f:
+            found[os.path.basename(path)] = base64.b64encode(f.read()).decode()
+    return found
 
 
 def _note_arrivals(window, tenants):

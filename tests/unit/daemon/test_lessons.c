@@ -153,7 +153,7 @@ static void test_cannot_be_written(void **state)
 	learn(5, 50);
 	(void)stage_log();
 	assert_string_equal(keep(), "");
-	assert_non_null(strstr(stage_log(), "lessons: File exists; trying again every 10 s\n"));
+	assert_non_null(strstr(stage_log(), "lessons: File exists; trying again every 2 s\n"));
 	ten_seconds_later();
 	assert_string_equal(keep(), "");
 	assert_string_equal(stage_log(), "");
