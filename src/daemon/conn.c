@@ -8,6 +8,9 @@
 #include "daemon/basis.h"
 #include "daemon/peer.h"
 
+/* After this at the earliest the daemon reads again from one that it does not listen to. */
+#define REST_NS COT_NS_PER_MS
+
 /* Processor time, not wall time: no user pays for the daemon's wait for a processor. */
 uint64_t cot_conn_clock_ns(void)
 {
@@ -29,23 +32,35 @@ uint64_t cot_conn_rest_ns(const struct conn *c)
 				   cot_loop_able_ns(&c->basis->loop));
 }
 
+void cot_conn_pause(struct conn *c, uint64_t for_ns)
+{
+	struct cot_timer *pauses = &c->in->pauses;
+	uint64_t due_ns = cot_now_ns() + (for_ns < REST_NS ? REST_NS : for_ns);
+
+	c->paused = true;
+	if (!pauses->armed || pauses->due_ns > due_ns)
+		cot_timer_set(&c->basis->loop, pauses, due_ns);
+}
+
+/* Where the kernel has no memory for it, nobody would see its end: it is tried again. */
 void cot_conn_watch(struct conn *c)
 {
 	uint32_t events = (c->question.asked ? 0 : EPOLLIN) | (c->out.text ? EPOLLOUT : 0);
 	struct cot_loop *loop = &c->basis->loop;
+	/* With no events, epoll would report a peer that hung up without end. */
+	bool wanted = events && !c->paused;
 
 	if (!conn_is_open(c))
 		return;
-	if (c->paused || !events) {
-		/* With no events, epoll would report a peer that hung up without end. */
-		if (c->watched)
-			cot_loop_remove(loop, &c->source);
-		c->watched = false;
-	} else if (c->watched) {
-		(void)cot_loop_change(loop, &c->source, events);
-	} else {
-		c->watched = cot_loop_add(loop, &c->source, events) == 0;
+	if (wanted && !(c->watched ? cot_loop_change : cot_loop_add)(loop, &c->source, events)) {
+		c->watched = true;
+		return;
 	}
+	if (c->watched)
+		cot_loop_remove(loop, &c->source);
+	c->watched = false;
+	if (wanted)
+		cot_conn_pause(c, COT_CONN_LACK_NS);
 }
 
 void cot_conn_forget_answer(struct conn *c)

@@ -52,7 +52,8 @@ struct conn {
 	uint64_t start_time; /* as in struct watch; 0 = not known */
 	uint64_t process;
 	uint64_t since_ns;
-	bool paused;  /* its user has had its part of the time: nothing is read for a while */
+	bool paused;  /* its user has had its part of the time, or memory was short: nothing is
+		       * read for a while */
 	bool watched; /* the loop knows of it */
 	bool deaf;    /* it has hung up before its answer: drop its other questions */
 	/* library */
@@ -121,8 +122,12 @@ static inline bool conn_is_open(const struct conn *c)
 }
 
 void cot_conn_close(struct conn *c);
+/* How long one is left alone that the kernel had no memory to watch. */
+#define COT_CONN_LACK_NS (100 * COT_NS_PER_MS)
 /* Call this when the events that the loop should watch for it have changed. */
 void cot_conn_watch(struct conn *c);
+/* For so long nothing is read from it, once cot_conn_watch() has been called. */
+void cot_conn_pause(struct conn *c, uint64_t for_ns);
 /* Charges the time since `begin_ns` (cot_conn_clock_ns()) to its user. */
 uint64_t cot_conn_clock_ns(void);
 /* How long until its user may have some of our time again; 0: now. */

@@ -33,8 +33,6 @@
 /* How long to leave new connections alone when descriptors have run out. */
 #define PAUSE_NS (100 * COT_NS_PER_MS)
 #define TOLD_NS	 (10 * COT_NS_PER_S)
-/* After this at the earliest the daemon reads again from a user who had its part of the time. */
-#define REST_NS COT_NS_PER_MS
 /* A connection must say what it is within this time. */
 #define HELLO_NS (5 * COT_NS_PER_S)
 
@@ -42,40 +40,29 @@
 
 static void pause_if_needed(struct conn *c)
 {
-	uint64_t now_ns = cot_now_ns(), rest_ns = cot_conn_rest_ns(c);
-	struct conns *conns = c->in;
+	uint64_t rest_ns = cot_conn_rest_ns(c);
 
 	if (!rest_ns)
 		return;
-	c->paused = true;
+	cot_conn_pause(c, rest_ns);
 	cot_conn_watch(c);
-	if (rest_ns < REST_NS)
-		rest_ns = REST_NS;
-	if (!conns->pauses.armed || conns->pauses.due_ns > now_ns + rest_ns)
-		cot_timer_set(&conns->basis->loop, &conns->pauses, now_ns + rest_ns);
 }
 
 /* Resume all connections of a user, not just one. */
 static void end_pauses(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct conns *conns = COT_CONTAINER_OF(timer, struct conns, pauses);
-	uint64_t next_ns = COT_NEVER;
 	struct conn *c;
 
+	(void)now_ns;
 	for_each_conn (c, conns) {
-		uint64_t rest_ns;
-
 		if (!c->paused)
 			continue;
-		rest_ns = cot_conn_rest_ns(c);
-		c->paused = rest_ns != 0;
-		cot_conn_watch(c);
-		if (c->paused && now_ns + rest_ns < next_ns)
-			next_ns = now_ns + rest_ns;
+		c->paused = false;
+		pause_if_needed(c);
+		if (!c->paused)
+			cot_conn_watch(c);
 	}
-	if (next_ns != COT_NEVER)
-		cot_timer_set(&conns->basis->loop, &conns->pauses,
-			      next_ns < now_ns + REST_NS ? now_ns + REST_NS : next_ns);
 }
 
 /* ---- in ---- */
@@ -273,8 +260,8 @@ static void resume(struct cot_timer *timer, uint64_t now_ns)
 {
 	struct server *s = COT_CONTAINER_OF(timer, struct server, listener_timer);
 
-	(void)now_ns;
-	(void)cot_loop_change(&s->basis->loop, &s->listener, EPOLLIN);
+	if (cot_loop_change(&s->basis->loop, &s->listener, EPOLLIN) < 0)
+		cot_timer_set(&s->basis->loop, timer, now_ns + PAUSE_NS);
 }
 
 static void pause_listener(struct server *s)

@@ -2,6 +2,7 @@
  * in a program. */
 #include <jansson.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,22 +68,42 @@ static void end_ps(void)
 	daemon_stop();
 }
 
+static const char *next_line(const char *at)
+{
+	at += strcspn(at, "\n");
+	return at + (*at == '\n');
+}
+
+/* Where a column begins in its line. */
+static size_t column_of(const char *text, const char *head)
+{
+	const char *at = strstr(text, head), *line = text, *next;
+
+	if (!at)
+		return SIZE_MAX;
+	while ((next = next_line(line)) <= at)
+		line = next;
+	return (size_t)(at - line);
+}
+
+static bool is_same_line(const char *a, const char *b, size_t columns)
+{
+	size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+
+	n = n < columns ? n : columns;
+	return n == (m < columns ? m : columns) && !strncmp(a, b, n);
+}
+
 /* The same lines, but for the last columns: without memory a user is a number, and programs grow
  * older. */
 static bool is_answer(const char *out)
 {
-	const char *at = answer, *users = strstr(answer, "USER");
-	size_t n, n_out, column;
+	size_t columns = column_of(answer, "USER");
+	const char *at = answer;
 
-	for (n = 0; users && users - n > answer && users[-(long)n - 1] != '\n';)
-		n++;
-	for (column = n; *at && *out; at += n + (at[n] != 0), out += n_out + (out[n_out] != 0)) {
-		n = strcspn(at, "\n");
-		n_out = strcspn(out, "\n");
-		if (users && at + n > users ? n_out < column || strncmp(at, out, column)
-					    : n != n_out || strncmp(at, out, n))
+	for (; *at && *out; at = next_line(at), out = next_line(out))
+		if (!is_same_line(at, out, columns))
 			return false;
-	}
 	return *at == *out;
 }
 

@@ -1,10 +1,12 @@
 /* Descriptors at the daemon's door: those that come along with packets, which it may not close
- * itself, and those that it has not. */
+ * itself, and those that it has not, or cannot watch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -293,6 +295,54 @@ static void test_one_left(void **state)
 	assert_true(stage.conns.all[0].source.fd >= 0);
 }
 
+/* ---- no memory ---- */
+
+static bool no_memory;
+
+/* In place of libc's. */
+int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+	if (no_memory && op == EPOLL_CTL_ADD) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return (int)syscall(SYS_epoll_ctl, epoll, op, fd, event);
+}
+
+/* Who asks while the kernel has no memory to watch connections is answered, keeps no place after
+ * it has hung up, and is heard again when there is memory. */
+static void test_no_memory_to_watch(void **state)
+{
+	struct cot_msg_query query = {.what = COT_QUERY_PS};
+	struct conn *c[2];
+	int fds[2], i;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		c[i] = enter(STRANGER, &fds[i]);
+	no_memory = true;
+	for (i = 0; i < 2; i++)
+		assert_int_equal(ask(fds[i], &query, COT_MSG_QUERY, sizeof(query)), COT_MSG_RESULT);
+	leave(fds[1]);
+	assert_false(c[0]->watched || c[1]->watched);
+	cot_timer_clear(&stage.conns.pauses);
+	stage.conns.pauses.fire(&stage.conns.pauses, cot_now_ns());
+	assert_false(c[0]->watched || c[1]->watched);
+	assert_true(stage.conns.pauses.due_ns > cot_now_ns() + 50 * MS);
+	no_memory = false;
+	cot_timer_set(&stage.basis.loop, &stage.conns.pauses, cot_now_ns());
+	serve(2);
+	assert_false(conn_is_open(c[1]));
+	assert_int_equal(cot_account_used(&stage.basis.account, STRANGER, COT_ACCOUNT_CONNS), 1);
+	assert_int_equal(ask(fds[0], &query, COT_MSG_QUERY, sizeof(query)), COT_MSG_RESULT);
+	/* Nobody is let in meanwhile, nor has a place. */
+	no_memory = true;
+	(void)dial();
+	serve(1);
+	assert_int_equal(cot_account_used(&stage.basis.account, getuid(), COT_ACCOUNT_CONNS), 0);
+	no_memory = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +353,7 @@ int main(void)
 		AT_THE_DOOR(test_none_left_for_files),
 		AT_THE_DOOR(test_none_left_to_begin),
 		AT_THE_DOOR(test_told_again),
+		AT_THE_DOOR(test_no_memory_to_watch),
 		AT_THE_DOOR(test_one_left),
 	};
 
