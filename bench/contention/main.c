@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
+#include "base/quantity.h"
 #include "bench/contention/lines.h"
 
 #define MS		  1000000u
@@ -54,17 +55,17 @@ static volatile sig_atomic_t interrupted;
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
-	{"budget", KEY_BUDGET, "SECONDS", 0,
-	 "Begin nothing that would not end in time (default: 190)", 0},
+	{"budget", KEY_BUDGET, "TIME", 0,
+	 "Begin nothing that would not end in time (default: 190s)", 0},
 	{"only", KEY_ONLY, "PARTS", 0,
 	 "Parts with commas between: alone, pairs, latency, shared, power, benchmarks, more (default: "
 	 "all)",
 	 0},
 	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeats", KEY_REPEATS, "N", 0, "Windows of each rate (default: 3)", 0},
-	{"window", KEY_WINDOW, "MS", 0, "Length of such a window (default: 8)", 0},
-	{"power-seconds", KEY_SECONDS, "S", 0, "Length of a measurement of power (default: 1.1)",
-	 0},
+	{"window", KEY_WINDOW, "TIME", 0, "Length of such a window (default: 8ms)", 0},
+	{"power-seconds", KEY_SECONDS, "TIME", 0,
+	 "Length of a measurement of power (default: 1.1s)", 0},
 	{"smoke", KEY_SMOKE, NULL, 0, "Few warps and little memory, to try it out", 0},
 	{"list", 'l', NULL, 0, "List what would be measured on an H200", 0},
 	{0},
@@ -85,6 +86,18 @@ static double number(const struct argp_state *state, const char *what, const cha
 		argp_error(state, "%s is '%s'; expected a number from %g to %g", what, text, least,
 			   most);
 	return value;
+}
+
+/* A number alone is in that unit. */
+static double a_time(const struct argp_state *state, const char *what, const char *text,
+		     enum cot_unit unit, double least, double most)
+{
+	struct cot_quantity q;
+
+	if (!cot_quantity_read(text, unit, &q) || q.number < least || q.number > most)
+		argp_error(state, "%s is '%s'; expected a time from %g%s to %g%s", what, text,
+			   least, cot_unit_word(unit), most, cot_unit_word(unit));
+	return q.number;
 }
 
 static unsigned stages(const struct argp_state *state, const char *text)
@@ -122,7 +135,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->list = true;
 		return 0;
 	case KEY_BUDGET:
-		s->budget_s = number(state, "--budget", arg, 1, 1e6);
+		s->budget_s = a_time(state, "--budget", arg, COT_UNIT_S, 1, 1e6);
 		return 0;
 	case KEY_ONLY:
 		s->stages = stages(state, arg);
@@ -134,10 +147,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->repeats = (uint32_t)number(state, "--repeats", arg, 1, REPEATS_MAX);
 		return 0;
 	case KEY_WINDOW:
-		s->window_ms = (uint32_t)number(state, "--window", arg, 1, 10000);
+		s->window_ms = (uint32_t)a_time(state, "--window", arg, COT_UNIT_MS, 1, 10000);
 		return 0;
 	case KEY_SECONDS:
-		s->power_s = number(state, "--power-seconds", arg, 0.1, 60);
+		s->power_s = a_time(state, "--power-seconds", arg, COT_UNIT_S, 0.1, 60);
 		return 0;
 	case KEY_SMOKE:
 		s->smoke = true;

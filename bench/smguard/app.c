@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "bench/smguard/job.h"
 #include "bench/smguard/options.h"
 
@@ -53,7 +54,9 @@ static const struct argp_option options[] = {
 	{"gpu", COT_OPTION_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
 	{"repeat", 'r', "N", 0, "Number of requests (default: 1)", 0},
 	{"start-at", KEY_START, "NS", 0, "Moment of the first one (default: at once)", 0},
-	{"interval", KEY_INTERVAL, "US", 0, "From one to the next (default: as soon as it can)", 0},
+	{"interval", KEY_INTERVAL, "TIME", 0,
+	 "From one to the next, as in 5ms; a number alone is in us (default: as soon as it can)",
+	 0},
 	{"commands", KEY_COMMANDS, 0, 0, "Do what standard input says", 0},
 	{"launches", KEY_LAUNCHES, 0, 0, "Print the times of each launch, too", 0},
 	{"as", KEY_AS, "FORM", 0,
@@ -81,7 +84,10 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 		o->start_ns = cot_option_number(state, "--start-at", text, 0, UINT64_MAX);
 		return 0;
 	case KEY_INTERVAL:
-		o->interval_us = cot_option_number(state, "--interval", text, 0, UINT32_MAX);
+		if (!cot_quantity_whole(text, COT_UNIT_US, 0, UINT32_MAX, &o->interval_us))
+			argp_error(state,
+				   "--interval is '%s'; expected a time such as 500us or 5ms",
+				   text);
 		return 0;
 	case KEY_COMMANDS:
 		o->commands = true;

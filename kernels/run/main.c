@@ -119,11 +119,11 @@ static int run_range(const struct cot_options *options, uint32_t first, uint32_t
 	return status;
 }
 
-/* Waits for a child's end, for limit_s seconds; -ETIMEDOUT: it had to be killed. */
-static int wait_for(pid_t child, uint32_t limit_s, int *ret_status)
+/* Waits for a child's end, for limit_ms; -ETIMEDOUT: it had to be killed. */
+static int wait_for(pid_t child, uint32_t limit_ms, int *ret_status)
 {
 	const struct timespec nap = {.tv_nsec = 10000000};
-	uint64_t naps = (uint64_t)limit_s * 100;
+	uint64_t naps = limit_ms / 10;
 	pid_t ended;
 
 	for (;;) {
@@ -155,13 +155,13 @@ static int run_apart(const struct cot_options *options, uint32_t i, char *now, F
 			status = COULD_NOT_RUN;
 		_exit(status);
 	}
-	rc = child < 0 ? -errno : wait_for(child, options->limit_s, &status);
+	rc = child < 0 ? -errno : wait_for(child, options->limit_ms, &status);
 	now[COT_NOW - 1] = '\0';
 	if (!rc && WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (rc == -ETIMEDOUT)
-		cot_error_set(&err, rc, "%s: %s did not end within %u s", bench->name,
-			      now[0] ? now : "the driver", options->limit_s);
+		cot_error_set(&err, rc, "%s: %s did not end within %g s", bench->name,
+			      now[0] ? now : "the driver", options->limit_ms / 1000.0);
 	else if (rc)
 		cot_error_set(&err, rc, "%s: no process for it: %s", bench->name, strerror(-rc));
 	else
@@ -180,7 +180,7 @@ static int run_on_gpu(const struct cot_options *options, FILE *out, const char *
 	uint32_t i;
 	char *now;
 
-	if (!options->limit_s)
+	if (!options->limit_ms)
 		return run_range(options, 0, options->n_benches, NULL, out, name);
 	now = mmap(NULL, COT_NOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (now == MAP_FAILED) {

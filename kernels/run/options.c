@@ -2,11 +2,11 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cotenant/passes.h"
 
 static const char doc[] =
@@ -53,17 +53,19 @@ static const struct argp_option options[] = {
 	{"quota", 'q', "PERCENT", 0, "Share of the SMs that workers get (default: 100%)", 2},
 	{"chunk", KEY_CHUNK, "N", 0, "Blocks that a worker claims at a time (default: up to 24 us)",
 	 2},
-	{"evict", KEY_EVICT, "[UNITS@]MS,...", 0,
+	{"evict", KEY_EVICT, "[UNITS@]TIME,...", 0,
 	 "Have so many SMs' worth of workers leave (or all) so long after the first launch; what is "
-	 "left is launched again",
+	 "left is launched again; a number alone is in ms",
 	 2},
 	{"evictions", KEY_EVICTIONS, "N", 0,
 	 "Measure N times how long it takes until all workers have left", 2},
 	{"slice", KEY_SLICE, "N", 0, "Blocks of a slice (default: a quarter of the grid)", 2},
 	{0, 0, 0, 0, "Measuring and output:", 3},
 	{"repeat", 'r', "N", 0, "Measure times: the median of N repeats (default: 0, none)", 3},
-	{"time-limit", KEY_LIMIT, "SECONDS", 0,
-	 "Run each benchmark in a process of its own, and end it after so long", 3},
+	{"time-limit", KEY_LIMIT, "TIME", 0,
+	 "Run each benchmark in a process of its own, and end it after so long, as in 2min; a number "
+	 "alone is in seconds",
+	 3},
 	{"no-reference", KEY_NO_REFERENCE, 0, 0, "Don't compute the result on the CPU", 3},
 	{"output", 'o', "FILE", 0, "Write the lines to FILE", 3},
 	{"print-ptx", KEY_PRINT, 0, 0, "Print the rewritten PTX and run nothing", 3},
@@ -82,6 +84,21 @@ static uint64_t number(const struct argp_state *state, const char *what, const c
 		argp_error(state, "%s is '%s'; expected a number from %llu to %llu", what, text,
 			   (unsigned long long)least, (unsigned long long)most);
 	return value;
+}
+
+#define LIMIT_S_MAX 86400
+
+/* A number alone is in seconds. */
+static uint32_t limit_ms(const struct argp_state *state, const char *text)
+{
+	struct cot_quantity q;
+
+	if (!cot_quantity_read(text, COT_UNIT_S, &q) || q.number < 0.01 || q.number > LIMIT_S_MAX)
+		argp_error(state,
+			   "--time-limit is '%s'; expected a time such as 90s or 2min, from 10ms "
+			   "to %u s",
+			   text, LIMIT_S_MAX);
+	return (uint32_t)(q.number * 1000 + 0.5);
 }
 
 static uint32_t percent(const struct argp_state *state, const char *text)
@@ -123,8 +140,9 @@ static void add_passes(const struct argp_state *state, struct cot_options *o, co
 static void add_moment(const struct argp_state *state, struct cot_options *o, const char *text)
 {
 	const char *at = memchr(text, '@', strcspn(text, ","));
-	char units[16] = "all", *end;
-	double ms;
+	char units[16] = "all", moment[32];
+	const char *from = at ? at + 1 : text;
+	struct cot_quantity q;
 
 	if (at) {
 		size_t length = (size_t)(at - text);
@@ -133,18 +151,18 @@ static void add_moment(const struct argp_state *state, struct cot_options *o, co
 		memcpy(units, text, length);
 		units[length] = '\0';
 	}
-	ms = strtod(at ? at + 1 : text, &end);
-	if (end == (at ? at + 1 : text) || (*end && *end != ',') || !isfinite(ms) || ms < 0)
+	(void)snprintf(moment, sizeof(moment), "%.*s", (int)strcspn(from, ","), from);
+	if (strcspn(from, ",") >= sizeof(moment) || !cot_quantity_read(moment, COT_UNIT_MS, &q))
 		argp_error(state,
-			   "--evict has '%s'; expected milliseconds such as 1.5, or SMs and "
-			   "milliseconds such as 66@1.5, with commas between",
+			   "--evict has '%s'; expected milliseconds such as 1.5 or a time such as "
+			   "500us, or SMs and a time such as 66@1.5, with commas between",
 			   text);
 	if (o->n_moments == COT_OPTIONS_MAX_EVICTIONS)
 		argp_error(state, "--evict has more than %u moments", COT_OPTIONS_MAX_EVICTIONS);
-	if (o->n_moments && ms < o->evictions[o->n_moments - 1].at_ms)
+	if (o->n_moments && q.number < o->evictions[o->n_moments - 1].at_ms)
 		argp_error(state, "--evict goes back in time at '%s'; expected growing moments",
 			   text);
-	o->evictions[o->n_moments].at_ms = ms;
+	o->evictions[o->n_moments].at_ms = q.number;
 	o->evictions[o->n_moments++].units =
 		strcmp(units, "all") == 0
 			? COT_OPTIONS_ALL_UNITS
@@ -224,7 +242,7 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 		o->n_evictions = (uint32_t)number(state, "--evictions", arg, 1, 1000);
 		return 0;
 	case KEY_LIMIT:
-		o->limit_s = (uint32_t)number(state, "--time-limit", arg, 1, 86400);
+		o->limit_ms = limit_ms(state, arg);
 		return 0;
 	case KEY_SEED:
 		o->seed = number(state, "--seed", arg, 0, UINT64_MAX);

@@ -30,7 +30,7 @@ struct cot_options {
 	} evictions[COT_OPTIONS_MAX_EVICTIONS]; /* all in one run, in the order of time */
 	uint32_t n_moments;
 	uint64_t seed;
-	uint32_t limit_s; /* of each benchmark, in a process of its own; 0: none */
+	uint32_t limit_ms; /* of each benchmark, in a process of its own; 0: none */
 	int gpu;
 	bool no_reference, list, print_ptx;
 	const char *output; /* NULL: standard output */

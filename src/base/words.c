@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/quantity.h"
 
 const char *const cot_class_words[] = {"latency", "batch"};
 const char *const cot_mode_words[] = {"driver", "drain", "switch"};
@@ -58,52 +59,29 @@ const char *cot_share_word(struct cot_share share, char buf[COT_SHARE_WORD_MAX])
 	return buf;
 }
 
-/* "5", "0.25": up to 10 digits and 3 more, in 1/1000. NULL: there is no such number. */
-static const char *read_milli(const char *text, uint64_t *ret_milli)
-{
-	const char *begin = text;
-	uint64_t milli = 0;
-	unsigned scale = 1000;
-
-	for (; *text >= '0' && *text <= '9' && text - begin < 10; text++)
-		milli = 10 * milli + (uint64_t)(*text - '0') * 1000;
-	if (text == begin)
-		return NULL;
-	if (*text == '.' && text[1] >= '0' && text[1] <= '9')
-		for (text++; *text >= '0' && *text <= '9' && scale > 1; text++)
-			milli += (uint64_t)(*text - '0') * (scale /= 10);
-	*ret_milli = milli;
-	return text;
-}
-
 bool cot_target_read(enum cot_target_kind kind, const char *text, struct cot_target *ret_target)
 {
+	/* What its amounts count, and the unit that users write. */
 	static const struct {
-		enum cot_target_kind kind;
-		const char *unit;
-		uint32_t per_milli, milli_per; /* amounts in 1/1000 of the unit, or the reverse */
+		enum cot_unit amount, written;
 	} units[] = {
-		{COT_TARGET_P99, "us", 1, 1000}, {COT_TARGET_P99, "ms", 1, 1},
-		{COT_TARGET_P99, "s", 1000, 1},	 {COT_TARGET_SLOWDOWN, "x", 1, 1},
-		{COT_TARGET_RATE, "%", 1, 100},
+		[COT_TARGET_P99] = {COT_UNIT_US, COT_UNIT_NONE}, /* any time */
+		[COT_TARGET_SLOWDOWN] = {COT_UNIT_PERMILLE, COT_UNIT_TIMES},
+		[COT_TARGET_RATE] = {COT_UNIT_PERMILLE, COT_UNIT_PERCENT},
 	};
 	struct cot_target target = {.kind = kind};
-	uint64_t milli, amount;
-	size_t i;
+	struct cot_quantity q;
 
-	text = read_milli(text, &milli);
-	for (i = 0; text && i < COT_ARRAY_LEN(units); i++) {
-		if (units[i].kind != kind || strcmp(text, units[i].unit) != 0)
-			continue;
-		amount = milli * units[i].per_milli / units[i].milli_per;
-		target.amount = (uint32_t)amount;
-		if (milli * units[i].per_milli % units[i].milli_per || amount > UINT32_MAX ||
-		    !cot_target_is_valid(target))
-			return false;
-		*ret_target = target;
-		return true;
-	}
-	return false;
+	if (kind == COT_TARGET_NONE || !cot_quantity_read(text, units[kind].amount, &q))
+		return false;
+	if (q.unit == COT_UNIT_NONE || !q.is_whole || q.whole > UINT32_MAX ||
+	    (units[kind].written != COT_UNIT_NONE && q.unit != units[kind].written))
+		return false;
+	target.amount = (uint32_t)q.whole;
+	if (!cot_target_is_valid(target))
+		return false;
+	*ret_target = target;
+	return true;
 }
 
 /* In 1/1000 of the unit; no zeros at the end. */

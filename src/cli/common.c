@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "proto/proto.h"
 #include "report/json.h"
@@ -183,30 +184,6 @@ static const char *split(const char *path, char *folder, size_t size, struct sta
 	return slash ? slash + 1 : path;
 }
 
-bool cot_cli_time_us(const char *text, uint64_t *ret_us)
-{
-	size_t n = strcspn(text, "ums");
-	char number[24];
-	uint64_t unit;
-
-	if (!text[n] || !strcmp(text + n, "us"))
-		unit = 1;
-	else if (!strcmp(text + n, "ms"))
-		unit = 1000;
-	else if (!strcmp(text + n, "s"))
-		unit = 1000 * 1000;
-	else
-		return false;
-	if (n >= sizeof(number))
-		return false;
-	memcpy(number, text, n);
-	number[n] = '\0';
-	if (!cot_number_u64(number, ret_us) || *ret_us > UINT32_MAX)
-		return false;
-	*ret_us *= unit;
-	return true;
-}
-
 bool cot_cli_share(const char *text, uint16_t *ret_share)
 {
 	struct cot_share share = {0};
@@ -233,7 +210,7 @@ bool cot_cli_pace(const char *text, uint32_t *ret_us)
 {
 	uint64_t us;
 
-	if (!cot_cli_time_us(text, &us) || !us || us > COT_PACE_US_MAX)
+	if (!cot_quantity_whole(text, COT_UNIT_US, 1, COT_PACE_US_MAX, &us))
 		return false;
 	*ret_us = (uint32_t)us;
 	return true;

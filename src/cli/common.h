@@ -56,15 +56,12 @@ bool cot_cli_has_colour(void);
 void cot_cli_catch_signals(void);
 bool cot_cli_interrupted(void);
 
-/* "100", "100us", "2ms" or "1s" in microseconds; false for everything else. */
-bool cot_cli_time_us(const char *text, uint64_t *ret_us);
-
 /* "50%", "66sm" or "none" as in messages (COT_SHARE_SMS); false for everything else. */
 bool cot_cli_share(const char *text, uint16_t *ret_share);
 /* The same; a number alone is one of SMs. */
 bool cot_cli_sms(const char *text, uint16_t *ret_share);
 
-/* A time of at least 1 us and at most COT_PACE_US_MAX. */
+/* A time of at least 1 us and at most COT_PACE_US_MAX; a number alone is in us. */
 bool cot_cli_pace(const char *text, uint32_t *ret_us);
 
 /* What --p99, --slowdown or --rate says; `none` is COT_TARGET_NONE. -EINVAL with a sentence. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "base/rng.h"
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -75,7 +76,8 @@ static const struct argp_option options[] = {
 	{"gpu", KEY_GPU, "GPU", 0, "A number, a UUID, a list of them, or all; default: the first",
 	 0},
 	{"block", KEY_BLOCK, "TIME", 0,
-	 "How long its thread blocks last at most, as in 100us or 2ms, if you know", 0},
+	 "How long its thread blocks last at most, as in 100us or 2ms (a number alone: us), if you know",
+	 0},
 	{"quota", KEY_QUOTA, "SHARE", 0,
 	 "How much of a GPU its kernels may have together, as in 50% or 66sm", 0},
 	{"reserve", KEY_RESERVE, "SHARE", 0,
@@ -83,7 +85,7 @@ static const struct argp_option options[] = {
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "Run on a part of the GPU's SMs, as in 64 or 50%; cotenant set changes it", 0},
 	{"pace", KEY_PACE, "TIME", 0,
-	 "On a part: launch only so much ahead of the GPU, as in 500us, so that a change acts soon",
+	 "On a part: launch only so much ahead of the GPU, as in 500us (a number alone: us), so that a change acts soon",
 	 0},
 	{"rewrite", KEY_REWRITE, NULL, 0,
 	 "Rewrite its kernels, so that they can run on part of the SMs; --quota and "
@@ -364,7 +366,7 @@ static int fill_in(const struct arguments *a, char *const argv[], struct cot_msg
 				     a->weight, COT_WEIGHT_MAX);
 	m->class_ = (uint8_t)cls;
 	m->weight = (uint16_t)weight;
-	if (a->block && (!cot_cli_time_us(a->block, &block_us) || block_us > COT_BLOCK_US_MAX))
+	if (a->block && !cot_quantity_whole(a->block, COT_UNIT_US, 0, COT_BLOCK_US_MAX, &block_us))
 		return cot_error_set(err, -EINVAL,
 				     "the longest block is '%s'; expected a time such as 100us or "
 				     "2ms, up to %u us",

@@ -5,6 +5,7 @@
 #include <cotenant/policy.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/target.h"
@@ -28,8 +29,8 @@ enum {
 static const struct argp_option options[] = {
 	{"class", KEY_CLASS, "CLASS", 0, "latency or batch; for programs outside the pools", 0},
 	{"weight", KEY_WEIGHT, "N", 0, "Its share among batch programs: 1 to 10000", 0},
-	{"slice", KEY_SLICE, "TIME", 0, "Its time slice, as in 100us or 2ms; auto: the policy's",
-	 0},
+	{"slice", KEY_SLICE, "TIME", 0,
+	 "Its time slice, as in 100us or 2ms (a number alone: us); auto: the policy's", 0},
 	{"mode", KEY_MODE, "MODE", 0,
 	 "How the hardware preempts it: switch or drain; auto: the policy's", 0},
 	{"block", KEY_BLOCK, "TIME", 0,
@@ -41,7 +42,7 @@ static const struct argp_option options[] = {
 	{"sms", KEY_SMS, "SHARE", 0,
 	 "On how much of the GPU's SMs it runs, as in 64 or 50%; none: the policy decides", 0},
 	{"pace", KEY_PACE, "TIME", 0,
-	 "On its part it launches only so much ahead of the GPU, as in 500us; none: the policy "
+	 "On its part it launches only so much ahead of the GPU, as in 500us (a number alone: us); none: the policy "
 	 "decides",
 	 0},
 	{"p99", KEY_P99, "TIME", 0,
@@ -61,7 +62,7 @@ static void parse_slice(struct cot_msg_command *c, const char *text, struct argp
 	c->slice_us = 0;
 	if (!strcmp(text, "auto"))
 		return;
-	if (!cot_cli_time_us(text, &c->slice_us) || !c->slice_us)
+	if (!cot_quantity_whole(text, COT_UNIT_US, 1, UINT64_MAX, &c->slice_us))
 		argp_error(state, "--slice is '%s'; expected a time such as 100us or 2ms, or auto",
 			   text);
 }
@@ -82,7 +83,7 @@ static void parse_block(struct cot_msg_command *c, const char *text, struct argp
 
 	c->fields |= COT_SET_BLOCK;
 	if (strcmp(text, "unknown") &&
-	    (!cot_cli_time_us(text, &us) || !us || us > COT_BLOCK_US_MAX))
+	    !cot_quantity_whole(text, COT_UNIT_US, 1, COT_BLOCK_US_MAX, &us))
 		argp_error(state,
 			   "--block is '%s'; expected a time such as 100us or 2ms, or unknown",
 			   text);

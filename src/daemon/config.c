@@ -17,8 +17,10 @@
 #define WORD_MAX	    63
 
 #define TO(key, member, ...) COT_FIELD(key, struct cot_config, member, __VA_ARGS__)
-#define SLICE		     COT_WHOLE(COT_SLICE_US_MIN, COT_SLICE_US_MAX)
-#define MS(min, max)	     COT_WHOLE(min, max), .unit = COT_NS_PER_MS
+#define US(min, max)	     COT_WHOLE(min, max), .in = COT_UNIT_US
+#define US_TO_NS(min, max)   US(min, max), .unit = COT_NS_PER_US
+#define MS(min, max)	     COT_WHOLE(min, max), .in = COT_UNIT_MS, .unit = COT_NS_PER_MS
+#define SLICE		     US(COT_SLICE_US_MIN, COT_SLICE_US_MAX)
 
 static const struct cot_field slices_fields[] = {
 	TO("latency", numbers.latency_slice_us, SLICE),
@@ -40,7 +42,7 @@ static const struct cot_field_word aim_words[] = {
 };
 
 static const struct cot_field gangs_fields[] = {
-	TO("gather_us", numbers.gather_ns, COT_WHOLE(0, 1000000), .unit = COT_NS_PER_US),
+	TO("gather_us", numbers.gather_ns, US_TO_NS(0, 1000000)),
 	TO("aim", numbers.aim, COT_WORD(aim_words)),
 	TO("min_gain_permille", numbers.min_gain_permille, COT_WHOLE(0, 999)),
 	TO("base_w", numbers.base_w, COT_WHOLE(1, COT_POWER_W_MAX)),
@@ -51,7 +53,7 @@ static const struct cot_field mps_fields[] = {
 	TO("use", use_mps, COT_BOOL, .alone = true),
 	TO("multiuser", multiuser, COT_BOOL),
 	TO("program", mps_program, COT_TEXT),
-	TO("linger_s", linger_s, COT_WHOLE(0, 86400)),
+	TO("linger_s", linger_s, COT_WHOLE(0, 86400), .in = COT_UNIT_S),
 	{0},
 };
 
@@ -97,14 +99,15 @@ static const struct cot_field config_fields[] = {
 	COT_FIELD_CHECKED("slices_us", COT_MAP(slices_fields)),
 	COT_FIELD_CHECKED("rotation_ms", COT_MAP(rotation_fields)),
 	TO("linger_ms", numbers.linger_ns, MS(0, 3600000)),
-	TO("drain_block_us", numbers.drain_block_us, COT_WHOLE(0, 1000000)),
+	TO("drain_block_us", numbers.drain_block_us, US(0, 1000000)),
 	TO("reserve_permille", numbers.reserve_permille, COT_WHOLE(0, 1000)),
 	TO("latency_permille", numbers.latency_permille, COT_WHOLE(0, 1000)),
-	TO("pace_us", numbers.pace_us, COT_WHOLE(0, COT_PACE_US_MAX)),
-	TO("dram_gb_per_s", numbers.dram_bytes_per_s, COT_WHOLE(0, 100000), .unit = 1000000000u),
+	TO("pace_us", numbers.pace_us, US(0, COT_PACE_US_MAX)),
+	TO("dram_gb_per_s", numbers.dram_bytes_per_s, COT_WHOLE(0, 100000), .in = COT_UNIT_GB_S,
+	   .unit = 1000000000u),
 	TO("bandwidth_permille", numbers.bandwidth_permille, COT_WHOLE(0, 1000)),
-	TO("adapt_task_us", numbers.adapt_task_us, COT_WHOLE(0, 10000000)),
-	TO("grow_after_us", numbers.grow_after_ns, COT_WHOLE(0, 60000000), .unit = COT_NS_PER_US),
+	TO("adapt_task_us", numbers.adapt_task_us, US(0, 10000000)),
+	TO("grow_after_us", numbers.grow_after_ns, US_TO_NS(0, 60000000)),
 	TO("need_permille", need_permille, COT_WHOLE(0, 1000)),
 	COT_FIELD_CHECKED("gangs", COT_MAP(gangs_fields)),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),

@@ -170,7 +170,7 @@ static void idle_fired(struct cot_timer *timer, uint64_t now_ns)
 	}
 	if (cot_tenant_count(&d->roster))
 		return;
-	log_info("no program for %u s", d->roster.exit_idle_s);
+	log_info("no program for %g s", d->roster.exit_idle_ms / 1000.0);
 	stop(d);
 }
 

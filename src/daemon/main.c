@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
 #include "daemon/log.h"
@@ -25,7 +26,7 @@ struct arguments {
 	const char *config;
 	bool check, json, stop_pools;
 	enum cot_dlog_level level;
-	uint32_t exit_idle_s;
+	uint32_t exit_idle_ms;
 	int ready_fd, keeper_fd;
 };
 
@@ -43,7 +44,8 @@ static const struct argp_option options[] = {
 	{"config", 'c', "FILE", 0, "Read this configuration", 0},
 	{"check-config", KEY_CHECK, NULL, 0, "Only say whether the configuration is valid", 0},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground (it always does)", 0},
-	{"exit-idle", KEY_EXIT_IDLE, "SECONDS", 0, "End after this long without a program", 0},
+	{"exit-idle", KEY_EXIT_IDLE, "TIME", 0,
+	 "End after this long without a program, as in 10min; a number alone is in seconds", 0},
 	{"stop-pools", KEY_STOP_POOLS, NULL, 0,
 	 "Only end pools that a daemon has left and no program uses", 0},
 	{"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, info (default) or debug", 1},
@@ -62,6 +64,20 @@ static uint32_t number(const char *text, uint32_t max, const char *option, struc
 		argp_error(state, "%s is '%s'; expected a whole number from 0 to %u", option, text,
 			   max);
 	return (uint32_t)value;
+}
+
+#define IDLE_S_MAX 1000000
+
+/* A number alone is in seconds. */
+static uint32_t idle_ms(const char *text, struct argp_state *state)
+{
+	struct cot_quantity q;
+
+	if (!cot_quantity_read(text, COT_UNIT_S, &q) || q.number > IDLE_S_MAX)
+		argp_error(state,
+			   "--exit-idle is '%s'; expected a time such as 30s or 10min, up to %u s",
+			   text, IDLE_S_MAX);
+	return (uint32_t)(q.number * 1000 + 0.5);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -88,7 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = !strcmp(arg, "json");
 		return 0;
 	case KEY_EXIT_IDLE:
-		a->exit_idle_s = number(arg, 1000000, "--exit-idle", state);
+		a->exit_idle_ms = idle_ms(arg, state);
 		return 0;
 	case KEY_STOP_POOLS:
 		a->stop_pools = true;
@@ -139,9 +155,9 @@ static int serve(struct daemon *d, const struct arguments *a)
 		 d->basis.config.policy->name);
 	cot_daemon_notify("READY=1");
 	tell_starter(a, true);
-	if (d->roster.exit_idle_s && !cot_tenant_count(&d->roster))
+	if (d->roster.exit_idle_ms && !cot_tenant_count(&d->roster))
 		cot_timer_set(&d->basis.loop, &d->roster.idle,
-			      cot_now_ns() + d->roster.exit_idle_s * COT_NS_PER_S);
+			      cot_now_ns() + d->roster.exit_idle_ms * COT_NS_PER_MS);
 	rc = cot_loop_run(&d->basis.loop);
 	if (rc < 0)
 		log_error("the event loop failed: %s", strerror(-rc));
@@ -191,7 +207,7 @@ int main(int argc, char **argv)
 	cot_daemon_log_init(a.level, a.json);
 	d.lock_fd = d.server.spare_fd = d.server.listener.fd = -1;
 	d.basis.start_ns = cot_now_ns();
-	d.roster.exit_idle_s = a.exit_idle_s;
+	d.roster.exit_idle_ms = a.exit_idle_ms;
 	d.config_named = a.config != NULL;
 	if (a.config)
 		rc = snprintf(d.basis.config_path, sizeof(d.basis.config_path), "%s", a.config) >=

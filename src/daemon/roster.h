@@ -31,7 +31,7 @@ struct roster {
 	struct cot_timer idle;	/* since the last program has ended */
 	struct cot_timer looks; /* at requests, while any are measured */
 	struct cot_timer rates; /* how fast programs get on, while any have a shim and do */
-	uint32_t exit_idle_s;	/* 0 = never */
+	uint32_t exit_idle_ms;	/* 0 = never */
 	/* pools */
 	struct pool pools[MAX_POOLS];
 	void (*pool_settled)(struct pool *p); /* it came up or failed */

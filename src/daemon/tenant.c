@@ -333,9 +333,9 @@ void cot_tenant_check_stops(struct cot_timer *timer, uint64_t now_ns)
 
 static void start_idle_timer(struct roster *r)
 {
-	if (r->exit_idle_s && !cot_tenant_count(r))
+	if (r->exit_idle_ms && !cot_tenant_count(r))
 		cot_timer_set(&r->basis->loop, &r->idle,
-			      cot_now_ns() + r->exit_idle_s * COT_NS_PER_S);
+			      cot_now_ns() + r->exit_idle_ms * COT_NS_PER_MS);
 }
 
 /* Its process may connect again. One that came by itself and has not used the GPU is nothing that

@@ -64,13 +64,26 @@ static size_t text_max(const struct cot_field *f)
 	return f->max > 0 ? (size_t)f->max : f->size - 1;
 }
 
+/* "5ms", of a field that says in what a number alone is. */
+static bool read_with_unit(const struct cot_field *f, const char *text, struct value *ret)
+{
+	struct cot_quantity q;
+
+	if (f->in == COT_UNIT_NONE || !cot_quantity_read(text, f->in, &q) ||
+	    (f->kind == COT_FIELD_WHOLE && !q.is_whole))
+		return false;
+	*ret = (struct value){.whole = q.whole, .number = q.number};
+	return within(f, ret->number);
+}
+
 static bool read_value(const struct cot_field *f, const char *text, struct value *ret)
 {
 	switch (f->kind) {
 	case COT_FIELD_WHOLE:
-		return read_whole(f, text, ret);
+		return read_whole(f, text, ret) || read_with_unit(f, text, ret);
 	case COT_FIELD_NUMBER:
-		return cot_number_double(text, &ret->number) && within(f, ret->number);
+		return (cot_number_double(text, &ret->number) && within(f, ret->number)) ||
+		       read_with_unit(f, text, ret);
 	case COT_FIELD_TEXT:
 		return *text && strlen(text) <= text_max(f);
 	case COT_FIELD_WORD:
@@ -168,12 +181,18 @@ void cot_field_default(const struct cot_field *f, void *out)
 static const char *expected_number(const struct cot_field *f, char *buf, size_t size)
 {
 	const char *whole = f->kind == COT_FIELD_WHOLE ? "whole " : "";
+	char units[COT_UNIT_LIST_MAX];
+	size_t n;
 
 	if (f->min >= 0 && f->max <= 0)
 		(void)snprintf(buf, size, "a %snumber%s", whole,
 			       *whole ? " from 0 to 18446744073709551615" : "");
 	else
 		(void)cot_number_expected(*whole != '\0', f->min, f->max, buf);
+	n = strlen(buf);
+	if (f->in != COT_UNIT_NONE)
+		(void)snprintf(buf + n, size - n, " in %s, or with a unit (%s)",
+			       cot_unit_word(f->in), cot_unit_list(f->in, units));
 	return buf;
 }
 

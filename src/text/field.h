@@ -5,8 +5,8 @@
  *     #define GPU(key, member, ...) COT_FIELD(key, struct gpu, member, __VA_ARGS__)
  *     static const struct cot_field gpu_fields[] = {
  *             GPU("sms", n_sms, COT_WHOLE(1, 1024), .required = true),
- *             GPU("trap_us", trap_ps, COT_NUMBER(0, 1e6), .unit = COT_PS_PER_US),
- *             {0},
+ *             GPU("trap_us", trap_ps, COT_NUMBER(0, 1e6), .in = COT_UNIT_US, .unit =
+ * COT_PS_PER_US), {0},
  *     };
  *
  * Pure.
@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/quantity.h"
 
 enum cot_field_kind {
 	COT_FIELD_WHOLE,
@@ -55,7 +57,9 @@ struct cot_field {
 	/* Of a number; both 0: no limits, for 64 bits only. Text has 1 to `max` bytes, or as many
 	 * as its member holds. */
 	double min, max;
-	double unit;	  /* the number is multiplied by it; 0: by 1; 0.001 divides by 1000 */
+	enum cot_unit
+		in;  /* a number alone is in this unit; others like it may be written behind it */
+	double unit; /* the number is multiplied by it; 0: by 1; 0.001 divides by 1000 */
 	double otherwise; /* the number where the key is left out; 0: the member stays as it is */
 	uint32_t list;	  /* this is a list, of 1 to so many such values; 0: it is none */
 	/* The keys of a map go into the same struct as the map around it; where the map is an entry

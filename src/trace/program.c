@@ -18,7 +18,8 @@ struct written_step {
 };
 
 #define STEP(key, member, ...) COT_FIELD(key, struct written_step, member, __VA_ARGS__)
-#define TIME		       COT_NUMBER(COT_STEP_US_MIN, COT_STEP_US_MAX), .unit = COT_PS_PER_US
+#define TIME		       COT_NUMBER(COT_STEP_US_MIN, COT_STEP_US_MAX), .in = COT_UNIT_US, .unit = COT_PS_PER_US
+#define BYTES(min, max)	       COT_WHOLE(min, max), .in = COT_UNIT_B
 
 /*
  * From warps_per_block on they say what the blocks do. The defaults are of a warp that waits for
@@ -32,7 +33,7 @@ static const struct cot_field kernel_fields[] = {
 	STEP("kernel_us", k.kernel_ps, TIME),
 	STEP("blocks_per_sm", k.kernel.blocks_per_sm, COT_WHOLE(1, COT_MAX_BLOCKS_PER_SM)),
 	STEP("regs_per_block", k.kernel.regs_per_block, COT_WHOLE(0, COT_REGS_MAX)),
-	STEP("shmem_per_block", k.kernel.shmem_per_block, COT_WHOLE(0, COT_SHMEM_MAX)),
+	STEP("shmem_per_block", k.kernel.shmem_per_block, BYTES(0, COT_SHMEM_MAX)),
 	STEP("threads_per_block", k.threads_per_block, COT_WHOLE(0, COT_THREADS_MAX)),
 	STEP("launches", step.launches, COT_WHOLE(1, COT_MAX_LAUNCHES), .otherwise = 1),
 	STEP("machine_code", k.kernel.machine_code, COT_BOOL),
@@ -41,7 +42,8 @@ static const struct cot_field kernel_fields[] = {
 	STEP("insts_per_block", k.kernel.work.insts, COT_WHOLE(1, COT_INSTS_MAX)),
 	STEP("cpi", k.kernel.work.cpi, COT_NUMBER(1, 100000), .otherwise = 4),
 	STEP("mem_fraction", k.kernel.work.mem_fraction, COT_NUMBER(0, 1)),
-	STEP("dram_bytes", k.kernel.work.dram_bytes, COT_NUMBER(0, 65536), .otherwise = 128),
+	STEP("dram_bytes", k.kernel.work.dram_bytes, COT_NUMBER(0, 65536), .in = COT_UNIT_B,
+	     .otherwise = 128),
 	STEP("latency_cycles", k.kernel.work.latency, COT_NUMBER(1, 1000000), .otherwise = 400),
 	STEP("mlp", k.kernel.work.mlp, COT_NUMBER(1, 1024), .otherwise = 1),
 	STEP("ipc_max", k.kernel.work.ipc_max, COT_NUMBER(0.001, 64)),
@@ -57,11 +59,11 @@ static const struct cot_field kernel_row_fields[] = {
 };
 
 /* The keys of a step that is not a loop. */
-#define STEP_FIELDS(kernel)                                                      \
-	STEP("cpu_us", step.cpu_ps, TIME),                                       \
-		STEP("h2d_bytes", step.bytes, COT_WHOLE(1, COT_STEP_BYTES_MAX)), \
-		STEP("d2h_bytes", step.bytes, COT_WHOLE(1, COT_STEP_BYTES_MAX)), \
-		COT_FIELD_CHECKED("kernel", COT_MAP(kernel)),                    \
+#define STEP_FIELDS(kernel)                                                  \
+	STEP("cpu_us", step.cpu_ps, TIME),                                   \
+		STEP("h2d_bytes", step.bytes, BYTES(1, COT_STEP_BYTES_MAX)), \
+		STEP("d2h_bytes", step.bytes, BYTES(1, COT_STEP_BYTES_MAX)), \
+		COT_FIELD_CHECKED("kernel", COT_MAP(kernel)),                \
 		STEP("sync", sync, COT_BOOL, .alone = true)
 
 /* A loop may hold any step but a loop. */

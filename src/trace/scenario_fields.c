@@ -9,8 +9,8 @@
 #define TO(key, member, ...)  COT_FIELD(key, struct cot_scenario_file, member, __VA_ARGS__)
 #define GPU(key, member, ...) TO(key, sc.gpu.member, __VA_ARGS__)
 #define APP(key, member, ...) COT_FIELD(key, struct cot_app, member, __VA_ARGS__)
-#define US(min, max)	      COT_NUMBER(min, max), .unit = COT_PS_PER_US
-#define GBPS(min, max)	      COT_NUMBER(min, max), .unit = 1e9
+#define US(min, max)	      COT_NUMBER(min, max), .in = COT_UNIT_US, .unit = COT_PS_PER_US
+#define GBPS(min, max)	      COT_NUMBER(min, max), .in = COT_UNIT_GB_S, .unit = 1e9
 
 static const struct cot_field power_fields[] = {
 	GPU("base_w", power.base_w, COT_NUMBER(0, 100000)),
@@ -26,11 +26,11 @@ static const struct cot_field power_fields[] = {
 static const struct cot_field gpu_fields[] = {
 	GPU("preset", name, COT_TEXT, .alone = true),
 	GPU("sms", n_sms, COT_WHOLE(1, COT_MAX_SMS)),
-	GPU("clock_mhz", clock_mhz, COT_WHOLE(1, 100000)),
+	GPU("clock_mhz", clock_mhz, COT_WHOLE(1, 100000), .in = COT_UNIT_MHZ),
 	GPU("dram_gbps", dram_bytes_per_s, GBPS(1, 1000000)),
 	GPU("regs_per_sm", regs_per_sm, COT_WHOLE(1, COT_REGS_MAX)),
-	GPU("shmem_configs_kb", shmem_config_bytes, COT_WHOLE(1, COT_SHMEM_MAX / KIB), .unit = KIB,
-	    .list = COT_MAX_SHMEM_CONFIGS),
+	GPU("shmem_configs_kb", shmem_config_bytes, COT_WHOLE(1, COT_SHMEM_MAX / KIB),
+	    .in = COT_UNIT_KIB, .unit = KIB, .list = COT_MAX_SHMEM_CONFIGS),
 	GPU("blocks_per_sm", blocks_per_sm, COT_WHOLE(1, COT_MAX_BLOCKS_PER_SM)),
 	GPU("threads_per_sm", threads_per_sm, COT_WHOLE(1, COT_THREADS_MAX)),
 	GPU("pcie_gbps", pcie_bytes_per_s, GBPS(0.01, 1000000)),
@@ -103,7 +103,7 @@ static const struct cot_field app_fields[] = {
 	APP("class", cls, COT_WORD(class_words), .otherwise = COT_CLASS_BATCH),
 	APP("weight", weight, COT_WHOLE(COT_WEIGHT_MIN, COT_WEIGHT_MAX),
 	    .otherwise = COT_WEIGHT_DEFAULT),
-	APP("block_hint_us", block_hint_us, COT_WHOLE(0, COT_BLOCK_US_MAX)),
+	APP("block_hint_us", block_hint_us, COT_WHOLE(0, COT_BLOCK_US_MAX), .in = COT_UNIT_US),
 	APP("solo", solo, COT_BOOL),
 	COT_FIELD_CHECKED("quota", COT_TEXT_TO(COT_NAME_MAX - 1)),
 	COT_FIELD_CHECKED("reserve", COT_TEXT_TO(COT_NAME_MAX - 1)),

@@ -5,7 +5,7 @@ COTENANT=$(dirname "$COTENANT")/bench_contention
 [ -x "$COTENANT" ] || exit 77
 
 expect 0 --help
-says "$work/out" "--budget=SECONDS"
+says "$work/out" "--budget=TIME"
 expect 0 --list
 grep -q '^alone *read16x2/64 warps on 8 SMs$' "$work/out" || fail "nothing alone on 8 SMs"
 grep -q '^pairs *fma4/64 warps on 64 SMs read16x2/64 warps on 68 SMs$' "$work/out" ||
@@ -25,8 +25,8 @@ refused() {
 }
 refused "there is no part 'piars'; expected alone, pairs" --only alone,piars
 refused "there is no part ''" --only ''
-refused "--budget is '0'; expected a number from 1" --budget 0
-refused "--window is '1x'; expected a number from 1" --window 1x
+refused "--budget is '0'; expected a time from 1s" --budget 0
+refused "--window is '1x'; expected a time from 1ms" --window 1x
 refused "--repeats is '21'; expected a number from 1 to 20" --repeats 21
 refused "'x' is not expected" x
 refused "no/such/folder/file: No such file or directory" -o no/such/folder/file

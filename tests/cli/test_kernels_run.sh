@@ -39,7 +39,9 @@ refused "--with lavaMD needs the pass fuse" bfs --with lavaMD --pass slice,count
 refused "--copies 9 needs the pass batch" bfs --copies 9
 refused "expected a number from 2 to 64" bfs --pass batch --copies 1
 refused "expected a number from 2 to 64" bfs --pass batch --copies 65
-refused "expected a number from 1 to 86400" bfs --time-limit 0
+refused "expected a time such as 90s or 2min, from 10ms to 86400 s" bfs --time-limit 0
+refused "--time-limit is '2m'; expected a time such as 90s" bfs --time-limit 2m
+refused "expected milliseconds such as 1.5 or a time such as 500us" bfs --evict 3x
 refused "there is no size 'huge'" bfs --size huge
 refused "expected a number from 1 to 100" bfs --quota 0%
 refused "expected a number from 1 to 100" bfs --quota 101

@@ -233,6 +233,30 @@ static void test_targets(void **state)
 	bad(HEAD "targets:\n  - {class: fast, rate: 1%}\n", "test.conf:3:13:", "latency, batch");
 }
 
+static void test_units(void **state)
+{
+	(void)state;
+	good(HEAD
+	     "slices_us: {latency: 20ms, batch: 0.1ms}\nrotation_ms: {turn: 1s, cycle: 0.5min}\n"
+	     "linger_ms: 2s\nadapt_task_us: 5ms\ngrow_after_us: 1ms\ndram_gb_per_s: 4TB/s\n"
+	     "mps: {linger_s: 1.5min}\ngangs: {gather_us: 1ms}\n");
+	assert_int_equal(config.numbers.latency_slice_us, 20000);
+	assert_int_equal(config.numbers.batch_slice_us, 100);
+	assert_int_equal(config.numbers.turn_ns, 1000000000);
+	assert_int_equal(config.numbers.cycle_ns, 30000000000);
+	assert_int_equal(config.numbers.linger_ns, 2000000000);
+	assert_int_equal(config.numbers.adapt_task_us, 5000);
+	assert_int_equal(config.numbers.grow_after_ns, 1000000);
+	assert_int_equal(config.numbers.dram_bytes_per_s, 4000000000000);
+	assert_int_equal(config.numbers.gather_ns, 1000000);
+	assert_int_equal(config.linger_s, 90);
+	bad(HEAD "adapt_task_us: 11s\n", "test.conf:2:16:",
+	    "adapt_task_us is '11s'; expected a whole number from 0 to 10000000 in us, or with a unit (ns, us, "
+	    "ms, s, min or h)");
+	bad(HEAD "adapt_task_us: 1.5us\n", "test.conf:2:16:", "expected a whole number");
+	bad(HEAD "reserve_permille: 5ms\n", "test.conf:2:19:", "expected a whole number");
+}
+
 static void test_gangs(void **state)
 {
 	(void)state;
@@ -412,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_some),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_multiuser),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_gangs),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_targets),

@@ -58,7 +58,7 @@ static void test_stop_is_bounded(void **state)
 {
 	(void)state;
 	stage.basis.stopping = true;
-	stage.roster.exit_idle_s = 1;
+	stage.roster.exit_idle_ms = 1000;
 	stage.roster.pools[0] = (struct pool){
 		.basis = &stage.basis, .in = &stage.roster, .id = 9, .state = POOL_STOPPING};
 	stage.roster.pools[0].clients.asked = true; /* busy */
@@ -77,7 +77,7 @@ static void test_stop_is_bounded(void **state)
 static void test_idle(void **state)
 {
 	(void)state;
-	stage.roster.exit_idle_s = 7;
+	stage.roster.exit_idle_ms = 7000;
 	stage.roster.tenants[0].id = 1;
 	(void)stage_log();
 	stage.roster.idle.fire(&stage.roster.idle, cot_now_ns());

@@ -478,7 +478,7 @@ static void test_exit_idle(void **state)
 	uint64_t now_ns = cot_now_ns();
 
 	(void)state;
-	stage.roster.exit_idle_s = 7;
+	stage.roster.exit_idle_ms = 7000;
 	cot_tenant_end(t);
 	assert_false(stage.roster.idle.armed);
 	cot_tenant_end(u);

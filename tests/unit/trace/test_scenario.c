@@ -338,7 +338,7 @@ static const struct {
 	{HEAD SHARED("rewrite: true"), "s.yaml:2:27: rewrite is for a software policy; expected a "
 				       "policy such as smguard"},
 	{HEAD "workers: {evict_us: -1}\n" APP,
-	 "s.yaml:2:21: evict_us is '-1'; expected a number from 0 to 1000000"},
+	 "s.yaml:2:21: evict_us is '-1'; expected a number from 0 to 1000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 	{HEAD ARRIVALS_OF("gaps: even"),
 	 "s.yaml:2:28: the key 'per_s' is missing; expected it in arrivals"},
 	{HEAD ARRIVALS_OF("per_s: 0"),
@@ -375,14 +375,14 @@ static const struct {
 	{HEAD "gpu: {sms: 1025}\n" APP,
 	 "s.yaml:2:12: sms is '1025'; expected a whole number from 1 to 1024"},
 	{HEAD "gpu: {dram_gbps: 0.5}\n" APP,
-	 "s.yaml:2:18: dram_gbps is '0.5'; expected a number from 1 to 1000000"},
+	 "s.yaml:2:18: dram_gbps is '0.5'; expected a number from 1 to 1000000 in GB/s, or with a unit (MB/s, GB/s or TB/s)"},
 	{HEAD "gpu: {blocks_per_sm: 65}\n" APP,
 	 "s.yaml:2:22: blocks_per_sm is '65'; expected a whole number from 1 to 64"},
 	{HEAD "gpu: {shmem_configs_kb: [16, 48, 32]}\n" APP,
 	 "s.yaml:2:34: shmem_configs_kb has 32 after 48; expected sizes that grow"},
 	{HEAD "gpu: {shmem_configs_kb: [0]}\n" APP,
 	 "s.yaml:2:26: an entry of shmem_configs_kb is '0'; expected a whole number from 1 to "
-	 "65536"},
+	 "65536 in KiB, or with a unit (B, kB, MB, GB, TB, KiB, MiB or GiB)"},
 	{HEAD "scheduler: best\n" APP, "s.yaml:2:12: unknown scheduler 'best'; expected one of "
 				       "fcfs, npq, ppq, ppq-shared, dss, timeslice"},
 	{HEAD "preempt: flush\n" APP,
@@ -399,13 +399,13 @@ static const struct {
 	{HEAD "block_jitter_cv: 2.1\n" APP,
 	 "s.yaml:2:18: block_jitter_cv is '2.1'; expected a number from 0 to 2"},
 	{HEAD "quantum_us: 0\n" APP,
-	 "s.yaml:2:13: quantum_us is '0'; expected a number from 1 to 1000000000"},
+	 "s.yaml:2:13: quantum_us is '0'; expected a number from 1 to 1000000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 	{HEAD "stop: {}\n" APP, "s.yaml:2:7: stop is an empty map; expected runs, at_us or both"},
 	{HEAD "stop: 3\n" APP, "s.yaml:2:7: stop is '3'; expected a map of runs, at_us"},
 	{HEAD "stop: {runs: 0}\n" APP,
 	 "s.yaml:2:14: runs is '0'; expected a whole number from 1 to 1000000"},
 	{HEAD "stop: {at_us: 0}\n" APP,
-	 "s.yaml:2:15: at_us is '0'; expected a number from 0.000001 to 1000000000000"},
+	 "s.yaml:2:15: at_us is '0'; expected a number from 0.000001 to 1000000000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 	{HEAD "apps: []\n", "s.yaml:2:7: apps has 0 entries; expected 1 to 32"},
 	{HEAD "apps:\n  - a\n", "s.yaml:3:5: an entry of apps is 'a'; expected a map of " APP_KEYS},
 	{HEAD "apps:\n  - program: [{cpu_us: 1}]\n",
@@ -426,7 +426,7 @@ static const struct {
 	{HEAD APP "    tokens: 2000\n",
 	 "s.yaml:5:13: tokens is '2000'; expected a whole number from 0 to 1024"},
 	{HEAD APP "    start_us: -1\n",
-	 "s.yaml:5:15: start_us is '-1'; expected a number from 0 to 1000000000"},
+	 "s.yaml:5:15: start_us is '-1'; expected a number from 0 to 1000000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 	{HEAD "apps:\n  - name: a\n    trace: parboil/bfs\n",
 	 "s.yaml:4:12: no trace 'parboil/bfs'; expected a file *.yaml or one that "
 	 "`cotenant list traces` shows"},
@@ -447,9 +447,9 @@ static const struct {
 	 "s.yaml:5:9: an entry of program is 'snyc'; expected the word sync or a map of " STEP_KEYS
 	 ", repeat"},
 	{STEPS("      - cpu_us: 0\n"),
-	 "s.yaml:5:17: cpu_us is '0'; expected a number from 0.000001 to 1000000000"},
+	 "s.yaml:5:17: cpu_us is '0'; expected a number from 0.000001 to 1000000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 	{STEPS("      - h2d_bytes: 1e6\n"),
-	 "s.yaml:5:20: h2d_bytes is '1e6'; expected a whole number from 1 to 1099511627776"},
+	 "s.yaml:5:20: h2d_bytes is '1e6'; expected a whole number from 1 to 1099511627776 in B, or with a unit (B, kB, MB, GB, TB, KiB, MiB or GiB)"},
 	{STEPS("      - repeat: {times: 0, program: [sync]}\n"),
 	 "s.yaml:5:25: times is '0'; expected a whole number from 1 to 65536"},
 	{STEPS("      - repeat: {times: 2, program: [{repeat: {}}]}\n"),
@@ -501,7 +501,7 @@ static const struct {
 	 "s.yaml:3:5: the apps' runs take more than 1000000000000 us one after another; expected "
 	 "less"},
 	{HEAD "apps: [\r\n  {name: a,\r\n   program: [{cpu_us: x}]}]\r\n",
-	 "s.yaml:4:23: cpu_us is 'x'; expected a number from 0.000001 to 1000000000"},
+	 "s.yaml:4:23: cpu_us is 'x'; expected a number from 0.000001 to 1000000000 in us, or with a unit (ns, us, ms, s, min or h)"},
 };
 
 static void test_mistakes(void **state)
