@@ -215,12 +215,13 @@ static void learn(struct cot_policy *p, struct slo_gpu *g, uint32_t gpu, const s
 		.failed = cot_slo_climb_failed(&g->climb),
 	};
 
-	if (!use->slow || !use->slow_sure || p->now_ns - g->learned_ns < LEARN_NS ||
-	    !need.strict_us)
+	if (!use->slow || !use->slow_sure || !need.strict_us ||
+	    (p->now_ns - g->learned_ns < LEARN_NS && need.strict_us == g->learned_us))
 		return;
 	if (!r.rate && need.known)
 		r.rate = guessed_rate(&g->climb, &need);
 	g->learned_ns = p->now_ns;
+	g->learned_us = need.strict_us;
 	cot_slo_learn_result(p, gpu, g->climb.ladder.topology, &r);
 }
 

@@ -85,6 +85,12 @@ struct slo_use;
 uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
 			      uint32_t rung, uint32_t to);
 
+struct slo_rung;
+
+/* What `rung` of pools may be expected to use, once the queue is as long as the load of the last
+ * second makes it; 0: it cannot be said. `was`: it, as it was measured. */
+uint32_t cot_slo_breath_grown(const struct slo_use *use, const struct slo_rung *was, uint32_t rung);
+
 /* ---- windows (slo_window.c) ---- */
 
 /*
@@ -150,6 +156,7 @@ enum slo_why {
 /* What is known of a rung. */
 struct slo_rung {
 	uint32_t use;	      /* as measured there last; 0: never */
+	uint32_t load, busy;  /* with so many requests in 10 s, and what `busy` was */
 	uint32_t failed_load; /* requests in 10 s when it failed last */
 	uint32_t rate;	      /* what batch programs get there, in 1/1000; 0: not known */
 	uint32_t n_failed;    /* times in a row */
@@ -388,7 +395,8 @@ struct slo_gpu {
 	/* Since when the latency programs have the GPU for themselves, and the only batch program;
 	 * 0: not now. */
 	uint64_t latency_alone_ns, batch_alone_ns;
-	uint64_t learned_ns; /* when a result was written last */
+	uint64_t learned_ns; /* when a result was written last, */
+	uint32_t learned_us; /* and for which target */
 	struct slo_quiet quiet;
 };
 

@@ -43,13 +43,29 @@ static uint64_t left(uint32_t busy, uint64_t load, uint32_t rung)
 }
 
 /* Where they run for half of the time, the median of a service contains switches. */
-static uint32_t own_busy(const struct slo_use *use, uint64_t load, uint32_t rung)
+static uint32_t own_busy(uint32_t busy, uint64_t load, uint32_t rung)
 {
 	uint64_t switches = load * SLO_SWITCHES_US / 10000;
 
 	if (cot_slo_breath_permille(rung) < 500)
-		return use->busy;
-	return use->busy > switches ? use->busy - (uint32_t)switches : 0;
+		return busy;
+	return busy > switches ? busy - (uint32_t)switches : 0;
+}
+
+static uint32_t as_use(uint64_t permille)
+{
+	return permille < UINT32_MAX ? (uint32_t)permille : UINT32_MAX;
+}
+
+uint32_t cot_slo_breath_grown(const struct slo_use *use, const struct slo_rung *was, uint32_t rung)
+{
+	uint64_t load = use->n * 10ull, before, now;
+
+	if (!was->use || !was->load || !was->busy || !use->busy)
+		return 0;
+	before = left(own_busy(was->busy, was->load, rung), was->load, rung);
+	now = left(own_busy(use->busy, load, rung), load, rung);
+	return now ? as_use(was->use * before / now) : UINT32_MAX;
 }
 
 /* Time in a queue goes with 1 / (1 - busy); and a request beside batch programs waits for a switch
@@ -57,19 +73,18 @@ static uint32_t own_busy(const struct slo_use *use, uint64_t load, uint32_t rung
 uint32_t cot_slo_breath_guess(const struct slo_use *use, uint32_t used, uint64_t load,
 			      uint32_t rung, uint32_t to)
 {
-	uint64_t here, there, quiet, wait, guess;
+	uint64_t here, there, quiet, wait;
 	uint32_t busy;
 
 	/* It may have risen since. */
 	if (load && load < use->n * 10ull)
 		load = use->n * 10ull;
-	busy = own_busy(use, load, rung);
+	busy = own_busy(use->busy, load, rung);
 	if (!use->busy || !use->target_us || !load || load > UINT32_MAX)
 		return 0;
 	here = left(busy, load, rung);
 	there = left(busy, load, to);
 	quiet = 1000000 - busy * 1000ull;
 	wait = (uint64_t)(rungs[to].longer - rungs[rung].longer) * SLO_SWITCHES_US / use->target_us;
-	guess = there ? (used * here + wait * quiet) / there : UINT32_MAX;
-	return guess < UINT32_MAX ? (uint32_t)guess : UINT32_MAX;
+	return as_use(there ? (used * here + wait * quiet) / there : UINT32_MAX);
 }

@@ -40,6 +40,7 @@
 #define WORTH 90u
 /* So much of the load at which a rung failed is another load. */
 #define OTHER_LOAD 700u
+#define RISEN	   1500u
 
 /* A rung that failed is tried again after so long, three times that, and so on. */
 #define COOL_NS	    (60 * COT_NS_PER_S)
@@ -147,6 +148,9 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 {
 	uint32_t to;
 
+	/* Ten seconds know little yet of a load that has just risen. */
+	if (load < use->n * 10ull)
+		load = use->n * 10ull;
 	if (c->rung <= c->ladder.start && (c->hopeless || now_ns < c->no_freeze_until_ns))
 		return false;
 	if (c->rung == c->ladder.lowest) {
@@ -165,19 +169,30 @@ static bool fall(struct slo_climb *c, const struct slo_use *use, enum slo_why wh
 	return true;
 }
 
-/* All batch programs would be frozen, for the first time. */
-static bool is_costly(const struct slo_climb *c)
+/* More requests come than when the rung was good, and the queue that they make will be too long:
+ * then misses are no chance, and nothing will catch up. */
+static bool has_risen(const struct slo_climb *c, const struct slo_use *use)
+{
+	const struct slo_rung *r = &c->rungs[c->rung];
+
+	return c->ladder.topology == SLO_POOLS && use->n >= SLO_SOME &&
+	       use->n * 10000ull > (uint64_t)r->load * RISEN &&
+	       cot_slo_breath_grown(use, r, c->rung) > MISS;
+}
+
+/* All batch programs would be frozen, for the first time, and it is not clear what for. */
+static bool is_costly(const struct slo_climb *c, const struct slo_use *use)
 {
 	return c->ladder.topology == SLO_POOLS && c->rung == SLO_USUAL &&
-	       !c->rungs[SLO_USUAL].n_failed;
+	       !c->rungs[SLO_USUAL].n_failed && !has_risen(c, use);
 }
 
 /* Before a costly step requests get the time to catch up. */
-static bool is_far_for_long(struct slo_climb *c, uint64_t now_ns)
+static bool is_far_for_long(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
 {
 	if (!c->far_since_ns)
 		c->far_since_ns = now_ns;
-	return !is_costly(c) || now_ns - c->far_since_ns >= CATCH_UP_NS;
+	return !is_costly(c, use) || now_ns - c->far_since_ns >= CATCH_UP_NS;
 }
 
 /* Whether each look for long enough was over the target. */
@@ -191,7 +206,7 @@ static bool is_missing(struct slo_climb *c, const struct slo_use *use, uint64_t 
 		return true;
 	if (!c->missing_since_ns)
 		c->missing_since_ns = now_ns;
-	return !is_costly(c) && now_ns - c->missing_since_ns >= MISSING_NS;
+	return !is_costly(c, use) && now_ns - c->missing_since_ns >= MISSING_NS;
 }
 
 /* 10 s over the target; another ten before a costly step. */
@@ -205,7 +220,7 @@ static bool is_near(struct slo_climb *c, const struct slo_use *use, uint64_t now
 	}
 	if (!c->near_since_ns)
 		c->near_since_ns = now_ns;
-	return !is_costly(c) || now_ns - c->near_since_ns >= COSTLY_NS;
+	return !is_costly(c, use) || now_ns - c->near_since_ns >= COSTLY_NS;
 }
 
 /* ---- up ---- */
@@ -352,10 +367,14 @@ static bool rise(struct slo_climb *c, const struct slo_use *use, uint64_t load, 
 
 /* Batch programs are frozen, and requests take hardly less long than before: then the misses were
  * chance, or have another reason, and batch programs are left alone for a while. */
-static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+static bool was_for_nothing(struct slo_climb *c, const struct slo_use *use, uint64_t load,
+			    uint64_t now_ns)
 {
 	uint64_t before = c->rungs[SLO_USUAL].use;
 
+	/* With more requests it says nothing. */
+	if (load * 1000 > c->rungs[SLO_USUAL].load * (uint64_t)RISEN)
+		return false;
 	if (!is_frozen(c) || !use->slow_sure || !before || (before > MISS && use->slow <= MISS) ||
 	    use->slow * 1000ull < before * GAIN)
 		return false;
@@ -375,7 +394,17 @@ static void count(struct slo_climb *c, const struct slo_use *use, uint64_t now_n
 	c->counted_ns = now_ns;
 }
 
-static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns)
+/* The load of ten seconds is that of now, unless more come than then. */
+static void note_ten(struct slo_rung *r, const struct slo_use *use, uint64_t load)
+{
+	r->use = use->slow;
+	if (use->n * 10000ull > load * RISEN)
+		return;
+	r->load = load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
+	r->busy = use->busy;
+}
+
+static void note(struct slo_climb *c, const struct slo_use *use, uint64_t load, uint64_t now_ns)
 {
 	struct slo_rung *r = &c->rungs[c->rung];
 
@@ -387,7 +416,7 @@ static void note(struct slo_climb *c, const struct slo_use *use, uint64_t now_ns
 	if (use->fast_high > c->peak)
 		c->peak = use->fast_high;
 	if (use->slow_sure)
-		r->use = use->slow;
+		note_ten(r, use, load);
 	else if (c->n_seen >= SLO_ENOUGH && !r->use)
 		r->use = c->peak;
 	if (use->slow_sure && use->slow <= MISS) {
@@ -417,17 +446,17 @@ bool cot_slo_climb_look(struct slo_climb *c, const struct slo_use *use, uint64_t
 	/* After a step down the last second still shows what was the reason for it. */
 	if (!c->went_up && now_ns - c->since_ns < SETTLE_NS)
 		return false;
-	note(c, use, now_ns);
+	note(c, use, load, now_ns);
 	if (c->hopeless && now_ns >= c->hopeless_until_ns)
 		c->hopeless = false;
-	if (use->far)
-		return is_far_for_long(c, now_ns) && fall(c, use, SLO_WHY_FAR, load, now_ns);
+	if (use->far || (use->missing && has_risen(c, use)))
+		return is_far_for_long(c, use, now_ns) && fall(c, use, SLO_WHY_FAR, load, now_ns);
 	c->far_since_ns = 0;
 	if (is_missing(c, use, now_ns))
 		return fall(c, use, SLO_WHY_MISSED, load, now_ns);
 	if (is_near(c, use, now_ns))
 		return fall(c, use, SLO_WHY_NEAR, load, now_ns);
-	return was_for_nothing(c, use, now_ns) || rise(c, use, load, now_ns);
+	return was_for_nothing(c, use, load, now_ns) || rise(c, use, load, now_ns);
 }
 
 void cot_slo_climb_disturbed(struct slo_climb *c, uint64_t now_ns)

@@ -74,13 +74,27 @@ static const struct {
 	{1270, 90, 61}, {1360, 330, 242}, {1450, 640, 485}, {1860, 820, 727}, {3140, 900, 848},
 };
 
-/* A wrong guess costs a run, so some of the time to spare is left. */
-static struct slo_guess guess_parts(uint32_t slack)
+/* Time in a queue goes with 1 / (1 - busy). */
+static bool keeps_in_queue(const struct slo_need *need, uint64_t p99_us, uint64_t busy)
+{
+	return need->busy < 1000 && busy < 1000 &&
+	       need->target_us * (1000 - busy) >= p99_us * (1000 - need->busy);
+}
+
+/* Requests that take longer keep the GPU busy for longer, too. A wrong guess costs a run, so some
+ * of the time to spare is left. */
+static bool keeps_on_parts(const struct slo_need *need, uint32_t longer)
+{
+	return keeps_in_queue(need, (uint64_t)need->alone_p99_us * longer / 800,
+			      (uint64_t)need->busy * longer / 1000);
+}
+
+static struct slo_guess guess_parts(const struct slo_need *need)
 {
 	struct slo_guess g = {0};
 	uint32_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && parts[i].p99 <= slack / 5 * 4; i++)
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]) && keeps_on_parts(need, parts[i].p99); i++)
 		g = (struct slo_guess){true, parts[i].rate, parts[i].permille};
 	return g;
 }
@@ -90,15 +104,10 @@ static struct slo_guess guess_parts(uint32_t slack)
 #define SLICES_P99  3900u
 #define SLICES_COST 50u
 
-/* Time in a queue goes with 1 / (1 - busy). */
 static bool keeps_in_pools(const struct slo_need *need)
 {
-	uint64_t busy = need->busy + (uint64_t)need->load * POOLS_QUEUE_US / 10000;
-	uint64_t p99_us = (uint64_t)need->alone_p99_us + POOLS_WAIT_US;
-
-	if (need->busy >= 1000 || busy >= 1000)
-		return false;
-	return need->target_us * (1000 - busy) >= p99_us * (1000 - need->busy);
+	return keeps_in_queue(need, (uint64_t)need->alone_p99_us + POOLS_WAIT_US,
+			      need->busy + (uint64_t)need->load * POOLS_QUEUE_US / 10000);
 }
 
 static struct slo_guess guess_pools(const struct slo_need *need, uint32_t slack)
@@ -118,7 +127,7 @@ struct slo_guess cot_slo_guess(enum slo_topology topology, const struct slo_need
 {
 	uint32_t slack = least((uint64_t)need->target_us * 1000 / need->alone_p99_us, UINT32_MAX);
 
-	return topology == SLO_PARTS ? guess_parts(slack) : guess_pools(need, slack);
+	return topology == SLO_PARTS ? guess_parts(need) : guess_pools(need, slack);
 }
 
 /* ---- who is there ---- */

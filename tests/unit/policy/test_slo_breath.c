@@ -92,6 +92,23 @@ static void test_nothing_is_known(void **state)
 	assert_int_equal(guess(&use, 560, LOAD, 1), 0);
 }
 
+/* Six times as many requests: as the simulator has it, from 2.4 ms to never. */
+static void test_a_queue_grows_with_the_load(void **state)
+{
+	const struct slo_rung was = {.use = 240, .load = LOW_LOAD, .busy = 144};
+	struct slo_use now = {.n = 120, .busy = 144, .target_us = 10000};
+
+	(void)state;
+	assert_int_equal(cot_slo_breath_grown(&now, &was, SLO_USUAL), 240);
+	now.n = 240;
+	now.busy = 288;
+	assert_in_range(cot_slo_breath_grown(&now, &was, SLO_USUAL), 280, 400);
+	now.n = 740;
+	now.busy = 888;
+	assert_true(cot_slo_breath_grown(&now, &was, SLO_USUAL) > 1500);
+	assert_int_equal(cot_slo_breath_grown(&now, &(struct slo_rung){.use = 240}, SLO_USUAL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +118,7 @@ int main(void)
 		cmocka_unit_test(test_load_has_risen),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_nothing_is_known),
+		cmocka_unit_test(test_a_queue_grows_with_the_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #define S  COT_NS_PER_S
 
 static struct slo_climb c;
-static uint64_t now_ns;
+static uint64_t now_ns, load = 1000;
 
 static void begin(enum slo_topology topology)
 {
@@ -22,7 +22,7 @@ static void look(struct slo_use use, uint64_t for_ns)
 
 	while (now_ns < end_ns) {
 		now_ns += 100 * MS;
-		(void)cot_slo_climb_look(&c, &use, 1000, now_ns);
+		(void)cot_slo_climb_look(&c, &use, load, now_ns);
 	}
 }
 
@@ -344,6 +344,66 @@ static void test_nearly_kept(void **state)
 	assert_true(c.hopeless && !c.nearly);
 }
 
+/* 100 requests a second of 1 ms; then five times as many, and some miss. */
+static void test_a_load_that_rises_needs_no_proof(void **state)
+{
+	struct slo_use low = both(400), more = second(1400);
+
+	(void)state;
+	low.busy = 100;
+	low.target_us = 5000;
+	more.target_us = 5000;
+	more.far = true;
+	begin(SLO_POOLS);
+	look(low, 20 * S);
+	assert_int_equal(c.rung, SLO_USUAL);
+	more.n = 700;
+	more.busy = 700;
+	look(more, 100 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	/* It failed at that load: at less it may be tried again. */
+	assert_int_equal(c.rungs[SLO_USUAL].failed_load, 7000);
+}
+
+static void test_a_load_that_stays_does(void **state)
+{
+	struct slo_use low = both(400), more = second(1400);
+
+	(void)state;
+	low.busy = more.busy = 100;
+	low.target_us = more.target_us = 5000;
+	more.far = true;
+	begin(SLO_POOLS);
+	look(low, 20 * S);
+	look(more, 1400 * MS);
+	assert_int_equal(c.rung, SLO_USUAL);
+	look(more, 300 * MS);
+	assert_int_equal(c.rung, SLO_FROZEN);
+}
+
+/* What the usual slices used with fewer requests says nothing of freezing with more. */
+static void test_freezing_is_not_for_nothing_with_more_requests(void **state)
+{
+	struct slo_use low = both(600), more = both(700);
+
+	(void)state;
+	low.busy = 100;
+	low.target_us = more.target_us = 5000;
+	begin(SLO_POOLS);
+	look(low, 20 * S);
+	more.n = 700;
+	more.busy = 700;
+	more.far = true;
+	look(more, 2 * S);
+	assert_int_equal(c.rung, SLO_FROZEN);
+	more.far = false;
+	more.missing = false;
+	load = 7000;
+	look(more, 2 * S);
+	assert_int_not_equal(c.why, SLO_WHY_NOTHING);
+	load = 1000;
+}
+
 static void test_freezing_for_nothing(void **state)
 {
 	(void)state;
@@ -448,6 +508,9 @@ int main(void)
 		cmocka_unit_test(test_from_frozen_as_far_as_is_guessed),
 		cmocka_unit_test(test_from_frozen_not_to_what_failed),
 		cmocka_unit_test(test_nearly_kept),
+		cmocka_unit_test(test_a_load_that_rises_needs_no_proof),
+		cmocka_unit_test(test_a_load_that_stays_does),
+		cmocka_unit_test(test_freezing_is_not_for_nothing_with_more_requests),
 		cmocka_unit_test(test_freezing_for_nothing),
 		cmocka_unit_test(test_hopeless),
 		cmocka_unit_test(test_silence),
