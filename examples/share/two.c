@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,8 +171,9 @@ static void *grind(void *arg)
 	struct side *s = arg;
 
 	check(cuda.use(s->context), "cuCtxSetCurrent");
-	while (!atomic_load(&over))
+	do
 		run_once(s);
+	while (!atomic_load(&over));
 	return NULL;
 }
 
@@ -196,7 +198,8 @@ int main(int argc, char **argv)
 	static struct side answers = {.n_blocks = ANSWER_BLOCKS, .rounds = 1000};
 	const char *share = argc > 2 ? argv[2] : "25%";
 	struct timespec pause = {.tv_nsec = 20000000};
-	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
+	double seconds = argc > 1 ? atoi(argv[1]) : 10, until_us;
+	bool alone = !strcmp(share, "alone");
 	void *context, *module, *kernel;
 	pthread_t thread;
 	int device;
@@ -210,20 +213,21 @@ int main(int argc, char **argv)
 	check(cuda.function(&kernel, module, "work"), "cuModuleGetFunction");
 	prepare(&batch, context, kernel);
 	prepare(&answers, context, kernel);
-	if (strcmp(share, "alone") && strcmp(share, "silent")) {
+	if (!alone && strcmp(share, "silent")) {
 		say("grinding", batch.stream, COT_SHARE_QUOTA, share);
 		say("answers", answers.stream, COT_SHARE_RESERVE, NULL);
 	}
-	atomic_store(&over, !strcmp(share, "alone"));
 	fflush(stdout);
-	if (pthread_create(&thread, NULL, grind, &batch) != 0)
+	if (!alone && pthread_create(&thread, NULL, grind, &batch) != 0)
 		stop("no thread");
-	while (time(NULL) < until) {
+	until_us = now_us() + seconds * 1e6;
+	do {
 		run_once(&answers);
 		nanosleep(&pause, NULL);
-	}
+	} while (now_us() < until_us);
 	atomic_store(&over, 1);
-	pthread_join(thread, NULL);
+	if (!alone)
+		pthread_join(thread, NULL);
 	printf("grinding: %u launches, at most %u blocks at a time\n", batch.n_launches,
 	       batch.most);
 	printf("answers: %u launches, at most %u blocks at a time, median %.0f us\n",
