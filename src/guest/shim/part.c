@@ -307,8 +307,9 @@ static void tell_parts(struct cot_shim_gpu *g, const struct cot_shim_parts *p)
 				  .pace_us = p->pace_us};
 
 	g->parts_told = true;
+	g->leaving.seq = 0; /* this daemon knows nothing of it, nor of a wish that was answered */
 	if (g->wish.told)
-		g->wish.seq = 0; /* this daemon knows nothing of it */
+		g->wish.seq = 0;
 	cot_shim_gpu_send(g, &m, COT_MSG_PARTS, sizeof(m), 0);
 	if (atomic_load(&p->now))
 		tell_placed(g, p, 0, 0, 0);

@@ -41,12 +41,18 @@ static void expect_no_answer(void)
 	assert_int_equal(got, 0);
 }
 
-static void expect_answer(uint32_t seq, unsigned first)
+static void expect_part(uint32_t seq, unsigned first, unsigned n)
 {
 	expect(COT_MSG_PLACED);
 	assert_int_equal(in.h.seq, seq);
 	assert_int_equal(in.placed.status, 0);
 	assert_int_equal(in.placed.first, first);
+	assert_int_equal(in.placed.n, n);
+}
+
+static void expect_answer(uint32_t seq, unsigned first)
+{
+	expect_part(seq, first, 8);
 }
 
 static void test_what_goes_on_is_waited_for(void **state)
@@ -132,6 +138,141 @@ static void test_what_does_not_end(void **state)
 	is_on(plain, 96, 8);
 }
 
+/* ---- where a smaller part stands in for one that is not made while work is queued ---- */
+
+/* The program is on SM 64 to 71. SM 0 to 31 are a part that was used before, and the only one of
+ * those below; seven others take the places of older ones. */
+static void begin_with_work(void)
+{
+	unsigned i;
+
+	for (i = 8; i < 15; i++)
+		placed(8 * i, 8);
+	placed(0, 32);
+	placed(64, 8);
+	is_on(waits, 64, 8);
+	launch(1, 1, plain);
+}
+
+/* On a slow machine another part does not stand in at once. */
+static void goes_to(CUstream stream, unsigned first, unsigned n)
+{
+	unsigned sm = sm_of(stream);
+
+	while (sm < first || sm >= first + n) {
+		in_time();
+		sm = sm_of(stream);
+	}
+}
+
+static void expect_no_more(void)
+{
+	int got;
+
+	while ((got = get(A_WHILE / 1000)))
+		assert_int_not_equal(got, COT_MSG_PLACED);
+}
+
+/* It is taken at once, and answered when the program has left what it had; then the exact one
+ * comes, which is answered, too: once, for it leaves nothing for which others wait. */
+static void test_stands_in_and_leaves(void **state)
+{
+	(void)state;
+	begin_with_work();
+	ask_to_leave(0, 40);
+	expect_no_answer();
+	goes_to(waits, 0, 32);
+	launch(2, 2, waits); /* in what stands in */
+	launch(3, 3, plain); /* behind what is not done: in order */
+	expect_no_answer();
+	open_gate(3);
+	expect_no_answer();
+	open_gate(1);
+	expect_part(last_seq, 0, 32);
+	in_time();
+	open_gate(2);
+	expect_part(last_seq, 0, 40);
+	expect_log(host[LOG] == 132 ? 132 : 123);
+	is_on(plain, 0, 40);
+	expect_no_more();
+}
+
+/* The program is there already: nothing is left. */
+static void test_stands_in_where_it_is(void **state)
+{
+	(void)state;
+	begin_with_work();
+	open_gate(1);
+	placed(0, 32);
+	is_on(plain, 0, 32);
+	launch(2, 2, plain);
+	ask_to_leave(0, 48);
+	expect_part(last_seq, 0, 32);
+	in_time();
+	is_on(waits, 0, 32);
+	open_gate(2);
+	expect_part(last_seq, 0, 48);
+	is_on(plain, 0, 48);
+	expect_no_more();
+}
+
+/* The next order comes while another part stands in and the first is not left: each is answered
+ * once, in their order, and what the first one asked for is forgotten. */
+static void test_stands_in_and_another_order(void **state)
+{
+	(void)state;
+	begin_with_work();
+	ask_to_leave(0, 56);
+	expect_no_answer();
+	goes_to(waits, 0, 32);
+	ask(96, 8);
+	expect_part(last_seq - 1, 0, 32);
+	expect_part(last_seq, 96, 8);
+	is_on(waits, 96, 8);
+	open_gate(1);
+	is_on(plain, 96, 8);
+	expect_no_more();
+	is_on(plain, 96, 8);
+}
+
+/* What was launched there does not end: the answer comes in the end, and the exact part with its.
+ */
+static void test_stands_in_and_stays(void **state)
+{
+	(void)state;
+	begin_with_work();
+	ask_to_leave(0, 72);
+	expect_part(last_seq, 0, 32);
+	assert_true(now_ns() - asked_ns >= COT_PROTO_LEAVE_NS);
+	is_on(waits, 0, 32);
+	open_gate(1);
+	do {
+		expect(COT_MSG_PLACED);
+		assert_int_equal(in.h.seq, last_seq);
+	} while (in.placed.status == -EAGAIN); /* it may have said why */
+	assert_int_equal(in.placed.n, 72);
+	is_on(plain, 0, 72);
+	expect_no_more();
+}
+
+/* The daemon goes meanwhile: the next one hears where the program is, and no answer that is not its
+ * own. */
+static void test_stands_in_and_another_daemon(void **state)
+{
+	(void)state;
+	begin_with_work();
+	ask_to_leave(0, 80);
+	expect_no_answer();
+	goes_to(waits, 0, 32);
+	close(conn);
+	welcome();
+	expect_part(0, 0, 32);
+	open_gate(1);
+	OK(cuStreamSynchronize(plain));
+	expect_no_more();
+	is_on(plain, 0, 32);
+}
+
 #define TEST_OF(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -142,6 +283,11 @@ int main(void)
 		TEST_OF(test_nothing_goes_on),
 		TEST_OF(test_another_order),
 		TEST_OF(test_what_does_not_end),
+		TEST_OF(test_stands_in_and_leaves),
+		TEST_OF(test_stands_in_where_it_is),
+		TEST_OF(test_stands_in_and_another_order),
+		TEST_OF(test_stands_in_and_stays),
+		TEST_OF(test_stands_in_and_another_daemon),
 	};
 
 	return parts_main("shim_leave", tests, sizeof(tests) / sizeof(tests[0]));
