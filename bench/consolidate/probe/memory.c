@@ -132,9 +132,10 @@ static bool bits_right(struct side *s, bool *ret_right)
 	static uint32_t read[N];
 	uint32_t n_wrong = 0;
 
+	/* The memory is set in another stream than the one with the kernel. */
 	if (s->who == A &&
-	    !(CALL(s, cuMemsetD32_v2, (s->memory, 7, N)) && probe_fill(s, s->memory, N, 3, 1) &&
-	      CALL(s, cuStreamSynchronize, (s->stream))))
+	    !(CALL(s, cuMemsetD32_v2, (s->memory, 7, N)) && CALL(s, cuStreamSynchronize, (NULL)) &&
+	      probe_fill(s, s->memory, N, 3, 1) && CALL(s, cuStreamSynchronize, (s->stream))))
 		return false;
 	if (!probe_meet(s))
 		return false;

@@ -1,0 +1,352 @@
+/*
+ * bench_consolidate: time and energy of sets of kernels, apart one after the other, at the same
+ * time in streams, merged into one launch, and on the CPU. One line of JSON for each set; run.py
+ * runs many and compares them with what the models say. Sets nothing on the GPU.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "bench/consolidate/set.h"
+#include "bench/contention/meter.h"
+
+#define SETTLE_S     0.15 /* before a window, in the same way: clocks and power follow */
+#define WATCH_S	     0.002
+#define MJ_TO_J	     1e-3
+#define ROUNDS_LEAST 3u
+
+enum { KEY_GPU = 256, KEY_SECONDS, KEY_SEED };
+
+struct settings {
+	const char *output, *sets[64];
+	uint32_t n_sets;
+	enum cot_bench_size size;
+	double seconds;
+	uint64_t seed;
+	int gpu;
+};
+
+struct window {
+	double s, w; /* of a round; below 0: no power was read */
+	uint32_t n_rounds, n_steps;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static const struct argp_option options[] = {
+	{"output", 'o', "FILE", 0, "Append to FILE instead of writing to standard output", 0},
+	{"size", 's', "SIZE", 0, "Work of a block, and blocks where a set says none (default: gpu)",
+	 0},
+	{"seconds", KEY_SECONDS, "S", 0, "Length of each measurement (default: 1)", 0},
+	{"seed", KEY_SEED, "N", 0, "Seed of the inputs (default: 1)", 0},
+	{"gpu", KEY_GPU, "N", 0, "Number of the GPU (default: 0)", 0},
+	{0},
+};
+
+static const char doc[] =
+	"Measures time and energy of sets of benchmark kernels (kernels-run --list): apart one after "
+	"the other, at the same time in streams, merged into one launch where a pass can, and the "
+	"CPU's time. A SET is BENCHMARK[/BLOCKS][*INSTANCES], several with + between.\vExample:\n"
+	"  bench_consolidate 'md5hash/33*9' nn/2000+md5hash/66\n";
+
+static double number(struct argp_state *state, const char *what, const char *text, double least,
+		     double most)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (end == text || *end || !(x >= least && x <= most))
+		argp_error(state, "--%s is '%s'; expected a number from %g to %g", what, text,
+			   least, most);
+	return x;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+	struct cot_error err;
+	struct cot_set set;
+
+	switch (key) {
+	case 'o':
+		s->output = arg;
+		return 0;
+	case 's':
+		s->size = cot_bench_find_size(arg);
+		if (s->size == COT_BENCH_N_SIZES)
+			argp_error(state,
+				   "there is no size '%s'; expected test, small, large or gpu",
+				   arg);
+		return 0;
+	case KEY_SECONDS:
+		s->seconds = number(state, "seconds", arg, 0.01, 60);
+		return 0;
+	case KEY_SEED:
+		s->seed = (uint64_t)number(state, "seed", arg, 0, 1e9);
+		return 0;
+	case KEY_GPU:
+		s->gpu = (int)number(state, "gpu", arg, 0, 63);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (cot_set_parse(arg, &set, &err))
+			argp_error(state, "%s", err.text);
+		if (s->n_sets == sizeof(s->sets) / sizeof(s->sets[0]))
+			argp_error(state, "more than %u sets", s->n_sets);
+		s->sets[s->n_sets++] = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "there is no set; expected for example 'md5hash/33*9'");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+/* ---- measuring ---- */
+
+static int round_of(struct cot_set_run *r, enum cot_set_way way, struct cot_error *err)
+{
+	int rc = r->needs_reset && way != COT_SET_RESET ? cot_set_round(r, COT_SET_RESET, true, err)
+							: 0;
+
+	return rc ? rc : cot_set_round(r, way, true, err);
+}
+
+static int rounds_until(struct cot_set_run *r, enum cot_set_way way, double until_s,
+			const struct cot_meter *meter, struct cot_meter_window *power,
+			uint32_t *ret_n, struct cot_error *err)
+{
+	double watched_s = 0, now_s;
+	int rc = 0;
+
+	for (*ret_n = 0; !rc && !interrupted; ++*ret_n) {
+		now_s = cot_meter_now_s();
+		if (now_s >= until_s && *ret_n >= ROUNDS_LEAST)
+			break;
+		if (power && now_s - watched_s >= WATCH_S) {
+			cot_meter_watch(meter, power);
+			watched_s = now_s;
+		}
+		rc = round_of(r, way, err);
+	}
+	return rc;
+}
+
+static int measure(struct cot_set_run *r, enum cot_set_way way, double seconds,
+		   const struct cot_meter *meter, struct window *ret, struct cot_error *err)
+{
+	struct cot_meter_window power;
+	double begin_s = cot_meter_now_s();
+	uint32_t n;
+	int rc = rounds_until(r, way, begin_s + (seconds < SETTLE_S ? seconds : SETTLE_S), meter,
+			      NULL, &n, err);
+
+	if (rc)
+		return rc;
+	cot_meter_begin(meter, &power);
+	begin_s = cot_meter_now_s();
+	rc = rounds_until(r, way, begin_s + seconds, meter, &power, &n, err);
+	*ret = (struct window){.s = (cot_meter_now_s() - begin_s) / (n ? n : 1),
+			       .w = cot_meter_watts(&power),
+			       .n_rounds = n,
+			       .n_steps = power.n_steps};
+	return interrupted ? cot_error_set(err, -EINTR, "interrupted") : rc;
+}
+
+/* ---- lines ---- */
+
+static void put_window(FILE *out, const char *name, const struct window *w,
+		       const struct window *resets)
+{
+	double s = w->s - resets->s, j = w->s * w->w - resets->s * resets->w;
+
+	fprintf(out, ",\"%s\":{\"s\":%.9g", name, s);
+	if (w->w > 0)
+		fprintf(out, ",\"j\":%.6g,\"w\":%.6g", j, w->w);
+	fprintf(out, ",\"rounds\":%u,\"energy_steps\":%u", w->n_rounds, w->n_steps);
+}
+
+static int put_way(FILE *out, struct cot_set_run *r, enum cot_set_way way,
+		   const struct settings *settings, const struct cot_meter *meter,
+		   const struct window *resets, struct cot_error *err)
+{
+	const char *name = cot_set_way_names[way];
+	struct window w;
+	bool same;
+	int rc;
+
+	if (way == COT_SET_MERGED && !cot_set_merged_by(r->set))
+		return 0;
+	rc = cot_set_try(r, way, &same, err);
+	if (!rc)
+		rc = measure(r, way, settings->seconds, meter, &w, err);
+	if (rc && way == COT_SET_MERGED && rc != -EINTR) {
+		fprintf(out, ",\"%s\":{", name);
+		cot_quote_write_member(out, "refused", err->text);
+		fputc('}', out);
+		return 0;
+	}
+	if (rc)
+		return rc;
+	put_window(out, name, &w, resets);
+	if (way == COT_SET_MERGED)
+		fprintf(out, ",\"by\":\"%s\"", cot_set_merged_by(r->set));
+	fprintf(out, ",\"same\":%s}", same ? "true" : "false");
+	return 0;
+}
+
+/* The CPU's reference is on one thread and may compute a part of the results only. */
+static void put_instances(FILE *out, const struct cot_set_run *r)
+{
+	uint32_t n, k, launches;
+
+	fputs(",\"instances\":[", out);
+	for (n = 0; n < r->set->n_instances; n++) {
+		const struct cot_set_instance *i = &r->instances[n];
+		size_t bytes = 0;
+
+		launches = r->sessions[n]->n_steps;
+		for (k = 0; k < i->in.n_buffers; k++)
+			bytes += i->plain[k] ? i->in.buffers[k].size_bytes : 0;
+		fprintf(out,
+			"%s{\"benchmark\":\"%s\",\"blocks\":%u,\"threads\":%u,\"launches\":%u,"
+			"\"output_bytes\":%zu,\"right\":%s,\"n_checked\":%llu,\"check_s\":%.6g}",
+			n ? "," : "", i->in.bench->name, i->in.n_blocks, i->in.bench->n_threads,
+			launches, bytes, i->verdict.n_wrong ? "false" : "true",
+			(unsigned long long)i->verdict.n_checked, i->check_s);
+	}
+	fputc(']', out);
+}
+
+static int put_set(FILE *out, const char *text, const struct settings *settings,
+		   struct cot_cuda *cuda, const struct cot_meter *meter, struct cot_error *err)
+{
+	struct window resets = {.s = 0};
+	struct cot_set_run *r;
+	struct cot_set set;
+	int rc = cot_set_parse(text, &set, err), way;
+
+	if (rc)
+		return rc;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return cot_error_set(err, -ENOMEM, "not enough memory");
+	rc = cot_set_run_init(r, &set, settings->size, settings->seed, cuda, err);
+	if (!rc && r->needs_reset)
+		rc = measure(r, COT_SET_RESET, settings->seconds / 2, meter, &resets, err);
+	if (!rc) {
+		fputs("{\"schema\":\"cotenant.bench.consolidate/1\",", out);
+		cot_quote_write_member(out, "set", text);
+		fprintf(out, ",\"size\":\"%s\",\"seconds\":%g,",
+			cot_bench_size_name(settings->size), settings->seconds);
+		cot_quote_write_member(out, "gpu", cuda->name);
+		put_instances(out, r);
+	}
+	for (way = COT_SET_APART; way <= COT_SET_MERGED && !rc; way++)
+		rc = put_way(out, r, (enum cot_set_way)way, settings, meter, &resets, err);
+	if (!rc && r->needs_reset) {
+		put_window(out, "reset", &resets, &(struct window){.s = 0});
+		fputc('}', out);
+	}
+	if (!rc)
+		fputs("}\n", out);
+	cot_set_run_finish(r);
+	free(r);
+	return rc;
+}
+
+static void put_idle(FILE *out, const struct cot_meter *meter, double seconds)
+{
+	struct cot_meter_window w;
+	struct cot_meter_state state;
+
+	cot_meter_begin(meter, &w);
+	cot_meter_watch_until(meter, &w, cot_meter_now_s() + seconds);
+	cot_meter_read(meter, &state);
+	fprintf(out,
+		"{\"schema\":\"cotenant.bench.consolidate/1\",\"idle_w\":%.6g,\"sm_mhz\":%u,"
+		"\"limit_w\":%.6g,\"driver\":\"%s\"}\n",
+		cot_meter_watts(&w), state.sm_mhz, state.limit_mw * MJ_TO_J, meter->driver_version);
+}
+
+/* A line appears whole, or not at all. */
+static int put_line(FILE *out, const char *text, const struct settings *settings,
+		    struct cot_cuda *cuda, const struct cot_meter *meter, struct cot_error *err)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&line, &size);
+	int rc;
+
+	if (!memory)
+		return cot_error_set(err, -ENOMEM, "not enough memory");
+	rc = put_set(memory, text, settings, cuda, meter, err);
+	if (fclose(memory) && !rc)
+		rc = cot_error_set(err, -ENOMEM, "not enough memory");
+	if (!rc && (fputs(line, out) < 0 || fflush(out)))
+		rc = cot_error_set(err, -errno, "the output cannot be written: %s",
+				   strerror(errno));
+	free(line);
+	return rc;
+}
+
+static int run_all(FILE *out, const struct settings *settings, struct cot_cuda *cuda)
+{
+	struct cot_error err = {{0}};
+	struct cot_meter meter;
+	char bus_id[32] = "";
+	int n_failed = 0, rc = 0;
+	uint32_t i;
+
+	if (cuda->api.cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), settings->gpu))
+		bus_id[0] = '\0';
+	cot_meter_open(&meter, bus_id);
+	if (!meter.has_energy)
+		fprintf(stderr, "bench_consolidate: %s\n", meter.why_not.text);
+	else
+		put_idle(out, &meter, settings->seconds);
+	for (i = 0; i < settings->n_sets && !interrupted; i++) {
+		rc = put_line(out, settings->sets[i], settings, cuda, &meter, &err);
+		if (rc) {
+			fprintf(stderr, "bench_consolidate: %s: %s\n", settings->sets[i], err.text);
+			n_failed++;
+		}
+	}
+	cot_meter_close(&meter);
+	return interrupted ? 130 : n_failed ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {options, parse, "SET...", doc, NULL, NULL, NULL};
+	const struct sigaction action = {.sa_handler = on_signal};
+	struct settings settings = {.size = COT_BENCH_GPU, .seconds = 1, .seed = 1};
+	struct cot_error err = {{0}};
+	struct cot_cuda cuda;
+	FILE *out = stdout;
+	int status;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &settings);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (settings.output && !(out = fopen(settings.output, "a"))) {
+		fprintf(stderr, "bench_consolidate: %s: %s\n", settings.output, strerror(errno));
+		return 1;
+	}
+	if (cot_cuda_open(&cuda, settings.gpu, &err)) {
+		fprintf(stderr, "bench_consolidate: %s\n", err.text);
+		return 1;
+	}
+	status = run_all(out, &settings, &cuda);
+	cot_cuda_close(&cuda);
+	return status;
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# bench/consolidate: sets run apart, in streams and merged with the same results, on the emulated GPU; run.py measures,
+# asks the model, goes on where it stopped, and says what it cannot do.
+# shellcheck disable=SC1091,SC2154 # of lib.sh
+. "$SOURCE_DIR/tests/cli/lib.sh"
+bin=$(dirname "$COTENANT")
+bench=$bin/bench_consolidate
+run=$SOURCE_DIR/bench/consolidate/run.py
+[ -x "$bench" ] || exit 77
+
+# refused SENTENCE ARGUMENT...
+refused() {
+	sentence=$1
+	shift
+	"$bench" "$@" >"$work/out" 2>"$work/err" && fail "$* was taken"
+	says "$work/err" "$sentence"
+}
+refused "there is no benchmark 'nm'; kernels-run --list has them" nm
+refused "'*17' behind nn is not expected; expected /BLOCKS, *INSTANCES (to 16) or +" 'nn*17'
+refused "'nn*9+bfs*9' has more than 16 instances" 'nn*9+bfs*9'
+refused "'nn+nn+nn+nn+nn' has more than 4 benchmarks" nn+nn+nn+nn+nn
+refused "--seconds is '0'; expected a number from 0.01 to 60" --seconds 0 nn
+refused "there is no size 'big'; expected test, small, large or gpu" --size big nn
+refused "there is no set" --size test
+
+"$run" --list >"$work/out" || fail "--list failed"
+[ "$(wc -l <"$work/out")" -eq 50 ] || fail "not 50 sets"
+says "$work/out" "copies: md5hash/33*9"
+
+COTENANT_EMU_DIR=$work/gpu
+export COTENANT_EMU_DIR
+mkdir "$COTENANT_EMU_DIR"
+sets='nn/33*3,nn/20000+vectorAdd/20000,bfs/500+md5hash/66,matrixMul/66+md5hash/33*2'
+run_it() {
+	"$run" --emulate --bin "$bin" --seconds 0.02 --budget 500 --only "$1" --out "$work/o" >"$work/out" 2>"$work/err" ||
+		fail "run.py: $(cat "$work/err")"
+}
+run_it 'nn/33*3'
+run_it "$sets"
+grep -qxF 'nn/33*3' "$work/err" && fail "what was there was measured again"
+says "$work/out" "of 4 decisions are right"
+python3 - "$work/o" <<'PYTHON' || fail "$(cat "$work/o/result.json")"
+import json
+import sys
+result = json.load(open(sys.argv[1] + "/result.json"))
+sets = {row["set"]: row for row in result["sets"]}
+assert len(sets) == 4
+for row in sets.values():
+    assert row["right_results"], row
+    assert row["apart"]["s"] > 0 and row["streams"]["s"] > 0 and row["cpu_s"] > 0
+    assert row["model"]["apart_s"] > row["model"]["streams_s"] > 0
+    assert row["right"] == (row["saves"] == row["model_consolidates"])
+assert sets["nn/33*3"]["merged"]["by"] == "batch" and sets["nn/33*3"]["category"] == "copies"
+assert sets["bfs/500+md5hash/66"]["merged"]["by"] == "fuse"
+assert sets["matrixMul/66+md5hash/33*2"]["merged"]["s"] is None
+assert result["summary"]["errors"]["pairs"]["merged"]["n"] == 2
+PYTHON
+grep -q '^| nn/33\*3 | .* | together |' "$work/o/table.md" || fail "$(cat "$work/o/table.md")"
+finish
