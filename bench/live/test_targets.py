@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of targets.py that need no GPU: python3 bench/live/test_targets.py"""
+import gzip
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import types
 import unittest
 from collections import Counter
 
+import headline
 import tenants
 from livebench import events, judge, mixes, verdicts
 from livebench.board import Board
@@ -275,6 +277,42 @@ class Verdicts(unittest.TestCase):
         self.assertIn("- t2: loads 0.1, 0.3; rotate in some cases", text)
         self.assertIn("- t1: nothing", text)
         self.assertIn("slo 1.5x", verdicts.picture(cases, "title"))
+
+
+class Headline(unittest.TestCase):
+    """The table and picture of the README, of one case."""
+
+    def words(self, factor, cells=Verdicts.CELLS):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "cells.json.gz")
+        with gzip.open(path, "wt") as f:
+            json.dump({"cells": cells}, f)
+        return [path, "t2", "0.6", factor]
+
+    CELLS = [*Verdicts.CELLS, cell("mps", window("mps", None, [10.0, 19.0]))]
+
+    def test_who_keeps_the_target(self):
+        lines = headline.table(self.words("1.5", self.CELLS)).splitlines()
+        self.assertEqual(lines[0], "| | p99 of the requests | target 1.5 ms | what the batch programs do, in "
+                         "programs alone |")
+        self.assertEqual(lines[2:], [
+            "| alone | 1 ms | kept |  |",
+            "| time slicing, the driver's default | 3.9 ms | missed: 2.6x | 1.20 |",
+            "| MPS | never | missed | 1.95 |",
+            "| `parts64`, the best that is fixed | 1.4 ms | kept | 0.90 |",
+            "| cotenant, policy `slo` | 1.49 ms | kept | 0.87 |"])
+
+    def test_its_picture_has_the_target(self):
+        drawn = headline.picture(self.words("1.5", self.CELLS))
+        self.assertIn("target 1.5 ms", drawn)
+        self.assertIn("stroke-dasharray", drawn)
+
+    def test_a_case_that_is_not_there(self):
+        for factor, cells in (("1.7", self.CELLS), ("1.5", Verdicts.CELLS)):
+            with self.assertRaises(SystemExit) as e:
+                headline.table(self.words(factor, cells))
+            self.assertIn("headline: ", str(e.exception))
 
 
 class Settling(unittest.TestCase):
