@@ -35,6 +35,10 @@ between 25 40 >"$work/slo"
 read -r missed batch <"$work/slo"
 [ "$missed" -le 10 ] || fail "slo misses $missed of 1000"
 [ "$batch" -ge 40 ] || fail "slo gives batch programs $batch of 1000"
+# A second after the step nobody waits any longer.
+between 21 22 >"$work/slo"
+read -r missed batch <"$work/slo"
+[ "$missed" -le 10 ] || fail "a second after the step slo misses $missed of 1000"
 # At the low load they have nearly all.
 between 15 20 >"$work/slo"
 read -r missed batch <"$work/slo"
