@@ -28,3 +28,7 @@ cot_dependency(jansson jansson libjansson.a)
 cot_dependency(lz4 liblz4 liblz4.a)
 cot_dependency(zstd libzstd libzstd.a)
 cot_dependency(zlib zlib libz.a)
+# Its archive would need those of GnuTLS, which are not all there: such programs serve no /metrics.
+if(NOT COT_STATIC_DEPS)
+	cot_dependency(microhttpd libmicrohttpd libmicrohttpd.a)
+endif()

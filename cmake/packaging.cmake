@@ -14,7 +14,8 @@ cot_glob(documents docs/*.md docs/*.svg)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES packaging/cotenantd.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES packaging/cotenantd.conf packaging/grafana/cotenant.json packaging/prometheus/cotenant.rules.yml
+	DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 # Every Python can have it in PYTHONPATH, also those that do not look into Debian's folders.
 install(FILES python/cotenant.py DESTINATION ${CMAKE_INSTALL_DATADIR}/cotenant/python)

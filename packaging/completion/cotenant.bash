@@ -46,7 +46,8 @@ _cotenant_options()
 	profile) echo "--class= --sizes= --parts= --requests= --output= --emulate= --progress $common" ;;
 	set) echo "--class= --weight= --slice= --mode= --block= --quota= --reserve= --sms= --pace= --p99= --slowdown= --rate=
 			--json $common" ;;
-	ps | stats) echo "--wide --json $common" ;;
+	ps) echo "--wide --json $common" ;;
+	stats) echo "--wide --format= --json $common" ;;
 	freeze | thaw | policy | explain) echo "--json $common" ;;
 	inspect) echo "--arch= --json $common" ;;
 	doctor) echo "--json --offline --parts --emulate= $common" ;;
@@ -93,7 +94,7 @@ _cotenant_kernels()
 _cotenant_value()
 {
 	case $1 in
-	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --@(arch|json|emulate) ]] || return 1 ;;
+	ps | freeze | thaw | stats | policy | explain | doctor | inspect) [[ $2 == --@(arch|json|emulate|format) ]] || return 1 ;;
 	ptx) [[ $2 != --list ]] || return 1 ;;
 	esac
 	shift
@@ -118,6 +119,7 @@ _cotenant_value()
 		;;
 	--scheduler) _cotenant_words "$(_cotenant_list schedulers)" "$2" ;;
 	--policy) _cotenant_words "$(_cotenant_list policies)" "$2" ;;
+	--format) _cotenant_words 'table prometheus' "$2" ;;
 	--preempt) _cotenant_words 'switch drain' "$2" ;;
 	--json) ((equals)) && _cotenant_files '\.json$' "$2" ;;
 	--csv) ((equals)) && _cotenant_files '\.csv$' "$2" ;;

@@ -23,6 +23,8 @@ function __cotenant_values
             printf '%s\n' latency batch
         case mode
             printf '%s\n' switch drain auto
+        case format
+            printf '%s\n' table prometheus
         case preempt
             printf '%s\n' switch drain
         case emulate

@@ -274,7 +274,7 @@ int cot_cmd_ps(int argc, char **argv)
 		    argc, argv,
 		    "Show the programs and pools under control, and programs that should be. A "
 		    "! marks a slice that a user set.",
-		    &json))
+		    &json, NULL))
 		return COT_EXIT_USAGE;
 	rc = cot_show_query(COT_QUERY_PS, &answer, &err);
 	uncontrolled = cot_uncontrolled_find(answer, rc);

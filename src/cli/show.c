@@ -9,17 +9,33 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 
-/* ---- --json and --wide, the only options ---- */
+/* ---- --json, --wide and --format, the only options ---- */
 
-enum { KEY_JSON = 256, KEY_WIDE };
+enum { KEY_JSON = 256, KEY_WIDE, KEY_FORMAT };
+
+struct wishes {
+	const char *json;
+	bool prometheus;
+};
 
 static bool wide;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	struct wishes *wishes = state->input;
+
 	switch (key) {
 	case KEY_JSON:
-		*(const char **)state->input = arg ? arg : "-";
+		wishes->json = arg ? arg : "-";
+		return 0;
+	case KEY_FORMAT:
+		if (strcmp(arg, "prometheus") != 0 && strcmp(arg, "table") != 0)
+			argp_error(state, "--format is '%s'; expected prometheus or table", arg);
+		wishes->prometheus = !strcmp(arg, "prometheus");
+		return 0;
+	case ARGP_KEY_END:
+		if (wishes->json && wishes->prometheus)
+			argp_error(state, "expected --json or --format prometheus, not both");
 		return 0;
 	case KEY_WIDE:
 		wide = true;
@@ -32,37 +48,55 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json)
+error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json,
+		       bool *ret_prometheus)
 {
 	static const struct argp_option options[] = {
+		{"format", KEY_FORMAT, "FORMAT", 0,
+		 "table (default), or prometheus: the text that /metrics gives", 0},
 		{"wide", KEY_WIDE, NULL, 0, "Show all columns; default: what fits 80 characters",
 		 0},
 		COT_CLI_JSON(KEY_JSON, 0),
 		{0},
 	};
-	const struct argp argp = {
-		.options = options, .parser = parse, .doc = doc, .children = cot_cli_argp_children};
+	const struct argp argp = {.options = ret_prometheus ? options : options + 1,
+				  .parser = parse,
+				  .doc = doc,
+				  .children = cot_cli_argp_children};
+	struct wishes wishes = {.json = NULL, .prometheus = false};
+	error_t rc;
 
-	*ret_json = NULL;
 	wide = false;
-	return cot_cli_parse(&argp, argc, argv, 0, ret_json);
+	rc = cot_cli_parse(&argp, argc, argv, 0, &wishes);
+	*ret_json = wishes.json;
+	if (ret_prometheus)
+		*ret_prometheus = wishes.prometheus;
+	return rc;
 }
 
 /* ---- the answer ---- */
 
-int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err)
+int cot_show_query_text(enum cot_proto_query what, char **ret, struct cot_error *err)
 {
 	struct cot_client client;
+	int rc;
+
+	rc = cot_client_open(&client, false, err);
+	if (rc < 0)
+		return rc;
+	rc = cot_client_query(&client, what, ret, err);
+	cot_client_close(&client);
+	return rc;
+}
+
+int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err)
+{
 	json_error_t json_err;
 	char *text;
 	int rc;
 
 	*ret = NULL;
-	rc = cot_client_open(&client, false, err);
-	if (rc < 0)
-		return rc;
-	rc = cot_client_query(&client, what, &text, err);
-	cot_client_close(&client);
+	rc = cot_show_query_text(what, &text, err);
 	if (rc < 0)
 		return rc;
 	*ret = json_loads(text, 0, &json_err);

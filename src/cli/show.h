@@ -12,11 +12,15 @@
 #include "proto/proto.h"
 #include "report/table.h"
 
-/* The arguments of a command that takes --json and --wide; *ret_json is NULL without. */
-error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json);
+/* The arguments of a command that takes --json and --wide; *ret_json is NULL without. It takes
+ * --format as well if ret_prometheus is not NULL. */
+error_t cot_show_parse(int argc, char **argv, const char *doc, const char **ret_json,
+		       bool *ret_prometheus);
 
 /* Asks the daemon. 0 or -errno with a sentence. */
 int cot_show_query(enum cot_proto_query what, json_t **ret, struct cot_error *err);
+/* The same for what is no JSON: free() it. */
+int cot_show_query_text(enum cot_proto_query what, char **ret, struct cot_error *err);
 /* The exit status of a command that asked with that result: says why it failed, writes the answer
  * where --json says, if at all, and gives it up. */
 int cot_show_end(int rc, json_t *answer, const char *json, struct cot_error *err);

@@ -2,6 +2,7 @@
  * cotenant stats: what was done, and how long it took.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -411,17 +412,34 @@ static void print(const json_t *answer)
 	print_core(answer);
 }
 
+/* As the daemon wrote it. */
+static int print_metrics(void)
+{
+	struct cot_error err = {{0}};
+	char *text;
+	int rc = cot_show_query_text(COT_QUERY_METRICS, &text, &err);
+
+	if (rc < 0)
+		return cot_show_end(rc, NULL, NULL, &err);
+	(void)fputs(text, stdout);
+	free(text);
+	return COT_EXIT_OK;
+}
+
 int cot_cmd_stats(int argc, char **argv)
 {
 	struct cot_error err = {{0}};
+	bool prometheus;
 	const char *json;
 	json_t *answer;
 	int rc;
 
 	if (cot_show_parse(argc, argv,
 			   "Show slices, freezes and their latencies, and what the policy did.",
-			   &json))
+			   &json, &prometheus))
 		return COT_EXIT_USAGE;
+	if (prometheus)
+		return print_metrics();
 	rc = cot_show_query(COT_QUERY_STATS, &answer, &err);
 	if (answer && !json)
 		print(answer);

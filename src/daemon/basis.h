@@ -31,7 +31,8 @@ struct basis {
 	char runtime[COT_PATH_TEXT_MAX], socket_path[COT_PATH_TEXT_MAX];
 	char library[COT_PATH_TEXT_MAX]; /* empty when it was not found */
 	uint64_t start_ns;
-	bool stopping; /* the daemon ends */
+	int64_t started_s; /* as Unix time; 0 = not known */
+	bool stopping;	   /* the daemon ends */
 };
 
 /* Makes all of it that does not need the others: not the host. 0, or -errno of the loop. */

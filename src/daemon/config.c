@@ -91,6 +91,11 @@ static const struct cot_field known_fields[] = {
 	{0},
 };
 
+static const struct cot_field metrics_fields[] = {
+	COT_FIELD_CHECKED("listen", COT_TEXT_TO(COT_PATH_TEXT_MAX - 1), .alone = true),
+	{0},
+};
+
 static const struct cot_field_word schema_words[] = {{COT_CONFIG_SCHEMA, 0}, {0}};
 
 static const struct cot_field config_fields[] = {
@@ -112,6 +117,7 @@ static const struct cot_field config_fields[] = {
 	COT_FIELD_CHECKED("gangs", COT_MAP(gangs_fields)),
 	COT_FIELD_CHECKED("mps", COT_MAP(mps_fields)),
 	COT_FIELD_CHECKED("allow", COT_MAP(allow_fields)),
+	COT_FIELD_CHECKED("metrics", COT_MAP(metrics_fields)),
 	COT_FIELD_CHECKED("targets", COT_MAP(target_fields), .list = COT_CONFIG_TARGETS_MAX),
 	COT_FIELD_CHECKED("kernels", COT_MAP(cot_rule_fields), .list = COT_RULES_MAX),
 	COT_FIELD_CHECKED("knowledge", COT_MAP(known_fields), .list = COT_CONFIG_KNOWN_MAX),
@@ -310,6 +316,21 @@ struct cot_target cot_config_target(const struct cot_config *config, const char 
 	return (struct cot_target){0};
 }
 
+static int read_metrics(struct reader *r)
+{
+	uint32_t node =
+		cot_yaml_get(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "metrics"), "listen");
+	const char *text = cot_yaml_text(r->doc, node);
+	char quote[COT_QUOTE_MAX];
+
+	if (!text || cot_listen_read(text, &r->config->metrics))
+		return 0;
+	return cot_yaml_fail(r->doc, node, r->err,
+			     "metrics are served to this machine alone, not on '%s'; "
+			     "expected " COT_LISTEN_EXAMPLE,
+			     cot_text_quote(text, quote));
+}
+
 static int check_rotation(struct reader *r)
 {
 	const struct cot_policy_config *numbers = &r->config->numbers;
@@ -336,6 +357,7 @@ static int read_config(struct reader *r)
 	rc = rc ? rc : read_names(r, "latency", &config->latency);
 	rc = rc ? rc : read_names(r, "batch", &config->batch);
 	rc = rc ? rc : read_known(r);
+	rc = rc ? rc : read_metrics(r);
 	rc = rc ? rc
 		: cot_rules_read(r->doc, cot_yaml_get(r->doc, COT_YAML_ROOT, "kernels"),
 				 &config->kernels, r->err);

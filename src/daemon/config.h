@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "daemon/listen.h"
 #include "daemon/paths.h"
 #include "daemon/rules.h"
 #include "proto/proto.h"
@@ -51,6 +52,7 @@ struct cot_config {
 	uint32_t max_weight; /* that a user may give to a program */
 	bool other_users;    /* may connect at all */
 	struct cot_allow latency, batch;
+	struct cot_listen metrics; /* where they are served */
 	uint32_t n_targets;
 	struct cot_config_target targets[COT_CONFIG_TARGETS_MAX];
 	uint32_t n_known;

@@ -113,6 +113,7 @@ static void reload(struct daemon *d, uid_t uid, pid_t pid)
 		d->basis.by_user = NULL;
 		know(d, &known);
 		cot_server_set_access(&d->server);
+		cot_scrape_set(&d->scrape);
 		after = cot_sched_wanted_policy(cot_host_sched(d->basis.host))->name;
 		cot_audit_say(uid, pid, "read %s again: policy %s -> %s", d->basis.config_path,
 			      before, after);
@@ -325,7 +326,7 @@ void cot_daemon_wire(struct daemon *d)
 	d->basis.watches.loop = &d->basis.loop;
 	d->roster.basis = d->roster.keeper.basis = d->conns.basis = d->server.basis = &d->basis;
 	d->lessons.basis = &d->basis;
-	d->roster.conns = d->server.conns = &d->conns;
+	d->roster.conns = d->server.conns = d->scrape.conns = &d->conns;
 	d->conns.roster = &d->roster;
 	d->conns.ops = conn_ops;
 	d->roster.pool_settled = cot_register_pool_settled;
@@ -368,13 +369,17 @@ int cot_daemon_begin(struct daemon *d, struct cot_error *err)
 	d->roster.next_id = 1;
 	cot_lessons_load(&d->lessons);
 	rc = cot_state_load(&d->roster, err);
-	return rc < 0 ? rc : cot_server_publish(&d->server, err);
+	if (rc < 0)
+		return rc;
+	cot_scrape_set(&d->scrape);
+	return cot_server_publish(&d->server, err);
 }
 
 void cot_daemon_end(struct daemon *d)
 {
 	struct tenant *t;
 
+	cot_scrape_close(&d->scrape);
 	cot_server_close(&d->server);
 	cot_lessons_end(&d->lessons);
 	for_each_tenant (t, &d->roster)

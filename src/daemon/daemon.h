@@ -5,10 +5,11 @@
  *   floor     what             files
  *   daemon    arguments; all   main.c; daemon.c, lock.c
  *   server    the socket       server.c
+ *             of collectors    scrape.c, listen.c
  *   handlers  of libraries     library.c
  *             of shims         shims.c, queries.c
  *             of commands      command.c, whom.c, hold.c, audit.c; register.c, environment.c;
- *                              query.c, explain.c; show.c, show_*.c, effect.c
+ *                              query.c, explain.c; show.c, show_*.c, expose.c, effect.c
  *   conns     connections      conn.c, peer.c, answer.c, access.c, closer.c
  *   roster    programs         tenant.c, outlive.c; measure.c, progress.c
  *             pools            pool.c, pool_stop.c, mps.c, clients.c, keeper.c
@@ -34,6 +35,7 @@
 #include "daemon/conn.h"
 #include "daemon/lessons.h"
 #include "daemon/roster.h"
+#include "daemon/scrape.h"
 #include "daemon/server.h"
 
 struct daemon {
@@ -42,6 +44,7 @@ struct daemon {
 	struct conns conns;
 	struct server server;
 	struct lessons lessons;
+	struct scrape scrape;
 	struct cot_source signals;
 	struct cot_timer host_timer;
 	struct cot_timer closes; /* what the closer has kept is handed on */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
@@ -207,6 +208,7 @@ int main(int argc, char **argv)
 	cot_daemon_log_init(a.level, a.json);
 	d.lock_fd = d.server.spare_fd = d.server.listener.fd = -1;
 	d.basis.start_ns = cot_now_ns();
+	d.basis.started_s = time(NULL);
 	d.roster.exit_idle_ms = a.exit_idle_ms;
 	d.config_named = a.config != NULL;
 	if (a.config)

@@ -67,20 +67,34 @@ bool cot_measure_begin(struct tenant *t)
 static void believe_marks(struct tenant *t)
 {
 	t->marks = true;
-	t->n_requests = 0;
+	t->n_requests = t->n_missed = 0;
+	t->responses = t->services = (struct cot_buckets){.sum_ns = 0};
 	cot_requests_clear(t->requests);
+}
+
+/* For as long as it runs. */
+static void count(struct tenant *t, uint64_t response_ns, uint64_t service_ns)
+{
+	uint64_t judged_ns = response_ns == COT_NEVER ? service_ns : response_ns;
+
+	t->n_requests++;
+	t->n_missed += t->aim_ns && judged_ns > t->aim_ns;
+	cot_buckets_add(&t->services, service_ns);
+	if (response_ns != COT_NEVER)
+		cot_buckets_add(&t->responses, response_ns);
 }
 
 static void add(struct tenant *t, const struct cot_ring_request *r)
 {
+	uint64_t response_ns = r->arrival_ns ? r->end_ns - r->arrival_ns : COT_NEVER;
+	uint64_t service_ns = r->end_ns - r->begin_ns;
+
 	if (r->is_burst && t->marks)
 		return;
 	if (!r->is_burst && !t->marks)
 		believe_marks(t);
-	t->n_requests++;
-	cot_requests_add(t->requests, r->end_ns,
-			 r->arrival_ns ? r->end_ns - r->arrival_ns : COT_NEVER,
-			 r->end_ns - r->begin_ns);
+	count(t, response_ns, service_ns);
+	cot_requests_add(t->requests, r->end_ns, response_ns, service_ns);
 }
 
 /* Takes `max` requests at most. How many entries it has looked at; never more than `max`. */

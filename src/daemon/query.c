@@ -32,7 +32,7 @@ static void answer(struct conn *c)
 	c->question.asked = false;
 	if (text)
 		cot_answer_result(c, c->question.seq, 0, text);
-	else if (c->question.what >= COT_QUERY_PS && c->question.what <= COT_QUERY_DOCTOR)
+	else if (c->question.what >= COT_QUERY_PS && c->question.what <= COT_QUERY_METRICS)
 		cot_answer_resultf(c, c->question.seq, -ENOMEM, "cotenantd is out of memory");
 	else
 		cot_answer_resultf(c, c->question.seq, -ENOSYS,

@@ -14,20 +14,11 @@
 #include "daemon/choose.h"
 #include "daemon/conn.h"
 #include "daemon/effect.h"
+#include "daemon/expose.h"
 #include "daemon/host_work.h"
 #include "daemon/news.h"
 #include "daemon/roster.h"
 #include "text/json.h"
-
-static double ms(uint64_t ns)
-{
-	return (double)ns / 1e6;
-}
-
-static double seconds_since(uint64_t then_ns)
-{
-	return (double)(cot_now_ns() - then_ns) / 1e9;
-}
 
 static const char *run_name(const struct cot_entity *e)
 {
@@ -412,6 +403,7 @@ json_t *cot_show_daemon(struct conns *conns)
 	put(o, "runtime_directory", json_string(conns->basis->runtime));
 	put(o, "socket", json_string(conns->basis->socket_path));
 	put(o, "seconds", json_real(seconds_since(conns->basis->start_ns)));
+	put_number(o, "started", (uint64_t)conns->basis->started_s);
 	return o;
 }
 
@@ -450,77 +442,6 @@ static json_t *show_ps(struct conns *conns, const char *schema)
 	return o;
 }
 
-static json_t *show_core(struct conns *conns)
-{
-	static const char *const kinds[] = {"slice", "mode",  "freeze", "thaw",
-					    "grant", "evict", "place"};
-	struct cot_sched_stats s;
-	json_t *o = json_object();
-	unsigned i;
-
-	cot_sched_stats(cot_host_sched(conns->basis->host), &s);
-	put_number(o, "events", s.events);
-	put_number(o, "wrong_actions", s.wrong_actions);
-	put_number(o, "deferred", s.deferred);
-	put_number(o, "late_answers", s.late_answers);
-	put_number(o, "rescues", s.rescues);
-	put_number(o, "works", s.works);
-	put_number(o, "works_returned", s.works_returned);
-	put_number(o, "fallbacks", s.fallbacks);
-	put(o, "fault", json_string(cot_fault_name(s.fault)));
-	for (i = 0; i < COT_ARRAY_LEN(kinds); i++) {
-		uint64_t answered = s.actions[i] - s.timed_out[i];
-		json_t *k = json_object();
-
-		put_number(k, "sent", s.actions[i]);
-		put_number(k, "failed", s.failed[i]);
-		put_number(k, "timed_out", s.timed_out[i]);
-		put(k, "mean_ms",
-		    json_real(answered ? ms(s.latency_sum_ns[i]) / (double)answered : 0));
-		put(k, "max_ms", json_real(ms(s.latency_max_ns[i])));
-		put(o, kinds[i], k);
-	}
-	return o;
-}
-
-/* How late deadlines came; `own`: without what the daemon waited for a processor. */
-static json_t *show_timers(const struct cot_lateness *l)
-{
-	json_t *o = json_object();
-
-	put_number(o, "late", l->n_late);
-	put(o, "late_seconds", l->n_late ? json_real(seconds_since(l->last_ns)) : json_null());
-	put_number(o, "waited", l->n_waited);
-	put(o, "waited_seconds",
-	    l->n_waited ? json_real(seconds_since(l->last_waited_ns)) : json_null());
-	put(o, "worst_ms", json_real(ms(l->worst_ns)));
-	put(o, "worst_own_ms", json_real(ms(l->worst_own_ns)));
-	return o;
-}
-
-/* What users have of the daemon's tables. */
-static json_t *show_users(const struct cot_account *a)
-{
-	static const char *const keys[] = {"connections", "programs", "works", "queries",
-					   "unread_bytes"};
-	json_t *list = json_array();
-	unsigned i, k;
-
-	for (i = 0; i < COT_ACCOUNT_USERS; i++) {
-		json_t *o;
-
-		if (!a->users[i].known)
-			continue;
-		o = json_object();
-		put_number(o, "uid", a->users[i].uid);
-		for (k = 0; k < COT_ARRAY_LEN(keys); k++)
-			put_number(o, keys[k], a->users[i].used[k]);
-		put_number(o, "refused", a->users[i].n_refused);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
 static json_t *show_stats(struct conns *conns, const char *schema)
 {
 	json_t *o = show_ps(conns, schema);
@@ -529,12 +450,12 @@ static json_t *show_stats(struct conns *conns, const char *schema)
 
 	for_each_conn (c, conns)
 		n++;
-	put(o, "core", show_core(conns));
+	put(o, "core", cot_show_core(conns));
 	put_number(o, "connections", n);
 	put_number(o, "refused", conns->n_refused);
 	put_number(o, "bad_packets", conns->n_bad_packets);
-	put(o, "timers", show_timers(&conns->basis->loop.lateness));
-	put(o, "users", show_users(&conns->basis->account));
+	put(o, "timers", cot_show_timers(&conns->basis->loop.lateness));
+	put(o, "users", cot_show_users(&conns->basis->account));
 	return o;
 }
 
@@ -573,6 +494,19 @@ char *cot_show_dump(json_t *o)
 	return NULL;
 }
 
+/* As text for Prometheus. */
+static char *show_metrics(struct conns *conns)
+{
+	json_t *o = show_stats(conns, "cotenant.stats/1");
+	char *text = cot_expose(o);
+
+	json_decref(o);
+	if (text && cot_json_whole())
+		return text;
+	free(text);
+	return NULL;
+}
+
 char *cot_show_answer(struct conns *conns, unsigned what)
 {
 	json_t *o;
@@ -588,6 +522,8 @@ char *cot_show_answer(struct conns *conns, unsigned what)
 	case COT_QUERY_DOCTOR:
 		o = show_doctor(conns);
 		break;
+	case COT_QUERY_METRICS:
+		return show_metrics(conns);
 	default:
 		return NULL;
 	}

@@ -5,7 +5,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "daemon/loop.h"
+
 struct conns;
+struct cot_account;
+struct cot_lateness;
 struct pool;
 struct tenant;
 
@@ -18,6 +22,16 @@ static inline void put(json_t *object, const char *key, json_t *value)
 static inline void put_number(json_t *object, const char *key, uint64_t value)
 {
 	put(object, key, json_integer((json_int_t)value));
+}
+
+static inline double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static inline double seconds_since(uint64_t then_ns)
+{
+	return (double)(cot_now_ns() - then_ns) / 1e9;
 }
 
 /* Of an object of reasons and how often each was met: the first of the most frequent; NULL. */
@@ -44,6 +58,14 @@ json_t *cot_show_pool(struct conns *conns, const struct pool *p);
 /* The text; the object ends. NULL: not enough memory for all of it since cot_json_whole() was
  * called last. */
 char *cot_show_dump(json_t *o);
+
+/* ---- show_core.c ---- */
+
+json_t *cot_show_core(struct conns *conns);
+/* How late deadlines came; `own`: without what the daemon waited for a processor. */
+json_t *cot_show_timers(const struct cot_lateness *l);
+/* What users have of the daemon's tables. */
+json_t *cot_show_users(const struct cot_account *a);
 
 /* ---- show_part.c ---- */
 

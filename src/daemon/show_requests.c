@@ -72,6 +72,38 @@ static void put_lost(struct conns *conns, json_t *o, const struct tenant *t)
 	put_number(o, "unclear", (t->marks ? 0 : unclear) & INT64_MAX);
 }
 
+/* What a collector takes differences of. Null: there was none. */
+static json_t *buckets(const struct cot_buckets *b)
+{
+	json_t *o, *list;
+	unsigned i;
+
+	if (!cot_buckets_count(b))
+		return json_null();
+	o = json_object();
+	list = json_array();
+	put_number(o, "n", cot_buckets_count(b));
+	put(o, "sum_ms", json_real((double)b->sum_ns / 1e6));
+	for (i = 0; i <= COT_BUCKETS; i++)
+		(void)json_array_append_new(list, json_integer((json_int_t)b->n[i]));
+	put(o, "counts", list);
+	return o;
+}
+
+static json_t *totals(const struct tenant *t)
+{
+	json_t *o = json_object(), *list = json_array();
+	unsigned i;
+
+	put(o, "missed", t->aim_ns ? json_integer((json_int_t)t->n_missed) : json_null());
+	for (i = 0; i < COT_BUCKETS; i++)
+		(void)json_array_append_new(list, json_real((double)cot_bucket_max_ns[i] / 1e6));
+	put(o, "up_to_ms", list);
+	put(o, "response", buckets(&t->responses));
+	put(o, "service", buckets(&t->services));
+	return o;
+}
+
 static void put_target(json_t *tenant, const struct tenant *t)
 {
 	char word[COT_TARGET_WORD_MAX];
@@ -112,6 +144,7 @@ void cot_show_requests(struct conns *conns, json_t *tenant, const struct tenant 
 	put(o, "source", t->n_requests ? json_string(sources[cot_measure_source(t)]) : json_null());
 	put_number(o, "count", t->n_requests);
 	put_lost(conns, o, t);
+	put(o, "totals", totals(t));
 	windows = json_array();
 	for (i = 0; i < COT_N_HORIZONS; i++)
 		(void)json_array_append_new(windows, window(t->requests, now_ns, i, t->aim_ns));

@@ -13,6 +13,7 @@
 #include "daemon/progress.h"
 #include "daemon/queries.h"
 #include "daemon/watch.h"
+#include "metrics/buckets.h"
 #include "proto/proto.h"
 #include "sched/sched.h"
 
@@ -59,8 +60,10 @@ struct tenant {
 	/* What those of its shims counted that are gone. */
 	uint64_t n_rewritten, n_not_rewritten, n_launched_workers, n_launched_plain;
 	uint64_t n_part_changes, n_followed, n_stayed;
-	struct cot_requests *requests; /* NULL: they are not measured */
-	bool marks;		       /* it has marked some: only those are counted */
+	struct cot_requests *requests;		/* NULL: they are not measured */
+	bool marks;				/* it has marked some: only those are counted */
+	struct cot_buckets responses, services; /* all of them until now */
+	uint64_t n_missed;			/* the target, of those */
 	uint64_t aim_ns;   /* how long they may take; 0 = there is no target, or not known yet */
 	uint64_t aimed_ns; /* when that was looked at */
 	struct cot_progress progress;

@@ -173,7 +173,12 @@ struct cot_msg_registered {
 	char env[]; /* "KEY=VALUE\0KEY=VALUE\0", up to h.length */
 };
 
-enum cot_proto_query { COT_QUERY_PS = 1, COT_QUERY_STATS = 2, COT_QUERY_DOCTOR = 3 };
+enum cot_proto_query {
+	COT_QUERY_PS = 1,
+	COT_QUERY_STATS = 2,
+	COT_QUERY_DOCTOR = 3,
+	COT_QUERY_METRICS = 4, /* text for Prometheus */
+};
 
 struct cot_msg_query {
 	struct cot_msg_header h;
@@ -235,7 +240,8 @@ struct cot_msg_result {
 	struct cot_msg_header h;
 	int32_t status; /* 0 or a negative errno */
 	uint32_t more;	/* 1: another RESULT with the same seq follows */
-	char text[];	/* JSON for a QUERY or EXPLAIN, a sentence for a COMMAND; up to h.length */
+	char text[]; /* for a QUERY or EXPLAIN mostly JSON, a sentence for a COMMAND; up to h.length
+		      */
 };
 
 /*

@@ -53,7 +53,8 @@ complete_as "unknown" set --block = ""
 complete_as "auto" set --slice = a
 complete_as "batch latency" set --class = ""
 complete_as "--weight=" set --w
-complete_as "--help --json --usage --version --wide" stats --
+complete_as "--format= --help --json --usage --version --wide" stats --
+complete_as "prometheus table" stats --format ""
 complete_as "--block=" run --b
 complete_as "parts pools" policy p
 complete_as "auto" policy a

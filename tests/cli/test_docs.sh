@@ -32,6 +32,7 @@ agree() {
 	sed -n '/^# OPTIONS/,/^# [^O]/p' "$page" | grep '^\*-' | options_in >"$work/page"
 	# A shared page has more; they are looked at with the command that gave it its name.
 	case $page in
+	*/cotenant-ps.1.scd) grep -xF -f "$work/help" "$work/page" >"$work/shared" && mv "$work/shared" "$work/page" ;; # stats has more
 	*"/cotenant-$name.1.scd" | */cotenant.1.scd | */cotenantd.8.scd) ;;
 	*) grep -xF -f "$work/help" "$work/page" >"$work/shared" && mv "$work/shared" "$work/page" ;;
 	esac

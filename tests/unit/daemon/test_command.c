@@ -642,12 +642,15 @@ static void test_queries(void **state)
 		assert_int_equal(words()[0], '{');
 		assert_int_equal(((const struct cot_msg_header *)packet)->seq, 5);
 	}
+	assert_int_equal(query(fd, COT_QUERY_METRICS), COT_MSG_RESULT);
+	assert_int_equal(status(), 0);
+	assert_int_equal(words()[0], '#');
 	assert_int_equal(query(fd, 0), COT_MSG_RESULT);
 	assert_int_equal(status(), -ENOSYS);
 	assert_string_equal(words(), "this daemon does not know the question 0");
-	assert_int_equal(query(fd, COT_QUERY_DOCTOR + 1), COT_MSG_RESULT);
+	assert_int_equal(query(fd, COT_QUERY_METRICS + 1), COT_MSG_RESULT);
 	assert_int_equal(status(), -ENOSYS);
-	assert_string_equal(words(), "this daemon does not know the question 4");
+	assert_string_equal(words(), "this daemon does not know the question 5");
 }
 
 /* One at a time, in turn: nobody is heard before its answer, and nobody waits for one who asks
