@@ -48,21 +48,17 @@ static void check_random(const struct arguments *a, struct argp_state *state)
 			   a->scenario);
 	if (a->policies && strchr(a->policies, ','))
 		argp_error(state, "--random plays one policy; '%s' are several", a->policies);
-	if (a->schedulers || a->grid.n_seeds || a->grid.csv || a->grid.report)
+	if (a->schedulers || a->grid.n_seeds)
 		argp_error(state, "--random has no %s",
-			   a->schedulers     ? "--scheduler"
-			   : a->grid.n_seeds ? "--seeds, as each scenario has a seed of its own"
-			   : a->grid.csv     ? "--csv"
-					     : "--report");
+			   a->schedulers ? "--scheduler"
+					 : "--seeds, as each scenario has a seed of its own");
 }
 
 static void check(const struct arguments *a, struct argp_state *state)
 {
-	if (a->n_random) {
+	if (a->n_random)
 		check_random(a, state);
-		return;
-	}
-	if (!a->scenario)
+	else if (!a->scenario)
 		argp_error(state, "no scenario given; expected a file such as scenarios/demo.yaml");
 	cot_cli_grid_check(&a->grid, a->scenario, state);
 }
@@ -119,24 +115,44 @@ static int check_policy(const char *word, struct cot_error *err)
 	return word ? cot_cli_set_policy(word, &sc, err) : 0;
 }
 
-static int compare_random(struct arguments *a)
+static int origin_of_random(const struct arguments *a, int argc, char **argv,
+			    struct cot_origin *ret)
 {
+	const char *const outputs[] = {a->grid.json, a->grid.csv, a->grid.report};
+	int rc = cot_cli_origin(argc, argv, NULL, outputs, COT_ARRAY_LEN(outputs), ret);
+
+	ret->kind = COT_ORIGIN_DRAWN;
+	ret->gpu = cot_mixes_study.gpu;
+	ret->has_seed = true;
+	ret->seed = a->grid.seeded ? a->grid.seed : 1;
+	return rc;
+}
+
+static int compare_random(struct arguments *a, int argc, char **argv)
+{
+	struct cot_origin origin = {.file = NULL};
 	const struct cot_cli_grid_options *o = &a->grid;
 	const struct cot_study_options study = {
 		.seed = o->seeded ? o->seed : 1,
 		.n_threads = o->n_threads ? o->n_threads : cot_jobs_default_threads(),
 		.json = o->json,
+		.csv = o->csv,
+		.html = o->report,
+		.origin = &origin,
 		.progress = show_progress,
 		.stop = interrupted,
 		.arg = a,
 	};
 	struct cot_mixes *mixes = cot_mixes_study.create();
 	struct cot_error err = {"out of memory"};
-	int rc = mixes ? check_policy(a->policies, &err) : -ENOMEM;
+	int rc = mixes ? origin_of_random(a, argc, argv, &origin) : -ENOMEM;
+
+	rc = rc ? rc : check_policy(a->policies, &err);
 
 	if (rc == -EINVAL) {
 		cot_cli_complain("%s", err.text);
 		cot_mixes_study.destroy(mixes);
+		cot_origin_finish(&origin);
 		return COT_EXIT_USAGE;
 	}
 	cot_cli_catch_signals();
@@ -149,6 +165,7 @@ static int compare_random(struct arguments *a)
 	cot_progress_finish(&a->bar);
 	if (mixes)
 		cot_mixes_study.destroy(mixes);
+	cot_origin_finish(&origin);
 	if (!rc)
 		rc = cot_cli_flush(&err);
 	return cot_cli_end(rc, &err);
@@ -190,7 +207,7 @@ int cot_cmd_compare(int argc, char **argv)
 	if (cot_cli_parse(&argp, argc, argv, 0, &args))
 		return COT_EXIT_FAILURE;
 	if (args.n_random)
-		return compare_random(&args);
+		return compare_random(&args, argc, argv);
 	rc = begin(&c, &args, argc, argv, &err);
 	if (rc) {
 		cot_cli_complain("%s", err.text);

@@ -86,7 +86,7 @@ void cot_cli_grid_check(const struct cot_cli_grid_options *o, const char *scenar
 		for (j = 0; j < i; j++)
 			if (files[j] && cot_cli_same_file(files[i], files[j]))
 				argp_error(state, "two outputs are the same file '%s'", files[i]);
-		if (strcmp(files[i], "-") != 0 && cot_cli_same_file(files[i], scenario))
+		if (scenario && strcmp(files[i], "-") != 0 && cot_cli_same_file(files[i], scenario))
 			argp_error(state, "the output '%s' is the scenario itself", files[i]);
 	}
 	if (o->report && !strcmp(o->report, "-"))

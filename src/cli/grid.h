@@ -26,7 +26,7 @@ struct cot_cli_grid_options {
  * parser is asked for ARGP_KEY_INIT. */
 extern const struct argp_child cot_cli_grid_children[];
 
-/* Complains by argp where an output is the scenario, or two are one file. */
+/* Complains by argp where an output is the scenario (NULL: none), or two are one file. */
 void cot_cli_grid_check(const struct cot_cli_grid_options *o, const char *scenario,
 			struct argp_state *state);
 

@@ -4,16 +4,19 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/outfile.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/origin.h"
 #include "report/model.h"
 #include "study/contention/check.h"
 #include "study/contention/power_table.h"
 #include "study/live/live.h"
 #include "text/number.h"
+#include "text/text.h"
 
 enum {
 	KEY_JSON = 256,
@@ -193,13 +196,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int show_kernels(const struct arguments *a, FILE *out, struct cot_error *err)
+static int show_kernels(const struct arguments *a, const struct cot_origin *origin, FILE *out,
+			struct cot_error *err)
 {
 	struct cot_model_input in = {0};
 	bool power = strcmp(a->what, "time") != 0;
 	int rc;
 
-	rc = cot_kernels_read(a->path, &in.file, err);
+	rc = cot_kernels_parse(cot_origin_name(origin), origin->bytes, origin->size, &in.file, err);
 	if (rc)
 		return rc;
 	if (power && !in.file.has_power)
@@ -209,6 +213,8 @@ static int show_kernels(const struct arguments *a, FILE *out, struct cot_error *
 			"power goes into",
 			a->path, a->what);
 	cot_model_input_init(&in);
+	in.origin = *origin;
+	in.origin.gpu = in.file.gpu_name;
 	in.machine.options = a->options;
 	in.machine.min_gain = a->min_gain_pct / 100;
 	if (!power)
@@ -217,38 +223,67 @@ static int show_kernels(const struct arguments *a, FILE *out, struct cot_error *
 					 : cot_model_show_plan(&in, a->json, out, err);
 }
 
+static int show(const struct arguments *a, const struct cot_origin *origin, FILE *out,
+		struct cot_error *err)
+{
+	enum cot_model_form form = a->yaml   ? COT_MODEL_YAML
+				   : a->json ? COT_MODEL_JSON
+					     : COT_MODEL_TEXT;
+
+	if (!strcmp(a->what, "train"))
+		return cot_model_show_training(origin, &a->train, form, out, err);
+	if (!strcmp(a->what, "heat"))
+		return cot_model_show_heat(origin, a->json, out, err);
+	if (!strcmp(a->what, "check"))
+		return a->live ? cot_live_show(origin, a->scenario, a->json, out, err)
+			       : cot_check_show(origin, a->points, a->json, out, err);
+	if (!strcmp(a->what, "powers"))
+		return cot_power_table_write(origin, a->train_with, out, err);
+	return show_kernels(a, origin, out, err);
+}
+
+/* Reads the file, whose bytes are the caller's to free. */
+static int find_origin(const struct arguments *a, int argc, char **argv, char **ret_bytes,
+		       struct cot_origin *ret, struct cot_error *err)
+{
+	const char *const outputs[] = {a->json, a->yaml};
+	int rc = cot_text_read(a->path, ret_bytes, &ret->size, err);
+	size_t size = ret->size;
+
+	if (rc)
+		return rc;
+	if (cot_cli_origin(argc, argv, a->path, outputs, COT_ARRAY_LEN(outputs), ret))
+		return cot_error_set(err, -ENOMEM, "out of memory");
+	ret->kind = COT_ORIGIN_DATA;
+	ret->bytes = *ret_bytes;
+	ret->size = size;
+	ret->has_seed = !strcmp(a->what, "train");
+	ret->seed = a->train.seed;
+	(void)cot_sha256(ret->bytes, size, ret->sha256);
+	return 0;
+}
+
 /* An exit status. What fails between the opening and the closing of the output is the input's
  * fault, unless memory or a disk is. */
-static int show(const struct arguments *a, struct cot_error *err)
+static int run(const struct arguments *a, int argc, char **argv, struct cot_error *err)
 {
 	struct cot_outfile *file = NULL;
+	struct cot_origin origin = {0};
 	bool mistake = false;
-	FILE *out;
+	char *bytes = NULL;
 	int rc;
 
 	rc = cot_outfile_open(a->json ? a->json : a->yaml ? a->yaml : "-", &file, err);
 	if (!rc) {
-		out = cot_outfile_stream(file);
-		if (!strcmp(a->what, "train"))
-			rc = cot_model_show_training(a->path, &a->train,
-						     a->yaml   ? COT_MODEL_YAML
-						     : a->json ? COT_MODEL_JSON
-							       : COT_MODEL_TEXT,
-						     out, err);
-		else if (!strcmp(a->what, "heat"))
-			rc = cot_model_show_heat(a->path, a->json, out, err);
-		else if (!strcmp(a->what, "check"))
-			rc = a->live ? cot_live_show(a->path, a->scenario, a->json, out, err)
-				     : cot_check_show(a->path, a->points, a->json, out, err);
-		else if (!strcmp(a->what, "powers"))
-			rc = cot_power_table_write(a->path, a->train_with, out, err);
-		else
-			rc = show_kernels(a, out, err);
+		rc = find_origin(a, argc, argv, &bytes, &origin, err);
+		rc = rc ? rc : show(a, &origin, cot_outfile_stream(file), err);
 		mistake = rc && rc != -ENOMEM && rc != -EIO;
 	}
 	if (!rc)
 		rc = cot_outfile_commit(file, err);
 	cot_outfile_destroy(file);
+	cot_origin_finish(&origin);
+	free(bytes);
 	if (!rc)
 		return COT_EXIT_OK;
 	cot_cli_complain("%s", err->text);
@@ -273,5 +308,5 @@ int cot_cmd_model(int argc, char **argv)
 
 	if (cot_cli_parse(&argp, argc, argv, 0, &a))
 		return COT_EXIT_FAILURE;
-	return show(&a, &err);
+	return run(&a, argc, argv, &err);
 }

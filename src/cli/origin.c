@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/embedded.h"
 #include "text/number.h"
 
 /* Whether the word needs no quotes in a shell. */
@@ -100,15 +101,39 @@ static void write_date(char date[11])
 		date[0] = '\0';
 }
 
-int cot_cli_origin(int argc, char **argv, const char *scenario, const char *const *outputs,
-		   unsigned n, struct cot_origin *ret_origin)
+int cot_cli_origin(int argc, char **argv, const char *file, const char *const *outputs, unsigned n,
+		   struct cot_origin *ret_origin)
 {
-	struct cot_origin o = {.scenario = scenario, .version = argp_program_version};
+	struct cot_origin o = {.file = file, .version = argp_program_version};
 	int rc = write_command(argc, argv, outputs, n, &o.command);
 
 	if (rc)
 		return rc;
 	write_date(o.date);
 	*ret_origin = o;
+	return 0;
+}
+
+int cot_cli_origin_built_in(struct cot_origin *origin)
+{
+	char *list, sha256[COT_SHA256_TEXT];
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+	unsigned i;
+
+	if (!out)
+		return -ENOMEM;
+	for (i = 0; i < cot_n_embedded_files; i++) {
+		const struct cot_embedded *f = &cot_embedded_files[i];
+
+		(void)fprintf(out, "%s  %s\n", cot_sha256(f->bytes, f->size, sha256), f->name);
+	}
+	if (fclose(out)) {
+		free(list);
+		return -ENOMEM;
+	}
+	origin->kind = COT_ORIGIN_BUILT_IN;
+	(void)cot_sha256(list, size, origin->sha256);
+	free(list);
 	return 0;
 }

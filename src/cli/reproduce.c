@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/origin.h"
 #include "study/consolidation/consolidation.h"
 #include "study/jobs.h"
 #include "study/laius/laius.h"
@@ -26,6 +27,7 @@ struct arguments {
 	void *data; /* the study's */
 	struct cot_study_options options;
 	struct cot_progress bar;
+	struct cot_origin origin;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -72,6 +74,30 @@ static bool interrupted(void *arg)
 	return cot_cli_interrupted();
 }
 
+static bool takes_seed(const struct cot_study *study)
+{
+	const struct argp_option *o = study->options;
+
+	while (o->key && o->key != COT_STUDY_SEED)
+		o++;
+	return o->key == COT_STUDY_SEED;
+}
+
+/* argv[0] is "cotenant reproduce STUDY". */
+static int find_origin(struct arguments *a, int argc, char **argv)
+{
+	const char *const outputs[] = {a->options.json, a->options.html};
+	int rc = cot_cli_origin(argc, argv, NULL, outputs, COT_ARRAY_LEN(outputs), &a->origin);
+
+	if (!rc)
+		rc = cot_cli_origin_built_in(&a->origin);
+	a->origin.gpu = a->study->gpu;
+	a->origin.has_seed = takes_seed(a->study);
+	a->origin.seed = a->options.seed;
+	a->options.origin = &a->origin;
+	return rc;
+}
+
 /* Takes what create() made; `name` is what argp and the progress bar call the study. */
 static int run(struct arguments *a, const char *name, int argc, char **argv)
 {
@@ -90,11 +116,13 @@ static int run(struct arguments *a, const char *name, int argc, char **argv)
 	}
 	cot_cli_catch_signals();
 	cot_progress_init(&a->bar, name + strlen("cotenant "));
+	rc = rc ? rc : find_origin(a, argc, argv);
 	if (!rc)
 		rc = cot_study_run(a->study, a->data, &a->options, &err);
 	cot_progress_finish(&a->bar);
 	if (a->data)
 		a->study->destroy(a->data);
+	cot_origin_finish(&a->origin);
 	return cot_cli_end(rc, &err);
 }
 

@@ -10,29 +10,6 @@
 #include "report/grid.h"
 #include "report/json.h"
 
-static void print_cell(FILE *out, const char *text, char end)
-{
-	bool quotes = text[strcspn(text, ",\"\n\r")] != '\0';
-
-	if (quotes)
-		(void)fputc('"', out);
-	for (; *text; text++)
-		(void)fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-	(void)fprintf(out, "%s%c", quotes ? "\"" : "", end);
-}
-
-/* In every line, so that lines of several files can be put together. */
-static void print_origin(const struct cot_origin *o, const struct cot_gpu *gpu, FILE *out)
-{
-	char name[COT_ORIGIN_GPU_MAX];
-
-	print_cell(out, o->scenario, ',');
-	print_cell(out, o->sha256, ',');
-	print_cell(out, cot_origin_gpu(gpu, name), ',');
-	print_cell(out, o->version, ',');
-	print_cell(out, o->command, '\n');
-}
-
 static void print_run(const struct cot_grid *g, unsigned row, unsigned seed, const bool *says,
 		      FILE *out)
 {
@@ -40,7 +17,7 @@ static void print_run(const struct cot_grid *g, unsigned row, unsigned seed, con
 	unsigned i;
 
 	for (i = 0; i < g->n_keys; i++)
-		print_cell(out, g->rows[row].labels[i], ',');
+		cot_csv_cell_print(out, g->rows[row].labels[i], ',');
 	(void)fprintf(out, "%" PRIu64 ",", g->first_seed + seed);
 	for (i = 0; i < cot_grid_n_figures(g); i++) {
 		if (says[i] && !isnan(values[i]))
@@ -48,7 +25,7 @@ static void print_run(const struct cot_grid *g, unsigned row, unsigned seed, con
 		if (says[i])
 			(void)fputc(',', out);
 	}
-	print_origin(g->origin, &g->rows[row].sc->gpu, out);
+	cot_origin_print_csv(g->origin, &g->rows[row].sc->gpu, out);
 }
 
 int cot_grid_print_csv(const struct cot_grid *g, FILE *out)
@@ -60,16 +37,16 @@ int cot_grid_print_csv(const struct cot_grid *g, FILE *out)
 	if (!says)
 		return -ENOMEM;
 	for (i = 0; i < g->n_keys; i++)
-		print_cell(out, g->keys[i].name, ',');
+		cot_csv_cell_print(out, g->keys[i].name, ',');
 	(void)fputs("seed,", out);
 	for (i = 0; i < n; i++) {
 		says[i] = cot_grid_says(g, i);
 		if (says[i])
-			print_cell(out,
-				   cot_figure_name(cot_figure_at(g->sc->n_apps, i), g->sc, name),
-				   ',');
+			cot_csv_cell_print(
+				out, cot_figure_name(cot_figure_at(g->sc->n_apps, i), g->sc, name),
+				',');
 	}
-	(void)fputs("scenario,sha256,gpu_model,version,command\n", out);
+	(void)fputs(COT_ORIGIN_CSV_HEAD "\n", out);
 	for (row = 0; row < g->n_rows; row++)
 		for (seed = 0; seed < g->n_seeds; seed++)
 			print_run(g, row, seed, says, out);

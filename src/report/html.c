@@ -1,5 +1,7 @@
 #include "report/html.h"
 
+#include <string.h>
+
 void cot_html_text(FILE *out, const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -22,7 +24,7 @@ void cot_html_text(FILE *out, const char *text)
 			(void)fputs("&#39;", out);
 			break;
 		default:
-			(void)fputc(*p < 0x20 || *p == 0x7f ? '?' : *p, out);
+			(void)fputc(*p == '\n' ? ' ' : *p < 0x20 || *p == 0x7f ? '?' : *p, out);
 		}
 	}
 }
@@ -47,6 +49,7 @@ static const char style[] =
 	"th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--rule);"
 	"white-space:nowrap}th{color:var(--dim);font-weight:600}"
 	".num{text-align:right;font-variant-numeric:tabular-nums}\n"
+	"pre{font-size:.85rem;padding:.75rem;background:var(--panel);border-radius:8px;overflow-x:auto}\n"
 	"figure{margin:1rem 0;padding:.75rem;background:var(--panel);border-radius:8px;"
 	"overflow-x:auto}figcaption{color:var(--dim);font-size:.9rem}\n"
 	"svg{display:block;width:100%;min-width:36rem;height:auto;"
@@ -62,7 +65,7 @@ static const char style[] =
 	"@media print{:root{color-scheme:light;--bg:#fff;--fg:#000;--dim:#444;--rule:#ccc;--panel:#fff;"
 	"--s0:#0072b2;--s1:#d55e00;--s2:#009e73;--s3:#cc79a7;--s4:#c98f00;--s5:#56b4e9;--s6:#7a5cc0;"
 	"--s7:#7f7f7f}body{font-size:10pt;max-width:none;margin:0}"
-	".scroll,figure{overflow:visible}svg{min-width:0}figure{padding:0}figure,tr{break-inside:avoid}"
+	".scroll,figure{overflow:visible}pre{white-space:pre-wrap;padding:0}svg{min-width:0}figure{padding:0}figure,tr{break-inside:avoid}"
 	"h2{break-after:avoid}table{font-size:8.5pt}th,td{white-space:normal}}\n"
 	"footer{margin:3rem 0 1rem;color:var(--dim);font-size:.85rem}\n";
 
@@ -95,6 +98,21 @@ void cot_html_paragraph(FILE *out, const char *text)
 	(void)fputs("<p>", out);
 	cot_html_text(out, text);
 	(void)fputs("</p>\n", out);
+}
+
+void cot_html_listing(FILE *out, const char *text)
+{
+	const char *end;
+	char line[256];
+
+	(void)fputs("<pre>", out);
+	for (; *text; text = end + (*end == '\n')) {
+		end = text + strcspn(text, "\n");
+		(void)snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
+		cot_html_text(out, line);
+		(void)fputc('\n', out);
+	}
+	(void)fputs("</pre>\n", out);
 }
 
 void cot_html_figure_begin(FILE *out)

@@ -11,12 +11,14 @@
 
 #include "base/error.h"
 #include "model/consolidate.h"
+#include "report/origin.h"
 #include "trace/kernels.h"
 
 /* Kernels, and the machine that they run on. */
 struct cot_model_input {
 	struct cot_kernels file;
 	struct cot_model_machine machine;
+	struct cot_origin origin;
 };
 
 /* Takes the GPU and power of `machine` from `file`. */
@@ -45,11 +47,13 @@ enum cot_model_form {
 	COT_MODEL_YAML, /* the map `power` of a file of kernels */
 };
 
-/* Reads measurements from `path`. */
-int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
-			    enum cot_model_form form, FILE *out, struct cot_error *err);
+/* Takes measurements from the origin's bytes. */
+int cot_model_show_training(const struct cot_origin *origin,
+			    const struct cot_model_train_options *options, enum cot_model_form form,
+			    FILE *out, struct cot_error *err);
 
-/* Reads a step test from `path`. */
-int cot_model_show_heat(const char *path, bool json, FILE *out, struct cot_error *err);
+/* Takes a step test from there. */
+int cot_model_show_heat(const struct cot_origin *origin, bool json, FILE *out,
+			struct cot_error *err);
 
 #endif

@@ -30,26 +30,30 @@ static int fit(const struct cot_step_test *step, const char *name, struct cot_mo
 	return 0;
 }
 
-int cot_model_show_heat(const char *path, bool json, FILE *out, struct cot_error *err)
+int cot_model_show_heat(const struct cot_origin *origin, bool json, FILE *out,
+			struct cot_error *err)
 {
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
+	const char *name = cot_origin_name(origin);
 	struct cot_step_test step;
 	struct cot_model_heat heat;
 	double gain = 0;
 	int rc;
 
-	rc = cot_step_read(path, &step, err);
+	rc = cot_step_parse(name, origin->bytes, origin->size, &step, err);
 	if (rc)
 		return rc;
 	rc = fit(&step, name, &heat, &gain, err);
 	if (!rc && json)
 		rc = cot_json_write(
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
-				  "cotenant.model.heat/1", "thermal_gain", cot_json_number(gain),
-				  "thermal_tau_s", cot_json_number(heat.tau_s), "start_w",
-				  cot_json_number(heat.start_w), "rise_w",
-				  cot_json_number(heat.rise_w), "worst_w",
-				  cot_json_number(heat.worst_w), "samples", (int)step.n),
+			cot_origin_with(json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
+						  "cotenant.model.heat/1", "thermal_gain",
+						  cot_json_number(gain), "thermal_tau_s",
+						  cot_json_number(heat.tau_s), "start_w",
+						  cot_json_number(heat.start_w), "rise_w",
+						  cot_json_number(heat.rise_w), "worst_w",
+						  cot_json_number(heat.worst_w), "samples",
+						  (int)step.n),
+					origin),
 			COT_JSON_INDENTED, out);
 	else if (!rc)
 		(void)fprintf(

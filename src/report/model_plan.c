@@ -219,7 +219,8 @@ int cot_model_show_plan(const struct cot_model_input *in, bool json, FILE *out,
 
 	rc = make_plan(&p, err);
 	if (!rc && json) {
-		rc = cot_json_write(json_plan(&p), COT_JSON_INDENTED, out);
+		rc = cot_json_write(cot_origin_with(json_plan(&p), &in->origin), COT_JSON_INDENTED,
+				    out);
 	} else if (!rc) {
 		if (p.n_candidates)
 			rc = print_candidates(&p, out);

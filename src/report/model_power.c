@@ -139,8 +139,11 @@ int cot_model_show_power(const struct cot_model_input *in, bool json, FILE *out,
 	lines = json_array();
 	for (i = 0; i < r.n; i++)
 		(void)json_array_append_new(lines, json_line(&r.lines[i]));
-	return cot_json_write(json_pack("{s:s, s:s, s:o, s:o}", "schema", "cotenant.model.power/1",
-					"gpu", in->file.gpu_name, "idle_w",
-					cot_json_number(in->machine.power.idle_w), "runs", lines),
-			      COT_JSON_INDENTED, out);
+	return cot_json_write(
+		cot_origin_with(json_pack("{s:s, s:s, s:o, s:o}", "schema",
+					  "cotenant.model.power/1", "gpu", in->file.gpu_name,
+					  "idle_w", cot_json_number(in->machine.power.idle_w),
+					  "runs", lines),
+				&in->origin),
+		COT_JSON_INDENTED, out);
 }

@@ -259,10 +259,12 @@ int cot_model_show_time(const struct cot_model_input *in, bool json, FILE *out,
 		return rc;
 	if (!json)
 		return print_text(in, &r, out, err);
-	return cot_json_write(json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema",
-					"cotenant.model.time/1", "gpu", in->file.gpu_name, "alone",
-					json_alone(in, &r), "together",
-					r.has_set ? json_together(in, &r) : json_null(), "layout",
-					r.has_layout ? json_layout(in, &r) : json_null()),
-			      COT_JSON_INDENTED, out);
+	return cot_json_write(
+		cot_origin_with(json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema",
+					  "cotenant.model.time/1", "gpu", in->file.gpu_name,
+					  "alone", json_alone(in, &r), "together",
+					  r.has_set ? json_together(in, &r) : json_null(), "layout",
+					  r.has_layout ? json_layout(in, &r) : json_null()),
+				&in->origin),
+		COT_JSON_INDENTED, out);
 }

@@ -203,15 +203,16 @@ static json_t *json_result(const struct result *r)
 			 "test_system_errors", json_errors(r, &r->test_system));
 }
 
-int cot_model_show_training(const char *path, const struct cot_model_train_options *options,
-			    enum cot_model_form form, FILE *out, struct cot_error *err)
+int cot_model_show_training(const struct cot_origin *origin,
+			    const struct cot_model_train_options *options, enum cot_model_form form,
+			    FILE *out, struct cot_error *err)
 {
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
+	const char *name = cot_origin_name(origin);
 	struct result r;
 	int rc;
 
 	memset(&r, 0, sizeof(r));
-	rc = cot_measurements_read(path, &r.m, err);
+	rc = cot_measurements_parse(name, origin->bytes, origin->size, &r.m, err);
 	if (rc)
 		return rc;
 	rc = draw(&r, options, name, err);
@@ -221,7 +222,8 @@ int cot_model_show_training(const char *path, const struct cot_model_train_optio
 		print_yaml(&r, out);
 	else if (!rc)
 		rc = form == COT_MODEL_JSON
-			     ? cot_json_write(json_result(&r), COT_JSON_INDENTED, out)
+			     ? cot_json_write(cot_origin_with(json_result(&r), origin),
+					      COT_JSON_INDENTED, out)
 			     : print_text(&r, out, err);
 	free(r.use);
 	cot_measurements_finish(&r.m);

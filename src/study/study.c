@@ -12,11 +12,13 @@
 
 struct output {
 	const char *path; /* NULL: not wanted */
-	int (*write)(FILE *out, const void *data);
+	int (*write)(FILE *out, const void *data, const struct cot_origin *origin);
 	struct cot_outfile *file;
 };
 
-#define N_OUTPUTS 3
+/* The last one is the text, which has a writer of its own. */
+#define N_OUTPUTS 4
+#define TEXT	  (N_OUTPUTS - 1)
 
 static int open_outputs(struct output *outs, struct cot_error *err)
 {
@@ -30,7 +32,8 @@ static int open_outputs(struct output *outs, struct cot_error *err)
 }
 
 /* All files are complete before the first one gets its name. */
-static int write_outputs(struct output *outs, const void *data, struct cot_error *err)
+static int write_outputs(const struct cot_study *study, struct output *outs, const void *data,
+			 const struct cot_origin *origin, struct cot_error *err)
 {
 	unsigned i;
 	int rc = 0;
@@ -38,7 +41,9 @@ static int write_outputs(struct output *outs, const void *data, struct cot_error
 	for (i = 0; i < N_OUTPUTS && !rc; i++) {
 		if (!outs[i].file)
 			continue;
-		if (outs[i].write(cot_outfile_stream(outs[i].file), data))
+		rc = i == TEXT ? study->write_text(cot_outfile_stream(outs[i].file), data)
+			       : outs[i].write(cot_outfile_stream(outs[i].file), data, origin);
+		if (rc)
 			return cot_error_set(err, -ENOMEM, "out of memory");
 		rc = cot_outfile_finish(outs[i].file, err);
 	}
@@ -72,20 +77,22 @@ int cot_study_run(const struct cot_study *study, void *data,
 {
 	struct output outs[N_OUTPUTS] = {
 		{.path = options->json, .write = study->write_json},
+		{.path = options->csv, .write = study->write_csv},
 		{.path = options->html, .write = study->write_html},
-		{.path = "-", .write = study->write_text},
+		{.path = "-"},
 	};
 	unsigned i;
 	int rc;
 
-	/* JSON on standard output stands alone. */
-	if (options->json && !strcmp(options->json, "-"))
-		outs[2].path = NULL;
+	/* JSON or CSV on standard output stands alone. */
+	for (i = 0; i < TEXT; i++)
+		if (outs[i].path && !strcmp(outs[i].path, "-"))
+			outs[TEXT].path = NULL;
 	rc = open_outputs(outs, err);
 	if (!rc)
 		rc = run(study, data, options, err);
 	if (!rc)
-		rc = write_outputs(outs, data, err);
+		rc = write_outputs(study, outs, data, options->origin, err);
 	for (i = 0; i < N_OUTPUTS; i++)
 		cot_outfile_destroy(outs[i].file);
 	return rc;

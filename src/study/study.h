@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "report/origin.h"
 #include "sim/sim.h"
 
 /* What the user can say of every study. */
@@ -20,6 +21,8 @@ struct cot_study_options {
 	unsigned n_threads;
 	bool quick;				  /* few simulations: a rough picture in seconds */
 	const char *json, *html;		  /* files; NULL: not wanted */
+	const char *csv;			  /* the same */
+	const struct cot_origin *origin;	  /* of the outputs but the text; NULL */
 	void (*progress)(void *arg, double done); /* in [0, 1]; the calling thread */
 	bool (*stop)(void *arg);		  /* the user has interrupted it; any thread */
 	void *arg;
@@ -38,6 +41,7 @@ enum cot_study_key {
 /* `data` is the study's: its own options and, after run(), its results. */
 struct cot_study {
 	const char *name, *summary, *doc;
+	const char *gpu; /* the simulated one, for the origin */
 	const struct argp_option *options;
 	void *(*create)(void); /* with the defaults; NULL: out of memory */
 	void (*destroy)(void *data);
@@ -47,8 +51,9 @@ struct cot_study {
 	int (*run)(void *data, const struct cot_study_options *options, struct cot_error *err);
 	/* 0 or -ENOMEM; write errors are the stream's affair. NULL: it has no such output. */
 	int (*write_text)(FILE *out, const void *data);
-	int (*write_json)(FILE *out, const void *data);
-	int (*write_html)(FILE *out, const void *data);
+	int (*write_json)(FILE *out, const void *data, const struct cot_origin *origin);
+	int (*write_csv)(FILE *out, const void *data, const struct cot_origin *origin);
+	int (*write_html)(FILE *out, const void *data, const struct cot_origin *origin);
 };
 
 /* Opens the outputs, runs the study and writes. Files get their names when all of them are whole.

@@ -329,20 +329,6 @@ int cot_contention_parse(const char *name, const void *bytes, size_t size,
 	return rc;
 }
 
-int cot_contention_read(const char *path, struct cot_contention *ret, struct cot_error *err)
-{
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
-	size_t size;
-	char *bytes;
-	int rc = cot_text_read(path, &bytes, &size, err);
-
-	if (rc)
-		return rc;
-	rc = cot_contention_parse(name, bytes, size, ret, err);
-	free(bytes);
-	return rc;
-}
-
 void cot_contention_finish(struct cot_contention *c)
 {
 	free(c->runs);

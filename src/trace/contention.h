@@ -72,8 +72,6 @@ struct cot_contention {
 /* `name` is for messages. -EINVAL, -ENOMEM. Release with cot_contention_finish(). */
 int cot_contention_parse(const char *name, const void *bytes, size_t size,
 			 struct cot_contention *ret, struct cot_error *err);
-/* `path` "-" is standard input. */
-int cot_contention_read(const char *path, struct cot_contention *ret, struct cot_error *err);
 void cot_contention_finish(struct cot_contention *c);
 
 #endif

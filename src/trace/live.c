@@ -255,21 +255,6 @@ int cot_live_parse(const char *name, const char *bytes, size_t size, struct cot_
 	return rc;
 }
 
-int cot_live_read(const char *path, struct cot_live *ret, struct cot_error *err)
-{
-	char *bytes;
-	size_t size;
-	int rc;
-
-	*ret = (struct cot_live){0};
-	rc = cot_text_read(path, &bytes, &size, err);
-	if (rc)
-		return rc;
-	rc = cot_live_parse(strcmp(path, "-") != 0 ? path : "stdin", bytes, size, ret, err);
-	free(bytes);
-	return rc;
-}
-
 void cot_live_finish(struct cot_live *l)
 {
 	free(l->rows);

@@ -44,8 +44,6 @@ struct cot_live {
 /* `name` is for messages. -EINVAL, -ENOMEM. Release with cot_live_finish(). */
 int cot_live_parse(const char *name, const char *bytes, size_t size, struct cot_live *ret,
 		   struct cot_error *err);
-/* `path` "-" is standard input. */
-int cot_live_read(const char *path, struct cot_live *ret, struct cot_error *err);
 void cot_live_finish(struct cot_live *l);
 
 #endif

@@ -207,21 +207,6 @@ int cot_measurements_parse(const char *name, const void *bytes, size_t size,
 	return rc;
 }
 
-int cot_measurements_read(const char *path, struct cot_measurements *ret, struct cot_error *err)
-{
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
-	size_t size;
-	char *bytes;
-	int rc;
-
-	rc = cot_text_read(path, &bytes, &size, err);
-	if (rc)
-		return rc;
-	rc = cot_measurements_parse(name, bytes, size, ret, err);
-	free(bytes);
-	return rc;
-}
-
 void cot_measurements_finish(struct cot_measurements *m)
 {
 	free(m->workloads);

@@ -39,7 +39,6 @@ struct cot_measurements {
 /* -EINVAL with file, line and column; -ENOMEM. Release with cot_measurements_finish(). */
 int cot_measurements_parse(const char *name, const void *bytes, size_t size,
 			   struct cot_measurements *ret, struct cot_error *err);
-int cot_measurements_read(const char *path, struct cot_measurements *ret, struct cot_error *err);
 void cot_measurements_finish(struct cot_measurements *m);
 
 #endif

@@ -85,21 +85,6 @@ int cot_step_parse(const char *name, const void *bytes, size_t size, struct cot_
 	return rc;
 }
 
-int cot_step_read(const char *path, struct cot_step_test *ret, struct cot_error *err)
-{
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
-	size_t size;
-	char *bytes;
-	int rc;
-
-	rc = cot_text_read(path, &bytes, &size, err);
-	if (rc)
-		return rc;
-	rc = cot_step_parse(name, bytes, size, ret, err);
-	free(bytes);
-	return rc;
-}
-
 void cot_step_finish(struct cot_step_test *step)
 {
 	free(step->seconds);

@@ -22,7 +22,6 @@ struct cot_step_test {
 /* -EINVAL with file, line and column; -ENOMEM. Release with cot_step_finish(). */
 int cot_step_parse(const char *name, const void *bytes, size_t size, struct cot_step_test *ret,
 		   struct cot_error *err);
-int cot_step_read(const char *path, struct cot_step_test *ret, struct cot_error *err);
 void cot_step_finish(struct cot_step_test *step);
 
 #endif

@@ -39,6 +39,8 @@ says "$work/out" "181.0 W idle"
 for part in time power consolidate; do
 	expect 0 model "$part" "$examples/kernels.yaml" --json -
 	says "$work/out" "\"schema\": \"cotenant.model.$part/1\""
+	says "$work/out" "\"command\": \"cotenant model $part $examples/kernels.yaml\""
+	says "$work/out" "\"sha256\": \"$(sha256sum <"$examples/kernels.yaml" | cut -d ' ' -f 1)\""
 	cp "$work/out" "$work/first"
 	expect 0 model "$part" "$examples/kernels.yaml" --json="$work/file"
 	empty "$work/out"
@@ -197,6 +199,13 @@ grep -qE '^consolidate scenario 1 .* 0 +0 ' "$work/out" || fail "scenario 1 is c
 grep -qE '^consolidate scenario 2 .* 1 +1 ' "$work/out" || fail "scenario 2 is not consolidated"
 expect 0 reproduce consolidation --json -
 says "$work/out" '"study": "consolidation"'
+says "$work/out" '"command": "cotenant reproduce consolidation"'
+says "$work/out" '"gpu": "c1060 (30 SMs)"'
+# It was made from what is in data/.
+files=$(cd "$SOURCE_DIR/data" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort)
+# shellcheck disable=SC2086 # words
+built_in=$(cd "$SOURCE_DIR/data" && sha256sum $files | sha256sum | cut -d ' ' -f 1)
+says "$work/out" "\"sha256\": \"$built_in\""
 [ "$(grep -c '"id": ' "$work/out")" -eq "$(($(grep -c '^[a-z]' \
 	"$SOURCE_DIR/data/printed/consolidation.csv") - 1))" ] || fail "numbers are missing"
 expect 2 reproduce consolidation --quick

@@ -332,6 +332,7 @@ static int run(void *data, const struct cot_study_options *o, struct cot_error *
 
 const struct cot_study cot_consolidation_study = {
 	.name = "consolidation",
+	.gpu = "c1060 (30 SMs)",
 	.summary = "US patent 8,643,656: energy-aware task consolidation on GPUs",
 	.doc = "Put the numbers that US patent 8,643,656 (energy-aware task consolidation "
 	       "on GPUs) prints beside those of our models: times and energies of its two "

@@ -42,7 +42,7 @@ int cot_consolidation_run(struct cot_consolidation *ret, struct cot_error *err);
 
 /* As in struct cot_study. */
 int cot_consolidation_write_text(FILE *out, const void *data);
-int cot_consolidation_write_json(FILE *out, const void *data);
+int cot_consolidation_write_json(FILE *out, const void *data, const struct cot_origin *origin);
 
 extern const struct cot_study cot_consolidation_study;
 

@@ -148,7 +148,7 @@ static json_t *json_all(const struct cot_consolidation *c)
 			 cot_json_number(c->rest_w), "sweep", json_sweep(&c->sweep));
 }
 
-int cot_consolidation_write_json(FILE *out, const void *data)
+int cot_consolidation_write_json(FILE *out, const void *data, const struct cot_origin *origin)
 {
-	return cot_json_write(json_all(data), COT_JSON_INDENTED, out);
+	return cot_json_write(cot_origin_with(json_all(data), origin), COT_JSON_INDENTED, out);
 }

@@ -313,14 +313,15 @@ static json_t *json_result(const struct cot_check *c, bool points)
 	return result;
 }
 
-int cot_check_show(const char *path, bool points, bool json, FILE *out, struct cot_error *err)
+int cot_check_show(const struct cot_origin *origin, bool points, bool json, FILE *out,
+		   struct cot_error *err)
 {
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
+	const char *name = cot_origin_name(origin);
 	struct cot_contention file;
 	struct cot_check *c;
 	int rc;
 
-	rc = cot_contention_read(path, &file, err);
+	rc = cot_contention_parse(name, origin->bytes, origin->size, &file, err);
 	if (rc)
 		return rc;
 	c = calloc(1, sizeof(*c));
@@ -330,7 +331,11 @@ int cot_check_show(const char *path, bool points, bool json, FILE *out, struct c
 	}
 	rc = cot_check_make(&file, name, c, err);
 	if (!rc && json) {
-		rc = cot_json_write(json_result(c, points), COT_JSON_INDENTED, out);
+		struct cot_origin of = *origin;
+
+		of.gpu = file.gpu;
+		rc = cot_json_write(cot_origin_with(json_result(c, points), &of), COT_JSON_INDENTED,
+				    out);
 	} else if (!rc) {
 		rc = print_text(c, points, out);
 		if (rc)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "report/origin.h"
 #include "sim/fluid.h"
 #include "trace/contention.h"
 
@@ -116,8 +117,9 @@ double cot_check_error_of(const struct cot_check_point *point, uint32_t part);
 const char *cot_check_point_name(const struct cot_check *c, const struct cot_check_point *point,
 				 char *buf, size_t size);
 
-/* All of the above of the file `path`; with `points` every mix is shown. */
-int cot_check_show(const char *path, bool points, bool json, FILE *out, struct cot_error *err);
+/* All of the above of the origin's bytes; with `points` every mix is shown. */
+int cot_check_show(const struct cot_origin *origin, bool points, bool json, FILE *out,
+		   struct cot_error *err);
 
 /* ---- for the files of this unit ---- */
 

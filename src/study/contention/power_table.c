@@ -169,15 +169,15 @@ static void print_all(const struct cot_contention *file, const char *train_with,
 	}
 }
 
-int cot_power_table_write(const char *path, const char *train_with, FILE *out,
+int cot_power_table_write(const struct cot_origin *origin, const char *train_with, FILE *out,
 			  struct cot_error *err)
 {
-	const char *name = strcmp(path, "-") != 0 ? path : "stdin";
+	const char *name = cot_origin_name(origin);
 	struct cot_contention file;
 	double idle_w = 0.0;
 	int rc;
 
-	rc = cot_contention_read(path, &file, err);
+	rc = cot_contention_parse(name, origin->bytes, origin->size, &file, err);
 	if (rc)
 		return rc;
 	rc = idle_power(&file, name, &idle_w, err);

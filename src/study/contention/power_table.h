@@ -8,10 +8,11 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "report/origin.h"
 
 /* Reads what was measured from `path` and writes the table. `train_with`: the workloads of the set
  * 'train', with commas between; NULL: no sets. */
-int cot_power_table_write(const char *path, const char *train_with, FILE *out,
+int cot_power_table_write(const struct cot_origin *origin, const char *train_with, FILE *out,
 			  struct cot_error *err);
 
 #endif

@@ -133,6 +133,7 @@ static void *create(void)
 
 const struct cot_study cot_laius_study = {
 	.name = "laius",
+	.gpu = "rtx2080ti, as the settings say",
 	.summary = "Zhang et al.: SMs just enough for each request, by prediction",
 	.doc = "Repeat the evaluation of Zhang et al., \"Laius: Towards Latency Awareness and "
 	       "Improved Utilization of Spatial Multitasking Accelerators in Datacenters\": 48 pairs "

@@ -91,7 +91,7 @@ bool cot_laius_is_violated(const struct cot_laius_report *r, unsigned setting, u
 /* As in struct cot_study; the data is a struct cot_laius_report. */
 int cot_laius_run(void *data, const struct cot_study_options *options, struct cot_error *err);
 int cot_laius_write_text(FILE *out, const void *data);
-int cot_laius_write_json(FILE *out, const void *data);
+int cot_laius_write_json(FILE *out, const void *data, const struct cot_origin *origin);
 
 extern const struct cot_study cot_laius_study;
 

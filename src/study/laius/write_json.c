@@ -66,7 +66,7 @@ static json_t *printed_of(const struct cot_laius_printed *p)
 			 p->source);
 }
 
-int cot_laius_write_json(FILE *out, const void *data)
+int cot_laius_write_json(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	const struct cot_laius_report *r = data;
 	json_t *printed = json_array(), *settings = json_array(), *root;
@@ -79,6 +79,7 @@ int cot_laius_write_json(FILE *out, const void *data)
 		(void)json_array_append_new(settings, setting_of(r, i));
 	root = json_pack("{s:s, s:I, s:o, s:o}", "schema", "cotenant.reproduce-laius/1", "seed",
 			 (json_int_t)r->seed, "printed", printed, "settings", settings);
+	root = cot_origin_with(root, origin);
 	rc = root ? json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : -1;
 	json_decref(root);
 	(void)fputs("\n", out);

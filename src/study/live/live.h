@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "model/waves.h"
+#include "report/origin.h"
 #include "trace/live.h"
 
 #define COT_LIVE_APPS_MAX  12u
@@ -124,8 +125,9 @@ int cot_live_find(const struct cot_live *l, const char *name, struct cot_live_ch
 /* Plays all of them on all cores. -ENOMEM, or -EINVAL with a sentence (a mistake of ours). */
 int cot_live_predict(struct cot_live_check *c, struct cot_error *err);
 
-/* All of the above, of the file `path`. With `scenario` (MIX/WAY) only that scenario is written. */
-int cot_live_show(const char *path, const char *scenario, bool json, FILE *out,
+/* All of the above, of the origin's bytes. With `scenario` (MIX/WAY) only that scenario is written.
+ */
+int cot_live_show(const struct cot_origin *origin, const char *scenario, bool json, FILE *out,
 		  struct cot_error *err);
 
 /* ---- for the files of this unit ---- */
@@ -185,6 +187,6 @@ int cot_live_errors(const struct cot_live_check *c, enum cot_live_policy policy,
 #define COT_LIVE_GOAL 0.15
 
 int cot_live_write_text(const struct cot_live_check *c, FILE *out);
-int cot_live_write_json(const struct cot_live_check *c, FILE *out);
+int cot_live_write_json(const struct cot_live_check *c, const struct cot_origin *origin, FILE *out);
 
 #endif

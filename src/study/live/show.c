@@ -44,22 +44,31 @@ static int show_scenario(struct cot_live_check *c, const char *name, FILE *out,
 	return rc;
 }
 
-static int show_all(struct cot_live_check *c, bool json, FILE *out, struct cot_error *err)
+/* The GPU is that of the first run; the others tell theirs in the report. */
+static int show_all(struct cot_live_check *c, const struct cot_origin *origin, bool json, FILE *out,
+		    struct cot_error *err)
 {
+	struct cot_origin of = *origin;
 	int rc = cot_live_predict(c, err);
 
 	if (rc)
 		return rc;
-	rc = json ? cot_live_write_json(c, out) : cot_live_write_text(c, out);
+	if (c->file->n_runs)
+		of.gpu = c->file->runs[0].gpu;
+	rc = json ? cot_live_write_json(c, &of, out) : cot_live_write_text(c, out);
 	return rc ? cot_error_set(err, rc, "out of memory") : 0;
 }
 
-int cot_live_show(const char *path, const char *scenario, bool json, FILE *out,
+int cot_live_show(const struct cot_origin *origin, const char *scenario, bool json, FILE *out,
 		  struct cot_error *err)
 {
 	struct cot_live_check *c;
 	struct cot_live file;
-	int rc = cot_live_read(path, &file, err);
+	const char *name = cot_origin_name(origin);
+	int rc;
+
+	file = (struct cot_live){0};
+	rc = cot_live_parse(name, origin->bytes, origin->size, &file, err);
 
 	if (rc)
 		return rc;
@@ -68,9 +77,10 @@ int cot_live_show(const char *path, const char *scenario, bool json, FILE *out,
 		cot_live_finish(&file);
 		return cot_error_set(err, -ENOMEM, "out of memory");
 	}
-	rc = cot_live_find(&file, strcmp(path, "-") != 0 ? path : "stdin", c, err);
+	rc = cot_live_find(&file, name, c, err);
 	if (!rc)
-		rc = scenario ? show_scenario(c, scenario, out, err) : show_all(c, json, out, err);
+		rc = scenario ? show_scenario(c, scenario, out, err)
+			      : show_all(c, origin, json, out, err);
 	free(c);
 	cot_live_finish(&file);
 	return rc;

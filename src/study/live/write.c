@@ -257,7 +257,7 @@ static json_t *json_errors(const struct cot_live_check *c)
 	return all;
 }
 
-int cot_live_write_json(const struct cot_live_check *c, FILE *out)
+int cot_live_write_json(const struct cot_live_check *c, const struct cot_origin *origin, FILE *out)
 {
 	const struct cot_live_gpu *g = &c->gpu;
 	json_t *cases = json_array(), *runs = json_array();
@@ -270,11 +270,14 @@ int cot_live_write_json(const struct cot_live_check *c, FILE *out)
 	for (i = 0; i < c->n_cases; i++)
 		(void)json_array_append_new(cases, json_case(&c->cases[i]));
 	return cot_json_write(
-		json_pack("{s:s, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o, s:o}", "schema",
-			  "cotenant.model.live/1", "runs", runs, "gpu", "host_us",
-			  cot_json_rounded(g->host_us), "switch_us", cot_json_rounded(g->switch_us),
-			  "resume_us", cot_json_rounded(g->resume_us), "hot_factor",
-			  cot_json_rounded(g->hot_factor), "hot_power",
-			  cot_json_rounded(g->hot_power), "errors", json_errors(c), "mixes", cases),
+		cot_origin_with(json_pack("{s:s, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o, s:o}",
+					  "schema", "cotenant.model.live/1", "runs", runs, "gpu",
+					  "host_us", cot_json_rounded(g->host_us), "switch_us",
+					  cot_json_rounded(g->switch_us), "resume_us",
+					  cot_json_rounded(g->resume_us), "hot_factor",
+					  cot_json_rounded(g->hot_factor), "hot_power",
+					  cot_json_rounded(g->hot_power), "errors", json_errors(c),
+					  "mixes", cases),
+				origin),
 		COT_JSON_INDENTED, out);
 }

@@ -166,10 +166,13 @@ static void destroy(void *data)
 
 const struct cot_study cot_mixes_study = {
 	.name = "random",
+	.gpu = "h200, cut to 7 units of SMs",
 	.summary = "random scenarios: slo against every fixed arrangement",
 	.create = create,
 	.destroy = destroy,
 	.run = cot_mixes_run,
 	.write_text = cot_mixes_write_text,
 	.write_json = cot_mixes_write_json,
+	.write_csv = cot_mixes_write_csv,
+	.write_html = cot_mixes_write_html,
 };

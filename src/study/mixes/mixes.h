@@ -102,6 +102,8 @@ int cot_mix_play(const struct cot_mix *m, const char *policy,
 /* ---- outputs ---- */
 
 int cot_mixes_write_text(FILE *out, const void *data);
-int cot_mixes_write_json(FILE *out, const void *data);
+int cot_mixes_write_csv(FILE *out, const void *data, const struct cot_origin *origin);
+int cot_mixes_write_html(FILE *out, const void *data, const struct cot_origin *origin);
+int cot_mixes_write_json(FILE *out, const void *data, const struct cot_origin *origin);
 
 #endif

@@ -80,6 +80,7 @@ static void destroy(void *data)
 
 const struct cot_study cot_preemption_study = {
 	.name = "preemption",
+	.gpu = "k20c (13 SMs)",
 	.summary = "Tanasic et al. (ISCA 2014): preemptive multiprogramming on GPUs",
 	.doc = "Repeat the evaluation of Tanasic et al., \"Enabling Preemptive Multiprogramming on "
 	       "GPUs\" (ISCA 2014): Table 1 and Figures 5 to 8, in both readings of the paper's "

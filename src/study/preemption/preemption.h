@@ -214,8 +214,8 @@ int cot_preemption_run(void *data, const struct cot_study_options *options, stru
 
 /* The three outputs, as in struct cot_study. */
 int cot_preemption_write_text(FILE *out, const void *data);
-int cot_preemption_write_json(FILE *out, const void *data);
-int cot_preemption_write_html(FILE *out, const void *data);
+int cot_preemption_write_json(FILE *out, const void *data, const struct cot_origin *origin);
+int cot_preemption_write_html(FILE *out, const void *data, const struct cot_origin *origin);
 
 extern const struct cot_study cot_preemption_study;
 

@@ -217,7 +217,7 @@ static int details(FILE *out, const struct cot_preemption *r)
 	return cot_table_html(cot_preemption_table_kernels(r), out);
 }
 
-int cot_preemption_write_html(FILE *out, const void *data)
+int cot_preemption_write_html(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	const struct cot_preemption *r = data;
 	unsigned m = cot_preemption_better_reading(r), k;
@@ -242,6 +242,8 @@ int cot_preemption_write_html(FILE *out, const void *data)
 	}
 	if (!rc)
 		rc = details(out, r);
+	if (!rc)
+		rc = cot_origin_print_html(origin, NULL, out);
 	cot_html_end(out);
 	return rc;
 }

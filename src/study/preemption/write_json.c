@@ -215,7 +215,7 @@ static json_t *workload_counts(const struct cot_preemption *r)
 	return all;
 }
 
-int cot_preemption_write_json(FILE *out, const void *data)
+int cot_preemption_write_json(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	const struct cot_preemption *r = data;
 	json_t *root, *figure8 = NULL;
@@ -232,5 +232,6 @@ int cot_preemption_write_json(FILE *out, const void *data)
 			 (json_int_t)r->block_completions, "readings", readings(r), "shape",
 			 shapes(r), "table1", table1(r), "figures", figures(r), "antt_curves",
 			 figure8, "sensitivity", sensitivity(r));
-	return cot_json_write(root, JSON_INDENT(1) | JSON_REAL_PRECISION(10), out);
+	return cot_json_write(cot_origin_with(root, origin),
+			      JSON_INDENT(1) | JSON_REAL_PRECISION(10), out);
 }

@@ -145,6 +145,7 @@ static void destroy(void *data)
 
 const struct cot_study cot_smq_study = {
 	.name = "smqos",
+	.gpu = "gtx480, with the SMs of the settings",
 	.summary = "Sun et al.: SMs and power divided by promised instructions per cycle",
 	.doc = "Repeat the evaluation of Sun et al., \"SMQoS: Improving Utilization and Energy "
 	       "Efficiency with QoS Awareness on GPUs\": 132 mixes of two tasks under four targets "

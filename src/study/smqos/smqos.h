@@ -160,8 +160,8 @@ int cot_smq_run(void *data, const struct cot_study_options *options, struct cot_
 
 /* The three outputs, as in struct cot_study. */
 int cot_smq_write_text(FILE *out, const void *data);
-int cot_smq_write_json(FILE *out, const void *data);
-int cot_smq_write_html(FILE *out, const void *data);
+int cot_smq_write_json(FILE *out, const void *data, const struct cot_origin *origin);
+int cot_smq_write_html(FILE *out, const void *data, const struct cot_origin *origin);
 
 extern const struct cot_study cot_smq_study;
 

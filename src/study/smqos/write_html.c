@@ -204,7 +204,7 @@ static int mix(FILE *out, const struct cot_smq_report *r)
 	return rc ? rc : mix_lines(out, &r->timeline, false);
 }
 
-int cot_smq_write_html(FILE *out, const void *data)
+int cot_smq_write_html(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	const struct cot_smq_report *r = data;
 	char subtitle[160];
@@ -233,6 +233,7 @@ int cot_smq_write_html(FILE *out, const void *data)
 	cot_html_heading(out, "The benchmarks alone");
 	curves(out, r, false);
 	curves(out, r, true);
+	rc = cot_origin_print_html(origin, NULL, out);
 	cot_html_end(out);
-	return 0;
+	return rc;
 }

@@ -163,7 +163,7 @@ static json_t *timeline(const struct cot_smq_report *r)
 			 "systems", systems);
 }
 
-int cot_smq_write_json(FILE *out, const void *data)
+int cot_smq_write_json(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	const struct cot_smq_report *r = data;
 	const struct cot_smq_settings *s = &r->main->settings;
@@ -180,5 +180,6 @@ int cot_smq_write_json(FILE *out, const void *data)
 		json_decref(root);
 		return -ENOMEM;
 	}
-	return cot_json_write(root, JSON_INDENT(1) | JSON_REAL_PRECISION(10), out);
+	return cot_json_write(cot_origin_with(root, origin),
+			      JSON_INDENT(1) | JSON_REAL_PRECISION(10), out);
 }

@@ -106,7 +106,8 @@ static char *printed(const struct cot_grid *g, int (*print)(const struct cot_gri
 static void test_outputs(void **state)
 {
 	char command[] = "cotenant sweep 'a,b'";
-	struct cot_origin origin = {"s.yaml", "12ab", "cotenant 1", command, ""};
+	struct cot_origin origin = {
+		.file = "s.yaml", .sha256 = "12ab", .version = "cotenant 1", .command = command};
 	struct cot_grid g = {.schema = "cotenant.compare/1",
 			     .origin = &origin,
 			     .n_keys = 1,

@@ -24,11 +24,18 @@ static int write_word(FILE *out, const void *data)
 	return fprintf(out, "%s\n", (const char *)data) < 0 ? -EIO : 0;
 }
 
-static int fail_to_write(FILE *out, const void *data)
+static int fail_to_write(FILE *out, const void *data, const struct cot_origin *origin)
 {
 	(void)out;
 	(void)data;
+	(void)origin;
 	return -ENOMEM;
+}
+
+static int write_word_of(FILE *out, const void *data, const struct cot_origin *origin)
+{
+	(void)origin;
+	return write_word(out, data);
 }
 
 static void progress(void *arg, double done)
@@ -42,11 +49,12 @@ static bool stop(void *arg)
 	return stopped;
 }
 
-static int study(int (*write_html)(FILE *out, const void *data), struct cot_error *err)
+static int study(int (*write_html)(FILE *out, const void *data, const struct cot_origin *origin),
+		 struct cot_error *err)
 {
 	const struct cot_study s = {.run = run,
 				    .write_text = write_word,
-				    .write_json = write_word,
+				    .write_json = write_word_of,
 				    .write_html = write_html};
 	static char data[] = "word";
 	double done = 0;
@@ -80,7 +88,7 @@ static void all_outputs_are_written(void **state)
 	struct cot_error err;
 
 	(void)state;
-	assert_int_equal(study(write_word, &err), 0);
+	assert_int_equal(study(write_word_of, &err), 0);
 	assert_true(is_there(json));
 	assert_true(is_there(html));
 }
@@ -102,7 +110,7 @@ static void who_stops_it_gets_nothing(void **state)
 
 	(void)state;
 	stopped = true;
-	assert_int_equal(study(write_word, &err), -EINTR);
+	assert_int_equal(study(write_word_of, &err), -EINTR);
 	assert_string_equal(err.text, "interrupted; nothing was written");
 	assert_false(is_there(json));
 }
@@ -113,10 +121,10 @@ static void errors_have_a_sentence(void **state)
 
 	(void)state;
 	outcome = -EDEADLK;
-	assert_int_equal(study(write_word, &err), -EDEADLK);
+	assert_int_equal(study(write_word_of, &err), -EDEADLK);
 	assert_string_equal(err.text, "a simulation stalled");
 	sentence = "the study knows better";
-	assert_int_equal(study(write_word, &err), -EDEADLK);
+	assert_int_equal(study(write_word_of, &err), -EDEADLK);
 	assert_string_equal(err.text, "the study knows better");
 }
 

@@ -144,23 +144,12 @@ static void test_mistakes(void **state)
 	}
 }
 
-static void test_files(void **state)
-{
-	struct cot_contention c;
-	struct cot_error err = {""};
-
-	(void)state;
-	assert_int_equal(cot_contention_read("no/such/file", &c, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "no/such/file"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

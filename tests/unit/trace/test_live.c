@@ -143,22 +143,13 @@ static void test_too_many_runs(void **state)
 	assert_non_null(strstr(err.text, "too many runs; expected at most 16"));
 }
 
-static void test_no_file(void **state)
-{
-	struct cot_live l;
-	struct cot_error err;
-
-	(void)state;
-	assert_int_equal(cot_live_read("/nowhere/result.json", &l, &err), -ENOENT);
-	cot_live_finish(&l);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),	 cmocka_unit_test(test_not_measured),
-		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_too_many_runs),
-		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_not_measured),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_too_many_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
