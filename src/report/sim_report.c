@@ -67,12 +67,14 @@ static int totals_table(const struct cot_sim_summary *s, FILE *out)
 	bool some = r->preemptions > 0;
 	struct cot_text x;
 
-	row(t, "ANTT", s->has_metrics, cot_format_ratio(&x, s->metrics.antt),
-	    "mean slowdown; 1 is best");
-	row(t, "STP", s->has_metrics, cot_format_ratio(&x, s->metrics.stp),
-	    "sum of everyone's progress; the number of apps is best");
-	(void)snprintf(x.s, sizeof(x.s), "%.3f", s->metrics.fairness);
-	row(t, "fairness", s->has_metrics, x.s, "least progress over most progress; 1 is best");
+	if (s->has_metrics) {
+		row(t, "ANTT", true, cot_format_ratio(&x, s->metrics.antt),
+		    "mean slowdown; 1 is best");
+		row(t, "STP", true, cot_format_ratio(&x, s->metrics.stp),
+		    "sum of everyone's progress; the number of apps is best");
+		(void)snprintf(x.s, sizeof(x.s), "%.3f", s->metrics.fairness);
+		row(t, "fairness", true, x.s, "least progress over most progress; 1 is best");
+	}
 	row(t, "preemptions", true, cot_format_count(&x, r->preemptions),
 	    "SMs taken from a kernel");
 	row(t, "bytes saved", true, cot_format_bytes(&x, (double)r->saved_bytes),
@@ -255,7 +257,8 @@ static void latencies(const struct cot_sampler *sampler, FILE *out)
 				first = i;
 		}
 	}
-	if (first > last)
+	/* One bar would say no more than the totals do. */
+	if (first >= last)
 		return;
 	chart.n_groups = last - first + 1;
 	chart.groups = names + first;

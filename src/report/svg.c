@@ -60,8 +60,14 @@ static double round_up(double value, double step)
 
 static void tick_label(FILE *out, double value, double step)
 {
+	struct cot_text count;
 	int decimals = 0;
 
+	/* As the values at the bars are: 12,345. */
+	if (step >= 1 && value >= 10000 && value < 1e15) {
+		(void)fputs(cot_format_count(&count, (uint64_t)(value + 0.5)), out);
+		return;
+	}
 	while (step < 0.9999 && decimals < 9) {
 		step *= 10.0;
 		decimals++;

@@ -98,9 +98,13 @@ int cot_mixes_write_html(FILE *out, const void *data, const struct cot_origin *o
 	int rc;
 
 	(void)snprintf(title, sizeof(title), "%s beside every fixed arrangement", policy);
-	(void)snprintf(subtitle, sizeof(subtitle),
-		       "%u random scenario%s, seeds %" PRIu64 " to %" PRIu64, all->n,
-		       all->n == 1 ? "" : "s", all->results[0].seed, all->results[all->n - 1].seed);
+	if (all->n == 1)
+		(void)snprintf(subtitle, sizeof(subtitle), "The random scenario of seed %" PRIu64,
+			       all->results[0].seed);
+	else
+		(void)snprintf(subtitle, sizeof(subtitle),
+			       "%u random scenarios, seeds %" PRIu64 " to %" PRIu64, all->n,
+			       all->results[0].seed, all->results[all->n - 1].seed);
 	cot_html_begin(out, title, subtitle);
 	if (all->n == 1) {
 		rc = cot_table_html(cot_mixes_table_single(all), out);
