@@ -149,6 +149,8 @@ struct cot_prediction {
 	uint64_t bytes_per_s; /* that it moves to and from the GPU's memory, COT_BYTES_PER_S_MAX at
 				 most; 0 = not known */
 	uint32_t ipc_milli;   /* instructions in 1000 cycles of an SM; 0 = not known */
+	uint64_t kernel_ns; /* batch programs: the longest kernel of what they repeat; 0 = it is one
+			       kernel */
 };
 
 #define COT_PREDICTIONS_MAX 32u			/* rows of a table */
@@ -596,7 +598,7 @@ struct cot_policy_ops {
 };
 
 #define COT_POLICY_STATE_MAX 65536
-#define COT_POLICY_OWN_MAX   64
+#define COT_POLICY_OWN_MAX   160
 
 /* What the core implements for policies; call the functions below instead. */
 struct cot_policy_actions {

@@ -74,7 +74,8 @@ struct cot_knowledge {
 	struct cot_known_kernel *kernels[COT_KNOWN_KERNELS_MAX];
 	/* Of a batch program: of what it repeats. */
 	struct cot_known_rates repeats;
-	struct cot_cost cost; /* of that, on the largest quota and on the CPU */
+	uint64_t kernel_ns[COT_KNOWN_QUOTAS_MAX]; /* its longest kernel; all 0: it is one kernel */
+	struct cot_cost cost;			  /* of that, on the largest quota and on the CPU */
 	/* Once it is complete: by quota; of a latency program for its largest input. */
 	struct cot_prediction predictions[COT_KNOWN_QUOTAS_MAX];
 	struct cot_arena *arena;

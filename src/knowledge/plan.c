@@ -149,6 +149,7 @@ static void predict(struct cot_knowledge *k)
 			.duration_ns = time_ns[x],
 			.bytes_per_s = k->repeats.bytes_per_s[x],
 			.ipc_milli = k->repeats.ipc_milli[x],
+			.kernel_ns = k->kernel_ns[x],
 		};
 }
 

@@ -52,6 +52,7 @@ static const struct cot_field repeats_fields[] = {
 	TO("time_ns", repeats.time_ns, TIMES, .required = true),
 	TO("bytes_per_s", repeats.bytes_per_s, BYTES),
 	TO("ipc_milli", repeats.ipc_milli, IPC),
+	TO("kernel_ns", kernel_ns, COT_WHOLE(0, COT_KNOWN_NS_MAX), EACH),
 	TO("power_w", cost.power_w, WATTS),
 	TO("cpu_w", cost.cpu_w, WATTS),
 	TO("cpu_time_ns", cost.cpu_ns, COT_WHOLE(0, COT_KNOWN_NS_MAX)),
@@ -101,7 +102,7 @@ static int check_quotas(struct reader *r)
 
 static int check_each(struct reader *r, uint32_t map)
 {
-	static const char *const keys[] = {"time_ns", "bytes_per_s", "ipc_milli"};
+	static const char *const keys[] = {"time_ns", "bytes_per_s", "ipc_milli", "kernel_ns"};
 	uint32_t i, list, n;
 
 	for (i = 0; i < COT_ARRAY_LEN(keys); i++) {

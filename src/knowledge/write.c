@@ -50,6 +50,14 @@ static void write_rates(FILE *out, const char *indent, const struct cot_known_ra
 	}
 }
 
+static void write_kernel(FILE *out, const struct cot_knowledge *k)
+{
+	if (!any(k->kernel_ns, k->n_quotas))
+		return;
+	(void)fputs("  ", out);
+	write_numbers(out, "kernel_ns", k->kernel_ns, k->n_quotas);
+}
+
 static void write_cost(FILE *out, const struct cot_cost *cost)
 {
 	if (cost->power_w)
@@ -94,6 +102,7 @@ void cot_knowledge_write(const struct cot_knowledge *k, FILE *out)
 	if (!latency) {
 		(void)fprintf(out, "repeats:\n");
 		write_rates(out, "  ", &k->repeats, k->n_quotas);
+		write_kernel(out, k);
 		write_cost(out, &k->cost);
 		return;
 	}

@@ -16,7 +16,9 @@
  *
  * What runs is never changed: a part is for what is launched next. So the tasks of one program
  * never stand beside each other, and what counts for a batch program is its next task alone.
- * `laius-nb` does without the bandwidth, `laius-nc` without compensation for lag.
+ *
+ * `laius-paper` is that. `laius-nb` does without the bandwidth, `laius-nc` without compensation for
+ * lag. `laius` goes on from there (laius_live.c).
  *
  * Where the paper is silent or differs:
  *  - queries get SMs in order of their begin; while the sum would be too large, the younger waits;
@@ -56,13 +58,16 @@ static void put_all(struct cot_policy *p, const struct placing *l, uint64_t *wak
 /* Where users asked for everything, requests and batch programs lie over that. */
 static void divide(struct cot_policy *p, struct placing *l)
 {
-	struct laius_deal d = {.p = p, .l = l};
+	struct laius_deal d = {.p = p, .l = l, .live = laius_is_live(p)};
 
 	if (l->top <= l->bottom) {
 		l->bottom = 0;
 		l->top = l->limit;
 	}
 	d.begin = l->top;
+	d.floor = l->bottom;
+	if (d.live)
+		cot_laius_look(&d);
 	cot_laius_serve(&d);
 	cot_laius_share(&d);
 }
@@ -74,6 +79,8 @@ static uint64_t tick(struct cot_policy *p)
 
 	cot_works_leave_entities(p);
 	laius->stale_gpus |= cot_laius_lose(p, &wake_ns);
+	if (laius_is_live(p))
+		laius->stale_gpus |= cot_laius_notice(p, &wake_ns);
 	for (gpus = cot_placing_gpus(p); gpus; gpus &= gpus - 1) {
 		uint32_t gpu = (uint32_t)__builtin_ctzll(gpus);
 		struct placing l = cot_placing_begin(p, gpu);
@@ -100,17 +107,38 @@ static void came_or_went(struct cot_policy *p, struct cot_tenant *t)
 	laius_state(p)->stale_gpus |= t->gpu_mask & -t->gpu_mask;
 }
 
+static void joined(struct cot_policy *p, struct cot_tenant *t)
+{
+	came_or_went(p, t);
+	if (laius_is_live(p))
+		cot_laius_joined(p, t);
+}
+
 static void tenant_changed(struct cot_policy *p, struct cot_tenant *t, unsigned what)
 {
 	if (what & ~(unsigned)(COT_CHANGED_ACTIVITY | COT_CHANGED_HINTS | COT_CHANGED_RUN))
 		laius_state(p)->stale_gpus = UINT64_MAX;
 	if (what & (COT_CHANGED_PARTS | COT_CHANGED_GPU))
 		laius_program(t)->part = (struct cot_part){0};
+	if (!laius_is_live(p))
+		return;
+	if (what & (COT_CHANGED_PARTS | COT_CHANGED_GPU | COT_CHANGED_CLASS))
+		cot_laius_moved(p, t);
+	if (what & COT_CHANGED_ACTIVITY)
+		cot_laius_activity(p, t);
+}
+
+static void placed(struct cot_policy *p, struct cot_tenant *t, const struct cot_action_result *r)
+{
+	if (!r->status)
+		cot_laius_moved(p, t);
 }
 
 static void query_begins(struct cot_policy *p, struct cot_query *q)
 {
 	laius_program(q->tenant)->n_queries++;
+	if (laius_is_live(p))
+		cot_laius_arrive(p, q);
 	came_or_went(p, q->tenant);
 }
 
@@ -122,6 +150,8 @@ static void query_goes_on(struct cot_policy *p, struct cot_query *q)
 
 static void query_ends(struct cot_policy *p, struct cot_query *q)
 {
+	if (laius_is_live(p))
+		cot_laius_learn(p, q);
 	cot_laius_end(p, q);
 	came_or_went(p, q->tenant);
 }
@@ -134,21 +164,33 @@ static const struct cot_query_ops queries = {
 
 /* ---- the policies ---- */
 
-#define LAIUS(called, says)                                                                        \
+/* What programs launch is looked at by the next tick. */
+static void progress(struct cot_policy *p, struct cot_tenant *t)
+{
+	(void)p;
+	(void)t;
+}
+
+static const struct cot_measure_ops measures = {.progress = progress};
+
+#define LAIUS(called, says, ...)                                                                   \
 	{                                                                                          \
 		.name = called, .summary = says, .abi = COT_POLICY_ABI, .wants_pools = true,       \
 		.one_pool = true, .places = true, .queries = &queries,                             \
 		.state_bytes = sizeof(struct laius), .tenant_bytes = sizeof(struct laius_program), \
-		.query_bytes = sizeof(struct laius_query), .init = init,                           \
-		.tenant_joined = came_or_went, .tenant_left = came_or_went,                        \
-		.tenant_changed = tenant_changed, .tick = tick, .explain = cot_laius_explain,      \
+		.query_bytes = sizeof(struct laius_query), .init = init, .tenant_joined = joined,  \
+		.tenant_left = came_or_went, .tenant_changed = tenant_changed, .tick = tick,       \
+		.explain = cot_laius_explain, __VA_ARGS__                                          \
 	}
 
-const struct cot_policy_ops cot_policy_laius = LAIUS(
-	"laius", "one pool; SMs just enough for each query by prediction, the rest for batch");
+const struct cot_policy_ops cot_policy_laius =
+	LAIUS("laius", "one pool; SMs just enough for requests by prediction, the rest for batch",
+	      .placed = placed, .measures = &measures);
+const struct cot_policy_ops cot_policy_laius_paper =
+	LAIUS("laius-paper", "one pool; SMs just enough for each request, as in the paper", );
 const struct cot_policy_ops cot_policy_laius_nb =
-	LAIUS("laius-nb", "laius without its limit on memory bandwidth, to compare");
+	LAIUS("laius-nb", "laius-paper without its limit on memory bandwidth, to compare", );
 const struct cot_policy_ops cot_policy_laius_peak = LAIUS(
-	"laius-peak", "laius that leaves a request the bandwidth of its largest task, to compare");
+	"laius-peak", "laius-paper that leaves a request the bandwidth of its largest task", );
 const struct cot_policy_ops cot_policy_laius_nc =
-	LAIUS("laius-nc", "laius without its compensation for lag, to compare");
+	LAIUS("laius-nc", "laius-paper without its compensation for lag, to compare", );

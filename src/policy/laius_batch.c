@@ -7,6 +7,8 @@
 #include "policy/policies.h"
 
 #define BYTES_PER_MB 1000000u
+/* A kernel of which nothing is known: longer than most. Our choice. */
+#define UNKNOWN_NS (100 * COT_NS_PER_MS)
 /* A rate, of a program alone; and the longest time for which it is computed. */
 #define ALL	   65536u
 #define LONGEST_NS (UINT64_MAX / ALL)
@@ -76,6 +78,19 @@ static uint64_t bytes_per_s(const struct cot_policy *p, const struct cot_tenant 
 	return rate ? rate : p->config->dram_bytes_per_s / n_sms * sms;
 }
 
+/* Of one that was only seen to launch it is the mean. */
+uint64_t cot_laius_kernel_ns(const struct cot_tenant *t, uint32_t sms)
+{
+	const struct cot_prediction *row;
+	uint64_t ns;
+
+	if (!t->n_predictions)
+		return t->launches.n ? t->launches.span_ns / t->launches.n : UNKNOWN_NS;
+	row = row_below(t, sms);
+	ns = row->kernel_ns ? row->kernel_ns : row->duration_ns;
+	return row->sms > sms ? ns / sms * row->sms : ns;
+}
+
 static uint32_t clip(uint64_t value)
 {
 	return value < COT_ALLOC_MOST ? (uint32_t)value : COT_ALLOC_MOST;
@@ -103,7 +118,7 @@ static void add_program(struct share *s, struct cot_tenant *t)
 
 	for (x = 1; x <= s->n_units; x++) {
 		sms = end_of(s, d->l->bottom, x, x == s->n_units) - d->l->bottom;
-		s->values[s->n][x - 1] = clip((d->any_query ? 0 : FIRST_VALUE) +
+		s->values[s->n][x - 1] = clip((d->any_query && !d->apart ? 0 : FIRST_VALUE) +
 					      (progress(t, sms, n_sms) + EVEN * x / (x + 1)) *
 						      t->weight / COT_WEIGHT_DEFAULT);
 		s->rates[s->n][x - 1] = clip(bytes_per_s(d->p, t, sms, n_sms) / BYTES_PER_MB);
@@ -147,26 +162,31 @@ static void put(const struct share *s, const struct cot_alloc *a)
 		end = end_of(s, begin, a->units[i], !left && a->n_units == s->n_units);
 		own->part = cot_placing_part(d->l, begin, end);
 		own->rate = (uint64_t)s->rates[i][a->units[i] - 1] * BYTES_PER_MB;
-		own->why = d->any_query ? LAIUS_WHY_SHARE : LAIUS_WHY_ALONE;
+		own->why = d->apart	  ? LAIUS_WHY_APART
+			   : d->any_query ? LAIUS_WHY_SHARE
+					  : LAIUS_WHY_ALONE;
 		begin = end;
 	}
 }
 
-/* While there is no query, programs for which there is no unit lie over the others. */
+/* While there is no query, programs for which there is no unit lie over the others; where they stay
+ * apart, on the first unit. */
 static void put_others(const struct share *s)
 {
 	const struct laius_deal *d = s->d;
 	struct cot_tenant *t;
 
-	if (d->any_query)
+	if (d->any_query && !d->apart)
 		return;
 	cot_for_each_tenant (t, d->p) {
 		struct laius_program *own = laius_program(t);
 
 		if (!is_divided(d, t) || !own->part.hold)
 			continue;
-		own->part = cot_placing_part(d->l, d->l->bottom, s->end);
-		own->why = LAIUS_WHY_ALONE;
+		own->part.hold = false;
+		own->why = d->apart ? LAIUS_WHY_APART : LAIUS_WHY_ALONE;
+		if (!d->apart)
+			own->part = cot_placing_part(d->l, d->l->bottom, s->end);
 	}
 }
 
@@ -192,13 +212,15 @@ static uint64_t bandwidth_left(const struct laius_deal *d)
 
 static bool is_limited(const struct laius_deal *d)
 {
-	return d->any_query && d->p->config->dram_bytes_per_s && d->p->ops != &cot_policy_laius_nb;
+	return (d->any_query || d->apart) && d->p->config->dram_bytes_per_s &&
+	       d->p->ops != &cot_policy_laius_nb;
 }
 
 static void divide(struct laius_deal *d, uint64_t bandwidth)
 {
-	uint32_t pieces = cot_placing_pieces(d->l, d->l->bottom, d->begin);
-	struct share s = {.d = d, .end = d->begin};
+	uint32_t end = d->apart ? d->roof : d->begin;
+	uint32_t pieces = cot_placing_pieces(d->l, d->l->bottom, end);
+	struct share s = {.d = d, .end = end};
 	struct cot_alloc a;
 	struct cot_tenant *t;
 
@@ -213,6 +235,15 @@ static void divide(struct laius_deal *d, uint64_t bandwidth)
 	put_others(&s);
 }
 
+static void set_pace(struct laius_deal *d)
+{
+	struct cot_tenant *t;
+
+	cot_for_each_tenant (t, d->p)
+		if (is_divided(d, t))
+			laius_program(t)->part.pace_us = d->pace_us;
+}
+
 void cot_laius_share(struct laius_deal *d)
 {
 	uint64_t bandwidth = COT_ALLOC_NO_LIMIT;
@@ -221,8 +252,9 @@ void cot_laius_share(struct laius_deal *d)
 	if (is_limited(d))
 		bandwidth = bandwidth_left(d) / BYTES_PER_MB;
 	hold_all(d, bandwidth ? LAIUS_WHY_NOT_CHOSEN : LAIUS_WHY_NO_BANDWIDTH);
-	if (!cot_placing_pieces(d->l, d->l->bottom, d->begin))
+	if (!cot_placing_pieces(d->l, d->l->bottom, d->apart ? d->roof : d->begin))
 		hold_all(d, LAIUS_WHY_NO_SMS);
-	else if (bandwidth)
+	else if (bandwidth || d->apart)
 		divide(d, bandwidth);
+	set_pace(d);
 }

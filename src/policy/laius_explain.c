@@ -20,6 +20,8 @@ static const char *const reasons[LAIUS_N_WHYS] = {
 	[LAIUS_WHY_WAITS] = "its request waits for SMs that older requests have",
 	[LAIUS_WHY_ALONE] = "no request is on the GPU: batch programs have all SMs",
 	[LAIUS_WHY_SHARE] = "what requests leave is divided for the greatest sum of rates",
+	[LAIUS_WHY_APART] =
+		"its kernels are long for requests: it stays off the SMs that these need",
 	[LAIUS_WHY_NO_SMS] = "it is held: requests have all SMs",
 	[LAIUS_WHY_NO_BANDWIDTH] = "it is held: requests need the memory's bandwidth",
 	[LAIUS_WHY_NOT_CHOSEN] = "it is held: others make more of SMs and bandwidth",

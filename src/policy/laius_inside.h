@@ -1,7 +1,9 @@
 /*
- * What the files of the policies `laius`, `laius-nb` and `laius-nc` share.
+ * What the files of the policies `laius`, `laius-paper`, `laius-nb`, `laius-nc` and `laius-peak`
+ * share.
  *
  *   laius.c          callbacks, the policies
+ *   laius_live.c     what `laius` does beyond the paper
  *   laius_queries.c  which query runs on how many SMs
  *   laius_batch.c    what batch programs get of the rest
  *   laius_explain.c  what users are told
@@ -10,7 +12,9 @@
 #define COT_POLICY_LAIUS_INSIDE_H
 
 #include "model/lag.h"
+#include "model/wait.h"
 #include "policy/placing.h"
+#include "policy/policies.h"
 
 /* Queries that have SMs at a time, on all GPUs. */
 #define LAIUS_RUNNING_MAX 128u
@@ -29,11 +33,13 @@ struct laius {
 
 /* Of a query. */
 struct laius_query {
-	uint64_t since_ns;  /* when it got SMs */
-	uint64_t budget_ns; /* what its target left it then */
-	uint16_t lag;	    /* its place in laius.lags, if it is known */
+	uint64_t since_ns;    /* when it got SMs */
+	uint64_t budget_ns;   /* what its target left it then */
+	uint64_t start_by_ns; /* live: with SMs that are free then it keeps its target */
+	uint16_t lag;	      /* its place in laius.lags, if it is known */
 	bool runs, known;
-	bool lost; /* it has had SMs for too long, and counts no longer */
+	bool apart; /* live: no batch program had its SMs before */
+	bool lost;  /* it has had SMs for too long, and counts no longer */
 };
 
 enum laius_why {
@@ -43,11 +49,42 @@ enum laius_why {
 	LAIUS_WHY_WAITS, /* its queries do, for older ones */
 	LAIUS_WHY_ALONE, /* a batch program, while there is no query */
 	LAIUS_WHY_SHARE,
+	LAIUS_WHY_APART,  /* it stays off the SMs of requests, also while there is none */
 	LAIUS_WHY_NO_SMS, /* it is held: queries have all SMs; or what they leave is of more use to
 			     others, or would take too much of the memory bandwidth */
 	LAIUS_WHY_NO_BANDWIDTH,
 	LAIUS_WHY_NOT_CHOSEN,
 	LAIUS_N_WHYS,
+};
+
+/* Live: what requests need to keep their target, with their queue. */
+struct laius_need {
+	uint32_t patience_us; /* so long they may wait for SMs and keep it all the same */
+	uint32_t rate_mb;     /* per second, of the memory's bandwidth */
+	uint32_t sms;	      /* 0: nothing is known */
+};
+
+/* Live: what is known of a latency program's requests. */
+struct laius_flow {
+	uint64_t last_ns; /* when the last one arrived; 0: none has */
+	struct cot_gaps gaps;
+	/* The worst of this second and the one before, of this one, and when it began. Before the
+	 * first request since_ns is when the program joined. */
+	struct laius_need need, now;
+	uint64_t since_ns;
+	uint64_t raised_ns;  /* when it was last found that more are needed */
+	uint16_t slow_milli; /* measured beside others, in 1/1000 of what is predicted */
+	uint16_t late_milli; /* of the last ones, those that began too late for their target */
+};
+
+/* Live: where a batch program's kernels may be, besides on its part: on [first, end) until
+ * leaves_ns. */
+struct laius_stay {
+	uint64_t leaves_ns;
+	uint64_t idle_ns; /* since when it is idle; and is not held, 0: it is */
+	uint64_t free_ns;
+	uint16_t first, end;
+	uint16_t at_first, at_end; /* its part, if it is not held */
 };
 
 /* Of a program. */
@@ -57,6 +94,12 @@ struct laius_program {
 	uint64_t rate;	      /* of a batch program, predicted: bytes per second there */
 	uint32_t n_queries, n_unknown, n_raised, n_lost;
 	uint8_t why; /* enum laius_why */
+	bool counts; /* live: requests are expected of it, or kernels */
+	uint8_t cls; /* live: whether `flow` or `stay` is in use */
+	union {
+		struct laius_flow flow;
+		struct laius_stay stay;
+	};
 };
 
 /* One GPU while it is dealt out. */
@@ -66,6 +109,13 @@ struct laius_deal {
 	uint32_t begin; /* of what queries have; they end at l->top */
 	bool any_query; /* has SMs */
 	uint64_t taken; /* bytes per second of the memory's bandwidth */
+	uint32_t floor; /* requests are above it */
+	bool live;
+	bool quiet; /* live: no batch program does anything */
+	bool apart; /* live: batch programs stay below `roof`, whether there is a query or not */
+	uint32_t roof;
+	uint32_t pace_us;  /* of batch programs */
+	uint64_t drain_ns; /* live: how long batch programs' kernels are on SMs after they left */
 };
 
 static inline struct laius *laius_state(const struct cot_policy *p)
@@ -90,6 +140,44 @@ static inline bool laius_is_dealt(const struct cot_policy *p, const struct placi
 	return placing_has(l, t) && !placing_is_asked(t) && !placing_reserves(p, t);
 }
 
+static inline bool laius_is_live(const struct cot_policy *p)
+{
+	return p->ops == &cot_policy_laius;
+}
+
+/* ---- laius_live.c ---- */
+
+/* Where batch programs may be, and what requests may have. */
+void cot_laius_look(struct laius_deal *d);
+
+/* The GPUs where programs have come to rest or to life, or kernels have left SMs by now. */
+uint64_t cot_laius_notice(struct cot_policy *p, uint64_t *wake_ns);
+
+void cot_laius_joined(const struct cot_policy *p, const struct cot_tenant *t);
+
+/* A request has come. */
+void cot_laius_arrive(const struct cot_policy *p, const struct cot_query *q);
+
+/* The quota with which it keeps its target beside the next ones. */
+uint32_t cot_laius_enough(const struct laius_deal *d, const struct cot_query *q);
+
+/* It begins on that, and takes so much of the bandwidth. */
+void cot_laius_begun(const struct laius_deal *d, const struct cot_query *q, uint32_t quota,
+		     uint64_t rate);
+
+/* It is over: how long it took is learned from. */
+void cot_laius_learn(const struct cot_policy *p, const struct cot_query *q);
+
+/* From where on [begin, end) has no batch kernel any longer when the program's requests need it;
+ * `begin` if there is no such place. */
+uint32_t cot_laius_clear(const struct laius_deal *d, const struct cot_tenant *t, uint32_t begin,
+			 uint32_t end);
+
+/* Its part has changed: what it launched before is where it was. */
+void cot_laius_moved(const struct cot_policy *p, struct cot_tenant *t);
+
+void cot_laius_activity(const struct cot_policy *p, struct cot_tenant *t);
+
 /* ---- laius_queries.c ---- */
 
 /* Its SMs; `all` if nothing is known of it. Only of one that runs. */
@@ -111,6 +199,9 @@ void cot_laius_end(struct cot_policy *p, struct cot_query *q);
 
 /* Divides the rest. */
 void cot_laius_share(struct laius_deal *d);
+
+/* How long the longest kernel of what it repeats takes on so many SMs. */
+uint64_t cot_laius_kernel_ns(const struct cot_tenant *t, uint32_t sms);
 
 /* ---- laius_explain.c ---- */
 

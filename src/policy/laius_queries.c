@@ -76,20 +76,28 @@ static void begin_known(struct cot_policy *p, struct laius_query *own, const str
 		      quota);
 }
 
+/* Those that requests may have. */
+static uint32_t room_of(const struct laius_deal *d)
+{
+	return d->l->top - d->floor;
+}
+
 /* Gives it SMs if `left` are enough, or if no other query has any. */
 static bool begin(struct laius_deal *d, struct cot_query *q, uint32_t left)
 {
 	struct laius_query *own = laius_query(q);
 	uint64_t target_ns = cot_policy_query_target_ns(q), now_ns = d->p->now_ns;
-	uint32_t quota = 0, n = d->l->top - d->l->bottom;
+	uint32_t quota = 0, n = room_of(d);
 	uint16_t lag = 0;
 	bool known = q->plan && target_ns && find_lag(laius_state(d->p), &lag);
 
 	if (target_ns)
 		own->budget_ns = cot_quota_budget(target_ns, now_ns - q->arrived_ns, 0, q->out_ns);
 	if (known) {
-		quota = cot_quota_just_enough(q->plan->query_ns, q->plan->n_quotas, own->budget_ns);
-		n = q->plan->sms[quota];
+		quota = d->live ? cot_laius_enough(d, q)
+				: cot_quota_just_enough(q->plan->query_ns, q->plan->n_quotas,
+							own->budget_ns);
+		n = q->plan->sms[quota] < n ? q->plan->sms[quota] : n;
 	}
 	if (n > left && d->any_query)
 		return false;
@@ -99,13 +107,15 @@ static bool begin(struct laius_deal *d, struct cot_query *q, uint32_t left)
 		begin_known(d->p, own, q, lag, quota);
 	else
 		begin_unknown(own, q);
+	if (d->live && known)
+		cot_laius_begun(d, q, quota, rate_of(d->p, q, d->l->n_sms));
 	return true;
 }
 
 /* In order of their begin: no query overtakes another. */
 static void give_turns(struct laius_deal *d)
 {
-	uint32_t all = d->l->top - d->l->bottom, left = all, n;
+	uint32_t all = room_of(d), left = all, n;
 	struct cot_query *q;
 
 	cot_for_each_query(q, d->p)
@@ -117,7 +127,7 @@ static void give_turns(struct laius_deal *d)
 		n = cot_laius_sms(d->p, q, all);
 		left -= n < left ? n : left;
 		d->any_query = true;
-		d->taken += rate_of(d->p, q, d->l->n_sms);
+		d->taken += d->apart ? 0 : rate_of(d->p, q, d->l->n_sms);
 	}
 }
 
@@ -127,7 +137,7 @@ static void give_turns(struct laius_deal *d)
  * program runs. */
 static uint32_t sms_of(const struct laius_deal *d, const struct cot_tenant *t, bool *ret_waits)
 {
-	uint32_t all = d->l->top - d->l->bottom, n = 0;
+	uint32_t all = room_of(d), n = 0;
 	const struct cot_query *q;
 
 	*ret_waits = false;
@@ -145,18 +155,30 @@ static uint32_t sms_of(const struct laius_deal *d, const struct cot_tenant *t, b
 
 /* Below the queries that are older; over them, at the bottom, where there is no room: those that
  * are behind their plans have taken it. */
-static struct cot_part part_for(struct laius_deal *d, uint32_t n)
+static struct cot_part part_for(struct laius_deal *d, const struct cot_tenant *t, uint32_t n)
 {
 	const struct placing *l = d->l;
 	uint32_t end = d->begin, begin;
 
-	if (end <= l->bottom)
-		return cot_placing_part(l, l->bottom, cot_placing_round(l, l->bottom + n));
+	if (end <= d->floor)
+		return cot_placing_part(l, d->floor, cot_placing_round(l, d->floor + n));
 	begin = cot_placing_begin_of(l, end, n);
-	if (begin > l->bottom && end - begin < n)
+	if (begin > d->floor && end - begin < n)
 		begin = cot_placing_begin_of(l, begin, 1);
-	d->begin = begin > l->bottom ? begin : l->bottom;
-	return cot_placing_part(l, d->begin, end);
+	d->begin = begin > d->floor ? begin : d->floor;
+	begin = d->live ? cot_laius_clear(d, t, d->begin, end) : d->begin;
+	return cot_placing_part(l, begin, end);
+}
+
+/* Where nobody else could use the rest, the only program with queries has it. */
+static bool has_rest(const struct laius_deal *d, const struct cot_tenant *t)
+{
+	const struct cot_query *q;
+
+	if (!d->quiet && !d->apart)
+		return false;
+	cot_for_each_query(q, d->p) if (is_served(d, q) && q->tenant != t) return false;
+	return true;
 }
 
 static void place(struct laius_deal *d, struct cot_tenant *t)
@@ -167,7 +189,7 @@ static void place(struct laius_deal *d, struct cot_tenant *t)
 
 	own->part.hold = !n && waits;
 	if (n) {
-		own->part = part_for(d, n);
+		own->part = part_for(d, t, has_rest(d, t) ? room_of(d) : n);
 		own->why = LAIUS_WHY_QUERY;
 	} else {
 		own->why = waits ? LAIUS_WHY_WAITS : LAIUS_WHY_IDLE;

@@ -13,6 +13,7 @@ extern const struct cot_policy_ops cot_policy_parts;
 extern const struct cot_policy_ops cot_policy_smqos;
 extern const struct cot_policy_ops cot_policy_slo;
 extern const struct cot_policy_ops cot_policy_laius;
+extern const struct cot_policy_ops cot_policy_laius_paper;
 extern const struct cot_policy_ops cot_policy_laius_nb;
 extern const struct cot_policy_ops cot_policy_laius_nc;
 extern const struct cot_policy_ops cot_policy_laius_peak;

@@ -4,12 +4,13 @@
 
 /* The one list of software policies. */
 const struct cot_policy_ops *const cot_policies[] = {
-	&cot_policy_pools,	  &cot_policy_rotate,	   &cot_policy_smguard,
-	&cot_policy_effisha,	  &cot_policy_static,	   &cot_policy_parts,
-	&cot_policy_smqos,	  &cot_policy_slo,	   &cot_policy_laius,
-	&cot_policy_laius_nb,	  &cot_policy_laius_nc,	   &cot_policy_laius_peak,
-	&cot_policy_baymax,	  &cot_policy_mps_even,	   &cot_policy_mps_double,
-	&cot_policy_mps_priority, &cot_policy_consolidate, &cot_policy_timeslice,
+	&cot_policy_pools,	 &cot_policy_rotate,	   &cot_policy_smguard,
+	&cot_policy_effisha,	 &cot_policy_static,	   &cot_policy_parts,
+	&cot_policy_smqos,	 &cot_policy_slo,	   &cot_policy_laius,
+	&cot_policy_laius_paper, &cot_policy_laius_nb,	   &cot_policy_laius_nc,
+	&cot_policy_laius_peak,	 &cot_policy_baymax,	   &cot_policy_mps_even,
+	&cot_policy_mps_double,	 &cot_policy_mps_priority, &cot_policy_consolidate,
+	&cot_policy_timeslice,
 };
 const unsigned cot_n_policies = sizeof(cot_policies) / sizeof(cot_policies[0]);
 

@@ -159,14 +159,17 @@ static void print_prediction(char *s, size_t size, const struct cot_event *ev)
 {
 	const struct cot_prediction *is = &ev->prediction.is;
 	const struct cot_cost *cost = &ev->prediction.cost;
-	int n = snprintf(s, size,
-			 " row=%" PRIu32 " of=%" PRIu32 " sms=%" PRIu32 " duration_ns=%" PRIu64
-			 " bytes_per_s=%" PRIu64 " ipc_milli=%" PRIu32,
-			 ev->prediction.row, ev->prediction.n, is->sms, is->duration_ns,
-			 is->bytes_per_s, is->ipc_milli);
+	size_t n = (size_t)snprintf(s, size,
+				    " row=%" PRIu32 " of=%" PRIu32 " sms=%" PRIu32
+				    " duration_ns=%" PRIu64 " bytes_per_s=%" PRIu64
+				    " ipc_milli=%" PRIu32,
+				    ev->prediction.row, ev->prediction.n, is->sms, is->duration_ns,
+				    is->bytes_per_s, is->ipc_milli);
 
+	if (is->kernel_ns)
+		n += (size_t)snprintf(s + n, size - n, " kernel_ns=%" PRIu64, is->kernel_ns);
 	if (cost->power_w || cost->cpu_w || cost->cpu_ns)
-		(void)snprintf(s + n, size - (size_t)n,
+		(void)snprintf(s + n, size - n,
 			       " power_w=%" PRIu32 " cpu_w=%" PRIu32 " cpu_ns=%" PRIu64,
 			       cost->power_w, cost->cpu_w, cost->cpu_ns);
 }

@@ -248,6 +248,8 @@ static void read_prediction(struct reader *r, struct cot_event *ev)
 	ev->prediction.is.duration_ns = u64_of(r, "duration_ns=");
 	ev->prediction.is.bytes_per_s = u64_of(r, "bytes_per_s=");
 	ev->prediction.is.ipc_milli = number_of(r, "ipc_milli=");
+	if (take(r, "kernel_ns="))
+		ev->prediction.is.kernel_ns = read_number(r, UINT64_MAX);
 	if (!take(r, "power_w="))
 		return;
 	ev->prediction.cost.power_w = read_u32(r);

@@ -34,7 +34,8 @@ static bool is_next(const struct predictions *p, const struct cot_event *ev)
 	if (row >= ev->prediction.n || ev->prediction.n > COT_PREDICTIONS_MAX)
 		return false;
 	if (!is->sms || is->sms > COT_SMS_MAX || !is->duration_ns ||
-	    is->bytes_per_s > COT_BYTES_PER_S_MAX || !is_cost(&ev->prediction.cost))
+	    is->bytes_per_s > COT_BYTES_PER_S_MAX || is->kernel_ns > COT_PLAN_NS_MAX ||
+	    !is_cost(&ev->prediction.cost))
 		return false;
 	if (!row)
 		return true;

@@ -98,6 +98,15 @@ static int list_tasks(struct sweep *s)
 
 /* ---- one run ---- */
 
+static uint64_t to_ns(double ps)
+{
+	double ns = ps / PS_PER_NS;
+
+	if (ns > (double)COT_KNOWN_NS_MAX)
+		return COT_KNOWN_NS_MAX;
+	return ns < 1.0 ? 1 : (uint64_t)ns;
+}
+
 static struct sums *sums_of(const struct sweep *s, uint32_t kernel, uint32_t quota)
 {
 	return &s->kernels[(size_t)kernel * s->n_quotas + quota];
@@ -107,6 +116,7 @@ static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 			const char *kernel)
 {
 	struct sweep *s = arg;
+	uint64_t *longest = &s->k->kernel_ns[s->quota];
 	struct sums *sums;
 
 	(void)app;
@@ -114,6 +124,8 @@ static void kernel_done(void *arg, uint64_t begin_ps, uint64_t end_ps, uint32_t 
 	if (!s->n_done)
 		s->begin_ps = begin_ps;
 	s->end_ps = end_ps;
+	if (s->app->cls == COT_CLASS_BATCH && to_ns((double)(end_ps - begin_ps)) > *longest)
+		*longest = to_ns((double)(end_ps - begin_ps));
 	if (s->n_done++ >= s->n_tasks)
 		return;
 	sums = sums_of(s, s->tasks[s->n_done - 1], s->quota);
@@ -183,15 +195,6 @@ static int play(struct sweep *s, uint32_t quota, bool *ret_whole)
 }
 
 /* ---- knowledge ---- */
-
-static uint64_t to_ns(double ps)
-{
-	double ns = ps / PS_PER_NS;
-
-	if (ns > (double)COT_KNOWN_NS_MAX)
-		return COT_KNOWN_NS_MAX;
-	return ns < 1.0 ? 1 : (uint64_t)ns;
-}
 
 static void set_rates(const struct sweep *s, uint32_t quota, const struct sums *sums, double ps,
 		      struct cot_known_rates *ret)

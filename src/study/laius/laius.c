@@ -6,8 +6,8 @@
 #include "base/compiler.h"
 
 const char *const cot_laius_ways[COT_LAIUS_WAYS] = {
-	"mps-double", "mps-even", "mps-priority", "baymax",
-	"laius",      "laius-nb", "laius-nc",	  "laius-peak",
+	"mps-double", "mps-even", "mps-priority", "baymax", "laius-paper",
+	"laius-nb",   "laius-nc", "laius-peak",	  "laius",
 };
 const char *const cot_laius_services[COT_LAIUS_SERVICES] = {
 	"face", "dig", "imc", "ner", "pos", "chk",
@@ -137,7 +137,7 @@ const struct cot_study cot_laius_study = {
 	.summary = "Zhang et al.: SMs just enough for each request, by prediction",
 	.doc = "Repeat the evaluation of Zhang et al., \"Laius: Towards Latency Awareness and "
 	       "Improved Utilization of Spatial Multitasking Accelerators in Datacenters\": 48 pairs "
-	       "of a service and a batch program under seven policies, beside the values that the "
+	       "of a service and a batch program under nine policies, beside the values that the "
 	       "paper prints. The programs are models.",
 	.options = options,
 	.create = create,

@@ -28,7 +28,8 @@ enum cot_laius_way {
 	COT_LAIUS_LAIUS,
 	COT_LAIUS_NB,
 	COT_LAIUS_NC,
-	COT_LAIUS_PEAK, /* ours: the paper does not have it */
+	COT_LAIUS_PEAK, /* ours: the paper does not have these two */
+	COT_LAIUS_LIVE,
 	COT_LAIUS_WAYS,
 };
 

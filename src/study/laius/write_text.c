@@ -56,12 +56,12 @@ static void print_gain(const struct cot_laius_report *r, FILE *out)
 		most = points[i] > most ? points[i] : most;
 		sum += points[i];
 	}
-	(void)fprintf(out,
-		      "\nBatch programs under laius against baymax: %+.1f points (seeds %+.1f to "
-		      "%+.1f; paper +20.8)%s.\n",
-		      sum / n, least, most,
-		      least <= 0.0 && most >= 0.0 ? ": within the spread, so neither is ahead"
-						  : "");
+	(void)fprintf(
+		out,
+		"\nBatch programs under laius-paper against baymax: %+.1f points (seeds %+.1f to "
+		"%+.1f; paper +20.8)%s.\n",
+		sum / n, least, most,
+		least <= 0.0 && most >= 0.0 ? ": within the spread, so neither is ahead" : "");
 }
 
 /* ---- ours ---- */

@@ -8,11 +8,18 @@
 enum { A = BATCH, B, C, D };
 
 /* No use for more than half of the SMs; as fast as it has SMs; copies at full bandwidth. */
-static const struct cot_prediction narrow[] = {{8, 8 * MS, 0, 0}, {64, MS, 0, 0}, {132, MS, 0, 0}};
-static const struct cot_prediction scaling[] = {{8, 33 * MS, 0, 0}, {132, 2 * MS, 0, 0}};
-static const struct cot_prediction copies[] = {{8, 16 * MS, 0, 0}, {132, MS, 4000ull * GB, 0}};
+static const struct cot_prediction narrow[] = {{.sms = 8, .duration_ns = 8 * MS},
+					       {.sms = 64, .duration_ns = MS},
+					       {.sms = 132, .duration_ns = MS}};
+static const struct cot_prediction scaling[] = {{.sms = 8, .duration_ns = 33 * MS},
+						{.sms = 132, .duration_ns = 2 * MS}};
+static const struct cot_prediction copies[] = {
+	{.sms = 8, .duration_ns = 16 * MS},
+	{.sms = 132, .duration_ns = MS, .bytes_per_s = 4000ull * GB}};
 /* More than the memory has, so that no set with it gains. */
-static const struct cot_prediction greedy[] = {{8, 16 * MS, 0, 0}, {132, MS, 12000ull * GB, 0}};
+static const struct cot_prediction greedy[] = {
+	{.sms = 8, .duration_ns = 16 * MS},
+	{.sms = 132, .duration_ns = MS, .bytes_per_s = 12000ull * GB}};
 
 static struct bench *begin_with(enum cot_aim aim, uint32_t min_gain_permille)
 {
@@ -163,8 +170,9 @@ static void test_weights_make_proportions(void **state)
 					  .weight = 2 * COT_WEIGHT_DEFAULT,
 					  .gpu_mask = GPU0,
 					  .ready = true}};
-	static const struct cot_prediction flat[] = {
-		{8, 9 * MS, 0, 0}, {64, 1400 * US, 0, 0}, {132, MS, 0, 0}};
+	static const struct cot_prediction flat[] = {{.sms = 8, .duration_ns = 9 * MS},
+						     {.sms = 64, .duration_ns = 1400 * US},
+						     {.sms = 132, .duration_ns = MS}};
 
 	(void)state;
 	assert_int_equal(bench_event(b, ev), 0);

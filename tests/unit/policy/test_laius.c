@@ -48,7 +48,7 @@ static void test_just_enough(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct bench *b = queries_begin(&cot_policy_laius, 0);
+		struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 		service(b, SERVICE, cases[i].target_us);
 		batch(b, BATCH);
@@ -71,7 +71,7 @@ static void test_just_enough(void **state)
 static void test_slowdown(void **state)
 {
 	struct cot_plan plan = the_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 	struct cot_event ev = {.type = COT_EV_TENANT,
 			       .id = SERVICE,
 			       .tenant = {.cls = COT_CLASS_LATENCY,
@@ -99,7 +99,7 @@ static void test_slowdown(void **state)
 static void test_unknown(void **state)
 {
 	struct cot_plan plan = the_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 	(void)state;
 	service(b, SERVICE, 60000);
@@ -147,7 +147,7 @@ static void test_figure_14(void **state)
 	static const uint32_t stays[TASKS] = {64, 64, 64, 64, 64, 64};
 
 	(void)state;
-	play_figure_14(&cot_policy_laius, follows);
+	play_figure_14(&cot_policy_laius_paper, follows);
 	play_figure_14(&cot_policy_laius_nb, follows);
 	play_figure_14(&cot_policy_laius_nc, stays);
 }
@@ -157,7 +157,7 @@ static void test_figure_14(void **state)
 static void test_queries_take_turns(void **state)
 {
 	struct cot_plan plan = the_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 	(void)state;
 	service(b, SERVICE, 60000);
@@ -186,7 +186,7 @@ static void test_queries_beside_each_other(void **state)
 	static const uint32_t sizes[] = {32, 132};
 	static const uint64_t ns[] = {10 * MS, 5 * MS};
 	const struct cot_plan plan = {2, 1, sizes, ns, ns, NULL};
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 	(void)state;
 	service(b, SERVICE, 10000);
@@ -270,12 +270,12 @@ static void expect_four(const struct cot_policy_ops *ops, uint32_t left, uint32_
 static void test_the_rest_is_divided(void **state)
 {
 	(void)state;
-	expect_four(&cot_policy_laius, 85, 2, 2);
-	expect_four(&cot_policy_laius, 60, 1, 3);
-	expect_four(&cot_policy_laius, 45, 0, 4);
-	expect_four(&cot_policy_laius, 10, 0, 1);
-	expect_four(&cot_policy_laius, 9, 0, 0);
-	expect_four(&cot_policy_laius, 0, 0, 0);
+	expect_four(&cot_policy_laius_paper, 85, 2, 2);
+	expect_four(&cot_policy_laius_paper, 60, 1, 3);
+	expect_four(&cot_policy_laius_paper, 45, 0, 4);
+	expect_four(&cot_policy_laius_paper, 10, 0, 1);
+	expect_four(&cot_policy_laius_paper, 9, 0, 0);
+	expect_four(&cot_policy_laius_paper, 0, 0, 0);
 	expect_four(&cot_policy_laius_nb, 0, 2, 2);
 	expect_four(&cot_policy_laius_nc, 60, 1, 3);
 }
@@ -311,7 +311,7 @@ static void play_peak(const struct cot_policy_ops *ops, bool held, uint32_t afte
 static void test_mean_or_peak(void **state)
 {
 	(void)state;
-	play_peak(&cot_policy_laius, false, 0);
+	play_peak(&cot_policy_laius_paper, false, 0);
 	play_peak(&cot_policy_laius_peak, true, 0);
 	play_peak(&cot_policy_laius_nb, false, 24);
 }
@@ -325,7 +325,7 @@ static void test_asked(void **state)
 	static const struct cot_plan plan = {2, 1, sizes, ns, ns, bytes};
 	static const struct cot_prediction row = {
 		.sms = 8, .duration_ns = MS, .bytes_per_s = 75ull * GB};
-	struct bench *b = queries_begin(&cot_policy_laius, 1000ull * GB);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 1000ull * GB);
 
 	(void)state;
 	service(b, SERVICE, 10000);
@@ -347,7 +347,7 @@ static void test_nothing_predicted(void **state)
 	static const uint32_t sizes[] = {64, 132};
 	static const uint64_t ns[] = {10 * MS, 5 * MS};
 	const struct cot_plan plan = {2, 1, sizes, ns, ns, NULL};
-	struct bench *b = queries_begin(&cot_policy_laius, 1000ull * GB);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 1000ull * GB);
 
 	(void)state;
 	service(b, SERVICE, 10000);
@@ -366,7 +366,7 @@ static void test_nothing_predicted(void **state)
 /* There is always a query: who is held for it launches now and then, and the core is content. */
 static void test_nobody_starves(void **state)
 {
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 	unsigned i, n_free = 0;
 
 	(void)state;
@@ -382,7 +382,7 @@ static void test_nobody_starves(void **state)
 		n_free += !b->part[BATCH].hold;
 	}
 	assert_in_range(n_free, 11 * 4, 12 * 6);
-	assert_ptr_equal(cot_sched_policy(b->sched)->ops, &cot_policy_laius);
+	assert_ptr_equal(cot_sched_policy(b->sched)->ops, &cot_policy_laius_paper);
 	queries_end(b);
 }
 
@@ -429,7 +429,7 @@ static void test_lost(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct bench *b = queries_begin(&cot_policy_laius, 0);
+		struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 		service(b, SERVICE, cases[i].target_s * 1000000);
 		service(b, SERVICE2, 60000);
@@ -462,7 +462,7 @@ static void test_one_is_lost(void **state)
 	static const uint32_t sizes[] = {32, 132};
 	static const uint64_t ns[] = {10 * MS, 5 * MS};
 	const struct cot_plan plan = {2, 1, sizes, ns, ns, NULL};
-	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 0);
 
 	(void)state;
 	service(b, SERVICE, 10000);
@@ -484,7 +484,7 @@ static void test_one_is_lost(void **state)
 static void test_it_explains(void **state)
 {
 	struct cot_plan plan = the_plan();
-	struct bench *b = queries_begin(&cot_policy_laius, 1000ull * GB);
+	struct bench *b = queries_begin(&cot_policy_laius_paper, 1000ull * GB);
 
 	(void)state;
 	plan.task_bytes_per_s = rates[0];

@@ -5,10 +5,11 @@
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {
-		"pools",  "rotate",   "smguard",    "effisha",	    "static",	   "parts",
-		"smqos",  "slo",      "laius",	    "laius-nb",	    "laius-nc",	   "laius-peak",
-		"baymax", "mps-even", "mps-double", "mps-priority", "consolidate", "timeslice"};
+	static const char *const names[] = {"pools",	    "rotate",	   "smguard",  "effisha",
+					    "static",	    "parts",	   "smqos",    "slo",
+					    "laius",	    "laius-paper", "laius-nb", "laius-nc",
+					    "laius-peak",   "baymax",	   "mps-even", "mps-double",
+					    "mps-priority", "consolidate", "timeslice"};
 	unsigned i;
 
 	(void)state;

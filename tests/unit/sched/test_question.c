@@ -65,7 +65,8 @@ static const struct cot_tenant_desc program = {
 
 static void test_home_sees_the_program(void **state)
 {
-	const struct cot_prediction rows[2] = {{8, 100, 0, 0}, {16, 60, 0, 0}};
+	const struct cot_prediction rows[2] = {{.sms = 8, .duration_ns = 100},
+					       {.sms = 16, .duration_ns = 60}};
 	struct bench *b = bench_begin(&talker);
 
 	(void)state;

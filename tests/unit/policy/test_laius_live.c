@@ -1,0 +1,307 @@
+/* What `laius` does beyond the paper: kernels that cannot be taken off their SMs, and queues. */
+#include "policy/queries.h"
+
+static const uint32_t sizes[] = {16, 64, 132};
+
+/* A request of 2, 1 or 0.9 ms. */
+static struct cot_plan a_plan(void)
+{
+	static const uint64_t ns[] = {2 * MS, MS, MS * 9 / 10};
+
+	return (struct cot_plan){3, 1, sizes, ns, ns, NULL};
+}
+
+/* On all SMs and on 8 of them; its longest kernel takes a tenth of that, or all of it. */
+static void kernels(struct bench *b, uint32_t id, uint64_t all_ns, bool one)
+{
+	const struct cot_prediction rows[2] = {
+		{.sms = 8, .duration_ns = 16 * all_ns, .kernel_ns = one ? 0 : all_ns * 16 / 10},
+		{.sms = 132, .duration_ns = all_ns, .kernel_ns = one ? 0 : all_ns / 10},
+	};
+
+	predict(b, id, rows, 2);
+}
+
+/* So many requests, one every gap_ns, each done after a millisecond. */
+static void requests(struct bench *b, const struct cot_plan *plan, uint64_t gap_ns, unsigned n)
+{
+	const uint32_t id = 50;
+
+	while (n--) {
+		query(b, id, SERVICE, 0, plan);
+		bench_run(b, MS);
+		query_ends(b, id);
+		bench_run(b, gap_ns - MS);
+	}
+}
+
+static void launches(struct bench *b, uint32_t id, uint64_t n)
+{
+	bench_run(b, COT_NS_PER_S);
+	assert_int_equal(
+		bench_event(b, (struct cot_event){.type = COT_EV_PROGRESS,
+						  .id = id,
+						  .launches = {.n = n, .span_ns = COT_NS_PER_S}}),
+		0);
+	bench_run(b, 0);
+}
+
+/* Long kernels stay off what the next request needs, before the first one as well; short ones have
+ * all SMs between requests. */
+static void test_who_stays_apart(void **state)
+{
+	static const struct {
+		uint64_t all_ns;
+		bool one, apart;
+	} cases[] = {{5 * MS, true, true},
+		     {5 * MS, false, false},
+		     {40 * MS, false, true},
+		     {MS, true, false}};
+	const struct cot_plan plan = a_plan();
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+		service(b, SERVICE, 4000);
+		batch(b, BATCH);
+		kernels(b, BATCH, cases[i].all_ns, cases[i].one);
+		requests(b, &plan, 50 * MS, 3);
+		if (cases[i].apart)
+			expect_part(b, BATCH, 0, 112);
+		else
+			expect_part(b, BATCH, 0, 0);
+		query(b, 1, SERVICE, 0, &plan);
+		expect_part(b, BATCH, 0, 112);
+		expect_part(b, SERVICE, 112, 20);
+		query_ends(b, 1);
+		queries_end(b);
+	}
+}
+
+/* Nothing is known of the kernels: they may be long. */
+static void test_unknown_kernels(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	requests(b, &plan, 50 * MS, 3);
+	expect_part(b, BATCH, 0, 112);
+	launches(b, BATCH, 10000); /* of 0.1 ms */
+	requests(b, &plan, 50 * MS, 1);
+	expect_part(b, BATCH, 0, 0);
+	queries_end(b);
+}
+
+/* Before the first request what is predicted says what it will need. */
+static void test_before_the_first(void **state)
+{
+	static const struct cot_prediction rows[] = {{.sms = 16, .duration_ns = 2 * MS},
+						     {.sms = 64, .duration_ns = MS},
+						     {.sms = 132, .duration_ns = MS * 9 / 10}};
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 1000);
+	predict(b, SERVICE, rows, 3);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	expect_part(b, BATCH, 0, 64);
+	bench_run(b, 61 * COT_NS_PER_S); /* and no request comes */
+	expect_part(b, BATCH, 0, 0);
+	queries_end(b);
+}
+
+/* Requests have gone: batch programs have all after a second, or some gaps. */
+static void test_nobody_asks(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	requests(b, &plan, 10 * MS, 3);
+	bench_run(b, 900 * MS);
+	expect_part(b, BATCH, 0, 112);
+	bench_run(b, 200 * MS);
+	expect_part(b, BATCH, 0, 0);
+	requests(b, &plan, 2 * COT_NS_PER_S, 3);
+	bench_run(b, 5 * COT_NS_PER_S);
+	expect_part(b, BATCH, 0, 112);
+	queries_end(b);
+}
+
+/* A request comes when batch kernels are on all SMs: it gets what is enough after it has waited for
+ * them. */
+static void test_free_in_time(void **state)
+{
+	static const uint64_t ns[] = {8 * MS, 4 * MS, 2 * MS};
+	static const struct cot_prediction rows[] = {{.sms = 64, .duration_ns = 4 * MS},
+						     {.sms = 132, .duration_ns = 2 * MS}};
+	const struct cot_plan plan = {3, 1, sizes, ns, ns, NULL};
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 9000);
+	batch(b, BATCH);
+	predict(b, BATCH, rows, 2); /* gone after 4 ms, or 8 on half of the SMs */
+	bench_run(b, 2 * COT_NS_PER_S);
+	query(b, 1, SERVICE, 0, &plan);
+	/* 4 ms until they are gone, and 4 ms on 64 SMs are 8 ms. */
+	expect_part(b, SERVICE, 64, 68);
+	expect_part(b, BATCH, 0, 64);
+	bench_run(b, 5 * MS);
+	query_ends(b, 1);
+	expect_part(b, BATCH, 0, 0);
+	queries_end(b);
+}
+
+/* Where a batch program does nothing, a request has everything; and again not, when it launches. */
+static void test_nobody_else(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	query(b, 1, SERVICE, 0, &plan);
+	expect_part(b, SERVICE, 0, 0);
+	query_ends(b, 1);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	launches(b, BATCH, 100);
+	query(b, 2, SERVICE, 0, &plan);
+	expect_part(b, SERVICE, 112, 20);
+	query_ends(b, 2);
+	launches(b, BATCH, 0);
+	requests(b, &plan, 100 * MS, 15);
+	query(b, 3, SERVICE, 0, &plan);
+	expect_part(b, SERVICE, 0, 0);
+	expect_part(b, BATCH, 0, 112); /* where it is when it goes on */
+	launches(b, BATCH, 100);
+	expect_part(b, SERVICE, 112, 20);
+	query_ends(b, 3);
+	queries_end(b);
+}
+
+/* Alone 2 ms are enough for 4; every 2.5 ms they are not: the next one would wait too long. */
+static void test_room_for_a_queue(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	unsigned i;
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	for (i = 0; i < 100; i++) {
+		requests(b, &plan, i % 2 ? 3500000 : 1500000, 1);
+		if (i == 10)
+			expect_part(b, BATCH, 0, 112);
+	}
+	expect_part(b, BATCH, 0, 64);
+	query(b, 1, SERVICE, 0, &plan);
+	expect_part(b, SERVICE, 64, 68);
+	query_ends(b, 1);
+	queries_end(b);
+}
+
+/* Requests take twice as long as predicted, with SMs of their own: others fill the memory, say. */
+static void test_slower_than_predicted(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	unsigned i;
+
+	(void)state;
+	service(b, SERVICE, 3500);
+	batch(b, BATCH);
+	kernels(b, BATCH, 50 * MS, true);
+	for (i = 1; i < 40; i++) {
+		query(b, i, SERVICE, 0, &plan);
+		if (i == 5)
+			expect_part(b, SERVICE, 112, 20);
+		bench_run(b, 4 * MS);
+		query_ends(b, i);
+		bench_run(b, 100 * MS);
+	}
+	expect_part(b, BATCH, 0, 64);
+	queries_end(b);
+}
+
+/* They come too late though the plan says that it is enough. */
+static void test_late(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+	unsigned i;
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	batch(b, BATCH);
+	kernels(b, BATCH, 5 * MS, true);
+	for (i = 1; i < 40; i++) {
+		query(b, i, SERVICE, i % 4 ? 0 : 5 * MS, &plan);
+		bench_run(b, MS);
+		query_ends(b, i);
+		bench_run(b, 50 * MS);
+	}
+	assert_in_range(b->part[BATCH].n, 8, 104);
+	queries_end(b);
+}
+
+/* Two services: batch programs stay off what both need. */
+static void test_two_services(void **state)
+{
+	const struct cot_plan plan = a_plan();
+	struct bench *b = queries_begin(&cot_policy_laius, 0);
+
+	(void)state;
+	service(b, SERVICE, 4000);
+	service(b, SERVICE2, 1000);
+	batch(b, BATCH);
+	batch(b, BATCH2);
+	kernels(b, BATCH, 5 * MS, true);
+	kernels(b, BATCH2, 5 * MS, true);
+	query(b, 1, SERVICE, 0, &plan);
+	query(b, 2, SERVICE2, 0, &plan);
+	query_ends(b, 1);
+	query_ends(b, 2);
+	bench_run(b, 900 * MS); /* until what was launched before is gone */
+	expect_part(b, BATCH, 0, 24);
+	expect_part(b, BATCH2, 24, 24);
+	query(b, 3, SERVICE2, 0, &plan);
+	expect_part(b, SERVICE2, 48, 84); /* all that nobody else uses */
+	query(b, 4, SERVICE, 0, &plan);
+	expect_part(b, SERVICE2, 64, 68);
+	expect_part(b, SERVICE, 48, 16);
+	expect_part(b, BATCH, 0, 24);
+	query_ends(b, 3);
+	query_ends(b, 4);
+	queries_end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_stays_apart),
+		cmocka_unit_test(test_unknown_kernels),
+		cmocka_unit_test(test_before_the_first),
+		cmocka_unit_test(test_nobody_asks),
+		cmocka_unit_test(test_free_in_time),
+		cmocka_unit_test(test_nobody_else),
+		cmocka_unit_test(test_room_for_a_queue),
+		cmocka_unit_test(test_slower_than_predicted),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_two_services),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
