@@ -46,6 +46,7 @@ def parse(argv):
     options.command = " ".join(shlex.quote(a) for a in ["bench/live/laius.py", *argv])
     options.cells = options.cells or f"{options.out}/cells"
     options.fixed_seconds = None
+    options.low_seconds = None
     return options
 
 
